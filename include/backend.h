@@ -1,0 +1,43 @@
+/* The only seam between host and device. A backend owns memory and runs ops; it knows nothing of networks.
+ *
+ *     dg_backend *b;
+ *     dg_err e = dg_cpu_open(&(dg_cpu_options){.threads = 0, .real = DG_F32}, &b);
+ *     ... b->alloc, dg_plan_bind, b->run ... b->close(b);
+ */
+#ifndef DG_BACKEND_H
+#define DG_BACKEND_H
+
+#include "err.h"
+#include "ops.h"
+
+struct dg_plan;
+typedef struct dg_backend dg_backend;
+struct dg_backend {
+    char name[64];   /* "cpu, 2 threads, avx512" */
+    dg_type real;    /* type of weights, gradients, statistics and activations */
+    int threads;     /* of the CPU backend; 0 elsewhere */
+
+    dg_err (*alloc)(dg_backend *, size_t bytes, void **mem); /* zeroed, 256-aligned; the caller releases */
+    void (*release)(dg_backend *, void *mem);
+    dg_err (*put)(dg_backend *, void *dst, const void *host, size_t bytes);
+    dg_err (*get)(dg_backend *, void *host, const void *src, size_t bytes);
+
+    /* Before placing: NULL, or why this op cannot run here (static text). Fills op->tune. */
+    const char *(*refuses)(dg_backend *, dg_op *);
+    size_t (*scratch)(dg_backend *, const dg_op *); /* bytes that operand `scratch` needs */
+
+    dg_err (*run)(dg_backend *, struct dg_plan *);  /* enqueue all ops in order */
+    dg_err (*run_op)(dg_backend *, const dg_op *, double *ms); /* one op, finished on return; ms may be NULL */
+    dg_err (*sync)(dg_backend *);
+    void (*close)(dg_backend *);
+};
+
+typedef struct {
+    int threads;      /* 0: OMP_NUM_THREADS, else every core this process may use */
+    dg_type real;     /* DG_F32 or DG_F64 */
+} dg_cpu_options;
+
+/* DG_USAGE when DCGAN_ISA names an instruction set that this machine or build lacks. */
+dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out);
+
+#endif

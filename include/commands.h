@@ -1,0 +1,22 @@
+/* The commands, one file each in host/. Each returns the exit code of the program. */
+#ifndef DG_COMMANDS_H
+#define DG_COMMANDS_H
+
+#include "backend.h"
+#include "options.h"
+
+/* Open the backend that the options ask for. */
+dg_err dg_open_backend(const dg_options *o, dg_backend **out);
+
+int dg_cmd_train(const dg_options *o);
+int dg_cmd_generate(const dg_options *o);
+int dg_cmd_interpolate(const dg_options *o);
+int dg_cmd_data(const dg_options *o);
+int dg_cmd_plan(const dg_options *o);
+int dg_cmd_replay(const dg_options *o);
+int dg_cmd_bench(const dg_options *o);
+int dg_cmd_info(const dg_options *o);
+int dg_cmd_export(const dg_options *o);
+int dg_cmd_import(const dg_options *o);
+
+#endif

@@ -1,0 +1,38 @@
+/* Errors. A function that can fail returns dg_err; the text of the last failure of this thread is in
+ * dg_message(). The values are the program's exit codes (design: one table, in README and the man page).
+ *
+ *     if (n < 1) return dg_fail(DG_USAGE, "--batch %d: must be at least 1", n);
+ *
+ * User mistakes are returned, never aborted on. A message says what is wrong, where (file, line, op) and what
+ * to do; it has no trailing newline and no "error:" in front. */
+#ifndef DG_ERR_H
+#define DG_ERR_H
+
+typedef enum {
+    DG_OK = 0,
+    DG_FAILED = 1,  /* ran, but the result is not what was asked for */
+    DG_USAGE = 2,   /* command line, configuration or model file */
+    DG_DATA = 3,    /* pictures */
+    DG_IO = 4,      /* reading or writing a file */
+    DG_DEVICE = 5,  /* device or memory */
+    DG_NUMBERS = 6, /* NaN or Inf while training */
+    DG_LOCKED = 7   /* run directory in use */
+} dg_err;
+
+/* Store the message for this thread (at most 1023 bytes, control characters made visible) and return code. */
+dg_err dg_fail(dg_err code, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
+
+/* Put "context: " in front of the stored message; returns code unchanged, also when it is DG_OK. */
+dg_err dg_context(dg_err code, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
+
+/* The last message of this thread, "" if there was none. Valid until the next dg_fail of this thread. */
+const char *dg_message(void);
+
+/* One line on stderr, "dcgan: warning: ...". */
+void dg_warn(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
+
+/* Copy text into out (size bytes with the final NUL) with control bytes and invalid UTF-8 as \xNN, so that a
+ * file name cannot drive a terminal. Returns out. */
+char *dg_printable(char *out, unsigned long size, const char *text);
+
+#endif

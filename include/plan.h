@@ -1,0 +1,74 @@
+/* The plan: a flat list of ops over rows of one arena. Built from a model and a batch size; shapes, bytes and
+ * FLOPs are exact before anything is allocated.
+ *
+ * Several plans (full batch, short last batch, samples) share one arena: persistent rows (weights, gradients,
+ * Adam moments, running statistics, state) exist once, work rows of different plans overlap. */
+#ifndef DG_PLAN_H
+#define DG_PLAN_H
+
+#include "backend.h"
+#include "model.h"
+
+typedef enum {
+    DG_PARAM,   /* weights; those of one network are contiguous, so Adam is one sweep */
+    DG_GRAD,    /* same order and padding as DG_PARAM */
+    DG_MOMENT1,
+    DG_MOMENT2,
+    DG_BUFFER,  /* running statistics */
+    DG_STATE,   /* dg_step_state, metrics ring */
+    DG_WORK,    /* lives from its first to its last op */
+    DG_OUTSIDE  /* memory that is not the arena's: the data set, the permutation */
+} dg_row_kind;
+
+typedef struct {
+    char name[40];      /* "G.1.conv.w", "D.2.x" */
+    dg_shape shape;
+    dg_type type;
+    dg_row_kind kind;
+    int net;            /* DG_G or DG_D for the first five kinds */
+    size_t offset, bytes; /* in the arena; offset is a multiple of 256 */
+    int first, last;    /* DG_WORK: ops of its plan between which it lives; keep = to the end */
+    void *outside;      /* DG_OUTSIDE: set by dg_arena_outside before binding */
+} dg_row;
+
+typedef struct {
+    dg_row *row;
+    int rows, capacity;
+    size_t persistent, bytes; /* bytes of the persistent part, of the whole */
+    void *base;         /* the backend's memory once allocated */
+} dg_arena;
+
+typedef struct dg_plan {
+    char name[24];      /* "train", "train-short", "sample" */
+    dg_op *op;
+    int ops, capacity;
+    dg_arena *arena;    /* shared, not owned */
+    int first_row;      /* the plan's own work rows start here */
+    void *captured;     /* owned by the backend */
+} dg_plan;
+
+/* Rows and ops are appended while building; dg_err only for lack of memory. */
+int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_type type, dg_shape shape);
+int dg_arena_find(const dg_arena *a, const char *name); /* -1: no such row */
+dg_op *dg_plan_add(dg_plan *p, dg_op_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void dg_plan_operand(dg_plan *p, dg_op *op, const char *member, int row, int64_t skip);
+
+/* Give every row its place: persistent rows one after another, work rows by first fit over their lifetimes.
+ * Asks the backend for scratch sizes and refusals (DG_DEVICE names the op). */
+dg_err dg_arena_place(dg_arena *a, dg_plan *const *plans, int n, dg_backend *b);
+dg_err dg_arena_alloc(dg_arena *a, dg_backend *b);
+void dg_arena_free(dg_arena *a, dg_backend *b);
+
+/* Fill in the pointers of every op. */
+dg_err dg_plan_bind(dg_plan *p);
+void dg_plan_free(dg_plan *p);
+
+/* Where operand i of op lies and what shape its row has. */
+const dg_row *dg_plan_row(const dg_plan *p, const dg_op *op, int operand);
+
+/* Tables for `dcgan plan`: an op a line with shapes, bytes, FLOPs; then memory by kind. */
+#include <stdio.h>
+void dg_plan_print(const dg_plan *p, FILE *to);
+void dg_arena_print(const dg_arena *a, FILE *to);
+
+#endif

@@ -1,0 +1,57 @@
+/* Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
+ * SC 2011). A number is a pure function of (seed, stream, step, index), so a resumed run needs only its step.
+ *
+ * The layout is that of cuRAND's device generator, so that both backends draw the same words: key = seed,
+ * counter = (block, subsequence) as two 64-bit halves, i.e. curand_init(seed, subsequence, 4 * block). */
+#ifndef DG_RNG_H
+#define DG_RNG_H
+
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#define DG_HD __host__ __device__
+#else
+#define DG_HD
+#endif
+
+/* One stream a purpose; the subsequence is stream << 56 | step. */
+enum {
+    DG_STREAM_NOISE = 1,   /* z of training step `step` */
+    DG_STREAM_FLIP = 2,    /* one word an image of step `step` */
+    DG_STREAM_SHUFFLE = 3, /* step = epoch */
+    DG_STREAM_SAMPLE = 4,  /* z of sample grids, step = 0; `generate` uses step = picture seed */
+    DG_STREAM_INIT = 5,    /* step = ordinal of the tensor */
+    DG_STREAM_SYNTH = 6    /* drawn pictures, step = picture */
+};
+
+static inline DG_HD uint64_t dg_subsequence(int stream, uint64_t step) { return (uint64_t)stream << 56 | step; }
+
+/* out[0..3] = the four words of this block. */
+static inline DG_HD void dg_philox(uint32_t out[4], uint64_t seed, uint64_t subsequence, uint64_t block)
+{
+    uint32_t c0 = (uint32_t)block, c1 = (uint32_t)(block >> 32);
+    uint32_t c2 = (uint32_t)subsequence, c3 = (uint32_t)(subsequence >> 32);
+    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+    for (int round = 0; round < 10; round++) {
+        uint64_t p0 = (uint64_t)0xD2511F53u * c0, p1 = (uint64_t)0xCD9E8D57u * c2;
+        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
+        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+        c1 = (uint32_t)p1;
+        c3 = (uint32_t)p0;
+        k0 += 0x9E3779B9u; /* Weyl sequence of the golden ratio */
+        k1 += 0xBB67AE85u; /* and of sqrt(3) - 1 */
+    }
+    out[0] = c0;
+    out[1] = c1;
+    out[2] = c2;
+    out[3] = c3;
+}
+
+/* Four independent N(0, 1) floats from the four words of this block: Box-Muller with cuRAND's scaling, words
+ * (0,1) give normals 0 and 1, words (2,3) give 2 and 3. Agrees with curand_normal4 to a few ulp. */
+void dg_normal4(float out[4], uint64_t seed, uint64_t subsequence, uint64_t block);
+
+/* perm[0..n-1] = a uniform permutation of 0..n-1 keyed by (seed, epoch): Fisher-Yates over Philox words. */
+void dg_permutation(int32_t *perm, int n, uint64_t seed, uint64_t epoch);
+
+#endif

@@ -1,0 +1,42 @@
+/* A run directory: samples/<run>/ or --out DIR. Locked while a run uses it; never deleted, never overwritten
+ * without --resume. Holds config.ini, log.csv, log.jsonl, reals.png, epoch-NNNN.png, curves.png, skipped.txt,
+ * checkpoint.safetensors (newest) and checkpoint-NNNN.safetensors (older ones kept, by epoch). */
+#ifndef DG_RUNDIR_H
+#define DG_RUNDIR_H
+
+#include <stdbool.h>
+#include "err.h"
+#include "ops.h"
+
+typedef struct {
+    char path[4096];
+    int lock;          /* descriptor that holds the lock, -1: none */
+} dg_rundir;
+
+/* Open for a new run (resume = false): made if missing; DG_USAGE if it already holds a run, with the two
+ * commands that would work; DG_LOCKED, naming host and process, if another run uses it. */
+dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out);
+void dg_rundir_close(dg_rundir *r);
+/* path of a file in it: "DIR/name"; out holds 4096 bytes. Returns out. */
+char *dg_rundir_file(const dg_rundir *r, char *out, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The log: one row a step in log.csv and log.jsonl, and a JSON line of kind "epoch" at each epoch's end. */
+typedef struct {
+    uint64_t step, epoch;  /* 1-based in the files */
+    double value[DG_METRICS];
+    double seconds;        /* since the start of the run, over all sessions */
+    double images_per_second;
+} dg_log_row;
+typedef struct dg_log dg_log;
+/* resume_step: drop rows of later steps that a killed run wrote; 0 starts new files. Earlier rows are kept for
+ * the curves. */
+dg_err dg_log_open(const dg_rundir *r, uint64_t resume_step, dg_log **out);
+dg_err dg_log_step(dg_log *l, const dg_log_row *row);
+/* Flush, and append the epoch's means. */
+dg_err dg_log_epoch(dg_log *l, uint64_t epoch, dg_log_row *means);
+/* All rows so far, owned by the log. */
+const dg_log_row *dg_log_rows(const dg_log *l, long *n);
+dg_err dg_log_close(dg_log *l);
+
+#endif

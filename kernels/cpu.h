@@ -1,0 +1,42 @@
+/* Shared by the CPU kernels. Every kernel file is compiled once for each (instruction set, real) pair: the
+ * Makefile passes DG_ISA (base, avx2, avx512) and DG_FP (32 or 64), and DG_CPU(name) appends both, so that
+ * dg_cpu_conv_fwd exists as dg_cpu_conv_fwd_avx512_f32 and so on. kernels/cpu_table.c, compiled likewise,
+ * gathers each set into one table; the backend chooses a table when it is opened.
+ *
+ * Rules for kernels: OpenMP work is split into pieces whose number and borders depend on shapes alone, never
+ * on the thread count, and floating-point sums across pieces are finished in a fixed order. */
+#ifndef DG_CPU_H
+#define DG_CPU_H
+
+#include "ops.h"
+
+#define DG_PASTE_(a, b, c) a##_##b##_f##c
+#define DG_PASTE(a, b, c) DG_PASTE_(a, b, c)
+#define DG_CPU(name) DG_PASTE(name, DG_ISA, DG_FP)
+
+#ifdef DG_FP
+#if DG_FP == 64
+typedef double real;
+#else
+typedef float real;
+#endif
+#endif
+
+/* One table an (instruction set, real) pair. */
+typedef struct {
+#define X(kind, member) void (*kind)(const dg_##member##_args *a, const dg_tune *tune);
+    DG_OPS(X)
+#undef X
+    size_t (*scratch)(const dg_op *op); /* bytes of operand `scratch`, 0 where the op has none */
+} dg_cpu_table;
+
+#ifdef DG_FP
+/* Prototypes of this compilation's kernels, and what conv.c and norm_act.c need as scratch memory. */
+#define X(kind, member) void DG_CPU(dg_cpu_##kind)(const dg_##member##_args *a, const dg_tune *tune);
+DG_OPS(X)
+#undef X
+size_t DG_CPU(dg_cpu_conv_scratch)(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
+size_t DG_CPU(dg_cpu_norm_scratch)(dg_op_kind kind, int N, int H, int W, int C, int groups);
+#endif
+
+#endif

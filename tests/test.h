@@ -1,0 +1,59 @@
+/* The test kit. A test program checks with DG_CHECK and DG_NEAR, and ends with `return dg_test_report();`:
+ * exit 0 all passed, 1 something failed, 77 nothing could be tested (say why with dg_test_skip). */
+#ifndef DG_TEST_H
+#define DG_TEST_H
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int dg_test_passed_, dg_test_failed_, dg_test_skipped_;
+
+/* One checked fact; the message is printed only when it does not hold. Returns ok. */
+__attribute__((format(printf, 4, 5), unused)) static int dg_test_fact_(int ok, const char *file, int line,
+                                                                      const char *format, ...)
+{
+    if (ok) {
+        dg_test_passed_++;
+        return 1;
+    }
+    dg_test_failed_++;
+    printf("%s:%d: FAILED: ", file, line);
+    va_list ap;
+    va_start(ap, format);
+    vprintf(format, ap);
+    va_end(ap);
+    printf("\n");
+    fflush(stdout);
+    return 0;
+}
+#define DG_CHECK(cond) dg_test_fact_(!!(cond), __FILE__, __LINE__, "%s", #cond)
+#define DG_CHECKF(cond, ...) dg_test_fact_(!!(cond), __FILE__, __LINE__, __VA_ARGS__)
+/* |a - b| <= tol, false for NaN on either side. */
+#define DG_NEAR(a, b, tol)                                                                                    \
+    dg_test_fact_(fabs((double)(a) - (double)(b)) <= (tol), __FILE__, __LINE__, "%s = %.17g, not %s = %.17g", \
+                  #a, (double)(a), #b, (double)(b))
+
+__attribute__((unused)) static void dg_test_skip(const char *why)
+{
+    dg_test_skipped_++;
+    printf("SKIP: %s\n", why);
+}
+
+__attribute__((unused)) static int dg_test_report(void)
+{
+    printf("%d passed, %d failed, %d skipped\n", dg_test_passed_, dg_test_failed_, dg_test_skipped_);
+    if (dg_test_failed_) return 1;
+    return dg_test_passed_ ? 0 : 77;
+}
+
+/* Deterministic test numbers in (-1, 1), never exactly 0. */
+__attribute__((unused)) static double dg_test_random(unsigned long long *state)
+{
+    *state = *state * 6364136223846793005ull + 1442695040888963407ull;
+    return ((double)(*state >> 33) + 0.5) / 1073741824.0 - 1.0;
+}
+
+#endif
