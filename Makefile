@@ -24,14 +24,15 @@ ISA_base   :=
 ISA_avx2   := -march=x86-64-v3
 ISA_avx512 := -march=x86-64-v4 -mprefer-vector-width=512
 KFLAGS  := -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math
-MULTI   := conv norm_act act bce adam gather noise cpu_table
-MULTI_SRC := $(MULTI:%=kernels/%.c)
+MULTI_SRC := $(wildcard $(patsubst %,kernels/%.c,conv conv_winograd norm_act act bce adam gather noise cpu_table))
+MULTI   := $(MULTI_SRC:kernels/%.c=%)
 
 HOST_SRC := $(filter-out host/main.c,$(wildcard host/*.c)) $(filter-out $(MULTI_SRC),$(wildcard kernels/*.c))
 HOST_OBJ := $(HOST_SRC:%.c=$(BUILD)/%.o) $(BUILD)/models.o
 KERN_OBJ := $(foreach i,$(ISAS),$(foreach f,32 64,$(MULTI:%=$(BUILD)/kernels/%.$(i).f$(f).o)))
 LIB      := $(BUILD)/libdcgan.a
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
+REFERENCE := $(patsubst tests/%.c,$(BUILD)/tests/%.o,$(wildcard tests/reference*.c))
 MODELS   := $(sort $(wildcard models/*.cfg))
 
 .PHONY: all check clean help
@@ -65,10 +66,10 @@ $(BUILD)/models.c: $(MODELS) scripts/embed-models
 $(BUILD)/models.o: $(BUILD)/models.c
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
-$(BUILD)/tests/%: tests/%.c $(BUILD)/tests/reference.o $(LIB)
+$(BUILD)/tests/%: tests/%.c $(REFERENCE) $(LIB)
 	@mkdir -p $(@D)
 	@echo "  TEST  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(BUILD)/tests/reference.o $(LIB) $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(REFERENCE) $(LIB) $(LIBS)
 
 tests: $(TESTS)
 .PHONY: tests
