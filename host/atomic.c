@@ -1,0 +1,250 @@
+#include "atomic.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A temporary file is called ".NAME.PID-N.dcgan-tmp". While it is being written its writer holds a flock on it,
+ * so a sweep can tell what a killed process left from what a living one is still writing, also when process
+ * numbers repeat or belong to another container. */
+static const char suffix[] = ".dcgan-tmp";
+
+typedef struct {
+    const char *path, *name; /* as given; its last component */
+    char temp[NAME_MAX + 1];
+    int dir, fd;
+    size_t bytes;
+    bool replaces;           /* an older file of this name is there */
+} writer;
+
+static size_t free_bytes(const writer *w, bool *inodes)
+{
+    struct statvfs v;
+    *inodes = true;
+    if (w->dir < 0 || fstatvfs(w->dir, &v)) return 0;
+    *inodes = v.f_files == 0 || v.f_favail > 0; /* 0 files: the file system does not count them */
+    return (size_t)v.f_bavail * (size_t)v.f_frsize;
+}
+
+/* One message for every step that can fail, from errno. */
+static dg_err failed(const writer *w, const char *what)
+{
+    const int error = errno;
+    const char *old = w->replaces ? "; the old file is untouched" : "";
+    bool inodes;
+    if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
+        size_t room = free_bytes(w, &inodes);
+        const char *why = error == EDQUOT ? "your disk quota is used up"
+                          : error == EFBIG ? "larger than the file size limit (ulimit -f) or the file system allows"
+                          : inodes ? "the disk is full" : "the disk has no free inodes";
+        return dg_fail(DG_IO, "%s: %s: %zu bytes needed, %zu bytes free there%s; make room, or write to another "
+                       "directory with --out", w->path, why, w->bytes, room, old);
+    }
+    if (error == EROFS)
+        return dg_fail(DG_IO, "%s: the file system is read-only; write to another directory with --out", w->path);
+    return dg_fail(DG_IO, "%s: cannot %s: %s%s", w->path, what, strerror(error), old);
+}
+
+/* Open the directory and look at what bears the name now. */
+static dg_err begin(writer *w, struct stat *old)
+{
+    const char *slash = strrchr(w->path, '/');
+    w->name = slash ? slash + 1 : w->path;
+    if (!*w->name || !strcmp(w->name, ".") || !strcmp(w->name, ".."))
+        return dg_fail(DG_IO, "%s: is a directory, not a file name", *w->path ? w->path : "(empty name)");
+    char *dir = slash ? strndup(w->path, slash == w->path ? 1 : (size_t)(slash - w->path)) : strdup(".");
+    if (!dir) return dg_fail(DG_DEVICE, "%s: out of memory", w->path);
+    w->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(dir);
+    if (w->dir < 0) return failed(w, "open its directory");
+    if (fstatat(w->dir, w->name, old, AT_SYMLINK_NOFOLLOW)) {
+        memset(old, 0, sizeof *old);
+        return errno == ENOENT ? DG_OK : failed(w, "look it up");
+    }
+    /* Renaming over /dev/null or a FIFO would destroy it; over a symbolic link it replaces the link only, so
+     * that nothing is ever written outside the directory that was named. */
+    if (!S_ISREG(old->st_mode) && !S_ISLNK(old->st_mode))
+        return dg_fail(DG_IO, "%s: exists and is %s; give another name", w->path,
+                       S_ISDIR(old->st_mode) ? "a directory" : "no regular file");
+    w->replaces = S_ISREG(old->st_mode);
+    if (w->replaces && faccessat(w->dir, w->name, W_OK, AT_EACCESS))
+        return dg_fail(DG_IO, "%s: is write-protected; give another name, or chmod u+w it", w->path);
+    return DG_OK;
+}
+
+static dg_err create(writer *w, const struct stat *old)
+{
+    static atomic_uint counter;
+    for (int tries = 0; tries < 100; tries++) {
+        snprintf(w->temp, sizeof w->temp, ".%.200s.%ld-%u%s", w->name, (long)getpid(),
+                 atomic_fetch_add(&counter, 1u), suffix);
+        w->fd = openat(w->dir, w->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (w->fd < 0 && (errno == EEXIST || errno == EINTR)) continue;
+        if (w->fd < 0) return w->temp[0] = 0, failed(w, "create a temporary file beside it");
+        struct stat s;
+        /* A sweep that came between open and flock has removed the name: take the next one. */
+        if (flock(w->fd, LOCK_EX) == 0 && fstat(w->fd, &s) == 0 && s.st_nlink == 0) {
+            close(w->fd);
+            w->fd = -1;
+            continue;
+        }
+        if (w->replaces) {
+            /* Root's checkpoint of a user's run stays the user's; where that is not allowed the mode decides. */
+            bool same = old->st_uid == geteuid() && old->st_gid == getegid();
+            if (!same && fchown(w->fd, old->st_uid, old->st_gid)) errno = 0;
+            if (fchmod(w->fd, old->st_mode & 0777)) return failed(w, "set its mode");
+        }
+        return DG_OK;
+    }
+    w->temp[0] = 0;
+    errno = EEXIST;
+    return failed(w, "create a temporary file beside it");
+}
+
+static dg_err fill(const writer *w, const dg_piece *piece, int pieces)
+{
+    /* Asking for the room first finds a full disk before anything is written. Where it is not supported the
+     * writes find it. */
+    if (w->bytes && fallocate(w->fd, 0, 0, (off_t)w->bytes) &&
+        (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+        return failed(w, "reserve room for it");
+    for (int i = 0; i < pieces; i++) {
+        const char *at = piece[i].data;
+        for (size_t left = piece[i].bytes; left;) {
+            ssize_t n = write(w->fd, at, left < 1u << 30 ? left : 1u << 30);
+            if (n < 0 && errno == EINTR) continue;
+            if (n == 0) errno = EIO; /* never for a regular file; not an endless loop either */
+            if (n <= 0) return failed(w, "write it");
+            at += n;
+            left -= (size_t)n;
+        }
+    }
+    return DG_OK;
+}
+
+static dg_err commit(writer *w)
+{
+    /* Once only: after a failed fsync the pages are marked clean, and a second one would lie. */
+    if (fsync(w->fd)) return failed(w, "bring it to the disk (fsync)");
+    /* Renamed while the lock is held, or a sweep could take the file between close and rename. */
+    if (renameat(w->dir, w->temp, w->dir, w->name)) return failed(w, "rename the temporary file to it");
+    w->temp[0] = 0;
+    int closed = close(w->fd);
+    w->fd = -1;
+    w->replaces = false; /* from here on the new file bears the name */
+    if (closed && errno != EINTR) return failed(w, "close it");
+    /* Some file systems have nothing to do for a directory and say EINVAL. */
+    if (fsync(w->dir) && errno != EINVAL && errno != ENOSYS)
+        return failed(w, "bring its directory to the disk (fsync); the file may be lost in a power failure");
+    return DG_OK;
+}
+
+dg_err dg_write_atomic(const char *path, const dg_piece *piece, int pieces)
+{
+    writer w = {.path = path, .dir = -1, .fd = -1};
+    for (int i = 0; i < pieces; i++) w.bytes += piece[i].bytes;
+
+    /* Passing the limit of RLIMIT_FSIZE raises SIGXFSZ, which kills; here it becomes EFBIG. */
+    sigset_t limit, before, pending;
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &limit, &before);
+
+    struct stat old;
+    dg_err e = begin(&w, &old);
+    if (!e) e = create(&w, &old);
+    if (!e) e = fill(&w, piece, pieces);
+    if (!e) e = commit(&w);
+    if (w.temp[0]) unlinkat(w.dir, w.temp, 0);
+    if (w.fd >= 0) close(w.fd);
+    if (w.dir >= 0) close(w.dir);
+
+    if (!sigismember(&pending, SIGXFSZ)) sigtimedwait(&limit, NULL, &(struct timespec){0, 0});
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return e;
+}
+
+/* ".NAME.PID-N.dcgan-tmp"? */
+static bool is_temporary(const char *name)
+{
+    size_t n = strlen(name), k = sizeof suffix - 1;
+    if (name[0] != '.' || n <= k + 1 || strcmp(name + n - k, suffix) != 0) return false;
+    const char *s = name + n - k, *digits = s;
+    while (s > name && s[-1] >= '0' && s[-1] <= '9') s--;
+    if (s == digits || s == name || s[-1] != '-') return false;
+    digits = --s;
+    while (s > name && s[-1] >= '0' && s[-1] <= '9') s--;
+    return s != digits && s > name + 2 && s[-1] == '.';
+}
+
+void dg_sweep_temporaries(const char *directory)
+{
+    DIR *d = opendir(directory);
+    if (!d) return;
+    for (struct dirent *entry; (entry = readdir(d));) {
+        if (!is_temporary(entry->d_name)) continue;
+        int fd = openat(dirfd(d), entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd < 0) continue;
+        struct stat s;
+        if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
+            unlinkat(dirfd(d), entry->d_name, 0);
+        close(fd);
+    }
+    closedir(d);
+}
+
+dg_err dg_read_file(const char *path, size_t limit, void **data, size_t *bytes)
+{
+    *data = NULL;
+    *bytes = 0;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0) return dg_fail(DG_IO, "%s: cannot open it: %s", path, strerror(errno));
+    struct stat s;
+    dg_err e = DG_OK;
+    char *memory = NULL;
+    size_t size = 0, got = 0;
+    if (fstat(fd, &s)) {
+        e = dg_fail(DG_IO, "%s: cannot look at it: %s", path, strerror(errno));
+    } else if (!S_ISREG(s.st_mode)) {
+        e = dg_fail(DG_IO, "%s: is %s", path, S_ISDIR(s.st_mode) ? "a directory, not a file" : "no regular file");
+    } else if (s.st_size < 0 || (uintmax_t)s.st_size > limit) {
+        e = dg_fail(DG_IO, "%s: has %jd bytes, more than the %zu allowed for such a file", path,
+                    (intmax_t)s.st_size, limit);
+    } else {
+        size = (size_t)s.st_size;
+        memory = malloc(size + 1);
+        if (!memory) e = dg_fail(DG_DEVICE, "%s: out of memory for its %zu bytes", path, size);
+    }
+    while (!e) { /* one byte more than expected is asked for: the file may have grown */
+        ssize_t n = read(fd, memory + got, size + 1 - got < 1u << 30 ? size + 1 - got : 1u << 30);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) e = dg_fail(DG_IO, "%s: cannot read it: %s", path, strerror(errno));
+        if (n <= 0) break;
+        got += (size_t)n;
+        if (got > size) break;
+    }
+    close(fd);
+    if (!e && got != size) e = dg_fail(DG_IO, "%s: changed while it was being read", path);
+    if (e) {
+        free(memory);
+        return e;
+    }
+    memory[size] = 0;
+    *data = memory;
+    *bytes = size;
+    return DG_OK;
+}
