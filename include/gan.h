@@ -8,6 +8,7 @@
 #define DG_GAN_H
 
 #include "plan.h"
+#include "rng.h"
 
 typedef struct {
     int batch;         /* B of the plan "train" */
@@ -38,7 +39,8 @@ typedef struct {
     dg_plan train, train_short, sample; /* ops == 0 when not there */
     dg_gan_tensor *tensor;
     int tensors;
-    int row_state, row_ring, row_z, row_sample_z, row_sample_u8, row_sample_x, row_data, row_perm; /* -1: none */
+    /* Arena rows, -1: none. */
+    int row_state, row_ring, row_data, row_perm, row_z, row_z_short, row_sample_z, row_sample_x, row_sample_u8;
 } dg_gan;
 
 /* Build and place; nothing is allocated, so this is enough for `plan` and --dry-run. */

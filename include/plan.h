@@ -6,6 +6,7 @@
 #ifndef DG_PLAN_H
 #define DG_PLAN_H
 
+#include <stdio.h>
 #include "backend.h"
 #include "model.h"
 
@@ -27,7 +28,9 @@ typedef struct {
     dg_row_kind kind;
     int net;            /* DG_G or DG_D for the first five kinds */
     size_t offset, bytes; /* in the arena; offset is a multiple of 256 */
-    int first, last;    /* DG_WORK: ops of its plan between which it lives; keep = to the end */
+    int first, last;    /* DG_WORK: the ops of its plan between which it lives, set by placing */
+    int plan;           /* DG_WORK: the plan that it belongs to */
+    bool keep;          /* DG_WORK: the host writes it before the plan or reads it afterwards */
     void *outside;      /* DG_OUTSIDE: set by dg_arena_outside before binding */
 } dg_row;
 
@@ -36,6 +39,8 @@ typedef struct {
     int rows, capacity;
     size_t persistent, bytes; /* bytes of the persistent part, of the whole */
     void *base;         /* the backend's memory once allocated */
+    int plans;          /* begun so far; new work rows belong to the last one */
+    bool full;          /* a row or an op could not be stored: placing will say so */
 } dg_arena;
 
 typedef struct dg_plan {
@@ -43,15 +48,18 @@ typedef struct dg_plan {
     dg_op *op;
     int ops, capacity;
     dg_arena *arena;    /* shared, not owned */
-    int first_row;      /* the plan's own work rows start here */
+    int id;             /* of its work rows */
     void *captured;     /* owned by the backend */
 } dg_plan;
 
-/* Rows and ops are appended while building; dg_err only for lack of memory. */
+/* Start an empty plan; rows and ops are then appended. Running out of memory is remembered and reported by
+ * dg_arena_place. */
+void dg_plan_begin(dg_plan *p, dg_arena *a, const char *name);
 int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_type type, dg_shape shape);
 int dg_arena_find(const dg_arena *a, const char *name); /* -1: no such row */
+/* Valid until the next dg_plan_add of this plan. */
 dg_op *dg_plan_add(dg_plan *p, dg_op_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void dg_plan_operand(dg_plan *p, dg_op *op, const char *member, int row, int64_t skip);
+void dg_plan_operand(dg_op *op, const char *member, int row, int64_t skip);
 
 /* Give every row its place: persistent rows one after another, work rows by first fit over their lifetimes.
  * Asks the backend for scratch sizes and refusals (DG_DEVICE names the op). */
@@ -66,8 +74,10 @@ void dg_plan_free(dg_plan *p);
 /* Where operand i of op lies and what shape its row has. */
 const dg_row *dg_plan_row(const dg_plan *p, const dg_op *op, int operand);
 
+/* Bytes that one run of this op reads and writes, scratch excluded. */
+double dg_op_bytes(const dg_plan *p, const dg_op *op);
+
 /* Tables for `dcgan plan`: an op a line with shapes, bytes, FLOPs; then memory by kind. */
-#include <stdio.h>
 void dg_plan_print(const dg_plan *p, FILE *to);
 void dg_arena_print(const dg_arena *a, FILE *to);
 

@@ -1,0 +1,166 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan.h"
+
+static size_t round_up(size_t n) { return (n + 255) & ~(size_t)255; }
+
+int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_type type, dg_shape shape)
+{
+    if (a->rows == a->capacity) {
+        int capacity = a->capacity ? 2 * a->capacity : 128;
+        dg_row *row = realloc(a->row, (size_t)capacity * sizeof *row);
+        if (!row) {
+            a->full = true;
+            return 0; /* never used: placing refuses */
+        }
+        a->row = row;
+        a->capacity = capacity;
+    }
+    dg_row *r = &a->row[a->rows];
+    memset(r, 0, sizeof *r);
+    snprintf(r->name, sizeof r->name, "%s", name);
+    r->kind = kind;
+    r->net = net;
+    r->type = type;
+    r->shape = shape;
+    r->bytes = dg_count(shape) * dg_type_bytes(type);
+    r->plan = a->plans;
+    return a->rows++;
+}
+
+int dg_arena_find(const dg_arena *a, const char *name)
+{
+    for (int i = 0; i < a->rows; i++)
+        if (!strcmp(a->row[i].name, name)) return i;
+    return -1;
+}
+
+/* A row for every op that wants scratch memory. */
+static dg_err add_scratch(dg_plan *p, dg_backend *b)
+{
+    for (int i = 0; i < p->ops; i++) {
+        dg_op *op = &p->op[i];
+        const char *why = b->refuses(b, op);
+        if (why) return dg_fail(DG_DEVICE, "%s: %s cannot run this op: %s", op->name, b->name, why);
+        int n;
+        const dg_operand *operand = dg_operands(op->kind, &n);
+        for (int k = 0; k < n; k++) {
+            size_t bytes = operand[k].role == DG_SCRATCH ? b->scratch(b, op) : 0;
+            if (!bytes) continue;
+            char name[64];
+            snprintf(name, sizeof name, "%s.scratch", op->name);
+            /* counted in 64-byte units, so that the ints of the shape cannot overflow */
+            int row = dg_arena_row(p->arena, name, DG_WORK, 0, DG_U8, (dg_shape){1, 1, (int)((bytes + 63) / 64), 64});
+            p->arena->row[row].plan = p->id;
+            op->operand[k].row = row;
+        }
+    }
+    return DG_OK;
+}
+
+static void find_lifetimes(dg_plan *p)
+{
+    dg_arena *a = p->arena;
+    for (int i = 0; i < a->rows; i++) {
+        dg_row *r = &a->row[i];
+        if (r->kind != DG_WORK || r->plan != p->id) continue;
+        r->first = r->keep ? 0 : p->ops;
+        r->last = r->keep ? p->ops : -1;
+    }
+    for (int i = 0; i < p->ops; i++) {
+        int n;
+        dg_operands(p->op[i].kind, &n);
+        for (int k = 0; k < n; k++) {
+            if (p->op[i].operand[k].row < 0) continue;
+            dg_row *r = &a->row[p->op[i].operand[k].row];
+            if (r->kind != DG_WORK) continue;
+            if (r->first > i) r->first = i;
+            if (r->last < i) r->last = i;
+        }
+    }
+}
+
+static const dg_arena *sorting; /* qsort has no context; planning is single-threaded */
+
+static int larger_first(const void *x, const void *y)
+{
+    int i = *(const int *)x, k = *(const int *)y;
+    size_t a = sorting->row[i].bytes, b = sorting->row[k].bytes;
+    return a != b ? (a < b ? 1 : -1) : i - k;
+}
+
+/* First fit: the lowest offset where no row that lives at the same time lies. */
+static size_t lowest_gap(const dg_arena *a, const int *order, int placed, const dg_row *r)
+{
+    size_t at = a->persistent;
+    for (int again = 1; again;) {
+        again = 0;
+        for (int i = 0; i < placed; i++) {
+            const dg_row *o = &a->row[order[i]];
+            if (o->last < r->first || r->last < o->first) continue;
+            if (at < o->offset + round_up(o->bytes) && o->offset < at + round_up(r->bytes)) {
+                at = o->offset + round_up(o->bytes);
+                again = 1;
+            }
+        }
+    }
+    return at;
+}
+
+static dg_err place_work(dg_plan *p)
+{
+    dg_arena *a = p->arena;
+    int *order = malloc(((size_t)a->rows + 1) * sizeof *order), n = 0;
+    if (!order) return dg_fail(DG_DEVICE, "out of memory while planning");
+    for (int i = 0; i < a->rows; i++)
+        if (a->row[i].kind == DG_WORK && a->row[i].plan == p->id) order[n++] = i;
+    sorting = a;
+    qsort(order, (size_t)n, sizeof *order, larger_first);
+    for (int i = 0; i < n; i++) {
+        dg_row *r = &a->row[order[i]];
+        r->offset = lowest_gap(a, order, i, r);
+        if (r->offset + round_up(r->bytes) > a->bytes) a->bytes = r->offset + round_up(r->bytes);
+    }
+    free(order);
+    return DG_OK;
+}
+
+dg_err dg_arena_place(dg_arena *a, dg_plan *const *plans, int n, dg_backend *b)
+{
+    for (int i = 0; i < n && !a->full; i++) {
+        dg_err e = add_scratch(plans[i], b);
+        if (e) return e;
+    }
+    if (a->full) return dg_fail(DG_DEVICE, "out of memory while planning");
+    a->bytes = 0;
+    for (int kind = DG_PARAM; kind <= DG_STATE; kind++) {
+        for (int net = 0; net < 2; net++) {
+            for (int i = 0; i < a->rows; i++) {
+                dg_row *r = &a->row[i];
+                if ((int)r->kind != kind || r->net != net) continue;
+                r->offset = a->bytes;
+                a->bytes += round_up(r->bytes);
+            }
+        }
+    }
+    a->persistent = a->bytes;
+    for (int i = 0; i < n; i++) {
+        find_lifetimes(plans[i]);
+        dg_err e = place_work(plans[i]);
+        if (e) return e;
+    }
+    return DG_OK;
+}
+
+dg_err dg_arena_alloc(dg_arena *a, dg_backend *b)
+{
+    return dg_context(b->alloc(b, a->bytes, &a->base), "the arena of weights and activations");
+}
+
+void dg_arena_free(dg_arena *a, dg_backend *b)
+{
+    if (a->base) b->release(b, a->base);
+    free(a->row);
+    memset(a, 0, sizeof *a);
+}
