@@ -1,0 +1,18 @@
+/* Convolution as its specification says (include/ops.h): plain loops in double. Beside every result the sum of
+ * |a||b| over the same terms and the number of terms, from which a test takes its tolerance. */
+#ifndef DG_REFERENCE_CONV_H
+#define DG_REFERENCE_CONV_H
+
+typedef struct {
+    int N, H, W, Ci, Ho, Wo, Co, K, S, P;
+} dg_ref_conv;
+
+/* Ho and Wo from the rest. */
+dg_ref_conv dg_ref_conv_shape(int N, int H, int W, int Ci, int Co, int K, int S, int P);
+
+/* out = (value), mass = sum of |a||b|, terms = how many; x (N,H,W,Ci), w (Co,K,K,Ci), y (N,Ho,Wo,Co). */
+void dg_ref_conv_fwd(double *y, double *mass, int *terms, const double *x, const double *w, const dg_ref_conv *s);
+void dg_ref_conv_dx(double *x, double *mass, int *terms, const double *y, const double *w, const dg_ref_conv *s);
+void dg_ref_conv_dw(double *w, double *mass, int *terms, const double *x, const double *y, const dg_ref_conv *s);
+
+#endif

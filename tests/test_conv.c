@@ -1,0 +1,219 @@
+/* Convolution kernels against plain loops in double, for every instruction set of this machine, float and
+ * double: values, guard bands, the adjoint identity, and equal bits for any number of threads. */
+#include "conv_kernels.h"
+#include "reference_conv.h"
+#include "test.h"
+
+#include <float.h>
+#include <omp.h>
+
+/* N, H, W, Ci, Co, K, S, P */
+static const int shapes[][8] = {
+    {1, 1, 1, 1, 1, 1, 1, 0},     {2, 1, 1, 3, 5, 1, 1, 0},    {7, 1, 1, 17, 3, 3, 1, 1},   {3, 1, 1, 5, 17, 3, 2, 1},
+    {1, 2, 3, 1, 3, 2, 1, 0},     {2, 3, 2, 3, 1, 2, 2, 1},    {3, 4, 4, 5, 5, 4, 1, 0},    {7, 4, 4, 17, 1, 4, 1, 0},
+    {2, 4, 4, 127, 1, 4, 1, 0},   {1, 4, 4, 1, 127, 4, 1, 0},  {9, 4, 4, 20, 33, 4, 1, 0},  {8, 1, 1, 40, 7, 1, 1, 0},
+    {2, 5, 7, 3, 17, 4, 2, 1},    {3, 7, 5, 17, 3, 4, 2, 1},   {1, 8, 8, 3, 32, 4, 2, 1},   {8, 8, 8, 16, 16, 4, 2, 1},
+    {7, 8, 8, 17, 17, 4, 2, 1},   {2, 16, 16, 3, 32, 4, 2, 1}, {2, 16, 16, 32, 3, 4, 2, 1}, {9, 8, 8, 32, 33, 4, 2, 1},
+    {1, 33, 1, 3, 5, 1, 1, 0},    {1, 1, 33, 5, 3, 1, 1, 0},   {2, 33, 2, 1, 3, 2, 1, 1},   {2, 3, 33, 3, 1, 3, 2, 1},
+    {1, 33, 33, 1, 1, 5, 1, 2},   {1, 33, 31, 3, 3, 5, 2, 2},  {1, 32, 33, 3, 5, 5, 3, 2},  {2, 17, 19, 5, 3, 5, 3, 1},
+    {3, 9, 11, 5, 5, 3, 3, 0},    {3, 10, 9, 5, 5, 3, 3, 1},   {2, 10, 8, 1, 17, 3, 3, 2},  {1, 11, 13, 17, 5, 5, 3, 0},
+    {2, 6, 6, 5, 3, 1, 2, 0},     {2, 7, 6, 3, 5, 1, 3, 0},    {3, 6, 7, 3, 3, 2, 3, 0},    {1, 8, 9, 17, 1, 2, 3, 1},
+    {2, 5, 5, 3, 5, 1, 1, 1},     {2, 5, 5, 5, 3, 1, 2, 2},    {1, 6, 4, 3, 3, 1, 3, 2},    {2, 4, 6, 3, 3, 2, 2, 2},
+    {1, 12, 12, 127, 3, 3, 1, 1}, {1, 12, 10, 3, 127, 3, 1, 1}, {1, 6, 6, 127, 17, 4, 2, 1}, {1, 5, 6, 17, 127, 4, 2, 1},
+    {2, 3, 3, 127, 5, 3, 1, 1},   {3, 3, 3, 5, 127, 3, 1, 1},  {1, 2, 2, 127, 127, 2, 1, 0}, {7, 2, 2, 65, 33, 2, 2, 0},
+    {7, 13, 13, 3, 3, 4, 2, 1},   {3, 15, 14, 1, 5, 4, 3, 1},  {1, 31, 29, 5, 1, 4, 2, 2},  {2, 14, 15, 17, 5, 5, 2, 1},
+    {17, 4, 4, 3, 5, 4, 2, 1},    {25, 2, 2, 5, 3, 2, 1, 1},   {12, 6, 6, 5, 17, 4, 2, 1},  {11, 3, 5, 3, 3, 3, 2, 2},
+    {2, 24, 24, 16, 8, 4, 2, 1},  {1, 64, 64, 3, 8, 4, 2, 1},  {1, 64, 64, 8, 3, 4, 2, 1},  {2, 12, 12, 33, 20, 4, 2, 1},
+    {4, 16, 16, 24, 48, 4, 2, 1}, {6, 4, 4, 64, 70, 4, 2, 1},  {3, 5, 4, 2, 4, 5, 1, 2},    {2, 2, 2, 4, 2, 5, 3, 2},
+    {1, 40, 40, 40, 8, 4, 2, 1},  {1, 3, 3, 2, 2, 21, 1, 10},  {34, 8, 8, 4, 4, 4, 2, 1},   {66, 1, 1, 12, 24, 1, 1, 0},
+};
+enum { SHAPES = sizeof shapes / sizeof *shapes, GUARD = 64 };
+
+static const char *const direction[] = {"fwd", "dx", "dw"};
+static const dg_op_kind kind_of[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};
+
+typedef struct {
+    dg_ref_conv s;
+    char name[80];
+    size_t count[3];     /* of y, x, w: what fwd, dx and dw write */
+    double *value[3];    /* inputs y, x, w */
+    double *want[3], *mass[3];
+    int *terms[3];
+} problem;
+
+static void *must(void *p)
+{
+    if (!p) {
+        printf("out of memory\n");
+        exit(1);
+    }
+    return p;
+}
+
+static problem problem_make(const int *shape, dg_type real)
+{
+    static unsigned long long seed = 1;
+    problem p = {.s = dg_ref_conv_shape(shape[0], shape[1], shape[2], shape[3], shape[4], shape[5], shape[6], shape[7])};
+    const dg_ref_conv *s = &p.s;
+    snprintf(p.name, sizeof p.name, "%dx%dx%dx%d>%dx%dx%d K%d S%d P%d", s->N, s->H, s->W, s->Ci, s->Ho, s->Wo, s->Co,
+             s->K, s->S, s->P);
+    p.count[0] = (size_t)s->N * (size_t)s->Ho * (size_t)s->Wo * (size_t)s->Co;
+    p.count[1] = (size_t)s->N * (size_t)s->H * (size_t)s->W * (size_t)s->Ci;
+    p.count[2] = (size_t)s->Co * (size_t)s->K * (size_t)s->K * (size_t)s->Ci;
+    for (int i = 0; i < 3; i++) {
+        p.value[i] = must(malloc(p.count[i] * sizeof(double)));
+        p.want[i] = must(malloc(p.count[i] * sizeof(double)));
+        p.mass[i] = must(malloc(p.count[i] * sizeof(double)));
+        p.terms[i] = must(malloc(p.count[i] * sizeof(int)));
+        for (size_t k = 0; k < p.count[i]; k++) {
+            double v = dg_test_random(&seed);
+            p.value[i][k] = real == DG_F32 ? (double)(float)v : v;
+        }
+    }
+    dg_ref_conv_fwd(p.want[0], p.mass[0], p.terms[0], p.value[1], p.value[2], s);
+    dg_ref_conv_dx(p.want[1], p.mass[1], p.terms[1], p.value[0], p.value[2], s);
+    dg_ref_conv_dw(p.want[2], p.mass[2], p.terms[2], p.value[1], p.value[0], s);
+    return p;
+}
+
+static void problem_free(problem *p)
+{
+    for (int i = 0; i < 3; i++) {
+        free(p->value[i]);
+        free(p->want[i]);
+        free(p->mass[i]);
+        free(p->terms[i]);
+    }
+}
+
+/* Memory with guard bands of 0xff bytes, which are NaN as numbers; the inside starts as NaN, too. */
+typedef struct {
+    unsigned char *base;
+    size_t bytes;
+} guarded;
+
+static guarded guarded_make(size_t bytes)
+{
+    guarded g = {must(aligned_alloc(64, (bytes + 2 * GUARD + 63) / 64 * 64)), bytes};
+    memset(g.base, 0xff, bytes + 2 * GUARD);
+    return g;
+}
+
+static void *inside(const guarded *g) { return g->base + GUARD; }
+
+static int guards_hold(const guarded *g)
+{
+    int ok = 1;
+    for (size_t i = 0; i < GUARD; i++) ok &= g->base[i] == 0xff && g->base[GUARD + g->bytes + i] == 0xff;
+    return ok;
+}
+
+static void to_real(void *to, const double *from, size_t n, dg_type real)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (real == DG_F32)
+            ((float *)to)[i] = (float)from[i];
+        else
+            ((double *)to)[i] = from[i];
+    }
+}
+
+static double value_at(const void *p, size_t i, dg_type real)
+{
+    return real == DG_F32 ? (double)((const float *)p)[i] : ((const double *)p)[i];
+}
+
+/* Every element within 4 sqrt(terms) eps sum|a||b| of the reference; NaN fails. */
+static void compare(const problem *p, int d, const void *got, const conv_kernels *k)
+{
+    double eps = k->real == DG_F32 ? FLT_EPSILON : DBL_EPSILON, worst = 0;
+    size_t at = 0, bad = 0;
+    for (size_t i = 0; i < p->count[d]; i++) {
+        double error = fabs(value_at(got, i, k->real) - p->want[d][i]);
+        double limit = 4 * sqrt(p->terms[d][i]) * eps * p->mass[d][i];
+        if (error <= limit) continue;
+        if (!bad++ || error > worst) {
+            worst = error;
+            at = i;
+        }
+    }
+    DG_CHECKF(!bad, "%s %s %s: %zu of %zu wrong, at %zu %.9g instead of %.9g", k->name, direction[d], p->name, bad,
+              p->count[d], at, value_at(got, at, k->real), p->want[d][at]);
+}
+
+/* <fwd(x), y> = <x, dx(y)> = <w, dw(x, y)>: all are the sum of x w y over every term. */
+static void adjoint(const problem *p, void *const out[3], const conv_kernels *k)
+{
+    double eps = k->real == DG_F32 ? FLT_EPSILON : DBL_EPSILON, product[3] = {0}, mass = 0, terms = 1;
+    for (int d = 0; d < 3; d++)
+        for (size_t i = 0; i < p->count[d]; i++) product[d] += value_at(out[d], i, k->real) * p->value[d][i];
+    for (size_t i = 0; i < p->count[0]; i++) mass += p->mass[0][i] * fabs(p->value[0][i]);
+    for (int d = 0; d < 3; d++)
+        for (size_t i = 0; i < p->count[d]; i++) terms = fmax(terms, p->terms[d][i]);
+    double limit = 4 * sqrt(terms) * eps * mass;
+    for (int d = 1; d < 3; d++)
+        DG_CHECKF(fabs(product[0] - product[d]) <= limit, "%s %s: adjoint: fwd %.12g, %s %.12g", k->name, p->name,
+                  product[0], direction[d], product[d]);
+}
+
+static void run(const problem *p, const conv_kernels *k)
+{
+    static const int threads[] = {1, 2, 3, 7};
+    size_t size = dg_type_bytes(k->real);
+    const dg_ref_conv *s = &p->s;
+    dg_conv_args a = {.N = s->N, .H = s->H, .W = s->W, .Ci = s->Ci, .Ho = s->Ho, .Wo = s->Wo, .Co = s->Co, .K = s->K,
+                      .S = s->S, .P = s->P};
+    dg_tune tune = {"direct", "default"};
+    void *in[3], *out[3];
+    for (int i = 0; i < 3; i++) {
+        in[i] = must(malloc(p->count[i] * size));
+        out[i] = must(malloc(p->count[i] * size));
+        to_real(in[i], p->value[i], p->count[i], k->real);
+    }
+    for (int d = 0; d < 3; d++) {
+        size_t bytes = p->count[d] * size;
+        for (int t = 0; t < 4; t++) {
+            guarded result = guarded_make(bytes), scratch = guarded_make(k->scratch(kind_of[d], &a, &tune));
+            a.y = d == 0 ? inside(&result) : in[0];
+            a.x = d == 1 ? inside(&result) : in[1];
+            a.w = d == 2 ? inside(&result) : in[2];
+            a.scratch = inside(&scratch);
+            omp_set_num_threads(threads[t]);
+            k->run[d](&a, &tune);
+            DG_CHECKF(guards_hold(&result) && guards_hold(&scratch), "%s %s %s: wrote outside", k->name, direction[d],
+                      p->name);
+            if (!t)
+                memcpy(out[d], inside(&result), bytes);
+            else
+                DG_CHECKF(!memcmp(out[d], inside(&result), bytes), "%s %s %s: %d threads give other bits", k->name,
+                          direction[d], p->name, threads[t]);
+            free(result.base);
+            free(scratch.base);
+        }
+        compare(p, d, out[d], k);
+    }
+    adjoint(p, out, k);
+    for (int i = 0; i < 3; i++) {
+        free(in[i]);
+        free(out[i]);
+    }
+}
+
+int main(void)
+{
+    conv_kernels table[CONV_KERNELS];
+    int kernels = conv_kernel_table(table);
+    for (int i = 0; i < SHAPES; i++)
+        for (dg_type real = DG_F32; real <= DG_F64; real++) {
+            problem p = problem_make(shapes[i], real);
+            for (int k = 0; k < kernels; k++)
+                if (table[k].supported && table[k].real == real) run(&p, &table[k]);
+            problem_free(&p);
+        }
+    for (int k = 0; k < kernels; k++)
+        if (!table[k].supported) {
+            printf("%s: ", table[k].name);
+            dg_test_skip("this machine lacks the instructions");
+        }
+    return dg_test_report();
+}
