@@ -9,8 +9,8 @@ BUILD   ?= build$(if $(SAN),-san)
 Q       := $(if $(V),,@)
 
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror)
-SANFLAGS := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 , := ,
+SANFLAGS := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 DEPS    := libpng libjpeg cjson
 DEPFLAGS := $(shell pkg-config --cflags libpng libjpeg inih libcjson 2>/dev/null)
 LIBS    := -lpng -ljpeg -lz -linih -lcjson -lgif -lm
