@@ -54,7 +54,8 @@ static dg_err failed(const writer *w, const char *what)
                        "directory with --out", w->path, why, w->bytes, room, old);
     }
     if (error == EROFS)
-        return dg_fail(DG_IO, "%s: the file system is read-only; write to another directory with --out", w->path);
+        return dg_fail(DG_IO, "%s: the file system is read-only%s; write to another directory with --out", w->path,
+                       old);
     return dg_fail(DG_IO, "%s: cannot %s: %s%s", w->path, what, strerror(error), old);
 }
 
@@ -80,9 +81,9 @@ static dg_err begin(writer *w, struct stat *old)
         return dg_fail(DG_IO, "%s: exists and is %s; give another name", w->path,
                        S_ISDIR(old->st_mode) ? "a directory" : "no regular file");
     w->replaces = S_ISREG(old->st_mode);
-    if (w->replaces && faccessat(w->dir, w->name, W_OK, AT_EACCESS))
-        return dg_fail(DG_IO, "%s: is write-protected; give another name, or chmod u+w it", w->path);
-    return DG_OK;
+    if (!w->replaces || faccessat(w->dir, w->name, W_OK, AT_EACCESS) == 0) return DG_OK;
+    if (errno != EACCES) return failed(w, "write to it");
+    return dg_fail(DG_IO, "%s: is write-protected; give another name, or chmod u+w it", w->path);
 }
 
 static dg_err create(writer *w, const struct stat *old)

@@ -1,0 +1,79 @@
+/* A directory for a test's files: made under $TMPDIR or /tmp, removed with all that is in it. */
+#ifndef DG_TEMPDIR_H
+#define DG_TEMPDIR_H
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char temp_dir[512];
+
+static void temp_make(const char *name)
+{
+    const char *base = getenv("TMPDIR");
+    snprintf(temp_dir, sizeof temp_dir, "%s/dcgan-%s-XXXXXX", base && *base ? base : "/tmp", name);
+    if (!mkdtemp(temp_dir)) {
+        perror(temp_dir);
+        exit(1);
+    }
+}
+
+__attribute__((unused)) static int temp_remove_one(const char *path, const struct stat *s, int flag, struct FTW *f)
+{
+    (void)s, (void)flag, (void)f;
+    return remove(path);
+}
+__attribute__((unused)) static void temp_remove(const char *path)
+{
+    nftw(path, temp_remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+/* temp_dir/name; eight results stay valid at a time. */
+__attribute__((unused)) static const char *temp_path(const char *name)
+{
+    static char buffer[8][1024];
+    static int next;
+    char *out = buffer[next++ & 7];
+    snprintf(out, sizeof buffer[0], "%s/%s", temp_dir, name);
+    return out;
+}
+
+/* How many names in the directory contain `part`. */
+__attribute__((unused)) static int temp_count(const char *dir, const char *part)
+{
+    int n = 0;
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));) n += strstr(e->d_name, part) != NULL;
+    if (d) closedir(d);
+    return n;
+}
+
+/* The whole file, NUL behind it; NULL if there is none. */
+__attribute__((unused)) static char *temp_slurp(const char *path, size_t *bytes)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f) return NULL;
+    fseek(f, 0, SEEK_END);
+    long n = ftell(f);
+    rewind(f);
+    char *data = malloc((size_t)n + 1);
+    size_t got = data ? fread(data, 1, (size_t)n, f) : 0;
+    fclose(f);
+    if (data) data[got] = 0;
+    if (bytes) *bytes = got;
+    return data;
+}
+
+__attribute__((unused)) static void temp_put(const char *path, const void *data, size_t bytes)
+{
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(data, 1, bytes, f) != bytes) perror(path);
+    if (f) fclose(f);
+}
+
+#endif

@@ -1,0 +1,445 @@
+/* Whole files or none, under every failure that can be had without pulling the plug: the k-th system call fails
+ * or is the last one before SIGKILL, for every k; full disks, limits, vanishing directories, sweeps. */
+#include "atomic.h"
+#include "tempdir.h"
+#include "test.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+/* ---- The calls that atomic.c makes, with faults. Defined here they take the place of the C library's. ---- */
+
+enum { ERRNO, SHORT, KILL_BEFORE, KILL_AFTER, HOOK };
+static struct {
+    int at, mode, error; /* fault at call number `at` (from 1); 0: none */
+    int calls, fsyncs, renamed;
+    void (*hook)(void);
+} fault;
+
+static bool armed;
+static bool fault_before(void)
+{
+    if (!armed || ++fault.calls != fault.at) return false;
+    if (fault.mode == KILL_BEFORE) kill(getpid(), SIGKILL);
+    if (fault.mode == HOOK) fault.hook();
+    if (fault.mode == ERRNO) errno = fault.error;
+    return fault.mode == ERRNO;
+}
+static long fault_after(long result)
+{
+    if (armed && fault.calls == fault.at && fault.mode == KILL_AFTER) kill(getpid(), SIGKILL);
+    return result;
+}
+
+int openat(int dir, const char *name, int flags, ...)
+{
+    va_list ap;
+    va_start(ap, flags);
+    int mode = flags & O_CREAT ? va_arg(ap, int) : 0;
+    va_end(ap);
+    return fault_before() ? -1 : (int)fault_after(syscall(SYS_openat, dir, name, flags, mode));
+}
+ssize_t write(int fd, const void *data, size_t n)
+{
+    if (fault_before()) return -1;
+    if (armed && fault.mode == SHORT && n > 7) n = 7;
+    return fault_after(syscall(SYS_write, fd, data, n));
+}
+int fallocate(int fd, int mode, off_t at, off_t n)
+{
+    return fault_before() ? -1 : (int)fault_after(syscall(SYS_fallocate, fd, mode, at, n));
+}
+int fsync(int fd)
+{
+    fault.fsyncs += armed;
+    return fault_before() ? -1 : (int)fault_after(syscall(SYS_fsync, fd));
+}
+int renameat(int a, const char *from, int b, const char *to)
+{
+    if (fault_before()) return -1;
+    fault.renamed += armed;
+    return (int)fault_after(syscall(SYS_renameat2, a, from, b, to, 0));
+}
+int fchmod(int fd, mode_t mode)
+{
+    return fault_before() ? -1 : (int)fault_after(syscall(SYS_fchmod, fd, mode));
+}
+
+static dg_err armed_write(const char *path, const dg_piece *p, int n, int at, int mode, int error)
+{
+    fault.at = at, fault.mode = mode, fault.error = error;
+    fault.calls = fault.fsyncs = fault.renamed = 0;
+    armed = true;
+    dg_err e = dg_write_atomic(path, p, n);
+    armed = false;
+    return e;
+}
+
+/* ---- Content: n bytes that all follow from a letter, so that a mixture is seen. ---- */
+
+static dg_piece body(char letter, size_t n)
+{
+    static char memory[256][1 << 18];
+    char *m = memory[(unsigned char)letter];
+    for (size_t i = 0; i < n; i++) m[i] = (char)(letter + (char)(i % 7));
+    return (dg_piece){m, n};
+}
+static bool is_body(const char *path, char letter, size_t n)
+{
+    size_t got;
+    char *data = temp_slurp(path, &got);
+    bool same = data && got == n && !memcmp(data, body(letter, n).data, n);
+    free(data);
+    return same;
+}
+static int temporaries(const char *dir) { return temp_count(dir, ".dcgan-tmp"); }
+
+/* Run in a child process; returns its wait status. */
+static int in_child(int (*work)(void))
+{
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        int failed = work();
+        fflush(stdout);
+        _exit(failed);
+    }
+    int status = -1;
+    waitpid(pid, &status, 0);
+    return status;
+}
+
+static void test_plain(void)
+{
+    const char *path = temp_path("plain");
+    dg_piece two[3] = {{"hello", 5}, {NULL, 0}, {" world", 6}};
+    umask(027);
+    DG_CHECK(dg_write_atomic(path, two, 3) == DG_OK);
+    void *data;
+    size_t n;
+    DG_CHECK(dg_read_file(path, 11, &data, &n) == DG_OK && n == 11 && !strcmp(data, "hello world"));
+    free(data);
+    struct stat s;
+    DG_CHECK(stat(path, &s) == 0 && (s.st_mode & 07777) == 0640);
+    chmod(path, 0604);
+    DG_CHECK(dg_write_atomic(path, two, 1) == DG_OK && stat(path, &s) == 0 && (s.st_mode & 07777) == 0604);
+    DG_CHECK(s.st_size == 5);
+    DG_CHECK(dg_write_atomic(path, NULL, 0) == DG_OK && stat(path, &s) == 0 && s.st_size == 0);
+    umask(022);
+
+    DG_CHECK(chdir(temp_dir) == 0 && dg_write_atomic("relative", two, 1) == DG_OK && access("relative", F_OK) == 0);
+    DG_CHECK(chdir("/") == 0);
+
+    char longest[256];
+    memset(longest, 'n', 255);
+    longest[255] = 0;
+    DG_CHECK(dg_write_atomic(temp_path(longest), two, 1) == DG_OK && access(temp_path(longest), F_OK) == 0);
+}
+
+static void test_targets(void)
+{
+    dg_piece p = body('a', 10);
+    const char *fifo = temp_path("fifo"), *dir = temp_path("dir"), *link = temp_path("link");
+    mkfifo(fifo, 0600);
+    mkdir(dir, 0700);
+    DG_CHECK(dg_write_atomic(fifo, &p, 1) == DG_IO && strstr(dg_message(), "no regular file"));
+    DG_CHECK(dg_write_atomic(dir, &p, 1) == DG_IO && strstr(dg_message(), "directory"));
+    DG_CHECK(dg_write_atomic("", &p, 1) == DG_IO && dg_write_atomic("/", &p, 1) == DG_IO);
+    DG_CHECK(dg_write_atomic(temp_path("no/such"), &p, 1) == DG_IO && strstr(dg_message(), "No such file"));
+    DG_CHECK(dg_write_atomic("/dev/null", &p, 1) == DG_IO);
+
+    temp_put(temp_path("target"), "kept", 4);
+    DG_CHECK(symlink("target", link) == 0);
+    struct stat s;
+    DG_CHECK(dg_write_atomic(link, &p, 1) == DG_OK && lstat(link, &s) == 0 && S_ISREG(s.st_mode));
+    DG_CHECK(stat(temp_path("target"), &s) == 0 && s.st_size == 4);
+
+    void *data;
+    size_t n;
+    DG_CHECK(dg_read_file(fifo, 100, &data, &n) == DG_IO && strstr(dg_message(), "no regular file") && !data);
+    DG_CHECK(dg_read_file(dir, 100, &data, &n) == DG_IO && strstr(dg_message(), "directory"));
+    DG_CHECK(dg_read_file(link, 9, &data, &n) == DG_IO && strstr(dg_message(), "10 bytes"));
+    DG_CHECK(dg_read_file(temp_path("none"), 9, &data, &n) == DG_IO && strstr(dg_message(), "none"));
+    DG_CHECK(dg_read_file("/proc/self/status", 100000, &data, &n) == DG_IO && strstr(dg_message(), "changed"));
+    DG_CHECK(temporaries(temp_dir) == 0);
+}
+
+/* Permissions bind everybody but root. */
+static int as_nobody(void)
+{
+    if (geteuid() == 0 && (setegid(65534) || seteuid(65534))) return 2;
+    dg_piece p = body('b', 10);
+    int bad = 0;
+    bad |= dg_write_atomic(temp_path("protected"), &p, 1) != DG_IO || !strstr(dg_message(), "write-protected");
+    bad |= dg_write_atomic(temp_path("closed/x"), &p, 1) != DG_IO || !strstr(dg_message(), "Permission denied");
+    return bad;
+}
+static void test_permissions(void)
+{
+    temp_put(temp_path("protected"), "kept", 4);
+    chmod(temp_path("protected"), 0444);
+    mkdir(temp_path("closed"), 0555);
+    chmod(temp_dir, 0777);
+    int status = in_child(as_nobody);
+    DG_CHECKF(WIFEXITED(status) && WEXITSTATUS(status) != 1, "permissions: status %d", status);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 2) dg_test_skip("cannot become another user");
+    DG_CHECK(temporaries(temp_dir) == 0 && temporaries(temp_path("closed")) == 0);
+}
+
+static void test_every_call_fails(void)
+{
+    const int errors[] = {ENOSPC, EDQUOT, EFBIG, EIO, EROFS, EINTR};
+    const char *path = temp_path("faulty");
+    dg_piece p[2] = {body('x', 5000), body('y', 3000)};
+    DG_CHECK(armed_write(path, p, 2, 0, ERRNO, 0) == DG_OK && fault.fsyncs == 2);
+    for (int i = 0; i < (int)(sizeof errors / sizeof errors[0]); i++)
+        for (int k = 1;; k++) {
+            dg_piece old = body('o', 6000);
+            if (dg_write_atomic(path, &old, 1)) break;
+            dg_err e = armed_write(path, p, 2, k, ERRNO, errors[i]);
+            if (fault.calls < k) { /* past the last call: nothing failed */
+                DG_CHECKF(e == DG_OK && k > 6, "only %d calls seen", fault.calls);
+                break;
+            }
+            const char *why = dg_message();
+            DG_CHECKF(e == DG_OK || strstr(why, path), "call %d, %s: %s", k, strerror(errors[i]), why);
+            if (e && (errors[i] == ENOSPC || errors[i] == EDQUOT || errors[i] == EFBIG))
+                DG_CHECKF(strstr(why, "8000 bytes needed") && strstr(why, "bytes free"), "call %d: %s", k, why);
+            size_t n;
+            char *data = temp_slurp(path, &n);
+            if (fault.renamed) {
+                DG_CHECKF(data && n == 8000 && !memcmp(data, p[0].data, 5000), "call %d: new file torn", k);
+            } else {
+                DG_CHECKF(e == DG_IO, "call %d, %s: no error", k, strerror(errors[i]));
+                DG_CHECKF(data && n == 6000 && !memcmp(data, old.data, n), "call %d: old file changed", k);
+                DG_CHECKF(strstr(why, "untouched"), "call %d: %s", k, why);
+                DG_CHECKF(fault.fsyncs <= 1, "call %d: fsync was tried again", k);
+            }
+            free(data);
+            DG_CHECKF(temporaries(temp_dir) == 0, "call %d, %s: temporary left", k, strerror(errors[i]));
+        }
+    DG_CHECK(armed_write(path, p, 2, 0, SHORT, 0) == DG_OK && fault.calls > 1000);
+    DG_CHECK(temporaries(temp_dir) == 0);
+}
+
+static int killed_at, killed_mode;
+static int write_and_die(void)
+{
+    dg_piece p[2] = {body('x', 5000), body('y', 3000)};
+    armed_write(temp_path("killed"), p, 2, killed_at, killed_mode, 0);
+    return 0;
+}
+static void test_killed_at_every_call(void)
+{
+    const char *path = temp_path("killed");
+    int left = 0;
+    for (killed_mode = KILL_BEFORE; killed_mode <= KILL_AFTER; killed_mode++)
+        for (killed_at = 1; killed_at < 100; killed_at++) {
+            dg_piece old = body('o', 6000);
+            DG_CHECK(dg_write_atomic(path, &old, 1) == DG_OK);
+            int status = in_child(write_and_die);
+            if (WIFEXITED(status)) break;
+            size_t n;
+            char *data = temp_slurp(path, &n);
+            DG_CHECKF(data && ((n == 6000 && !memcmp(data, old.data, n)) ||
+                               (n == 8000 && !memcmp(data, body('x', 5000).data, 5000) &&
+                                !memcmp(data + 5000, body('y', 3000).data, 3000))),
+                      "killed at call %d: file torn", killed_at);
+            free(data);
+            left += temporaries(temp_dir);
+            dg_sweep_temporaries(temp_dir);
+            DG_CHECKF(temporaries(temp_dir) == 0, "killed at call %d: sweep left a file", killed_at);
+        }
+    DG_CHECKF(left >= 6 && killed_at > 6, "the kills left %d temporaries: they hit nothing", left);
+}
+
+static int write_for_ever(void)
+{
+    for (int i = 0;; i++) {
+        dg_piece p = body((char)('a' + i % 20), 200000);
+        if (dg_write_atomic(temp_path("random"), &p, 1)) return 1;
+    }
+}
+static void test_killed_at_random(void)
+{
+    const char *path = temp_path("random");
+    unsigned long long seed = 1;
+    int torn = 0, left = 0, seen = 0;
+    for (int i = 0; i < 60; i++) {
+        fflush(stdout);
+        pid_t pid = fork();
+        if (pid == 0) _exit(write_for_ever());
+        struct timespec t = {0, (long)(fabs(dg_test_random(&seed)) * 25e6)};
+        nanosleep(&t, NULL);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        left += temporaries(temp_dir);
+        dg_sweep_temporaries(temp_dir);
+        torn += temporaries(temp_dir);
+        size_t n;
+        char *data = temp_slurp(path, &n);
+        if (data) seen++, torn += n != 200000 || memcmp(data, body(data[0], n).data, n) != 0;
+        free(data);
+    }
+    DG_CHECKF(torn == 0, "%d torn files or leftovers", torn);
+    DG_CHECKF(left > 0 && seen > 0, "kills at random: %d temporaries, %d files: they hit nothing", left, seen);
+}
+
+static int file_limit(void)
+{
+    struct rlimit r = {10000, 10000};
+    setrlimit(RLIMIT_FSIZE, &r); /* SIGXFSZ at its default: it would kill */
+    dg_piece big = body('b', 20000), small = body('s', 9000);
+    int bad = dg_write_atomic(temp_path("limit"), &big, 1) != DG_IO || !strstr(dg_message(), "20000 bytes needed");
+    bad |= armed_write(temp_path("limit"), &big, 1, 3, ERRNO, EOPNOTSUPP) != DG_IO; /* fallocate not supported */
+    bad |= !strstr(dg_message(), "ulimit");
+    return bad | (dg_write_atomic(temp_path("limit"), &small, 1) != DG_OK);
+}
+static void test_file_limit(void)
+{
+    dg_piece old = body('o', 100);
+    DG_CHECK(dg_write_atomic(temp_path("limit"), &old, 1) == DG_OK);
+    int status = in_child(file_limit);
+    DG_CHECKF(WIFEXITED(status) && WEXITSTATUS(status) == 0, "file size limit: status %d", status);
+    DG_CHECK(is_body(temp_path("limit"), 's', 9000) && temporaries(temp_dir) == 0);
+}
+
+/* A real full disk: a tmpfs of `pages` pages, in a mount namespace of its own. */
+static int full_disk(void)
+{
+    const size_t size = 100000;
+    char at[1200], file[1300], options[64];
+    snprintf(at, sizeof at, "%s", temp_path("disk"));
+    snprintf(file, sizeof file, "%s/file", at);
+    mkdir(at, 0700);
+    if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL)) return 2;
+    int bad = 0, refused = 0, taken = 0;
+    for (int pages = 26; pages <= 55; pages++) {
+        snprintf(options, sizeof options, "size=%d", pages * 4096);
+        if (mount("none", at, "tmpfs", 0, options)) return 2;
+        dg_piece old = body('o', size), new = body('n', size);
+        if (dg_write_atomic(file, &old, 1)) bad |= 1;
+        dg_err e = dg_write_atomic(file, &new, 1);
+        e ? refused++ : taken++;
+        if (e) bad |= !strstr(dg_message(), "100000 bytes needed") || !strstr(dg_message(), "disk is full");
+        bad |= !is_body(file, e ? 'o' : 'n', size) || temporaries(at) != 0;
+        umount(at);
+    }
+    bad |= refused < 10 || taken < 4; /* both outcomes were seen */
+    if (mount("none", at, "tmpfs", 0, "nr_inodes=2")) return 2;
+    dg_piece p = body('p', 10);
+    bad |= dg_write_atomic(file, &p, 1) != DG_OK;
+    bad |= dg_write_atomic(file, &p, 1) != DG_IO || !strstr(dg_message(), "inodes") || !is_body(file, 'p', 10);
+    mount("none", at, "tmpfs", MS_REMOUNT | MS_RDONLY, NULL);
+    bad |= dg_write_atomic(file, &p, 1) != DG_IO || !strstr(dg_message(), "read-only");
+    umount(at);
+    if (bad) printf("full disk: %d refused, %d taken; %s\n", refused, taken, dg_message());
+    return bad;
+}
+static void test_full_disk(void)
+{
+    int status = in_child(full_disk);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 2) {
+        dg_test_skip("full disk: may not mount a tmpfs here");
+        return;
+    }
+    DG_CHECKF(WIFEXITED(status) && WEXITSTATUS(status) == 0, "full disk: status %d", status);
+}
+
+static void vanish(void) { temp_remove(temp_path("vanishing")); }
+static void test_vanishing_directory(void)
+{
+    dg_piece p = body('v', 1000);
+    for (int k = 2; k <= 5; k++) { /* from just after the temporary file was made up to the rename */
+        mkdir(temp_path("vanishing"), 0700);
+        fault.hook = vanish;
+        DG_CHECK(armed_write(temp_path("vanishing/file"), &p, 1, k, HOOK, 0) == DG_IO || k > 4);
+    }
+    DG_CHECK(dg_write_atomic(temp_path("vanishing/file"), &p, 1) == DG_IO);
+    dg_sweep_temporaries(temp_path("vanishing"));
+}
+
+static void test_sweep(void)
+{
+    const char *keep[] = {".x.12-3.dcgan-tmpx", "x.12-3.dcgan-tmp", ".x.12.dcgan-tmp", ".x.a-3.dcgan-tmp", ".12-3.dcgan-tmp",
+                          "..12-3.dcgan-tmp", ".dcgan-tmp", "-3.dcgan-tmp", ".x.12-.dcgan-tmp", ".x.-3.dcgan-tmp", ".x.12-3"};
+    const int keeps = (int)(sizeof keep / sizeof keep[0]);
+    mkdir(temp_path("sweep"), 0700);
+    char path[600];
+    for (int i = 0; i < keeps; i++) {
+        snprintf(path, sizeof path, "%s/sweep/%s", temp_dir, keep[i]);
+        temp_put(path, "", 0);
+    }
+    temp_put(temp_path("sweep/.a.png.12-3.dcgan-tmp"), "left", 4);
+    temp_put(temp_path("sweep/.living.1-1.dcgan-tmp"), "busy", 4);
+    mkdir(temp_path("sweep/.dir.1-1.dcgan-tmp"), 0700);
+    int fd = open(temp_path("sweep/.living.1-1.dcgan-tmp"), O_RDONLY | O_CLOEXEC);
+    DG_CHECK(flock(fd, LOCK_EX) == 0);
+    dg_sweep_temporaries(temp_path("sweep"));
+    DG_CHECK(access(temp_path("sweep/.a.png.12-3.dcgan-tmp"), F_OK) != 0);
+    DG_CHECK(access(temp_path("sweep/.living.1-1.dcgan-tmp"), F_OK) == 0);
+    DG_CHECK(access(temp_path("sweep/.dir.1-1.dcgan-tmp"), F_OK) == 0);
+    for (int i = 0; i < keeps; i++) {
+        snprintf(path, sizeof path, "%s/sweep/%s", temp_dir, keep[i]);
+        DG_CHECKF(access(path, F_OK) == 0, "%s was swept away", keep[i]);
+    }
+    close(fd);
+    dg_sweep_temporaries(temp_path("sweep"));
+    DG_CHECK(access(temp_path("sweep/.living.1-1.dcgan-tmp"), F_OK) != 0);
+}
+
+/* Writers of one name and a sweeper all at once: nobody fails, nothing is torn. */
+static void *writer_thread(void *argument)
+{
+    static int bad;
+    const char letter = *(const char *)argument;
+    for (int i = 0; i < 30; i++) {
+        dg_piece p = {body(letter, 50000).data, 50000};
+        if (dg_write_atomic(temp_path("shared"), &p, 1)) return &bad;
+    }
+    return NULL;
+}
+static void test_together(void)
+{
+    pthread_t thread[3];
+    char letter[3] = {'1', '2', '3'};
+    for (int i = 0; i < 3; i++) body(letter[i], 50000);
+    for (int i = 0; i < 3; i++) pthread_create(&thread[i], NULL, writer_thread, &letter[i]);
+    for (int i = 0; i < 2000; i++) dg_sweep_temporaries(temp_dir);
+    for (int i = 0; i < 3; i++) {
+        void *bad;
+        pthread_join(thread[i], &bad);
+        DG_CHECK(!bad);
+    }
+    DG_CHECK(is_body(temp_path("shared"), '1', 50000) || is_body(temp_path("shared"), '2', 50000) ||
+             is_body(temp_path("shared"), '3', 50000));
+    DG_CHECK(temporaries(temp_dir) == 0);
+}
+
+int main(void)
+{
+    temp_make("atomic");
+    test_plain();
+    test_targets();
+    test_permissions();
+    test_every_call_fails();
+    test_killed_at_every_call();
+    test_killed_at_random();
+    test_file_limit();
+    test_full_disk();
+    test_vanishing_directory();
+    test_sweep();
+    test_together();
+    temp_remove(temp_dir);
+    return dg_test_report();
+}
