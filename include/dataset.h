@@ -24,6 +24,7 @@ typedef struct {
 typedef struct {
     char *name;          /* path below dir, as the file system has it */
     char *reason;
+    bool bad;            /* a picture that could not be used; false: just another file */
 } dg_skip;
 
 typedef struct {
@@ -31,6 +32,7 @@ typedef struct {
     uint8_t *pixels;     /* (count, size, size, channels) */
     char **name;         /* path below dir of each, in bytewise order */
     int *width, *height; /* as in the file, after orientation */
+    uint8_t *kind;       /* dg_kind of each file */
     dg_skip *skip;
     int skips;
     uint64_t fingerprint; /* of the pixels in order: changes when the data set does */

@@ -24,10 +24,25 @@ typedef struct {
 void dg_image_free(dg_image *im);
 
 /* PNG or JPEG, recognised by content. Any bit depth and colour type -> C = 3 (the caller turns it to grey with
- * dg_image_grey). 16-bit samples become v / 257 rounded as PIL does it, alpha is dropped or composed. Every
+ * dg_image_grey). Of 16-bit samples the high byte is taken, as PIL does it, alpha is dropped or composed. Every
  * corrupt, truncated or hostile input is DG_DATA with a reason in a few words ("PNG: IDAT: CRC error"); no
  * input needs more than 256 MiB or 5 s. Thread-safe. */
 dg_err dg_image_decode(const void *data, size_t bytes, const dg_decode_options *o, dg_image *out);
+
+/* Whether the first bytes (32 are enough) are those of a PNG or JPEG file. */
+bool dg_image_known(const void *data, size_t bytes);
+
+/* What kind of picture a file holds, by its header; DG_KIND_UNKNOWN if it is neither or damaged. */
+typedef enum {
+    DG_KIND_UNKNOWN,
+    DG_KIND_PNG_GREY, DG_KIND_PNG_GREY_ALPHA, DG_KIND_PNG_RGB, DG_KIND_PNG_RGBA,
+    DG_KIND_PNG_GREY_16, DG_KIND_PNG_GREY_ALPHA_16, DG_KIND_PNG_RGB_16, DG_KIND_PNG_RGBA_16,
+    DG_KIND_PNG_PALETTE,
+    DG_KIND_JPEG_GREY, DG_KIND_JPEG_COLOUR, DG_KIND_JPEG_CMYK,
+    DG_KINDS
+} dg_kind;
+dg_kind dg_image_kind(const void *data, size_t bytes);
+const char *dg_kind_name(dg_kind k); /* "PNG RGB with alpha" */
 
 /* ITU-R 601 luma as PIL's convert('L'): (19595 R + 38470 G + 7471 B + 32768) >> 16. In place. */
 void dg_image_grey(dg_image *im);
