@@ -1,0 +1,111 @@
+#include "worker.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { QUEUE = 8 };
+
+typedef struct {
+    dg_err (*work)(void *context);
+    void *context;
+} job;
+
+struct dg_worker {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    job queue[QUEUE];
+    int first, count;    /* ring; the running job has left it */
+    bool busy, closing;
+    dg_err error;        /* first failure, and its message: dg_message() belongs to the thread that failed */
+    char message[1024];
+};
+
+static void *serve(void *argument)
+{
+    dg_worker *w = argument;
+    pthread_mutex_lock(&w->lock);
+    for (;;) {
+        while (w->count == 0 && !w->closing) pthread_cond_wait(&w->changed, &w->lock);
+        if (w->count == 0) break;
+        job j = w->queue[w->first];
+        w->first = (w->first + 1) % QUEUE;
+        w->count--;
+        w->busy = true;
+        pthread_cond_broadcast(&w->changed);
+        pthread_mutex_unlock(&w->lock);
+        dg_err e = j.work(j.context);
+        if (e) dg_warn("%s", dg_message());
+        pthread_mutex_lock(&w->lock);
+        if (e && !w->error) {
+            w->error = e;
+            snprintf(w->message, sizeof w->message, "%s", dg_message());
+        }
+        w->busy = false;
+        pthread_cond_broadcast(&w->changed);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+dg_err dg_worker_open(dg_worker **out)
+{
+    dg_worker *w = calloc(1, sizeof *w);
+    if (!w) return dg_fail(DG_DEVICE, "writer thread: out of memory");
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->changed, NULL);
+    /* Signals are for the training thread, which knows how to stop; a new thread inherits this mask. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int code = pthread_create(&w->thread, NULL, serve, w);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (code) {
+        pthread_cond_destroy(&w->changed);
+        pthread_mutex_destroy(&w->lock);
+        free(w);
+        return dg_fail(DG_DEVICE, "cannot start the writer thread: %s", strerror(code));
+    }
+    *out = w;
+    return DG_OK;
+}
+
+void dg_worker_give(dg_worker *w, dg_err (*work)(void *context), void *context)
+{
+    pthread_mutex_lock(&w->lock);
+    while (w->count == QUEUE) pthread_cond_wait(&w->changed, &w->lock);
+    w->queue[(w->first + w->count++) % QUEUE] = (job){work, context};
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* The first failure so far, as this thread's message. Called with the lock held. */
+static dg_err result(const dg_worker *w) { return w->error ? dg_fail(w->error, "%s", w->message) : DG_OK; }
+
+dg_err dg_worker_wait(dg_worker *w)
+{
+    pthread_mutex_lock(&w->lock);
+    while (w->count || w->busy) pthread_cond_wait(&w->changed, &w->lock);
+    dg_err e = result(w);
+    pthread_mutex_unlock(&w->lock);
+    return e;
+}
+
+dg_err dg_worker_close(dg_worker *w)
+{
+    if (!w) return DG_OK;
+    pthread_mutex_lock(&w->lock);
+    w->closing = true;
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+    pthread_join(w->thread, NULL);
+    dg_err e = result(w);
+    pthread_cond_destroy(&w->changed);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+    return e;
+}

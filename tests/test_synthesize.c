@@ -1,0 +1,191 @@
+/* Drawn cats: the same everywhere, all different, written once and never over another file. */
+#include "dataset.h"
+
+#include <dirent.h>
+#include <omp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include "atomic.h"
+#include "test.h"
+
+static char base[200];
+
+static char *in_base(char *out, const char *name)
+{
+    snprintf(out, 400, "%s/%s", base, name);
+    return out;
+}
+
+static unsigned long checksum(int size, uint64_t seed, int i)
+{
+    static uint8_t pixels[256 * 256 * 3 + 16];
+    size_t n = (size_t)size * (size_t)size * 3;
+    memset(pixels + n, 0xa5, 16);
+    dg_synthesize_one(pixels, size, seed, i);
+    for (int k = 0; k < 16; k++)
+        if (!DG_CHECKF(pixels[n + (size_t)k] == 0xa5, "size %d writes beyond its end", size)) break;
+    return crc32(0, pixels, (uInt)n);
+}
+
+/* Golden values: a different number means that published picture sets change, on this machine or for good. */
+static void pictures_are_what_they_were(void)
+{
+    static const struct {
+        int size;
+        uint64_t seed;
+        int number;
+        unsigned long crc;
+    } golden[] = {{64, 1, 0, 0x7a5ed329},   {64, 1, 1, 0x9b64a2ec},
+                  {64, 1, 999, 0xbcfa2ddc}, {16, 1, 0, 0x13d72af4},
+                  {256, 42, 3, 0xb0572026}, {37, 18446744073709551615u, 12345, 0x6a22541d}};
+    for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
+        unsigned long crc = checksum(golden[i].size, golden[i].seed, golden[i].number);
+        DG_CHECKF(crc == golden[i].crc, "{%d, %lu, %d, 0x%08lx}", golden[i].size, (unsigned long)golden[i].seed,
+                  golden[i].number, crc);
+    }
+}
+
+static void pictures_differ(void)
+{
+    enum { N = 300 };
+    static uint8_t pixels[N][32 * 32 * 3];
+    double mean[32 * 32 * 3] = {0}, spread = 0, least = 1e9;
+    for (int i = 0; i < N; i++) {
+        dg_synthesize_one(pixels[i], 32, 1, i);
+        for (int k = 0; k < 32 * 32 * 3; k++) mean[k] += pixels[i][k] / (double)N;
+    }
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < 32 * 32 * 3; k++) spread += (pixels[i][k] - mean[k]) * (pixels[i][k] - mean[k]);
+    spread = sqrt(spread / (N * 32.0 * 32 * 3));
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < i; j++) {
+            double sum = 0;
+            for (int k = 0; k < 32 * 32 * 3; k++) sum += abs(pixels[i][k] - pixels[j][k]);
+            if (sum / (32 * 32 * 3) < least) least = sum / (32 * 32 * 3);
+        }
+    DG_CHECKF(spread > 35 && spread < 90, "standard deviation of a pixel is %g", spread);
+    DG_CHECKF(least > 8, "two pictures differ by only %g on average", least);
+    DG_CHECK(checksum(32, 1, 5) != checksum(32, 2, 5));
+}
+
+/* The same cat at every size: large ones shrunk by averaging look like small ones. */
+static void sizes_agree(void)
+{
+    static uint8_t large[256 * 256 * 3], small[32 * 32 * 3];
+    for (int i = 0; i < 20; i++) {
+        dg_synthesize_one(large, 256, 7, i);
+        dg_synthesize_one(small, 32, 7, i);
+        double off = 0;
+        for (int y = 0; y < 32; y++)
+            for (int x = 0; x < 32; x++)
+                for (int c = 0; c < 3; c++) {
+                    int sum = 0;
+                    for (int k = 0; k < 64; k++) sum += large[((y * 8 + k / 8) * 256 + x * 8 + k % 8) * 3 + c];
+                    off += fabs(sum / 64.0 - small[(y * 32 + x) * 3 + c]);
+                }
+        off /= 32 * 32 * 3;
+        DG_CHECKF(off < 4, "cat %d differs by %g between 32 and 256 pixels", i, off);
+    }
+    for (int size = 16; size <= 256; size += 17) checksum(size, 3, size);
+}
+
+static long count_files(const char *dir)
+{
+    DIR *d = opendir(dir);
+    long n = 0;
+    if (!d) return -1;
+    for (struct dirent *e; (e = readdir(d));) n += e->d_name[0] != '.';
+    closedir(d);
+    return n;
+}
+
+static int same_file(const char *a, const char *b)
+{
+    void *x = NULL, *y = NULL;
+    size_t n = 0, m = 1;
+    int ok = dg_read_file(a, 1 << 20, &x, &n) == DG_OK && dg_read_file(b, 1 << 20, &y, &m) == DG_OK && n == m &&
+             memcmp(x, y, n) == 0;
+    free(x);
+    free(y);
+    return ok;
+}
+
+static void files_are_written_once(void)
+{
+    char deep[400], other[400], a[400], b[400];
+    in_base(deep, "new/folder/");
+    in_base(other, "other");
+    omp_set_num_threads(1);
+    DG_CHECKF(dg_synthesize(deep, 30, 16, 9) == DG_OK, "%s", dg_message());
+    omp_set_num_threads(3);
+    DG_CHECKF(dg_synthesize(other, 30, 16, 9) == DG_OK, "%s", dg_message());
+    DG_CHECK(count_files(deep) == 30);
+    for (int i = 0; i < 30; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "new/folder/cat-%05d.png", i);
+        in_base(a, name);
+        snprintf(name, sizeof name, "other/cat-%05d.png", i);
+        DG_CHECKF(same_file(a, in_base(b, name)), "%s depends on the number of threads", name);
+    }
+    /* Again, with more: identical ones are left alone. */
+    struct stat before, after;
+    in_base(a, "other/cat-00007.png");
+    DG_CHECK(stat(a, &before) == 0);
+    DG_CHECK(dg_synthesize(other, 32, 16, 9) == DG_OK);
+    DG_CHECK(stat(a, &after) == 0 && before.st_ino == after.st_ino);
+    DG_CHECK(count_files(other) == 32);
+    /* Another seed: refused, and nothing is added. */
+    DG_CHECK(dg_synthesize(other, 40, 16, 10) == DG_IO);
+    DG_CHECKF(strstr(dg_message(), "cat-00000.png"), "message: %s", dg_message());
+    DG_CHECK(count_files(other) == 32);
+    /* A foreign file of that name. */
+    DG_CHECK(truncate(a, 100) == 0);
+    DG_CHECK(dg_synthesize(other, 32, 16, 9) == DG_IO);
+    DG_CHECKF(strstr(dg_message(), "cat-00007.png"), "message: %s", dg_message());
+    DG_CHECK(stat(a, &after) == 0 && after.st_size == 100);
+    /* A dangling link would let us write somewhere else. */
+    DG_CHECK(unlink(a) == 0 && symlink("nowhere", a) == 0);
+    DG_CHECK(dg_synthesize(other, 32, 16, 9) == DG_IO);
+    DG_CHECK(dg_synthesize(a, 1, 16, 9) == DG_IO);
+    in_base(b, "other/cat-00000.png");
+    DG_CHECK(dg_synthesize(b, 1, 16, 9) == DG_IO); /* a file where the folder should be */
+}
+
+static void nonsense_is_refused(void)
+{
+    char dir[400];
+    in_base(dir, "none");
+    DG_CHECK(dg_synthesize(dir, 0, 64, 1) == DG_USAGE);
+    DG_CHECK(dg_synthesize(dir, 10, 15, 1) == DG_USAGE);
+    DG_CHECK(dg_synthesize(dir, 10, 257, 1) == DG_USAGE);
+    DG_CHECK(access(dir, F_OK) != 0);
+}
+
+static void remove_tree(const char *dir)
+{
+    DIR *d = opendir(dir);
+    if (!d) return;
+    for (struct dirent *e; (e = readdir(d));) {
+        char path[800];
+        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
+        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+        if (unlink(path)) remove_tree(path);
+    }
+    closedir(d);
+    rmdir(dir);
+}
+
+int main(void)
+{
+    const char *tmp = getenv("TMPDIR");
+    snprintf(base, sizeof base, "%.150s/dcgan-test-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (!DG_CHECK(mkdtemp(base) != NULL)) return dg_test_report();
+    pictures_are_what_they_were();
+    pictures_differ();
+    sizes_agree();
+    files_are_written_once();
+    nonsense_is_refused();
+    remove_tree(base);
+    return dg_test_report();
+}

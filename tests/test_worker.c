@@ -1,0 +1,171 @@
+/* The writer thread: order, back pressure, the first error and its message, signals left to others. */
+#include "worker.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
+#include "test.h"
+
+static atomic_int order[100], done, running;
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
+static dg_err note(void *context)
+{
+    int *number = context;
+    order[done++] = *number;
+    free(number);
+    return DG_OK;
+}
+
+static dg_err wait_for_gate(void *context)
+{
+    running = 1;
+    pthread_mutex_lock(&gate);
+    pthread_mutex_unlock(&gate);
+    return note(context);
+}
+
+static dg_err fail(void *context)
+{
+    int number = *(int *)context;
+    free(context);
+    done++;
+    return dg_fail(number == 1 ? DG_IO : DG_FAILED, "job %d cannot", number);
+}
+
+static dg_err masked(void *context)
+{
+    sigset_t now;
+    pthread_sigmask(SIG_SETMASK, NULL, &now);
+    *(int *)context = sigismember(&now, SIGINT) && sigismember(&now, SIGTERM) && sigismember(&now, SIGHUP);
+    return DG_OK;
+}
+
+static int *boxed(int number)
+{
+    int *p = malloc(sizeof *p);
+    if (!p) abort();
+    *p = number;
+    return p;
+}
+
+static void jobs_run_in_order(void)
+{
+    dg_worker *w;
+    done = 0;
+    DG_CHECK(dg_worker_open(&w) == DG_OK);
+    for (int i = 0; i < 100; i++) dg_worker_give(w, note, boxed(i));
+    DG_CHECK(dg_worker_wait(w) == DG_OK);
+    DG_CHECK(done == 100);
+    for (int i = 0; i < 100; i++)
+        if (!DG_CHECKF(order[i] == i, "job %d ran as number %d", order[i], i)) break;
+    DG_CHECK(dg_worker_wait(w) == DG_OK); /* nothing to wait for */
+    DG_CHECK(dg_worker_close(w) == DG_OK);
+}
+
+static void close_finishes_what_was_given(void)
+{
+    dg_worker *w;
+    done = 0;
+    DG_CHECK(dg_worker_open(&w) == DG_OK);
+    for (int i = 0; i < 8; i++) dg_worker_give(w, note, boxed(i));
+    DG_CHECK(dg_worker_close(w) == DG_OK);
+    DG_CHECK(done == 8);
+    DG_CHECK(dg_worker_close(NULL) == DG_OK);
+}
+
+static atomic_int given;
+
+static void *give_twenty(void *worker)
+{
+    for (int i = 1; i <= 20; i++) {
+        dg_worker_give(worker, note, boxed(i));
+        given = i;
+    }
+    return NULL;
+}
+
+/* While one job is stuck, 8 more fit into the queue and the giver of the 9th waits. */
+static void a_full_queue_waits(void)
+{
+    dg_worker *w;
+    pthread_t giver;
+    done = running = given = 0;
+    pthread_mutex_lock(&gate);
+    DG_CHECK(dg_worker_open(&w) == DG_OK);
+    dg_worker_give(w, wait_for_gate, boxed(0));
+    while (!running) usleep(1000);
+    pthread_create(&giver, NULL, give_twenty, w);
+    for (int i = 0; i < 2000 && given < 8; i++) usleep(1000);
+    usleep(50000); /* time for a ninth, were there room */
+    DG_CHECKF(given == 8, "%d jobs fitted into the queue", given);
+    DG_CHECK(done == 0);
+    pthread_mutex_unlock(&gate);
+    pthread_join(giver, NULL);
+    DG_CHECK(dg_worker_wait(w) == DG_OK);
+    DG_CHECK(done == 21);
+    for (int i = 0; i < 21; i++) DG_CHECK(order[i] == i);
+    DG_CHECK(dg_worker_close(w) == DG_OK);
+}
+
+static void the_first_error_is_kept(void)
+{
+    char name[] = "/tmp/dcgan-test-worker-XXXXXX", text[500] = "";
+    int file = mkstemp(name), before = dup(2);
+    DG_CHECK(file >= 0 && before >= 0);
+    fflush(stderr);
+    dup2(file, 2);
+    dg_worker *w;
+    done = 0;
+    dg_err opened = dg_worker_open(&w);
+    dg_worker_give(w, note, boxed(0));
+    dg_worker_give(w, fail, boxed(1));
+    dg_worker_give(w, fail, boxed(2));
+    dg_worker_give(w, note, boxed(3));
+    dg_fail(DG_USAGE, "older message of this thread");
+    dg_err waited = dg_worker_wait(w);
+    int same = strcmp(dg_message(), "job 1 cannot") == 0;
+    dg_fail(DG_USAGE, "another");
+    dg_err closed = dg_worker_close(w);
+    dup2(before, 2);
+    close(before);
+    DG_CHECK(opened == DG_OK);
+    DG_CHECK(waited == DG_IO);
+    DG_CHECK(same);
+    DG_CHECK(closed == DG_IO);
+    DG_CHECKF(strcmp(dg_message(), "job 1 cannot") == 0, "message is \"%s\"", dg_message());
+    DG_CHECK(done == 4); /* later jobs still run */
+    ssize_t n = pread(file, text, sizeof text - 1, 0);
+    text[n > 0 ? n : 0] = 0;
+    DG_CHECKF(strstr(text, "warning: job 1 cannot\n"), "stderr had \"%s\"", text);
+    DG_CHECKF(strstr(text, "warning: job 2 cannot\n"), "stderr had \"%s\"", text);
+    close(file);
+    unlink(name);
+}
+
+static void signals_go_to_other_threads(void)
+{
+    dg_worker *w;
+    int blocked = 0;
+    sigset_t before, after;
+    sigemptyset(&before);
+    sigemptyset(&after);
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    DG_CHECK(dg_worker_open(&w) == DG_OK);
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    DG_CHECK(sigismember(&before, SIGINT) == sigismember(&after, SIGINT));
+    dg_worker_give(w, masked, &blocked);
+    DG_CHECK(dg_worker_close(w) == DG_OK);
+    DG_CHECK(blocked);
+}
+
+int main(void)
+{
+    jobs_run_in_order();
+    close_finishes_what_was_given();
+    a_full_queue_waits();
+    the_first_error_is_kept();
+    signals_go_to_other_threads();
+    return dg_test_report();
+}
