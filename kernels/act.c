@@ -107,7 +107,7 @@ void DG_CPU(dg_cpu_act_dx)(const dg_act_args *a, const dg_tune *tune)
         int n = a->n - at < PIECE ? (int)(a->n - at) : PIECE;
         if (a->act == DG_ACT_TANH) {
 #pragma omp simd
-            for (int i = 0; i < n; i++) out[i] = pd[i] * (1 - py[i] * py[i]);
+            for (int i = 0; i < n; i++) out[i] = pd[i] * ((1 - py[i]) * (1 + py[i])); /* 1 - y^2, near 1 too */
         } else {
 #pragma omp simd
             for (int i = 0; i < n; i++) out[i] = py[i] > 0 ? pd[i] : factor * pd[i];

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""What PyTorch computes for a few small ops, in double, as a C header: golden_ops.py > tests/golden_ops.h"""
+import torch
+import torch.nn as nn
+
+torch.manual_seed(7)
+torch.set_default_dtype(torch.float64)
+
+
+def show(name, t):
+    """NHWC order for pictures; numbers that a float holds exactly stay exact in C."""
+    t = t.detach()
+    if t.dim() == 4:
+        t = t.permute(0, 2, 3, 1)
+    values = [float(v).hex() for v in t.reshape(-1)]
+    lines = [', '.join(values[i:i + 4]) for i in range(0, len(values), 4)]
+    print(f'static const double golden_{name}[{len(values)}] = {{\n    ' + ',\n    '.join(lines) + '};')
+
+
+def exact(*shape):
+    return torch.randn(*shape).float().double()
+
+
+print(f'/* Made by scripts/golden_ops.py with PyTorch {torch.__version__.split("+")[0]} in double; do not edit. */')
+print('#ifndef DG_GOLDEN_OPS_H\n#define DG_GOLDEN_OPS_H\n')
+
+print('/* BatchNorm2d(2) in training, then LeakyReLU(0.2); the loss is the sum of y * weight. */')
+norm = nn.BatchNorm2d(2)
+with torch.no_grad():
+    norm.weight.copy_(exact(2) * 0.1 + 1)
+    norm.bias.copy_(exact(2) * 0.1)
+    for p in norm.parameters():
+        p.copy_(p.float().double())
+    norm.running_mean.copy_(exact(2))
+    norm.running_var.copy_(exact(2).abs())
+x, weight = exact(2, 2, 2, 2).requires_grad_(), exact(2, 2, 2, 2)
+show('norm_x', x)
+show('norm_weight', weight)
+show('norm_gamma', norm.weight)
+show('norm_beta', norm.bias)
+show('norm_mean0', norm.running_mean)
+show('norm_var0', norm.running_var)
+y = nn.LeakyReLU(0.2)(norm(x))
+(y * weight).sum().backward()
+show('norm_y', y)
+show('norm_dx', x.grad)
+show('norm_dgamma', norm.weight.grad)
+show('norm_dbeta', norm.bias.grad)
+show('norm_mean', norm.running_mean)
+show('norm_var', norm.running_var)
+
+print('\n/* BCEWithLogitsLoss against targets of 1 and of 0, with gradients and mean sigmoids. */')
+logit = (exact(9) * 6).float().double().requires_grad_()
+show('bce_logit', logit)
+show('bce_prob', logit.sigmoid().mean())
+for t in (0, 1):
+    logit.grad = None
+    loss = nn.BCEWithLogitsLoss()(logit, torch.full((9,), float(t)))
+    loss.backward()
+    show(f'bce_loss{t}', loss)
+    show(f'bce_dlogit{t}', logit.grad)
+
+print('\n/* torch.optim.Adam(lr 2e-4, betas (0.5, 0.999), eps 1e-8): weights after each of three steps. */')
+p = nn.Parameter(exact(5))
+show('adam_p0', p)
+adam = torch.optim.Adam([p], lr=2e-4, betas=(0.5, 0.999), eps=1e-8)
+for step in range(3):
+    p.grad = exact(5) * torch.tensor([1.0, 0.125, 0.0, 1e-4, 64.0])
+    p.grad = p.grad.float().double()
+    show(f'adam_g{step}', p.grad)
+    adam.step()
+    show(f'adam_p{step + 1}', p)
+print('\n#endif')

@@ -1,0 +1,189 @@
+#include "reference.h"
+
+#include <math.h>
+#include <string.h>
+#include "rng.h"
+
+static double act_of(dg_act act, double slope, double z)
+{
+    switch (act) {
+    case DG_ACT_RELU: return z > 0 ? z : 0 * z;
+    case DG_ACT_LEAKY: return z > 0 ? z : slope * z;
+    case DG_ACT_TANH: return tanh(z);
+    case DG_ACT_NONE: break;
+    }
+    return z;
+}
+
+/* Derivative where act(z) = y; tanh by its value, the others by its sign. */
+static double slope_of(dg_act act, double slope, double y)
+{
+    switch (act) {
+    case DG_ACT_RELU: return y > 0 ? 1 : 0;
+    case DG_ACT_LEAKY: return y > 0 ? 1 : slope;
+    case DG_ACT_TANH: return 1 - y * y;
+    case DG_ACT_NONE: break;
+    }
+    return 1;
+}
+
+static void norm_stats(const dg_norm_stats_args *a)
+{
+    const double *x = a->x;
+    double *mean = a->mean, *rstd = a->rstd, *rm = a->running_mean, *rv = a->running_var;
+    int rows = a->N / a->groups * a->H * a->W;
+    for (int g = 0; g < a->groups; g++)
+        for (int c = 0; c < a->C; c++) {
+            const double *first = x + (int64_t)g * rows * a->C + c;
+            long double sum = 0, squares = 0; /* so that the sums of thousands are good to a double's last bit */
+            for (int r = 0; r < rows; r++) sum += first[(int64_t)r * a->C];
+            for (int r = 0; r < rows; r++) squares += powl(first[(int64_t)r * a->C] - sum / rows, 2);
+            double m = (double)(sum / rows), v = (double)squares;
+            mean[g * a->C + c] = m;
+            rstd[g * a->C + c] = 1 / sqrt(v / rows + a->eps);
+            rm[c] = (1 - a->momentum) * rm[c] + a->momentum * m;
+            rv[c] = (1 - a->momentum) * rv[c] + a->momentum * v / (rows - 1);
+        }
+}
+
+static void norm_frozen(const dg_norm_frozen_args *a)
+{
+    for (int c = 0; c < a->C; c++) {
+        ((double *)a->mean)[c] = ((double *)a->running_mean)[c];
+        ((double *)a->rstd)[c] = 1 / sqrt(((double *)a->running_var)[c] + a->eps);
+    }
+}
+
+static void norm_act(const dg_norm_act_args *a)
+{
+    const double *x = a->x, *mean = a->mean, *rstd = a->rstd, *gamma = a->gamma, *beta = a->beta;
+    int64_t rows = (int64_t)a->N * a->H * a->W;
+    for (int64_t r = 0; r < rows; r++)
+        for (int c = 0; c < a->C; c++) {
+            int64_t s = r / (rows / a->groups) * a->C + c;
+            double z = gamma[c] * (x[r * a->C + c] - mean[s]) * rstd[s] + beta[c];
+            ((double *)a->y)[r * a->C + c] = act_of(a->act, a->slope, z);
+        }
+}
+
+static void norm_act_dx(const dg_norm_act_args *a)
+{
+    const double *x = a->x, *dy = a->dy, *mean = a->mean, *rstd = a->rstd, *gamma = a->gamma, *beta = a->beta;
+    int64_t rows = (int64_t)a->N * a->H * a->W / a->groups;
+    for (int c = 0; c < a->C; c++) {
+        double dgamma = 0, dbeta = 0;
+        for (int g = 0; g < a->groups; g++) {
+            int64_t s = (int64_t)g * a->C + c, at = (int64_t)g * rows * a->C + c;
+            long double sum_g = 0, sum_gx = 0;
+            for (int pass = 0; pass < 2; pass++)
+                for (int64_t r = 0; r < rows; r++) {
+                    int64_t i = at + r * a->C;
+                    double xhat = (x[i] - mean[s]) * rstd[s];
+                    double d = dy[i] * slope_of(a->act, a->slope, gamma[c] * xhat + beta[c]);
+                    if (pass == 0) {
+                        sum_g += d;
+                        sum_gx += d * xhat;
+                    } else
+                        ((double *)a->dx)[i] =
+                            gamma[c] * rstd[s] * (d - (double)(sum_g / rows) - xhat * (double)(sum_gx / rows));
+                }
+            dgamma += (double)sum_gx;
+            dbeta += (double)sum_g;
+        }
+        if (a->dgamma) ((double *)a->dgamma)[c] = dgamma;
+        if (a->dbeta) ((double *)a->dbeta)[c] = dbeta;
+    }
+}
+
+static void bce(const dg_bce_args *a)
+{
+    const double *l = a->logit;
+    double loss = 0, prob = 0;
+    for (int i = 0; i < a->n; i++) {
+        long double p = 1 / (1 + expl(-(long double)l[i]));
+        loss += fmax(l[i], 0) - l[i] * a->target + log1p(exp(-fabs(l[i])));
+        prob += (double)p;
+        ((double *)a->dlogit)[i] = (double)((p - (long double)a->target) / a->n);
+    }
+    a->ring[a->state->step % DG_RING].value[a->loss] = loss / a->n;
+    a->ring[a->state->step % DG_RING].value[a->prob] = prob / a->n;
+}
+
+static void adam(const dg_adam_args *a)
+{
+    double *p = a->p, *m = a->m, *v = a->v, t = (double)a->state->step + 1, bad = 0;
+    const double *g = a->g;
+    for (int64_t i = 0; i < a->n; i++) {
+        m[i] = m[i] + (1 - a->beta1) * (g[i] - m[i]);
+        v[i] = a->beta2 * v[i] + (1 - a->beta2) * g[i] * g[i];
+        p[i] -= a->state->lr[a->net] / (1 - pow(a->beta1, t)) * m[i] /
+                (sqrt(v[i]) / sqrt(1 - pow(a->beta2, t)) + a->eps);
+        bad += !isfinite(p[i]);
+    }
+    a->ring[a->state->step % DG_RING].value[a->bad] = bad;
+}
+
+static void gather(const dg_gather_args *a)
+{
+    for (int n = 0; n < a->N; n++) {
+        uint32_t word[4];
+        dg_philox(word, a->state->seed, (uint64_t)DG_STREAM_FLIP << 56 | a->state->step, (uint64_t)(n / 4));
+        bool mirror = a->flip && word[n % 4] % 2;
+        int64_t row = a->perm[a->state->cursor + n];
+        for (int h = 0; h < a->H; h++)
+            for (int w = 0; w < a->W; w++)
+                for (int c = 0; c < a->C; c++) {
+                    int from = mirror ? a->W - 1 - w : w;
+                    ((double *)a->x)[((n * a->H + h) * a->W + w) * a->C + c] =
+                        a->data[((row * a->H + h) * a->W + from) * a->C + c] / 127.5 - 1;
+                }
+    }
+}
+
+static void noise(const dg_noise_args *a)
+{
+    uint64_t step = a->stream == DG_STREAM_NOISE ? a->state->step : a->first_step;
+    for (int64_t i = 0; i < a->n; i++) {
+        float four[4];
+        dg_normal4(four, a->state->seed, dg_subsequence(a->stream, step), (uint64_t)i / 4);
+        ((double *)a->z)[i] = (double)four[i % 4];
+    }
+}
+
+static void to_u8(const dg_to_u8_args *a)
+{
+    for (int64_t i = 0; i < a->n; i++)
+        a->out[i] = (uint8_t)fmin(fmax(floor((((double *)a->x)[i] + 1) * 127.5 + 0.5), 0), 255);
+}
+
+void dg_ref_run(const dg_op *op)
+{
+    switch (op->kind) {
+    case DG_OP_norm_stats: norm_stats(&op->u.norm_stats); break;
+    case DG_OP_norm_frozen: norm_frozen(&op->u.norm_frozen); break;
+    case DG_OP_norm_act: norm_act(&op->u.norm_act); break;
+    case DG_OP_norm_act_dx: norm_act_dx(&op->u.norm_act); break;
+    case DG_OP_act:
+        for (int64_t i = 0; i < op->u.act.n; i++)
+            ((double *)op->u.act.y)[i] = act_of(op->u.act.act, op->u.act.slope, ((double *)op->u.act.x)[i]);
+        break;
+    case DG_OP_act_dx:
+        for (int64_t i = 0; i < op->u.act.n; i++)
+            ((double *)op->u.act.dx)[i] = ((double *)op->u.act.dy)[i] *
+                                          slope_of(op->u.act.act, op->u.act.slope, ((double *)op->u.act.y)[i]);
+        break;
+    case DG_OP_bce: bce(&op->u.bce); break;
+    case DG_OP_adam: adam(&op->u.adam); break;
+    case DG_OP_gather: gather(&op->u.gather); break;
+    case DG_OP_noise: noise(&op->u.noise); break;
+    case DG_OP_to_u8: to_u8(&op->u.to_u8); break;
+    case DG_OP_advance:
+        op->u.advance.state->step++;
+        op->u.advance.state->cursor += op->u.advance.batch;
+        break;
+    case DG_OP_conv_fwd:
+    case DG_OP_conv_dx:
+    case DG_OP_conv_dw:
+    case DG_OP_KINDS: break;
+    }
+}

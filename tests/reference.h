@@ -1,0 +1,37 @@
+/* The ops as plain loops in double (convolution: reference_conv.h), and a way to run the same op on a backend.
+ * In both, every operand that ops.h calls real is an array of double, in ordinary memory. */
+#ifndef DG_REFERENCE_H
+#define DG_REFERENCE_H
+
+#include <stdbool.h>
+#include "backend.h"
+
+void dg_ref_run(const dg_op *op);
+
+/* How many elements of what type operand i points to; DG_F64 stands for real, DG_U8 for bytes and structs. */
+void dg_ref_operand(const dg_op *op, int i, size_t *count, dg_type *type);
+
+/* The pointer of operand i. */
+void **dg_ref_pointer(const dg_op *op, int i);
+
+/* Run op on b: operands are copied into b's types between guard bands, off any vector's alignment, outputs
+ * filled with NaN first, results widened back into the caller's arrays. Two operands with the same pointer share
+ * one copy. Returns NULL, or what went wrong apart from the numbers. */
+const char *dg_case_run(dg_backend *b, const dg_op *op);
+
+/* Backend number i of all (instruction set, float or double) pairs that this machine can run, with its own
+ * DCGAN_ISA; false past the last one. */
+bool dg_case_open(int i, int threads, dg_backend **b);
+
+/* Half the distance between 1 and the next number of b's real. */
+double dg_case_eps(const dg_backend *b);
+
+/* n numbers in (-1, 1), scaled and shifted, exact as float; freed by dg_case_free. A copy of such an array. */
+double *dg_case_numbers(size_t n, double scale, double shift);
+double *dg_case_copy(const double *x, size_t n);
+void dg_case_free(void);
+
+/* Largest |a - b| / (|b| + floor) over n numbers; infinite where either is NaN. */
+double dg_case_error(const double *a, const double *b, size_t n, double floor);
+
+#endif

@@ -1,0 +1,133 @@
+/* Pictures in and out: gather, to_u8, and the step counter. */
+#include "reference.h"
+#include "rng.h"
+#include "test.h"
+
+static const struct {
+    int N, H, W, C, rows, cursor;
+    uint64_t step;
+} shapes[] = {
+    {1, 1, 1, 1, 1, 0, 0},     {3, 1, 1, 3, 5, 2, 1},    {4, 3, 5, 1, 9, 0, 2},    {5, 5, 3, 3, 9, 4, 3},
+    {7, 16, 16, 3, 11, 1, 4},  {8, 7, 31, 3, 20, 12, 5}, {2, 33, 17, 1, 3, 1, 6},  {64, 8, 8, 3, 70, 3, 1000000007},
+    {6, 2, 128, 3, 40, 30, 8}, {9, 4, 4, 4, 9, 0, 1},
+};
+
+static dg_step_state state = {.seed = 77};
+
+static void check_gather(dg_backend *b, size_t k, int flip)
+{
+    int N = shapes[k].N, H = shapes[k].H, W = shapes[k].W, C = shapes[k].C, rows = shapes[k].rows;
+    size_t picture = (size_t)H * (size_t)W * (size_t)C, n = (size_t)N * picture;
+    uint8_t *data = malloc((size_t)rows * picture);
+    int32_t *perm = malloc((size_t)rows * sizeof *perm);
+    if (!data || !perm) exit(1);
+    for (size_t i = 0; i < (size_t)rows * picture; i++) data[i] = (uint8_t)(i * 2654435761u >> 13);
+    dg_permutation(perm, rows, 5, k);
+    perm[shapes[k].cursor] = rows - 1; /* the last row is read */
+    state.step = shapes[k].step;
+    state.cursor = shapes[k].cursor;
+    dg_op op = {.name = "gather", .kind = DG_OP_gather};
+    op.u.gather = (dg_gather_args){.x = dg_case_numbers(n, 1, 0), .data = data, .perm = perm, .state = &state,
+                                   .N = N, .H = H, .W = W, .C = C, .flip = flip};
+    dg_op want = op;
+    want.u.gather.x = dg_case_copy(op.u.gather.x, n);
+    dg_ref_run(&want);
+    const char *wrong = dg_case_run(b, &op);
+    DG_CHECKF(!wrong, "%s: shape %zu: %s", b->name, k, wrong ? wrong : "");
+    double e = dg_case_error(op.u.gather.x, want.u.gather.x, n, 1);
+    DG_CHECKF(e <= 2 * dg_case_eps(b), "%s: shape %zu flip %d: %g", b->name, k, flip, e);
+    free(data);
+    free(perm);
+}
+
+/* About half are mirrored, and other halves in another step. */
+static void check_flips(dg_backend *b)
+{
+    enum { N = 1000 };
+    static uint8_t data[2] = {0, 255};
+    static int32_t perm[N];
+    int count[2] = {0}, both = 0;
+    double *x[2];
+    state.cursor = 0;
+    for (int s = 0; s < 2; s++) {
+        dg_op op = {.kind = DG_OP_gather};
+        x[s] = dg_case_numbers(2 * N, 1, 0);
+        state.step = (uint64_t)s + 1;
+        op.u.gather = (dg_gather_args){.x = x[s], .data = data, .perm = perm, .state = &state,
+                                       .N = N, .H = 1, .W = 2, .C = 1, .flip = 1};
+        DG_CHECK(!dg_case_run(b, &op));
+        for (int i = 0; i < N; i++) {
+            DG_CHECK(x[s][2 * i] == -x[s][2 * i + 1] && fabs(x[s][2 * i]) == 1);
+            count[s] += x[s][2 * i] > 0;
+        }
+    }
+    for (int i = 0; i < N; i++) both += x[0][2 * i] > 0 && x[1][2 * i] > 0;
+    DG_CHECKF(abs(count[0] - N / 2) < 80 && abs(count[1] - N / 2) < 80 && abs(both - N / 4) < 70,
+              "%d and %d of %d mirrored, %d in both steps", count[0], count[1], N, both);
+}
+
+/* Every byte survives the way in and out; halves go up, the ends are clamped, NaN is black. */
+static void check_to_u8(dg_backend *b)
+{
+    static const int64_t sizes[] = {1, 2, 15, 17, 31, 100, 4096, 4097, 10001};
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+        size_t n = (size_t)sizes[k];
+        uint8_t *got = malloc(n), *ref = malloc(n);
+        if (!got || !ref) exit(1);
+        dg_op op = {.kind = DG_OP_to_u8};
+        op.u.to_u8 = (dg_to_u8_args){.out = got, .x = dg_case_numbers(n, 1.2, 0), .n = sizes[k]};
+        dg_op want = op;
+        want.u.to_u8.out = ref;
+        dg_ref_run(&want);
+        const char *wrong = dg_case_run(b, &op);
+        DG_CHECKF(!wrong && memcmp(got, ref, n) == 0, "%s: to_u8 of %zu: %s", b->name, n, wrong ? wrong : "values");
+        free(got);
+        free(ref);
+    }
+    enum { SPECIAL = 8 }; /* 0 is the one half that is exact */
+    static const double in[SPECIAL] = {NAN, INFINITY, -INFINITY, 1.5, -1.5, 1, -1, 0};
+    static const uint8_t out[SPECIAL] = {0, 255, 0, 255, 0, 255, 0, 128};
+    uint8_t got[SPECIAL], bytes[256], back[256];
+    dg_op op = {.kind = DG_OP_to_u8};
+    op.u.to_u8 = (dg_to_u8_args){.out = got, .x = dg_case_copy(in, SPECIAL), .n = SPECIAL};
+    DG_CHECK(!dg_case_run(b, &op));
+    for (int i = 0; i < SPECIAL; i++)
+        DG_CHECKF(got[i] == out[i], "%s: to_u8(%g) = %d", b->name, in[i], got[i]);
+
+    static int32_t perm[1] = {0};
+    state.cursor = 0;
+    for (int i = 0; i < 256; i++) bytes[i] = (uint8_t)i;
+    dg_op in_op = {.kind = DG_OP_gather};
+    in_op.u.gather = (dg_gather_args){.x = dg_case_numbers(256, 1, 0), .data = bytes, .perm = perm, .state = &state,
+                                      .N = 1, .H = 16, .W = 16, .C = 1};
+    DG_CHECK(!dg_case_run(b, &in_op));
+    op.u.to_u8 = (dg_to_u8_args){.out = back, .x = in_op.u.gather.x, .n = 256};
+    DG_CHECK(!dg_case_run(b, &op));
+    DG_CHECK(memcmp(bytes, back, 256) == 0);
+}
+
+static void check_advance(dg_backend *b)
+{
+    dg_op op = {.kind = DG_OP_advance};
+    dg_step_state s = {.seed = 3, .step = 0xffffffffu, .cursor = 60, .lr = {1, 2}};
+    op.u.advance = (dg_advance_args){.state = &s, .batch = 64};
+    DG_CHECK(!dg_case_run(b, &op));
+    DG_CHECK(s.step == 0x100000000u && s.cursor == 124 && s.seed == 3 && s.lr[0] == 1 && s.lr[1] == 2);
+}
+
+int main(void)
+{
+    dg_backend *b;
+    for (int i = 0; dg_case_open(i, 1 + i % 3, &b); i++) {
+        for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++) {
+            check_gather(b, k, 0);
+            check_gather(b, k, 1);
+        }
+        check_flips(b);
+        check_to_u8(b);
+        check_advance(b);
+        dg_case_free();
+        b->close(b);
+    }
+    return dg_test_report();
+}
