@@ -43,11 +43,13 @@ enum { FLUSH = 0 };
 #endif
 
 /* Make the calling thread's team ready for ops; returns the caller's own mode for leave(). Done for each run:
- * the host may call from another thread, or have used OpenMP with other settings in between. */
+ * the host may call from another thread, or have used OpenMP with other settings in between. LLVM's runtime
+ * gives workers the caller's mode at every fork, GNU's leaves each thread its own; so both are set. */
 static fp_mode enter(const cpu *c)
 {
     fp_mode before = fp_get();
     omp_set_num_threads(c->base.threads);
+    fp_set(before | FLUSH);
 #pragma omp parallel
     fp_set(fp_get() | FLUSH);
     return before;
