@@ -24,7 +24,7 @@ ISA_base   :=
 ISA_avx2   := -march=x86-64-v3
 ISA_avx512 := -march=x86-64-v4 -mprefer-vector-width=512
 KFLAGS  := -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math
-MULTI_SRC := $(wildcard $(patsubst %,kernels/%.c,conv conv_direct conv_dw conv_winograd norm_act act bce adam gather noise cpu_table))
+MULTI_SRC := $(wildcard $(patsubst %,kernels/%.c,conv conv_direct conv_dw conv_dw_thin conv_winograd norm_act act bce adam gather noise cpu_table))
 MULTI   := $(MULTI_SRC:kernels/%.c=%)
 
 HOST_SRC := $(filter-out host/main.c,$(wildcard host/*.c)) $(filter-out $(MULTI_SRC),$(wildcard kernels/*.c))

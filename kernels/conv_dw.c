@@ -93,8 +93,12 @@ static void pack_x(const job *j, const piece *c, real *restrict to, int block)
                     int ix = q * a->S + phase;
                     if (ix >= a->W) continue; /* never read */
                     const real *from = x + (((ptrdiff_t)(c->n0 + i) * a->H + iy) * a->W + ix) * a->Ci + c0;
-                    memcpy(to, from, (size_t)n * sizeof(real));
-                    for (int k = n; k < j->NR; k++) to[k] = 0;
+                    if (n == 2 * DG_LANES) {
+                        *(dg_vec *)to = *(const dg_vec *)from;
+                        *(dg_vec *)(to + DG_LANES) = *(const dg_vec *)(from + DG_LANES);
+                    } else {
+                        for (int k = 0; k < j->NR; k++) to[k] = k < n ? from[k] : 0;
+                    }
                 }
 }
 
@@ -108,8 +112,11 @@ static void pack_y(const job *j, const piece *c, real *restrict to, int first, i
             for (int ox = 0; ox < a->Wo; ox++)
                 for (int i = 0; i < c->images; i++, to += DG_MR) {
                     const real *from = y + (((ptrdiff_t)(c->n0 + i) * a->Ho + oy) * a->Wo + ox) * a->Co + b * DG_MR;
-                    for (int k = 0; k < n; k++) to[k] = from[k];
-                    for (int k = n; k < DG_MR; k++) to[k] = 0;
+                    if (n == DG_MR) {
+                        DG_UNROLL for (int k = 0; k < DG_MR; k++) to[k] = from[k];
+                    } else {
+                        for (int k = 0; k < DG_MR; k++) to[k] = k < n ? from[k] : 0;
+                    }
                 }
     }
 }
@@ -151,7 +158,7 @@ static void tap_tiles(const job *j, const piece *c, const real *x, const real *y
         }
         if (!n && add) return;
         for (int b = 0; b < blocks; b++) {
-            micro(run, n, copy + (ptrdiff_t)b * DG_MR * j->NR, j->NR, add);
+            micro(run, n, copy + (ptrdiff_t)b * DG_MR * j->NR, j->NR, add, 0, 0);
             for (int r = 0; r < n; r++) run[r].a += y_block;
         }
         add = 1;
@@ -210,6 +217,7 @@ static size_t carve(const job *j, void *scratch, real **copies, real **xs, real 
 
 size_t DG_CPU(dg_conv_dw_scratch)(const dg_conv_args *a)
 {
+    if (DG_CPU(dg_conv_dw_is_thin)(a)) return DG_CPU(dg_conv_dw_thin_scratch)(a);
     job j = plan(a);
     real *copies, *xs, *ys;
     return carve(&j, NULL, &copies, &xs, &ys);
@@ -217,6 +225,10 @@ size_t DG_CPU(dg_conv_dw_scratch)(const dg_conv_args *a)
 
 void DG_CPU(dg_conv_dw_direct)(const dg_conv_args *a)
 {
+    if (DG_CPU(dg_conv_dw_is_thin)(a)) {
+        DG_CPU(dg_conv_dw_thin)(a);
+        return;
+    }
     job j = plan(a);
     real *copies, *xs, *ys;
     carve(&j, a->scratch, &copies, &xs, &ys);

@@ -37,11 +37,14 @@ typedef struct {
     ptrdiff_t n;
 } dg_run;
 
-/* Inlined only into the instances below: GCC 12 spills the accumulators when it can mix them with a caller. */
+/* Strides are constants where tiles are packed (AK, BK), or the arguments ak and bk. Never inlined: GCC 12 spills
+ * the accumulators when it can mix them with a caller. */
 #define DG_MICRO(name, MR, NV, AK, BK)                                                                        \
     static __attribute__((noinline, unused)) void name(const dg_run *run, int runs, real *c, ptrdiff_t ldc,   \
-                                                       int add)                                               \
+                                                       int add, ptrdiff_t ak, ptrdiff_t bk)                   \
     {                                                                                                         \
+        (void)ak;                                                                                             \
+        (void)bk;                                                                                             \
         dg_vec acc[MR][NV];                                                                                   \
         DG_UNROLL for (int i = 0; i < (MR); i++)                                                              \
             DG_UNROLL for (int j = 0; j < (NV); j++)                                                          \
@@ -61,6 +64,6 @@ typedef struct {
             DG_UNROLL for (int j = 0; j < (NV); j++)                                                          \
                 *(dg_vec *)(c + i * ldc + j * DG_LANES) = acc[i][j];                                          \
     }
-typedef void dg_micro(const dg_run *run, int runs, real *c, ptrdiff_t ldc, int add);
+typedef void dg_micro(const dg_run *run, int runs, real *c, ptrdiff_t ldc, int add, ptrdiff_t ak, ptrdiff_t bk);
 
 #endif

@@ -17,6 +17,11 @@ void DG_CPU(dg_conv_direct)(bool adjoint, const dg_conv_args *a);
 size_t DG_CPU(dg_conv_dw_scratch)(const dg_conv_args *a);
 void DG_CPU(dg_conv_dw_direct)(const dg_conv_args *a);
 
+/* direct: weight gradient of layers with few input channels (conv_dw_thin.c); conv_dw.c hands over to it */
+bool DG_CPU(dg_conv_dw_is_thin)(const dg_conv_args *a);
+size_t DG_CPU(dg_conv_dw_thin_scratch)(const dg_conv_args *a);
+void DG_CPU(dg_conv_dw_thin)(const dg_conv_args *a);
+
 /* Scratch memory handed out piece by piece, each on a cache line of its own; with base 0 it only counts. */
 typedef struct {
     uintptr_t base;
@@ -32,6 +37,7 @@ static inline void *dg_carve(dg_carver *c, size_t bytes)
 
 static inline int dg_ceil_div(int a, int b) { return (a + b - 1) / b; }
 static inline int dg_min(int a, int b) { return a < b ? a : b; }
+static inline size_t dg_min_size(size_t a, size_t b) { return a < b ? a : b; }
 static inline int dg_max(int a, int b) { return a > b ? a : b; }
 
 #endif
