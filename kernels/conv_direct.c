@@ -286,7 +286,7 @@ static void row_tiles(const row *w, int block, int g0, int g1)
             const real *panel = w->panel + panel_start(j, w->y.phase, x.phase, block), *band = w->band;
             for (int g = g0; g < g1; g++, band += j->group_count) {
                 int n0 = g * DG_MR, images = dg_min(DG_MR, j->N - n0);
-                real edge[DG_MR * 2 * DG_LANES];
+                real edge[DG_MR * 2 * DG_LANES + DG_SQUARE]; /* scatter reads past the last one */
                 if (j->merged) {
                     tile(w, x, panel, band, edge, j->NR);
                     scatter(w, edge, n0, images, block, ox);
