@@ -2,57 +2,76 @@
 # (make CC=clang, make SAN=1, make V=1) or put them into config.mk.
 -include config.mk
 
+VERSION := 0.1.0
 CC      ?= cc
 CFLAGS  ?= -O2 -g
 PREFIX  ?= /usr/local
+bindir  ?= $(PREFIX)/bin
+datadir ?= $(PREFIX)/share
+mandir  ?= $(datadir)/man
+compdir ?= $(datadir)/bash-completion/completions
 BUILD   ?= build$(if $(SAN),-san)
 Q       := $(if $(V),,@)
+comma   := ,
 
-WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror)
-, := ,
-SANFLAGS := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
-DEPS    := libpng libjpeg cjson
-DEPFLAGS := $(shell pkg-config --cflags libpng libjpeg inih libcjson 2>/dev/null)
-LIBS    := -lpng -ljpeg -lz -linih -lcjson -lgif -lm
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) -Iinclude -I. $(DEPFLAGS) -fopenmp $(SANFLAGS) $(CFLAGS)
-ALL_LDFLAGS = -fopenmp -pthread $(SANFLAGS) $(LDFLAGS)
+# The plain build puts the program here; any other one stays beside its objects.
+PROGRAM := $(if $(filter build,$(BUILD)),dcgan,$(BUILD)/dcgan)
 
-# Kernels are compiled once for each instruction set and each type of real (kernels/cpu.h).
-MACHINE := $(shell $(CC) -dumpmachine)
-ISAS    := base $(if $(filter x86_64%,$(MACHINE)),avx2 avx512)
+WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror)
+SANFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+KFLAGS   := -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math
+
+# What the compiler and the system have, found once by scripts/detect: OPENMP, HARDEN, HARDEN_LD, DEP_CFLAGS,
+# DEP_LIBS, ISAS, FOUND. Found again when the compiler or the flags below change; so is everything built again.
+FLAGS_TEXT := $(CC) | $(CPPFLAGS) | $(CFLAGS) | $(LDFLAGS) | $(WARN) | $(SANFLAGS) | $(KFLAGS)
+NO_BUILD   := clean distclean help lint uninstall
+ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
+include $(BUILD)/found.mk
+endif
+
+ALL_CFLAGS  = -std=c11 -D_GNU_SOURCE -Iinclude -I. $(WARN) $(DEP_CFLAGS) $(OPENMP) $(HARDEN) $(SANFLAGS) $(CPPFLAGS) $(CFLAGS)
+ALL_LDFLAGS = $(OPENMP) -pthread $(HARDEN_LD) $(SANFLAGS) $(LDFLAGS)
+
+# Kernels, the files that name things with DG_CPU, are compiled once for each instruction set and each type
+# of real (kernels/cpu.h).
 ISA_base   :=
 ISA_avx2   := -march=x86-64-v3
 ISA_avx512 := -march=x86-64-v4 -mprefer-vector-width=512
-KFLAGS  := -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math
-MULTI_SRC := $(wildcard $(patsubst %,kernels/%.c,conv conv_direct conv_dw conv_dw_thin conv_winograd norm_act act bce adam gather noise cpu_table))
-MULTI   := $(MULTI_SRC:kernels/%.c=%)
+MULTI_SRC := $(sort $(shell grep -lw DG_CPU kernels/*.c))
+MULTI     := $(MULTI_SRC:kernels/%.c=%)
 
-HOST_SRC := $(filter-out host/main.c,$(wildcard host/*.c)) $(filter-out $(MULTI_SRC),$(wildcard kernels/*.c))
-HOST_OBJ := $(HOST_SRC:%.c=$(BUILD)/%.o) $(BUILD)/models.o
-KERN_OBJ := $(foreach i,$(ISAS),$(foreach f,32 64,$(MULTI:%=$(BUILD)/kernels/%.$(i).f$(f).o)))
-LIB      := $(BUILD)/libdcgan.a
-TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
+HOST_SRC  := $(filter-out host/main.c,$(wildcard host/*.c)) $(filter-out $(MULTI_SRC),$(wildcard kernels/*.c))
+HOST_OBJ  := $(HOST_SRC:%.c=$(BUILD)/%.o) $(BUILD)/models.o
+KERN_OBJ  := $(foreach i,$(ISAS),$(foreach f,32 64,$(MULTI:%=$(BUILD)/kernels/%.$(i).f$(f).o)))
+LIB       := $(BUILD)/libdcgan.a
+TESTS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
+CLI_TESTS := $(wildcard tests/cli/*.sh)
 REFERENCE := $(patsubst tests/%.c,$(BUILD)/tests/%.o,$(wildcard tests/reference*.c))
-MODELS   := $(sort $(wildcard models/*.cfg))
+MODELS    := $(sort $(wildcard models/*.cfg))
+DOCS      := $(BUILD)/dcgan.1 $(BUILD)/dcgan.bash
 
-.PHONY: all check clean help
-all: dcgan ## the program
+.PHONY: all tests check install uninstall clean distclean help lint fuzz soak FORCE
+.DELETE_ON_ERROR:
+.SECONDARY:
 
-dcgan: $(BUILD)/host/main.o $(LIB)
+all: $(PROGRAM) $(DOCS) ## the program, its man page and shell completion (default)
+	@echo "$(PROGRAM) $(VERSION): $(FOUND)"
+
+$(PROGRAM): $(BUILD)/host/main.o $(LIB)
 	@echo "  LINK  $@"
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(DEP_LIBS)
 
 $(LIB): $(HOST_OBJ) $(KERN_OBJ)
 	@echo "  AR    $@"
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(BUILD)/%.o: %.c
+$(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 define kernel_rule
-$(BUILD)/kernels/%.$(1).f$(2).o: kernels/%.c
+$(BUILD)/kernels/%.$(1).f$(2).o: kernels/%.c $(BUILD)/flags
 	@mkdir -p $$(@D)
 	@echo "  CC    $$< ($(1), fp$(2))"
 	$(Q)$$(CC) $$(ALL_CFLAGS) $$(KFLAGS) $$(ISA_$(1)) -DDG_ISA=$(1) -DDG_FP=$(2) -MMD -MP -c -o $$@ $$<
@@ -63,23 +82,71 @@ $(foreach i,$(ISAS),$(foreach f,32 64,$(eval $(call kernel_rule,$(i),$(f)))))
 $(BUILD)/models.c: $(MODELS) scripts/embed-models
 	@mkdir -p $(@D)
 	$(Q)sh scripts/embed-models $(MODELS) > $@.tmp && mv $@.tmp $@
-$(BUILD)/models.o: $(BUILD)/models.c
+$(BUILD)/models.o: $(BUILD)/models.c $(BUILD)/flags
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
-$(BUILD)/tests/%: tests/%.c $(REFERENCE) $(LIB)
+# Files that are written anew only when their text changes, so that only then what depends on them is built again.
+update = @mkdir -p $(BUILD) && printf '%s\n' $(1) > $@.tmp && \
+	if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
+quoted = '$(subst ','\'',$(1))'
+COMMIT := $(shell [ ! -e .git ] || git describe --always --dirty=+ --abbrev=10 --exclude='*' 2>/dev/null)
+$(BUILD)/flags: FORCE
+	$(call update,$(call quoted,$(FLAGS_TEXT)))
+$(BUILD)/version.h: FORCE
+	$(call update,'#define DG_VERSION "dcgan $(VERSION)$(if $(COMMIT), ($(COMMIT)))"' '#define DG_FEATURES "$(FOUND)"')
+$(BUILD)/host/version.o: ALL_CFLAGS += -I$(BUILD)
+$(BUILD)/host/version.o: $(BUILD)/version.h
+
+$(BUILD)/found.mk: scripts/detect $(BUILD)/flags
+	$(Q)CC='$(CC)' CFLAGS='$(CPPFLAGS) $(CFLAGS)' LDFLAGS='$(LDFLAGS)' SAN='$(SAN)' sh scripts/detect > $@.tmp
+	@mv $@.tmp $@
+
+# Tables of options come from the program itself.
+$(BUILD)/dcgan.1: man/dcgan.1.in $(PROGRAM)
+	$(Q)./$(PROGRAM) --help-man > $@.tmp
+	$(Q)sed -e 's/@VERSION@/$(VERSION)/' -e '/^@TABLES@/{r $@.tmp' -e 'd}' $< > $@
+	@rm $@.tmp
+$(BUILD)/dcgan.bash: $(PROGRAM)
+	$(Q)./$(PROGRAM) --completion-bash > $@
+
+$(BUILD)/tests/%: tests/%.c $(REFERENCE) $(LIB) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  TEST  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(REFERENCE) $(LIB) $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(REFERENCE) $(LIB) $(DEP_LIBS)
 
-tests: $(TESTS)
-.PHONY: tests
-check: dcgan $(TESTS) ## build and run every test
-	$(Q)sh scripts/run-tests $(TESTS)
+tests: $(TESTS) ## build the tests
+check: $(PROGRAM) $(TESTS) ## build and run every test
+	$(Q)DCGAN=./$(PROGRAM) sh scripts/run-tests $(TESTS) $(CLI_TESTS)
+
+install: all ## install under PREFIX (/usr/local), below DESTDIR if given
+	install -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(mandir)/man1' '$(DESTDIR)$(datadir)/dcgan/models' '$(DESTDIR)$(compdir)'
+	install -m 755 $(PROGRAM) '$(DESTDIR)$(bindir)/dcgan'
+	install -m 644 $(BUILD)/dcgan.1 '$(DESTDIR)$(mandir)/man1/dcgan.1'
+	install -m 644 $(MODELS) '$(DESTDIR)$(datadir)/dcgan/models'
+	install -m 644 $(BUILD)/dcgan.bash '$(DESTDIR)$(compdir)/dcgan'
+
+uninstall: ## remove what install put there
+	rm -f '$(DESTDIR)$(bindir)/dcgan' '$(DESTDIR)$(mandir)/man1/dcgan.1' '$(DESTDIR)$(compdir)/dcgan'
+	rm -rf '$(DESTDIR)$(datadir)/dcgan'
+
+lint: ## clang-tidy (bugprone, cert) and cppcheck
+	$(Q)sh scripts/lint
 
 clean: ## remove what was built
 	rm -rf build build-san dcgan
+distclean: clean ## the same, with every build-* directory and config.mk
+	rm -rf build-* config.mk
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
+	@echo 'Targets:'
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | sort | sed 's/^/  /' | expand -t 16
+	@echo 'Variables (on the command line or in config.mk):'
+	@echo '  CC=clang      another compiler'
+	@echo '  CFLAGS="..."  instead of $(CFLAGS)'
+	@echo '  V=1           show the commands'
+	@echo '  WERROR=1      warnings are errors'
+	@echo '  SAN=1         with AddressSanitizer and UndefinedBehaviorSanitizer, in build-san/'
+	@echo '  BUILD=DIR     objects go there'
+	@echo '  PREFIX=DIR    for install; also bindir, mandir, datadir, DESTDIR'
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

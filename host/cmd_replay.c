@@ -154,6 +154,7 @@ static dg_err play(const oracle *o, dg_gan *gan, int s, int32_t *perm, dg_metric
     int n = step_batch(o, s);
     const int64_t *row = (const int64_t *)o->index->data + (size_t)s * (size_t)o->batch;
     int32_t host[65536];
+    host[0] = 0; /* as far as the compiler knows, n could be 0 */
     for (int i = 0; i < n; i++) host[i] = (int32_t)row[i];
     dg_err e = b->put(b, perm, host, (size_t)n * sizeof *host);
     size_t latents = (size_t)n * (size_t)o->model.latent;

@@ -1,9 +1,10 @@
-/* Every option of every command, once: the table in host/options.c gives getopt_long, --help, config.ini, the
- * man page's table and the shell completion. */
+/* Every option of every command, once: the table in host/options_table.c gives getopt_long, --help, config.ini,
+ * the environment variables, the man page's table and the shell completion. */
 #ifndef DG_OPTIONS_H
 #define DG_OPTIONS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include "dataset.h"
 #include "err.h"
 
@@ -12,19 +13,25 @@ typedef enum {
     DG_CMD_INFO, DG_CMD_EXPORT, DG_CMD_IMPORT, DG_CMDS
 } dg_command;
 
-/* All values, resolved: built-in < --config file < DCGAN_* environment < command line. Text is owned here. */
+/* All values, resolved: built-in < config file (--config, or the run's own with --resume) < DCGAN_* environment
+ * < command line. Text is owned here. */
 typedef struct {
     dg_command command;
     char **operand;        /* what is left after the options: FILE, MODEL */
-    int operands;
+    int operands;          /* their number is checked: see dg_commands */
 
     /* training */
-    char *data, *model, *out, *config;
+    char *data;            /* also the operand of `data` */
+    char *model;           /* also the operand of `plan` and `bench` */
+    char *out;             /* a run gets samples/<data>-<model>[-N] when none is given; also operand 2 of
+                              `export` and `import` */
+    char *config;
     int epochs, batch;
     double lr, lr_d, lr_g; /* lr_d and lr_g: 0 = lr */
     double beta1, beta2, eps;
     uint64_t seed;
     bool flip, drop_last, resume, dry_run, quiet;
+    char *resume_from;     /* --resume CHECKPOINT; NULL: the newest in out */
     int sample_every, checkpoint_every, keep;  /* epochs; 0 = never; keep: older checkpoints kept */
     int grid_rows, grid_cols;                  /* --grid RxC */
     long steps;            /* --steps: stop after so many in all, 0 = by epochs */
@@ -43,27 +50,28 @@ typedef struct {
     int threads;
 
     /* other commands */
-    int count;             /* -n, --count */
-    uint64_t seed_first, seed_last; /* --seeds A-B */
+    int count;             /* -n, --count: generate: pictures; data --synthesize: pictures */
+    uint64_t seed_first, seed_last; /* --seeds A-B; generate without it: 1 to count */
     bool seeds_given;
-    int steps_between;     /* interpolate: frames between two pictures */
+    int steps_between;     /* interpolate --frames: frames from one picture to the next */
     double tol;            /* replay */
     bool json;
     bool synthesize;       /* data */
     int size;              /* data: side; 0: the model's */
-    int channels;
+    int channels;          /* data: 0: the model's */
     int repeats;           /* bench */
     char *sheet;           /* data: contact sheet */
 
-    char *resolved;        /* the text of config.ini: every training value, version, command line */
+    char *resolved;        /* train: the text of config.ini: every training value, version, command line */
 } dg_options;
 
-/* Parse argv (with the command word, if any, as argv[1]). On --help and --version prints and sets *done.
- * DG_USAGE with "did you mean" where that helps. */
+/* Parse argv (with the command word, if any, as argv[1]). --help, --version and the like are carried out here
+ * and set *done; without any argument a short help goes to stderr and DG_USAGE is returned, *done set. DG_USAGE
+ * with "did you mean" where that helps. *out is to be freed after errors too. */
 dg_err dg_options_parse(int argc, char **argv, dg_options *out, bool *done);
-/* Read a config.ini text as --config does: values not given on the command line. Used by resume. */
-dg_err dg_options_free(dg_options *o);
+void dg_options_free(dg_options *o);
 
-extern const char *const dg_version; /* "dcgan 0.1.0 (commit)" */
+extern const char *const dg_version;  /* "dcgan 0.1.0 (commit)" */
+extern const char *const dg_features; /* what this build was made of, one line */
 
 #endif

@@ -1,0 +1,107 @@
+/* `dcgan plan MODEL`: every op of the three plans and the memory, before anything is allocated. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "commands.h"
+#include "gan.h"
+
+static void print_json_plan(const dg_plan *p, bool first)
+{
+    printf("%s\n  {\"name\": \"%s\", \"ops\": [", first ? "" : ",", p->name);
+    for (int i = 0; i < p->ops; i++) {
+        const dg_op *op = &p->op[i];
+        int n;
+        const dg_operand *operand = dg_operands(op->kind, &n);
+        printf("%s\n    {\"name\": \"%s\", \"kind\": \"%s\", \"variant\": \"%s\", \"flop\": %.0f, \"bytes\": %.0f, "
+               "\"operands\": {", i ? "," : "", op->name, dg_op_kind_name(op->kind),
+               op->tune.variant ? op->tune.variant : "", dg_op_flops(op), dg_op_bytes(p, op));
+        bool comma = false;
+        for (int k = 0; k < n; k++) {
+            const dg_row *r = dg_plan_row(p, op, k);
+            if (!r) continue;
+            printf("%s\"%s\": {\"row\": \"%s\", \"shape\": [%d, %d, %d, %d]}", comma ? ", " : "", operand[k].name, r->name,
+                   r->shape.N, r->shape.H, r->shape.W, r->shape.C);
+            comma = true;
+        }
+        printf("}}");
+    }
+    printf("]}");
+}
+
+static void print_all(const dg_gan *gan, bool json)
+{
+    const dg_plan *plan[] = {&gan->train, &gan->train_short, &gan->sample};
+    if (json) printf("{\"model\": \"%s\", \"backend\": \"%s\", \"plans\": [", gan->model.name, gan->backend->name);
+    bool first = true;
+    for (int i = 0; i < 3; i++) {
+        if (!plan[i]->ops) continue;
+        if (json)
+            print_json_plan(plan[i], first);
+        else {
+            dg_plan_print(plan[i], stdout);
+            printf("\n");
+        }
+        first = false;
+    }
+    if (json)
+        printf("],\n \"arena_bytes\": %zu, \"persistent_bytes\": %zu}\n", gan->arena.bytes, gan->arena.persistent);
+    else
+        dg_arena_print(&gan->arena, stdout);
+}
+
+/* How many pictures the run would have: only reading them tells which are good. */
+static dg_err count_pictures(const dg_options *o, const dg_model *model, int *rows)
+{
+    dg_dataset_options d = {.dir = o->data, .size = model->size, .channels = model->channels, .fit = o->fit,
+                            .decode = {.alpha = o->alpha, .exif = o->exif}, .threads = o->threads, .strict = o->strict,
+                            .least = o->batch, .limit = o->limit};
+    dg_dataset set = {0};
+    dg_err e = dg_dataset_load(&d, &set);
+    if (e) return e;
+    *rows = set.count;
+    dg_dataset_free(&set);
+    return DG_OK;
+}
+
+static void print_run(const dg_options *o, int rows)
+{
+    int short_batch = o->drop_last ? 0 : rows % o->batch;
+    long steps = rows / o->batch + (short_batch > 0);
+    printf("run %s: %d pictures, %d epochs of %ld steps", o->out, rows, o->epochs, steps);
+    if (short_batch) printf(", the last one of %d pictures", short_batch);
+    printf("\n\n");
+}
+
+static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
+{
+    dg_gan_options g = {.batch = o->batch, .rows = o->batch, .samples = 64, .train = true, .flip = o->flip,
+                        .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->eps};
+    if (o->command == DG_CMD_TRAIN) {
+        dg_err e = count_pictures(o, model, &g.rows);
+        if (e) return e;
+        g.last_batch = o->drop_last ? 0 : g.rows % o->batch;
+        g.samples = o->grid_rows * o->grid_cols;
+    }
+    dg_gan gan;
+    dg_err e = dg_gan_build(&gan, model, &g, b);
+    if (e) return e;
+    if (o->command == DG_CMD_TRAIN && !o->json) print_run(o, g.rows);
+    print_all(&gan, o->json);
+    if (o->command != DG_CMD_TRAIN && !o->json)
+        printf("The data set is counted as one batch here; dcgan --data DIR --dry-run tells it for a whole run.\n");
+    dg_gan_free(&gan);
+    return DG_OK;
+}
+
+int dg_cmd_plan(const dg_options *o)
+{
+    dg_model *model = malloc(sizeof *model);
+    dg_backend *b = NULL;
+    if (!model) return (int)dg_fail(DG_DEVICE, "out of memory");
+    dg_err e = dg_model_read(o->model, model);
+    if (!e) e = dg_open_backend(o, &b);
+    if (!e) e = plan(o, model, b);
+    if (b) b->close(b);
+    free(model);
+    return (int)e;
+}

@@ -1,0 +1,48 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "option_table.h"
+
+static int (*const command[DG_CMDS])(const dg_options *) = {
+    [DG_CMD_PLAN] = dg_cmd_plan,
+};
+
+/* With 0, 1 or 2 closed, the next file opened would get that number, and a message would end up in it. */
+static void fill_standard_descriptors(void)
+{
+    for (;;) {
+        int fd = open("/dev/null", O_RDWR);
+        if (fd < 0) return;
+        if (fd > 2) {
+            close(fd);
+            return;
+        }
+    }
+}
+
+static int run(const dg_options *o)
+{
+    if (o->dry_run) return dg_cmd_plan(o);
+    if (!command[o->command]) return (int)dg_fail(DG_USAGE, "%s: not in this build", dg_commands[o->command].name);
+    return command[o->command](o);
+}
+
+int main(int argc, char **argv)
+{
+    fill_standard_descriptors();
+    dg_options o;
+    bool done;
+    int code = (int)dg_options_parse(argc, argv, &o, &done);
+    if (!code && !done) code = run(&o);
+    if (code > DG_OK && code <= DG_LOCKED && *dg_message()) fprintf(stderr, "dcgan: %s\n", dg_message());
+    dg_options_free(&o);
+    if ((fflush(stdout) || ferror(stdout)) && !code) {
+        fprintf(stderr, "dcgan: standard output: %s\n", strerror(errno));
+        code = DG_IO;
+    }
+    return code;
+}

@@ -1,0 +1,191 @@
+/* Values that follow from others: where a run goes, which one is resumed, what a command's defaults are. */
+#include "option_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+
+enum { PATH_SIZE = 4096 };
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* "samples/cats-dcgan64" of the data in /home/me/cats/ and models/dcgan64.cfg. */
+static void default_out(const dg_options *o, char *out, size_t size)
+{
+    char *real = realpath(o->data, NULL);
+    const char *model = base_name(o->model ? o->model : dg_option_find("model")->preset);
+    const char *data = base_name(real ? real : o->data);
+    size_t n = strlen(model);
+    if (n > 4 && !strcmp(model + n - 4, ".cfg")) n -= 4;
+    snprintf(out, size, "samples/%s-%.*s", *data ? data : "data", (int)n, model);
+    free(real);
+}
+
+static bool exists(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 || errno != ENOENT;
+}
+
+/* samples/x, samples/x-2, samples/x-3 ...: the first that does not exist, or the last that does ("" if none). */
+static void numbered(const char *base, bool last, char *out, size_t size)
+{
+    char next[PATH_SIZE];
+    snprintf(out, size, "%s", last ? "" : base);
+    snprintf(next, sizeof next, "%s", base);
+    for (int i = 2; exists(next) && i < 1000000; i++) {
+        if (last) snprintf(out, size, "%s", next);
+        snprintf(next, sizeof next, "%.4080s-%d", base, i);
+        if (!last) snprintf(out, size, "%s", next);
+    }
+}
+
+static dg_err set_path(char **to, const char *path)
+{
+    char *copy = strdup(path);
+    if (!copy) return dg_fail(DG_DEVICE, "out of memory");
+    free(*to);
+    *to = copy;
+    return DG_OK;
+}
+
+/* --resume CHECKPOINT: a run directory may be given in its place. Sets out where it is not given. */
+static dg_err settle_checkpoint(dg_options *o, char *home, size_t size)
+{
+    struct stat st;
+    if (stat(o->resume_from, &st))
+        return dg_fail(DG_IO, "--resume %s: %s", o->resume_from, strerror(errno));
+    snprintf(home, size, "%s", o->resume_from);
+    if (S_ISDIR(st.st_mode)) {
+        free(o->resume_from);
+        o->resume_from = NULL;
+        return set_path(&o->out, home);
+    }
+    char *slash = strrchr(home, '/');
+    if (slash)
+        slash[slash == home] = 0;
+    else
+        snprintf(home, size, ".");
+    return o->out ? DG_OK : set_path(&o->out, home);
+}
+
+dg_err dg_options_run_config(dg_options *o, char *path, size_t size)
+{
+    char home[PATH_SIZE] = "";
+    if (o->resume_from) {
+        dg_err e = settle_checkpoint(o, home, sizeof home);
+        if (e) return e;
+    } else if (!o->out && o->data) {
+        char base[PATH_SIZE], found[PATH_SIZE];
+        default_out(o, base, sizeof base);
+        numbered(base, true, found, sizeof found);
+        if (!*found) return dg_fail(DG_USAGE, "--resume: there is no run %s; name it with --out DIR", base);
+        dg_err e = set_path(&o->out, found);
+        if (e) return e;
+    } else if (!o->out)
+        return dg_fail(DG_USAGE, "--resume: which run? dcgan --resume --out DIR");
+    if (!*home) snprintf(home, sizeof home, "%s", o->out);
+    if ((size_t)snprintf(path, size, "%s/config.ini", home) >= size)
+        return dg_fail(DG_USAGE, "--resume: path too long");
+    if (!exists(path))
+        return dg_fail(DG_USAGE, "--resume: %s holds no run (it has no config.ini); to start one: dcgan --data DIR "
+                       "--out %s", home, home);
+    return DG_OK;
+}
+
+static dg_err check_device(const char *name)
+{
+    const char *number = name + 5;
+    if (!strcmp(name, "auto") || !strcmp(name, "cpu") || !strcmp(name, "cuda")) return DG_OK;
+    if (!strncmp(name, "cuda:", 5) && *number && strlen(number) <= 3 && strspn(number, "0123456789") == strlen(number))
+        return DG_OK;
+    return dg_fail(DG_USAGE, "--device %s: unknown; allowed: auto, cpu, cuda or cuda:N", name);
+}
+
+static dg_err finish_train(dg_options *o)
+{
+    if (!o->data) return dg_fail(DG_USAGE, "no pictures given: dcgan --data DIR; see: dcgan --help");
+    if (o->out) return DG_OK;
+    char base[PATH_SIZE], out[PATH_SIZE];
+    default_out(o, base, sizeof base);
+    numbered(base, false, out, sizeof out);
+    return set_path(&o->out, out);
+}
+
+static dg_err finish_generate(dg_options *o)
+{
+    if (o->seeds_given) {
+        uint64_t n = o->seed_last - o->seed_first + 1;
+        if (n > 1000000) return dg_fail(DG_USAGE, "--seeds: at most 1000000 pictures in one go");
+        if (o->count && (uint64_t)o->count != n)
+            return dg_fail(DG_USAGE, "--count %d and --seeds with %d pictures contradict each other; give one",
+                           o->count, (int)n);
+        o->count = (int)n;
+    } else {
+        if (!o->count) o->count = 16;
+        o->seed_first = 1;
+        o->seed_last = (uint64_t)o->count;
+    }
+    return DG_OK;
+}
+
+static dg_err finish_interpolate(dg_options *o)
+{
+    if (!o->seeds_given) {
+        o->seed_first = 1;
+        o->seed_last = 5;
+    }
+    uint64_t n = o->seed_last - o->seed_first + 1;
+    if (n < 2) return dg_fail(DG_USAGE, "--seeds: a walk needs at least two, as 1-5");
+    if (n > 1000) return dg_fail(DG_USAGE, "--seeds: at most 1000 for one walk");
+    return DG_OK;
+}
+
+static dg_err finish_data(dg_options *o)
+{
+    if (o->channels == 2) return dg_fail(DG_USAGE, "--channels 2: allowed: 3 (colour), 1 (grey), 0 (as the model)");
+    if (o->size && o->size < 8) return dg_fail(DG_USAGE, "--size %d: allowed: 8 to 1024, or 0", o->size);
+    if (!o->data)
+        return dg_fail(DG_USAGE, "which folder? dcgan data DIR, or dcgan data --synthesize DIR --count 1000");
+    if (!o->count) o->count = 1000;
+    return DG_OK;
+}
+
+dg_err dg_options_finish(dg_options *o)
+{
+    dg_err e = DG_OK;
+    char **first = o->command == DG_CMD_DATA                                        ? &o->data
+                   : o->command == DG_CMD_PLAN || o->command == DG_CMD_BENCH        ? &o->model
+                                                                                    : NULL;
+    if (o->operands && first) e = set_path(first, o->operand[0]);
+    if (!e && o->operands > 1) { /* export, import */
+        if (o->out) return dg_fail(DG_USAGE, "'%s' and --out %s: give the result one name", o->operand[1], o->out);
+        e = set_path(&o->out, o->operand[1]);
+    }
+    if (!e) e = check_device(o->device);
+    if (e) return e;
+    switch (o->command) {
+    case DG_CMD_TRAIN: return finish_train(o);
+    case DG_CMD_GENERATE: return finish_generate(o);
+    case DG_CMD_INTERPOLATE: return finish_interpolate(o);
+    case DG_CMD_DATA: return finish_data(o);
+    case DG_CMD_REPLAY:
+        if (o->tol <= 0) o->tol = o->fp64 ? 1e-9 : 1e-3;
+        return DG_OK;
+    case DG_CMD_EXPORT:
+    case DG_CMD_IMPORT:
+        if (!o->out) return dg_fail(DG_USAGE, "where to? dcgan %s FILE --out FILE", dg_commands[o->command].name);
+        return DG_OK;
+    case DG_CMD_PLAN:
+    case DG_CMD_BENCH:
+    case DG_CMD_INFO:
+    case DG_CMDS: break;
+    }
+    return DG_OK;
+}

@@ -1,0 +1,293 @@
+/* The command line, the environment, config.ini: what wins, what is refused and in which words. */
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "option_table.h"
+#include "tempdir.h"
+#include "test.h"
+
+enum { MOST = 24 };
+
+static dg_options o;
+static dg_err code;
+static bool done;
+
+/* Parse "dcgan LINE", split at blanks. */
+static void parse(const char *line)
+{
+    static char copy[4096];
+    char *argv[MOST + 1] = {"dcgan"};
+    int argc = 1;
+    dg_options_free(&o);
+    snprintf(copy, sizeof copy, "%s", line);
+    for (char *w = strtok(copy, " "); w && argc < MOST; w = strtok(NULL, " ")) argv[argc++] = w;
+    code = dg_options_parse(argc, argv, &o, &done);
+}
+
+static void accepts(const char *line)
+{
+    parse(line);
+    DG_CHECKF(code == DG_OK, "'%s' gave %d: %s", line, (int)code, dg_message());
+}
+
+static void refuses(const char *line, const char *words)
+{
+    parse(line);
+    DG_CHECKF(code == DG_USAGE && strstr(dg_message(), words), "'%s' gave %d: %s\n  wanted: %s", line, (int)code,
+              dg_message(), words);
+}
+
+static void write_text(const char *path, const char *text) { temp_put(path, text, strlen(text)); }
+
+static void test_built_in(void)
+{
+    accepts("--data somewhere");
+    DG_CHECK(o.command == DG_CMD_TRAIN && !strcmp(o.data, "somewhere") && !strcmp(o.model, "dcgan64-paper"));
+    DG_CHECK(o.epochs == 25 && o.batch == 64 && o.seed == 1 && o.keep == 1 && o.checkpoint_every == 1);
+    DG_CHECK(o.lr == 0.0002 && o.lr_d == 0 && o.beta1 == 0.5 && o.beta2 == 0.999 && o.eps == 1e-8);
+    DG_CHECK(!o.flip && !o.resume && !o.fp64 && o.exif && o.fit == DG_FIT_CROP && o.alpha == DG_ALPHA_DROP);
+    DG_CHECK(o.grid_rows == 8 && o.grid_cols == 8 && !strcmp(o.device, "auto") && o.threads == 0);
+    DG_CHECK(!strcmp(o.out, "samples/somewhere-dcgan64-paper"));
+    for (const dg_option *t = dg_option_table; t->name; t++) { /* names, keys and letters are unique for a command */
+        DG_CHECKF(dg_option_find(t->name) == t, "%s is there twice", t->name);
+        for (const dg_option *u = t + 1; u->name; u++)
+            DG_CHECKF(!t->letter || t->letter != u->letter || !(t->commands & u->commands), "-%c", t->letter);
+        DG_CHECKF(t->commands && *t->help && *t->group, "%s is not described", t->name);
+    }
+}
+
+static void test_values(void)
+{
+    accepts("train -d a -e 300 -b 32 -s 18446744073709551615 --lr 1e-3 --beta1=0 --grid 3x5 --flip --steps 7");
+    DG_CHECK(o.epochs == 300 && o.batch == 32 && o.seed == UINT64_MAX && o.lr == 1e-3 && o.beta1 == 0);
+    DG_CHECK(o.grid_rows == 3 && o.grid_cols == 5 && o.flip && o.steps == 7);
+    accepts("-d a --flip --flip=no --fit stretch --alpha black --orient ignore --precision fp64 --device cuda:1 -q");
+    DG_CHECK(!o.flip && o.fit == DG_FIT_STRETCH && o.alpha == DG_ALPHA_BLACK && !o.exif && o.fp64 && o.quiet);
+    accepts("-d a --epoch 3"); /* getopt_long takes what cannot be mistaken */
+    DG_CHECK(o.epochs == 3);
+
+    refuses("-d a --epochs 0", "--epochs 0: out of range; allowed: 1 to 1000000");
+    refuses("-d a --epochs -3", "--epochs -3: out of range");
+    refuses("-d a --epochs 3x", "--epochs 3x: not a whole number");
+    refuses("-d a --epochs=", "--epochs : not a whole number");
+    refuses("-d a --epochs 99999999999999999999999", "out of range");
+    refuses("-d a --seed 18446744073709551616", "--seed 18446744073709551616: out of range");
+    refuses("-d a --lr 0", "--lr 0: out of range; allowed: above 0 to 10");
+    refuses("-d a --lr nan", "not a number");
+    refuses("-d a --lr inf", "not a number");
+    refuses("-d a --lr 0x1p-3", "not a number");
+    refuses("-d a --lr 1e999", "not a number");
+    refuses("-d a --beta2 1", "--beta2 1: out of range; allowed: 0 to below 1");
+    refuses("-d a --grid 8", "--grid 8: not of the form RxC");
+    refuses("-d a --grid 0x8", "out of range; allowed: 1x1 to 64x64");
+    refuses("-d a --fit cut", "--fit cut: unknown; allowed: crop, pad or stretch");
+    refuses("-d a --flip=maybe", "neither yes nor no");
+    refuses("-d a --device gpu", "--device gpu: unknown; allowed: auto, cpu, cuda or cuda:N");
+    refuses("-d a --device cuda:", "--device cuda:: unknown");
+    refuses("-d a --epochs", "--epochs needs a value: --epochs N");
+    refuses("--data=", "must not be empty");
+}
+
+static void test_unknown(void)
+{
+    refuses("--data a --epocs 3", "unknown option --epocs; did you mean --epochs?");
+    refuses("--data a --batch-size 3", "did you mean --batch?");
+    refuses("--data a --learning-rate 3", "did you mean --lr?");
+    refuses("--data a --zebra", "unknown option --zebra; see: dcgan help train");
+    refuses("--data a -z", "unknown option -z");
+    refuses("--data a --beta 3", "--beta could be any of --beta1, --beta2");
+    refuses("generate x --epochs 3", "--epochs is no option of 'generate'");
+    refuses("generat x", "unknown command 'generat'; did you mean 'generate'?");
+    refuses("cats/", "unknown command 'cats/'; to train on a folder: dcgan --data DIR");
+    refuses("--data a b", "unexpected 'b'");
+    refuses("--help=3", "takes no value");
+    refuses("-q", "no pictures given: dcgan --data DIR");
+}
+
+static void test_other_commands(void)
+{
+    accepts("generate x.safetensors -n 3");
+    DG_CHECK(o.command == DG_CMD_GENERATE && o.operands == 1 && !strcmp(o.operand[0], "x.safetensors"));
+    DG_CHECK(o.count == 3 && o.seed_first == 1 && o.seed_last == 3);
+    accepts("generate --seeds 7-9 x");
+    DG_CHECK(o.count == 3 && o.seed_first == 7 && o.seed_last == 9 && o.seeds_given && !strcmp(o.operand[0], "x"));
+    accepts("generate x --seeds 5");
+    DG_CHECK(o.count == 1 && o.seed_first == 5 && o.seed_last == 5);
+    refuses("generate x --seeds 9-7", "first seed is larger");
+    refuses("generate x --seeds 1-", "not of the form A-B");
+    refuses("generate x --seeds 1-3 -n 4", "contradict");
+    refuses("generate x --seeds 0-1000000", "at most 1000000");
+    refuses("generate", "usage: dcgan generate CHECKPOINT");
+    refuses("generate x y", "unexpected 'y'; usage: dcgan generate CHECKPOINT");
+    accepts("interpolate x");
+    DG_CHECK(o.seed_first == 1 && o.seed_last == 5 && o.steps_between == 16);
+    refuses("interpolate x --seeds 4", "needs at least two");
+    accepts("data cats --sheet s.png");
+    DG_CHECK(!strcmp(o.data, "cats") && !o.synthesize && !strcmp(o.sheet, "s.png"));
+    accepts("data --synthesize toy --count 12");
+    DG_CHECK(o.synthesize && !strcmp(o.data, "toy") && o.count == 12);
+    refuses("data", "which folder?");
+    refuses("data a --channels 2", "--channels 2");
+    accepts("plan m.cfg -b 7");
+    DG_CHECK(!strcmp(o.model, "m.cfg") && o.batch == 7);
+    accepts("plan");
+    DG_CHECK(!strcmp(o.model, "dcgan64-paper"));
+    accepts("replay f --precision fp64");
+    DG_CHECK(o.tol == 1e-9);
+    accepts("replay f");
+    DG_CHECK(o.tol == 1e-3);
+    accepts("export a b");
+    DG_CHECK(!strcmp(o.out, "b"));
+    accepts("export a -o b");
+    DG_CHECK(!strcmp(o.out, "b"));
+    refuses("export a", "where to?");
+    refuses("export a b -o c", "give the result one name");
+}
+
+static void test_environment(void)
+{
+    setenv("DCGAN_EPOCHS", "12", 1);
+    setenv("DCGAN_LR_D", "0.5", 1);
+    setenv("DCGAN_BATCH", "", 1);
+    accepts("-d a");
+    DG_CHECK(o.epochs == 12 && o.lr_d == 0.5 && o.batch == 64);
+    accepts("-d a --epochs 13");
+    DG_CHECK(o.epochs == 13);
+    accepts("plan dcgan32"); /* not an option of plan */
+    setenv("DCGAN_EPOCHS", "many", 1);
+    refuses("-d a", "DCGAN_EPOCHS=many: not a whole number");
+    unsetenv("DCGAN_EPOCHS");
+    unsetenv("DCGAN_LR_D");
+    unsetenv("DCGAN_BATCH");
+}
+
+static void test_config(const char *dir)
+{
+    char line[PATH_MAX + 100], path[PATH_MAX], where[PATH_MAX + 20];
+    snprintf(path, sizeof path, "%s/c.ini", dir);
+    snprintf(line, sizeof line, "--config %s", path);
+    write_text(path, "# mine\n[run]\n  data = a b\n  epochs = 7 ; few\nfit= pad\r\nflip: yes\n");
+    accepts(line);
+    DG_CHECK(!strcmp(o.data, "a b") && o.epochs == 7 && o.fit == DG_FIT_PAD && o.flip);
+    snprintf(line, sizeof line, "--config %s --epochs 9 --data x --flip=no", path);
+    setenv("DCGAN_EPOCHS", "8", 1);
+    setenv("DCGAN_FIT", "stretch", 1);
+    accepts(line);
+    DG_CHECK(!strcmp(o.data, "x") && o.epochs == 9 && o.fit == DG_FIT_STRETCH && !o.flip);
+    unsetenv("DCGAN_EPOCHS");
+    unsetenv("DCGAN_FIT");
+
+    snprintf(line, sizeof line, "--config %s", path);
+    static const char *const bad[][3] = {
+        {"[run]\nepochs = 0\n", "2", "epochs = 0: out of range; allowed: 1 to 1000000"},
+        {"[run]\n\nepocs = 3\n", "3", "unknown key 'epocs'; did you mean 'epochs'?"},
+        {"[run]\nepochs = 3\nbatch = 2\nepochs = 4\n", "4", "'epochs' is already set in line 2"},
+        {"[model]\nepochs = 3\n", "2", "unknown section [model]"},
+        {"[run]\nepochs\n", "2", "neither [section] nor key = value"},
+        {"[run]\ndata = \"a\n", "2", "no quotation mark"},
+        {"[run]\nresume = yes\n", "2", "cannot be set here: 'resume'"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        write_text(path, bad[i][0]);
+        refuses(line, bad[i][2]);
+        snprintf(where, sizeof where, "c.ini:%s:", bad[i][1]);
+        DG_CHECKF(strstr(dg_message(), where) != NULL, "no %s in: %s", where, dg_message());
+    }
+    /* a wrong line behind one that inih gets in pieces */
+    char text[2000] = "[run]\n; ";
+    memset(text + strlen(text), 'c', 600);
+    strcat(text, "\ncache = /");
+    memset(text + strlen(text), 'd', 600);
+    strcat(text, "\nepochs\n");
+    write_text(path, text);
+    refuses(line, "c.ini:4: neither");
+    snprintf(line, sizeof line, "--config %s/none.ini", dir);
+    parse(line);
+    DG_CHECK(code == DG_IO);
+}
+
+/* What was written is read back to the same values, whatever the paths look like. */
+static void test_config_round_trip(const char *dir)
+{
+    static const char *const odd[] = {" blanks at the ends ", "a ; b", "\"quoted\"", "back\\slash", "line\nbreak",
+                                      "%20", "#x", "\xff\xfe", "a\\x41", "plain"};
+    char path[PATH_MAX], name[700];
+    for (size_t i = 0; i <= sizeof odd / sizeof odd[0]; i++) {
+        if (i < sizeof odd / sizeof odd[0])
+            snprintf(name, sizeof name, "/%s/%s", odd[i], odd[i]);
+        else {
+            for (size_t k = 0; k < sizeof name - 1; k++) name[k] = k % 7 == 3 ? ' ' : (char)('a' + k % 26);
+            name[0] = '/';
+            name[sizeof name - 1] = 0;
+        }
+        char *argv[] = {"dcgan", "--data", name, "--lr", "0.00012345678901234567", "--seed", "9007199254740993",
+                        "--grid", "3x4", "--precision", "fp64", "--drop-last", NULL};
+        dg_options_free(&o);
+        DG_CHECK(dg_options_parse(12, argv, &o, &done) == DG_OK);
+        DG_CHECK(strstr(o.resolved, "\nversion = dcgan ") && strstr(o.resolved, "; command: dcgan --data "));
+        snprintf(path, sizeof path, "%s/config.ini", dir);
+        write_text(path, o.resolved);
+        char *again[] = {"dcgan", "--config", path, NULL};
+        dg_options p;
+        DG_CHECKF(dg_options_parse(3, again, &p, &done) == DG_OK, "%s: %s", name, dg_message());
+        DG_CHECKF(p.data && !strcmp(p.data, name), "wrote %s, read %s", name, p.data ? p.data : "nothing");
+        for (const dg_option *t = dg_option_table; t->name; t++) {
+            char a[1000], b[1000];
+            if (!(t->flags & DG_OPT_SAVED)) continue;
+            dg_option_get(&o, t, a, sizeof a);
+            dg_option_get(&p, t, b, sizeof b);
+            DG_CHECKF(!strcmp(a, b), "%s: %s became %s", t->name, a, b);
+        }
+        dg_options_free(&p);
+    }
+}
+
+static void test_runs(const char *dir)
+{
+    char here[PATH_MAX], line[PATH_MAX + 64];
+    if (!DG_CHECK(getcwd(here, sizeof here) && !chdir(dir))) return;
+    accepts("-d . -m models/dcgan32.cfg");
+    const char *base = strrchr(dir, '/') + 1;
+    snprintf(line, sizeof line, "samples/%s-dcgan32", base);
+    DG_CHECKF(!strcmp(o.out, line), "%s, not %s", o.out, line);
+    DG_CHECK(!mkdir("samples", 0777) && !mkdir("cats", 0777) && !mkdir("samples/cats-dcgan32", 0777));
+    accepts("-d cats/ -m dcgan32");
+    DG_CHECKF(!strcmp(o.out, "samples/cats-dcgan32-2"), "%s", o.out);
+    refuses("-d cats/ -m dcgan32 --resume", "samples/cats-dcgan32 holds no run");
+    refuses("--resume", "which run?");
+    refuses("--resume -d dogs", "there is no run samples/dogs-dcgan64-paper");
+
+    write_text("samples/cats-dcgan32/config.ini", "[run]\ndata = /cats\nmodel = dcgan32\nepochs = 300\nlr = 0.001\n");
+    write_text("samples/cats-dcgan32/checkpoint-0007.safetensors", "");
+    static const char *const same[] = {
+        "--resume --out samples/cats-dcgan32", "--resume samples/cats-dcgan32", "--resume=samples/cats-dcgan32",
+        "-d cats -m dcgan32 -r", "--resume samples/cats-dcgan32/checkpoint-0007.safetensors"};
+    for (int i = 0; i < 5; i++) {
+        snprintf(line, sizeof line, "%s --epochs 400", same[i]);
+        accepts(line);
+        DG_CHECKF(o.resume && o.out && !strcmp(o.out, "samples/cats-dcgan32"), "%s: %s", line, o.out ? o.out : "none");
+        DG_CHECKF(o.epochs == 400 && o.lr == 0.001 && o.batch == 64, "%s: not the run's values", line);
+        DG_CHECKF(!o.resume_from == (i < 4), "%s: %s", line, o.resume_from ? o.resume_from : "none");
+    }
+    parse("--resume nowhere");
+    DG_CHECK(code == DG_IO);
+    DG_CHECK(!unlink("samples/cats-dcgan32/config.ini") && !unlink("samples/cats-dcgan32/checkpoint-0007.safetensors"));
+    DG_CHECK(!rmdir("samples/cats-dcgan32") && !rmdir("samples") && !rmdir("cats") && !chdir(here));
+}
+
+int main(void)
+{
+    temp_make("options");
+    test_built_in();
+    test_values();
+    test_unknown();
+    test_other_commands();
+    test_environment();
+    test_config(temp_dir);
+    test_config_round_trip(temp_dir);
+    test_runs(temp_dir);
+    temp_remove(temp_dir);
+    dg_options_free(&o);
+    return dg_test_report();
+}
