@@ -386,8 +386,10 @@ static void test_vanishing_directory(void)
 
 static void test_sweep(void)
 {
-    const char *keep[] = {".x.12-3.dcgan-tmpx", "x.12-3.dcgan-tmp", ".x.12.dcgan-tmp", ".x.a-3.dcgan-tmp", ".12-3.dcgan-tmp",
-                          "..12-3.dcgan-tmp", ".dcgan-tmp", "-3.dcgan-tmp", ".x.12-.dcgan-tmp", ".x.-3.dcgan-tmp", ".x.12-3"};
+    const char *keep[] = {".x.12-3.dcgan-tmpx", "x.12-3.dcgan-tmp", ".x.12.dcgan-tmp", ".x.a-3.dcgan-tmp",
+                          ".12-3.dcgan-tmp",
+                          "..12-3.dcgan-tmp", ".dcgan-tmp", "-3.dcgan-tmp", ".x.12-.dcgan-tmp", ".x.-3.dcgan-tmp",
+                              ".x.12-3"};
     const int keeps = (int)(sizeof keep / sizeof keep[0]);
     mkdir(temp_path("sweep"), 0700);
     char path[600];

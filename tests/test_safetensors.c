@@ -1,0 +1,456 @@
+/* The container: what we write comes back, and nothing that is not exactly right is taken. */
+#include "safetensors.h"
+#include "tempdir.h"
+#include "test.h"
+
+#include <cjson/cJSON.h>
+#include <stdint.h>
+#include <zlib.h>
+
+/* Length field, header, and n bytes of data (0, 1, 2, ...). */
+static size_t raw(unsigned char *out, const char *header, size_t n)
+{
+    size_t h = strlen(header);
+    for (int i = 0; i < 8; i++) out[i] = (unsigned char)(h >> 8 * i & 255);
+    memcpy(out + 8, header, h);
+    for (size_t i = 0; i < n; i++) out[8 + h + i] = (unsigned char)i;
+    return 8 + h + n;
+}
+
+/* Refused with a reason that holds `why`? */
+static bool refused(const void *data, size_t n, const char *why)
+{
+    dg_st *st;
+    dg_err e = dg_st_parse(data, n, "hostile", 0, &st);
+    if (e == DG_OK) {
+        dg_st_free(st);
+        printf("  accepted; expected: %s\n", why);
+        return false;
+    }
+    if (e == DG_IO && !st && strstr(dg_message(), why) && !strncmp(dg_message(), "hostile: ", 9)) return true;
+    printf("  got (%d): %s\n  expected: %s\n", (int)e, dg_message(), why);
+    return false;
+}
+
+#define T(dtype, shape, offsets) "{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
+
+/* After the attack list and the negative unit tests of the safetensors project. */
+static const struct {
+    const char *header;
+    size_t data;
+    const char *why; /* NULL: good */
+} cases[] = {
+    {"{\"a\":" T("F32", "[2]", "[0,8]") "}", 8, NULL},
+    {"{\"a\":" T("F32", "[2]", "[0,8]") "}   \n\t\r ", 8, NULL},
+    {" {\"a\":" T("F32", "[2]", "[0,8]") "}", 8, "begin with {"},
+    {"\xef\xbb\xbf{\"a\":" T("F32", "[2]", "[0,8]") "}", 8, "begin with {"},
+    {"{ \"a\" : { \"dtype\" : \"I64\" , \"shape\" : [ ] , \"data_offsets\" : [ 0 , 8 ] } }", 8, NULL},
+    {"{\"b\":" T("U8", "[3]", "[8,11]") ",\"a\":" T("F64", "[1]", "[0,8]") "}", 11, NULL}, /* any order */
+    {"{\"__metadata__\":{},\"a\":" T("U8", "[1]", "[0,1]") "}", 1, NULL},
+    {"{\"__metadata__\":{\"k\":\"\\u00e9\\n\\\"\xc3\xa9\"},\"a\":" T("U8", "[1]", "[0,1]") "}", 1, NULL},
+    {"{\"a\":" T("U8", "[1,1,1,1,1,1,1,1]", "[0,1]") "}", 1, NULL},
+    {"", 0, "begin with {"},
+    {"{}", 0, "no tensors"},
+    {"{}", 8, "no tensors"},
+    {"[]", 0, "begin with {"},
+    {"{", 0, "not closed"},
+    {"}", 0, "begin with {"},
+    {"{}}", 0, "more brackets"},
+    {"{}[", 0, "not closed"},
+    {"{\"a\":" T("F32", "[2]", "[0,8]") "} x", 8, "neither text nor"},
+    {"{\"a\":" T("F32", "[2]", "[0,8]") "} {}", 8, "more behind its end"},
+    {"{\"a\":" T("F32", "[2]", "[0,8]") ",}", 8, "not JSON"},
+    {"{\"a\":" T("F32", "[2]", "[0,8]") "", 8, "not closed"},
+    {"{\"a\" " T("F32", "[2]", "[0,8]") "}", 8, "not JSON"},
+    {"{\"a\":" T("F32", "[2]", "[0,8]") "}", 9, "1 bytes behind"},
+    {"{\"a\":" T("F32", "[2]", "[0,8]") "}", 7, "outside the file"},
+    {"{\"a\":" T("F32", "[2]", "[8,0]") "}", 8, "outside the file"},
+    {"{\"a\":" T("F32", "[2]", "[0,9007199254740993]") "}", 8, "two whole numbers"},
+    {"{\"a\":" T("F32", "[2]", "[0,9007199254740991]") "}", 8, "outside the file"},
+    {"{\"a\":" T("F32", "[2]", "[0,18446744073709551624]") "}", 8, "too long"},
+    {"{\"a\":" T("F32", "[2]", "[1,9]") "}", 9, "gap"},
+    {"{\"a\":" T("F32", "[2]", "[0,8]") ",\"b\":" T("U8", "[8]", "[9,17]") "}", 17, "gap"},
+    {"{\"a\":" T("F32", "[2]", "[0,8]") ",\"b\":" T("U8", "[8]", "[4,12]") "}", 12, "overlaps"},
+    {"{\"a\":" T("F32", "[2]", "[0,8]") ",\"b\":" T("U8", "[8]", "[0,8]") "}", 8, "overlaps"},
+    {"{\"a\":" T("F32", "[3]", "[0,8]") "}", 8, "need 12"},
+    {"{\"a\":" T("F64", "[2]", "[0,8]") "}", 8, "need 16"},
+    {"{\"a\":" T("F32", "[0]", "[0,0]") "}", 0, "dimension"},
+    {"{\"a\":" T("F32", "[2,0]", "[0,0]") "}", 0, "dimension"},
+    {"{\"a\":" T("F32", "[-2]", "[0,8]") "}", 8, "neither text nor"},
+    {"{\"a\":" T("F32", "[2.0]", "[0,8]") "}", 8, "neither text nor"},
+    {"{\"a\":" T("F32", "[2e0]", "[0,8]") "}", 8, "neither text nor"},
+    {"{\"a\":" T("F32", "[02]", "[0,8]") "}", 8, "too long"},
+    {"{\"a\":" T("F32", "[null]", "[0,8]") "}", 8, "neither text nor"},
+    {"{\"a\":" T("F32", "[\"2\"]", "[0,8]") "}", 8, "dimension"},
+    {"{\"a\":" T("F32", "[[2]]", "[0,8]") "}", 8, "too deep"},
+    {"{\"a\":" T("F32", "2", "[0,8]") "}", 8, "no shape"},
+    {"{\"a\":" T("F32", "[4294967296,4294967296]", "[0,8]") "}", 8, "larger than any file"},
+    {"{\"a\":" T("F32", "[2147483648,2147483648]", "[0,0]") "}", 8, "larger than any file"}, /* wraps to 0 */
+    {"{\"a\":" T("F32", "[4503599627370497,4096]", "[0,0]") "}", 8, "larger than any file"},
+    {"{\"a\":" T("U8", "[1,1,1,1,1,1,1,1,1]", "[0,1]") "}", 1, "more than 8 dimensions"},
+    {"{\"a\":" T("F16", "[4]", "[0,8]") "}", 8, "type F16"},
+    {"{\"a\":" T("BF16", "[4]", "[0,8]") "}", 8, "type BF16"},
+    {"{\"a\":" T("f32", "[2]", "[0,8]") "}", 8, "type f32"},
+    {"{\"a\":{\"dtype\":7,\"shape\":[2],\"data_offsets\":[0,8]}}", 8, "no dtype"},
+    {"{\"a\":{\"shape\":[2],\"data_offsets\":[0,8]}}", 8, "no dtype"},
+    {"{\"a\":{\"dtype\":\"F32\",\"data_offsets\":[0,8]}}", 8, "no shape"},
+    {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2]}}", 8, "data_offsets"},
+    {"{\"a\":" T("F32", "[2]", "[0]") "}", 8, "data_offsets"},
+    {"{\"a\":" T("F32", "[2]", "[0,8,8]") "}", 8, "data_offsets"},
+    {"{\"a\":" T("F32", "[2]", "{\"x\":0,\"y\":8}") "}", 8, "data_offsets"},
+    {"{\"a\":{\"dtype\":\"F32\",\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8, "twice"},
+    {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8],\"data_offsets\":[0,8]}}", 8, "twice"},
+    {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8],\"x\":1}}", 8, "unknown key \"x\""},
+    {"{\"a\":{\"Dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8, "unknown key"},
+    {"{\"a\":[0,8]}", 8, "not described"},
+    {"{\"a\":\"b\"}", 8, "not described"},
+    {"{\"a\":true}", 8, "neither text nor"},
+    {"{\"a\":" T("F32", "[1]", "[0,4]") ",\"a\":" T("F32", "[1]", "[4,8]") "}", 8, "tensor a twice"},
+    {"{\"a\":" T("F32", "[1]", "[0,4]") ",\"\\u0061\":" T("F32", "[1]", "[4,8]") "}", 8, "tensor a twice"},
+    {"{\"../../x\":" T("F32", "[2]", "[0,8]") "}", 8, "names may hold"},
+    {"{\"a b\":" T("F32", "[2]", "[0,8]") "}", 8, "names may hold"},
+    {"{\"\":" T("F32", "[2]", "[0,8]") "}", 8, "empty name"},
+    {"{\"\\u001b[2J\":" T("F32", "[2]", "[0,8]") "}", 8, "names may hold"},
+    {"{\"a\\u0000b\":" T("F32", "[2]", "[0,8]") "}", 8, "NUL"},
+    {"{\"a\\ud800\":" T("F32", "[2]", "[0,8]") "}", 8, "not JSON"},
+    {"{\"\xff\":" T("F32", "[2]", "[0,8]") "}", 8, "UTF-8"},
+    {"{\"\xc0\xaf\":" T("F32", "[2]", "[0,8]") "}", 8, "UTF-8"},
+    {"{\"\xed\xa0\x80\":" T("F32", "[2]", "[0,8]") "}", 8, "UTF-8"},
+    {"{\"\xc3", 8, "UTF-8"},
+    {"{\"a\n\":" T("F32", "[2]", "[0,8]") "}", 8, "control character"},
+    {"{\"a", 8, "without end"},
+    {"{\"a\\", 8, "without end"},
+    {"{\"__metadata__\":{\"k\":7},\"a\":" T("U8", "[1]", "[0,1]") "}", 1, "not text"},
+    {"{\"__metadata__\":[],\"a\":" T("U8", "[1]", "[0,1]") "}", 1, "not { }"},
+    {"{\"__metadata__\":{\"k\":{}},\"a\":" T("U8", "[1]", "[0,1]") "}", 1, "not text"},
+    {"{\"__metadata__\":{\"k\":\"1\",\"k\":\"2\"},\"a\":" T("U8", "[1]", "[0,1]") "}", 1, "\"k\" twice"},
+    {"{\"__metadata__\":{},\"__metadata__\":{},\"a\":" T("U8", "[1]", "[0,1]") "}", 1, "twice"},
+    {"{\"__metadata__\":{\"crc32\":\"00000000\"},\"a\":" T("U8", "[1]", "[0,1]") "}", 1, "header is damaged"},
+    {"{\"__metadata__\":{\"crc32.a\":\"00000000\"},\"a\":" T("U8", "[1]", "[0,1]") "}", 1, "header is damaged"},
+    {"{\"__metadata__\":{\"crc32\":\"0000\"},\"a\":" T("U8", "[1]", "[0,1]") "}", 1, "header is damaged"},
+    {"{\"__metadata__\":{\"crc32x\":\"0\"},\"a\":" T("U8", "[1]", "[0,1]") "}", 1, "header is damaged"},
+};
+
+static void test_hand_list(void)
+{
+    unsigned char file[2048];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        size_t n = raw(file, cases[i].header, cases[i].data);
+        if (cases[i].why) {
+            DG_CHECKF(refused(file, n, cases[i].why), "case %zu: %s", i, cases[i].header);
+            continue;
+        }
+        dg_st *st;
+        dg_err e = dg_st_parse(file, n, "good", 0, &st);
+        DG_CHECKF(e == DG_OK, "case %zu: %s", i, dg_message());
+        for (int k = 0; !e && k < dg_st_count(st); k++) DG_CHECK(((uintptr_t)dg_st_at(st, k)->data & 7) == 0);
+        dg_st_free(st);
+        DG_CHECK(dg_st_parse(file, n, "good", DG_ST_CHECKED, &st) == DG_IO && strstr(dg_message(), "checksums"));
+    }
+}
+
+static void test_lengths(void)
+{
+    static const uint64_t length[] = {0, 7, 1, 1u << 20, (1u << 20) + 1, 1ull << 32, 1ull << 63, UINT64_MAX,
+                                      UINT64_MAX - 7};
+    unsigned char file[256];
+    size_t n = raw(file, "{\"a\":" T("F32", "[2]", "[0,8]") "}", 8);
+    for (size_t i = 0; i < sizeof length / sizeof length[0]; i++) {
+        for (int b = 0; b < 8; b++) file[b] = (unsigned char)(length[i] >> 8 * b & 255);
+        DG_CHECKF(refused(file, n, ""), "header length %ju", (uintmax_t)length[i]);
+    }
+    for (size_t h = n - 8; h < n + 3; h++) {
+        file[0] = (unsigned char)h;
+        memset(file + 1, 0, 7);
+        DG_CHECK(refused(file, n, h > n - 8 ? "cut off" : ""));
+    }
+    for (size_t short_file = 0; short_file < 8; short_file++) DG_CHECK(refused(file, short_file, "too few"));
+    DG_CHECK(refused(NULL, 0, "too few"));
+}
+
+static void test_limits(void)
+{
+    const size_t most = 1 << 20;
+    unsigned char *file = malloc(8 + most + 16 + 8);
+    char *header = malloc(most + 16);
+    dg_st *st;
+    for (size_t n = most - 8; n <= most + 8; n += 8) {
+        memset(header, ' ', n);
+        memcpy(header, "{\"a\":" T("F32", "[2]", "[0,8]") "}", strlen("{\"a\":" T("F32", "[2]", "[0,8]") "}"));
+        header[n] = 0;
+        dg_err e = dg_st_parse(file, raw(file, header, 8), "limit", 0, &st);
+        DG_CHECKF(n <= most ? e == DG_OK : e == DG_IO && strstr(dg_message(), "1 MiB"), "header of %zu", n);
+        dg_st_free(st);
+    }
+    for (int n = 126; n <= 129; n++) {
+        char name[130];
+        memset(name, 'n', (size_t)n);
+        name[n] = 0;
+        sprintf(header, "{\"%s\":" T("F32", "[2]", "[0,8]") "}", name);
+        dg_err e = dg_st_parse(file, raw(file, header, 8), "limit", 0, &st);
+        DG_CHECKF(n <= 127 ? e == DG_OK && dg_st_find(st, name) : e == DG_IO && strstr(dg_message(), "127"),
+                  "name of %d", n);
+        dg_st_free(st);
+    }
+    free(header);
+    free(file);
+}
+
+/* A right header checksum, but none for the tensor. */
+static void test_missing_checksum(void)
+{
+    const char *const tensor_crc[] = {",\"crc32.a\":\"d202ef8d\"", "", ",\"crc32.b\":\"d202ef8d\"",
+                                      ",\"crc32.a\":\"D202EF8D\""};
+    for (int i = 0; i < 4; i++) {
+        unsigned char file[512];
+        char header[300];
+        sprintf(header, "{\"__metadata__\":{\"crc32\":\"00000000\"%s},\"a\":" T("U8", "[1]", "[0,1]") "}",
+                tensor_crc[i]);
+        size_t n = raw(file, header, 1);
+        sprintf(header, "%08lx", crc32(0, file, (uInt)n - 1));
+        memcpy((char *)memmem(file, n, "00000000", 8), header, 8);
+        dg_st *st = NULL;
+        DG_CHECKF(i ? refused(file, n, i == 3 ? "data is damaged" : "has no checksum")
+                    : dg_st_parse(file, n, "right", DG_ST_CHECKED, &st) == DG_OK, "checksums, case %d: %s", i,
+                        dg_message());
+        dg_st_free(st);
+    }
+}
+
+/* ---- Memory: headers of a mebibyte that would blow up a parser. ---- */
+
+static size_t now, peak;
+static void *counted_malloc(size_t n)
+{
+    size_t *p = malloc(n + 16);
+    if (!p) return NULL;
+    *p = n;
+    now += n;
+    if (now > peak) peak = now;
+    return p + 2;
+}
+static void counted_free(void *p)
+{
+    if (!p) return;
+    now -= ((size_t *)p)[-2];
+    free((size_t *)p - 2);
+}
+static void test_memory(void)
+{
+    const char *const unit[] = {"[",  "{\"a\":", "1,", "\"k\":\"\",", "[],", "\\u0061", "\"\","};
+    const char *const starts[] = {"{\"", "{\"a\":\"\",", "["};
+    const size_t most = 1 << 20;
+    unsigned char *file = malloc(8 + most + 1);
+    char *header = malloc(most + 1);
+    cJSON_Hooks hooks = {counted_malloc, counted_free};
+    cJSON_InitHooks(&hooks);
+    for (size_t i = 0; i < sizeof unit / sizeof unit[0]; i++)
+        for (int start = 0; start < 3; start++) {
+            size_t n = (size_t)sprintf(header, "{\"__metadata__\":%s", starts[start]);
+            while (n + strlen(unit[i]) < most - 64) n += (size_t)sprintf(header + n, "%s", unit[i]);
+            if (start == 2) sprintf(header + n, "0]}");
+            dg_st *st;
+            DG_CHECK(dg_st_parse(file, raw(file, header, 0), "big", 0, &st) == DG_IO);
+        }
+    /* The largest header within the limits. */
+    size_t n = (size_t)sprintf(header, "{\"__metadata__\":{\"x\":\"\"");
+    for (int i = 0; i < 1024; i++) n += (size_t)sprintf(header + n, ",\"k%d\":\"v\"", i);
+    n += (size_t)sprintf(header + n, "}");
+    for (int i = 0; i < 1024; i++)
+        n += (size_t)sprintf(header + n, ",\"t%d\":" T("U8", "[1,1,1,1,1,1,1,1]", "[%d,%d]"), i, i, i + 1);
+    sprintf(header + n, "}");
+    unsigned char *whole = malloc(8 + n + 1 + 1024);
+    dg_st *st;
+    DG_CHECKF(dg_st_parse(whole, raw(whole, header, 1024), "full", 0, &st) == DG_OK && dg_st_count(st) == 1024,
+              "%s", dg_message());
+    int wrong = 0;
+    for (int i = 0; st && i < 1024; i++) { /* all moved to multiples of 8, none overwritten */
+        char name[16];
+        sprintf(name, "t%d", i);
+        const dg_st_tensor *t = dg_st_find(st, name);
+        wrong += !t || ((uintptr_t)t->data & 7) || *(const unsigned char *)t->data != (i & 255);
+    }
+    DG_CHECKF(wrong == 0, "%d of 1024 one-byte tensors wrong after alignment", wrong);
+    dg_st_free(st);
+    DG_CHECKF(peak > 100000 && peak < 2u << 20, "parsing took %zu bytes", peak);
+    DG_CHECKF(now == 0, "%zu bytes leaked", now);
+    memcpy(header + n, ",\"more\":", 8);
+    sprintf(header + n + 8, T("U8", "[1]", "[1024,1025]") "}");
+    DG_CHECK(dg_st_parse(file, raw(file, header, 0), "1025", 0, &st) == DG_IO && strstr(dg_message(), "1025 tensors"));
+    cJSON_InitHooks(NULL);
+    free(whole);
+    free(header);
+    free(file);
+}
+
+/* ---- What we write. ---- */
+
+static const float f32[3] = {1.5f, -0.0f, 3e-45f};
+static const double f64[2] = {0.1, 1e308};
+static const unsigned char u8[5] = {1, 2, 3, 4, 255};
+static const int32_t i32[1] = {-7};
+static const int64_t i64[1] = {INT64_MIN};
+static const dg_st_tensor tensors[] = {
+    {"u8", DG_U8, 1, {5}, u8, 5},
+    {"G.main.0.weight", DG_F32, 4, {3, 1, 1, 1}, f32, 12},
+    {"f64", DG_F64, 2, {1, 2}, f64, 16},
+    {"i32", DG_I32, 1, {1}, i32, 4},
+    {"num_batches_tracked", DG_I64, 0, {0}, i64, 8},
+};
+static const dg_st_meta metas[] = {{"format", "test"}, {"text", "a \"b\"\n\\ \x01 \xe7\x8c\xab"}, {"empty", ""}};
+
+static void test_round_trip(void)
+{
+    for (int checked = 0; checked < 2; checked++) {
+        const char *path = temp_path("a.safetensors"), *again = temp_path("b.safetensors");
+        DG_CHECK(dg_st_write(path, tensors, 5, metas, 3, checked) == DG_OK);
+        DG_CHECK(dg_st_write(again, tensors, 5, metas, 3, checked) == DG_OK);
+        size_t n, m;
+        char *a = temp_slurp(path, &n), *b = temp_slurp(again, &m);
+        DG_CHECK(n == m && !memcmp(a, b, n));
+        DG_CHECK((unsigned char)a[0] % 8 == 0); /* data begins at a multiple of 8 */
+        free(a);
+        free(b);
+        dg_st *st;
+        dg_err e = dg_st_read(path, checked ? DG_ST_CHECKED : 0, &st);
+        DG_CHECKF(e == DG_OK, "%s", dg_message());
+        if (e) continue;
+        DG_CHECK(dg_st_count(st) == 5);
+        for (int i = 0; i < 5; i++) {
+            const dg_st_tensor *t = dg_st_find(st, tensors[i].name);
+            DG_CHECK(t && t->type == tensors[i].type && t->rank == tensors[i].rank && t->bytes == tensors[i].bytes);
+            DG_CHECK(t && !memcmp(t->data, tensors[i].data, t->bytes) && ((uintptr_t)t->data & 7) == 0);
+            for (int d = 0; t && d < t->rank; d++) DG_CHECK(t->dim[d] == tensors[i].dim[d]);
+        }
+        DG_CHECK(!dg_st_find(st, "none") && !dg_st_get(st, "none"));
+        for (int i = 0; i < 3; i++) {
+            const char *v = dg_st_get(st, metas[i].key);
+            DG_CHECKF(v && !strcmp(v, metas[i].value), "metadata %s", metas[i].key);
+        }
+        DG_CHECK(dg_st_meta_count(st) == (checked ? 3 + 1 + 5 : 3));
+        DG_CHECK(!!dg_st_get(st, "crc32") == checked);
+        DG_CHECK(strcmp(dg_st_meta_at(st, checked).key, "format") == 0);
+        dg_st_free(st);
+        if (!checked) DG_CHECK(dg_st_read(path, DG_ST_CHECKED, &st) == DG_IO && strstr(dg_message(), "checksums"));
+    }
+    /* In the file every tensor is aligned to its type, whatever the order given: PyTorch needs it. */
+    size_t n;
+    char *a = temp_slurp(temp_path("a.safetensors"), &n);
+    cJSON *root = cJSON_ParseWithLength(a + 8, (size_t)(unsigned char)a[0] + 256u * (unsigned char)a[1]);
+    DG_CHECK(root != NULL);
+    for (int i = 0; i < 5; i++) {
+        const cJSON *o = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(root, tensors[i].name),
+                                                          "data_offsets");
+        DG_CHECK(o && o->child->valueint % (int)dg_type_bytes(tensors[i].type) == 0);
+    }
+    cJSON_Delete(root);
+    free(a);
+}
+
+static void test_write_refuses(void)
+{
+    const char *path = temp_path("never.safetensors");
+    dg_st_tensor t[2] = {tensors[0], tensors[0]};
+    DG_CHECK(dg_st_write(path, t, 2, NULL, 0, true) == DG_IO && strstr(dg_message(), "twice"));
+    DG_CHECK(dg_st_write(path, t, 0, NULL, 0, true) == DG_IO);
+    t[0].bytes = 4;
+    DG_CHECK(dg_st_write(path, t, 1, NULL, 0, true) == DG_IO && strstr(dg_message(), "match"));
+    snprintf(t[1].name, sizeof t[1].name, "a/b");
+    DG_CHECK(dg_st_write(path, t + 1, 1, NULL, 0, true) == DG_IO && strstr(dg_message(), "names may"));
+    snprintf(t[1].name, sizeof t[1].name, "__metadata__");
+    DG_CHECK(dg_st_write(path, t + 1, 1, NULL, 0, true) == DG_IO);
+    const dg_st_meta bad[] = {{"k", "\xff"}, {"crc32", "x"}, {"k", "v"}, {"k", "w"}};
+    DG_CHECK(dg_st_write(path, tensors, 1, bad, 1, true) == DG_IO && strstr(dg_message(), "UTF-8"));
+    DG_CHECK(dg_st_write(path, tensors, 1, bad + 1, 1, true) == DG_IO && strstr(dg_message(), "checksums"));
+    DG_CHECK(dg_st_write(path, tensors, 1, bad + 2, 2, true) == DG_IO && strstr(dg_message(), "twice"));
+    char *large = malloc((1 << 20) + 1);
+    memset(large, 'x', 1 << 20);
+    large[1 << 20] = 0;
+    const dg_st_meta huge = {"k", large};
+    DG_CHECK(dg_st_write(path, tensors, 1, &huge, 1, true) == DG_IO && strstr(dg_message(), "1 MiB"));
+    free(large);
+    DG_CHECK(access(path, F_OK) != 0);
+    dg_st *st;
+    DG_CHECK(dg_st_read(path, 0, &st) == DG_IO && !st && strstr(dg_message(), path));
+}
+
+/* Every truncation, every longer file and every single-bit flip of a file of ours is refused, also where the
+ * caller does not ask for checksums. */
+static void test_every_damage(void)
+{
+    const char *path = temp_path("tiny.safetensors");
+    DG_CHECK(dg_st_write(path, tensors, 5, metas, 3, true) == DG_OK);
+    size_t n;
+    unsigned char *file = (unsigned char *)temp_slurp(path, &n);
+    dg_st *st;
+    DG_CHECK(dg_st_parse(file, n, "tiny", DG_ST_CHECKED, &st) == DG_OK);
+    dg_st_free(st);
+    long accepted = 0, silent = 0;
+    for (int flags = 0; flags <= DG_ST_CHECKED; flags++) {
+        for (size_t k = 0; k < n; k++) {
+            dg_fail(DG_OK, "nothing");
+            if (dg_st_parse(file, k, "tiny", flags, &st) == DG_OK) accepted++, dg_st_free(st);
+            silent += strncmp(dg_message(), "tiny: ", 6) != 0;
+        }
+        for (size_t bit = 0; bit < 8 * n; bit++) {
+            file[bit / 8] ^= (unsigned char)(1u << bit % 8);
+            dg_fail(DG_OK, "nothing");
+            if (dg_st_parse(file, n, "tiny", flags, &st) == DG_OK) {
+                printf("  accepted: bit %zu of byte %zu\n", bit % 8, bit / 8);
+                accepted++, dg_st_free(st);
+            }
+            silent += strncmp(dg_message(), "tiny: ", 6) != 0;
+            file[bit / 8] ^= (unsigned char)(1u << bit % 8);
+        }
+        unsigned char *longer = malloc(n + 1);
+        memcpy(longer, file, n);
+        for (int c = 0; c < 256; c++) {
+            longer[n] = (unsigned char)c;
+            if (dg_st_parse(longer, n + 1, "tiny", flags, &st) == DG_OK) accepted++, dg_st_free(st);
+        }
+        free(longer);
+    }
+    DG_CHECKF(accepted == 0 && silent == 0, "%zu bytes: %ld damaged files accepted, %ld without a reason", n,
+              accepted, silent);
+    free(file);
+}
+
+static void test_oracles(void)
+{
+    const char *shared = getenv("DCGAN_SHARED");
+    const char *const name[] = {"tiny", "short", "long"};
+    for (int i = 0; i < 3; i++) {
+        char path[600];
+        snprintf(path, sizeof path, "%s/oracles/%s.safetensors", shared ? shared : "../shared", name[i]);
+        if (access(path, R_OK)) {
+            dg_test_skip("no oracles: the folder shared is not beside the checkout");
+            return;
+        }
+        dg_st *st;
+        dg_err e = dg_st_read(path, 0, &st);
+        DG_CHECKF(e == DG_OK, "%s", dg_message());
+        if (e) continue;
+        const dg_st_tensor *t = dg_st_find(st, "expect.loss_g");
+        const char *format = dg_st_get(st, "format");
+        DG_CHECK(t && t->type == DG_F64 && t->rank == 1 && format && !strcmp(format, "dcgan-oracle-1"));
+        t = dg_st_find(st, "init.G.main.1.num_batches_tracked");
+        DG_CHECK(t && t->type == DG_I64 && t->rank == 0);
+        dg_st_free(st);
+    }
+}
+
+int main(void)
+{
+    temp_make("safetensors");
+    test_hand_list();
+    test_lengths();
+    test_limits();
+    test_missing_checksum();
+    test_memory();
+    test_round_trip();
+    test_write_refuses();
+    test_every_damage();
+    test_oracles();
+    temp_remove(temp_dir);
+    return dg_test_report();
+}
