@@ -1,0 +1,162 @@
+/* `dcgan --data DIR`: set a run up, train it, take it down. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train.h"
+
+static void show_loading(void *context, long done, long total) { dg_progress_count(context, "reading pictures", done, total); }
+
+static dg_err load_data(dg_run *r, const dg_model *model)
+{
+    const dg_options *o = r->o;
+    char skipped[4096];
+    dg_dataset_options d = {.dir = o->data, .size = model->size, .channels = model->channels, .fit = o->fit, .threads = r->backend->threads,
+                            .strict = o->strict, .least = o->batch, .limit = o->limit, .cache = o->cache,
+                            .skipped = dg_rundir_file(&r->dir, skipped, "skipped.txt"), .progress = show_loading, .context = r->progress, .stop = &dg_stop_signal};
+    d.decode.alpha = o->alpha;
+    d.decode.exif = o->exif;
+    dg_err e = dg_dataset_load(&d, &r->data);
+    if (e) return e;
+    dg_progress_note(r->progress, "%d pictures from %s%s", r->data.count, o->data, r->data.cached ? " (cached)" : "");
+    if (r->data.skips) dg_progress_note(r->progress, "%d files skipped, listed with reasons in %s", r->data.skips, skipped);
+    dg_backend *b = r->backend;
+    size_t bytes = (size_t)r->data.count * (size_t)model->size * (size_t)model->size * (size_t)model->channels;
+    e = dg_context(b->alloc(b, bytes, &r->device_data), "the data set");
+    if (!e) e = b->put(b, r->device_data, r->data.pixels, bytes);
+    if (!e) e = b->alloc(b, (size_t)r->data.count * sizeof *r->perm, &r->device_perm);
+    r->perm = malloc((size_t)r->data.count * sizeof *r->perm);
+    if (!e && !r->perm) e = dg_fail(DG_DEVICE, "out of memory");
+    return e;
+}
+
+static dg_err build_gan(dg_run *r, const dg_model *model)
+{
+    const dg_options *o = r->o;
+    int rest = r->data.count % o->batch, cells = o->grid_rows * o->grid_cols;
+    r->batches = r->data.count / o->batch + (rest && !o->drop_last ? 1 : 0);
+    dg_gan_options g = {.batch = o->batch, .last_batch = o->drop_last ? 0 : rest, .samples = cells < o->batch ? cells : o->batch, .rows = r->data.count,
+                        .train = true, .flip = o->flip, .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->eps};
+    dg_err e = dg_gan_build(&r->gan, model, &g, r->backend);
+    if (!e) e = dg_gan_alloc(&r->gan, r->device_data, r->device_perm);
+    return e;
+}
+
+/* Take up the run where its checkpoint left it. */
+static dg_err resume(dg_run *r, const dg_st *st, const char *path, const dg_checkpoint_info *info)
+{
+    const char *precision = r->o->fp64 ? "fp64" : "fp32";
+    if (strcmp(info->precision, precision))
+        return dg_fail(DG_USAGE, "%s was trained with --precision %s; it cannot go on with %s", path, info->precision, precision);
+    if (info->seed != r->o->seed)
+        return dg_fail(DG_USAGE, "%s was trained with --seed %llu; it cannot go on with --seed %llu", path, (unsigned long long)info->seed, (unsigned long long)r->o->seed);
+    dg_err e = dg_checkpoint_load(st, path, &r->gan);
+    if (e) return e;
+    if (info->data_count != (uint64_t)r->data.count || info->data_fingerprint != r->data.fingerprint)
+        dg_warn("the pictures are not those that this run began with (%llu then, %d now): it goes on, but differs from an uninterrupted run",
+                (unsigned long long)info->data_count, r->data.count);
+    r->step = r->first_step = info->step;
+    r->epoch = info->epoch;
+    r->batch = info->batch < (uint64_t)r->batches ? info->batch : 0;
+    if (!r->batch) r->saved_epoch = r->epoch;
+    return DG_OK;
+}
+
+/* The means of the epoch under way go on where the log stopped. */
+static void take_up_means(dg_run *r)
+{
+    long n;
+    const dg_log_row *row = dg_log_rows(r->log, &n);
+    if (n) r->seconds_before = row[n - 1].seconds;
+    for (long i = n - 1; i >= 0 && row[i].epoch == r->epoch + 1; i--, r->summed++)
+        for (int k = 0; k < DG_METRICS; k++) r->sum.value[k] += row[i].value[k];
+}
+
+static dg_err set_up(dg_run *r)
+{
+    const dg_options *o = r->o;
+    dg_model *model = malloc(sizeof *model);
+    dg_st *st = NULL;
+    dg_checkpoint_info info = {0};
+    char checkpoint[4096];
+    if (!model) return dg_fail(DG_DEVICE, "out of memory");
+    dg_err e = dg_rundir_open(o->out, o->resume, &r->dir);
+    dg_rundir_file(&r->dir, checkpoint, "checkpoint.safetensors");
+    if (!e) e = o->resume ? dg_checkpoint_open(checkpoint, &st, model, &info) : dg_model_read(o->model, model);
+    if (!e) e = dg_open_backend(o, &r->backend);
+    if (!e) e = load_data(r, model);
+    if (!e) e = build_gan(r, model);
+    if (!e) e = o->resume ? resume(r, st, checkpoint, &info) : dg_gan_init(&r->gan, o->seed);
+    if (!e) e = dg_log_open(&r->dir, r->step, &r->log);
+    if (!e) e = dg_worker_open(&r->worker);
+    if (!e) take_up_means(r);
+    if (!e && o->resume)
+        dg_progress_note(r->progress, "resuming %s after epoch %llu, step %llu", r->dir.path, (unsigned long long)r->epoch, (unsigned long long)r->step);
+    if (!e) dg_progress_note(r->progress, "%s, %s on %s: %d epochs of %d steps, batch %d, into %s", model->name, o->fp64 ? "fp64" : "fp32", r->backend->name,
+                             o->epochs, r->batches, o->batch, r->dir.path);
+    dg_checkpoint_info_free(&info);
+    dg_st_free(st);
+    free(model);
+    return e;
+}
+
+/* Close everything; returns the first error of what was still being written. */
+static dg_err take_down(dg_run *r)
+{
+    dg_err e = dg_worker_close(r->worker), f = r->log ? dg_log_close(r->log) : DG_OK;
+    dg_gan_free(&r->gan);
+    if (r->backend) {
+        if (r->device_data) r->backend->release(r->backend, r->device_data);
+        if (r->device_perm) r->backend->release(r->backend, r->device_perm);
+        r->backend->close(r->backend);
+    }
+    dg_dataset_free(&r->data);
+    free(r->perm);
+    dg_progress_close(r->progress);
+    return r->save_error ? r->save_error : e ? e : f;
+}
+
+/* What to do next, on stdout because it is the result of the command. */
+static void say_goodbye(const dg_run *r)
+{
+    const dg_options *o = r->o;
+    const char *dir = r->dir.path;
+    if (o->quiet) return;
+    if (r->epoch >= (uint64_t)o->epochs) {
+        if (o->sample_every > 0) printf("samples:   %s/epoch-%04llu.png\n", dir, (unsigned long long)r->epoch);
+        printf("more:      dcgan --resume --out %s --epochs %d\n", dir, o->epochs * 2);
+        printf("pictures:  dcgan generate %s/checkpoint.safetensors --count 16 --out %s/generated\n", dir, dir);
+    } else {
+        printf("resume:    dcgan --resume --out %s\n", dir);
+    }
+}
+
+int dg_cmd_train(const dg_options *o)
+{
+    dg_run *r = calloc(1, sizeof *r);
+    if (!r) return (int)dg_fail(DG_DEVICE, "out of memory");
+    r->o = o;
+    r->dir.lock = -1;
+    r->progress = dg_progress_open(o->quiet);
+    dg_catch_signals();
+    dg_err e = set_up(r);
+    if (!e) {
+        dg_save_config(r);
+        if (!r->first_step && o->sample_every > 0) dg_save_reals(r);
+        r->started = dg_clock();
+        e = dg_train_loop(r);
+    }
+    char why[1024];
+    snprintf(why, sizeof why, "%s", dg_message()); /* before later messages replace it */
+    bool wrote = r->worker != NULL;
+    dg_err saving = take_down(r);
+    if (!e && wrote) say_goodbye(r);
+    dg_rundir_close(&r->dir);
+    if (e)
+        dg_fail(e, "%s", why);
+    else if (saving)
+        e = dg_context(saving, "training went on, but not everything could be saved");
+    if (dg_stop_signal && (!e || e == DG_FAILED)) e = (dg_err)(128 + dg_stop_signal);
+    free(r);
+    return (int)e;
+}

@@ -1,0 +1,213 @@
+/* What a run leaves behind. Everything is copied here and written by the worker's thread. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "atomic.h"
+#include "train.h"
+
+static void failed(dg_run *r, dg_err e)
+{
+    if (!e) return;
+    dg_warn("%s", dg_message());
+    if (!r->save_error) r->save_error = e;
+}
+
+/* A picture on its way to the worker. */
+typedef struct {
+    char path[4096];
+    dg_image image;
+    char run[256], epoch[24], seed[24];
+} picture;
+
+static dg_err write_picture(void *context)
+{
+    picture *p = context;
+    dg_text text[] = {{"Software", dg_version}, {"Run", p->run}, {"Seed", p->seed}, {"Epoch", p->epoch}};
+    dg_err e = dg_png_write(p->path, &p->image, text, p->epoch[0] ? 4 : 3);
+    dg_image_free(&p->image);
+    free(p);
+    return e;
+}
+
+static picture *new_picture(dg_run *r)
+{
+    picture *p = calloc(1, sizeof *p);
+    if (!p) {
+        failed(r, dg_fail(DG_DEVICE, "out of memory for a picture"));
+        return NULL;
+    }
+    const char *slash = strrchr(r->dir.path, '/');
+    snprintf(p->run, sizeof p->run, "%.255s", slash && slash[1] ? slash + 1 : r->dir.path);
+    snprintf(p->seed, sizeof p->seed, "%llu", (unsigned long long)r->o->seed);
+    return p;
+}
+
+/* Hand over p, whose image has been made with result e. */
+static void give_picture(dg_run *r, picture *p, dg_err e)
+{
+    if (!e) {
+        dg_worker_give(r->worker, write_picture, p);
+        return;
+    }
+    failed(r, e);
+    dg_image_free(&p->image);
+    free(p);
+}
+
+void dg_save_config(dg_run *r)
+{
+    char path[4096];
+    dg_piece piece = {r->o->resolved, strlen(r->o->resolved)};
+    failed(r, dg_write_atomic(dg_rundir_file(&r->dir, path, "config.ini"), &piece, 1));
+}
+
+void dg_save_reals(dg_run *r)
+{
+    int cells = r->o->grid_rows * r->o->grid_cols, n = cells < r->data.count ? cells : r->data.count;
+    picture *p = new_picture(r);
+    if (!p) return;
+    dg_rundir_file(&r->dir, p->path, "reals.png");
+    give_picture(r, p, dg_grid(r->data.pixels, n, r->data.size, r->data.channels, r->o->grid_rows, r->o->grid_cols, &p->image));
+}
+
+void dg_save_samples(dg_run *r, uint64_t epoch)
+{
+    const dg_model *m = &r->gan.model;
+    int n = r->o->grid_rows * r->o->grid_cols;
+    float *z = malloc((size_t)n * (size_t)m->latent * sizeof *z);
+    uint8_t *pixels = malloc((size_t)n * (size_t)m->size * (size_t)m->size * (size_t)m->channels);
+    picture *p = new_picture(r);
+    if (z && pixels && p) {
+        for (int i = 0; i < n; i++) dg_gan_z(z + (size_t)i * (size_t)m->latent, m->latent, r->o->seed, (uint64_t)i);
+        dg_rundir_file(&r->dir, p->path, "epoch-%04llu.png", (unsigned long long)epoch);
+        snprintf(p->epoch, sizeof p->epoch, "%llu", (unsigned long long)epoch);
+        dg_err e = dg_gan_generate(&r->gan, z, n, pixels, NULL);
+        if (!e) e = dg_grid(pixels, n, m->size, m->channels, r->o->grid_rows, r->o->grid_cols, &p->image);
+        give_picture(r, p, e);
+    } else {
+        free(p);
+        failed(r, dg_fail(DG_DEVICE, "out of memory for %d samples", n));
+    }
+    free(z);
+    free(pixels);
+}
+
+/* The rows are copied, because the log grows while the worker draws. */
+typedef struct {
+    picture *picture;
+    dg_log_row *rows;
+    long n;
+} curves;
+
+static dg_err write_curves(void *context)
+{
+    curves *c = context;
+    picture *p = c->picture;
+    dg_err e = dg_curves(c->rows, c->n, p->run, &p->image);
+    free(c->rows);
+    free(c);
+    if (!e) return write_picture(p);
+    free(p);
+    return e;
+}
+
+void dg_save_curves(dg_run *r)
+{
+    long n;
+    const dg_log_row *rows = dg_log_rows(r->log, &n);
+    if (n < 1) return;
+    curves *c = calloc(1, sizeof *c);
+    picture *p = new_picture(r);
+    dg_log_row *copy = malloc((size_t)n * sizeof *copy);
+    if (!c || !p || !copy) {
+        free(c);
+        free(p);
+        free(copy);
+        failed(r, dg_fail(DG_DEVICE, "out of memory for the loss curves"));
+        return;
+    }
+    memcpy(copy, rows, (size_t)n * sizeof *copy);
+    dg_rundir_file(&r->dir, p->path, "curves.png");
+    *c = (curves){p, copy, n};
+    dg_worker_give(r->worker, write_curves, c);
+}
+
+/* A checkpoint on its way to the worker. */
+typedef struct {
+    dg_snapshot *snapshot;
+    char dir[4096], path[4096], older[4096]; /* older: name for the one that it replaces, "" for none */
+    int keep;
+} save;
+
+/* NNNN of "checkpoint-NNNN.safetensors", 0 for any other name. */
+static unsigned long epoch_of_name(const char *name)
+{
+    unsigned long n = 0;
+    int end = 0;
+    if (sscanf(name, "checkpoint-%lu.safetensors%n", &n, &end) != 1 || !end || name[end]) return 0;
+    return n;
+}
+
+/* Remove all but the newest `keep` of the older checkpoints. */
+static void prune(const char *dir, int keep)
+{
+    for (;;) {
+        DIR *d = opendir(dir);
+        if (!d) return;
+        unsigned long least = 0;
+        char oldest[256] = "";
+        int n = 0;
+        for (struct dirent *f; (f = readdir(d));) {
+            unsigned long epoch = epoch_of_name(f->d_name);
+            if (!epoch) continue;
+            n++;
+            if (least && epoch >= least) continue;
+            least = epoch;
+            snprintf(oldest, sizeof oldest, "%s", f->d_name);
+        }
+        bool done = n <= keep || unlinkat(dirfd(d), oldest, 0);
+        closedir(d);
+        if (done) return;
+    }
+}
+
+static dg_err write_checkpoint(void *context)
+{
+    save *s = context;
+    /* the one that is there gets its second name first, so that there is a newest one at every moment */
+    if (s->older[0] && link(s->path, s->older) && errno != EEXIST && errno != ENOENT)
+        dg_warn("cannot keep %s as %s: %s", s->path, s->older, strerror(errno));
+    dg_err e = dg_snapshot_write(s->snapshot, s->path);
+    if (!e) prune(s->dir, s->keep);
+    free(s);
+    return e;
+}
+
+void dg_save_checkpoint(dg_run *r)
+{
+    save *s = calloc(1, sizeof *s);
+    if (!s) {
+        failed(r, dg_fail(DG_DEVICE, "out of memory for a checkpoint"));
+        return;
+    }
+    dg_checkpoint_info info = {.step = r->step, .epoch = r->epoch, .batch = r->batch, .seed = r->o->seed, .data_count = (uint64_t)r->data.count,
+                               .data_fingerprint = r->data.fingerprint, .config = r->o->resolved};
+    snprintf(info.precision, sizeof info.precision, "%s", r->o->fp64 ? "fp64" : "fp32");
+    dg_err e = dg_snapshot_take(&r->gan, &info, &s->snapshot);
+    if (e) {
+        free(s);
+        failed(r, e);
+        return;
+    }
+    snprintf(s->dir, sizeof s->dir, "%s", r->dir.path);
+    dg_rundir_file(&r->dir, s->path, "checkpoint.safetensors");
+    s->keep = r->o->keep;
+    if (s->keep > 0 && r->saved_epoch && r->saved_epoch != r->epoch)
+        dg_rundir_file(&r->dir, s->older, "checkpoint-%04llu.safetensors", (unsigned long long)r->saved_epoch);
+    r->saved_epoch = r->batch ? 0 : r->epoch;
+    dg_worker_give(r->worker, write_checkpoint, s);
+}
