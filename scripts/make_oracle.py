@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Write an oracle: a DCGAN run of PyTorch, step by step, in one file that `dcgan replay` checks us against.
+
+    scripts/make_oracle.py --images DIR --out FILE.safetensors [--size 64] [--ngf 8] [--ndf 8] [--latent 100]
+                           [--batch 8] [--count 60] [--steps 20] [--dtype float64] [--eps 1e-8] [--seed 1]
+
+Needs torch, numpy and Pillow. The networks are those of PyTorch's DCGAN example for any power-of-two size from 16
+(models/dcgan64.cfg is ngf = ndf = 64), its loss on logits, its order of steps: D on real, D on fake (each with its
+own batch statistics, gradients summed), Adam on D, the updated D on the same fakes, Adam on G. Weights N(0, 0.02),
+gamma N(1, 0.02), drawn as float32. Pictures are walked in index order; the last batch of a round may be short.
+
+Layout (safetensors; names as in the example's state_dict, behind init., expect.step0.grad., expect.final.):
+  metadata                format = dcgan-oracle-1 and every option above, as text
+  images                  U8  [count, C, H, W]; the networks see x / 127.5 - 1
+  index                   I64 [steps, batch]; -1 fills up a short batch
+  z                       F64 [steps, batch, latent]; values that float32 holds exactly
+  init.G.* init.D.*       F32 weights and running statistics before step 0
+  expect.loss_d_real, expect.loss_d_fake, expect.loss_g, expect.d_x, expect.d_gz1, expect.d_gz2    F64 [steps]
+  expect.step0.grad.*     the gradients that Adam sees at step 0 (not with --small)
+  expect.final.*          weights and running statistics at the end
+  expect.sample           F64 [8 or fewer, C, H, W]: G in eval mode on z[0] with the final weights
+"""
+import argparse
+import json
+import os
+import struct
+
+import numpy as np
+import torch
+import torch.nn as nn
+from PIL import Image
+
+CODES = {'float64': 'F64', 'float32': 'F32', 'int64': 'I64', 'uint8': 'U8'}
+
+
+def write_safetensors(path, tensors, metadata):
+    header, blobs, at = {'__metadata__': metadata}, [], 0
+    for name, value in tensors.items():
+        value = np.asarray(value, order='C')
+        header[name] = {'dtype': CODES[value.dtype.name], 'shape': list(value.shape), 'data_offsets': [at, at + value.nbytes]}
+        blobs.append(value.tobytes())
+        at += value.nbytes
+    text = json.dumps(header, separators=(',', ':')).encode()
+    text += b' ' * (-len(text) % 8)
+    with open(path, 'wb') as file:
+        file.write(struct.pack('<Q', len(text)) + text + b''.join(blobs))
+
+
+class Net(nn.Module):
+    """The stock example's wrapper, so that tensors are called main.N.weight."""
+
+    def __init__(self, layers):
+        super().__init__()
+        self.main = nn.Sequential(*layers)
+
+    def forward(self, x):
+        return self.main(x)
+
+
+def networks(o):
+    depth = o.size.bit_length() - 4  # halvings between size / 2 and 4
+    width = o.ngf << depth
+    g = [nn.ConvTranspose2d(o.latent, width, 4, 1, 0, bias=False), nn.BatchNorm2d(width), nn.ReLU()]
+    for _ in range(depth):
+        g += [nn.ConvTranspose2d(width, width // 2, 4, 2, 1, bias=False), nn.BatchNorm2d(width // 2), nn.ReLU()]
+        width //= 2
+    g += [nn.ConvTranspose2d(width, o.channels, 4, 2, 1, bias=False), nn.Tanh()]
+    width = o.ndf
+    d = [nn.Conv2d(o.channels, width, 4, 2, 1, bias=False), nn.LeakyReLU(0.2)]
+    for _ in range(depth):
+        d += [nn.Conv2d(width, 2 * width, 4, 2, 1, bias=False), nn.BatchNorm2d(2 * width), nn.LeakyReLU(0.2)]
+        width *= 2
+    d += [nn.Conv2d(width, 1, 4, 1, 0, bias=False)]
+    return Net(g), Net(d)
+
+
+def init(net):
+    for module in net.modules():
+        if isinstance(module, (nn.Conv2d, nn.ConvTranspose2d)):
+            nn.init.normal_(module.weight, 0.0, 0.02)
+        elif isinstance(module, nn.BatchNorm2d):
+            nn.init.normal_(module.weight, 1.0, 0.02)
+            nn.init.zeros_(module.bias)
+
+
+def arrays(net, prefix):
+    return {prefix + name: value.detach().numpy().copy() for name, value in net.state_dict().items()}
+
+
+def gradients(net, prefix):
+    return {prefix + name: value.grad.numpy().copy() for name, value in net.named_parameters()}
+
+
+def load_images(o):
+    names = sorted(n for n in os.listdir(o.images) if n.lower().endswith(('.png', '.jpg', '.jpeg')))[:o.count]
+    out = np.empty((len(names), o.channels, o.size, o.size), np.uint8)
+    for i, name in enumerate(names):
+        picture = Image.open(os.path.join(o.images, name)).convert('L' if o.channels == 1 else 'RGB')
+        a = np.asarray(picture.resize((o.size, o.size), Image.BILINEAR))
+        out[i] = a[None] if o.channels == 1 else a.transpose(2, 0, 1)
+    return out
+
+
+def batches(o, count):
+    rounds = -(-count // o.batch)
+    index = np.full((o.steps, o.batch), -1, np.int64)
+    for s in range(o.steps):
+        first = (s % rounds) * o.batch
+        rows = np.arange(first, min(first + o.batch, count))
+        index[s, :len(rows)] = rows
+    return index
+
+
+def train(o, G, D, images, index, z):
+    """The run itself; returns losses a step and the gradients of step 0."""
+    dtype = getattr(torch, o.dtype)
+    adam = [torch.optim.Adam(net.parameters(), lr=2e-4, betas=(0.5, 0.999), eps=o.eps) for net in (D, G)]
+    bce = nn.BCEWithLogitsLoss()
+    log = {k: np.zeros(o.steps) for k in ('loss_d_real', 'loss_d_fake', 'loss_g', 'd_x', 'd_gz1', 'd_gz2')}
+    first = {}
+
+    def score(x, target, s, loss_name, mean_name):
+        logit = D(x).flatten()
+        loss = bce(logit, torch.full_like(logit, target))
+        loss.backward()
+        log[loss_name][s], log[mean_name][s] = loss.item(), logit.sigmoid().mean().item()
+
+    for s in range(o.steps):
+        rows = index[s][index[s] >= 0]
+        adam[0].zero_grad()
+        score(torch.from_numpy(images[rows]).to(dtype) / 127.5 - 1, 1.0, s, 'loss_d_real', 'd_x')
+        fake = G(torch.from_numpy(z[s, :len(rows)]).to(dtype)[:, :, None, None])
+        score(fake.detach(), 0.0, s, 'loss_d_fake', 'd_gz1')
+        if s == 0:
+            first.update(gradients(D, 'expect.step0.grad.D.'))
+        adam[0].step()
+        adam[1].zero_grad()
+        score(fake, 1.0, s, 'loss_g', 'd_gz2')
+        if s == 0:
+            first.update(gradients(G, 'expect.step0.grad.G.'))
+        adam[1].step()
+    return log, first
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument('--images', required=True)
+    p.add_argument('--out', required=True)
+    for name, default in dict(size=64, channels=3, ngf=8, ndf=8, latent=100, batch=8, count=60, steps=20, seed=1).items():
+        p.add_argument('--' + name, type=int, default=default)
+    p.add_argument('--eps', type=float, default=1e-8)
+    p.add_argument('--dtype', default='float64', choices=['float64', 'float32'])
+    p.add_argument('--small', action='store_true', help='leave out the gradients')
+    o = p.parse_args()
+
+    torch.manual_seed(o.seed)
+    torch.use_deterministic_algorithms(True)
+    G, D = networks(o)
+    init(G), init(D)
+    tensors = {**arrays(G, 'init.G.'), **arrays(D, 'init.D.')}
+    G, D = (net.to(getattr(torch, o.dtype)) for net in (G, D))
+    images = load_images(o)
+    index = batches(o, len(images))
+    z = torch.randn(o.steps, o.batch, o.latent, dtype=torch.float32).double().numpy()
+    log, first = train(o, G, D, images, index, z)
+    tensors = {'images': images, 'index': index, 'z': z, **tensors, **{'expect.' + k: v for k, v in log.items()}}
+    if not o.small:
+        tensors.update(first)
+    tensors.update({**arrays(G, 'expect.final.G.'), **arrays(D, 'expect.final.D.')})
+    G.eval()
+    with torch.no_grad():
+        some = torch.from_numpy(z[0, :min(8, (index[0] >= 0).sum())]).to(getattr(torch, o.dtype))
+        tensors['expect.sample'] = G(some[:, :, None, None]).double().numpy()
+    meta = {k: getattr(o, k) for k in ('size', 'channels', 'ngf', 'ndf', 'latent', 'batch', 'steps', 'dtype', 'seed')}
+    meta.update(format='dcgan-oracle-1', count=len(images), eps=repr(o.eps), lr='0.0002', beta1='0.5', beta2='0.999',
+                torch=torch.__version__)
+    write_safetensors(o.out, tensors, {k: str(v) for k, v in meta.items()})
+    print(f"{o.out}: {os.path.getsize(o.out) / 1e6:.2f} MB, loss of D {log['loss_d_real'][-1] + log['loss_d_fake'][-1]:.6f}, "
+          f"of G {log['loss_g'][-1]:.6f} at the last step")
+
+
+if __name__ == '__main__':
+    main()
