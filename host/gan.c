@@ -15,6 +15,25 @@ static int plans_of(dg_gan *gan, dg_plan *out[3])
     return n;
 }
 
+/* What a batch size can do to a model: counts that an int cannot hold, norms over a single value. */
+static dg_err check_sizes(const dg_model *model, const dg_gan_options *o)
+{
+    double pictures = o->train && 2 * (double)o->batch > o->samples ? 2 * (double)o->batch : o->samples;
+    int least = o->last_batch ? o->last_batch : o->batch;
+    for (int net = 0; net < 2; net++) {
+        for (int i = 0; i < model->net[net].layers; i++) {
+            const dg_layer *l = &model->net[net].layer[i];
+            double n = (double)dg_count(l->out) * pictures;
+            if (n > 1 << 28)
+                return dg_fail(DG_USAGE, "--batch %d: layer %s of model %s would have %.0f million values; use a smaller batch", o->batch, l->name, model->name, n / 1e6);
+            if (o->train && l->norm && least * l->out.H * l->out.W < 2)
+                return dg_fail(DG_USAGE, "layer %s of model %s: batch norm over a batch of %d needs more than one value a channel; use another --batch or --drop-last",
+                               l->name, model->name, least);
+        }
+    }
+    return DG_OK;
+}
+
 dg_err dg_gan_build(dg_gan *gan, const dg_model *model, const dg_gan_options *o, dg_backend *b)
 {
     memset(gan, 0, sizeof *gan);
@@ -23,21 +42,14 @@ dg_err dg_gan_build(dg_gan *gan, const dg_model *model, const dg_gan_options *o,
     gan->backend = b;
     gan->tensor = calloc((size_t)2 * DG_MAX_LAYERS * 5, sizeof *gan->tensor);
     if (!gan->tensor) return dg_fail(DG_DEVICE, "out of memory while planning");
-    /* the layers' element counts are kept in ints by the ops */
-    double largest = 0;
-    int N = o->train && 2 * o->batch > o->samples ? 2 * o->batch : o->samples;
-    for (int net = 0; net < 2; net++)
-        for (int i = 0; i < model->net[net].layers; i++) {
-            double n = (double)dg_count(model->net[net].layer[i].out) * N;
-            if (n > largest) largest = n;
-        }
-    if (largest > 2e9 / 8) {
+    dg_err e = check_sizes(model, o);
+    if (e) {
         dg_gan_free(gan);
-        return dg_fail(DG_USAGE, "batch %d: a layer of model %s would have %.0f million values; use a smaller --batch", o->batch, model->name, largest / 1e6);
+        return e;
     }
     dg_gan_build_plans(gan);
     dg_plan *plan[3];
-    dg_err e = dg_arena_place(&gan->arena, plan, plans_of(gan, plan), b);
+    e = dg_arena_place(&gan->arena, plan, plans_of(gan, plan), b);
     if (e) dg_gan_free(gan);
     return e;
 }
