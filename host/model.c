@@ -23,6 +23,7 @@ typedef struct {
     int layer_line[2][DG_MAX_LAYERS];
     unsigned seen_model;
     dg_err err;
+    int err_line;
 } parser;
 
 enum { OP = 1, FILTERS = 2, KERNEL = 4, STRIDE = 8, PAD = 16, NORM = 32, ACT = 64, SLOPE = 128 };
@@ -44,8 +45,10 @@ static char *next_line(char *out, int size, void *context)
 
 static int bad(parser *p, const char *section, const char *key, const char *value, const char *right)
 {
-    if (p->err == DG_OK)
+    if (p->err == DG_OK) {
         p->err = dg_fail(DG_USAGE, "%s:%d: [%s] %s = %s: %s", p->where, p->line, section, key, value, right);
+        p->err_line = p->line;
+    }
     return 0;
 }
 
@@ -223,7 +226,7 @@ dg_err dg_model_parse(const char *text, const char *where, dg_model *out)
         s += n + (s[n] != 0);
     }
     int first_bad = ini_parse_stream(next_line, &p, on_key, &p);
-    if (p.err != DG_OK) return p.err;
+    if (p.err != DG_OK && first_bad >= p.err_line) return p.err;
     if (first_bad < 0) return dg_fail(DG_DEVICE, "%s: out of memory", p.where);
     if (first_bad > 0) return dg_fail(DG_USAGE, "%s:%d: neither [section] nor key = value", p.where, first_bad);
     static const char *const key[] = {"name", "size", "channels", "latent"};

@@ -58,7 +58,7 @@ int main(void)
     DG_CHECK(dg_model_stock(text, "any", 64, 3, 7, 0, 3) == DG_USAGE);
 
     /* another geometry than 4/2/1 */
-    DG_CHECK(parse_with("filters = 16\nkernel = 4\nstride = 1\npad = 0", "filters = 16\nkernel = 6\nstride = 1\npad = 1") == DG_OK);
+    DG_CHECK(parse_with("filters = 8\nkernel = 4\nstride = 1\npad = 0", "filters = 8\nkernel = 6\nstride = 1\npad = 1") == DG_OK);
     DG_CHECK(parse_with("act = leaky", "act = leaky\nslope = 0.3") == DG_OK && m.net[DG_D].layer[0].slope == 0.3);
 
     mistake("size = 16", "size = 48", "net.cfg:3: [model] size = 48: must be a power of two");
@@ -68,8 +68,8 @@ int main(void)
     mistake("name = small", "name = a b", "net.cfg:2: [model] name = a b");
     mistake("name = small", "nam = small", "unknown key");
     mistake("op = conv_transpose", "op = deconv", "net.cfg:7: [G.1] op = deconv: must be conv or conv_transpose");
-    mistake("filters = 16", "filters = 0", "net.cfg:8: [G.1] filters = 0");
-    mistake("filters = 16", "filters = 99999999999999999999", "[G.1] filters");
+    mistake("filters = 8", "filters = 0", "net.cfg:8: [G.1] filters = 0");
+    mistake("filters = 8", "filters = 99999999999999999999", "[G.1] filters");
     mistake("kernel = 4", "kernel = 4.5", "net.cfg:9: [G.1] kernel = 4.5");
     mistake("stride = 1", "stride = 9", "net.cfg:10: [G.1] stride = 9");
     mistake("pad = 0", "pad = -1", "net.cfg:11: [G.1] pad = -1");
@@ -88,7 +88,7 @@ int main(void)
     mistake("filters = 1\n", "filters = 2\n", "the discriminator must end in 1 x 1 x 1");
     mistake("norm = none\nact = tanh", "norm = none\nact = relu", "needs norm = none and act = tanh");
     mistake("norm = none\nact = none", "norm = none\nact = relu", "gives the logit");
-    mistake("[D.1]\nop = conv\nfilters = 4\nkernel = 4\nstride = 2\npad = 1", "[D.1]\nop = conv\nfilters = 4\nkernel = 4\nstride = 2\npad = 0", "ends in");
+    mistake("[D.1]\nop = conv\nfilters = 4\nkernel = 4\nstride = 2\npad = 1", "[D.1]\nop = conv\nfilters = 4\nkernel = 4\nstride = 2\npad = 0", "[D.2] 7 x 7 with kernel = 4, stride = 2, pad = 1 leaves a rest");
     mistake("[D.1]\nop = conv\nfilters = 4\nkernel = 4", "[D.1]\nop = conv\nfilters = 4\nkernel = 5", "leaves a rest of 1 pixels");
 
     DG_CHECK(dg_model_parse("", "empty.cfg", &m) == DG_USAGE);
