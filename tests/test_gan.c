@@ -1,0 +1,144 @@
+/* A whole training step: the same bits for any number of threads, tensors in and out in PyTorch's order, samples in
+ * chunks, the ring of metrics. That the numbers are those of PyTorch is `dcgan replay`'s business (tests/cli). */
+#include "gan.h"
+#include "rng.h"
+#include "test.h"
+
+enum { ROWS = 11, SIZE = 16 };
+
+typedef struct {
+    dg_backend *b;
+    dg_model m;
+    dg_gan g;
+    void *data, *perm;
+} machine;
+
+static bool up(machine *x, int threads, dg_type real, dg_gan_options o)
+{
+    static char text[DG_MODEL_TEXT_MAX];
+    memset(x, 0, sizeof *x);
+    bool ok = dg_model_stock(text, "tiny", SIZE, 3, 10, 5, 3) == DG_OK && dg_model_parse(text, "tiny", &x->m) == DG_OK &&
+              dg_cpu_open(&(dg_cpu_options){.threads = threads, .real = real}, &x->b) == DG_OK;
+    uint8_t pixels[ROWS * SIZE * SIZE * 3];
+    int32_t perm[ROWS];
+    unsigned long long s = 5;
+    for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (uint8_t)(127.5 + 127 * dg_test_random(&s));
+    dg_permutation(perm, ROWS, 3, 0);
+    ok = ok && x->b->alloc(x->b, sizeof pixels, &x->data) == DG_OK && x->b->put(x->b, x->data, pixels, sizeof pixels) == DG_OK;
+    ok = ok && x->b->alloc(x->b, sizeof perm, &x->perm) == DG_OK && x->b->put(x->b, x->perm, perm, sizeof perm) == DG_OK;
+    ok = ok && dg_gan_build(&x->g, &x->m, &o, x->b) == DG_OK && dg_gan_alloc(&x->g, x->data, x->perm) == DG_OK && dg_gan_init(&x->g, 7) == DG_OK;
+    DG_CHECKF(ok, "%s", dg_message());
+    return ok;
+}
+
+static void down(machine *x)
+{
+    dg_gan_free(&x->g);
+    x->b->release(x->b, x->data);
+    x->b->release(x->b, x->perm);
+    x->b->close(x->b);
+}
+
+static const dg_gan_options training = {.batch = 4, .last_batch = 3, .samples = 5, .rows = ROWS, .train = true, .flip = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
+
+/* n steps, epochs of 4 + 4 + 3 pictures. */
+static void steps(machine *x, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int in_epoch = i % 3;
+        dg_step_state s = {.seed = 9, .step = (uint64_t)i, .cursor = 4 * in_epoch, .lr = {2e-4, 2e-4}};
+        if (in_epoch == 0) DG_CHECK(dg_gan_put_state(&x->g, &s) == DG_OK); /* within an epoch `advance` moves on */
+        DG_CHECK(dg_gan_step(&x->g, in_epoch == 2 ? 3 : 4) == DG_OK);
+        DG_CHECK(dg_gan_get_state(&x->g, &s) == DG_OK);
+        DG_CHECK(s.step == (uint64_t)i + 1 && s.cursor == (in_epoch == 2 ? ROWS : 4 * in_epoch + 4) && s.seed == 9);
+    }
+}
+
+static void threads_do_not_matter(dg_type real)
+{
+    static machine one, many;
+    if (!up(&one, 1, real, training)) return;
+    steps(&one, 7);
+    size_t bytes = one.g.arena.persistent;
+    for (int threads = 2; threads <= 7; threads += threads == 3 ? 4 : 1) {
+        if (!up(&many, threads, real, training)) return;
+        steps(&many, 7);
+        DG_CHECKF(!memcmp(one.g.arena.base, many.g.arena.base, bytes), "%d threads give other weights than one", threads);
+        down(&many);
+    }
+    dg_metrics m[7];
+    DG_CHECK(dg_gan_get_metrics(&one.g, 0, 7, m) == DG_OK);
+    for (int i = 0; i < 7; i++) {
+        DG_CHECK(m[i].value[DG_LOSS_D_REAL] > 0 && m[i].value[DG_LOSS_D_FAKE] > 0 && m[i].value[DG_LOSS_G] > 0);
+        DG_CHECK(m[i].value[DG_BAD_D] == 0 && m[i].value[DG_BAD_G] == 0);
+        DG_CHECK(m[i].value[DG_D_X] > 0 && m[i].value[DG_D_X] < 1);
+    }
+    DG_CHECK(memcmp(&m[5], &m[6], sizeof m[0]) != 0);
+    down(&one);
+}
+
+/* (Co, Ci, K, K) in files, (Co, K, K, Ci) in the arena. */
+static void order_of_weights(void)
+{
+    static machine x;
+    if (!up(&x, 1, DG_F64, training)) return;
+    const dg_gan_tensor *t = NULL;
+    for (int i = 0; i < x.g.tensors; i++)
+        if (!strcmp(x.g.tensor[i].name, "D.main.2.weight")) t = &x.g.tensor[i];
+    DG_CHECK(t && t->rank == 4 && t->dim[0] == 6 && t->dim[1] == 3 && t->dim[2] == 4 && t->dim[3] == 4);
+    if (!t) return;
+    float in[6 * 3 * 16], out[6 * 3 * 16];
+    for (int i = 0; i < 288; i++) in[i] = (float)i + 0.25f;
+    DG_CHECK(dg_gan_write(&x.g, t, t->row, DG_F32, in) == DG_OK);
+    const double *w = (const double *)((char *)x.g.arena.base + x.g.arena.row[t->row].offset);
+    DG_NEAR(w[((2 * 4 + 1) * 4 + 3) * 3 + 1], in[((2 * 3 + 1) * 4 + 1) * 4 + 3], 0); /* co 2, ci 1, ky 1, kx 3 */
+    DG_CHECK(dg_gan_read(&x.g, t, t->row, DG_F32, out) == DG_OK);
+    DG_CHECK(!memcmp(in, out, sizeof in));
+    down(&x);
+}
+
+static void samples_in_chunks(void)
+{
+    static machine x;
+    if (!up(&x, 2, DG_F32, (dg_gan_options){.samples = 5})) return;
+    enum { EACH = SIZE * SIZE * 3 };
+    float z[13 * 10];
+    static uint8_t all[13 * EACH], one[EACH];
+    static double value[13 * EACH];
+    for (int i = 0; i < 13; i++) dg_gan_z(z + 10 * i, 10, 4, (uint64_t)i);
+    DG_CHECK(memcmp(z, z + 10, 40) != 0);
+    DG_CHECK(dg_gan_generate(&x.g, z, 13, all, value) == DG_OK);
+    for (int i = 0; i < 13; i++) {
+        DG_CHECK(dg_gan_generate(&x.g, z + 10 * i, 1, one, NULL) == DG_OK);
+        DG_CHECKF(!memcmp(one, all + i * EACH, EACH), "picture %d depends on its chunk", i);
+    }
+    for (int i = 0; i < 13 * EACH; i++)
+        if (!DG_NEAR(all[i], (value[i] + 1) * 127.5, 0.5 + 1e-9)) break;
+    down(&x);
+}
+
+static void ring_wraps(void)
+{
+    static machine x;
+    dg_gan_options o = training;
+    o.batch = o.last_batch = 2;
+    if (!up(&x, 2, DG_F32, o)) return;
+    dg_step_state s = {.seed = 9, .step = DG_RING - 2, .lr = {0, 0}};
+    DG_CHECK(dg_gan_put_state(&x.g, &s) == DG_OK);
+    for (int i = 0; i < 5; i++) DG_CHECK(dg_gan_step(&x.g, 2) == DG_OK);
+    dg_metrics m[5];
+    DG_CHECK(dg_gan_get_metrics(&x.g, DG_RING - 2, 5, m) == DG_OK);
+    for (int i = 0; i < 5; i++) DG_CHECKF(m[i].value[DG_LOSS_G] > 0, "step %d left no metrics", i);
+    DG_CHECK(dg_gan_step(&x.g, 5) == DG_FAILED);
+    down(&x);
+}
+
+int main(void)
+{
+    threads_do_not_matter(DG_F32);
+    threads_do_not_matter(DG_F64);
+    order_of_weights();
+    samples_in_chunks();
+    ring_wraps();
+    return dg_test_report();
+}
