@@ -45,7 +45,7 @@ const dg_option dg_option_table[] = {
 
     {"epochs", 'e', "N", DG_OPT_INT, AT(epochs), 1, 1000000, "25", NULL, TRAINING, T, SAVED,
      "epochs in all, those before --resume included"},
-    {"steps", 0, "N", DG_OPT_LONG, AT(steps), 0, 1e15, "0", NULL, TRAINING, T, SAVED,
+    {"steps", 0, "N", DG_OPT_LONG, AT(steps), 0, 1e15, "0", NULL, TRAINING, T | R, SAVED,
      "stop after N steps in all; 0: by epochs alone"},
     {"batch", 'b', "N", DG_OPT_INT, AT(batch), 1, 65536, "64", NULL, TRAINING, T | P | B, SAVED,
      "pictures a step"},
