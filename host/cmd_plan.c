@@ -72,6 +72,15 @@ static void print_run(const dg_options *o, int rows)
     printf("\n\n");
 }
 
+/* The pictures as decoded stay beside the copy that training reads. */
+static void print_host_memory(const dg_gan *gan, double pictures)
+{
+    double all = (double)gan->arena.bytes + pictures;
+    for (int i = 0; i < gan->arena.rows; i++)
+        if (gan->arena.row[i].kind == DG_OUTSIDE) all += (double)gan->arena.row[i].bytes;
+    printf("  %-22s %9.3f\n  %-22s %9.3f\n", "pictures as decoded", pictures / 1e6, "whole run", all / 1e6);
+}
+
 static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
 {
     dg_gan_options g = {.batch = o->batch, .rows = o->batch, .samples = 64, .train = true, .flip = o->flip,
@@ -80,14 +89,17 @@ static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
         dg_err e = count_pictures(o, model, &g.rows);
         if (e) return e;
         g.last_batch = o->drop_last ? 0 : g.rows % o->batch;
-        g.samples = o->grid_rows * o->grid_cols;
+        int cells = o->grid_rows * o->grid_cols;
+        g.samples = cells < o->batch ? cells : o->batch; /* as in training */
     }
     dg_gan gan;
     dg_err e = dg_gan_build(&gan, model, &g, b);
     if (e) return e;
-    if (o->command == DG_CMD_TRAIN && !o->json) print_run(o, g.rows);
+    if (o->command == DG_CMD_TRAIN) print_run(o, g.rows);
     print_all(&gan, o->json);
-    if (o->command != DG_CMD_TRAIN && !o->json)
+    if (o->command == DG_CMD_TRAIN)
+        print_host_memory(&gan, (double)g.rows * model->size * model->size * model->channels);
+    else if (!o->json)
         printf("The data set is counted as one batch here; dcgan --data DIR --dry-run tells it for a whole run.\n");
     dg_gan_free(&gan);
     return DG_OK;

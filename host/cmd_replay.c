@@ -185,8 +185,9 @@ static dg_err compare(const oracle *o, dg_gan *gan, report *r, const char *prefi
     if (expected->type != DG_F64 && expected->type != DG_F32) return dg_fail(DG_USAGE, "%s: %s is neither F64 nor F32", o->path, name);
     expected = want(o, name, expected->type, t->rank, dim);
     if (!expected) return DG_USAGE;
-    double *ours = malloc(2 * n * sizeof *ours), *theirs = ours + n;
+    double *ours = malloc(2 * n * sizeof *ours);
     if (!ours) return dg_fail(DG_DEVICE, "out of memory");
+    double *theirs = ours + n;
     dg_err e = dg_gan_read(gan, t, row, DG_F64, ours);
     for (size_t i = 0; i < n; i++)
         theirs[i] = expected->type == DG_F64 ? ((const double *)expected->data)[i] : (double)((const float *)expected->data)[i];

@@ -82,6 +82,7 @@ static dg_err set_up(dg_run *r)
     if (!model) return dg_fail(DG_DEVICE, "out of memory");
     dg_err e = dg_rundir_open(o->out, o->resume, &r->dir);
     dg_rundir_file(&r->dir, checkpoint, "checkpoint.safetensors");
+    if (o->resume_from) snprintf(checkpoint, sizeof checkpoint, "%s", o->resume_from);
     if (!e) e = o->resume ? dg_checkpoint_open(checkpoint, &st, model, &info) : dg_model_read(o->model, model);
     if (!e) e = dg_open_backend(o, &r->backend);
     if (!e) e = load_data(r, model);

@@ -70,7 +70,7 @@ void dg_sink_row(const dg_sink *s, int y, const uint8_t *rgb)
         memcpy(to, rgb, 3 * (size_t)s->W);
         return;
     }
-    for (int x = 0; x < s->W; x++) {
+    for (ptrdiff_t x = 0; x < s->W; x++) {
         uint8_t *p = to + s->x * x;
         p[0] = rgb[3 * x];
         p[1] = rgb[3 * x + 1];

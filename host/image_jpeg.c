@@ -120,7 +120,7 @@ static void from_cmyk(uint8_t *rgb, const uint8_t *cmyk, int W)
 
 static void from_grey(uint8_t *rgb, const uint8_t *grey, int W)
 {
-    for (int x = 0; x < W; x++) rgb[3 * x] = rgb[3 * x + 1] = rgb[3 * x + 2] = grey[x];
+    for (ptrdiff_t x = 0; x < W; x++) rgb[3 * x] = rgb[3 * x + 1] = rgb[3 * x + 2] = grey[x];
 }
 
 /* Of progressive and other multi-scan files libjpeg keeps all coefficients, 2 bytes each. */

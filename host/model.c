@@ -259,7 +259,7 @@ dg_err dg_model_read(const char *name, dg_model *out)
         return dg_fail(DG_USAGE, "model %s: there is no such file and no built-in model of that name (built in: %s)", name, list);
     }
     if (!f) return dg_fail(DG_USAGE, "model %s: %s", name, strerror(errno));
-    fclose(f);
+    (void)fclose(f); /* it was only asked whether it is there */
     void *text;
     size_t bytes;
     dg_err e = dg_read_file(name, DG_MODEL_TEXT_MAX - 1, &text, &bytes);

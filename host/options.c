@@ -116,7 +116,7 @@ static dg_err set_from_environment(dg_options *o)
         if (!(t->commands >> o->command & 1) || t->flags & DG_OPT_ARGV_ONLY) continue;
         size_t at = strlen(name);
         for (const char *c = t->name; *c && at + 1 < sizeof name; c++)
-            name[at++] = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
+            name[at++] = (char)(*c == '-' ? '_' : toupper((unsigned char)*c));
         name[at] = 0;
         const char *value = getenv(name);
         if (!value || !*value) continue;
@@ -156,9 +156,32 @@ static void free_values(dg_options *o)
     o->resume_from = o->resolved = NULL;
 }
 
+/* The resumed run's values into o, and once more, alone, into run. */
+static dg_err read_run_config(const char *path, dg_options *o, dg_options *run)
+{
+    dg_err e = dg_config_read(path, o);
+    if (!e) e = set_presets(run);
+    return e ? e : dg_config_read(path, run);
+}
+
+static dg_err check_fixed(const dg_options *o, const dg_options *run)
+{
+    for (const dg_option *t = dg_option_table; t->name; t++) {
+        char now[512], then[512];
+        if (!(t->flags & DG_OPT_FIXED)) continue;
+        dg_option_get(o, t, now, sizeof now);
+        dg_option_get(run, t, then, sizeof then);
+        if (!dg_same_place(now, then))
+            return dg_fail(DG_USAGE, "--%s %s: this run was begun with %s, which cannot change; resume it without, or "
+                           "start another one", t->name, now, then);
+    }
+    return DG_OK;
+}
+
 /* All layers, each over the one before. */
 static dg_err set_all(dg_options *o, const scanned *s)
 {
+    dg_options run = {.command = o->command};
     dg_options probe = {.command = o->command}; /* which config files there are is itself said by options */
     char run_config[4096] = "";
     dg_err e = set_from_environment(&probe);
@@ -166,11 +189,12 @@ static dg_err set_all(dg_options *o, const scanned *s)
     if (!e && probe.resume) e = dg_options_run_config(&probe, run_config, sizeof run_config);
 
     if (!e) e = set_presets(o);
-    if (!e && *run_config) e = dg_config_read(run_config, o);
+    if (!e && *run_config) e = read_run_config(run_config, o, &run);
     if (!e && probe.config) e = dg_config_read(probe.config, o);
     if (!e) e = set_from_environment(o);
     if (!e) e = set_from_command_line(o, s);
 
+    if (!e && *run_config) e = check_fixed(o, &run);
     if (!e && probe.resume) { /* as dg_options_run_config settled them */
         free(o->out);
         free(o->resume_from);
@@ -179,6 +203,7 @@ static dg_err set_all(dg_options *o, const scanned *s)
         probe.out = probe.resume_from = NULL;
     }
     free_values(&probe);
+    free_values(&run);
     return e;
 }
 

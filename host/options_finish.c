@@ -55,6 +55,15 @@ static dg_err set_path(char **to, const char *path)
     return DG_OK;
 }
 
+bool dg_same_place(const char *a, const char *b)
+{
+    char *x = realpath(a, NULL), *y = realpath(b, NULL);
+    bool same = !strcmp(a, b) || (x && y && !strcmp(x, y));
+    free(x);
+    free(y);
+    return same;
+}
+
 /* --resume CHECKPOINT: a run directory may be given in its place. Sets out where it is not given. */
 static dg_err settle_checkpoint(dg_options *o, char *home, size_t size)
 {
@@ -72,7 +81,10 @@ static dg_err settle_checkpoint(dg_options *o, char *home, size_t size)
         slash[slash == home] = 0;
     else
         snprintf(home, size, ".");
-    return o->out ? DG_OK : set_path(&o->out, home);
+    if (!o->out) return set_path(&o->out, home);
+    if (!dg_same_place(home, o->out))
+        return dg_fail(DG_USAGE, "--resume %s goes on in %s; leave out --out %s", o->resume_from, home, o->out);
+    return DG_OK;
 }
 
 dg_err dg_options_run_config(dg_options *o, char *path, size_t size)

@@ -25,13 +25,14 @@ enum {
     SAVED = DG_OPT_SAVED,
     ARGV = DG_OPT_ARGV_ONLY,
     ABOVE = DG_OPT_ABOVE_MIN,
-    BELOW = DG_OPT_BELOW_MAX
+    BELOW = DG_OPT_BELOW_MAX,
+    FIXED = DG_OPT_FIXED
 };
 
 const dg_option dg_option_table[] = {
     {"data", 'd', "DIR", DG_OPT_TEXT, AT(data), NO_RANGE, NULL, NULL, RUN, T | D, SAVED,
      "folder of pictures (PNG, JPEG), searched with its subfolders"},
-    {"model", 'm', "MODEL", DG_OPT_TEXT, AT(model), NO_RANGE, "dcgan64-paper", NULL, RUN, T | D | P | B | M, SAVED,
+    {"model", 'm', "MODEL", DG_OPT_TEXT, AT(model), NO_RANGE, "dcgan64-paper", NULL, RUN, T | D | P | B | M, SAVED | FIXED,
      "network: a built-in one (dcgan32, dcgan64-paper, dcgan64, dcgan128) or a file"},
     {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | X | M, 0,
      "where results go: a directory; export and import: a file (default for a run: samples/DATA-MODEL, numbered when "
@@ -61,7 +62,7 @@ const dg_option dg_option_table[] = {
      "Adam's decay of the second moment"},
     {"eps", 0, "X", DG_OPT_REAL, AT(eps), 0, 1, "1e-8", NULL, TRAINING, T, SAVED | ABOVE,
      "Adam's epsilon"},
-    {"seed", 's', "N", DG_OPT_U64, AT(seed), NO_RANGE, "1", NULL, TRAINING, T | D, SAVED,
+    {"seed", 's', "N", DG_OPT_U64, AT(seed), NO_RANGE, "1", NULL, TRAINING, T | D, SAVED | FIXED,
      "of all random numbers: same seed, same bits; data: of the drawn pictures"},
     {"flip", 0, NULL, DG_OPT_FLAG, AT(flip), NO_RANGE, "no", NULL, TRAINING, T, SAVED,
      "mirror every other picture, chosen at random"},
@@ -117,7 +118,7 @@ const dg_option dg_option_table[] = {
     {"device", 0, "NAME", DG_OPT_TEXT, AT(device), NO_RANGE, "auto", NULL, MACHINE, T | G | I | P | R | B, SAVED,
      "auto, cpu, cuda or cuda:N"},
     {"precision", 0, "TYPE", DG_OPT_EITHER, AT(fp64), NO_RANGE, "fp32", "fp32|fp64", MACHINE, T | G | I | P | R | B,
-     SAVED, "type of all weights and sums"},
+     SAVED | FIXED, "type of all weights and sums"},
     {"threads", 't', "N", DG_OPT_INT, AT(threads), 0, 1024, "0", NULL, MACHINE, T | G | I | D | P | R | B, SAVED,
      "0: OMP_NUM_THREADS, else every core; results do not depend on it"},
     {0},

@@ -73,7 +73,7 @@ static void across(uint8_t *out, const uint8_t *in, const filter *f, int C)
         const uint8_t *p = in + (size_t)f->from[i] * (size_t)C;
         int32_t sum[3] = {1 << (PRECISION - 1), 1 << (PRECISION - 1), 1 << (PRECISION - 1)};
         if (C == 3) {
-            for (int k = 0; k < f->count[i]; k++) {
+            for (ptrdiff_t k = 0; k < f->count[i]; k++) {
                 sum[0] += w[k] * p[3 * k];
                 sum[1] += w[k] * p[3 * k + 1];
                 sum[2] += w[k] * p[3 * k + 2];

@@ -118,7 +118,7 @@ dg_err dg_st_write(const char *path, const dg_st_tensor *tensor, int tensors, co
     dg_err e = check(path, tensor, tensors, meta, metas);
     if (e) return e;
     /* Wide types first, so that every tensor is aligned to its own type: PyTorch views the file in place. */
-    const dg_st_tensor **order = malloc((size_t)tensors * sizeof *order);
+    const dg_st_tensor **order = malloc((size_t)tensors * sizeof(const dg_st_tensor *));
     dg_piece *piece = malloc(((size_t)tensors + 1) * sizeof *piece);
     char *header = NULL;
     size_t bytes = 0;

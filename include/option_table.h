@@ -23,7 +23,8 @@ enum {
     DG_OPT_SAVED = 1,     /* a value of the run: stands in config.ini */
     DG_OPT_ARGV_ONLY = 2, /* not taken from the environment or a config file */
     DG_OPT_ABOVE_MIN = 4, /* min itself is not allowed */
-    DG_OPT_BELOW_MAX = 8
+    DG_OPT_BELOW_MAX = 8,
+    DG_OPT_FIXED = 16     /* a run keeps it for ever: cannot change with --resume */
 };
 
 typedef struct {
@@ -68,6 +69,7 @@ void dg_option_range(const dg_option *t, char *out, size_t size);
  * when all values are in, those that follow from others. */
 dg_err dg_options_run_config(dg_options *o, char *path, size_t size);
 dg_err dg_options_finish(dg_options *o);
+bool dg_same_place(const char *a, const char *b); /* the same text, or paths to the same file */
 
 /* config.ini: host/config.c reads it, host/config_write.c writes it. */
 dg_err dg_config_read(const char *path, dg_options *o);

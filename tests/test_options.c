@@ -217,7 +217,7 @@ static void test_config_round_trip(const char *dir)
         if (i < sizeof odd / sizeof odd[0])
             snprintf(name, sizeof name, "/%s/%s", odd[i], odd[i]);
         else {
-            for (size_t k = 0; k < sizeof name - 1; k++) name[k] = k % 7 == 3 ? ' ' : (char)('a' + k % 26);
+            for (size_t k = 0; k < sizeof name - 1; k++) name[k] = (char)(k % 7 == 3 ? ' ' : 'a' + (int)k % 26);
             name[0] = '/';
             name[sizeof name - 1] = 0;
         }
@@ -270,6 +270,13 @@ static void test_runs(const char *dir)
         DG_CHECKF(o.epochs == 400 && o.lr == 0.001 && o.batch == 64, "%s: not the run's values", line);
         DG_CHECKF(!o.resume_from == (i < 4), "%s: %s", line, o.resume_from ? o.resume_from : "none");
     }
+    refuses("--resume samples/cats-dcgan32 --seed 2", "--seed 2: this run was begun with 1, which cannot change");
+    refuses("--resume samples/cats-dcgan32 --model dcgan64", "--model dcgan64: this run was begun with dcgan32");
+    refuses("--resume samples/cats-dcgan32 --precision fp64", "--precision fp64: this run was begun with fp32");
+    accepts("--resume samples/cats-dcgan32 --model dcgan32 --lr 0.1");
+    DG_CHECK(o.lr == 0.1);
+    refuses("--resume samples/cats-dcgan32/checkpoint-0007.safetensors --out cats", "leave out --out cats");
+    accepts("--resume samples/cats-dcgan32/checkpoint-0007.safetensors --out ./samples//cats-dcgan32/");
     parse("--resume nowhere");
     DG_CHECK(code == DG_IO);
     DG_CHECK(!unlink("samples/cats-dcgan32/config.ini") && !unlink("samples/cats-dcgan32/checkpoint-0007.safetensors"));

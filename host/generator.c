@@ -1,0 +1,59 @@
+#include "generator.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+dg_err dg_generator_open(const dg_options *o, dg_generator **out)
+{
+    const char *path = o->operand[0];
+    dg_generator *g = *out = calloc(1, sizeof *g);
+    if (!g) return dg_fail(DG_DEVICE, "out of memory");
+    dg_st *st = NULL;
+    dg_err e = dg_checkpoint_open(path, &st, &g->model, &g->info);
+    if (!e) e = dg_open_backend(o, &g->backend);
+    if (!e) {
+        dg_gan_options go = {.samples = DG_GENERATOR_CHUNK};
+        e = dg_gan_build(&g->gan, &g->model, &go, g->backend);
+    }
+    if (!e) e = dg_gan_alloc(&g->gan, NULL, NULL);
+    if (!e) e = dg_checkpoint_load(st, path, &g->gan);
+    dg_st_free(st);
+    return e;
+}
+
+void dg_generator_close(dg_generator *g)
+{
+    if (!g) return;
+    dg_gan_free(&g->gan);
+    if (g->backend) g->backend->close(g->backend);
+    dg_checkpoint_info_free(&g->info);
+    free(g);
+}
+
+static dg_err make_directories(char *path)
+{
+    for (char *c = path + 1;; c++) {
+        if (*c && *c != '/') continue;
+        char kept = *c;
+        *c = 0;
+        int failed = mkdir(path, 0777) && errno != EEXIST ? errno : 0;
+        *c = kept;
+        if (failed) return dg_fail(DG_IO, "cannot make the directory %s: %s", path, strerror(failed));
+        if (!kept) break;
+    }
+    struct stat st;
+    if (stat(path, &st) || !S_ISDIR(st.st_mode)) return dg_fail(DG_IO, "%s is not a directory", path);
+    return DG_OK;
+}
+
+dg_err dg_results_directory(const dg_options *o, const char *name, char *out, size_t size)
+{
+    const char *checkpoint = o->operand[0], *slash = strrchr(checkpoint, '/');
+    int n = o->out ? snprintf(out, size, "%s", o->out)
+                   : snprintf(out, size, "%.*s%s", slash ? (int)(slash - checkpoint) + 1 : 0, checkpoint, name);
+    if (n < 0 || (size_t)n >= size) return dg_fail(DG_USAGE, "--out: path too long");
+    return make_directories(out);
+}
