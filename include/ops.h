@@ -204,6 +204,10 @@ enum { DG_MAX_OPERANDS = 10 };
 typedef struct {
     const char *variant; /* "direct", "winograd", ... ; static text */
     const char *why;     /* where the choice came from: "default", "--conv", "tuning.ini:12" */
+    int block;           /* CUDA: threads of a block */
+    int tile_m, tile_n;  /* results of a block: pixels and channels; 0 where the variant has no tile */
+    int stages;          /* tiles that are in flight at a time */
+    int split;           /* parts of the sum that blocks of their own make; 1: none */
 } dg_tune;
 
 typedef struct {

@@ -101,7 +101,7 @@ static dg_err cpu_copy(dg_backend *b, void *dst, const void *src, size_t bytes)
 static const char *cpu_refuses(dg_backend *b, dg_op *op)
 {
     (void)b;
-    op->tune = (dg_tune){"direct", "default"};
+    op->tune = (dg_tune){.variant = "direct", .why = "default"};
     return NULL;
 }
 

@@ -89,7 +89,7 @@ int main(int argc, char **argv)
 {
     int batch = 64, f = 32, repeats = 15, opt;
     const char *which = NULL, *only = NULL;
-    dg_tune tune = {"direct", "default"};
+    dg_tune tune = {.variant = "direct", .why = "default"};
     while ((opt = getopt(argc, argv, "b:f:t:r:k:v:l:")) != -1) {
         if (opt == 'b') batch = atoi(optarg);
         else if (opt == 'f') f = atoi(optarg);

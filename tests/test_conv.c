@@ -163,7 +163,7 @@ static void run(const problem *p, const conv_kernels *k)
     const dg_ref_conv *s = &p->s;
     dg_conv_args a = {.N = s->N, .H = s->H, .W = s->W, .Ci = s->Ci, .Ho = s->Ho, .Wo = s->Wo, .Co = s->Co, .K = s->K,
                       .S = s->S, .P = s->P};
-    dg_tune tune = {"direct", "default"};
+    dg_tune tune = {.variant = "direct", .why = "default"};
     void *in[3], *out[3];
     for (int i = 0; i < 3; i++) {
         in[i] = must(malloc(p->count[i] * size));
