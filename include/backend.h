@@ -7,6 +7,8 @@
 #ifndef DG_BACKEND_H
 #define DG_BACKEND_H
 
+#include <stdbool.h>
+
 #include "err.h"
 #include "ops.h"
 
@@ -39,5 +41,29 @@ typedef struct {
 
 /* DG_USAGE when DCGAN_ISA names an instruction set that this machine or build lacks. */
 dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out);
+
+typedef struct {
+    int device;         /* CUDA's number */
+    dg_type real;       /* DG_F32 or DG_F64 (the direct kernels alone) */
+    bool eager;         /* --no-graph: launch op by op instead of replaying a captured graph */
+    const char *tuning; /* --tuning FILE, NULL: none */
+} dg_cuda_options;
+
+/* DG_DEVICE with what is wrong and what to do when there is no driver, an old one, no such device, or a device
+ * that this build has no code for. */
+dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out);
+
+/* What --list-devices shows and --device auto goes by. */
+typedef struct {
+    char name[128];
+    int major, minor;      /* compute capability */
+    int multiprocessors;
+    size_t bytes;          /* of memory */
+    bool usable;           /* this build has code for it */
+} dg_cuda_device;
+
+/* The devices of this machine, at most `room` of them into out. 0 when there are none; *why then says why in one
+ * sentence (no driver, built without CUDA, ...), static text or valid until the next call. Never fails. */
+int dg_cuda_devices(dg_cuda_device *out, int room, const char **why);
 
 #endif
