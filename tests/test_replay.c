@@ -1,0 +1,85 @@
+/* `dcgan replay` against recorded PyTorch runs: the committed one always, the larger ones where they are. */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "atomic.h"
+#include "commands.h"
+#include "test.h"
+
+static const char golden[] = "tests/golden/oracle16.safetensors";
+
+/* Exit code of `dcgan replay FILE`, its table thrown away. */
+static int replay(const char *file, bool fp64, double tol, long steps)
+{
+    char path[4096], device[] = "cpu", *operand[] = {path};
+    snprintf(path, sizeof path, "%s", file);
+    dg_options o = {.command = DG_CMD_REPLAY, .operand = operand, .operands = 1, .device = device, .fp64 = fp64, .tol = tol, .steps = steps};
+    fflush(stdout);
+    int out = dup(1), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    dup2(null, 1);
+    int code = dg_cmd_replay(&o);
+    fflush(stdout);
+    dup2(out, 1);
+    close(out);
+    close(null);
+    return code;
+}
+
+static void agrees(const char *file, bool fp64, double tol, long steps)
+{
+    int code = replay(file, fp64, tol, steps);
+    DG_CHECKF(code == 0, "%s in %s: exit code %d: %s", file, fp64 ? "fp64" : "fp32", code, dg_message());
+}
+
+/* A copy of the golden file with one byte of the last tensor changed must be noticed: the test can fail. */
+static void notices_a_difference(void)
+{
+    void *data;
+    size_t bytes;
+    char path[] = "/tmp/dcgan-replay-XXXXXX";
+    int fd = mkstemp(path);
+    DG_CHECK(fd >= 0 && dg_read_file(golden, 1 << 20, &data, &bytes) == DG_OK);
+    ((unsigned char *)data)[bytes - 3] ^= 0x08; /* a middle bit of the mantissa of the sample's last value */
+    DG_CHECK(write(fd, data, bytes) == (ssize_t)bytes);
+    close(fd);
+    DG_CHECK(replay(path, true, 1e-9, 0) == DG_FAILED);
+    DG_CHECK(strstr(dg_message(), "sample differs") != NULL);
+    DG_CHECK(replay(path, true, 0, 0) == DG_OK); /* without --tol it only shows */
+    DG_CHECK(truncate(path, (off_t)bytes - 1) == 0 && replay(path, true, 1e-9, 0) == DG_IO);
+    unlink(path);
+    free(data);
+}
+
+int main(void)
+{
+    static const char *const isa[] = {"base", "avx2", "avx512"};
+    for (int i = 0; i < 3; i++) {
+        dg_backend *b;
+        setenv("DCGAN_ISA", isa[i], 1);
+        if (dg_cpu_open(&(dg_cpu_options){.real = DG_F64}, &b) != DG_OK) {
+            dg_test_skip(dg_message());
+            continue;
+        }
+        b->close(b);
+        agrees(golden, true, 1e-9, 0);
+        agrees(golden, false, 1e-5, 1);
+    }
+    unsetenv("DCGAN_ISA");
+    notices_a_difference();
+    DG_CHECK(replay("models/dcgan32.cfg", true, 0, 0) == DG_IO);
+    DG_CHECK(replay("no/such/file", true, 0, 0) == DG_IO);
+
+    const char *shared = getenv("DCGAN_SHARED");
+    static const char *const more[] = {"tiny", "short", "long"};
+    for (int i = 0; i < 3; i++) {
+        char path[4096], why[4200];
+        snprintf(path, sizeof path, "%s/oracles/%s.safetensors", shared ? shared : "../shared", more[i]);
+        snprintf(why, sizeof why, "%s is not there", path);
+        if (access(path, R_OK)) {
+            dg_test_skip(why);
+            continue;
+        }
+        agrees(path, true, 1e-9, 0);
+    }
+    return dg_test_report();
+}
