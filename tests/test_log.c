@@ -1,0 +1,400 @@
+/* The log: what is in the files, what a resumed run makes of them, and that a kill never leaves a half row. */
+#include "rundir.h"
+#include "tempdir.h"
+#include "test.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static const char header[] = "epoch,step,loss_d,loss_d_real,loss_d_fake,loss_g,d_x,d_gz1,d_gz2,img_s,seconds\n";
+
+static dg_rundir open_run(const char *name)
+{
+    dg_rundir r;
+    if (dg_rundir_open(temp_path(name), true, &r)) {
+        mkdir(temp_path(name), 0777);
+        if (dg_rundir_open(temp_path(name), false, &r)) printf("%s\n", dg_message());
+    }
+    return r;
+}
+
+static dg_log_row row_of(uint64_t step)
+{
+    dg_log_row r = {.step = step, .epoch = (step - 1) / 4 + 1, .seconds = 0.25 * (double)step,
+                    .images_per_second = 100};
+    for (int i = 0; i < DG_METRICS; i++) r.value[i] = 1.0 / 3 + (double)step / 7 + i;
+    r.value[DG_BAD_G] = r.value[DG_BAD_D] = 0;
+    return r;
+}
+
+static void write_steps(dg_log *l, uint64_t from, uint64_t to)
+{
+    for (uint64_t s = from; s <= to; s++) {
+        dg_log_row r = row_of(s);
+        DG_CHECK(dg_log_step(l, &r) == DG_OK);
+        if (s % 4 == 0) DG_CHECK(dg_log_epoch(l, r.epoch, NULL) == DG_OK);
+    }
+}
+
+static char *file_of(const char *run, const char *name)
+{
+    char path[100];
+    snprintf(path, sizeof path, "%s/%s", run, name);
+    return temp_slurp(temp_path(path), NULL);
+}
+
+static void test_format(void)
+{
+    dg_rundir r = open_run("format");
+    dg_log *l;
+    DG_CHECK(dg_log_open(&r, 0, &l) == DG_OK);
+    dg_log_row row = {.step = 1, .epoch = 1, .value = {0.5, 0.25, 2.0 / 3, 0.1, 0.2, 0.3, 0, 0}, .seconds = 1e-7,
+                      .images_per_second = 1234.5};
+    DG_CHECK(dg_log_step(l, &row) == DG_OK);
+    row = (dg_log_row){.step = 2, .epoch = 1, .value = {NAN, 1, INFINITY, -INFINITY, -0.0, 1e300, 0, 3},
+                       .seconds = 12345678.9, .images_per_second = NAN};
+    DG_CHECK(dg_log_step(l, &row) == DG_OK);
+    dg_log_row means;
+    DG_CHECK(dg_log_epoch(l, 1, &means) == DG_OK);
+    DG_CHECK(means.step == 2 && means.epoch == 1 && isnan(means.value[DG_LOSS_D_REAL]));
+    DG_CHECK(means.value[DG_LOSS_D_FAKE] == 0.625 && means.seconds == 12345678.9 && means.images_per_second == 1234.5);
+    char *csv = file_of("format", "log.csv"), *json = file_of("format", "log.jsonl"); /* flushed by the epoch */
+    char want[600];
+    snprintf(want, sizeof want, "%s1,1,0.75,0.5,0.25,0.666666667,0.1,0.2,0.3,1234.5,1e-07\n"
+             "1,2,,,1,inf,-inf,-0,1e+300,,12345678.9\n", header);
+    DG_CHECKF(csv && !strcmp(csv, want), "log.csv is\n%s", csv);
+    DG_CHECKF(json && !strcmp(json,
+        "{\"kind\":\"step\",\"epoch\":1,\"step\":1,\"loss_d\":0.75,\"loss_d_real\":0.5,\"loss_d_fake\":0.25,\"loss_g\":0.666666667,"
+        "\"d_x\":0.1,\"d_gz1\":0.2,\"d_gz2\":0.3,\"img_s\":1234.5,\"seconds\":1e-07}\n"
+        "{\"kind\":\"step\",\"epoch\":1,\"step\":2,\"loss_d\":null,\"loss_d_real\":null,\"loss_d_fake\":1,\"loss_g\":null,"
+        "\"d_x\":null,\"d_gz1\":-0,\"d_gz2\":1e+300,\"img_s\":null,\"seconds\":12345678.9}\n"
+        "{\"kind\":\"epoch\",\"epoch\":1,\"step\":2,\"loss_d\":null,\"loss_d_real\":null,\"loss_d_fake\":0.625,\"loss_g\":null,"
+        "\"d_x\":null,\"d_gz1\":0.1,\"d_gz2\":5e+299,\"img_s\":1234.5,\"seconds\":12345678.9}\n"), "log.jsonl is\n%s",
+            json);
+    free(csv);
+    free(json);
+    DG_CHECK(dg_log_close(l) == DG_OK && dg_log_close(NULL) == DG_OK);
+
+    /* What was empty comes back as NaN, and means after a resume are those of before. */
+    dg_log_row again;
+    DG_CHECK(dg_log_open(&r, 2, &l) == DG_OK);
+    long n;
+    const dg_log_row *rows = dg_log_rows(l, &n);
+    DG_CHECK(n == 2 && rows[0].value[DG_LOSS_G] == 0.666666667 && isnan(rows[1].value[DG_LOSS_D_REAL]));
+    DG_CHECK(rows[1].value[DG_LOSS_G] == INFINITY && isnan(rows[1].images_per_second));
+    DG_CHECK(dg_log_epoch(l, 1, &again) == DG_OK && again.value[DG_D_GZ1] == means.value[DG_D_GZ1]);
+    dg_log_close(l);
+    dg_rundir_close(&r);
+}
+
+/* 12 steps at once, and 12 steps with a resume from `checkpoint` after `written` (and a torn line): same files. */
+static void test_resume(void)
+{
+    dg_rundir r = open_run("whole");
+    dg_log *l;
+    DG_CHECK(dg_log_open(&r, 0, &l) == DG_OK);
+    write_steps(l, 1, 12);
+    dg_log_close(l);
+    dg_rundir_close(&r);
+    char *csv = file_of("whole", "log.csv"), *json = file_of("whole", "log.jsonl");
+
+    static const char *const torn[] = {"", "3,1", "3,11,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8", "{\"kind\":\"st", "\n",
+                                       "garbage\n",
+                                       "2,3,1,1,1,1,1,1,1,1,1\n", "4,13,1,1,1,1,1,1,1,1\n",
+                                           "4,13,1,1,1,1,1,1,1,1,1,1\n",
+                                       "4,x,1,1,1,1,1,1,1,1,1\n", "-4,1,1,1,1,1,1,1,1,1,1\n"};
+    for (size_t i = 0; i < sizeof torn / sizeof torn[0]; i++)
+        for (uint64_t checkpoint = 4; checkpoint <= 12; checkpoint += i ? 6 : 4) {
+            r = open_run("parts");
+            DG_CHECK(dg_log_open(&r, 0, &l) == DG_OK);
+            uint64_t written = checkpoint + i % 4 > 12 ? 12 : checkpoint + i % 4;
+            write_steps(l, 1, written);
+            dg_log_close(l);
+            for (int f = 0; f < 2; f++) {
+                FILE *file = fopen(temp_path(f ? "parts/log.jsonl" : "parts/log.csv"), "a");
+                fputs(torn[i], file);
+                fclose(file);
+            }
+            DG_CHECK(dg_log_open(&r, checkpoint, &l) == DG_OK);
+            long n;
+            const dg_log_row *rows = dg_log_rows(l, &n);
+            DG_CHECK(n == (long)checkpoint && rows[n - 1].step == checkpoint);
+            write_steps(l, checkpoint + 1, 12);
+            rows = dg_log_rows(l, &n);
+            DG_CHECK(n == 12 && rows[0].step == 1 && rows[11].step == 12);
+            DG_NEAR(rows[5].value[DG_LOSS_G], row_of(6).value[DG_LOSS_G], 1e-8);
+            DG_CHECK(dg_log_close(l) == DG_OK);
+            char *csv2 = file_of("parts", "log.csv"), *json2 = file_of("parts", "log.jsonl");
+            DG_CHECKF(csv2 && !strcmp(csv, csv2), "torn \"%s\", checkpoint %ju: log.csv is\n%s", torn[i],
+                      (uintmax_t)checkpoint, csv2);
+            DG_CHECKF(json2 && !strcmp(json, json2), "torn \"%s\", checkpoint %ju: log.jsonl is\n%s", torn[i],
+                      (uintmax_t)checkpoint, json2);
+            free(csv2);
+            free(json2);
+            dg_rundir_close(&r);
+        }
+    free(csv);
+    free(json);
+}
+
+/* warnings go to stderr: keep the test's output clean */
+static int quiet_stderr(void)
+{
+    fflush(stderr);
+    int old = dup(2), null = open("/dev/null", O_WRONLY);
+    dup2(null, 2);
+    close(null);
+    return old;
+}
+static void loud_stderr(int old)
+{
+    fflush(stderr);
+    dup2(old, 2);
+    close(old);
+}
+
+static void test_odd_files(void)
+{
+    dg_rundir r = open_run("odd");
+    dg_log *l;
+    int old = quiet_stderr();
+    DG_CHECK(dg_log_open(&r, 5, &l) == DG_OK); /* no log at all: begun anew */
+    loud_stderr(old);
+    write_steps(l, 6, 7);
+    dg_log_close(l);
+    char *csv = file_of("odd", "log.csv");
+    DG_CHECK(csv && !strncmp(csv, header, strlen(header)) && strstr(csv, "\n2,6,"));
+    free(csv);
+    temp_put(temp_path("odd/log.csv"), "my own table\n1,2\n", 17);
+    DG_CHECK(dg_log_open(&r, 5, &l) == DG_IO && !l && strstr(dg_message(), "first line"));
+    csv = file_of("odd", "log.csv");
+    DG_CHECK(csv && !strcmp(csv, "my own table\n1,2\n"));
+    free(csv);
+    temp_put(temp_path("odd/log.csv"), "", 0); /* lost in a power failure */
+    old = quiet_stderr();
+    DG_CHECK(dg_log_open(&r, 5, &l) == DG_OK);
+    loud_stderr(old);
+    dg_log_close(l);
+    /* lines of other kinds stay, later ones go */
+    const char other[] = "{\"kind\":\"note\",\"text\":\"x\"}\n{\"kind\":\"epoch\",\"epoch\":1,\"step\":4}\n{\"kind\":\"epoch\",\"step\":9}\n[1]\n";
+    temp_put(temp_path("odd/log.jsonl"), other, strlen(other));
+    old = quiet_stderr();
+    DG_CHECK(dg_log_open(&r, 5, &l) == DG_OK);
+    loud_stderr(old);
+    dg_log_close(l);
+    char *json = file_of("odd", "log.jsonl");
+    DG_CHECKF(json && !strcmp(json,
+                              "{\"kind\":\"note\",\"text\":\"x\"}\n{\"kind\":\"epoch\",\"epoch\":1,\"step\":4}\n"),
+                                  "%s", json);
+    free(json);
+    dg_rundir_close(&r);
+}
+
+/* Lines within the checkpoint's steps that are no rows. */
+static void test_bad_rows(void)
+{
+    static const char *const bad[] = {"2,5", "2,5,1,1,1,1,1,1,1,1", "2,5,1,1,1,1,1,1,1,1,1,1", "-2,5,1,1,1,1,1,1,1,1,1",
+                                      "2,+5,1,1,1,1,1,1,1,1,1", "2,5x,1,1,1,1,1,1,1,1,1", "2,5,x,1,1,1,1,1,1,1,1",
+                                      "2,5,1,1 ,1,1,1,1,1,1,1", "2,5, 1,1,1,1,1,1,1,1,1", "2,5,1,1,1,1,1,1,1,1,1;",
+                                      "99999999999999999999,5,1,1,1,1,1,1,1,1,1", "2,4,1,1,1,1,1,1,1,1,1", ""};
+    const int count = (int)(sizeof bad / sizeof bad[0]);
+    char text[4096];
+    for (int i = 0; i <= count; i++) { /* the last one is good */
+        dg_rundir r = open_run("rows");
+        int n = snprintf(text, sizeof text, "%s1,4,1,1,1,1,1,1,1,1,1\n%s\n2,6,1,1,1,1,1,1,1,1,1\n", header,
+                         i < count ? bad[i] : "2,5,,1e-3,-1,nan,inf,1,1,1,1");
+        temp_put(temp_path("rows/log.csv"), text, (size_t)n);
+        temp_put(temp_path("rows/log.jsonl"), "", 0);
+        struct stat before, after;
+        stat(temp_path("rows/log.csv"), &before);
+        dg_log *l;
+        DG_CHECK(dg_log_open(&r, 6, &l) == DG_OK);
+        long rows;
+        dg_log_rows(l, &rows);
+        DG_CHECKF(rows == (i < count ? 2 : 3), "\"%s\": %ld rows", i < count ? bad[i] : "good", rows);
+        stat(temp_path("rows/log.csv"), &after);
+        DG_CHECK((before.st_ino == after.st_ino) == (i == count)); /* not rewritten when all is well */
+        dg_log_close(l);
+        dg_rundir_close(&r);
+    }
+}
+
+/* Rows reach the files also without the end of an epoch: at once when there are many, or soon. */
+static void test_flush(void)
+{
+    dg_rundir r = open_run("flush");
+    dg_log *l;
+    struct stat s;
+    DG_CHECK(dg_log_open(&r, 0, &l) == DG_OK);
+    for (uint64_t i = 1; i <= 400; i++) {
+        dg_log_row row = row_of(i);
+        DG_CHECK(dg_log_step(l, &row) == DG_OK);
+    }
+    DG_CHECK(stat(temp_path("flush/log.csv"), &s) == 0 && s.st_size > 5000);
+    off_t before = s.st_size;
+    usleep(550000);
+    dg_log_row row = row_of(401);
+    DG_CHECK(dg_log_step(l, &row) == DG_OK && stat(temp_path("flush/log.csv"), &s) == 0 && s.st_size > before);
+    char *csv = file_of("flush", "log.csv");
+    DG_CHECK(csv && strstr(csv, ",401,"));
+    free(csv);
+    dg_log_close(l);
+    dg_rundir_close(&r);
+}
+
+/* The disk is full for a while: nothing half written, nothing lost. */
+static int full_disk(void)
+{
+    dg_rundir r = open_run("full");
+    dg_log *l;
+    int bad = dg_log_open(&r, 0, &l) != DG_OK, failures = 0;
+    struct rlimit limit = {2000, RLIM_INFINITY};
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    for (uint64_t s = 1; s <= 40; s++) {
+        dg_log_row row = row_of(s);
+        dg_err e = dg_log_step(l, &row);
+        if (!e && s % 4 == 0) e = dg_log_epoch(l, row.epoch, NULL);
+        if (e) {
+            bad |= e != DG_IO || !strstr(dg_message(), "log.");
+            failures++;
+            char *json = file_of("full", "log.jsonl");
+            bad |= !json || (*json && json[strlen(json) - 1] != '\n');
+            free(json);
+        }
+    }
+    limit.rlim_cur = RLIM_INFINITY;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    bad |= failures < 2;
+    return bad | (dg_log_close(l) != DG_OK);
+}
+static void test_full_disk(void)
+{
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        int bad = full_disk();
+        fflush(stdout);
+        _exit(bad);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    DG_CHECKF(WIFEXITED(status) && WEXITSTATUS(status) == 0, "full disk: status %d", status);
+    char *csv = file_of("full", "log.csv"), *json = file_of("full", "log.jsonl");
+    int rows = 0, lines = 0;
+    for (const char *s = csv; s && (s = strchr(s, '\n')); s++) rows++;
+    for (const char *s = json; s && (s = strchr(s, '\n')); s++) lines++;
+    DG_CHECKF(rows == 41 && lines == 50, "%d rows, %d lines", rows, lines);
+    free(csv);
+    free(json);
+}
+
+static void endless(int started)
+{
+    dg_rundir r = open_run("killed");
+    dg_log *l;
+    if (dg_log_open(&r, 0, &l)) _exit(1);
+    for (uint64_t s = 1;; s++) {
+        dg_log_row row = row_of(s);
+        dg_log_step(l, &row);
+        if (s % 4 == 0) dg_log_epoch(l, row.epoch, NULL);
+        if (s == 4) close(started);
+    }
+}
+static void test_killed(void)
+{
+    unsigned long long seed = 7;
+    int torn = 0, bad = 0;
+    for (int i = 0; i < 20; i++) {
+        fflush(stdout);
+        int started[2];
+        if (pipe2(started, O_CLOEXEC)) return;
+        pid_t pid = fork();
+        if (pid == 0) endless(started[1]);
+        close(started[1]);
+        char c;
+        DG_CHECK(read(started[0], &c, 1) == 0); /* until the first epoch is written */
+        close(started[0]);
+        nanosleep(&(struct timespec){0, (long)(20e6 * fabs(dg_test_random(&seed)))}, NULL);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        char *csv = file_of("killed", "log.csv"), *json = file_of("killed", "log.jsonl");
+        torn += !csv || csv[strlen(csv) - 1] != '\n';
+        int lines = 0;
+        for (char *s = json, *end; s && *s; s = end + 1, lines++) {
+            if (!(end = strchr(s, '\n'))) break;
+            *end = 0;
+            cJSON *o = cJSON_Parse(s);
+            bad += !cJSON_IsObject(o);
+            cJSON_Delete(o);
+        }
+        bad += lines < 1;
+        free(csv);
+        free(json);
+        dg_rundir r = open_run("killed"); /* the lock is free, the log can be read */
+        dg_log *l;
+        DG_CHECK(r.lock >= 0 && dg_log_open(&r, 4, &l) == DG_OK);
+        long n;
+        dg_log_rows(l, &n);
+        DG_CHECK(n == 4);
+        dg_log_close(l);
+        dg_rundir_close(&r);
+    }
+    DG_CHECKF(torn == 0 && bad == 0, "%d torn rows, %d bad lines", torn, bad);
+}
+
+/* A locale with a decimal comma, compiled for this test where the sources of locales are installed. */
+static void test_locale(void)
+{
+    char command[1300];
+    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 '%s/de_DE.UTF-8' >/dev/null 2>&1", temp_dir);
+    setenv("LOCPATH", temp_dir, 1);
+    if (system(command) == -1 || !setlocale(LC_ALL, "de_DE.UTF-8")) {
+        dg_test_skip("no locale with a decimal comma");
+        return;
+    }
+    char text[32];
+    snprintf(text, sizeof text, "%.1f", 0.5);
+    DG_CHECK(!strcmp(text, "0,5"));
+    char *before = file_of("whole", "log.csv"), *json = file_of("whole", "log.jsonl");
+    dg_rundir r = open_run("comma");
+    dg_log *l;
+    DG_CHECK(dg_log_open(&r, 0, &l) == DG_OK);
+    write_steps(l, 1, 6);
+    dg_log_close(l);
+    DG_CHECK(dg_log_open(&r, 4, &l) == DG_OK);
+    write_steps(l, 5, 12);
+    long n;
+    const dg_log_row *rows = dg_log_rows(l, &n);
+    DG_CHECK(n == 12);
+    DG_NEAR(rows[1].value[DG_LOSS_G], row_of(2).value[DG_LOSS_G], 1e-8);
+    dg_log_close(l);
+    char *after = file_of("comma", "log.csv"), *json2 = file_of("comma", "log.jsonl");
+    DG_CHECK(before && after && !strcmp(before, after) && json && json2 && !strcmp(json, json2));
+    free(before);
+    free(after);
+    free(json);
+    free(json2);
+    dg_rundir_close(&r);
+    setlocale(LC_ALL, "C");
+}
+
+int main(void)
+{
+    temp_make("log");
+    test_format();
+    test_resume();
+    test_odd_files();
+    test_bad_rows();
+    test_flush();
+    test_full_disk();
+    test_killed();
+    test_locale();
+    temp_remove(temp_dir);
+    return dg_test_report();
+}

@@ -1,0 +1,201 @@
+/* Run directories: one run at a time, never overwritten, free again after kill -9. */
+#include "rundir.h"
+#include "tempdir.h"
+#include "test.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+static int exists(const char *name) { return access(temp_path(name), F_OK) == 0; }
+
+static void test_open(void)
+{
+    dg_rundir r, second;
+    char file[4096];
+    DG_CHECK(dg_rundir_open(temp_path("deep/er/run///"), false, &r) == DG_OK && r.lock >= 0);
+    DG_CHECK(strcmp(r.path, temp_path("deep/er/run")) == 0);
+    DG_CHECK(strcmp(dg_rundir_file(&r, file, "epoch-%04d.png", 7), temp_path("deep/er/run/epoch-0007.png")) == 0);
+    DG_CHECK(dg_rundir_file(&r, file, "%*d", 4090, 1)[0] == 0);
+    char *text = temp_slurp(temp_path("deep/er/run/run.lock"), NULL), want[64];
+    snprintf(want, sizeof want, "\npid %ld\nstarted 2", (long)getpid());
+    DG_CHECKF(text && strstr(text, "host ") == text && strstr(text, want), "run.lock holds: %s", text);
+    free(text);
+
+    snprintf(want, sizeof want, "process %ld on ", (long)getpid());
+    for (int resume = 0; resume < 2; resume++) {
+        DG_CHECK(dg_rundir_open(temp_path("deep/er/run"), resume, &second) == DG_LOCKED && second.lock < 0);
+        DG_CHECKF(strstr(dg_message(), want) && strstr(dg_message(), "--out"), "%s", dg_message());
+    }
+    dg_rundir_close(&r);
+    DG_CHECK(r.lock == -1);
+    dg_rundir_close(&r); /* twice does no harm */
+    DG_CHECK(exists("deep/er/run/run.lock"));
+
+    /* Nothing but the lock is there: not a run yet. */
+    DG_CHECK(dg_rundir_open(temp_path("deep/er/run"), false, &r) == DG_OK);
+    dg_rundir_close(&r);
+}
+
+static void test_existing_run(void)
+{
+    static const char *const mark[] = {"config.ini", "log.csv", "log.jsonl", "reals.png", "curves.png",
+                                       "epoch-0001.png", "checkpoint.safetensors", "checkpoint-0010.safetensors"};
+    static const char *const harmless[] = {"skipped.txt", "cat.png", "checkpoint.txt", "epoch-1.txt", "my config.ini"};
+    dg_rundir r;
+    char name[80];
+    for (size_t i = 0; i < sizeof mark / sizeof mark[0]; i++) {
+        snprintf(name, sizeof name, "run%zu", i);
+        mkdir(temp_path(name), 0777);
+        snprintf(name, sizeof name, "run%zu/%s", i, mark[i]);
+        temp_put(temp_path(name), "precious", 8);
+        snprintf(name, sizeof name, "run%zu", i);
+        DG_CHECKF(dg_rundir_open(temp_path(name), false, &r) == DG_USAGE && r.lock < 0, "%s: taken as new", mark[i]);
+        char want[700];
+        snprintf(want, sizeof want, "dcgan --resume --out %s ", temp_path(name));
+        DG_CHECKF(strstr(dg_message(), want), "%s", dg_message());
+        snprintf(want, sizeof want, "--out %s-2", temp_path(name));
+        DG_CHECKF(strstr(dg_message(), want), "%s", dg_message());
+        DG_CHECK(dg_rundir_open(temp_path(name), true, &r) == DG_OK);
+        dg_rundir_close(&r);
+        snprintf(name, sizeof name, "run%zu/%s", i, mark[i]);
+        char *text = temp_slurp(temp_path(name), NULL);
+        DG_CHECK(text && !strcmp(text, "precious"));
+        free(text);
+    }
+    mkdir(temp_path("free"), 0777);
+    for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {
+        snprintf(name, sizeof name, "free/%s", harmless[i]);
+        temp_put(temp_path(name), "x", 1);
+    }
+    DG_CHECK(dg_rundir_open(temp_path("free"), false, &r) == DG_OK);
+    dg_rundir_close(&r);
+
+    mkdir(temp_path("it's a run"), 0777);
+    temp_put(temp_path("it's a run/log.csv"), "x", 1);
+    DG_CHECK(dg_rundir_open(temp_path("it's a run"), false, &r) == DG_USAGE);
+    DG_CHECKF(strstr(dg_message(), "/it'\\''s a run' ") && strstr(dg_message(), "/it'\\''s a run-2'"), "%s",
+              dg_message());
+}
+
+static void test_refusals(void)
+{
+    dg_rundir r;
+    DG_CHECK(dg_rundir_open(temp_path("nothing"), true, &r) == DG_USAGE && strstr(dg_message(), "no run to resume"));
+    DG_CHECK(!exists("nothing"));
+    DG_CHECK(dg_rundir_open("", false, &r) == DG_USAGE);
+    temp_put(temp_path("file"), "x", 1);
+    DG_CHECK(dg_rundir_open(temp_path("file"), false, &r) == DG_IO && strstr(dg_message(), "in the way"));
+    DG_CHECK(dg_rundir_open(temp_path("file/below"), false, &r) == DG_IO);
+    DG_CHECK(dg_rundir_open("/proc/nothing", false, &r) == DG_IO);
+    char longest[5000];
+    memset(longest, 'd', sizeof longest - 1);
+    longest[sizeof longest - 1] = 0;
+    DG_CHECK(dg_rundir_open(longest, false, &r) == DG_USAGE && strstr(dg_message(), "4999 bytes"));
+    mkdir(temp_path("trap"), 0777);
+    DG_CHECK(symlink("../file", temp_path("trap/run.lock")) == 0);
+    DG_CHECK(dg_rundir_open(temp_path("trap"), false, &r) == DG_IO && strstr(dg_message(), "run.lock"));
+    char *text = temp_slurp(temp_path("file"), NULL);
+    DG_CHECK(text && !strcmp(text, "x"));
+    free(text);
+}
+
+static void test_sweep(void)
+{
+    dg_rundir r;
+    mkdir(temp_path("swept"), 0777);
+    temp_put(temp_path("swept/.checkpoint.safetensors.999-3.dcgan-tmp"), "half", 4);
+    temp_put(temp_path("swept/notes.txt"), "keep", 4);
+    DG_CHECK(dg_rundir_open(temp_path("swept"), false, &r) == DG_OK);
+    DG_CHECK(!exists("swept/.checkpoint.safetensors.999-3.dcgan-tmp") && exists("swept/notes.txt"));
+    dg_rundir_close(&r);
+}
+
+/* The owner has locked, but the file still names a run that was killed: wait for the right name. */
+static void test_stale_name(void)
+{
+    char host[256] = "", text[400], want[64];
+    gethostname(host, sizeof host - 1);
+    mkdir(temp_path("stale"), 0777);
+    int fd = open(temp_path("stale/run.lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    DG_CHECK(fd >= 0 && fcntl(fd, F_OFD_SETLK, &whole) == 0);
+    fflush(stdout);
+    pid_t dead = fork();
+    if (dead == 0) _exit(0);
+    waitpid(dead, NULL, 0);
+    int n = snprintf(text, sizeof text, "host %s\npid %ld\nstarted long ago\n", host, (long)dead);
+    DG_CHECK(pwrite(fd, text, (size_t)n, 0) == n);
+    pid_t owner = fork();
+    if (owner == 0) {
+        usleep(60000);
+        n = snprintf(text, sizeof text, "host %s\npid %ld\nstarted now\n", host, (long)getpid());
+        _exit(ftruncate(fd, 0) || pwrite(fd, text, (size_t)n, 0) != n || pause());
+    }
+    dg_rundir r;
+    snprintf(want, sizeof want, "process %ld on ", (long)owner);
+    DG_CHECK(dg_rundir_open(temp_path("stale"), false, &r) == DG_LOCKED);
+    DG_CHECKF(strstr(dg_message(), want), "%s", dg_message());
+    kill(owner, SIGKILL);
+    waitpid(owner, NULL, 0);
+    close(fd);
+}
+
+/* Twenty processes at once, several times; the winner is killed, so that every round begins with a stale lock. */
+static void test_race(void)
+{
+    enum { PROCESSES = 20, ROUNDS = 10 };
+    for (int round = 0; round < ROUNDS; round++) {
+        int start[2], result[2];
+        pid_t pid[PROCESSES];
+        if (pipe(start) || pipe(result)) return;
+        fflush(stdout);
+        for (int i = 0; i < PROCESSES; i++)
+            if ((pid[i] = fork()) == 0) {
+                char c;
+                close(start[1]);
+                if (read(start[0], &c, 1) != 0) _exit(1); /* all go when the parent closes its end */
+                dg_rundir r;
+                struct { int code; pid_t self, named; } answer = {0};
+                answer.code = dg_rundir_open(temp_path("race"), false, &r);
+                answer.self = getpid();
+                const char *p = answer.code ? strstr(dg_message(), "process ") : NULL;
+                if (p) answer.named = (pid_t)atoi(p + 8);
+                if (write(result[1], &answer, sizeof answer) != sizeof answer) _exit(1);
+                if (answer.code == DG_OK) pause();
+                _exit(0);
+            }
+        close(start[0]);
+        close(start[1]);
+        int won = 0, locked = 0, named = 0;
+        pid_t winner = 0, names[PROCESSES];
+        for (int i = 0; i < PROCESSES; i++) {
+            struct { int code; pid_t self, named; } answer;
+            struct pollfd wait = {result[0], POLLIN, 0};
+            if (poll(&wait, 1, 5000) != 1 || read(result[0], &answer, sizeof answer) != sizeof answer) break;
+            if (answer.code == DG_OK) won++, winner = answer.self;
+            if (answer.code == DG_LOCKED) names[locked++] = answer.named;
+        }
+        for (int i = 0; i < locked; i++) named += names[i] == winner;
+        DG_CHECKF(won == 1 && locked == PROCESSES - 1, "round %d: %d won, %d locked out", round, won, locked);
+        DG_CHECKF(named == locked, "round %d: only %d of %d name the winner", round, named, locked);
+        for (int i = 0; i < PROCESSES; i++) kill(pid[i], SIGKILL);
+        for (int i = 0; i < PROCESSES; i++) waitpid(pid[i], NULL, 0);
+        close(result[0]);
+        close(result[1]);
+    }
+}
+
+int main(void)
+{
+    temp_make("rundir");
+    test_open();
+    test_existing_run();
+    test_refusals();
+    test_sweep();
+    test_stale_name();
+    test_race();
+    temp_remove(temp_dir);
+    return dg_test_report();
+}
