@@ -3,7 +3,6 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -188,23 +187,11 @@ dg_err dg_log_step(dg_log *l, const dg_log_row *row)
     return waited > 0.5 || l->file[JSONL].bytes > FLUSH_BYTES ? flush(l) : DG_OK;
 }
 
-dg_err dg_log_epoch(dg_log *l, uint64_t epoch, dg_log_row *means)
+dg_err dg_log_epoch(dg_log *l, const dg_log_row *means)
 {
-    dg_log_row m = {.epoch = epoch};
-    long n = 0, rated = 0;
-    double slowness = 0; /* of the rates the harmonic mean: batches are equal, times are not */
-    for (long i = l->rows; i-- > 0 && l->row[i].epoch == epoch; n++) {
-        const dg_log_row *r = &l->row[i];
-        if (n == 0) m.step = r->step, m.seconds = r->seconds;
-        for (int k = 0; k < DG_METRICS; k++) m.value[k] += r->value[k];
-        if (r->images_per_second > 0) slowness += 1 / r->images_per_second, rated++;
-    }
-    for (int k = 0; k < DG_METRICS; k++) m.value[k] = n ? m.value[k] / (double)n : NAN;
-    m.images_per_second = rated ? (double)rated / slowness : NAN;
     char line[DG_LOG_LINE];
-    int length = dg_log_json(line, &m, "epoch");
-    dg_err e = add_text(&l->file[JSONL], line, (size_t)length);
-    if (means) *means = m;
+    int n = dg_log_json(line, means, "epoch");
+    dg_err e = add_text(&l->file[JSONL], line, (size_t)n);
     return e ? e : flush(l);
 }
 

@@ -143,7 +143,7 @@ static void end_epoch(dg_run *r, double seconds)
     double rate = (double)r->summed * o->batch / fmax(seconds, 1e-9);
     dg_log_row row = {.step = r->step, .epoch = r->epoch, .seconds = r->seconds_before + dg_clock() - r->started, .images_per_second = rate};
     memcpy(row.value, mean.value, sizeof row.value);
-    log_failed(r, dg_log_epoch(r->log, r->epoch, &row));
+    log_failed(r, dg_log_epoch(r->log, &row));
     dg_progress_epoch(r->progress, (int)r->epoch, o->epochs, &mean, seconds, rate);
     memset(&r->sum, 0, sizeof r->sum);
     r->summed = 0;

@@ -33,8 +33,8 @@ typedef struct dg_log dg_log;
  * the curves. */
 dg_err dg_log_open(const dg_rundir *r, uint64_t resume_step, dg_log **out);
 dg_err dg_log_step(dg_log *l, const dg_log_row *row);
-/* Flush, and append the epoch's means. */
-dg_err dg_log_epoch(dg_log *l, uint64_t epoch, dg_log_row *means);
+/* Append the epoch's means to log.jsonl, with the epoch's last step, and flush. */
+dg_err dg_log_epoch(dg_log *l, const dg_log_row *means);
 /* All rows so far, owned by the log. */
 const dg_log_row *dg_log_rows(const dg_log *l, long *n);
 dg_err dg_log_close(dg_log *l);
