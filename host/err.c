@@ -1,8 +1,11 @@
 #include "err.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static _Thread_local char message[1024];
 
@@ -80,5 +83,8 @@ void dg_warn(const char *format, ...)
     va_start(ap, format);
     vsnprintf(raw, sizeof raw, format, ap);
     va_end(ap);
-    fprintf(stderr, "dcgan: warning: %s\n", dg_printable(line, sizeof line, raw));
+    /* A progress line may be on the screen: start over it, or the warning sticks to its end. */
+    const char *term = getenv("TERM");
+    bool terminal = isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
+    fprintf(stderr, "%sdcgan: warning: %s\n", terminal ? "\r\033[K" : "", dg_printable(line, sizeof line, raw));
 }
