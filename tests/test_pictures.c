@@ -1,7 +1,7 @@
 /* PNG files, grids and GIFs that we write, read back by the format's own rules. */
 #include "pictures.h"
 
-#include <dirent.h>
+#include <gif_lib.h>
 #include <png.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -189,7 +189,7 @@ static void hostile_files_are_refused(void)
     start(&f);
     chunk(&f, "IHDR", HEADER, 13);
     size_t head = f.bytes;
-    put32(f.data + head, 0xfffffff0); /* a length that overflows when 12 is added in 32 bits */
+    put32(f.data + head, 0xfffffff8); /* a length that overflows when 12 is added in 32 bits */
     memcpy(f.data + head + 4, "tEXtabcdefgh", 12);
     f.bytes += 16;
     refused(&f, "longer than the file");
@@ -248,6 +248,97 @@ static void grids_are_laid_out(void)
     DG_CHECK(dg_grid(one, 1, 2147483647, 3, 1, 1, &g) == DG_USAGE);
 }
 
+/* Frames of a GIF as RGB, and its frame times; NULL when giflib refuses it. */
+static uint8_t *read_gif(const char *path, int n, int W, int H, int *hundredths, int *loops)
+{
+    int error;
+    GifFileType *gif = DGifOpenFileName(path, &error);
+    if (!gif) return NULL;
+    uint8_t *rgb = calloc((size_t)n * (size_t)W * (size_t)H, 3);
+    int ok = rgb && DGifSlurp(gif) == GIF_OK && gif->ImageCount == n && gif->SWidth == W && gif->SHeight == H;
+    for (int i = 0; i < n && ok; i++) {
+        const SavedImage *im = &gif->SavedImages[i];
+        GraphicsControlBlock control;
+        ok = im->ImageDesc.Width == W && im->ImageDesc.Height == H && !im->ImageDesc.ColorMap &&
+             DGifSavedExtensionToGCB(gif, i, &control) == GIF_OK && control.TransparentColor == -1;
+        *hundredths = control.DelayTime;
+        for (int k = 0; k < im->ExtensionBlockCount; k++)
+            if (im->ExtensionBlocks[k].Function == APPLICATION_EXT_FUNC_CODE &&
+                !memcmp(im->ExtensionBlocks[k].Bytes, "NETSCAPE2.0", 11) && k + 1 < im->ExtensionBlockCount) {
+                const ExtensionBlock *next = &im->ExtensionBlocks[k + 1]; /* 1, then how often: 0 = for ever */
+                *loops = next->ByteCount == 3 && !memcmp(next->Bytes, "\1\0", 3);
+            }
+        for (int k = 0; k < W * H && ok; k++) {
+            ok = im->RasterBits[k] < gif->SColorMap->ColorCount;
+            uint8_t *to = rgb + ((size_t)i * (size_t)W * (size_t)H + (size_t)k) * 3;
+            if (ok) memcpy(to, &gif->SColorMap->Colors[im->RasterBits[k]], 3);
+        }
+    }
+    DGifCloseFile(gif, &error);
+    if (ok) return rgb;
+    free(rgb);
+    return NULL;
+}
+
+static double gif_error(const uint8_t *frames, int n, int W, int H, int ms, int want_hundredths)
+{
+    char path[400];
+    int hundredths = -1, loops = 0;
+    in_base(path, "a.gif");
+    if (!DG_CHECKF(dg_gif_write(path, frames, n, W, H, ms) == DG_OK, "%s", dg_message())) return 1e9;
+    uint8_t *back = read_gif(path, n, W, H, &hundredths, &loops);
+    if (!DG_CHECKF(back != NULL, "%d frames of %d x %d cannot be read back", n, W, H)) return 1e9;
+    DG_CHECKF(hundredths == want_hundredths && loops, "%d hundredths, loops %d", hundredths, loops);
+    double sum = 0;
+    for (int i = 0; i < n * W * H * 3; i++) sum += abs(back[i] - frames[i]);
+    free(back);
+    return sum / (n * W * H * 3.0);
+}
+
+static void gifs_come_back(void)
+{
+    enum { W = 32, H = 24, N = 5 };
+    static uint8_t frames[N * W * H * 3];
+    unsigned long long seed = 1;
+    static const int kept[] = {1, 2, 3, 100, 128, 129, 255, 256}; /* exact up to 256 colours */
+    for (size_t k0 = 0; k0 < sizeof kept / sizeof *kept; k0++) {
+        const int colors = kept[k0];
+        for (int i = 0; i < N * W * H; i++)
+            for (int k = 0; k < 3; k++) frames[3 * i + k] = (uint8_t)((i * 7 % colors) * (k == 1 ? 1 : 37 + k));
+        double off = gif_error(frames, N, W, H, 70, 7);
+        DG_CHECKF(off == 0, "%d colours: off by %g", colors, off);
+    }
+    for (int i = 0; i < N * W * H; i++) /* neighbours that a coarse count would merge */
+        for (int k = 0; k < 3; k++) frames[3 * i + k] = (uint8_t)i;
+    DG_NEAR(gif_error(frames, N, W, H, 70, 7), 0, 0);
+    for (int i = 0; i < N * W * H; i++) { /* 3,840 colours on two axes: near, and better than a fixed cube could */
+        frames[3 * i] = (uint8_t)(i % W * 8);
+        frames[3 * i + 1] = (uint8_t)(i / W % H * 10);
+        frames[3 * i + 2] = (uint8_t)(50 + i / W / H);
+    }
+    double off = gif_error(frames, N, W, H, 1, 2);
+    DG_CHECKF(off > 0 && off < 4, "smooth colours: off by %g", off);
+    for (int i = 0; i < N * W * H * 3; i++) frames[i] = (uint8_t)(128 + 127 * dg_test_random(&seed));
+    off = gif_error(frames, N, W, H, 1000, 100);
+    DG_CHECKF(off < 20, "noise: off by %g", off);
+    off = gif_error(frames, 1, 1, 1, 50, 5);
+    DG_CHECKF(off == 0, "one pixel: off by %g", off);
+    /* The same bytes each time. */
+    char path[400];
+    void *a = NULL, *b = NULL;
+    size_t n = 0, m = 0;
+    in_base(path, "a.gif");
+    DG_CHECK(dg_gif_write(path, frames, N, W, H, 50) == DG_OK && dg_read_file(path, 1 << 20, &a, &n) == DG_OK);
+    DG_CHECK(dg_gif_write(path, frames, N, W, H, 50) == DG_OK && dg_read_file(path, 1 << 20, &b, &m) == DG_OK);
+    DG_CHECK(n && n == m && memcmp(a, b, n) == 0);
+    free(a);
+    free(b);
+    DG_CHECK(dg_gif_write(path, frames, 0, W, H, 50) == DG_USAGE);
+    DG_CHECK(dg_gif_write(path, frames, 1, 65536, 1, 50) == DG_USAGE);
+    DG_CHECK(dg_gif_write(path, frames, 1, 1, 1, -5) == DG_USAGE);
+    DG_CHECK(dg_gif_write("/nonexistent-folder/a.gif", frames, 1, 1, 1, 50) == DG_IO);
+}
+
 int main(void)
 {
     const char *tmp = getenv("TMPDIR");
@@ -257,7 +348,8 @@ int main(void)
     texts_round_trip();
     hostile_files_are_refused();
     grids_are_laid_out();
-    static const char *const names[] = {"a.png", "t.png", "h.png"};
+    gifs_come_back();
+    static const char *const names[] = {"a.png", "t.png", "h.png", "a.gif"};
     char path[400];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) unlink(in_base(path, names[i]));
     DG_CHECKF(rmdir(base) == 0, "%s holds files that nobody should have left", base);

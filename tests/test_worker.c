@@ -64,6 +64,24 @@ static void jobs_run_in_order(void)
     DG_CHECK(dg_worker_close(w) == DG_OK);
 }
 
+static dg_err slow_note(void *context)
+{
+    usleep(30000);
+    return note(context);
+}
+
+static void wait_includes_the_running_job(void)
+{
+    dg_worker *w;
+    done = 0;
+    DG_CHECK(dg_worker_open(&w) == DG_OK);
+    dg_worker_give(w, slow_note, boxed(0));
+    usleep(10000); /* it has left the queue */
+    DG_CHECK(dg_worker_wait(w) == DG_OK);
+    DG_CHECK(done == 1);
+    DG_CHECK(dg_worker_close(w) == DG_OK);
+}
+
 static void close_finishes_what_was_given(void)
 {
     dg_worker *w;
@@ -163,6 +181,7 @@ static void signals_go_to_other_threads(void)
 int main(void)
 {
     jobs_run_in_order();
+    wait_includes_the_running_job();
     close_finishes_what_was_given();
     a_full_queue_waits();
     the_first_error_is_kept();

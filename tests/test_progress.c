@@ -1,0 +1,367 @@
+/* What the user sees, through a pipe and on a pseudo-terminal. The clock is the test's own. */
+#include "progress.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+#include "err.h"
+#include "test.h"
+
+static double now = 1000;
+
+/* Stands in for libc's: the program's definition wins. */
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+    (void)id;
+    t->tv_sec = (time_t)now;
+    t->tv_nsec = (long)((now - (double)(time_t)now) * 1e9);
+    return 0;
+}
+
+/* Everything written to stderr between begin and end. */
+static struct {
+    int read_end, saved;
+    pthread_t reader;
+    char text[400000];
+    size_t bytes;
+} capture;
+
+static void *collect(void *unused)
+{
+    for (ssize_t n; (n = read(capture.read_end, capture.text + capture.bytes,
+                              sizeof capture.text - 1 - capture.bytes)) > 0;)
+        capture.bytes += (size_t)n;
+    capture.text[capture.bytes] = 0;
+    return unused;
+}
+
+static void begin(int columns) /* 0: a pipe */
+{
+    int end[2];
+    if (columns) {
+        end[0] = posix_openpt(O_RDWR | O_NOCTTY);
+        if (end[0] < 0 || grantpt(end[0]) || unlockpt(end[0])) abort();
+        end[1] = open(ptsname(end[0]), O_RDWR | O_NOCTTY);
+        struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)columns};
+        if (end[1] < 0 || ioctl(end[1], TIOCSWINSZ, &size)) abort();
+    } else if (pipe(end)) {
+        abort();
+    }
+    fflush(stderr);
+    capture.bytes = 0;
+    capture.read_end = end[0];
+    capture.saved = dup(2);
+    dup2(end[1], 2);
+    close(end[1]);
+    if (pthread_create(&capture.reader, NULL, collect, NULL)) abort();
+}
+
+static const char *end(void)
+{
+    fflush(stderr);
+    dup2(capture.saved, 2); /* closes the last writer: the reader sees the end */
+    close(capture.saved);
+    pthread_join(capture.reader, NULL);
+    close(capture.read_end);
+    return capture.text;
+}
+
+/* A terminal of this width: what its lines hold in the end. Returns how often a line was redrawn; *widest is the
+ * most columns that were ever used. */
+static char screen[40][512];
+static int lines;
+
+static int play(const char *s, int *widest)
+{
+    int column = 0, draws = 0;
+    memset(screen, 0, sizeof screen);
+    lines = 0;
+    *widest = 0;
+    for (; *s; s++) {
+        char *line = screen[lines];
+        if (*s == '\r') {
+            if (s[1] != '\n') draws++;
+            column = 0;
+        } else if (*s == '\n') {
+            if (lines < 39) lines++;
+            column = 0;
+        } else if (!strncmp(s, "\033[K", 3)) {
+            memset(line + column, 0, (size_t)(511 - column));
+            s += 2;
+        } else if (*s == '\033') {
+            s += strcspn(s, "m"); /* colour */
+        } else if (column < 511) {
+            line[column++] = *s;
+        }
+        if (column > *widest) *widest = column;
+    }
+    return draws;
+}
+
+static long count(const char *text, const char *part)
+{
+    long n = 0;
+    for (const char *s = text; (s = strstr(s, part)); s += strlen(part)) n++;
+    return n;
+}
+
+static const dg_metrics METRICS = {
+    .value = {[DG_LOSS_D_REAL] = .40, [DG_LOSS_D_FAKE] = .21, [DG_LOSS_G] = 1.92, [DG_D_X] = .74, [DG_D_GZ1] = .21,
+              [DG_D_GZ2] = .18}};
+
+/* Epochs of 46 steps of 64 pictures, `each` seconds a step. */
+static void train(dg_progress *p, int first, int last, double each)
+{
+    for (int epoch = first; epoch <= last; epoch++) {
+        for (long step = 1; step <= 46; step++) {
+            now += each;
+            dg_progress_step(p, epoch, 300, step, 46, &METRICS, ((epoch - 1) * 46 + step) * 64, 300 * 46 * 64, 64);
+        }
+        dg_progress_epoch(p, epoch, 300, &METRICS, 46 * each, 64 / each);
+    }
+}
+
+static void on_a_terminal(void)
+{
+    int widest;
+    begin(160);
+    dg_progress *p = dg_progress_open(false);
+    double start = now;
+    train(p, 1, 12, .013);
+    double took = now - start;
+    dg_progress_close(p);
+    const char *text = end();
+    int draws = play(text, &widest);
+    DG_CHECKF(draws <= took * 10 + 2 && draws >= took * 5, "%d redraws in %.2f s", draws, took);
+    DG_CHECKF(count(text, "\n") == 1, "%ld lines", count(text, "\n"));
+    const char *last = "epoch 12/300 step 46/46 [#                             ]  4% D 0.61 G 1.92 D(x) .74 "
+                       "D(G(z)) .21/.18 4923 img/s ETA 0:02:52";
+    DG_CHECKF(lines == 1 && !strcmp(screen[0], last), "screen: \"%s\"", screen[0]);
+    DG_CHECK(count(text, "\033[32m") > 0);
+    /* The first line comes at once, without a rate or an ETA that nobody can know. */
+    DG_CHECKF(!strncmp(text, "\repoch 1/300 step 1/46 [", 24), "%.60s", text);
+    char *eta = strstr(capture.text, "ETA");
+    if (!DG_CHECK(eta)) return;
+    *eta = 0;
+    DG_CHECKF(count(text, "\r") > 24, "an ETA after %ld redraws", count(text, "\r"));
+}
+
+static void widths(void)
+{
+    static const struct {
+        int columns;
+        const char *line;
+    } want[] = {
+        {100, "epoch 1/300 step 46/46 [        ]  0% D 0.61 G 1.92 D(x) .74 D(G(z)) .21/.18 64.0 img/s ETA 3:49:14"},
+        {99, "epoch 1/300 step 46/46 D 0.61 G 1.92 D(x) .74 D(G(z)) .21/.18 64.0 img/s ETA 3:49:14"},
+        {80, "epoch 1/300 46/46 D 0.61 G 1.92 D(x) .74 D(G) .21/.18 64.0 img/s ETA 3:49:14"},
+        {70, "epoch 1/300 46/46 D 0.61 G 1.92 D(x) .74 D(G) .21/.18 ETA 3:49:14"},
+        {60, "epoch 1/300 46/46 D 0.61 G 1.92 ETA 3:49:14"},
+        {40, "epoch 1/300 46/46 ETA 3:49:14"},
+        {24, "epoch 1/300 46/46 ETA 3"},
+    };
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++)
+        for (int from_environment = 0; from_environment <= 1; from_environment++) {
+            int widest, used;
+            char columns[20];
+            snprintf(columns, sizeof columns, "%d", want[i].columns);
+            if (from_environment) setenv("COLUMNS", columns, 1);
+            begin(from_environment ? 200 : want[i].columns);
+            dg_progress *p = dg_progress_open(false);
+            train(p, 1, 1, 1);
+            now += 1;
+            dg_progress_count(p, "a long name for what is being read, and longer still, until nothing fits", 1, 9);
+            dg_progress_close(p);
+            end();
+            unsetenv("COLUMNS");
+            play(capture.text, &widest);
+            char *after = strstr(capture.text, "a long");
+            if (!DG_CHECK(after)) continue;
+            *after = 0;
+            play(capture.text, &used);
+            DG_CHECKF(!strcmp(screen[0], want[i].line), "%d columns: \"%s\"", want[i].columns, screen[0]);
+            DG_CHECKF(widest < want[i].columns, "%d of %d columns used", widest, want[i].columns);
+        }
+}
+
+static void no_color_and_dumb(void)
+{
+    setenv("NO_COLOR", "1", 1);
+    begin(160);
+    dg_progress *p = dg_progress_open(false);
+    train(p, 1, 1, 1);
+    dg_progress_close(p);
+    const char *text = end();
+    DG_CHECK(count(text, "\r") > 10 && strchr(text, '[') && !strstr(text, "\033[32m"));
+    setenv("NO_COLOR", "", 1); /* empty does not count: no-color.org */
+    begin(160);
+    p = dg_progress_open(false);
+    train(p, 1, 1, 1);
+    dg_progress_close(p);
+    DG_CHECK(strstr(end(), "\033[32m"));
+    unsetenv("NO_COLOR");
+    for (int i = 0; i < 2; i++) {
+        if (i) unsetenv("TERM");
+        else setenv("TERM", "dumb", 1);
+        begin(160);
+        p = dg_progress_open(false);
+        train(p, 1, 2, .01);
+        dg_progress_close(p);
+        text = end();
+        DG_CHECKF(count(text, "\r\n") == 2 && count(text, "\r") == 2 && !strchr(text, '\033'), "\"%s\"", text);
+    }
+    setenv("TERM", "xterm", 1);
+}
+
+static void through_a_pipe(void)
+{
+    begin(0);
+    dg_progress *p = dg_progress_open(false);
+    train(p, 1, 5, .01);
+    dg_progress_close(p);
+    const char *quick = end();
+    DG_CHECKF(count(quick, "\n") == 5, "%s", quick);
+    DG_CHECKF(!strpbrk(quick, "\r\033["), "%s", quick);
+    const char *first = "epoch 1/300 D 0.610 G 1.920 D(x) 0.740 D(G(z)) 0.210/0.180 6400 img/s 0.5 s\nepoch 2/300 ";
+    DG_CHECKF(!strncmp(quick, first, strlen(first)), "%s", quick);
+    /* An epoch that ends when a line is due gets one line, not two. */
+    begin(0);
+    p = dg_progress_open(false);
+    for (int step = 1; step <= 10; step++) {
+        now += 1;
+        dg_progress_step(p, 1, 2, step, 10, &METRICS, step * 64L, 1280, 64);
+    }
+    dg_progress_epoch(p, 1, 2, &METRICS, 10, 64);
+    dg_progress_close(p);
+    DG_CHECKF(count(end(), "\n") == 1, "%s", capture.text);
+    /* Epochs of 46 s: a line each 10 s, and the epoch's own. */
+    begin(0);
+    p = dg_progress_open(false);
+    train(p, 1, 3, 1);
+    dg_progress_close(p);
+    const char *slow = end();
+    DG_CHECKF(count(slow, "\n") == 3 * 5, "%ld lines: %s", count(slow, "\n"), slow);
+    DG_CHECKF(count(slow, " step ") == 3 * 4, "%s", slow);
+    first = "epoch 1/300 step 10/46 D 0.61 G 1.92 D(x) .74 D(G(z)) .21/.18 64.0 img/s ETA 3:49:50\n";
+    DG_CHECKF(!strncmp(slow, first, strlen(first)), "%s", slow);
+}
+
+/* One window in five is three times as slow (a checkpoint is written): the ETA stays. */
+static void eta_is_steady(void)
+{
+    begin(0);
+    dg_progress *p = dg_progress_open(false);
+    for (long step = 1; step <= 200; step++) {
+        now += step % 5 == 0 ? 3 : 1;
+        dg_progress_step(p, 1, 1, step, 1000, &METRICS, step * 64, 64000, 64);
+    }
+    dg_progress_close(p);
+    const char *text = end();
+    DG_CHECKF(count(text, "ETA") > 10, "%s", text);
+    for (const char *s = text; (s = strstr(s, "step ")); s++) {
+        long step = strtol(s + 5, NULL, 10);
+        const char *eta = strstr(s, "ETA ");
+        char *at;
+        if (!eta) continue;
+        long left = strtol(eta + 4, &at, 10) * 3600;
+        left += strtol(at + 1, &at, 10) * 60;
+        left += strtol(at + 1, &at, 10);
+        DG_CHECKF(labs(left - (1000 - step)) <= 2, "step %ld: %.12s", step, eta);
+    }
+}
+
+static void counts_and_notes(void)
+{
+    int widest;
+    begin(80);
+    dg_progress *p = dg_progress_open(false);
+    for (long i = 1; i <= 2944; i++) {
+        now += .001;
+        dg_progress_count(p, "reading pictures", i, 2944);
+    }
+    dg_progress_count(p, "reading pictures", 2944, 2944);
+    train(p, 1, 1, .2);
+    dg_progress_note(p, "saved %s", "a\033[31mb.png");
+    dg_warn("disk is slow");
+    train(p, 2, 2, .2);
+    dg_progress_close(p);
+    const char *text = end();
+    int draws = play(text, &widest);
+    DG_CHECKF(draws < 140, "%d redraws", draws);
+    DG_CHECKF(!strcmp(screen[0], "reading pictures 2944/2944"), "\"%s\"", screen[0]);
+    DG_CHECKF(!strcmp(screen[1], "saved a\\x1b[31mb.png"), "\"%s\"", screen[1]);
+    DG_CHECKF(!strcmp(screen[2], "dcgan: warning: disk is slow"), "\"%s\"", screen[2]);
+    DG_CHECKF(!strncmp(screen[3], "epoch 2/300 46/46 D 0.61", 24) && lines == 4, "\"%s\"", screen[3]);
+    begin(0);
+    p = dg_progress_open(false);
+    for (long i = 0; i <= 25; i++) {
+        dg_progress_count(p, "reading pictures", i, 25);
+        now += 1;
+    }
+    dg_progress_note(p, "done");
+    dg_progress_close(p);
+    text = end();
+    const char *want = "reading pictures 10/25\nreading pictures 20/25\nreading pictures 25/25\ndone\n";
+    DG_CHECKF(!strcmp(text, want), "%s", text);
+}
+
+static void quiet_and_null(void)
+{
+    for (int columns = 0; columns <= 80; columns += 80) {
+        begin(columns);
+        dg_progress *p = dg_progress_open(true);
+        train(p, 1, 2, 3);
+        dg_progress_count(p, "x", 5, 5);
+        dg_progress_note(p, "note");
+        dg_progress_close(p);
+        train(NULL, 1, 1, 1);
+        dg_progress_count(NULL, "x", 1, 2);
+        dg_progress_note(NULL, "note");
+        dg_progress_close(NULL);
+        const char *text = end();
+        DG_CHECKF(*text == 0, "\"%s\"", text);
+    }
+}
+
+/* Values that a diverging run has: no line grows or breaks. */
+static void wild_numbers(void)
+{
+    static const double wild[] = {NAN, -NAN, INFINITY, -1e300, 1e300, 123456.7};
+    for (size_t i = 0; i < sizeof wild / sizeof *wild; i++) {
+        dg_metrics m;
+        int widest;
+        for (int k = 0; k < DG_METRICS; k++) m.value[k] = wild[i];
+        begin(100);
+        dg_progress *p = dg_progress_open(false);
+        dg_progress_step(p, 2147483647, 2147483647, 9223372036854775807, 9223372036854775807, &m, 0, 0, 0);
+        dg_progress_close(p);
+        play(end(), &widest);
+        DG_CHECKF(lines == 1 && widest < 100, "\"%s\"", screen[0]);
+        DG_CHECKF(!strstr(screen[0], "-nan"), "\"%s\"", screen[0]);
+        if (wild[i] > 1e299 && isfinite(wild[i])) DG_CHECKF(strstr(screen[0], "G 1e+300"), "\"%s\"", screen[0]);
+        begin(0);
+        p = dg_progress_open(false);
+        dg_progress_epoch(p, 1, 2, &m, 1, 2);
+        dg_progress_close(p);
+        DG_CHECK(count(end(), "\n") == 1);
+    }
+}
+
+int main(void)
+{
+    setenv("TERM", "xterm", 1);
+    unsetenv("COLUMNS");
+    unsetenv("NO_COLOR");
+    on_a_terminal();
+    widths();
+    no_color_and_dumb();
+    through_a_pipe();
+    eta_is_steady();
+    counts_and_notes();
+    quiet_and_null();
+    wild_numbers();
+    return dg_test_report();
+}
