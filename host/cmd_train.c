@@ -1,7 +1,9 @@
 /* `dcgan --data DIR`: set a run up, train it, take it down. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "train.h"
 
@@ -72,26 +74,38 @@ static void take_up_means(dg_run *r)
         for (int k = 0; k < DG_METRICS; k++) r->sum.value[k] += row[i].value[k];
 }
 
+/* The checkpoint to go on from, NULL in *st when the run was killed before its first one: then it begins anew. */
+static dg_err find_checkpoint(dg_run *r, char path[4096], dg_st **st, dg_model *model, dg_checkpoint_info *info)
+{
+    if (r->o->resume_from)
+        snprintf(path, 4096, "%s", r->o->resume_from);
+    else
+        dg_rundir_file(&r->dir, path, "checkpoint.safetensors");
+    if (!r->o->resume_from && access(path, F_OK) && errno == ENOENT) {
+        dg_progress_note(r->progress, "%s has no checkpoint yet: starting at the beginning", r->dir.path);
+        return dg_model_read(r->o->model, model);
+    }
+    return dg_checkpoint_open(path, st, model, info);
+}
+
 static dg_err set_up(dg_run *r)
 {
     const dg_options *o = r->o;
     dg_model *model = malloc(sizeof *model);
     dg_st *st = NULL;
     dg_checkpoint_info info = {0};
-    char checkpoint[4096];
+    char path[4096];
     if (!model) return dg_fail(DG_DEVICE, "out of memory");
     dg_err e = dg_rundir_open(o->out, o->resume, &r->dir);
-    dg_rundir_file(&r->dir, checkpoint, "checkpoint.safetensors");
-    if (o->resume_from) snprintf(checkpoint, sizeof checkpoint, "%s", o->resume_from);
-    if (!e) e = o->resume ? dg_checkpoint_open(checkpoint, &st, model, &info) : dg_model_read(o->model, model);
+    if (!e) e = o->resume ? find_checkpoint(r, path, &st, model, &info) : dg_model_read(o->model, model);
     if (!e) e = dg_open_backend(o, &r->backend);
     if (!e) e = load_data(r, model);
     if (!e) e = build_gan(r, model);
-    if (!e) e = o->resume ? resume(r, st, checkpoint, &info) : dg_gan_init(&r->gan, o->seed);
+    if (!e) e = st ? resume(r, st, path, &info) : dg_gan_init(&r->gan, o->seed);
     if (!e) e = dg_log_open(&r->dir, r->step, &r->log);
     if (!e) e = dg_worker_open(&r->worker);
     if (!e) take_up_means(r);
-    if (!e && o->resume)
+    if (!e && st)
         dg_progress_note(r->progress, "resuming %s after epoch %llu, step %llu", r->dir.path, (unsigned long long)r->epoch, (unsigned long long)r->step);
     if (!e) dg_progress_note(r->progress, "%s, %s on %s: %d epochs of %d steps, batch %d, into %s", model->name, o->fp64 ? "fp64" : "fp32", r->backend->name,
                              o->epochs, r->batches, o->batch, r->dir.path);

@@ -187,17 +187,38 @@ static dg_err write_checkpoint(void *context)
     return e;
 }
 
+/* The settings that decide what is trained, a line each; not where, how often and how fast, so that the same
+ * training gives the same bytes. malloc'd. */
+static char *result_settings(const char *config)
+{
+    static const char *const key[] = {"batch", "lr", "lr-d", "lr-g", "beta1", "beta2", "eps", "seed", "flip", "drop-last", "fit", "alpha", "orient", "limit", "precision", "conv"};
+    char *out = malloc(strlen(config) + 1), *to = out;
+    for (const char *line = config; out && *line;) {
+        size_t n = strcspn(line, "\n"), word = strcspn(line, " =\n");
+        n += line[n] != 0;
+        bool keep = false;
+        for (size_t i = 0; i < sizeof key / sizeof key[0] && !keep; i++) keep = strlen(key[i]) == word && !strncmp(line, key[i], word);
+        if (keep) to = (char *)memcpy(to, line, n) + n;
+        line += n;
+    }
+    if (out) *to = 0;
+    return out;
+}
+
 void dg_save_checkpoint(dg_run *r)
 {
+    char *settings = result_settings(r->o->resolved);
     save *s = calloc(1, sizeof *s);
     if (!s) {
+        free(settings);
         failed(r, dg_fail(DG_DEVICE, "out of memory for a checkpoint"));
         return;
     }
     dg_checkpoint_info info = {.step = r->step, .epoch = r->epoch, .batch = r->batch, .seed = r->o->seed, .data_count = (uint64_t)r->data.count,
-                               .data_fingerprint = r->data.fingerprint, .config = r->o->resolved};
+                               .data_fingerprint = r->data.fingerprint, .config = settings};
     snprintf(info.precision, sizeof info.precision, "%s", r->o->fp64 ? "fp64" : "fp32");
-    dg_err e = dg_snapshot_take(&r->gan, &info, &s->snapshot);
+    dg_err e = settings ? dg_snapshot_take(&r->gan, &info, &s->snapshot) : dg_fail(DG_DEVICE, "out of memory for a checkpoint");
+    free(settings);
     if (e) {
         free(s);
         failed(r, e);
