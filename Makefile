@@ -149,4 +149,5 @@ help: ## this list
 	@echo '  BUILD=DIR     objects go there'
 	@echo '  PREFIX=DIR    for install; also bindir, mandir, datadir, DESTDIR'
 
+include tests/sim/sim.mk
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,89 @@
+/* For tests of kernels, which run in the simulator and, compiled by nvcc, on a device: buffers that start as NaN and
+ * know when they were overrun, and one check after launches. */
+#ifndef DEVTEST_H
+#define DEVTEST_H
+
+#include <stdlib.h>
+#include <utility>
+#include <vector>
+#include "kernels/dev.cuh"
+#include "tests/test.h"
+
+/* Sanitizers are slow: shapes of at most a few thousand multiply-adds a launch, please. */
+static inline bool dev_small()
+{
+#ifdef __CUDACC__
+    return getenv("DG_TEST_SMALL") != nullptr;
+#else
+    return sim::opt.small;
+#endif
+}
+
+/* After launches: wait, and fail with what went wrong. In the simulator the next test starts afresh. */
+static inline bool dev_ok(const char *what)
+{
+    dev_fault fault = dev_take_fault();
+    cudaError_t e = cudaDeviceSynchronize();
+    if (fault.error != cudaSuccess)
+        DG_CHECKF(false, "%s: %s: launch of %s at %s:%d: %s", what, fault.op, fault.at.kernel, fault.at.file, fault.at.line,
+                  cudaGetErrorName(fault.error));
+    if (e != cudaSuccess) DG_CHECKF(false, "%s: %s", what, cudaGetErrorName(e));
+    DG_CHECKF(fault.error == cudaSuccess && e == cudaSuccess, "%s", what);
+#ifdef __CUDACC__
+    if (e != cudaSuccess) exit(dg_test_report()); /* the device is lost to this process */
+#else
+    sim::clear();
+#endif
+    return fault.error == cudaSuccess && e == cudaSuccess;
+}
+
+/* n values in device memory, NaN (0xff) where nothing was put. On a device a band follows that must stay as it is;
+ * in the simulator the allocation ends there. */
+template <class T> class dev_buffer {
+#ifdef __CUDACC__
+    static const size_t band = 1024;
+#else
+    static const size_t band = 0;
+#endif
+    size_t bytes() const { return n * sizeof(T); }
+
+public:
+    T *p = nullptr;
+    size_t n;
+    explicit dev_buffer(size_t count) : n(count)
+    {
+        if (cudaMalloc((void **)&p, bytes() + band) != cudaSuccess ||
+            cudaMemset((void *)p, 0xff, bytes() + band) != cudaSuccess) {
+            fprintf(stderr, "no device memory for a test: %s\n", cudaGetErrorName(cudaGetLastError()));
+            exit(1);
+        }
+    }
+    explicit dev_buffer(const std::vector<T> &v) : dev_buffer(v.size()) { put(v); }
+    dev_buffer(const dev_buffer &) = delete;
+    dev_buffer &operator=(const dev_buffer &) = delete;
+    ~dev_buffer() { cudaFree((void *)p); }
+    void put(const std::vector<T> &v) { DG_CHECK(cudaMemcpy((void *)p, v.data(), bytes(), cudaMemcpyHostToDevice) == cudaSuccess); }
+    std::vector<T> get() const
+    {
+        std::vector<T> v(n);
+        DG_CHECK(cudaMemcpy((void *)v.data(), p, bytes(), cudaMemcpyDeviceToHost) == cudaSuccess);
+        if (band) {
+            std::vector<unsigned char> b(band);
+            DG_CHECK(cudaMemcpy(b.data(), (const char *)p + bytes(), band, cudaMemcpyDeviceToHost) == cudaSuccess);
+            size_t i = 0;
+            while (i < band && b[i] == 0xff) i++;
+            DG_CHECKF(i == band, "written %zu bytes past the end of %zu values", i, n);
+        }
+        return v;
+    }
+};
+
+/* n numbers in (-1, 1), the same for equal seeds. */
+static inline std::vector<float> dev_random(size_t n, unsigned long long seed)
+{
+    std::vector<float> v(n);
+    for (float &f : v) f = (float)dg_test_random(&seed);
+    return v;
+}
+
+#endif

@@ -1,0 +1,191 @@
+/* What the simulator's own files share. They are always built without sanitizers, which they serve through weak
+ * symbols: instrumented, the scheduler would be judged as if it were the kernels. */
+#ifndef SIM_INSIDE_H
+#define SIM_INSIDE_H
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim.h"
+#undef threadIdx
+#undef blockIdx
+#undef blockDim
+#undef gridDim
+
+#if !defined(__x86_64__) || defined(SIM_UCONTEXT)
+#include <ucontext.h>
+#endif
+
+extern "C" {
+#define SIM_WEAK __attribute__((weak))
+SIM_WEAK void __sanitizer_start_switch_fiber(void **, const void *, size_t);
+SIM_WEAK void __sanitizer_finish_switch_fiber(void *, const void **, size_t *);
+SIM_WEAK void __asan_poison_memory_region(const volatile void *, size_t);
+SIM_WEAK void __asan_unpoison_memory_region(const volatile void *, size_t);
+SIM_WEAK void *__asan_region_is_poisoned(void *, size_t);
+SIM_WEAK void *__tsan_get_current_fiber();
+SIM_WEAK void *__tsan_create_fiber(unsigned);
+SIM_WEAK void __tsan_destroy_fiber(void *);
+SIM_WEAK void __tsan_switch_to_fiber(void *, unsigned);
+SIM_WEAK void __tsan_acquire(void *);
+SIM_WEAK void __tsan_release(void *);
+SIM_WEAK void __tsan_read16(void *);
+SIM_WEAK void __tsan_write16(void *);
+}
+
+namespace sim {
+
+static inline bool tsan() { return __tsan_create_fiber != nullptr; }
+static inline bool asan() { return __asan_poison_memory_region != nullptr; }
+static inline void poison(const void *p, size_t n)
+{
+    if (asan()) __asan_poison_memory_region(p, n);
+}
+static inline void unpoison(const void *p, size_t n)
+{
+    if (asan()) __asan_unpoison_memory_region(p, n);
+}
+static inline void acquire(void *p)
+{
+    if (__tsan_acquire) __tsan_acquire(p);
+}
+static inline void release(void *p)
+{
+    if (__tsan_release) __tsan_release(p);
+}
+
+/* Not a mutex: TSan would take it for synchronisation between the CUDA threads that pass through it. */
+class spinlock {
+    std::atomic_flag flag = ATOMIC_FLAG_INIT;
+
+public:
+    void lock()
+    {
+        while (flag.test_and_set(std::memory_order_acquire)) {}
+    }
+    void unlock() { flag.clear(std::memory_order_release); }
+};
+
+/* ---- fibers.cpp ---- */
+
+struct context {
+#if defined(__x86_64__) && !defined(SIM_UCONTEXT)
+    void *sp;
+#else
+    ucontext_t state;
+#endif
+};
+
+struct cuda_block;
+struct cuda_thread;
+struct fiber {
+    context at;
+    char *stack;
+    size_t colour; /* stacks that start at equal offsets in their pages would fight for the same cache sets */
+};
+
+enum { MAX_COPIES = 128, MAX_COPY_GROUPS = 8, MAX_WARPS = 32, MAX_WARP_GROUPS = 8 };
+struct async_copies {
+    struct one {
+        void *dst;
+        const void *src;
+        bool ok;
+    } ring[MAX_COPIES];
+    unsigned first, end;            /* of the copies, counted from the thread's start */
+    unsigned group_first, group_end; /* of the committed groups, likewise */
+    unsigned last[MAX_COPY_GROUPS]; /* `end` when the group was committed */
+};
+
+enum thread_state : unsigned char { FRESH, READY, AT_BARRIER, IN_WARP, AT_GRID, DONE };
+struct cuda_thread : thread_view {
+    cuda_block *home;
+    fiber *on;
+    void *tsan;
+    unsigned number; /* in the block */
+    thread_state state;
+    collective_kind kind;
+    site at; /* where it waits */
+    const void *in;
+    void *out; /* of the collective it waits in */
+    async_copies *copies;
+};
+
+/* Lanes on their way into one collective. order[]: TSan objects, taken in turn so that a fast lane's next arrival
+ * is not taken for this one. */
+struct warp_group {
+    unsigned mask, arrived, turn;
+    collective_kind kind;
+    site at;
+    char order[2];
+};
+struct warp {
+    warp_group group[MAX_WARP_GROUPS];
+    unsigned exited;
+};
+struct shared_record {
+    const void *key; /* null: taken from the dynamic pool */
+    const char *name;
+    site at;
+    unsigned char *data;
+    size_t bytes;
+};
+struct cuda_block : block_view {
+    std::vector<cuda_thread> threads;
+    std::vector<async_copies *> copies; /* for the threads that use cp.async; kept from block to block */
+    size_t copies_used = 0;
+    int waiting = 0, done = 0;
+    site at{};
+    unsigned turn = 0;
+    char order[2];
+    warp warps[MAX_WARPS];
+    unsigned char *arena = nullptr;
+    size_t dynamic = 0, used = 0; /* dynamic: bytes asked for at the launch */
+    size_t pooled = 0;
+    bool whole = false; /* DYN_SHARED was used */
+    std::vector<shared_record> arrays;
+};
+
+struct grid {
+    std::string kernel, op, file;
+    int line;
+    bool cooperative;
+    dim3 blocks, threads;
+    size_t shared;
+    std::function<void()> body;
+};
+
+void run_grid(const grid &g);
+void forget_report();
+/* Remember (the first) and print: "sim: op: kernel (file:line), block, thread: message". */
+void report(site at, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool failed();
+const grid *running();        /* of this OS thread, or null */
+[[noreturn]] void abandon();  /* leave the fiber for good; the launch ends */
+bool stack_overflow(const void *p); /* p is below this fiber's stack */
+extern std::atomic<int> device_error; /* sticky cudaError_t */
+
+/* ---- shared.cpp ---- */
+
+enum { ARENA = 640 * 1024, RED_ZONE = 64 }; /* dynamic memory once as a whole and once as arrays of a dev_pool */
+void arena_begin(cuda_block *b, size_t dynamic);
+void arena_end(cuda_block *b);
+bool copies_unfinished(const cuda_thread *t);
+
+/* ---- memory.cpp ---- */
+
+void *memory_alloc(size_t bytes, bool host);
+bool memory_free(void *p, bool host);
+bool memory_owns(const void *p, size_t bytes, bool host); /* all of it live and of this kind */
+bool memory_any(const void *p);                           /* in any live allocation */
+bool memory_live(void *p, bool host);                     /* p was returned by memory_alloc */
+void memory_open();  /* device memory is reachable until the matching close */
+void memory_close();
+void memory_watch(); /* this OS thread's faults are explained */
+size_t memory_used();
+
+} // namespace sim
+
+#endif

@@ -1,0 +1,181 @@
+/* Device memory and pinned host memory. Every allocation has pages of its own between two that nobody may touch,
+ * ends as near to the second as 256-byte alignment allows, and is filled with NaN. Device memory is reachable only
+ * while a kernel or a copy runs; freed memory never again. */
+#include "inside.h"
+
+#include <map>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace sim {
+
+struct allocation {
+    size_t bytes, pages; /* pages: bytes of memory between the guards */
+    bool host, freed;
+    char *base;          /* of the first guard */
+    char *data;
+};
+static const size_t PAGE = 4096, ALIGN = 256;
+static std::map<uintptr_t, allocation> &all = *new std::map<uintptr_t, allocation>; /* by end of the second guard */
+static spinlock lock;
+static int open_count;
+static size_t used, count;
+
+static allocation *find(const void *p) /* the one whose pages or guards contain p */
+{
+    auto i = all.upper_bound((uintptr_t)p);
+    return i != all.end() && (uintptr_t)p >= (uintptr_t)i->second.base ? &i->second : nullptr;
+}
+
+static void protect(const allocation &a, bool reachable)
+{
+    if (mprotect(a.base + PAGE, a.pages, reachable ? PROT_READ | PROT_WRITE : PROT_NONE)) {
+        perror("sim: mprotect");
+        abort();
+    }
+}
+
+void *memory_alloc(size_t bytes, bool host)
+{
+    size_t aligned = (bytes + ALIGN - 1) / ALIGN * ALIGN, pages = (aligned + PAGE - 1) / PAGE * PAGE;
+    void *m = mmap(nullptr, pages + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (m == MAP_FAILED) return nullptr;
+    char *base = (char *)m;
+    allocation a = {bytes, pages, host, false, base, base + PAGE + pages - aligned};
+    protect(a, true);
+    memset(base + PAGE, 0xff, pages);
+    poison(base + PAGE, (size_t)(a.data - base) - PAGE);
+    poison(a.data + bytes, aligned - bytes);
+    lock.lock();
+    if (!host && !open_count) protect(a, false);
+    all[(uintptr_t)base + pages + 2 * PAGE] = a;
+    used += host ? 0 : bytes;
+    count++;
+    lock.unlock();
+    return a.data;
+}
+
+bool memory_live(void *p, bool host)
+{
+    lock.lock();
+    const allocation *a = find(p);
+    bool live = a && a->data == p && !a->freed && a->host == host;
+    lock.unlock();
+    return live;
+}
+
+bool memory_free(void *p, bool host)
+{
+    if (!memory_live(p, host)) return false;
+    lock.lock();
+    allocation *a = find(p);
+    protect(*a, true);
+    unpoison(a->base + PAGE, a->pages);
+    for (char *c = a->base + PAGE; c < a->base + PAGE + a->pages; c++)
+        if ((c < a->data || c >= a->data + a->bytes) && *c != (char)0xff) {
+            report({nullptr, 0}, "written outside an allocation of %zu bytes, at byte %td", a->bytes, c - a->data);
+            break;
+        }
+    a->freed = true;
+    madvise(a->base + PAGE, a->pages, MADV_DONTNEED);
+    protect(*a, false);
+    poison(a->base + PAGE, a->pages);
+    used -= a->host ? 0 : a->bytes;
+    count--;
+    lock.unlock();
+    return true;
+}
+
+bool memory_owns(const void *p, size_t bytes, bool host)
+{
+    lock.lock();
+    const allocation *a = find(p);
+    const char *c = (const char *)p;
+    bool owns = a && !a->freed && a->host == host && c >= a->data && c + bytes <= a->data + a->bytes;
+    lock.unlock();
+    return owns;
+}
+
+bool memory_any(const void *p)
+{
+    lock.lock();
+    const allocation *a = find(p);
+    bool any = a && !a->freed && (const char *)p >= a->data && (const char *)p <= a->data + a->bytes;
+    lock.unlock();
+    return any;
+}
+
+size_t memory_used() { return used; }
+size_t live_allocations() { return count; }
+
+static void protect_all(bool reachable)
+{
+    for (auto &entry : all)
+        if (!entry.second.host && !entry.second.freed) protect(entry.second, reachable);
+}
+void memory_open()
+{
+    lock.lock();
+    if (!open_count++) protect_all(true);
+    lock.unlock();
+}
+void memory_close()
+{
+    lock.lock();
+    if (!--open_count) protect_all(false);
+    lock.unlock();
+}
+
+/* ---- Faults: in a kernel they end the launch with a report, in host code the program with an explanation ---- */
+
+static std::string explain(const void *p)
+{
+    char text[200] = "no allocation is near";
+    const allocation *a = find(p);
+    const char *c = (const char *)p;
+    if (stack_overflow(p)) return "the thread's stack is used up";
+    if ((uintptr_t)p < PAGE) return "a null pointer";
+    if (!a) return text;
+    const char *kind = a->host ? "pinned" : "device";
+    if (a->freed)
+        snprintf(text, sizeof text, "byte %td of %zu bytes of %s memory that were freed", c - a->data, a->bytes, kind);
+    else if (c < a->data)
+        snprintf(text, sizeof text, "%td bytes before an allocation of %zu bytes of %s memory", a->data - c, a->bytes, kind);
+    else if (c >= a->data + a->bytes)
+        snprintf(text, sizeof text, "%td bytes past the end of an allocation of %zu bytes of %s memory",
+                 c - a->data - (ptrdiff_t)a->bytes, a->bytes, kind);
+    else
+        snprintf(text, sizeof text, "host code uses byte %td of %zu bytes of %s memory", c - a->data, a->bytes, kind);
+    return text;
+}
+
+static void on_fault(int signal, siginfo_t *info, void *)
+{
+    std::string why = explain(info->si_addr);
+    if (self) {
+        device_error = cudaErrorIllegalAddress;
+        report({nullptr, 0}, "illegal address %p: %s", info->si_addr, why.c_str());
+        abandon();
+    }
+    fprintf(stderr, "sim: illegal address %p: %s\n", info->si_addr, why.c_str());
+    ::signal(signal, SIG_DFL); /* and again, now for good */
+}
+
+void memory_watch()
+{
+    static __thread char *stack;
+    if (asan() || tsan() || stack) return;
+    stack = (char *)mmap(nullptr, 64 * 1024, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    stack_t alternate = {};
+    alternate.ss_sp = stack;
+    alternate.ss_size = 64 * 1024;
+    sigaltstack(&alternate, nullptr);
+    struct sigaction action = {};
+    action.sa_sigaction = on_fault;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    sigaction(SIGSEGV, &action, nullptr);
+    sigaction(SIGBUS, &action, nullptr);
+}
+
+} // namespace sim

@@ -1,0 +1,694 @@
+/* The runtime API: devices, memory, streams, events, graphs, errors. One call at a time, whatever the thread. */
+#include "inside.h"
+
+#include <chrono>
+#include <mutex>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace sim;
+typedef std::function<void()> task;
+
+struct CUgraph_st {
+    std::vector<task> nodes;
+    bool broken = false;
+};
+struct CUgraphExec_st {
+    std::vector<task> nodes;
+};
+/* Work is queued and counted; `done` of `issued` pieces have run. */
+struct CUstream_st {
+    bool blocking = true;
+    std::deque<task> work;
+    uint64_t issued = 0, done = 0;
+    CUgraph_st *capture = nullptr;
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
+    CUstream_st *origin = nullptr; /* of the capture that it takes part in */
+    bool unjoined = false;         /* captured work that the origin has not waited for */
+};
+struct CUevent_st {
+    CUstream_st *stream = nullptr; /* where it was last recorded */
+    uint64_t position = 0;
+    CUgraph_st *capture = nullptr;
+    bool timed = true;
+    std::shared_ptr<double> when = std::make_shared<double>(-1.0);
+};
+
+namespace sim {
+
+/* ---- Options ---- */
+
+options opt = {FORWARD, 1, false, false, tsan(), false, 2};
+device_model device = {1, 9, 0, 6, (size_t)1 << 30, 227 * 1024, 13000, cudaSuccess};
+
+static bool read_environment()
+{
+    const char *e = getenv("SIM");
+    std::string words = e ? e : "";
+    for (size_t at = 0; at < words.size();) {
+        size_t end = std::min(words.find_first_of(" ,", at), words.size());
+        std::string w = words.substr(at, end - at);
+        at = end + 1;
+        if (w.empty()) continue;
+        else if (w == "forward") opt.order = FORWARD;
+        else if (w == "reverse") opt.order = REVERSE;
+        else if (w == "random") opt.order = RANDOM;
+        else if (w == "lazy") opt.lazy = true;
+        else if (w == "deferred") opt.deferred = true;
+        else if (w == "small") opt.small = true;
+        else if (sscanf(w.c_str(), "seed=%u", &opt.seed) == 1) continue;
+        else if (sscanf(w.c_str(), "threads=%d", &opt.threads) == 1) continue;
+        else {
+            fprintf(stderr, "SIM=%s: what is \"%s\"? Known: forward reverse random seed=N lazy deferred small threads=N\n",
+                    e, w.c_str());
+            exit(2);
+        }
+    }
+    memory_watch();
+    return true;
+}
+static bool ready = read_environment();
+
+/* ---- Errors ---- */
+
+static std::recursive_mutex &api = *new std::recursive_mutex;
+static long called, fail_at;
+static cudaError_t fail_with;
+static thread_local cudaError_t last;
+static size_t handles;
+
+void forget_ldmatrix();
+
+static bool sticky(cudaError_t e)
+{
+    return e == cudaErrorECCUncorrectable || (e >= cudaErrorIllegalAddress && e <= cudaErrorLaunchFailure &&
+                                             e != cudaErrorLaunchOutOfResources) || e == cudaErrorUnknown;
+}
+
+void clear()
+{
+    forget_report();
+    forget_ldmatrix();
+    device_error = 0;
+    last = cudaSuccess;
+    fail_at = 0;
+}
+void fail_call(long k, cudaError_t e)
+{
+    fail_at = called + k;
+    fail_with = e;
+}
+long calls() { return called; }
+size_t live_handles() { return handles; }
+
+static cudaError_t finish(cudaError_t e)
+{
+    if (e != cudaSuccess && e != cudaErrorNotReady) last = e;
+    return e;
+}
+
+/* Every call starts here: counted, perhaps failed, refused after a sticky error. */
+static cudaError_t begin()
+{
+    if (++called == fail_at) {
+        if (sticky(fail_with)) device_error = fail_with;
+        return finish(fail_with);
+    }
+    if (device.trouble) return finish(device.trouble);
+    if (!device.count) return finish(cudaErrorNoDevice);
+    return finish((cudaError_t)device_error.load());
+}
+#define CALL                                                \
+    std::lock_guard<std::recursive_mutex> one_at_a_time(api); \
+    if (cudaError_t trouble = begin()) return trouble
+
+/* ---- Streams ---- */
+
+static CUstream_st null_stream;
+static std::vector<CUstream_st *> &streams = *new std::vector<CUstream_st *>;
+static std::vector<CUevent_st *> &events = *new std::vector<CUevent_st *>;
+
+static CUstream_st *stream_of(cudaStream_t s)
+{
+    if (!s) return &null_stream;
+    for (CUstream_st *x : streams)
+        if (x == s) return s;
+    return nullptr;
+}
+static bool is_event(cudaEvent_t e)
+{
+    for (CUevent_st *x : events)
+        if (x == e) return true;
+    return false;
+}
+
+static void run_until(CUstream_st *s, uint64_t position)
+{
+    while (s->done < position) {
+        task t = std::move(s->work.front());
+        s->work.pop_front();
+        if (!device_error) {
+            memory_open();
+            t();
+            memory_close();
+        }
+        s->done++;
+    }
+}
+static void run_all()
+{
+    for (CUstream_st *s : streams) run_until(s, s->issued);
+    run_until(&null_stream, null_stream.issued);
+}
+
+/* A capture that forbids calls which are not part of it. */
+static CUgraph_st *strict_capture()
+{
+    for (CUstream_st *s : streams)
+        if (s->capture && s->origin == s && s->mode != cudaStreamCaptureModeRelaxed) return s->capture;
+    return nullptr;
+}
+static cudaError_t refuse_in_capture()
+{
+    CUgraph_st *g = strict_capture();
+    if (!g) return cudaSuccess;
+    g->broken = true;
+    return cudaErrorStreamCaptureUnsupported;
+}
+#define NOT_IN_CAPTURE \
+    if (cudaError_t trouble = refuse_in_capture()) return finish(trouble)
+
+static cudaError_t submit(cudaStream_t stream, task t)
+{
+    CUstream_st *s = stream_of(stream);
+    if (!s) return cudaErrorInvalidResourceHandle;
+    if (s->capture) {
+        s->capture->nodes.push_back(std::move(t));
+        s->unjoined = s->origin != s;
+        return cudaSuccess;
+    }
+    if (s == &null_stream) { /* the legacy stream waits for all blocking streams, and they for it */
+        if (CUgraph_st *g = strict_capture()) {
+            g->broken = true;
+            return cudaErrorStreamCaptureImplicit;
+        }
+        for (CUstream_st *x : streams)
+            if (x->blocking) run_until(x, x->issued);
+    } else if (s->blocking) {
+        run_until(&null_stream, null_stream.issued);
+    }
+    s->work.push_back(std::move(t));
+    s->issued++;
+    if (!opt.deferred) run_until(s, s->issued);
+    return cudaSuccess;
+}
+
+/* ---- Launches ---- */
+
+void check_words(const char *kernel, const void *value, size_t bytes, bool pointer)
+{
+    if (device_error) return;
+    for (size_t i = 0; i + 8 <= bytes; i += 8) {
+        uint64_t word;
+        memcpy(&word, (const char *)value + i, 8);
+        const void *p = (const void *)word;
+        if (!word || memory_any(p)) continue;
+        if (pointer) {
+            report({nullptr, 0}, "%s: argument %p is neither device nor pinned memory", kernel, p);
+            return;
+        }
+        /* Inside a struct any word may look like a pointer: it is one if it points to mapped host memory.
+         * Sanitizers map too much for this test. */
+        unsigned char resident;
+        if (asan() || tsan() || word < 65536 || word >> 47) continue;
+        if (mincore((void *)(word & ~(uint64_t)4095), 1, &resident)) continue;
+        report({nullptr, 0}, "%s: byte %zu of an argument is %p, a host pointer", kernel, i, p);
+        return;
+    }
+}
+
+cudaError_t launch(const launch_site &at, bool cooperative, dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream,
+                   task body)
+{
+    CALL;
+    uint64_t n = (uint64_t)threads.x * threads.y * threads.z, all = (uint64_t)blocks.x * blocks.y * blocks.z;
+    if (!n || !all || n > 1024 || threads.z > 64 || blocks.x > 0x7fffffff || blocks.y > 65535 || blocks.z > 65535)
+        return cudaErrorInvalidConfiguration;
+    if (shared > device.shared_optin) return cudaErrorInvalidValue; /* cudaFuncSetAttribute refuses */
+    uint64_t resident = std::min<uint64_t>(2048 / n, shared ? (device.shared_optin + 1024) / (shared + 1024) : 32);
+    if (cooperative && all > resident * (uint64_t)device.multiprocessors) return cudaErrorCooperativeLaunchTooLarge;
+    auto g = std::make_shared<grid>();
+    *g = {at.kernel, at.op ? at.op : "", at.file, at.line, cooperative, blocks, threads, shared, std::move(body)};
+    return submit(stream, [g] { run_grid(*g); });
+}
+
+} // namespace sim
+
+/* ---- Errors and devices ---- */
+
+const char *cudaGetErrorName(cudaError_t e)
+{
+    switch (e) {
+#define X(name, value, text) \
+    case cuda##name: return "cuda" #name;
+        SIM_ERRORS(X)
+#undef X
+    }
+    return "unrecognized error code";
+}
+const char *cudaGetErrorString(cudaError_t e)
+{
+    switch (e) {
+#define X(name, value, text) \
+    case cuda##name: return text;
+        SIM_ERRORS(X)
+#undef X
+    }
+    return "unrecognized error code";
+}
+cudaError_t cudaPeekAtLastError(void) { return device_error ? (cudaError_t)device_error.load() : last; }
+cudaError_t cudaGetLastError(void)
+{
+    cudaError_t e = cudaPeekAtLastError();
+    last = cudaSuccess;
+    return e;
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    *version = device.driver;
+    return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+    *version = 13000;
+    return cudaSuccess;
+}
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    *count = 0;
+    CALL;
+    *count = device.count;
+    return cudaSuccess;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int number)
+{
+    CALL;
+    if (number < 0 || number >= device.count) return finish(cudaErrorInvalidDevice);
+    *p = {};
+    snprintf(p->name, sizeof p->name, "Simulated GPU %d", number);
+    p->totalGlobalMem = device.memory;
+    p->sharedMemPerBlock = 48 * 1024;
+    p->sharedMemPerBlockOptin = device.shared_optin;
+    p->sharedMemPerMultiprocessor = device.shared_optin + 1024;
+    p->major = device.major;
+    p->minor = device.minor;
+    p->multiProcessorCount = device.multiprocessors;
+    p->warpSize = 32;
+    p->maxThreadsPerBlock = p->maxThreadsDim[0] = p->maxThreadsDim[1] = 1024;
+    p->maxThreadsDim[2] = 64;
+    p->maxThreadsPerMultiProcessor = 2048;
+    p->maxGridSize[0] = 0x7fffffff;
+    p->maxGridSize[1] = p->maxGridSize[2] = 65535;
+    p->regsPerBlock = p->regsPerMultiprocessor = 65536;
+    p->l2CacheSize = 1 << 22;
+    p->memoryBusWidth = 256;
+    p->cooperativeLaunch = p->concurrentKernels = p->asyncEngineCount = 1;
+    p->pciBusID = number + 1;
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int number)
+{
+    CALL;
+    if (number < 0 || number >= device.count) return finish(cudaErrorInvalidDevice);
+    switch (attribute) {
+    case cudaDevAttrMaxThreadsPerBlock: *value = 1024; break;
+    case cudaDevAttrMaxSharedMemoryPerBlock: *value = 48 * 1024; break;
+    case cudaDevAttrMultiProcessorCount: *value = device.multiprocessors; break;
+    case cudaDevAttrComputeCapabilityMajor: *value = device.major; break;
+    case cudaDevAttrComputeCapabilityMinor: *value = device.minor; break;
+    case cudaDevAttrCooperativeLaunch: *value = 1; break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = (int)device.shared_optin; break;
+    default: return finish(cudaErrorInvalidValue);
+    }
+    return cudaSuccess;
+}
+static int chosen;
+cudaError_t cudaSetDevice(int number)
+{
+    CALL;
+    if (number < 0 || number >= device.count) return finish(cudaErrorInvalidDevice);
+    chosen = number;
+    return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int *number)
+{
+    CALL;
+    *number = chosen;
+    return cudaSuccess;
+}
+cudaError_t cudaSetDeviceFlags(unsigned)
+{
+    CALL;
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceSynchronize(void)
+{
+    CALL;
+    NOT_IN_CAPTURE;
+    run_all();
+    return finish((cudaError_t)device_error.load());
+}
+cudaError_t cudaDeviceReset(void)
+{
+    CALL;
+    run_all();
+    return cudaSuccess;
+}
+cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
+{
+    CALL;
+    *total = device.memory;
+    *free = device.memory - memory_used();
+    return cudaSuccess;
+}
+cudaError_t sim_func(cudaFuncAttributes *out, size_t dynamic)
+{
+    CALL;
+    if (dynamic > device.shared_optin) return finish(cudaErrorInvalidValue);
+    if (out) {
+        *out = {};
+        out->maxThreadsPerBlock = 1024;
+        out->numRegs = 32;
+        out->ptxVersion = out->binaryVersion = device.major * 10 + device.minor;
+    }
+    return cudaSuccess;
+}
+
+/* ---- Memory ---- */
+
+cudaError_t sim_malloc(void **p, size_t bytes, bool host)
+{
+    CALL;
+    NOT_IN_CAPTURE;
+    *p = nullptr;
+    if (!bytes) return cudaSuccess;
+    if (!host && bytes > device.memory - memory_used()) return finish(cudaErrorMemoryAllocation);
+    *p = memory_alloc(bytes, host);
+    return finish(*p ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+static cudaError_t release_memory(void *p, bool host)
+{
+    CALL;
+    NOT_IN_CAPTURE;
+    if (!p) return cudaSuccess;
+    if (!memory_live(p, host)) return finish(cudaErrorInvalidValue);
+    run_all(); /* cudaFree waits for the device */
+    memory_free(p, host);
+    return finish((cudaError_t)device_error.load());
+}
+cudaError_t cudaFree(void *p) { return release_memory(p, false); }
+cudaError_t cudaFreeHost(void *p) { return release_memory(p, true); }
+
+static bool copy_is_legal(const void *dst, const void *src, size_t bytes, cudaMemcpyKind kind)
+{
+    bool to_device = memory_owns(dst, bytes, false), from_device = memory_owns(src, bytes, false);
+    bool to_any = memory_any(dst) && !memory_owns(dst, bytes, true), from_any = memory_any(src) && !memory_owns(src, bytes, true);
+    switch (kind) { /* a host side may not be device memory, nor leave its pinned allocation */
+    case cudaMemcpyHostToDevice: return to_device && !from_any;
+    case cudaMemcpyDeviceToHost: return from_device && !to_any;
+    case cudaMemcpyDeviceToDevice: return to_device && from_device;
+    case cudaMemcpyHostToHost: return !to_any && !from_any;
+    case cudaMemcpyDefault: return (to_device || !to_any) && (from_device || !from_any);
+    }
+    return false;
+}
+cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind)
+{
+    CALL;
+    NOT_IN_CAPTURE;
+    if (!bytes) return cudaSuccess;
+    if (!copy_is_legal(dst, src, bytes, kind)) return finish(cudaErrorInvalidValue);
+    if (cudaError_t e = submit(nullptr, [=] { memcpy(dst, src, bytes); })) return finish(e);
+    run_until(&null_stream, null_stream.issued);
+    return finish((cudaError_t)device_error.load());
+}
+cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream)
+{
+    CALL;
+    if (!bytes) return cudaSuccess;
+    if (!copy_is_legal(dst, src, bytes, kind)) return finish(cudaErrorInvalidValue);
+    CUstream_st *s = stream_of(stream);
+    if (!s) return finish(cudaErrorInvalidResourceHandle);
+    /* From memory that is not pinned the driver takes a copy first; to such memory it waits. */
+    if (!memory_any(src) && !s->capture) {
+        auto staged = std::make_shared<std::vector<char>>((const char *)src, (const char *)src + bytes);
+        return finish(submit(stream, [=] { memcpy(dst, staged->data(), bytes); }));
+    }
+    cudaError_t e = submit(stream, [=] { memcpy(dst, src, bytes); });
+    if (!memory_any(dst) && !s->capture) run_until(s, s->issued);
+    return finish(e);
+}
+static cudaError_t fill_memory(void *dst, int value, size_t bytes, cudaStream_t stream, bool async)
+{
+    CALL;
+    if (!async) NOT_IN_CAPTURE;
+    if (!bytes) return cudaSuccess;
+    if (!memory_owns(dst, bytes, false)) return finish(cudaErrorInvalidValue);
+    return finish(submit(stream, [=] { memset(dst, value, bytes); }));
+}
+cudaError_t cudaMemset(void *dst, int value, size_t bytes) { return fill_memory(dst, value, bytes, nullptr, false); }
+cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t stream)
+{
+    return fill_memory(dst, value, bytes, stream, true);
+}
+
+/* ---- Streams and events ---- */
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+    CALL;
+    *stream = new CUstream_st;
+    (*stream)->blocking = !(flags & cudaStreamNonBlocking);
+    streams.push_back(*stream);
+    handles++;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamCreate(cudaStream_t *stream) { return cudaStreamCreateWithFlags(stream, cudaStreamDefault); }
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    CALL;
+    if (!stream || !stream_of(stream)) return finish(cudaErrorInvalidResourceHandle);
+    run_until(stream, stream->issued);
+    std::erase(streams, stream);
+    for (CUevent_st *e : events)
+        if (e->stream == stream) e->stream = nullptr;
+    delete stream;
+    handles--;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    CALL;
+    NOT_IN_CAPTURE;
+    CUstream_st *s = stream_of(stream);
+    if (!s) return finish(cudaErrorInvalidResourceHandle);
+    run_until(s, s->issued);
+    return finish((cudaError_t)device_error.load());
+}
+/* Asking makes one piece of progress, so that a loop that polls comes to its end. */
+static cudaError_t query(CUstream_st *s, uint64_t position)
+{
+    if (s->done < position) run_until(s, s->done + 1);
+    if (device_error) return (cudaError_t)device_error.load();
+    return s->done < position ? cudaErrorNotReady : cudaSuccess;
+}
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+    CALL;
+    NOT_IN_CAPTURE;
+    CUstream_st *s = stream_of(stream);
+    return finish(s ? query(s, s->issued) : cudaErrorInvalidResourceHandle);
+}
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data)
+{
+    CALL;
+    return finish(submit(stream, [=] { function(data); }));
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
+{
+    CALL;
+    *event = new CUevent_st;
+    (*event)->timed = !(flags & cudaEventDisableTiming);
+    events.push_back(*event);
+    handles++;
+    return cudaSuccess;
+}
+cudaError_t cudaEventCreate(cudaEvent_t *event) { return cudaEventCreateWithFlags(event, cudaEventDefault); }
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    CALL;
+    if (!is_event(event)) return finish(cudaErrorInvalidResourceHandle);
+    std::erase(events, event);
+    delete event;
+    handles--;
+    return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    CALL;
+    CUstream_st *s = stream_of(stream);
+    if (!s || !is_event(event)) return finish(cudaErrorInvalidResourceHandle);
+    event->stream = s;
+    event->capture = s->capture;
+    if (s->capture) return cudaSuccess;
+    event->when = std::make_shared<double>(-1.0);
+    cudaError_t e = submit(stream, [when = event->when] {
+        *when = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    });
+    event->position = s->issued;
+    return finish(e);
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
+{
+    CALL;
+    CUstream_st *s = stream_of(stream);
+    if (!s || !is_event(event)) return finish(cudaErrorInvalidResourceHandle);
+    CUstream_st *on = event->stream;
+    if (!on || on == s) return cudaSuccess; /* never recorded: nothing to wait for */
+    if (event->capture) {
+        if (s->capture && s->capture != event->capture) return finish(cudaErrorStreamCaptureUnsupported);
+        s->capture = event->capture; /* the capture now has a second branch, or gets it back */
+        s->origin = on->origin;
+        s->mode = on->mode;
+        if (s != s->origin) s->unjoined = true;
+        on->unjoined = false;
+        return cudaSuccess;
+    }
+    if (s->capture) return finish(cudaErrorStreamCaptureUnsupported);
+    return finish(submit(stream, [on, position = event->position] {
+        if (stream_of(on)) run_until(on, position);
+    }));
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    CALL;
+    if (!is_event(event)) return finish(cudaErrorInvalidResourceHandle);
+    if (event->capture) return finish(cudaErrorStreamCaptureUnsupported);
+    if (event->stream) run_until(event->stream, event->position);
+    return finish((cudaError_t)device_error.load());
+}
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+    CALL;
+    if (!is_event(event)) return finish(cudaErrorInvalidResourceHandle);
+    if (event->capture) return finish(cudaErrorStreamCaptureUnsupported);
+    return finish(event->stream ? query(event->stream, event->position) : cudaSuccess);
+}
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
+{
+    CALL;
+    if (!is_event(from) || !is_event(to) || !from->timed || !to->timed || from->capture || to->capture)
+        return finish(cudaErrorInvalidResourceHandle);
+    if (*from->when < 0 || *to->when < 0)
+        return finish(from->stream && to->stream ? cudaErrorNotReady : cudaErrorInvalidResourceHandle);
+    *ms = (float)((*to->when - *from->when) * 1e3);
+    return cudaSuccess;
+}
+
+/* ---- Graphs: what a stream would have done, in the order in which it was asked ---- */
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode)
+{
+    CALL;
+    CUstream_st *s = stream_of(stream);
+    if (!s) return finish(cudaErrorInvalidResourceHandle);
+    if (s == &null_stream || s->capture) return finish(cudaErrorStreamCaptureUnsupported);
+    s->capture = new CUgraph_st;
+    handles++;
+    s->origin = s;
+    s->mode = mode;
+    s->unjoined = false;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus *status)
+{
+    CALL;
+    CUstream_st *s = stream_of(stream);
+    if (!s) return finish(cudaErrorInvalidResourceHandle);
+    *status = !s->capture ? cudaStreamCaptureStatusNone
+              : s->capture->broken ? cudaStreamCaptureStatusInvalidated
+                                   : cudaStreamCaptureStatusActive;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
+{
+    CALL;
+    *graph = nullptr;
+    CUstream_st *s = stream_of(stream);
+    if (!s || !s->capture || s->origin != s) return finish(cudaErrorStreamCaptureUnmatched);
+    CUgraph_st *g = s->capture;
+    bool unjoined = false;
+    for (CUstream_st *x : streams)
+        if (x->capture == g) {
+            unjoined |= x != s && x->unjoined;
+            x->capture = nullptr;
+            x->origin = nullptr;
+        }
+    for (CUevent_st *e : events)
+        if (e->capture == g) e->capture = nullptr, e->stream = nullptr;
+    if (g->broken || unjoined) {
+        cudaError_t e = g->broken ? cudaErrorStreamCaptureInvalidated : cudaErrorStreamCaptureUnjoined;
+        delete g;
+        handles--;
+        return finish(e);
+    }
+    *graph = g;
+    return cudaSuccess;
+}
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count)
+{
+    CALL;
+    if (!graph || nodes) return finish(cudaErrorInvalidValue);
+    *count = graph->nodes.size();
+    return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long)
+{
+    CALL;
+    if (!graph) return finish(cudaErrorInvalidValue);
+    *exec = new CUgraphExec_st{graph->nodes};
+    handles++;
+    return cudaSuccess;
+}
+cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t)
+{
+    CALL;
+    return finish(exec ? cudaSuccess : cudaErrorInvalidValue);
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
+{
+    CALL;
+    if (!exec) return finish(cudaErrorInvalidValue);
+    for (const task &t : exec->nodes)
+        if (cudaError_t e = submit(stream, t)) return finish(e);
+    return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+    CALL;
+    if (!graph) return finish(cudaErrorInvalidValue);
+    delete graph;
+    handles--;
+    return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
+{
+    CALL;
+    if (!exec) return finish(cudaErrorInvalidValue);
+    run_all(); /* launched graphs finish first */
+    delete exec;
+    handles--;
+    return cudaSuccess;
+}

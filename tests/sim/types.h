@@ -1,0 +1,84 @@
+/* The simulator's stand-ins for CUDA's built-in types: vectors, dim3, bf16 and fp16 with the device's bit layout. */
+#ifndef SIM_TYPES_H
+#define SIM_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define SIM_VECTOR(T, name)                                                                                   \
+    struct alignas(2 * sizeof(T)) name##2 {                                                                   \
+        T x, y;                                                                                               \
+    };                                                                                                        \
+    struct name##3 {                                                                                          \
+        T x, y, z;                                                                                            \
+    };                                                                                                        \
+    struct alignas(4 * sizeof(T) > 16 ? 16 : 4 * sizeof(T)) name##4 {                                         \
+        T x, y, z, w;                                                                                         \
+    };                                                                                                        \
+    static inline name##2 make_##name##2(T x, T y) { return {x, y}; }                                         \
+    static inline name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; }                                 \
+    static inline name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
+SIM_VECTOR(float, float)
+SIM_VECTOR(double, double)
+SIM_VECTOR(int, int)
+SIM_VECTOR(unsigned, uint)
+SIM_VECTOR(unsigned char, uchar)
+#undef SIM_VECTOR
+
+struct dim3 {
+    unsigned x, y, z;
+    constexpr dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
+};
+
+template <class To, class From> static inline To sim_bits(From from)
+{
+    static_assert(sizeof(To) == sizeof(From), "same size");
+    To to;
+    memcpy(&to, &from, sizeof to);
+    return to;
+}
+
+/* Round to nearest even; every NaN becomes 0x7fff, as on the device. */
+struct __nv_bfloat16 {
+    uint16_t bits;
+    __nv_bfloat16() = default;
+    __nv_bfloat16(float f)
+    {
+        uint32_t u = sim_bits<uint32_t>(f);
+        bits = (u & 0x7fffffffu) > 0x7f800000u ? 0x7fff : (uint16_t)((u + 0x7fffu + (u >> 16 & 1)) >> 16);
+    }
+    operator float() const { return sim_bits<float>((uint32_t)bits << 16); }
+};
+struct __half {
+    uint16_t bits;
+    __half() = default;
+    __half(float f) : bits(sim_bits<uint16_t>((_Float16)f))
+    {
+        if (f != f) bits = 0x7fff;
+    }
+    operator float() const { return (float)sim_bits<_Float16>(bits); }
+};
+struct alignas(4) __nv_bfloat162 {
+    __nv_bfloat16 x, y;
+};
+struct alignas(4) __half2 {
+    __half x, y;
+};
+typedef __nv_bfloat16 nv_bfloat16;
+typedef __nv_bfloat162 nv_bfloat162;
+typedef __half half;
+typedef __half2 half2;
+
+static inline __nv_bfloat16 __float2bfloat16(float f) { return f; }
+static inline __nv_bfloat16 __float2bfloat16_rn(float f) { return f; }
+static inline float __bfloat162float(__nv_bfloat16 h) { return h; }
+static inline __nv_bfloat162 __floats2bfloat162_rn(float x, float y) { return {x, y}; }
+static inline float2 __bfloat1622float2(__nv_bfloat162 h) { return {h.x, h.y}; }
+static inline __half __float2half(float f) { return f; }
+static inline __half __float2half_rn(float f) { return f; }
+static inline float __half2float(__half h) { return h; }
+static inline __half2 __floats2half2_rn(float x, float y) { return {x, y}; }
+static inline float2 __half22float2(__half2 h) { return {h.x, h.y}; }
+
+#endif

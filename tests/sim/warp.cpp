@@ -1,0 +1,134 @@
+/* What the warp collectives compute. Fragment layouts: PTX ISA, "Matrix fragments for mma.m16n8k8" and "m16n8k16",
+ * "ldmatrix". With g = lane / 4 and t = lane % 4. */
+#include "inside.h"
+
+namespace sim {
+
+static std::atomic<unsigned long> reads, conflicts;
+ldmatrix_count ldmatrix_counts() { return {reads, conflicts}; }
+void forget_ldmatrix() { reads = conflicts = 0; }
+
+static float bf16_half(uint32_t pair, int half) { return sim_bits<float>(half ? pair & 0xffff0000u : pair << 16); }
+static float f16_half(uint32_t pair, int half)
+{
+    __half h;
+    h.bits = (uint16_t)(pair >> 16 * half);
+    return h;
+}
+/* The hardware ignores the low 13 bits: an operand that has any was not rounded, and would be truncated. */
+static float tf32(uint32_t v, site at)
+{
+    if (v & 0x1fff) fail(at, "mma_tf32: operand %08x was not made with to_tf32", v);
+    return sim_bits<float>(v);
+}
+
+template <int K> struct tile { /* A transposed: the inner loop then runs over what lies together */
+    float a[K][16], b[K][8], c[16][8];
+};
+template <int K> static void multiply(tile<K> &m, cuda_thread *lanes)
+{
+    for (int l = 0; l < 32; l++) {
+        const float *c = ((const mma_in *)lanes[l].in)->c;
+        for (int i = 0; i < 4; i++) m.c[l / 4 + i / 2 * 8][l % 4 * 2 + i % 2] = c[i];
+    }
+    for (int i = 0; i < 16; i++)
+        for (int k = 0; k < K; k++)
+            for (int j = 0; j < 8; j++) m.c[i][j] += m.a[k][i] * m.b[k][j];
+    for (int l = 0; l < 32; l++)
+        for (int i = 0; i < 4; i++) ((float *)lanes[l].out)[i] = m.c[l / 4 + i / 2 * 8][l % 4 * 2 + i % 2];
+}
+
+static void mma_bf16_m16n8k16(cuda_thread *lanes)
+{
+    tile<16> m;
+    for (int l = 0; l < 32; l++) {
+        const mma_in &in = *(const mma_in *)lanes[l].in;
+        int g = l / 4, t = l % 4;
+        for (int h = 0; h < 2; h++) {
+            for (int i = 0; i < 4; i++) m.a[2 * t + h + i / 2 * 8][g + i % 2 * 8] = bf16_half(in.a[i], h);
+            for (int i = 0; i < 2; i++) m.b[2 * t + h + i * 8][g] = bf16_half(in.b[i], h);
+        }
+    }
+    multiply(m, lanes);
+}
+
+static void mma_tf32_m16n8k8(cuda_thread *lanes, site at)
+{
+    tile<8> m;
+    for (int l = 0; l < 32; l++) {
+        const mma_in &in = *(const mma_in *)lanes[l].in;
+        int g = l / 4, t = l % 4;
+        for (int i = 0; i < 4; i++) m.a[t + i / 2 * 4][g + i % 2 * 8] = tf32(in.a[i], at);
+        for (int i = 0; i < 2; i++) m.b[t + i * 4][g] = tf32(in.b[i], at);
+    }
+    multiply(m, lanes);
+}
+
+static void mma_f16_m16n8k8(cuda_thread *lanes)
+{
+    tile<8> m;
+    for (int l = 0; l < 32; l++) {
+        const mma_in &in = *(const mma_in *)lanes[l].in;
+        int g = l / 4, t = l % 4;
+        for (int h = 0; h < 2; h++) {
+            for (int i = 0; i < 2; i++) m.a[2 * t + h][g + i * 8] = f16_half(in.a[i], h);
+            m.b[2 * t + h][g] = f16_half(in.b[0], h);
+        }
+    }
+    multiply(m, lanes);
+}
+
+/* The eight rows of a matrix are read at once; rows that share banks wait for each other. */
+static void count_conflicts(const cuda_thread *row)
+{
+    unsigned uses[32] = {0}, most = 0;
+    for (int r = 0; r < 8; r++)
+        for (int word = 0; word < 4; word++) {
+            unsigned bank = (unsigned)((uintptr_t)((const ldmatrix_in *)row[r].in)->address / 4 + (unsigned)word) % 32;
+            if (++uses[bank] > most) most = uses[bank];
+        }
+    reads++;
+    conflicts += most - 1;
+}
+
+static void ldmatrix(cuda_thread *lanes)
+{
+    const ldmatrix_in *first = (const ldmatrix_in *)lanes[0].in;
+    for (int m = 0; m < first->matrices; m++) {
+        const cuda_thread *row = lanes + 8 * m;
+        count_conflicts(row);
+        auto element = [row](int r, int c) -> uint32_t { return ((const ldmatrix_in *)row[r].in)->row[c / 2] >> c % 2 * 16 & 0xffff; };
+        for (int l = 0; l < 32; l++) {
+            int g = l / 4, t = l % 4;
+            ((uint32_t *)lanes[l].out)[m] = first->transposed ? element(2 * t, g) | element(2 * t + 1, g) << 16
+                                                              : element(g, 2 * t) | element(g, 2 * t + 1) << 16;
+        }
+    }
+}
+
+void warp_compute(collective_kind kind, cuda_thread *lanes, unsigned mask, site at)
+{
+    unsigned votes = 0;
+    switch (kind) {
+    case SYNCWARP: break;
+    case SHUFFLE: /* from a lane that takes no part: undefined on the device, NaN here */
+        for (unsigned l = 0; l < 32; l++) {
+            if (!(mask >> l & 1)) continue;
+            unsigned from = ((const shuffle_in *)lanes[l].in)->from % 32;
+            *(uint64_t *)lanes[l].out = mask >> from & 1 ? ((const shuffle_in *)lanes[from].in)->value : 0x7fffdead7fffdeadu;
+        }
+        break;
+    case VOTE:
+        for (unsigned l = 0; l < 32; l++)
+            if (mask >> l & 1 && *(const int *)lanes[l].in) votes |= 1u << l;
+        for (unsigned l = 0; l < 32; l++)
+            if (mask >> l & 1) *(unsigned *)lanes[l].out = votes;
+        break;
+    case LDMATRIX: ldmatrix(lanes); break;
+    case MMA_BF16: mma_bf16_m16n8k16(lanes); break;
+    case MMA_TF32: mma_tf32_m16n8k8(lanes, at); break;
+    case MMA_F16: mma_f16_m16n8k8(lanes); break;
+    }
+}
+
+} // namespace sim
