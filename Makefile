@@ -112,7 +112,7 @@ $(BUILD)/dcgan.bash: $(PROGRAM)
 $(BUILD)/tests/%: tests/%.c $(REFERENCE) $(LIB) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  TEST  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(REFERENCE) $(LIB) $(DEP_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) $(FUZZER) -o $@ $< $(REFERENCE) $(LIB) $(DEP_LIBS)
 
 tests: $(TESTS) ## build the tests
 check: $(PROGRAM) $(TESTS) ## build and run every test
@@ -128,6 +128,11 @@ install: all ## install under PREFIX (/usr/local), below DESTDIR if given
 uninstall: ## remove what install put there
 	rm -f '$(DESTDIR)$(bindir)/dcgan' '$(DESTDIR)$(mandir)/man1/dcgan.1' '$(DESTDIR)$(compdir)/dcgan'
 	rm -rf '$(DESTDIR)$(datadir)/dcgan'
+
+fuzz: ## libFuzzer programs, by clang, in build-fuzz/tests/: fuzz_image -timeout=5 -rss_limit_mb=512 CORPUS
+	$(Q)$(MAKE) CC=clang BUILD=build-fuzz SAN=1 CFLAGS='-O2 -g -fsanitize=fuzzer-no-link' \
+	    LDFLAGS=-fsanitize=fuzzer-no-link FUZZER=-fsanitize=fuzzer \
+	    $(patsubst tests/%.c,build-fuzz/tests/%,$(wildcard tests/fuzz_*.c))
 
 lint: ## clang-tidy (bugprone, cert) and cppcheck
 	$(Q)sh scripts/lint

@@ -38,7 +38,7 @@ dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out);
 /* The rules: strict, at most 10% or 1,000 bad, at least `least`. */
 dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d);
 
-/* "9 PNG: cut off after N bytes, 3 JPEG: ...": what was skipped, by reason, most frequent first. Returns out. */
+/* "PNG: cut off after N bytes (9), JPEG: ... (3)": what was skipped, by reason, most frequent first. Returns out. */
 char *dg_skip_summary(const dg_dataset *d, bool bad_only, int most, char *out, size_t size);
 
 uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads); /* threads 0: all */

@@ -65,12 +65,12 @@ char *dg_skip_summary(const dg_dataset *d, bool bad_only, int most, char *out, s
     int rest = 0;
     for (int i = 0; i < kinds; i++) {
         if (i < most && at < size)
-            at += (size_t)snprintf(out + at, size - at, "%s%d %s", i ? ", " : "", g[i].count, g[i].text);
+            at += (size_t)snprintf(out + at, size - at, "%s%s (%d)", i ? ", " : "", g[i].text, g[i].count);
         else
             rest += g[i].count;
         free(g[i].text);
     }
-    if (rest && at < size) snprintf(out + at, size - at, ", %d for other reasons", rest);
+    if (rest && at < size) snprintf(out + at, size - at, ", other reasons (%d)", rest);
     free(g);
     return out;
 }

@@ -90,7 +90,7 @@ static dg_err walk_folder(walk *w, int fd, char *path, size_t length, int depth)
 
 static dg_err enter(walk *w, int parent, const char *base, char *path, size_t length, int depth)
 {
-    if (depth >= DG_DEPTH_MAX) return dg_scan_skip(w->to, path, false, "a folder more than 64 deep");
+    if (depth > DG_DEPTH_MAX) return dg_scan_skip(w->to, path, false, "a folder more than 64 deep");
     int fd = openat(parent, base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) {
         char reason[128];

@@ -11,6 +11,7 @@ static int (*const command[DG_CMDS])(const dg_options *) = {
     [DG_CMD_TRAIN] = dg_cmd_train,
     [DG_CMD_GENERATE] = dg_cmd_generate,
     [DG_CMD_INTERPOLATE] = dg_cmd_interpolate,
+    [DG_CMD_DATA] = dg_cmd_data,
     [DG_CMD_PLAN] = dg_cmd_plan,
     [DG_CMD_REPLAY] = dg_cmd_replay,
 };

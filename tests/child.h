@@ -1,0 +1,82 @@
+/* Run something in a child process and measure what it took. */
+#ifndef DG_CHILD_H
+#define DG_CHILD_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define DG_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define DG_SANITIZED 1
+#endif
+#endif
+#ifndef DG_SANITIZED
+#define DG_SANITIZED 0 /* with a sanitizer memory means nothing, and time little */
+#endif
+
+typedef struct {
+    int code;          /* what work returned, or -signal */
+    double seconds;    /* of CPU time */
+    long kilobytes;    /* by which the resident memory grew at most */
+    char message[256]; /* left by work */
+} child_result;
+
+static long resident_kilobytes(void)
+{
+    long pages = 0, all = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (f) {
+        if (fscanf(f, "%ld %ld", &all, &pages) != 2) pages = 0;
+        fclose(f);
+    }
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/* address_space: bytes that the child may map beside what it has, 0: no limit. */
+__attribute__((unused)) static child_result in_child(int (*work)(void *, char *message), void *context,
+                                                     size_t address_space)
+{
+    typedef struct {
+        long before;
+        char message[256];
+    } page;
+    child_result r = {.code = -1};
+    page *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) return r;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (address_space && !DG_SANITIZED) {
+            long pages = 0;
+            FILE *f = fopen("/proc/self/statm", "r");
+            if (!f || fscanf(f, "%ld", &pages) != 1) _exit(125);
+            fclose(f);
+            rlim_t most = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + address_space;
+            if (setrlimit(RLIMIT_AS, &(struct rlimit){most, most})) _exit(125);
+        }
+        shared->before = resident_kilobytes();
+        _exit(work(context, shared->message));
+    }
+    int status = 0;
+    struct rusage u = {0};
+    if (pid > 0 && wait4(pid, &status, 0, &u) == pid) {
+        r.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+        r.seconds = (double)u.ru_utime.tv_sec + (double)u.ru_stime.tv_sec +
+                    1e-6 * ((double)u.ru_utime.tv_usec + (double)u.ru_stime.tv_usec);
+        r.kilobytes = u.ru_maxrss - shared->before;
+        memcpy(r.message, shared->message, sizeof r.message);
+        r.message[sizeof r.message - 1] = 0;
+    }
+    munmap(shared, sizeof *shared);
+    return r;
+}
+
+#endif

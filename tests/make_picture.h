@@ -1,0 +1,284 @@
+/* Pictures for tests, made with libpng's and libjpeg's writers or byte by byte, in memory. */
+#ifndef DG_MAKE_PICTURE_H
+#define DG_MAKE_PICTURE_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <jpeglib.h>
+#include <png.h>
+#include <zlib.h>
+
+typedef struct {
+    uint8_t *data;
+    size_t bytes, room;
+} blob;
+
+__attribute__((unused)) static void blob_put(blob *b, const void *data, size_t n)
+{
+    if (b->bytes + n > b->room) {
+        b->room = 2 * (b->bytes + n) + 64;
+        b->data = realloc(b->data, b->room);
+        if (!b->data) abort();
+    }
+    if (n) memcpy(b->data + b->bytes, data, n);
+    b->bytes += n;
+}
+
+__attribute__((unused)) static void blob_free(blob *b)
+{
+    free(b->data);
+    *b = (blob){0};
+}
+
+__attribute__((unused)) static void blob_insert(blob *b, size_t at, const void *data, size_t n)
+{
+    blob tail = {0};
+    blob_put(&tail, b->data + at, b->bytes - at);
+    b->bytes = at;
+    blob_put(b, data, n);
+    blob_put(b, tail.data, tail.bytes);
+    blob_free(&tail);
+}
+
+__attribute__((unused)) static int blob_save(const blob *b, const char *path)
+{
+    FILE *f = fopen(path, "wb");
+    if (!f) return -1;
+    size_t n = fwrite(b->data, 1, b->bytes, f);
+    return fclose(f) || n != b->bytes ? -1 : 0;
+}
+
+__attribute__((unused)) static int blob_load(blob *b, const char *path)
+{
+    *b = (blob){0};
+    FILE *f = fopen(path, "rb");
+    if (!f) return -1;
+    uint8_t part[65536];
+    for (size_t n; (n = fread(part, 1, sizeof part, f)) > 0;) blob_put(b, part, n);
+    return fclose(f);
+}
+
+/* Deterministic bytes that look like noise: byte i of stream `seed`. scripts/resize_expected.py has the same. */
+__attribute__((unused)) static uint8_t noise_byte(uint32_t seed, uint32_t i)
+{
+    uint32_t v = (i + 1) * 2654435761u ^ seed * 2246822519u;
+    v ^= v >> 15;
+    v *= 2246822519u;
+    v ^= v >> 13;
+    return (uint8_t)(v >> 11);
+}
+
+/* ---- PNG, byte by byte ---- */
+
+__attribute__((unused)) static void put32(blob *b, uint32_t v)
+{
+    uint8_t p[4] = {(uint8_t)(v >> 24), (uint8_t)(v >> 16), (uint8_t)(v >> 8), (uint8_t)v};
+    blob_put(b, p, 4);
+}
+
+__attribute__((unused)) static void png_chunk(blob *b, const char *name, const void *data, size_t n)
+{
+    put32(b, (uint32_t)n);
+    blob_put(b, name, 4);
+    blob_put(b, data, n);
+    uLong crc = crc32(crc32(0, Z_NULL, 0), (const Bytef *)name, 4);
+    put32(b, (uint32_t)(n ? crc32(crc, data, (uInt)n) : crc));
+}
+
+__attribute__((unused)) static void png_start(blob *b, uint32_t W, uint32_t H, int depth, int colour, int interlace)
+{
+    blob ihdr = {0};
+    put32(&ihdr, W);
+    put32(&ihdr, H);
+    uint8_t rest[5] = {(uint8_t)depth, (uint8_t)colour, 0, 0, (uint8_t)interlace};
+    blob_put(&ihdr, rest, 5);
+    blob_put(b, "\x89PNG\r\n\x1a\n", 8);
+    png_chunk(b, "IHDR", ihdr.data, ihdr.bytes);
+    blob_free(&ihdr);
+}
+
+__attribute__((unused)) static void deflate_into(blob *b, const void *data, size_t n)
+{
+    uLongf bytes = compressBound((uLong)n);
+    uint8_t *p = malloc(bytes);
+    if (!p || compress2(p, &bytes, data, (uLong)n, 9) != Z_OK) abort();
+    blob_put(b, p, bytes);
+    free(p);
+}
+
+__attribute__((unused)) static void png_rest(blob *b, const void *raw, size_t n)
+{
+    blob z = {0};
+    deflate_into(&z, raw, n);
+    png_chunk(b, "IDAT", z.data, z.bytes);
+    png_chunk(b, "IEND", NULL, 0);
+    blob_free(&z);
+}
+
+/* ---- PNG by libpng ---- */
+
+static void blob_png_write(png_structp png, png_bytep data, png_size_t n) { blob_put(png_get_io_ptr(png), data, n); }
+static void blob_png_flush(png_structp png) { (void)png; }
+
+typedef struct {
+    int W, H, depth, colour, interlace;
+    const uint8_t *palette; /* 256 x 3 */
+    const uint8_t *trans;   /* 256 alphas of the palette, or NULL */
+    const png_color_16 *key; /* the transparent colour, or NULL */
+} png_spec;
+
+/* rows: packed as PNG has them, one after another without filter bytes. */
+__attribute__((unused)) static blob png_by_libpng(const png_spec *s, const uint8_t *rows)
+{
+    blob b = {0};
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
+    png_infop info = png_create_info_struct(png);
+    if (setjmp(png_jmpbuf(png))) abort();
+    png_set_write_fn(png, &b, blob_png_write, blob_png_flush);
+    png_set_IHDR(png, info, (png_uint_32)s->W, (png_uint_32)s->H, s->depth, s->colour, s->interlace,
+                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    if (s->palette) {
+        int n = s->depth < 8 ? 1 << s->depth : 256;
+        png_set_PLTE(png, info, (png_const_colorp)(const void *)s->palette, n);
+        if (s->trans) png_set_tRNS(png, info, s->trans, n, NULL);
+    }
+    if (s->key) png_set_tRNS(png, info, NULL, 0, s->key);
+    png_write_info(png, info);
+    size_t row = png_get_rowbytes(png, info);
+    for (int pass = png_set_interlace_handling(png); pass > 0; pass--)
+        for (int y = 0; y < s->H; y++) png_write_row(png, rows + (size_t)y * row);
+    png_write_end(png, info);
+    png_destroy_write_struct(&png, &info);
+    return b;
+}
+
+/* A plain RGB picture of noise. */
+__attribute__((unused)) static blob png_noise(int W, int H, uint32_t seed)
+{
+    uint8_t *rows = malloc(3 * (size_t)W * (size_t)H);
+    if (!rows) abort();
+    for (uint32_t i = 0; i < 3u * (uint32_t)W * (uint32_t)H; i++) rows[i] = noise_byte(seed, i);
+    blob b = png_by_libpng(&(png_spec){.W = W, .H = H, .depth = 8, .colour = PNG_COLOR_TYPE_RGB}, rows);
+    free(rows);
+    return b;
+}
+
+/* ---- JPEG by libjpeg ---- */
+
+typedef struct {
+    int W, H, components;     /* 1, 3 or 4 */
+    J_COLOR_SPACE from, to;   /* of the rows given; in the file */
+    int h, v;                 /* sampling factors of the first component, 1 or more */
+    int quality;
+    int progressive, arithmetic, optimize, restart;
+    int no_adobe;             /* CMYK without Adobe's marker */
+} jpeg_spec;
+
+__attribute__((unused)) static blob jpeg_by_libjpeg(const jpeg_spec *s, const uint8_t *rows)
+{
+    struct jpeg_compress_struct c;
+    struct jpeg_error_mgr err;
+    unsigned char *data = NULL;
+    unsigned long n = 0;
+    c.err = jpeg_std_error(&err);
+    jpeg_create_compress(&c);
+    jpeg_mem_dest(&c, &data, &n);
+    c.image_width = (JDIMENSION)s->W;
+    c.image_height = (JDIMENSION)s->H;
+    c.input_components = s->components;
+    c.in_color_space = s->from;
+    jpeg_set_defaults(&c);
+    jpeg_set_colorspace(&c, s->to);
+    jpeg_set_quality(&c, s->quality, TRUE);
+    c.comp_info[0].h_samp_factor = s->h > 0 ? s->h : 1;
+    c.comp_info[0].v_samp_factor = s->v > 0 ? s->v : 1;
+    for (int i = 1; i < c.num_components; i++) c.comp_info[i].h_samp_factor = c.comp_info[i].v_samp_factor = 1;
+    if (s->components == 4) { /* K as fine as C or Y */
+        c.comp_info[3].h_samp_factor = c.comp_info[0].h_samp_factor;
+        c.comp_info[3].v_samp_factor = c.comp_info[0].v_samp_factor;
+    }
+    if (s->progressive) jpeg_simple_progression(&c);
+    c.arith_code = s->arithmetic ? TRUE : FALSE;
+    c.optimize_coding = s->optimize ? TRUE : FALSE;
+    c.restart_interval = (unsigned)s->restart;
+    if (s->no_adobe) c.write_Adobe_marker = FALSE;
+    jpeg_start_compress(&c, TRUE);
+    for (int y = 0; y < s->H; y++) {
+        JSAMPROW row = (JSAMPROW)(uintptr_t)(rows + (size_t)y * (size_t)s->W * (size_t)s->components);
+        jpeg_write_scanlines(&c, &row, 1);
+    }
+    jpeg_finish_compress(&c);
+    jpeg_destroy_compress(&c);
+    blob b = {0};
+    blob_put(&b, data, n);
+    free(data);
+    return b;
+}
+
+/* Smooth colours, which JPEG keeps well; `noise` of 0 to 255 on top. */
+__attribute__((unused)) static uint8_t *smooth_rows(int W, int H, int C, uint32_t seed, int noise)
+{
+    uint8_t *rows = malloc((size_t)W * (size_t)H * (size_t)C);
+    if (!rows) abort();
+    for (int y = 0; y < H; y++)
+        for (int x = 0; x < W; x++)
+            for (int c = 0; c < C; c++) {
+                uint32_t i = (uint32_t)((y * W + x) * C + c);
+                int v = 40 + (c == 0 ? 160 * x / W : c == 1 ? 160 * y / H : 80 * (x + y) / (W + H));
+                v += noise * (noise_byte(seed, i) - 128) / 256;
+                rows[i] = (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
+            }
+    return rows;
+}
+
+__attribute__((unused)) static blob jpeg_smooth(int W, int H, uint32_t seed)
+{
+    uint8_t *rows = smooth_rows(W, H, 3, seed, 30);
+    blob b = jpeg_by_libjpeg(&(jpeg_spec){.W = W, .H = H, .components = 3, .from = JCS_RGB, .to = JCS_YCbCr,
+                                          .h = 2, .v = 2, .quality = 90}, rows);
+    free(rows);
+    return b;
+}
+
+/* ---- EXIF ---- */
+
+__attribute__((unused)) static void tiff_number(blob *b, int big, uint32_t v, int n)
+{
+    for (int i = 0; i < n; i++) {
+        uint8_t byte = (uint8_t)(v >> 8 * (big ? n - 1 - i : i));
+        blob_put(b, &byte, 1);
+    }
+}
+
+/* A TIFF block with another tag before the orientation. */
+__attribute__((unused)) static blob exif_block(int big, uint32_t orientation)
+{
+    blob b = {0};
+    blob_put(&b, big ? "MM" : "II", 2);
+    tiff_number(&b, big, 42, 2);
+    tiff_number(&b, big, 8, 4);
+    tiff_number(&b, big, 2, 2);
+    tiff_number(&b, big, 0x010f, 2), tiff_number(&b, big, 2, 2), tiff_number(&b, big, 4, 4);
+    blob_put(&b, "cam", 4);
+    tiff_number(&b, big, 0x0112, 2), tiff_number(&b, big, 3, 2), tiff_number(&b, big, 1, 4);
+    tiff_number(&b, big, orientation, 2), tiff_number(&b, big, 0, 2);
+    tiff_number(&b, big, 0, 4);
+    return b;
+}
+
+/* Put the block as APP1 behind JPEG's SOI. */
+__attribute__((unused)) static void jpeg_add_exif(blob *jpeg, const blob *tiff)
+{
+    blob app = {0};
+    size_t n = tiff->bytes + 8;
+    uint8_t head[4] = {0xff, 0xe1, (uint8_t)(n >> 8), (uint8_t)n};
+    blob_put(&app, head, 4);
+    blob_put(&app, "Exif\0\0", 6);
+    blob_put(&app, tiff->data, tiff->bytes);
+    blob_insert(jpeg, 2, app.data, app.bytes);
+    blob_free(&app);
+}
+
+#endif

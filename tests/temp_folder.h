@@ -1,0 +1,40 @@
+/* A folder for one test, removed with all that is in it. */
+#ifndef DG_TEMP_FOLDER_H
+#define DG_TEMP_FOLDER_H
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* out holds 256 bytes. */
+__attribute__((unused)) static void temp_make(char *out)
+{
+    const char *base = getenv("TMPDIR");
+    snprintf(out, 256, "%s/dcgan-test-XXXXXX", base && *base ? base : "/tmp");
+    if (!mkdtemp(out)) {
+        perror(out);
+        exit(1);
+    }
+}
+
+/* By descriptors: the paths in it may be longer than the system takes. */
+static void temp_remove_at(int parent, const char *name)
+{
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    if (d) {
+        for (const struct dirent *e; (e = readdir(d));)
+            if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && unlinkat(fd, e->d_name, 0))
+                temp_remove_at(fd, e->d_name);
+        closedir(d);
+    }
+    unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+__attribute__((unused)) static void temp_remove(const char *path) { temp_remove_at(AT_FDCWD, path); }
+
+#endif

@@ -1,0 +1,510 @@
+/* Folders of pictures, as people and file systems really have them. */
+#include "dataset.h"
+#include "child.h"
+#include "make_picture.h"
+#include "temp_folder.h"
+#include "test.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+static char root[256], skipped[300], cache[300];
+
+static char *at(const char *name)
+{
+    static char path[8][8192];
+    static int turn;
+    char *p = path[turn = (turn + 1) % 8];
+    snprintf(p, 8192, "%s/%s", root, name);
+    return p;
+}
+
+static void begin(void)
+{
+    temp_make(root);
+    snprintf(skipped, sizeof skipped, "%s/skipped.txt", root);
+    snprintf(cache, sizeof cache, "%s/cache", root);
+}
+
+static void end(void) { temp_remove(root); }
+
+static void save(const char *name, blob b)
+{
+    DG_CHECKF(!blob_save(&b, at(name)), "%s: %s", name, strerror(errno));
+    blob_free(&b);
+}
+
+static void save_text(const char *name, const char *text)
+{
+    blob b = {0};
+    blob_put(&b, text, strlen(text));
+    save(name, b);
+}
+
+static dg_dataset_options options(void)
+{
+    return (dg_dataset_options){.dir = root, .size = 8, .channels = 3, .decode.exif = true, .threads = 2};
+}
+
+static const char *reason_of(const dg_dataset *d, const char *name)
+{
+    for (int i = 0; i < d->skips; i++)
+        if (!strcmp(d->skip[i].name, name)) return d->skip[i].reason;
+    return "";
+}
+
+static int bad_count(const dg_dataset *d)
+{
+    int n = 0;
+    for (int i = 0; i < d->skips; i++) n += d->skip[i].bad;
+    return n;
+}
+
+static int loads(const dg_dataset_options *o, dg_dataset *d)
+{
+    dg_err e = dg_dataset_load(o, d);
+    return DG_CHECKF(!e, "%d %s", (int)e, dg_message());
+}
+
+static void fails(const dg_dataset_options *o, dg_err code, const char *why)
+{
+    dg_dataset d;
+    dg_err e = dg_dataset_load(o, &d);
+    DG_CHECKF(e == code && strstr(dg_message(), why), "\"%s\" expected, got %d \"%s\"", why, (int)e,
+              e ? dg_message() : "");
+    DG_CHECK(!e || (!d.pixels && !d.count && !d.skips));
+    dg_dataset_free(&d);
+}
+
+/* Mixed kinds, nested folders, any name; the order is that of the bytes. */
+static void plain_folder(void)
+{
+    begin();
+    mkdir(at("sub"), 0777), mkdir(at("sub/deep"), 0777), mkdir(at("dir.png"), 0777);
+    save("b.PNG", png_noise(8, 8, 1));
+    save("a.jpeg", jpeg_smooth(30, 20, 2));
+    save("Z", png_noise(8, 8, 3)); /* by content, not by name */
+    save("sub/deep/x.jpg", png_noise(8, 8, 4));
+    save("sub.png", jpeg_smooth(16, 16, 5));
+    save("dir.png/in.png", png_noise(8, 8, 6));
+    save_text("caption.txt", "a cat");
+    static const char *const order[] = {"Z", "a.jpeg", "b.PNG", "dir.png/in.png", "sub.png", "sub/deep/x.jpg"};
+    dg_dataset_options o = options();
+    o.skipped = skipped;
+    dg_dataset d;
+    if (loads(&o, &d) && DG_CHECK(d.count == 6)) {
+        for (int i = 0; i < 6; i++) DG_CHECKF(!strcmp(d.name[i], order[i]), "%s at %d", d.name[i], i);
+        DG_CHECK(d.width[1] == 30 && d.height[1] == 20 && d.size == 8 && d.channels == 3 && !d.cached);
+        DG_CHECK(d.kind[0] == DG_KIND_PNG_RGB && d.kind[1] == DG_KIND_JPEG_COLOUR);
+        for (uint32_t i = 0; i < 192; i++)
+            if (!DG_CHECK(d.pixels[2 * 192 + i] == noise_byte(1, i))) break;
+        DG_CHECK(d.skips == 1 && bad_count(&d) == 0 && !strcmp(reason_of(&d, "caption.txt"), "neither PNG nor JPEG"));
+    }
+    /* The list, and what it says, is not part of the folder; nor does it stay when there is nothing to say. */
+    blob list;
+    DG_CHECK(!blob_load(&list, o.skipped));
+    blob_put(&list, "", 1);
+    DG_CHECKF(!strcmp((char *)list.data, "caption.txt\tneither PNG nor JPEG\n"), "%s", (char *)list.data);
+    blob_free(&list);
+    uint64_t fingerprint = d.fingerprint;
+    dg_dataset_free(&d);
+    unlink(at("caption.txt"));
+    if (loads(&o, &d)) DG_CHECK(d.skips == 0 && d.fingerprint == fingerprint && access(o.skipped, F_OK));
+    dg_dataset_free(&d);
+
+    o.channels = 1;
+    if (loads(&o, &d)) {
+        uint8_t r = noise_byte(1, 0), g = noise_byte(1, 1), b = noise_byte(1, 2);
+        DG_CHECK(d.pixels[2 * 64] == (19595 * r + 38470 * g + 7471 * b + 32768) >> 16);
+        DG_CHECK(d.fingerprint != fingerprint);
+    }
+    dg_dataset_free(&d);
+    end();
+}
+
+static void same_for_any_threads(void)
+{
+    begin();
+    for (int i = 0; i < 150; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%03d.png", i * 37 % 150);
+        save(name, i % 10 == 7 ? jpeg_smooth(5 + i, 200 - i, 1) : png_noise(1 + i % 31, 1 + i % 17, (uint32_t)i));
+    }
+    save_text("070.png", "broken");
+    dg_dataset_options o = options();
+    uint64_t fingerprint = 0;
+    static const int threads[] = {1, 2, 3, 7};
+    for (int t = 0; t < 4; t++) {
+        o.threads = threads[t];
+        dg_dataset d;
+        if (loads(&o, &d)) {
+            DG_CHECK(d.count == 149 && d.skips == 1);
+            for (int i = 1; i < d.count; i++) DG_CHECK(strcmp(d.name[i - 1], d.name[i]) < 0);
+            DG_CHECK(t == 0 || d.fingerprint == fingerprint);
+            fingerprint = d.fingerprint;
+        }
+        dg_dataset_free(&d);
+    }
+    dg_dataset a, b;
+    o.limit = 60;
+    if (loads(&o, &a)) DG_CHECK(a.count == 60 && a.skips == 0 && !strcmp(a.name[59], "059.png"));
+    o.limit = 72; /* 070.png lies before the end */
+    if (loads(&o, &b)) DG_CHECK(b.count == 72 && b.skips == 1 && !memcmp(a.pixels, b.pixels, 60 * 192));
+    dg_dataset_free(&a);
+    dg_dataset_free(&b);
+
+    /* One other pixel, another fingerprint; another order, too. */
+    o.limit = 0;
+    save("000.png", png_noise(1, 1, 999));
+    if (loads(&o, &a)) DG_CHECK(a.fingerprint != fingerprint);
+    dg_dataset_free(&a);
+    end();
+}
+
+static void odd_names(void)
+{
+    static const char *const name[] = {
+        "new\nline.png", "tab\t.png", "\x1b[31mred.png", "quote\"'.png", "-rf", "--help.png", "\xff\xfe.png",
+        "\xe7\x8c\xab.png", "\xd7\x97\xd7\xaa\xd7\x95\xd7\x9c.png", "caf\xc3\xa9.png", "cafe\xcc\x81.png", "..png",
+        "...", "space .png ", " ",
+        "$(reboot).png", "%s%n.png", "back\\slash.png", "\xe2\x80\xae" "gnp.png", "\x7f.png",
+    };
+    int n = (int)(sizeof name / sizeof *name);
+    begin();
+    char longest[256];
+    memset(longest, 'n', 255);
+    longest[255] = 0;
+    save(longest, png_noise(3, 3, 1));
+    for (int i = 0; i < n; i++) save(name[i], png_noise(3, 3, (uint32_t)i));
+    dg_dataset_options o = options();
+    o.skipped = skipped;
+    dg_dataset d;
+    if (loads(&o, &d)) {
+        DG_CHECK(d.count == n + 1 && d.skips == 0);
+        for (int i = 1; i < d.count; i++) DG_CHECK(strcmp(d.name[i - 1], d.name[i]) < 0);
+    }
+    dg_dataset_free(&d);
+
+    /* Now as bad pictures: the list and the message have no control byte but the newlines at the ends of lines. */
+    for (int i = 0; i < n; i++) {
+        save_text(name[i], "broken");
+        char more[64];
+        snprintf(more, sizeof more, "more%d.png", i);
+        for (int k = 0; k < 12; k++) {
+            snprintf(more, sizeof more, "more%d-%d.png", i, k);
+            save(more, png_noise(1, 1, 1));
+        }
+    }
+    if (loads(&o, &d)) DG_CHECK(d.skips == n);
+    dg_dataset_free(&d);
+    blob list;
+    DG_CHECK(!blob_load(&list, o.skipped));
+    int lines = 0, odd = 0;
+    for (size_t i = 0; i < list.bytes; i++) {
+        uint8_t c = list.data[i];
+        lines += c == '\n';
+        odd += (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f || c == 0xff;
+    }
+    DG_CHECKF(lines == n && odd == 0, "%d lines, %d odd bytes", lines, odd);
+    blob_free(&list);
+    o.strict = true;
+    fails(&o, DG_DATA, ": neither PNG nor JPEG");
+    for (const char *p = dg_message(); *p; p++) DG_CHECK((unsigned char)*p >= 0x20);
+    end();
+}
+
+static void make_socket(const char *path)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    int s = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (strlen(path) < sizeof a.sun_path) strcpy(a.sun_path, path);
+    DG_CHECK(s >= 0 && !bind(s, (struct sockaddr *)&a, sizeof a));
+    close(s);
+}
+
+static void odd_folder(void)
+{
+    begin();
+    mkdir(at("sub"), 0777), mkdir(at("empty"), 0777);
+    for (int i = 0; i < 90; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "sub/%02d.png", i);
+        save(name, png_noise(2, 2, (uint32_t)i));
+    }
+    DG_CHECK(!symlink("..", at("sub/loop")));
+    DG_CHECK(!symlink("self.png", at("self.png")));
+    DG_CHECK(!symlink("nothing", at("dangling.png")));
+    DG_CHECK(!symlink("sub/01.png", at("link")));
+    DG_CHECK(!symlink("sub", at("linked-folder")));
+    DG_CHECK(!symlink("/dev/zero", at("zero.png")));
+    DG_CHECK(!symlink("/proc/self/mem", at("mem.png")));
+    DG_CHECK(!link(at("sub/02.png"), at("twin.png")));
+    DG_CHECK(!mkfifo(at("fifo.png"), 0666));
+    DG_CHECK(!symlink("fifo.png", at("to-fifo")));
+    make_socket(at("socket"));
+    save_text("zero-byte.png", "");
+    save_text("._sub.jpg", "\x01"); /* no bad picture, if macOS's resource fork by name */
+    int fd = open(at("huge.png"), O_CREAT | O_WRONLY, 0666); /* sparse */
+    DG_CHECK(fd >= 0 && !ftruncate(fd, (off_t)1 << 40) && pwrite(fd, "\x89PNG\r\n\x1a\n", 8, 0) == 8);
+    close(fd);
+
+    dg_dataset_options o = options();
+    dg_dataset d;
+    if (loads(&o, &d)) {
+        static const struct { const char *name, *reason; int bad; } want[] = {
+            {"sub/loop", "a symbolic link to a folder (these are not followed)", 0},
+            {"linked-folder", "a symbolic link to a folder (these are not followed)", 0},
+            {"self.png", "a loop of symbolic links", 1}, {"dangling.png", "a symbolic link to nothing", 1},
+            {"zero.png", "a symbolic link to a device", 1}, {"mem.png", "empty file", 1}, {"fifo.png", "a FIFO", 1},
+            {"to-fifo", "a symbolic link to a FIFO", 0}, {"socket", "a socket", 0}, {"zero-byte.png", "empty file", 1},
+            {"._sub.jpg", "neither PNG nor JPEG", 0},
+            {"huge.png", "a file of 1099511627776 bytes, the limit is 67108864", 1},
+        };
+        int n = (int)(sizeof want / sizeof *want), bad = 0;
+        for (int i = 0; i < n; i++) {
+            DG_CHECKF(!strcmp(reason_of(&d, want[i].name), want[i].reason), "%s: %s", want[i].name,
+                      reason_of(&d, want[i].name));
+            bad += want[i].bad;
+        }
+        DG_CHECKF(d.count == 92 && d.skips == n && bad_count(&d) == bad, "%d good, %d skipped, %d bad", d.count,
+                  d.skips, bad_count(&d));
+    }
+    dg_dataset_free(&d);
+    end();
+}
+
+/* Files change under our feet, always between listing and reading: the first progress call comes there. */
+static void (*change)(void);
+static void on_first(void *context, long done, long total)
+{
+    (void)context, (void)total;
+    if (done == 0) change();
+}
+
+static void vanish(void)
+{
+    unlink(at("05.png"));
+    unlink(at("06.png"));
+    if (mkfifo(at("06.png"), 0666)) abort(); /* opening it would wait for ever */
+    if (truncate(at("07.png"), 0) || truncate(at("08.png"), 50)) abort();
+    unlink(at("09.png"));
+    mkdir(at("09.png"), 0777);
+}
+
+static void changing_files(void)
+{
+    begin();
+    for (int i = 0; i < 60; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%02d.png", i);
+        save(name, png_noise(2, 2, (uint32_t)i));
+    }
+    dg_dataset_options o = options();
+    o.progress = on_first;
+    o.cache = cache;
+    change = vanish;
+    dg_dataset d;
+    if (loads(&o, &d)) {
+        DG_CHECK(d.count == 55 && d.skips == 5);
+        DG_CHECK(!strcmp(reason_of(&d, "05.png"), "vanished"));
+        DG_CHECK(!strcmp(reason_of(&d, "06.png"), "no regular file any more"));
+        DG_CHECK(!strcmp(reason_of(&d, "07.png"), "empty file"));
+        DG_CHECK(!strncmp(reason_of(&d, "08.png"), "PNG: ", 5));
+        DG_CHECK(!strcmp(reason_of(&d, "09.png"), "no regular file any more"));
+        DG_CHECK(access(o.cache, F_OK)); /* may be otherwise next time: no cache */
+    }
+    dg_dataset_free(&d);
+    end();
+}
+
+/* In a process that is nobody: root may read everything. */
+static int as_nobody(void *context, char *message)
+{
+    (void)context, (void)message;
+    if (geteuid() == 0 && (setgroups(0, NULL) || setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534)))
+        return 2;
+    dg_dataset_options o = options();
+    o.threads = 1; /* gcc's OpenMP has no threads in a process that was forked after it started them */
+    dg_dataset d;
+    if (!loads(&o, &d)) return 1;
+    DG_CHECK(d.count == 20 && d.skips == 2 && bad_count(&d) == 1);
+    DG_CHECK(!strcmp(reason_of(&d, "secret.png"), "cannot be read: Permission denied"));
+    DG_CHECK(!strcmp(reason_of(&d, "closed"), "a folder that cannot be opened: Permission denied"));
+    dg_dataset_free(&d);
+    o.dir = at("closed");
+    fails(&o, DG_DATA, "Permission denied");
+    return dg_test_failed_ != 0;
+}
+
+static void unreadable(void)
+{
+    begin();
+    if (geteuid() == 0 && chown(root, 65534, 65534)) abort();
+    for (int i = 0; i < 20; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%02d.png", i);
+        save(name, png_noise(2, 2, (uint32_t)i));
+    }
+    save("secret.png", png_noise(2, 2, 1));
+    mkdir(at("closed"), 0777);
+    chmod(at("secret.png"), 0), chmod(at("closed"), 0);
+    child_result r = in_child(as_nobody, NULL, 0);
+    DG_CHECKF(r.code == 0, "%d", r.code);
+    chmod(at("closed"), 0777);
+    end();
+}
+
+static void deep_paths(void)
+{
+    begin();
+    char path[8192] = "";
+    size_t n = 0;
+    int fd = open(root, O_RDONLY | O_DIRECTORY);
+    for (int depth = 1; depth <= 70; depth++) {
+        if (mkdirat(fd, "d", 0777)) abort();
+        int next = openat(fd, "d", O_RDONLY | O_DIRECTORY);
+        close(fd);
+        fd = next;
+        n += (size_t)snprintf(path + n, sizeof path - n, "d/");
+        if (depth != 64 && depth != 65) continue;
+        strcpy(path + n, "x.png");
+        save(path, png_noise(1, 1, 1));
+    }
+    close(fd);
+    dg_dataset_options o = options();
+    dg_dataset d;
+    if (loads(&o, &d)) {
+        DG_CHECK(d.count == 1 && d.skips == 1 && strlen(d.name[0]) == 2 * 64 + 5);
+        DG_CHECK(!strcmp(d.skip[0].reason, "a folder more than 64 deep"));
+    }
+    dg_dataset_free(&d);
+    end();
+
+    begin(); /* names so long that the path would not fit */
+    save("fine.png", png_noise(1, 1, 1));
+    char name[251];
+    memset(name, 'l', 250);
+    name[250] = 0;
+    fd = open(root, O_RDONLY | O_DIRECTORY);
+    for (int depth = 0; depth < 20; depth++) {
+        if (mkdirat(fd, name, 0777)) abort();
+        int next = openat(fd, name, O_RDONLY | O_DIRECTORY);
+        close(fd);
+        fd = next;
+    }
+    close(fd);
+    if (loads(&o, &d)) {
+        DG_CHECK(d.count == 1 && d.skips == 1);
+        DG_CHECK(d.skips && strstr(d.skip[0].reason, "more than 4096 bytes"));
+    }
+    dg_dataset_free(&d);
+    end();
+}
+
+static void rules(void)
+{
+    begin();
+    dg_dataset_options o = options();
+    fails(&o, DG_DATA, "no PNG or JPEG picture in it");
+    o.dir = at("missing");
+    fails(&o, DG_DATA, "No such file or directory");
+    save("0.png", png_noise(2, 2, 1));
+    o.dir = at("0.png");
+    fails(&o, DG_DATA, "not a folder");
+    o.dir = root;
+    o.channels = 2;
+    fails(&o, DG_USAGE, "1 or 3");
+    o.channels = 3;
+    o.size = 0;
+    fails(&o, DG_USAGE, "size 0");
+    o.size = 8;
+    o.least = 2;
+    fails(&o, DG_DATA, "only 1 usable pictures, at least 2");
+    o.least = 0;
+    for (int i = 1; i < 18; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%d.png", i);
+        save(name, png_noise(2, 2, 1));
+    }
+    save_text("bad1.png", "x");
+    save_text("bad2.jpg", "\xff\xd8\xff\xd9");
+    dg_dataset d;
+    if (loads(&o, &d)) DG_CHECK(d.count == 18 && bad_count(&d) == 2); /* exactly 10% */
+    dg_dataset_free(&d);
+    for (int i = 0; i < 100; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%d.txt", i);
+        save_text(name, "a caption");
+    }
+    if (loads(&o, &d)) DG_CHECK(d.count == 18 && bad_count(&d) == 2 && d.skips == 102);
+    dg_dataset_free(&d);
+    save_text("bad3.webp", "RIFF\1\1\1\1WEBP");
+    fails(&o, DG_DATA, "3 of 21 pictures are bad, more than 10%");
+    fails(&o, DG_DATA, "only PNG and JPEG are read (1)");
+    o.skipped = skipped;
+    fails(&o, DG_DATA, "skipped.txt");
+    DG_CHECK(!access(o.skipped, R_OK)); /* written all the same */
+    o.strict = true;
+    for (o.threads = 1; o.threads < 4; o.threads++)
+        fails(&o, DG_DATA, "/bad1.png: neither PNG nor JPEG (the first bad picture");
+    unlink(at("bad1.png"));
+    save("5.png", (blob){0});
+    fails(&o, DG_DATA, "/5.png: empty file");
+    volatile sig_atomic_t stop = 1;
+    o.stop = &stop;
+    fails(&o, DG_FAILED, "stopped");
+    end();
+
+    begin(); /* 1,001 of 12,000 */
+    save("good", png_noise(1, 1, 1));
+    save_text("bad", "x");
+    char name[32];
+    for (int i = 0; i < 12000; i++) {
+        snprintf(name, sizeof name, "%05d.png", i);
+        if (link(at(i % 10 || i >= 10000 ? "good" : "bad"), at(name))) abort();
+    }
+    o = options();
+    if (loads(&o, &d)) DG_CHECK(d.count == 11001 && bad_count(&d) == 1000);
+    dg_dataset_free(&d);
+    save_text("another.png", "x");
+    fails(&o, DG_DATA, "1001 of 12002");
+    end();
+}
+
+static long calls, last;
+static void count_calls(void *context, long done, long total)
+{
+    (void)context;
+    calls++;
+    DG_CHECK(done >= last && done <= total && total == 2);
+    last = done;
+}
+
+static void progress_and_stop(void)
+{
+    begin();
+    save("a.png", png_noise(2, 2, 1));
+    save("b.png", png_noise(2, 2, 2));
+    dg_dataset_options o = options();
+    o.progress = count_calls;
+    dg_dataset d;
+    if (loads(&o, &d)) DG_CHECK(calls >= 2 && last == 2);
+    dg_dataset_free(&d);
+    end();
+}
+
+int main(void)
+{
+    plain_folder();
+    same_for_any_threads();
+    odd_names();
+    odd_folder();
+    changing_files();
+    unreadable();
+    deep_paths();
+    rules();
+    progress_and_stop();
+    return dg_test_report();
+}

@@ -1,0 +1,205 @@
+/* The cache file: quick when right, never believed when wrong, never written over something else. */
+#include "dataset.h"
+#include "make_picture.h"
+#include "temp_folder.h"
+#include "test.h"
+
+#include <errno.h>
+#include <sys/time.h>
+
+static char root[256];
+
+static char *at(const char *name)
+{
+    static char path[8][512];
+    static int turn;
+    char *p = path[turn = (turn + 1) % 8];
+    snprintf(p, 512, "%s/%s", root, name);
+    return p;
+}
+
+static void save(const char *name, blob b)
+{
+    DG_CHECKF(!blob_save(&b, at(name)), "%s: %s", name, strerror(errno));
+    blob_free(&b);
+}
+
+static char cats[300], cache[300], other_cache[300]; /* longer lived than what at() returns */
+
+static dg_dataset_options options(void)
+{
+    return (dg_dataset_options){.dir = cats, .size = 4, .channels = 3, .decode.exif = true, .threads = 2,
+                                .cache = cache};
+}
+
+static int same(const dg_dataset *a, const dg_dataset *b)
+{
+    if (a->count != b->count || a->skips != b->skips || a->fingerprint != b->fingerprint || a->size != b->size ||
+        a->channels != b->channels)
+        return 0;
+    int equal = !memcmp(a->pixels, b->pixels, (size_t)(a->count * a->size * a->size * a->channels));
+    for (int i = 0; i < a->count; i++)
+        equal &= !strcmp(a->name[i], b->name[i]) && a->width[i] == b->width[i] && a->height[i] == b->height[i] &&
+                 a->kind[i] == b->kind[i];
+    for (int i = 0; i < a->skips; i++)
+        equal &= !strcmp(a->skip[i].name, b->skip[i].name) && !strcmp(a->skip[i].reason, b->skip[i].reason) &&
+                 a->skip[i].bad == b->skip[i].bad;
+    return equal;
+}
+
+static dg_dataset truth; /* what loading without a cache gives */
+
+/* Load with the cache: always the truth, and from the cache or not as expected. */
+static int load(const dg_dataset_options *o, int cached)
+{
+    dg_dataset d;
+    dg_err e = dg_dataset_load(o, &d);
+    int ok = !e && same(&d, &truth) && d.cached == cached;
+    dg_dataset_free(&d);
+    return ok;
+}
+
+static void renew_truth(dg_dataset_options o)
+{
+    o.cache = NULL;
+    dg_dataset_free(&truth);
+    dg_err e = dg_dataset_load(&o, &truth);
+    DG_CHECKF(!e, "%s", dg_message());
+}
+
+static void keyed(void)
+{
+    dg_dataset_options o = options();
+    renew_truth(o);
+    DG_CHECK(truth.count == 12 && truth.skips == 2);
+    DG_CHECK(load(&o, 0) && load(&o, 1) && load(&o, 1));
+    o.threads = 1;
+    DG_CHECK(load(&o, 1));
+
+    dg_dataset_options other[] = {o, o, o, o, o, o, o};
+    other[0].size = 8;
+    other[1].channels = 1;
+    other[2].fit = DG_FIT_PAD;
+    other[3].decode.alpha = DG_ALPHA_WHITE;
+    other[4].decode.exif = false;
+    other[5].limit = 5;
+    other[6].decode.max_pixels = 30;
+    for (int i = 0; i < 7; i++) {
+        renew_truth(other[i]);
+        DG_CHECKF(load(other + i, 0) && load(other + i, 1), "setting %d", i);
+    }
+    renew_truth(o);
+    DG_CHECK(load(&o, 0));
+
+    /* Another size, another time, another name, one more, one less: all of it is noticed. */
+    save("cats/03.png", png_noise(5, 5, 77));
+    renew_truth(o);
+    DG_CHECK(load(&o, 0) && load(&o, 1));
+    struct stat st;
+    DG_CHECK(!stat(at("cats/04.png"), &st));
+    struct timespec t[2] = {st.st_atim, st.st_mtim};
+    t[1].tv_nsec = (t[1].tv_nsec + 1) % 1000000000;
+    DG_CHECK(!utimensat(AT_FDCWD, at("cats/04.png"), t, 0));
+    DG_CHECK(load(&o, 0) && load(&o, 1));
+    DG_CHECK(!rename(at("cats/05.png"), at("cats/a5.png")));
+    renew_truth(o);
+    DG_CHECK(load(&o, 0) && load(&o, 1));
+    save("cats/new.png", png_noise(5, 5, 78));
+    renew_truth(o);
+    DG_CHECK(load(&o, 0) && load(&o, 1));
+    unlink(at("cats/new.png"));
+    renew_truth(o);
+    DG_CHECK(load(&o, 0) && load(&o, 1));
+    DG_CHECK(!symlink("nothing", at("cats/dangling")));
+    renew_truth(o);
+    DG_CHECK(truth.skips == 3 && load(&o, 0) && load(&o, 1));
+
+    /* The rules hold for pictures from the cache, too. */
+    dg_dataset d;
+    o.least = 13;
+    DG_CHECK(dg_dataset_load(&o, &d) == DG_DATA && strstr(dg_message(), "at least 13"));
+    o.least = 0;
+    o.strict = true;
+    DG_CHECK(dg_dataset_load(&o, &d) == DG_DATA && strstr(dg_message(), "bad.png"));
+
+    /* In the folder itself it is no part of the pictures. */
+    o = options();
+    snprintf(other_cache, sizeof other_cache, "%s/cats/cache", root);
+    o.cache = other_cache;
+    DG_CHECK(load(&o, 0) && load(&o, 1));
+    unlink(o.cache);
+}
+
+/* Every truncation, every flipped bit, and more: noticed, rebuilt, right. */
+static void damaged(void)
+{
+    dg_dataset_options o = options();
+    o.size = 1, o.limit = 4, o.threads = 1; /* a short file */
+    renew_truth(o);
+    DG_CHECK(load(&o, 0));
+    blob whole;
+    DG_CHECK(!blob_load(&whole, o.cache) && whole.bytes > 120 && whole.bytes < 500);
+    int wrong = 0;
+    fflush(stderr);
+    int screen = dup(2), null = open("/dev/null", O_WRONLY); /* there are a thousand warnings */
+    dup2(null, 2);
+    for (size_t n = 0; n < whole.bytes; n++) {
+        blob cut = {whole.data, n, n};
+        wrong += blob_save(&cut, o.cache) || !load(&o, 0);
+    }
+    for (size_t i = 0; i < whole.bytes; i++) {
+        whole.data[i] ^= (uint8_t)(1 << i % 8);
+        /* a damaged beginning is not ours to write over, but nothing of it is believed either */
+        wrong += blob_save(&whole, o.cache) || !load(&o, 0) || (i >= 16 && !load(&o, 1));
+        whole.data[i] ^= (uint8_t)(1 << i % 8);
+    }
+    DG_CHECKF(wrong == 0, "%d damaged caches were not dealt with", wrong);
+    blob_put(&whole, "x", 1);
+    DG_CHECK(!blob_save(&whole, o.cache) && load(&o, 0) && load(&o, 1));
+
+    /* What is not ours stays. */
+    blob text = {0};
+    blob_put(&text, "my diary, longer than sixteen bytes", 35);
+    DG_CHECK(!blob_save(&text, o.cache) && load(&o, 0) && load(&o, 0));
+    blob after;
+    DG_CHECK(!blob_load(&after, o.cache) && after.bytes == 35 && !memcmp(after.data, text.data, 35));
+    blob_free(&after);
+    blob_free(&text);
+    blob_free(&whole);
+
+    /* Where no file can be made, the pictures come all the same. */
+    snprintf(other_cache, sizeof other_cache, "%s/no/such/folder", root);
+    o.cache = other_cache;
+    DG_CHECK(load(&o, 0));
+    o.cache = cats;
+    DG_CHECK(load(&o, 0));
+    snprintf(other_cache, sizeof other_cache, "%s/fifo", root);
+    o.cache = other_cache;
+    DG_CHECK(!mkfifo(o.cache, 0666) && load(&o, 0));
+    dup2(screen, 2);
+    close(screen);
+    close(null);
+}
+
+int main(void)
+{
+    if (!access("/dev/shm", W_OK)) setenv("TMPDIR", "/dev/shm", 0); /* hundreds of files are fsynced */
+    temp_make(root);
+    snprintf(cats, sizeof cats, "%s/cats", root);
+    snprintf(cache, sizeof cache, "%s/cache", root);
+    mkdir(cats, 0777);
+    for (int i = 0; i < 12; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "cats/%02d.png", i);
+        save(name, png_noise(3 + i % 4, 4, (uint32_t)i));
+    }
+    save("cats/bad.png", (blob){0});
+    blob note = {0};
+    blob_put(&note, "text", 4);
+    save("cats/note\n.txt", note);
+    keyed();
+    damaged();
+    dg_dataset_free(&truth);
+    temp_remove(root);
+    return dg_test_report();
+}

@@ -1,0 +1,500 @@
+/* PNG files of every kind, whole and damaged, and hostile ones. */
+#include "image.h"
+#include "child.h"
+#include "make_picture.h"
+#include "test.h"
+
+static const dg_decode_options plain = {.exif = true};
+
+static int refused(const blob *b, const char *why)
+{
+    dg_image im;
+    dg_err e = dg_image_decode(b->data, b->bytes, &plain, &im);
+    int ok = DG_CHECKF(e == DG_DATA && strstr(dg_message(), why), "\"%s\" expected, got %d \"%s\"", why, (int)e,
+                       e ? dg_message() : "");
+    DG_CHECK(!e || !im.pixels);
+    dg_image_free(&im);
+    return ok;
+}
+
+/* Sample i of a packed row. */
+static unsigned sample(const uint8_t *row, int i, int depth)
+{
+    if (depth == 16) return (unsigned)row[2 * i] << 8 | row[2 * i + 1];
+    int per = 8 / depth;
+    return (unsigned)(row[i / per] >> (8 - depth * (i % per + 1))) & ((1u << depth) - 1);
+}
+
+typedef struct {
+    png_spec s;
+    uint8_t palette[768], trans[256];
+    png_color_16 key;
+    uint8_t *rows;
+    size_t row;
+    int channels;
+} png_case;
+
+/* What the pixel must become, by the standard: no libpng here. */
+static void expected_pixel(const png_case *k, int x, int y, dg_alpha alpha, uint8_t rgb[3])
+{
+    const uint8_t *row = k->rows + (size_t)y * k->row;
+    int d = k->s.depth, n = k->channels;
+    unsigned v[4], out[3], a = 255;
+    for (int c = 0; c < n; c++) v[c] = sample(row, x * n + c, d);
+    unsigned scale = d < 8 ? 255u / ((1u << d) - 1) : 1;
+    if (k->s.colour == PNG_COLOR_TYPE_PALETTE) {
+        for (int c = 0; c < 3; c++) out[c] = k->palette[3 * v[0] + (unsigned)c];
+        if (k->s.trans) a = k->trans[v[0]];
+    } else {
+        for (int c = 0; c < 3; c++) {
+            unsigned s = v[n >= 3 ? c : 0];
+            out[c] = d == 16 ? s >> 8 : s * scale;
+        }
+        if (n % 2 == 0) a = d == 16 ? v[n - 1] >> 8 : v[n - 1];
+        if (k->s.key && n == 1 && v[0] == k->key.gray) a = 0;
+        if (k->s.key && n == 3 && v[0] == k->key.red && v[1] == k->key.green && v[2] == k->key.blue) a = 0;
+    }
+    unsigned back = alpha == DG_ALPHA_WHITE ? 255 : 0;
+    if (alpha == DG_ALPHA_DROP) a = 255;
+    for (int c = 0; c < 3; c++) rgb[c] = (uint8_t)((2 * (out[c] * a + back * (255 - a)) + 255) / 510);
+}
+
+static void check_case(const png_case *k, const char *what)
+{
+    blob b = png_by_libpng(&k->s, k->rows);
+    for (dg_alpha alpha = DG_ALPHA_DROP; alpha <= DG_ALPHA_BLACK; alpha++) {
+        dg_image im;
+        dg_err e = dg_image_decode(b.data, b.bytes, &(dg_decode_options){.alpha = alpha}, &im);
+        int wrong = 0;
+        for (int y = 0; !e && y < k->s.H; y++)
+            for (int x = 0; x < k->s.W; x++) {
+                uint8_t rgb[3];
+                expected_pixel(k, x, y, alpha, rgb);
+                wrong += memcmp(rgb, im.pixels + 3 * (y * im.W + x), 3) != 0;
+            }
+        DG_CHECKF(!e && im.W == k->s.W && im.H == k->s.H && im.C == 3 && !wrong,
+                  "%s, %d x %d, depth %d, interlace %d, alpha %d: %s, %d wrong pixels", what, k->s.W, k->s.H,
+                  k->s.depth, k->s.interlace, (int)alpha, e ? dg_message() : "decoded", wrong);
+        dg_image_free(&im);
+    }
+    blob_free(&b);
+}
+
+static void one_type(int colour, int depth, int W, int H, int interlace, int transparent)
+{
+    static const int channels[7] = {[0] = 1, [2] = 3, [3] = 1, [4] = 2, [6] = 4};
+    png_case k = {.s = {.W = W, .H = H, .depth = depth, .colour = colour, .interlace = interlace}};
+    k.channels = channels[colour];
+    k.row = ((size_t)W * (size_t)k.channels * (size_t)depth + 7) / 8;
+    k.rows = malloc(k.row * (size_t)H);
+    for (uint32_t i = 0; i < k.row * (size_t)H; i++) k.rows[i] = noise_byte((uint32_t)(colour * 16 + depth), i);
+    for (uint32_t i = 0; i < 768; i++) k.palette[i] = noise_byte(7, i);
+    for (uint32_t i = 0; i < 256; i++) k.trans[i] = noise_byte(8, i);
+    if (colour == PNG_COLOR_TYPE_PALETTE) k.s.palette = k.palette;
+    if (transparent && colour == PNG_COLOR_TYPE_PALETTE) k.s.trans = k.trans;
+    if (transparent && (colour == PNG_COLOR_TYPE_GRAY || colour == PNG_COLOR_TYPE_RGB)) {
+        int last = W * H > 1 ? 1 : 0; /* the key is a colour that occurs */
+        const uint8_t *p = k.rows;
+        k.key.gray = (png_uint_16)sample(p, W > 1 ? last : 0, depth);
+        k.key.red = (png_uint_16)sample(p, 0, depth);
+        if (colour == PNG_COLOR_TYPE_RGB) {
+            k.key.green = (png_uint_16)sample(p, 1, depth);
+            k.key.blue = (png_uint_16)sample(p, 2, depth);
+        }
+        k.s.key = &k.key;
+    }
+    check_case(&k, transparent ? "transparent" : "plain");
+    free(k.rows);
+}
+
+static void every_type(void)
+{
+    static const struct { int colour, depth; } type[] = {
+        {0, 1}, {0, 2}, {0, 4}, {0, 8}, {0, 16}, {2, 8}, {2, 16}, {3, 1}, {3, 2}, {3, 4}, {3, 8},
+        {4, 8}, {4, 16}, {6, 8}, {6, 16},
+    };
+    static const int size[][2] = {{1, 1}, {1, 5}, {7, 1}, {3, 3}, {8, 8}, {9, 17}, {33, 20}};
+    for (size_t t = 0; t < sizeof type / sizeof *type; t++)
+        for (size_t s = 0; s < sizeof size / sizeof *size; s++)
+            for (int interlace = 0; interlace < 2; interlace++)
+                for (int transparent = 0; transparent < (type[t].colour < 4 ? 2 : 1); transparent++)
+                    one_type(type[t].colour, type[t].depth, size[s][0], size[s][1], interlace, transparent);
+}
+
+static void kinds(void)
+{
+    static const struct { int colour, depth; dg_kind kind; const char *name; } k[] = {
+        {0, 1, DG_KIND_PNG_GREY, "PNG grey"}, {0, 16, DG_KIND_PNG_GREY_16, "PNG grey, 16 bits"},
+        {2, 8, DG_KIND_PNG_RGB, "PNG RGB"}, {2, 16, DG_KIND_PNG_RGB_16, "PNG RGB, 16 bits"},
+        {3, 4, DG_KIND_PNG_PALETTE, "PNG palette"}, {4, 8, DG_KIND_PNG_GREY_ALPHA, "PNG grey with alpha"},
+        {6, 16, DG_KIND_PNG_RGBA_16, "PNG RGB with alpha, 16 bits"},
+    };
+    static const uint8_t rows[8], palette[768];
+    for (size_t i = 0; i < sizeof k / sizeof *k; i++) {
+        blob b = png_by_libpng(&(png_spec){.W = 1, .H = 1, .depth = k[i].depth, .colour = k[i].colour,
+                                           .palette = k[i].colour == 3 ? palette : NULL}, rows);
+        dg_kind got = dg_image_kind(b.data, b.bytes);
+        DG_CHECKF(got == k[i].kind && !strcmp(dg_kind_name(got), k[i].name), "%s, not %s", dg_kind_name(got),
+                  k[i].name);
+        DG_CHECK(dg_image_known(b.data, 32));
+        blob_free(&b);
+    }
+    DG_CHECK(dg_image_kind("hello", 5) == DG_KIND_UNKNOWN && !dg_image_known("hello", 5));
+}
+
+/* 2 x 3 pixels a b / c d / e f, turned as EXIF 2.3 says; by hand. */
+static const char *const turned[9] = {"",       "abcdef", "badcfe", "fedcba", "efcdab",
+                                      "acebdf", "ecafdb", "fdbeca", "bdface"};
+
+static void check_orientation(const blob *b, int orientation, const char *what, const dg_decode_options *o)
+{
+    dg_image im;
+    dg_err e = dg_image_decode(b->data, b->bytes, o, &im);
+    char got[7] = "";
+    if (!DG_CHECKF(!e, "%s: %s", what, dg_message())) return;
+    for (int i = 0; i < 6; i++) got[i] = (char)im.pixels[3 * i];
+    DG_CHECKF(!strcmp(got, turned[orientation]) && im.W == (orientation < 5 ? 2 : 3) && im.H == 6 / im.W,
+              "%s, orientation %d: %s", what, orientation, got);
+    dg_image_free(&im);
+}
+
+static blob six_pixels(const blob *exif, int interlace)
+{
+    uint8_t rows[18] = {0};
+    for (int i = 0; i < 6; i++) rows[3 * i] = (uint8_t)('a' + i);
+    blob b = png_by_libpng(&(png_spec){.W = 2, .H = 3, .depth = 8, .colour = 2, .interlace = interlace}, rows);
+    if (exif) {
+        blob chunk = {0};
+        png_chunk(&chunk, "eXIf", exif->data, exif->bytes);
+        blob_insert(&b, 33, chunk.data, chunk.bytes);
+        blob_free(&chunk);
+    }
+    return b;
+}
+
+static void orientation(void)
+{
+    for (int n = 1; n <= 8; n++)
+        for (int big = 0; big < 2; big++) {
+            blob exif = exif_block(big, (uint32_t)n), b = six_pixels(&exif, big);
+            check_orientation(&b, n, "eXIf", &plain);
+            check_orientation(&b, 1, "ignored", &(dg_decode_options){.exif = false});
+            blob_free(&b);
+            blob_free(&exif);
+        }
+    static const uint32_t none[] = {0, 9, 255, 65535};
+    for (int i = 0; i < 4; i++) {
+        blob exif = exif_block(i % 2, none[i]), b = six_pixels(&exif, 0);
+        check_orientation(&b, 1, "no such orientation", &plain);
+        blob_free(&b);
+        blob_free(&exif);
+    }
+    /* Cut anywhere and damaged anywhere: never outside the block (the sanitizer watches), some orientation. */
+    blob whole = exif_block(0, 6);
+    for (size_t n = 0; n < whole.bytes; n++) {
+        blob cut = {0};
+        blob_put(&cut, whole.data, n);
+        blob b = six_pixels(&cut, 0);
+        /* the value lies in bytes 30 and 31, its entry ends with byte 33 */
+        check_orientation(&b, n >= 34 ? 6 : 1, "cut", &plain);
+        blob_free(&b);
+        blob_free(&cut);
+        for (int bit = 0; bit < 8; bit++) {
+            whole.data[n] ^= (uint8_t)(1 << bit);
+            b = six_pixels(&whole, 0);
+            dg_image im;
+            DG_CHECK(!dg_image_decode(b.data, b.bytes, &plain, &im));
+            dg_image_free(&im);
+            blob_free(&b);
+            whole.data[n] ^= (uint8_t)(1 << bit);
+        }
+    }
+    blob_free(&whole);
+}
+
+static void content(void)
+{
+    static const struct { const char *bytes; size_t n; const char *why; } k[] = {
+        {"", 0, "empty file"},
+        {"x", 1, "neither PNG nor JPEG"},
+        {"GIF89a..............", 20, "GIF"},
+        {"RIFF\1\2\3\4WEBPVP8 ", 16, "WebP"},
+        {"BM..............", 16, "BMP"},
+        {"II*\0............", 16, "TIFF"},
+        {"MM\0*............", 16, "TIFF"},
+        {"\0\0\0\x20" "ftypavif....", 16, "AVIF"},
+        {"\0\0\0\x20" "ftypheic....", 16, "HEIF"},
+        {"\x89PNG\n\x1a\n....", 12, "PNG: damaged signature"},
+        {"\x89PNG\r\n\x1a\n", 8, "PNG: cut off"},
+        {"\xff\xd8", 2, "neither PNG nor JPEG"},
+        {"\xff\xd8\xff", 3, "JPEG: cut off"},
+        {"<svg xmlns=\"http://www.w3.org/2000/svg\"/>", 41, "neither PNG nor JPEG"},
+    };
+    for (size_t i = 0; i < sizeof k / sizeof *k; i++) {
+        blob b = {0};
+        blob_put(&b, k[i].bytes, k[i].n); /* on the heap, so that a sanitizer sees every step too far */
+        refused(&b, k[i].why);
+        blob_free(&b);
+    }
+}
+
+/* Without ancillary chunks every byte of a PNG is under a checksum, so nothing damaged may pass. */
+static void damage(void)
+{
+    static const int type[][2] = {{2, 8}, {3, 4}, {0, 16}};
+    for (int t = 0; t < 3; t++) {
+        uint8_t rows[200], palette[768];
+        for (uint32_t i = 0; i < sizeof rows; i++) rows[i] = noise_byte(5, i);
+        memset(palette, 99, sizeof palette);
+        png_spec s = {.W = 5, .H = 4, .depth = type[t][1], .colour = type[t][0], .interlace = t == 1,
+                      .palette = type[t][0] == 3 ? palette : NULL};
+        blob b = png_by_libpng(&s, rows);
+        int passed = 0;
+        for (size_t n = 0; n < b.bytes; n++) {
+            uint8_t *cut = malloc(n ? n : 1);
+            memcpy(cut, b.data, n);
+            dg_image im;
+            passed += dg_image_decode(cut, n, &plain, &im) == DG_OK;
+            dg_image_free(&im);
+            free(cut);
+        }
+        DG_CHECKF(passed == 0, "%d truncations of %zu bytes passed", passed, b.bytes);
+        for (size_t bit = 0; bit < 8 * b.bytes; bit++) {
+            b.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+            dg_image im;
+            passed += dg_image_decode(b.data, b.bytes, &plain, &im) == DG_OK;
+            dg_image_free(&im);
+            b.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        }
+        DG_CHECKF(passed == 0, "%d flipped bits of %zu passed", passed, 8 * b.bytes);
+        dg_image im;
+        DG_CHECK(!dg_image_decode(b.data, b.bytes, &plain, &im));
+        dg_image_free(&im);
+        blob_put(&b, "trailing bytes", 14); /* common and harmless */
+        DG_CHECK(!dg_image_decode(b.data, b.bytes, &plain, &im));
+        dg_image_free(&im);
+        blob_free(&b);
+    }
+}
+
+static int decode_in_child(void *context, char *message)
+{
+    const blob *b = context;
+    dg_image im;
+    dg_err e = dg_image_decode(b->data, b->bytes, &plain, &im);
+    snprintf(message, 256, "%s", e ? dg_message() : "decoded");
+    dg_image_free(&im);
+    return (int)e;
+}
+
+/* Refused (or decoded, why NULL) within `seconds` of CPU and `megabytes` beside what the process has. */
+static void measured(blob *b, const char *what, const char *why, double seconds, long megabytes)
+{
+    child_result r = in_child(decode_in_child, b, (size_t)256 << 20);
+    DG_CHECKF(why ? r.code == DG_DATA && strstr(r.message, why) : r.code == DG_OK, "%s: %d %s", what, r.code,
+              r.message);
+    if (!DG_SANITIZED)
+        DG_CHECKF(r.seconds < seconds && r.kilobytes < megabytes << 10, "%s: %.2f s, %ld KiB", what, r.seconds,
+                  r.kilobytes);
+    blob_free(b);
+}
+
+/* 57 bytes: a chunk that says it has a gigabyte. */
+static void bombs(void)
+{
+    static const char *const name[] = {"tEXt", "zTXt", "iTXt", "sPLT", "sCAL", "pCAL", "iCCP", "eXIf", "hIST", "bKGD",
+                                       "PLTE", "tRNS", "IDAT", "IEND", "juNk", "JUNK"};
+    static const uint32_t length[] = {0x40000000, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffff4, 13};
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        for (size_t k = 0; k < sizeof length / sizeof *length; k++) {
+            blob b = {0};
+            png_start(&b, 1, 1, 8, 2, 0);
+            put32(&b, length[k]);
+            blob_put(&b, name[i], 4);
+            blob_put(&b, "\1\2\3\4\5\6\7\x8\x9\xa\xb\xc\xd\xe\xf\x10", 16);
+            DG_CHECK(b.bytes == 57);
+            measured(&b, name[i], "PNG: chunk", 0.2, 32);
+        }
+}
+
+/* A picture of zeros, deflated a piece at a time. */
+static blob png_zeros(uint32_t W, uint32_t H, int depth, int colour, int interlace)
+{
+    static const int channels[7] = {1, 0, 3, 1, 2, 0, 4};
+    blob b = {0};
+    png_start(&b, W, H, depth, colour, interlace);
+    static const uint8_t palette[3];
+    if (colour == 3) png_chunk(&b, "PLTE", palette, 3);
+    size_t left = 0;
+    for (int pass = 0; pass < (interlace ? 7 : 1); pass++) {
+        size_t w = (size_t)(interlace ? PNG_PASS_COLS((int)W, pass) : (int)W);
+        size_t h = (size_t)(interlace ? PNG_PASS_ROWS((int)H, pass) : (int)H);
+        left += (1 + (w * (size_t)(channels[colour] * depth) + 7) / 8) * h;
+    }
+    z_stream z = {0};
+    if (deflateInit(&z, 9) != Z_OK) abort();
+    static uint8_t zeros[1 << 16], out[1 << 16];
+    blob idat = {0};
+    for (int ended = 0; !ended;) {
+        z.next_in = zeros;
+        z.avail_in = (uInt)(left < sizeof zeros ? left : sizeof zeros);
+        left -= z.avail_in;
+        do {
+            z.next_out = out;
+            z.avail_out = sizeof out;
+            ended = deflate(&z, left ? Z_NO_FLUSH : Z_FINISH) == Z_STREAM_END;
+            blob_put(&idat, out, sizeof out - z.avail_out);
+        } while (z.avail_out == 0);
+    }
+    deflateEnd(&z);
+    png_chunk(&b, "IDAT", idat.data, idat.bytes);
+    png_chunk(&b, "IEND", NULL, 0);
+    blob_free(&idat);
+    return b;
+}
+
+static void giants(void)
+{
+    static const struct { uint32_t W, H; const char *why; } header[] = {
+        {0x7fffffff, 0x7fffffff, "a side may have"}, {0x80000000, 1, "pixels"}, {0, 1, "pixels"},
+        {1, 0, "pixels"}, {16385, 1, "a side may have"}, {1, 16385, "a side may have"}, {16384, 16384, "the limit"},
+    };
+    for (size_t i = 0; i < sizeof header / sizeof *header; i++) {
+        blob b = {0};
+        png_start(&b, header[i].W, header[i].H, 8, 2, 0);
+        png_rest(&b, "\0\0\0", 4);
+        measured(&b, "giant header", header[i].why, 0.2, 32);
+    }
+    blob b = png_zeros(10000, 10000, 1, 0, 0);
+    DG_CHECKF(b.bytes < 20000, "%zu bytes", b.bytes);
+    measured(&b, "10,000 x 10,000 of 1 bit", "the limit is", 0.2, 32);
+    b = png_zeros(8000, 8000, 1, 0, 0); /* the largest that is taken: 183 MiB of pixels */
+    measured(&b, "8,000 x 8,000 of 1 bit", NULL, 5, 240);
+    b = png_zeros(8000, 8000, 8, 6, 1);
+    measured(&b, "interlaced 8,000 x 8,000", "MiB to decode", 0.2, 32);
+    b = png_zeros(5000, 5000, 16, 6, 1);
+    measured(&b, "interlaced 5,000 x 5,000 of 64 bits", NULL, 5, 240);
+    b = png_zeros(16384, 4096, 8, 3, 0);
+    measured(&b, "16,384 x 4,096", NULL, 5, 240);
+
+    /* Text that becomes 60 MB is passed over unread. */
+    static uint8_t zeros[60 << 20];
+    static const char *const name[] = {"iCCP", "zTXt", "iTXt"};
+    static const char *const before[] = {"icc\0\0", "key\0\0", "key\0\1\0\0\0"};
+    static const size_t n[] = {5, 5, 8};
+    for (int i = 0; i < 3; i++) {
+        blob chunk = {0};
+        blob_put(&chunk, before[i], n[i]);
+        deflate_into(&chunk, zeros, sizeof zeros);
+        b = (blob){0};
+        png_start(&b, 1, 1, 8, 2, 0);
+        png_chunk(&b, name[i], chunk.data, chunk.bytes);
+        png_rest(&b, "\0\1\2\3", 4);
+        measured(&b, name[i], NULL, 0.2, 32);
+        blob_free(&chunk);
+    }
+}
+
+static void limits(void)
+{
+    blob b = png_noise(20, 10, 1);
+    dg_image im;
+    DG_CHECK(!dg_image_decode(b.data, b.bytes, &(dg_decode_options){.max_pixels = 200, .max_bytes = b.bytes}, &im));
+    dg_image_free(&im);
+    DG_CHECK(dg_image_decode(b.data, b.bytes, &(dg_decode_options){.max_pixels = 199}, &im) == DG_DATA);
+    DG_CHECK(strstr(dg_message(), "20 x 10"));
+    DG_CHECK(dg_image_decode(b.data, b.bytes, &(dg_decode_options){.max_bytes = b.bytes - 1}, &im) == DG_DATA);
+    DG_CHECK(!im.pixels);
+    blob_free(&b);
+
+    b = (blob){0};
+    png_start(&b, 1, 1, 8, 2, 0);
+    png_chunk(&b, "CRIT", "x", 1);
+    png_rest(&b, "\0\1\2\3", 4);
+    refused(&b, "CRIT");
+    blob_free(&b);
+    png_start(&b, 1, 1, 8, 3, 0);
+    png_rest(&b, "\0\1", 2);
+    refused(&b, "PLTE");
+    blob_free(&b);
+    png_start(&b, 2, 2, 8, 2, 0);
+    png_rest(&b, "\0\1\2\3", 4);
+    refused(&b, "PNG: ");
+    blob_free(&b);
+}
+
+static void grey(void)
+{
+    uint8_t p[] = {255, 0, 0, 0, 255, 0, 0, 0, 255, 200, 200, 200, 1, 2, 3, 255, 255, 255};
+    dg_image im = {.W = 6, .H = 1, .C = 3, .pixels = p};
+    dg_image_grey(&im); /* the numbers that PIL's convert('L') gives */
+    static const uint8_t want[] = {76, 150, 29, 200, 2, 255};
+    DG_CHECK(im.C == 1 && !memcmp(im.pixels, want, 6));
+    dg_image_grey(&im);
+    DG_CHECK(im.C == 1 && !memcmp(im.pixels, want, 6));
+}
+
+static const struct {
+    const char *name;
+    int W, H;
+    uint32_t crc[3]; /* alpha dropped, on white, on black */
+} suite[] = {
+#include "pngsuite_expected.h"
+};
+
+static const char *const bad[] = {"xc1n0g08", "xc9n2c08", "xcrn0g04", "xcsn0g01", "xd0n2c08", "xd3n2c08", "xd9n2c08",
+                                  "xdtn0g01", "xhdn0g08", "xlfn0g04", "xs1n0g01", "xs2n0g01", "xs4n0g01", "xs7n0g01"};
+
+/* The pixels that Pillow gives, bit for bit; of 16-bit grey, which Pillow clips, the high byte. */
+static void png_suite(void)
+{
+    const char *shared = getenv("DCGAN_SHARED");
+    char path[512];
+    int good = 0, refusals = 0, n = (int)(sizeof suite / sizeof *suite);
+    for (int i = 0; i < n; i++) {
+        snprintf(path, sizeof path, "%s/data/corpora/pngsuite/%s", shared ? shared : "../shared", suite[i].name);
+        blob b;
+        if (blob_load(&b, path)) {
+            if (i == 0) {
+                dg_test_skip("no PngSuite beside the checkout");
+                return;
+            }
+            DG_CHECKF(0, "%s cannot be read", path);
+            continue;
+        }
+        int equal = 0;
+        for (dg_alpha alpha = DG_ALPHA_DROP; alpha <= DG_ALPHA_BLACK; alpha++) {
+            dg_image im;
+            dg_err e = dg_image_decode(b.data, b.bytes, &(dg_decode_options){.alpha = alpha}, &im);
+            equal += !e && im.W == suite[i].W && im.H == suite[i].H &&
+                     crc32(0, im.pixels, (uInt)(3 * im.W * im.H)) == suite[i].crc[alpha];
+            dg_image_free(&im);
+        }
+        good += DG_CHECKF(equal == 3, "%s: %d of 3 ways of alpha are right", suite[i].name, equal);
+        blob_free(&b);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(path, sizeof path, "%s/data/corpora/pngsuite/%s.png", shared ? shared : "../shared", bad[i]);
+        blob b;
+        if (!DG_CHECKF(!blob_load(&b, path), "%s cannot be read", path)) continue;
+        refusals += refused(&b, ""); /* with some reason */
+        blob_free(&b);
+    }
+    printf("PngSuite: %d of 161 decoded as Pillow does, %d of 14 bad ones refused\n", good, refusals);
+    DG_CHECK(good == 161 && refusals == 14);
+}
+
+int main(void)
+{
+    every_type();
+    kinds();
+    orientation();
+    content();
+    damage();
+    bombs();
+    giants();
+    limits();
+    grey();
+    png_suite();
+    return dg_test_report();
+}

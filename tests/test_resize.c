@@ -1,0 +1,119 @@
+/* Resizing gives what Pillow gives, bit for bit (tests/resize_expected.h). */
+#include "image.h"
+#include "child.h"
+#include "make_picture.h"
+#include "test.h"
+#include "resize_expected.h"
+
+static dg_image noise_picture(uint32_t seed, int W, int H, int C)
+{
+    dg_image im = {.W = W, .H = H, .C = C, .pixels = malloc((size_t)W * (size_t)H * (size_t)C)};
+    for (uint32_t i = 0; i < (uint32_t)(W * H * C); i++) im.pixels[i] = noise_byte(seed, i);
+    return im;
+}
+
+static uint32_t crc_of(const dg_image *im, uint32_t start)
+{
+    return (uint32_t)crc32(start, im->pixels, (uInt)(im->W * im->H * im->C));
+}
+
+static void vectors(void)
+{
+    for (size_t i = 0; i < sizeof resized / sizeof *resized; i++) {
+        dg_image in = noise_picture((uint32_t)i, resized[i].w, resized[i].h, resized[i].c), out;
+        dg_err e = dg_image_resize(&in, resized[i].W, resized[i].H, &out);
+        DG_CHECKF(!e && out.W == resized[i].W && out.H == resized[i].H && crc_of(&out, 0) == resized[i].crc,
+                  "%d x %d -> %d x %d, %d channels", in.W, in.H, resized[i].W, resized[i].H, in.C);
+        dg_image_free(&out);
+        dg_image_free(&in);
+    }
+    for (size_t i = 0; i < sizeof fitted / sizeof *fitted; i++) {
+        dg_image in = noise_picture(100 + (uint32_t)i, fitted[i].w, fitted[i].h, 3), out, plain;
+        int size = fitted[i].size;
+        dg_err e = dg_image_fit(&in, size, DG_FIT_CROP, &out);
+        DG_CHECKF(!e && out.W == size && out.H == size && crc_of(&out, 0) == fitted[i].crop, "%d x %d cropped to %d",
+                  in.W, in.H, size);
+        dg_image_free(&out);
+        e = dg_image_fit(&in, size, DG_FIT_PAD, &out);
+        DG_CHECKF(!e && out.W == size && crc_of(&out, 0) == fitted[i].pad, "%d x %d padded to %d", in.W, in.H, size);
+        dg_image_free(&out);
+        e = dg_image_fit(&in, size, DG_FIT_STRETCH, &out);
+        DG_CHECK(!e && !dg_image_resize(&in, size, size, &plain) && crc_of(&out, 0) == crc_of(&plain, 0));
+        dg_image_free(&plain);
+        dg_image_free(&out);
+        dg_image_free(&in);
+    }
+}
+
+static void thousand_pairs(void)
+{
+    uint32_t total = 0;
+    for (uint32_t i = 0; i < 1000; i++) {
+        int n[9], side[4];
+        for (uint32_t k = 0; k < 9; k++) n[k] = noise_byte(1000 + i, k);
+        for (int k = 0; k < 4; k++) side[k] = 1 + n[k] % (n[k + 4] % 2 ? 200 : 40);
+        dg_image in = noise_picture(2000 + i, side[0], side[1], n[8] % 2 ? 3 : 1), out;
+        if (!DG_CHECK(!dg_image_resize(&in, side[2], side[3], &out))) return;
+        total = crc_of(&out, total);
+        if (i % 100 == 99) DG_CHECKF(total == many[i / 100], "pairs up to %u", i);
+        dg_image_free(&out);
+        dg_image_free(&in);
+    }
+}
+
+/* One colour stays that colour, and nothing is written outside of the result. */
+static void flat(void)
+{
+    for (int v = 0; v < 256; v += 51) {
+        dg_image in = {.W = 37, .H = 11, .C = 3, .pixels = malloc(37 * 11 * 3)}, out;
+        memset(in.pixels, v, 37 * 11 * 3);
+        DG_CHECK(!dg_image_resize(&in, 64, 5, &out));
+        int wrong = 0;
+        for (int i = 0; i < 64 * 5 * 3; i++) wrong += out.pixels[i] != v;
+        DG_CHECKF(!wrong, "value %d: %d pixels differ", v, wrong);
+        dg_image_free(&out);
+        DG_CHECK(!dg_image_fit(&in, 16, DG_FIT_PAD, &out)); /* 16 x 5, bars of 5 and 6 rows */
+        for (int y = 0; y < 16; y++) DG_CHECK(out.pixels[3 * 16 * y + 24] == (y >= 6 && y < 11 ? v : 0));
+        dg_image_free(&out);
+        dg_image_free(&in);
+    }
+}
+
+static int long_thin(void *context, char *message)
+{
+    const int *side = context;
+    dg_image in = noise_picture(1, side[0], side[1], 3), out;
+    dg_err e = DG_OK;
+    for (dg_fit fit = DG_FIT_CROP; fit <= DG_FIT_STRETCH && !e; fit++) {
+        e = dg_image_fit(&in, 256, fit, &out);
+        dg_image_free(&out);
+    }
+    snprintf(message, 256, "%s", e ? dg_message() : "fitted");
+    dg_image_free(&in);
+    return (int)e;
+}
+
+static void extremes(void)
+{
+    static int side[][2] = {{16384, 1}, {1, 16384}}; /* resized as a whole: 3 GiB */
+    for (int i = 0; i < 2; i++) {
+        child_result r = in_child(long_thin, side[i], (size_t)256 << 20);
+        DG_CHECKF(r.code == 0, "%d x %d: %d %s", side[i][0], side[i][1], r.code, r.message);
+        if (!DG_SANITIZED)
+            DG_CHECKF(r.seconds < 1 && r.kilobytes < 64 << 10, "%.2f s, %ld KiB", r.seconds, r.kilobytes);
+    }
+    dg_image in = noise_picture(1, 2, 2, 3), out;
+    DG_CHECK(dg_image_resize(&in, 0, 5, &out) == DG_USAGE && !out.pixels);
+    DG_CHECK(dg_image_resize(&in, 5, 70000, &out) == DG_USAGE && !out.pixels);
+    DG_CHECK(dg_image_fit(&in, 0, DG_FIT_CROP, &out) == DG_USAGE && !out.pixels);
+    dg_image_free(&in);
+}
+
+int main(void)
+{
+    vectors();
+    thousand_pairs();
+    flat();
+    extremes();
+    return dg_test_report();
+}
