@@ -1,5 +1,5 @@
 /* Taking and writing checkpoints. Reading them is in checkpoint_load.c. */
-#include "checkpoint.h"
+#include "checkpoint_parts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "options.h"
-
 
 struct dg_snapshot {
     dg_st_tensor *tensor;
@@ -50,7 +49,8 @@ static size_t describe(dg_st_tensor *out, const char *prefix, const dg_gan_tenso
 /* PyTorch counts how often each norm has seen a batch; G's once a step, D's three times. */
 static size_t count_batches(dg_st_tensor *out, const dg_gan_tensor *t, uint64_t step, char *at)
 {
-    snprintf(out->name, sizeof out->name, "%.*snum_batches_tracked", (int)(strrchr(t->name, '.') + 1 - t->name), t->name);
+    const int stem = (int)(strrchr(t->name, '.') + 1 - t->name);
+    snprintf(out->name, sizeof out->name, "%.*snum_batches_tracked", stem, t->name);
     out->type = DG_I64;
     out->rank = 0;
     out->bytes = 8;
@@ -75,8 +75,8 @@ dg_err dg_snapshot_take(dg_gan *gan, const dg_checkpoint_info *info, dg_snapshot
     if (s) {
         s->tensor = calloc((size_t)most, sizeof *s->tensor);
         s->memory = calloc(1, bytes);
-        s->model = strdup(gan->model.text);
-        s->config = strdup(info->config ? info->config : "");
+        s->model = dg_text_to_utf8(gan->model.text);
+        s->config = dg_text_to_utf8(info->config ? info->config : "");
     }
     if (!s || !s->tensor || !s->memory || !s->model || !s->config) {
         snapshot_free(s);
@@ -95,7 +95,8 @@ dg_err dg_snapshot_take(dg_gan *gan, const dg_checkpoint_info *info, dg_snapshot
             if (kind == 0 && is_running_var(t)) at += count_batches(&s->tensor[s->tensors++], t, info->step, at);
         }
     }
-    const uint64_t number[] = {info->step, info->epoch, info->batch, info->seed, info->data_count, info->data_fingerprint};
+    const uint64_t number[] = {info->step, info->epoch, info->batch, info->seed, info->data_count,
+                               info->data_fingerprint};
     for (int i = 0; i < 6; i++) snprintf(s->number[i], sizeof s->number[i], "%" PRIu64, number[i]);
     snprintf(s->precision, sizeof s->precision, "%s", info->precision);
     if (e)
@@ -108,9 +109,12 @@ dg_err dg_snapshot_take(dg_gan *gan, const dg_checkpoint_info *info, dg_snapshot
 dg_err dg_snapshot_write(dg_snapshot *s, const char *path)
 {
     const dg_st_meta meta[] = {
-        {"format", "dcgan-checkpoint-1"}, {"version", dg_version},           {"step", s->number[0]},       {"epoch", s->number[1]},
-        {"batch-in-epoch", s->number[2]}, {"seed", s->number[3]},            {"precision", s->precision},  {"data-count", s->number[4]},
-        {"data-fingerprint", s->number[5]}, {"model", s->model},             {"config", s->config},
+        {"format", DG_CHECKPOINT_FORMAT},  {"version", dg_version},
+        {"step", s->number[0]},            {"epoch", s->number[1]},
+        {"batch-in-epoch", s->number[2]},  {"seed", s->number[3]},
+        {"precision", s->precision},       {"data-count", s->number[4]},
+        {"data-fingerprint", s->number[5]}, {"model", s->model},
+        {"config", s->config},
     };
     dg_err e = dg_st_write(path, s->tensor, s->tensors, meta, (int)(sizeof meta / sizeof meta[0]), true);
     snapshot_free(s);
