@@ -128,7 +128,7 @@ dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, boo
         for (int k = 0; k < (full && want->kind == DG_CK_WEIGHT ? 3 : 1) && !e; k++) {
             char name[80];
             snprintf(name, sizeof name, "%s%s", prefix[k], want->name);
-            if (!(k ? dg_st_find(st, name) : full ? dg_st_find(st, want->name) : dg_ck_find(st, want)))
+            if (!(k ? dg_st_find(st, name) : dg_ck_find(st, want)))
                 e = dg_fail(DG_IO, "%s: has no tensor %s, which model %s needs", path, name, model->name);
         }
     }

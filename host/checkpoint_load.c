@@ -94,14 +94,25 @@ void dg_checkpoint_info_free(dg_checkpoint_info *info)
     memset(info, 0, sizeof *info);
 }
 
-/* st has been checked, so only optional tensors can be missing here. */
-static dg_err load_one(const dg_st *st, dg_gan *gan, const char *prefix, const dg_gan_tensor *t, int row)
+static dg_err put_one(const dg_st *st, dg_gan *gan, const char *prefix, const dg_gan_tensor *t, int row)
 {
     char name[80];
     snprintf(name, sizeof name, "%s%s", prefix, t->name);
     const dg_st_tensor *from = dg_st_find(st, name);
     if (!from && t->net == DG_G) from = dg_st_find(st, name + 2); /* a generator alone has no "G." */
     return from ? dg_gan_write(gan, t, row, from->type, from->data) : DG_OK;
+}
+
+dg_err dg_ck_put(const dg_st *st, dg_gan *gan, bool moments)
+{
+    dg_err e = DG_OK;
+    for (int i = 0; i < gan->tensors && !e; i++) {
+        const dg_gan_tensor *t = &gan->tensor[i];
+        e = put_one(st, gan, "", t, t->row);
+        if (!e && moments && t->moment1 >= 0) e = put_one(st, gan, "adam.m.", t, t->moment1);
+        if (!e && moments && t->moment2 >= 0) e = put_one(st, gan, "adam.v.", t, t->moment2);
+    }
+    return e;
 }
 
 dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_gan *gan)
@@ -117,11 +128,5 @@ dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_gan *gan)
     if (gan->o.train && type != gan->backend->real)
         return dg_fail(DG_USAGE, "%s: was trained with --precision %s and can only go on with it", path, precision);
     e = dg_ck_check(st, path, &gan->model, full, type);
-    for (int i = 0; i < gan->tensors && !e; i++) {
-        const dg_gan_tensor *t = &gan->tensor[i];
-        e = load_one(st, gan, "", t, t->row);
-        if (!e && gan->o.train && t->moment1 >= 0) e = load_one(st, gan, "adam.m.", t, t->moment1);
-        if (!e && gan->o.train && t->moment2 >= 0) e = load_one(st, gan, "adam.v.", t, t->moment2);
-    }
-    return e;
+    return e ? e : dg_ck_put(st, gan, gan->o.train);
 }

@@ -34,6 +34,9 @@ dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, boo
 /* The tensor that st holds for want, under its own name or as a generator alone names it; NULL: none. */
 const dg_st_tensor *dg_ck_find(const dg_st *st, const dg_ck_tensor *want);
 
+/* Put the values that st, checked, holds into gan, where it has them. */
+dg_err dg_ck_put(const dg_st *st, dg_gan *gan, bool moments);
+
 /* The model of a generator file: what its metadata say, else the stock DCGAN of these shapes. */
 dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model);
 

@@ -10,6 +10,9 @@
 static int (*const command[DG_CMDS])(const dg_options *) = {
     [DG_CMD_TRAIN] = dg_cmd_train,
     [DG_CMD_GENERATE] = dg_cmd_generate,
+    [DG_CMD_EXPORT] = dg_cmd_export,
+    [DG_CMD_IMPORT] = dg_cmd_import,
+    [DG_CMD_INFO] = dg_cmd_info,
     [DG_CMD_INTERPOLATE] = dg_cmd_interpolate,
     [DG_CMD_DATA] = dg_cmd_data,
     [DG_CMD_PLAN] = dg_cmd_plan,
