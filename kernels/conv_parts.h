@@ -22,6 +22,12 @@ bool DG_CPU(dg_conv_dw_is_thin)(const dg_conv_args *a);
 size_t DG_CPU(dg_conv_dw_thin_scratch)(const dg_conv_args *a);
 void DG_CPU(dg_conv_dw_thin)(const dg_conv_args *a);
 
+/* winograd: K = 2S by minimal filtering (conv_winograd.c, conv_winograd_dw.c) */
+size_t DG_CPU(dg_conv_winograd_scratch)(bool adjoint, const dg_conv_args *a);
+void DG_CPU(dg_conv_winograd)(bool adjoint, const dg_conv_args *a);
+size_t DG_CPU(dg_conv_winograd_dw_scratch)(const dg_conv_args *a);
+void DG_CPU(dg_conv_winograd_dw)(const dg_conv_args *a);
+
 /* Scratch memory handed out piece by piece, each on a cache line of its own; with base 0 it only counts. */
 typedef struct {
     uintptr_t base;

@@ -36,6 +36,9 @@ typedef struct {
 DG_OPS(X)
 #undef X
 size_t DG_CPU(dg_cpu_conv_scratch)(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
+/* The variant that a convolution would run as: asked is NULL for the choice by shape, or a name, which then
+ * comes back, or NULL if there is no such variant or it cannot take this shape. Static text for op->tune. */
+const char *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_args *a, const char *asked);
 size_t DG_CPU(dg_cpu_norm_scratch)(dg_op_kind kind, int N, int H, int W, int C, int groups);
 #endif
 

@@ -1,7 +1,9 @@
 /* Times the convolution kernels on W1's layers and prints what a training step costs; not run by make check.
  *
  *     make build/tests/bench_conv && build/tests/bench_conv [-b batch] [-f filters] [-t threads] [-r repeats]
- *                                                          [-k "avx512 f32"] [-v variant] [-l layer]
+ *                                                          [-k "avx512 f32"] [-v variant] [-l layer] [-c]
+ *
+ * -c takes processor time, which with -t 1 gives figures on a busy machine, too.
  *
  * GFLOP/s count padding taps, as dg_op_flops does, so values above the peak are possible. */
 #include "conv_kernels.h"
@@ -19,10 +21,12 @@ typedef struct {
     int times[3]; /* fwd, dx, dw of this geometry in one training step of D and G together */
 } layer;
 
+static clockid_t which_clock = CLOCK_MONOTONIC;
+
 static double now(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(which_clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -90,11 +94,12 @@ int main(int argc, char **argv)
     int batch = 64, f = 32, repeats = 15, opt;
     const char *which = NULL, *only = NULL;
     dg_tune tune = {.variant = "direct", .why = "default"};
-    while ((opt = getopt(argc, argv, "b:f:t:r:k:v:l:")) != -1) {
+    while ((opt = getopt(argc, argv, "b:f:t:r:k:v:l:c")) != -1) {
         if (opt == 'b') batch = atoi(optarg);
         else if (opt == 'f') f = atoi(optarg);
         else if (opt == 't') omp_set_num_threads(atoi(optarg));
         else if (opt == 'r') repeats = atoi(optarg);
+        else if (opt == 'c') which_clock = CLOCK_PROCESS_CPUTIME_ID;
         else if (opt == 'k') which = optarg;
         else if (opt == 'v') tune.variant = optarg;
         else if (opt == 'l') only = optarg;

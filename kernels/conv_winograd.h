@@ -1,0 +1,133 @@
+/* Minimal filtering for two taps, F(m,2): m outputs of a 2-tap correlation from m+1 products instead of 2m.
+ *
+ *     y[i] = sum over p < 2 of g[p] d[i+p], i < m:    y = A' ((G g) * (B' d))
+ *     g[p] = sum over i < m of d[i+p] y[i]:           g = G' ((A y) * (B' d))        the same products, transposed
+ *
+ * m = 4 evaluates at 0, 1, -1, 2 and infinity (10 additions instead of products, errors 3 to 6 times those of the
+ * direct sum); m = 2 at 0, 1 and infinity, with errors like the direct sum. In two dimensions both are applied to
+ * columns, then to rows. A convolution with K = 2S is S x S such filters, one for each phase of the input
+ * (forward) or of the output (backward).
+ * Winograd 1980, "Arithmetic complexity of computations"; Lavin & Gray 2016, "Fast algorithms for convolutional
+ * neural networks". */
+#ifndef DG_CONV_WINOGRAD_H
+#define DG_CONV_WINOGRAD_H
+
+#include "conv_pack.h"
+#include "conv_parts.h"
+
+enum { DG_POINTS = 5 }; /* at most: m + 1 */
+
+/* These serve both register types: dg_vec and dg_square_row. m is a constant wherever they are inlined. */
+#define DG_WINOGRAD(VEC, name)                                                                                \
+    /* v = B' d: m+1 inputs to m+1 products */                                                                \
+    DG_INLINE void name##_input(const int m, const VEC *d, VEC *v)                                            \
+    {                                                                                                         \
+        if (m == 2) {                                                                                         \
+            v[0] = d[0] - d[1];                                                                               \
+            v[1] = d[1];                                                                                      \
+            v[2] = d[2] - d[1];                                                                               \
+            return;                                                                                           \
+        }                                                                                                     \
+        VEC w = d[3] - d[1], s = d[2] - d[3];                                                                 \
+        v[0] = (real)2 * (d[0] - d[2]) + w;                                                                   \
+        v[1] = (real)2 * d[1] + s;                                                                            \
+        v[2] = s - (real)2 * (d[1] - d[2]);                                                                   \
+        v[3] = w;                                                                                             \
+        v[4] = (d[4] - d[2]) - (real)2 * w;                                                                   \
+    }                                                                                                         \
+    /* u = G g: 2 taps to m+1 products */                                                                     \
+    DG_INLINE void name##_taps(const int m, VEC a, VEC b, VEC *u)                                             \
+    {                                                                                                         \
+        if (m == 2) {                                                                                         \
+            u[0] = a;                                                                                         \
+            u[1] = a + b;                                                                                     \
+            u[2] = b;                                                                                         \
+            return;                                                                                           \
+        }                                                                                                     \
+        u[0] = (real)0.5 * a;                                                                                 \
+        u[1] = (real)0.5 * (a + b);                                                                           \
+        u[2] = (real)(1.0 / 6) * (a - b);                                                                     \
+        u[3] = (real)(1.0 / 6) * ((real)2 * b + a);                                                           \
+        u[4] = b;                                                                                             \
+    }                                                                                                         \
+    /* y = A' u: m+1 products to m outputs */                                                                 \
+    DG_INLINE void name##_output(const int m, const VEC *u, VEC *y)                                           \
+    {                                                                                                         \
+        if (m == 2) {                                                                                         \
+            y[0] = u[0] + u[1];                                                                               \
+            y[1] = u[1] + u[2];                                                                               \
+            return;                                                                                           \
+        }                                                                                                     \
+        VEC p = u[1] + u[2], q = u[1] - u[2];                                                                 \
+        y[0] = (u[0] + p) + u[3];                                                                             \
+        y[1] = (real)2 * u[3] + q;                                                                            \
+        y[2] = (real)4 * u[3] + p;                                                                            \
+        y[3] = ((real)8 * u[3] + q) + u[4];                                                                   \
+    }                                                                                                         \
+    /* z = A y: m outputs to m+1 products */                                                                  \
+    DG_INLINE void name##_outputs_back(const int m, const VEC *y, VEC *z)                                     \
+    {                                                                                                         \
+        if (m == 2) {                                                                                         \
+            z[0] = y[0];                                                                                      \
+            z[1] = y[0] + y[1];                                                                               \
+            z[2] = y[1];                                                                                      \
+            return;                                                                                           \
+        }                                                                                                     \
+        VEC e = y[0] + y[2], o = y[1] + y[3];                                                                 \
+        z[0] = y[0];                                                                                          \
+        z[1] = e + o;                                                                                         \
+        z[2] = e - o;                                                                                         \
+        z[3] = (real)2 * ((real)4 * y[3] + y[1]) + ((real)4 * y[2] + y[0]);                                   \
+        z[4] = y[3];                                                                                          \
+    }                                                                                                         \
+    /* g = G' u: m+1 products to 2 taps */                                                                    \
+    DG_INLINE void name##_taps_back(const int m, const VEC *u, VEC *g)                                        \
+    {                                                                                                         \
+        if (m == 2) {                                                                                         \
+            g[0] = u[0] + u[1];                                                                               \
+            g[1] = u[1] + u[2];                                                                               \
+            return;                                                                                           \
+        }                                                                                                     \
+        VEC q = (real)0.5 * u[1];                                                                             \
+        g[0] = (real)0.5 * u[0] + ((real)(1.0 / 6) * (u[2] + u[3]) + q);                                      \
+        g[1] = ((real)(1.0 / 6) * ((real)2 * u[3] - u[2]) + q) + u[4];                                        \
+    }
+
+DG_WINOGRAD(dg_vec, dg_wide)
+DG_WINOGRAD(dg_square_row, dg_slim)
+
+/* (m+1) x (m+1) inputs at channels c.. to all frequencies: to[f * step]. */
+DG_INLINE void dg_transform_input(const int m, const real *const *from, ptrdiff_t c, real *to, size_t step)
+{
+    dg_vec t[DG_POINTS][DG_POINTS];
+    DG_UNROLL for (int s = 0; s <= m; s++)
+    {
+        dg_vec d[DG_POINTS], v[DG_POINTS];
+        DG_UNROLL for (int r = 0; r <= m; r++) d[r] = *(const dg_vec *)(from[r * (m + 1) + s] + c);
+        dg_wide_input(m, d, v);
+        DG_UNROLL for (int r = 0; r <= m; r++) t[r][s] = v[r];
+    }
+    DG_UNROLL for (int r = 0; r <= m; r++)
+    {
+        dg_vec v[DG_POINTS];
+        dg_wide_input(m, t[r], v);
+        DG_UNROLL for (int s = 0; s <= m; s++) *(dg_vec *)(to + (size_t)(r * (m + 1) + s) * step) = v[s];
+    }
+}
+
+/* Distance between arrays that are walked together: an odd number of cache lines, as multiples of 4 KB would
+ * share the same few places of L1. */
+static inline size_t dg_odd_lines(size_t reals)
+{
+    size_t line = 64 / sizeof(real);
+    return ((reals + line - 1) / line | 1) * line;
+}
+
+/* m for outputs of this size: the larger tile if not too much of it hangs over the edge. */
+static inline int dg_winograd_tile(int H, int W)
+{
+    int big = dg_ceil_div(H, 4) * dg_ceil_div(W, 4) * 25, small = dg_ceil_div(H, 2) * dg_ceil_div(W, 2) * 9;
+    return big <= small ? 4 : 2;
+}
+
+#endif
