@@ -100,8 +100,9 @@ static dg_err cpu_copy(dg_backend *b, void *dst, const void *src, size_t bytes)
 
 static const char *cpu_refuses(dg_backend *b, dg_op *op)
 {
-    (void)b;
     op->tune = (dg_tune){.variant = "direct", .why = "default"};
+    if (op->kind == DG_OP_conv_fwd || op->kind == DG_OP_conv_dx || op->kind == DG_OP_conv_dw)
+        op->tune.variant = ((cpu *)b)->table->conv_variant(op->kind, &op->u.conv, NULL);
     return NULL;
 }
 

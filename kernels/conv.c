@@ -3,15 +3,21 @@
 
 #include <string.h>
 
+/* Minimal filtering pays where its tiles fit the outputs and fill the registers. Doubles keep the direct sum: they
+ * are asked for to compare numbers. */
+static bool suits_winograd(dg_op_kind kind, const dg_conv_args *a)
+{
+    int H = kind == DG_OP_conv_dx ? dg_ceil_div(a->H, a->S) : a->Ho;
+    int W = kind == DG_OP_conv_dx ? dg_ceil_div(a->W, a->S) : a->Wo;
+    return DG_FP == 32 && a->Ci >= 16 && a->Co >= 16 && H % 4 == 0 && W % 4 == 0;
+}
+
 const char *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_args *a, const char *asked)
 {
     bool can = a->K == 2 * a->S;
-    if (asked) {
-        if (!strcmp(asked, "direct")) return "direct";
-        return !strcmp(asked, "winograd") && can ? "winograd" : NULL;
-    }
-    (void)kind;
-    return "direct";
+    if (!asked) return can && suits_winograd(kind, a) ? "winograd" : "direct";
+    if (!strcmp(asked, "direct")) return "direct";
+    return can && !strcmp(asked, "winograd") ? "winograd" : NULL;
 }
 
 static bool winograd(const dg_tune *tune) { return tune && tune->variant && !strcmp(tune->variant, "winograd"); }

@@ -28,6 +28,7 @@ typedef struct {
     DG_OPS(X)
 #undef X
     size_t (*scratch)(const dg_op *op); /* bytes of operand `scratch`, 0 where the op has none */
+    const char *(*conv_variant)(dg_op_kind kind, const dg_conv_args *a, const char *asked); /* below */
 } dg_cpu_table;
 
 #ifdef DG_FP

@@ -25,4 +25,5 @@ const dg_cpu_table DG_CPU(dg_cpu_kernels) = {
     DG_OPS(X)
 #undef X
     .scratch = scratch,
+    .conv_variant = DG_CPU(dg_cpu_conv_variant),
 };
