@@ -138,7 +138,7 @@ int main(int argc, char **argv)
         for (int d = 0; d < 3; d++) {
             size_t bytes = k->scratch(kinds[d], &a, &tune);
             a.scratch = memory(bytes, size);
-            double t[1000];
+            double t[1000] = {0};
             if (repeats > 1000) repeats = 1000;
             for (int r = -2; r < repeats; r++) {
                 double start = now();
