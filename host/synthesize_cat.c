@@ -165,12 +165,13 @@ static void choose_face(dice *d, dg_cat *c)
     c->whisker_length = middling(d, .48, .72);
 }
 
+/* Modest ranges: a small network is to draw recognisable cats after some hundred steps. */
 static void choose_pose(dice *d, dg_cat *c)
 {
-    c->scale = middling(d, .84, 1.20);
-    c->shift_x = middling(d, -.2, .2);
-    c->shift_y = middling(d, -.04, .26);
-    turn(middling(d, -.38, .38), &c->sin_tilt, &c->cos_tilt);
+    c->scale = middling(d, .92, 1.16);
+    c->shift_x = middling(d, -.12, .12);
+    c->shift_y = middling(d, .02, .22);
+    turn(middling(d, -.28, .28), &c->sin_tilt, &c->cos_tilt);
     c->yaw = middling(d, -.2, .2);
     c->pitch = middling(d, -.08, .08);
     c->head_w = middling(d, .60, .70);
