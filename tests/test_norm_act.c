@@ -26,7 +26,8 @@ static const shape shapes[] = {
     {10, 3, 3, 16, 5, DG_ACT_RELU, 0, 0, 1},     {2, 19, 21, 24, 2, DG_ACT_RELU, 0, 0, 1},
     /* means far from zero, tiny and huge spreads */
     {4, 16, 15, 33, 2, DG_ACT_LEAKY, 0.2, 1000, 1}, {2, 31, 29, 8, 1, DG_ACT_RELU, 0, -50, 0.01},
-    {2, 15, 9, 40, 1, DG_ACT_LEAKY, 0.2, 0, 1e-4},  {2, 8, 8, 48, 2, DG_ACT_RELU, 0, 3, 1e6},
+    {2, 20, 20, 16, 1, DG_ACT_NONE, 0, 3e4, 0.1},   {2, 15, 9, 40, 1, DG_ACT_LEAKY, 0.2, 0, 1e-4},
+     {2, 8, 8, 48, 2, DG_ACT_RELU, 0, 3, 1e6},
 };
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
@@ -62,7 +63,7 @@ static dg_op act_op(const shape *s)
         for (;;) {
             double z = gamma[i % c] * (x[i] - mean[g]) * rstd[g] + beta[i % c];
             if (fabs(z) > 1e-3) break;
-            x[i] = (double)(float)(x[i] + 0.01 / rstd[g]);
+            x[i] = (double)(float)(x[i] + 0.1 / rstd[g]);
         }
     }
     dg_op op = {.name = "norm.act", .kind = DG_OP_norm_act};
