@@ -17,6 +17,7 @@ static int (*const command[DG_CMDS])(const dg_options *) = {
     [DG_CMD_DATA] = dg_cmd_data,
     [DG_CMD_PLAN] = dg_cmd_plan,
     [DG_CMD_REPLAY] = dg_cmd_replay,
+    [DG_CMD_BENCH] = dg_cmd_bench,
 };
 
 /* With 0, 1 or 2 closed, the next file opened would get that number, and a message would end up in it. */

@@ -141,7 +141,7 @@ const dg_command_info dg_commands[DG_CMDS] = {
                      {"dcgan plan dcgan64 --batch 128"}},
     [DG_CMD_REPLAY] = {"replay", "FILE", 1, 1, "run the steps of a recorded PyTorch run and show the differences",
                        {"dcgan replay tests/data/oracle.safetensors --precision fp64 --tol 1e-9"}},
-    [DG_CMD_BENCH] = {"bench", "[MODEL]", 0, 1, "measure this machine and the training step on it",
+    [DG_CMD_BENCH] = {"bench", "[MODEL...]", 0, 16, "measure this machine and the training step on it",
                       {"dcgan bench dcgan64-paper --batch 64"}},
     [DG_CMD_INFO] = {"info", "FILE", 1, 1, "say what a file of ours is: checkpoint, picture, generator",
                      {"dcgan info run/checkpoint.safetensors"}},

@@ -154,6 +154,8 @@ static dg_err cpu_sync(dg_backend *b)
 
 static void cpu_close(dg_backend *b) { free(b); }
 
+const dg_cpu_table *dg_cpu_table_of(const dg_backend *b) { return b->run == cpu_run ? ((const cpu *)b)->table : NULL; }
+
 /* The instruction sets of this build, best last. */
 #define DECLARE(isa) extern const dg_cpu_table dg_cpu_kernels_##isa##_f32, dg_cpu_kernels_##isa##_f64;
 #define ENTRY(isa) {#isa, has_##isa, {&dg_cpu_kernels_##isa##_f32, &dg_cpu_kernels_##isa##_f64}}

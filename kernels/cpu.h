@@ -29,13 +29,26 @@ typedef struct {
 #undef X
     size_t (*scratch)(const dg_op *op); /* bytes of operand `scratch`, 0 where the op has none */
     const char *(*conv_variant)(dg_op_kind kind, const dg_conv_args *a, const char *asked); /* below */
+
+    /* kernels/peak.c, for `dcgan bench`. fma runs on the calling thread and returns the FLOPs that it did; the
+     * other two share the work: out = left + right / 2, and a sum over in; n is a multiple of 4096. */
+    double (*fma)(int64_t loops, double *sink);
+    void (*triad)(void *out, const void *left, const void *right, int64_t n);
+    double (*read)(const void *in, int64_t n);
 } dg_cpu_table;
+
+/* The kernels that this backend runs, NULL when it is not a CPU backend. */
+struct dg_backend;
+const dg_cpu_table *dg_cpu_table_of(const struct dg_backend *b);
 
 #ifdef DG_FP
 /* Prototypes of this compilation's kernels, and what conv.c and norm_act.c need as scratch memory. */
 #define X(kind, member) void DG_CPU(dg_cpu_##kind)(const dg_##member##_args *a, const dg_tune *tune);
 DG_OPS(X)
 #undef X
+double DG_CPU(dg_cpu_fma)(int64_t loops, double *sink);
+void DG_CPU(dg_cpu_triad)(void *out, const void *left, const void *right, int64_t n);
+double DG_CPU(dg_cpu_read)(const void *in, int64_t n);
 size_t DG_CPU(dg_cpu_conv_scratch)(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
 /* The variant that a convolution would run as: asked is NULL for the choice by shape, or a name, which then
  * comes back, or NULL if there is no such variant or it cannot take this shape. Static text for op->tune. */

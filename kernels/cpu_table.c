@@ -26,4 +26,7 @@ const dg_cpu_table DG_CPU(dg_cpu_kernels) = {
 #undef X
     .scratch = scratch,
     .conv_variant = DG_CPU(dg_cpu_conv_variant),
+    .fma = DG_CPU(dg_cpu_fma),
+    .triad = DG_CPU(dg_cpu_triad),
+    .read = DG_CPU(dg_cpu_read),
 };
