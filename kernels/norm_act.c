@@ -60,6 +60,26 @@ size_t DG_CPU(dg_cpu_norm_scratch)(dg_op_kind kind, int N, int H, int W, int C, 
     return (chunks + finals) * 2 * (size_t)C * sizeof(double);
 }
 
+/* The loops below take AHEAD tiles at once while there are so many, so that a lane's sums and coefficients are
+ * loaded once for all of them; then one by one, and the last one may be partly filled. TILES runs `call` with
+ * r: the tile's first row, n: its lanes, many: how many tiles, a constant. */
+enum { AHEAD = 4 };
+#define TILES(rows, tile, width, call)                                       \
+    do {                                                                     \
+        int64_t r = 0;                                                       \
+        for (; r + AHEAD * (tile) <= (rows); r += AHEAD * (tile)) {          \
+            enum { many = AHEAD };                                           \
+            int n = (tile) * (width);                                        \
+            call;                                                            \
+        }                                                                    \
+        for (; r < (rows); r += (tile)) {                                    \
+            enum { many = 1 };                                               \
+            int n = ((rows)-r < (tile) ? (int)((rows)-r) : (tile)) * (width); \
+            call;                                                            \
+        }                                                                    \
+    } while (0)
+#define INLINE static inline __attribute__((always_inline))
+
 /* out[j * width + c] = value[c] */
 static void spread(real *restrict out, const real *restrict value, int width, int tile)
 {
@@ -67,44 +87,61 @@ static void spread(real *restrict out, const real *restrict value, int width, in
         for (int c = 0; c < width; c++) out[j * width + c] = value[c];
 }
 
-/* sum of the lanes of channel c */
-static double fold(const real *lane, int c, int width, int tile)
+/* sum[c] = the lanes of channel c together */
+static void fold(double *restrict sum, const real *restrict lane, int width, int tile)
 {
-    double s = 0;
-    for (int j = 0; j < tile; j++) s += (double)lane[j * width + c];
-    return s;
+    for (int c = 0; c < width; c++) sum[c] = (double)lane[c];
+    for (int j = 1; j < tile; j++)
+        for (int c = 0; c < width; c++) sum[c] += (double)lane[j * width + c];
+}
+
+INLINE void add_sums(real *restrict sum, const real *x, int64_t stride, int n, const int many)
+{
+#pragma omp simd
+    for (int i = 0; i < n; i++) {
+        real s = sum[i];
+        for (int k = 0; k < many; k++) s += x[k * stride + i];
+        sum[i] = s;
+    }
+}
+
+INLINE void add_squares(real *restrict sum, real *restrict square, const real *restrict about, const real *x,
+                        int64_t stride, int n, const int many)
+{
+#pragma omp simd
+    for (int i = 0; i < n; i++) {
+        real s = sum[i], q = square[i];
+        for (int k = 0; k < many; k++) {
+            real d = x[k * stride + i] - about[i];
+            s += d;
+            q += d * d;
+        }
+        sum[i] = s;
+        square[i] = q;
+    }
 }
 
 /* Mean and sum of squared deviations of one chunk, two looks: the second is about the first one's mean, and
  * what is left of the mean there corrects both (Chan, Golub & LeVeque 1983, eq. 1.7). */
-static void chunk_stats(double *mean, double *m2, const real *x, int64_t rows, const split *s)
+static void chunk_stats(double *restrict mean, double *restrict m2, const real *x, int64_t rows, const split *s)
 {
+    const double share = 1 / (double)rows;
     for (int c0 = 0; c0 < s->C; c0 += s->width) {
         int width = s->C - c0 < s->width ? s->C - c0 : s->width, lanes = s->tile * width;
+        const int64_t stride = (int64_t)s->tile * s->C;
         real sum[TILE] = {0}, square[TILE] = {0}, about[TILE], centre[TILE];
-        for (int64_t r = 0; r < rows; r += s->tile) {
-            const real *p = x + r * s->C + c0;
-            int n = rows - r < s->tile ? (int)(rows - r) * width : lanes;
-#pragma omp simd
-            for (int i = 0; i < n; i++) sum[i] += p[i];
-        }
-        for (int c = 0; c < width; c++) centre[c] = (real)(fold(sum, c, width, s->tile) / (double)rows);
+        double total[TILE];
+        TILES(rows, s->tile, width, add_sums(sum, x + r * s->C + c0, stride, n, many));
+        fold(total, sum, width, s->tile);
+        for (int c = 0; c < width; c++) centre[c] = (real)(total[c] * share);
         spread(about, centre, width, s->tile);
         for (int i = 0; i < lanes; i++) sum[i] = 0;
-        for (int64_t r = 0; r < rows; r += s->tile) {
-            const real *p = x + r * s->C + c0;
-            int n = rows - r < s->tile ? (int)(rows - r) * width : lanes;
-#pragma omp simd
-            for (int i = 0; i < n; i++) {
-                real d = p[i] - about[i];
-                sum[i] += d;
-                square[i] += d * d;
-            }
-        }
+        TILES(rows, s->tile, width, add_squares(sum, square, about, x + r * s->C + c0, stride, n, many));
+        fold(total, sum, width, s->tile);
+        fold(m2 + c0, square, width, s->tile);
         for (int c = 0; c < width; c++) {
-            double d = fold(sum, c, width, s->tile);
-            mean[c0 + c] = (double)centre[c] + d / (double)rows;
-            m2[c0 + c] = fold(square, c, width, s->tile) - d * d / (double)rows;
+            mean[c0 + c] = (double)centre[c] + total[c] * share;
+            m2[c0 + c] -= total[c] * total[c] * share;
         }
     }
 }
@@ -191,6 +228,16 @@ static void spread_affine(affine *f, const dg_norm_act_args *a, int g, int c0, i
     spread(f->beta, (const real *)a->beta + c0, width, tile);
 }
 
+INLINE void apply(real *y, const real *x, const affine *f, real factor, int64_t stride, int n, const int many)
+{
+#pragma omp simd
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < many; k++) {
+            real z = (x[k * stride + i] - f->mean[i]) * f->scale[i] + f->beta[i];
+            y[k * stride + i] = z > 0 ? z : factor * z;
+        }
+}
+
 void DG_CPU(dg_cpu_norm_act)(const dg_norm_act_args *a, const dg_tune *tune)
 {
     (void)tune;
@@ -201,24 +248,35 @@ void DG_CPU(dg_cpu_norm_act)(const dg_norm_act_args *a, const dg_tune *tune)
         int lo, hi;
         share_of(&s, &lo, &hi);
         for (int c0 = 0; c0 < s.C; c0 += s.width) {
-            int width = s.C - c0 < s.width ? s.C - c0 : s.width, lanes = s.tile * width, group = -1;
+            int width = s.C - c0 < s.width ? s.C - c0 : s.width, group = -1;
             affine f;
             /* Backwards: what norm_stats or the convolution looked at last is still in the cache. */
             for (int k = hi - 1; k >= lo; k--) {
                 if (group != k / s.chunks) spread_affine(&f, a, group = k / s.chunks, c0, width, s.tile);
-                const int64_t rows = rows_of(&s, k), at = start_of(&s, k) + c0;
-                for (int64_t r = 0; r < rows; r += s.tile) {
-                    const real *x = (const real *)a->x + at + r * s.C;
-                    real *y = (real *)a->y + at + r * s.C;
-                    int n = rows - r < s.tile ? (int)(rows - r) * width : lanes;
-#pragma omp simd
-                    for (int i = 0; i < n; i++) {
-                        real z = (x[i] - f.mean[i]) * f.scale[i] + f.beta[i];
-                        y[i] = z > 0 ? z : factor * z;
-                    }
-                }
+                const int64_t at = start_of(&s, k) + c0;
+                const real *x = (const real *)a->x + at;
+                real *y = (real *)a->y + at;
+                TILES(rows_of(&s, k), s.tile, width,
+                      apply(y + r * s.C, x + r * s.C, &f, factor, (int64_t)s.tile * s.C, n, many));
             }
         }
+    }
+}
+
+INLINE void add_gradient(real *restrict sg, real *restrict sx, const real *x, const real *dy, const affine *f,
+                         real factor, int64_t stride, int n, const int many)
+{
+#pragma omp simd
+    for (int i = 0; i < n; i++) {
+        real s0 = sg[i], s1 = sx[i];
+        for (int k = 0; k < many; k++) {
+            real d = x[k * stride + i] - f->mean[i], z = d * f->scale[i] + f->beta[i], v = dy[k * stride + i];
+            real g = z > 0 ? v : factor * v;
+            s0 += g;
+            s1 += g * d;
+        }
+        sg[i] = s0;
+        sx[i] = s1;
     }
 }
 
@@ -226,23 +284,10 @@ void DG_CPU(dg_cpu_norm_act)(const dg_norm_act_args *a, const dg_tune *tune)
 static void chunk_gradient(double *sum_g, double *sum_gx, const real *dy, const real *x, int64_t rows, int C, int width,
                            int tile, const affine *f, real factor)
 {
-    int lanes = tile * width;
     real sg[TILE] = {0}, sx[TILE] = {0};
-    for (int64_t r = 0; r < rows; r += tile) {
-        const real *px = x + r * C, *py = dy + r * C;
-        int n = rows - r < tile ? (int)(rows - r) * width : lanes;
-#pragma omp simd
-        for (int i = 0; i < n; i++) {
-            real d = px[i] - f->mean[i], z = d * f->scale[i] + f->beta[i];
-            real g = z > 0 ? py[i] : factor * py[i];
-            sg[i] += g;
-            sx[i] += g * d;
-        }
-    }
-    for (int c = 0; c < width; c++) {
-        sum_g[c] = fold(sg, c, width, tile);
-        sum_gx[c] = fold(sx, c, width, tile);
-    }
+    TILES(rows, tile, width, add_gradient(sg, sx, x + r * C, dy + r * C, f, factor, (int64_t)tile * C, n, many));
+    fold(sum_g, sg, width, tile);
+    fold(sum_gx, sx, width, tile);
 }
 
 /* From the chunks' sums: dgamma, dbeta, and for each group and channel the two numbers that the second sweep
@@ -283,6 +328,18 @@ static void spread_finals(real *mean_g, real *tilt, const double *finals, int g,
     spread(tilt, b, width, tile);
 }
 
+INLINE void apply_gradient(real *dx, const real *x, const real *dy, const affine *f, const real *mean_g,
+                           const real *tilt, real factor, int64_t stride, int n, const int many)
+{
+#pragma omp simd
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < many; k++) {
+            real d = x[k * stride + i] - f->mean[i], z = d * f->scale[i] + f->beta[i], v = dy[k * stride + i];
+            real g = z > 0 ? v : factor * v;
+            dx[k * stride + i] = f->scale[i] * (g - mean_g[i] - d * tilt[i]);
+        }
+}
+
 void DG_CPU(dg_cpu_norm_act_dx)(const dg_norm_act_args *a, const dg_tune *tune)
 {
     (void)tune;
@@ -308,25 +365,17 @@ void DG_CPU(dg_cpu_norm_act_dx)(const dg_norm_act_args *a, const dg_tune *tune)
 #pragma omp for schedule(static)
         for (int c = 0; c < s.C; c += MERGE) merge_gradient(a, &s, finals, c, s.C - c < MERGE ? s.C - c : MERGE);
         for (int c0 = 0; c0 < s.C; c0 += s.width) {
-            int width = s.C - c0 < s.width ? s.C - c0 : s.width, lanes = s.tile * width, group = -1;
+            int width = s.C - c0 < s.width ? s.C - c0 : s.width, group = -1;
             real mean_g[TILE], tilt[TILE];
             for (int k = hi - 1; k >= lo; k--) { /* backwards: the last chunks are still in the cache */
                 if (group != k / s.chunks) {
                     spread_affine(&f, a, group = k / s.chunks, c0, width, s.tile);
                     spread_finals(mean_g, tilt, finals, group, s.C, c0, width, s.tile);
                 }
-                const int64_t rows = rows_of(&s, k), at = start_of(&s, k) + c0;
-                for (int64_t r = 0; r < rows; r += s.tile) {
-                    const real *px = x + at + r * s.C, *py = dy + at + r * s.C;
-                    real *out = dx + at + r * s.C;
-                    int n = rows - r < s.tile ? (int)(rows - r) * width : lanes;
-#pragma omp simd
-                    for (int i = 0; i < n; i++) {
-                        real d = px[i] - f.mean[i], z = d * f.scale[i] + f.beta[i];
-                        real g = z > 0 ? py[i] : factor * py[i];
-                        out[i] = f.scale[i] * (g - mean_g[i] - d * tilt[i]);
-                    }
-                }
+                const int64_t at = start_of(&s, k) + c0;
+                TILES(rows_of(&s, k), s.tile, width,
+                      apply_gradient(dx + at + r * s.C, x + at + r * s.C, dy + at + r * s.C, &f, mean_g, tilt, factor,
+                                     (int64_t)s.tile * s.C, n, many));
             }
         }
     }
