@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "option_table.h"
+#include "wait_briefly.h"
 
 static int (*const command[DG_CMDS])(const dg_options *) = {
     [DG_CMD_TRAIN] = dg_cmd_train,
@@ -42,6 +43,7 @@ static int run(const dg_options *o)
 
 int main(int argc, char **argv)
 {
+    dg_wait_briefly(argv);
     fill_standard_descriptors();
     dg_options o;
     bool done;

@@ -1,0 +1,139 @@
+/* dcgan bench: its arithmetic, its kernels, and the object that it prints. */
+#include "bench.h"
+
+#include <cjson/cJSON.h>
+#include "kernels/cpu.h"
+#include "reference.h"
+#include "test.h"
+
+static void check_timing(void)
+{
+    dg_timing t = {0};
+    DG_CHECK(dg_timing_median(&t) == 0);
+    dg_timing_add(&t, 5);
+    DG_CHECK(dg_timing_median(&t) == 5 && t.best == 5);
+    dg_timing_add(&t, 1);
+    DG_CHECK(dg_timing_median(&t) == 3 && t.best == 1);
+    dg_timing_add(&t, 100);
+    DG_CHECK(dg_timing_median(&t) == 5 && t.n == 3);
+    for (int i = 0; i < 200; i++) dg_timing_add(&t, 7); /* only the newest count for the median */
+    DG_CHECK(dg_timing_median(&t) == 7 && t.best == 1 && t.n == 203);
+}
+
+/* The peak's multiply-adds really happen: twelve chains that all end at 1. */
+static void check_kernels(dg_backend *b)
+{
+    const dg_cpu_table *table = dg_cpu_table_of(b);
+    double sink = 0, flops = table->fma(1000, &sink), lanes = flops / (2.0 * 12 * 1000);
+    DG_CHECKF(fabs(sink - 12) < 1e-5, "%s: the chains end at %.9g", b->name, sink);
+    DG_CHECKF(lanes * (double)dg_type_bytes(b->real) >= 16 && lanes * (double)dg_type_bytes(b->real) <= 64,
+              "%s: %g lanes", b->name, lanes);
+    enum { N = 3 * 4096 };
+    static float a[N], l[N], r[N];
+    static double a64[N], l64[N], r64[N];
+    for (int i = 0; i < N; i++) {
+        l[i] = (float)(l64[i] = i);
+        r[i] = (float)(r64[i] = 2 * i + 6);
+    }
+    bool wide = b->real == DG_F64;
+    table->triad(wide ? (void *)a64 : a, wide ? (void *)l64 : l, wide ? (void *)r64 : r, N);
+    int wrong = 0;
+    for (int i = 0; i < N; i++) wrong += (wide ? a64[i] : (double)a[i]) != 2 * i + 3;
+    DG_CHECKF(wrong == 0, "%s: %d of %d triads", b->name, wrong, N);
+    DG_CHECK(table->read(wide ? (void *)a64 : a, N) > 0);
+    memset(a, 0, sizeof a);
+    memset(a64, 0, sizeof a64);
+    DG_CHECK(table->read(wide ? (void *)a64 : a, N) == 0);
+}
+
+static void check_step(dg_backend *b)
+{
+    dg_model *model = malloc(sizeof *model);
+    dg_machine m = {0};
+    dg_bench_model r;
+    if (!model || dg_model_read("dcgan32", model)) exit(1);
+    dg_load load;
+    dg_load_start(&load);
+    DG_CHECKF(dg_bench_measure(&r, &m, model, 2, 3, b) == DG_OK, "%s", dg_message());
+    DG_CHECKF(m.all > 0.1 && m.all < 1e6, "peak %g", m.all);
+    DG_CHECK(r.batch == 2 && r.step.n == 3 && r.step.best > 0 && r.step.best <= dg_timing_median(&r.step));
+    double flops = 0, convolutions = 0;
+    for (int i = 0; i < r.ops; i++) {
+        DG_CHECKF(r.op[i].ms.n == 3 && r.op[i].ms.best >= 0 && *r.op[i].name, "op %d", i);
+        flops += r.op[i].flops;
+        if (!strncmp(r.op[i].kind, "conv", 4)) convolutions += r.op[i].flops;
+    }
+    DG_CHECK(r.ops > 40 && flops == r.flops && convolutions > 0.9 * flops);
+    double foreign = dg_load_foreign(&load);
+    DG_CHECKF(foreign == -1 || (foreign >= 0 && foreign < 4096), "%g cores", foreign);
+    dg_bench_free(&r);
+    /* the step is wrong for a batch that no norm can take */
+    DG_CHECK(dg_bench_measure(&r, &m, model, 1 << 20, 1, b) == DG_USAGE);
+    dg_bench_free(&r);
+    free(model);
+}
+
+static double number(const cJSON *j, const char *name)
+{
+    const cJSON *n = cJSON_GetObjectItem(j, name);
+    return cJSON_IsNumber(n) ? n->valuedouble : NAN;
+}
+
+static void check_json(const char *program)
+{
+    char command[512], *text = calloc(1, 1 << 20);
+    snprintf(command, sizeof command, "%s bench --json -q --repeats 2 --batch 4 --threads 2 dcgan32 models/dcgan32.cfg", program);
+    FILE *f = popen(command, "r");
+    if (!f || !text) exit(1);
+    size_t n = fread(text, 1, (1 << 20) - 1, f);
+    DG_CHECKF(pclose(f) == 0 && n > 100, "%s", command);
+    cJSON *j = cJSON_Parse(text), *model;
+    DG_CHECK(j != NULL);
+    double peak = number(cJSON_GetObjectItem(j, "fma_peak_gflops"), "all_threads");
+    DG_CHECK(peak > 0 && number(cJSON_GetObjectItem(j, "memory_gb_per_s"), "triad") > 0);
+    DG_CHECK(number(cJSON_GetObjectItem(j, "memory_gb_per_s"), "read") > 0 && number(j, "threads") == 2);
+    cJSON *models = cJSON_GetObjectItem(j, "models");
+    DG_CHECK(cJSON_GetArraySize(models) == 2);
+    cJSON_ArrayForEach(model, models)
+    {
+        double ms = number(model, "median_ms"), gflops = number(model, "gflops"), parts = 0;
+        DG_NEAR(number(model, "images_per_s") * ms / 4000, 1, 1e-9);
+        DG_NEAR(number(model, "gflop") / ms * 1e3 / gflops, 1, 1e-9);
+        DG_NEAR(number(model, "percent_of_peak") * peak / 100 / gflops, 1, 1e-9);
+        cJSON *op;
+        cJSON_ArrayForEach(op, cJSON_GetObjectItem(model, "ops")) parts += number(op, "gflop");
+        DG_NEAR(parts / number(model, "gflop"), 1, 1e-9);
+    }
+    cJSON_Delete(j);
+    snprintf(command, sizeof command, "%s bench --repeats 2 -q --batch 4 dcgan32", program);
+    f = popen(command, "r");
+    if (!f) exit(1);
+    memset(text, 0, n);
+    n = fread(text, 1, (1 << 20) - 1, f);
+    DG_CHECK(pclose(f) == 0 && strstr(text, "FMA peak") && strstr(text, "GB/s triad") && strstr(text, "D.adam"));
+    DG_CHECK(strstr(text, "% of the FMA peak above") && strstr(text, "images/s"));
+    snprintf(command, sizeof command, "%s bench --repeats 1 -q no-such-model 2>/dev/null", program);
+    f = popen(command, "r");
+    if (!f) exit(1);
+    DG_CHECK(pclose(f) == DG_USAGE << 8);
+    free(text);
+}
+
+int main(void)
+{
+    dg_backend *b;
+    check_timing();
+    for (int i = 0; dg_case_open(i, 2, &b); i++) {
+        check_kernels(b);
+        b->close(b);
+    }
+    DG_CHECK(dg_case_open(0, 2, &b));
+    check_step(b);
+    b->close(b);
+    const char *program = getenv("DCGAN");
+    if (program)
+        check_json(program);
+    else
+        dg_test_skip("the program itself: DCGAN is not set to its path");
+    return dg_test_report();
+}
