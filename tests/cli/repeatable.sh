@@ -76,11 +76,11 @@ act = none
 E2
 "$dcgan" data --synthesize "$dir/cats" --count 45 --size 16 > "$dir/said" 2>&1 || { cat "$dir/said"; exit 1; }
 
-train() # train OUT OPTION...
+train() # train OUT OPTION...; in the background as `exec=exec train ... &`, so that $! is dcgan and not a shell
 {
     out=$1
     shift
-    "$dcgan" --data "$dir/cats" --model "$dir/tiny.cfg" --batch 8 --seed 5 --flip -q --out "$dir/$out" "$@"
+    ${exec:-} "$dcgan" --data "$dir/cats" --model "$dir/tiny.cfg" --batch 8 --seed 5 --flip -q --out "$dir/$out" "$@"
 }
 same() { cmp "$dir/$1/checkpoint.safetensors" "$dir/$2/checkpoint.safetensors"; }
 
@@ -115,10 +115,10 @@ check "and go on to the same bytes" "$dcgan" --resume --out "$dir/stopped" --ste
 check "steps do not change the bytes" same six stopped
 for s in INT TERM HUP; do
     case $s in HUP) code=129 ;; INT) code=130 ;; TERM) code=143 ;; esac
-    train sig$s --epochs 100000 > "$dir/out" 2>&1 &
+    exec=exec train sig$s --epochs 100000 > "$dir/out" 2>&1 &
     pid=$!
     tries=0
-    while [ ! -s "$dir/sig$s/log.csv" ] && [ $tries -lt 1000 ]; do
+    while [ "$(cat "$dir/sig$s/log.csv" 2> /dev/null | wc -l)" -lt 3 ] && [ $tries -lt 1000 ]; do
         tries=$((tries + 1))
         sleep 0.01
     done
@@ -142,7 +142,7 @@ kills=0
 out=--data
 for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     if [ "$out" = --data ] && [ ! -e "$dir/killed/config.ini" ]; then
-        train killed --epochs 60 > /dev/null 2>&1 &
+        exec=exec train killed --epochs 60 > /dev/null 2>&1 &
     else
         "$dcgan" --resume --out "$dir/killed" -q > "$dir/out" 2>&1 &
     fi
