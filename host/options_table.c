@@ -119,6 +119,8 @@ const dg_option dg_option_table[] = {
      "auto, cpu, cuda or cuda:N"},
     {"precision", 0, "TYPE", DG_OPT_EITHER, AT(fp64), NO_RANGE, "fp32", "fp32|fp64", MACHINE, T | G | I | P | R | B,
      SAVED | FIXED, "type of all weights and sums"},
+    {"conv", 0, "WAY", DG_OPT_CHOICE, AT(conv), NO_RANGE, "auto", "auto|direct|winograd", MACHINE, T | G | I | P | R | B,
+     SAVED | FIXED, "stride-2 convolutions: minimal filtering (winograd) where it is faster, or one way wherever it can"},
     {"threads", 't', "N", DG_OPT_INT, AT(threads), 0, 1024, "0", NULL, MACHINE, T | G | I | D | P | R | B, SAVED,
      "0: OMP_NUM_THREADS, else every core; results do not depend on it"},
     {0},

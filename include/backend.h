@@ -37,6 +37,7 @@ struct dg_backend {
 typedef struct {
     int threads;      /* 0: OMP_NUM_THREADS, else every core this process may use */
     dg_type real;     /* DG_F32 or DG_F64 */
+    const char *conv; /* NULL: the convolution variant that suits each shape; else "direct" or "winograd" where it can */
 } dg_cpu_options;
 
 /* DG_USAGE when DCGAN_ISA names an instruction set that this machine or build lacks. */

@@ -47,6 +47,7 @@ typedef struct {
     /* machine */
     char *device;          /* auto, cpu, cuda[:N] */
     bool fp64;             /* --precision fp32|fp64 */
+    int conv;              /* --conv: place in "auto", "direct", "winograd" */
     int threads;
 
     /* other commands */

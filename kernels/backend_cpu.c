@@ -15,6 +15,7 @@
 typedef struct {
     dg_backend base; /* first, so that a dg_backend pointer is a cpu pointer */
     const dg_cpu_table *table;
+    const char *conv; /* the variant asked for, NULL: by shape */
 } cpu;
 
 /* Floating-point mode. Late GAN gradients and Adam's v reach denormal numbers, on which some cores are hundreds
@@ -98,11 +99,19 @@ static dg_err cpu_copy(dg_backend *b, void *dst, const void *src, size_t bytes)
     return DG_OK;
 }
 
+/* What was asked for, where that variant takes the shape; else direct, which takes every shape. */
+static void choose_conv(const cpu *c, dg_op *op)
+{
+    const char *variant = c->table->conv_variant(op->kind, &op->u.conv, c->conv);
+    if (variant) op->tune.variant = variant;
+    if (c->conv) op->tune.why = variant ? "--conv" : "--conv: not for this shape";
+}
+
 static const char *cpu_refuses(dg_backend *b, dg_op *op)
 {
     op->tune = (dg_tune){.variant = "direct", .why = "default"};
     if (op->kind == DG_OP_conv_fwd || op->kind == DG_OP_conv_dx || op->kind == DG_OP_conv_dw)
-        op->tune.variant = ((cpu *)b)->table->conv_variant(op->kind, &op->u.conv, NULL);
+        choose_conv((cpu *)b, op);
     return NULL;
 }
 
@@ -234,6 +243,7 @@ dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out)
     cpu *c = calloc(1, sizeof *c);
     if (!c) return dg_fail(DG_DEVICE, "out of memory for the CPU backend");
     c->table = set->table[o->real == DG_F64];
+    c->conv = o->conv;
     c->base = (dg_backend){
         .real = o->real, .threads = o->threads ? o->threads : default_threads(),
         .alloc = cpu_alloc, .release = cpu_release, .put = cpu_copy, .get = cpu_copy,

@@ -9,11 +9,11 @@
 static const char golden[] = "tests/golden/oracle16.safetensors";
 
 /* Exit code of `dcgan replay FILE`, its table thrown away. */
-static int replay(const char *file, bool fp64, double tol, long steps)
+static int replay_conv(const char *file, bool fp64, double tol, long steps, int conv)
 {
     char path[4096], device[] = "cpu", *operand[] = {path};
     snprintf(path, sizeof path, "%s", file);
-    dg_options o = {.command = DG_CMD_REPLAY, .operand = operand, .operands = 1, .device = device, .fp64 = fp64, .tol = tol, .steps = steps};
+    dg_options o = {.command = DG_CMD_REPLAY, .operand = operand, .operands = 1, .device = device, .fp64 = fp64, .tol = tol, .steps = steps, .conv = conv};
     fflush(stdout);
     int out = dup(1), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     dup2(null, 1);
@@ -25,10 +25,15 @@ static int replay(const char *file, bool fp64, double tol, long steps)
     return code;
 }
 
+static int replay(const char *file, bool fp64, double tol, long steps) { return replay_conv(file, fp64, tol, steps, 0); }
+
+/* With direct sums and with minimal filtering (--conv direct and winograd). */
 static void agrees(const char *file, bool fp64, double tol, long steps)
 {
-    int code = replay(file, fp64, tol, steps);
-    DG_CHECKF(code == 0, "%s in %s: exit code %d: %s", file, fp64 ? "fp64" : "fp32", code, dg_message());
+    for (int conv = 1; conv <= 2; conv++) {
+        int code = replay_conv(file, fp64, tol, steps, conv);
+        DG_CHECKF(code == 0, "%s in %s, conv %d: exit code %d: %s", file, fp64 ? "fp64" : "fp32", conv, code, dg_message());
+    }
 }
 
 /* A copy of the golden file with one byte of the last tensor changed must be noticed: the test can fail. */
