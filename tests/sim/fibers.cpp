@@ -401,11 +401,11 @@ void collective(collective_kind kind, unsigned mask, const void *in, void *out, 
     warp_group *g = nullptr, *unused = nullptr;
     for (warp_group &x : w.group) {
         if (!x.arrived) unused = unused ? unused : &x;
-        if (x.arrived && x.mask & mask) g = &x;
+        else if (x.mask == mask && x.kind == kind && same(x.at, at)) g = &x;
+        else if (x.mask >> t->lane & 1 && x.arrived & mask) /* each waits for the other */
+            fail(at, "diverged warp: %s with mask %08x, while lanes %08x wait at %s:%d with mask %08x", name, mask,
+                 x.arrived, x.at.file, x.at.line, x.mask);
     }
-    if (g && (g->mask != mask || g->kind != kind || !same(g->at, at)))
-        fail(at, "diverged warp: %s with mask %08x, while lanes %08x wait at %s:%d with mask %08x", name, mask,
-             g->arrived, g->at.file, g->at.line, g->mask);
     if (!g) {
         if (!unused) fail(at, "more than %d groups of one warp wait at once", (int)MAX_WARP_GROUPS);
         g = unused;

@@ -118,9 +118,14 @@ static cudaError_t begin()
     if (!device.count) return finish(cudaErrorNoDevice);
     return finish((cudaError_t)device_error.load());
 }
-#define CALL                                                \
-    std::lock_guard<std::recursive_mutex> one_at_a_time(api); \
+#define LOCK std::lock_guard<std::recursive_mutex> one_at_a_time(api)
+#define CALL \
+    LOCK;    \
     if (cudaError_t trouble = begin()) return trouble
+/* What gives something back does so even when it fails: the error is another call's. */
+#define RELEASE_CALL \
+    LOCK;            \
+    cudaError_t trouble = begin()
 
 /* ---- Streams ---- */
 
@@ -399,13 +404,13 @@ cudaError_t sim_malloc(void **p, size_t bytes, bool host)
 }
 static cudaError_t release_memory(void *p, bool host)
 {
-    CALL;
+    RELEASE_CALL;
     NOT_IN_CAPTURE;
-    if (!p) return cudaSuccess;
+    if (!p) return trouble;
     if (!memory_live(p, host)) return finish(cudaErrorInvalidValue);
     run_all(); /* cudaFree waits for the device */
     memory_free(p, host);
-    return finish((cudaError_t)device_error.load());
+    return finish(trouble ? trouble : (cudaError_t)device_error.load());
 }
 cudaError_t cudaFree(void *p) { return release_memory(p, false); }
 cudaError_t cudaFreeHost(void *p) { return release_memory(p, true); }
@@ -477,7 +482,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 cudaError_t cudaStreamCreate(cudaStream_t *stream) { return cudaStreamCreateWithFlags(stream, cudaStreamDefault); }
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
-    CALL;
+    RELEASE_CALL;
     if (!stream || !stream_of(stream)) return finish(cudaErrorInvalidResourceHandle);
     run_until(stream, stream->issued);
     std::erase(streams, stream);
@@ -485,7 +490,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
         if (e->stream == stream) e->stream = nullptr;
     delete stream;
     handles--;
-    return cudaSuccess;
+    return trouble;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
@@ -528,12 +533,12 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 cudaError_t cudaEventCreate(cudaEvent_t *event) { return cudaEventCreateWithFlags(event, cudaEventDefault); }
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
-    CALL;
+    RELEASE_CALL;
     if (!is_event(event)) return finish(cudaErrorInvalidResourceHandle);
     std::erase(events, event);
     delete event;
     handles--;
-    return cudaSuccess;
+    return trouble;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
@@ -677,18 +682,18 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 {
-    CALL;
+    RELEASE_CALL;
     if (!graph) return finish(cudaErrorInvalidValue);
     delete graph;
     handles--;
-    return cudaSuccess;
+    return trouble;
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
 {
-    CALL;
+    RELEASE_CALL;
     if (!exec) return finish(cudaErrorInvalidValue);
     run_all(); /* launched graphs finish first */
     delete exec;
     handles--;
-    return cudaSuccess;
+    return trouble;
 }

@@ -76,11 +76,8 @@ struct site {
     const char *file;
     int line;
 };
-#define SIM_HERE                             \
-    sim::site                                \
-    {                                        \
-        __builtin_FILE(), __builtin_LINE()   \
-    }
+/* As a default argument: the place of the call. */
+static inline site here(const char *file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
 
 struct block_view {
     uint3 index;
@@ -171,40 +168,40 @@ template <class T, class F> static inline T atomic(T *p, F f)
 #define blockDim (sim::self->block->block)
 #define gridDim (sim::self->block->grid)
 
-static inline void __syncthreads(sim::site at = SIM_HERE) { sim::block_barrier(at); }
-static inline void __syncwarp(unsigned mask = 0xffffffffu, sim::site at = SIM_HERE)
+static inline void __syncthreads(sim::site at = sim::here()) { sim::block_barrier(at); }
+static inline void __syncwarp(unsigned mask = 0xffffffffu, sim::site at = sim::here())
 {
     sim::collective(sim::SYNCWARP, mask, nullptr, nullptr, at);
 }
-template <class T> static inline T __shfl_sync(unsigned mask, T v, int from, int width = 32, sim::site at = SIM_HERE)
+template <class T> static inline T __shfl_sync(unsigned mask, T v, int from, int width = 32, sim::site at = sim::here())
 {
     unsigned end = sim::segment_end(width, at);
     return sim::shuffle(mask, v, (end & ~(unsigned)(width - 1)) | ((unsigned)from & (unsigned)(width - 1)), at);
 }
-template <class T> static inline T __shfl_xor_sync(unsigned mask, T v, int x, int width = 32, sim::site at = SIM_HERE)
+template <class T> static inline T __shfl_xor_sync(unsigned mask, T v, int x, int width = 32, sim::site at = sim::here())
 {
     unsigned end = sim::segment_end(width, at), from = sim::self->lane ^ (unsigned)x;
     return sim::shuffle(mask, v, from <= end ? from : sim::self->lane, at);
 }
 template <class T>
-static inline T __shfl_down_sync(unsigned mask, T v, unsigned d, int width = 32, sim::site at = SIM_HERE)
+static inline T __shfl_down_sync(unsigned mask, T v, unsigned d, int width = 32, sim::site at = sim::here())
 {
     unsigned end = sim::segment_end(width, at), from = sim::self->lane + d;
     return sim::shuffle(mask, v, from <= end ? from : sim::self->lane, at);
 }
 template <class T>
-static inline T __shfl_up_sync(unsigned mask, T v, unsigned d, int width = 32, sim::site at = SIM_HERE)
+static inline T __shfl_up_sync(unsigned mask, T v, unsigned d, int width = 32, sim::site at = sim::here())
 {
     unsigned start = sim::segment_end(width, at) & ~(unsigned)(width - 1);
     return sim::shuffle(mask, v, sim::self->lane - start >= d ? sim::self->lane - d : sim::self->lane, at);
 }
-static inline unsigned __ballot_sync(unsigned mask, int p, sim::site at = SIM_HERE) { return sim::vote(mask, p, at); }
-static inline int __any_sync(unsigned mask, int p, sim::site at = SIM_HERE) { return sim::vote(mask, p, at) != 0; }
-static inline int __all_sync(unsigned mask, int p, sim::site at = SIM_HERE) { return sim::vote(mask, p, at) == mask; }
-static inline void __nanosleep(unsigned, sim::site at = SIM_HERE) { sim::yield(at); }
+static inline unsigned __ballot_sync(unsigned mask, int p, sim::site at = sim::here()) { return sim::vote(mask, p, at); }
+static inline int __any_sync(unsigned mask, int p, sim::site at = sim::here()) { return sim::vote(mask, p, at) != 0; }
+static inline int __all_sync(unsigned mask, int p, sim::site at = sim::here()) { return sim::vote(mask, p, at) == mask; }
+static inline void __nanosleep(unsigned, sim::site at = sim::here()) { sim::yield(at); }
 static inline void __threadfence() {}
 static inline void __threadfence_block() {}
-static inline void __trap(sim::site at = SIM_HERE) { sim::fail(at, "__trap()"); }
+static inline void __trap(sim::site at = sim::here()) { sim::fail(at, "__trap()"); }
 
 /* Integers only: a sum of floats by atomics depends on the order of arrival, and this project repeats. */
 template <class T> static inline T atomicAdd(T *p, std::enable_if_t<std::is_integral<T>::value, T> v)
@@ -277,24 +274,24 @@ static inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((uin
     typedef T name##_shared_type dims;                                                                        \
     name##_shared_type &name = *(name##_shared_type *)sim::shared_array(                                      \
         [] { static char key; return (const void *)&key; }(), sizeof(name##_shared_type),                     \
-        alignof(T) < 16 ? 16 : alignof(T), #name, SIM_HERE)
-#define DYN_SHARED(T, name) T *const name = (T *)sim::shared_dynamic(SIM_HERE)
-#define GRID_SYNC() sim::grid_barrier(SIM_HERE)
-#define DEV_CHECK(condition) ((condition) ? (void)0 : sim::fail(SIM_HERE, "DEV_CHECK(%s) does not hold", #condition))
+        alignof(T) < 16 ? 16 : alignof(T), #name, sim::here())
+#define DYN_SHARED(T, name) T *const name = (T *)sim::shared_dynamic(sim::here())
+#define GRID_SYNC() sim::grid_barrier(sim::here())
+#define DEV_CHECK(condition) ((condition) ? (void)0 : sim::fail(sim::here(), "DEV_CHECK(%s) does not hold", #condition))
 
 struct dev_pool {
     unsigned taken = 0;
-    template <class T> T *take(size_t count, sim::site at = SIM_HERE)
+    template <class T> T *take(size_t count, sim::site at = sim::here())
     {
         return (T *)sim::shared_take(&taken, (count * sizeof(T) + 15) / 16 * 16, at);
     }
 };
 
-static inline void cp_async16(void *dst, const void *src, bool ok, sim::site at = SIM_HERE)
+static inline void cp_async16(void *dst, const void *src, bool ok, sim::site at = sim::here())
 {
     sim::async_copy(dst, src, ok, at);
 }
-static inline void cp_async_commit(sim::site at = SIM_HERE) { sim::async_commit(at); }
+static inline void cp_async_commit(sim::site at = sim::here()) { sim::async_commit(at); }
 template <int N> static inline void cp_async_wait() { sim::async_wait(N); }
 
 /* Each lane reads its own row here, in instrumented code: sanitizers see it. */
@@ -307,15 +304,15 @@ static inline void sim_ldmatrix(uint32_t *r, const void *row, int matrices, bool
     }
     sim::collective(sim::LDMATRIX, 0xffffffffu, &in, r, at);
 }
-static inline void ldsm_x4(uint32_t (&r)[4], const void *row, sim::site at = SIM_HERE)
+static inline void ldsm_x4(uint32_t (&r)[4], const void *row, sim::site at = sim::here())
 {
     sim_ldmatrix(r, row, 4, false, at);
 }
-static inline void ldsm_x4_trans(uint32_t (&r)[4], const void *row, sim::site at = SIM_HERE)
+static inline void ldsm_x4_trans(uint32_t (&r)[4], const void *row, sim::site at = sim::here())
 {
     sim_ldmatrix(r, row, 4, true, at);
 }
-static inline void ldsm_x2(uint32_t (&r)[2], const void *row, sim::site at = SIM_HERE)
+static inline void ldsm_x2(uint32_t (&r)[2], const void *row, sim::site at = sim::here())
 {
     sim_ldmatrix(r, row, 2, false, at);
 }
@@ -330,15 +327,15 @@ static inline void sim_mma(sim::collective_kind kind, float (&c)[4], const uint3
     memcpy(in.c, c, sizeof c);
     sim::collective(kind, 0xffffffffu, &in, c, at);
 }
-static inline void mma_bf16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], sim::site at = SIM_HERE)
+static inline void mma_bf16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], sim::site at = sim::here())
 {
     sim_mma(sim::MMA_BF16, c, a, b, at);
 }
-static inline void mma_tf32(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], sim::site at = SIM_HERE)
+static inline void mma_tf32(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], sim::site at = sim::here())
 {
     sim_mma(sim::MMA_TF32, c, a, b, at);
 }
-static inline void mma_f16(float (&c)[4], const uint32_t (&a)[2], const uint32_t (&b)[1], sim::site at = SIM_HERE)
+static inline void mma_f16(float (&c)[4], const uint32_t (&a)[2], const uint32_t (&b)[1], sim::site at = sim::here())
 {
     sim_mma(sim::MMA_F16, c, a, b, at);
 }
