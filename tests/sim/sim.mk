@@ -9,7 +9,7 @@ SIM_FLAVOURS := $(if $(SAN),asan,plain asan tsan)
 SIM_plain    := -O2
 SIM_asan     := -O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined
 SIM_tsan     := -O1 -fsanitize=thread
-SIM_FLAGS     = -std=c++20 -g -Wall -Wextra $(if $(WERROR),-Werror) -Iinclude -I. $(DEP_CFLAGS)
+SIM_FLAGS     = -std=c++20 -g -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) -Iinclude -I. $(DEP_CFLAGS)
 
 SIM_OBJ     := $(patsubst %.cpp,$(SIM)/%.o,$(wildcard tests/sim/*.cpp))
 SIM_KERNELS := $(filter-out %cublas.cu,$(wildcard kernels/*.cu))
