@@ -1,5 +1,6 @@
 /* What the machine can do at most: multiply-adds, memory; and who else is using it. */
 #include <omp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +107,7 @@ static void name_machine(char *out, size_t size)
         text[strcspn(text, "\n")] = 0;
         dg_printable(out, size, text);
     }
-    fclose(f);
+    (void)fclose(f);
 }
 
 dg_err dg_machine_measure(dg_machine *m, dg_backend *b, int rounds)
@@ -137,15 +138,24 @@ dg_err dg_machine_measure(dg_machine *m, dg_backend *b, int rounds)
     return e;
 }
 
-/* Seconds that all processors together were not idle, since boot. */
+/* Seconds that all processors together were not idle, since boot: the first line of /proc/stat is
+ * "cpu user nice system idle iowait irq softirq steal ...". */
 static double busy_seconds(void)
 {
-    double user, nice, system, idle, wait, irq = 0, softirq = 0, steal = 0;
+    char line[512], *at = line + 3;
+    double ticks = 0;
     FILE *f = fopen("/proc/stat", "re");
     if (!f) return -1;
-    int n = fscanf(f, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &user, &nice, &system, &idle, &wait, &irq, &softirq, &steal);
-    fclose(f);
-    return n < 4 ? -1 : (user + nice + system + irq + softirq + steal) / (double)sysconf(_SC_CLK_TCK);
+    bool good = fgets(line, sizeof line, f) && strncmp(line, "cpu ", 4) == 0;
+    (void)fclose(f);
+    for (int i = 0; i < 8 && good; i++) {
+        char *end;
+        double value = strtod(at, &end);
+        good = end != at;
+        at = end;
+        if (i != 3 && i != 4) ticks += value; /* idle, waiting for a disk */
+    }
+    return good ? ticks / (double)sysconf(_SC_CLK_TCK) : -1;
 }
 
 void dg_load_start(dg_load *l)

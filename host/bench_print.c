@@ -17,12 +17,20 @@ static void print_machine(const dg_machine *m, const dg_backend *b)
     if (m->all > 0) {
         printf("FMA peak       %8.1f GFLOP/s on one thread, %.1f on %d (best of %d, taken between the steps below)\n",
                m->one, m->all, b->threads, m->rounds);
-        printf("memory         %8.1f GB/s triad, %.1f GB/s read, %d thread%s, arrays of %.0f MB (best of %d)\n", m->triad,
-               m->read, b->threads, b->threads == 1 ? "" : "s", m->array_mb, m->rounds);
+        printf("memory         %8.1f GB/s triad, %.1f GB/s read, %d thread%s, arrays of %.0f MB (best of %d)\n",
+               m->triad, m->read, b->threads, b->threads == 1 ? "" : "s", m->array_mb, m->rounds);
     }
     if (m->foreign >= 0)
         printf("other programs %8.2f cores on average meanwhile%s\n", m->foreign,
                m->foreign > 0.1 ? ": the numbers below are too slow by about that much" : "");
+}
+
+static void print_row(const char *name, const char *kind, const char *variant, double ms, double best, double all_ms,
+                      double flops, double bytes, const dg_machine *m)
+{
+    double rate = gflops(flops, ms);
+    printf("%-24s %-12s %-10s %9.4f %9.4f %5.1f%% %9.4f %9.2f %5.1f%% %8.2f\n", name, kind, variant, ms, best,
+           percent(ms, all_ms), flops * 1e-9, rate, percent(rate, m->all), ms > 0 ? bytes / ms * 1e-6 : 0);
 }
 
 static void print_model(const dg_machine *m, const dg_bench_model *r)
@@ -35,7 +43,8 @@ static void print_model(const dg_machine *m, const dg_bench_model *r)
     }
     printf("\n%s, batch %d: median %.2f ms, best %.2f ms a step (of %d), %.1f images/s\n", r->model, r->batch, median,
            r->step.best, r->step.n, r->batch / median * 1e3);
-    printf("%.2f GFLOP a step, convolutions counted as direct: %.1f GFLOP/s", r->flops * 1e-9, gflops(r->flops, median));
+    printf("%.2f GFLOP a step, convolutions counted as direct: %.1f GFLOP/s", r->flops * 1e-9,
+           gflops(r->flops, median));
     if (m->all > 0)
         printf(" = %.1f%% of the FMA peak above (best step: %.1f%%)", percent(gflops(r->flops, median), m->all),
                percent(gflops(r->flops, r->step.best), m->all));
@@ -43,13 +52,10 @@ static void print_model(const dg_machine *m, const dg_bench_model *r)
            "share", "GFLOP", "GFLOP/s", "peak", "GB/s");
     for (int i = 0; i < r->ops; i++) {
         const dg_bench_op *o = &r->op[i];
-        double ms = dg_timing_median(&o->ms), speed = gflops(o->flops, ms);
-        printf("%-24s %-12s %-10s %9.4f %9.4f %5.1f%% %9.4f %9.2f %5.1f%% %8.2f\n", o->name, o->kind, o->variant, ms,
-               o->ms.best, percent(ms, sum), o->flops * 1e-9, speed, percent(speed, m->all), ms > 0 ? o->bytes / ms * 1e-6 : 0);
+        double ms = dg_timing_median(&o->ms);
+        print_row(o->name, o->kind, o->variant, ms, o->ms.best, sum, o->flops, o->bytes, m);
     }
-    double rate = gflops(r->flops, sum);
-    printf("%-24s %-12s %-10s %9.4f %9.4f %5.1f%% %9.4f %9.2f %5.1f%% %8.2f\n", "all ops, one by one", "", "", sum,
-           best, 100.0, r->flops * 1e-9, rate, percent(rate, m->all), sum > 0 ? bytes / sum * 1e-6 : 0);
+    print_row("all ops, one by one", "", "", sum, best, sum, r->flops, bytes, m);
 }
 
 /* Where the time goes, kind by kind. */

@@ -16,7 +16,7 @@ typedef real loose __attribute__((vector_size(BYTES), aligned(sizeof(real)), may
  * for the two constants, so nothing touches memory. Each chain tends to 1: no overflow, no denormals. */
 double DG_CPU(dg_cpu_fma)(int64_t loops, double *sink)
 {
-    vec factor, rest, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11;
+    vec factor = {0}, rest = {0}, a0 = {0}, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11;
     for (int i = 0; i < LANES; i++) factor[i] = (real)0.75, rest[i] = (real)0.25, a0[i] = (real)i;
     a1 = a0 + rest, a2 = a1 + rest, a3 = a2 + rest, a4 = a3 + rest, a5 = a4 + rest, a6 = a5 + rest;
     a7 = a6 + rest, a8 = a7 + rest, a9 = a8 + rest, a10 = a9 + rest, a11 = a10 + rest;
