@@ -196,12 +196,13 @@ static dg_err compare(const oracle *o, dg_gan *gan, report *r, const char *prefi
     return e;
 }
 
+static const struct {
+    const char *name;
+    int metric;
+} loss[] = {{"loss_d_real", DG_LOSS_D_REAL}, {"loss_d_fake", DG_LOSS_D_FAKE}, {"loss_g", DG_LOSS_G}, {"d_x", DG_D_X}, {"d_gz1", DG_D_GZ1}, {"d_gz2", DG_D_GZ2}};
+
 static dg_err compare_losses(const oracle *o, report *r, const dg_metrics *m, int steps)
 {
-    static const struct {
-        const char *name;
-        int metric;
-    } loss[] = {{"loss_d_real", DG_LOSS_D_REAL}, {"loss_d_fake", DG_LOSS_D_FAKE}, {"loss_g", DG_LOSS_G}, {"d_x", DG_D_X}, {"d_gz1", DG_D_GZ1}, {"d_gz2", DG_D_GZ2}};
     for (int i = 0; i < 6; i++) {
         char name[64], where[64];
         snprintf(name, sizeof name, "expect.%s", loss[i].name);
@@ -220,6 +221,29 @@ static dg_err compare_losses(const oracle *o, report *r, const dg_metrics *m, in
         show(r, loss[i].name, worst, where);
     }
     return DG_OK;
+}
+
+/* Every step's losses as JSON, ours and those of the file, for scripts/drift.py. */
+static void print_losses(const oracle *o, const dg_metrics *m, int steps)
+{
+    printf("],\n \"losses\": {");
+    for (int i = 0; i < 3; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "expect.%s", loss[i].name);
+        const double *theirs = dg_st_find(o->st, name)->data;
+        for (int side = 0; side < 2; side++) {
+            printf("%s\n  \"%s_%s\": [", i || side ? "," : "", loss[i].name, side ? "file" : "ours");
+            for (int s = 0; s < steps; s++) {
+                double v = side ? theirs[s] : m[s].value[loss[i].metric];
+                if (isfinite(v))
+                    printf("%s%.17g", s ? ", " : "", v);
+                else
+                    printf("%snull", s ? ", " : "");
+            }
+            printf("]");
+        }
+    }
+    printf("}");
 }
 
 static dg_err compare_sample(const oracle *o, dg_gan *gan, report *r)
@@ -285,6 +309,7 @@ static dg_err replay(const oracle *o, dg_backend *b, dg_gan *gan, report *r, int
         for (int i = 0; i < gan->tensors && !e; i++) e = compare(o, gan, r, "expect.final.", &gan->tensor[i], gan->tensor[i].row);
         if (!e) e = compare_sample(o, gan, r);
     }
+    if (!e && r->json) print_losses(o, m, steps);
     free(m);
     return e;
 }
@@ -314,7 +339,7 @@ int dg_cmd_replay(const dg_options *opt)
     if (!e) {
         bool bad = !(r.worst <= r.tol);
         if (r.json)
-            printf("],\n \"worst\": %.9g, \"tol\": %.9g, \"ok\": %s}\n", isfinite(r.worst) ? r.worst : -1, isfinite(r.tol) ? r.tol : -1, bad ? "false" : "true");
+            printf(",\n \"worst\": %.9g, \"tol\": %.9g, \"ok\": %s}\n", isfinite(r.worst) ? r.worst : -1, isfinite(r.tol) ? r.tol : -1, bad ? "false" : "true");
         else
             printf("%d quantities; worst %.3e (%s)%s\n", r.rows, r.worst, r.worst_name, opt->tol > 0 ? bad ? "" : ", within --tol" : "");
         if (bad) e = dg_fail(DG_FAILED, "%s: %s differs by %.3e, more than --tol %g", o.path, r.worst_name, r.worst, r.tol);
