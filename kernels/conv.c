@@ -27,7 +27,8 @@ size_t DG_CPU(dg_cpu_conv_scratch)(dg_op_kind kind, const dg_conv_args *a, const
     if (winograd(tune))
         return kind == DG_OP_conv_dw ? DG_CPU(dg_conv_winograd_dw_scratch)(a)
                                      : DG_CPU(dg_conv_winograd_scratch)(kind == DG_OP_conv_dx, a);
-    return kind == DG_OP_conv_dw ? DG_CPU(dg_conv_dw_scratch)(a) : DG_CPU(dg_conv_direct_scratch)(kind == DG_OP_conv_dx, a);
+    return kind == DG_OP_conv_dw ? DG_CPU(dg_conv_dw_scratch)(a)
+                                 : DG_CPU(dg_conv_direct_scratch)(kind == DG_OP_conv_dx, a);
 }
 
 void DG_CPU(dg_cpu_conv_fwd)(const dg_conv_args *a, const dg_tune *tune)

@@ -151,7 +151,7 @@ static void tap_tiles(const job *j, const piece *c, const real *x, const real *y
         int n = 0;
         for (; oy < y1 && n < RUNS; oy++, n++) {
             int iy = oy * a->S - a->P + ky - c->lo, ix = x0 * a->S - a->P + kx;
-            size_t column = ((size_t)iy * (size_t)a->S + (size_t)(ix % a->S)) * (size_t)j->columns + (size_t)(ix / a->S);
+            size_t line = (size_t)(iy * a->S + ix % a->S), column = line * (size_t)j->columns + (size_t)(ix / a->S);
             run[n].b = x + column * (size_t)c->images * (size_t)j->NR;
             run[n].a = y + ((size_t)(oy - c->o0) * (size_t)a->Wo + (size_t)x0) * (size_t)c->images * DG_MR;
             run[n].n = (ptrdiff_t)(x1 - x0) * c->images;
@@ -202,7 +202,8 @@ static void finish(const job *j, real *copies, int tap, int co_block)
             for (int i = 0; i < rows * j->NR; i++) sum[i] += more[i];
         }
         for (int i = 0; i < rows; i++)
-            memcpy(w + ((ptrdiff_t)(co0 + i) * a->K * a->K + tap) * a->Ci + c0, sum + i * j->NR, (size_t)n * sizeof(real));
+            memcpy(w + ((ptrdiff_t)(co0 + i) * a->K * a->K + tap) * a->Ci + c0, sum + i * j->NR,
+                   (size_t)n * sizeof(real));
     }
 }
 

@@ -115,6 +115,13 @@ DG_INLINE void dg_transform_input(const int m, const real *const *from, ptrdiff_
     }
 }
 
+/* Ask for `count` reals that are needed soon: the walk over tiles is too broken for the hardware to foresee. */
+static inline void dg_fetch(const real *from, ptrdiff_t count, const real *end)
+{
+    if (count > end - from) count = end - from;
+    for (ptrdiff_t i = 0; i < count; i += 64 / (ptrdiff_t)sizeof(real)) __builtin_prefetch(from + i, 0, 2);
+}
+
 /* Distance between arrays that are walked together: an odd number of cache lines, as multiples of 4 KB would
  * share the same few places of L1. */
 static inline size_t dg_odd_lines(size_t reals)

@@ -127,22 +127,30 @@ static void whole_and_rest(void (*transform)(const real *const *, int, real *, s
     transform(from, DG_LANES, to + whole, step);
 }
 
-static void transform_x(const job *j, const piece *p, real *V, int block, int py, int px)
+/* V of a piece, S phases of one row: V[px]. */
+static void transform_x(const job *j, const piece *p, real *V, int block, int py)
 {
     const dg_conv_args *a = j->a;
     int n = j->m + 1, c0 = block * j->NR;
+    ptrdiff_t size = (ptrdiff_t)a->H * a->W * a->Ci, share = size / (j->down * j->across + 1);
+    const real *end = (const real *)a->x + a->N * size;
     for (int i = p->n0; i < p->n0 + p->images; i++) {
-        const real *image = (const real *)a->x + (ptrdiff_t)i * a->H * a->W * a->Ci + c0;
+        const real *image = (const real *)a->x + i * size;
         for (int t = 0; t < p->rows * j->across; t++, V += j->NR) {
-            int y0 = (p->row0 + t / j->across) * j->m * a->S + py - a->P, x0 = t % j->across * j->m * a->S + px - a->P;
-            const real *from[DG_POINTS * DG_POINTS];
-            for (int r = 0; r < n; r++)
-                for (int s = 0; s < n; s++) {
-                    int iy = y0 + r * a->S, ix = x0 + s * a->S;
-                    bool in = iy >= 0 && iy < a->H && ix >= 0 && ix < a->W;
-                    from[r * n + s] = in ? image + ((ptrdiff_t)iy * a->W + ix) * a->Ci : j->zeros;
-                }
-            whole_and_rest(j->m == 4 ? input4 : input2, from, n * n, dg_min(j->NR, a->Ci - c0), V, j->v_step);
+            int ty = p->row0 + t / j->across, tx = t % j->across, y0 = ty * j->m * a->S + py - a->P;
+            if (j->ci_blocks == 1) dg_fetch(image + (ptrdiff_t)((ty + 1) * j->across + tx) * share, share, end);
+            for (int px = 0; px < a->S; px++) {
+                int x0 = tx * j->m * a->S + px - a->P;
+                const real *from[DG_POINTS * DG_POINTS];
+                for (int r = 0; r < n; r++)
+                    for (int s = 0; s < n; s++) {
+                        int iy = y0 + r * a->S, ix = x0 + s * a->S;
+                        bool in = iy >= 0 && iy < a->H && ix >= 0 && ix < a->W;
+                        from[r * n + s] = in ? image + ((ptrdiff_t)iy * a->W + ix) * a->Ci + c0 : j->zeros;
+                    }
+                whole_and_rest(j->m == 4 ? input4 : input2, from, n * n, dg_min(j->NR, a->Ci - c0),
+                               V + (size_t)(px * j->points) * j->v_step, j->v_step);
+            }
         }
     }
 }
@@ -151,9 +159,12 @@ static void transform_y(const job *j, const piece *p, real *Z, int chunk)
 {
     const dg_conv_args *a = j->a;
     int m = j->m, c0 = chunk * j->chunk;
+    ptrdiff_t size = (ptrdiff_t)a->Ho * a->Wo * a->Co, share = size / (j->down * j->across);
+    const real *end = (const real *)a->y + a->N * size;
     for (int i = p->n0; i < p->n0 + p->images; i++) {
-        const real *image = (const real *)a->y + (ptrdiff_t)i * a->Ho * a->Wo * a->Co + c0;
+        const real *image = (const real *)a->y + i * size + c0;
         for (int t = 0; t < p->rows * j->across; t++, Z += j->ldz) {
+            if (j->chunks == 1) dg_fetch(image + (p->row0 * j->across + t + j->across) * share, share, end);
             int y0 = (p->row0 + t / j->across) * m, x0 = t % j->across * m;
             const real *from[16];
             for (int r = 0; r < m; r++)
@@ -185,7 +196,8 @@ DG_INLINE void transform_taps(const int m, const real *M, ptrdiff_t step, dg_vec
 enum { M_STEP = DG_MR * 2 * DG_LANES + 64 / (int)sizeof(real) };
 
 /* copy[co][ky][kx][ci..] = or += the taps of one phase, for `rows` output channels. */
-static __attribute__((noinline)) void add_taps(const job *j, const real *M, real *copy, int rows, int py, int px, int add)
+static __attribute__((noinline)) void add_taps(const job *j, const real *M, real *copy, int rows, int py, int px,
+                                               int add)
 {
     int S = j->a->S, K = 2 * S;
     for (int i = 0; i < rows; i++)
@@ -217,14 +229,15 @@ static void unit(const job *j, real *V, real *Z, int u)
     for (int i = p0; i < p1; i++) {
         piece p = piece_of(j, i);
         int tiles = p.images * p.rows * j->across;
-        for (int px = 0; px < a->S; px++) transform_x(j, &p, V + (size_t)(px * j->points) * j->v_step, block, py, px);
+        transform_x(j, &p, V, block, py);
         for (int chunk = 0; chunk < j->chunks; chunk++) {
             transform_y(j, &p, Z, chunk);
             int channels = dg_min(j->chunk, a->Co - chunk * j->chunk);
             for (int px = 0; px < a->S; px++)
                 for (int c = 0; c < channels; c += DG_MR) {
                     for (int f = 0; f < j->points; f++) {
-                        dg_run run = {Z + (size_t)f * j->z_step + c, V + (size_t)(px * j->points + f) * j->v_step, tiles};
+                        const real *v = V + (size_t)(px * j->points + f) * j->v_step;
+                        dg_run run = {Z + (size_t)f * j->z_step + c, v, tiles};
                         micro(&run, 1, M + f * M_STEP, j->NR, 0, (ptrdiff_t)j->ldz, 0);
                     }
                     size_t co = (size_t)(chunk * j->chunk + c);

@@ -1,8 +1,9 @@
 /* Times the convolution kernels on W1's layers and prints what a training step costs; not run by make check.
  *
  *     make build/tests/bench_conv && build/tests/bench_conv [-b batch] [-f filters] [-t threads] [-r repeats]
- *                                                          [-k "avx512 f32"] [-v variant] [-l layer] [-c]
+ *                                                          [-k "avx512 f32"] [-v variant] [-l layer] [-d dir] [-c]
  *
+ * Without -v each op runs as the plan would run it; where a named variant cannot, direct does.
  * -c takes processor time, which with -t 1 gives figures on a busy machine, too.
  *
  * GFLOP/s count padding taps, as dg_op_flops does, so values above the peak are possible. */
@@ -92,16 +93,18 @@ static void *memory(size_t bytes, unsigned size)
 int main(int argc, char **argv)
 {
     int batch = 64, f = 32, repeats = 15, opt;
-    const char *which = NULL, *only = NULL;
+    const char *which = NULL, *only = NULL, *dir = NULL;
     dg_tune tune = {.variant = "direct", .why = "default"};
-    while ((opt = getopt(argc, argv, "b:f:t:r:k:v:l:c")) != -1) {
+    const char *asked = NULL;
+    while ((opt = getopt(argc, argv, "b:f:t:r:k:v:l:d:c")) != -1) {
         if (opt == 'b') batch = atoi(optarg);
         else if (opt == 'f') f = atoi(optarg);
         else if (opt == 't') omp_set_num_threads(atoi(optarg));
         else if (opt == 'r') repeats = atoi(optarg);
+        else if (opt == 'd') dir = optarg;
         else if (opt == 'c') which_clock = CLOCK_PROCESS_CPUTIME_ID;
         else if (opt == 'k') which = optarg;
-        else if (opt == 'v') tune.variant = optarg;
+        else if (opt == 'v') asked = optarg;
         else if (opt == 'l') only = optarg;
         else return 2;
     }
@@ -121,9 +124,9 @@ int main(int argc, char **argv)
     static const char *const direction[] = {"fwd", "dx", "dw"};
     static const dg_op_kind kinds[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};
     double peak = fma_peak(), total = 0, flops = 0;
-    printf("%s, variant %s, batch %d, %d threads, FMA peak of f32 %.0f GFLOP/s\n", k->name, tune.variant, batch,
-           omp_get_max_threads(), peak);
-    printf("layer  dir  x/step   best ms  median ms   GFLOP/s  %% of peak  scratch MB\n");
+    printf("%s, variant %s, batch %d, %d threads, FMA peak of f32 %.0f GFLOP/s\n", k->name,
+           asked ? asked : "by shape", batch, omp_get_max_threads(), peak);
+    printf("layer  dir  variant  x/step   best ms  median ms   GFLOP/s  %% of peak  scratch MB\n");
     for (size_t l = 0; l < sizeof layers / sizeof *layers; l++) {
         const layer *y = &layers[l];
         if (only && strncmp(only, y->name, strlen(only)) != 0) continue;
@@ -136,6 +139,9 @@ int main(int argc, char **argv)
         a.w = memory((size_t)(y->Co * y->K * y->K * y->Ci) * size, size);
         double flop = 2.0 * batch * Ho * Ho * y->Co * y->K * y->K * y->Ci;
         for (int d = 0; d < 3; d++) {
+            if (dir && strcmp(dir, direction[d]) != 0) continue;
+            tune.variant = k->variant(kinds[d], &a, asked);
+            if (!tune.variant) tune.variant = "direct";
             size_t bytes = k->scratch(kinds[d], &a, &tune);
             a.scratch = memory(bytes, size);
             double t[1000] = {0};
@@ -149,9 +155,9 @@ int main(int argc, char **argv)
                 for (; i > 0 && t[i - 1] > v; i--) t[i] = t[i - 1];
                 t[i] = v;
             }
-            printf("%-6s %-4s %5d  %9.3f  %9.3f  %8.1f  %8.1f%%  %8.2f\n", y->name, direction[d], y->times[d], t[0] * 1e3,
-                   t[repeats / 2] * 1e3, flop / t[0] * 1e-9, peak > 0 ? 100 * flop / t[0] * 1e-9 / peak : 0,
-                   (double)bytes / 1048576);
+            printf("%-6s %-4s %-8s %4d  %9.3f  %9.3f  %8.1f  %8.1f%%  %8.2f\n", y->name, direction[d], tune.variant,
+                   y->times[d], t[0] * 1e3, t[repeats / 2] * 1e3, flop / t[0] * 1e-9,
+                   peak > 0 ? 100 * flop / t[0] * 1e-9 / peak : 0, (double)bytes / 1048576);
             fflush(stdout);
             total += t[0] * y->times[d];
             flops += flop * y->times[d];

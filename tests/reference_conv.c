@@ -11,6 +11,12 @@ dg_ref_conv dg_ref_conv_shape(int N, int H, int W, int Ci, int Co, int K, int S,
 
 enum { FWD, DX, DW };
 
+/* Of element [n, y, x, c] in an array (?, H, W, C). */
+static size_t offset(int n, int H, int y, int W, int x, int C, int c)
+{
+    return (((size_t)n * (size_t)H + (size_t)y) * (size_t)W + (size_t)x) * (size_t)C + (size_t)c;
+}
+
 /* Visit every term x * w -> y once; `which` says which of the three is written. */
 static void visit(int which, double *out, double *mass, int *terms, const double *x, const double *w,
                   const double *y, const dg_ref_conv *s)
@@ -31,10 +37,12 @@ static void visit(int which, double *out, double *mass, int *terms, const double
                             int iy = oy * s->S - s->P + ky, ix = ox * s->S - s->P + kx;
                             if (iy < 0 || iy >= s->H || ix < 0 || ix >= s->W) continue;
                             for (int ci = 0; ci < s->Ci; ci++) {
-                                size_t xi = ((size_t)(n * s->H + iy) * (size_t)s->W + (size_t)ix) * (size_t)s->Ci + (size_t)ci;
-                                size_t wi = ((size_t)(co * s->K + ky) * (size_t)s->K + (size_t)kx) * (size_t)s->Ci + (size_t)ci;
-                                size_t yi = ((size_t)(n * s->Ho + oy) * (size_t)s->Wo + (size_t)ox) * (size_t)s->Co + (size_t)co;
-                                double term = which == FWD ? x[xi] * w[wi] : which == DX ? y[yi] * w[wi] : x[xi] * y[yi];
+                                size_t xi = offset(n, s->H, iy, s->W, ix, s->Ci, ci);
+                                size_t wi = offset(co, s->K, ky, s->K, kx, s->Ci, ci);
+                                size_t yi = offset(n, s->Ho, oy, s->Wo, ox, s->Co, co);
+                                double term = which == FWD ? x[xi] * w[wi]
+                                              : which == DX ? y[yi] * w[wi]
+                                                            : x[xi] * y[yi];
                                 size_t at = which == FWD ? yi : which == DX ? xi : wi;
                                 out[at] += term;
                                 mass[at] += fabs(term);
