@@ -17,27 +17,36 @@
 
 enum {
     V_BYTES = 512 << 10, /* V of a piece, in L2 beside M and a panel of U */
+    SUM_TERMS = 64,
     M_TILES = 64         /* tiles of a piece in the second order: M is in L2, U streams past it */
 };
 
-/* a is MR rows of V, read at the same term. */
+/* a is MR rows of V, read at the same term. Sums of SUM_TERMS terms are added to c one after another: the errors of
+ * one chain of all terms would be twice as large, and the transforms multiply them. */
 #define MICRO_ROWS(name, NV)                                                                                  \
     static __attribute__((noinline)) void name(const real *a, ptrdiff_t lda, const real *b, real *c, int n)   \
     {                                                                                                         \
-        dg_vec acc[DG_MR][NV];                                                                                \
         const real *row[DG_MR];                                                                               \
         DG_UNROLL for (int i = 0; i < DG_MR; i++) row[i] = a + i * lda;                                       \
-        DG_UNROLL for (int i = 0; i < DG_MR; i++)                                                             \
-            DG_UNROLL for (int j = 0; j < (NV); j++) acc[i][j] = (dg_vec){0};                                 \
-        for (ptrdiff_t k = 0; k < n; k++, b += (NV) * DG_LANES) {                                             \
-            dg_vec v[NV];                                                                                     \
-            DG_UNROLL for (int j = 0; j < (NV); j++) v[j] = *(const dg_vec *)(b + j * DG_LANES);              \
+        for (ptrdiff_t k = 0, end = 0; k < n;) {                                                              \
+            dg_vec acc[DG_MR][NV];                                                                            \
+            bool first = k == 0;                                                                              \
+            end = end + SUM_TERMS < n ? end + SUM_TERMS : n;                                                  \
             DG_UNROLL for (int i = 0; i < DG_MR; i++)                                                         \
-                DG_UNROLL for (int j = 0; j < (NV); j++) acc[i][j] += row[i][k] * v[j];                       \
+                DG_UNROLL for (int j = 0; j < (NV); j++) acc[i][j] = (dg_vec){0};                             \
+            for (; k < end; k++, b += (NV) * DG_LANES) {                                                      \
+                dg_vec v[NV];                                                                                 \
+                DG_UNROLL for (int j = 0; j < (NV); j++) v[j] = *(const dg_vec *)(b + j * DG_LANES);          \
+                DG_UNROLL for (int i = 0; i < DG_MR; i++)                                                     \
+                    DG_UNROLL for (int j = 0; j < (NV); j++) acc[i][j] += row[i][k] * v[j];                   \
+            }                                                                                                 \
+            DG_UNROLL for (int i = 0; i < DG_MR; i++)                                                         \
+                DG_UNROLL for (int j = 0; j < (NV); j++) {                                                    \
+                    dg_vec *to = (dg_vec *)(c + (i * (NV) + j) * DG_LANES);                                   \
+                    if (!first) acc[i][j] += *to;                                                             \
+                    *to = acc[i][j];                                                                          \
+                }                                                                                             \
         }                                                                                                     \
-        DG_UNROLL for (int i = 0; i < DG_MR; i++)                                                             \
-            DG_UNROLL for (int j = 0; j < (NV); j++)                                                          \
-                *(dg_vec *)(c + (i * (NV) + j) * DG_LANES) = acc[i][j];                                       \
     }
 MICRO_ROWS(micro2, 2)
 MICRO_ROWS(micro1, 1)
