@@ -157,7 +157,8 @@ dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model)
         const int64_t *first = conv_shape(st, prefix, 0), *last = first, *d = conv_shape(st, "D.", 0);
         int layers = first ? 1 : 0;
         for (const int64_t *at; (at = conv_shape(st, prefix, 3 * layers)); layers++) last = at;
-        if (layers < 4 || layers > 8 || first[0] > 4096 || last[0] > 16384 || last[1] > 3 || (d && d[0] > 16384))
+        if (layers < 3 || layers > 7 || /* 16 x 16 to 256 x 256 */
+             first[0] > 4096 || last[0] > 16384 || last[1] > 3 || (d && d[0] > 16384))
             e = dg_fail(DG_IO, "%s: its tensors are not those of a stock DCGAN generator (main.0.weight, main.1.weight, "
                         "...); give the network with --model", path);
         else

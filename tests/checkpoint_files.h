@@ -128,7 +128,7 @@ typedef struct {
     dg_type type;      /* unless DG_F32: zeros of this type instead */
     const char *key, *text; /* metadata; text NULL: left out */
     bool unchecked;
-    bool prefix;       /* drop the "G." of every name, and leave out all metadata */
+    bool bare;         /* as PyTorch saves: neither metadata nor moments nor checksums */
 } edit;
 
 __attribute__((unused)) static bool edit_file(const char *from, const char *to, const edit *e)
@@ -145,7 +145,7 @@ __attribute__((unused)) static bool edit_file(const char *from, const char *to, 
     bool found = !e->tensor && !e->key;
     for (int i = 0; i < dg_st_count(st); i++) {
         t[n] = *dg_st_at(st, i);
-        if (e->prefix && !strncmp(t[n].name, "G.", 2)) memmove(t[n].name, t[n].name + 2, strlen(t[n].name) - 1);
+        if (e->bare && !strncmp(t[n].name, "adam.", 5)) continue;
         if (e->tensor && !strcmp(t[n].name, e->tensor)) {
             found = true;
             if (e->drop) continue;
@@ -167,7 +167,7 @@ __attribute__((unused)) static bool edit_file(const char *from, const char *to, 
         }
         n++;
     }
-    for (int i = 0; i < dg_st_meta_count(st) && !e->prefix; i++) {
+    for (int i = 0; i < dg_st_meta_count(st) && !e->bare; i++) {
         m[k] = dg_st_meta_at(st, i);
         if (!strncmp(m[k].key, "crc32", 5)) continue;
         if (e->key && !strcmp(m[k].key, e->key)) {
@@ -177,7 +177,7 @@ __attribute__((unused)) static bool edit_file(const char *from, const char *to, 
         }
         k++;
     }
-    dg_err code = dg_st_write(to, t, n, m, k, !e->unchecked && !e->prefix);
+    dg_err code = dg_st_write(to, t, n, m, k, !e->unchecked && !e->bare);
     DG_CHECKF(found && code == DG_OK, "editing %s: %s", e->tensor ? e->tensor : e->key,
               code ? dg_message() : "not there");
     free(t);
