@@ -35,8 +35,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    /* 1 Mpx: the large ones are for the tests of limits, here they would only be slow. */
-    dg_decode_options o = {.exif = true, .max_pixels = 1 << 20};
+    /* The large ones are for the tests of limits, here they would only be slow. */
+    dg_decode_options o = {.exif = true, .max_pixels = 1 << 16};
     o.alpha = size ? (dg_alpha)(data[size - 1] % 3) : DG_ALPHA_DROP;
     dg_image im, small;
     (void)dg_image_kind(data, size);

@@ -46,7 +46,7 @@ __attribute__((unused)) static int blob_save(const blob *b, const char *path)
 {
     FILE *f = fopen(path, "wb");
     if (!f) return -1;
-    size_t n = fwrite(b->data, 1, b->bytes, f);
+    size_t n = b->bytes ? fwrite(b->data, 1, b->bytes, f) : 0;
     return fclose(f) || n != b->bytes ? -1 : 0;
 }
 

@@ -169,7 +169,7 @@ static void odd_names(void)
         "new\nline.png", "tab\t.png", "\x1b[31mred.png", "quote\"'.png", "-rf", "--help.png", "\xff\xfe.png",
         "\xe7\x8c\xab.png", "\xd7\x97\xd7\xaa\xd7\x95\xd7\x9c.png", "caf\xc3\xa9.png", "cafe\xcc\x81.png", "..png",
         "...", "space .png ", " ",
-        "$(reboot).png", "%s%n.png", "back\\slash.png", "\xe2\x80\xae" "gnp.png", "\x7f.png",
+        "$(reboot).png", "%s%n.png", "back\\slash.png", "\xe2\x80\xaegnp.png", "\x7f.png",
     };
     int n = (int)(sizeof name / sizeof *name);
     begin();

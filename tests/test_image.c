@@ -189,6 +189,16 @@ static void orientation(void)
         blob_free(&b);
         blob_free(&exif);
     }
+    for (int i = 0; i < 3; i++) { /* a checksum that is wrong, two values, and a type that is no number */
+        blob exif = exif_block(0, 6);
+        if (i == 1) exif.data[26] = 2;
+        if (i == 2) exif.data[24] = 2;
+        blob b = six_pixels(&exif, 0);
+        if (i == 0) b.data[33 + 8 + exif.bytes] ^= 1;
+        check_orientation(&b, 1, "damaged", &plain);
+        blob_free(&b);
+        blob_free(&exif);
+    }
     /* Cut anywhere and damaged anywhere: never outside the block (the sanitizer watches), some orientation. */
     blob whole = exif_block(0, 6);
     for (size_t n = 0; n < whole.bytes; n++) {
@@ -418,7 +428,11 @@ static void limits(void)
     refused(&b, "PLTE");
     blob_free(&b);
     png_start(&b, 2, 2, 8, 2, 0);
-    png_rest(&b, "\0\1\2\3", 4);
+    png_rest(&b, "\0\1\2\3", 4); /* too little, then too much */
+    refused(&b, "PNG: ");
+    blob_free(&b);
+    png_start(&b, 1, 1, 8, 2, 0);
+    png_rest(&b, "\0\1\2\3\0\1\2\3", 8);
     refused(&b, "PNG: ");
     blob_free(&b);
 }

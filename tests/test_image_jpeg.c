@@ -51,7 +51,7 @@ static void check_file(const jpeg_spec *s, const uint8_t *rows)
         int d = abs(im.pixels[i] - want[i]);
         far = d > far ? d : far;
     }
-    DG_CHECKF(far <= (s->components == 4), "%d x %d, %d components, sampling %d x %d: off by %d", s->W, s->H,
+    DG_CHECKF(far <= (s->components == 4 ? 1 : 0), "%d x %d, %d components, sampling %d x %d: off by %d", s->W, s->H,
               s->components, s->h, s->v, far);
     free(want);
     dg_image_free(&im);
