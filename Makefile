@@ -50,7 +50,7 @@ REFERENCE := $(patsubst tests/%.c,$(BUILD)/tests/%.o,$(wildcard tests/reference*
 MODELS    := $(sort $(wildcard models/*.cfg))
 DOCS      := $(BUILD)/dcgan.1 $(BUILD)/dcgan.bash
 
-.PHONY: all tests check install uninstall clean distclean help lint fuzz soak FORCE
+.PHONY: all tests check install uninstall clean distclean help lint fuzz fuzzers soak FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -118,6 +118,18 @@ tests: $(TESTS) ## build the tests
 check: $(PROGRAM) $(TESTS) ## build and run every test
 	$(Q)DCGAN=./$(PROGRAM) sh scripts/run-tests $(TESTS) $(CLI_TESTS)
 
+FUZZERS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/fuzz_*.c))
+FUZZ_SECONDS ?= 60
+SOAK_MINUTES ?= 60
+fuzzers: $(FUZZERS)
+fuzz: ## fuzz the decoder and the parsers, FUZZ_SECONDS (60) each; needs clang
+	$(Q)$(MAKE) CC=clang BUILD=build-fuzz SAN=1 CFLAGS='-O2 -g -fsanitize=fuzzer-no-link' \
+	    LDFLAGS=-fsanitize=fuzzer-no-link FUZZER=-fsanitize=fuzzer fuzzers
+	$(Q)sh scripts/fuzz build-fuzz $(FUZZ_SECONDS)
+soak: dcgan $(TESTS) ## tests again and again for SOAK_MINUTES (60), then fuzzing for as long
+	$(Q)sh scripts/soak $(SOAK_MINUTES)
+	$(Q)$(MAKE) fuzz FUZZ_SECONDS=$$(($(SOAK_MINUTES) * 60 / $(words $(FUZZERS))))
+
 install: all ## install under PREFIX (/usr/local), below DESTDIR if given
 	install -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(mandir)/man1' '$(DESTDIR)$(datadir)/dcgan/models' '$(DESTDIR)$(compdir)'
 	install -m 755 $(PROGRAM) '$(DESTDIR)$(bindir)/dcgan'
@@ -128,11 +140,6 @@ install: all ## install under PREFIX (/usr/local), below DESTDIR if given
 uninstall: ## remove what install put there
 	rm -f '$(DESTDIR)$(bindir)/dcgan' '$(DESTDIR)$(mandir)/man1/dcgan.1' '$(DESTDIR)$(compdir)/dcgan'
 	rm -rf '$(DESTDIR)$(datadir)/dcgan'
-
-fuzz: ## libFuzzer programs, by clang, in build-fuzz/tests/: fuzz_image -timeout=5 -rss_limit_mb=512 CORPUS
-	$(Q)$(MAKE) CC=clang BUILD=build-fuzz SAN=1 CFLAGS='-O2 -g -fsanitize=fuzzer-no-link' \
-	    LDFLAGS=-fsanitize=fuzzer-no-link FUZZER=-fsanitize=fuzzer \
-	    $(patsubst tests/%.c,build-fuzz/tests/%,$(wildcard tests/fuzz_*.c))
 
 lint: ## clang-tidy (bugprone, cert) and cppcheck
 	$(Q)sh scripts/lint

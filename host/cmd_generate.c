@@ -22,14 +22,14 @@ typedef struct {
 } job;
 
 /* PNGs tell how they can be made again. */
-static dg_err write_png(const job *j, const char *path, const dg_image *im, const char *seeds)
+static dg_err write_png(const job *j, const char *path, const dg_image *im, const char *pictures)
 {
     char checkpoint[4096], run_seed[24], step[24];
     dg_printable(checkpoint, sizeof checkpoint, j->o->operand[0]);
     snprintf(run_seed, sizeof run_seed, "%" PRIu64, j->g->info.seed);
     snprintf(step, sizeof step, "%" PRIu64, j->g->info.step);
-    const dg_text text[] = {{"version", dg_version}, {"checkpoint", checkpoint}, {"model", j->g->model.name},
-                            {"step", step},          {"run-seed", run_seed},     {"seed", seeds}};
+    const dg_text text[] = {{"Software", dg_version}, {"Checkpoint", checkpoint}, {"Model", j->g->model.name},
+                            {"Step", step},           {"Seed", run_seed},         {"Picture", pictures}};
     return dg_png_write(path, im, text, (int)(sizeof text / sizeof text[0]));
 }
 

@@ -83,8 +83,8 @@ static dg_err write_strip(const job *j)
     snprintf(path, sizeof path, "%s/strip.png", j->dir);
     snprintf(seeds, sizeof seeds, "%" PRIu64 "-%" PRIu64, j->o->seed_first, j->o->seed_last);
     snprintf(run_seed, sizeof run_seed, "%" PRIu64, j->g->info.seed);
-    const dg_text text[] = {{"version", dg_version}, {"checkpoint", checkpoint}, {"model", m->name},
-                            {"run-seed", run_seed},  {"seed", seeds}};
+    const dg_text text[] = {{"Software", dg_version}, {"Checkpoint", checkpoint}, {"Model", m->name},
+                            {"Seed", run_seed},       {"Picture", seeds}};
     e = dg_png_write(path, &im, text, (int)(sizeof text / sizeof text[0]));
     dg_image_free(&im);
     return e;

@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { MOST_OPTIONS = 64, MOST_GIVEN = 256, LONG_FIRST = 256, LONG_HELP = 512, LONG_VERSION };
 
@@ -102,7 +103,7 @@ static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
 static dg_err set_presets(dg_options *o)
 {
     for (const dg_option *t = dg_option_table; t->name; t++) {
-        if (!t->preset) continue;
+        if (!t->preset || (o->command == DG_CMD_IMPORT && t == dg_option_find("model"))) continue;
         dg_err e = dg_option_set(o, t, t->preset, t->name);
         if (e) return e;
     }
@@ -234,6 +235,9 @@ static dg_err set_command(const char *word, dg_command *out)
             *out = (dg_command)c;
             return DG_OK;
         }
+    struct stat st;
+    if (!stat(word, &st) && S_ISDIR(st.st_mode))
+        return dg_fail(DG_USAGE, "'%s' is a folder, not a command; to train on its pictures: dcgan --data %s", word, word);
     const char *near = dg_command_nearest(word);
     if (near) return dg_fail(DG_USAGE, "unknown command '%s'; did you mean '%s'?", word, near);
     return dg_fail(DG_USAGE, "unknown command '%s'; to train on a folder: dcgan --data DIR; all commands: dcgan --help",

@@ -141,8 +141,7 @@ static dg_err finish_generate(dg_options *o)
         o->count = (int)n;
     } else {
         if (!o->count) o->count = 16;
-        o->seed_first = 1;
-        o->seed_last = (uint64_t)o->count;
+        o->seed_last = (uint64_t)o->count - 1; /* from 0: as the grids of a run */
     }
     return DG_OK;
 }

@@ -41,7 +41,7 @@ static int distance(const char *a, const char *b)
 static void nearer(const char *name, const char *want, const char **best, int *least)
 {
     int d = distance(want, name);
-    if (d < *least && d <= 1 + (int)strlen(want) / 4) {
+    if (d < *least && d <= 1 + (int)strlen(want) / 5) {
         *least = d;
         *best = name;
     }

@@ -33,7 +33,8 @@ const dg_option dg_option_table[] = {
     {"data", 'd', "DIR", DG_OPT_TEXT, AT(data), NO_RANGE, NULL, NULL, RUN, T | D, SAVED,
      "folder of pictures (PNG, JPEG), searched with its subfolders"},
     {"model", 'm', "MODEL", DG_OPT_TEXT, AT(model), NO_RANGE, "dcgan64-paper", NULL, RUN, T | D | P | B | M, SAVED | FIXED,
-     "network: a built-in one (dcgan32, dcgan64-paper, dcgan64, dcgan128) or a file"},
+     "network: a built-in one (dcgan32, dcgan64-paper, dcgan64, dcgan128) or a file; import without it: as the weights "
+     "say"},
     {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | X | M, 0,
      "where results go: a directory; export and import: a file (default for a run: samples/DATA-MODEL, numbered when "
      "that exists)"},
@@ -95,7 +96,7 @@ const dg_option dg_option_table[] = {
     {"count", 'n', "N", DG_OPT_INT, AT(count), 1, 1000000, NULL, NULL, OTHER, G | D, 0,
      "number of pictures (default: generate 16, data --synthesize 1000)"},
     {"seeds", 0, "A-B", DG_OPT_SEEDS, AT(seed_first), 0, 9007199254740991.0, NULL, NULL, OTHER, G | I, 0,
-     "one picture for each of these seeds (default: generate 1 to count, interpolate 1-5)"},
+     "one picture for each of these seeds (default: generate the first ones from 0, interpolate 1-5)"},
     {"frames", 0, "N", DG_OPT_INT, AT(steps_between), 1, 1000, "16", NULL, OTHER, I, 0,
      "frames from one picture to the next"},
     {"synthesize", 0, NULL, DG_OPT_FLAG, AT(synthesize), NO_RANGE, "no", NULL, OTHER, D, ARGV,

@@ -183,7 +183,7 @@ static void bar_text(char out[LINE], bool color, int wide, double part)
 static void redraw(dg_progress *p, const char *text)
 {
     fprintf(stderr, "\r%s\033[K", text);
-    fflush(stderr);
+    (void)fflush(stderr);
     p->on_screen = true;
 }
 

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -75,7 +76,7 @@ static void write_owner(int fd)
     time_t now = time(NULL);
     struct tm tm;
     gethostname(host, sizeof host - 1);
-    if (localtime_r(&now, &tm)) strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S %z", &tm);
+    if (localtime_r(&now, &tm)) (void)strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S %z", &tm);
     int n = snprintf(text, sizeof text, "host %s\npid %ld\nstarted %s\n", host, (long)getpid(), when);
     /* On a full disk the lock holds all the same; only the message of another run is poorer. */
     if (ftruncate(fd, 0) || pwrite(fd, text, (size_t)n, 0) != n) errno = 0;
@@ -85,14 +86,14 @@ static void write_owner(int fd)
  * run that was killed. */
 static dg_err locked(const char *path, int fd)
 {
-    char text[400] = "", host[256] = "", when[64] = "", here[256] = "";
-    long pid = 0;
+    char text[400] = "", host[256] = "", when[64] = "", here[256] = "", number[16] = "";
     gethostname(here, sizeof here - 1);
     for (int tries = 0; tries < 50; tries++) {
         sleep_ms(10);
         ssize_t n = pread(fd, text, sizeof text - 1, 0);
         text[n > 0 ? n : 0] = 0;
-        if (sscanf(text, "host %255[^\n]\npid %ld\nstarted %63[^\n]", host, &pid, when) != 3) continue;
+        if (sscanf(text, "host %255[^\n]\npid %15[0-9]\nstarted %63[^\n]", host, number, when) != 3) continue;
+        long pid = strtol(number, NULL, 10);
         if (strcmp(host, here) != 0 || kill((pid_t)pid, 0) == 0 || errno != ESRCH)
             return dg_fail(DG_LOCKED, "%s: in use by process %ld on %s since %s; wait until it ends, or give another "
                            "directory with --out", path, pid, host, when);

@@ -28,8 +28,8 @@ void dg_catch_signals(void)
         /* nohup and shells in the background have their reasons for ignoring a signal */
         if (!sigaction(caught[i], NULL, &old) && old.sa_handler != SIG_IGN) sigaction(caught[i], &a, NULL);
     }
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error message, not a death */
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error message, not a death */
 }
 
 double dg_clock(void)

@@ -146,10 +146,11 @@ typedef struct {
 /* NNNN of "checkpoint-NNNN.safetensors", 0 for any other name. */
 static unsigned long epoch_of_name(const char *name)
 {
-    unsigned long n = 0;
-    int end = 0;
-    if (sscanf(name, "checkpoint-%lu.safetensors%n", &n, &end) != 1 || !end || name[end]) return 0;
-    return n;
+    const char *digits = name + strlen("checkpoint-");
+    if (strncmp(name, "checkpoint-", strlen("checkpoint-"))) return 0;
+    size_t n = strspn(digits, "0123456789");
+    if (n < 1 || n > 9 || strcmp(digits + n, ".safetensors")) return 0;
+    return strtoul(digits, NULL, 10);
 }
 
 /* Remove all but the newest `keep` of the older checkpoints. */

@@ -22,7 +22,7 @@ typedef struct {
 
     /* training */
     char *data;            /* also the operand of `data` */
-    char *model;           /* also the operand of `plan` and `bench` */
+    char *model;           /* also the operand of `plan` and `bench`; import: NULL when not given */
     char *out;             /* a run gets samples/<data>-<model>[-N] when none is given; also operand 2 of
                               `export` and `import` */
     char *config;
@@ -52,7 +52,7 @@ typedef struct {
 
     /* other commands */
     int count;             /* -n, --count: generate: pictures; data --synthesize: pictures */
-    uint64_t seed_first, seed_last; /* --seeds A-B; generate without it: 1 to count */
+    uint64_t seed_first, seed_last; /* --seeds A-B; generate without it: 0 to count - 1 */
     bool seeds_given;
     int steps_between;     /* interpolate --frames: frames from one picture to the next */
     double tol;            /* replay */

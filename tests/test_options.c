@@ -109,7 +109,7 @@ static void test_other_commands(void)
 {
     accepts("generate x.safetensors -n 3");
     DG_CHECK(o.command == DG_CMD_GENERATE && o.operands == 1 && !strcmp(o.operand[0], "x.safetensors"));
-    DG_CHECK(o.count == 3 && o.seed_first == 1 && o.seed_last == 3);
+    DG_CHECK(o.count == 3 && o.seed_first == 0 && o.seed_last == 2);
     accepts("generate --seeds 7-9 x");
     DG_CHECK(o.count == 3 && o.seed_first == 7 && o.seed_last == 9 && o.seeds_given && !strcmp(o.operand[0], "x"));
     accepts("generate x --seeds 5");
@@ -141,6 +141,8 @@ static void test_other_commands(void)
     DG_CHECK(!strcmp(o.out, "b"));
     accepts("export a -o b");
     DG_CHECK(!strcmp(o.out, "b"));
+    accepts("import a b");
+    DG_CHECK(!o.model && !strcmp(o.out, "b"));
     refuses("export a", "where to?");
     refuses("export a b -o c", "give the result one name");
 }

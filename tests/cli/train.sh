@@ -1,0 +1,139 @@
+#!/bin/sh
+# Runs: what they leave, how they end, how they go on; and what is made from them.
+. "$(dirname "$0")/kit"
+cd "$dir" || exit 1
+exits 0 data --synthesize cats --count 60 --size 32 || finish
+train='--data cats --model dcgan32 --batch 16 -q --no-curves'
+
+exits 0 $train --epochs 2 --out a/run
+silent
+for f in config.ini log.csv log.jsonl reals.png epoch-0001.png epoch-0002.png checkpoint.safetensors; do holds a/run/$f; done
+lacks a/run/skipped.txt
+[ "$(wc -l < a/run/log.csv)" -eq 9 ]
+fact $? 'log.csv should have a header and 8 steps'
+
+# a run is never overwritten, only resumed; --epochs is the total
+cp a/run/checkpoint.safetensors before
+exits 2 $train --epochs 2 --out a/run
+says 'already holds a run'
+says '--resume --out a/run'
+same before a/run/checkpoint.safetensors
+exits 0 --resume --out a/run --epochs 4 -q
+holds a/run/epoch-0004.png
+exits 2 --resume --out a/run --seed 5
+says 'cannot change'
+exits 2 --resume --out cats
+says 'holds no run'
+exits 2 --resume
+
+# in one go, with other thread counts, from its config.ini: the same pictures
+exits 0 $train --epochs 4 --out b/run --threads 1
+exits 0 --config a/run/config.ini --epochs 4 -q --out c/run --threads 3
+for r in b c; do
+    for e in 1 2 3 4; do same a/run/epoch-000$e.png $r/run/epoch-000$e.png; done
+done
+# from an older checkpoint: the epochs behind it again
+cp a/run/epoch-0004.png last.png
+exits 0 --resume a/run/checkpoint-0003.safetensors -q
+same last.png a/run/epoch-0004.png
+
+# settings reach the run
+exits 0 $train --epochs 2 --out few --keep 0 --sample-every 2 --grid 2x3
+lacks few/epoch-0001.png
+lacks few/checkpoint-0001.safetensors
+holds few/epoch-0002.png
+exits 0 $train --steps 5 --out steps
+[ "$(wc -l < steps/log.csv)" -eq 6 ]
+fact $? '--steps 5 should leave 5 rows'
+exits 0 --data cats --model dcgan32 --batch 16 --epochs 1 --out loud
+says 'epoch 1/1'
+holds loud/curves.png
+
+# one run at a time, stopped by signals, resumed
+begin() # begin ARGUMENT...: in the background, until the first rows are in the log
+{
+    rows=$(cat long/log.csv 2> /dev/null | wc -l)
+    env --default-signal=INT "$program" "$@" > stopped 2>&1 & # a shell has SIGINT ignored in the background
+    pid=$!
+    for i in $(seq 300); do
+        [ "$(cat long/log.csv 2> /dev/null | wc -l)" -gt $((rows + 2)) ] && return
+        sleep 0.1
+    done
+}
+stops() # stops SIGNAL CODE
+{
+    kill -"$1" $pid
+    wait $pid
+    code=$?
+    [ $code -eq "$2" ]
+    fact $? "SIG$1: exit $code, not $2"
+    grep -q -e '--resume --out long' stopped
+    fact $? "SIG$1 should tell how to resume: $(tail -n 2 stopped)"
+    holds long/checkpoint.safetensors
+}
+begin --data cats --model dcgan32 --batch 16 --epochs 100000 --sample-every 0 --checkpoint-every 1000 --out long
+exits 7 --resume --out long
+says "$pid"
+exits 7 $train --out long
+stops TERM 143
+exits 0 --resume --out long -q --epochs 1
+begin --resume --out long --epochs 100000
+stops HUP 129
+if env --default-signal=INT true 2> /dev/null; then
+    begin --resume --out long --epochs 100000
+    stops INT 130
+else
+    skip 'SIGINT: this env cannot reset signals'
+fi
+
+# NaN stops the run, and the last checkpoint stays
+sed 's/norm = batch/norm = none/' "$root/models/dcgan32.cfg" > wild.cfg
+exits 6 --data cats --model wild.cfg --batch 60 -q --lr 10 --eps 1e-30 --beta1 0.999 --beta2 0 --epochs 20 --out wild
+says NaN
+exits 0 generate wild/checkpoint.safetensors -n 1 --out wild/pictures
+
+# files and disks
+: > file
+exits 4 $train --out file/run
+(
+    failed=0
+    ulimit -f 2000
+    exits 4 $train --epochs 1 --out full
+    says 'bytes needed'
+    [ "$failed" -eq 0 ]
+)
+fact $? 'a limit on the file size is reported as an error of writing'
+lacks full/checkpoint.safetensors
+
+# pictures
+exits 0 generate a/run/checkpoint.safetensors -n 5 --out g
+for i in 0 1 2 3 4; do holds g/seed-000$i.png; done
+holds g/grid.png
+prints g/grid.png
+exits 0 generate a/run/checkpoint.safetensors --seeds 3-3 --out h --threads 1
+same g/seed-0003.png h/seed-0003.png
+lacks h/grid.png
+exits 0 interpolate a/run/checkpoint.safetensors --seeds 3-5 --frames 4 --out w
+holds w/strip.png
+[ "$(head -c 6 w/walk.gif)" = GIF89a ]
+fact $? 'walk.gif should be a GIF'
+head -c 100000 a/run/checkpoint.safetensors > cut.safetensors
+exits 4 generate cut.safetensors --out x
+says cut.safetensors
+exits 4 generate cats/cat-00001.png --out x
+exits 4 generate none.safetensors --out x
+exits 4 generate a/run/checkpoint.safetensors --out file
+lacks x
+
+# files
+for f in a/run/checkpoint.safetensors g/grid.png; do exits 0 info $f; done
+exits 0 export a/run/checkpoint.safetensors generator.safetensors
+exits 0 info generator.safetensors
+exits 0 import generator.safetensors --model dcgan32 --out back.safetensors
+exits 0 generate back.safetensors -n 1 --out i
+exits 0 import generator.safetensors derived.safetensors
+exits 0 generate derived.safetensors -n 1 --out j
+exits 4 import generator.safetensors --model dcgan64 --out wrong.safetensors
+says main.0.weight
+lacks wrong.safetensors
+finish

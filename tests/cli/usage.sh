@@ -1,0 +1,94 @@
+#!/bin/sh
+# What the program says about itself, and what it refuses before it starts.
+. "$(dirname "$0")/kit"
+
+exits 2
+says 'dcgan --data cats/ --epochs 300'
+says 'dcgan generate'
+[ "$(wc -l < "$dir/.err")" -le 8 ]
+fact $? 'the help of a bare "dcgan" is short'
+
+exits 0 --help
+prints 'Usage: dcgan [train] --data DIR'
+prints '--epochs N'
+prints 'default dcgan64-paper'
+prints 'Exit codes:'
+silent
+[ "$(awk 'length > 80' "$dir/.out" | wc -l)" -eq 0 ]
+fact $? '--help has lines of more than 80 columns'
+cp "$dir/.out" "$dir/help"
+exits 0 -h
+same "$dir/help" "$dir/.out"
+exits 0 help
+same "$dir/help" "$dir/.out"
+
+# every command tells its own options, and only those
+for c in train generate interpolate data plan replay bench info export import; do
+    exits 0 help $c
+    prints 'Examples:'
+    cp "$dir/.out" "$dir/help"
+    exits 0 $c --help
+    same "$dir/help" "$dir/.out"
+    grep -q "^  $c " "$dir/.out" || exits 0 --help
+    grep -qE "^  $c( |\$)" "$dir/.out"
+    fact $? "--help should list $c"
+done
+exits 0 help generate
+if grep -q -e --epochs "$dir/.out"; then fact 1 'generate has no --epochs'; fi
+exits 2 help nothing
+says "unknown command 'nothing'"
+
+exits 0 --version
+prints 'dcgan 0'
+prints 'libpng'
+exits 0 -V
+
+exits 2 --epocs 3
+says 'unknown option --epocs; did you mean --epochs?'
+exits 2 trian
+says "did you mean 'train'?"
+exits 2 cats
+says 'to train on a folder: dcgan --data DIR'
+exits 2 --data x --epochs 0
+says '--epochs 0: out of range; allowed: 1 to 1000000'
+exits 2 --data x --batch many
+says '--batch many: not a whole number'
+exits 2 --epochs 3
+says 'no pictures given'
+exits 2 --data
+says '--data needs a value: --data DIR'
+mkdir "$dir/cats"
+exits 2 "$dir/cats"
+says "to train on its pictures: dcgan --data $dir/cats"
+exits 4 --data x --config "$dir"
+exits 4 --data x --config "$dir/none.ini"
+says 'none.ini'
+printf '[run]\nepochs = 3\nbatsh = 4\n' > "$dir/c.ini"
+exits 2 --data x --config "$dir/c.ini"
+says 'c.ini:3: unknown key '"'batsh'; did you mean 'batch'?"
+exits 5 plan --device cuda
+says 'built without CUDA'
+DCGAN_BATCH=none exits 2 plan
+says 'DCGAN_BATCH=none: not a whole number'
+DCGAN_ISA=none exits 2 plan
+says 'DCGAN_ISA'
+
+# what the build takes from the program
+exits 0 --help-man
+prints '.SH OPTIONS'
+exits 0 --completion-bash
+bash -n "$dir/.out" 2> /dev/null || ! command -v bash > /dev/null
+fact $? 'the completion is not a bash script'
+
+# an error in writing the results is one
+if [ -w /dev/full ]; then
+    "$program" --help > /dev/full 2> "$dir/.err"
+    [ $? -eq 4 ]
+    fact $? 'a full disk under --help should exit 4'
+    ran='dcgan --help > /dev/full'
+    says 'standard output: No space left on device'
+fi
+# closed descriptors do not end up as files
+"$program" plan dcgan32 > "$dir/plan" 2>&- <&-
+fact $? 'stdin and stderr closed'
+finish

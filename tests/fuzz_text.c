@@ -1,0 +1,30 @@
+/* Any text as a model file and as a config.ini. What a model reader accepts can be planned. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gan.h"
+#include "option_table.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    char *text = malloc(bytes + 1);
+    if (!text) return 0;
+    memcpy(text, data, bytes);
+    text[bytes] = 0;
+
+    static dg_model model;
+    static dg_backend *cpu;
+    if (!cpu && dg_cpu_open(&(dg_cpu_options){.threads = 1}, &cpu)) abort();
+    dg_gan gan;
+    if (!dg_model_parse(text, "fuzz", &model) &&
+        !dg_gan_build(&gan, &model, &(dg_gan_options){.batch = 2, .last_batch = 1, .samples = 1, .rows = 3, .train = true}, cpu))
+        dg_gan_free(&gan);
+
+    dg_options o = {0};
+    (void)dg_config_parse(text, "fuzz", &o);
+    dg_options_free(&o);
+    free(text);
+    return 0;
+}
