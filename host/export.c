@@ -182,9 +182,7 @@ int dg_cmd_export(const dg_options *o)
 
 int dg_cmd_import(const dg_options *o)
 {
-    /* The option has a default, which says nothing about these weights. */
-    bool given = strcmp(o->model, dg_option_find("model")->preset) != 0;
-    dg_err e = dg_import(o->operand[0], given ? o->model : NULL, o->out);
+    dg_err e = dg_import(o->operand[0], o->model, o->out);
     if (!e && !o->quiet) printf("%s\npictures: dcgan generate %s --count 16\n", o->out, o->out);
     return (int)e;
 }
