@@ -41,7 +41,7 @@ MULTI_SRC := $(sort $(shell grep -lw DG_CPU kernels/*.c))
 MULTI     := $(MULTI_SRC:kernels/%.c=%)
 
 HOST_SRC  := $(filter-out host/main.c,$(wildcard host/*.c)) $(filter-out $(MULTI_SRC),$(wildcard kernels/*.c))
-HOST_OBJ  := $(HOST_SRC:%.c=$(BUILD)/%.o) $(BUILD)/models.o
+HOST_OBJ  := $(HOST_SRC:%.c=$(BUILD)/%.o) $(BUILD)/models.o $(BUILD)/tuning.o
 KERN_OBJ  := $(foreach i,$(ISAS),$(foreach f,32 64,$(MULTI:%=$(BUILD)/kernels/%.$(i).f$(f).o)))
 LIB       := $(BUILD)/libdcgan.a
 TESTS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
@@ -77,6 +77,14 @@ $(BUILD)/kernels/%.$(1).f$(2).o: kernels/%.c $(BUILD)/flags
 	$(Q)$$(CC) $$(ALL_CFLAGS) $$(KFLAGS) $$(ISA_$(1)) -DDG_ISA=$(1) -DDG_FP=$(2) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach i,$(ISAS),$(foreach f,32 64,$(eval $(call kernel_rule,$(i),$(f)))))
+
+# The tuning tables as text inside the program.
+TUNING := $(sort $(wildcard kernels/tuning/*.tune))
+$(BUILD)/tuning.c: $(TUNING) scripts/embed-tuning
+	@mkdir -p $(@D)
+	$(Q)sh scripts/embed-tuning $(TUNING) > $@.tmp && mv $@.tmp $@
+$(BUILD)/tuning.o: $(BUILD)/tuning.c $(BUILD)/flags
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 # The models as text inside the program, so that --model dcgan64 works wherever it is installed.
 $(BUILD)/models.c: $(MODELS) scripts/embed-models

@@ -1,0 +1,401 @@
+/* The CUDA backend: one device, one stream. A plan is captured into a graph when it is first run and replayed from
+ * then on; whatever changes from step to step lies in device memory. Nothing is allocated after alloc().
+ *
+ * Every call of CUDA is checked by TRY, every launch by check_launches; both end in report(), which names the op. */
+#include "cuda.cuh"
+#include "cublas.cuh"
+#include "cuda_device.cuh"
+extern "C" {
+#include "plan.h"
+#include "tune.h"
+}
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Host memory that the device copies to and from by itself: two buffers in turn. */
+static constexpr int STAGES = 2;
+static const size_t STAGE_BYTES = 4 << 20;
+
+typedef struct captured {
+    cudaGraphExec_t graph;
+    struct captured *next;
+} captured;
+
+typedef struct {
+    dg_backend base; /* first, so that a dg_backend pointer is a gpu pointer */
+    int device;
+    bool eager;
+    dg_gpu limits;
+    cudaStream_t stream;
+    cudaEvent_t from, to;
+    void *stage[STAGES];
+    cudaEvent_t staged[STAGES]; /* the last copy from or to this buffer is done */
+    dg_tune_table file, shipped;
+    captured *graphs;
+    dg_err broken; /* set by the first fatal error: the device is lost to this process, no call makes sense */
+    char broken_message[640];
+} gpu;
+
+/* The one place that turns a CUDA error into ours. */
+static dg_err report(gpu *c, const char *op, const char *what, cudaError_t e)
+{
+    char text[360];
+    snprintf(text, sizeof text, "%s%s%s: %s (%s, %d)", op, *op ? ": " : "", what, cudaGetErrorString(e), cudaGetErrorName(e), (int)e);
+    if (!dg_cuda_fatal(e)) {
+        (void)cudaGetLastError(); /* such an error is over; the next call shall not find it */
+        return dg_fail(DG_DEVICE, "%s", text);
+    }
+    c->broken = DG_DEVICE;
+    snprintf(c->broken_message, sizeof c->broken_message,
+             "%s on %s. The device is lost to this process; the last checkpoint is intact. Look for 'NVRM: Xid' in dmesg: "
+             "48, 63, 79 and 95 mean hardware, 13 and 31 a mistake in this program",
+             text, c->base.name);
+    return dg_fail(DG_DEVICE, "%s", c->broken_message);
+}
+
+#define TRY(c, op, call)                                                                                      \
+    do {                                                                                                      \
+        const cudaError_t error_ = (call);                                                                    \
+        if (error_ != cudaSuccess) return report(c, op, #call, error_);                                       \
+    } while (0)
+
+/* Every entry begins so: after a fatal error nothing is tried; the calling thread uses our device. */
+#define ENTER(c)                                                                                              \
+    do {                                                                                                      \
+        if ((c)->broken) return dg_fail((c)->broken, "%s", (c)->broken_message);                              \
+        TRY(c, "", cudaSetDevice((c)->device));                                                               \
+    } while (0)
+
+static dg_err check_launches(gpu *c)
+{
+    const dev_fault fault = dev_take_fault();
+    if (fault.error == cudaSuccess) return DG_OK;
+    char what[200];
+    snprintf(what, sizeof what, "%.80s (%.80s:%d)", fault.at.kernel, fault.at.file, fault.at.line);
+    return report(c, fault.op, what, fault.error);
+}
+
+/* ---- Memory ---- */
+
+static dg_err cuda_alloc(dg_backend *b, size_t bytes, void **mem)
+{
+    gpu *c = (gpu *)b;
+    *mem = nullptr;
+    ENTER(c);
+    size_t free_bytes = 0, total = 0;
+    TRY(c, "", cudaMemGetInfo(&free_bytes, &total));
+    void *p = nullptr;
+    const cudaError_t e = cudaMalloc(&p, bytes ? bytes : 1);
+    if (e == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        return dg_fail(DG_DEVICE, "out of memory on %s: %.1f MB needed at once, %.1f MB free of %.1f MB; use a smaller --batch, "
+                       "a smaller model, or close other programs on this GPU", b->name, (double)bytes / 1e6, (double)free_bytes / 1e6,
+                       (double)total / 1e6);
+    }
+    if (e != cudaSuccess) return report(c, "", "cudaMalloc", e);
+    const cudaError_t cleared = cudaMemsetAsync(p, 0, bytes ? bytes : 1, c->stream);
+    if (cleared != cudaSuccess) {
+        (void)cudaFree(p);
+        return report(c, "", "cudaMemsetAsync", cleared);
+    }
+    *mem = p;
+    return DG_OK;
+}
+
+static void cuda_release(dg_backend *b, void *mem)
+{
+    gpu *c = (gpu *)b;
+    if (c->broken || !mem) return;
+    (void)cudaSetDevice(c->device);
+    (void)cudaStreamSynchronize(c->stream); /* whatever still uses it comes first */
+    (void)cudaFree(mem);
+}
+
+/* The host's memory may be reused on return: it is in a staging buffer by then. The copy itself takes its place in
+ * the stream. */
+static dg_err cuda_put(dg_backend *b, void *dst, const void *host, size_t bytes)
+{
+    gpu *c = (gpu *)b;
+    ENTER(c);
+    for (size_t at = 0, i = 0; at < bytes; at += STAGE_BYTES, i++) {
+        const size_t n = bytes - at < STAGE_BYTES ? bytes - at : STAGE_BYTES;
+        const size_t k = i % STAGES;
+        TRY(c, "copying to the device", cudaEventSynchronize(c->staged[k]));
+        memcpy(c->stage[k], (const char *)host + at, n);
+        TRY(c, "copying to the device", cudaMemcpyAsync((char *)dst + at, c->stage[k], n, cudaMemcpyHostToDevice, c->stream));
+        TRY(c, "copying to the device", cudaEventRecord(c->staged[k], c->stream));
+    }
+    return DG_OK;
+}
+
+static dg_err start_get(gpu *c, const char *src, size_t at, size_t bytes)
+{
+    const size_t k = at / STAGE_BYTES % STAGES, n = bytes - at < STAGE_BYTES ? bytes - at : STAGE_BYTES;
+    TRY(c, "copying from the device", cudaMemcpyAsync(c->stage[k], src + at, n, cudaMemcpyDeviceToHost, c->stream));
+    TRY(c, "copying from the device", cudaEventRecord(c->staged[k], c->stream));
+    return DG_OK;
+}
+
+static dg_err cuda_get(dg_backend *b, void *host, const void *src, size_t bytes)
+{
+    gpu *c = (gpu *)b;
+    ENTER(c);
+    if (!bytes) return DG_OK;
+    dg_err e = start_get(c, (const char *)src, 0, bytes);
+    for (size_t at = 0; !e && at < bytes; at += STAGE_BYTES) {
+        const size_t k = at / STAGE_BYTES % STAGES, n = bytes - at < STAGE_BYTES ? bytes - at : STAGE_BYTES;
+        if (bytes - at > STAGE_BYTES) e = start_get(c, (const char *)src, at + STAGE_BYTES, bytes);
+        if (e) return e;
+        TRY(c, "copying from the device", cudaEventSynchronize(c->staged[k]));
+        memcpy((char *)host + at, c->stage[k], n);
+    }
+    return e;
+}
+
+/* ---- Choosing ---- */
+
+/* May this op run so? Loads cuBLAS where that is wanted. */
+static const char *usable(gpu *c, const dg_op *op, dg_tune *tune)
+{
+    const char *why = dg_variant_check(op, tune, c->base.real, &c->limits);
+    if (!why && strcmp(tune->variant, "cublas") == 0) why = dg_cublas_open();
+    return why;
+}
+
+static bool from_table(gpu *c, const dg_tune_table *table, dg_op *op)
+{
+    const dg_tune_row *row = dg_tune_find(table, op, c->limits.arch);
+    if (!row) return false;
+    dg_tune tune = row->tune;
+    tune.why = row->why;
+    const char *why = usable(c, op, &tune);
+    if (why) {
+        dg_warn("%s: %s: %s; this row is not used", row->why, op->name, why);
+        return false;
+    }
+    op->tune = tune;
+    return true;
+}
+
+static const char *cuda_refuses(dg_backend *b, dg_op *op)
+{
+    gpu *c = (gpu *)b;
+    /* tables are about the fp32 variants */
+    if (b->real == DG_F32 && (from_table(c, &c->file, op) || from_table(c, &c->shipped, op))) return nullptr;
+    return dg_variant_choose(op, &op->tune, b->real, &c->limits);
+}
+
+template <class real> static size_t scratch(const dg_op *op)
+{
+    const dg_norm_stats_args *s = &op->u.norm_stats;
+    const dg_norm_act_args *n = &op->u.norm_act;
+    switch (op->kind) {
+    case DG_OP_conv_fwd:
+    case DG_OP_conv_dx:
+    case DG_OP_conv_dw: return dg_cuda_conv_scratch<real>(op->kind, &op->u.conv, &op->tune);
+    case DG_OP_norm_stats: return dg_cuda_norm_scratch<real>(op->kind, s->N, s->H, s->W, s->C, s->groups);
+    case DG_OP_norm_act_dx: return dg_cuda_norm_scratch<real>(op->kind, n->N, n->H, n->W, n->C, n->groups);
+    default: return 0;
+    }
+}
+
+static size_t cuda_scratch(dg_backend *b, const dg_op *op)
+{
+    return b->real == DG_F64 ? scratch<double>(op) : scratch<float>(op);
+}
+
+/* ---- Running ---- */
+
+template <class real> static void launch(const dg_op *op, cudaStream_t stream)
+{
+    switch (op->kind) {
+#define X(kind, member) \
+    case DG_OP_##kind: dg_cuda_##kind<real>(&op->u.member, &op->tune, stream); break;
+        DG_OPS(X)
+#undef X
+    case DG_OP_KINDS: break;
+    }
+}
+
+static dg_err enqueue(gpu *c, const dg_op *op)
+{
+    dev_op = op->name;
+    c->base.real == DG_F64 ? launch<double>(op, c->stream) : launch<float>(op, c->stream);
+    const dg_err e = check_launches(c);
+    dev_op = "";
+    return e;
+}
+
+/* Op by op, each finished before the next begins: slow, but an error names its op. */
+static dg_err run_eagerly(gpu *c, const dg_plan *p)
+{
+    for (int i = 0; i < p->ops; i++) {
+        const dg_err e = enqueue(c, &p->op[i]);
+        if (e) return e;
+        TRY(c, p->op[i].name, cudaStreamSynchronize(c->stream));
+    }
+    return DG_OK;
+}
+
+/* The same loop into a graph. */
+static dg_err capture(gpu *c, dg_plan *p)
+{
+    captured *made = (captured *)calloc(1, sizeof *made);
+    if (!made) return dg_fail(DG_DEVICE, "out of memory while capturing plan %s", p->name);
+    cudaGraph_t graph = nullptr;
+    dg_err e = DG_OK;
+    cudaError_t error = cudaStreamBeginCapture(c->stream, cudaStreamCaptureModeThreadLocal);
+    const bool begun = error == cudaSuccess;
+    for (int i = 0; begun && !e && i < p->ops; i++) e = enqueue(c, &p->op[i]);
+    if (begun) error = cudaStreamEndCapture(c->stream, &graph);
+    if (!e && error == cudaSuccess) error = cudaGraphInstantiate(&made->graph, graph, 0);
+    if (graph) (void)cudaGraphDestroy(graph);
+    if (e || error != cudaSuccess) {
+        free(made);
+        (void)cudaGetLastError();
+        return e ? e : report(c, p->name, "capturing the plan", error);
+    }
+    made->next = c->graphs;
+    c->graphs = made;
+    p->captured = made;
+    return DG_OK;
+}
+
+static dg_err cuda_run(dg_backend *b, struct dg_plan *p)
+{
+    gpu *c = (gpu *)b;
+    ENTER(c);
+    if (c->eager) return run_eagerly(c, p);
+    if (!p->captured) {
+        const dg_err e = capture(c, p);
+        if (e) return e;
+    }
+    TRY(c, p->name, cudaGraphLaunch(((captured *)p->captured)->graph, c->stream));
+    return DG_OK;
+}
+
+static dg_err cuda_run_op(dg_backend *b, const dg_op *op, double *ms)
+{
+    gpu *c = (gpu *)b;
+    ENTER(c);
+    TRY(c, op->name, cudaEventRecord(c->from, c->stream));
+    const dg_err e = enqueue(c, op);
+    if (e) return e;
+    TRY(c, op->name, cudaEventRecord(c->to, c->stream));
+    TRY(c, op->name, cudaEventSynchronize(c->to));
+    float elapsed = 0;
+    TRY(c, op->name, cudaEventElapsedTime(&elapsed, c->from, c->to));
+    if (ms) *ms = (double)elapsed;
+    return DG_OK;
+}
+
+static dg_err cuda_sync(dg_backend *b)
+{
+    gpu *c = (gpu *)b;
+    ENTER(c);
+    const cudaError_t e = cudaStreamSynchronize(c->stream);
+    if (e == cudaSuccess) return DG_OK;
+    return report(c, "", c->eager ? "waiting for the device" : "waiting for the device (--no-graph names the op)", e);
+}
+
+static void cuda_close(dg_backend *b)
+{
+    gpu *c = (gpu *)b;
+    if (!c->broken && c->device >= 0) {
+        (void)cudaSetDevice(c->device);
+        if (c->stream) (void)cudaStreamSynchronize(c->stream);
+        dg_cublas_close();
+        for (captured *g = c->graphs; g; g = g->next) (void)cudaGraphExecDestroy(g->graph);
+        for (int i = 0; i < STAGES; i++) {
+            if (c->stage[i]) (void)cudaFreeHost(c->stage[i]);
+            if (c->staged[i]) (void)cudaEventDestroy(c->staged[i]);
+        }
+        if (c->from) (void)cudaEventDestroy(c->from);
+        if (c->to) (void)cudaEventDestroy(c->to);
+        if (c->stream) (void)cudaStreamDestroy(c->stream);
+    }
+    while (c->graphs) {
+        captured *next = c->graphs->next;
+        free(c->graphs);
+        c->graphs = next;
+    }
+    dg_tune_free(&c->file);
+    dg_tune_free(&c->shipped);
+    free(c);
+}
+
+/* ---- Opening ---- */
+
+static dg_err open_device(gpu *c, int device)
+{
+    dg_cuda_device all[64];
+    const char *why;
+    const int count = dg_cuda_devices(all, 64, &why);
+    if (!count) return dg_fail(DG_DEVICE, "--device cuda: %s; --device cpu needs none", why);
+    if (device < 0 || device >= count)
+        return dg_fail(DG_DEVICE, "--device cuda:%d: this machine has %d CUDA device%s, numbered from 0 (dcgan --list-devices)", device,
+                       count, count == 1 ? "" : "s");
+    const dg_cuda_device *d = &all[device];
+    if (!d->usable)
+        return dg_fail(DG_DEVICE, "--device cuda:%d: %s is sm_%d%d, and this dcgan is built for %s; build it with CUDA_ARCH=%d%d", device,
+                       d->name, d->major, d->minor, dg_cuda_built_for(), d->major, d->minor);
+    c->device = device;
+    c->limits.arch = d->major * 10 + d->minor;
+    snprintf(c->base.name, sizeof c->base.name, "cuda:%d, %.36s, sm_%d", device, d->name, c->limits.arch);
+    TRY(c, "", cudaSetDevice(device));
+    int shared = 0;
+    TRY(c, "", cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    c->limits.shared = (size_t)shared;
+    TRY(c, "", cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking));
+    TRY(c, "", cudaEventCreate(&c->from));
+    TRY(c, "", cudaEventCreate(&c->to));
+    for (int i = 0; i < STAGES; i++) {
+        TRY(c, "", cudaHostAlloc(&c->stage[i], STAGE_BYTES, cudaHostAllocDefault));
+        TRY(c, "", cudaEventCreateWithFlags(&c->staged[i], cudaEventDisableTiming));
+    }
+    return DG_OK;
+}
+
+/* Bad rows are left out, with a message; only a file that cannot be read is an error. */
+static dg_err read_tables(gpu *c, const char *path)
+{
+    const char *name, *text;
+    for (int i = 0; (text = dg_tune_shipped(i, &name)) != nullptr; i++)
+        if (dg_tune_parse(&c->shipped, text, name, DG_F32, &c->limits))
+            dg_warn("shipped with this program: %s; left out", dg_message());
+    if (!path) return DG_OK;
+    const dg_err e = dg_tune_read(&c->file, path, DG_F32, &c->limits);
+    if (e == DG_USAGE) dg_warn("%s; what is wrong is left out", dg_message());
+    return e == DG_USAGE ? DG_OK : e;
+}
+
+extern "C" dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)
+{
+    *out = nullptr;
+    if (o->real != DG_F32 && o->real != DG_F64) return dg_fail(DG_USAGE, "the GPU computes in fp32 or fp64 only");
+    gpu *c = (gpu *)calloc(1, sizeof *c);
+    if (!c) return dg_fail(DG_DEVICE, "out of memory for the CUDA backend");
+    dg_backend *b = &c->base;
+    c->device = -1;
+    c->eager = o->eager;
+    b->real = o->real;
+    b->alloc = cuda_alloc;
+    b->release = cuda_release;
+    b->put = cuda_put;
+    b->get = cuda_get;
+    b->refuses = cuda_refuses;
+    b->scratch = cuda_scratch;
+    b->run = cuda_run;
+    b->run_op = cuda_run_op;
+    b->sync = cuda_sync;
+    b->close = cuda_close;
+    dg_err e = open_device(c, o->device);
+    if (!e) e = read_tables(c, o->tuning);
+    if (e) {
+        cuda_close(b);
+        return e;
+    }
+    *out = b;
+    return DG_OK;
+}

@@ -1,0 +1,33 @@
+/* The variants of the convolution, each in a file of its own; all but direct are for float. What each can take is
+ * said in kernels/variants.c, which the tuning reader and the heuristic ask. */
+#ifndef DG_CONV_CUH
+#define DG_CONV_CUH
+
+#include "cuda.cuh"
+extern "C" {
+#include "conv_tiles.h"
+}
+
+/* tiled: implicit GEMM, any K, S, P; channels multiples of 4. */
+void dg_conv_tiled(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream);
+
+/* patch: data gradient of a 4x4 convolution of stride 2 and pad 1, all four phases from one patch of y. */
+void dg_conv_patch(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream);
+
+/* thin: at most 4 channels on the side of x; 4x4, stride 2, pad 1. */
+void dg_conv_thin(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream);
+
+/* gemv: one pixel and at most 4 channels on the side of y, x as large as the kernel. */
+void dg_conv_gemv(dg_op_kind kind, const dg_conv_args *a, cudaStream_t stream);
+
+/* cublas: one GEMM, between an unfolding or a folding where the shape is not a GEMM's already. */
+void dg_conv_cublas(dg_op_kind kind, const dg_conv_args *a, cudaStream_t stream);
+size_t dg_conv_cublas_scratch(dg_op_kind kind, const dg_conv_args *a);
+
+/* Elements that the op writes. */
+size_t dg_conv_count(dg_op_kind kind, const dg_conv_args *a);
+
+/* out[i] = sum over k of part[k * count + i], in a fixed order. */
+void dg_conv_sum(float *out, const float *part, size_t count, int parts, cudaStream_t stream);
+
+#endif

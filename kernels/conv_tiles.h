@@ -1,0 +1,48 @@
+/* What the fast convolutions on CUDA are compiled for: one list for the kernels and for the rules that say what a
+ * tuning row may ask for (kernels/variants.c). Plain C. */
+#ifndef DG_CONV_TILES_H
+#define DG_CONV_TILES_H
+
+#include "ops.h"
+
+/* tiled: results of a block (pixels x channels; of dw: channels x taps and channels), written tile=128x64, and of a
+ * thread. The block has their quotient of threads. */
+#define DG_TILED_TILES(X)                                                                                     \
+    X(128, 128, 8, 8)                                                                                         \
+    X(128, 64, 8, 8)                                                                                          \
+    X(64, 64, 8, 4)                                                                                           \
+    X(128, 32, 8, 4)                                                                                          \
+    X(64, 32, 4, 4)                                                                                           \
+    X(32, 32, 4, 4)
+enum { DG_TILED_K = 16, DG_TILED_PAD = 4 }; /* k of a step; words behind each row of k */
+
+/* Words of shared memory of one stage, for m and n by rows or by columns (gemm.cuh). */
+#define DG_TILED_SIDE(b, by_rows) ((by_rows) ? (b) * (DG_TILED_K + DG_TILED_PAD) : DG_TILED_K * (b))
+#define DG_TILED_WORDS(m, n, m_rows, n_rows) (DG_TILED_SIDE(m, m_rows) + DG_TILED_SIDE(n, n_rows))
+
+/* patch: positions (of 2x2 outputs) x channels of a block; a thread has 4 x 4 of them. */
+#define DG_PATCH_TILES(X)                                                                                     \
+    X(32, 32)                                                                                                 \
+    X(64, 32)                                                                                                 \
+    X(32, 64)                                                                                                 \
+    X(64, 64)
+enum { DG_PATCH_STEP = 4, DG_PATCH_SMALL = 8 }; /* channels of y a step; up to this width of x tiles are 4 wide */
+
+/* A row of positions with its border, and one stage: the patches of its images and the weights. */
+#define DG_PATCH_LINE(cols) (((cols) + 2) * 4 + ((cols) + 2) / 4 * 4)
+#define DG_PATCH_WORDS(rows, cols, images, channels)                                                          \
+    ((images) * ((rows) + 2) * DG_PATCH_LINE(cols) + DG_PATCH_STEP * 16 * (channels))
+
+/* A convolution whose y is one pixel that sees all of x is a product of matrices: the same memory, read as a 1x1
+ * convolution with K*K*Ci channels. Others are returned as they are. */
+static inline dg_conv_args dg_conv_flat(const dg_conv_args *a)
+{
+    dg_conv_args f = *a;
+    if (a->Ho == 1 && a->Wo == 1 && a->P == 0 && a->H == a->K && a->W == a->K) {
+        f.Ci = a->K * a->K * a->Ci;
+        f.H = f.W = f.K = f.S = 1;
+    }
+    return f;
+}
+
+#endif

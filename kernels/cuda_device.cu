@@ -1,0 +1,96 @@
+#include "cuda_device.cuh"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The build says for which architectures it has machine code, and for which PTX that newer ones can translate. */
+#ifndef DG_CUDA_SASS
+#define DG_CUDA_SASS "75 80 86 89 90 100 120"
+#define DG_CUDA_PTX 120
+#endif
+
+bool dg_cuda_covers(int major, int minor)
+{
+    /* Machine code runs on its own generation from its own minor version on. */
+    char *rest;
+    for (const char *at = DG_CUDA_SASS; *at; at = rest) {
+        const long arch = strtol(at, &rest, 10);
+        if (rest == at) break;
+        if (arch / 10 == major && arch % 10 <= minor) return true;
+    }
+    return DG_CUDA_PTX <= major * 10 + minor;
+}
+
+const char *dg_cuda_built_for(void)
+{
+    static char text[128];
+    snprintf(text, sizeof text, "sm_" DG_CUDA_SASS " and newer than sm_%d", DG_CUDA_PTX);
+    return text;
+}
+
+void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runtime)
+{
+    if (e == cudaErrorNoDevice)
+        snprintf(out, size, "no NVIDIA GPU is visible (see CUDA_VISIBLE_DEVICES and nvidia-smi)");
+    else if (e == cudaErrorInsufficientDriver && driver == 0) /* this is what the runtime says when there is none */
+        snprintf(out, size, "no NVIDIA driver is loaded on this machine");
+    else if (e == cudaErrorInsufficientDriver)
+        snprintf(out, size, "the NVIDIA driver is too old: it offers CUDA %d.%d, this program needs %d.%d", driver / 1000,
+                 driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    else if (e == cudaErrorSystemDriverMismatch)
+        snprintf(out, size, "the NVIDIA driver in the kernel and its libraries are of different versions; reboot, or reinstall it");
+    else if (e == cudaErrorNoKernelImageForDevice || e == cudaErrorUnsupportedPtxVersion)
+        snprintf(out, size, "this dcgan has no code for this GPU or driver (it is built for %s)", dg_cuda_built_for());
+    else
+        snprintf(out, size, "CUDA does not start: %s (%s, %d)", cudaGetErrorString(e), cudaGetErrorName(e), (int)e);
+}
+
+/* CUDA 13's manual says "the process must be terminated and relaunched" for most of these; ECC and NVLink errors, a
+ * lost device and the unknown error are no better. */
+bool dg_cuda_fatal(cudaError_t e)
+{
+    switch ((int)e) {
+    case 46: case 214: case 220: case 226: case 700: case 702: case 710: case 714: case 715: case 716: case 717:
+    case 718: case 719: case 721: case 810: case 911: case 999: return true;
+    default: return false;
+    }
+}
+
+/* How many devices there are; why when none. */
+static int count_devices(char *why, size_t size)
+{
+    int count = 0, driver = 0, runtime = 0;
+    const cudaError_t e = cudaGetDeviceCount(&count);
+    if (e == cudaSuccess && count > 0) return count;
+    (void)cudaGetLastError();
+    if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
+    if (cudaRuntimeGetVersion(&runtime) != cudaSuccess) runtime = 0;
+    dg_cuda_absence(why, size, e == cudaSuccess ? cudaErrorNoDevice : e, driver, runtime);
+    return 0;
+}
+
+extern "C" int dg_cuda_devices(dg_cuda_device *out, int room, const char **why)
+{
+    static char text[256];
+    *why = "";
+    const int count = count_devices(text, sizeof text);
+    if (!count) *why = text;
+    for (int i = 0; i < count && i < room; i++) {
+        cudaDeviceProp p;
+        dg_cuda_device d = {};
+        if (cudaGetDeviceProperties(&p, i) == cudaSuccess) {
+            snprintf(d.name, sizeof d.name, "%.127s", p.name);
+            d.major = p.major;
+            d.minor = p.minor;
+            d.multiprocessors = p.multiProcessorCount;
+            d.bytes = p.totalGlobalMem;
+            d.usable = dg_cuda_covers(p.major, p.minor);
+        } else {
+            (void)cudaGetLastError();
+            snprintf(d.name, sizeof d.name, "a device that does not answer");
+        }
+        out[i] = d;
+    }
+    return count < room ? count : room;
+}

@@ -1,0 +1,198 @@
+/* Tuning files: every mistake is named with file, line and reason and changes nothing else; rows and text are each
+ * other's inverse; the rule finds something for every op of every built-in model, and so do the shipped tables. */
+#include "gan.h"
+#include "test.h"
+#include "tempdir.h"
+#include "tune.h"
+
+static const dg_gpu gpu = {90, 232448}, small = {75, 65536};
+
+#define CONV "conv_fwd N=64 H=32 W=32 C=32>64 K=4 S=2 P=1"
+
+/* text has one bad row, in this line, for a reason that contains these words; good rows around it stay. */
+static void bad(int line, const char *reason, const char *text)
+{
+    dg_tune_table t = {0};
+    char where[40];
+    snprintf(where, sizeof where, "t.tune:%d: ", line);
+    DG_CHECKF(dg_tune_parse(&t, text, "t.tune", DG_F32, &gpu) == DG_USAGE, "accepted: %s", text);
+    DG_CHECKF(strstr(dg_message(), where) && strstr(dg_message(), reason), "%s\n   -> %s\n   not '%s ... %s'", text, dg_message(), where,
+              reason);
+    DG_CHECKF(t.rows == 0, "%s: a bad row is kept", text);
+    dg_tune_free(&t);
+}
+
+static void check_bad(void)
+{
+    bad(1, "no such op", "rubbish\xff\xfe = 3");
+    bad(1, "no such op", "conv_bwd N=1 : direct");
+    bad(2, "neither a row nor a [section]", "\nconv_fwd\n");
+    bad(3, "[turing]", "; comment\n\n[turing]\n" CONV " : direct\n");
+    bad(1, "not complete", "conv_fwd N=64 H=32 W=32 C=32>64 K=4 S=2 : tiled");
+    bad(1, "C=3>64", "conv_fwd N=64 H=32 W=32 C=32 K=4 S=2 P=1 : tiled");
+    bad(1, "N=x", "conv_fwd N=x H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled");
+    bad(1, "N=0", "conv_fwd N=0 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled");
+    bad(1, "N=-1", "conv_fwd N=-1 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled");
+    bad(1, "N=99999999999999999999", "conv_fwd N=99999999999999999999 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled");
+    bad(1, "same number twice", "conv_fwd N=64 N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled");
+    bad(1, "no such number", "conv_fwd N=64 X=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled");
+    bad(1, "does not fit into the picture", "conv_fwd N=64 H=2 W=32 C=32>64 K=9 S=2 P=1 : direct");
+    bad(1, "too many", "conv_fwd N=65536 H=1024 W=1024 C=32>64 K=4 S=2 P=1 : direct");
+    bad(1, "no : with a variant", CONV);
+    bad(1, "no variant behind", CONV " :");
+    bad(1, "no variant winograd", CONV " : winograd");
+    bad(1, "no variant patch", CONV " : patch");
+    bad(1, "not compiled for it", CONV " : tiled tile=64x65");
+    bad(1, "tile=64x32", CONV " : tiled tile=64");
+    bad(1, "has 128 threads", CONV " : tiled tile=64x64 block=256");
+    bad(1, "must be 2, 3 or 4", CONV " : tiled tile=64x64 stages=5");
+    bad(1, "split=33: must be from 1 to 32", CONV " : tiled split=33");
+    bad(1, "not a whole number", CONV " : tiled split=0");
+    bad(1, "block=, tile=, stages= and split=", CONV " : tiled colour=blue");
+    bad(1, "no tile", CONV " : direct tile=64x64");
+    bad(1, "multiple of 32", CONV " : direct block=100");
+    bad(1, "1 or 3 channels", CONV " : thin");
+    bad(1, "one pixel", CONV " : gemv");
+    bad(1, "multiples of 4", "conv_fwd N=64 H=32 W=32 C=3>64 K=4 S=2 P=1 : tiled");
+    bad(1, "K=4 S=2 P=1", "conv_dx N=64 H=32 W=32 C=32>64 K=3 S=1 P=1 : patch");
+    bad(1, "no multiple of 4", "norm_act N=2 H=4 W=4 C=6 groups=1 : vector");
+    bad(1, "power of two", "norm_act N=2 H=4 W=4 C=8 groups=1 : vector block=96");
+    bad(1, "no multiple of groups", "norm_act N=3 H=4 W=4 C=8 groups=2 : vector");
+    bad(1, "has no variant vector", "bce n=64 : vector");
+    bad(1, "chooses its own", CONV " : cublas split=2");
+    bad(2, "longer than", "; fine\n" CONV " : tiled                                                                                      "
+                          "                                                                                                    split=1\n");
+}
+
+static void check_good(void)
+{
+    static const char text[] = "\xef\xbb\xbf; a comment\r\n"
+                               "   " CONV "   :   tiled   tile=128x64 stages=4 ; behind\r\n"
+                               "adam n=1100224: vector block=512\n"
+                               "nonsense\n"
+                               "[sm_75]\n" CONV " : direct\n"
+                               "[sm_90]\n" CONV " : tiled tile=32x32 split=8\n"
+                               "conv_dw N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled\n"
+                               "conv_dw N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : direct\n";
+    dg_tune_table t = {0};
+    DG_CHECK(dg_tune_parse(&t, text, "good.tune", DG_F32, &gpu) == DG_USAGE);
+    DG_CHECKF(strstr(dg_message(), "good.tune:4: ") && strstr(dg_message(), "(and 1 more)"), "%s", dg_message());
+    DG_CHECK(t.rows == 5);
+    dg_op op = {.kind = DG_OP_conv_fwd};
+    op.u.conv = (dg_conv_args){.N = 64, .H = 32, .W = 32, .Ci = 32, .Ho = 16, .Wo = 16, .Co = 64, .K = 4, .S = 2, .P = 1};
+    const dg_tune_row *r = dg_tune_find(&t, &op, 80);
+    DG_CHECK(r && r->tune.tile_m == 128 && r->tune.tile_n == 64 && r->tune.stages == 4 && r->tune.block == 128 && r->tune.split == 1);
+    DG_CHECK(r && !strcmp(r->why, "good.tune:2"));
+    op.u.conv.N = 65;
+    DG_CHECK(!dg_tune_find(&t, &op, 90));
+    op.kind = DG_OP_conv_dw;
+    op.u.conv.N = 64;
+    r = dg_tune_find(&t, &op, 90);
+    DG_CHECK(r && r->line == 9 && !strcmp(r->tune.variant, "tiled"));
+    DG_CHECK(!dg_tune_find(&t, &op, 80));
+    dg_tune_free(&t);
+    DG_CHECK(dg_tune_parse(&t, "", "empty", DG_F32, &gpu) == DG_OK && t.rows == 0);
+    /* what a large device has room for, a small one may not */
+    static const char large[] = CONV " : tiled tile=128x128 stages=4";
+    DG_CHECK(dg_tune_parse(&t, large, "large", DG_F32, &gpu) == DG_OK && t.rows == 1);
+    DG_CHECK(dg_tune_parse(&t, large, "large", DG_F32, &small) == DG_USAGE && strstr(dg_message(), "shared memory"));
+    DG_CHECK(dg_tune_parse(&t, CONV " : tiled", "double", DG_F64, &gpu) == DG_USAGE && strstr(dg_message(), "fp32 only"));
+    dg_tune_free(&t);
+}
+
+/* Random words, bytes and pieces of good rows: never a crash, never a row that the check would not take. */
+static void check_rubbish(void)
+{
+    static const char *const piece[] = {"conv_fwd", "conv_dx", "norm_act", "adam", " ", " ", " ", "N=", "H=", "W=", "C=", ">", "K=", "S=", "P=", "n=",
+                                        "groups=", "64", "4", "2", "1", "0", "-", ":", ":", "tiled", "direct", "patch", "vector", "tile=", "64x64",
+                                        "block=", "split=", "\n", "\n", "[", "]", "sm_90", "=", ";", "\t", "\r", "\xff", "9999999999", CONV, CONV " : "};
+    unsigned long long seed = 7;
+    for (int round = 0; round < 4000; round++) {
+        char text[4096] = "";
+        const int words = (int)((dg_test_random(&seed) + 1) * 40);
+        for (int i = 0; i < words; i++) {
+            const char *p = piece[(size_t)((dg_test_random(&seed) + 1) / 2 * (double)(sizeof piece / sizeof *piece))];
+            if (strlen(text) + strlen(p) + 1 < sizeof text) strcat(text, p);
+        }
+        dg_tune_table t = {0};
+        (void)dg_tune_parse(&t, text, "rubbish", DG_F32, &gpu);
+        for (int i = 0; i < t.rows; i++) {
+            dg_tune tune = t.row[i].tune;
+            DG_CHECKF(!dg_variant_check(&t.row[i].key, &tune, DG_F32, &gpu) || t.row[i].arch, "a bad row was kept: %s", text);
+        }
+        dg_tune_free(&t);
+    }
+}
+
+static void check_file(void)
+{
+    temp_make("tune");
+    dg_tune_table t = {0};
+    DG_CHECK(dg_tune_read(&t, temp_path("nothing.tune"), DG_F32, &gpu) == DG_IO && strstr(dg_message(), "nothing.tune"));
+    temp_put(temp_path("a.tune"), CONV " : tiled\n", strlen(CONV " : tiled\n"));
+    DG_CHECK(dg_tune_read(&t, temp_path("a.tune"), DG_F32, &gpu) == DG_OK && t.rows == 1);
+    temp_put(temp_path("b.tune"), "x\0y", 3);
+    DG_CHECK(dg_tune_read(&t, temp_path("b.tune"), DG_F32, &gpu) == DG_USAGE && strstr(dg_message(), "not a text file"));
+    dg_tune_free(&t);
+    temp_remove(temp_dir);
+}
+
+/* Every op of every built-in model: a choice that passes its own check and survives being written and read. */
+static void check_models(dg_type real, const dg_gpu *g)
+{
+    static dg_model model;
+    dg_backend *b;
+    if (!DG_CHECK(dg_cpu_open(&(dg_cpu_options){.threads = 1, .real = real}, &b) == DG_OK)) return;
+    for (int i = 0; dg_model_builtin(i); i++) {
+        dg_gan gan;
+        DG_CHECK(dg_model_read(dg_model_builtin(i), &model) == DG_OK);
+        dg_gan_options o = {.batch = 64, .last_batch = 33, .samples = 64, .rows = 97, .train = true};
+        if (!DG_CHECKF(dg_gan_build(&gan, &model, &o, b) == DG_OK, "%s", dg_message())) continue;
+        const dg_plan *plan[] = {&gan.train, &gan.train_short, &gan.sample};
+        for (int p = 0; p < 3; p++)
+            for (int k = 0; k < plan[p]->ops; k++) {
+                dg_op op = plan[p]->op[k];
+                const char *why = dg_variant_choose(&op, &op.tune, real, g);
+                char text[256];
+                dg_tune_text(text, sizeof text, &op, &op.tune);
+                DG_CHECKF(!why, "%s: %s: %s", model.name, text, why ? why : "");
+                dg_tune_table t = {0};
+                DG_CHECKF(dg_tune_parse(&t, text, "text", real, g) == DG_OK, "%s: %s", text, dg_message());
+                const dg_tune_row *r = dg_tune_find(&t, &op, g->arch);
+                DG_CHECKF(r && !strcmp(r->tune.variant, op.tune.variant) && r->tune.block == op.tune.block && r->tune.tile_m == op.tune.tile_m &&
+                              r->tune.tile_n == op.tune.tile_n && r->tune.stages == op.tune.stages,
+                          "%s: read back differently", text);
+                /* the slow kernels are for shapes that nothing else takes */
+                const bool heavy = op.kind <= DG_OP_conv_dw && real == DG_F32;
+                DG_CHECKF(!heavy || strcmp(op.tune.variant, "direct") != 0, "%s: %s", model.name, text);
+                dg_tune_free(&t);
+            }
+        dg_gan_free(&gan);
+    }
+    b->close(b);
+}
+
+static void check_shipped(void)
+{
+    const char *name, *text;
+    int files = 0;
+    for (; (text = dg_tune_shipped(files, &name)); files++) {
+        dg_tune_table t = {0};
+        DG_CHECKF(dg_tune_parse(&t, text, name, DG_F32, &gpu) == DG_OK, "%s", dg_message());
+        dg_tune_free(&t);
+    }
+    DG_CHECK(files > 0);
+}
+
+int main(void)
+{
+    check_bad();
+    check_good();
+    check_rubbish();
+    check_file();
+    check_models(DG_F32, &gpu);
+    check_models(DG_F32, &small);
+    check_models(DG_F64, &gpu);
+    check_shipped();
+    return dg_test_report();
+}
