@@ -180,6 +180,7 @@ void *memory_alloc(size_t bytes, bool host);
 bool memory_free(void *p, bool host);
 bool memory_owns(const void *p, size_t bytes, bool host); /* all of it live and of this kind */
 bool memory_any(const void *p);                           /* in any live allocation */
+bool memory_freed(const void *p);                         /* once was */
 bool memory_live(void *p, bool host);                     /* p was returned by memory_alloc */
 void memory_open();  /* device memory is reachable until the matching close */
 void memory_close();

@@ -1,4 +1,4 @@
-/* Device memory and pinned host memory. Every allocation has pages of its own between two that nobody may touch,
+/* Device memory and pinned host memory. Every allocation has pages of its own between two areas that nobody may touch,
  * ends as near to the second as 256-byte alignment allows, and is filled with NaN. Device memory is reachable only
  * while a kernel or a copy runs; freed memory never again. */
 #include "inside.h"
@@ -16,7 +16,7 @@ struct allocation {
     char *base;          /* of the first guard */
     char *data;
 };
-static const size_t PAGE = 4096, ALIGN = 256;
+static const size_t PAGE = 4096, ALIGN = 256, GUARD = 1 << 20; /* a row or a picture too far is still in there */
 static std::map<uintptr_t, allocation> &all = *new std::map<uintptr_t, allocation>; /* by end of the second guard */
 static spinlock lock;
 static int open_count;
@@ -30,7 +30,7 @@ static allocation *find(const void *p) /* the one whose pages or guards contain 
 
 static void protect(const allocation &a, bool reachable)
 {
-    if (mprotect(a.base + PAGE, a.pages, reachable ? PROT_READ | PROT_WRITE : PROT_NONE)) {
+    if (mprotect(a.base + GUARD, a.pages, reachable ? PROT_READ | PROT_WRITE : PROT_NONE)) {
         perror("sim: mprotect");
         abort();
     }
@@ -39,17 +39,17 @@ static void protect(const allocation &a, bool reachable)
 void *memory_alloc(size_t bytes, bool host)
 {
     size_t aligned = (bytes + ALIGN - 1) / ALIGN * ALIGN, pages = (aligned + PAGE - 1) / PAGE * PAGE;
-    void *m = mmap(nullptr, pages + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *m = mmap(nullptr, pages + 2 * GUARD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (m == MAP_FAILED) return nullptr;
     char *base = (char *)m;
-    allocation a = {bytes, pages, host, false, base, base + PAGE + pages - aligned};
+    allocation a = {bytes, pages, host, false, base, base + GUARD + pages - aligned};
     protect(a, true);
-    memset(base + PAGE, 0xff, pages);
-    poison(base + PAGE, (size_t)(a.data - base) - PAGE);
+    memset(base + GUARD, 0xff, pages);
+    poison(base + GUARD, (size_t)(a.data - base) - GUARD);
     poison(a.data + bytes, aligned - bytes);
     lock.lock();
     if (!host && !open_count) protect(a, false);
-    all[(uintptr_t)base + pages + 2 * PAGE] = a;
+    all[(uintptr_t)base + pages + 2 * GUARD] = a;
     used += host ? 0 : bytes;
     count++;
     lock.unlock();
@@ -71,16 +71,16 @@ bool memory_free(void *p, bool host)
     lock.lock();
     allocation *a = find(p);
     protect(*a, true);
-    unpoison(a->base + PAGE, a->pages);
-    for (char *c = a->base + PAGE; c < a->base + PAGE + a->pages; c++)
+    unpoison(a->base + GUARD, a->pages);
+    for (char *c = a->base + GUARD; c < a->base + GUARD + a->pages; c++)
         if ((c < a->data || c >= a->data + a->bytes) && *c != (char)0xff) {
             report({nullptr, 0}, "written outside an allocation of %zu bytes, at byte %td", a->bytes, c - a->data);
             break;
         }
     a->freed = true;
-    madvise(a->base + PAGE, a->pages, MADV_DONTNEED);
+    madvise(a->base + GUARD, a->pages, MADV_DONTNEED);
     protect(*a, false);
-    poison(a->base + PAGE, a->pages);
+    poison(a->base + GUARD, a->pages);
     used -= a->host ? 0 : a->bytes;
     count--;
     lock.unlock();
@@ -104,6 +104,15 @@ bool memory_any(const void *p)
     bool any = a && !a->freed && (const char *)p >= a->data && (const char *)p <= a->data + a->bytes;
     lock.unlock();
     return any;
+}
+
+bool memory_freed(const void *p)
+{
+    lock.lock();
+    const allocation *a = find(p);
+    bool freed = a && a->freed;
+    lock.unlock();
+    return freed;
 }
 
 size_t memory_used() { return used; }

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <mutex>
-#include <sys/mman.h>
 #include <unistd.h>
 
 using namespace sim;
@@ -210,6 +209,19 @@ static cudaError_t submit(cudaStream_t stream, task t)
 
 /* ---- Launches ---- */
 
+extern "C" char __executable_start;
+
+/* Inside a struct any word may look like a pointer, and padding holds what was there before. Taken for a host
+ * pointer is what points into this thread's stack, the program or its heap, unless its lower half is a small number
+ * and so perhaps an int beside padding. */
+static bool looks_like_host(uint64_t word)
+{
+    uint64_t stack = (uint64_t)__builtin_frame_address(0);
+    if ((uint32_t)word < 1u << 16) return false;
+    return (word > stack - 65536 && word < stack + (1 << 20)) ||
+           (word >= (uint64_t)&__executable_start && word < (uint64_t)sbrk(0));
+}
+
 void check_words(const char *kernel, const void *value, size_t bytes, bool pointer)
 {
     if (device_error) return;
@@ -217,17 +229,10 @@ void check_words(const char *kernel, const void *value, size_t bytes, bool point
         uint64_t word;
         memcpy(&word, (const char *)value + i, 8);
         const void *p = (const void *)word;
-        if (!word || memory_any(p)) continue;
-        if (pointer) {
-            report({nullptr, 0}, "%s: argument %p is neither device nor pinned memory", kernel, p);
-            return;
-        }
-        /* Inside a struct any word may look like a pointer: it is one if it points to mapped host memory.
-         * Sanitizers map too much for this test. */
-        unsigned char resident;
-        if (asan() || tsan() || word < 65536 || word >> 47) continue;
-        if (mincore((void *)(word & ~(uint64_t)4095), 1, &resident)) continue;
-        report({nullptr, 0}, "%s: byte %zu of an argument is %p, a host pointer", kernel, i, p);
+        const char *what = memory_freed(p) ? "device memory that was freed"
+                           : looks_like_host(word) || pointer ? "neither device nor pinned memory" : nullptr;
+        if (!word || memory_any(p) || !what) continue;
+        report({nullptr, 0}, "%s: byte %zu of an argument is %p, %s", kernel, i, p, what);
         return;
     }
 }

@@ -27,9 +27,9 @@ $(SIM)/$(1)/%.o: %.cu $(BUILD)/flags
 	@echo "  SIM   $$< ($(1))"
 	$(Q)$$(CXX) $$(SIM_FLAGS) $$(SIM_$(1)) -MMD -MP -x c++ -c -o $$@ $$<
 
-$(SIM_OWN:%=$(SIM)/$(1)/%) $(SIM)/$(1)/bugs: $(SIM)/$(1)/%: $(SIM)/$(1)/tests/sim/%.o $(SIM_OBJ) $(LIB)
+$(SIM_OWN:%=$(SIM)/$(1)/%) $(SIM)/$(1)/bugs: $(SIM)/$(1)/%: $(SIM)/$(1)/tests/sim/%.o $(SIM_OBJ) $(BUILD)/host/rng.o
 	@echo "  LINK  $$@"
-	$(Q)$$(CXX) $$(SIM_$(1)) $$(ALL_LDFLAGS) -o $$@ $$^ $$(DEP_LIBS)
+	$(Q)$$(CXX) $$(SIM_$(1)) $$(ALL_LDFLAGS) -o $$@ $$^ -lm
 
 $(SIM_TESTS:%=$(SIM)/$(1)/%): $(SIM)/$(1)/%: $(SIM)/$(1)/tests/sim/%.o $(SIM_KERNELS:%.cu=$(SIM)/$(1)/%.o) $(SIM_OBJ) $(REFERENCE) $(LIB)
 	@echo "  LINK  $$@"
@@ -41,4 +41,4 @@ $(foreach f,$(SIM_FLAVOURS),$(eval $(call sim_flavour,$(f))))
 sim-check: $(foreach f,$(SIM_FLAVOURS),$(patsubst %,$(SIM)/$(f)/%,$(SIM_OWN) $(SIM_TESTS))) ## the kernels on the CPU, in the simulator
 	$(Q)sh tests/sim/run $(SIM) '$(SIM_FLAVOURS)' $(SIM_OWN) $(SIM_TESTS)
 sim-bugs: $(SIM_FLAVOURS:%=$(SIM)/%/bugs) ## bugs planted in kernels, and which mode finds them
-	$(Q)sh tests/sim/bugs $(SIM) '$(SIM_FLAVOURS)'
+	$(Q)sh tests/sim/find-bugs $(SIM) '$(SIM_FLAVOURS)'

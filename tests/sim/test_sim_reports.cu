@@ -222,7 +222,6 @@ static void test_stray_accesses(float *o)
     REPORTED("4 bytes past the end of an allocation of 4096", 0, KLAUNCH(touch, 1, 1, 0, 0, o, 1025L));
     REPORTED("bytes before an allocation", 0, KLAUNCH(touch, 1, 1, 0, 0, x.p, -1000L));
     REPORTED("a null pointer", 0, KLAUNCH(touch, 1, 1, 0, 0, (float *)nullptr, 3L));
-    REPORTED("neither device nor pinned", 0, KLAUNCH(touch, 1, 1, 0, 0, freed, 3L));
     REPORTED("of 400 bytes of device memory that were freed", 0, KLAUNCH(touch, 1, 1, 0, 0, o, (long)(freed - o)));
     REPORTED("stack is used up", 0, KLAUNCH(no_stack, 1, 1, 0, 0, o));
     float *tail = nullptr; /* the slack that 256-byte alignment leaves is looked at when it is freed */
@@ -253,10 +252,15 @@ static __global__ void trap(int *)
 static void test_text(float *o)
 {
     float local = 1;
-    REPORTED("is neither device nor pinned memory", 0, KLAUNCH(pointer, 1, 1, 0, 0, o, &local));
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    static float constant = 1;
+    float *freed = nullptr;
+    DG_CHECK(cudaMalloc(&freed, 400) == cudaSuccess && cudaFree(freed) == cudaSuccess);
+    REPORTED("neither device nor pinned memory", 0, KLAUNCH(pointer, 1, 1, 0, 0, o, &local));
+    REPORTED("neither device nor pinned memory", 0, KLAUNCH(pointer, 1, 1, 0, 0, o, (float *)64));
+    REPORTED("memory that was freed", 0, KLAUNCH(pointer, 1, 1, 0, 0, o, freed));
+    REPORTED("memory that was freed", 0, KLAUNCH(in_struct, 1, 1, 0, 0, o, by_value{3, freed}));
     REPORTED("byte 8 of an argument is", 0, KLAUNCH(in_struct, 1, 1, 0, 0, o, by_value{3, &local}));
-#endif
+    REPORTED("byte 8 of an argument is", 0, KLAUNCH(in_struct, 1, 1, 0, 0, o, by_value{3, &constant}));
     KLAUNCH(in_struct, 1, 1, 0, 0, o, by_value{3, o + 5});
     DG_CHECK(dev_ok("a struct with a device pointer"));
     REPORTED("DEV_CHECK(blockDim.x == 64)", line_of[0], KLAUNCH(checked, 1, 32, 0, 0, (int *)o));

@@ -1,0 +1,381 @@
+/* Bugs planted in small kernels and in small host programs: `bugs --list` prints their names and the modes that must
+ * find them, `bugs NAME` runs one, `bugs none` the same programs without. Exit 0: all results right. */
+#include "tests/sim/devtest.h"
+
+enum bug {
+    NONE, OVERWRITE, ROW_OFF, DIVERGENT_BARRIER, LAST_UNWRITTEN, BAD_BLOCK,
+    LANE_MAP, SHALLOW_WAIT, NO_SYNCWARP, SKEWED_ROW, UNWAITED_COPY,
+    NO_BARRIER_BY_LUCK, GHOST_WARPS, DIVERGENT_SHUFFLE, SHARED_WORD,
+    WIDE_TAIL, FAR_WRITE, FREED, INT_INDEX, HOST_POINTER, BLOCK_ORDER, NO_GRID_SYNC, POOL_OVERRUN,
+    EARLY_READ, EARLY_REFILL, NO_EVENT, BY_VALUE
+};
+
+static int wrong;
+static void compare(const char *what, const std::vector<float> &got, const std::vector<float> &want, double tolerance = 0)
+{
+    for (size_t i = 0; i < want.size(); i++)
+        if (!(fabs(got[i] - want[i]) <= tolerance)) {
+            printf("%s: %s[%zu] = %g, not %g\n", isnan(got[i]) ? "NaN" : "value", what, i, got[i], want[i]);
+            wrong = 1;
+            return;
+        }
+}
+static void launched()
+{
+    dev_fault fault = dev_take_fault();
+    if (fault.error || cudaDeviceSynchronize()) {
+        printf("launch: %s\n", cudaGetErrorName(fault.error ? fault.error : cudaGetLastError()));
+        exit(1);
+    }
+}
+
+/* ---- y = x backwards in tiles of 64, through shared memory ---- */
+
+template <int B> static __global__ void backwards(float *y, const float *x, int n)
+{
+    SHARED(float, tile, [4][16]);
+    DEV_CHECK(blockDim.x == 64);
+    const int i = threadIdx.x;
+    for (int t = 0; t < n; t += 64) {
+        const int row = i / 16 + (B == ROW_OFF);
+        tile[row][i % 16] = t + i < n ? x[t + i] : 0;
+        if (B == DIVERGENT_BARRIER) {
+            if (t + i < n) __syncthreads();
+        } else {
+            __syncthreads();
+        }
+        const int from = 63 - i;
+        if (t + i < n - (B == LAST_UNWRITTEN)) y[t + i] = tile[from / 16][from % 16];
+        if (B != OVERWRITE) __syncthreads();
+    }
+}
+template <int B> static void run_backwards()
+{
+    const int n = 64 * 3 + 40;
+    dev_buffer<float> x(dev_random(n, 1)), y(n);
+    KLAUNCH((backwards<B>), 1, B == BAD_BLOCK ? 128 : 64, 0, 0, y.p, x.p, n);
+    launched();
+    std::vector<float> in = x.get(), want(n);
+    for (int i = 0; i < n; i++) {
+        int from = i / 64 * 64 + 63 - i % 64;
+        want[i] = from < n ? in[from] : 0;
+    }
+    compare("y", y.get(), want);
+}
+
+/* ---- C = A * B in bf16 by one warp: cp.async two stages deep, ldmatrix, mma ---- */
+
+static const int DEPTH = 64; /* A (16, DEPTH), B (8, DEPTH), C (16, 8) */
+template <int B> static __global__ void product(float *c, const __nv_bfloat16 *a, const __nv_bfloat16 *b)
+{
+    enum { ROW = B == SKEWED_ROW ? 20 : 24 };
+    SHARED(__nv_bfloat16, sa, [2][16][ROW]);
+    SHARED(__nv_bfloat16, sb, [2][8][ROW]);
+    const int lane = threadIdx.x;
+    auto load = [&](int k, int stage) {
+        int row = lane / 2, col = lane % 2 * 8;
+        if (B == SKEWED_ROW) { /* too short rows, filled by ordinary stores */
+            for (int i = 0; i < 8; i++) sa[stage][row][col + i] = a[row * DEPTH + k + col + i];
+        } else {
+            cp_async16(&sa[stage][row][col], a + row * DEPTH + k + col, true);
+        }
+        if (row < 8) {
+            if (B == SKEWED_ROW)
+                for (int i = 0; i < 8; i++) sb[stage][row][col + i] = b[row * DEPTH + k + col + i];
+            else
+                cp_async16(&sb[stage][row][col], b + row * DEPTH + k + col, true);
+        }
+        cp_async_commit();
+    };
+    float sum[4] = {0, 0, 0, 0};
+    load(0, 0);
+    for (int k = 0; k < DEPTH; k += 16) {
+        const int stage = k / 16 % 2;
+        if (k + 16 < DEPTH) {
+            load(k + 16, stage ^ 1);
+            if (B == SHALLOW_WAIT) cp_async_wait<2>();
+            else cp_async_wait<1>();
+        } else if (B != UNWAITED_COPY) {
+            cp_async_wait<0>();
+        }
+        if (B != NO_SYNCWARP) __syncwarp();
+        uint32_t fa[4], fb[2];
+        ldsm_x4(fa, &sa[stage][lane % 16][lane / 16 * 8]);
+        ldsm_x2(fb, &sb[stage][lane % 8][lane / 8 % 2 * 8]);
+        mma_bf16(sum, fa, fb);
+        __syncwarp();
+    }
+    for (int i = 0; i < 4; i++) {
+        int row = lane / 4 + i / 2 * 8, col = lane % 4 * 2 + i % 2;
+        if (B == LANE_MAP) row = lane / 4 + i % 2 * 8, col = lane % 4 * 2 + i / 2;
+        c[row * 8 + col] = sum[i];
+    }
+}
+template <int B> static void run_product()
+{
+    std::vector<float> a = dev_random(16 * DEPTH, 2), b = dev_random(8 * DEPTH, 3), want(16 * 8);
+    std::vector<__nv_bfloat16> ha, hb;
+    for (float f : a) ha.push_back(__float2bfloat16(f));
+    for (float f : b) hb.push_back(__float2bfloat16(f));
+    for (int i = 0; i < 16; i++)
+        for (int j = 0; j < 8; j++)
+            for (int k = 0; k < DEPTH; k++)
+                want[i * 8 + j] += __bfloat162float(ha[i * DEPTH + k]) * __bfloat162float(hb[j * DEPTH + k]);
+    dev_buffer<__nv_bfloat16> da(ha), db(hb);
+    dev_buffer<float> c(16 * 8);
+    KLAUNCH((product<B>), 1, 32, 0, 0, c.p, da.p, db.p);
+    launched();
+    compare("c", c.get(), want, 1e-4);
+}
+
+/* ---- sums of rows: warps by shuffles, then the last warp adds the partial sums ---- */
+
+static __device__ __forceinline__ float warp_sum(float v)
+{
+    for (int d = 16; d; d /= 2) v += __shfl_xor_sync(0xffffffffu, v, d);
+    return v;
+}
+template <int B> static __global__ void row_sums(float *y, float *total, const float *x, int n)
+{
+    SHARED(float, part, [32]);
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    float s = 0;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) s += x[blockIdx.x * n + i];
+    s = warp_sum(s);
+    if (lane == 0) part[warp] = s;
+    if (B != NO_BARRIER_BY_LUCK) __syncthreads();
+    if (warp != warps - 1) return;
+    s = B == GHOST_WARPS || lane < warps ? part[lane] : 0;
+    if (B == DIVERGENT_SHUFFLE) {
+        if (lane < warps) s = warp_sum(s);
+    } else {
+        s = warp_sum(s);
+    }
+    if (lane) return;
+    y[blockIdx.x] = s;
+    if (B == SHARED_WORD) *total += s; /* every block, unordered */
+}
+template <int B> static void run_row_sums()
+{
+    const int rows = 5, n = 300;
+    dev_buffer<float> x(dev_random(rows * n, 4)), y(rows), total(std::vector<float>{0});
+    KLAUNCH((row_sums<B>), rows, 128, 0, 0, y.p, total.p, x.p, n);
+    launched();
+    std::vector<float> in = x.get(), want(rows);
+    float sum = 0;
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < n; i++) want[r] += in[r * n + i];
+    for (float f : want) sum += f;
+    compare("y", y.get(), want, 1e-4);
+    if (B == SHARED_WORD) compare("total", total.get(), {sum}, 1e-4);
+}
+
+/* ---- memory ---- */
+
+struct scaled {
+    int n;
+    const float *factor;
+    float *y;
+};
+template <int B> static __global__ void scale(const scaled a)
+{
+    int i = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
+    const float f = B == HOST_POINTER ? 3 : *a.factor;
+    if (i + 3 < a.n || (B == WIDE_TAIL && i < a.n)) {
+        float4 v = *(float4 *)(a.y + i);
+        *(float4 *)(a.y + i) = make_float4(v.x * f, v.y * f, v.z * f, v.w * f);
+    } else {
+        for (; i < a.n; i++) a.y[i] *= f;
+    }
+    if (B == FAR_WRITE && i == 0) a.y[a.n + 100000] = 0;
+    if (B == INT_INDEX) { /* right by luck: the lost bits do not matter */
+        int row = threadIdx.x + 60000;
+        if ((unsigned)(row * 70000) % 16 != (unsigned)row * 70000u % 16) a.y[0] = 0;
+    }
+}
+template <int B> static void run_scale()
+{
+    const int n = 66;
+    float host_factor = 3, *freed = nullptr;
+    dev_buffer<float> y(dev_random(n, 5)), factor(std::vector<float>{3});
+    std::vector<float> want = y.get();
+    for (float &f : want) f *= 3;
+    if (B == FREED) {
+        if (cudaMalloc(&freed, 4) || cudaMemcpy(freed, &host_factor, 4, cudaMemcpyHostToDevice) || cudaFree(freed)) exit(2);
+    }
+    scaled a = {n, B == HOST_POINTER ? &host_factor : B == FREED ? freed : factor.p, y.p};
+    KLAUNCH((scale<B>), 1, 32, 0, 0, a);
+    launched();
+    compare("y", y.get(), want, 1e-6);
+}
+
+/* y = running maximum of blocks; x = shift(shift(x)); two arrays of a pool */
+template <int B> static __global__ void chain(float *y, const float *x)
+{
+    float before = 0;
+    if (B == BLOCK_ORDER) before = blockIdx.x ? y[blockIdx.x - 1] : 0; /* the block before is surely done */
+    else
+        for (unsigned i = 0; i < blockIdx.x; i++) before = fmaxf(before, x[i]);
+    y[blockIdx.x] = fmaxf(before, x[blockIdx.x]);
+}
+template <int B> static __global__ void shift(float *x, float *t, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    t[i] = x[(i + 1) % n];
+    if (B != NO_GRID_SYNC) GRID_SYNC();
+    x[i] = t[(i + 1) % n];
+}
+template <int B> static __global__ void pool_sum(float *y, const float *x, int n)
+{
+    dev_pool pool;
+    float *a = pool.take<float>(n), *b = pool.take<float>(n);
+    const int i = threadIdx.x;
+    a[i] = x[i];
+    if (B == POOL_OVERRUN && i == n - 1) a[n] = 0; /* lands in b[0], or in nothing */
+    __syncthreads();
+    b[i] = a[(i + 1) % n];
+    __syncthreads();
+    y[i] = a[i] + b[(i + 1) % n];
+}
+template <int B> static void run_blocks()
+{
+    const int n = 128;
+    dev_buffer<float> x(dev_random(n, 6)), y(n), z(n), t(n), u(32);
+    std::vector<float> in = x.get(), most(n), shifted(n), sums(32);
+    for (int i = 0; i < n; i++) {
+        most[i] = fmaxf(i ? most[i - 1] : 0, in[i]);
+        shifted[i] = in[(i + 2) % n];
+    }
+    for (int i = 0; i < 32; i++) sums[i] = in[i] + in[(i + 2) % 32];
+    KLAUNCH((chain<B>), n, 1, 0, 0, y.p, x.p);
+    KLAUNCH((pool_sum<B>), 1, 32, 2 * dev_pool_bytes<float>(32), 0, u.p, x.p, 32);
+    KLAUNCH_COOP((shift<B>), 4, 32, 0, 0, x.p, t.p, n);
+    launched();
+    compare("most", y.get(), most);
+    compare("sums", u.get(), sums);
+    compare("shifted", x.get(), shifted);
+}
+
+/* ---- host programs: batches through two pinned buffers on a copy stream, computed on another; a captured step ---- */
+
+static __global__ void accumulate(float *sum, const float *x, int n)
+{
+    for (int i = 0; i < n; i++) *sum += x[i];
+}
+static __global__ void step_kernel(float *w, const float *rate, float fixed) { *w += rate ? *rate : fixed; }
+
+template <int B> static void run_stream()
+{
+    const int n = 32, batches = 5;
+    float *pinned[2], *result;
+    cudaStream_t copy, compute;
+    cudaEvent_t arrived[2], used[2];
+    dev_buffer<float> x0(n), x1(n), sum(std::vector<float>{0});
+    float *x[2] = {x0.p, x1.p};
+    cudaMallocHost(&result, 4);
+    *result = -1;
+    cudaStreamCreateWithFlags(&copy, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&compute, cudaStreamNonBlocking);
+    for (int i = 0; i < 2; i++) {
+        cudaMallocHost(&pinned[i], n * sizeof(float));
+        cudaEventCreate(&arrived[i]);
+        cudaEventCreate(&used[i]);
+    }
+    float want = 0;
+    for (int b = 0; b < batches; b++) {
+        const int k = b % 2;
+        if (b >= 2 && B != EARLY_REFILL) cudaEventSynchronize(arrived[k]); /* the buffer has been read */
+        for (int i = 0; i < n; i++) pinned[k][i] = (float)(b * n + i);
+        for (int i = 0; i < n; i++) want += (float)(b * n + i);
+        if (b >= 2) cudaStreamWaitEvent(copy, used[k]); /* so has the copy */
+        cudaMemcpyAsync(x[k], pinned[k], n * sizeof(float), cudaMemcpyHostToDevice, copy);
+        cudaEventRecord(arrived[k], copy);
+        if (B != NO_EVENT) cudaStreamWaitEvent(compute, arrived[k]);
+        KLAUNCH(accumulate, 1, 1, 0, compute, sum.p, x[k], n);
+        cudaEventRecord(used[k], compute);
+    }
+    cudaMemcpyAsync(result, sum.p, 4, cudaMemcpyDeviceToHost, compute);
+    if (B != EARLY_READ) cudaStreamSynchronize(compute);
+    compare("sum", {*result}, {want});
+    launched();
+    for (int i = 0; i < 2; i++) {
+        cudaFreeHost(pinned[i]);
+        cudaEventDestroy(arrived[i]);
+        cudaEventDestroy(used[i]);
+    }
+    cudaFreeHost(result);
+    cudaStreamDestroy(copy);
+
+    dev_buffer<float> w(std::vector<float>{0}), rate(std::vector<float>{1});
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    float now = 1;
+    cudaStreamBeginCapture(compute, cudaStreamCaptureModeGlobal);
+    KLAUNCH(step_kernel, 1, 1, 0, compute, w.p, B == BY_VALUE ? nullptr : rate.p, now);
+    cudaStreamEndCapture(compute, &graph);
+    cudaGraphInstantiate(&exec, graph, 0);
+    for (; now < 4; now++) {
+        rate.put({now});
+        cudaGraphLaunch(exec, compute);
+        cudaStreamSynchronize(compute);
+    }
+    launched();
+    compare("w", w.get(), {6});
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
+    cudaStreamDestroy(compute);
+}
+
+/* name, the modes that must find it and as what, the program */
+static const struct {
+    const char *name, *found;
+    void (*run)();
+} bugs[] = {
+    {"overwritten-tile", "forward=value reverse=value random=value tsan=race", run_backwards<OVERWRITE>},
+    {"row-off-by-one", "forward=red-zone reverse=red-zone asan=ubsan", run_backwards<ROW_OFF>},
+    {"divergent-barrier", "forward=divergent reverse=divergent random=divergent asan=divergent", run_backwards<DIVERGENT_BARRIER>},
+    {"last-unwritten", "forward=NaN reverse=NaN asan=NaN tsan=NaN", run_backwards<LAST_UNWRITTEN>},
+    {"block-not-tile", "forward=check asan=check tsan=check", run_backwards<BAD_BLOCK>},
+    {"lane-map", "forward=value reverse=value asan=value tsan=value", run_product<LANE_MAP>},
+    {"shallow-wait", "lazy=NaN", run_product<SHALLOW_WAIT>},
+    {"missing-syncwarp", "forward=NaN tsan=race", run_product<NO_SYNCWARP>},
+    {"skewed-ldmatrix-row", "forward=address asan=address tsan=address", run_product<SKEWED_ROW>},
+    {"copy-never-awaited", "forward=cp.async reverse=cp.async lazy=cp.async asan=cp.async", run_product<UNWAITED_COPY>},
+    {"barrier-missing-by-luck", "reverse=NaN tsan=race", run_row_sums<NO_BARRIER_BY_LUCK>},
+    {"ghost-warps", "forward=NaN reverse=NaN asan=NaN tsan=NaN", run_row_sums<GHOST_WARPS>},
+    {"divergent-shuffle", "forward=exited reverse=exited asan=exited tsan=exited", run_row_sums<DIVERGENT_SHUFFLE>},
+    {"unordered-sum", "tsan=race", run_row_sums<SHARED_WORD>},
+    {"wide-tail", "asan=asan", run_scale<WIDE_TAIL>},
+    {"far-write", "forward=address asan=asan", run_scale<FAR_WRITE>},
+    {"freed-argument", "forward=argument asan=argument tsan=argument", run_scale<FREED>},
+    {"int-index", "asan=ubsan", run_scale<INT_INDEX>},
+    {"host-pointer-in-struct", "forward=argument asan=argument tsan=argument", run_scale<HOST_POINTER>},
+    {"block-order", "reverse=value random=value tsan=race", run_blocks<BLOCK_ORDER>},
+    {"missing-grid-barrier", "forward=NaN reverse=value tsan=race", run_blocks<NO_GRID_SYNC>},
+    {"pool-overrun", "forward=red-zone reverse=red-zone asan=asan", run_blocks<POOL_OVERRUN>},
+    {"result-read-early", "deferred=value", run_stream<EARLY_READ>},
+    {"buffer-refilled-early", "deferred=value", run_stream<EARLY_REFILL>},
+    {"missing-event", "deferred=value", run_stream<NO_EVENT>},
+    {"captured-by-value", "forward=value deferred=value", run_stream<BY_VALUE>},
+    {"none", "", [] {
+         run_backwards<NONE>();
+         run_product<NONE>();
+         run_row_sums<NONE>();
+         run_scale<NONE>();
+         run_blocks<NONE>();
+         run_stream<NONE>();
+     }},
+};
+
+int main(int argc, char **argv)
+{
+    sim::opt.threads = 1; /* what is found may not depend on the machine */
+    for (auto &b : bugs) {
+        if (argc == 2 && !strcmp(argv[1], "--list")) printf("%s %s\n", b.name, b.found);
+        if (argc == 2 && !strcmp(argv[1], b.name)) {
+            b.run();
+            return wrong;
+        }
+    }
+    return argc == 2 && !strcmp(argv[1], "--list") ? 0 : 2;
+}
