@@ -2,11 +2,8 @@
  * until it must wait; those that never wait follow each other on one stack. */
 #include "inside.h"
 
-#include <numeric>
-#include <pthread.h>
 #include <stdarg.h>
 #include <sys/mman.h>
-#include <thread>
 
 namespace sim {
 
@@ -14,34 +11,16 @@ __thread thread_view *self;
 std::atomic<int> device_error;
 
 static const size_t STACK = 128 * 1024;
-static const size_t TSAN_STACK = 32 * 1024;   /* of which this much is forgotten before another thread takes it */
-static const size_t TSAN_CONTEXTS = 1280;     /* nearly 1 MB each, so they are used again, in turn */
+static const size_t TSAN_STACK = 32 * 1024; /* of which this much is forgotten before another thread takes it */
 
-/* What one CPU thread needs to run blocks; kept from launch to launch, for stacks are dear. */
-struct runner {
-    const grid *g;
-    std::vector<cuda_block *> blocks; /* all at once in a cooperative launch, else one */
-    std::vector<cuda_thread *> ready; /* the last one runs next */
-    std::vector<fiber *> fibers, idle;
-    fiber *now;
-    context outside;
-    const void *outside_stack;
-    size_t outside_bytes;
-    void *outside_tsan;
-    int live, at_grid;
-    uint64_t random;
-};
-static __thread runner *run;
+__thread runner *run;
 
-static spinlock lock;             /* of the three below */
+static spinlock lock; /* of the report */
 static std::string &first_report = *new std::string;
-static std::vector<runner *> &rested = *new std::vector<runner *>;
-static std::atomic<bool> broken;  /* a kernel failed since clear() */
-static char started, finished, grid_order; /* TSan: before all threads, after all threads, grid barriers */
+static std::atomic<bool> broken; /* a kernel failed since clear() */
 
 /* ---- Reports ---- */
 
-const grid *running() { return run ? run->g : nullptr; }
 bool failed() { return broken; }
 const char *error() { return first_report.c_str(); }
 void forget_report()
@@ -231,12 +210,12 @@ static void make_ready(cuda_thread *t)
     if (t->state != FRESH) t->state = READY;
     run->ready.push_back(t);
 }
-static void make_block_ready(cuda_block *b)
+void make_block_ready(cuda_block *b)
 {
     size_t n = b->threads.size();
     for (size_t i = 0; i < n; i++) make_ready(&b->threads[opt.order == REVERSE ? i : n - 1 - i]);
 }
-static void make_lanes_ready(cuda_thread *lanes, unsigned mask)
+void make_lanes_ready(cuda_thread *lanes, unsigned mask)
 {
     for (int i = 0; i < 32; i++) {
         int lane = opt.order == REVERSE ? i : 31 - i;
@@ -244,12 +223,11 @@ static void make_lanes_ready(cuda_thread *lanes, unsigned mask)
     }
 }
 
+bool same(site a, site b) { return a.line == b.line && (a.file == b.file || !strcmp(a.file, b.file)); }
+
 static const char *waits_in(const cuda_thread *t)
 {
-    static const char *const name[] = {"__syncwarp", "a shuffle", "a vote", "ldmatrix", "mma_bf16", "mma_tf32", "mma_f16"};
-    if (t->state == AT_BARRIER) return "__syncthreads";
-    if (t->state == AT_GRID) return "a grid barrier";
-    return name[t->kind];
+    return t->state == AT_BARRIER ? "__syncthreads" : t->state == AT_GRID ? "a grid barrier" : collective_name(t->kind);
 }
 
 static void report_deadlock()
@@ -282,7 +260,7 @@ static void switch_away(fiber *me, cuda_thread *next)
     go(&me->at, &next->on->at, next->on->stack, STACK, next->tsan);
 }
 
-static void wait_as(thread_state state, site at)
+void wait_as(thread_state state, site at)
 {
     cuda_thread *t = static_cast<cuda_thread *>(self);
     t->state = state;
@@ -333,235 +311,15 @@ static void fiber_main()
     }
 }
 
-/* ---- Barriers ---- */
-
-static bool same(site a, site b) { return a.line == b.line && (a.file == b.file || !strcmp(a.file, b.file)); }
-
-void block_barrier(site at)
+void run_ready()
 {
-    cuda_thread *t = static_cast<cuda_thread *>(self);
-    cuda_block *b = t->home;
-    if (b->done) fail(at, "__syncthreads after %d thread(s) of the block have exited", b->done);
-    if (!b->waiting) b->at = at;
-    if (!same(b->at, at))
-        fail(at, "divergent __syncthreads: %d thread(s) wait at %s:%d", b->waiting, b->at.file, b->at.line);
-    char *order = &b->order[b->turn & 1];
-    release(order);
-    if (++b->waiting < (int)b->threads.size()) {
-        wait_as(AT_BARRIER, at);
-    } else {
-        b->waiting = 0;
-        b->turn++;
-        make_block_ready(b);
-        wait_as(READY, at);
-    }
-    acquire(order);
-}
-
-void grid_barrier(site at)
-{
-    if (!run->g->cooperative) fail(at, "GRID_SYNC in a launch that is not cooperative (KLAUNCH_COOP)");
-    release(&grid_order);
-    if (++run->at_grid < (int)(run->blocks.size() * run->blocks[0]->threads.size())) {
-        wait_as(AT_GRID, at);
-    } else {
-        run->at_grid = 0;
-        for (size_t i = 0; i < run->blocks.size(); i++)
-            make_block_ready(run->blocks[opt.order == REVERSE ? i : run->blocks.size() - 1 - i]);
-        wait_as(READY, at);
-    }
-    acquire(&grid_order);
-}
-
-void yield(site at)
-{
-    if (run->ready.empty()) return;
-    run->ready.insert(run->ready.begin(), static_cast<cuda_thread *>(self));
-    wait_as(READY, at);
-}
-
-/* ---- Warp collectives: every lane brings its operands, the last to arrive computes for all (warp.cpp) ---- */
-
-void warp_compute(collective_kind kind, cuda_thread *lanes, unsigned mask, site at);
-
-void collective(collective_kind kind, unsigned mask, const void *in, void *out, site at)
-{
-    cuda_thread *t = static_cast<cuda_thread *>(self);
-    cuda_block *b = t->home;
-    warp &w = b->warps[t->number / 32];
-    cuda_thread *lanes = &b->threads[t->number - t->lane];
-    unsigned there = (unsigned)b->threads.size() - (t->number - t->lane);
-    t->kind = kind;
-    t->state = IN_WARP;
-    const char *name = waits_in(t);
-    if (!(mask >> t->lane & 1)) fail(at, "%s: the calling lane %u is not in mask %08x", name, t->lane, mask);
-    if (there < 32 && mask >> there)
-        fail(at, "%s: mask %08x names lanes that do not exist, the warp has %u", name, mask, there);
-    if (mask & w.exited) fail(at, "%s: mask %08x names lanes that have exited: %08x", name, mask, mask & w.exited);
-    warp_group *g = nullptr, *unused = nullptr;
-    for (warp_group &x : w.group) {
-        if (!x.arrived) unused = unused ? unused : &x;
-        else if (x.mask == mask && x.kind == kind && same(x.at, at)) g = &x;
-        else if (x.mask >> t->lane & 1 && x.arrived & mask) /* each waits for the other */
-            fail(at, "diverged warp: %s with mask %08x, while lanes %08x wait at %s:%d with mask %08x", name, mask,
-                 x.arrived, x.at.file, x.at.line, x.mask);
-    }
-    if (!g) {
-        if (!unused) fail(at, "more than %d groups of one warp wait at once", (int)MAX_WARP_GROUPS);
-        g = unused;
-        g->mask = mask;
-        g->kind = kind;
-        g->at = at;
-    }
-    t->in = in;
-    t->out = out;
-    g->arrived |= 1u << t->lane;
-    char *order = &g->order[g->turn & 1];
-    if (kind == SYNCWARP) release(order); /* the others move registers and order no memory */
-    if (g->arrived != mask) {
-        wait_as(IN_WARP, at);
-    } else {
-        g->arrived = 0;
-        g->turn++;
-        warp_compute(kind, lanes, mask, at);
-        make_lanes_ready(lanes, mask);
-        wait_as(READY, at);
-    }
-    if (kind == SYNCWARP) acquire(order);
-}
-
-/* ---- Running a grid ---- */
-
-/* Contexts of TSan in turn, so that blocks that follow each other have different ones: accesses of one context
- * are in order for TSan, and races between them would be missed. */
-static std::vector<void *> &contexts = *new std::vector<void *>;
-static size_t next_context;
-static void *tsan_context(size_t at_once)
-{
-    if (contexts.size() < std::max(at_once, std::min(TSAN_CONTEXTS, 3 * at_once))) {
-        contexts.push_back(__tsan_create_fiber(0));
-        return contexts.back();
-    }
-    return contexts[next_context++ % contexts.size()];
-}
-
-static void block_begin(cuda_block *b, uint64_t index)
-{
-    const grid *g = run->g;
-    b->index = {(unsigned)(index % g->blocks.x), (unsigned)(index / g->blocks.x % g->blocks.y),
-                (unsigned)(index / g->blocks.x / g->blocks.y)};
-    b->block = g->threads;
-    b->grid = g->blocks;
-    b->waiting = b->done = 0;
-    memset(b->warps, 0, sizeof b->warps);
-    arena_begin(b, g->shared);
-    b->copies_used = 0;
-    b->copies.reserve(1024);
-    size_t n = (size_t)g->threads.x * g->threads.y * g->threads.z;
-    b->threads.assign(n, cuda_thread());
-    for (size_t i = 0; i < n; i++) {
-        cuda_thread &t = b->threads[i];
-        t.index = {(unsigned)(i % g->threads.x), (unsigned)(i / g->threads.x % g->threads.y),
-                   (unsigned)(i / g->threads.x / g->threads.y)};
-        t.number = (unsigned)i;
-        t.lane = (unsigned)i % 32;
-        t.block = t.home = b;
-        if (tsan()) t.tsan = tsan_context(n * run->blocks.size());
-    }
-}
-
-static void blocks_run()
-{
-    run->live = run->at_grid = 0;
-    run->ready.clear();
-    for (size_t i = run->blocks.size(); i-- > 0;) { /* the last one made ready runs first */
-        cuda_block *b = run->blocks[opt.order == REVERSE ? run->blocks.size() - 1 - i : i];
-        make_block_ready(b);
-        run->live += (int)b->threads.size();
-    }
-    /* No vector may grow while fibers run: TSan would take the move for an access of the kernel. */
-    run->ready.reserve((size_t)run->live + 1);
-    run->fibers.reserve(run->fibers.size() + (size_t)run->live + 1);
-    run->idle = run->fibers;
-    run->idle.reserve((size_t)run->live + run->fibers.size() + 1);
-    release(&started);
     cuda_thread *first = next_ready();
     first->on = fresh_fiber(first);
     run->now = first->on;
     self = first;
     go(&run->outside, &first->on->at, first->on->stack, STACK, first->tsan);
     if (!broken) return;
-    /* Threads were abandoned somewhere in their kernels: their frames are poisoned, TSan thinks them in calls. */
-    for (fiber *f : run->fibers) unpoison(f->stack + 4096, STACK - 4096);
-    if (!tsan()) return;
-    for (cuda_block *b : run->blocks)
-        for (cuda_thread &t : b->threads) {
-            __tsan_switch_to_fiber(t.tsan, 1);
-            release(&finished);
-        }
-    __tsan_switch_to_fiber(run->outside_tsan, 1);
-    for (void *c : contexts) __tsan_destroy_fiber(c);
-    contexts.clear();
-}
-
-static runner *take_runner()
-{
-    lock.lock();
-    runner *r = rested.empty() ? nullptr : rested.back();
-    if (r) rested.pop_back();
-    lock.unlock();
-    return r ? r : new runner();
-}
-
-static void find_own_stack()
-{
-    run->outside_tsan = tsan() ? __tsan_get_current_fiber() : nullptr;
-    if (!asan()) return;
-    pthread_attr_t a;
-    void *low;
-    pthread_getattr_np(pthread_self(), &a);
-    pthread_attr_getstack(&a, &low, &run->outside_bytes);
-    pthread_attr_destroy(&a);
-    run->outside_stack = low;
-}
-
-void run_grid(const grid &g)
-{
-    uint64_t blocks = (uint64_t)g.blocks.x * g.blocks.y * g.blocks.z;
-    uint64_t stride = opt.order == RANDOM ? (opt.seed * 2654435761u | 1) % blocks : 1; /* blocks in a random order */
-    while (std::gcd(stride, blocks) != 1) stride++;
-    std::atomic<uint64_t> next(0);
-    auto work = [&] {
-        run = take_runner();
-        run->g = &g;
-        find_own_stack();
-        memory_watch();
-        size_t at_once = g.cooperative ? blocks : 1;
-        while (run->blocks.size() < at_once) run->blocks.push_back(new cuda_block);
-        std::vector<cuda_block *> others(run->blocks.begin() + (ptrdiff_t)at_once, run->blocks.end());
-        run->blocks.resize(at_once);
-        for (uint64_t i; !broken && (i = next.fetch_add(at_once)) < blocks;) {
-            run->random = (opt.seed + 1) * 0x9E3779B97F4A7C15u + i * 0xD1B54A32D192ED03u; /* per block, for any threads= */
-            run->random |= 1;
-            for (size_t k = 0; k < at_once; k++) {
-                uint64_t n = ((i + k) * stride + (stride > 1 ? opt.seed : 0)) % blocks;
-                block_begin(run->blocks[k], opt.order == REVERSE && !g.cooperative ? blocks - 1 - n : n);
-            }
-            blocks_run();
-            for (cuda_block *b : run->blocks) arena_end(b);
-        }
-        acquire(&finished); /* only now: blocks are not ordered, and their races are to be seen */
-        run->blocks.insert(run->blocks.end(), others.begin(), others.end());
-        lock.lock();
-        rested.push_back(run);
-        lock.unlock();
-        run = nullptr;
-    };
-    uint64_t workers = g.cooperative || tsan() ? 1 : std::min<uint64_t>(blocks, (uint64_t)std::max(opt.threads, 1));
-    std::vector<std::thread> helpers;
-    for (uint64_t i = 1; i < workers; i++) helpers.emplace_back(work);
-    work();
-    for (std::thread &t : helpers) t.join();
+    for (fiber *f : run->fibers) unpoison(f->stack + 4096, STACK - 4096); /* frames of abandoned threads */
 }
 
 } // namespace sim

@@ -157,15 +157,46 @@ struct grid {
     std::function<void()> body;
 };
 
-void run_grid(const grid &g);
-void forget_report();
+/* What one CPU thread needs to run blocks; kept from launch to launch, for stacks are dear. */
+struct runner {
+    const grid *g;
+    std::vector<cuda_block *> blocks; /* all at once in a cooperative launch, else one */
+    std::vector<cuda_thread *> ready; /* the last one runs next */
+    std::vector<fiber *> fibers, idle;
+    fiber *now;
+    context outside;
+    const void *outside_stack;
+    size_t outside_bytes;
+    void *outside_tsan;
+    int live, at_grid;
+    uint64_t random;
+};
+extern __thread runner *run;
+
+/* Threads that can go on, in the order of opt.order; wait_as: let others run until this one can go on. */
+void make_block_ready(cuda_block *b);
+void make_lanes_ready(cuda_thread *lanes, unsigned mask);
+void wait_as(thread_state state, site at);
+void run_ready(); /* until all threads of run->blocks have exited, or one was abandoned */
+bool same(site a, site b);
+
 /* Remember (the first) and print: "sim: op: kernel (file:line), block, thread: message". */
 void report(site at, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool failed();
-const grid *running();        /* of this OS thread, or null */
+void forget_report();
 [[noreturn]] void abandon();  /* leave the fiber for good; the launch ends */
 bool stack_overflow(const void *p); /* p is below this fiber's stack */
 extern std::atomic<int> device_error; /* sticky cudaError_t */
+
+/* ---- grid.cpp ---- */
+
+void run_grid(const grid &g);
+extern char started, finished, grid_order; /* TSan: before all threads, after all threads, grid barriers */
+
+/* ---- warp.cpp ---- */
+
+const char *collective_name(collective_kind kind);
+void forget_ldmatrix();
 
 /* ---- shared.cpp ---- */
 

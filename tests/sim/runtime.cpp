@@ -1,37 +1,9 @@
-/* The runtime API: devices, memory, streams, events, graphs, errors. One call at a time, whatever the thread. */
-#include "inside.h"
+/* The runtime API, one call at a time whatever the thread: options, errors, devices, launches, memory. */
+#include "api.h"
 
-#include <chrono>
-#include <mutex>
 #include <unistd.h>
 
 using namespace sim;
-typedef std::function<void()> task;
-
-struct CUgraph_st {
-    std::vector<task> nodes;
-    bool broken = false;
-};
-struct CUgraphExec_st {
-    std::vector<task> nodes;
-};
-/* Work is queued and counted; `done` of `issued` pieces have run. */
-struct CUstream_st {
-    bool blocking = true;
-    std::deque<task> work;
-    uint64_t issued = 0, done = 0;
-    CUgraph_st *capture = nullptr;
-    cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
-    CUstream_st *origin = nullptr; /* of the capture that it takes part in */
-    bool unjoined = false;         /* captured work that the origin has not waited for */
-};
-struct CUevent_st {
-    CUstream_st *stream = nullptr; /* where it was last recorded */
-    uint64_t position = 0;
-    CUgraph_st *capture = nullptr;
-    bool timed = true;
-    std::shared_ptr<double> when = std::make_shared<double>(-1.0);
-};
 
 namespace sim {
 
@@ -70,13 +42,10 @@ static bool ready = read_environment();
 
 /* ---- Errors ---- */
 
-static std::recursive_mutex &api = *new std::recursive_mutex;
+std::recursive_mutex &api = *new std::recursive_mutex;
 static long called, fail_at;
 static cudaError_t fail_with;
 static thread_local cudaError_t last;
-static size_t handles;
-
-void forget_ldmatrix();
 
 static bool sticky(cudaError_t e)
 {
@@ -98,16 +67,14 @@ void fail_call(long k, cudaError_t e)
     fail_with = e;
 }
 long calls() { return called; }
-size_t live_handles() { return handles; }
 
-static cudaError_t finish(cudaError_t e)
+cudaError_t finish(cudaError_t e)
 {
     if (e != cudaSuccess && e != cudaErrorNotReady) last = e;
     return e;
 }
 
-/* Every call starts here: counted, perhaps failed, refused after a sticky error. */
-static cudaError_t begin()
+cudaError_t begin()
 {
     if (++called == fail_at) {
         if (sticky(fail_with)) device_error = fail_with;
@@ -117,96 +84,6 @@ static cudaError_t begin()
     if (!device.count) return finish(cudaErrorNoDevice);
     return finish((cudaError_t)device_error.load());
 }
-#define LOCK std::lock_guard<std::recursive_mutex> one_at_a_time(api)
-#define CALL \
-    LOCK;    \
-    if (cudaError_t trouble = begin()) return trouble
-/* What gives something back does so even when it fails: the error is another call's. */
-#define RELEASE_CALL \
-    LOCK;            \
-    cudaError_t trouble = begin()
-
-/* ---- Streams ---- */
-
-static CUstream_st null_stream;
-static std::vector<CUstream_st *> &streams = *new std::vector<CUstream_st *>;
-static std::vector<CUevent_st *> &events = *new std::vector<CUevent_st *>;
-
-static CUstream_st *stream_of(cudaStream_t s)
-{
-    if (!s) return &null_stream;
-    for (CUstream_st *x : streams)
-        if (x == s) return s;
-    return nullptr;
-}
-static bool is_event(cudaEvent_t e)
-{
-    for (CUevent_st *x : events)
-        if (x == e) return true;
-    return false;
-}
-
-static void run_until(CUstream_st *s, uint64_t position)
-{
-    while (s->done < position) {
-        task t = std::move(s->work.front());
-        s->work.pop_front();
-        if (!device_error) {
-            memory_open();
-            t();
-            memory_close();
-        }
-        s->done++;
-    }
-}
-static void run_all()
-{
-    for (CUstream_st *s : streams) run_until(s, s->issued);
-    run_until(&null_stream, null_stream.issued);
-}
-
-/* A capture that forbids calls which are not part of it. */
-static CUgraph_st *strict_capture()
-{
-    for (CUstream_st *s : streams)
-        if (s->capture && s->origin == s && s->mode != cudaStreamCaptureModeRelaxed) return s->capture;
-    return nullptr;
-}
-static cudaError_t refuse_in_capture()
-{
-    CUgraph_st *g = strict_capture();
-    if (!g) return cudaSuccess;
-    g->broken = true;
-    return cudaErrorStreamCaptureUnsupported;
-}
-#define NOT_IN_CAPTURE \
-    if (cudaError_t trouble = refuse_in_capture()) return finish(trouble)
-
-static cudaError_t submit(cudaStream_t stream, task t)
-{
-    CUstream_st *s = stream_of(stream);
-    if (!s) return cudaErrorInvalidResourceHandle;
-    if (s->capture) {
-        s->capture->nodes.push_back(std::move(t));
-        s->unjoined = s->origin != s;
-        return cudaSuccess;
-    }
-    if (s == &null_stream) { /* the legacy stream waits for all blocking streams, and they for it */
-        if (CUgraph_st *g = strict_capture()) {
-            g->broken = true;
-            return cudaErrorStreamCaptureImplicit;
-        }
-        for (CUstream_st *x : streams)
-            if (x->blocking) run_until(x, x->issued);
-    } else if (s->blocking) {
-        run_until(&null_stream, null_stream.issued);
-    }
-    s->work.push_back(std::move(t));
-    s->issued++;
-    if (!opt.deferred) run_until(s, s->issued);
-    return cudaSuccess;
-}
-
 /* ---- Launches ---- */
 
 extern "C" char __executable_start;
@@ -440,7 +317,7 @@ cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, cudaMemcpyKind 
     if (!bytes) return cudaSuccess;
     if (!copy_is_legal(dst, src, bytes, kind)) return finish(cudaErrorInvalidValue);
     if (cudaError_t e = submit(nullptr, [=] { memcpy(dst, src, bytes); })) return finish(e);
-    run_until(&null_stream, null_stream.issued);
+    run_until(stream_of(nullptr), stream_of(nullptr)->issued);
     return finish((cudaError_t)device_error.load());
 }
 cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream)
@@ -471,234 +348,4 @@ cudaError_t cudaMemset(void *dst, int value, size_t bytes) { return fill_memory(
 cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t stream)
 {
     return fill_memory(dst, value, bytes, stream, true);
-}
-
-/* ---- Streams and events ---- */
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
-{
-    CALL;
-    *stream = new CUstream_st;
-    (*stream)->blocking = !(flags & cudaStreamNonBlocking);
-    streams.push_back(*stream);
-    handles++;
-    return cudaSuccess;
-}
-cudaError_t cudaStreamCreate(cudaStream_t *stream) { return cudaStreamCreateWithFlags(stream, cudaStreamDefault); }
-cudaError_t cudaStreamDestroy(cudaStream_t stream)
-{
-    RELEASE_CALL;
-    if (!stream || !stream_of(stream)) return finish(cudaErrorInvalidResourceHandle);
-    run_until(stream, stream->issued);
-    std::erase(streams, stream);
-    for (CUevent_st *e : events)
-        if (e->stream == stream) e->stream = nullptr;
-    delete stream;
-    handles--;
-    return trouble;
-}
-cudaError_t cudaStreamSynchronize(cudaStream_t stream)
-{
-    CALL;
-    NOT_IN_CAPTURE;
-    CUstream_st *s = stream_of(stream);
-    if (!s) return finish(cudaErrorInvalidResourceHandle);
-    run_until(s, s->issued);
-    return finish((cudaError_t)device_error.load());
-}
-/* Asking makes one piece of progress, so that a loop that polls comes to its end. */
-static cudaError_t query(CUstream_st *s, uint64_t position)
-{
-    if (s->done < position) run_until(s, s->done + 1);
-    if (device_error) return (cudaError_t)device_error.load();
-    return s->done < position ? cudaErrorNotReady : cudaSuccess;
-}
-cudaError_t cudaStreamQuery(cudaStream_t stream)
-{
-    CALL;
-    NOT_IN_CAPTURE;
-    CUstream_st *s = stream_of(stream);
-    return finish(s ? query(s, s->issued) : cudaErrorInvalidResourceHandle);
-}
-cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data)
-{
-    CALL;
-    return finish(submit(stream, [=] { function(data); }));
-}
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
-{
-    CALL;
-    *event = new CUevent_st;
-    (*event)->timed = !(flags & cudaEventDisableTiming);
-    events.push_back(*event);
-    handles++;
-    return cudaSuccess;
-}
-cudaError_t cudaEventCreate(cudaEvent_t *event) { return cudaEventCreateWithFlags(event, cudaEventDefault); }
-cudaError_t cudaEventDestroy(cudaEvent_t event)
-{
-    RELEASE_CALL;
-    if (!is_event(event)) return finish(cudaErrorInvalidResourceHandle);
-    std::erase(events, event);
-    delete event;
-    handles--;
-    return trouble;
-}
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
-{
-    CALL;
-    CUstream_st *s = stream_of(stream);
-    if (!s || !is_event(event)) return finish(cudaErrorInvalidResourceHandle);
-    event->stream = s;
-    event->capture = s->capture;
-    if (s->capture) return cudaSuccess;
-    event->when = std::make_shared<double>(-1.0);
-    cudaError_t e = submit(stream, [when = event->when] {
-        *when = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-    });
-    event->position = s->issued;
-    return finish(e);
-}
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
-{
-    CALL;
-    CUstream_st *s = stream_of(stream);
-    if (!s || !is_event(event)) return finish(cudaErrorInvalidResourceHandle);
-    CUstream_st *on = event->stream;
-    if (!on || on == s) return cudaSuccess; /* never recorded: nothing to wait for */
-    if (event->capture) {
-        if (s->capture && s->capture != event->capture) return finish(cudaErrorStreamCaptureUnsupported);
-        s->capture = event->capture; /* the capture now has a second branch, or gets it back */
-        s->origin = on->origin;
-        s->mode = on->mode;
-        if (s != s->origin) s->unjoined = true;
-        on->unjoined = false;
-        return cudaSuccess;
-    }
-    if (s->capture) return finish(cudaErrorStreamCaptureUnsupported);
-    return finish(submit(stream, [on, position = event->position] {
-        if (stream_of(on)) run_until(on, position);
-    }));
-}
-cudaError_t cudaEventSynchronize(cudaEvent_t event)
-{
-    CALL;
-    if (!is_event(event)) return finish(cudaErrorInvalidResourceHandle);
-    if (event->capture) return finish(cudaErrorStreamCaptureUnsupported);
-    if (event->stream) run_until(event->stream, event->position);
-    return finish((cudaError_t)device_error.load());
-}
-cudaError_t cudaEventQuery(cudaEvent_t event)
-{
-    CALL;
-    if (!is_event(event)) return finish(cudaErrorInvalidResourceHandle);
-    if (event->capture) return finish(cudaErrorStreamCaptureUnsupported);
-    return finish(event->stream ? query(event->stream, event->position) : cudaSuccess);
-}
-cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
-{
-    CALL;
-    if (!is_event(from) || !is_event(to) || !from->timed || !to->timed || from->capture || to->capture)
-        return finish(cudaErrorInvalidResourceHandle);
-    if (*from->when < 0 || *to->when < 0)
-        return finish(from->stream && to->stream ? cudaErrorNotReady : cudaErrorInvalidResourceHandle);
-    *ms = (float)((*to->when - *from->when) * 1e3);
-    return cudaSuccess;
-}
-
-/* ---- Graphs: what a stream would have done, in the order in which it was asked ---- */
-
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode)
-{
-    CALL;
-    CUstream_st *s = stream_of(stream);
-    if (!s) return finish(cudaErrorInvalidResourceHandle);
-    if (s == &null_stream || s->capture) return finish(cudaErrorStreamCaptureUnsupported);
-    s->capture = new CUgraph_st;
-    handles++;
-    s->origin = s;
-    s->mode = mode;
-    s->unjoined = false;
-    return cudaSuccess;
-}
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus *status)
-{
-    CALL;
-    CUstream_st *s = stream_of(stream);
-    if (!s) return finish(cudaErrorInvalidResourceHandle);
-    *status = !s->capture ? cudaStreamCaptureStatusNone
-              : s->capture->broken ? cudaStreamCaptureStatusInvalidated
-                                   : cudaStreamCaptureStatusActive;
-    return cudaSuccess;
-}
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
-{
-    CALL;
-    *graph = nullptr;
-    CUstream_st *s = stream_of(stream);
-    if (!s || !s->capture || s->origin != s) return finish(cudaErrorStreamCaptureUnmatched);
-    CUgraph_st *g = s->capture;
-    bool unjoined = false;
-    for (CUstream_st *x : streams)
-        if (x->capture == g) {
-            unjoined |= x != s && x->unjoined;
-            x->capture = nullptr;
-            x->origin = nullptr;
-        }
-    for (CUevent_st *e : events)
-        if (e->capture == g) e->capture = nullptr, e->stream = nullptr;
-    if (g->broken || unjoined) {
-        cudaError_t e = g->broken ? cudaErrorStreamCaptureInvalidated : cudaErrorStreamCaptureUnjoined;
-        delete g;
-        handles--;
-        return finish(e);
-    }
-    *graph = g;
-    return cudaSuccess;
-}
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count)
-{
-    CALL;
-    if (!graph || nodes) return finish(cudaErrorInvalidValue);
-    *count = graph->nodes.size();
-    return cudaSuccess;
-}
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long)
-{
-    CALL;
-    if (!graph) return finish(cudaErrorInvalidValue);
-    *exec = new CUgraphExec_st{graph->nodes};
-    handles++;
-    return cudaSuccess;
-}
-cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t)
-{
-    CALL;
-    return finish(exec ? cudaSuccess : cudaErrorInvalidValue);
-}
-cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
-{
-    CALL;
-    if (!exec) return finish(cudaErrorInvalidValue);
-    for (const task &t : exec->nodes)
-        if (cudaError_t e = submit(stream, t)) return finish(e);
-    return cudaSuccess;
-}
-cudaError_t cudaGraphDestroy(cudaGraph_t graph)
-{
-    RELEASE_CALL;
-    if (!graph) return finish(cudaErrorInvalidValue);
-    delete graph;
-    handles--;
-    return trouble;
-}
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
-{
-    RELEASE_CALL;
-    if (!exec) return finish(cudaErrorInvalidValue);
-    run_all(); /* launched graphs finish first */
-    delete exec;
-    handles--;
-    return trouble;
 }

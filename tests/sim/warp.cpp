@@ -1,8 +1,14 @@
-/* What the warp collectives compute. Fragment layouts: PTX ISA, "Matrix fragments for mma.m16n8k8" and "m16n8k16",
+/* The warp collectives: every lane brings its operands, the last to arrive computes for all. Fragment layouts: PTX ISA, "Matrix fragments for mma.m16n8k8" and "m16n8k16",
  * "ldmatrix". With g = lane / 4 and t = lane % 4. */
 #include "inside.h"
 
 namespace sim {
+
+const char *collective_name(collective_kind kind)
+{
+    static const char *const name[] = {"__syncwarp", "a shuffle", "a vote", "ldmatrix", "mma_bf16", "mma_tf32", "mma_f16"};
+    return name[kind];
+}
 
 static std::atomic<unsigned long> reads, conflicts;
 ldmatrix_count ldmatrix_counts() { return {reads, conflicts}; }
@@ -106,7 +112,7 @@ static void ldmatrix(cuda_thread *lanes)
     }
 }
 
-void warp_compute(collective_kind kind, cuda_thread *lanes, unsigned mask, site at)
+static void compute(collective_kind kind, cuda_thread *lanes, unsigned mask, site at)
 {
     unsigned votes = 0;
     switch (kind) {
@@ -129,6 +135,51 @@ void warp_compute(collective_kind kind, cuda_thread *lanes, unsigned mask, site 
     case MMA_TF32: mma_tf32_m16n8k8(lanes, at); break;
     case MMA_F16: mma_f16_m16n8k8(lanes); break;
     }
+}
+
+void collective(collective_kind kind, unsigned mask, const void *in, void *out, site at)
+{
+    cuda_thread *t = static_cast<cuda_thread *>(self);
+    cuda_block *b = t->home;
+    warp &w = b->warps[t->number / 32];
+    cuda_thread *lanes = &b->threads[t->number - t->lane];
+    unsigned there = (unsigned)b->threads.size() - (t->number - t->lane);
+    t->kind = kind;
+    const char *name = collective_name(kind);
+    if (!(mask >> t->lane & 1)) fail(at, "%s: the calling lane %u is not in mask %08x", name, t->lane, mask);
+    if (there < 32 && mask >> there)
+        fail(at, "%s: mask %08x names lanes that do not exist, the warp has %u", name, mask, there);
+    if (mask & w.exited) fail(at, "%s: mask %08x names lanes that have exited: %08x", name, mask, mask & w.exited);
+    warp_group *g = nullptr, *unused = nullptr;
+    for (warp_group &x : w.group) {
+        if (!x.arrived) unused = unused ? unused : &x;
+        else if (x.mask == mask && x.kind == kind && same(x.at, at)) g = &x;
+        else if (x.mask >> t->lane & 1 && x.arrived & mask) /* each waits for the other */
+            fail(at, "diverged warp: %s with mask %08x, while lanes %08x wait at %s:%d with mask %08x", name, mask,
+                 x.arrived, x.at.file, x.at.line, x.mask);
+    }
+    if (!g) {
+        if (!unused) fail(at, "more than %d groups of one warp wait at once", (int)MAX_WARP_GROUPS);
+        g = unused;
+        g->mask = mask;
+        g->kind = kind;
+        g->at = at;
+    }
+    t->in = in;
+    t->out = out;
+    g->arrived |= 1u << t->lane;
+    char *order = &g->order[g->turn & 1];
+    if (kind == SYNCWARP) release(order); /* the others move registers and order no memory */
+    if (g->arrived != mask) {
+        wait_as(IN_WARP, at);
+    } else {
+        g->arrived = 0;
+        g->turn++;
+        compute(kind, lanes, mask, at);
+        make_lanes_ready(lanes, mask);
+        wait_as(READY, at);
+    }
+    if (kind == SYNCWARP) acquire(order);
 }
 
 } // namespace sim

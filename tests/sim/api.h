@@ -1,0 +1,44 @@
+/* Shared by runtime.cpp and streams.cpp: what an API call is, and what a stream is. */
+#ifndef SIM_API_H
+#define SIM_API_H
+
+#include <mutex>
+#include "inside.h"
+
+typedef std::function<void()> task;
+
+/* Work is queued and counted; `done` of `issued` pieces have run. */
+struct CUstream_st {
+    bool blocking = true;
+    std::deque<task> work;
+    uint64_t issued = 0, done = 0;
+    CUgraph_st *capture = nullptr;
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
+    CUstream_st *origin = nullptr; /* of the capture that it takes part in */
+    bool unjoined = false;         /* captured work that the origin has not waited for */
+};
+namespace sim {
+
+extern std::recursive_mutex &api;
+cudaError_t begin();               /* every call starts here: counted, perhaps failed, refused after a sticky error */
+cudaError_t finish(cudaError_t e); /* and ends here: e is remembered */
+#define LOCK std::lock_guard<std::recursive_mutex> one_at_a_time(api)
+#define CALL \
+    LOCK;    \
+    if (cudaError_t trouble = begin()) return trouble
+/* What gives something back does so even when it fails: the error is another call's. */
+#define RELEASE_CALL \
+    LOCK;            \
+    cudaError_t trouble = begin()
+
+CUstream_st *stream_of(cudaStream_t s); /* null if there is no such stream */
+cudaError_t submit(cudaStream_t stream, task t);
+void run_until(CUstream_st *s, uint64_t position);
+void run_all();
+cudaError_t refuse_in_capture();
+#define NOT_IN_CAPTURE \
+    if (cudaError_t trouble = refuse_in_capture()) return finish(trouble)
+
+} // namespace sim
+
+#endif

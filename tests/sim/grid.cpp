@@ -1,0 +1,189 @@
+/* Barriers, and running a grid: blocks over CPU threads, each with its runner. */
+#include "inside.h"
+
+#include <numeric>
+#include <pthread.h>
+#include <thread>
+
+namespace sim {
+
+char started, finished, grid_order;
+
+static const size_t TSAN_CONTEXTS = 1280; /* nearly 1 MB each, so they are used again, in turn */
+static spinlock lock;
+static std::vector<runner *> &rested = *new std::vector<runner *>;
+
+/* ---- Barriers ---- */
+
+void block_barrier(site at)
+{
+    cuda_thread *t = static_cast<cuda_thread *>(self);
+    cuda_block *b = t->home;
+    if (b->done) fail(at, "__syncthreads after %d thread(s) of the block have exited", b->done);
+    if (!b->waiting) b->at = at;
+    if (!same(b->at, at))
+        fail(at, "divergent __syncthreads: %d thread(s) wait at %s:%d", b->waiting, b->at.file, b->at.line);
+    char *order = &b->order[b->turn & 1];
+    release(order);
+    if (++b->waiting < (int)b->threads.size()) {
+        wait_as(AT_BARRIER, at);
+    } else {
+        b->waiting = 0;
+        b->turn++;
+        make_block_ready(b);
+        wait_as(READY, at);
+    }
+    acquire(order);
+}
+
+void grid_barrier(site at)
+{
+    if (!run->g->cooperative) fail(at, "GRID_SYNC in a launch that is not cooperative (KLAUNCH_COOP)");
+    release(&grid_order);
+    if (++run->at_grid < (int)(run->blocks.size() * run->blocks[0]->threads.size())) {
+        wait_as(AT_GRID, at);
+    } else {
+        run->at_grid = 0;
+        for (size_t i = 0; i < run->blocks.size(); i++)
+            make_block_ready(run->blocks[opt.order == REVERSE ? i : run->blocks.size() - 1 - i]);
+        wait_as(READY, at);
+    }
+    acquire(&grid_order);
+}
+
+void yield(site at)
+{
+    if (run->ready.empty()) return;
+    run->ready.insert(run->ready.begin(), static_cast<cuda_thread *>(self));
+    wait_as(READY, at);
+}
+
+/* ---- Running a grid ---- */
+
+/* Contexts of TSan in turn, so that blocks that follow each other have different ones: accesses of one context
+ * are in order for TSan, and races between them would be missed. */
+static std::vector<void *> &contexts = *new std::vector<void *>;
+static size_t next_context;
+static void *tsan_context(size_t at_once)
+{
+    if (contexts.size() < std::max(at_once, std::min(TSAN_CONTEXTS, 3 * at_once))) {
+        contexts.push_back(__tsan_create_fiber(0));
+        return contexts.back();
+    }
+    return contexts[next_context++ % contexts.size()];
+}
+
+static void block_begin(cuda_block *b, uint64_t index)
+{
+    const grid *g = run->g;
+    b->index = {(unsigned)(index % g->blocks.x), (unsigned)(index / g->blocks.x % g->blocks.y),
+                (unsigned)(index / g->blocks.x / g->blocks.y)};
+    b->block = g->threads;
+    b->grid = g->blocks;
+    b->waiting = b->done = 0;
+    memset(b->warps, 0, sizeof b->warps);
+    arena_begin(b, g->shared);
+    b->copies_used = 0;
+    b->copies.reserve(1024);
+    size_t n = (size_t)g->threads.x * g->threads.y * g->threads.z;
+    b->threads.assign(n, cuda_thread());
+    for (size_t i = 0; i < n; i++) {
+        cuda_thread &t = b->threads[i];
+        t.index = {(unsigned)(i % g->threads.x), (unsigned)(i / g->threads.x % g->threads.y),
+                   (unsigned)(i / g->threads.x / g->threads.y)};
+        t.number = (unsigned)i;
+        t.lane = (unsigned)i % 32;
+        t.block = t.home = b;
+        if (tsan()) t.tsan = tsan_context(n * run->blocks.size());
+    }
+}
+
+static void blocks_run()
+{
+    run->live = run->at_grid = 0;
+    run->ready.clear();
+    for (size_t i = run->blocks.size(); i-- > 0;) { /* the last one made ready runs first */
+        cuda_block *b = run->blocks[opt.order == REVERSE ? run->blocks.size() - 1 - i : i];
+        make_block_ready(b);
+        run->live += (int)b->threads.size();
+    }
+    /* No vector may grow while fibers run: TSan would take the move for an access of the kernel. */
+    run->ready.reserve((size_t)run->live + 1);
+    run->fibers.reserve(run->fibers.size() + (size_t)run->live + 1);
+    run->idle = run->fibers;
+    run->idle.reserve((size_t)run->live + run->fibers.size() + 1);
+    release(&started);
+    run_ready();
+    if (!failed() || !tsan()) return;
+    /* Abandoned threads are still in calls, as TSan sees it: finish them and take new contexts. */
+    for (cuda_block *b : run->blocks)
+        for (cuda_thread &t : b->threads) {
+            __tsan_switch_to_fiber(t.tsan, 1);
+            release(&finished);
+        }
+    __tsan_switch_to_fiber(run->outside_tsan, 1);
+    for (void *c : contexts) __tsan_destroy_fiber(c);
+    contexts.clear();
+}
+
+static runner *take_runner()
+{
+    lock.lock();
+    runner *r = rested.empty() ? nullptr : rested.back();
+    if (r) rested.pop_back();
+    lock.unlock();
+    return r ? r : new runner();
+}
+
+static void find_own_stack()
+{
+    run->outside_tsan = tsan() ? __tsan_get_current_fiber() : nullptr;
+    if (!asan()) return;
+    pthread_attr_t a;
+    void *low;
+    pthread_getattr_np(pthread_self(), &a);
+    pthread_attr_getstack(&a, &low, &run->outside_bytes);
+    pthread_attr_destroy(&a);
+    run->outside_stack = low;
+}
+
+void run_grid(const grid &g)
+{
+    uint64_t blocks = (uint64_t)g.blocks.x * g.blocks.y * g.blocks.z;
+    uint64_t stride = opt.order == RANDOM ? (opt.seed * 2654435761u | 1) % blocks : 1; /* blocks in a random order */
+    while (std::gcd(stride, blocks) != 1) stride++;
+    std::atomic<uint64_t> next(0);
+    auto work = [&] {
+        run = take_runner();
+        run->g = &g;
+        find_own_stack();
+        memory_watch();
+        size_t at_once = g.cooperative ? blocks : 1;
+        while (run->blocks.size() < at_once) run->blocks.push_back(new cuda_block);
+        std::vector<cuda_block *> others(run->blocks.begin() + (ptrdiff_t)at_once, run->blocks.end());
+        run->blocks.resize(at_once);
+        for (uint64_t i; !failed() && (i = next.fetch_add(at_once)) < blocks;) {
+            run->random = (opt.seed + 1) * 0x9E3779B97F4A7C15u + i * 0xD1B54A32D192ED03u; /* per block, for any threads= */
+            run->random |= 1;
+            for (size_t k = 0; k < at_once; k++) {
+                uint64_t n = ((i + k) * stride + (stride > 1 ? opt.seed : 0)) % blocks;
+                block_begin(run->blocks[k], opt.order == REVERSE && !g.cooperative ? blocks - 1 - n : n);
+            }
+            blocks_run();
+            for (cuda_block *b : run->blocks) arena_end(b);
+        }
+        acquire(&finished); /* only now: blocks are not ordered, and their races are to be seen */
+        run->blocks.insert(run->blocks.end(), others.begin(), others.end());
+        lock.lock();
+        rested.push_back(run);
+        lock.unlock();
+        run = nullptr;
+    };
+    uint64_t workers = g.cooperative || tsan() ? 1 : std::min<uint64_t>(blocks, (uint64_t)std::max(opt.threads, 1));
+    std::vector<std::thread> helpers;
+    for (uint64_t i = 1; i < workers; i++) helpers.emplace_back(work);
+    work();
+    for (std::thread &t : helpers) t.join();
+}
+
+} // namespace sim
