@@ -21,7 +21,8 @@ static __global__ void act_dx_kernel(real *dx, const real *dy, const real *y, in
     if (i >= count) return;
     dg_pack<real, n> d = dg_load<n>(dy + i), v = dg_load<n>(y + i);
     for (int k = 0; k < n; k++) {
-        const real slope = is_tanh ? 1 - v.v[k] * v.v[k] : v.v[k] > 0 ? 1 : factor;
+        /* 1 - y^2 without cancelling where y is near 1 */
+        const real slope = is_tanh ? (1 - v.v[k]) * (1 + v.v[k]) : v.v[k] > 0 ? 1 : factor;
         d.v[k] *= slope;
     }
     dg_store<n>(dx + i, d);

@@ -6,7 +6,6 @@ extern "C" {
 #include "tests/test.h"
 }
 
-#include <float.h>
 #include <vector>
 
 /* What dg_case_open counts through. offset: operands begin one value off 16 bytes. */
@@ -96,6 +95,9 @@ const char *dg_case_run(dg_backend *b, const dg_op *original)
     if (wrong) return wrong;
     if (ways[way].variant) op.tune.variant = ways[way].variant;
     if (ways[way].block && op.tune.block) op.tune.block = ways[way].block;
+    /* tests leave pointers in the members that another op of the same struct uses; kernels get the struct as it is */
+    if (op.kind == DG_OP_norm_act) op.u.norm_act.dx = op.u.norm_act.dy = op.u.norm_act.dgamma = op.u.norm_act.dbeta = nullptr;
+    if (op.kind == DG_OP_norm_act_dx) op.u.norm_act.y = nullptr;
     int n;
     const dg_operand *list = dg_operands(op.kind, &n);
     std::vector<twin> twins;
@@ -139,43 +141,4 @@ const char *dg_case_run(dg_backend *b, const dg_op *original)
         b->release(b, t.block);
     }
     return wrong;
-}
-
-double dg_case_eps(const dg_backend *b) { return b->real == DG_F64 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2; }
-
-static std::vector<std::vector<double>> kept;
-
-static double *keep(size_t n)
-{
-    kept.emplace_back(n ? n : 1);
-    return kept.back().data();
-}
-
-double *dg_case_numbers(size_t n, double scale, double shift)
-{
-    static unsigned long long state = 20151119;
-    double *x = keep(n);
-    for (size_t i = 0; i < n; i++) x[i] = (double)(float)(dg_test_random(&state) * scale + shift);
-    return x;
-}
-
-double *dg_case_copy(const double *x, size_t n)
-{
-    if (!x) return nullptr;
-    double *copy = keep(n);
-    memcpy(copy, x, n * sizeof *x);
-    return copy;
-}
-
-void dg_case_free(void) { kept.clear(); }
-
-double dg_case_error(const double *a, const double *b, size_t n, double floor)
-{
-    double worst = 0;
-    for (size_t i = 0; i < n; i++) {
-        const double e = a[i] == b[i] ? 0 : fabs(a[i] - b[i]) / (fabs(b[i]) + floor);
-        if (!(e <= worst)) worst = e;
-        if (isnan(worst)) return INFINITY;
-    }
-    return worst;
 }
