@@ -7,7 +7,8 @@
 #include <string.h>
 
 typedef struct {
-    char *text;
+    char *text;          /* without numbers */
+    const char *reason;  /* with them, NULL when they differ within the group */
     int count;
 } group;
 
@@ -49,12 +50,14 @@ char *dg_skip_summary(const dg_dataset *d, bool bad_only, int most, char *out, s
     for (int i = 0; g && i < d->skips; i++) {
         if (bad_only && !d->skip[i].bad) continue;
         char *text = without_numbers(d->skip[i].reason);
-        if (text) g[n++] = (group){text, 1};
+        if (text) g[n++] = (group){text, d->skip[i].reason, 1};
     }
     if (n) qsort(g, (size_t)n, sizeof *g, by_text);
     for (int i = 0; i < n; i++) {
         if (kinds && !strcmp(g[kinds - 1].text, g[i].text)) {
-            g[kinds - 1].count++;
+            group *k = g + kinds - 1;
+            k->count++;
+            if (k->reason && strcmp(k->reason, g[i].reason) != 0) k->reason = NULL;
             free(g[i].text);
         } else {
             g[kinds++] = g[i];
@@ -65,7 +68,8 @@ char *dg_skip_summary(const dg_dataset *d, bool bad_only, int most, char *out, s
     int rest = 0;
     for (int i = 0; i < kinds; i++) {
         if (i < most && at < size)
-            at += (size_t)snprintf(out + at, size - at, "%s%s (%d)", i ? ", " : "", g[i].text, g[i].count);
+            at += (size_t)snprintf(out + at, size - at, "%s%s (%d)", i ? ", " : "",
+                                   g[i].reason ? g[i].reason : g[i].text, g[i].count);
         else
             rest += g[i].count;
         free(g[i].text);

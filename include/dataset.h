@@ -13,7 +13,7 @@ typedef struct {
     int threads;
     bool strict;         /* the first bad picture is an error */
     int least;           /* fewer good pictures than this is DG_DATA; 0: no check */
-    int limit;           /* use only the first `limit` files in order; 0: all */
+    int limit;           /* use only the first `limit` pictures in order, bad ones counted; 0: all */
     const char *cache;   /* cache file, NULL: none. Keyed by content (path, size, mtime of every file) and settings */
     const char *skipped; /* where to write skipped.txt, NULL: nowhere; not written when nothing was skipped */
     void (*progress)(void *context, long done, long total); /* may be NULL; called from one thread */

@@ -440,6 +440,15 @@ static void rules(void)
     }
     if (loads(&o, &d)) DG_CHECK(d.count == 18 && bad_count(&d) == 2 && d.skips == 102);
     dg_dataset_free(&d);
+    /* Reasons that differ in numbers only are one reason in the summary. */
+    blob cut = png_noise(2, 2, 1);
+    cut.bytes = 40, blob_save(&cut, at("cut40.png"));
+    cut.bytes = 44, blob_save(&cut, at("cut44.png"));
+    fails(&o, DG_DATA, "PNG: cut off after N bytes (2), ");
+    unlink(at("cut44.png"));
+    fails(&o, DG_DATA, "PNG: cut off after 40 bytes (1)");
+    unlink(at("cut40.png"));
+    blob_free(&cut);
     save_text("bad3.webp", "RIFF\1\1\1\1WEBP");
     fails(&o, DG_DATA, "3 of 21 pictures are bad, more than 10%");
     fails(&o, DG_DATA, "only PNG and JPEG are read (1)");
