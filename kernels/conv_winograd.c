@@ -17,7 +17,7 @@
 
 enum {
     V_BYTES = 512 << 10, /* V of a piece, in L2 beside M and a panel of U */
-    SUM_TERMS = 64,
+    SUM_TERMS = 32,
     M_TILES = 64         /* tiles of a piece in the second order: M is in L2, U streams past it */
 };
 
