@@ -142,7 +142,7 @@ def train(o, G, D, images, index, z):
     return log, first
 
 
-def main():
+def main(arguments=None):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument('--images', required=True)
     p.add_argument('--out', required=True)
@@ -151,7 +151,7 @@ def main():
     p.add_argument('--eps', type=float, default=1e-8)
     p.add_argument('--dtype', default='float64', choices=['float64', 'float32'])
     p.add_argument('--small', action='store_true', help='leave out the gradients')
-    o = p.parse_args()
+    o = p.parse_args(arguments)
 
     torch.manual_seed(o.seed)
     torch.use_deterministic_algorithms(True)
