@@ -155,7 +155,8 @@ int dg_cmd_train(const dg_options *o)
     r->progress = dg_progress_open(o->quiet);
     dg_catch_signals();
     dg_err e = set_up(r);
-    if (!e) {
+    const bool begun = !e;
+    if (begun) {
         dg_save_config(r);
         if (!r->first_step && o->sample_every > 0) dg_save_reals(r);
         r->started = dg_clock();
@@ -163,10 +164,12 @@ int dg_cmd_train(const dg_options *o)
     }
     char why[1024];
     snprintf(why, sizeof why, "%s", dg_message()); /* before later messages replace it */
-    bool wrote = r->worker != NULL;
     dg_err saving = take_down(r);
-    if (!e && wrote) say_goodbye(r);
-    dg_rundir_close(&r->dir);
+    if (!e) say_goodbye(r);
+    if (begun)
+        dg_rundir_close(&r->dir);
+    else
+        dg_rundir_abandon(&r->dir);
     if (e)
         dg_fail(e, "%s", why);
     else if (saving)

@@ -18,8 +18,8 @@
 /* Room for the longest name of a file in the directory, behind its path. */
 enum { NAME_ROOM = 64 };
 
-/* mkdir -p */
-static dg_err make_directories(char *path)
+/* mkdir -p; *made counts the directories that were not there before. */
+static dg_err make_directories(char *path, int *made)
 {
     for (char *s = path + 1;; s++) {
         if (*s && *s != '/') continue;
@@ -30,7 +30,9 @@ static dg_err make_directories(char *path)
         if (stat(path, &st) == 0) {
             if (!S_ISDIR(st.st_mode))
                 return dg_fail(DG_IO, "%s: cannot make this directory: a file of this name is in the way", path);
-        } else if (mkdir(path, 0777) && errno != EEXIST) {
+        } else if (mkdir(path, 0777) == 0) {
+            ++*made;
+        } else if (errno != EEXIST) {
             return dg_fail(DG_IO, "%s: cannot make this directory: %s", path, strerror(errno));
         }
         *s = end;
@@ -138,7 +140,7 @@ dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out)
     struct stat s;
     if (resume && stat(out->path, &s) && errno == ENOENT)
         return dg_fail(DG_USAGE, "%s: there is no run to resume; leave --resume out to start one", out->path);
-    dg_err e = make_directories(out->path);
+    dg_err e = make_directories(out->path, &out->made);
     if (!e) e = take_lock(out);
     if (e) return e;
     if (!resume && holds_run(out->path)) {
@@ -161,6 +163,24 @@ void dg_rundir_close(dg_rundir *r)
     if (ftruncate(r->lock, 0)) errno = 0;
     close(r->lock);
     r->lock = -1;
+}
+
+void dg_rundir_abandon(dg_rundir *r)
+{
+    char path[sizeof r->path];
+    if (r->lock >= 0 && r->made > 0 && !holds_run(r->path)) {
+        /* While we hold the lock nobody else gets it; who opens it now finds the directory gone. rmdir spares what
+         * is not empty: a list of skipped pictures, the lock of a run that has just begun. */
+        if (unlink(dg_rundir_file(r, path, "run.lock")) == 0) {
+            snprintf(path, sizeof path, "%s", r->path);
+            for (; r->made > 0 && rmdir(path) == 0; r->made--) {
+                char *slash = strrchr(path, '/');
+                if (!slash) break;
+                *slash = 0;
+            }
+        }
+    }
+    dg_rundir_close(r);
 }
 
 char *dg_rundir_file(const dg_rundir *r, char *out, const char *format, ...)

@@ -11,12 +11,15 @@
 typedef struct {
     char path[4096];
     int lock;          /* descriptor that holds the lock, -1: none */
+    int made;          /* how many directories of the path dg_rundir_open had to make */
 } dg_rundir;
 
 /* Open for a new run (resume = false): made if missing; DG_USAGE if it already holds a run, with the two
  * commands that would work; DG_LOCKED, naming host and process, if another run uses it. */
 dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out);
 void dg_rundir_close(dg_rundir *r);
+/* The same for a run that did not begin: directories that were made for it go away, unless something is in them. */
+void dg_rundir_abandon(dg_rundir *r);
 /* path of a file in it: "DIR/name"; out holds 4096 bytes. Returns out. */
 char *dg_rundir_file(const dg_rundir *r, char *out, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

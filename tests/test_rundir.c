@@ -142,6 +142,31 @@ static void test_stale_name(void)
     close(fd);
 }
 
+/* A run that did not begin leaves no directories of its own making, and nothing that was there before goes. */
+static void test_abandon(void)
+{
+    dg_rundir r;
+    char name[4096];
+    mkdir(temp_path("old"), 0777);
+    DG_CHECK(dg_rundir_open(temp_path("old/new/run"), false, &r) == DG_OK && r.made == 2);
+    dg_rundir_abandon(&r);
+    DG_CHECK(r.lock == -1 && !exists("old/new") && exists("old"));
+
+    DG_CHECK(dg_rundir_open(temp_path("old/new/run"), false, &r) == DG_OK);
+    temp_put(dg_rundir_file(&r, name, "skipped.txt"), "cat.png", 7);
+    dg_rundir_abandon(&r);
+    DG_CHECK(exists("old/new/run/skipped.txt") && !exists("old/new/run/run.lock"));
+
+    DG_CHECK(dg_rundir_open(temp_path("old/new/run"), false, &r) == DG_OK && r.made == 0);
+    dg_rundir_abandon(&r);
+    DG_CHECK(exists("old/new/run"));
+
+    DG_CHECK(dg_rundir_open(temp_path("old/second"), false, &r) == DG_OK && r.made == 1);
+    temp_put(dg_rundir_file(&r, name, "checkpoint.safetensors"), "precious", 8);
+    dg_rundir_abandon(&r);
+    DG_CHECK(exists("old/second/checkpoint.safetensors") && exists("old/second/run.lock"));
+}
+
 /* Twenty processes at once, several times; the winner is killed, so that every round begins with a stale lock. */
 static void test_race(void)
 {
@@ -193,6 +218,7 @@ int main(void)
     test_open();
     test_existing_run();
     test_refusals();
+    test_abandon();
     test_sweep();
     test_stale_name();
     test_race();

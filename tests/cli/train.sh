@@ -26,6 +26,16 @@ exits 2 --resume --out cats
 says 'holds no run'
 exits 2 --resume
 
+# a run that cannot begin leaves nothing behind
+mkdir empty
+exits 3 --data empty --out not/begun
+lacks not
+exits 3 --data cats --limit 10 --model dcgan32 --batch 16 --out not/begun
+lacks not
+
+# what was asked for did not come out: exit code 1
+exits 1 replay "$root/tests/golden/oracle16.safetensors" --tol 1e-30
+
 # in one go, with other thread counts, from its config.ini: the same pictures
 exits 0 $train --epochs 4 --out b/run --threads 1
 exits 0 --config a/run/config.ini --epochs 4 -q --out c/run --threads 3
