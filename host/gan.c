@@ -25,9 +25,13 @@ static dg_err check_sizes(const dg_model *model, const dg_gan_options *o)
             const dg_layer *l = &model->net[net].layer[i];
             double n = (double)dg_count(l->out) * pictures;
             if (n > 1 << 28)
-                return dg_fail(DG_USAGE, "--batch %d: layer %s of model %s would have %.0f million values; use a smaller batch", o->batch, l->name, model->name, n / 1e6);
+                return dg_fail(DG_USAGE,
+                               "--batch %d: layer %s of model %s would have %.0f million values; use a smaller batch",
+                               o->batch, l->name, model->name, n / 1e6);
             if (o->train && l->norm && least * l->out.H * l->out.W < 2)
-                return dg_fail(DG_USAGE, "layer %s of model %s: batch norm over a batch of %d needs more than one value a channel; use another --batch or --drop-last",
+                return dg_fail(DG_USAGE,
+                               "layer %s of model %s: batch norm over a batch of %d needs more than one value a "
+                               "channel; use another --batch or --drop-last",
                                l->name, model->name, least);
         }
     }
@@ -90,9 +94,11 @@ static size_t tensor_count(const dg_gan_tensor *t)
 
 /* Move between memory order (Co, K, K, Ci) and PyTorch's (Co, Ci, K, K), converting the type; vectors are
  * copied. to_file: from arena order into file order. */
-static void permute(const dg_gan_tensor *t, void *dst, dg_type dst_type, const void *src, dg_type src_type, bool to_file)
+static void permute(const dg_gan_tensor *t, void *dst, dg_type dst_type, const void *src, dg_type src_type,
+                    bool to_file)
 {
-    size_t Co = (size_t)t->dim[0], Ci = t->rank == 4 ? (size_t)t->dim[1] : 1, KK = t->rank == 4 ? (size_t)t->dim[2] * (size_t)t->dim[3] : 1;
+    size_t Co = (size_t)t->dim[0], Ci = t->rank == 4 ? (size_t)t->dim[1] : 1,
+           KK = t->rank == 4 ? (size_t)t->dim[2] * (size_t)t->dim[3] : 1;
     for (size_t co = 0; co < Co; co++)
         for (size_t k = 0; k < KK; k++)
             for (size_t ci = 0; ci < Ci; ci++) {
@@ -193,7 +199,8 @@ dg_err dg_gan_step(dg_gan *gan, int batch)
 {
     dg_plan *p = batch == gan->o.batch ? &gan->train : &gan->train_short;
     if (batch != gan->o.batch && batch != gan->o.last_batch)
-        return dg_fail(DG_FAILED, "no plan for a batch of %d pictures (there are %d and %d)", batch, gan->o.batch, gan->o.last_batch);
+        return dg_fail(DG_FAILED, "no plan for a batch of %d pictures (there are %d and %d)", batch, gan->o.batch,
+                       gan->o.last_batch);
     return gan->backend->run(gan->backend, p);
 }
 
@@ -211,7 +218,8 @@ static dg_err generate_chunk(dg_gan *gan, const float *z, int n, uint8_t *pixels
 {
     dg_backend *b = gan->backend;
     const dg_model *m = &gan->model;
-    size_t latents = (size_t)n * (size_t)m->latent, values = (size_t)n * (size_t)m->size * (size_t)m->size * (size_t)m->channels;
+    size_t latents = (size_t)n * (size_t)m->latent,
+           values = (size_t)n * (size_t)m->size * (size_t)m->size * (size_t)m->channels;
     size_t bytes = (latents > values ? latents : values) * sizeof(double);
     void *tmp = malloc(bytes);
     if (!tmp) return dg_fail(DG_DEVICE, "out of memory for %zu bytes", bytes);
@@ -227,7 +235,8 @@ static dg_err generate_chunk(dg_gan *gan, const float *z, int n, uint8_t *pixels
     if (!e && pixels) e = b->get(b, pixels, row_memory(gan, gan->row_sample_u8), values);
     if (!e && x) {
         e = b->get(b, tmp, row_memory(gan, gan->row_sample_x), values * dg_type_bytes(b->real));
-        for (size_t i = 0; i < values && !e; i++) x[i] = b->real == DG_F32 ? (double)((float *)tmp)[i] : ((double *)tmp)[i];
+        for (size_t i = 0; i < values && !e; i++)
+            x[i] = b->real == DG_F32 ? (double)((float *)tmp)[i] : ((double *)tmp)[i];
     }
     free(tmp);
     return e;
@@ -240,7 +249,8 @@ dg_err dg_gan_generate(dg_gan *gan, const float *z, int n, uint8_t *pixels, doub
     dg_err e = DG_OK;
     for (int i = 0; i < n && !e; i += gan->o.samples) {
         int count = n - i < gan->o.samples ? n - i : gan->o.samples;
-        e = generate_chunk(gan, z + (size_t)i * (size_t)m->latent, count, pixels ? pixels + (size_t)i * each : NULL, x ? x + (size_t)i * each : NULL);
+        e = generate_chunk(gan, z + (size_t)i * (size_t)m->latent, count, pixels ? pixels + (size_t)i * each : NULL,
+                           x ? x + (size_t)i * each : NULL);
     }
     return e;
 }

@@ -55,7 +55,7 @@ static dg_conv_args geometry(const dg_layer *l, int N)
 {
     dg_shape x = l->transpose ? l->out : l->in, y = l->transpose ? l->in : l->out;
     return (dg_conv_args){.N = N, .H = x.H, .W = x.W, .Ci = x.C, .Ho = y.H, .Wo = y.W, .Co = y.C,
-                          .K = l->kernel, .S = l->stride, .P = l->pad};
+        .K = l->kernel, .S = l->stride, .P = l->pad};
 }
 
 static dg_shape batch_of(dg_shape s, int N) { return (dg_shape){N, s.H, s.W, s.C}; }
@@ -73,7 +73,8 @@ static void persistent_rows(builder *b, int net)
         dg_shape w = {c.Co, c.K, c.K, c.Ci};
         memset(r, 0xff, sizeof *r); /* all -1 */
         dg_gan_tensor *t = &gan->tensor[gan->tensors++];
-        *t = (dg_gan_tensor){.net = net, .rank = 4, .dim = {c.Co, c.Ci, c.K, c.K}, .moment1 = -1, .moment2 = -1, .grad = -1};
+        *t = (dg_gan_tensor){.net = net, .rank = 4, .dim = {c.Co, c.Ci, c.K, c.K}, .moment1 = -1, .moment2 = -1,
+            .grad = -1};
         snprintf(t->name, sizeof t->name, "%c.main.%d.weight", n->letter, l->main_conv);
         t->row = r->w = row_of(b, DG_PARAM, net, w, "%s.conv.w", l->name);
         if (gan->o.train) {
@@ -99,7 +100,8 @@ static void persistent_rows(builder *b, int net)
             t = &gan->tensor[gan->tensors++];
             *t = (dg_gan_tensor){.net = net, .rank = 1, .dim = {l->filters}, .moment1 = -1, .moment2 = -1, .grad = -1};
             snprintf(t->name, sizeof t->name, "%c.main.%d.running_%s", n->letter, l->main_norm, k ? "var" : "mean");
-            t->row = *running[k] = vector_row(b, DG_BUFFER, net, l->filters, k ? "norm.running_var" : "norm.running_mean", l->name);
+            t->row = *running[k] =
+                vector_row(b, DG_BUFFER, net, l->filters, k ? "norm.running_var" : "norm.running_mean", l->name);
         }
     }
 }
@@ -120,7 +122,8 @@ static pass_rows forward(builder *b, int net, int N, int groups, bool frozen, in
         p.out[i] = l->norm ? row_of(b, DG_WORK, net, shape, "%s.out%s", l->name, pass) : p.pre[i];
         p.out_skip[i] = to_last ? last_skip : 0;
 
-        dg_op *op = dg_plan_add(b->plan, l->transpose ? DG_OP_conv_dx : DG_OP_conv_fwd, "%s.%s.fwd%s", l->name, l->transpose ? "conv_transpose" : "conv", pass);
+        dg_op *op = dg_plan_add(b->plan, l->transpose ? DG_OP_conv_dx : DG_OP_conv_fwd, "%s.%s.fwd%s", l->name,
+                                l->transpose ? "conv_transpose" : "conv", pass);
         op->u.conv = geometry(l, N);
         dg_plan_operand(op, l->transpose ? "y" : "x", in, in_skip);
         dg_plan_operand(op, l->transpose ? "x" : "y", p.pre[i], p.out_skip[i]);
@@ -137,7 +140,8 @@ static pass_rows forward(builder *b, int net, int N, int groups, bool frozen, in
             if (frozen)
                 op->u.norm_frozen = (dg_norm_frozen_args){.C = l->filters, .eps = NORM_EPS};
             else
-                op->u.norm_stats = (dg_norm_stats_args){.N = N, .H = l->out.H, .W = l->out.W, .C = l->filters, .groups = groups, .eps = NORM_EPS, .momentum = NORM_MOMENTUM};
+                op->u.norm_stats = (dg_norm_stats_args){.N = N, .H = l->out.H, .W = l->out.W, .C = l->filters,
+                    .groups = groups, .eps = NORM_EPS, .momentum = NORM_MOMENTUM};
             dg_plan_operand(op, "mean", p.mean[i], 0);
             dg_plan_operand(op, "rstd", p.rstd[i], 0);
             dg_plan_operand(op, "running_mean", r->running_mean, 0);
@@ -145,7 +149,8 @@ static pass_rows forward(builder *b, int net, int N, int groups, bool frozen, in
             if (!frozen) dg_plan_operand(op, "x", p.pre[i], p.out_skip[i]);
 
             op = dg_plan_add(b->plan, DG_OP_norm_act, "%s.norm.act%s", l->name, pass);
-            op->u.norm_act = (dg_norm_act_args){.N = N, .H = l->out.H, .W = l->out.W, .C = l->filters, .groups = groups, .act = l->act, .slope = l->slope};
+            op->u.norm_act = (dg_norm_act_args){.N = N, .H = l->out.H, .W = l->out.W, .C = l->filters,
+                .groups = groups, .act = l->act, .slope = l->slope};
             dg_plan_operand(op, "y", p.out[i], 0);
             dg_plan_operand(op, "x", p.pre[i], 0);
             dg_plan_operand(op, "mean", p.mean[i], 0);
@@ -166,7 +171,8 @@ static pass_rows forward(builder *b, int net, int N, int groups, bool frozen, in
 
 /* Backward through a network from row dy, the gradient of its last layer's output (after the activation).
  * With weights: their gradients; with_input: returns the row of the input's gradient, else -1. */
-static int backward(builder *b, int net, int N, int groups, const pass_rows *p, int dy, bool weights, bool with_input, const char *pass)
+static int backward(builder *b, int net, int N, int groups, const pass_rows *p, int dy, bool weights, bool with_input,
+                    const char *pass)
 {
     const dg_net *n = &b->gan->model.net[net];
     for (int i = n->layers - 1; i >= 0; i--) {
@@ -174,7 +180,8 @@ static int backward(builder *b, int net, int N, int groups, const pass_rows *p, 
         const layer_rows *r = &b->rows[net][i];
         if (l->norm) {
             dg_op *op = dg_plan_add(b->plan, DG_OP_norm_act_dx, "%s.norm.act.dx%s", l->name, pass);
-            op->u.norm_act = (dg_norm_act_args){.N = N, .H = l->out.H, .W = l->out.W, .C = l->filters, .groups = groups, .act = l->act, .slope = l->slope};
+            op->u.norm_act = (dg_norm_act_args){.N = N, .H = l->out.H, .W = l->out.W, .C = l->filters,
+                .groups = groups, .act = l->act, .slope = l->slope};
             dg_plan_operand(op, "dx", dy, 0);
             dg_plan_operand(op, "dy", dy, 0);
             if (weights) dg_plan_operand(op, "dgamma", r->dgamma, 0);
@@ -203,7 +210,8 @@ static int backward(builder *b, int net, int N, int groups, const pass_rows *p, 
         }
         if (i == 0 && !with_input) return -1;
         int dx = row_of(b, DG_WORK, net, batch_of(l->in, N), "%s.din%s", l->name, pass);
-        dg_op *op = dg_plan_add(b->plan, l->transpose ? DG_OP_conv_fwd : DG_OP_conv_dx, "%s.%s.dx%s", l->name, kind, pass);
+        dg_op *op =
+            dg_plan_add(b->plan, l->transpose ? DG_OP_conv_fwd : DG_OP_conv_dx, "%s.%s.dx%s", l->name, kind, pass);
         op->u.conv = geometry(l, N);
         dg_plan_operand(op, l->transpose ? "y" : "x", dx, 0);
         dg_plan_operand(op, l->transpose ? "x" : "y", dy, 0);
@@ -213,7 +221,8 @@ static int backward(builder *b, int net, int N, int groups, const pass_rows *p, 
     return dy;
 }
 
-static void add_bce(builder *b, const char *name, int logit, int dlogit, int64_t skip, int n, double target, int loss, int prob)
+static void add_bce(builder *b, const char *name, int logit, int dlogit, int64_t skip, int n, double target, int loss,
+                    int prob)
 {
     dg_op *op = dg_plan_add(b->plan, DG_OP_bce, "%s", name);
     op->u.bce = (dg_bce_args){.n = n, .target = target, .loss = loss, .prob = prob};
@@ -235,8 +244,9 @@ static void add_adam(builder *b, int net)
         if (r->kind == DG_PARAM) bytes += (r->bytes + 255) & ~(size_t)255; /* as dg_arena_place lays them out */
     }
     dg_op *op = dg_plan_add(b->plan, DG_OP_adam, "%c.adam", "GD"[net]);
-    op->u.adam = (dg_adam_args){.n = (int64_t)(bytes / dg_type_bytes(b->gan->backend->real)), .beta1 = b->gan->o.beta1,
-                                .beta2 = b->gan->o.beta2, .eps = b->gan->o.eps, .net = net, .bad = net == DG_G ? DG_BAD_G : DG_BAD_D};
+    op->u.adam = (dg_adam_args){.n = (int64_t)(bytes / dg_type_bytes(b->gan->backend->real)),
+        .beta1 = b->gan->o.beta1, .beta2 = b->gan->o.beta2, .eps = b->gan->o.eps, .net = net,
+        .bad = net == DG_G ? DG_BAD_G : DG_BAD_D};
     dg_plan_operand(op, "p", first[DG_PARAM], 0);
     dg_plan_operand(op, "g", first[DG_GRAD], 0);
     dg_plan_operand(op, "m", first[DG_MOMENT1], 0);
@@ -330,7 +340,8 @@ void dg_gan_build_plans(dg_gan *gan)
         const int S = gan->model.size;
         gan->row_state = dg_arena_row(a, "state", DG_STATE, 0, DG_U8, (dg_shape){1, 1, 1, (int)sizeof(dg_step_state)});
         gan->row_ring = dg_arena_row(a, "metrics", DG_STATE, 0, DG_F64, (dg_shape){1, 1, DG_RING, DG_METRICS});
-        gan->row_data = dg_arena_row(a, "data", DG_OUTSIDE, 0, DG_U8, (dg_shape){gan->o.rows, S, S, gan->model.channels});
+        gan->row_data =
+            dg_arena_row(a, "data", DG_OUTSIDE, 0, DG_U8, (dg_shape){gan->o.rows, S, S, gan->model.channels});
         gan->row_perm = dg_arena_row(a, "permutation", DG_OUTSIDE, 0, DG_I32, (dg_shape){1, 1, 1, gan->o.rows});
         train_plan(&b, &gan->train, "train", gan->o.batch, &gan->row_z);
         if (gan->o.last_batch) train_plan(&b, &gan->train_short, "train-short", gan->o.last_batch, &gan->row_z_short);

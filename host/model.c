@@ -68,7 +68,8 @@ static int model_key(parser *p, const char *section, const char *key, const char
     dg_model *m = p->m;
     if (!strcmp(key, "name")) {
         size_t n = strlen(value);
-        if (!n || n >= sizeof m->name || strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != n)
+        if (!n || n >= sizeof m->name ||
+            strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != n)
             return bad(p, section, key, value, "must be 1 to 63 letters, digits, dots, dashes or underscores");
         memcpy(m->name, value, n + 1);
         p->seen_model |= 1;
@@ -81,7 +82,8 @@ static int model_key(parser *p, const char *section, const char *key, const char
             return bad(p, section, key, value, "must be 1 (grey) or 3 (RGB)");
         p->seen_model |= 4;
     } else if (!strcmp(key, "latent")) {
-        if (!whole(value, 1, 4096, &m->latent)) return bad(p, section, key, value, "must be a whole number from 1 to 4096");
+        if (!whole(value, 1, 4096, &m->latent))
+            return bad(p, section, key, value, "must be a whole number from 1 to 4096");
         p->seen_model |= 8;
     } else {
         return bad(p, section, key, value, "unknown key; [model] has name, size, channels, latent");
@@ -101,10 +103,12 @@ static int layer_key(parser *p, const char *section, const char *key, const char
     if (!strcmp(key, "op")) {
         bit = OP;
         l->transpose = !strcmp(value, "conv_transpose");
-        if (!l->transpose && strcmp(value, "conv")) return bad(p, section, key, value, "must be conv or conv_transpose");
+        if (!l->transpose && strcmp(value, "conv"))
+            return bad(p, section, key, value, "must be conv or conv_transpose");
     } else if (!strcmp(key, "filters")) {
         bit = FILTERS;
-        if (!whole(value, 1, 16384, &l->filters)) return bad(p, section, key, value, "must be a whole number from 1 to 16384");
+        if (!whole(value, 1, 16384, &l->filters))
+            return bad(p, section, key, value, "must be a whole number from 1 to 16384");
     } else if (!strcmp(key, "kernel")) {
         bit = KERNEL;
         if (!whole(value, 1, 16, &l->kernel)) return bad(p, section, key, value, "must be a whole number from 1 to 16");
@@ -129,9 +133,11 @@ static int layer_key(parser *p, const char *section, const char *key, const char
         bit = SLOPE;
         char *end;
         l->slope = strtod(value, &end);
-        if (end == value || *end || !(l->slope >= 0 && l->slope < 1)) return bad(p, section, key, value, "must be a number from 0 up to, not including, 1");
+        if (end == value || *end || !(l->slope >= 0 && l->slope < 1))
+            return bad(p, section, key, value, "must be a number from 0 up to, not including, 1");
     } else {
-        return bad(p, section, key, value, "unknown key; a layer has op, filters, kernel, stride, pad, norm, act, slope");
+        return bad(p, section, key, value,
+                   "unknown key; a layer has op, filters, kernel, stride, pad, norm, act, slope");
     }
     if (p->seen[net][i] & bit) return bad(p, section, key, value, "this key is given twice");
     p->seen[net][i] |= bit;
@@ -157,10 +163,15 @@ static dg_err shape_layer(parser *p, int net, int i, dg_shape in, int *main_inde
     static const char *const key[] = {"op", "filters", "kernel", "stride", "pad", "norm", "act"};
     int line = p->layer_line[net][i];
     for (int k = 0; k < 7; k++)
-        if (missing & (1u << k)) return dg_fail(DG_USAGE, "%s:%d: [%s] has no key %s; every layer needs it", p->where, line, l->name, key[k]);
+        if (missing & (1u << k))
+            return dg_fail(DG_USAGE, "%s:%d: [%s] has no key %s; every layer needs it", p->where, line, l->name,
+                           key[k]);
     if (l->norm && l->act == DG_ACT_TANH)
-        return dg_fail(DG_USAGE, "%s:%d: [%s] act = tanh: does not go with norm = batch; use norm = none", p->where, line, l->name);
-    if (l->pad >= l->kernel) return dg_fail(DG_USAGE, "%s:%d: [%s] pad = %d: must be less than kernel = %d", p->where, line, l->name, l->pad, l->kernel);
+        return dg_fail(DG_USAGE, "%s:%d: [%s] act = tanh: does not go with norm = batch; use norm = none", p->where,
+                       line, l->name);
+    if (l->pad >= l->kernel)
+        return dg_fail(DG_USAGE, "%s:%d: [%s] pad = %d: must be less than kernel = %d", p->where, line, l->name, l->pad,
+                       l->kernel);
     l->in = in;
     l->out = (dg_shape){1, 0, 0, l->filters};
     int *out[2] = {&l->out.H, &l->out.W}, from[2] = {in.H, in.W};
@@ -170,12 +181,16 @@ static dg_err shape_layer(parser *p, int net, int i, dg_shape in, int *main_inde
         } else {
             int span = from[d] + 2 * l->pad - l->kernel;
             if (span >= 0 && span % l->stride)
-                return dg_fail(DG_USAGE, "%s:%d: [%s] %d x %d with kernel = %d, stride = %d, pad = %d leaves a rest of %d pixels; choose pad so that it is 0",
+                return dg_fail(DG_USAGE,
+                               "%s:%d: [%s] %d x %d with kernel = %d, stride = %d, pad = %d leaves a rest of %d "
+                               "pixels; choose pad so that it is 0",
                                p->where, line, l->name, in.H, in.W, l->kernel, l->stride, l->pad, span % l->stride);
             *out[d] = span < 0 ? 0 : span / l->stride + 1;
         }
         if (*out[d] < 1 || *out[d] > 1024)
-            return dg_fail(DG_USAGE, "%s:%d: [%s] makes %d x %d pictures of its %d x %d input; check kernel, stride and pad", p->where, line, l->name, *out[d], *out[d], in.H, in.W);
+            return dg_fail(DG_USAGE,
+                           "%s:%d: [%s] makes %d x %d pictures of its %d x %d input; check kernel, stride and pad",
+                           p->where, line, l->name, *out[d], *out[d], in.H, in.W);
     }
     l->main_conv = (*main_index)++;
     l->main_norm = l->norm ? (*main_index)++ : -1;
@@ -191,11 +206,15 @@ static dg_err shape_net(parser *p, int net)
     n->letter = letter;
     for (int i = DG_MAX_LAYERS - 1; i >= 0; i--)
         if (p->seen[net][i] && i >= n->layers) n->layers = i + 1;
-    if (!n->layers) return dg_fail(DG_USAGE, "%s: has no section [%c.1]: a model needs the layers of both networks", p->where, letter);
+    if (!n->layers)
+        return dg_fail(DG_USAGE, "%s: has no section [%c.1]: a model needs the layers of both networks", p->where,
+                       letter);
     dg_shape at = net == DG_G ? (dg_shape){1, 1, 1, m->latent} : (dg_shape){1, m->size, m->size, m->channels};
     int main_index = 0;
     for (int i = 0; i < n->layers; i++) {
-        if (!p->seen[net][i]) return dg_fail(DG_USAGE, "%s: section [%c.%d] is missing; layers are numbered from 1 without gaps", p->where, letter, i + 1);
+        if (!p->seen[net][i])
+            return dg_fail(DG_USAGE, "%s: section [%c.%d] is missing; layers are numbered from 1 without gaps",
+                           p->where, letter, i + 1);
         dg_err e = shape_layer(p, net, i, at, &main_index);
         if (e) return e;
         at = n->layer[i].out;
@@ -204,12 +223,15 @@ static dg_err shape_net(parser *p, int net)
     int line = p->layer_line[net][n->layers - 1];
     dg_shape want = net == DG_G ? (dg_shape){1, m->size, m->size, m->channels} : (dg_shape){1, 1, 1, 1};
     if (at.H != want.H || at.W != want.W || at.C != want.C)
-        return dg_fail(DG_USAGE, "%s:%d: [%s] ends in %d x %d x %d; the %s must end in %d x %d x %d", p->where, line, last->name, at.H, at.W, at.C,
-                       net == DG_G ? "generator" : "discriminator", want.H, want.W, want.C);
+        return dg_fail(DG_USAGE, "%s:%d: [%s] ends in %d x %d x %d; the %s must end in %d x %d x %d", p->where, line,
+                       last->name, at.H, at.W, at.C, net == DG_G ? "generator" : "discriminator", want.H, want.W,
+                       want.C);
     if (net == DG_G && (last->norm || last->act != DG_ACT_TANH))
-        return dg_fail(DG_USAGE, "%s:%d: [%s] is the generator's last layer: it needs norm = none and act = tanh", p->where, line, last->name);
+        return dg_fail(DG_USAGE, "%s:%d: [%s] is the generator's last layer: it needs norm = none and act = tanh",
+                       p->where, line, last->name);
     if (net == DG_D && (last->norm || last->act != DG_ACT_NONE))
-        return dg_fail(DG_USAGE, "%s:%d: [%s] gives the logit: it needs norm = none and act = none", p->where, line, last->name);
+        return dg_fail(DG_USAGE, "%s:%d: [%s] gives the logit: it needs norm = none and act = none", p->where, line,
+                       last->name);
     return DG_OK;
 }
 
@@ -218,7 +240,9 @@ dg_err dg_model_parse(const char *text, const char *where, dg_model *out)
     char shown[256];
     parser p = {.at = text, .where = dg_printable(shown, sizeof shown, where), .m = out};
     memset(out, 0, sizeof *out);
-    if (strlen(text) >= sizeof out->text) return dg_fail(DG_USAGE, "%s: longer than %d bytes; a model file is a few lines a layer", p.where, DG_MODEL_TEXT_MAX - 1);
+    if (strlen(text) >= sizeof out->text)
+        return dg_fail(DG_USAGE, "%s: longer than %d bytes; a model file is a few lines a layer", p.where,
+                       DG_MODEL_TEXT_MAX - 1);
     int line = 1;
     for (const char *s = text; *s; line++) {
         size_t n = strcspn(s, "\n");
@@ -256,7 +280,8 @@ dg_err dg_model_read(const char *name, dg_model *out)
         char list[512] = "";
         for (int i = 0; dg_model_files[i].name; i++)
             snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", dg_model_files[i].name);
-        return dg_fail(DG_USAGE, "model %s: there is no such file and no built-in model of that name (built in: %s)", name, list);
+        return dg_fail(DG_USAGE, "model %s: there is no such file and no built-in model of that name (built in: %s)",
+                       name, list);
     }
     if (!f) return dg_fail(DG_USAGE, "model %s: %s", name, strerror(errno));
     (void)fclose(f); /* it was only asked whether it is there */
@@ -273,25 +298,30 @@ dg_err dg_model_read(const char *name, dg_model *out)
 }
 
 /* Append one layer section. */
-static void put_layer(char *out, size_t *at, const char *op, char net, int i, int filters, int stride, int pad, const char *norm, const char *act)
+static void put_layer(char *out, size_t *at, const char *op, char net, int i, int filters, int stride, int pad,
+                      const char *norm, const char *act)
 {
     int n = snprintf(out + *at, DG_MODEL_TEXT_MAX - *at,
-                     "[%c.%d]\nop = %s\nfilters = %d\nkernel = 4\nstride = %d\npad = %d\nnorm = %s\nact = %s\n", net, i, op, filters, stride, pad, norm, act);
+                     "[%c.%d]\nop = %s\nfilters = %d\nkernel = 4\nstride = %d\npad = %d\nnorm = %s\nact = %s\n", net, i,
+                     op, filters, stride, pad, norm, act);
     *at += n > 0 ? (size_t)n : 0;
 }
 
 dg_err dg_model_stock(char *out, const char *name, int size, int channels, int latent, int ngf, int ndf)
 {
-    if (size < 16 || size > 256 || (size & (size - 1))) return dg_fail(DG_USAGE, "size %d: must be a power of two from 16 to 256", size);
+    if (size < 16 || size > 256 || (size & (size - 1)))
+        return dg_fail(DG_USAGE, "size %d: must be a power of two from 16 to 256", size);
     int depth = 0; /* halvings between size / 2 and 4 */
     while ((8 << depth) < size) depth++;
     if (ngf < 1 || ndf < 1 || ngf > (16384 >> depth) || ndf > (16384 >> depth))
         return dg_fail(DG_USAGE, "widths %d and %d: must be from 1 to %d for size %d", ngf, ndf, 16384 >> depth, size);
-    size_t at = (size_t)snprintf(out, DG_MODEL_TEXT_MAX, "[model]\nname = %s\nsize = %d\nchannels = %d\nlatent = %d\n", name, size, channels, latent);
+    size_t at = (size_t)snprintf(out, DG_MODEL_TEXT_MAX, "[model]\nname = %s\nsize = %d\nchannels = %d\nlatent = %d\n",
+                                 name, size, channels, latent);
     for (int i = 0; i <= depth; i++)
         put_layer(out, &at, "conv_transpose", 'G', i + 1, ngf << (depth - i), i ? 2 : 1, i ? 1 : 0, "batch", "relu");
     put_layer(out, &at, "conv_transpose", 'G', depth + 2, channels, 2, 1, "none", "tanh");
-    for (int i = 0; i <= depth; i++) put_layer(out, &at, "conv", 'D', i + 1, ndf << i, 2, 1, i ? "batch" : "none", "leaky");
+    for (int i = 0; i <= depth; i++)
+        put_layer(out, &at, "conv", 'D', i + 1, ndf << i, 2, 1, i ? "batch" : "none", "leaky");
     put_layer(out, &at, "conv", 'D', depth + 2, 1, 1, 0, "none", "none");
     return DG_OK;
 }
