@@ -172,7 +172,7 @@ dg_err dg_options_finish(dg_options *o)
 {
     dg_err e = DG_OK;
     char **first = o->command == DG_CMD_DATA                                        ? &o->data
-                   : o->command == DG_CMD_PLAN || o->command == DG_CMD_BENCH        ? &o->model
+                   : o->command == DG_CMD_PLAN || o->command == DG_CMD_CHECK || o->command == DG_CMD_BENCH ? &o->model
                                                                                     : NULL;
     if (o->operands && first) e = set_path(first, o->operand[0]);
     if (!e && o->operands > 1 && o->command != DG_CMD_BENCH) { /* export, import */
@@ -194,6 +194,7 @@ dg_err dg_options_finish(dg_options *o)
         if (!o->out) return dg_fail(DG_USAGE, "where to? dcgan %s FILE --out FILE", dg_commands[o->command].name);
         return DG_OK;
     case DG_CMD_PLAN:
+    case DG_CMD_CHECK:
     case DG_CMD_BENCH:
     case DG_CMD_INFO:
     case DG_CMDS: break;

@@ -38,9 +38,10 @@ typedef struct {
     int threads;      /* 0: OMP_NUM_THREADS, else every core this process may use */
     dg_type real;     /* DG_F32 or DG_F64 */
     const char *conv; /* NULL: the convolution variant that suits each shape; else "direct" or "winograd" where it can */
+    const char *isa;  /* instruction set; NULL: what DCGAN_ISA names, else the best that this machine has */
 } dg_cpu_options;
 
-/* DG_USAGE when DCGAN_ISA names an instruction set that this machine or build lacks. */
+/* DG_USAGE when an instruction set is named that this machine or build lacks. */
 dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out);
 
 typedef struct {

@@ -9,7 +9,8 @@
 #include "err.h"
 
 typedef enum {
-    DG_CMD_TRAIN, DG_CMD_GENERATE, DG_CMD_INTERPOLATE, DG_CMD_DATA, DG_CMD_PLAN, DG_CMD_REPLAY, DG_CMD_BENCH,
+    DG_CMD_TRAIN, DG_CMD_GENERATE, DG_CMD_INTERPOLATE, DG_CMD_DATA, DG_CMD_PLAN, DG_CMD_REPLAY, DG_CMD_CHECK,
+    DG_CMD_BENCH,
     DG_CMD_INFO, DG_CMD_EXPORT, DG_CMD_IMPORT, DG_CMDS
 } dg_command;
 
@@ -22,7 +23,7 @@ typedef struct {
 
     /* training */
     char *data;            /* also the operand of `data` */
-    char *model;           /* also the operand of `plan` and `bench`; import: NULL when not given */
+    char *model;           /* also the operand of `plan`, `check` and `bench`; import: NULL when not given */
     char *out;             /* a run gets samples/<data>-<model>[-N] when none is given; also operand 2 of
                               `export` and `import` */
     char *config;

@@ -200,9 +200,9 @@ static const isa isas[] = {
 #endif
 };
 
-static dg_err choose_isa(const isa **out)
+static dg_err choose_isa(const char *want, const isa **out)
 {
-    const char *want = getenv("DCGAN_ISA");
+    if (!want) want = getenv("DCGAN_ISA");
     char list[64] = "";
     *out = NULL;
     int known = 0;
@@ -238,7 +238,7 @@ dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out)
     if (o->real != DG_F32 && o->real != DG_F64)
         return dg_fail(DG_USAGE, "the CPU computes in fp32 or fp64 only");
     const isa *set;
-    dg_err e = choose_isa(&set);
+    dg_err e = choose_isa(o->isa, &set);
     if (e) return e;
     cpu *c = calloc(1, sizeof *c);
     if (!c) return dg_fail(DG_DEVICE, "out of memory for the CPU backend");

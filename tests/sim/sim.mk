@@ -34,10 +34,16 @@ $(SIM_OWN:%=$(SIM)/$(1)/%) $(SIM)/$(1)/bugs: $(SIM)/$(1)/%: $(SIM)/$(1)/tests/si
 $(SIM_TESTS:%=$(SIM)/$(1)/%): $(SIM)/$(1)/%: $(SIM)/$(1)/tests/sim/%.o $(SIM_KERNELS:%.cu=$(SIM)/$(1)/%.o) $(SIM_OBJ) $(REFERENCE) $(LIB)
 	@echo "  LINK  $$@"
 	$(Q)$$(CXX) $$(SIM_$(1)) $$(ALL_LDFLAGS) -o $$@ $$^ $$(DEP_LIBS)
+
+# The whole program with the simulated GPU for `--device cuda`.
+$(SIM)/$(1)/dcgan: $(BUILD)/host/main.o $(SIM_KERNELS:%.cu=$(SIM)/$(1)/%.o) $(SIM_OBJ) $(LIB)
+	@echo "  LINK  $$@"
+	$(Q)$$(CXX) $$(SIM_$(1)) $$(ALL_LDFLAGS) -o $$@ $$^ $$(DEP_LIBS)
 endef
 $(foreach f,$(SIM_FLAVOURS),$(eval $(call sim_flavour,$(f))))
 
-.PHONY: sim-check sim-bugs
+.PHONY: sim sim-check sim-bugs
+sim: $(patsubst %,$(SIM)/%/dcgan,$(filter-out tsan,$(SIM_FLAVOURS))) ## dcgan with a simulated GPU: build/sim/plain/dcgan
 sim-check: $(foreach f,$(SIM_FLAVOURS),$(patsubst %,$(SIM)/$(f)/%,$(SIM_OWN) $(SIM_TESTS))) ## the kernels on the CPU, in the simulator
 	$(Q)sh tests/sim/run $(SIM) '$(SIM_FLAVOURS)' $(SIM_OWN) $(SIM_TESTS)
 sim-bugs: $(SIM_FLAVOURS:%=$(SIM)/%/bugs) ## bugs planted in kernels, and which mode finds them

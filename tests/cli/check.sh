@@ -1,0 +1,29 @@
+#!/bin/sh
+# `dcgan check`: the CPU's fast ways against its plain one, on drawn and on real pictures.
+. "$(dirname "$0")/kit"
+cd "$dir" || exit 1
+
+exits 0 check dcgan32 --device cpu --batch 3
+prints 'dcgan32: cpu'
+prints 'a step of 3 pictures'
+prints 'a step of 2:'
+prints 'D.2.conv.dw'
+prints '142 ops agree; nearest to its limit is'
+silent
+exits 0 check dcgan32 --device cpu --batch 3 --precision fp64 --conv winograd -q
+prints 'fp64'
+[ "$(wc -l < .out)" -eq 2 ]
+fact $? '-q should leave two lines'
+
+# pictures of a folder, their last batch as short as it is in training; one picture has none
+exits 0 data --synthesize cats --count 7 --size 32
+exits 0 check dcgan32 --device cpu --batch 4 --data cats --seed 3
+prints 'a step of 3:'
+exits 0 check dcgan32 --device cpu --batch 1
+if grep -q 'a step of 0' .out; then fact 1 'a batch of one has no short one'; fi
+exits 3 check dcgan32 --device cpu --batch 8 --data cats
+exits 2 check dcgan31 --device cpu
+exits 2 check dcgan32 --epochs 3
+says "--epochs is no option of 'check'"
+exits 2 check dcgan32 dcgan64
+finish

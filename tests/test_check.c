@@ -1,0 +1,181 @@
+/* The lockstep check: two CPU backends agree on every op of the three plans; and when one number of one result of one
+ * op is wrong, by little or not a number at all, the check stops there and says where. */
+#include "check.h"
+#include "rng.h"
+#include "test.h"
+
+enum { ROWS = 9, BATCH = 5, SIZE = 16 };
+
+typedef struct {
+    dg_backend *b;
+    dg_gan g;
+    void *data, *perm;
+} machine;
+
+static const dg_step_state state = {.seed = 3, .lr = {2e-4, 1e-3}};
+static dg_model model;
+static machine m[2];
+
+static bool up(machine *x, dg_cpu_options cpu)
+{
+    static const dg_gan_options training = {.batch = BATCH, .last_batch = ROWS - BATCH, .samples = 4, .rows = ROWS,
+                                            .train = true, .flip = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
+    uint8_t pixels[ROWS * SIZE * SIZE * 3];
+    int32_t perm[ROWS];
+    unsigned long long seed = 5;
+    for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (uint8_t)(127.5 + 127 * dg_test_random(&seed));
+    dg_permutation(perm, ROWS, 3, 0);
+    memset(x, 0, sizeof *x);
+    bool ok = dg_cpu_open(&cpu, &x->b) == DG_OK;
+    ok = ok && x->b->alloc(x->b, sizeof pixels, &x->data) == DG_OK;
+    ok = ok && x->b->put(x->b, x->data, pixels, sizeof pixels) == DG_OK;
+    ok = ok && x->b->alloc(x->b, sizeof perm, &x->perm) == DG_OK;
+    ok = ok && x->b->put(x->b, x->perm, perm, sizeof perm) == DG_OK;
+    ok = ok && dg_gan_build(&x->g, &model, &training, x->b) == DG_OK && dg_gan_alloc(&x->g, x->data, x->perm) == DG_OK;
+    ok = ok && dg_gan_init(&x->g, 7) == DG_OK && dg_gan_put_state(&x->g, &state) == DG_OK;
+    DG_CHECKF(ok, "%s", dg_message());
+    return ok;
+}
+
+static void down(machine *x)
+{
+    dg_gan_free(&x->g);
+    if (x->data) x->b->release(x->b, x->data);
+    if (x->perm) x->b->release(x->b, x->perm);
+    if (x->b) x->b->close(x->b);
+}
+
+/* ---- A backend with one wrong op ---- */
+
+static struct {
+    dg_err (*run_op)(dg_backend *, const dg_op *, double *);
+    const dg_op *op; /* this one is wrong */
+    int operand;     /* in this result */
+    size_t at;       /* element; bytes for bytes */
+    bool nan;
+} wrong;
+
+static dg_err run_wrongly(dg_backend *b, const dg_op *op, double *ms)
+{
+    dg_err e = wrong.run_op(b, op, ms);
+    if (e || op != wrong.op) return e;
+    const dg_row *r = dg_plan_row(&m[1].g.train, op, wrong.operand);
+    unsigned char *row = (unsigned char *)m[1].g.arena.base + r->offset;
+    if (r->type == DG_F32) {
+        float *v = (float *)(void *)row + wrong.at;
+        *v = wrong.nan ? NAN : *v + 1e-4f * fmaxf(fabsf(*v), 1);
+    } else if (r->type == DG_F64) {
+        double *v = (double *)(void *)row + wrong.at;
+        *v = wrong.nan ? (double)NAN : *v + 1e-6;
+    } else
+        row[wrong.at] ^= 1;
+    return e;
+}
+
+/* The element that is made wrong: one of the middle, in the last picture; of the ring, this step's loss. */
+static size_t victim(const dg_op *op, const dg_row *r)
+{
+    if (op->kind == DG_OP_bce && r->kind == DG_STATE) return (size_t)op->u.bce.loss;
+    if (op->kind == DG_OP_adam && r->kind == DG_STATE) return (size_t)op->u.adam.bad;
+    return dg_count(r->shape) - (dg_count(r->shape) + 2) / 3;
+}
+
+/* "y[2,3,7,1]" */
+static void element_text(char out[128], const char *operand, const dg_row *r, size_t at)
+{
+    const size_t C = (size_t)r->shape.C, W = (size_t)r->shape.W, H = (size_t)r->shape.H;
+    if (r->type == DG_U8)
+        snprintf(out, 128, "%s differs", operand);
+    else
+        snprintf(out, 128, "%s[%zu,%zu,%zu,%zu]", operand, at / C / W / H, at / C / W % H, at / C % W, at % C);
+}
+
+/* Element `at` of result k of op i of the training plan is wrong. */
+static void is_found(int i, int k, size_t at)
+{
+    const dg_op *op = &m[1].g.train.op[i];
+    const dg_row *r = dg_plan_row(&m[1].g.train, op, k);
+    dg_check_result result = {.ops = 0};
+    char where[128];
+    int n;
+    element_text(where, dg_operands(op->kind, &n)[k].name, r, at);
+    wrong.op = op;
+    wrong.operand = k;
+    wrong.at = at;
+    DG_CHECK(dg_gan_put_state(&m[0].g, &state) == DG_OK);
+    dg_err e = dg_check_plan(&m[0].g, &m[1].g, "train", NULL, &result);
+    DG_CHECKF(e == DG_FAILED, "%s: %s was not noticed", op->name, where);
+    DG_CHECKF(strstr(dg_message(), op->name) == dg_message() && strstr(dg_message(), where), "wanted %s, %s: %s",
+              op->name, where, dg_message());
+    DG_CHECKF(result.ops == i, "%s is op %d of the plan, %d agreed", op->name, i, result.ops);
+}
+
+static void wrong_ops_are_found(bool nan)
+{
+    int tried = 0;
+    const dg_plan *p = &m[1].g.train;
+    wrong.run_op = m[1].b->run_op;
+    wrong.nan = nan;
+    m[1].b->run_op = run_wrongly;
+    for (int i = 0; i < p->ops; i++) {
+        int n;
+        const dg_op *op = &p->op[i];
+        const dg_operand *list = dg_operands(op->kind, &n);
+        for (int k = 0; k < n; k++) {
+            const dg_row *r = dg_plan_row(p, op, k);
+            if (!r || list[k].role == DG_SCRATCH || !(list[k].role & DG_OUT)) continue;
+            if (nan && r->type != DG_F32) continue;
+            is_found(i, k, victim(op, r));
+            tried++;
+        }
+    }
+    m[1].b->run_op = wrong.run_op;
+    DG_CHECKF(tried > (nan ? 60 : 70), "only %d results tried", tried);
+}
+
+/* An op that does nothing at all: from equal memory, what it should have written is missing. */
+static dg_err run_nothing(dg_backend *b, const dg_op *op, double *ms)
+{
+    return op->kind == DG_OP_advance ? DG_OK : wrong.run_op(b, op, ms);
+}
+
+static void equal_backends_agree(dg_type real)
+{
+    const dg_cpu_options reference = {.threads = 1, .real = real, .conv = "direct", .isa = "base"};
+    const dg_cpu_options best = {.threads = 3, .real = real};
+    if (!up(&m[0], reference) || !up(&m[1], best)) return;
+    static const char *const plan[] = {"train", "train-short", "sample"};
+    dg_check_result result = {.ops = 0};
+    for (int i = 0; i < 3; i++)
+        DG_CHECKF(dg_check_plan(&m[0].g, &m[1].g, plan[i], NULL, &result) == DG_OK, "%s: %s", plan[i], dg_message());
+    DG_CHECK(result.ops == 2 * m[0].g.train.ops + m[0].g.sample.ops);
+    DG_CHECK(result.worst > 0 && result.worst < 0.75 && *result.where);
+    DG_CHECK(dg_check_plan(&m[0].g, &m[1].g, "none", NULL, &result) == DG_FAILED);
+
+    /* both stepped: the reference by its own ops, the other by what it was given */
+    dg_step_state a, b;
+    DG_CHECK(dg_gan_get_state(&m[0].g, &a) == DG_OK && dg_gan_get_state(&m[1].g, &b) == DG_OK);
+    DG_CHECK(a.step == 2 && a.cursor == ROWS && !memcmp(&a, &b, sizeof a));
+    if (real == DG_F32) {
+        wrong_ops_are_found(false);
+        wrong_ops_are_found(true);
+        DG_CHECK(dg_gan_put_state(&m[0].g, &state) == DG_OK);
+        m[1].b->run_op = run_nothing;
+        DG_CHECK(dg_check_plan(&m[0].g, &m[1].g, "train", NULL, &result) == DG_FAILED);
+        DG_CHECK(strstr(dg_message(), "advance") == dg_message());
+        m[1].b->run_op = wrong.run_op;
+    }
+    down(&m[0]);
+    down(&m[1]);
+}
+
+int main(void)
+{
+    static char text[DG_MODEL_TEXT_MAX];
+    dg_err e = dg_model_stock(text, "tiny", SIZE, 3, 10, 5, 3);
+    if (!e) e = dg_model_parse(text, "tiny", &model);
+    if (!DG_CHECKF(!e, "%s", dg_message())) return dg_test_report();
+    equal_backends_agree(DG_F32);
+    equal_backends_agree(DG_F64);
+    return dg_test_report();
+}
