@@ -27,6 +27,7 @@ FLAGS_TEXT := $(CC) | $(CPPFLAGS) | $(CFLAGS) | $(LDFLAGS) | $(WARN) | $(SANFLAG
 NO_BUILD   := clean distclean help lint uninstall
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/found.mk
+include kernels/cuda.mk
 endif
 
 ALL_CFLAGS  = -std=c11 -D_GNU_SOURCE -Iinclude -I. $(WARN) $(DEP_CFLAGS) $(OPENMP) $(HARDEN) $(SANFLAGS) $(CPPFLAGS) $(CFLAGS)
@@ -40,10 +41,11 @@ ISA_avx512 := -march=x86-64-v4 -mprefer-vector-width=512
 MULTI_SRC := $(sort $(shell grep -lw DG_CPU kernels/*.c))
 MULTI     := $(MULTI_SRC:kernels/%.c=%)
 
-HOST_SRC  := $(filter-out host/main.c,$(wildcard host/*.c)) $(filter-out $(MULTI_SRC),$(wildcard kernels/*.c))
+HOST_SRC  := $(filter-out host/main.c,$(wildcard host/*.c)) $(filter-out $(MULTI_SRC) $(NO_CUDA),$(wildcard kernels/*.c))
 HOST_OBJ  := $(HOST_SRC:%.c=$(BUILD)/%.o) $(BUILD)/models.o $(BUILD)/tuning.o
 KERN_OBJ  := $(foreach i,$(ISAS),$(foreach f,32 64,$(MULTI:%=$(BUILD)/kernels/%.$(i).f$(f).o)))
 LIB       := $(BUILD)/libdcgan.a
+LIBS      := $(LIB) $(CUDA_LIB) $(LIB) # each needs the other
 TESTS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
 CLI_TESTS := $(wildcard tests/cli/*.sh)
 REFERENCE := $(patsubst tests/%.c,$(BUILD)/tests/%.o,$(wildcard tests/reference*.c))
@@ -51,15 +53,16 @@ MODELS    := $(sort $(wildcard models/*.cfg))
 DOCS      := $(BUILD)/dcgan.1 $(BUILD)/dcgan.bash
 
 .PHONY: all tests check install uninstall clean distclean help lint fuzz fuzzers soak FORCE
+.DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
 
 all: $(PROGRAM) $(DOCS) ## the program, its man page and shell completion (default)
 	@echo "$(PROGRAM) $(VERSION): $(FOUND)"
 
-$(PROGRAM): $(BUILD)/host/main.o $(LIB)
+$(PROGRAM): $(BUILD)/host/main.o $(LIB) $(CUDA_LIB)
 	@echo "  LINK  $@"
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(DEP_LIBS)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(LIBS) $(DEP_LIBS) $(CUDA_LIBS)
 
 $(LIB): $(HOST_OBJ) $(KERN_OBJ)
 	@echo "  AR    $@"
@@ -117,10 +120,10 @@ $(BUILD)/dcgan.1: man/dcgan.1.in $(PROGRAM)
 $(BUILD)/dcgan.bash: $(PROGRAM)
 	$(Q)./$(PROGRAM) --completion-bash > $@
 
-$(BUILD)/tests/%: tests/%.c $(REFERENCE) $(LIB) $(BUILD)/flags
+$(BUILD)/tests/%: tests/%.c $(REFERENCE) $(LIB) $(CUDA_LIB) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  TEST  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) $(FUZZER) -o $@ $< $(REFERENCE) $(LIB) $(DEP_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) $(FUZZER) -o $@ $< $(REFERENCE) $(LIBS) $(DEP_LIBS) $(CUDA_LIBS)
 
 tests: $(TESTS) ## build the tests
 check: $(PROGRAM) $(TESTS) ## build and run every test
@@ -165,7 +168,9 @@ help: ## this list
 	@echo '  CFLAGS="..."  instead of $(CFLAGS)'
 	@echo '  V=1           show the commands'
 	@echo '  WERROR=1      warnings are errors'
-	@echo '  SAN=1         with AddressSanitizer and UndefinedBehaviorSanitizer, in build-san/'
+	@echo '  NVCC=...      the CUDA compiler (found by itself); empty: build without CUDA'
+	@echo '  CUDA_ARCH=... auto (the GPUs here, or a short list), native, or a list such as 75,80,90'
+	@echo '  SAN=1         with AddressSanitizer and UndefinedBehaviorSanitizer, in build-san/; without CUDA'
 	@echo '  BUILD=DIR     objects go there'
 	@echo '  PREFIX=DIR    for install; also bindir, mandir, datadir, DESTDIR'
 

@@ -13,7 +13,7 @@ static dg_err load_data(dg_run *r, const dg_model *model)
 {
     const dg_options *o = r->o;
     char skipped[4096];
-    dg_dataset_options d = {.dir = o->data, .size = model->size, .channels = model->channels, .fit = o->fit, .threads = r->backend->threads,
+    dg_dataset_options d = {.dir = o->data, .size = model->size, .channels = model->channels, .fit = o->fit, .threads = r->backend->threads ? r->backend->threads : o->threads,
                             .strict = o->strict, .least = o->batch, .limit = o->limit, .cache = o->cache,
                             .skipped = dg_rundir_file(&r->dir, skipped, "skipped.txt"), .progress = show_loading, .context = r->progress, .stop = &dg_stop_signal};
     d.decode.alpha = o->alpha;

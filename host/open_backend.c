@@ -1,11 +1,89 @@
+/* Which backend the options mean. `cuda` is never replaced by something else; `auto` may be, and says so when there is
+ * a GPU that it leaves out. */
 #include "commands.h"
 
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { MOST_DEVICES = 64 };
+
+static dg_err open_cpu(const dg_options *o, dg_backend **out)
+{
+    static const char *const conv[] = {NULL, "direct", "winograd"}; /* by o->conv */
+    if (o->tuning) dg_warn("--tuning %s is for CUDA devices; the CPU does not read it", o->tuning);
+    return dg_cpu_open(&(dg_cpu_options){.threads = o->threads, .real = o->fp64 ? DG_F64 : DG_F32, .conv = conv[o->conv]}, out);
+}
+
+static dg_err open_cuda(const dg_options *o, int device, dg_backend **out)
+{
+    const dg_err e = dg_cuda_open(&(dg_cuda_options){.device = device, .real = o->fp64 ? DG_F64 : DG_F32, .eager = o->no_graph, .tuning = o->tuning}, out);
+    if (!e && o->conv) dg_warn("--conv chooses among the CPU's convolutions; on %s --tuning does", (*out)->name);
+    return e;
+}
+
+/* The first line of a small file, "" if there is none. */
+static void first_line(const char *path, char *out, int size)
+{
+    FILE *f = fopen(path, "re");
+    if (!f || !fgets(out, size, f)) *out = 0;
+    if (f) (void)fclose(f);
+}
+
+bool dg_nvidia_hardware(const char *devices)
+{
+    DIR *d = opendir(devices);
+    bool found = false;
+    for (struct dirent *e; d && !found && (e = readdir(d));) {
+        char path[4096], vendor[16], class[16];
+        if (e->d_name[0] == '.') continue;
+        snprintf(path, sizeof path, "%s/%s/vendor", devices, e->d_name);
+        first_line(path, vendor, sizeof vendor);
+        snprintf(path, sizeof path, "%s/%s/class", devices, e->d_name);
+        first_line(path, class, sizeof class);
+        found = strncmp(vendor, "0x10de", 6) == 0 && strncmp(class, "0x03", 4) == 0; /* a display or 3D controller */
+    }
+    if (d) closedir(d);
+    return found;
+}
+
+/* The first device that this build can use, or where there is none -1 and why. Not a word where there is no GPU. */
+static int first_usable(char *why, size_t size)
+{
+    static dg_cuda_device device[MOST_DEVICES];
+    const char *reason;
+    const int n = dg_cuda_devices(device, MOST_DEVICES, &reason);
+    for (int i = 0; i < n; i++)
+        if (device[i].usable) return i;
+    *why = 0;
+    if (n)
+        snprintf(why, size, "%s: %s", device[0].name, device[0].why_not);
+    else if (dg_nvidia_hardware("/sys/bus/pci/devices"))
+        snprintf(why, size, "there is an NVIDIA GPU, but %s", reason);
+    return -1;
+}
+
+static dg_err open_any(const dg_options *o, dg_backend **out)
+{
+    char why[600];
+    const int device = first_usable(why, sizeof why);
+    if (device >= 0) {
+        const dg_err e = open_cuda(o, device, out);
+        if (e != DG_DEVICE) return e;
+        snprintf(why, sizeof why, "%s", dg_message());
+    }
+    if (*why) dg_warn("%s; going on with the CPU (--device cpu says so from the start)", why);
+    return open_cpu(o, out);
+}
 
 dg_err dg_open_backend(const dg_options *o, dg_backend **out)
 {
-    if (!strncmp(o->device, "cuda", 4))
-        return dg_fail(DG_DEVICE, "--device %s: this dcgan was built without CUDA; use --device cpu", o->device);
-    static const char *const conv[] = {NULL, "direct", "winograd"}; /* by o->conv */
-    return dg_cpu_open(&(dg_cpu_options){.threads = o->threads, .real = o->fp64 ? DG_F64 : DG_F32, .conv = conv[o->conv]}, out);
+    char why[600];
+    *out = NULL;
+    if (!strcmp(o->device, "cpu")) return open_cpu(o, out);
+    if (!strcmp(o->device, "auto")) return open_any(o, out);
+    if (o->device[4] == ':') return open_cuda(o, atoi(o->device + 5), out);
+    const int device = first_usable(why, sizeof why);
+    return open_cuda(o, device < 0 ? 0 : device, out);
 }

@@ -289,6 +289,8 @@ dg_err dg_options_parse(int argc, char **argv, dg_options *o, bool *done)
         return DG_OK;
     }
 
+    for (int i = 0; i < s.n; i++) o->list_devices |= !strcmp(s.given[i].t->name, "list-devices");
+    if (o->list_devices) return DG_OK; /* whatever else is asked for */
     e = set_operands(o, argc - word - optind, argv + word + optind);
     if (!e) e = set_all(o, &s);
     if (!e) e = dg_options_finish(o);

@@ -61,7 +61,8 @@ typedef struct {
     int major, minor;      /* compute capability */
     int multiprocessors;
     size_t bytes;          /* of memory */
-    bool usable;           /* this build has code for it */
+    bool usable;           /* this build has code for it, and it answers */
+    char why_not[200];     /* "" if it is usable */
 } dg_cuda_device;
 
 /* The devices of this machine, at most `room` of them into out. 0 when there are none; *why then says why in one

@@ -8,6 +8,10 @@
 /* Open the backend that the options ask for. */
 dg_err dg_open_backend(const dg_options *o, dg_backend **out);
 
+/* Is there an NVIDIA GPU among the devices of this directory, /sys/bus/pci/devices? Asked when no driver answers. */
+bool dg_nvidia_hardware(const char *devices);
+
+int dg_cmd_list_devices(const dg_options *o); /* --list-devices */
 int dg_cmd_train(const dg_options *o);
 int dg_cmd_generate(const dg_options *o);
 int dg_cmd_interpolate(const dg_options *o);

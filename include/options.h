@@ -50,6 +50,9 @@ typedef struct {
     bool fp64;             /* --precision fp32|fp64 */
     int conv;              /* --conv: place in "auto", "direct", "winograd" */
     int threads;
+    char *tuning;          /* --tuning FILE, NULL: none */
+    bool no_graph;         /* CUDA: op by op instead of a captured graph */
+    bool list_devices;     /* nothing else is done then */
 
     /* other commands */
     int count;             /* -n, --count: generate: pictures; data --synthesize: pictures */

@@ -338,8 +338,7 @@ static dg_err open_device(gpu *c, int device)
                        count, count == 1 ? "" : "s");
     const dg_cuda_device *d = &all[device];
     if (!d->usable)
-        return dg_fail(DG_DEVICE, "--device cuda:%d: %s is sm_%d%d, and this dcgan is built for %s; build it with CUDA_ARCH=%d%d", device,
-                       d->name, d->major, d->minor, dg_cuda_built_for(), d->major, d->minor);
+        return dg_fail(DG_DEVICE, "--device cuda:%d: %s: %s", device, d->name, d->why_not);
     c->device = device;
     c->limits.arch = d->major * 10 + d->minor;
     snprintf(c->base.name, sizeof c->base.name, "cuda:%d, %.36s, sm_%d", device, d->name, c->limits.arch);

@@ -3,49 +3,56 @@
 #   NVCC=...       the compiler; NVCC= (empty) builds without CUDA. Found on the PATH or below /usr/local.
 #   CUDA_ARCH=...  auto: the GPUs of this machine, or a short list when there is none; native: the GPUs of this machine,
 #                  an error when there is none; or a list such as 75,80,90. Newer GPUs get the last one's PTX.
+#   NVFLAGS=...    options for nvcc, such as -ccbin g++-11
 #
-# Without nvcc, kernels/no_cuda.c says so in the place of the backend. The CUDA runtime is linked statically and
-# cuBLAS is loaded when it is wanted: the program starts on machines without a driver.
-NVCC      ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc /usr/local/cuda-*/bin/nvcc /opt/cuda/bin/nvcc))
-CUDA_ARCH ?= auto
-CUDA_ALL  := 75 80 86 89 90 100 120
-CU_SRC    := $(sort $(wildcard kernels/*.cu))
+# scripts/detect-cuda turns them into NVCC, CUDA_LIST, CUDA_PTX, CUDA_LIBS and CUDA_WORD, or says in CUDA_WHY why there
+# is nothing to build with; then kernels/no_cuda.c says so in the place of the backend. The CUDA runtime is linked
+# statically and cuBLAS is loaded when it is wanted: the program starts on machines without a driver.
+#
+# The backend is an archive of its own, because the simulator puts another one in its place.
+CUDA_ARCH  ?= auto
+NVCC_ASKED := $(if $(filter undefined,$(origin NVCC)),find,$(NVCC))
+CUDA_LIB   := $(BUILD)/libdcgan-cuda.a
+CU_SRC     := $(sort $(wildcard kernels/*.cu))
+NO_CUDA    := kernels/no_cuda.c
 
-# Sanitized builds and NO_BUILD targets go without: device code is judged in the simulator.
+# Device code is judged in the simulator, which has its own sanitized builds.
 ifneq ($(SAN),)
 override NVCC :=
+override NVCC_ASKED :=
+CUDA_WHY_NOT := built with SAN=1
 endif
 
-ifeq ($(NVCC),)
-CU_OBJ  :=
-else
-NO_CUDA := kernels/no_cuda.c
-CU_OBJ  := $(CU_SRC:%.cu=$(BUILD)/%.cu.o)
+include $(BUILD)/cuda-found.mk
+FOUND := $(FOUND); $(CUDA_WORD)
 
-CUDA_HERE := $(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -d '. ' | sort -un)
-ifeq ($(CUDA_ARCH),native)
-CUDA_LIST := $(or $(CUDA_HERE),$(error CUDA_ARCH=native: nvidia-smi shows no GPU here; name one, such as CUDA_ARCH=90))
-else ifeq ($(CUDA_ARCH),auto)
-CUDA_LIST := $(or $(filter $(CUDA_ALL),$(CUDA_HERE)),80 90)
+CUDA_ASKED := $(NVCC_ASKED) | $(CUDA_ARCH) | $(NVFLAGS) | $(CC) | $(CUDA_WHY_NOT) | $(wildcard /dev/nvidia[0-9]*)
+$(BUILD)/cuda-asked: FORCE
+	$(call update,$(call quoted,$(CUDA_ASKED)))
+$(BUILD)/cuda-found.mk: scripts/detect-cuda $(BUILD)/cuda-asked
+	$(Q)NVCC='$(NVCC_ASKED)' CUDA_ARCH='$(CUDA_ARCH)' NVFLAGS='$(NVFLAGS)' CC='$(CC)' WHY_NOT='$(CUDA_WHY_NOT)' \
+	    sh scripts/detect-cuda > $@.tmp
+	@mv $@.tmp $@
+
+ifneq ($(CUDA_PTX),)
+CUDA_OBJ     := $(CU_SRC:%.cu=$(BUILD)/%.cu.o)
+CUDA_GENCODE := $(foreach a,$(CUDA_LIST),-gencode arch=compute_$(a),code=sm_$(a)) \
+                -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
 else
-CUDA_LIST := $(subst $(comma), ,$(CUDA_ARCH))
+CUDA_OBJ     := $(NO_CUDA:%.c=$(BUILD)/%.o)
 endif
-CUDA_LIST := $(shell printf '%s\n' $(CUDA_LIST) | sort -un)
-CUDA_PTX  := $(lastword $(CUDA_LIST))
+NVCC_FLAGS    = -std=c++17 -O3 -Iinclude -I. -Xcompiler -Wall,-Wextra,-fPIE,-fno-exceptions,-fno-threadsafe-statics \
+                $(if $(WERROR),-Werror all-warnings -Xcompiler -Werror) $(NVFLAGS)
+$(BUILD)/kernels/cuda_device.cu.o: CUDA_DEFS = '-DDG_CUDA_SASS="$(CUDA_LIST)"' -DDG_CUDA_PTX=$(CUDA_PTX)
+$(BUILD)/kernels/no_cuda.o: ALL_CFLAGS += '-DDG_NO_CUDA="$(CUDA_WHY)"'
 
-CUDA_GENCODE = $(foreach a,$(CUDA_LIST),-gencode arch=compute_$(a),code=sm_$(a)) -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
-CUDA_DEFS    = '-DDG_CUDA_SASS="$(CUDA_LIST)"' -DDG_CUDA_PTX=$(CUDA_PTX)
-NVCC_FLAGS   = -std=c++17 -O3 -Iinclude -I. -Xcompiler -Wall,-Wextra,-fPIE,-fno-exceptions $(NVFLAGS)
-CUDA_LIBDIR := $(firstword $(wildcard $(patsubst %,$(dir $(NVCC))../%,lib64 lib targets/x86_64-linux/lib)))
-DEP_LIBS    += -L$(CUDA_LIBDIR) -lcudart_static -ldl -lrt -lpthread
-
-CUDA_VERSION := $(shell $(NVCC) --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p')
-FOUND := $(subst CUDA no,CUDA $(CUDA_VERSION) for $(CUDA_LIST:%=sm_%),$(FOUND))
-
+$(CUDA_LIB): $(CUDA_OBJ)
+	@echo "  AR    $@"
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 $(BUILD)/cuda.flags: FORCE
 	$(call update,$(call quoted,$(NVCC) $(NVCC_FLAGS) $(CUDA_GENCODE)))
+$(BUILD)/kernels/no_cuda.o: $(BUILD)/cuda-found.mk
 $(BUILD)/%.cu.o: %.cu $(BUILD)/cuda.flags
 	@mkdir -p $(@D)
 	@echo "  NVCC  $<"
-	$(Q)$(NVCC) $(NVCC_FLAGS) $(CUDA_GENCODE) $(if $(filter %device.cu,$<),$(CUDA_DEFS)) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
-endif
+	$(Q)$(NVCC) $(NVCC_FLAGS) $(CUDA_GENCODE) $(CUDA_DEFS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<

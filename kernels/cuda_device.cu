@@ -24,9 +24,17 @@ bool dg_cuda_covers(int major, int minor)
 
 const char *dg_cuda_built_for(void)
 {
-    static char text[128];
-    snprintf(text, sizeof text, "sm_" DG_CUDA_SASS " and newer than sm_%d", DG_CUDA_PTX);
+    static char text[160];
+    size_t n = 0;
+    for (const char *at = DG_CUDA_SASS; *at && n + 16 < sizeof text; at += strcspn(at, " "), at += strspn(at, " "))
+        n += (size_t)snprintf(text + n, sizeof text - n, "%ssm_%.*s", n ? ", " : "", (int)strcspn(at, " "), at);
+    snprintf(text + n, sizeof text - n, "%s sm_%d", n ? " and what is newer than" : "what is not older than", DG_CUDA_PTX);
     return text;
+}
+
+void dg_cuda_uncovered(char *out, size_t size, int major, int minor)
+{
+    snprintf(out, size, "it is sm_%d%d, and this dcgan is built for %s", major, minor, dg_cuda_built_for());
 }
 
 void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runtime)
@@ -79,16 +87,19 @@ extern "C" int dg_cuda_devices(dg_cuda_device *out, int room, const char **why)
     for (int i = 0; i < count && i < room; i++) {
         cudaDeviceProp p;
         dg_cuda_device d = {};
-        if (cudaGetDeviceProperties(&p, i) == cudaSuccess) {
+        const cudaError_t e = cudaGetDeviceProperties(&p, i);
+        if (e == cudaSuccess) {
             snprintf(d.name, sizeof d.name, "%.127s", p.name);
             d.major = p.major;
             d.minor = p.minor;
             d.multiprocessors = p.multiProcessorCount;
             d.bytes = p.totalGlobalMem;
             d.usable = dg_cuda_covers(p.major, p.minor);
+            if (!d.usable) dg_cuda_uncovered(d.why_not, sizeof d.why_not, p.major, p.minor);
         } else {
             (void)cudaGetLastError();
-            snprintf(d.name, sizeof d.name, "a device that does not answer");
+            snprintf(d.name, sizeof d.name, "device %d", i);
+            snprintf(d.why_not, sizeof d.why_not, "it does not answer: %s (%d)", cudaGetErrorString(e), (int)e);
         }
         out[i] = d;
     }

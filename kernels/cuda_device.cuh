@@ -10,8 +10,11 @@ extern "C" {
 /* Can code of this build run on compute capability major.minor? */
 bool dg_cuda_covers(int major, int minor);
 
-/* "75, 80, 86 and newer": for messages. */
+/* "sm_75, sm_80 and what is newer than sm_80": for messages. */
 const char *dg_cuda_built_for(void);
+
+/* Why a device that dg_cuda_covers refuses cannot be used. */
+void dg_cuda_uncovered(char *out, size_t size, int major, int minor);
 
 /* Why there is no device: what cudaGetDeviceCount returned, with the versions of driver and runtime (12080 is 12.8).
  * Writes one sentence into out. */

@@ -3,6 +3,7 @@
 # is killed and resumed. Prints "N passed, N failed".
 set -u
 dcgan=${DCGAN:-$PWD/dcgan}
+export DCGAN_DEVICE="${DCGAN_DEVICE:-cpu}"
 dir=$(mktemp -d) || exit 2
 trap 'rm -rf "$dir"' EXIT INT TERM
 passed=0 failed=0

@@ -66,8 +66,6 @@ says 'none.ini'
 printf '[run]\nepochs = 3\nbatsh = 4\n' > "$dir/c.ini"
 exits 2 --data x --config "$dir/c.ini"
 says 'c.ini:3: unknown key '"'batsh'; did you mean 'batch'?"
-exits 5 plan --device cuda
-says 'built without CUDA'
 DCGAN_BATCH=none exits 2 plan
 says 'DCGAN_BATCH=none: not a whole number'
 DCGAN_ISA=none exits 2 plan
