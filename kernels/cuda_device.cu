@@ -39,19 +39,31 @@ void dg_cuda_uncovered(char *out, size_t size, int major, int minor)
 
 void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runtime)
 {
-    if (e == cudaErrorNoDevice)
-        snprintf(out, size, "no NVIDIA GPU is visible (see CUDA_VISIBLE_DEVICES and nvidia-smi)");
-    else if (e == cudaErrorInsufficientDriver && driver == 0) /* this is what the runtime says when there is none */
-        snprintf(out, size, "no NVIDIA driver is loaded on this machine");
-    else if (e == cudaErrorInsufficientDriver)
-        snprintf(out, size, "the NVIDIA driver is too old: it offers CUDA %d.%d, this program needs %d.%d", driver / 1000,
-                 driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
-    else if (e == cudaErrorSystemDriverMismatch)
-        snprintf(out, size, "the NVIDIA driver in the kernel and its libraries are of different versions; reboot, or reinstall it");
-    else if (e == cudaErrorNoKernelImageForDevice || e == cudaErrorUnsupportedPtxVersion)
-        snprintf(out, size, "this dcgan has no code for this GPU or driver (it is built for %s)", dg_cuda_built_for());
-    else
-        snprintf(out, size, "CUDA does not start: %s (%s, %d)", cudaGetErrorString(e), cudaGetErrorName(e), (int)e);
+    switch ((int)e) {
+    case 35: /* cudaErrorInsufficientDriver, also where there is none */
+        if (driver == 0)
+            snprintf(out, size, "no NVIDIA driver is loaded on this machine");
+        else
+            snprintf(out, size, "the NVIDIA driver is too old: it offers CUDA %d.%d, this program needs %d.%d; update the driver, or "
+                     "build with an older nvcc", driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+        break;
+    case 46: snprintf(out, size, "the GPU is in exclusive use by another process (nvidia-smi shows which)"); break;
+    case 100: snprintf(out, size, "no NVIDIA GPU is visible (see CUDA_VISIBLE_DEVICES and nvidia-smi)"); break;
+    case 209: /* no kernel image */
+        snprintf(out, size, "this dcgan has no code for this GPU: it is built for %s", dg_cuda_built_for());
+        break;
+    case 222: /* unsupported PTX */
+        snprintf(out, size, "the NVIDIA driver is too old for the PTX of this dcgan, which is built for %s; update the driver, or build "
+                 "with CUDA_ARCH=native", dg_cuda_built_for());
+        break;
+    case 803: /* kernel module and libraries disagree */
+        snprintf(out, size, "the NVIDIA driver in the kernel and its libraries are of different versions; reboot, or install the driver again");
+        break;
+    case 804: /* a forward compatibility package on a GPU that it does not serve */
+        snprintf(out, size, "the CUDA compatibility package that is installed does not serve this GPU; remove it, or update the driver");
+        break;
+    default: snprintf(out, size, "CUDA does not start: %s (%s, %d)", cudaGetErrorString(e), cudaGetErrorName(e), (int)e);
+    }
 }
 
 /* CUDA 13's manual says "the process must be terminated and relaunched" for most of these; ECC and NVLink errors, a
@@ -80,7 +92,7 @@ static int count_devices(char *why, size_t size)
 
 extern "C" int dg_cuda_devices(dg_cuda_device *out, int room, const char **why)
 {
-    static char text[256];
+    static char text[400];
     *why = "";
     const int count = count_devices(text, sizeof text);
     if (!count) *why = text;

@@ -32,6 +32,7 @@
     X(ErrorCooperativeLaunchTooLarge, 720, "too many blocks in cooperative launch")                           \
     X(ErrorNotSupported, 801, "operation not supported")                                                      \
     X(ErrorSystemDriverMismatch, 803, "system has unsupported display driver / cuda driver combination")      \
+    X(ErrorCompatNotSupportedOnDevice, 804, "forward compatibility was attempted on non supported HW")         \
     X(ErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing")                 \
     X(ErrorStreamCaptureInvalidated, 901, "operation failed due to a previous error during capture")          \
     X(ErrorStreamCaptureUnmatched, 903, "operation was not started by a matching begin of capture")           \
