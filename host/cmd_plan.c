@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "commands.h"
-#include "gan.h"
+#include "train.h"
 
 static void print_json_plan(const dg_plan *p, bool first)
 {
@@ -93,7 +93,7 @@ static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
         g.samples = cells < o->batch ? cells : o->batch; /* as in training */
     }
     dg_gan gan;
-    dg_err e = dg_gan_build(&gan, model, &g, b);
+    dg_err e = o->command == DG_CMD_TRAIN ? dg_build_to_fit(&gan, model, &g, b, o->device_memory) : dg_gan_build(&gan, model, &g, b);
     if (e) return e;
     if (o->command == DG_CMD_TRAIN) print_run(o, g.rows);
     print_all(&gan, o->json);

@@ -22,26 +22,22 @@ static dg_err load_data(dg_run *r, const dg_model *model)
     if (e) return e;
     dg_progress_note(r->progress, "%d pictures from %s%s", r->data.count, o->data, r->data.cached ? " (cached)" : "");
     if (r->data.skips) dg_progress_note(r->progress, "%d files skipped, listed with reasons in %s", r->data.skips, skipped);
-    dg_backend *b = r->backend;
-    size_t bytes = (size_t)r->data.count * (size_t)model->size * (size_t)model->size * (size_t)model->channels;
-    e = dg_context(b->alloc(b, bytes, &r->device_data), "the data set");
-    if (!e) e = b->put(b, r->device_data, r->data.pixels, bytes);
-    if (!e) e = b->alloc(b, (size_t)r->data.count * sizeof *r->perm, &r->device_perm);
-    r->perm = malloc((size_t)r->data.count * sizeof *r->perm);
-    if (!e && !r->perm) e = dg_fail(DG_DEVICE, "out of memory");
-    return e;
+    return DG_OK;
 }
 
 static dg_err build_gan(dg_run *r, const dg_model *model)
 {
     const dg_options *o = r->o;
-    int rest = r->data.count % o->batch, cells = o->grid_rows * o->grid_cols;
-    r->batches = r->data.count / o->batch + (rest && !o->drop_last ? 1 : 0);
-    dg_gan_options g = {.batch = o->batch, .last_batch = o->drop_last ? 0 : rest, .samples = cells < o->batch ? cells : o->batch, .rows = r->data.count,
-                        .train = true, .flip = o->flip, .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->eps};
-    dg_err e = dg_gan_build(&r->gan, model, &g, r->backend);
-    if (!e) e = dg_gan_alloc(&r->gan, r->device_data, r->device_perm);
-    return e;
+    const int count = r->data.count, rest = count % o->batch, cells = o->grid_rows * o->grid_cols;
+    r->batches = count / o->batch + (rest && !o->drop_last ? 1 : 0);
+    const dg_gan_options g = {.batch = o->batch, .last_batch = o->drop_last ? 0 : rest, .samples = cells < o->batch ? cells : o->batch,
+                              .rows = count, .train = true, .flip = o->flip, .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->eps};
+    dg_err e = dg_build_to_fit(&r->gan, model, &g, r->backend, o->device_memory);
+    const int window = r->gan.o.window;
+    if (!e && window)
+        dg_progress_note(r->progress, "the pictures do not fit beside the network: they pass through two windows of %d", window);
+    if (!e) e = dg_feed_open(&r->feed, r->backend, &r->data, o->batch, o->drop_last ? count - rest : count, window, o->seed);
+    return e ? e : dg_gan_alloc(&r->gan, r->feed.data, r->feed.perm);
 }
 
 /* Take up the run where its checkpoint left it. */
@@ -57,10 +53,9 @@ static dg_err resume(dg_run *r, const dg_st *st, const char *path, const dg_chec
     if (info->data_count != (uint64_t)r->data.count || info->data_fingerprint != r->data.fingerprint)
         dg_warn("the pictures are not those that this run began with (%llu then, %d now): it goes on, but differs from an uninterrupted run",
                 (unsigned long long)info->data_count, r->data.count);
-    r->step = r->first_step = info->step;
-    r->epoch = info->epoch;
-    r->batch = info->batch < (uint64_t)r->batches ? info->batch : 0;
-    if (!r->batch) r->saved_epoch = r->epoch;
+    r->first_step = info->step;
+    r->given = r->read = (dg_place){info->step, info->epoch, info->batch < (uint64_t)r->batches ? info->batch : 0};
+    if (!r->read.batch) r->saved_epoch = r->read.epoch;
     return DG_OK;
 }
 
@@ -70,7 +65,7 @@ static void take_up_means(dg_run *r)
     long n;
     const dg_log_row *row = dg_log_rows(r->log, &n);
     if (n) r->seconds_before = row[n - 1].seconds;
-    for (long i = n - 1; i >= 0 && row[i].epoch == r->epoch + 1; i--, r->summed++)
+    for (long i = n - 1; i >= 0 && row[i].epoch == r->read.epoch + 1; i--, r->summed++)
         for (int k = 0; k < DG_METRICS; k++) r->sum.value[k] += row[i].value[k];
 }
 
@@ -102,11 +97,12 @@ static dg_err set_up(dg_run *r)
     if (!e) e = load_data(r, model);
     if (!e) e = build_gan(r, model);
     if (!e) e = st ? resume(r, st, path, &info) : dg_gan_init(&r->gan, o->seed);
-    if (!e) e = dg_log_open(&r->dir, r->step, &r->log);
+    if (!e) e = dg_log_open(&r->dir, r->read.step, &r->log);
+    if (!e) e = dg_ring_reader_open(&r->metrics, &r->gan, r->read.step);
     if (!e) e = dg_worker_open(&r->worker);
     if (!e) take_up_means(r);
     if (!e && st)
-        dg_progress_note(r->progress, "resuming %s after epoch %llu, step %llu", r->dir.path, (unsigned long long)r->epoch, (unsigned long long)r->step);
+        dg_progress_note(r->progress, "resuming %s after epoch %llu, step %llu", r->dir.path, (unsigned long long)r->read.epoch, (unsigned long long)r->read.step);
     if (!e) dg_progress_note(r->progress, "%s, %s on %s: %d epochs of %d steps, batch %d, into %s", model->name, o->fp64 ? "fp64" : "fp32", r->backend->name,
                              o->epochs, r->batches, o->batch, r->dir.path);
     dg_checkpoint_info_free(&info);
@@ -119,14 +115,12 @@ static dg_err set_up(dg_run *r)
 static dg_err take_down(dg_run *r)
 {
     dg_err e = dg_worker_close(r->worker), f = r->log ? dg_log_close(r->log) : DG_OK;
+    dg_ring_reader_close(&r->metrics);
     dg_gan_free(&r->gan);
-    if (r->backend) {
-        if (r->device_data) r->backend->release(r->backend, r->device_data);
-        if (r->device_perm) r->backend->release(r->backend, r->device_perm);
-        r->backend->close(r->backend);
-    }
+    dg_feed_close(&r->feed);
+    if (r->samples.pixels) r->backend->release_host(r->backend, r->samples.pixels);
+    if (r->backend) r->backend->close(r->backend);
     dg_dataset_free(&r->data);
-    free(r->perm);
     dg_progress_close(r->progress);
     return r->save_error ? r->save_error : e ? e : f;
 }
@@ -137,8 +131,8 @@ static void say_goodbye(const dg_run *r)
     const dg_options *o = r->o;
     const char *dir = r->dir.path;
     if (o->quiet) return;
-    if (r->epoch >= (uint64_t)o->epochs) {
-        if (o->sample_every > 0) printf("samples:   %s/epoch-%04llu.png\n", dir, (unsigned long long)r->epoch);
+    if (r->read.epoch >= (uint64_t)o->epochs) {
+        if (o->sample_every > 0) printf("samples:   %s/epoch-%04llu.png\n", dir, (unsigned long long)r->read.epoch);
         printf("more:      dcgan --resume --out %s --epochs %d\n", dir, o->epochs * 2);
         printf("pictures:  dcgan generate %s/checkpoint.safetensors --count 16 --out %s/generated\n", dir, dir);
     } else {

@@ -183,16 +183,28 @@ dg_err dg_gan_get_state(dg_gan *gan, dg_step_state *state)
     return gan->backend->get(gan->backend, state, row_memory(gan, gan->row_state), sizeof *state);
 }
 
-dg_err dg_gan_get_metrics(dg_gan *gan, uint64_t first, int n, dg_metrics *out)
+static dg_err copy_metrics(dg_gan *gan, uint64_t first, int n, dg_metrics *out, bool wait)
 {
-    dg_err e = gan->backend->sync(gan->backend);
+    dg_backend *b = gan->backend;
     const dg_metrics *ring = row_memory(gan, gan->row_ring);
+    dg_err e = DG_OK;
     for (int i = 0; i < n && !e;) { /* in at most two pieces: the ring wraps */
-        int at = (int)((first + (uint64_t)i) % DG_RING), count = n - i < DG_RING - at ? n - i : DG_RING - at;
-        e = gan->backend->get(gan->backend, out + i, ring + at, (size_t)count * sizeof *out);
+        const int at = (int)((first + (uint64_t)i) % DG_RING), count = n - i < DG_RING - at ? n - i : DG_RING - at;
+        const size_t bytes = (size_t)count * sizeof *out;
+        e = wait ? b->get(b, out + i, ring + at, bytes) : b->start_get(b, DG_COMPUTE, out + i, ring + at, bytes);
         i += count;
     }
     return e;
+}
+
+dg_err dg_gan_get_metrics(dg_gan *gan, uint64_t first, int n, dg_metrics *out)
+{
+    return copy_metrics(gan, first, n, out, true);
+}
+
+dg_err dg_gan_start_metrics(dg_gan *gan, uint64_t first, int n, dg_metrics *host)
+{
+    return copy_metrics(gan, first, n, host, false);
 }
 
 dg_err dg_gan_step(dg_gan *gan, int batch)
@@ -213,44 +225,64 @@ void dg_gan_z(float *z, int latent, uint64_t seed, uint64_t picture)
     }
 }
 
+static size_t picture_values(const dg_gan *gan)
+{
+    const dg_model *m = &gan->model;
+    return (size_t)m->size * (size_t)m->size * (size_t)m->channels;
+}
+
 /* One run of the sample plan on at most o.samples pictures; the rest of z stays what it was. */
-static dg_err generate_chunk(dg_gan *gan, const float *z, int n, uint8_t *pixels, double *x)
+static dg_err run_samples(dg_gan *gan, const float *z, int n)
 {
     dg_backend *b = gan->backend;
-    const dg_model *m = &gan->model;
-    size_t latents = (size_t)n * (size_t)m->latent,
-           values = (size_t)n * (size_t)m->size * (size_t)m->size * (size_t)m->channels;
-    size_t bytes = (latents > values ? latents : values) * sizeof(double);
-    void *tmp = malloc(bytes);
-    if (!tmp) return dg_fail(DG_DEVICE, "out of memory for %zu bytes", bytes);
-    for (size_t i = 0; i < latents; i++) {
-        if (b->real == DG_F32)
-            ((float *)tmp)[i] = z[i];
-        else
-            ((double *)tmp)[i] = (double)z[i];
-    }
-    dg_err e = b->put(b, row_memory(gan, gan->row_sample_z), tmp, latents * dg_type_bytes(b->real));
-    if (!e) e = b->run(b, &gan->sample);
-    if (!e) e = b->sync(b);
-    if (!e && pixels) e = b->get(b, pixels, row_memory(gan, gan->row_sample_u8), values);
-    if (!e && x) {
-        e = b->get(b, tmp, row_memory(gan, gan->row_sample_x), values * dg_type_bytes(b->real));
-        for (size_t i = 0; i < values && !e; i++)
-            x[i] = b->real == DG_F32 ? (double)((float *)tmp)[i] : ((double *)tmp)[i];
-    }
-    free(tmp);
+    const size_t latents = (size_t)n * (size_t)gan->model.latent;
+    double *wide = b->real == DG_F32 ? NULL : malloc(latents * sizeof *wide);
+    if (b->real != DG_F32 && !wide) return dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
+    for (size_t i = 0; wide && i < latents; i++) wide[i] = (double)z[i];
+    const void *from = wide ? (const void *)wide : z;
+    dg_err e = b->put(b, row_memory(gan, gan->row_sample_z), from, latents * dg_type_bytes(b->real));
+    free(wide);
+    return e ? e : b->run(b, &gan->sample);
+}
+
+static dg_err get_values(dg_gan *gan, int n, double *x)
+{
+    dg_backend *b = gan->backend;
+    const size_t values = (size_t)n * picture_values(gan);
+    float *narrow = b->real == DG_F32 ? malloc(values * sizeof *narrow) : NULL;
+    if (b->real == DG_F32 && !narrow) return dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
+    void *to = narrow ? (void *)narrow : x;
+    dg_err e = b->get(b, to, row_memory(gan, gan->row_sample_x), values * dg_type_bytes(b->real));
+    for (size_t i = 0; narrow && !e && i < values; i++) x[i] = (double)narrow[i];
+    free(narrow);
     return e;
 }
 
 dg_err dg_gan_generate(dg_gan *gan, const float *z, int n, uint8_t *pixels, double *x)
 {
-    const dg_model *m = &gan->model;
-    size_t each = (size_t)m->size * (size_t)m->size * (size_t)m->channels;
+    dg_backend *b = gan->backend;
+    const size_t each = picture_values(gan);
     dg_err e = DG_OK;
     for (int i = 0; i < n && !e; i += gan->o.samples) {
-        int count = n - i < gan->o.samples ? n - i : gan->o.samples;
-        e = generate_chunk(gan, z + (size_t)i * (size_t)m->latent, count, pixels ? pixels + (size_t)i * each : NULL,
-                           x ? x + (size_t)i * each : NULL);
+        const int count = n - i < gan->o.samples ? n - i : gan->o.samples;
+        const size_t at = (size_t)i * each, bytes = (size_t)count * each;
+        e = run_samples(gan, z + (size_t)i * (size_t)gan->model.latent, count);
+        if (!e && pixels) e = b->get(b, pixels + at, row_memory(gan, gan->row_sample_u8), bytes);
+        if (!e && x) e = get_values(gan, count, x + at);
+    }
+    return e;
+}
+
+dg_err dg_gan_start_generate(dg_gan *gan, const float *z, int n, uint8_t *pixels)
+{
+    dg_backend *b = gan->backend;
+    const size_t each = picture_values(gan);
+    dg_err e = DG_OK;
+    for (int i = 0; i < n && !e; i += gan->o.samples) {
+        const int count = n - i < gan->o.samples ? n - i : gan->o.samples;
+        const void *from = row_memory(gan, gan->row_sample_u8);
+        e = run_samples(gan, z + (size_t)i * (size_t)gan->model.latent, count);
+        if (!e) e = b->start_get(b, DG_COMPUTE, pixels + (size_t)i * each, from, (size_t)count * each);
     }
     return e;
 }

@@ -340,8 +340,8 @@ void dg_gan_build_plans(dg_gan *gan)
         const int S = gan->model.size;
         gan->row_state = dg_arena_row(a, "state", DG_STATE, 0, DG_U8, (dg_shape){1, 1, 1, (int)sizeof(dg_step_state)});
         gan->row_ring = dg_arena_row(a, "metrics", DG_STATE, 0, DG_F64, (dg_shape){1, 1, DG_RING, DG_METRICS});
-        gan->row_data =
-            dg_arena_row(a, "data", DG_OUTSIDE, 0, DG_U8, (dg_shape){gan->o.rows, S, S, gan->model.channels});
+        const dg_shape pictures = {gan->o.window ? 2 * gan->o.window : gan->o.rows, S, S, gan->model.channels};
+        gan->row_data = dg_arena_row(a, "data", DG_OUTSIDE, 0, DG_U8, pictures);
         gan->row_perm = dg_arena_row(a, "permutation", DG_OUTSIDE, 0, DG_I32, (dg_shape){1, 1, 1, gan->o.rows});
         train_plan(&b, &gan->train, "train", gan->o.batch, &gan->row_z);
         if (gan->o.last_batch) train_plan(&b, &gan->train_short, "train-short", gan->o.last_batch, &gan->row_z_short);

@@ -125,6 +125,8 @@ const dg_option dg_option_table[] = {
      "CUDA: which variant each operation runs and with what numbers; comes before the built-in tables"},
     {"no-graph", 0, NULL, DG_OPT_FLAG, AT(no_graph), NO_RANGE, "no", NULL, MACHINE, T | G | I | R | B, 0,
      "CUDA: run the operations one by one, so that an error names its own; slower, same bits"},
+    {"device-memory", 0, "MB", DG_OPT_REAL, AT(device_memory), 0, 1e9, "0", NULL, MACHINE, T, SAVED,
+     "memory that training uses on the device at most, 0: all; pictures that do not fit beside the network pass through"},
     {"precision", 0, "TYPE", DG_OPT_EITHER, AT(fp64), NO_RANGE, "fp32", "fp32|fp64", MACHINE, T | G | I | P | R | B | C,
      SAVED | FIXED, "type of all weights and sums"},
     {"conv", 0, "WAY", DG_OPT_CHOICE, AT(conv), NO_RANGE, "auto", "auto|direct|winograd", MACHINE,

@@ -87,9 +87,9 @@ static void name_bad_tensor(dg_gan *gan, char *out, size_t size)
 
 static dg_err begin_epoch(dg_run *r)
 {
-    dg_permutation(r->perm, r->data.count, r->o->seed, r->epoch);
-    dg_err e = r->backend->put(r->backend, r->device_perm, r->perm, (size_t)r->data.count * sizeof *r->perm);
-    dg_step_state s = {.seed = r->o->seed, .step = r->step, .cursor = (int64_t)r->batch * r->o->batch};
+    const int place = (int)r->given.batch * r->o->batch;
+    dg_err e = dg_feed_epoch(&r->feed, r->given.epoch, place);
+    dg_step_state s = {.seed = r->o->seed, .step = r->given.step, .cursor = place};
     s.lr[DG_G] = r->o->lr_g > 0 ? r->o->lr_g : r->o->lr;
     s.lr[DG_D] = r->o->lr_d > 0 ? r->o->lr_d : r->o->lr;
     return e ? e : dg_gan_put_state(&r->gan, &s);
@@ -102,73 +102,135 @@ static void log_failed(dg_run *r, dg_err e)
     r->save_error = e;
 }
 
-static dg_err one_step(dg_run *r)
+static dg_err bad_numbers(dg_run *r, const char *what)
 {
-    const dg_options *o = r->o;
-    int left = r->data.count - (int)r->batch * o->batch, B = left < o->batch ? left : o->batch;
-    dg_err e = dg_gan_step(&r->gan, B);
-    dg_metrics m;
-    if (!e) e = dg_gan_get_metrics(&r->gan, r->step, 1, &m);
-    if (e) return e;
-    r->step++;
-    r->batch++;
-    char what[160], tensor[160];
-    if (not_finite(&m, what, sizeof what)) {
-        name_bad_tensor(&r->gan, tensor, sizeof tensor);
-        return dg_fail(DG_NUMBERS, "epoch %llu, step %llu: %s%s. The last checkpoint is untouched; go on from it with a smaller --lr, or --lr-d and --lr-g",
-                       (unsigned long long)r->epoch + 1, (unsigned long long)r->step, what, tensor);
-    }
-    for (int i = 0; i < DG_METRICS; i++) r->sum.value[i] += m.value[i];
-    r->summed++;
-    double seconds = dg_clock() - r->started;
-    dg_log_row row = {.step = r->step, .epoch = r->epoch + 1, .seconds = r->seconds_before + seconds,
-                      .images_per_second = (double)(r->step - r->first_step) * o->batch / fmax(seconds, 1e-9)};
-    memcpy(row.value, m.value, sizeof row.value);
-    log_failed(r, dg_log_step(r->log, &row));
-    dg_progress_step(r->progress, (int)r->epoch + 1, o->epochs, (long)r->batch, r->batches, &m,
-                     (long)(r->step - r->first_step) * o->batch,
-                     ((long)o->epochs * r->batches - (long)r->first_step) * o->batch, B);
-    return DG_OK;
+    char tensor[160] = "";
+    /* later steps have spread it everywhere */
+    if (r->given.step == r->read.step) name_bad_tensor(&r->gan, tensor, sizeof tensor);
+    return dg_fail(DG_NUMBERS, "epoch %llu, step %llu: %s%s. The last checkpoint is untouched; go on from it with a smaller "
+                   "--lr, or --lr-d and --lr-g", (unsigned long long)r->read.epoch + 1, (unsigned long long)r->read.step, what,
+                   tensor);
 }
 
 static bool every(int n, uint64_t epoch) { return n > 0 && epoch % (uint64_t)n == 0; }
 
-static void end_epoch(dg_run *r, double seconds)
+static bool samples_due(const dg_options *o, uint64_t epoch)
+{
+    return every(o->sample_every, epoch) || (o->sample_every > 0 && epoch == (uint64_t)o->epochs);
+}
+
+static bool checkpoint_due(const dg_options *o, uint64_t epoch)
+{
+    return every(o->checkpoint_every, epoch) || epoch == (uint64_t)o->epochs;
+}
+
+/* All steps of an epoch have been read. */
+static void end_epoch(dg_run *r)
 {
     const dg_options *o = r->o;
-    r->epoch++;
-    r->batch = 0;
+    const double now = dg_clock(), seconds = now - r->epoch_began;
+    r->read.epoch++;
+    r->read.batch = 0;
+    r->epoch_began = now;
     dg_metrics mean = {{0}};
     for (int i = 0; i < DG_METRICS && r->summed; i++) mean.value[i] = r->sum.value[i] / r->summed;
     double rate = (double)r->summed * o->batch / fmax(seconds, 1e-9);
-    dg_log_row row = {.step = r->step, .epoch = r->epoch, .seconds = r->seconds_before + dg_clock() - r->started, .images_per_second = rate};
+    dg_log_row row = {.step = r->read.step, .epoch = r->read.epoch, .seconds = r->seconds_before + now - r->started,
+                      .images_per_second = rate};
     memcpy(row.value, mean.value, sizeof row.value);
     log_failed(r, dg_log_epoch(r->log, &row));
-    dg_progress_epoch(r->progress, (int)r->epoch, o->epochs, &mean, seconds, rate);
+    dg_progress_epoch(r->progress, (int)r->read.epoch, o->epochs, &mean, seconds, rate);
     memset(&r->sum, 0, sizeof r->sum);
     r->summed = 0;
-    bool last = r->epoch == (uint64_t)o->epochs;
-    if (every(o->sample_every, r->epoch) || (last && o->sample_every > 0)) {
-        dg_save_samples(r, r->epoch);
-        if (!o->no_curves) dg_save_curves(r);
-    }
-    if (every(o->checkpoint_every, r->epoch) || last) dg_save_checkpoint(r);
+    if (samples_due(o, r->read.epoch) && !o->no_curves) dg_save_curves(r);
 }
 
-static bool steps_done(const dg_run *r) { return r->o->steps > 0 && r->step >= (uint64_t)r->o->steps; }
+/* The metrics of one step have come. */
+static dg_err read_step(dg_run *r, const dg_metrics *m)
+{
+    const dg_options *o = r->o;
+    const int left = r->data.count - (int)r->read.batch * o->batch, B = left < o->batch ? left : o->batch;
+    char what[160];
+    r->read.step++;
+    r->read.batch++;
+    if (not_finite(m, what, sizeof what)) return bad_numbers(r, what);
+    for (int i = 0; i < DG_METRICS; i++) r->sum.value[i] += m->value[i];
+    r->summed++;
+    const double seconds = dg_clock() - r->started;
+    const long done = (long)(r->read.step - r->first_step);
+    dg_log_row row = {.step = r->read.step, .epoch = r->read.epoch + 1, .seconds = r->seconds_before + seconds,
+                      .images_per_second = (double)done * o->batch / fmax(seconds, 1e-9)};
+    memcpy(row.value, m->value, sizeof row.value);
+    log_failed(r, dg_log_step(r->log, &row));
+    dg_progress_step(r->progress, (int)r->read.epoch + 1, o->epochs, (long)r->read.batch, r->batches, m, done * o->batch,
+                     ((long)o->epochs * r->batches - (long)r->first_step) * o->batch, B);
+    if (r->read.batch == (uint64_t)r->batches) end_epoch(r);
+    return DG_OK;
+}
+
+/* Read what has come; all: wait for every step that was given. */
+static dg_err read_metrics(dg_run *r, bool all)
+{
+    dg_err e = DG_OK;
+    int n = 0;
+    do {
+        uint64_t first;
+        const dg_metrics *row;
+        e = dg_ring_reader_ask(&r->metrics, r->given.step, all);
+        if (!e) e = dg_ring_reader_take(&r->metrics, all, &first, &row, &n);
+        for (int i = 0; i < n && !e; i++) e = read_step(r, &row[i]);
+    } while (!e && n);
+    if (!e) dg_save_samples(r, all);
+    return e;
+}
+
+static dg_err give_step(dg_run *r)
+{
+    const int place = (int)r->given.batch * r->o->batch, left = r->data.count - place;
+    dg_err e = dg_feed_step(&r->feed, place);
+    if (!e) e = dg_gan_step(&r->gan, left < r->o->batch ? left : r->o->batch);
+    if (e) return e;
+    r->given.step++;
+    r->given.batch++;
+    return DG_OK;
+}
+
+/* All steps of an epoch have been given: what it leaves behind takes its place after them. A checkpoint waits, so that
+ * none holds what is not a number. */
+static dg_err close_epoch(dg_run *r)
+{
+    r->given.epoch++;
+    r->given.batch = 0;
+    const uint64_t epoch = r->given.epoch;
+    dg_err e = DG_OK;
+    if (samples_due(r->o, epoch)) {
+        if (r->samples.epoch) e = read_metrics(r, true); /* there is memory for one grid */
+        if (!e) dg_begin_samples(r, epoch);
+    }
+    if (!e && checkpoint_due(r->o, epoch)) {
+        e = read_metrics(r, true);
+        if (!e) dg_save_checkpoint(r);
+    }
+    return e;
+}
+
+static bool steps_done(const dg_run *r) { return r->o->steps > 0 && r->given.step >= (uint64_t)r->o->steps; }
 
 dg_err dg_train_loop(dg_run *r)
 {
-    while (r->epoch < (uint64_t)r->o->epochs && !steps_done(r)) {
-        double begun = dg_clock();
-        dg_err e = begin_epoch(r);
-        while (!e && r->batch < (uint64_t)r->batches && !dg_stop_signal && !steps_done(r)) e = one_step(r);
-        if (e) return e;
-        if (r->batch == (uint64_t)r->batches) end_epoch(r, dg_clock() - begun);
-        if (dg_stop_signal) break;
+    dg_err e = DG_OK;
+    bool within = false; /* an epoch that has been begun in this session */
+    r->epoch_began = dg_clock();
+    while (!e && r->given.epoch < (uint64_t)r->o->epochs && !steps_done(r) && !dg_stop_signal) {
+        if (!within) e = begin_epoch(r);
+        if (!e) e = give_step(r);
+        if (!e) e = read_metrics(r, false);
+        within = r->given.batch < (uint64_t)r->batches;
+        if (!e && !within) e = close_epoch(r);
     }
+    if (!e) e = read_metrics(r, true);
+    if (e) return e;
     /* stopped inside an epoch, or where no checkpoint was due */
-    bool due = every(r->o->checkpoint_every, r->epoch) || r->epoch == (uint64_t)r->o->epochs;
-    if (r->step > r->first_step && (r->batch > 0 || !due)) dg_save_checkpoint(r);
+    if (r->read.step > r->first_step && (r->read.batch > 0 || !checkpoint_due(r->o, r->read.epoch))) dg_save_checkpoint(r);
     return DG_OK;
 }

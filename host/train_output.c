@@ -74,26 +74,41 @@ void dg_save_reals(dg_run *r)
     give_picture(r, p, dg_grid(r->data.pixels, n, r->data.size, r->data.channels, r->o->grid_rows, r->o->grid_cols, &p->image));
 }
 
-void dg_save_samples(dg_run *r, uint64_t epoch)
+void dg_begin_samples(dg_run *r, uint64_t epoch)
 {
     const dg_model *m = &r->gan.model;
-    int n = r->o->grid_rows * r->o->grid_cols;
+    const int n = r->o->grid_rows * r->o->grid_cols;
     float *z = malloc((size_t)n * (size_t)m->latent * sizeof *z);
-    uint8_t *pixels = malloc((size_t)n * (size_t)m->size * (size_t)m->size * (size_t)m->channels);
-    picture *p = new_picture(r);
-    if (z && pixels && p) {
-        for (int i = 0; i < n; i++) dg_gan_z(z + (size_t)i * (size_t)m->latent, m->latent, r->o->seed, (uint64_t)i);
-        dg_rundir_file(&r->dir, p->path, "epoch-%04llu.png", (unsigned long long)epoch);
-        snprintf(p->epoch, sizeof p->epoch, "%llu", (unsigned long long)epoch);
-        dg_err e = dg_gan_generate(&r->gan, z, n, pixels, NULL);
-        if (!e) e = dg_grid(pixels, n, m->size, m->channels, r->o->grid_rows, r->o->grid_cols, &p->image);
-        give_picture(r, p, e);
-    } else {
-        free(p);
-        failed(r, dg_fail(DG_DEVICE, "out of memory for %d samples", n));
+    dg_err e = z ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d samples", n);
+    if (!e && !r->samples.pixels) {
+        void *pixels;
+        e = r->backend->alloc_host(r->backend, (size_t)n * (size_t)m->size * (size_t)m->size * (size_t)m->channels, &pixels);
+        r->samples.pixels = pixels;
     }
+    for (int i = 0; i < n && !e; i++) dg_gan_z(z + (size_t)i * (size_t)m->latent, m->latent, r->o->seed, (uint64_t)i);
+    if (!e) e = dg_gan_start_generate(&r->gan, z, n, r->samples.pixels);
+    if (!e) e = r->backend->mark(r->backend, DG_COMPUTE, DG_MARK_SAMPLES);
+    if (!e) r->samples.epoch = epoch;
+    failed(r, e);
     free(z);
-    free(pixels);
+}
+
+void dg_save_samples(dg_run *r, bool wait)
+{
+    const dg_model *m = &r->gan.model;
+    const uint64_t epoch = r->samples.epoch;
+    bool here = false;
+    if (!epoch || (!wait && r->read.epoch < epoch)) return; /* not before its epoch's numbers are known to be good */
+    dg_err e = r->backend->reached(r->backend, DG_MARK_SAMPLES, wait, &here);
+    if (!e && !here) return;
+    r->samples.epoch = 0;
+    picture *p = new_picture(r);
+    if (!p) return;
+    dg_rundir_file(&r->dir, p->path, "epoch-%04llu.png", (unsigned long long)epoch);
+    snprintf(p->epoch, sizeof p->epoch, "%llu", (unsigned long long)epoch);
+    const int rows = r->o->grid_rows, cols = r->o->grid_cols;
+    if (!e) e = dg_grid(r->samples.pixels, rows * cols, m->size, m->channels, rows, cols, &p->image);
+    give_picture(r, p, e);
 }
 
 /* The rows are copied, because the log grows while the worker draws. */
@@ -215,7 +230,7 @@ void dg_save_checkpoint(dg_run *r)
         failed(r, dg_fail(DG_DEVICE, "out of memory for a checkpoint"));
         return;
     }
-    dg_checkpoint_info info = {.step = r->step, .epoch = r->epoch, .batch = r->batch, .seed = r->o->seed, .data_count = (uint64_t)r->data.count,
+    dg_checkpoint_info info = {.step = r->read.step, .epoch = r->read.epoch, .batch = r->read.batch, .seed = r->o->seed, .data_count = (uint64_t)r->data.count,
                                .data_fingerprint = r->data.fingerprint, .config = settings};
     snprintf(info.precision, sizeof info.precision, "%s", r->o->fp64 ? "fp64" : "fp32");
     dg_err e = settings ? dg_snapshot_take(&r->gan, &info, &s->snapshot) : dg_fail(DG_DEVICE, "out of memory for a checkpoint");
@@ -228,8 +243,8 @@ void dg_save_checkpoint(dg_run *r)
     snprintf(s->dir, sizeof s->dir, "%s", r->dir.path);
     dg_rundir_file(&r->dir, s->path, "checkpoint.safetensors");
     s->keep = r->o->keep;
-    if (s->keep > 0 && r->saved_epoch && r->saved_epoch != r->epoch)
+    if (s->keep > 0 && r->saved_epoch && r->saved_epoch != r->read.epoch)
         dg_rundir_file(&r->dir, s->older, "checkpoint-%04llu.safetensors", (unsigned long long)r->saved_epoch);
-    r->saved_epoch = r->batch ? 0 : r->epoch;
+    r->saved_epoch = r->read.batch ? 0 : r->read.epoch;
     dg_worker_give(r->worker, write_checkpoint, s);
 }

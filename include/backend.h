@@ -13,16 +13,41 @@
 #include "ops.h"
 
 struct dg_plan;
+
+/* Queues of a device that run side by side; what one is given happens in order. Ops, put and get are in the first. */
+typedef enum { DG_COMPUTE, DG_COPY, DG_LANES } dg_lane;
+/* Who uses which mark. */
+enum {
+    DG_MARK_METRICS, /* and one more: ring_reader.h */
+    DG_MARK_SAMPLES = DG_MARK_METRICS + 2, /* train.h */
+    DG_MARK_FILLED,  /* and one more: feed.h */
+    DG_MARK_READ = DG_MARK_FILLED + 2,
+    DG_MARKS
+};
+
 typedef struct dg_backend dg_backend;
 struct dg_backend {
     char name[64];   /* "cpu, 2 threads, avx512" */
     dg_type real;    /* type of weights, gradients, statistics and activations */
     int threads;     /* of the CPU backend; 0 elsewhere */
+    bool queues;     /* run() returns before the work is done; sync(), get() and reached() wait for it */
 
+    dg_err (*memory)(dg_backend *, size_t *free, size_t *total); /* bytes for alloc */
     dg_err (*alloc)(dg_backend *, size_t bytes, void **mem); /* zeroed, 256-aligned; the caller releases */
     void (*release)(dg_backend *, void *mem);
     dg_err (*put)(dg_backend *, void *dst, const void *host, size_t bytes);
     dg_err (*get)(dg_backend *, void *host, const void *src, size_t bytes);
+
+    /* Copies that are only begun: host is memory of alloc_host, and stays as it is until the copy is done. A mark
+     * (0 .. DG_MARKS - 1) is a place in a lane: everything that it was given before. follow: what the lane is given
+     * from now on begins after that mark. reached: has it been, or wait until it has. */
+    dg_err (*alloc_host)(dg_backend *, size_t bytes, void **mem);
+    void (*release_host)(dg_backend *, void *mem);
+    dg_err (*start_put)(dg_backend *, dg_lane, void *dst, const void *host, size_t bytes);
+    dg_err (*start_get)(dg_backend *, dg_lane, void *host, const void *src, size_t bytes);
+    dg_err (*mark)(dg_backend *, dg_lane, int mark);
+    dg_err (*follow)(dg_backend *, dg_lane, int mark);
+    dg_err (*reached)(dg_backend *, int mark, bool wait, bool *yes);
 
     /* Before placing: NULL, or why this op cannot run here (static text). Fills op->tune. */
     const char *(*refuses)(dg_backend *, dg_op *);

@@ -15,6 +15,7 @@ typedef struct {
     int last_batch;    /* B of "train-short", 0: there is none */
     int samples;       /* pictures that one run of "sample" makes; 0: no such plan */
     int rows;          /* of the data set */
+    int window;        /* pictures of each of the two windows through which it passes; 0: it is there whole (feed.h) */
     bool train;        /* false: only G and "sample" (no gradients, no moments) */
     bool z_given;      /* no noise op: the caller puts row "z" before each step (replay, generate) */
     bool flip;
@@ -58,6 +59,8 @@ dg_err dg_gan_put_state(dg_gan *gan, const dg_step_state *state);
 dg_err dg_gan_get_state(dg_gan *gan, dg_step_state *state);
 /* The metrics of steps first .. first+n-1 (n <= DG_RING), after waiting for them. */
 dg_err dg_gan_get_metrics(dg_gan *gan, uint64_t first, int n, dg_metrics *out);
+/* The same only begun, behind the steps that were given so far; host is memory of alloc_host. */
+dg_err dg_gan_start_metrics(dg_gan *gan, uint64_t first, int n, dg_metrics *host);
 
 /* One optimiser step; batch is o.batch or o.last_batch. Returns at once where the backend is asynchronous. */
 dg_err dg_gan_step(dg_gan *gan, int batch);
@@ -70,6 +73,9 @@ dg_err dg_gan_write(dg_gan *gan, const dg_gan_tensor *t, int row, dg_type type, 
 /* G in eval mode. z: (n, latent) floats, host memory. pixels: (n, size, size, channels) uint8, host; x, unless
  * NULL, the values before rounding as double. n may be more than o.samples: done in chunks. */
 dg_err dg_gan_generate(dg_gan *gan, const float *z, int n, uint8_t *pixels, double *x);
+
+/* The pictures alone, only begun: they are in `pixels`, memory of alloc_host, when a mark set now is reached. */
+dg_err dg_gan_start_generate(dg_gan *gan, const float *z, int n, uint8_t *pixels);
 
 /* z of sample picture `seed`: latent normals of (seed_of_run, DG_STREAM_SAMPLE, picture). */
 void dg_gan_z(float *z, int latent, uint64_t seed, uint64_t picture);

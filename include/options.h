@@ -53,6 +53,7 @@ typedef struct {
     char *tuning;          /* --tuning FILE, NULL: none */
     bool no_graph;         /* CUDA: op by op instead of a captured graph */
     bool list_devices;     /* nothing else is done then */
+    double device_memory;  /* MB of it that a run uses at most; 0: all */
 
     /* other commands */
     int count;             /* -n, --count: generate: pictures; data --synthesize: pictures */

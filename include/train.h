@@ -6,10 +6,19 @@
 
 #include "checkpoint.h"
 #include "commands.h"
+#include "feed.h"
 #include "pictures.h"
 #include "progress.h"
+#include "ring_reader.h"
 #include "rundir.h"
 #include "worker.h"
+
+/* Steps are given to the device ahead of those whose metrics have been read. */
+typedef struct {
+    uint64_t step;  /* steps done, over all sessions */
+    uint64_t epoch; /* epochs finished */
+    uint64_t batch; /* steps done in the epoch under way */
+} dg_place;
 
 typedef struct {
     const dg_options *o;
@@ -20,18 +29,22 @@ typedef struct {
     dg_log *log;
     dg_worker *worker;
     dg_progress *progress;
-    void *device_data, *device_perm;
-    int32_t *perm;
+    dg_feed feed;
+    dg_ring_reader metrics;
 
     int batches;             /* steps in an epoch */
-    uint64_t step;           /* steps done */
-    uint64_t epoch;          /* epochs finished */
-    uint64_t batch;          /* steps done in the epoch under way */
+    dg_place given;          /* to the device */
+    dg_place read;           /* their metrics are here, checked and logged */
     uint64_t first_step;     /* of this session */
+    double epoch_began;      /* clock */
     uint64_t saved_epoch;    /* which epoch's end checkpoint.safetensors holds; 0: none or within an epoch */
     double started, seconds_before; /* clock at the session's start; seconds of earlier sessions */
     dg_metrics sum;          /* over the epoch under way, for its means */
     int summed;
+    struct {
+        uint8_t *pixels;     /* of a grid, where the device can write */
+        uint64_t epoch;      /* of the grid that is on its way; 0: none is */
+    } samples;
     dg_err save_error;       /* first failure to write something; training goes on, the exit code tells */
 } dg_run;
 
@@ -41,13 +54,19 @@ void dg_catch_signals(void);
 
 double dg_clock(void); /* seconds, monotonic */
 
+/* Build the gan, its data set whole or in two windows (gan->o.window), so that it fits into b's memory, and into
+ * `most` MB of it unless that is 0. DG_DEVICE says what is needed, what there is and the largest batch that fits. */
+dg_err dg_build_to_fit(dg_gan *gan, const dg_model *m, const dg_gan_options *o, dg_backend *b, double most);
+
 /* Train until the epochs (or --steps) are done, a signal comes, or numbers fail. */
 dg_err dg_train_loop(dg_run *r);
 
 /* What the run leaves, written by the worker. Failures are remembered, never fatal. */
 void dg_save_config(dg_run *r);
 void dg_save_reals(dg_run *r);
-void dg_save_samples(dg_run *r, uint64_t epoch);
+/* The grid of an epoch is only begun; the second gives it to the worker once it has come. One at a time. */
+void dg_begin_samples(dg_run *r, uint64_t epoch);
+void dg_save_samples(dg_run *r, bool wait);
 void dg_save_curves(dg_run *r);
 void dg_save_checkpoint(dg_run *r);
 

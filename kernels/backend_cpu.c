@@ -60,20 +60,29 @@ static void leave(fp_mode before) { fp_set(before); }
 
 enum { PIECE = 1 << 20, HUGE_PAGE = 2 << 20 };
 
+/* All that the machine has: how much of it other programs will give way with, nobody knows. */
+static dg_err cpu_memory(dg_backend *b, size_t *free_bytes, size_t *total)
+{
+    (void)b;
+    struct sysinfo machine;
+    *free_bytes = *total = SIZE_MAX;
+    if (sysinfo(&machine) == 0) *free_bytes = *total = ((size_t)machine.totalram + machine.totalswap) * machine.mem_unit;
+    return DG_OK;
+}
+
 static dg_err cpu_alloc(dg_backend *b, size_t bytes, void **mem)
 {
     *mem = NULL;
-    struct sysinfo machine;
-    double have = 0;
-    if (sysinfo(&machine) == 0) have = ((double)machine.totalram + (double)machine.totalswap) * machine.mem_unit;
+    size_t have, total;
+    cpu_memory(b, &have, &total);
     /* Linux would hand out more than there is and kill the process when it is touched. */
     size_t align = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : 256, size = bytes ? bytes : 1;
     void *p = NULL;
-    if (size <= SIZE_MAX - align && !(have > 0 && (double)bytes > have))
+    if (size <= SIZE_MAX - align && bytes <= have)
         p = aligned_alloc(align, (size + align - 1) / align * align);
     if (!p)
         return dg_fail(DG_DEVICE, "out of memory: %.1f MB needed at once, the machine has %.1f MB in all; "
-                       "use a smaller --batch or a smaller model", (double)bytes / 1e6, have / 1e6);
+                       "use a smaller --batch or a smaller model", (double)bytes / 1e6, (double)have / 1e6);
     if (align == HUGE_PAGE) (void)madvise(p, bytes, MADV_HUGEPAGE); /* only a wish */
     /* By pieces in parallel, so that on a machine with several memory nodes each holds a part. */
     int64_t pieces = (int64_t)((bytes + PIECE - 1) / PIECE);
@@ -96,6 +105,26 @@ static dg_err cpu_copy(dg_backend *b, void *dst, const void *src, size_t bytes)
 {
     (void)b;
     if (bytes) memcpy(dst, src, bytes);
+    return DG_OK;
+}
+
+/* Everything here is done when it returns. */
+static dg_err cpu_start_copy(dg_backend *b, dg_lane lane, void *dst, const void *src, size_t bytes)
+{
+    (void)lane;
+    return cpu_copy(b, dst, src, bytes);
+}
+
+static dg_err cpu_mark(dg_backend *b, dg_lane lane, int mark)
+{
+    (void)b, (void)lane, (void)mark;
+    return DG_OK;
+}
+
+static dg_err cpu_reached(dg_backend *b, int mark, bool wait, bool *yes)
+{
+    (void)b, (void)mark, (void)wait;
+    *yes = true;
     return DG_OK;
 }
 
@@ -246,7 +275,9 @@ dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out)
     c->conv = o->conv;
     c->base = (dg_backend){
         .real = o->real, .threads = o->threads ? o->threads : default_threads(),
-        .alloc = cpu_alloc, .release = cpu_release, .put = cpu_copy, .get = cpu_copy,
+        .memory = cpu_memory, .alloc = cpu_alloc, .release = cpu_release, .put = cpu_copy, .get = cpu_copy,
+        .alloc_host = cpu_alloc, .release_host = cpu_release, .start_put = cpu_start_copy, .start_get = cpu_start_copy,
+        .mark = cpu_mark, .follow = cpu_mark, .reached = cpu_reached,
         .refuses = cpu_refuses, .scratch = cpu_scratch,
         .run = cpu_run, .run_op = cpu_run_op, .sync = cpu_sync, .close = cpu_close,
     };

@@ -1,44 +1,15 @@
-/* The CUDA backend: one device, one stream. A plan is captured into a graph when it is first run and replayed from
+/* The CUDA backend: one device, one stream for everything that computes. A plan is captured into a graph when it is first run and replayed from
  * then on; whatever changes from step to step lies in device memory. Nothing is allocated after alloc().
  *
  * Every call of CUDA is checked by TRY, every launch by check_launches; both end in report(), which names the op. */
-#include "cuda.cuh"
+#include "backend_cuda.cuh"
 #include "cublas.cuh"
 #include "cuda_device.cuh"
-extern "C" {
-#include "plan.h"
-#include "tune.h"
-}
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Host memory that the device copies to and from by itself: two buffers in turn. */
-static constexpr int STAGES = 2;
-static const size_t STAGE_BYTES = 4 << 20;
-
-typedef struct captured {
-    cudaGraphExec_t graph;
-    struct captured *next;
-} captured;
-
-typedef struct {
-    dg_backend base; /* first, so that a dg_backend pointer is a gpu pointer */
-    int device;
-    bool eager;
-    dg_gpu limits;
-    cudaStream_t stream;
-    cudaEvent_t from, to;
-    void *stage[STAGES];
-    cudaEvent_t staged[STAGES]; /* the last copy from or to this buffer is done */
-    dg_tune_table file, shipped;
-    captured *graphs;
-    dg_err broken; /* set by the first fatal error: the device is lost to this process, no call makes sense */
-    char broken_message[640];
-} gpu;
-
-/* The one place that turns a CUDA error into ours. */
-static dg_err report(gpu *c, const char *op, const char *what, cudaError_t e)
+dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e)
 {
     char text[360];
     snprintf(text, sizeof text, "%s%s%s: %s (%s, %d)", op, *op ? ": " : "", what, cudaGetErrorString(e), cudaGetErrorName(e), (int)e);
@@ -54,103 +25,13 @@ static dg_err report(gpu *c, const char *op, const char *what, cudaError_t e)
     return dg_fail(DG_DEVICE, "%s", c->broken_message);
 }
 
-#define TRY(c, op, call)                                                                                      \
-    do {                                                                                                      \
-        const cudaError_t error_ = (call);                                                                    \
-        if (error_ != cudaSuccess) return report(c, op, #call, error_);                                       \
-    } while (0)
-
-/* Every entry begins so: after a fatal error nothing is tried; the calling thread uses our device. */
-#define ENTER(c)                                                                                              \
-    do {                                                                                                      \
-        if ((c)->broken) return dg_fail((c)->broken, "%s", (c)->broken_message);                              \
-        TRY(c, "", cudaSetDevice((c)->device));                                                               \
-    } while (0)
-
 static dg_err check_launches(gpu *c)
 {
     const dev_fault fault = dev_take_fault();
     if (fault.error == cudaSuccess) return DG_OK;
     char what[200];
     snprintf(what, sizeof what, "%.80s (%.80s:%d)", fault.at.kernel, fault.at.file, fault.at.line);
-    return report(c, fault.op, what, fault.error);
-}
-
-/* ---- Memory ---- */
-
-static dg_err cuda_alloc(dg_backend *b, size_t bytes, void **mem)
-{
-    gpu *c = (gpu *)b;
-    *mem = nullptr;
-    ENTER(c);
-    size_t free_bytes = 0, total = 0;
-    TRY(c, "", cudaMemGetInfo(&free_bytes, &total));
-    void *p = nullptr;
-    const cudaError_t e = cudaMalloc(&p, bytes ? bytes : 1);
-    if (e == cudaErrorMemoryAllocation) {
-        (void)cudaGetLastError();
-        return dg_fail(DG_DEVICE, "out of memory on %s: %.1f MB needed at once, %.1f MB free of %.1f MB; use a smaller --batch, "
-                       "a smaller model, or close other programs on this GPU", b->name, (double)bytes / 1e6, (double)free_bytes / 1e6,
-                       (double)total / 1e6);
-    }
-    if (e != cudaSuccess) return report(c, "", "cudaMalloc", e);
-    const cudaError_t cleared = cudaMemsetAsync(p, 0, bytes ? bytes : 1, c->stream);
-    if (cleared != cudaSuccess) {
-        (void)cudaFree(p);
-        return report(c, "", "cudaMemsetAsync", cleared);
-    }
-    *mem = p;
-    return DG_OK;
-}
-
-static void cuda_release(dg_backend *b, void *mem)
-{
-    gpu *c = (gpu *)b;
-    if (c->broken || !mem) return;
-    (void)cudaSetDevice(c->device);
-    (void)cudaStreamSynchronize(c->stream); /* whatever still uses it comes first */
-    (void)cudaFree(mem);
-}
-
-/* The host's memory may be reused on return: it is in a staging buffer by then. The copy itself takes its place in
- * the stream. */
-static dg_err cuda_put(dg_backend *b, void *dst, const void *host, size_t bytes)
-{
-    gpu *c = (gpu *)b;
-    ENTER(c);
-    for (size_t at = 0, i = 0; at < bytes; at += STAGE_BYTES, i++) {
-        const size_t n = bytes - at < STAGE_BYTES ? bytes - at : STAGE_BYTES;
-        const size_t k = i % STAGES;
-        TRY(c, "copying to the device", cudaEventSynchronize(c->staged[k]));
-        memcpy(c->stage[k], (const char *)host + at, n);
-        TRY(c, "copying to the device", cudaMemcpyAsync((char *)dst + at, c->stage[k], n, cudaMemcpyHostToDevice, c->stream));
-        TRY(c, "copying to the device", cudaEventRecord(c->staged[k], c->stream));
-    }
-    return DG_OK;
-}
-
-static dg_err start_get(gpu *c, const char *src, size_t at, size_t bytes)
-{
-    const size_t k = at / STAGE_BYTES % STAGES, n = bytes - at < STAGE_BYTES ? bytes - at : STAGE_BYTES;
-    TRY(c, "copying from the device", cudaMemcpyAsync(c->stage[k], src + at, n, cudaMemcpyDeviceToHost, c->stream));
-    TRY(c, "copying from the device", cudaEventRecord(c->staged[k], c->stream));
-    return DG_OK;
-}
-
-static dg_err cuda_get(dg_backend *b, void *host, const void *src, size_t bytes)
-{
-    gpu *c = (gpu *)b;
-    ENTER(c);
-    if (!bytes) return DG_OK;
-    dg_err e = start_get(c, (const char *)src, 0, bytes);
-    for (size_t at = 0; !e && at < bytes; at += STAGE_BYTES) {
-        const size_t k = at / STAGE_BYTES % STAGES, n = bytes - at < STAGE_BYTES ? bytes - at : STAGE_BYTES;
-        if (bytes - at > STAGE_BYTES) e = start_get(c, (const char *)src, at + STAGE_BYTES, bytes);
-        if (e) return e;
-        TRY(c, "copying from the device", cudaEventSynchronize(c->staged[k]));
-        memcpy((char *)host + at, c->stage[k], n);
-    }
-    return e;
+    return dg_gpu_report(c, fault.op, what, fault.error);
 }
 
 /* ---- Choosing ---- */
@@ -221,7 +102,7 @@ template <class real> static void launch(const dg_op *op, cudaStream_t stream)
 static dg_err enqueue(gpu *c, const dg_op *op)
 {
     dev_op = op->name;
-    c->base.real == DG_F64 ? launch<double>(op, c->stream) : launch<float>(op, c->stream);
+    c->base.real == DG_F64 ? launch<double>(op, c->lane[DG_COMPUTE]) : launch<float>(op, c->lane[DG_COMPUTE]);
     const dg_err e = check_launches(c);
     dev_op = "";
     return e;
@@ -233,7 +114,7 @@ static dg_err run_eagerly(gpu *c, const dg_plan *p)
     for (int i = 0; i < p->ops; i++) {
         const dg_err e = enqueue(c, &p->op[i]);
         if (e) return e;
-        TRY(c, p->op[i].name, cudaStreamSynchronize(c->stream));
+        TRY(c, p->op[i].name, cudaStreamSynchronize(c->lane[DG_COMPUTE]));
     }
     return DG_OK;
 }
@@ -245,16 +126,16 @@ static dg_err capture(gpu *c, dg_plan *p)
     if (!made) return dg_fail(DG_DEVICE, "out of memory while capturing plan %s", p->name);
     cudaGraph_t graph = nullptr;
     dg_err e = DG_OK;
-    cudaError_t error = cudaStreamBeginCapture(c->stream, cudaStreamCaptureModeThreadLocal);
+    cudaError_t error = cudaStreamBeginCapture(c->lane[DG_COMPUTE], cudaStreamCaptureModeThreadLocal);
     const bool begun = error == cudaSuccess;
     for (int i = 0; begun && !e && i < p->ops; i++) e = enqueue(c, &p->op[i]);
-    if (begun) error = cudaStreamEndCapture(c->stream, &graph);
+    if (begun) error = cudaStreamEndCapture(c->lane[DG_COMPUTE], &graph);
     if (!e && error == cudaSuccess) error = cudaGraphInstantiate(&made->graph, graph, 0);
     if (graph) (void)cudaGraphDestroy(graph);
     if (e || error != cudaSuccess) {
         free(made);
         (void)cudaGetLastError();
-        return e ? e : report(c, p->name, "capturing the plan", error);
+        return e ? e : dg_gpu_report(c, p->name, "capturing the plan", error);
     }
     made->next = c->graphs;
     c->graphs = made;
@@ -271,7 +152,7 @@ static dg_err cuda_run(dg_backend *b, struct dg_plan *p)
         const dg_err e = capture(c, p);
         if (e) return e;
     }
-    TRY(c, p->name, cudaGraphLaunch(((captured *)p->captured)->graph, c->stream));
+    TRY(c, p->name, cudaGraphLaunch(((captured *)p->captured)->graph, c->lane[DG_COMPUTE]));
     return DG_OK;
 }
 
@@ -279,10 +160,10 @@ static dg_err cuda_run_op(dg_backend *b, const dg_op *op, double *ms)
 {
     gpu *c = (gpu *)b;
     ENTER(c);
-    TRY(c, op->name, cudaEventRecord(c->from, c->stream));
+    TRY(c, op->name, cudaEventRecord(c->from, c->lane[DG_COMPUTE]));
     const dg_err e = enqueue(c, op);
     if (e) return e;
-    TRY(c, op->name, cudaEventRecord(c->to, c->stream));
+    TRY(c, op->name, cudaEventRecord(c->to, c->lane[DG_COMPUTE]));
     TRY(c, op->name, cudaEventSynchronize(c->to));
     float elapsed = 0;
     TRY(c, op->name, cudaEventElapsedTime(&elapsed, c->from, c->to));
@@ -294,9 +175,9 @@ static dg_err cuda_sync(dg_backend *b)
 {
     gpu *c = (gpu *)b;
     ENTER(c);
-    const cudaError_t e = cudaStreamSynchronize(c->stream);
+    const cudaError_t e = cudaStreamSynchronize(c->lane[DG_COMPUTE]);
     if (e == cudaSuccess) return DG_OK;
-    return report(c, "", c->eager ? "waiting for the device" : "waiting for the device (--no-graph names the op)", e);
+    return dg_gpu_report(c, "", c->eager ? "waiting for the device" : "waiting for the device (--no-graph names the op)", e);
 }
 
 static void cuda_close(dg_backend *b)
@@ -304,16 +185,12 @@ static void cuda_close(dg_backend *b)
     gpu *c = (gpu *)b;
     if (!c->broken && c->device >= 0) {
         (void)cudaSetDevice(c->device);
-        if (c->stream) (void)cudaStreamSynchronize(c->stream);
+        if (c->lane[DG_COMPUTE]) (void)cudaStreamSynchronize(c->lane[DG_COMPUTE]);
         dg_cublas_close();
         for (captured *g = c->graphs; g; g = g->next) (void)cudaGraphExecDestroy(g->graph);
-        for (int i = 0; i < STAGES; i++) {
-            if (c->stage[i]) (void)cudaFreeHost(c->stage[i]);
-            if (c->staged[i]) (void)cudaEventDestroy(c->staged[i]);
-        }
         if (c->from) (void)cudaEventDestroy(c->from);
         if (c->to) (void)cudaEventDestroy(c->to);
-        if (c->stream) (void)cudaStreamDestroy(c->stream);
+        dg_gpu_memory_close(c);
     }
     while (c->graphs) {
         captured *next = c->graphs->next;
@@ -346,14 +223,9 @@ static dg_err open_device(gpu *c, int device)
     int shared = 0;
     TRY(c, "", cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     c->limits.shared = (size_t)shared;
-    TRY(c, "", cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking));
     TRY(c, "", cudaEventCreate(&c->from));
     TRY(c, "", cudaEventCreate(&c->to));
-    for (int i = 0; i < STAGES; i++) {
-        TRY(c, "", cudaHostAlloc(&c->stage[i], STAGE_BYTES, cudaHostAllocDefault));
-        TRY(c, "", cudaEventCreateWithFlags(&c->staged[i], cudaEventDisableTiming));
-    }
-    return DG_OK;
+    return dg_gpu_memory_open(c);
 }
 
 /* Bad rows are left out, with a message; only a file that cannot be read is an error. */
@@ -379,10 +251,8 @@ extern "C" dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)
     c->device = -1;
     c->eager = o->eager;
     b->real = o->real;
-    b->alloc = cuda_alloc;
-    b->release = cuda_release;
-    b->put = cuda_put;
-    b->get = cuda_get;
+    b->queues = !o->eager;
+    dg_gpu_memory_functions(b);
     b->refuses = cuda_refuses;
     b->scratch = cuda_scratch;
     b->run = cuda_run;

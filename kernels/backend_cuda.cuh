@@ -1,0 +1,59 @@
+/* Inside the CUDA backend: what its files share. backend_cuda.cu opens, chooses and runs, cuda_memory.cu moves bytes. */
+#ifndef DG_BACKEND_CUDA_CUH
+#define DG_BACKEND_CUDA_CUH
+
+#include "cuda.cuh"
+extern "C" {
+#include "plan.h"
+#include "tune.h"
+}
+
+/* Pinned memory through which put and get go, several pieces in turn, so that a put waits only for the one that used
+ * its piece before. */
+static constexpr int STAGES = 8;
+static constexpr size_t STAGE_BYTES = 1 << 20;
+
+typedef struct captured {
+    cudaGraphExec_t graph;
+    struct captured *next;
+} captured;
+
+typedef struct {
+    dg_backend base; /* first, so that a dg_backend pointer is a gpu pointer */
+    int device;
+    bool eager;
+    dg_gpu limits;
+    cudaStream_t lane[DG_LANES];
+    cudaEvent_t mark[DG_MARKS];
+    cudaEvent_t from, to;
+    void *stage[STAGES];
+    cudaEvent_t staged[STAGES]; /* the last copy from or to this piece is done */
+    int next_stage;
+    dg_tune_table file, shipped;
+    captured *graphs;
+    dg_err broken; /* set by the first fatal error: the device is lost to this process, no call makes sense */
+    char broken_message[640];
+} gpu;
+
+/* The one place that turns a CUDA error into ours. */
+dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
+
+#define TRY(c, op, call)                                                                                      \
+    do {                                                                                                      \
+        const cudaError_t error_ = (call);                                                                    \
+        if (error_ != cudaSuccess) return dg_gpu_report(c, op, #call, error_);                                       \
+    } while (0)
+
+/* Every entry begins so: after a fatal error nothing is tried; the calling thread uses our device. */
+#define ENTER(c)                                                                                              \
+    do {                                                                                                      \
+        if ((c)->broken) return dg_fail((c)->broken, "%s", (c)->broken_message);                              \
+        TRY(c, "", cudaSetDevice((c)->device));                                                               \
+    } while (0)
+
+/* cuda_memory.cu: fill in the functions of b that move bytes; make and remove what they need. */
+void dg_gpu_memory_functions(dg_backend *b);
+dg_err dg_gpu_memory_open(gpu *c);
+void dg_gpu_memory_close(gpu *c);
+
+#endif
