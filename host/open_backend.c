@@ -83,7 +83,7 @@ dg_err dg_open_backend(const dg_options *o, dg_backend **out)
     *out = NULL;
     if (!strcmp(o->device, "cpu")) return open_cpu(o, out);
     if (!strcmp(o->device, "auto")) return open_any(o, out);
-    if (o->device[4] == ':') return open_cuda(o, atoi(o->device + 5), out);
+    if (o->device[4] == ':') return open_cuda(o, (int)strtol(o->device + 5, NULL, 10), out);
     const int device = first_usable(why, sizeof why);
     return open_cuda(o, device < 0 ? 0 : device, out);
 }

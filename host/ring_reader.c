@@ -13,7 +13,7 @@ dg_err dg_ring_reader_open(dg_ring_reader *r, dg_gan *gan, uint64_t step)
 {
     void *host;
     *r = (dg_ring_reader){.gan = gan, .next = step, .interval = 1, .seconds = 0.01, .last_came = seconds()};
-    dg_err e = gan->backend->alloc_host(gan->backend, DG_REQUESTS * DG_REQUEST_ROWS * sizeof *r->host, &host);
+    dg_err e = gan->backend->alloc_host(gan->backend, (size_t)DG_REQUESTS * DG_REQUEST_ROWS * sizeof *r->host, &host);
     r->host = host;
     return e;
 }
@@ -31,7 +31,7 @@ dg_err dg_ring_reader_ask(dg_ring_reader *r, uint64_t step, bool at_once)
     if (r->on_the_way == DG_REQUESTS || !waiting || (waiting < (uint64_t)r->interval && !at_once)) return DG_OK;
     const int k = (r->oldest + r->on_the_way) % DG_REQUESTS;
     const int n = waiting < DG_REQUEST_ROWS ? (int)waiting : DG_REQUEST_ROWS;
-    dg_err e = dg_gan_start_metrics(r->gan, r->next, n, r->host + k * DG_REQUEST_ROWS);
+    dg_err e = dg_gan_start_metrics(r->gan, r->next, n, r->host + (size_t)k * DG_REQUEST_ROWS);
     if (!e) e = b->mark(b, DG_COMPUTE, DG_MARK_METRICS + k);
     if (e) return e;
     r->request[k].first = r->next;
@@ -62,7 +62,7 @@ dg_err dg_ring_reader_take(dg_ring_reader *r, bool wait, uint64_t *first, const 
     if (e || !here) return e;
     *first = r->request[r->oldest].first;
     *n = r->request[r->oldest].n;
-    *row = r->host + r->oldest * DG_REQUEST_ROWS;
+    *row = r->host + (size_t)r->oldest * DG_REQUEST_ROWS;
     r->oldest = (r->oldest + 1) % DG_REQUESTS;
     r->on_the_way--;
     adapt(r, *n);
