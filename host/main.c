@@ -14,6 +14,7 @@ static int (*const command[DG_CMDS])(const dg_options *) = {
     [DG_CMD_EXPORT] = dg_cmd_export,
     [DG_CMD_IMPORT] = dg_cmd_import,
     [DG_CMD_INFO] = dg_cmd_info,
+    [DG_CMD_CURVES] = dg_cmd_curves,
     [DG_CMD_INTERPOLATE] = dg_cmd_interpolate,
     [DG_CMD_DATA] = dg_cmd_data,
     [DG_CMD_PLAN] = dg_cmd_plan,

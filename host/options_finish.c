@@ -175,7 +175,7 @@ dg_err dg_options_finish(dg_options *o)
                    : o->command == DG_CMD_PLAN || o->command == DG_CMD_CHECK || o->command == DG_CMD_BENCH ? &o->model
                                                                                     : NULL;
     if (o->operands && first) e = set_path(first, o->operand[0]);
-    if (!e && o->operands > 1 && o->command != DG_CMD_BENCH) { /* export, import */
+    if (!e && o->operands > 1 && o->command != DG_CMD_BENCH && o->command != DG_CMD_CURVES) { /* export, import */
         if (o->out) return dg_fail(DG_USAGE, "'%s' and --out %s: give the result one name", o->operand[1], o->out);
         e = set_path(&o->out, o->operand[1]);
     }
@@ -192,6 +192,9 @@ dg_err dg_options_finish(dg_options *o)
     case DG_CMD_EXPORT:
     case DG_CMD_IMPORT:
         if (!o->out) return dg_fail(DG_USAGE, "where to? dcgan %s FILE --out FILE", dg_commands[o->command].name);
+        return DG_OK;
+    case DG_CMD_CURVES:
+        if (!o->out) return dg_fail(DG_USAGE, "where to? dcgan curves RUN... --out FILE.png");
         return DG_OK;
     case DG_CMD_PLAN:
     case DG_CMD_CHECK:

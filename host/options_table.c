@@ -22,6 +22,7 @@ enum {
     F = 1 << DG_CMD_INFO,
     X = 1 << DG_CMD_EXPORT,
     M = 1 << DG_CMD_IMPORT,
+    L = 1 << DG_CMD_CURVES,
     EVERY = (1 << DG_CMDS) - 1,
     SAVED = DG_OPT_SAVED,
     ARGV = DG_OPT_ARGV_ONLY,
@@ -36,9 +37,9 @@ const dg_option dg_option_table[] = {
     {"model", 'm', "MODEL", DG_OPT_TEXT, AT(model), NO_RANGE, "dcgan64-paper", NULL, RUN, T | D | P | B | M | C,
      SAVED | FIXED, "network: a built-in one (dcgan32, dcgan64-paper, dcgan64, dcgan128) or a file; import without it: "
      "as the weights say"},
-    {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | X | M, 0,
-     "where results go: a directory; export and import: a file (default for a run: samples/DATA-MODEL, numbered when "
-     "that exists)"},
+    {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | X | M | L, 0,
+     "where results go: a directory; export, import and curves: a file (default for a run: samples/DATA-MODEL, "
+     "numbered when that exists)"},
     {"config", 'c', "FILE", DG_OPT_TEXT, AT(config), NO_RANGE, NULL, NULL, RUN, T, 0,
      "take values from the config.ini of a run; environment and command line come after it"},
     {"resume", 'r', "[CHECKPOINT]", DG_OPT_RESUME, AT(resume), NO_RANGE, NULL, NULL, RUN, T, ARGV,
@@ -165,4 +166,6 @@ const dg_command_info dg_commands[DG_CMDS] = {
                        {"dcgan export run/checkpoint.safetensors --out generator.safetensors"}},
     [DG_CMD_IMPORT] = {"import", "WEIGHTS [OUT]", 1, 2, "make a checkpoint from such a generator",
                        {"dcgan import generator.safetensors --model dcgan64 --out checkpoint.safetensors"}},
+    [DG_CMD_CURVES] = {"curves", "RUN...", 1, 7, "draw the losses of several runs into one picture",
+                       {"dcgan curves samples/cats-a samples/cats-b --out compare.png"}},
 };

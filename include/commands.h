@@ -23,5 +23,6 @@ int dg_cmd_bench(const dg_options *o);
 int dg_cmd_info(const dg_options *o);
 int dg_cmd_export(const dg_options *o);
 int dg_cmd_import(const dg_options *o);
+int dg_cmd_curves(const dg_options *o);
 
 #endif

@@ -10,8 +10,7 @@
 
 typedef enum {
     DG_CMD_TRAIN, DG_CMD_GENERATE, DG_CMD_INTERPOLATE, DG_CMD_DATA, DG_CMD_PLAN, DG_CMD_REPLAY, DG_CMD_CHECK,
-    DG_CMD_BENCH,
-    DG_CMD_INFO, DG_CMD_EXPORT, DG_CMD_IMPORT, DG_CMDS
+    DG_CMD_BENCH, DG_CMD_INFO, DG_CMD_EXPORT, DG_CMD_IMPORT, DG_CMD_CURVES, DG_CMDS
 } dg_command;
 
 /* All values, resolved: built-in < config file (--config, or the run's own with --resume) < DCGAN_* environment
