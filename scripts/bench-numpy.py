@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
 """The published way to train a DCGAN without a framework: NumPy, every convolution as im2col and a matrix product.
 
-    scripts/bench-numpy.py [--width 32] [--batch 64] [--steps 3] [--cupy] [--float64] [--json FILE]
-    scripts/bench-numpy.py --oracle FILE.safetensors     compare with a recorded PyTorch run instead of timing
+    scripts/bench-numpy.py [--width 32] [--batch 64] [--steps 3] [--seconds 0] [--cupy] [--float64] [--json FILE]
+                           [--pictures CACHE] [--log FILE.csv]
+    scripts/bench-numpy.py --oracle FILE.safetensors [--cupy]   compare with a recorded PyTorch run instead of timing
 
-The same networks, losses, order of steps and Adam as `dcgan` (see include/gan.h); one row: seconds per step. With
---cupy the same code runs on the GPU. --oracle proves that it is the same algorithm: the losses of every step must
-agree to 1e-9 in float64.
+The same networks, losses, order of steps and Adam as `dcgan` (see include/gan.h); one row: ms per step. With --cupy the
+same code runs on the GPU. It takes --steps steps, or goes on for --seconds if that is longer. It trains on noise, or on
+the pictures of a file that `dcgan --cache` or `dcgan data --cache` wrote; --log writes the losses of every step as the
+log.csv of a run, for `dcgan curves`. --oracle proves that it is the same algorithm: the losses of every step must agree
+to 1e-9 in float64.
 """
 import argparse
 import json
+import os
+import statistics
 import struct
 import sys
 import time
@@ -230,42 +235,92 @@ def replay(path):
     return 0 if worst <= 1e-9 else 1
 
 
+def read_cache(path):
+    """The pictures of a `dcgan --cache` file as (N, S, S, C) bytes; its head is described in host/dataset_cache.c."""
+    head = '=16sIIQQQiiii'
+    with open(path, 'rb') as file:
+        magic, order, _, _, lists, _, count, size, channels, _ = struct.unpack(head, file.read(struct.calcsize(head)))
+        if magic.rstrip(b'\0') != b'dcgan-cache-1\n' or order != 0x01020304:
+            sys.exit(f'{path}: no cache of pictures that this machine wrote')
+        file.seek(lists, os.SEEK_CUR)
+        return np.frombuffer(file.read(count * size * size * channels), 'u1').reshape(count, size, size, channels)
+
+
+def batches(o, dtype, rng):
+    """Pictures for one step after another, for ever; a short last batch of an epoch is left out."""
+    if not o.pictures:
+        real = xp.asarray((rng.random((o.batch, 64, 64, 3)) * 2 - 1).astype(dtype))
+        while True:
+            yield 1, real
+    pictures, epoch = read_cache(o.pictures), 0
+    if len(pictures) < o.batch:
+        sys.exit(f'{o.pictures}: {len(pictures)} pictures, too few for a batch of {o.batch}')
+    while True:
+        epoch, order = epoch + 1, rng.permutation(len(pictures))
+        for first in range(0, len(order) - o.batch + 1, o.batch):
+            yield epoch, xp.asarray((pictures[order[first:first + o.batch]] / 127.5 - 1).astype(dtype))
+
+
+def wait():
+    """Until the GPU has done what it was given."""
+    if xp is not np:
+        xp.cuda.get_current_stream().synchronize()
+
+
+def run(o):
+    dtype = 'f8' if o.float64 else 'f4'
+    rng = np.random.default_rng(0)
+    source = batches(o, dtype, rng)
+    epoch, real = next(source)
+    G, D = networks(real.shape[1], real.shape[3], 100, o.width, o.width, dtype)
+    adam = [Adam(net, 2e-4, 0.5, 0.999, 1e-8) for net in (G, D)]
+    warm, times, log, begun = 3 if o.cupy else 1, [], [], time.perf_counter()
+    while len(times) < warm + o.steps or time.perf_counter() - begun < o.seconds:
+        z = xp.asarray(rng.standard_normal((o.batch, 1, 1, 100)).astype(dtype))
+        wait()
+        start = time.perf_counter()
+        losses = train_step(G, D, *adam, real, z)
+        wait()
+        times.append(time.perf_counter() - start)
+        if not np.isfinite(losses).all():
+            sys.exit(f'step {len(times)}: the losses are {losses}')
+        log.append((epoch, len(times), losses[0] + losses[1], *losses, '', '', '', o.batch / times[-1],
+                    time.perf_counter() - begun))
+        epoch, real = next(source)
+    return dtype, [1e3 * t for t in times[warm:]], log
+
+
 def main():
     global xp
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument('--width', type=int, default=32)
     p.add_argument('--batch', type=int, default=64)
     p.add_argument('--steps', type=int, default=3)
+    p.add_argument('--seconds', type=float, default=0)
     p.add_argument('--cupy', action='store_true')
     p.add_argument('--float64', action='store_true')
+    p.add_argument('--pictures')
     p.add_argument('--oracle')
     p.add_argument('--json')
+    p.add_argument('--log')
     o = p.parse_args()
     if o.cupy:
         import cupy
         xp = cupy
     if o.oracle:
         return replay(o.oracle)
-    dtype = 'f8' if o.float64 else 'f4'
-    G, D = networks(64, 3, 100, o.width, o.width, dtype)
-    adam = [Adam(net, 2e-4, 0.5, 0.999, 1e-8) for net in (G, D)]
-    rng = np.random.default_rng(0)
-    real = xp.asarray((rng.random((o.batch, 64, 64, 3)) * 2 - 1).astype(dtype))
-    times = []
-    for _ in range(o.steps + 1):
-        z = xp.asarray(rng.standard_normal((o.batch, 1, 1, 100)).astype(dtype))
-        start = time.perf_counter()
-        losses = train_step(G, D, *adam, real, z)  # ends in float(), so the GPU has finished
-        times.append(time.perf_counter() - start)
-        if not np.isfinite(losses).all():
-            print('the losses are not finite', file=sys.stderr)
-            return 1
-    best, name = min(times[1:]), 'CuPy' if o.cupy else 'NumPy'
-    print(f'{name} {xp.__version__} {dtype} im2col, width {o.width}, batch {o.batch}: best {1e3 * best:.1f} ms of {o.steps} steps')
+    dtype, times, log = run(o)
+    name, best, median = 'CuPy' if o.cupy else 'NumPy', min(times), statistics.median(times)
+    print(f'{name} {xp.__version__} {dtype} im2col, width {o.width}, batch {o.batch}: median {median:.1f} ms, '
+          f'best {best:.1f} ms of {len(times)} steps')
+    if o.log:
+        with open(o.log, 'w') as file:
+            file.write('epoch,step,loss_d,loss_d_real,loss_d_fake,loss_g,d_x,d_gz1,d_gz2,img_s,seconds\n')
+            file.writelines(','.join(v if isinstance(v, str) else f'{v:.9g}' for v in row) + '\n' for row in log)
     if o.json:
         with open(o.json, 'w') as file:
-            json.dump({'name': name, 'version': xp.__version__, 'dtype': dtype, 'width': o.width, 'batch': o.batch, 'best_ms': 1e3 * best,
-                       'median_ms': 1e3 * sorted(times[1:])[o.steps // 2]}, file, indent=1)
+            json.dump({'name': name, 'version': xp.__version__, 'dtype': dtype, 'width': o.width, 'batch': o.batch,
+                       'best_ms': best, 'median_ms': median, 'steps': len(times)}, file, indent=1)
     return 0
 
 

@@ -28,7 +28,7 @@ def workload(folder, name, title):
     ours = min(models, key=lambda m: m['median_ms'])
     run = runs[models.index(ours)]
     peak = max(r['fma_peak_gflops']['all_threads'] for r in runs)
-    torch = read(folder, f'torch-{name}')['rows']
+    torch = [r for r in read(folder, f'torch-{name}')['rows'] if 'failed' not in r]
     numpy = read(folder, f'numpy-{name}')
     fp32 = min((r for r in torch if 'bf16' not in r['mode']), key=lambda r: r['median_ms'])
     rows = [['program', 'mode', 'median ms a step', 'best ms', 'times ours', 'effective GFLOP/s', '% of FMA peak']]

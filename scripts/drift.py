@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """How fast does fp32 drift away from double, here and in PyTorch? Both run the same steps from the same weights.
 
-    scripts/drift.py --images DIR [--seeds 32] [--steps 50] [--ngf 16] [--batch 16] [--conv auto] [--keep DIR] [--out FILE.md]
+    scripts/drift.py --images DIR [--seeds 32] [--steps 50] [--ngf 16] [--batch 16] [--conv auto] [--keep DIR]
+                     [--device cpu] [--torch-device cpu|cuda] [--precision fp32] [--out FILE.md]
 
 For each seed PyTorch makes two oracles (scripts/make_oracle.py), in float64 and in float32, and `dcgan replay` runs the
 same steps in fp32. The drift of a step is the largest |fp32 - fp64| / |fp64| of the three losses up to that step.
+With --device cuda both are on the GPU, unless --torch-device says otherwise; --precision tf32 and bf16 compare with
+PyTorch's TF32 and with its autocast.
 
 It is a matter of chance which weight's gradient lies so close to zero that a rounding error turns its first Adam
 step around, or which activation turns from one side of ReLU to the other; single runs differ by factors of hundreds.
@@ -53,12 +56,16 @@ def drift(a, b):
 
 def make_oracle(o, folder, dtype, seed):
     """The file of this oracle, made if it is not there yet."""
-    path = os.path.join(folder, f'{dtype}-ngf{o.ngf}-batch{o.batch}-steps{o.steps}-seed{seed}.safetensors')
+    device = o.torch_device or ('cuda' if o.device.startswith('cuda') else 'cpu')
+    arithmetic = o.precision if dtype == 'float32' and o.precision != 'fp32' else 'plain'
+    how = '' if (device, arithmetic) == ('cpu', 'plain') else f'-{device}-{arithmetic}'
+    path = os.path.join(folder, f'{dtype}{how}-ngf{o.ngf}-batch{o.batch}-steps{o.steps}-seed{seed}.safetensors')
     if not os.path.exists(path):
         import make_oracle as maker  # needs torch; oracles that are there do not
         with contextlib.redirect_stdout(io.StringIO()):
-            maker.main(['--images', o.images, '--out', path + '.part', '--dtype', dtype, '--seed', str(seed), '--ngf', str(o.ngf),
-                        '--ndf', str(o.ngf), '--batch', str(o.batch), '--count', str(8 * o.batch - 5), '--steps', str(o.steps), '--small'])
+            maker.main(['--images', o.images, '--out', path + '.part', '--dtype', dtype, '--seed', str(seed), '--small',
+                        '--ngf', str(o.ngf), '--ndf', str(o.ngf), '--batch', str(o.batch), '--count', str(8 * o.batch - 5),
+                        '--steps', str(o.steps), '--device', device, '--arithmetic', arithmetic])
         os.replace(path + '.part', path)
     return path
 
@@ -71,6 +78,9 @@ def main():
     p.add_argument('--conv', default='auto')
     p.add_argument('--dcgan', default=os.path.join(HERE, '..', 'dcgan'))
     p.add_argument('--keep')
+    p.add_argument('--device', default='cpu')
+    p.add_argument('--torch-device', choices=['cpu', 'cuda'])
+    p.add_argument('--precision', default='fp32', choices=['fp32', 'tf32', 'bf16'])
     p.add_argument('--out')
     o = p.parse_args()
     ours, theirs = [], []
@@ -81,12 +91,13 @@ def main():
             exact_file = make_oracle(o, folder, 'float64', seed)
             exact = losses(exact_file)
             theirs.append(drift(losses(make_oracle(o, folder, 'float32', seed)), exact))
-            done = subprocess.run([o.dcgan, 'replay', exact_file, '--precision', 'fp32', '--conv', o.conv, '--tol', '1e9', '--json'],
-                                  check=True, capture_output=True, text=True)
+            command = [o.dcgan, 'replay', exact_file, '--device', o.device, '--precision', o.precision, '--conv', o.conv]
+            done = subprocess.run([*command, '--tol', '1e9', '--json'], check=True, stdout=subprocess.PIPE, text=True)
             run = json.loads(done.stdout)['losses']
             ours.append(drift({n: run[n + '_ours'] for n in NAMES}, exact))
-    lines = [f'{o.seeds} seeds, ngf {o.ngf}, batch {o.batch}, --conv {o.conv}: drift of the losses from double, geometric means, in the same run.', '',
-             '| step | dcgan fp32 | PyTorch fp32 | ratio | standard error |', '| --- | --- | --- | --- | --- |']
+    lines = [f'{o.seeds} seeds, ngf {o.ngf}, batch {o.batch}, --conv {o.conv}, {o.device}: drift of the losses from double, '
+             'geometric means, in the same run.', '',
+             f'| step | dcgan {o.precision} | PyTorch {o.precision} | ratio | standard error |', '| --- | --- | --- | --- | --- |']
     bad = False
     for s in (s for s in (1, 2, 5, 10, 20, 50) if s <= o.steps):
         a, b = ([math.log(d[s - 1]) for d in side] for side in (ours, theirs))
@@ -94,7 +105,8 @@ def main():
         ratio = math.exp(statistics.fmean(difference))
         error = statistics.stdev(difference) / math.sqrt(len(difference)) if len(difference) > 1 else math.inf
         bad |= not ratio <= 2
-        lines.append(f'| {s} | {math.exp(statistics.fmean(a)):.2e} | {math.exp(statistics.fmean(b)):.2e} | {ratio:.2f} | x or / {math.exp(error):.2f} |')
+        lines.append(f'| {s} | {math.exp(statistics.fmean(a)):.2e} | {math.exp(statistics.fmean(b)):.2e} | {ratio:.2f} '
+                     f'| x or / {math.exp(error):.2f} |')
     text = '\n'.join(lines)
     print(text)
     if o.out:

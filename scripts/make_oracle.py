@@ -3,11 +3,14 @@
 
     scripts/make_oracle.py --images DIR --out FILE.safetensors [--size 64] [--ngf 8] [--ndf 8] [--latent 100]
                            [--batch 8] [--count 60] [--steps 20] [--dtype float64] [--eps 1e-8] [--seed 1]
+                           [--device cpu] [--arithmetic plain]
 
 Needs torch, numpy and Pillow. The networks are those of PyTorch's DCGAN example for any power-of-two size from 16
 (models/dcgan64.cfg is ngf = ndf = 64), its loss on logits, its order of steps: D on real, D on fake (each with its
 own batch statistics, gradients summed), Adam on D, the updated D on the same fakes, Adam on G. Weights N(0, 0.02),
 gamma N(1, 0.02), drawn as float32. Pictures are walked in index order; the last batch of a round may be short.
+With --dtype float32, --arithmetic tf32 and bf16 are PyTorch's own ways of losing digits: TF32 convolutions (on a GPU)
+and autocast to bfloat16. plain has neither.
 
 Layout (safetensors; names as in the example's state_dict, behind init., expect.step0.grad., expect.final.):
   metadata                format = dcgan-oracle-1 and every option above, as text
@@ -24,6 +27,8 @@ import argparse
 import json
 import os
 import struct
+
+os.environ.setdefault('CUBLAS_WORKSPACE_CONFIG', ':4096:8')  # for deterministic algorithms on a GPU, before CUDA starts
 
 import numpy as np
 import torch
@@ -84,11 +89,11 @@ def init(net):
 
 
 def arrays(net, prefix):
-    return {prefix + name: value.detach().numpy().copy() for name, value in net.state_dict().items()}
+    return {prefix + name: value.detach().cpu().numpy().copy() for name, value in net.state_dict().items()}
 
 
 def gradients(net, prefix):
-    return {prefix + name: value.grad.numpy().copy() for name, value in net.named_parameters()}
+    return {prefix + name: value.grad.cpu().numpy().copy() for name, value in net.named_parameters()}
 
 
 def load_images(o):
@@ -119,8 +124,12 @@ def train(o, G, D, images, index, z):
     log = {k: np.zeros(o.steps) for k in ('loss_d_real', 'loss_d_fake', 'loss_g', 'd_x', 'd_gz1', 'd_gz2')}
     first = {}
 
+    def run(net, x):
+        with torch.autocast(o.device, dtype=torch.bfloat16, enabled=o.arithmetic == 'bf16'):
+            return net(x)
+
     def score(x, target, s, loss_name, mean_name):
-        logit = D(x).flatten()
+        logit = run(D, x).flatten().to(dtype)
         loss = bce(logit, torch.full_like(logit, target))
         loss.backward()
         log[loss_name][s], log[mean_name][s] = loss.item(), logit.sigmoid().mean().item()
@@ -128,8 +137,8 @@ def train(o, G, D, images, index, z):
     for s in range(o.steps):
         rows = index[s][index[s] >= 0]
         adam[0].zero_grad()
-        score(torch.from_numpy(images[rows]).to(dtype) / 127.5 - 1, 1.0, s, 'loss_d_real', 'd_x')
-        fake = G(torch.from_numpy(z[s, :len(rows)]).to(dtype)[:, :, None, None])
+        score(torch.from_numpy(images[rows]).to(o.device, dtype) / 127.5 - 1, 1.0, s, 'loss_d_real', 'd_x')
+        fake = run(G, torch.from_numpy(z[s, :len(rows)]).to(o.device, dtype)[:, :, None, None])
         score(fake.detach(), 0.0, s, 'loss_d_fake', 'd_gz1')
         if s == 0:
             first.update(gradients(D, 'expect.step0.grad.D.'))
@@ -150,15 +159,20 @@ def main(arguments=None):
         p.add_argument('--' + name, type=int, default=default)
     p.add_argument('--eps', type=float, default=1e-8)
     p.add_argument('--dtype', default='float64', choices=['float64', 'float32'])
+    p.add_argument('--device', default='cpu', choices=['cpu', 'cuda'])
+    p.add_argument('--arithmetic', default='plain', choices=['plain', 'tf32', 'bf16'])
     p.add_argument('--small', action='store_true', help='leave out the gradients')
     o = p.parse_args(arguments)
+    if o.arithmetic != 'plain' and o.dtype == 'float64' or o.arithmetic == 'tf32' and o.device == 'cpu':
+        p.error(f'--arithmetic {o.arithmetic} is for --dtype float32, and tf32 for --device cuda')
 
     torch.manual_seed(o.seed)
     torch.use_deterministic_algorithms(True)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = o.arithmetic == 'tf32'
     G, D = networks(o)
     init(G), init(D)
     tensors = {**arrays(G, 'init.G.'), **arrays(D, 'init.D.')}
-    G, D = (net.to(getattr(torch, o.dtype)) for net in (G, D))
+    G, D = (net.to(o.device, getattr(torch, o.dtype)) for net in (G, D))
     images = load_images(o)
     index = batches(o, len(images))
     z = torch.randn(o.steps, o.batch, o.latent, dtype=torch.float32).double().numpy()
@@ -169,8 +183,8 @@ def main(arguments=None):
     tensors.update({**arrays(G, 'expect.final.G.'), **arrays(D, 'expect.final.D.')})
     G.eval()
     with torch.no_grad():
-        some = torch.from_numpy(z[0, :min(8, (index[0] >= 0).sum())]).to(getattr(torch, o.dtype))
-        tensors['expect.sample'] = G(some[:, :, None, None]).double().numpy()
+        some = torch.from_numpy(z[0, :min(8, (index[0] >= 0).sum())]).to(o.device, getattr(torch, o.dtype))
+        tensors['expect.sample'] = G(some[:, :, None, None]).double().cpu().numpy()
     meta = {k: getattr(o, k) for k in ('size', 'channels', 'ngf', 'ndf', 'latent', 'batch', 'steps', 'dtype', 'seed')}
     meta.update(format='dcgan-oracle-1', count=len(images), eps=repr(o.eps), lr='0.0002', beta1='0.5', beta2='0.999',
                 torch=torch.__version__)
