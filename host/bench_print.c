@@ -1,38 +1,46 @@
-/* The results of `dcgan bench` as a table and as one JSON object. */
-#include <cjson/cJSON.h>
-#include <stdbool.h>
+/* The results of `dcgan bench` as tables. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
-
-static const char *precision(const dg_backend *b) { return b->real == DG_F64 ? "fp64" : "fp32"; }
 
 static double percent(double part, double of) { return of > 0 ? 100 * part / of : 0; }
 
 static double gflops(double flops, double ms) { return ms > 0 ? flops / ms * 1e-6 : 0; }
 
-static void print_machine(const dg_machine *m, const dg_backend *b)
+static void print_cpu(const dg_machine *m)
 {
-    printf("%s: %s, %s\n", *m->machine ? m->machine : "this machine", b->name, precision(b));
-    if (m->all > 0) {
-        printf("FMA peak       %8.1f GFLOP/s on one thread, %.1f on %d (best of %d, taken between the steps below)\n",
-               m->one, m->all, b->threads, m->rounds);
-        printf("memory         %8.1f GB/s triad, %.1f GB/s read, %d thread%s, arrays of %.0f MB (best of %d)\n",
-               m->triad, m->read, b->threads, b->threads == 1 ? "" : "s", m->array_mb, m->rounds);
-    }
-    if (m->foreign >= 0)
-        printf("other programs %8.2f cores on average meanwhile%s\n", m->foreign,
-               m->foreign > 0.1 ? ": the numbers below are too slow by about that much" : "");
+    const char *s = m->units == 1 ? "" : "s";
+    printf("FMA peak       %8.1f GFLOP/s on one thread, %.1f on %d (best of %d, taken between the steps below)\n",
+           m->one, m->all, m->units, m->rounds);
+    printf("memory         %8.1f GB/s triad, %.1f GB/s read, %d thread%s, arrays of %.0f MB (best of %d)\n",
+           m->triad, m->read, m->units, s, m->array_mb, m->rounds);
+    printf("cache          %8.1f GB/s triad within %.1f MB; a parallel loop costs %.1f us\n", m->cache, m->cache_mb, m->launch_us);
 }
 
-static void print_row(const char *name, const char *kind, const char *variant, double ms, double best, double all_ms,
-                      double flops, double bytes, const dg_machine *m)
+static void print_gpu(const dg_machine *m)
 {
-    double rate = gflops(flops, ms);
-    printf("%-24s %-12s %-10s %9.4f %9.4f %5.1f%% %9.4f %9.2f %5.1f%% %8.2f\n", name, kind, variant, ms, best,
-           percent(ms, all_ms), flops * 1e-9, rate, percent(rate, m->all), ms > 0 ? bytes / ms * 1e-6 : 0);
+    printf("sm_%d, %d multiprocessors, %s\n", m->arch, m->units,
+           strcmp(m->source, "measured") == 0 ? "measured here" : "published numbers and a few assumptions: nothing below was measured");
+    printf("FMA peak       %8.0f GFLOP/s", m->all);
+    if (m->rounds > 0) printf(" (best of %d, taken between the steps below)", m->rounds);
+    printf("\n");
+    if (m->tf32 > 0) printf("tensor cores   %8.0f GFLOP/s tf32, %.0f bf16, by mma.sync\n", m->tf32, m->bf16);
+    printf("memory         %8.0f GB/s; cache %.0f GB/s within %.0f MB\n", m->triad, m->cache, m->cache_mb);
+    printf("launch         %8.2f us from one empty kernel to the next\n", m->launch_us);
+}
+
+void dg_bench_print_machine(const dg_machine *m, const char *device)
+{
+    const char *name = *m->name ? m->name : "this machine";
+    if (*device)
+        printf("%s: %s, %s\n", name, device, m->real == DG_F64 ? "fp64" : "fp32");
+    else
+        printf("%s, %s\n", name, m->real == DG_F64 ? "fp64" : "fp32");
+    if (m->all > 0) m->gpu ? print_gpu(m) : print_cpu(m);
+    if (m->foreign >= 0)
+        printf("other programs %8.2f cores on average meanwhile%s\n", m->foreign,
+               !m->gpu && m->foreign > 0.1 ? ": the numbers below are too slow by about that much" : "");
 }
 
 static bool filtered(const dg_bench_model *r)
@@ -42,32 +50,21 @@ static bool filtered(const dg_bench_model *r)
     return false;
 }
 
-static void print_model(const dg_machine *m, const dg_bench_model *r)
+static void print_step(const dg_machine *m, const dg_bench_model *r)
 {
-    double median = dg_timing_median(&r->step), sum = 0, best = 0, bytes = 0;
-    for (int i = 0; i < r->ops; i++) {
-        sum += dg_timing_median(&r->op[i].ms);
-        best += r->op[i].ms.best;
-        bytes += r->op[i].bytes;
-    }
-    printf("\n%s, batch %d: median %.2f ms, best %.2f ms a step (of %d), %.1f images/s\n", r->model, r->batch,
-           median, r->step.best, r->step.n, r->batch / median * 1e3);
-    printf("%.2f GFLOP a step, convolutions counted as direct: %.1f GFLOP/s", r->flops * 1e-9,
-           gflops(r->flops, median));
+    const double median = dg_timing_median(&r->step);
+    printf("\n%s, batch %d: median %.4g ms, best %.4g ms a step (of %d", r->model, r->batch, median, r->step.best, r->step.n);
+    if (r->in_flight > 1) printf(" times %d steps", r->in_flight);
+    printf("), %.1f images/s\n", r->batch / median * 1e3);
+    printf("%.2f GFLOP a step, convolutions counted as direct: %.1f GFLOP/s", r->flops * 1e-9, gflops(r->flops, median));
     if (m->all > 0)
         printf(" = %.1f%% of the FMA peak above (best step: %.1f%%)", percent(gflops(r->flops, median), m->all),
                percent(gflops(r->flops, r->step.best), m->all));
-    printf("\n");
+    printf("\n%d ops", r->ops);
+    if (m->gpu) printf(", %d dependent kernels", r->kernels);
+    printf("; the model predicts %.4g ms\n", r->predicted_us * 1e-3);
     if (filtered(r))
         printf("Ops of variant winograd multiply less than is counted for them: they can exceed 100%% of the peak.\n");
-    printf("\n%-24s %-12s %-10s %9s %9s %6s %9s %9s %6s %8s\n", "op", "kind", "variant", "median ms", "best ms",
-           "share", "GFLOP", "GFLOP/s", "peak", "GB/s");
-    for (int i = 0; i < r->ops; i++) {
-        const dg_bench_op *o = &r->op[i];
-        double ms = dg_timing_median(&o->ms);
-        print_row(o->name, o->kind, o->variant, ms, o->ms.best, sum, o->flops, o->bytes, m);
-    }
-    print_row("all ops, one by one", "", "", sum, best, sum, r->flops, bytes, m);
 }
 
 /* Where the time goes, kind by kind. */
@@ -93,74 +90,59 @@ static void print_kinds(const dg_bench_model *r)
     }
 }
 
-void dg_bench_print(const dg_machine *m, const dg_bench_model *r, int n, const dg_backend *b)
+void dg_bench_print(const dg_machine *m, const dg_bench_model *r)
 {
-    print_machine(m, b);
-    for (int i = 0; i < n; i++) {
-        print_model(m, &r[i]);
-        print_kinds(&r[i]);
-    }
+    print_step(m, r);
+    print_kinds(r);
 }
 
-static void add(cJSON *to, const char *name, double value) { (void)cJSON_AddNumberToObject(to, name, value); }
+/* ---- Op by op ---- */
 
-static void add_model(cJSON *list, const dg_machine *m, const dg_bench_model *r)
+static void print_op(const char *name, const char *kind, const char *variant, double us, double all_us, double flops, double bytes,
+                     const dg_machine *m, const char *bound, double predicted)
 {
-    double median = dg_timing_median(&r->step), rate = gflops(r->flops, median);
-    cJSON *j = cJSON_CreateObject();
-    (void)cJSON_AddStringToObject(j, "model", r->model);
-    add(j, "batch", r->batch);
-    add(j, "steps", r->step.n);
-    add(j, "median_ms", median);
-    add(j, "best_ms", r->step.best);
-    add(j, "images_per_s", r->batch / median * 1e3);
-    add(j, "gflop", r->flops * 1e-9);
-    add(j, "gflops", rate);
-    add(j, "percent_of_peak", percent(rate, m->all));
-    cJSON *ops = cJSON_AddArrayToObject(j, "ops");
+    printf("%-24s %-11s %-9s", name, kind, variant);
+    if (all_us > 0)
+        printf(" %10.2f %5.1f%% %9.4f %8.1f %5.1f%% %8.3f %7.1f %5.1f%%", us, percent(us, all_us), flops * 1e-9, gflops(flops, us * 1e-3),
+               percent(gflops(flops, us * 1e-3), m->all), bytes * 1e-6, us > 0 ? bytes / us * 1e-3 : 0,
+               percent(us > 0 ? bytes / us * 1e-3 : 0, m->triad));
+    else
+        printf(" %9.4f %8.3f", flops * 1e-9, bytes * 1e-6);
+    printf("  %-10s %10.2f", bound, predicted);
+    if (all_us > 0 && predicted > 0) printf(" %6.2f", us / predicted);
+    printf("\n");
+}
+
+static void print_totals(const dg_bench_model *r, double sum)
+{
+    const double step = dg_timing_median(&r->step) * 1e3;
+    double by[3] = {0, 0, 0};
+    for (int i = 0; i < r->ops; i++) by[r->op[i].predicted.bound] += r->op[i].predicted.us;
+    printf("\nmodel: %.2f us, of which in ops bound by arithmetic %.2f, by memory %.2f, by launches %.2f\n", r->predicted_us,
+           by[DG_BOUND_ARITHMETIC], by[DG_BOUND_MEMORY], by[DG_BOUND_LAUNCH]);
+    if (step > 0)
+        printf("ops one by one %.2f us, the whole step %.2f us: %.2f times; step / model %.2f\n", sum, step, step / sum, step / r->predicted_us);
+}
+
+void dg_profile_print(const dg_machine *m, const dg_bench_model *r)
+{
+    double sum = 0;
+    for (int i = 0; i < r->ops; i++) sum += dg_timing_median(&r->op[i].ms) * 1e3;
+    if (r->step.n)
+        print_step(m, r);
+    else
+        printf("\n%s, batch %d: %d ops, %d dependent kernels\n", r->model, r->batch, r->ops, r->kernels);
+    printf("\n%-24s %-11s %-9s", "op", "kind", "variant");
+    if (sum > 0)
+        printf(" %10s %6s %9s %8s %6s %8s %7s %6s", "median us", "share", "GFLOP", "GFLOP/s", "peak", "MB", "GB/s", "memory");
+    else
+        printf(" %9s %8s", "GFLOP", "MB");
+    printf("  %-10s %10s%s\n", "bound by", "model us", sum > 0 ? "  ratio" : "");
     for (int i = 0; i < r->ops; i++) {
         const dg_bench_op *o = &r->op[i];
-        double ms = dg_timing_median(&o->ms);
-        cJSON *row = cJSON_CreateObject();
-        (void)cJSON_AddStringToObject(row, "name", o->name);
-        (void)cJSON_AddStringToObject(row, "kind", o->kind);
-        (void)cJSON_AddStringToObject(row, "variant", o->variant);
-        add(row, "median_ms", ms);
-        add(row, "best_ms", o->ms.best);
-        add(row, "gflop", o->flops * 1e-9);
-        add(row, "gflops", gflops(o->flops, ms));
-        add(row, "percent_of_peak", percent(gflops(o->flops, ms), m->all));
-        add(row, "mb", o->bytes * 1e-6);
-        add(row, "gb_per_s", ms > 0 ? o->bytes / ms * 1e-6 : 0);
-        cJSON_AddItemToArray(ops, row);
+        print_op(o->name, o->kind, o->variant, dg_timing_median(&o->ms) * 1e3, sum, o->flops, o->bytes, m,
+                 dg_bound_name(o->predicted.bound), o->predicted.us);
     }
-    cJSON_AddItemToArray(list, j);
-}
-
-dg_err dg_bench_json(const dg_machine *m, const dg_bench_model *r, int n, const dg_backend *b)
-{
-    cJSON *j = cJSON_CreateObject(), *peak, *memory, *models;
-    (void)cJSON_AddStringToObject(j, "machine", m->machine);
-    (void)cJSON_AddStringToObject(j, "backend", b->name);
-    (void)cJSON_AddStringToObject(j, "precision", precision(b));
-    add(j, "threads", b->threads);
-    add(j, "repeats", m->rounds);
-    if (m->foreign >= 0) add(j, "foreign_cores", m->foreign);
-    if (m->all > 0) {
-        peak = cJSON_AddObjectToObject(j, "fma_peak_gflops");
-        add(peak, "one_thread", m->one);
-        add(peak, "all_threads", m->all);
-        memory = cJSON_AddObjectToObject(j, "memory_gb_per_s");
-        add(memory, "triad", m->triad);
-        add(memory, "read", m->read);
-        add(memory, "array_mb", m->array_mb);
-    }
-    models = cJSON_AddArrayToObject(j, "models");
-    for (int i = 0; i < n; i++) add_model(models, m, &r[i]);
-    char *text = cJSON_Print(j);
-    cJSON_Delete(j);
-    if (!text) return dg_fail(DG_DEVICE, "out of memory for the JSON text");
-    printf("%s\n", text);
-    free(text);
-    return DG_OK;
+    print_op("all ops", "", "", sum, sum, r->flops, r->bytes, m, "", r->predicted_us);
+    print_totals(r, sum);
 }

@@ -1,130 +1,110 @@
 /* Training steps against the clock. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "bench.h"
-#include "gan.h"
+#include "trial.h"
 
-static double now_ms(void)
+static int ascending(const void *a, const void *b)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
 }
 
-/* One batch of random bytes is the whole data set; every step reads it from the start. */
-static dg_err make_data(dg_backend *b, size_t bytes, int rows, void **data, void **perm)
+enum { KEPT = sizeof((dg_timing *)0)->value / sizeof(double) };
+
+void dg_timing_add(dg_timing *t, double value)
 {
-    uint8_t *pixels = malloc(bytes);
-    int32_t *order = malloc((size_t)rows * sizeof *order);
-    dg_err e = DG_OK;
-    if (pixels && order) {
-        for (size_t i = 0; i < bytes; i += 16) {
-            uint32_t word[4];
-            dg_philox(word, 1, dg_subsequence(DG_STREAM_SYNTH, 0), i / 16);
-            memcpy(pixels + i, word, bytes - i < 16 ? bytes - i : 16);
-        }
-        for (int i = 0; i < rows; i++) order[i] = i;
-        e = b->alloc(b, bytes, data);
-        if (!e) e = b->alloc(b, (size_t)rows * sizeof *order, perm);
-        if (!e) e = b->put(b, *data, pixels, bytes);
-        if (!e) e = b->put(b, *perm, order, (size_t)rows * sizeof *order);
-    } else
-        e = dg_fail(DG_DEVICE, "out of memory for a batch of pictures");
-    free(pixels);
-    free(order);
-    return e;
+    if (!t->n || value < t->best) t->best = value;
+    t->value[t->n++ % KEPT] = value;
 }
 
-static dg_err rewind_to(dg_gan *gan, uint64_t step)
+double dg_timing_median(const dg_timing *t)
 {
-    dg_step_state s = {.seed = 1, .step = step, .lr = {2e-4, 2e-4}};
-    return dg_gan_put_state(gan, &s);
+    double sorted[KEPT];
+    int n = t->n < KEPT ? t->n : KEPT;
+    if (!n) return 0;
+    memcpy(sorted, t->value, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+    return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
 }
 
-/* A step is worth timing only if it computes. */
-static dg_err check(dg_gan *gan, uint64_t step)
+static dg_err describe(dg_bench_model *r, const dg_plan *p)
 {
-    dg_metrics m;
-    dg_err e = dg_gan_get_metrics(gan, step, 1, &m);
-    if (e) return e;
-    for (int i = 0; i < DG_METRICS; i++)
-        if (!isfinite(m.value[i]) || ((i == DG_BAD_G || i == DG_BAD_D) && m.value[i] != 0))
-            return dg_fail(DG_NUMBERS, "%s: step %llu computes numbers that are not finite", gan->model.name,
-                           (unsigned long long)step);
-    return DG_OK;
-}
-
-static dg_err whole_step(dg_gan *gan, uint64_t *step, double *ms)
-{
-    dg_err e = rewind_to(gan, *step);
-    if (e) return e;
-    double start = now_ms();
-    e = dg_gan_step(gan, gan->o.batch);
-    if (!e) e = gan->backend->sync(gan->backend);
-    *ms = now_ms() - start;
-    return e ? e : check(gan, (*step)++);
-}
-
-static dg_err step_by_ops(dg_gan *gan, dg_bench_model *r, uint64_t *step)
-{
-    dg_err e = rewind_to(gan, *step);
-    for (int i = 0; i < r->ops && !e; i++) {
-        double ms;
-        e = gan->backend->run_op(gan->backend, &gan->train.op[i], &ms);
-        if (!e) dg_timing_add(&r->op[i].ms, ms);
-    }
-    return e ? e : check(gan, (*step)++);
-}
-
-static dg_err describe(dg_bench_model *r, const dg_gan *gan)
-{
-    r->ops = gan->train.ops;
+    r->ops = p->ops;
     r->op = calloc((size_t)r->ops, sizeof *r->op);
     if (!r->op) return dg_fail(DG_DEVICE, "out of memory for the table of ops");
     for (int i = 0; i < r->ops; i++) {
-        const dg_op *op = &gan->train.op[i];
+        const dg_op *op = &p->op[i];
         dg_bench_op *o = &r->op[i];
         memcpy(o->name, op->name, sizeof o->name);
         o->kind = dg_op_kind_name(op->kind);
         o->variant = op->tune.variant ? op->tune.variant : "";
         o->flops = dg_op_flops(op);
-        o->bytes = dg_op_bytes(&gan->train, op);
+        o->bytes = dg_op_bytes(p, op);
         r->flops += o->flops;
+        r->bytes += o->bytes;
     }
     return DG_OK;
 }
 
-dg_err dg_bench_measure(dg_bench_model *r, dg_machine *m, const dg_model *model, int batch, int rounds, dg_backend *b)
+static void predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p)
+{
+    r->kernels = 0;
+    r->predicted_us = 0;
+    for (int i = 0; i < r->ops; i++) {
+        r->op[i].predicted = dg_predict(p, &p->op[i], m);
+        r->kernels += r->op[i].predicted.kernels;
+        r->predicted_us += r->op[i].predicted.us;
+    }
+}
+
+dg_err dg_bench_predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p, const char *model, int batch)
+{
+    *r = (dg_bench_model){.batch = batch};
+    memcpy(r->model, model, strnlen(model, sizeof r->model - 1));
+    dg_err e = describe(r, p);
+    if (!e) predict(r, m, p);
+    return e;
+}
+
+/* So many that a measurement takes some 20 ms: a step of a GPU is shorter than what starting and waiting costs. */
+static int steps_at_once(double ms)
+{
+    const double n = ms > 0 ? 20 / ms : DG_TRIAL_STEPS;
+    return n < 2 ? 1 : n < DG_TRIAL_STEPS ? (int)n : DG_TRIAL_STEPS;
+}
+
+static dg_err rounds_of(dg_bench_model *r, dg_machine *m, dg_trial *t, int rounds)
 {
     enum { WARM = 2 };
+    dg_backend *b = t->gan.backend;
+    double ms = 0, *each = calloc((size_t)r->ops, sizeof *each);
+    if (!each) return dg_fail(DG_DEVICE, "out of memory for the times of the ops");
+    dg_err e = DG_OK;
+    for (int i = 0; i < WARM && !e; i++) e = dg_trial_steps(t, 1, &ms);
+    r->in_flight = steps_at_once(ms);
+    for (int i = 0; i < rounds && !e; i++) {
+        e = dg_machine_peak(m, b);
+        if (!e) e = dg_trial_steps(t, r->in_flight, &ms);
+        if (!e) dg_timing_add(&r->step, ms);
+        if (!e) e = dg_trial_ops(t, each);
+        for (int k = 0; k < r->ops && !e; k++) dg_timing_add(&r->op[k].ms, each[k]);
+    }
+    free(each);
+    return e;
+}
+
+dg_err dg_bench_measure(dg_bench_model *r, dg_machine *m, const dg_model *model, int batch, int rounds, dg_backend *b)
+{
     *r = (dg_bench_model){.batch = batch};
     memcpy(r->model, model->name, sizeof r->model);
-    dg_gan_options o = {.batch = batch, .rows = batch, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
-    void *data = NULL, *perm = NULL;
-    uint64_t step = 0;
-    double ms = 0;
-    dg_gan gan;
-    dg_err e = dg_gan_build(&gan, model, &o, b);
-    if (e) return e;
-    e = describe(r, &gan);
-    if (!e)
-        e = make_data(b, (size_t)batch * (size_t)model->size * (size_t)model->size * (size_t)model->channels, batch,
-                      &data, &perm);
-    if (!e) e = dg_gan_alloc(&gan, data, perm);
-    if (!e) e = dg_gan_init(&gan, 1);
-    for (int i = 0; i < WARM && !e; i++) e = whole_step(&gan, &step, &ms);
-    for (int i = 0; i < rounds && !e; i++) {
-        dg_machine_peak(m, b);
-        e = whole_step(&gan, &step, &ms);
-        if (!e) dg_timing_add(&r->step, ms);
-        if (!e) e = step_by_ops(&gan, r, &step);
-    }
-    dg_gan_free(&gan);
-    if (data) b->release(b, data);
-    if (perm) b->release(b, perm);
+    dg_trial t;
+    dg_err e = dg_trial_open(&t, model, batch, b);
+    if (!e) e = describe(r, &t.gan.train);
+    if (!e) e = rounds_of(r, m, &t, rounds);
+    if (!e) predict(r, m, &t.gan.train);
+    dg_trial_close(&t);
     return e;
 }
 

@@ -9,8 +9,8 @@ static dg_err measure(const dg_options *o, dg_backend *b, dg_machine *machine, d
 {
     dg_model *model = malloc(sizeof *model);
     if (!model) return dg_fail(DG_DEVICE, "out of memory for a model");
-    dg_load load;
-    dg_load_start(&load);
+    dg_busy load;
+    dg_busy_start(&load);
     if (!o->quiet) fprintf(stderr, "measuring peak and memory ...\n");
     dg_err e = dg_machine_measure(machine, b, o->repeats);
     for (int i = 0; (i < o->operands || i == 0) && !e; i++) {
@@ -18,7 +18,7 @@ static dg_err measure(const dg_options *o, dg_backend *b, dg_machine *machine, d
         if (!e && !o->quiet) fprintf(stderr, "measuring %s, batch %d ...\n", model->name, o->batch);
         if (!e) e = dg_bench_measure(&result[(*done)++], machine, model, o->batch, o->repeats, b);
     }
-    machine->foreign = dg_load_foreign(&load);
+    machine->foreign = dg_busy_foreign(&load);
     free(model);
     return e;
 }
@@ -33,9 +33,11 @@ int dg_cmd_bench(const dg_options *o)
     if (!e && !result) e = dg_fail(DG_DEVICE, "out of memory for the results");
     if (!e) e = measure(o, b, &machine, result, &done);
     if (!e && o->json)
-        e = dg_bench_json(&machine, result, done, b);
-    else if (!e)
-        dg_bench_print(&machine, result, done, b);
+        e = dg_bench_json(&machine, result, done, b->name);
+    else if (!e) {
+        dg_bench_print_machine(&machine, b->name);
+        for (int i = 0; i < done; i++) dg_bench_print(&machine, &result[i]);
+    }
     for (int i = 0; i < done; i++) dg_bench_free(&result[i]);
     free(result);
     if (b) b->close(b);

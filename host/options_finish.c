@@ -173,6 +173,7 @@ dg_err dg_options_finish(dg_options *o)
     dg_err e = DG_OK;
     char **first = o->command == DG_CMD_DATA                                        ? &o->data
                    : o->command == DG_CMD_PLAN || o->command == DG_CMD_CHECK || o->command == DG_CMD_BENCH ? &o->model
+                   : o->command == DG_CMD_PROFILE                                   ? &o->model
                                                                                     : NULL;
     if (o->operands && first) e = set_path(first, o->operand[0]);
     if (!e && o->operands > 1 && o->command != DG_CMD_BENCH && o->command != DG_CMD_CURVES) { /* export, import */
@@ -199,6 +200,7 @@ dg_err dg_options_finish(dg_options *o)
     case DG_CMD_PLAN:
     case DG_CMD_CHECK:
     case DG_CMD_BENCH:
+    case DG_CMD_PROFILE:
     case DG_CMD_INFO:
     case DG_CMDS: break;
     }

@@ -13,6 +13,7 @@
 #include "ops.h"
 
 struct dg_plan;
+struct dg_machine;
 
 /* Queues of a device that run side by side; what one is given happens in order. Ops, put and get are in the first. */
 typedef enum { DG_COMPUTE, DG_COPY, DG_LANES } dg_lane;
@@ -56,6 +57,13 @@ struct dg_backend {
     dg_err (*run)(dg_backend *, struct dg_plan *);  /* enqueue all ops in order */
     dg_err (*run_op)(dg_backend *, const dg_op *, double *ms); /* one op, finished on return; ms may be NULL */
     dg_err (*sync)(dg_backend *);
+
+    /* For `dcgan profile` and `tune`. time_plan: one run of the plan, and how long each of its ops took in it.
+     * time_op: n runs of one op, one after another but timed singly, on a GPU with its cache overwritten before each.
+     * measure: what the device can do at most (machine.h), best of `rounds`; 0: a look at the arithmetic peak alone. */
+    dg_err (*time_plan)(dg_backend *, struct dg_plan *, double *ms);
+    dg_err (*time_op)(dg_backend *, const dg_op *, int n, double *ms);
+    dg_err (*measure)(dg_backend *, struct dg_machine *, int rounds);
     void (*close)(dg_backend *);
 };
 

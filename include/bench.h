@@ -1,12 +1,15 @@
-/* `dcgan bench`: what this machine can do at most, and how near the training step comes, measured in one run.
+/* `dcgan bench` and `dcgan profile`: what the machine can do at most, and how near the training step comes, whole and
+ * op by op, measured in one run. bench shows the step and the kinds of ops, profile every op with its prediction; the
+ * JSON object is the same.
  *
- * The FMA peak is taken again in every round, between the steps, so that both see the same machine: clocks move,
- * and other programs come and go. Percentages are of the best peak of the run. */
+ * The arithmetic peak is taken again in every round, between the steps, so that both see the same machine: clocks
+ * move, and other programs come and go. Percentages are of the best peak of the run. */
 #ifndef DG_BENCH_H
 #define DG_BENCH_H
 
 #include "backend.h"
 #include "model.h"
+#include "predict.h"
 
 /* Medians and bests of one quantity over the rounds. */
 typedef struct {
@@ -18,46 +21,36 @@ void dg_timing_add(dg_timing *t, double value);
 double dg_timing_median(const dg_timing *t);
 
 typedef struct {
-    char machine[128];       /* "AMD EPYC"; "" where the system does not say */
-    double one, all;         /* GFLOP/s of one thread, of all: the best of the rounds; 0 not measured */
-    double triad, read;      /* GB/s, all threads, best of the rounds; triad counts three arrays */
-    double array_mb;         /* of one array */
-    int rounds;
-    double foreign;          /* cores that other programs used meanwhile; -1 unknown */
-} dg_machine;
-
-/* Memory bandwidth and the one-thread peak, `rounds` times each; and one more look at the peak of all threads. */
-dg_err dg_machine_measure(dg_machine *m, dg_backend *b, int rounds);
-void dg_machine_peak(dg_machine *m, dg_backend *b);
-
-/* How busy the machine is apart from this process: call before and after. */
-typedef struct {
-    double wall, busy, own; /* seconds; busy < 0: unknown */
-} dg_load;
-void dg_load_start(dg_load *l);
-double dg_load_foreign(const dg_load *start); /* cores, -1 unknown */
-
-typedef struct {
     char name[40];
     const char *kind, *variant;
     double flops, bytes;
-    dg_timing ms;
+    dg_timing ms;                /* n is 0 where nothing was measured */
+    dg_prediction predicted;
 } dg_bench_op;
 
 typedef struct {
     char model[64];
     int batch, ops;
-    double flops;            /* of a step; convolutions counted as direct ones, padding taps included */
+    int kernels;             /* that wait for one another; of a CPU the ops */
+    int in_flight;           /* steps that were enqueued together to be timed */
+    double flops, bytes;     /* of a step; convolutions counted as direct ones, padding taps included */
+    double predicted_us;     /* all ops, one after another */
     dg_timing step;          /* ms of whole steps */
     dg_bench_op *op;
 } dg_bench_model;
 
-/* Train `rounds` steps on random pictures, whole and op by op; the peak is taken between them. DG_NUMBERS when
+/* Train `rounds` times on random pictures, whole and op by op; the peak is taken between them. DG_NUMBERS when
  * the step did not compute finite numbers: then its time means nothing. */
 dg_err dg_bench_measure(dg_bench_model *r, dg_machine *m, const dg_model *model, int batch, int rounds, dg_backend *b);
+
+/* The table without a time: what this plan should take on m. */
+dg_err dg_bench_predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p, const char *model, int batch);
 void dg_bench_free(dg_bench_model *r);
 
-void dg_bench_print(const dg_machine *m, const dg_bench_model *r, int n, const dg_backend *b);
-dg_err dg_bench_json(const dg_machine *m, const dg_bench_model *r, int n, const dg_backend *b);
+/* Tables; device is the backend's name. */
+void dg_bench_print_machine(const dg_machine *m, const char *device);
+void dg_bench_print(const dg_machine *m, const dg_bench_model *r);   /* step and kinds of ops */
+void dg_profile_print(const dg_machine *m, const dg_bench_model *r); /* step and every op */
+dg_err dg_bench_json(const dg_machine *m, const dg_bench_model *r, int n, const char *device);
 
 #endif

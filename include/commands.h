@@ -20,6 +20,7 @@ int dg_cmd_plan(const dg_options *o);
 int dg_cmd_replay(const dg_options *o);
 int dg_cmd_check(const dg_options *o);
 int dg_cmd_bench(const dg_options *o);
+int dg_cmd_profile(const dg_options *o);
 int dg_cmd_info(const dg_options *o);
 int dg_cmd_export(const dg_options *o);
 int dg_cmd_import(const dg_options *o);

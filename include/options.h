@@ -10,7 +10,7 @@
 
 typedef enum {
     DG_CMD_TRAIN, DG_CMD_GENERATE, DG_CMD_INTERPOLATE, DG_CMD_DATA, DG_CMD_PLAN, DG_CMD_REPLAY, DG_CMD_CHECK,
-    DG_CMD_BENCH, DG_CMD_INFO, DG_CMD_EXPORT, DG_CMD_IMPORT, DG_CMD_CURVES, DG_CMDS
+    DG_CMD_BENCH, DG_CMD_PROFILE, DG_CMD_INFO, DG_CMD_EXPORT, DG_CMD_IMPORT, DG_CMD_CURVES, DG_CMDS
 } dg_command;
 
 /* All values, resolved: built-in < config file (--config, or the run's own with --resume) < DCGAN_* environment
@@ -22,7 +22,7 @@ typedef struct {
 
     /* training */
     char *data;            /* also the operand of `data` */
-    char *model;           /* also the operand of `plan`, `check` and `bench`; import: NULL when not given */
+    char *model;           /* also the operand of `plan`, `check`, `bench` and `profile`; import: NULL when not given */
     char *out;             /* a run gets samples/<data>-<model>[-N] when none is given; also operand 2 of
                               `export` and `import` */
     char *config;
@@ -64,7 +64,8 @@ typedef struct {
     bool synthesize;       /* data */
     int size;              /* data: side; 0: the model's */
     int channels;          /* data: 0: the model's */
-    int repeats;           /* bench */
+    int repeats;           /* bench, profile */
+    char *predict;         /* profile: name of a GPU, NULL: measure */
     char *sheet;           /* data: contact sheet */
 
     char *resolved;        /* train: the text of config.ini: every training value, version, command line */

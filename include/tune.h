@@ -33,6 +33,11 @@ const char *dg_variant_choose(const dg_op *op, dg_tune *out, dg_type real, const
 /* Variant i of a kind of op, NULL past the last; the first is always "direct". */
 const char *dg_variant_name(dg_op_kind kind, int i);
 
+/* Every legal choice for this op, completed: all variants, tiles and stages, some splits and blocks, each once. At most
+ * `room` into out; how many there are there. */
+enum { DG_VARIANT_LIST = 4096 };
+int dg_variant_list(const dg_op *op, dg_tune *out, int room, dg_type real, const dg_gpu *gpu);
+
 typedef struct {
     dg_op key;         /* kind and shape */
     dg_tune tune;

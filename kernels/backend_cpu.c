@@ -184,6 +184,18 @@ static dg_err cpu_run_op(dg_backend *b, const dg_op *op, double *ms)
     return DG_OK;
 }
 
+static dg_err cpu_time_plan(dg_backend *b, struct dg_plan *p, double *ms)
+{
+    for (int i = 0; i < p->ops; i++) (void)cpu_run_op(b, &p->op[i], &ms[i]);
+    return DG_OK;
+}
+
+static dg_err cpu_time_op(dg_backend *b, const dg_op *op, int n, double *ms)
+{
+    for (int i = 0; i < n; i++) (void)cpu_run_op(b, op, &ms[i]);
+    return DG_OK;
+}
+
 static dg_err cpu_sync(dg_backend *b)
 {
     (void)b;
@@ -280,6 +292,7 @@ dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out)
         .mark = cpu_mark, .follow = cpu_mark, .reached = cpu_reached,
         .refuses = cpu_refuses, .scratch = cpu_scratch,
         .run = cpu_run, .run_op = cpu_run_op, .sync = cpu_sync, .close = cpu_close,
+        .time_plan = cpu_time_plan, .time_op = cpu_time_op, .measure = dg_cpu_measure,
     };
     snprintf(c->base.name, sizeof c->base.name, "cpu, %d thread%s, %s", c->base.threads,
              c->base.threads == 1 ? "" : "s", set->name);

@@ -99,7 +99,7 @@ template <class real> static void launch(const dg_op *op, cudaStream_t stream)
     }
 }
 
-static dg_err enqueue(gpu *c, const dg_op *op)
+dg_err dg_gpu_enqueue(gpu *c, const dg_op *op)
 {
     dev_op = op->name;
     c->base.real == DG_F64 ? launch<double>(op, c->lane[DG_COMPUTE]) : launch<float>(op, c->lane[DG_COMPUTE]);
@@ -112,7 +112,7 @@ static dg_err enqueue(gpu *c, const dg_op *op)
 static dg_err run_eagerly(gpu *c, const dg_plan *p)
 {
     for (int i = 0; i < p->ops; i++) {
-        const dg_err e = enqueue(c, &p->op[i]);
+        const dg_err e = dg_gpu_enqueue(c, &p->op[i]);
         if (e) return e;
         TRY(c, p->op[i].name, cudaStreamSynchronize(c->lane[DG_COMPUTE]));
     }
@@ -128,7 +128,7 @@ static dg_err capture(gpu *c, dg_plan *p)
     dg_err e = DG_OK;
     cudaError_t error = cudaStreamBeginCapture(c->lane[DG_COMPUTE], cudaStreamCaptureModeThreadLocal);
     const bool begun = error == cudaSuccess;
-    for (int i = 0; begun && !e && i < p->ops; i++) e = enqueue(c, &p->op[i]);
+    for (int i = 0; begun && !e && i < p->ops; i++) e = dg_gpu_enqueue(c, &p->op[i]);
     if (begun) error = cudaStreamEndCapture(c->lane[DG_COMPUTE], &graph);
     if (!e && error == cudaSuccess) error = cudaGraphInstantiate(&made->graph, graph, 0);
     if (graph) (void)cudaGraphDestroy(graph);
@@ -161,7 +161,7 @@ static dg_err cuda_run_op(dg_backend *b, const dg_op *op, double *ms)
     gpu *c = (gpu *)b;
     ENTER(c);
     TRY(c, op->name, cudaEventRecord(c->from, c->lane[DG_COMPUTE]));
-    const dg_err e = enqueue(c, op);
+    const dg_err e = dg_gpu_enqueue(c, op);
     if (e) return e;
     TRY(c, op->name, cudaEventRecord(c->to, c->lane[DG_COMPUTE]));
     TRY(c, op->name, cudaEventSynchronize(c->to));
@@ -187,6 +187,7 @@ static void cuda_close(dg_backend *b)
         (void)cudaSetDevice(c->device);
         if (c->lane[DG_COMPUTE]) (void)cudaStreamSynchronize(c->lane[DG_COMPUTE]);
         dg_cublas_close();
+        dg_cuda_timer_free(&c->timer);
         for (captured *g = c->graphs; g; g = g->next) (void)cudaGraphExecDestroy(g->graph);
         if (c->from) (void)cudaEventDestroy(c->from);
         if (c->to) (void)cudaEventDestroy(c->to);
@@ -257,6 +258,7 @@ extern "C" dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)
     b->scratch = cuda_scratch;
     b->run = cuda_run;
     b->run_op = cuda_run_op;
+    dg_gpu_time_functions(b);
     b->sync = cuda_sync;
     b->close = cuda_close;
     dg_err e = open_device(c, o->device);

@@ -1,8 +1,10 @@
-/* Inside the CUDA backend: what its files share. backend_cuda.cu opens, chooses and runs, cuda_memory.cu moves bytes. */
+/* Inside the CUDA backend: what its files share. backend_cuda.cu opens, chooses and runs, cuda_memory.cu moves
+ * bytes, cuda_time.cu holds the clock. */
 #ifndef DG_BACKEND_CUDA_CUH
 #define DG_BACKEND_CUDA_CUH
 
 #include "cuda.cuh"
+#include "cuda_time.cuh"
 extern "C" {
 #include "plan.h"
 #include "tune.h"
@@ -25,6 +27,7 @@ typedef struct {
     dg_gpu limits;
     cudaStream_t lane[DG_LANES];
     cudaEvent_t mark[DG_MARKS];
+    dg_cuda_timer timer;
     cudaEvent_t from, to;
     void *stage[STAGES];
     cudaEvent_t staged[STAGES]; /* the last copy from or to this piece is done */
@@ -50,6 +53,12 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
         if ((c)->broken) return dg_fail((c)->broken, "%s", (c)->broken_message);                              \
         TRY(c, "", cudaSetDevice((c)->device));                                                               \
     } while (0)
+
+/* Put an op's launches into the first lane; a launch that was refused is an error that names the op. */
+dg_err dg_gpu_enqueue(gpu *c, const dg_op *op);
+
+/* cuda_time.cu: fill in the functions of b that time and measure. */
+void dg_gpu_time_functions(dg_backend *b);
 
 /* cuda_memory.cu: fill in the functions of b that move bytes; make and remove what they need. */
 void dg_gpu_memory_functions(dg_backend *b);

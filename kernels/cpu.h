@@ -8,6 +8,7 @@
 #ifndef DG_CPU_H
 #define DG_CPU_H
 
+#include "err.h"
 #include "ops.h"
 
 #define DG_PASTE_(a, b, c) a##_##b##_f##c
@@ -40,6 +41,10 @@ typedef struct {
 /* The kernels that this backend runs, NULL when it is not a CPU backend. */
 struct dg_backend;
 const dg_cpu_table *dg_cpu_table_of(const struct dg_backend *b);
+
+/* backend->measure of the CPU (kernels/measure_cpu.c). */
+struct dg_machine;
+dg_err dg_cpu_measure(struct dg_backend *b, struct dg_machine *m, int rounds);
 
 #ifdef DG_FP
 /* Prototypes of this compilation's kernels, and what conv.c and norm_act.c need as scratch memory. */

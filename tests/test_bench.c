@@ -1,4 +1,4 @@
-/* dcgan bench: its arithmetic, its kernels, and the object that it prints. */
+/* dcgan bench and profile: their arithmetic, their kernels, and what they print. */
 #include "bench.h"
 
 #include <cjson/cJSON.h>
@@ -51,25 +51,27 @@ static void check_kernels(dg_backend *b)
 
 /* A backend whose loss is not a number, in whole steps or op by op. */
 static dg_err (*right_run)(dg_backend *, struct dg_plan *);
-static dg_err (*right_run_op)(dg_backend *, const dg_op *, double *);
+static dg_err (*right_time)(dg_backend *, struct dg_plan *, double *);
 
-static void spoil(const dg_op *op, uint64_t step)
+static void spoil(const dg_plan *p)
 {
-    op->u.bce.ring[step % DG_RING].value[op->u.bce.loss] = NAN;
+    for (int i = 0; i < p->ops; i++) {
+        const dg_bce_args *a = &p->op[i].u.bce;
+        if (p->op[i].kind == DG_OP_bce) a->ring[(a->state->step - 1) % DG_RING].value[a->loss] = NAN; /* `advance` has been */
+    }
 }
 
 static dg_err wrong_run(dg_backend *b, struct dg_plan *p)
 {
     dg_err e = right_run(b, p);
-    for (int i = 0; i < p->ops; i++)
-        if (p->op[i].kind == DG_OP_bce) spoil(&p->op[i], p->op[i].u.bce.state->step - 1); /* `advance` has been */
+    spoil(p);
     return e;
 }
 
-static dg_err wrong_run_op(dg_backend *b, const dg_op *op, double *ms)
+static dg_err wrong_time(dg_backend *b, struct dg_plan *p, double *ms)
 {
-    dg_err e = right_run_op(b, op, ms);
-    if (op->kind == DG_OP_bce) spoil(op, op->u.bce.state->step);
+    dg_err e = right_time(b, p, ms);
+    spoil(p);
     return e;
 }
 
@@ -78,15 +80,15 @@ static void check_numbers(dg_backend *b, const dg_model *model)
     dg_machine m = {0};
     dg_bench_model r;
     right_run = b->run;
-    right_run_op = b->run_op;
+    right_time = b->time_plan;
     b->run = wrong_run;
     DG_CHECK(dg_bench_measure(&r, &m, model, 2, 1, b) == DG_NUMBERS);
     dg_bench_free(&r);
     b->run = right_run;
-    b->run_op = wrong_run_op;
+    b->time_plan = wrong_time;
     DG_CHECK(dg_bench_measure(&r, &m, model, 2, 1, b) == DG_NUMBERS);
     dg_bench_free(&r);
-    b->run_op = right_run_op;
+    b->time_plan = right_time;
 }
 
 static void check_step(dg_backend *b)
@@ -95,8 +97,8 @@ static void check_step(dg_backend *b)
     dg_machine m = {0};
     dg_bench_model r;
     if (!model || dg_model_read("dcgan32", model)) exit(1);
-    dg_load load;
-    dg_load_start(&load);
+    dg_busy load;
+    dg_busy_start(&load);
     DG_CHECKF(dg_bench_measure(&r, &m, model, 2, 3, b) == DG_OK, "%s", dg_message());
     DG_CHECKF(m.all > 0.1 && m.all < 1e6, "peak %g", m.all);
     DG_CHECK(r.batch == 2 && r.step.n == 3 && r.step.best > 0 && r.step.best <= dg_timing_median(&r.step));
@@ -106,8 +108,11 @@ static void check_step(dg_backend *b)
         flops += r.op[i].flops;
         if (!strncmp(r.op[i].kind, "conv", 4)) convolutions += r.op[i].flops;
     }
-    DG_CHECK(r.ops > 40 && flops == r.flops && convolutions > 0.9 * flops);
-    double foreign = dg_load_foreign(&load);
+    DG_CHECK(r.ops > 40 && flops == r.flops && convolutions > 0.9 * flops && r.kernels == r.ops && r.in_flight >= 1);
+    DG_CHECK(dg_machine_measure(&m, b, 1) == DG_OK);
+    DG_CHECKF(m.one > 0 && m.triad > 0 && m.cache > 0 && m.launch_us > 0 && m.cache_mb > 0 && m.units == b->threads && !m.gpu,
+              "one %g, triad %g, cache %g in %g MB, launch %g us", m.one, m.triad, m.cache, m.cache_mb, m.launch_us);
+    double foreign = dg_busy_foreign(&load);
     DG_CHECKF(foreign == -1 || (foreign >= 0 && foreign < 4096), "%g cores", foreign);
     dg_bench_free(&r);
     /* the step is wrong for a batch that no norm can take */

@@ -114,6 +114,8 @@ void check_words(const char *kernel, const void *value, size_t bytes, bool point
     }
 }
 
+std::function<bool(const launch_view &)> watch;
+
 cudaError_t launch(const launch_site &at, bool cooperative, dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream,
                    task body)
 {
@@ -124,6 +126,7 @@ cudaError_t launch(const launch_site &at, bool cooperative, dim3 blocks, dim3 th
     if (shared > device.shared_optin) return cudaErrorInvalidValue; /* cudaFuncSetAttribute refuses */
     uint64_t resident = std::min<uint64_t>(2048 / n, shared ? (device.shared_optin + 1024) / (shared + 1024) : 32);
     if (cooperative && all > resident * (uint64_t)device.multiprocessors) return cudaErrorCooperativeLaunchTooLarge;
+    if (watch && !watch({at.kernel, blocks, threads, shared})) return cudaSuccess;
     auto g = std::make_shared<grid>();
     *g = {at.kernel, at.op ? at.op : "", at.file, at.line, cooperative, blocks, threads, shared, std::move(body)};
     return submit(stream, [g] { run_grid(*g); });

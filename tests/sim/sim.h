@@ -64,6 +64,14 @@ long calls();
 size_t live_allocations();
 size_t live_handles(); /* streams, events, graphs */
 
+/* Sees every launch before it is made; one for which it returns false is left out, and counts as done. */
+struct launch_view {
+    const char *kernel;
+    dim3 grid, block;
+    size_t shared;
+};
+extern std::function<bool(const launch_view &)> watch;
+
 /* Bank conflicts of ldmatrix: 8-row reads made, and the extra cycles they took, since clear(). */
 struct ldmatrix_count {
     unsigned long reads, conflicts;

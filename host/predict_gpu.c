@@ -1,0 +1,40 @@
+/* Predicted times: a GPU's half. */
+#include "predict.h"
+
+#include <math.h>
+
+#include "work.h"
+
+/* A thread that has `outputs` results in registers reads about 2 sqrt(outputs) operands from shared memory for as
+ * many products: 8 x 8 results reach three quarters of the peak, one result a quarter. */
+static double inner_loop(double outputs) { return 1 / (1 + 2.6 / sqrt(outputs)); }
+
+/* Products of a few warps do not hide one another's latency: with one for each of the four schedulers of a
+ * multiprocessor two thirds of the rate are left. */
+static double hidden(double warps) { return warps / (warps + 2); }
+
+static double least(double a, double b) { return a < b ? a : b; }
+static double most(double a, double b) { return a > b ? a : b; }
+
+static double arithmetic_us(const dg_work *w, const dg_machine *m)
+{
+    const double rounds = ceil(w->blocks / m->units);          /* blocks of the busiest multiprocessor */
+    const double room = m->arch == 75 ? 1024 : m->arch == 80 || m->arch == 90 || m->arch == 100 ? 2048 : 1536; /* threads */
+    double resident = least(rounds, floor(room / w->threads));
+    if (w->shared > 0) resident = least(resident, floor((double)m->shared / w->shared));
+    const double warps = most(resident, 1) * w->threads / 32;
+    const double rate = m->all / m->units * inner_loop(w->outputs) * hidden(warps); /* of a multiprocessor */
+    return rounds * w->products * 2 / rate * 1e-3;
+}
+
+dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m)
+{
+    const dg_work w = dg_work_of(op, m->real);
+    dg_prediction r = {.kernels = w.kernels, .launch_us = w.kernels * m->launch_us, .blocks = w.blocks};
+    if (m->all > 0) r.arithmetic_us = w.products > 0 ? arithmetic_us(&w, m) : dg_op_flops(op) / m->all * 1e-3;
+    const double all = bytes + w.moved;
+    const double rate = all <= m->cache_mb * 1e6 && m->cache > 0 ? m->cache : m->triad;
+    if (rate > 0) r.memory_us = all / rate * 1e-3;
+    if (m->cache > 0) r.memory_us = most(r.memory_us, w.blocks * w.loads / m->cache * 1e-3);
+    return r;
+}

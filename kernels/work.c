@@ -1,0 +1,149 @@
+/* The launchers' arithmetic once more, for times instead of grids: conv_tiled.cu, conv_patch.cu, conv_thin.cu,
+ * conv_gemv.cu, conv_gemm.cu, norm_act.cu. */
+#include "work.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "conv_tiles.h"
+
+static double up(double a, double b) { return (double)(int64_t)((a + b - 1) / b); }
+
+static bool is(const dg_op *op, const char *variant) { return op->tune.variant && strcmp(op->tune.variant, variant) == 0; }
+
+/* A convolution as a product of matrices, for one phase: m x n results of k products. */
+typedef struct {
+    double m, n, k;
+    double phases;  /* of conv_dx: S * S products beside one another */
+    double results; /* that the op writes */
+} product;
+
+static product product_of(dg_op_kind kind, const dg_conv_args *a)
+{
+    const double pixels = (double)a->N * a->Ho * a->Wo, weights = (double)a->K * a->K * a->Ci;
+    if (kind == DG_OP_conv_fwd) return (product){pixels, a->Co, weights, 1, pixels * a->Co};
+    if (kind == DG_OP_conv_dw) return (product){a->Co, weights, pixels, 1, a->Co * weights};
+    const double taps = up(a->K, a->S) * up(a->K, a->S);
+    return (product){a->N * up(a->H, a->S) * up(a->W, a->S), a->Ci, taps * a->Co, (double)a->S * a->S,
+                     (double)a->N * a->H * a->W * a->Ci};
+}
+
+/* One thread a result. What it reads comes from the cache: neighbours share one of the two factors. */
+static void direct(const dg_op *op, dg_work *w)
+{
+    const product p = product_of(op->kind, &op->u.conv);
+    w->blocks = up(p.results, w->threads);
+    w->products = p.k * w->threads;
+    w->loads = 4 * p.k * w->threads;
+    w->outputs = 1;
+}
+
+/* Whole tiles of results, every block its share of the sum. */
+static void tiled(const dg_op *op, dg_work *w)
+{
+    const dg_conv_args flat = dg_conv_flat(&op->u.conv);
+    const product p = product_of(op->kind, &flat);
+    const double m = op->tune.tile_m, n = op->tune.tile_n, steps = up(up(p.k, w->split), DG_TILED_K) * DG_TILED_K;
+    w->blocks = up(p.m, m) * up(p.n, n) * p.phases * w->split;
+    w->products = m * n * steps;
+    w->loads = 4 * (m + n) * steps;
+    w->outputs = m * n / w->threads;
+    const bool rows_m = op->kind != DG_OP_conv_dw, rows_n = op->kind == DG_OP_conv_fwd;
+    w->shared = 4.0 * op->tune.stages * DG_TILED_WORDS(op->tune.tile_m, op->tune.tile_n, rows_m, rows_n);
+}
+
+/* All four phases of rows x cols positions of some images, from one patch with a border of one. */
+static void patch(const dg_op *op, dg_work *w)
+{
+    const dg_conv_args *a = &op->u.conv;
+    const bool thin = is(op, "thin"), small = a->W <= (thin ? 4 : 1) * DG_PATCH_SMALL;
+    const int rows = thin ? small ? 8 : 16 : small ? 4 : op->tune.tile_m / 8;
+    const int cols = thin ? small ? 8 : 32 : small ? 4 : 8;
+    const int images = !small ? 1 : thin ? 8 : op->tune.tile_m / 16, channels = thin ? 4 : op->tune.tile_n;
+    const double positions = (double)rows * cols * images, computed = thin ? a->Ci : channels;
+    const double share = up(a->Co, (double)DG_PATCH_STEP * w->split) * DG_PATCH_STEP;
+    w->blocks = up(up(a->H, 2), rows) * up(up(a->W, 2), cols) * up(a->N, images) * up(a->Ci, channels) * w->split;
+    w->products = positions * 16 * computed * share;
+    w->loads = 4 * share * ((double)images * (rows + 2) * (cols + 2) + 16.0 * channels);
+    w->outputs = positions * 4 * computed / w->threads;
+    w->shared = 4.0 * op->tune.stages * DG_PATCH_WORDS(rows, cols, images, channels);
+}
+
+/* 4 x 32 pixels and 32 channels a block; of conv_dw, all the tiles of its part one after another. */
+static void thin(const dg_op *op, dg_work *w)
+{
+    const dg_conv_args *a = &op->u.conv;
+    const double tiles = a->N * up(a->Ho, 4) * up(a->Wo, 32), pixels = 4 * 32, channels = 32, picture = 10.0 * 66 * a->Ci;
+    const bool dw = op->kind == DG_OP_conv_dw;
+    const double each = dw ? up(tiles, w->split) : 1;
+    w->blocks = (dw ? w->split : tiles) * up(a->Co, channels);
+    w->products = each * pixels * channels * 16 * a->Ci;
+    w->loads = 4 * each * (picture + (dw ? pixels * channels : 16 * a->Ci * channels));
+    w->outputs = dw ? 16 * a->Ci : 32;
+    w->shared = 4 * (picture + (dw ? pixels * channels : 16 * a->Ci * (channels + 4)));
+}
+
+static void gemv(const dg_op *op, dg_work *w)
+{
+    const dg_conv_args a = dg_conv_flat(&op->u.conv);
+    w->blocks = op->kind == DG_OP_conv_fwd ? a.N : op->kind == DG_OP_conv_dx ? up(a.Ci / 4.0, w->threads) * a.N : up(a.Ci, 128) * a.Co;
+    w->products = (double)a.N * a.Ci * a.Co / w->blocks;
+    w->outputs = 4;
+}
+
+/* One product, which we cannot look into, beside a kernel that unfolds or folds patches. */
+static void cublas(const dg_op *op, dg_work *w)
+{
+    const dg_conv_args a = dg_conv_flat(&op->u.conv);
+    const product p = product_of(op->kind == DG_OP_conv_dx ? DG_OP_conv_fwd : op->kind, &a);
+    const bool flat = a.K == 1 && a.S == 1 && a.P == 0;
+    const double patches = (double)a.N * a.Ho * a.Wo * a.K * a.K * a.Ci;
+    w->threads = 128;
+    w->blocks = up(p.m, 128) * up(p.n, 64);
+    w->products = 128 * 64 * p.k;
+    w->loads = 4 * (128 + 64) * p.k;
+    w->outputs = 64;
+    if (flat) return;
+    w->kernels++;
+    w->moved = 4 * 2 * patches;
+}
+
+static void conv(const dg_op *op, dg_work *w)
+{
+    if (is(op, "tiled"))
+        tiled(op, w);
+    else if (is(op, "patch") || (is(op, "thin") && op->kind == DG_OP_conv_dx))
+        patch(op, w);
+    else if (is(op, "thin"))
+        thin(op, w);
+    else if (is(op, "gemv"))
+        gemv(op, w);
+    else if (is(op, "cublas"))
+        cublas(op, w);
+    else
+        direct(op, w);
+    if (w->split <= 1) return;
+    w->kernels++; /* the parts are written, read and added up */
+    w->moved += 4 * 2 * w->split * product_of(op->kind, &op->u.conv).results;
+}
+
+dg_work dg_work_of(const dg_op *op, dg_type real)
+{
+    dg_work w = {.kernels = 1, .threads = op->tune.block ? op->tune.block : 256, .split = op->tune.split > 1 ? op->tune.split : 1};
+    const double element = (double)dg_type_bytes(real);
+    switch (op->kind) {
+    case DG_OP_conv_fwd:
+    case DG_OP_conv_dx:
+    case DG_OP_conv_dw: conv(op, &w); break;
+    case DG_OP_norm_stats: w.kernels = 2; break; /* parts of the sums, and their sum */
+    case DG_OP_norm_act_dx: { /* the same, then x and dy are read once more */
+        const dg_norm_act_args *a = &op->u.norm_act;
+        w.kernels = 3;
+        w.moved = 2 * element * a->N * a->H * a->W * a->C;
+        break;
+    }
+    default: break;
+    }
+    w.loads *= element / 4;
+    return w;
+}

@@ -1,0 +1,139 @@
+/* What kernels/work.c says that an op launches is what is launched: kernels, blocks, threads and shared memory of every
+ * choice that dg_variant_list() finds, at even and awkward shapes. Nothing is run. */
+#include "devtest.h"
+#include "kernels/conv.cuh"
+#include "kernels/cublas.cuh"
+extern "C" {
+#include "tune.h"
+#include "work.h"
+}
+
+static const dg_gpu gpu = {90, 232448}, small_gpu = {75, 65536};
+static std::vector<sim::launch_view> seen;
+static size_t compared;
+
+template <class real> static void launch(const dg_op *op)
+{
+    switch (op->kind) {
+#define X(kind, member) \
+    case DG_OP_##kind: dg_cuda_##kind<real>(&op->u.member, &op->tune, 0); break;
+        DG_OPS(X)
+#undef X
+    case DG_OP_KINDS: break;
+    }
+}
+
+static void compare(const dg_op *op, dg_type real)
+{
+    char name[200];
+    seen.clear();
+    dg_tune_text(name, sizeof name, op, &op->tune);
+    real == DG_F64 ? launch<double>(op) : launch<float>(op);
+    const dg_work w = dg_work_of(op, real);
+    DG_CHECKF((int)seen.size() == w.kernels, "%s: %zu launches, not %d", name, seen.size(), w.kernels);
+    compared++;
+    if (!w.products || dg_is(&op->tune, "cublas") || seen.empty()) return; /* a library's product is anybody's guess */
+    const sim::launch_view &k = seen[0];
+    const double blocks = (double)k.grid.x * k.grid.y * k.grid.z;
+    DG_CHECKF(w.blocks == blocks && (unsigned)w.threads == k.block.x, "%s: %g blocks of %u threads, not %g of %d", name, blocks, k.block.x,
+              w.blocks, w.threads);
+    if (k.shared) DG_CHECKF(w.shared == (double)k.shared, "%s: %zu bytes of shared memory, not %g", name, k.shared, w.shared);
+    /* whole tiles: at least the products of the op (2 FLOPs each), and no more than borders explain */
+    const double all = 2 * w.blocks * w.products, flops = dg_op_flops(op);
+    DG_CHECKF(all >= 0.2 * flops, "%s: %g products for %g FLOPs", name, all / 2, flops);
+    const dg_conv_args *a = &op->u.conv;
+    if (a->N % 64 == 0 && a->Ci % 128 == 0 && a->Co % 128 == 0 && a->H % 32 == 0)
+        DG_CHECKF(fabs(all / flops - 1) < 0.01, "%s: %g products for %g FLOPs, though the tiles fit", name, all / 2, flops);
+}
+
+static void every_choice(dg_op op, dg_type real, const dg_gpu *g)
+{
+    static dg_tune list[DG_VARIANT_LIST];
+    const int n = dg_variant_list(&op, list, DG_VARIANT_LIST, real, g);
+    DG_CHECKF(n > 0 && n < DG_VARIANT_LIST, "%s: %d choices", dg_op_kind_name(op.kind), n);
+    for (int i = 0; i < n; i++) {
+        op.tune = list[i];
+        compare(&op, real);
+        bool twice = false;
+        for (int k = 0; k < i; k++) twice |= memcmp(&list[i], &list[k], sizeof list[i]) == 0;
+        DG_CHECKF(!twice, "%s: choice %d is there already", dg_op_kind_name(op.kind), i);
+    }
+}
+
+static void convolutions(dg_type real, const dg_gpu *g)
+{
+    static const int shapes[][8] = {
+        {64, 32, 32, 128, 128, 4, 2, 1}, {64, 64, 64, 3, 32, 4, 2, 1},  {128, 4, 4, 256, 1, 4, 1, 0}, {33, 4, 4, 128, 100, 4, 1, 0},
+        {5, 12, 12, 36, 20, 4, 2, 1},   {3, 70, 66, 1, 12, 4, 2, 1},   {7, 9, 11, 8, 12, 5, 3, 2},   {2, 7, 5, 3, 5, 3, 1, 1},
+        {64, 8, 8, 128, 256, 4, 2, 1},  {9, 16, 16, 64, 64, 2, 2, 0},
+    };
+    static const dg_op_kind kinds[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};
+    for (const int *d : shapes)
+        for (dg_op_kind kind : kinds) {
+            dg_op op = {};
+            op.kind = kind;
+            dg_conv_args *a = &op.u.conv;
+            *a = dg_conv_args{nullptr, nullptr, nullptr, nullptr, d[0], d[1], d[2], d[3], 0, 0, d[4], d[5], d[6], d[7]};
+            a->Ho = (a->H + 2 * a->P - a->K) / a->S + 1;
+            a->Wo = (a->W + 2 * a->P - a->K) / a->S + 1;
+            every_choice(op, real, g);
+        }
+}
+
+static void others(dg_type real, const dg_gpu *g)
+{
+    dg_op op = {};
+    op.kind = DG_OP_norm_stats;
+    op.u.norm_stats.N = 8, op.u.norm_stats.H = op.u.norm_stats.W = 6, op.u.norm_stats.C = 20, op.u.norm_stats.groups = 2;
+    every_choice(op, real, g);
+    for (dg_op_kind kind : {DG_OP_norm_act, DG_OP_norm_act_dx}) {
+        op = {};
+        op.kind = kind;
+        op.u.norm_act.N = 8, op.u.norm_act.H = op.u.norm_act.W = 6, op.u.norm_act.C = 20, op.u.norm_act.groups = 2;
+        op.u.norm_act.act = DG_ACT_RELU;
+        every_choice(op, real, g);
+    }
+    op = {};
+    op.kind = DG_OP_norm_frozen, op.u.norm_frozen.C = 100;
+    every_choice(op, real, g);
+    for (dg_op_kind kind : {DG_OP_act, DG_OP_act_dx}) {
+        op = {};
+        op.kind = kind, op.u.act.n = 5000, op.u.act.act = DG_ACT_TANH;
+        every_choice(op, real, g);
+    }
+    op = {};
+    op.kind = DG_OP_bce, op.u.bce.n = 70;
+    every_choice(op, real, g);
+    op = {};
+    op.kind = DG_OP_adam, op.u.adam.n = 123456;
+    every_choice(op, real, g);
+    op = {};
+    op.kind = DG_OP_gather, op.u.gather.N = 5, op.u.gather.H = op.u.gather.W = 8, op.u.gather.C = 3;
+    every_choice(op, real, g);
+    op = {};
+    op.kind = DG_OP_noise, op.u.noise.n = 6400;
+    every_choice(op, real, g);
+    op = {};
+    op.kind = DG_OP_to_u8, op.u.to_u8.n = 6400;
+    every_choice(op, real, g);
+    op = {};
+    op.kind = DG_OP_advance, op.u.advance.batch = 3;
+    every_choice(op, real, g);
+}
+
+int main()
+{
+    dg_cublas_open();
+    sim::watch = [](const sim::launch_view &v) {
+        seen.push_back(v);
+        return false;
+    };
+    convolutions(DG_F32, &gpu);
+    convolutions(DG_F32, &small_gpu);
+    convolutions(DG_F64, &gpu);
+    others(DG_F32, &gpu);
+    others(DG_F64, &gpu);
+    printf("%zu choices compared\n", compared);
+    DG_CHECK(compared > 2000);
+    return dg_test_report();
+}
