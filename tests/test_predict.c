@@ -1,0 +1,198 @@
+/* Predicted times: by hand for a made-up machine, in tendency for the known ones, and as `dcgan profile` prints them. */
+#include "predict.h"
+
+#include <cjson/cJSON.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "bench.h"
+#include "gan.h"
+#include "planner.h"
+#include "test.h"
+#include "tune.h"
+#include "work.h"
+
+static dg_op conv_op(dg_op_kind kind, int N, int H, int Ci, int Co)
+{
+    dg_op op = {.kind = kind, .tune = {.variant = "direct"}};
+    op.u.conv = (dg_conv_args){.N = N, .H = H, .W = H, .Ci = Ci, .Ho = H / 2, .Wo = H / 2, .Co = Co, .K = 4, .S = 2, .P = 1};
+    return op;
+}
+
+static void check_cpu(void)
+{
+    const dg_machine m = {.all = 100, .triad = 10, .cache = 50, .cache_mb = 1, .launch_us = 3, .units = 2};
+    dg_op op = conv_op(DG_OP_conv_fwd, 8, 32, 32, 64);
+    const double flops = dg_op_flops(&op);
+    dg_prediction p = dg_predict_cpu(&op, 4e6, &m);
+    DG_NEAR(p.arithmetic_us, flops / 85e3, 1e-9 * flops);
+    DG_NEAR(p.memory_us, 400, 1e-9);
+    DG_NEAR(p.launch_us, 3, 0);
+    DG_NEAR(dg_predict_cpu(&op, 5e5, &m).memory_us, 10, 1e-9); /* out of the cache */
+    op.tune.variant = "winograd"; /* 25 products for 64, some transforms */
+    const double filtered = dg_predict_cpu(&op, 4e6, &m).arithmetic_us;
+    DG_CHECKF(filtered > 0.4 * p.arithmetic_us && filtered < 0.8 * p.arithmetic_us, "%g beside %g us", filtered, p.arithmetic_us);
+    /* three channels fill three of sixteen lanes; as a gradient they are taken four phases together */
+    dg_op thin = conv_op(DG_OP_conv_dx, 8, 32, 3, 64), wide = conv_op(DG_OP_conv_dx, 8, 32, 16, 64);
+    const double each = dg_predict_cpu(&wide, 0, &m).arithmetic_us / dg_op_flops(&wide);
+    DG_NEAR(dg_predict_cpu(&thin, 0, &m).arithmetic_us / dg_op_flops(&thin), each * 16 / 12, 1e-9 * each);
+}
+
+static void check_gpu(void)
+{
+    const dg_machine m = {.gpu = true, .arch = 90, .units = 10, .shared = 200 << 10, .all = 1000, .triad = 100, .cache = 400,
+                          .cache_mb = 1, .launch_us = 2};
+    dg_op op = conv_op(DG_OP_conv_fwd, 10, 16, 32, 64); /* 640 pixels: 10 tiles of 64 x 64 */
+    op.tune = (dg_tune){.variant = "tiled", .tile_m = 64, .tile_n = 64, .stages = 3, .split = 1, .block = 128};
+    const dg_prediction ten = dg_predict_gpu(&op, 1e5, &m);
+    DG_CHECKF(ten.blocks == 10 && ten.kernels == 1 && ten.launch_us == 2, "%g blocks, %d kernels", ten.blocks, ten.kernels);
+    /* each multiprocessor has a block: its products at a part of its peak that is known */
+    const double least = dg_op_flops(&op) / 1000 * 1e-3;
+    DG_CHECKF(ten.arithmetic_us > least && ten.arithmetic_us < 4 * least, "%g us, %g at the peak", ten.arithmetic_us, least);
+    op.u.conv.N = 11; /* an eleventh block: one multiprocessor has two, nearly twice the time */
+    const dg_prediction eleven = dg_predict_gpu(&op, 1e5, &m);
+    DG_CHECKF(eleven.blocks == 11 && eleven.arithmetic_us > 1.5 * ten.arithmetic_us, "%g and %g us", eleven.arithmetic_us, ten.arithmetic_us);
+    op.u.conv.N = 10;
+    op.tune.split = 2; /* and a kernel that adds the parts */
+    DG_CHECK(dg_predict_gpu(&op, 1e5, &m).kernels == 2);
+    DG_NEAR(dg_predict_gpu(&op, 9e6, &m).memory_us, (9e6 + dg_work_of(&op, DG_F32).moved) / 1e5, 1e-6);
+    op = (dg_op){.kind = DG_OP_act, .tune = {.variant = "vector", .block = 256}};
+    op.u.act.n = 1000;
+    DG_NEAR(dg_predict_gpu(&op, 5e5, &m).memory_us, 5e5 / 400e3, 1e-9); /* fits the cache */
+    DG_NEAR(dg_predict_gpu(&op, 5e6, &m).memory_us, 5e6 / 100e3, 1e-9);
+}
+
+static void check_known(void)
+{
+    dg_machine m;
+    DG_CHECK(!dg_machine_find("h200", DG_F32, &m) && !strcmp(m.name, "NVIDIA H200") && m.arch == 90 && m.units == 132);
+    DG_CHECK(!dg_machine_find("RTX-4090", DG_F32, &m) && m.arch == 89);
+    DG_CHECK(!dg_machine_find("NVIDIA GeForce RTX 5090", DG_F32, &m) && m.arch == 120);
+    DG_CHECK(dg_machine_find("0", DG_F32, &m) == DG_USAGE && strstr(dg_message(), "H200") && strstr(dg_message(), "RTX 5090"));
+    DG_CHECK(dg_machine_find("", DG_F32, &m) == DG_USAGE && dg_machine_find("RTX", DG_F32, &m) == DG_USAGE);
+    dg_machine twice;
+    DG_CHECK(!dg_machine_find("a100", DG_F32, &m) && !dg_machine_find("a100", DG_F64, &twice));
+    DG_NEAR(m.all, 2 * twice.all, 1e-6); /* 19.5 and 9.7 TFLOP/s */
+    DG_NEAR(m.all, 19500, 60);
+}
+
+/* us of a step of this model on this GPU, every op looked at. */
+static double step_us(const char *gpu, const char *name, int batch, int *kernels)
+{
+    static dg_model model;
+    dg_machine m;
+    dg_backend *b;
+    dg_gan gan;
+    dg_bench_model r;
+    const dg_gan_options o = {.batch = batch, .rows = batch, .train = true};
+    if (!DG_CHECKF(!dg_model_read(name, &model) && !dg_machine_find(gpu, DG_F32, &m) && !dg_planner_open(&m, NULL, &b), "%s", dg_message()))
+        return 0;
+    if (!DG_CHECKF(!dg_gan_build(&gan, &model, &o, b), "%s on %s: %s", name, gpu, dg_message())) return 0;
+    DG_CHECK(!dg_bench_predict(&r, &m, &gan.train, model.name, batch));
+    for (int i = 0; i < r.ops; i++) {
+        const dg_prediction *p = &r.op[i].predicted;
+        DG_CHECKF(p->us >= p->launch_us && p->us < 1e6 && p->launch_us >= m.launch_us && p->kernels >= 1 && p->memory_us >= 0,
+                  "%s on %s: %s: %g us", name, gpu, r.op[i].name, p->us);
+    }
+    const double us = r.predicted_us;
+    *kernels = r.kernels;
+    dg_bench_free(&r);
+    dg_gan_free(&gan);
+    b->close(b);
+    return us;
+}
+
+static void check_models(void)
+{
+    int kernels, more;
+    const double w1 = step_us("h200", "dcgan64-paper", 64, &kernels), w2 = step_us("h200", "dcgan64", 128, &more);
+    DG_CHECKF(kernels > 82 && kernels < 250, "%d kernels", kernels);
+    DG_CHECKF(w1 > 300 && w1 < 5000 && w2 > 4 * w1, "W1 %g us, W2 %g us", w1, w2);
+    DG_CHECK(step_us("quadro rtx 6000", "dcgan64-paper", 64, &more) > 2 * w1);
+    dg_machine m;
+    for (int i = 0; dg_machine_known(i, DG_F32, &m); i++)
+        for (int k = 0; dg_model_builtin(k); k++) DG_CHECK(step_us(m.name, dg_model_builtin(k), 32, &more) > 0);
+}
+
+/* Run the program; its output goes to text. Returns the exit code, -1 if there is none. */
+static int run(const char *program, const char *const *words, char *text, size_t size)
+{
+    const char *argv[16] = {program};
+    int pipes[2], status = -1, n = 1;
+    while (*words) argv[n++] = *words++;
+    memset(text, 0, size);
+    if (pipe(pipes)) return -1;
+    const pid_t pid = fork();
+    if (pid == 0) {
+        (void)dup2(pipes[1], 1);
+        (void)close(pipes[0]);
+        (void)execv(program, (char *const *)(void *)argv);
+        _exit(127);
+    }
+    (void)close(pipes[1]);
+    size_t got = 0;
+    for (ssize_t more = 1; more > 0 && got + 1 < size; got += more > 0 ? (size_t)more : 0)
+        more = read(pipes[0], text + got, size - 1 - got);
+    (void)close(pipes[0]);
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static double number(const cJSON *j, const char *name)
+{
+    const cJSON *n = cJSON_GetObjectItem(j, name);
+    return cJSON_IsNumber(n) ? n->valuedouble : NAN;
+}
+
+static void check_json(const char *program, bool measured)
+{
+    static char text[1 << 18];
+    const char *const here[] = {"profile", "--json", "-q", "--device=cpu", "--repeats=2", "--batch=2", "dcgan32", NULL};
+    const char *const there[] = {"profile", "--json", "--predict", "h200", "--batch=2", "dcgan32", NULL};
+    DG_CHECK(run(program, measured ? here : there, text, sizeof text) == 0);
+    cJSON *j = cJSON_Parse(text), *model = cJSON_GetArrayItem(cJSON_GetObjectItem(j, "models"), 0), *op;
+    double sum = 0, kernels = 0, all_ms = 0;
+    cJSON_ArrayForEach(op, cJSON_GetObjectItem(model, "ops"))
+    {
+        const cJSON *p = cJSON_GetObjectItem(op, "predicted"), *bound = cJSON_GetObjectItem(p, "bound");
+        const double a = number(p, "arithmetic_us"), m = number(p, "memory_us");
+        DG_NEAR(number(p, "us"), number(p, "launch_us") + (a > m ? a : m), 1e-9);
+        DG_CHECK(cJSON_IsString(bound));
+        sum += number(p, "us");
+        kernels += number(p, "kernels");
+        DG_CHECK(cJSON_HasObjectItem(op, "median_ms") == measured);
+        if (measured) all_ms += number(op, "median_ms");
+    }
+    DG_NEAR(number(model, "predicted_us"), sum, 1e-6 * sum);
+    DG_CHECK(number(model, "kernels") == kernels && sum > 0);
+    DG_CHECK(cJSON_HasObjectItem(model, "median_ms") == measured && (!measured || all_ms > 0));
+    cJSON_Delete(j);
+}
+
+static void check_table(const char *program)
+{
+    static char text[1 << 18];
+    const char *const here[] = {"profile", "-q", "--device=cpu", "--repeats=1", "--batch=2", "dcgan32", NULL};
+    DG_CHECK(run(program, here, text, sizeof text) == 0);
+    DG_CHECK(strstr(text, "bound by") && strstr(text, "D.adam") && strstr(text, "ops one by one") && strstr(text, "the model predicts"));
+    const char *const there[] = {"profile", "--predict=a100", "dcgan32", NULL};
+    DG_CHECK(run(program, there, text, sizeof text) == 0);
+    DG_CHECK(strstr(text, "NVIDIA A100") && strstr(text, "dependent kernels") && strstr(text, "nothing below was measured") && !strstr(text, "median us"));
+    const char *const unknown[] = {"profile", "--predict=abacus", "dcgan32", NULL};
+    DG_CHECK(run(program, unknown, text, sizeof text) == DG_USAGE);
+}
+
+int main(void)
+{
+    check_cpu();
+    check_gpu();
+    check_known();
+    check_models();
+    const char *program = getenv("DCGAN");
+    if (program) {
+        check_json(program, true);
+        check_json(program, false);
+        check_table(program);
+    } else
+        dg_test_skip("the program itself: DCGAN is not set to its path");
+    return dg_test_report();
+}
