@@ -66,7 +66,8 @@ static void patch(const dg_op *op, dg_work *w)
     w->products = positions * 16 * computed * share;
     w->loads = 4 * share * ((double)images * (rows + 2) * (cols + 2) + 16.0 * channels);
     w->outputs = positions * 4 * computed / w->threads;
-    w->shared = 4.0 * op->tune.stages * DG_PATCH_WORDS(rows, cols, images, channels);
+    const int words = DG_PATCH_WORDS(rows, cols, images, channels);
+    w->shared = 4.0 * op->tune.stages * words;
 }
 
 /* 4 x 32 pixels and 32 channels a block; of conv_dw, all the tiles of its part one after another. */
