@@ -41,8 +41,9 @@ CUDA_GENCODE := $(foreach a,$(CUDA_LIST),-gencode arch=compute_$(a),code=sm_$(a)
 else
 CUDA_OBJ     := $(NO_CUDA:%.c=$(BUILD)/%.o)
 endif
-NVCC_FLAGS    = -std=c++17 -O3 -Iinclude -I. -Xcompiler -Wall,-Wextra,-fPIE,-fno-exceptions,-fno-threadsafe-statics \
-                $(if $(WERROR),-Werror all-warnings -Xcompiler -Werror) $(NVFLAGS)
+NVCC_BASE    := -std=c++17 -O3 -Iinclude -I. $(NVFLAGS)
+NVCC_FLAGS    = $(NVCC_BASE) -Xcompiler -Wall,-Wextra,-fPIE,-fno-exceptions,-fno-threadsafe-statics \
+                $(if $(WERROR),-Werror all-warnings -Xcompiler -Werror)
 $(BUILD)/kernels/cuda_device.cu.o: CUDA_DEFS = '-DDG_CUDA_SASS="$(CUDA_LIST)"' -DDG_CUDA_PTX=$(CUDA_PTX)
 $(BUILD)/kernels/no_cuda.o: ALL_CFLAGS += '-DDG_NO_CUDA="$(CUDA_WHY)"'
 
@@ -56,3 +57,20 @@ $(BUILD)/%.cu.o: %.cu $(BUILD)/cuda.flags
 	@mkdir -p $(@D)
 	@echo "  NVCC  $<"
 	$(Q)$(NVCC) $(NVCC_FLAGS) $(CUDA_GENCODE) $(CUDA_DEFS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+
+# Every file for every architecture that is supported, for scripts/cuda-archs: $(BUILD)/archs/90/conv.ptx is the code
+# of kernels/conv.cu for sm_90, conv.said what was said of it until then, conv.log what ptxas says. What does not
+# compile has no log.
+ARCHS := $(filter $(CUDA_OFFERS),75 80 86 89 90 100 120)
+$(BUILD)/archs.flags: FORCE
+	$(call update,$(call quoted,$(NVCC) $(NVCC_BASE)))
+define arch_rules
+$(BUILD)/archs/$(1)/%.ptx: kernels/%.cu $(BUILD)/archs.flags
+	@mkdir -p $$(@D) && rm -f $$(@:.ptx=.log)
+	$$(Q)$$(NVCC) $$(NVCC_BASE) -arch=compute_$(1) -ptx -MMD -MP -MF $$(@:.ptx=.d) -o $$@ $$< > $$(@:.ptx=.said) 2>&1
+$(BUILD)/archs/$(1)/%.log: $(BUILD)/archs/$(1)/%.ptx
+	$$(Q)$$(NVCC) -arch=sm_$(1) -cubin -Xptxas -v -o $$(@:.log=.cubin) $$< > $$@ 2>&1
+endef
+$(foreach a,$(ARCHS),$(eval $(call arch_rules,$(a))))
+.PHONY: archs
+archs: $(foreach a,$(ARCHS),$(CU_SRC:kernels/%.cu=$(BUILD)/archs/$(a)/%.log))

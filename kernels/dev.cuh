@@ -20,7 +20,8 @@
  *   checks          DEV_CHECK(condition): tested in the simulator, nothing on a device. For what a launcher must
  *                   guarantee: DEV_CHECK(blockDim.x == NT).
  *   floating point  no float atomics (not declared in the simulator), sums in a fixed order.
- *   random numbers  #define DEV_RANDOM before including this header, for dev_normal4.
+ *   big headers     take most of the time in which a small file compiles, so #define before including this one
+ *                   DEV_RANDOM for dev_normal4, DEV_GRID for GRID_SYNC, DEV_HALF for __nv_bfloat16 and __half.
  *   C headers       extern "C" { #include "ops.h" }; launchers are extern "C" where C calls them. */
 #ifndef DG_DEV_CUH
 #define DG_DEV_CUH
@@ -33,11 +34,15 @@ extern "C" {
 }
 
 #ifdef __CUDACC__
+#include <cuda_runtime.h>
+#ifdef DEV_GRID
 #include <cooperative_groups.h>
+#endif
+#ifdef DEV_HALF
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <cuda_runtime.h>
-#ifdef DEV_RANDOM /* 200 KB of tables for generators that we do not use: only where asked for */
+#endif
+#ifdef DEV_RANDOM /* 200 KB of tables for generators that we do not use */
 #include <curand_kernel.h>
 #endif
 #else

@@ -1,5 +1,7 @@
 /* kernels/dev.cuh, in the simulator and on devices alike: the fragment layouts as the PTX ISA documents them, element by
  * element, copies, rounding, shared memory, launches. */
+#define DEV_GRID
+#define DEV_HALF
 #define DEV_RANDOM
 #include "tests/sim/devtest.h"
 
