@@ -1,20 +1,36 @@
 /* `dcgan plan MODEL`: every op of the three plans and the memory, before anything is allocated. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "commands.h"
+#include "machine.h"
+#include "planner.h"
 #include "train.h"
+#include "work.h"
 
-static void print_json_plan(const dg_plan *p, bool first)
+/* The reason may hold a file's name. */
+static void print_json_launch(const dg_op *op)
+{
+    const dg_tune *t = &op->tune;
+    printf("\"block\": %d, \"tile\": [%d, %d], \"stages\": %d, \"split\": %d, \"kernels\": %d, \"because\": \"", t->block, t->tile_m, t->tile_n,
+           t->stages, t->split > 1 ? t->split : 1, dg_work_of(op, DG_F32).kernels);
+    for (const char *c = t->why ? t->why : ""; *c; c++)
+        if ((unsigned char)*c >= ' ') printf(*c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
+    printf("\", ");
+}
+
+static void print_json_plan(const dg_plan *p, bool gpu, bool first)
 {
     printf("%s\n  {\"name\": \"%s\", \"ops\": [", first ? "" : ",", p->name);
     for (int i = 0; i < p->ops; i++) {
         const dg_op *op = &p->op[i];
         int n;
         const dg_operand *operand = dg_operands(op->kind, &n);
-        printf("%s\n    {\"name\": \"%s\", \"kind\": \"%s\", \"variant\": \"%s\", \"flop\": %.0f, \"bytes\": %.0f, "
-               "\"operands\": {", i ? "," : "", op->name, dg_op_kind_name(op->kind),
-               op->tune.variant ? op->tune.variant : "", dg_op_flops(op), dg_op_bytes(p, op));
+        printf("%s\n    {\"name\": \"%s\", \"kind\": \"%s\", \"variant\": \"%s\", ", i ? "," : "", op->name, dg_op_kind_name(op->kind),
+               op->tune.variant ? op->tune.variant : "");
+        if (gpu) print_json_launch(op);
+        printf("\"flop\": %.0f, \"bytes\": %.0f, \"operands\": {", dg_op_flops(op), dg_op_bytes(p, op));
         bool comma = false;
         for (int k = 0; k < n; k++) {
             const dg_row *r = dg_plan_row(p, op, k);
@@ -32,13 +48,15 @@ static void print_all(const dg_gan *gan, bool json)
 {
     const dg_plan *plan[] = {&gan->train, &gan->train_short, &gan->sample};
     if (json) printf("{\"model\": \"%s\", \"backend\": \"%s\", \"plans\": [", gan->model.name, gan->backend->name);
+    const bool gpu = gan->backend->threads == 0;
+    if (!json && gpu) printf("for %s\n\n", gan->backend->name);
     bool first = true;
     for (int i = 0; i < 3; i++) {
         if (!plan[i]->ops) continue;
         if (json)
-            print_json_plan(plan[i], first);
+            print_json_plan(plan[i], gpu, first);
         else {
-            dg_plan_print(plan[i], stdout);
+            dg_plan_print(plan[i], gpu, stdout);
             printf("\n");
         }
         first = false;
@@ -105,13 +123,32 @@ static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
     return DG_OK;
 }
 
+/* --arch needs no GPU: nothing is run. */
+static dg_err open_planner(const dg_options *o, dg_backend **b)
+{
+    dg_machine m;
+    const dg_err e = dg_machine_arch(o->arch, o->fp64 ? DG_F64 : DG_F32, &m);
+    return e ? e : dg_planner_open(&m, o->tuning, b);
+}
+
+static dg_err open_device(const dg_options *o, dg_backend **b)
+{
+    const dg_err e = dg_open_backend(o, b);
+    if (e == DG_DEVICE && o->command == DG_CMD_PLAN && strncmp(o->device, "cuda", 4) == 0) {
+        char why[800];
+        snprintf(why, sizeof why, "%s", dg_message());
+        return dg_fail(e, "%s; dcgan plan --arch sm_90 plans for a GPU that is not here", why);
+    }
+    return e;
+}
+
 int dg_cmd_plan(const dg_options *o)
 {
     dg_model *model = malloc(sizeof *model);
     dg_backend *b = NULL;
     if (!model) return (int)dg_fail(DG_DEVICE, "out of memory");
     dg_err e = dg_model_read(o->model, model);
-    if (!e) e = dg_open_backend(o, &b);
+    if (!e) e = o->arch ? open_planner(o, &b) : open_device(o, &b);
     if (!e) e = plan(o, model, b);
     if (b) b->close(b);
     free(model);

@@ -2,6 +2,7 @@
  * sheets and architecture papers. */
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "machine.h"
@@ -69,13 +70,39 @@ static bool is_named(const char *name, const char *wanted)
     return false;
 }
 
+static bool find(const char *name, dg_type real, dg_machine *out, char *all, size_t size)
+{
+    size_t used = 0;
+    *all = 0;
+    for (int i = 0; dg_machine_known(i, real, out); i++) {
+        if (is_named(out->name, name)) return true;
+        used += (size_t)snprintf(all + used, size - used, "%s%s", used ? ", " : "", list[i].name);
+    }
+    return false;
+}
+
 dg_err dg_machine_find(const char *name, dg_type real, dg_machine *out)
 {
-    char all[300] = "";
-    size_t used = 0;
-    for (int i = 0; dg_machine_known(i, real, out); i++) {
-        if (is_named(out->name, name)) return DG_OK;
-        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", used ? ", " : "", list[i].name);
-    }
+    char all[300];
+    if (find(name, real, out, all, sizeof all)) return DG_OK;
     return dg_fail(DG_USAGE, "--predict %s: the numbers of this GPU are not known; known are: %s", name, all);
+}
+
+dg_err dg_machine_arch(const char *name, dg_type real, dg_machine *out)
+{
+    /* kB of shared memory that a block may have: CUDA C++ programming guide, table of technical specifications */
+    static const int arch[][2] = {{75, 64}, {80, 163}, {86, 99}, {87, 163}, {89, 99}, {90, 227}, {100, 227}, {103, 227}, {110, 227},
+                                  {120, 99}, {121, 99}};
+    char all[300], *rest;
+    const char *digits = strncmp(name, "sm_", 3) == 0 ? name + 3 : name;
+    const long number = isdigit((unsigned char)*digits) ? strtol(digits, &rest, 10) : 0;
+    for (size_t i = 0; i < sizeof arch / sizeof *arch && number && !*rest; i++) {
+        if (arch[i][0] != number) continue;
+        *out = (dg_machine){.source = "published", .gpu = true, .real = real, .arch = arch[i][0], .shared = (size_t)arch[i][1] << 10, .foreign = -1};
+        snprintf(out->name, sizeof out->name, "sm_%d", arch[i][0]);
+        return DG_OK;
+    }
+    if (find(name, real, out, all, sizeof all)) return DG_OK;
+    return dg_fail(DG_USAGE, "--arch %s: neither an architecture (sm_75, sm_80, sm_86, sm_87, sm_89, sm_90, sm_100, sm_103, sm_110, sm_120, sm_121) "
+                   "nor a GPU of these: %s", name, all);
 }

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "plan.h"
+#include "work.h"
 
 /* "64x32x32x32", or "256" for a vector. */
 static void shape_text(char *out, size_t size, dg_shape s)
@@ -11,29 +12,57 @@ static void shape_text(char *out, size_t size, dg_shape s)
         snprintf(out, size, "%dx%dx%dx%d", s.N, s.H, s.W, s.C);
 }
 
-void dg_plan_print(const dg_plan *p, FILE *to)
+static void print_operands(const dg_plan *p, const dg_op *op, FILE *to)
+{
+    int n;
+    const dg_operand *operand = dg_operands(op->kind, &n);
+    for (int k = 0; k < n; k++) {
+        const dg_row *r = dg_plan_row(p, op, k);
+        char shape[64];
+        if (!r || r->kind == DG_STATE || operand[k].role == DG_SCRATCH) continue;
+        shape_text(shape, sizeof shape, r->shape);
+        fprintf(to, " %s%s=%s[%s]", operand[k].role & DG_OUT ? ">" : "", operand[k].name, r->name, shape);
+    }
+}
+
+/* "tiled" with the numbers of its launch: what a row of a tuning file says behind its colon. */
+static void print_launch(const dg_op *op, int kernels, FILE *to)
+{
+    const dg_tune *t = &op->tune;
+    char tile[24] = "", stages[12] = "", split[12] = "", block[12] = "";
+    if (t->block) snprintf(block, sizeof block, "%d", t->block);
+    if (t->tile_m) snprintf(tile, sizeof tile, "%dx%d", t->tile_m, t->tile_n);
+    if (t->stages) snprintf(stages, sizeof stages, "%d", t->stages);
+    if (t->split > 1) snprintf(split, sizeof split, "%d", t->split);
+    fprintf(to, "%5s %8s %6s %5s %7d  %-22s", block, tile, stages, split, kernels, t->why ? t->why : "");
+}
+
+void dg_plan_print(const dg_plan *p, bool gpu, FILE *to)
 {
     double flops = 0, bytes = 0;
+    int kernels = 0;
     fprintf(to, "plan %s: %d ops\n", p->name, p->ops);
-    fprintf(to, "%4s  %-24s %-12s %-10s %9s %9s  %s\n", "", "op", "kind", "variant", "MFLOP", "MB", "operands (> is written)");
+    fprintf(to, "%4s  %-24s %-12s %-10s ", "", "op", "kind", "variant");
+    if (gpu) fprintf(to, "%5s %8s %6s %5s %7s  %-22s", "block", "tile", "stages", "split", "kernels", "because");
+    fprintf(to, "%9s %9s  %s\n", "MFLOP", "MB", "operands (> is written)");
     for (int i = 0; i < p->ops; i++) {
         const dg_op *op = &p->op[i];
-        double f = dg_op_flops(op), b = dg_op_bytes(p, op);
-        fprintf(to, "%4d  %-24s %-12s %-10s %9.2f %9.3f ", i + 1, op->name, dg_op_kind_name(op->kind), op->tune.variant ? op->tune.variant : "", f / 1e6, b / 1e6);
-        int n;
-        const dg_operand *operand = dg_operands(op->kind, &n);
-        for (int k = 0; k < n; k++) {
-            const dg_row *r = dg_plan_row(p, op, k);
-            char shape[64];
-            if (!r || r->kind == DG_STATE || operand[k].role == DG_SCRATCH) continue;
-            shape_text(shape, sizeof shape, r->shape);
-            fprintf(to, " %s%s=%s[%s]", operand[k].role & DG_OUT ? ">" : "", operand[k].name, r->name, shape);
+        const double f = dg_op_flops(op), b = dg_op_bytes(p, op);
+        fprintf(to, "%4d  %-24s %-12s %-10s ", i + 1, op->name, dg_op_kind_name(op->kind), op->tune.variant ? op->tune.variant : "");
+        if (gpu) {
+            const int launches = dg_work_of(op, DG_F32).kernels;
+            print_launch(op, launches, to);
+            kernels += launches;
         }
+        fprintf(to, "%9.2f %9.3f ", f / 1e6, b / 1e6);
+        print_operands(p, op, to);
         fprintf(to, "\n");
         flops += f;
         bytes += b;
     }
-    fprintf(to, "plan %s: %.3f GFLOP, %.1f MB read and written\n", p->name, flops / 1e9, bytes / 1e6);
+    fprintf(to, "plan %s: %.3f GFLOP, %.1f MB read and written", p->name, flops / 1e9, bytes / 1e6);
+    if (gpu) fprintf(to, ", %d dependent kernels", kernels);
+    fprintf(to, "\n");
 }
 
 void dg_arena_print(const dg_arena *a, FILE *to)

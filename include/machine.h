@@ -34,6 +34,10 @@ dg_err dg_machine_peak(dg_machine *m, dg_backend *b);
 bool dg_machine_known(int i, dg_type real, dg_machine *out);
 dg_err dg_machine_find(const char *name, dg_type real, dg_machine *out);
 
+/* For planning alone: "sm_90" or "90", or a GPU's name as above. Of an architecture only `arch` and `shared` are known.
+ * DG_USAGE with both lists when it is neither. */
+dg_err dg_machine_arch(const char *name, dg_type real, dg_machine *out);
+
 /* How busy the machine is apart from this process: call before and after. */
 typedef struct {
     double wall, busy, own; /* seconds; busy < 0: unknown */

@@ -66,6 +66,7 @@ typedef struct {
     int channels;          /* data: 0: the model's */
     int repeats;           /* bench, profile */
     char *predict;         /* profile: name of a GPU, NULL: measure */
+    char *arch;            /* plan: for this GPU or architecture, NULL: --device */
     char *sheet;           /* data: contact sheet */
 
     char *resolved;        /* train: the text of config.ini: every training value, version, command line */

@@ -77,8 +77,9 @@ const dg_row *dg_plan_row(const dg_plan *p, const dg_op *op, int operand);
 /* Bytes that one run of this op reads and writes, scratch excluded. */
 double dg_op_bytes(const dg_plan *p, const dg_op *op);
 
-/* Tables for `dcgan plan`: an op a line with shapes, bytes, FLOPs; then memory by kind. */
-void dg_plan_print(const dg_plan *p, FILE *to);
+/* Tables for `dcgan plan`: an op a line with shapes, bytes, FLOPs; of a GPU's plan how each is launched and where that choice
+ * comes from, too. Then memory by kind. */
+void dg_plan_print(const dg_plan *p, bool gpu, FILE *to);
 void dg_arena_print(const dg_arena *a, FILE *to);
 
 #endif

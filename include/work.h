@@ -20,4 +20,7 @@ typedef struct {
 /* op->tune has been through dg_variant_check(). */
 dg_work dg_work_of(const dg_op *op, dg_type real);
 
+/* Bytes of operand `scratch` that the CUDA backend's choice in op->tune needs. */
+size_t dg_scratch_of(const dg_op *op, dg_type real);
+
 #endif

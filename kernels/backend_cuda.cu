@@ -36,55 +36,12 @@ static dg_err check_launches(gpu *c)
 
 /* ---- Choosing ---- */
 
-/* May this op run so? Loads cuBLAS where that is wanted. */
-static const char *usable(gpu *c, const dg_op *op, dg_tune *tune)
-{
-    const char *why = dg_variant_check(op, tune, c->base.real, &c->limits);
-    if (!why && strcmp(tune->variant, "cublas") == 0) why = dg_cublas_open();
-    return why;
-}
+/* Loads cuBLAS where a row wants it. */
+static const char *has(const dg_tune *tune) { return strcmp(tune->variant, "cublas") == 0 ? dg_cublas_open() : nullptr; }
 
-static bool from_table(gpu *c, const dg_tune_table *table, dg_op *op)
-{
-    const dg_tune_row *row = dg_tune_find(table, op, c->limits.arch);
-    if (!row) return false;
-    dg_tune tune = row->tune;
-    tune.why = row->why;
-    const char *why = usable(c, op, &tune);
-    if (why) {
-        dg_warn("%s: %s: %s; this row is not used", row->why, op->name, why);
-        return false;
-    }
-    op->tune = tune;
-    return true;
-}
+static const char *cuda_refuses(dg_backend *b, dg_op *op) { return dg_chooser_pick(&((gpu *)b)->chooser, op, has); }
 
-static const char *cuda_refuses(dg_backend *b, dg_op *op)
-{
-    gpu *c = (gpu *)b;
-    /* tables are about the fp32 variants */
-    if (b->real == DG_F32 && (from_table(c, &c->file, op) || from_table(c, &c->shipped, op))) return nullptr;
-    return dg_variant_choose(op, &op->tune, b->real, &c->limits);
-}
-
-template <class real> static size_t scratch(const dg_op *op)
-{
-    const dg_norm_stats_args *s = &op->u.norm_stats;
-    const dg_norm_act_args *n = &op->u.norm_act;
-    switch (op->kind) {
-    case DG_OP_conv_fwd:
-    case DG_OP_conv_dx:
-    case DG_OP_conv_dw: return dg_cuda_conv_scratch<real>(op->kind, &op->u.conv, &op->tune);
-    case DG_OP_norm_stats: return dg_cuda_norm_scratch<real>(op->kind, s->N, s->H, s->W, s->C, s->groups);
-    case DG_OP_norm_act_dx: return dg_cuda_norm_scratch<real>(op->kind, n->N, n->H, n->W, n->C, n->groups);
-    default: return 0;
-    }
-}
-
-static size_t cuda_scratch(dg_backend *b, const dg_op *op)
-{
-    return b->real == DG_F64 ? scratch<double>(op) : scratch<float>(op);
-}
+static size_t cuda_scratch(dg_backend *b, const dg_op *op) { return dg_scratch_of(op, b->real); }
 
 /* ---- Running ---- */
 
@@ -198,8 +155,7 @@ static void cuda_close(dg_backend *b)
         free(c->graphs);
         c->graphs = next;
     }
-    dg_tune_free(&c->file);
-    dg_tune_free(&c->shipped);
+    dg_chooser_close(&c->chooser);
     free(c);
 }
 
@@ -229,19 +185,6 @@ static dg_err open_device(gpu *c, int device)
     return dg_gpu_memory_open(c);
 }
 
-/* Bad rows are left out, with a message; only a file that cannot be read is an error. */
-static dg_err read_tables(gpu *c, const char *path)
-{
-    const char *name, *text;
-    for (int i = 0; (text = dg_tune_shipped(i, &name)) != nullptr; i++)
-        if (dg_tune_parse(&c->shipped, text, name, DG_F32, &c->limits))
-            dg_warn("shipped with this program: %s; left out", dg_message());
-    if (!path) return DG_OK;
-    const dg_err e = dg_tune_read(&c->file, path, DG_F32, &c->limits);
-    if (e == DG_USAGE) dg_warn("%s; what is wrong is left out", dg_message());
-    return e == DG_USAGE ? DG_OK : e;
-}
-
 extern "C" dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)
 {
     *out = nullptr;
@@ -262,7 +205,7 @@ extern "C" dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)
     b->sync = cuda_sync;
     b->close = cuda_close;
     dg_err e = open_device(c, o->device);
-    if (!e) e = read_tables(c, o->tuning);
+    if (!e) e = dg_chooser_open(&c->chooser, o->tuning, o->real, &c->limits);
     if (e) {
         cuda_close(b);
         return e;

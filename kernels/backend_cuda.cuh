@@ -8,6 +8,7 @@
 extern "C" {
 #include "plan.h"
 #include "tune.h"
+#include "work.h"
 }
 
 /* Pinned memory through which put and get go, several pieces in turn, so that a put waits only for the one that used
@@ -32,7 +33,7 @@ typedef struct {
     void *stage[STAGES];
     cudaEvent_t staged[STAGES]; /* the last copy from or to this piece is done */
     int next_stage;
-    dg_tune_table file, shipped;
+    dg_chooser chooser;
     captured *graphs;
     dg_err broken; /* set by the first fatal error: the device is lost to this process, no call makes sense */
     char broken_message[640];

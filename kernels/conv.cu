@@ -1,6 +1,9 @@
 /* Convolution: the direct kernels, one thread a result, right for every shape and both types of real; and the
  * choice between the variants of each direction. */
 #include "conv.cuh"
+extern "C" {
+#include "work.h"
+}
 
 template <class real> static __global__ void fwd_direct(const dg_conv_args a)
 {
@@ -131,8 +134,11 @@ template <> void conv<float>(dg_op_kind kind, const dg_conv_args *a, const dg_tu
 
 template <class real> size_t dg_cuda_conv_scratch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune)
 {
-    if (dg_is(tune, "cublas")) return dg_conv_cublas_scratch(kind, a);
-    return tune->split > 1 ? (size_t)tune->split * dg_conv_count(kind, a) * sizeof(real) : 0;
+    dg_op op = {};
+    op.kind = kind;
+    op.u.conv = *a;
+    op.tune = *tune;
+    return dg_scratch_of(&op, sizeof(real) == sizeof(double) ? DG_F64 : DG_F32);
 }
 template size_t dg_cuda_conv_scratch<float>(dg_op_kind, const dg_conv_args *, const dg_tune *);
 template size_t dg_cuda_conv_scratch<double>(dg_op_kind, const dg_conv_args *, const dg_tune *);

@@ -22,7 +22,6 @@ void dg_conv_gemv(dg_op_kind kind, const dg_conv_args *a, cudaStream_t stream);
 
 /* cublas: one GEMM, between an unfolding or a folding where the shape is not a GEMM's already. */
 void dg_conv_cublas(dg_op_kind kind, const dg_conv_args *a, cudaStream_t stream);
-size_t dg_conv_cublas_scratch(dg_op_kind kind, const dg_conv_args *a);
 
 /* Elements that the op writes. */
 size_t dg_conv_count(dg_op_kind kind, const dg_conv_args *a);

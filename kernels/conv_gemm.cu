@@ -43,13 +43,6 @@ template <int n> static __global__ void fold_kernel(const dg_conv_args a, const 
 
 static bool is_flat(const dg_conv_args *a) { return a->K == 1 && a->S == 1 && a->P == 0; }
 
-size_t dg_conv_cublas_scratch(dg_op_kind kind, const dg_conv_args *args)
-{
-    (void)kind;
-    const dg_conv_args a = dg_conv_flat(args);
-    return is_flat(&a) ? 0 : (size_t)a.N * (size_t)(a.Ho * a.Wo) * (size_t)(a.K * a.K * a.Ci) * sizeof(float);
-}
-
 template <int n> static void launch(bool fold, const dg_conv_args *a, float *patches, cudaStream_t stream)
 {
     const int64_t inside = (int64_t)a->N * a->H * a->W * a->Ci, unfolded = (int64_t)a->N * a->Ho * a->Wo * a->K * a->K * a->Ci;

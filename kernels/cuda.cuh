@@ -26,9 +26,8 @@ DG_OPS(X)
     template void dg_cuda_##kind<float>(const dg_##member##_args *, const dg_tune *, cudaStream_t);           \
     template void dg_cuda_##kind<double>(const dg_##member##_args *, const dg_tune *, cudaStream_t);
 
-/* Bytes of operand `scratch` of the ops that have one (conv_scratch.cu, norm_act.cu). */
+/* Bytes of operand `scratch` of a convolution: dg_scratch_of() (work.h) for one that is not in a plan. */
 template <class real> size_t dg_cuda_conv_scratch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
-template <class real> size_t dg_cuda_norm_scratch(dg_op_kind kind, int N, int H, int W, int C, int groups);
 
 /* 16 bytes of reals: one load, one store. */
 template <class real> constexpr int dg_wide = 16 / (int)sizeof(real);

@@ -6,6 +6,9 @@
  * finished in shared memory by a tree, left in scratch in double, and merged by one warp a channel in the order of
  * the chunks. Chunks and trees depend on the shape and the block alone. */
 #include "cuda.cuh"
+extern "C" {
+#include "norm_chunks.h"
+}
 
 typedef struct {
     int C, groups;
@@ -14,14 +17,7 @@ typedef struct {
     int lanes, slots;
 } columns;
 
-static constexpr int MAX_BLOCK = 512, WARP = 32, CHUNK = 256, MAX_CHUNKS = 256;
-
-static int chunk_rows(int64_t rows)
-{
-    int64_t chunk = CHUNK;
-    while (rows > chunk * MAX_CHUNKS) chunk *= 2;
-    return (int)chunk;
-}
+static constexpr int MAX_BLOCK = 512, WARP = 32;
 
 static columns columns_of(int N, int H, int W, int C, int groups, int n, int block)
 {
@@ -29,8 +25,8 @@ static columns columns_of(int N, int H, int W, int C, int groups, int n, int blo
     s.C = C;
     s.groups = groups;
     s.rows = (int64_t)(N / groups) * H * W;
-    s.chunk = chunk_rows(s.rows);
-    s.chunks = (int)dg_div_up<int64_t>(s.rows, s.chunk);
+    s.chunk = dg_norm_chunk_rows(s.rows);
+    s.chunks = dg_norm_chunk_count(s.rows);
     s.lanes = 1;
     while (s.lanes < WARP && s.lanes * n < C) s.lanes *= 2;
     s.slots = block / s.lanes;
@@ -41,15 +37,6 @@ static dim3 grid_of(const columns *s, int n)
 {
     return dim3((unsigned)dg_div_up(s->C, s->lanes * n), (unsigned)s->chunks, (unsigned)s->groups);
 }
-
-template <class real> size_t dg_cuda_norm_scratch(dg_op_kind kind, int N, int H, int W, int C, int groups)
-{
-    const columns s = columns_of(N, H, W, C, groups, 1, WARP);
-    const size_t parts = (size_t)groups * (size_t)s.chunks, finals = kind == DG_OP_norm_act_dx ? (size_t)groups : 0;
-    return (parts + finals) * 2 * (size_t)C * sizeof(double);
-}
-template size_t dg_cuda_norm_scratch<float>(dg_op_kind, int, int, int, int, int);
-template size_t dg_cuda_norm_scratch<double>(dg_op_kind, int, int, int, int, int);
 
 /* Where this thread works: its first channel, first row and end of rows; at: index of its first value. */
 typedef struct {

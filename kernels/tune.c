@@ -264,7 +264,10 @@ static void parse_row(reader *r, char *text)
         why = shape_word(&op, word, &seen);
     }
     if (!why && !colon) why = "no : with a variant behind it";
-    if (!why) why = shape_done(&op, seen);
+    if (!why) {
+        why = shape_done(&op, seen);
+        word = NULL;
+    }
     if (!why) {
         tune.variant = colon[1] ? colon + 1 : strtok_r(NULL, " \t\r", &save);
         word = colon;

@@ -22,7 +22,7 @@ answers()
     [ "$(sed -n 's/^no CUDA device: //p' "$dir/.out")" = "$3" ]
     fact $? "error $1 of driver $2 should be '$3', not '$(tail -n 1 "$dir/.out")'"
     exits 5 plan dcgan32 --device cuda
-    [ "$(cat "$dir/.err")" = "dcgan: --device cuda: $3; --device cpu needs none" ]
+    [ "$(cat "$dir/.err")" = "dcgan: --device cuda: $3; --device cpu needs none; dcgan plan --arch sm_90 plans for a GPU that is not here" ]
     fact $? "error $1 of driver $2: --device cuda said '$(cat "$dir/.err")'"
     exits 0 plan dcgan32 --device auto # goes on with the CPU
 }

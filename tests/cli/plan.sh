@@ -1,0 +1,47 @@
+#!/bin/sh
+# dcgan plan for a GPU that is not here: what each op uses and why, and what a file of rubbish does to it.
+. "$(dirname "$0")/kit"
+
+exits 0 plan dcgan64-paper --arch sm_90
+silent
+cp "$dir/.out" "$dir/rule"
+prints 'for sm_90, not here'
+grep -qE '^ *[0-9]+  D\.2\.conv\.fwd +conv_fwd +[a-z]+ +[0-9]+ +[0-9]+x[0-9]+ +[0-9]+ .* rule ' "$dir/.out"
+fact $? "the plan should tell block, tile, stages and reason: $(grep D.2.conv.fwd "$dir/.out" | head -n 1)"
+grep -qE '^plan train: .* [0-9]+ dependent kernels$' "$dir/.out"
+fact $? 'the plan should count its dependent kernels'
+exits 0 plan dcgan64-paper --arch H200
+prints 'for NVIDIA H200, not here'
+exits 0 plan dcgan64-paper --arch 75 --precision fp64
+exits 0 plan dcgan32 --arch sm_90 --json
+prints '"kernels": 2, "because": "rule"'
+exits 0 plan dcgan32 --device cpu --json
+! grep -q '"kernels"' "$dir/.out"
+fact $? 'the plan of a CPU has no launches'
+
+# a row is taken, for its own op alone, and says where it stands
+printf '; by hand\n[sm_90]\nconv_fwd N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled tile=64x32 stages=2\n' > "$dir/a.tune"
+exits 0 plan dcgan64-paper --arch sm_90 --tuning "$dir/a.tune"
+silent
+prints "$dir/a.tune:3"
+[ "$(diff "$dir/rule" "$dir/.out" | grep -c '^>')" -eq 1 ]
+fact $? 'one row should change one op'
+exits 0 plan dcgan64-paper --arch sm_80 --tuning "$dir/a.tune"
+! grep -q 'a\.tune' "$dir/.out"
+fact $? 'a row for sm_90 is none for sm_80'
+exits 0 plan dcgan64-paper --arch sm_90 --tuning "$dir/a.tune" --json
+prints '"tile": [64, 32], "stages": 2, "split": 1, "kernels": 1, "because": "'
+
+# rubbish changes nothing but the message
+printf 'conv_fwd N=64 H=32 : tiled\n\001\377\nnorm_act = ?\n[sm_90]\nadam n=694656 : vector block=7\n' > "$dir/junk.tune"
+exits 0 plan dcgan64-paper --arch sm_90 --tuning "$dir/junk.tune"
+says "$dir/junk.tune:1: the shape is not complete (and "
+same "$dir/rule" "$dir/.out"
+exits 4 plan dcgan64-paper --arch sm_90 --tuning "$dir/none.tune"
+says none.tune
+
+exits 2 plan dcgan64-paper --arch sm_91
+says '--arch sm_91: neither an architecture (sm_75'
+exits 2 plan dcgan64-paper --arch sm_90x
+exits 2 train --arch sm_90
+finish
