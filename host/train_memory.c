@@ -64,7 +64,7 @@ static int largest_batch(const room *r, const dg_gan_options *o)
         bool yes;
         dg_gan_options half = *o;
         half.batch = lo + (hi - lo) / 2;
-        half.last_batch = o->last_batch ? o->rows % half.batch : 0;
+        half.last_batch = o->rows % half.batch; /* with --drop-last there is none, and a little room to spare */
         if (half.samples > half.batch) half.samples = half.batch;
         dg_err e = build(&gan, r, &half, &yes);
         if (!e) dg_gan_free(&gan);
@@ -80,10 +80,12 @@ dg_err dg_build_to_fit(dg_gan *gan, const dg_model *m, const dg_gan_options *o, 
 {
     room r = {.model = m, .b = b};
     bool yes;
+    size_t others = 0;
     dg_err e = b->memory(b, &r.have, &r.total);
     if (e) return e;
+    const double unused = (double)r.have / 1e6;
     if (!b->threads) { /* graphs and libraries take some, too */
-        const size_t others = r.total / 16 < (size_t)256 << 20 ? r.total / 16 : (size_t)256 << 20;
+        others = r.total / 16 < (size_t)256 << 20 ? r.total / 16 : (size_t)256 << 20;
         r.have = r.have > others ? r.have - others : 0;
     }
     if (most_mb > 0 && most_mb * 1e6 < (double)r.have) r.have = (size_t)(most_mb * 1e6);
@@ -94,7 +96,11 @@ dg_err dg_build_to_fit(dg_gan *gan, const dg_model *m, const dg_gan_options *o, 
     dg_gan_free(gan);
     const int batch = largest_batch(&r, o);
     if (batch) snprintf(advice, sizeof advice, "the largest --batch that fits is %d", batch);
-    return dg_fail(DG_DEVICE, "--batch %d does not fit on %s: %.1f MB are needed (network %.1f, pictures %.1f), %.1f MB of %.1f "
-                   "can be had%s; %s", o->batch, b->name, fixed + pictures, fixed, pictures, (double)r.have / 1e6,
-                   (double)r.total / 1e6, most_mb > 0 ? " (--device-memory)" : "", advice);
+    char reserve[80] = "";
+    if (most_mb > 0)
+        snprintf(reserve, sizeof reserve, ", of which %.1f may be used (--device-memory)", (double)r.have / 1e6);
+    else if (others)
+        snprintf(reserve, sizeof reserve, " (%.1f stay for the driver)", (double)others / 1e6);
+    return dg_fail(DG_DEVICE, "--batch %d does not fit on %s: %.1f MB are needed (network %.1f, pictures %.1f), %.1f MB of %.1f are free%s; %s",
+                   o->batch, b->name, fixed + pictures, fixed, pictures, unused, (double)r.total / 1e6, reserve, advice);
 }

@@ -1,0 +1,133 @@
+/* A network that does not fit: before anything is allocated the message says what is needed, what is free and the largest
+ * batch that fits; that batch fits indeed, the next one does not; and the train command ends there, leaving nothing. */
+#include "devtest.h"
+extern "C" {
+#include "tests/temp_folder.h"
+#include "train.h"
+}
+
+static dg_model model;
+static const dg_gan_options training = {4096, 0, 4, 10000, 0, true, false, false, 0.5, 0.999, 1e-8};
+
+static dg_err fit(dg_backend *b, int batch, double most, bool use)
+{
+    dg_gan gan;
+    dg_gan_options o = training;
+    o.batch = batch;
+    o.last_batch = o.rows % batch;
+    const dg_err e = dg_build_to_fit(&gan, &model, &o, b, most);
+    if (e) return e;
+    /* no promise that is not kept: the windows or the pictures, the permutation, the network */
+    void *data = nullptr, *perm = nullptr;
+    const size_t picture = (size_t)model.size * (size_t)model.size * (size_t)model.channels;
+    if (use)
+        DG_CHECKF(!b->alloc(b, (size_t)(gan.o.window ? 2 * gan.o.window : gan.o.rows) * picture, &data) &&
+                      !b->alloc(b, (size_t)gan.o.rows * 4, &perm) && !dg_gan_alloc(&gan, (uint8_t *)data, (int32_t *)perm),
+                  "batch %d: %s", batch, dg_message());
+    dg_gan_free(&gan);
+    b->release(b, data);
+    b->release(b, perm);
+    return DG_OK;
+}
+
+static int named_batch(void)
+{
+    int batch = 0;
+    const char *at = strstr(dg_message(), "the largest --batch that fits is ");
+    if (at) sscanf(at, "the largest --batch that fits is %d", &batch);
+    return batch;
+}
+
+static double number_before(const char *words)
+{
+    const char *at = strstr(dg_message(), words);
+    if (!at) return -1;
+    while (at > dg_message() && (at[-1] == '.' || (at[-1] >= '0' && at[-1] <= '9'))) at--;
+    return atof(at);
+}
+
+static void one_size(size_t memory, double most)
+{
+    sim::device.memory = memory;
+    dg_backend *b;
+    dg_cuda_options o = {};
+    if (!DG_CHECKF(!dg_cuda_open(&o, &b), "%s", dg_message())) return;
+    const size_t before = sim::live_allocations();
+    size_t unused = 0, total = 0;
+    DG_CHECK(!b->memory(b, &unused, &total) && total == memory);
+    DG_CHECK(fit(b, training.batch, most, false) == DG_DEVICE);
+    const double needed = number_before(" MB are needed"), have = number_before(" MB of ");
+    DG_CHECKF(strstr(dg_message(), "--batch 4096 does not fit on cuda:0, Simulated GPU 0") && needed > (most > 0 ? most : (double)unused / 1e6) &&
+                  fabs(have - (double)unused / 1e6) < 0.06 && !strstr(dg_message(), "(--device-memory)") == !most,
+              "%s", dg_message());
+    const int batch = named_batch();
+    DG_CHECKF(batch > 100 && batch < 4096, "%s", dg_message());
+    DG_CHECKF(fit(b, batch, most, true) == DG_OK, "named, but does not fit: %s", dg_message());
+    DG_CHECK(fit(b, batch + 1, most, false) == DG_DEVICE);
+    DG_CHECKF(named_batch() == batch, "%d, then %d", batch, named_batch());
+    DG_CHECK(sim::live_allocations() == before);
+    b->close(b);
+}
+
+/* What other programs hold is not free. */
+static void others_hold_most()
+{
+    sim::device.memory = (size_t)64 << 20;
+    void *ballast;
+    DG_CHECK(cudaMalloc(&ballast, 63 << 20) == cudaSuccess);
+    dg_backend *b;
+    dg_cuda_options o = {};
+    if (!DG_CHECKF(!dg_cuda_open(&o, &b), "%s", dg_message())) return;
+    DG_CHECK(fit(b, 8, 0, false) == DG_DEVICE);
+    DG_CHECKF(strstr(dg_message(), " 1.0 MB of 67.1 are free (4.2 stay for the driver); ") && strstr(dg_message(), "no batch is small enough"), "%s", dg_message());
+    b->close(b);
+    (void)cudaFree(ballast);
+}
+
+static int dcgan(const char *words)
+{
+    static char line[1200];
+    char *argv[32] = {(char *)"dcgan"}, *save = nullptr;
+    int argc = 1;
+    snprintf(line, sizeof line, "%s", words);
+    for (char *w = strtok_r(line, " ", &save); w; w = strtok_r(nullptr, " ", &save)) argv[argc++] = w;
+    dg_options o;
+    bool done;
+    int code = (int)dg_options_parse(argc, argv, &o, &done);
+    if (!code) code = o.command == DG_CMD_DATA ? dg_cmd_data(&o) : dg_cmd_train(&o);
+    dg_options_free(&o);
+    return code;
+}
+
+static void train_command(const char *model_text)
+{
+    char folder[256], words[1200], path[300];
+    struct stat st;
+    temp_make(folder);
+    sim::device.memory = (size_t)1 << 20;
+    snprintf(path, sizeof path, "%s/tiny.cfg", folder);
+    FILE *f = fopen(path, "w");
+    if (!f || fputs(model_text, f) < 0 || fclose(f)) exit(1);
+    snprintf(words, sizeof words, "data --synthesize %s/cats --count 40 --size 16 -q", folder);
+    DG_CHECKF(dcgan(words) == 0, "%s", dg_message());
+    snprintf(words, sizeof words, "train --data %s/cats --model %s --device cuda --batch 40 --epochs 1 --out %s/run -q", folder, path, folder);
+    DG_CHECKF(dcgan(words) == DG_DEVICE, "%s", dg_message());
+    DG_CHECKF(strstr(dg_message(), "--batch 40 does not fit on cuda:0") && named_batch() > 4, "%s",
+              dg_message());
+    snprintf(path, sizeof path, "%s/run", folder);
+    DG_CHECK(stat(path, &st) != 0);
+    temp_remove(folder);
+}
+
+int main()
+{
+    static char text[DG_MODEL_TEXT_MAX];
+    if (dg_model_stock(text, "tiny", 16, 3, 12, 8, 8) || dg_model_parse(text, "tiny", &model)) return 1;
+    one_size((size_t)64 << 20, 0);
+    one_size((size_t)90 << 20, 0);
+    one_size((size_t)512 << 20, 40);
+    others_hold_most();
+    train_command(text);
+    DG_CHECK(sim::live_handles() == 0 && sim::live_allocations() == 0);
+    return dg_test_report();
+}
