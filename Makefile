@@ -175,4 +175,5 @@ help: ## this list
 	@echo '  PREFIX=DIR    for install; also bindir, mandir, datadir, DESTDIR'
 
 include tests/sim/sim.mk
+include tests/gpu.mk
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,272 @@
+#!/bin/sh
+# scripts/gpu-check without a GPU: all of its steps, tiny, with the program in the kernel simulator ($SIM_DCGAN; on the
+# CPU where that was not built); then with a program, a compiler and tools that only pretend, to see every step as a
+# machine with a GPU has it, and every way to fail.
+. "$(dirname "$0")/kit"
+
+check() # check CODE OPTION...: run it into $dir/out; its table is then what prints looks at
+{
+    want=$1
+    shift
+    ran="gpu-check $*"
+    rm -rf "$dir/out"
+    sh scripts/gpu-check "$dir/out" "$@" > "$dir/.out" 2> "$dir/.err" < /dev/null
+    code=$?
+    [ $code -eq "$want" ]
+    fact $? "'$ran' exited $code, not $want" || { cat "$dir/.err" "$dir/.out" | sed 's/^/    /'; return 1; }
+}
+line() { grep "^| $1 " "$dir/.out"; }
+row() { line "$1" | grep -qE "^\\| $1 +\\| $2 +\\|"; fact $? "'$ran': $1 should be $2: $(line "$1")"; }
+about() { line "$1" | grep -qF -e "$2"; fact $? "'$ran': the row of $1 should say '$2': $(line "$1")"; }
+logged() # logged STEP WORDS
+{
+    grep -qF -e "$2" "$dir"/out/logs/*-"$1".log
+    fact $? "'$ran': the log of $1 should say '$2': $(head -n 20 "$dir"/out/logs/*-"$1".log)"
+}
+json() # json: gpu-check.json is JSON, where something can tell
+{
+    command -v python3 > /dev/null || return
+    python3 -m json.tool "$dir/out/gpu-check.json" > /dev/null 2> "$dir/.err"
+    fact $? "'$ran': gpu-check.json is no JSON: $(head -c 300 "$dir/.err")"
+}
+
+# Without OUTDIR, with options that are not there.
+exit_2()
+{
+    ran="gpu-check $*"
+    sh scripts/gpu-check "$@" > "$dir/.out" 2> "$dir/.err"
+    [ $? -eq 2 ]
+    fact $? "'$ran' should exit 2"
+}
+exit_2
+says 'scripts/gpu-check OUTDIR'
+exit_2 "$dir/out" --fast
+exit_2 "$dir/out" --only nothing
+says 'no step is called nothing'
+exit_2 "$dir/out" --budget many
+sh scripts/gpu-check --steps > "$dir/.out"
+ran='gpu-check --steps'
+prints 'ten runs of 300 steps'
+
+# The real program.
+printf '#!/bin/sh\nexit 0\n' > "$dir/good"
+printf '#!/bin/sh\necho a fault; exit 3\n' > "$dir/bad"
+printf '#!/bin/sh\nexit 77\n' > "$dir/none"
+printf '#!/bin/sh\nexec sleep 100\n' > "$dir/hangs"
+printf '#!/bin/sh\nexit 1\n' > "$dir/no-python"
+chmod +x "$dir/good" "$dir/bad" "$dir/none" "$dir/hangs" "$dir/no-python"
+if [ -x "${SIM_DCGAN:-}" ]; then
+    DCGAN=$SIM_DCGAN DEVICE=cuda
+else
+    DCGAN=$program DEVICE=cpu
+    skip 'the program in the simulator was not built: on the CPU instead'
+fi
+export DCGAN DEVICE PYTHON="$dir/no-python"
+TESTS="$dir/good $dir/none" check 0 --simulate
+json
+for s in machine build kernels check replay repeat resume train w1 w2 w3 profile long; do row $s ok; done
+for s in tests memcheck published drift; do row $s skipped; done
+about kernels '1 passed, 0 failed, 1 skipped'
+about repeat '1 checkpoint'
+prints 'pictures: drawn by dcgan data --synthesize'
+logged repeat "--device $DEVICE"
+about published 'has no numpy'
+tail -n 1 "$dir/.out" | grep -qE '^[0-9]+ passed, 0 failed, [0-9]+ skipped$'
+fact $? 'the last line should be the count'
+for f in table.md bench/ours-W1-fp32-2.json bench/profile-W1-fp32.json; do holds "$dir/out/$f"; done
+for f in train-epoch-0002.png train-curves.png generated.png; do
+    holds "$dir/out/pictures/$f"
+done
+
+# Failing, hanging and missing.
+TESTS="$dir/good $dir/bad" check 1 --simulate --only kernels,replay
+row kernels FAILED
+about kernels '1 passed, 1 failed, 0 skipped'
+about kernels 'bad failed'
+row replay ok
+TESTS="$dir/hangs $dir/good" TEST_SECONDS=1 check 1 --simulate --only kernels
+about kernels '1 passed, 1 failed, 0 skipped'
+about kernels 'hangs hung'
+TESTS="$dir/hangs" check 1 --simulate --only kernels,machine --limit 3
+row kernels FAILED
+about kernels 'stopped after the 3 s'
+row machine ok
+TESTS="$dir/hangs" check 0 --simulate --only kernels,replay --budget 9
+row kernels cut
+about kernels 'that were left'
+row replay skipped
+about replay 'no time left'
+TESTS="$dir/not-there" check 1 --simulate --only kernels
+row kernels FAILED
+
+# A program whose second run learns a little faster, and whose resumed runs do.
+cat > "$dir/other" << 'END'
+#!/bin/sh
+case "$*" in *repeat-2* | '--resume --out '*) exec "$REAL" "$@" --lr-g 0.00021 ;; esac
+exec "$REAL" "$@"
+END
+chmod +x "$dir/other"
+REAL=$DCGAN DCGAN=$dir/other check 1 --simulate --only repeat,resume,train
+row repeat FAILED
+about repeat '2 checkpoints'
+row resume FAILED
+row train ok
+DEVICE=cuda:99 check 1 --simulate --only check,replay,repeat,resume,train,w1
+for s in check replay repeat resume train w1; do row $s FAILED; done
+json
+
+# As on a machine with a GPU, where everything only pretends: $FAIL names what does not work, $HANG what does not end.
+mkdir "$dir/bin" "$dir/shared"
+cat > "$dir/bin/nvidia-smi" << 'END'
+#!/bin/sh
+case "$*" in *query*) echo 'Pretended GPU "X", 1.2, 3 MiB, 9.0, 4 MHz' ;; *) echo a table ;; esac
+END
+cat > "$dir/bin/nvcc" << 'END'
+#!/bin/sh
+echo 'Cuda compilation tools, release 99.1, V99.1.2'
+END
+cat > "$dir/bin/make" << 'END'
+#!/bin/sh
+echo "make $*"
+[ "$FAIL" != make ] || { echo 'it does not compile'; exit 2; }
+mkdir -p "$GPU_BUILD/gpu"
+cp "$PRETENDED/bin/pretend" "$GPU_BUILD/dcgan"
+case "$*" in *gpu-tests*) ;; *) exit 0 ;; esac
+for t in test_a cuda_b test_sim_c test_a.o; do cp "$PRETENDED/bin/kernel-test" "$GPU_BUILD/gpu/$t"; done
+END
+cat > "$dir/bin/kernel-test" << 'END'
+#!/bin/sh
+echo "small: $DG_TEST_SMALL"
+[ "$FAIL" != "${0##*/}" ]
+END
+cat > "$dir/bin/compute-sanitizer" << 'END'
+#!/bin/sh
+[ "$FAIL" != "$2" ] || exit 99
+case "$*" in "--tool "*" --error-exitcode 99 --report-api-errors no "*) shift 6; exec "$@" ;; esac
+exit 1
+END
+cat > "$dir/bin/python3" << 'END'
+#!/bin/sh
+case $2 in "import $FAIL") exit 1 ;; esac
+[ "$1" != -c ] || exit 0
+echo "python $*"
+[ "$FAIL" != "${1##*/}" ] || exit 1
+while [ $# -gt 0 ]; do
+    case $1 in --json) echo '{}' > "$2" ;; --log) echo log > "$2" ;; --out) echo '| drift |' > "$2" ;; esac
+    shift
+done
+END
+cat > "$dir/bin/pretend" << 'END'
+#!/bin/sh
+[ "$FAIL" != "$1" ] || [ "$2" = --help ] || { echo 'it failed'; exit 5; }
+[ "$HANG" != "$1" ] || exec sleep 100
+out=
+for word in "$@"; do
+    case $before in
+        --out) out=$word ;;
+        --precision) case $word in fp16) exit 2 ;; esac ;;
+    esac
+    before=$word
+done
+case "$*" in
+    'data --synthesize'*) mkdir "$3" ;;
+    bench*) printf '{"models": [{\n"median_ms": 0.12345678,\n"ops": [{"median_ms": 9}]}]}\n' ;;
+    --version) echo 'dcgan 0.0 (pretended)' ;;
+    curves*) echo picture > "$out" ;;
+    generate*) mkdir "$out"; echo picture > "$out/grid.png" ;;
+    tune*) echo tuned > "$out" ;;
+    --resume*) [ "$FAIL" != resumed ] || echo other > "$out/checkpoint.safetensors" ;;
+    --data*)
+        mkdir -p "$out"
+        printf 'epoch,step,seconds\n1,46,1.5\n20,920,20.5\n300,13800,300\n' > "$out/log.csv"
+        for p in curves epoch-0005 epoch-0020 epoch-0300; do echo picture > "$out/$p.png"; done
+        echo weights > "$out/checkpoint.safetensors"
+        [ "$FAIL" != repeat ] || echo "$out" > "$out/checkpoint.safetensors"
+        case $out in */killed) exec sleep 100 ;; esac
+        ;;
+esac
+exit 0
+END
+chmod +x "$dir"/bin/*
+export PATH="$dir/bin:$PATH" GPU_BUILD="$dir/build" PRETENDED="$dir" DCGAN_SHARED="$dir/shared" PYTHON=python3
+export FAIL='' HANG=''
+unset DCGAN DEVICE REAL
+every='machine build tests kernels check replay repeat resume train w1 w2 w3 memcheck racecheck initcheck synccheck'
+every="$every published drift profile long tune"
+
+check 0
+for s in $every; do row "$s" ok; done
+prints 'DCGAN_SHARED names no folder with data/cats'
+about machine 'Pretended GPU "X"'
+about build 'dcgan 0.0 (pretended)'
+about kernels '2 passed, 0 failed, 0 skipped'
+about check '11 passed, 0 failed, 0 skipped'
+about repeat '10 runs of 300 steps'
+about resume 'kill -9'
+about w1 'bf16 0.1235 ms'
+logged build 'CUDA_ARCH=native'
+logged kernels 'small: '
+logged memcheck 'small: 1'
+logged drift '--precision bf16'
+logged w2 'bench-pytorch.py --width 64 --size 64 --batch 128'
+logged w3 'bench-pytorch.py --width 64 --size 128 --batch 64'
+logged published 'bench-numpy.py --pictures'
+prints '| drift |'
+holds "$dir/out/pictures/long-epoch-0300.png"
+check 0 --quick --skip build,tests,kernels
+about repeat '3 runs of 100 steps'
+if grep -q '^| kernels' "$dir/.out"; then fact 1 '--skip kernels should skip it'; fi
+
+# each step can fail, and then only it does
+fails() # fails FAIL STEP
+{
+    FAIL=$1 check 1 --only "$2,machine"
+    row "$2" FAILED
+    row machine ok
+    grep -q '^1 passed, [1-9][0-9]* failed\|^[0-9]* passed, [1-9][0-9]* failed' "$dir/.out"
+    fact $? "'$ran' with FAIL=$1 should count a failure"
+}
+fails make build
+fails make tests
+fails test_a kernels
+fails check check
+fails replay replay
+fails repeat repeat
+about repeat '10 checkpoints'
+fails resumed resume
+about resume 'other bytes'
+fails generate train
+fails bench w1
+fails bench-pytorch.py w2
+for s in memcheck racecheck initcheck synccheck; do fails $s $s; done
+fails bench-numpy.py published
+fails drift.py drift
+fails profile profile
+fails tune tune
+HANG=replay check 1 --only replay,repeat --limit 6
+row replay FAILED
+about replay 'stopped after the 6 s'
+row repeat ok
+json
+
+# what is not there is said, and is no failure
+FAIL=torch check 0 --only w1,drift
+about w1 'has no torch'
+row drift skipped
+FAIL=cupy check 0 --only published
+about published 'has no cupy'
+rm "$dir/bin/compute-sanitizer"
+check 0 --only memcheck
+row memcheck skipped
+about memcheck 'compute-sanitizer is not installed'
+printf '#!/bin/sh\nexit 9\n' > "$dir/bin/nvidia-smi"
+check 1 --only machine,kernels
+about machine 'nvidia-smi shows no GPU'
+row kernels ok
+
+# built elsewhere
+echo 'dcgan 1.2 for 90' > "$GPU_BUILD/prepared"
+FAIL=make check 0 --only build,tests
+about build 'prepared elsewhere: dcgan 1.2 for 90'
+row tests skipped
+finish

@@ -1,0 +1,29 @@
+# The kernel tests for a device, included by the Makefile: the simulator's sources, tests/sim/test_X.cu and
+# tests/test_X.c with tests/sim/case_cuda.cu, compiled by nvcc into $(BUILD)/gpu/. They need a GPU to run;
+# scripts/gpu-check runs them.
+GPU       := $(BUILD)/gpu
+GPU_TESTS := $(filter-out test_sim_% test_device test_work,$(SIM_OWN) $(SIM_TESTS)) # those are about the simulated GPU
+GPU_CASES := $(if $(SIM_SHARED),$(BUILD)/tests/sim/case_cuda.cu.o)
+GPU_HOST   = $(GPU_CASES) $(filter-out %/reference_cpu.o,$(REFERENCE))
+gpu_link   = $(Q)$(CXX) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS) $(DEP_LIBS) $(CUDA_LIBS)
+
+$(GPU_TESTS:%=$(GPU)/%): $(GPU)/%: $(BUILD)/tests/sim/%.cu.o $(GPU_HOST) $(LIB) $(CUDA_LIB)
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(gpu_link)
+$(SIM_SHARED:%=$(GPU)/%): $(GPU)/cuda_%: $(BUILD)/tests/test_%.o $(GPU_HOST) $(LIB) $(CUDA_LIB)
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(gpu_link)
+
+.PHONY: gpu-tests
+gpu-tests: $(if $(CUDA_PTX),$(patsubst %,$(GPU)/%,$(GPU_TESTS) $(SIM_SHARED)),no-gpu-tests) ## the kernel tests, by nvcc
+no-gpu-tests:
+	@echo 'gpu-tests: they are compiled by nvcc: $(CUDA_WHY)' >&2; exit 1
+
+# tests/cli/gpu_check.sh runs scripts/gpu-check with the program in the simulator.
+ifneq ($(shell command -v $(CXX)),)
+SIM_PROGRAM := $(SIM)/$(firstword $(SIM_FLAVOURS))/dcgan
+check: $(SIM_PROGRAM)
+check: export SIM_DCGAN := $(SIM_PROGRAM)
+endif
