@@ -238,7 +238,7 @@ static void tile(const row *w, span x, const real *panel, const real *band, real
             run[r].b = panel + (size_t)(tap_y * tx + x.tap) * tap;
             run[r].n = (ptrdiff_t)x.count * j->Ci;
         }
-        micro(run, n, c, ldc, done > 0, 0, 0);
+        dg_micro_sum(micro, run, n, c, ldc, done > 0, DG_MR, j->NR);
         done += n;
     } while (done < rows);
 }

@@ -158,7 +158,7 @@ static void tap_tiles(const job *j, const piece *c, const real *x, const real *y
         }
         if (!n && add) return;
         for (int b = 0; b < blocks; b++) {
-            micro(run, n, copy + (ptrdiff_t)b * DG_MR * j->NR, j->NR, add, 0, 0);
+            dg_micro_sum(micro, run, n, copy + (ptrdiff_t)b * DG_MR * j->NR, j->NR, add, DG_MR, j->NR);
             for (int r = 0; r < n; r++) run[r].a += y_block;
         }
         add = 1;

@@ -107,11 +107,11 @@ static void tiles(const job *j, const real *x, const real *y, const real *rest, 
                 run[n].b = from + (ptrdiff_t)(oy - o0) * a->Wo * bk;
                 run[n].n = a->Wo;
                 if (++n < RUNS) continue;
-                micro(run, n, copy, j->NR, more, (ptrdiff_t)a->S * a->Ci, bk);
+                dg_micro_sum(micro, run, n, copy, j->NR, more, (ptrdiff_t)a->S * a->Ci, bk);
                 more = 1;
                 n = 0;
             }
-            if (n || !more) micro(run, n, copy, j->NR, more, (ptrdiff_t)a->S * a->Ci, bk);
+            if (n || !more) dg_micro_sum(micro, run, n, copy, j->NR, more, (ptrdiff_t)a->S * a->Ci, bk);
         }
     }
 }

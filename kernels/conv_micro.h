@@ -2,9 +2,10 @@
  *
  *     c[i][j] (+)= sum over runs, over k < n, of a[k*AK + i] * b[k*BK + j]     i < MR, j < NV * DG_LANES
  *
- * a is read by broadcasts, b by vectors. All of c stays in registers over all runs, and every element is one
- * chain of multiply-adds in the order of the runs, whatever tile it falls into: results depend neither on the
- * blocking nor on the number of threads.
+ * a is read by broadcasts, b by vectors. All of c stays in registers over all runs of a call, and every element is one
+ * chain of multiply-adds in the order of the runs, whatever tile it falls into; then it is added to what lies in memory.
+ * A chain of many terms has several times the error of several short ones: dg_micro_sum splits it. Where it does so
+ * depends on the shape alone, not on the blocking nor on the number of threads.
  *
  * Tile sizes: c needs MR * NV registers and must cover latency times throughput of the multiply-adds (8 to 10
  * chains); 16 registers hold 6 x 2, 32 hold 8 x 2 (and 8 divides the usual batch sizes). */
@@ -47,8 +48,7 @@ typedef struct {
         (void)bk;                                                                                             \
         dg_vec acc[MR][NV];                                                                                   \
         DG_UNROLL for (int i = 0; i < (MR); i++)                                                              \
-            DG_UNROLL for (int j = 0; j < (NV); j++)                                                          \
-                acc[i][j] = add ? *(const dg_vec *)(c + i * ldc + j * DG_LANES) : (dg_vec){0};                \
+            DG_UNROLL for (int j = 0; j < (NV); j++) acc[i][j] = (dg_vec){0};                                 \
         for (int r = 0; r < runs; r++) {                                                                      \
             const real *a = run[r].a, *b = run[r].b;                                                          \
             for (ptrdiff_t k = run[r].n; k > 0; k--) {                                                        \
@@ -61,9 +61,34 @@ typedef struct {
             }                                                                                                 \
         }                                                                                                     \
         DG_UNROLL for (int i = 0; i < (MR); i++)                                                              \
-            DG_UNROLL for (int j = 0; j < (NV); j++)                                                          \
-                *(dg_vec *)(c + i * ldc + j * DG_LANES) = acc[i][j];                                          \
+            DG_UNROLL for (int j = 0; j < (NV); j++) {                                                        \
+                dg_vec *to = (dg_vec *)(c + i * ldc + j * DG_LANES);                                          \
+                if (add) acc[i][j] += *to;                                                                    \
+                *to = acc[i][j];                                                                              \
+            }                                                                                                 \
     }
 typedef void dg_micro(const dg_run *run, int runs, real *c, ptrdiff_t ldc, int add, ptrdiff_t ak, ptrdiff_t bk);
+
+/* A micro over all runs, in chains of at most DG_SUM_TERMS terms; ak and bk are its strides in any case. */
+enum { DG_SUM_TERMS = 128, DG_SUM_RUNS = 16 };
+static inline void dg_micro_sum(dg_micro *micro, const dg_run *run, int runs, real *c, ptrdiff_t ldc, int add,
+                                ptrdiff_t ak, ptrdiff_t bk)
+{
+    dg_run part[DG_SUM_RUNS];
+    int parts = 0;
+    ptrdiff_t terms = 0;
+    for (int r = 0; r < runs; r++) {
+        for (ptrdiff_t at = 0; at < run[r].n; at += part[parts++].n) {
+            if (parts == DG_SUM_RUNS || terms == DG_SUM_TERMS) {
+                micro(part, parts, c, ldc, add, ak, bk);
+                parts = 0, terms = 0, add = 1;
+            }
+            ptrdiff_t left = run[r].n - at, room = DG_SUM_TERMS - terms;
+            part[parts] = (dg_run){run[r].a + at * ak, run[r].b + at * bk, left < room ? left : room};
+            terms += part[parts].n;
+        }
+    }
+    if (parts || !add) micro(part, parts, c, ldc, add, ak, bk);
+}
 
 #endif
