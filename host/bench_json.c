@@ -84,7 +84,7 @@ dg_err dg_bench_json(const dg_machine *m, const dg_bench_model *r, int n, const 
     text(j, "machine", m->name);
     text(j, "numbers", m->source);
     if (*device) text(j, "backend", device);
-    text(j, "precision", m->real == DG_F64 ? "fp64" : "fp32");
+    text(j, "precision", dg_precision_name(m->real, m->math));
     add(j, m->gpu ? "multiprocessors" : "threads", m->units);
     if (m->rounds) add(j, "repeats", m->rounds);
     if (m->foreign >= 0) add(j, "foreign_cores", m->foreign);

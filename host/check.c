@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "precision.h"
+
 typedef struct {
     dg_gan *gan[2]; /* the reference, the other */
     const dg_op *op[2];
@@ -77,12 +79,13 @@ static dg_err put_magnitudes(checker *c, const dg_check_operand *o)
     return e;
 }
 
-/* From the sums of |a||b|. Minimal filtering mixes neighbours, so there all results share the largest sum, times the
+/* From the sums of |a||b|. Tensor cores take factors that are rounded, each by at most that part of it. Minimal filtering mixes neighbours, so there all results share the largest sum, times the
  * growth of its transforms. */
 static void conv_limits(const checker *c, dg_check_operand *o, const void *mass)
 {
     const bool mixed = c->op[1]->tune.variant && !strcmp(c->op[1]->tune.variant, "winograd");
-    const double factor = sqrt(conv_terms(c->op[0])) * c->eps * (mixed ? 32 : 8);
+    const double rounding = dg_math_error(c->op[1]->tune.math);
+    const double factor = sqrt(conv_terms(c->op[0])) * c->eps * (mixed ? 32 : 8) + (2 + rounding) * rounding;
     double largest = 0;
     /* a row may hold more than this op writes: other values, of either sign */
     for (size_t i = 0; i < o->count; i++) largest = fmax(largest, fabs(dg_check_value(o, mass, i)));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "checkpoint_parts.h"
+#include "precision.h"
 
 static dg_err number(const dg_st *st, const char *path, const char *key, uint64_t *out)
 {
@@ -36,9 +37,8 @@ static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_c
     const char *precision = dg_st_get(st, "precision"), *text = dg_st_get(st, "model"), *config = dg_st_get(st,
                                                                                                             "config");
     if (!text) return dg_fail(DG_IO, "%s: has no model", path);
-    if (!precision || (strcmp(precision, "fp32") != 0 && strcmp(precision, "fp64") != 0))
-        return dg_fail(DG_IO, "%s: its precision is %s, neither fp32 nor fp64", path,
-                       precision ? precision : "missing");
+    if (!precision || !dg_precision_find(precision))
+        return dg_fail(DG_IO, "%s: its precision is %s, which this version does not know", path, precision ? precision : "missing");
     snprintf(info->precision, sizeof info->precision, "%s", precision);
     const struct {
         const char *key;

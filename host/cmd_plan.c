@@ -127,7 +127,9 @@ static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
 static dg_err open_planner(const dg_options *o, dg_backend **b)
 {
     dg_machine m;
-    const dg_err e = dg_machine_arch(o->arch, o->fp64 ? DG_F64 : DG_F32, &m);
+    const dg_precision *p = &dg_precisions[o->precision];
+    const dg_err e = dg_machine_arch(o->arch, p->real, &m);
+    m.math = p->math;
     return e ? e : dg_planner_open(&m, o->tuning, b);
 }
 

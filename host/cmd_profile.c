@@ -47,7 +47,9 @@ static dg_err predict(const dg_options *o, const dg_model *model)
     dg_bench_model result = {.ops = 0};
     dg_gan gan;
     const dg_gan_options g = {.batch = o->batch, .rows = o->batch, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
-    dg_err e = dg_machine_find(o->predict, o->fp64 ? DG_F64 : DG_F32, &machine);
+    const dg_precision *p = &dg_precisions[o->precision];
+    dg_err e = dg_machine_find(o->predict, p->real, &machine);
+    machine.math = p->math;
     if (!e) e = dg_planner_open(&machine, o->tuning, &b);
     if (e) return e;
     e = dg_gan_build(&gan, model, &g, b);

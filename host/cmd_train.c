@@ -43,7 +43,7 @@ static dg_err build_gan(dg_run *r, const dg_model *model)
 /* Take up the run where its checkpoint left it. */
 static dg_err resume(dg_run *r, const dg_st *st, const char *path, const dg_checkpoint_info *info)
 {
-    const char *precision = r->o->fp64 ? "fp64" : "fp32";
+    const char *precision = dg_precisions[r->o->precision].name;
     if (strcmp(info->precision, precision))
         return dg_fail(DG_USAGE, "%s was trained with --precision %s; it cannot go on with %s", path, info->precision, precision);
     if (info->seed != r->o->seed)
@@ -103,7 +103,7 @@ static dg_err set_up(dg_run *r)
     if (!e) take_up_means(r);
     if (!e && st)
         dg_progress_note(r->progress, "resuming %s after epoch %llu, step %llu", r->dir.path, (unsigned long long)r->read.epoch, (unsigned long long)r->read.step);
-    if (!e) dg_progress_note(r->progress, "%s, %s on %s: %d epochs of %d steps, batch %d, into %s", model->name, o->fp64 ? "fp64" : "fp32", r->backend->name,
+    if (!e) dg_progress_note(r->progress, "%s, %s on %s: %d epochs of %d steps, batch %d, into %s", model->name, dg_precisions[o->precision].name, r->backend->name,
                              o->epochs, r->batches, o->batch, r->dir.path);
     dg_checkpoint_info_free(&info);
     dg_st_free(st);

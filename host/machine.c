@@ -26,7 +26,7 @@ static void name_cpu(char *out, size_t size)
 
 dg_err dg_machine_measure(dg_machine *m, dg_backend *b, int rounds)
 {
-    *m = (dg_machine){.source = "measured", .real = b->real, .rounds = rounds, .foreign = -1};
+    *m = (dg_machine){.source = "measured", .real = b->real, .math = b->math, .rounds = rounds, .foreign = -1};
     name_cpu(m->name, sizeof m->name); /* a GPU's backend writes its own over it */
     return b->measure(b, m, rounds);
 }

@@ -12,13 +12,19 @@ enum { MOST_DEVICES = 64 };
 static dg_err open_cpu(const dg_options *o, dg_backend **out)
 {
     static const char *const conv[] = {NULL, "direct", "winograd"}; /* by o->conv */
+    const dg_precision *p = &dg_precisions[o->precision];
+    if (p->math != DG_MATH_FP32)
+        return dg_fail(DG_USAGE, "--precision %s is for the tensor cores of a GPU (--device cuda); a CPU would round its factors and "
+                       "be no faster for it: --precision fp32 runs here", p->name);
     if (o->tuning) dg_warn("--tuning %s is for CUDA devices; the CPU does not read it", o->tuning);
-    return dg_cpu_open(&(dg_cpu_options){.threads = o->threads, .real = o->fp64 ? DG_F64 : DG_F32, .conv = conv[o->conv]}, out);
+    return dg_cpu_open(&(dg_cpu_options){.threads = o->threads, .real = p->real, .conv = conv[o->conv]}, out);
 }
 
 static dg_err open_cuda(const dg_options *o, int device, dg_backend **out)
 {
-    const dg_err e = dg_cuda_open(&(dg_cuda_options){.device = device, .real = o->fp64 ? DG_F64 : DG_F32, .eager = o->no_graph, .tuning = o->tuning}, out);
+    const dg_precision *p = &dg_precisions[o->precision];
+    const dg_cuda_options options = {.device = device, .real = p->real, .math = p->math, .eager = o->no_graph, .tuning = o->tuning};
+    const dg_err e = dg_cuda_open(&options, out);
     if (!e && o->conv) dg_warn("--conv chooses among the CPU's convolutions; on %s --tuning does", (*out)->name);
     return e;
 }

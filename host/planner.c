@@ -27,9 +27,9 @@ dg_err dg_planner_open(const dg_machine *m, const char *tuning, dg_backend **out
     *out = NULL;
     planner *p = calloc(1, sizeof *p);
     if (!p) return dg_fail(DG_DEVICE, "out of memory for a plan");
-    p->base = (dg_backend){.real = m->real, .refuses = planner_refuses, .scratch = planner_scratch, .close = planner_close};
+    p->base = (dg_backend){.real = m->real, .math = m->math, .refuses = planner_refuses, .scratch = planner_scratch, .close = planner_close};
     snprintf(p->base.name, sizeof p->base.name, "%.50s, not here", m->name);
-    const dg_err e = dg_chooser_open(&p->chooser, tuning, m->real, &(dg_gpu){m->arch, m->shared});
+    const dg_err e = dg_chooser_open(&p->chooser, tuning, m->real, &(dg_gpu){m->arch, m->shared, m->math});
     if (e)
         planner_close(&p->base);
     else

@@ -13,17 +13,21 @@ static double inner_loop(double outputs) { return 1 / (1 + 2.6 / sqrt(outputs));
  * multiprocessor two thirds of the rate are left. */
 static double hidden(double warps) { return warps / (warps + 2); }
 
+/* On tensor cores a warp's 64 x 32 results take as many clocks as reading their factors from shared memory does. */
+#define MMA 0.5
+
 static double least(double a, double b) { return a < b ? a : b; }
 static double most(double a, double b) { return a > b ? a : b; }
 
-static double arithmetic_us(const dg_work *w, const dg_machine *m)
+static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
 {
     const double rounds = ceil(w->blocks / m->units);          /* blocks of the busiest multiprocessor */
     const double room = m->arch == 75 ? 1024 : m->arch == 80 || m->arch == 90 || m->arch == 100 ? 2048 : 1536; /* threads */
     double resident = least(rounds, floor(room / w->threads));
     if (w->shared > 0) resident = least(resident, floor((double)m->shared / w->shared));
     const double warps = most(resident, 1) * w->threads / 32;
-    const double rate = m->all / m->units * inner_loop(w->outputs) * hidden(warps); /* of a multiprocessor */
+    const double peak = math == DG_MATH_BF16 ? m->bf16 * MMA : math == DG_MATH_TF32 ? m->tf32 * MMA : m->all * inner_loop(w->outputs);
+    const double rate = peak / m->units * hidden(warps); /* of a multiprocessor */
     return rounds * w->products * 2 / rate * 1e-3;
 }
 
@@ -31,7 +35,7 @@ dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m)
 {
     const dg_work w = dg_work_of(op, m->real);
     dg_prediction r = {.kernels = w.kernels, .launch_us = w.kernels * m->launch_us, .blocks = w.blocks};
-    if (m->all > 0) r.arithmetic_us = w.products > 0 ? arithmetic_us(&w, m) : dg_op_flops(op) / m->all * 1e-3;
+    if (m->all > 0) r.arithmetic_us = w.products > 0 ? arithmetic_us(&w, op->tune.math, m) : dg_op_flops(op) / m->all * 1e-3;
     const double all = bytes + w.moved;
     const double rate = all <= m->cache_mb * 1e6 && m->cache > 0 ? m->cache : m->triad;
     if (rate > 0) r.memory_us = all / rate * 1e-3;

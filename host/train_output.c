@@ -232,7 +232,7 @@ void dg_save_checkpoint(dg_run *r)
     }
     dg_checkpoint_info info = {.step = r->read.step, .epoch = r->read.epoch, .batch = r->read.batch, .seed = r->o->seed, .data_count = (uint64_t)r->data.count,
                                .data_fingerprint = r->data.fingerprint, .config = settings};
-    snprintf(info.precision, sizeof info.precision, "%s", r->o->fp64 ? "fp64" : "fp32");
+    snprintf(info.precision, sizeof info.precision, "%s", dg_precisions[r->o->precision].name);
     dg_err e = settings ? dg_snapshot_take(&r->gan, &info, &s->snapshot) : dg_fail(DG_DEVICE, "out of memory for a checkpoint");
     free(settings);
     if (e) {

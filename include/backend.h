@@ -30,6 +30,7 @@ typedef struct dg_backend dg_backend;
 struct dg_backend {
     char name[64];   /* "cpu, 2 threads, avx512" */
     dg_type real;    /* type of weights, gradients, statistics and activations */
+    dg_math math;    /* what the factors of convolutions are rounded to where that is faster: precision.h */
     int threads;     /* of the CPU backend; 0 elsewhere */
     bool queues;     /* run() returns before the work is done; sync(), get() and reached() wait for it */
 
@@ -80,6 +81,7 @@ dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out);
 typedef struct {
     int device;         /* CUDA's number */
     dg_type real;       /* DG_F32 or DG_F64 (the direct kernels alone) */
+    dg_math math;       /* anything but DG_MATH_FP32: beside DG_F32, on sm_80 and up */
     bool eager;         /* --no-graph: launch op by op instead of replaying a captured graph */
     const char *tuning; /* --tuning FILE, NULL: none */
 } dg_cuda_options;

@@ -15,7 +15,7 @@ typedef struct {
     uint64_t batch;        /* steps done in the epoch that is under way */
     uint64_t seed;
     uint64_t data_count, data_fingerprint;
-    char precision[8];     /* "fp32" or "fp64" */
+    char precision[8];     /* a name of precision.h */
     char *config;          /* text of config.ini, malloc'd by dg_checkpoint_open, "" if none */
 } dg_checkpoint_info;
 

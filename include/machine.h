@@ -4,12 +4,14 @@
 #define DG_MACHINE_H
 
 #include "backend.h"
+#include "precision.h"
 
 typedef struct dg_machine {
     char name[128];      /* "AMD EPYC", "NVIDIA H200"; "" where the system does not say */
     const char *source;  /* "measured", "published" */
     bool gpu;
     dg_type real;        /* what `one` and `all` are about */
+    dg_math math;        /* what the steps' convolutions are rounded to */
     int arch;            /* of a GPU: 90 for sm_90 */
     int units;           /* cores, multiprocessors */
     size_t shared;       /* of a GPU: bytes of shared memory that a block may have */

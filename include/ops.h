@@ -200,6 +200,10 @@ typedef struct {
 
 enum { DG_MAX_OPERANDS = 10 };
 
+/* What the factors of a convolution's products are rounded to where a variant multiplies on tensor cores; sums are
+ * fp32 in any case. fp32: not rounded. */
+typedef enum { DG_MATH_FP32, DG_MATH_TF32, DG_MATH_BF16 } dg_math;
+
 /* How launches are chosen: a named variant of the op and its numbers. The CPU uses only the variant. */
 typedef struct {
     const char *variant; /* "direct", "winograd", ... ; static text */
@@ -208,6 +212,7 @@ typedef struct {
     int tile_m, tile_n;  /* results of a block: pixels and channels; 0 where the variant has no tile */
     int stages;          /* tiles that are in flight at a time */
     int split;           /* parts of the sum that blocks of their own make; 1: none */
+    dg_math math;        /* of variant mma; follows from --precision, not from tuning */
 } dg_tune;
 
 typedef struct {

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include "dataset.h"
 #include "err.h"
+#include "precision.h"
 
 typedef enum {
     DG_CMD_TRAIN, DG_CMD_GENERATE, DG_CMD_INTERPOLATE, DG_CMD_DATA, DG_CMD_PLAN, DG_CMD_REPLAY, DG_CMD_CHECK,
@@ -46,7 +47,7 @@ typedef struct {
 
     /* machine */
     char *device;          /* auto, cpu, cuda[:N] */
-    bool fp64;             /* --precision fp32|fp64 */
+    int precision;         /* --precision: place in dg_precisions (precision.h) */
     int conv;              /* --conv: place in "auto", "direct", "winograd" */
     int threads;
     char *tuning;          /* --tuning FILE, NULL: none */

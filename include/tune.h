@@ -9,10 +9,16 @@
  *     norm_act N=64 H=32 W=32 C=32 groups=1        : vector block=256
  *     adam n=1100224                               : vector block=256
  *
+ *     [sm_90 bf16]
+ *     conv_fwd N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : mma tile=128x64
+ *
+ * Rows of a section with a precision are for runs of that alone, and come before the others.
  * What a variant does not mention it decides itself. Every row is checked when it is read: that the variant exists,
  * takes this shape, and its threads and shared memory fit the device. Plain C, without CUDA. */
 #ifndef DG_TUNE_H
 #define DG_TUNE_H
+
+#include <stdbool.h>
 
 #include "err.h"
 #include "ops.h"
@@ -21,6 +27,7 @@
 typedef struct {
     int arch;      /* 90 for sm_90 */
     size_t shared; /* bytes of shared memory that a block may have */
+    dg_math math;  /* what factors of convolutions are rounded to: --precision */
 } dg_gpu;
 
 /* Fill in what the variant decides itself; then NULL if the op can run so, else why not (valid until this thread's
@@ -29,6 +36,9 @@ const char *dg_variant_check(const dg_op *op, dg_tune *tune, dg_type real, const
 
 /* The rule: what this op runs when no row says otherwise. NULL, or why no variant can run the op. */
 const char *dg_variant_choose(const dg_op *op, dg_tune *out, dg_type real, const dg_gpu *gpu);
+
+/* NULL, or why this GPU cannot round to gpu->math. */
+const char *dg_variant_refuses_math(const dg_gpu *gpu);
 
 /* Variant i of a kind of op, NULL past the last; the first is always "direct". */
 const char *dg_variant_name(dg_op_kind kind, int i);
@@ -43,6 +53,7 @@ typedef struct {
     dg_tune tune;
     int arch;          /* 0: any */
     int line;
+    bool precise;      /* of a section for this precision alone */
     char why[120];     /* "FILE:12" */
 } dg_tune_row;
 typedef struct {
@@ -66,7 +77,8 @@ char *dg_tune_text(char *out, size_t size, const dg_op *op, const dg_tune *tune)
 void dg_tune_free(dg_tune_table *t);
 
 /* All of it together: the rows of --tuning's file (path, NULL: none) and of the shipped tables. Rows that are wrong are left
- * out with a warning; DG_IO when the file cannot be read. Close it after errors too. */
+ * out with a warning; DG_IO when the file cannot be read, DG_USAGE when the GPU cannot round to gpu->math. Close it after
+ * errors too. */
 typedef struct {
     dg_tune_table file, shipped;
     dg_type real;

@@ -188,13 +188,15 @@ static dg_err open_device(gpu *c, int device)
 extern "C" dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)
 {
     *out = nullptr;
-    if (o->real != DG_F32 && o->real != DG_F64) return dg_fail(DG_USAGE, "the GPU computes in fp32 or fp64 only");
+    if (o->real != DG_F32 && (o->real != DG_F64 || o->math != DG_MATH_FP32))
+        return dg_fail(DG_USAGE, "the GPU computes in fp32, tf32, bf16 or fp64 only");
     gpu *c = (gpu *)calloc(1, sizeof *c);
     if (!c) return dg_fail(DG_DEVICE, "out of memory for the CUDA backend");
     dg_backend *b = &c->base;
     c->device = -1;
     c->eager = o->eager;
     b->real = o->real;
+    b->math = c->limits.math = o->math;
     b->queues = !o->eager;
     dg_gpu_memory_functions(b);
     b->refuses = cuda_refuses;

@@ -9,6 +9,8 @@ dg_err dg_chooser_open(dg_chooser *c, const char *path, dg_type real, const dg_g
 {
     const char *name, *text;
     *c = (dg_chooser){.real = real, .gpu = *gpu};
+    const char *why = dg_variant_refuses_math(gpu);
+    if (why) return dg_fail(DG_USAGE, "%s", why);
     for (int i = 0; (text = dg_tune_shipped(i, &name)) != NULL; i++) {
         char where[80];
         snprintf(where, sizeof where, "shipped %.60s", name);

@@ -33,6 +33,35 @@ enum { DG_PATCH_STEP = 4, DG_PATCH_SMALL = 8 }; /* channels of y a step; up to t
 #define DG_PATCH_WORDS(rows, cols, images, channels)                                                          \
     ((images) * ((rows) + 2) * DG_PATCH_LINE(cols) + DG_PATCH_STEP * 16 * (channels))
 
+/* mma: positions (outputs; of dx: outputs of each of the four phases; of dw: channels of y) x channels of a block; of
+ * these 64 x WN are a warp's. GROUPS: into how many portions the 16 taps of a chunk of channels are divided. */
+#define DG_MMA_FWD_TILES(X)                                                                                   \
+    X(128, 64, 32, 8)                                                                                         \
+    X(128, 128, 32, 4)                                                                                        \
+    X(256, 64, 32, 4)
+#define DG_MMA_DX_TILES(X)                                                                                    \
+    X(64, 32, 32, 2)                                                                                          \
+    X(128, 32, 32, 1)                                                                                         \
+    X(64, 64, 32, 2)
+#define DG_MMA_DW_TILES(X) X(64, 16)
+enum { DG_MMA_SMALL = 4 }; /* up to this width of y cells are 4x4 */
+
+/* Units of 16 bytes in shared memory (conv_mma.cuh): a cell of a patch, the cells of one phase, a plane; and bytes. */
+#define DG_MMA_UP(n, r) ((n) + ((r) - (n) % 8 + 8) % 8) /* the least that is r (mod 8) */
+#define DG_MMA_CELL(small, halved) ((halved) ? ((small) ? 28 : 81) : ((small) ? 36 : 100))
+#define DG_MMA_CELLS(small, pieces, halved) ((pieces) * ((small) ? 4 : 1) * DG_MMA_CELL(small, halved))
+#define DG_MMA_PHASE(small, pieces, halved) DG_MMA_UP(DG_MMA_CELLS(small, pieces, halved), 2)
+#define DG_MMA_PLANE(small, pieces, halved)                                                                   \
+    ((halved) ? 4 * DG_MMA_PHASE(small, pieces, halved) + 4 : DG_MMA_UP(DG_MMA_CELLS(small, pieces, halved), 4))
+#define DG_MMA_VALUES(small, pieces, halved)                                                                  \
+    ((pieces) * ((halved) ? ((small) ? 400 : 324) : ((small) ? 144 : 100))) /* of a patch's plane */
+#define DG_MMA_PLACES(small, pieces, halved, threads)                                                         \
+    ((2 * DG_MMA_VALUES(small, pieces, halved) + (threads)-1) / (threads) * (threads) / 2)
+#define DG_MMA_BYTES(small, pieces, halved, n, groups, threads)                                               \
+    (32 * (2 * DG_MMA_PLANE(small, pieces, halved) + 16 / (groups) * 2 * (n)) + 16 * (pieces) * ((small) ? 4 : 1) + \
+     8 * DG_MMA_PLACES(small, pieces, halved, threads))
+#define DG_MMA_DW_BYTES(small, unit) (32 * (16 / (unit) * DG_MMA_PLANE(small, 1, 1) + 64 / (unit) * 64))
+
 /* A convolution whose y is one pixel that sees all of x is a product of matrices: the same memory, read as a 1x1
  * convolution with K*K*Ci channels. Others are returned as they are. */
 static inline dg_conv_args dg_conv_flat(const dg_conv_args *a)

@@ -236,7 +236,8 @@ __device__ __forceinline__ void mma_f16(float (&c)[4], const uint32_t (&a)[2], c
                  : "r"(a[0]), "r"(a[1]), "r"(b[0]));
 }
 
-/* x rounded to 10 bits of mantissa, ties away from zero. sm_80 and up. */
+/* x rounded to 10 bits of mantissa, ties away from zero. The 13 bits below are ignored by mma_tf32 and not always 0
+ * on a device. sm_80 and up. */
 __device__ __forceinline__ uint32_t to_tf32(float x)
 {
     uint32_t r = 0;
@@ -245,6 +246,19 @@ __device__ __forceinline__ uint32_t to_tf32(float x)
 #else
     __trap();
     (void)x;
+#endif
+    return r;
+}
+
+/* Two floats rounded to bf16, ties to even: low in bits 0..15, high in 16..31. sm_80 and up. */
+__device__ __forceinline__ uint32_t to_bf16x2(float low, float high)
+{
+    uint32_t r = 0;
+#if __CUDA_ARCH__ >= 800
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+#else
+    __trap();
+    (void)low, (void)high;
 #endif
     return r;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "atomic.h"
+#include "precision.h"
 
 enum { MAX_BYTES = 256 << 10, MAX_ROWS = 4096, MAX_LINE = 190 /* inih's lines are 200 */ };
 
@@ -85,7 +86,8 @@ typedef struct {
     const dg_gpu *gpu;
     char section[64];
     int section_line;
-    int arch;
+    int arch;                      /* 0: any, -1: the section is none */
+    const dg_precision *precision; /* NULL: any */
     int bad, first_line;
     char first[400]; /* what is wrong with the first bad row */
 } reader;
@@ -223,14 +225,26 @@ static bool same_key(const dg_op *a, const dg_op *b)
     return true;
 }
 
-static void add_row(reader *r, dg_op *key, dg_tune *tune)
+static void fill_row(const reader *r, dg_tune_row *row, const dg_op *key, const dg_tune *tune)
+{
+    *row = (dg_tune_row){.key = *key, .tune = *tune, .arch = r->arch, .line = r->line, .precise = r->precision != NULL};
+    snprintf(row->why, sizeof row->why, "%.100s:%d", r->where, r->line);
+}
+
+/* A row for this precision comes before one for any. */
+static void add_row(reader *r, const dg_op *key, const dg_tune *tune)
 {
     dg_tune_table *t = r->table;
-    for (int i = 0; i < t->rows; i++)
-        if (t->row[i].arch == r->arch && same_key(&t->row[i].key, key)) {
-            bad(r, "the same op and shape as in %s", t->row[i].why);
-            return;
-        }
+    const bool precise = r->precision != NULL;
+    for (int i = 0; i < t->rows; i++) {
+        dg_tune_row *old = &t->row[i];
+        if (old->arch != r->arch || !same_key(&old->key, key)) continue;
+        if (old->precise == precise)
+            bad(r, "the same op and shape as in %s", old->why);
+        else if (precise)
+            fill_row(r, old, key, tune);
+        return;
+    }
     if (t->rows == t->capacity) {
         const int capacity = t->capacity ? 2 * t->capacity : 64;
         dg_tune_row *more = t->rows < MAX_ROWS ? realloc(t->row, (size_t)capacity * sizeof *more) : NULL;
@@ -241,9 +255,7 @@ static void add_row(reader *r, dg_op *key, dg_tune *tune)
         t->row = more;
         t->capacity = capacity;
     }
-    dg_tune_row *row = &t->row[t->rows++];
-    *row = (dg_tune_row){.key = *key, .tune = *tune, .arch = r->arch, .line = r->line};
-    snprintf(row->why, sizeof row->why, "%.100s:%d", r->where, r->line);
+    fill_row(r, &t->row[t->rows++], key, tune);
 }
 
 static void parse_row(reader *r, char *text)
@@ -275,29 +287,43 @@ static void parse_row(reader *r, char *text)
     }
     while (!why && tune.variant && (word = strtok_r(NULL, " \t\r", &save))) why = tune_word(&tune, word);
     /* on other architectures than this one only what does not depend on the device is checked */
-    const dg_gpu any = {r->arch, SIZE_MAX};
-    if (!why) why = dg_variant_check(&op, &tune, r->real, r->arch && r->arch != r->gpu->arch ? &any : r->gpu);
+    const bool elsewhere = r->arch && r->arch != r->gpu->arch;
+    const dg_precision *p = r->precision;
+    const dg_gpu gpu = {elsewhere ? r->arch : r->gpu->arch, elsewhere ? SIZE_MAX : r->gpu->shared, p ? p->math : r->gpu->math};
+    const dg_type real = p ? p->real : r->real;
+    if (!why) why = dg_variant_check(&op, &tune, real, &gpu);
     if (why)
         bad(r, "%s%s%s", word ? word : "", word ? ": " : "", why);
-    else
+    else if (real == r->real && gpu.math == r->gpu->math)
         add_row(r, &op, &tune);
+}
+
+/* "sm_90", "sm_90 bf16" */
+static bool section_of(reader *r, const char *text)
+{
+    int64_t arch;
+    const char *rest;
+    r->precision = NULL;
+    if (strncmp(text, "sm_", 3) != 0) return false;
+    const char *blank = strchr(text, ' ');
+    if (!number(text + 3, blank ? ' ' : 0, 10, 999, &arch, &rest)) return false;
+    r->arch = (int)arch;
+    if (blank) r->precision = dg_precision_find(rest + 1);
+    return !blank || r->precision;
 }
 
 static int on_row(void *context, const char *section, const char *name, const char *value)
 {
     reader *r = context;
     if (strcmp(section, r->section) != 0) {
-        int64_t arch;
-        const char *rest;
         snprintf(r->section, sizeof r->section, "%s", section);
-        if (strncmp(section, "sm_", 3) != 0 || !number(section + 3, 0, 10, 999, &arch, &rest)) {
+        if (!section_of(r, section)) {
             const int row = r->line;
             r->line = r->section_line;
-            bad(r, "[%s]: a section is an architecture such as [sm_90]", section);
+            bad(r, "[%s]: a section is an architecture such as [sm_90], or that and a precision: [sm_90 bf16]", section);
             r->line = row;
-            arch = -1;
+            r->arch = -1;
         }
-        r->arch = (int)arch;
     }
     if (r->arch < 0) return 1; /* rows of a section that is none */
     char text[2 * MAX_LINE];

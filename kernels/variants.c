@@ -1,6 +1,6 @@
 /* The variants of the CUDA ops: what each can take, and which one an op gets when nobody says. The rules look at
  * shapes alone, not at the size of the GPU, so that sums have the same order on every one. */
-#include "tune.h"
+#include "variants.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -11,8 +11,9 @@
 
 static _Thread_local char reason[160];
 
-static const char *no(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static const char *no(const char *format, ...)
+#define no dg_variant_no
+
+const char *dg_variant_no(const char *format, ...)
 {
     va_list ap;
     va_start(ap, format);
@@ -23,14 +24,14 @@ static const char *no(const char *format, ...)
 
 const char *dg_variant_name(dg_op_kind kind, int i)
 {
-    static const char *const fwd[] = {"direct", "tiled", "thin", "gemv", "cublas"};
-    static const char *const dx[] = {"direct", "tiled", "patch", "thin", "gemv", "cublas"};
+    static const char *const fwd[] = {"direct", "tiled", "mma", "thin", "gemv", "cublas"};
+    static const char *const dx[] = {"direct", "tiled", "mma", "patch", "thin", "gemv", "cublas"};
     static const char *const sweep[] = {"direct", "vector"};
     if (i < 0) return NULL;
     switch (kind) {
     case DG_OP_conv_fwd:
-    case DG_OP_conv_dw: return i < 5 ? fwd[i] : NULL;
-    case DG_OP_conv_dx: return i < 6 ? dx[i] : NULL;
+    case DG_OP_conv_dw: return i < 6 ? fwd[i] : NULL;
+    case DG_OP_conv_dx: return i < 7 ? dx[i] : NULL;
     case DG_OP_norm_stats:
     case DG_OP_norm_act:
     case DG_OP_norm_act_dx:
@@ -182,6 +183,7 @@ static const char *check_fast_conv(const dg_op *op, dg_tune *t, dg_type real, co
     const bool halving = is_halving(a);
     if (real != DG_F32) return no("%s computes in fp32 only", t->variant);
     if (!aligned(op, real)) return no("an operand does not start at 16 bytes");
+    if (is(t, "mma")) return dg_variant_check_mma(kind, &op->u.conv, t, gpu);
     if (is(t, "cublas")) {
         if (t->block || t->tile_m || t->stages || t->split > 1) return no("cublas chooses its own numbers");
         const double patches = (double)a->N * a->Ho * a->Wo * a->K * a->K * a->Ci;
@@ -232,8 +234,7 @@ const char *dg_variant_check(const dg_op *op, dg_tune *tune, dg_type real, const
 
 /* ---- The rule ---- */
 
-/* Parts of a sum, so that there are about `want` blocks, each with at least `least` steps. */
-static int parts(int blocks, int want, int steps, int least)
+int dg_variant_parts(int blocks, int want, int steps, int least)
 {
     int split = 1;
     while (blocks * split < want && steps / (split * 2) >= least) split *= 2;
@@ -261,7 +262,7 @@ static void choose_tiled(dg_op_kind kind, const dg_conv_args *a, dg_tune *t)
     if (m >= 128 && n >= 64 && wide * div_up(n, 64) >= 512) t->tile_m = 128;
     if (t->tile_m == 128 && n >= 128 && wide * div_up(n, 128) >= 512) t->tile_n = 128;
     const int blocks = div_up(m, t->tile_m) * div_up(n, t->tile_n) * phases;
-    t->split = parts(blocks, 256, steps, kind == DG_OP_conv_dw ? 4 : 16);
+    t->split = dg_variant_parts(blocks, 256, steps, kind == DG_OP_conv_dw ? 4 : 16);
     if (kind == DG_OP_conv_dw && t->split > a->N) t->split = at_least_1(a->N);
 }
 
@@ -275,13 +276,13 @@ static void choose_patch(const dg_conv_args *a, dg_tune *t)
         t->tile_m = 32;
         blocks = div_up(positions, 32) * div_up(a->Ci, t->tile_n);
     }
-    t->split = parts(blocks, 256, steps, 16);
+    t->split = dg_variant_parts(blocks, 256, steps, 16);
 }
 
 const char *dg_variant_choose(const dg_op *op, dg_tune *out, dg_type real, const dg_gpu *gpu)
 {
     /* the fast ones in the order in which they are preferred, if they can take the op */
-    static const char *const order[] = {"gemv", "thin", "patch", "tiled", "vector", "direct"};
+    static const char *const order[] = {"gemv", "thin", "mma", "patch", "tiled", "vector", "direct"};
     const char *why = NULL;
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         dg_tune t = {.variant = order[i], .why = "rule"};
@@ -289,6 +290,7 @@ const char *dg_variant_choose(const dg_op *op, dg_tune *out, dg_type real, const
         t = (dg_tune){.variant = order[i], .why = "rule"};
         const dg_conv_args flat = is_conv(op->kind) ? dg_conv_flat(&op->u.conv) : (dg_conv_args){0};
         if (is(&t, "tiled")) choose_tiled(op->kind, &flat, &t);
+        if (is(&t, "mma")) dg_variant_choose_mma(op->kind, &op->u.conv, &t, gpu);
         if (is(&t, "patch")) choose_patch(&op->u.conv, &t);
         if (is(&t, "thin") && op->kind == DG_OP_conv_dw) {
             const int most = most_parts(op->kind, &op->u.conv, &t);

@@ -1,5 +1,5 @@
-/* The launchers' arithmetic once more, for times instead of grids: conv_tiled.cu, conv_patch.cu, conv_thin.cu,
- * conv_gemv.cu, conv_gemm.cu, norm_act.cu. */
+/* The launchers' arithmetic once more, for times instead of grids: conv_tiled.cu, conv_mma_*.cu, conv_patch.cu,
+ * conv_thin.cu, conv_gemv.cu, conv_gemm.cu, norm_act.cu. */
 #include "work.h"
 
 #include <stdbool.h>
@@ -84,6 +84,45 @@ static void thin(const dg_op *op, dg_work *w)
     w->shared = 4 * (picture + (dw ? pixels * channels : 16 * a->Ci * (channels + 4)));
 }
 
+/* Bytes of shared memory of a tile (variants_mma.c); as dev_pool hands them out, all of its parts are whole units. */
+static int mma_bytes(const dg_op *op, bool small)
+{
+    const int m = op->tune.tile_m, n = op->tune.tile_n;
+    if (op->kind == DG_OP_conv_dw) return DG_MMA_DW_BYTES(small, op->tune.math == DG_MATH_BF16 ? 8 : 4);
+#define X(M, N, WN, GROUPS) \
+    if (op->kind == DG_OP_conv_fwd && m == M && n == N) return DG_MMA_BYTES(small, M / 64, 1, N, GROUPS, M / 64 * (N / WN) * 32);
+    DG_MMA_FWD_TILES(X)
+#undef X
+#define X(M, N, WN, GROUPS) \
+    if (op->kind == DG_OP_conv_dx && m == M && n == N) return DG_MMA_BYTES(small, M / 64, 0, N, GROUPS, M / 16 * (N / WN) * 32);
+    DG_MMA_DX_TILES(X)
+#undef X
+    return 0;
+}
+
+/* Pieces of 64 positions with their patches; all taps and phases from one of them. */
+static void mma(const dg_op *op, dg_work *w)
+{
+    const dg_conv_args *a = &op->u.conv;
+    const bool dx = op->kind == DG_OP_conv_dx, dw = op->kind == DG_OP_conv_dw, small = a->Wo <= DG_MMA_SMALL;
+    const double side = small ? 4 : 8, m = op->tune.tile_m, n = op->tune.tile_n, chunk = op->tune.math == DG_MATH_BF16 ? 16 : 8;
+    const double cells = a->N * up(dx ? up(a->H, 2) : a->Ho, side) * up(dx ? up(a->W, 2) : a->Wo, side), cell = side * side;
+    w->shared = mma_bytes(op, small);
+    if (dw) {
+        const double pieces = up(up(cells, 64 / cell), w->split);
+        w->blocks = up(a->Co, m) * up(a->Ci, n) * w->split;
+        w->products = pieces * 64 * m * n * 16;
+        w->loads = 4 * pieces * (64 * m + DG_MMA_VALUES(small, 1, 1) * n);
+        w->outputs = m * n * 16 / w->threads;
+        return;
+    }
+    const double share = up(up(dx ? a->Co : a->Ci, chunk), w->split) * chunk; /* channels of a part */
+    w->blocks = up(cells, m / cell) * up(dx ? a->Ci : a->Co, n) * w->split;
+    w->products = m * n * 16 * share;
+    w->loads = 4 * share * (m / 64 * DG_MMA_VALUES(small, 1, !dx) + 16 * n);
+    w->outputs = m * n * (dx ? 4 : 1) / w->threads;
+}
+
 static void gemv(const dg_op *op, dg_work *w)
 {
     const dg_conv_args a = dg_conv_flat(&op->u.conv);
@@ -113,6 +152,8 @@ static void conv(const dg_op *op, dg_work *w)
 {
     if (is(op, "tiled"))
         tiled(op, w);
+    else if (is(op, "mma"))
+        mma(op, w);
     else if (is(op, "patch") || (is(op, "thin") && op->kind == DG_OP_conv_dx))
         patch(op, w);
     else if (is(op, "thin"))

@@ -46,7 +46,7 @@ static void test_built_in(void)
     DG_CHECK(o.command == DG_CMD_TRAIN && !strcmp(o.data, "somewhere") && !strcmp(o.model, "dcgan64-paper"));
     DG_CHECK(o.epochs == 25 && o.batch == 64 && o.seed == 1 && o.keep == 1 && o.checkpoint_every == 1);
     DG_CHECK(o.lr == 0.0002 && o.lr_d == 0 && o.beta1 == 0.5 && o.beta2 == 0.999 && o.eps == 1e-8);
-    DG_CHECK(!o.flip && !o.resume && !o.fp64 && o.exif && o.fit == DG_FIT_CROP && o.alpha == DG_ALPHA_DROP);
+    DG_CHECK(!o.flip && !o.resume && o.precision == DG_PRECISION_FP32 && o.exif && o.fit == DG_FIT_CROP && o.alpha == DG_ALPHA_DROP);
     DG_CHECK(o.grid_rows == 8 && o.grid_cols == 8 && !strcmp(o.device, "auto") && o.threads == 0);
     DG_CHECK(!strcmp(o.out, "samples/somewhere-dcgan64-paper"));
     for (const dg_option *t = dg_option_table; t->name; t++) { /* names, keys and letters are unique for a command */
@@ -63,7 +63,7 @@ static void test_values(void)
     DG_CHECK(o.epochs == 300 && o.batch == 32 && o.seed == UINT64_MAX && o.lr == 1e-3 && o.beta1 == 0);
     DG_CHECK(o.grid_rows == 3 && o.grid_cols == 5 && o.flip && o.steps == 7);
     accepts("-d a --flip --flip=no --fit stretch --alpha black --orient ignore --precision fp64 --device cuda:1 -q");
-    DG_CHECK(!o.flip && o.fit == DG_FIT_STRETCH && o.alpha == DG_ALPHA_BLACK && !o.exif && o.fp64 && o.quiet);
+    DG_CHECK(!o.flip && o.fit == DG_FIT_STRETCH && o.alpha == DG_ALPHA_BLACK && !o.exif && o.precision == DG_PRECISION_FP64 && o.quiet);
     accepts("-d a --epoch 3"); /* getopt_long takes what cannot be mistaken */
     DG_CHECK(o.epochs == 3);
 
@@ -133,6 +133,8 @@ static void test_other_commands(void)
     DG_CHECK(!strcmp(o.model, "m.cfg") && o.batch == 7);
     accepts("plan");
     DG_CHECK(!strcmp(o.model, "dcgan64-paper"));
+    accepts("replay f --precision bf16");
+    DG_CHECK(o.precision == DG_PRECISION_BF16 && o.tol == 1);
     accepts("replay f --precision fp64");
     DG_CHECK(o.tol == 1e-9);
     accepts("replay f");
@@ -275,6 +277,7 @@ static void test_runs(const char *dir)
     refuses("--resume samples/cats-dcgan32 --seed 2", "--seed 2: this run was begun with 1, which cannot change");
     refuses("--resume samples/cats-dcgan32 --model dcgan64", "--model dcgan64: this run was begun with dcgan32");
     refuses("--resume samples/cats-dcgan32 --precision fp64", "--precision fp64: this run was begun with fp32");
+    refuses("--resume samples/cats-dcgan32 --precision bf16", "--precision bf16: this run was begun with fp32");
     accepts("--resume samples/cats-dcgan32 --model dcgan32 --lr 0.1");
     DG_CHECK(o.lr == 0.1);
     refuses("--resume samples/cats-dcgan32/checkpoint-0007.safetensors --out cats", "leave out --out cats");

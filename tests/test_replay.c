@@ -13,7 +13,7 @@ static int replay_conv(const char *file, bool fp64, double tol, long steps, int 
 {
     char path[4096], device[] = "cpu", *operand[] = {path};
     snprintf(path, sizeof path, "%s", file);
-    dg_options o = {.command = DG_CMD_REPLAY, .operand = operand, .operands = 1, .device = device, .fp64 = fp64, .tol = tol, .steps = steps, .conv = conv};
+    dg_options o = {.command = DG_CMD_REPLAY, .operand = operand, .operands = 1, .device = device, .precision = fp64 ? DG_PRECISION_FP64 : DG_PRECISION_FP32, .tol = tol, .steps = steps, .conv = conv};
     fflush(stdout);
     int out = dup(1), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     dup2(null, 1);

@@ -5,7 +5,7 @@
 #include "tempdir.h"
 #include "tune.h"
 
-static const dg_gpu gpu = {90, 232448}, small = {75, 65536};
+static const dg_gpu gpu = {90, 232448, DG_MATH_FP32}, small = {75, 65536, DG_MATH_FP32};
 
 #define CONV "conv_fwd N=64 H=32 W=32 C=32>64 K=4 S=2 P=1"
 
@@ -25,6 +25,18 @@ static void bad(int line, const char *reason, const char *text)
 static void check_bad(void)
 {
     bad(1, "no such op", "rubbish\xff\xfe = 3");
+    bad(1, "it is for --precision bf16 or tf32", CONV " : mma");
+    bad(2, "it is for --precision bf16 or tf32", "[sm_90 fp32]\n" CONV " : mma");
+    bad(2, "sm_75 have neither bf16", "[sm_75 tf32]\n" CONV " : mma");
+    bad(2, "not compiled for it", "[sm_90 bf16]\n" CONV " : mma tile=64x64");
+    bad(2, "no stages to choose", "[sm_90 bf16]\n" CONV " : mma stages=2");
+    bad(2, "has 128 threads", "[sm_90 bf16]\n" CONV " : mma tile=128x64 block=256");
+    bad(2, "must be from 1 to 2", "[sm_90 bf16]\n" CONV " : mma split=3");
+    bad(2, "multiples of 16, not 40", "[sm_90 bf16]\nconv_fwd N=64 H=32 W=32 C=40>64 K=4 S=2 P=1 : mma");
+    bad(2, "multiples of 4, not 6", "[sm_90 tf32]\nconv_fwd N=64 H=32 W=32 C=8>6 K=4 S=2 P=1 : mma");
+    bad(2, "K=4 S=2 P=1", "[sm_90 tf32]\nconv_fwd N=64 H=32 W=32 C=8>8 K=3 S=1 P=1 : mma");
+    bad(1, "[sm_90 fp12]", "[sm_90 fp12]\n" CONV " : tiled");
+    bad(1, "[sm_90 ]", "[sm_90 ]\n" CONV " : tiled");
     bad(1, "no such op", "conv_bwd N=1 : direct");
     bad(2, "neither a row nor a [section]", "\nconv_fwd\n");
     bad(3, "[turing]", "; comment\n\n[turing]\n" CONV " : direct\n");
@@ -97,6 +109,41 @@ static void check_good(void)
     DG_CHECK(dg_tune_parse(&t, large, "large", DG_F32, &gpu) == DG_OK && t.rows == 1);
     DG_CHECK(dg_tune_parse(&t, large, "large", DG_F32, &small) == DG_USAGE && strstr(dg_message(), "shared memory"));
     DG_CHECK(dg_tune_parse(&t, CONV " : tiled", "double", DG_F64, &gpu) == DG_USAGE && strstr(dg_message(), "fp32 only"));
+    dg_tune_free(&t);
+}
+
+/* Rows for a precision are for its runs alone, and come before those for all, wherever they stand. */
+static void check_precisions(void)
+{
+    static const char text[] = "[sm_90]\n" CONV " : tiled tile=32x32\n"
+                               "adam n=1024 : vector block=512\n"
+                               "[sm_90 bf16]\n" CONV " : mma tile=128x128\n"
+                               "adam n=2048 : vector block=512\n"
+                               "[sm_90 tf32]\nadam n=4096 : vector block=512\n" CONV " : mma tile=256x64 split=4\n"
+                               "[sm_90 fp64]\n" CONV " : direct\n";
+    static const char reverse[] = "[sm_90 bf16]\n" CONV " : mma tile=128x128\n[sm_90]\n" CONV " : tiled tile=32x32\n";
+    static const struct {
+        dg_math math;
+        int rows, tile_m, tile_n;
+    } want[] = {{DG_MATH_FP32, 2, 32, 32}, {DG_MATH_BF16, 3, 128, 128}, {DG_MATH_TF32, 3, 256, 64}};
+    dg_op op = {.kind = DG_OP_conv_fwd};
+    op.u.conv = (dg_conv_args){.N = 64, .H = 32, .W = 32, .Ci = 32, .Ho = 16, .Wo = 16, .Co = 64, .K = 4, .S = 2, .P = 1};
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        const dg_gpu g = {90, 232448, want[i].math};
+        dg_tune_table t = {0};
+        DG_CHECKF(dg_tune_parse(&t, text, "p.tune", DG_F32, &g) == DG_OK, "%s", dg_message());
+        const dg_tune_row *r = dg_tune_find(&t, &op, 90);
+        DG_CHECKF(t.rows == want[i].rows && r && r->tune.tile_m == want[i].tile_m && r->tune.tile_n == want[i].tile_n, "%d rows, tile %dx%d",
+                  t.rows, r ? r->tune.tile_m : 0, r ? r->tune.tile_n : 0);
+        DG_CHECK(r && r->tune.math == (i ? g.math : DG_MATH_FP32) && r->tune.split == (i == 2 ? 4 : 1));
+        dg_tune_free(&t);
+    }
+    const dg_gpu g = {90, 232448, DG_MATH_BF16};
+    dg_tune_table t = {0};
+    DG_CHECK(dg_tune_parse(&t, reverse, "r.tune", DG_F32, &g) == DG_OK && t.rows == 1 && !strcmp(t.row[0].tune.variant, "mma"));
+    dg_tune_free(&t);
+    DG_CHECK(dg_tune_parse(&t, "[sm_90 bf16]\n" CONV " : tiled\n" CONV " : mma\n", "d.tune", DG_F32, &g) == DG_USAGE &&
+             strstr(dg_message(), "d.tune:3: the same op and shape"));
     dg_tune_free(&t);
 }
 
@@ -188,10 +235,13 @@ int main(void)
 {
     check_bad();
     check_good();
+    check_precisions();
     check_rubbish();
     check_file();
     check_models(DG_F32, &gpu);
     check_models(DG_F32, &small);
+    check_models(DG_F32, &(dg_gpu){90, 232448, DG_MATH_BF16});
+    check_models(DG_F32, &(dg_gpu){90, 232448, DG_MATH_TF32});
     check_models(DG_F64, &gpu);
     check_shipped();
     return dg_test_report();

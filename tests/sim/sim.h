@@ -352,6 +352,10 @@ static inline uint32_t to_tf32(float x)
     uint32_t u = __float_as_uint(x);
     return isfinite(x) ? (u + 0x1000u) & ~0x1fffu : isnan(x) ? 0x7fffffffu & ~0x1fffu : u;
 }
+static inline uint32_t to_bf16x2(float low, float high)
+{
+    return (uint32_t)__nv_bfloat16(low).bits | (uint32_t)__nv_bfloat16(high).bits << 16;
+}
 static inline void grid_dependency_wait() {}
 static inline void grid_dependents_launch() {}
 

@@ -8,7 +8,7 @@ extern "C" {
 #include "work.h"
 }
 
-static const dg_gpu gpu = {90, 232448}, small_gpu = {75, 65536};
+static const dg_gpu gpu = {90, 232448, DG_MATH_FP32}, small_gpu = {75, 65536, DG_MATH_FP32}, bf16_gpu = {90, 232448, DG_MATH_BF16}, tf32_gpu = {80, 166912, DG_MATH_TF32};
 static std::vector<sim::launch_view> seen;
 static size_t compared;
 
@@ -65,7 +65,7 @@ static void convolutions(dg_type real, const dg_gpu *g)
     static const int shapes[][8] = {
         {64, 32, 32, 128, 128, 4, 2, 1}, {64, 64, 64, 3, 32, 4, 2, 1},  {128, 4, 4, 256, 1, 4, 1, 0}, {33, 4, 4, 128, 100, 4, 1, 0},
         {5, 12, 12, 36, 20, 4, 2, 1},   {3, 70, 66, 1, 12, 4, 2, 1},   {7, 9, 11, 8, 12, 5, 3, 2},   {2, 7, 5, 3, 5, 3, 1, 1},
-        {64, 8, 8, 128, 256, 4, 2, 1},  {9, 16, 16, 64, 64, 2, 2, 0},
+        {64, 8, 8, 128, 256, 4, 2, 1},  {5, 10, 34, 48, 80, 4, 2, 1},  {7, 4, 8, 16, 32, 4, 2, 1},  {9, 16, 16, 64, 64, 2, 2, 0},
     };
     static const dg_op_kind kinds[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};
     for (const int *d : shapes)
@@ -131,6 +131,8 @@ int main()
     convolutions(DG_F32, &gpu);
     convolutions(DG_F32, &small_gpu);
     convolutions(DG_F64, &gpu);
+    convolutions(DG_F32, &bf16_gpu);
+    convolutions(DG_F32, &tf32_gpu);
     others(DG_F32, &gpu);
     others(DG_F64, &gpu);
     printf("%zu choices compared\n", compared);

@@ -1,0 +1,105 @@
+/* Convolutions on tensor cores: which shapes, tiles and precisions there are, and which tile a shape gets. */
+#include "variants.h"
+
+#include "conv_tiles.h"
+#include "precision.h"
+
+typedef struct {
+    int m, n, threads, bytes; /* of shared memory */
+} tile;
+
+/* The tiles of a direction, the number returned. */
+static int tiles_of(dg_op_kind kind, bool small, dg_math math, tile *out)
+{
+    int n = 0;
+    if (kind == DG_OP_conv_fwd) {
+#define X(M, N, WN, GROUPS) \
+    out[n++] = (tile){M, N, M / 64 * (N / WN) * 32, DG_MMA_BYTES(small, M / 64, 1, N, GROUPS, M / 64 * (N / WN) * 32)};
+        DG_MMA_FWD_TILES(X)
+#undef X
+    } else if (kind == DG_OP_conv_dx) {
+#define X(M, N, WN, GROUPS) \
+    out[n++] = (tile){M, N, M / 16 * (N / WN) * 32, DG_MMA_BYTES(small, M / 64, 0, N, GROUPS, M / 16 * (N / WN) * 32)};
+        DG_MMA_DX_TILES(X)
+#undef X
+    } else {
+#define X(M, N) out[n++] = (tile){M, N, 256, DG_MMA_DW_BYTES(small, math == DG_MATH_BF16 ? 8 : 4)};
+        DG_MMA_DW_TILES(X)
+#undef X
+    }
+    return n;
+}
+
+enum { MOST_TILES = 8 };
+
+static bool is_small(const dg_conv_args *a) { return a->Wo <= DG_MMA_SMALL; }
+
+static int div_up(int a, int b) { return (a + b - 1) / b; }
+
+/* Steps of the sum: chunks of channels, or pieces of 64 positions. */
+static int steps_of(dg_op_kind kind, const dg_conv_args *a, dg_math math)
+{
+    const int chunk = math == DG_MATH_BF16 ? 16 : 8, side = is_small(a) ? 4 : 8;
+    if (kind == DG_OP_conv_dw) return div_up(a->N * div_up(a->Ho, side) * div_up(a->Wo, side), is_small(a) ? 4 : 1);
+    return (kind == DG_OP_conv_fwd ? a->Ci : a->Co) / chunk;
+}
+
+static int blocks_of(dg_op_kind kind, const dg_conv_args *a, const tile *t)
+{
+    const int side = is_small(a) ? 4 : 8, pieces_of_cell = t->m / (side * side);
+    if (kind == DG_OP_conv_dw) return div_up(a->Co, t->m) * div_up(a->Ci, t->n);
+    const int rows = kind == DG_OP_conv_fwd ? a->Ho : div_up(a->H, 2), cols = kind == DG_OP_conv_fwd ? a->Wo : div_up(a->W, 2);
+    return div_up(a->N * div_up(rows, side) * div_up(cols, side), pieces_of_cell) * div_up(kind == DG_OP_conv_fwd ? a->Co : a->Ci, t->n);
+}
+
+const char *dg_variant_refuses_math(const dg_gpu *gpu)
+{
+    if (gpu->math == DG_MATH_FP32 || gpu->arch >= 80) return NULL;
+    return dg_variant_no("--precision %s: the tensor cores of sm_%d have neither bf16 nor tf32, those of sm_80 and newer have; "
+                         "--precision fp32 runs here", dg_precision_name(DG_F32, gpu->math), gpu->arch);
+}
+
+const char *dg_variant_check_mma(dg_op_kind kind, const dg_conv_args *a, dg_tune *t, const dg_gpu *gpu)
+{
+    tile all[MOST_TILES];
+    if (gpu->math == DG_MATH_FP32) return dg_variant_no("mma rounds its factors: it is for --precision bf16 or tf32");
+    if (gpu->arch && gpu->arch < 80) return dg_variant_refuses_math(gpu);
+    const int chunk = gpu->math == DG_MATH_BF16 ? 16 : 8, unit = chunk / 2;
+    const int summed = kind == DG_OP_conv_fwd ? a->Ci : kind == DG_OP_conv_dx ? a->Co : chunk;
+    if (a->K != 4 || a->S != 2 || a->P != 1) return dg_variant_no("mma is for K=4 S=2 P=1");
+    if (summed % chunk) return dg_variant_no("mma adds up channels in multiples of %d, not %d", chunk, summed);
+    if (a->Ci % unit || a->Co % unit)
+        return dg_variant_no("mma needs channels in multiples of %d, not %d", unit, a->Ci % unit ? a->Ci : a->Co);
+    t->math = gpu->math;
+    const int n = tiles_of(kind, is_small(a), t->math, all);
+    const tile *mine = t->tile_m ? NULL : all;
+    for (int i = 0; i < n && !mine; i++)
+        if (all[i].m == t->tile_m && all[i].n == t->tile_n) mine = &all[i];
+    if (!mine) return dg_variant_no("tile=%dx%d: mma is not compiled for it", t->tile_m, t->tile_n);
+    t->tile_m = mine->m;
+    t->tile_n = mine->n;
+    if (t->block && t->block != mine->threads)
+        return dg_variant_no("block=%d: a tile of %dx%d has %d threads", t->block, mine->m, mine->n, mine->threads);
+    t->block = mine->threads;
+    if (t->stages) return dg_variant_no("mma has no stages to choose");
+    if ((size_t)mine->bytes > gpu->shared)
+        return dg_variant_no("a tile of %dx%d needs %d bytes of shared memory, a block here has at most %zu", mine->m, mine->n,
+                             mine->bytes, gpu->shared);
+    const int most = steps_of(kind, a, t->math);
+    if (!t->split) t->split = 1;
+    if (t->split < 1 || t->split > most || t->split > 65535) return dg_variant_no("split=%d: must be from 1 to %d", t->split, most);
+    return NULL;
+}
+
+void dg_variant_choose_mma(dg_op_kind kind, const dg_conv_args *a, dg_tune *t, const dg_gpu *gpu)
+{
+    tile all[MOST_TILES];
+    const int n = tiles_of(kind, is_small(a), gpu->math, all);
+    const tile *best = NULL;
+    for (int i = 0; i < n; i++) /* the first is the smallest; larger ones where they leave enough blocks */
+        if ((size_t)all[i].bytes <= gpu->shared && (!best || blocks_of(kind, a, &all[i]) >= 128)) best = &all[i];
+    if (!best) return;
+    t->tile_m = best->m;
+    t->tile_n = best->n;
+    t->split = dg_variant_parts(blocks_of(kind, a, best), 128, steps_of(kind, a, gpu->math), kind == DG_OP_conv_dw ? 4 : 2);
+}

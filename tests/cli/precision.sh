@@ -1,0 +1,37 @@
+#!/bin/sh
+# --precision tf32 and bf16: for tensor cores alone, and refused in words elsewhere; what they choose for a GPU that is
+# not here.
+. "$(dirname "$0")/kit"
+
+for p in tf32 bf16; do
+    for c in plan 'check --batch 2' 'bench --repeats 1'; do
+        # shellcheck disable=SC2086
+        exits 2 $c --device cpu --precision $p
+        says "--precision $p is for the tensor cores of a GPU"
+        says '--precision fp32 runs here'
+    done
+    exits 0 profile dcgan64-paper --predict h200 --precision $p
+    silent
+    prints "H200, $p"
+    for k in fwd dx dw; do
+        grep -q "^D\.2\.conv\.$k  *conv_$k  *mma " "$dir/.out"
+        fact $? "D.2.conv.$k should be of variant mma with $p"
+    done
+    exits 2 profile --predict t4 --precision $p
+    says "--precision $p: the tensor cores of sm_75 have neither bf16 nor tf32"
+    exits 0 profile dcgan32 --predict h200 --json --precision $p
+    prints "\"precision\":	\"$p\""
+done
+exits 0 profile dcgan64-paper --predict h200
+! grep -q ' mma ' "$dir/.out"
+fact $? 'fp32 should not use tensor cores'
+exits 2 plan --precision fp16
+says 'fp32, fp64, tf32 or bf16'
+
+# rows of a tuning file that are for another precision are neither used nor wrong; a row that cannot be is
+printf '[sm_90 bf16]\nconv_dw N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : mma split=3\n[sm_90]\nconv_dw N=128 H=16 W=16 C=64>128 K=4 S=2 P=1 : mma\n' > "$dir/a.tune"
+exits 0 profile dcgan64-paper --batch 64 --predict h200 --tuning "$dir/a.tune"
+says 'a.tune:4: mma rounds its factors: it is for --precision bf16 or tf32'
+exits 0 profile dcgan64-paper --batch 64 --predict h200 --tuning "$dir/a.tune" --precision bf16
+silent
+finish

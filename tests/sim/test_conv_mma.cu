@@ -1,0 +1,140 @@
+/* Convolutions on tensor cores, every tile and both precisions, against plain loops in double. The factors are rounded
+ * here as the kernels round them, so that what is left is the rounding of sums: each element within
+ * 8 sqrt(terms) eps sum|a||b|. */
+#include <float.h>
+
+#include "devtest.h"
+#include "kernels/conv.cuh"
+extern "C" {
+#include "kernels/conv_tiles.h"
+#include "tests/reference_conv.h"
+#include "tune.h"
+}
+
+/* N, H, W, Ci, Co, and which directions: 1 fwd, 2 dx, 4 dw */
+static const int shapes[][6] = {
+    {1, 4, 4, 16, 16, 7},   {3, 8, 8, 32, 16, 7},   {5, 8, 6, 16, 72, 7},   {2, 5, 7, 16, 24, 1},    {1, 6, 10, 24, 16, 6},
+    {3, 12, 14, 48, 8, 1},  {1, 16, 16, 16, 136, 1}, {1, 36, 34, 16, 8, 5}, {2, 20, 18, 40, 32, 6},  {1, 9, 33, 72, 16, 2},
+    {1, 64, 64, 8, 16, 7},  {1, 10, 12, 8, 8, 7},    {17, 4, 4, 16, 16, 7},  {3, 2, 2, 16, 16, 7},
+};
+
+static const dg_op_kind kind_of[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};
+
+/* As to_bf16x2 and to_tf32 do, of ordinary numbers. */
+static double rounded(double x, dg_math math)
+{
+    const float f = (float)x;
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    u = math == DG_MATH_BF16 ? (u + 0x7fffu + (u >> 16 & 1)) & 0xffff0000u : (u + 0x1000u) & ~0x1fffu;
+    float r;
+    memcpy(&r, &u, 4);
+    return (double)r;
+}
+
+struct problem {
+    dg_ref_conv s;
+    dg_gpu gpu;
+    std::vector<float> value[3]; /* y, x, w: what fwd, dx and dw write */
+    std::vector<double> want[3], mass[3];
+    std::vector<int> terms[3];
+    int tested = 0;
+
+    problem(const int *d, dg_math math) : s(dg_ref_conv_shape(d[0], d[1], d[2], d[3], d[4], 4, 2, 1)), gpu{90, 200 << 10, math}
+    {
+        const size_t count[] = {(size_t)s.N * s.Ho * s.Wo * s.Co, (size_t)s.N * s.H * s.W * s.Ci, (size_t)s.Co * 16 * s.Ci};
+        std::vector<double> factor[3];
+        for (int i = 0; i < 3; i++) {
+            value[i] = dev_random(count[i], (unsigned long long)(i + 1));
+            for (float v : value[i]) factor[i].push_back(rounded((double)v, math));
+            want[i].resize(count[i]);
+            mass[i].resize(count[i]);
+            terms[i].resize(count[i]);
+        }
+        if (d[5] & 1) dg_ref_conv_fwd(want[0].data(), mass[0].data(), terms[0].data(), factor[1].data(), factor[2].data(), &s);
+        if (d[5] & 2) dg_ref_conv_dx(want[1].data(), mass[1].data(), terms[1].data(), factor[0].data(), factor[2].data(), &s);
+        if (d[5] & 4) dg_ref_conv_dw(want[2].data(), mass[2].data(), terms[2].data(), factor[1].data(), factor[0].data(), &s);
+    }
+
+    /* False where there is no such kernel. */
+    bool run(int d, int m, int n, int split)
+    {
+        dg_op op = {};
+        op.kind = kind_of[d];
+        dg_conv_args *a = &op.u.conv;
+        *a = dg_conv_args{nullptr, nullptr, nullptr, nullptr, s.N, s.H, s.W, s.Ci, s.Ho, s.Wo, s.Co, s.K, s.S, s.P};
+        dg_tune tune = {};
+        tune.variant = "mma";
+        tune.tile_m = m;
+        tune.tile_n = n;
+        tune.split = split;
+        if (dg_variant_check(&op, &tune, DG_F32, &gpu)) return false;
+        std::vector<float> in[3] = {value[0], value[1], value[2]};
+        in[d].assign(in[d].size(), NAN);
+        dev_buffer<float> y(in[0]), x(in[1]), w(in[2]);
+        dev_buffer<char> scratch(dg_cuda_conv_scratch<float>(op.kind, a, &tune));
+        a->x = x.p;
+        a->y = y.p;
+        a->w = w.p;
+        a->scratch = scratch.n ? scratch.p : nullptr;
+        char name[200];
+        dg_tune_text(name, sizeof name, &op, &tune);
+        dev_op = name;
+        if (d == 0) dg_cuda_conv_fwd<float>(a, &tune, 0);
+        if (d == 1) dg_cuda_conv_dx<float>(a, &tune, 0);
+        if (d == 2) dg_cuda_conv_dw<float>(a, &tune, 0);
+        if (dev_ok(name)) compare(d == 0 ? y.get() : d == 1 ? x.get() : w.get(), d, name);
+        tested++;
+        return true;
+    }
+
+    void compare(const std::vector<float> &got, int d, const char *name)
+    {
+        size_t bad = 0, at = 0;
+        for (size_t i = 0; i < got.size(); i++) {
+            if (fabs((double)got[i] - want[d][i]) <= 8 * sqrt(terms[d][i]) * (double)FLT_EPSILON * mass[d][i]) continue;
+            if (!bad++) at = i;
+        }
+        DG_CHECKF(!bad, "%s %s: %zu of %zu wrong, at %zu %.9g instead of %.9g", gpu.math == DG_MATH_BF16 ? "bf16" : "tf32", name, bad, got.size(),
+                  at, bad ? (double)got[at] : 0, bad ? want[d][at] : 0);
+    }
+};
+
+/* Some tiles of each shape, all of them over the shapes; splits by turns. */
+static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3])
+{
+    int k = number, tile = 0;
+    auto next = [&](int d, int m, int n) {
+        k++;
+        const int step = dev_small() ? 3 : 2, mine = tile++;
+        if (!(shape[5] >> d & 1) || k % step) return;
+        if (p->run(d, m, n, 1 + k / step % 3) || p->run(d, m, n, 1)) seen[mine][p->s.Wo <= DG_MMA_SMALL]++;
+    };
+#define X(M, N, WN, GROUPS) next(0, M, N);
+    DG_MMA_FWD_TILES(X)
+#undef X
+#define X(M, N, WN, GROUPS) next(1, M, N);
+    DG_MMA_DX_TILES(X)
+#undef X
+#define X(M, N) next(2, M, N);
+    DG_MMA_DW_TILES(X)
+#undef X
+    return tile;
+}
+
+int main()
+{
+    int tested = 0, tiles = 0, seen[2][16][3] = {};
+    const int count = (int)(sizeof shapes / sizeof *shapes);
+    for (int i = 0; i < count; i++)
+        for (int bf16 = 0; bf16 < 2; bf16++) {
+            if (dev_small() && shapes[i][0] * shapes[i][1] * shapes[i][2] > 300) continue;
+            problem p(shapes[i], bf16 ? DG_MATH_BF16 : DG_MATH_TF32);
+            tiles = all_tiles(&p, shapes[i], i + bf16, seen[bf16]);
+            tested += p.tested;
+        }
+    for (int k = 0; k < 4 * tiles && !dev_small(); k++)
+        DG_CHECKF(seen[k & 1][k >> 2][k >> 1 & 1], "tile %d of %s, maps %s, was not tested", k >> 2, k & 1 ? "bf16" : "tf32", k >> 1 & 1 ? "small" : "large");
+    printf("%d launches compared\n", tested);
+    return dg_test_report();
+}
