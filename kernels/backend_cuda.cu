@@ -19,9 +19,9 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e)
     }
     c->broken = DG_DEVICE;
     snprintf(c->broken_message, sizeof c->broken_message,
-             "%s on %s. The device is lost to this process; the last checkpoint is intact. Look for 'NVRM: Xid' in dmesg: "
+             "%s on %s%s. The device is lost to this process; the last checkpoint is intact. Look for 'NVRM: Xid' in dmesg: "
              "48, 63, 79 and 95 mean hardware, 13 and 31 a mistake in this program",
-             text, c->base.name);
+             text, c->base.name, c->eager ? "" : "; some earlier operation failed: --no-graph names it");
     return dg_fail(DG_DEVICE, "%s", c->broken_message);
 }
 
@@ -134,7 +134,7 @@ static dg_err cuda_sync(dg_backend *b)
     ENTER(c);
     const cudaError_t e = cudaStreamSynchronize(c->lane[DG_COMPUTE]);
     if (e == cudaSuccess) return DG_OK;
-    return dg_gpu_report(c, "", c->eager ? "waiting for the device" : "waiting for the device (--no-graph names the op)", e);
+    return dg_gpu_report(c, "", "waiting for the device", e);
 }
 
 static void cuda_close(dg_backend *b)

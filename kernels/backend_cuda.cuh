@@ -36,7 +36,7 @@ typedef struct {
     dg_chooser chooser;
     captured *graphs;
     dg_err broken; /* set by the first fatal error: the device is lost to this process, no call makes sense */
-    char broken_message[640];
+    char broken_message[720];
 } gpu;
 
 /* The one place that turns a CUDA error into ours. */

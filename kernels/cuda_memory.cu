@@ -8,7 +8,7 @@ static dg_err wait_for(gpu *c, cudaEvent_t event)
 {
     const cudaError_t e = cudaEventSynchronize(event);
     if (e == cudaSuccess) return DG_OK;
-    return dg_gpu_report(c, "", c->eager ? "waiting for the device" : "waiting for the device (--no-graph names the op)", e);
+    return dg_gpu_report(c, "", "waiting for the device", e);
 }
 
 /* ---- Allocating ---- */

@@ -39,6 +39,11 @@ cudaError_t refuse_in_capture();
 #define NOT_IN_CAPTURE \
     if (cudaError_t trouble = refuse_in_capture()) return finish(trouble)
 
+/* faults.cpp: read a word of SIM; what has been planned for this kernel, for a launch on behalf of this op. */
+bool fault_word(const char *word);
+void fault_in(const grid &g);
+cudaError_t fault_at_launch(const char *op);
+
 } // namespace sim
 
 #endif

@@ -9,7 +9,7 @@ namespace sim {
 
 /* ---- Options ---- */
 
-options opt = {FORWARD, 1, false, false, tsan(), false, 2};
+options opt = {FORWARD, 1, false, false, false, tsan(), false, 2};
 device_model device = {1, 9, 0, 6, (size_t)1 << 30, 227 * 1024, 13000, cudaSuccess};
 
 static bool read_environment()
@@ -26,12 +26,13 @@ static bool read_environment()
         else if (w == "random") opt.order = RANDOM;
         else if (w == "lazy") opt.lazy = true;
         else if (w == "deferred") opt.deferred = true;
+        else if (w == "uneven") opt.deferred = opt.uneven = true;
         else if (w == "small") opt.small = true;
         else if (sscanf(w.c_str(), "seed=%u", &opt.seed) == 1) continue;
         else if (sscanf(w.c_str(), "threads=%d", &opt.threads) == 1) continue;
+        else if (fault_word(w.c_str())) continue;
         else {
-            fprintf(stderr, "SIM=%s: what is \"%s\"? Known: forward reverse random seed=N lazy deferred small threads=N\n",
-                    e, w.c_str());
+            fprintf(stderr, "SIM=%s: what is \"%s\"? Known are the words in tests/sim/sim.h\n", e, w.c_str());
             exit(2);
         }
     }
@@ -127,9 +128,13 @@ cudaError_t launch(const launch_site &at, bool cooperative, dim3 blocks, dim3 th
     uint64_t resident = std::min<uint64_t>(2048 / n, shared ? (device.shared_optin + 1024) / (shared + 1024) : 32);
     if (cooperative && all > resident * (uint64_t)device.multiprocessors) return cudaErrorCooperativeLaunchTooLarge;
     if (watch && !watch({at.kernel, blocks, threads, shared})) return cudaSuccess;
+    if (cudaError_t e = fault_at_launch(at.op)) return e;
     auto g = std::make_shared<grid>();
     *g = {at.kernel, at.op ? at.op : "", at.file, at.line, cooperative, blocks, threads, shared, std::move(body)};
-    return submit(stream, [g] { run_grid(*g); });
+    return submit(stream, [g] {
+        run_grid(*g);
+        fault_in(*g);
+    });
 }
 
 } // namespace sim

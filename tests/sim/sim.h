@@ -8,9 +8,15 @@
  *   seed=N                     of the random order
  *   lazy                       cp.async: the destination holds garbage until the thread waits for the copy
  *   deferred                   streams: work is done only when something waits for it
+ *   uneven                     and at times some of that of a stream chosen at random: others fall behind
  *   threads=N                  blocks are spread over that many CPU threads
  *   small                      tests choose small shapes (always so under ThreadSanitizer)
- * or by a test through sim::opt. Under AddressSanitizer shared arrays are red-zoned and device memory is exact;
+ * or by a test through sim::opt. For whole programs there is also (faults.cpp):
+ *   sm=90 devices=1 memory=KB driver=13000 trouble=CODE   the device; every call fails with the error of this number
+ *   fail=N:CODE                the N-th call of the API fails; `calls` tells at the end how many there were
+ *   fault=OP:N:CODE            the N-th kernel that runs for this op ends with this error of the device
+ *   refuse=OP:N:CODE           the N-th launch for this op is refused
+ * Under AddressSanitizer shared arrays are red-zoned and device memory is exact;
  * under ThreadSanitizer every CUDA thread is a thread of its own, and only barriers, __syncwarp, grid barriers
  * and atomics order its accesses, so that races are found whatever the schedule. */
 #ifndef SIM_H
@@ -41,7 +47,7 @@ enum thread_order { FORWARD, REVERSE, RANDOM };
 struct options {
     thread_order order;
     unsigned seed;
-    bool lazy, deferred, small, quiet; /* quiet: messages are kept for error(), not printed */
+    bool lazy, deferred, uneven, small, quiet; /* quiet: messages are kept for error(), not printed */
     int threads;
 };
 extern options opt;

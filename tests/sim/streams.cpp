@@ -61,6 +61,17 @@ void run_all()
     run_until(&null_stream, null_stream.issued);
 }
 
+/* One call in three: a stream chosen at random does up to all of its work. What another stream has not been told to wait
+ * for may so happen before or after it. */
+static void run_some()
+{
+    static uint64_t random = opt.seed;
+    const auto next = [] { return (random = random * 6364136223846793005u + 1442695040888963407u) >> 33; };
+    if (streams.empty() || next() % 3) return;
+    CUstream_st *s = streams[next() % streams.size()];
+    run_until(s, s->done + (s->issued > s->done ? 1 + next() % (s->issued - s->done) : 0));
+}
+
 /* A capture that forbids calls which are not part of it. */
 static CUgraph_st *strict_capture()
 {
@@ -97,6 +108,7 @@ cudaError_t submit(cudaStream_t stream, task t)
     s->work.push_back(std::move(t));
     s->issued++;
     if (!opt.deferred) run_until(s, s->issued);
+    if (opt.uneven) run_some();
     return cudaSuccess;
 }
 

@@ -1,0 +1,33 @@
+#!/bin/sh
+# A whole training step at an eighth of the usual width through the plan of the CUDA backend, on the simulated GPU: every
+# op gives what the CPU's gives, from the same inputs.
+. "$(dirname "$0")/sim_kit"
+
+# width NET WIDTH: models/NET.cfg with so many channels where it is narrowest
+width()
+{
+    awk -v w="$2" '/^filters = / && $3 > 3 { if (!least) { for (least = $3; least > 64; least /= 2); } $3 = $3 / least * w } { print }' \
+        "$root/models/$1.cfg" > "$dir/$1-$2.cfg"
+}
+width dcgan64 8
+grep -qx 'filters = 64' "$dir/dcgan64-8.cfg" && grep -qx 'filters = 8' "$dir/dcgan64-8.cfg"
+fact $? 'dcgan64 at width 8 should have 64, 32, 16 and 8 channels'
+width dcgan32 8
+
+# agrees OPS WORDS ARGUMENT...
+agrees()
+{
+    ops=$1 words=$2
+    shift 2
+    sim "$words" 0 check "$@" --device cuda
+    silent
+    prints 'Simulated GPU 0'
+    prints "$ops ops agree"
+}
+agrees 179 'random lazy uneven' "$dir/dcgan64-8.cfg" --batch 4
+for variant in tiled patch thin gemv vector direct; do prints " $variant "; done
+agrees 142 'reverse deferred' "$dir/dcgan32-8.cfg" --batch 5 --precision fp64
+"$program" data --synthesize "$dir/cats" --count 7 --size 16 > "$dir/.out"
+agrees 105 forward "$root/tests/tiny.cfg" --data "$dir/cats" --batch 4
+prints 'a step of 3:'
+finish

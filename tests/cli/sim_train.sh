@@ -1,0 +1,95 @@
+#!/bin/sh
+# Training on the simulated GPU: one result, bit for bit, whatever the order of threads and of streams, with the graph
+# and without, with all pictures on the device and with some, in one go and in pieces; the CPU takes over and hands over.
+. "$(dirname "$0")/sim_kit"
+exits 0 data --synthesize "$dir/cats" --count 22 --size 16 || finish
+
+trains forward 0 one --epochs 3
+silent
+[ "$(wc -l < "$dir/one/run/log.csv")" -eq 19 ]
+fact $? 'three epochs of 22 pictures in batches of 4 should be 18 rows'
+
+# orders, streams, the graph
+trains 'reverse deferred' 0 reverse --epochs 3
+same_run one reverse
+if [ -z "$slow" ]; then
+    trains 'random seed=3 lazy uneven' 0 random --epochs 3
+    same_run one random
+fi
+trains 'random seed=4 lazy uneven threads=3' 0 eager --epochs 3 --no-graph
+same_run one eager
+trains forward 0 other --epochs 3 --seed 6
+! cmp -s "$dir/one/run/checkpoint.safetensors" "$dir/other/run/checkpoint.safetensors"
+fact $? 'another seed should give other weights'
+
+# two windows: of one batch, which never holds what comes next, and of two, which the short one ends
+trains forward 0 dry --epochs 3 --dry-run
+all=$(awk '$1 == "all" { print $2 }' "$dir/.out")
+for n in 4 8; do
+    for words in uneven 'uneven seed=5' deferred; do
+        [ -z "$slow" ] || [ "$words" = uneven ] || continue
+        rm -rf "$dir/windows"
+        sim "$words" 0 --data "$dir/cats" --model "$root/tests/tiny.cfg" --batch 4 --seed 5 --flip --no-curves \
+            --out "$dir/windows/run" --epochs 3 \
+            --device-memory "$(awk -v all="$all" -v n=$n 'BEGIN { print all - 0.000768 * (22 - 2.5 * n) }')"
+        says "two windows of $n"
+        same_run one windows
+    done
+done
+
+# stopped, in the middle of an epoch, also of a window
+trains uneven 0 stopped --epochs 3 --steps 8
+goes_on random 0 stopped --epochs 3 --steps 0
+same_run one stopped
+if [ -z "$slow" ]; then
+    trains uneven 0 stopped2 --epochs 3 --steps 9
+    goes_on uneven 0 stopped2 --epochs 3 --steps 0 --no-graph
+    same_run one stopped2
+fi
+
+# kill -9: long after the first checkpoint, and soon
+killed() # killed OUT ROWS: kill a run of three epochs when its log has so many rows
+{
+    SIM=uneven "$program" --data "$dir/cats" --model "$root/tests/tiny.cfg" --batch 4 --seed 5 --flip -q --no-curves \
+        --out "$dir/$1/run" --epochs 1000 > "$dir/.out" 2>&1 &
+    pid=$!
+    for i in $(seq 3000); do
+        [ "$(cat "$dir/$1/run/log.csv" 2> /dev/null | wc -l)" -ge "$2" ] && break
+        sleep 0.01
+    done
+    kill -9 $pid
+    wait $pid 2> /dev/null
+    [ $? -eq 137 ]
+    fact $? "kill -9 should find '$1' at work: $(head -n 3 "$dir/.out")"
+}
+killed killed 9
+exits 0 info "$dir/killed/run/checkpoint.safetensors"
+prints 'checksums: right'
+at=$(sed -n 's/^epoch: \([0-9]*\).*/\1/p' "$dir/.out")
+last=$((${at:-0} + 2))
+goes_on random 0 killed --epochs "$last"
+trains forward 0 whole --epochs "$last"
+same "$dir/whole/run/checkpoint.safetensors" "$dir/killed/run/checkpoint.safetensors"
+picture=$(printf 'run/epoch-%04d.png' "$last")
+same "$dir/whole/$picture" "$dir/killed/$picture"
+
+# from one device to the other and back: checkpoints are the same file, and rounding is all that differs
+near() # near A B: all losses of the last epoch within 1%
+{
+    awk -F, 'FNR < 14 { next } NR == FNR { for (i = 3; i < 6; i++) a[FNR, i] = $i; n++; next }
+        { for (i = 3; i < 6; i++) { d = $i - a[FNR, i]; if (d < 0) d = -d; if (!(d <= 0.01 * (a[FNR, i] + 0.1))) bad++; m++ } }
+        END { exit bad || m < 3 * n || !n }' "$dir/$1/run/log.csv" "$dir/$2/run/log.csv"
+    fact $? "$1 and $2 should end with nearly the same losses: $(tail -n 1 "$dir/$1/run/log.csv") and $(tail -n 1 "$dir/$2/run/log.csv")"
+}
+trains uneven 0 cpu --epochs 3 --device cpu
+near one cpu
+trains uneven 0 moved --epochs 2
+goes_on '' 0 moved --epochs 3 --device cpu
+near one moved
+trains '' 0 taken --epochs 2 --device cpu
+goes_on uneven 0 taken --epochs 3
+near one taken
+exits 0 generate "$dir/one/run/checkpoint.safetensors" --seeds 1-2 --out "$dir/g"
+exits 0 generate "$dir/cpu/run/checkpoint.safetensors" --seeds 1-2 --out "$dir/h"
+holds "$dir/g/grid.png"
+finish
