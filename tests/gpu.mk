@@ -2,7 +2,9 @@
 # tests/test_X.c with tests/sim/case_cuda.cu, compiled by nvcc into $(BUILD)/gpu/. They need a GPU to run;
 # scripts/gpu-check runs them.
 GPU       := $(BUILD)/gpu
-GPU_TESTS := $(filter-out test_sim_% test_device test_work,$(SIM_OWN) $(SIM_TESTS)) # those are about the simulated GPU
+GPU_NEVER := test_device $(patsubst tests/sim/%.cu,%,$(shell grep -l 'sim::' tests/sim/test_*.cu | \
+               xargs grep -L -e CUSIM -e __CUDACC__)) # about the simulated GPU itself
+GPU_TESTS := $(filter-out test_sim_% $(GPU_NEVER),$(SIM_OWN) $(SIM_TESTS))
 GPU_CASES := $(if $(SIM_SHARED),$(BUILD)/tests/sim/case_cuda.cu.o)
 GPU_HOST   = $(GPU_CASES) $(filter-out %/reference_cpu.o,$(REFERENCE))
 gpu_link   = $(Q)$(CXX) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS) $(DEP_LIBS) $(CUDA_LIBS)
