@@ -62,14 +62,21 @@ void run_all()
 }
 
 /* One call in three: a stream chosen at random does up to all of its work. What another stream has not been told to wait
- * for may so happen before or after it. */
+ * for may so happen before or after it. For some hundreds of calls at a time one stream, or none, does nothing so. */
 static void run_some()
 {
-    static uint64_t random = opt.seed;
-    const auto next = [] { return (random = random * 6364136223846793005u + 1442695040888963407u) >> 33; };
-    if (streams.empty() || next() % 3) return;
-    CUstream_st *s = streams[next() % streams.size()];
-    run_until(s, s->done + (s->issued > s->done ? 1 + next() % (s->issued - s->done) : 0));
+    static uint64_t random = opt.seed, calls_left, resting;
+    const auto next = [](uint64_t n) {
+        return ((random = random * 6364136223846793005u + 1442695040888963407u) >> 33) % n;
+    };
+    if (!calls_left--) {
+        calls_left = next(400);
+        resting = next(streams.size() + 1);
+    }
+    if (streams.empty() || next(3)) return;
+    const size_t i = next(streams.size());
+    CUstream_st *s = streams[i];
+    if (i != resting && s->issued > s->done) run_until(s, s->done + 1 + next(s->issued - s->done));
 }
 
 /* A capture that forbids calls which are not part of it. */
