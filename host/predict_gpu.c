@@ -25,7 +25,8 @@ static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
     const double room = m->arch == 75 ? 1024 : m->arch == 80 || m->arch == 90 || m->arch == 100 ? 2048 : 1536; /* threads */
     double resident = least(rounds, floor(room / w->threads));
     if (w->shared > 0) resident = least(resident, floor((double)m->shared / w->shared));
-    const double warps = most(resident, 1) * w->threads / 32;
+    double warps = most(resident, 1) * w->threads / 32;
+    if (math != DG_MATH_FP32) warps = least(warps, 8); /* their threads have more than half of 256 registers each */
     const double peak = math == DG_MATH_BF16 ? m->bf16 * MMA : math == DG_MATH_TF32 ? m->tf32 * MMA : m->all * inner_loop(w->outputs);
     const double rate = peak / m->units * hidden(warps); /* of a multiprocessor */
     return rounds * w->products * 2 / rate * 1e-3;

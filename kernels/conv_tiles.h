@@ -37,12 +37,10 @@ enum { DG_PATCH_STEP = 4, DG_PATCH_SMALL = 8 }; /* channels of y a step; up to t
  * these 64 x WN are a warp's. GROUPS: into how many portions the 16 taps of a chunk of channels are divided. */
 #define DG_MMA_FWD_TILES(X)                                                                                   \
     X(128, 64, 32, 8)                                                                                         \
-    X(128, 128, 32, 4)                                                                                        \
-    X(256, 64, 32, 4)
+    X(128, 128, 32, 4)
 #define DG_MMA_DX_TILES(X)                                                                                    \
     X(64, 32, 32, 2)                                                                                          \
-    X(128, 32, 32, 1)                                                                                         \
-    X(64, 64, 32, 2)
+    X(128, 32, 32, 1)
 #define DG_MMA_DW_TILES(X) X(64, 16)
 enum { DG_MMA_SMALL = 4 }; /* up to this width of y cells are 4x4 */
 

@@ -234,7 +234,8 @@ const char *dg_variant_check(const dg_op *op, dg_tune *tune, dg_type real, const
 
 /* ---- The rule ---- */
 
-int dg_variant_parts(int blocks, int want, int steps, int least)
+/* Parts of a sum, so that there are about `want` blocks, each with at least `least` steps. */
+static int parts(int blocks, int want, int steps, int least)
 {
     int split = 1;
     while (blocks * split < want && steps / (split * 2) >= least) split *= 2;
@@ -262,7 +263,7 @@ static void choose_tiled(dg_op_kind kind, const dg_conv_args *a, dg_tune *t)
     if (m >= 128 && n >= 64 && wide * div_up(n, 64) >= 512) t->tile_m = 128;
     if (t->tile_m == 128 && n >= 128 && wide * div_up(n, 128) >= 512) t->tile_n = 128;
     const int blocks = div_up(m, t->tile_m) * div_up(n, t->tile_n) * phases;
-    t->split = dg_variant_parts(blocks, 256, steps, kind == DG_OP_conv_dw ? 4 : 16);
+    t->split = parts(blocks, 256, steps, kind == DG_OP_conv_dw ? 4 : 16);
     if (kind == DG_OP_conv_dw && t->split > a->N) t->split = at_least_1(a->N);
 }
 
@@ -276,7 +277,7 @@ static void choose_patch(const dg_conv_args *a, dg_tune *t)
         t->tile_m = 32;
         blocks = div_up(positions, 32) * div_up(a->Ci, t->tile_n);
     }
-    t->split = dg_variant_parts(blocks, 256, steps, 16);
+    t->split = parts(blocks, 256, steps, 16);
 }
 
 const char *dg_variant_choose(const dg_op *op, dg_tune *out, dg_type real, const dg_gpu *gpu)
@@ -290,7 +291,7 @@ const char *dg_variant_choose(const dg_op *op, dg_tune *out, dg_type real, const
         t = (dg_tune){.variant = order[i], .why = "rule"};
         const dg_conv_args flat = is_conv(op->kind) ? dg_conv_flat(&op->u.conv) : (dg_conv_args){0};
         if (is(&t, "tiled")) choose_tiled(op->kind, &flat, &t);
-        if (is(&t, "mma")) dg_variant_choose_mma(op->kind, &op->u.conv, &t, gpu);
+        if (is(&t, "mma")) dg_variant_choose_mma(op, &t, gpu);
         if (is(&t, "patch")) choose_patch(&op->u.conv, &t);
         if (is(&t, "thin") && op->kind == DG_OP_conv_dw) {
             const int most = most_parts(op->kind, &op->u.conv, &t);

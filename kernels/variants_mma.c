@@ -1,8 +1,11 @@
 /* Convolutions on tensor cores: which shapes, tiles and precisions there are, and which tile a shape gets. */
 #include "variants.h"
 
+#include <math.h>
+
 #include "conv_tiles.h"
 #include "precision.h"
+#include "work.h"
 
 typedef struct {
     int m, n, threads, bytes; /* of shared memory */
@@ -44,14 +47,6 @@ static int steps_of(dg_op_kind kind, const dg_conv_args *a, dg_math math)
     return (kind == DG_OP_conv_fwd ? a->Ci : a->Co) / chunk;
 }
 
-static int blocks_of(dg_op_kind kind, const dg_conv_args *a, const tile *t)
-{
-    const int side = is_small(a) ? 4 : 8, pieces_of_cell = t->m / (side * side);
-    if (kind == DG_OP_conv_dw) return div_up(a->Co, t->m) * div_up(a->Ci, t->n);
-    const int rows = kind == DG_OP_conv_fwd ? a->Ho : div_up(a->H, 2), cols = kind == DG_OP_conv_fwd ? a->Wo : div_up(a->W, 2);
-    return div_up(a->N * div_up(rows, side) * div_up(cols, side), pieces_of_cell) * div_up(kind == DG_OP_conv_fwd ? a->Co : a->Ci, t->n);
-}
-
 const char *dg_variant_refuses_math(const dg_gpu *gpu)
 {
     if (gpu->math == DG_MATH_FP32 || gpu->arch >= 80) return NULL;
@@ -91,15 +86,33 @@ const char *dg_variant_check_mma(dg_op_kind kind, const dg_conv_args *a, dg_tune
     return NULL;
 }
 
-void dg_variant_choose_mma(dg_op_kind kind, const dg_conv_args *a, dg_tune *t, const dg_gpu *gpu)
+/* About how long it would take on an H100, in us, as host/predict_gpu.c has it: products of the busiest multiprocessor,
+ * or what all blocks load through the L2 cache, and the sum of the parts. Always that GPU, so that sums have the same
+ * order on every one; others have more or fewer multiprocessors, but much the same bytes a product. */
+static double cost(const dg_op *op)
 {
+    enum { UNITS = 132, MOST_WARPS = 8 /* as many registers as there are */ };
+    const double rate = (op->tune.math == DG_MATH_BF16 ? 311e3 : 156e3) / UNITS, cache = 6.2e3; /* operations, bytes a ns */
+    const dg_work w = dg_work_of(op, DG_F32);
+    const double rounds = ceil(w.blocks / UNITS), warps = fmin(rounds * w.threads / 32, MOST_WARPS);
+    const double products = rounds * 2 * w.products / rate * (warps + 2) / warps, loads = w.blocks * w.loads / cache;
+    return fmax(products, loads) * 1e-3 + (op->tune.split > 1 ? 1.2 + w.moved / cache * 1e-3 : 0);
+}
+
+void dg_variant_choose_mma(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
+{
+    const dg_conv_args *a = &op->u.conv;
     tile all[MOST_TILES];
-    const int n = tiles_of(kind, is_small(a), gpu->math, all);
-    const tile *best = NULL;
-    for (int i = 0; i < n; i++) /* the first is the smallest; larger ones where they leave enough blocks */
-        if ((size_t)all[i].bytes <= gpu->shared && (!best || blocks_of(kind, a, &all[i]) >= 128)) best = &all[i];
-    if (!best) return;
-    t->tile_m = best->m;
-    t->tile_n = best->n;
-    t->split = dg_variant_parts(blocks_of(kind, a, best), 128, steps_of(kind, a, gpu->math), kind == DG_OP_conv_dw ? 4 : 2);
+    const int n = tiles_of(op->kind, is_small(a), gpu->math, all), most = steps_of(op->kind, a, gpu->math);
+    double least = INFINITY;
+    for (int i = 0; i < n; i++)
+        for (int split = 1; split <= most && split <= 256; split *= 2) {
+            dg_op tried = *op;
+            tried.tune = (dg_tune){.variant = t->variant, .why = t->why, .tile_m = all[i].m, .tile_n = all[i].n, .split = split};
+            if (dg_variant_check_mma(op->kind, a, &tried.tune, gpu)) continue;
+            const double us = cost(&tried);
+            if (us >= least) continue;
+            least = us;
+            *t = tried.tune;
+        }
 }
