@@ -129,7 +129,7 @@ $(BUILD)/tests/%: tests/%.c $(REFERENCE) $(LIB) $(CUDA_LIB) $(BUILD)/flags
 
 tests: $(TESTS) ## build the tests
 check: $(PROGRAM) $(TESTS) $(SIM_PROGRAM) ## build and run every test
-	$(Q)DCGAN=./$(PROGRAM) SIM_DCGAN=$(SIM_PROGRAM) sh scripts/run-tests $(TESTS) $(CLI_TESTS)
+	$(Q)DCGAN=./$(PROGRAM) SIM_DCGAN=$(SIM_PROGRAM) sh scripts/run-tests $(TESTS) $(CLI_TESTS) $(SIM_PARTS)
 
 FUZZERS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/fuzz_*.c))
 FUZZ_SECONDS ?= 60

@@ -2,9 +2,10 @@
  *
  * A tensor is a table of rows (pixels) by C columns (channels), in groups of rows. A block looks at a chunk of
  * rows and at `lanes` neighbouring packs of n channels; its threads form slots: thread = slot * lanes + lane, slot
- * s takes rows s, s + slots, ... of the chunk, so that a warp reads whole runs of memory. Sums over a chunk are
- * finished in shared memory by a tree, left in scratch in double, and merged by one warp a channel in the order of
- * the chunks. Chunks and trees depend on the shape and the block alone. */
+ * s takes rows s, s + slots, ... of the chunk, so that a warp reads whole runs of memory. A thread adds up runs of a
+ * few rows in its own type and the runs in double; sums over a chunk are finished in shared memory by a tree, left in
+ * scratch in double, and merged by one warp a channel in the order of the chunks. Chunks and trees depend on the
+ * shape and the block alone. */
 #include "cuda.cuh"
 extern "C" {
 #include "norm_chunks.h"
@@ -18,6 +19,7 @@ typedef struct {
 } columns;
 
 static constexpr int MAX_BLOCK = 512, WARP = 32;
+static constexpr int RUN = 8; /* rows that are added up before double takes over: few GPUs have much of it */
 
 static columns columns_of(int N, int H, int W, int C, int groups, int n, int block)
 {
@@ -64,23 +66,31 @@ static __device__ __forceinline__ double *part_of(void *scratch, const columns &
     return (double *)scratch + 2 * ((int64_t)group * s.chunks + chunk) * s.C;
 }
 
-/* a[k] and b[k], n of each, summed over the slots of the block: slot 0 gets the result. */
-template <class real, int n>
-static __device__ __forceinline__ void sum_slots(real (&a)[n], real (&b)[n], const columns &s, const place &p)
+/* A thread's two sums for each of its n channels. */
+template <int n> struct two_sums {
+    double a[n], b[n];
+};
+
+/* They are summed over the slots of the block: slot 0 gets the result. Again and again the upper half of the slots
+ * hands over and the lower half adds. */
+template <int n> static __device__ __forceinline__ void sum_slots(two_sums<n> &sums, const columns &s, const place &p)
 {
     DEV_CHECK(blockDim.x <= MAX_BLOCK);
-    SHARED(real, mine, [2 * n][MAX_BLOCK]);
-    for (int k = 0; k < n; k++) {
-        mine[2 * k][threadIdx.x] = a[k];
-        mine[2 * k + 1][threadIdx.x] = b[k];
-    }
+    SHARED(double, upper, [2 * n][MAX_BLOCK / 2]);
     for (int half = s.slots / 2; half > 0; half /= 2) {
+        const int lower = (int)threadIdx.x, from = lower - half * s.lanes;
         __syncthreads();
-        if (p.slot >= half) continue;
-        for (int k = 0; k < n; k++) {
-            mine[2 * k][threadIdx.x] = a[k] += mine[2 * k][threadIdx.x + half * s.lanes];
-            mine[2 * k + 1][threadIdx.x] = b[k] += mine[2 * k + 1][threadIdx.x + half * s.lanes];
-        }
+        if (p.slot >= half && p.slot < 2 * half)
+            for (int k = 0; k < n; k++) {
+                upper[2 * k][from] = sums.a[k];
+                upper[2 * k + 1][from] = sums.b[k];
+            }
+        __syncthreads();
+        if (p.slot < half)
+            for (int k = 0; k < n; k++) {
+                sums.a[k] += upper[2 * k][lower];
+                sums.b[k] += upper[2 * k + 1][lower];
+            }
     }
 }
 
@@ -89,28 +99,34 @@ static __device__ __forceinline__ void sum_slots(real (&a)[n], real (&b)[n], con
 template <class real, int n> static __global__ void stats_kernel(void *scratch, const real *x, const columns s)
 {
     const place p = place_of(s, n);
-    real sum[n] = {}, square[n] = {};
+    two_sums<n> all = {};
     dg_pack<real, n> shift = {};
     if (p.c < s.C) {
         shift = dg_load<n>(x + p.at - (int64_t)p.slot * s.C);
         int64_t at = p.at;
-        for (int64_t r = p.row; r < p.end; r += s.slots, at += p.step) {
-            const dg_pack<real, n> v = dg_load<n>(x + at);
+        for (int64_t r = p.row; r < p.end;) {
+            real run[n] = {}, run_square[n] = {};
+            for (int i = 0; i < RUN && r < p.end; i++, r += s.slots, at += p.step) {
+                const dg_pack<real, n> v = dg_load<n>(x + at);
+                for (int k = 0; k < n; k++) {
+                    const real d = v.v[k] - shift.v[k];
+                    run[k] += d;
+                    run_square[k] += d * d;
+                }
+            }
             for (int k = 0; k < n; k++) {
-                const real d = v.v[k] - shift.v[k];
-                sum[k] += d;
-                square[k] += d * d;
+                all.a[k] += (double)run[k];
+                all.b[k] += (double)run_square[k];
             }
         }
     }
-    sum_slots<real, n>(sum, square, s, p);
+    sum_slots<n>(all, s, p);
     if (p.slot || p.c >= s.C) return;
     double *part = part_of(scratch, s, (int)blockIdx.z, (int)blockIdx.y) + p.c;
     const double rows = (double)(p.end - p.row);
     for (int k = 0; k < n; k++) {
-        const double d = (double)sum[k];
-        part[k] = (double)shift.v[k] + d / rows;
-        part[s.C + k] = (double)square[k] - d * d / rows;
+        part[k] = (double)shift.v[k] + all.a[k] / rows;
+        part[s.C + k] = all.b[k] - all.a[k] * all.a[k] / rows;
     }
 }
 
@@ -226,27 +242,34 @@ template <class real, int n>
 static __global__ void gradient_kernel(const dg_norm_act_args a, const columns s, real factor)
 {
     const place p = place_of(s, n);
-    real sum_g[n] = {}, sum_gx[n] = {};
+    two_sums<n> all = {};
     if (p.c < s.C) {
         const affine<real, n> f = affine_of<real, n>(a, (int)blockIdx.z, p.c);
         const real *x = (const real *)a.x, *dy = (const real *)a.dy;
         int64_t at = p.at;
-        for (int64_t r = p.row; r < p.end; r += s.slots, at += p.step) {
-            const dg_pack<real, n> v = dg_load<n>(x + at), dv = dg_load<n>(dy + at);
+        for (int64_t r = p.row; r < p.end;) {
+            real run_g[n] = {}, run_gx[n] = {};
+            for (int i = 0; i < RUN && r < p.end; i++, r += s.slots, at += p.step) {
+                const dg_pack<real, n> v = dg_load<n>(x + at), dv = dg_load<n>(dy + at);
+                for (int k = 0; k < n; k++) {
+                    const real d = v.v[k] - f.mean.v[k], z = d * f.scale.v[k] + f.beta.v[k];
+                    const real g = z > 0 ? dv.v[k] : factor * dv.v[k];
+                    run_g[k] += g;
+                    run_gx[k] += g * d;
+                }
+            }
             for (int k = 0; k < n; k++) {
-                const real d = v.v[k] - f.mean.v[k], z = d * f.scale.v[k] + f.beta.v[k];
-                const real g = z > 0 ? dv.v[k] : factor * dv.v[k];
-                sum_g[k] += g;
-                sum_gx[k] += g * d;
+                all.a[k] += (double)run_g[k];
+                all.b[k] += (double)run_gx[k];
             }
         }
     }
-    sum_slots<real, n>(sum_g, sum_gx, s, p);
+    sum_slots<n>(all, s, p);
     if (p.slot || p.c >= s.C) return;
     double *part = part_of(a.scratch, s, (int)blockIdx.z, (int)blockIdx.y) + p.c;
     for (int k = 0; k < n; k++) {
-        part[k] = (double)sum_g[k];
-        part[s.C + k] = (double)sum_gx[k];
+        part[k] = all.a[k];
+        part[s.C + k] = all.b[k];
     }
 }
 

@@ -13,7 +13,7 @@ $(GPU_TESTS:%=$(GPU)/%): $(GPU)/%: $(BUILD)/tests/sim/%.cu.o $(GPU_HOST) $(LIB) 
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(gpu_link)
-$(SIM_SHARED:%=$(GPU)/%): $(GPU)/cuda_%: $(BUILD)/tests/test_%.o $(GPU_HOST) $(LIB) $(CUDA_LIB)
+$(SIM_SHARED:%=$(GPU)/%): $(GPU)/cuda_%: $(SIM)/tests/test_%.o $(GPU_HOST) $(LIB) $(CUDA_LIB)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(gpu_link)

@@ -23,6 +23,10 @@ const char *dg_case_run(dg_backend *b, const dg_op *op);
  * DCGAN_ISA; false past the last one. */
 bool dg_case_open(int i, int threads, dg_backend **b);
 
+/* How slow ops are here: 0 on real hardware, 1 in the CUDA simulator, 2 there with a sanitizer. Tests that repeat
+ * themselves a lot take fewer and smaller cases then. */
+int dg_case_slowness(void);
+
 /* Half the distance between 1 and the next number of b's real. */
 double dg_case_eps(const dg_backend *b);
 

@@ -101,7 +101,7 @@ static void check_stats(dg_backend *b, const shape *s)
     double running_mean = dg_case_error(got->running_mean, u->running_mean, c, s->scale);
     double running_var = dg_case_error(got->running_var, u->running_var, c, 0);
     BELOW(mean, 2 * eps);
-    BELOW(rstd, 8 * eps + 1e-17 * fabs(s->shift) / s->scale); /* chunks' means meet as doubles */
+    BELOW(rstd, 12 * eps + 1e-17 * fabs(s->shift) / s->scale); /* chunks' means meet as doubles */
     BELOW(running_mean, 4 * eps);
     BELOW(running_var, 16 * eps);
 }
@@ -210,7 +210,8 @@ static void check_differences(dg_backend *b, const shape *s)
 /* The same bits for any number of threads, and NaN does not vanish. */
 static void check_threads(void)
 {
-    static const shape s = {6, 29, 31, 24, 2, DG_ACT_LEAKY, 0.2, 0, 1};
+    const int slow = dg_case_slowness(), side = slow == 2 ? 7 : slow ? 15 : 29; /* several chunks of rows, though */
+    const shape s = {6, side, side + 2, 24, 2, DG_ACT_LEAKY, 0.2, 0, 1};
     size_t n = volume(&s);
     dg_op act = act_op(&s), stats = stats_op(&s, act.u.norm_act.x);
     static const int threads[] = {1, 2, 3, 7};
@@ -291,13 +292,16 @@ static void check_golden(dg_backend *b)
 int main(void)
 {
     dg_backend *b;
+    const int slow = dg_case_slowness();
+    const size_t largest = slow == 2 ? 1500 : slow ? 15000 : SIZE_MAX, differences = slow ? 200 : 5000;
     for (int i = 0; dg_case_open(i, 2, &b); i++) {
         for (int k = 0; k < SHAPES; k++) {
+            if (volume(&shapes[k]) > largest) continue;
             check_stats(b, &shapes[k]);
             check_frozen(b, &shapes[k]);
             check_act(b, &shapes[k], false);
             check_act(b, &shapes[k], true);
-            if (b->real == DG_F64 && volume(&shapes[k]) < 5000 && shapes[k].scale == 1 && shapes[k].shift == 0 &&
+            if (b->real == DG_F64 && volume(&shapes[k]) < differences && shapes[k].scale == 1 && shapes[k].shift == 0 &&
                 shapes[k].N / shapes[k].groups * shapes[k].H * shapes[k].W > 4)
                 check_differences(b, &shapes[k]);
             dg_case_free();

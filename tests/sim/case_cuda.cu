@@ -1,82 +1,151 @@
-/* The second half of tests/reference.h for the CUDA backend: with it in the place of reference_case.c, the tests of
- * the CPU ops (tests/test_act.c, test_norm_act.c, ...) judge the CUDA ops by the same numbers. */
-#include "kernels/dev.cuh"
-extern "C" {
-#include "tests/reference.h"
-#include "tests/test.h"
+/* The second half of tests/reference.h for the CUDA backend: with it in the place of reference_cpu.c, the tests of the
+ * CPU ops (tests/test_act.c, test_norm_act.c, ...) judge the CUDA ops by the same numbers. */
+#include "case_cuda.h"
+#include "devtest.h"
+
+const dg_gpu dg_case_gpu = {90, 227 << 10, DG_MATH_FP32};
+
+/* What dg_case_open counts through. */
+static const struct way {
+    dg_type real;
+    const char *variant; /* nullptr: the backend's choice */
+    int block;           /* where it can be chosen: at most that many threads; 0: as it is */
+    bool offset;         /* operands begin one value off 16 bytes */
+} ways[] = {{DG_F32, nullptr, 0, false},
+            {DG_F32, "direct", 32, true},
+            {DG_F32, nullptr, 1024, false},
+            {DG_F64, nullptr, 64, false},
+            {DG_F64, "direct", 0, true}};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static way now;
+static const dg_tune *forced;
+
+void dg_case_as(const dg_tune *tune, bool offset)
+{
+    forced = tune;
+    now.offset = offset;
 }
 
-#include <vector>
-
-/* What dg_case_open counts through. offset: operands begin one value off 16 bytes. */
-static const struct {
-    dg_type real;
-    const char *variant; /* NULL: the rule's choice */
-    int block;
-    bool offset;
-} ways[] = {{DG_F32, nullptr, 0, false},   {DG_F32, "direct", 64, true}, {DG_F32, nullptr, 512, false},
-            {DG_F64, nullptr, 0, false}, {DG_F64, "direct", 32, true}};
-static size_t way;
+/* Where the CPU's tests change the number of threads, this changes the order in which they run: results must not
+ * depend on either. Most tests ask for two threads, which is the order of this run (SIM=...). */
+static void set_order(int threads)
+{
+#ifdef CUSIM
+    static const sim::options given = sim::opt;
+    sim::opt.order = threads == 1 ? sim::FORWARD : threads == 3 ? sim::REVERSE : threads == 7 ? sim::RANDOM : given.order;
+    sim::opt.seed = given.seed + (unsigned)threads;
+#else
+    (void)threads;
+#endif
+}
 
 bool dg_case_open(int i, int threads, dg_backend **b)
 {
-    (void)threads;
-    if (i < 0 || (size_t)i >= sizeof ways / sizeof *ways) return false;
-    way = (size_t)i;
+    if (i < 0 || i >= (dev_small() ? 2 : WAYS)) return false;
+    now = ways[dev_small() && i ? WAYS - 1 : i];
+    set_order(threads);
     dg_cuda_options o = {};
-    o.real = ways[way].real;
-    if (dg_cuda_open(&o, b)) {
-        fprintf(stderr, "%s\n", dg_message());
-        return false;
-    }
-    return true;
+    o.real = now.real;
+    if (!dg_cuda_open(&o, b)) return true;
+    DG_CHECKF(false, "%s", dg_message());
+    exit(dg_test_report());
 }
 
-static const size_t GUARD = 256;
+int dg_case_slowness(void)
+{
+#ifdef CUSIM
+    return dev_small() ? 2 : 1;
+#else
+    return 0;
+#endif
+}
 
-/* One operand: the caller's array in double, and its copy on the device between guards. */
+/* How this op runs; nullptr, or why it cannot. */
+static const char *choose(dg_backend *b, dg_op *op)
+{
+    const char *why = b->refuses(b, op);
+    if (why) return why;
+    if (forced) {
+        op->tune = *forced;
+        return dg_variant_check(op, &op->tune, b->real, &dg_case_gpu);
+    }
+    dg_tune chosen = op->tune;
+    if (now.variant) {
+        chosen = dg_tune();
+        chosen.variant = now.variant;
+    }
+    for (int block = now.block; block >= 32; block /= 2) { /* norms take no more than 512, a few ops only their own */
+        dg_tune t = chosen;
+        t.block = block;
+        if (dg_variant_check(op, &t, b->real, &dg_case_gpu)) continue;
+        op->tune = t;
+        return nullptr;
+    }
+    op->tune = chosen;
+    return dg_variant_check(op, &op->tune, b->real, &dg_case_gpu);
+}
+
+/* On a device, what lies around an operand must stay; in the simulator allocations are exact and guarded. */
+#ifdef CUSIM
+static const size_t GUARD = 0;
+#else
+static const size_t GUARD = 256;
+#endif
+static const unsigned char FILL = 0xA5;
+
+/* One operand: the caller's array in double, and its copy on the device. */
 struct twin {
     void *theirs = nullptr;
     size_t count = 0, bytes = 0, off = 0;
     bool real = false, input = false, output = false;
     void *block = nullptr;
-    std::vector<unsigned char> before;
+    std::vector<unsigned char> image; /* what the block held before the op: guard, off, value, guard */
     unsigned char *mine() const { return (unsigned char *)block + off; }
 };
 
+static void must(dg_err e)
+{
+    if (!e) return;
+    DG_CHECKF(false, "%s", dg_message());
+    exit(dg_test_report());
+}
+
+/* The image starts as NaN inside of its guards. */
 static void make_room(dg_backend *b, twin *t, size_t bytes, size_t extra)
 {
     t->bytes = bytes;
     t->off = GUARD + extra;
-    if (b->alloc(b, bytes + 2 * GUARD + extra, &t->block)) {
-        fprintf(stderr, "%s\n", dg_message());
-        exit(1);
-    }
-    std::vector<unsigned char> fill(bytes + 2 * GUARD + extra, 0xA5);
-    b->put(b, t->block, fill.data(), fill.size());
+    t->image.assign(t->off + bytes + GUARD, FILL);
+    memset(t->image.data() + t->off, 0xff, bytes);
+    must(b->alloc(b, t->image.size(), &t->block));
 }
 
-static void store(dg_backend *b, const twin *t)
+static void fill(dg_backend *b, twin *t)
 {
-    if (!t->real || b->real == DG_F64) {
-        b->put(b, t->mine(), t->theirs, t->bytes);
-        return;
-    }
-    std::vector<float> narrow((double *)t->theirs, (double *)t->theirs + t->count);
-    b->put(b, t->mine(), narrow.data(), t->bytes);
+    unsigned char *to = t->image.data() + t->off;
+    if (t->input && t->real && b->real == DG_F32) {
+        const std::vector<float> narrow((double *)t->theirs, (double *)t->theirs + t->count);
+        memcpy(to, narrow.data(), t->bytes);
+    } else if (t->input && t->bytes)
+        memcpy(to, t->theirs, t->bytes);
+#ifdef CUSIM
+    if (!t->input && !t->off) return; /* memory is NaN there when it is new */
+#endif
+    must(b->put(b, t->block, t->image.data(), t->image.size()));
 }
 
 static const char *load(dg_backend *b, const twin *t)
 {
-    std::vector<unsigned char> all(t->off + t->bytes + GUARD);
+    if (!t->theirs && !GUARD) return nullptr;
+    std::vector<unsigned char> all(t->image.size());
     if (b->get(b, all.data(), t->block, all.size())) return dg_message();
-    for (size_t i = 0; i < t->off; i++)
-        if (all[i] != 0xA5) return "wrote in front of an operand";
-    for (size_t i = t->off + t->bytes; i < all.size(); i++)
-        if (all[i] != 0xA5) return "wrote behind an operand";
-    const unsigned char *mine = all.data() + t->off;
-    if (t->input && !t->output && t->bytes && memcmp(t->before.data(), mine, t->bytes) != 0) return "changed an input";
+    const unsigned char *mine = all.data() + t->off, *end = mine + t->bytes;
+    if (memcmp(all.data(), t->image.data(), t->off) != 0) return "wrote in front of an operand";
+    if (memcmp(end, t->image.data() + t->off + t->bytes, GUARD) != 0) return "wrote behind an operand";
+    if (t->input && !t->output && all != t->image) return "changed an input";
     if (!t->output) return nullptr;
+    dev_bits(mine, t->bytes);
     if (!t->real || b->real == DG_F64)
         memcpy(t->theirs, mine, t->bytes);
     else
@@ -88,57 +157,62 @@ static const char *load(dg_backend *b, const twin *t)
     return nullptr;
 }
 
-const char *dg_case_run(dg_backend *b, const dg_op *original)
+/* Every operand of op gets its twin on the device, two with the same pointer one; op then points to them. */
+static std::vector<twin> place(dg_backend *b, dg_op *op, const dg_op *original)
 {
-    dg_op op = *original;
-    const char *wrong = b->refuses(b, &op);
-    if (wrong) return wrong;
-    if (ways[way].variant) op.tune.variant = ways[way].variant;
-    if (ways[way].block && op.tune.block) op.tune.block = ways[way].block;
-    /* tests leave pointers in the members that another op of the same struct uses; kernels get the struct as it is */
-    if (op.kind == DG_OP_norm_act) op.u.norm_act.dx = op.u.norm_act.dy = op.u.norm_act.dgamma = op.u.norm_act.dbeta = nullptr;
-    if (op.kind == DG_OP_norm_act_dx) op.u.norm_act.y = nullptr;
     int n;
-    const dg_operand *list = dg_operands(op.kind, &n);
+    const dg_operand *list = dg_operands(op->kind, &n);
     std::vector<twin> twins;
     twins.reserve((size_t)n);
     for (int i = 0; i < n; i++) {
-        void **pointer = dg_ref_pointer(&op, i);
+        void **pointer = dg_ref_pointer(op, i);
         twin *t = nullptr;
-        if (list[i].role != DG_SCRATCH && !*pointer) continue;
+        if (list[i].role == DG_SCRATCH) {
+            twins.push_back(twin());
+            const size_t bytes = b->scratch(b, op);
+            make_room(b, &twins.back(), bytes, 0);
+            *pointer = bytes ? twins.back().mine() : nullptr;
+            continue;
+        }
+        if (!*pointer) continue;
         for (twin &other : twins)
-            if (list[i].role != DG_SCRATCH && other.theirs == *pointer) t = &other;
+            if (other.theirs == *pointer) t = &other;
         if (!t) {
             twins.push_back(twin());
             t = &twins.back();
-            if (list[i].role == DG_SCRATCH) {
-                make_room(b, t, b->scratch(b, &op), 0);
-            } else {
-                dg_type type;
-                t->theirs = *pointer;
-                dg_ref_operand(original, i, &t->count, &type);
-                t->real = type == DG_F64;
-                const size_t element = dg_type_bytes(t->real ? b->real : type);
-                make_room(b, t, t->count * element, t->real && ways[way].offset ? element : 0);
-                store(b, t);
-            }
+            dg_type type;
+            t->theirs = *pointer;
+            dg_ref_operand(original, i, &t->count, &type);
+            t->real = type == DG_F64;
+            const size_t element = dg_type_bytes(t->real ? b->real : type);
+            make_room(b, t, t->count * element, t->real && now.offset ? element : 0);
         }
-        if (list[i].role != DG_SCRATCH) {
-            t->input |= (list[i].role & DG_IN) != 0;
-            t->output |= (list[i].role & DG_OUT) != 0;
-        }
+        t->input |= (list[i].role & DG_IN) != 0;
+        t->output |= (list[i].role & DG_OUT) != 0;
         *pointer = t->mine();
     }
-    for (twin &t : twins) {
-        const std::vector<unsigned char> nan(t.bytes, 0xff);
-        if ((t.output && !t.input) || !t.theirs) b->put(b, t.mine(), nan.data(), t.bytes);
-        t.before.resize(t.bytes);
-        if (t.input) b->get(b, t.before.data(), t.mine(), t.bytes);
-    }
+    for (twin &t : twins) fill(b, &t);
+    return twins;
+}
+
+const char *dg_case_run(dg_backend *b, const dg_op *original)
+{
+    dg_op op = *original;
+    const char *wrong = choose(b, &op);
+    if (wrong) return wrong;
+    /* tests leave pointers in the members that another op of the same struct uses; kernels get the struct as it is */
+    if (op.kind == DG_OP_norm_act) op.u.norm_act.dx = op.u.norm_act.dy = op.u.norm_act.dgamma = op.u.norm_act.dbeta = nullptr;
+    if (op.kind == DG_OP_norm_act_dx) op.u.norm_act.y = nullptr;
+    if (op.kind == DG_OP_act) op.u.act.dx = op.u.act.dy = nullptr;
+    if (op.kind == DG_OP_act_dx) op.u.act.x = nullptr;
+    std::vector<twin> twins = place(b, &op, original);
     if (b->run_op(b, &op, nullptr)) wrong = dg_message();
     for (twin &t : twins) {
         if (!wrong) wrong = load(b, &t);
         b->release(b, t.block);
     }
+#ifdef CUSIM
+    if (!wrong && *sim::error()) wrong = sim::error(); /* written outside of an allocation: seen when it is freed */
+#endif
     return wrong;
 }

@@ -19,6 +19,23 @@ static inline bool dev_small()
 #endif
 }
 
+/* A hash of all results that were given to it, printed when the program ends: tests/sim/run wants the same one from
+ * every mode, for a result must not depend on the order in which threads and blocks run. */
+struct dev_hash {
+    unsigned long long value = 0xcbf29ce484222325u;
+    size_t bytes = 0;
+    ~dev_hash()
+    {
+        if (bytes) printf("bits %016llx of %zu bytes\n", value, bytes);
+    }
+};
+static inline void dev_bits(const void *p, size_t bytes)
+{
+    static dev_hash hash;
+    for (size_t i = 0; i < bytes; i++) hash.value = (hash.value ^ ((const unsigned char *)p)[i]) * 0x100000001b3u;
+    hash.bytes += bytes;
+}
+
 /* After launches: wait, and fail with what went wrong. In the simulator the next test starts afresh. */
 static inline bool dev_ok(const char *what)
 {

@@ -18,6 +18,7 @@ struct allocation {
 };
 static const size_t PAGE = 4096, ALIGN = 256, GUARD = 1 << 20; /* a row or a picture too far is still in there */
 static std::map<uintptr_t, allocation> &all = *new std::map<uintptr_t, allocation>; /* by end of the second guard */
+static std::vector<allocation *> &guarded = *new std::vector<allocation *>; /* device memory that is not freed */
 static spinlock lock;
 static int open_count;
 static size_t used, count;
@@ -49,7 +50,8 @@ void *memory_alloc(size_t bytes, bool host)
     poison(a.data + bytes, aligned - bytes);
     lock.lock();
     if (!host && !open_count) protect(a, false);
-    all[(uintptr_t)base + pages + 2 * GUARD] = a;
+    allocation *kept = &(all[(uintptr_t)base + pages + 2 * GUARD] = a);
+    if (!host) guarded.push_back(kept);
     used += host ? 0 : bytes;
     count++;
     lock.unlock();
@@ -78,6 +80,7 @@ bool memory_free(void *p, bool host)
             break;
         }
     a->freed = true;
+    if (!host) std::erase(guarded, a);
     madvise(a->base + GUARD, a->pages, MADV_DONTNEED);
     protect(*a, false);
     poison(a->base + GUARD, a->pages);
@@ -120,8 +123,7 @@ size_t live_allocations() { return count; }
 
 static void protect_all(bool reachable)
 {
-    for (auto &entry : all)
-        if (!entry.second.host && !entry.second.freed) protect(entry.second, reachable);
+    for (const allocation *a : guarded) protect(*a, reachable);
 }
 void memory_open()
 {

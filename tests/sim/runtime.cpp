@@ -90,12 +90,10 @@ cudaError_t begin()
 extern "C" char __executable_start;
 
 /* Inside a struct any word may look like a pointer, and padding holds what was there before. Taken for a host
- * pointer is what points into this thread's stack, the program or its heap, unless its lower half is a small number
- * and so perhaps an int beside padding. */
+ * pointer is what points into this thread's stack, the program or its heap. */
 static bool looks_like_host(uint64_t word)
 {
     uint64_t stack = (uint64_t)__builtin_frame_address(0);
-    if ((uint32_t)word < 1u << 16) return false;
     return (word > stack - 65536 && word < stack + (1 << 20)) ||
            (word >= (uint64_t)&__executable_start && word < (uint64_t)sbrk(0));
 }
@@ -106,6 +104,7 @@ void check_words(const char *kernel, const void *value, size_t bytes, bool point
     for (size_t i = 0; i + 8 <= bytes; i += 8) {
         uint64_t word;
         memcpy(&word, (const char *)value + i, 8);
+        if (!pointer && (uint32_t)word < 1u << 16) continue; /* a small int, perhaps, and padding */
         const void *p = (const void *)word;
         const char *what = memory_freed(p) ? "device memory that was freed"
                            : looks_like_host(word) || pointer ? "neither device nor pinned memory" : nullptr;

@@ -2,24 +2,43 @@
 # as C++ in three flavours: plain, asan (with UBSan) and tsan. The simulator itself, tests/sim/*.cpp, and the host's C
 # code are never instrumented by them (under SAN=1 there is only asan).
 #
-# A test tests/sim/test_X.cu is linked with all kernels; those of the simulator itself (SIM_OWN) are not.
+# A test tests/sim/test_X.cu is linked with all kernels; those of the simulator itself (SIM_OWN) are not. The tests of
+# the CPU's ops judge the CUDA ops as well: tests/test_X.c with tests/sim/case_cuda.cu is cuda_X (SIM_SHARED).
+#
+# `make check` runs all of it, `make sim-check` and `make sim-bugs` the two halves; FLAVOURS= takes fewer of the three.
+# Where there is no C++20 compiler for x86-64, `make check` goes without, and says so.
 
 SIM          := $(BUILD)/sim
-SIM_FLAVOURS := $(if $(SAN),asan,plain asan tsan)
-SIM_plain    := -O2
+SIM_ALL      := $(if $(SAN),asan,plain asan tsan)
+FLAVOURS     ?= $(SIM_ALL)
+SIM_FLAVOURS := $(filter $(FLAVOURS),$(SIM_ALL))
+SIM_plain    := -O1
 SIM_asan     := -O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined
 SIM_tsan     := -O1 -fsanitize=thread
 SIM_FLAGS     = -std=c++20 -g -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) -Iinclude -I. $(DEP_CFLAGS)
 
+ifneq ($(filter check sim-check,$(MAKECMDGOALS)),)
+SIM_WHY_NOT := $(shell echo 'int main() { return sizeof __x86_64__; }' | $(CXX) -std=c++20 -x c++ -fsyntax-only - 2>/dev/null || \
+                 echo $(CXX) compiles no C++20 for x86-64 here)
+endif
+
 SIM_OBJ     := $(patsubst %.cpp,$(SIM)/%.o,$(wildcard tests/sim/*.cpp))
-SIM_KERNELS := $(filter-out %cublas.cu,$(wildcard kernels/*.cu))
+SIM_KERNELS := $(filter-out %cublas.cu,$(wildcard kernels/*.cu)) tests/sim/case_cuda.cu
 SIM_OWN     := $(filter test_sim_% test_wrappers,$(patsubst tests/sim/%.cu,%,$(wildcard tests/sim/test_*.cu)))
 SIM_TESTS   := $(filter-out $(SIM_OWN),$(patsubst tests/sim/%.cu,%,$(wildcard tests/sim/test_*.cu)))
+SIM_SHARED  := cuda_act cuda_adam cuda_bce cuda_gather cuda_noise cuda_norm_act
+SIM_CHECKS  := $(SIM_OWN) $(SIM_SHARED) $(SIM_TESTS)
+SIM_HOST    := $(filter-out %/reference_cpu.o,$(REFERENCE)) $(LIB)
 
 $(SIM)/tests/sim/%.o: tests/sim/%.cpp $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  CXX   $<"
 	$(Q)$(CXX) $(SIM_FLAGS) -O2 -MMD -MP -c -o $@ $<
+
+$(SIM)/tests/test_%.o: tests/test_%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP -c -o $@ $<
 
 define sim_flavour
 $(SIM)/$(1)/%.o: %.cu $(BUILD)/flags
@@ -31,7 +50,11 @@ $(SIM_OWN:%=$(SIM)/$(1)/%) $(SIM)/$(1)/bugs: $(SIM)/$(1)/%: $(SIM)/$(1)/tests/si
 	@echo "  LINK  $$@"
 	$(Q)$$(CXX) $$(SIM_$(1)) $$(ALL_LDFLAGS) -o $$@ $$^ -lm
 
-$(SIM_TESTS:%=$(SIM)/$(1)/%): $(SIM)/$(1)/%: $(SIM)/$(1)/tests/sim/%.o $(SIM_KERNELS:%.cu=$(SIM)/$(1)/%.o) $(SIM_OBJ) $(REFERENCE) $(LIB)
+$(SIM_TESTS:%=$(SIM)/$(1)/%): $(SIM)/$(1)/%: $(SIM)/$(1)/tests/sim/%.o $(SIM_KERNELS:%.cu=$(SIM)/$(1)/%.o) $(SIM_OBJ) $(SIM_HOST)
+	@echo "  LINK  $$@"
+	$(Q)$$(CXX) $$(SIM_$(1)) $$(ALL_LDFLAGS) -o $$@ $$^ $$(DEP_LIBS)
+
+$(SIM_SHARED:%=$(SIM)/$(1)/%): $(SIM)/$(1)/cuda_%: $(SIM)/tests/test_%.o $(SIM_KERNELS:%.cu=$(SIM)/$(1)/%.o) $(SIM_OBJ) $(SIM_HOST)
 	@echo "  LINK  $$@"
 	$(Q)$$(CXX) $$(SIM_$(1)) $$(ALL_LDFLAGS) -o $$@ $$^ $$(DEP_LIBS)
 
@@ -40,11 +63,34 @@ $(SIM)/$(1)/dcgan: $(BUILD)/host/main.o $(SIM_KERNELS:%.cu=$(SIM)/$(1)/%.o) $(SI
 	@echo "  LINK  $$@"
 	$(Q)$$(CXX) $$(SIM_$(1)) $$(ALL_LDFLAGS) -o $$@ $$^ $$(DEP_LIBS)
 endef
-$(foreach f,$(SIM_FLAVOURS),$(eval $(call sim_flavour,$(f))))
+$(foreach f,$(SIM_ALL),$(eval $(call sim_flavour,$(f))))
+
+# A test as a program for scripts/run-tests: all modes of the flavours in the environment.
+$(SIM_CHECKS:%=$(SIM)/check/%): $(SIM)/check/%: tests/sim/sim.mk
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec sh tests/sim/run $(SIM) "$(SIM_FLAVOURS)" $*\n' > $@ && chmod +x $@
+$(SIM)/check/planted-bugs: tests/sim/sim.mk
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec sh tests/sim/find-bugs $(SIM) "$(SIM_FLAVOURS)"\n' > $@ && chmod +x $@
+$(SIM)/check/skipped: tests/sim/sim.mk
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\necho "SKIP: no kernel in the simulator: $(SIM_WHY_NOT)"\nexit 77\n' > $@ && chmod +x $@
+
+SIM_RUN := $(SIM_CHECKS:%=$(SIM)/check/%)
+SIM_BIN := $(foreach f,$(SIM_FLAVOURS),$(SIM_CHECKS:%=$(SIM)/$(f)/%))
+SIM_BUG := $(SIM_FLAVOURS:%=$(SIM)/%/bugs)
 
 .PHONY: sim sim-check sim-bugs
 sim: $(patsubst %,$(SIM)/%/dcgan,$(filter-out tsan,$(SIM_FLAVOURS))) ## dcgan with a simulated GPU: build/sim/plain/dcgan
-sim-check: $(foreach f,$(SIM_FLAVOURS),$(patsubst %,$(SIM)/$(f)/%,$(SIM_OWN) $(SIM_TESTS))) ## the kernels on the CPU, in the simulator
-	$(Q)sh tests/sim/run $(SIM) '$(SIM_FLAVOURS)' $(SIM_OWN) $(SIM_TESTS)
-sim-bugs: $(SIM_FLAVOURS:%=$(SIM)/%/bugs) ## bugs planted in kernels, and which mode finds them
+sim-check: $(SIM_RUN) $(SIM_BIN) ## the kernels on the CPU, in the simulator
+	$(Q)sh scripts/run-tests $(SIM_RUN)
+sim-bugs: $(SIM_BUG) ## bugs planted in kernels, and which mode finds them
 	$(Q)sh tests/sim/find-bugs $(SIM) '$(SIM_FLAVOURS)'
+
+ifneq ($(SIM_WHY_NOT),)
+SIM_PARTS := $(SIM)/check/skipped
+else
+SIM_PARTS := $(SIM_RUN) $(SIM)/check/planted-bugs
+check: $(SIM_BIN) $(SIM_BUG)
+endif
+check: $(SIM_PARTS)

@@ -1,0 +1,17 @@
+/* What tests in tests/sim/ may ask of case_cuda.cu beyond tests/reference.h. */
+#ifndef DG_CASE_CUDA_H
+#define DG_CASE_CUDA_H
+
+extern "C" {
+#include "tests/reference.h"
+#include "tune.h"
+}
+
+/* From now on dg_case_run runs every op so, whatever the backend would choose; nullptr: as it chooses. offset: operands
+ * begin one value off 16 bytes. */
+void dg_case_as(const dg_tune *tune, bool offset);
+
+/* The device for which rows are checked here. */
+extern const dg_gpu dg_case_gpu;
+
+#endif
