@@ -38,4 +38,14 @@ answers 999 $new 'CUDA does not start: unknown error (cudaErrorUnknown, 999)'
 # a library that is no driver at all counts as none
 echo 'int nothing;' | ${CC:-cc} -w -shared -fPIC -o "$dir/lib/libcuda.so.1" -x c - 
 answers 0 0 'no NVIDIA driver is loaded on this machine'
+
+# training goes on with the CPU, whatever the driver does, and to the same bytes
+exits 0 data --synthesize "$dir/cats" --count 8 --size 16
+for d in cpu auto; do
+    exits 0 --data "$dir/cats" --model "$root/tests/tiny.cfg" --batch 4 --epochs 1 -q --device $d --out "$dir/$d/run"
+    silent
+done
+same "$dir/cpu/run/checkpoint.safetensors" "$dir/auto/run/checkpoint.safetensors"
+exits 5 --data "$dir/cats" --model "$root/tests/tiny.cfg" --batch 4 --epochs 1 -q --device cuda --out "$dir/cuda/run"
+lacks "$dir/cuda"
 finish
