@@ -1,0 +1,62 @@
+#!/bin/sh
+# --precision tf32 and bf16 on the simulated GPU: convolutions on tensor cores agree op by op with the CPU's plain sums
+# within what rounding explains, training has one result in every order, and a run keeps its precision.
+. "$(dirname "$0")/sim_kit"
+
+awk '/^filters = 12$/ { $3 = 32 } /^filters = 8$/ { $3 = 16 } { print }' "$root/tests/tiny.cfg" > "$dir/wide.cfg"
+for p in bf16 tf32; do
+    sim 'random lazy uneven' 0 check "$dir/wide.cfg" --batch 5 --precision $p
+    silent
+    prints " $p"
+    prints ' ops agree'
+    [ "$(grep -c ' mma ' "$dir/.out")" -ge 9 ]
+    fact $? "$p: the inner layers should be of variant mma in all directions"
+done
+grep -q ' mma ' "$dir/.out" && sim forward 0 check "$dir/wide.cfg" --batch 5 && ! grep -q ' mma ' "$dir/.out"
+fact $? 'fp32 should not use tensor cores'
+
+# a GPU without such products
+sim sm=75 2 plan dcgan32 --precision bf16
+says '--precision bf16: the tensor cores of sm_75 have neither bf16 nor tf32'
+sim sm=80 0 plan dcgan32 --precision bf16
+prints ' mma '
+
+# the recorded PyTorch run, whose channels are enough for tf32
+sim forward 0 replay "$root/tests/golden/oracle16.safetensors" --precision tf32 --tol 0.1
+sim forward 1 replay "$root/tests/golden/oracle16.safetensors" --precision tf32 --tol 1e-5
+
+begins() # begins WORDS NAME ARGUMENT...
+{
+    words=$1 out=$2
+    shift 2
+    sim "$words" 0 --data "$dir/cats" --model "$dir/wide.cfg" --batch 4 --seed 5 -q --no-curves --out "$dir/$out/run" "$@"
+}
+exits 0 data --synthesize "$dir/cats" --count 10 --size 16 || finish
+begins forward one --epochs 3 --precision bf16
+silent
+if [ -z "$slow" ]; then
+    begins 'random seed=4 lazy uneven threads=3' eager --epochs 3 --precision bf16 --no-graph
+    same_run one eager
+fi
+begins uneven half --epochs 1 --precision bf16
+exits 0 info "$dir/half/run/checkpoint.safetensors"
+prints 'precision: bf16'
+grep -qx 'precision = bf16' "$dir/half/run/config.ini"
+fact $? 'config.ini should hold the precision'
+goes_on reverse 2 half --epochs 3 --precision fp32
+says '--precision fp32: this run was begun with bf16, which cannot change'
+goes_on '' 2 half --epochs 3 --device cpu
+says '--precision bf16 is for the tensor cores of a GPU'
+goes_on reverse 0 half --epochs 3
+same_run one half
+
+# not the same as fp32, nor far from it; pictures can be made of it anywhere
+begins forward plain --epochs 3
+! cmp -s "$dir/one/run/checkpoint.safetensors" "$dir/plain/run/checkpoint.safetensors"
+fact $? 'bf16 should round something'
+awk -F, 'FNR < 2 { next } NR == FNR { a[FNR] = $4; next } { d = a[FNR] - $4; if (d < 0) d = -d; if (!(d < 0.2)) bad++; n++ }
+    END { exit bad || n != 9 }' "$dir/one/run/log.csv" "$dir/plain/run/log.csv"
+fact $? 'the losses of bf16 should be near those of fp32'
+exits 0 generate "$dir/one/run/checkpoint.safetensors" --seeds 1-2 --device cpu --out "$dir/g"
+holds "$dir/g/grid.png"
+finish
