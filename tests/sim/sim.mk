@@ -59,7 +59,7 @@ $(SIM_SHARED:%=$(SIM)/$(1)/%): $(SIM)/$(1)/cuda_%: $(SIM)/tests/test_%.o $(SIM_K
 	$(Q)$$(CXX) $$(SIM_$(1)) $$(ALL_LDFLAGS) -o $$@ $$^ $$(DEP_LIBS)
 
 # The whole program with the simulated GPU for `--device cuda`.
-$(SIM)/$(1)/dcgan: $(BUILD)/host/main.o $(SIM_KERNELS:%.cu=$(SIM)/$(1)/%.o) $(SIM_OBJ) $(LIB)
+$(SIM)/$(1)/dcgan: $(BUILD)/host/main.o $(patsubst %.cu,$(SIM)/$(1)/%.o,$(filter kernels/%,$(SIM_KERNELS))) $(SIM_OBJ) $(LIB)
 	@echo "  LINK  $$@"
 	$(Q)$$(CXX) $$(SIM_$(1)) $$(ALL_LDFLAGS) -o $$@ $$^ $$(DEP_LIBS)
 endef
