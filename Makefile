@@ -47,8 +47,6 @@ KERN_OBJ  := $(foreach i,$(ISAS),$(foreach f,32 64,$(MULTI:%=$(BUILD)/kernels/%.
 LIB       := $(BUILD)/libdcgan.a
 LIBS      := $(LIB) $(CUDA_LIB) $(LIB) # each needs the other
 TESTS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
-# the program with a simulated GPU (tests/sim/sim.mk)
-SIM_PROGRAM := $(BUILD)/sim/$(if $(SAN),asan,plain)/dcgan
 CLI_TESTS := $(wildcard tests/cli/*.sh)
 REFERENCE := $(patsubst tests/%.c,$(BUILD)/tests/%.o,$(wildcard tests/reference*.c))
 MODELS    := $(sort $(wildcard models/*.cfg))
@@ -128,7 +126,7 @@ $(BUILD)/tests/%: tests/%.c $(REFERENCE) $(LIB) $(CUDA_LIB) $(BUILD)/flags
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) $(FUZZER) -o $@ $< $(REFERENCE) $(LIBS) $(DEP_LIBS) $(CUDA_LIBS)
 
 tests: $(TESTS) ## build the tests
-check: $(PROGRAM) $(TESTS) $(SIM_PROGRAM) ## build and run every test
+check: $(PROGRAM) $(TESTS) ## build and run every test
 	$(Q)DCGAN=./$(PROGRAM) SIM_DCGAN=$(SIM_PROGRAM) sh scripts/run-tests $(TESTS) $(CLI_TESTS) $(SIM_PARTS)
 
 FUZZERS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/fuzz_*.c))

@@ -91,6 +91,7 @@ ifneq ($(SIM_WHY_NOT),)
 SIM_PARTS := $(SIM)/check/skipped
 else
 SIM_PARTS := $(SIM_RUN) $(SIM)/check/planted-bugs
-check: $(SIM_BIN) $(SIM_BUG)
+SIM_PROGRAM := $(SIM)/$(if $(SAN),asan,plain)/dcgan
+check: $(SIM_BIN) $(SIM_BUG) $(SIM_PROGRAM)
 endif
 check: $(SIM_PARTS)
