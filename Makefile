@@ -137,9 +137,10 @@ fuzz: ## fuzz the decoder and the parsers, FUZZ_SECONDS (60) each; needs clang
 	$(Q)$(MAKE) CC=clang BUILD=build-fuzz SAN=1 CFLAGS='-O2 -g -fsanitize=fuzzer-no-link' \
 	    LDFLAGS=-fsanitize=fuzzer-no-link FUZZER=-fsanitize=fuzzer fuzzers
 	$(Q)sh scripts/fuzz build-fuzz $(FUZZ_SECONDS)
-soak: dcgan $(TESTS) ## tests again and again for SOAK_MINUTES (60), then fuzzing for as long
-	$(Q)sh scripts/soak $(SOAK_MINUTES)
-	$(Q)$(MAKE) fuzz FUZZ_SECONDS=$$(($(SOAK_MINUTES) * 60 / $(words $(FUZZERS))))
+soak: $(PROGRAM) $(TESTS) ## kill -9 and resume, the tests, fuzzing: over and over, for SOAK_MINUTES (60) in all
+	$(Q)DCGAN=./$(PROGRAM) sh scripts/soak kills $$(($(SOAK_MINUTES) * 20))
+	$(Q)DCGAN=./$(PROGRAM) SIM_DCGAN=$(SIM_PROGRAM) sh scripts/soak tests $$(($(SOAK_MINUTES) * 20)) $(TESTS) $(CLI_TESTS)
+	$(Q)$(MAKE) fuzz FUZZ_SECONDS=$$(($(SOAK_MINUTES) * 20 / $(words $(FUZZERS))))
 
 install: all ## install under PREFIX (/usr/local), below DESTDIR if given
 	install -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(mandir)/man1' '$(DESTDIR)$(datadir)/dcgan/models' '$(DESTDIR)$(compdir)'

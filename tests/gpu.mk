@@ -22,10 +22,3 @@ $(SIM_SHARED:%=$(GPU)/%): $(GPU)/cuda_%: $(SIM)/tests/test_%.o $(GPU_HOST) $(LIB
 gpu-tests: $(if $(CUDA_PTX),$(patsubst %,$(GPU)/%,$(GPU_TESTS) $(SIM_SHARED)),no-gpu-tests) ## the kernel tests, by nvcc
 no-gpu-tests:
 	@echo 'gpu-tests: they are compiled by nvcc: $(CUDA_WHY)' >&2; exit 1
-
-# tests/cli/gpu_check.sh runs scripts/gpu-check with the program in the simulator.
-ifneq ($(shell command -v $(CXX)),)
-SIM_PROGRAM := $(SIM)/$(firstword $(SIM_FLAVOURS))/dcgan
-check: $(SIM_PROGRAM)
-check: export SIM_DCGAN := $(SIM_PROGRAM)
-endif
