@@ -3,7 +3,7 @@
 #include "case_cuda.h"
 #include "devtest.h"
 
-const dg_gpu dg_case_gpu = {90, 227 << 10, DG_MATH_FP32};
+const dg_gpu dg_case_gpu = dev_gpu(227 << 10, DG_MATH_FP32);
 
 /* What dg_case_open counts through. */
 static const struct way {

@@ -8,6 +8,9 @@
 #include <vector>
 #include "kernels/dev.cuh"
 #include "tests/test.h"
+extern "C" {
+#include "tune.h"
+}
 
 /* Sanitizers are slow: shapes of at most a few thousand multiply-adds a launch, please. */
 static inline bool dev_small()
@@ -34,6 +37,24 @@ static inline void dev_bits(const void *p, size_t bytes)
     static dev_hash hash;
     for (size_t i = 0; i < bytes; i++) hash.value = (hash.value ^ ((const unsigned char *)p)[i]) * 0x100000001b3u;
     hash.bytes += bytes;
+}
+
+/* What tests may choose variants for: in the simulator sm_90 with so much shared memory, else the device that there is,
+ * with at most so much. */
+static inline dg_gpu dev_gpu(size_t shared, dg_math math)
+{
+#ifdef __CUDACC__
+    int major = 0, minor = 0, most = 0;
+    if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) != cudaSuccess ||
+        cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0) != cudaSuccess ||
+        cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0) != cudaSuccess) {
+        fprintf(stderr, "no device to test: %s\n", cudaGetErrorName(cudaGetLastError()));
+        exit(1);
+    }
+    return dg_gpu{10 * major + minor, (size_t)most < shared ? (size_t)most : shared, math};
+#else
+    return dg_gpu{90, shared, math};
+#endif
 }
 
 /* After launches: wait, and fail with what went wrong. In the simulator the next test starts afresh. */

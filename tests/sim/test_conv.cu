@@ -23,7 +23,7 @@ static const int shapes[][8] = {
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static const dg_op_kind kind_of[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};
-static const dg_gpu gpu = {90, 200 << 10, DG_MATH_FP32};
+static const dg_gpu gpu = dev_gpu(200 << 10, DG_MATH_FP32);
 
 struct problem {
     dg_ref_conv s;
