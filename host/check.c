@@ -15,13 +15,13 @@ typedef struct {
     int operands;
 } checker;
 
-static void *memory_of(const dg_gan *gan, const dg_row *r)
+void *dg_check_memory(const dg_gan *gan, const dg_row *r)
 {
     return r->kind == DG_OUTSIDE ? r->outside : (char *)gan->arena.base + r->offset;
 }
 
 /* Adam sweeps all rows of a kind through the first one. */
-static size_t bytes_of(const dg_op *op, const dg_row *r)
+size_t dg_check_bytes(const dg_op *op, const dg_row *r)
 {
     if (op->kind == DG_OP_adam && r->kind <= DG_MOMENT2) return (size_t)op->u.adam.n * dg_type_bytes(r->type);
     return r->bytes;
@@ -30,13 +30,13 @@ static size_t bytes_of(const dg_op *op, const dg_row *r)
 static dg_err get(checker *c, int side, void *host, const dg_check_operand *o)
 {
     dg_backend *b = c->gan[side]->backend;
-    return b->get(b, host, memory_of(c->gan[side], o->row[side]), o->bytes);
+    return b->get(b, host, dg_check_memory(c->gan[side], o->row[side]), o->bytes);
 }
 
 static dg_err put(checker *c, int side, const dg_check_operand *o, const void *host)
 {
     dg_backend *b = c->gan[side]->backend;
-    return b->put(b, memory_of(c->gan[side], o->row[side]), host, o->bytes);
+    return b->put(b, dg_check_memory(c->gan[side], o->row[side]), host, o->bytes);
 }
 
 static dg_err run(checker *c, int side)
@@ -116,6 +116,7 @@ static dg_err weigh(checker *c)
 
 /* ---- One op ---- */
 
+/* One after the other: the two sides may be the same memory. */
 static dg_err both(checker *c)
 {
     dg_err e = DG_OK;
@@ -123,7 +124,7 @@ static dg_err both(checker *c)
         dg_check_operand *o = &c->operand[k];
         if (!o->row[0] || o->row[0]->kind == DG_OUTSIDE || o->role == DG_SCRATCH) continue;
         const dg_type type = o->row[0]->type;
-        o->bytes = bytes_of(c->op[0], o->row[0]);
+        o->bytes = dg_check_bytes(c->op[0], o->row[0]);
         o->count = type == DG_F32 || type == DG_F64 ? o->bytes / dg_type_bytes(type) : 0;
         o->before = malloc(o->bytes);
         o->want = malloc(o->bytes);
@@ -131,14 +132,16 @@ static dg_err both(checker *c)
         if (o->role & DG_OUT) o->limit = calloc(o->count + 1, sizeof *o->limit);
         if (!o->before || !o->want || !o->got || (o->role & DG_OUT && !o->limit)) return no_memory();
         e = get(c, 0, o->before, o);
-        if (!e) e = put(c, 1, o, o->before);
     }
-    for (int side = 0; side < 2 && !e; side++) e = run(c, side);
+    if (!e) e = run(c, 0);
     for (int k = 0; k < c->operands && !e; k++) {
         dg_check_operand *o = &c->operand[k];
         if (o->before) e = get(c, 0, o->want, o);
-        if (o->before && !e) e = get(c, 1, o->got, o);
+        if (o->before && !e) e = put(c, 1, o, o->before);
     }
+    if (!e) e = run(c, 1);
+    for (int k = 0; k < c->operands && !e; k++)
+        if (c->operand[k].before) e = get(c, 1, c->operand[k].got, &c->operand[k]);
     if (e) return e;
     return is_conv(c->op[0]) ? weigh(c) : dg_check_limits(c->op[0], c->operand, c->operands, c->eps);
 }
@@ -189,6 +192,13 @@ static dg_err check_op(checker *c, const dg_plan *p, const dg_plan *q, double *w
         free(c->operand[k].limit);
     }
     return e;
+}
+
+dg_err dg_check_op(dg_gan *gan, const dg_plan *p, const dg_op *reference, const dg_op *other, double *worst)
+{
+    checker c = {.gan = {gan, gan}, .op = {reference, other}, .eps = gan->backend->real == DG_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2};
+    *worst = 0;
+    return check_op(&c, p, p, worst);
 }
 
 static const dg_plan *plan_of(const dg_gan *gan, const char *name)

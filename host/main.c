@@ -22,6 +22,7 @@ static int (*const command[DG_CMDS])(const dg_options *) = {
     [DG_CMD_CHECK] = dg_cmd_check,
     [DG_CMD_BENCH] = dg_cmd_bench,
     [DG_CMD_PROFILE] = dg_cmd_profile,
+    [DG_CMD_TUNE] = dg_cmd_tune,
 };
 
 /* With 0, 1 or 2 closed, the next file opened would get that number, and a message would end up in it. */

@@ -174,15 +174,22 @@ static dg_err finish_data(dg_options *o)
 static const double replay_tolerance[DG_PRECISIONS] = {
     [DG_PRECISION_FP32] = 1e-3, [DG_PRECISION_FP64] = 1e-9, [DG_PRECISION_TF32] = 0.5, [DG_PRECISION_BF16] = 1};
 
+static dg_err finish_tune(const dg_options *o)
+{
+    if (o->merge && o->operands < 2) return dg_fail(DG_USAGE, "--merge: which files? dcgan tune --merge A B --out C");
+    if (!o->merge && o->operands > 1) return dg_fail(DG_USAGE, "'%s': one model at a time; dcgan tune --merge joins tuning files", o->operand[1]);
+    return DG_OK;
+}
+
 dg_err dg_options_finish(dg_options *o)
 {
     dg_err e = DG_OK;
     char **first = o->command == DG_CMD_DATA                                        ? &o->data
                    : o->command == DG_CMD_PLAN || o->command == DG_CMD_CHECK || o->command == DG_CMD_BENCH ? &o->model
-                   : o->command == DG_CMD_PROFILE                                   ? &o->model
+                   : o->command == DG_CMD_PROFILE || (o->command == DG_CMD_TUNE && !o->merge) ? &o->model
                                                                                     : NULL;
     if (o->operands && first) e = set_path(first, o->operand[0]);
-    if (!e && o->operands > 1 && o->command != DG_CMD_BENCH && o->command != DG_CMD_CURVES) { /* export, import */
+    if (!e && o->operands > 1 && o->command != DG_CMD_BENCH && o->command != DG_CMD_CURVES && o->command != DG_CMD_TUNE) { /* export, import */
         if (o->out) return dg_fail(DG_USAGE, "'%s' and --out %s: give the result one name", o->operand[1], o->out);
         e = set_path(&o->out, o->operand[1]);
     }
@@ -193,6 +200,7 @@ dg_err dg_options_finish(dg_options *o)
     case DG_CMD_GENERATE: return finish_generate(o);
     case DG_CMD_INTERPOLATE: return finish_interpolate(o);
     case DG_CMD_DATA: return finish_data(o);
+    case DG_CMD_TUNE: return finish_tune(o);
     case DG_CMD_REPLAY:
         if (o->tol <= 0) o->tol = replay_tolerance[o->precision];
         return DG_OK;

@@ -28,6 +28,7 @@ enum {
 
 typedef struct dg_backend dg_backend;
 struct dg_backend {
+    char driver[32]; /* of a GPU: "CUDA 13.0" */
     char name[64];   /* "cpu, 2 threads, avx512" */
     dg_type real;    /* type of weights, gradients, statistics and activations */
     dg_math math;    /* what the factors of convolutions are rounded to where that is faster: precision.h */
@@ -51,8 +52,10 @@ struct dg_backend {
     dg_err (*follow)(dg_backend *, dg_lane, int mark);
     dg_err (*reached)(dg_backend *, int mark, bool wait, bool *yes);
 
-    /* Before placing: NULL, or why this op cannot run here (static text). Fills op->tune. */
+    /* Before placing: NULL, or why this op cannot run here (static text). Fills op->tune. choices: every way in which it
+     * can run here, at most `room` into out; how many. NULL: refuses() knows best. */
     const char *(*refuses)(dg_backend *, dg_op *);
+    int (*choices)(dg_backend *, const dg_op *, dg_tune *out, int room);
     size_t (*scratch)(dg_backend *, const dg_op *); /* bytes that operand `scratch` needs */
 
     dg_err (*run)(dg_backend *, struct dg_plan *);  /* enqueue all ops in order */

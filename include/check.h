@@ -25,4 +25,8 @@ typedef struct {
  * convolutions as direct sums. */
 dg_err dg_check_plan(dg_gan *reference, dg_gan *other, const char *plan, FILE *to, dg_check_result *result);
 
+/* The same for one op of a plan of gan and another way to run it, both in gan's memory, from the numbers that lie there;
+ * *worst: the largest difference as part of its limit. Afterwards the op's results are of either way. */
+dg_err dg_check_op(dg_gan *gan, const dg_plan *p, const dg_op *reference, const dg_op *other, double *worst);
+
 #endif

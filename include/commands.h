@@ -21,6 +21,7 @@ int dg_cmd_replay(const dg_options *o);
 int dg_cmd_check(const dg_options *o);
 int dg_cmd_bench(const dg_options *o);
 int dg_cmd_profile(const dg_options *o);
+int dg_cmd_tune(const dg_options *o);
 int dg_cmd_info(const dg_options *o);
 int dg_cmd_export(const dg_options *o);
 int dg_cmd_import(const dg_options *o);

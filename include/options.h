@@ -11,7 +11,7 @@
 
 typedef enum {
     DG_CMD_TRAIN, DG_CMD_GENERATE, DG_CMD_INTERPOLATE, DG_CMD_DATA, DG_CMD_PLAN, DG_CMD_REPLAY, DG_CMD_CHECK,
-    DG_CMD_BENCH, DG_CMD_PROFILE, DG_CMD_INFO, DG_CMD_EXPORT, DG_CMD_IMPORT, DG_CMD_CURVES, DG_CMDS
+    DG_CMD_BENCH, DG_CMD_PROFILE, DG_CMD_TUNE, DG_CMD_INFO, DG_CMD_EXPORT, DG_CMD_IMPORT, DG_CMD_CURVES, DG_CMDS
 } dg_command;
 
 /* All values, resolved: built-in < config file (--config, or the run's own with --resume) < DCGAN_* environment
@@ -65,7 +65,9 @@ typedef struct {
     bool synthesize;       /* data */
     int size;              /* data: side; 0: the model's */
     int channels;          /* data: 0: the model's */
-    int repeats;           /* bench, profile */
+    int repeats;           /* bench, profile, tune */
+    double seconds;        /* tune: time for trying, 0: as long as it takes */
+    bool merge;            /* tune: the operands are tuning files */
     char *predict;         /* profile: name of a GPU, NULL: measure */
     char *arch;            /* plan: for this GPU or architecture, NULL: --device */
     char *sheet;           /* data: contact sheet */

@@ -41,6 +41,15 @@ static const char *has(const dg_tune *tune) { return strcmp(tune->variant, "cubl
 
 static const char *cuda_refuses(dg_backend *b, dg_op *op) { return dg_chooser_pick(&((gpu *)b)->chooser, op, has); }
 
+static int cuda_choices(dg_backend *b, const dg_op *op, dg_tune *out, int room)
+{
+    int kept = 0;
+    const int n = dg_variant_list(op, out, room, b->real, &((gpu *)b)->limits);
+    for (int i = 0; i < n && i < room; i++)
+        if (!has(&out[i])) out[kept++] = out[i];
+    return kept;
+}
+
 static size_t cuda_scratch(dg_backend *b, const dg_op *op) { return dg_scratch_of(op, b->real); }
 
 /* ---- Running ---- */
@@ -177,7 +186,9 @@ static dg_err open_device(gpu *c, int device)
     c->limits.arch = d->major * 10 + d->minor;
     snprintf(c->base.name, sizeof c->base.name, "cuda:%d, %.36s, sm_%d", device, d->name, c->limits.arch);
     TRY(c, "", cudaSetDevice(device));
-    int shared = 0;
+    int shared = 0, driver = 0;
+    TRY(c, "", cudaDriverGetVersion(&driver));
+    snprintf(c->base.driver, sizeof c->base.driver, "CUDA %d.%d", driver / 1000, driver % 1000 / 10);
     TRY(c, "", cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     c->limits.shared = (size_t)shared;
     TRY(c, "", cudaEventCreate(&c->from));
@@ -200,6 +211,7 @@ extern "C" dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)
     b->queues = !o->eager;
     dg_gpu_memory_functions(b);
     b->refuses = cuda_refuses;
+    b->choices = cuda_choices;
     b->scratch = cuda_scratch;
     b->run = cuda_run;
     b->run_op = cuda_run_op;
