@@ -26,6 +26,7 @@ static dg_err (*right_run_op)(dg_backend *, const dg_op *, double *);
 static dg_err (*right_sync)(dg_backend *);
 static enum { WELL, REFUSED, LOST } trouble;
 static bool lost;
+static dg_math math;
 static long timed;
 
 static bool is_conv(const dg_op *op) { return op->kind == DG_OP_conv_fwd || op->kind == DG_OP_conv_dx || op->kind == DG_OP_conv_dw; }
@@ -59,7 +60,7 @@ static dg_err our_time_op(dg_backend *b, const dg_op *op, int n, double *ms)
         lost = trouble == LOST;
         return dg_fail(DG_DEVICE, "too many resources");
     }
-    const double each = is_faulty(op) ? 1 : is_good(op) ? 2 : op->tune.block == 64 ? 9.9 : 10; /* 9.9: not clearly faster */
+    const double each = dg_is(&op->tune, "mma") ? 0.5 : is_faulty(op) ? 1 : is_good(op) ? 2 : op->tune.block == 64 ? 9.9 : 10; /* 9.9: not clearly faster */
     for (int i = 0; i < n; i++) ms[i] = each + 0.01 * i;
     return DG_OK;
 }
@@ -70,6 +71,7 @@ static dg_backend *open_ours()
 {
     dg_backend *b;
     dg_cuda_options o = {};
+    o.math = math;
     if (dg_cuda_open(&o, &b)) {
         fprintf(stderr, "%s\n", dg_message());
         exit(1);
@@ -94,6 +96,7 @@ static dg_err found(void *context, const dg_tuned *t)
     DG_CHECK(context == &all);
     all.push_back(*t);
     if (first_alone && t->wrong) stop = 1;
+    if (!strcmp(t->best.variant, "mma")) stop = 1;
     return DG_OK;
 }
 
@@ -195,6 +198,16 @@ static void faults_of_the_device()
     trouble = WELL;
 }
 
+/* What rounds as --precision says is not wrong for it. */
+static void tensor_cores()
+{
+    dg_tuner_result r;
+    math = DG_MATH_BF16;
+    first_alone = false;
+    DG_CHECKF(run(&r) == DG_OK && !all.empty() && !strcmp(all.back().best.variant, "mma") && !all.back().wrong, "%s", dg_message());
+    math = DG_MATH_FP32;
+}
+
 /* ---- The command ---- */
 
 static int dcgan(const std::string &words)
@@ -269,6 +282,7 @@ int main()
     the_file_is_followed();
     if (once) {
         faults_of_the_device();
+        tensor_cores();
         the_command(text);
     }
     DG_CHECK(chdir("/") == 0);
