@@ -201,6 +201,8 @@ about machine 'Pretended GPU "X"'
 about build 'dcgan 0.0 (pretended)'
 about kernels '2 passed, 0 failed, 0 skipped'
 about check '11 passed, 0 failed, 0 skipped'
+about memcheck '3 passed, 0 failed, 0 skipped'
+about tune 'W1 bf16 0.1235 ms'
 about repeat '10 runs of 300 steps'
 about resume 'kill -9'
 about w1 'bf16 0.1235 ms'
@@ -240,6 +242,9 @@ fails generate train
 fails bench w1
 fails bench-pytorch.py w2
 for s in memcheck racecheck initcheck synccheck; do fails $s $s; done
+fails check memcheck
+about memcheck '2 passed, 1 failed, 0 skipped'
+about memcheck 'dcgan check failed'
 fails bench-numpy.py published
 fails drift.py drift
 fails profile profile
