@@ -4,7 +4,7 @@
  *     g[p] = sum over i < m of d[i+p] y[i]:           g = G' ((A y) * (B' d))        the same products, transposed
  *
  * m = 4 evaluates at a, -a, b, -b and infinity, a = 5/4 and b = 3/8, the best of such pairs for fp32: half the error of
- * the usual 0, 1, -1, 2 and infinity, three quarters of that of 1 and 1/2, for the same number of operations (Barabasz et
+ * the usual 0, 1, -1, 2 and infinity, three quarters of that of 1 and 1/2, for one or two operations more (Barabasz et
  * al. 2020, "Error analysis and improving the accuracy of Winograd convolution", for the method). m = 2 evaluates at 0, 1
  * and infinity, with errors like the direct sum. In two dimensions both are applied to columns, then to rows. A convolution with K = 2S is S x S such filters, one for each phase of the
  * input (forward) or of the output (backward).
@@ -18,8 +18,7 @@
 
 enum { DG_POINTS = 5 }; /* at most: m + 1 */
 
-/* The points of m = 4 and what divides their products; powers of them up to the third are exact. The forward weights at a
- * and -a carry a factor a, which spares the outputs an operation. */
+/* The points of m = 4 and what divides their products; powers of them up to the third are exact. */
 #define DG_A ((real)1.25)
 #define DG_B ((real)0.375)
 #define DG_C ((real)(1 / (2 * (1.25 * 1.25 - 0.375 * 0.375))))
@@ -52,9 +51,9 @@ enum { DG_POINTS = 5 }; /* at most: m + 1 */
             u[2] = b;                                                                                         \
             return;                                                                                           \
         }                                                                                                     \
-        VEC p = DG_C * a, q = DG_C / DG_B * a;                                                                \
-        u[0] = DG_C * DG_A * b + p;                                                                           \
-        u[1] = DG_C * DG_A * b - p;                                                                           \
+        VEC p = DG_C / DG_A * a, q = DG_C / DG_B * a;                                                         \
+        u[0] = DG_C * b + p;                                                                                  \
+        u[1] = DG_C * b - p;                                                                                  \
         u[2] = -DG_C * b - q;                                                                                 \
         u[3] = -DG_C * b + q;                                                                                 \
         u[4] = b;                                                                                             \
@@ -68,10 +67,10 @@ enum { DG_POINTS = 5 }; /* at most: m + 1 */
             return;                                                                                           \
         }                                                                                                     \
         VEC p = u[0] + u[1], q = u[0] - u[1], r = u[2] + u[3], t = u[2] - u[3];                               \
-        y[0] = (1 / DG_A) * p + r;                                                                            \
-        y[1] = q + DG_B * t;                                                                                  \
-        y[2] = DG_A * p + DG_B * DG_B * r;                                                                    \
-        y[3] = DG_A * DG_A * q + (DG_B * DG_B * DG_B * t + u[4]);                                             \
+        y[0] = p + r;                                                                                         \
+        y[1] = DG_A * q + DG_B * t;                                                                           \
+        y[2] = DG_A * DG_A * p + DG_B * DG_B * r;                                                             \
+        y[3] = DG_A * DG_A * DG_A * q + (DG_B * DG_B * DG_B * t + u[4]);                                      \
     }                                                                                                         \
     /* z = A y: m outputs to m+1 products */                                                                  \
     DG_INLINE void name##_outputs_back(const int m, const VEC *y, VEC *z)                                     \
