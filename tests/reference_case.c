@@ -18,6 +18,14 @@ static size_t count_of(const dg_op *op, const char *name)
 {
     const bool vector = strcmp(name, "mean") == 0 || strcmp(name, "rstd") == 0;
     switch (op->kind) {
+    case DG_OP_conv_fwd:
+    case DG_OP_conv_dx:
+    case DG_OP_conv_dw: {
+        const dg_conv_args *a = &op->u.conv;
+        if (strcmp(name, "w") == 0) return (size_t)a->Co * (size_t)a->K * (size_t)a->K * (size_t)a->Ci;
+        if (strcmp(name, "y") == 0) return (size_t)a->N * (size_t)a->Ho * (size_t)a->Wo * (size_t)a->Co;
+        return (size_t)a->N * (size_t)a->H * (size_t)a->W * (size_t)a->Ci;
+    }
     case DG_OP_norm_stats: {
         const dg_norm_stats_args *a = &op->u.norm_stats;
         if (strcmp(name, "x") == 0) return (size_t)a->N * (size_t)a->H * (size_t)a->W * (size_t)a->C;

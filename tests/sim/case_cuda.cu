@@ -2,6 +2,7 @@
  * CPU ops (tests/test_act.c, test_norm_act.c, ...) judge the CUDA ops by the same numbers. */
 #include "case_cuda.h"
 #include "devtest.h"
+#include "kernels/cublas.cuh"
 
 const dg_gpu dg_case_gpu = dev_gpu(227 << 10, DG_MATH_FP32);
 
@@ -64,11 +65,14 @@ int dg_case_slowness(void)
 /* How this op runs; nullptr, or why it cannot. */
 static const char *choose(dg_backend *b, dg_op *op)
 {
+    dg_gpu gpu = dg_case_gpu;
+    gpu.math = b->math;
     const char *why = b->refuses(b, op);
     if (why) return why;
     if (forced) {
         op->tune = *forced;
-        return dg_variant_check(op, &op->tune, b->real, &dg_case_gpu);
+        why = dg_variant_check(op, &op->tune, b->real, &gpu);
+        return why || strcmp(op->tune.variant, "cublas") != 0 ? why : dg_cublas_open();
     }
     dg_tune chosen = op->tune;
     if (now.variant) {
@@ -117,7 +121,7 @@ static void make_room(dg_backend *b, twin *t, size_t bytes, size_t extra)
     t->bytes = bytes;
     t->off = GUARD + extra;
     t->image.assign(t->off + bytes + GUARD, FILL);
-    memset(t->image.data() + t->off, 0xff, bytes);
+    if (bytes) memset(t->image.data() + t->off, 0xff, bytes);
     must(b->alloc(b, t->image.size(), &t->block));
 }
 

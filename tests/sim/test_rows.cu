@@ -1,0 +1,184 @@
+/* Every row of the shipped tuning tables (kernels/tuning/), read as the program reads them, run and compared. Rows keep
+ * their variant, tile, stages, split and block; where the simulator would be too slow for the shape it is halved, the
+ * batch first, then the picture, then channels, as long as the row is still legal. The same happens to the rows below,
+ * so that something is tested while a table is empty, and to rubbish, which must be refused. */
+#include <memory>
+#include "any_op.h"
+
+static const char rows[] =
+    "[sm_90]\n"
+    "conv_fwd N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled tile=128x32 stages=4 split=2\n"
+    "conv_dx N=128 H=16 W=16 C=128>256 K=4 S=2 P=1 : patch tile=64x64 stages=3 split=8\n"
+    "conv_dw N=64 H=64 W=64 C=3>32 K=4 S=2 P=1 : thin split=128\n"
+    "conv_dw N=64 H=16 W=16 C=64>128 K=4 S=2 P=1 : tiled tile=64x32 stages=2 split=16\n"
+    "conv_fwd N=64 H=4 W=4 C=256>1 K=4 S=1 P=0 : gemv\n"
+    "norm_stats N=64 H=32 W=32 C=32 groups=2 : vector block=512\n"
+    "norm_act_dx N=64 H=16 W=16 C=64 groups=1 : vector block=128\n"
+    "adam n=1100224 : vector block=512\n"
+    "gather N=64 H=64 W=64 C=3 : vector block=128\n"
+    "[sm_90 bf16]\n"
+    "conv_fwd N=128 H=32 W=32 C=64>128 K=4 S=2 P=1 : mma tile=128x64\n";
+
+static int tested, skipped;
+
+static double work_of(const dg_op *op)
+{
+    const dg_conv_args *c = &op->u.conv;
+    const dg_norm_stats_args *s = &op->u.norm_stats;
+    const dg_norm_act_args *n = &op->u.norm_act;
+    const dg_gather_args *g = &op->u.gather;
+    switch (op->kind) {
+    case DG_OP_conv_fwd:
+    case DG_OP_conv_dx:
+    case DG_OP_conv_dw: return (double)c->N * c->Ho * c->Wo * c->Co * c->K * c->K * c->Ci;
+    case DG_OP_norm_stats: return 100.0 * s->N * s->H * s->W * s->C;
+    case DG_OP_norm_act:
+    case DG_OP_norm_act_dx: return 100.0 * n->N * n->H * n->W * n->C;
+    case DG_OP_gather: return 100.0 * g->N * g->H * g->W * g->C;
+    case DG_OP_act:
+    case DG_OP_act_dx: return 100.0 * (double)op->u.act.n;
+    case DG_OP_adam: return 100.0 * (double)op->u.adam.n;
+    case DG_OP_noise: return 100.0 * (double)op->u.noise.n;
+    case DG_OP_to_u8: return 100.0 * (double)op->u.to_u8.n;
+    default: return 1;
+    }
+}
+
+/* Numbers of the shape, in groups that are halved together. */
+static std::vector<std::vector<int *>> numbers_of(dg_op *op)
+{
+    dg_conv_args *c = &op->u.conv;
+    dg_norm_stats_args *s = &op->u.norm_stats;
+    dg_norm_act_args *n = &op->u.norm_act;
+    dg_gather_args *g = &op->u.gather;
+    switch (op->kind) {
+    case DG_OP_conv_fwd:
+    case DG_OP_conv_dx:
+    case DG_OP_conv_dw: return {{&c->N}, {&c->H, &c->W}, {&c->Co}, {&c->Ci}};
+    case DG_OP_norm_stats: return {{&s->N}, {&s->H, &s->W}};
+    case DG_OP_norm_act:
+    case DG_OP_norm_act_dx: return {{&n->N}, {&n->H, &n->W}};
+    case DG_OP_gather: return {{&g->N}, {&g->H, &g->W}};
+    default: return {};
+    }
+}
+static int64_t *length_of(dg_op *op)
+{
+    switch (op->kind) {
+    case DG_OP_act:
+    case DG_OP_act_dx: return &op->u.act.n;
+    case DG_OP_adam: return &op->u.adam.n;
+    case DG_OP_noise: return &op->u.noise.n;
+    case DG_OP_to_u8: return &op->u.to_u8.n;
+    default: return nullptr;
+    }
+}
+
+/* May this shape be run as the row says, to the last number? */
+static bool takes(const dg_op *op, const dg_tune *row, const dg_gpu *gpu)
+{
+    dg_tune t = *row;
+    const dg_conv_args *c = &op->u.conv;
+    if (op->kind <= DG_OP_conv_dw && (c->Ho < 1 || c->Wo < 1)) return false;
+    if (op->kind == DG_OP_norm_stats && op->u.norm_stats.N % op->u.norm_stats.groups) return false;
+    if ((op->kind == DG_OP_norm_act || op->kind == DG_OP_norm_act_dx) && op->u.norm_act.N % op->u.norm_act.groups) return false;
+    return !dg_variant_check(op, &t, DG_F32, gpu) && t.block == row->block && t.tile_m == row->tile_m && t.tile_n == row->tile_n &&
+           t.stages == row->stages && t.split == row->split;
+}
+
+static dg_op smaller(const dg_op *original, const dg_tune *row, const dg_gpu *gpu, double most)
+{
+    dg_op op = *original;
+    for (size_t g = 0; g < numbers_of(&op).size();) {
+        dg_op next = op;
+        bool halved = false;
+        const auto numbers = numbers_of(&next);
+        for (int *number : numbers[g]) halved |= *number > 1, *number = (*number + 1) / 2;
+        dg_conv_args *c = &next.u.conv;
+        if (op.kind <= DG_OP_conv_dw) {
+            c->Ho = c->H + 2 * c->P < c->K ? 0 : (c->H + 2 * c->P - c->K) / c->S + 1;
+            c->Wo = c->W + 2 * c->P < c->K ? 0 : (c->W + 2 * c->P - c->K) / c->S + 1;
+        }
+        if (work_of(&op) <= most) break;
+        if (halved && takes(&next, row, gpu)) op = next;
+        else g++;
+    }
+    while (length_of(&op) && work_of(&op) > most) {
+        dg_op next = op;
+        *length_of(&next) /= 2;
+        if (!takes(&next, row, gpu)) break;
+        op = next;
+    }
+    return op;
+}
+
+/* The rows of a table that hold for this GPU; in the program they would be chosen there. */
+static void run_table(const char *text, const char *name, const dg_gpu *gpu, dg_backend *b, std::vector<bool> *lines)
+{
+    dg_tune_table table = {};
+    DG_CHECKF(dg_tune_parse(&table, text, name, DG_F32, gpu) == DG_OK, "%s", dg_message());
+    for (int i = 0; i < table.rows; i++) {
+        const dg_tune_row *row = &table.row[i];
+        if ((size_t)row->line >= lines->size()) lines->resize((size_t)row->line + 1);
+        if (row->arch && row->arch != gpu->arch) continue;
+        if (gpu->math != DG_MATH_FP32 && !row->precise) continue; /* ran in fp32 */
+        (*lines)[(size_t)row->line] = true;
+        const dg_tune_row *found = dg_tune_find(&table, &row->key, gpu->arch);
+        DG_CHECKF(found && (found == row || found->precise), "%s: another row, line %d, is found for its op", row->why, found ? found->line : 0);
+        dg_gpu here = dg_case_gpu;
+        here.math = gpu->math;
+        const bool can = takes(&row->key, &row->tune, gpu) && takes(&row->key, &row->tune, &here);
+#ifdef __CUDACC__
+        skipped += !can;
+        if (!can) continue; /* a row for a larger device than the one here */
+#endif
+        if (!DG_CHECKF(can, "%s: cannot run", row->why)) continue;
+        any_op(smaller(&row->key, &row->tune, gpu, dev_small() ? 5e4 : 4e6)).run(b, &row->tune);
+        tested++;
+    }
+    dg_tune_free(&table);
+}
+
+static void run_rows(const char *text, const char *name)
+{
+    static const dg_gpu gpus[] = {{75, 64 << 10, DG_MATH_FP32},  {80, 163 << 10, DG_MATH_FP32},  {86, 99 << 10, DG_MATH_FP32}, {89, 99 << 10, DG_MATH_FP32},
+                                  {90, 227 << 10, DG_MATH_FP32}, {100, 227 << 10, DG_MATH_FP32}, {120, 99 << 10, DG_MATH_FP32}};
+    std::vector<bool> lines; /* of the text: rows that ran */
+    for (int math = DG_MATH_FP32; math <= DG_MATH_BF16; math++) {
+        if (!any_math((dg_math)math)) continue;
+        dg_backend *b = any_backend(DG_F32, (dg_math)math);
+        for (dg_gpu gpu : gpus) {
+            gpu.math = (dg_math)math;
+            if (!dg_variant_refuses_math(&gpu)) run_table(text, name, &gpu, b, &lines);
+        }
+        b->close(b);
+    }
+    int line = 1;
+    for (const char *at = text; *at; line++) {
+        const size_t length = strcspn(at, "\n"), blank = strspn(at, " \t\r");
+        const bool row = blank < length && at[blank] != ';' && at[blank] != '[';
+        DG_CHECKF(!row || !any_math(DG_MATH_BF16) || ((size_t)line < lines.size() && lines[(size_t)line]), "%s:%d did not run: no supported architecture has it", name, line);
+        at += length + (at[length] == '\n');
+    }
+}
+
+static void refused(const char *row)
+{
+    dg_tune_table table = {};
+    DG_CHECKF(dg_tune_parse(&table, row, "rubbish", DG_F32, &dg_case_gpu) == DG_USAGE && !table.rows, "accepted: %s", row);
+    dg_tune_free(&table);
+}
+
+int main()
+{
+    const char *name, *text;
+    for (int i = 0; (text = dg_tune_shipped(i, &name)) != nullptr; i++) run_rows(text, name);
+    const int shipped = tested;
+    run_rows(rows, "rows of this test");
+    DG_CHECKF(skipped || tested - shipped == 10, "%d of 10 rows were run", tested - shipped);
+    refused("conv_fwd N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled tile=63x64");
+    refused("conv_dw N=64 H=16 W=16 C=64>128 K=4 S=2 P=1 : tiled split=65");
+    refused("adam n=1100225 : vector");
+    printf("%d shipped rows and %d more compared\n", shipped, tested - shipped);
+    return dg_test_report();
+}
