@@ -47,9 +47,12 @@ static void print_json_plan(const dg_plan *p, bool gpu, bool first)
 static void print_all(const dg_gan *gan, bool json)
 {
     const dg_plan *plan[] = {&gan->train, &gan->train_short, &gan->sample};
-    if (json) printf("{\"model\": \"%s\", \"backend\": \"%s\", \"plans\": [", gan->model.name, gan->backend->name);
+    const char *precision = dg_precision_name(gan->backend->real, gan->backend->math);
+    if (json)
+        printf("{\"model\": \"%s\", \"backend\": \"%s\", \"precision\": \"%s\", \"plans\": [", gan->model.name, gan->backend->name,
+               precision);
     const bool gpu = gan->backend->threads == 0;
-    if (!json && gpu) printf("for %s\n\n", gan->backend->name);
+    if (!json && gpu) printf("for %s, %s\n\n", gan->backend->name, precision);
     bool first = true;
     for (int i = 0; i < 3; i++) {
         if (!plan[i]->ops) continue;

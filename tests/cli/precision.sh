@@ -17,6 +17,12 @@ for p in tf32 bf16; do
         grep -q "^D\.2\.conv\.$k  *conv_$k  *mma " "$dir/.out"
         fact $? "D.2.conv.$k should be of variant mma with $p"
     done
+    exits 0 plan dcgan64-paper --arch sm_90 --precision $p
+    prints "for sm_90, not here, $p"
+    exits 2 plan --arch sm_75 --precision $p
+    exits 0 plan --arch sm_80 --precision $p --json
+    prints "\"precision\": \"$p\""
+    prints '"variant": "mma"'
     exits 2 profile --predict t4 --precision $p
     says "--precision $p: the tensor cores of sm_75 have neither bf16 nor tf32"
     exits 0 profile dcgan32 --predict h200 --json --precision $p

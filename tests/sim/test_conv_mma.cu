@@ -128,7 +128,7 @@ int main()
     const int count = (int)(sizeof shapes / sizeof *shapes);
     for (int i = 0; i < count; i++)
         for (int bf16 = 0; bf16 < 2; bf16++) {
-            if (dev_small() && shapes[i][0] * shapes[i][1] * shapes[i][2] > 300) continue;
+            if (dev_small() && shapes[i][0] * shapes[i][1] * shapes[i][2] > 200) continue;
             problem p(shapes[i], bf16 ? DG_MATH_BF16 : DG_MATH_TF32);
             tiles = all_tiles(&p, shapes[i], i + bf16, seen[bf16]);
             tested += p.tested;
