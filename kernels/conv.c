@@ -4,8 +4,8 @@
 #include <string.h>
 
 /* Minimal filtering pays where its tiles fit the outputs and fill the registers. Its error in fp32, 4e-7 of the result's
- * size, is that of a plain chain of 500 multiply-adds; shorter sums are direct ones, so that a network of any width is as
- * exact as with a library. Doubles keep the direct sum: they are asked for to compare numbers. */
+ * size, is about that of a plain chain of 500 multiply-adds; much shorter sums are direct ones, so that a narrow network is
+ * as exact as with a library. Doubles keep the direct sum: they are asked for to compare numbers. */
 static bool suits_winograd(dg_op_kind kind, const dg_conv_args *a)
 {
     int H = kind == DG_OP_conv_dx ? dg_ceil_div(a->H, a->S) : a->Ho;
@@ -14,7 +14,7 @@ static bool suits_winograd(dg_op_kind kind, const dg_conv_args *a)
     const int64_t terms = kind == DG_OP_conv_dw   ? (int64_t)a->N * a->Ho * a->Wo
                           : kind == DG_OP_conv_dx ? taps / (a->S * a->S) * a->Co
                                                   : taps * a->Ci;
-    return DG_FP == 32 && a->Ci >= 16 && a->Co >= 16 && terms >= 512 && H % 4 == 0 && W % 4 == 0;
+    return DG_FP == 32 && a->Ci >= 16 && a->Co >= 16 && terms >= 256 && H % 4 == 0 && W % 4 == 0;
 }
 
 const char *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_args *a, const char *asked)

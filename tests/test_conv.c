@@ -219,11 +219,11 @@ static void run(const problem *p, const conv_kernels *k, const char *variant)
     }
 }
 
-/* Which variant a shape gets: filtering for float, whole tiles and sums of 512 terms or more only, and a name that cannot run is refused. */
+/* Which variant a shape gets: filtering for float, whole tiles and sums of 256 terms or more only, and a name that cannot run is refused. */
 static void choice(const conv_kernels *k)
 {
-    dg_conv_args a = {.N = 32, .H = 8, .W = 8, .Ci = 32, .Ho = 4, .Wo = 4, .Co = 128, .K = 4, .S = 2, .P = 1};
-    const dg_conv_args shorter = {.N = 31, .H = 8, .W = 8, .Ci = 31, .Ho = 4, .Wo = 4, .Co = 127, .K = 4, .S = 2, .P = 1};
+    dg_conv_args a = {.N = 16, .H = 8, .W = 8, .Ci = 16, .Ho = 4, .Wo = 4, .Co = 64, .K = 4, .S = 2, .P = 1};
+    const dg_conv_args shorter = {.N = 15, .H = 8, .W = 8, .Ci = 15, .Ho = 4, .Wo = 4, .Co = 63, .K = 4, .S = 2, .P = 1};
     const char *fast = k->real == DG_F32 ? "winograd" : "direct";
     for (int d = 0; d < 3; d++) {
         DG_CHECK(!strcmp(k->variant(kind_of[d], &a, NULL), fast));
@@ -234,7 +234,7 @@ static void choice(const conv_kernels *k)
     }
     a.Ci = 3;
     DG_CHECK(!strcmp(k->variant(DG_OP_conv_fwd, &a, NULL), "direct"));
-    a.Ci = 32, a.H = 10, a.Ho = 5;
+    a.Ci = 16, a.H = 10, a.Ho = 5;
     DG_CHECK(!strcmp(k->variant(DG_OP_conv_fwd, &a, NULL), "direct"));
     a.H = 8, a.Ho = 4, a.W = 10, a.Wo = 5;
     DG_CHECK(!strcmp(k->variant(DG_OP_conv_fwd, &a, NULL), "direct"));
