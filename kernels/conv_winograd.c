@@ -17,21 +17,23 @@
 
 enum {
     V_BYTES = 512 << 10, /* V of a piece, in L2 beside M and a panel of U */
-    SUM_TERMS = 32,
+    SUM_TERMS = 32,      /* of a chain */
+    SHORT_TERMS = 256,   /* sums of at most so many have chains of half the length: other errors are smaller there, too */
     M_TILES = 64         /* tiles of a piece in the second order: M is in L2, U streams past it */
 };
 
-/* a is MR rows of V, read at the same term. Sums of SUM_TERMS terms are added to c one after another: the errors of
+/* a is MR rows of V, read at the same term. Chains of terms are added to c one after another: the errors of
  * one chain of all terms would be twice as large, and the transforms multiply them. */
 #define MICRO_ROWS(name, NV)                                                                                  \
     static __attribute__((noinline)) void name(const real *a, ptrdiff_t lda, const real *b, real *c, int n)   \
     {                                                                                                         \
         const real *row[DG_MR];                                                                               \
+        const ptrdiff_t chain = n <= SHORT_TERMS ? SUM_TERMS / 2 : SUM_TERMS;                                 \
         DG_UNROLL for (int i = 0; i < DG_MR; i++) row[i] = a + i * lda;                                       \
         for (ptrdiff_t k = 0, end = 0; k < n;) {                                                              \
             dg_vec acc[DG_MR][NV];                                                                            \
             bool first = k == 0;                                                                              \
-            end = end + SUM_TERMS < n ? end + SUM_TERMS : n;                                                  \
+            end = end + chain < n ? end + chain : n;                                                          \
             DG_UNROLL for (int i = 0; i < DG_MR; i++)                                                         \
                 DG_UNROLL for (int j = 0; j < (NV); j++) acc[i][j] = (dg_vec){0};                             \
             for (; k < end; k++, b += (NV) * DG_LANES) {                                                      \
