@@ -1,11 +1,9 @@
 /* dcgan bench and profile: their arithmetic, their kernels, and what they print. */
 #include "bench.h"
 
-#include <cjson/cJSON.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "kernels/cpu.h"
 #include "plan.h"
+#include "program.h"
 #include "reference.h"
 #include "test.h"
 
@@ -122,36 +120,6 @@ static void check_step(dg_backend *b)
     free(model);
 }
 
-/* Run the program; its output goes to text. Returns the exit code, -1 if there is none. */
-static int run(const char *program, const char *const *words, char *text, size_t size)
-{
-    const char *argv[16] = {program};
-    int pipes[2], status = -1, n = 1;
-    while (*words) argv[n++] = *words++;
-    memset(text, 0, size);
-    if (pipe(pipes)) return -1;
-    pid_t pid = fork();
-    if (pid == 0) {
-        (void)dup2(pipes[1], 1);
-        (void)close(pipes[0]);
-        (void)execv(program, (char *const *)(void *)argv);
-        _exit(127);
-    }
-    (void)close(pipes[1]);
-    size_t got = 0;
-    for (ssize_t more = 1; more > 0 && got + 1 < size; got += more > 0 ? (size_t)more : 0)
-        more = read(pipes[0], text + got, size - 1 - got);
-    (void)close(pipes[0]);
-    waitpid(pid, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static double number(const cJSON *j, const char *name)
-{
-    const cJSON *n = cJSON_GetObjectItem(j, name);
-    return cJSON_IsNumber(n) ? n->valuedouble : NAN;
-}
-
 static void check_json(const char *program)
 {
     static char text[1 << 18];
@@ -159,34 +127,34 @@ static void check_json(const char *program)
                                 "dcgan64-paper", NULL};
     const char *const names[] = {"dcgan32", "dcgan64-paper"};
     int which = 0;
-    DG_CHECK(run(program, json, text, sizeof text) == 0);
+    DG_CHECK(dg_test_run(program, json, text, sizeof text) == 0);
     cJSON *j = cJSON_Parse(text), *model;
     DG_CHECK(j != NULL);
-    double peak = number(cJSON_GetObjectItem(j, "fma_peak_gflops"), "all_threads");
-    DG_CHECK(peak > 0 && number(cJSON_GetObjectItem(j, "memory_gb_per_s"), "triad") > 0);
-    DG_CHECK(number(cJSON_GetObjectItem(j, "memory_gb_per_s"), "read") > 0 && number(j, "threads") == 2);
+    double peak = dg_test_number(cJSON_GetObjectItem(j, "fma_peak_gflops"), "all_threads");
+    DG_CHECK(peak > 0 && dg_test_number(cJSON_GetObjectItem(j, "memory_gb_per_s"), "triad") > 0);
+    DG_CHECK(dg_test_number(cJSON_GetObjectItem(j, "memory_gb_per_s"), "read") > 0 && dg_test_number(j, "threads") == 2);
     cJSON *models = cJSON_GetObjectItem(j, "models");
     DG_CHECK(cJSON_GetArraySize(models) == 2);
     cJSON_ArrayForEach(model, models)
     {
         const cJSON *name = cJSON_GetObjectItem(model, "model");
         DG_CHECK(cJSON_IsString(name) && strcmp(name->valuestring, names[which++ & 1]) == 0);
-        double ms = number(model, "median_ms"), gflops = number(model, "gflops"), parts = 0;
-        DG_NEAR(number(model, "images_per_s") * ms / 2000, 1, 1e-9);
-        DG_NEAR(number(model, "gflop") / ms * 1e3 / gflops, 1, 1e-9);
-        DG_NEAR(number(model, "percent_of_peak") * peak / 100 / gflops, 1, 1e-9);
+        double ms = dg_test_number(model, "median_ms"), gflops = dg_test_number(model, "gflops"), parts = 0;
+        DG_NEAR(dg_test_number(model, "images_per_s") * ms / 2000, 1, 1e-9);
+        DG_NEAR(dg_test_number(model, "gflop") / ms * 1e3 / gflops, 1, 1e-9);
+        DG_NEAR(dg_test_number(model, "percent_of_peak") * peak / 100 / gflops, 1, 1e-9);
         cJSON *op;
-        cJSON_ArrayForEach(op, cJSON_GetObjectItem(model, "ops")) parts += number(op, "gflop");
-        DG_NEAR(parts / number(model, "gflop"), 1, 1e-9);
+        cJSON_ArrayForEach(op, cJSON_GetObjectItem(model, "ops")) parts += dg_test_number(op, "gflop");
+        DG_NEAR(parts / dg_test_number(model, "gflop"), 1, 1e-9);
     }
     cJSON_Delete(j);
     const char *const table[] = {"bench", "-q", "--repeats=2", "--batch=2", "dcgan32", NULL};
-    DG_CHECK(run(program, table, text, sizeof text) == 0);
+    DG_CHECK(dg_test_run(program, table, text, sizeof text) == 0);
     DG_CHECK(strstr(text, "FMA peak") && strstr(text, "GB/s triad"));
     DG_CHECK(strstr(text, "\nconv_dw ") && strstr(text, "\nadam ") && !strstr(text, "D.adam")); /* kinds, not ops */
     DG_CHECK(strstr(text, "% of the FMA peak above") && strstr(text, "images/s"));
     const char *const unknown[] = {"bench", "-q", "--repeats=1", "no-such-model", NULL};
-    DG_CHECK(run(program, unknown, text, sizeof text) == DG_USAGE);
+    DG_CHECK(dg_test_run(program, unknown, text, sizeof text) == DG_USAGE);
 }
 
 int main(void)

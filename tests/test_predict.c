@@ -1,12 +1,10 @@
 /* Predicted times: by hand for a made-up machine, in tendency for the known ones, and as `dcgan profile` prints them. */
 #include "predict.h"
 
-#include <cjson/cJSON.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "bench.h"
 #include "gan.h"
 #include "planner.h"
+#include "program.h"
 #include "test.h"
 #include "tune.h"
 #include "work.h"
@@ -113,57 +111,27 @@ static void check_models(void)
         for (int k = 0; dg_model_builtin(k); k++) DG_CHECK(step_us(m.name, dg_model_builtin(k), 32, &more) > 0);
 }
 
-/* Run the program; its output goes to text. Returns the exit code, -1 if there is none. */
-static int run(const char *program, const char *const *words, char *text, size_t size)
-{
-    const char *argv[16] = {program};
-    int pipes[2], status = -1, n = 1;
-    while (*words) argv[n++] = *words++;
-    memset(text, 0, size);
-    if (pipe(pipes)) return -1;
-    const pid_t pid = fork();
-    if (pid == 0) {
-        (void)dup2(pipes[1], 1);
-        (void)close(pipes[0]);
-        (void)execv(program, (char *const *)(void *)argv);
-        _exit(127);
-    }
-    (void)close(pipes[1]);
-    size_t got = 0;
-    for (ssize_t more = 1; more > 0 && got + 1 < size; got += more > 0 ? (size_t)more : 0)
-        more = read(pipes[0], text + got, size - 1 - got);
-    (void)close(pipes[0]);
-    waitpid(pid, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static double number(const cJSON *j, const char *name)
-{
-    const cJSON *n = cJSON_GetObjectItem(j, name);
-    return cJSON_IsNumber(n) ? n->valuedouble : NAN;
-}
-
 static void check_json(const char *program, bool measured)
 {
     static char text[1 << 18];
     const char *const here[] = {"profile", "--json", "-q", "--device=cpu", "--repeats=2", "--batch=2", "dcgan32", NULL};
     const char *const there[] = {"profile", "--json", "--predict", "h200", "--batch=2", "dcgan32", NULL};
-    DG_CHECK(run(program, measured ? here : there, text, sizeof text) == 0);
+    DG_CHECK(dg_test_run(program, measured ? here : there, text, sizeof text) == 0);
     cJSON *j = cJSON_Parse(text), *model = cJSON_GetArrayItem(cJSON_GetObjectItem(j, "models"), 0), *op;
     double sum = 0, kernels = 0, all_ms = 0;
     cJSON_ArrayForEach(op, cJSON_GetObjectItem(model, "ops"))
     {
         const cJSON *p = cJSON_GetObjectItem(op, "predicted"), *bound = cJSON_GetObjectItem(p, "bound");
-        const double a = number(p, "arithmetic_us"), m = number(p, "memory_us");
-        DG_NEAR(number(p, "us"), number(p, "launch_us") + (a > m ? a : m), 1e-9);
+        const double a = dg_test_number(p, "arithmetic_us"), m = dg_test_number(p, "memory_us");
+        DG_NEAR(dg_test_number(p, "us"), dg_test_number(p, "launch_us") + (a > m ? a : m), 1e-9);
         DG_CHECK(cJSON_IsString(bound));
-        sum += number(p, "us");
-        kernels += number(p, "kernels");
+        sum += dg_test_number(p, "us");
+        kernels += dg_test_number(p, "kernels");
         DG_CHECK(cJSON_HasObjectItem(op, "median_ms") == measured);
-        if (measured) all_ms += number(op, "median_ms");
+        if (measured) all_ms += dg_test_number(op, "median_ms");
     }
-    DG_NEAR(number(model, "predicted_us"), sum, 1e-6 * sum);
-    DG_CHECK(number(model, "kernels") == kernels && sum > 0);
+    DG_NEAR(dg_test_number(model, "predicted_us"), sum, 1e-6 * sum);
+    DG_CHECK(dg_test_number(model, "kernels") == kernels && sum > 0);
     DG_CHECK(cJSON_HasObjectItem(model, "median_ms") == measured && (!measured || all_ms > 0));
     cJSON_Delete(j);
 }
@@ -172,13 +140,13 @@ static void check_table(const char *program)
 {
     static char text[1 << 18];
     const char *const here[] = {"profile", "-q", "--device=cpu", "--repeats=1", "--batch=2", "dcgan32", NULL};
-    DG_CHECK(run(program, here, text, sizeof text) == 0);
+    DG_CHECK(dg_test_run(program, here, text, sizeof text) == 0);
     DG_CHECK(strstr(text, "bound by") && strstr(text, "D.adam") && strstr(text, "ops one by one") && strstr(text, "the model predicts"));
     const char *const there[] = {"profile", "--predict=a100", "dcgan32", NULL};
-    DG_CHECK(run(program, there, text, sizeof text) == 0);
+    DG_CHECK(dg_test_run(program, there, text, sizeof text) == 0);
     DG_CHECK(strstr(text, "NVIDIA A100") && strstr(text, "dependent kernels") && strstr(text, "nothing below was measured") && !strstr(text, "median us"));
     const char *const unknown[] = {"profile", "--predict=abacus", "dcgan32", NULL};
-    DG_CHECK(run(program, unknown, text, sizeof text) == DG_USAGE);
+    DG_CHECK(dg_test_run(program, unknown, text, sizeof text) == DG_USAGE);
 }
 
 int main(void)

@@ -2,9 +2,8 @@
  * double: each element within 4 sqrt(terms) eps sum|a||b|, as the CPU's kernels are held. */
 #include <float.h>
 
-#include "devtest.h"
-#include "kernels/conv.cuh"
 #include "kernels/cublas.cuh"
+#include "run_conv.h"
 extern "C" {
 #include "kernels/conv_tiles.h"
 #include "tests/reference_conv.h"
@@ -22,7 +21,6 @@ static const int shapes[][8] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-static const dg_op_kind kind_of[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};
 static const dg_gpu gpu = dev_gpu(200 << 10, DG_MATH_FP32);
 
 struct problem {
@@ -49,30 +47,15 @@ struct problem {
 
     template <class real> void run(int d, dg_tune tune)
     {
-        dg_op op = {};
-        op.kind = kind_of[d];
-        dg_conv_args *a = &op.u.conv;
-        *a = dg_conv_args{nullptr, nullptr, nullptr, nullptr, s.N, s.H, s.W, s.Ci, s.Ho, s.Wo, s.Co, s.K, s.S, s.P};
+        dg_op op = conv_op(d, s);
         const dg_type type = sizeof(real) == 8 ? DG_F64 : DG_F32;
         if (dg_variant_check(&op, &tune, type, &gpu)) return;
         if (dg_is(&tune, "cublas")) dg_cublas_open();
-        std::vector<real> in[3];
+        std::vector<real> in[3], result;
         for (int i = 0; i < 3; i++) in[i].assign(value[i].begin(), value[i].end());
-        if (d < 3) in[d].assign(in[d].size(), (real)NAN);
-        dev_buffer<real> y(in[0]), x(in[1]), w(in[2]);
-        dev_buffer<char> scratch(dg_cuda_conv_scratch<real>(op.kind, a, &tune));
-        a->x = x.p;
-        a->y = y.p;
-        a->w = w.p;
-        a->scratch = scratch.n ? scratch.p : nullptr;
         char name[200];
-        dg_tune_text(name, sizeof name, &op, &tune);
-        dev_op = name;
-        if (d == 0) dg_cuda_conv_fwd<real>(a, &tune, 0);
-        if (d == 1) dg_cuda_conv_dx<real>(a, &tune, 0);
-        if (d == 2) dg_cuda_conv_dw<real>(a, &tune, 0);
-        if (!dev_ok(name)) return;
-        compare(d == 0 ? y.get() : d == 1 ? x.get() : w.get(), d, name);
+        if (!run_conv(&op, d, &tune, in, &result, name)) return;
+        compare(result, d, name);
         tested++;
     }
 

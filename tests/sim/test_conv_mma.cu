@@ -3,8 +3,7 @@
  * 8 sqrt(terms) eps sum|a||b|. */
 #include <float.h>
 
-#include "devtest.h"
-#include "kernels/conv.cuh"
+#include "run_conv.h"
 extern "C" {
 #include "kernels/conv_tiles.h"
 #include "tests/reference_conv.h"
@@ -17,8 +16,6 @@ static const int shapes[][6] = {
     {3, 12, 14, 48, 8, 1},  {1, 16, 16, 16, 136, 1}, {1, 36, 34, 16, 8, 5}, {2, 20, 18, 40, 32, 6},  {1, 9, 33, 72, 16, 2},
     {1, 64, 64, 8, 16, 7},  {1, 10, 12, 8, 8, 7},    {17, 4, 4, 16, 16, 7},  {3, 2, 2, 16, 16, 7},
 };
-
-static const dg_op_kind kind_of[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};
 
 /* As to_bf16x2 and to_tf32 do, of ordinary numbers. */
 static double rounded(double x, dg_math math)
@@ -59,31 +56,16 @@ struct problem {
     /* False where there is no such kernel. */
     bool run(int d, int m, int n, int split)
     {
-        dg_op op = {};
-        op.kind = kind_of[d];
-        dg_conv_args *a = &op.u.conv;
-        *a = dg_conv_args{nullptr, nullptr, nullptr, nullptr, s.N, s.H, s.W, s.Ci, s.Ho, s.Wo, s.Co, s.K, s.S, s.P};
+        dg_op op = conv_op(d, s);
         dg_tune tune = {};
         tune.variant = "mma";
         tune.tile_m = m;
         tune.tile_n = n;
         tune.split = split;
         if (dg_variant_check(&op, &tune, DG_F32, &gpu)) return false;
-        std::vector<float> in[3] = {value[0], value[1], value[2]};
-        in[d].assign(in[d].size(), NAN);
-        dev_buffer<float> y(in[0]), x(in[1]), w(in[2]);
-        dev_buffer<char> scratch(dg_cuda_conv_scratch<float>(op.kind, a, &tune));
-        a->x = x.p;
-        a->y = y.p;
-        a->w = w.p;
-        a->scratch = scratch.n ? scratch.p : nullptr;
+        std::vector<float> in[3] = {value[0], value[1], value[2]}, result;
         char name[200];
-        dg_tune_text(name, sizeof name, &op, &tune);
-        dev_op = name;
-        if (d == 0) dg_cuda_conv_fwd<float>(a, &tune, 0);
-        if (d == 1) dg_cuda_conv_dx<float>(a, &tune, 0);
-        if (d == 2) dg_cuda_conv_dw<float>(a, &tune, 0);
-        if (dev_ok(name)) compare(d == 0 ? y.get() : d == 1 ? x.get() : w.get(), d, name);
+        if (run_conv(&op, d, &tune, in, &result, name)) compare(result, d, name);
         tested++;
         return true;
     }
