@@ -138,9 +138,7 @@ template <class G> static __global__ void __launch_bounds__(G::NT, G::NT == 128 
         const int row = 2 * (at.row + piece::row(p)) + phase / 2, col = 2 * (at.col + piece::col(p)) + phase % 2;
         if (at.image >= a.N || row >= a.H || col >= a.W) continue;
         float *const x = out + ((at.image * a.H + row) * a.W + col) * a.Ci;
-#pragma unroll
-        for (int j = 0; j < G::NJ; j++)
-            if (n + j * 8 < a.Ci) dg_store<2>(x + n + j * 8, dg_pack<float, 2>{{job.sums.c[i / 2][j][i % 2 * 2], job.sums.c[i / 2][j][i % 2 * 2 + 1]}});
+        job.sums.store(x, i, n, a.Ci);
     }
 }
 

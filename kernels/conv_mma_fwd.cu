@@ -138,9 +138,7 @@ template <class G> static __global__ void __launch_bounds__(G::NT, G::NT == 128 
         const int row = at.row + piece::row(p), col = at.col + piece::col(p);
         if (at.image >= a.N || row >= a.Ho || col >= a.Wo) continue;
         float *const y = out + ((at.image * a.Ho + row) * a.Wo + col) * a.Co;
-#pragma unroll
-        for (int j = 0; j < G::NJ; j++)
-            if (n + j * 8 < a.Co) dg_store<2>(y + n + j * 8, dg_pack<float, 2>{{job.sums.c[i / 2][j][i % 2 * 2], job.sums.c[i / 2][j][i % 2 * 2 + 1]}});
+        job.sums.store(y, i, n, a.Co);
     }
 }
 

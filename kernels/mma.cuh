@@ -104,6 +104,13 @@ template <class E, int MI, int NJ> struct dg_sums {
 #pragma unroll
             for (int j = 0; j < NJ; j++) E::multiply(c[i][j], a[i], {b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]});
     }
+    /* Row i * 8 + lane / 4 to memory, as far as its columns exist: this lane's are n, n + 1, n + 8, n + 9, ... */
+    __device__ __forceinline__ void store(float *row, int i, int n, int columns) const
+    {
+#pragma unroll
+        for (int j = 0; j < NJ; j++)
+            if (n + j * 8 < columns) dg_store<2>(row + n + j * 8, dg_pack<float, 2>{{c[i / 2][j][i % 2 * 2], c[i / 2][j][i % 2 * 2 + 1]}});
+    }
 };
 
 #endif
