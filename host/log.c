@@ -59,7 +59,8 @@ static dg_err add_text(log_file *f, const char *text, size_t n)
 }
 
 /* All or nothing, by one write. What a full disk cut off is removed again, and stays in memory for the next
- * attempt, so that a row is never half in the file. */
+ * attempt, so that a row is never half in the file; but for a process that is killed just then: Linux ends a write
+ * early, at a page, on SIGKILL. Readers leave out a last line without its end, and trim() removes it. */
 static dg_err flush_file(log_file *f)
 {
     if (f->bytes == 0) return DG_OK;

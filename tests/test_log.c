@@ -3,6 +3,8 @@
 #include "tempdir.h"
 #include "test.h"
 
+#include "host/log_text.h"
+
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <locale.h>
@@ -303,10 +305,38 @@ static void endless(int started)
         if (s == 4) close(started);
     }
 }
+/* Lines of the logs of run "killed" that are no row or no object, rows out of order, and rows that are missing of
+ * those up to `least`. Where the kernel ends a write at a page, because the process is killed, the last line is torn:
+ * only once the log has been opened again is every line whole. */
+static int bad_lines(uint64_t least, bool whole)
+{
+    char *csv = file_of("killed", "log.csv"), *json = file_of("killed", "log.jsonl");
+    int bad = !csv || !json;
+    uint64_t last = 0;
+    char *s = csv ? strchr(csv, '\n') : NULL, *end;
+    for (s = s ? s + 1 : NULL; s && *s; s = end + 1) {
+        if (!(end = strchr(s, '\n'))) break;
+        *end = 0;
+        dg_log_row row;
+        bad += !dg_log_parse(s, &row) || row.step != ++last;
+    }
+    bad += last < least || (whole && (last > least || *s));
+    for (s = json; s && *s; s = end + 1) {
+        if (!(end = strchr(s, '\n'))) break;
+        *end = 0;
+        cJSON *o = cJSON_Parse(s);
+        bad += !cJSON_IsObject(o);
+        cJSON_Delete(o);
+    }
+    bad += !s || s == json || (whole && *s);
+    free(csv);
+    free(json);
+    return bad;
+}
 static void test_killed(void)
 {
     unsigned long long seed = 7;
-    int torn = 0, bad = 0;
+    int bad = 0;
     for (int i = 0; i < 20; i++) {
         fflush(stdout);
         int started[2];
@@ -320,19 +350,7 @@ static void test_killed(void)
         nanosleep(&(struct timespec){0, (long)(20e6 * fabs(dg_test_random(&seed)))}, NULL);
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
-        char *csv = file_of("killed", "log.csv"), *json = file_of("killed", "log.jsonl");
-        torn += !csv || csv[strlen(csv) - 1] != '\n';
-        int lines = 0;
-        for (char *s = json, *end; s && *s; s = end + 1, lines++) {
-            if (!(end = strchr(s, '\n'))) break;
-            *end = 0;
-            cJSON *o = cJSON_Parse(s);
-            bad += !cJSON_IsObject(o);
-            cJSON_Delete(o);
-        }
-        bad += lines < 1;
-        free(csv);
-        free(json);
+        bad += bad_lines(4, false);
         dg_rundir r = open_run("killed"); /* the lock is free, the log can be read */
         dg_log *l;
         DG_CHECK(r.lock >= 0 && dg_log_open(&r, 4, &l) == DG_OK);
@@ -341,8 +359,9 @@ static void test_killed(void)
         DG_CHECK(n == 4);
         dg_log_close(l);
         dg_rundir_close(&r);
+        bad += bad_lines(4, true);
     }
-    DG_CHECKF(torn == 0 && bad == 0, "%d torn rows, %d bad lines", torn, bad);
+    DG_CHECKF(bad == 0, "%d bad lines", bad);
 }
 
 /* A locale with a decimal comma, compiled for this test where the sources of locales are installed. */
