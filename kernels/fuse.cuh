@@ -4,7 +4,7 @@
 
 #include "cuda.cuh"
 extern "C" {
-#include "fuse.h"
+#include "fuse_parts.h"
 }
 
 /* ---- Launchers ---- */
@@ -86,9 +86,6 @@ static __device__ __forceinline__ float dg_sink_act_dx(const dg_sink &s, float v
  * and, of stats, how many values of a channel it had, at rows[b]. */
 static __host__ __device__ __forceinline__ float *dg_parts_of(float *parts, int block, int c, int C) { return parts + 2 * ((int64_t)block * C + c); }
 static __host__ __device__ __forceinline__ float *dg_rows_of(float *parts, int blocks, int C) { return parts + 2 * (int64_t)blocks * C; }
-
-/* Bytes of these parts, a multiple of 16. */
-static inline size_t dg_parts_bytes(int blocks, int C) { return ((size_t)blocks * (2 * (size_t)C + 1) * sizeof(float) + 15) / 16 * 16; }
 
 /* Whole block of NT threads (a power of two), the one that came last among those of channels c0 .. c0 + channels - 1
  * (a power of two, of which those below C exist): merges the parts of all blocks and finishes the sink. room: 3 * NT

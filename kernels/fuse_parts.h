@@ -15,4 +15,7 @@ dg_fused_size dg_fused_mma_size(dg_op_kind kind, const dg_fused_conv *f, const d
 dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 dg_fused_size dg_fused_dense_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
+/* Bytes of two sums of each block for each channel, and of the blocks' numbers of values (fuse.cuh); a multiple of 16. */
+static inline size_t dg_parts_bytes(int blocks, int C) { return ((size_t)blocks * (2 * (size_t)C + 1) * sizeof(float) + 15) / 16 * 16; }
+
 #endif
