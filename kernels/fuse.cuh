@@ -83,82 +83,132 @@ static __device__ __forceinline__ float dg_sink_act_dx(const dg_sink &s, float v
  * of them; block b leaves for channel c
  *     stats     mean and sum of squared deviations of its values,   parts[2 (b C + c)] and + 1
  *     norm_dx   sum of g and of g (pre - mean)
- * and, of stats, how many values of a channel it had, at rows[b]. */
+ * and, of stats, how many values of a channel it had, at rows[b], which each column of tiles has its own of. Without any
+ * they are all 0. */
 static __host__ __device__ __forceinline__ float *dg_parts_of(float *parts, int block, int c, int C) { return parts + 2 * ((int64_t)block * C + c); }
-static __host__ __device__ __forceinline__ float *dg_rows_of(float *parts, int blocks, int C) { return parts + 2 * (int64_t)blocks * C; }
-
-/* Whole block of NT threads (a power of two), the one that came last among those of channels c0 .. c0 + channels - 1
- * (a power of two, of which those below C exist): merges the parts of all blocks and finishes the sink. room: 3 * NT
- * doubles of shared memory that nobody uses any more. per_group * groups blocks; values: of a channel, in a group. */
-template <int NT>
-static __device__ __forceinline__ void dg_sink_merge(const dg_sink &s, float *parts, int c0, int channels, int C, int per_group, double values, double *room)
+static __host__ __device__ __forceinline__ float *dg_rows_of(float *parts, int blocks, int C, int column)
 {
-    const int lanes = channels < NT ? channels : NT, slots = NT / lanes, lane = (int)threadIdx.x % lanes, slot = (int)threadIdx.x / lanes;
-    const float *const rows = dg_rows_of(parts, per_group * s.groups, C);
-    for (int first = c0; first < c0 + channels; first += lanes) {
-        const int c = first + lane;
-        double dgamma = 0, dbeta = 0;
-        for (int g = 0; g < s.groups; g++) {
-            double n = 0, a = 0, b = 0; /* stats: values, mean, squared deviations; norm_dx: -, sum g, sum g (pre - mean) */
-            for (int k = slot; k < per_group && c < C; k += slots) {
-                const float *const part = dg_parts_of(parts, g * per_group + k, c, C);
-                const double pa = (double)part[0], pb = (double)part[1];
-                if (s.kind == DG_SINK_STATS) {
-                    const double m = (double)rows[g * per_group + k], all = n + m;
-                    if (m == 0) continue;
-                    const double delta = pa - a;
-                    b += pb + delta * delta * (n * m / all); /* Chan, Golub & LeVeque 1983, eq. 2.1 */
-                    a += delta * (m / all);
-                    n = all;
-                } else {
-                    a += pa;
-                    b += pb;
-                }
-            }
-            for (int half = slots / 2; half > 0; half /= 2) {
-                __syncthreads();
-                if (slot >= half && slot < 2 * half) {
-                    double *const to = room + 3 * ((int)threadIdx.x - half * lanes);
-                    to[0] = n;
-                    to[1] = a;
-                    to[2] = b;
-                }
-                __syncthreads();
-                if (slot >= half) continue;
-                const double *const from = room + 3 * (int)threadIdx.x;
-                if (s.kind == DG_SINK_STATS) {
-                    const double m = from[0], all = n + m;
-                    if (m > 0) {
-                        const double delta = from[1] - a;
-                        b += from[2] + delta * delta * (n * m / all);
-                        a += delta * (m / all);
-                        n = all;
-                    }
-                } else {
-                    a += from[1];
-                    b += from[2];
-                }
-            }
-            __syncthreads();
-            if (slot || c >= C) continue;
-            if (s.kind == DG_SINK_STATS) {
-                const double unbiased = values > 1 ? b / (values - 1) : b;
-                s.mean[g * C + c] = (float)a;
-                s.rstd[g * C + c] = (float)(1 / sqrt(b / values + s.eps));
-                s.running_mean[c] = (float)((1 - s.momentum) * (double)s.running_mean[c] + s.momentum * a);
-                s.running_var[c] = (float)((1 - s.momentum) * (double)s.running_var[c] + s.momentum * unbiased);
-            } else {
-                const double rstd = (double)s.rstd[g * C + c];
-                dbeta += a;
-                dgamma += b * rstd;
-                s.totals[2 * g * C + c] = (float)(a / values);
-                s.totals[(2 * g + 1) * C + c] = (float)(b * rstd * rstd / values);
+    return parts + 2 * (int64_t)blocks * C + (int64_t)column * blocks;
+}
+
+/* Sums over some parts. Of stats: values, deviations of the parts' means from `shift` (one of them, so that nothing
+ * cancels), squares about it. */
+struct dg_sums {
+    double n, a, b;
+};
+
+/* Whole block: the parts first .. first + count - 1, of which each slot takes every slots'th; slot 0 gets all. */
+template <int NT>
+static __device__ __forceinline__ dg_sums dg_add_parts(dg_sink_kind kind, float *parts, const float *rows, int first, int count, int c, int C,
+                                                       int lanes, float shift, double *room)
+{
+    constexpr int BATCH = 8; /* loads in flight: these parts come from afar */
+    const int slots = NT / lanes, slot = (int)threadIdx.x / lanes;
+    dg_sums sums = {0, 0, 0};
+    for (int at = slot; at < count && c < C; at += BATCH * slots) {
+        dg_pack<float, 2> part[BATCH];
+        float n[BATCH];
+#pragma unroll
+        for (int i = 0; i < BATCH; i++) {
+            const int k = at + i * slots;
+            part[i] = k < count ? dg_load<2>(dg_parts_of(parts, first + k, c, C)) : dg_pack<float, 2>{};
+            n[i] = k < count && kind == DG_SINK_STATS ? rows[first + k] : 0;
+        }
+#pragma unroll
+        for (int i = 0; i < BATCH; i++) {
+            if (kind != DG_SINK_STATS) {
+                sums.a += (double)part[i].v[0];
+                sums.b += (double)part[i].v[1];
+            } else if (n[i] > 0) {
+                const double m = (double)n[i], d = (double)part[i].v[0] - (double)shift;
+                sums.n += m;
+                sums.a += m * d;
+                sums.b += (double)part[i].v[1] + m * d * d;
             }
         }
-        if (slot || c >= C || s.kind == DG_SINK_STATS) continue;
+    }
+    __syncthreads();
+    double *const mine = room + 3 * (int)threadIdx.x;
+    mine[0] = sums.n;
+    mine[1] = sums.a;
+    mine[2] = sums.b;
+    __syncthreads();
+    if (slot) return sums;
+    for (int k = 1; k < slots; k++) {
+        sums.n += mine[3 * k * lanes];
+        sums.a += mine[3 * k * lanes + 1];
+        sums.b += mine[3 * k * lanes + 2];
+    }
+    return sums;
+}
+
+/* What a sink's sums come to in one group, for channel c. */
+static __device__ __forceinline__ void dg_sink_write(const dg_sink &s, int group, int c, int C, const dg_sums &sums, float shift, double values)
+{
+    const int at = group * C + c;
+    if (s.kind == DG_SINK_STATS) {
+        const double mean = (double)shift + sums.a / values, m2 = sums.b - sums.a * sums.a / values;
+        const double unbiased = values > 1 ? m2 / (values - 1) : m2;
+        s.mean[at] = (float)mean;
+        s.rstd[at] = (float)(1 / sqrt(m2 / values + s.eps));
+        s.running_mean[c] = (float)((1 - s.momentum) * (double)s.running_mean[c] + s.momentum * mean);
+        s.running_var[c] = (float)((1 - s.momentum) * (double)s.running_var[c] + s.momentum * unbiased);
+    } else {
+        const double rstd = (double)s.rstd[at];
+        s.totals[2 * group * C + c] = (float)(sums.a / values);
+        s.totals[(2 * group + 1) * C + c] = (float)(sums.b * rstd * rstd / values);
+    }
+}
+
+/* Whole block of NT threads (a power of two), behind its parts for channels c0 .. c0 + channels - 1 (a power of two, of
+ * which those below C exist) of column c0 / channels: the last block of the column merges them all and finishes the
+ * sink. Where there are many, the last of each cluster of neighbours first makes one part of theirs. True in the last
+ * block of all. scratch: dg_sink_bytes (fuse_parts.h), begins with the parts; counters: dg_sink_counters of the column's
+ * own; block: its number; values: of a channel, in a group; room: 3 * NT doubles of shared memory that nobody uses any more. */
+template <int NT>
+static __device__ __forceinline__ bool dg_sink_finish(const dg_sink &s, float *scratch, unsigned *counters, int block, int c0, int channels, int C,
+                                                      int columns, int per_group, double values, double *room)
+{
+    const int lanes = channels < NT ? channels : NT, lane = (int)threadIdx.x % lanes, slot = (int)threadIdx.x / lanes, column = c0 / channels;
+    float *parts = scratch;
+    const float *rows = dg_rows_of(parts, per_group * s.groups, C, column);
+    const int clusters = dg_sink_clusters(per_group, s.groups);
+    if (clusters) { /* two steps */
+        float *const next = scratch + dg_parts_bytes(per_group * s.groups, columns, C) / sizeof(float);
+        const int group = block / per_group, which = block % per_group / DG_SINK_CLUSTER, to = group * clusters + which;
+        const int first = group * per_group + which * DG_SINK_CLUSTER, left = per_group - which * DG_SINK_CLUSTER;
+        const int count = left < DG_SINK_CLUSTER ? left : DG_SINK_CLUSTER;
+        if (!dg_comes_last(counters + 1 + to, (unsigned)count)) return false;
+        for (int c = c0 + lane; c < c0 + channels; c += lanes) {
+            const float shift = s.kind == DG_SINK_STATS && c < C ? *dg_parts_of(parts, first, c, C) : 0;
+            const dg_sums sums = dg_add_parts<NT>(s.kind, parts, rows, first, count, c, C, lanes, shift, room);
+            if (slot || c >= C) continue;
+            const bool stats = s.kind == DG_SINK_STATS, some = stats && sums.n > 0;
+            const dg_pack<float, 2> part = {{some ? (float)((double)shift + sums.a / sums.n) : stats ? 0 : (float)sums.a,
+                                             some ? (float)(sums.b - sums.a * sums.a / sums.n) : (float)sums.b}};
+            dg_store<2>(dg_parts_of(next, to, c, C), part);
+            if (stats && c == c0) dg_rows_of(next, clusters * s.groups, C, column)[to] = (float)sums.n;
+        }
+        parts = next;
+        per_group = clusters;
+        rows = dg_rows_of(parts, per_group * s.groups, C, column);
+    }
+    if (!dg_comes_last(counters, (unsigned)(per_group * s.groups))) return false;
+    for (int c = c0 + lane; c < c0 + channels; c += lanes) {
+        double dgamma = 0, dbeta = 0;
+        for (int g = 0; g < s.groups; g++) {
+            const float shift = s.kind == DG_SINK_STATS && c < C ? *dg_parts_of(parts, g * per_group, c, C) : 0;
+            const dg_sums sums = dg_add_parts<NT>(s.kind, parts, rows, g * per_group, per_group, c, C, lanes, shift, room);
+            if (slot || c >= C) continue;
+            dg_sink_write(s, g, c, C, sums, shift, values);
+            dbeta += sums.a;
+            if (s.kind == DG_SINK_NORM_DX) dgamma += sums.b * (double)s.rstd[g * C + c];
+        }
+        if (slot || c >= C || s.kind != DG_SINK_NORM_DX) continue;
         if (s.dgamma) s.dgamma[c] = (float)dgamma;
         if (s.dbeta) s.dbeta[c] = (float)dbeta;
     }
+    return true;
 }
 
 #endif

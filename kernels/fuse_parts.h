@@ -3,6 +3,7 @@
 #define DG_FUSE_PARTS_H
 
 #include "fuse.h"
+#include "rng.h"
 
 typedef enum { DG_FUSED_NONE, DG_FUSED_MMA, DG_FUSED_THIN, DG_FUSED_DENSE } dg_fused_family;
 dg_fused_family dg_fused_family_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
@@ -15,7 +16,21 @@ dg_fused_size dg_fused_mma_size(dg_op_kind kind, const dg_fused_conv *f, const d
 dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 dg_fused_size dg_fused_dense_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
-/* Bytes of two sums of each block for each channel, and of the blocks' numbers of values (fuse.cuh); a multiple of 16. */
-static inline size_t dg_parts_bytes(int blocks, int C) { return ((size_t)blocks * (2 * (size_t)C + 1) * sizeof(float) + 15) / 16 * 16; }
+/* The sums of a sink (fuse.cuh). Blocks of a column of tiles, per_group for each of the groups; more than 2 clusters of
+ * them are merged in two steps: then clusters of a group, else 0. */
+enum { DG_SINK_CLUSTER = 16 };
+static inline DG_HD int dg_sink_clusters(int per_group, int groups)
+{
+    return per_group * groups <= 2 * DG_SINK_CLUSTER ? 0 : (per_group + DG_SINK_CLUSTER - 1) / DG_SINK_CLUSTER;
+}
+static inline DG_HD size_t dg_parts_bytes(int blocks, int columns, int C)
+{
+    return ((size_t)blocks * (size_t)(2 * C + columns) * sizeof(float) + 15) / 16 * 16;
+}
+static inline size_t dg_sink_bytes(int per_group, int groups, int columns, int C)
+{
+    return dg_parts_bytes(per_group * groups, columns, C) + dg_parts_bytes(dg_sink_clusters(per_group, groups) * groups, columns, C);
+}
+static inline int dg_sink_counters(int per_group, int groups) { return 1 + dg_sink_clusters(per_group, groups) * groups; } /* of a column */
 
 #endif
