@@ -93,18 +93,18 @@ static __host__ __device__ __forceinline__ float *dg_rows_of(float *parts, int b
 
 /* Sums over some parts. Of stats: values, deviations of the parts' means from `shift` (one of them, so that nothing
  * cancels), squares about it. */
-struct dg_sums {
+struct dg_sink_sums {
     double n, a, b;
 };
 
 /* Whole block: the parts first .. first + count - 1, of which each slot takes every slots'th; slot 0 gets all. */
 template <int NT>
-static __device__ __forceinline__ dg_sums dg_add_parts(dg_sink_kind kind, float *parts, const float *rows, int first, int count, int c, int C,
+static __device__ __forceinline__ dg_sink_sums dg_add_parts(dg_sink_kind kind, float *parts, const float *rows, int first, int count, int c, int C,
                                                        int lanes, float shift, double *room)
 {
     constexpr int BATCH = 8; /* loads in flight: these parts come from afar */
     const int slots = NT / lanes, slot = (int)threadIdx.x / lanes;
-    dg_sums sums = {0, 0, 0};
+    dg_sink_sums sums = {0, 0, 0};
     for (int at = slot; at < count && c < C; at += BATCH * slots) {
         dg_pack<float, 2> part[BATCH];
         float n[BATCH];
@@ -143,7 +143,7 @@ static __device__ __forceinline__ dg_sums dg_add_parts(dg_sink_kind kind, float 
 }
 
 /* What a sink's sums come to in one group, for channel c. */
-static __device__ __forceinline__ void dg_sink_write(const dg_sink &s, int group, int c, int C, const dg_sums &sums, float shift, double values)
+static __device__ __forceinline__ void dg_sink_write(const dg_sink &s, int group, int c, int C, const dg_sink_sums &sums, float shift, double values)
 {
     const int at = group * C + c;
     if (s.kind == DG_SINK_STATS) {
@@ -181,7 +181,7 @@ static __device__ __forceinline__ bool dg_sink_finish(const dg_sink &s, float *s
         if (!dg_comes_last(counters + 1 + to, (unsigned)count)) return false;
         for (int c = c0 + lane; c < c0 + channels; c += lanes) {
             const float shift = s.kind == DG_SINK_STATS && c < C ? *dg_parts_of(parts, first, c, C) : 0;
-            const dg_sums sums = dg_add_parts<NT>(s.kind, parts, rows, first, count, c, C, lanes, shift, room);
+            const dg_sink_sums sums = dg_add_parts<NT>(s.kind, parts, rows, first, count, c, C, lanes, shift, room);
             if (slot || c >= C) continue;
             const bool stats = s.kind == DG_SINK_STATS, some = stats && sums.n > 0;
             const dg_pack<float, 2> part = {{some ? (float)((double)shift + sums.a / sums.n) : stats ? 0 : (float)sums.a,
@@ -198,7 +198,7 @@ static __device__ __forceinline__ bool dg_sink_finish(const dg_sink &s, float *s
         double dgamma = 0, dbeta = 0;
         for (int g = 0; g < s.groups; g++) {
             const float shift = s.kind == DG_SINK_STATS && c < C ? *dg_parts_of(parts, g * per_group, c, C) : 0;
-            const dg_sums sums = dg_add_parts<NT>(s.kind, parts, rows, g * per_group, per_group, c, C, lanes, shift, room);
+            const dg_sink_sums sums = dg_add_parts<NT>(s.kind, parts, rows, g * per_group, per_group, c, C, lanes, shift, room);
             if (slot || c >= C) continue;
             dg_sink_write(s, g, c, C, sums, shift, values);
             dbeta += sums.a;
