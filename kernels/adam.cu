@@ -1,35 +1,21 @@
 /* Adam over one network's flat weights: one launch, bound by memory (seven numbers moved for each weight). */
-#include "cuda.cuh"
+#include "adam.cuh"
 
 /* How many weights of this launch are not finite, and how many blocks have said so. The last block writes the
  * count into the ring and clears both, so that the next launch finds zeros. Integers: their order does not
  * matter. Launches on one device follow each other in one stream. */
 static __device__ unsigned bad_weights, blocks_done;
 
-static __device__ __forceinline__ float root(float x) { return sqrtf(x); }
-static __device__ __forceinline__ double root(double x) { return sqrt(x); }
-
-template <class real> struct adam_factors {
-    real rate, unbias, eps, new1, keep2, new2;
-};
-
 template <class real, int n> static __global__ void adam_kernel(const dg_adam_args a)
 {
-    /* The powers are in double and the same for all: one thread a block. */
-    SHARED(adam_factors<real>, factors, );
+    SHARED(dg_adam_factors<real>, factors, );
     SHARED(unsigned, bad_here, );
     if (threadIdx.x == 0) {
-        const double t = (double)(a.state->step + 1);
-        factors.rate = (real)(a.state->lr[a.net] / (1 - pow(a.beta1, t)));
-        factors.unbias = (real)(1 / sqrt(1 - pow(a.beta2, t)));
-        factors.eps = (real)a.eps;
-        factors.new1 = (real)(1 - a.beta1);
-        factors.keep2 = (real)a.beta2;
-        factors.new2 = (real)(1 - a.beta2);
+        factors = dg_adam_factors_of<real>(a, a.state->step);
         bad_here = 0;
     }
     __syncthreads();
-    const adam_factors<real> f = factors;
+    const dg_adam_factors<real> f = factors;
     real *p = (real *)a.p, *m = (real *)a.m, *v = (real *)a.v;
     const real *g = (const real *)a.g;
     unsigned broken = 0;
@@ -37,12 +23,7 @@ template <class real, int n> static __global__ void adam_kernel(const dg_adam_ar
     for (int64_t i = dg_thread() * n; i < a.n; i += step) {
         dg_pack<real, n> pp = dg_load<n>(p + i), mm = dg_load<n>(m + i), vv = dg_load<n>(v + i);
         const dg_pack<real, n> gg = dg_load<n>(g + i);
-        for (int k = 0; k < n; k++) {
-            mm.v[k] += f.new1 * (gg.v[k] - mm.v[k]);
-            vv.v[k] = f.keep2 * vv.v[k] + f.new2 * (gg.v[k] * gg.v[k]);
-            pp.v[k] -= f.rate * mm.v[k] / (root(vv.v[k]) * f.unbias + f.eps);
-            broken += !isfinite(pp.v[k]);
-        }
+        broken += dg_adam_step<real, n>(f, pp, mm, vv, gg);
         dg_store<n>(p + i, pp);
         dg_store<n>(m + i, mm);
         dg_store<n>(v + i, vv);

@@ -21,7 +21,8 @@
 /* ---- Cells ---- */
 
 struct dg_cell {
-    int image, row, col, unused; /* of its first position */
+    int image, row, col, /* of its first position */
+        group;           /* its image's, where somebody has found it */
 };
 
 /* Of cells with `side` positions an edge, in maps of rows x cols positions. */
