@@ -29,6 +29,12 @@ int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_ty
     return a->rows++;
 }
 
+int dg_arena_bytes(dg_arena *a, const char *name, dg_row_kind kind, size_t bytes)
+{
+    /* counted in 64-byte units, so that the ints of the shape cannot overflow */
+    return dg_arena_row(a, name, kind, 0, DG_U8, (dg_shape){1, 1, (int)((bytes + 63) / 64), 64});
+}
+
 int dg_arena_find(const dg_arena *a, const char *name)
 {
     for (int i = 0; i < a->rows; i++)
@@ -36,27 +42,60 @@ int dg_arena_find(const dg_arena *a, const char *name)
     return -1;
 }
 
-/* A row for every op that wants scratch memory. */
-static dg_err add_scratch(dg_plan *p, dg_backend *b)
+static dg_err choose(dg_plan *p, dg_backend *b)
 {
     for (int i = 0; i < p->ops; i++) {
         dg_op *op = &p->op[i];
         const char *why = b->refuses(b, op);
         if (why) return dg_fail(DG_DEVICE, "%s: %s cannot run this op: %s", op->name, b->name, why);
-        int n;
-        const dg_operand *operand = dg_operands(op->kind, &n);
-        for (int k = 0; k < n; k++) {
-            size_t bytes = operand[k].role == DG_SCRATCH ? b->scratch(b, op) : 0;
-            if (!bytes) continue;
-            char name[64];
-            snprintf(name, sizeof name, "%s.scratch", op->name);
-            /* counted in 64-byte units, so that the ints of the shape cannot overflow */
-            int row = dg_arena_row(p->arena, name, DG_WORK, 0, DG_U8, (dg_shape){1, 1, (int)((bytes + 63) / 64), 64});
-            p->arena->row[row].plan = p->id;
-            op->operand[k].row = row;
+    }
+    return b->fuse ? b->fuse(b, p) : DG_OK;
+}
+
+/* A row for the scratch memory of an op. */
+static void add_scratch(dg_plan *p, dg_op *op, dg_backend *b)
+{
+    int n;
+    const dg_operand *operand = dg_operands(op->kind, &n);
+    for (int k = 0; k < n; k++) {
+        size_t bytes = operand[k].role == DG_SCRATCH ? b->scratch(b, op) : 0;
+        if (!bytes) continue;
+        char name[64];
+        snprintf(name, sizeof name, "%s.scratch", op->name);
+        op->operand[k].row = dg_arena_bytes(p->arena, name, DG_WORK, bytes);
+        p->arena->row[op->operand[k].row].plan = p->id;
+    }
+}
+
+/* For those that are launched by themselves. */
+static void add_scratch_rows(dg_plan *p, dg_backend *b)
+{
+    for (int i = 0; i < p->ops && !p->launch; i++) add_scratch(p, &p->op[i], b);
+    for (int i = 0; i < p->launches; i++)
+        if (p->launch[i].kind == DG_LAUNCH_OP) add_scratch(p, &p->op[p->launch[i].first], b);
+}
+
+static void live(dg_arena *a, int row, int first, int last)
+{
+    dg_row *r = row < 0 ? NULL : &a->row[row];
+    if (!r || r->kind != DG_WORK || r->absent) return;
+    if (r->first > first) r->first = first;
+    if (r->last < last) r->last = last;
+}
+
+/* What ops first .. last, which are done at a time, read and write; of an op that is done while an operand is read, its
+ * operands, too. */
+static void live_ops(const dg_plan *p, int first, int last)
+{
+    for (int i = first; i <= last; i++) {
+        for (int k = 0; k < DG_MAX_OPERANDS; k++) {
+            const dg_op *op = &p->op[i];
+            live(p->arena, op->operand[k].row, first, last);
+            if (op->operand[k].from == 0) continue;
+            const dg_op *from = &p->op[op->operand[k].from - 1];
+            for (int j = 0; j < DG_MAX_OPERANDS; j++) live(p->arena, from->operand[j].row, first, last);
         }
     }
-    return DG_OK;
 }
 
 static void find_lifetimes(dg_plan *p)
@@ -68,16 +107,11 @@ static void find_lifetimes(dg_plan *p)
         r->first = r->keep ? 0 : p->ops;
         r->last = r->keep ? p->ops : -1;
     }
-    for (int i = 0; i < p->ops; i++) {
-        int n;
-        dg_operands(p->op[i].kind, &n);
-        for (int k = 0; k < n; k++) {
-            if (p->op[i].operand[k].row < 0) continue;
-            dg_row *r = &a->row[p->op[i].operand[k].row];
-            if (r->kind != DG_WORK) continue;
-            if (r->first > i) r->first = i;
-            if (r->last < i) r->last = i;
-        }
+    for (int i = 0; i < p->ops && !p->launch; i++) live_ops(p, i, i);
+    for (int i = 0; i < p->launches; i++) {
+        const dg_launch *l = &p->launch[i];
+        live_ops(p, l->first, l->first + l->count - 1);
+        live(a, l->row, l->first, l->first + l->count - 1);
     }
 }
 
@@ -114,7 +148,7 @@ static dg_err place_work(dg_plan *p)
     int *order = malloc(((size_t)a->rows + 1) * sizeof *order), n = 0;
     if (!order) return dg_fail(DG_DEVICE, "out of memory while planning");
     for (int i = 0; i < a->rows; i++)
-        if (a->row[i].kind == DG_WORK && a->row[i].plan == p->id) order[n++] = i;
+        if (a->row[i].kind == DG_WORK && a->row[i].plan == p->id && !a->row[i].absent) order[n++] = i;
     sorting = a;
     qsort(order, (size_t)n, sizeof *order, larger_first);
     for (int i = 0; i < n; i++) {
@@ -126,17 +160,12 @@ static dg_err place_work(dg_plan *p)
     return DG_OK;
 }
 
-dg_err dg_arena_place(dg_arena *a, dg_plan *const *plans, int n, dg_backend *b)
+/* Rows from `first` on that outlive a plan, one behind the other. */
+static void place_persistent(dg_arena *a, int first)
 {
-    for (int i = 0; i < n && !a->full; i++) {
-        dg_err e = add_scratch(plans[i], b);
-        if (e) return e;
-    }
-    if (a->full) return dg_fail(DG_DEVICE, "out of memory while planning");
-    a->bytes = 0;
     for (int kind = DG_PARAM; kind <= DG_STATE; kind++) {
         for (int net = 0; net < 2; net++) {
-            for (int i = 0; i < a->rows; i++) {
+            for (int i = first; i < a->rows; i++) {
                 dg_row *r = &a->row[i];
                 if ((int)r->kind != kind || r->net != net) continue;
                 r->offset = a->bytes;
@@ -144,6 +173,20 @@ dg_err dg_arena_place(dg_arena *a, dg_plan *const *plans, int n, dg_backend *b)
             }
         }
     }
+}
+
+dg_err dg_arena_place(dg_arena *a, dg_plan *const *plans, int n, dg_backend *b)
+{
+    a->bytes = 0;
+    place_persistent(a, 0);
+    const int placed = a->rows;
+    for (int i = 0; i < n && !a->full; i++) {
+        dg_err e = choose(plans[i], b);
+        if (e) return e;
+        add_scratch_rows(plans[i], b);
+    }
+    if (a->full) return dg_fail(DG_DEVICE, "out of memory while planning");
+    place_persistent(a, placed); /* what fused launches keep */
     a->persistent = a->bytes;
     for (int i = 0; i < n; i++) {
         find_lifetimes(plans[i]);

@@ -116,7 +116,7 @@ static void print_op(const char *name, const char *kind, const char *variant, do
 static void print_totals(const dg_bench_model *r, double sum)
 {
     const double step = dg_timing_median(&r->step) * 1e3;
-    double by[3] = {0, 0, 0};
+    double by[DG_BOUNDS] = {0};
     for (int i = 0; i < r->ops; i++) by[r->op[i].predicted.bound] += r->op[i].predicted.us;
     printf("\nmodel: %.2f us, of which in ops bound by arithmetic %.2f, by memory %.2f, by launches %.2f\n", r->predicted_us,
            by[DG_BOUND_ARITHMETIC], by[DG_BOUND_MEMORY], by[DG_BOUND_LAUNCH]);

@@ -201,7 +201,7 @@ dg_err dg_check_op(dg_gan *gan, const dg_plan *p, const dg_op *reference, const 
     return check_op(&c, p, p, worst);
 }
 
-static const dg_plan *plan_of(const dg_gan *gan, const char *name)
+const dg_plan *dg_check_find(const dg_gan *gan, const char *name)
 {
     const dg_plan *const all[] = {&gan->train, &gan->train_short, &gan->sample};
     for (int i = 0; i < 3; i++)
@@ -211,7 +211,7 @@ static const dg_plan *plan_of(const dg_gan *gan, const char *name)
 
 dg_err dg_check_plan(dg_gan *reference, dg_gan *other, const char *name, FILE *to, dg_check_result *result)
 {
-    const dg_plan *p = plan_of(reference, name), *q = plan_of(other, name);
+    const dg_plan *p = dg_check_find(reference, name), *q = dg_check_find(other, name);
     const dg_type real = reference->backend->real;
     checker c = {.gan = {reference, other}, .eps = real == DG_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2};
     if (!p || !q || p->ops != q->ops || real != other->backend->real)

@@ -21,6 +21,9 @@ double dg_check_value(const dg_check_operand *o, const void *values, size_t i);
 void *dg_check_memory(const dg_gan *gan, const dg_row *r);
 size_t dg_check_bytes(const dg_op *op, const dg_row *r);
 
+/* The plan of that name, NULL: gan has none. */
+const dg_plan *dg_check_find(const dg_gan *gan, const char *name);
+
 /* Fill in the limits of every result of an op that is no convolution. eps: half the distance from 1 to the next
  * number. */
 dg_err dg_check_limits(const dg_op *op, dg_check_operand *operand, int operands, double eps);

@@ -1,12 +1,13 @@
 /* `dcgan check [MODEL]`: one step on two backends, op by op from equal inputs. The reference is this machine's CPU with
  * plain sums: with --device cuda it judges the GPU, with --device cpu the instruction set and the convolutions that
- * training would use. */
+ * training would use. Then the GPU's fused launches beside its own ops. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
 #include "commands.h"
+#include "fuse.h"
 
 enum { SAMPLES = 8 };
 
@@ -55,12 +56,12 @@ static dg_err get_pictures(const dg_options *o, const dg_model *m, pictures *p)
     return DG_OK;
 }
 
-static dg_err set_up(side *s, const dg_options *o, const dg_model *m, const pictures *p)
+static dg_err set_up(side *s, const dg_options *o, const dg_model *m, const pictures *p, bool apart)
 {
     const size_t count = (size_t)p->set.count, order = count * sizeof *p->perm;
     const size_t bytes = count * (size_t)m->size * (size_t)m->size * (size_t)m->channels;
     const dg_gan_options g = {.batch = o->batch, .last_batch = p->last_batch, .samples = SAMPLES, .rows = p->set.count,
-                              .train = true, .flip = true, .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->eps};
+                              .train = true, .flip = true, .apart = apart, .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->eps};
     dg_err e = dg_gan_build(&s->gan, m, &g, s->b);
     if (!e) e = s->b->alloc(s->b, bytes, &s->data);
     if (!e) e = s->b->put(s->b, s->data, p->set.pixels, bytes);
@@ -126,9 +127,26 @@ static dg_err check(side s[2], const dg_options *o, const pictures *p, dg_check_
     return e ? e : dg_check_plan(a, b, "sample", to, result);
 }
 
-static dg_err open_both(side s[2], const dg_options *o)
+/* Launches that do several ops, beside these ops: on the same device. */
+static dg_err check_fused(side s[3], const dg_options *o, const pictures *p, dg_check_result *result)
 {
-    dg_err e = dg_open_backend(o, &s[1].b);
+    FILE *to = o->quiet ? NULL : stdout;
+    if (to) printf("fused launches of a step of %d beside their ops, in percent of what rounding explains:\n", o->batch);
+    dg_err e = begin_step(s + 1, o, 2, 0);
+    if (!e) e = dg_check_fused(&s[1].gan, &s[2].gan, "train", to, result);
+    if (e || !p->last_batch) return e;
+    if (to) printf("of a step of %d:\n", p->last_batch);
+    e = begin_step(s + 1, o, 3, p->set.count - p->last_batch);
+    return e ? e : dg_check_fused(&s[1].gan, &s[2].gan, "train-short", to, result);
+}
+
+/* The CPU; what --device names, op by op; the same with its fused launches. */
+static dg_err open_all(side s[3], const dg_options *o)
+{
+    dg_options plainly = *o;
+    plainly.fused = DG_FUSE_NONE;
+    dg_err e = dg_open_backend(&plainly, &s[1].b);
+    if (!e && o->fused && s[1].b->run_launch) e = dg_open_backend(o, &s[2].b);
     if (e) return e;
     const bool cpu = s[1].b->threads > 0;
     const dg_cpu_options plain = {.threads = o->threads, .real = s[1].b->real, .conv = "direct",
@@ -139,20 +157,23 @@ static dg_err open_both(side s[2], const dg_options *o)
 int dg_cmd_check(const dg_options *o)
 {
     dg_model *model = malloc(sizeof *model);
-    side *s = calloc(2, sizeof *s);
+    side *s = calloc(3, sizeof *s);
     pictures p = {.perm = NULL};
-    dg_check_result result = {.ops = 0};
+    dg_check_result result = {.ops = 0}, fused = {.ops = 0};
     dg_err e = model && s ? dg_model_read(o->model, model) : dg_fail(DG_DEVICE, "out of memory");
-    if (!e) e = open_both(s, o);
+    if (!e) e = open_all(s, o);
     if (!e) e = get_pictures(o, model, &p);
-    for (int i = 0; i < 2 && !e; i++) e = set_up(&s[i], o, model, &p);
+    for (int i = 0; i < 3 && !e && s[i].b; i++) e = set_up(&s[i], o, model, &p, i < 2);
     if (!e) {
         printf("%s: %s against %s, %s\n", model->name, s[1].b->name, s[0].b->name, dg_precisions[o->precision].name);
         e = check(s, o, &p, &result);
     }
     if (!e)
         printf("%d ops agree; nearest to its limit is %s, at %.1f%%\n", result.ops, result.where, 100 * result.worst);
-    for (int i = 0; i < 2 && s; i++) take_down(&s[i]);
+    if (!e && s[2].b) e = check_fused(s, o, &p, &fused);
+    if (!e && fused.ops)
+        printf("%d launches agree with their ops; nearest to its limit is %s, at %.1f%%\n", fused.ops, fused.where, 100 * fused.worst);
+    for (int i = 0; i < 3 && s; i++) take_down(&s[i]);
     dg_dataset_free(&p.set);
     free(p.perm);
     free(s);

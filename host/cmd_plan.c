@@ -7,17 +7,18 @@
 #include "machine.h"
 #include "planner.h"
 #include "train.h"
-#include "work.h"
 
 /* The reason may hold a file's name. */
-static void print_json_launch(const dg_op *op)
+static void print_json_launch(const dg_plan *p, int i)
 {
+    const dg_op *op = &p->op[i];
+    const dg_launch *l = dg_plan_launch(p, i);
     const dg_tune *t = &op->tune;
     printf("\"block\": %d, \"tile\": [%d, %d], \"stages\": %d, \"split\": %d, \"kernels\": %d, \"because\": \"", t->block, t->tile_m, t->tile_n,
-           t->stages, t->split > 1 ? t->split : 1, dg_work_of(op, DG_F32).kernels);
+           t->stages, t->split > 1 ? t->split : 1, dg_op_kernels(p, i));
     for (const char *c = t->why ? t->why : ""; *c; c++)
         if ((unsigned char)*c >= ' ') printf(*c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
-    printf("\", ");
+    printf("\", \"launch\": %d, ", l ? (int)(l - p->launch) : i);
 }
 
 static void print_json_plan(const dg_plan *p, bool gpu, bool first)
@@ -29,7 +30,7 @@ static void print_json_plan(const dg_plan *p, bool gpu, bool first)
         const dg_operand *operand = dg_operands(op->kind, &n);
         printf("%s\n    {\"name\": \"%s\", \"kind\": \"%s\", \"variant\": \"%s\", ", i ? "," : "", op->name, dg_op_kind_name(op->kind),
                op->tune.variant ? op->tune.variant : "");
-        if (gpu) print_json_launch(op);
+        if (gpu) print_json_launch(p, i);
         printf("\"flop\": %.0f, \"bytes\": %.0f, \"operands\": {", dg_op_flops(op), dg_op_bytes(p, op));
         bool comma = false;
         for (int k = 0; k < n; k++) {
@@ -133,7 +134,7 @@ static dg_err open_planner(const dg_options *o, dg_backend **b)
     const dg_precision *p = &dg_precisions[o->precision];
     const dg_err e = dg_machine_arch(o->arch, p->real, &m);
     m.math = p->math;
-    return e ? e : dg_planner_open(&m, o->tuning, b);
+    return e ? e : dg_planner_open(&m, o->tuning, o->fused, b);
 }
 
 static dg_err open_device(const dg_options *o, dg_backend **b)

@@ -50,7 +50,7 @@ static dg_err predict(const dg_options *o, const dg_model *model)
     const dg_precision *p = &dg_precisions[o->precision];
     dg_err e = dg_machine_find(o->predict, p->real, &machine);
     machine.math = p->math;
-    if (!e) e = dg_planner_open(&machine, o->tuning, &b);
+    if (!e) e = dg_planner_open(&machine, o->tuning, o->fused, &b);
     if (e) return e;
     e = dg_gan_build(&gan, model, &g, b);
     if (!e) {

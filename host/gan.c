@@ -52,6 +52,8 @@ dg_err dg_gan_build(dg_gan *gan, const dg_model *model, const dg_gan_options *o,
         return e;
     }
     dg_gan_build_plans(gan);
+    for (int i = 0; i < gan->arena.rows && o->apart; i++)
+        if (gan->arena.row[i].kind == DG_WORK) gan->arena.row[i].keep = true;
     dg_plan *plan[3];
     e = dg_arena_place(&gan->arena, plan, plans_of(gan, plan), b);
     if (e) dg_gan_free(gan);

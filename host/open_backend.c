@@ -1,6 +1,7 @@
 /* Which backend the options mean. `cuda` is never replaced by something else; `auto` may be, and says so when there is
  * a GPU that it leaves out. */
 #include "commands.h"
+#include "fuse.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -23,7 +24,9 @@ static dg_err open_cpu(const dg_options *o, dg_backend **out)
 static dg_err open_cuda(const dg_options *o, int device, dg_backend **out)
 {
     const dg_precision *p = &dg_precisions[o->precision];
-    const dg_cuda_options options = {.device = device, .real = p->real, .math = p->math, .eager = o->no_graph, .tuning = o->tuning};
+    const unsigned fuse = o->command == DG_CMD_TUNE ? (unsigned)DG_FUSE_NONE : o->fused; /* that is about single ops */
+    const dg_cuda_options options = {.device = device, .real = p->real, .math = p->math, .eager = o->no_graph, .fuse = fuse,
+                                     .tuning = o->tuning};
     const dg_err e = dg_cuda_open(&options, out);
     if (!e && o->conv) dg_warn("--conv chooses among the CPU's convolutions; on %s --tuning does", (*out)->name);
     return e;

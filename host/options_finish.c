@@ -1,4 +1,5 @@
 /* Values that follow from others: where a run goes, which one is resumed, what a command's defaults are. */
+#include "fuse.h"
 #include "option_table.h"
 
 #include <errno.h>
@@ -120,6 +121,17 @@ static dg_err check_device(const char *name)
     return dg_fail(DG_USAGE, "--device %s: unknown; allowed: auto, cpu, cuda or cuda:N", name);
 }
 
+static dg_err parse_fuse(dg_options *o)
+{
+    char names[200] = "";
+    if (!o->fuse || dg_fuse_parse(o->fuse, &o->fused)) return DG_OK;
+    for (int i = 0; dg_fusion_name(i); i++) {
+        const size_t n = strlen(names);
+        snprintf(names + n, sizeof names - n, ", %s", dg_fusion_name(i));
+    }
+    return dg_fail(DG_USAGE, "--fuse %s: what may be named, with commas between, is: all, none%s; with a minus in front: all but that", o->fuse, names);
+}
+
 static dg_err finish_train(dg_options *o)
 {
     if (!o->data) return dg_fail(DG_USAGE, "no pictures given: dcgan --data DIR; see: dcgan --help");
@@ -194,6 +206,7 @@ dg_err dg_options_finish(dg_options *o)
         e = set_path(&o->out, o->operand[1]);
     }
     if (!e) e = check_device(o->device);
+    if (!e) e = parse_fuse(o);
     if (e) return e;
     switch (o->command) {
     case DG_CMD_TRAIN: return finish_train(o);

@@ -10,6 +10,7 @@ void dg_plan_begin(dg_plan *p, dg_arena *a, const char *name)
     snprintf(p->name, sizeof p->name, "%s", name);
     p->arena = a;
     p->id = ++a->plans;
+    p->row_counters = -1;
 }
 
 dg_op *dg_plan_add(dg_plan *p, dg_op_kind kind, const char *format, ...)
@@ -67,7 +68,7 @@ dg_err dg_plan_bind(dg_plan *p)
         for (int k = 0; k < n; k++) {
             const dg_row *r = dg_plan_row(p, op, k);
             char *at = NULL;
-            if (r) {
+            if (r && !r->absent) {
                 char *base = r->kind == DG_OUTSIDE ? r->outside : (char *)p->arena->base + r->offset;
                 if (r->kind == DG_OUTSIDE ? !base : !p->arena->base) return dg_fail(DG_FAILED, "%s: row %s has no memory yet", op->name, r->name);
                 at = base + op->operand[k].skip * (int64_t)dg_type_bytes(r->type);
@@ -81,7 +82,21 @@ dg_err dg_plan_bind(dg_plan *p)
 void dg_plan_free(dg_plan *p)
 {
     free(p->op);
+    free(p->launch);
     memset(p, 0, sizeof *p);
+}
+
+double dg_operand_bytes(const dg_plan *p, const dg_op *op, int k)
+{
+    int n;
+    const dg_operand *operand = dg_operands(op->kind, &n);
+    const dg_row *r = dg_plan_row(p, op, k);
+    if (!r || r->kind == DG_STATE || operand[k].role == DG_SCRATCH) return 0;
+    if (op->kind == DG_OP_adam) return (double)op->u.adam.n * (double)dg_type_bytes(r->type); /* the row is the first of many */
+    if (op->kind == DG_OP_gather && r->kind == DG_OUTSIDE) return (double)op->u.gather.N * (double)r->bytes / r->shape.N;
+    if (op->kind == DG_OP_gather && operand[k].role == DG_OUT)
+        return (double)op->u.gather.N * op->u.gather.H * op->u.gather.W * op->u.gather.C * (double)dg_type_bytes(r->type);
+    return (double)(r->bytes - (size_t)op->operand[k].skip * dg_type_bytes(r->type));
 }
 
 double dg_op_bytes(const dg_plan *p, const dg_op *op)
@@ -89,15 +104,6 @@ double dg_op_bytes(const dg_plan *p, const dg_op *op)
     int n;
     const dg_operand *operand = dg_operands(op->kind, &n);
     double bytes = 0;
-    for (int k = 0; k < n; k++) {
-        const dg_row *r = dg_plan_row(p, op, k);
-        if (!r || r->kind == DG_STATE || operand[k].role == DG_SCRATCH) continue;
-        double each = (double)(r->bytes - (size_t)op->operand[k].skip * dg_type_bytes(r->type));
-        if (op->kind == DG_OP_adam) each = (double)op->u.adam.n * (double)dg_type_bytes(r->type); /* the row is the first of many */
-        if (op->kind == DG_OP_gather && r->kind == DG_OUTSIDE) each = (double)op->u.gather.N * (double)r->bytes / r->shape.N;
-        if (op->kind == DG_OP_gather && operand[k].role == DG_OUT)
-            each = (double)op->u.gather.N * op->u.gather.H * op->u.gather.W * op->u.gather.C * (double)dg_type_bytes(r->type);
-        bytes += operand[k].role == DG_INOUT ? 2 * each : each;
-    }
+    for (int k = 0; k < n; k++) bytes += (operand[k].role == DG_INOUT ? 2 : 1) * dg_operand_bytes(p, op, k);
     return bytes;
 }

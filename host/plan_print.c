@@ -1,7 +1,6 @@
 #include <string.h>
 
 #include "plan.h"
-#include "work.h"
 
 /* "64x32x32x32", or "256" for a vector. */
 static void shape_text(char *out, size_t size, dg_shape s)
@@ -34,7 +33,9 @@ static void print_launch(const dg_op *op, int kernels, FILE *to)
     if (t->tile_m) snprintf(tile, sizeof tile, "%dx%d", t->tile_m, t->tile_n);
     if (t->stages) snprintf(stages, sizeof stages, "%d", t->stages);
     if (t->split > 1) snprintf(split, sizeof split, "%d", t->split);
-    fprintf(to, "%5s %8s %6s %5s %7d  %-22s", block, tile, stages, split, kernels, t->why ? t->why : "");
+    char own[12] = "+"; /* done by the kernel of another op */
+    if (kernels) snprintf(own, sizeof own, "%d", kernels);
+    fprintf(to, "%5s %8s %6s %5s %7s  %-22s", block, tile, stages, split, own, t->why ? t->why : "");
 }
 
 void dg_plan_print(const dg_plan *p, bool gpu, FILE *to)
@@ -50,7 +51,7 @@ void dg_plan_print(const dg_plan *p, bool gpu, FILE *to)
         const double f = dg_op_flops(op), b = dg_op_bytes(p, op);
         fprintf(to, "%4d  %-24s %-12s %-10s ", i + 1, op->name, dg_op_kind_name(op->kind), op->tune.variant ? op->tune.variant : "");
         if (gpu) {
-            const int launches = dg_work_of(op, DG_F32).kernels;
+            const int launches = dg_op_kernels(p, i);
             print_launch(op, launches, to);
             kernels += launches;
         }
@@ -81,7 +82,7 @@ void dg_arena_print(const dg_arena *a, FILE *to)
             fprintf(to, "  %-22s %9.3f  (G %.3f, D %.3f)\n", label[kind], (bytes[0] + bytes[1]) / 1e6, bytes[0] / 1e6, bytes[1] / 1e6);
     }
     for (int i = 0; i < a->rows; i++) {
-        if (a->row[i].kind == DG_WORK) work += (double)a->row[i].bytes;
+        if (a->row[i].kind == DG_WORK && !a->row[i].absent) work += (double)a->row[i].bytes;
         if (a->row[i].kind == DG_OUTSIDE) outside += (double)a->row[i].bytes;
     }
     fprintf(to, "  %-22s %9.3f  (%.3f if nothing shared a place)\n", "activations and work", (double)(a->bytes - a->persistent) / 1e6, work / 1e6);

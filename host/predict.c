@@ -57,10 +57,30 @@ dg_prediction dg_predict_cpu(const dg_op *op, double bytes, const dg_machine *m)
     return r;
 }
 
+/* All of a fused launch. The parts of sums are added by the kernel itself: they are moved still, but nothing waits. */
+static dg_prediction predict_launch(const dg_plan *p, const dg_launch *l, const dg_machine *m)
+{
+    dg_prediction r = {.kernels = 1, .launch_us = m->launch_us};
+    for (int i = l->first; i < l->first + l->count; i++) {
+        if (!is_conv(&p->op[i])) continue;
+        const dg_prediction one = dg_predict_gpu(&p->op[i], 0, m);
+        r.arithmetic_us += one.arithmetic_us;
+        r.memory_us += one.memory_us;
+        if (one.blocks > r.blocks) r.blocks = one.blocks;
+    }
+    const double bytes = dg_launch_bytes(p, l), rate = bytes <= m->cache_mb * 1e6 && m->cache > 0 ? m->cache : m->triad;
+    if (rate > 0 && bytes / rate * 1e-3 > r.memory_us) r.memory_us = bytes / rate * 1e-3;
+    return r;
+}
+
 dg_prediction dg_predict(const dg_plan *p, const dg_op *op, const dg_machine *m)
 {
+    const int number = (int)(op - p->op);
+    const dg_launch *l = dg_plan_launch(p, number);
+    const bool fused = dg_plan_fused(p, number);
+    if (fused && l->main != number) return (dg_prediction){.bound = DG_BOUND_FUSED};
     const double bytes = dg_op_bytes(p, op);
-    dg_prediction r = m->gpu ? dg_predict_gpu(op, bytes, m) : dg_predict_cpu(op, bytes, m);
+    dg_prediction r = fused ? predict_launch(p, l, m) : m->gpu ? dg_predict_gpu(op, bytes, m) : dg_predict_cpu(op, bytes, m);
     const double work = r.arithmetic_us > r.memory_us ? r.arithmetic_us : r.memory_us;
     r.us = r.launch_us + work;
     r.bound = r.launch_us >= work ? DG_BOUND_LAUNCH : r.arithmetic_us >= r.memory_us ? DG_BOUND_ARITHMETIC : DG_BOUND_MEMORY;
@@ -69,5 +89,6 @@ dg_prediction dg_predict(const dg_plan *p, const dg_op *op, const dg_machine *m)
 
 const char *dg_bound_name(dg_bound bound)
 {
-    return bound == DG_BOUND_LAUNCH ? "launch" : bound == DG_BOUND_ARITHMETIC ? "arithmetic" : "memory";
+    static const char *const name[DG_BOUNDS] = {"launch", "arithmetic", "memory", "fused"};
+    return name[bound];
 }

@@ -57,9 +57,12 @@ struct dg_backend {
     const char *(*refuses)(dg_backend *, dg_op *);
     int (*choices)(dg_backend *, const dg_op *, dg_tune *out, int room);
     size_t (*scratch)(dg_backend *, const dg_op *); /* bytes that operand `scratch` needs */
+    /* Before placing, once all ops have their tune: put the ops of the plan into launches, by dg_fuse_plan. NULL: op by op. */
+    dg_err (*fuse)(dg_backend *, struct dg_plan *);
 
     dg_err (*run)(dg_backend *, struct dg_plan *);  /* enqueue all ops in order */
     dg_err (*run_op)(dg_backend *, const dg_op *, double *ms); /* one op, finished on return; ms may be NULL */
+    dg_err (*run_launch)(dg_backend *, const struct dg_plan *, int launch); /* the same for one launch; NULL: there are none */
     dg_err (*sync)(dg_backend *);
 
     /* For `dcgan profile` and `tune`. time_plan: one run of the plan, and how long each of its ops took in it.
@@ -86,6 +89,7 @@ typedef struct {
     dg_type real;       /* DG_F32 or DG_F64 (the direct kernels alone) */
     dg_math math;       /* anything but DG_MATH_FP32: beside DG_F32, on sm_80 and up */
     bool eager;         /* --no-graph: launch op by op instead of replaying a captured graph */
+    unsigned fuse;      /* --fuse: DG_FUSE_... (fuse.h) */
     const char *tuning; /* --tuning FILE, NULL: none */
 } dg_cuda_options;
 

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "plan.h"
 #include "tune.h"
 
 /* ---- Where the values of an operand come from; c is the channel, the group is that of the image ---- */
@@ -113,6 +114,43 @@ typedef struct {
     float *scratch;
     unsigned *counters;
 } dg_fused_update;
+
+/* ---- The pass ---- */
+
+/* What may be fused, --fuse: X(name, help). norm and grad take every reader of a tensor along, those in an update too. */
+#define DG_FUSIONS(X)                                                                                         \
+    X(input, "noise and pictures where the first layers read them")                                           \
+    X(norm, "norm and activation while the next layer reads")                                                 \
+    X(stats, "batch statistics where a convolution writes")                                                   \
+    X(act, "activations and their gradients where a convolution writes")                                      \
+    X(grad, "the norm's gradient: its sums where a convolution writes, the rest while the next one reads")    \
+    X(head, "D's last layer, the loss and their gradient")                                                    \
+    X(update, "all weight gradients of a network and Adam")
+enum {
+#define X(name, help) DG_FUSE_##name##_bit,
+    DG_FUSIONS(X)
+#undef X
+        DG_FUSE_KINDS
+};
+#define X(name, help) DG_FUSE_##name = 1u << DG_FUSE_##name##_bit,
+enum { DG_FUSIONS(X) DG_FUSE_NONE = 0, DG_FUSE_ALL = (1u << DG_FUSE_KINDS) - 1 };
+#undef X
+
+const char *dg_fusion_name(int i); /* NULL past the last */
+const char *dg_fusion_help(int i);
+/* "all", "none", "norm,stats", "all,-update", "-head" (all but that). false: a word is none of ours. */
+bool dg_fuse_parse(const char *list, unsigned *what);
+
+/* Put the ops of a plan into launches. Ops have been through the backend's refuses(), rows that are not DG_WORK have
+ * their places. Ops may change their order, where none depends on it; rows that are no longer written become absent;
+ * rows for what fused launches need are added. On a backend whose real is not DG_F32 nothing is fused. DG_DEVICE: out of
+ * memory. */
+dg_err dg_fuse_plan(dg_plan *p, unsigned what, dg_type real, const dg_gpu *gpu);
+
+/* A fused launch of a plan as its kernel takes it; before binding, pointers are NULL. */
+dg_fused_conv dg_fused_conv_of(const dg_plan *p, const dg_launch *l);
+dg_fused_head dg_fused_head_of(const dg_plan *p, const dg_launch *l);
+dg_fused_update dg_fused_update_of(const dg_plan *p, const dg_launch *l);
 
 /* What a launch needs beside its tensors. Pointers inside of the structures do not count, but for being NULL or not. */
 typedef struct {

@@ -222,6 +222,7 @@ typedef struct {
     struct {
         int row;        /* arena row, -1: not used (the pointer stays NULL) */
         int64_t skip;   /* first element of the row that belongs to this operand */
+        int from;       /* in a fused launch: op from - 1 of the plan is done while this operand is read; 0: none */
     } operand[DG_MAX_OPERANDS]; /* in the order of dg_operands(kind) */
     union {
         dg_conv_args conv;

@@ -31,6 +31,7 @@ typedef struct {
     int first, last;    /* DG_WORK: the ops of its plan between which it lives, set by placing */
     int plan;           /* DG_WORK: the plan that it belongs to */
     bool keep;          /* DG_WORK: the host writes it before the plan or reads it afterwards */
+    bool absent;        /* DG_WORK: a fused launch never writes it to memory; it has no place */
     void *outside;      /* DG_OUTSIDE: set by dg_arena_outside before binding */
 } dg_row;
 
@@ -43,12 +44,25 @@ typedef struct {
     bool full;          /* a row or an op could not be stored: placing will say so */
 } dg_arena;
 
+/* What a backend runs at a time. Fused launches are made by dg_fuse_plan (fuse.h); each has one kernel. */
+typedef enum { DG_LAUNCH_OP, DG_LAUNCH_CONV, DG_LAUNCH_HEAD, DG_LAUNCH_UPDATE } dg_launch_kind;
+typedef struct {
+    dg_launch_kind kind;
+    int first, count;   /* the ops of the plan that it does */
+    int main;           /* the op whose name and time it has: the convolution, of an update Adam */
+    int row;            /* of its scratch memory, -1: needs none */
+    int counter;        /* first of its counters in row_counters */
+} dg_launch;
+
 typedef struct dg_plan {
     char name[24];      /* "train", "train-short", "sample" */
     dg_op *op;
     int ops, capacity;
     dg_arena *arena;    /* shared, not owned */
     int id;             /* of its work rows */
+    dg_launch *launch;  /* all ops in order, NULL on a backend that fuses nothing */
+    int launches;
+    int row_counters;   /* of fused launches, -1: none */
     void *captured;     /* owned by the backend */
 } dg_plan;
 
@@ -56,6 +70,7 @@ typedef struct dg_plan {
  * dg_arena_place. */
 void dg_plan_begin(dg_plan *p, dg_arena *a, const char *name);
 int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_type type, dg_shape shape);
+int dg_arena_bytes(dg_arena *a, const char *name, dg_row_kind kind, size_t bytes); /* a row without a shape */
 int dg_arena_find(const dg_arena *a, const char *name); /* -1: no such row */
 /* Valid until the next dg_plan_add of this plan. */
 dg_op *dg_plan_add(dg_plan *p, dg_op_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -67,7 +82,7 @@ dg_err dg_arena_place(dg_arena *a, dg_plan *const *plans, int n, dg_backend *b);
 dg_err dg_arena_alloc(dg_arena *a, dg_backend *b);
 void dg_arena_free(dg_arena *a, dg_backend *b);
 
-/* Fill in the pointers of every op. */
+/* Fill in the pointers of every op; those of absent rows are NULL. */
 dg_err dg_plan_bind(dg_plan *p);
 void dg_plan_free(dg_plan *p);
 
@@ -76,6 +91,15 @@ const dg_row *dg_plan_row(const dg_plan *p, const dg_op *op, int operand);
 
 /* Bytes that one run of this op reads and writes, scratch excluded. */
 double dg_op_bytes(const dg_plan *p, const dg_op *op);
+
+double dg_operand_bytes(const dg_plan *p, const dg_op *op, int operand);
+
+/* The launch that op number `op` belongs to, NULL where the plan has none; is it fused; how many kernels the op has of
+ * its own: of a fused launch the main op has one. Bytes that a fused launch reads and writes. */
+const dg_launch *dg_plan_launch(const dg_plan *p, int op);
+bool dg_plan_fused(const dg_plan *p, int op);
+int dg_op_kernels(const dg_plan *p, int op);
+double dg_launch_bytes(const dg_plan *p, const dg_launch *l);
 
 /* Tables for `dcgan plan`: an op a line with shapes, bytes, FLOPs; of a GPU's plan how each is launched and where that choice
  * comes from, too. Then memory by kind. */

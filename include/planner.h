@@ -5,7 +5,7 @@
 
 #include "machine.h"
 
-/* tuning: as with --tuning, NULL: none. DG_IO when it cannot be read; wrong rows are left out with a warning. */
-dg_err dg_planner_open(const dg_machine *m, const char *tuning, dg_backend **out);
+/* tuning: as with --tuning, NULL: none; fuse: DG_FUSE_... (fuse.h). DG_IO when it cannot be read; wrong rows are left out with a warning. */
+dg_err dg_planner_open(const dg_machine *m, const char *tuning, unsigned fuse, dg_backend **out);
 
 #endif

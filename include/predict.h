@@ -10,6 +10,9 @@
  * memory      the larger of: what the op must read and write once, from memory, or from the last cache when all of
  *             it fits there; and what all blocks together load through that cache, tiles re-reading their operands.
  *
+ * A fused launch is one kernel: the arithmetic of its convolutions, and what it reads and writes once. All of it is put
+ * down to its main op; the others take no time of their own (bound: fused).
+ *
  * The efficiencies are few constants, in host/predict.c and host/predict_gpu.c, each with its reason; they were not
  * fitted op by op. A measured time far from the prediction is where to look: `dcgan profile` prints both. */
 #ifndef DG_PREDICT_H
@@ -18,7 +21,7 @@
 #include "machine.h"
 #include "plan.h"
 
-typedef enum { DG_BOUND_LAUNCH, DG_BOUND_ARITHMETIC, DG_BOUND_MEMORY } dg_bound;
+typedef enum { DG_BOUND_LAUNCH, DG_BOUND_ARITHMETIC, DG_BOUND_MEMORY, DG_BOUND_FUSED, DG_BOUNDS } dg_bound;
 
 typedef struct {
     double us;                                   /* all together */
@@ -29,9 +32,9 @@ typedef struct {
 } dg_prediction;
 
 dg_prediction dg_predict(const dg_plan *p, const dg_op *op, const dg_machine *m);
-const char *dg_bound_name(dg_bound bound); /* "launch", "arithmetic", "memory" */
+const char *dg_bound_name(dg_bound bound); /* "launch", "arithmetic", "memory", "fused" */
 
-/* The two halves, for one op that moves `bytes`. */
+/* p is a plan that op lies in. The two halves, for one op that moves `bytes`. */
 dg_prediction dg_predict_cpu(const dg_op *op, double bytes, const dg_machine *m);
 dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m);
 

@@ -5,6 +5,7 @@
 #include "backend_cuda.cuh"
 #include "cublas.cuh"
 #include "cuda_device.cuh"
+#include "fuse.cuh"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +53,12 @@ static int cuda_choices(dg_backend *b, const dg_op *op, dg_tune *out, int room)
 
 static size_t cuda_scratch(dg_backend *b, const dg_op *op) { return dg_scratch_of(op, b->real); }
 
+static dg_err cuda_fuse(dg_backend *b, struct dg_plan *p)
+{
+    const gpu *c = (const gpu *)b;
+    return dg_fuse_plan(p, c->fuse, b->real, &c->limits);
+}
+
 /* ---- Running ---- */
 
 template <class real> static void launch(const dg_op *op, cudaStream_t stream)
@@ -74,13 +81,38 @@ dg_err dg_gpu_enqueue(gpu *c, const dg_op *op)
     return e;
 }
 
-/* Op by op, each finished before the next begins: slow, but an error names its op. */
+int dg_gpu_pieces(const dg_plan *p) { return p->launch ? p->launches : p->ops; }
+
+dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i)
+{
+    if (!p->launch) return dg_gpu_enqueue(c, &p->op[i]);
+    const dg_launch *l = &p->launch[i];
+    const dg_op *op = &p->op[l->main];
+    const cudaStream_t stream = c->lane[DG_COMPUTE];
+    if (l->kind == DG_LAUNCH_OP) return dg_gpu_enqueue(c, op);
+    dev_op = op->name;
+    if (l->kind == DG_LAUNCH_CONV) {
+        const dg_fused_conv f = dg_fused_conv_of(p, l);
+        dg_fused_conv_launch(op->kind, &f, &op->tune, stream);
+    } else if (l->kind == DG_LAUNCH_HEAD) {
+        const dg_fused_head h = dg_fused_head_of(p, l);
+        dg_fused_head_launch(&h, stream);
+    } else {
+        const dg_fused_update u = dg_fused_update_of(p, l);
+        dg_fused_update_launch(&u, stream);
+    }
+    const dg_err e = check_launches(c);
+    dev_op = "";
+    return e;
+}
+
+/* Launch by launch, each finished before the next begins: slow, but an error names its op. */
 static dg_err run_eagerly(gpu *c, const dg_plan *p)
 {
-    for (int i = 0; i < p->ops; i++) {
-        const dg_err e = dg_gpu_enqueue(c, &p->op[i]);
+    for (int i = 0; i < dg_gpu_pieces(p); i++) {
+        const dg_err e = dg_gpu_enqueue_piece(c, p, i);
         if (e) return e;
-        TRY(c, p->op[i].name, cudaStreamSynchronize(c->lane[DG_COMPUTE]));
+        TRY(c, p->op[p->launch ? p->launch[i].main : i].name, cudaStreamSynchronize(c->lane[DG_COMPUTE]));
     }
     return DG_OK;
 }
@@ -94,7 +126,7 @@ static dg_err capture(gpu *c, dg_plan *p)
     dg_err e = DG_OK;
     cudaError_t error = cudaStreamBeginCapture(c->lane[DG_COMPUTE], cudaStreamCaptureModeThreadLocal);
     const bool begun = error == cudaSuccess;
-    for (int i = 0; begun && !e && i < p->ops; i++) e = dg_gpu_enqueue(c, &p->op[i]);
+    for (int i = 0; begun && !e && i < dg_gpu_pieces(p); i++) e = dg_gpu_enqueue_piece(c, p, i);
     if (begun) error = cudaStreamEndCapture(c->lane[DG_COMPUTE], &graph);
     if (!e && error == cudaSuccess) error = cudaGraphInstantiate(&made->graph, graph, 0);
     if (graph) (void)cudaGraphDestroy(graph);
@@ -122,19 +154,32 @@ static dg_err cuda_run(dg_backend *b, struct dg_plan *p)
     return DG_OK;
 }
 
+/* What was enqueued between the two events. */
+static dg_err run_one(gpu *c, const char *name, const dg_op *op, const dg_plan *p, int launch, double *ms)
+{
+    TRY(c, name, cudaEventRecord(c->from, c->lane[DG_COMPUTE]));
+    const dg_err e = op ? dg_gpu_enqueue(c, op) : dg_gpu_enqueue_piece(c, p, launch);
+    if (e) return e;
+    TRY(c, name, cudaEventRecord(c->to, c->lane[DG_COMPUTE]));
+    TRY(c, name, cudaEventSynchronize(c->to));
+    float elapsed = 0;
+    TRY(c, name, cudaEventElapsedTime(&elapsed, c->from, c->to));
+    if (ms) *ms = (double)elapsed;
+    return DG_OK;
+}
+
 static dg_err cuda_run_op(dg_backend *b, const dg_op *op, double *ms)
 {
     gpu *c = (gpu *)b;
     ENTER(c);
-    TRY(c, op->name, cudaEventRecord(c->from, c->lane[DG_COMPUTE]));
-    const dg_err e = dg_gpu_enqueue(c, op);
-    if (e) return e;
-    TRY(c, op->name, cudaEventRecord(c->to, c->lane[DG_COMPUTE]));
-    TRY(c, op->name, cudaEventSynchronize(c->to));
-    float elapsed = 0;
-    TRY(c, op->name, cudaEventElapsedTime(&elapsed, c->from, c->to));
-    if (ms) *ms = (double)elapsed;
-    return DG_OK;
+    return run_one(c, op->name, op, nullptr, 0, ms);
+}
+
+static dg_err cuda_run_launch(dg_backend *b, const struct dg_plan *p, int launch)
+{
+    gpu *c = (gpu *)b;
+    ENTER(c);
+    return run_one(c, p->op[p->launch[launch].main].name, nullptr, p, launch, nullptr);
 }
 
 static dg_err cuda_sync(dg_backend *b)
@@ -206,6 +251,7 @@ extern "C" dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)
     dg_backend *b = &c->base;
     c->device = -1;
     c->eager = o->eager;
+    c->fuse = o->fuse;
     b->real = o->real;
     b->math = c->limits.math = o->math;
     b->queues = !o->eager;
@@ -213,8 +259,10 @@ extern "C" dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)
     b->refuses = cuda_refuses;
     b->choices = cuda_choices;
     b->scratch = cuda_scratch;
+    b->fuse = cuda_fuse;
     b->run = cuda_run;
     b->run_op = cuda_run_op;
+    b->run_launch = cuda_run_launch;
     dg_gpu_time_functions(b);
     b->sync = cuda_sync;
     b->close = cuda_close;

@@ -6,6 +6,7 @@
 #include "cuda.cuh"
 #include "cuda_time.cuh"
 extern "C" {
+#include "fuse.h"
 #include "plan.h"
 #include "tune.h"
 #include "work.h"
@@ -25,6 +26,7 @@ typedef struct {
     dg_backend base; /* first, so that a dg_backend pointer is a gpu pointer */
     int device;
     bool eager;
+    unsigned fuse; /* DG_FUSE_... */
     dg_gpu limits;
     cudaStream_t lane[DG_LANES];
     cudaEvent_t mark[DG_MARKS];
@@ -57,6 +59,9 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
 
 /* Put an op's launches into the first lane; a launch that was refused is an error that names the op. */
 dg_err dg_gpu_enqueue(gpu *c, const dg_op *op);
+/* The same for piece i of a plan: a launch, or where the plan has none, an op. */
+dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i);
+int dg_gpu_pieces(const dg_plan *p);
 
 /* cuda_time.cu: fill in the functions of b that time and measure. */
 void dg_gpu_time_functions(dg_backend *b);

@@ -71,30 +71,45 @@ cudaError_t dg_cuda_time(dg_cuda_timer *t, int n, bool cold, dg_err (*piece)(voi
 
 typedef struct {
     gpu *c;
-    const dg_op *op;
-    int step; /* to the next one: 0 for the same again */
+    const dg_op *op;     /* the same one again and again, or */
+    const dg_plan *plan; /* piece by piece */
 } timed;
 
 static dg_err enqueue_timed(void *context, int i)
 {
     const timed *t = (const timed *)context;
-    return dg_gpu_enqueue(t->c, &t->op[(ptrdiff_t)i * t->step]);
+    return t->op ? dg_gpu_enqueue(t->c, t->op) : dg_gpu_enqueue_piece(t->c, t->plan, i);
 }
 
-static dg_err time_ops(gpu *c, const dg_op *op, int step, int n, double *ms)
+static dg_err time_pieces(timed *t, int n, double *ms)
 {
+    gpu *c = t->c;
     ENTER(c);
-    timed context = {c, op, step};
     dg_err failed;
     c->timer.stream = c->lane[DG_COMPUTE];
-    const cudaError_t e = dg_cuda_time(&c->timer, n, !step, enqueue_timed, &context, ms, &failed);
+    const cudaError_t e = dg_cuda_time(&c->timer, n, t->op != nullptr, enqueue_timed, t, ms, &failed);
     if (failed) return failed;
-    return e == cudaSuccess ? DG_OK : dg_gpu_report(c, op->name, "timing", e);
+    return e == cudaSuccess ? DG_OK : dg_gpu_report(c, t->op ? t->op->name : t->plan->name, "timing", e);
 }
 
-static dg_err cuda_time_plan(dg_backend *b, struct dg_plan *p, double *ms) { return time_ops((gpu *)b, p->op, 1, p->ops, ms); }
+/* There are no more launches than ops: times come as launches, and go to their main ops from the last one on. */
+static dg_err cuda_time_plan(dg_backend *b, struct dg_plan *p, double *ms)
+{
+    timed t = {(gpu *)b, nullptr, p};
+    const dg_err e = time_pieces(&t, dg_gpu_pieces(p), ms);
+    for (int i = p->launches, end = p->ops; !e && i-- > 0; end = p->launch[i].first) {
+        const double its = ms[i];
+        for (int k = p->launch[i].first; k < end; k++) ms[k] = 0;
+        ms[p->launch[i].main] = its;
+    }
+    return e;
+}
 
-static dg_err cuda_time_op(dg_backend *b, const dg_op *op, int n, double *ms) { return time_ops((gpu *)b, op, 0, n, ms); }
+static dg_err cuda_time_op(dg_backend *b, const dg_op *op, int n, double *ms)
+{
+    timed t = {(gpu *)b, op, nullptr};
+    return time_pieces(&t, n, ms);
+}
 
 static dg_err cuda_measure(dg_backend *b, dg_machine *m, int rounds)
 {

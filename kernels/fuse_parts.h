@@ -33,4 +33,12 @@ static inline size_t dg_sink_bytes(int per_group, int groups, int columns, int C
 }
 static inline int dg_sink_counters(int per_group, int groups) { return 1 + dg_sink_clusters(per_group, groups) * groups; } /* of a column */
 
+/* fuse_plan.c: operand of that name, -1: none; the name of the operand that a convolution reads beside the weights. */
+int dg_fuse_operand(const dg_op *op, const char *name);
+const char *dg_fuse_input(const dg_op *op);
+
+/* fuse_fill.c: of a fused launch of any kind */
+dg_fused_size dg_fused_size_of(const dg_plan *p, const dg_launch *l);
+const char *dg_fused_refuses(const dg_plan *p, const dg_launch *l, const dg_gpu *gpu);
+
 #endif

@@ -82,7 +82,7 @@ static double step_us(const char *gpu, const char *name, int batch, int *kernels
     dg_gan gan;
     dg_bench_model r;
     const dg_gan_options o = {.batch = batch, .rows = batch, .train = true};
-    if (!DG_CHECKF(!dg_model_read(name, &model) && !dg_machine_find(gpu, DG_F32, &m) && !dg_planner_open(&m, NULL, &b), "%s", dg_message()))
+    if (!DG_CHECKF(!dg_model_read(name, &model) && !dg_machine_find(gpu, DG_F32, &m) && !dg_planner_open(&m, NULL, 0, &b), "%s", dg_message()))
         return 0;
     if (!DG_CHECKF(!dg_gan_build(&gan, &model, &o, b), "%s on %s: %s", name, gpu, dg_message())) return 0;
     DG_CHECK(!dg_bench_predict(&r, &m, &gan.train, model.name, batch));

@@ -75,7 +75,7 @@ static void planner_agrees(dg_type real, int arch, size_t shared)
     dg_machine m;
     dg_backend *p, *b = open_cuda(nullptr, real);
     DG_CHECK(!dg_machine_arch(std::to_string(arch).c_str(), real, &m) && m.arch == arch && m.shared == shared);
-    DG_CHECK(!dg_planner_open(&m, nullptr, &p));
+    DG_CHECK(!dg_planner_open(&m, nullptr, 0, &p));
     const std::string there = plan_text(p), here = plan_text(b);
     DG_CHECKF(there == here && here.size() > 2000, "planned:\n%s\nchosen:\n%s", there.c_str(), here.c_str());
     p->close(p);
