@@ -1,6 +1,6 @@
 /* Binary cross entropy on logits: a few dozen numbers a step, so one block; every thread makes the terms of its
  * logits, one thread adds them in index order, as the CPU does. */
-#include "cuda.cuh"
+#include "bce.cuh"
 
 static constexpr int THREADS = 256;
 
@@ -15,11 +15,10 @@ template <class real> static __global__ void bce_kernel(const dg_bce_args a)
     for (int first = 0; first < a.n; first += THREADS) {
         const int i = first + (int)threadIdx.x;
         if (i < a.n) {
-            const double l = (double)logit[i], e = exp(-fabs(l));
-            const double p = (l < 0 ? e : 1) / (1 + e), q = (l < 0 ? 1 : e) / (1 + e); /* sigmoid(l), sigmoid(-l) */
-            loss_of[threadIdx.x] = (l > 0 ? l : 0) - l * a.target + log1p(e);
-            prob_of[threadIdx.x] = p;
-            dlogit[i] = (real)((p * (1 - a.target) - q * a.target) / a.n);
+            const dg_bce_term term = dg_bce_of((double)logit[i], a.target);
+            loss_of[threadIdx.x] = term.loss;
+            prob_of[threadIdx.x] = term.prob;
+            dlogit[i] = (real)(term.slope / a.n);
         }
         __syncthreads();
         if (threadIdx.x == 0) {
