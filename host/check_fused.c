@@ -59,15 +59,13 @@ static dg_err fetch(const sides *s, int side, const pair *p, void *host)
     return b->get(b, host, dg_check_memory(s->gan[side], p->row[side]), p->bytes);
 }
 
-/* The inputs of an op that come from memory, from one side to the other. */
+/* What an op reads from memory, from one side to the other; and what lies where it writes, of which it may leave a part. */
 static dg_err hand_over(const sides *s, const dg_op *fused)
 {
-    int n;
     dg_err e = DG_OK;
-    const dg_operand *list = dg_operands(fused->kind, &n);
-    for (int k = 0; k < n && !e; k++) {
+    for (int k = 0; k < DG_MAX_OPERANDS && !e; k++) {
         pair p;
-        if (!(list[k].role & DG_IN) || !pair_of(s, fused, k, &p)) continue;
+        if (!pair_of(s, fused, k, &p)) continue;
         void *copy = malloc(p.bytes);
         if (!copy) return dg_fail(DG_DEVICE, "out of memory for comparing");
         dg_backend *b = s->gan[1]->backend;
