@@ -164,7 +164,7 @@ static dg_launch_kind kind_of(const pass *f, int main)
     if (op->kind == DG_OP_adam) return members > 1 ? DG_LAUNCH_UPDATE : DG_LAUNCH_OP;
     if (!is_conv(op)) return DG_LAUNCH_OP;
     if (losses) return DG_LAUNCH_HEAD;
-    bool around = members > 1 || op->tune.split > 1; /* the parts of a sum need no kernel of their own either */
+    bool around = members > 1 || (f->what != DG_FUSE_NONE && op->tune.split > 1); /* the parts of a sum need no kernel of their own either */
     const int writer = f->note[main].wrote[dg_fuse_operand(op, dg_fuse_input(op))];
     if (writer >= 0 && f->note[writer].made) around = true;
     return around && dg_fused_family_of(op->kind, &op->u.conv, &op->tune) != DG_FUSED_NONE ? DG_LAUNCH_CONV : DG_LAUNCH_OP;
