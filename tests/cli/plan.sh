@@ -10,6 +10,14 @@ grep -qE '^ *[0-9]+  D\.2\.conv\.fwd +conv_fwd +[a-z]+ +[0-9]+ +[0-9]+x[0-9]+ +[
 fact $? "the plan should tell block, tile, stages and reason: $(grep D.2.conv.fwd "$dir/.out" | head -n 1)"
 grep -qE '^plan train: .* [0-9]+ dependent kernels$' "$dir/.out"
 fact $? 'the plan should count its dependent kernels'
+for arch in sm_90 sm_80; do
+    exits 0 plan dcgan64-paper --arch $arch --precision bf16
+    prints ' 28 dependent kernels'
+done
+exits 0 plan dcgan64-paper --arch sm_90 --precision tf32 --fuse all,-update --json
+prints '"because": "rule", "launch": '
+exits 2 plan dcgan64-paper --arch sm_90 --fuse sums
+says '--fuse sums: what may be named'
 exits 0 plan dcgan64-paper --arch H200
 prints 'for NVIDIA H200, not here'
 exits 0 plan dcgan64-paper --arch 75 --precision fp64
