@@ -40,10 +40,12 @@ static dg_err build_gan(dg_run *r, const dg_model *model)
     return e ? e : dg_gan_alloc(&r->gan, r->feed.data, r->feed.perm);
 }
 
+const char *dg_run_precision(const dg_run *r) { return dg_precision_name(r->backend->real, r->backend->math); }
+
 /* Take up the run where its checkpoint left it. */
 static dg_err resume(dg_run *r, const dg_st *st, const char *path, const dg_checkpoint_info *info)
 {
-    const char *precision = dg_precisions[r->o->precision].name;
+    const char *precision = dg_run_precision(r);
     if (strcmp(info->precision, precision))
         return dg_fail(DG_USAGE, "%s was trained with --precision %s; it cannot go on with %s", path, info->precision, precision);
     if (info->seed != r->o->seed)
@@ -94,6 +96,7 @@ static dg_err set_up(dg_run *r)
     dg_err e = dg_rundir_open(o->out, o->resume, &r->dir);
     if (!e) e = o->resume ? find_checkpoint(r, path, &st, model, &info) : dg_model_read(o->model, model);
     if (!e) e = dg_open_backend(o, &r->backend);
+    if (!e && !(r->config = dg_config_settled(o->resolved, "precision", dg_run_precision(r)))) e = dg_fail(DG_DEVICE, "out of memory");
     if (!e) e = load_data(r, model);
     if (!e) e = build_gan(r, model);
     if (!e) e = st ? resume(r, st, path, &info) : dg_gan_init(&r->gan, o->seed);
@@ -103,7 +106,7 @@ static dg_err set_up(dg_run *r)
     if (!e) take_up_means(r);
     if (!e && st)
         dg_progress_note(r->progress, "resuming %s after epoch %llu, step %llu", r->dir.path, (unsigned long long)r->read.epoch, (unsigned long long)r->read.step);
-    if (!e) dg_progress_note(r->progress, "%s, %s on %s: %d epochs of %d steps, batch %d, into %s", model->name, dg_precisions[o->precision].name, r->backend->name,
+    if (!e) dg_progress_note(r->progress, "%s, %s on %s: %d epochs of %d steps, batch %d, into %s", model->name, dg_run_precision(r), r->backend->name,
                              o->epochs, r->batches, o->batch, r->dir.path);
     dg_checkpoint_info_free(&info);
     dg_st_free(st);
@@ -169,6 +172,7 @@ int dg_cmd_train(const dg_options *o)
     else if (saving)
         e = dg_context(saving, "training went on, but not everything could be saved");
     if (dg_stop_signal && (!e || e == DG_FAILED)) e = (dg_err)(128 + dg_stop_signal);
+    free(r->config);
     free(r);
     return (int)e;
 }

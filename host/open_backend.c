@@ -12,8 +12,12 @@ enum { MOST_DEVICES = 64 };
 static dg_err open_cpu(const dg_options *o, dg_backend **out)
 {
     static const char *const conv[] = {NULL, "direct", "winograd"}; /* by o->conv */
-    const dg_precision *p = &dg_precisions[o->precision];
-    if (p->math != DG_MATH_FP32)
+    bool else_fp32;
+    const dg_precision *p = dg_options_precision(o, &else_fp32);
+    if (p->math != DG_MATH_FP32 && !else_fp32 && o->resume)
+        return dg_fail(DG_USAGE, "--precision %s is for the tensor cores of a GPU, and this run was begun with it: it goes on there "
+                       "(--device cuda), or another one begins here", p->name);
+    if (p->math != DG_MATH_FP32 && !else_fp32)
         return dg_fail(DG_USAGE, "--precision %s is for the tensor cores of a GPU (--device cuda); a CPU would round its factors and "
                        "be no faster for it: --precision fp32 runs here", p->name);
     if (o->tuning) dg_warn("--tuning %s is for CUDA devices; the CPU does not read it", o->tuning);
@@ -22,8 +26,9 @@ static dg_err open_cpu(const dg_options *o, dg_backend **out)
 
 static dg_err open_cuda(const dg_options *o, int device, dg_backend **out)
 {
-    const dg_precision *p = &dg_precisions[o->precision];
-    const dg_cuda_options options = {.device = device, .real = p->real, .math = p->math, .eager = o->no_graph, .tuning = o->tuning};
+    bool else_fp32;
+    const dg_precision *p = dg_options_precision(o, &else_fp32);
+    const dg_cuda_options options = {.device = device, .real = p->real, .math = p->math, .else_fp32 = else_fp32, .eager = o->no_graph, .tuning = o->tuning};
     const dg_err e = dg_cuda_open(&options, out);
     if (!e && o->conv) dg_warn("--conv chooses among the CPU's convolutions; on %s --tuning does", (*out)->name);
     return e;
