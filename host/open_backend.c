@@ -1,6 +1,6 @@
 /* Which backend the options mean. `cuda` is never replaced by something else; `auto` may be, and says so when there is
  * a GPU that it leaves out. */
-#include "commands.h"
+#include "open_ahead.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -75,15 +75,29 @@ static int first_usable(char *why, size_t size)
     return -1;
 }
 
-static dg_err open_any(const dg_options *o, dg_backend **out)
+static dg_err open_any(const dg_options *o, dg_backend **out, char *why, size_t size)
 {
-    char why[600];
-    const int device = first_usable(why, sizeof why);
-    if (device >= 0) {
-        const dg_err e = open_cuda(o, device, out);
-        if (e != DG_DEVICE) return e;
-        snprintf(why, sizeof why, "%s", dg_message());
-    }
+    const int device = first_usable(why, size);
+    if (device < 0) return DG_OK;
+    const dg_err e = open_cuda(o, device, out);
+    if (e != DG_DEVICE) return e;
+    snprintf(why, size, "%s", dg_message());
+    return DG_OK;
+}
+
+dg_err dg_open_gpu(const dg_options *o, dg_backend **out, char *why, size_t size)
+{
+    *out = NULL;
+    *why = 0;
+    if (!strcmp(o->device, "cpu")) return DG_OK;
+    if (!strcmp(o->device, "auto")) return open_any(o, out, why, size);
+    if (o->device[4] == ':') return open_cuda(o, (int)strtol(o->device + 5, NULL, 10), out);
+    const int device = first_usable(why, size);
+    return open_cuda(o, device < 0 ? 0 : device, out);
+}
+
+dg_err dg_open_instead(const dg_options *o, const char *why, dg_backend **out)
+{
     if (*why) dg_warn("%s; going on with the CPU (--device cpu says so from the start)", why);
     return open_cpu(o, out);
 }
@@ -91,10 +105,6 @@ static dg_err open_any(const dg_options *o, dg_backend **out)
 dg_err dg_open_backend(const dg_options *o, dg_backend **out)
 {
     char why[600];
-    *out = NULL;
-    if (!strcmp(o->device, "cpu")) return open_cpu(o, out);
-    if (!strcmp(o->device, "auto")) return open_any(o, out);
-    if (o->device[4] == ':') return open_cuda(o, (int)strtol(o->device + 5, NULL, 10), out);
-    const int device = first_usable(why, sizeof why);
-    return open_cuda(o, device < 0 ? 0 : device, out);
+    const dg_err e = dg_open_gpu(o, out, why, sizeof why);
+    return e || *out ? e : dg_open_instead(o, why, out);
 }
