@@ -131,9 +131,10 @@ static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
 static dg_err open_planner(const dg_options *o, dg_backend **b)
 {
     dg_machine m;
-    const dg_precision *p = &dg_precisions[o->precision];
+    bool else_fp32;
+    const dg_precision *p = dg_options_precision(o, &else_fp32);
     const dg_err e = dg_machine_arch(o->arch, p->real, &m);
-    m.math = p->math;
+    m.math = else_fp32 && !dg_math_on(p->math, m.arch) ? DG_MATH_FP32 : p->math;
     return e ? e : dg_planner_open(&m, o->tuning, o->fused, b);
 }
 

@@ -47,9 +47,10 @@ static dg_err predict(const dg_options *o, const dg_model *model)
     dg_bench_model result = {.ops = 0};
     dg_gan gan;
     const dg_gan_options g = {.batch = o->batch, .rows = o->batch, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
-    const dg_precision *p = &dg_precisions[o->precision];
+    bool else_fp32;
+    const dg_precision *p = dg_options_precision(o, &else_fp32);
     dg_err e = dg_machine_find(o->predict, p->real, &machine);
-    machine.math = p->math;
+    machine.math = else_fp32 && !dg_math_on(p->math, machine.arch) ? DG_MATH_FP32 : p->math;
     if (!e) e = dg_planner_open(&machine, o->tuning, o->fused, &b);
     if (e) return e;
     e = dg_gan_build(&gan, model, &g, b);

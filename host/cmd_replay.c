@@ -330,10 +330,10 @@ int dg_cmd_replay(const dg_options *opt)
         steps = opt->steps > 0 && opt->steps < o.steps ? (int)opt->steps : o.steps;
         const char *torch = dg_st_get(o.st, "torch"), *type = dg_st_get(o.st, "dtype");
         if (r.json)
-            printf("{\"oracle\": \"%s\", \"backend\": \"%s\", \"precision\": \"%s\", \"steps\": %d, \"rows\": [", o.path, b->name, dg_precisions[opt->precision].name, steps);
+            printf("{\"oracle\": \"%s\", \"backend\": \"%s\", \"precision\": \"%s\", \"steps\": %d, \"rows\": [", o.path, b->name, dg_precision_name(b->real, b->math), steps);
         else
             printf("replaying %s: PyTorch %s, %s, %d of %d steps, batch %d\non %s, %s; largest relative difference, largest value as 1:\n", o.path,
-                   torch ? torch : "?", type ? type : "?", steps, o.steps, o.batch, b->name, dg_precisions[opt->precision].name);
+                   torch ? torch : "?", type ? type : "?", steps, o.steps, o.batch, b->name, dg_precision_name(b->real, b->math));
         e = replay(&o, b, gan, &r, steps, &data, &perm);
     }
     if (!e) {

@@ -5,17 +5,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "open_ahead.h"
 #include "train.h"
 
 static void show_loading(void *context, long done, long total) { dg_progress_count(context, "reading pictures", done, total); }
 
-static dg_err load_data(dg_run *r, const dg_model *model)
+static dg_err load_data(dg_run *r, const dg_model *model, dg_opening *opening)
 {
     const dg_options *o = r->o;
     char skipped[4096];
-    dg_dataset_options d = {.dir = o->data, .size = model->size, .channels = model->channels, .fit = o->fit, .threads = r->backend->threads ? r->backend->threads : o->threads,
+    dg_dataset_options d = {.dir = o->data, .size = model->size, .channels = model->channels, .fit = o->fit, .threads = o->threads,
                             .strict = o->strict, .least = o->batch, .limit = o->limit, .cache = o->cache,
-                            .skipped = dg_rundir_file(&r->dir, skipped, "skipped.txt"), .progress = show_loading, .context = r->progress, .stop = &dg_stop_signal};
+                            .skipped = dg_rundir_file(&r->dir, skipped, "skipped.txt"), .progress = show_loading, .context = r->progress,
+                            .stop = &dg_stop_signal, .vain = dg_opening_failed, .of = opening};
     d.decode.alpha = o->alpha;
     d.decode.exif = o->exif;
     dg_err e = dg_dataset_load(&d, &r->data);
@@ -23,6 +25,19 @@ static dg_err load_data(dg_run *r, const dg_model *model)
     dg_progress_note(r->progress, "%d pictures from %s%s", r->data.count, o->data, r->data.cached ? " (cached)" : "");
     if (r->data.skips) dg_progress_note(r->progress, "%d files skipped, listed with reasons in %s", r->data.skips, skipped);
     return DG_OK;
+}
+
+/* Both at once. What is wrong with the device comes first, and then a new run's directory is left as it was found. */
+static dg_err open_and_load(dg_run *r, const dg_model *model)
+{
+    dg_opening *opening;
+    char skipped[4096];
+    dg_err e = dg_opening_start(r->o, &opening);
+    if (!e) e = load_data(r, model, opening);
+    const dg_err device = dg_opening_finish(&opening, &r->backend);
+    if (!device) return e;
+    if (!r->o->resume) unlink(dg_rundir_file(&r->dir, skipped, "skipped.txt"));
+    return device;
 }
 
 static dg_err build_gan(dg_run *r, const dg_model *model)
@@ -40,10 +55,12 @@ static dg_err build_gan(dg_run *r, const dg_model *model)
     return e ? e : dg_gan_alloc(&r->gan, r->feed.data, r->feed.perm);
 }
 
+const char *dg_run_precision(const dg_run *r) { return dg_precision_name(r->backend->real, r->backend->math); }
+
 /* Take up the run where its checkpoint left it. */
 static dg_err resume(dg_run *r, const dg_st *st, const char *path, const dg_checkpoint_info *info)
 {
-    const char *precision = dg_precisions[r->o->precision].name;
+    const char *precision = dg_run_precision(r);
     if (strcmp(info->precision, precision))
         return dg_fail(DG_USAGE, "%s was trained with --precision %s; it cannot go on with %s", path, info->precision, precision);
     if (info->seed != r->o->seed)
@@ -93,8 +110,8 @@ static dg_err set_up(dg_run *r)
     if (!model) return dg_fail(DG_DEVICE, "out of memory");
     dg_err e = dg_rundir_open(o->out, o->resume, &r->dir);
     if (!e) e = o->resume ? find_checkpoint(r, path, &st, model, &info) : dg_model_read(o->model, model);
-    if (!e) e = dg_open_backend(o, &r->backend);
-    if (!e) e = load_data(r, model);
+    if (!e) e = open_and_load(r, model);
+    if (!e && !(r->config = dg_config_settled(o->resolved, "precision", dg_run_precision(r)))) e = dg_fail(DG_DEVICE, "out of memory");
     if (!e) e = build_gan(r, model);
     if (!e) e = st ? resume(r, st, path, &info) : dg_gan_init(&r->gan, o->seed);
     if (!e) e = dg_log_open(&r->dir, r->read.step, &r->log);
@@ -103,7 +120,7 @@ static dg_err set_up(dg_run *r)
     if (!e) take_up_means(r);
     if (!e && st)
         dg_progress_note(r->progress, "resuming %s after epoch %llu, step %llu", r->dir.path, (unsigned long long)r->read.epoch, (unsigned long long)r->read.step);
-    if (!e) dg_progress_note(r->progress, "%s, %s on %s: %d epochs of %d steps, batch %d, into %s", model->name, dg_precisions[o->precision].name, r->backend->name,
+    if (!e) dg_progress_note(r->progress, "%s, %s on %s: %d epochs of %d steps, batch %d, into %s", model->name, dg_run_precision(r), r->backend->name,
                              o->epochs, r->batches, o->batch, r->dir.path);
     dg_checkpoint_info_free(&info);
     dg_st_free(st);
@@ -169,6 +186,7 @@ int dg_cmd_train(const dg_options *o)
     else if (saving)
         e = dg_context(saving, "training went on, but not everything could be saved");
     if (dg_stop_signal && (!e || e == DG_FAILED)) e = (dg_err)(128 + dg_stop_signal);
+    free(r->config);
     free(r);
     return (int)e;
 }

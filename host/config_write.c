@@ -85,3 +85,15 @@ char *dg_config_text(const dg_options *o, int argc, char **argv)
     }
     return text;
 }
+
+char *dg_config_settled(const char *text, const char *key, const char *value)
+{
+    char line[128];
+    snprintf(line, sizeof line, "\n%s = ", key);
+    const char *at = strstr(text, line);
+    if (!at) return strdup(text);
+    const size_t head = (size_t)(at - text) + strlen(line), size = strlen(text) + strlen(value) + 1;
+    char *out = malloc(size);
+    if (out) snprintf(out, size, "%.*s%s%s", (int)head, text, value, text + head + strcspn(text + head, "\n"));
+    return out;
+}

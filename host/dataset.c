@@ -51,7 +51,8 @@ static void stop_with(job *j, dg_err e)
 
 static bool stopped(job *j)
 {
-    if (j->o->stop && *j->o->stop && !atomic_load(&j->error))
+    const dg_dataset_options *o = j->o;
+    if (((o->stop && *o->stop) || (o->vain && o->vain(o->of))) && !atomic_load(&j->error))
         stop_with(j, dg_fail(DG_FAILED, "stopped while reading pictures"));
     return atomic_load(&j->error) != DG_OK;
 }

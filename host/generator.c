@@ -13,7 +13,13 @@ dg_err dg_generator_open(const dg_options *o, dg_generator **out)
     if (!g) return dg_fail(DG_DEVICE, "out of memory");
     dg_st *st = NULL;
     dg_err e = dg_checkpoint_open(path, &st, &g->model, &g->info);
-    if (!e) e = dg_open_backend(o, &g->backend);
+    if (!e) {
+        /* --precision auto: as it was trained, so that these are the pictures of the run's grids */
+        const dg_precision *trained = dg_precision_find(g->info.precision);
+        dg_options mine = *o;
+        mine.precision_there = trained ? (int)(trained - dg_precisions) : DG_PRECISION_FP32;
+        e = dg_open_backend(&mine, &g->backend);
+    }
     if (!e) {
         dg_gan_options go = {.samples = DG_GENERATOR_CHUNK};
         e = dg_gan_build(&g->gan, &g->model, &go, g->backend);

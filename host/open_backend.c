@@ -1,6 +1,6 @@
 /* Which backend the options mean. `cuda` is never replaced by something else; `auto` may be, and says so when there is
  * a GPU that it leaves out. */
-#include "commands.h"
+#include "open_ahead.h"
 #include "fuse.h"
 
 #include <dirent.h>
@@ -13,8 +13,12 @@ enum { MOST_DEVICES = 64 };
 static dg_err open_cpu(const dg_options *o, dg_backend **out)
 {
     static const char *const conv[] = {NULL, "direct", "winograd"}; /* by o->conv */
-    const dg_precision *p = &dg_precisions[o->precision];
-    if (p->math != DG_MATH_FP32)
+    bool else_fp32;
+    const dg_precision *p = dg_options_precision(o, &else_fp32);
+    if (p->math != DG_MATH_FP32 && !else_fp32 && o->resume)
+        return dg_fail(DG_USAGE, "--precision %s is for the tensor cores of a GPU, and this run was begun with it: it goes on there "
+                       "(--device cuda), or another one begins here", p->name);
+    if (p->math != DG_MATH_FP32 && !else_fp32)
         return dg_fail(DG_USAGE, "--precision %s is for the tensor cores of a GPU (--device cuda); a CPU would round its factors and "
                        "be no faster for it: --precision fp32 runs here", p->name);
     if (o->tuning) dg_warn("--tuning %s is for CUDA devices; the CPU does not read it", o->tuning);
@@ -23,10 +27,11 @@ static dg_err open_cpu(const dg_options *o, dg_backend **out)
 
 static dg_err open_cuda(const dg_options *o, int device, dg_backend **out)
 {
-    const dg_precision *p = &dg_precisions[o->precision];
+    bool else_fp32;
+    const dg_precision *p = dg_options_precision(o, &else_fp32);
     const unsigned fuse = o->command == DG_CMD_TUNE ? (unsigned)DG_FUSE_NONE : o->fused; /* that is about single ops */
-    const dg_cuda_options options = {.device = device, .real = p->real, .math = p->math, .eager = o->no_graph, .fuse = fuse,
-                                     .tuning = o->tuning};
+    const dg_cuda_options options = {.device = device, .real = p->real, .math = p->math, .else_fp32 = else_fp32, .eager = o->no_graph,
+                                     .fuse = fuse, .tuning = o->tuning};
     const dg_err e = dg_cuda_open(&options, out);
     if (!e && o->conv) dg_warn("--conv chooses among the CPU's convolutions; on %s --tuning does", (*out)->name);
     return e;
@@ -73,15 +78,29 @@ static int first_usable(char *why, size_t size)
     return -1;
 }
 
-static dg_err open_any(const dg_options *o, dg_backend **out)
+static dg_err open_any(const dg_options *o, dg_backend **out, char *why, size_t size)
 {
-    char why[600];
-    const int device = first_usable(why, sizeof why);
-    if (device >= 0) {
-        const dg_err e = open_cuda(o, device, out);
-        if (e != DG_DEVICE) return e;
-        snprintf(why, sizeof why, "%s", dg_message());
-    }
+    const int device = first_usable(why, size);
+    if (device < 0) return DG_OK;
+    const dg_err e = open_cuda(o, device, out);
+    if (e != DG_DEVICE) return e;
+    snprintf(why, size, "%s", dg_message());
+    return DG_OK;
+}
+
+dg_err dg_open_gpu(const dg_options *o, dg_backend **out, char *why, size_t size)
+{
+    *out = NULL;
+    *why = 0;
+    if (!strcmp(o->device, "cpu")) return DG_OK;
+    if (!strcmp(o->device, "auto")) return open_any(o, out, why, size);
+    if (o->device[4] == ':') return open_cuda(o, (int)strtol(o->device + 5, NULL, 10), out);
+    const int device = first_usable(why, size);
+    return open_cuda(o, device < 0 ? 0 : device, out);
+}
+
+dg_err dg_open_instead(const dg_options *o, const char *why, dg_backend **out)
+{
     if (*why) dg_warn("%s; going on with the CPU (--device cpu says so from the start)", why);
     return open_cpu(o, out);
 }
@@ -89,10 +108,6 @@ static dg_err open_any(const dg_options *o, dg_backend **out)
 dg_err dg_open_backend(const dg_options *o, dg_backend **out)
 {
     char why[600];
-    *out = NULL;
-    if (!strcmp(o->device, "cpu")) return open_cpu(o, out);
-    if (!strcmp(o->device, "auto")) return open_any(o, out);
-    if (o->device[4] == ':') return open_cuda(o, (int)strtol(o->device + 5, NULL, 10), out);
-    const int device = first_usable(why, sizeof why);
-    return open_cuda(o, device < 0 ? 0 : device, out);
+    const dg_err e = dg_open_gpu(o, out, why, sizeof why);
+    return e || *out ? e : dg_open_instead(o, why, out);
 }

@@ -160,8 +160,10 @@ static void free_values(dg_options *o)
 /* The resumed run's values into o, and once more, alone, into run. */
 static dg_err read_run_config(const char *path, dg_options *o, dg_options *run)
 {
-    dg_err e = dg_config_read(path, o);
-    if (!e) e = set_presets(run);
+    dg_err e = set_presets(run);
+    if (e) return e;
+    o->precision = run->precision = DG_PRECISION_FP32; /* of runs that do not say: there was no other default then */
+    e = dg_config_read(path, o);
     return e ? e : dg_config_read(path, run);
 }
 
@@ -195,6 +197,7 @@ static dg_err set_all(dg_options *o, const scanned *s)
     if (!e) e = set_from_environment(o);
     if (!e) e = set_from_command_line(o, s);
 
+    if (!e && *run_config && o->precision == DG_PRECISION_AUTO) o->precision = run.precision;
     if (!e && *run_config) e = check_fixed(o, &run);
     if (!e && probe.resume) { /* as dg_options_run_config settled them */
         free(o->out);

@@ -193,9 +193,24 @@ static dg_err finish_tune(const dg_options *o)
     return DG_OK;
 }
 
+const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32)
+{
+    *else_fp32 = o->precision == DG_PRECISION_AUTO;
+    return &dg_precisions[*else_fp32 ? o->precision_there : o->precision];
+}
+
+/* What compares with sums that are not rounded does not round either, unless it is told to. */
+static void finish_precision(dg_options *o)
+{
+    o->precision_there = DG_PRECISION_BF16;
+    if (o->precision != DG_PRECISION_AUTO) return;
+    if (o->command == DG_CMD_CHECK || o->command == DG_CMD_REPLAY) o->precision = DG_PRECISION_FP32;
+}
+
 dg_err dg_options_finish(dg_options *o)
 {
     dg_err e = DG_OK;
+    finish_precision(o);
     char **first = o->command == DG_CMD_DATA                                        ? &o->data
                    : o->command == DG_CMD_PLAN || o->command == DG_CMD_CHECK || o->command == DG_CMD_BENCH ? &o->model
                    : o->command == DG_CMD_PROFILE || (o->command == DG_CMD_TUNE && !o->merge) ? &o->model

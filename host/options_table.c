@@ -141,9 +141,10 @@ const dg_option dg_option_table[] = {
      "CUDA: run the operations one by one, so that an error names its own; slower, same bits"},
     {"device-memory", 0, "MB", DG_OPT_REAL, AT(device_memory), 0, 1e9, "0", NULL, MACHINE, T, SAVED,
      "memory that training uses on the device at most, 0: all; pictures that do not fit beside the network pass through"},
-    {"precision", 0, "TYPE", DG_OPT_CHOICE, AT(precision), NO_RANGE, "fp32", "fp32|fp64|tf32|bf16", MACHINE, T | G | I | P | R | B | Q | U | C,
+    {"precision", 0, "TYPE", DG_OPT_CHOICE, AT(precision), NO_RANGE, "auto", "auto|fp32|fp64|tf32|bf16", MACHINE, T | G | I | P | R | B | Q | U | C,
      SAVED | FIXED, "type of all weights and sums; tf32 and bf16: fp32, but convolutions on a GPU's tensor cores (sm_80 and newer) round "
-     "their factors to that"},
+     "their factors to that; auto: bf16 on such a GPU, else fp32; generate and interpolate: as was trained, where the device can; "
+     "check and replay: fp32"},
     {"conv", 0, "WAY", DG_OPT_CHOICE, AT(conv), NO_RANGE, "auto", "auto|direct|winograd", MACHINE,
      T | G | I | P | R | B | Q | C, SAVED | FIXED,
      "CPU, stride-2 convolutions: minimal filtering (winograd) where it is faster, or one way wherever it can"},

@@ -3,6 +3,7 @@
 #include <string.h>
 
 const dg_precision dg_precisions[DG_PRECISIONS] = {
+    [DG_PRECISION_AUTO] = {"auto", DG_F32, DG_MATH_FP32},
     [DG_PRECISION_FP32] = {"fp32", DG_F32, DG_MATH_FP32},
     [DG_PRECISION_FP64] = {"fp64", DG_F64, DG_MATH_FP32}, /* never rounded */
     [DG_PRECISION_TF32] = {"tf32", DG_F32, DG_MATH_TF32},
@@ -11,16 +12,18 @@ const dg_precision dg_precisions[DG_PRECISIONS] = {
 
 const dg_precision *dg_precision_find(const char *name)
 {
-    for (int i = 0; i < DG_PRECISIONS; i++)
+    for (int i = DG_PRECISION_AUTO + 1; i < DG_PRECISIONS; i++)
         if (strcmp(dg_precisions[i].name, name) == 0) return &dg_precisions[i];
     return NULL;
 }
 
 const char *dg_precision_name(dg_type real, dg_math math)
 {
-    for (int i = 0; i < DG_PRECISIONS; i++)
+    for (int i = DG_PRECISION_AUTO + 1; i < DG_PRECISIONS; i++)
         if (dg_precisions[i].real == real && dg_precisions[i].math == math) return dg_precisions[i].name;
     return "?";
 }
+
+bool dg_math_on(dg_math math, int arch) { return math == DG_MATH_FP32 || arch >= 80; }
 
 double dg_math_error(dg_math math) { return math == DG_MATH_BF16 ? 0x1p-8 : math == DG_MATH_TF32 ? 0x1p-11 : 0; }

@@ -61,7 +61,7 @@ static void give_picture(dg_run *r, picture *p, dg_err e)
 void dg_save_config(dg_run *r)
 {
     char path[4096];
-    dg_piece piece = {r->o->resolved, strlen(r->o->resolved)};
+    dg_piece piece = {r->config, strlen(r->config)};
     failed(r, dg_write_atomic(dg_rundir_file(&r->dir, path, "config.ini"), &piece, 1));
 }
 
@@ -223,7 +223,7 @@ static char *result_settings(const char *config)
 
 void dg_save_checkpoint(dg_run *r)
 {
-    char *settings = result_settings(r->o->resolved);
+    char *settings = result_settings(r->config);
     save *s = calloc(1, sizeof *s);
     if (!s) {
         free(settings);
@@ -232,7 +232,7 @@ void dg_save_checkpoint(dg_run *r)
     }
     dg_checkpoint_info info = {.step = r->read.step, .epoch = r->read.epoch, .batch = r->read.batch, .seed = r->o->seed, .data_count = (uint64_t)r->data.count,
                                .data_fingerprint = r->data.fingerprint, .config = settings};
-    snprintf(info.precision, sizeof info.precision, "%s", dg_precisions[r->o->precision].name);
+    snprintf(info.precision, sizeof info.precision, "%s", dg_run_precision(r));
     dg_err e = settings ? dg_snapshot_take(&r->gan, &info, &s->snapshot) : dg_fail(DG_DEVICE, "out of memory for a checkpoint");
     free(settings);
     if (e) {

@@ -19,6 +19,8 @@ typedef struct {
     void (*progress)(void *context, long done, long total); /* may be NULL; called from one thread */
     void *context;
     volatile sig_atomic_t *stop; /* may be NULL; non-zero stops loading with DG_FAILED */
+    bool (*vain)(void *of);      /* so does true, for any thread that asks; may be NULL */
+    void *of;
 } dg_dataset_options;
 
 typedef struct {

@@ -48,6 +48,7 @@ typedef struct {
     /* machine */
     char *device;          /* auto, cpu, cuda[:N] */
     int precision;         /* --precision: place in dg_precisions (precision.h) */
+    int precision_there;   /* what auto is where the device has it; elsewhere auto is fp32 */
     int conv;              /* --conv: place in "auto", "direct", "winograd" */
     int threads;
     char *tuning;          /* --tuning FILE, NULL: none */
@@ -77,11 +78,17 @@ typedef struct {
     char *resolved;        /* train: the text of config.ini: every training value, version, command line */
 } dg_options;
 
+/* The precision that is asked for; *else_fp32: it was not, so that fp32 takes its place where the device lacks it. */
+const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32);
+
 /* Parse argv (with the command word, if any, as argv[1]). --help, --version and the like are carried out here
  * and set *done; without any argument a short help goes to stderr and DG_USAGE is returned, *done set. DG_USAGE
  * with "did you mean" where that helps. *out is to be freed after errors too. */
 dg_err dg_options_parse(int argc, char **argv, dg_options *out, bool *done);
 void dg_options_free(dg_options *o);
+
+/* A copy of `resolved`, malloc'd, with another value of this key. NULL: out of memory. */
+char *dg_config_settled(const char *text, const char *key, const char *value);
 
 extern const char *const dg_version;  /* "dcgan 0.1.0 (commit)" */
 extern const char *const dg_features; /* what this build was made of, one line */

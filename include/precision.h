@@ -2,10 +2,12 @@
 #ifndef DG_PRECISION_H
 #define DG_PRECISION_H
 
+#include <stdbool.h>
+
 #include "ops.h"
 
-/* Places in dg_precisions, and in the choices of the option. */
-enum { DG_PRECISION_FP32, DG_PRECISION_FP64, DG_PRECISION_TF32, DG_PRECISION_BF16, DG_PRECISIONS };
+/* Places in dg_precisions, and in the choices of the option. AUTO is what the option is before the device is known. */
+enum { DG_PRECISION_AUTO, DG_PRECISION_FP32, DG_PRECISION_FP64, DG_PRECISION_TF32, DG_PRECISION_BF16, DG_PRECISIONS };
 
 typedef struct {
     const char *name; /* as in --precision, run files and tuning files */
@@ -15,8 +17,11 @@ typedef struct {
 
 extern const dg_precision dg_precisions[DG_PRECISIONS];
 
-/* NULL when there is none of this name. */
+/* NULL when there is none of this name; "auto" is none. */
 const dg_precision *dg_precision_find(const char *name);
+
+/* GPUs of this architecture have tensor cores that take such factors. */
+bool dg_math_on(dg_math math, int arch);
 
 /* The name of a backend's. */
 const char *dg_precision_name(dg_type real, dg_math math);

@@ -22,6 +22,7 @@ typedef struct {
 
 typedef struct {
     const dg_options *o;
+    char *config;            /* text of config.ini: o->resolved, with the precision that --precision auto has become */
     dg_backend *backend;
     dg_gan gan;
     dg_dataset data;
@@ -52,6 +53,7 @@ typedef struct {
 extern volatile sig_atomic_t dg_stop_signal;
 void dg_catch_signals(void);
 
+const char *dg_run_precision(const dg_run *r); /* the one of the device that it runs on */
 double dg_clock(void); /* seconds, monotonic */
 
 /* Build the gan, its data set whole or in two windows (gan->o.window), so that it fits into b's memory, and into

@@ -267,6 +267,7 @@ extern "C" dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)
     b->sync = cuda_sync;
     b->close = cuda_close;
     dg_err e = open_device(c, o->device);
+    if (!e && o->else_fp32 && !dg_math_on(o->math, c->limits.arch)) b->math = c->limits.math = DG_MATH_FP32;
     if (!e) e = dg_chooser_open(&c->chooser, o->tuning, o->real, &c->limits);
     if (e) {
         cuda_close(b);

@@ -49,7 +49,7 @@ static int steps_of(dg_op_kind kind, const dg_conv_args *a, dg_math math)
 
 const char *dg_variant_refuses_math(const dg_gpu *gpu)
 {
-    if (gpu->math == DG_MATH_FP32 || gpu->arch >= 80) return NULL;
+    if (dg_math_on(gpu->math, gpu->arch)) return NULL;
     return dg_variant_no("--precision %s: the tensor cores of sm_%d have neither bf16 nor tf32, those of sm_80 and newer have; "
                          "--precision fp32 runs here", dg_precision_name(DG_F32, gpu->math), gpu->arch);
 }

@@ -491,6 +491,8 @@ static void count_calls(void *context, long done, long total)
     last = done;
 }
 
+static bool in_vain(void *of) { return *(const bool *)of; }
+
 static void progress_and_stop(void)
 {
     begin();
@@ -501,6 +503,14 @@ static void progress_and_stop(void)
     dg_dataset d;
     if (loads(&o, &d)) DG_CHECK(calls >= 2 && last == 2);
     dg_dataset_free(&d);
+    bool vain = false;
+    o.progress = NULL;
+    o.vain = in_vain;
+    o.of = &vain;
+    if (loads(&o, &d)) DG_CHECK(d.count == 2);
+    dg_dataset_free(&d);
+    vain = true;
+    fails(&o, DG_FAILED, "stopped");
     end();
 }
 

@@ -46,7 +46,7 @@ static void test_built_in(void)
     DG_CHECK(o.command == DG_CMD_TRAIN && !strcmp(o.data, "somewhere") && !strcmp(o.model, "dcgan64-paper"));
     DG_CHECK(o.epochs == 25 && o.batch == 64 && o.seed == 1 && o.keep == 1 && o.checkpoint_every == 1);
     DG_CHECK(o.lr == 0.0002 && o.lr_d == 0 && o.beta1 == 0.5 && o.beta2 == 0.999 && o.eps == 1e-8);
-    DG_CHECK(!o.flip && !o.resume && o.precision == DG_PRECISION_FP32 && o.exif && o.fit == DG_FIT_CROP && o.alpha == DG_ALPHA_DROP);
+    DG_CHECK(!o.flip && !o.resume && o.precision == DG_PRECISION_AUTO && o.exif && o.fit == DG_FIT_CROP && o.alpha == DG_ALPHA_DROP);
     DG_CHECK(o.grid_rows == 8 && o.grid_cols == 8 && !strcmp(o.device, "auto") && o.threads == 0);
     DG_CHECK(!strcmp(o.out, "samples/somewhere-dcgan64-paper"));
     for (const dg_option *t = dg_option_table; t->name; t++) { /* names, keys and letters are unique for a command */
@@ -133,6 +133,15 @@ static void test_other_commands(void)
     DG_CHECK(!strcmp(o.model, "m.cfg") && o.batch == 7);
     accepts("plan");
     DG_CHECK(!strcmp(o.model, "dcgan64-paper"));
+    bool else_fp32;
+    accepts("replay f --precision auto");
+    DG_CHECK(o.precision == DG_PRECISION_FP32 && o.tol == 1e-3);
+    accepts("check");
+    DG_CHECK(o.precision == DG_PRECISION_FP32);
+    accepts("bench");
+    DG_CHECK(!strcmp(dg_options_precision(&o, &else_fp32)->name, "bf16") && else_fp32);
+    accepts("bench --precision bf16");
+    DG_CHECK(!strcmp(dg_options_precision(&o, &else_fp32)->name, "bf16") && !else_fp32);
     accepts("replay f --precision bf16");
     DG_CHECK(o.precision == DG_PRECISION_BF16 && o.tol == 1);
     accepts("replay f --precision fp64");
@@ -278,6 +287,8 @@ static void test_runs(const char *dir)
     refuses("--resume samples/cats-dcgan32 --model dcgan64", "--model dcgan64: this run was begun with dcgan32");
     refuses("--resume samples/cats-dcgan32 --precision fp64", "--precision fp64: this run was begun with fp32");
     refuses("--resume samples/cats-dcgan32 --precision bf16", "--precision bf16: this run was begun with fp32");
+    accepts("--resume samples/cats-dcgan32 --precision auto");
+    DG_CHECK(o.precision == DG_PRECISION_FP32 && strstr(o.resolved, "\nprecision = fp32\n"));
     accepts("--resume samples/cats-dcgan32 --model dcgan32 --lr 0.1");
     DG_CHECK(o.lr == 0.1);
     refuses("--resume samples/cats-dcgan32/checkpoint-0007.safetensors --out cats", "leave out --out cats");

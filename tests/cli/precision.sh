@@ -1,6 +1,6 @@
 #!/bin/sh
 # --precision tf32 and bf16: for tensor cores alone, and refused in words elsewhere; what they choose for a GPU that is
-# not here.
+# not here, and what auto, the default, is there and on the CPU.
 . "$(dirname "$0")/kit"
 
 for p in tf32 bf16; do
@@ -28,15 +28,47 @@ for p in tf32 bf16; do
     exits 0 profile dcgan32 --predict h200 --json --precision $p
     prints "\"precision\":	\"$p\""
 done
-exits 0 profile dcgan64-paper --predict h200
+exits 0 profile dcgan64-paper --predict h200 --precision fp32
 ! grep -q ' mma ' "$dir/.out"
 fact $? 'fp32 should not use tensor cores'
 exits 2 plan --precision fp16
-says 'fp32, fp64, tf32 or bf16'
+says 'auto, fp32, fp64, tf32 or bf16'
+
+# auto: bf16 from sm_80 on, fp32 on what is older and on the CPU
+for given in '' '--precision auto'; do
+    for there in sm_80=bf16 sm_90=bf16 sm_75=fp32 t4=fp32; do
+        # shellcheck disable=SC2086
+        exits 0 plan dcgan32 --arch ${there%=*} --json $given
+        prints "\"precision\": \"${there#*=}\""
+    done
+    for there in h200=bf16 t4=fp32; do
+        # shellcheck disable=SC2086
+        exits 0 profile dcgan32 --predict ${there%=*} --json $given
+        prints "\"precision\":	\"${there#*=}\""
+    done
+    # shellcheck disable=SC2086
+    exits 0 plan dcgan32 --json --device cpu $given
+    prints '"precision": "fp32"'
+done
+for c in check replay generate; do
+    exits 0 help $c
+    tr -s '\n ' ' ' < "$dir/.out" | grep -qF 'check and replay: fp32'
+    fact $? "help $c should say what auto is"
+done
+# a run says what it became, and so does its checkpoint
+exits 0 data --synthesize "$dir/cats" --count 4 --size 16 -q
+exits 0 --data "$dir/cats" --model tests/tiny.cfg --batch 2 --epochs 1 --device cpu -q --out "$dir/run"
+grep -qx 'precision = fp32' "$dir/run/config.ini"
+fact $? 'config.ini should say fp32, not auto'
+exits 0 info "$dir/run/checkpoint.safetensors"
+prints 'precision: fp32'
+exits 0 --resume --out "$dir/run" --epochs 2 --precision auto --device cpu -q
+exits 2 --resume --out "$dir/run" --epochs 3 --precision bf16
+says 'this run was begun with fp32, which cannot change'
 
 # rows of a tuning file that are for another precision are neither used nor wrong; a row that cannot be is
 printf '[sm_90 bf16]\nconv_dw N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : mma split=3\n[sm_90]\nconv_dw N=128 H=16 W=16 C=64>128 K=4 S=2 P=1 : mma\n' > "$dir/a.tune"
-exits 0 profile dcgan64-paper --batch 64 --predict h200 --tuning "$dir/a.tune"
+exits 0 profile dcgan64-paper --batch 64 --predict h200 --tuning "$dir/a.tune" --precision fp32
 says 'a.tune:4: mma rounds its factors: it is for --precision bf16 or tf32'
 exits 0 profile dcgan64-paper --batch 64 --predict h200 --tuning "$dir/a.tune" --precision bf16
 silent

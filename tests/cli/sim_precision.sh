@@ -2,6 +2,7 @@
 # --precision tf32 and bf16 on the simulated GPU: convolutions on tensor cores agree op by op with the CPU's plain sums
 # within what rounding explains, training has one result in every order, and a run keeps its precision.
 . "$(dirname "$0")/sim_kit"
+unset DCGAN_PRECISION # bf16 is the default on the simulated sm_90
 
 awk '/^filters = 12$/ { $3 = 32 } /^filters = 8$/ { $3 = 16 } { print }' "$root/tests/tiny.cfg" > "$dir/wide.cfg"
 for p in bf16 tf32; do
@@ -18,8 +19,13 @@ fact $? 'fp32 should not use tensor cores'
 # a GPU without such products
 sim sm=75 2 plan dcgan32 --precision bf16
 says '--precision bf16: the tensor cores of sm_75 have neither bf16 nor tf32'
-sim sm=80 0 plan dcgan32 --precision bf16
-prints ' mma '
+for sm in 80 90; do
+    sim sm=$sm 0 plan dcgan32
+    prints "sm_$sm, bf16"
+    prints ' mma '
+done
+sim sm=75 0 plan dcgan32
+prints 'sm_75, fp32'
 
 # the recorded PyTorch run, whose channels are enough for tf32
 sim forward 0 replay "$root/tests/golden/oracle16.safetensors" --precision tf32 --tol 0.1
@@ -35,10 +41,10 @@ exits 0 data --synthesize "$dir/cats" --count 10 --size 16 || finish
 begins forward one --epochs 3 --precision bf16
 silent
 if [ -z "$slow" ]; then
-    begins 'random seed=4 lazy uneven threads=3' eager --epochs 3 --precision bf16 --no-graph
+    begins 'random seed=4 lazy uneven threads=3' eager --epochs 3 --no-graph
     same_run one eager
 fi
-begins uneven half --epochs 1 --precision bf16
+begins uneven half --epochs 1
 exits 0 info "$dir/half/run/checkpoint.safetensors"
 prints 'precision: bf16'
 grep -qx 'precision = bf16' "$dir/half/run/config.ini"
@@ -46,12 +52,12 @@ fact $? 'config.ini should hold the precision'
 goes_on reverse 2 half --epochs 3 --precision fp32
 says '--precision fp32: this run was begun with bf16, which cannot change'
 goes_on '' 2 half --epochs 3 --device cpu
-says '--precision bf16 is for the tensor cores of a GPU'
-goes_on reverse 0 half --epochs 3
+says '--precision bf16 is for the tensor cores of a GPU, and this run was begun with it'
+goes_on reverse 0 half --epochs 3 --precision auto
 same_run one half
 
 # not the same as fp32, nor far from it; pictures can be made of it anywhere
-begins forward plain --epochs 3
+begins forward plain --epochs 3 --precision fp32
 ! cmp -s "$dir/one/run/checkpoint.safetensors" "$dir/plain/run/checkpoint.safetensors"
 fact $? 'bf16 should round something'
 awk -F, 'FNR < 2 { next } NR == FNR { a[FNR] = $4; next } { d = a[FNR] - $4; if (d < 0) d = -d; if (!(d < 0.2)) bad++; n++ }
@@ -59,4 +65,26 @@ awk -F, 'FNR < 2 { next } NR == FNR { a[FNR] = $4; next } { d = a[FNR] - $4; if 
 fact $? 'the losses of bf16 should be near those of fp32'
 exits 0 generate "$dir/one/run/checkpoint.safetensors" --seeds 1-2 --device cpu --out "$dir/g"
 holds "$dir/g/grid.png"
+
+# on a GPU, as the run made its own, where that can be done
+pictures() # pictures WORDS RUN NAME ARGUMENT...
+{
+    words=$1 from=$2 to=$3
+    shift 3
+    sim "$words" 0 generate "$dir/$from/run/checkpoint.safetensors" --seeds 1-2 --out "$dir/$to" "$@"
+}
+as_with() # as_with PRECISION WORDS RUN
+{
+    pictures "$2" "$3" auto
+    pictures "$2" "$3" given --precision "$1"
+    for n in 0001 0002; do same "$dir/auto/seed-$n.png" "$dir/given/seed-$n.png"; done
+}
+begins forward steep --epochs 2 --lr 0.05 # pictures of contrast, so that rounding is seen
+begins forward steep2 --epochs 2 --lr 0.05 --precision fp32
+as_with fp32 sm=75 steep
+as_with fp32 forward steep2
+as_with bf16 forward steep
+pictures forward steep other --precision fp32
+! cmp -s "$dir/auto/seed-0001.png" "$dir/other/seed-0001.png"
+fact $? 'bf16 should be seen in a picture'
 finish

@@ -41,6 +41,7 @@ cudaError_t refuse_in_capture();
 
 /* faults.cpp: read a word of SIM; what has been planned for this kernel, for a launch on behalf of this op. */
 bool fault_word(const char *word);
+void wait_for_file();
 void fault_in(const grid &g);
 cudaError_t fault_at_launch(const char *op);
 

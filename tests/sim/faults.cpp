@@ -1,6 +1,8 @@
 /* Faults for whole programs, from words of SIM (sim.h). */
 #include "api.h"
 
+#include <unistd.h>
+
 namespace sim {
 
 /* The at-th time (from 1) that something is done for op; kept after main, for threads may outlive it. */
@@ -13,6 +15,7 @@ struct planned {
     bool now(const char *name) { return at && !strcmp(op, name) && ++seen == at; }
 };
 static planned in_kernel, at_launch;
+static char awaited[256];
 
 static void tell_calls() { fprintf(stderr, "sim: %ld calls\n", calls()); }
 
@@ -22,6 +25,7 @@ bool fault_word(const char *w)
     int number, error;
     if (sscanf(w, "fault=%63[^:]:%ld:%d", in_kernel.op, &in_kernel.at, &in_kernel.error) == 3) return true;
     if (sscanf(w, "refuse=%63[^:]:%ld:%d", at_launch.op, &at_launch.at, &at_launch.error) == 3) return true;
+    if (sscanf(w, "wait=%255s", awaited) == 1) return true;
     if (sscanf(w, "fail=%ld:%d", &at, &error) == 2) fail_call(at, (cudaError_t)error);
     else if (sscanf(w, "trouble=%d", &error) == 1) device.trouble = (cudaError_t)error;
     else if (sscanf(w, "driver=%d", &device.driver) == 1) return true;
@@ -31,6 +35,11 @@ bool fault_word(const char *w)
     else if (!strcmp(w, "calls")) atexit(tell_calls);
     else return false;
     return true;
+}
+
+void wait_for_file()
+{
+    for (int i = 0; *awaited && i < 2000 && access(awaited, F_OK); i++) usleep(10000);
 }
 
 void fault_in(const grid &g)

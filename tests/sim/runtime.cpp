@@ -230,6 +230,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int num
 static int chosen;
 cudaError_t cudaSetDevice(int number)
 {
+    wait_for_file();
     CALL;
     if (number < 0 || number >= device.count) return finish(cudaErrorInvalidDevice);
     chosen = number;

@@ -239,7 +239,7 @@ static void the_command(const char *model_text)
     const std::string at = folder, out = at + "/a.tune", cfg = at + "/tiny.cfg";
     FILE *f = fopen(cfg.c_str(), "w");
     if (!f || fputs(model_text, f) < 0 || fclose(f)) exit(1);
-    const std::string call = "tune " + cfg + " --device cuda --batch 2 --repeats 1 -q ";
+    const std::string call = "tune " + cfg + " --device cuda --batch 2 --repeats 1 -q --precision fp32 ";
     DG_CHECKF(dcgan(call + "--seconds 0.3 --out " + out) == 0, "%s", dg_message());
     const std::string text = slurp(out);
     DG_CHECKF(text.find(" us (") != std::string::npos && text.find(" before, direct ") != std::string::npos, "%s", text.c_str());
