@@ -1,56 +1,34 @@
 /* Convolutions of pictures: forward and weight gradient; the data gradient is conv_patch.cu's. */
 #include "conv_thin_dw.cuh"
+#include "conv_thin_fwd.cuh"
 
-/* ---- Forward: a thread makes 4 neighbouring pixels x 8 channels. ---- */
+/* ---- Forward ---- */
 
-static constexpr int FWD_CHANNELS = 8, FWD_LANES = DG_THIN_CHANNELS / FWD_CHANNELS, FWD_THREADS = DG_THIN_ROWS * DG_THIN_COLS / 4 * FWD_LANES;
-
-template <int CI> static __global__ void __launch_bounds__(FWD_THREADS) fwd_kernel(const dg_conv_args a)
+template <int CI> static __global__ void __launch_bounds__(dg_thin_fwd<CI>::NT) fwd_kernel(const dg_conv_args a)
 {
-    DEV_CHECK(blockDim.x == FWD_THREADS);
-    constexpr int line = DG_THIN_PATCH_COLS * CI, taps = DG_THIN_K * DG_THIN_K * CI, gap = DG_THIN_CHANNELS + 4; /* rows of 32 would share a bank */
-    SHARED(float, patch, [DG_THIN_PATCH_ROWS * line]);
-    SHARED(float, weight, [taps * gap]);
+    typedef dg_thin_fwd<CI> fwd;
+    DEV_CHECK(blockDim.x == fwd::NT);
+    SHARED(float, patch, [fwd::patch_words]);
+    SHARED(float, weight, [fwd::weight_words]);
     const dg_thin_tiling t = dg_thin_tiling_of(a);
     const int tile = (int)blockIdx.x, co0 = (int)blockIdx.y * DG_THIN_CHANNELS;
     const int b0 = tile % t.across * DG_THIN_COLS, a0 = tile / t.across % t.down * DG_THIN_ROWS, image = tile / t.across / t.down;
-    dg_thin_patch<CI, FWD_THREADS>(patch, a, image, a0, b0);
-    for (int i = (int)threadIdx.x; i < taps * DG_THIN_CHANNELS; i += FWD_THREADS) {
-        const int co = i / taps, k = i % taps;
-        weight[k * gap + co] = co0 + co < a.Co ? ((const float *)a.w)[(co0 + co) * taps + k] : 0.0f;
-    }
+    dg_thin_patch<CI, fwd::NT>(patch, a, image, a0, b0);
+    fwd::load_weights(weight, a, co0);
     __syncthreads();
-    const int lane = (int)threadIdx.x % FWD_LANES, group = (int)threadIdx.x / FWD_LANES;
-    const int col = group % (DG_THIN_COLS / 4) * 4, row = group / (DG_THIN_COLS / 4);
-    float acc[4][FWD_CHANNELS] = {};
-#pragma unroll
-    for (int ky = 0; ky < DG_THIN_K; ky++) {
-        float v[10 * CI]; /* the columns that four pixels see */
-#pragma unroll
-        for (int i = 0; i < 10 * CI; i++) v[i] = patch[(2 * row + ky) * line + 2 * col * CI + i];
-#pragma unroll
-        for (int k = 0; k < DG_THIN_K * CI; k++) {
-            const float *w = weight + (ky * DG_THIN_K * CI + k) * gap + lane * FWD_CHANNELS;
-            const dg_pack<float, 4> lo = dg_load<4>(w), hi = dg_load<4>(w + 4);
-#pragma unroll
-            for (int p = 0; p < 4; p++)
-#pragma unroll
-                for (int e = 0; e < 4; e++) {
-                    acc[p][e] += v[2 * p * CI + k] * lo.v[e];
-                    acc[p][e + 4] += v[2 * p * CI + k] * hi.v[e];
-                }
-        }
-    }
-    const int oy = a0 + row, co = co0 + lane * FWD_CHANNELS;
+    fwd sums;
+    sums.add(patch, weight);
+    const int oy = a0 + fwd::row(), co = co0 + fwd::lane() * fwd::CHANNELS;
     if (oy >= a.Ho) return;
 #pragma unroll
     for (int p = 0; p < 4; p++) {
-        const int ox = b0 + col + p;
+        const int ox = b0 + fwd::col() + p;
         if (ox >= a.Wo) continue;
         float *y = (float *)a.y + (((int64_t)image * a.Ho + oy) * a.Wo + ox) * a.Co + co;
+        const float(&v)[fwd::CHANNELS] = sums.acc[p];
 #pragma unroll
-        for (int h = 0; h < FWD_CHANNELS; h += 4) /* Co is a multiple of 4 */
-            if (co + h < a.Co) dg_store<4>(y + h, dg_pack<float, 4>{{acc[p][h], acc[p][h + 1], acc[p][h + 2], acc[p][h + 3]}});
+        for (int h = 0; h < fwd::CHANNELS; h += 4) /* Co is a multiple of 4 */
+            if (co + h < a.Co) dg_store<4>(y + h, dg_pack<float, 4>{{v[h], v[h + 1], v[h + 2], v[h + 3]}});
     }
 }
 
@@ -58,7 +36,7 @@ template <int CI> static void launch_fwd(const dg_conv_args *a, cudaStream_t str
 {
     const dg_thin_tiling t = dg_thin_tiling_of(*a);
     const dim3 grid((unsigned)(a->N * t.down * t.across), (unsigned)dg_div_up(a->Co, DG_THIN_CHANNELS));
-    KLAUNCH(fwd_kernel<CI>, grid, dim3(FWD_THREADS), 0, stream, *a);
+    KLAUNCH(fwd_kernel<CI>, grid, dim3(dg_thin_fwd<CI>::NT), 0, stream, *a);
 }
 
 /* ---- Weight gradient ---- */

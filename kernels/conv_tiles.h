@@ -28,6 +28,11 @@ enum { DG_TILED_K = 16, DG_TILED_PAD = 4 }; /* k of a step; words behind each ro
     X(64, 64)
 enum { DG_PATCH_STEP = 4, DG_PATCH_SMALL = 8 }; /* channels of y a step; up to this width of x tiles are 4 wide */
 
+/* thin, conv_dx: rows, columns of positions and images of a block, for x up to this width and for others. */
+#define DG_THIN_DX_SMALL 8, 8, 8
+#define DG_THIN_DX_LARGE 16, 32, 1
+enum { DG_THIN_SMALL = 32 };
+
 /* A row of positions with its border, and one stage: the patches of its images and the weights. */
 #define DG_PATCH_LINE(cols) (((cols) + 2) * 4 + ((cols) + 2) / 4 * 4)
 #define DG_PATCH_WORDS(rows, cols, images, channels)                                                          \

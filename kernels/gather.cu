@@ -1,5 +1,5 @@
 /* Pictures in and out: rows of the data set to a batch, a batch to bytes. And the step counter. */
-#include "cuda.cuh"
+#include "gather.cuh"
 
 /* One thread n values of one image: a whole word of bytes in, where the image is not mirrored. */
 template <class real, int n> static __global__ void gather_kernel(const dg_gather_args a)
@@ -7,14 +7,8 @@ template <class real, int n> static __global__ void gather_kernel(const dg_gathe
     const int width = a.W * a.C, count = a.H * width;
     const int i = (int)dg_thread() * n, image = (int)blockIdx.y;
     if (i >= count) return;
-    const uint8_t *in = a.data + (int64_t)a.perm[a.state->cursor + image] * count;
-    bool mirrored = false;
-    if (a.flip) {
-        uint32_t word[4];
-        dg_philox(word, a.state->seed, dg_subsequence(DG_STREAM_FLIP, a.state->step), (uint64_t)image / 4);
-        const int k = image % 4; /* not word[k]: an array with a run-time index lies in slow memory */
-        mirrored = ((k == 0 ? word[0] : k == 1 ? word[1] : k == 2 ? word[2] : word[3]) & 1) != 0;
-    }
+    const uint8_t *in = dg_gather_row(a, image);
+    const bool mirrored = dg_gather_mirrored(a, image);
     dg_pack<uint8_t, n> byte;
     if (mirrored) {
         for (int k = 0; k < n; k++) {
@@ -25,7 +19,7 @@ template <class real, int n> static __global__ void gather_kernel(const dg_gathe
         byte = dg_load<n>(in + i);
     }
     dg_pack<real, n> x;
-    for (int k = 0; k < n; k++) x.v[k] = (real)byte.v[k] / (real)127.5 - 1;
+    for (int k = 0; k < n; k++) x.v[k] = dg_gather_value<real>(byte.v[k]);
     dg_store<n>((real *)a.x + (int64_t)image * count + i, x);
 }
 
