@@ -16,6 +16,7 @@
 #define DG_CONV_MMA_CUH
 
 #include "conv.cuh"
+#include "fuse.cuh"
 #include "mma.cuh"
 
 /* ---- Cells ---- */
@@ -23,6 +24,11 @@
 struct dg_cell {
     int image, row, col, /* of its first position */
         group;           /* its image's, where somebody has found it */
+};
+
+/* A tensor's maps, and its channels. */
+struct dg_maps {
+    int rows, cols, channels;
 };
 
 /* Of cells with `side` positions an edge, in maps of rows x cols positions. */
@@ -116,15 +122,25 @@ struct dg_place {
     int to;        /* unit of plane 0 */
 };
 
+/* What a fused launch does to values before they are rounded (fuse.h): nothing; an affine map with a factor below 0; an
+ * affine map of the values of two tensors. The numbers for its channels are in shared memory, unit by unit: as many
+ * scales as a unit has channels, then shifts, then (of two tensors) tilts. */
+enum { DG_AS_IS, DG_ONE_TENSOR, DG_TWO_TENSORS };
+
 /* Two threads take the two planes of a value. */
-template <class E, class T, class P, int NT, int GROUPS> struct dg_patch_loader {
-    static constexpr int all = P::cells * P::input * P::input, items = dg_div_up(2 * all, NT);
+template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_patch_loader {
+    static constexpr int all = P::cells * P::input * P::input, items = dg_div_up(2 * all, NT), slice = dg_div_up(items, GROUPS);
     static constexpr int places = items * NT / 2; /* of the table */
+    static constexpr int numbers = MAP == DG_AS_IS ? 0 : MAP == DG_ONE_TENSOR ? 2 : 3; /* of a channel */
     static_assert(P::PLANES == 2 && NT % 8 == 0, "two threads a value");
 
     const T *tensor; /* the first image, this thread's plane */
     const dg_place *place;
-    dg_parcel<E, T> parcel[items];
+    dg_parcel<E, T> parcel[slice]; /* of one slice: what is not used any more shall not be kept for another */
+    const T *second; /* the same of the second tensor; of one tensor unused, as what follows is of none */
+    dg_parcel<E, T> beside[MAP == DG_TWO_TENSORS ? slice : 1];
+    const float *number; /* those of this thread's first unit */
+    float below;
 
     static __device__ __forceinline__ void build(dg_place *place, uint4 *patch, int N, int H, int W, int C, const dg_cell *cell)
     {
@@ -147,18 +163,52 @@ template <class E, class T, class P, int NT, int GROUPS> struct dg_patch_loader 
         tensor = of + (int64_t)cell[0].image * H * W * C + (int)threadIdx.x % 2 * E::unit;
         place = table + threadIdx.x / 2;
     }
+    /* table: numbers of the channels from this block's first one on. */
+    __device__ __forceinline__ void map(const T *also, int H, int W, int C, const dg_cell *cell, const float *table, float factor)
+    {
+        if (MAP == DG_TWO_TENSORS) second = also + (int64_t)cell[0].image * H * W * C + (int)threadIdx.x % 2 * E::unit;
+        number = table + (int)threadIdx.x % 2 * numbers * E::unit;
+        below = factor;
+    }
     /* Slice g of the channels from c on. */
     __device__ __forceinline__ void fetch(int g, int c)
     {
         const T *const from = tensor + c;
 #pragma unroll
-        for (int j = g * items / GROUPS; j < (g + 1) * items / GROUPS; j++) parcel[j].fetch(from + place[j * NT / 2].from);
+        for (int k = 0; k < slice; k++) {
+            const int j = g * items / GROUPS + k;
+            if (j >= (g + 1) * items / GROUPS) break;
+            const unsigned at = place[j * NT / 2].from;
+            parcel[k].fetch(from + at);
+            if (MAP == DG_TWO_TENSORS) beside[MAP == DG_TWO_TENSORS ? k : 0].fetch(second + c + at);
+        }
     }
-    /* The same, to the patch whose plane of this thread begins there. */
-    __device__ __forceinline__ void put(uint4 *patch, int g) const
+    /* The same, to the patch whose plane of this thread begins there; chunk: which of this block. */
+    __device__ __forceinline__ void put(uint4 *patch, int g, int chunk) const
     {
+        dg_channel factor[E::unit];
+        if (MAP != DG_AS_IS) {
+            const float *const at = number + chunk * 2 * numbers * E::unit;
 #pragma unroll
-        for (int j = g * items / GROUPS; j < (g + 1) * items / GROUPS; j++) parcel[j].put_at(patch, place[j * NT / 2].to);
+            for (int e = 0; e < E::unit; e += 4) {
+                const dg_pack<float, 4> scale = dg_load<4>(at + e), shift = dg_load<4>(at + E::unit + e);
+                const dg_pack<float, 4> tilt = MAP == DG_TWO_TENSORS ? dg_load<4>(at + 2 * E::unit + e) : scale;
+#pragma unroll
+                for (int q = 0; q < 4; q++) factor[e + q] = {scale.v[q], tilt.v[q], shift.v[q]};
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < slice; k++) {
+            const int j = g * items / GROUPS + k;
+            if (j >= (g + 1) * items / GROUPS) break;
+            dg_parcel<E, T> value = parcel[k];
+            if (MAP != DG_AS_IS)
+#pragma unroll
+                for (int e = 0; e < E::unit; e++)
+                    value.v[e] = MAP == DG_ONE_TENSOR ? dg_one_value(factor[e], value.v[e], below)
+                                                      : dg_two_value(factor[e], value.v[e], beside[MAP == DG_TWO_TENSORS ? k : 0].v[e]);
+            value.put_at(patch, place[j * NT / 2].to);
+        }
     }
 };
 

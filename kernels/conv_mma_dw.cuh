@@ -161,7 +161,7 @@ template <class G, class X, class Y> struct dg_dw_job {
     /* All sums to their places among the weights (Co, 16, Ci). */
     __device__ __forceinline__ void store(float *out, int co0, int ci0) const
     {
-        const int lane = dg_lane(), warp = (int)threadIdx.x / 32;
+        const int lane = dg_warp_lane(), warp = (int)threadIdx.x / 32;
 #pragma unroll
         for (int i = 0; i < 2 * G::MI; i++) {
             const int co = co0 + i * 8 + lane / 4;

@@ -1,116 +1,7 @@
-/* Data gradient on tensor cores, which is also the forward pass of transposed convolutions. Outputs fall into 2x2
- * phases (py, px), each of which sees four taps: output (2a + py, 2b + px) is the sum over dy, dx of 0, 1 and co of
- *
- *     y[a - 1 + py + dy, b - 1 + px + dx, co] * w[co, 3 - py - 2dy, 3 - px - 2dx]
- *
- * A block makes all four phases of its positions (a, b), a warp one of them; all read the same patch of y. M = positions
- * of a phase, N = Ci, the sum over four taps x Co by chunks of channels of y. Weights are [slot][plane of Ci][co] with
- * slot = (dy, dx, py, px), positions of odd planes exchanged (mma.cuh): their sum runs over positions. */
-#include "conv_mma.cuh"
+/* Data gradient on tensor cores: its kernels (conv_mma_dx.cuh). */
+#include "conv_mma_dx.cuh"
 
-template <class E_, class T_, bool SMALL, int M, int N_, int WN_, int GROUPS> struct dx_tile {
-    typedef E_ E;
-    typedef T_ T;
-    static constexpr int N = N_, WN = WN_, PIECES = M / 64, across = N / WN, NT = 4 * PIECES * across * 32, groups = GROUPS, taps = 4 / GROUPS;
-    static constexpr int chunk = 2 * E::unit, planes = N / E::unit, portion = 16 / GROUPS * 2 * N; /* channels of y; units of weights */
-    static constexpr int MI = 4, NJ = WN / 8, slots = NT / (2 * N); /* of weights that the threads take at a time */
-    typedef dg_patch<SMALL, PIECES, 2, false> patch;
-    typedef dg_patch_loader<E, T, patch, NT, GROUPS> loader;
-    static constexpr size_t bytes = DG_MMA_BYTES(SMALL, PIECES, false, N, GROUPS, NT);
-    static_assert(portion % NT == 0 && NT % (2 * N) == 0, "threads copy equally much, each the same channels of several taps");
-    static_assert((slots & (slots - 1)) == 0 && GROUPS <= 4, "a thread's slots differ in bits of their own; groups divide the taps");
-};
-
-/* From tap (3, 3) back to a slot's tap. */
-static __device__ __forceinline__ constexpr int taps_back(int slot)
-{
-    return (slot & 1) + (slot >> 1 & 1) * 4 + (slot >> 2 & 1) * 2 + (slot >> 3 & 1) * 8;
-}
-
-template <class G> struct dx_job {
-    typedef typename G::E E;
-    typedef typename G::T T;
-    typedef typename G::patch P;
-    static constexpr int groups = G::groups, items = G::portion / G::NT;
-
-    const int first_chunk, Ci;
-    typename G::loader loader;
-    dg_parcel<E, float> parcel[items];
-    dg_sums<E, G::MI, G::NJ> sums;
-    uint4 *patch, *weights;       /* where this thread writes: its plane of the patch, its first unit of weights */
-    const float *w;                   /* its first unit of weights in memory */
-    const uint4 *mine_a, *mine_b; /* this lane's units of the first products */
-    int four;                     /* from a weight of co to that of co + 4 */
-
-    __device__ __forceinline__ dx_job(const dg_conv_args &a, int ci0, int first, const dg_cell *cell, const dg_place *place, uint4 *p, uint4 *units)
-        : first_chunk(first), Ci(a.Ci), loader((const T *)a.y, a.Ho, a.Wo, a.Co, cell, place)
-    {
-        const int warp = (int)threadIdx.x / 32, phase = warp % 4, piece = warp / 4 / G::across, n = warp / 4 % G::across * G::WN;
-        mine_a = p + dg_plane_of_a() * P::plane + P::of_piece(piece) + P::of_position(dg_row_of_a()) + P::of_tap(phase / 2, phase % 2);
-        const int odd = E::columns_plane_of_b() % 2;
-        mine_b = units + phase * 2 * G::N + (n / E::unit + E::columns_plane_of_b()) * G::chunk + (E::column_of_b() ^ odd * 4);
-        four = odd ? -4 : 4;
-        const int i = (int)threadIdx.x % (2 * G::N), plane = dg_unit_plane<G::planes>(i), k = dg_unit_position<G::planes>(i);
-        const int slot = (int)threadIdx.x / (2 * G::N), ci = min(ci0 + plane * E::unit, a.Ci - E::unit); /* what is beyond is not stored */
-        patch = p + (int)threadIdx.x % 2 * P::plane;
-        weights = units + slot * 2 * G::N + plane * G::chunk + (k ^ plane % 2 * 4);
-        w = (const float *)a.w + ((first * G::chunk + k) * 16 + 15 - taps_back(slot)) * Ci + ci;
-    }
-
-    __device__ __forceinline__ uint4 *weight(int half, int j) const { return weights + half * G::portion + j * G::NT; }
-    /* Group g of chunk, counted from 0 in this block. */
-    __device__ __forceinline__ void fetch_weights(int chunk, int g)
-    {
-        const float *const from = w + chunk * G::chunk * 16 * Ci;
-#pragma unroll
-        for (int j = 0; j < items; j++) parcel[j].fetch(from - taps_back(g * (16 / groups) + j * G::slots) * Ci);
-    }
-    __device__ __forceinline__ void store_weights(int half)
-    {
-#pragma unroll
-        for (int j = 0; j < items; j++) parcel[j].put(weight(half, j));
-    }
-    static __device__ __forceinline__ int half_of(int chunk, int g) { return (chunk * groups + g) % 2; }
-    __device__ __forceinline__ uint4 *patch_of(int chunk) const { return patch + chunk % 2 * P::units; }
-
-    __device__ __forceinline__ void first()
-    {
-        fetch_weights(0, 0);
-#pragma unroll
-        for (int g = 0; g < groups; g++) loader.fetch(g, first_chunk * G::chunk);
-        store_weights(0);
-#pragma unroll
-        for (int g = 0; g < groups; g++) loader.put(patch_of(0), g);
-        sums.clear();
-    }
-    __device__ __forceinline__ void fetch(int chunk, int g, bool more)
-    {
-        if (g + 1 < groups) fetch_weights(chunk, g + 1);
-        else if (more) fetch_weights(chunk + 1, 0);
-        if (more) loader.fetch(g, (first_chunk + chunk + 1) * G::chunk);
-    }
-    __device__ __forceinline__ void store(int chunk, int g, bool more)
-    {
-        if (g + 1 < groups || more) store_weights(half_of(chunk, g) ^ 1);
-        if (more) loader.put(patch_of(chunk + 1), g);
-    }
-    __device__ __forceinline__ void multiply(int chunk, int g)
-    {
-        const uint4 *const from_a = mine_a + chunk % 2 * P::units, *const from_b = mine_b + half_of(chunk, g) * G::portion;
-#pragma unroll
-        for (int t = 0; t < G::taps; t++) {
-            const int d = g * G::taps + t;
-            uint32_t fa[G::MI][4], fb[G::NJ / 2][4];
-#pragma unroll
-            for (int i = 0; i < G::MI; i++) ldsm_x4(fa[i], from_a + P::of_tap(d / 2, d % 2) + P::of_eight(2 * i));
-#pragma unroll
-            for (int j = 0; j < G::NJ / 2; j++) E::columns_b(fb[j], from_b + t * 4 * 2 * G::N + j * (16 / E::unit) * G::chunk, four, G::chunk);
-            sums.add(fa, fb);
-        }
-    }
-};
-
-template <class G> static __global__ void __launch_bounds__(G::NT, G::NT == 128 ? 2 : 1) dx_kernel(const dg_conv_args a, float *out, int split)
+template <class G> static __global__ void __launch_bounds__(G::NT, G::blocks) dx_kernel(const dg_conv_args a, float *out, int split)
 {
     DEV_CHECK(blockDim.x == G::NT);
     typedef typename G::patch P;
@@ -126,19 +17,14 @@ template <class G> static __global__ void __launch_bounds__(G::NT, G::NT == 128 
     __syncthreads();
     G::loader::build(place, patch, a.N, a.Ho, a.Wo, a.Co, cell);
     __syncthreads();
-    dx_job<G> job(a, ci0, first, cell, place, patch, weights);
+    dg_dx_job<G> job(a, ci0, first, cell, place, patch, weights);
     dg_mma_run(job, last - first);
 
-    const int lane = dg_lane(), warp = (int)threadIdx.x / 32, phase = warp % 4, n = ci0 + warp / 4 % G::across * G::WN + lane % 4 * 2;
     out += (int64_t)part * a.N * a.H * a.W * a.Ci;
 #pragma unroll
     for (int i = 0; i < 2 * G::MI; i++) {
-        const int p = i * 8 + lane / 4;
-        const dg_cell at = cell[warp / 4 / G::across * piece::cells + piece::cell(p)];
-        const int row = 2 * (at.row + piece::row(p)) + phase / 2, col = 2 * (at.col + piece::col(p)) + phase % 2;
-        if (at.image >= a.N || row >= a.H || col >= a.W) continue;
-        float *const x = out + ((at.image * a.H + row) * a.W + col) * a.Ci;
-        job.sums.store(x, i, n, a.Ci);
+        const int at = job.result(a, cell, i);
+        if (at >= 0) job.sums.store(out + at, i, ci0 + job.column() + dg_warp_lane() % 4 * 2, a.Ci);
     }
 }
 
@@ -154,9 +40,9 @@ template <class E> static void launch_tile(const dg_conv_args *a, const dg_tune 
 #define X(M, N, WN, GROUPS)                                                                                   \
     if (tune->tile_m == M && tune->tile_n == N) {                                                             \
         if (a->Wo <= DG_MMA_SMALL)                                                                            \
-            launch<dx_tile<E, float, true, M, N, WN, GROUPS>>(a, tune->split, out, stream);                   \
+            launch<dg_dx_tile<E, float, true, M, N, WN, GROUPS>>(a, tune->split, out, stream);                   \
         else                                                                                                  \
-            launch<dx_tile<E, float, false, M, N, WN, GROUPS>>(a, tune->split, out, stream);                  \
+            launch<dg_dx_tile<E, float, false, M, N, WN, GROUPS>>(a, tune->split, out, stream);                  \
     }
     DG_MMA_DX_TILES(X)
 #undef X

@@ -16,6 +16,16 @@ dg_fused_size dg_fused_mma_size(dg_op_kind kind, const dg_fused_conv *f, const d
 dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 dg_fused_size dg_fused_dense_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
+/* The launch of a fused convolution on tensor cores: blocks of a group and of all, columns of tiles (there are as many
+ * blocks for each part of each), dynamic shared memory; the most channels that a part of the sum has; what there is in
+ * scratch and counters, the sink's first. */
+typedef struct {
+    int groups, per_group, blocks, columns, channels;
+    size_t shared, sum_bytes, part_bytes;
+    int sum_counters, part_counters;
+} dg_fused_mma_grid;
+dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
+
 /* The sums of a sink (fuse.cuh). Blocks of a column of tiles, per_group for each of the groups; more than 2 clusters of
  * them are merged in two steps: then clusters of a group, else 0. */
 enum { DG_SINK_CLUSTER = 16 };

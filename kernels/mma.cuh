@@ -19,13 +19,13 @@
 
 #include "cuda.cuh"
 
-static __device__ __forceinline__ int dg_lane() { return (int)threadIdx.x % 32; }
+static __device__ __forceinline__ int dg_warp_lane() { return (int)threadIdx.x % 32; }
 
 /* Rows. Every lane brings the address of one unit: of A (16 positions) and of B (twice 8), both arithmetics. */
-static __device__ __forceinline__ int dg_row_of_a() { return dg_lane() % 16; }
-static __device__ __forceinline__ int dg_plane_of_a() { return dg_lane() / 16; }
-static __device__ __forceinline__ int dg_row_of_b() { return dg_lane() / 16 * 8 + dg_lane() % 8; }
-static __device__ __forceinline__ int dg_plane_of_b() { return dg_lane() / 8 % 2; }
+static __device__ __forceinline__ int dg_row_of_a() { return dg_warp_lane() % 16; }
+static __device__ __forceinline__ int dg_plane_of_a() { return dg_warp_lane() / 16; }
+static __device__ __forceinline__ int dg_row_of_b() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
+static __device__ __forceinline__ int dg_plane_of_b() { return dg_warp_lane() / 8 % 2; }
 
 /* Products of bf16, m16n8k16. */
 struct dg_mma_bf16 {
@@ -39,10 +39,10 @@ struct dg_mma_bf16 {
 
     /* Columns of A: 2 planes (16 m) x 16 positions, of B: 2 planes (twice 8 n) x 16 positions. The lane's position
      * (of those below 16) and plane; near: the same plus 4 where tf32 needs it, here unused. */
-    static __device__ __forceinline__ int column_of_a() { return dg_lane() / 16 * 8 + dg_lane() % 8; }
-    static __device__ __forceinline__ int column_of_b() { return dg_lane() % 16; }
-    static __device__ __forceinline__ int columns_plane_of_a() { return dg_lane() / 8 % 2; }
-    static __device__ __forceinline__ int columns_plane_of_b() { return dg_lane() / 16; }
+    static __device__ __forceinline__ int column_of_a() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
+    static __device__ __forceinline__ int column_of_b() { return dg_warp_lane() % 16; }
+    static __device__ __forceinline__ int columns_plane_of_a() { return dg_warp_lane() / 8 % 2; }
+    static __device__ __forceinline__ int columns_plane_of_b() { return dg_warp_lane() / 16; }
     static __device__ __forceinline__ void columns_a(uint32_t (&a)[4], const uint4 *at, int, int) { ldsm_x4_trans(a, at); }
     static __device__ __forceinline__ void columns_b(uint32_t (&b)[4], const uint4 *at, int, int) { ldsm_x4_trans(b, at); }
 };
@@ -58,13 +58,13 @@ struct dg_mma_tf32 {
     }
     static __device__ __forceinline__ void multiply(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) { mma_tf32(c, a, b); }
 
-    static __device__ __forceinline__ int column_of_a() { return dg_lane() % 4; }
-    static __device__ __forceinline__ int column_of_b() { return dg_lane() % 4; }
-    static __device__ __forceinline__ int columns_plane_of_a() { return dg_lane() / 16; }
-    static __device__ __forceinline__ int columns_plane_of_b() { return dg_lane() / 16; }
+    static __device__ __forceinline__ int column_of_a() { return dg_warp_lane() % 4; }
+    static __device__ __forceinline__ int column_of_b() { return dg_warp_lane() % 4; }
+    static __device__ __forceinline__ int columns_plane_of_a() { return dg_warp_lane() / 16; }
+    static __device__ __forceinline__ int columns_plane_of_b() { return dg_warp_lane() / 16; }
     static __device__ __forceinline__ uint32_t word(const uint4 *at)
     {
-        return reinterpret_cast<const uint32_t *>(at)[dg_lane() / 4 % 4];
+        return reinterpret_cast<const uint32_t *>(at)[dg_warp_lane() / 4 % 4];
     }
     /* four: from the lane's position to the one that is 4 later; pitch: from a plane to the next. */
     static __device__ __forceinline__ void columns_a(uint32_t (&a)[4], const uint4 *at, int four, int pitch)

@@ -1,0 +1,303 @@
+/* Fused convolutions on tensor cores against plain loops in double: every kernel, sources and sinks by turns. All that goes
+ * through a source is a small multiple of a power of two, so that it is the same however it is added up, and is rounded
+ * here as the kernels round it; results have the tolerance of test_conv_mma.cu. What a sink makes of all results is held to
+ * the results that were stored. */
+#include <float.h>
+
+#include "devtest.h"
+#include "kernels/fuse.cuh"
+extern "C" {
+#include "kernels/conv_tiles.h"
+#include "tests/reference_conv.h"
+}
+
+enum { FWD, DX };
+static const int tiles[2][2][2] = {
+#define X(M, N, WN, GROUPS) {M, N},
+    {DG_MMA_FWD_TILES(X)}, {DG_MMA_DX_TILES(X)}
+#undef X
+};
+
+/* N, H, W, channels that are summed, channels of results; the first two have cells of 4x4. */
+static const int shapes[][5] = {{6, 7, 8, 32, 40}, {18, 6, 8, 48, 72}, {2, 18, 20, 32, 24}, {6, 12, 10, 48, 136}, {4, 17, 9, 32, 8}};
+
+struct setup {
+    const char *name;
+    dg_source_kind in;
+    int in_groups;
+    dg_sink_kind out;
+    int out_groups;
+    bool wanted; /* dgamma and dbeta */
+};
+static const setup setups[] = {
+    {"norm > stats", DG_SOURCE_NORM, 1, DG_SINK_STATS, 1, false},
+    {"norm_dx > norm_dx", DG_SOURCE_NORM_DX, 2, DG_SINK_NORM_DX, 2, true},
+    {"plain > stats of two", DG_SOURCE_PLAIN, 1, DG_SINK_STATS, 2, false},
+    {"norm_dx > act_dx", DG_SOURCE_NORM_DX, 2, DG_SINK_ACT_DX, 1, false},
+    {"norm of two > stats of two", DG_SOURCE_NORM, 2, DG_SINK_STATS, 2, false},
+    {"norm_dx > norm_dx, no gradients", DG_SOURCE_NORM_DX, 1, DG_SINK_NORM_DX, 1, false},
+    {"norm of two > plain", DG_SOURCE_NORM, 2, DG_SINK_PLAIN, 1, false},
+    {"norm_dx of two > stats", DG_SOURCE_NORM_DX, 2, DG_SINK_STATS, 1, false},
+    {"plain > act", DG_SOURCE_PLAIN, 1, DG_SINK_ACT, 1, false},
+    {"norm_dx > plain", DG_SOURCE_NORM_DX, 1, DG_SINK_PLAIN, 1, false},
+    {"norm > norm_dx", DG_SOURCE_NORM, 1, DG_SINK_NORM_DX, 2, true},
+};
+
+static double rounded(double x, dg_math math)
+{
+    const float f = (float)x;
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    u = math == DG_MATH_BF16 ? (u + 0x7fffu + (u >> 16 & 1)) & 0xffff0000u : (u + 0x1000u) & ~0x1fffu;
+    float r;
+    memcpy(&r, &u, 4);
+    return (double)r;
+}
+
+/* Multiples of step up to most in size, never 0. */
+static std::vector<float> coarse(size_t n, unsigned long long seed, double step, double most)
+{
+    std::vector<float> v = dev_random(n, seed);
+    for (float &f : v) {
+        f = (float)(round((double)f * most / step) * step);
+        if (f == 0) f = (float)step;
+    }
+    return v;
+}
+
+/* The vectors of a norm with so many groups, and its memory. */
+struct norm {
+    std::vector<float> mean, rstd, gamma, beta, totals;
+    norm(int groups, int C, unsigned long long seed)
+        : mean(coarse((size_t)(groups * C), seed, 0.125, 0.5)), rstd(coarse((size_t)(groups * C), seed + 1, 0.5, 1.5)), gamma(coarse((size_t)C, seed + 2, 0.5, 1)),
+          beta(coarse((size_t)C, seed + 3, 0.125, 0.5)), totals(coarse((size_t)(2 * groups * C), seed + 4, 0.125, 0.25))
+    {
+        for (float &r : rstd) r = fabsf(r);
+    }
+};
+
+struct launch {
+    const setup &how;
+    const int dir;
+    dg_ref_conv s;
+    dg_tune tune;
+    dg_gpu gpu;
+    int from_C, to_C, image_from, image_to; /* channels; values of an image */
+    char name[200];
+    std::vector<float> got, x, pre, w, y_or_pre;
+    std::vector<double> want, mass;
+    std::vector<int> terms;
+    norm in, out;
+    static constexpr float factor = 0.25f, slope = 0.125f;
+
+    static dg_ref_conv shape_of(int dir, const int *d)
+    {
+        return dg_ref_conv_shape(d[0], d[1], d[2], dir == FWD ? d[3] : d[4], dir == FWD ? d[4] : d[3], 4, 2, 1);
+    }
+    launch(int d, const setup &h, const int *shape, dg_math math)
+        : how(h), dir(d), s(shape_of(d, shape)), tune{}, gpu(dev_gpu(200 << 10, math)), from_C(shape[3]), to_C(shape[4]),
+          image_from((d == FWD ? s.H * s.W : s.Ho * s.Wo) * shape[3]), image_to((d == FWD ? s.Ho * s.Wo : s.H * s.W) * shape[4]), in(h.in_groups, shape[3], 10),
+          out(h.out_groups, shape[4], 20)
+    {
+        const size_t to = (size_t)(s.N * image_to);
+        x = coarse((size_t)(s.N * image_from), 1, 0.125, 2);
+        pre = coarse(x.size(), 2, 0.125, 1);
+        w = dev_random((size_t)(s.Co * 16 * s.Ci), 3);
+        if (dir == FWD)
+            for (int i = 0; i < 16 * s.Ci; i++) w[(size_t)i] += 1; /* a channel whose mean is far from 0 */
+        y_or_pre = coarse(to, 4, 0.125, 1);
+        want.resize(to);
+        mass.resize(to);
+        terms.resize(to);
+        expect(math);
+    }
+
+    int group_of(size_t i, int image, int groups) const { return (int)(i / (size_t)image) / (s.N / groups); }
+
+    void expect(dg_math math)
+    {
+        std::vector<double> a(x.size()), b(w.size());
+        for (size_t i = 0; i < x.size(); i++) {
+            const int c = (int)(i % (size_t)from_C), g = group_of(i, image_from, how.in_groups), at = g * from_C + c;
+            double v = (double)x[i];
+            if (how.in != DG_SOURCE_PLAIN) {
+                const double scale = (double)in.gamma[(size_t)c] * (double)in.rstd[(size_t)at], mean = (double)in.mean[(size_t)at];
+                if (how.in == DG_SOURCE_NORM) {
+                    v = (v - mean) * scale + (double)in.beta[(size_t)c];
+                    if (v <= 0) v *= (double)factor;
+                } else {
+                    v = scale * (v - (double)in.totals[(size_t)(at + g * from_C)] - ((double)pre[i] - mean) * (double)in.totals[(size_t)(at + g * from_C + from_C)]);
+                }
+            }
+            a[i] = rounded(v, math);
+        }
+        for (size_t i = 0; i < w.size(); i++) b[i] = rounded((double)w[i], math);
+        if (dir == FWD)
+            dg_ref_conv_fwd(want.data(), mass.data(), terms.data(), a.data(), b.data(), &s);
+        else
+            dg_ref_conv_dx(want.data(), mass.data(), terms.data(), a.data(), b.data(), &s);
+        for (size_t i = 0; i < want.size(); i++) {
+            const int c = (int)(i % (size_t)to_C), at = group_of(i, image_to, how.out_groups) * to_C + c;
+            const double y = (double)y_or_pre[i];
+            double by = 1;
+            if (how.out == DG_SINK_ACT && want[i] <= 0) by = (double)slope;
+            if (how.out == DG_SINK_ACT_DX && y <= 0) by = (double)slope;
+            if (how.out == DG_SINK_NORM_DX &&
+                (y - (double)out.mean[(size_t)at]) * ((double)out.gamma[(size_t)c] * (double)out.rstd[(size_t)at]) + (double)out.beta[(size_t)c] <= 0)
+                by = (double)factor;
+            want[i] *= by;
+            if (how.out != DG_SINK_ACT) mass[i] *= by;
+        }
+    }
+
+    bool near(const char *what, size_t i, double is, double should, double tolerance)
+    {
+        return DG_CHECKF(fabs(is - should) <= tolerance, "%s: %s[%zu] is %.9g instead of %.9g", name, what, i, is, should);
+    }
+
+    /* What the sink made of all results of each channel. */
+    void compare_sums(const std::vector<float> &mean, const std::vector<float> &rstd, const std::vector<float> &running, const std::vector<float> &totals,
+                      const std::vector<float> &dgamma, const std::vector<float> &dbeta)
+    {
+        const size_t images = (size_t)(s.N / how.out_groups), C = (size_t)to_C, each = images * (size_t)image_to, n = each / C;
+        const double eps = 16 * (double)FLT_EPSILON;
+        for (size_t c = 0; c < C; c++) {
+            double all_g = 0, all_gx = 0, size_g = 0, size_gx = 0, run[2] = {0.5, 0.25};
+            for (size_t g = 0; g < (size_t)how.out_groups; g++) {
+                double a = 0, b = 0, size_a = 0, size_b = 0;
+                for (size_t i = g * each + c; i < (g + 1) * each; i += C) {
+                    const double v = (double)got[i], d = how.out == DG_SINK_STATS ? 1 : (double)y_or_pre[i] - (double)out.mean[g * C + c];
+                    a += v, size_a += fabs(v), b += v * d, size_b += fabs(v * d);
+                }
+                const double m = a / (double)n;
+                if (how.out == DG_SINK_STATS) {
+                    double squares = 0;
+                    for (size_t i = g * each + c; i < (g + 1) * each; i += C) squares += ((double)got[i] - m) * ((double)got[i] - m);
+                    const double r = 1 / sqrt(squares / (double)n + 1e-3);
+                    near("mean", g * C + c, (double)mean[g * C + c], m, eps * size_a / (double)n);
+                    near("rstd", g * C + c, (double)rstd[g * C + c], r, eps * r);
+                    run[0] = 0.75 * run[0] + 0.25 * m;
+                    run[1] = 0.75 * run[1] + 0.25 * squares / (double)(n - 1);
+                } else {
+                    const double r = (double)out.rstd[g * C + c];
+                    near("total 0", g * C + c, (double)totals[2 * g * C + c], m, eps * size_a / (double)n);
+                    near("total 1", g * C + c, (double)totals[(2 * g + 1) * C + c], b * r * r / (double)n, eps * size_b * r * r / (double)n);
+                    all_g += a, size_g += size_a, all_gx += b * r, size_gx += size_b * r;
+                }
+            }
+            if (how.out == DG_SINK_STATS) {
+                near("running mean", c, (double)running[c], run[0], eps * (fabs(run[0]) + 1));
+                near("running variance", c, (double)running[C + c], run[1], eps * run[1]);
+            } else if (how.wanted) {
+                near("dbeta", c, (double)dbeta[c], all_g, eps * size_g);
+                near("dgamma", c, (double)dgamma[c], all_gx, eps * size_gx);
+            }
+        }
+    }
+
+    /* False where there is no such kernel. times: launches, one after another. */
+    bool run(const int *tile, int split, int times)
+    {
+        dg_op op = {};
+        op.kind = dir == FWD ? DG_OP_conv_fwd : DG_OP_conv_dx;
+        op.u.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, s.N, s.H, s.W, s.Ci, s.Ho, s.Wo, s.Co, s.K, s.S, s.P};
+        tune.variant = "mma";
+        tune.tile_m = tile[0];
+        tune.tile_n = tile[1];
+        tune.split = split;
+        const char *const why = dg_variant_check(&op, &tune, DG_F32, &gpu);
+        if (why) return false;
+        const size_t sums = (size_t)(how.out_groups * to_C);
+        char text[150];
+        snprintf(name, sizeof name, "%s %s: %s", gpu.math == DG_MATH_BF16 ? "bf16" : "tf32", how.name, dg_tune_text(text, sizeof text, &op, &tune));
+        dev_op = name;
+        dev_buffer<float> b_x(x), b_pre(pre), b_w(w), b_to(y_or_pre), result(want.size());
+        dev_buffer<float> in_mean(in.mean), in_rstd(in.rstd), in_gamma(in.gamma), in_beta(in.beta), in_totals(in.totals);
+        dev_buffer<float> mean(sums), rstd(sums), gamma(out.gamma), beta(out.beta), totals(2 * sums), dgamma((size_t)to_C), dbeta((size_t)to_C), running((size_t)(2 * to_C));
+        if (how.out == DG_SINK_NORM_DX) mean.put(out.mean), rstd.put(out.rstd);
+        dg_fused_conv f = {};
+        f.conv = op.u.conv;
+        f.conv.w = b_w.p;
+        (dir == FWD ? f.conv.y : f.conv.x) = result.p;
+        f.in = dg_source{how.in, b_x.p, b_pre.p, in_mean.p, in_rstd.p, in_gamma.p, in_beta.p, in_totals.p, factor, how.in_groups};
+        f.out.kind = how.out;
+        f.out.act = DG_ACT_LEAKY;
+        f.out.slope = slope;
+        f.out.factor = factor;
+        f.out.groups = how.out_groups;
+        f.out.y = f.out.pre = b_to.p;
+        f.out.mean = mean.p;
+        f.out.rstd = rstd.p;
+        f.out.running_mean = running.p;
+        f.out.running_var = running.p + to_C;
+        f.out.eps = 1e-3;
+        f.out.momentum = 0.25;
+        f.out.gamma = gamma.p;
+        f.out.beta = beta.p;
+        f.out.totals = totals.p;
+        if (how.wanted) f.out.dgamma = dgamma.p, f.out.dbeta = dbeta.p;
+        const char *const refuses = dg_fused_conv_refuses(op.kind, &f, &tune, &gpu);
+        if (!DG_CHECKF(!refuses, "%s: %s", name, refuses)) return true;
+        const dg_fused_size size = dg_fused_conv_size(op.kind, &f, &tune);
+        dev_buffer<char> scratch(size.bytes);
+        dev_buffer<unsigned> counters(std::vector<unsigned>((size_t)size.counters, 0u));
+        f.scratch = (float *)scratch.p;
+        f.counters = counters.p;
+        for (int k = 0; k < times; k++) {
+            std::vector<float> start((size_t)(2 * to_C), 0.25f);
+            for (int c = 0; c < to_C; c++) start[(size_t)c] = 0.5f;
+            running.put(start);
+            result.put(std::vector<float>(want.size(), NAN));
+            dg_fused_conv_launch(op.kind, &f, &tune, 0);
+            if (!dev_ok(name)) return true;
+            got = result.get();
+            const std::vector<float> m = mean.get(), r = rstd.get(), t = totals.get();
+            dev_bits(got.data(), got.size() * sizeof(float));
+            dev_bits(m.data(), m.size() * sizeof(float));
+            if (how.out == DG_SINK_NORM_DX) dev_bits(t.data(), t.size() * sizeof(float));
+            for (unsigned left : counters.get()) DG_CHECKF(left == 0, "%s: a counter is left at %u", name, left);
+            size_t bad = 0, at = 0;
+            for (size_t i = 0; i < got.size(); i++) {
+                if (fabs((double)got[i] - want[i]) <= 8 * sqrt(terms[i]) * (double)FLT_EPSILON * mass[i]) continue;
+                if (!bad++) at = i;
+            }
+            DG_CHECKF(!bad, "%s: %zu of %zu wrong, at %zu %.9g instead of %.9g", name, bad, got.size(), at, (double)got[at], want[at]);
+            if (how.out == DG_SINK_STATS || how.out == DG_SINK_NORM_DX) compare_sums(m, r, running.get(), t, dgamma.get(), dbeta.get());
+        }
+        return true;
+    }
+};
+
+static int launched;
+
+static void one(int dir, const setup &how, const int *shape, dg_math math, const int *tile, int split, int times)
+{
+    launch l(dir, how, shape, math);
+    launched += l.run(tile, split, times);
+}
+
+int main()
+{
+    const int count = (int)(sizeof setups / sizeof *setups);
+    int used[count] = {}, turn[2] = {};
+    for (int i = 0; i < 32; i++) { /* every kernel, with the setups that it can have by turns */
+        const int dir = i & 1, tile = i >> 1 & 1, large = i >> 2 & 1, bf16 = i >> 3 & 1, two = i >> 4;
+        int k = turn[two]++ * 7 % count;
+        while ((setups[k].in == DG_SOURCE_NORM_DX) != two || (used[k] > 1 && i % 2)) {
+            used[k] = used[k] > 1 ? 1 : used[k];
+            k = (k + 1) % count;
+        }
+        used[k]++;
+        if (dev_small() && i % 5 != 1) continue;
+        const int *const shape = shapes[dev_small() ? large * 2 : large ? 2 + turn[two] % 3 : turn[two] % 2];
+        one(dir, setups[k], shape, bf16 ? DG_MATH_BF16 : DG_MATH_TF32, tiles[dir][tile], 1 + i % 3 % (shape[3] / 16), i % 8 == 3 ? 3 : 1);
+    }
+    for (int k = 0; k < count; k++) DG_CHECKF(used[k], "%s was not tested", setups[k].name);
+    if (!dev_small()) { /* so many blocks that their sums are merged in two steps */
+        static const int many[2][5] = {{280, 4, 4, 16, 8}, {148, 3, 4, 16, 8}};
+        one(FWD, setups[2], many[0], DG_MATH_BF16, tiles[FWD][0], 1, 2);
+        one(DX, setups[1], many[1], DG_MATH_BF16, tiles[DX][0], 1, 2);
+    }
+    printf("%d launches compared\n", launched);
+    return dg_test_report();
+}
