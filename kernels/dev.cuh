@@ -19,6 +19,7 @@
  *                   threadIdx, __syncthreads, __syncwarp, __shfl_*_sync, __ballot_sync, __ldg, float4, fmaf, ...
  *   checks          DEV_CHECK(condition): tested in the simulator, nothing on a device. For what a launcher must
  *                   guarantee: DEV_CHECK(blockDim.x == NT).
+ *   DEV_NOINLINE    a function of its own: what many kernels do once need not be compiled into each.
  *   floating point  no float atomics (not declared in the simulator), sums in a fixed order.
  *   big headers     take most of the time in which a small file compiles, so #define before including this one
  *                   DEV_RANDOM for dev_normal4, DEV_GRID for GRID_SYNC, DEV_HALF for __nv_bfloat16 and __half.
@@ -117,6 +118,7 @@ template <class T> __host__ __device__ constexpr size_t dev_pool_bytes(size_t co
 #define DYN_SHARED(T, name) T *const name = dev_dyn_shared<T>()
 #define GRID_SYNC() cooperative_groups::this_grid().sync()
 #define DEV_CHECK(condition) ((void)0)
+#define DEV_NOINLINE __noinline__
 
 template <class T> __device__ __forceinline__ T *dev_dyn_shared()
 {

@@ -105,6 +105,14 @@ template <class Job, class G> static __device__ __forceinline__ int dg_fused_row
     return rows;
 }
 
+/* dg_sink_finish, one for all kernels of a file: what happens once a block need not be compiled dozens of times. */
+template <int NT>
+static __device__ DEV_NOINLINE void dg_fused_finish(dg_sink s, float *sums, unsigned *counters, int n0, int channels, int C, int per_group, double values,
+                                                    double *room)
+{
+    dg_sink_finish<NT>(s, sums, counters, (int)blockIdx.x, n0, channels, C, (int)gridDim.y, per_group, values, room);
+}
+
 /* Whole block. n0: the tile's first channel; room: shared memory that nobody uses any more. */
 template <class Job, class G, class Sums>
 static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, Sums &sums, const dg_cell *cell, int group, int n0, float *room)
@@ -119,44 +127,35 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
 #pragma unroll
     for (int i = 0; i < rows; i++) at[i] = Job::result(f.conv, cell, i);
 
-    float first[8] = {}, second[8] = {}; /* the sums of each column over this lane's rows */
-    if (s.kind == DG_SINK_NORM_DX) {
+    float first[8] = {}, second[8] = {}; /* of sums: the sums of each column over this lane's rows */
+    if (s.kind == DG_SINK_NORM_DX || s.kind == DG_SINK_ACT_DX || s.kind == DG_SINK_ACT) {
         const int stat = (s.groups == 1 ? 0 : group) * C;
 #pragma unroll
         for (int j = 0; j < G::NJ; j++) {
             const int c = n + j * 8;
             if (c >= C) continue;
-            const dg_pack<float, 2> gamma = dg_load<2>(s.gamma + c), beta = dg_load<2>(s.beta + c);
-            const dg_pack<float, 2> mean = dg_load<2>(s.mean + stat + c), rstd = dg_load<2>(s.rstd + stat + c);
+            dg_pack<float, 2> mean = {}, rstd = {{1, 1}}, gamma = {{1, 1}}, beta = {};
+            if (s.kind == DG_SINK_NORM_DX) {
+                mean = dg_load<2>(s.mean + stat + c);
+                rstd = dg_load<2>(s.rstd + stat + c);
+                gamma = dg_load<2>(s.gamma + c);
+                beta = dg_load<2>(s.beta + c);
+            }
 #pragma unroll
             for (int i = 0; i < rows; i++) {
                 if (at[i] < 0) continue;
-                const dg_pack<float, 2> pre = dg_load<2>(s.pre + at[i] + c);
+                float *const v = &sums.c[i / 2][j][i % 2 * 2];
+                dg_pack<float, 2> by = {{v[0], v[1]}}; /* decides on which side of 0 a result is */
+                if (s.kind != DG_SINK_ACT) by = dg_load<2>(s.pre + at[i] + c);
 #pragma unroll
                 for (int e = 0; e < 2; e++) {
-                    float &v = sums.c[i / 2][j][i % 2 * 2 + e];
-                    const float d = pre.v[e] - mean.v[e], z = d * (gamma.v[e] * rstd.v[e]) + beta.v[e];
-                    v = z > 0 ? v : s.factor * v;
-                    first[j * 2 + e] += v;
-                    second[j * 2 + e] += v * d;
+                    const float d = by.v[e] - mean.v[e], z = d * (gamma.v[e] * rstd.v[e]) + beta.v[e];
+                    v[e] = z > 0 ? v[e] : s.factor * v[e];
+                    first[j * 2 + e] += v[e];
+                    second[j * 2 + e] += v[e] * d;
                 }
             }
         }
-    } else if (s.kind == DG_SINK_ACT_DX || s.kind == DG_SINK_ACT) {
-#pragma unroll
-        for (int j = 0; j < G::NJ; j++)
-#pragma unroll
-            for (int i = 0; i < rows; i++) {
-                const int c = n + j * 8;
-                if (at[i] < 0 || c >= C) continue;
-                dg_pack<float, 2> y = {};
-                if (s.kind == DG_SINK_ACT_DX) y = dg_load<2>(s.y + at[i] + c);
-#pragma unroll
-                for (int e = 0; e < 2; e++) {
-                    float &v = sums.c[i / 2][j][i % 2 * 2 + e];
-                    v = s.kind == DG_SINK_ACT_DX ? dg_sink_act_dx(s, v, y.v[e]) : v > 0 ? v : s.factor * v;
-                }
-            }
     }
 #pragma unroll
     for (int i = 0; i < rows; i++)
@@ -193,8 +192,8 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
     }
     if (threadIdx.x < G::N && c < C) dg_store<2>(dg_parts_of(f.sums, (int)blockIdx.x, c, C), part);
     const int merged = blocks / s.groups, counters = dg_sink_counters(merged, s.groups);
-    dg_sink_finish<G::NT>(s, f.sums, f.columns + (int)blockIdx.y * counters, (int)blockIdx.x, n0, G::N, C, (int)gridDim.y, merged,
-                          (double)(f.conv.N / s.groups) * to.rows * to.cols, reinterpret_cast<double *>(room));
+    dg_fused_finish<G::NT>(s, f.sums, f.columns + (int)blockIdx.y * counters, n0, G::N, C, merged, (double)(f.conv.N / s.groups) * to.rows * to.cols,
+                           reinterpret_cast<double *>(room));
 }
 
 /* ---- The kernel ---- */
@@ -246,7 +245,10 @@ template <class Job, class G> static void dg_fused_launch(dg_op_kind kind, const
     k.in = f->in;
     if (f->in.kind == DG_SOURCE_PLAIN) k.in.factor = 1;
     k.out = f->out;
-    if (f->out.kind == DG_SINK_ACT) k.out.factor = dg_below_zero<float>(f->out.act, (double)f->out.slope);
+    if (f->out.kind == DG_SINK_ACT || f->out.kind == DG_SINK_ACT_DX) { /* the same without a norm */
+        k.out.factor = dg_below_zero<float>(f->out.act, (double)f->out.slope);
+        k.out.pre = f->out.y;
+    }
     k.groups = g.groups;
     k.per_group = g.per_group;
     k.split = tune->split;

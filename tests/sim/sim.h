@@ -292,6 +292,7 @@ static inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((uin
         alignof(T) < 16 ? 16 : alignof(T), #name, sim::here())
 #define DYN_SHARED(T, name) T *const name = (T *)sim::shared_dynamic(sim::here())
 #define GRID_SYNC() sim::grid_barrier(sim::here())
+#define DEV_NOINLINE
 #define DEV_CHECK(condition) ((condition) ? (void)0 : sim::fail(sim::here(), "DEV_CHECK(%s) does not hold", #condition))
 
 struct dev_pool {

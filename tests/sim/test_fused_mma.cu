@@ -279,20 +279,20 @@ static void one(int dir, const setup &how, const int *shape, dg_math math, const
 int main()
 {
     const int count = (int)(sizeof setups / sizeof *setups);
-    int used[count] = {}, turn[2] = {};
+    int used[count] = {}, list[2][count], lists[2] = {}, turn[2] = {};
+    for (int k = 0; k < count; k++) {
+        const int two = setups[k].in == DG_SOURCE_NORM_DX;
+        list[two][lists[two]++] = k;
+    }
     for (int i = 0; i < 32; i++) { /* every kernel, with the setups that it can have by turns */
-        const int dir = i & 1, tile = i >> 1 & 1, large = i >> 2 & 1, bf16 = i >> 3 & 1, two = i >> 4;
-        int k = turn[two]++ * 7 % count;
-        while ((setups[k].in == DG_SOURCE_NORM_DX) != two || (used[k] > 1 && i % 2)) {
-            used[k] = used[k] > 1 ? 1 : used[k];
-            k = (k + 1) % count;
-        }
-        used[k]++;
+        const int dir = i & 1, tile = i >> 1 & 1, large = i >> 2 & 1, bf16 = i >> 3 & 1, two = i >> 4, t = turn[two]++;
+        const int k = list[two][t / 2 % lists[two]];
+        used[k] |= 1 << dir;
         if (dev_small() && i % 5 != 1) continue;
-        const int *const shape = shapes[dev_small() ? large * 2 : large ? 2 + turn[two] % 3 : turn[two] % 2];
+        const int *const shape = shapes[dev_small() ? large * 2 : large ? 2 + t % 3 : t % 2];
         one(dir, setups[k], shape, bf16 ? DG_MATH_BF16 : DG_MATH_TF32, tiles[dir][tile], 1 + i % 3 % (shape[3] / 16), i % 8 == 3 ? 3 : 1);
     }
-    for (int k = 0; k < count; k++) DG_CHECKF(used[k], "%s was not tested", setups[k].name);
+    for (int k = 0; k < count; k++) DG_CHECKF(used[k] == 3, "%s was not tested", setups[k].name);
     if (!dev_small()) { /* so many blocks that their sums are merged in two steps */
         static const int many[2][5] = {{280, 4, 4, 16, 8}, {148, 3, 4, 16, 8}};
         one(FWD, setups[2], many[0], DG_MATH_BF16, tiles[FWD][0], 1, 2);
