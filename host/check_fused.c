@@ -34,11 +34,28 @@ static bool differs(const dg_plan *fused, int row)
     return false;
 }
 
-/* One row of both, as far as this op uses it; NULL where there is nothing to compare. */
+/* One row of both, and what of it an op uses. */
 typedef struct {
     const dg_row *row[2];
-    size_t bytes;
+    size_t first, bytes;
 } pair;
+
+/* Values that an op writes where this may be less than the row's rest, which then holds anything; 0: it is the rest. */
+static size_t values_of(const dg_op *op, int k)
+{
+    const dg_gather_args *g = &op->u.gather;
+    const dg_conv_args *c = &op->u.conv;
+    if (k != 0) return 0;
+    switch (op->kind) {
+    case DG_OP_gather: return (size_t)g->N * (size_t)g->H * (size_t)g->W * (size_t)g->C;
+    case DG_OP_conv_fwd: return (size_t)c->N * (size_t)c->Ho * (size_t)c->Wo * (size_t)c->Co;
+    case DG_OP_conv_dx: return (size_t)c->N * (size_t)c->H * (size_t)c->W * (size_t)c->Ci;
+    case DG_OP_act:
+    case DG_OP_act_dx: return (size_t)op->u.act.n;
+    case DG_OP_bce: return (size_t)op->u.bce.n;
+    default: return 0;
+    }
+}
 
 static bool pair_of(const sides *s, const dg_op *fused, int k, pair *out)
 {
@@ -49,17 +66,19 @@ static bool pair_of(const sides *s, const dg_op *fused, int k, pair *out)
     out->row[0] = dg_plan_row(s->plan[0], plain, k);
     out->row[1] = dg_plan_row(s->plan[1], fused, k);
     if (!out->row[0] || !out->row[1] || out->row[1]->absent || out->row[0]->kind == DG_OUTSIDE) return false;
-    out->bytes = dg_check_bytes(plain, out->row[0]);
+    const size_t each = dg_type_bytes(out->row[0]->type), values = values_of(plain, k);
+    out->first = (size_t)plain->operand[k].skip * each;
+    out->bytes = values ? values * each : dg_check_bytes(plain, out->row[0]) - out->first;
     return true;
 }
 
 static dg_err fetch(const sides *s, int side, const pair *p, void *host)
 {
     dg_backend *b = s->gan[side]->backend;
-    return b->get(b, host, dg_check_memory(s->gan[side], p->row[side]), p->bytes);
+    return b->get(b, host, (char *)dg_check_memory(s->gan[side], p->row[side]) + p->first, p->bytes);
 }
 
-/* What an op reads from memory, from one side to the other; and what lies where it writes, of which it may leave a part. */
+/* What an op reads from memory, from one side to the other; and what lies where it writes. */
 static dg_err hand_over(const sides *s, const dg_op *fused)
 {
     dg_err e = DG_OK;
@@ -70,7 +89,7 @@ static dg_err hand_over(const sides *s, const dg_op *fused)
         if (!copy) return dg_fail(DG_DEVICE, "out of memory for comparing");
         dg_backend *b = s->gan[1]->backend;
         e = fetch(s, 0, &p, copy);
-        if (!e) e = b->put(b, dg_check_memory(s->gan[1], p.row[1]), copy, p.bytes);
+        if (!e) e = b->put(b, (char *)dg_check_memory(s->gan[1], p.row[1]) + p.first, copy, p.bytes);
         free(copy);
     }
     return e;
