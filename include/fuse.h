@@ -161,6 +161,11 @@ dg_fused_size dg_fused_conv_size(dg_op_kind kind, const dg_fused_conv *f, const 
 dg_fused_size dg_fused_head_size(const dg_fused_head *h);
 dg_fused_size dg_fused_update_size(const dg_fused_update *u);
 
+/* Into how many parts each job on tensor cores and each thin one divides its sum: those of the ops are for launches of
+ * their own, in a common one there are other blocks to run beside. Sets tune.split. How many blocks a job then has. */
+void dg_fused_update_split(dg_fused_update *u);
+int dg_fused_update_blocks(const dg_fused_update *u, int job);
+
 /* NULL, or why there is no such launch here (static text, or valid until the next call): its ops are then launched one
  * by one. tune has been through dg_variant_check() for the op alone; what is launched is tune->variant where that is mma
  * or thin, and dense where the convolution is flat (conv_tiles.h), whatever tune says. */

@@ -17,7 +17,7 @@ template <class G> static __global__ void __launch_bounds__(G::NT) dw_kernel(con
     const X x((const T *)a.x + min(ci0 + G::x_channel(), a.Ci - G::E::unit));
     const Y y((const T *)a.y + min(co0 + G::y_channel(), a.Co - G::E::unit));
     dg_dw_job<G, X, Y> job(a, first, a.N, cell, patch, grad, x, y);
-    dg_mma_run(job, last - first);
+    job.run(last - first);
     job.store(out + (int64_t)part * a.Co * 16 * a.Ci, co0, ci0);
 }
 

@@ -47,8 +47,6 @@ template <class G, class X, class Y> struct dg_dw_job {
     typedef typename G::E E;
     typedef typename G::patch P;
     typedef typename P::piece piece;
-    static constexpr int groups = 1;
-
     const dg_conv_args &a;
     const int first_piece;        /* of those of all images */
     const int per_group;          /* images */
@@ -75,10 +73,9 @@ template <class G, class X, class Y> struct dg_dw_job {
             spot[j] = value < G::values ? row | col << 5 | number << 10 | (plane * P::plane + P::at(number, row, col)) << 12 : -1;
         }
         find_cells(0);
-        find_cells(1);
     }
 
-    /* Where the cells of a piece are, counted from 0 in this block. Done a step ahead of its use. */
+    /* Where the cells of a piece are, counted from 0 in this block. */
     __device__ __forceinline__ void find_cells(int chunk) const
     {
         if (threadIdx.x >= piece::cells) return;
@@ -125,26 +122,7 @@ template <class G, class X, class Y> struct dg_dw_job {
         y.put([&](int j, const uint4 &u) { *grad_of(chunk, j) = u; });
     }
 
-    __device__ __forceinline__ void first()
-    {
-        __syncthreads(); /* the cells are found */
-        fetch_piece(0);
-        store_piece(0);
-        sums.clear();
-        __syncthreads(); /* nobody reads the first cells any more */
-    }
-    /* The cells that are found here are of the fetch after this one: a barrier is in between. */
-    __device__ __forceinline__ void fetch(int chunk, int, bool more)
-    {
-        if (!more) return;
-        fetch_piece(chunk + 1);
-        find_cells(chunk + 2);
-    }
-    __device__ __forceinline__ void store(int chunk, int, bool more)
-    {
-        if (more) store_piece(chunk + 1);
-    }
-    __device__ __forceinline__ void multiply(int chunk, int)
+    __device__ __forceinline__ void multiply(int chunk)
     {
         const uint4 *const from_a = mine_a + chunk % 2 * (G::y_planes * 64), *const from_b = mine_b + chunk % 2 * P::units;
 #pragma unroll
@@ -155,6 +133,22 @@ template <class G, class X, class Y> struct dg_dw_job {
 #pragma unroll
             for (int t = 0; t < 2; t++) E::columns_b(fb[t], from_b + t * P::phase + P::of_eight(k * E::k / 8), P::four, P::plane);
             sums.add(fa, fb);
+        }
+    }
+
+    /* The loop of the other directions (dg_mma_run), with its beginning in it: what is here once is a lot of code. Loads
+     * are for the step after the next; cells are found a step ahead of their loads. */
+    __device__ __forceinline__ void run(int chunks)
+    {
+        sums.clear();
+        for (int chunk = -2; chunk < chunks; chunk++) {
+            __syncthreads(); /* the cells and values of this step are there, and nobody reads what is overwritten in it */
+            if (chunk >= 0) multiply(chunk);
+            if (chunk >= -1 && chunk + 1 < chunks) store_piece(chunk + 1);
+            if (chunk + 2 < chunks) {
+                fetch_piece(chunk + 2);
+                find_cells(chunk + 3);
+            }
         }
     }
 

@@ -5,7 +5,8 @@
 
 #include "conv.cuh"
 
-static constexpr int DG_THIN_K = 4, DG_THIN_ROWS = 4, DG_THIN_COLS = 32, DG_THIN_CHANNELS = 32; /* outputs, channels of a block */
+/* Outputs and channels of a block. */
+static constexpr int DG_THIN_K = 4, DG_THIN_ROWS = DG_THIN_TILE_ROWS, DG_THIN_COLS = DG_THIN_TILE_COLS, DG_THIN_CHANNELS = DG_THIN_TILE_CHANNELS;
 static constexpr int DG_THIN_PATCH_ROWS = 2 * DG_THIN_ROWS + 2, DG_THIN_PATCH_COLS = 2 * DG_THIN_COLS + 2;
 
 /* The tiles of y's pixels: tile t is rows a0.., columns b0.. of one image. */

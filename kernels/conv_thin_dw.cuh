@@ -14,7 +14,8 @@ template <int CI> struct dg_thin_dw {
     static constexpr int line = DG_THIN_PATCH_COLS * CI, row_taps = DG_THIN_K * CI, sums = 32 * 4 * row_taps; /* of one warp */
     static constexpr int patch_words = DG_THIN_PATCH_ROWS * line, grad_words = DG_THIN_ROWS * DG_THIN_COLS * DG_THIN_CHANNELS;
     /* of shared memory: [patch][grad (ROWS, COLS, CHANNELS) of y], and when all is summed [warp][sum][lane] */
-    static constexpr int words = patch_words + grad_words > DG_THIN_DW_WARPS / 2 * sums ? patch_words + grad_words : DG_THIN_DW_WARPS / 2 * sums;
+    static constexpr int words = DG_THIN_DW_WORDS(CI);
+    static_assert(words >= patch_words + grad_words && words >= DG_THIN_DW_WARPS / 2 * sums, "one after the other");
     float acc[4][row_taps] = {};
 
     static __device__ __forceinline__ int lane() { return (int)threadIdx.x % 32; }

@@ -68,6 +68,17 @@ enum { DG_MMA_SMALL = 4 }; /* up to this width of y cells are 4x4 */
      8 * DG_MMA_PLACES(small, pieces, halved, threads))
 #define DG_MMA_DW_BYTES(small, unit) (32 * (16 / (unit) * DG_MMA_PLANE(small, 1, 1) + 64 / (unit) * 64))
 
+/* thin: outputs and channels of a block; words of shared memory of its weight gradient: a patch of x and a tile of y, or
+ * the sums of half of the warps. */
+enum { DG_THIN_TILE_ROWS = 4, DG_THIN_TILE_COLS = 32, DG_THIN_TILE_CHANNELS = 32 };
+#define DG_THIN_PATCH_WORDS(channels) ((2 * DG_THIN_TILE_ROWS + 2) * (2 * DG_THIN_TILE_COLS + 2) * (channels))
+#define DG_THIN_TILE_WORDS (DG_THIN_TILE_ROWS * DG_THIN_TILE_COLS * DG_THIN_TILE_CHANNELS)
+#define DG_THIN_SUM_WORDS(channels) (4 * 32 * 4 * 4 * (channels))
+#define DG_THIN_DW_WORDS(channels)                                                                            \
+    (DG_THIN_PATCH_WORDS(channels) + DG_THIN_TILE_WORDS > DG_THIN_SUM_WORDS(channels)                         \
+         ? DG_THIN_PATCH_WORDS(channels) + DG_THIN_TILE_WORDS                                                 \
+         : DG_THIN_SUM_WORDS(channels))
+
 /* A convolution whose y is one pixel that sees all of x is a product of matrices: the same memory, read as a 1x1
  * convolution with K*K*Ci channels. Others are returned as they are. */
 static inline dg_conv_args dg_conv_flat(const dg_conv_args *a)

@@ -105,6 +105,14 @@ static inline void dev_launch(dev_site at, bool cooperative, void (*kernel)(P...
 #define KLAUNCH(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, false, kernel, __VA_ARGS__)
 #define KLAUNCH_COOP(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, true, kernel, __VA_ARGS__)
 
+/* In front of a kernel's parameter, a large structure of which it wants the element that a register says: it is read
+ * where it lies, not copied by every thread. */
+#ifdef __CUDACC__
+#define GRID_CONSTANT __grid_constant__
+#else
+#define GRID_CONSTANT
+#endif
+
 /* ---- Shared memory ---- */
 
 template <class T> __host__ __device__ constexpr size_t dev_pool_bytes(size_t count)

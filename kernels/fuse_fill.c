@@ -130,6 +130,7 @@ dg_fused_update dg_fused_update_of(const dg_plan *p, const dg_launch *l)
         u.job[u.jobs - 1] = (dg_update_job){.conv = op->u.conv, .x = source_of(p, op, "x"), .y = source_of(p, op, "y"), .tune = op->tune,
                                             .kind = update_kind(op), .offset = distance(p, adam, op)};
     }
+    if (u.jobs <= DG_UPDATE_JOBS) dg_fused_update_split(&u);
     u.scratch = scratch_of(p, l);
     u.counters = counters_of(p, l);
     return u;

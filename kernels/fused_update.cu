@@ -1,0 +1,11 @@
+/* All weight gradients of a network and Adam behind them. */
+#include "fused_update.cuh"
+
+static_assert(sizeof(dg_update_layout) < 4096, "a kernel's parameters");
+
+void dg_fused_update_launch(const dg_fused_update *u, cudaStream_t stream)
+{
+    dg_update_layout l;
+    dg_update_layout_of(u, &l);
+    dg_update_math(u) == DG_MATH_TF32 ? dg_fused_update_tf32(&l, dg_update_shared(u), stream) : dg_fused_update_bf16(&l, dg_update_shared(u), stream);
+}

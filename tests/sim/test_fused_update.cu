@@ -1,0 +1,303 @@
+/* The fused update against the launches that it stands for: norm_act, norm_act_dx, conv_dw and adam, with equal inputs.
+ * Jobs here are no network: each has a shape of its own. */
+#include <float.h>
+#include <memory>
+
+#include "run_conv.h"
+#include "kernels/fuse.cuh"
+extern "C" {
+#include "kernels/conv_tiles.h"
+#include "tune.h"
+}
+
+struct job_case {
+    dg_update_kind kind;
+    int N, H, W, Ci, Co;
+    dg_source_kind x, y;
+    int split;
+};
+static const dg_source_kind PLAIN = DG_SOURCE_PLAIN, NORM = DG_SOURCE_NORM, DX = DG_SOURCE_NORM_DX;
+
+/* What a D has, then what a G has; each with maps of odd sizes, tiles that are not full, and cells of both kinds. */
+static const std::vector<job_case> in_D = {
+    {DG_UPDATE_THIN, 2, 18, 68, 3, 36, PLAIN, PLAIN, 3}, {DG_UPDATE_MMA, 2, 20, 22, 16, 16, PLAIN, DX, 5},
+    {DG_UPDATE_MMA, 4, 10, 11, 24, 72, NORM, DX, 1},      {DG_UPDATE_MMA, 6, 8, 7, 16, 24, NORM, DX, 2},
+    {DG_UPDATE_GEMV, 6, 4, 4, 36, 1, NORM, PLAIN, 1},     {DG_UPDATE_THIN, 4, 8, 8, 1, 16, PLAIN, DX, 2},
+};
+static const std::vector<job_case> in_G = {
+    {DG_UPDATE_THIN, 4, 12, 10, 3, 8, PLAIN, NORM, 4},   {DG_UPDATE_MMA, 2, 18, 20, 24, 16, DX, PLAIN, 3},
+    {DG_UPDATE_MMA, 4, 12, 10, 16, 8, DX, NORM, 1},       {DG_UPDATE_MMA, 6, 6, 8, 8, 80, DX, NORM, 1},
+    {DG_UPDATE_DENSE, 36, 3, 3, 12, 132, DX, PLAIN, 1},   {DG_UPDATE_THIN, 3, 10, 66, 1, 4, PLAIN, PLAIN, 20},
+};
+/* No job on tensor cores: any math will do. */
+static const std::vector<job_case> no_mma = {
+    {DG_UPDATE_GEMV, 10, 2, 2, 8, 3, DX, PLAIN, 1}, {DG_UPDATE_DENSE, 4, 2, 2, 4, 5, NORM, PLAIN, 1},
+};
+
+static dg_conv_args shape_of(const job_case &c)
+{
+    const bool flat = c.kind == DG_UPDATE_GEMV || c.kind == DG_UPDATE_DENSE;
+    const int K = flat ? c.H : 4, S = flat ? 1 : 2, P = flat ? 0 : 1;
+    return dg_conv_args{nullptr, nullptr, nullptr, nullptr, c.N, c.H, c.W, c.Ci, (c.H + 2 * P - K) / S + 1, (c.W + 2 * P - K) / S + 1, c.Co, K, S, P};
+}
+
+static unsigned long long seed = 5;
+static std::vector<float> numbers(size_t n, float around, float spread)
+{
+    std::vector<float> v = dev_random(n, seed += 77);
+    for (float &f : v) f = around + spread * f;
+    return v;
+}
+
+/* One side of a job: a tensor, and what its source needs; `dense` is what the unfused ops make of it. */
+struct side {
+    dg_source s = {};
+    int N, H, W, C, groups;
+    int64_t norm = 0; /* gamma, then beta, in the weights */
+    std::vector<float> dy, pre, mean, rstd;
+    dev_buffer<float> tensor, before, means, rstds, totals, dense;
+
+    side(dg_source_kind kind, int n, int h, int w, int c, int g)
+        : N(n), H(h), W(w), C(c), groups(g), dy(numbers((size_t)n * h * w * c, 0, 1)), pre(numbers(dy.size(), 0.2f, 1)),
+          mean(numbers((size_t)g * c, 0.1f, 0.3f)), rstd(numbers((size_t)g * c, 1.2f, 0.4f)), tensor(dy), before(pre), means(mean), rstds(rstd),
+          totals((size_t)2 * g * c), dense(dy.size())
+    {
+        s.kind = kind;
+        s.x = kind == NORM ? before.p : tensor.p;
+        s.groups = kind == PLAIN ? 1 : g;
+        if (kind == PLAIN) return;
+        s.mean = means.p;
+        s.rstd = rstds.p;
+        s.factor = 0.2f;
+        s.pre = kind == DX ? before.p : nullptr;
+        s.totals = kind == DX ? totals.p : nullptr;
+    }
+
+    /* With these weights: what the sink in front left, the source, and the unfused op. */
+    void prepare(float *p, float *g, bool *ok)
+    {
+        if (s.kind == PLAIN) return dense.put(dy);
+        s.gamma = p + norm;
+        s.beta = s.kind == NORM ? s.gamma + C : nullptr;
+        dg_norm_act_args a = {};
+        a.N = N, a.H = H, a.W = W, a.C = C, a.groups = groups;
+        a.act = DG_ACT_LEAKY;
+        a.slope = (double)s.factor;
+        a.mean = means.p, a.rstd = rstds.p, a.gamma = p + norm, a.beta = p + norm + C, a.x = before.p;
+        dg_tune tune = {};
+        tune.variant = "direct";
+        tune.block = 64;
+        if (s.kind == NORM) {
+            a.y = dense.p;
+            dg_cuda_norm_act<float>(&a, &tune, 0);
+            *ok = dev_ok("norm_act") && *ok;
+            return;
+        }
+        leave_gradient(p);
+        dg_op op = {};
+        op.kind = DG_OP_norm_act_dx;
+        op.u.norm_act = a;
+        op.tune = tune;
+        extern_scratch.reset(new dev_buffer<char>(scratch_bytes(&op)));
+        dev_buffer<float> given(dy);
+        a.dx = dense.p, a.dy = given.p, a.dgamma = g + norm, a.dbeta = g + norm + C, a.scratch = extern_scratch->p;
+        dg_cuda_norm_act_dx<float>(&a, &tune, 0);
+        *ok = dev_ok("norm_act_dx") && *ok;
+    }
+
+private:
+    std::unique_ptr<dev_buffer<char>> extern_scratch;
+    static size_t scratch_bytes(const dg_op *op);
+
+    /* Gradients in front of the norm and their means, as DG_SINK_NORM_DX has them. */
+    void leave_gradient(const float *p)
+    {
+        std::vector<float> affine((size_t)(2 * C)), left(dy.size()), sums((size_t)(2 * groups * C));
+        DG_CHECK(cudaMemcpy(affine.data(), p + norm, affine.size() * sizeof(float), cudaMemcpyDeviceToHost) == cudaSuccess);
+        const size_t per_group = dy.size() / (size_t)groups;
+        std::vector<double> total(sums.size());
+        for (size_t i = 0; i < dy.size(); i++) {
+            const size_t c = i % (size_t)C, group = i / per_group, at = group * (size_t)C + c;
+            const float d = pre[i] - mean[at], z = d * (affine[c] * rstd[at]) + affine[(size_t)C + c];
+            left[i] = z > 0 ? dy[i] : s.factor * dy[i];
+            total[2 * group * (size_t)C + c] += (double)left[i];
+            total[(2 * group + 1) * (size_t)C + c] += (double)left[i] * (double)d;
+        }
+        for (size_t i = 0; i < total.size(); i++) {
+            const size_t c = i % (size_t)C, group = i / (2 * (size_t)C);
+            const double r = (double)rstd[group * (size_t)C + c];
+            sums[i] = (float)(total[i] * (i / (size_t)C % 2 ? r * r : 1) * (double)C / (double)per_group);
+        }
+        tensor.put(left);
+        totals.put(sums);
+    }
+};
+
+extern "C" {
+#include "work.h"
+}
+size_t side::scratch_bytes(const dg_op *op) { return dg_scratch_of(op, DG_F32); }
+
+struct problem {
+    const std::vector<job_case> &cases;
+    const dg_math math;
+    std::vector<std::unique_ptr<side>> x, y;
+    dg_fused_update u = {};
+    std::vector<float> start;
+    const char *name;
+
+    problem(const std::vector<job_case> &c, int groups, dg_math m, const char *called) : cases(c), math(m), name(called)
+    {
+        int64_t at = 8; /* a gap, as there is one behind each job */
+        for (const job_case &k : cases) {
+            dg_update_job *j = &u.job[u.jobs++];
+            const int parts = k.N % groups ? 1 : groups;
+            j->conv = shape_of(k);
+            j->kind = k.kind;
+            j->tune.split = k.split;
+            j->tune.math = m;
+            x.emplace_back(new side(k.x, k.N, k.H, k.W, k.Ci, parts));
+            y.emplace_back(new side(k.y, k.N, j->conv.Ho, j->conv.Wo, k.Co, parts));
+            j->offset = at;
+            at += (int64_t)k.Co * j->conv.K * j->conv.K * k.Ci;
+            for (side *s : {x.back().get(), y.back().get()}) {
+                s->norm = at;
+                at += (2 * s->C + 7) / 4 * 4;
+            }
+        }
+        u.adam.n = at;
+        u.adam.beta1 = 0.5, u.adam.beta2 = 0.999, u.adam.eps = 1e-8;
+        u.adam.net = DG_D, u.adam.bad = DG_BAD_D;
+        start = numbers((size_t)at, 0.4f, 0.5f);
+    }
+
+    /* The gradient of job i by the unfused op, into g. */
+    bool unfused(int i, float *g)
+    {
+        const job_case &k = cases[(size_t)i];
+        static const char *const variants[] = {"mma", "thin", "gemv", "direct"};
+        const dg_gpu gpu = dev_gpu(200 << 10, k.kind == DG_UPDATE_MMA ? math : DG_MATH_FP32);
+        dg_op op = {};
+        op.kind = DG_OP_conv_dw;
+        op.u.conv = u.job[i].conv;
+        dg_tune tune = {};
+        tune.variant = variants[k.kind];
+        const char *why = dg_variant_check(&op, &tune, DG_F32, &gpu);
+        if (!DG_CHECKF(!why, "%s job %d: %s", name, i, why)) return false;
+        op.u.conv.x = x[(size_t)i]->dense.p;
+        op.u.conv.y = y[(size_t)i]->dense.p;
+        op.u.conv.w = g + u.job[i].offset;
+        dg_cuda_conv_dw<float>(&op.u.conv, &tune, 0);
+        return dev_ok(variants[k.kind]);
+    }
+
+    /* The fused gradient of job i. A transformed factor may be rounded to the other neighbour. */
+    void compare(int i, const std::vector<float> &got, const std::vector<float> &want)
+    {
+        const dg_conv_args *a = &u.job[i].conv;
+        const double terms = (double)a->N * a->Ho * a->Wo;
+        const double flip = cases[(size_t)i].kind != DG_UPDATE_MMA ? 0 : math == DG_MATH_BF16 ? 1.0 / 64 : 1.0 / 512;
+        const double tolerance = 8 * sqrt(terms) * (double)FLT_EPSILON * sqrt(terms) + flip;
+        const size_t first = (size_t)u.job[i].offset, count = (size_t)a->Co * (size_t)(a->K * a->K) * (size_t)a->Ci;
+        size_t bad = 0, at = 0;
+        for (size_t k = first; k < first + count; k++)
+            if (!(fabs((double)got[k] - (double)want[k]) <= tolerance) && !bad++) at = k;
+        DG_CHECKF(!bad, "%s %s job %d: %zu of %zu wrong, at %zu %.9g instead of %.9g", name, math == DG_MATH_BF16 ? "bf16" : "tf32", i, bad, count,
+                  at - first, bad ? (double)got[at] : 0, bad ? (double)want[at] : 0);
+    }
+
+    /* Several steps in a row with one set of counters. */
+    void run(int steps, bool advance)
+    {
+        const dg_gpu gpu = dev_gpu(200 << 10, math);
+        const char *why = dg_fused_update_refuses(&u, &gpu);
+        if (!DG_CHECKF(!why, "%s: %s", name, why)) return;
+        const dg_fused_size size = dg_fused_update_size(&u);
+        const size_t n = start.size();
+        std::vector<float> zero(n), weights = start;
+        weights[0] = INFINITY, weights[(size_t)u.job[1].offset + 3] = NAN; /* two that are not finite */
+        dev_buffer<float> p(weights), m(zero), v(zero), g(zero), wp(weights), wm(zero), wv(zero), wg(zero);
+        dev_buffer<char> scratch(size.bytes ? size.bytes : 1);
+        dev_buffer<unsigned> counters(std::vector<unsigned>((size_t)size.counters, 0));
+        dg_step_state now = {};
+        now.seed = 3;
+        now.step = 6;
+        now.cursor = 40;
+        now.lr[DG_D] = 0.01;
+        dev_buffer<dg_step_state> state(std::vector<dg_step_state>(1, now)), other(std::vector<dg_step_state>(1, now));
+        dev_buffer<dg_metrics> ring(DG_RING), other_ring(DG_RING);
+        for (int step = 0; step < steps; step++) {
+            bool ok = true;
+            for (int i = 0; i < u.jobs && ok; i++) {
+                x[(size_t)i]->prepare(wp.p, wg.p, &ok);
+                y[(size_t)i]->prepare(wp.p, wg.p, &ok);
+                ok = ok && unfused(i, wg.p);
+            }
+            if (!ok) return;
+            const std::vector<float> want = wg.get();
+            std::vector<float> there = want; /* what no job makes */
+            for (int i = 0; i < u.jobs; i++) {
+                dg_update_job *j = &u.job[i];
+                std::fill_n(there.begin() + j->offset, (int64_t)j->conv.Co * j->conv.K * j->conv.K * j->conv.Ci, NAN);
+                j->x = x[(size_t)i]->s;
+                j->y = y[(size_t)i]->s;
+                for (dg_source *s : {&j->x, &j->y}) {
+                    if (s->gamma) s->gamma = p.p + (s->gamma - wp.p);
+                    if (s->beta) s->beta = p.p + (s->beta - wp.p);
+                }
+                j->conv.w = g.p + j->offset;
+            }
+            g.put(there);
+            u.adam.p = p.p, u.adam.m = m.p, u.adam.v = v.p, u.adam.g = g.p, u.adam.ring = ring.p, u.adam.state = state.p;
+            u.advance = {advance ? state.p : nullptr, 7};
+            u.scratch = (float *)(void *)scratch.p;
+            u.counters = counters.p;
+            dev_op = name;
+            dg_fused_update_launch(&u, 0);
+            if (!dev_ok(name)) return;
+            const std::vector<float> got = g.get();
+            for (int i = 0; i < u.jobs; i++) compare(i, got, want);
+            dev_bits(got.data(), got.size() * sizeof(float));
+
+            /* Given this gradient, Adam has no freedom. */
+            dg_adam_args a = u.adam;
+            wg.put(got);
+            a.p = wp.p, a.m = wm.p, a.v = wv.p, a.g = wg.p, a.ring = other_ring.p, a.state = other.p;
+            dg_tune tune = {};
+            tune.variant = "vector";
+            tune.block = 256;
+            dg_cuda_adam<float>(&a, &tune, 0);
+            if (!dev_ok("adam")) return;
+            same("p", p, wp), same("m", m, wm), same("v", v, wv);
+            const double bad = ring.get()[now.step].value[DG_BAD_D], wanted = other_ring.get()[now.step].value[DG_BAD_D];
+            DG_CHECKF(bad == wanted && bad >= 2, "%s: %g weights are not finite, not %g", name, bad, wanted);
+            if (advance) now.step++, now.cursor += 7;
+            const dg_step_state then = state.get()[0];
+            DG_CHECKF(!memcmp(&then, &now, sizeof now), "%s: step %d at row %d", name, (int)then.step, (int)then.cursor);
+            other.put(std::vector<dg_step_state>(1, now));
+            for (unsigned c : counters.get()) DG_CHECKF(!c, "%s: a counter is left at %u", name, c);
+        }
+    }
+
+    void same(const char *what, const dev_buffer<float> &a, const dev_buffer<float> &b)
+    {
+        const std::vector<float> got = a.get(), want = b.get();
+        size_t bad = 0, at = 0;
+        for (size_t i = 0; i < got.size(); i++)
+            if (memcmp(&got[i], &want[i], sizeof(float)) && !(isnan(got[i]) && isnan(want[i])) && !bad++) at = i;
+        DG_CHECKF(!bad, "%s: %zu of %s wrong, at %zu %.9g instead of %.9g", name, bad, what, at, bad ? (double)got[at] : 0, bad ? (double)want[at] : 0);
+        dev_bits(got.data(), got.size() * sizeof(float));
+    }
+};
+
+int main()
+{
+    const dg_math both[] = {DG_MATH_BF16, DG_MATH_TF32};
+    for (dg_math math : both) {
+        const int odd = math == DG_MATH_TF32;
+        problem(in_D, 1 + !odd, math, odd ? "D, one group" : "D, two groups").run(dev_small() ? 1 : 2, false);
+        problem(in_G, 1 + odd, math, odd ? "G, two groups" : "G, one group").run(dev_small() ? 1 : 2, true);
+    }
+    problem(no_mma, 2, DG_MATH_FP32, "fp32").run(2, true);
+    return dg_test_report();
+}
