@@ -1,10 +1,11 @@
 /* The pass that puts ops into fused launches: every op is in one, none runs before what it needs, and the published
  * network's step has as few kernels as can be. What the launches compute is judged in the simulator. */
-#include "fuse.h"
 #include "gan.h"
 #include "planner.h"
 #include "rng.h"
 #include "test.h"
+
+#include "kernels/fuse_parts.h"
 
 static void names(void)
 {
@@ -49,13 +50,17 @@ static void check_launches(const dg_plan *p, unsigned what)
             }
             continue;
         }
-        DG_CHECKF(!fused++ || l->counter > counters, "%s has counters from %d on, the one before from %d", p->op[l->main].name, l->counter, counters);
-        counters = l->counter;
+        fused++;
+        DG_CHECKF(l->counter == counters, "%s has counters from %d on, not from %d", p->op[l->main].name, l->counter, counters);
+        const dg_fused_size size = dg_fused_size_of(p, l);
+        counters += size.counters;
+        DG_CHECKF(size.bytes ? l->row >= 0 && p->arena->row[l->row].bytes >= size.bytes : l->row < 0, "scratch of %s", p->op[l->main].name);
     }
     DG_CHECKF(next == p->ops, "launches hold %d of %d ops", next, p->ops);
     DG_CHECK((what == DG_FUSE_NONE) <= (fused == 0));
-    if (fused) DG_CHECK(p->row_counters >= 0 && p->arena->row[p->row_counters].kind == DG_STATE);
-    if (fused) DG_CHECKF((int)dg_count(p->arena->row[p->row_counters].shape) > counters, "no counters for the last launch");
+    if (!counters) return;
+    const dg_row *row = p->row_counters < 0 ? NULL : &p->arena->row[p->row_counters];
+    DG_CHECKF(row && row->kind == DG_STATE && row->type == DG_I32 && (int)dg_count(row->shape) == counters, "%d counters", counters);
 }
 
 /* What an operand is made from while it is read lies in memory then. */
