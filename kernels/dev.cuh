@@ -7,6 +7,15 @@
  *                   for a template; KLAUNCH_COOP when the kernel calls GRID_SYNC(). Never <<<>>>. Arguments are
  *                   converted to the kernel's parameter types and copied at the launch; a kernel takes values and
  *                   device pointers, no references, no host pointers (not inside structs either).
+ *                   KLAUNCH_AFTER: as KLAUNCH, but on sm_90 and up the blocks may start while the launch in front of
+ *                   them still runs (programmatic dependent launch). Its kernel calls grid_dependency_wait() in
+ *                   every thread, before it touches what earlier launches wrote, or writes what they read; before
+ *                   that there are indices, shared memory and, by grid_early_load and cp_async16_early, reads of
+ *                   what the launch just in front does not write (that one began when all before it had ended).
+ *                   grid_dependents_launch() lets the next launch start; it comes after the wait, so that each
+ *                   launch waits for all before it. No __restrict__ and no __ldg for what other launches write:
+ *                   they promise that nobody does. dev_programmatic = false makes plain launches of them; after a
+ *                   copy or an event they are that anyhow. In a captured graph they become programmatic edges.
  *   errors          the dispatcher sets dev_op = op->name before an op's launches and calls dev_take_fault() after
  *                   them: the first launch that was refused, with op, kernel, file and line.
  *   shared memory   SHARED(float, tile, [16][65]); static, 48 KB in all, 16-byte aligned, holds garbage (NaN in the
@@ -77,33 +86,72 @@ static inline dev_fault dev_take_fault(void)
     return fault;
 }
 
+/* The switch of KLAUNCH_AFTER, for all threads; set before anything is launched or captured. */
+inline bool dev_programmatic = true;
+
+/* Kernels on the current device may start early: it is sm_90 or newer, and they are compiled for that. Code that the
+ * driver made of PTX for an older one waits for nothing. All kernels are compiled alike, so one of them is asked. */
+inline thread_local signed char dev_overlaps[64]; /* by device: 0 not asked, 1 yes, -1 no */
+
+template <class K> static inline bool dev_may_overlap(K kernel)
+{
+    int device;
+    cudaFuncAttributes a;
+    if (!dev_programmatic || cudaGetDevice(&device) != cudaSuccess || device >= (int)sizeof dev_overlaps) return false;
+    if (!dev_overlaps[device]) {
+        if (cudaFuncGetAttributes(&a, kernel) != cudaSuccess) {
+            (void)cudaGetLastError();
+            return false;
+        }
+        dev_overlaps[device] = a.ptxVersion >= 90 ? 1 : -1;
+    }
+    return dev_overlaps[device] > 0;
+}
+
+enum dev_mode { DEV_PLAIN, DEV_COOPERATIVE, DEV_AFTER };
+
 template <class... P, class... A>
-static inline void dev_launch(dev_site at, bool cooperative, void (*kernel)(P...), dim3 grid, dim3 block,
+static inline void dev_launch(dev_site at, dev_mode mode, void (*kernel)(P...), dim3 grid, dim3 block,
                               size_t shared, cudaStream_t stream, A... args)
 {
     static_assert(sizeof...(P) == sizeof...(A), "as many arguments as the kernel has parameters");
+    if (mode == DEV_AFTER && !dev_may_overlap(kernel)) mode = DEV_PLAIN;
 #ifdef __CUDACC__
     cudaError_t e = cudaSuccess;
     if (shared > 48 * 1024)
         e = cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
     auto launch = [&](P... p) {
         void *list[] = {(void *)&p..., nullptr};
-        return cooperative ? cudaLaunchCooperativeKernel((const void *)kernel, grid, block, list, shared, stream)
-                           : cudaLaunchKernel((const void *)kernel, grid, block, list, shared, stream);
+        if (mode == DEV_PLAIN) return cudaLaunchKernel((const void *)kernel, grid, block, list, shared, stream);
+        if (mode == DEV_COOPERATIVE)
+            return cudaLaunchCooperativeKernel((const void *)kernel, grid, block, list, shared, stream);
+        cudaLaunchAttribute early = {};
+        early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        early.val.programmaticStreamSerializationAllowed = 1;
+        cudaLaunchConfig_t config = {};
+        config.gridDim = grid;
+        config.blockDim = block;
+        config.dynamicSmemBytes = shared;
+        config.stream = stream;
+        config.attrs = &early;
+        config.numAttrs = 1;
+        return cudaLaunchKernelExC(&config, (const void *)kernel, list);
     };
     if (e == cudaSuccess) e = launch(static_cast<P>(args)...);
     if (e != cudaSuccess) (void)cudaGetLastError(); /* reported here, by name; a sticky one comes back anyway */
 #else
     (sim::check_argument(at.kernel, static_cast<P>(args)), ...);
     std::tuple<P...> copy(static_cast<P>(args)...);
-    cudaError_t e = sim::launch({at.kernel, dev_op, at.file, at.line}, cooperative, grid, block, shared, stream,
+    const sim::launch_mode as[] = {sim::SERIAL, sim::COOPERATIVE, sim::OVERLAPPING};
+    cudaError_t e = sim::launch({at.kernel, dev_op, at.file, at.line}, as[mode], grid, block, shared, stream,
                                 [kernel, copy] { std::apply(kernel, copy); });
 #endif
     if (e != cudaSuccess && dev_first_fault.error == cudaSuccess) dev_first_fault = {e, dev_op, at};
 }
 
-#define KLAUNCH(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, false, kernel, __VA_ARGS__)
-#define KLAUNCH_COOP(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, true, kernel, __VA_ARGS__)
+#define KLAUNCH(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, DEV_PLAIN, kernel, __VA_ARGS__)
+#define KLAUNCH_COOP(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, DEV_COOPERATIVE, kernel, __VA_ARGS__)
+#define KLAUNCH_AFTER(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, DEV_AFTER, kernel, __VA_ARGS__)
 
 /* In front of a kernel's parameter, a large structure of which it wants the element that a register says: it is read
  * where it lies, not copied by every thread. */
@@ -273,8 +321,8 @@ __device__ __forceinline__ uint32_t to_bf16x2(float low, float high)
     return r;
 }
 
-/* Programmatic dependent launch: wait for the kernels before this one; let the next one start. No-ops before
- * sm_90 and in launches without the attribute. */
+/* KLAUNCH_AFTER: wait until the launches before this one have ended and what they wrote is to be seen; let the next one
+ * start, once a thread of every block has said so. No-ops before sm_90 and in launches that did not start early. */
 __device__ __forceinline__ void grid_dependency_wait()
 {
 #if __CUDA_ARCH__ >= 900
@@ -288,6 +336,10 @@ __device__ __forceinline__ void grid_dependents_launch()
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
+
+/* Before the wait: read, or copy as cp_async16 does, what the launch just in front of this one does not write. */
+template <class T> __device__ __forceinline__ T grid_early_load(const T *p) { return *p; }
+__device__ __forceinline__ void cp_async16_early(void *dst, const void *src, bool ok) { cp_async16(dst, src, ok); }
 
 #ifdef DEV_RANDOM
 /* The four normals of dg_normal4 (rng.h) to a few ulp: cuRAND's Philox words and its Box-Muller, but with the

@@ -7,7 +7,8 @@ enum bug {
     LANE_MAP, SHALLOW_WAIT, NO_SYNCWARP, SKEWED_ROW, UNWAITED_COPY,
     NO_BARRIER_BY_LUCK, GHOST_WARPS, DIVERGENT_SHUFFLE, SHARED_WORD,
     WIDE_TAIL, FAR_WRITE, FREED, INT_INDEX, HOST_POINTER, BLOCK_ORDER, NO_GRID_SYNC, POOL_OVERRUN,
-    EARLY_READ, EARLY_REFILL, NO_EVENT, BY_VALUE
+    EARLY_READ, EARLY_REFILL, NO_EVENT, BY_VALUE,
+    USED_EARLY, LOADED_EARLY, NEVER_WAITS, LETS_GO_EARLY
 };
 
 static int wrong;
@@ -326,6 +327,35 @@ template <int B> static void run_stream()
     cudaStreamDestroy(compute);
 }
 
+/* ---- Three kernels in a row, each of which may start early: y = w w w x, with w from before all of them ---- */
+
+template <int B> static __global__ void link_of_chain(float *y, const float *x, const float *w, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float factor = 0, early = 0;
+    if (i < n) factor = grid_early_load(&w[i]);
+    if (B == USED_EARLY && i < n) early = x[i];
+    if (B == LOADED_EARLY && i < n) early = grid_early_load(&x[i]);
+    if (B == LETS_GO_EARLY) grid_dependents_launch();
+    if (B == NEVER_WAITS && i >= n) return;
+    grid_dependency_wait();
+    grid_dependents_launch();
+    if (i < n) y[i] = factor * (B == USED_EARLY || B == LOADED_EARLY ? early : x[i]);
+}
+template <int B> static void run_chain()
+{
+    const int n = 200;
+    dev_buffer<float> w(dev_random(n, 1)), x(dev_random(n, 2)), y(n), z(n), u(n);
+    KLAUNCH_AFTER(link_of_chain<NONE>, 4, 64, 0, 0, y.p, x.p, w.p, n);
+    KLAUNCH_AFTER(link_of_chain<B>, 4, 64, 0, 0, z.p, y.p, w.p, n);
+    KLAUNCH_AFTER(link_of_chain<NONE>, 4, 64, 0, 0, u.p, z.p, w.p, n);
+    launched();
+    const std::vector<float> f = w.get(), in = x.get();
+    std::vector<float> want(n);
+    for (int i = 0; i < n; i++) want[i] = f[i] * (f[i] * (f[i] * in[i]));
+    compare("u", u.get(), want);
+}
+
 /* name, the modes that must find it and as what, the program */
 static const struct {
     const char *name, *found;
@@ -357,6 +387,10 @@ static const struct {
     {"buffer-refilled-early", "deferred=value", run_stream<EARLY_REFILL>},
     {"missing-event", "deferred=value", run_stream<NO_EVENT>},
     {"captured-by-value", "forward=value deferred=value", run_stream<BY_VALUE>},
+    {"used-before-the-wait", "forward=address reverse=address random=address asan=asan tsan=race", run_chain<USED_EARLY>},
+    {"loaded-before-the-wait", "tsan=race", run_chain<LOADED_EARLY>},
+    {"some-never-wait", "forward=exited reverse=exited random=exited asan=exited tsan=exited", run_chain<NEVER_WAITS>},
+    {"lets-go-before-the-wait", "forward=early reverse=early asan=early tsan=early", run_chain<LETS_GO_EARLY>},
     {"none", "", [] {
          run_backwards<NONE>();
          run_product<NONE>();
@@ -364,6 +398,7 @@ static const struct {
          run_scale<NONE>();
          run_blocks<NONE>();
          run_stream<NONE>();
+         run_chain<NONE>();
      }},
 };
 

@@ -198,6 +198,7 @@ static uint64_t next_random()
 static cuda_thread *next_ready()
 {
     std::vector<cuda_thread *> &r = run->ready;
+    if (r.empty()) overlap_end();
     if (r.empty()) return nullptr;
     if (opt.order == RANDOM) std::swap(r[next_random() % r.size()], r.back());
     cuda_thread *t = r.back();
@@ -273,6 +274,8 @@ static void thread_exit(cuda_thread *t)
 {
     cuda_block *b = t->home;
     if (copies_unfinished(t)) fail({nullptr, 0}, "the thread exits with cp.async copies that it never waited for");
+    if (run->g->overlapping && !t->waited)
+        fail({nullptr, 0}, "the thread exits without grid_dependency_wait, which all threads of a KLAUNCH_AFTER must call");
     if (b->waiting)
         fail(b->at, "the thread exits while %d of its block wait in __syncthreads here", b->waiting);
     for (const warp_group &g : b->warps[t->number / 32].group)
@@ -282,7 +285,7 @@ static void thread_exit(cuda_thread *t)
     b->done++;
     b->warps[t->number / 32].exited |= 1u << t->lane;
     run->live--;
-    release(&finished);
+    release(&finished[grid_turn]);
 }
 
 static void fiber_main()

@@ -7,7 +7,7 @@
 
 namespace sim {
 
-char started, finished, grid_order;
+char started, grid_order;
 
 static const size_t TSAN_CONTEXTS = 1280; /* nearly 1 MB each, so they are used again, in turn */
 static spinlock lock;
@@ -38,7 +38,7 @@ void block_barrier(site at)
 
 void grid_barrier(site at)
 {
-    if (!run->g->cooperative) fail(at, "GRID_SYNC in a launch that is not cooperative (KLAUNCH_COOP)");
+    if (run->g->mode != COOPERATIVE) fail(at, "GRID_SYNC in a launch that is not cooperative (KLAUNCH_COOP)");
     release(&grid_order);
     if (++run->at_grid < (int)(run->blocks.size() * run->blocks[0]->threads.size())) {
         wait_as(AT_GRID, at);
@@ -119,7 +119,7 @@ static void blocks_run()
     for (cuda_block *b : run->blocks)
         for (cuda_thread &t : b->threads) {
             __tsan_switch_to_fiber(t.tsan, 1);
-            release(&finished);
+            release(&finished[grid_turn]);
         }
     __tsan_switch_to_fiber(run->outside_tsan, 1);
     for (void *c : contexts) __tsan_destroy_fiber(c);
@@ -153,12 +153,15 @@ void run_grid(const grid &g)
     uint64_t stride = opt.order == RANDOM ? (opt.seed * 2654435761u | 1) % blocks : 1; /* blocks in a random order */
     while (std::gcd(stride, blocks) != 1) stride++;
     std::atomic<uint64_t> next(0);
+    grid_turn = !grid_turn;
+    acquire(&finished[grid_turn]); /* of the grid before the last one */
+    if (!g.overlapping) settle();
     auto work = [&] {
         run = take_runner();
         run->g = &g;
         find_own_stack();
         memory_watch();
-        size_t at_once = g.cooperative ? blocks : 1;
+        size_t at_once = g.mode == COOPERATIVE ? blocks : 1;
         while (run->blocks.size() < at_once) run->blocks.push_back(new cuda_block);
         std::vector<cuda_block *> others(run->blocks.begin() + (ptrdiff_t)at_once, run->blocks.end());
         run->blocks.resize(at_once);
@@ -167,23 +170,25 @@ void run_grid(const grid &g)
             run->random |= 1;
             for (size_t k = 0; k < at_once; k++) {
                 uint64_t n = ((i + k) * stride + (stride > 1 ? opt.seed : 0)) % blocks;
-                block_begin(run->blocks[k], opt.order == REVERSE && !g.cooperative ? blocks - 1 - n : n);
+                block_begin(run->blocks[k], opt.order == REVERSE && g.mode != COOPERATIVE ? blocks - 1 - n : n);
             }
+            overlap_begin(i);
             blocks_run();
+            overlap_end();
             for (cuda_block *b : run->blocks) arena_end(b);
         }
-        acquire(&finished); /* only now: blocks are not ordered, and their races are to be seen */
         run->blocks.insert(run->blocks.end(), others.begin(), others.end());
         lock.lock();
         rested.push_back(run);
         lock.unlock();
         run = nullptr;
     };
-    uint64_t workers = g.cooperative || tsan() ? 1 : std::min<uint64_t>(blocks, (uint64_t)std::max(opt.threads, 1));
+    uint64_t workers = g.mode != SERIAL || tsan() ? 1 : std::min<uint64_t>(blocks, (uint64_t)std::max(opt.threads, 1));
     std::vector<std::thread> helpers;
     for (uint64_t i = 1; i < workers; i++) helpers.emplace_back(work);
     work();
     for (std::thread &t : helpers) t.join();
+    if (failed()) settle(); /* what they say is read */
 }
 
 } // namespace sim

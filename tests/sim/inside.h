@@ -32,6 +32,7 @@ SIM_WEAK void __tsan_destroy_fiber(void *);
 SIM_WEAK void __tsan_switch_to_fiber(void *, unsigned);
 SIM_WEAK void __tsan_acquire(void *);
 SIM_WEAK void __tsan_release(void *);
+SIM_WEAK void __tsan_read1(void *);
 SIM_WEAK void __tsan_read16(void *);
 SIM_WEAK void __tsan_write16(void *);
 }
@@ -99,13 +100,14 @@ struct async_copies {
     unsigned last[MAX_COPY_GROUPS]; /* `end` when the group was committed */
 };
 
-enum thread_state : unsigned char { FRESH, READY, AT_BARRIER, IN_WARP, AT_GRID, DONE };
+enum thread_state : unsigned char { FRESH, READY, AT_BARRIER, IN_WARP, AT_GRID, AT_DEPENDENCY, DONE };
 struct cuda_thread : thread_view {
     cuda_block *home;
     fiber *on;
     void *tsan;
     unsigned number; /* in the block */
     thread_state state;
+    bool waited; /* in grid_dependency_wait */
     collective_kind kind;
     site at; /* where it waits */
     const void *in;
@@ -151,7 +153,8 @@ struct cuda_block : block_view {
 struct grid {
     std::string kernel, op, file;
     int line;
-    bool cooperative;
+    launch_mode mode;
+    bool overlapping; /* mode, on a device that does so */
     dim3 blocks, threads;
     size_t shared;
     std::function<void()> body;
@@ -169,6 +172,7 @@ struct runner {
     size_t outside_bytes;
     void *outside_tsan;
     int live, at_grid;
+    bool hidden; /* device memory, until all threads wait for the launch before */
     uint64_t random;
 };
 extern __thread runner *run;
@@ -191,7 +195,19 @@ extern std::atomic<int> device_error; /* sticky cudaError_t */
 /* ---- grid.cpp ---- */
 
 void run_grid(const grid &g);
-extern char started, finished, grid_order; /* TSan: before all threads, after all threads, grid barriers */
+extern char started, grid_order; /* TSan: before all threads, grid barriers */
+
+/* ---- overlap.cpp ---- */
+
+/* TSan: after all threads of a grid, and of the one before; grid_turn: which is which. settle: after all of both, for
+ * what is not a kernel. */
+extern char finished[2];
+extern int grid_turn;
+void settle();
+extern std::vector<std::function<void()>> &spent; /* kernels that ran since */
+void overlap_begin(uint64_t block); /* number in the order of running */
+void overlap_end();                 /* also when nothing else can run; makes those ready that wait */
+void early(bool begins);            /* an access that is meant to come before the wait */
 
 /* ---- warp.cpp ---- */
 
@@ -215,6 +231,7 @@ bool memory_freed(const void *p);                         /* once was */
 bool memory_live(void *p, bool host);                     /* p was returned by memory_alloc */
 void memory_open();  /* device memory is reachable until the matching close */
 void memory_close();
+void memory_hide(bool hidden); /* between those two, from a kernel */
 void memory_watch(); /* this OS thread's faults are explained */
 size_t memory_used();
 

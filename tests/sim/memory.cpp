@@ -138,6 +138,19 @@ void memory_close()
     lock.unlock();
 }
 
+void memory_hide(bool hidden)
+{
+    lock.lock();
+    for (const allocation *a : guarded)
+        if (!asan())
+            protect(*a, !hidden);
+        else if (hidden)
+            poison(a->data, a->bytes);
+        else
+            unpoison(a->data, a->bytes);
+    lock.unlock();
+}
+
 /* ---- Faults: in a kernel they end the launch with a report, in host code the program with an explanation ---- */
 
 static std::string explain(const void *p)
@@ -156,6 +169,8 @@ static std::string explain(const void *p)
     else if (c >= a->data + a->bytes)
         snprintf(text, sizeof text, "%td bytes past the end of an allocation of %zu bytes of %s memory",
                  c - a->data - (ptrdiff_t)a->bytes, a->bytes, kind);
+    else if (self)
+        snprintf(text, sizeof text, "byte %td of %zu bytes of %s memory before grid_dependency_wait", c - a->data, a->bytes, kind);
     else
         snprintf(text, sizeof text, "host code uses byte %td of %zu bytes of %s memory", c - a->data, a->bytes, kind);
     return text;

@@ -116,7 +116,7 @@ void check_words(const char *kernel, const void *value, size_t bytes, bool point
 
 std::function<bool(const launch_view &)> watch;
 
-cudaError_t launch(const launch_site &at, bool cooperative, dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream,
+cudaError_t launch(const launch_site &at, launch_mode mode, dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream,
                    task body)
 {
     CALL;
@@ -125,11 +125,13 @@ cudaError_t launch(const launch_site &at, bool cooperative, dim3 blocks, dim3 th
         return cudaErrorInvalidConfiguration;
     if (shared > device.shared_optin) return cudaErrorInvalidValue; /* cudaFuncSetAttribute refuses */
     uint64_t resident = std::min<uint64_t>(2048 / n, shared ? (device.shared_optin + 1024) / (shared + 1024) : 32);
-    if (cooperative && all > resident * (uint64_t)device.multiprocessors) return cudaErrorCooperativeLaunchTooLarge;
-    if (watch && !watch({at.kernel, blocks, threads, shared})) return cudaSuccess;
+    if (mode == COOPERATIVE && all > resident * (uint64_t)device.multiprocessors) return cudaErrorCooperativeLaunchTooLarge;
+    const bool overlapping = mode == OVERLAPPING;
+    if (overlapping && device.major < 9) return cudaErrorNotSupported;
+    if (watch && !watch({at.kernel, blocks, threads, shared, overlapping})) return cudaSuccess;
     if (cudaError_t e = fault_at_launch(at.op)) return e;
     auto g = std::make_shared<grid>();
-    *g = {at.kernel, at.op ? at.op : "", at.file, at.line, cooperative, blocks, threads, shared, std::move(body)};
+    *g = {at.kernel, at.op ? at.op : "", at.file, at.line, mode, overlapping, blocks, threads, shared, std::move(body)};
     return submit(stream, [g] {
         run_grid(*g);
         fault_in(*g);
@@ -252,6 +254,7 @@ cudaError_t cudaDeviceSynchronize(void)
     CALL;
     NOT_IN_CAPTURE;
     run_all();
+    settle();
     return finish((cudaError_t)device_error.load());
 }
 cudaError_t cudaDeviceReset(void)
@@ -299,6 +302,7 @@ static cudaError_t release_memory(void *p, bool host)
     if (!p) return trouble;
     if (!memory_live(p, host)) return finish(cudaErrorInvalidValue);
     run_all(); /* cudaFree waits for the device */
+    settle();
     memory_free(p, host);
     return finish(trouble ? trouble : (cudaError_t)device_error.load());
 }
@@ -324,7 +328,7 @@ cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, cudaMemcpyKind 
     NOT_IN_CAPTURE;
     if (!bytes) return cudaSuccess;
     if (!copy_is_legal(dst, src, bytes, kind)) return finish(cudaErrorInvalidValue);
-    if (cudaError_t e = submit(nullptr, [=] { memcpy(dst, src, bytes); })) return finish(e);
+    if (cudaError_t e = submit(nullptr, [=] { settle(), memcpy(dst, src, bytes); })) return finish(e);
     run_until(stream_of(nullptr), stream_of(nullptr)->issued);
     return finish((cudaError_t)device_error.load());
 }
@@ -338,9 +342,9 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpy
     /* From memory that is not pinned the driver takes a copy first; to such memory it waits. */
     if (!memory_any(src) && !s->capture) {
         auto staged = std::make_shared<std::vector<char>>((const char *)src, (const char *)src + bytes);
-        return finish(submit(stream, [=] { memcpy(dst, staged->data(), bytes); }));
+        return finish(submit(stream, [=] { settle(), memcpy(dst, staged->data(), bytes); }));
     }
-    cudaError_t e = submit(stream, [=] { memcpy(dst, src, bytes); });
+    cudaError_t e = submit(stream, [=] { settle(), memcpy(dst, src, bytes); });
     if (!memory_any(dst) && !s->capture) run_until(s, s->issued);
     return finish(e);
 }
@@ -350,7 +354,7 @@ static cudaError_t fill_memory(void *dst, int value, size_t bytes, cudaStream_t 
     if (!async) NOT_IN_CAPTURE;
     if (!bytes) return cudaSuccess;
     if (!memory_owns(dst, bytes, false)) return finish(cudaErrorInvalidValue);
-    return finish(submit(stream, [=] { memset(dst, value, bytes); }));
+    return finish(submit(stream, [=] { settle(), memset(dst, value, bytes); }));
 }
 cudaError_t cudaMemset(void *dst, int value, size_t bytes) { return fill_memory(dst, value, bytes, nullptr, false); }
 cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t stream)

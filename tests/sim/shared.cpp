@@ -160,6 +160,7 @@ void async_copy(void *dst, const void *src, bool ok, site at)
     check_shared(dst, 16, "cp.async destination", at);
     if ((uintptr_t)src % 16) fail(at, "cp.async source: address %p is not 16-byte aligned", src);
     if (ok && !memory_owns(src, 16, false)) fail(at, "cp.async source: %p is not device memory, or not 16 bytes of it", src);
+    if (run->hidden && ok) fail(at, "cp.async source: %p is read before grid_dependency_wait", src);
     if (asan() && ok && __asan_region_is_poisoned((void *)src, 16)) fail(at, "cp.async source: %p leaves its allocation", src);
     if (asan() && __asan_region_is_poisoned(dst, 16)) fail(at, "cp.async destination: %p leaves its shared array", dst);
     if (__tsan_write16) {
@@ -185,9 +186,11 @@ void async_commit(site at)
 void async_wait(unsigned left)
 {
     async_copies *c = copies_of(static_cast<cuda_thread *>(self));
+    early(true); /* only such are there, if it is */
     while (c->group_end - c->group_first > left)
         for (unsigned last = c->last[c->group_first++ % MAX_COPY_GROUPS]; c->first != last; c->first++)
             if (opt.lazy) copy_now(c->ring[c->first % MAX_COPIES]);
+    early(false);
 }
 
 } // namespace sim

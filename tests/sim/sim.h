@@ -76,6 +76,7 @@ struct launch_view {
     const char *kernel;
     dim3 grid, block;
     size_t shared;
+    bool overlapping; /* it may begin before the launch in front of it has ended */
 };
 extern std::function<bool(const launch_view &)> watch;
 
@@ -109,7 +110,8 @@ struct launch_site {
     const char *kernel, *op, *file;
     int line;
 };
-cudaError_t launch(const launch_site &at, bool cooperative, dim3 grid, dim3 block, size_t shared,
+enum launch_mode { SERIAL, COOPERATIVE, OVERLAPPING };
+cudaError_t launch(const launch_site &at, launch_mode mode, dim3 grid, dim3 block, size_t shared,
                    cudaStream_t stream, std::function<void()> body);
 [[noreturn]] void fail(site at, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void check_words(const char *kernel, const void *value, size_t bytes, bool pointer);
@@ -145,6 +147,10 @@ void check_shared(const void *p, size_t bytes, const char *what, site at);
 void async_copy(void *dst, const void *src, bool ok, site at);
 void async_commit(site at);
 void async_wait(unsigned left);
+void dependency_wait(site at);
+void dependents_launch(site at);
+void early_load(void *to, const void *from, size_t bytes, site at);
+void early_copy(void *dst, const void *src, bool ok, site at);
 
 template <class T> static inline T shuffle(unsigned mask, T v, unsigned from, site at)
 {
@@ -364,8 +370,18 @@ static inline uint32_t to_bf16x2(float low, float high)
 {
     return (uint32_t)__nv_bfloat16(low).bits | (uint32_t)__nv_bfloat16(high).bits << 16;
 }
-static inline void grid_dependency_wait() {}
-static inline void grid_dependents_launch() {}
+static inline void grid_dependency_wait(sim::site at = sim::here()) { sim::dependency_wait(at); }
+static inline void grid_dependents_launch(sim::site at = sim::here()) { sim::dependents_launch(at); }
+template <class T> static inline T grid_early_load(const T *p, sim::site at = sim::here())
+{
+    T v;
+    sim::early_load(&v, p, sizeof v, at);
+    return v;
+}
+static inline void cp_async16_early(void *dst, const void *src, bool ok, sim::site at = sim::here())
+{
+    sim::early_copy(dst, src, ok, at);
+}
 
 #ifdef DEV_RANDOM
 static inline float4 dev_normal4(uint64_t seed, uint64_t subsequence, uint64_t block)

@@ -52,6 +52,7 @@ void run_until(CUstream_st *s, uint64_t position)
             t();
             memory_close();
         }
+        if (tsan()) spent.push_back(std::move(t)); /* threads of a kernel have read it: not to be freed before settle() */
         s->done++;
     }
 }
@@ -150,12 +151,14 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     CUstream_st *s = stream_of(stream);
     if (!s) return finish(cudaErrorInvalidResourceHandle);
     run_until(s, s->issued);
+    settle();
     return finish((cudaError_t)device_error.load());
 }
 /* Asking makes one piece of progress, so that a loop that polls comes to its end. */
 static cudaError_t query(CUstream_st *s, uint64_t position)
 {
     if (s->done < position) run_until(s, s->done + 1);
+    if (s->done >= position) settle();
     if (device_error) return (cudaError_t)device_error.load();
     return s->done < position ? cudaErrorNotReady : cudaSuccess;
 }
@@ -169,7 +172,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data)
 {
     CALL;
-    return finish(submit(stream, [=] { function(data); }));
+    return finish(submit(stream, [=] { settle(), function(data); }));
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
@@ -231,6 +234,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
     if (!is_event(event)) return finish(cudaErrorInvalidResourceHandle);
     if (event->capture) return finish(cudaErrorStreamCaptureUnsupported);
     if (event->stream) run_until(event->stream, event->position);
+    settle();
     return finish((cudaError_t)device_error.load());
 }
 cudaError_t cudaEventQuery(cudaEvent_t event)

@@ -1,0 +1,82 @@
+/* Launches that may begin before the one in front of them has ended (KLAUNCH_AFTER on sm_90 and up). Here they never
+ * do, but what they do before they wait is judged as if they had: ThreadSanitizer sees it beside all of that launch,
+ * and without it the first blocks find no device memory before all their threads wait, but by grid_early_load and
+ * cp_async16_early. */
+#include "inside.h"
+
+namespace sim {
+
+char finished[2];
+int grid_turn;
+static const uint64_t BLOCKS = 8;
+
+std::vector<std::function<void()>> &spent = *new std::vector<std::function<void()>>;
+
+void settle()
+{
+    acquire(&finished[0]);
+    acquire(&finished[1]);
+    spent.clear();
+}
+
+void overlap_begin(uint64_t block)
+{
+    run->hidden = run->g->overlapping && !tsan() && block < BLOCKS;
+    if (run->hidden) memory_hide(true);
+}
+
+void overlap_end()
+{
+    if (!run->hidden) return;
+    run->hidden = false;
+    memory_hide(false);
+    for (cuda_block *b : run->blocks)
+        for (size_t n = b->threads.size(), i = n; i-- > 0;) {
+            cuda_thread &t = b->threads[opt.order == REVERSE ? n - 1 - i : i];
+            if (t.state != AT_DEPENDENCY) continue;
+            t.state = READY;
+            run->ready.push_back(&t);
+        }
+}
+
+void dependency_wait(site at)
+{
+    cuda_thread *t = static_cast<cuda_thread *>(self);
+    if (!run->g->overlapping || t->waited) return;
+    t->waited = true;
+    if (run->hidden) wait_as(AT_DEPENDENCY, at);
+    acquire(&finished[!grid_turn]);
+}
+
+void dependents_launch(site at)
+{
+    if (run->g->overlapping && !static_cast<cuda_thread *>(self)->waited)
+        fail(at, "grid_dependents_launch before grid_dependency_wait: the next launch would not wait for those before this");
+}
+
+void early_load(void *to, const void *from, size_t bytes, site at)
+{
+    if (!memory_owns(from, bytes, false))
+        fail(at, "grid_early_load: %p is not device memory, or not %zu bytes of it", from, bytes);
+    for (size_t i = 0; __tsan_read1 && i < bytes; i++) __tsan_read1((char *)from + i);
+    early(true);
+    for (size_t i = 0; i < bytes; i++) ((volatile char *)to)[i] = ((const volatile char *)from)[i];
+    early(false);
+}
+
+void early(bool begins)
+{
+    if (run->hidden) memory_hide(!begins);
+}
+
+void early_copy(void *dst, const void *src, bool ok, site at)
+{
+    const bool hidden = run->hidden;
+    early(true);
+    run->hidden = false; /* for async_copy looks */
+    async_copy(dst, src, ok, at);
+    run->hidden = hidden;
+    early(false);
+}
+
+} // namespace sim

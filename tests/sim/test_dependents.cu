@@ -1,0 +1,95 @@
+/* Chains of launches each of which may start before the one in front of it has ended, in a stream and in a captured graph:
+ * what they compute is what plain launches compute. */
+#include "tests/sim/devtest.h"
+
+/* y = x / 2 + w. w is brought into shared memory before the wait: by loads, by cp.async awaited after it, or before. */
+enum way { LOADS, COPIES_LATE, COPIES_EARLY };
+template <int WAY> static __global__ void halve_and_add(float *y, const float *x, const float *w, int n)
+{
+    SHARED(float, tile, [64]);
+    DEV_CHECK(blockDim.x == 64);
+    const int t = threadIdx.x, first = blockIdx.x * 64, i = first + t;
+    if (WAY == LOADS) tile[t] = i < n ? grid_early_load(&w[i]) : 0;
+    if (WAY != LOADS && t < 16) cp_async16_early(&tile[4 * t], first + 4 * t < n ? &w[first + 4 * t] : w, first + 4 * t < n);
+    if (WAY != LOADS) cp_async_commit();
+    if (WAY == COPIES_EARLY) cp_async_wait<0>();
+    __syncthreads();
+    grid_dependency_wait();
+    grid_dependency_wait(); /* once is enough, twice does no harm */
+    grid_dependents_launch();
+    if (WAY == COPIES_LATE) cp_async_wait<0>();
+    __syncthreads();
+    if (i < n) y[i] = 0.5f * x[i] + tile[t];
+}
+
+/* Threads that wait at different times, with barriers between. */
+static __global__ void unevenly(int *count)
+{
+    SHARED(int, sum, );
+    if (threadIdx.x == 0) sum = 0;
+    if (threadIdx.x % 3 == 0) grid_dependency_wait();
+    __syncthreads();
+    if (threadIdx.x % 3) grid_dependency_wait();
+    atomicAdd(&sum, 1);
+    __syncthreads();
+    if (threadIdx.x == 0) atomicAdd(count, sum);
+}
+
+#ifdef __CUDACC__
+static const int LINKS = 100, BLOCKS = 2000;
+#else
+static const int LINKS = 4, BLOCKS = 10;
+#endif
+
+template <int WAY> static void chain(const char *what, bool captured)
+{
+    const int n = 64 * BLOCKS - 8;
+    const std::vector<float> x0 = dev_random(n, 1), w0 = dev_random(n, 2);
+    dev_buffer<float> w(w0), a(x0), b(n);
+    cudaStream_t stream = nullptr;
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t exec = nullptr;
+    DG_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    if (captured) DG_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+    for (int i = 0; i < LINKS; i++) {
+        float *to = i % 2 ? a.p : b.p;
+        const float *from = i % 2 ? b.p : a.p;
+        if (i % 7 == 5) /* one that waits of itself in between */
+            KLAUNCH((halve_and_add<WAY>), BLOCKS, 64, 0, stream, to, from, w.p, n);
+        else
+            KLAUNCH_AFTER((halve_and_add<WAY>), BLOCKS, 64, 0, stream, to, from, w.p, n);
+    }
+    if (captured) {
+        DG_CHECK(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+        DG_CHECK(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess && cudaGraphLaunch(exec, stream) == cudaSuccess);
+    }
+    DG_CHECK(dev_ok(what));
+    const std::vector<float> got = a.get();
+    dev_bits(got.data(), got.size() * sizeof got[0]);
+    int wrong = 0;
+    for (int i = 0; i < n; i++) {
+        float want = x0[i];
+        for (int k = 0; k < LINKS; k++) want = 0.5f * want + w0[i];
+        wrong += got[i] != want;
+    }
+    DG_CHECKF(!wrong, "%s%s: %d of %d values are wrong", what, captured ? ", captured" : "", wrong, n);
+    if (exec) DG_CHECK(cudaGraphExecDestroy(exec) == cudaSuccess && cudaGraphDestroy(graph) == cudaSuccess);
+    DG_CHECK(cudaStreamDestroy(stream) == cudaSuccess);
+}
+
+int main()
+{
+    for (int captured = 0; captured < 2; captured++) {
+        chain<LOADS>("loads", captured);
+        chain<COPIES_LATE>("copies awaited late", captured);
+        chain<COPIES_EARLY>("copies awaited early", captured);
+    }
+    dev_programmatic = false;
+    chain<COPIES_LATE>("switched off", true);
+    dev_programmatic = true;
+    dev_buffer<int> count(std::vector<int>{0});
+    for (int i = 0; i < 3; i++) KLAUNCH_AFTER(unevenly, 12, 96, 0, 0, count.p);
+    DG_CHECK(dev_ok("unevenly"));
+    DG_CHECK(count.get()[0] == 3 * 12 * 96);
+    return dg_test_report();
+}

@@ -1,0 +1,142 @@
+/* Launches that may start before the one in front of them has ended: where they do, and the reports of what their kernels
+ * may not do before they wait. What they may is in test_dependents.cu. */
+#include <atomic>
+#include "tests/sim/devtest.h"
+
+static std::atomic<int> line; /* of the statement in a kernel that the report has to name */
+#define HERE line.store(__LINE__, std::memory_order_relaxed)
+
+/* The launch leaves a report with these words; then all is well again. */
+static void reported(const char *what, const char *words, bool with_line)
+{
+    char place[64];
+    const cudaError_t e = cudaDeviceSynchronize();
+    snprintf(place, sizeof place, "test_sim_dependents.cu:%d: ", line.load());
+    DG_CHECKF(e != cudaSuccess && strstr(sim::error(), words), "%s: no \"%s\" in \"%s\"", what, words, sim::error());
+    if (with_line) DG_CHECKF(strstr(sim::error(), place), "%s: no \"%s\" in \"%s\"", what, place, sim::error());
+    (void)dev_take_fault();
+    sim::clear();
+}
+#define REPORTED(words, with_line, ...) \
+    do {                                \
+        __VA_ARGS__;                    \
+        reported(#__VA_ARGS__, words, with_line); \
+    } while (0)
+
+/* ---- Where they do ---- */
+
+static __global__ void waits(int *count)
+{
+    grid_dependency_wait();
+    if (threadIdx.x == 0) atomicAdd(count, 1);
+}
+
+static __global__ void waits_never(float *o) { o += 0; }
+
+/* How many of four launches may start early. */
+static int overlapping()
+{
+    static int n;
+    n = 0;
+    sim::watch = [](const sim::launch_view &v) {
+        n += v.overlapping;
+        return true;
+    };
+    dev_buffer<int> count(std::vector<int>{0});
+    KLAUNCH(waits, 3, 32, 0, 0, count.p);
+    for (int i = 0; i < 3; i++) KLAUNCH_AFTER(waits, 3, 32, 0, 0, count.p);
+    DG_CHECK(dev_ok("four launches") && count.get()[0] == 12);
+    sim::watch = nullptr;
+    return n;
+}
+
+static void where_they_do()
+{
+    DG_CHECK(overlapping() == 3);
+    dev_programmatic = false;
+    DG_CHECK(overlapping() == 0);
+    dev_programmatic = true;
+    sim::device.major = 8;
+    dev_overlaps[0] = 0; /* as if this thread had not asked yet */
+    DG_CHECK(overlapping() == 0 && dev_overlaps[0] == -1);
+    sim::device.major = 9;
+    dev_overlaps[0] = 0;
+    DG_CHECK(overlapping() == 3);
+    dev_overlaps[0] = 0;
+    sim::fail_call(2, cudaErrorInvalidDevice); /* who cannot be asked does not, and is asked again */
+    KLAUNCH_AFTER(waits_never, 1, 32, 0, 0, (float *)nullptr);
+    DG_CHECK(dev_ok("not asked") && dev_overlaps[0] == 0);
+}
+
+/* ---- What is not ---- */
+
+static __global__ void waits_in_part(float *o)
+{
+    if (blockIdx.x == 20 && threadIdx.x == 5) return;
+    grid_dependency_wait();
+    if (blockIdx.x == 0) o[threadIdx.x] = 1;
+}
+static __global__ void lets_go() { HERE, grid_dependents_launch(), grid_dependency_wait(); }
+static __global__ void copies(const float *from)
+{
+    SHARED(float, to, [4]);
+    HERE, cp_async16(to, from, true);
+    cp_async_commit();
+    cp_async_wait<0>();
+    grid_dependency_wait();
+}
+static __global__ void loads_nothing(const float *p, long at)
+{
+    (void)(HERE, grid_early_load(p + at));
+    grid_dependency_wait();
+}
+template <int WHAT> static __global__ void touches(float *p, unsigned *u)
+{
+    if (WHAT == 0) *(volatile float *)p = 1;
+    if (WHAT == 1) (void)*(volatile float *)p;
+    if (WHAT == 2) atomicAdd(u, 1u);
+    grid_dependency_wait();
+    if (WHAT == 3) grid_dependents_launch();
+}
+
+static void what_is_not(float *o)
+{
+    REPORTED("exits without grid_dependency_wait", false, KLAUNCH_AFTER(waits_never, 2, 32, 0, 0, o));
+    REPORTED("exits without grid_dependency_wait", false, KLAUNCH_AFTER(waits_in_part, 30, 32, 0, 0, o));
+    REPORTED("grid_dependents_launch before grid_dependency_wait", true, KLAUNCH_AFTER(lets_go, 1, 32, 0, 0));
+    REPORTED("not device memory", true, KLAUNCH_AFTER(loads_nothing, 1, 1, 0, 0, o, 1024L));
+#ifndef __SANITIZE_THREAD__ /* a race if something was written, else nothing */
+    REPORTED("is read before grid_dependency_wait", true, KLAUNCH_AFTER(copies, 1, 1, 0, 0, o));
+#ifndef __SANITIZE_ADDRESS__
+    for (unsigned blocks : {1u, 100u}) {
+        REPORTED("bytes of device memory before grid_dependency_wait", false, KLAUNCH_AFTER((touches<0>), blocks, 32, 0, 0, o, (unsigned *)o));
+        REPORTED("bytes of device memory before grid_dependency_wait", false, KLAUNCH_AFTER((touches<1>), blocks, 32, 0, 0, o, (unsigned *)o));
+        REPORTED("bytes of device memory before grid_dependency_wait", false, KLAUNCH_AFTER((touches<2>), blocks, 32, 0, 0, o, (unsigned *)o));
+    }
+#endif
+#endif
+    KLAUNCH_AFTER((touches<3>), 3, 32, 0, 0, o, (unsigned *)o);
+    DG_CHECK(dev_ok("memory is there again"));
+    /* the same kernels, launched to wait by themselves */
+    KLAUNCH(waits_never, 2, 32, 0, 0, o);
+    KLAUNCH(lets_go, 1, 32, 0, 0);
+    KLAUNCH(copies, 1, 1, 0, 0, o);
+    KLAUNCH((touches<0>), 1, 1, 0, 0, o, (unsigned *)o);
+    DG_CHECK(dev_ok("plain launches"));
+    dev_programmatic = false;
+    KLAUNCH_AFTER(waits_never, 2, 32, 0, 0, o);
+    KLAUNCH_AFTER((touches<0>), 1, 1, 0, 0, o, (unsigned *)o);
+    dev_programmatic = true;
+    DG_CHECK(dev_ok("switched off"));
+}
+
+int main()
+{
+    sim::opt.quiet = true;
+    float *o = nullptr;
+    DG_CHECK(cudaMalloc(&o, 4096) == cudaSuccess && cudaMemset(o, 0, 4096) == cudaSuccess);
+    where_they_do();
+    what_is_not(o);
+    DG_CHECK(cudaFree(o) == cudaSuccess);
+    return dg_test_report();
+}
