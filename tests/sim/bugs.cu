@@ -1,5 +1,6 @@
 /* Bugs planted in small kernels and in small host programs: `bugs --list` prints their names and the modes that must
  * find them, `bugs NAME` runs one, `bugs none` the same programs without. Exit 0: all results right. */
+#include "kernels/fuse.cuh"
 #include "tests/sim/devtest.h"
 
 enum bug {
@@ -7,8 +8,12 @@ enum bug {
     LANE_MAP, SHALLOW_WAIT, NO_SYNCWARP, SKEWED_ROW, UNWAITED_COPY,
     NO_BARRIER_BY_LUCK, GHOST_WARPS, DIVERGENT_SHUFFLE, SHARED_WORD,
     WIDE_TAIL, FAR_WRITE, FREED, INT_INDEX, HOST_POINTER, BLOCK_ORDER, NO_GRID_SYNC, POOL_OVERRUN,
+<<<<<<< HEAD
     EARLY_READ, EARLY_REFILL, NO_EVENT, BY_VALUE,
     USED_EARLY, LOADED_EARLY, NEVER_WAITS, LETS_GO_EARLY
+=======
+    EARLY_READ, EARLY_REFILL, NO_EVENT, BY_VALUE, LAST_TOO_EARLY, COUNTER_LEFT
+>>>>>>> fuseint
 };
 
 static int wrong;
@@ -257,6 +262,33 @@ template <int B> static void run_blocks()
     compare("shifted", x.get(), shifted);
 }
 
+/* ---- the last of several blocks adds up what all of them left ---- */
+
+template <int B> static __global__ void last_adds(float *sum, float *part, unsigned *counter, const float *x)
+{
+    if (threadIdx.x == 0) part[blockIdx.x] = x[2 * blockIdx.x] + x[2 * blockIdx.x + 1];
+    if (!dg_comes_last(counter, gridDim.x - (B == LAST_TOO_EARLY)) || threadIdx.x) return;
+    float all = 0;
+    for (unsigned b = 0; b < gridDim.x; b++) all += part[b];
+    *sum += all;
+    if (B == COUNTER_LEFT) *counter = 1;
+}
+template <int B> static void run_last()
+{
+    const int blocks = 7;
+    std::vector<float> values(2 * blocks + 2);
+    for (size_t i = 0; i < values.size(); i++) values[i] = (float)i;
+    dev_buffer<float> x(values), part(blocks), sum(std::vector<float>{0});
+    dev_buffer<unsigned> counter(std::vector<unsigned>{0});
+    float want = 0;
+    for (int k = 0; k < 3; k++) { /* of other values each time */
+        KLAUNCH((last_adds<B>), blocks, 32, 0, 0, sum.p, part.p, counter.p, x.p + k);
+        for (int i = 0; i < 2 * blocks; i++) want += (float)(i + k);
+    }
+    launched();
+    compare("sum of three launches", sum.get(), {want});
+}
+
 /* ---- host programs: batches through two pinned buffers on a copy stream, computed on another; a captured step ---- */
 
 static __global__ void accumulate(float *sum, const float *x, int n)
@@ -383,6 +415,8 @@ static const struct {
     {"block-order", "reverse=value random=value tsan=race", run_blocks<BLOCK_ORDER>},
     {"missing-grid-barrier", "forward=NaN reverse=value tsan=race", run_blocks<NO_GRID_SYNC>},
     {"pool-overrun", "forward=red-zone reverse=red-zone asan=asan", run_blocks<POOL_OVERRUN>},
+    {"last-too-early", "forward=NaN reverse=NaN tsan=race", run_last<LAST_TOO_EARLY>},
+    {"counter-left", "forward=value reverse=value asan=value", run_last<COUNTER_LEFT>},
     {"result-read-early", "deferred=value", run_stream<EARLY_READ>},
     {"buffer-refilled-early", "deferred=value", run_stream<EARLY_REFILL>},
     {"missing-event", "deferred=value", run_stream<NO_EVENT>},
@@ -397,6 +431,7 @@ static const struct {
          run_row_sums<NONE>();
          run_scale<NONE>();
          run_blocks<NONE>();
+         run_last<NONE>();
          run_stream<NONE>();
          run_chain<NONE>();
      }},
