@@ -74,6 +74,7 @@ typedef struct {
     dg_gather_args gather;
     /* dense, data gradient of a flat convolution: y is drawn, and written to noise.z, which is in.x; n = 0: it is there. */
     dg_noise_args noise;
+    bool early;         /* mma: the launch in front does not write w, so it may be read while that one still runs */
     float *scratch;     /* dg_fused_size.bytes */
     unsigned *counters; /* dg_fused_size.counters of them, 0 before and after every launch */
 } dg_fused_conv;
@@ -125,7 +126,8 @@ typedef struct {
     X(act, "activations and their gradients where a convolution writes")                                      \
     X(grad, "the norm's gradient: its sums where a convolution writes, the rest while the next one reads")    \
     X(head, "D's last layer, the loss and their gradient")                                                    \
-    X(update, "all weight gradients of a network and Adam")
+    X(update, "all weight gradients of a network and Adam")                                                   \
+    X(overlap, "nothing, but fused kernels begin while the one in front ends (sm_90 and newer); same bits")
 enum {
 #define X(name, help) DG_FUSE_##name##_bit,
     DG_FUSIONS(X)

@@ -90,11 +90,12 @@ template <class E, class T> struct dg_parcel;
 template <class E> struct dg_parcel<E, float> {
     float v[E::unit];
 
-    __device__ __forceinline__ void fetch(const float *from)
+    /* EARLY: in front of grid_dependency_wait(). */
+    template <bool EARLY = false> __device__ __forceinline__ void fetch(const float *from)
     {
 #pragma unroll
         for (int q = 0; q < E::unit; q += 4) {
-            const dg_pack<float, 4> w = dg_load<4>(from + q);
+            const dg_pack<float, 4> w = EARLY ? grid_early_load(reinterpret_cast<const dg_pack<float, 4> *>(from + q)) : dg_load<4>(from + q);
 #pragma unroll
             for (int e = 0; e < 4; e++) v[q + e] = w.v[e];
         }
@@ -214,7 +215,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
 
 /* ---- The loop of all three directions ---- */
 
-/* A step is a group of a chunk. first brings what the first step reads. fetch(chunk, g, more) loads into registers what
+/* A step is a group of a chunk. first brings what the first step reads (early: its weights alone, before that). fetch(chunk, g, more) loads into registers what
  * comes after that step, store writes it to shared memory; more: there is another chunk.
  *
  * Loads are for the step after the next: they begin in front of a barrier, across which the compiler cannot put them

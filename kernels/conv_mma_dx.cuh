@@ -43,6 +43,7 @@ template <class G> struct dg_dx_job {
     static __device__ __forceinline__ dg_maps to_maps(const dg_conv_args &a) { return {a.H, a.W, a.Ci}; }
 
     const int first_chunk, Ci;
+    bool early = false;           /* the first weights are there */
     typename G::loader loader;
     dg_parcel<E, float> parcel[items];
     dg_sums<E, G::MI, G::NJ> sums;
@@ -68,11 +69,11 @@ template <class G> struct dg_dx_job {
 
     __device__ __forceinline__ uint4 *weight(int half, int j) const { return weights + half * G::portion + j * G::NT; }
     /* Group g of chunk, counted from 0 in this block. */
-    __device__ __forceinline__ void fetch_weights(int chunk, int g)
+    template <bool EARLY = false> __device__ __forceinline__ void fetch_weights(int chunk, int g)
     {
         const float *const from = w + chunk * G::chunk * 16 * Ci;
 #pragma unroll
-        for (int j = 0; j < items; j++) parcel[j].fetch(from - dg_taps_back(g * (16 / groups) + j * G::slots) * Ci);
+        for (int j = 0; j < items; j++) parcel[j].template fetch<EARLY>(from - dg_taps_back(g * (16 / groups) + j * G::slots) * Ci);
     }
     __device__ __forceinline__ void store_weights(int half)
     {
@@ -82,14 +83,20 @@ template <class G> struct dg_dx_job {
     static __device__ __forceinline__ int half_of(int chunk, int g) { return (chunk * groups + g) % 2; }
     __device__ __forceinline__ uint4 *patch_of(int chunk) const { return patch + chunk % 2 * P::units; }
 
+    __device__ __forceinline__ void first_weights()
+    {
+        fetch_weights<true>(0, 0);
+        store_weights(0);
+        early = true;
+    }
     __device__ __forceinline__ void first()
     {
         typename G::loader other = loader; /* of up to two slices */
         static_assert(groups <= 2, "all slices at a time");
-        fetch_weights(0, 0);
+        if (!early) fetch_weights(0, 0);
         loader.fetch(0, first_chunk * G::chunk);
         if (groups == 2) other.fetch(1, first_chunk * G::chunk);
-        store_weights(0);
+        if (!early) store_weights(0);
         loader.put(patch_of(0), 0, 0);
         if (groups == 2) other.put(patch_of(0), 1, 0);
         sums.clear();

@@ -33,6 +33,7 @@ template <class G> struct dg_fwd_job {
     static __device__ __forceinline__ dg_maps to_maps(const dg_conv_args &a) { return {a.Ho, a.Wo, a.Co}; }
 
     const int first_chunk, Ci;
+    bool early = false;           /* the first weights are there */
     typename G::loader loader;
     dg_parcel<E, float> parcel[items];
     dg_sums<E, G::MI, G::NJ> sums;
@@ -65,12 +66,12 @@ template <class G> struct dg_fwd_job {
         return weights + g % 2 * G::portion + j % G::rows * (G::NT / 2) + j / G::rows * (G::steps * 2 * G::N);
     }
     /* Group g of chunk, counted from 0 in this block. */
-    __device__ __forceinline__ void fetch_weights(int chunk, int g)
+    template <bool EARLY = false> __device__ __forceinline__ void fetch_weights(int chunk, int g)
     {
         const unsigned c = (unsigned)((first_chunk + chunk) * G::chunk);
 #pragma unroll
         for (int j = 0; j < items; j++)
-            parcel[j].fetch(w + (from[j % G::rows] + (unsigned)((g * G::taps + j / G::rows * G::steps) * Ci) + c));
+            parcel[j].template fetch<EARLY>(w + (from[j % G::rows] + (unsigned)((g * G::taps + j / G::rows * G::steps) * Ci) + c));
     }
     __device__ __forceinline__ void store_weights(int g)
     {
@@ -79,15 +80,21 @@ template <class G> struct dg_fwd_job {
     }
     __device__ __forceinline__ uint4 *half(int chunk) const { return patch + chunk % 2 * G::patch::units; }
 
+    __device__ __forceinline__ void first_weights()
+    {
+        fetch_weights<true>(0, 0);
+        store_weights(0);
+        early = true;
+    }
     __device__ __forceinline__ void first()
     {
-        fetch_weights(0, 0);
+        if (!early) fetch_weights(0, 0);
 #pragma unroll
         for (int g = 0; g < groups; g += 2) { /* two slices at a time: registers are few */
             typename G::loader other = loader;
             loader.fetch(g, first_chunk * G::chunk);
             other.fetch(g + 1, first_chunk * G::chunk);
-            if (g == 0) store_weights(0);
+            if (g == 0 && !early) store_weights(0);
             loader.put(half(0), g, 0);
             other.put(half(0), g + 1, 0);
         }

@@ -67,6 +67,12 @@ static unsigned *counters_of(const dg_plan *p, const dg_launch *l)
     return (unsigned *)(void *)((char *)p->arena->base + p->arena->row[p->row_counters].offset) + l->counter;
 }
 
+/* Is the launch in front known, and no one that changes weights? */
+static bool weights_stay(const dg_plan *p, const dg_launch *l)
+{
+    return l > p->launch && p->op[l[-1].main].kind != DG_OP_adam;
+}
+
 dg_fused_conv dg_fused_conv_of(const dg_plan *p, const dg_launch *l)
 {
     const dg_op *op = &p->op[l->main];
@@ -75,6 +81,7 @@ dg_fused_conv dg_fused_conv_of(const dg_plan *p, const dg_launch *l)
         if (p->op[i].kind == DG_OP_gather) f.gather = p->op[i].u.gather;
         if (p->op[i].kind == DG_OP_noise) f.noise = p->op[i].u.noise;
     }
+    f.early = weights_stay(p, l);
     f.scratch = scratch_of(p, l);
     f.counters = counters_of(p, l);
     return f;

@@ -113,5 +113,5 @@ void dg_fused_dense(const dg_fused_conv *f, cudaStream_t stream)
 {
     const dg_conv_args *a = &f->conv;
     const dim3 grid((unsigned)(a->H * a->W * dg_div_up(a->N, IMAGES)), (unsigned)dg_div_up(a->Ci, CHANNELS));
-    KLAUNCH(dense_kernel, grid, dim3(THREADS), 0, stream, *f);
+    KLAUNCH_AFTER(dense_kernel, grid, dim3(THREADS), 0, stream, *f);
 }

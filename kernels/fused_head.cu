@@ -175,5 +175,5 @@ void dg_fused_head_launch(const dg_fused_head *h, cudaStream_t stream)
     int channels = 4;
     while (channels < h->C) channels *= 2;
     const int lanes = channels / 4 < THREADS ? channels / 4 : THREADS;
-    KLAUNCH(head_kernel, dim3((unsigned)h->N), dim3(THREADS), 0, stream, *h, lanes, channels);
+    KLAUNCH_AFTER(head_kernel, dim3((unsigned)h->N), dim3(THREADS), 0, stream, *h, lanes, channels);
 }

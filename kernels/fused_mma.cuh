@@ -13,6 +13,7 @@ struct dg_fused_mma {
     dg_sink out;
     int groups, per_group;
     int split, channels; /* parts of the sum; the most channels of one */
+    bool early;          /* the first weights are read in front of the wait */
     float *result, *sums, *parts; /* scratch: of the sink, of the split */
     unsigned *columns, *tiles;    /* counters of the same */
 };
@@ -223,11 +224,12 @@ template <class Job, class G> static __global__ void __launch_bounds__(G::NT, G:
     }
     __syncthreads();
     G::loader::build(place, patch, a.N, from.rows, from.cols, from.channels, cell);
-    grid_dependency_wait(); /* until here nothing of memory was touched */
+    Job job(a, n0, first, cell, place, patch, weights);
+    if (f.early) job.first_weights();
+    grid_dependency_wait(); /* until here nothing was read but weights that are as they will be */
     grid_dependents_launch();
     dg_fused_table<G>(table, f.in, group, first * G::chunk, (last - first) * G::chunk, from.channels);
     __syncthreads();
-    Job job(a, n0, first, cell, place, patch, weights);
     job.loader.map(f.in.pre, from.rows, from.cols, from.channels, cell, table, f.in.factor);
     dg_mma_run(job, last - first);
     if (f.split > 1 && !dg_fused_join<G>(f, job.sums)) return;
@@ -249,6 +251,7 @@ template <class Job, class G> static void dg_fused_launch(dg_op_kind kind, const
         k.out.factor = dg_below_zero<float>(f->out.act, (double)f->out.slope);
         k.out.pre = f->out.y;
     }
+    k.early = f->early;
     k.groups = g.groups;
     k.per_group = g.per_group;
     k.split = tune->split;
@@ -258,7 +261,7 @@ template <class Job, class G> static void dg_fused_launch(dg_op_kind kind, const
     k.parts = f->scratch + g.sum_bytes / sizeof(float);
     k.columns = f->counters;
     k.tiles = f->counters + g.sum_counters;
-    KLAUNCH((fused_kernel<Job, G>), dim3((unsigned)g.blocks, (unsigned)g.columns, (unsigned)tune->split), dim3(G::NT), g.shared, stream, k);
+    KLAUNCH_AFTER((fused_kernel<Job, G>), dim3((unsigned)g.blocks, (unsigned)g.columns, (unsigned)tune->split), dim3(G::NT), g.shared, stream, k);
 }
 
 #endif

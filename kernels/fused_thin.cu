@@ -133,7 +133,7 @@ template <int CI> static void launch_fwd(const dg_fused_conv *f, cudaStream_t st
 {
     const dg_thin_tiling t = dg_thin_tiling_of(f->conv);
     const dim3 grid((unsigned)(f->conv.N * t.down * t.across), (unsigned)dg_div_up(f->conv.Co, DG_THIN_CHANNELS));
-    KLAUNCH(fwd_kernel<CI>, grid, dim3(dg_thin_fwd<CI>::NT), 0, stream, *f);
+    KLAUNCH_AFTER(fwd_kernel<CI>, grid, dim3(dg_thin_fwd<CI>::NT), 0, stream, *f);
 }
 
 /* ---- Data gradient ---- */
@@ -245,7 +245,7 @@ template <class G> static void launch_dx(const dg_fused_conv *f, const dg_tune *
     const dg_conv_args *a = &f->conv;
     const int tiles = dg_div_up((a->H + 1) / 2, G::ROWS) * dg_div_up((a->W + 1) / 2, G::COLS) * dg_div_up(a->N, G::IMAGES);
     const size_t bytes = dev_pool_bytes<float>((size_t)tune->stages * G::stage_bytes / sizeof(float)) + dev_pool_bytes<float>(2 * (size_t)a->Co);
-    KLAUNCH(dx_kernel<G>, dim3((unsigned)tiles, (unsigned)tune->split), dim3(G::NT), bytes, stream, *f, tune->split, tune->stages);
+    KLAUNCH_AFTER(dx_kernel<G>, dim3((unsigned)tiles, (unsigned)tune->split), dim3(G::NT), bytes, stream, *f, tune->split, tune->stages);
 }
 
 template <int CI> static void launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)

@@ -159,9 +159,9 @@ template <class E> static void dg_update_start(const dg_update_layout *l, size_t
 {
     const dim3 grid((unsigned)(l->makers + l->finishers)), block(DG_UPDATE_THREADS);
     if (l->gradient_of_x)
-        KLAUNCH((dg_update_kernel<E, true>), grid, block, shared, stream, *l);
+        KLAUNCH_AFTER((dg_update_kernel<E, true>), grid, block, shared, stream, *l);
     else
-        KLAUNCH((dg_update_kernel<E, false>), grid, block, shared, stream, *l);
+        KLAUNCH_AFTER((dg_update_kernel<E, false>), grid, block, shared, stream, *l);
 }
 
 #endif
