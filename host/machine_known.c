@@ -30,18 +30,17 @@ static const gpu list[] = {
 };
 
 /* What nobody publishes. A chain of empty kernels in a graph takes 1.1 to 1.3 us a kernel (PyTorch issue 161104). The
- * cache gives a multiprocessor about 24 bytes a clock, measured on several generations by others. mma.sync reaches 63%
- * of what wgmma does on Hopper (arXiv 2501.12084, section 6.2). Memory reaches nine tenths of its published rate. */
+ * cache gives a multiprocessor about 24 bytes a clock, measured on several generations by others. Memory reaches nine
+ * tenths of its published rate. */
 #define LAUNCH_US 1.2
 #define CACHE_BYTES_A_CLOCK 24
-#define MMA_ON_HOPPER 0.63
 #define MEMORY 0.9
 
 bool dg_machine_known(int i, dg_type real, dg_machine *out)
 {
     if (i < 0 || (size_t)i >= sizeof list / sizeof *list) return false;
     const gpu *g = &list[i];
-    const double mma = g->arch == 90 ? MMA_ON_HOPPER : 1;
+    const double mma = g->arch == 90 ? DG_MMA_ON_HOPPER : 1;
     *out = (dg_machine){.source = "published", .gpu = true, .real = real, .arch = g->arch, .units = g->units, .shared = (size_t)g->shared_kb << 10,
                         .all = 2.0 * g->units * g->lanes * g->ghz * (real == DG_F64 ? g->fp64 : 1),
                         .tf32 = g->tf32 * 1e3 * mma, .bf16 = g->bf16 * 1e3 * mma,

@@ -16,6 +16,10 @@ static double hidden(double warps) { return warps / (warps + 2); }
 /* On tensor cores a warp's 64 x 32 results take as many clocks as reading their factors from shared memory does. */
 #define MMA 0.5
 
+/* A warpgroup's products read their factors while others are made. Those of 64 x 64 results and more are bound by the
+ * tensor cores, smaller ones by shared memory. m->bf16 is what mma.sync reaches. */
+#define WGMMA (0.9 / DG_MMA_ON_HOPPER)
+
 static double least(double a, double b) { return a < b ? a : b; }
 static double most(double a, double b) { return a > b ? a : b; }
 
@@ -26,8 +30,9 @@ static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
     double resident = least(rounds, floor(room / w->threads));
     if (w->shared > 0) resident = least(resident, floor((double)m->shared / w->shared));
     double warps = most(resident, 1) * w->threads / 32;
-    if (math != DG_MATH_FP32) warps = least(warps, 8); /* their threads have more than half of 256 registers each */
-    const double peak = math == DG_MATH_BF16 ? m->bf16 * MMA : math == DG_MATH_TF32 ? m->tf32 * MMA : m->all * inner_loop(w->outputs);
+    if (math != DG_MATH_FP32 && !w->warpgroups) warps = least(warps, 8); /* their threads have more than half of 256 registers each */
+    const double wide = w->outputs >= 32 ? WGMMA : WGMMA * 2 / 3; /* results of a thread, a 128th of its warpgroup's */
+    const double peak = w->warpgroups ? m->bf16 * wide : math == DG_MATH_BF16 ? m->bf16 * MMA : math == DG_MATH_TF32 ? m->tf32 * MMA : m->all * inner_loop(w->outputs);
     const double rate = peak / m->units * hidden(warps); /* of a multiprocessor */
     return rounds * w->products * 2 / rate * 1e-3;
 }

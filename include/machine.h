@@ -6,6 +6,9 @@
 #include "backend.h"
 #include "precision.h"
 
+/* mma.sync reaches so much of what wgmma does on Hopper (arXiv 2501.12084, section 6.2). */
+#define DG_MMA_ON_HOPPER 0.63
+
 typedef struct dg_machine {
     char name[128];      /* "AMD EPYC", "NVIDIA H200"; "" where the system does not say */
     const char *source;  /* "measured", "published" */

@@ -3,6 +3,8 @@
 #ifndef DG_WORK_H
 #define DG_WORK_H
 
+#include <stdbool.h>
+
 #include "ops.h"
 
 typedef struct {
@@ -11,6 +13,7 @@ typedef struct {
     int threads;      /* of a block */
     int split;        /* parts of the sum */
     double outputs;   /* of convolutions: results that a thread has in registers */
+    bool warpgroups;  /* products are those of Hopper's warpgroups */
     double products;  /* multiply-adds of a block: of convolutions, whole tiles; 0: of no account */
     double loads;     /* bytes that a block loads through the cache; 0: only what the op must read */
     double moved;     /* bytes that the other kernels read and write: parts of a sum, unfolded patches */

@@ -38,7 +38,11 @@ static dg_err check_launches(gpu *c)
 /* ---- Choosing ---- */
 
 /* Loads cuBLAS where a row wants it. */
-static const char *has(const dg_tune *tune) { return strcmp(tune->variant, "cublas") == 0 ? dg_cublas_open() : nullptr; }
+static const char *has(const dg_tune *tune)
+{
+    if (strcmp(tune->variant, "wgmma") == 0 && !dg_cuda_has_wgmma()) return "this dcgan has no code for sm_90a, which wgmma needs";
+    return strcmp(tune->variant, "cublas") == 0 ? dg_cublas_open() : nullptr;
+}
 
 static const char *cuda_refuses(dg_backend *b, dg_op *op) { return dg_chooser_pick(&((gpu *)b)->chooser, op, has); }
 

@@ -12,7 +12,8 @@ static __device__ __forceinline__ dg_bce_term dg_bce_of(double l, double target)
 {
     const double e = exp(-fabs(l));
     const double p = (l < 0 ? e : 1) / (1 + e), q = (l < 0 ? 1 : e) / (1 + e); /* sigmoid(l), sigmoid(-l) */
-    return {(l > 0 ? l : 0) - l * target + log1p(e), p, p * (1 - target) - q * target};
+    /* fma said aloud: left to the compiler, two kernels could round apart */
+    return {fma(-l, target, l > 0 ? l : 0.0) + log1p(e), p, fma(p, 1 - target, -(q * target))};
 }
 
 #endif

@@ -121,8 +121,9 @@ void dg_conv_mma(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cu
 {
     float *const result = (float *)(kind == DG_OP_conv_fwd ? a->y : kind == DG_OP_conv_dx ? a->x : a->w);
     float *const out = tune->split > 1 ? (float *)a->scratch : result;
-    if (kind == DG_OP_conv_fwd) dg_conv_mma_fwd(a, tune, out, stream);
-    if (kind == DG_OP_conv_dx) dg_conv_mma_dx(a, tune, out, stream);
+    const bool wide = dg_is(tune, "wgmma");
+    if (kind == DG_OP_conv_fwd) wide ? dg_conv_wgmma_fwd(a, tune, out, stream) : dg_conv_mma_fwd(a, tune, out, stream);
+    if (kind == DG_OP_conv_dx) wide ? dg_conv_wgmma_dx(a, tune, out, stream) : dg_conv_mma_dx(a, tune, out, stream);
     if (kind == DG_OP_conv_dw) dg_conv_mma_dw(a, tune, out, stream);
     if (tune->split > 1) dg_conv_sum(result, out, dg_conv_count(kind, a), tune->split, stream);
 }
@@ -134,7 +135,7 @@ template <class real> static void conv(dg_op_kind kind, const dg_conv_args *a, c
 
 template <> void conv<float>(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    if (dg_is(tune, "mma")) return dg_conv_mma(kind, a, tune, stream);
+    if (dg_is(tune, "mma") || dg_is(tune, "wgmma")) return dg_conv_mma(kind, a, tune, stream);
     if (dg_is(tune, "tiled")) return dg_conv_tiled(kind, a, tune, stream);
     if (dg_is(tune, "patch")) return dg_conv_patch(a, tune, stream);
     if (dg_is(tune, "thin")) return dg_conv_thin(kind, a, tune, stream);

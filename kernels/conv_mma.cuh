@@ -54,6 +54,7 @@ template <bool SMALL> struct dg_piece {
  * (r + ky / 2, c + kx / 2) of phase (ky % 2, kx % 2). Else: of the small side, tap (ky, kx) of (r, c) is (r + ky, c + kx). */
 template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
     typedef dg_piece<SMALL> piece;
+    static constexpr bool small = SMALL;
     static constexpr int PIECES = PIECES_, PLANES = PLANES_, cells = PIECES * piece::cells;
     static constexpr int input = HALVED ? 2 * piece::side + 2 : piece::side + 2; /* values an edge, as they are in memory */
     static constexpr int scale = HALVED ? 2 : 1;
@@ -224,6 +225,7 @@ template <class Job> static __device__ __forceinline__ void dg_mma_run(Job &job,
 {
     job.first();
     job.fetch(0, 0, chunks > 1);
+    Job::E::publish();
     __syncthreads();
     for (int chunk = 0; chunk < chunks; chunk++) {
         const bool more = chunk + 1 < chunks;
@@ -235,6 +237,8 @@ template <class Job> static __device__ __forceinline__ void dg_mma_run(Job &job,
                 job.fetch(chunk, g + 1, more);
             else if (more)
                 job.fetch(chunk + 1, 0, chunk + 2 < chunks);
+            Job::E::finish(job.sums);
+            Job::E::publish();
             __syncthreads(); /* the next step's values are there, and nobody reads what is overwritten in it */
         }
     }

@@ -50,6 +50,14 @@ enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 64 };
     X(64, 32, 32, 2)                                                                                          \
     X(128, 32, 32, 1)
 #define DG_MMA_DW_TILES(X) X(64, 16)
+
+/* wgmma: the same by warpgroups, each of which has 64 x channels. */
+#define DG_WGMMA_FWD_TILES(X)                                                                                 \
+    X(128, 64, 4)                                                                                             \
+    X(128, 128, 4)
+#define DG_WGMMA_DX_TILES(X)                                                                                  \
+    X(64, 32, 2)                                                                                              \
+    X(64, 64, 2)
 enum { DG_MMA_SMALL = 4 }; /* up to this width of y cells are 4x4 */
 
 /* Units of 16 bytes in shared memory (conv_mma.cuh): a cell of a patch, the cells of one phase, a plane; and bytes. */
@@ -66,6 +74,8 @@ enum { DG_MMA_SMALL = 4 }; /* up to this width of y cells are 4x4 */
 #define DG_MMA_BYTES(small, pieces, halved, n, groups, threads)                                               \
     (32 * (2 * DG_MMA_PLANE(small, pieces, halved) + 16 / (groups) * 2 * (n)) + 16 * (pieces) * ((small) ? 4 : 1) + \
      8 * DG_MMA_PLACES(small, pieces, halved, threads))
+#define DG_WGMMA_FWD_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 1, (n) + 4, groups, (m) * 2)
+#define DG_WGMMA_DX_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 0, (n) / 4 * 5, groups, (m) * 8)
 #define DG_MMA_DW_BYTES(small, unit) (32 * (16 / (unit) * DG_MMA_PLANE(small, 1, 1) + 64 / (unit) * 64))
 
 /* thin: outputs and channels of a block; words of shared memory of its weight gradient: a patch of x and a tile of y, or

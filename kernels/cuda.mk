@@ -14,6 +14,7 @@ CUDA_ARCH  ?= auto
 NVCC_ASKED := $(if $(filter undefined,$(origin NVCC)),find,$(NVCC))
 CUDA_LIB   := $(BUILD)/libdcgan-cuda.a
 CU_SRC     := $(sort $(wildcard kernels/*.cu))
+WGMMA_SRC  := $(wildcard kernels/*wgmma*.cu) tests/sim/test_wrappers.cu
 NO_CUDA    := kernels/no_cuda.c
 
 # Device code is judged in the simulator, which has its own sanitized builds.
@@ -36,15 +37,17 @@ $(BUILD)/cuda-found.mk: scripts/detect-cuda $(BUILD)/cuda-asked
 
 ifneq ($(CUDA_PTX),)
 CUDA_OBJ     := $(CU_SRC:%.cu=$(BUILD)/%.cu.o)
-CUDA_GENCODE := $(foreach a,$(CUDA_LIST),-gencode arch=compute_$(a),code=sm_$(a)) \
-                -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
+gencode       = $(foreach a,$(1),-gencode arch=compute_$(a),code=sm_$(a)) -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
+CUDA_GENCODE := $(call gencode,$(CUDA_LIST))
+WGMMA_HERE   := $(and $(CUDA_WIDE),$(filter 90,$(CUDA_LIST)))
+CUDA_WGMMA   := $(call gencode,$(if $(WGMMA_HERE),$(patsubst 90,$(CUDA_WIDE),$(CUDA_LIST)),$(CUDA_LIST)))
 else
 CUDA_OBJ     := $(NO_CUDA:%.c=$(BUILD)/%.o)
 endif
 NVCC_BASE    := -std=c++17 -O3 -Iinclude -I. $(NVFLAGS)
 NVCC_FLAGS    = $(NVCC_BASE) -Xcompiler -Wall,-Wextra,-fPIE,-fno-exceptions,-fno-threadsafe-statics \
                 $(if $(WERROR),-Werror all-warnings -Xcompiler -Werror)
-$(BUILD)/kernels/cuda_device.cu.o: CUDA_DEFS = '-DDG_CUDA_SASS="$(CUDA_LIST)"' -DDG_CUDA_PTX=$(CUDA_PTX)
+$(BUILD)/kernels/cuda_device.cu.o: CUDA_DEFS = '-DDG_CUDA_SASS="$(CUDA_LIST)"' -DDG_CUDA_PTX=$(CUDA_PTX) -DDG_CUDA_WGMMA=$(if $(WGMMA_HERE),1,0)
 $(BUILD)/kernels/no_cuda.o: ALL_CFLAGS += '-DDG_NO_CUDA="$(CUDA_WHY)"'
 
 $(CUDA_LIB): $(CUDA_OBJ)
@@ -56,12 +59,12 @@ $(BUILD)/kernels/no_cuda.o: $(BUILD)/cuda-found.mk
 $(BUILD)/%.cu.o: %.cu $(BUILD)/cuda.flags
 	@mkdir -p $(@D)
 	@echo "  NVCC  $<"
-	$(Q)$(NVCC) $(NVCC_FLAGS) $(CUDA_GENCODE) $(CUDA_DEFS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+	$(Q)$(NVCC) $(NVCC_FLAGS) $(if $(filter $<,$(WGMMA_SRC)),$(CUDA_WGMMA),$(CUDA_GENCODE)) $(CUDA_DEFS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
-# Every file for every architecture that is supported, for scripts/cuda-archs: $(BUILD)/archs/90/conv.ptx is the code
+# Every file for every architecture that is supported, and files about wgmma for sm_90a, for scripts/cuda-archs: $(BUILD)/archs/90/conv.ptx is the code
 # of kernels/conv.cu for sm_90, conv.said what was said of it until then, conv.log what ptxas says. What does not
 # compile has no log.
-ARCHS := $(filter $(CUDA_OFFERS),75 80 86 89 90 100 120)
+ARCHS := $(filter $(CUDA_OFFERS),75 80 86 89 90 100 120) $(CUDA_WIDE)
 $(BUILD)/archs.flags: FORCE
 	$(call update,$(call quoted,$(NVCC) $(NVCC_BASE)))
 define arch_rules
@@ -73,4 +76,5 @@ $(BUILD)/archs/$(1)/%.log: $(BUILD)/archs/$(1)/%.ptx
 endef
 $(foreach a,$(ARCHS),$(eval $(call arch_rules,$(a))))
 .PHONY: archs
-archs: $(foreach a,$(ARCHS),$(CU_SRC:kernels/%.cu=$(BUILD)/archs/$(a)/%.log))
+archs: $(foreach a,$(filter-out $(CUDA_WIDE),$(ARCHS)),$(CU_SRC:kernels/%.cu=$(BUILD)/archs/$(a)/%.log)) \
+       $(foreach a,$(CUDA_WIDE),$(patsubst kernels/%.cu,$(BUILD)/archs/$(a)/%.log,$(filter kernels/%,$(WGMMA_SRC))))

@@ -8,6 +8,7 @@
 #ifndef DG_CUDA_SASS
 #define DG_CUDA_SASS "75 80 86 89 90 100 120"
 #define DG_CUDA_PTX 120
+#define DG_CUDA_WGMMA 1
 #endif
 
 bool dg_cuda_covers(int major, int minor)
@@ -21,6 +22,8 @@ bool dg_cuda_covers(int major, int minor)
     }
     return DG_CUDA_PTX <= major * 10 + minor;
 }
+
+bool dg_cuda_has_wgmma(void) { return DG_CUDA_WGMMA; }
 
 const char *dg_cuda_built_for(void)
 {

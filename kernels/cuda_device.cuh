@@ -10,6 +10,9 @@ extern "C" {
 /* Can code of this build run on compute capability major.minor? */
 bool dg_cuda_covers(int major, int minor);
 
+/* Has this build code for sm_90a, which variant wgmma is? */
+bool dg_cuda_has_wgmma(void);
+
 /* "sm_75, sm_80 and what is newer than sm_80": for messages. */
 const char *dg_cuda_built_for(void);
 

@@ -31,7 +31,8 @@
  *   DEV_NOINLINE    a function of its own: what many kernels do once need not be compiled into each.
  *   floating point  no float atomics (not declared in the simulator), sums in a fixed order.
  *   big headers     take most of the time in which a small file compiles, so #define before including this one
- *                   DEV_RANDOM for dev_normal4, DEV_GRID for GRID_SYNC, DEV_HALF for __nv_bfloat16 and __half.
+ *                   DEV_RANDOM for dev_normal4, DEV_GRID for GRID_SYNC, DEV_HALF for __nv_bfloat16 and __half; and
+ *                   DEV_WGMMA for dev_wgmma.cuh, the products of warpgroups, in a file that cuda.mk has in WGMMA_SRC.
  *   C headers       extern "C" { #include "ops.h" }; launchers are extern "C" where C calls them. */
 #ifndef DG_DEV_CUH
 #define DG_DEV_CUH
@@ -340,6 +341,10 @@ __device__ __forceinline__ void grid_dependents_launch()
 /* Before the wait: read, or copy as cp_async16 does, what the launch just in front of this one does not write. */
 template <class T> __device__ __forceinline__ T grid_early_load(const T *p) { return *p; }
 __device__ __forceinline__ void cp_async16_early(void *dst, const void *src, bool ok) { cp_async16(dst, src, ok); }
+
+#ifdef DEV_WGMMA
+#include "dev_wgmma.cuh"
+#endif
 
 #ifdef DEV_RANDOM
 /* The four normals of dg_normal4 (rng.h) to a few ulp: cuRAND's Philox words and its Box-Muller, but with the

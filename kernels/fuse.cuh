@@ -13,6 +13,7 @@ extern "C" {
 void dg_fused_conv_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream); /* fused_conv.cu */
 void dg_fused_mma_fwd(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_mma_dx(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
+void dg_fused_wgmma(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_thin(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_dense(const dg_fused_conv *f, cudaStream_t stream);
 void dg_fused_head_launch(const dg_fused_head *h, cudaStream_t stream);

@@ -11,20 +11,6 @@ enum { FIXED_SHARED = 16 };
 
 static int div_up(int a, int b) { return (a + b - 1) / b; }
 
-/* Bytes of shared memory of a plain tile. */
-static int tile_bytes(dg_op_kind kind, bool small, const dg_tune *t)
-{
-#define X(M, N, WN, GROUPS) \
-    if (kind == DG_OP_conv_fwd && t->tile_m == M && t->tile_n == N) return DG_MMA_BYTES(small, M / 64, 1, N, GROUPS, M / 64 * (N / WN) * 32);
-    DG_MMA_FWD_TILES(X)
-#undef X
-#define X(M, N, WN, GROUPS) \
-    if (kind == DG_OP_conv_dx && t->tile_m == M && t->tile_n == N) return DG_MMA_BYTES(small, M / 64, 0, N, GROUPS, M / 16 * (N / WN) * 32);
-    DG_MMA_DX_TILES(X)
-#undef X
-    return 0;
-}
-
 dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune)
 {
     const dg_conv_args *a = &f->conv;
@@ -38,7 +24,7 @@ dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, 
     g.blocks = g.per_group * g.groups;
     g.columns = div_up(C, tune->tile_n);
     g.channels = div_up(summed / chunk, tune->split) * chunk;
-    g.shared = (size_t)tile_bytes(kind, small, tune) + (size_t)g.channels * (f->in.kind == DG_SOURCE_NORM_DX ? 3 : 2) * sizeof(float);
+    g.shared = (size_t)dg_mma_tile_of(kind, a, tune).bytes + (size_t)g.channels * (f->in.kind == DG_SOURCE_NORM_DX ? 3 : 2) * sizeof(float);
     const int merged = g.blocks / f->out.groups; /* blocks of a group of the sink's */
     g.sum_bytes = sums ? dg_sink_bytes(merged, f->out.groups, g.columns, C) : 0;
     g.sum_counters = sums ? g.columns * dg_sink_counters(merged, f->out.groups) : 0;

@@ -82,12 +82,15 @@ static __device__ __forceinline__ float dg_fold(const float (&v)[8])
     return keep + __shfl_xor_sync(0xffffffffu, give, 4);
 }
 
-/* Whole block: the sums of each column over its results, to thread `column`; room: shares * N. */
-template <class Job, class G> static __device__ __forceinline__ float dg_column_sum(const float (&v)[8], float *room)
+/* Whole block: the sums of each column over its results, to thread `column`; v: of this lane's columns; room: shares * N. */
+template <class Job, class G> static __device__ __forceinline__ float dg_column_sum(const float (&v)[2 * G::NJ], float *room)
 {
-    const float mine = dg_fold(v);
     const int q = dg_warp_lane() / 4, column = Job::column() + q / 2 * 8 + dg_warp_lane() % 4 * 2 + q % 2;
-    room[Job::share() * G::N + column] = mine;
+#pragma unroll
+    for (int k = 0; k < 2 * G::NJ; k += 8) {
+        const float eight[8] = {v[k], v[k + 1], v[k + 2], v[k + 3], v[k + 4], v[k + 5], v[k + 6], v[k + 7]};
+        room[Job::share() * G::N + column + k * 4] = dg_fold(eight);
+    }
     __syncthreads();
     float sum = 0;
     if (threadIdx.x < G::N)
@@ -118,7 +121,7 @@ static __device__ DEV_NOINLINE void dg_fused_finish(dg_sink s, float *sums, unsi
 template <class Job, class G, class Sums>
 static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, Sums &sums, const dg_cell *cell, int group, int n0, float *room)
 {
-    static_assert(G::NJ == 4 && G::MI == 4, "a lane has eight columns and eight rows");
+    static_assert(G::NJ % 4 == 0, "a lane has eight columns, or a multiple of that");
     static_assert(G::NT >= G::N, "a thread a column");
     static constexpr int rows = 2 * G::MI;
     const dg_sink &s = f.out;
@@ -128,7 +131,7 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
 #pragma unroll
     for (int i = 0; i < rows; i++) at[i] = Job::result(f.conv, cell, i);
 
-    float first[8] = {}, second[8] = {}; /* of sums: the sums of each column over this lane's rows */
+    float first[2 * G::NJ] = {}, second[2 * G::NJ] = {}; /* of sums: the sums of each column over this lane's rows */
     if (s.kind == DG_SINK_NORM_DX || s.kind == DG_SINK_ACT_DX || s.kind == DG_SINK_ACT) {
         const int stat = (s.groups == 1 ? 0 : group) * C;
 #pragma unroll
@@ -169,7 +172,7 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
     if (s.kind == DG_SINK_STATS) {
         const int values = dg_fused_rows<Job, G>(f.conv, cell);
 #pragma unroll
-        for (int q = 0; q < 8; q++)
+        for (int q = 0; q < 2 * G::NJ; q++)
 #pragma unroll
             for (int i = 0; i < rows; i++)
                 if (at[i] >= 0) first[q] += sums.c[i / 2][q / 2][i % 2 * 2 + q % 2];
@@ -177,7 +180,7 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
         if (threadIdx.x < G::N) other[threadIdx.x] = part.v[0];
         __syncthreads();
 #pragma unroll
-        for (int q = 0; q < 8; q++) {
+        for (int q = 0; q < 2 * G::NJ; q++) {
             const float mean = other[mine + q / 2 * 8 + q % 2];
 #pragma unroll
             for (int i = 0; i < rows; i++) {
@@ -199,13 +202,14 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
 
 /* ---- The kernel ---- */
 
-template <class Job, class G> static __global__ void __launch_bounds__(G::NT, G::blocks) fused_kernel(const dg_fused_mma f)
+template <class Job, class G> static __device__ __forceinline__ void dg_fused_block(const dg_fused_mma &f)
 {
     DEV_CHECK(blockDim.x == G::NT);
     typedef typename G::patch P;
     typedef typename P::piece piece;
-    static_assert(2 * P::units * sizeof(uint4) >= 3 * G::NT * sizeof(double), "the sink works where patches were");
-    static_assert(2 * P::units * sizeof(uint4) >= 2 * Job::shares * G::N * sizeof(float), "the sink works where patches were");
+    static constexpr bool there = P::units > G::portion; /* the larger of both */
+    static constexpr size_t room = 2 * sizeof(uint4) * (there ? P::units : G::portion);
+    static_assert(room >= 3 * G::NT * sizeof(double) && room >= 2 * Job::shares * G::N * sizeof(float), "the sink works where factors were");
     dev_pool pool;
     uint4 *const patch = pool.take<uint4>(2 * P::units), *const weights = pool.take<uint4>(2 * G::portion);
     dg_cell *const cell = pool.take<dg_cell>(P::cells);
@@ -233,7 +237,13 @@ template <class Job, class G> static __global__ void __launch_bounds__(G::NT, G:
     job.loader.map(f.in.pre, from.rows, from.cols, from.channels, cell, table, f.in.factor);
     dg_mma_run(job, last - first);
     if (f.split > 1 && !dg_fused_join<G>(f, job.sums)) return;
-    dg_fused_results<Job, G>(f, job.sums, cell, group, n0, reinterpret_cast<float *>(patch));
+    dg_fused_results<Job, G>(f, job.sums, cell, group, n0, reinterpret_cast<float *>(there ? patch : weights));
+}
+
+template <class Job, class G> static __global__ void __launch_bounds__(G::NT, G::blocks) fused_kernel(const dg_fused_mma f)
+{
+    if constexpr (G::E::there) dg_fused_block<Job, G>(f);
+    else __trap(); /* of an architecture that has no such products; dg_variant_check() refuses them there */
 }
 
 /* ---- Its launch ---- */

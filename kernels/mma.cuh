@@ -27,8 +27,19 @@ static __device__ __forceinline__ int dg_plane_of_a() { return dg_warp_lane() / 
 static __device__ __forceinline__ int dg_row_of_b() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
 static __device__ __forceinline__ int dg_plane_of_b() { return dg_warp_lane() / 8 % 2; }
 
+/* How the arithmetics below multiply: warp by warp, and a product is done when it is asked for. Those of a warpgroup are
+ * in wgmma.cuh, with the same names. */
+struct dg_mma_by_warps {
+    static constexpr bool there = true;
+    static constexpr int warps = 1;             /* that share 64 rows */
+    static constexpr int swap = 4, spacing = 0; /* odd planes of weights: positions exchanged, p ^ swap; units between planes */
+
+    static __device__ __forceinline__ void publish() {} /* before the barrier behind which stores are multiplied */
+    template <class Sums> static __device__ __forceinline__ void finish(Sums &) {}
+};
+
 /* Products of bf16, m16n8k16. */
-struct dg_mma_bf16 {
+struct dg_mma_bf16 : dg_mma_by_warps {
     static constexpr int unit = 8, k = 16;
 
     static __device__ __forceinline__ uint4 round(const float (&v)[unit])
@@ -49,7 +60,7 @@ struct dg_mma_bf16 {
 
 /* Products of tf32, m16n8k8. ldmatrix moves 16-bit elements and cannot transpose these: columns are read word by
  * word, 4 positions x 8 channels at a time. */
-struct dg_mma_tf32 {
+struct dg_mma_tf32 : dg_mma_by_warps {
     static constexpr int unit = 4, k = 8;
 
     static __device__ __forceinline__ uint4 round(const float (&v)[unit])

@@ -24,14 +24,15 @@ const char *dg_variant_no(const char *format, ...)
 
 const char *dg_variant_name(dg_op_kind kind, int i)
 {
-    static const char *const fwd[] = {"direct", "tiled", "mma", "thin", "gemv", "cublas"};
-    static const char *const dx[] = {"direct", "tiled", "mma", "patch", "thin", "gemv", "cublas"};
+    static const char *const fwd[] = {"direct", "tiled", "mma", "wgmma", "thin", "gemv", "cublas"};
+    static const char *const dx[] = {"direct", "tiled", "mma", "wgmma", "patch", "thin", "gemv", "cublas"};
+    static const char *const dw[] = {"direct", "tiled", "mma", "thin", "gemv", "cublas"};
     static const char *const sweep[] = {"direct", "vector"};
     if (i < 0) return NULL;
     switch (kind) {
-    case DG_OP_conv_fwd:
-    case DG_OP_conv_dw: return i < 6 ? fwd[i] : NULL;
-    case DG_OP_conv_dx: return i < 7 ? dx[i] : NULL;
+    case DG_OP_conv_fwd: return i < 7 ? fwd[i] : NULL;
+    case DG_OP_conv_dx: return i < 8 ? dx[i] : NULL;
+    case DG_OP_conv_dw: return i < 6 ? dw[i] : NULL;
     case DG_OP_norm_stats:
     case DG_OP_norm_act:
     case DG_OP_norm_act_dx:
@@ -183,7 +184,7 @@ static const char *check_fast_conv(const dg_op *op, dg_tune *t, dg_type real, co
     const bool halving = is_halving(a);
     if (real != DG_F32) return no("%s computes in fp32 only", t->variant);
     if (!aligned(op, real)) return no("an operand does not start at 16 bytes");
-    if (is(t, "mma")) return dg_variant_check_mma(kind, &op->u.conv, t, gpu);
+    if (is(t, "mma") || is(t, "wgmma")) return dg_variant_check_mma(kind, &op->u.conv, t, gpu);
     if (is(t, "cublas")) {
         if (t->block || t->tile_m || t->stages || t->split > 1) return no("cublas chooses its own numbers");
         const double patches = (double)a->N * a->Ho * a->Wo * a->K * a->K * a->Ci;

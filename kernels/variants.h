@@ -2,15 +2,25 @@
 #ifndef DG_VARIANTS_H
 #define DG_VARIANTS_H
 
+#include <stdbool.h>
+
 #include "tune.h"
 
 /* Keeps the words for this thread and returns them: why something cannot be. */
 const char *dg_variant_no(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Variant mma (variants_mma.c): fill in what t leaves open; NULL, or why this convolution cannot run so. */
+/* A tile of variants mma and wgmma (variants_mma.c): results, threads and bytes of shared memory of its block. */
+typedef struct {
+    int m, n, threads, bytes;
+} dg_mma_tile;
+
+/* That of a convolution with a choice that has been through dg_variant_check(). */
+dg_mma_tile dg_mma_tile_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune *t);
+
+/* Variants mma and wgmma (variants_mma.c): fill in what t leaves open; NULL, or why this convolution cannot run so. */
 const char *dg_variant_check_mma(dg_op_kind kind, const dg_conv_args *a, dg_tune *t, const dg_gpu *gpu);
 
-/* Its rule for tile and split. */
+/* The rule for tile and split of mma. wgmma is chosen by rows alone. */
 void dg_variant_choose_mma(const dg_op *op, dg_tune *t, const dg_gpu *gpu);
 
 #endif

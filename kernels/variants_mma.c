@@ -2,23 +2,33 @@
 #include "variants.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "conv_tiles.h"
 #include "precision.h"
 #include "work.h"
 
-typedef struct {
-    int m, n, threads, bytes; /* of shared memory */
-} tile;
+typedef dg_mma_tile tile;
+
+static bool by_warpgroups(const dg_tune *t) { return strcmp(t->variant, "wgmma") == 0; }
 
 /* The tiles of a direction, the number returned. */
-static int tiles_of(dg_op_kind kind, bool small, dg_math math, tile *out)
+static int tiles_of(dg_op_kind kind, bool small, const dg_tune *t, tile *out)
 {
+    const bool wide = by_warpgroups(t);
     int n = 0;
-    if (kind == DG_OP_conv_fwd) {
+    if (kind == DG_OP_conv_fwd && wide) {
+#define X(M, N, GROUPS) out[n++] = (tile){M, N, M * 2, DG_WGMMA_FWD_BYTES(small, M, N, GROUPS)};
+        DG_WGMMA_FWD_TILES(X)
+#undef X
+    } else if (kind == DG_OP_conv_fwd) {
 #define X(M, N, WN, GROUPS) \
     out[n++] = (tile){M, N, M / 64 * (N / WN) * 32, DG_MMA_BYTES(small, M / 64, 1, N, GROUPS, M / 64 * (N / WN) * 32)};
         DG_MMA_FWD_TILES(X)
+#undef X
+    } else if (kind == DG_OP_conv_dx && wide) {
+#define X(M, N, GROUPS) out[n++] = (tile){M, N, M * 8, DG_WGMMA_DX_BYTES(small, M, N, GROUPS)};
+        DG_WGMMA_DX_TILES(X)
 #undef X
     } else if (kind == DG_OP_conv_dx) {
 #define X(M, N, WN, GROUPS) \
@@ -26,7 +36,7 @@ static int tiles_of(dg_op_kind kind, bool small, dg_math math, tile *out)
         DG_MMA_DX_TILES(X)
 #undef X
     } else {
-#define X(M, N) out[n++] = (tile){M, N, 256, DG_MMA_DW_BYTES(small, math == DG_MATH_BF16 ? 8 : 4)};
+#define X(M, N) out[n++] = (tile){M, N, 256, DG_MMA_DW_BYTES(small, t->math == DG_MATH_BF16 ? 8 : 4)};
         DG_MMA_DW_TILES(X)
 #undef X
     }
@@ -38,6 +48,15 @@ enum { MOST_TILES = 8 };
 static bool is_small(const dg_conv_args *a) { return a->Wo <= DG_MMA_SMALL; }
 
 static int div_up(int a, int b) { return (a + b - 1) / b; }
+
+dg_mma_tile dg_mma_tile_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune *t)
+{
+    tile all[MOST_TILES];
+    const int n = tiles_of(kind, is_small(a), t, all);
+    for (int i = 0; i < n; i++)
+        if (all[i].m == t->tile_m && all[i].n == t->tile_n) return all[i];
+    return (tile){0};
+}
 
 /* Steps of the sum: chunks of channels, or pieces of 64 positions. */
 static int steps_of(dg_op_kind kind, const dg_conv_args *a, dg_math math)
@@ -57,26 +76,30 @@ const char *dg_variant_refuses_math(const dg_gpu *gpu)
 const char *dg_variant_check_mma(dg_op_kind kind, const dg_conv_args *a, dg_tune *t, const dg_gpu *gpu)
 {
     tile all[MOST_TILES];
+    if (by_warpgroups(t)) {
+        if (gpu->math != DG_MATH_BF16) return dg_variant_no("wgmma rounds its factors to bf16: it is for --precision bf16");
+        if (gpu->arch != 90) return dg_variant_no("wgmma is for sm_90 alone, not for sm_%d", gpu->arch);
+    }
     if (gpu->math == DG_MATH_FP32) return dg_variant_no("mma rounds its factors: it is for --precision bf16 or tf32");
     if (gpu->arch && gpu->arch < 80) return dg_variant_refuses_math(gpu);
     const int chunk = gpu->math == DG_MATH_BF16 ? 16 : 8, unit = chunk / 2;
     const int summed = kind == DG_OP_conv_fwd ? a->Ci : kind == DG_OP_conv_dx ? a->Co : chunk;
-    if (a->K != 4 || a->S != 2 || a->P != 1) return dg_variant_no("mma is for K=4 S=2 P=1");
-    if (summed % chunk) return dg_variant_no("mma adds up channels in multiples of %d, not %d", chunk, summed);
+    if (a->K != 4 || a->S != 2 || a->P != 1) return dg_variant_no("%s is for K=4 S=2 P=1", t->variant);
+    if (summed % chunk) return dg_variant_no("%s adds up channels in multiples of %d, not %d", t->variant, chunk, summed);
     if (a->Ci % unit || a->Co % unit)
-        return dg_variant_no("mma needs channels in multiples of %d, not %d", unit, a->Ci % unit ? a->Ci : a->Co);
+        return dg_variant_no("%s needs channels in multiples of %d, not %d", t->variant, unit, a->Ci % unit ? a->Ci : a->Co);
     t->math = gpu->math;
-    const int n = tiles_of(kind, is_small(a), t->math, all);
+    const int n = tiles_of(kind, is_small(a), t, all);
     const tile *mine = t->tile_m ? NULL : all;
     for (int i = 0; i < n && !mine; i++)
         if (all[i].m == t->tile_m && all[i].n == t->tile_n) mine = &all[i];
-    if (!mine) return dg_variant_no("tile=%dx%d: mma is not compiled for it", t->tile_m, t->tile_n);
+    if (!mine) return dg_variant_no("tile=%dx%d: %s is not compiled for it", t->tile_m, t->tile_n, t->variant);
     t->tile_m = mine->m;
     t->tile_n = mine->n;
     if (t->block && t->block != mine->threads)
         return dg_variant_no("block=%d: a tile of %dx%d has %d threads", t->block, mine->m, mine->n, mine->threads);
     t->block = mine->threads;
-    if (t->stages) return dg_variant_no("mma has no stages to choose");
+    if (t->stages) return dg_variant_no("%s has no stages to choose", t->variant);
     if ((size_t)mine->bytes > gpu->shared)
         return dg_variant_no("a tile of %dx%d needs %d bytes of shared memory, a block here has at most %zu", mine->m, mine->n,
                              mine->bytes, gpu->shared);
@@ -103,7 +126,8 @@ void dg_variant_choose_mma(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
 {
     const dg_conv_args *a = &op->u.conv;
     tile all[MOST_TILES];
-    const int n = tiles_of(op->kind, is_small(a), gpu->math, all), most = steps_of(op->kind, a, gpu->math);
+    t->math = gpu->math;
+    const int n = tiles_of(op->kind, is_small(a), t, all), most = steps_of(op->kind, a, gpu->math);
     double least = INFINITY;
     for (int i = 0; i < n; i++)
         for (int split = 1; split <= most && split <= 256; split *= 2) {

@@ -1,4 +1,4 @@
-/* The launchers' arithmetic once more, for times instead of grids: conv_tiled.cu, conv_mma_*.cu, conv_patch.cu,
+/* The launchers' arithmetic once more, for times instead of grids: conv_tiled.cu, conv_mma_*.cuh, conv_patch.cu,
  * conv_thin.cu, conv_gemv.cu, conv_gemm.cu, norm_act.cu. */
 #include "work.h"
 
@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "conv_tiles.h"
+#include "variants.h"
 
 static double up(double a, double b) { return (double)(int64_t)((a + b - 1) / b); }
 
@@ -84,22 +85,6 @@ static void thin(const dg_op *op, dg_work *w)
     w->shared = 4 * (picture + (dw ? pixels * channels : 16 * a->Ci * (channels + 4)));
 }
 
-/* Bytes of shared memory of a tile (variants_mma.c); as dev_pool hands them out, all of its parts are whole units. */
-static int mma_bytes(const dg_op *op, bool small)
-{
-    const int m = op->tune.tile_m, n = op->tune.tile_n;
-    if (op->kind == DG_OP_conv_dw) return DG_MMA_DW_BYTES(small, op->tune.math == DG_MATH_BF16 ? 8 : 4);
-#define X(M, N, WN, GROUPS) \
-    if (op->kind == DG_OP_conv_fwd && m == M && n == N) return DG_MMA_BYTES(small, M / 64, 1, N, GROUPS, M / 64 * (N / WN) * 32);
-    DG_MMA_FWD_TILES(X)
-#undef X
-#define X(M, N, WN, GROUPS) \
-    if (op->kind == DG_OP_conv_dx && m == M && n == N) return DG_MMA_BYTES(small, M / 64, 0, N, GROUPS, M / 16 * (N / WN) * 32);
-    DG_MMA_DX_TILES(X)
-#undef X
-    return 0;
-}
-
 /* Pieces of 64 positions with their patches; all taps and phases from one of them. */
 static void mma(const dg_op *op, dg_work *w)
 {
@@ -107,7 +92,8 @@ static void mma(const dg_op *op, dg_work *w)
     const bool dx = op->kind == DG_OP_conv_dx, dw = op->kind == DG_OP_conv_dw, small = a->Wo <= DG_MMA_SMALL;
     const double side = small ? 4 : 8, m = op->tune.tile_m, n = op->tune.tile_n, chunk = op->tune.math == DG_MATH_BF16 ? 16 : 8;
     const double cells = a->N * up(dx ? up(a->H, 2) : a->Ho, side) * up(dx ? up(a->W, 2) : a->Wo, side), cell = side * side;
-    w->shared = mma_bytes(op, small);
+    w->shared = dg_mma_tile_of(op->kind, a, &op->tune).bytes; /* as dev_pool hands them out, all of its parts are whole units */
+    w->warpgroups = is(op, "wgmma");
     if (dw) {
         const double pieces = up(up(cells, 64 / cell), w->split);
         w->blocks = up(a->Co, m) * up(a->Ci, n) * w->split;
@@ -152,7 +138,7 @@ static void conv(const dg_op *op, dg_work *w)
 {
     if (is(op, "tiled"))
         tiled(op, w);
-    else if (is(op, "mma"))
+    else if (is(op, "mma") || is(op, "wgmma"))
         mma(op, w);
     else if (is(op, "patch") || (is(op, "thin") && op->kind == DG_OP_conv_dx))
         patch(op, w);

@@ -59,6 +59,30 @@ static void check_gpu(void)
     DG_NEAR(dg_predict_gpu(&op, 5e6, &m).memory_us, 5e6 / 100e3, 1e-9);
 }
 
+/* Warpgroups come nearer to the peak than warps do, those of 32 channels less so, none beyond it. */
+static void check_warpgroups(void)
+{
+    dg_machine m;
+    DG_CHECK(!dg_machine_find("h100", DG_F32, &m));
+    const dg_gpu gpu = {90, m.shared, DG_MATH_BF16};
+    static const struct {
+        const char *variant;
+        dg_op_kind kind;
+        int tile_m, tile_n;
+        double least, most; /* of the time that the peak would take */
+    } tries[] = {{"wgmma", DG_OP_conv_fwd, 128, 64, 1, 2}, {"wgmma", DG_OP_conv_dx, 64, 64, 1, 2}, {"wgmma", DG_OP_conv_dx, 64, 32, 1.6, 3},
+                 {"mma", DG_OP_conv_fwd, 128, 64, 3, 6}, {"mma", DG_OP_conv_dx, 64, 32, 3, 6}};
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        dg_op op = conv_op(tries[i].kind, 132 * 16, 16, 64, 64);
+        op.tune = (dg_tune){.variant = tries[i].variant, .tile_m = tries[i].tile_m, .tile_n = tries[i].tile_n, .split = 1};
+        const char *const why = dg_variant_check(&op, &op.tune, DG_F32, &gpu);
+        if (!DG_CHECKF(!why, "%s: %s", tries[i].variant, why)) continue;
+        const double peak = dg_op_flops(&op) / 989e6, us = dg_predict_gpu(&op, 1e5, &m).arithmetic_us;
+        DG_CHECKF(us > tries[i].least * peak && us < tries[i].most * peak, "%s %dx%d: %g us, %g at the peak", tries[i].variant, tries[i].tile_m,
+                  tries[i].tile_n, us, peak);
+    }
+}
+
 static void check_known(void)
 {
     dg_machine m;
@@ -153,6 +177,7 @@ int main(void)
 {
     check_cpu();
     check_gpu();
+    check_warpgroups();
     check_known();
     check_models();
     const char *program = getenv("DCGAN");

@@ -30,6 +30,12 @@ static void check_bad(void)
     bad(2, "sm_75 have neither bf16", "[sm_75 tf32]\n" CONV " : mma");
     bad(2, "not compiled for it", "[sm_90 bf16]\n" CONV " : mma tile=64x64");
     bad(2, "no stages to choose", "[sm_90 bf16]\n" CONV " : mma stages=2");
+    bad(1, "it is for --precision bf16", CONV " : wgmma");
+    bad(2, "it is for --precision bf16", "[sm_90 tf32]\n" CONV " : wgmma");
+    bad(2, "wgmma is for sm_90 alone, not for sm_100", "[sm_100 bf16]\n" CONV " : wgmma");
+    bad(2, "tile=64x64: wgmma is not compiled for it", "[sm_90 bf16]\n" CONV " : wgmma tile=64x64");
+    bad(2, "block=128: a tile of 128x64 has 256 threads", "[sm_90 bf16]\n" CONV " : wgmma block=128");
+    bad(2, "has no variant wgmma", "[sm_90 bf16]\nconv_dw N=64 H=16 W=16 C=64>128 K=4 S=2 P=1 : wgmma");
     bad(2, "has 128 threads", "[sm_90 bf16]\n" CONV " : mma tile=128x64 block=256");
     bad(2, "must be from 1 to 2", "[sm_90 bf16]\n" CONV " : mma split=3");
     bad(2, "multiples of 16, not 40", "[sm_90 bf16]\nconv_fwd N=64 H=32 W=32 C=40>64 K=4 S=2 P=1 : mma");

@@ -51,9 +51,13 @@ finds()
     usual
 }
 if command -v cc > /dev/null && ar rcs "$fake/libcudart_static.a" 2> "$dir/.err"; then
-    finds 0 auto "NVCC := $fake/nvcc" 'CUDA_LIST := 75 80 90' 'CUDA_PTX := 90' 'CUDA_OFFERS := 75 80 86 89 90' '!CUDA_WHY' \
+    finds 0 auto "NVCC := $fake/nvcc" 'CUDA_LIST := 75 80 90' 'CUDA_PTX := 90' 'CUDA_OFFERS := 75 80 86 89 90' 'CUDA_WIDE := 90a' '!CUDA_WHY' \
         'CUDA_WORD := CUDA 12.4 for sm_75 sm_80 sm_90 and PTX 90'
     finds 0 89,80 'CUDA_LIST := 80 89' 'CUDA_PTX := 89'
+    FAKE_RELEASE=11.8
+    finds 0 80,90 'CUDA_LIST := 80 90' '!CUDA_WIDE := 90a' # has sm_90, but not sm_90a
+    FAKE_OFFERS='75 80 86'
+    finds 0 80 'CUDA_LIST := 80' '!CUDA_WIDE := 90a'
     finds 1 80,100
     says "CUDA_ARCH=80,100: nvcc 12.4 offers 75 80 86 89 90, not '100'"
     finds 1 native

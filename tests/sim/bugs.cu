@@ -1,11 +1,13 @@
 /* Bugs planted in small kernels and in small host programs: `bugs --list` prints their names and the modes that must
  * find them, `bugs NAME` runs one, `bugs none` the same programs without. Exit 0: all results right. */
+#define DEV_WGMMA
 #include "kernels/fuse.cuh"
 #include "tests/sim/devtest.h"
 
 enum bug {
     NONE, OVERWRITE, ROW_OFF, DIVERGENT_BARRIER, LAST_UNWRITTEN, BAD_BLOCK,
     LANE_MAP, SHALLOW_WAIT, NO_SYNCWARP, SKEWED_ROW, UNWAITED_COPY,
+    UNPUBLISHED, EARLY_SUMS, REFILLED, ODD_WARP, STEPS_SWAPPED,
     NO_BARRIER_BY_LUCK, GHOST_WARPS, DIVERGENT_SHUFFLE, SHARED_WORD,
     WIDE_TAIL, FAR_WRITE, FREED, INT_INDEX, HOST_POINTER, BLOCK_ORDER, NO_GRID_SYNC, POOL_OVERRUN,
     EARLY_READ, EARLY_REFILL, NO_EVENT, BY_VALUE, LAST_TOO_EARLY, COUNTER_LEFT,
@@ -128,6 +130,56 @@ template <int B> static void run_product()
     KLAUNCH((product<B>), 1, 32, 0, 0, c.p, da.p, db.p);
     launched();
     compare("c", c.get(), want, 1e-4);
+}
+
+/* ---- C = A * B in bf16 by one warpgroup, 16 of k at a time through one buffer ---- */
+
+template <int B> static __global__ void wide_product(float *c, const float *a, const float *b) /* A (64, 32), B (32, 32) */
+{
+    SHARED(uint4, s, [2 * 64 + 2 * 32]); /* planes of A, planes of B: 8 k of all rows and of all columns */
+    const int i = (int)threadIdx.x, lane = i % 32;
+    auto eight = [](const float *v, int step) {
+        return make_uint4(to_bf16x2(v[0], v[step]), to_bf16x2(v[2 * step], v[3 * step]), to_bf16x2(v[4 * step], v[5 * step]),
+                          to_bf16x2(v[6 * step], v[7 * step]));
+    };
+    auto fill = [&](int k) {
+        s[i] = eight(a + i % 64 * 32 + k + i / 64 * 8, 1);
+        if (i < 64) s[128 + i] = eight(b + (k + i / 32 * 8) * 32 + i % 32, 32);
+        if (B != UNPUBLISHED || i >= 64) wgmma_publish();
+    };
+    float d[4][4] = {};
+    fill(0);
+    for (int k = 0; k < 32; k += 16) {
+        __syncthreads();
+        wgmma_begin(d);
+        const int plane = B == STEPS_SWAPPED ? 8 : 64, eight_rows = B == STEPS_SWAPPED ? 64 : 8;
+        wgmma_bf16<false>(d, dev_matrix::of(s, plane, eight_rows), dev_matrix::of(s + 128 - (B == ODD_WARP && i >= 96), 32, 8));
+        wgmma_commit();
+        if (B != REFILLED) wgmma_wait(d);
+        if (B != REFILLED) __syncthreads();
+        if (k == 0) fill(16);
+        if (B == REFILLED) wgmma_wait(d);
+    }
+    if (B == EARLY_SUMS) {
+        wgmma_begin(d);
+        wgmma_bf16<false>(d, dev_matrix::of(s, 64, 8), dev_matrix::of(s + 128, 32, 8));
+        wgmma_commit();
+    }
+    for (int e = 0; e < 16; e++) c[(i / 32 * 16 + lane / 4 + e / 2 % 2 * 8) * 32 + e / 4 * 8 + lane % 4 * 2 + e % 2] = d[e / 4][e % 4];
+    if (B == EARLY_SUMS) wgmma_wait(d);
+}
+template <int B> static void run_wide_product()
+{
+    std::vector<float> a(64 * 32), b(32 * 32), want(64 * 32); /* exact in bf16 */
+    for (size_t i = 0; i < a.size(); i++) a[i] = (float)(i * 7 % 13) / 8 - 1;
+    for (size_t i = 0; i < b.size(); i++) b[i] = (float)(i * 5 % 11) / 8;
+    for (int i = 0; i < 64; i++)
+        for (int j = 0; j < 32; j++)
+            for (int k = 0; k < 32; k++) want[i * 32 + j] += a[i * 32 + k] * b[k * 32 + j];
+    dev_buffer<float> da(a), db(b), c(64 * 32);
+    KLAUNCH((wide_product<B>), 1, 128, 0, 0, c.p, da.p, db.p);
+    launched();
+    compare("c", c.get(), want);
 }
 
 /* ---- sums of rows: warps by shuffles, then the last warp adds the partial sums ---- */
@@ -399,6 +451,11 @@ static const struct {
     {"missing-syncwarp", "forward=NaN tsan=race", run_product<NO_SYNCWARP>},
     {"skewed-ldmatrix-row", "forward=address asan=address tsan=address", run_product<SKEWED_ROW>},
     {"copy-never-awaited", "forward=cp.async reverse=cp.async lazy=cp.async asan=cp.async", run_product<UNWAITED_COPY>},
+    {"unpublished-factors", "forward=wgmma lazy=wgmma asan=wgmma tsan=wgmma", run_wide_product<UNPUBLISHED>},
+    {"sums-read-in-flight", "forward=NaN lazy=NaN asan=NaN", run_wide_product<EARLY_SUMS>},
+    {"factors-refilled-early", "lazy=value tsan=race", run_wide_product<REFILLED>},
+    {"diverged-warpgroup", "forward=wgmma reverse=wgmma asan=wgmma tsan=wgmma", run_wide_product<ODD_WARP>},
+    {"steps-swapped", "forward=value lazy=value asan=address", run_wide_product<STEPS_SWAPPED>},
     {"barrier-missing-by-luck", "reverse=NaN tsan=race", run_row_sums<NO_BARRIER_BY_LUCK>},
     {"ghost-warps", "forward=NaN reverse=NaN asan=NaN tsan=NaN", run_row_sums<GHOST_WARPS>},
     {"divergent-shuffle", "forward=exited reverse=exited asan=exited tsan=exited", run_row_sums<DIVERGENT_SHUFFLE>},
@@ -424,6 +481,7 @@ static const struct {
     {"none", "", [] {
          run_backwards<NONE>();
          run_product<NONE>();
+         run_wide_product<NONE>();
          run_row_sums<NONE>();
          run_scale<NONE>();
          run_blocks<NONE>();

@@ -30,6 +30,7 @@ void block_barrier(site at)
     } else {
         b->waiting = 0;
         b->turn++;
+        wgmma_barrier(b);
         make_block_ready(b);
         wait_as(READY, at);
     }
@@ -83,6 +84,7 @@ static void block_begin(cuda_block *b, uint64_t index)
     b->waiting = b->done = 0;
     memset(b->warps, 0, sizeof b->warps);
     arena_begin(b, g->shared);
+    wgmma_block_begin(b);
     b->copies_used = 0;
     b->copies.reserve(1024);
     size_t n = (size_t)g->threads.x * g->threads.y * g->threads.z;
@@ -175,7 +177,10 @@ void run_grid(const grid &g)
             overlap_begin(i);
             blocks_run();
             overlap_end();
-            for (cuda_block *b : run->blocks) arena_end(b);
+            for (cuda_block *b : run->blocks) {
+                wgmma_block_end(b);
+                arena_end(b);
+            }
         }
         run->blocks.insert(run->blocks.end(), others.begin(), others.end());
         lock.lock();

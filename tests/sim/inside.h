@@ -113,6 +113,7 @@ struct cuda_thread : thread_view {
     const void *in;
     void *out; /* of the collective it waits in */
     async_copies *copies;
+    bool published; /* wgmma_publish since the last barrier */
 };
 
 /* Lanes on their way into one collective. order[]: TSan objects, taken in turn so that a fast lane's next arrival
@@ -134,6 +135,7 @@ struct shared_record {
     unsigned char *data;
     size_t bytes;
 };
+struct wgmma_block;
 struct cuda_block : block_view {
     std::vector<cuda_thread> threads;
     std::vector<async_copies *> copies; /* for the threads that use cp.async; kept from block to block */
@@ -148,6 +150,9 @@ struct cuda_block : block_view {
     size_t pooled = 0;
     bool whole = false; /* DYN_SHARED was used */
     std::vector<shared_record> arrays;
+    wgmma_block *wgmma = nullptr; /* made by the first who asks, kept from block to block */
+    bool publishes = false, published = false; /* somebody did; so did all before the last barrier behind a store */
+    uint64_t contents = 0;                     /* of shared memory at that barrier */
 };
 
 struct grid {
@@ -213,6 +218,14 @@ void early(bool begins);            /* an access that is meant to come before th
 
 const char *collective_name(collective_kind kind);
 void forget_ldmatrix();
+
+/* ---- wgmma.cpp ---- */
+
+void wgmma_compute(collective_kind kind, cuda_thread *lanes, site at);
+void wgmma_loaded(const cuda_thread *t); /* by ldmatrix */
+void wgmma_barrier(cuda_block *b);       /* all threads are there */
+void wgmma_block_begin(cuda_block *b);
+void wgmma_block_end(const cuda_block *b);
 
 /* ---- shared.cpp ---- */
 

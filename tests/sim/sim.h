@@ -121,7 +121,7 @@ template <class T> static inline void check_argument(const char *kernel, const T
         check_words(kernel, &value, sizeof value, std::is_pointer<T>::value);
 }
 
-enum collective_kind { SYNCWARP, SHUFFLE, VOTE, LDMATRIX, MMA_BF16, MMA_TF32, MMA_F16 };
+enum collective_kind { SYNCWARP, SHUFFLE, VOTE, LDMATRIX, MMA_BF16, MMA_TF32, MMA_F16, WGMMA_BEGIN, WGMMA, WGMMA_COMMIT, WGMMA_WAIT };
 struct shuffle_in {
     uint64_t value;
     unsigned from;
@@ -136,6 +136,20 @@ struct mma_in {
     uint32_t a[4], b[2];
     float c[4];
 };
+/* A matrix of wgmma: in shared memory, or (start NULL) a fragment in registers. */
+struct wgmma_matrix {
+    const unsigned char *start;
+    int next_k, next_mn; /* bytes from 8 to the next 8 */
+    bool transposed;
+    uint32_t fragment[4];
+};
+struct wgmma_in {
+    float *sums; /* NULL: of commit */
+    int columns;
+    wgmma_matrix a, b; /* of a product */
+};
+void wgmma(collective_kind kind, const wgmma_in &in, site at);
+void wgmma_publish();
 void block_barrier(site at);
 void grid_barrier(site at);
 void yield(site at);
@@ -382,6 +396,10 @@ static inline void cp_async16_early(void *dst, const void *src, bool ok, sim::si
 {
     sim::early_copy(dst, src, ok, at);
 }
+
+#ifdef DEV_WGMMA
+#include "wgmma.h"
+#endif
 
 #ifdef DEV_RANDOM
 static inline float4 dev_normal4(uint64_t seed, uint64_t subsequence, uint64_t block)

@@ -54,11 +54,11 @@ struct problem {
     }
 
     /* False where there is no such kernel. */
-    bool run(int d, int m, int n, int split)
+    bool run(const char *variant, int d, int m, int n, int split)
     {
         dg_op op = conv_op(d, s);
         dg_tune tune = {};
-        tune.variant = "mma";
+        tune.variant = variant;
         tune.tile_m = m;
         tune.tile_n = n;
         tune.split = split;
@@ -86,38 +86,45 @@ struct problem {
 static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3])
 {
     int k = number, tile = 0;
-    auto next = [&](int d, int m, int n) {
+    auto next = [&](const char *variant, int d, int m, int n) {
         k++;
         const int step = dev_small() ? 3 : 2, mine = tile++;
         if (!(shape[5] >> d & 1) || k % step) return;
-        if (p->run(d, m, n, 1 + k / step % 3) || p->run(d, m, n, 1)) seen[mine][p->s.Wo <= DG_MMA_SMALL]++;
+        if (p->run(variant, d, m, n, 1 + k / step % 3) || p->run(variant, d, m, n, 1)) seen[mine][p->s.Wo <= DG_MMA_SMALL]++;
     };
-#define X(M, N, WN, GROUPS) next(0, M, N);
+#define X(M, N, WN, GROUPS) next("mma", 0, M, N);
     DG_MMA_FWD_TILES(X)
 #undef X
-#define X(M, N, WN, GROUPS) next(1, M, N);
+#define X(M, N, WN, GROUPS) next("mma", 1, M, N);
     DG_MMA_DX_TILES(X)
 #undef X
-#define X(M, N) next(2, M, N);
+#define X(M, N) next("mma", 2, M, N);
     DG_MMA_DW_TILES(X)
+#undef X
+    if (p->gpu.math != DG_MATH_BF16 || p->gpu.arch != 90) return tile;
+#define X(M, N, GROUPS) next("wgmma", 0, M, N);
+    DG_WGMMA_FWD_TILES(X)
+#undef X
+#define X(M, N, GROUPS) next("wgmma", 1, M, N);
+    DG_WGMMA_DX_TILES(X)
 #undef X
     return tile;
 }
 
 int main()
 {
-    int tested = 0, tiles = 0, seen[2][16][3] = {};
+    int tested = 0, tiles[2] = {}, seen[2][16][3] = {};
     const int count = (int)(sizeof shapes / sizeof *shapes);
     for (int i = 0; i < count; i++)
         for (int bf16 = 0; bf16 < 2; bf16++) {
             if (dev_small() && shapes[i][0] * shapes[i][1] * shapes[i][2] > 200) continue;
             problem p(shapes[i], bf16 ? DG_MATH_BF16 : DG_MATH_TF32);
-            tiles = all_tiles(&p, shapes[i], i + bf16, seen[bf16]);
+            tiles[bf16] = all_tiles(&p, shapes[i], i + bf16, seen[bf16]);
             tested += p.tested;
         }
     const dg_gpu gpu = dev_gpu(200 << 10, DG_MATH_BF16); /* a smaller one has not all tiles */
-    for (int k = 0; k < 4 * tiles && !dev_small() && gpu.arch >= 80 && gpu.shared == 200 << 10; k++)
-        DG_CHECKF(seen[k & 1][k >> 2][k >> 1 & 1], "tile %d of %s, maps %s, was not tested", k >> 2, k & 1 ? "bf16" : "tf32", k >> 1 & 1 ? "small" : "large");
+    for (int k = 0; k < 4 * tiles[1] && !dev_small() && gpu.arch >= 80 && gpu.shared == 200 << 10; k++)
+        DG_CHECKF(k >> 2 >= tiles[k & 1] || seen[k & 1][k >> 2][k >> 1 & 1], "tile %d of %s, maps %s, was not tested", k >> 2, k & 1 ? "bf16" : "tf32", k >> 1 & 1 ? "small" : "large");
     printf("%d launches compared\n", tested);
     return dg_test_report();
 }

@@ -12,9 +12,15 @@ extern "C" {
 }
 
 enum { FWD, DX };
-static const int tiles[2][2][2] = {
+static const struct {
+    const char *variant;
+    int tile[2][2][2];
+} variants[] = {
 #define X(M, N, WN, GROUPS) {M, N},
-    {DG_MMA_FWD_TILES(X)}, {DG_MMA_DX_TILES(X)}
+    {"mma", {{DG_MMA_FWD_TILES(X)}, {DG_MMA_DX_TILES(X)}}},
+#undef X
+#define X(M, N, GROUPS) {M, N},
+    {"wgmma", {{DG_WGMMA_FWD_TILES(X)}, {DG_WGMMA_DX_TILES(X)}}},
 #undef X
 };
 
@@ -196,12 +202,12 @@ struct launch {
     }
 
     /* False where there is no such kernel. times: launches, one after another. */
-    bool run(const int *tile, int split, int times)
+    bool run(const char *variant, const int *tile, int split, int times)
     {
         dg_op op = {};
         op.kind = dir == FWD ? DG_OP_conv_fwd : DG_OP_conv_dx;
         op.u.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, s.N, s.H, s.W, s.Ci, s.Ho, s.Wo, s.Co, s.K, s.S, s.P};
-        tune.variant = "mma";
+        tune.variant = variant;
         tune.tile_m = tile[0];
         tune.tile_n = tile[1];
         tune.split = split;
@@ -270,10 +276,10 @@ struct launch {
 
 static int launched;
 
-static void one(int dir, const setup &how, const int *shape, dg_math math, const int *tile, int split, int times)
+static void one(int dir, const setup &how, const int *shape, dg_math math, int variant, int tile, int split, int times)
 {
     launch l(dir, how, shape, math);
-    launched += l.run(tile, split, times);
+    launched += l.run(variants[variant].variant, variants[variant].tile[dir][tile], split, times);
 }
 
 /* What there is no kernel for, and what does not fit. */
@@ -326,19 +332,20 @@ int main()
         const int two = setups[k].in == DG_SOURCE_NORM_DX;
         list[two][lists[two]++] = k;
     }
-    for (int i = 0; i < 32; i++) { /* every kernel, with the setups that it can have by turns */
-        const int dir = i & 1, tile = i >> 1 & 1, large = i >> 2 & 1, bf16 = i >> 3 & 1, two = i >> 4, t = turn[two]++;
+    for (int i = 0; i < 48; i++) { /* every kernel, with the setups that it can have by turns; from 32 on those of wgmma */
+        const bool wide = i >= 32;
+        const int dir = i & 1, tile = i >> 1 & 1, large = i >> 2 & 1, bf16 = wide || (i >> 3 & 1), two = wide ? i >> 3 & 1 : i >> 4, t = turn[two]++;
         const int k = list[two][t / 2 % lists[two]];
         used[k] |= 1 << dir;
         if (dev_small() && i % 5 != 1) continue;
         const int *const shape = shapes[dev_small() ? large * 2 : large ? 2 + t % 3 : t % 2];
-        one(dir, setups[k], shape, bf16 ? DG_MATH_BF16 : DG_MATH_TF32, tiles[dir][tile], 1 + i % 3 % (shape[3] / 16), i % 8 == 3 ? 3 : 1);
+        one(dir, setups[k], shape, bf16 ? DG_MATH_BF16 : DG_MATH_TF32, wide, tile, 1 + i % 3 % (shape[3] / 16), i % 8 == 3 ? 3 : 1);
     }
     for (int k = 0; k < count; k++) DG_CHECKF(used[k] == 3, "%s was not tested", setups[k].name);
     if (!dev_small()) { /* so many blocks that their sums are merged in two steps */
         static const int many[2][5] = {{280, 4, 4, 16, 8}, {148, 3, 4, 16, 8}};
-        one(FWD, setups[2], many[0], DG_MATH_BF16, tiles[FWD][0], 1, 2);
-        one(DX, setups[1], many[1], DG_MATH_BF16, tiles[DX][0], 1, 2);
+        one(FWD, setups[2], many[0], DG_MATH_BF16, 0, 0, 1, 2);
+        one(DX, setups[1], many[1], DG_MATH_BF16, 0, 0, 1, 2);
     }
     printf("%d launches compared\n", launched);
     return dg_test_report();

@@ -17,7 +17,8 @@ static const char rows[] =
     "adam n=1100224 : vector block=512\n"
     "gather N=64 H=64 W=64 C=3 : vector block=128\n"
     "[sm_90 bf16]\n"
-    "conv_fwd N=128 H=32 W=32 C=64>128 K=4 S=2 P=1 : mma tile=128x64\n";
+    "conv_fwd N=128 H=32 W=32 C=64>128 K=4 S=2 P=1 : mma tile=128x64\n"
+    "conv_dx N=64 H=8 W=8 C=128>256 K=4 S=2 P=1 : wgmma tile=64x64 split=4\n";
 
 static int tested, skipped;
 
@@ -175,7 +176,7 @@ int main()
     for (int i = 0; (text = dg_tune_shipped(i, &name)) != nullptr; i++) run_rows(text, name);
     const int shipped = tested;
     run_rows(rows, "rows of this test");
-    DG_CHECKF(skipped || tested - shipped == 10, "%d of 10 rows were run", tested - shipped);
+    DG_CHECKF(skipped || tested - shipped == 11, "%d of 11 rows were run", tested - shipped);
     refused("conv_fwd N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled tile=63x64");
     refused("conv_dw N=64 H=16 W=16 C=64>128 K=4 S=2 P=1 : tiled split=65");
     refused("adam n=1100225 : vector");

@@ -6,7 +6,8 @@ namespace sim {
 
 const char *collective_name(collective_kind kind)
 {
-    static const char *const name[] = {"__syncwarp", "a shuffle", "a vote", "ldmatrix", "mma_bf16", "mma_tf32", "mma_f16"};
+    static const char *const name[] = {"__syncwarp", "a shuffle", "a vote", "ldmatrix", "mma_bf16", "mma_tf32", "mma_f16",
+                                       "wgmma_begin", "wgmma", "wgmma_commit", "wgmma_wait"};
     return name[kind];
 }
 
@@ -130,10 +131,17 @@ static void compute(collective_kind kind, cuda_thread *lanes, unsigned mask, sit
         for (unsigned l = 0; l < 32; l++)
             if (mask >> l & 1) *(unsigned *)lanes[l].out = votes;
         break;
-    case LDMATRIX: ldmatrix(lanes); break;
+    case LDMATRIX:
+        ldmatrix(lanes);
+        wgmma_loaded(lanes);
+        break;
     case MMA_BF16: mma_bf16_m16n8k16(lanes); break;
     case MMA_TF32: mma_tf32_m16n8k8(lanes, at); break;
     case MMA_F16: mma_f16_m16n8k8(lanes); break;
+    case WGMMA_BEGIN:
+    case WGMMA:
+    case WGMMA_COMMIT:
+    case WGMMA_WAIT: wgmma_compute(kind, lanes, at); break;
     }
 }
 

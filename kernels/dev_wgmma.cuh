@@ -1,0 +1,143 @@
+/* Products of a warpgroup, which Hopper alone has: code for sm_90a. A part of dev.cuh, for files that #define DEV_WGMMA
+ * before they include it; nvcc compiles those for sm_90a in the place of sm_90 (cuda.mk). The simulator's twins are in
+ * tests/sim/wgmma.h.
+ *
+ * A warpgroup is four warps, the first of them a multiple of four, that do all of this together:
+ *
+ *     wgmma_publish();                    by every thread that has written shared memory, before the barrier behind
+ *     __syncthreads();                    which it is multiplied: stores are seen by ordinary reads alone without it
+ *     wgmma_begin(d);                     sums and factors in registers may be written until here
+ *     wgmma_bf16<TRANS_B>(d, a, b); ...   d += a * b, one behind the other
+ *     wgmma_commit();
+ *     ...                                 nothing touches d, the factors' registers and memory
+ *     wgmma_wait(d);                      d is there, and memory may be written again behind the next barrier
+ *
+ * Matrices in shared memory are made of 8 x 16 bytes, 128 bytes one behind the other (PTX ISA, "Asynchronous Warpgroup
+ * Level Matrix Shared Memory Layout", without swizzling): of a K-major one a row is 8 k of one row (of A) or column (of
+ * B), of an MN-major one, which TRANS_B says of B, 8 columns of one k. Where the next 8 k and the next 8 rows or columns
+ * are is free, in multiples of 16 bytes. The canonical layouts there have as "leading dimension byte offset" the step to
+ * the next 8 k and as "stride dimension byte offset" that to the next 8 rows or columns, K-major ((8,m),(T,2k)):
+ * ((1T,SBO),(1,LBO)) and MN-major ((T,1,m),(8,k)):((1,T,SBO),(1T,LBO)) alike; CUTLASS's make_gmma_desc for INTERLEAVE
+ * says the same. A matrix starts at any multiple of 16 bytes ("Register Fragments and Shared Memory Matrix Layouts"). */
+#ifndef DG_DEV_WGMMA_CUH
+#define DG_DEV_WGMMA_CUH
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+#define DEV_HAS_WGMMA true
+#else
+#define DEV_HAS_WGMMA false
+#endif
+
+/* From `start`, in units of 16 bytes: the steps to the next 8 k and to the next 8 rows or columns. */
+struct dev_matrix {
+    uint64_t bits;
+
+    static __device__ __forceinline__ dev_matrix of(const uint4 *start, int next_k, int next_mn)
+    {
+        return {(uint64_t)(dev_shared_address(start) >> 4) | (uint64_t)next_k << 16 | (uint64_t)next_mn << 32};
+    }
+    /* So many units further. */
+    __device__ __forceinline__ dev_matrix at(int units) const { return {bits + (uint64_t)units}; }
+};
+
+__device__ __forceinline__ void wgmma_publish()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
+/* Keeps the compiler from moving reads and writes of d across. */
+template <int J> static __device__ __forceinline__ void dev_hold(float (&d)[J][4])
+{
+#pragma unroll
+    for (int j = 0; j < J; j++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) asm volatile("" : "+f"(d[j][e])::"memory");
+}
+
+template <int J> __device__ __forceinline__ void wgmma_begin(float (&d)[J][4])
+{
+    dev_hold(d);
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#endif
+}
+
+__device__ __forceinline__ void wgmma_commit()
+{
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+#endif
+}
+
+template <int J> __device__ __forceinline__ void wgmma_wait(float (&d)[J][4])
+{
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+#endif
+    dev_hold(d);
+}
+
+/* d (64, 8 J) += a (64, 16) * b (16, 8 J), bf16, J = 4, 8 or 16. Warp w of the warpgroup has rows 16 w to 16 w + 15, d[j] of
+ * them is what mma_bf16 has for columns 8 j to 8 j + 7; a in registers is mma_bf16's, too. */
+#define DEV_SUMS_4(d, j) "+f"(d[j][0]), "+f"(d[j][1]), "+f"(d[j][2]), "+f"(d[j][3])
+#define DEV_SUMS_16(d, j) DEV_SUMS_4(d, j), DEV_SUMS_4(d, j + 1), DEV_SUMS_4(d, j + 2), DEV_SUMS_4(d, j + 3)
+#define DEV_LIST_16 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15"
+#define DEV_LIST_32 DEV_LIST_16 ",%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31"
+#define DEV_LIST_64                                                                                           \
+    DEV_LIST_32 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,"                           \
+                "%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
+#define DEV_WGMMA_TEXT(n, list, factors)                                                                           \
+    "{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\n"                                                            \
+    "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.bf16.bf16 {" list "}, " factors ";\n}"
+
+template <bool TRANS_B, int J> static __device__ __forceinline__ void wgmma_bf16(float (&d)[J][4], dev_matrix a, dev_matrix b)
+{
+    static_assert(J == 4 || J == 8 || J == 16, "32, 64 or 128 columns");
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    if constexpr (J == 4)
+        asm volatile(DEV_WGMMA_TEXT(32, DEV_LIST_16, "%16, %17, add, 1, 1, 0, %18")
+                     : DEV_SUMS_16(d, 0)
+                     : "l"(a.bits), "l"(b.bits), "n"(TRANS_B)
+                     : "memory");
+    if constexpr (J == 8)
+        asm volatile(DEV_WGMMA_TEXT(64, DEV_LIST_32, "%32, %33, add, 1, 1, 0, %34")
+                     : DEV_SUMS_16(d, 0), DEV_SUMS_16(d, 4)
+                     : "l"(a.bits), "l"(b.bits), "n"(TRANS_B)
+                     : "memory");
+    if constexpr (J == 16)
+        asm volatile(DEV_WGMMA_TEXT(128, DEV_LIST_64, "%64, %65, add, 1, 1, 0, %66")
+                     : DEV_SUMS_16(d, 0), DEV_SUMS_16(d, 4), DEV_SUMS_16(d, 8), DEV_SUMS_16(d, 12)
+                     : "l"(a.bits), "l"(b.bits), "n"(TRANS_B)
+                     : "memory");
+#else
+    __trap();
+#endif
+}
+
+template <bool TRANS_B, int J> static __device__ __forceinline__ void wgmma_bf16(float (&d)[J][4], const uint32_t (&a)[4], dev_matrix b)
+{
+    static_assert(J == 4 || J == 8 || J == 16, "32, 64 or 128 columns");
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    if constexpr (J == 4)
+        asm volatile(DEV_WGMMA_TEXT(32, DEV_LIST_16, "{%16,%17,%18,%19}, %20, add, 1, 1, %21")
+                     : DEV_SUMS_16(d, 0)
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.bits), "n"(TRANS_B)
+                     : "memory");
+    if constexpr (J == 8)
+        asm volatile(DEV_WGMMA_TEXT(64, DEV_LIST_32, "{%32,%33,%34,%35}, %36, add, 1, 1, %37")
+                     : DEV_SUMS_16(d, 0), DEV_SUMS_16(d, 4)
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.bits), "n"(TRANS_B)
+                     : "memory");
+    if constexpr (J == 16)
+        asm volatile(DEV_WGMMA_TEXT(128, DEV_LIST_64, "{%64,%65,%66,%67}, %68, add, 1, 1, %69")
+                     : DEV_SUMS_16(d, 0), DEV_SUMS_16(d, 4), DEV_SUMS_16(d, 8), DEV_SUMS_16(d, 12)
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.bits), "n"(TRANS_B)
+                     : "memory");
+#else
+    __trap();
+#endif
+}
+
+#endif

@@ -1,0 +1,33 @@
+/* Convolutions by Hopper's warpgroups between a source and a sink. */
+#include "wgmma.cuh"
+
+#include "conv_mma_dx.cuh"
+#include "conv_mma_fwd.cuh"
+#include "fused_mma.cuh"
+
+template <bool SMALL, int MAP> static void launch_tile(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
+{
+#define X(M, N, GROUPS)                                                                                       \
+    if (kind == DG_OP_conv_fwd && tune->tile_m == M && tune->tile_n == N) {                                   \
+        typedef dg_fwd_tile<dg_wgmma_bf16, float, SMALL, M, N, N, GROUPS, MAP> tile;                           \
+        dg_fused_launch<dg_fwd_job<tile>, tile>(kind, f, tune, stream);                                       \
+    }
+    DG_WGMMA_FWD_TILES(X)
+#undef X
+#define X(M, N, GROUPS)                                                                                       \
+    if (kind == DG_OP_conv_dx && tune->tile_m == M && tune->tile_n == N) {                                    \
+        typedef dg_dx_tile<dg_wgmma_bf16, float, SMALL, M, N, N, GROUPS, MAP> tile;                            \
+        dg_fused_launch<dg_dx_job<tile>, tile>(kind, f, tune, stream);                                        \
+    }
+    DG_WGMMA_DX_TILES(X)
+#undef X
+}
+
+void dg_fused_wgmma(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
+{
+    const bool small = f->conv.Wo <= DG_MMA_SMALL, two = f->in.kind == DG_SOURCE_NORM_DX;
+    if (small)
+        two ? launch_tile<true, DG_TWO_TENSORS>(kind, f, tune, stream) : launch_tile<true, DG_ONE_TENSOR>(kind, f, tune, stream);
+    else
+        two ? launch_tile<false, DG_TWO_TENSORS>(kind, f, tune, stream) : launch_tile<false, DG_ONE_TENSOR>(kind, f, tune, stream);
+}

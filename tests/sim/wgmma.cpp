@@ -1,0 +1,251 @@
+/* Products of warpgroups. Each warp makes its 16 rows on its own, as on the device, where nothing but barriers orders the
+ * four of a warpgroup; that they say the same is checked. PTX ISA, "Asynchronous Warpgroup Level Matrix
+ * Multiply-Accumulate Operations"; with g = lane / 4 and t = lane % 4. */
+#include "inside.h"
+
+namespace sim {
+
+enum { MOST_PRODUCTS = 16, MOST_COLUMNS = 128, REMEMBERED = 64 };
+
+struct wgmma_product {
+    wgmma_matrix b, a[32];
+};
+enum wgmma_state { IDLE, BEGUN, COMMITTED };
+struct wgmma_warp {
+    wgmma_state state;
+    bool loaded;              /* ldmatrix since begin */
+    int columns, products;    /* of this batch */
+    unsigned made;            /* products since the block began */
+    float *sums[32];
+    float value[32][MOST_COLUMNS / 2];
+    wgmma_product product[MOST_PRODUCTS]; /* that are not made yet */
+};
+/* What the first warp of a warpgroup said, for the others. */
+struct wgmma_said {
+    unsigned number; /* of the product, from 1 */
+    site at;
+    wgmma_matrix a, b;
+    int columns;
+};
+struct wgmma_block {
+    wgmma_warp warp[MAX_WARPS];
+    wgmma_said said[MAX_WARPS / 4][REMEMBERED];
+};
+
+static const uint32_t IN_FLIGHT = 0x7fffbeadu; /* a NaN */
+
+/* Word by word: of the C library's functions TSan would think that this lane reads the other lanes' sums. */
+static void copy(volatile float *to, const volatile float *from, int n)
+{
+    for (int i = 0; i < n; i++) to[i] = from[i];
+}
+
+/* ---- Which memory ---- */
+
+static const unsigned char *unit_of_a(const wgmma_matrix &a, int row, int plane)
+{
+    return a.start + plane * a.next_k + row / 8 * a.next_mn + row % 8 * 16;
+}
+/* i-th of the units of B, of which there are two for each column. */
+static const unsigned char *unit_of_b(const wgmma_matrix &b, int i, int columns)
+{
+    if (b.transposed) return b.start + i % 16 / 8 * b.next_k + i / 16 * b.next_mn + i % 8 * 16;
+    return b.start + i / columns * b.next_k + i % columns / 8 * b.next_mn + i % 8 * 16;
+}
+
+/* This lane's part of what its warp reads. */
+template <class F> static void for_units(const wgmma_matrix &a, const wgmma_matrix &b, int columns, const cuda_thread *t, F f)
+{
+    const int lane = (int)t->lane;
+    if (a.start) f(unit_of_a(a, (int)(t->number / 32 % 4) * 16 + lane / 2, lane % 2), "wgmma: A");
+    for (int i = lane; i < 2 * columns; i += 32) f(unit_of_b(b, i, columns), "wgmma: B");
+}
+
+static void check(const wgmma_in &in, const cuda_thread *t, site at)
+{
+    for_units(in.a, in.b, in.columns, t, [at](const unsigned char *p, const char *what) {
+        check_shared(p, 16, what, at);
+        if (asan() && __asan_region_is_poisoned((void *)p, 16)) fail(at, "%s: address %p leaves its shared array", what, (const void *)p);
+        if (__tsan_read16) __tsan_read16((void *)p);
+    });
+}
+
+/* ---- Products ---- */
+
+static float bf16(const unsigned char *unit, int i)
+{
+    uint16_t h;
+    memcpy(&h, unit + 2 * i, 2);
+    return sim_bits<float>((uint32_t)h << 16);
+}
+
+static void make(wgmma_warp &w, const wgmma_product &p, int rows)
+{
+    static thread_local float a[16][16], b[16][MOST_COLUMNS], c[16][MOST_COLUMNS]; /* a[k][row] */
+    const int columns = w.columns;
+    for (int k = 0; k < 16; k++)
+        for (int n = 0; n < columns; n++)
+            b[k][n] = p.b.transposed ? bf16(unit_of_b(p.b, n / 8 * 16 + k, columns), n % 8) : bf16(unit_of_b(p.b, k / 8 * columns + n, columns), k % 8);
+    for (int l = 0; l < 32; l++) {
+        const int g = l / 4, t = l % 4;
+        for (int i = 0; i < 4; i++)
+            for (int h = 0; h < 2; h++) {
+                const int row = g + i % 2 * 8, k = 2 * t + h + i / 2 * 8;
+                const uint32_t pair = p.a[l].fragment[i];
+                a[k][row] = p.a[l].start ? bf16(unit_of_a(p.a[l], rows + row, k / 8), k % 8) : sim_bits<float>(h ? pair & 0xffff0000u : pair << 16);
+            }
+        for (int i = 0; i < columns / 2; i++) c[g + i / 2 % 2 * 8][i / 4 * 8 + 2 * t + i % 2] = w.value[l][i];
+    }
+    for (int row = 0; row < 16; row++)
+        for (int k = 0; k < 16; k++)
+            for (int n = 0; n < columns; n++) c[row][n] += a[k][row] * b[k][n];
+    for (int l = 0; l < 32; l++)
+        for (int i = 0; i < columns / 2; i++) w.value[l][i] = c[l / 4 + i / 2 % 2 * 8][i / 4 * 8 + l % 4 * 2 + i % 2];
+}
+
+static bool same_matrix(const wgmma_matrix &a, const wgmma_matrix &b)
+{
+    return a.start == b.start && a.next_k == b.next_k && a.next_mn == b.next_mn && a.transposed == b.transposed;
+}
+
+static void agree(cuda_block *b, unsigned warp, unsigned number, const wgmma_in &in, site at)
+{
+    wgmma_said &s = b->wgmma->said[warp / 4][number % REMEMBERED];
+    if (s.number < number) s = {number, at, in.a, in.b, in.columns};
+    if (s.number > number) return; /* the others are far ahead */
+    if (!same(s.at, at) || !same_matrix(s.a, in.a) || !same_matrix(s.b, in.b) || s.columns != in.columns)
+        fail(at, "diverged warpgroup: product %u of this warp is another one than that of a warp beside it, at %s:%d", number, s.at.file, s.at.line);
+}
+
+/* One lane for all: the last one to come. */
+void wgmma_compute(collective_kind kind, cuda_thread *lanes, site at)
+{
+    cuda_block *b = lanes->home;
+    const unsigned number = lanes->number / 32;
+    wgmma_warp &w = b->wgmma->warp[number];
+    const wgmma_in &first = *(const wgmma_in *)lanes[0].in;
+    for (int l = 0; l < 32; l++) {
+        const wgmma_in &in = *(const wgmma_in *)lanes[l].in;
+        if (kind == WGMMA && (!same_matrix(in.a, first.a) || !same_matrix(in.b, first.b))) fail(at, "wgmma: the lanes of a warp name different matrices");
+        if ((kind == WGMMA || kind == WGMMA_WAIT) && in.sums != w.sums[l]) fail(at, "wgmma: other sums than those of wgmma_begin");
+    }
+    switch (kind) {
+    case WGMMA_BEGIN:
+        if (w.state != IDLE) fail(at, "wgmma_begin, but products of before were not waited for");
+        w.state = BEGUN;
+        w.loaded = false;
+        w.columns = first.columns;
+        w.products = 0;
+        for (int l = 0; l < 32; l++) {
+            w.sums[l] = ((const wgmma_in *)lanes[l].in)->sums;
+            copy(w.value[l], w.sums[l], w.columns / 2);
+            for (int i = 0; i < w.columns / 2; i++) memcpy(&w.sums[l][i], &IN_FLIGHT, 4);
+        }
+        break;
+    case WGMMA: {
+        if (w.state != BEGUN) fail(at, "wgmma without wgmma_begin before it");
+        if (!first.a.start && w.loaded) fail(at, "wgmma: A came into registers by ldmatrix behind wgmma_begin");
+        if (w.products == MOST_PRODUCTS) fail(at, "more than %d products before wgmma_commit", (int)MOST_PRODUCTS);
+        agree(b, number, ++w.made, first, at);
+        wgmma_product &p = w.product[w.products++];
+        p.b = first.b;
+        for (int l = 0; l < 32; l++) p.a[l] = ((const wgmma_in *)lanes[l].in)->a;
+        if (!opt.lazy) make(w, p, (int)(number % 4) * 16);
+        break;
+    }
+    case WGMMA_COMMIT:
+        if (w.state != BEGUN || !w.products) fail(at, "wgmma_commit without products before it");
+        w.state = COMMITTED;
+        break;
+    default:
+        if (w.state != COMMITTED) fail(at, "wgmma_wait without wgmma_commit before it");
+        w.state = IDLE;
+        for (int i = 0; i < w.products && opt.lazy; i++) make(w, w.product[i], (int)(number % 4) * 16);
+        for (int l = 0; l < 32; l++) {
+            for (int i = 0; i < w.columns / 2; i++)
+                if (memcmp(&w.sums[l][i], &IN_FLIGHT, 4)) fail(at, "lane %d wrote its sums before wgmma_wait", l);
+            copy(w.sums[l], w.value[l], w.columns / 2);
+        }
+    }
+}
+
+void wgmma(collective_kind kind, const wgmma_in &in, site at)
+{
+    cuda_thread *t = static_cast<cuda_thread *>(self);
+    cuda_block *b = t->home;
+    if (device.major != 9 || device.minor != 0) fail(at, "wgmma: sm_%d%d has none", device.major, device.minor);
+    if (b->threads.size() < (t->number / 128 + 1) * 128) fail(at, "wgmma: the last warpgroup of the block is not complete");
+    if (!b->wgmma) b->wgmma = new wgmma_block();
+    wgmma_warp &w = b->wgmma->warp[t->number / 32];
+    if (kind == WGMMA) {
+        check(in, t, at);
+        if (!b->published) fail(at, "wgmma: shared memory was written, and not all threads called wgmma_publish before the barrier");
+    }
+    if (kind == WGMMA_WAIT && w.state == COMMITTED) /* until now they may have been read */
+        for (int i = 0; i < w.products; i++)
+            for_units(w.product[i].a[t->lane], w.product[i].b, w.columns, t, [](const unsigned char *p, const char *) {
+                if (__tsan_read16) __tsan_read16((void *)p);
+            });
+    collective(kind, 0xffffffffu, &in, nullptr, at);
+}
+
+void wgmma_loaded(const cuda_thread *t)
+{
+    if (t->home->wgmma) t->home->wgmma->warp[t->number / 32].loaded = true;
+}
+
+/* ---- The async proxy: what ordinary stores wrote is seen behind a barrier before which every thread published ---- */
+
+void wgmma_publish()
+{
+    cuda_thread *t = static_cast<cuda_thread *>(self);
+    t->published = t->home->publishes = true;
+}
+
+static uint64_t contents(const cuda_block *b)
+{
+    uint64_t h = 1;
+    for (size_t i = (b->whole ? 0 : b->dynamic) / 8 * 8; i + 8 <= b->used; i += 8) {
+        uint64_t word;
+        memcpy(&word, b->arena + i, 8);
+        h = (h ^ word) * 0x9E3779B97F4A7C15u;
+        h ^= h >> 29;
+    }
+    return h;
+}
+
+void wgmma_barrier(cuda_block *b)
+{
+    if (!b->publishes) return;
+    bool all = true;
+    for (cuda_thread &t : b->threads) {
+        all &= t.published;
+        t.published = false;
+    }
+    const uint64_t now = contents(b);
+    b->published = all || (b->published && b->contents == now);
+    b->contents = now;
+}
+
+void wgmma_block_begin(cuda_block *b)
+{
+    b->publishes = b->published = false;
+    if (!b->wgmma) return;
+    for (wgmma_warp &w : b->wgmma->warp) {
+        w.state = IDLE;
+        w.made = 0;
+    }
+    memset(b->wgmma->said, 0, sizeof b->wgmma->said);
+}
+
+void wgmma_block_end(const cuda_block *b)
+{
+    for (unsigned k = 0; b->wgmma && !failed() && k < b->threads.size() / 32; k++) {
+        const wgmma_warp &w = b->wgmma->warp[k], &first = b->wgmma->warp[k / 4 * 4];
+        if (w.state != IDLE) report({nullptr, 0}, "warp %u of block %u ends with products that it never waited for", k, b->index.x);
+        if (w.made != first.made) report({nullptr, 0}, "diverged warpgroup: warp %u of block %u made %u products, warp %u made %u", k, b->index.x, w.made,
+                                         k / 4 * 4, first.made);
+    }
+}
+
+} // namespace sim
