@@ -54,7 +54,7 @@ static void print_step(const dg_machine *m, const dg_bench_model *r)
 {
     const double median = dg_timing_median(&r->step);
     printf("\n%s, batch %d: median %.4g ms, best %.4g ms a step (of %d", r->model, r->batch, median, r->step.best, r->step.n);
-    if (r->in_flight > 1) printf(" times %d steps", r->in_flight);
+    if (r->in_flight > 1) printf(" times %d steps%s", r->in_flight, m->gpu ? ", many to a graph as in training" : "");
     printf("), %.1f images/s\n", r->batch / median * 1e3);
     printf("%.2f GFLOP a step, convolutions counted as direct: %.1f GFLOP/s", r->flops * 1e-9, gflops(r->flops, median));
     if (m->all > 0)

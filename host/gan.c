@@ -209,13 +209,19 @@ dg_err dg_gan_start_metrics(dg_gan *gan, uint64_t first, int n, dg_metrics *host
     return copy_metrics(gan, first, n, host, false);
 }
 
-dg_err dg_gan_step(dg_gan *gan, int batch)
+dg_err dg_gan_step(dg_gan *gan, int batch) { return dg_gan_steps(gan, batch, 1); }
+
+dg_err dg_gan_steps(dg_gan *gan, int batch, int n)
 {
+    dg_backend *b = gan->backend;
     dg_plan *p = batch == gan->o.batch ? &gan->train : &gan->train_short;
     if (batch != gan->o.batch && batch != gan->o.last_batch)
         return dg_fail(DG_FAILED, "no plan for a batch of %d pictures (there are %d and %d)", batch, gan->o.batch,
                        gan->o.last_batch);
-    return gan->backend->run(gan->backend, p);
+    if (b->run_many) return b->run_many(b, p, n);
+    dg_err e = DG_OK;
+    for (int i = 0; i < n && !e; i++) e = b->run(b, p);
+    return e;
 }
 
 void dg_gan_z(float *z, int latent, uint64_t seed, uint64_t picture)

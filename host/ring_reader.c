@@ -46,6 +46,7 @@ static void adapt(dg_ring_reader *r, int n)
 {
     const double now = seconds(), each = (now - r->last_came) / n;
     r->last_came = now;
+    r->each = each;
     if (r->gan->backend->queues)
         r->interval = each * DG_REQUEST_ROWS < r->seconds ? DG_REQUEST_ROWS
                       : each < r->seconds                 ? (int)(r->seconds / each)
@@ -67,4 +68,12 @@ dg_err dg_ring_reader_take(dg_ring_reader *r, bool wait, uint64_t *first, const 
     r->on_the_way--;
     adapt(r, *n);
     return DG_OK;
+}
+
+int dg_ring_reader_ahead(const dg_ring_reader *r)
+{
+    enum { MOST = DG_REQUEST_ROWS };
+    if (!r->gan->backend->queues || r->each <= 0) return 1;
+    const double n = 0.05 / r->each;
+    return n < 1 ? 1 : n < MOST ? (int)n : MOST;
 }

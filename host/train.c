@@ -184,14 +184,25 @@ static dg_err read_metrics(dg_run *r, bool all)
     return e;
 }
 
-static dg_err give_step(dg_run *r)
+int dg_steps_in_a_row(const dg_run *r)
+{
+    const uint64_t full = (uint64_t)(r->data.count / r->o->batch) - r->given.batch;
+    uint64_t n = (uint64_t)dg_ring_reader_ahead(&r->metrics);
+    if (r->gan.o.window || full < 1) return 1; /* pictures are sent before each step; the short batch */
+    if (n > full) n = full;
+    if (r->o->steps > 0 && n > (uint64_t)r->o->steps - r->given.step) n = (uint64_t)r->o->steps - r->given.step;
+    return (int)n;
+}
+
+static dg_err give_steps(dg_run *r)
 {
     const int place = (int)r->given.batch * r->o->batch, left = r->data.count - place;
+    const int batch = left < r->o->batch ? left : r->o->batch, n = dg_steps_in_a_row(r);
     dg_err e = dg_feed_step(&r->feed, place);
-    if (!e) e = dg_gan_step(&r->gan, left < r->o->batch ? left : r->o->batch);
+    if (!e) e = dg_gan_steps(&r->gan, batch, n);
     if (e) return e;
-    r->given.step++;
-    r->given.batch++;
+    r->given.step += (uint64_t)n;
+    r->given.batch += (uint64_t)n;
     return DG_OK;
 }
 
@@ -223,7 +234,7 @@ dg_err dg_train_loop(dg_run *r)
     r->epoch_began = dg_clock();
     while (!e && r->given.epoch < (uint64_t)r->o->epochs && !steps_done(r) && !dg_stop_signal) {
         if (!within) e = begin_epoch(r);
-        if (!e) e = give_step(r);
+        if (!e) e = give_steps(r);
         if (!e) e = read_metrics(r, false);
         within = r->given.batch < (uint64_t)r->batches;
         if (!e && !within) e = close_epoch(r);

@@ -84,7 +84,7 @@ dg_err dg_trial_steps(dg_trial *t, int n, double *ms)
     dg_err e = dg_trial_rewind(t);
     if (!e) e = b->sync(b);
     const double start = now_ms();
-    for (int i = 0; i < n && !e; i++) e = dg_gan_step(&t->gan, t->gan.o.batch);
+    if (!e) e = dg_gan_steps(&t->gan, t->gan.o.batch, n);
     if (!e) e = b->sync(b);
     *ms = (now_ms() - start) / n;
     return e ? e : finish(t, n);

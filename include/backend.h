@@ -61,6 +61,7 @@ struct dg_backend {
     dg_err (*fuse)(dg_backend *, struct dg_plan *);
 
     dg_err (*run)(dg_backend *, struct dg_plan *);  /* enqueue all ops in order */
+    dg_err (*run_many)(dg_backend *, struct dg_plan *, int n); /* the same n times; NULL: no better than n calls of run */
     dg_err (*run_op)(dg_backend *, const dg_op *, double *ms); /* one op, finished on return; ms may be NULL */
     dg_err (*run_launch)(dg_backend *, const struct dg_plan *, int launch); /* the same for one launch; NULL: there are none */
     dg_err (*sync)(dg_backend *);

@@ -65,6 +65,8 @@ dg_err dg_gan_start_metrics(dg_gan *gan, uint64_t first, int n, dg_metrics *host
 
 /* One optimiser step; batch is o.batch or o.last_batch. Returns at once where the backend is asynchronous. */
 dg_err dg_gan_step(dg_gan *gan, int batch);
+/* n steps, one behind the other: the same bytes, and less to do for the host where the backend takes several at once. */
+dg_err dg_gan_steps(dg_gan *gan, int batch, int n);
 
 /* Copy a tensor's values (or a moment or gradient: pass that row) between the arena and PyTorch's layout in
  * out/in, whose elements have type `type` (DG_F32 or DG_F64; converted when it is not the backend's). */

@@ -25,7 +25,12 @@ typedef struct {
     int interval;       /* steps from one request to the next */
     double seconds;     /* as long as that many steps shall take, 0.01 */
     double last_came;
+    double each;        /* seconds that a step takes, 0: not known yet */
 } dg_ring_reader;
+
+/* How many steps may be given at once: as many as take some 50 ms, so that a signal, a line of progress and bad numbers wait
+ * no longer than that, and no more than a request holds. 1 where steps are done when they are given. */
+int dg_ring_reader_ahead(const dg_ring_reader *r);
 
 /* step: the first one to be read. */
 dg_err dg_ring_reader_open(dg_ring_reader *r, dg_gan *gan, uint64_t step);

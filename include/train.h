@@ -63,6 +63,9 @@ dg_err dg_build_to_fit(dg_gan *gan, const dg_model *m, const dg_gan_options *o, 
 /* Train until the epochs (or --steps) are done, a signal comes, or numbers fail. */
 dg_err dg_train_loop(dg_run *r);
 
+/* How many steps can be given next without anything for the host to do between them. */
+int dg_steps_in_a_row(const dg_run *r);
+
 /* What the run leaves, written by the worker. Failures are remembered, never fatal. */
 void dg_save_config(dg_run *r);
 void dg_save_reals(dg_run *r);

@@ -16,7 +16,7 @@ enum { DG_TRIAL_STEPS = 128 };
 dg_err dg_trial_open(dg_trial *t, const dg_model *model, int batch, dg_backend *b);
 void dg_trial_close(dg_trial *t);
 
-/* n steps, at most DG_TRIAL_STEPS, one enqueued behind another as in training: ms a step. DG_NUMBERS when one of them
+/* n steps, at most DG_TRIAL_STEPS, enqueued together as in training: ms a step. DG_NUMBERS when one of them
  * did not compute finite numbers: then its time means nothing. */
 dg_err dg_trial_steps(dg_trial *t, int n, double *ms);
 

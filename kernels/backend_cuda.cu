@@ -121,8 +121,8 @@ static dg_err run_eagerly(gpu *c, const dg_plan *p)
     return DG_OK;
 }
 
-/* The same loop into a graph. */
-static dg_err capture(gpu *c, dg_plan *p)
+/* The same loop, `runs` times, into a graph. */
+static dg_err capture(gpu *c, dg_plan *p, int runs, captured **out)
 {
     captured *made = (captured *)calloc(1, sizeof *made);
     if (!made) return dg_fail(DG_DEVICE, "out of memory while capturing plan %s", p->name);
@@ -130,7 +130,8 @@ static dg_err capture(gpu *c, dg_plan *p)
     dg_err e = DG_OK;
     cudaError_t error = cudaStreamBeginCapture(c->lane[DG_COMPUTE], cudaStreamCaptureModeThreadLocal);
     const bool begun = error == cudaSuccess;
-    for (int i = 0; begun && !e && i < dg_gpu_pieces(p); i++) e = dg_gpu_enqueue_piece(c, p, i);
+    for (int k = 0; k < runs; k++)
+        for (int i = 0; begun && !e && i < dg_gpu_pieces(p); i++) e = dg_gpu_enqueue_piece(c, p, i);
     if (begun) error = cudaStreamEndCapture(c->lane[DG_COMPUTE], &graph);
     if (!e && error == cudaSuccess) error = cudaGraphInstantiate(&made->graph, graph, 0);
     if (graph) (void)cudaGraphDestroy(graph);
@@ -139,24 +140,46 @@ static dg_err capture(gpu *c, dg_plan *p)
         (void)cudaGetLastError();
         return e ? e : dg_gpu_report(c, p->name, "capturing the plan", error);
     }
+    made->runs = runs;
     made->next = c->graphs;
-    c->graphs = made;
-    p->captured = made;
+    c->graphs = *out = made;
     return DG_OK;
 }
 
-static dg_err cuda_run(dg_backend *b, struct dg_plan *p)
+/* The longest graph for at most n runs. Graphs double: none is captured before the plan ran as often as that takes, so that the
+ * first steps wait for little, and the device has steps to do while the host captures longer ones. */
+static dg_err graph_for(gpu *c, dg_plan *p, int n, captured **out)
+{
+    dg_err e = DG_OK;
+    if (!p->captured && (e = capture(c, p, 1, out)) == DG_OK) p->captured = *out;
+    captured *first = (captured *)p->captured, *g = first;
+    while (!e && 2 * g->runs <= n && 2 * g->runs <= MOST_RUNS && 2 * g->runs * dg_gpu_pieces(p) <= MOST_PIECES && g->runs < first->done) {
+        if (!g->twice) e = capture(c, p, 2 * g->runs, &g->twice);
+        if (!e) g = g->twice;
+    }
+    if (e) return e;
+    first->done += g->runs;
+    *out = g;
+    return DG_OK;
+}
+
+static dg_err cuda_run_many(dg_backend *b, struct dg_plan *p, int n)
 {
     gpu *c = (gpu *)b;
     ENTER(c);
-    if (c->eager) return run_eagerly(c, p);
-    if (!p->captured) {
-        const dg_err e = capture(c, p);
+    dg_err e = DG_OK;
+    for (int i = 0; i < n && c->eager && !e; i++) e = run_eagerly(c, p);
+    while (n > 0 && !c->eager) {
+        captured *g = nullptr;
+        e = graph_for(c, p, n, &g);
         if (e) return e;
+        TRY(c, p->name, cudaGraphLaunch(g->graph, c->lane[DG_COMPUTE]));
+        n -= g->runs;
     }
-    TRY(c, p->name, cudaGraphLaunch(((captured *)p->captured)->graph, c->lane[DG_COMPUTE]));
-    return DG_OK;
+    return e;
 }
+
+static dg_err cuda_run(dg_backend *b, struct dg_plan *p) { return cuda_run_many(b, p, 1); }
 
 /* What was enqueued between the two events. */
 static dg_err run_one(gpu *c, const char *name, const dg_op *op, const dg_plan *p, int launch, double *ms)
@@ -266,6 +289,7 @@ extern "C" dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)
     b->scratch = cuda_scratch;
     b->fuse = cuda_fuse;
     b->run = cuda_run;
+    b->run_many = cuda_run_many;
     b->run_op = cuda_run_op;
     b->run_launch = cuda_run_launch;
     dg_gpu_time_functions(b);

@@ -19,8 +19,14 @@ static constexpr size_t STAGE_BYTES = 1 << 20;
 
 typedef struct captured {
     cudaGraphExec_t graph;
-    struct captured *next;
+    int runs;               /* of the plan that it is about, one behind the other: a power of two */
+    long done;              /* of the plan's first one: how often the plan ran */
+    struct captured *twice; /* the plan's with 2 * runs, NULL: not captured yet */
+    struct captured *next;  /* of all */
 } captured;
+
+/* A graph holds at most so many runs, and is at most that long: memory, and the time to capture it, grow with both. */
+static constexpr int MOST_RUNS = 64, MOST_PIECES = 4096;
 
 typedef struct {
     dg_backend base; /* first, so that a dg_backend pointer is a gpu pointer */

@@ -22,6 +22,29 @@ trains forward 0 other --epochs 3 --seed 6
 ! cmp -s "$dir/one/run/checkpoint.safetensors" "$dir/other/run/checkpoint.safetensors"
 fact $? 'another seed should give other weights'
 
+# several steps to a graph, where they are short enough: up to an epoch's end, or where --steps says
+quick() # quick WORDS NAME ARGUMENT...: 28 steps
+{
+    words=$1 out=$2
+    shift 2
+    sim "$words" 0 --data "$dir/cats" --model "$root/tests/tiny.cfg" --batch 1 --limit 14 --seed 5 -q --no-curves --sample-every 0 \
+        --out "$dir/$out/run" --epochs 2 "$@"
+}
+quick 'forward calls' many
+graphs=$(sed -n 's/^sim: \([0-9]*\) graphs$/\1/p' "$dir/.err")
+[ "${graphs:-99}" -le 28 ]
+fact $? "28 steps should be 28 graphs at most, not ${graphs:-none}"
+[ "${graphs:-99}" -lt 28 ] || skip 'a step takes too long here for several to be given at once'
+quick uneven each --no-graph
+same "$dir/many/run/checkpoint.safetensors" "$dir/each/run/checkpoint.safetensors"
+[ "$(sed 's/,[^,]*,[^,]*$//' "$dir/many/run/log.csv" | cksum)" = "$(sed 's/,[^,]*,[^,]*$//' "$dir/each/run/log.csv" | cksum)" ]
+fact $? 'the logs of both should hold the same numbers'
+quick deferred part --steps 19
+[ "$(tail -n 1 "$dir/part/run/log.csv" | cut -d , -f 2)" = 19 ]
+fact $? "--steps 19 should end at step 19: $(tail -n 1 "$dir/part/run/log.csv")"
+goes_on forward 0 part --steps 0
+same "$dir/many/run/checkpoint.safetensors" "$dir/part/run/checkpoint.safetensors"
+
 # two windows: of one batch, which never holds what comes next, and of two, which the short one ends
 trains forward 0 dry --epochs 3 --dry-run
 all=$(awk '$1 == "all" { print $2 }' "$dir/.out")

@@ -42,6 +42,7 @@ cudaError_t refuse_in_capture();
 /* faults.cpp: read a word of SIM; what has been planned for this kernel, for a launch on behalf of this op. */
 bool fault_word(const char *word);
 void wait_for_file();
+extern long graph_launches; /* streams.cpp */
 void fault_in(const grid &g);
 cudaError_t fault_at_launch(const char *op);
 

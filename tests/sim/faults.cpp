@@ -17,7 +17,7 @@ struct planned {
 static planned in_kernel, at_launch;
 static char awaited[256];
 
-static void tell_calls() { fprintf(stderr, "sim: %ld calls\n", calls()); }
+static void tell_calls() { fprintf(stderr, "sim: %ld calls\nsim: %ld graphs\n", calls(), graph_launches); }
 
 bool fault_word(const char *w)
 {

@@ -26,6 +26,7 @@ static CUstream_st null_stream;
 static std::vector<CUstream_st *> &streams = *new std::vector<CUstream_st *>;
 static std::vector<CUevent_st *> &events = *new std::vector<CUevent_st *>;
 static size_t graphs; /* and executable ones */
+long graph_launches;
 size_t live_handles() { return streams.size() + events.size() + graphs; }
 
 CUstream_st *stream_of(cudaStream_t s)
@@ -329,6 +330,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
 {
     CALL;
     if (!exec) return finish(cudaErrorInvalidValue);
+    graph_launches++;
     for (const task &t : exec->nodes)
         if (cudaError_t e = submit(stream, t)) return finish(e);
     return cudaSuccess;

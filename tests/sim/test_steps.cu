@@ -1,0 +1,159 @@
+/* Several steps given at once: the bytes of as many given one by one, in few graphs; and how many training gives. */
+#include "devtest.h"
+extern "C" {
+#include "train.h"
+#include "trial.h"
+}
+
+#include <string>
+
+static dg_model model;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+static const bool slow = true;
+#else
+static const bool slow = false;
+#endif
+static const int BATCH = 2, STEPS = slow ? 5 : 11;
+static long launches;
+
+static dg_backend *open_cuda(bool eager)
+{
+    dg_backend *b;
+    dg_cuda_options o = {};
+    o.real = DG_F32;
+    o.eager = eager;
+    if (dg_cuda_open(&o, &b) == DG_OK) return b;
+    fprintf(stderr, "%s\n", dg_message());
+    exit(1);
+}
+
+/* All weights, moments, statistics, and the metrics of every step. */
+static std::string state_of(dg_gan *gan)
+{
+    std::string all;
+    for (int i = 0; i < gan->tensors; i++) {
+        const dg_gan_tensor *t = &gan->tensor[i];
+        size_t n = 1;
+        for (int k = 0; k < t->rank; k++) n *= (size_t)t->dim[k];
+        std::vector<float> v(n);
+        for (int row : {t->row, t->moment1, t->moment2})
+            if (row >= 0 && DG_CHECKF(dg_gan_read(gan, t, row, DG_F32, v.data()) == DG_OK, "%s", dg_message()))
+                all.append((const char *)v.data(), n * sizeof v[0]);
+    }
+    dg_metrics m[STEPS];
+    DG_CHECK(dg_gan_get_metrics(gan, 0, STEPS, m) == DG_OK);
+    for (const dg_metrics &x : m) DG_CHECK(x.value[DG_LOSS_G] > 0);
+    all.append((const char *)m, sizeof m);
+    return all;
+}
+
+/* STEPS steps in pieces of these sizes. */
+static std::string train(bool eager, const std::vector<int> &pieces, long *captured)
+{
+    dg_backend *b = open_cuda(eager);
+    dg_trial t;
+    std::string all;
+    if (DG_CHECKF(dg_trial_open(&t, &model, BATCH, b) == DG_OK && dg_trial_rewind(&t) == DG_OK, "%s", dg_message())) {
+        launches = 0;
+        for (int n : pieces) DG_CHECKF(dg_gan_steps(&t.gan, BATCH, n) == DG_OK, "%s", dg_message());
+        *captured = launches;
+        all = state_of(&t.gan);
+    }
+    dg_trial_close(&t);
+    b->close(b);
+    return all;
+}
+
+static void same_bytes()
+{
+    long one, many, eager;
+    const std::string want = train(false, std::vector<int>(STEPS, 1), &one);
+    DG_CHECK(train(false, {1, STEPS - 1}, &many) == want);
+    DG_CHECKF(one > 0 && many == (slow ? 1 + 2 : 1 + 2 + 4) * one, "%ld and %ld launches were captured", one, many);
+    if (!slow) { /* tests/cli/sim_train.sh does that, too */
+        DG_CHECK(train(false, {2, 5, 3, 1}, &many) == want);
+        DG_CHECKF(many == (1 + 2) * one, "%ld and %ld launches were captured", one, many);
+        DG_CHECK(train(true, {4, STEPS - 4}, &eager) == want);
+        DG_CHECK(eager == STEPS * one);
+    }
+    dev_bits(want.data(), want.size());
+}
+
+/* Graphs stay as short as a signal can wait for, however many steps are asked for. */
+static void not_too_long()
+{
+    dg_backend *b = open_cuda(false);
+    dg_trial t;
+    if (DG_CHECK(dg_trial_open(&t, &model, BATCH, b) == DG_OK)) {
+        sim::watch = [](const sim::launch_view &) {
+            launches++;
+            return false;
+        };
+        launches = 0;
+        DG_CHECK(dg_gan_steps(&t.gan, BATCH, 1) == DG_OK);
+        const long one = launches;
+        DG_CHECK(dg_gan_steps(&t.gan, BATCH, 400) == DG_OK && dg_gan_steps(&t.gan, BATCH, 400) == DG_OK);
+        DG_CHECKF(launches == 127 * one, "%ld launches were captured, %ld a step", launches, one);
+    }
+    dg_trial_close(&t);
+    b->close(b);
+}
+
+static void how_many()
+{
+    dg_backend b = {};
+    dg_gan gan = {};
+    dg_ring_reader r = {};
+    gan.backend = &b;
+    r.gan = &gan;
+    b.queues = true;
+    DG_CHECK(dg_ring_reader_ahead(&r) == 1); /* nothing is known */
+    const struct {
+        double seconds;
+        int steps;
+    } want[] = {{1, 1}, {0.03, 1}, {0.0249, 2}, {0.01, 5}, {200e-6, 64}, {1e-9, 64}};
+    for (auto w : want) {
+        r.each = w.seconds;
+        DG_CHECKF(dg_ring_reader_ahead(&r) == w.steps, "steps of %g s: %d", w.seconds, dg_ring_reader_ahead(&r));
+    }
+    b.queues = false;
+    DG_CHECK(dg_ring_reader_ahead(&r) == 1);
+
+    /* of a run of 46 full batches and a short one an epoch */
+    dg_options o = {};
+    dg_run run = {};
+    b.queues = true;
+    r.each = 1e-3;
+    run.o = &o;
+    run.metrics = r;
+    run.gan.backend = &b;
+    run.data.count = 46 * 64 + 5;
+    o.batch = 64;
+    const struct {
+        uint64_t batch, step;
+        long limit;
+        int window, n;
+    } at[] = {{0, 0, 0, 0, 46}, {0, 94, 0, 0, 46}, {30, 77, 0, 0, 16}, {45, 45, 0, 0, 1}, {46, 46, 0, 0, 1},
+              {0, 0, 20, 0, 20}, {3, 50, 52, 0, 2}, {44, 91, 1000, 0, 2}, {0, 0, 0, 128, 1}};
+    for (auto &w : at) {
+        run.given.batch = w.batch;
+        run.given.step = w.step;
+        o.steps = w.limit;
+        run.gan.o.window = w.window;
+        DG_CHECKF(dg_steps_in_a_row(&run) == w.n, "batch %d, --steps %ld: %d steps, not %d", (int)w.batch, w.limit, dg_steps_in_a_row(&run), w.n);
+    }
+}
+
+int main()
+{
+    static char text[DG_MODEL_TEXT_MAX];
+    if (dg_model_stock(text, "tiny", 16, 3, 12, 4, 4) || dg_model_parse(text, "tiny", &model)) return 1;
+    sim::watch = [](const sim::launch_view &) {
+        launches++;
+        return true;
+    };
+    if (!dev_small()) same_bytes(); /* not under ThreadSanitizer: the same kernels as ever */
+    not_too_long();
+    how_many();
+    return dg_test_report();
+}
