@@ -32,6 +32,16 @@ struct wgmma_block {
     wgmma_said said[MAX_WARPS / 4][REMEMBERED];
 };
 
+static void forget(wgmma_block *b)
+{
+    for (wgmma_warp &w : b->warp) {
+        w.state = IDLE;
+        w.made = 0;
+    }
+    for (wgmma_said(&group)[REMEMBERED] : b->said)
+        for (wgmma_said &s : group) s.number = 0;
+}
+
 static const uint32_t IN_FLIGHT = 0x7fffbeadu; /* a NaN */
 
 /* Word by word: of the C library's functions TSan would think that this lane reads the other lanes' sums. */
@@ -175,7 +185,10 @@ void wgmma(collective_kind kind, const wgmma_in &in, site at)
     cuda_block *b = t->home;
     if (device.major != 9 || device.minor != 0) fail(at, "wgmma: sm_%d%d has none", device.major, device.minor);
     if (b->threads.size() < (t->number / 128 + 1) * 128) fail(at, "wgmma: the last warpgroup of the block is not complete");
-    if (!b->wgmma) b->wgmma = new wgmma_block();
+    if (!b->wgmma) {
+        b->wgmma = new wgmma_block; /* not by memset, which TSan would take for an access of this thread */
+        forget(b->wgmma);
+    }
     wgmma_warp &w = b->wgmma->warp[t->number / 32];
     if (kind == WGMMA) {
         check(in, t, at);
@@ -230,14 +243,7 @@ void wgmma_barrier(cuda_block *b)
 void wgmma_block_begin(cuda_block *b)
 {
     b->publishes = b->published = false;
-    if (!b->wgmma) return;
-    for (wgmma_warp &w : b->wgmma->warp) {
-        w.state = IDLE;
-        w.made = 0;
-    }
-    /* not by memset, which ThreadSanitizer would take for the kernel's */
-    volatile unsigned char *said = reinterpret_cast<unsigned char *>(b->wgmma->said);
-    for (size_t i = 0; i < sizeof b->wgmma->said; i++) said[i] = 0;
+    if (b->wgmma) forget(b->wgmma);
 }
 
 void wgmma_block_end(const cuda_block *b)
