@@ -97,7 +97,7 @@ static double block_ns(const dg_update_work *w, dg_math math)
     static const double begin = 2500;
     const double units = div_up(w->units, w->parts);
     switch ((dg_update_kind)w->kind) {
-    case DG_UPDATE_MMA: return begin + units * (math == DG_MATH_BF16 ? 1100 : 2200);
+    case DG_UPDATE_MMA: return begin + units * (math == DG_MATH_BF16 ? 1300 : 2200);
     case DG_UPDATE_THIN: return begin + units * 430 * w->conv.Ci;
     case DG_UPDATE_GEMV: return begin + units * 15;
     case DG_UPDATE_DENSE: return begin + units * 1000;

@@ -10,7 +10,7 @@ enum bug {
     UNPUBLISHED, EARLY_SUMS, REFILLED, ODD_WARP, STEPS_SWAPPED,
     NO_BARRIER_BY_LUCK, GHOST_WARPS, DIVERGENT_SHUFFLE, SHARED_WORD,
     WIDE_TAIL, FAR_WRITE, FREED, INT_INDEX, HOST_POINTER, BLOCK_ORDER, NO_GRID_SYNC, POOL_OVERRUN,
-    EARLY_READ, EARLY_REFILL, NO_EVENT, BY_VALUE, LAST_TOO_EARLY, COUNTER_LEFT,
+    EARLY_READ, EARLY_REFILL, NO_EVENT, BY_VALUE, LAST_TOO_EARLY, COUNTER_LEFT, NOT_AWAITED,
     USED_EARLY, LOADED_EARLY, NEVER_WAITS, LETS_GO_EARLY
 };
 
@@ -337,6 +337,34 @@ template <int B> static void run_last()
     compare("sum of three launches", sum.get(), {want});
 }
 
+/* ---- blocks that wait for others: two copy *x, then one changes it ---- */
+
+template <int B> static __global__ void in_turns(float *y, float *x, unsigned *counter)
+{
+    SHARED(unsigned, ticket, );
+    if (threadIdx.x == 0) ticket = atomicAdd(counter, 1u);
+    __syncthreads();
+    if (ticket < 2) {
+        y[ticket * blockDim.x + threadIdx.x] = *x;
+        __threadfence();
+        __syncthreads();
+        if (threadIdx.x == 0) atomicAdd(counter + 1, 1u);
+    } else if (threadIdx.x == 0) {
+        while (B != NOT_AWAITED && atomicAdd(counter + 1, 0u) < 2) __nanosleep(50);
+        __threadfence();
+        *x = 0;
+    }
+}
+template <int B> static void run_in_turns()
+{
+    dev_buffer<float> y(128), x(std::vector<float>{3});
+    dev_buffer<unsigned> counter(std::vector<unsigned>{0, 0});
+    KLAUNCH((in_turns<B>), 3, 64, 0, 0, y.p, x.p, counter.p);
+    launched();
+    compare("y", y.get(), std::vector<float>(128, 3));
+    compare("x", x.get(), std::vector<float>{0});
+}
+
 /* ---- host programs: batches through two pinned buffers on a copy stream, computed on another; a captured step ---- */
 
 static __global__ void accumulate(float *sum, const float *x, int n)
@@ -469,6 +497,7 @@ static const struct {
     {"missing-grid-barrier", "forward=NaN reverse=value tsan=race", run_blocks<NO_GRID_SYNC>},
     {"pool-overrun", "forward=red-zone reverse=red-zone asan=asan", run_blocks<POOL_OVERRUN>},
     {"last-too-early", "forward=NaN reverse=NaN tsan=race", run_last<LAST_TOO_EARLY>},
+    {"not-awaited", "tsan=race", run_in_turns<NOT_AWAITED>},
     {"counter-left", "forward=value reverse=value asan=value", run_last<COUNTER_LEFT>},
     {"result-read-early", "deferred=value", run_stream<EARLY_READ>},
     {"buffer-refilled-early", "deferred=value", run_stream<EARLY_REFILL>},
@@ -486,6 +515,7 @@ static const struct {
          run_scale<NONE>();
          run_blocks<NONE>();
          run_last<NONE>();
+         run_in_turns<NONE>();
          run_stream<NONE>();
          run_chain<NONE>();
      }},

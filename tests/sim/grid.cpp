@@ -54,6 +54,7 @@ void grid_barrier(site at)
 
 void yield(site at)
 {
+    if (failed()) abandon(); /* what it waits for may never come */
     if (run->ready.empty()) return;
     run->ready.insert(run->ready.begin(), static_cast<cuda_thread *>(self));
     wait_as(READY, at);
@@ -83,6 +84,10 @@ static void block_begin(cuda_block *b, uint64_t index)
     b->grid = g->blocks;
     b->waiting = b->done = 0;
     memset(b->warps, 0, sizeof b->warps);
+    if (tsan() || !b->order) { /* what orders a block orders no other one: with its memory, TSan forgets it */
+        delete[] b->order;
+        b->order = new char[2];
+    }
     arena_begin(b, g->shared);
     wgmma_block_begin(b);
     b->copies_used = 0;

@@ -143,7 +143,7 @@ struct cuda_block : block_view {
     int waiting = 0, done = 0;
     site at{};
     unsigned turn = 0;
-    char order[2];
+    char *order = nullptr; /* as in a warp_group */
     warp warps[MAX_WARPS];
     unsigned char *arena = nullptr;
     size_t dynamic = 0, used = 0; /* dynamic: bytes asked for at the launch */
