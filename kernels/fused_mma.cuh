@@ -49,6 +49,7 @@ template <class G, class Sums> static __device__ __forceinline__ bool dg_fused_j
     }
     if (!dg_comes_last(f.tiles + tile, (unsigned)f.split)) return false;
     sums.clear();
+#pragma unroll 1
     for (int part = 0; part < f.split; part++) {
         const float *const from = all + (int64_t)part * packs * G::NT * 4;
 #pragma unroll
@@ -104,6 +105,7 @@ template <class Job, class G> static __device__ __forceinline__ int dg_fused_row
     static constexpr int span = G::patch::piece::side * Job::step;
     const dg_maps to = Job::to_maps(a);
     int rows = 0;
+#pragma unroll 1
     for (int k = 0; k < G::patch::cells; k++)
         if (cell[k].image < a.N) rows += min(span, to.rows - cell[k].row * Job::step) * min(span, to.cols - cell[k].col * Job::step);
     return rows;
@@ -132,7 +134,7 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
     for (int i = 0; i < rows; i++) at[i] = Job::result(f.conv, cell, i);
 
     float first[2 * G::NJ] = {}, second[2 * G::NJ] = {}; /* of sums: the sums of each column over this lane's rows */
-    if (s.kind == DG_SINK_NORM_DX || s.kind == DG_SINK_ACT_DX || s.kind == DG_SINK_ACT) {
+    if (s.kind == DG_SINK_NORM_DX || s.kind == DG_SINK_ACT_DX) {
         const int stat = (s.groups == 1 ? 0 : group) * C;
 #pragma unroll
         for (int j = 0; j < G::NJ; j++) {
@@ -146,15 +148,13 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
                 beta = dg_load<2>(s.beta + c);
             }
 #pragma unroll
-            for (int i = 0; i < rows; i++) {
-                if (at[i] < 0) continue;
+            for (int i = 0; i < rows; i++) { /* rows that are nowhere read the first one: loads that wait for nothing */
                 float *const v = &sums.c[i / 2][j][i % 2 * 2];
-                dg_pack<float, 2> by = {{v[0], v[1]}}; /* decides on which side of 0 a result is */
-                if (s.kind != DG_SINK_ACT) by = dg_load<2>(s.pre + at[i] + c);
+                const dg_pack<float, 2> by = dg_load<2>(s.pre + max(at[i], 0) + c); /* decides on which side of 0 */
 #pragma unroll
                 for (int e = 0; e < 2; e++) {
                     const float d = by.v[e] - mean.v[e], z = d * (gamma.v[e] * rstd.v[e]) + beta.v[e];
-                    v[e] = z > 0 ? v[e] : s.factor * v[e];
+                    v[e] = at[i] < 0 ? 0 : z > 0 ? v[e] : s.factor * v[e];
                     first[j * 2 + e] += v[e];
                     second[j * 2 + e] += v[e] * d;
                 }
@@ -257,7 +257,7 @@ template <class Job, class G> static void dg_fused_launch(dg_op_kind kind, const
     k.in = f->in;
     if (f->in.kind == DG_SOURCE_PLAIN) k.in.factor = 1;
     k.out = f->out;
-    if (f->out.kind == DG_SINK_ACT || f->out.kind == DG_SINK_ACT_DX) { /* the same without a norm */
+    if (f->out.kind == DG_SINK_ACT_DX) { /* the same without a norm */
         k.out.factor = dg_below_zero<float>(f->out.act, (double)f->out.slope);
         k.out.pre = f->out.y;
     }

@@ -44,7 +44,7 @@ static const setup setups[] = {
     {"norm_dx > norm_dx, no gradients", DG_SOURCE_NORM_DX, 1, DG_SINK_NORM_DX, 1, false},
     {"norm of two > plain", DG_SOURCE_NORM, 2, DG_SINK_PLAIN, 1, false},
     {"norm_dx of two > stats", DG_SOURCE_NORM_DX, 2, DG_SINK_STATS, 1, false},
-    {"plain > act", DG_SOURCE_PLAIN, 1, DG_SINK_ACT, 1, false},
+    {"plain > act_dx", DG_SOURCE_PLAIN, 1, DG_SINK_ACT_DX, 1, false},
     {"norm_dx > plain", DG_SOURCE_NORM_DX, 1, DG_SINK_PLAIN, 1, false},
     {"norm > norm_dx", DG_SOURCE_NORM, 1, DG_SINK_NORM_DX, 2, true},
 };
@@ -146,13 +146,12 @@ struct launch {
             const int c = (int)(i % (size_t)to_C), at = group_of(i, image_to, how.out_groups) * to_C + c;
             const double y = (double)y_or_pre[i];
             double by = 1;
-            if (how.out == DG_SINK_ACT && want[i] <= 0) by = (double)slope;
             if (how.out == DG_SINK_ACT_DX && y <= 0) by = (double)slope;
             if (how.out == DG_SINK_NORM_DX &&
                 (y - (double)out.mean[(size_t)at]) * ((double)out.gamma[(size_t)c] * (double)out.rstd[(size_t)at]) + (double)out.beta[(size_t)c] <= 0)
                 by = (double)factor;
             want[i] *= by;
-            if (how.out != DG_SINK_ACT) mass[i] *= by;
+            mass[i] *= by;
         }
     }
 
@@ -316,9 +315,12 @@ static void refusals()
     f.in.groups = 1;
     f.out.kind = DG_SINK_ACT_DX;
     f.out.act = DG_ACT_TANH;
-    refuses("tanh");
+    refuses("no such activation");
     f.out.act = DG_ACT_RELU;
     refuses(nullptr);
+    f.out.kind = DG_SINK_ACT;
+    refuses("no such activation");
+    f.out.kind = DG_SINK_PLAIN;
     f.gather.N = 1;
     refuses("pictures");
 }
