@@ -26,6 +26,13 @@ template <class E_, class T_, bool SMALL> struct dg_dw_tile {
     static __device__ __forceinline__ int y_channel() { return dg_unit_plane<y_planes>((int)threadIdx.x) * E::unit; }
 };
 
+/* Where a thread's values of the patch are, in registers. */
+template <int ITEMS> struct dg_dw_spots {
+    int spot[ITEMS];
+
+    __device__ __forceinline__ int &operator[](int j) { return spot[j]; }
+};
+
 /* A side as it lies in memory. */
 template <class E, class T, int ITEMS> struct dg_dw_plain {
     static constexpr bool grouped = false; /* does it want to know an image's group? */
@@ -43,24 +50,25 @@ template <class E, class T, int ITEMS> struct dg_dw_plain {
     }
 };
 
-template <class G, class X, class Y> struct dg_dw_job {
+template <class G, class X, class Y, class Spots = dg_dw_spots<G::x_items>> struct dg_dw_job {
     typedef typename G::E E;
     typedef typename G::patch P;
     typedef typename P::piece piece;
     const dg_conv_args &a;
     const int first_piece;        /* of those of all images */
-    const int per_group;          /* images */
+    const int &per_group;         /* images */
     dg_cell *const cell;          /* of two pieces, by turns */
     uint4 *const patch, *const grad;
     X x;
     Y y;
     dg_sums<E, G::MI, G::NJ> sums;
-    int spot[G::x_items];         /* row, column, cell, unit of a value of the patch; -1: none */
+    Spots spot;                   /* row, column, cell, unit of a value of the patch; -1: none */
     const uint4 *mine_a, *mine_b; /* this lane's units of the first products */
     int four;
 
-    __device__ __forceinline__ dg_dw_job(const dg_conv_args &args, int from, int images, dg_cell *c, uint4 *p, uint4 *g, const X &of_x, const Y &of_y)
-        : a(args), first_piece(from), per_group(images), cell(c), patch(p), grad(g), x(of_x), y(of_y)
+    __device__ __forceinline__ dg_dw_job(const dg_conv_args &args, int from, const int &images, dg_cell *c, uint4 *p, uint4 *g, const X &of_x, const Y &of_y,
+                                         const Spots &spots = Spots())
+        : a(args), first_piece(from), per_group(images), cell(c), patch(p), grad(g), x(of_x), y(of_y), spot(spots)
     {
         const int warp = (int)threadIdx.x / 32, odd = E::columns_plane_of_a() % 2;
         mine_a = grad + E::columns_plane_of_a() * 64 + (E::column_of_a() ^ odd * 4);

@@ -24,8 +24,10 @@ dg_math dg_update_math(const dg_fused_update *u)
 
 static size_t shared_of(const dg_update_job *j)
 {
+    const bool small = is_small(&j->conv);
+    const int unit = j->tune.math == DG_MATH_BF16 ? 8 : 4;
     switch ((dg_update_kind)j->kind) {
-    case DG_UPDATE_MMA: return (size_t)DG_MMA_DW_BYTES(is_small(&j->conv), j->tune.math == DG_MATH_BF16 ? 8 : 4) + DG_UPDATE_TABLE_BYTES;
+    case DG_UPDATE_MMA: return (size_t)(DG_MMA_DW_BYTES(small, unit) + DG_UPDATE_TABLE_BYTES + DG_UPDATE_SPOT_BYTES(small, unit));
     case DG_UPDATE_THIN: return sizeof(float) * (size_t)DG_THIN_DW_WORDS(j->conv.Ci);
     case DG_UPDATE_GEMV: return sizeof(float) * DG_UPDATE_THREADS * 4;
     case DG_UPDATE_DENSE: return sizeof(float) * DG_UPDATE_DENSE_IMAGES * (DG_UPDATE_DENSE_ROWS + DG_UPDATE_DENSE_COLS);

@@ -23,8 +23,10 @@ enum {
 enum { DG_UPDATE_NUMBER, DG_UPDATE_DONE, DG_UPDATE_BAD, DG_UPDATE_MADE, DG_UPDATE_COUNTERS = DG_UPDATE_MADE + DG_UPDATE_JOBS };
 
 /* Bytes of shared memory of tensor-core jobs behind those of the plain kernel: for each group three numbers a channel of
- * one side and two of the other, of 64 and 16 channels. */
+ * one side and two of the other, of 64 and 16 channels; where values of the patch are. */
 #define DG_UPDATE_TABLE_BYTES (4 * DG_UPDATE_GROUPS * (3 * 64 + 2 * 16))
+#define DG_UPDATE_SPOT_BYTES(small, unit) \
+    (4 * ((DG_MMA_VALUES(small, 1, 1) * (16 / (unit)) + DG_UPDATE_THREADS - 1) / DG_UPDATE_THREADS * DG_UPDATE_THREADS))
 
 typedef struct {
     dg_conv_args conv;    /* of gemv and dense flat (conv_tiles.h); w: where the gradient goes */

@@ -14,12 +14,13 @@ extern "C" {
 template <class E, int ITEMS, int CHANNELS, bool TWO> struct dg_dw_source {
     static constexpr bool grouped = true;
     static constexpr int numbers = TWO ? 3 : 2, words = numbers * CHANNELS; /* of a channel; of a group */
-    const float *const x, *const pre; /* this thread's channels of the first pixel; NULL: one tensor will do */
+    const dg_source &s; /* read again and again where it lies: registers are short */
+    const int first;    /* this thread's channels of the first pixel */
     const float *const number;
-    const float below;
-    const int groups;
+    const int &groups;
     dg_parcel<E, float> item[ITEMS], beside[TWO ? ITEMS : 1];
-    unsigned inside, second; /* a bit an item: there is such a value; its image is of the second group */
+    unsigned flags; /* of item j: bit j, there is such a value; bit 16 + j, its image is of the second group */
+    static_assert(ITEMS <= 16, "two bits an item");
 
     /* Whole block: the numbers of CHANNELS channels from c0 on, of C. */
     static __device__ __forceinline__ void tabulate(float *table, const dg_source &s, int c0, int C, int groups)
@@ -34,22 +35,22 @@ template <class E, int ITEMS, int CHANNELS, bool TWO> struct dg_dw_source {
         }
     }
     /* c: this thread's first channel in the tile; at: the same in the tensor, or the nearest that there is. */
-    __device__ __forceinline__ dg_dw_source(const dg_source &s, const float *table, int c, int at, int all)
-        : x(s.x + at), pre(TWO && s.kind == DG_SOURCE_NORM_DX ? s.pre + at : nullptr), number(table + c * numbers),
-          below(s.kind == DG_SOURCE_NORM ? s.factor : 1), groups(all)
+    __device__ __forceinline__ dg_dw_source(const dg_source &of, const float *table, int c, int at, const int &all)
+        : s(of), first(at), number(table + c * numbers), groups(all)
     {
     }
-    __device__ __forceinline__ void begin() { inside = second = 0; }
+    __device__ __forceinline__ void begin() { flags = 0; }
     __device__ __forceinline__ void fetch(int j, bool ok, int at, int group)
     {
-        const int from = ok ? at : 0;
-        item[j].fetch_or_zero(x + from, ok);
-        if (TWO) beside[TWO ? j : 0].fetch_or_zero((pre ? pre : x) + from, ok && pre);
-        inside |= (unsigned)ok << j;
-        second |= (unsigned)group << j;
+        const bool two = TWO && s.kind == DG_SOURCE_NORM_DX;
+        const int from = first + (ok ? at : 0);
+        item[j].fetch_or_zero(s.x + from, ok);
+        if (TWO) beside[TWO ? j : 0].fetch_or_zero((two ? s.pre : s.x) + from, ok && two);
+        flags |= (unsigned)ok << j | (unsigned)group << (16 + j);
     }
     template <class To> __device__ __forceinline__ void put(const To &to) const
     {
+        const float below = s.kind == DG_SOURCE_NORM ? s.factor : 1;
         for (int group = 0; group < groups; group++) {
             const float *const at = number + group * words;
             dg_channel k[E::unit];
@@ -62,8 +63,8 @@ template <class E, int ITEMS, int CHANNELS, bool TWO> struct dg_dw_source {
             }
 #pragma unroll
             for (int j = 0; j < ITEMS; j++) {
-                if ((int)(second >> j & 1) != group) continue;
-                const bool ok = inside >> j & 1;
+                if ((int)(flags >> (16 + j) & 1) != group) continue;
+                const bool ok = flags >> j & 1;
                 float v[E::unit];
 #pragma unroll
                 for (int e = 0; e < E::unit; e++) {
@@ -74,6 +75,13 @@ template <class E, int ITEMS, int CHANNELS, bool TWO> struct dg_dw_source {
             }
         }
     }
+};
+
+/* Where a thread's values of the patch are, in shared memory: with sources, registers are short. */
+struct dg_dw_shared_spots {
+    int *mine;
+
+    __device__ __forceinline__ int &operator[](int j) const { return mine[j * DG_UPDATE_THREADS]; }
 };
 
 /* One part of one tile's sums. */
@@ -90,13 +98,14 @@ template <class E, bool SMALL, bool OF_X> static __device__ __forceinline__ void
     dev_pool pool;
     uint4 *const patch = pool.take<uint4>(2 * P::units), *const grad = pool.take<uint4>(2 * G::y_planes * 64);
     float *const of_x = pool.take<float>(DG_UPDATE_GROUPS * X::words), *const of_y = pool.take<float>(DG_UPDATE_GROUPS * Y::words);
+    const dg_dw_shared_spots spots = {pool.take<int>(G::x_items * DG_UPDATE_THREADS) + threadIdx.x};
     SHARED(dg_cell, cell, [2 * P::piece::cells]);
     X::tabulate(of_x, w.x, ci0, a.Ci, w.groups);
     Y::tabulate(of_y, w.y, co0, a.Co, w.groups);
     /* What is beyond the channels is multiplied, but not stored. */
     const X x(w.x, of_x, G::x_channel(), min(ci0 + G::x_channel(), a.Ci - E::unit), w.groups);
     const Y y(w.y, of_y, G::y_channel(), min(co0 + G::y_channel(), a.Co - E::unit), w.groups);
-    dg_dw_job<G, X, Y> job(a, first, w.per_group, cell, patch, grad, x, y);
+    dg_dw_job<G, X, Y, dg_dw_shared_spots> job(a, first, w.per_group, cell, patch, grad, x, y, spots);
     job.run(last - first);
     job.store(out, co0, ci0);
 }
