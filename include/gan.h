@@ -19,8 +19,8 @@ typedef struct {
     bool train;        /* false: only G and "sample" (no gradients, no moments) */
     bool z_given;      /* no noise op: the caller puts row "z" before each step (replay, generate) */
     bool flip;
-    bool apart;        /* no two tensors share memory, so that ops may run in another order: for comparing */
     double beta1, beta2, eps; /* Adam */
+    bool apart;        /* no two tensors share memory, so that ops may run in another order: for comparing */
 } dg_gan_options;
 
 /* One named tensor as files know it. */

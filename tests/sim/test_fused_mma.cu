@@ -72,9 +72,9 @@ static std::vector<float> coarse(size_t n, unsigned long long seed, double step,
 }
 
 /* The vectors of a norm with so many groups, and its memory. */
-struct norm {
+struct norm_vectors {
     std::vector<float> mean, rstd, gamma, beta, totals;
-    norm(int groups, int C, unsigned long long seed)
+    norm_vectors(int groups, int C, unsigned long long seed)
         : mean(coarse((size_t)(groups * C), seed, 0.125, 0.5)), rstd(coarse((size_t)(groups * C), seed + 1, 0.5, 1.5)), gamma(coarse((size_t)C, seed + 2, 0.5, 1)),
           beta(coarse((size_t)C, seed + 3, 0.125, 0.5)), totals(coarse((size_t)(2 * groups * C), seed + 4, 0.125, 0.25))
     {
@@ -93,7 +93,7 @@ struct launch {
     std::vector<float> got, x, pre, w, y_or_pre;
     std::vector<double> want, mass;
     std::vector<int> terms;
-    norm in, out;
+    norm_vectors in, out;
     static constexpr float factor = 0.25f, slope = 0.125f;
 
     static dg_ref_conv shape_of(int dir, const int *d)
