@@ -1,6 +1,7 @@
 #!/bin/sh
 # dcgan plan for a GPU that is not here: what each op uses and why, and what a file of rubbish does to it.
 . "$(dirname "$0")/kit"
+export DCGAN_FUSE=none # a row is about an op by itself
 
 exits 0 plan dcgan64-paper --arch sm_90
 silent
@@ -11,7 +12,7 @@ fact $? "the plan should tell block, tile, stages and reason: $(grep D.2.conv.fw
 grep -qE '^plan train: .* [0-9]+ dependent kernels$' "$dir/.out"
 fact $? 'the plan should count its dependent kernels'
 for arch in sm_90 sm_80; do
-    exits 0 plan dcgan64-paper --arch $arch --precision bf16
+    exits 0 plan dcgan64-paper --arch $arch --precision bf16 --fuse all
     prints ' 28 dependent kernels'
 done
 exits 0 plan dcgan64-paper --arch sm_90 --precision tf32 --fuse all,-update --json
