@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fused launches on the simulated GPU: each gives what its ops give one by one, whatever else is fused; training with and
+# Fused launches on the simulated GPU: each gives what its ops give one by one, each kind of fusion switched off in turn; training with and
 # without them goes the same way. That a fused run has one result in every order and goes on where it stopped is tried by
 # sim_train.sh and sim_precision.sh: fusing is the rule.
 . "$(dirname "$0")/sim_kit"
