@@ -4,6 +4,8 @@
 #ifndef DG_FUSED_MMA_CUH
 #define DG_FUSED_MMA_CUH
 
+#include <type_traits>
+
 #include "conv_mma.cuh"
 
 /* What the kernels are given. Blocks of one group follow one another; the last of them has cells that do not exist. */
@@ -272,6 +274,18 @@ template <class Job, class G> static void dg_fused_launch(dg_op_kind kind, const
     k.columns = f->counters;
     k.tiles = f->counters + g.sum_counters;
     KLAUNCH_AFTER((fused_kernel<Job, G>), dim3((unsigned)g.blocks, (unsigned)g.columns, (unsigned)tune->split), dim3(G::NT), g.shared, stream, k);
+}
+
+/* One of four instances: launch(small, map) with constants, as f's maps and source want it. */
+template <class F> static void dg_fused_instance(const dg_fused_conv *f, F launch)
+{
+    const std::integral_constant<int, DG_ONE_TENSOR> one = {};
+    const std::integral_constant<int, DG_TWO_TENSORS> two = {};
+    const bool both = f->in.kind == DG_SOURCE_NORM_DX;
+    if (f->conv.Wo <= DG_MMA_SMALL)
+        both ? launch(std::true_type(), two) : launch(std::true_type(), one);
+    else
+        both ? launch(std::false_type(), two) : launch(std::false_type(), one);
 }
 
 #endif

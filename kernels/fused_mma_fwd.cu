@@ -15,11 +15,7 @@ template <class E, bool SMALL, int MAP> static void launch_tile(const dg_fused_c
 
 template <class E> static void launch(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
-    const bool small = f->conv.Wo <= DG_MMA_SMALL, two = f->in.kind == DG_SOURCE_NORM_DX;
-    if (small)
-        two ? launch_tile<E, true, DG_TWO_TENSORS>(f, tune, stream) : launch_tile<E, true, DG_ONE_TENSOR>(f, tune, stream);
-    else
-        two ? launch_tile<E, false, DG_TWO_TENSORS>(f, tune, stream) : launch_tile<E, false, DG_ONE_TENSOR>(f, tune, stream);
+    dg_fused_instance(f, [=](auto small, auto map) { launch_tile<E, decltype(small)::value, decltype(map)::value>(f, tune, stream); });
 }
 
 void dg_fused_mma_fwd(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)

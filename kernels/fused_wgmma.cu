@@ -25,9 +25,5 @@ template <bool SMALL, int MAP> static void launch_tile(dg_op_kind kind, const dg
 
 void dg_fused_wgmma(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
-    const bool small = f->conv.Wo <= DG_MMA_SMALL, two = f->in.kind == DG_SOURCE_NORM_DX;
-    if (small)
-        two ? launch_tile<true, DG_TWO_TENSORS>(kind, f, tune, stream) : launch_tile<true, DG_ONE_TENSOR>(kind, f, tune, stream);
-    else
-        two ? launch_tile<false, DG_TWO_TENSORS>(kind, f, tune, stream) : launch_tile<false, DG_ONE_TENSOR>(kind, f, tune, stream);
+    dg_fused_instance(f, [=](auto small, auto map) { launch_tile<decltype(small)::value, decltype(map)::value>(kind, f, tune, stream); });
 }

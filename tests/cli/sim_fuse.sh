@@ -1,7 +1,7 @@
 #!/bin/sh
-# Fused launches on the simulated GPU: each gives what its ops give one by one, each kind of fusion switched off in turn; training with and
-# without them goes the same way. That a fused run has one result in every order and goes on where it stopped is tried by
-# sim_train.sh and sim_precision.sh: fusing is the rule.
+# Fused launches on the simulated GPU: each gives what its ops give one by one, each kind of fusion switched off in turn;
+# training with and without them goes the same way. That a fused run has one result in every order and goes on where it
+# stopped is tried by sim_train.sh and sim_precision.sh: fusing is the rule.
 . "$(dirname "$0")/sim_kit"
 
 # Every kind of layer that the published network has, as narrow as tensor cores allow.
@@ -9,7 +9,7 @@ awk '/^filters = / && $3 > 3 { if (!least) least = $3; if ($3 < least) least = $
     END { print "# least " least }' "$root/models/dcgan32.cfg" > "$dir/.narrow"
 least=$(sed -n 's/^# least //p' "$dir/.narrow")
 awk -v l="$least" '/^filters = / && $3 > 3 { $3 = $3 / l * 16 } { print }' "$root/models/dcgan32.cfg" > "$dir/narrow.cfg"
-awk '/^filters = 12$/ { $3 = 32 } /^filters = 8$/ { $3 = 16 } { print }' "$root/tests/tiny.cfg" > "$dir/tiny.cfg"
+widen
 
 # agrees LAUNCHES WORDS ARGUMENT...: of a full and of a short step
 agrees()
@@ -21,24 +21,18 @@ agrees()
     prints "$launches launches agree with their ops"
 }
 agrees 44 'random lazy uneven' "$dir/narrow.cfg" --batch 5 --precision bf16
-agrees 32 'reverse deferred' "$dir/tiny.cfg" --batch 5 --precision tf32
+agrees 32 'reverse deferred' "$dir/wide.cfg" --batch 5 --precision tf32
 if [ -z "$slow" ]; then
     for without in input norm stats act grad head update; do
-        sim forward 0 check "$dir/tiny.cfg" --batch 3 --precision bf16 --fuse "-$without"
+        sim forward 0 check "$dir/wide.cfg" --batch 3 --precision bf16 --fuse "-$without"
         silent
         prints ' launches agree with their ops'
     done
 fi
-sim forward 0 check "$dir/tiny.cfg" --batch 4 --fuse none
+sim forward 0 check "$dir/wide.cfg" --batch 4 --fuse none
 ! grep -q launches "$dir/.out"
 fact $? 'nothing is fused with --fuse none'
 
-begins() # begins WORDS NAME ARGUMENT...
-{
-    words=$1 out=$2
-    shift 2
-    sim "$words" 0 --data "$dir/cats" --model "$dir/tiny.cfg" --batch 4 --seed 5 -q --no-curves --out "$dir/$out/run" "$@"
-}
 exits 0 data --synthesize "$dir/cats" --count 10 --size 16 || finish
 begins forward all --epochs 3 --precision tf32
 begins random none --epochs 3 --precision tf32 --fuse none
@@ -52,8 +46,8 @@ grep -qx 'fuse = none' "$dir/none/run/config.ini"
 fact $? 'config.ini should hold what is fused'
 
 # an error names the launch
-sim 'fault=D.2.conv.dx:7:700' 5 --data "$dir/cats" --model "$dir/tiny.cfg" --batch 4 -q --no-curves --no-graph --precision tf32 --out "$dir/bad/run"
+sim 'fault=D.2.conv.dx:7:700' 5 --data "$dir/cats" --model "$dir/wide.cfg" --batch 4 -q --no-curves --no-graph --precision tf32 --out "$dir/bad/run"
 says 'D.2.conv.dx'
-sim forward 2 check "$dir/tiny.cfg" --fuse norm,everything
+sim forward 2 check "$dir/wide.cfg" --fuse norm,everything
 says "--fuse norm,everything: what may be named, with commas between, is: all, none, input, norm, stats, act, grad, head, update, overlap"
 finish

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/sim_kit"
 unset DCGAN_PRECISION # bf16 is the default on the simulated sm_90
 
-awk '/^filters = 12$/ { $3 = 32 } /^filters = 8$/ { $3 = 16 } { print }' "$root/tests/tiny.cfg" > "$dir/wide.cfg"
+widen
 for p in bf16 tf32; do
     sim 'random lazy uneven' 0 check "$dir/wide.cfg" --batch 5 --precision $p
     silent
@@ -31,12 +31,6 @@ prints 'sm_75, fp32'
 sim forward 0 replay "$root/tests/golden/oracle16.safetensors" --precision tf32 --tol 0.1
 sim forward 1 replay "$root/tests/golden/oracle16.safetensors" --precision tf32 --tol 1e-5
 
-begins() # begins WORDS NAME ARGUMENT...
-{
-    words=$1 out=$2
-    shift 2
-    sim "$words" 0 --data "$dir/cats" --model "$dir/wide.cfg" --batch 4 --seed 5 -q --no-curves --out "$dir/$out/run" "$@"
-}
 exits 0 data --synthesize "$dir/cats" --count 10 --size 16 || finish
 begins forward one --epochs 3 --precision bf16
 silent

@@ -116,6 +116,18 @@ public:
     }
 };
 
+/* As to_bf16x2 and to_tf32 do, of ordinary numbers. */
+static inline double dev_rounded(double x, dg_math math)
+{
+    const float f = (float)x;
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    u = math == DG_MATH_BF16 ? (u + 0x7fffu + (u >> 16 & 1)) & 0xffff0000u : (u + 0x1000u) & ~0x1fffu;
+    float r;
+    memcpy(&r, &u, 4);
+    return (double)r;
+}
+
 /* n numbers in (-1, 1), the same for equal seeds. */
 static inline std::vector<float> dev_random(size_t n, unsigned long long seed)
 {

@@ -17,18 +17,6 @@ static const int shapes[][6] = {
     {1, 64, 64, 8, 16, 7},  {1, 10, 12, 8, 8, 7},    {17, 4, 4, 16, 16, 7},  {3, 2, 2, 16, 16, 7},
 };
 
-/* As to_bf16x2 and to_tf32 do, of ordinary numbers. */
-static double rounded(double x, dg_math math)
-{
-    const float f = (float)x;
-    uint32_t u;
-    memcpy(&u, &f, 4);
-    u = math == DG_MATH_BF16 ? (u + 0x7fffu + (u >> 16 & 1)) & 0xffff0000u : (u + 0x1000u) & ~0x1fffu;
-    float r;
-    memcpy(&r, &u, 4);
-    return (double)r;
-}
-
 struct problem {
     dg_ref_conv s;
     dg_gpu gpu;
@@ -43,7 +31,7 @@ struct problem {
         std::vector<double> factor[3];
         for (int i = 0; i < 3; i++) {
             value[i] = dev_random(count[i], (unsigned long long)(i + 1));
-            for (float v : value[i]) factor[i].push_back(rounded((double)v, math));
+            for (float v : value[i]) factor[i].push_back(dev_rounded((double)v, math));
             want[i].resize(count[i]);
             mass[i].resize(count[i]);
             terms[i].resize(count[i]);

@@ -49,17 +49,6 @@ static const setup setups[] = {
     {"norm > norm_dx", DG_SOURCE_NORM, 1, DG_SINK_NORM_DX, 2, true},
 };
 
-static double rounded(double x, dg_math math)
-{
-    const float f = (float)x;
-    uint32_t u;
-    memcpy(&u, &f, 4);
-    u = math == DG_MATH_BF16 ? (u + 0x7fffu + (u >> 16 & 1)) & 0xffff0000u : (u + 0x1000u) & ~0x1fffu;
-    float r;
-    memcpy(&r, &u, 4);
-    return (double)r;
-}
-
 /* Multiples of step up to most in size, never 0. */
 static std::vector<float> coarse(size_t n, unsigned long long seed, double step, double most)
 {
@@ -135,9 +124,9 @@ struct launch {
                     v = scale * (v - (double)in.totals[(size_t)(at + g * from_C)] - ((double)pre[i] - mean) * (double)in.totals[(size_t)(at + g * from_C + from_C)]);
                 }
             }
-            a[i] = rounded(v, math);
+            a[i] = dev_rounded(v, math);
         }
-        for (size_t i = 0; i < w.size(); i++) b[i] = rounded((double)w[i], math);
+        for (size_t i = 0; i < w.size(); i++) b[i] = dev_rounded((double)w[i], math);
         if (dir == FWD)
             dg_ref_conv_fwd(want.data(), mass.data(), terms.data(), a.data(), b.data(), &s);
         else
