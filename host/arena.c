@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan.h"
+#include "branches.h"
 
 static size_t round_up(size_t n) { return (n + 255) & ~(size_t)255; }
 
@@ -125,14 +125,16 @@ static int larger_first(const void *x, const void *y)
 }
 
 /* First fit: the lowest offset where no row that lives at the same time lies. */
-static size_t lowest_gap(const dg_arena *a, const int *order, int placed, const dg_row *r)
+/* apart: [row][row], NULL where the ops run one after another. */
+static size_t lowest_gap(const dg_arena *a, const int *order, int placed, const dg_row *r, const bool *apart)
 {
+    const bool *others = apart ? apart + (r - a->row) * a->rows : NULL;
     size_t at = a->persistent;
     for (int again = 1; again;) {
         again = 0;
         for (int i = 0; i < placed; i++) {
             const dg_row *o = &a->row[order[i]];
-            if (o->last < r->first || r->last < o->first) continue;
+            if (others && !r->keep && !o->keep ? others[order[i]] : o->last < r->first || r->last < o->first) continue;
             if (at < o->offset + round_up(o->bytes) && o->offset < at + round_up(r->bytes)) {
                 at = o->offset + round_up(o->bytes);
                 again = 1;
@@ -145,19 +147,22 @@ static size_t lowest_gap(const dg_arena *a, const int *order, int placed, const 
 static dg_err place_work(dg_plan *p)
 {
     dg_arena *a = p->arena;
+    bool *apart = NULL;
     int *order = malloc(((size_t)a->rows + 1) * sizeof *order), n = 0;
     if (!order) return dg_fail(DG_DEVICE, "out of memory while planning");
     for (int i = 0; i < a->rows; i++)
         if (a->row[i].kind == DG_WORK && a->row[i].plan == p->id && !a->row[i].absent) order[n++] = i;
+    const dg_err e = p->branches ? dg_plan_apart(p, &apart) : DG_OK;
     sorting = a;
     qsort(order, (size_t)n, sizeof *order, larger_first);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && !e; i++) {
         dg_row *r = &a->row[order[i]];
-        r->offset = lowest_gap(a, order, i, r);
+        r->offset = lowest_gap(a, order, i, r, apart);
         if (r->offset + round_up(r->bytes) > a->bytes) a->bytes = r->offset + round_up(r->bytes);
     }
+    free(apart);
     free(order);
-    return DG_OK;
+    return e;
 }
 
 /* Rows from `first` on that outlive a plan, one behind the other. */

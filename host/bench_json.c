@@ -57,6 +57,7 @@ static void add_model(cJSON *list, const dg_machine *m, const dg_bench_model *r)
     add(j, "gflop", r->flops * 1e-9);
     add(j, "mb", r->bytes * 1e-6);
     add(j, "kernels", r->kernels);
+    add(j, "dependent_kernels", r->chain);
     add(j, "predicted_us", r->predicted_us);
     cJSON *ops = cJSON_AddArrayToObject(j, "ops");
     for (int i = 0; i < r->ops; i++) add_op(ops, m, &r->op[i]);

@@ -61,7 +61,7 @@ static void print_step(const dg_machine *m, const dg_bench_model *r)
         printf(" = %.1f%% of the FMA peak above (best step: %.1f%%)", percent(gflops(r->flops, median), m->all),
                percent(gflops(r->flops, r->step.best), m->all));
     printf("\n%d ops", r->ops);
-    if (m->gpu) printf(", %d dependent kernels", r->kernels);
+    if (m->gpu) printf(", %d kernels, %d dependent kernels", r->kernels, r->chain);
     printf("; the model predicts %.4g ms\n", r->predicted_us * 1e-3);
     if (filtered(r))
         printf("Ops of variant winograd multiply less than is counted for them: they can exceed 100%% of the peak.\n");
@@ -131,7 +131,7 @@ void dg_profile_print(const dg_machine *m, const dg_bench_model *r)
     if (r->step.n)
         print_step(m, r);
     else
-        printf("\n%s, batch %d: %d ops, %d dependent kernels\n", r->model, r->batch, r->ops, r->kernels);
+        printf("\n%s, batch %d: %d ops, %d kernels, %d dependent kernels\n", r->model, r->batch, r->ops, r->kernels, r->chain);
     printf("\n%-24s %-11s %-9s", "op", "kind", "variant");
     if (sum > 0)
         printf(" %10s %6s %9s %8s %6s %8s %7s %6s", "median us", "share", "GFLOP", "GFLOP/s", "peak", "MB", "GB/s", "memory");

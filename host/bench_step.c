@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "branches.h"
 #include "trial.h"
 
 static int ascending(const void *a, const void *b)
@@ -57,6 +58,7 @@ static void predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p)
         r->kernels += r->op[i].predicted.kernels;
         r->predicted_us += r->op[i].predicted.us;
     }
+    r->chain = m->gpu ? dg_plan_chain(p) : r->kernels;
 }
 
 dg_err dg_bench_predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p, const char *model, int batch)

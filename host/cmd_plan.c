@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "branches.h"
 #include "commands.h"
 #include "machine.h"
 #include "planner.h"
@@ -42,7 +43,9 @@ static void print_json_plan(const dg_plan *p, bool gpu, bool first)
         }
         printf("}}");
     }
-    printf("]}");
+    printf("]");
+    if (gpu) printf(", \"kernels\": %d, \"dependent_kernels\": %d", dg_plan_kernels(p), dg_plan_chain(p));
+    printf("}");
 }
 
 static void print_all(const dg_gan *gan, bool json)

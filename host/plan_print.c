@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "plan.h"
+#include "branches.h"
 
 /* "64x32x32x32", or "256" for a vector. */
 static void shape_text(char *out, size_t size, dg_shape s)
@@ -41,7 +41,6 @@ static void print_launch(const dg_op *op, int kernels, FILE *to)
 void dg_plan_print(const dg_plan *p, bool gpu, FILE *to)
 {
     double flops = 0, bytes = 0;
-    int kernels = 0;
     fprintf(to, "plan %s: %d ops\n", p->name, p->ops);
     fprintf(to, "%4s  %-24s %-12s %-10s ", "", "op", "kind", "variant");
     if (gpu) fprintf(to, "%5s %8s %6s %5s %7s  %-22s", "block", "tile", "stages", "split", "kernels", "because");
@@ -50,11 +49,7 @@ void dg_plan_print(const dg_plan *p, bool gpu, FILE *to)
         const dg_op *op = &p->op[i];
         const double f = dg_op_flops(op), b = dg_op_bytes(p, op);
         fprintf(to, "%4d  %-24s %-12s %-10s ", i + 1, op->name, dg_op_kind_name(op->kind), op->tune.variant ? op->tune.variant : "");
-        if (gpu) {
-            const int launches = dg_op_kernels(p, i);
-            print_launch(op, launches, to);
-            kernels += launches;
-        }
+        if (gpu) print_launch(op, dg_op_kernels(p, i), to);
         fprintf(to, "%9.2f %9.3f ", f / 1e6, b / 1e6);
         print_operands(p, op, to);
         fprintf(to, "\n");
@@ -62,7 +57,7 @@ void dg_plan_print(const dg_plan *p, bool gpu, FILE *to)
         bytes += b;
     }
     fprintf(to, "plan %s: %.3f GFLOP, %.1f MB read and written", p->name, flops / 1e9, bytes / 1e6);
-    if (gpu) fprintf(to, ", %d dependent kernels", kernels);
+    if (gpu) fprintf(to, ", %d kernels, %d dependent kernels", dg_plan_kernels(p), dg_plan_chain(p));
     fprintf(to, "\n");
 }
 

@@ -31,10 +31,10 @@ typedef struct {
 typedef struct {
     char model[64];
     int batch, ops;
-    int kernels;             /* that wait for one another; of a CPU the ops */
+    int kernels, chain;      /* in all; in the longest chain of those that wait for one another. Of a CPU the ops */
     int in_flight;           /* steps that were enqueued together to be timed */
     double flops, bytes;     /* of a step; convolutions counted as direct ones, padding taps included */
-    double predicted_us;     /* all ops, one after another */
+    double predicted_us;     /* all ops, one after another: what runs side by side is counted as if it did not */
     dg_timing step;          /* ms of whole steps */
     dg_bench_op *op;
 } dg_bench_model;

@@ -127,7 +127,8 @@ typedef struct {
     X(grad, "the norm's gradient: its sums where a convolution writes, the rest while the next one reads")    \
     X(head, "D's last layer, the loss and their gradient")                                                    \
     X(update, "all weight gradients of a network and Adam")                                                   \
-    X(overlap, "nothing, but fused kernels begin while the one in front ends (sm_90 and newer); same bits")
+    X(overlap, "nothing, but fused kernels begin while the one in front ends (sm_90 and newer); same bits") \
+    X(branches, "nothing, but kernels that need nothing of each other run side by side; same bits")
 enum {
 #define X(name, help) DG_FUSE_##name##_bit,
     DG_FUSIONS(X)
@@ -135,7 +136,7 @@ enum {
         DG_FUSE_KINDS
 };
 #define X(name, help) DG_FUSE_##name = 1u << DG_FUSE_##name##_bit,
-enum { DG_FUSIONS(X) DG_FUSE_NONE = 0, DG_FUSE_ALL = (1u << DG_FUSE_KINDS) - 1 };
+enum { DG_FUSIONS(X) DG_FUSE_NONE = 0, DG_FUSE_ALL = (1u << DG_FUSE_KINDS) - 1, DG_FUSE_OPS = DG_FUSE_overlap - 1 /* what is about ops */ };
 #undef X
 
 const char *dg_fusion_name(int i); /* NULL past the last */

@@ -63,6 +63,7 @@ typedef struct dg_plan {
     dg_launch *launch;  /* all ops in order, NULL on a backend that fuses nothing */
     int launches;
     int row_counters;   /* of fused launches, -1: none */
+    bool branches;      /* launches that need nothing of each other may run side by side (branches.h) */
     void *captured;     /* owned by the backend */
 } dg_plan;
 

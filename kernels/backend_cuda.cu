@@ -1,5 +1,5 @@
-/* The CUDA backend: one device, one stream for everything that computes. A plan is captured into a graph when it is first run and replayed from
- * then on; whatever changes from step to step lies in device memory. Nothing is allocated after alloc().
+/* The CUDA backend: one device, one stream for everything that computes, plans as graphs in it (cuda_graph.cu); whatever
+ * changes from step to step lies in device memory. Nothing is allocated after alloc().
  *
  * Every call of CUDA is checked by TRY, every launch by check_launches; both end in report(), which names the op. */
 #include "backend_cuda.cuh"
@@ -76,24 +76,21 @@ template <class real> static void launch(const dg_op *op, cudaStream_t stream)
     }
 }
 
-dg_err dg_gpu_enqueue(gpu *c, const dg_op *op)
+dg_err dg_gpu_enqueue(gpu *c, const dg_op *op, cudaStream_t stream)
 {
     dev_op = op->name;
-    c->base.real == DG_F64 ? launch<double>(op, c->lane[DG_COMPUTE]) : launch<float>(op, c->lane[DG_COMPUTE]);
+    c->base.real == DG_F64 ? launch<double>(op, stream) : launch<float>(op, stream);
     const dg_err e = check_launches(c);
     dev_op = "";
     return e;
 }
 
-int dg_gpu_pieces(const dg_plan *p) { return p->launch ? p->launches : p->ops; }
-
-dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i)
+dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i, cudaStream_t stream)
 {
-    if (!p->launch) return dg_gpu_enqueue(c, &p->op[i]);
+    if (!p->launch) return dg_gpu_enqueue(c, &p->op[i], stream);
     const dg_launch *l = &p->launch[i];
     const dg_op *op = &p->op[l->main];
-    const cudaStream_t stream = c->lane[DG_COMPUTE];
-    if (l->kind == DG_LAUNCH_OP) return dg_gpu_enqueue(c, op);
+    if (l->kind == DG_LAUNCH_OP) return dg_gpu_enqueue(c, op, stream);
     dev_op = op->name;
     if (l->kind == DG_LAUNCH_CONV) {
         const dg_fused_conv f = dg_fused_conv_of(p, l);
@@ -113,53 +110,11 @@ dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i)
 /* Launch by launch, each finished before the next begins: slow, but an error names its op. */
 static dg_err run_eagerly(gpu *c, const dg_plan *p)
 {
-    for (int i = 0; i < dg_gpu_pieces(p); i++) {
-        const dg_err e = dg_gpu_enqueue_piece(c, p, i);
+    for (int i = 0; i < dg_plan_pieces(p); i++) {
+        const dg_err e = dg_gpu_enqueue_piece(c, p, i, c->lane[DG_COMPUTE]);
         if (e) return e;
         TRY(c, p->op[p->launch ? p->launch[i].main : i].name, cudaStreamSynchronize(c->lane[DG_COMPUTE]));
     }
-    return DG_OK;
-}
-
-/* The same loop, `runs` times, into a graph. */
-static dg_err capture(gpu *c, dg_plan *p, int runs, captured **out)
-{
-    captured *made = (captured *)calloc(1, sizeof *made);
-    if (!made) return dg_fail(DG_DEVICE, "out of memory while capturing plan %s", p->name);
-    cudaGraph_t graph = nullptr;
-    dg_err e = DG_OK;
-    cudaError_t error = cudaStreamBeginCapture(c->lane[DG_COMPUTE], cudaStreamCaptureModeThreadLocal);
-    const bool begun = error == cudaSuccess;
-    for (int k = 0; k < runs; k++)
-        for (int i = 0; begun && !e && i < dg_gpu_pieces(p); i++) e = dg_gpu_enqueue_piece(c, p, i);
-    if (begun) error = cudaStreamEndCapture(c->lane[DG_COMPUTE], &graph);
-    if (!e && error == cudaSuccess) error = cudaGraphInstantiate(&made->graph, graph, 0);
-    if (graph) (void)cudaGraphDestroy(graph);
-    if (e || error != cudaSuccess) {
-        free(made);
-        (void)cudaGetLastError();
-        return e ? e : dg_gpu_report(c, p->name, "capturing the plan", error);
-    }
-    made->runs = runs;
-    made->next = c->graphs;
-    c->graphs = *out = made;
-    return DG_OK;
-}
-
-/* The longest graph for at most n runs. Graphs double: none is captured before the plan ran as often as that takes, so that the
- * first steps wait for little, and the device has steps to do while the host captures longer ones. */
-static dg_err graph_for(gpu *c, dg_plan *p, int n, captured **out)
-{
-    dg_err e = DG_OK;
-    if (!p->captured && (e = capture(c, p, 1, out)) == DG_OK) p->captured = *out;
-    captured *first = (captured *)p->captured, *g = first;
-    while (!e && 2 * g->runs <= n && 2 * g->runs <= MOST_RUNS && 2 * g->runs * dg_gpu_pieces(p) <= MOST_PIECES && g->runs < first->done) {
-        if (!g->twice) e = capture(c, p, 2 * g->runs, &g->twice);
-        if (!e) g = g->twice;
-    }
-    if (e) return e;
-    first->done += g->runs;
-    *out = g;
     return DG_OK;
 }
 
@@ -171,7 +126,7 @@ static dg_err cuda_run_many(dg_backend *b, struct dg_plan *p, int n)
     for (int i = 0; i < n && c->eager && !e; i++) e = run_eagerly(c, p);
     while (n > 0 && !c->eager) {
         captured *g = nullptr;
-        e = graph_for(c, p, n, &g);
+        e = dg_gpu_graph_for(c, p, n, &g);
         if (e) return e;
         TRY(c, p->name, cudaGraphLaunch(g->graph, c->lane[DG_COMPUTE]));
         n -= g->runs;
@@ -185,7 +140,7 @@ static dg_err cuda_run(dg_backend *b, struct dg_plan *p) { return cuda_run_many(
 static dg_err run_one(gpu *c, const char *name, const dg_op *op, const dg_plan *p, int launch, double *ms)
 {
     TRY(c, name, cudaEventRecord(c->from, c->lane[DG_COMPUTE]));
-    const dg_err e = op ? dg_gpu_enqueue(c, op) : dg_gpu_enqueue_piece(c, p, launch);
+    const dg_err e = op ? dg_gpu_enqueue(c, op, c->lane[DG_COMPUTE]) : dg_gpu_enqueue_piece(c, p, launch, c->lane[DG_COMPUTE]);
     if (e) return e;
     TRY(c, name, cudaEventRecord(c->to, c->lane[DG_COMPUTE]));
     TRY(c, name, cudaEventSynchronize(c->to));
@@ -226,16 +181,11 @@ static void cuda_close(dg_backend *b)
         if (c->lane[DG_COMPUTE]) (void)cudaStreamSynchronize(c->lane[DG_COMPUTE]);
         dg_cublas_close();
         dg_cuda_timer_free(&c->timer);
-        for (captured *g = c->graphs; g; g = g->next) (void)cudaGraphExecDestroy(g->graph);
         if (c->from) (void)cudaEventDestroy(c->from);
         if (c->to) (void)cudaEventDestroy(c->to);
         dg_gpu_memory_close(c);
     }
-    while (c->graphs) {
-        captured *next = c->graphs->next;
-        free(c->graphs);
-        c->graphs = next;
-    }
+    dg_gpu_graphs_close(c);
     dg_chooser_close(&c->chooser);
     free(c);
 }

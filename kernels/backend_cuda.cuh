@@ -1,4 +1,4 @@
-/* Inside the CUDA backend: what its files share. backend_cuda.cu opens, chooses and runs, cuda_memory.cu moves
+/* Inside the CUDA backend: what its files share. backend_cuda.cu opens, chooses and runs, cuda_graph.cu captures, cuda_memory.cu moves
  * bytes, cuda_time.cu holds the clock. */
 #ifndef DG_BACKEND_CUDA_CUH
 #define DG_BACKEND_CUDA_CUH
@@ -6,6 +6,7 @@
 #include "cuda.cuh"
 #include "cuda_time.cuh"
 extern "C" {
+#include "branches.h"
 #include "fuse.h"
 #include "plan.h"
 #include "tune.h"
@@ -43,6 +44,7 @@ typedef struct {
     int next_stage;
     dg_chooser chooser;
     captured *graphs;
+    cudaStream_t branch[DG_BRANCHES]; /* while a plan is captured; the first is lane[DG_COMPUTE], others are made when wanted */
     dg_err broken; /* set by the first fatal error: the device is lost to this process, no call makes sense */
     char broken_message[720];
 } gpu;
@@ -63,11 +65,14 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
         TRY(c, "", cudaSetDevice((c)->device));                                                               \
     } while (0)
 
-/* Put an op's launches into the first lane; a launch that was refused is an error that names the op. */
-dg_err dg_gpu_enqueue(gpu *c, const dg_op *op);
-/* The same for piece i of a plan: a launch, or where the plan has none, an op. */
-dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i);
-int dg_gpu_pieces(const dg_plan *p);
+/* Put an op's launches into a stream; a launch that was refused is an error that names the op. */
+dg_err dg_gpu_enqueue(gpu *c, const dg_op *op, cudaStream_t stream);
+/* The same for piece i of a plan (branches.h). */
+dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i, cudaStream_t stream);
+
+/* cuda_graph.cu: the longest graph for at most n runs of a plan. */
+dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out);
+void dg_gpu_graphs_close(gpu *c);
 
 /* cuda_time.cu: fill in the functions of b that time and measure. */
 void dg_gpu_time_functions(dg_backend *b);

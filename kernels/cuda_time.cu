@@ -78,7 +78,7 @@ typedef struct {
 static dg_err enqueue_timed(void *context, int i)
 {
     const timed *t = (const timed *)context;
-    return t->op ? dg_gpu_enqueue(t->c, t->op) : dg_gpu_enqueue_piece(t->c, t->plan, i);
+    return t->op ? dg_gpu_enqueue(t->c, t->op, t->c->timer.stream) : dg_gpu_enqueue_piece(t->c, t->plan, i, t->c->timer.stream);
 }
 
 static dg_err time_pieces(timed *t, int n, double *ms)
@@ -96,7 +96,7 @@ static dg_err time_pieces(timed *t, int n, double *ms)
 static dg_err cuda_time_plan(dg_backend *b, struct dg_plan *p, double *ms)
 {
     timed t = {(gpu *)b, nullptr, p};
-    const dg_err e = time_pieces(&t, dg_gpu_pieces(p), ms);
+    const dg_err e = time_pieces(&t, dg_plan_pieces(p), ms);
     for (int i = p->launches, end = p->ops; !e && i-- > 0; end = p->launch[i].first) {
         const double its = ms[i];
         for (int k = p->launch[i].first; k < end; k++) ms[k] = 0;

@@ -353,7 +353,8 @@ static dg_err attempt(pass *f, int *new_place, bool *again)
 
 dg_err dg_fuse_plan(dg_plan *p, unsigned what, dg_type real, const dg_gpu *gpu)
 {
-    pass f = {.p = p, .what = real == DG_F32 ? what : DG_FUSE_NONE, .gpu = gpu};
+    pass f = {.p = p, .what = real == DG_F32 ? what & DG_FUSE_OPS : DG_FUSE_NONE, .gpu = gpu};
+    p->branches = (what & DG_FUSE_branches) != 0;
     f.note = malloc((size_t)p->ops * sizeof *f.note + 1);
     int *new_place = malloc((size_t)p->ops * sizeof *new_place + 1);
     dg_err e = f.note && new_place ? DG_OK : dg_fail(DG_DEVICE, "out of memory while planning");

@@ -49,5 +49,5 @@ fact $? 'config.ini should hold what is fused'
 sim 'fault=D.2.conv.dx:7:700' 5 --data "$dir/cats" --model "$dir/wide.cfg" --batch 4 -q --no-curves --no-graph --precision tf32 --out "$dir/bad/run"
 says 'D.2.conv.dx'
 sim forward 2 check "$dir/wide.cfg" --fuse norm,everything
-says "--fuse norm,everything: what may be named, with commas between, is: all, none, input, norm, stats, act, grad, head, update, overlap"
+says "--fuse norm,everything: what may be named, with commas between, is: all, none, input, norm, stats, act, grad, head, update, overlap, branches"
 finish

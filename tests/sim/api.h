@@ -15,7 +15,7 @@ struct CUstream_st {
     CUgraph_st *capture = nullptr;
     cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
     CUstream_st *origin = nullptr; /* of the capture that it takes part in */
-    bool unjoined = false;         /* captured work that the origin has not waited for */
+    std::vector<size_t> front;     /* the nodes that its next one comes after */
 };
 namespace sim {
 

@@ -1,21 +1,28 @@
 /* Streams, events and graphs of the runtime API. */
 #include "api.h"
 
+#include <algorithm>
 #include <chrono>
 
 using namespace sim;
 
+/* A node and those that it comes after, all of them in front of it in the list. */
+struct node {
+    task work;
+    std::vector<size_t> after;
+};
 struct CUgraph_st {
-    std::vector<task> nodes;
+    std::vector<node> nodes;
     bool broken = false;
 };
 struct CUgraphExec_st {
-    std::vector<task> nodes;
+    std::vector<node> nodes;
 };
 struct CUevent_st {
     CUstream_st *stream = nullptr; /* where it was last recorded */
     uint64_t position = 0;
     CUgraph_st *capture = nullptr;
+    std::vector<size_t> front; /* captured: what who waits comes after */
     bool timed = true;
     std::shared_ptr<double> when = std::make_shared<double>(-1.0);
 };
@@ -100,8 +107,8 @@ cudaError_t submit(cudaStream_t stream, task t)
     CUstream_st *s = stream_of(stream);
     if (!s) return cudaErrorInvalidResourceHandle;
     if (s->capture) {
-        s->capture->nodes.push_back(std::move(t));
-        s->unjoined = s->origin != s;
+        s->capture->nodes.push_back({std::move(t), s->front});
+        s->front = {s->capture->nodes.size() - 1};
         return cudaSuccess;
     }
     if (s == &null_stream) { /* the legacy stream waits for all blocking streams, and they for it */
@@ -200,6 +207,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     if (!s || !is_event(event)) return finish(cudaErrorInvalidResourceHandle);
     event->stream = s;
     event->capture = s->capture;
+    event->front = s->front;
     if (s->capture) return cudaSuccess;
     event->when = std::make_shared<double>(-1.0);
     cudaError_t e = submit(stream, [when = event->when] {
@@ -220,8 +228,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
         s->capture = event->capture; /* the capture now has a second branch, or gets it back */
         s->origin = on->origin;
         s->mode = on->mode;
-        if (s != s->origin) s->unjoined = true;
-        on->unjoined = false;
+        for (size_t n : event->front)
+            if (std::find(s->front.begin(), s->front.end(), n) == s->front.end()) s->front.push_back(n);
         return cudaSuccess;
     }
     if (s->capture) return finish(cudaErrorStreamCaptureUnsupported);
@@ -256,7 +264,44 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
     return cudaSuccess;
 }
 
-/* ---- Graphs: what a stream would have done, in the order in which it was asked ---- */
+/* ---- Graphs: what streams would have done, in an order that the waits between them allow ---- */
+
+/* Is everything that was captured waited for by the stream that the capture ends in? */
+static bool joined(const CUgraph_st *g, const std::vector<size_t> &front)
+{
+    std::vector<bool> reached(g->nodes.size());
+    for (size_t n : front) reached[n] = true;
+    for (size_t i = g->nodes.size(); i-- > 0;) {
+        if (!reached[i]) return false;
+        for (size_t n : g->nodes[i].after) reached[n] = true;
+    }
+    return true;
+}
+
+/* Uneven: at random; deferred: what was asked for last comes first; else as it was asked for. */
+static std::vector<size_t> order_of(const std::vector<node> &nodes)
+{
+    static uint64_t random = opt.seed;
+    std::vector<size_t> order, ready, waits(nodes.size());
+    std::vector<std::vector<size_t>> next(nodes.size());
+    for (size_t i = 0; i < nodes.size(); i++) {
+        waits[i] = nodes[i].after.size();
+        for (size_t n : nodes[i].after) next[n].push_back(i);
+        if (!waits[i]) ready.push_back(i);
+    }
+    while (!ready.empty()) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        auto it = opt.uneven     ? ready.begin() + (ptrdiff_t)((random >> 33) % ready.size())
+                  : opt.deferred ? std::max_element(ready.begin(), ready.end())
+                                 : std::min_element(ready.begin(), ready.end());
+        const size_t i = *it;
+        ready.erase(it);
+        order.push_back(i);
+        for (size_t n : next[i])
+            if (!--waits[n]) ready.push_back(n);
+    }
+    return order;
+}
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode)
 {
@@ -268,7 +313,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
     graphs++;
     s->origin = s;
     s->mode = mode;
-    s->unjoined = false;
+    s->front.clear();
     return cudaSuccess;
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus *status)
@@ -288,12 +333,12 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
     CUstream_st *s = stream_of(stream);
     if (!s || !s->capture || s->origin != s) return finish(cudaErrorStreamCaptureUnmatched);
     CUgraph_st *g = s->capture;
-    bool unjoined = false;
+    const bool unjoined = !joined(g, s->front);
     for (CUstream_st *x : streams)
         if (x->capture == g) {
-            unjoined |= x != s && x->unjoined;
             x->capture = nullptr;
             x->origin = nullptr;
+            x->front.clear();
         }
     for (CUevent_st *e : events)
         if (e->capture == g) e->capture = nullptr, e->stream = nullptr;
@@ -331,8 +376,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
     CALL;
     if (!exec) return finish(cudaErrorInvalidValue);
     graph_launches++;
-    for (const task &t : exec->nodes)
-        if (cudaError_t e = submit(stream, t)) return finish(e);
+    for (size_t i : order_of(exec->nodes))
+        if (cudaError_t e = submit(stream, exec->nodes[i].work)) return finish(e);
     return cudaSuccess;
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)

@@ -253,6 +253,51 @@ static void test_streams(bool deferred)
 
 /* ---- graphs ---- */
 
+/* Nodes that nothing keeps in order run in another order than they were asked for, unless the mode is to run them so. */
+static void test_branches(cudaStream_t s, cudaStream_t side)
+{
+    cudaStream_t third;
+    cudaEvent_t mark[3];
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t exec = nullptr;
+    OK(cudaStreamCreate(&third));
+    for (auto &m : mark) OK(cudaEventCreate(&m));
+    static int order[5], ran;
+    static const int name[5] = {0, 1, 2, 3, 4};
+    const auto note = [](cudaStream_t on, int i) {
+        OK(cudaLaunchHostFunc(on, [](void *n) { order[ran++ % 5] = *(const int *)n; }, (void *)&name[i]));
+    };
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    note(s, 0);
+    OK(cudaEventRecord(mark[0], s));
+    OK(cudaStreamWaitEvent(side, mark[0]));
+    note(side, 1);
+    OK(cudaEventRecord(mark[1], side));
+    OK(cudaStreamWaitEvent(third, mark[1]));
+    note(third, 2);
+    note(s, 3); /* waits for 0 alone */
+    OK(cudaEventRecord(mark[2], third));
+    OK(cudaStreamWaitEvent(s, mark[2])); /* side is joined by way of third */
+    note(s, 4);
+    OK(cudaStreamEndCapture(s, &graph));
+    OK(cudaGraphInstantiate(&exec, graph));
+    bool late = false, early = false;
+    for (int i = 0; i < 20; i++) {
+        ran = 0;
+        OK(cudaGraphLaunch(exec, s));
+        OK(cudaStreamSynchronize(s));
+        int at[5];
+        for (int k = 0; k < 5; k++) at[order[k]] = k;
+        DG_CHECK(ran == 5 && at[0] == 0 && at[1] < at[2] && at[4] == 4);
+        (at[3] < at[2] ? early : late) = true;
+    }
+    DG_CHECKF(sim::opt.uneven ? early && late : sim::opt.deferred ? early && !late : late && !early, "in one order%s", late ? "" : " alone");
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphExecDestroy(exec));
+    for (auto &m : mark) OK(cudaEventDestroy(m));
+    OK(cudaStreamDestroy(third));
+}
+
 static void test_graphs(bool deferred)
 {
     sim::opt.deferred = deferred;
@@ -295,6 +340,8 @@ static void test_graphs(bool deferred)
         }
         OK(cudaGraphExecDestroy(exec));
         OK(cudaFreeHost(h));
+
+        test_branches(s, side);
 
         /* What may not be captured ends the capture. */
         float *p = nullptr;

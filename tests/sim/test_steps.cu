@@ -1,6 +1,7 @@
-/* Several steps given at once: the bytes of as many given one by one, in few graphs; and how many training gives. */
+/* Several steps given at once: the bytes of as many given one by one, in few graphs with branches; and how many training gives. */
 #include "devtest.h"
 extern "C" {
+#include "fuse.h"
 #include "train.h"
 #include "trial.h"
 }
@@ -16,12 +17,13 @@ static const bool slow = false;
 static const int BATCH = 2, STEPS = slow ? 5 : 11;
 static long launches;
 
-static dg_backend *open_cuda(bool eager)
+static dg_backend *open_cuda(bool eager, unsigned fuse = DG_FUSE_branches)
 {
     dg_backend *b;
     dg_cuda_options o = {};
     o.real = DG_F32;
     o.eager = eager;
+    o.fuse = fuse;
     if (dg_cuda_open(&o, &b) == DG_OK) return b;
     fprintf(stderr, "%s\n", dg_message());
     exit(1);

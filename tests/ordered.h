@@ -1,0 +1,82 @@
+/* A CPU that plans as a GPU does and runs the ops in an order of the test's own: what all training leaves has to be the
+ * same bits in any order that is allowed. */
+#ifndef DG_ORDERED_H
+#define DG_ORDERED_H
+
+#include "fuse.h"
+#include "gan.h"
+#include "rng.h"
+#include "test.h"
+
+typedef struct {
+    dg_backend b;     /* first: a dg_backend pointer is one of these */
+    dg_backend *cpu;
+    dg_err (*fuse)(dg_backend *, dg_plan *);
+    dg_err (*run)(dg_backend *, dg_plan *); /* NULL: in the order of the plan */
+    unsigned what;    /* DG_FUSE_..., for fuse */
+    int fused;        /* launches, counted by fuse */
+    unsigned long long random;
+} ordered;
+
+enum { ORDERED_ROWS = 8, ORDERED_BATCH = 4 };
+static const dg_gpu ordered_gpu = {.arch = 90, .shared = 227 * 1024, .math = DG_MATH_BF16};
+
+static const char *ordered_choose(dg_backend *b, dg_op *op)
+{
+    (void)b;
+    return dg_variant_choose(op, &op->tune, DG_F32, &ordered_gpu);
+}
+static dg_backend *its_cpu(dg_backend *b) { return ((ordered *)b)->cpu; }
+static size_t ordered_scratch(dg_backend *b, const dg_op *op) { return its_cpu(b)->scratch(its_cpu(b), op); }
+static dg_err ordered_alloc(dg_backend *b, size_t n, void **mem) { return its_cpu(b)->alloc(its_cpu(b), n, mem); }
+static void ordered_release(dg_backend *b, void *mem) { its_cpu(b)->release(its_cpu(b), mem); }
+static dg_err ordered_put(dg_backend *b, void *to, const void *from, size_t n) { return its_cpu(b)->put(its_cpu(b), to, from, n); }
+static dg_err ordered_get(dg_backend *b, void *to, const void *from, size_t n) { return its_cpu(b)->get(its_cpu(b), to, from, n); }
+static dg_err ordered_run(dg_backend *b, dg_plan *p) { return its_cpu(b)->run(its_cpu(b), p); }
+
+/* For `fuse`: ops that are chosen as a GPU's run as the CPU's. */
+static dg_err ordered_for_cpu(ordered *o, dg_plan *p)
+{
+    for (int i = 0; i < p->ops; i++)
+        if (o->cpu->refuses(o->cpu, &p->op[i])) return dg_fail(DG_FAILED, "%s", p->op[i].name);
+    return DG_OK;
+}
+
+static bool ordered_open(ordered *o)
+{
+    return DG_CHECKF(!dg_cpu_open(&(dg_cpu_options){.threads = 1, .real = DG_F32, .conv = "direct"}, &o->cpu), "%s", dg_message());
+}
+
+/* The checksum of all that training leaves, after two steps. */
+static uint64_t ordered_train(ordered *o)
+{
+    static char text[DG_MODEL_TEXT_MAX];
+    static dg_model m;
+    static uint8_t pixels[ORDERED_ROWS * 16 * 16 * 3];
+    int32_t perm[ORDERED_ROWS];
+    unsigned long long seed = 5;
+    for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (uint8_t)(127.5 + 127 * dg_test_random(&seed));
+    dg_permutation(perm, ORDERED_ROWS, 3, 0);
+    o->b = (dg_backend){.real = DG_F32, .threads = 1, .alloc = ordered_alloc, .release = ordered_release, .put = ordered_put,
+                        .get = ordered_get, .refuses = ordered_choose, .scratch = ordered_scratch, .fuse = o->fuse,
+                        .run = o->run ? o->run : ordered_run};
+    dg_gan g;
+    const dg_gan_options options = {.batch = ORDERED_BATCH, .samples = 2, .rows = ORDERED_ROWS, .train = true, .flip = true,
+                                    .beta1 = 0.5, .beta2 = 0.9, .eps = 1e-8};
+    uint64_t sum = 14695981039346656037u;
+    bool ok = !dg_model_stock(text, "wide", 16, 3, 10, 16, 16) && !dg_model_parse(text, "wide", &m) && !dg_gan_build(&g, &m, &options, &o->b);
+    if (!DG_CHECKF(ok, "%s", dg_message())) return 0;
+    DG_CHECK(!dg_gan_alloc(&g, pixels, perm) && !dg_gan_init(&g, 7));
+    const dg_step_state s = {.seed = 3, .lr = {2e-4, 2e-4}};
+    DG_CHECK(!dg_gan_put_state(&g, &s) && !dg_gan_step(&g, ORDERED_BATCH) && !dg_gan_step(&g, ORDERED_BATCH));
+    for (int i = 0; i < g.arena.rows; i++) {
+        const dg_row *r = &g.arena.row[i];
+        if (r->kind > DG_BUFFER && strcmp(r->name, "metrics") != 0) continue;
+        const uint8_t *byte = (const uint8_t *)g.arena.base + r->offset;
+        for (size_t k = 0; k < r->bytes; k++) sum = (sum ^ byte[k]) * 1099511628211u;
+    }
+    dg_gan_free(&g);
+    return sum;
+}
+
+#endif

@@ -1,0 +1,135 @@
+/* Branches of a plan: the waits that they name are enough, and no more than there have to be. */
+#include "branches.h"
+#include "ordered.h"
+#include "planner.h"
+
+/* ---- Enough: a step in any order that the waits allow leaves the same bits ---- */
+
+static int runs, swaps;
+
+/* May piece i run, where done says what has? */
+static bool ready(const dg_branched *at, const bool *done, int i)
+{
+    for (int k = 0; k < DG_BRANCHES; k++)
+        if (at[i].after[k] >= 0 && !done[at[i].after[k]]) return false;
+    return !done[i];
+}
+
+/* Of what may run: the last (random 0), else one at random. */
+static dg_err in_any_order(dg_backend *b, dg_plan *p)
+{
+    ordered *o = (ordered *)b;
+    const int n = dg_plan_pieces(p);
+    dg_branched *at = malloc((size_t)n * sizeof *at);
+    bool *done = calloc((size_t)n, sizeof *done);
+    dg_err e = at && done ? dg_plan_branch(p, at) : dg_fail(DG_DEVICE, "out of memory");
+    for (int left = n, last = -1; left > 0 && !e; left--) {
+        int pick = -1, choices = 0;
+        for (int i = n; i-- > 0;) {
+            if (!ready(at, done, i)) continue;
+            choices++;
+            if (pick < 0 || (o->random && dg_test_random(&o->random) * choices > choices - 2)) pick = i;
+        }
+        if (!DG_CHECKF(pick >= 0, "%s: %d pieces wait for one another", p->name, left)) e = DG_FAILED;
+        if (!e) e = o->cpu->run_op(o->cpu, &p->op[pick], NULL);
+        if (pick >= 0) done[pick] = true;
+        swaps += pick < last;
+        last = pick;
+    }
+    runs++;
+    free(at);
+    free(done);
+    return e;
+}
+
+static dg_err branching(dg_backend *b, dg_plan *p)
+{
+    p->branches = ((ordered *)b)->run != NULL;
+    return ordered_for_cpu((ordered *)b, p);
+}
+
+static void same_bits(void)
+{
+    ordered plain = {.fuse = branching}, any = {.fuse = branching, .run = in_any_order};
+    if (!ordered_open(&plain)) return;
+    any.cpu = plain.cpu;
+    const uint64_t want = ordered_train(&plain);
+    DG_CHECK(want != 0);
+    int all = 0;
+    for (unsigned long long seed = 0; seed < 24; seed++) {
+        any.random = seed;
+        swaps = runs = 0;
+        DG_CHECKF(ordered_train(&any) == want, "order %llu: an op ran before one that it needs", seed);
+        DG_CHECKF(runs == 2, "order %llu: %d runs", seed, runs);
+        all += swaps;
+    }
+    DG_CHECKF(all > 48, "%d ops ran before one that the plan has in front of them", all);
+    plain.cpu->close(plain.cpu);
+}
+
+/* ---- No more ---- */
+
+/* Of W1 on a GPU: how many kernels there are, and how many at least wait for one another. */
+static void chains(const char *arch, dg_math math, unsigned what, int kernels, int most, int least)
+{
+    static dg_model m;
+    dg_machine machine;
+    dg_backend *b;
+    dg_gan g;
+    if (!DG_CHECKF(!dg_model_read("dcgan64-paper", &m) && !dg_machine_arch(arch, DG_F32, &machine), "%s", dg_message())) return;
+    machine.math = math;
+    if (!DG_CHECKF(!dg_planner_open(&machine, NULL, what, &b), "%s", dg_message())) return;
+    const dg_gan_options o = {.batch = 64, .samples = 9, .rows = 128, .train = true};
+    if (DG_CHECKF(!dg_gan_build(&g, &m, &o, b), "%s", dg_message())) {
+        const int all = dg_plan_kernels(&g.train), chain = dg_plan_chain(&g.train);
+        DG_CHECKF(all == kernels, "%d kernels, not %d", all, kernels);
+        DG_CHECKF(chain >= least && chain <= most, "%d kernels in the longest chain, not %d to %d", chain, least, most);
+        dg_gan_free(&g);
+    }
+    b->close(b);
+}
+
+/* Pieces of a branch follow one another; nobody waits for a later piece; without branches there is one. */
+static void well_formed(void)
+{
+    static dg_model m;
+    dg_machine machine;
+    dg_backend *b;
+    dg_gan g;
+    static dg_branched at[400];
+    if (!DG_CHECKF(!dg_model_read("dcgan64", &m) && !dg_machine_arch("sm_90", DG_F32, &machine), "%s", dg_message())) return;
+    if (!DG_CHECKF(!dg_planner_open(&machine, NULL, DG_FUSE_branches, &b), "%s", dg_message())) return;
+    const dg_gan_options o = {.batch = 37, .last_batch = 5, .samples = 9, .rows = 79, .train = true};
+    if (DG_CHECKF(!dg_gan_build(&g, &m, &o, b), "%s", dg_message())) {
+        dg_plan *const plan[] = {&g.train, &g.train_short, &g.sample};
+        for (int i = 0; i < 3; i++) {
+            const int n = dg_plan_pieces(plan[i]);
+            int tail[DG_BRANCHES], used = 0;
+            for (int k = 0; k < DG_BRANCHES; k++) tail[k] = -1;
+            if (!DG_CHECK(n > 0 && n < 400 && !dg_plan_branch(plan[i], at))) continue;
+            for (int j = 0; j < n; j++) {
+                DG_CHECK(at[j].after[at[j].branch] == tail[at[j].branch] && at[j].chain > 0);
+                for (int k = 0; k < DG_BRANCHES; k++) DG_CHECK(at[j].after[k] < j && (at[j].after[k] < 0 || at[at[j].after[k]].branch == k));
+                tail[at[j].branch] = j;
+            }
+            for (int k = 0; k < DG_BRANCHES; k++) used += tail[k] >= 0;
+            DG_CHECKF(used > 1, "plan %s does not branch", plan[i]->name);
+            plan[i]->branches = false;
+            DG_CHECK(!dg_plan_branch(plan[i], at));
+            for (int j = 0; j < n; j++) DG_CHECK(at[j].branch == 0 && at[j].after[0] == j - 1);
+            DG_CHECK(dg_plan_chain(plan[i]) == dg_plan_kernels(plan[i]));
+        }
+        dg_gan_free(&g);
+    }
+    b->close(b);
+}
+
+int main(void)
+{
+    same_bits();
+    well_formed();
+    chains("sm_90", DG_MATH_BF16, DG_FUSE_ALL, 28, 28, 28);
+    chains("sm_90", DG_MATH_BF16, DG_FUSE_NONE, 128, 128, 128);
+    chains("sm_90", DG_MATH_BF16, DG_FUSE_branches, 128, 116, 100);
+    return dg_test_report();
+}
