@@ -23,7 +23,7 @@
  *                   DYN_SHARED(float, p): all dynamic shared memory of the launch as one array. For several arrays
  *                       dev_pool pool; float *a = pool.take<float>(n), *b = pool.take<float>(m);
  *                   in the same order and size in all threads; the launch asks for
- *                   dev_pool_bytes<float>(n) + dev_pool_bytes<float>(m). Over 48 KB KLAUNCH raises the limit.
+ *                   dev_pool_bytes<float>(n) + dev_pool_bytes<float>(m). KLAUNCH raises the kernel's limit.
  *   assembly        only in the wrappers below, each with a twin in tests/sim/. Everything else is plain CUDA:
  *                   threadIdx, __syncthreads, __syncwarp, __shfl_*_sync, __ballot_sync, __ldg, float4, fmaf, ...
  *   checks          DEV_CHECK(condition): tested in the simulator, nothing on a device. For what a launcher must
@@ -39,6 +39,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 extern "C" {
 #include "rng.h"
@@ -91,23 +92,37 @@ static inline dev_fault dev_take_fault(void)
 inline bool dev_programmatic = true;
 
 /* Kernels on the current device may start early: it is sm_90 or newer, and they are compiled for that. Code that the
- * driver made of PTX for an older one waits for nothing. All kernels are compiled alike, so one of them is asked. */
+ * driver made of PTX for an older one waits for nothing. All kernels are compiled alike, so one of them is asked.
+ * Graphs have programmatic edges from CUDA 12.3 on; what drivers before that capture of such a launch is nowhere said. */
 inline thread_local signed char dev_overlaps[64]; /* by device: 0 not asked, 1 yes, -1 no */
 
 template <class K> static inline bool dev_may_overlap(K kernel)
 {
-    int device;
+    int device, driver;
     cudaFuncAttributes a;
     if (!dev_programmatic || cudaGetDevice(&device) != cudaSuccess || device >= (int)sizeof dev_overlaps) return false;
     if (!dev_overlaps[device]) {
-        if (cudaFuncGetAttributes(&a, kernel) != cudaSuccess) {
+        if (cudaFuncGetAttributes(&a, kernel) != cudaSuccess || cudaDriverGetVersion(&driver) != cudaSuccess) {
             (void)cudaGetLastError();
             return false;
         }
-        dev_overlaps[device] = a.ptxVersion >= 90 ? 1 : -1;
+        dev_overlaps[device] = a.ptxVersion >= 90 && driver >= 12030 ? 1 : -1;
     }
     return dev_overlaps[device] > 0;
 }
+
+#ifdef __CUDACC__
+/* Without being asked, a kernel gets 48 KB less its static arrays. The limit is raised, never lowered: launches that were
+ * captured before may need more of it than this one. */
+static inline cudaError_t dev_allow_shared(const void *kernel, size_t shared)
+{
+    cudaFuncAttributes a;
+    if (!shared) return cudaSuccess;
+    const cudaError_t e = cudaFuncGetAttributes(&a, kernel);
+    if (e != cudaSuccess || shared <= (size_t)a.maxDynamicSharedSizeBytes) return e;
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+}
+#endif
 
 enum dev_mode { DEV_PLAIN, DEV_COOPERATIVE, DEV_AFTER };
 
@@ -118,9 +133,7 @@ static inline void dev_launch(dev_site at, dev_mode mode, void (*kernel)(P...), 
     static_assert(sizeof...(P) == sizeof...(A), "as many arguments as the kernel has parameters");
     if (mode == DEV_AFTER && !dev_may_overlap(kernel)) mode = DEV_PLAIN;
 #ifdef __CUDACC__
-    cudaError_t e = cudaSuccess;
-    if (shared > 48 * 1024)
-        e = cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+    cudaError_t e = dev_allow_shared((const void *)kernel, shared);
     auto launch = [&](P... p) {
         void *list[] = {(void *)&p..., nullptr};
         if (mode == DEV_PLAIN) return cudaLaunchKernel((const void *)kernel, grid, block, list, shared, stream);
@@ -338,8 +351,21 @@ __device__ __forceinline__ void grid_dependents_launch()
 #endif
 }
 
-/* Before the wait: read, or copy as cp_async16 does, what the launch just in front of this one does not write. */
-template <class T> __device__ __forceinline__ T grid_early_load(const T *p) { return *p; }
+/* Before the wait: read, or copy as cp_async16 does, what the launch just in front of this one does not write. Both go past
+ * the multiprocessor's own cache, which is promised to be without stale values between a launch and those it waits for. */
+template <class T> __device__ __forceinline__ T grid_early_load(const T *p)
+{
+    static_assert(sizeof(T) == 4 || sizeof(T) == 16, "one load");
+    T v;
+    if constexpr (sizeof(T) == 16) {
+        const uint4 w = __ldcg(reinterpret_cast<const uint4 *>(p));
+        memcpy(&v, &w, sizeof v);
+    } else {
+        const unsigned w = __ldcg(reinterpret_cast<const unsigned *>(p));
+        memcpy(&v, &w, sizeof v);
+    }
+    return v;
+}
 __device__ __forceinline__ void cp_async16_early(void *dst, const void *src, bool ok) { cp_async16(dst, src, ok); }
 
 #ifdef DEV_WGMMA

@@ -19,6 +19,7 @@ typedef struct {
 } columns;
 
 static constexpr int MAX_BLOCK = 512, WARP = 32;
+static constexpr int MERGE_WARPS = 4, MERGE_BLOCK = MERGE_WARPS * WARP;
 static constexpr int RUN = 8; /* rows that are added up before double takes over: few GPUs have much of it */
 
 static columns columns_of(int N, int H, int W, int C, int groups, int n, int block)
@@ -96,7 +97,7 @@ template <int n> static __device__ __forceinline__ void sum_slots(two_sums<n> &s
 
 /* Mean and sum of squared deviations of a chunk. Deviations are taken from the chunk's first row: one value of the
  * chunk is never so far from its mean that the correction could cancel more than the chunk's length. */
-template <class real, int n> static __global__ void stats_kernel(void *scratch, const real *x, const columns s)
+template <class real, int n> static __global__ void __launch_bounds__(MAX_BLOCK) stats_kernel(void *scratch, const real *x, const columns s)
 {
     const place p = place_of(s, n);
     two_sums<n> all = {};
@@ -146,7 +147,7 @@ static __device__ __forceinline__ moments join(const moments &a, const moments &
     return m;
 }
 
-template <class real> static __global__ void stats_merge_kernel(const dg_norm_stats_args a, const columns s)
+template <class real> static __global__ void __launch_bounds__(MERGE_BLOCK) stats_merge_kernel(const dg_norm_stats_args a, const columns s)
 {
     const int c = (int)(dg_thread() / WARP), lane = (int)threadIdx.x % WARP;
     if (c >= s.C) return; /* whole warps: the block is a multiple of 32 */
@@ -178,7 +179,6 @@ template <class real> static __global__ void stats_merge_kernel(const dg_norm_st
     }
 }
 
-static constexpr int MERGE_WARPS = 4, MERGE_BLOCK = MERGE_WARPS * 32;
 static dim3 merge_grid(int C) { return dim3((unsigned)dg_div_up(C, MERGE_WARPS)); }
 
 template <class real, int n> static void launch_stats(const dg_norm_stats_args *a, const dg_tune *tune, cudaStream_t stream)
@@ -213,7 +213,7 @@ template <class real, int n> static __device__ __forceinline__ affine<real, n> a
 }
 
 template <class real, int n>
-static __global__ void act_kernel(const dg_norm_act_args a, const columns s, real factor)
+static __global__ void __launch_bounds__(MAX_BLOCK) act_kernel(const dg_norm_act_args a, const columns s, real factor)
 {
     const place p = place_of(s, n);
     if (p.c >= s.C) return;
@@ -239,7 +239,7 @@ template <class real, int n> static void launch_act(const dg_norm_act_args *a, c
 
 /* Backward, first sweep: sums over a chunk of g and g * (x - mean). */
 template <class real, int n>
-static __global__ void gradient_kernel(const dg_norm_act_args a, const columns s, real factor)
+static __global__ void __launch_bounds__(MAX_BLOCK) gradient_kernel(const dg_norm_act_args a, const columns s, real factor)
 {
     const place p = place_of(s, n);
     two_sums<n> all = {};
@@ -275,7 +275,7 @@ static __global__ void gradient_kernel(const dg_norm_act_args a, const columns s
 
 /* From the chunks' sums: dgamma, dbeta, and for each group and channel the two numbers that the second sweep
  * subtracts, mean(g) and rstd * mean(g * xhat), behind the parts in scratch. */
-template <class real> static __global__ void gradient_merge_kernel(const dg_norm_act_args a, const columns s)
+template <class real> static __global__ void __launch_bounds__(MERGE_BLOCK) gradient_merge_kernel(const dg_norm_act_args a, const columns s)
 {
     const int c = (int)(dg_thread() / WARP), lane = (int)threadIdx.x % WARP;
     if (c >= s.C) return;
@@ -305,7 +305,7 @@ template <class real> static __global__ void gradient_merge_kernel(const dg_norm
 }
 
 /* Second sweep; dx may be dy. */
-template <class real, int n> static __global__ void dx_kernel(const dg_norm_act_args a, const columns s, real factor)
+template <class real, int n> static __global__ void __launch_bounds__(MAX_BLOCK) dx_kernel(const dg_norm_act_args a, const columns s, real factor)
 {
     const place p = place_of(s, n);
     if (p.c >= s.C) return;

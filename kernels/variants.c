@@ -86,7 +86,9 @@ static const char *check_sweep(const dg_op *op, dg_tune *t, dg_type real)
 {
     if (t->tile_m || t->stages || t->split > 1) return no("%s has no tile, stages or split", t->variant);
     if (!t->block) t->block = 256;
-    if (t->block < 32 || t->block > 1024 || t->block % 32) return no("block=%d: must be a multiple of 32 up to 1024", t->block);
+    /* a multiprocessor has 64K registers: the powers in double take more than 64 of a thread's */
+    const int most = op->kind == DG_OP_adam && real == DG_F64 ? 512 : 1024;
+    if (t->block < 32 || t->block > most || t->block % 32) return no("block=%d: must be a multiple of 32 up to %d", t->block, most);
     if (is_norm(op->kind) && (t->block > 512 || (t->block & (t->block - 1))))
         return no("block=%d: must be a power of two from 32 to 512", t->block);
     if (!is(t, "vector")) return NULL;

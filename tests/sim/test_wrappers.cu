@@ -333,6 +333,15 @@ static __global__ void whole_kernel(float *y)
     y[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x];
 }
 
+static __global__ void beside_kernel(float *y)
+{
+    SHARED(float, own, [256]);
+    DYN_SHARED(float, s);
+    s[threadIdx.x] = own[threadIdx.x] = (float)threadIdx.x;
+    __syncthreads();
+    y[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x] + own[(threadIdx.x + 1) % blockDim.x];
+}
+
 static __global__ void shift_kernel(float *x, float *t, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -359,6 +368,11 @@ static void test_rest()
     if (dev_ok("DYN_SHARED")) {
         std::vector<float> got = y.get();
         for (int i = 0; i < n; i++) DG_NEAR(got[i], n - 1 - i, 0);
+    }
+    KLAUNCH(beside_kernel, 1, n, 48 * 1024, 0, y.p); /* no more than that, but static arrays count, too */
+    if (dev_ok("DYN_SHARED and SHARED")) {
+        std::vector<float> got = y.get();
+        for (int i = 0; i < n; i++) DG_NEAR(got[i], n - 1 - i + (i + 1) % n, 0);
     }
     std::vector<float> in = dev_random(4 * 64, 8);
     dev_buffer<float> x(in), t(4 * 64);
