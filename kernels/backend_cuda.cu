@@ -13,6 +13,7 @@
 dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e)
 {
     char text[360];
+    c->last = e;
     snprintf(text, sizeof text, "%s%s%s: %s (%s, %d)", op, *op ? ": " : "", what, cudaGetErrorString(e), cudaGetErrorName(e), (int)e);
     if (!dg_cuda_fatal(e)) {
         (void)cudaGetLastError(); /* such an error is over; the next call shall not find it */
@@ -127,9 +128,10 @@ static dg_err cuda_run_many(dg_backend *b, struct dg_plan *p, int n)
     while (n > 0 && !c->eager) {
         captured *g = nullptr;
         e = dg_gpu_graph_for(c, p, n, &g);
+        if (!e && !g) e = run_eagerly(c, p);
         if (e) return e;
-        TRY(c, p->name, cudaGraphLaunch(g->graph, c->lane[DG_COMPUTE]));
-        n -= g->runs;
+        if (g) TRY(c, p->name, cudaGraphLaunch(g->graph, c->lane[DG_COMPUTE]));
+        n -= g ? g->runs : 1;
     }
     return e;
 }
@@ -208,9 +210,9 @@ static dg_err open_device(gpu *c, int device)
     c->limits.arch = d->major * 10 + d->minor;
     snprintf(c->base.name, sizeof c->base.name, "cuda:%d, %.36s, sm_%d", device, d->name, c->limits.arch);
     TRY(c, "", cudaSetDevice(device));
-    int shared = 0, driver = 0;
-    TRY(c, "", cudaDriverGetVersion(&driver));
-    snprintf(c->base.driver, sizeof c->base.driver, "CUDA %d.%d", driver / 1000, driver % 1000 / 10);
+    int shared = 0;
+    TRY(c, "", cudaDriverGetVersion(&c->driver));
+    snprintf(c->base.driver, sizeof c->base.driver, "CUDA %d.%d", c->driver / 1000, c->driver % 1000 / 10);
     TRY(c, "", cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     c->limits.shared = (size_t)shared;
     TRY(c, "", cudaEventCreate(&c->from));

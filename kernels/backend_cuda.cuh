@@ -31,7 +31,7 @@ static constexpr int MOST_RUNS = 64, MOST_PIECES = 4096;
 
 typedef struct {
     dg_backend base; /* first, so that a dg_backend pointer is a gpu pointer */
-    int device;
+    int device, driver; /* 12040: of CUDA 12.4 */
     bool eager;
     unsigned fuse; /* DG_FUSE_... */
     dg_gpu limits;
@@ -45,6 +45,7 @@ typedef struct {
     dg_chooser chooser;
     captured *graphs;
     cudaStream_t branch[DG_BRANCHES]; /* while a plan is captured; the first is lane[DG_COMPUTE], others are made when wanted */
+    cudaError_t last; /* what was last reported */
     dg_err broken; /* set by the first fatal error: the device is lost to this process, no call makes sense */
     char broken_message[720];
 } gpu;
@@ -70,7 +71,7 @@ dg_err dg_gpu_enqueue(gpu *c, const dg_op *op, cudaStream_t stream);
 /* The same for piece i of a plan (branches.h). */
 dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i, cudaStream_t stream);
 
-/* cuda_graph.cu: the longest graph for at most n runs of a plan. */
+/* cuda_graph.cu: the longest graph for at most n runs of a plan. *out: NULL, the next run is to be without one. */
 dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out);
 void dg_gpu_graphs_close(gpu *c);
 

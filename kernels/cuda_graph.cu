@@ -104,15 +104,38 @@ static dg_err capture_into(recording *r, int runs, captured *made)
     return e || error == cudaSuccess ? e : dg_gpu_report(c, r->p->name, "capturing the plan", error);
 }
 
-static dg_err capture(gpu *c, dg_plan *p, int runs, captured **out)
+static dg_err try_capture(gpu *c, dg_plan *p, int runs, captured *made)
 {
-    captured *made = (captured *)calloc(1, sizeof *made);
-    if (!made) return dg_fail(DG_DEVICE, "out of memory while capturing plan %s", p->name);
     recording r = {};
     r.c = c;
     r.p = p;
     const dg_err e = capture_into(&r, runs, made);
     stop(&r);
+    return e;
+}
+
+/* Programmatic launches in a capture are young: some drivers refuse what others take. Is that what the capture failed of? */
+static bool without_overlap(const gpu *c)
+{
+    switch ((int)c->last) {
+    case cudaErrorInvalidResourceHandle:
+    case cudaErrorNotSupported:
+    case cudaErrorStreamCaptureUnsupported:
+    case cudaErrorStreamCaptureInvalidated: break;
+    default: return false;
+    }
+    if (c->broken || !dev_programmatic) return false;
+    dg_warn("%s; kernels do not begin before those in front of them have ended, then (--fuse -overlap says so from the start)", dg_message());
+    dev_programmatic = false;
+    return true;
+}
+
+static dg_err capture(gpu *c, dg_plan *p, int runs, captured **out)
+{
+    captured *made = (captured *)calloc(1, sizeof *made);
+    if (!made) return dg_fail(DG_DEVICE, "out of memory while capturing plan %s", p->name);
+    dg_err e = try_capture(c, p, runs, made);
+    if (e && without_overlap(c)) e = try_capture(c, p, runs, made);
     if (e) {
         free(made);
         return e;
@@ -123,12 +146,22 @@ static dg_err capture(gpu *c, dg_plan *p, int runs, captured **out)
     return DG_OK;
 }
 
+/* Kernels are loaded when they are first used, and drivers before CUDA 12.3 load none while a stream is captured: there a
+ * plan's first run is not captured, and this is what it has for a graph. */
+static const int LOADS_IN_CAPTURE = 12030;
+static captured loaded;
+
 /* Graphs double: none is captured before the plan ran as often as that takes, so that the first steps wait for little, and
  * the device has steps to do while the host captures longer ones. */
 dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out)
 {
     dg_err e = DG_OK;
-    if (!p->captured && (e = capture(c, p, 1, out)) == DG_OK) p->captured = *out;
+    *out = nullptr;
+    if (!p->captured && c->driver < LOADS_IN_CAPTURE) {
+        p->captured = &loaded;
+        return DG_OK;
+    }
+    if ((!p->captured || p->captured == &loaded) && (e = capture(c, p, 1, out)) == DG_OK) p->captured = *out;
     captured *first = (captured *)p->captured, *g = first;
     while (!e && 2 * g->runs <= n && 2 * g->runs <= MOST_RUNS && 2 * g->runs * dg_plan_pieces(p) <= MOST_PIECES && g->runs < first->done) {
         if (!g->twice) e = capture(c, p, 2 * g->runs, &g->twice);

@@ -34,6 +34,13 @@ says 'dcgan: G.2.conv_transpose.fwd: '
 says '.cu:'
 says 'invalid configuration argument (cudaErrorInvalidConfiguration, 9)'
 lacks "$dir/refused/run/checkpoint.safetensors"
+# what a driver may not capture is tried without overlap
+trains 'refuse=G.2.conv_transpose.fwd:1:801' 0 plainly --epochs 3
+says 'warning: G.2.conv_transpose.fwd: '
+says 'kernels do not begin before those in front of them have ended'
+same_run one plainly
+trains driver=12020 0 old --epochs 3
+same_run one old
 trains 'refuse=D.1.conv.fwd.g:5:701' 5 refused2 --epochs 3 --no-graph
 says 'dcgan: D.1.conv.fwd.g: '
 says 'too many resources requested for launch'

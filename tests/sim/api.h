@@ -3,6 +3,7 @@
 #define SIM_API_H
 
 #include <mutex>
+#include <set>
 #include "inside.h"
 
 typedef std::function<void()> task;

@@ -114,6 +114,16 @@ void check_words(const char *kernel, const void *value, size_t bytes, bool point
     }
 }
 
+/* Kernels are loaded when they are first launched; drivers before CUDA 12.3 do not while a stream is captured. */
+static cudaError_t load(const launch_site &at)
+{
+    static std::set<std::string> &loaded = *new std::set<std::string>;
+    if (device.driver >= 12030 || loaded.count(at.kernel)) return cudaSuccess;
+    if (cudaError_t e = refuse_in_capture()) return e;
+    loaded.insert(at.kernel);
+    return cudaSuccess;
+}
+
 std::function<bool(const launch_view &)> watch;
 
 cudaError_t launch(const launch_site &at, launch_mode mode, dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream,
@@ -128,6 +138,7 @@ cudaError_t launch(const launch_site &at, launch_mode mode, dim3 blocks, dim3 th
     if (mode == COOPERATIVE && all > resident * (uint64_t)device.multiprocessors) return cudaErrorCooperativeLaunchTooLarge;
     const bool overlapping = mode == OVERLAPPING;
     if (overlapping && device.major < 9) return cudaErrorNotSupported;
+    if (cudaError_t e = load(at)) return e;
     if (watch && !watch({at.kernel, blocks, threads, shared, overlapping})) return cudaSuccess;
     if (cudaError_t e = fault_at_launch(at.op)) return e;
     auto g = std::make_shared<grid>();

@@ -69,7 +69,11 @@ static std::string train(bool eager, const std::vector<int> &pieces, long *captu
 static void same_bytes()
 {
     long one, many, eager;
+    sim::device.driver = 12020; /* that loads no kernel for a capture: these come first */
+    const std::string old = train(false, {2, STEPS - 2}, &many);
+    sim::device.driver = 13000;
     const std::string want = train(false, std::vector<int>(STEPS, 1), &one);
+    DG_CHECK(old == want);
     DG_CHECK(train(false, {1, STEPS - 1}, &many) == want);
     DG_CHECKF(one > 0 && many == (slow ? 1 + 2 : 1 + 2 + 4) * one, "%ld and %ld launches were captured", one, many);
     if (!slow) { /* tests/cli/sim_train.sh does that, too */
