@@ -170,7 +170,7 @@ help: ## this list
 	@echo '  V=1           show the commands'
 	@echo '  WERROR=1      warnings are errors'
 	@echo '  NVCC=...      the CUDA compiler (found by itself); empty: build without CUDA'
-	@echo '  CUDA_ARCH=... auto (the GPUs here, or a short list), native, or a list such as 75,80,90'
+	@echo '  CUDA_ARCH=... auto (the GPUs here, or a short list), one (or one of it), native, or a list such as 75,80,90'
 	@echo '  SAN=1         with AddressSanitizer and UndefinedBehaviorSanitizer, in build-san/; without CUDA'
 	@echo '  BUILD=DIR     objects go there'
 	@echo '  PREFIX=DIR    for install; also bindir, mandir, datadir, DESTDIR'

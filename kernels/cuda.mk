@@ -1,8 +1,9 @@
 # The CUDA part of the build, included by the Makefile after what scripts/detect found.
 #
 #   NVCC=...       the compiler; NVCC= (empty) builds without CUDA. Found on the PATH or below /usr/local.
-#   CUDA_ARCH=...  auto: the GPUs of this machine, or a short list when there is none; native: the GPUs of this machine,
-#                  an error when there is none; or a list such as 75,80,90. Newer GPUs get the last one's PTX.
+#   CUDA_ARCH=...  auto: the GPUs of this machine, or a short list when there is none; one: the same, but one of that list;
+#                  native: the GPUs of this machine, an error when there is none; or a list such as 75,80,90. Newer GPUs get
+#                  the last one's PTX.
 #   NVFLAGS=...    options for nvcc, such as -ccbin g++-11
 #
 # scripts/detect-cuda turns them into NVCC, CUDA_LIST, CUDA_PTX, CUDA_LIBS and CUDA_WORD, or says in CUDA_WHY why there
@@ -63,15 +64,19 @@ $(BUILD)/%.cu.o: %.cu $(BUILD)/cuda.flags
 
 # Every file for every architecture that is supported, and files about wgmma for sm_90a, for scripts/cuda-archs: $(BUILD)/archs/90/conv.ptx is the code
 # of kernels/conv.cu for sm_90, conv.said what was said of it until then, conv.log what ptxas says. What does not
-# compile has no log.
+# compile has no log. The sources know three generations (scripts/cuda-archs looks): PTX is made once for each, and
+# ptxas translates it for all that belong to it.
 ARCHS := $(filter $(CUDA_OFFERS),75 80 86 89 90 100 120) $(CUDA_WIDE)
 $(BUILD)/archs.flags: FORCE
 	$(call update,$(call quoted,$(NVCC) $(NVCC_BASE)))
+generation = $(if $(filter 80 86 89,$(1)),80,$(if $(filter 90 100 120,$(1)),90,$(1)))
+translated = $(foreach a,$(ARCHS),$(if $(filter $(1),$(call generation,$(a))),$(a)))
 define arch_rules
 $(BUILD)/archs/$(1)/%.ptx: kernels/%.cu $(BUILD)/archs.flags
-	@mkdir -p $$(@D) && rm -f $$(@:.ptx=.log)
+	@mkdir -p $$(@D) && rm -f $(foreach t,$(call translated,$(1)),$(BUILD)/archs/$(t)/$$*.log)
 	$$(Q)$$(NVCC) $$(NVCC_BASE) -arch=compute_$(1) -ptx -MMD -MP -MF $$(@:.ptx=.d) -o $$@ $$< > $$(@:.ptx=.said) 2>&1
-$(BUILD)/archs/$(1)/%.log: $(BUILD)/archs/$(1)/%.ptx
+$(BUILD)/archs/$(1)/%.log: $(BUILD)/archs/$(call generation,$(1))/%.ptx
+	@mkdir -p $$(@D)
 	$$(Q)$$(NVCC) -arch=sm_$(1) -cubin -Xptxas -v -o $$(@:.log=.cubin) $$< > $$@ 2>&1
 endef
 $(foreach a,$(ARCHS),$(eval $(call arch_rules,$(a))))

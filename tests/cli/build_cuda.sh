@@ -53,6 +53,7 @@ finds()
 if command -v cc > /dev/null && ar rcs "$fake/libcudart_static.a" 2> "$dir/.err"; then
     finds 0 auto "NVCC := $fake/nvcc" 'CUDA_LIST := 75 80 90' 'CUDA_PTX := 90' 'CUDA_OFFERS := 75 80 86 89 90' 'CUDA_WIDE := 90a' '!CUDA_WHY' \
         'CUDA_WORD := CUDA 12.4 for sm_75 sm_80 sm_90 and PTX 90'
+    finds 0 one 'CUDA_LIST := 90' 'CUDA_PTX := 90' 'CUDA_WIDE := 90a'
     finds 0 89,80 'CUDA_LIST := 80 89' 'CUDA_PTX := 89'
     FAKE_RELEASE=11.8
     finds 0 80,90 'CUDA_LIST := 80 90' '!CUDA_WIDE := 90a' # has sm_90, but not sm_90a
@@ -63,7 +64,11 @@ if command -v cc > /dev/null && ar rcs "$fake/libcudart_static.a" 2> "$dir/.err"
     finds 1 native
     says 'nvidia-smi shows no GPU here'
     FAKE_GPUS='8.6 7.5 8.6'
+    finds 0 one 'CUDA_LIST := 75 86'
+    FAKE_GPUS='8.6 7.5 8.6'
     finds 0 native 'CUDA_LIST := 75 86' 'CUDA_PTX := 86'
+    FAKE_GPUS=12.0
+    finds 0 one 'CUDA_PTX := 90' '!CUDA_LIST := 90'
     FAKE_GPUS=12.0
     finds 0 auto 'CUDA_PTX := 90' 'CUDA_WORD := CUDA 12.4 for PTX 90' # newer than this nvcc: PTX, which the driver translates
     FAKE_GPUS=6.1
