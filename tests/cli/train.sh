@@ -63,7 +63,7 @@ holds loud/curves.png
 begin() # begin ARGUMENT...: in the background, until the first rows are in the log
 {
     rows=$(cat long/log.csv 2> /dev/null | wc -l)
-    env --default-signal=INT "$program" "$@" > stopped 2>&1 & # a shell has SIGINT ignored in the background
+    env --default-signal=INT,HUP "$program" "$@" > stopped 2>&1 & # a shell has SIGINT ignored in the background, nohup SIGHUP
     pid=$!
     for i in $(seq 300); do
         [ "$(cat long/log.csv 2> /dev/null | wc -l)" -gt $((rows + 2)) ] && return
