@@ -1,4 +1,5 @@
 /* Everything that is told about options: all of it comes from the tables in options_table.c. */
+#include "fuse.h"
 #include "option_table.h"
 
 #include <ctype.h>
@@ -70,6 +71,10 @@ static void print_options(FILE *to, dg_command c)
         usage_of(t, left, sizeof left);
         describe(t, text, sizeof text);
         print_row(to, left, text);
+        for (int i = 0; strcmp(t->name, "fuse") == 0 && dg_fusion_name(i); i++) {
+            snprintf(left, sizeof left, "      %s", dg_fusion_name(i));
+            print_row(to, left, dg_fusion_help(i));
+        }
     }
     fprintf(to, "\n");
     print_row(to, "-h, --help", "this text");
@@ -144,7 +149,7 @@ static void print_roff(FILE *to, const char *s)
 
 static void man_option(FILE *to, const dg_option *t)
 {
-    char text[512], which[256] = "";
+    char text[1024], which[256] = "";
     fputs(".TP\n", to);
     if (t->letter) fprintf(to, "\\fB\\-%c\\fR, ", t->letter);
     fputs("\\fB", to);
@@ -152,6 +157,10 @@ static void man_option(FILE *to, const dg_option *t)
     print_roff(to, t->name);
     fprintf(to, "\\fR%s%s%s\n", t->arg ? " \\fI" : "", t->arg ? t->arg : "", t->arg ? "\\fR" : "");
     describe(t, text, sizeof text);
+    for (int i = 0; strcmp(t->name, "fuse") == 0 && dg_fusion_name(i); i++) {
+        const size_t at = strlen(text);
+        snprintf(text + at, sizeof text - at, "%s \"%s\": %s", i ? ";" : ". To be named are", dg_fusion_name(i), dg_fusion_help(i));
+    }
     if (!isdigit((unsigned char)text[0])) text[0] = (char)toupper((unsigned char)text[0]);
     print_roff(to, text);
     for (int c = 0; c < DG_CMDS; c++)

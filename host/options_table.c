@@ -135,8 +135,8 @@ const dg_option dg_option_table[] = {
     {"tuning", 0, "FILE", DG_OPT_TEXT, AT(tuning), NO_RANGE, NULL, NULL, MACHINE, T | G | I | P | R | B | Q | U | C, SAVED,
      "CUDA: which variant each operation runs and with what numbers; comes before the built-in tables"},
     {"fuse", 0, "LIST", DG_OPT_TEXT, AT(fuse), NO_RANGE, "all", NULL, MACHINE, T | G | I | P | R | B | Q | C, SAVED,
-     "CUDA: what is done by one kernel together: all, none, or of input, norm, stats, act, grad, head, update, "
-     "overlap and branches those named, or all but those with a minus (all,-head); sums are rounded differently"},
+     "CUDA: what is done by one kernel together: all, none, those named with commas between, or all but "
+     "those with a minus (-head,-act); sums are rounded differently"},
     {"no-graph", 0, NULL, DG_OPT_FLAG, AT(no_graph), NO_RANGE, "no", NULL, MACHINE, T | G | I | R | B | Q, 0,
      "CUDA: run the operations one by one, so that an error names its own; slower, same bits"},
     {"device-memory", 0, "MB", DG_OPT_REAL, AT(device_memory), 0, 1e9, "0", NULL, MACHINE, T, SAVED,

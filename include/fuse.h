@@ -127,7 +127,7 @@ typedef struct {
     X(grad, "the norm's gradient: its sums where a convolution writes, the rest while the next one reads")    \
     X(head, "D's last layer, the loss and their gradient")                                                    \
     X(update, "all weight gradients of a network and Adam")                                                   \
-    X(overlap, "nothing, but fused kernels begin while the one in front ends (sm_90 and newer); same bits") \
+    X(overlap, "nothing, but fused kernels begin while the one in front ends (sm_90 and newer); same bits")   \
     X(branches, "nothing, but kernels that need nothing of each other run side by side; same bits")
 enum {
 #define X(name, help) DG_FUSE_##name##_bit,
