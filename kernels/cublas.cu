@@ -5,6 +5,9 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
+#define DG_TEXT_OF(x) #x
+#define DG_TEXT(x) DG_TEXT_OF(x)
+
 /* In full fp32: no TF32, no reduced sums. A workspace of our own, because the library could otherwise allocate while
  * a stream is captured; its size is what the manual asks for on sm_90. One handle, one stream at a time: the results
  * of a call depend on its arguments alone. */
@@ -34,7 +37,8 @@ template <class F> static bool find(F *function, const char *name)
 
 const char *dg_cublas_open(void)
 {
-    static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so"};
+    /* first the one that belongs to the runtime that is linked here, which the driver is new enough for */
+    static const char *const names[] = {"libcublas.so." DG_TEXT(CUBLAS_VER_MAJOR), "libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so"};
     if (blas.handle) return nullptr;
     for (size_t i = 0; i < sizeof names / sizeof *names && !blas.library; i++) blas.library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!blas.library) return no("the cuBLAS library cannot be loaded", dlerror());

@@ -98,7 +98,7 @@ static dg_err capture_into(recording *r, int runs, captured *made)
     TRY(c, r->p->name, cudaStreamBeginCapture(c->lane[DG_COMPUTE], cudaStreamCaptureModeThreadLocal));
     for (int k = 0; k < runs && !e; k++) e = record_run(r);
     cudaError_t error = cudaStreamEndCapture(c->lane[DG_COMPUTE], &graph);
-    if (!e && error == cudaSuccess) error = cudaGraphInstantiate(&made->graph, graph, 0);
+    if (!e && error == cudaSuccess) error = cudaGraphInstantiateWithFlags(&made->graph, graph, 0);
     if (graph) (void)cudaGraphDestroy(graph);
     if (e || error != cudaSuccess) (void)cudaGetLastError();
     return e || error == cudaSuccess ? e : dg_gpu_report(c, r->p->name, "capturing the plan", error);

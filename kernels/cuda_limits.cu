@@ -151,7 +151,7 @@ static cudaError_t chain(job *j, int n, float *ms)
     for (int i = 0; i < n; i++) KLAUNCH(empty_kernel, dim3(1), dim3(32), 0, j->stream);
     const cudaError_t launched = launches(j);
     TRY(cudaStreamEndCapture(j->stream, &graph));
-    cudaError_t e = launched == cudaSuccess ? cudaGraphInstantiate(&exec, graph, 0) : launched;
+    cudaError_t e = launched == cudaSuccess ? cudaGraphInstantiateWithFlags(&exec, graph, 0) : launched;
     (void)cudaGraphDestroy(graph);
     for (int warm = 0; warm < 2 && e == cudaSuccess; warm++) {
         e = cudaEventRecord(j->from, j->stream);

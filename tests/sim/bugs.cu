@@ -422,7 +422,7 @@ template <int B> static void run_stream()
     cudaStreamBeginCapture(compute, cudaStreamCaptureModeGlobal);
     KLAUNCH(step_kernel, 1, 1, 0, compute, w.p, B == BY_VALUE ? nullptr : rate.p, now);
     cudaStreamEndCapture(compute, &graph);
-    cudaGraphInstantiate(&exec, graph, 0);
+    cudaGraphInstantiateWithFlags(&exec, graph, 0);
     for (; now < 4; now++) {
         rate.put({now});
         cudaGraphLaunch(exec, compute);

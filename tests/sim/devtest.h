@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <utility>
 #include <vector>
-#include "kernels/dev.cuh"
+#include "kernels/cublas.cuh"
 #include "tests/test.h"
 extern "C" {
 #include "tune.h"
@@ -55,6 +55,14 @@ static inline dg_gpu dev_gpu(size_t shared, dg_math math)
 #else
     return dg_gpu{90, shared, math};
 #endif
+}
+
+/* Is the library there? A machine that has a driver need not have it; this is said once. */
+static inline bool dev_cublas()
+{
+    static const char *const why = dg_cublas_open();
+    static const bool there = !why || (printf("cublas is not tested: %s\n", why), false);
+    return there;
 }
 
 /* After launches: wait, and fail with what went wrong. In the simulator the next test starts afresh. */

@@ -61,7 +61,7 @@ template <int WAY> static void chain(const char *what, bool captured)
     }
     if (captured) {
         DG_CHECK(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
-        DG_CHECK(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess && cudaGraphLaunch(exec, stream) == cudaSuccess);
+        DG_CHECK(cudaGraphInstantiateWithFlags(&exec, graph, 0) == cudaSuccess && cudaGraphLaunch(exec, stream) == cudaSuccess);
     }
     DG_CHECK(dev_ok(what));
     const std::vector<float> got = a.get();

@@ -280,7 +280,7 @@ static void test_branches(cudaStream_t s, cudaStream_t side)
     OK(cudaStreamWaitEvent(s, mark[2])); /* side is joined by way of third */
     note(s, 4);
     OK(cudaStreamEndCapture(s, &graph));
-    OK(cudaGraphInstantiate(&exec, graph));
+    OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
     bool late = false, early = false;
     for (int i = 0; i < 20; i++) {
         ran = 0;
@@ -329,7 +329,7 @@ static void test_graphs(bool deferred)
         size_t nodes = 0;
         OK(cudaGraphGetNodes(graph, nullptr, &nodes));
         DG_CHECK(nodes == 3 && isnan(h[0]) && x.get()[0] == 0); /* nothing has run */
-        OK(cudaGraphInstantiate(&exec, graph));
+        OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
         OK(cudaGraphDestroy(graph));
         OK(cudaGraphUpload(exec, s));
         for (int i = 1; i <= 3; i++) {

@@ -41,6 +41,7 @@ static void every_choice(dg_backend *b, const dg_op &shape)
     for (int i = 0; i < n; i++) {
         const dg_tune *t = &list[i];
         if (b->math != DG_MATH_FP32 && t->math != b->math) continue; /* the others round nothing: they ran in fp32 */
+        if (strcmp(t->variant, "cublas") == 0 && !dev_cublas()) continue;
         offered++;
         const std::string pieces[] = {piece(kind, precision, t, "tile", t->tile_m, t->tile_n), piece(kind, precision, t, "stages", t->tile_m, t->stages),
                                       piece(kind, precision, t, "block", 0, t->block), piece(kind, precision, t, "split", 0, t->split)};
@@ -121,7 +122,8 @@ int main()
     }
     for (int kind = 0; kind < DG_OP_KINDS; kind++)
         for (int i = 0; const char *variant = dg_variant_name((dg_op_kind)kind, i); i++)
-            DG_CHECKF(!any_math(DG_MATH_BF16) || (dg_case_gpu.arch != 90 && strcmp(variant, "wgmma") == 0) || runs[std::string(dg_op_kind_name((dg_op_kind)kind)) + " " + variant] > 0, "%s: no shape here suits variant %s",
+            DG_CHECKF(!any_math(DG_MATH_BF16) || (dg_case_gpu.arch != 90 && strcmp(variant, "wgmma") == 0) ||
+                          (strcmp(variant, "cublas") == 0 && !dev_cublas()) || runs[std::string(dg_op_kind_name((dg_op_kind)kind)) + " " + variant] > 0, "%s: no shape here suits variant %s",
                       dg_op_kind_name((dg_op_kind)kind), variant);
     printf("%d of %d choices compared\n", tested, offered);
     return dg_test_report();
