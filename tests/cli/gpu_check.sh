@@ -85,6 +85,8 @@ row kernels FAILED
 about kernels '1 passed, 1 failed, 0 skipped'
 about kernels 'bad failed'
 row replay ok
+TESTS="$dir/good $dir/hangs" check 1 --simulate --only kernels --limit 3
+about kernels '1 passed, 0 failed, 0 skipped; stopped after the 3 s'
 TESTS="$dir/hangs $dir/good" TEST_SECONDS=1 check 1 --simulate --only kernels
 about kernels '1 passed, 1 failed, 0 skipped'
 about kernels 'hangs hung'
@@ -99,6 +101,21 @@ row replay skipped
 about replay 'no time left'
 TESTS="$dir/not-there" check 1 --simulate --only kernels
 row kernels FAILED
+
+# Stopped itself, it leaves what there is.
+rm -rf "$dir/out"
+TESTS=$dir/hangs sh scripts/gpu-check "$dir/out" --simulate --only machine,kernels > "$dir/.err" 2>&1 < /dev/null &
+pid=$!
+until [ -e "$dir/out/logs/02-kernels.log" ] || ! kill -0 $pid; do sleep 0.1; done
+kill $pid
+wait $pid
+[ $? -eq 143 ]
+fact $? 'gpu-check should hear SIGTERM'
+ran='a gpu-check that was stopped'
+cp "$dir/out/table.md" "$dir/.out"
+row machine ok
+prints 'and then stopped in kernels.'
+json
 
 # A program whose second run learns a little faster, and whose resumed runs do.
 cat > "$dir/other" << 'END'
