@@ -116,7 +116,7 @@ static dg_err set_up(dg_run *r)
     if (!e) e = st ? resume(r, st, path, &info) : dg_gan_init(&r->gan, o->seed);
     if (!e) e = dg_log_open(&r->dir, r->read.step, &r->log);
     if (!e) e = dg_ring_reader_open(&r->metrics, &r->gan, r->read.step);
-    if (!e) e = dg_worker_open(&r->worker);
+    if (!e) e = dg_open_writers(r);
     if (!e) take_up_means(r);
     if (!e && st)
         dg_progress_note(r->progress, "resuming %s after epoch %llu, step %llu", r->dir.path, (unsigned long long)r->read.epoch, (unsigned long long)r->read.step);
@@ -131,7 +131,7 @@ static dg_err set_up(dg_run *r)
 /* Close everything; returns the first error of what was still being written. */
 static dg_err take_down(dg_run *r)
 {
-    dg_err e = dg_worker_close(r->worker), f = r->log ? dg_log_close(r->log) : DG_OK;
+    dg_err e = dg_close_writers(r), f = r->log ? dg_log_close(r->log) : DG_OK;
     dg_ring_reader_close(&r->metrics);
     dg_gan_free(&r->gan);
     dg_feed_close(&r->feed);

@@ -132,8 +132,19 @@ static dg_err parse_fuse(dg_options *o)
     return dg_fail(DG_USAGE, "--fuse %s: what may be named, with commas between, is: all, none%s; with a minus in front: all but that", o->fuse, names);
 }
 
+static dg_err parse_checkpoints(dg_options *o)
+{
+    const size_t digits = strspn(o->checkpoints, "0123456789");
+    o->checkpoint_auto = strcmp(o->checkpoints, "auto") == 0;
+    o->checkpoint_every = o->checkpoint_auto ? 1 : atoi(o->checkpoints);
+    if (o->checkpoint_auto || (digits > 0 && digits < 8 && !o->checkpoints[digits] && o->checkpoint_every <= 1000000)) return DG_OK;
+    return dg_fail(DG_USAGE, "--checkpoint-every %s: a number of epochs from 0 to 1000000, or auto", o->checkpoints);
+}
+
 static dg_err finish_train(dg_options *o)
 {
+    const dg_err wrong = parse_checkpoints(o);
+    if (wrong) return wrong;
     if (!o->data) return dg_fail(DG_USAGE, "no pictures given: dcgan --data DIR; see: dcgan --help");
     if (o->out) return DG_OK;
     char base[PATH_SIZE], out[PATH_SIZE];

@@ -89,8 +89,8 @@ const dg_option dg_option_table[] = {
 
     {"sample-every", 0, "N", DG_OPT_INT, AT(sample_every), 0, 1000000, "1", NULL, OTHER, T, SAVED,
      "a grid of samples every N epochs; 0: never"},
-    {"checkpoint-every", 0, "N", DG_OPT_INT, AT(checkpoint_every), 0, 1000000, "1", NULL, OTHER, T, SAVED,
-     "a checkpoint every N epochs and at the end; 0: only at the end"},
+    {"checkpoint-every", 0, "N", DG_OPT_TEXT, AT(checkpoints), NO_RANGE, "auto", NULL, OTHER, T, SAVED,
+     "a checkpoint every N epochs and at the end; 0: only at the end; auto: every epoch, fewer where they are quicker than the disk"},
     {"keep", 0, "N", DG_OPT_INT, AT(keep), 0, 1000000, "1", NULL, OTHER, T, SAVED,
      "how many older checkpoints stay beside the newest"},
     {"grid", 0, "RxC", DG_OPT_GRID, AT(grid_rows), 1, 64, "8x8", NULL, OTHER, T, SAVED,

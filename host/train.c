@@ -142,7 +142,7 @@ static void end_epoch(dg_run *r)
     dg_progress_epoch(r->progress, (int)r->read.epoch, o->epochs, &mean, seconds, rate);
     memset(&r->sum, 0, sizeof r->sum);
     r->summed = 0;
-    if (samples_due(o, r->read.epoch) && !o->no_curves) dg_save_curves(r);
+    if (samples_due(o, r->read.epoch) && !o->no_curves) dg_save_curves(r, false);
 }
 
 /* The metrics of one step have come. */
@@ -206,6 +206,12 @@ static dg_err give_steps(dg_run *r)
     return DG_OK;
 }
 
+bool dg_checkpoint_too_soon(const dg_run *r, uint64_t epoch)
+{
+    if (!r->o->checkpoint_auto || epoch == (uint64_t)r->o->epochs) return false;
+    return dg_worker_left(r->write.checkpoints) > 0 || dg_clock() - r->saved_at < 10 * r->saving_took;
+}
+
 /* All steps of an epoch have been given: what it leaves behind takes its place after them. A checkpoint waits, so that
  * none holds what is not a number. */
 static dg_err close_epoch(dg_run *r)
@@ -218,9 +224,12 @@ static dg_err close_epoch(dg_run *r)
         if (r->samples.epoch) e = read_metrics(r, true); /* there is memory for one grid */
         if (!e) dg_begin_samples(r, epoch);
     }
-    if (!e && checkpoint_due(r->o, epoch)) {
+    if (!e && checkpoint_due(r->o, epoch) && !dg_checkpoint_too_soon(r, epoch)) {
+        const double began = dg_clock();
         e = read_metrics(r, true);
         if (!e) dg_save_checkpoint(r);
+        r->saved_at = dg_clock();
+        r->saving_took = r->saved_at - began;
     }
     return e;
 }
@@ -241,7 +250,7 @@ dg_err dg_train_loop(dg_run *r)
     }
     if (!e) e = read_metrics(r, true);
     if (e) return e;
-    /* stopped inside an epoch, or where no checkpoint was due */
-    if (r->read.step > r->first_step && (r->read.batch > 0 || !checkpoint_due(r->o, r->read.epoch))) dg_save_checkpoint(r);
+    /* stopped inside an epoch, or where no checkpoint was due or it was too soon */
+    if (r->read.step > r->first_step && r->saved_step != r->read.step) dg_save_checkpoint(r);
     return DG_OK;
 }

@@ -1,4 +1,4 @@
-/* What a run leaves behind. Everything is copied here and written by the worker's thread. */
+/* What a run leaves behind. Everything is copied here and written by threads of their own. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,29 @@ static void failed(dg_run *r, dg_err e)
     if (!r->save_error) r->save_error = e;
 }
 
-/* A picture on its way to the worker. */
+dg_err dg_open_writers(dg_run *r)
+{
+    long threads = sysconf(_SC_NPROCESSORS_ONLN) / 2; /* a grid takes longer to compress than a quick epoch to train */
+    if (threads < 1) threads = 1;
+    dg_err e = dg_worker_open(1, &r->write.checkpoints);
+    if (!e) e = dg_worker_open(1, &r->write.curves);
+    if (!e) e = dg_worker_open(threads < DG_WORKER_THREADS ? (int)threads : DG_WORKER_THREADS, &r->write.grids);
+    return e;
+}
+
+dg_err dg_close_writers(dg_run *r)
+{
+    if (r->curves_due) dg_save_curves(r, true);
+    dg_worker *const all[] = {r->write.grids, r->write.curves, r->write.checkpoints};
+    dg_err first = DG_OK;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const dg_err e = dg_worker_close(all[i]);
+        if (!first) first = e;
+    }
+    return first;
+}
+
+/* A picture on its way to its writer. */
 typedef struct {
     char path[4096];
     dg_image image;
@@ -50,7 +72,7 @@ static picture *new_picture(dg_run *r)
 static void give_picture(dg_run *r, picture *p, dg_err e)
 {
     if (!e) {
-        dg_worker_give(r->worker, write_picture, p);
+        dg_worker_give(r->write.grids, write_picture, p);
         return;
     }
     failed(r, e);
@@ -111,7 +133,7 @@ void dg_save_samples(dg_run *r, bool wait)
     give_picture(r, p, e);
 }
 
-/* The rows are copied, because the log grows while the worker draws. */
+/* The rows are copied, because the log grows while they are drawn. */
 typedef struct {
     picture *picture;
     dg_log_row *rows;
@@ -130,11 +152,12 @@ static dg_err write_curves(void *context)
     return e;
 }
 
-void dg_save_curves(dg_run *r)
+void dg_save_curves(dg_run *r, bool last)
 {
     long n;
     const dg_log_row *rows = dg_log_rows(r->log, &n);
-    if (n < 1) return;
+    r->curves_due = n > 0 && !last && dg_worker_left(r->write.curves) > 0;
+    if (n < 1 || r->curves_due) return;
     curves *c = calloc(1, sizeof *c);
     picture *p = new_picture(r);
     dg_log_row *copy = malloc((size_t)n * sizeof *copy);
@@ -148,10 +171,10 @@ void dg_save_curves(dg_run *r)
     memcpy(copy, rows, (size_t)n * sizeof *copy);
     dg_rundir_file(&r->dir, p->path, "curves.png");
     *c = (curves){p, copy, n};
-    dg_worker_give(r->worker, write_curves, c);
+    dg_worker_give(r->write.curves, write_curves, c);
 }
 
-/* A checkpoint on its way to the worker. */
+/* A checkpoint on its way to its writer. */
 typedef struct {
     dg_snapshot *snapshot;
     char dir[4096], path[4096], older[4096]; /* older: name for the one that it replaces, "" for none */
@@ -235,6 +258,7 @@ void dg_save_checkpoint(dg_run *r)
     snprintf(info.precision, sizeof info.precision, "%s", dg_run_precision(r));
     dg_err e = settings ? dg_snapshot_take(&r->gan, &info, &s->snapshot) : dg_fail(DG_DEVICE, "out of memory for a checkpoint");
     free(settings);
+    r->saved_step = r->read.step;
     if (e) {
         free(s);
         failed(r, e);
@@ -246,5 +270,5 @@ void dg_save_checkpoint(dg_run *r)
     if (s->keep > 0 && r->saved_epoch && r->saved_epoch != r->read.epoch)
         dg_rundir_file(&r->dir, s->older, "checkpoint-%04llu.safetensors", (unsigned long long)r->saved_epoch);
     r->saved_epoch = r->read.batch ? 0 : r->read.epoch;
-    dg_worker_give(r->worker, write_checkpoint, s);
+    dg_worker_give(r->write.checkpoints, write_checkpoint, s);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUEUE = 8 };
+enum { QUEUE = 16 };
 
 typedef struct {
     dg_err (*work)(void *context);
@@ -15,12 +15,14 @@ typedef struct {
 } job;
 
 struct dg_worker {
-    pthread_t thread;
+    pthread_t thread[DG_WORKER_THREADS];
+    int threads;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     job queue[QUEUE];
-    int first, count;    /* ring; the running job has left it */
-    bool busy, closing;
+    int first, count;    /* ring; running jobs have left it */
+    int busy;            /* jobs that run */
+    bool closing;
     dg_err error;        /* first failure, and its message: dg_message() belongs to the thread that failed */
     char message[1024];
 };
@@ -35,7 +37,7 @@ static void *serve(void *argument)
         job j = w->queue[w->first];
         w->first = (w->first + 1) % QUEUE;
         w->count--;
-        w->busy = true;
+        w->busy++;
         pthread_cond_broadcast(&w->changed);
         pthread_mutex_unlock(&w->lock);
         dg_err e = j.work(j.context);
@@ -45,14 +47,14 @@ static void *serve(void *argument)
             w->error = e;
             snprintf(w->message, sizeof w->message, "%s", dg_message());
         }
-        w->busy = false;
+        w->busy--;
         pthread_cond_broadcast(&w->changed);
     }
     pthread_mutex_unlock(&w->lock);
     return NULL;
 }
 
-dg_err dg_worker_open(dg_worker **out)
+dg_err dg_worker_open(int threads, dg_worker **out)
 {
     dg_worker *w = calloc(1, sizeof *w);
     if (!w) return dg_fail(DG_DEVICE, "writer thread: out of memory");
@@ -62,9 +64,11 @@ dg_err dg_worker_open(dg_worker **out)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&w->thread, NULL, serve, w);
+    int code = 0;
+    for (int i = 0; i < threads && !code; i++)
+        if ((code = pthread_create(&w->thread[i], NULL, serve, w)) == 0) w->threads++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (code) {
+    if (!w->threads) {
         pthread_cond_destroy(&w->changed);
         pthread_mutex_destroy(&w->lock);
         free(w);
@@ -95,6 +99,14 @@ dg_err dg_worker_wait(dg_worker *w)
     return e;
 }
 
+int dg_worker_left(dg_worker *w)
+{
+    pthread_mutex_lock(&w->lock);
+    const int left = w->count + w->busy;
+    pthread_mutex_unlock(&w->lock);
+    return left;
+}
+
 dg_err dg_worker_close(dg_worker *w)
 {
     if (!w) return DG_OK;
@@ -102,7 +114,7 @@ dg_err dg_worker_close(dg_worker *w)
     w->closing = true;
     pthread_cond_broadcast(&w->changed);
     pthread_mutex_unlock(&w->lock);
-    pthread_join(w->thread, NULL);
+    for (int i = 0; i < w->threads; i++) pthread_join(w->thread[i], NULL);
     dg_err e = result(w);
     pthread_cond_destroy(&w->changed);
     pthread_mutex_destroy(&w->lock);

@@ -34,6 +34,8 @@ typedef struct {
     bool flip, drop_last, resume, dry_run, quiet;
     char *resume_from;     /* --resume CHECKPOINT; NULL: the newest in out */
     int sample_every, checkpoint_every, keep;  /* epochs; 0 = never; keep: older checkpoints kept */
+    char *checkpoints;     /* --checkpoint-every as it was given */
+    bool checkpoint_auto;  /* auto: epochs are left out where the disk does not keep up; checkpoint_every is 1 */
     int grid_rows, grid_cols;                  /* --grid RxC */
     long steps;            /* --steps: stop after so many in all, 0 = by epochs */
     bool no_curves;

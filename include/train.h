@@ -28,7 +28,12 @@ typedef struct {
     dg_dataset data;
     dg_rundir dir;
     dg_log *log;
-    dg_worker *worker;
+    struct {
+        dg_worker *checkpoints; /* one thread each, so that a file's newest is the last that is written */
+        dg_worker *curves;
+        dg_worker *grids;       /* several at a time: no two have one name */
+    } write;
+    bool curves_due;         /* newer ones than were given to their writer */
     dg_progress *progress;
     dg_feed feed;
     dg_ring_reader metrics;
@@ -38,6 +43,8 @@ typedef struct {
     dg_place read;           /* their metrics are here, checked and logged */
     uint64_t first_step;     /* of this session */
     double epoch_began;      /* clock */
+    uint64_t saved_step;     /* which the last checkpoint of this session holds */
+    double saved_at, saving_took; /* clock and seconds: when it was taken, and how long training waited for that */
     uint64_t saved_epoch;    /* which epoch's end checkpoint.safetensors holds; 0: none or within an epoch */
     double started, seconds_before; /* clock at the session's start; seconds of earlier sessions */
     dg_metrics sum;          /* over the epoch under way, for its means */
@@ -63,16 +70,24 @@ dg_err dg_build_to_fit(dg_gan *gan, const dg_model *m, const dg_gan_options *o, 
 /* Train until the epochs (or --steps) are done, a signal comes, or numbers fail. */
 dg_err dg_train_loop(dg_run *r);
 
+/* --checkpoint-every auto leaves this epoch's out: the disk has not finished the last one, or training would wait for them
+ * more than a tenth of the time. Never the last epoch's. */
+bool dg_checkpoint_too_soon(const dg_run *r, uint64_t epoch);
+
 /* How many steps can be given next without anything for the host to do between them. */
 int dg_steps_in_a_row(const dg_run *r);
 
-/* What the run leaves, written by the worker. Failures are remembered, never fatal. */
+/* What the run leaves, written by threads. Failures are remembered, never fatal. */
 void dg_save_config(dg_run *r);
 void dg_save_reals(dg_run *r);
-/* The grid of an epoch is only begun; the second gives it to the worker once it has come. One at a time. */
+/* The grid of an epoch is only begun; the second gives it to a writer once it has come. One at a time. */
 void dg_begin_samples(dg_run *r, uint64_t epoch);
 void dg_save_samples(dg_run *r, bool wait);
-void dg_save_curves(dg_run *r);
+/* The curves are left out while older ones are being drawn, unless these are the last. */
+void dg_save_curves(dg_run *r, bool last);
 void dg_save_checkpoint(dg_run *r);
+dg_err dg_open_writers(dg_run *r);
+/* When all is written; the first error of that. */
+dg_err dg_close_writers(dg_run *r);
 
 #endif

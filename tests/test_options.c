@@ -57,6 +57,22 @@ static void test_built_in(void)
     }
 }
 
+static void test_checkpoints(void)
+{
+    accepts("--data somewhere");
+    DG_CHECK(o.checkpoint_every == 1 && o.checkpoint_auto);
+    accepts("--data somewhere --checkpoint-every 1");
+    DG_CHECK(o.checkpoint_every == 1 && !o.checkpoint_auto);
+    accepts("--data somewhere --checkpoint-every 0");
+    DG_CHECK(o.checkpoint_every == 0 && !o.checkpoint_auto);
+    static const char *const wrong[] = {"-1", "1.5", "1000001", "often", "5x", "99999999999999999999", "autos"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char line[80];
+        snprintf(line, sizeof line, "--data somewhere --checkpoint-every %s", wrong[i]);
+        refuses(line, "a number of epochs from 0 to 1000000, or auto");
+    }
+}
+
 static void test_values(void)
 {
     accepts("train -d a -e 300 -b 32 -s 18446744073709551615 --lr 1e-3 --beta1=0 --grid 3x5 --flip --steps 7");
@@ -303,6 +319,7 @@ int main(void)
 {
     temp_make("options");
     test_built_in();
+    test_checkpoints();
     test_values();
     test_unknown();
     test_other_commands();

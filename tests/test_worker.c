@@ -54,7 +54,7 @@ static void jobs_run_in_order(void)
 {
     dg_worker *w;
     done = 0;
-    DG_CHECK(dg_worker_open(&w) == DG_OK);
+    DG_CHECK(dg_worker_open(1, &w) == DG_OK);
     for (int i = 0; i < 100; i++) dg_worker_give(w, note, boxed(i));
     DG_CHECK(dg_worker_wait(w) == DG_OK);
     DG_CHECK(done == 100);
@@ -74,7 +74,7 @@ static void wait_includes_the_running_job(void)
 {
     dg_worker *w;
     done = 0;
-    DG_CHECK(dg_worker_open(&w) == DG_OK);
+    DG_CHECK(dg_worker_open(1, &w) == DG_OK);
     dg_worker_give(w, slow_note, boxed(0));
     usleep(10000); /* it has left the queue */
     DG_CHECK(dg_worker_wait(w) == DG_OK);
@@ -86,7 +86,7 @@ static void close_finishes_what_was_given(void)
 {
     dg_worker *w;
     done = 0;
-    DG_CHECK(dg_worker_open(&w) == DG_OK);
+    DG_CHECK(dg_worker_open(1, &w) == DG_OK);
     for (int i = 0; i < 8; i++) dg_worker_give(w, note, boxed(i));
     DG_CHECK(dg_worker_close(w) == DG_OK);
     DG_CHECK(done == 8);
@@ -104,26 +104,65 @@ static void *give_twenty(void *worker)
     return NULL;
 }
 
-/* While one job is stuck, 8 more fit into the queue and the giver of the 9th waits. */
+/* While one job is stuck, 16 more fit into the queue and the giver of the next waits. */
 static void a_full_queue_waits(void)
 {
     dg_worker *w;
     pthread_t giver;
     done = running = given = 0;
     pthread_mutex_lock(&gate);
-    DG_CHECK(dg_worker_open(&w) == DG_OK);
+    DG_CHECK(dg_worker_open(1, &w) == DG_OK);
     dg_worker_give(w, wait_for_gate, boxed(0));
     while (!running) usleep(1000);
     pthread_create(&giver, NULL, give_twenty, w);
-    for (int i = 0; i < 2000 && given < 8; i++) usleep(1000);
-    usleep(50000); /* time for a ninth, were there room */
-    DG_CHECKF(given == 8, "%d jobs fitted into the queue", given);
+    for (int i = 0; i < 2000 && given < 16; i++) usleep(1000);
+    usleep(50000); /* time for another, were there room */
+    DG_CHECKF(given == 16,  "%d jobs fitted into the queue", given);
     DG_CHECK(done == 0);
     pthread_mutex_unlock(&gate);
     pthread_join(giver, NULL);
     DG_CHECK(dg_worker_wait(w) == DG_OK);
     DG_CHECK(done == 21);
     for (int i = 0; i < 21; i++) DG_CHECK(order[i] == i);
+    DG_CHECK(dg_worker_close(w) == DG_OK);
+}
+
+static atomic_int met;
+
+/* Ends when three of it run at a time, or after 10 s without having met. */
+static dg_err meet(void *context)
+{
+    met++;
+    for (int i = 0; i < 10000 && met < 3; i++) usleep(1000);
+    return met < 3 ? dg_fail(DG_FAILED, "alone") : note(context);
+}
+
+static void several_threads_work_at_a_time(void)
+{
+    dg_worker *w;
+    done = 0;
+    DG_CHECK(dg_worker_open(3, &w) == DG_OK);
+    for (int i = 0; i < 3; i++) dg_worker_give(w, meet, boxed(i));
+    DG_CHECK(dg_worker_wait(w) == DG_OK);
+    DG_CHECK(done == 3 && order[0] + order[1] + order[2] == 3);
+    for (int i = 0; i < 40; i++) dg_worker_give(w, note, boxed(i));
+    DG_CHECK(dg_worker_close(w) == DG_OK);
+    DG_CHECK(done == 43);
+}
+
+static void left_counts_what_is_not_done(void)
+{
+    dg_worker *w;
+    done = running = 0;
+    pthread_mutex_lock(&gate);
+    DG_CHECK(dg_worker_open(1, &w) == DG_OK && dg_worker_left(w) == 0);
+    dg_worker_give(w, wait_for_gate, boxed(0));
+    while (!running) usleep(1000);
+    DG_CHECK(dg_worker_left(w) == 1);
+    dg_worker_give(w, note, boxed(1));
+    DG_CHECK(dg_worker_left(w) == 2);
+    pthread_mutex_unlock(&gate);
+    DG_CHECK(dg_worker_wait(w) == DG_OK && dg_worker_left(w) == 0);
     DG_CHECK(dg_worker_close(w) == DG_OK);
 }
 
@@ -136,7 +175,7 @@ static void the_first_error_is_kept(void)
     dup2(file, 2);
     dg_worker *w;
     done = 0;
-    dg_err opened = dg_worker_open(&w);
+    dg_err opened = dg_worker_open(1, &w);
     dg_worker_give(w, note, boxed(0));
     dg_worker_give(w, fail, boxed(1));
     dg_worker_give(w, fail, boxed(2));
@@ -170,7 +209,7 @@ static void signals_go_to_other_threads(void)
     sigemptyset(&before);
     sigemptyset(&after);
     pthread_sigmask(SIG_SETMASK, NULL, &before);
-    DG_CHECK(dg_worker_open(&w) == DG_OK);
+    DG_CHECK(dg_worker_open(1, &w) == DG_OK);
     pthread_sigmask(SIG_SETMASK, NULL, &after);
     DG_CHECK(sigismember(&before, SIGINT) == sigismember(&after, SIGINT));
     dg_worker_give(w, masked, &blocked);
@@ -184,6 +223,8 @@ int main(void)
     wait_includes_the_running_job();
     close_finishes_what_was_given();
     a_full_queue_waits();
+    several_threads_work_at_a_time();
+    left_counts_what_is_not_done();
     the_first_error_is_kept();
     signals_go_to_other_threads();
     return dg_test_report();
