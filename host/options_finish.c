@@ -3,10 +3,10 @@
 #include "option_table.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
 
 enum { PATH_SIZE = 4096 };
 
@@ -136,8 +136,8 @@ static dg_err parse_checkpoints(dg_options *o)
 {
     const size_t digits = strspn(o->checkpoints, "0123456789");
     o->checkpoint_auto = strcmp(o->checkpoints, "auto") == 0;
-    o->checkpoint_every = o->checkpoint_auto ? 1 : atoi(o->checkpoints);
-    if (o->checkpoint_auto || (digits > 0 && digits < 8 && !o->checkpoints[digits] && o->checkpoint_every <= 1000000)) return DG_OK;
+    o->checkpoint_every = o->checkpoint_auto ? 1 : digits < 8 ? (int)strtol(o->checkpoints, NULL, 10) : INT_MAX;
+    if (o->checkpoint_auto || (digits > 0 && !o->checkpoints[digits] && o->checkpoint_every <= 1000000)) return DG_OK;
     return dg_fail(DG_USAGE, "--checkpoint-every %s: a number of epochs from 0 to 1000000, or auto", o->checkpoints);
 }
 

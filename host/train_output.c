@@ -29,13 +29,8 @@ dg_err dg_open_writers(dg_run *r)
 dg_err dg_close_writers(dg_run *r)
 {
     if (r->curves_due) dg_save_curves(r, true);
-    dg_worker *const all[] = {r->write.grids, r->write.curves, r->write.checkpoints};
-    dg_err first = DG_OK;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        const dg_err e = dg_worker_close(all[i]);
-        if (!first) first = e;
-    }
-    return first;
+    const dg_err grids = dg_worker_close(r->write.grids), drawn = dg_worker_close(r->write.curves), saved = dg_worker_close(r->write.checkpoints);
+    return grids ? grids : drawn ? drawn : saved;
 }
 
 /* A picture on its way to its writer. */
