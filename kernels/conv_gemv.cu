@@ -40,9 +40,9 @@ static __global__ void fwd_kernel(const dg_conv_args a)
 
 static __global__ void dx_kernel(const dg_conv_args a)
 {
-    const int k = (int)dg_thread() * 4;
+    const int k = (int)(blockIdx.y * THREADS + threadIdx.x) * 4;
     if (k >= a.Ci) return;
-    const float *y = (const float *)a.y + (int64_t)blockIdx.y * a.Co, *w = (const float *)a.w + k;
+    const float *y = (const float *)a.y + (int64_t)blockIdx.x * a.Co, *w = (const float *)a.w + k;
     dg_pack<float, 4> x = {};
     for (int co = 0; co < a.Co; co++) {
         const dg_pack<float, 4> f = dg_load<4>(w + co * a.Ci);
@@ -50,7 +50,7 @@ static __global__ void dx_kernel(const dg_conv_args a)
 #pragma unroll
         for (int e = 0; e < 4; e++) x.v[e] += g * f.v[e];
     }
-    dg_store<4>((float *)a.x + (int64_t)blockIdx.y * a.Ci + k, x);
+    dg_store<4>((float *)a.x + (int64_t)blockIdx.x * a.Ci + k, x);
 }
 
 static __global__ void dw_kernel(const dg_conv_args a)
@@ -83,7 +83,7 @@ void dg_conv_gemv(dg_op_kind kind, const dg_conv_args *args, cudaStream_t stream
     const dim3 block(THREADS);
     if (kind == DG_OP_conv_fwd) KLAUNCH(fwd_kernel, dim3((unsigned)a.N), block, 0, stream, a);
     if (kind == DG_OP_conv_dx)
-        KLAUNCH(dx_kernel, dim3((unsigned)dg_div_up(a.Ci / 4, THREADS), (unsigned)a.N), block, 0, stream, a);
+        KLAUNCH(dx_kernel, dim3((unsigned)a.N, (unsigned)dg_div_up(a.Ci / 4, THREADS)), block, 0, stream, a);
     if (kind == DG_OP_conv_dw)
         KLAUNCH(dw_kernel, dim3((unsigned)dg_div_up(a.Ci, 128), (unsigned)a.Co), block, 0, stream, a);
 }

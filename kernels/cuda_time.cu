@@ -12,7 +12,7 @@ static __global__ void hold_kernel(float *out, int turns)
     if (x < 0) *out = x; /* never: it tends to 1 */
 }
 
-static constexpr int HOLD = 400; /* turns a piece: longer than its launch and its two events take the host */
+static constexpr int HOLD = 800; /* turns a piece: longer than its launch and its two events take the host */
 
 /* Twice the cache: whatever was in it is gone. */
 static cudaError_t make_cache(dg_cuda_timer *t)

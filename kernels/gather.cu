@@ -5,7 +5,7 @@
 template <class real, int n> static __global__ void gather_kernel(const dg_gather_args a)
 {
     const int width = a.W * a.C, count = a.H * width;
-    const int i = (int)dg_thread() * n, image = (int)blockIdx.y;
+    const int i = (int)(blockIdx.y * blockDim.x + threadIdx.x) * n, image = (int)blockIdx.x; /* a grid is 65535 high */
     if (i >= count) return;
     const uint8_t *in = dg_gather_row(a, image);
     const bool mirrored = dg_gather_mirrored(a, image);
@@ -26,7 +26,7 @@ template <class real, int n> static __global__ void gather_kernel(const dg_gathe
 template <class real, int n> static void launch_gather(const dg_gather_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     const int threads = a->H * a->W * a->C / n;
-    KLAUNCH((gather_kernel<real, n>), dim3(dg_div_up(threads, tune->block), a->N), dim3(tune->block), 0, stream, *a);
+    KLAUNCH((gather_kernel<real, n>), dim3(a->N, dg_div_up(threads, tune->block)), dim3(tune->block), 0, stream, *a);
 }
 
 template <class real> void dg_cuda_gather(const dg_gather_args *a, const dg_tune *tune, cudaStream_t stream)

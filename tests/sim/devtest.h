@@ -92,6 +92,8 @@ template <class T> class dev_buffer {
     static const size_t band = 0;
 #endif
     size_t bytes() const { return n * sizeof(T); }
+    /* These may return before they are done, and a stream of the test's own does not wait for them. */
+    static bool done() { return cudaStreamSynchronize(nullptr) == cudaSuccess; }
 
 public:
     T *p = nullptr;
@@ -99,7 +101,7 @@ public:
     explicit dev_buffer(size_t count) : n(count)
     {
         if (cudaMalloc((void **)&p, bytes() + band) != cudaSuccess ||
-            cudaMemset((void *)p, 0xff, bytes() + band) != cudaSuccess) {
+            cudaMemset((void *)p, 0xff, bytes() + band) != cudaSuccess || !done()) {
             fprintf(stderr, "no device memory for a test: %s\n", cudaGetErrorName(cudaGetLastError()));
             exit(1);
         }
@@ -108,7 +110,7 @@ public:
     dev_buffer(const dev_buffer &) = delete;
     dev_buffer &operator=(const dev_buffer &) = delete;
     ~dev_buffer() { cudaFree((void *)p); }
-    void put(const std::vector<T> &v) { DG_CHECK(cudaMemcpy((void *)p, v.data(), bytes(), cudaMemcpyHostToDevice) == cudaSuccess); }
+    void put(const std::vector<T> &v) { DG_CHECK(cudaMemcpy((void *)p, v.data(), bytes(), cudaMemcpyHostToDevice) == cudaSuccess && done()); }
     std::vector<T> get() const
     {
         std::vector<T> v(n);
