@@ -22,6 +22,8 @@ dg_math dg_update_math(const dg_fused_update *u)
 
 /* ---- Shared memory ---- */
 
+enum { FIXED_SHARED = 256 }; /* what the kernel has beside that of the launch, about */
+
 static size_t shared_of(const dg_update_job *j)
 {
     const bool small = is_small(&j->conv);
@@ -305,7 +307,8 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
         break;
     default: return "there is no such job";
     }
-    return shared_of(j) > gpu->shared ? dg_variant_no("a block would need %zu bytes of shared memory", shared_of(j)) : sources_refuse(j);
+    const size_t shared = shared_of(j) + FIXED_SHARED;
+    return shared > gpu->shared ? dg_variant_no("a block would need %zu bytes of shared memory", shared) : sources_refuse(j);
 }
 
 const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu)

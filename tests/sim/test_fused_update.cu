@@ -6,6 +6,7 @@
 #include "run_conv.h"
 #include "kernels/fuse.cuh"
 extern "C" {
+#include "kernels/fused_update.h"
 #include "kernels/conv_tiles.h"
 #include "tune.h"
 }
@@ -337,6 +338,7 @@ static void refusals()
         {"weights of two jobs", [](dg_fused_update *u, dg_gpu *) { u->job[3].offset = u->job[2].offset + 16; }},
         {"an old device", [](dg_fused_update *, dg_gpu *g) { g->arch = 75; }},
         {"little shared memory", [](dg_fused_update *, dg_gpu *g) { g->shared = 64 << 10; }},
+        {"shared memory for the launch alone", [](dg_fused_update *u, dg_gpu *g) { g->shared = dg_update_shared(u); }},
         {"no rounding", [](dg_fused_update *u, dg_gpu *) { u->job[1].tune.math = DG_MATH_FP32; }},
         {"two roundings", [](dg_fused_update *u, dg_gpu *) { u->job[1].tune.math = DG_MATH_BF16; }},
         {"another stride", [](dg_fused_update *u, dg_gpu *) { u->job[1].conv.S = 1; }},
