@@ -35,6 +35,30 @@ static __global__ void unevenly(int *count)
     if (threadIdx.x == 0) atomicAdd(count, sum);
 }
 
+/* Weights as a training step has them: written by a launch, left alone by the next one, read early by the one behind that. */
+static __global__ void raise_weights(float *w, int n)
+{
+    const int i = blockIdx.x * 64 + threadIdx.x;
+    grid_dependency_wait();
+    grid_dependents_launch();
+    if (i < n) w[i] += 1;
+}
+static __global__ void leave_weights(float *other, int n)
+{
+    const int i = blockIdx.x * 64 + threadIdx.x;
+    grid_dependency_wait();
+    grid_dependents_launch();
+    if (i < n) other[i] += 2;
+}
+static __global__ void add_weights(float *sum, const float *w, const float *other, int n)
+{
+    const int i = blockIdx.x * 64 + threadIdx.x;
+    const float early = i < n ? grid_early_load(&w[i]) : 0;
+    grid_dependency_wait();
+    grid_dependents_launch();
+    if (i < n) sum[i] += early + other[i];
+}
+
 #ifdef __CUDACC__
 static const int LINKS = 100, BLOCKS = 2000;
 #else
@@ -77,8 +101,25 @@ template <int WAY> static void chain(const char *what, bool captured)
     DG_CHECK(cudaStreamDestroy(stream) == cudaSuccess);
 }
 
+static void weights_change()
+{
+    const int n = 64 * BLOCKS;
+    const std::vector<float> zeros((size_t)n);
+    dev_buffer<float> w(zeros), other(zeros), sum(zeros);
+    for (int i = 0; i < LINKS; i++) {
+        KLAUNCH_AFTER(raise_weights, BLOCKS, 64, 0, 0, w.p, n);
+        KLAUNCH_AFTER(leave_weights, BLOCKS, 64, 0, 0, other.p, n);
+        KLAUNCH_AFTER(add_weights, BLOCKS, 64, 0, 0, sum.p, w.p, other.p, n);
+    }
+    DG_CHECK(dev_ok("weights that change"));
+    int wrong = 0;
+    for (float f : sum.get()) wrong += f != 3.0f * LINKS * (LINKS + 1) / 2;
+    DG_CHECKF(!wrong, "weights that change: %d of %d sums are wrong", wrong, n);
+}
+
 int main()
 {
+    weights_change();
     for (int captured = 0; captured < 2; captured++) {
         chain<LOADS>("loads", captured);
         chain<COPIES_LATE>("copies awaited late", captured);
