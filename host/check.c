@@ -79,6 +79,21 @@ static dg_err put_magnitudes(checker *c, const dg_check_operand *o)
     return e;
 }
 
+/* Below its normal numbers fp16 has steps of 2^-24, so that a factor may be half of one away: what that can make of a sum. */
+static double conv_steps(const checker *c)
+{
+    const dg_conv_args *a = &c->op[1]->u.conv;
+    double most[2] = {0, 0}, step[2] = {0, 0};
+    int n = 0;
+    for (int k = 0; k < c->operands && n < 2; k++) {
+        const dg_check_operand *o = &c->operand[k];
+        if (o->role != DG_IN || !o->before) continue;
+        for (size_t i = 0; i < o->count; i++) most[n] = fmax(most[n], fabs(dg_check_value(o, o->before, i)));
+        step[n++] = ldexp(1, -25 - (*o->name == 'x' ? a->shift_x : *o->name == 'y' ? a->shift_y : 0));
+    }
+    return conv_terms(c->op[0]) * (most[0] * step[1] + most[1] * step[0]);
+}
+
 /* From the sums of |a||b|. Tensor cores take factors that are rounded, each by at most that part of it. Minimal filtering mixes neighbours, so there all results share the largest sum, times the
  * growth of its transforms. */
 static void conv_limits(const checker *c, dg_check_operand *o, const void *mass)
@@ -89,7 +104,8 @@ static void conv_limits(const checker *c, dg_check_operand *o, const void *mass)
     double largest = 0;
     /* a row may hold more than this op writes: other values, of either sign */
     for (size_t i = 0; i < o->count; i++) largest = fmax(largest, fabs(dg_check_value(o, mass, i)));
-    for (size_t i = 0; i < o->count; i++) o->limit[i] = factor * (mixed ? largest : fabs(dg_check_value(o, mass, i)));
+    const double least = c->op[1]->tune.math == DG_MATH_FP16 ? conv_steps(c) : 0;
+    for (size_t i = 0; i < o->count; i++) o->limit[i] = least + factor * (mixed ? largest : fabs(dg_check_value(o, mass, i)));
 }
 
 /* The op once more on the reference, with the magnitudes of its inputs; then everything as it was. */

@@ -132,7 +132,7 @@ static dg_err tune(job *j)
     double before = 0;
     if (!model) return dg_fail(DG_DEVICE, "out of memory for a model");
     dg_err e = dg_model_read(o->model, model);
-    if (!e && dg_precisions[o->precision].real != DG_F32) e = dg_fail(DG_USAGE, "--precision fp64: tuning files are about fp32, tf32 and bf16");
+    if (!e && dg_precisions[o->precision].real != DG_F32) e = dg_fail(DG_USAGE, "--precision fp64: tuning files are about fp32, tf32, bf16 and fp16");
     if (!e) e = dg_open_backend(o, &b);
     if (!e && !b->choices)
         e = dg_fail(DG_USAGE, "dcgan tune is for CUDA devices (--device cuda): on %s there is nothing to choose but --conv", b->name);

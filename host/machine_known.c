@@ -12,21 +12,21 @@ typedef struct {
     int arch, units, lanes; /* multiprocessors; fp32 multiply-adds of one in a clock */
     double ghz;
     double fp64;            /* part of the fp32 rate */
-    double tf32, bf16;      /* TFLOP/s of the tensor cores, 0 none */
+    double tf32, bf16, fp16; /* TFLOP/s of the tensor cores with sums in fp32, 0 none */
     double gb_s, cache_mb;
     int shared_kb;          /* that a block may have */
 } gpu;
 
 static const gpu list[] = {
-    {"Tesla T4", 75, 40, 64, 1.590, 1.0 / 32, 0, 0, 320, 4, 64},
-    {"Quadro RTX 6000", 75, 72, 64, 1.770, 1.0 / 32, 0, 0, 672, 6, 64},
-    {"A100", 80, 108, 64, 1.410, 0.5, 156, 312, 2039, 40, 163},
-    {"GeForce RTX 3090", 86, 82, 128, 1.695, 1.0 / 64, 35.6, 71, 936, 6, 99},
-    {"GeForce RTX 4090", 89, 128, 128, 2.520, 1.0 / 64, 82.6, 165, 1008, 72, 99},
-    {"H100", 90, 132, 128, 1.980, 0.5, 495, 989, 3350, 50, 227},
-    {"H200", 90, 132, 128, 1.980, 0.5, 495, 989, 4800, 50, 227},
-    {"B200", 100, 148, 128, 1.965, 0.5, 1125, 2250, 8000, 126, 227},
-    {"GeForce RTX 5090", 120, 170, 128, 2.407, 1.0 / 64, 104.8, 209.5, 1792, 96, 99},
+    {"Tesla T4", 75, 40, 64, 1.590, 1.0 / 32, 0, 0, 65, 320, 4, 64},
+    {"Quadro RTX 6000", 75, 72, 64, 1.770, 1.0 / 32, 0, 0, 130.5, 672, 6, 64},
+    {"A100", 80, 108, 64, 1.410, 0.5, 156, 312, 312, 2039, 40, 163},
+    {"GeForce RTX 3090", 86, 82, 128, 1.695, 1.0 / 64, 35.6, 71, 71, 936, 6, 99},
+    {"GeForce RTX 4090", 89, 128, 128, 2.520, 1.0 / 64, 82.6, 165, 165, 1008, 72, 99},
+    {"H100", 90, 132, 128, 1.980, 0.5, 495, 989, 989, 3350, 50, 227},
+    {"H200", 90, 132, 128, 1.980, 0.5, 495, 989, 989, 4800, 50, 227},
+    {"B200", 100, 148, 128, 1.965, 0.5, 1125, 2250, 2250, 8000, 126, 227},
+    {"GeForce RTX 5090", 120, 170, 128, 2.407, 1.0 / 64, 104.8, 209.5, 209.5, 1792, 96, 99},
 };
 
 /* What nobody publishes. A chain of empty kernels in a graph takes 1.1 to 1.3 us a kernel (PyTorch issue 161104). The
@@ -43,7 +43,7 @@ bool dg_machine_known(int i, dg_type real, dg_machine *out)
     const double mma = g->arch == 90 ? DG_MMA_ON_HOPPER : 1;
     *out = (dg_machine){.source = "published", .gpu = true, .real = real, .arch = g->arch, .units = g->units, .shared = (size_t)g->shared_kb << 10,
                         .all = 2.0 * g->units * g->lanes * g->ghz * (real == DG_F64 ? g->fp64 : 1),
-                        .tf32 = g->tf32 * 1e3 * mma, .bf16 = g->bf16 * 1e3 * mma,
+                        .tf32 = g->tf32 * 1e3 * mma, .bf16 = g->bf16 * 1e3 * mma, .fp16 = g->fp16 * 1e3 * mma,
                         .triad = g->gb_s * MEMORY, .read = g->gb_s * MEMORY, .cache_mb = g->cache_mb,
                         .cache = CACHE_BYTES_A_CLOCK * g->units * g->ghz, .launch_us = LAUNCH_US, .foreign = -1};
     snprintf(out->name, sizeof out->name, "NVIDIA %s", g->name);

@@ -195,7 +195,7 @@ static dg_err finish_data(dg_options *o)
  * across the kinks of ReLU, so gradients that are small beside the network's others move a good deal in one step
  * already; `dcgan check` is what holds these precisions to their rounding, op by op. */
 static const double replay_tolerance[DG_PRECISIONS] = {
-    [DG_PRECISION_FP32] = 1e-3, [DG_PRECISION_FP64] = 1e-9, [DG_PRECISION_TF32] = 0.5, [DG_PRECISION_BF16] = 1};
+    [DG_PRECISION_FP32] = 1e-3, [DG_PRECISION_FP64] = 1e-9, [DG_PRECISION_TF32] = 0.5, [DG_PRECISION_BF16] = 1, [DG_PRECISION_FP16] = 0.5};
 
 static dg_err finish_tune(const dg_options *o)
 {

@@ -122,7 +122,7 @@ const dg_option dg_option_table[] = {
     {"arch", 0, "GPU", DG_OPT_TEXT, AT(arch), NO_RANGE, NULL, NULL, OTHER, P, ARGV,
      "plan for a GPU that need not be here: sm_90, or a name such as h200"},
     {"tol", 0, "X", DG_OPT_REAL, AT(tol), 0, 1e9, NULL, NULL, OTHER, R, ABOVE,
-     "largest relative difference that passes (default: 1e-9 with fp64, 1e-3 with fp32, 0.5 with tf32, 1 with bf16)"},
+     "largest relative difference that passes (default: 1e-9 with fp64, 1e-3 with fp32, 0.5 with tf32 and fp16, 1 with bf16)"},
     {"json", 0, NULL, DG_OPT_FLAG, AT(json), NO_RANGE, "no", NULL, OTHER, D | P | R | B | Q | F, 0,
      "results as JSON"},
     {"quiet", 'q', NULL, DG_OPT_FLAG, AT(quiet), NO_RANGE, "no", NULL, OTHER, EVERY, 0,
@@ -141,9 +141,9 @@ const dg_option dg_option_table[] = {
      "CUDA: run the operations one by one, so that an error names its own; slower, same bits"},
     {"device-memory", 0, "MB", DG_OPT_REAL, AT(device_memory), 0, 1e9, "0", NULL, MACHINE, T, SAVED,
      "memory that training uses on the device at most, 0: all; pictures that do not fit beside the network pass through"},
-    {"precision", 0, "TYPE", DG_OPT_CHOICE, AT(precision), NO_RANGE, "auto", "auto|fp32|fp64|tf32|bf16", MACHINE, T | G | I | P | R | B | Q | U | C,
-     SAVED | FIXED, "type of all weights and sums; tf32 and bf16: fp32, but convolutions on a GPU's tensor cores (sm_80 and newer) round "
-     "their factors to that; auto: bf16 on such a GPU, else fp32; generate and interpolate: as was trained, where the device can; "
+    {"precision", 0, "TYPE", DG_OPT_CHOICE, AT(precision), NO_RANGE, "auto", "auto|fp32|fp64|tf32|bf16|fp16", MACHINE, T | G | I | P | R | B | Q | U | C,
+     SAVED | FIXED, "type of all weights and sums; tf32, bf16 and fp16: fp32, but convolutions on a GPU's tensor cores round their "
+     "factors to that (sm_80 and newer; sm_75: fp16 alone, with gradients scaled); auto: bf16 on sm_80 and newer, else fp32; generate and interpolate: as was trained, where the device can; "
      "check and replay: fp32"},
     {"conv", 0, "WAY", DG_OPT_CHOICE, AT(conv), NO_RANGE, "auto", "auto|direct|winograd", MACHINE,
      T | G | I | P | R | B | Q | C, SAVED | FIXED,

@@ -32,7 +32,9 @@ static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
     double warps = most(resident, 1) * w->threads / 32;
     if (math != DG_MATH_FP32 && !w->warpgroups) warps = least(warps, 8); /* their threads have more than half of 256 registers each */
     const double wide = w->outputs >= 32 ? WGMMA : WGMMA * 2 / 3; /* results of a thread, a 128th of its warpgroup's */
-    const double peak = w->warpgroups ? m->bf16 * wide : math == DG_MATH_BF16 ? m->bf16 * MMA : math == DG_MATH_TF32 ? m->tf32 * MMA : m->all * inner_loop(w->outputs);
+    const double mma[] = {[DG_MATH_FP32] = m->all * inner_loop(w->outputs), [DG_MATH_TF32] = m->tf32 * MMA, [DG_MATH_BF16] = m->bf16 * MMA,
+                          [DG_MATH_FP16] = m->fp16 * MMA};
+    const double peak = w->warpgroups ? m->bf16 * wide : mma[math];
     const double rate = peak / m->units * hidden(warps); /* of a multiprocessor */
     return rounds * w->products * 2 / rate * 1e-3;
 }

@@ -88,7 +88,7 @@ dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out);
 typedef struct {
     int device;         /* CUDA's number */
     dg_type real;       /* DG_F32 or DG_F64 (the direct kernels alone) */
-    dg_math math;       /* anything but DG_MATH_FP32: beside DG_F32, on sm_80 and up */
+    dg_math math;       /* anything but DG_MATH_FP32: beside DG_F32, where dg_math_on() */
     bool else_fp32;     /* DG_MATH_FP32 takes its place on a device that lacks it */
     bool eager;         /* --no-graph: launch op by op instead of replaying a captured graph */
     unsigned fuse;      /* --fuse: DG_FUSE_... (fuse.h) */

@@ -16,7 +16,7 @@ typedef struct {
 /* Run a plan ("train", "train-short", "sample") of both op by op, once. Before each op the reference's operands are copied to
  * the other backend, so that a difference is of this op alone. Limits: of a convolution, a sum of n products,
  * 8 sqrt(n) eps of the sum of |a||b| (each backend may be half of that away from the truth), and where an op rounds
- * its factors to tf32 or bf16, what that can make of the sum at most; of the others a few eps of
+ * its factors to tf32, bf16 or fp16, what that can make of the sum at most; of the others a few eps of
  * what was added.
  *
  * Prints a line an op to `to` unless it is NULL. DG_FAILED at the first op out of tolerance: its name, kind, variant,

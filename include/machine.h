@@ -19,7 +19,7 @@ typedef struct dg_machine {
     int units;           /* cores, multiprocessors */
     size_t shared;       /* of a GPU: bytes of shared memory that a block may have */
     double one, all;     /* GFLOP/s of multiply-adds: of one thread (CPU), of all units; 0 unknown */
-    double tf32, bf16;   /* GFLOP/s of tensor cores through mma.sync; 0 none */
+    double tf32, bf16, fp16; /* GFLOP/s of tensor cores through mma.sync; 0 none */
     double triad, read;  /* GB/s of memory; triad counts three arrays */
     double array_mb;     /* of one array */
     double cache, cache_mb; /* GB/s within the cache that an op finds the one before it in, and its size: of a CPU a

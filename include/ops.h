@@ -54,6 +54,7 @@ typedef struct {
     void *y;       /* (N, Ho, Wo, Co), Ho = (H + 2P - K)/S + 1 */
     void *scratch; /* bytes as the backend asked for in scratch(), may be NULL when 0 */
     int N, H, W, Ci, Ho, Wo, Co, K, S, P;
+    int shift_x, shift_y; /* DG_MATH_FP16: x (y) is multiplied by 2^shift before it is rounded, the sum by the inverse */
 } dg_conv_args;
 
 /* Batch norm statistics of x, separately for `groups` equal parts of the batch (D sees real and fake in one
@@ -201,8 +202,9 @@ typedef struct {
 enum { DG_MAX_OPERANDS = 10 };
 
 /* What the factors of a convolution's products are rounded to where a variant multiplies on tensor cores; sums are
- * fp32 in any case. fp32: not rounded. */
-typedef enum { DG_MATH_FP32, DG_MATH_TF32, DG_MATH_BF16 } dg_math;
+ * fp32 in any case. fp32: not rounded. fp16 has few exponents: gradients, which are small, are multiplied by a power of
+ * two on their way (dg_conv_args), and what is finite is brought to the largest that fp16 has before it becomes infinite. */
+typedef enum { DG_MATH_FP32, DG_MATH_TF32, DG_MATH_BF16, DG_MATH_FP16 } dg_math;
 
 /* How launches are chosen: a named variant of the op and its numbers. The CPU uses only the variant. */
 typedef struct {

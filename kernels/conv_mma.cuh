@@ -129,6 +129,13 @@ struct dg_place {
  * scales as a unit has channels, then shifts, then (of two tensors) tilts. */
 enum { DG_AS_IS, DG_ONE_TENSOR, DG_TWO_TENSORS };
 
+/* What a channel's values become, times a power of two. */
+static __device__ __forceinline__ dg_channel dg_channel_times(const dg_channel &k, int shift)
+{
+    const float by = dg_power_of_two(shift);
+    return {k.scale * by, k.tilt * by, k.shift * by};
+}
+
 /* Two threads take the two planes of a value. */
 template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_patch_loader {
     static constexpr int all = P::cells * P::input * P::input, items = dg_div_up(2 * all, NT), slice = dg_div_up(items, GROUPS);
@@ -142,7 +149,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
     const T *second; /* the same of the second tensor; of one tensor unused, as what follows is of none */
     dg_parcel<E, T> beside[MAP == DG_TWO_TENSORS ? slice : 1];
     const float *number; /* those of this thread's first unit */
-    float below;
+    float below;         /* of no map: what values are multiplied by where the arithmetic is scaled */
 
     static __device__ __forceinline__ void build(dg_place *place, uint4 *patch, int N, int H, int W, int C, const dg_cell *cell)
     {
@@ -209,6 +216,9 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
                 for (int e = 0; e < E::unit; e++)
                     value.v[e] = MAP == DG_ONE_TENSOR ? dg_one_value(factor[e], value.v[e], below)
                                                       : dg_two_value(factor[e], value.v[e], beside[MAP == DG_TWO_TENSORS ? k : 0].v[e]);
+            if (MAP == DG_AS_IS && E::scaled)
+#pragma unroll
+                for (int e = 0; e < E::unit; e++) value.v[e] *= below;
             value.put_at(patch, place[j * NT / 2].to);
         }
     }

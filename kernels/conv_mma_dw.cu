@@ -1,7 +1,7 @@
 /* Weight gradient on tensor cores, alone. */
 #include "conv_mma_dw.cuh"
 
-template <class G> static __global__ void __launch_bounds__(G::NT) dw_kernel(const dg_conv_args a, float *out, int split, int pieces)
+template <class G> static __device__ __forceinline__ void dw_block(const dg_conv_args &a, float *out, int split, int pieces)
 {
     DEV_CHECK(blockDim.x == G::NT);
     typedef typename G::patch P;
@@ -14,11 +14,17 @@ template <class G> static __global__ void __launch_bounds__(G::NT) dw_kernel(con
     typedef dg_dw_plain<typename G::E, typename G::T, G::y_items> Y;
     typedef typename G::T T;
     /* What is beyond the channels is multiplied, but not stored. */
-    const X x((const T *)a.x + min(ci0 + G::x_channel(), a.Ci - G::E::unit));
-    const Y y((const T *)a.y + min(co0 + G::y_channel(), a.Co - G::E::unit));
+    const X x((const T *)a.x + min(ci0 + G::x_channel(), a.Ci - G::E::unit), a.shift_x);
+    const Y y((const T *)a.y + min(co0 + G::y_channel(), a.Co - G::E::unit), a.shift_y);
     dg_dw_job<G, X, Y> job(a, first, a.N, cell, patch, grad, x, y);
     job.run(last - first);
     job.store(out + (int64_t)part * a.Co * 16 * a.Ci, co0, ci0);
+}
+
+template <class G> static __global__ void __launch_bounds__(G::NT) dw_kernel(const dg_conv_args a, float *out, int split, int pieces)
+{
+    if constexpr (G::E::there) dw_block<G>(a, out, split, pieces);
+    else __trap(); /* dg_variant_check() refuses it there */
 }
 
 template <class G> static void launch(const dg_conv_args *a, int split, float *out, cudaStream_t stream)
@@ -37,5 +43,7 @@ template <class E> static void launch_tile(const dg_conv_args *a, const dg_tune 
 
 void dg_conv_mma_dw(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {
-    tune->math == DG_MATH_BF16 ? launch_tile<dg_mma_bf16>(a, tune, out, stream) : launch_tile<dg_mma_tf32>(a, tune, out, stream);
+    if (tune->math == DG_MATH_BF16) launch_tile<dg_mma_bf16>(a, tune, out, stream);
+    if (tune->math == DG_MATH_TF32) launch_tile<dg_mma_tf32>(a, tune, out, stream);
+    if (tune->math == DG_MATH_FP16) launch_tile<dg_mma_fp16>(a, tune, out, stream);
 }

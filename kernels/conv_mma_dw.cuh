@@ -37,16 +37,23 @@ template <int ITEMS> struct dg_dw_spots {
 template <class E, class T, int ITEMS> struct dg_dw_plain {
     static constexpr bool grouped = false; /* does it want to know an image's group? */
     const T *const from;                   /* this thread's channels of the first pixel */
+    const float factor;                    /* of a scaled arithmetic */
     dg_parcel<E, T> item[ITEMS];
 
-    __device__ __forceinline__ explicit dg_dw_plain(const T *first) : from(first) {}
+    __device__ __forceinline__ dg_dw_plain(const T *first, int shift) : from(first), factor(E::scaled ? dg_power_of_two(shift) : 1) {}
     __device__ __forceinline__ void begin() {}
     __device__ __forceinline__ void fetch(int j, bool ok, int at, int) { item[j].fetch_or_zero(ok ? from + at : from, ok); }
     /* to(j, unit) for every one. */
     template <class To> __device__ __forceinline__ void put(const To &to) const
     {
 #pragma unroll
-        for (int j = 0; j < ITEMS; j++) to(j, E::round(item[j].v));
+        for (int j = 0; j < ITEMS; j++) {
+            dg_parcel<E, T> value = item[j];
+            if (E::scaled)
+#pragma unroll
+                for (int e = 0; e < E::unit; e++) value.v[e] *= factor;
+            to(j, E::round(value.v));
+        }
     }
 };
 
@@ -161,8 +168,9 @@ template <class G, class X, class Y, class Spots = dg_dw_spots<G::x_items>> stru
     }
 
     /* All sums to their places among the weights (Co, 16, Ci). */
-    __device__ __forceinline__ void store(float *out, int co0, int ci0) const
+    __device__ __forceinline__ void store(float *out, int co0, int ci0)
     {
+        if (E::scaled) sums.times(dg_power_of_two(-a.shift_x - a.shift_y));
         const int lane = dg_warp_lane(), warp = (int)threadIdx.x / 32;
 #pragma unroll
         for (int i = 0; i < 2 * G::MI; i++) {

@@ -22,5 +22,7 @@ template <class E> static void launch_tile(const dg_conv_args *a, const dg_tune 
 
 void dg_conv_mma_dx(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {
-    tune->math == DG_MATH_BF16 ? launch_tile<dg_mma_bf16>(a, tune, out, stream) : launch_tile<dg_mma_tf32>(a, tune, out, stream);
+    if (tune->math == DG_MATH_BF16) launch_tile<dg_mma_bf16>(a, tune, out, stream);
+    if (tune->math == DG_MATH_TF32) launch_tile<dg_mma_tf32>(a, tune, out, stream);
+    if (tune->math == DG_MATH_FP16) launch_tile<dg_mma_fp16>(a, tune, out, stream);
 }

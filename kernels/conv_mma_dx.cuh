@@ -43,6 +43,7 @@ template <class G> struct dg_dx_job {
     static constexpr int step = 2;
     static __device__ __forceinline__ dg_maps from_maps(const dg_conv_args &a) { return {a.Ho, a.Wo, a.Co}; }
     static __device__ __forceinline__ dg_maps to_maps(const dg_conv_args &a) { return {a.H, a.W, a.Ci}; }
+    static __device__ __forceinline__ int shift(const dg_conv_args &a) { return a.shift_y; } /* of what is read */
 
     const int first_chunk, Ci;
     bool early = false;           /* the first weights are there */

@@ -22,7 +22,9 @@ template <class Job, class G> static __device__ __forceinline__ void dg_conv_blo
     G::loader::build(place, patch, a.N, from.rows, from.cols, from.channels, cell);
     __syncthreads();
     Job job(a, n0, first, cell, place, patch, weights);
+    if (G::E::scaled) job.loader.below = dg_power_of_two(Job::shift(a));
     dg_mma_run(job, last - first);
+    if (G::E::scaled) job.sums.times(dg_power_of_two(-Job::shift(a)));
 
     out += (int64_t)part * a.N * to.rows * to.cols * to.channels;
 #pragma unroll

@@ -51,6 +51,12 @@ enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 64 };
     X(128, 32, 32, 1)
 #define DG_MMA_DW_TILES(X) X(64, 16)
 
+/* mma of fp16, forward: one for small maps and one for others, that fit Turing's 64 KB with the factors of a fused launch.
+ * Everywhere the same, so that sums have one order. dx and dw: as above. */
+#define DG_FP16_FWD_TILES(X)                                                                                  \
+    X(true, 64, 128, 32, 8)                                                                                   \
+    X(false, 128, 64, 32, 8)
+
 /* wgmma: the same by warpgroups, each of which has 64 x channels. */
 #define DG_WGMMA_FWD_TILES(X)                                                                                 \
     X(128, 64, 4)                                                                                             \

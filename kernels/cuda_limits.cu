@@ -22,15 +22,15 @@ template <class real> static __global__ void __launch_bounds__(THREADS) fma_kern
 }
 
 /* Numbers near 1 in registers, whichever way their bits are read; zeros would cost less power. */
-template <bool bf16> static __global__ void __launch_bounds__(THREADS) mma_kernel(float *out, int turns)
+template <dg_math M> static __global__ void __launch_bounds__(THREADS) mma_kernel(float *out, int turns)
 {
     float c[CHAINS][4] = {};
-    const uint32_t one = 0x3f803f80u + threadIdx.x % 32 * 0x00030005u, bits = bf16 ? ~0u : ~0x1fffu; /* as of to_tf32 */
+    const uint32_t one = 0x3f803f80u + threadIdx.x % 32 * 0x00030005u, bits = M == DG_MATH_TF32 ? ~0x1fffu : ~0u; /* as of to_tf32 */
     const uint32_t a[4] = {one & bits, (one ^ 0x00410014u) & bits, (one ^ 0x00160052u) & bits, (one ^ 0x00250043u) & bits};
     const uint32_t b[2] = {(one ^ 0x00330061u) & bits, one & bits};
     for (int t = 0; t < turns; t++)
 #pragma unroll
-        for (int i = 0; i < CHAINS; i++) bf16 ? mma_bf16(c[i], a, b) : mma_tf32(c[i], a, b);
+        for (int i = 0; i < CHAINS; i++) M == DG_MATH_BF16 ? mma_bf16(c[i], a, b) : M == DG_MATH_FP16 ? mma_fp16(c[i], a, b) : mma_tf32(c[i], a, b);
     float sum = 0;
 #pragma unroll
     for (int i = 0; i < CHAINS; i++) sum += c[i][0] + c[i][3];
@@ -90,7 +90,7 @@ static cudaError_t launches(job *j)
     return fault.error;
 }
 
-enum kind { FMA, TF32, BF16, TRIAD, READ, CACHE };
+enum kind { FMA, TF32, BF16, FP16, TRIAD, READ, CACHE };
 
 static void launch(job *j, kind k, int turns)
 {
@@ -99,8 +99,9 @@ static void launch(job *j, kind k, int turns)
     const int64_t cached = j->device.l2CacheSize / 2 / 16;
     if (k == FMA && j->real == DG_F64) KLAUNCH(fma_kernel<double>, grid, block, 0, j->stream, (double *)out, turns);
     if (k == FMA && j->real != DG_F64) KLAUNCH(fma_kernel<float>, grid, block, 0, j->stream, out, turns);
-    if (k == TF32) KLAUNCH(mma_kernel<false>, grid, block, 0, j->stream, out, turns);
-    if (k == BF16) KLAUNCH(mma_kernel<true>, grid, block, 0, j->stream, out, turns);
+    if (k == TF32) KLAUNCH(mma_kernel<DG_MATH_TF32>, grid, block, 0, j->stream, out, turns);
+    if (k == BF16) KLAUNCH(mma_kernel<DG_MATH_BF16>, grid, block, 0, j->stream, out, turns);
+    if (k == FP16) KLAUNCH(mma_kernel<DG_MATH_FP16>, grid, block, 0, j->stream, out, turns);
     if (k == TRIAD)
         for (int t = 0; t < turns; t++) KLAUNCH(triad_kernel, grid, block, 0, j->stream, j->array[0], j->array[1], j->array[2], j->n);
     if (k == READ) KLAUNCH(read_kernel, grid, block, 0, j->stream, out, j->array[1], j->n, turns);
@@ -115,7 +116,8 @@ static double work(const job *j, kind k)
     switch (k) {
     case FMA: return threads * CHAINS * 4 * 2;
     case TF32: return threads / 32 * CHAINS * 2 * 16 * 8 * 8;
-    case BF16: return threads / 32 * CHAINS * 2 * 16 * 8 * 16;
+    case BF16:
+    case FP16: return threads / 32 * CHAINS * 2 * 16 * 8 * 16;
     case TRIAD: return 3 * bytes;
     case READ: return bytes;
     case CACHE: return cached < bytes ? cached : bytes;
@@ -194,6 +196,7 @@ static cudaError_t measure(job *j, dg_machine *m, int rounds)
         TRY(rate(j, FMA, &m->all));
         if (j->device.major >= 8) TRY(rate(j, TF32, &m->tf32));
         if (j->device.major >= 8) TRY(rate(j, BF16, &m->bf16));
+        TRY(rate(j, FP16, &m->fp16));
         TRY(rate(j, TRIAD, &m->triad));
         TRY(rate(j, READ, &m->read));
         TRY(rate(j, CACHE, &m->cache));

@@ -308,6 +308,20 @@ __device__ __forceinline__ void mma_f16(float (&c)[4], const uint32_t (&a)[2], c
                  : "r"(a[0]), "r"(a[1]), "r"(b[0]));
 }
 
+/* c += a * b, fp16, otherwise as mma_bf16. sm_75 and up, there in two halves of k. */
+__device__ __forceinline__ void mma_fp16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+                 "{%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+    mma_f16(c, {a[0], a[1]}, {b[0]});
+    mma_f16(c, {a[2], a[3]}, {b[1]});
+#endif
+}
+
 /* x rounded to 10 bits of mantissa, ties away from zero. The 13 bits below are ignored by mma_tf32 and not always 0
  * on a device. sm_80 and up. */
 __device__ __forceinline__ uint32_t to_tf32(float x)
@@ -331,6 +345,18 @@ __device__ __forceinline__ uint32_t to_bf16x2(float low, float high)
 #else
     __trap();
     (void)low, (void)high;
+#endif
+    return r;
+}
+
+/* The same to fp16, which has subnormals: 65520 and more become infinite. sm_75 and up. */
+__device__ __forceinline__ uint32_t to_fp16x2(float low, float high)
+{
+    uint32_t r;
+#if __CUDA_ARCH__ >= 800
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+#else
+    asm("{\n\t.reg .b16 l, h;\n\tcvt.rn.f16.f32 l, %1;\n\tcvt.rn.f16.f32 h, %2;\n\tmov.b32 %0, {l, h};\n\t}" : "=r"(r) : "f"(low), "f"(high));
 #endif
     return r;
 }

@@ -5,6 +5,7 @@
 
 #include "conv_tiles.h"
 #include "fuse_parts.h"
+#include "precision.h"
 
 /* Shared memory that all kernels have beside that of the launch: the flag of the block that comes last. */
 enum { FIXED_SHARED = 16 };
@@ -17,7 +18,7 @@ dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, 
     const bool dx = kind == DG_OP_conv_dx, small = a->Wo <= DG_MMA_SMALL;
     const bool sums = f->out.kind == DG_SINK_STATS || f->out.kind == DG_SINK_NORM_DX;
     const int side = small ? 4 : 8, rows = dx ? div_up(a->H, 2) : a->Ho, cols = dx ? div_up(a->W, 2) : a->Wo;
-    const int C = dx ? a->Ci : a->Co, summed = dx ? a->Co : a->Ci, chunk = tune->math == DG_MATH_BF16 ? 16 : 8;
+    const int C = dx ? a->Ci : a->Co, summed = dx ? a->Co : a->Ci, chunk = 2 * dg_math_unit(tune->math);
     const int results = tune->tile_m * tune->tile_n * (dx ? 4 : 1); /* of a block */
     dg_fused_mma_grid g = {.groups = f->in.groups > f->out.groups ? f->in.groups : f->out.groups};
     g.per_group = div_up(a->N / g.groups * div_up(rows, side) * div_up(cols, side), tune->tile_m / (side * side));
@@ -41,6 +42,7 @@ const char *dg_fused_mma_refuses(dg_op_kind kind, const dg_fused_conv *f, const 
     if (from < 1 || to < 1 || N % from || N % to) return "groups must be equal parts of the batch";
     if (from > 1 && to > 1 && from != to) return "source and sink must have the same groups";
     if (f->out.kind == DG_SINK_ACT || (f->out.kind == DG_SINK_ACT_DX && f->out.act == DG_ACT_TANH)) return "mma has no such activation behind it";
+    if (tune->math == DG_MATH_FP16 && gpu->arch >= 80) return "from sm_80 on bf16 is as quick: fp16 has no fused kernels there";
     const dg_fused_mma_grid g = dg_fused_mma_grid_of(kind, f, tune);
     if (g.shared + FIXED_SHARED > gpu->shared)
         return dg_variant_no("a tile of %dx%d with %d channels needs %zu bytes of shared memory, a block here has at most %zu", tune->tile_m,

@@ -22,12 +22,14 @@ struct dg_fused_mma {
 
 /* ---- The source ---- */
 
-/* The numbers of all channels of this block, as dg_patch_loader reads them. */
-template <class G> static __device__ __forceinline__ void dg_fused_table(float *table, const dg_source &s, int group, int first, int count, int C)
+/* The numbers of all channels of this block, as dg_patch_loader reads them; shift: of a scaled arithmetic, whose values are
+ * so multiplied on the way. */
+template <class G> static __device__ __forceinline__ void dg_fused_table(float *table, const dg_source &s, int group, int first, int count, int C, int shift)
 {
     static constexpr int unit = G::E::unit, numbers = G::loader::numbers;
     for (int i = (int)threadIdx.x; i < count; i += G::NT) {
-        const dg_channel k = dg_channel_of(s, s.groups == 1 ? 0 : group, first + i, C);
+        dg_channel k = dg_channel_of(s, s.groups == 1 ? 0 : group, first + i, C);
+        if (G::E::scaled) k = dg_channel_times(k, shift);
         float *const to = table + i / unit * unit * numbers + i % unit;
         to[0] = k.scale;
         to[unit] = k.shift;
@@ -234,18 +236,19 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
     if (f.early) job.first_weights();
     grid_dependency_wait(); /* until here nothing was read but weights that are as they will be */
     grid_dependents_launch();
-    dg_fused_table<G>(table, f.in, group, first * G::chunk, (last - first) * G::chunk, from.channels);
+    dg_fused_table<G>(table, f.in, group, first * G::chunk, (last - first) * G::chunk, from.channels, Job::shift(a));
     __syncthreads();
     job.loader.map(f.in.pre, from.rows, from.cols, from.channels, cell, table, f.in.factor);
     dg_mma_run(job, last - first);
     if (f.split > 1 && !dg_fused_join<G>(f, job.sums)) return;
+    if (G::E::scaled) job.sums.times(dg_power_of_two(-Job::shift(a)));
     dg_fused_results<Job, G>(f, job.sums, cell, group, n0, reinterpret_cast<float *>(there ? patch : weights));
 }
 
 template <class Job, class G> static __global__ void __launch_bounds__(G::NT, G::blocks) fused_kernel(const dg_fused_mma f)
 {
-    if constexpr (G::E::there) dg_fused_block<Job, G>(f);
-    else __trap(); /* of an architecture that has no such products; dg_variant_check() refuses them there */
+    if constexpr (G::E::fused) dg_fused_block<Job, G>(f);
+    else __trap(); /* of an architecture that has no such kernels; dg_fused_mma_refuses() says so */
 }
 
 /* ---- Its launch ---- */

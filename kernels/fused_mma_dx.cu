@@ -20,5 +20,7 @@ template <class E> static void launch(const dg_fused_conv *f, const dg_tune *tun
 
 void dg_fused_mma_dx(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
-    tune->math == DG_MATH_BF16 ? launch<dg_mma_bf16>(f, tune, stream) : launch<dg_mma_tf32>(f, tune, stream);
+    if (tune->math == DG_MATH_BF16) launch<dg_mma_bf16>(f, tune, stream);
+    if (tune->math == DG_MATH_TF32) launch<dg_mma_tf32>(f, tune, stream);
+    if (tune->math == DG_MATH_FP16) launch<dg_mma_fp16>(f, tune, stream);
 }

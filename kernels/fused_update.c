@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "conv_tiles.h"
+#include "precision.h"
 #include "variants.h"
 
 static int div_up(int a, int b) { return (a + b - 1) / b; }
@@ -27,7 +28,7 @@ enum { FIXED_SHARED = 256 }; /* what the kernel has beside that of the launch, a
 static size_t shared_of(const dg_update_job *j)
 {
     const bool small = is_small(&j->conv);
-    const int unit = j->tune.math == DG_MATH_BF16 ? 8 : 4;
+    const int unit = dg_math_unit(j->tune.math);
     switch ((dg_update_kind)j->kind) {
     case DG_UPDATE_MMA: return (size_t)(DG_MMA_DW_BYTES(small, unit) + DG_UPDATE_TABLE_BYTES + DG_UPDATE_SPOT_BYTES(small, unit));
     case DG_UPDATE_THIN: return sizeof(float) * (size_t)DG_THIN_DW_WORDS(j->conv.Ci);
@@ -101,7 +102,7 @@ static double block_ns(const dg_update_work *w, dg_math math)
     static const double begin = 2500;
     const double units = div_up(w->units, w->parts);
     switch ((dg_update_kind)w->kind) {
-    case DG_UPDATE_MMA: return begin + units * (math == DG_MATH_BF16 ? 1300 : 2200);
+    case DG_UPDATE_MMA: return begin + units * (math == DG_MATH_TF32 ? 2200 : 1300);
     case DG_UPDATE_THIN: return begin + units * 430 * w->conv.Ci;
     case DG_UPDATE_GEMV: return begin + units * 15;
     case DG_UPDATE_DENSE: return begin + units * 1000;
@@ -282,12 +283,13 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
 {
     const dg_conv_args *a = &j->conv, flat = dg_conv_flat(a);
     const bool is_flat = flat.K == 1 && flat.P == 0 && flat.H == 1 && flat.W == 1 && flat.Ho == 1 && flat.Wo == 1;
-    const int unit = j->tune.math == DG_MATH_BF16 ? 8 : 4;
+    const int unit = dg_math_unit(j->tune.math);
     switch ((dg_update_kind)j->kind) {
     case DG_UPDATE_MMA:
         if (!is_halving(a)) return "tensor cores are for K=4 S=2 P=1";
         if (j->tune.math == DG_MATH_FP32) return "tensor cores round their factors";
-        if (gpu->arch && gpu->arch < 80) return "tensor cores before sm_80 have neither bf16 nor tf32";
+        if (gpu->arch && !dg_math_on(j->tune.math, gpu->arch)) return "tensor cores before sm_80 have neither bf16 nor tf32";
+        if (j->tune.math == DG_MATH_FP16 && gpu->arch >= 80) return "from sm_80 on bf16 is as quick: fp16 has no fused kernels there";
         if (a->Ci % unit || a->Co % unit) return dg_variant_no("tensor cores take channels in multiples of %d", unit);
         if (!(wants(&j->x, DG_SOURCE_NORM, DG_SOURCE_NORM) && wants(&j->y, DG_SOURCE_NORM_DX, DG_SOURCE_NORM_DX)) &&
             !(wants(&j->y, DG_SOURCE_NORM, DG_SOURCE_NORM) && wants(&j->x, DG_SOURCE_NORM_DX, DG_SOURCE_NORM_DX)))

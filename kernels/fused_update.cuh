@@ -9,6 +9,7 @@
 
 void dg_fused_update_bf16(const dg_update_layout *l, size_t shared, cudaStream_t stream);
 void dg_fused_update_tf32(const dg_update_layout *l, size_t shared, cudaStream_t stream);
+void dg_fused_update_fp16(const dg_update_layout *l, size_t shared, cudaStream_t stream);
 
 /* Whole block: what it wrote is seen by those who wait for `makers` of them. */
 static __device__ __forceinline__ void dg_update_made(unsigned *counter)
@@ -121,7 +122,7 @@ static __device__ __forceinline__ void dg_update_finish(const dg_update_layout &
 
 /* ---- The kernel ---- */
 
-template <class E, bool OF_X> static __global__ void __launch_bounds__(DG_UPDATE_THREADS) dg_update_kernel(const GRID_CONSTANT dg_update_layout u)
+template <class E, bool OF_X> static __device__ __forceinline__ void dg_update_block(const dg_update_layout &u)
 {
     DEV_CHECK(blockDim.x == DG_UPDATE_THREADS);
     grid_dependency_wait();
@@ -140,11 +141,11 @@ template <class E, bool OF_X> static __global__ void __launch_bounds__(DG_UPDATE
     const dg_update_work &w = u.job[k];
     const int tiles = w.rows * w.cols, tile = (number - w.first) % tiles, part = (number - w.first) / tiles;
     float *const out = w.parts > 1 ? u.scratch + w.scratch + part * w.count : (float *)w.conv.w;
-    if (w.kind == DG_UPDATE_MMA && w.conv.Wo <= DG_MMA_SMALL)
-        dg_update_mma<E, true, OF_X>(w, tile, part, out);
-    else if (w.kind == DG_UPDATE_MMA)
-        dg_update_mma<E, false, OF_X>(w, tile, part, out);
-    else if (w.kind == DG_UPDATE_THIN && w.conv.Ci == 1)
+    if (w.kind == DG_UPDATE_MMA) {
+        if constexpr (!E::there) __trap(); /* dg_fused_update_refuses() such a job */
+        else if (w.conv.Wo <= DG_MMA_SMALL) dg_update_mma<E, true, OF_X>(w, tile, part, out);
+        else dg_update_mma<E, false, OF_X>(w, tile, part, out);
+    } else if (w.kind == DG_UPDATE_THIN && w.conv.Ci == 1)
         dg_update_thin<1>(w, tile, part, out);
     else if (w.kind == DG_UPDATE_THIN)
         dg_update_thin<3>(w, tile, part, out);
@@ -153,6 +154,13 @@ template <class E, bool OF_X> static __global__ void __launch_bounds__(DG_UPDATE
     else
         dg_update_dense(w, tile, out);
     dg_update_made(u.counters + DG_UPDATE_MADE + k);
+}
+
+/* bf16 is where nothing is rounded, too: that is there on every architecture. */
+template <class E, bool OF_X> static __global__ void __launch_bounds__(DG_UPDATE_THREADS) dg_update_kernel(const GRID_CONSTANT dg_update_layout u)
+{
+    if constexpr (E::fused || !E::scaled) dg_update_block<E, OF_X>(u);
+    else __trap();
 }
 
 template <class E> static void dg_update_start(const dg_update_layout *l, size_t shared, cudaStream_t stream)

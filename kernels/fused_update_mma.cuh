@@ -23,11 +23,12 @@ template <class E, int ITEMS, int CHANNELS, bool TWO> struct dg_dw_source {
     static_assert(ITEMS <= 16, "two bits an item");
 
     /* Whole block: the numbers of CHANNELS channels from c0 on, of C. */
-    static __device__ __forceinline__ void tabulate(float *table, const dg_source &s, int c0, int C, int groups)
+    static __device__ __forceinline__ void tabulate(float *table, const dg_source &s, int c0, int C, int groups, int shift)
     {
         for (int i = (int)threadIdx.x; i < groups * CHANNELS; i += DG_UPDATE_THREADS) {
             const int group = i / CHANNELS, c = i % CHANNELS;
-            const dg_channel k = dg_channel_of(s, s.groups == 1 ? 0 : group, min(c0 + c, C - 1), C);
+            dg_channel k = dg_channel_of(s, s.groups == 1 ? 0 : group, min(c0 + c, C - 1), C);
+            if (E::scaled) k = dg_channel_times(k, shift);
             float *const to = table + group * words + c / E::unit * E::unit * numbers + c % E::unit;
             to[0] = k.scale;
             to[E::unit] = k.shift;
@@ -100,8 +101,8 @@ template <class E, bool SMALL, bool OF_X> static __device__ __forceinline__ void
     float *const of_x = pool.take<float>(DG_UPDATE_GROUPS * X::words), *const of_y = pool.take<float>(DG_UPDATE_GROUPS * Y::words);
     const dg_dw_shared_spots spots = {pool.take<int>(G::x_items * DG_UPDATE_THREADS) + threadIdx.x};
     SHARED(dg_cell, cell, [2 * P::piece::cells]);
-    X::tabulate(of_x, w.x, ci0, a.Ci, w.groups);
-    Y::tabulate(of_y, w.y, co0, a.Co, w.groups);
+    X::tabulate(of_x, w.x, ci0, a.Ci, w.groups, a.shift_x);
+    Y::tabulate(of_y, w.y, co0, a.Co, w.groups, a.shift_y);
     /* What is beyond the channels is multiplied, but not stored. */
     const X x(w.x, of_x, G::x_channel(), min(ci0 + G::x_channel(), a.Ci - E::unit), w.groups);
     const Y y(w.y, of_y, G::y_channel(), min(co0 + G::y_channel(), a.Co - E::unit), w.groups);

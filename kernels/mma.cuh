@@ -17,6 +17,8 @@
 #ifndef DG_MMA_CUH
 #define DG_MMA_CUH
 
+#include <float.h>
+
 #include "cuda.cuh"
 
 static __device__ __forceinline__ int dg_warp_lane() { return (int)threadIdx.x % 32; }
@@ -28,9 +30,15 @@ static __device__ __forceinline__ int dg_row_of_b() { return dg_warp_lane() / 16
 static __device__ __forceinline__ int dg_plane_of_b() { return dg_warp_lane() / 8 % 2; }
 
 /* How the arithmetics below multiply: warp by warp, and a product is done when it is asked for. Those of a warpgroup are
- * in wgmma.cuh, with the same names. */
+ * in wgmma.cuh, with the same names. there: this architecture has such products; fused: it has them in fused kernels, too.
+ * scaled: values are multiplied by a power of two before they are rounded, and sums by the inverse. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define DG_MMA_BEFORE_SM_80 1
+#else
+#define DG_MMA_BEFORE_SM_80 0
+#endif
 struct dg_mma_by_warps {
-    static constexpr bool there = true;
+    static constexpr bool there = !DG_MMA_BEFORE_SM_80, fused = there, scaled = false;
     static constexpr int warps = 1;             /* that share 64 rows */
     static constexpr int swap = 4, spacing = 0; /* odd planes of weights: positions exchanged, p ^ swap; units between planes */
 
@@ -57,6 +65,30 @@ struct dg_mma_bf16 : dg_mma_by_warps {
     static __device__ __forceinline__ void columns_a(uint32_t (&a)[4], const uint4 *at, int, int) { ldsm_x4_trans(a, at); }
     static __device__ __forceinline__ void columns_b(uint32_t (&b)[4], const uint4 *at, int, int) { ldsm_x4_trans(b, at); }
 };
+
+/* Products of fp16: fragments are those of bf16. Turing has these alone; from sm_80 on bf16 is as quick and needs no scaling,
+ * so that there is no need for fused kernels, of which compilers make more than of all others, but the plain ones are there:
+ * what they give can be looked at on a newer GPU. The simulator has all. */
+struct dg_mma_fp16 : dg_mma_bf16 {
+#ifdef __CUDA_ARCH__
+    static constexpr bool there = true, fused = DG_MMA_BEFORE_SM_80, scaled = true;
+#else
+    static constexpr bool there = true, fused = true, scaled = true;
+#endif
+
+    /* What is finite stays so: a large gradient shall not end the run. Infinity and NaN stay what they are, for they
+     * shall. */
+    static __device__ __forceinline__ float within(float v) { return fabsf(v) > 65504 && fabsf(v) <= FLT_MAX ? copysignf(65504, v) : v; }
+    static __device__ __forceinline__ uint4 round(const float (&v)[unit])
+    {
+        return make_uint4(to_fp16x2(within(v[0]), within(v[1])), to_fp16x2(within(v[2]), within(v[3])), to_fp16x2(within(v[4]), within(v[5])),
+                          to_fp16x2(within(v[6]), within(v[7])));
+    }
+    static __device__ __forceinline__ void multiply(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) { mma_fp16(c, a, b); }
+};
+
+/* 2^n, of -126 to 127. */
+static __device__ __forceinline__ float dg_power_of_two(int n) { return __int_as_float((127 + n) << 23); }
 
 /* Products of tf32, m16n8k8. ldmatrix moves 16-bit elements and cannot transpose these: columns are read word by
  * word, 4 positions x 8 channels at a time. */
@@ -106,6 +138,15 @@ template <class E, int MI, int NJ> struct dg_sums {
             for (int j = 0; j < NJ; j++)
 #pragma unroll
                 for (int e = 0; e < 4; e++) c[i][j][e] = 0;
+    }
+    __device__ __forceinline__ void times(float factor)
+    {
+#pragma unroll
+        for (int i = 0; i < MI; i++)
+#pragma unroll
+            for (int j = 0; j < NJ; j++)
+#pragma unroll
+                for (int e = 0; e < 4; e++) c[i][j][e] *= factor;
     }
     /* b[j / 2] holds fragments j and j + 1, as two columns or two rows of planes give them. */
     __device__ __forceinline__ void add(const uint32_t (&a)[MI][4], const uint32_t (&b)[NJ / 2][4])

@@ -21,6 +21,11 @@ static int tiles_of(dg_op_kind kind, bool small, const dg_tune *t, tile *out)
 #define X(M, N, GROUPS) out[n++] = (tile){M, N, M * 2, DG_WGMMA_FWD_BYTES(small, M, N, GROUPS)};
         DG_WGMMA_FWD_TILES(X)
 #undef X
+    } else if (kind == DG_OP_conv_fwd && t->math == DG_MATH_FP16) {
+#define X(SMALL, M, N, WN, GROUPS) \
+    if (small == SMALL) out[n++] = (tile){M, N, M / 64 * (N / WN) * 32, DG_MMA_BYTES(SMALL, M / 64, 1, N, GROUPS, M / 64 * (N / WN) * 32)};
+        DG_FP16_FWD_TILES(X)
+#undef X
     } else if (kind == DG_OP_conv_fwd) {
 #define X(M, N, WN, GROUPS) \
     out[n++] = (tile){M, N, M / 64 * (N / WN) * 32, DG_MMA_BYTES(small, M / 64, 1, N, GROUPS, M / 64 * (N / WN) * 32)};
@@ -36,7 +41,7 @@ static int tiles_of(dg_op_kind kind, bool small, const dg_tune *t, tile *out)
         DG_MMA_DX_TILES(X)
 #undef X
     } else {
-#define X(M, N) out[n++] = (tile){M, N, 256, DG_MMA_DW_BYTES(small, t->math == DG_MATH_BF16 ? 8 : 4)};
+#define X(M, N) out[n++] = (tile){M, N, 256, DG_MMA_DW_BYTES(small, dg_math_unit(t->math))};
         DG_MMA_DW_TILES(X)
 #undef X
     }
@@ -61,7 +66,7 @@ dg_mma_tile dg_mma_tile_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune
 /* Steps of the sum: chunks of channels, or pieces of 64 positions. */
 static int steps_of(dg_op_kind kind, const dg_conv_args *a, dg_math math)
 {
-    const int chunk = math == DG_MATH_BF16 ? 16 : 8, side = is_small(a) ? 4 : 8;
+    const int chunk = 2 * dg_math_unit(math), side = is_small(a) ? 4 : 8;
     if (kind == DG_OP_conv_dw) return div_up(a->N * div_up(a->Ho, side) * div_up(a->Wo, side), is_small(a) ? 4 : 1);
     return (kind == DG_OP_conv_fwd ? a->Ci : a->Co) / chunk;
 }
@@ -70,7 +75,7 @@ const char *dg_variant_refuses_math(const dg_gpu *gpu)
 {
     if (dg_math_on(gpu->math, gpu->arch)) return NULL;
     return dg_variant_no("--precision %s: the tensor cores of sm_%d have neither bf16 nor tf32, those of sm_80 and newer have; "
-                         "--precision fp32 runs here", dg_precision_name(DG_F32, gpu->math), gpu->arch);
+                         "--precision fp32 runs here%s", dg_precision_name(DG_F32, gpu->math), gpu->arch, dg_math_on(DG_MATH_FP16, gpu->arch) ? ", and fp16" : "");
 }
 
 const char *dg_variant_check_mma(dg_op_kind kind, const dg_conv_args *a, dg_tune *t, const dg_gpu *gpu)
@@ -80,9 +85,9 @@ const char *dg_variant_check_mma(dg_op_kind kind, const dg_conv_args *a, dg_tune
         if (gpu->math != DG_MATH_BF16) return dg_variant_no("wgmma rounds its factors to bf16: it is for --precision bf16");
         if (gpu->arch != 90) return dg_variant_no("wgmma is for sm_90 alone, not for sm_%d", gpu->arch);
     }
-    if (gpu->math == DG_MATH_FP32) return dg_variant_no("mma rounds its factors: it is for --precision bf16 or tf32");
-    if (gpu->arch && gpu->arch < 80) return dg_variant_refuses_math(gpu);
-    const int chunk = gpu->math == DG_MATH_BF16 ? 16 : 8, unit = chunk / 2;
+    if (gpu->math == DG_MATH_FP32) return dg_variant_no("mma rounds its factors: it is for --precision bf16, tf32 or fp16");
+    if (gpu->arch && !dg_math_on(gpu->math, gpu->arch)) return dg_variant_refuses_math(gpu);
+    const int unit = dg_math_unit(gpu->math), chunk = 2 * unit;
     const int summed = kind == DG_OP_conv_fwd ? a->Ci : kind == DG_OP_conv_dx ? a->Co : chunk;
     if (a->K != 4 || a->S != 2 || a->P != 1) return dg_variant_no("%s is for K=4 S=2 P=1", t->variant);
     if (summed % chunk) return dg_variant_no("%s adds up channels in multiples of %d, not %d", t->variant, chunk, summed);
@@ -115,7 +120,7 @@ const char *dg_variant_check_mma(dg_op_kind kind, const dg_conv_args *a, dg_tune
 static double cost(const dg_op *op)
 {
     enum { UNITS = 132, MOST_WARPS = 8 /* as many registers as there are */ };
-    const double rate = (op->tune.math == DG_MATH_BF16 ? 311e3 : 156e3) / UNITS, cache = 6.2e3; /* operations, bytes a ns */
+    const double rate = (op->tune.math == DG_MATH_TF32 ? 156e3 : 311e3) / UNITS, cache = 6.2e3; /* operations, bytes a ns */
     const dg_work w = dg_work_of(op, DG_F32);
     const double rounds = ceil(w.blocks / UNITS), warps = fmin(rounds * w.threads / 32, MOST_WARPS);
     const double products = rounds * 2 * w.products / rate * (warps + 2) / warps, loads = w.blocks * w.loads / cache;

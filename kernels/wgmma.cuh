@@ -9,7 +9,7 @@
 #include "mma.cuh"
 
 struct dg_wgmma_bf16 : dg_mma_bf16 {
-    static constexpr bool there = DEV_HAS_WGMMA;
+    static constexpr bool there = DEV_HAS_WGMMA, fused = there;
     static constexpr int warps = 4, swap = 0, spacing = 4;
 
     static __device__ __forceinline__ void publish() { wgmma_publish(); }

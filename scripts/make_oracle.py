@@ -9,8 +9,8 @@ Needs torch, numpy and Pillow. The networks are those of PyTorch's DCGAN example
 (models/dcgan64.cfg is ngf = ndf = 64), its loss on logits, its order of steps: D on real, D on fake (each with its
 own batch statistics, gradients summed), Adam on D, the updated D on the same fakes, Adam on G. Weights N(0, 0.02),
 gamma N(1, 0.02), drawn as float32. Pictures are walked in index order; the last batch of a round may be short.
-With --dtype float32, --arithmetic tf32 and bf16 are PyTorch's own ways of losing digits: TF32 convolutions (on a GPU)
-and autocast to bfloat16. plain has neither.
+With --dtype float32, --arithmetic tf32, bf16 and fp16 are PyTorch's own ways of losing digits: TF32 convolutions (on a
+GPU), autocast to bfloat16, and to float16 with a GradScaler. plain has none of them.
 
 Layout (safetensors; names as in the example's state_dict, behind init., expect.step0.grad., expect.final.):
   metadata                format = dcgan-oracle-1 and every option above, as text
@@ -123,15 +123,17 @@ def train(o, G, D, images, index, z):
     bce = nn.BCEWithLogitsLoss()
     log = {k: np.zeros(o.steps) for k in ('loss_d_real', 'loss_d_fake', 'loss_g', 'd_x', 'd_gz1', 'd_gz2')}
     first = {}
+    scaler = torch.amp.GradScaler(o.device, enabled=o.arithmetic == 'fp16')
 
     def run(net, x):
-        with torch.autocast(o.device, dtype=torch.bfloat16, enabled=o.arithmetic == 'bf16'):
+        half = {'bf16': torch.bfloat16, 'fp16': torch.float16}.get(o.arithmetic)
+        with torch.autocast(o.device, dtype=half, enabled=half is not None):
             return net(x)
 
     def score(x, target, s, loss_name, mean_name):
         logit = run(D, x).flatten().to(dtype)
         loss = bce(logit, torch.full_like(logit, target))
-        loss.backward()
+        scaler.scale(loss).backward()
         log[loss_name][s], log[mean_name][s] = loss.item(), logit.sigmoid().mean().item()
 
     for s in range(o.steps):
@@ -140,14 +142,18 @@ def train(o, G, D, images, index, z):
         score(torch.from_numpy(images[rows]).to(o.device, dtype) / 127.5 - 1, 1.0, s, 'loss_d_real', 'd_x')
         fake = run(G, torch.from_numpy(z[s, :len(rows)]).to(o.device, dtype)[:, :, None, None])
         score(fake.detach(), 0.0, s, 'loss_d_fake', 'd_gz1')
+        scaler.unscale_(adam[0])
         if s == 0:
             first.update(gradients(D, 'expect.step0.grad.D.'))
-        adam[0].step()
+        scaler.step(adam[0])
+        scaler.update()
         adam[1].zero_grad()
         score(fake, 1.0, s, 'loss_g', 'd_gz2')
+        scaler.unscale_(adam[1])
         if s == 0:
             first.update(gradients(G, 'expect.step0.grad.G.'))
-        adam[1].step()
+        scaler.step(adam[1])
+        scaler.update()
     return log, first
 
 
@@ -160,7 +166,7 @@ def main(arguments=None):
     p.add_argument('--eps', type=float, default=1e-8)
     p.add_argument('--dtype', default='float64', choices=['float64', 'float32'])
     p.add_argument('--device', default='cpu', choices=['cpu', 'cuda'])
-    p.add_argument('--arithmetic', default='plain', choices=['plain', 'tf32', 'bf16'])
+    p.add_argument('--arithmetic', default='plain', choices=['plain', 'tf32', 'bf16', 'fp16'])
     p.add_argument('--small', action='store_true', help='leave out the gradients')
     o = p.parse_args(arguments)
     if o.arithmetic != 'plain' and o.dtype == 'float64' or o.arithmetic == 'tf32' and o.device == 'cpu':

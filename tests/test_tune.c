@@ -25,9 +25,10 @@ static void bad(int line, const char *reason, const char *text)
 static void check_bad(void)
 {
     bad(1, "no such op", "rubbish\xff\xfe = 3");
-    bad(1, "it is for --precision bf16 or tf32", CONV " : mma");
-    bad(2, "it is for --precision bf16 or tf32", "[sm_90 fp32]\n" CONV " : mma");
+    bad(1, "it is for --precision bf16, tf32 or fp16", CONV " : mma");
+    bad(2, "it is for --precision bf16, tf32 or fp16", "[sm_90 fp32]\n" CONV " : mma");
     bad(2, "sm_75 have neither bf16", "[sm_75 tf32]\n" CONV " : mma");
+    bad(2, "tile=128x128: mma is not compiled for it", "[sm_75 fp16]\n" CONV " : mma tile=128x128");
     bad(2, "not compiled for it", "[sm_90 bf16]\n" CONV " : mma tile=64x64");
     bad(2, "no stages to choose", "[sm_90 bf16]\n" CONV " : mma stages=2");
     bad(1, "it is for --precision bf16", CONV " : wgmma");
@@ -252,6 +253,7 @@ int main(void)
     check_models(DG_F32, &small);
     check_models(DG_F32, &(dg_gpu){90, 232448, DG_MATH_BF16});
     check_models(DG_F32, &(dg_gpu){90, 232448, DG_MATH_TF32});
+    check_models(DG_F32, &(dg_gpu){75, 65536, DG_MATH_FP16});
     check_models(DG_F64, &gpu);
     check_shipped();
     return dg_test_report();

@@ -9,6 +9,7 @@
 #include "case_cuda.h"
 #include "devtest.h"
 extern "C" {
+#include "precision.h"
 #include "tests/reference_conv.h"
 }
 
@@ -16,7 +17,7 @@ static inline dg_op conv_shape(dg_op_kind kind, int N, int H, int W, int Ci, int
 {
     dg_op op = {};
     op.kind = kind;
-    op.u.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, N, H, W, Ci, (H + 2 * P - K) / S + 1, (W + 2 * P - K) / S + 1, Co, K, S, P};
+    op.u.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, N, H, W, Ci, (H + 2 * P - K) / S + 1, (W + 2 * P - K) / S + 1, Co, K, S, P, 0, 0};
     return op;
 }
 
@@ -164,8 +165,8 @@ public:
     void run(dg_backend *b, const dg_tune *tune)
     {
         char name[240];
-        const char *precision = b->real == DG_F64 ? "fp64 " : tune->math == DG_MATH_BF16 ? "bf16 " : tune->math == DG_MATH_TF32 ? "tf32 " : "";
-        const int n = snprintf(name, sizeof name, "%s", precision);
+        const char *precision = dg_precision_name(b->real, tune->math);
+        const int n = snprintf(name, sizeof name, "%s ", precision);
         dg_tune_text(name + n, sizeof name - (size_t)n, &op, tune);
         for (size_t i = 0; i < now.size(); i++) std::copy(before[i].begin(), before[i].end(), now[i].begin());
         snprintf(op.name, sizeof op.name, "%s", dg_op_kind_name(op.kind));
@@ -178,7 +179,7 @@ public:
     }
 };
 
-/* Devices before sm_80 have no mma of it. */
+/* Devices before sm_80 have no mma of bf16 and tf32, those before sm_75 of nothing. */
 static inline bool any_math(dg_math math)
 {
     dg_gpu gpu = dg_case_gpu;

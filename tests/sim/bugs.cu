@@ -2,6 +2,7 @@
  * find them, `bugs NAME` runs one, `bugs none` the same programs without. Exit 0: all results right. */
 #define DEV_WGMMA
 #include "kernels/fuse.cuh"
+#include "kernels/mma.cuh"
 #include "tests/sim/devtest.h"
 
 enum bug {
@@ -11,7 +12,8 @@ enum bug {
     NO_BARRIER_BY_LUCK, GHOST_WARPS, DIVERGENT_SHUFFLE, SHARED_WORD,
     WIDE_TAIL, FAR_WRITE, FREED, INT_INDEX, HOST_POINTER, BLOCK_ORDER, NO_GRID_SYNC, POOL_OVERRUN,
     EARLY_READ, EARLY_REFILL, NO_EVENT, BY_VALUE, LAST_TOO_EARLY, COUNTER_LEFT, NOT_AWAITED,
-    USED_EARLY, LOADED_EARLY, NEVER_WAITS, LETS_GO_EARLY
+    USED_EARLY, LOADED_EARLY, NEVER_WAITS, LETS_GO_EARLY,
+    STAYS_SCALED, NOT_SCALED, TOO_LARGE
 };
 
 static int wrong;
@@ -464,6 +466,46 @@ template <int B> static void run_chain()
     compare("u", u.get(), want);
 }
 
+/* ---- C = A * B in fp16 by one warp, of gradients A that are too small for it, but for one that is too large ---- */
+
+template <int B> static __global__ void scaled_product(float *c, const float *a, const float *b, int shift)
+{
+    SHARED(uint4, units, [2 * 16 + 2 * 8]); /* planes of A, of B */
+    const int i = threadIdx.x;
+    float v[8];
+    for (int e = 0; e < 8; e++) v[e] = a[i % 16 * 16 + i / 16 * 8 + e] * dg_power_of_two(B == NOT_SCALED ? 0 : shift);
+    units[i] = B == TOO_LARGE ? make_uint4(to_fp16x2(v[0], v[1]), to_fp16x2(v[2], v[3]), to_fp16x2(v[4], v[5]), to_fp16x2(v[6], v[7]))
+                              : dg_mma_fp16::round(v);
+    for (int e = 0; e < 8; e++) v[e] = b[i % 8 * 16 + i / 8 % 2 * 8 + e];
+    if (i < 16) units[32 + i] = dg_mma_fp16::round(v);
+    __syncwarp();
+    dg_sums<dg_mma_fp16, 1, 2> sums;
+    uint32_t fa[1][4], fb[1][4], two[2];
+    sums.clear();
+    ldsm_x4(fa[0], units + i);
+    ldsm_x2(two, units + 32 + i % 16);
+    fb[0][0] = fb[0][2] = two[0];
+    fb[0][1] = fb[0][3] = two[1];
+    sums.add(fa, fb);
+    if (B != STAYS_SCALED) sums.times(dg_power_of_two(-shift));
+    for (int row = 0; row < 2; row++) sums.store(c + (row * 8 + i / 4) * 8, row, i % 4 * 2, 8);
+}
+template <int B> static void run_scaled_product()
+{
+    const int shift = 18;
+    std::vector<float> a = dev_random(16 * 16, 7), b = dev_random(8 * 16, 8), want(16 * 8);
+    for (float &f : a) f = ldexpf(f, -shift - 6);
+    a[5] = 1; /* beyond the range: brought to its end */
+    for (int i = 0; i < 16; i++)
+        for (int j = 0; j < 8; j++)
+            for (int k = 0; k < 16; k++)
+                want[i * 8 + j] += (float)(dev_rounded(a[i * 16 + k], DG_MATH_FP16, shift) * dev_rounded(b[j * 16 + k], DG_MATH_FP16));
+    dev_buffer<float> da(a), db(b), c(16 * 8);
+    KLAUNCH((scaled_product<B>), 1, 32, 0, 0, c.p, da.p, db.p, shift);
+    launched();
+    compare("c", c.get(), want, 2e-8f);
+}
+
 /* name, the modes that must find it and as what, the program */
 static const struct {
     const char *name, *found;
@@ -507,6 +549,9 @@ static const struct {
     {"loaded-before-the-wait", "tsan=race", run_chain<LOADED_EARLY>},
     {"some-never-wait", "forward=exited reverse=exited random=exited asan=exited tsan=exited", run_chain<NEVER_WAITS>},
     {"lets-go-before-the-wait", "forward=early reverse=early asan=early tsan=early", run_chain<LETS_GO_EARLY>},
+    {"sums-stay-scaled", "forward=value reverse=value asan=value tsan=value", run_scaled_product<STAYS_SCALED>},
+    {"gradients-not-scaled", "forward=value reverse=value asan=value tsan=value", run_scaled_product<NOT_SCALED>},
+    {"gradient-made-infinite", "forward=value reverse=value asan=value tsan=value", run_scaled_product<TOO_LARGE>},
     {"none", "", [] {
          run_backwards<NONE>();
          run_product<NONE>();
@@ -518,6 +563,7 @@ static const struct {
          run_in_turns<NONE>();
          run_stream<NONE>();
          run_chain<NONE>();
+         run_scaled_product<NONE>();
      }},
 };
 

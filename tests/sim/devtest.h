@@ -126,9 +126,16 @@ public:
     }
 };
 
-/* As to_bf16x2 and to_tf32 do, of ordinary numbers. */
-static inline double dev_rounded(double x, dg_math math)
+/* As to_bf16x2 and to_tf32 do, of ordinary numbers; as dg_mma_fp16 does, of all that are finite. */
+static inline double dev_rounded(double x, dg_math math, int shift = 0)
 {
+    if (math == DG_MATH_FP16) {
+        const double v = fmin(fmax(ldexp(x, shift), -65504), 65504);
+        int e;
+        frexp(v, &e);
+        const int places = e - 11 < -24 ? 24 : 11 - e; /* subnormals are multiples of 2^-24 */
+        return ldexp(nearbyint(ldexp(v, places)), -places - shift);
+    }
     const float f = (float)x;
     uint32_t u;
     memcpy(&u, &f, 4);
@@ -136,6 +143,17 @@ static inline double dev_rounded(double x, dg_math math)
     float r;
     memcpy(&r, &u, 4);
     return (double)r;
+}
+
+/* What is fused in fp16 is fused on Turing alone, where the simulator keeps to its limits. False: the device is newer. */
+static inline bool dev_fuses(dg_math math, dg_gpu *gpu)
+{
+#ifdef __CUDACC__
+    return math != DG_MATH_FP16 || gpu->arch < 80;
+#else
+    if (math == DG_MATH_FP16) *gpu = dg_gpu{75, 64 << 10, math};
+    return true;
+#endif
 }
 
 /* n numbers in (-1, 1), the same for equal seeds. */

@@ -38,7 +38,7 @@ static inline dg_op conv_op(int d, const dg_ref_conv &s)
 {
     dg_op op = {};
     op.kind = kind_of[d];
-    op.u.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, s.N, s.H, s.W, s.Ci, s.Ho, s.Wo, s.Co, s.K, s.S, s.P};
+    op.u.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, s.N, s.H, s.W, s.Ci, s.Ho, s.Wo, s.Co, s.K, s.S, s.P, 0, 0};
     return op;
 }
 

@@ -122,7 +122,7 @@ template <class T> static inline void check_argument(const char *kernel, const T
         check_words(kernel, &value, sizeof value, std::is_pointer<T>::value);
 }
 
-enum collective_kind { SYNCWARP, SHUFFLE, VOTE, LDMATRIX, MMA_BF16, MMA_TF32, MMA_F16, WGMMA_BEGIN, WGMMA, WGMMA_COMMIT, WGMMA_WAIT };
+enum collective_kind { SYNCWARP, SHUFFLE, VOTE, LDMATRIX, MMA_BF16, MMA_TF32, MMA_F16, MMA_FP16, WGMMA_BEGIN, WGMMA, WGMMA_COMMIT, WGMMA_WAIT };
 struct shuffle_in {
     uint64_t value;
     unsigned from;
@@ -376,6 +376,10 @@ static inline void mma_f16(float (&c)[4], const uint32_t (&a)[2], const uint32_t
 {
     sim_mma(sim::MMA_F16, c, a, b, at);
 }
+static inline void mma_fp16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], sim::site at = sim::here())
+{
+    sim_mma(sim::MMA_FP16, c, a, b, at);
+}
 static inline uint32_t to_tf32(float x)
 {
     uint32_t u = __float_as_uint(x);
@@ -384,6 +388,10 @@ static inline uint32_t to_tf32(float x)
 static inline uint32_t to_bf16x2(float low, float high)
 {
     return (uint32_t)__nv_bfloat16(low).bits | (uint32_t)__nv_bfloat16(high).bits << 16;
+}
+static inline uint32_t to_fp16x2(float low, float high)
+{
+    return (uint32_t)__half(low).bits | (uint32_t)__half(high).bits << 16;
 }
 static inline void grid_dependency_wait(sim::site at = sim::here()) { sim::dependency_wait(at); }
 static inline void grid_dependents_launch(sim::site at = sim::here()) { sim::dependents_launch(at); }

@@ -1,4 +1,4 @@
-/* Convolutions on tensor cores, every tile and both precisions, against plain loops in double. The factors are rounded
+/* Convolutions on tensor cores, every tile and all precisions, against plain loops in double. The factors are rounded
  * here as the kernels round them, so that what is left is the rounding of sums: each element within
  * 8 sqrt(terms) eps sum|a||b|. */
 #include <float.h>
@@ -6,6 +6,7 @@
 #include "run_conv.h"
 extern "C" {
 #include "kernels/conv_tiles.h"
+#include "precision.h"
 #include "tests/reference_conv.h"
 #include "tune.h"
 }
@@ -17,21 +18,34 @@ static const int shapes[][6] = {
     {1, 64, 64, 8, 16, 7},  {1, 10, 12, 8, 8, 7},    {17, 4, 4, 16, 16, 7},  {3, 2, 2, 16, 16, 7},
 };
 
+/* Of fp16: how large gradients are, and by how many places they are moved up: not at all, out of the subnormals, and so far
+ * that the largest reach the end of the range. */
+static const struct {
+    float size;
+    int shift;
+} gradients[] = {{1, 0}, {1e-6f, 18}, {1e3f, 8}};
+
 struct problem {
     dg_ref_conv s;
+    int shift[2] = {}; /* of y, of x: one of them is a gradient */
     dg_gpu gpu;
     std::vector<float> value[3]; /* y, x, w: what fwd, dx and dw write */
     std::vector<double> want[3], mass[3];
     std::vector<int> terms[3];
     int tested = 0;
 
-    problem(const int *d, dg_math math) : s(dg_ref_conv_shape(d[0], d[1], d[2], d[3], d[4], 4, 2, 1)), gpu(dev_gpu(200 << 10, math))
+    problem(const int *d, dg_math math, int number) : s(dg_ref_conv_shape(d[0], d[1], d[2], d[3], d[4], 4, 2, 1)), gpu(dev_gpu(200 << 10, math))
     {
         const size_t count[] = {(size_t)s.N * s.Ho * s.Wo * s.Co, (size_t)s.N * s.H * s.W * s.Ci, (size_t)s.Co * 16 * s.Ci};
         std::vector<double> factor[3];
+        const auto &gradient = gradients[number % 3];
+        const int side = number / 3 % 2;
+        if (math == DG_MATH_FP16) shift[side] = gradient.shift;
         for (int i = 0; i < 3; i++) {
             value[i] = dev_random(count[i], (unsigned long long)(i + 1));
-            for (float v : value[i]) factor[i].push_back(dev_rounded((double)v, math));
+            for (float &v : value[i])
+                if (math == DG_MATH_FP16 && i == side) v *= gradient.size;
+            for (float v : value[i]) factor[i].push_back(dev_rounded((double)v, math, i < 2 ? shift[i] : 0));
             want[i].resize(count[i]);
             mass[i].resize(count[i]);
             terms[i].resize(count[i]);
@@ -45,6 +59,8 @@ struct problem {
     bool run(const char *variant, int d, int m, int n, int split)
     {
         dg_op op = conv_op(d, s);
+        op.u.conv.shift_x = shift[1];
+        op.u.conv.shift_y = shift[0];
         dg_tune tune = {};
         tune.variant = variant;
         tune.tile_m = m;
@@ -65,7 +81,7 @@ struct problem {
             if (fabs((double)got[i] - want[d][i]) <= 8 * sqrt(terms[d][i]) * (double)FLT_EPSILON * mass[d][i]) continue;
             if (!bad++) at = i;
         }
-        DG_CHECKF(!bad, "%s %s: %zu of %zu wrong, at %zu %.9g instead of %.9g", gpu.math == DG_MATH_BF16 ? "bf16" : "tf32", name, bad, got.size(),
+        DG_CHECKF(!bad, "%s %s: %zu of %zu wrong, at %zu %.9g instead of %.9g", dg_precision_name(DG_F32, gpu.math), name, bad, got.size(),
                   at, bad ? (double)got[at] : 0, bad ? want[d][at] : 0);
     }
 };
@@ -80,9 +96,15 @@ static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3])
         if (!(shape[5] >> d & 1) || k % step) return;
         if (p->run(variant, d, m, n, 1 + k / step % 3) || p->run(variant, d, m, n, 1)) seen[mine][p->s.Wo <= DG_MMA_SMALL]++;
     };
-#define X(M, N, WN, GROUPS) next("mma", 0, M, N);
-    DG_MMA_FWD_TILES(X)
+    if (p->gpu.math == DG_MATH_FP16) {
+#define X(SMALL, M, N, WN, GROUPS) next("mma", 0, M, N);
+        DG_FP16_FWD_TILES(X)
 #undef X
+    } else {
+#define X(M, N, WN, GROUPS) next("mma", 0, M, N);
+        DG_MMA_FWD_TILES(X)
+#undef X
+    }
 #define X(M, N, WN, GROUPS) next("mma", 1, M, N);
     DG_MMA_DX_TILES(X)
 #undef X
@@ -99,20 +121,50 @@ static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3])
     return tile;
 }
 
+/* What is not finite in memory is not finite in what comes of it; what only is too large for fp16 is brought to its end. */
+static void not_finite()
+{
+    static const int shape[] = {1, 4, 4, 16, 16, 7};
+    for (int d = 0; d < 3; d++)
+        for (float bad : {INFINITY, -INFINITY, NAN, 1e30f}) {
+            problem p(shape, DG_MATH_FP16, 0);
+            p.shift[d == 1 ? 0 : 1] = 12;
+            p.value[d == 1 ? 0 : 1][5] = bad;
+            dg_op op = conv_op(d, p.s);
+            op.u.conv.shift_x = p.shift[1];
+            op.u.conv.shift_y = p.shift[0];
+            dg_tune tune = {};
+            tune.variant = "mma";
+            const char *why = dg_variant_check(&op, &tune, DG_F32, &p.gpu);
+            if (!DG_CHECKF(!why, "%s", why)) continue;
+            std::vector<float> in[3] = {p.value[0], p.value[1], p.value[2]}, result;
+            char name[200];
+            if (!run_conv(&op, d, &tune, in, &result, name)) continue;
+            bool finite = true;
+            for (float v : result) finite = finite && isfinite(v);
+            DG_CHECKF(finite == (bool)isfinite(bad), "%s: %g is hidden, or makes what is not finite", name, (double)bad);
+        }
+}
+
 int main()
 {
-    int tested = 0, tiles[2] = {}, seen[2][16][3] = {};
+    const dg_math maths[] = {DG_MATH_TF32, DG_MATH_BF16, DG_MATH_FP16};
+    int tested = 0, tiles[3] = {}, seen[3][16][3] = {};
     const int count = (int)(sizeof shapes / sizeof *shapes);
     for (int i = 0; i < count; i++)
-        for (int bf16 = 0; bf16 < 2; bf16++) {
+        for (int k = 0; k < 3; k++) {
             if (dev_small() && shapes[i][0] * shapes[i][1] * shapes[i][2] > 200) continue;
-            problem p(shapes[i], bf16 ? DG_MATH_BF16 : DG_MATH_TF32);
-            tiles[bf16] = all_tiles(&p, shapes[i], i + bf16, seen[bf16]);
+            problem p(shapes[i], maths[k], i);
+            tiles[k] = all_tiles(&p, shapes[i], i + k, seen[k]);
             tested += p.tested;
         }
     const dg_gpu gpu = dev_gpu(200 << 10, DG_MATH_BF16); /* a smaller one has not all tiles */
-    for (int k = 0; k < 4 * tiles[1] && !dev_small() && gpu.arch >= 80 && gpu.shared == 200 << 10; k++)
-        DG_CHECKF(k >> 2 >= tiles[k & 1] || seen[k & 1][k >> 2][k >> 1 & 1], "tile %d of %s, maps %s, was not tested", k >> 2, k & 1 ? "bf16" : "tf32", k >> 1 & 1 ? "small" : "large");
+    for (int k = 0; k < 3 && !dev_small() && gpu.arch >= 80 && gpu.shared == 200 << 10; k++)
+        for (int tile = 0; tile < 2 * tiles[k]; tile++) {
+            const bool small = tile & 1, none = maths[k] == DG_MATH_FP16 && tile / 2 < 2 && (tile / 2 == 0) != small; /* DG_FP16_FWD_TILES */
+            DG_CHECKF(none || seen[k][tile / 2][small], "tile %d of %s, maps %s, was not tested", tile / 2, dg_precision_name(DG_F32, maths[k]), small ? "small" : "large");
+        }
+    not_finite();
     printf("%d launches compared\n", tested);
     return dg_test_report();
 }

@@ -50,7 +50,7 @@ static void run(const dense_case &k, int number)
         f.noise.z = in.d_x.p;
         in.d_x.put(std::vector<float>(z.size(), NAN));
     }
-    f.conv = dg_conv_args{out.d_out.p, d_w.p, nullptr, nullptr, s.N, s.H, s.W, s.Ci, s.Ho, s.Wo, s.Co, s.K, s.S, s.P};
+    f.conv = dg_conv_args{out.d_out.p, d_w.p, nullptr, nullptr, s.N, s.H, s.W, s.Ci, s.Ho, s.Wo, s.Co, s.K, s.S, s.P, 0, 0};
     f.in = in.s;
     f.out = out.s;
     dg_tune tune = {};
@@ -85,7 +85,7 @@ static void run(const dense_case &k, int number)
 static void refusals()
 {
     dg_fused_conv f = {};
-    f.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, 2, 4, 4, 8, 1, 1, 10, 4, 1, 0};
+    f.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, 2, 4, 4, 8, 1, 1, 10, 4, 1, 0, 0, 0};
     f.in.groups = f.out.groups = 1;
     dg_tune tune = {};
     tune.variant = "tiled";

@@ -8,6 +8,7 @@
 #include "kernels/fuse.cuh"
 extern "C" {
 #include "kernels/conv_tiles.h"
+#include "precision.h"
 #include "tests/reference_conv.h"
 }
 
@@ -22,6 +23,11 @@ static const struct {
 #define X(M, N, GROUPS) {M, N},
     {"wgmma", {{DG_WGMMA_FWD_TILES(X)}, {DG_WGMMA_DX_TILES(X)}}},
 #undef X
+#define X(SMALL, M, N, WN, GROUPS) {M, N},
+#define Y(M, N, WN, GROUPS) {M, N},
+    {"mma", {{DG_FP16_FWD_TILES(X)}, {DG_MMA_DX_TILES(Y)}}}, /* of fp16: forward, the first is for small maps */
+#undef X
+#undef Y
 };
 
 /* N, H, W, channels that are summed, channels of results; the first two have cells of 4x4. */
@@ -83,6 +89,7 @@ struct launch {
     std::vector<double> want, mass;
     std::vector<int> terms;
     norm_vectors in, out;
+    int shift = 0;
     static constexpr float factor = 0.25f, slope = 0.125f;
 
     static dg_ref_conv shape_of(int dir, const int *d)
@@ -100,6 +107,11 @@ struct launch {
         w = dev_random((size_t)(s.Co * 16 * s.Ci), 3);
         if (dir == FWD)
             for (int i = 0; i < 16 * s.Ci; i++) w[(size_t)i] += 1; /* a channel whose mean is far from 0 */
+        if (math == DG_MATH_FP16 && h.in != DG_SOURCE_NORM) { /* gradients, which would be subnormal without their shift */
+            shift = 20;
+            for (float &v : x) v = ldexpf(v, -shift);
+            for (float &v : in.totals) v = ldexpf(v, -shift);
+        }
         y_or_pre = coarse(to, 4, 0.125, 1);
         want.resize(to);
         mass.resize(to);
@@ -124,7 +136,7 @@ struct launch {
                     v = scale * (v - (double)in.totals[(size_t)(at + g * from_C)] - ((double)pre[i] - mean) * (double)in.totals[(size_t)(at + g * from_C + from_C)]);
                 }
             }
-            a[i] = dev_rounded(v, math);
+            a[i] = dev_rounded(v, math, shift);
         }
         for (size_t i = 0; i < w.size(); i++) b[i] = dev_rounded((double)w[i], math);
         if (dir == FWD)
@@ -194,7 +206,7 @@ struct launch {
     {
         dg_op op = {};
         op.kind = dir == FWD ? DG_OP_conv_fwd : DG_OP_conv_dx;
-        op.u.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, s.N, s.H, s.W, s.Ci, s.Ho, s.Wo, s.Co, s.K, s.S, s.P};
+        op.u.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, s.N, s.H, s.W, s.Ci, s.Ho, s.Wo, s.Co, s.K, s.S, s.P, dir == FWD ? shift : 0, dir == DX ? shift : 0};
         tune.variant = variant;
         tune.tile_m = tile[0];
         tune.tile_n = tile[1];
@@ -203,7 +215,7 @@ struct launch {
         if (why) return false;
         const size_t sums = (size_t)(how.out_groups * to_C);
         char text[150];
-        snprintf(name, sizeof name, "%s %s: %s", gpu.math == DG_MATH_BF16 ? "bf16" : "tf32", how.name, dg_tune_text(text, sizeof text, &op, &tune));
+        snprintf(name, sizeof name, "%s %s: %s", dg_precision_name(DG_F32, gpu.math), how.name, dg_tune_text(text, sizeof text, &op, &tune));
         dev_op = name;
         dev_buffer<float> b_x(x), b_pre(pre), b_w(w), b_to(y_or_pre), result(want.size());
         dev_buffer<float> in_mean(in.mean), in_rstd(in.rstd), in_gamma(in.gamma), in_beta(in.beta), in_totals(in.totals);
@@ -267,6 +279,7 @@ static int launched;
 static void one(int dir, const setup &how, const int *shape, dg_math math, int variant, int tile, int split, int times)
 {
     launch l(dir, how, shape, math);
+    if (!dev_fuses(math, &l.gpu)) return;
     launched += l.run(variants[variant].variant, variants[variant].tile[dir][tile], split, times);
 }
 
@@ -275,7 +288,7 @@ static void refusals()
 {
     dg_op op = {};
     op.kind = DG_OP_conv_fwd;
-    op.u.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, 12, 8, 8, 1024, 4, 4, 256, 4, 2, 1};
+    op.u.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, 12, 8, 8, 1024, 4, 4, 256, 4, 2, 1, 0, 0};
     dg_gpu gpu = {90, 200 << 10, DG_MATH_BF16};
     dg_tune tune = {};
     tune.variant = "mma";
@@ -312,6 +325,12 @@ static void refusals()
     f.out.kind = DG_SINK_PLAIN;
     f.gather.N = 1;
     refuses("pictures");
+    f.gather.N = 0;
+    gpu.math = tune.math = DG_MATH_FP16;
+    refuses("no fused kernels there");
+    gpu.arch = 75;
+    tune.tile_m = 64;
+    refuses(nullptr);
 }
 
 int main()
@@ -323,13 +342,17 @@ int main()
         const int two = setups[k].in == DG_SOURCE_NORM_DX;
         list[two][lists[two]++] = k;
     }
-    for (int i = 0; i < 48; i++) { /* every kernel, with the setups that it can have by turns; from 32 on those of wgmma */
+    for (int i = 0; i < 64; i++) { /* every kernel, with the setups that it can have by turns; from 32 on those of wgmma, from 48 on fp16's */
         const bool wide = i >= 32;
         const int dir = i & 1, tile = i >> 1 & 1, large = i >> 2 & 1, bf16 = wide || (i >> 3 & 1), two = wide ? i >> 3 & 1 : i >> 4, t = turn[two]++;
         const int k = list[two][t / 2 % lists[two]];
         used[k] |= 1 << dir;
         if (dev_small() && i % 5 != 1) continue;
         const int *const shape = shapes[dev_small() ? large * 2 : large ? 2 + t % 3 : t % 2];
+        if (i >= 48) {
+            if (dir == DX || tile == large) one(dir, setups[k], shape, DG_MATH_FP16, 2, tile, 1 + i % 3 % (shape[3] / 16), i % 8 == 3 ? 3 : 1);
+            continue;
+        }
         one(dir, setups[k], shape, bf16 ? DG_MATH_BF16 : DG_MATH_TF32, wide, tile, 1 + i % 3 % (shape[3] / 16), i % 8 == 3 ? 3 : 1);
     }
     for (int k = 0; k < count; k++) DG_CHECKF(used[k] == 3, "%s was not tested", setups[k].name);

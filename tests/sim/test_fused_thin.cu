@@ -140,7 +140,7 @@ static void run(const fwd_case &k)
         std::copy(got.begin(), got.end(), x.begin());
     }
     dg_fused_conv f = {};
-    f.conv = dg_conv_args{nullptr, d_w.p, out.d_out.p, nullptr, s.N, s.H, s.W, s.Ci, s.Ho, s.Wo, s.Co, s.K, s.S, s.P};
+    f.conv = dg_conv_args{nullptr, d_w.p, out.d_out.p, nullptr, s.N, s.H, s.W, s.Ci, s.Ho, s.Wo, s.Co, s.K, s.S, s.P, 0, 0};
     f.in = in.s;
     f.out = out.s;
     f.gather = data.args;
@@ -170,7 +170,7 @@ static void run(const dx_case &k)
     const std::vector<float> w = dev_random((size_t)(s.Co * 16 * s.Ci), 3);
     dev_buffer<float> d_w(w);
     dg_fused_conv f = {};
-    f.conv = dg_conv_args{out.d_out.p, d_w.p, nullptr, nullptr, s.N, s.H, s.W, s.Ci, s.Ho, s.Wo, s.Co, s.K, s.S, s.P};
+    f.conv = dg_conv_args{out.d_out.p, d_w.p, nullptr, nullptr, s.N, s.H, s.W, s.Ci, s.Ho, s.Wo, s.Co, s.K, s.S, s.P, 0, 0};
     f.in = in.s;
     f.out = out.s;
     dg_tune tune = {};
@@ -188,7 +188,7 @@ static void run(const dx_case &k)
 static void refusals()
 {
     dg_fused_conv f = {};
-    f.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, 2, 8, 8, 3, 4, 4, 8, 4, 2, 1};
+    f.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, 2, 8, 8, 3, 4, 4, 8, 4, 2, 1, 0, 0};
     f.in.groups = f.out.groups = 1;
     dg_tune tune = {};
     tune.variant = "thin";

@@ -8,6 +8,7 @@
 extern "C" {
 #include "kernels/fused_update.h"
 #include "kernels/conv_tiles.h"
+#include "precision.h"
 #include "tune.h"
 }
 
@@ -43,7 +44,7 @@ static dg_conv_args shape_of(const job_case &c)
 {
     const bool flat = c.kind == DG_UPDATE_GEMV || c.kind == DG_UPDATE_DENSE;
     const int K = flat ? c.H : 4, S = flat ? 1 : 2, P = flat ? 0 : 1;
-    return dg_conv_args{nullptr, nullptr, nullptr, nullptr, c.N, c.H, c.W, c.Ci, (c.H + 2 * P - K) / S + 1, (c.W + 2 * P - K) / S + 1, c.Co, K, S, P};
+    return dg_conv_args{nullptr, nullptr, nullptr, nullptr, c.N, c.H, c.W, c.Ci, (c.H + 2 * P - K) / S + 1, (c.W + 2 * P - K) / S + 1, c.Co, K, S, P, 0, 0};
 }
 
 static unsigned long long seed = 5;
@@ -62,8 +63,8 @@ struct side {
     std::vector<float> dy, pre, mean, rstd;
     dev_buffer<float> tensor, before, means, rstds, totals, dense;
 
-    side(dg_source_kind kind, int n, int h, int w, int c, int g)
-        : N(n), H(h), W(w), C(c), groups(g), dy(numbers((size_t)n * h * w * c, 0, 1)), pre(numbers(dy.size(), 0.2f, 1)),
+    side(dg_source_kind kind, int n, int h, int w, int c, int g, float size)
+        : N(n), H(h), W(w), C(c), groups(g), dy(numbers((size_t)n * h * w * c, 0, size)), pre(numbers(dy.size(), 0.2f, 1)),
           mean(numbers((size_t)g * c, 0.1f, 0.3f)), rstd(numbers((size_t)g * c, 1.2f, 0.4f)), tensor(dy), before(pre), means(mean), rstds(rstd),
           totals((size_t)2 * g * c), dense(dy.size())
     {
@@ -161,8 +162,10 @@ struct problem {
             j->kind = k.kind;
             j->tune.split = k.split;
             j->tune.math = m;
-            x.emplace_back(new side(k.x, k.N, k.H, k.W, k.Ci, parts));
-            y.emplace_back(new side(k.y, k.N, j->conv.Ho, j->conv.Wo, k.Co, parts));
+            const int up = scaled(k) ? SHIFT : 0;
+            (k.x == DX ? j->conv.shift_x : j->conv.shift_y) = up;
+            x.emplace_back(new side(k.x, k.N, k.H, k.W, k.Ci, parts, k.x == DX ? ldexpf(1, -up) : 1));
+            y.emplace_back(new side(k.y, k.N, j->conv.Ho, j->conv.Wo, k.Co, parts, k.y == DX ? ldexpf(1, -up) : 1));
             j->offset = at;
             at += (int64_t)k.Co * j->conv.K * j->conv.K * k.Ci;
             for (side *s : {x.back().get(), y.back().get()}) {
@@ -175,6 +178,10 @@ struct problem {
         u.adam.net = DG_D, u.adam.bad = DG_BAD_D;
         start = numbers((size_t)at, 0.4f, 0.5f);
     }
+
+    /* Gradients that would be subnormal in fp16 without their shift. */
+    static constexpr int SHIFT = 18;
+    bool scaled(const job_case &k) const { return math == DG_MATH_FP16 && k.kind == DG_UPDATE_MMA; }
 
     /* The gradient of job i by the unfused op, into g. */
     bool unfused(int i, float *g)
@@ -202,19 +209,20 @@ struct problem {
         const dg_conv_args *a = &u.job[i].conv;
         const double terms = (double)a->N * a->Ho * a->Wo;
         const double flip = cases[(size_t)i].kind != DG_UPDATE_MMA ? 0 : math == DG_MATH_BF16 ? 1.0 / 64 : 1.0 / 512;
-        const double tolerance = 8 * sqrt(terms) * (double)FLT_EPSILON * sqrt(terms) + flip;
+        const double tolerance = ldexp(8 * sqrt(terms) * (double)FLT_EPSILON * sqrt(terms) + flip, scaled(cases[(size_t)i]) ? -SHIFT : 0);
         const size_t first = (size_t)u.job[i].offset, count = (size_t)a->Co * (size_t)(a->K * a->K) * (size_t)a->Ci;
         size_t bad = 0, at = 0;
         for (size_t k = first; k < first + count; k++)
             if (!(fabs((double)got[k] - (double)want[k]) <= tolerance) && !bad++) at = k;
-        DG_CHECKF(!bad, "%s %s job %d: %zu of %zu wrong, at %zu %.9g instead of %.9g", name, math == DG_MATH_BF16 ? "bf16" : "tf32", i, bad, count,
+        DG_CHECKF(!bad, "%s %s job %d: %zu of %zu wrong, at %zu %.9g instead of %.9g", name, dg_precision_name(DG_F32, math), i, bad, count,
                   at - first, bad ? (double)got[at] : 0, bad ? (double)want[at] : 0);
     }
 
     /* Several steps in a row with one set of counters. */
     void run(int steps, bool advance)
     {
-        const dg_gpu gpu = dev_gpu(200 << 10, math);
+        dg_gpu gpu = dev_gpu(200 << 10, math);
+        if (!dev_fuses(math, &gpu)) return;
         const char *why = dg_fused_update_refuses(&u, &gpu);
         if (!DG_CHECKF(!why, "%s: %s", name, why)) return;
         const dg_fused_size size = dg_fused_update_size(&u);
@@ -339,6 +347,9 @@ static void refusals()
         {"an old device", [](dg_fused_update *, dg_gpu *g) { g->arch = 75; }},
         {"little shared memory", [](dg_fused_update *, dg_gpu *g) { g->shared = 64 << 10; }},
         {"shared memory for the launch alone", [](dg_fused_update *u, dg_gpu *g) { g->shared = dg_update_shared(u); }},
+        {"fp16 where bf16 is", [](dg_fused_update *u, dg_gpu *) {
+             for (int i = 0; i < u->jobs; i++) u->job[i].tune.math = DG_MATH_FP16;
+         }},
         {"no rounding", [](dg_fused_update *u, dg_gpu *) { u->job[1].tune.math = DG_MATH_FP32; }},
         {"two roundings", [](dg_fused_update *u, dg_gpu *) { u->job[1].tune.math = DG_MATH_BF16; }},
         {"another stride", [](dg_fused_update *u, dg_gpu *) { u->job[1].conv.S = 1; }},
@@ -398,11 +409,11 @@ int main()
 {
     refusals();
     splits();
-    const dg_math both[] = {DG_MATH_BF16, DG_MATH_TF32};
-    for (dg_math math : both) {
+    const dg_math all[] = {DG_MATH_BF16, DG_MATH_TF32, DG_MATH_FP16};
+    for (dg_math math : all) {
         const int odd = math == DG_MATH_TF32;
-        problem(in_D, 1 + !odd, math, odd ? "D, one group" : "D, two groups").run(dev_small() ? 1 : 2, false);
-        problem(in_G, 1 + odd, math, odd ? "G, two groups" : "G, one group").run(dev_small() ? 1 : 2, true);
+        problem(in_D, 1 + !odd, math, odd ? "D, one group" : "D, two groups").run(dev_small() || math == DG_MATH_FP16 ? 1 : 2, false);
+        problem(in_G, 1 + odd, math, odd ? "G, two groups" : "G, one group").run(dev_small() || math == DG_MATH_FP16 ? 1 : 2, true);
     }
     problem(no_mma, 2, DG_MATH_FP32, "fp32").run(2, true);
     problem(alone, 1, DG_MATH_FP32, "one job").run(1, false);

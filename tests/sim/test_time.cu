@@ -82,8 +82,8 @@ static void check_backend()
     DG_CHECKF(!b->measure(b, &m, dev_small() ? 0 : 1), "%s", dg_message());
     DG_CHECKF(m.gpu && m.arch == 90 && m.units == sim::device.multiprocessors && m.all > 0 && *m.name, "%s: %g", m.name, m.all);
     if (!dev_small())
-        DG_CHECKF(m.tf32 > 0 && m.bf16 > 0 && m.triad > 0 && m.read > 0 && m.cache > 0 && m.cache_mb > 0 && m.launch_us > 0,
-                  "%g %g %g %g %g %g %g", m.tf32, m.bf16, m.triad, m.read, m.cache, m.cache_mb, m.launch_us);
+        DG_CHECKF(m.tf32 > 0 && m.bf16 > 0 && m.fp16 > 0 && m.triad > 0 && m.read > 0 && m.cache > 0 && m.cache_mb > 0 && m.launch_us > 0,
+                  "%g %g %g %g %g %g %g %g", m.tf32, m.bf16, m.fp16, m.triad, m.read, m.cache, m.cache_mb, m.launch_us);
     dg_op op = {};
     void *x;
     op.kind = DG_OP_act;

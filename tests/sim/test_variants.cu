@@ -30,10 +30,9 @@ static std::string piece(const char *kind, const char *precision, const dg_tune 
 static void every_choice(dg_backend *b, const dg_op &shape)
 {
     static dg_tune list[DG_VARIANT_LIST];
-    static const char *const math_name[] = {"fp32", "tf32", "bf16"};
     dg_gpu gpu = dg_case_gpu;
     gpu.math = b->math;
-    const char *kind = dg_op_kind_name(shape.kind), *precision = b->real == DG_F64 ? "fp64" : math_name[b->math];
+    const char *kind = dg_op_kind_name(shape.kind), *precision = dg_precision_name(b->real, b->math);
     const int n = dg_variant_list(&shape, list, DG_VARIANT_LIST, b->real, &gpu);
     DG_CHECKF(n > 0 && n < DG_VARIANT_LIST, "%s: %d choices", kind, n);
     std::unique_ptr<any_op> op;
@@ -113,7 +112,7 @@ int main()
     static const struct {
         dg_type real;
         dg_math math;
-    } precisions[] = {{DG_F32, DG_MATH_FP32}, {DG_F32, DG_MATH_TF32}, {DG_F32, DG_MATH_BF16}, {DG_F64, DG_MATH_FP32}};
+    } precisions[] = {{DG_F32, DG_MATH_FP32}, {DG_F32, DG_MATH_TF32}, {DG_F32, DG_MATH_BF16}, {DG_F32, DG_MATH_FP16}, {DG_F64, DG_MATH_FP32}};
     for (const auto &p : precisions) {
         if (!any_math(p.math)) continue;
         dg_backend *b = any_backend(p.real, p.math);

@@ -8,7 +8,7 @@ extern "C" {
 #include "work.h"
 }
 
-static const dg_gpu gpu = {90, 232448, DG_MATH_FP32}, small_gpu = {75, 65536, DG_MATH_FP32}, bf16_gpu = {90, 232448, DG_MATH_BF16}, tf32_gpu = {80, 166912, DG_MATH_TF32};
+static const dg_gpu gpu = {90, 232448, DG_MATH_FP32}, small_gpu = {75, 65536, DG_MATH_FP32}, bf16_gpu = {90, 232448, DG_MATH_BF16}, tf32_gpu = {80, 166912, DG_MATH_TF32}, fp16_gpu = {75, 65536, DG_MATH_FP16};
 static std::vector<sim::launch_view> seen;
 static size_t compared;
 
@@ -73,7 +73,7 @@ static void convolutions(dg_type real, const dg_gpu *g)
             dg_op op = {};
             op.kind = kind;
             dg_conv_args *a = &op.u.conv;
-            *a = dg_conv_args{nullptr, nullptr, nullptr, nullptr, d[0], d[1], d[2], d[3], 0, 0, d[4], d[5], d[6], d[7]};
+            *a = dg_conv_args{nullptr, nullptr, nullptr, nullptr, d[0], d[1], d[2], d[3], 0, 0, d[4], d[5], d[6], d[7], 0, 0};
             a->Ho = (a->H + 2 * a->P - a->K) / a->S + 1;
             a->Wo = (a->W + 2 * a->P - a->K) / a->S + 1;
             every_choice(op, real, g);
@@ -133,6 +133,7 @@ int main()
     convolutions(DG_F64, &gpu);
     convolutions(DG_F32, &bf16_gpu);
     convolutions(DG_F32, &tf32_gpu);
+    convolutions(DG_F32, &fp16_gpu);
     others(DG_F32, &gpu);
     others(DG_F64, &gpu);
     printf("%zu choices compared\n", compared);

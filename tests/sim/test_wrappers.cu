@@ -8,7 +8,7 @@
 
 /* ---- mma: fragments filled by the formulas of the documentation, products compared with plain loops ---- */
 
-enum shape { BF16, TF32, F16 };
+enum shape { BF16, TF32, F16, FP16 };
 struct layout {
     int row, col;
 };
@@ -16,14 +16,14 @@ struct layout {
 static __device__ layout element_a(int shape, int lane, int i)
 {
     int group = lane >> 2, in_group = lane & 3;
-    if (shape == BF16) return {group + (i < 2 || (i >= 4 && i < 6) ? 0 : 8), in_group * 2 + (i & 1) + (i >= 4 ? 8 : 0)};
+    if (shape == BF16 || shape == FP16) return {group + (i < 2 || (i >= 4 && i < 6) ? 0 : 8), in_group * 2 + (i & 1) + (i >= 4 ? 8 : 0)};
     if (shape == TF32) return {group + (i == 0 || i == 2 ? 0 : 8), in_group + (i < 2 ? 0 : 4)};
     return {group + (i < 2 ? 0 : 8), in_group * 2 + (i & 1)};
 }
 static __device__ layout element_b(int shape, int lane, int i)
 {
     int group = lane >> 2, in_group = lane & 3;
-    if (shape == BF16) return {in_group * 2 + (i & 1) + (i < 2 ? 0 : 8), group};
+    if (shape == BF16 || shape == FP16) return {in_group * 2 + (i & 1) + (i < 2 ? 0 : 8), group};
     if (shape == TF32) return {in_group + (i == 0 ? 0 : 4), group};
     return {in_group * 2 + i, group};
 }
@@ -51,18 +51,20 @@ template <int S> static __global__ void mma_kernel(float *c, const float *a, con
     int lane = threadIdx.x;
     uint32_t fa[4] = {0, 0, 0, 0}, fb[2] = {0, 0};
     float fc[4];
-    for (int i = 0; i < (S == BF16 ? 8 : 4); i++) {
+    constexpr bool deep = S == BF16 || S == FP16; /* k = 16 */
+    for (int i = 0; i < (deep ? 8 : 4); i++) {
         layout e = element_a(S, lane, i);
         if (S == TF32) fa[i] = to_tf32(a[e.row * K + e.col]);
         else fa[i / 2] |= (uint32_t)bits16(S, a[e.row * K + e.col]) << i % 2 * 16;
     }
-    for (int i = 0; i < (S == BF16 ? 4 : 2); i++) {
+    for (int i = 0; i < (deep ? 4 : 2); i++) {
         layout e = element_b(S, lane, i);
         if (S == TF32) fb[i] = to_tf32(b[e.row * 8 + e.col]);
         else fb[i / 2] |= (uint32_t)bits16(S, b[e.row * 8 + e.col]) << i % 2 * 16;
     }
     for (int i = 0; i < 4; i++) fc[i] = c[element_c(lane, i).row * 8 + element_c(lane, i).col];
     if constexpr (S == BF16) mma_bf16(fc, fa, fb);
+    if constexpr (S == FP16) mma_fp16(fc, fa, fb);
     if constexpr (S == TF32) mma_tf32(fc, fa, fb);
     if constexpr (S == F16) {
         uint32_t a2[2] = {fa[0], fa[1]}, b1[1] = {fb[0]};
@@ -73,7 +75,7 @@ template <int S> static __global__ void mma_kernel(float *c, const float *a, con
 
 template <int S> static void test_mma(const char *name)
 {
-    const int K = S == BF16 ? 16 : 8;
+    const int K = S == BF16 || S == FP16 ? 16 : 8;
     std::vector<float> a(16 * K), b(K * 8), c(16 * 8), want(16 * 8); /* small integers / 8: exact in every type */
     unsigned long long seed = 5 + S;
     for (std::vector<float> *v : {&a, &b, &c})
@@ -248,11 +250,12 @@ static void test_copy()
 
 /* ---- rounding ---- */
 
-static __global__ void round_kernel(uint32_t *tf32, uint16_t *bf16, uint16_t *f16, uint32_t *pair, const float *x, int n)
+static __global__ void round_kernel(uint32_t *tf32, uint16_t *bf16, uint16_t *f16, uint32_t *pair, uint32_t *pair16, const float *x, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     pair[i] = to_bf16x2(x[i], x[n - 1 - i]);
+    pair16[i] = to_fp16x2(x[i], x[n - 1 - i]);
     tf32[i] = to_tf32(x[i]);
     bf16[i] = bits16(BF16, x[i]);
     f16[i] = bits16(F16, x[i]);
@@ -281,12 +284,14 @@ static void test_rounding()
     for (float f : {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 3.4028234e38f, 1e-40f, 65519.0f, 65520.0f, 6e-8f, 2e-8f}) x.push_back(f);
     size_t n = x.size(), ordinary = n - 11;
     dev_buffer<float> dx(x);
-    dev_buffer<uint32_t> tf32(n), pair(n);
+    dev_buffer<uint32_t> tf32(n), pair(n), pair16(n);
     dev_buffer<uint16_t> bf16(n), f16(n);
-    KLAUNCH(round_kernel, (unsigned)(n + 63) / 64, 64, 0, 0, tf32.p, bf16.p, f16.p, pair.p, dx.p, (int)n);
+    KLAUNCH(round_kernel, (unsigned)(n + 63) / 64, 64, 0, 0, tf32.p, bf16.p, f16.p, pair.p, pair16.p, dx.p, (int)n);
     if (!dev_ok("rounding")) return;
-    auto t = tf32.get(), both = pair.get();
+    auto t = tf32.get(), both = pair.get(), both16 = pair16.get();
     auto b = bf16.get(), h = f16.get();
+    for (size_t i = 0; i < n; i++)
+        DG_CHECKF(both16[i] == (h[i] | (uint32_t)h[n - 1 - i] << 16), "fp16 of %a and %a: %08x", x[i], x[n - 1 - i], both16[i]);
     for (size_t i = 0; i < n; i++)
         DG_CHECKF(both[i] == (b[i] | (uint32_t)b[n - 1 - i] << 16), "bf16 of %a and %a: %08x", x[i], x[n - 1 - i], both[i]);
     auto as_float = [](uint32_t u) {
@@ -416,6 +421,7 @@ int main()
     test_mma<BF16>("mma_bf16");
     test_mma<TF32>("mma_tf32");
     test_mma<F16>("mma_f16");
+    test_mma<FP16>("mma_fp16");
     test_ldmatrix();
     test_all_wgmma();
     test_copy();

@@ -6,7 +6,7 @@ namespace sim {
 
 const char *collective_name(collective_kind kind)
 {
-    static const char *const name[] = {"__syncwarp", "a shuffle", "a vote", "ldmatrix", "mma_bf16", "mma_tf32", "mma_f16",
+    static const char *const name[] = {"__syncwarp", "a shuffle", "a vote", "ldmatrix", "mma_bf16", "mma_tf32", "mma_f16", "mma_fp16",
                                        "wgmma_begin", "wgmma", "wgmma_commit", "wgmma_wait"};
     return name[kind];
 }
@@ -67,6 +67,20 @@ static void mma_tf32_m16n8k8(cuda_thread *lanes, site at)
         int g = l / 4, t = l % 4;
         for (int i = 0; i < 4; i++) m.a[t + i / 2 * 4][g + i % 2 * 8] = tf32(in.a[i], at);
         for (int i = 0; i < 2; i++) m.b[t + i * 4][g] = tf32(in.b[i], at);
+    }
+    multiply(m, lanes);
+}
+
+static void mma_f16_m16n8k16(cuda_thread *lanes)
+{
+    tile<16> m;
+    for (int l = 0; l < 32; l++) {
+        const mma_in &in = *(const mma_in *)lanes[l].in;
+        int g = l / 4, t = l % 4;
+        for (int h = 0; h < 2; h++) {
+            for (int i = 0; i < 4; i++) m.a[2 * t + h + i / 2 * 8][g + i % 2 * 8] = f16_half(in.a[i], h);
+            for (int i = 0; i < 2; i++) m.b[2 * t + h + i * 8][g] = f16_half(in.b[i], h);
+        }
     }
     multiply(m, lanes);
 }
@@ -138,6 +152,7 @@ static void compute(collective_kind kind, cuda_thread *lanes, unsigned mask, sit
     case MMA_BF16: mma_bf16_m16n8k16(lanes); break;
     case MMA_TF32: mma_tf32_m16n8k8(lanes, at); break;
     case MMA_F16: mma_f16_m16n8k8(lanes); break;
+    case MMA_FP16: mma_f16_m16n8k16(lanes); break;
     case WGMMA_BEGIN:
     case WGMMA:
     case WGMMA_COMMIT:
