@@ -31,6 +31,11 @@ static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
     if (w->shared > 0) resident = least(resident, floor((double)m->shared / w->shared));
     double warps = most(resident, 1) * w->threads / 32;
     if (math != DG_MATH_FP32 && !w->warpgroups) warps = least(warps, 8); /* their threads have more than half of 256 registers each */
+    if (w->clocks > 0) { /* one of the two is what everybody waits for; registers for 16 warps */
+        const double lanes = m->arch == 75 || m->arch == 80 ? 64 : 128, ghz = m->all / (2 * m->units * lanes);
+        const double rate = (math == DG_MATH_TF32 ? m->tf32 : m->bf16) / m->units;
+        return rounds * most(w->products * 2 / rate, w->clocks / ghz) / hidden(least(most(resident, 1) * w->threads / 32, 16)) * 1e-3;
+    }
     const double wide = w->outputs >= 32 ? WGMMA : WGMMA * 2 / 3; /* results of a thread, a 128th of its warpgroup's */
     const double mma[] = {[DG_MATH_FP32] = m->all * inner_loop(w->outputs), [DG_MATH_TF32] = m->tf32 * MMA, [DG_MATH_BF16] = m->bf16 * MMA,
                           [DG_MATH_FP16] = m->fp16 * MMA};

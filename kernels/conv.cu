@@ -138,7 +138,7 @@ template <> void conv<float>(dg_op_kind kind, const dg_conv_args *a, const dg_tu
     if (dg_is(tune, "mma") || dg_is(tune, "wgmma")) return dg_conv_mma(kind, a, tune, stream);
     if (dg_is(tune, "tiled")) return dg_conv_tiled(kind, a, tune, stream);
     if (dg_is(tune, "patch")) return dg_conv_patch(a, tune, stream);
-    if (dg_is(tune, "thin")) return dg_conv_thin(kind, a, tune, stream);
+    if (dg_is(tune, "thin") || dg_is(tune, "thin_mma")) return dg_conv_thin(kind, a, tune, stream);
     if (dg_is(tune, "gemv")) return dg_conv_gemv(kind, a, stream);
     if (dg_is(tune, "cublas")) return dg_conv_cublas(kind, a, stream);
     direct<float>(kind, a, tune, stream);

@@ -1,6 +1,7 @@
 /* Convolutions of pictures: forward and weight gradient; the data gradient is conv_patch.cu's. */
 #include "conv_thin_dw.cuh"
 #include "conv_thin_fwd.cuh"
+#include "fuse.cuh"
 
 /* ---- Forward ---- */
 
@@ -14,7 +15,7 @@ template <int CI> static __global__ void __launch_bounds__(dg_thin_fwd<CI>::NT) 
     const int tile = (int)blockIdx.x, co0 = (int)blockIdx.y * DG_THIN_CHANNELS;
     const int b0 = tile % t.across * DG_THIN_COLS, a0 = tile / t.across % t.down * DG_THIN_ROWS, image = tile / t.across / t.down;
     dg_thin_patch<CI, fwd::NT>(patch, a, image, a0, b0);
-    fwd::load_weights(weight, a, co0);
+    fwd::template load_weights<false>(weight, a, co0);
     __syncthreads();
     fwd sums;
     sums.add(patch, weight);
@@ -22,7 +23,7 @@ template <int CI> static __global__ void __launch_bounds__(dg_thin_fwd<CI>::NT) 
     if (oy >= a.Ho) return;
 #pragma unroll
     for (int p = 0; p < 4; p++) {
-        const int ox = b0 + fwd::col() + p;
+        const int ox = b0 + fwd::col(p);
         if (ox >= a.Wo) continue;
         float *y = (float *)a.y + (((int64_t)image * a.Ho + oy) * a.Wo + ox) * a.Co + co;
         const float(&v)[fwd::CHANNELS] = sums.acc[p];
@@ -77,9 +78,22 @@ template <int CI> static void launch_dw(const dg_conv_args *a, const dg_tune *tu
     if (tune->split > 1) dg_conv_sum((float *)a->w, out, dg_conv_count(DG_OP_conv_dw, a), tune->split, stream);
 }
 
+/* On tensor cores the kernels are those of fused launches. */
+static void launch_mma(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    dg_fused_conv f = {};
+    f.conv = *a;
+    f.in.x = (const float *)(kind == DG_OP_conv_fwd ? a->x : a->y);
+    f.in.factor = 1;
+    f.in.groups = f.out.groups = 1;
+    kind == DG_OP_conv_fwd ? dg_fused_thin_mma_fwd(&f, tune, false, stream) : dg_fused_thin_mma_dx(&f, tune, false, stream);
+}
+
 void dg_conv_thin(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    if (kind == DG_OP_conv_dx)
+    if (dg_is(tune, "thin_mma"))
+        launch_mma(kind, a, tune, stream);
+    else if (kind == DG_OP_conv_dx)
         dg_conv_patch(a, tune, stream);
     else if (kind == DG_OP_conv_fwd)
         a->Ci == 1 ? launch_fwd<1>(a, stream) : launch_fwd<3>(a, stream);

@@ -8,7 +8,7 @@ dg_fused_family dg_fused_family_of(dg_op_kind kind, const dg_conv_args *a, const
 {
     const dg_conv_args flat = dg_conv_flat(a);
     if (strcmp(tune->variant, "mma") == 0 || strcmp(tune->variant, "wgmma") == 0) return DG_FUSED_MMA;
-    if (strcmp(tune->variant, "thin") == 0) return DG_FUSED_THIN;
+    if (strcmp(tune->variant, "thin") == 0 || strcmp(tune->variant, "thin_mma") == 0) return DG_FUSED_THIN;
     if (kind == DG_OP_conv_dx && flat.K == 1 && flat.Ho == 1 && flat.Wo == 1) return DG_FUSED_DENSE;
     return DG_FUSED_NONE;
 }

@@ -1,6 +1,10 @@
 /* What convolutions of pictures can do besides, and what they need. */
+#include <string.h>
+
 #include "conv_tiles.h"
 #include "fuse_parts.h"
+
+static bool is_mma(const dg_tune *tune) { return strcmp(tune->variant, "thin_mma") == 0; }
 
 static int up(int a, int b) { return (a + b - 1) / b; }
 
@@ -28,6 +32,7 @@ static const char *dx_refuses(const dg_fused_conv *f, const dg_tune *tune, const
     if (f->in.kind == DG_SOURCE_NORM && f->in.groups != 1) return "thin reads a norm of one group";
     if (f->out.kind == DG_SINK_STATS || f->out.kind == DG_SINK_NORM_DX) return "there is no norm behind a picture";
     if (f->gather.N) return "a data gradient reads no pictures";
+    if (is_mma(tune)) return NULL; /* dg_variant_check() has counted its shared memory */
     const int words = tune->stages * DG_PATCH_WORDS(t.rows, t.cols, t.images, 4) + 2 * f->conv.Co;
     return (size_t)words * sizeof(float) > gpu->shared ? "too many channels or stages for a block's shared memory" : NULL;
 }

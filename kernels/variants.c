@@ -24,14 +24,14 @@ const char *dg_variant_no(const char *format, ...)
 
 const char *dg_variant_name(dg_op_kind kind, int i)
 {
-    static const char *const fwd[] = {"direct", "tiled", "mma", "wgmma", "thin", "gemv", "cublas"};
-    static const char *const dx[] = {"direct", "tiled", "mma", "wgmma", "patch", "thin", "gemv", "cublas"};
+    static const char *const fwd[] = {"direct", "tiled", "mma", "wgmma", "thin", "thin_mma", "gemv", "cublas"};
+    static const char *const dx[] = {"direct", "tiled", "mma", "wgmma", "patch", "thin", "thin_mma", "gemv", "cublas"};
     static const char *const dw[] = {"direct", "tiled", "mma", "thin", "gemv", "cublas"};
     static const char *const sweep[] = {"direct", "vector"};
     if (i < 0) return NULL;
     switch (kind) {
-    case DG_OP_conv_fwd: return i < 7 ? fwd[i] : NULL;
-    case DG_OP_conv_dx: return i < 8 ? dx[i] : NULL;
+    case DG_OP_conv_fwd: return i < 8 ? fwd[i] : NULL;
+    case DG_OP_conv_dx: return i < 9 ? dx[i] : NULL;
     case DG_OP_conv_dw: return i < 6 ? dw[i] : NULL;
     case DG_OP_norm_stats:
     case DG_OP_norm_act:
@@ -187,6 +187,7 @@ static const char *check_fast_conv(const dg_op *op, dg_tune *t, dg_type real, co
     if (real != DG_F32) return no("%s computes in fp32 only", t->variant);
     if (!aligned(op, real)) return no("an operand does not start at 16 bytes");
     if (is(t, "mma") || is(t, "wgmma")) return dg_variant_check_mma(kind, &op->u.conv, t, gpu);
+    if (is(t, "thin_mma")) return dg_variant_check_thin_mma(kind, &op->u.conv, t, gpu);
     if (is(t, "cublas")) {
         if (t->block || t->tile_m || t->stages || t->split > 1) return no("cublas chooses its own numbers");
         const double patches = (double)a->N * a->Ho * a->Wo * a->K * a->K * a->Ci;
@@ -286,7 +287,7 @@ static void choose_patch(const dg_conv_args *a, dg_tune *t)
 const char *dg_variant_choose(const dg_op *op, dg_tune *out, dg_type real, const dg_gpu *gpu)
 {
     /* the fast ones in the order in which they are preferred, if they can take the op */
-    static const char *const order[] = {"gemv", "thin", "mma", "patch", "tiled", "vector", "direct"};
+    static const char *const order[] = {"gemv", "thin_mma", "thin", "mma", "patch", "tiled", "vector", "direct"};
     const char *why = NULL;
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         dg_tune t = {.variant = order[i], .why = "rule"};

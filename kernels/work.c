@@ -1,5 +1,5 @@
 /* The launchers' arithmetic once more, for times instead of grids: conv_tiled.cu, conv_mma_*.cuh, conv_patch.cu,
- * conv_thin.cu, conv_gemv.cu, conv_gemm.cu, norm_act.cu. */
+ * conv_thin.cu, fused_thin_*.cu*, conv_gemv.cu, conv_gemm.cu, norm_act.cu. */
 #include "work.h"
 
 #include <stdbool.h>
@@ -86,6 +86,33 @@ static void thin(const dg_op *op, dg_work *w)
     w->shared = 4 * (picture + (dw ? pixels * channels : 16 * a->Ci * (channels + 4)));
 }
 
+/* Thin on tensor cores: what shared memory does takes longer than the products. Words of a quad: conv_thin_mma.cuh. */
+static void thin_mma(const dg_op *op, dg_work *w)
+{
+    const dg_conv_args *a = &op->u.conv;
+    const int bytes = DG_THIN_MMA_BYTES(a->Ci, a->Co, op->tune.math == DG_MATH_BF16 ? 8 : 4);
+    const double taps = 16.0 * a->Ci, words = op->tune.math == DG_MATH_BF16 ? 2 : 4;
+    if (op->kind == DG_OP_conv_fwd) {
+        const double pixels = 4 * 32, channels = 32, warps = 4, picture = 10.0 * 66 * a->Ci, sums = 3.0 * 2 * w->threads;
+        const double pitch = up(66 * a->Ci * words / 4 - 8, 32) * 32 + 8, held = 10 * pitch + taps / 4 * channels * words;
+        w->blocks = a->N * up(a->Ho, 4) * up(a->Wo, 32) * up(a->Co, channels);
+        w->products = pixels * channels * taps;
+        w->loads = 4 * (picture + taps * channels);
+        w->shared = 4 * (held > sums ? held : sums);
+        /* the picture, a word at a time, and the weights in and out; four quads of each factor for a row of the taps; y */
+        w->clocks = 2 * picture / 32 + taps * channels / 32 * (1 + words / 4) + warps * a->Ci * 8 * words + pixels * channels / 32;
+        return;
+    }
+    const double rows = DG_THIN_MMA_ROWS, groups = up(a->Wo, DG_THIN_MMA_COLS), chunks = up(a->Co, DG_THIN_MMA_CHUNK), cols = DG_THIN_MMA_COLS;
+    w->blocks = a->N * up(a->Ho + 1, rows - 1);
+    w->products = rows * groups * cols * taps * chunks * DG_THIN_MMA_CHUNK;
+    w->loads = 4 * (rows * a->Wo * a->Co + taps * a->Co);
+    w->shared = bytes;
+    /* positions and weights of each chunk; what is handed on, out and in; shuffles, pixels in and out, and to memory; at first the weights */
+    w->clocks = rows * groups * (chunks * cols * DG_THIN_MMA_CHUNK / 32 + chunks * taps / 8 * words + 2 * 4 * a->Ci + 3 * 4 * a->Ci) +
+                chunks * taps / 8 * (2 + words);
+}
+
 /* Pieces of 64 positions with their patches; all taps and phases from one of them. */
 static void mma(const dg_op *op, dg_work *w)
 {
@@ -143,6 +170,8 @@ static void conv(const dg_op *op, dg_work *w)
         mma(op, w);
     else if (is(op, "patch") || (is(op, "thin") && op->kind == DG_OP_conv_dx))
         patch(op, w);
+    else if (is(op, "thin_mma"))
+        thin_mma(op, w);
     else if (is(op, "thin"))
         thin(op, w);
     else if (is(op, "gemv"))

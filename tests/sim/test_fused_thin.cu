@@ -1,6 +1,7 @@
 /* Convolutions of pictures with what is around them: against plain loops in double, pictures against gather.cu's. */
 #include "fused_case.h"
 extern "C" {
+#include "precision.h"
 #include "tests/reference_conv.h"
 }
 
@@ -35,15 +36,18 @@ static const dx_case backward[] = {
     {2, 9, 7, 1, 8, DG_SOURCE_NORM, 0, DG_SINK_PLAIN, DG_ACT_NONE, 2, 2, true},
     {1, 40, 36, 1, 16, DG_SOURCE_PLAIN, 0, DG_SINK_ACT_DX, DG_ACT_TANH, 3, 1, false},
     {3, 16, 16, 3, 8, DG_SOURCE_PLAIN, 0, DG_SINK_ACT_DX, DG_ACT_TANH, 2, 1, true},
+    {1, 35, 66, 3, 52, DG_SOURCE_NORM, 0.2f, DG_SINK_ACT, DG_ACT_TANH, 2, 1, false},
+    {2, 16, 67, 1, 20, DG_SOURCE_NORM, 0, DG_SINK_PLAIN, DG_ACT_NONE, 3, 1, false},
     {1, 33, 35, 3, 8, DG_SOURCE_PLAIN, 0, DG_SINK_ACT_DX, DG_ACT_LEAKY, 2, 2, false},
     {1, 64, 64, 3, 32, DG_SOURCE_NORM, 0, DG_SINK_ACT, DG_ACT_TANH, 2, 1, false},
 };
 
-static const dg_gpu gpu = dev_gpu(200 << 10, DG_MATH_FP32);
+static const char *math_name(dg_math math) { return math == DG_MATH_BF16 ? "bf16" : math == DG_MATH_TF32 ? "tf32" : "fp32"; }
 
 /* Launch twice with the same counters: the same bits. False after a failure, which has been reported. */
-static bool launch(dg_op_kind kind, dg_fused_conv *f, dg_tune *tune, fused_sink *out, const char *name)
+static bool launch(dg_op_kind kind, dg_fused_conv *f, dg_tune *tune, fused_sink *out, dg_math math, const char *name)
 {
+    const dg_gpu gpu = dev_gpu(200 << 10, math);
     dg_op op = {};
     op.kind = kind;
     op.u.conv = f->conv;
@@ -67,11 +71,22 @@ static bool launch(dg_op_kind kind, dg_fused_conv *f, dg_tune *tune, fused_sink 
     return true;
 }
 
-/* How far sums may be off: as test_conv.cu has it, for factors that are rounded themselves. */
-static std::vector<double> slack_of(const std::vector<double> &mass, const std::vector<int> &terms)
+/* Numbers as tensor cores see them. */
+static std::vector<double> factors(std::vector<double> v, dg_math math)
+{
+    if (math != DG_MATH_FP32)
+        for (double &x : v) x = dev_rounded(x, math);
+    return v;
+}
+static std::vector<double> factors(const std::vector<float> &v, dg_math math) { return factors(std::vector<double>(v.begin(), v.end()), math); }
+
+/* How far sums may be off: as test_conv.cu has it, for factors that are rounded themselves; and by a factor that came
+ * through a source and was rounded to its other neighbour. */
+static std::vector<double> slack_of(const std::vector<double> &mass, const std::vector<int> &terms, dg_math math = DG_MATH_FP32)
 {
     std::vector<double> slack(mass.size());
-    for (size_t i = 0; i < slack.size(); i++) slack[i] = 8 * sqrt(terms[i]) * (double)FLT_EPSILON * mass[i];
+    const double other = math == DG_MATH_FP32 ? 0 : math == DG_MATH_BF16 ? 1.0 / 64 : 1.0 / 512;
+    for (size_t i = 0; i < slack.size(); i++) slack[i] = 8 * sqrt(terms[i]) * (double)FLT_EPSILON * mass[i] + other;
     return slack;
 }
 
@@ -111,10 +126,10 @@ struct data_set {
     }
 };
 
-static void run(const fwd_case &k)
+static void run(const fwd_case &k, dg_math math)
 {
     char name[200];
-    snprintf(name, sizeof name, "thin fwd N=%d H=%d W=%d C=%d>%d, %d pictures, sink %d act %d groups %d", k.N, k.H, k.W, k.Ci, k.Co, k.pictures, k.out,
+    snprintf(name, sizeof name, "%s thin fwd N=%d H=%d W=%d C=%d>%d, %d pictures, sink %d act %d groups %d", math_name(math), k.N, k.H, k.W, k.Ci, k.Co, k.pictures, k.out,
              k.act, k.groups);
     const dg_ref_conv s = dg_ref_conv_shape(k.N, k.H, k.W, k.Ci, k.Co, 4, 2, 1);
     fused_source in(DG_SOURCE_PLAIN, s.N, s.H * s.W, s.Ci, 1, 0, 1);
@@ -146,23 +161,24 @@ static void run(const fwd_case &k)
     f.gather = data.args;
     f.gather.x = in.d_x.p;
     dg_tune tune = {};
-    tune.variant = "thin";
-    if (!launch(DG_OP_conv_fwd, &f, &tune, &out, name)) return;
+    tune.variant = math == DG_MATH_FP32 ? "thin" : "thin_mma";
+    f.early = k.Ci * k.Co == 24;
+    if (!launch(DG_OP_conv_fwd, &f, &tune, &out, math, name)) return;
     if (drawn) {
         const std::vector<float> now = in.d_x.get();
         DG_CHECKF(memcmp(now.data(), x.data(), x.size() * sizeof(float)) == 0, "%s: pictures are not gather's", name);
     }
-    const std::vector<double> value(x.begin(), x.end()), weight(w.begin(), w.end());
+    const std::vector<double> value = factors(x, math), weight = factors(w, math);
     std::vector<double> want(out.count), mass(out.count);
     std::vector<int> terms(out.count);
     dg_ref_conv_fwd(want.data(), mass.data(), terms.data(), value.data(), weight.data(), &s);
     out.check(want, slack_of(mass, terms), name);
 }
 
-static void run(const dx_case &k)
+static void run(const dx_case &k, dg_math math)
 {
     char name[200];
-    snprintf(name, sizeof name, "thin dx N=%d H=%d W=%d C=%d<%d source %d sink %d act %d stages %d split %d", k.N, k.H, k.W, k.Ci, k.Co, k.in, k.out, k.act,
+    snprintf(name, sizeof name, "%s thin dx N=%d H=%d W=%d C=%d<%d source %d sink %d act %d stages %d split %d", math_name(math), k.N, k.H, k.W, k.Ci, k.Co, k.in, k.out, k.act,
              k.stages, k.split);
     const dg_ref_conv s = dg_ref_conv_shape(k.N, k.H, k.W, k.Ci, k.Co, 4, 2, 1);
     fused_source in(k.in, s.N, s.Ho * s.Wo, s.Co, 1, k.factor, 1);
@@ -174,15 +190,19 @@ static void run(const dx_case &k)
     f.in = in.s;
     f.out = out.s;
     dg_tune tune = {};
-    tune.variant = "thin";
-    tune.stages = k.stages;
-    tune.split = k.split;
-    if (!launch(DG_OP_conv_dx, &f, &tune, &out, name)) return;
-    const std::vector<double> value = in.values(), weight(w.begin(), w.end());
+    tune.variant = "thin_mma";
+    if (math == DG_MATH_FP32) {
+        tune.variant = "thin";
+        tune.stages = k.stages;
+        tune.split = k.split;
+    }
+    f.early = k.Ci * k.Co == 24 && k.small;
+    if (!launch(DG_OP_conv_dx, &f, &tune, &out, math, name)) return;
+    const std::vector<double> value = factors(in.values(), math), weight = factors(w, math);
     std::vector<double> want(out.count), mass(out.count);
     std::vector<int> terms(out.count);
     dg_ref_conv_dx(want.data(), mass.data(), terms.data(), value.data(), weight.data(), &s);
-    out.check(want, slack_of(mass, terms), name);
+    out.check(want, slack_of(mass, terms, k.in == DG_SOURCE_PLAIN ? DG_MATH_FP32 : math), name);
 }
 
 static void refusals()
@@ -194,7 +214,7 @@ static void refusals()
     tune.variant = "thin";
     tune.stages = 2;
     tune.split = 1;
-    const dg_gpu little = {90, 16 << 10, DG_MATH_FP32};
+    const dg_gpu gpu = {90, 200 << 10, DG_MATH_FP32}, little = {90, 16 << 10, DG_MATH_FP32};
     DG_CHECK(!dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu) && !dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
     DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &little));
     f.out.kind = DG_SINK_STATS;
@@ -211,10 +231,14 @@ static void refusals()
 
 int main()
 {
-    for (const fwd_case &k : forward)
-        if (k.small || !dev_small()) run(k);
-    for (const dx_case &k : backward)
-        if (k.small || !dev_small()) run(k);
+    static const dg_math maths[] = {DG_MATH_FP32, DG_MATH_BF16, DG_MATH_TF32};
+    for (dg_math math : maths) {
+        if (!dg_math_on(math, dev_gpu(200 << 10, math).arch)) continue;
+        for (const fwd_case &k : forward)
+            if (k.small || !dev_small()) run(k, math);
+        for (const dx_case &k : backward)
+            if (k.small || !dev_small()) run(k, math);
+    }
     refusals();
     return dg_test_report();
 }
