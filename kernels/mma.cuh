@@ -66,9 +66,9 @@ struct dg_mma_bf16 : dg_mma_by_warps {
     static __device__ __forceinline__ void columns_b(uint32_t (&b)[4], const uint4 *at, int, int) { ldsm_x4_trans(b, at); }
 };
 
-/* Products of fp16: fragments are those of bf16. Turing has these alone; from sm_80 on bf16 is as quick and needs no scaling,
- * so that there is no need for fused kernels, of which compilers make more than of all others, but the plain ones are there:
- * what they give can be looked at on a newer GPU. The simulator has all. */
+/* Products of fp16: fragments are those of bf16. Turing has these alone. From sm_80 on bf16 is as quick and needs no scaling:
+ * fused kernels, which take longest to compile, would be for nothing there; the plain ones can be checked on what is at
+ * hand. The simulator has all. */
 struct dg_mma_fp16 : dg_mma_bf16 {
 #ifdef __CUDA_ARCH__
     static constexpr bool there = true, fused = DG_MMA_BEFORE_SM_80, scaled = true;

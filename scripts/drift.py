@@ -7,7 +7,7 @@
 For each seed PyTorch makes two oracles (scripts/make_oracle.py), in float64 and in float32, and `dcgan replay` runs the
 same steps in fp32. The drift of a step is the largest |fp32 - fp64| / |fp64| of the three losses up to that step.
 With --device cuda both are on the GPU, unless --torch-device says otherwise; --precision tf32, bf16 and fp16 compare
-with PyTorch's TF32 and with its autocast, in fp16 with its GradScaler.
+with PyTorch's TF32 and with its autocast, in fp16 with a GradScaler.
 
 It is a matter of chance which weight's gradient lies so close to zero that a rounding error turns its first Adam
 step around, or which activation turns from one side of ReLU to the other; single runs differ by factors of hundreds.

@@ -10,7 +10,7 @@ Needs torch, numpy and Pillow. The networks are those of PyTorch's DCGAN example
 own batch statistics, gradients summed), Adam on D, the updated D on the same fakes, Adam on G. Weights N(0, 0.02),
 gamma N(1, 0.02), drawn as float32. Pictures are walked in index order; the last batch of a round may be short.
 With --dtype float32, --arithmetic tf32, bf16 and fp16 are PyTorch's own ways of losing digits: TF32 convolutions (on a
-GPU), autocast to bfloat16, and to float16 with a GradScaler. plain has none of them.
+GPU), autocast to bfloat16, and to float16 with a GradScaler of one scale. plain has none of them.
 
 Layout (safetensors; names as in the example's state_dict, behind init., expect.step0.grad., expect.final.):
   metadata                format = dcgan-oracle-1 and every option above, as text
@@ -123,7 +123,8 @@ def train(o, G, D, images, index, z):
     bce = nn.BCEWithLogitsLoss()
     log = {k: np.zeros(o.steps) for k in ('loss_d_real', 'loss_d_fake', 'loss_g', 'd_x', 'd_gz1', 'd_gz2')}
     first = {}
-    scaler = torch.amp.GradScaler(o.device, enabled=o.arithmetic == 'fp16')
+    # from where it stands it neither skips a step nor grows; gradients of weights are fp16 as well
+    scaler = torch.amp.GradScaler(o.device, init_scale=32.0 * o.batch, growth_interval=10**9, enabled=o.arithmetic == 'fp16')
 
     def run(net, x):
         half = {'bf16': torch.bfloat16, 'fp16': torch.float16}.get(o.arithmetic)
