@@ -106,7 +106,7 @@ typedef struct {
     int kind;
     int64_t offset;     /* of the first weight in adam.p, in values */
 } dg_update_job;
-typedef enum { DG_UPDATE_MMA, DG_UPDATE_THIN, DG_UPDATE_GEMV, DG_UPDATE_DENSE } dg_update_kind;
+typedef enum { DG_UPDATE_MMA, DG_UPDATE_THIN, DG_UPDATE_GEMV, DG_UPDATE_DENSE, DG_UPDATE_THIN_MMA } dg_update_kind;
 typedef struct {
     int jobs;
     dg_update_job job[DG_UPDATE_JOBS];

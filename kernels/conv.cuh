@@ -14,8 +14,9 @@ void dg_conv_tiled(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, 
 /* patch: data gradient of a 4x4 convolution of stride 2 and pad 1, all four phases from one patch of y. */
 void dg_conv_patch(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream);
 
-/* thin: 1 or 3 channels on the side of x; 4x4, stride 2, pad 1. thin_mma: the same on tensor cores, no weight gradient. */
+/* thin: 1 or 3 channels on the side of x; 4x4, stride 2, pad 1. thin_mma: the same on tensor cores. */
 void dg_conv_thin(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream);
+void dg_conv_thin_mma_dw(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream);
 
 /* mma: on tensor cores, factors rounded to tune->math; 4x4, stride 2, pad 1, channels multiples of 4. The parts of
  * a split are written one behind the other to out; each direction has a file. wgmma: the same by Hopper's warpgroups, bf16,

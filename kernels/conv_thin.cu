@@ -78,9 +78,10 @@ template <int CI> static void launch_dw(const dg_conv_args *a, const dg_tune *tu
     if (tune->split > 1) dg_conv_sum((float *)a->w, out, dg_conv_count(DG_OP_conv_dw, a), tune->split, stream);
 }
 
-/* On tensor cores the kernels are those of fused launches. */
+/* On tensor cores: forward and data gradient are the kernels of fused launches. */
 static void launch_mma(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
+    if (kind == DG_OP_conv_dw) return dg_conv_thin_mma_dw(a, tune, stream);
     dg_fused_conv f = {};
     f.conv = *a;
     f.in.x = (const float *)(kind == DG_OP_conv_fwd ? a->x : a->y);

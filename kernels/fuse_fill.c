@@ -123,6 +123,7 @@ static int update_kind(const dg_op *op)
     const dg_conv_args flat = dg_conv_flat(&op->u.conv);
     if (strcmp(op->tune.variant, "mma") == 0) return DG_UPDATE_MMA;
     if (strcmp(op->tune.variant, "thin") == 0) return DG_UPDATE_THIN;
+    if (strcmp(op->tune.variant, "thin_mma") == 0) return DG_UPDATE_THIN_MMA;
     return strcmp(op->tune.variant, "gemv") == 0 ? DG_UPDATE_GEMV : flat.K == 1 && flat.Ho == 1 ? DG_UPDATE_DENSE : -1;
 }
 

@@ -14,10 +14,13 @@ static int at_least(int a, int b) { return a > b ? a : b; }
 static bool is_halving(const dg_conv_args *a) { return a->K == 4 && a->S == 2 && a->P == 1; }
 static bool is_small(const dg_conv_args *a) { return a->Wo <= DG_MMA_SMALL; }
 
+static bool rounds(int kind) { return kind == DG_UPDATE_MMA || kind == DG_UPDATE_THIN_MMA; }
+static bool is_divided(int kind) { return rounds(kind) || kind == DG_UPDATE_THIN; }
+
 dg_math dg_update_math(const dg_fused_update *u)
 {
     for (int i = 0; i < u->jobs; i++)
-        if (u->job[i].kind == DG_UPDATE_MMA) return u->job[i].tune.math;
+        if (rounds(u->job[i].kind)) return u->job[i].tune.math;
     return DG_MATH_FP32;
 }
 
@@ -31,7 +34,8 @@ static size_t shared_of(const dg_update_job *j)
     const int unit = dg_math_unit(j->tune.math);
     switch ((dg_update_kind)j->kind) {
     case DG_UPDATE_MMA: return (size_t)(DG_MMA_DW_BYTES(small, unit) + DG_UPDATE_TABLE_BYTES + DG_UPDATE_SPOT_BYTES(small, unit));
-    case DG_UPDATE_THIN: return sizeof(float) * (size_t)DG_THIN_DW_WORDS(j->conv.Ci);
+    case DG_UPDATE_THIN:
+    case DG_UPDATE_THIN_MMA: return sizeof(float) * (size_t)DG_THIN_DW_WORDS(j->conv.Ci);
     case DG_UPDATE_GEMV: return sizeof(float) * DG_UPDATE_THREADS * 4;
     case DG_UPDATE_DENSE: return sizeof(float) * DG_UPDATE_DENSE_IMAGES * (DG_UPDATE_DENSE_ROWS + DG_UPDATE_DENSE_COLS);
     }
@@ -73,6 +77,7 @@ static dg_update_work work_of(const dg_update_job *j)
         w.parts = at_most(at_most(at_least(j->tune.split, 1), w.units), DG_UPDATE_PARTS);
         break;
     case DG_UPDATE_THIN:
+    case DG_UPDATE_THIN_MMA:
         w.rows = div_up(a->Co, DG_THIN_TILE_CHANNELS);
         w.cols = 1;
         w.units = a->N * div_up(a->Ho, DG_THIN_TILE_ROWS) * div_up(a->Wo, DG_THIN_TILE_COLS);
@@ -104,6 +109,7 @@ static double block_ns(const dg_update_work *w, dg_math math)
     switch ((dg_update_kind)w->kind) {
     case DG_UPDATE_MMA: return begin + units * (math == DG_MATH_TF32 ? 2200 : 1300);
     case DG_UPDATE_THIN: return begin + units * 430 * w->conv.Ci;
+    case DG_UPDATE_THIN_MMA: return begin + units * (250 + (math == DG_MATH_BF16 ? 60 : 120) * w->conv.Ci);
     case DG_UPDATE_GEMV: return begin + units * 15;
     case DG_UPDATE_DENSE: return begin + units * 1000;
     }
@@ -246,7 +252,7 @@ void dg_fused_update_split(dg_fused_update *u)
     for (int i = 0; i < u->jobs; i++) work[i] = work_of(&u->job[i]);
     for (int t = 0; t < TRIED; t++) {
         for (int i = 0; i < u->jobs; i++) {
-            if (work[i].kind != DG_UPDATE_MMA && work[i].kind != DG_UPDATE_THIN) continue;
+            if (!is_divided(work[i].kind)) continue;
             work[i].parts = 1;
             const double all = block_ns(&work[i], math);
             work[i].parts = at_most(at_most((int)(all / longest) + 1, work[i].units), DG_UPDATE_PARTS);
@@ -259,7 +265,7 @@ void dg_fused_update_split(dg_fused_update *u)
         for (int i = 0; i < u->jobs; i++) best[i] = work[i].parts;
     }
     for (int i = 0; i < u->jobs; i++)
-        if (work[i].kind == DG_UPDATE_MMA || work[i].kind == DG_UPDATE_THIN) u->job[i].tune.split = best[i];
+        if (is_divided(work[i].kind)) u->job[i].tune.split = best[i];
 }
 
 /* ---- What it takes ---- */
@@ -296,6 +302,9 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
             return "of a weight gradient, one side is an input and one a gradient";
         break;
     case DG_UPDATE_THIN:
+    case DG_UPDATE_THIN_MMA:
+        if (j->kind == DG_UPDATE_THIN_MMA && j->tune.math != DG_MATH_BF16 && j->tune.math != DG_MATH_TF32) return "thin_mma rounds to bf16 or tf32";
+        if (j->kind == DG_UPDATE_THIN_MMA && gpu->arch && gpu->arch < 80) return "tensor cores before sm_80 have neither bf16 nor tf32";
         if (!is_halving(a) || (a->Ci != 1 && a->Ci != 3) || a->Co % 4) return "thin is for K=4 S=2 P=1, 1 or 3 channels of x, a multiple of 4 of y";
         if (j->x.kind != DG_SOURCE_PLAIN) return "thin reads pictures as they are";
         break;
@@ -327,8 +336,8 @@ const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu)
         for (int k = 0; k < i; k++)
             if (u->job[k].offset < end && j->offset < u->job[k].offset + (int64_t)u->job[k].conv.Co * u->job[k].conv.K * u->job[k].conv.K * u->job[k].conv.Ci)
                 return "two jobs have the same weights";
+        if (rounds(j->kind) && j->tune.math != dg_update_math(u)) return "jobs round in two ways";
         if (j->kind != DG_UPDATE_MMA) continue;
-        if (j->tune.math != dg_update_math(u)) return "jobs round in two ways";
         of_x = of_x || j->x.kind == DG_SOURCE_NORM_DX || j->y.kind == DG_SOURCE_NORM;
         of_y = of_y || j->y.kind == DG_SOURCE_NORM_DX || j->x.kind == DG_SOURCE_NORM;
     }

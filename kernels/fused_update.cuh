@@ -149,6 +149,8 @@ template <class E, bool OF_X> static __device__ __forceinline__ void dg_update_b
         dg_update_thin<1>(w, tile, part, out);
     else if (w.kind == DG_UPDATE_THIN)
         dg_update_thin<3>(w, tile, part, out);
+    else if (w.kind == DG_UPDATE_THIN_MMA)
+        dg_update_thin_mma<E>(w, tile, part, out);
     else if (w.kind == DG_UPDATE_GEMV)
         dg_update_gemv(w, tile, out);
     else

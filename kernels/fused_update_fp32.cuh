@@ -9,33 +9,6 @@ extern "C" {
 #include "fused_update.h"
 }
 
-/* A thread's four channels of a source that it reads again and again: what they need is found when an image of another
- * group comes. */
-struct dg_four {
-    const dg_source &s;
-    const int c, C;
-    int group;
-    dg_channel k[4];
-
-    __device__ __forceinline__ dg_four(const dg_source &of, int channel, int channels) : s(of), c(channel), C(channels), group(-1) {}
-    __device__ __forceinline__ void of_group(int g)
-    {
-        if (g == group) return;
-        group = g;
-#pragma unroll
-        for (int e = 0; e < 4; e++) k[e] = dg_channel_of(s, s.groups == 1 ? 0 : g, c + e, C);
-    }
-    __device__ __forceinline__ dg_pack<float, 4> value(const dg_pack<float, 4> &x, const dg_pack<float, 4> &pre) const
-    {
-        const float below = s.kind == DG_SOURCE_NORM ? s.factor : 1;
-        dg_pack<float, 4> v;
-#pragma unroll
-        for (int e = 0; e < 4; e++) v.v[e] = s.kind == DG_SOURCE_NORM_DX ? dg_two_value(k[e], x.v[e], pre.v[e]) : dg_one_value(k[e], x.v[e], below);
-        return v;
-    }
-    __device__ __forceinline__ bool two() const { return s.kind == DG_SOURCE_NORM_DX; }
-};
-
 /* ---- Thin: the next tile is on its way into registers while one is added. A thread has four channels of one column ---- */
 
 template <int CI> static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, int tile, int part, float *out)

@@ -3,6 +3,7 @@
 #define DG_FUSED_UPDATE_MMA_CUH
 
 #include "conv_mma_dw.cuh"
+#include "conv_thin_mma_dw.cuh"
 #include "fuse.cuh"
 extern "C" {
 #include "fused_update.h"
@@ -109,6 +110,21 @@ template <class E, bool SMALL, bool OF_X> static __device__ __forceinline__ void
     dg_dw_job<G, X, Y, dg_dw_shared_spots> job(a, first, w.per_group, cell, patch, grad, x, y, spots);
     job.run(last - first);
     job.store(out, co0, ci0);
+}
+
+/* The same of pictures. */
+template <class E> static __device__ __forceinline__ void dg_update_thin_mma(const dg_update_work &w, int tile, int part, float *out)
+{
+    static_assert(DG_THIN_MMA_DW_THREADS == DG_UPDATE_THREADS, "a block is a block");
+    const int first = (int)((int64_t)w.units * part / w.parts), last = (int)((int64_t)w.units * (part + 1) / w.parts);
+    dev_pool pool;
+    float *const shared = pool.take<float>((size_t)(w.conv.Ci == 1 ? DG_THIN_DW_WORDS(1) : DG_THIN_DW_WORDS(3)));
+    if constexpr (E::there && !E::scaled) {
+        if (w.conv.Ci == 1)
+            dg_thin_mma_dw_part<E, 1>(w.conv, w.x.x, w.y, w.per_group, tile * DG_THIN_CHANNELS, first, last, shared, out);
+        else
+            dg_thin_mma_dw_part<E, 3>(w.conv, w.x.x, w.y, w.per_group, tile * DG_THIN_CHANNELS, first, last, shared, out);
+    }
 }
 
 #endif

@@ -26,13 +26,13 @@ const char *dg_variant_name(dg_op_kind kind, int i)
 {
     static const char *const fwd[] = {"direct", "tiled", "mma", "wgmma", "thin", "thin_mma", "gemv", "cublas"};
     static const char *const dx[] = {"direct", "tiled", "mma", "wgmma", "patch", "thin", "thin_mma", "gemv", "cublas"};
-    static const char *const dw[] = {"direct", "tiled", "mma", "thin", "gemv", "cublas"};
+    static const char *const dw[] = {"direct", "tiled", "mma", "thin", "thin_mma", "gemv", "cublas"};
     static const char *const sweep[] = {"direct", "vector"};
     if (i < 0) return NULL;
     switch (kind) {
     case DG_OP_conv_fwd: return i < 8 ? fwd[i] : NULL;
     case DG_OP_conv_dx: return i < 9 ? dx[i] : NULL;
-    case DG_OP_conv_dw: return i < 6 ? dw[i] : NULL;
+    case DG_OP_conv_dw: return i < 7 ? dw[i] : NULL;
     case DG_OP_norm_stats:
     case DG_OP_norm_act:
     case DG_OP_norm_act_dx:
@@ -150,7 +150,7 @@ static int most_parts(dg_op_kind kind, const dg_conv_args *a, const dg_tune *t)
         return taps * div_up(kind == DG_OP_conv_fwd ? a->Ci : a->Co, DG_TILED_K);
     }
     if (kind == DG_OP_conv_dx && (is(t, "patch") || is(t, "thin"))) return a->Co / DG_PATCH_STEP;
-    if (kind == DG_OP_conv_dw && is(t, "thin")) return a->N * div_up(a->Ho, 4) * div_up(a->Wo, 32);
+    if (kind == DG_OP_conv_dw && (is(t, "thin") || is(t, "thin_mma"))) return a->N * div_up(a->Ho, 4) * div_up(a->Wo, 32);
     return 1;
 }
 
@@ -187,7 +187,7 @@ static const char *check_fast_conv(const dg_op *op, dg_tune *t, dg_type real, co
     if (real != DG_F32) return no("%s computes in fp32 only", t->variant);
     if (!aligned(op, real)) return no("an operand does not start at 16 bytes");
     if (is(t, "mma") || is(t, "wgmma")) return dg_variant_check_mma(kind, &op->u.conv, t, gpu);
-    if (is(t, "thin_mma")) return dg_variant_check_thin_mma(kind, &op->u.conv, t, gpu);
+    if (is(t, "thin_mma")) return dg_variant_check_thin_mma(kind, &op->u.conv, most_parts(kind, &op->u.conv, t), t, gpu);
     if (is(t, "cublas")) {
         if (t->block || t->tile_m || t->stages || t->split > 1) return no("cublas chooses its own numbers");
         const double patches = (double)a->N * a->Ho * a->Wo * a->K * a->K * a->Ci;
@@ -297,7 +297,7 @@ const char *dg_variant_choose(const dg_op *op, dg_tune *out, dg_type real, const
         if (is(&t, "tiled")) choose_tiled(op->kind, &flat, &t);
         if (is(&t, "mma")) dg_variant_choose_mma(op, &t, gpu);
         if (is(&t, "patch")) choose_patch(&op->u.conv, &t);
-        if (is(&t, "thin") && op->kind == DG_OP_conv_dw) {
+        if ((is(&t, "thin") || is(&t, "thin_mma")) && op->kind == DG_OP_conv_dw) {
             const int most = most_parts(op->kind, &op->u.conv, &t);
             t.split = most < 256 ? at_least_1(most) : 256;
         }

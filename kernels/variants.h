@@ -20,8 +20,8 @@ dg_mma_tile dg_mma_tile_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune
 /* Variants mma and wgmma (variants_mma.c): fill in what t leaves open; NULL, or why this convolution cannot run so. */
 const char *dg_variant_check_mma(dg_op_kind kind, const dg_conv_args *a, dg_tune *t, const dg_gpu *gpu);
 
-/* Variant thin_mma: the same; it has nothing to choose. */
-const char *dg_variant_check_thin_mma(dg_op_kind kind, const dg_conv_args *a, dg_tune *t, const dg_gpu *gpu);
+/* Variant thin_mma: the same; it has nothing to choose but into how many parts, most at most, the sum is cut. */
+const char *dg_variant_check_thin_mma(dg_op_kind kind, const dg_conv_args *a, int most, dg_tune *t, const dg_gpu *gpu);
 
 /* The rule for tile and split of mma. wgmma is chosen by rows alone. */
 void dg_variant_choose_mma(const dg_op *op, dg_tune *t, const dg_gpu *gpu);

@@ -103,6 +103,16 @@ static void thin_mma(const dg_op *op, dg_work *w)
         w->clocks = 2 * picture / 32 + taps * channels / 32 * (1 + words / 4) + warps * a->Ci * 8 * words + pixels * channels / 32;
         return;
     }
+    if (op->kind == DG_OP_conv_dw) {
+        const double each = up(a->N * up(a->Ho, 4) * up(a->Wo, 32), w->split), pixels = 4 * 32, channels = 32, warps = 8, picture = 10.0 * 66 * a->Ci;
+        w->blocks = w->split * up(a->Co, channels);
+        w->products = each * pixels * channels * taps;
+        w->loads = 4 * each * (picture + pixels * channels);
+        w->shared = 4.0 * DG_THIN_DW_WORDS(a->Ci);
+        /* of each tile the picture in and, twice, out, y from memory and quads of the picture; then the sums of the warps to and from each other */
+        w->clocks = each * (3 * picture / 32 + pixels * channels / 32 + warps * taps / 8 * words) + 14 * taps;
+        return;
+    }
     const double rows = DG_THIN_MMA_ROWS, groups = up(a->Wo, DG_THIN_MMA_COLS), chunks = up(a->Co, DG_THIN_MMA_CHUNK), cols = DG_THIN_MMA_COLS;
     w->blocks = a->N * up(a->Ho + 1, rows - 1);
     w->products = rows * groups * cols * taps * chunks * DG_THIN_MMA_CHUNK;

@@ -16,7 +16,7 @@ static const int shapes[][6] = {
     {1, 4, 4, 16, 16, 7},   {3, 8, 8, 32, 16, 7},   {5, 8, 6, 16, 72, 7},   {2, 5, 7, 16, 24, 1},    {1, 6, 10, 24, 16, 6},
     {3, 12, 14, 48, 8, 1},  {1, 16, 16, 16, 136, 1}, {1, 36, 34, 16, 8, 5}, {2, 20, 18, 40, 32, 6},  {1, 9, 33, 72, 16, 2},
     {1, 64, 64, 8, 16, 7},  {1, 10, 12, 8, 8, 7},    {17, 4, 4, 16, 16, 7},  {3, 2, 2, 16, 16, 7},
-    {2, 7, 5, 3, 8, 3},     {1, 9, 33, 1, 20, 3},    {1, 16, 66, 3, 36, 3},  {3, 18, 32, 3, 52, 3},  {2, 2, 3, 1, 4, 3}, /* thin_mma */
+    {2, 7, 5, 3, 8, 7},     {1, 9, 33, 1, 20, 7},    {1, 16, 66, 3, 36, 7},  {3, 18, 32, 3, 52, 7},  {2, 2, 3, 1, 4, 7}, /* thin_mma */
 };
 
 /* Of fp16: how large gradients are, and by how many places they are moved up: not at all, out of the subnormals, and so far
@@ -92,7 +92,8 @@ static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3])
 {
     int k = number, tile = 0;
     if (p->s.Ci == 1 || p->s.Ci == 3) {
-        for (int d = 0; d < 2; d++) DG_CHECK(p->run("thin_mma", d, 0, 0, 0) || p->gpu.arch < 80 || p->gpu.math == DG_MATH_FP16);
+        for (int d = 0; d < 3; d++)
+            DG_CHECK((d == 2 && p->run("thin_mma", d, 0, 0, 2)) || p->run("thin_mma", d, 0, 0, 0) || p->gpu.arch < 80 || p->gpu.math == DG_MATH_FP16);
         return 0;
     }
     auto next = [&](const char *variant, int d, int m, int n) {

@@ -25,11 +25,13 @@ static const std::vector<job_case> in_D = {
     {DG_UPDATE_THIN, 2, 18, 68, 3, 36, PLAIN, PLAIN, 3}, {DG_UPDATE_MMA, 2, 20, 22, 16, 16, PLAIN, DX, 5},
     {DG_UPDATE_MMA, 4, 10, 11, 24, 72, NORM, DX, 1},      {DG_UPDATE_MMA, 6, 8, 7, 16, 24, NORM, DX, 2},
     {DG_UPDATE_GEMV, 6, 4, 4, 36, 1, NORM, PLAIN, 1},     {DG_UPDATE_THIN, 4, 8, 8, 1, 16, PLAIN, DX, 2},
+    {DG_UPDATE_THIN_MMA, 2, 14, 70, 3, 20, PLAIN, PLAIN, 3}, {DG_UPDATE_THIN_MMA, 4, 8, 9, 1, 36, PLAIN, DX, 2},
 };
 static const std::vector<job_case> in_G = {
     {DG_UPDATE_THIN, 4, 12, 10, 3, 8, PLAIN, NORM, 4},   {DG_UPDATE_MMA, 2, 18, 20, 24, 16, DX, PLAIN, 3},
     {DG_UPDATE_MMA, 4, 12, 10, 16, 8, DX, NORM, 1},       {DG_UPDATE_MMA, 6, 6, 8, 8, 80, DX, NORM, 1},
     {DG_UPDATE_DENSE, 36, 3, 3, 12, 132, DX, PLAIN, 1},   {DG_UPDATE_THIN, 3, 10, 66, 1, 4, PLAIN, PLAIN, 20},
+    {DG_UPDATE_THIN_MMA, 4, 11, 10, 3, 40, PLAIN, NORM, 4},
 };
 /* No job on tensor cores: any math will do. */
 static const std::vector<job_case> no_mma = {
@@ -46,6 +48,8 @@ static dg_conv_args shape_of(const job_case &c)
     const int K = flat ? c.H : 4, S = flat ? 1 : 2, P = flat ? 0 : 1;
     return dg_conv_args{nullptr, nullptr, nullptr, nullptr, c.N, c.H, c.W, c.Ci, (c.H + 2 * P - K) / S + 1, (c.W + 2 * P - K) / S + 1, c.Co, K, S, P, 0, 0};
 }
+
+static bool rounds(dg_update_kind kind) { return kind == DG_UPDATE_MMA || kind == DG_UPDATE_THIN_MMA; }
 
 static unsigned long long seed = 5;
 static std::vector<float> numbers(size_t n, float around, float spread)
@@ -144,15 +148,23 @@ extern "C" {
 }
 size_t side::scratch_bytes(const dg_op *op) { return dg_scratch_of(op, DG_F32); }
 
+/* There is no fp16 of thin_mma. */
+static std::vector<job_case> suited(std::vector<job_case> cases, dg_math math)
+{
+    for (job_case &k : cases)
+        if (math == DG_MATH_FP16 && k.kind == DG_UPDATE_THIN_MMA) k.kind = DG_UPDATE_THIN;
+    return cases;
+}
+
 struct problem {
-    const std::vector<job_case> &cases;
+    const std::vector<job_case> cases;
     const dg_math math;
     std::vector<std::unique_ptr<side>> x, y;
     dg_fused_update u = {};
     std::vector<float> start;
     const char *name;
 
-    problem(const std::vector<job_case> &c, int groups, dg_math m, const char *called) : cases(c), math(m), name(called)
+    problem(const std::vector<job_case> &c, int groups, dg_math m, const char *called) : cases(suited(c, m)), math(m), name(called)
     {
         int64_t at = cases.size() > 1 ? 8 : 0; /* a gap, as there is one behind each job */
         for (const job_case &k : cases) {
@@ -187,8 +199,8 @@ struct problem {
     bool unfused(int i, float *g)
     {
         const job_case &k = cases[(size_t)i];
-        static const char *const variants[] = {"mma", "thin", "gemv", "direct"};
-        const dg_gpu gpu = dev_gpu(200 << 10, k.kind == DG_UPDATE_MMA ? math : DG_MATH_FP32);
+        static const char *const variants[] = {"mma", "thin", "gemv", "direct", "thin_mma"};
+        const dg_gpu gpu = dev_gpu(200 << 10, rounds(k.kind) ? math : DG_MATH_FP32);
         dg_op op = {};
         op.kind = DG_OP_conv_dw;
         op.u.conv = u.job[i].conv;
@@ -208,7 +220,7 @@ struct problem {
     {
         const dg_conv_args *a = &u.job[i].conv;
         const double terms = (double)a->N * a->Ho * a->Wo;
-        const double flip = cases[(size_t)i].kind != DG_UPDATE_MMA ? 0 : math == DG_MATH_BF16 ? 1.0 / 64 : 1.0 / 512;
+        const double flip = !rounds(cases[(size_t)i].kind) ? 0 : math == DG_MATH_BF16 ? 1.0 / 64 : 1.0 / 512;
         const double tolerance = ldexp(8 * sqrt(terms) * (double)FLT_EPSILON * sqrt(terms) + flip, scaled(cases[(size_t)i]) ? -SHIFT : 0);
         const size_t first = (size_t)u.job[i].offset, count = (size_t)a->Co * (size_t)(a->K * a->K) * (size_t)a->Ci;
         size_t bad = 0, at = 0;
@@ -352,6 +364,8 @@ static void refusals()
          }},
         {"no rounding", [](dg_fused_update *u, dg_gpu *) { u->job[1].tune.math = DG_MATH_FP32; }},
         {"two roundings", [](dg_fused_update *u, dg_gpu *) { u->job[1].tune.math = DG_MATH_BF16; }},
+        {"a picture without rounding", [](dg_fused_update *u, dg_gpu *) { u->job[0].kind = DG_UPDATE_THIN_MMA, u->job[0].tune.math = DG_MATH_FP32; }},
+        {"a picture rounded in another way", [](dg_fused_update *u, dg_gpu *) { u->job[0].kind = DG_UPDATE_THIN_MMA, u->job[0].tune.math = DG_MATH_BF16; }},
         {"another stride", [](dg_fused_update *u, dg_gpu *) { u->job[1].conv.S = 1; }},
         {"odd channels", [](dg_fused_update *u, dg_gpu *) { u->job[1].conv.Co = 62; }},
         {"two gradients", [](dg_fused_update *u, dg_gpu *) { u->job[2].x.kind = u->job[2].y.kind = DX; }},
