@@ -1,0 +1,201 @@
+/* Planted bugs: blocks that add up or wait for what others left, launches that overlap, host programs with streams and graphs. */
+#ifndef SIM_BUGS_LAUNCHES_H
+#define SIM_BUGS_LAUNCHES_H
+
+#include "kernels/fuse.cuh"
+#include "tests/sim/bugs.h"
+
+/* ---- the last of several blocks adds up what all of them left ---- */
+
+template <int B> static __global__ void last_adds(float *sum, float *part, unsigned *counter, const float *x)
+{
+    if (threadIdx.x == 0) part[blockIdx.x] = x[2 * blockIdx.x] + x[2 * blockIdx.x + 1];
+    if (!dg_comes_last(counter, gridDim.x - (B == LAST_TOO_EARLY)) || threadIdx.x) return;
+    float all = 0;
+    for (unsigned b = 0; b < gridDim.x; b++) all += part[b];
+    *sum += all;
+    if (B == COUNTER_LEFT) *counter = 1;
+}
+template <int B> static void run_last()
+{
+    const int blocks = 7;
+    std::vector<float> values(2 * blocks + 2);
+    for (size_t i = 0; i < values.size(); i++) values[i] = (float)i;
+    dev_buffer<float> x(values), part(blocks), sum(std::vector<float>{0});
+    dev_buffer<unsigned> counter(std::vector<unsigned>{0});
+    float want = 0;
+    for (int k = 0; k < 3; k++) { /* of other values each time */
+        KLAUNCH((last_adds<B>), blocks, 32, 0, 0, sum.p, part.p, counter.p, x.p + k);
+        for (int i = 0; i < 2 * blocks; i++) want += (float)(i + k);
+    }
+    launched();
+    compare("sum of three launches", sum.get(), {want});
+}
+
+/* ---- blocks that wait for others: two copy *x, then one changes it ---- */
+
+template <int B> static __global__ void in_turns(float *y, float *x, unsigned *counter)
+{
+    SHARED(unsigned, ticket, );
+    if (threadIdx.x == 0) ticket = atomicAdd(counter, 1u);
+    __syncthreads();
+    if (ticket < 2) {
+        y[ticket * blockDim.x + threadIdx.x] = *x;
+        __threadfence();
+        __syncthreads();
+        if (threadIdx.x == 0) atomicAdd(counter + 1, 1u);
+    } else if (threadIdx.x == 0) {
+        while (B != NOT_AWAITED && atomicAdd(counter + 1, 0u) < 2) __nanosleep(50);
+        __threadfence();
+        *x = 0;
+    }
+}
+template <int B> static void run_in_turns()
+{
+    dev_buffer<float> y(128), x(std::vector<float>{3});
+    dev_buffer<unsigned> counter(std::vector<unsigned>{0, 0});
+    KLAUNCH((in_turns<B>), 3, 64, 0, 0, y.p, x.p, counter.p);
+    launched();
+    compare("y", y.get(), std::vector<float>(128, 3));
+    compare("x", x.get(), std::vector<float>{0});
+}
+
+/* ---- host programs: batches through two pinned buffers on a copy stream, computed on another; a captured step ---- */
+
+static __global__ void accumulate(float *sum, const float *x, int n)
+{
+    for (int i = 0; i < n; i++) *sum += x[i];
+}
+static __global__ void step_kernel(float *w, const float *rate, float fixed) { *w += rate ? *rate : fixed; }
+
+template <int B> static void run_stream()
+{
+    const int n = 32, batches = 5;
+    float *pinned[2], *result;
+    cudaStream_t copy, compute;
+    cudaEvent_t arrived[2], used[2];
+    dev_buffer<float> x0(n), x1(n), sum(std::vector<float>{0});
+    float *x[2] = {x0.p, x1.p};
+    cudaMallocHost(&result, 4);
+    *result = -1;
+    cudaStreamCreateWithFlags(&copy, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&compute, cudaStreamNonBlocking);
+    for (int i = 0; i < 2; i++) {
+        cudaMallocHost(&pinned[i], n * sizeof(float));
+        cudaEventCreate(&arrived[i]);
+        cudaEventCreate(&used[i]);
+    }
+    float want = 0;
+    for (int b = 0; b < batches; b++) {
+        const int k = b % 2;
+        if (b >= 2 && B != EARLY_REFILL) cudaEventSynchronize(arrived[k]); /* the buffer has been read */
+        for (int i = 0; i < n; i++) pinned[k][i] = (float)(b * n + i);
+        for (int i = 0; i < n; i++) want += (float)(b * n + i);
+        if (b >= 2) cudaStreamWaitEvent(copy, used[k]); /* so has the copy */
+        cudaMemcpyAsync(x[k], pinned[k], n * sizeof(float), cudaMemcpyHostToDevice, copy);
+        cudaEventRecord(arrived[k], copy);
+        if (B != NO_EVENT) cudaStreamWaitEvent(compute, arrived[k]);
+        KLAUNCH(accumulate, 1, 1, 0, compute, sum.p, x[k], n);
+        cudaEventRecord(used[k], compute);
+    }
+    cudaMemcpyAsync(result, sum.p, 4, cudaMemcpyDeviceToHost, compute);
+    if (B != EARLY_READ) cudaStreamSynchronize(compute);
+    compare("sum", {*result}, {want});
+    launched();
+    for (int i = 0; i < 2; i++) {
+        cudaFreeHost(pinned[i]);
+        cudaEventDestroy(arrived[i]);
+        cudaEventDestroy(used[i]);
+    }
+    cudaFreeHost(result);
+    cudaStreamDestroy(copy);
+
+    dev_buffer<float> w(std::vector<float>{0}), rate(std::vector<float>{1});
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    float now = 1;
+    cudaStreamBeginCapture(compute, cudaStreamCaptureModeGlobal);
+    KLAUNCH(step_kernel, 1, 1, 0, compute, w.p, B == BY_VALUE ? nullptr : rate.p, now);
+    cudaStreamEndCapture(compute, &graph);
+    cudaGraphInstantiateWithFlags(&exec, graph, 0);
+    for (; now < 4; now++) {
+        rate.put({now});
+        cudaGraphLaunch(exec, compute);
+        cudaStreamSynchronize(compute);
+    }
+    launched();
+    compare("w", w.get(), {6});
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
+    cudaStreamDestroy(compute);
+}
+
+/* ---- a captured step in two branches: y = x + 1 on one, then x = 5 on the other, which has to wait for it ---- */
+
+static __global__ void put_sum(float *to, const float *from, float more) { *to = (from ? *from : 0) + more; }
+
+template <int B> static void run_branches()
+{
+    cudaStream_t stream, side;
+    cudaEvent_t begun, read;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    dev_buffer<float> x(std::vector<float>{0}), y(std::vector<float>{0});
+    cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking);
+    cudaEventCreate(&begun);
+    cudaEventCreate(&read);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+    KLAUNCH(put_sum, 1, 1, 0, stream, x.p, (const float *)nullptr, 2.0f);
+    cudaEventRecord(begun, stream);
+    cudaStreamWaitEvent(side, begun);
+    KLAUNCH(put_sum, 1, 1, 0, side, y.p, (const float *)x.p, 1.0f);
+    cudaEventRecord(read, side);
+    if (B != NOT_JOINED) cudaStreamWaitEvent(stream, read);
+    KLAUNCH(put_sum, 1, 1, 0, stream, x.p, (const float *)nullptr, 5.0f);
+    cudaStreamWaitEvent(stream, read); /* by the end at the latest, or the capture fails */
+    cudaStreamEndCapture(stream, &graph);
+    cudaGraphInstantiateWithFlags(&exec, graph, 0);
+    cudaGraphLaunch(exec, stream);
+    cudaStreamSynchronize(stream);
+    launched();
+    compare("x", x.get(), {5});
+    compare("y", y.get(), {3});
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
+    cudaEventDestroy(begun);
+    cudaEventDestroy(read);
+    cudaStreamDestroy(side);
+    cudaStreamDestroy(stream);
+}
+
+/* ---- Three kernels in a row, each of which may start early: y = w w w x, with w from before all of them ---- */
+
+template <int B> static __global__ void link_of_chain(float *y, const float *x, const float *w, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float factor = 0, early = 0;
+    if (i < n) factor = grid_early_load(&w[i]);
+    if (B == USED_EARLY && i < n) early = x[i];
+    if (B == LOADED_EARLY && i < n) early = grid_early_load(&x[i]);
+    if (B == LETS_GO_EARLY) grid_dependents_launch();
+    if (B == NEVER_WAITS && i >= n) return;
+    grid_dependency_wait();
+    grid_dependents_launch();
+    if (i < n) y[i] = factor * (B == USED_EARLY || B == LOADED_EARLY ? early : x[i]);
+}
+template <int B> static void run_chain()
+{
+    const int n = 200;
+    dev_buffer<float> w(dev_random(n, 1)), x(dev_random(n, 2)), y(n), z(n), u(n);
+    KLAUNCH_AFTER(link_of_chain<NONE>, 4, 64, 0, 0, y.p, x.p, w.p, n);
+    KLAUNCH_AFTER(link_of_chain<B>, 4, 64, 0, 0, z.p, y.p, w.p, n);
+    KLAUNCH_AFTER(link_of_chain<NONE>, 4, 64, 0, 0, u.p, z.p, w.p, n);
+    launched();
+    const std::vector<float> f = w.get(), in = x.get();
+    std::vector<float> want(n);
+    for (int i = 0; i < n; i++) want[i] = f[i] * (f[i] * (f[i] * in[i]));
+    compare("u", u.get(), want);
+}
+
+#endif
