@@ -65,11 +65,11 @@ $(BUILD)/%.cu.o: %.cu $(BUILD)/cuda.flags
 # Every file for every architecture that is supported, and files about wgmma for sm_90a, for scripts/cuda-archs: $(BUILD)/archs/90/conv.ptx is the code
 # of kernels/conv.cu for sm_90, conv.said what was said of it until then, conv.log what ptxas says. What does not
 # compile has no log. The sources know three generations (scripts/cuda-archs looks): PTX is made once for each, and
-# ptxas translates it for all that belong to it.
+# ptxas translates it for all that belong to it; but for sm_120, where registers spill of sm_90's PTX and do not of its own.
 ARCHS := $(filter $(CUDA_OFFERS),75 80 86 89 90 100 120) $(CUDA_WIDE)
 $(BUILD)/archs.flags: FORCE
 	$(call update,$(call quoted,$(NVCC) $(NVCC_BASE)))
-generation = $(if $(filter 80 86 89,$(1)),80,$(if $(filter 90 100 120,$(1)),90,$(1)))
+generation = $(if $(filter 80 86 89,$(1)),80,$(if $(filter 90 100,$(1)),90,$(1)))
 translated = $(foreach a,$(ARCHS),$(if $(filter $(1),$(call generation,$(a))),$(a)))
 define arch_rules
 $(BUILD)/archs/$(1)/%.ptx: kernels/%.cu $(BUILD)/archs.flags
