@@ -4,6 +4,9 @@
  * cp_async16_early. */
 #include "inside.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 namespace sim {
 
 char finished[2];
@@ -54,14 +57,22 @@ void dependents_launch(site at)
         fail(at, "grid_dependents_launch before grid_dependency_wait: the next launch would not wait for those before this");
 }
 
+/* Hidden memory is read as a debugger would: to open all of it for each load takes longer than the rest of a run. */
+static bool peek(void *to, const void *from, size_t bytes)
+{
+    static const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    return memory >= 0 && pread(memory, to, bytes, (off_t)(uintptr_t)from) == (ssize_t)bytes;
+}
+
 void early_load(void *to, const void *from, size_t bytes, site at)
 {
     if (!memory_owns(from, bytes, false))
         fail(at, "grid_early_load: %p is not device memory, or not %zu bytes of it", from, bytes);
     for (size_t i = 0; __tsan_read1 && i < bytes; i++) __tsan_read1((char *)from + i);
-    early(true);
+    if (run->hidden && !asan() && peek(to, from, bytes)) return;
+    if (!asan()) early(true); /* ASan looks at the code of kernels alone */
     for (size_t i = 0; i < bytes; i++) ((volatile char *)to)[i] = ((const volatile char *)from)[i];
-    early(false);
+    if (!asan()) early(false);
 }
 
 void early(bool begins)
