@@ -120,7 +120,7 @@ static void test_refusals(void)
         {{.key = "format", .text = "elephant"}, "elephant"},
         {{.key = "format", .text = "dcgan-generator-1"}, "belongs to no layer"}, /* has moments */
         {{.key = "precision", .text = "fp64"}, "it should be F64"},
-        {{.key = "precision", .text = "fp16"}, "fp16"},
+        {{.key = "precision", .text = "fp8"}, "fp8"},
         {{.key = "precision"}, "missing"},
         {{.key = "model"}, "has no model"},
         {{.key = "model", .text = "[model]\nname = x\n"}, "edited"},
