@@ -42,7 +42,7 @@ const char *dg_fused_mma_refuses(dg_op_kind kind, const dg_fused_conv *f, const 
     if (from < 1 || to < 1 || N % from || N % to) return "groups must be equal parts of the batch";
     if (from > 1 && to > 1 && from != to) return "source and sink must have the same groups";
     if (f->out.kind == DG_SINK_ACT || (f->out.kind == DG_SINK_ACT_DX && f->out.act == DG_ACT_TANH)) return "mma has no such activation behind it";
-    if (tune->math == DG_MATH_FP16 && gpu->arch >= 80) return "from sm_80 on bf16 is as quick: fp16 has no fused kernels there";
+    if (dg_fused_refuses_math(tune->math, gpu)) return dg_fused_refuses_math(tune->math, gpu);
     const dg_fused_mma_grid g = dg_fused_mma_grid_of(kind, f, tune);
     if (g.shared + FIXED_SHARED > gpu->shared)
         return dg_variant_no("a tile of %dx%d with %d channels needs %zu bytes of shared memory, a block here has at most %zu", tune->tile_m,

@@ -295,7 +295,7 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
         if (!is_halving(a)) return "tensor cores are for K=4 S=2 P=1";
         if (j->tune.math == DG_MATH_FP32) return "tensor cores round their factors";
         if (gpu->arch && !dg_math_on(j->tune.math, gpu->arch)) return "tensor cores before sm_80 have neither bf16 nor tf32";
-        if (j->tune.math == DG_MATH_FP16 && gpu->arch >= 80) return "from sm_80 on bf16 is as quick: fp16 has no fused kernels there";
+        if (dg_fused_refuses_math(j->tune.math, gpu)) return dg_fused_refuses_math(j->tune.math, gpu);
         if (a->Ci % unit || a->Co % unit) return dg_variant_no("tensor cores take channels in multiples of %d", unit);
         if (!(wants(&j->x, DG_SOURCE_NORM, DG_SOURCE_NORM) && wants(&j->y, DG_SOURCE_NORM_DX, DG_SOURCE_NORM_DX)) &&
             !(wants(&j->y, DG_SOURCE_NORM, DG_SOURCE_NORM) && wants(&j->x, DG_SOURCE_NORM_DX, DG_SOURCE_NORM_DX)))
@@ -304,7 +304,7 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
     case DG_UPDATE_THIN:
     case DG_UPDATE_THIN_MMA:
         if (j->kind == DG_UPDATE_THIN_MMA && j->tune.math != DG_MATH_BF16 && j->tune.math != DG_MATH_TF32) return "thin_mma rounds to bf16 or tf32";
-        if (j->kind == DG_UPDATE_THIN_MMA && gpu->arch && gpu->arch < 80) return "tensor cores before sm_80 have neither bf16 nor tf32";
+        if (j->kind == DG_UPDATE_THIN_MMA && gpu->arch && !dg_math_on(j->tune.math, gpu->arch)) return "tensor cores before sm_80 have neither bf16 nor tf32";
         if (!is_halving(a) || (a->Ci != 1 && a->Ci != 3) || a->Co % 4) return "thin is for K=4 S=2 P=1, 1 or 3 channels of x, a multiple of 4 of y";
         if (j->x.kind != DG_SOURCE_PLAIN) return "thin reads pictures as they are";
         break;

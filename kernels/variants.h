@@ -23,6 +23,9 @@ const char *dg_variant_check_mma(dg_op_kind kind, const dg_conv_args *a, dg_tune
 /* Variant thin_mma: the same; it has nothing to choose but into how many parts, most at most, the sum is cut. */
 const char *dg_variant_check_thin_mma(dg_op_kind kind, const dg_conv_args *a, int most, dg_tune *t, const dg_gpu *gpu);
 
+/* NULL, or why kernels that round so are not fused on this GPU. */
+const char *dg_fused_refuses_math(dg_math math, const dg_gpu *gpu);
+
 /* The rule for tile and split of mma. wgmma is chosen by rows alone. */
 void dg_variant_choose_mma(const dg_op *op, dg_tune *t, const dg_gpu *gpu);
 

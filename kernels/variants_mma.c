@@ -78,6 +78,18 @@ const char *dg_variant_refuses_math(const dg_gpu *gpu)
                          "--precision fp32 runs here%s", dg_precision_name(DG_F32, gpu->math), gpu->arch, dg_math_on(DG_MATH_FP16, gpu->arch) ? ", and fp16" : "");
 }
 
+const char *dg_fused_refuses_math(dg_math math, const dg_gpu *gpu)
+{
+    return math == DG_MATH_FP16 && gpu->arch >= 80 ? "from sm_80 on bf16 is as quick: fp16 has no fused kernels there" : NULL;
+}
+
+/* Into how many parts the sum is cut: one, where nothing is said, and most at most. */
+static const char *settle_split(dg_tune *t, int most)
+{
+    if (!t->split) t->split = 1;
+    return t->split < 1 || t->split > most || t->split > 65535 ? dg_variant_no("split=%d: must be from 1 to %d", t->split, most) : NULL;
+}
+
 const char *dg_variant_check_mma(dg_op_kind kind, const dg_conv_args *a, dg_tune *t, const dg_gpu *gpu)
 {
     tile all[MOST_TILES];
@@ -109,29 +121,26 @@ const char *dg_variant_check_mma(dg_op_kind kind, const dg_conv_args *a, dg_tune
         return dg_variant_no("a tile of %dx%d needs %d bytes of shared memory, a block here has at most %zu", mine->m, mine->n,
                              mine->bytes, gpu->shared);
     const int most = steps_of(kind, a, t->math);
-    if (!t->split) t->split = 1;
-    if (t->split < 1 || t->split > most || t->split > 65535) return dg_variant_no("split=%d: must be from 1 to %d", t->split, most);
-    return NULL;
+    return settle_split(t, most);
 }
 
 const char *dg_variant_check_thin_mma(dg_op_kind kind, const dg_conv_args *a, int most, dg_tune *t, const dg_gpu *gpu)
 {
     const bool dx = kind == DG_OP_conv_dx;
     if (gpu->math != DG_MATH_BF16 && gpu->math != DG_MATH_TF32) return dg_variant_no("thin_mma rounds its factors: it is for --precision bf16 or tf32");
-    if (gpu->arch && gpu->arch < 80) return dg_variant_refuses_math(gpu);
+    if (gpu->arch && !dg_math_on(gpu->math, gpu->arch)) return dg_variant_refuses_math(gpu);
     if (a->K != 4 || a->S != 2 || a->P != 1) return dg_variant_no("thin_mma is for K=4 S=2 P=1");
     if (a->Ci != 1 && a->Ci != 3) return dg_variant_no("thin_mma is for 1 or 3 channels of x, not %d", a->Ci);
     if (a->Co % 4) return dg_variant_no("thin_mma needs channels in multiples of 4, not %d", a->Co);
     if (t->tile_m || t->stages) return dg_variant_no("thin_mma has a tile of its own and no stages");
     const int threads = kind == DG_OP_conv_fwd ? DG_THIN_TILE_ROWS * 32 : 256;
     if (t->block && t->block != threads) return dg_variant_no("block=%d: thin_mma has %d threads", t->block, threads);
-    const size_t bytes = dx ? (size_t)DG_THIN_MMA_BYTES(a->Ci, a->Co, gpu->math == DG_MATH_BF16 ? 8 : 4) : 0;
+    const size_t bytes = dx ? (size_t)DG_THIN_MMA_BYTES(a->Ci, a->Co, dg_math_unit(gpu->math)) : 0;
     if (bytes > gpu->shared)
         return dg_variant_no("thin_mma needs %zu bytes of shared memory for %d channels, a block here has at most %zu", bytes, a->Co, gpu->shared);
     t->math = gpu->math;
     t->block = threads;
-    if (!t->split) t->split = 1;
-    return t->split < 1 || t->split > most || t->split > 65535 ? dg_variant_no("split=%d: must be from 1 to %d", t->split, most) : NULL;
+    return settle_split(t, most);
 }
 
 /* About how long it would take on an H100, in us, as host/predict_gpu.c has it: products of the busiest multiprocessor,

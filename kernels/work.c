@@ -90,8 +90,8 @@ static void thin(const dg_op *op, dg_work *w)
 static void thin_mma(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;
-    const int bytes = DG_THIN_MMA_BYTES(a->Ci, a->Co, op->tune.math == DG_MATH_BF16 ? 8 : 4);
-    const double taps = 16.0 * a->Ci, words = op->tune.math == DG_MATH_BF16 ? 2 : 4;
+    const int unit = dg_math_unit(op->tune.math), bytes = DG_THIN_MMA_BYTES(a->Ci, a->Co, unit);
+    const double taps = 16.0 * a->Ci, words = 16.0 / unit;
     if (op->kind == DG_OP_conv_fwd) {
         const double pixels = 4 * 32, channels = 32, warps = 4, picture = 10.0 * 66 * a->Ci, sums = 3.0 * 2 * w->threads;
         const double pitch = up(66 * a->Ci * words / 4 - 8, 32) * 32 + 8, held = 10 * pitch + taps / 4 * channels * words;
