@@ -21,16 +21,17 @@ struct CUstream_st {
 namespace sim {
 
 extern std::recursive_mutex &api;
-cudaError_t begin();               /* every call starts here: counted, perhaps failed, refused after a sticky error */
+/* Every call starts here: counted, perhaps failed (stderr then names it), refused after a sticky error. */
+cudaError_t begin(const char *call);
 cudaError_t finish(cudaError_t e); /* and ends here: e is remembered */
 #define LOCK std::lock_guard<std::recursive_mutex> one_at_a_time(api)
 #define CALL \
     LOCK;    \
-    if (cudaError_t trouble = begin()) return trouble
+    if (cudaError_t trouble = begin(__func__)) return trouble
 /* What gives something back does so even when it fails: the error is another call's. */
 #define RELEASE_CALL \
     LOCK;            \
-    cudaError_t trouble = begin()
+    cudaError_t trouble = begin(__func__)
 
 CUstream_st *stream_of(cudaStream_t s); /* null if there is no such stream */
 cudaError_t submit(cudaStream_t stream, task t);

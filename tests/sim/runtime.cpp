@@ -75,9 +75,10 @@ cudaError_t finish(cudaError_t e)
     return e;
 }
 
-cudaError_t begin()
+cudaError_t begin(const char *call)
 {
     if (++called == fail_at) {
+        fprintf(stderr, "sim: %s fails\n", call);
         if (sticky(fail_with)) device_error = fail_with;
         return finish(fail_with);
     }
