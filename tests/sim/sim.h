@@ -14,8 +14,8 @@
  * or by a test through sim::opt. For whole programs there is also (faults.cpp):
  *   sm=90 devices=1 memory=KB driver=13000 trouble=CODE   the device; every call fails with the error of this number
  *   wait=FILE                  the device is not opened before this file is there (or 20 s have passed)
- *   fail=N:CODE                the N-th call of the API fails; `calls` tells at the end how many there were, and graphs that
- *                              were launched
+ *   fail=N:CODE                the N-th call of the API fails, and stderr names it; `calls` tells at the end how many there
+ *                              were, and graphs that were launched
  *   fault=OP:N:CODE            the N-th kernel that runs for this op ends with this error of the device
  *   refuse=OP:N:CODE           the N-th launch for this op is refused
  * Under AddressSanitizer shared arrays are red-zoned and device memory is exact;
