@@ -169,7 +169,6 @@ int dg_cmd_train(const dg_options *o)
     const bool begun = !e;
     if (begun) {
         dg_save_config(r);
-        if (!r->first_step && o->sample_every > 0) dg_save_reals(r);
         r->started = dg_clock();
         e = dg_train_loop(r);
     }

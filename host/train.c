@@ -234,12 +234,25 @@ static dg_err close_epoch(dg_run *r)
     return e;
 }
 
+/* A run that was killed, or whose disk or device failed, behind its checkpoint and in front of its pictures makes them now. */
+static void make_up_for_pictures(dg_run *r)
+{
+    const dg_options *o = r->o;
+    char path[4096];
+    if (o->sample_every > 0 && access(dg_rundir_file(&r->dir, path, "reals.png"), F_OK)) dg_save_reals(r);
+    if (!r->first_step || r->read.batch || !samples_due(o, r->read.epoch)) return;
+    if (access(dg_rundir_file(&r->dir, path, "epoch-%04llu.png", (unsigned long long)r->read.epoch), F_OK))
+        dg_begin_samples(r, r->read.epoch);
+    if (!o->no_curves) dg_save_curves(r, false);
+}
+
 static bool steps_done(const dg_run *r) { return r->o->steps > 0 && r->given.step >= (uint64_t)r->o->steps; }
 
 dg_err dg_train_loop(dg_run *r)
 {
     dg_err e = DG_OK;
     bool within = false; /* an epoch that has been begun in this session */
+    make_up_for_pictures(r);
     r->epoch_began = dg_clock();
     while (!e && r->given.epoch < (uint64_t)r->o->epochs && !steps_done(r) && !dg_stop_signal) {
         if (!within) e = begin_epoch(r);

@@ -131,28 +131,48 @@ for s in INT TERM HUP; do
     check "SIG$s: a checkpoint is there" "$dcgan" info "$dir/sig$s/checkpoint.safetensors"
 done
 
-# kill -9 at 20 random moments of one run
+# kill -9 at 12 random moments, of one run or, where it comes to its end between them, of several. A moment is some steps
+# away, or some time: then it may be in the start.
 check "60 epochs in one go" train long --epochs 60
-kills=0
-out=--data
-for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-    if [ "$out" = --data ] && [ ! -e "$dir/killed/config.ini" ]; then
-        exec=exec train killed --epochs 60 > /dev/null 2>&1 &
+steps() { cat "$dir/killed/long/log.csv" 2> /dev/null | wc -l; }
+kills=0 tries=0
+while [ $kills -lt 12 ] && [ $tries -lt 100 ]; do
+    tries=$((tries + 1))
+    if [ -e "$dir/killed/long/config.ini" ]; then
+        "$dcgan" --resume --out "$dir/killed/long" -q > "$dir/out" 2>&1 &
     else
-        "$dcgan" --resume --out "$dir/killed" -q > "$dir/out" 2>&1 &
+        exec=exec train killed/long --epochs 60 > "$dir/out" 2>&1 &
     fi
     pid=$!
-    sleep "0.$(awk -v n=$n -v s="$(date +%N)" 'BEGIN { srand(s + n); printf "%02d", 4 + int(30 * rand()) }')"
-    if kill -9 $pid 2> /dev/null; then kills=$((kills + 1)); fi
-    wait $pid 2> /dev/null
-    if [ -e "$dir/killed/checkpoint.safetensors" ]; then
-        check "kill $n: the checkpoint is whole" "$dcgan" info "$dir/killed/checkpoint.safetensors"
+    number=$(awk -v n=$tries -v s="$(date +%N)" 'BEGIN { srand(s + n); print int(40 * rand()) }')
+    if [ $((tries % 3)) -eq 0 ]; then
+        sleep "0.$(printf %02d "$number")"
+    else
+        until=$(($(steps) + number))
+        while [ "$(steps)" -lt $until ] && kill -0 $pid 2> /dev/null; do sleep 0.002; done
     fi
+    kill -9 $pid 2> /dev/null
+    wait $pid 2> /dev/null
+    code=$?
+    case $code in
+    137)
+        kills=$((kills + 1))
+        [ ! -e "$dir/killed/long/checkpoint.safetensors" ] ||
+            check "kill $kills: the checkpoint is whole" "$dcgan" info "$dir/killed/long/checkpoint.safetensors"
+        ;;
+    0)
+        check "after $kills kills it ended in the bytes of one run" same long killed/long
+        rm -rf "$dir/killed"
+        ;;
+    *) check "a run to be killed: exit code $code" sh -c "cat '$dir/out'; exit 1" ;;
+    esac
 done
-check "resumed after $kills kills" "$dcgan" --resume --out "$dir/killed" -q
-check "at least 10 of 20 kills hit" [ $kills -ge 10 ]
-check "$kills times kill -9 and resume give the bytes of one run" same long killed
-check "no temporary files are left" sh -c "! ls -A '$dir/killed' | grep -q tmp"
+check "12 kills in $tries tries, not $kills" [ $kills -eq 12 ]
+[ -e "$dir/killed/long/config.ini" ] || train killed/long --epochs 60
+check "resumed after $kills kills" "$dcgan" --resume --out "$dir/killed/long" -q
+check "kill -9 and resume give the bytes of one run" same long killed/long
+check "no temporary files are left" sh -c "! ls -A '$dir/killed/long' | grep -q tmp"
+check "the last pictures are the same" cmp "$dir/long/epoch-0060.png" "$dir/killed/long/epoch-0060.png"
 
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -46,6 +46,12 @@ done
 cp a/run/epoch-0004.png last.png
 exits 0 --resume a/run/checkpoint-0003.safetensors -q
 same last.png a/run/epoch-0004.png
+# what a kill or a full disk kept from being written behind the last checkpoint is made up for
+cp a/run/reals.png reals.png
+rm a/run/epoch-0004.png a/run/reals.png
+exits 0 --resume --out a/run -q
+same last.png a/run/epoch-0004.png
+same reals.png a/run/reals.png
 
 # settings reach the run
 exits 0 $train --epochs 2 --out few --keep 0 --sample-every 2 --grid 2x3
