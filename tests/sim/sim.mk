@@ -13,7 +13,9 @@ SIM_ALL      := $(if $(SAN),asan,plain asan tsan)
 FLAVOURS     ?= $(SIM_ALL)
 SIM_FLAVOURS := $(filter $(FLAVOURS),$(SIM_ALL))
 SIM_plain    := -O1
-SIM_asan     := -O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined
+# Calls for ASan's checks, not code at each access: fused kernels compile in half the time and run a third longer.
+SIM_asan     := -O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined \
+                --param asan-instrumentation-with-call-threshold=0
 SIM_tsan     := -O1 -fsanitize=thread
 SIM_FLAGS     = -std=c++20 -g -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) -Iinclude -I. $(DEP_CFLAGS)
 
