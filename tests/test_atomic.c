@@ -1,6 +1,7 @@
 /* Whole files or none, under every failure that can be had without pulling the plug: the k-th system call fails
  * or is the last one before SIGKILL, for every k; full disks, limits, vanishing directories, sweeps. */
 #include "atomic.h"
+#include "kill_at_random.h"
 #include "tempdir.h"
 #include "test.h"
 
@@ -278,26 +279,23 @@ static void test_killed_at_every_call(void)
     DG_CHECKF(left >= 6 && killed_at > 6, "the kills left %d temporaries: they hit nothing", left);
 }
 
-static int write_for_ever(void)
+static void write_for_ever(void *context)
 {
     for (int i = 0;; i++) {
         dg_piece p = body((char)('a' + i % 20), 200000);
-        if (dg_write_atomic(temp_path("random"), &p, 1)) return 1;
+        if (dg_write_atomic(context, &p, 1)) return;
     }
 }
 static void test_killed_at_random(void)
 {
-    const char *path = temp_path("random");
+    char path[4096];
+    snprintf(path, sizeof path, "%s", temp_path("random"));
+    const double longest = time_of_files(write_for_ever, path, path);
+    dg_sweep_temporaries(temp_dir);
     unsigned long long seed = 1;
     int torn = 0, left = 0, seen = 0;
     for (int i = 0; i < 60; i++) {
-        fflush(stdout);
-        pid_t pid = fork();
-        if (pid == 0) _exit(write_for_ever());
-        struct timespec t = {0, (long)(fabs(dg_test_random(&seed)) * 25e6)};
-        nanosleep(&t, NULL);
-        kill(pid, SIGKILL);
-        waitpid(pid, NULL, 0);
+        kill_at_random(write_for_ever, path, longest, &seed);
         left += temporaries(temp_dir);
         dg_sweep_temporaries(temp_dir);
         torn += temporaries(temp_dir);

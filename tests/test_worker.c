@@ -115,7 +115,7 @@ static void a_full_queue_waits(void)
     dg_worker_give(w, wait_for_gate, boxed(0));
     while (!running) usleep(1000);
     pthread_create(&giver, NULL, give_twenty, w);
-    for (int i = 0; i < 2000 && given < 16; i++) usleep(1000);
+    for (int i = 0; i < 30000 && given < 16; i++) usleep(1000);
     usleep(50000); /* time for another, were there room */
     DG_CHECKF(given == 16,  "%d jobs fitted into the queue", given);
     DG_CHECK(done == 0);
@@ -129,11 +129,11 @@ static void a_full_queue_waits(void)
 
 static atomic_int met;
 
-/* Ends when three of it run at a time, or after 10 s without having met. */
+/* Ends when three of it run at a time, or after 30 s without having met. */
 static dg_err meet(void *context)
 {
     met++;
-    for (int i = 0; i < 10000 && met < 3; i++) usleep(1000);
+    for (int i = 0; i < 30000 && met < 3; i++) usleep(1000);
     return met < 3 ? dg_fail(DG_FAILED, "alone") : note(context);
 }
 

@@ -13,7 +13,7 @@ begun()
     SIM="wait=$dir/go $words" "$program" --data "$dir/cats" --model "$root/tests/tiny.cfg" --batch 4 --seed 5 --no-curves --epochs 2 \
         --out "$dir/run/run" "$@" > "$dir/.out" 2> "$dir/.err" < /dev/null &
     pid=$!
-    for i in $(seq 1000); do
+    for i in $(seq 3000); do
         grep -q '^10 pictures from' "$dir/.err" && break
         sleep 0.01
     done

@@ -1,0 +1,49 @@
+/* Kill a process that writes one file after another, at moments that hit on quick disks and on slow ones. */
+#ifndef DG_KILL_AT_RANDOM_H
+#define DG_KILL_AT_RANDOM_H
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "test.h"
+
+typedef void endless_work(void *context);
+
+static void kill_after(endless_work *work, void *context, const char *until, double seconds)
+{
+    fflush(stdout);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        work(context);
+        _exit(1);
+    }
+    if (until) {
+        for (int i = 0; i < 60000 && access(until, F_OK); i++) nanosleep(&(struct timespec){0, 1000000}, NULL);
+    } else {
+        const double whole = floor(seconds);
+        nanosleep(&(struct timespec){(time_t)whole, (long)((seconds - whole) * 1e9)}, NULL);
+    }
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+/* Leave a first whole file at path; the longest time, in seconds, for kill_at_random: that of some files. */
+static double time_of_files(endless_work *work, void *context, const char *path)
+{
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    kill_after(work, context, path, 0);
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    return 0.02 + 3 * ((double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec));
+}
+
+static void kill_at_random(endless_work *work, void *context, double longest, unsigned long long *seed)
+{
+    kill_after(work, context, NULL, longest * fabs(dg_test_random(seed)));
+}
+
+#endif
