@@ -239,7 +239,7 @@ static void make_up_for_pictures(dg_run *r)
 {
     const dg_options *o = r->o;
     char path[4096];
-    if (o->sample_every > 0 && access(dg_rundir_file(&r->dir, path, "reals.png"), F_OK)) dg_save_reals(r);
+    if (o->sample_every > 0 && (!r->first_step || access(dg_rundir_file(&r->dir, path, "reals.png"), F_OK))) dg_save_reals(r);
     if (!r->first_step || r->read.batch || !samples_due(o, r->read.epoch)) return;
     if (access(dg_rundir_file(&r->dir, path, "epoch-%04llu.png", (unsigned long long)r->read.epoch), F_OK))
         dg_begin_samples(r, r->read.epoch);
