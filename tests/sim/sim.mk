@@ -12,6 +12,8 @@ SIM          := $(BUILD)/sim
 SIM_ALL      := $(if $(SAN),asan,plain asan tsan)
 FLAVOURS     ?= $(SIM_ALL)
 SIM_FLAVOURS := $(filter $(FLAVOURS),$(SIM_ALL))
+# Lines, for reports; SIM_DEBUG=-g for a debugger, and a third longer to compile.
+SIM_DEBUG    ?= -g1
 SIM_plain    := -O1
 # Calls for ASan's checks, not code at each access, where the compiler can: fused kernels compile in half the time and
 # run a third longer.
@@ -21,7 +23,7 @@ SIM_CALLS    := $(shell echo | $(CXX) -Werror -fsanitize=address $(ASAN_CALLS) -
 endif
 SIM_asan     := -O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined $(SIM_CALLS)
 SIM_tsan     := -O1 -fsanitize=thread
-SIM_FLAGS     = -std=c++20 -g -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) -Iinclude -I. $(DEP_CFLAGS)
+SIM_FLAGS     = -std=c++20 $(SIM_DEBUG) -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) -Iinclude -I. $(DEP_CFLAGS)
 
 ifneq ($(filter check sim-check,$(MAKECMDGOALS)),)
 SIM_WHY_NOT := $(shell echo 'int main() { return sizeof __x86_64__; }' | $(CXX) -std=c++20 -x c++ -fsyntax-only - 2>/dev/null || \
