@@ -13,7 +13,7 @@
 
 typedef void endless_work(void *context);
 
-static void kill_after(endless_work *work, void *context, const char *until, double seconds)
+static pid_t begun(endless_work *work, void *context)
 {
     fflush(stdout);
     const pid_t pid = fork();
@@ -21,14 +21,19 @@ static void kill_after(endless_work *work, void *context, const char *until, dou
         work(context);
         _exit(1);
     }
-    if (until) {
-        for (int i = 0; i < 60000 && access(until, F_OK); i++) nanosleep(&(struct timespec){0, 1000000}, NULL);
-    } else {
-        const double whole = floor(seconds);
-        nanosleep(&(struct timespec){(time_t)whole, (long)((seconds - whole) * 1e9)}, NULL);
-    }
+    return pid;
+}
+
+static void killed(pid_t pid)
+{
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
+}
+
+static void pause_for(double seconds)
+{
+    const double whole = floor(seconds);
+    nanosleep(&(struct timespec){(time_t)whole, (long)((seconds - whole) * 1e9)}, NULL);
 }
 
 /* Leave a first whole file at path; the longest time, in seconds, for kill_at_random: that of some files. */
@@ -36,14 +41,18 @@ static double time_of_files(endless_work *work, void *context, const char *path)
 {
     struct timespec a, b;
     clock_gettime(CLOCK_MONOTONIC, &a);
-    kill_after(work, context, path, 0);
+    const pid_t pid = begun(work, context);
+    for (int i = 0; i < 60000 && access(path, F_OK); i++) pause_for(0.001);
+    killed(pid);
     clock_gettime(CLOCK_MONOTONIC, &b);
     return 0.02 + 3 * ((double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec));
 }
 
 static void kill_at_random(endless_work *work, void *context, double longest, unsigned long long *seed)
 {
-    kill_after(work, context, NULL, longest * fabs(dg_test_random(seed)));
+    const pid_t pid = begun(work, context);
+    pause_for(longest * fabs(dg_test_random(seed)));
+    killed(pid);
 }
 
 #endif
