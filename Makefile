@@ -125,9 +125,16 @@ $(BUILD)/tests/%: tests/%.c $(REFERENCE) $(LIB) $(CUDA_LIB) $(BUILD)/flags
 	@echo "  TEST  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) $(FUZZER) -o $@ $< $(REFERENCE) $(LIBS) $(DEP_LIBS) $(CUDA_LIBS)
 
-tests: $(TESTS) ## build the tests
-check: $(PROGRAM) $(TESTS) ## build and run every test
-	$(Q)DCGAN=./$(PROGRAM) SIM_DCGAN=$(SIM_PROGRAM) sh scripts/run-tests $(TESTS) $(CLI_TESTS) $(SIM_PARTS)
+# Libraries that tests load into the program, which make its calls fail or kill it.
+PRELOADS := $(patsubst tests/%.c,$(BUILD)/tests/%.so,$(wildcard tests/preload/*.c))
+$(BUILD)/tests/preload/%.so: tests/preload/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo "  TEST  $@"
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -g -shared -fPIC -MMD -MP -o $@ $< -ldl
+
+tests: $(TESTS) $(PRELOADS) ## build the tests
+check: $(PROGRAM) $(TESTS) $(PRELOADS) ## build and run every test
+	$(Q)DCGAN=./$(PROGRAM) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS=$(if $(SAN),,$(BUILD)/tests/preload) sh scripts/run-tests $(TESTS) $(CLI_TESTS) $(SIM_PARTS)
 
 FUZZERS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/fuzz_*.c))
 FUZZ_SECONDS ?= 60

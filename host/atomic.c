@@ -25,6 +25,7 @@ static const char suffix[] = ".dcgan-tmp";
 typedef struct {
     const char *path, *name; /* as given; its last component */
     char temp[NAME_MAX + 1];
+    int given;               /* the caller's descriptor of the directory, -1: the path names it */
     int dir, fd;
     size_t bytes;
     bool replaces;           /* an older file of this name is there */
@@ -59,18 +60,35 @@ static dg_err failed(const writer *w, const char *what)
     return dg_fail(DG_IO, "%s: cannot %s: %s%s", w->path, what, strerror(error), old);
 }
 
+static const char *last_component(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The caller's directory, or the one that the path names, as a descriptor of our own. */
+static dg_err open_directory(writer *w)
+{
+    if (w->given >= 0) {
+        w->dir = fcntl(w->given, F_DUPFD_CLOEXEC, 0);
+    } else {
+        const size_t n = (size_t)(w->name - w->path); /* with the slash */
+        char *dir = n ? strndup(w->path, n > 1 ? n - 1 : 1) : strdup(".");
+        if (!dir) return dg_fail(DG_DEVICE, "%s: out of memory", w->path);
+        w->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        free(dir);
+    }
+    return w->dir < 0 ? failed(w, "open its directory") : DG_OK;
+}
+
 /* Open the directory and look at what bears the name now. */
 static dg_err begin(writer *w, struct stat *old)
 {
-    const char *slash = strrchr(w->path, '/');
-    w->name = slash ? slash + 1 : w->path;
+    w->name = last_component(w->path);
     if (!*w->name || !strcmp(w->name, ".") || !strcmp(w->name, ".."))
         return dg_fail(DG_IO, "%s: is a directory, not a file name", *w->path ? w->path : "(empty name)");
-    char *dir = slash ? strndup(w->path, slash == w->path ? 1 : (size_t)(slash - w->path)) : strdup(".");
-    if (!dir) return dg_fail(DG_DEVICE, "%s: out of memory", w->path);
-    w->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(dir);
-    if (w->dir < 0) return failed(w, "open its directory");
+    dg_err e = open_directory(w);
+    if (e) return e;
     if (fstatat(w->dir, w->name, old, AT_SYMLINK_NOFOLLOW)) {
         memset(old, 0, sizeof *old);
         return errno == ENOENT ? DG_OK : failed(w, "look it up");
@@ -155,7 +173,12 @@ static dg_err commit(writer *w)
 
 dg_err dg_write_atomic(const char *path, const dg_piece *piece, int pieces)
 {
-    writer w = {.path = path, .dir = -1, .fd = -1};
+    return dg_write_atomic_in(-1, path, piece, pieces);
+}
+
+dg_err dg_write_atomic_in(int dir, const char *path, const dg_piece *piece, int pieces)
+{
+    writer w = {.path = path, .given = dir, .dir = -1, .fd = -1};
     for (int i = 0; i < pieces; i++) w.bytes += piece[i].bytes;
 
     /* Passing the limit of RLIMIT_FSIZE raises SIGXFSZ, which kills; here it becomes EFBIG. */
@@ -179,6 +202,11 @@ dg_err dg_write_atomic(const char *path, const dg_piece *piece, int pieces)
     return e;
 }
 
+void dg_remove_file_in(int dir, const char *path)
+{
+    unlinkat(dir < 0 ? AT_FDCWD : dir, dir < 0 ? path : last_component(path), 0);
+}
+
 /* ".NAME.PID-N.dcgan-tmp"? */
 static bool is_temporary(const char *name)
 {
@@ -192,13 +220,22 @@ static bool is_temporary(const char *name)
     return s != digits && s > name + 2 && s[-1] == '.';
 }
 
-void dg_sweep_temporaries(const char *directory)
+DIR *dg_list_directory(int dir)
 {
-    DIR *d = opendir(directory);
+    const int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* not dup: its position would be shared */
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    if (!d && fd >= 0) close(fd);
+    return d;
+}
+
+void dg_sweep_temporaries(int dir)
+{
+    DIR *d = dg_list_directory(dir);
     if (!d) return;
     for (struct dirent *entry; (entry = readdir(d));) {
         if (!is_temporary(entry->d_name)) continue;
-        int fd = openat(dirfd(d), entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        /* Opened for writing: over NFS flock becomes a lock of a byte range, and an exclusive one needs that. */
+        int fd = openat(dirfd(d), entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (fd < 0) continue;
         struct stat s;
         if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
@@ -210,9 +247,15 @@ void dg_sweep_temporaries(const char *directory)
 
 dg_err dg_read_file(const char *path, size_t limit, void **data, size_t *bytes)
 {
+    return dg_read_file_in(-1, path, limit, data, bytes);
+}
+
+dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, size_t *bytes)
+{
     *data = NULL;
     *bytes = 0;
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    int fd = dir < 0 ? open(path, flags) : openat(dir, last_component(path), flags);
     if (fd < 0) return dg_fail(DG_IO, "%s: cannot open it: %s", path, strerror(errno));
     struct stat s;
     dg_err e = DG_OK;

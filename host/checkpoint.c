@@ -106,7 +106,7 @@ dg_err dg_snapshot_take(dg_gan *gan, const dg_checkpoint_info *info, dg_snapshot
     return e;
 }
 
-dg_err dg_snapshot_write(dg_snapshot *s, const char *path)
+dg_err dg_snapshot_write(dg_snapshot *s, int dir, const char *path)
 {
     const dg_st_meta meta[] = {
         {"format", DG_CHECKPOINT_FORMAT},  {"version", dg_version},
@@ -116,7 +116,7 @@ dg_err dg_snapshot_write(dg_snapshot *s, const char *path)
         {"data-fingerprint", s->number[5]}, {"model", s->model},
         {"config", s->config},
     };
-    dg_err e = dg_st_write(path, s->tensor, s->tensors, meta, (int)(sizeof meta / sizeof meta[0]), true);
+    dg_err e = dg_st_write_in(dir, path, s->tensor, s->tensors, meta, (int)(sizeof meta / sizeof meta[0]), true);
     snapshot_free(s);
     return e;
 }

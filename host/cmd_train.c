@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "atomic.h"
+#include "history.h"
 #include "open_ahead.h"
 #include "train.h"
 
@@ -16,7 +18,7 @@ static dg_err load_data(dg_run *r, const dg_model *model, dg_opening *opening)
     char skipped[4096];
     dg_dataset_options d = {.dir = o->data, .size = model->size, .channels = model->channels, .fit = o->fit, .threads = o->threads,
                             .strict = o->strict, .least = o->batch, .limit = o->limit, .cache = o->cache,
-                            .skipped = dg_rundir_file(&r->dir, skipped, "skipped.txt"), .progress = show_loading, .context = r->progress,
+                            .skipped = dg_rundir_file(&r->dir, skipped, "skipped.txt"), .skipped_dir = &r->dir.fd, .progress = show_loading, .context = r->progress,
                             .stop = &dg_stop_signal, .vain = dg_opening_failed, .of = opening};
     d.decode.alpha = o->alpha;
     d.decode.exif = o->exif;
@@ -31,12 +33,11 @@ static dg_err load_data(dg_run *r, const dg_model *model, dg_opening *opening)
 static dg_err open_and_load(dg_run *r, const dg_model *model)
 {
     dg_opening *opening;
-    char skipped[4096];
     dg_err e = dg_opening_start(r->o, &opening);
     if (!e) e = load_data(r, model, opening);
     const dg_err device = dg_opening_finish(&opening, &r->backend);
     if (!device) return e;
-    if (!r->o->resume) unlink(dg_rundir_file(&r->dir, skipped, "skipped.txt"));
+    if (!r->o->resume) dg_remove_file_in(r->dir.fd, "skipped.txt");
     return device;
 }
 
@@ -57,6 +58,19 @@ static dg_err build_gan(dg_run *r, const dg_model *model)
 
 const char *dg_run_precision(const dg_run *r) { return dg_precision_name(r->backend->real, r->backend->math); }
 
+/* The checkpoint that the run goes on from becomes its newest; what came after it does not stay among what comes now. */
+static dg_err go_back(dg_run *r, const char *path)
+{
+    char moved[64] = "";
+    bool removed;
+    dg_err e = dg_rundir_check(&r->dir, &removed); /* the checkpoint was read by its path */
+    if (!e) e = dg_history_go_back(&r->dir, path, r->read.epoch, moved);
+    if (!e && *moved)
+        dg_progress_note(r->progress, "what came after epoch %ju has moved to %s/%s, from where it can be resumed as well",
+                         (uintmax_t)r->read.epoch, r->dir.path, moved);
+    return e;
+}
+
 /* Take up the run where its checkpoint left it. */
 static dg_err resume(dg_run *r, const dg_st *st, const char *path, const dg_checkpoint_info *info)
 {
@@ -72,8 +86,8 @@ static dg_err resume(dg_run *r, const dg_st *st, const char *path, const dg_chec
                 (unsigned long long)info->data_count, r->data.count);
     r->first_step = info->step;
     r->given = r->read = (dg_place){info->step, info->epoch, info->batch < (uint64_t)r->batches ? info->batch : 0};
-    if (!r->read.batch) r->saved_epoch = r->read.epoch;
-    return DG_OK;
+    r->saved = r->read;
+    return go_back(r, path);
 }
 
 /* The means of the epoch under way go on where the log stopped. */
@@ -93,7 +107,11 @@ static dg_err find_checkpoint(dg_run *r, char path[4096], dg_st **st, dg_model *
         snprintf(path, 4096, "%s", r->o->resume_from);
     else
         dg_rundir_file(&r->dir, path, "checkpoint.safetensors");
-    if (!r->o->resume_from && access(path, F_OK) && errno == ENOENT) {
+    if (!r->o->resume_from && !dg_rundir_has(&r->dir, "checkpoint.safetensors")) {
+        char older[256];
+        if (dg_history_newest(&r->dir, older))
+            return dg_fail(DG_IO, "%s: checkpoint.safetensors is not there, but older ones are; go on from the newest of them:  "
+                           "dcgan --resume %s/%s", r->dir.path, r->dir.path, older);
         dg_progress_note(r->progress, "%s has no checkpoint yet: starting at the beginning", r->dir.path);
         return dg_model_read(r->o->model, model);
     }
@@ -109,11 +127,13 @@ static dg_err set_up(dg_run *r)
     char path[4096];
     if (!model) return dg_fail(DG_DEVICE, "out of memory");
     dg_err e = dg_rundir_open(o->out, o->resume, &r->dir);
+    if (!e && !o->resume) e = dg_save_config(&r->dir, o->resolved);
     if (!e) e = o->resume ? find_checkpoint(r, path, &st, model, &info) : dg_model_read(o->model, model);
     if (!e) e = open_and_load(r, model);
     if (!e && !(r->config = dg_config_settled(o->resolved, "precision", dg_run_precision(r)))) e = dg_fail(DG_DEVICE, "out of memory");
     if (!e) e = build_gan(r, model);
     if (!e) e = st ? resume(r, st, path, &info) : dg_gan_init(&r->gan, o->seed);
+    if (!e) e = dg_save_config(&r->dir, r->config);
     if (!e) e = dg_log_open(&r->dir, r->read.step, &r->log);
     if (!e) e = dg_ring_reader_open(&r->metrics, &r->gan, r->read.step);
     if (!e) e = dg_open_writers(r);
@@ -142,14 +162,21 @@ static dg_err take_down(dg_run *r)
     return r->save_error ? r->save_error : e ? e : f;
 }
 
-/* What to do next, on stdout because it is the result of the command. */
+/* What to do next, on stdout because it is the result of the command. It points to nothing that is not there. */
 static void say_goodbye(const dg_run *r)
 {
     const dg_options *o = r->o;
     const char *dir = r->dir.path;
-    if (o->quiet) return;
-    if (r->read.epoch >= (uint64_t)o->epochs) {
-        if (o->sample_every > 0) printf("samples:   %s/epoch-%04llu.png\n", dir, (unsigned long long)r->read.epoch);
+    bool removed;
+    if (o->quiet || dg_rundir_check(&r->dir, &removed)) return;
+    const bool saved = r->saved.step == r->read.step;
+    if (!saved && r->saved.step)
+        printf("saved:     step %ju, in epoch %ju, is the last that could be written: %s/checkpoint.safetensors\n",
+               (uintmax_t)r->saved.step, (uintmax_t)r->saved.epoch + (r->saved.batch > 0), dir);
+    if (!saved && !r->saved.step) printf("saved:     no checkpoint could be written; --resume begins again\n");
+    if (saved && r->read.epoch >= (uint64_t)o->epochs) {
+        if (dg_rundir_has(&r->dir, "epoch-%04ju.png", (uintmax_t)r->read.epoch))
+            printf("samples:   %s/epoch-%04ju.png\n", dir, (uintmax_t)r->read.epoch);
         printf("more:      dcgan --resume --out %s --epochs %d\n", dir, o->epochs * 2);
         printf("pictures:  dcgan generate %s/checkpoint.safetensors --count 16 --out %s/generated\n", dir, dir);
     } else {
@@ -162,13 +189,12 @@ int dg_cmd_train(const dg_options *o)
     dg_run *r = calloc(1, sizeof *r);
     if (!r) return (int)dg_fail(DG_DEVICE, "out of memory");
     r->o = o;
-    r->dir.lock = -1;
+    r->dir.fd = r->dir.lock = -1;
     r->progress = dg_progress_open(o->quiet);
     dg_catch_signals();
     dg_err e = set_up(r);
     const bool begun = !e;
     if (begun) {
-        dg_save_config(r);
         r->started = dg_clock();
         e = dg_train_loop(r);
     }
@@ -176,7 +202,7 @@ int dg_cmd_train(const dg_options *o)
     snprintf(why, sizeof why, "%s", dg_message()); /* before later messages replace it */
     dg_err saving = take_down(r);
     if (!e) say_goodbye(r);
-    if (begun)
+    if (begun || o->resume)
         dg_rundir_close(&r->dir);
     else
         dg_rundir_abandon(&r->dir);

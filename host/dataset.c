@@ -268,9 +268,10 @@ dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out)
 
 static dg_err write_skipped(const dg_dataset_options *o, const dg_dataset *d)
 {
+    const int dir = o->skipped_dir ? *o->skipped_dir : -1;
     if (!o->skipped) return DG_OK;
     if (!d->skips) {
-        unlink(o->skipped); /* a list from an earlier time would be a lie */
+        dg_remove_file_in(dir, o->skipped); /* a list from an earlier time would be a lie */
         return DG_OK;
     }
     char *text = NULL, name[2 * DG_PATH_BYTES];
@@ -280,7 +281,7 @@ static dg_err write_skipped(const dg_dataset_options *o, const dg_dataset *d)
     for (int i = 0; i < d->skips; i++)
         fprintf(f, "%s\t%s\n", dg_printable(name, sizeof name, d->skip[i].name), d->skip[i].reason);
     dg_err e = fclose(f) ? dg_fail(DG_DEVICE, "no memory for %s", o->skipped)
-                         : dg_write_atomic(o->skipped, &(dg_piece){text, bytes}, 1);
+                         : dg_write_atomic_in(dir, o->skipped, &(dg_piece){text, bytes}, 1);
     free(text);
     return e;
 }

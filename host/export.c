@@ -145,7 +145,7 @@ static dg_err write_import(const dg_st *st, const dg_model *model, const char *o
     if (!e) e = dg_gan_init(&gan, info.seed);
     if (!e) e = dg_ck_put(st, &gan, false);
     if (!e) e = dg_snapshot_take(&gan, &info, &snapshot);
-    if (!e) e = dg_snapshot_write(snapshot, out);
+    if (!e) e = dg_snapshot_write(snapshot, -1, out);
     dg_gan_free(&gan);
     if (data) b->release(b, data);
     if (perm) b->release(b, perm);

@@ -79,7 +79,7 @@ static dg_err flush_file(log_file *f)
     return DG_OK;
 }
 
-static dg_err flush(dg_log *l)
+dg_err dg_log_flush(dg_log *l)
 {
     clock_gettime(CLOCK_MONOTONIC, &l->flushed);
     dg_err e = flush_file(&l->file[CSV]), f = flush_file(&l->file[JSONL]);
@@ -104,18 +104,23 @@ static bool keep_json(const char *line, uint64_t resume_step)
     return keep;
 }
 
+static dg_err begin_file(const dg_rundir *r, const log_file *f, int which)
+{
+    return dg_write_atomic_in(r->fd, f->path, &(dg_piece){dg_log_header, which == CSV ? strlen(dg_log_header) : 0}, 1);
+}
+
 /* Drop what a killed run wrote behind the checkpoint, and the line that it was writing. */
-static dg_err trim(dg_log *l, int which, uint64_t resume_step)
+static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_step)
 {
     log_file *f = &l->file[which];
     void *data = NULL;
     size_t bytes = 0;
     const size_t limit = (size_t)1 << 32;
-    dg_err e = access(f->path, F_OK) == 0 ? dg_read_file(f->path, limit, &data, &bytes) : DG_FAILED;
+    dg_err e = dg_rundir_has(r, "%s", file_name[which]) ? dg_read_file_in(r->fd, f->path, limit, &data, &bytes) : DG_FAILED;
     if (e == DG_FAILED) dg_warn("%s: is not there; a new one is begun", f->path);
     if (e == DG_FAILED || (e == DG_OK && bytes == 0)) {
         free(data);
-        return dg_write_atomic(f->path, &(dg_piece){dg_log_header, which == CSV ? strlen(dg_log_header) : 0}, 1);
+        return begin_file(r, f, which);
     }
     if (e) return e;
     char *text = data, *end = text + bytes, *to = text, *at = text;
@@ -138,10 +143,12 @@ static dg_err trim(dg_log *l, int which, uint64_t resume_step)
         at = newline + 1;
     }
     size_t kept = (size_t)(to - text);
-    if (!e && kept != bytes) e = dg_write_atomic(f->path, &(dg_piece){text, kept}, 1);
+    if (!e && kept != bytes) e = dg_write_atomic_in(r->fd, f->path, &(dg_piece){text, kept}, 1);
     free(data);
     return e;
 }
+
+bool dg_log_is_empty(const char *text) { return !*text || !strcmp(text, dg_log_header); }
 
 dg_err dg_log_open(const dg_rundir *r, uint64_t resume_step, dg_log **out)
 {
@@ -153,10 +160,9 @@ dg_err dg_log_open(const dg_rundir *r, uint64_t resume_step, dg_log **out)
     for (int i = 0; i < FILES && !e; i++) {
         log_file *f = &l->file[i];
         dg_rundir_file(r, f->path, "%s", file_name[i]);
-        e = resume_step ? trim(l, i, resume_step)
-                        : dg_write_atomic(f->path, &(dg_piece){dg_log_header, i == CSV ? strlen(dg_log_header) : 0}, 1);
+        e = resume_step ? trim(r, l, i, resume_step) : begin_file(r, f, i);
         if (e) break;
-        f->fd = open(f->path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+        f->fd = openat(r->fd, file_name[i], O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
         if (f->fd < 0) e = dg_fail(DG_IO, "%s: cannot open it: %s", f->path, strerror(errno));
     }
     if (!e && resume_step && (l->rows == 0 || l->row[l->rows - 1].step != resume_step))
@@ -185,7 +191,7 @@ dg_err dg_log_step(dg_log *l, const dg_log_row *row)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     double waited = (double)(now.tv_sec - l->flushed.tv_sec) + 1e-9 * (double)(now.tv_nsec - l->flushed.tv_nsec);
-    return waited > 0.5 || l->file[JSONL].bytes > FLUSH_BYTES ? flush(l) : DG_OK;
+    return waited > 0.5 || l->file[JSONL].bytes > FLUSH_BYTES ? dg_log_flush(l) : DG_OK;
 }
 
 dg_err dg_log_epoch(dg_log *l, const dg_log_row *means)
@@ -193,7 +199,7 @@ dg_err dg_log_epoch(dg_log *l, const dg_log_row *means)
     char line[DG_LOG_LINE];
     int n = dg_log_json(line, means, "epoch");
     dg_err e = add_text(&l->file[JSONL], line, (size_t)n);
-    return e ? e : flush(l);
+    return e ? e : dg_log_flush(l);
 }
 
 const dg_log_row *dg_log_rows(const dg_log *l, long *n)

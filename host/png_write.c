@@ -108,11 +108,16 @@ dg_err dg_png_encode(const dg_image *im, const dg_text *text, int texts, void **
 
 dg_err dg_png_write(const char *path, const dg_image *im, const dg_text *text, int texts)
 {
+    return dg_png_write_in(-1, path, im, text, texts);
+}
+
+dg_err dg_png_write_in(int dir, const char *path, const dg_image *im, const dg_text *text, int texts)
+{
     void *data;
     size_t bytes;
     dg_err e = dg_png_encode(im, text, texts, &data, &bytes);
     if (e) return dg_context(e, "%s", path);
-    e = dg_write_atomic(path, &(dg_piece){data, bytes}, 1);
+    e = dg_write_atomic_in(dir, path, &(dg_piece){data, bytes}, 1);
     free(data);
     return e;
 }

@@ -40,18 +40,48 @@ static dg_err make_directories(char *path, int *made)
     }
 }
 
-/* Does the directory hold what a run writes? The lock alone, or the list of skipped pictures of a run that had
- * too few, is nothing to lose. */
-static bool holds_run(const char *path)
+/* How many entries of the directory have a name like one of these? */
+static int count_like(int dir, const char *const *pattern)
 {
-    static const char *const mark[] = {"config.ini", "log.csv", "log.jsonl", "reals.png", "curves.png",
-                                       "epoch-*.png", "checkpoint.safetensors", "checkpoint-*.safetensors"};
-    DIR *d = opendir(path);
-    bool found = false;
-    for (struct dirent *e; d && !found && (e = readdir(d));)
-        for (size_t i = 0; i < sizeof mark / sizeof mark[0]; i++) found |= fnmatch(mark[i], e->d_name, 0) == 0;
+    DIR *d = dg_list_directory(dir);
+    int n = 0;
+    for (struct dirent *e; d && (e = readdir(d));)
+        for (const char *const *p = pattern; *p; p++) n += fnmatch(*p, e->d_name, 0) == 0;
     if (d) closedir(d);
-    return found;
+    return n;
+}
+
+static bool holds_run(int dir)
+{
+    return count_like(dir, (const char *const[]){"config.ini", "checkpoint.safetensors", "checkpoint-*.safetensors", NULL});
+}
+
+static const char *const logs[] = {"log.csv", "log.jsonl"};
+
+/* Is this a log without a row, as a start that was cut off leaves it? A file that cannot be read is none. */
+static bool is_empty_log(const dg_rundir *r, const char *name)
+{
+    void *text;
+    size_t bytes;
+    if (dg_read_file_in(r->fd, name, 4096, &text, &bytes)) return false;
+    const bool empty = dg_log_is_empty(text);
+    free(text);
+    return empty;
+}
+
+/* Results without config.ini and checkpoints: no run that could go on, but nothing to write over either. */
+static bool holds_results(const dg_rundir *r)
+{
+    for (int i = 0; i < 2; i++)
+        if (dg_rundir_has(r, "%s", logs[i]) && !is_empty_log(r, logs[i])) return true;
+    return count_like(r->fd, (const char *const[]){"epoch-*.png", "curves.png", NULL});
+}
+
+/* What a start leaves that did not get as far as its first step. */
+static void remove_start(const dg_rundir *r)
+{
+    for (int i = 0; i < 2; i++)
+        if (is_empty_log(r, logs[i])) unlinkat(r->fd, logs[i], 0);
 }
 
 /* path and suffix as one word of a shell command. */
@@ -104,31 +134,78 @@ static dg_err locked(const char *path, int fd)
                    path);
 }
 
-static dg_err take_lock(dg_rundir *r)
+/* Does the path lead to this open file or directory? */
+static bool leads_to(int dir, const char *path, int fd)
+{
+    struct stat a, b;
+    return fstatat(dir, path, &a, 0) == 0 && fstat(fd, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* One attempt. *again: the file or its directory was removed by a run that gave up, between two of our calls. */
+static dg_err take_lock(dg_rundir *r, bool *again)
 {
     char file[4096];
+    struct stat s;
     dg_rundir_file(r, file, "run.lock");
-    int fd = open(file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (fd < 0) return dg_fail(DG_IO, "%s: cannot open the lock of the run directory: %s", file, strerror(errno));
+    *again = false;
+    const int fd = openat(r->fd, "run.lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        *again = errno == ENOENT;
+        return dg_fail(DG_IO, "%s: cannot open the lock of the run directory: %s", file, strerror(errno));
+    }
+    r->lock = fd;
+    if (fstat(fd, &s) || !S_ISREG(s.st_mode)) return dg_fail(DG_IO, "%s: is no regular file; remove it", file);
+    if (s.st_nlink > 1)
+        return dg_fail(DG_IO, "%s: has %ju names, so it may be the lock of another run, or no lock at all; remove it", file,
+                       (uintmax_t)s.st_nlink);
     /* Of the open file, not of the process: the kernel drops it when the run is killed, and closing another
      * descriptor of the same file does not. */
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(fd, F_OFD_SETLK, &whole)) {
-        if (errno == EAGAIN || errno == EACCES) {
-            dg_err e = locked(r->path, fd);
-            close(fd);
-            return e;
-        }
+        if (errno == EAGAIN || errno == EACCES) return locked(r->path, fd);
         dg_warn("%s: no lock on this file system (%s); do not start two runs in this directory", file, strerror(errno));
     }
+    *again = !leads_to(r->fd, "run.lock", fd) || !leads_to(AT_FDCWD, r->path, r->fd);
+    if (*again) return dg_fail(DG_IO, "%s: was removed while this run began", r->path);
     write_owner(fd);
-    r->lock = fd;
     return DG_OK;
+}
+
+/* The directory, made if it is missing, with its lock. */
+static dg_err open_locked(dg_rundir *r)
+{
+    dg_err e = DG_OK;
+    bool again = true;
+    for (int tries = 0; tries < 20 && again; tries++) {
+        dg_rundir_close(r);
+        e = make_directories(r->path, &r->made);
+        if (e) return e;
+        r->fd = open(r->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        again = r->fd < 0 && errno == ENOENT;
+        if (r->fd < 0) e = dg_fail(DG_IO, "%s: cannot open this directory: %s", r->path, strerror(errno));
+        if (!e) e = take_lock(r, &again);
+    }
+    if (e && r->lock >= 0) close(r->lock), r->lock = -1; /* another run's: its text stays */
+    if (e) dg_rundir_close(r);
+    return e;
+}
+
+static dg_err already_there(const dg_rundir *r)
+{
+    char here[300], other[300];
+    quote(here, sizeof here, r->path, "");
+    quote(other, sizeof other, r->path, "-2");
+    if (holds_run(r->fd))
+        return dg_fail(DG_USAGE, "%s: already holds a run, which is never overwritten. Go on with it:  dcgan --resume "
+                       "--out %s  or start another beside it, with --out %s", r->path, here, other);
+    if (!holds_results(r)) return DG_OK;
+    return dg_fail(DG_USAGE, "%s: holds pictures or a log of a run, but neither its config.ini nor a checkpoint to go on "
+                   "from. They are never overwritten: move them away, or start beside them, with --out %s", r->path, other);
 }
 
 dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out)
 {
-    *out = (dg_rundir){.lock = -1};
+    *out = (dg_rundir){.fd = -1, .lock = -1};
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/') n--;
     if (n == 0) return dg_fail(DG_USAGE, "--out: the name of the run directory is empty");
@@ -140,47 +217,73 @@ dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out)
     struct stat s;
     if (resume && stat(out->path, &s) && errno == ENOENT)
         return dg_fail(DG_USAGE, "%s: there is no run to resume; leave --resume out to start one", out->path);
-    dg_err e = make_directories(out->path, &out->made);
-    if (!e) e = take_lock(out);
+    dg_err e = open_locked(out);
     if (e) return e;
-    if (!resume && holds_run(out->path)) {
-        char here[300], other[300];
-        quote(here, sizeof here, out->path, "");
-        quote(other, sizeof other, out->path, "-2");
-        e = dg_fail(DG_USAGE, "%s: already holds a run, which is never overwritten. Go on with it:  dcgan --resume "
-                    "--out %s  or start another beside it, with --out %s", out->path, here, other);
+    if (!resume) e = already_there(out);
+    if (e) {
         dg_rundir_close(out);
         return e;
     }
-    dg_sweep_temporaries(out->path);
+    if (!resume) remove_start(out);
+    dg_sweep_temporaries(out->fd);
     return DG_OK;
 }
 
 void dg_rundir_close(dg_rundir *r)
 {
-    if (r->lock < 0) return;
-    /* Emptied, not removed: a name that another run has just opened must stay the same file. */
-    if (ftruncate(r->lock, 0)) errno = 0;
-    close(r->lock);
-    r->lock = -1;
+    if (r->lock >= 0) {
+        /* Emptied, not removed: a name that another run has just opened must stay the same file. */
+        if (ftruncate(r->lock, 0)) errno = 0;
+        close(r->lock);
+    }
+    if (r->fd >= 0) close(r->fd);
+    r->fd = r->lock = -1;
 }
 
 void dg_rundir_abandon(dg_rundir *r)
 {
-    char path[sizeof r->path];
-    if (r->lock >= 0 && r->made > 0 && !holds_run(r->path)) {
-        /* While we hold the lock nobody else gets it; who opens it now finds the directory gone. rmdir spares what
-         * is not empty: a list of skipped pictures, the lock of a run that has just begun. */
-        if (unlink(dg_rundir_file(r, path, "run.lock")) == 0) {
-            snprintf(path, sizeof path, "%s", r->path);
-            for (; r->made > 0 && rmdir(path) == 0; r->made--) {
-                char *slash = strrchr(path, '/');
-                if (!slash) break;
-                *slash = 0;
-            }
+    const bool unused = r->lock >= 0 && !dg_rundir_has(r, "checkpoint.safetensors") && !holds_results(r);
+    if (unused) {
+        remove_start(r);
+        unlinkat(r->fd, "config.ini", 0);
+    }
+    /* While we hold the lock no other run gets it; one that opens it now finds the directory gone and makes it anew.
+     * rmdir spares what is not empty: a list of skipped pictures, the lock of a run that has just begun. */
+    if (unused && r->made > 0 && leads_to(AT_FDCWD, r->path, r->fd) && unlinkat(r->fd, "run.lock", 0) == 0) {
+        char path[sizeof r->path];
+        snprintf(path, sizeof path, "%s", r->path);
+        for (; r->made > 0 && rmdir(path) == 0; r->made--) {
+            char *slash = strrchr(path, '/');
+            if (!slash) break;
+            *slash = 0;
         }
     }
     dg_rundir_close(r);
+}
+
+dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
+{
+    char link[40], now[4096];
+    struct stat s;
+    *removed = fstat(r->fd, &s) || s.st_nlink == 0;
+    if (leads_to(AT_FDCWD, r->path, r->fd)) return DG_OK;
+    if (*removed)
+        return dg_fail(DG_IO, "%s: was removed while the run wrote to it; what was trained since its last copy is lost", r->path);
+    snprintf(link, sizeof link, "/proc/self/fd/%d", r->fd);
+    const ssize_t n = readlink(link, now, sizeof now - 1);
+    now[n > 0 ? n : 0] = 0;
+    return dg_fail(DG_IO, "%s: no longer is the directory of this run, which was moved%s%s; the run ends after a last checkpoint "
+                   "there, to go on with --resume", r->path, n > 0 ? " to " : "", now);
+}
+
+bool dg_rundir_has(const dg_rundir *r, const char *format, ...)
+{
+    char name[NAME_ROOM];
+    va_list ap;
+    va_start(ap, format);
+    const int n = vsnprintf(name, sizeof name, format, ap);
+    va_end(ap);
+    return n > 0 && n < NAME_ROOM && faccessat(r->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 char *dg_rundir_file(const dg_rundir *r, char *out, const char *format, ...)

@@ -115,6 +115,12 @@ static char *make_header(const dg_st_tensor *const *order, int tensors, const dg
 dg_err dg_st_write(const char *path, const dg_st_tensor *tensor, int tensors, const dg_st_meta *meta, int metas,
                    bool checked)
 {
+    return dg_st_write_in(-1, path, tensor, tensors, meta, metas, checked);
+}
+
+dg_err dg_st_write_in(int dir, const char *path, const dg_st_tensor *tensor, int tensors, const dg_st_meta *meta, int metas,
+                      bool checked)
+{
     dg_err e = check(path, tensor, tensors, meta, metas);
     if (e) return e;
     /* Wide types first, so that every tensor is aligned to its own type: PyTorch views the file in place. */
@@ -134,7 +140,7 @@ dg_err dg_st_write(const char *path, const dg_st_tensor *tensor, int tensors, co
     } else {
         piece[0] = (dg_piece){header, bytes};
         for (int i = 0; i < tensors; i++) piece[i + 1] = (dg_piece){order[i]->data, order[i]->bytes};
-        e = dg_write_atomic(path, piece, tensors + 1);
+        e = dg_write_atomic_in(dir, path, piece, tensors + 1);
     }
     free(header);
     free(piece);

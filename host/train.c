@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "history.h"
 #include "rng.h"
 #include "train.h"
 
@@ -212,6 +213,16 @@ bool dg_checkpoint_too_soon(const dg_run *r, uint64_t epoch)
     return dg_worker_left(r->write.checkpoints) > 0 || dg_clock() - r->saved_at < 10 * r->saving_took;
 }
 
+/* A checkpoint of what has been read. Where the run's directory was moved it is the last one, where it was removed there
+ * is no place for one: both are errors. */
+static dg_err checkpoint(dg_run *r)
+{
+    bool removed;
+    const dg_err e = dg_rundir_check(&r->dir, &removed);
+    if (!removed) dg_save_checkpoint(r);
+    return e;
+}
+
 /* All steps of an epoch have been given: what it leaves behind takes its place after them. A checkpoint waits, so that
  * none holds what is not a number. */
 static dg_err close_epoch(dg_run *r)
@@ -227,7 +238,7 @@ static dg_err close_epoch(dg_run *r)
     if (!e && checkpoint_due(r->o, epoch) && !dg_checkpoint_too_soon(r, epoch)) {
         const double began = dg_clock();
         e = read_metrics(r, true);
-        if (!e) dg_save_checkpoint(r);
+        if (!e) e = checkpoint(r);
         r->saved_at = dg_clock();
         r->saving_took = r->saved_at - began;
     }
@@ -238,10 +249,10 @@ static dg_err close_epoch(dg_run *r)
 static void make_up_for_pictures(dg_run *r)
 {
     const dg_options *o = r->o;
-    char path[4096];
-    if (o->sample_every > 0 && (!r->first_step || access(dg_rundir_file(&r->dir, path, "reals.png"), F_OK))) dg_save_reals(r);
+    if (o->sample_every > 0 && (!r->first_step || !dg_rundir_has(&r->dir, "reals.png"))) dg_save_reals(r);
+    dg_history_prune(&r->dir, o->keep); /* it may have died just before that, too */
     if (!r->first_step || r->read.batch || !samples_due(o, r->read.epoch)) return;
-    if (access(dg_rundir_file(&r->dir, path, "epoch-%04llu.png", (unsigned long long)r->read.epoch), F_OK))
+    if (!dg_rundir_has(&r->dir, "epoch-%04ju.png", (uintmax_t)r->read.epoch))
         dg_begin_samples(r, r->read.epoch);
     if (!o->no_curves) dg_save_curves(r, false);
 }
@@ -264,6 +275,5 @@ dg_err dg_train_loop(dg_run *r)
     if (!e) e = read_metrics(r, true);
     if (e) return e;
     /* stopped inside an epoch, or where no checkpoint was due or it was too soon */
-    if (r->read.step > r->first_step && r->saved_step != r->read.step) dg_save_checkpoint(r);
-    return DG_OK;
+    return r->read.step > r->first_step && r->given_step != r->read.step ? checkpoint(r) : DG_OK;
 }

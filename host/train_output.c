@@ -1,12 +1,11 @@
 /* What a run leaves behind. Everything is copied here and written by threads of their own. */
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "atomic.h"
+#include "history.h"
 #include "train.h"
 
 static void failed(dg_run *r, dg_err e)
@@ -29,12 +28,14 @@ dg_err dg_open_writers(dg_run *r)
 dg_err dg_close_writers(dg_run *r)
 {
     if (r->curves_due) dg_save_curves(r, true);
-    const dg_err grids = dg_worker_close(r->write.grids), drawn = dg_worker_close(r->write.curves), saved = dg_worker_close(r->write.checkpoints);
+    const dg_err saved = dg_worker_close(r->write.checkpoints); /* first: they wait for grids */
+    const dg_err grids = dg_worker_close(r->write.grids), drawn = dg_worker_close(r->write.curves);
     return grids ? grids : drawn ? drawn : saved;
 }
 
 /* A picture on its way to its writer. */
 typedef struct {
+    int dir;
     char path[4096];
     dg_image image;
     char run[256], epoch[24], seed[24];
@@ -44,7 +45,7 @@ static dg_err write_picture(void *context)
 {
     picture *p = context;
     dg_text text[] = {{"Software", dg_version}, {"Run", p->run}, {"Seed", p->seed}, {"Epoch", p->epoch}};
-    dg_err e = dg_png_write(p->path, &p->image, text, p->epoch[0] ? 4 : 3);
+    dg_err e = dg_png_write_in(p->dir, p->path, &p->image, text, p->epoch[0] ? 4 : 3);
     dg_image_free(&p->image);
     free(p);
     return e;
@@ -57,6 +58,7 @@ static picture *new_picture(dg_run *r)
         failed(r, dg_fail(DG_DEVICE, "out of memory for a picture"));
         return NULL;
     }
+    p->dir = r->dir.fd;
     const char *slash = strrchr(r->dir.path, '/');
     snprintf(p->run, sizeof p->run, "%.255s", slash && slash[1] ? slash + 1 : r->dir.path);
     snprintf(p->seed, sizeof p->seed, "%llu", (unsigned long long)r->o->seed);
@@ -75,11 +77,10 @@ static void give_picture(dg_run *r, picture *p, dg_err e)
     free(p);
 }
 
-void dg_save_config(dg_run *r)
+dg_err dg_save_config(const dg_rundir *dir, const char *text)
 {
     char path[4096];
-    dg_piece piece = {r->config, strlen(r->config)};
-    failed(r, dg_write_atomic(dg_rundir_file(&r->dir, path, "config.ini"), &piece, 1));
+    return dg_write_atomic_in(dir->fd, dg_rundir_file(dir, path, "config.ini"), &(dg_piece){text, strlen(text)}, 1);
 }
 
 void dg_save_reals(dg_run *r)
@@ -171,52 +172,24 @@ void dg_save_curves(dg_run *r, bool last)
 
 /* A checkpoint on its way to its writer. */
 typedef struct {
+    dg_run *run;
     dg_snapshot *snapshot;
-    char dir[4096], path[4096], older[4096]; /* older: name for the one that it replaces, "" for none */
-    int keep;
+    dg_place saved;
+    long grids; /* how many had been given before it */
 } save;
-
-/* NNNN of "checkpoint-NNNN.safetensors", 0 for any other name. */
-static unsigned long epoch_of_name(const char *name)
-{
-    const char *digits = name + strlen("checkpoint-");
-    if (strncmp(name, "checkpoint-", strlen("checkpoint-"))) return 0;
-    size_t n = strspn(digits, "0123456789");
-    if (n < 1 || n > 9 || strcmp(digits + n, ".safetensors")) return 0;
-    return strtoul(digits, NULL, 10);
-}
-
-/* Remove all but the newest `keep` of the older checkpoints. */
-static void prune(const char *dir, int keep)
-{
-    for (;;) {
-        DIR *d = opendir(dir);
-        if (!d) return;
-        unsigned long least = 0;
-        char oldest[256] = "";
-        int n = 0;
-        for (struct dirent *f; (f = readdir(d));) {
-            unsigned long epoch = epoch_of_name(f->d_name);
-            if (!epoch) continue;
-            n++;
-            if (least && epoch >= least) continue;
-            least = epoch;
-            snprintf(oldest, sizeof oldest, "%s", f->d_name);
-        }
-        bool done = n <= keep || unlinkat(dirfd(d), oldest, 0);
-        closedir(d);
-        if (done) return;
-    }
-}
 
 static dg_err write_checkpoint(void *context)
 {
     save *s = context;
-    /* the one that is there gets its second name first, so that there is a newest one at every moment */
-    if (s->older[0] && link(s->path, s->older) && errno != EEXIST && errno != ENOENT)
-        dg_warn("cannot keep %s as %s: %s", s->path, s->older, strerror(errno));
-    dg_err e = dg_snapshot_write(s->snapshot, s->path);
-    if (!e) prune(s->dir, s->keep);
+    dg_run *const r = s->run;
+    char path[4096];
+    /* A run that is killed after its checkpoint cannot make the grids of earlier epochs again: they come first. */
+    (void)dg_worker_wait(r->write.grids, s->grids);
+    if (r->o->keep > 0 && r->saved.epoch && !r->saved.batch && r->saved.epoch != s->saved.epoch && dg_history_keep(&r->dir, r->saved.epoch))
+        dg_warn("%s", dg_message());
+    dg_err e = dg_snapshot_write(s->snapshot, r->dir.fd, dg_rundir_file(&r->dir, path, "checkpoint.safetensors"));
+    if (!e) r->saved = s->saved;
+    if (!e) dg_history_prune(&r->dir, r->o->keep);
     free(s);
     return e;
 }
@@ -253,17 +226,15 @@ void dg_save_checkpoint(dg_run *r)
     snprintf(info.precision, sizeof info.precision, "%s", dg_run_precision(r));
     dg_err e = settings ? dg_snapshot_take(&r->gan, &info, &s->snapshot) : dg_fail(DG_DEVICE, "out of memory for a checkpoint");
     free(settings);
-    r->saved_step = r->read.step;
+    r->given_step = r->read.step;
+    if (!e) failed(r, dg_log_flush(r->log));
     if (e) {
         free(s);
         failed(r, e);
         return;
     }
-    snprintf(s->dir, sizeof s->dir, "%s", r->dir.path);
-    dg_rundir_file(&r->dir, s->path, "checkpoint.safetensors");
-    s->keep = r->o->keep;
-    if (s->keep > 0 && r->saved_epoch && r->saved_epoch != r->read.epoch)
-        dg_rundir_file(&r->dir, s->older, "checkpoint-%04llu.safetensors", (unsigned long long)r->saved_epoch);
-    r->saved_epoch = r->read.batch ? 0 : r->read.epoch;
+    s->run = r;
+    s->saved = (dg_place){info.step, info.epoch, info.batch};
+    s->grids = dg_worker_given(r->write.grids);
     dg_worker_give(r->write.checkpoints, write_checkpoint, s);
 }

@@ -5,6 +5,7 @@
 #ifndef DG_ATOMIC_H
 #define DG_ATOMIC_H
 
+#include <dirent.h>
 #include <stddef.h>
 #include "err.h"
 
@@ -14,12 +15,23 @@ typedef struct {
 } dg_piece;
 
 dg_err dg_write_atomic(const char *path, const dg_piece *piece, int pieces);
+/* The same for the file of that name in the open directory `dir`, wherever the path leads by now; messages show the
+ * path. dir = -1: the directory that the path names. */
+dg_err dg_write_atomic_in(int dir, const char *path, const dg_piece *piece, int pieces);
 
-/* Remove temporary files that a killed run left in this directory. Only names of our own pattern. */
-void dg_sweep_temporaries(const char *directory);
+/* Remove the file of that name from the open directory `dir`; dir = -1: from the one that the path names. It need not be there. */
+void dg_remove_file_in(int dir, const char *path);
+
+/* Remove temporary files that a killed run left in the open directory. Only names of our own pattern. */
+void dg_sweep_temporaries(int dir);
+
+/* Read the open directory's entries from its beginning; NULL with errno. The caller closes it with closedir. */
+DIR *dg_list_directory(int dir);
 
 /* Read a whole regular file of at most `limit` bytes; never blocks on a FIFO. *data is malloc'd, with one
  * extra NUL byte behind it. DG_IO with path and reason. */
 dg_err dg_read_file(const char *path, size_t limit, void **data, size_t *bytes);
+/* The same for the file of that name in the open directory `dir`; dir = -1: the one that the path names. */
+dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, size_t *bytes);
 
 #endif

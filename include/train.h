@@ -43,9 +43,9 @@ typedef struct {
     dg_place read;           /* their metrics are here, checked and logged */
     uint64_t first_step;     /* of this session */
     double epoch_began;      /* clock */
-    uint64_t saved_step;     /* which the last checkpoint of this session holds */
+    uint64_t given_step;     /* of the last checkpoint that was given to its writer in this session */
     double saved_at, saving_took; /* clock and seconds: when it was taken, and how long training waited for that */
-    uint64_t saved_epoch;    /* which epoch's end checkpoint.safetensors holds; 0: none or within an epoch */
+    dg_place saved;          /* what checkpoint.safetensors holds, {0}: none is there; its writer's until that is closed */
     double started, seconds_before; /* clock at the session's start; seconds of earlier sessions */
     dg_metrics sum;          /* over the epoch under way, for its means */
     int summed;
@@ -77,8 +77,10 @@ bool dg_checkpoint_too_soon(const dg_run *r, uint64_t epoch);
 /* How many steps can be given next without anything for the host to do between them. */
 int dg_steps_in_a_row(const dg_run *r);
 
+/* config.ini in a run directory: before anything else, for without it there is nothing to resume. */
+dg_err dg_save_config(const dg_rundir *dir, const char *text);
+
 /* What the run leaves, written by threads. Failures are remembered, never fatal. */
-void dg_save_config(dg_run *r);
 void dg_save_reals(dg_run *r);
 /* The grid of an epoch is only begun; the second gives it to a writer once it has come. One at a time. */
 void dg_begin_samples(dg_run *r, uint64_t epoch);

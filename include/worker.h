@@ -12,8 +12,10 @@ enum { DG_WORKER_THREADS = 8 };
 dg_err dg_worker_open(int threads, dg_worker **out);
 /* work(context) runs on a thread of the worker's and frees its context. */
 void dg_worker_give(dg_worker *w, dg_err (*work)(void *context), void *context);
-/* Wait until every job given so far is done; returns the first error so far. */
-dg_err dg_worker_wait(dg_worker *w);
+/* How many jobs have been given so far. */
+long dg_worker_given(dg_worker *w);
+/* Wait until the first `jobs` of them are done, whatever has been given since; returns the first error so far. */
+dg_err dg_worker_wait(dg_worker *w, long jobs);
 /* Jobs that have been given and are not done. */
 int dg_worker_left(dg_worker *w);
 dg_err dg_worker_close(dg_worker *w); /* w may be NULL */

@@ -2,6 +2,7 @@
 #ifndef DG_KILL_AT_RANDOM_H
 #define DG_KILL_AT_RANDOM_H
 
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,7 +10,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "atomic.h"
 #include "test.h"
+
+/* What the next run does with the directory. */
+static void sweep(const char *directory)
+{
+    const int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0) return;
+    dg_sweep_temporaries(dir);
+    close(dir);
+}
 
 typedef void endless_work(void *context);
 

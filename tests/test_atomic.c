@@ -147,6 +147,18 @@ static void test_plain(void)
     DG_CHECK(chdir(temp_dir) == 0 && dg_write_atomic("relative", two, 1) == DG_OK && access("relative", F_OK) == 0);
     DG_CHECK(chdir("/") == 0);
 
+    /* Into an open directory, wherever its path leads by now. */
+    mkdir(temp_path("place"), 0777);
+    const int place = open(temp_path("place"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DG_CHECK(place >= 0 && rename(temp_path("place"), temp_path("moved")) == 0 && mkdir(temp_path("place"), 0777) == 0);
+    DG_CHECK(dg_write_atomic_in(place, temp_path("place/file"), two, 3) == DG_OK);
+    DG_CHECK(access(temp_path("place/file"), F_OK) != 0 && access(temp_path("moved/file"), F_OK) == 0);
+    DG_CHECK(dg_read_file_in(place, temp_path("place/file"), 11, &data, &n) == DG_OK && n == 11);
+    free(data);
+    dg_remove_file_in(place, temp_path("place/file"));
+    DG_CHECK(access(temp_path("moved/file"), F_OK) != 0);
+    close(place);
+
     char longest[256];
     memset(longest, 'n', 255);
     longest[255] = 0;
@@ -273,7 +285,7 @@ static void test_killed_at_every_call(void)
                       "killed at call %d: file torn", killed_at);
             free(data);
             left += temporaries(temp_dir);
-            dg_sweep_temporaries(temp_dir);
+            sweep(temp_dir);
             DG_CHECKF(temporaries(temp_dir) == 0, "killed at call %d: sweep left a file", killed_at);
         }
     DG_CHECKF(left >= 6 && killed_at > 6, "the kills left %d temporaries: they hit nothing", left);
@@ -291,13 +303,13 @@ static void test_killed_at_random(void)
     char path[4096];
     snprintf(path, sizeof path, "%s", temp_path("random"));
     const double longest = time_of_files(write_for_ever, path, path);
-    dg_sweep_temporaries(temp_dir);
+    sweep(temp_dir);
     unsigned long long seed = 1;
     int torn = 0, left = 0, seen = 0;
     for (int i = 0; i < 60; i++) {
         kill_at_random(write_for_ever, path, longest, &seed);
         left += temporaries(temp_dir);
-        dg_sweep_temporaries(temp_dir);
+        sweep(temp_dir);
         torn += temporaries(temp_dir);
         size_t n;
         char *data = temp_slurp(path, &n);
@@ -379,7 +391,7 @@ static void test_vanishing_directory(void)
         DG_CHECK(armed_write(temp_path("vanishing/file"), &p, 1, k, HOOK, 0) == DG_IO);
     }
     DG_CHECK(dg_write_atomic(temp_path("vanishing/file"), &p, 1) == DG_IO);
-    dg_sweep_temporaries(temp_path("vanishing"));
+    sweep(temp_path("vanishing"));
 }
 
 static void test_sweep(void)
@@ -400,7 +412,7 @@ static void test_sweep(void)
     mkdir(temp_path("sweep/.dir.1-1.dcgan-tmp"), 0700);
     int fd = open(temp_path("sweep/.living.1-1.dcgan-tmp"), O_RDONLY | O_CLOEXEC);
     DG_CHECK(flock(fd, LOCK_EX) == 0);
-    dg_sweep_temporaries(temp_path("sweep"));
+    sweep(temp_path("sweep"));
     DG_CHECK(access(temp_path("sweep/.a.png.12-3.dcgan-tmp"), F_OK) != 0);
     DG_CHECK(access(temp_path("sweep/.living.1-1.dcgan-tmp"), F_OK) == 0);
     DG_CHECK(access(temp_path("sweep/.dir.1-1.dcgan-tmp"), F_OK) == 0);
@@ -409,7 +421,7 @@ static void test_sweep(void)
         DG_CHECKF(access(path, F_OK) == 0, "%s was swept away", keep[i]);
     }
     close(fd);
-    dg_sweep_temporaries(temp_path("sweep"));
+    sweep(temp_path("sweep"));
     DG_CHECK(access(temp_path("sweep/.living.1-1.dcgan-tmp"), F_OK) != 0);
 }
 
@@ -430,7 +442,7 @@ static void test_together(void)
     char letter[3] = {'1', '2', '3'};
     for (int i = 0; i < 3; i++) body(letter[i], 50000);
     for (int i = 0; i < 3; i++) pthread_create(&thread[i], NULL, writer_thread, &letter[i]);
-    for (int i = 0; i < 2000; i++) dg_sweep_temporaries(temp_dir);
+    for (int i = 0; i < 2000; i++) sweep(temp_dir);
     for (int i = 0; i < 3; i++) {
         void *bad;
         pthread_join(thread[i], &bad);

@@ -212,13 +212,13 @@ static void test_killed(void)
     if (!machine_up(&a, &tiny, DG_F32, true)) return;
     unsigned long long seed = 3;
     const double longest = time_of_files(save_for_ever, &a, temp_path("killed.safetensors"));
-    dg_sweep_temporaries(temp_dir); /* that kill is not counted */
+    sweep(temp_dir); /* that kill is not counted */
     int whole = 0, torn = 0, left = 0, kept = 0;
     uint64_t least = 0;
     for (int i = 0; i < 30; i++) {
         kill_at_random(save_for_ever, &a, longest, &seed);
         left += temp_count(temp_dir, ".dcgan-tmp");
-        dg_sweep_temporaries(temp_dir);
+        sweep(temp_dir);
         kept += temp_count(temp_dir, ".dcgan-tmp");
         dg_st *st;
         dg_model model;

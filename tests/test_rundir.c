@@ -1,5 +1,6 @@
 /* Run directories: one run at a time, never overwritten, free again after kill -9. */
 #include "rundir.h"
+#include "host/log_text.h"
 #include "tempdir.h"
 #include "test.h"
 
@@ -40,32 +41,45 @@ static void test_open(void)
     dg_rundir_close(&r);
 }
 
+/* A directory NAME with one file in it. */
+static const char *one_file(const char *name, const char *file, const char *text)
+{
+    char path[80];
+    mkdir(temp_path(name), 0777);
+    snprintf(path, sizeof path, "%s/%s", name, file);
+    const char *full = temp_path(path);
+    temp_put(full, text, strlen(text));
+    return full;
+}
+
 static void test_existing_run(void)
 {
-    static const char *const mark[] = {"config.ini", "log.csv", "log.jsonl", "reals.png", "curves.png",
-                                       "epoch-0001.png", "checkpoint.safetensors", "checkpoint-0010.safetensors"};
+    static const char *const run[] = {"config.ini", "checkpoint.safetensors", "checkpoint-0010.safetensors"};
+    static const char *const result[] = {"log.csv", "log.jsonl", "curves.png", "epoch-0001.png"};
     static const char *const harmless[] = {"skipped.txt", "cat.png", "checkpoint.txt", "epoch-1.txt", "my config.ini"};
+    enum { RUN = sizeof run / sizeof run[0], ALL = RUN + sizeof result / sizeof result[0] };
     dg_rundir r;
-    char name[80];
-    for (size_t i = 0; i < sizeof mark / sizeof mark[0]; i++) {
-        snprintf(name, sizeof name, "run%zu", i);
-        mkdir(temp_path(name), 0777);
-        snprintf(name, sizeof name, "run%zu/%s", i, mark[i]);
-        temp_put(temp_path(name), "precious", 8);
-        snprintf(name, sizeof name, "run%zu", i);
-        DG_CHECKF(dg_rundir_open(temp_path(name), false, &r) == DG_USAGE && r.lock < 0, "%s: taken as new", mark[i]);
-        char want[700];
+    char name[80], want[1200];
+    for (int i = 0; i < ALL; i++) {
+        const char *mark = i < RUN ? run[i] : result[i - RUN];
+        snprintf(name, sizeof name, "run%d", i);
+        const char *file = one_file(name, mark, "precious");
+        DG_CHECKF(dg_rundir_open(temp_path(name), false, &r) == DG_USAGE && r.lock < 0 && r.fd < 0, "%s: taken as new", mark);
         snprintf(want, sizeof want, "dcgan --resume --out %s ", temp_path(name));
-        DG_CHECKF(strstr(dg_message(), want), "%s", dg_message());
+        DG_CHECKF(!strstr(dg_message(), want) == (i >= RUN), "%s", dg_message());
         snprintf(want, sizeof want, "--out %s-2", temp_path(name));
         DG_CHECKF(strstr(dg_message(), want), "%s", dg_message());
         DG_CHECK(dg_rundir_open(temp_path(name), true, &r) == DG_OK);
         dg_rundir_close(&r);
-        snprintf(name, sizeof name, "run%zu/%s", i, mark[i]);
-        char *text = temp_slurp(temp_path(name), NULL);
+        char *text = temp_slurp(file, NULL);
         DG_CHECK(text && !strcmp(text, "precious"));
         free(text);
     }
+    /* What a start leaves that was cut off: swept, and no run. */
+    one_file("cut off", "log.jsonl", "");
+    one_file("cut off", "log.csv", dg_log_header);
+    DG_CHECK(dg_rundir_open(temp_path("cut off"), false, &r) == DG_OK && !exists("cut off/log.csv") && !exists("cut off/log.jsonl"));
+    dg_rundir_close(&r);
     mkdir(temp_path("free"), 0777);
     for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {
         snprintf(name, sizeof name, "free/%s", harmless[i]);
@@ -75,7 +89,7 @@ static void test_existing_run(void)
     dg_rundir_close(&r);
 
     mkdir(temp_path("it's a run"), 0777);
-    temp_put(temp_path("it's a run/log.csv"), "x", 1);
+    temp_put(temp_path("it's a run/config.ini"), "x", 1);
     DG_CHECK(dg_rundir_open(temp_path("it's a run"), false, &r) == DG_USAGE);
     DG_CHECKF(strstr(dg_message(), "/it'\\''s a run' ") && strstr(dg_message(), "/it'\\''s a run-2'"), "%s",
               dg_message());
@@ -98,9 +112,44 @@ static void test_refusals(void)
     mkdir(temp_path("trap"), 0777);
     DG_CHECK(symlink("../file", temp_path("trap/run.lock")) == 0);
     DG_CHECK(dg_rundir_open(temp_path("trap"), false, &r) == DG_IO && strstr(dg_message(), "run.lock"));
+    /* A lock that is another file as well: that file stays as it is. */
+    mkdir(temp_path("two names"), 0777);
+    DG_CHECK(link(temp_path("file"), temp_path("two names/run.lock")) == 0);
+    DG_CHECK(dg_rundir_open(temp_path("two names"), false, &r) == DG_IO && strstr(dg_message(), "has 2 names"));
+    mkdir(temp_path("pipe"), 0777);
+    DG_CHECK(mkfifo(temp_path("pipe/run.lock"), 0666) == 0);
+    DG_CHECK(dg_rundir_open(temp_path("pipe"), false, &r) == DG_IO && strstr(dg_message(), "no regular file"));
     char *text = temp_slurp(temp_path("file"), NULL);
     DG_CHECK(text && !strcmp(text, "x"));
     free(text);
+}
+
+/* Moved, removed, or replaced by a link or by another run: what goes through the descriptor stays in the first one. */
+static void test_replaced(void)
+{
+    dg_rundir r, second;
+    dg_log *log;
+    bool removed;
+    char link[1024];
+    DG_CHECK(dg_rundir_open(temp_path("place"), false, &r) == DG_OK && dg_rundir_check(&r, &removed) == DG_OK && !removed);
+    DG_CHECK(rename(temp_path("place"), temp_path("moved")) == 0);
+    DG_CHECK(dg_rundir_check(&r, &removed) == DG_IO && !removed && strstr(dg_message(), temp_path("moved")));
+    snprintf(link, sizeof link, "%s", temp_path("elsewhere"));
+    mkdir(link, 0777);
+    DG_CHECK(symlink(link, temp_path("place")) == 0);
+    DG_CHECK(dg_rundir_check(&r, &removed) == DG_IO && !removed);
+    DG_CHECK(dg_log_open(&r, 0, &log) == DG_OK && exists("moved/log.csv") && dg_rundir_has(&r, "%s", "log.csv"));
+    DG_CHECK(temp_count(link, "log") == 0);
+    DG_CHECK(dg_log_close(log) == DG_OK && unlink(temp_path("place")) == 0);
+    DG_CHECK(dg_rundir_open(temp_path("place"), false, &second) == DG_OK); /* another run, in the same name */
+    DG_CHECK(dg_log_open(&r, 0, &log) == DG_OK && !exists("place/log.csv") && !dg_rundir_has(&second, "log.csv"));
+    DG_CHECK(dg_log_close(log) == DG_OK);
+    temp_remove(temp_path("moved"));
+    DG_CHECK(dg_rundir_check(&r, &removed) == DG_IO && removed && strstr(dg_message(), "was removed"));
+    DG_CHECK(dg_log_open(&r, 0, &log) == DG_IO && !exists("place/log.csv"));
+    dg_rundir_close(&r);
+    DG_CHECK(dg_rundir_check(&second, &removed) == DG_OK && !removed && second.lock >= 0);
+    dg_rundir_close(&second);
 }
 
 static void test_sweep(void)
@@ -165,6 +214,13 @@ static void test_abandon(void)
     DG_CHECK(dg_rundir_open(temp_path("old/new/run"), false, &r) == DG_OK && r.made == 2);
     dg_rundir_abandon(&r);
     DG_CHECK(r.lock == -1 && !exists("old/new") && exists("old"));
+
+    /* with config.ini and logs that have no rows yet */
+    dg_log *log;
+    DG_CHECK(dg_rundir_open(temp_path("old/new/run"), false, &r) == DG_OK && dg_log_open(&r, 0, &log) == DG_OK && !dg_log_close(log));
+    temp_put(dg_rundir_file(&r, name, "config.ini"), "[run]", 5);
+    dg_rundir_abandon(&r);
+    DG_CHECK(!exists("old/new") && exists("old"));
 
     DG_CHECK(dg_rundir_open(temp_path("old/new/run"), false, &r) == DG_OK);
     temp_put(dg_rundir_file(&r, name, "skipped.txt"), "cat.png", 7);
@@ -232,6 +288,7 @@ int main(void)
     test_open();
     test_existing_run();
     test_refusals();
+    test_replaced();
     test_abandon();
     test_sweep();
     test_stale_name();

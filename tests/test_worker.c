@@ -56,11 +56,11 @@ static void jobs_run_in_order(void)
     done = 0;
     DG_CHECK(dg_worker_open(1, &w) == DG_OK);
     for (int i = 0; i < 100; i++) dg_worker_give(w, note, boxed(i));
-    DG_CHECK(dg_worker_wait(w) == DG_OK);
+    DG_CHECK(dg_worker_wait(w, dg_worker_given(w)) == DG_OK);
     DG_CHECK(done == 100);
     for (int i = 0; i < 100; i++)
         if (!DG_CHECKF(order[i] == i, "job %d ran as number %d", order[i], i)) break;
-    DG_CHECK(dg_worker_wait(w) == DG_OK); /* nothing to wait for */
+    DG_CHECK(dg_worker_wait(w, dg_worker_given(w)) == DG_OK); /* nothing to wait for */
     DG_CHECK(dg_worker_close(w) == DG_OK);
 }
 
@@ -77,7 +77,7 @@ static void wait_includes_the_running_job(void)
     DG_CHECK(dg_worker_open(1, &w) == DG_OK);
     dg_worker_give(w, slow_note, boxed(0));
     usleep(10000); /* it has left the queue */
-    DG_CHECK(dg_worker_wait(w) == DG_OK);
+    DG_CHECK(dg_worker_wait(w, dg_worker_given(w)) == DG_OK);
     DG_CHECK(done == 1);
     DG_CHECK(dg_worker_close(w) == DG_OK);
 }
@@ -121,7 +121,7 @@ static void a_full_queue_waits(void)
     DG_CHECK(done == 0);
     pthread_mutex_unlock(&gate);
     pthread_join(giver, NULL);
-    DG_CHECK(dg_worker_wait(w) == DG_OK);
+    DG_CHECK(dg_worker_wait(w, dg_worker_given(w)) == DG_OK);
     DG_CHECK(done == 21);
     for (int i = 0; i < 21; i++) DG_CHECK(order[i] == i);
     DG_CHECK(dg_worker_close(w) == DG_OK);
@@ -143,11 +143,31 @@ static void several_threads_work_at_a_time(void)
     done = 0;
     DG_CHECK(dg_worker_open(3, &w) == DG_OK);
     for (int i = 0; i < 3; i++) dg_worker_give(w, meet, boxed(i));
-    DG_CHECK(dg_worker_wait(w) == DG_OK);
+    DG_CHECK(dg_worker_wait(w, dg_worker_given(w)) == DG_OK);
     DG_CHECK(done == 3 && order[0] + order[1] + order[2] == 3);
     for (int i = 0; i < 40; i++) dg_worker_give(w, note, boxed(i));
     DG_CHECK(dg_worker_close(w) == DG_OK);
     DG_CHECK(done == 43);
+}
+
+/* Waiting for the first jobs neither ends before they are done nor waits for later ones. */
+static void waits_for_the_first_jobs(void)
+{
+    dg_worker *w;
+    done = running = 0;
+    pthread_mutex_lock(&gate);
+    DG_CHECK(dg_worker_open(2, &w) == DG_OK && dg_worker_given(w) == 0 && dg_worker_wait(w, 0) == DG_OK);
+    for (int i = 0; i < 3; i++) dg_worker_give(w, note, boxed(i));
+    DG_CHECK(dg_worker_given(w) == 3);
+    dg_worker_give(w, wait_for_gate, boxed(3));
+    DG_CHECK(dg_worker_wait(w, 3) == DG_OK && done == 3);
+    for (int i = 4; i < 9; i++) dg_worker_give(w, note, boxed(i)); /* the other thread ends these: the fourth is not done */
+    DG_CHECK(dg_worker_wait(w, 3) == DG_OK);
+    while (dg_worker_left(w) > 1) usleep(1000);
+    DG_CHECK(done == 8 && dg_worker_given(w) == 9);
+    pthread_mutex_unlock(&gate);
+    DG_CHECK(dg_worker_wait(w, 4) == DG_OK && done == 9 && order[8] == 3);
+    DG_CHECK(dg_worker_close(w) == DG_OK);
 }
 
 static void left_counts_what_is_not_done(void)
@@ -162,7 +182,7 @@ static void left_counts_what_is_not_done(void)
     dg_worker_give(w, note, boxed(1));
     DG_CHECK(dg_worker_left(w) == 2);
     pthread_mutex_unlock(&gate);
-    DG_CHECK(dg_worker_wait(w) == DG_OK && dg_worker_left(w) == 0);
+    DG_CHECK(dg_worker_wait(w, dg_worker_given(w)) == DG_OK && dg_worker_left(w) == 0);
     DG_CHECK(dg_worker_close(w) == DG_OK);
 }
 
@@ -181,7 +201,7 @@ static void the_first_error_is_kept(void)
     dg_worker_give(w, fail, boxed(2));
     dg_worker_give(w, note, boxed(3));
     dg_fail(DG_USAGE, "older message of this thread");
-    dg_err waited = dg_worker_wait(w);
+    dg_err waited = dg_worker_wait(w, dg_worker_given(w));
     int same = strcmp(dg_message(), "job 1 cannot") == 0;
     dg_fail(DG_USAGE, "another");
     dg_err closed = dg_worker_close(w);
@@ -224,6 +244,7 @@ int main(void)
     close_finishes_what_was_given();
     a_full_queue_waits();
     several_threads_work_at_a_time();
+    waits_for_the_first_jobs();
     left_counts_what_is_not_done();
     the_first_error_is_kept();
     signals_go_to_other_threads();

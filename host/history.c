@@ -1,0 +1,185 @@
+#include "history.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "atomic.h"
+
+static const char newest[] = "checkpoint.safetensors", folder_name[] = "later-than-";
+
+/* NNNN of a name such as "checkpoint-NNNN.safetensors", 0 for any other name. */
+static unsigned long number_of(const char *name, const char *before, const char *after)
+{
+    const size_t k = strlen(before), n = strncmp(name, before, k) ? 0 : strspn(name + k, "0123456789");
+    return n < 1 || n > 9 || strcmp(name + k + n, after) ? 0 : strtoul(name + k, NULL, 10);
+}
+static unsigned long of_checkpoint(const char *name) { return number_of(name, "checkpoint-", ".safetensors"); }
+static unsigned long of_picture(const char *name) { return number_of(name, "epoch-", ".png"); }
+
+/* Do both names lead to one file? */
+static bool same_file(int a_dir, const char *a, int b_dir, const char *b)
+{
+    struct stat x, y;
+    return fstatat(a_dir, a, &x, AT_SYMLINK_NOFOLLOW) == 0 && fstatat(b_dir, b, &y, AT_SYMLINK_NOFOLLOW) == 0 &&
+           x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+dg_err dg_history_keep(const dg_rundir *r, uint64_t epoch)
+{
+    char name[64];
+    snprintf(name, sizeof name, "checkpoint-%04ju.safetensors", (uintmax_t)epoch);
+    if (linkat(r->fd, newest, r->fd, name, 0) == 0 || errno == ENOENT) return DG_OK; /* ENOENT: someone removed it */
+    if (errno == EEXIST) {
+        if (same_file(r->fd, newest, r->fd, name)) return DG_OK; /* an attempt before this one got as far */
+        if (unlinkat(r->fd, name, 0) == 0 && linkat(r->fd, newest, r->fd, name, 0) == 0) return DG_OK;
+    }
+    return dg_fail(DG_IO, "cannot keep %s/%s as %s: %s", r->path, newest, name, strerror(errno));
+}
+
+/* The names of the kept checkpoint with the lowest and the highest epoch, in 256 bytes each; how many there are. */
+static int kept_ones(const dg_rundir *r, char *oldest, char *latest)
+{
+    unsigned long least = 0, most = 0;
+    int n = 0;
+    DIR *d = dg_list_directory(r->fd);
+    for (struct dirent *f; d && (f = readdir(d));) {
+        const unsigned long epoch = of_checkpoint(f->d_name);
+        if (!epoch) continue;
+        n++;
+        if (!least || epoch < least) least = epoch, snprintf(oldest, 256, "%s", f->d_name);
+        if (epoch > most) most = epoch, snprintf(latest, 256, "%s", f->d_name);
+    }
+    if (d) closedir(d);
+    return n;
+}
+
+bool dg_history_newest(const dg_rundir *r, char name[256])
+{
+    char oldest[256];
+    return kept_ones(r, oldest, name) > 0;
+}
+
+void dg_history_prune(const dg_rundir *r, int keep)
+{
+    char oldest[256], latest[256];
+    while (kept_ones(r, oldest, latest) > keep)
+        if (unlinkat(r->fd, oldest, 0)) return;
+}
+
+/* ---- Going back. config.ini is the last thing that gets into the directory of what was later: without it the move
+ * has not ended. The moment at which the run is back is the rename of the chosen checkpoint. ---- */
+
+static int open_folder(const dg_rundir *r, const char *name)
+{
+    return openat(r->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static dg_err failed(const dg_rundir *r, const char *what, const char *name)
+{
+    return dg_fail(DG_IO, "%s: cannot %s %s: %s; nothing is lost, --resume goes on with it", r->path, what, name, strerror(errno));
+}
+
+static dg_err move_later(const dg_rundir *r, int folder, unsigned long (*number)(const char *), uint64_t epoch)
+{
+    DIR *d = dg_list_directory(r->fd);
+    dg_err e = d ? DG_OK : failed(r, "read", "it");
+    for (struct dirent *f; !e && (f = readdir(d));)
+        if (number(f->d_name) > epoch && renameat(r->fd, f->d_name, folder, f->d_name)) e = failed(r, "move", f->d_name);
+    if (d) closedir(d);
+    return e;
+}
+
+static dg_err copy(const dg_rundir *r, int folder, const char *name)
+{
+    void *data;
+    size_t bytes;
+    if (!dg_rundir_has(r, "%s", name)) return DG_OK;
+    dg_err e = dg_read_file_in(r->fd, name, (size_t)1 << 32, &data, &bytes);
+    if (e) return e;
+    e = dg_write_atomic_in(folder, name, &(dg_piece){data, bytes}, 1);
+    free(data);
+    return e;
+}
+
+/* After the chosen checkpoint has become the newest: move or copy the rest. */
+static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
+{
+    static const char *const kept[] = {"curves.png", "log.csv", "log.jsonl", "config.ini"};
+    dg_err e = move_later(r, folder, of_picture, epoch);
+    if (!e) e = move_later(r, folder, of_checkpoint, epoch);
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0] && !e; i++) e = copy(r, folder, kept[i]);
+    return e;
+}
+
+/* A directory that a killed start left behind: ended when the run was back already, else removed. */
+static dg_err take_up(const dg_rundir *r, const char *name)
+{
+    const int folder = open_folder(r, name);
+    if (folder < 0) return DG_OK;
+    dg_err e = DG_OK;
+    if (faccessat(folder, "config.ini", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        /* complete */
+    } else if (faccessat(folder, newest, F_OK, AT_SYMLINK_NOFOLLOW) || same_file(folder, newest, r->fd, newest)) {
+        dg_sweep_temporaries(folder);
+        unlinkat(folder, newest, 0);
+        unlinkat(r->fd, name, AT_REMOVEDIR);
+    } else {
+        dg_sweep_temporaries(folder);
+        e = finish(r, folder, strtoull(name + strlen(folder_name), NULL, 10));
+    }
+    close(folder);
+    return e;
+}
+
+static dg_err take_up_all(const dg_rundir *r)
+{
+    DIR *d = dg_list_directory(r->fd);
+    dg_err e = DG_OK;
+    for (struct dirent *f; d && !e && (f = readdir(d));)
+        if (!strncmp(f->d_name, folder_name, strlen(folder_name))) e = take_up(r, f->d_name);
+    if (d) closedir(d);
+    return e;
+}
+
+static int make_folder(const dg_rundir *r, uint64_t epoch, char name[64])
+{
+    for (int i = 1; i < 10000; i++) {
+        snprintf(name, 64, i > 1 ? "%s%04ju-%d" : "%s%04ju", folder_name, (uintmax_t)epoch, i);
+        if (mkdirat(r->fd, name, 0777) == 0) return open_folder(r, name);
+        if (errno != EEXIST) return -1;
+    }
+    return -1;
+}
+
+/* One more name for the chosen file, which then replaces the newest. */
+static dg_err replace_newest(const dg_rundir *r, const char *chosen)
+{
+    static const char temporary[] = ".checkpoint.safetensors.0-0.dcgan-tmp"; /* the lock is ours: there is no other */
+    unlinkat(r->fd, temporary, 0);
+    if (linkat(r->fd, chosen, r->fd, temporary, 0) || renameat(r->fd, temporary, r->fd, newest) || fsync(r->fd))
+        return failed(r, "go back to", chosen);
+    return DG_OK;
+}
+
+dg_err dg_history_go_back(const dg_rundir *r, const char *file, uint64_t epoch, char moved[64])
+{
+    const char *slash = strrchr(file, '/'), *chosen = slash ? slash + 1 : file;
+    *moved = 0;
+    dg_err e = take_up_all(r);
+    if (e || same_file(r->fd, chosen, r->fd, newest)) return e;
+    const int folder = make_folder(r, epoch, moved);
+    if (folder < 0) return failed(r, "make", moved);
+    if (linkat(r->fd, newest, folder, newest, 0) && errno != ENOENT)
+        e = failed(r, "move", newest);
+    else if (fsync(folder) && errno != EINVAL)
+        e = failed(r, "bring to the disk", moved);
+    if (!e) e = replace_newest(r, chosen);
+    if (!e) e = finish(r, folder, epoch);
+    close(folder);
+    return e;
+}

@@ -1,0 +1,150 @@
+/* Older checkpoints bear the name of what they hold, and going back keeps two histories apart. */
+#include "history.h"
+#include "tempdir.h"
+#include "test.h"
+
+#include <errno.h>
+
+static dg_rundir r;
+
+static void put(const char *name, const char *text)
+{
+    char path[300];
+    snprintf(path, sizeof path, "run/%s", name);
+    unlink(temp_path(path)); /* as a rename does: links to the old file keep what they hold */
+    temp_put(temp_path(path), text, strlen(text));
+}
+
+static int holds(const char *name, const char *want)
+{
+    char path[300];
+    snprintf(path, sizeof path, "run/%s", name);
+    char *text = temp_slurp(temp_path(path), NULL);
+    const int same = text ? want && !strcmp(text, want) : !want;
+    if (!same) printf("%s holds %s, not %s\n", name, text ? text : "(not there)", want ? want : "(not there)");
+    free(text);
+    return same;
+}
+
+static void begin(void)
+{
+    temp_remove(temp_path("run"));
+    if (!DG_CHECKF(dg_rundir_open(temp_path("run"), false, &r) == DG_OK, "%s", dg_message())) exit(1);
+}
+
+static void test_keep(void)
+{
+    begin();
+    DG_CHECK(dg_history_keep(&r, 3) == DG_OK && holds("checkpoint-0003.safetensors", NULL)); /* nothing to keep yet */
+    put("checkpoint.safetensors", "three");
+    for (int twice = 0; twice < 2; twice++)
+        DG_CHECK(dg_history_keep(&r, 3) == DG_OK && holds("checkpoint-0003.safetensors", "three"));
+    put("checkpoint.safetensors", "four");
+    put("checkpoint-0004.safetensors", "false");
+    DG_CHECK(dg_history_keep(&r, 4) == DG_OK && holds("checkpoint-0004.safetensors", "four"));
+    DG_CHECK(holds("checkpoint-0003.safetensors", "three"));
+    mkdir(temp_path("run/checkpoint-0005.safetensors"), 0777);
+    DG_CHECK(dg_history_keep(&r, 5) == DG_IO && strstr(dg_message(), "checkpoint-0005"));
+    rmdir(temp_path("run/checkpoint-0005.safetensors"));
+    dg_rundir_close(&r);
+}
+
+static void test_prune(void)
+{
+    static const char *const other[] = {"checkpoint-.safetensors", "checkpoint-0001.safetensors.old", "checkpoint-12345678901.safetensors",
+                                        "checkpoint-1x.safetensors", "xcheckpoint-0001.safetensors"};
+    char name[300];
+    begin();
+    DG_CHECK(!dg_history_newest(&r, name));
+    for (int i = 8; i <= 12; i++) {
+        snprintf(name, sizeof name, "checkpoint-%04d.safetensors", i);
+        put(name, "x");
+    }
+    for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) put(other[i], "x");
+    DG_CHECK(dg_history_newest(&r, name) && !strcmp(name, "checkpoint-0012.safetensors"));
+    dg_history_prune(&r, 2);
+    DG_CHECK(holds("checkpoint-0010.safetensors", NULL) && holds("checkpoint-0011.safetensors", "x"));
+    DG_CHECK(temp_count(temp_path("run"), "checkpoint") == 2 + (int)(sizeof other / sizeof other[0]));
+    dg_history_prune(&r, 0);
+    DG_CHECK(temp_count(temp_path("run"), "checkpoint") == (int)(sizeof other / sizeof other[0]));
+    dg_rundir_close(&r);
+}
+
+/* A run of 6 epochs and 2 steps. */
+static void make_run(void)
+{
+    begin();
+    put("checkpoint.safetensors", "within seven");
+    put("checkpoint-0004.safetensors", "four");
+    put("checkpoint-0005.safetensors", "five");
+    put("checkpoint-0006.safetensors", "six");
+    put("epoch-0004.png", "picture 4");
+    put("epoch-0006.png", "picture 6");
+    put("log.csv", "rows");
+    put("log.jsonl", "objects");
+    put("config.ini", "[run]");
+    put("notes.txt", "mine");
+}
+
+static void went_back(const char *later)
+{
+    static const char *const moved[][2] = {
+        {"checkpoint.safetensors", "within seven"}, {"checkpoint-0005.safetensors", "five"}, {"checkpoint-0006.safetensors", "six"},
+        {"epoch-0006.png", "picture 6"}, {"log.csv", "rows"}, {"log.jsonl", "objects"}, {"config.ini", "[run]"}};
+    char name[300];
+    for (size_t i = 0; i < sizeof moved / sizeof moved[0]; i++) {
+        snprintf(name, sizeof name, "%s/%s", later, moved[i][0]);
+        DG_CHECK(holds(name, moved[i][1]));
+    }
+    DG_CHECK(holds("checkpoint.safetensors", "four") && holds("checkpoint-0004.safetensors", "four"));
+    DG_CHECK(holds("checkpoint-0005.safetensors", NULL) && holds("checkpoint-0006.safetensors", NULL));
+    DG_CHECK(holds("epoch-0004.png", "picture 4") && holds("epoch-0006.png", NULL));
+    DG_CHECK(holds("log.csv", "rows") && holds("config.ini", "[run]") && holds("notes.txt", "mine"));
+}
+
+static void test_go_back(void)
+{
+    char moved[64];
+    make_run();
+    DG_CHECK(dg_history_go_back(&r, "run/checkpoint.safetensors", 6, moved) == DG_OK && !*moved); /* nothing is later */
+    DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved) == DG_OK && !strcmp(moved, "later-than-0004"));
+    went_back("later-than-0004");
+    DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved) == DG_OK && !*moved); /* it is the newest now */
+    put("checkpoint.safetensors", "another five");
+    DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved) == DG_OK && !strcmp(moved, "later-than-0004-2"));
+    DG_CHECK(holds("later-than-0004/checkpoint.safetensors", "within seven"));
+    DG_CHECK(holds("later-than-0004-2/checkpoint.safetensors", "another five"));
+    dg_rundir_close(&r);
+}
+
+/* Killed before the chosen checkpoint became the newest: there is nothing of it. After that: it is ended. */
+static void test_cut_off(void)
+{
+    char moved[64];
+    make_run();
+    mkdir(temp_path("run/later-than-0004"), 0777);
+    DG_CHECK(link(temp_path("run/checkpoint.safetensors"), temp_path("run/later-than-0004/checkpoint.safetensors")) == 0);
+    DG_CHECK(dg_history_go_back(&r, "run/checkpoint.safetensors", 6, moved) == DG_OK && !*moved);
+    DG_CHECK(temp_count(temp_path("run"), "later") == 0 && holds("checkpoint.safetensors", "within seven"));
+    dg_rundir_close(&r);
+
+    make_run();
+    mkdir(temp_path("run/later-than-0004"), 0777);
+    DG_CHECK(rename(temp_path("run/checkpoint.safetensors"), temp_path("run/later-than-0004/checkpoint.safetensors")) == 0);
+    DG_CHECK(rename(temp_path("run/checkpoint-0006.safetensors"), temp_path("run/later-than-0004/checkpoint-0006.safetensors")) == 0);
+    DG_CHECK(link(temp_path("run/checkpoint-0004.safetensors"), temp_path("run/checkpoint.safetensors")) == 0);
+    DG_CHECK(dg_history_go_back(&r, "run/checkpoint.safetensors", 4, moved) == DG_OK && !*moved);
+    went_back("later-than-0004");
+    dg_rundir_close(&r);
+}
+
+int main(void)
+{
+    temp_make("history");
+    test_keep();
+    test_prune();
+    test_go_back();
+    test_cut_off();
+    temp_remove(temp_dir);
+    return dg_test_report();
+}
