@@ -40,8 +40,9 @@ dg_err dg_opening_start(const dg_options *o, dg_opening **out)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     p->in_thread = pthread_create(&p->thread, NULL, open_gpu, p) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!p->in_thread) open_gpu(p); /* no thread is to be had: one after the other, then */
-    return p->error && !p->in_thread ? dg_fail(p->error, "%s", p->message) : DG_OK;
+    if (p->in_thread) return DG_OK; /* the result belongs to the thread now */
+    open_gpu(p); /* no thread is to be had: one after the other, then */
+    return p->error ? dg_fail(p->error, "%s", p->message) : DG_OK;
 }
 
 bool dg_opening_failed(void *opening) { return atomic_load(&((dg_opening *)opening)->failed); }
