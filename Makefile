@@ -134,7 +134,7 @@ $(BUILD)/tests/preload/%.so: tests/preload/%.c $(BUILD)/flags
 
 tests: $(TESTS) $(PRELOADS) ## build the tests
 check: $(PROGRAM) $(TESTS) $(PRELOADS) ## build and run every test
-	$(Q)DCGAN=./$(PROGRAM) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS=$(if $(SAN),,$(BUILD)/tests/preload) sh scripts/run-tests $(TESTS) $(CLI_TESTS) $(SIM_PARTS)
+	$(Q)DCGAN=./$(PROGRAM) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS=$(if $(SAN),,$(BUILD)/tests/preload) sh scripts/run-tests $(TESTS) $(CLI_TESTS) $(SIM_PARTS) $(GPU_PARTS)
 
 FUZZERS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/fuzz_*.c))
 FUZZ_SECONDS ?= 60

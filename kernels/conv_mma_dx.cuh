@@ -42,7 +42,7 @@ template <class G> struct dg_dx_job {
     /* Which maps are read and written; positions of results that a cell's position has in each direction. */
     static constexpr int step = 2;
     static __device__ __forceinline__ dg_maps from_maps(const dg_conv_args &a) { return {a.Ho, a.Wo, a.Co}; }
-    static __device__ __forceinline__ dg_maps to_maps(const dg_conv_args &a) { return {a.H, a.W, a.Ci}; }
+    static __host__ __device__ __forceinline__ dg_maps to_maps(const dg_conv_args &a) { return {a.H, a.W, a.Ci}; }
     static __device__ __forceinline__ int shift(const dg_conv_args &a) { return a.shift_y; } /* of what is read */
 
     const int first_chunk, Ci;

@@ -31,7 +31,7 @@ template <class G> struct dg_fwd_job {
     /* Which maps are read and written; positions of results that a cell's position has in each direction. */
     static constexpr int step = 1;
     static __device__ __forceinline__ dg_maps from_maps(const dg_conv_args &a) { return {a.H, a.W, a.Ci}; }
-    static __device__ __forceinline__ dg_maps to_maps(const dg_conv_args &a) { return {a.Ho, a.Wo, a.Co}; }
+    static __host__ __device__ __forceinline__ dg_maps to_maps(const dg_conv_args &a) { return {a.Ho, a.Wo, a.Co}; }
     static __device__ __forceinline__ int shift(const dg_conv_args &a) { return a.shift_x; } /* of what is read */
 
     const int first_chunk, Ci;

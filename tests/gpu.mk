@@ -22,3 +22,18 @@ $(SIM_SHARED:%=$(GPU)/%): $(GPU)/cuda_%: $(SIM)/tests/test_%.o $(GPU_HOST) $(LIB
 gpu-tests: $(if $(CUDA_PTX),$(patsubst %,$(GPU)/%,$(GPU_TESTS) $(SIM_SHARED)),no-gpu-tests) ## the kernel tests, by nvcc
 no-gpu-tests:
 	@echo 'gpu-tests: they are compiled by nvcc: $(CUDA_WHY)' >&2; exit 1
+
+# What nvcc made, without a GPU: a part of `make check` where there is nvcc.
+ifneq ($(CUDA_PTX),)
+GPU_PARTS := $(GPU)/test_launchers
+else
+GPU_PARTS := $(GPU)/skipped
+endif
+$(GPU)/test_launchers: $(BUILD)/tests/test_launchers.cu.o $(LIB) $(CUDA_LIB)
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(gpu_link)
+$(GPU)/skipped: $(BUILD)/cuda-found.mk
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\necho "SKIP: no launcher of a build by nvcc: $(CUDA_WHY)"\nexit 77\n' > $@ && chmod +x $@
+check: $(GPU_PARTS)

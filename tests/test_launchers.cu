@@ -1,0 +1,172 @@
+/* Every launcher as nvcc compiled it, called where there is no GPU: each variant of each op with every tile, and every
+ * fused launch, must come back with an error that names its op. nvcc lets a host function call one that is for the
+ * device alone, inside a template, and puts exit(1) there without a word: only a call shows that the process lives. */
+#include <set>
+#include <string>
+
+#include "kernels/backend_cuda.cuh"
+#include "kernels/fuse.cuh"
+#include "tests/test.h"
+extern "C" {
+#include "gan.h"
+#include "model.h"
+#include "planner.h"
+#include "precision.h"
+}
+
+static gpu nowhere;                /* a CUDA backend as far as launching asks for one */
+static std::string doing;          /* the launch that has begun */
+static std::set<std::string> done; /* "conv_fwd mma bf16", "fused conv_fwd mma bf16" */
+static std::set<std::string> seen; /* launches, so that each is made once */
+static int calls;
+
+static void say_where()
+{
+    if (!doing.empty()) printf("FAILED: the process was ended by %s\n", doing.c_str());
+}
+
+static std::string precision(dg_math math) { return dg_precision_name(nowhere.base.real, math); }
+
+static std::string text_of(const dg_op *op, const dg_gpu *g)
+{
+    char row[240];
+    dg_tune_text(row, sizeof row, op, &op->tune);
+    return row + (", " + precision(op->tune.math)) + ", sm_" + std::to_string(g->arch);
+}
+
+static void must_refuse(dg_err e, const char *op)
+{
+    calls++;
+    const char *said = e ? dg_message() : "";
+    DG_CHECKF(e == DG_DEVICE && strstr(said, op), "%s came back with %d: %s", doing.c_str(), (int)e, said);
+    doing.clear();
+}
+
+static void every_choice(const dg_op *shape, const dg_gpu *g)
+{
+    static dg_tune list[DG_VARIANT_LIST];
+    dg_op op = *shape;
+    op.tune = dg_tune();
+    if (!seen.insert(text_of(&op, g) + precision(g->math)).second) return;
+    const int n = dg_variant_list(&op, list, DG_VARIANT_LIST, nowhere.base.real, g);
+    DG_CHECKF(n > 0 && n < DG_VARIANT_LIST, "%s: %d choices", op.name, n);
+    for (int i = 0; i < n; i++) {
+        op.tune = list[i];
+        if (op.tune.split > 4) continue; /* the same code with another number */
+        doing = text_of(&op, g);
+        if (!seen.insert(doing).second) continue;
+        must_refuse(dg_gpu_enqueue(&nowhere, &op, nullptr), op.name);
+        done.insert(dg_op_kind_name(op.kind) + (" " + std::string(op.tune.variant)) + " " + precision(op.tune.math));
+    }
+}
+
+static void fused_piece(dg_plan *p, int i, const dg_gpu *g)
+{
+    const dg_launch *l = &p->launch[i];
+    const dg_op *op = &p->op[l->main];
+    const std::string math = precision(g->math), kind = std::string("fused ") + dg_op_kind_name(op->kind) + " ";
+    doing = "fused " + text_of(op, g) + ", launch " + std::to_string(i) + " of " + p->name;
+    must_refuse(dg_gpu_enqueue_piece(&nowhere, p, i, nullptr), op->name);
+    if (l->kind == DG_LAUNCH_HEAD) done.insert("fused head");
+    if (l->kind == DG_LAUNCH_UPDATE) done.insert("fused update " + math);
+    if (l->kind != DG_LAUNCH_CONV) return;
+    const bool dense = dg_fused_family_of(op->kind, &op->u.conv, &op->tune) == DG_FUSED_DENSE;
+    done.insert(dense ? kind + "dense" : kind + op->tune.variant + " " + math);
+}
+
+/* A fused convolution with every tile and variant that can have its place. */
+static void every_fused_choice(dg_plan *p, int i, const dg_gpu *g)
+{
+    static dg_tune list[DG_VARIANT_LIST];
+    const dg_launch *l = &p->launch[i];
+    dg_op *op = &p->op[l->main];
+    fused_piece(p, i, g);
+    if (l->kind != DG_LAUNCH_CONV) return;
+    const dg_tune chosen = op->tune;
+    const dg_fused_conv f = dg_fused_conv_of(p, l);
+    const int n = dg_variant_list(op, list, DG_VARIANT_LIST, DG_F32, g);
+    for (int k = 0; k < n; k++) {
+        if (list[k].split > 2 || dg_fused_conv_refuses(op->kind, &f, &list[k], g)) continue;
+        op->tune = list[k];
+        fused_piece(p, i, g);
+    }
+    op->tune = chosen;
+}
+
+/* All ops of a model's plans, by themselves and fused, as this GPU would have them. */
+static void every_plan(const dg_model *model, const dg_machine *m)
+{
+    const dg_gpu g = {m->arch, m->shared, m->math};
+    const dg_gan_options o = {6, 2, 4, 6, 0, true, false, true, 0.5, 0.999, 1e-8, false};
+    for (unsigned fuse : {(unsigned)DG_FUSE_NONE, (unsigned)DG_FUSE_ALL}) {
+        dg_backend *b;
+        dg_gan gan;
+        if (!DG_CHECKF(!dg_planner_open(m, nullptr, fuse, &b), "%s", dg_message())) return;
+        if (!DG_CHECKF(!dg_gan_build(&gan, model, &o, b), "%s", dg_message())) return b->close(b);
+        nowhere.base.real = m->real;
+        dg_plan *const plans[] = {&gan.train, &gan.train_short, &gan.sample};
+        for (dg_plan *p : plans) {
+            for (int i = 0; i < p->ops && !fuse; i++) every_choice(&p->op[i], &g);
+            for (int i = 0; i < p->launches && fuse; i++) every_fused_choice(p, i, &g);
+        }
+        dg_gan_free(&gan);
+        b->close(b);
+    }
+}
+
+static void every_precision(const dg_model *model)
+{
+    static const struct {
+        const char *arch;
+        dg_type real;
+        dg_math math;
+    } on[] = {{"sm_90", DG_F32, DG_MATH_FP32}, {"sm_90", DG_F32, DG_MATH_TF32}, {"sm_90", DG_F32, DG_MATH_BF16},
+              {"sm_90", DG_F32, DG_MATH_FP16}, {"sm_75", DG_F32, DG_MATH_FP16}, {"sm_90", DG_F64, DG_MATH_FP32}};
+    for (const auto &p : on) {
+        dg_machine m;
+        if (!DG_CHECKF(!dg_machine_arch(p.arch, p.real, &m), "%s", dg_message())) continue;
+        m.math = p.math;
+        every_plan(model, &m);
+    }
+}
+
+static void was_called(const std::string &what) { DG_CHECKF(done.count(what), "no model here calls %s", what.c_str()); }
+
+static void all_were_called()
+{
+    for (int k = 0; k < DG_OP_KINDS; k++)
+        for (int i = 0; const char *variant = dg_variant_name((dg_op_kind)k, i); i++) {
+            const std::string v = variant, name = std::string(dg_op_kind_name((dg_op_kind)k)) + " " + v + " ";
+            const bool mma = v == "mma", thin = v == "thin_mma", rounds = mma || thin || v == "wgmma";
+            if (mma || thin) was_called(name + "tf32");
+            if (mma) was_called(name + "fp16");
+            was_called(name + (rounds ? "bf16" : "fp32"));
+            if (v == "direct" || v == "vector") was_called(name + "fp64");
+        }
+    for (const char *kind : {"fused conv_fwd ", "fused conv_dx "}) {
+        for (const char *how : {"mma tf32", "mma bf16", "mma fp16", "wgmma bf16"}) was_called(std::string(kind) + how);
+        for (const char *how : {"thin fp32", "thin_mma tf32", "thin_mma bf16"}) was_called(std::string(kind) + how);
+    }
+    for (const char *math : {"tf32", "bf16", "fp16"}) was_called(std::string("fused update ") + math);
+    was_called("fused conv_dx dense");
+    was_called("fused head");
+}
+
+int main()
+{
+    setenv("CUDA_VISIBLE_DEVICES", "", 1); /* also where there is one */
+    atexit(say_where);
+    static dg_model model;
+    static const struct {
+        int size, channels, wide;
+    } stock[] = {{16, 3, 64}, {32, 1, 16}, {32, 3, 24}};
+    for (const auto &s : stock) {
+        static char text[DG_MODEL_TEXT_MAX];
+        dg_err e = dg_model_stock(text, "stock", s.size, s.channels, 20, s.wide, s.wide);
+        if (!e) e = dg_model_parse(text, "stock", &model);
+        if (DG_CHECKF(!e, "%s", dg_message())) every_precision(&model);
+    }
+    all_were_called();
+    printf("%d launches refused\n", calls);
+    return dg_test_report();
+}
