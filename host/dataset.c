@@ -280,7 +280,8 @@ static dg_err write_skipped(const dg_dataset_options *o, const dg_dataset *d)
     if (!f) return dg_fail(DG_DEVICE, "no memory for %s", o->skipped);
     for (int i = 0; i < d->skips; i++)
         fprintf(f, "%s\t%s\n", dg_printable(name, sizeof name, d->skip[i].name), d->skip[i].reason);
-    dg_err e = fclose(f) ? dg_fail(DG_DEVICE, "no memory for %s", o->skipped)
+    const bool whole = !ferror(f);
+    dg_err e = fclose(f) || !whole || !text ? dg_fail(DG_DEVICE, "no memory for %s", o->skipped)
                          : dg_write_atomic_in(dir, o->skipped, &(dg_piece){text, bytes}, 1);
     free(text);
     return e;

@@ -83,6 +83,7 @@ typedef struct {
     dg_image *out;
     uint8_t *row;  /* one row as libpng gives it, or the whole picture if interlaced */
     uint8_t *rgb;  /* one row composed with the background */
+    bool no_memory; /* libpng asked for some in vain, which is no fault of the picture */
     dg_err error;  /* DG_OK: the reason is in `why` */
     char why[160];
 } reader;
@@ -95,6 +96,20 @@ _Noreturn static void on_error(png_structp png, png_const_charp why)
 }
 
 static void on_warning(png_structp png, png_const_charp why) { (void)png, (void)why; }
+
+static png_voidp on_malloc(png_structp png, png_alloc_size_t bytes)
+{
+    reader *r = png_get_mem_ptr(png);
+    void *p = malloc(bytes);
+    if (!p) r->no_memory = true;
+    return p;
+}
+
+static void on_free(png_structp png, png_voidp p)
+{
+    (void)png;
+    free(p);
+}
 
 static void on_read(png_structp png, png_bytep to, size_t n)
 {
@@ -194,7 +209,7 @@ static void read_rows(reader *r)
 static bool read_all(reader *r)
 {
     if (setjmp(r->jump)) return false;
-    r->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, r, on_error, on_warning);
+    r->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, r, on_error, on_warning, r, on_malloc, on_free);
     r->info = r->png ? png_create_info_struct(r->png) : NULL;
     if (!r->info) {
         r->error = dg_fail(DG_DEVICE, "no memory for libpng");
@@ -220,7 +235,8 @@ dg_err dg_png_pixels(const uint8_t *file, size_t bytes, const dg_decode_options 
     png_destroy_read_struct(&r.png, &r.info, NULL);
     free(r.row);
     free(r.rgb);
-    if (ok) return DG_OK;
+    if (ok && !r.no_memory) return DG_OK; /* libpng may go on without what it lacks, with other pixels */
     dg_image_free(out);
+    if (r.no_memory && !r.error) return dg_fail(DG_DEVICE, "no memory to decode a PNG of %d x %d", head.W, head.H);
     return r.error ? r.error : dg_fail(DG_DATA, "PNG: %s", r.why);
 }
