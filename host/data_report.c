@@ -1,5 +1,6 @@
 /* What `dcgan data DIR` prints: is this folder fit for training? */
 #include "dataset_parts.h"
+#include "options.h"
 #include "pictures.h"
 
 #include <cjson/cJSON.h>
@@ -162,6 +163,7 @@ static void print_report(const dg_dataset_options *o, const findings *f)
     const dg_dataset *d = f->d;
     printf("%s: %d usable pictures, %d bad, %d other files\n", dg_printable(name, sizeof name, o->dir), d->count,
            f->bad, d->skips - f->bad);
+    if (*dg_left_out(d, reasons, sizeof reasons)) printf("left out: %s\n", reasons);
     printf("for the network: %d x %d x %d, %.1f MiB, fingerprint %016llx\n", d->size, d->size, d->channels,
            (double)picture_bytes(d) * d->count / 0x1p20, (unsigned long long)d->fingerprint);
     if (d->count) {
@@ -213,6 +215,8 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
     cJSON_AddNumberToObject(j, "bytes", (double)picture_bytes(d) * d->count);
     cJSON_AddStringToObject(j, "fingerprint", hex);
     cJSON_AddNumberToObject(j, "bad", f->bad);
+    cJSON_AddNumberToObject(j, "made_by_dcgan", d->made);
+    cJSON_AddNumberToObject(j, "hidden", d->hidden);
     cJSON_AddNumberToObject(j, "without_colour", f->grey);
     cJSON_AddNumberToObject(j, "smaller", f->small);
     cJSON *kinds = cJSON_AddObjectToObject(j, "kinds");
@@ -257,7 +261,7 @@ static dg_err write_sheet(const dg_dataset_options *o, const dg_dataset *d, cons
     dg_err e = dg_grid(some, n, d->size, d->channels, (n + cols - 1) / cols, cols, &sheet);
     free(some);
     if (e) return e;
-    e = dg_png_write(path, &sheet, NULL, 0);
+    e = dg_png_write(path, &sheet, &(dg_text){"Software", dg_version}, 1); /* so that it is no training data */
     dg_image_free(&sheet);
     return e;
 }

@@ -1,5 +1,6 @@
 #include "dataset_parts.h"
 #include "atomic.h"
+#include "made.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,7 @@
 /* What became of a file of the scan. */
 typedef struct {
     char *reason;        /* NULL: fine so far */
-    bool bad;
+    bool bad, unread, made;
     int slot;            /* its place in the array before bad ones are taken out */
     int W, H;
     uint8_t kind;
@@ -24,13 +25,13 @@ typedef struct {
 typedef struct {
     const dg_dataset_options *o;
     int folder;
-    const dg_scan *scan;
+    dg_scan *scan;
     fate *fate;
     uint8_t *pixels;     /* (slots, size, size, channels) */
     size_t bytes;        /* of one picture */
     atomic_long done;
     atomic_long first_bad;  /* strict: files behind it need not be decoded */
-    atomic_bool passing; /* some file was skipped for a reason that may be gone next time */
+    dg_lost lost;
     atomic_int error;    /* first fatal one; its message is below */
     char message[1024];
 } job;
@@ -65,25 +66,28 @@ static void settle(job *j, long i, dg_err e, bool bad)
     fate *f = j->fate + i;
     f->reason = skip ? strdup(dg_message()) : NULL;
     f->bad = bad;
-    if (e == DG_IO) atomic_store(&j->passing, true);
+    f->unread = e == DG_IO;
     if (f->reason) return;
     char name[DG_PATH_BYTES];
     dg_printable(name, sizeof name, j->scan->file[i].name);
     stop_with(j, skip ? dg_fail(DG_DEVICE, "no memory for the list of pictures") : dg_context(e, "%s", name));
 }
 
-/* Is it a picture at all? */
+/* Is it a picture at all, and not one of ours? */
 static void look_at(job *j, long i)
 {
-    uint8_t head[32];
+    uint8_t head[DG_HEAD_BYTES];
     size_t bytes;
-    dg_err e = dg_file_head(j->folder, j->scan->file[i].name, head, sizeof head, &bytes);
+    dg_file *file = j->scan->file + i;
+    dg_err e = dg_file_head(j->folder, file->name, &j->lost, head, sizeof head, &bytes);
+    j->fate[i].made = !e && dg_made_by_us(head, bytes);
     if (!e && !dg_image_known(head, bytes)) {
         dg_image im;
         e = dg_image_decode(head, bytes, &j->o->decode, &im); /* for its reason */
         if (!e) dg_image_free(&im);
     }
     settle(j, i, e, false);
+    file->aside = j->fate[i].made || (e == DG_DATA && !dg_named_like_a_picture(file->name));
 }
 
 static dg_err decode_into(job *j, long i)
@@ -92,7 +96,7 @@ static dg_err decode_into(job *j, long i)
     fate *f = j->fate + i;
     uint8_t *data;
     size_t bytes;
-    dg_err e = dg_file_whole(j->folder, j->scan->file[i].name, file_limit(o), &data, &bytes);
+    dg_err e = dg_file_whole(j->folder, j->scan->file[i].name, &j->lost, file_limit(o), &data, &bytes);
     if (e) return e;
     dg_image im, fitted;
     e = dg_image_decode(data, bytes, &o->decode, &im);
@@ -128,7 +132,7 @@ static void each_file(job *j, void (*work)(job *, long), long total)
     if (o->progress && total) o->progress(o->context, 0, total);
     #pragma omp parallel for schedule(dynamic, 4) num_threads(thread_count(o))
     for (long i = 0; i < j->scan->files; i++) {
-        if (j->fate[i].reason || stopped(j)) continue;
+        if (j->fate[i].reason || j->fate[i].made || stopped(j)) continue;
         work(j, i);
         long done = atomic_fetch_add(&j->done, 1) + 1;
         if (o->progress && total && omp_get_thread_num() == 0) o->progress(o->context, done, total);
@@ -141,7 +145,7 @@ static long give_slots(job *j, dg_scan *s)
 {
     long slots = 0;
     for (long i = 0; i < s->files; i++) {
-        if (j->fate[i].reason) continue;
+        if (j->fate[i].reason || j->fate[i].made) continue;
         if (j->o->limit > 0 && slots == j->o->limit) {
             for (long k = i; k < s->files; k++) {
                 free(s->file[k].name);
@@ -172,13 +176,8 @@ static dg_err make_room(job *j, long slots)
     return DG_OK;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const dg_skip *)a)->name, ((const dg_skip *)b)->name);
-}
-
-/* Good pictures move up into one array in the order of their names; the others join the skipped ones. */
-static dg_err collect(job *j, dg_scan *s, long slots, dg_dataset *out)
+/* Good pictures move up into one array in the order of their names. */
+static dg_err collect(job *j, const dg_scan *s, long slots, dg_dataset *out)
 {
     size_t n = slots ? (size_t)slots : 1;
     out->name = calloc(n, sizeof *out->name);
@@ -188,24 +187,34 @@ static dg_err collect(job *j, dg_scan *s, long slots, dg_dataset *out)
     if (!out->name || !out->width || !out->height || !out->kind)
         return dg_fail(DG_DEVICE, "no memory for the list of pictures");
     for (long i = 0; i < s->files; i++) {
-        fate *f = j->fate + i;
-        if (f->reason) {
-            dg_err e = dg_scan_skip(s, s->file[i].name, f->bad, f->reason);
-            if (e) return e;
-        } else if (i <= atomic_load(&j->first_bad)) {
-            int to = out->count++;
-            memmove(j->pixels + (size_t)to * j->bytes, j->pixels + (size_t)f->slot * j->bytes, j->bytes);
-            out->name[to] = strdup(s->file[i].name);
-            if (!out->name[to]) return dg_fail(DG_DEVICE, "no memory for the list of pictures");
-            out->width[to] = f->W;
-            out->height[to] = f->H;
-            out->kind[to] = f->kind;
-        }
+        const fate *f = j->fate + i;
+        if (f->reason || f->made || i > atomic_load(&j->first_bad)) continue;
+        int to = out->count++;
+        memmove(j->pixels + (size_t)to * j->bytes, j->pixels + (size_t)f->slot * j->bytes, j->bytes);
+        out->name[to] = strdup(s->file[i].name);
+        if (!out->name[to]) return dg_fail(DG_DEVICE, "no memory for the list of pictures");
+        out->width[to] = f->W;
+        out->height[to] = f->H;
+        out->kind[to] = f->kind;
     }
     void *less = out->count ? realloc(j->pixels, (size_t)out->count * j->bytes) : NULL;
     out->pixels = less ? less : j->pixels;
     j->pixels = NULL;
-    if (s->skips) qsort(s->skip, (size_t)s->skips, sizeof *s->skip, by_name);
+    return DG_OK;
+}
+
+/* The others join what was skipped before, and what is ours is counted. */
+static dg_err collect_skips(job *j, dg_scan *s, dg_dataset *out)
+{
+    for (long i = 0; i < s->files; i++) {
+        const fate *f = j->fate + i;
+        out->made += f->made;
+        if (!f->reason) continue;
+        const int how = (f->bad ? DG_SKIP_BAD : 0) | (f->unread ? DG_SKIP_UNREAD : 0);
+        dg_err e = dg_scan_skip(s, s->file[i].name, how, f->reason);
+        if (e) return e;
+    }
+    dg_scan_sort_skips(s);
     out->skip = s->skip;
     out->skips = (int)s->skips;
     s->skip = NULL;
@@ -213,20 +222,60 @@ static dg_err collect(job *j, dg_scan *s, long slots, dg_dataset *out)
     return DG_OK;
 }
 
-static dg_err read_files(job *j, dg_scan *s, dg_dataset *out)
+static int by_name(const void *name, const void *file) { return strcmp(name, ((const dg_file *)file)->name); }
+
+/* The pictures came from the cache. So does what is wrong with some of them; what else is skipped is as it is now. */
+static dg_err recall_failures(job *j, dg_scan *s, dg_dataset *out)
 {
-    const dg_dataset_options *o = j->o;
-    j->fate = calloc(s->files ? (size_t)s->files : 1, sizeof *j->fate);
-    if (!j->fate) return dg_fail(DG_DEVICE, "no memory for the list of pictures");
-    each_file(j, look_at, 0);
-    if (atomic_load(&j->error)) return dg_fail((dg_err)atomic_load(&j->error), "%s", j->message);
-    long slots = give_slots(j, s);
+    for (int i = 0; i < out->skips; i++) {
+        dg_skip *k = out->skip + i;
+        const dg_file *file = s->files ? bsearch(k->name, s->file, (size_t)s->files, sizeof *file, by_name) : NULL;
+        fate *f = file ? j->fate + (file - s->file) : NULL;
+        if (f && k->bad && !f->reason) *f = (fate){.reason = k->reason, .bad = true}, k->reason = NULL;
+        free(k->name);
+        free(k->reason);
+    }
+    free(out->skip);
+    out->skip = NULL;
+    out->skips = out->made = 0;
+    return collect_skips(j, s, out);
+}
+
+static dg_err decode_all(job *j, dg_scan *s, long slots, dg_dataset *out)
+{
     dg_err e = make_room(j, slots);
     if (e) return e;
     each_file(j, decode, slots);
     if (atomic_load(&j->error)) return dg_fail((dg_err)atomic_load(&j->error), "%s", j->message);
     e = collect(j, s, slots, out);
-    if (!e) out->fingerprint = dg_dataset_fingerprint(out, thread_count(o));
+    if (!e) e = collect_skips(j, s, out);
+    if (!e) out->fingerprint = dg_dataset_fingerprint(out, thread_count(j->o));
+    return e;
+}
+
+static bool any_unread(const dg_dataset *d)
+{
+    for (int i = 0; i < d->skips; i++)
+        if (d->skip[i].unread) return true;
+    return false;
+}
+
+static dg_err read_files(job *j, dg_scan *s, dg_dataset *out)
+{
+    const dg_dataset_options *o = j->o;
+    dg_cache_keys keys = {.files = o->cache ? dg_cache_key(o, s, false) : 0};
+    dg_cache_found found = o->cache ? dg_cache_read(o, keys, out) : DG_CACHE_USELESS;
+    if (found == DG_CACHE_TAKEN) return DG_OK;
+    j->fate = calloc(s->files ? (size_t)s->files : 1, sizeof *j->fate);
+    if (!j->fate) return dg_fail(DG_DEVICE, "no memory for the list of pictures");
+    each_file(j, look_at, 0);
+    if (atomic_load(&j->error)) return dg_fail((dg_err)atomic_load(&j->error), "%s", j->message);
+    long slots = give_slots(j, s);
+    if (o->cache) keys.pictures = dg_cache_key(o, s, true);
+    if (found == DG_CACHE_OTHER && dg_cache_read(o, keys, out) == DG_CACHE_TAKEN) return recall_failures(j, s, out);
+    dg_err e = decode_all(j, s, slots, out);
+    const bool whole = atomic_load(&j->first_bad) == LONG_MAX && !any_unread(out);
+    if (!e && o->cache && out->count && whole) dg_cache_write(o, keys, out);
     return e;
 }
 
@@ -236,6 +285,21 @@ static dg_err open_folder(const char *dir, int *fd)
     if (*fd >= 0) return DG_OK;
     if (errno == ENOTDIR) return dg_fail(DG_DATA, "%s: not a folder of pictures", dir);
     return dg_fail(DG_DATA, "%s: %s", dir, strerror(errno));
+}
+
+static void warn_unread(const dg_dataset_options *o, const dg_dataset *d)
+{
+    char name[1024];
+    const dg_skip *first = NULL;
+    int n = 0;
+    for (int i = 0; i < d->skips; i++)
+        if (d->skip[i].unread && n++ == 0) first = d->skip + i;
+    if (n == 1)
+        dg_warn("%s/%s: %s; it is left out this time", o->dir, dg_printable(name, sizeof name, first->name),
+                first->reason);
+    else if (n)
+        dg_warn("%s: %d files are left out this time, they cannot be read; the first is %s: %s", o->dir, n,
+                dg_printable(name, sizeof name, first->name), first->reason);
 }
 
 dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out)
@@ -249,20 +313,17 @@ dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out)
     dg_scan s;
     dg_err e = open_folder(o->dir, &j.folder);
     if (e) return e;
+    j.scan = &s;
     e = dg_scan_folder(j.folder, o->dir, (const char *const[]){o->cache, o->skipped}, 2, &s);
-    uint64_t key = !e && o->cache ? dg_cache_key(o, &s) : 0;
-    if (!e && !(o->cache && dg_cache_read(o, key, out))) {
-        j.scan = &s;
-        e = read_files(&j, &s, out);
-        bool whole = atomic_load(&j.first_bad) == LONG_MAX && !atomic_load(&j.passing);
-        if (!e && o->cache && out->count && whole) dg_cache_write(o, key, out);
-    }
+    if (!e) e = read_files(&j, &s, out);
+    out->hidden = s.hidden;
     for (long i = 0; j.fate && i < s.files; i++) free(j.fate[i].reason);
     free(j.fate);
     free(j.pixels);
     dg_scan_free(&s);
     close(j.folder);
     if (e) dg_dataset_free(out);
+    if (!e) warn_unread(o, out);
     return e;
 }
 

@@ -16,25 +16,29 @@ typedef struct {
     char magic[16];
     uint32_t order;         /* 0x01020304 in the byte order of the machine that wrote it */
     uint32_t crc;           /* of head and lists, this member taken as 0 */
-    uint64_t key;
+    uint64_t key;           /* of the pictures */
     uint64_t lists;
     uint64_t fingerprint;   /* the checksum of the pixels */
     int32_t count, size, channels, skips;
+    uint64_t files;         /* key of all files that were found */
+    int64_t made;
 } head;
 
 static uint64_t hash_text(uint64_t h, const char *text) { return dg_hash(h, text, strlen(text) + 1); }
 
-uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s)
+uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s, bool pictures)
 {
-    /* The first number stands for what decoding and resizing give: to be raised when that changes. */
-    int64_t settings[] = {1, o->size, o->channels, o->fit, o->decode.alpha, o->decode.exif,
-                          (int64_t)o->decode.max_bytes, (int64_t)o->decode.max_pixels, o->limit, s->files, s->skips};
+    /* The first number stands for the head and for what decoding and resizing give: to be raised when that changes. */
+    int64_t settings[] = {2, o->size, o->channels, o->fit, o->decode.alpha, o->decode.exif,
+                          (int64_t)o->decode.max_bytes, (int64_t)o->decode.max_pixels, o->limit, pictures};
     uint64_t h = dg_hash(DG_HASH, settings, sizeof settings);
     for (long i = 0; i < s->files; i++) {
+        if (pictures && s->file[i].aside) continue;
         int64_t stat[] = {s->file[i].bytes, s->file[i].seconds, s->file[i].nanoseconds};
         h = dg_hash(hash_text(h, s->file[i].name), stat, sizeof stat);
     }
-    for (long i = 0; i < s->skips; i++) h = hash_text(hash_text(h, s->skip[i].name), s->skip[i].reason);
+    for (long i = 0; i < s->skips; i++)
+        if (!pictures || s->skip[i].bad) h = hash_text(hash_text(h, s->skip[i].name), s->skip[i].reason);
     return h;
 }
 
@@ -86,7 +90,7 @@ static bool take_lists(const head *h, const uint8_t *lists, dg_dataset *d)
         if (!(d->name[d->count] = next_text(&at, end))) return false;
     for (; d->skips < h->skips; d->skips++) {
         dg_skip *s = d->skip + d->skips;
-        *s = (dg_skip){next_text(&at, end), next_text(&at, end), bad[d->skips] != 0};
+        *s = (dg_skip){next_text(&at, end), next_text(&at, end), bad[d->skips] != 0, false};
         if (!s->name || !s->reason) {
             free(s->name);
             free(s->reason);
@@ -97,14 +101,14 @@ static bool take_lists(const head *h, const uint8_t *lists, dg_dataset *d)
 }
 
 /* NULL: taken; else what is wrong with it. "" is no damage, only another key. */
-static const char *take(const dg_dataset_options *o, int fd, uint64_t key, dg_dataset *d)
+static const char *take(const dg_dataset_options *o, int fd, dg_cache_keys keys, dg_dataset *d)
 {
     head h;
     off_t end = lseek(fd, 0, SEEK_END);
     lseek(fd, 0, SEEK_SET);
     if (end < (off_t)sizeof h || !read_exactly(fd, &h, sizeof h)) return "it is cut off";
     if (memcmp(h.magic, magic, sizeof magic) != 0) return "it is no cache of pictures";
-    if (h.order != 0x01020304 || h.key != key) return "";
+    if (h.order != 0x01020304 || (h.key != keys.pictures && h.files != keys.files)) return "";
     uint64_t left = (uint64_t)end - sizeof h;
     if (h.count < 1 || h.skips < 0 || h.size != o->size || h.channels != o->channels) return "its header is wrong";
     uint64_t pixels = (uint64_t)h.count * (uint64_t)h.size * (uint64_t)h.size * (uint64_t)h.channels;
@@ -119,24 +123,25 @@ static const char *take(const dg_dataset_options *o, int fd, uint64_t key, dg_da
               checksum(&h, lists) == h.crc && take_lists(&h, lists, d);
     free(lists);
     if (!ok) return "its checksum is wrong";
+    d->made = (int)h.made;
     d->fingerprint = dg_dataset_fingerprint(d, o->threads);
     return d->fingerprint == h.fingerprint ? NULL : "its checksum is wrong";
 }
 
-bool dg_cache_read(const dg_dataset_options *o, uint64_t key, dg_dataset *out)
+dg_cache_found dg_cache_read(const dg_dataset_options *o, dg_cache_keys keys, dg_dataset *out)
 {
     int fd = open(o->cache, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0) return false;
-    const char *wrong = take(o, fd, key, out);
+    if (fd < 0) return DG_CACHE_USELESS;
+    const char *wrong = take(o, fd, keys, out);
     close(fd);
     if (!wrong) {
         out->cached = true;
-        return true;
+        return DG_CACHE_TAKEN;
     }
     if (*wrong) dg_warn("%s: not used, %s", o->cache, wrong);
     dg_dataset_free(out);
     *out = (dg_dataset){.size = o->size, .channels = o->channels};
-    return false;
+    return *wrong ? DG_CACHE_USELESS : DG_CACHE_OTHER;
 }
 
 /* Whatever has other content than ours must not be overwritten: --cache cats/1.png is a slip of the hand. */
@@ -173,7 +178,7 @@ static uint8_t *pack_lists(const dg_dataset *d, size_t *bytes)
     return lists;
 }
 
-void dg_cache_write(const dg_dataset_options *o, uint64_t key, const dg_dataset *d)
+void dg_cache_write(const dg_dataset_options *o, dg_cache_keys keys, const dg_dataset *d)
 {
     _Static_assert(sizeof(int) == 4, "widths and heights are stored as they are");
     if (!may_write(o->cache)) {
@@ -182,8 +187,9 @@ void dg_cache_write(const dg_dataset_options *o, uint64_t key, const dg_dataset 
     }
     size_t bytes = 0;
     uint8_t *lists = pack_lists(d, &bytes);
-    head h = {.order = 0x01020304, .key = key, .lists = bytes, .fingerprint = d->fingerprint, .count = d->count,
-              .size = d->size, .channels = d->channels, .skips = d->skips};
+    head h = {.order = 0x01020304, .key = keys.pictures, .lists = bytes, .fingerprint = d->fingerprint,
+              .count = d->count, .size = d->size, .channels = d->channels, .skips = d->skips,
+              .files = keys.files, .made = d->made};
     memcpy(h.magic, magic, sizeof magic);
     dg_err e = DG_DEVICE;
     if (lists) {

@@ -79,6 +79,17 @@ char *dg_skip_summary(const dg_dataset *d, bool bad_only, int most, char *out, s
     return out;
 }
 
+char *dg_left_out(const dg_dataset *d, char *out, size_t size)
+{
+    int n = 0;
+    out[0] = 0;
+    if (d->made) n = snprintf(out, size, "%d picture%s that dcgan made", d->made, d->made == 1 ? "" : "s");
+    if (d->hidden)
+        snprintf(out + n, size - (size_t)n, "%s%d hidden %s", n ? " and " : "", d->hidden,
+                 d->hidden == 1 ? "file or folder" : "files or folders");
+    return out;
+}
+
 dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d)
 {
     char name[1024], reasons[512];
@@ -93,11 +104,14 @@ dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d)
     if (bad > 1000 || 10 * (int64_t)bad > (int64_t)bad + d->count)
         return dg_fail(DG_DATA, "%s: %d of %d pictures are bad, more than 10%% or 1,000: %s (%s)", o->dir, bad,
                        bad + d->count, reasons, list);
+    char ours[128];
+    const char *and_ours = *dg_left_out(d, ours, sizeof ours) ? "; left out: " : "";
     if (d->count == 0)
-        return dg_fail(DG_DATA, "%s: no PNG or JPEG picture in it%s%s", o->dir, d->skips ? "; skipped: " : "", reasons);
+        return dg_fail(DG_DATA, "%s: no PNG or JPEG picture in it%s%s%s%s", o->dir, d->skips ? "; skipped: " : "",
+                       reasons, and_ours, ours);
     if (d->count < o->least)
-        return dg_fail(DG_DATA, "%s: only %d usable pictures, at least %d are needed for one batch%s%s", o->dir,
-                       d->count, o->least, d->skips ? "; skipped: " : "", reasons);
+        return dg_fail(DG_DATA, "%s: only %d usable pictures, at least %d are needed for one batch%s%s%s%s", o->dir,
+                       d->count, o->least, d->skips ? "; skipped: " : "", reasons, and_ours, ours);
     return DG_OK;
 }
 

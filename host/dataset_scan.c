@@ -16,6 +16,7 @@ typedef struct {
     dev_t device[4]; /* of files that are no part of the folder */
     ino_t inode[4];
     int without;
+    dg_lost lost;
 } walk;
 
 static dg_err no_memory(void) { return dg_fail(DG_DEVICE, "no memory for the list of pictures"); }
@@ -31,26 +32,26 @@ static bool grow(void **list, long n, long *room, size_t bytes)
     return true;
 }
 
-static bool named_like_a_picture(const char *name)
+bool dg_named_like_a_picture(const char *name)
 {
     static const char *const ending[] = {"png", "jpg",  "jpeg", "jpe", "jfif", "apng", "gif",
                                          "bmp", "webp", "tif",  "tiff", "heic", "heif", "avif"};
     const char *base = strrchr(name, '/');
     base = base ? base + 1 : name;
-    if (!strncmp(base, "._", 2)) return false; /* what macOS leaves beside files on foreign disks */
     const char *dot = strrchr(base, '.');
     for (size_t i = 0; dot && i < sizeof ending / sizeof *ending; i++)
         if (!strcasecmp(dot + 1, ending[i])) return true;
     return false;
 }
 
-dg_err dg_scan_skip(dg_scan *s, const char *name, bool bad, const char *reason)
+dg_err dg_scan_skip(dg_scan *s, const char *name, int how, const char *reason)
 {
     void *list = s->skip;
     bool ok = grow(&list, s->skips, &s->skip_room, sizeof *s->skip);
     s->skip = list;
     if (!ok) return no_memory();
-    dg_skip k = {strdup(name), strdup(reason), bad || named_like_a_picture(name)};
+    const bool bad = how & DG_SKIP_BAD || dg_named_like_a_picture(name);
+    dg_skip k = {strdup(name), strdup(reason), bad, how & DG_SKIP_UNREAD};
     if (!k.name || !k.reason) {
         free(k.name);
         free(k.reason);
@@ -71,7 +72,7 @@ static dg_err add_file(walk *w, const char *name, const struct stat *st)
     s->file = list;
     char *copy = ok ? strdup(name) : NULL;
     if (!copy) return no_memory();
-    s->file[s->files++] = (dg_file){copy, st->st_size, st->st_mtim.tv_sec, st->st_mtim.tv_nsec};
+    s->file[s->files++] = (dg_file){copy, st->st_size, st->st_mtim.tv_sec, st->st_mtim.tv_nsec, false};
     return DG_OK;
 }
 
@@ -86,36 +87,52 @@ static const char *what_it_is(mode_t mode)
     }
 }
 
+/* What the system refused to open or to look at, `what` in words. */
+static dg_err refused(walk *w, const char *path, const char *what, int error)
+{
+    char reason[128];
+    if (error == EMFILE || error == ENFILE || error == ENOMEM)
+        return dg_fail(DG_DEVICE, "%s/%s: cannot be opened: %s", w->dir, path, strerror(error));
+    snprintf(reason, sizeof reason, "%s%s", what, strerror(error));
+    return dg_scan_skip(w->to, path, dg_may_pass(error) ? DG_SKIP_UNREAD : 0, reason);
+}
+
+/* 0 or an errno. */
+static int look_up(walk *w, int parent, const char *base, int flags, struct stat *st)
+{
+    for (int tries = 0;; tries++) {
+        if (!fstatat(parent, base, st, flags)) return 0;
+        const int error = errno;
+        if (!dg_try_again(&w->lost, error, tries)) return error;
+    }
+}
+
 static dg_err walk_folder(walk *w, int fd, char *path, size_t length, int depth);
 
 static dg_err enter(walk *w, int parent, const char *base, char *path, size_t length, int depth)
 {
-    if (depth > DG_DEPTH_MAX) return dg_scan_skip(w->to, path, false, "a folder more than 64 deep");
-    int fd = openat(parent, base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0) {
-        char reason[128];
-        snprintf(reason, sizeof reason, "a folder that cannot be opened: %s", strerror(errno));
-        return dg_scan_skip(w->to, path, false, reason);
+    if (depth > DG_DEPTH_MAX) return dg_scan_skip(w->to, path, 0, "a folder more than 64 deep");
+    for (int tries = 0;; tries++) {
+        int fd = openat(parent, base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0) return walk_folder(w, fd, path, length, depth);
+        const int error = errno;
+        if (!dg_try_again(&w->lost, error, tries)) return refused(w, path, "a folder that cannot be opened: ", error);
     }
-    return walk_folder(w, fd, path, length, depth);
 }
 
 static dg_err link_to(walk *w, int parent, const char *base, const char *path)
 {
     struct stat st;
-    if (fstatat(parent, base, &st, 0)) {
-        if (errno == ENOENT) return dg_scan_skip(w->to, path, false, "a symbolic link to nothing");
-        if (errno == ELOOP) return dg_scan_skip(w->to, path, false, "a loop of symbolic links");
-        char reason[128];
-        snprintf(reason, sizeof reason, "a symbolic link: %s", strerror(errno));
-        return dg_scan_skip(w->to, path, false, reason);
-    }
+    const int error = look_up(w, parent, base, 0, &st);
+    if (error == ENOENT) return dg_scan_skip(w->to, path, 0, "a symbolic link to nothing");
+    if (error == ELOOP) return dg_scan_skip(w->to, path, 0, "a loop of symbolic links");
+    if (error) return refused(w, path, "a symbolic link: ", error);
     if (S_ISREG(st.st_mode)) return add_file(w, path, &st);
     if (S_ISDIR(st.st_mode))
-        return dg_scan_skip(w->to, path, false, "a symbolic link to a folder (these are not followed)");
+        return dg_scan_skip(w->to, path, 0, "a symbolic link to a folder (these are not followed)");
     char reason[64];
     snprintf(reason, sizeof reason, "a symbolic link to %s", what_it_is(st.st_mode));
-    return dg_scan_skip(w->to, path, false, reason);
+    return dg_scan_skip(w->to, path, 0, reason);
 }
 
 /* path holds DG_PATH_BYTES; its first `length` bytes are the parent's name, with '/' unless empty. */
@@ -124,16 +141,16 @@ static dg_err visit(walk *w, int parent, const char *base, char *path, size_t le
     size_t n = strlen(base);
     if (length + n + 2 > DG_PATH_BYTES) {
         path[length] = 0;
-        return dg_scan_skip(w->to, path, false, "a name below it makes a path of more than 4096 bytes");
+        return dg_scan_skip(w->to, path, 0, "a name below it makes a path of more than 4096 bytes");
     }
     memcpy(path + length, base, n + 1);
     struct stat st;
-    if (fstatat(parent, base, &st, AT_SYMLINK_NOFOLLOW))
-        return dg_scan_skip(w->to, path, false, errno == ENOENT ? "vanished" : strerror(errno));
+    const int error = look_up(w, parent, base, AT_SYMLINK_NOFOLLOW, &st);
+    if (error) return error == ENOENT ? dg_scan_skip(w->to, path, 0, "vanished") : refused(w, path, "", error);
     if (S_ISREG(st.st_mode)) return add_file(w, path, &st);
     if (S_ISLNK(st.st_mode)) return link_to(w, parent, base, path);
     if (S_ISDIR(st.st_mode)) return enter(w, parent, base, path, length + n, depth + 1);
-    return dg_scan_skip(w->to, path, false, what_it_is(st.st_mode));
+    return dg_scan_skip(w->to, path, 0, what_it_is(st.st_mode));
 }
 
 /* Takes over fd. */
@@ -154,7 +171,10 @@ static dg_err walk_folder(walk *w, int fd, char *path, size_t length, int depth)
             if (errno) e = dg_fail(DG_IO, "%s/%s: cannot be listed: %s", w->dir, path, strerror(errno));
             break;
         }
-        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) continue;
+        if (entry->d_name[0] == '.') {
+            w->to->hidden += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+            continue;
+        }
         e = visit(w, dirfd(d), entry->d_name, path, length, depth);
         if (e) break;
     }
@@ -165,6 +185,16 @@ static dg_err walk_folder(walk *w, int fd, char *path, size_t length, int depth)
 static int by_name(const void *a, const void *b)
 {
     return strcmp(((const dg_file *)a)->name, ((const dg_file *)b)->name);
+}
+
+static int by_skipped_name(const void *a, const void *b)
+{
+    return strcmp(((const dg_skip *)a)->name, ((const dg_skip *)b)->name);
+}
+
+void dg_scan_sort_skips(dg_scan *s)
+{
+    if (s->skips) qsort(s->skip, (size_t)s->skips, sizeof *s->skip, by_skipped_name);
 }
 
 dg_err dg_scan_folder(int folder, const char *dir, const char *const *without, int n, dg_scan *out)
@@ -182,6 +212,7 @@ dg_err dg_scan_folder(int folder, const char *dir, const char *const *without, i
     char path[DG_PATH_BYTES];
     dg_err e = walk_folder(&w, fd, path, 0, 0);
     if (out->files) qsort(out->file, (size_t)out->files, sizeof *out->file, by_name);
+    dg_scan_sort_skips(out);
     if (e) dg_scan_free(out);
     return e;
 }

@@ -28,6 +28,7 @@ typedef struct {
     char *name;          /* path below dir, as the file system has it */
     char *reason;
     bool bad;            /* a picture that could not be used; false: just another file */
+    bool unread;         /* it could not be read this time; another time it may be */
 } dg_skip;
 
 typedef struct {
@@ -38,6 +39,7 @@ typedef struct {
     uint8_t *kind;       /* dg_kind of each file */
     dg_skip *skip;
     int skips;
+    int made, hidden;    /* left out: pictures that dcgan made (made.h); hidden files and folders */
     uint64_t fingerprint; /* of the pixels in order: changes when the data set does */
     bool cached;          /* came from the cache file */
 } dg_dataset;
@@ -45,8 +47,11 @@ typedef struct {
 /* Recursive; order is bytewise by path. Symbolic links to files are followed, to directories not; anything
  * that is neither a regular file nor a directory is skipped with a reason; files that are no pictures are
  * skipped (counted as bad only when their name ends like a picture). More than 10% (or 1,000) bad pictures, or
- * fewer good ones than `least`, is DG_DATA with a summary by reason. */
+ * fewer good ones than `least`, is DG_DATA with a summary by reason. What dcgan made and what is hidden is left out
+ * and counted, no more. A file that cannot be read is tried again; a warning tells of those that are skipped for it. */
 dg_err dg_dataset_load(const dg_dataset_options *o, dg_dataset *out);
+/* "12 pictures that dcgan made and 1 hidden file or folder"; "" when nothing was left out. Returns out. */
+char *dg_left_out(const dg_dataset *d, char *out, size_t size);
 void dg_dataset_free(dg_dataset *d);
 
 /* The command `dcgan data`: counts, histogram of sizes, skipped files with reasons, exact duplicates, and a
