@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "generator.h"
+#include "made.h"
 #include "pictures.h"
 #include "progress.h"
 
@@ -92,8 +93,10 @@ static void report(const job *j)
 int dg_cmd_generate(const dg_options *o)
 {
     job j = {.o = o};
+    static const char *const names[] = {"seed-*.png", "grid.png", NULL};
     dg_err e = dg_generator_open(o, &j.g);
     if (!e) e = dg_results_directory(o, "generated", j.dir, sizeof j.dir);
+    if (!e) e = dg_only_ours(j.dir, names, "Software", "dcgan ");
     if (!e) {
         j.picture = (size_t)j.g->model.size * (size_t)j.g->model.size * (size_t)j.g->model.channels;
         j.in_grid = o->count < 2 ? 0 : o->count < GRID_MOST ? o->count : GRID_MOST;

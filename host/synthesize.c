@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "atomic.h"
+#include "made.h"
 #include "pictures.h"
 
 void dg_synthesize_one(uint8_t *pixels, int size, uint64_t seed, int i)
@@ -14,6 +15,8 @@ void dg_synthesize_one(uint8_t *pixels, int size, uint64_t seed, int i)
     dg_cat_choose(&cat, seed, i);
     dg_cat_draw(pixels, size, &cat);
 }
+
+#define DRAWN "drawn by dcgan" /* how the text Source of each picture begins */
 
 static dg_err make_directories(const char *dir)
 {
@@ -40,7 +43,7 @@ static dg_err encode(int size, uint64_t seed, int i, void **data, size_t *bytes)
     if (!im.pixels) return dg_fail(DG_DEVICE, "picture %d: out of memory", i);
     dg_synthesize_one(im.pixels, size, seed, i);
     char source[100];
-    snprintf(source, sizeof source, "drawn by dcgan, seed %llu, number %d", (unsigned long long)seed, i);
+    snprintf(source, sizeof source, DRAWN ", seed %llu, number %d", (unsigned long long)seed, i);
     dg_err e = dg_png_encode(&im, &(dg_text){"Source", source}, 1, data, bytes);
     free(im.pixels);
     return e;
@@ -56,7 +59,8 @@ static dg_err check_same(const char *path, const void *data, size_t bytes)
         free(old);
         if (same) return DG_OK;
     }
-    return dg_fail(DG_IO, "%s is there already and is another file, so it stays; choose an empty folder", path);
+    return dg_fail(DG_USAGE, "%s is there already and is another picture, so it stays: name an empty or a new folder",
+                   path);
 }
 
 typedef enum { CHECK, WRITE } phase;
@@ -106,7 +110,8 @@ dg_err dg_synthesize(const char *dir, int count, int size, uint64_t seed)
 {
     if (count < 1 || count > 1000000) return dg_fail(DG_USAGE, "--count %d: must be from 1 to 1000000", count);
     if (size < 16 || size > 256) return dg_fail(DG_USAGE, "--size %d: must be from 16 to 256", size);
-    dg_err e = make_directories(dir);
+    dg_err e = dg_only_ours(dir, (const char *const[]){"cat-*.png", NULL}, "Source", DRAWN);
+    if (!e) e = make_directories(dir);
     /* Everything is checked before anything is written, so that a refusal leaves the folder as it was. */
     if (!e) e = all(dir, count, size, seed, CHECK);
     if (!e) e = all(dir, count, size, seed, WRITE);

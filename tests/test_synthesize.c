@@ -137,18 +137,18 @@ static void files_are_written_once(void)
     DG_CHECK(count_files(other) == 32);
     /* Another seed: refused, and nothing is added. */
     for (int i = 0; i < 50; i++) { /* whichever thread is first, the first file is named */
-        DG_CHECK(dg_synthesize(other, 40, 16, 10) == DG_IO);
+        DG_CHECK(dg_synthesize(other, 40, 16, 10) == DG_USAGE);
         DG_CHECKF(strstr(dg_message(), "cat-00000.png"), "message: %s", dg_message());
     }
     DG_CHECK(count_files(other) == 32);
     /* A foreign file of that name. */
     DG_CHECK(truncate(a, 100) == 0);
-    DG_CHECK(dg_synthesize(other, 32, 16, 9) == DG_IO);
+    DG_CHECK(dg_synthesize(other, 32, 16, 9) == DG_USAGE);
     DG_CHECKF(strstr(dg_message(), "cat-00007.png"), "message: %s", dg_message());
     DG_CHECK(stat(a, &after) == 0 && after.st_size == 100);
     /* A dangling link would let us write somewhere else. */
     DG_CHECK(unlink(a) == 0 && symlink("nowhere", a) == 0);
-    DG_CHECK(dg_synthesize(other, 32, 16, 9) == DG_IO);
+    DG_CHECK(dg_synthesize(other, 32, 16, 9) == DG_USAGE);
     DG_CHECK(dg_synthesize(a, 1, 16, 9) == DG_IO);
     in_base(b, "other/cat-00000.png");
     DG_CHECK(dg_synthesize(b, 1, 16, 9) == DG_IO); /* a file where the folder should be */

@@ -133,6 +133,13 @@ exits 0 interpolate a/run/checkpoint.safetensors --seeds 3-5 --frames 4 --out w
 holds w/strip.png
 [ "$(head -c 6 w/walk.gif)" = GIF89a ]
 fact $? 'walk.gif should be a GIF'
+exits 0 generate a/run/checkpoint.safetensors --seeds 2-6 --out g # once more into its own
+holds g/seed-0006.png
+for foreign in cats a/run w; do
+    exits 2 generate a/run/checkpoint.safetensors -n 1 --out $foreign
+    says "$foreign: holds "
+    lacks $foreign/seed-0000.png
+done
 head -c 100000 a/run/checkpoint.safetensors > cut.safetensors
 exits 4 generate cut.safetensors --out x
 says cut.safetensors
