@@ -15,7 +15,7 @@ static void show_loading(void *context, long done, long total) { dg_progress_cou
 static dg_err load_data(dg_run *r, const dg_model *model, dg_opening *opening)
 {
     const dg_options *o = r->o;
-    char skipped[4096];
+    char skipped[4096], left_out[128];
     dg_dataset_options d = {.dir = o->data, .size = model->size, .channels = model->channels, .fit = o->fit, .threads = o->threads,
                             .strict = o->strict, .least = o->batch, .limit = o->limit, .cache = o->cache,
                             .skipped = dg_rundir_file(&r->dir, skipped, "skipped.txt"), .skipped_dir = &r->dir.fd, .progress = show_loading, .context = r->progress,
@@ -26,6 +26,7 @@ static dg_err load_data(dg_run *r, const dg_model *model, dg_opening *opening)
     if (e) return e;
     dg_progress_note(r->progress, "%d pictures from %s%s", r->data.count, o->data, r->data.cached ? " (cached)" : "");
     if (r->data.skips) dg_progress_note(r->progress, "%d files skipped, listed with reasons in %s", r->data.skips, skipped);
+    if (*dg_left_out(&r->data, left_out, sizeof left_out)) dg_progress_note(r->progress, "%s left out", left_out);
     return DG_OK;
 }
 
@@ -71,6 +72,22 @@ static dg_err go_back(dg_run *r, const char *path)
     return e;
 }
 
+/* Other pictures make another run of this one, which is not to happen by a disk that failed or a folder that moved. */
+static dg_err compare_pictures(const dg_run *r, const dg_checkpoint_info *info)
+{
+    const unsigned long long then = info->data_count;
+    char skipped[4096], list[4096 + 64] = "";
+    if (!then || (then == (uint64_t)r->data.count && info->data_fingerprint == r->data.fingerprint)) return DG_OK; /* 0: imported */
+    if (r->data.skips)
+        snprintf(list, sizeof list, " (skipped files: %d, listed in %s)", r->data.skips, dg_rundir_file(&r->dir, skipped, "skipped.txt"));
+    if (!r->o->other_pictures)
+        return dg_fail(DG_DATA, "%s: the pictures are not those that this run began with, %llu then and %d now%s; bring them back, or "
+                       "go on with these by --other-pictures", r->o->data, then, r->data.count, list);
+    dg_warn("the pictures are not those that this run began with (%llu then, %d now): it goes on, but differs from an uninterrupted run",
+            then, r->data.count);
+    return DG_OK;
+}
+
 /* Take up the run where its checkpoint left it. */
 static dg_err resume(dg_run *r, const dg_st *st, const char *path, const dg_checkpoint_info *info)
 {
@@ -79,11 +96,9 @@ static dg_err resume(dg_run *r, const dg_st *st, const char *path, const dg_chec
         return dg_fail(DG_USAGE, "%s was trained with --precision %s; it cannot go on with %s", path, info->precision, precision);
     if (info->seed != r->o->seed)
         return dg_fail(DG_USAGE, "%s was trained with --seed %llu; it cannot go on with --seed %llu", path, (unsigned long long)info->seed, (unsigned long long)r->o->seed);
-    dg_err e = dg_checkpoint_load(st, path, &r->gan);
+    dg_err e = compare_pictures(r, info);
+    if (!e) e = dg_checkpoint_load(st, path, &r->gan);
     if (e) return e;
-    if (info->data_count != (uint64_t)r->data.count || info->data_fingerprint != r->data.fingerprint)
-        dg_warn("the pictures are not those that this run began with (%llu then, %d now): it goes on, but differs from an uninterrupted run",
-                (unsigned long long)info->data_count, r->data.count);
     r->first_step = info->step;
     r->given = r->read = (dg_place){info->step, info->epoch, info->batch < (uint64_t)r->batches ? info->batch : 0};
     r->saved = r->read;

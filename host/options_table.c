@@ -46,6 +46,8 @@ const dg_option dg_option_table[] = {
      "take values from the config.ini of a run; environment and command line come after it"},
     {"resume", 'r', "[CHECKPOINT]", DG_OPT_RESUME, AT(resume), NO_RANGE, NULL, NULL, RUN, T, ARGV,
      "continue the run in --out from its newest checkpoint, or from this one, with the values of its config.ini"},
+    {"other-pictures", 0, NULL, DG_OPT_FLAG, AT(other_pictures), NO_RANGE, "no", NULL, RUN, T, ARGV,
+     "with --resume: go on although the pictures are not those that the run began with"},
     {"dry-run", 0, NULL, DG_OPT_FLAG, AT(dry_run), NO_RANGE, NULL, NULL, RUN, T, ARGV,
      "print the plan and the exact memory of the run, train nothing, write nothing"},
 

@@ -32,6 +32,7 @@ typedef struct {
     double beta1, beta2, eps;
     uint64_t seed;
     bool flip, drop_last, resume, dry_run, quiet;
+    bool other_pictures;   /* --resume goes on where the pictures have changed */
     char *resume_from;     /* --resume CHECKPOINT; NULL: the newest in out */
     int sample_every, checkpoint_every, keep;  /* epochs; 0 = never; keep: older checkpoints kept */
     char *checkpoints;     /* --checkpoint-every as it was given */

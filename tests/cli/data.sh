@@ -62,4 +62,32 @@ mkfifo deep/pipe.png
 ln -s .. deep/a/up
 exits 0 --data deep $small --dry-run
 prints '40 pictures'
+
+# drawn cats go into a folder of their own
+mkdir mine
+echo 'a letter' > mine/letter.txt
+exits 2 data --synthesize mine --count 3 --size 16
+says 'mine: holds letter.txt'
+lacks mine/cat-00000.png
+exits 2 data --synthesize cats --count 3 --size 32 --seed 2
+says 'cats/cat-00000.png is there already'
+
+# what dcgan made and what is hidden is no training data: a folder with runs in it is the same set
+mkdir -p set/.git
+cp cats/*.png set
+cp cats/cat-00001.png set/.git/in.png
+cd set || exit 1
+exits 0 --data . $small --epochs 2 -q --cache ../set-cache --out a/run
+exits 0 --data . $small --epochs 2 --cache ../set-cache --out b/run
+says '40 pictures from . (cached)'
+says '4 pictures that dcgan made and 1 hidden file or folder left out'
+for e in 1 2; do same a/run/epoch-000$e.png b/run/epoch-000$e.png; done
+exits 0 generate a/run/checkpoint.safetensors -n 30 --out pictures
+exits 0 data . --sheet sheet.png
+exits 0 data .
+prints ': 40 usable pictures, 0 bad, '
+prints 'left out: 40 pictures that dcgan made and 1 hidden file or folder'
+exits 0 data . --json
+prints '"made_by_dcgan":	40'
+cd ..
 finish

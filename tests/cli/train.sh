@@ -53,6 +53,22 @@ exits 0 --resume --out a/run -q
 same last.png a/run/epoch-0004.png
 same reals.png a/run/reals.png
 
+# a run goes on with its own pictures; with others when that is said
+cp -r cats fewer
+exits 0 --data fewer --model dcgan32 --batch 16 --epochs 1 -q --no-curves --out d/run
+rm fewer/cat-00007.png
+exits 3 --resume --out d/run --epochs 2 -q
+says '60 then and 59 now'
+says '--other-pictures'
+cp cats/cat-00008.png fewer/cat-00007.png
+exits 3 --resume --out d/run --epochs 2 -q
+says '60 then and 60 now'
+lacks d/run/epoch-0002.png
+exits 0 --resume --out d/run --epochs 2 -q --other-pictures
+says 'differs from an uninterrupted run'
+exits 0 --resume --out d/run --epochs 3 -q # they are its own now
+silent
+
 # settings reach the run
 exits 0 $train --epochs 2 --out few --keep 0 --sample-every 2 --grid 2x3
 lacks few/epoch-0001.png

@@ -1,0 +1,254 @@
+/* Pictures that cannot be read this time: tried again, left out with a warning when that does not help, and a run is
+ * not resumed without them unless that is meant. */
+#include "commands.h"
+#include "dataset.h"
+#include "child.h"
+#include "make_picture.h"
+#include "temp_folder.h"
+#include "test.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+
+/* The next `times` calls fail for files of this name: a read, or the opening. */
+static struct {
+    const char *name; /* NULL: none; "*.png": those of all pictures */
+    bool opening;
+    int error;
+    atomic_int times;
+} fault;
+static atomic_int failed, pauses;
+
+static bool now(const char *name, bool opening)
+{
+    const char *base = strrchr(name, '/');
+    base = base ? base + 1 : name;
+    if (!fault.name || fault.opening != opening) return false;
+    if (!strcmp(fault.name, "*.png") ? !strstr(base, ".png") : strcmp(fault.name, base) != 0) return false;
+    if (atomic_fetch_sub(&fault.times, 1) <= 0) return false;
+    atomic_fetch_add(&failed, 1);
+    errno = fault.error;
+    return true;
+}
+
+ssize_t read(int fd, void *to, size_t n)
+{
+    char link[64], name[1024];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    const ssize_t k = fault.name ? readlink(link, name, sizeof name - 1) : -1;
+    if (k > 0 && (name[k] = 0, now(name, false))) return -1;
+    return syscall(SYS_read, fd, to, n);
+}
+
+int openat(int folder, const char *name, int flags, ...)
+{
+    va_list ap;
+    va_start(ap, flags);
+    const mode_t mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
+    va_end(ap);
+    return now(name, true) ? -1 : (int)syscall(SYS_openat, folder, name, flags, mode);
+}
+
+int nanosleep(const struct timespec *t, struct timespec *rest) /* no test waits for a disk that does not exist */
+{
+    (void)t, (void)rest;
+    atomic_fetch_add(&pauses, 1);
+    return 0;
+}
+
+static char root[256], cats[300], cache[300], skipped[300], run[300], said[300];
+
+static void fail(const char *name, bool opening, int error, int times)
+{
+    fault.name = name;
+    fault.opening = opening;
+    fault.error = error;
+    atomic_store(&fault.times, times);
+    atomic_store(&failed, 0), atomic_store(&pauses, 0);
+}
+
+static void save(const char *name, blob b)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s", cats, name);
+    DG_CHECK(!blob_save(&b, path));
+    blob_free(&b);
+}
+
+static dg_dataset_options options(void)
+{
+    unlink(cache);
+    return (dg_dataset_options){.dir = cats, .size = 8, .channels = 3, .threads = 2, .cache = cache, .skipped = skipped};
+}
+
+/* What comes to stderr meanwhile goes into `said`. */
+static dg_err load(const dg_dataset_options *o, dg_dataset *d)
+{
+    fflush(stderr);
+    const int screen = dup(2), to = open(said, O_CREAT | O_TRUNC | O_WRONLY, 0666);
+    dup2(to, 2);
+    const dg_err e = dg_dataset_load(o, d);
+    fflush(stderr);
+    dup2(screen, 2);
+    close(screen), close(to);
+    fault.name = NULL;
+    return e;
+}
+
+static bool says(const char *what)
+{
+    blob b = {0};
+    if (blob_load(&b, said)) return false;
+    blob_put(&b, "", 1);
+    const bool found = *what ? strstr((char *)b.data, what) != NULL : b.bytes == 1;
+    blob_free(&b);
+    return found;
+}
+
+static uint64_t all_of_them;
+
+static void for_a_moment(void)
+{
+    static const struct { const char *name; bool opening; int error, times; } way[] = {
+        {"03.png", false, EIO, 1},   {"03.png", false, EIO, 3},   {"03.png", true, EINTR, 3}, {"00.png", true, ESTALE, 2},
+        {"sub", true, ESTALE, 3},    {"in.png", false, ESTALE, 2}, {"03.png", false, EINTR, 9}, {"*.png", true, ETIMEDOUT, 3},
+        {"notes.txt", true, EIO, 3},
+    };
+    for (size_t i = 0; i < sizeof way / sizeof *way; i++) {
+        dg_dataset d;
+        const dg_dataset_options o = options();
+        fail(way[i].name, way[i].opening, way[i].error, way[i].times);
+        const dg_err e = load(&o, &d);
+        DG_CHECKF(!e && d.count == 21 && d.skips == 1 && d.fingerprint == all_of_them, "way %zu: %d \"%s\", %d pictures", i, (int)e,
+                  e ? dg_message() : "", d.count);
+        DG_CHECKF(says("") && !access(cache, F_OK), "way %zu: a warning, or no cache", i);
+        DG_CHECKF(atomic_load(&failed) == way[i].times, "way %zu: %d failures", i, atomic_load(&failed));
+        dg_dataset_free(&d);
+    }
+}
+
+static void for_good(void)
+{
+    dg_dataset d;
+    dg_dataset_options o = options();
+    fail("03.png", false, EIO, 1000);
+    DG_CHECKF(!load(&o, &d) && d.count == 20 && d.skips == 2 && d.skip[0].unread && d.skip[0].bad, "%s", dg_message());
+    DG_CHECKF(says("dcgan: warning: ") && says("/03.png: cannot be read: Input/output error; it is left out this time\n"), "warning");
+    DG_CHECK(access(cache, F_OK) && atomic_load(&failed) == 4 && atomic_load(&pauses) == 3);
+    dg_dataset_free(&d);
+    DG_CHECK(!load(&o, &d) && d.count == 21 && says("") && !access(cache, F_OK)); /* the next time */
+    dg_dataset_free(&d);
+
+    o = options();
+    fail("sub", true, ESTALE, 1000); /* a folder */
+    DG_CHECKF(!load(&o, &d) && d.count == 20 && says("/sub: a folder that cannot be opened: ") && access(cache, F_OK), "%s", dg_message());
+    dg_dataset_free(&d);
+    fail("sub", true, EMFILE, 1000);
+    DG_CHECKF(load(&o, &d) == DG_DEVICE && strstr(dg_message(), "/sub: cannot be opened: "), "%s", dg_message());
+
+    fail("03.png", true, EACCES, 1000); /* what does not pass is not waited for */
+    DG_CHECK(!load(&o, &d) && d.count == 20 && says("Permission denied") && atomic_load(&pauses) == 0 && access(cache, F_OK));
+    dg_dataset_free(&d);
+
+    for (int i = 20; i < 70; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%02d.png", i);
+        save(name, png_noise(5, 5, (uint32_t)i));
+    }
+    for (o.threads = 1; o.threads < 4; o.threads++) { /* a disk that is gone is not waited for file by file */
+        fail("*.png", false, EIO, 1 << 20);
+        DG_CHECKF(load(&o, &d) == DG_DATA && strstr(dg_message(), "71 of 71 pictures are bad"), "%s", dg_message());
+        DG_CHECKF(says("71 files are left out this time, they cannot be read; the first is 00.png: "), "warning");
+        DG_CHECKF(atomic_load(&pauses) <= 3 * 34, "%d pauses", atomic_load(&pauses));
+    }
+}
+
+static int command(void *context, char *message)
+{
+    char text[1024], *argv[24] = {0};
+    int argc = 0;
+    snprintf(text, sizeof text, "%s", (const char *)context);
+    for (char *word = strtok(text, " "); word && argc < 23; word = strtok(NULL, " ")) argv[argc++] = word;
+    dg_options o;
+    bool done;
+    if (!freopen(said, "w", stderr) || !freopen("/dev/null", "w", stdout)) return 99;
+    dg_err e = dg_options_parse(argc, argv, &o, &done);
+    if (!e) e = (dg_err)(o.command == DG_CMD_DATA ? dg_cmd_data(&o) : dg_cmd_train(&o));
+    snprintf(message, 256, "%s", e ? strstr(dg_message(), "/cats: ") ? strstr(dg_message(), "/cats: ") : dg_message() : "");
+    fflush(stderr);
+    return (int)e;
+}
+
+static void runs(const char *words, int code, const char *message)
+{
+    char text[1024];
+    snprintf(text, sizeof text, "dcgan %s --threads 1 -q", words);
+    child_result r = in_child(command, text, 0);
+    DG_CHECKF(r.code == code && strstr(r.message, message), "%s: %d \"%s\"", text, r.code, r.message);
+}
+
+/* A run goes on with its own pictures alone. */
+static void resuming(void)
+{
+    char words[1024], list[400];
+    snprintf(words, sizeof words, "--data %s --model tests/tiny.cfg --batch 8 --epochs 1 --no-curves --device cpu --out %s", cats, run);
+    runs(words, 0, "");
+    snprintf(words, sizeof words, "--resume --epochs 2 --out %s", run);
+    fail("03.png", false, EIO, 2);
+    runs(words, 0, "");
+    DG_CHECK(says(""));
+    snprintf(words, sizeof words, "--resume --epochs 3 --out %s", run);
+    snprintf(list, sizeof list, "%s/skipped.txt", run);
+    fail("03.png", false, EIO, 1000);
+    runs(words, DG_DATA, "21 then and 20 now (skipped files: 2, listed in ");
+    DG_CHECK(says("/03.png: cannot be read: ") && !access(list, F_OK));
+    runs(words, DG_DATA, "");
+    fault.name = NULL;
+    runs(words, 0, "");
+
+    char gone[400], kept[400];
+    snprintf(gone, sizeof gone, "%s/03.png", cats), snprintf(kept, sizeof kept, "%s/kept", root);
+    DG_CHECK(!rename(gone, kept));
+    snprintf(words, sizeof words, "--resume --epochs 4 --out %s", run);
+    runs(words, DG_DATA, "--other-pictures");
+    snprintf(words, sizeof words, "--resume --epochs 4 --other-pictures --out %s", run);
+    runs(words, 0, "");
+    DG_CHECK(says("(21 then, 20 now): it goes on"));
+    snprintf(words, sizeof words, "--resume --epochs 5 --out %s", run);
+    runs(words, 0, ""); /* these are its pictures now */
+    DG_CHECK(says("") && !rename(kept, gone));
+}
+
+int main(void)
+{
+    if (!access("/dev/shm", W_OK)) setenv("TMPDIR", "/dev/shm", 0); /* many files are fsynced */
+    temp_make(root);
+    snprintf(cats, sizeof cats, "%s/cats", root);
+    snprintf(cache, sizeof cache, "%s/cache", root);
+    snprintf(skipped, sizeof skipped, "%s/skipped.txt", root);
+    snprintf(run, sizeof run, "%s/run", root);
+    snprintf(said, sizeof said, "%s/said", root);
+    char sub[400], name[64];
+    snprintf(sub, sizeof sub, "%s/sub", cats);
+    mkdir(cats, 0777), mkdir(sub, 0777);
+    for (int i = 0; i < 20; i++) {
+        snprintf(name, sizeof name, "%02d.png", i);
+        save(name, png_noise(5, 5, (uint32_t)i));
+    }
+    save("sub/in.png", png_noise(5, 5, 20));
+    blob notes = {0};
+    blob_put(&notes, "text", 4);
+    save("notes.txt", notes);
+    resuming(); /* before this process has threads, which a forked one would lack */
+    dg_dataset d;
+    const dg_dataset_options o = options();
+    DG_CHECKF(!load(&o, &d) && d.count == 21, "%s", dg_message());
+    all_of_them = d.fingerprint;
+    dg_dataset_free(&d);
+    for_a_moment();
+    for_good();
+    temp_remove(root);
+    return dg_test_report();
+}
