@@ -1,9 +1,10 @@
 /* config.ini: every value of a run in one section [run], read with inih.
  *
- * inih (as Debian builds it) cuts lines at 200 bytes, ends a value at " ;" and takes an indented line as the
- * continuation of the one before. So lines come to it through a reader of ours that drops comments and
- * indentation and hands over a long line as a first line and continuations; and values with characters that
- * would not survive are written in quotes. */
+ * inih (as Debian builds it) cuts lines at 200 bytes, ends a value at " ;", takes an indented line as the continuation
+ * of the one before and strips blanks everywhere. So lines come to it through a reader of ours that drops comments and
+ * indentation and hands over a long line in pieces: a first line and continuations, with a mark on each side of a cut,
+ * so that what is there is neither stripped nor taken for a comment. Values with characters that would not survive in a
+ * short line are written in quotes. */
 #include "option_table.h"
 
 #include <ctype.h>
@@ -13,12 +14,13 @@
 
 #include "atomic.h"
 
-enum { VALUE_SIZE = 8192, CONFIG_LIMIT = 1 << 20, MOST_OPTIONS = 64 };
+enum { VALUE_SIZE = 4 * DG_CONFIG_VALUE, CONFIG_LIMIT = 1 << 20, MOST_OPTIONS = 64, MARK = 1 };
 
 typedef struct {
     const char *at;        /* what is not read yet */
     int line;              /* of what was handed over last */
-    bool inside;           /* at points into a long line */
+    size_t rest;           /* bytes of the line under way that are not read yet */
+    bool inside;           /* there are some */
     bool continued;        /* what was handed over last continues the line before it */
 
     const char *where;
@@ -30,6 +32,21 @@ typedef struct {
     int error_line;
 } reader;
 
+/* Bytes of the line at s that count: without its end, and without a comment, which a blank and ; begin. */
+static size_t line_bytes(const char *s)
+{
+    const size_t n = strcspn(s, "\n");
+    for (size_t i = 1; i < n; i++)
+        if (s[i] == ';' && isspace((unsigned char)s[i - 1])) return i - 1;
+    return n;
+}
+
+static void skip_line(reader *r)
+{
+    r->at += strcspn(r->at, "\n");
+    r->at += *r->at == '\n';
+}
+
 static char *next_line(char *out, int size, void *context)
 {
     reader *r = context;
@@ -38,23 +55,25 @@ static char *next_line(char *out, int size, void *context)
     if (!r->inside) {
         r->line++;
         r->at += strspn(r->at, " \t\r\v\f");
+        r->rest = *r->at == ';' || *r->at == '#' ? 0 : line_bytes(r->at);
     }
-    size_t n = strcspn(r->at, "\n"), room = (size_t)size - 3, head = 0;
-    if (!r->inside && (*r->at == ';' || *r->at == '#')) {
-        r->at += n + (r->at[n] == '\n');
-        snprintf(out, (size_t)size, "\n");
-        return out;
-    }
-    if (r->inside) out[head++] = ' ';
-    r->inside = n > room;
-    if (r->inside) {
-        n = room; /* cut between two characters that are no blanks: inih strips those */
-        while (n > room / 2 && (isspace((unsigned char)r->at[n]) || isspace((unsigned char)r->at[n - 1]))) n--;
-    }
-    memcpy(out + head, r->at, n);
-    out[head + n] = 0;
-    r->at += n + (!r->inside && r->at[n] == '\n');
+    const size_t room = (size_t)size - 5; /* a blank, two marks, the end of the line and the NUL */
+    const size_t n = r->rest > room ? room : r->rest;
+    r->rest -= n;
+    r->inside = r->rest > 0;
+    snprintf(out, (size_t)size, "%s%.*s%s\n", r->continued ? (char[]){' ', MARK, 0} : "", (int)n, r->at, r->inside ? (char[]){MARK, 0} : "");
+    r->at += n;
+    if (!r->inside) skip_line(r);
     return out;
+}
+
+/* Without blanks at its ends: inih sees those of a short line alone. */
+static void trim(char *s)
+{
+    const size_t blank = strspn(s, " \t\r\v\f");
+    size_t n = strlen(s) - blank;
+    memmove(s, s + blank, n + 1);
+    while (n && isspace((unsigned char)s[n - 1])) s[--n] = 0;
 }
 
 /* "a\x3bb" in quotes back to a;b, in place. */
@@ -91,6 +110,7 @@ static dg_err set(reader *r)
     int *seen = &r->seen[t - dg_option_table];
     if (*seen) return dg_fail(DG_USAGE, "%s:%d: '%s' is already set in line %d", r->where, line, r->name, *seen);
     *seen = line;
+    trim(r->value);
     if (!unquote(r->value))
         return dg_fail(DG_USAGE, "%s:%d: %s: no quotation mark at the end", r->where, line, r->name);
     if (!*r->value && t->kind == DG_OPT_TEXT) return DG_OK; /* not set */
@@ -120,12 +140,15 @@ static int take(void *context, const char *section, const char *name, const char
         *r->value = 0;
         r->value_line = r->line;
     }
-    size_t at = strlen(r->value);
-    if (at + strlen(value) >= sizeof r->value && !r->error) {
+    const size_t at = strlen(r->value);
+    size_t n = strlen(value);
+    if (r->continued && *value == MARK) value++, n--;
+    if (r->inside && n && value[n - 1] == MARK) n--;
+    if (at + n >= sizeof r->value && !r->error) {
         r->error = dg_fail(DG_USAGE, "%s:%d: value too long", r->where, r->line);
         r->error_line = r->line;
     }
-    snprintf(r->value + at, sizeof r->value - at, "%s", value);
+    snprintf(r->value + at, sizeof r->value - at, "%.*s", (int)n, value);
     return 1;
 }
 

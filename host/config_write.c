@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { VALUE_SIZE = 4096 };
+enum { VALUE_SIZE = DG_CONFIG_VALUE };
 
-/* In quotes, with \xNN, where inih would change it: blanks at the ends, comments, control characters. */
+/* In quotes, with \xNN, where inih would change it: blanks at the ends, what begins a comment, control characters. */
 static void write_value(FILE *to, const char *s)
 {
     size_t n = strlen(s);
@@ -16,7 +16,7 @@ static void write_value(FILE *to, const char *s)
     for (const char *c = s; *c; c++) quote |= *c == ';' || *c == '#' || iscntrl((unsigned char)*c);
     if (quote) fputc('"', to);
     for (const char *c = s; *c; c++) {
-        if (quote && (*c == ';' || *c == '"' || *c == '\\' || iscntrl((unsigned char)*c)))
+        if (quote && (*c == ';' || *c == '#' || *c == '"' || *c == '\\' || iscntrl((unsigned char)*c)))
             fprintf(to, "\\x%02x", (unsigned char)*c);
         else
             fputc(*c, to);

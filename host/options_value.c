@@ -117,6 +117,7 @@ static dg_err set_real(dg_options *o, const dg_option *t, const char *value, con
 static dg_err set_text(char **to, const char *value, const char *where)
 {
     if (!*value) return dg_fail(DG_USAGE, "%s: must not be empty", where);
+    if (strlen(value) >= DG_CONFIG_VALUE) return dg_fail(DG_USAGE, "%.60s ...: longer than %d bytes", where, DG_CONFIG_VALUE - 1);
     char *copy = strdup(value);
     if (!copy) return dg_fail(DG_DEVICE, "out of memory");
     free(*to);

@@ -44,7 +44,7 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    const char *operands;      /* "CHECKPOINT", "" */
+    const char *operands;      /* "RUN|CHECKPOINT", "" */
     int least, most;           /* number of operands */
     const char *summary;       /* one line */
     const char *example[3];    /* "dcgan plan dcgan64 :: every op of this network" */
@@ -72,6 +72,7 @@ dg_err dg_options_finish(dg_options *o);
 bool dg_same_place(const char *a, const char *b); /* the same text, or paths to the same file */
 
 /* config.ini: host/config.c reads it, host/config_write.c writes it. */
+enum { DG_CONFIG_VALUE = 4096 }; /* room for a value with its final NUL: a path that the system opens */
 dg_err dg_config_read(const char *path, dg_options *o);
 dg_err dg_config_parse(const char *text, const char *where, dg_options *o);
 /* The text of config.ini, malloc'd: every saved option, version, command line. NULL: no memory. */

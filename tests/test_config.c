@@ -1,0 +1,114 @@
+/* config.ini: whatever a value holds, it is read back as it was written. */
+#include "option_table.h"
+#include "test.h"
+
+enum { MOST = DG_CONFIG_VALUE };
+
+static unsigned long long state = 20240607;
+static dg_options base; /* a run's, with everything that has to be right */
+
+static unsigned below(unsigned n)
+{
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return (unsigned)(state >> 33) % n;
+}
+
+/* Write a run's configuration with this value of --device, a text that is kept as it is; read it; compare. */
+static bool survives(char *value)
+{
+    dg_options o = base, back = {.device = NULL};
+    o.device = value;
+    char *argv[] = {"dcgan", value, NULL}, *text = dg_config_text(&o, 2, argv);
+    const bool read = text && dg_config_parse(text, "config.ini", &back) == DG_OK;
+    const bool same = read && back.device && strcmp(back.device, value) == 0;
+    if (!read) printf("%s\n", dg_message());
+    dg_options_free(&back);
+    free(text);
+    return same;
+}
+
+/* One kind of byte alone, or a mixture; of any kind every length around every cut. */
+static void test_each_byte_at_every_cut(void)
+{
+    static const char odd[] = "#;[]=: \t\n\r\"'\\\x01\x7f\xff\xc3x";
+    char value[MOST];
+    for (const char *c = odd; *c; c++)
+        for (int around = 150; around < 900; around++) {
+            memset(value, 'a', (size_t)around);
+            value[around] = *c; /* the odd one at the cut, with plain ones on both sides */
+            snprintf(value + around + 1, sizeof value - (size_t)around - 1, "%s", around % 3 ? "bcd" : "");
+            if (!DG_CHECKF(survives(value), "byte 0x%02x at %d", (unsigned char)*c, around)) break;
+        }
+}
+
+static void test_runs_of_one_byte(void)
+{
+    static const char odd[] = "#;[=  \"\\\n\xff";
+    char value[MOST];
+    for (const char *c = odd; *c; c++)
+        for (int n = 1; n < MOST; n += n < 900 ? 7 : 177) {
+            memset(value, *c, (size_t)n);
+            value[n] = 0;
+            if (!DG_CHECKF(survives(value), "%d bytes 0x%02x", n, (unsigned char)*c)) break;
+        }
+}
+
+static void test_random(void)
+{
+    static const char likely[] = "##;;[]== \t\n\r\"\"'\\\\xab0123/";
+    char value[MOST];
+    for (int i = 0; i < 4000; i++) {
+        const unsigned n = 1 + below(i % 4 ? 700 : MOST - 1), kind = below(4);
+        for (unsigned k = 0; k < n; k++)
+            value[k] = kind == 0 ? (char)(1 + below(255)) : kind == 1 || below(8) == 0 ? likely[below(sizeof likely - 1)] : 'y';
+        value[n] = 0;
+        if (!DG_CHECKF(survives(value), "random value %d, %u bytes of kind %u", i, n, kind)) return;
+    }
+}
+
+static const char *reads(const char *text)
+{
+    static dg_options o;
+    dg_options_free(&o);
+    return dg_config_parse(text, "config.ini", &o) == DG_OK ? o.device : dg_message();
+}
+
+/* What people write by hand, in long lines as in short ones. */
+static void test_by_hand(void)
+{
+    char text[4000], want[1000];
+    for (int n = 100; n < 700; n++) {
+        memset(want, 'x', sizeof want);
+        want[n] = 0;
+        want[n / 2] = ' ';
+        snprintf(text, sizeof text, "[run]\ndevice =  %s  ; a comment, itself so long that it is cut: %s; %s\r\nepochs = 3\n", want, want, want);
+        if (!DG_CHECKF(strcmp(reads(text), want) == 0, "a value of %d bytes and a comment: %s", n, reads(text))) return;
+        snprintf(text, sizeof text, "[run]\ndevice = %*s%s%*s\n", n, "", "y#;z", n, "");
+        if (!DG_CHECKF(strcmp(reads(text), "y#;z") == 0, "%d blanks on both sides: %s", n, reads(text))) return;
+    }
+}
+
+static void test_too_long(void)
+{
+    char value[MOST + 1];
+    dg_options o = {.device = NULL};
+    memset(value, 'v', MOST);
+    value[MOST] = 0;
+    DG_CHECK(dg_option_set(&o, dg_option_find("device"), value, "--device v") == DG_USAGE && strstr(dg_message(), "longer than 4095"));
+    DG_CHECK(dg_option_set(&o, dg_option_find("device"), value + 1, "--device v") == DG_OK);
+    dg_options_free(&o);
+}
+
+int main(void)
+{
+    char *argv[] = {"dcgan", "--data", "/cats", "--out", "/run", NULL};
+    bool done;
+    DG_CHECK(dg_options_parse(5, argv, &base, &done) == DG_OK);
+    test_each_byte_at_every_cut();
+    test_runs_of_one_byte();
+    test_random();
+    test_by_hand();
+    test_too_long();
+    dg_options_free(&base);
+    return dg_test_report();
+}
