@@ -7,39 +7,46 @@
 #include <string.h>
 #include <unistd.h>
 
-static _Thread_local char message[1024];
+static _Thread_local char message[DG_MESSAGE_BYTES];
 
 const char *dg_message(void) { return message; }
 
-/* Length of the valid UTF-8 sequence at s, 0 if there is none (RFC 3629). */
-static int utf8_length(const unsigned char *s)
+int dg_utf8(const char *text, unsigned *code)
 {
-    int n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
-    for (int i = 1; i < n; i++)
+    const unsigned char *s = (const unsigned char *)text;
+    const int n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
+    if (n == 0) return 0;
+    *code = n == 1 ? s[0] : s[0] & (0xffu >> (n + 1));
+    for (int i = 1; i < n; i++) {
         if ((s[i] & 0xc0) != 0x80) return 0;
-    if (n == 2 && s[0] == 0xc2 && s[1] < 0xa0) return 0;                /* C1 control characters */
-    if (n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0))) return 0;
-    if (n == 3 && s[0] == 0xe2 && ((s[1] == 0x80 && s[2] >= 0xaa && s[2] <= 0xae) ||
-                                   (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9)))
-        return 0;                                                       /* bidirectional overrides */
-    if (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90))) return 0;
-    return n;
+        *code = *code << 6 | (s[i] & 0x3fu);
+    }
+    const bool surrogate = *code >= 0xd800 && *code < 0xe000, longer = (n == 3 && *code < 0x800) || (n == 4 && *code < 0x10000);
+    return surrogate || longer || *code > 0x10ffff ? 0 : n;
+}
+
+int dg_printable_bytes(const char *text)
+{
+    unsigned c;
+    const int n = dg_utf8(text, &c);
+    if (n == 0 || c < 0x20 || (c >= 0x7f && c < 0xa0)) return 0; /* control characters */
+    if (c >= 0x2028 && c <= 0x202e) return 0;                    /* ends of lines, bidirectional overrides */
+    return c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x2066 && c <= 0x2069) ? 0 : n; /* more of those */
 }
 
 char *dg_printable(char *out, unsigned long size, const char *text)
 {
     unsigned long at = 0;
-    const unsigned char *s = (const unsigned char *)text;
-    while (*s) {
-        int n = *s < 0x20 || *s == 0x7f ? 0 : utf8_length(s);
-        unsigned long need = n ? (unsigned long)n : 4;
+    while (*text) {
+        const int n = dg_printable_bytes(text);
+        const unsigned long need = n ? (unsigned long)n : 4;
         if (at + need + 1 > size) break;
         if (n)
-            memcpy(out + at, s, need);
+            memcpy(out + at, text, need);
         else
-            snprintf(out + at, 5, "\\x%02x", *s);
+            snprintf(out + at, 5, "\\x%02x", (unsigned char)*text);
         at += need;
-        s += n ? n : 1;
+        text += n ? n : 1;
     }
     if (size) out[at] = 0;
     return out;
@@ -47,7 +54,7 @@ char *dg_printable(char *out, unsigned long size, const char *text)
 
 static void store(const char *format, va_list ap, const char *rest)
 {
-    char raw[1024];
+    char raw[DG_MESSAGE_BYTES];
     int n = vsnprintf(raw, sizeof raw, format, ap);
     if (n < 0) n = 0;
     if ((size_t)n >= sizeof raw) n = (int)sizeof raw - 1;
@@ -78,7 +85,7 @@ dg_err dg_context(dg_err code, const char *format, ...)
 
 void dg_warn(const char *format, ...)
 {
-    char raw[1024], line[1024];
+    char raw[DG_MESSAGE_BYTES], line[DG_MESSAGE_BYTES];
     va_list ap;
     va_start(ap, format);
     vsnprintf(raw, sizeof raw, format, ap);
@@ -87,4 +94,17 @@ void dg_warn(const char *format, ...)
     const char *term = getenv("TERM");
     bool terminal = isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
     fprintf(stderr, "%sdcgan: warning: %s\n", terminal ? "\r\033[K" : "", dg_printable(line, sizeof line, raw));
+}
+
+void dg_say(const char *format, ...)
+{
+    char *raw = NULL, *shown = NULL;
+    va_list ap;
+    va_start(ap, format);
+    const int n = vasprintf(&raw, format, ap);
+    va_end(ap);
+    if (n >= 0) shown = malloc(4 * (size_t)n + 1);
+    puts(shown ? dg_printable(shown, 4 * (size_t)n + 1, raw) : "(no memory for this line)");
+    free(shown);
+    if (n >= 0) free(raw);
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "atomic.h"
+#include "shell.h"
 
 /* Room for the longest name of a file in the directory, behind its path. */
 enum { NAME_ROOM = 64 };
@@ -82,22 +83,6 @@ static void remove_start(const dg_rundir *r)
 {
     for (int i = 0; i < 2; i++)
         if (is_empty_log(r, logs[i])) unlinkat(r->fd, logs[i], 0);
-}
-
-/* path and suffix as one word of a shell command. */
-static void quote(char *out, size_t size, const char *path, const char *suffix)
-{
-    const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+=:,@%";
-    const bool simple = path[strspn(path, plain)] == 0 && path[0] != '-';
-    size_t n = 0;
-    if (!simple) out[n++] = '\'';
-    for (int i = 0; i < 2; i++)
-        for (const char *s = i ? suffix : path; *s && n + 8 < size; s++) {
-            if (*s == '\'') memcpy(out + n, "'\\'", 3), n += 3; /* '\'' : close, a quote, open */
-            out[n++] = *s;
-        }
-    if (!simple) out[n++] = '\'';
-    out[n] = 0;
 }
 
 static void sleep_ms(long ms) { nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL); }
@@ -192,12 +177,13 @@ static dg_err open_locked(dg_rundir *r)
 
 static dg_err already_there(const dg_rundir *r)
 {
-    char here[300], other[300];
-    quote(here, sizeof here, r->path, "");
-    quote(other, sizeof other, r->path, "-2");
+    char here[DG_SHELL_ROOM], other[DG_SHELL_ROOM], beside[sizeof r->path + 2];
+    snprintf(beside, sizeof beside, "%s-2", r->path);
+    dg_shell_path(here, sizeof here, r->path);
+    dg_shell_path(other, sizeof other, beside);
     if (holds_run(r->fd))
-        return dg_fail(DG_USAGE, "%s: already holds a run, which is never overwritten. Go on with it:  dcgan --resume "
-                       "--out %s  or start another beside it, with --out %s", r->path, here, other);
+        return dg_fail(DG_USAGE, "%s: already holds a run, which is never overwritten. Go on with it:  %s --resume --out %s  or "
+                       "start another beside it, with --out %s", r->path, dg_program(), here, other);
     if (!holds_results(r)) return DG_OK;
     return dg_fail(DG_USAGE, "%s: holds pictures or a log of a run, but neither its config.ini nor a checkpoint to go on "
                    "from. They are never overwritten: move them away, or start beside them, with --out %s", r->path, other);

@@ -19,7 +19,10 @@ typedef enum {
     DG_LOCKED = 7   /* run directory in use */
 } dg_err;
 
-/* Store the message for this thread (at most 1023 bytes, control characters made visible) and return code. */
+/* Room for a message with its final NUL; what is longer is cut. */
+enum { DG_MESSAGE_BYTES = 4096 };
+
+/* Store the message for this thread (control characters made visible) and return code. */
 dg_err dg_fail(dg_err code, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 
 /* Put "context: " in front of the stored message; returns code unchanged, also when it is DG_OK. */
@@ -31,8 +34,15 @@ const char *dg_message(void);
 /* One line on stderr, "dcgan: warning: ...". */
 void dg_warn(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
 
-/* Copy text into out (size bytes with the final NUL) with control bytes and invalid UTF-8 as \xNN, so that a
- * file name cannot drive a terminal. Returns out. */
+/* One line on stdout, made visible as messages are: what a line with a path or a text from a file goes through. */
+void dg_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Copy text into out (size bytes with the final NUL) with control bytes, invalid UTF-8 and characters that turn the
+ * direction of writing as \xNN, so that a file name cannot drive a terminal. Returns out. */
 char *dg_printable(char *out, unsigned long size, const char *text);
+/* Bytes of the character at text that it would copy, 0 where it would write \xNN. */
+int dg_printable_bytes(const char *text);
+/* Bytes of the UTF-8 sequence at text and what it stands for (RFC 3629); 0: there is none. */
+int dg_utf8(const char *text, unsigned *code);
 
 #endif
