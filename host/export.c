@@ -1,12 +1,9 @@
 /* Generators out to PyTorch and back in. */
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "backend.h"
 #include "checkpoint_parts.h"
@@ -108,22 +105,6 @@ dg_err dg_export(const char *checkpoint, const char *out)
     return e;
 }
 
-/* PyTorch's own files are pickles, which run code when they are opened; say what to do with one. */
-static dg_err explain(const char *weights, dg_err e)
-{
-    unsigned char begin[2] = {0};
-    char why[1024];
-    snprintf(why, sizeof why, "%s", dg_message());
-    int fd = open(weights, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, begin, 2) : 0;
-    if (fd >= 0) close(fd);
-    if (n == 2 && (!memcmp(begin, "PK", 2) || !memcmp(begin, "\x80\x02", 2)))
-        return dg_fail(DG_IO,
-                       "%s: is a file of torch.save; in Python, write it as safetensors: safetensors.torch.save_file("
-                       "torch.load('netG.pth', map_location='cpu'), 'netG.safetensors')", weights);
-    return dg_fail(e, "%s", why);
-}
-
 /* What st lacks, the discriminator for one, is freshly drawn. */
 static dg_err write_import(const dg_st *st, const dg_model *model, const char *out)
 {
@@ -159,7 +140,6 @@ dg_err dg_import(const char *weights, const char *model, const char *out)
     dg_model *m = malloc(sizeof *m);
     if (!m) return dg_fail(DG_DEVICE, "%s: out of memory", weights);
     dg_err e = dg_st_read(weights, 0, &st);
-    if (e == DG_IO) e = explain(weights, e);
     const char *format = e ? NULL : dg_st_get(st, "format");
     if (!e && format && !strcmp(format, DG_CHECKPOINT_FORMAT))
         e = dg_fail(DG_USAGE, "%s: is a checkpoint already; generate, resume and export take it as it is", weights);

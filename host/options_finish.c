@@ -153,6 +153,23 @@ static dg_err finish_train(dg_options *o)
     return set_path(&o->out, out);
 }
 
+/* A run directory stands for its newest checkpoint. */
+static dg_err settle_run(dg_options *o)
+{
+    char path[PATH_SIZE];
+    struct stat st;
+    if (stat(o->operand[0], &st) || !S_ISDIR(st.st_mode)) return DG_OK;
+    const size_t n = strlen(o->operand[0]);
+    const char *slash = o->operand[0][n - 1] == '/' ? "" : "/";
+    if (snprintf(path, sizeof path, "%s%sconfig.ini", o->operand[0], slash) >= (int)sizeof path)
+        return dg_fail(DG_USAGE, "%s: path too long", o->operand[0]);
+    const bool run = exists(path);
+    snprintf(path, sizeof path, "%s%scheckpoint.safetensors", o->operand[0], slash);
+    if (exists(path)) return set_path(&o->operand[0], path);
+    return dg_fail(DG_IO, run ? "%s: this run has no checkpoint.safetensors yet; its first is written after an epoch"
+                              : "%s: is a folder, but not of a run: it has no checkpoint.safetensors", o->operand[0]);
+}
+
 static dg_err finish_generate(dg_options *o)
 {
     if (o->seeds_given) {
@@ -231,6 +248,7 @@ dg_err dg_options_finish(dg_options *o)
         if (o->out) return dg_fail(DG_USAGE, "'%s' and --out %s: give the result one name", o->operand[1], o->out);
         e = set_path(&o->out, o->operand[1]);
     }
+    if (!e && (o->command == DG_CMD_GENERATE || o->command == DG_CMD_INTERPOLATE || o->command == DG_CMD_EXPORT)) e = settle_run(o);
     if (!e) e = check_device(o->device);
     if (!e) e = parse_fuse(o);
     if (e) return e;

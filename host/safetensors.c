@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "atomic.h"
+#include "file_kind.h"
 #include "safetensors_parts.h"
 
 /* No file of ours comes near; a sparse file must not ask for all memory. */
@@ -267,7 +268,8 @@ dg_err dg_st_read(const char *path, int flags, dg_st **out)
     size_t bytes;
     *out = NULL;
     dg_err e = dg_read_file(path, largest_file, &file, &bytes);
-    return e ? e : open_memory(file, bytes, path, flags, out);
+    if (!e) e = open_memory(file, bytes, path, flags, out);
+    return e == DG_IO ? dg_file_explain(path, e) : e;
 }
 
 dg_err dg_st_parse(const void *data, size_t bytes, const char *name, int flags, dg_st **out)

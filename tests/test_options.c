@@ -134,8 +134,8 @@ static void test_other_commands(void)
     refuses("generate x --seeds 1-", "not of the form A-B");
     refuses("generate x --seeds 1-3 -n 4", "contradict");
     refuses("generate x --seeds 0-1000000", "at most 1000000");
-    refuses("generate", "usage: dcgan generate CHECKPOINT");
-    refuses("generate x y", "unexpected 'y'; usage: dcgan generate CHECKPOINT");
+    refuses("generate", "usage: dcgan generate RUN|CHECKPOINT");
+    refuses("generate x y", "unexpected 'y'; usage: dcgan generate RUN|CHECKPOINT");
     accepts("interpolate x");
     DG_CHECK(o.seed_first == 1 && o.seed_last == 5 && o.steps_between == 16);
     refuses("interpolate x --seeds 4", "needs at least two");
