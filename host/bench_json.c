@@ -1,9 +1,8 @@
 /* The results of `dcgan bench` and `dcgan profile` as one JSON object. */
 #include <cjson/cJSON.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "bench.h"
+#include "json_text.h"
 
 static void add(cJSON *to, const char *name, double value) { (void)cJSON_AddNumberToObject(to, name, value); }
 static void text(cJSON *to, const char *name, const char *value) { (void)cJSON_AddStringToObject(to, name, value); }
@@ -93,10 +92,5 @@ dg_err dg_bench_json(const dg_machine *m, const dg_bench_model *r, int n, const 
     if (m->all > 0) add_machine(j, m);
     models = cJSON_AddArrayToObject(j, "models");
     for (int i = 0; i < n; i++) add_model(models, m, &r[i]);
-    char *out = cJSON_Print(j);
-    cJSON_Delete(j);
-    if (!out) return dg_fail(DG_DEVICE, "out of memory for the JSON text");
-    printf("%s\n", out);
-    free(out);
-    return DG_OK;
+    return dg_json_print(j);
 }

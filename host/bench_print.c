@@ -35,9 +35,9 @@ void dg_bench_print_machine(const dg_machine *m, const char *device)
 {
     const char *name = *m->name ? m->name : "this machine";
     if (*device)
-        printf("%s: %s, %s\n", name, device, dg_precision_name(m->real, m->math));
+        dg_say("%s: %s, %s", name, device, dg_precision_name(m->real, m->math));
     else
-        printf("%s, %s\n", name, dg_precision_name(m->real, m->math));
+        dg_say("%s, %s", name, dg_precision_name(m->real, m->math));
     if (m->all > 0) m->gpu ? print_gpu(m) : print_cpu(m);
     if (m->foreign >= 0)
         printf("other programs %8.2f cores on average meanwhile%s\n", m->foreign,

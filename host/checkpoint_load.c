@@ -6,6 +6,7 @@
 
 #include "checkpoint_parts.h"
 #include "precision.h"
+#include "shell.h"
 
 static dg_err number(const dg_st *st, const char *path, const char *key, uint64_t *out)
 {
@@ -22,10 +23,12 @@ static dg_err number(const dg_st *st, const char *path, const char *key, uint64_
 static dg_err format_of(const dg_st *st, const char *path, bool *full)
 {
     const char *format = dg_st_get(st, "format");
+    char quoted[DG_SHELL_ROOM];
     *full = format && !strcmp(format, DG_CHECKPOINT_FORMAT);
     if (!format || *full || !strcmp(format, DG_GENERATOR_FORMAT) || !strcmp(format, "pt")) return DG_OK;
     if (!strncmp(format, "dcgan-oracle-", 13))
-        return dg_fail(DG_IO, "%s: is a PyTorch run to replay, no checkpoint: dcgan replay %s", path, path);
+        return dg_fail(DG_IO, "%s: is a PyTorch run to replay, no checkpoint: %s replay %s", path, dg_program(),
+                       dg_shell_path(quoted, sizeof quoted, path));
     if (!strncmp(format, "dcgan-", 6))
         return dg_fail(DG_IO, "%s: its format is %s; this version reads " DG_CHECKPOINT_FORMAT " and "
                        DG_GENERATOR_FORMAT ", so a newer one has written it", path, format);
@@ -118,13 +121,14 @@ dg_err dg_ck_put(const dg_st *st, dg_gan *gan, bool moments)
 dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_gan *gan)
 {
     bool full;
+    char quoted[DG_SHELL_ROOM];
     dg_err e = format_of(st, path, &full);
     if (e) return e;
     const char *precision = dg_st_get(st, "precision");
     const dg_type type = precision && !strcmp(precision, "fp64") ? DG_F64 : DG_F32;
     if (gan->o.train && !full)
-        return dg_fail(DG_IO, "%s: holds no training state, only a generator; make a checkpoint of it: dcgan import %s "
-                       "--out checkpoint.safetensors", path, path);
+        return dg_fail(DG_IO, "%s: holds no training state, only a generator; make a checkpoint of it: %s import %s --out "
+                       "checkpoint.safetensors", path, dg_program(), dg_shell_path(quoted, sizeof quoted, path));
     if (gan->o.train && type != gan->backend->real)
         return dg_fail(DG_USAGE, "%s: was trained with --precision %s and can only go on with it", path, precision);
     e = dg_ck_check(st, path, &gan->model, full, type);

@@ -165,7 +165,7 @@ int dg_cmd_check(const dg_options *o)
     if (!e) e = get_pictures(o, model, &p);
     for (int i = 0; i < 3 && !e && s[i].b; i++) e = set_up(&s[i], o, model, &p, i < 2);
     if (!e) {
-        printf("%s: %s against %s, %s\n", model->name, s[1].b->name, s[0].b->name, dg_precision_name(s[1].b->real, s[1].b->math));
+        dg_say("%s: %s against %s, %s", model->name, s[1].b->name, s[0].b->name, dg_precision_name(s[1].b->real, s[1].b->math));
         e = check(s, o, &p, &result);
     }
     if (!e)

@@ -136,10 +136,7 @@ int dg_cmd_curves(const dg_options *o)
     for (int i = 0; i < o->operands && !e; i++) e = read_run(&r[i], o->operand[i]);
     if (!e) e = draw(r, o->operands, &image);
     if (!e) e = dg_png_write(o->out, &image, &(dg_text){"Software", dg_version}, 1);
-    if (!e && !o->quiet) {
-        char name[4096];
-        printf("%s: %d run%s\n", dg_printable(name, sizeof name, o->out), o->operands, o->operands == 1 ? "" : "s");
-    }
+    if (!e && !o->quiet) dg_say("%s: %d run%s", o->out, o->operands, o->operands == 1 ? "" : "s");
     for (int i = 0; r && i < o->operands && i < MOST; i++) free(r[i].memory);
     free(image.pixels);
     free(r);

@@ -3,8 +3,8 @@
 #include "dataset.h"
 #include "model.h"
 #include "progress.h"
+#include "shell.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* Side and channels: as given, else as the model wants them. */
@@ -49,17 +49,14 @@ int dg_cmd_data(const dg_options *o)
 {
     const char *dir = o->operands ? o->operand[0] : o->data;
     if (o->operands > 1 || !dir || !*dir)
-        return (int)dg_fail(DG_USAGE,
-                            "data needs one folder: dcgan data DIR, or dcgan data --synthesize DIR --count N");
+        return (int)dg_fail(DG_USAGE, "data needs one folder: %s data DIR, or %s data --synthesize DIR --count N", dg_program(),
+                            dg_program());
     int size, channels;
     dg_err e = shape_of(o, &size, &channels);
     if (e) return (int)e;
     if (!o->synthesize) return (int)report(o, dir, size, channels);
     int count = o->count > 0 ? o->count : 1000;
     e = dg_synthesize(dir, count, size, o->seed);
-    if (!e && !o->quiet) {
-        char name[4096];
-        printf("%d pictures of %d x %d in %s\n", count, size, size, dg_printable(name, sizeof name, dir));
-    }
+    if (!e && !o->quiet) dg_say("%d pictures of %d x %d in %s", count, size, size, dir);
     return (int)e;
 }

@@ -11,14 +11,14 @@ int dg_cmd_list_devices(const dg_options *o)
     dg_backend *cpu;
     dg_err e = dg_cpu_open(&(dg_cpu_options){.threads = o->threads, .real = DG_F32}, &cpu);
     if (e) return (int)e;
-    printf("%-8s %s\n", "cpu", cpu->name + 5); /* behind "cpu, " */
+    dg_say("%-8s %s", "cpu", cpu->name + 5); /* behind "cpu, " */
     cpu->close(cpu);
     const int n = dg_cuda_devices(device, MOST, &why);
     for (int i = 0; i < n; i++) {
         const dg_cuda_device *d = &device[i];
-        printf("cuda:%-3d %s, sm_%d%d, %d multiprocessors, %.1f GB%s%s\n", i, d->name, d->major, d->minor, d->multiprocessors,
+        dg_say("cuda:%-3d %s, sm_%d%d, %d multiprocessors, %.1f GB%s%s", i, d->name, d->major, d->minor, d->multiprocessors,
                (double)d->bytes / 1e9, d->usable ? "" : "; cannot be used: ", d->usable ? "" : d->why_not);
     }
-    if (!n) printf("no CUDA device: %s\n", why);
+    if (!n) dg_say("no CUDA device: %s", why);
     return DG_OK;
 }

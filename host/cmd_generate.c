@@ -85,9 +85,10 @@ static dg_err make_grid(const job *j)
 
 static void report(const job *j)
 {
-    printf("%s/seed-%04" PRIu64 ".png", j->dir, j->o->seed_first);
-    if (j->o->count > 1) printf(" to seed-%04" PRIu64 ".png, %s/grid.png", j->o->seed_last, j->dir);
-    printf("\n");
+    if (j->o->count > 1)
+        dg_say("%s/seed-%04" PRIu64 ".png to seed-%04" PRIu64 ".png, %s/grid.png", j->dir, j->o->seed_first, j->o->seed_last, j->dir);
+    else
+        dg_say("%s/seed-%04" PRIu64 ".png", j->dir, j->o->seed_first);
 }
 
 int dg_cmd_generate(const dg_options *o)

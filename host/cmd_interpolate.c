@@ -136,7 +136,8 @@ int dg_cmd_interpolate(const dg_options *o)
     }
     if (!e) e = write_strip(&j);
     if (!e) e = write_gif(&j);
-    if (!e) printf("%s/strip.png\n%s/walk.gif\n", j.dir, j.dir);
+    if (!e) dg_say("%s/strip.png", j.dir);
+    if (!e) dg_say("%s/walk.gif", j.dir);
     free(j.z);
     free(j.pixels);
     dg_generator_close(j.g);

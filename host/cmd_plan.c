@@ -5,21 +5,21 @@
 
 #include "branches.h"
 #include "commands.h"
+#include "json_text.h"
 #include "machine.h"
 #include "planner.h"
+#include "shell.h"
 #include "train.h"
 
-/* The reason may hold a file's name. */
 static void print_json_launch(const dg_plan *p, int i)
 {
     const dg_op *op = &p->op[i];
     const dg_launch *l = dg_plan_launch(p, i);
     const dg_tune *t = &op->tune;
-    printf("\"block\": %d, \"tile\": [%d, %d], \"stages\": %d, \"split\": %d, \"kernels\": %d, \"because\": \"", t->block, t->tile_m, t->tile_n,
+    printf("\"block\": %d, \"tile\": [%d, %d], \"stages\": %d, \"split\": %d, \"kernels\": %d, \"because\": ", t->block, t->tile_m, t->tile_n,
            t->stages, t->split > 1 ? t->split : 1, dg_op_kernels(p, i));
-    for (const char *c = t->why ? t->why : ""; *c; c++)
-        if ((unsigned char)*c >= ' ') printf(*c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
-    printf("\", \"launch\": %d, ", l ? (int)(l - p->launch) : i);
+    dg_json_text(stdout, t->why ? t->why : ""); /* may hold a file's name */
+    printf(", \"launch\": %d, ", l ? (int)(l - p->launch) : i);
 }
 
 static void print_json_plan(const dg_plan *p, bool gpu, bool first)
@@ -52,11 +52,16 @@ static void print_all(const dg_gan *gan, bool json)
 {
     const dg_plan *plan[] = {&gan->train, &gan->train_short, &gan->sample};
     const char *precision = dg_precision_name(gan->backend->real, gan->backend->math);
-    if (json)
-        printf("{\"model\": \"%s\", \"backend\": \"%s\", \"precision\": \"%s\", \"plans\": [", gan->model.name, gan->backend->name,
-               precision);
+    if (json) {
+        printf("{\"model\": \"%s\", \"backend\": ", gan->model.name);
+        dg_json_text(stdout, gan->backend->name);
+        printf(", \"precision\": \"%s\", \"plans\": [", precision);
+    }
     const bool gpu = gan->backend->threads == 0;
-    if (!json && gpu) printf("for %s, %s\n\n", gan->backend->name, precision);
+    if (!json && gpu) {
+        dg_say("for %s, %s", gan->backend->name, precision);
+        printf("\n");
+    }
     bool first = true;
     for (int i = 0; i < 3; i++) {
         if (!plan[i]->ops) continue;
@@ -92,9 +97,10 @@ static void print_run(const dg_options *o, int rows)
 {
     int short_batch = o->drop_last ? 0 : rows % o->batch;
     long steps = rows / o->batch + (short_batch > 0);
-    printf("run %s: %d pictures, %d epochs of %ld steps", o->out, rows, o->epochs, steps);
-    if (short_batch) printf(", the last one of %d pictures", short_batch);
-    printf("\n\n");
+    char last[64] = "";
+    if (short_batch) snprintf(last, sizeof last, ", the last one of %d pictures", short_batch);
+    dg_say("run %s: %d pictures, %d epochs of %ld steps%s", o->out, rows, o->epochs, steps, last);
+    printf("\n");
 }
 
 /* The pictures as decoded stay beside the copy that training reads. */
@@ -125,7 +131,7 @@ static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
     if (o->command == DG_CMD_TRAIN)
         print_host_memory(&gan, (double)g.rows * model->size * model->size * model->channels);
     else if (!o->json)
-        printf("The data set is counted as one batch here; dcgan --data DIR --dry-run tells it for a whole run.\n");
+        dg_say("The data set is counted as one batch here; %s --data DIR --dry-run tells it for a whole run.", dg_program());
     dg_gan_free(&gan);
     return DG_OK;
 }
@@ -145,9 +151,9 @@ static dg_err open_device(const dg_options *o, dg_backend **b)
 {
     const dg_err e = dg_open_backend(o, b);
     if (e == DG_DEVICE && o->command == DG_CMD_PLAN && strncmp(o->device, "cuda", 4) == 0) {
-        char why[800];
+        char why[DG_MESSAGE_BYTES];
         snprintf(why, sizeof why, "%s", dg_message());
-        return dg_fail(e, "%s; dcgan plan --arch sm_90 plans for a GPU that is not here", why);
+        return dg_fail(e, "%s; %s plan --arch sm_90 plans for a GPU that is not here", why, dg_program());
     }
     return e;
 }

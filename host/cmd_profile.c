@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "gan.h"
 #include "planner.h"
+#include "shell.h"
 
 static dg_err show(const dg_options *o, const dg_machine *m, const dg_bench_model *r, const char *device)
 {
@@ -24,9 +25,9 @@ static dg_err measure(const dg_options *o, const dg_model *model)
     dg_busy load;
     dg_err e = dg_open_backend(o, &b);
     if (e == DG_DEVICE && strncmp(o->device, "cuda", 4) == 0) {
-        char why[800];
+        char why[DG_MESSAGE_BYTES];
         snprintf(why, sizeof why, "%s", dg_message());
-        return dg_fail(e, "%s; without a GPU, dcgan profile --predict h200 tells what the model expects of one", why);
+        return dg_fail(e, "%s; without a GPU, %s profile --predict h200 tells what the model expects of one", why, dg_program());
     }
     if (e) return e;
     dg_busy_start(&load);

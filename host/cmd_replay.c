@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "gan.h"
+#include "json_text.h"
 #include "safetensors.h"
 
 typedef struct {
@@ -22,7 +23,7 @@ typedef struct {
 typedef struct {
     double tol, worst;
     char worst_name[160];
-    bool json, first;
+    FILE *json; /* NULL: lines on stdout */
     int rows;
 } report;
 
@@ -30,9 +31,9 @@ static void show(report *r, const char *name, double difference, const char *whe
 {
     bool bad = !(difference <= r->tol); /* NaN is bad */
     if (r->json)
-        printf("%s\n  {\"name\": \"%s\", \"difference\": %.9g}", r->rows ? "," : "", name, isfinite(difference) ? difference : -1);
+        fprintf(r->json, "%s\n  {\"name\": \"%s\", \"difference\": %.9g}", r->rows ? "," : "", name, isfinite(difference) ? difference : -1);
     else
-        printf("%-46s %10.3e  %-14s %s\n", name, difference, where, bad ? "above --tol" : "");
+        dg_say("%-46s %10.3e  %-14s %s", name, difference, where, bad ? "above --tol" : "");
     if (!r->rows++ || !(difference <= r->worst)) {
         r->worst = difference;
         snprintf(r->worst_name, sizeof r->worst_name, "%s", name);
@@ -224,26 +225,26 @@ static dg_err compare_losses(const oracle *o, report *r, const dg_metrics *m, in
 }
 
 /* Every step's losses as JSON, ours and those of the file, for scripts/drift.py. */
-static void print_losses(const oracle *o, const dg_metrics *m, int steps)
+static void print_losses(FILE *to, const oracle *o, const dg_metrics *m, int steps)
 {
-    printf("],\n \"losses\": {");
+    fprintf(to, "],\n \"losses\": {");
     for (int i = 0; i < 3; i++) {
         char name[64];
         snprintf(name, sizeof name, "expect.%s", loss[i].name);
         const double *theirs = dg_st_find(o->st, name)->data;
         for (int side = 0; side < 2; side++) {
-            printf("%s\n  \"%s_%s\": [", i || side ? "," : "", loss[i].name, side ? "file" : "ours");
+            fprintf(to, "%s\n  \"%s_%s\": [", i || side ? "," : "", loss[i].name, side ? "file" : "ours");
             for (int s = 0; s < steps; s++) {
                 double v = side ? theirs[s] : m[s].value[loss[i].metric];
                 if (isfinite(v))
-                    printf("%s%.17g", s ? ", " : "", v);
+                    fprintf(to, "%s%.17g", s ? ", " : "", v);
                 else
-                    printf("%snull", s ? ", " : "");
+                    fprintf(to, "%snull", s ? ", " : "");
             }
-            printf("]");
+            fprintf(to, "]");
         }
     }
-    printf("}");
+    fprintf(to, "}");
 }
 
 static dg_err compare_sample(const oracle *o, dg_gan *gan, report *r)
@@ -309,46 +310,69 @@ static dg_err replay(const oracle *o, dg_backend *b, dg_gan *gan, report *r, int
         for (int i = 0; i < gan->tensors && !e; i++) e = compare(o, gan, r, "expect.final.", &gan->tensor[i], gan->tensor[i].row);
         if (!e) e = compare_sample(o, gan, r);
     }
-    if (!e && r->json) print_losses(o, m, steps);
+    if (!e && r->json) print_losses(r->json, o, m, steps);
     free(m);
+    return e;
+}
+
+static void begin(const report *r, const oracle *o, const dg_backend *b, int steps)
+{
+    const char *torch = dg_st_get(o->st, "torch"), *type = dg_st_get(o->st, "dtype"), *precision = dg_precision_name(b->real, b->math);
+    if (r->json) {
+        fprintf(r->json, "{\"oracle\": ");
+        dg_json_text(r->json, o->path);
+        fprintf(r->json, ", \"backend\": ");
+        dg_json_text(r->json, b->name);
+        fprintf(r->json, ", \"precision\": \"%s\", \"steps\": %d, \"rows\": [", precision, steps);
+        return;
+    }
+    dg_say("replaying %s: PyTorch %s, %s, %d of %d steps, batch %d", o->path, torch ? torch : "?", type ? type : "?", steps, o->steps, o->batch);
+    dg_say("on %s, %s; largest relative difference, largest value as 1:", b->name, precision);
+}
+
+static dg_err judge(const report *r, const oracle *o, bool asked)
+{
+    const bool bad = !(r->worst <= r->tol);
+    if (r->json)
+        fprintf(r->json, ",\n \"worst\": %.9g, \"tol\": %.9g, \"ok\": %s}\n", isfinite(r->worst) ? r->worst : -1,
+                isfinite(r->tol) ? r->tol : -1, bad ? "false" : "true");
+    else
+        dg_say("%d quantities; worst %.3e (%s)%s", r->rows, r->worst, r->worst_name, asked && !bad ? ", within --tol" : "");
+    if (!bad) return DG_OK;
+    return dg_fail(DG_FAILED, "%s: %s differs by %.3e, more than --tol %g", o->path, r->worst_name, r->worst, r->tol);
+}
+
+static dg_err run(const dg_options *opt, const oracle *o, dg_gan *gan, report *r)
+{
+    dg_backend *b = NULL;
+    void *data = NULL, *perm = NULL;
+    const int steps = opt->steps > 0 && opt->steps < o->steps ? (int)opt->steps : o->steps;
+    dg_err e = dg_open_backend(opt, &b);
+    if (e) return e;
+    begin(r, o, b, steps);
+    e = replay(o, b, gan, r, steps, &data, &perm);
+    if (!e) e = judge(r, o, opt->tol > 0);
+    if (data) b->release(b, data);
+    if (perm) b->release(b, perm);
+    dg_gan_free(gan);
+    b->close(b);
     return e;
 }
 
 int dg_cmd_replay(const dg_options *opt)
 {
     if (opt->operands != 1) return (int)dg_fail(DG_USAGE, "replay needs one FILE, an oracle written by scripts/make_oracle.py");
-    oracle o;
-    dg_backend *b = NULL;
+    oracle o = {0};
     dg_gan *gan = calloc(1, sizeof *gan);
-    void *data = NULL, *perm = NULL;
-    report r = {.tol = opt->tol > 0 ? opt->tol : INFINITY, .json = opt->json};
-    int steps = 0;
-    dg_err e = gan ? oracle_open(&o, opt->operand[0]) : dg_fail(DG_DEVICE, "out of memory");
-    if (!gan) return (int)e;
-    if (!e) e = dg_open_backend(opt, &b);
-    if (!e) {
-        steps = opt->steps > 0 && opt->steps < o.steps ? (int)opt->steps : o.steps;
-        const char *torch = dg_st_get(o.st, "torch"), *type = dg_st_get(o.st, "dtype");
-        if (r.json)
-            printf("{\"oracle\": \"%s\", \"backend\": \"%s\", \"precision\": \"%s\", \"steps\": %d, \"rows\": [", o.path, b->name, dg_precision_name(b->real, b->math), steps);
-        else
-            printf("replaying %s: PyTorch %s, %s, %d of %d steps, batch %d\non %s, %s; largest relative difference, largest value as 1:\n", o.path,
-                   torch ? torch : "?", type ? type : "?", steps, o.steps, o.batch, b->name, dg_precision_name(b->real, b->math));
-        e = replay(&o, b, gan, &r, steps, &data, &perm);
-    }
-    if (!e) {
-        bool bad = !(r.worst <= r.tol);
-        if (r.json)
-            printf(",\n \"worst\": %.9g, \"tol\": %.9g, \"ok\": %s}\n", isfinite(r.worst) ? r.worst : -1, isfinite(r.tol) ? r.tol : -1, bad ? "false" : "true");
-        else
-            printf("%d quantities; worst %.3e (%s)%s\n", r.rows, r.worst, r.worst_name, opt->tol > 0 ? bad ? "" : ", within --tol" : "");
-        if (bad) e = dg_fail(DG_FAILED, "%s: %s differs by %.3e, more than --tol %g", o.path, r.worst_name, r.worst, r.tol);
-    }
-    if (b && data) b->release(b, data);
-    if (b && perm) b->release(b, perm);
-    dg_gan_free(gan);
+    char *text = NULL; /* JSON is printed when all of it is there: a part of it would not be JSON */
+    size_t bytes = 0;
+    report r = {.tol = opt->tol > 0 ? opt->tol : INFINITY, .json = opt->json ? open_memstream(&text, &bytes) : NULL};
+    dg_err e = gan && (r.json || !opt->json) ? oracle_open(&o, opt->operand[0]) : dg_fail(DG_DEVICE, "out of memory");
+    if (!e) e = run(opt, &o, gan, &r);
+    if (r.json && fclose(r.json)) e = dg_fail(DG_DEVICE, "out of memory for the JSON text");
+    if (text && (e == DG_OK || e == DG_FAILED)) fputs(text, stdout);
+    free(text);
     free(gan);
-    if (b) b->close(b);
     dg_st_free(o.st);
     return (int)e;
 }

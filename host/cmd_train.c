@@ -8,6 +8,7 @@
 #include "atomic.h"
 #include "history.h"
 #include "open_ahead.h"
+#include "shell.h"
 #include "train.h"
 
 static void show_loading(void *context, long done, long total) { dg_progress_count(context, "reading pictures", done, total); }
@@ -181,21 +182,22 @@ static dg_err take_down(dg_run *r)
 static void say_goodbye(const dg_run *r)
 {
     const dg_options *o = r->o;
-    const char *dir = r->dir.path;
+    char dir[DG_SHELL_ROOM];
     bool removed;
     if (o->quiet || dg_rundir_check(&r->dir, &removed)) return;
+    dg_shell_path(dir, sizeof dir, r->dir.path);
     const bool saved = r->saved.step == r->read.step;
     if (!saved && r->saved.step)
-        printf("saved:     step %ju, in epoch %ju, is the last that could be written: %s/checkpoint.safetensors\n",
-               (uintmax_t)r->saved.step, (uintmax_t)r->saved.epoch + (r->saved.batch > 0), dir);
-    if (!saved && !r->saved.step) printf("saved:     no checkpoint could be written; --resume begins again\n");
+        dg_say("saved:     step %ju, in epoch %ju, is the last that could be written: %s/checkpoint.safetensors",
+               (uintmax_t)r->saved.step, (uintmax_t)r->saved.epoch + (r->saved.batch > 0), r->dir.path);
+    if (!saved && !r->saved.step) dg_say("saved:     no checkpoint could be written; --resume begins again");
     if (saved && r->read.epoch >= (uint64_t)o->epochs) {
         if (dg_rundir_has(&r->dir, "epoch-%04ju.png", (uintmax_t)r->read.epoch))
-            printf("samples:   %s/epoch-%04ju.png\n", dir, (uintmax_t)r->read.epoch);
-        printf("more:      dcgan --resume --out %s --epochs %d\n", dir, o->epochs * 2);
-        printf("pictures:  dcgan generate %s/checkpoint.safetensors --count 16 --out %s/generated\n", dir, dir);
+            dg_say("samples:   %s/epoch-%04ju.png", r->dir.path, (uintmax_t)r->read.epoch);
+        dg_say("more:      %s --resume --out %s --epochs %d", dg_program(), dir, o->epochs > 500000 ? 1000000 : o->epochs * 2);
+        dg_say("pictures:  %s generate %s --count 16", dg_program(), dir);
     } else {
-        printf("resume:    dcgan --resume --out %s\n", dir);
+        dg_say("resume:    %s --resume --out %s", dg_program(), dir);
     }
 }
 
@@ -213,7 +215,7 @@ int dg_cmd_train(const dg_options *o)
         r->started = dg_clock();
         e = dg_train_loop(r);
     }
-    char why[1024];
+    char why[DG_MESSAGE_BYTES];
     snprintf(why, sizeof why, "%s", dg_message()); /* before later messages replace it */
     dg_err saving = take_down(r);
     if (!e) say_goodbye(r);

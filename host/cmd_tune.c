@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "machine.h"
+#include "shell.h"
 #include "train.h"
 #include "tune.h"
 #include "tune_file.h"
@@ -71,7 +72,7 @@ static dg_err write_head(job *j, const dg_backend *b, const char *model)
     snprintf(j->section, sizeof j->section, "sm_%d %.16s", m.arch, dg_precision_name(b->real, b->math));
     snprintf(j->path, sizeof j->path, "sm_%d.tune", m.arch);
     if (!j->o->out && access(j->path, F_OK) == 0)
-        return dg_fail(DG_IO, "%s is there already; name the result with --out, then dcgan tune --merge joins the two", j->path);
+        return dg_fail(DG_IO, "%s is there already; name the result with --out, then %s tune --merge joins the two", j->path, dg_program());
     snprintf(text, sizeof text, "dcgan tune: %.100s, sm_%d, driver %s, %s, %.80s", m.name, m.arch, b->driver, date, dg_version);
     e = dg_tune_file_head(&j->file, text);
     snprintf(text, sizeof text, "%.60s, batch %d, %s; medians of %d runs, the cache overwritten before each", model, j->o->batch,
@@ -106,7 +107,7 @@ static dg_err try_file(const job *j, const dg_model *model, double before)
     if (e) return e;
     e = dg_trial_open(&t, model, o.batch, b);
     if (!e) e = time_step(&t, &ms);
-    if (!e) printf("a step takes %.4g ms with %s, %.4g ms without\n", ms, path, before);
+    if (!e) dg_say("a step takes %.4g ms with %s, %.4g ms without", ms, path, before);
     dg_trial_close(&t);
     b->close(b);
     return e;
@@ -140,7 +141,7 @@ static dg_err tune(job *j)
     if (!e) e = search(j, model, b, &before, &result);
     if (b) b->close(b);
     if (j->file.head && result.ops)
-        printf("%s: %d of %d ops and shapes, %d choices tried, %d of the fast ones wrong\n", path_of(j), result.done, result.ops, result.tried, result.wrong);
+        dg_say("%s: %d of %d ops and shapes, %d choices tried, %d of the fast ones wrong", path_of(j), result.done, result.ops, result.tried, result.wrong);
     if (!e && dg_stop_signal) e = (dg_err)(128 + dg_stop_signal);
     if (!e) e = try_file(j, model, before);
     free(model);

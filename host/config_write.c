@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "shell.h"
+
 enum { VALUE_SIZE = DG_CONFIG_VALUE };
 
 /* In quotes, with \xNN, where inih would change it: blanks at the ends, what begins a comment, control characters. */
@@ -27,19 +29,8 @@ static void write_value(FILE *to, const char *s)
 /* As a shell would take it, on one line. */
 static void write_command_line(FILE *to, int argc, char **argv)
 {
-    for (int i = 0; i < argc; i++) {
-        char shown[4 * VALUE_SIZE];
-        dg_printable(shown, sizeof shown, argv[i]);
-        fputc(' ', to);
-        size_t plain = strspn(shown, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+,-./:=@_%");
-        if (*shown && !shown[plain]) {
-            fputs(shown, to);
-            continue;
-        }
-        fputc('\'', to);
-        for (const char *c = shown; *c; c++) fputs(*c == '\'' ? "'\\''" : (char[]){*c, 0}, to);
-        fputc('\'', to);
-    }
+    char word[DG_SHELL_ROOM];
+    for (int i = 0; i < argc; i++) fprintf(to, " %s", dg_shell_quote(word, sizeof word, argv[i]));
 }
 
 /* Paths are written so that they still hold when the run is resumed from another directory. */

@@ -1,5 +1,6 @@
 /* What `dcgan data DIR` prints: is this folder fit for training? */
 #include "dataset_parts.h"
+#include "json_text.h"
 #include "options.h"
 #include "pictures.h"
 
@@ -142,7 +143,6 @@ static void print_sizes(const findings *f)
 
 static void print_twins(const findings *f)
 {
-    char name[2 * DG_PATH_BYTES];
     const dg_dataset *d = f->d;
     if (!f->same) {
         printf("duplicates: none\n");
@@ -152,17 +152,16 @@ static void print_twins(const findings *f)
     for (int i = 1; i < d->count; i++) {
         if (f->print[i].group != f->print[i - 1].group) continue;
         if (f->print[i - 1].index == f->print[i].group)
-            printf("  %s\n", dg_printable(name, sizeof name, d->name[f->print[i].group]));
-        printf("    = %s\n", dg_printable(name, sizeof name, d->name[f->print[i].index]));
+            dg_say("  %s", d->name[f->print[i].group]);
+        dg_say("    = %s", d->name[f->print[i].index]);
     }
 }
 
 static void print_report(const dg_dataset_options *o, const findings *f)
 {
-    char name[2 * DG_PATH_BYTES], reasons[512];
+    char reasons[512];
     const dg_dataset *d = f->d;
-    printf("%s: %d usable pictures, %d bad, %d other files\n", dg_printable(name, sizeof name, o->dir), d->count,
-           f->bad, d->skips - f->bad);
+    dg_say("%s: %d usable pictures, %d bad, %d other files", o->dir, d->count, f->bad, d->skips - f->bad);
     if (*dg_left_out(d, reasons, sizeof reasons)) printf("left out: %s\n", reasons);
     printf("for the network: %d x %d x %d, %.1f MiB, fingerprint %016llx\n", d->size, d->size, d->channels,
            (double)picture_bytes(d) * d->count / 0x1p20, (unsigned long long)d->fingerprint);
@@ -175,9 +174,8 @@ static void print_report(const dg_dataset_options *o, const findings *f)
         if (f->small) printf("  %7d  smaller than the network's %d x %d: made larger\n", f->small, d->size, d->size);
         print_twins(f);
     }
-    if (d->skips) printf("skipped: %s\n", dg_skip_summary(d, false, 6, reasons, sizeof reasons));
-    for (int i = 0; i < d->skips; i++)
-        printf("  %s: %s\n", dg_printable(name, sizeof name, d->skip[i].name), d->skip[i].reason);
+    if (d->skips) dg_say("skipped: %s", dg_skip_summary(d, false, 6, reasons, sizeof reasons));
+    for (int i = 0; i < d->skips; i++) dg_say("  %s: %s", d->skip[i].name, d->skip[i].reason);
 }
 
 /* JSON text is UTF-8; names need not be, so they are printed as on the terminal. */
@@ -239,12 +237,7 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
         cJSON_AddBoolToObject(row, "bad", d->skip[i].bad);
         cJSON_AddItemToArray(list, row);
     }
-    char *printed = cJSON_Print(j);
-    cJSON_Delete(j);
-    if (!printed) return dg_fail(DG_DEVICE, "no memory for the report");
-    puts(printed);
-    cJSON_free(printed);
-    return DG_OK;
+    return dg_json_print(j);
 }
 
 /* Up to 64 pictures spread evenly over the folder. */

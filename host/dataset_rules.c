@@ -1,5 +1,6 @@
 /* How many bad pictures are too many, and how that is said; the fingerprint. */
 #include "dataset_parts.h"
+#include "shell.h"
 
 #include <omp.h>
 #include <stdio.h>
@@ -100,7 +101,11 @@ dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d)
         return dg_fail(DG_DATA, "%s/%s: %s (the first bad picture is an error with --strict)", o->dir,
                        dg_printable(name, sizeof name, d->skip[first].name), d->skip[first].reason);
     dg_skip_summary(d, bad > 0, 4, reasons, sizeof reasons);
-    const char *list = o->skipped && d->skips ? o->skipped : "`dcgan data DIR` lists them";
+    char dir[DG_SHELL_ROOM], list[DG_MESSAGE_BYTES];
+    if (o->skipped && d->skips)
+        snprintf(list, sizeof list, "%s", o->skipped);
+    else
+        snprintf(list, sizeof list, "%s data %s lists them", dg_program(), dg_shell_path(dir, sizeof dir, o->dir));
     if (bad > 1000 || 10 * (int64_t)bad > (int64_t)bad + d->count)
         return dg_fail(DG_DATA, "%s: %d of %d pictures are bad, more than 10%% or 1,000: %s (%s)", o->dir, bad,
                        bad + d->count, reasons, list);

@@ -9,6 +9,7 @@
 #include "checkpoint_parts.h"
 #include "commands.h"
 #include "option_table.h"
+#include "shell.h"
 
 /* What stands at `out` now may be replaced only by a file of the same kind: a slip of the hand must not cost a
  * trained checkpoint. */
@@ -155,14 +156,21 @@ dg_err dg_import(const char *weights, const char *model, const char *out)
 int dg_cmd_export(const dg_options *o)
 {
     dg_err e = dg_export(o->operand[0], o->out);
-    if (!e && !o->quiet)
-        printf("%s\nin Python: netG.load_state_dict(safetensors.torch.load_file('%s'))\n", o->out, o->out);
+    char name[DG_SHELL_ROOM];
+    if (!e && !o->quiet) {
+        dg_say("%s", o->out);
+        dg_say("in Python: netG.load_state_dict(safetensors.torch.load_file(%s))", dg_python_quote(name, sizeof name, o->out));
+    }
     return (int)e;
 }
 
 int dg_cmd_import(const dg_options *o)
 {
     dg_err e = dg_import(o->operand[0], o->model, o->out);
-    if (!e && !o->quiet) printf("%s\npictures: dcgan generate %s --count 16\n", o->out, o->out);
+    char name[DG_SHELL_ROOM];
+    if (!e && !o->quiet) {
+        dg_say("%s", o->out);
+        dg_say("pictures: %s generate %s --count 16", dg_program(), dg_shell_path(name, sizeof name, o->out));
+    }
     return (int)e;
 }

@@ -1,6 +1,7 @@
 /* Everything that is told about options: all of it comes from the tables in options_table.c. */
 #include "fuse.h"
 #include "option_table.h"
+#include "shell.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -90,10 +91,11 @@ static void print_rules(FILE *to)
 
 void dg_help_short(FILE *to)
 {
-    fputs("dcgan trains a DCGAN on a folder of pictures.\n\n", to);
-    fputs("  dcgan --data cats/ --epochs 300\n"
-          "  dcgan generate samples/cats-dcgan64-paper/checkpoint.safetensors -n 64 --out pictures/\n\n"
-          "All options and commands: dcgan --help\n", to);
+    const char *us = dg_program();
+    fprintf(to, "dcgan trains a DCGAN on a folder of pictures.\n\n"
+            "  %s --data cats/ --epochs 300\n"
+            "  %s generate samples/cats-dcgan64-paper -n 64 --out pictures/\n\n"
+            "All options and commands: %s --help\n", us, us, us);
 }
 
 void dg_help_command(FILE *to, dg_command c)

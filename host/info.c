@@ -16,6 +16,7 @@
 #include "atomic.h"
 #include "checkpoint_parts.h"
 #include "commands.h"
+#include "json_text.h"
 #include "pictures.h"
 
 void dg_info_text(cJSON *to, const char *key, const char *format, ...)
@@ -170,11 +171,8 @@ dg_err dg_info(const char *path, bool json)
     dg_printable(name, sizeof name, path);
     cJSON_AddStringToObject(o, "file", name);
     dg_err e = info_file(path, o);
-    char *text = !e && json ? cJSON_Print(o) : NULL;
-    if (!e && json && !text) e = dg_fail(DG_DEVICE, "%s: out of memory", path);
-    if (text) printf("%s\n", text);
-    if (!e && !json) print_object(o, 0);
-    cJSON_free(text);
+    if (!e && json) return dg_json_print(o);
+    if (!e) print_object(o, 0);
     cJSON_Delete(o);
     return e;
 }

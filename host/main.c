@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "option_table.h"
+#include "shell.h"
 #include "wait_briefly.h"
 
 static int (*const command[DG_CMDS])(const dg_options *) = {
@@ -49,6 +50,7 @@ static int run(const dg_options *o)
 int main(int argc, char **argv)
 {
     dg_wait_briefly(argv);
+    dg_set_program(argv[0]);
     fill_standard_descriptors();
     dg_options o;
     bool done;

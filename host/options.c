@@ -1,5 +1,6 @@
 /* The command line: which command, which options, in which order values win. */
 #include "option_table.h"
+#include "shell.h"
 
 #include <ctype.h>
 #include <getopt.h>
@@ -36,7 +37,7 @@ static dg_err unknown_long(const char *argument, dg_command c)
     snprintf(name, sizeof name, "%.*s", (int)strcspn(argument, "="), argument);
     const dg_option *t = dg_option_find(name);
     if (t)
-        return dg_fail(DG_USAGE, "--%s is no option of '%s'; see: dcgan help %s", name, dg_commands[c].name,
+        return dg_fail(DG_USAGE, "--%s is no option of '%s'; see: %s help %s", name, dg_commands[c].name, dg_program(),
                        dg_commands[c].name);
     char list[256] = "";
     int starts = 0;
@@ -48,7 +49,7 @@ static dg_err unknown_long(const char *argument, dg_command c)
     if (starts > 1) return dg_fail(DG_USAGE, "--%s could be any of %s", name, list);
     const char *near = dg_option_nearest(name, c);
     if (near) return dg_fail(DG_USAGE, "unknown option --%s; did you mean --%s?", name, near);
-    return dg_fail(DG_USAGE, "unknown option --%s; see: dcgan help %s", name, dg_commands[c].name);
+    return dg_fail(DG_USAGE, "unknown option --%s; see: %s help %s", name, dg_program(), dg_commands[c].name);
 }
 
 static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
@@ -85,7 +86,7 @@ static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
             if (optopt == LONG_HELP || optopt == LONG_VERSION)
                 return dg_fail(DG_USAGE, "%s takes no value", argv[optind - 1]);
             if (!optopt) return unknown_long(argv[optind - 1], c);
-            return dg_fail(DG_USAGE, "unknown option -%c; see: dcgan help %s", optopt, dg_commands[c].name);
+            return dg_fail(DG_USAGE, "unknown option -%c; see: %s help %s", optopt, dg_program(), dg_commands[c].name);
         }
         bool missing = k == ':';
         if (missing) k = optopt;
@@ -214,12 +215,13 @@ static dg_err set_all(dg_options *o, const scanned *s)
 static dg_err set_operands(dg_options *o, int n, char **operand)
 {
     const dg_command_info *c = &dg_commands[o->command];
-    if (n < c->least) return dg_fail(DG_USAGE, "usage: dcgan %s %s; see: dcgan help %s", c->name, c->operands, c->name);
+    if (n < c->least)
+        return dg_fail(DG_USAGE, "usage: %s %s %s; see: %s help %s", dg_program(), c->name, c->operands, dg_program(), c->name);
     if (n > c->most) {
         const char *stray = operand[c->most];
         if (o->command == DG_CMD_TRAIN)
-            return dg_fail(DG_USAGE, "unexpected '%s'; to train on a folder: dcgan --data DIR", stray);
-        return dg_fail(DG_USAGE, "unexpected '%s'; usage: dcgan %s %s", stray, c->name, c->operands);
+            return dg_fail(DG_USAGE, "unexpected '%s'; to train on a folder: %s --data DIR", stray, dg_program());
+        return dg_fail(DG_USAGE, "unexpected '%s'; usage: %s %s %s", stray, dg_program(), c->name, c->operands);
     }
     o->operand = calloc((size_t)n + 1, sizeof *o->operand);
     if (!o->operand) return dg_fail(DG_DEVICE, "out of memory");
@@ -239,12 +241,14 @@ static dg_err set_command(const char *word, dg_command *out)
             return DG_OK;
         }
     struct stat st;
+    char quoted[DG_SHELL_ROOM];
     if (!stat(word, &st) && S_ISDIR(st.st_mode))
-        return dg_fail(DG_USAGE, "'%s' is a folder, not a command; to train on its pictures: dcgan --data %s", word, word);
+        return dg_fail(DG_USAGE, "'%s' is a folder, not a command; to train on its pictures: %s --data %s", word, dg_program(),
+                       dg_shell_path(quoted, sizeof quoted, word));
     const char *near = dg_command_nearest(word);
     if (near) return dg_fail(DG_USAGE, "unknown command '%s'; did you mean '%s'?", word, near);
-    return dg_fail(DG_USAGE, "unknown command '%s'; to train on a folder: dcgan --data DIR; all commands: dcgan --help",
-                   word);
+    return dg_fail(DG_USAGE, "unknown command '%s'; to train on a folder: %s --data DIR; all commands: %s --help", word,
+                   dg_program(), dg_program());
 }
 
 /* help, help COMMAND, and what the build asks for. */
@@ -254,7 +258,7 @@ static dg_err special(int argc, char **argv, bool *done)
     if (!strcmp(argv[1], "--help-man")) return dg_help_man(stdout), DG_OK;
     if (!strcmp(argv[1], "--completion-bash")) return dg_help_completion(stdout), DG_OK;
     if (!strcmp(argv[1], "help")) {
-        dg_command c;
+        dg_command c = DG_CMD_TRAIN;
         if (argc < 3) return dg_help_full(stdout), DG_OK;
         dg_err e = set_command(argv[2], &c);
         if (!e) dg_help_command(stdout, c);

@@ -1,6 +1,7 @@
 /* Values that follow from others: where a run goes, which one is resumed, what a command's defaults are. */
 #include "fuse.h"
 #include "option_table.h"
+#include "shell.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -102,13 +103,14 @@ dg_err dg_options_run_config(dg_options *o, char *path, size_t size)
         dg_err e = set_path(&o->out, found);
         if (e) return e;
     } else if (!o->out)
-        return dg_fail(DG_USAGE, "--resume: which run? dcgan --resume --out DIR");
+        return dg_fail(DG_USAGE, "--resume: which run? %s --resume --out DIR", dg_program());
     if (!*home) snprintf(home, sizeof home, "%s", o->out);
     if ((size_t)snprintf(path, size, "%s/config.ini", home) >= size)
         return dg_fail(DG_USAGE, "--resume: path too long");
+    char quoted[DG_SHELL_ROOM];
     if (!exists(path))
-        return dg_fail(DG_USAGE, "--resume: %s holds no run (it has no config.ini); to start one: dcgan --data DIR "
-                       "--out %s", home, home);
+        return dg_fail(DG_USAGE, "--resume: %s holds no run (it has no config.ini); to start one: %s --data DIR --out %s", home,
+                       dg_program(), dg_shell_path(quoted, sizeof quoted, home));
     return DG_OK;
 }
 
@@ -145,7 +147,7 @@ static dg_err finish_train(dg_options *o)
 {
     const dg_err wrong = parse_checkpoints(o);
     if (wrong) return wrong;
-    if (!o->data) return dg_fail(DG_USAGE, "no pictures given: dcgan --data DIR; see: dcgan --help");
+    if (!o->data) return dg_fail(DG_USAGE, "no pictures given: %s --data DIR; see: %s --help", dg_program(), dg_program());
     if (o->out) return DG_OK;
     char base[PATH_SIZE], out[PATH_SIZE];
     default_out(o, base, sizeof base);
@@ -203,7 +205,7 @@ static dg_err finish_data(dg_options *o)
     if (o->channels == 2) return dg_fail(DG_USAGE, "--channels 2: allowed: 3 (colour), 1 (grey), 0 (as the model)");
     if (o->size && o->size < 8) return dg_fail(DG_USAGE, "--size %d: allowed: 8 to 1024, or 0", o->size);
     if (!o->data)
-        return dg_fail(DG_USAGE, "which folder? dcgan data DIR, or dcgan data --synthesize DIR --count 1000");
+        return dg_fail(DG_USAGE, "which folder? %s data DIR, or %s data --synthesize DIR --count 1000", dg_program(), dg_program());
     if (!o->count) o->count = 1000;
     return DG_OK;
 }
@@ -216,8 +218,8 @@ static const double replay_tolerance[DG_PRECISIONS] = {
 
 static dg_err finish_tune(const dg_options *o)
 {
-    if (o->merge && o->operands < 2) return dg_fail(DG_USAGE, "--merge: which files? dcgan tune --merge A B --out C");
-    if (!o->merge && o->operands > 1) return dg_fail(DG_USAGE, "'%s': one model at a time; dcgan tune --merge joins tuning files", o->operand[1]);
+    if (o->merge && o->operands < 2) return dg_fail(DG_USAGE, "--merge: which files? %s tune --merge A B --out C", dg_program());
+    if (!o->merge && o->operands > 1) return dg_fail(DG_USAGE, "'%s': one model at a time; %s tune --merge joins tuning files", o->operand[1], dg_program());
     return DG_OK;
 }
 
@@ -263,10 +265,10 @@ dg_err dg_options_finish(dg_options *o)
         return DG_OK;
     case DG_CMD_EXPORT:
     case DG_CMD_IMPORT:
-        if (!o->out) return dg_fail(DG_USAGE, "where to? dcgan %s FILE --out FILE", dg_commands[o->command].name);
+        if (!o->out) return dg_fail(DG_USAGE, "where to? %s %s FILE --out FILE", dg_program(), dg_commands[o->command].name);
         return DG_OK;
     case DG_CMD_CURVES:
-        if (!o->out) return dg_fail(DG_USAGE, "where to? dcgan curves RUN... --out FILE.png");
+        if (!o->out) return dg_fail(DG_USAGE, "where to? %s curves RUN... --out FILE.png", dg_program());
         return DG_OK;
     case DG_CMD_PLAN:
     case DG_CMD_CHECK:

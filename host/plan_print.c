@@ -35,7 +35,8 @@ static void print_launch(const dg_op *op, int kernels, FILE *to)
     if (t->split > 1) snprintf(split, sizeof split, "%d", t->split);
     char own[12] = "+"; /* done by the kernel of another op */
     if (kernels) snprintf(own, sizeof own, "%d", kernels);
-    fprintf(to, "%5s %8s %6s %5s %7s  %-22s", block, tile, stages, split, own, t->why ? t->why : "");
+    char why[1024]; /* may hold a file's name */
+    fprintf(to, "%5s %8s %6s %5s %7s  %-22s", block, tile, stages, split, own, dg_printable(why, sizeof why, t->why ? t->why : ""));
 }
 
 void dg_plan_print(const dg_plan *p, bool gpu, FILE *to)

@@ -9,6 +9,7 @@
 #include "atomic.h"
 #include "file_kind.h"
 #include "safetensors_parts.h"
+#include "shell.h"
 
 /* No file of ours comes near; a sparse file must not ask for all memory. */
 static const size_t largest_file = (size_t)16 << 30;
@@ -161,8 +162,8 @@ static dg_err check_header_crc(const reader *r, int flags)
     bool any = false;
     for (int i = 0; i < st->metas; i++) any |= !strncmp(st->meta[i].key, DG_ST_CRC, sizeof DG_ST_CRC - 1);
     if (!any && (flags & DG_ST_CHECKED))
-        return bad(r, "it has no checksums, so this program has not written it "
-                      "(dcgan import takes weights from elsewhere)");
+        return bad(r, "it has no checksums, so this program has not written it (%s import takes weights from elsewhere)",
+                   dg_program());
     st->checked = any;
     if (!any) return DG_OK;
     const char *digits = dg_st_find_digits(r->file + 8, r->header);

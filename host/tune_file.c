@@ -89,6 +89,8 @@ static dg_err take_line(dg_tune_file *f, char *line, char *section, size_t size)
 {
     line += strspn(line, " \t\r\f\v");
     line[strcspn(line, "\r")] = 0;
+    for (char *c = line; *c; c++)
+        if (*c == '\t') *c = ' '; /* means the same, and is no control character */
     if (*line == '[') {
         snprintf(section, size, "%.*s", (int)strcspn(line + 1, "]"), line + 1);
         return DG_OK;
@@ -147,15 +149,13 @@ dg_err dg_tune_file_write(const dg_tune_file *f, const char *path)
 {
     char *text = NULL;
     size_t bytes = 0;
-    if (!path) {
-        print(f, stdout);
-        return DG_OK;
-    }
     FILE *to = open_memstream(&text, &bytes);
     if (!to) return no_memory();
     print(f, to);
     const bool good = fclose(to) == 0;
-    const dg_err e = good ? dg_write_atomic(path, &(dg_piece){text, bytes}, 1) : no_memory();
+    dg_err e = good ? DG_OK : no_memory();
+    if (!e && path) e = dg_write_atomic(path, &(dg_piece){text, bytes}, 1);
+    for (char *next = text; !e && !path && next && *next;) dg_say("%s", strsep(&next, "\n"));
     free(text);
     return e;
 }

@@ -10,6 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+extern "C" {
+#include "shell.h"
+}
+
 dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e)
 {
     char text[360];
@@ -201,8 +205,8 @@ static dg_err open_device(gpu *c, int device)
     const int count = dg_cuda_devices(all, 64, &why);
     if (!count) return dg_fail(DG_DEVICE, "--device cuda: %s; --device cpu needs none", why);
     if (device < 0 || device >= count)
-        return dg_fail(DG_DEVICE, "--device cuda:%d: this machine has %d CUDA device%s, numbered from 0 (dcgan --list-devices)", device,
-                       count, count == 1 ? "" : "s");
+        return dg_fail(DG_DEVICE, "--device cuda:%d: this machine has %d CUDA device%s, numbered from 0 (%s --list-devices)", device,
+                       count, count == 1 ? "" : "s", dg_program());
     const dg_cuda_device *d = &all[device];
     if (!d->usable)
         return dg_fail(DG_DEVICE, "--device cuda:%d: %s: %s", device, d->name, d->why_not);

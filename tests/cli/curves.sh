@@ -35,9 +35,10 @@ exits 0 curves "$dir/one" "$dir/other-losses.csv" --out "$dir/torn.png" -q
 same "$dir/both.png" "$dir/torn.png"
 
 exits 2 curves
-says 'usage: dcgan curves RUN...'
+says 'dcgan curves RUN...; see: '
 exits 2 curves "$dir/one"
-says 'where to? dcgan curves RUN... --out FILE.png'
+says 'where to? '
+says 'dcgan curves RUN... --out FILE.png'
 exits 4 curves "$dir/one" "$dir/none" --out "$dir/no.png"
 says "$dir/none"
 lacks "$dir/no.png"

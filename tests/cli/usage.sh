@@ -50,7 +50,8 @@ says 'unknown option --epocs; did you mean --epochs?'
 exits 2 trian
 says "did you mean 'train'?"
 exits 2 cats
-says 'to train on a folder: dcgan --data DIR'
+says 'to train on a folder: '
+says 'dcgan --data DIR; all commands: '
 exits 2 --data x --epochs 0
 says '--epochs 0: out of range; allowed: 1 to 1000000'
 exits 2 --data x --batch many
@@ -61,7 +62,7 @@ exits 2 --data
 says '--data needs a value: --data DIR'
 mkdir "$dir/cats"
 exits 2 "$dir/cats"
-says "to train on its pictures: dcgan --data $dir/cats"
+says "dcgan --data $dir/cats"
 exits 4 --data x --config "$dir"
 exits 4 --data x --config "$dir/none.ini"
 says 'none.ini'

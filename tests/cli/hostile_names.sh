@@ -1,0 +1,241 @@
+#!/bin/sh
+# Every command with names of files and texts in files that would drive a terminal: nothing of them reaches it, JSON stays
+# JSON, and the commands that are printed can be pasted. A command that --help lists and that is not tried here is an error.
+. "$(dirname "$0")/kit"
+command -v python3 > /dev/null && command -v bash > /dev/null || { skip 'python3 and bash judge what is printed'; finish; }
+mkdir "$dir/work" "$dir/log"
+cd "$dir/work" || exit 1
+
+# Begins with a dash; an escape sequence, a line of its own, quotes, what a shell would expand, a C1 control character,
+# invalid UTF-8, letters that could be taken for digits of \xNN, an override of the direction.
+n=$(printf -- '-\033[31m\033]0;title\007\nINJECTED\r\t'\''"`id`$HOME!1 \\\302\233\377ab\360\237\220\261\342\200\256gnp.')
+mkdir "./$n.bin"
+ln -s "$program" "./$n.bin/dcgan"
+called="./$n.bin/dcgan"
+
+runs=0
+try() # try CODE COMMAND ARGUMENT...: what it prints is judged at the end; CODE 1-7: any failure
+{
+    want=$1
+    shift
+    runs=$((runs + 1))
+    at=$dir/log/$(printf %03d $runs)-$(expr "X$1" : 'X\([a-z]*\)$')
+    "$called" "$@" > "$at.out" 2> "$at.err" < /dev/null
+    code=$?
+    case " $* " in *" --json "*) [ $code -gt 1 ] || : > "$at.json" ;; esac
+    case $want in 1-7) [ $code -ge 1 ] && [ $code -le 7 ] ;; *) [ $code -eq "$want" ] ;; esac
+    fact $? "$runs: $1 exited $code, not $want: $(cat -v "$at.err" | head -c 600)"
+}
+
+# Paste the command behind LABEL in the last output into a shell: a plain one where it knows all that is in it.
+paste_command() # paste_command LABEL FILE
+{
+    line=$(sed -n "s/^.*$1 *//p" "$2")
+    ran="$1 $line"
+    shell=sh
+    case $line in *"\$'"*) shell=bash ;; esac
+    $shell -c "$line" > "$dir/pasted" 2>&1 < /dev/null
+    fact $? "pasted into $shell, it failed: $line: $(cat -v "$dir/pasted" | head -c 600)"
+}
+
+cat > make.py <<'END'
+import json, struct, sys, zlib
+golden, name = sys.argv[1], sys.argv[2].encode('utf-8', 'surrogateescape')
+text = name.decode('utf-8', 'replace')
+data = open(golden, 'rb').read()
+size = int.from_bytes(data[:8], 'little')
+def oracle(path, change):
+    header = json.loads(data[8:8 + size])
+    change(header)
+    head = json.dumps(header, ensure_ascii=False).encode()
+    open(path, 'wb').write(len(head).to_bytes(8, 'little') + head + data[8 + size:])
+def rename(header, old, new): header[new] = header.pop(old)
+oracle(b'./' + name + b'.oracle', lambda h: h['__metadata__'].update(torch=text, dtype=text, note=text))
+oracle('bad-format', lambda h: h['__metadata__'].update(format=text))
+oracle('bad-steps', lambda h: h['__metadata__'].update(steps=text))
+oracle('bad-name', lambda h: rename(h, 'init.G.main.0.weight', text))
+oracle('lost-name', lambda h: rename(h, 'init.G.main.0.weight', 'elsewhere'))
+oracle('bad-type', lambda h: h['images'].update(dtype=text))
+oracle('bad-key', lambda h: h['__metadata__'].update({text: text}))
+oracle('bad-meta', lambda h: h['__metadata__'].update({text: 1}))
+oracle('checkpoint-alike', lambda h: h['__metadata__'].update(format='dcgan-checkpoint-1', precision=text, model=text, crc32=text))
+oracle('generator-alike', lambda h: h['__metadata__'].update(format='dcgan-generator-1', model=text, step=text))
+def chunk(kind, body):
+    return struct.pack('>I', len(body)) + kind + body + struct.pack('>I', zlib.crc32(kind + body))
+def png(path, *chunks):
+    open(path, 'wb').write(b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', 16, 16, 8, 2, 0, 0, 0)) + b''.join(chunks)
+                           + chunk(b'IDAT', zlib.compress((b'\0' + bytes(48)) * 16)) + chunk(b'IEND', b''))
+key = name.replace(b'\0', b'')[:70]
+png(b'./' + name + b'.png', chunk(b'tEXt', key + b'\0' + name), chunk(b'iTXt', key + b'\0\0\0\0\0' + name))
+png(b'./' + name + b'.d/copy of ' + name + b'.png')
+png(b'./' + name + b'.d/again ' + name + b'.png')
+open(b'./' + name + b'.d/bad ' + name + b'.png', 'wb').write(b'\x89PNG\r\n\x1a\n' + name)
+open(b'./' + name + b'.d/' + name + b'.txt', 'wb').write(b'text')
+open(b'./' + name + b'.tune', 'wb').write(b'; ' + name.replace(b'\n', b' ').replace(b'\r', b' ') + b'\n[sm_90]\nbce\tn=8 : direct block=64 ; '
+                                         + name.replace(b'\n', b' ') + b'\n')
+open(b'./' + name + b'.ini', 'wb').write(b'[run]\nepochs = 1\n' + name[1:].split(b'\n')[0] + b' = ' + name[1:])
+open(b'./' + name + b'.bad.cfg', 'wb').write(b'[model]\nname = ' + name[1:])
+open(b'./' + name + b'.csv', 'wb').write(b'epoch,step,loss_d,loss_d_real,loss_d_fake,loss_g,d_x,d_gz1,d_gz2,img_s,seconds\n' + name + b'\n')
+END
+
+"$program" data --synthesize "./$n.d" --count 20 --size 16 -q || exit 1
+python3 make.py "$root/tests/golden/oracle16.safetensors" "$n" || exit 1
+cp "$root/tests/tiny.cfg" "./$n.cfg"
+
+# what works
+try 0 train --data "$n.d" --model "$n.cfg" --batch 8 --epochs 2 --out "$n.run" --cache "$n.cache" --no-curves
+cp "$at.out" trained
+try 0 train --data "$n.d" --model "$n.cfg" --batch 8 --epochs 2 --out "$n.two" --steps 3 --no-curves
+try 0 train --data "$n.d" --model "$n.cfg" --batch 8 --out "$n.none" --dry-run
+try 0 generate "./$n.run" --count 2 --out "$n.pictures"
+try 0 generate "./$n.run/checkpoint.safetensors" --count 1
+try 0 interpolate "./$n.run" --seeds 1-2 --frames 2 --out "$n.walk"
+try 0 data "./$n.d" --size 16 --sheet "$n.sheet"
+try 0 data "./$n.d" --size 16 --json
+try 0 data --synthesize "./$n.drawn" --count 1 --size 16
+try 0 plan "./$n.cfg"
+try 0 plan "./$n.cfg" --json
+try 0 plan "./$n.cfg" --batch 8 --arch sm_90 --tuning "$n.tune"
+try 0 plan "./$n.cfg" --batch 8 --arch sm_90 --tuning "$n.tune" --json
+try 0 replay "./$n.oracle" --steps 1
+try 0 replay "./$n.oracle" --json
+try 1 replay "./$n.oracle" --json --tol 1e-30
+try 0 check "./$n.cfg" --batch 2 --device cpu
+try 0 bench "./$n.cfg" --batch 2 --repeats 1 --json
+try 0 profile "./$n.cfg" --batch 2 --repeats 1 --json
+try 0 profile "./$n.cfg" --batch 2 --predict h200
+try 0 tune --merge "./$n.tune" "./$n.tune" --out "$n.merged"
+try 0 tune --merge "./$n.tune" "./$n.tune"
+for f in .run .run/checkpoint.safetensors .run/config.ini .run/log.csv .run/log.jsonl .run/epoch-0001.png .png .oracle .cfg .cache; do
+    try 0 info "./$n$f"
+    try 0 info "./$n$f" --json
+done
+try 0 export "./$n.run" --out "$n.generator"
+cp "$at.out" exported
+try 0 info "./$n.generator" --json
+try 0 import "./$n.generator" --model "$n.cfg" --out "$n.imported"
+cp "$at.out" imported
+try 0 curves "./$n.run" --out "$n.curves"
+
+# what does not
+try 1-7 train --data "$n.d" --model "$n.cfg" --batch 8 --out "$n.run"
+cp "$at.err" already
+try 1-7 train --data "$n" --model "$n" --out "$n.left"
+try 1-7 train --data "$n.none" --out "$n.left"
+try 1-7 train --data "$n.d" --model "$n.cfg" --batch 8 --strict --out "$n.left"
+try 1-7 train --data "$n.d" --config "$n.ini"
+try 1-7 train --data "$n.d" --config "$n.no.ini"
+try 1-7 train --resume --out "$n.d"
+try 1-7 train --resume --out "$n.none"
+try 1-7 train --resume "./$n.no/checkpoint.safetensors"
+try 1-7 train --data "$n.d" --epochs "$n"
+try 1-7 train --data "$n.d" --fuse "$n"
+try 1-7 train --data "$n.d" --device "$n"
+try 1-7 train "./$n.d"
+try 1-7 train "-$n"
+try 1-7 train "$n"
+try 1-7 "./$n.d"
+try 1-7 "z$n"
+try 1-7 help "$n"
+for c in generate interpolate export; do
+    for f in bad-format bad-steps bad-name bad-type bad-key bad-meta checkpoint-alike generator-alike "./$n.png" "./$n.oracle" "./$n.d" "./$n.none"; do
+        try 1-7 $c "$f" --out "$n.left"
+    done
+    try 1-7 $c "./$n.run" "./$n.run" --out "$n.left"
+done
+try 1-7 generate "./$n.run" --out "$n.cfg"
+try 1-7 export "./$n.run" --out "$n.cfg"
+try 1-7 import "./$n.png" --out "$n.left"
+try 1-7 import "./$n.oracle" --model "$n.cfg" --out "$n.left"
+try 1-7 import "./$n.generator" --model "$n.none" --out "$n.left"
+for f in bad-format bad-steps lost-name; do
+    try 1-7 replay $f
+    try 1-7 replay $f --json
+done
+for f in bad-name bad-type bad-meta "./$n.png"; do try 1-7 replay "$f" --json; done
+try 1-7 data "./$n.d" --size 16 --sheet "$n.none/x"
+for c in plan check bench profile tune; do
+    try 1-7 $c "./$n.none"
+    try 1-7 $c "./$n.bad.cfg"
+    try 1-7 $c --device "$n"
+done
+try 1-7 plan --arch "$n"
+try 1-7 profile --predict "$n"
+try 1-7 tune "./$n.cfg"
+try 1-7 tune --merge "./$n.none" "./$n.none" --out "$n.merged"
+try 1-7 info "./$n.none"
+try 1-7 curves "./$n.csv" --out "$n.curves"
+try 1-7 curves "./$n.none" --out "$n.curves"
+
+# every command that there is, with --json where it takes that
+"$program" --help | awk '/^Commands/ { on = 1; next } on && /^$/ { exit } on && /^  [a-z]/ { print $1 }' > commands
+[ "$(wc -l < commands)" -ge 14 ]
+fact $? "--help should list the commands: $(cat commands)"
+while read -r c; do
+    ls "$dir"/log/*-"$c".out > /dev/null 2>&1
+    fact $? "the command $c is not tried with hostile names"
+    "$program" help "$c" | grep -q -e '  --json' || continue
+    ls "$dir"/log/*-"$c".json > /dev/null 2>&1
+    fact $? "--json of $c is not tried with hostile names"
+done < commands
+
+cat > judge.py <<'END'
+import json, pathlib, re, sys
+wrong = 0
+for path in sorted(pathlib.Path(sys.argv[1]).iterdir()):
+    if path.suffix == '.json': continue
+    raw = path.read_bytes()
+    try:
+        text = raw.decode()
+        if path.with_suffix('.json').exists(): text = text.replace('\t', ' ') # between its values; in them it is escaped
+        bad = re.search('[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffe\uffff]|^INJECTED', text, re.M)
+        why = bad and ascii(text[max(0, bad.start() - 60):bad.end() + 60])
+    except UnicodeDecodeError as e:
+        why = f'{e}: {raw[max(0, e.start - 60):e.end + 60]}'
+    if path.suffix == '.out' and path.with_suffix('.json').exists():
+        try: json.loads(raw)
+        except ValueError as e: why = why or f'no JSON: {e}: {raw[:200]}'
+    elif path.suffix == '.out' and raw[:1] == b'{':
+        why = why or 'JSON of a command that failed'
+    if why: print(f'{path.name}: {why}'); wrong += 1
+sys.exit(wrong > 0)
+END
+python3 judge.py "$dir/log" > judged
+fact $? "raw on a terminal, or no JSON: $(head -n 20 judged)"
+
+# what is printed to be copied does what it says
+paste_command 'more:' trained
+holds "./$n.run/epoch-0004.png"
+paste_command 'pictures:' trained
+holds "./$n.run/generated/grid.png"
+paste_command 'pictures:' imported
+holds generated/grid.png
+sed -n 's/^in Python: //p' exported > line.py
+sed -i '1s/^/class net: load_state_dict = print\nclass torch: load_file = lambda f: len(open(f, "rb").read())\nclass safetensors: torch = torch\nnetG = net\n/' line.py
+python3 line.py > pasted.py 2>&1
+fact $? "pasted into Python, it failed: $(cat -v pasted.py)"
+sed 's/  or start another.*//' already > resume
+paste_command 'Go on with it:' resume
+sed 's/.*--out/--out/' already > other
+[ "$(bash -c "printf %s $(sed 's/^--out //' other)")" = "./$n.run-2" ]
+fact $? "the directory beside it should be $n.run-2: $(cat other)"
+
+# one kind of hostile at a time, the program in a folder with blanks: a plain shell takes all that can be said without $'...'
+mkdir "it's a folder"
+ln -s "$program" "it's a folder/dcgan"
+called="./it's a folder/dcgan"
+begin='train --data cats --model tiny.cfg --batch 8 --epochs 1 --no-curves -q'
+cp -r "./$n.drawn" cats && "$program" data --synthesize cats --count 16 --size 16 -q && cp "$root/tests/tiny.cfg" tiny.cfg
+printf '%s\n' 'two  blanks' "it's" '"double"' '$HOME' '`id`' '-n' '--' '!!' 'back\slash' '*?[a]' '~' 'a;b' 'a&b' '#x' 'k=v' 'käse' > names
+while IFS= read -r one; do
+    try 0 $begin --out "$one"
+    try 2 $begin --out "$one"
+    sed 's/  or start another.*//' "$at.err" > resume
+    grep -qF "\$'" resume && fact 1 "$one needs no \$'...'"
+    line=$(sed -n 's/^.*Go on with it: *//p' resume)
+    sh -c "$line --epochs 2" > "$dir/pasted" 2>&1 < /dev/null
+    fact $? "pasted into sh, it failed: $line: $(cat "$dir/pasted")"
+    ran=$line
+    holds "./$one/epoch-0002.png"
+done < names
+finish
