@@ -16,8 +16,10 @@
 #include "atomic.h"
 #include "checkpoint_parts.h"
 #include "commands.h"
+#include "json.h"
 #include "json_text.h"
 #include "pictures.h"
+#include "tune_file.h"
 
 void dg_info_text(cJSON *to, const char *key, const char *format, ...)
 {
@@ -76,6 +78,20 @@ static dg_err info_cache(const char *path, const unsigned char *begin, size_t by
     return DG_OK;
 }
 
+static dg_err info_tuning(const char *path, const char *text, cJSON *to)
+{
+    dg_tune_file f = {0};
+    dg_err e = dg_tune_file_read(&f, path);
+    if (!e && f.lines) {
+        dg_info_text(to, "kind", "tuning file");
+        dg_info_whole(to, "rows", (unsigned)f.lines);
+    } else if (!e || (e == DG_USAGE && !strstr(text, "[sm_"))) {
+        e = dg_fail(DG_DATA, "%s: is nothing that dcgan writes", path);
+    }
+    dg_tune_file_free(&f);
+    return e;
+}
+
 static dg_err info_text(const char *path, cJSON *to)
 {
     void *data;
@@ -94,10 +110,13 @@ static dg_err info_text(const char *path, cJSON *to)
     } else if (strstr(text, "epochs =") || strstr(text, "epochs=")) {
         dg_info_text(to, "kind", "configuration of a run");
         char *valid = dg_text_to_utf8(text);
-        cJSON_AddStringToObject(to, "config", valid ? valid : "");
+        if (valid)
+            cJSON_AddStringToObject(to, "config", valid);
+        else
+            e = dg_fail(DG_DEVICE, "%s: out of memory", path);
         free(valid);
     } else {
-        e = dg_fail(DG_DATA, "%s: is nothing that dcgan writes", path);
+        e = info_tuning(path, text, to);
     }
     free(m);
     free(data);
@@ -127,8 +146,8 @@ static dg_err info_file(const char *path, cJSON *to)
 
 /* ---- Printing. ---- */
 
-/* Text of several lines goes below its key, every line indented and without control characters. */
-static void print_text(const char *text, int indent)
+/* Text of several lines goes below its key, every line indented and without control characters. false: no memory. */
+static bool print_text(const char *text, int indent)
 {
     char *line = strdup(text), *rest = line, *shown = malloc(4 * strlen(text) + 1);
     bool lines = strchr(text, '\n') != NULL;
@@ -137,21 +156,24 @@ static void print_text(const char *text, int indent)
         printf("%s%s", lines ? "" : " ", dg_printable(shown, 4 * strlen(text) + 1, s));
     }
     printf("\n");
+    const bool ok = line && shown;
     free(line);
     free(shown);
+    return ok;
 }
 
-static void print_object(const cJSON *o, int indent)
+static bool print_object(const cJSON *o, int indent)
 {
-    for (const cJSON *f = o->child; f; f = f->next) {
+    bool ok = true;
+    for (const cJSON *f = o->child; f && ok; f = f->next) {
         char key[256];
         dg_printable(key, sizeof key, f->string);
         printf("%*s%s:", indent, "", key);
         if (cJSON_IsObject(f)) {
             printf("\n");
-            print_object(f, indent + 4);
+            ok = print_object(f, indent + 4);
         } else if (cJSON_IsString(f)) {
-            print_text(f->valuestring, indent);
+            ok = print_text(f->valuestring, indent);
         } else if (cJSON_IsBool(f)) {
             printf(" %s\n", cJSON_IsTrue(f) ? "yes" : "no");
         } else if (cJSON_IsNumber(f) && isfinite(f->valuedouble)) {
@@ -161,20 +183,30 @@ static void print_object(const cJSON *o, int indent)
             printf(" not a number\n");
         }
     }
+    return ok;
 }
+
+static dg_err out_of_memory(const char *path) { return dg_fail(DG_DEVICE, "%s: out of memory", path); }
 
 dg_err dg_info(const char *path, bool json)
 {
+    const unsigned long refused = dg_json_refused();
     cJSON *o = cJSON_CreateObject();
     char name[4096];
-    if (!o) return dg_fail(DG_DEVICE, "%s: out of memory", path);
     dg_printable(name, sizeof name, path);
     cJSON_AddStringToObject(o, "file", name);
     dg_err e = info_file(path, o);
-    if (!e && json) return dg_json_print(o);
-    if (!e) print_object(o, 0);
+    if (dg_json_refused() != refused) e = out_of_memory(path);
+    const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, "kind"));
+    const bool told = !e || (e != DG_DEVICE && kind && !strcmp(kind, DG_INFO_RUN));
+    dg_err printed = DG_OK;
+    if (told && json) {
+        printed = dg_json_print(o);
+        return printed ? printed : e;
+    }
+    if (told && !print_object(o, 0)) printed = out_of_memory(path);
     cJSON_Delete(o);
-    return e;
+    return printed ? printed : e;
 }
 
 int dg_cmd_info(const dg_options *o) { return (int)dg_info(o->operand[0], o->json); }

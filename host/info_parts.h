@@ -11,7 +11,9 @@ void dg_info_text(cJSON *to, const char *key, const char *format, ...) __attribu
 void dg_info_whole(cJSON *to, const char *key, unsigned long long n);
 
 dg_err dg_info_safetensors(const char *path, cJSON *to);
-dg_err dg_info_directory(const char *path, cJSON *to); /* a run */
+/* A run: an error is in the object, too, beside all else that can be told. */
+#define DG_INFO_RUN "run"
+dg_err dg_info_directory(const char *path, cJSON *to);
 dg_err dg_info_log(const char *path, cJSON *to);       /* log.csv and log.jsonl */
 
 #endif

@@ -10,11 +10,11 @@
 static unsigned long long values(const dg_st_tensor *t) { return t->bytes / dg_type_bytes(t->type); }
 
 /* The network, and how many weights each half has. */
-static void add_model(cJSON *to, const dg_model *m, const dg_st *st)
+static dg_err add_model(cJSON *to, const dg_model *m, const dg_st *st)
 {
     cJSON *o = cJSON_AddObjectToObject(to, "model");
     dg_ck_tensor *layout = malloc(DG_CK_MOST * sizeof *layout);
-    if (!layout) return;
+    if (!layout) return dg_fail(DG_DEVICE, "%s: out of memory", m->name);
     dg_info_text(o, "name", "%s", m->name);
     dg_info_text(o, "pictures", "%d x %d, %s", m->size, m->size, m->channels == 3 ? "colour" : "grey");
     dg_info_whole(o, "latent", (unsigned)m->latent);
@@ -35,6 +35,7 @@ static void add_model(cJSON *to, const dg_model *m, const dg_st *st)
         dg_info_whole(half, "weights", weights);
     }
     free(layout);
+    return DG_OK;
 }
 
 static void add_tensors(cJSON *to, const dg_st *st)
@@ -86,7 +87,7 @@ dg_err dg_info_safetensors(const char *path, cJSON *to)
         dg_st *again = NULL;
         e = dg_checkpoint_open(path, &again, m, &info); /* checks every value */
         dg_st_free(again);
-        if (!e) add_model(to, m, st);
+        if (!e) e = add_model(to, m, st);
         if (!e && *info.config) cJSON_AddStringToObject(to, "config", dg_st_get(st, "config"));
     } else if (!e) {
         add_tensors(to, st);

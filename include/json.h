@@ -1,0 +1,14 @@
+/* cJSON says NULL for a text that is none and for lack of memory alike, and what there was no memory to add is not in
+ * the text that it prints. This tells them apart:
+ *
+ *     const unsigned long before = dg_json_refused();
+ *     cJSON *o = cJSON_Parse(text);
+ *     if (dg_json_refused() != before) return dg_fail(DG_DEVICE, "out of memory");
+ */
+#ifndef DG_JSON_H
+#define DG_JSON_H
+
+/* How often cJSON has found no memory in this thread. */
+unsigned long dg_json_refused(void);
+
+#endif
