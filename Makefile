@@ -125,16 +125,17 @@ $(BUILD)/tests/%: tests/%.c $(REFERENCE) $(LIB) $(CUDA_LIB) $(BUILD)/flags
 	@echo "  TEST  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) $(FUZZER) -o $@ $< $(REFERENCE) $(LIBS) $(DEP_LIBS) $(CUDA_LIBS)
 
-# Libraries that tests load into the program, which make its calls fail or kill it.
-PRELOADS := $(patsubst tests/%.c,$(BUILD)/tests/%.so,$(wildcard tests/preload/*.c))
+# Libraries that tests load into the program, which make its calls fail or kill it; not beside a sanitizer, whose
+# allocations are its own.
+PRELOADS := $(if $(SAN),,$(patsubst tests/%.c,$(BUILD)/tests/%.so,$(wildcard tests/preload/*.c)))
 $(BUILD)/tests/preload/%.so: tests/preload/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  TEST  $@"
-	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -g -shared -fPIC -MMD -MP -o $@ $< -ldl
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -shared -fPIC -MMD -MP -o $@ $< -ldl
 
 tests: $(TESTS) $(PRELOADS) ## build the tests
 check: $(PROGRAM) $(TESTS) $(PRELOADS) ## build and run every test
-	$(Q)DCGAN=./$(PROGRAM) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS=$(if $(SAN),,$(BUILD)/tests/preload) sh scripts/run-tests $(TESTS) $(CLI_TESTS) $(SIM_PARTS) $(GPU_PARTS)
+	$(Q)DCGAN=./$(PROGRAM) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(if $(SAN),,$(abspath $(BUILD)/tests/preload))' sh scripts/run-tests $(TESTS) $(CLI_TESTS) $(SIM_PARTS) $(GPU_PARTS)
 
 FUZZERS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/fuzz_*.c))
 FUZZ_SECONDS ?= 60
@@ -144,7 +145,7 @@ fuzz: ## fuzz the decoder and the parsers, FUZZ_SECONDS (60) each; needs clang
 	$(Q)$(MAKE) CC=clang BUILD=build-fuzz SAN=1 CFLAGS='-O2 -g -fsanitize=fuzzer-no-link' \
 	    LDFLAGS=-fsanitize=fuzzer-no-link FUZZER=-fsanitize=fuzzer fuzzers
 	$(Q)sh scripts/fuzz build-fuzz $(FUZZ_SECONDS)
-soak: $(PROGRAM) $(TESTS) ## kill -9 and resume, the tests, fuzzing: over and over, for SOAK_MINUTES (60) in all
+soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kill -9 and resume, the tests, fuzzing: over and over, for SOAK_MINUTES (60) in all
 	$(Q)DCGAN=./$(PROGRAM) sh scripts/soak kills $$(($(SOAK_MINUTES) * 20))
 	$(Q)DCGAN=./$(PROGRAM) SIM_DCGAN=$(SIM_PROGRAM) sh scripts/soak tests $$(($(SOAK_MINUTES) * 20)) $(TESTS) $(CLI_TESTS)
 	$(Q)$(MAKE) fuzz FUZZ_SECONDS=$$(($(SOAK_MINUTES) * 20 / $(words $(FUZZERS))))

@@ -49,7 +49,7 @@ static dg_err describe(dg_bench_model *r, const dg_plan *p)
     return DG_OK;
 }
 
-static void predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p)
+static dg_err predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p)
 {
     r->kernels = 0;
     r->predicted_us = 0;
@@ -58,7 +58,8 @@ static void predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p)
         r->kernels += r->op[i].predicted.kernels;
         r->predicted_us += r->op[i].predicted.us;
     }
-    r->chain = m->gpu ? dg_plan_chain(p) : r->kernels;
+    r->chain = r->kernels;
+    return m->gpu ? dg_plan_chain(p, &r->chain) : DG_OK;
 }
 
 dg_err dg_bench_predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p, const char *model, int batch)
@@ -66,8 +67,7 @@ dg_err dg_bench_predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p
     *r = (dg_bench_model){.batch = batch};
     memcpy(r->model, model, strnlen(model, sizeof r->model - 1));
     dg_err e = describe(r, p);
-    if (!e) predict(r, m, p);
-    return e;
+    return e ? e : predict(r, m, p);
 }
 
 /* So many that a measurement takes some 20 ms: a step of a GPU is shorter than what starting and waiting costs. */

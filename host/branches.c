@@ -216,17 +216,14 @@ int dg_plan_kernels(const dg_plan *p)
     return n;
 }
 
-int dg_plan_chain(const dg_plan *p)
+dg_err dg_plan_chain(const dg_plan *p, int *longest)
 {
     const int pieces = dg_plan_pieces(p);
     dg_branched *all = malloc(((size_t)pieces + 1) * sizeof *all);
-    int longest = 0;
-    if (!all || dg_plan_branch(p, all)) {
-        longest = dg_plan_kernels(p);
-    } else {
-        for (int i = 0; i < pieces; i++)
-            if (all[i].chain > longest) longest = all[i].chain;
-    }
+    *longest = 0;
+    dg_err e = all ? dg_plan_branch(p, all) : dg_fail(DG_DEVICE, "out of memory while planning");
+    for (int i = 0; i < pieces && !e; i++)
+        if (all[i].chain > *longest) *longest = all[i].chain;
     free(all);
-    return longest;
+    return e;
 }

@@ -4,7 +4,9 @@
 #include "model.h"
 #include "progress.h"
 #include "shell.h"
+#include "team.h"
 
+#include <omp.h>
 #include <stdlib.h>
 
 /* Side and channels: as given, else as the model wants them. */
@@ -56,7 +58,9 @@ int dg_cmd_data(const dg_options *o)
     if (e) return (int)e;
     if (!o->synthesize) return (int)report(o, dir, size, channels);
     int count = o->count > 0 ? o->count : 1000;
-    e = dg_synthesize(dir, count, size, o->seed);
+    if (o->threads > 0) omp_set_num_threads(o->threads);
+    e = dg_team_check(omp_get_max_threads());
+    if (!e) e = dg_synthesize(dir, count, size, o->seed);
     if (!e && !o->quiet) dg_say("%d pictures of %d x %d in %s", count, size, size, dir);
     return (int)e;
 }

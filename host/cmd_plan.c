@@ -22,8 +22,9 @@ static void print_json_launch(const dg_plan *p, int i)
     printf(", \"launch\": %d, ", l ? (int)(l - p->launch) : i);
 }
 
-static void print_json_plan(const dg_plan *p, bool gpu, bool first)
+static void print_json_plan(const dg_plan *p, int chain, bool first)
 {
+    const bool gpu = chain > 0;
     printf("%s\n  {\"name\": \"%s\", \"ops\": [", first ? "" : ",", p->name);
     for (int i = 0; i < p->ops; i++) {
         const dg_op *op = &p->op[i];
@@ -44,20 +45,25 @@ static void print_json_plan(const dg_plan *p, bool gpu, bool first)
         printf("}}");
     }
     printf("]");
-    if (gpu) printf(", \"kernels\": %d, \"dependent_kernels\": %d", dg_plan_kernels(p), dg_plan_chain(p));
+    if (gpu) printf(", \"kernels\": %d, \"dependent_kernels\": %d", dg_plan_kernels(p), chain);
     printf("}");
 }
 
-static void print_all(const dg_gan *gan, bool json)
+static dg_err print_all(const dg_gan *gan, bool json)
 {
     const dg_plan *plan[] = {&gan->train, &gan->train_short, &gan->sample};
+    const bool gpu = gan->backend->threads == 0;
+    int chain[3] = {0};
+    dg_err e = DG_OK;
+    for (int i = 0; i < 3 && gpu && !e; i++)
+        if (plan[i]->ops) e = dg_plan_chain(plan[i], &chain[i]);
+    if (e) return e;
     const char *precision = dg_precision_name(gan->backend->real, gan->backend->math);
     if (json) {
         printf("{\"model\": \"%s\", \"backend\": ", gan->model.name);
         dg_json_text(stdout, gan->backend->name);
         printf(", \"precision\": \"%s\", \"plans\": [", precision);
     }
-    const bool gpu = gan->backend->threads == 0;
     if (!json && gpu) {
         dg_say("for %s, %s", gan->backend->name, precision);
         printf("\n");
@@ -66,9 +72,9 @@ static void print_all(const dg_gan *gan, bool json)
     for (int i = 0; i < 3; i++) {
         if (!plan[i]->ops) continue;
         if (json)
-            print_json_plan(plan[i], gpu, first);
+            print_json_plan(plan[i], chain[i], first);
         else {
-            dg_plan_print(plan[i], gpu, stdout);
+            dg_plan_print(plan[i], chain[i], stdout);
             printf("\n");
         }
         first = false;
@@ -77,6 +83,7 @@ static void print_all(const dg_gan *gan, bool json)
         printf("],\n \"arena_bytes\": %zu, \"persistent_bytes\": %zu}\n", gan->arena.bytes, gan->arena.persistent);
     else
         dg_arena_print(&gan->arena, stdout);
+    return DG_OK;
 }
 
 /* How many pictures the run would have: only reading them tells which are good. */
@@ -127,13 +134,13 @@ static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
     dg_err e = o->command == DG_CMD_TRAIN ? dg_build_to_fit(&gan, model, &g, b, o->device_memory) : dg_gan_build(&gan, model, &g, b);
     if (e) return e;
     if (o->command == DG_CMD_TRAIN) print_run(o, g.rows);
-    print_all(&gan, o->json);
-    if (o->command == DG_CMD_TRAIN)
+    e = print_all(&gan, o->json);
+    if (!e && o->command == DG_CMD_TRAIN)
         print_host_memory(&gan, (double)g.rows * model->size * model->size * model->channels);
-    else if (!o->json)
+    else if (!e && !o->json)
         dg_say("The data set is counted as one batch here; %s --data DIR --dry-run tells it for a whole run.", dg_program());
     dg_gan_free(&gan);
-    return DG_OK;
+    return e;
 }
 
 /* --arch needs no GPU: nothing is run. */

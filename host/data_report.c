@@ -1,5 +1,6 @@
 /* What `dcgan data DIR` prints: is this folder fit for training? */
 #include "dataset_parts.h"
+#include "json.h"
 #include "json_text.h"
 #include "options.h"
 #include "pictures.h"
@@ -205,6 +206,7 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
     const dg_dataset *d = f->d;
     char hex[20];
     snprintf(hex, sizeof hex, "%016llx", (unsigned long long)d->fingerprint);
+    const unsigned long refused = dg_json_refused();
     cJSON *j = cJSON_CreateObject(), *list;
     cJSON_AddItemToObject(j, "dir", text(o->dir));
     cJSON_AddNumberToObject(j, "count", d->count);
@@ -237,7 +239,9 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
         cJSON_AddBoolToObject(row, "bad", d->skip[i].bad);
         cJSON_AddItemToArray(list, row);
     }
-    return dg_json_print(j);
+    if (dg_json_refused() == refused) return dg_json_print(j);
+    cJSON_Delete(j);
+    return dg_fail(DG_DEVICE, "no memory for the report");
 }
 
 /* Up to 64 pictures spread evenly over the folder. */

@@ -1,6 +1,7 @@
 #include "dataset_parts.h"
 #include "atomic.h"
 #include "made.h"
+#include "team.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -311,7 +312,8 @@ dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out)
     job j = {.o = o, .bytes = (size_t)o->size * (size_t)o->size * (size_t)o->channels};
     atomic_store(&j.first_bad, LONG_MAX);
     dg_scan s;
-    dg_err e = open_folder(o->dir, &j.folder);
+    dg_err e = dg_team_check(thread_count(o));
+    if (!e) e = open_folder(o->dir, &j.folder);
     if (e) return e;
     j.scan = &s;
     e = dg_scan_folder(j.folder, o->dir, (const char *const[]){o->cache, o->skipped}, 2, &s);

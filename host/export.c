@@ -30,23 +30,18 @@ static dg_err may_replace(const char *out, bool generator)
                    generator ? "an exported generator" : "an imported checkpoint");
 }
 
-/* The values as F32; NULL with a message when one does not fit or memory is out. */
-static float *narrowed(const dg_st_tensor *t, const char *path)
+/* The values as F32, which the caller frees, also after an error. */
+static dg_err narrow(const dg_st_tensor *t, const char *path, void **values)
 {
     size_t n = t->bytes / dg_type_bytes(t->type);
-    float *out = malloc(n * sizeof *out);
-    if (!out) {
-        dg_fail(DG_DEVICE, "%s: out of memory for tensor %s", path, t->name);
-        return NULL;
-    }
+    float *out = *values = malloc(n * sizeof *out);
+    if (!out) return dg_fail(DG_DEVICE, "%s: out of memory for tensor %s", path, t->name);
     for (size_t i = 0; i < n; i++) {
         out[i] = t->type == DG_F32 ? ((const float *)t->data)[i] : (float)((const double *)t->data)[i];
-        if (isfinite(out[i])) continue;
-        dg_fail(DG_FAILED, "%s: tensor %s: value %zu is too large for fp32", path, t->name, i);
-        free(out);
-        return NULL;
+        if (!isfinite(out[i]))
+            return dg_fail(DG_FAILED, "%s: tensor %s: value %zu is too large for fp32", path, t->name, i);
     }
-    return out;
+    return DG_OK;
 }
 
 /* The generator's tensors under PyTorch's names. Floats are converted into memory that `owned` keeps. */
@@ -63,8 +58,9 @@ static dg_err collect(const dg_st *st, const char *path, const dg_ck_tensor *lay
         snprintf(o->name, sizeof o->name, "%s", layout[i].name + 2);
         memcpy(o->dim, layout[i].dim, sizeof layout[i].dim);
         if (layout[i].kind != DG_CK_COUNT) {
-            o->data = owned[*count] = t ? narrowed(t, path) : NULL;
-            if (!o->data) return DG_FAILED;
+            dg_err e = narrow(t, path, &owned[*count]);
+            if (e) return e;
+            o->data = owned[*count];
             o->type = DG_F32;
             o->bytes = t->bytes / dg_type_bytes(t->type) * sizeof(float);
         }

@@ -174,6 +174,7 @@ static bool median_cut(palette *p, const uint8_t *rgb, size_t pixels)
 typedef struct {
     uint8_t *data;
     size_t bytes, room;
+    bool exhausted;
 } memory;
 
 static int append(GifFileType *gif, const GifByteType *data, int n)
@@ -182,6 +183,7 @@ static int append(GifFileType *gif, const GifByteType *data, int n)
     if (m->bytes + (size_t)n > m->room) {
         size_t room = (m->bytes + (size_t)n) * 2;
         uint8_t *more = realloc(m->data, room);
+        m->exhausted |= !more;
         if (!more) return 0;
         m->data = more;
         m->room = room;
@@ -195,6 +197,7 @@ static bool put_frames(GifFileType *gif, const palette *p, const uint8_t *frames
 {
     GifByteType *row = malloc((size_t)W);
     bool ok = row != NULL;
+    ((memory *)gif->UserData)->exhausted |= !row;
     int hundredths = (ms + 5) / 10;
     if (hundredths < 2) hundredths = 2; /* viewers take less as "no delay given" and show 10 frames a second */
     GraphicsControlBlock control = {.DisposalMode = DISPOSE_DO_NOT, .DelayTime = hundredths, .TransparentColor = -1};
@@ -218,7 +221,8 @@ static bool encode(memory *m, const palette *p, const uint8_t *frames, int n, in
     while (1 << bits < p->colors) bits++;
     GifFileType *gif = EGifOpen(m, append, error);
     ColorMapObject *map = GifMakeMapObject(1 << bits, NULL);
-    if (!gif || !map) {
+    if (!gif || !map) { /* for lack of memory alone */
+        m->exhausted = true;
         GifFreeMapObject(map);
         if (gif) EGifCloseFile(gif, NULL);
         return false;
@@ -256,7 +260,10 @@ dg_err dg_gif_write(const char *path, const uint8_t *frames, int n, int W, int H
     dg_err e = DG_OK;
     if (!encode(&m, &p, frames, n, W, H, ms, &error)) {
         const char *why = GifErrorString(error);
-        e = dg_fail(DG_FAILED, "%s: GIF: %s", path, why ? why : "out of memory");
+        if (m.exhausted || error == E_GIF_ERR_NOT_ENOUGH_MEM)
+            e = dg_fail(DG_DEVICE, "%s: GIF: out of memory", path);
+        else
+            e = dg_fail(DG_FAILED, "%s: GIF: %s", path, why ? why : "unknown error");
     } else {
         e = dg_write_atomic(path, &(dg_piece){m.data, m.bytes}, 1);
     }

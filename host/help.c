@@ -115,7 +115,7 @@ static const char *const exit_codes[][2] = {
     {"2", "command line, configuration or model file"},
     {"3", "pictures: none, too few, too many bad ones"},
     {"4", "reading or writing a file"},
-    {"5", "device or memory"},
+    {"5", "device, memory or threads"},
     {"6", "NaN or infinity while training"},
     {"7", "the run directory is in use by another run"},
     {"129, 130, 143", "stopped by SIGHUP, SIGINT or SIGTERM, after saving"},

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "atomic.h"
+#include "json.h"
 #include "log_text.h"
 
 enum { CSV, JSONL, FILES };
@@ -95,13 +96,14 @@ static dg_err keep_csv(dg_log *l, const char *line, uint64_t resume_step, bool *
     return *keep ? add_row(l, &row) : DG_OK;
 }
 
-static bool keep_json(const char *line, uint64_t resume_step)
+static dg_err keep_json(const char *line, uint64_t resume_step, bool *keep)
 {
+    const unsigned long refused = dg_json_refused();
     cJSON *o = cJSON_Parse(line);
     const cJSON *step = cJSON_GetObjectItemCaseSensitive(o, "step");
-    bool keep = cJSON_IsObject(o) && (!cJSON_IsNumber(step) || step->valuedouble <= (double)resume_step);
+    *keep = cJSON_IsObject(o) && (!cJSON_IsNumber(step) || step->valuedouble <= (double)resume_step);
     cJSON_Delete(o);
-    return keep;
+    return dg_json_refused() != refused ? dg_fail(DG_DEVICE, "out of memory for a line of the log") : DG_OK;
 }
 
 static dg_err begin_file(const dg_rundir *r, const log_file *f, int which)
@@ -136,7 +138,7 @@ static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_ste
         bool keep;
         *newline = 0;
         if (which == CSV) e = keep_csv(l, at, resume_step, &keep);
-        else keep = keep_json(at, resume_step);
+        else e = keep_json(at, resume_step, &keep);
         *newline = '\n';
         size_t n = (size_t)(newline + 1 - at);
         if (!e && keep) memmove(to, at, n), to += n;

@@ -1,6 +1,8 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -47,8 +49,20 @@ static int run(const dg_options *o)
     return command[o->command](o);
 }
 
+static bool ends; /* main() does */
+
+/* OpenMP's runtime calls exit(1) itself where it finds no memory for a team or no threads. */
+static void ended_by_library(void)
+{
+    if (ends) return;
+    fputs("dcgan: a library has ended the program, for lack of memory or threads most likely: a smaller --batch or "
+          "--threads 1 needs less\n", stderr);
+    _exit(DG_DEVICE);
+}
+
 int main(int argc, char **argv)
 {
+    (void)atexit(ended_by_library); /* cannot fail: there is room for 32 without memory */
     dg_wait_briefly(argv);
     dg_set_program(argv[0]);
     fill_standard_descriptors();
@@ -62,5 +76,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "dcgan: standard output: %s\n", strerror(errno));
         code = DG_IO;
     }
+    ends = true;
     return code;
 }

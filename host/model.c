@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "atomic.h"
 
@@ -273,8 +274,8 @@ const char *dg_model_builtin(int i)
 
 dg_err dg_model_read(const char *name, dg_model *out)
 {
-    FILE *f = fopen(name, "rb");
-    if (!f && errno == ENOENT && !strchr(name, '/')) {
+    const bool there = access(name, R_OK) == 0;
+    if (!there && errno == ENOENT && !strchr(name, '/')) {
         for (int i = 0; dg_model_files[i].name; i++)
             if (!strcmp(name, dg_model_files[i].name)) return dg_model_parse(dg_model_files[i].text, name, out);
         char list[512] = "";
@@ -283,12 +284,11 @@ dg_err dg_model_read(const char *name, dg_model *out)
         return dg_fail(DG_USAGE, "model %s: there is no such file and no built-in model of that name (built in: %s)",
                        name, list);
     }
-    if (!f) return dg_fail(DG_USAGE, "model %s: %s", name, strerror(errno));
-    (void)fclose(f); /* it was only asked whether it is there */
+    if (!there) return dg_fail(DG_USAGE, "model %s: %s", name, strerror(errno));
     void *text;
     size_t bytes;
     dg_err e = dg_read_file(name, DG_MODEL_TEXT_MAX - 1, &text, &bytes);
-    if (e) return dg_context(DG_USAGE, "model");
+    if (e) return dg_context(e == DG_IO ? DG_USAGE : e, "model");
     if (memchr(text, 0, bytes))
         e = dg_fail(DG_USAGE, "model %s: holds a NUL byte, so it is no text file", name);
     else

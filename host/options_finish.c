@@ -20,13 +20,12 @@ static const char *base_name(const char *path)
 /* "samples/cats-dcgan64" of the data in /home/me/cats/ and models/dcgan64.cfg. */
 static void default_out(const dg_options *o, char *out, size_t size)
 {
-    char *real = realpath(o->data, NULL);
+    char real[PATH_MAX]; /* of our own: without memory for one, the run would get another name */
     const char *model = base_name(o->model ? o->model : dg_option_find("model")->preset);
-    const char *data = base_name(real ? real : o->data);
+    const char *data = base_name(realpath(o->data, real) ? real : o->data);
     size_t n = strlen(model);
     if (n > 4 && !strcmp(model + n - 4, ".cfg")) n -= 4;
-    snprintf(out, size, "samples/%s-%.*s", *data ? data : "data", (int)n, model);
-    free(real);
+    snprintf(out, size, "samples/%.255s-%.*s", *data ? data : "data", (int)n, model);
 }
 
 static bool exists(const char *path)
@@ -59,11 +58,8 @@ static dg_err set_path(char **to, const char *path)
 
 bool dg_same_place(const char *a, const char *b)
 {
-    char *x = realpath(a, NULL), *y = realpath(b, NULL);
-    bool same = !strcmp(a, b) || (x && y && !strcmp(x, y));
-    free(x);
-    free(y);
-    return same;
+    char x[PATH_MAX], y[PATH_MAX];
+    return !strcmp(a, b) || (realpath(a, x) && realpath(b, y) && !strcmp(x, y));
 }
 
 /* --resume CHECKPOINT: a run directory may be given in its place. Sets out where it is not given. */

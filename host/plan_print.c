@@ -39,8 +39,9 @@ static void print_launch(const dg_op *op, int kernels, FILE *to)
     fprintf(to, "%5s %8s %6s %5s %7s  %-22s", block, tile, stages, split, own, dg_printable(why, sizeof why, t->why ? t->why : ""));
 }
 
-void dg_plan_print(const dg_plan *p, bool gpu, FILE *to)
+void dg_plan_print(const dg_plan *p, int chain, FILE *to)
 {
+    const bool gpu = chain > 0;
     double flops = 0, bytes = 0;
     fprintf(to, "plan %s: %d ops\n", p->name, p->ops);
     fprintf(to, "%4s  %-24s %-12s %-10s ", "", "op", "kind", "variant");
@@ -58,7 +59,7 @@ void dg_plan_print(const dg_plan *p, bool gpu, FILE *to)
         bytes += b;
     }
     fprintf(to, "plan %s: %.3f GFLOP, %.1f MB read and written", p->name, flops / 1e9, bytes / 1e6);
-    if (gpu) fprintf(to, ", %d kernels, %d dependent kernels", dg_plan_kernels(p), dg_plan_chain(p));
+    if (gpu) fprintf(to, ", %d kernels, %d dependent kernels", dg_plan_kernels(p), chain);
     fprintf(to, "\n");
 }
 

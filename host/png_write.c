@@ -13,6 +13,7 @@ enum { FILE_LIMIT = 64 << 20, TEXT_LIMIT = 1 << 20, TEXTS_LIMIT = 64 };
 typedef struct {
     unsigned char *data;
     size_t bytes, room;
+    bool exhausted; /* of what libpng and this file asked for, something was not to be had */
     char reason[200];
 } memory;
 
@@ -22,12 +23,29 @@ static void append(png_structp png, png_bytep data, size_t bytes)
     if (m->bytes + bytes > m->room) {
         size_t room = (m->bytes + bytes) * 2;
         unsigned char *more = realloc(m->data, room);
-        if (!more) png_error(png, "out of memory");
+        if (!more) {
+            m->exhausted = true;
+            png_error(png, "out of memory");
+        }
         m->data = more;
         m->room = room;
     }
     memcpy(m->data + m->bytes, data, bytes);
     m->bytes += bytes;
+}
+
+static png_voidp allocate(png_structp png, png_alloc_size_t bytes)
+{
+    memory *m = png_get_mem_ptr(png);
+    void *p = malloc(bytes);
+    m->exhausted |= !p;
+    return p;
+}
+
+static void release(png_structp png, png_voidp p)
+{
+    (void)png;
+    free(p);
 }
 
 static void no_flush(png_structp png) { (void)png; }
@@ -89,7 +107,7 @@ dg_err dg_png_encode(const dg_image *im, const dg_text *text, int texts, void **
         chunk[i].itxt_length = plain ? 0 : value;
     }
     memory m = {0};
-    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &m, on_error, on_warning);
+    png_structp png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, &m, on_error, on_warning, &m, allocate, release);
     png_infop info = png ? png_create_info_struct(png) : NULL;
     bool ok = info != NULL;
     if (ok) {
@@ -99,7 +117,7 @@ dg_err dg_png_encode(const dg_image *im, const dg_text *text, int texts, void **
     png_destroy_write_struct(&png, &info);
     if (!ok) {
         free(m.data);
-        return dg_fail(DG_FAILED, "PNG: %s", *m.reason ? m.reason : "out of memory");
+        return m.exhausted ? dg_fail(DG_DEVICE, "PNG: out of memory") : dg_fail(DG_FAILED, "PNG: %s", m.reason);
     }
     *data = m.data;
     *bytes = m.bytes;

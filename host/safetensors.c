@@ -8,6 +8,7 @@
 
 #include "atomic.h"
 #include "file_kind.h"
+#include "json.h"
 #include "safetensors_parts.h"
 #include "shell.h"
 
@@ -218,7 +219,9 @@ static dg_err parse(reader *r, int flags)
     r->header = (size_t)length;
     const char *header = r->file + 8, *why = dg_st_scan(header, r->header), *end;
     if (why) return bad(r, "header: %s", why);
+    const unsigned long refused = dg_json_refused();
     st->root = cJSON_ParseWithLengthOpts(header, r->header, &end, 0);
+    if (dg_json_refused() != refused) return dg_fail(DG_DEVICE, "%s: out of memory for its header", r->name);
     if (!st->root || !cJSON_IsObject(st->root)) return bad(r, "header: not JSON");
     for (; end < header + r->header; end++)
         if (*end != ' ' && *end != '\n' && *end != '\r' && *end != '\t') return bad(r, "header: more behind its end");

@@ -24,8 +24,8 @@ dg_err dg_plan_branch(const dg_plan *p, dg_branched *out);
  * the one can run beside a piece that uses the other. DG_DEVICE: out of memory. */
 dg_err dg_plan_apart(const dg_plan *p, bool **out);
 
-/* Kernels in the longest chain; of all kernels where memory does not suffice to find it. */
-int dg_plan_chain(const dg_plan *p);
+/* Kernels in the longest chain. DG_DEVICE: out of memory. */
+dg_err dg_plan_chain(const dg_plan *p, int *longest);
 int dg_plan_kernels(const dg_plan *p);
 
 #endif

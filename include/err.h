@@ -14,7 +14,7 @@ typedef enum {
     DG_USAGE = 2,   /* command line, configuration or model file */
     DG_DATA = 3,    /* pictures */
     DG_IO = 4,      /* reading or writing a file */
-    DG_DEVICE = 5,  /* device or memory */
+    DG_DEVICE = 5,  /* device, memory or threads */
     DG_NUMBERS = 6, /* NaN or Inf while training */
     DG_LOCKED = 7   /* run directory in use */
 } dg_err;

@@ -102,9 +102,9 @@ bool dg_plan_fused(const dg_plan *p, int op);
 int dg_op_kernels(const dg_plan *p, int op);
 double dg_launch_bytes(const dg_plan *p, const dg_launch *l);
 
-/* Tables for `dcgan plan`: an op a line with shapes, bytes, FLOPs; of a GPU's plan how each is launched and where that choice
- * comes from, too. Then memory by kind. */
-void dg_plan_print(const dg_plan *p, bool gpu, FILE *to);
+/* Tables for `dcgan plan`: an op a line with shapes, bytes, FLOPs; of a GPU's plan, whose chain (branches.h) is not 0, how each
+ * is launched and where that choice comes from, too. Then memory by kind. */
+void dg_plan_print(const dg_plan *p, int chain, FILE *to);
 void dg_arena_print(const dg_arena *a, FILE *to);
 
 #endif

@@ -62,7 +62,7 @@ typedef struct {
 } dg_tune_table;
 
 /* Add the rows of a tuning file's text. Rows that are wrong are left out; then DG_USAGE, and the message says file,
- * line and reason of the first and how many there were. */
+ * line and reason of the first and how many there were. DG_DEVICE: out of memory. */
 dg_err dg_tune_parse(dg_tune_table *t, const char *text, const char *where, dg_type real, const dg_gpu *gpu);
 
 /* The same from a file: DG_IO when it cannot be read. */

@@ -2,6 +2,7 @@
 #include "backend.h"
 #include "cpu.h"
 #include "plan.h"
+#include "team.h"
 
 #include <omp.h>
 #include <sched.h>
@@ -279,14 +280,16 @@ dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out)
     if (o->real != DG_F32 && o->real != DG_F64)
         return dg_fail(DG_USAGE, "the CPU computes in fp32 or fp64 only");
     const isa *set;
+    const int threads = o->threads ? o->threads : default_threads();
     dg_err e = choose_isa(o->isa, &set);
+    if (!e) e = dg_team_check(threads);
     if (e) return e;
     cpu *c = calloc(1, sizeof *c);
     if (!c) return dg_fail(DG_DEVICE, "out of memory for the CPU backend");
     c->table = set->table[o->real == DG_F64];
     c->conv = o->conv;
     c->base = (dg_backend){
-        .real = o->real, .threads = o->threads ? o->threads : default_threads(),
+        .real = o->real, .threads = threads,
         .memory = cpu_memory, .alloc = cpu_alloc, .release = cpu_release, .put = cpu_copy, .get = cpu_copy,
         .alloc_host = cpu_alloc, .release_host = cpu_release, .start_put = cpu_start_copy, .start_get = cpu_start_copy,
         .mark = cpu_mark, .follow = cpu_mark, .reached = cpu_reached,

@@ -14,7 +14,9 @@ dg_err dg_chooser_open(dg_chooser *c, const char *path, dg_type real, const dg_g
     for (int i = 0; (text = dg_tune_shipped(i, &name)) != NULL; i++) {
         char where[80];
         snprintf(where, sizeof where, "shipped %.60s", name);
-        if (dg_tune_parse(&c->shipped, text, where, DG_F32, gpu)) dg_warn("%s; left out", dg_message());
+        const dg_err e = dg_tune_parse(&c->shipped, text, where, DG_F32, gpu);
+        if (e == DG_DEVICE) return e;
+        if (e) dg_warn("%s; left out", dg_message());
     }
     if (!path) return DG_OK;
     if (real != DG_F32) dg_warn("--tuning %s: its rows are about fp32; fp64 does not use them", path);

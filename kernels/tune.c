@@ -89,6 +89,7 @@ typedef struct {
     int arch;                      /* 0: any, -1: the section is none */
     const dg_precision *precision; /* NULL: any */
     int bad, first_line;
+    bool exhausted;  /* there was no memory for a row */
     char first[400]; /* what is wrong with the first bad row */
 } reader;
 
@@ -247,9 +248,13 @@ static void add_row(reader *r, const dg_op *key, const dg_tune *tune)
     }
     if (t->rows == t->capacity) {
         const int capacity = t->capacity ? 2 * t->capacity : 64;
-        dg_tune_row *more = t->rows < MAX_ROWS ? realloc(t->row, (size_t)capacity * sizeof *more) : NULL;
-        if (!more) {
+        if (t->rows >= MAX_ROWS) {
             bad(r, "more rows than %d", t->rows);
+            return;
+        }
+        dg_tune_row *more = realloc(t->row, (size_t)capacity * sizeof *more);
+        if (!more) {
+            r->exhausted = true;
             return;
         }
         t->row = more;
@@ -336,6 +341,7 @@ dg_err dg_tune_parse(dg_tune_table *t, const char *text, const char *where, dg_t
 {
     reader r = {.at = text, .where = where, .table = t, .real = real, .gpu = gpu};
     const int wrong = ini_parse_stream(next_line, &r, on_row, &r);
+    if (r.exhausted || wrong < 0) return dg_fail(DG_DEVICE, "%s: out of memory for its rows", where);
     if (wrong) { /* the first of the lines that inih could not read */
         r.line = wrong;
         bad(&r, "neither a row nor a [section]");
