@@ -1,5 +1,6 @@
 /* Reading checkpoints: what they say of themselves, and their values into a gan. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,59 @@ static dg_err format_of(const dg_st *st, const char *path, bool *full)
     return dg_fail(DG_IO, "%s: is no checkpoint of dcgan (its format is %s)", path, format);
 }
 
+/* The whole number of "key = 16" in a config, 0 if there is none. */
+static uint64_t setting(const char *config, const char *key)
+{
+    const size_t n = strlen(key);
+    for (const char *line = config; *line; line += strcspn(line, "\n"), line += *line != 0)
+        if (!strncmp(line, key, n) && !strncmp(line + n, " = ", 3)) return strtoull(line + n + 3, NULL, 10);
+    return 0;
+}
+
+/* Steps of an epoch; 0: not known, as of an imported generator. */
+static uint64_t steps_of_epoch(const dg_checkpoint_info *info)
+{
+    const uint64_t batch = setting(info->config, "batch"), count = info->data_count;
+    if (!batch || !count) return 0;
+    return count / batch + (count % batch && !strstr(info->config, "drop-last = yes") ? 1 : 0);
+}
+
+/* A run may have gone on with other pictures or another batch size, so that its steps need not be epochs times those of
+ * an epoch now. But each finished epoch had a step at least, and the one under way has fewer behind it than it has. */
+static dg_err check_place(const dg_checkpoint_info *info, const char *path)
+{
+    const uint64_t most = (uint64_t)1 << 53, steps = steps_of_epoch(info);
+    const unsigned long long step = info->step, epoch = info->epoch, batch = info->batch;
+    if (step > most || epoch > INT_MAX || info->data_count > INT_MAX)
+        return dg_fail(DG_IO, "%s: its step is %llu, its epoch %llu, its data-count %llu; at most %llu, %d and %d are possible", path,
+                       step, epoch, (unsigned long long)info->data_count, (unsigned long long)most, INT_MAX, INT_MAX);
+    if (batch > step || epoch > step - batch)
+        return dg_fail(DG_IO, "%s: its step is %llu, too few for its epoch %llu and its batch-in-epoch %llu", path, step, epoch, batch);
+    if (steps && batch >= steps)
+        return dg_fail(DG_IO, "%s: its batch-in-epoch is %llu, but its %llu pictures are %llu steps an epoch", path, batch,
+                       (unsigned long long)info->data_count, (unsigned long long)steps);
+    return DG_OK;
+}
+
+/* PyTorch's counters say the step once more. */
+static dg_err check_counts(const dg_st *st, const char *path)
+{
+    uint64_t step;
+    const dg_err e = number(st, path, "step", &step);
+    if (e) return e;
+    for (int i = 0; i < dg_st_count(st); i++) {
+        const dg_st_tensor *t = dg_st_at(st, i);
+        if (t->type != DG_I64 || t->rank) continue;
+        const uint64_t want = step * (t->name[0] == 'D' ? 3 : 1);
+        int64_t n;
+        memcpy(&n, t->data, sizeof n);
+        if (n < 0 || (uint64_t)n != want)
+            return dg_fail(DG_IO, "%s: tensor %s is %lld; with its step %llu it should be %llu", path, t->name, (long long)n,
+                           (unsigned long long)step, (unsigned long long)want);
+    }
+    return DG_OK;
+}
+
 static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_checkpoint_info *info)
 {
     const char *precision = dg_st_get(st, "precision"), *text = dg_st_get(st, "model"), *config = dg_st_get(st,
@@ -55,7 +109,8 @@ static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_c
     }
     info->config = dg_text_from_utf8(config ? config : "");
     if (!info->config) return dg_fail(DG_DEVICE, "%s: out of memory", path);
-    return dg_ck_derive(st, path, model);
+    const dg_err e = check_place(info, path);
+    return e ? e : dg_ck_derive(st, path, model);
 }
 
 /* A generator: of a checkpoint's numbers it has what `dcgan export` has written, or nothing. */
@@ -84,6 +139,7 @@ dg_err dg_checkpoint_open(const char *path, dg_st **st, dg_model *model, dg_chec
     if (!e && full && !dg_st_get(*st, "crc32")) e = dg_fail(DG_IO, "%s: is a checkpoint without checksums", path);
     if (!e) e = full ? read_info(*st, path, model, info) : generator_info(*st, path, model, info);
     if (!e) e = dg_ck_check(*st, path, model, full, type_of(info));
+    if (!e && full) e = check_counts(*st, path);
     if (!e) return DG_OK;
     dg_checkpoint_info_free(info);
     dg_st_free(*st);
@@ -132,5 +188,6 @@ dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_gan *gan)
     if (gan->o.train && type != gan->backend->real)
         return dg_fail(DG_USAGE, "%s: was trained with --precision %s and can only go on with it", path, precision);
     e = dg_ck_check(st, path, &gan->model, full, type);
+    if (!e && full) e = check_counts(st, path);
     return e ? e : dg_ck_put(st, gan, gan->o.train);
 }

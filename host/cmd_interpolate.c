@@ -56,7 +56,7 @@ static dg_err make_frames(job *j)
             double t = (double)((first + i) % j->frames) / j->frames;
             slerp(z + (size_t)i * width, j->z + (size_t)from * width, j->z + (size_t)to * width, t, latent);
         }
-        e = dg_gan_generate(&j->g->gan, z, here, j->pixels + (size_t)first * j->picture, NULL);
+        e = dg_generator_make(j->g, z, here, j->pixels + (size_t)first * j->picture, "frame", (uint64_t)first);
         dg_progress_count(j->progress, "making frames", first + here, all);
     }
     free(z);

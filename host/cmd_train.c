@@ -101,7 +101,10 @@ static dg_err resume(dg_run *r, const dg_st *st, const char *path, const dg_chec
     if (!e) e = dg_checkpoint_load(st, path, &r->gan);
     if (e) return e;
     r->first_step = info->step;
-    r->given = r->read = (dg_place){info->step, info->epoch, info->batch < (uint64_t)r->batches ? info->batch : 0};
+    const bool fits = info->batch < (uint64_t)r->batches; /* always, with the same pictures and batch size */
+    if (!fits) dg_warn("epoch %llu begins anew: %llu of its steps are done, and now it has only %d", (unsigned long long)info->epoch + 1,
+                       (unsigned long long)info->batch, r->batches);
+    r->given = r->read = (dg_place){info->step, info->epoch, fits ? info->batch : 0};
     r->saved = r->read;
     return go_back(r, path);
 }

@@ -4,7 +4,9 @@
 #include "shell.h"
 
 #include <errno.h>
+#include <float.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -139,9 +141,32 @@ static dg_err parse_checkpoints(dg_options *o)
     return dg_fail(DG_USAGE, "--checkpoint-every %s: a number of epochs from 0 to 1000000, or auto", o->checkpoints);
 }
 
+/* What Adam is given must not become 0, nor a decay 1, in the type that it computes in, where denormal numbers are 0. */
+static dg_err check_vanishing(const dg_options *o)
+{
+    const struct {
+        const char *name;
+        double value, below;
+    } given[] = {{"lr", o->lr, INFINITY}, {"lr-d", o->lr_d, INFINITY}, {"lr-g", o->lr_g, INFINITY},
+                 {"eps", o->eps, INFINITY}, {"beta1", o->beta1, 1}, {"beta2", o->beta2, 1}};
+    const bool wide = o->precision == DG_PRECISION_FP64;
+    const char *type = wide ? "fp64" : "fp32", *more = wide ? "" : "; --precision fp64 has room for more";
+    const double least = wide ? 2.3e-308 : 1.2e-38; /* the smallest normal numbers, rounded up */
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        const double v = given[i].value;
+        if (v != 0 && v < least)
+            return dg_fail(DG_USAGE, "--%s %g: would be 0 in %s; the smallest value is %g%s", given[i].name, v, type, least, more);
+        if (!wide && (double)(float)v >= given[i].below)
+            return dg_fail(DG_USAGE, "--%s %.10g: would be 1 in fp32; the largest value is %.8g%s", given[i].name, v,
+                           1 - (double)FLT_EPSILON / 2, more);
+    }
+    return DG_OK;
+}
+
 static dg_err finish_train(dg_options *o)
 {
-    const dg_err wrong = parse_checkpoints(o);
+    dg_err wrong = parse_checkpoints(o);
+    if (!wrong) wrong = check_vanishing(o);
     if (wrong) return wrong;
     if (!o->data) return dg_fail(DG_USAGE, "no pictures given: %s --data DIR; see: %s --help", dg_program(), dg_program());
     if (o->out) return DG_OK;

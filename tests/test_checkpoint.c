@@ -85,6 +85,41 @@ static void refuse(const edit *e, const char *why, dg_gan *into)
     dg_st_free(st);
 }
 
+/* How many steps an epoch has follows from the pictures and the run's settings. */
+static void test_place(void)
+{
+    static const struct {
+        const char *config;
+        uint64_t step, epoch, batch, count;
+        bool good;
+    } cases[] = {
+        {"batch = 4\ndrop-last = no\n", 5, 1, 2, 11, true},    {"batch = 4\ndrop-last = no\n", 6, 1, 3, 11, false},
+        {"batch = 4\ndrop-last = yes\n", 5, 2, 1, 11, true},   {"batch = 4\ndrop-last = yes\n", 6, 2, 2, 11, false},
+        {"batch = 4\ndrop-last = no\n", 5, 1, 2, 12, true},    {"batch = 4\ndrop-last = no\n", 6, 1, 3, 12, false},
+        {"seed = 1\nbatch = 4\n", 6, 1, 3, 11, false},         {"", 6, 1, 3, 11, true},
+        {"batch = 4\n", 6, 1, 3, 0, true}, /* imported: no pictures */
+        {"batch = 4\n", 700, 1, 2, 11, true}, /* earlier with other pictures or another batch size */
+        {"batch = 4\n", 2, 1, 2, 11, false},
+    };
+    static machine a;
+    if (!machine_up(&a, &tiny, DG_F32, true)) return;
+    const char *path = temp_path("place.safetensors");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char config[64];
+        snprintf(config, sizeof config, "%s", cases[i].config);
+        dg_checkpoint_info got, info = {.step = cases[i].step, .epoch = cases[i].epoch, .batch = cases[i].batch,
+                                        .data_count = cases[i].count, .precision = "fp32", .config = config};
+        dg_st *st = NULL;
+        dg_model model;
+        DG_CHECK(machine_save(&a, &info, path) == DG_OK);
+        const dg_err e = dg_checkpoint_open(path, &st, &model, &got);
+        DG_CHECKF(e == (cases[i].good ? DG_OK : DG_IO), "case %zu: %d, %s", i, (int)e, e ? dg_message() : "");
+        dg_checkpoint_info_free(&got);
+        dg_st_free(st);
+    }
+    machine_down(&a);
+}
+
 static void test_refusals(void)
 {
     static machine a;
@@ -128,6 +163,13 @@ static void test_refusals(void)
         {{.key = "step"}, "its step is missing"},
         {{.key = "step", .text = "-1"}, "its step is -1"},
         {{.key = "epoch", .text = "99999999999999999999"}, "its epoch is 9999"},
+        {{.key = "step", .text = "9007199254740993"}, "its step is 9007199254740993, its epoch 0"},
+        {{.key = "epoch", .text = "2147483648"}, "its epoch 2147483648"},
+        {{.key = "data-count", .text = "2147483648"}, "its data-count 2147483648"},
+        {{.key = "step", .text = "1"}, "tensor G.main.1.num_batches_tracked is 0; with its step 1 it should be 1"},
+        {{.key = "epoch", .text = "1"}, "its step is 0, too few for its epoch 1 and its batch-in-epoch 0"},
+        {{.key = "batch-in-epoch", .text = "1"}, "its step is 0, too few for its epoch 0 and its batch-in-epoch 1"},
+        {{.tensor = "D.main.3.num_batches_tracked", .value = 2}, "D.main.3.num_batches_tracked is 2; with its step 0"},
         {{.key = "batch-in-epoch", .text = "1.5"}, "batch-in-epoch is 1.5"},
         {{.key = "seed", .text = " 1"}, "its seed is  1"},
         {{.key = "data-count", .text = ""}, "data-count is"},
@@ -244,6 +286,7 @@ int main(void)
     temp_make("checkpoint");
     test_resume(DG_F32);
     test_resume(DG_F64);
+    test_place();
     test_refusals();
     test_every_damage();
     test_killed();

@@ -1,5 +1,6 @@
 /* Generators out to PyTorch and back: every value survives, and nothing is overwritten by a slip of the hand. */
 #include "checkpoint.h"
+#include "commands.h"
 #include "checkpoint_files.h"
 #include "tempdir.h"
 #include "test.h"
@@ -41,6 +42,30 @@ static bool same_pictures(const char *a, const char *b, dg_type real, double tol
     free(x);
     free(y);
     return same;
+}
+
+/* Finite weights whose sums overflow: what comes out is no picture. */
+static void test_not_a_number(void)
+{
+    static machine a;
+    if (!machine_up(&a, &tiny, DG_F32, true)) return;
+    dg_checkpoint_info info = machine_info(&a, 0);
+    DG_CHECK(machine_save(&a, &info, temp_path("whole.safetensors")) == DG_OK);
+    machine_down(&a);
+    char broken[4096], *operand[] = {broken, NULL}, device[] = "cpu", out[4096];
+    snprintf(broken, sizeof broken, "%s", temp_path("broken.safetensors"));
+    snprintf(out, sizeof out, "%s", temp_path("pictures"));
+    const edit first = {.tensor = "G.main.1.weight", .value = 3e38}, second = {.tensor = "G.main.4.weight", .value = 3e38};
+    dg_options o = {.command = DG_CMD_GENERATE, .operand = operand, .operands = 1, .device = device, .count = 16, .seed_last = 15,
+                    .out = out, .quiet = true, .threads = 1};
+    DG_CHECK(edit_file(temp_path("whole.safetensors"), temp_path("half.safetensors"), &first) && edit_file(temp_path("half.safetensors"), broken, &second));
+    DG_CHECKF(dg_cmd_generate(&o) == DG_NUMBERS && strstr(dg_message(), "model tiny makes is") && strstr(dg_message(), "seed "),
+              "%s", dg_message());
+    o.seed_first = 1;
+    o.seed_last = 5;
+    o.steps_between = 3;
+    DG_CHECKF(dg_cmd_interpolate(&o) == DG_NUMBERS && strstr(dg_message(), "frame "), "%s", dg_message());
+    DG_CHECK(access(temp_path("pictures/walk.gif"), F_OK) && access(temp_path("pictures/grid.png"), F_OK));
 }
 
 static void test_export(void)
@@ -217,6 +242,7 @@ int main(void)
     snprintf(checkpoint, sizeof checkpoint, "%s", temp_path("checkpoint.safetensors"));
     snprintf(exported, sizeof exported, "%s", temp_path("exported.safetensors"));
     test_export();
+    test_not_a_number();
     test_fp64();
     test_import();
     test_refusals();

@@ -14,6 +14,7 @@
 #if defined(__GLIBC__) && !DG_SANITIZED
 
 /* The definitions of a program come before those of its libraries, so that these are called by all of them. */
+/* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): glibc's own names of them */
 void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
 
 static atomic_long countdown;    /* the allocation that fails, 0: none */
