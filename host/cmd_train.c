@@ -159,6 +159,7 @@ static dg_err set_up(dg_run *r)
     if (!e) take_up_means(r);
     if (!e && st)
         dg_progress_note(r->progress, "resuming %s after epoch %llu, step %llu", r->dir.path, (unsigned long long)r->read.epoch, (unsigned long long)r->read.step);
+    if (!e && o->changed) dg_progress_note(r->progress, "with other values than before: %s", o->changed);
     if (!e) dg_progress_note(r->progress, "%s, %s on %s: %d epochs of %d steps, batch %d, into %s", model->name, dg_run_precision(r), r->backend->name,
                              o->epochs, r->batches, o->batch, r->dir.path);
     dg_checkpoint_info_free(&info);
@@ -181,6 +182,18 @@ static dg_err take_down(dg_run *r)
     return r->save_error ? r->save_error : e ? e : f;
 }
 
+/* A resumed run that had done all that is asked for. */
+static void say_finished(const dg_run *r)
+{
+    const dg_options *o = r->o;
+    const unsigned long long epoch = r->read.epoch, step = r->read.step;
+    if (!o->resume || !step || step != r->first_step) return;
+    if (epoch >= (uint64_t)o->epochs)
+        dg_say("finished:  nothing to do, %llu epochs are done and %d asked for; --epochs N with more goes on", epoch, o->epochs);
+    else if (o->steps > 0 && step >= (uint64_t)o->steps)
+        dg_say("finished:  nothing to do, %llu steps are done and %ld asked for; --steps N with more, or 0, goes on", step, o->steps);
+}
+
 /* What to do next, on stdout because it is the result of the command. It points to nothing that is not there. */
 static void say_goodbye(const dg_run *r)
 {
@@ -190,6 +203,7 @@ static void say_goodbye(const dg_run *r)
     if (o->quiet || dg_rundir_check(&r->dir, &removed)) return;
     dg_shell_path(dir, sizeof dir, r->dir.path);
     const bool saved = r->saved.step == r->read.step;
+    say_finished(r);
     if (!saved && r->saved.step)
         dg_say("saved:     step %ju, in epoch %ju, is the last that could be written: %s/checkpoint.safetensors",
                (uintmax_t)r->saved.step, (uintmax_t)r->saved.epoch + (r->saved.batch > 0), r->dir.path);

@@ -155,7 +155,8 @@ static void free_values(dg_options *o)
         }
     free(o->resume_from);
     free(o->resolved);
-    o->resume_from = o->resolved = NULL;
+    free(o->changed);
+    o->resume_from = o->resolved = o->changed = NULL;
 }
 
 /* The resumed run's values into o, and once more, alone, into run. */
@@ -168,17 +169,23 @@ static dg_err read_run_config(const char *path, dg_options *o, dg_options *run)
     return e ? e : dg_config_read(path, run);
 }
 
-static dg_err check_fixed(const dg_options *o, const dg_options *run)
+/* What has another value than in the run's config.ini: an error where that cannot change, else to be told. */
+static dg_err compare(dg_options *o, const dg_options *run)
 {
+    char text[4096] = "";
     for (const dg_option *t = dg_option_table; t->name; t++) {
         char now[512], then[512];
-        if (!(t->flags & DG_OPT_FIXED)) continue;
+        const size_t at = strlen(text);
+        if (!(t->flags & DG_OPT_SAVED)) continue;
         dg_option_get(o, t, now, sizeof now);
         dg_option_get(run, t, then, sizeof then);
-        if (!dg_same_place(now, then))
+        if (dg_same_place(now, then)) continue;
+        if (t->flags & DG_OPT_FIXED)
             return dg_fail(DG_USAGE, "--%s %s: this run was begun with %s, which cannot change; resume it without, or "
                            "start another one", t->name, now, then);
+        snprintf(text + at, sizeof text - at, "%s%s %s -> %s", at ? ", " : "", t->name, *then ? then : "(none)", *now ? now : "(none)");
     }
+    if (*text && !(o->changed = strdup(text))) return dg_fail(DG_DEVICE, "out of memory");
     return DG_OK;
 }
 
@@ -199,7 +206,7 @@ static dg_err set_all(dg_options *o, const scanned *s)
     if (!e) e = set_from_command_line(o, s);
 
     if (!e && *run_config && o->precision == DG_PRECISION_AUTO) o->precision = run.precision;
-    if (!e && *run_config) e = check_fixed(o, &run);
+    if (!e && *run_config) e = compare(o, &run);
     if (!e && probe.resume) { /* as dg_options_run_config settled them */
         free(o->out);
         free(o->resume_from);

@@ -21,7 +21,24 @@ same before a/run/checkpoint.safetensors
 exits 0 --resume --out a/run --epochs 4 -q
 holds a/run/epoch-0004.png
 exits 2 --resume --out a/run --seed 5
-says 'cannot change'
+says '--seed 5: this run was begun with 1, which cannot change'
+exits 2 --resume --out a/run --precision fp64
+says '--precision fp64: this run was begun with fp32, which cannot change'
+# a finished run: nothing to do, and how to go on; what has another value is told with the old one
+exits 0 --resume --out a/run
+prints 'nothing to do, 4 epochs are done and 4 asked for; --epochs N'
+prints '--resume --out a/run --epochs 8'
+if grep -q 'other values' .err; then fact 1 'nothing has another value'; fi
+cp -r a/run other
+exits 0 --resume --out other --epochs 3 --lr 0.5 --lr-d 0 --flip
+prints 'nothing to do, 4 epochs are done and 3 asked for'
+says 'with other values than before: epochs 4 -> 3, lr 0.0002 -> 0.5, flip no -> yes'
+if grep -q 'lr-d' .err; then fact 1 'the value that it has is not another one'; fi
+exits 0 --resume --out other --epochs 5
+says 'with other values than before: epochs 3 -> 5'
+if grep -q 'nothing to do' .out; then fact 1 'there is an epoch to do'; fi
+exits 0 --resume --out other --lr 0.25 -q
+silent
 exits 2 --resume --out cats
 says 'holds no run'
 exits 2 --resume
@@ -77,6 +94,8 @@ holds few/epoch-0002.png
 exits 0 $train --steps 5 --out steps
 [ "$(wc -l < steps/log.csv)" -eq 6 ]
 fact $? '--steps 5 should leave 5 rows'
+exits 0 --resume --out steps
+prints 'nothing to do, 5 steps are done and 5 asked for; --steps N'
 exits 0 --data cats --model dcgan32 --batch 16 --epochs 1 --out loud
 says 'epoch 1/1'
 holds loud/curves.png
