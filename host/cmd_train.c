@@ -127,10 +127,10 @@ static dg_err find_checkpoint(dg_run *r, char path[4096], dg_st **st, dg_model *
     else
         dg_rundir_file(&r->dir, path, "checkpoint.safetensors");
     if (!r->o->resume_from && !dg_rundir_has(&r->dir, "checkpoint.safetensors")) {
-        char older[256];
+        char older[256], dir[DG_SHELL_ROOM];
         if (dg_history_newest(&r->dir, older))
             return dg_fail(DG_IO, "%s: checkpoint.safetensors is not there, but older ones are; go on from the newest of them:  "
-                           "dcgan --resume %s/%s", r->dir.path, r->dir.path, older);
+                           "%s --resume %s/%s", r->dir.path, dg_program(), dg_shell_path(dir, sizeof dir, r->dir.path), older);
         dg_progress_note(r->progress, "%s has no checkpoint yet: starting at the beginning", r->dir.path);
         return dg_model_read(r->o->model, model);
     }

@@ -7,7 +7,6 @@
  *
  * Counting begins with main(): what libraries do while they are loaded is theirs. A call of another kind is a row in
  * `kinds` and a function that asks fails(). */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
