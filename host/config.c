@@ -61,7 +61,8 @@ static char *next_line(char *out, int size, void *context)
     const size_t n = r->rest > room ? room : r->rest;
     r->rest -= n;
     r->inside = r->rest > 0;
-    snprintf(out, (size_t)size, "%s%.*s%s\n", r->continued ? (char[]){' ', MARK, 0} : "", (int)n, r->at, r->inside ? (char[]){MARK, 0} : "");
+    const char *before = r->continued ? (char[]){' ', MARK, 0} : "", *behind = r->inside ? (char[]){MARK, 0} : "";
+    snprintf(out, (size_t)size, "%s%.*s%s\n", before, (int)n, r->at, behind);
     r->at += n;
     if (!r->inside) skip_line(r);
     return out;

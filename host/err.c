@@ -14,14 +14,15 @@ const char *dg_message(void) { return message; }
 int dg_utf8(const char *text, unsigned *code)
 {
     const unsigned char *s = (const unsigned char *)text;
-    const int n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
+    const int n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
     if (n == 0) return 0;
     *code = n == 1 ? s[0] : s[0] & (0xffu >> (n + 1));
     for (int i = 1; i < n; i++) {
         if ((s[i] & 0xc0) != 0x80) return 0;
         *code = *code << 6 | (s[i] & 0x3fu);
     }
-    const bool surrogate = *code >= 0xd800 && *code < 0xe000, longer = (n == 3 && *code < 0x800) || (n == 4 && *code < 0x10000);
+    const bool surrogate = *code >= 0xd800 && *code < 0xe000;
+    const bool longer = (n == 3 && *code < 0x800) || (n == 4 && *code < 0x10000); /* than it has to be */
     return surrogate || longer || *code > 0x10ffff ? 0 : n;
 }
 

@@ -10,7 +10,8 @@
 
 enum { BEGIN = 512 };
 
-static const char zip[] = "a zip archive, such as torch.save writes", pickle[] = "a pickle, such as old versions of torch.save write";
+static const char zip[] = "a zip archive, such as torch.save writes";
+static const char pickle[] = "a pickle, such as old versions of torch.save write";
 
 static const struct {
     const char *kind;
@@ -69,8 +70,10 @@ static char first_character(const char *s, size_t n)
 const char *dg_file_kind(const void *begin, size_t bytes)
 {
     const char *s = begin;
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (bytes >= known[i].at + known[i].bytes && !memcmp(s + known[i].at, known[i].magic, known[i].bytes)) return known[i].kind;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        const size_t at = known[i].at;
+        if (bytes >= at + known[i].bytes && !memcmp(s + at, known[i].magic, known[i].bytes)) return known[i].kind;
+    }
     const size_t n = bytes < BEGIN ? bytes : BEGIN;
     if (!is_text(s, n)) return NULL;
     const char first = first_character(s, n);
@@ -83,7 +86,7 @@ dg_err dg_file_explain(const char *path, dg_err e)
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     const ssize_t n = fd >= 0 ? read(fd, begin, sizeof begin) : -1;
     if (fd >= 0) close(fd);
-    if (n <= 8 || (!begin[7] && begin[8] == '{')) return e; /* a damaged or cut off one of the right kind: that has been said */
+    if (n <= 8 || (!begin[7] && begin[8] == '{')) return e; /* of the right kind, but damaged: that has been said */
     const char *kind = dg_file_kind(begin, (size_t)n);
     if (kind == zip || kind == pickle)
         return dg_fail(e, "%s: is %s; in Python, write it as safetensors: safetensors.torch.save_file(torch.load(%s, "

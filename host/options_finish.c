@@ -271,7 +271,8 @@ dg_err dg_options_finish(dg_options *o)
         if (o->out) return dg_fail(DG_USAGE, "'%s' and --out %s: give the result one name", o->operand[1], o->out);
         e = set_path(&o->out, o->operand[1]);
     }
-    if (!e && (o->command == DG_CMD_GENERATE || o->command == DG_CMD_INTERPOLATE || o->command == DG_CMD_EXPORT)) e = settle_run(o);
+    const bool takes_run = o->command == DG_CMD_GENERATE || o->command == DG_CMD_INTERPOLATE || o->command == DG_CMD_EXPORT;
+    if (!e && takes_run) e = settle_run(o);
     if (!e) e = check_device(o->device);
     if (!e) e = parse_fuse(o);
     if (e) return e;

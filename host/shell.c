@@ -40,8 +40,9 @@ static void put_quoted(word *w, const char *s)
     put(w, "'", 1);
 }
 
-/* A string with escapes, from the quote on; high stands before the digits of a byte from 0x80. Some shells take more than two digits for \x, so what follows such an
- * escape and looks like a digit is escaped as well; so is what an interactive shell would look up in its history. */
+/* A string with escapes, from the quote on; high stands before the digits of a byte from 0x80. Some shells take more than
+ * two digits for \x, so what follows such an escape and looks like a digit is escaped as well; so is what an interactive
+ * shell would look up in its history. */
 static void put_escaped(word *w, const char *s, const char *high)
 {
     bool digits = false;
@@ -90,7 +91,10 @@ static char *quote(char *out, size_t size, const char *front, const char *text)
 
 char *dg_shell_quote(char *out, size_t size, const char *text) { return quote(out, size, "", text); }
 
-char *dg_shell_path(char *out, size_t size, const char *path) { return quote(out, size, *path == '-' ? "./" : "", path); }
+char *dg_shell_path(char *out, size_t size, const char *path)
+{
+    return quote(out, size, *path == '-' ? "./" : "", path);
+}
 
 char *dg_python_quote(char *out, size_t size, const char *text)
 {
