@@ -120,6 +120,7 @@ static int counted_main(int argc, char **argv, char **environment)
 }
 
 /* Through which the C library comes to main(). */
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the name is the C library's */
 int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(void), void (*fini)(void),
                       void (*ld_fini)(void), void *stack);
 int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(void), void (*fini)(void),
@@ -130,3 +131,4 @@ int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
     program = main;
     return real(counted_main, argc, argv, init, fini, ld_fini, stack);
 }
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
