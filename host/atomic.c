@@ -250,45 +250,62 @@ dg_err dg_read_file(const char *path, size_t limit, void **data, size_t *bytes)
     return dg_read_file_in(-1, path, limit, data, bytes);
 }
 
-dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, size_t *bytes)
+/* A regular file of at most `limit` bytes; never blocks on a FIFO. */
+static dg_err open_regular(int dir, const char *path, size_t limit, int *fd, size_t *bytes)
 {
-    *data = NULL;
-    *bytes = 0;
     const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-    int fd = dir < 0 ? open(path, flags) : openat(dir, last_component(path), flags);
-    if (fd < 0) return dg_fail(DG_IO, "%s: cannot open it: %s", path, strerror(errno));
     struct stat s;
     dg_err e = DG_OK;
-    char *memory = NULL;
-    size_t size = 0, got = 0;
-    if (fstat(fd, &s)) {
+    *bytes = 0;
+    *fd = dir < 0 ? open(path, flags) : openat(dir, last_component(path), flags);
+    if (*fd < 0) return dg_fail(DG_IO, "%s: cannot open it: %s", path, strerror(errno));
+    if (fstat(*fd, &s))
         e = dg_fail(DG_IO, "%s: cannot look at it: %s", path, strerror(errno));
-    } else if (!S_ISREG(s.st_mode)) {
+    else if (!S_ISREG(s.st_mode))
         e = dg_fail(DG_IO, "%s: is %s", path, S_ISDIR(s.st_mode) ? "a directory, not a file" : "no regular file");
-    } else if (s.st_size < 0 || (uintmax_t)s.st_size > limit) {
+    else if (s.st_size < 0 || (uintmax_t)s.st_size > limit)
         e = dg_fail(DG_IO, "%s: has %jd bytes, more than the %zu allowed for such a file", path,
                     (intmax_t)s.st_size, limit);
-    } else {
-        size = (size_t)s.st_size;
-        memory = malloc(size + 1);
-        if (!memory) e = dg_fail(DG_DEVICE, "%s: out of memory for its %zu bytes", path, size);
+    if (!e) {
+        *bytes = (size_t)s.st_size;
+        return DG_OK;
     }
-    while (!e) { /* one byte more than expected is asked for: the file may have grown */
-        ssize_t n = read(fd, memory + got, size + 1 - got < 1u << 30 ? size + 1 - got : 1u << 30);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) e = dg_fail(DG_IO, "%s: cannot read it: %s", path, strerror(errno));
-        if (n <= 0) break;
-        got += (size_t)n;
-        if (got > size) break;
+    close(*fd);
+    *fd = -1;
+    return e;
+}
+
+dg_err dg_read_open(const char *path, size_t limit, int *fd, size_t *bytes) { return open_regular(-1, path, limit, fd, bytes); }
+
+dg_err dg_read_next(int fd, const char *path, void *to, size_t n)
+{
+    for (size_t got = 0; got < n;) {
+        const ssize_t now = read(fd, (char *)to + got, n - got < 1u << 30 ? n - got : 1u << 30);
+        if (now < 0 && errno == EINTR) continue;
+        if (now < 0) return dg_fail(DG_IO, "%s: cannot read it: %s", path, strerror(errno));
+        if (now == 0) return dg_fail(DG_IO, "%s: changed while it was being read", path);
+        got += (size_t)now;
     }
+    return DG_OK;
+}
+
+dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, size_t *bytes)
+{
+    int fd;
+    char more, *memory = NULL;
+    *data = NULL;
+    dg_err e = open_regular(dir, path, limit, &fd, bytes);
+    if (e) return e;
+    memory = malloc(*bytes + 1);
+    e = memory ? dg_read_next(fd, path, memory, *bytes) : dg_fail(DG_DEVICE, "%s: out of memory for its %zu bytes", path, *bytes);
+    if (!e && read(fd, &more, 1) > 0) e = dg_fail(DG_IO, "%s: changed while it was being read", path);
     close(fd);
-    if (!e && got != size) e = dg_fail(DG_IO, "%s: changed while it was being read", path);
     if (e) {
         free(memory);
+        *bytes = 0;
         return e;
     }
-    memory[size] = 0;
+    memory[*bytes] = 0;
     *data = memory;
-    *bytes = size;
     return DG_OK;
 }

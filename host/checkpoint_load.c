@@ -133,12 +133,12 @@ dg_err dg_checkpoint_open(const char *path, dg_st **st, dg_model *model, dg_chec
 {
     memset(info, 0, sizeof *info);
     bool full = false;
-    dg_err e = dg_st_read(path, 0, st);
+    dg_err e = dg_st_open(path, 0, st);
     if (e) return e;
     e = format_of(*st, path, &full);
     if (!e && full && !dg_st_get(*st, "crc32")) e = dg_fail(DG_IO, "%s: is a checkpoint without checksums", path);
     if (!e) e = full ? read_info(*st, path, model, info) : generator_info(*st, path, model, info);
-    if (!e) e = dg_ck_check(*st, path, model, full, type_of(info));
+    if (!e) e = dg_ck_load(*st, path, model, full, type_of(info));
     if (!e && full) e = check_counts(*st, path);
     if (!e) return DG_OK;
     dg_checkpoint_info_free(info);

@@ -26,10 +26,13 @@ enum { DG_CK_MOST = 2 * DG_MAX_LAYERS * 6 };
 /* The tensors of both networks in the order of files; returns their number. */
 int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST]);
 
-/* Has st all that the layout of the model asks for, and nothing else, with the right types, shapes and values?
- * full: a checkpoint with moments, all of type `type`; otherwise a generator, alone or with its discriminator,
+/* Has st all that the layout of the model asks for, and nothing else, with the right types, shapes and, where they have
+ * been read, values? full: a checkpoint with moments, all of type `type`; otherwise a generator, alone or with its discriminator,
  * whose names may lack "G." and whose counts may be missing. */
 dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, bool full, dg_type type);
+
+/* The data of st, of which the header alone has been read, if it is that of this model; then its values. */
+dg_err dg_ck_load(dg_st *st, const char *path, const dg_model *model, bool full, dg_type type);
 
 /* The tensor that st holds for want, under its own name or as a generator alone names it; NULL: none. */
 const dg_st_tensor *dg_ck_find(const dg_st *st, const dg_ck_tensor *want);

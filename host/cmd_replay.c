@@ -100,7 +100,7 @@ static dg_err oracle_open(oracle *o, const char *path)
 {
     memset(o, 0, sizeof *o);
     o->path = path;
-    dg_err e = dg_st_read(path, 0, &o->st);
+    dg_err e = dg_st_open(path, 0, &o->st);
     if (e) return e;
     const char *format = dg_st_get(o->st, "format");
     if (!format || strcmp(format, "dcgan-oracle-1"))
@@ -119,6 +119,7 @@ static dg_err oracle_open(oracle *o, const char *path)
     o->index = want(o, "index", DG_I64, 2, (int64_t[]){o->steps, o->batch});
     o->z = want(o, "z", DG_F64, 3, (int64_t[]){o->steps, o->batch, latent});
     if (!o->images || !o->index || !o->z) return DG_USAGE;
+    if ((e = dg_st_load(o->st))) return e;
     for (int s = 0; s < o->steps; s++) {
         const int64_t *row = (const int64_t *)o->index->data + (size_t)s * (size_t)o->batch;
         int n = step_batch(o, s);

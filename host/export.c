@@ -19,10 +19,11 @@ static dg_err may_replace(const char *out, bool generator)
     if (lstat(out, &s)) return DG_OK; /* nothing there, or the writing will say what is wrong */
     dg_st *st = NULL;
     bool same = false;
-    if (dg_st_read(out, DG_ST_CHECKED, &st) == DG_OK) {
+    if (dg_st_open(out, DG_ST_CHECKED, &st) == DG_OK) {
         const char *format = dg_st_get(st, "format"), *step = dg_st_get(st, "step");
         same = generator ? format && !strcmp(format, DG_GENERATOR_FORMAT)
                          : format && !strcmp(format, DG_CHECKPOINT_FORMAT) && step && !strcmp(step, "0");
+        same = same && dg_st_load(st) == DG_OK;
     }
     dg_st_free(st);
     if (same) return DG_OK;
@@ -136,12 +137,12 @@ dg_err dg_import(const char *weights, const char *model, const char *out)
     dg_st *st = NULL;
     dg_model *m = malloc(sizeof *m);
     if (!m) return dg_fail(DG_DEVICE, "%s: out of memory", weights);
-    dg_err e = dg_st_read(weights, 0, &st);
+    dg_err e = dg_st_open(weights, 0, &st);
     const char *format = e ? NULL : dg_st_get(st, "format");
     if (!e && format && !strcmp(format, DG_CHECKPOINT_FORMAT))
         e = dg_fail(DG_USAGE, "%s: is a checkpoint already; generate, resume and export take it as it is", weights);
     if (!e) e = model ? dg_model_read(model, m) : dg_ck_derive(st, weights, m);
-    if (!e) e = dg_ck_check(st, weights, m, false, DG_F32);
+    if (!e) e = dg_ck_load(st, weights, m, false, DG_F32);
     if (!e) e = may_replace(out, false);
     if (!e) e = write_import(st, m, out);
     dg_st_free(st);

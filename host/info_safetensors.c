@@ -69,9 +69,10 @@ dg_err dg_info_safetensors(const char *path, cJSON *to)
     dg_checkpoint_info info = {0};
     dg_model *m = malloc(sizeof *m);
     if (!m) return dg_fail(DG_DEVICE, "%s: out of memory", path);
-    dg_err e = dg_st_read(path, 0, &st);
+    dg_err e = dg_st_open(path, 0, &st);
     const char *format = e ? NULL : dg_st_get(st, "format");
     bool ours = format && (!strcmp(format, DG_CHECKPOINT_FORMAT) || !strcmp(format, DG_GENERATOR_FORMAT));
+    if (!e && !ours && dg_st_get(st, DG_ST_CRC)) e = dg_st_load(st); /* to say that the checksums are right */
     if (!e) {
         dg_info_text(to, "kind", "%s", !format || !strcmp(format, "pt")             ? "tensors (safetensors)"
                                        : !strcmp(format, DG_CHECKPOINT_FORMAT)      ? "checkpoint"
@@ -85,7 +86,7 @@ dg_err dg_info_safetensors(const char *path, cJSON *to)
     }
     if (!e && ours) {
         dg_st *again = NULL;
-        e = dg_checkpoint_open(path, &again, m, &info); /* checks every value */
+        e = dg_checkpoint_open(path, &again, m, &info); /* checks every value, and the checksums */
         dg_st_free(again);
         if (!e) e = add_model(to, m, st);
         if (!e && *info.config) cJSON_AddStringToObject(to, "config", dg_st_get(st, "config"));

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "atomic.h"
 #include "file_kind.h"
@@ -15,10 +16,17 @@
 /* No file of ours comes near; a sparse file must not ask for all memory. */
 static const size_t largest_file = (size_t)16 << 30;
 
+typedef struct {
+    dg_st_tensor t; /* first: a pointer to one is a pointer to the other */
+    size_t at;      /* of its data behind the header */
+} placed;
+
 struct dg_st {
-    char *memory;         /* the whole file; tensors may have been moved down, see align() */
-    cJSON *root;          /* metadata strings live here */
-    dg_st_tensor *tensor; /* in the order of their data */
+    char *name;     /* of the file, for messages */
+    int fd;         /* of a file whose data are still to be read, else -1 */
+    char *memory;   /* the data, each tensor's at a multiple of 8; NULL: not read yet */
+    cJSON *root;    /* metadata strings live here */
+    placed *tensor; /* in the order of their data */
     dg_st_meta *meta;
     int tensors, metas;
     bool checked;
@@ -26,7 +34,7 @@ struct dg_st {
 
 typedef struct {
     const char *name; /* of the file, for messages */
-    char *file;
+    const char *file; /* its beginning: length field and JSON */
     size_t bytes, header; /* of the file, of the JSON */
     dg_st *st;
 } reader;
@@ -50,8 +58,10 @@ static bool whole(const cJSON *item, int64_t *out)
 }
 
 /* {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}: these three and nothing else. */
-static dg_err read_tensor(const reader *r, const cJSON *item, dg_st_tensor *t, int64_t offset[2])
+static dg_err read_tensor(const reader *r, const cJSON *item, placed *out)
 {
+    dg_st_tensor *t = &out->t;
+    int64_t offset[2];
     const char *name = item->string, *why = dg_st_bad_name(name);
     const cJSON *dtype = NULL, *shape = NULL, *offsets = NULL;
     if (why) return bad(r, "tensor \"%.130s\": %s", name, why);
@@ -92,7 +102,7 @@ static dg_err read_tensor(const reader *r, const cJSON *item, dg_st_tensor *t, i
     t->bytes = (size_t)(offset[1] - offset[0]);
     if (t->bytes != size)
         return bad(r, "tensor %s: %zu bytes of data, but type and shape need %ju", name, t->bytes, (uintmax_t)size);
-    t->data = r->file + 8 + r->header + offset[0];
+    out->at = (size_t)offset[0];
     return DG_OK;
 }
 
@@ -120,7 +130,7 @@ static int by_name(const void *a, const void *b)
 }
 static int by_data(const void *a, const void *b)
 {
-    const char *x = ((const dg_st_tensor *)a)->data, *y = ((const dg_st_tensor *)b)->data;
+    const size_t x = ((const placed *)a)->at, y = ((const placed *)b)->at;
     return (x > y) - (x < y);
 }
 
@@ -142,18 +152,18 @@ static dg_err check_together(const reader *r)
 
     qsort(st->tensor, n, sizeof *st->tensor, by_name);
     for (size_t i = 1; i < n; i++)
-        if (!strcmp(st->tensor[i - 1].name, st->tensor[i].name)) return bad(r, "tensor %s twice", st->tensor[i].name);
+        if (!by_name(&st->tensor[i - 1], &st->tensor[i])) return bad(r, "tensor %s twice", st->tensor[i].t.name);
     qsort(st->tensor, n, sizeof *st->tensor, by_data);
-    const char *at = r->file + 8 + r->header;
+    size_t at = 0;
     for (size_t i = 0; i < n; i++) {
-        const char *data = st->tensor[i].data;
-        if (data != at)
-            return bad(r, "tensor %s: its data %s", st->tensor[i].name,
-                       data < at ? "overlaps that of another" : "has a gap in front of it");
-        at = data + st->tensor[i].bytes;
+        const placed *p = &st->tensor[i];
+        if (p->at != at)
+            return bad(r, "tensor %s: its data %s", p->t.name,
+                       p->at < at ? "overlaps that of another" : "has a gap in front of it");
+        at += p->t.bytes;
     }
-    if (at != r->file + r->bytes) return bad(r, "%zu bytes behind the last tensor", (size_t)(r->file + r->bytes - at));
-    return DG_OK;
+    const size_t data = r->bytes - 8 - r->header;
+    return at == data ? DG_OK : bad(r, "%zu bytes behind the last tensor", data - at);
 }
 
 /* All checksums or none: a file with a damaged key must not pass for one without checksums. */
@@ -179,7 +189,7 @@ static dg_err check_tensor_crcs(const reader *r)
 {
     const dg_st *st = r->st;
     for (int i = 0; i < st->tensors && st->checked; i++) {
-        const dg_st_tensor *t = &st->tensor[i];
+        const dg_st_tensor *t = &st->tensor[i].t;
         char key[sizeof DG_ST_CRC + sizeof t->name], right[9];
         snprintf(key, sizeof key, DG_ST_CRC ".%s", t->name);
         const char *stored = dg_st_get(st, key);
@@ -191,25 +201,9 @@ static dg_err check_tensor_crcs(const reader *r)
     return DG_OK;
 }
 
-/* Data may begin at any byte. Move every tensor down to a multiple of 8, into the room that the header no longer
- * needs: a tensor takes at least 40 bytes of header and at most 7 of padding, so nothing is overwritten unread. */
-static void align(const reader *r)
+/* How long the JSON is, of the length field. */
+static dg_err measure(reader *r)
 {
-    dg_st *st = r->st;
-    bool aligned = true;
-    for (int i = 0; i < st->tensors; i++) aligned &= ((uintptr_t)st->tensor[i].data & 7) == 0;
-    size_t to = 0;
-    for (int i = 0; i < st->tensors && !aligned; i++) {
-        dg_st_tensor *t = &st->tensor[i];
-        memmove(r->file + to, t->data, t->bytes);
-        t->data = r->file + to;
-        to += (t->bytes + 7) & ~(size_t)7;
-    }
-}
-
-static dg_err parse(reader *r, int flags)
-{
-    dg_st *st = r->st;
     if (r->bytes < 8) return bad(r, "%zu bytes are too few", r->bytes);
     uint64_t length = 0;
     for (int i = 7; i >= 0; i--) length = length << 8 | (unsigned char)r->file[i];
@@ -217,6 +211,13 @@ static dg_err parse(reader *r, int flags)
     if (length > r->bytes - 8)
         return bad(r, "cut off: a header of %ju bytes, but %zu bytes in the file", (uintmax_t)length, r->bytes);
     r->header = (size_t)length;
+    return DG_OK;
+}
+
+/* All that is to be known before the data are read. */
+static dg_err parse(const reader *r, int flags)
+{
+    dg_st *st = r->st;
     const char *header = r->file + 8, *why = dg_st_scan(header, r->header), *end;
     if (why) return bad(r, "header: %s", why);
     const unsigned long refused = dg_json_refused();
@@ -238,71 +239,124 @@ static dg_err parse(reader *r, int flags)
     if (e) return e;
     st->tensor = calloc((size_t)n, sizeof *st->tensor);
     if (!st->tensor) return dg_fail(DG_DEVICE, "%s: out of memory", r->name);
-    for (const cJSON *item = st->root->child; item && !e; item = item->next) {
-        int64_t offset[2];
-        if (strcmp(item->string, "__metadata__") != 0) e = read_tensor(r, item, &st->tensor[st->tensors++], offset);
+    for (const cJSON *item = st->root->child; item && !e; item = item->next)
+        if (strcmp(item->string, "__metadata__") != 0) e = read_tensor(r, item, &st->tensor[st->tensors++]);
+    return e ? e : check_together(r);
+}
+
+/* The data: what follows the header in memory, or what is still to be read of the file. */
+static dg_err take_data(dg_st *st, const char *from)
+{
+    size_t all = 0;
+    for (int i = 0; i < st->tensors; i++) all += (st->tensor[i].t.bytes + 7) & ~(size_t)7;
+    st->memory = malloc(all);
+    if (!st->memory) return dg_fail(DG_DEVICE, "%s: out of memory for its %zu bytes", st->name, all);
+    char *to = st->memory;
+    dg_err e = DG_OK;
+    for (int i = 0; i < st->tensors && !e; i++) {
+        dg_st_tensor *t = &st->tensor[i].t;
+        if (from)
+            memcpy(to, from + st->tensor[i].at, t->bytes);
+        else
+            e = dg_read_next(st->fd, st->name, to, t->bytes);
+        t->data = to;
+        to += (t->bytes + 7) & ~(size_t)7;
     }
-    if (!e) e = check_together(r);
-    if (!e) e = check_tensor_crcs(r);
-    if (!e) align(r);
+    return e ? e : check_tensor_crcs(&(reader){.name = st->name, .st = st});
+}
+
+static dg_err begin(const char *name, dg_st **out)
+{
+    dg_st *st = *out = calloc(1, sizeof *st);
+    if (st) st->fd = -1;
+    if (st && (st->name = strdup(name))) return DG_OK;
+    return dg_fail(DG_DEVICE, "%s: out of memory", name);
+}
+
+static dg_err give_up(dg_err e, dg_st **st)
+{
+    dg_st_free(*st);
+    *st = NULL;
     return e;
 }
 
-/* Takes file over. */
-static dg_err open_memory(char *file, size_t bytes, const char *name, int flags, dg_st **out)
+/* Length field and JSON of a file that is open: r->file, which the caller frees. */
+static dg_err read_beginning(reader *r)
 {
-    reader r = {.name = name, .file = file, .bytes = bytes, .st = calloc(1, sizeof *r.st)};
-    *out = NULL;
-    if (!r.st) {
-        free(file);
-        return dg_fail(DG_DEVICE, "%s: out of memory", name);
-    }
-    r.st->memory = file;
-    dg_err e = parse(&r, flags);
-    if (e)
-        dg_st_free(r.st);
-    else
-        *out = r.st;
+    const size_t first = r->bytes < 8 ? r->bytes : 8;
+    char *file = malloc(8);
+    r->file = file;
+    if (!file) return dg_fail(DG_DEVICE, "%s: out of memory", r->name);
+    dg_err e = dg_read_next(r->st->fd, r->name, file, first);
+    if (!e) e = measure(r);
+    if (e) return e;
+    char *more = realloc(file, 8 + r->header);
+    if (!more) return dg_fail(DG_DEVICE, "%s: out of memory", r->name);
+    r->file = more;
+    return dg_read_next(r->st->fd, r->name, more + 8, r->header);
+}
+
+dg_err dg_st_open(const char *path, int flags, dg_st **out)
+{
+    reader r = {.name = path};
+    dg_err e = begin(path, out);
+    r.st = *out;
+    if (!e) e = dg_read_open(path, largest_file, &r.st->fd, &r.bytes);
+    if (!e) e = read_beginning(&r);
+    if (!e) e = parse(&r, flags);
+    free((char *)r.file);
+    if (e == DG_IO) e = dg_file_explain(path, e);
+    return e ? give_up(e, out) : DG_OK;
+}
+
+dg_err dg_st_load(dg_st *st)
+{
+    char more;
+    dg_err e = take_data(st, NULL);
+    if (!e && read(st->fd, &more, 1) > 0) e = dg_fail(DG_IO, "%s: changed while it was being read", st->name);
+    close(st->fd);
+    st->fd = -1;
     return e;
 }
 
 dg_err dg_st_read(const char *path, int flags, dg_st **out)
 {
-    void *file;
-    size_t bytes;
-    *out = NULL;
-    dg_err e = dg_read_file(path, largest_file, &file, &bytes);
-    if (!e) e = open_memory(file, bytes, path, flags, out);
-    return e == DG_IO ? dg_file_explain(path, e) : e;
+    dg_err e = dg_st_open(path, flags, out);
+    if (!e) e = dg_st_load(*out);
+    return e ? give_up(e, out) : DG_OK;
 }
 
 dg_err dg_st_parse(const void *data, size_t bytes, const char *name, int flags, dg_st **out)
 {
-    *out = NULL;
-    char *copy = malloc(bytes + 1);
-    if (!copy) return dg_fail(DG_DEVICE, "%s: out of memory for %zu bytes", name, bytes);
-    if (bytes) memcpy(copy, data, bytes);
-    return open_memory(copy, bytes, name, flags, out);
+    reader r = {.name = name, .file = data, .bytes = bytes};
+    dg_err e = begin(name, out);
+    r.st = *out;
+    if (!e) e = measure(&r);
+    if (!e) e = parse(&r, flags);
+    if (!e) e = take_data(r.st, r.file + 8 + r.header);
+    return e ? give_up(e, out) : DG_OK;
 }
 
 void dg_st_free(dg_st *st)
 {
     if (!st) return;
+    if (st->fd >= 0) close(st->fd);
     cJSON_Delete(st->root);
     free(st->tensor);
     free(st->meta);
     free(st->memory);
+    free(st->name);
     free(st);
 }
 
 int dg_st_count(const dg_st *st) { return st->tensors; }
 
-const dg_st_tensor *dg_st_at(const dg_st *st, int i) { return &st->tensor[i]; }
+const dg_st_tensor *dg_st_at(const dg_st *st, int i) { return &st->tensor[i].t; }
 
 const dg_st_tensor *dg_st_find(const dg_st *st, const char *name)
 {
     for (int i = 0; i < st->tensors; i++)
-        if (!strcmp(st->tensor[i].name, name)) return &st->tensor[i];
+        if (!strcmp(st->tensor[i].t.name, name)) return &st->tensor[i].t;
     return NULL;
 }
 

@@ -34,4 +34,9 @@ dg_err dg_read_file(const char *path, size_t limit, void **data, size_t *bytes);
 /* The same for the file of that name in the open directory `dir`; dir = -1: the one that the path names. */
 dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, size_t *bytes);
 
+/* The same piece by piece, for a file whose beginning says whether the rest is wanted: open it, then take the next n
+ * bytes, of which there must be as many. After an error *fd is -1; else the caller closes it. */
+dg_err dg_read_open(const char *path, size_t limit, int *fd, size_t *bytes);
+dg_err dg_read_next(int fd, const char *path, void *to, size_t n);
+
 #endif
