@@ -132,7 +132,7 @@ static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_ste
     } else {
         to = at = text + header;
     }
-    for (long line = which == CSV ? 2 : 1; at < end && !e; line++) {
+    while (at < end && !e) {
         char *newline = memchr(at, '\n', (size_t)(end - at));
         if (!newline) break; /* torn */
         bool keep;

@@ -4,19 +4,31 @@
 
 #include "conv_micro.h"
 
+/* The elements of a followed by b that the numbers name: gcc has clang's builtin from version 12 on. */
+#if defined __clang__ || __GNUC__ >= 12
+#define DG_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define DG_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (dg_square_places){__VA_ARGS__})
+#endif
+
 /* Side of the squares: lanes of a register, at most 8. */
 #if (defined __AVX512F__) || (defined __AVX__ && DG_FP == 32)
 #define DG_SQUARE 8
-#define DG_FIRST_HALVES(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define DG_LAST_HALVES(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define DG_FIRST_HALVES(a, b) DG_SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define DG_LAST_HALVES(a, b) DG_SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 #elif (defined __AVX__) || DG_FP == 32
 #define DG_SQUARE 4
-#define DG_FIRST_HALVES(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define DG_LAST_HALVES(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define DG_FIRST_HALVES(a, b) DG_SHUFFLE(a, b, 0, 4, 1, 5)
+#define DG_LAST_HALVES(a, b) DG_SHUFFLE(a, b, 2, 6, 3, 7)
 #else
 #define DG_SQUARE 2
-#define DG_FIRST_HALVES(a, b) __builtin_shufflevector(a, b, 0, 2)
-#define DG_LAST_HALVES(a, b) __builtin_shufflevector(a, b, 1, 3)
+#define DG_FIRST_HALVES(a, b) DG_SHUFFLE(a, b, 0, 2)
+#define DG_LAST_HALVES(a, b) DG_SHUFFLE(a, b, 1, 3)
+#endif
+#if DG_FP == 64
+typedef int64_t dg_square_places __attribute__((vector_size(DG_SQUARE * sizeof(real))));
+#else
+typedef int32_t dg_square_places __attribute__((vector_size(DG_SQUARE * sizeof(real))));
 #endif
 typedef real dg_square_row __attribute__((vector_size(DG_SQUARE * sizeof(real)), aligned(sizeof(real)), may_alias));
 

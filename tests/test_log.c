@@ -352,7 +352,7 @@ static void test_killed(void)
         waitpid(pid, NULL, 0);
         bad += bad_lines(4, false);
         dg_rundir r = open_run("killed"); /* the lock is free, the log can be read */
-        dg_log *l;
+        dg_log *l = NULL;
         DG_CHECK(r.lock >= 0 && dg_log_open(&r, 4, &l) == DG_OK);
         long n;
         dg_log_rows(l, &n);

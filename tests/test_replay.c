@@ -43,8 +43,8 @@ static void agrees(const char *file, bool fp64, double tol, long steps)
 /* A copy of the golden file with one byte of the last tensor changed must be noticed: the test can fail. */
 static void notices_a_difference(void)
 {
-    void *data;
-    size_t bytes;
+    void *data = NULL;
+    size_t bytes = 0;
     char path[] = "/tmp/dcgan-replay-XXXXXX";
     int fd = mkstemp(path);
     DG_CHECK(fd >= 0 && dg_read_file(golden, 1 << 20, &data, &bytes) == DG_OK);

@@ -252,7 +252,7 @@ static void test_race(void)
                 close(start[1]);
                 if (read(start[0], &c, 1) != 0) _exit(1); /* all go when the parent closes its end */
                 dg_rundir r;
-                struct { int code; pid_t self, named; } answer = {0};
+                struct { dg_err code; pid_t self, named; } answer = {0};
                 answer.code = dg_rundir_open(temp_path("race"), false, &r);
                 answer.self = getpid();
                 const char *p = answer.code ? strstr(dg_message(), "process ") : NULL;
@@ -266,7 +266,7 @@ static void test_race(void)
         int won = 0, locked = 0, named = 0;
         pid_t winner = 0, names[PROCESSES];
         for (int i = 0; i < PROCESSES; i++) {
-            struct { int code; pid_t self, named; } answer;
+            struct { dg_err code; pid_t self, named; } answer;
             struct pollfd wait = {result[0], POLLIN, 0};
             if (poll(&wait, 1, 5000) != 1 || read(result[0], &answer, sizeof answer) != sizeof answer) break;
             if (answer.code == DG_OK) won++, winner = answer.self;

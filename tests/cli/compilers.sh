@@ -1,0 +1,49 @@
+#!/bin/sh
+# What the build makes of the compiler: one sentence where it is older than those that were tried, and one thread where
+# it has no OpenMP. scripts/compilers builds all of it with the oldest ones.
+. "$(dirname "$0")/kit"
+cc=${CC:-cc}
+
+# finds COMPILER: what scripts/detect says with it
+finds()
+{
+    ran="detect with $1"
+    CC=$1 sh "$root/scripts/detect" > "$dir/.out" 2> "$dir/.err"
+    fact $? "'$ran' failed: $(cat "$dir/.err")"
+}
+if ! command -v make > /dev/null || ! echo 'int main(void) { return 0; }' | $cc -x c -o "$dir/none" - 2> /dev/null; then
+    skip "no compiler or no make"
+    finish
+fi
+if echo | $cc -dM -E - | grep -q __clang__; then
+    finds "$cc -U__clang_major__ -D__clang_major__=9"
+    says 'clang 9 is older than dcgan is tried with (gcc 11, clang 13)'
+else
+    finds "$cc -U__GNUC__ -D__GNUC__=9"
+    says 'gcc 9 is older than dcgan is tried with (gcc 11, clang 13)'
+fi
+[ "$(wc -l < "$dir/.err")" -eq 1 ]
+fact $? "'$ran' should say one sentence; it said: $(cat "$dir/.err")"
+prints 'FOUND := '
+
+# a compiler that does not know -fopenmp: nothing asks for OpenMP's library
+cat > "$dir/plain-cc" << END
+#!/bin/sh
+case " \$* " in *' -fopenmp '*) exit 1 ;; esac
+exec $cc "\$@"
+END
+chmod +x "$dir/plain-cc"
+finds "$dir/plain-cc"
+prints 'OpenMP no'
+objects=''
+for f in kernels/backend_cpu kernels/measure_cpu kernels/conv_direct.base.f32 host/dataset host/dataset_rules; do
+    objects="$objects $dir/b/$f.o"
+done
+# shellcheck disable=SC2086
+make CC="$dir/plain-cc" CFLAGS=-O0 WERROR=1 NVCC= SAN= BUILD="$dir/b" $objects > "$dir/.out" 2> "$dir/.err" < /dev/null
+fact $? "without OpenMP it does not compile: $(tail -n 5 "$dir/.err")"
+# shellcheck disable=SC2086
+asked=$(nm -u $objects 2>&1 | grep -E 'omp_|GOMP|No such')
+[ -z "$asked" ]
+fact $? "without OpenMP there is: $asked"
+finish
