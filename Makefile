@@ -14,8 +14,14 @@ BUILD   ?= build$(if $(SAN),-san)
 Q       := $(if $(V),,@)
 comma   := ,
 
-# The plain build puts the program here; any other one stays beside its objects.
+# The plain build puts the program here; any other one stays beside its objects. RUN is the program as a command.
 PROGRAM := $(if $(filter build,$(BUILD)),dcgan,$(BUILD)/dcgan)
+RUN     := $(if $(filter-out /%,$(PROGRAM)),./)$(PROGRAM)
+
+# All cores, unless the user gave a -j. What is removed and built by one command is done in that order.
+ifeq ($(MAKELEVEL)$(filter -j% --jobs%,$(shell echo "$$MAKEFLAGS"))$(filter clean distclean,$(MAKECMDGOALS)),0)
+MAKEFLAGS += -j$(or $(shell nproc 2>/dev/null),1)
+endif
 
 WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror)
 SANFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
@@ -24,7 +30,7 @@ KFLAGS   := -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math
 # What the compiler and the system have, found once by scripts/detect: OPENMP, HARDEN, HARDEN_LD, DEP_CFLAGS,
 # DEP_LIBS, ISAS, FOUND. Found again when the compiler or the flags below change; so is everything built again.
 FLAGS_TEXT := $(CC) | $(CPPFLAGS) | $(CFLAGS) | $(LDFLAGS) | $(WARN) | $(SANFLAGS) | $(KFLAGS)
-NO_BUILD   := clean distclean help lint uninstall
+NO_BUILD   := clean distclean help install lint uninstall
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/found.mk
 include kernels/cuda.mk
@@ -100,7 +106,7 @@ $(BUILD)/models.o: $(BUILD)/models.c $(BUILD)/flags
 update = @mkdir -p $(BUILD) && printf '%s\n' $(1) > $@.tmp && \
 	if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
 quoted = '$(subst ','\'',$(1))'
-COMMIT := $(shell [ ! -e .git ] || git describe --always --dirty=+ --abbrev=10 --exclude='*' 2>/dev/null)
+COMMIT  = $(shell [ ! -e .git ] || git -c safe.directory='*' describe --always --dirty=+ --abbrev=10 --exclude='*' 2>/dev/null)
 $(BUILD)/flags: FORCE
 	$(call update,$(call quoted,$(FLAGS_TEXT)))
 $(BUILD)/version.h: FORCE
@@ -114,11 +120,11 @@ $(BUILD)/found.mk: scripts/detect $(BUILD)/flags
 
 # Tables of options come from the program itself.
 $(BUILD)/dcgan.1: man/dcgan.1.in $(PROGRAM)
-	$(Q)./$(PROGRAM) --help-man > $@.tmp
+	$(Q)$(RUN) --help-man > $@.tmp
 	$(Q)sed -e 's/@VERSION@/$(VERSION)/' -e '/^@TABLES@/{r $@.tmp' -e 'd}' $< > $@
 	@rm $@.tmp
 $(BUILD)/dcgan.bash: $(PROGRAM)
-	$(Q)./$(PROGRAM) --completion-bash > $@
+	$(Q)$(RUN) --completion-bash > $@
 
 $(BUILD)/tests/%: tests/%.c $(REFERENCE) $(LIB) $(CUDA_LIB) $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -128,6 +134,7 @@ $(BUILD)/tests/%: tests/%.c $(REFERENCE) $(LIB) $(CUDA_LIB) $(BUILD)/flags
 # Libraries that tests load into the program, which make its calls fail or kill it; not beside a sanitizer, whose
 # allocations are its own.
 PRELOADS := $(if $(SAN),,$(patsubst tests/%.c,$(BUILD)/tests/%.so,$(wildcard tests/preload/*.c)))
+RUN_PRELOADS := $(if $(SAN),,$(abspath $(BUILD)/tests/preload))
 $(BUILD)/tests/preload/%.so: tests/preload/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  TEST  $@"
@@ -135,7 +142,7 @@ $(BUILD)/tests/preload/%.so: tests/preload/%.c $(BUILD)/flags
 
 tests: $(TESTS) $(PRELOADS) ## build the tests
 check: $(PROGRAM) $(TESTS) $(PRELOADS) ## build and run every test
-	$(Q)DCGAN=./$(PROGRAM) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(if $(SAN),,$(abspath $(BUILD)/tests/preload))' sh scripts/run-tests $(TESTS) $(CLI_TESTS) $(SIM_PARTS) $(GPU_PARTS)
+	$(Q)DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' sh scripts/run-tests $(TESTS) $(CLI_TESTS) $(SIM_PARTS) $(GPU_PARTS)
 
 FUZZERS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/fuzz_*.c))
 FUZZ_SECONDS ?= 60
@@ -146,11 +153,16 @@ fuzz: ## fuzz the decoder and the parsers, FUZZ_SECONDS (60) each; needs clang
 	    LDFLAGS=-fsanitize=fuzzer-no-link FUZZER=-fsanitize=fuzzer fuzzers
 	$(Q)sh scripts/fuzz build-fuzz $(FUZZ_SECONDS)
 soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kill -9 and resume, the tests, fuzzing: over and over, for SOAK_MINUTES (60) in all
-	$(Q)DCGAN=./$(PROGRAM) sh scripts/soak kills $$(($(SOAK_MINUTES) * 20))
-	$(Q)DCGAN=./$(PROGRAM) SIM_DCGAN=$(SIM_PROGRAM) sh scripts/soak tests $$(($(SOAK_MINUTES) * 20)) $(TESTS) $(CLI_TESTS)
+	$(Q)DCGAN=$(RUN) PRELOADS='$(RUN_PRELOADS)' KILLS=$$(($(SOAK_MINUTES) * 100)) SEED=$$$$ sh tests/cli/kills.sh
+	$(Q)DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' \
+	    sh scripts/soak $$(($(SOAK_MINUTES) * 20)) $(TESTS) $(CLI_TESTS)
 	$(Q)$(MAKE) fuzz FUZZ_SECONDS=$$(($(SOAK_MINUTES) * 20 / $(words $(FUZZERS))))
 
-install: all ## install under PREFIX (/usr/local), below DESTDIR if given
+# Nothing is compiled here: root would do it with other settings, and leave files in the build that are not the user's.
+install: $(filter all,$(MAKECMDGOALS)) ## install what make built under PREFIX (/usr/local), below DESTDIR if given
+	@for f in $(PROGRAM) $(DOCS); do \
+	    [ -e "$$f" ] || { echo "There is no $$f to install yet: run make first, then make install" >&2; exit 1; }; \
+	done
 	install -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(mandir)/man1' '$(DESTDIR)$(datadir)/dcgan/models' '$(DESTDIR)$(compdir)'
 	install -m 755 $(PROGRAM) '$(DESTDIR)$(bindir)/dcgan'
 	install -m 644 $(BUILD)/dcgan.1 '$(DESTDIR)$(mandir)/man1/dcgan.1'

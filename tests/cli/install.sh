@@ -1,0 +1,132 @@
+#!/bin/sh
+# Building elsewhere than in build/, on how many cores, and installing what was built: in a copy of the sources with the
+# objects of this build, so that little is compiled. CC and the like come from `make check`, in the environment.
+. "$(dirname "$0")/kit"
+export NVCC=''
+build=$(dirname "$program")
+[ "$build" -ef "$root" ] && build=$root/build
+if ! command -v make > /dev/null || [ ! -e "$build/flags" ] || [ ! -e "$build/host/main.o" ]; then
+    skip 'it is tried where the program was built'
+    finish
+fi
+tree=$dir/tree
+mkdir -p "$tree/tests"
+for f in Makefile host include kernels man models scripts; do cp -pR "$root/$f" "$tree"; done
+cp -pR "$root"/tests/*.mk "$root/tests/sim" "$tree/tests"
+cd "$tree" || exit 1
+if command -v git > /dev/null; then
+    { git init -q . && git add . && git -c user.name=a -c user.email=a@b commit -qm a; } > "$dir/.out" 2>&1
+    fact $? "no commit could be made: $(cat "$dir/.out")"
+fi
+
+# copy FOLDER: this build's objects, without its tests
+copy()
+{
+    mkdir -p "$1"
+    cp -pR "$build"/*.mk "$build/flags" "$build"/models.* "$build"/tuning.* "$build/host" "$build/kernels" "$1"
+    rm -f "$1"/kernels/*.cu.o "$1/kernels/no_cuda.o"
+}
+
+# makes CODE ARGUMENT...: run make here, with the settings in $with; its output is kept for says and prints.
+with=''
+makes()
+{
+    want=$1
+    shift
+    ran="$with make $*"
+    # shellcheck disable=SC2086
+    env $with make "$@" > "$dir/.out" 2> "$dir/.err" < /dev/null
+    code=$?
+    [ "$code" -eq "$want" ]
+    fact $? "'$ran' exited $code, not $want: $(tail -n 5 "$dir/.err")"
+}
+
+# Compilers that leave a note when they are called, and fail.
+mkdir "$dir/none"
+for f in cc gcc clang c++ g++ ar nvcc ${CC:+"${CC##*/}"}; do
+    printf '#!/bin/sh\necho "$0 $*" >> "%s"\nexit 1\n' "$dir/called" > "$dir/none/$f" && chmod +x "$dir/none/$f"
+done
+
+# `make install` needs a program, and says so
+with="PATH=$dir/none:$PATH"
+makes 2 install BUILD=build DESTDIR="$dir/nothing"
+with=''
+says 'run make first'
+lacks "$dir/nothing"
+
+# What it installs is what was built: with other settings, no compiler, and as another user, for whom git has no answer
+copy build
+makes 0 BUILD=build
+version=$(./dcgan --version | head -n 1)
+stamp=$(ls -l --time-style=full-iso dcgan build/version.h)
+for who in 0 1; do
+    to=$dir/root$who
+    with="GIT_TEST_ASSUME_DIFFERENT_OWNER=$who CUDA_ARCH=75 PATH=$dir/none:$PATH"
+    makes 0 install BUILD=build NVCC=nvcc CFLAGS=-O3 DESTDIR="$to" PREFIX=/usr
+    with=''
+    for f in bin/dcgan share/man/man1/dcgan.1 share/dcgan/models/dcgan64.cfg share/bash-completion/completions/dcgan; do
+        holds "$to/usr/$f"
+    done
+    [ "$("$to/usr/bin/dcgan" --version | head -n 1)" = "$version" ]
+    fact $? "'$("$to/usr/bin/dcgan" --version | head -n 1)' was installed, '$version' was built"
+    [ "$(ls -l --time-style=full-iso dcgan build/version.h)" = "$stamp" ]
+    fact $? "make install built dcgan again"
+done
+[ ! -e "$dir/called" ]
+fact $? "make install called $(cat "$dir/called" 2> /dev/null)"
+
+# A build by another user has the commit in its version, too
+if command -v git > /dev/null && ! GIT_TEST_ASSUME_DIFFERENT_OWNER=1 git describe --always > /dev/null 2>&1; then
+    with='GIT_TEST_ASSUME_DIFFERENT_OWNER=1'
+    makes 0 BUILD=build build/version.h
+    with=''
+    grep -qF "\"$version\"" build/version.h
+    fact $? "another user builds $(head -n 1 build/version.h), not $version"
+else
+    skip 'this git asks nobody whose the folder is'
+fi
+
+# Objects elsewhere: an absolute path and a relative one; nothing is written beside it
+touch "$dir/before"
+for to in "$dir/elsewhere" rel/b; do
+    copy "$to"
+    [ "$to" = rel/b ] || chmod a-w .
+    makes 0 BUILD="$to"
+    chmod u+w .
+    for f in dcgan dcgan.1 dcgan.bash; do holds "$to/$f"; done
+    makes 0 install BUILD="$to" DESTDIR="$dir/from-$to"
+    cmp -s "$to/dcgan" "$dir/from-$to/usr/local/bin/dcgan"
+    fact $? "make install BUILD=$to should install $to/dcgan"
+done
+wrote=$(find . -newer "$dir/before" -type f ! -path './.git/*' ! -path './rel/*')
+[ -z "$wrote" ]
+fact $? "BUILD= elsewhere wrote $wrote"
+
+# All cores, unless -j says otherwise; a make within make shares its parent's
+printf '#!/bin/sh\necho 3\n' > "$dir/none/nproc" && chmod +x "$dir/none/nproc"
+cat > "$dir/jobs.mk" << END
+include Makefile
+jobs:
+	@echo "outer: \$(filter -j%,\$(MAKEFLAGS))"
+	@\$(MAKE) -s -f $dir/jobs.mk inner
+inner:
+	@echo "inner: \$(filter -j%,\$(MAKEFLAGS))"
+END
+jobs_of() # jobs_of WORD ARGUMENT...: what a recipe, and a make in one, find in MAKEFLAGS
+{
+    word=$1
+    shift
+    ran="make $*"
+    env -u MAKELEVEL -u MFLAGS MAKEFLAGS="$flags" PATH="$dir/none:$PATH" \
+        make --no-print-directory -f "$dir/jobs.mk" NO_BUILD=% jobs "$@" > "$dir/.out" 2> "$dir/.err"
+    prints "outer: $word"
+    prints "inner: $word"
+    silent
+}
+flags=''
+jobs_of -j3
+jobs_of -j2 -j2
+jobs_of -j1 -j1
+flags=-j2
+jobs_of -j2
+finish
