@@ -41,20 +41,22 @@ static dg_err make_directories(char *path, int *made)
     }
 }
 
-/* How many entries of the directory have a name like one of these? */
-static int count_like(int dir, const char *const *pattern)
+/* Has the directory an entry with a name like one of these? One that cannot be read is taken to have it. */
+static bool has_like(int dir, const char *const *pattern)
 {
     DIR *d = dg_list_directory(dir);
-    int n = 0;
-    for (struct dirent *e; d && (e = readdir(d));)
-        for (const char *const *p = pattern; *p; p++) n += fnmatch(*p, e->d_name, 0) == 0;
-    if (d) closedir(d);
-    return n;
+    if (!d) return true;
+    bool found = false;
+    for (struct dirent *e; (errno = 0, e = readdir(d));)
+        for (const char *const *p = pattern; *p; p++) found |= fnmatch(*p, e->d_name, 0) == 0;
+    found |= errno != 0;
+    closedir(d);
+    return found;
 }
 
 static bool holds_run(int dir)
 {
-    return count_like(dir, (const char *const[]){"config.ini", "checkpoint.safetensors", "checkpoint-*.safetensors", NULL});
+    return has_like(dir, (const char *const[]){"config.ini", "checkpoint.safetensors", "checkpoint-*.safetensors", NULL});
 }
 
 static const char *const logs[] = {"log.csv", "log.jsonl"};
@@ -75,7 +77,7 @@ static bool holds_results(const dg_rundir *r)
 {
     for (int i = 0; i < 2; i++)
         if (dg_rundir_has(r, "%s", logs[i]) && !is_empty_log(r, logs[i])) return true;
-    return count_like(r->fd, (const char *const[]){"epoch-*.png", "curves.png", NULL});
+    return has_like(r->fd, (const char *const[]){"epoch-*.png", "curves.png", NULL});
 }
 
 /* What a start leaves that did not get as far as its first step. */
@@ -177,6 +179,9 @@ static dg_err open_locked(dg_rundir *r)
 
 static dg_err already_there(const dg_rundir *r)
 {
+    DIR *d = dg_list_directory(r->fd);
+    if (!d) return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot read this directory: %s", r->path, strerror(errno));
+    closedir(d);
     char here[DG_SHELL_ROOM], other[DG_SHELL_ROOM], beside[sizeof r->path + 2];
     snprintf(beside, sizeof beside, "%s-2", r->path);
     dg_shell_path(here, sizeof here, r->path);

@@ -280,12 +280,11 @@ dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out)
     if (o->real != DG_F32 && o->real != DG_F64)
         return dg_fail(DG_USAGE, "the CPU computes in fp32 or fp64 only");
     const isa *set;
-    const int threads = o->threads ? o->threads : default_threads();
+    int threads = o->threads ? o->threads : default_threads();
+    if (threads > omp_get_thread_limit()) threads = omp_get_thread_limit(); /* 1 without OpenMP */
     dg_err e = choose_isa(o->isa, &set);
     if (!e) e = dg_team_check(threads);
     if (e) return e;
-    int threads = o->threads ? o->threads : default_threads();
-    if (threads > omp_get_thread_limit()) threads = omp_get_thread_limit(); /* 1 without OpenMP */
     cpu *c = calloc(1, sizeof *c);
     if (!c) return dg_fail(DG_DEVICE, "out of memory for the CPU backend");
     c->table = set->table[o->real == DG_F64];
