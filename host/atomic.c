@@ -51,8 +51,10 @@ static dg_err failed(const writer *w, const char *what)
         const char *why = error == EDQUOT ? "your disk quota is used up"
                           : error == EFBIG ? "larger than the file size limit (ulimit -f) or the file system allows"
                           : inodes ? "the disk is full" : "the disk has no free inodes";
-        return dg_fail(DG_IO, "%s: %s: %zu bytes needed, %zu bytes free there%s; make room, or write to another "
-                       "directory with --out", w->path, why, w->bytes, room, old);
+        char free_there[64] = ""; /* over NFS the figure is rounded up to blocks, and may be above what is needed */
+        if (room < w->bytes) snprintf(free_there, sizeof free_there, ", %zu bytes free there", room);
+        return dg_fail(DG_IO, "%s: %s: %zu bytes needed%s%s; make room, or write to another directory with --out", w->path,
+                       why, w->bytes, free_there, old);
     }
     if (error == EROFS)
         return dg_fail(DG_IO, "%s: the file system is read-only%s; write to another directory with --out", w->path,

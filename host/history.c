@@ -84,13 +84,30 @@ static dg_err failed(const dg_rundir *r, const char *what, const char *name)
     return dg_fail(DG_IO, "%s: cannot %s %s: %s; nothing is lost, --resume goes on with it", r->path, what, name, strerror(errno));
 }
 
-static dg_err move_later(const dg_rundir *r, int folder, unsigned long (*number)(const char *), uint64_t epoch)
+/* One pass over the directory; *moved: how many. */
+static dg_err move_listed(const dg_rundir *r, int folder, unsigned long (*number)(const char *), uint64_t epoch, int *moved)
 {
     DIR *d = dg_list_directory(r->fd);
     dg_err e = d ? DG_OK : failed(r, "read", "it");
-    for (struct dirent *f; !e && (f = readdir(d));)
-        if (number(f->d_name) > epoch && renameat(r->fd, f->d_name, folder, f->d_name)) e = failed(r, "move", f->d_name);
+    *moved = 0;
+    for (struct dirent *f; !e && (f = readdir(d));) {
+        if (number(f->d_name) <= epoch) continue;
+        if (renameat(r->fd, f->d_name, folder, f->d_name) == 0)
+            ++*moved;
+        else
+            e = failed(r, "move", f->d_name);
+    }
     if (d) closedir(d);
+    return e;
+}
+
+/* Until a pass finds none: some file systems skip entries of a directory that loses others while it is read. */
+static dg_err move_later(const dg_rundir *r, int folder, unsigned long (*number)(const char *), uint64_t epoch)
+{
+    int moved;
+    dg_err e;
+    do e = move_listed(r, folder, number, epoch, &moved);
+    while (!e && moved);
     return e;
 }
 

@@ -105,10 +105,15 @@ dg_err dg_options_run_config(dg_options *o, char *path, size_t size)
     if (!*home) snprintf(home, sizeof home, "%s", o->out);
     if ((size_t)snprintf(path, size, "%s/config.ini", home) >= size)
         return dg_fail(DG_USAGE, "--resume: path too long");
-    char quoted[DG_SHELL_ROOM];
+    char quoted[DG_SHELL_ROOM], checkpoint[PATH_SIZE + 32];
+    dg_shell_path(quoted, sizeof quoted, home);
+    snprintf(checkpoint, sizeof checkpoint, "%s/checkpoint.safetensors", home);
+    if (!exists(path) && exists(checkpoint))
+        return dg_fail(DG_USAGE, "--resume: %s has a checkpoint, but its config.ini is gone: write one there, of a line [run], a line "
+                       "data = DIR, and the lines that %s info %s/checkpoint.safetensors shows as config", home, dg_program(), quoted);
     if (!exists(path))
         return dg_fail(DG_USAGE, "--resume: %s holds no run (it has no config.ini); to start one: %s --data DIR --out %s", home,
-                       dg_program(), dg_shell_path(quoted, sizeof quoted, home));
+                       dg_program(), quoted);
     return DG_OK;
 }
 

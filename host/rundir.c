@@ -257,14 +257,20 @@ dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
     char link[40], now[4096];
     struct stat s;
     *removed = fstat(r->fd, &s) || s.st_nlink == 0;
+    if (!*removed && r->lock >= 0 && !leads_to(r->fd, "run.lock", r->lock)) {
+        *removed = true; /* so that another run may have taken the directory; over NFS rm -rf leaves it there */
+        return dg_fail(DG_IO, "%s: run.lock was removed while the run wrote there; it ends and writes no more, for the directory may "
+                       "be another run's by now", r->path);
+    }
     if (leads_to(AT_FDCWD, r->path, r->fd)) return DG_OK;
     if (*removed)
         return dg_fail(DG_IO, "%s: was removed while the run wrote to it; what was trained since its last copy is lost", r->path);
     snprintf(link, sizeof link, "/proc/self/fd/%d", r->fd);
     const ssize_t n = readlink(link, now, sizeof now - 1);
     now[n > 0 ? n : 0] = 0;
+    const bool there = n > 0 && leads_to(AT_FDCWD, now, r->fd); /* else moved by another machine */
     return dg_fail(DG_IO, "%s: no longer is the directory of this run, which was moved%s%s; the run ends after a last checkpoint "
-                   "there, to go on with --resume", r->path, n > 0 ? " to " : "", now);
+                   "there, to go on with --resume", r->path, there ? " to " : "", there ? now : "");
 }
 
 bool dg_rundir_has(const dg_rundir *r, const char *format, ...)

@@ -230,7 +230,13 @@ static dg_err close_epoch(dg_run *r)
     r->given.epoch++;
     r->given.batch = 0;
     const uint64_t epoch = r->given.epoch;
+    bool removed;
     dg_err e = DG_OK;
+    if ((samples_due(r->o, epoch) || checkpoint_due(r->o, epoch)) && (e = dg_rundir_check(&r->dir, &removed)) != DG_OK) {
+        if (removed) return e;
+        e = read_metrics(r, true);
+        return e ? e : checkpoint(r);
+    }
     if (samples_due(r->o, epoch)) {
         if (r->samples.epoch) e = read_metrics(r, true); /* there is memory for one grid */
         if (!e) dg_begin_samples(r, epoch);

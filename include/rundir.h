@@ -26,7 +26,8 @@ void dg_rundir_close(dg_rundir *r);
 /* The same for a new run that did not begin: what was written for it goes away, with the directories that were made
  * for it, unless something else is in them. The list of skipped pictures stays. */
 void dg_rundir_abandon(dg_rundir *r);
-/* DG_IO when the path no longer leads to this directory, with the place where it is now. *removed: it is nowhere. */
+/* DG_IO when the path no longer leads to this directory, with the place where it is now if that is known. *removed: it is
+ * nowhere, or its lock is gone, so that it may be another run's: nothing more is to be written there. */
 dg_err dg_rundir_check(const dg_rundir *r, bool *removed);
 /* Is a file of this name in it? */
 bool dg_rundir_has(const dg_rundir *r, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -149,6 +149,8 @@ static void test_replaced(void)
     DG_CHECK(dg_log_open(&r, 0, &log) == DG_IO && !exists("place/log.csv"));
     dg_rundir_close(&r);
     DG_CHECK(dg_rundir_check(&second, &removed) == DG_OK && !removed && second.lock >= 0);
+    DG_CHECK(unlink(temp_path("place/run.lock")) == 0); /* from here on another run could have it */
+    DG_CHECK(dg_rundir_check(&second, &removed) == DG_IO && removed && strstr(dg_message(), "run.lock was removed"));
     dg_rundir_close(&second);
 }
 

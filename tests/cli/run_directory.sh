@@ -42,13 +42,37 @@ fact $? "the target of a link got $(ls -A "$dir/victim")"
 
 begin removed "$@"
 rm -rf "$dir/removed"
-exits 0 "$@" --epochs 2 --out "$dir/removed" -q
+exits 0 "$@" --seed 9 --epochs 2 --out "$dir/removed" -q
 left=$(cd "$dir/removed" && sha256sum ./*)
 ran='a run whose directory was removed'
 ended 4
 says 'was removed while the run wrote to it'
 [ "$left" = "$(cd "$dir/removed" && sha256sum ./*)" ]
 fact $? 'a second run in the directory was touched by the first'
+
+# As rm -rf leaves it over NFS, where files that are open keep a name: without its lock the directory may be another run's.
+begin emptied "$@"
+rm -f "$dir/emptied"/*
+exits 0 "$@" --seed 9 --epochs 2 --out "$dir/emptied" -q
+left=$(cd "$dir/emptied" && sha256sum ./*)
+ran='a run whose lock was removed'
+ended 4
+says 'run.lock was removed'
+[ "$left" = "$(cd "$dir/emptied" && sha256sum ./*)" ]
+fact $? 'a second run in the directory was touched by the first, whose lock was removed'
+
+# Without config.ini the way on is the one that the message names.
+rm "$dir/emptied/config.ini"
+exits 2 "$@" --epochs 2 --out "$dir/emptied" -q
+exits 2 --resume --out "$dir/emptied" -q
+says 'its config.ini is gone'
+{
+    printf '[run]\ndata = %s\n' "$dir/pictures"
+    "$program" info "$dir/emptied/checkpoint.safetensors" | sed -n '/^config:/,$s/^    //p'
+} > "$dir/emptied/config.ini"
+exits 0 --resume --out "$dir/emptied" --epochs 3 --no-curves -q
+exits 0 "$@" --seed 9 --epochs 3 --out "$dir/three" -q
+same "$dir/emptied/checkpoint.safetensors" "$dir/three/checkpoint.safetensors"
 
 # A start that is cut off can be begun again or gone on with, and one that fails leaves nothing.
 mkdir "$dir/cut"
