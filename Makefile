@@ -152,14 +152,14 @@ fuzz: ## fuzz the decoder and the parsers, FUZZ_SECONDS (60) each; needs clang
 	$(Q)$(MAKE) CC=clang BUILD=build-fuzz SAN=1 CFLAGS='-O2 -g -fsanitize=fuzzer-no-link' \
 	    LDFLAGS=-fsanitize=fuzzer-no-link FUZZER=-fsanitize=fuzzer fuzzers
 	$(Q)sh scripts/fuzz build-fuzz $(FUZZ_SECONDS)
-soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kill -9 and resume, the tests, fuzzing: over and over, for SOAK_MINUTES (60) in all
+soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kill -9 and resume, the tests, fuzzing: over and over, for some SOAK_MINUTES (60)
 	$(Q)DCGAN=$(RUN) PRELOADS='$(RUN_PRELOADS)' KILLS=$$(($(SOAK_MINUTES) * 100)) SEED=$$$$ sh tests/cli/kills.sh
 	$(Q)DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' \
 	    sh scripts/soak $$(($(SOAK_MINUTES) * 20)) $(TESTS) $(CLI_TESTS)
 	$(Q)$(MAKE) fuzz FUZZ_SECONDS=$$(($(SOAK_MINUTES) * 20 / $(words $(FUZZERS))))
 
 # Nothing is compiled here: root would do it with other settings, and leave files in the build that are not the user's.
-install: $(filter all,$(MAKECMDGOALS)) ## install what make built under PREFIX (/usr/local), below DESTDIR if given
+install: $(filter all check tests,$(MAKECMDGOALS)) ## install what make built under PREFIX (/usr/local), below DESTDIR if given
 	@for f in $(PROGRAM) $(DOCS); do \
 	    [ -e "$$f" ] || { echo "There is no $$f to install yet: run make first, then make install" >&2; exit 1; }; \
 	done

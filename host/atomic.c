@@ -25,7 +25,7 @@ static const char suffix[] = ".dcgan-tmp";
 typedef struct {
     const char *path, *name; /* as given; its last component */
     char temp[NAME_MAX + 1];
-    int given;               /* the caller's descriptor of the directory, -1: the path names it */
+    const dg_directory *given; /* the caller's directory, NULL: the path names it */
     int dir, fd;
     size_t bytes;
     bool replaces;           /* an older file of this name is there */
@@ -71,8 +71,8 @@ static const char *last_component(const char *path)
 /* The caller's directory, or the one that the path names, as a descriptor of our own. */
 static dg_err open_directory(writer *w)
 {
-    if (w->given >= 0) {
-        w->dir = fcntl(w->given, F_DUPFD_CLOEXEC, 0);
+    if (w->given) {
+        w->dir = fcntl(w->given->fd, F_DUPFD_CLOEXEC, 0);
     } else {
         const size_t n = (size_t)(w->name - w->path); /* with the slash */
         char *dir = n ? strndup(w->path, n > 1 ? n - 1 : 1) : strdup(".");
@@ -160,6 +160,8 @@ static dg_err commit(writer *w)
 {
     /* Once only: after a failed fsync the pages are marked clean, and a second one would lie. */
     if (fsync(w->fd)) return failed(w, "bring it to the disk (fsync)");
+    if (w->given && w->given->lock >= 0 && dg_leads_to(w->dir, w->given->lock_name, w->given->lock) == DG_SAME_NO)
+        return dg_fail(DG_IO, "%s: is not written, because %s was removed", w->path, w->given->lock_name);
     /* Renamed while the lock is held, or a sweep could take the file between close and rename. */
     if (renameat(w->dir, w->temp, w->dir, w->name)) return failed(w, "rename the temporary file to it");
     w->temp[0] = 0;
@@ -175,10 +177,10 @@ static dg_err commit(writer *w)
 
 dg_err dg_write_atomic(const char *path, const dg_piece *piece, int pieces)
 {
-    return dg_write_atomic_in(-1, path, piece, pieces);
+    return dg_write_atomic_in(NULL, path, piece, pieces);
 }
 
-dg_err dg_write_atomic_in(int dir, const char *path, const dg_piece *piece, int pieces)
+dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_piece *piece, int pieces)
 {
     writer w = {.path = path, .given = dir, .dir = -1, .fd = -1};
     for (int i = 0; i < pieces; i++) w.bytes += piece[i].bytes;
@@ -204,9 +206,12 @@ dg_err dg_write_atomic_in(int dir, const char *path, const dg_piece *piece, int 
     return e;
 }
 
-void dg_remove_file_in(int dir, const char *path)
+dg_same dg_leads_to(int dir, const char *name, int fd)
 {
-    unlinkat(dir < 0 ? AT_FDCWD : dir, dir < 0 ? path : last_component(path), 0);
+    struct stat a, b;
+    if (fstatat(dir, name, &a, 0)) return errno == ENOENT || errno == ENOTDIR ? DG_SAME_NO : DG_SAME_UNKNOWN;
+    if (fstat(fd, &b)) return DG_SAME_UNKNOWN;
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino ? DG_SAME_YES : DG_SAME_NO;
 }
 
 /* ".NAME.PID-N.dcgan-tmp"? */

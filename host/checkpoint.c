@@ -106,7 +106,7 @@ dg_err dg_snapshot_take(dg_gan *gan, const dg_checkpoint_info *info, dg_snapshot
     return e;
 }
 
-dg_err dg_snapshot_write(dg_snapshot *s, int dir, const char *path)
+dg_err dg_snapshot_write(dg_snapshot *s, const dg_directory *dir, const char *path)
 {
     const dg_st_meta meta[] = {
         {"format", DG_CHECKPOINT_FORMAT},  {"version", dg_version},

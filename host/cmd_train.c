@@ -1,5 +1,4 @@
 /* `dcgan --data DIR`: set a run up, train it, take it down. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +16,10 @@ static dg_err load_data(dg_run *r, const dg_model *model, dg_opening *opening)
 {
     const dg_options *o = r->o;
     char skipped[4096], left_out[128];
+    const dg_directory at = dg_rundir_at(&r->dir);
     dg_dataset_options d = {.dir = o->data, .size = model->size, .channels = model->channels, .fit = o->fit, .threads = o->threads,
                             .strict = o->strict, .least = o->batch, .limit = o->limit, .cache = o->cache,
-                            .skipped = dg_rundir_file(&r->dir, skipped, "skipped.txt"), .skipped_dir = &r->dir.fd, .progress = show_loading, .context = r->progress,
+                            .skipped = dg_rundir_file(&r->dir, skipped, "skipped.txt"), .skipped_dir = &at, .progress = show_loading, .context = r->progress,
                             .stop = &dg_stop_signal, .vain = dg_opening_failed, .of = opening};
     d.decode.alpha = o->alpha;
     d.decode.exif = o->exif;
@@ -39,7 +39,7 @@ static dg_err open_and_load(dg_run *r, const dg_model *model)
     if (!e) e = load_data(r, model, opening);
     const dg_err device = dg_opening_finish(&opening, &r->backend);
     if (!device) return e;
-    if (!r->o->resume) dg_remove_file_in(r->dir.fd, "skipped.txt");
+    if (!r->o->resume) unlinkat(r->dir.fd, "skipped.txt", 0);
     return device;
 }
 
@@ -105,7 +105,7 @@ static dg_err resume(dg_run *r, const dg_st *st, const char *path, const dg_chec
     if (!fits) dg_warn("epoch %llu begins anew: %llu of its steps are done, and now it has only %d", (unsigned long long)info->epoch + 1,
                        (unsigned long long)info->batch, r->batches);
     r->given = r->read = (dg_place){info->step, info->epoch, fits ? info->batch : 0};
-    r->saved = r->read;
+    r->saved = (dg_place){info->step, info->epoch, info->batch};
     return go_back(r, path);
 }
 
@@ -131,7 +131,10 @@ static dg_err find_checkpoint(dg_run *r, char path[4096], dg_st **st, dg_model *
         if (dg_history_newest(&r->dir, older))
             return dg_fail(DG_IO, "%s: checkpoint.safetensors is not there, but older ones are; go on from the newest of them:  "
                            "%s --resume %s/%s", r->dir.path, dg_program(), dg_shell_path(dir, sizeof dir, r->dir.path), older);
-        dg_progress_note(r->progress, "%s has no checkpoint yet: starting at the beginning", r->dir.path);
+        if (dg_rundir_has_results(&r->dir)) /* killed before its first checkpoint, or without it by somebody */
+            dg_warn("%s has no checkpoint: it starts at the beginning, over the log and the pictures that are there", r->dir.path);
+        else
+            dg_progress_note(r->progress, "%s has no checkpoint yet: starting at the beginning", r->dir.path);
         return dg_model_read(r->o->model, model);
     }
     return dg_checkpoint_open(path, st, model, info);
@@ -147,6 +150,7 @@ static dg_err set_up(dg_run *r)
     if (!model) return dg_fail(DG_DEVICE, "out of memory");
     dg_err e = dg_rundir_open(o->out, o->resume, &r->dir);
     if (!e && !o->resume) e = dg_save_config(&r->dir, o->resolved);
+    if (!e && o->resume) e = dg_history_take_up(&r->dir);
     if (!e) e = o->resume ? find_checkpoint(r, path, &st, model, &info) : dg_model_read(o->model, model);
     if (!e) e = open_and_load(r, model);
     if (!e && !(r->config = dg_config_settled(o->resolved, "precision", dg_run_precision(r)))) e = dg_fail(DG_DEVICE, "out of memory");
@@ -234,7 +238,9 @@ int dg_cmd_train(const dg_options *o)
     }
     char why[DG_MESSAGE_BYTES];
     snprintf(why, sizeof why, "%s", dg_message()); /* before later messages replace it */
-    dg_err saving = take_down(r);
+    const dg_err saving = take_down(r);
+    char unsaved[DG_MESSAGE_BYTES];
+    snprintf(unsaved, sizeof unsaved, "%s", dg_message());
     if (!e) say_goodbye(r);
     if (begun || o->resume)
         dg_rundir_close(&r->dir);
@@ -243,7 +249,7 @@ int dg_cmd_train(const dg_options *o)
     if (e)
         dg_fail(e, "%s", why);
     else if (saving)
-        e = dg_context(saving, "training went on, but not everything could be saved");
+        e = dg_fail(saving, "training went on, but not everything could be saved: %s", unsaved);
     if (dg_stop_signal && (!e || e == DG_FAILED)) e = (dg_err)(128 + dg_stop_signal);
     free(r->config);
     free(r);

@@ -331,10 +331,9 @@ dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out)
 
 static dg_err write_skipped(const dg_dataset_options *o, const dg_dataset *d)
 {
-    const int dir = o->skipped_dir ? *o->skipped_dir : -1;
     if (!o->skipped) return DG_OK;
     if (!d->skips) {
-        dg_remove_file_in(dir, o->skipped); /* a list from an earlier time would be a lie */
+        unlinkat(o->skipped_dir ? o->skipped_dir->fd : AT_FDCWD, o->skipped_dir ? "skipped.txt" : o->skipped, 0); /* a list from an earlier time would be a lie */
         return DG_OK;
     }
     char *text = NULL, name[2 * DG_PATH_BYTES];
@@ -345,7 +344,7 @@ static dg_err write_skipped(const dg_dataset_options *o, const dg_dataset *d)
         fprintf(f, "%s\t%s\n", dg_printable(name, sizeof name, d->skip[i].name), d->skip[i].reason);
     const bool whole = !ferror(f);
     dg_err e = fclose(f) || !whole || !text ? dg_fail(DG_DEVICE, "no memory for %s", o->skipped)
-                         : dg_write_atomic_in(dir, o->skipped, &(dg_piece){text, bytes}, 1);
+                         : dg_write_atomic_in(o->skipped_dir, o->skipped, &(dg_piece){text, bytes}, 1);
     free(text);
     return e;
 }

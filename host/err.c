@@ -99,13 +99,10 @@ void dg_warn(const char *format, ...)
 
 void dg_say(const char *format, ...)
 {
-    char *raw = NULL, *shown = NULL;
+    char raw[1 << 15], shown[4 * sizeof raw]; /* not from the heap: a result is printed where that is used up, too */
     va_list ap;
     va_start(ap, format);
-    const int n = vasprintf(&raw, format, ap);
+    vsnprintf(raw, sizeof raw, format, ap);
     va_end(ap);
-    if (n >= 0) shown = malloc(4 * (size_t)n + 1);
-    puts(shown ? dg_printable(shown, 4 * (size_t)n + 1, raw) : "(no memory for this line)");
-    free(shown);
-    if (n >= 0) free(raw);
+    puts(dg_printable(shown, sizeof shown, raw));
 }

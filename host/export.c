@@ -19,14 +19,16 @@ static dg_err may_replace(const char *out, bool generator)
     if (lstat(out, &s)) return DG_OK; /* nothing there, or the writing will say what is wrong */
     dg_st *st = NULL;
     bool same = false;
-    if (dg_st_open(out, DG_ST_CHECKED, &st) == DG_OK) {
+    dg_err e = dg_st_open(out, DG_ST_CHECKED, &st);
+    if (!e) {
         const char *format = dg_st_get(st, "format"), *step = dg_st_get(st, "step");
         same = generator ? format && !strcmp(format, DG_GENERATOR_FORMAT)
                          : format && !strcmp(format, DG_CHECKPOINT_FORMAT) && step && !strcmp(step, "0");
-        same = same && dg_st_load(st) == DG_OK;
+        if (same) e = dg_st_load(st);
     }
     dg_st_free(st);
-    if (same) return DG_OK;
+    if (e == DG_DEVICE) return e; /* no memory says nothing of the file */
+    if (same && !e) return DG_OK;
     return dg_fail(DG_USAGE, "%s: is already there and is not %s; give another name", out,
                    generator ? "an exported generator" : "an imported checkpoint");
 }
@@ -124,7 +126,7 @@ static dg_err write_import(const dg_st *st, const dg_model *model, const char *o
     if (!e) e = dg_gan_init(&gan, info.seed);
     if (!e) e = dg_ck_put(st, &gan, false);
     if (!e) e = dg_snapshot_take(&gan, &info, &snapshot);
-    if (!e) e = dg_snapshot_write(snapshot, -1, out);
+    if (!e) e = dg_snapshot_write(snapshot, NULL, out);
     dg_gan_free(&gan);
     if (data) b->release(b, data);
     if (perm) b->release(b, perm);

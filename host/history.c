@@ -25,19 +25,27 @@ static unsigned long of_picture(const char *name) { return number_of(name, "epoc
 static bool same_file(int a_dir, const char *a, int b_dir, const char *b)
 {
     struct stat x, y;
-    return fstatat(a_dir, a, &x, AT_SYMLINK_NOFOLLOW) == 0 && fstatat(b_dir, b, &y, AT_SYMLINK_NOFOLLOW) == 0 &&
-           x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    return fstatat(a_dir, a, &x, 0) == 0 && fstatat(b_dir, b, &y, 0) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static bool exists(int dir, const char *name) { return faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0; }
+
+/* One more name for the file that `from` leads to, in the place of what bears that name. */
+static int link_over(const dg_rundir *r, const char *from, const char *to)
+{
+    static const char temporary[] = ".checkpoint.safetensors.0-0.dcgan-tmp"; /* the lock is ours: there is no other */
+    unlinkat(r->fd, temporary, 0);
+    if (linkat(r->fd, from, r->fd, temporary, AT_SYMLINK_FOLLOW)) return -1;
+    const int failed = renameat(r->fd, temporary, r->fd, to);
+    unlinkat(r->fd, temporary, 0); /* rename does nothing where both are one file already */
+    return failed;
 }
 
 dg_err dg_history_keep(const dg_rundir *r, uint64_t epoch)
 {
     char name[64];
     snprintf(name, sizeof name, "checkpoint-%04ju.safetensors", (uintmax_t)epoch);
-    if (linkat(r->fd, newest, r->fd, name, 0) == 0 || errno == ENOENT) return DG_OK; /* ENOENT: someone removed it */
-    if (errno == EEXIST) {
-        if (same_file(r->fd, newest, r->fd, name)) return DG_OK; /* an attempt before this one got as far */
-        if (unlinkat(r->fd, name, 0) == 0 && linkat(r->fd, newest, r->fd, name, 0) == 0) return DG_OK;
-    }
+    if (same_file(r->fd, newest, r->fd, name) || link_over(r, newest, name) == 0 || errno == ENOENT) return DG_OK; /* none there */
     return dg_fail(DG_IO, "cannot keep %s/%s as %s: %s", r->path, newest, name, strerror(errno));
 }
 
@@ -71,8 +79,10 @@ void dg_history_prune(const dg_rundir *r, int keep)
         if (unlinkat(r->fd, oldest, 0)) return;
 }
 
-/* ---- Going back. config.ini is the last thing that gets into the directory of what was later: without it the move
- * has not ended. The moment at which the run is back is the rename of the chosen checkpoint. ---- */
+/* ---- Going back. What was later gets a directory of its own. A file in it, until all is done, says to which checkpoint the
+ * run goes back. The moment at which it is back is the rename of that checkpoint to the newest. ---- */
+
+static const char marker[] = "going-back";
 
 static int open_folder(const dg_rundir *r, const char *name)
 {
@@ -90,13 +100,14 @@ static dg_err move_listed(const dg_rundir *r, int folder, unsigned long (*number
     DIR *d = dg_list_directory(r->fd);
     dg_err e = d ? DG_OK : failed(r, "read", "it");
     *moved = 0;
-    for (struct dirent *f; !e && (f = readdir(d));) {
+    for (struct dirent *f; !e && (errno = 0, f = readdir(d));) {
         if (number(f->d_name) <= epoch) continue;
         if (renameat(r->fd, f->d_name, folder, f->d_name) == 0)
             ++*moved;
         else
             e = failed(r, "move", f->d_name);
     }
+    if (!e && errno) e = failed(r, "read", "it");
     if (d) closedir(d);
     return e;
 }
@@ -111,87 +122,109 @@ static dg_err move_later(const dg_rundir *r, int folder, unsigned long (*number)
     return e;
 }
 
-static dg_err copy(const dg_rundir *r, int folder, const char *name)
+static dg_err copy(const dg_rundir *r, int folder, const char *from, const char *to)
 {
     void *data;
     size_t bytes;
-    if (!dg_rundir_has(r, "%s", name)) return DG_OK;
-    dg_err e = dg_read_file_in(r->fd, name, (size_t)1 << 32, &data, &bytes);
+    const dg_directory at = {folder, -1, NULL};
+    dg_err e = dg_read_file_in(r->fd, from, (size_t)1 << 40, &data, &bytes);
     if (e) return e;
-    e = dg_write_atomic_in(folder, name, &(dg_piece){data, bytes}, 1);
+    e = dg_write_atomic_in(&at, to, &(dg_piece){data, bytes}, 1);
     free(data);
     return e;
 }
 
-/* After the chosen checkpoint has become the newest: move or copy the rest. */
+/* The chosen checkpoint becomes the newest: by another name, or as a copy where files have but one. */
+static dg_err replace_newest(const dg_rundir *r, const char *chosen)
+{
+    if (link_over(r, chosen, newest)) return copy(r, r->fd, chosen, newest);
+    return fsync(r->fd) && errno != EINVAL ? failed(r, "bring to the disk", newest) : DG_OK;
+}
+
+/* After that: move or copy the rest. */
 static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
 {
     static const char *const kept[] = {"curves.png", "log.csv", "log.jsonl", "config.ini"};
     dg_err e = move_later(r, folder, of_picture, epoch);
     if (!e) e = move_later(r, folder, of_checkpoint, epoch);
-    for (size_t i = 0; i < sizeof kept / sizeof kept[0] && !e; i++) e = copy(r, folder, kept[i]);
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0] && !e; i++)
+        if (exists(r->fd, kept[i])) e = copy(r, folder, kept[i], kept[i]);
+    if (!e && fsync(folder) && errno != EINVAL) e = failed(r, "bring to the disk", "what was later");
+    if (!e && unlinkat(folder, marker, 0)) e = failed(r, "remove", marker);
     return e;
 }
 
-/* A directory that a killed start left behind: ended when the run was back already, else removed. */
+/* What a killed start left behind is ended when the run was back already, and undone when it was not. */
 static dg_err take_up(const dg_rundir *r, const char *name)
 {
     const int folder = open_folder(r, name);
     if (folder < 0) return DG_OK;
+    char *text = NULL, chosen[256];
+    void *data = NULL;
+    size_t bytes;
+    unsigned long long epoch;
     dg_err e = DG_OK;
-    if (faccessat(folder, "config.ini", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-        /* complete */
-    } else if (faccessat(folder, newest, F_OK, AT_SYMLINK_NOFOLLOW) || same_file(folder, newest, r->fd, newest)) {
+    if (exists(folder, marker)) e = dg_read_file_in(folder, marker, 512, &data, &bytes);
+    text = data;
+    if (!e && text && sscanf(text, "%255[^\n]\n%llu", chosen, &epoch) == 2) {
         dg_sweep_temporaries(folder);
-        unlinkat(folder, newest, 0);
-        unlinkat(r->fd, name, AT_REMOVEDIR);
-    } else {
-        dg_sweep_temporaries(folder);
-        e = finish(r, folder, strtoull(name + strlen(folder_name), NULL, 10));
+        const bool moved = exists(folder, newest), there = exists(r->fd, newest);
+        const bool back = there && (moved ? !same_file(folder, newest, r->fd, newest) : same_file(r->fd, chosen, r->fd, newest));
+        if (moved && !there) e = replace_newest(r, chosen);
+        if (back || (moved && !there)) {
+            if (!e) e = finish(r, folder, epoch);
+        } else {
+            unlinkat(folder, newest, 0);
+            unlinkat(folder, marker, 0);
+            unlinkat(r->fd, name, AT_REMOVEDIR);
+        }
     }
+    free(data);
     close(folder);
     return e;
 }
 
-static dg_err take_up_all(const dg_rundir *r)
+dg_err dg_history_take_up(const dg_rundir *r)
 {
     DIR *d = dg_list_directory(r->fd);
-    dg_err e = DG_OK;
-    for (struct dirent *f; d && !e && (f = readdir(d));)
+    dg_err e = d ? DG_OK : failed(r, "read", "it");
+    for (struct dirent *f; !e && (errno = 0, f = readdir(d));)
         if (!strncmp(f->d_name, folder_name, strlen(folder_name))) e = take_up(r, f->d_name);
     if (d) closedir(d);
     return e;
 }
 
-static int make_folder(const dg_rundir *r, uint64_t epoch, char name[64])
+/* A new one, with its marker. */
+static int make_folder(const dg_rundir *r, const char *chosen, uint64_t epoch, char name[64])
 {
+    char text[300];
     for (int i = 1; i < 10000; i++) {
         snprintf(name, 64, i > 1 ? "%s%04ju-%d" : "%s%04ju", folder_name, (uintmax_t)epoch, i);
-        if (mkdirat(r->fd, name, 0777) == 0) return open_folder(r, name);
-        if (errno != EEXIST) return -1;
+        if (mkdirat(r->fd, name, 0777)) {
+            if (errno == EEXIST) continue;
+            return -1;
+        }
+        const int folder = open_folder(r, name);
+        const dg_directory at = {folder, -1, NULL};
+        const int n = snprintf(text, sizeof text, "%s\n%ju\n", chosen, (uintmax_t)epoch);
+        if (folder >= 0 && dg_write_atomic_in(&at, marker, &(dg_piece){text, (size_t)n}, 1) == DG_OK) return folder;
+        if (folder >= 0) close(folder);
+        unlinkat(r->fd, name, AT_REMOVEDIR);
+        return -1;
     }
     return -1;
-}
-
-/* One more name for the chosen file, which then replaces the newest. */
-static dg_err replace_newest(const dg_rundir *r, const char *chosen)
-{
-    static const char temporary[] = ".checkpoint.safetensors.0-0.dcgan-tmp"; /* the lock is ours: there is no other */
-    unlinkat(r->fd, temporary, 0);
-    if (linkat(r->fd, chosen, r->fd, temporary, 0) || renameat(r->fd, temporary, r->fd, newest) || fsync(r->fd))
-        return failed(r, "go back to", chosen);
-    return DG_OK;
 }
 
 dg_err dg_history_go_back(const dg_rundir *r, const char *file, uint64_t epoch, char moved[64])
 {
     const char *slash = strrchr(file, '/'), *chosen = slash ? slash + 1 : file;
     *moved = 0;
-    dg_err e = take_up_all(r);
-    if (e || same_file(r->fd, chosen, r->fd, newest)) return e;
-    const int folder = make_folder(r, epoch, moved);
+    if (same_file(r->fd, chosen, r->fd, newest)) return DG_OK;
+    const int folder = make_folder(r, chosen, epoch, moved);
     if (folder < 0) return failed(r, "make", moved);
-    if (linkat(r->fd, newest, folder, newest, 0) && errno != ENOENT)
+    dg_err e = DG_OK;
+    /* Where files have but one name the newest moves, and nothing bears its name for a moment. */
+    if (linkat(r->fd, newest, folder, newest, 0) && errno != ENOENT && renameat(r->fd, newest, folder, newest))
         e = failed(r, "move", newest);
     else if (fsync(folder) && errno != EINVAL)
         e = failed(r, "bring to the disk", moved);

@@ -108,13 +108,15 @@ static dg_err keep_json(const char *line, uint64_t resume_step, bool *keep)
 
 static dg_err begin_file(const dg_rundir *r, const log_file *f, int which)
 {
-    return dg_write_atomic_in(r->fd, f->path, &(dg_piece){dg_log_header, which == CSV ? strlen(dg_log_header) : 0}, 1);
+    const dg_directory at = dg_rundir_at(r);
+    return dg_write_atomic_in(&at, f->path, &(dg_piece){dg_log_header, which == CSV ? strlen(dg_log_header) : 0}, 1);
 }
 
 /* Drop what a killed run wrote behind the checkpoint, and the line that it was writing. */
 static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_step)
 {
     log_file *f = &l->file[which];
+    const dg_directory place = dg_rundir_at(r);
     void *data = NULL;
     size_t bytes = 0;
     const size_t limit = (size_t)1 << 32;
@@ -145,7 +147,7 @@ static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_ste
         at = newline + 1;
     }
     size_t kept = (size_t)(to - text);
-    if (!e && kept != bytes) e = dg_write_atomic_in(r->fd, f->path, &(dg_piece){text, kept}, 1);
+    if (!e && kept != bytes) e = dg_write_atomic_in(&place, f->path, &(dg_piece){text, kept}, 1);
     free(data);
     return e;
 }

@@ -126,10 +126,10 @@ dg_err dg_png_encode(const dg_image *im, const dg_text *text, int texts, void **
 
 dg_err dg_png_write(const char *path, const dg_image *im, const dg_text *text, int texts)
 {
-    return dg_png_write_in(-1, path, im, text, texts);
+    return dg_png_write_in(NULL, path, im, text, texts);
 }
 
-dg_err dg_png_write_in(int dir, const char *path, const dg_image *im, const dg_text *text, int texts)
+dg_err dg_png_write_in(const dg_directory *dir, const char *path, const dg_image *im, const dg_text *text, int texts)
 {
     void *data;
     size_t bytes;

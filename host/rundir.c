@@ -73,7 +73,7 @@ static bool is_empty_log(const dg_rundir *r, const char *name)
 }
 
 /* Results without config.ini and checkpoints: no run that could go on, but nothing to write over either. */
-static bool holds_results(const dg_rundir *r)
+bool dg_rundir_has_results(const dg_rundir *r)
 {
     for (int i = 0; i < 2; i++)
         if (dg_rundir_has(r, "%s", logs[i]) && !is_empty_log(r, logs[i])) return true;
@@ -121,13 +121,6 @@ static dg_err locked(const char *path, int fd)
                    path);
 }
 
-/* Does the path lead to this open file or directory? */
-static bool leads_to(int dir, const char *path, int fd)
-{
-    struct stat a, b;
-    return fstatat(dir, path, &a, 0) == 0 && fstat(fd, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 /* One attempt. *again: the file or its directory was removed by a run that gave up, between two of our calls. */
 static dg_err take_lock(dg_rundir *r, bool *again)
 {
@@ -152,10 +145,26 @@ static dg_err take_lock(dg_rundir *r, bool *again)
         if (errno == EAGAIN || errno == EACCES) return locked(r->path, fd);
         dg_warn("%s: no lock on this file system (%s); do not start two runs in this directory", file, strerror(errno));
     }
-    *again = !leads_to(r->fd, "run.lock", fd) || !leads_to(AT_FDCWD, r->path, r->fd);
+    *again = dg_leads_to(r->fd, "run.lock", fd) != DG_SAME_YES || dg_leads_to(AT_FDCWD, r->path, r->fd) != DG_SAME_YES;
     if (*again) return dg_fail(DG_IO, "%s: was removed while this run began", r->path);
     write_owner(fd);
     return DG_OK;
+}
+
+/* Directories that were made for a run that does not begin; rmdir spares what is not empty. */
+static void remove_made(dg_rundir *r)
+{
+    char path[sizeof r->path];
+    snprintf(path, sizeof path, "%s", r->path);
+    while (r->made > 0) {
+        if (rmdir(path) == 0)
+            r->made--;
+        else if (errno != ENOENT) /* not made, because the one above could not be */
+            break;
+        char *slash = strrchr(path, '/');
+        if (!slash) break;
+        *slash = 0;
+    }
 }
 
 /* The directory, made if it is missing, with its lock. */
@@ -189,7 +198,7 @@ static dg_err already_there(const dg_rundir *r)
     if (holds_run(r->fd))
         return dg_fail(DG_USAGE, "%s: already holds a run, which is never overwritten. Go on with it:  %s --resume --out %s  or "
                        "start another beside it, with --out %s", r->path, dg_program(), here, other);
-    if (!holds_results(r)) return DG_OK;
+    if (!dg_rundir_has_results(r)) return DG_OK;
     return dg_fail(DG_USAGE, "%s: holds pictures or a log of a run, but neither its config.ini nor a checkpoint to go on "
                    "from. They are never overwritten: move them away, or start beside them, with --out %s", r->path, other);
 }
@@ -209,7 +218,10 @@ dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out)
     if (resume && stat(out->path, &s) && errno == ENOENT)
         return dg_fail(DG_USAGE, "%s: there is no run to resume; leave --resume out to start one", out->path);
     dg_err e = open_locked(out);
-    if (e) return e;
+    if (e) {
+        remove_made(out);
+        return e;
+    }
     if (!resume) e = already_there(out);
     if (e) {
         dg_rundir_close(out);
@@ -233,45 +245,41 @@ void dg_rundir_close(dg_rundir *r)
 
 void dg_rundir_abandon(dg_rundir *r)
 {
-    const bool unused = r->lock >= 0 && !dg_rundir_has(r, "checkpoint.safetensors") && !holds_results(r);
+    const bool unused = r->lock >= 0 && !dg_rundir_has(r, "checkpoint.safetensors") && !dg_rundir_has_results(r);
     if (unused) {
         remove_start(r);
         unlinkat(r->fd, "config.ini", 0);
     }
     /* While we hold the lock no other run gets it; one that opens it now finds the directory gone and makes it anew.
      * rmdir spares what is not empty: a list of skipped pictures, the lock of a run that has just begun. */
-    if (unused && r->made > 0 && leads_to(AT_FDCWD, r->path, r->fd) && unlinkat(r->fd, "run.lock", 0) == 0) {
-        char path[sizeof r->path];
-        snprintf(path, sizeof path, "%s", r->path);
-        for (; r->made > 0 && rmdir(path) == 0; r->made--) {
-            char *slash = strrchr(path, '/');
-            if (!slash) break;
-            *slash = 0;
-        }
-    }
+    if (unused && r->made > 0 && dg_leads_to(AT_FDCWD, r->path, r->fd) == DG_SAME_YES && unlinkat(r->fd, "run.lock", 0) == 0)
+        remove_made(r);
     dg_rundir_close(r);
 }
 
+/* Where the system does not say (a network file system that is away), the run goes on; writing will tell. */
 dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
 {
     char link[40], now[4096];
     struct stat s;
-    *removed = fstat(r->fd, &s) || s.st_nlink == 0;
-    if (!*removed && r->lock >= 0 && !leads_to(r->fd, "run.lock", r->lock)) {
+    *removed = fstat(r->fd, &s) == 0 && s.st_nlink == 0;
+    if (!*removed && r->lock >= 0 && dg_leads_to(r->fd, "run.lock", r->lock) == DG_SAME_NO) {
         *removed = true; /* so that another run may have taken the directory; over NFS rm -rf leaves it there */
         return dg_fail(DG_IO, "%s: run.lock was removed while the run wrote there; it ends and writes no more, for the directory may "
                        "be another run's by now", r->path);
     }
-    if (leads_to(AT_FDCWD, r->path, r->fd)) return DG_OK;
     if (*removed)
         return dg_fail(DG_IO, "%s: was removed while the run wrote to it; what was trained since its last copy is lost", r->path);
+    if (dg_leads_to(AT_FDCWD, r->path, r->fd) != DG_SAME_NO) return DG_OK;
     snprintf(link, sizeof link, "/proc/self/fd/%d", r->fd);
     const ssize_t n = readlink(link, now, sizeof now - 1);
     now[n > 0 ? n : 0] = 0;
-    const bool there = n > 0 && leads_to(AT_FDCWD, now, r->fd); /* else moved by another machine */
+    const bool there = n > 0 && dg_leads_to(AT_FDCWD, now, r->fd) == DG_SAME_YES; /* else moved by another machine */
     return dg_fail(DG_IO, "%s: no longer is the directory of this run, which was moved%s%s; the run ends after a last checkpoint "
                    "there, to go on with --resume", r->path, there ? " to " : "", there ? now : "");
 }
+
+dg_directory dg_rundir_at(const dg_rundir *r) { return (dg_directory){r->fd, r->lock, "run.lock"}; }
 
 bool dg_rundir_has(const dg_rundir *r, const char *format, ...)
 {

@@ -115,10 +115,10 @@ static char *make_header(const dg_st_tensor *const *order, int tensors, const dg
 dg_err dg_st_write(const char *path, const dg_st_tensor *tensor, int tensors, const dg_st_meta *meta, int metas,
                    bool checked)
 {
-    return dg_st_write_in(-1, path, tensor, tensors, meta, metas, checked);
+    return dg_st_write_in(NULL, path, tensor, tensors, meta, metas, checked);
 }
 
-dg_err dg_st_write_in(int dir, const char *path, const dg_st_tensor *tensor, int tensors, const dg_st_meta *meta, int metas,
+dg_err dg_st_write_in(const dg_directory *dir, const char *path, const dg_st_tensor *tensor, int tensors, const dg_st_meta *meta, int metas,
                       bool checked)
 {
     dg_err e = check(path, tensor, tensors, meta, metas);

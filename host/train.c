@@ -1,5 +1,4 @@
 /* The training loop: epochs, steps, metrics, triggers, and the reasons to stop. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

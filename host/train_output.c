@@ -35,7 +35,7 @@ dg_err dg_close_writers(dg_run *r)
 
 /* A picture on its way to its writer. */
 typedef struct {
-    int dir;
+    dg_directory dir;
     char path[4096];
     dg_image image;
     char run[256], epoch[24], seed[24];
@@ -45,7 +45,7 @@ static dg_err write_picture(void *context)
 {
     picture *p = context;
     dg_text text[] = {{"Software", dg_version}, {"Run", p->run}, {"Seed", p->seed}, {"Epoch", p->epoch}};
-    dg_err e = dg_png_write_in(p->dir, p->path, &p->image, text, p->epoch[0] ? 4 : 3);
+    dg_err e = dg_png_write_in(&p->dir, p->path, &p->image, text, p->epoch[0] ? 4 : 3);
     dg_image_free(&p->image);
     free(p);
     return e;
@@ -58,7 +58,7 @@ static picture *new_picture(dg_run *r)
         failed(r, dg_fail(DG_DEVICE, "out of memory for a picture"));
         return NULL;
     }
-    p->dir = r->dir.fd;
+    p->dir = dg_rundir_at(&r->dir);
     const char *slash = strrchr(r->dir.path, '/');
     snprintf(p->run, sizeof p->run, "%.255s", slash && slash[1] ? slash + 1 : r->dir.path);
     snprintf(p->seed, sizeof p->seed, "%llu", (unsigned long long)r->o->seed);
@@ -80,7 +80,8 @@ static void give_picture(dg_run *r, picture *p, dg_err e)
 dg_err dg_save_config(const dg_rundir *dir, const char *text)
 {
     char path[4096];
-    return dg_write_atomic_in(dir->fd, dg_rundir_file(dir, path, "config.ini"), &(dg_piece){text, strlen(text)}, 1);
+    const dg_directory at = dg_rundir_at(dir);
+    return dg_write_atomic_in(&at, dg_rundir_file(dir, path, "config.ini"), &(dg_piece){text, strlen(text)}, 1);
 }
 
 void dg_save_reals(dg_run *r)
@@ -182,12 +183,15 @@ static dg_err write_checkpoint(void *context)
 {
     save *s = context;
     dg_run *const r = s->run;
+    const dg_directory at = dg_rundir_at(&r->dir);
     char path[4096];
+    bool removed;
     /* A run that is killed after its checkpoint cannot make the grids of earlier epochs again: they come first. */
     (void)dg_worker_wait(r->write.grids, s->grids);
-    if (r->o->keep > 0 && r->saved.epoch && !r->saved.batch && r->saved.epoch != s->saved.epoch && dg_history_keep(&r->dir, r->saved.epoch))
-        dg_warn("%s", dg_message());
-    dg_err e = dg_snapshot_write(s->snapshot, r->dir.fd, dg_rundir_file(&r->dir, path, "checkpoint.safetensors"));
+    (void)dg_rundir_check(&r->dir, &removed); /* the writer looks once more before it renames */
+    const bool ends_epoch = r->saved.epoch && !r->saved.batch && r->saved.step != s->saved.step;
+    if (!removed && r->o->keep > 0 && ends_epoch && dg_history_keep(&r->dir, r->saved.epoch)) dg_warn("%s", dg_message());
+    dg_err e = dg_snapshot_write(s->snapshot, &at, dg_rundir_file(&r->dir, path, "checkpoint.safetensors"));
     if (!e) r->saved = s->saved;
     if (!e) dg_history_prune(&r->dir, r->o->keep);
     free(s);

@@ -15,12 +15,20 @@ typedef struct {
 } dg_piece;
 
 dg_err dg_write_atomic(const char *path, const dg_piece *piece, int pieces);
-/* The same for the file of that name in the open directory `dir`, wherever the path leads by now; messages show the
- * path. dir = -1: the directory that the path names. */
-dg_err dg_write_atomic_in(int dir, const char *path, const dg_piece *piece, int pieces);
 
-/* Remove the file of that name from the open directory `dir`; dir = -1: from the one that the path names. It need not be there. */
-void dg_remove_file_in(int dir, const char *path);
+/* An open directory for files to go to, wherever their path leads by now; messages show the path. lock: a descriptor of
+ * the file lock_name in it, which must still be there when a new file gets its name, or the directory may be another
+ * run's; -1: it need not. */
+typedef struct {
+    int fd, lock;
+    const char *lock_name;
+} dg_directory;
+/* dg_write_atomic for the file of that name there; dir = NULL: the directory that the path names. */
+dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_piece *piece, int pieces);
+
+/* Does the name, in the open directory or from the root, lead to this open file? DG_SAME_UNKNOWN: the system did not say. */
+typedef enum { DG_SAME_NO, DG_SAME_YES, DG_SAME_UNKNOWN } dg_same;
+dg_same dg_leads_to(int dir, const char *name, int fd);
 
 /* Remove temporary files that a killed run left in the open directory. Only names of our own pattern. */
 void dg_sweep_temporaries(int dir);

@@ -6,6 +6,7 @@
 #ifndef DG_CHECKPOINT_H
 #define DG_CHECKPOINT_H
 
+#include "atomic.h"
 #include "gan.h"
 #include "safetensors.h"
 
@@ -22,8 +23,8 @@ typedef struct {
 /* A copy of the training state taken now, to be written later by another thread. Freed by the write. */
 typedef struct dg_snapshot dg_snapshot;
 dg_err dg_snapshot_take(dg_gan *gan, const dg_checkpoint_info *info, dg_snapshot **out);
-/* Into the open directory `dir`; dir = -1: the one that the path names. Always frees s. */
-dg_err dg_snapshot_write(dg_snapshot *s, int dir, const char *path);
+/* Into this directory (atomic.h); dir = NULL: the one that the path names. Always frees s. */
+dg_err dg_snapshot_write(dg_snapshot *s, const dg_directory *dir, const char *path);
 
 /* Open and check a checkpoint: the model it was trained with and where it stands. */
 dg_err dg_checkpoint_open(const char *path, dg_st **st, dg_model *model, dg_checkpoint_info *info);

@@ -3,6 +3,7 @@
 #define DG_DATASET_H
 
 #include <signal.h>
+#include "atomic.h"
 #include "image.h"
 
 typedef struct {
@@ -16,7 +17,7 @@ typedef struct {
     int limit;           /* use only the first `limit` pictures in order, bad ones counted; 0: all */
     const char *cache;   /* cache file, NULL: none. Keyed by content (path, size, mtime of every file) and settings */
     const char *skipped; /* where to write skipped.txt, NULL: nowhere; not written when nothing was skipped */
-    const int *skipped_dir; /* its directory, open; NULL: the path names it */
+    const dg_directory *skipped_dir; /* its directory, where it is skipped.txt; NULL: the path names it */
     void (*progress)(void *context, long done, long total); /* may be NULL; called from one thread */
     void *context;
     volatile sig_atomic_t *stop; /* may be NULL; non-zero stops loading with DG_FAILED */

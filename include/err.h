@@ -34,7 +34,8 @@ const char *dg_message(void);
 /* One line on stderr, "dcgan: warning: ...". */
 void dg_warn(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
 
-/* One line on stdout, made visible as messages are: what a line with a path or a text from a file goes through. */
+/* One line on stdout, made visible as messages are: what a line with a path or a text from a file goes
+ * through. At most 32767 bytes of it. */
 void dg_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Copy text into out (size bytes with the final NUL) with control bytes, invalid UTF-8 and characters that turn the

@@ -15,10 +15,13 @@ bool dg_history_newest(const dg_rundir *r, char name[256]);
 /* Remove all but the newest `keep` of the older checkpoints. */
 void dg_history_prune(const dg_rundir *r, int keep);
 
+/* End, or undo, a going back that a kill has cut off. Before the newest checkpoint is looked at. */
+dg_err dg_history_take_up(const dg_rundir *r);
+
 /* Make the state of `epoch` the newest one: `file` (of the directory, with its path for messages; it may be
  * checkpoint.safetensors) becomes checkpoint.safetensors, and everything later moves into a directory of its own,
  * which can be resumed like a run: "later-than-NNNN", or with a number behind it. moved: its name, "" where nothing was later.
- * A kill in between loses nothing: the next call for the same state goes on with it. */
+ * A kill in between loses nothing: dg_history_take_up. */
 dg_err dg_history_go_back(const dg_rundir *r, const char *file, uint64_t epoch, char moved[64]);
 
 #endif

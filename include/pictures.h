@@ -2,6 +2,7 @@
 #ifndef DG_PICTURES_H
 #define DG_PICTURES_H
 
+#include "atomic.h"
 #include "err.h"
 #include "image.h"
 #include "rundir.h"
@@ -12,8 +13,8 @@ typedef struct {
 
 /* 8-bit PNG, written whole or not at all (atomic.h). The same pixels and texts give the same bytes. */
 dg_err dg_png_write(const char *path, const dg_image *im, const dg_text *text, int texts);
-/* Into the open directory `dir`; dir = -1: the one that the path names. */
-dg_err dg_png_write_in(int dir, const char *path, const dg_image *im, const dg_text *text, int texts);
+/* Into this directory (atomic.h); dir = NULL: the one that the path names. */
+dg_err dg_png_write_in(const dg_directory *dir, const char *path, const dg_image *im, const dg_text *text, int texts);
 /* Encode into memory: *data malloc'd. */
 dg_err dg_png_encode(const dg_image *im, const dg_text *text, int texts, void **data, size_t *bytes);
 /* The tEXt chunks of a PNG file: *text malloc'd (one block, freed with free). For `dcgan info`. */

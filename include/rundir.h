@@ -8,6 +8,7 @@
 #define DG_RUNDIR_H
 
 #include <stdbool.h>
+#include "atomic.h"
 #include "err.h"
 #include "ops.h"
 
@@ -29,6 +30,10 @@ void dg_rundir_abandon(dg_rundir *r);
 /* DG_IO when the path no longer leads to this directory, with the place where it is now if that is known. *removed: it is
  * nowhere, or its lock is gone, so that it may be another run's: nothing more is to be written there. */
 dg_err dg_rundir_check(const dg_rundir *r, bool *removed);
+/* A log with rows, pictures or curves: what is never written over by a new run. */
+bool dg_rundir_has_results(const dg_rundir *r);
+/* For what writes files there. */
+dg_directory dg_rundir_at(const dg_rundir *r);
 /* Is a file of this name in it? */
 bool dg_rundir_has(const dg_rundir *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* path of a file in it: "DIR/name"; out holds 4096 bytes. Returns out. */

@@ -8,6 +8,7 @@
 #define DG_SAFETENSORS_H
 
 #include <stdbool.h>
+#include "atomic.h"
 #include "err.h"
 #include "tensor.h"
 
@@ -48,8 +49,8 @@ dg_st_meta dg_st_meta_at(const dg_st *st, int i);
 /* Write all of it or nothing: see atomic.h. checked adds the checksums. */
 dg_err dg_st_write(const char *path, const dg_st_tensor *tensor, int tensors, const dg_st_meta *meta, int metas,
                    bool checked);
-/* Into the open directory `dir`; dir = -1: the one that the path names. */
-dg_err dg_st_write_in(int dir, const char *path, const dg_st_tensor *tensor, int tensors, const dg_st_meta *meta, int metas,
+/* Into this directory (atomic.h); dir = NULL: the one that the path names. */
+dg_err dg_st_write_in(const dg_directory *dir, const char *path, const dg_st_tensor *tensor, int tensors, const dg_st_meta *meta, int metas,
                       bool checked);
 
 #endif

@@ -85,7 +85,7 @@ __attribute__((unused)) static dg_err machine_save(machine *x, const dg_checkpoi
 {
     dg_snapshot *s = NULL;
     dg_err e = dg_snapshot_take(&x->g, info, &s);
-    return e ? e : dg_snapshot_write(s, -1, path);
+    return e ? e : dg_snapshot_write(s, NULL, path);
 }
 
 /* All weights, statistics and moments, bit for bit. */

@@ -151,12 +151,22 @@ static void test_plain(void)
     mkdir(temp_path("place"), 0777);
     const int place = open(temp_path("place"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DG_CHECK(place >= 0 && rename(temp_path("place"), temp_path("moved")) == 0 && mkdir(temp_path("place"), 0777) == 0);
-    DG_CHECK(dg_write_atomic_in(place, temp_path("place/file"), two, 3) == DG_OK);
+    const dg_directory unlocked = {place, -1, NULL};
+    DG_CHECK(dg_write_atomic_in(&unlocked, temp_path("place/file"), two, 3) == DG_OK);
     DG_CHECK(access(temp_path("place/file"), F_OK) != 0 && access(temp_path("moved/file"), F_OK) == 0);
     DG_CHECK(dg_read_file_in(place, temp_path("place/file"), 11, &data, &n) == DG_OK && n == 11);
     free(data);
-    dg_remove_file_in(place, temp_path("place/file"));
-    DG_CHECK(access(temp_path("moved/file"), F_OK) != 0);
+    /* Not where its lock is gone. */
+    const int lock = openat(place, "run.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    const dg_directory locked = {place, lock, "run.lock"};
+    DG_CHECK(dg_write_atomic_in(&locked, temp_path("place/file"), two, 1) == DG_OK);
+    DG_CHECK(unlink(temp_path("moved/run.lock")) == 0);
+    DG_CHECK(dg_write_atomic_in(&locked, temp_path("place/file"), two, 3) == DG_IO && strstr(dg_message(), "run.lock was removed"));
+    temp_put(temp_path("moved/run.lock"), "", 0); /* another run's */
+    DG_CHECK(dg_write_atomic_in(&locked, temp_path("place/file"), two, 3) == DG_IO);
+    DG_CHECK(dg_read_file_in(place, "file", 11, &data, &n) == DG_OK && n == 5 && temp_count(temp_path("moved"), "tmp") == 0);
+    free(data);
+    close(lock);
     close(place);
 
     char longest[256];

@@ -123,18 +123,50 @@ static void test_cut_off(void)
     char moved[64];
     make_run();
     mkdir(temp_path("run/later-than-0004"), 0777);
+    put("later-than-0004/going-back", "checkpoint-0004.safetensors\n4\n");
     DG_CHECK(link(temp_path("run/checkpoint.safetensors"), temp_path("run/later-than-0004/checkpoint.safetensors")) == 0);
-    DG_CHECK(dg_history_go_back(&r, "run/checkpoint.safetensors", 6, moved) == DG_OK && !*moved);
+    DG_CHECK(dg_history_take_up(&r) == DG_OK);
     DG_CHECK(temp_count(temp_path("run"), "later") == 0 && holds("checkpoint.safetensors", "within seven"));
     dg_rundir_close(&r);
 
     make_run();
     mkdir(temp_path("run/later-than-0004"), 0777);
+    put("later-than-0004/going-back", "checkpoint-0004.safetensors\n4\n");
     DG_CHECK(rename(temp_path("run/checkpoint.safetensors"), temp_path("run/later-than-0004/checkpoint.safetensors")) == 0);
     DG_CHECK(rename(temp_path("run/checkpoint-0006.safetensors"), temp_path("run/later-than-0004/checkpoint-0006.safetensors")) == 0);
-    DG_CHECK(link(temp_path("run/checkpoint-0004.safetensors"), temp_path("run/checkpoint.safetensors")) == 0);
+    for (int there = 0; there < 2; there++) { /* in between there may be no newest, where files have but one name */
+        if (there) DG_CHECK(link(temp_path("run/checkpoint-0004.safetensors"), temp_path("run/checkpoint.safetensors")) == 0);
+        if (there) put("later-than-0004/going-back", "checkpoint-0004.safetensors\n4\n");
+        if (there) put("epoch-0005.png", "picture 5");
+        DG_CHECK(dg_history_take_up(&r) == DG_OK);
+        went_back("later-than-0004");
+        DG_CHECK(holds("later-than-0004/going-back", NULL));
+        if (!there) unlink(temp_path("run/checkpoint.safetensors"));
+    }
+    DG_CHECK(holds("later-than-0004/epoch-0005.png", "picture 5"));
     DG_CHECK(dg_history_go_back(&r, "run/checkpoint.safetensors", 4, moved) == DG_OK && !*moved);
+    dg_rundir_close(&r);
+
+    /* What only looks like it is somebody's own. */
+    make_run();
+    mkdir(temp_path("run/later-than-backup"), 0777);
+    put("later-than-backup/checkpoint.safetensors", "mine");
+    DG_CHECK(dg_history_take_up(&r) == DG_OK && holds("epoch-0006.png", "picture 6") && holds("checkpoint-0006.safetensors", "six"));
+    DG_CHECK(holds("later-than-backup/checkpoint.safetensors", "mine"));
+    dg_rundir_close(&r);
+}
+
+/* By a link: what it leads to becomes the newest, not the link. */
+static void test_go_back_by_link(void)
+{
+    char moved[64];
+    struct stat s;
+    make_run();
+    DG_CHECK(symlink("checkpoint-0004.safetensors", temp_path("run/best.safetensors")) == 0);
+    DG_CHECK(dg_history_go_back(&r, "run/best.safetensors", 4, moved) == DG_OK && !strcmp(moved, "later-than-0004"));
+    DG_CHECK(lstat(temp_path("run/checkpoint.safetensors"), &s) == 0 && S_ISREG(s.st_mode));
     went_back("later-than-0004");
+    DG_CHECK(dg_history_keep(&r, 4) == DG_OK && holds("checkpoint-0004.safetensors", "four"));
     dg_rundir_close(&r);
 }
 
@@ -145,6 +177,7 @@ int main(void)
     test_prune();
     test_go_back();
     test_cut_off();
+    test_go_back_by_link();
     temp_remove(temp_dir);
     return dg_test_report();
 }

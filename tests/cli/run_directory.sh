@@ -3,7 +3,7 @@
 # nothing of it gets into what bears the name then. And starts that were cut off or cannot write.
 . "$(dirname "$0")/kit"
 exits 0 data --synthesize "$dir/pictures" --count 200 --size 16 -q
-set -- --data "$dir/pictures" --model tests/tiny.cfg --batch 4 --checkpoint-every 1 --no-curves
+set -- --data "$dir/pictures" --model tests/tiny.cfg --batch 4 --checkpoint-every 1
 
 # Begin a run without end in $dir/NAME and wait until it has a checkpoint.
 begin()
@@ -70,7 +70,7 @@ says 'its config.ini is gone'
     printf '[run]\ndata = %s\n' "$dir/pictures"
     "$program" info "$dir/emptied/checkpoint.safetensors" | sed -n '/^config:/,$s/^    //p'
 } > "$dir/emptied/config.ini"
-exits 0 --resume --out "$dir/emptied" --epochs 3 --no-curves -q
+exits 0 --resume --out "$dir/emptied" --epochs 3 -q
 exits 0 "$@" --seed 9 --epochs 3 --out "$dir/three" -q
 same "$dir/emptied/checkpoint.safetensors" "$dir/three/checkpoint.safetensors"
 
