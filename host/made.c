@@ -15,13 +15,14 @@ bool dg_png_says(const void *head, size_t bytes, const char *key, const char *va
     const size_t keyed = strlen(key) + 1, wanted = strlen(value);
     if (bytes < 8 || memcmp(p, "\x89PNG\r\n\x1a\n", 8) != 0) return false;
     for (size_t at = 8; bytes - at >= 12;) {
-        const size_t left = bytes - at - 8, length = (size_t)p[at] << 24 | p[at + 1] << 16 | p[at + 2] << 8 | p[at + 3];
+        const uint32_t length = (uint32_t)p[at] << 24 | (uint32_t)p[at + 1] << 16 | (uint32_t)p[at + 2] << 8 | (uint32_t)p[at + 3];
+        const size_t left = bytes - at - 8;
         const uint8_t *name = p + at + 4, *data = p + at + 8;
         if (!memcmp(name, "IDAT", 4)) return false;
         if (!memcmp(name, "tEXt", 4) && length >= keyed + wanted && left >= keyed + wanted &&
             !memcmp(data, key, keyed) && !memcmp(data + keyed, value, wanted))
             return true;
-        if (length + 4 > left) return false;
+        if ((size_t)length + 4 > left) return false;
         at += 12 + length;
     }
     return false;
