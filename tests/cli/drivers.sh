@@ -22,8 +22,9 @@ answers()
     [ "$(sed -n 's/^no CUDA device: //p' "$dir/.out")" = "$3" ]
     fact $? "error $1 of driver $2 should be '$3', not '$(tail -n 1 "$dir/.out")'"
     exits 5 plan dcgan32 --device cuda
-    [ "$(cat "$dir/.err")" = "dcgan: --device cuda: $3; --device cpu needs none; dcgan plan --arch sm_90 plans for a GPU that is not here" ]
-    fact $? "error $1 of driver $2: --device cuda said '$(cat "$dir/.err")'"
+    hint='plan --arch sm_90 plans for a GPU that is not here' # behind the program as it was called
+    case "$(cat "$dir/.err")" in "dcgan: --device cuda: $3; --device cpu needs none; "*" $hint") ok=0 ;; *) ok=1 ;; esac
+    fact $ok "error $1 of driver $2: --device cuda said '$(cat "$dir/.err")'"
     exits 0 plan dcgan32 --device auto # goes on with the CPU
 }
 answers 0 $old "the NVIDIA driver is too old: it offers CUDA $((old / 1000)).$((old % 1000 / 10)), this program needs $runtime; update the driver, or build with an older nvcc"

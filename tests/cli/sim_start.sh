@@ -18,7 +18,7 @@ begun()
         sleep 0.01
     done
     says '10 pictures from'
-    ! grep -q 'Simulated GPU' "$dir/.err" && [ ! -e "$dir/run/run/config.ini" ]
+    ! grep -q 'Simulated GPU' "$dir/.err" && [ ! -e "$dir/run/run/log.csv" ]
     fact $? 'the pictures should be there before the device is'
 }
 ended() # ended CODE: now the device opens
