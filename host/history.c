@@ -159,14 +159,14 @@ static dg_err take_up(const dg_rundir *r, const char *name)
 {
     const int folder = open_folder(r, name);
     if (folder < 0) return DG_OK;
-    char *text = NULL, chosen[256];
     void *data = NULL;
     size_t bytes;
-    unsigned long long epoch;
     dg_err e = DG_OK;
     if (exists(folder, marker)) e = dg_read_file_in(folder, marker, 512, &data, &bytes);
-    text = data;
-    if (!e && text && sscanf(text, "%255[^\n]\n%llu", chosen, &epoch) == 2) {
+    char *chosen = data, *line = chosen ? strchr(chosen, '\n') : NULL;
+    if (!e && line) {
+        const uint64_t epoch = strtoull(line + 1, NULL, 10);
+        *line = 0;
         dg_sweep_temporaries(folder);
         const bool moved = exists(folder, newest), there = exists(r->fd, newest);
         const bool back = there && (moved ? !same_file(folder, newest, r->fd, newest) : same_file(r->fd, chosen, r->fd, newest));

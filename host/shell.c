@@ -52,7 +52,8 @@ static void put_escaped(word *w, const char *s, const char *high)
         char hex[12];
         if (n == 0 || *s == '!' || (digits && n == 1 && strchr("0123456789abcdefABCDEF", *s))) {
             const unsigned char c = (unsigned char)*s++;
-            put(w, hex, (size_t)snprintf(hex, sizeof hex, "%s%02x", c < 0x80 ? "\\x" : high, c));
+            const int shown = snprintf(hex, sizeof hex, "%s%02x", c < 0x80 ? "\\x" : high, c);
+            put(w, hex, (size_t)shown);
             digits = true;
             continue;
         }

@@ -60,7 +60,7 @@ static void test_random(void)
     for (int i = 0; i < 4000; i++) {
         const unsigned n = 1 + below(i % 4 ? 700 : MOST - 1), kind = below(4);
         for (unsigned k = 0; k < n; k++)
-            value[k] = kind == 0 ? (char)(1 + below(255)) : kind == 1 || below(8) == 0 ? likely[below(sizeof likely - 1)] : 'y';
+            value[k] = (char)(kind == 0 ? (int)(1 + below(255)) : kind == 1 || below(8) == 0 ? likely[below(sizeof likely - 1)] : 'y');
         value[n] = 0;
         if (!DG_CHECKF(survives(value), "random value %d, %u bytes of kind %u", i, n, kind)) return;
     }

@@ -31,7 +31,7 @@ static void make_words(void)
         else if (i < 400)
             snprintf(word[i], sizeof word[i], "1a%cf0", (char)(i < 300 ? i - 254 : below(255) + 1));
         else
-            for (unsigned k = 0; k < n; k++) word[i][k] = i % 2 ? likely[below(sizeof likely - 1)] : (char)(1 + below(255));
+            for (unsigned k = 0; k < n; k++) word[i][k] = (char)(i % 2 ? likely[below(sizeof likely - 1)] : (int)(1 + below(255)));
     }
     word[WORDS - 1][0] = 0;
 }
@@ -49,7 +49,8 @@ static void check_words(const char *command, const char *before, const char *beh
     char line[600], back[LONGEST + 2], path[400], quoted[DG_SHELL_ROOM];
     snprintf(path, sizeof path, "%s/words", temp_dir);
     FILE *to = fopen(path, "w");
-    if (!DG_CHECK(to != NULL)) return;
+    DG_CHECK(to != NULL);
+    if (!to) return;
     for (int i = 0; i < WORDS; i++) {
         quote(quoted, sizeof quoted, word[i]);
         DG_CHECKF(is_shown_as_it_is(quoted), "word %d is raw: %s", i, quoted);
