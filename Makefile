@@ -13,6 +13,7 @@ compdir ?= $(datadir)/bash-completion/completions
 BUILD   ?= build$(if $(SAN),-san)
 Q       := $(if $(V),,@)
 comma   := ,
+below    = $(wildcard $(1)/*$(2) $(1)/*/*$(2) $(1)/*/*/*$(2) $(1)/*/*/*/*$(2)) # files of a wing: $(call below,core,.c)
 
 # The plain build puts the program here; any other one stays beside its objects. RUN is the program as a command.
 PROGRAM := $(if $(filter build,$(BUILD)),dcgan,$(BUILD)/dcgan)
@@ -33,21 +34,20 @@ FLAGS_TEXT := $(CC) | $(CPPFLAGS) | $(CFLAGS) | $(LDFLAGS) | $(WARN) | $(SANFLAG
 NO_BUILD   := clean distclean help install lint uninstall
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/found.mk
-include kernels/cuda.mk
+include kernels/cuda/cuda.mk
 endif
 
-ALL_CFLAGS  = -std=c11 -D_GNU_SOURCE -Iinclude -I. $(WARN) $(DEP_CFLAGS) $(OPENMP) $(HARDEN) $(SANFLAGS) $(CPPFLAGS) $(CFLAGS)
+ALL_CFLAGS  = -std=c11 -D_GNU_SOURCE -I. $(WARN) $(DEP_CFLAGS) $(OPENMP) $(HARDEN) $(SANFLAGS) $(CPPFLAGS) $(CFLAGS)
 ALL_LDFLAGS = $(OPENMP) -pthread $(HARDEN_LD) $(SANFLAGS) $(LDFLAGS)
 
-# Kernels, the files that name things with DG_CPU, are compiled once for each instruction set and each type
-# of real (kernels/cpu.h).
+# The folder of a file says how it is compiled: C below kernels/ops once for each instruction set and each type of real
+# (kernels/cpu/cpu.h), all other C once.
 ISA_base   :=
 ISA_avx2   := -march=x86-64-v3
 ISA_avx512 := -march=x86-64-v4 -mprefer-vector-width=512
-MULTI_SRC := $(sort $(shell grep -lw DG_CPU kernels/*.c))
-MULTI     := $(MULTI_SRC:kernels/%.c=%)
+MULTI     := $(patsubst kernels/%.c,%,$(sort $(call below,kernels/ops,.c)))
 
-HOST_SRC  := $(filter-out host/main.c,$(wildcard host/*.c)) $(filter-out $(MULTI_SRC) $(NO_CUDA),$(wildcard kernels/*.c))
+HOST_SRC  := $(filter-out host/cli/main.c,$(call below,core,.c) $(call below,host,.c)) $(wildcard kernels/cpu/*.c kernels/fused/*.c)
 HOST_OBJ  := $(HOST_SRC:%.c=$(BUILD)/%.o) $(BUILD)/models.o $(BUILD)/tuning.o
 KERN_OBJ  := $(foreach i,$(ISAS),$(foreach f,32 64,$(MULTI:%=$(BUILD)/kernels/%.$(i).f$(f).o)))
 LIB       := $(BUILD)/libdcgan.a
@@ -66,7 +66,7 @@ DOCS      := $(BUILD)/dcgan.1 $(BUILD)/dcgan.bash
 all: $(PROGRAM) $(DOCS) ## the program, its man page and shell completion (default)
 	@echo "$(PROGRAM) $(VERSION): $(FOUND)"
 
-$(PROGRAM): $(BUILD)/host/main.o $(LIB) $(CUDA_LIB)
+$(PROGRAM): $(BUILD)/host/cli/main.o $(LIB) $(CUDA_LIB)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(LIBS) $(DEP_LIBS) $(CUDA_LIBS)
 
@@ -111,8 +111,8 @@ $(BUILD)/flags: FORCE
 	$(call update,$(call quoted,$(FLAGS_TEXT)))
 $(BUILD)/version.h: FORCE
 	$(call update,'#define DG_VERSION "dcgan $(VERSION)$(if $(COMMIT), ($(COMMIT)))"' '#define DG_FEATURES "$(FOUND)"')
-$(BUILD)/host/version.o: ALL_CFLAGS += -I$(BUILD)
-$(BUILD)/host/version.o: $(BUILD)/version.h
+$(BUILD)/host/cli/version.o: ALL_CFLAGS += -I$(BUILD)
+$(BUILD)/host/cli/version.o: $(BUILD)/version.h
 
 $(BUILD)/found.mk: scripts/detect $(BUILD)/flags
 	$(Q)CC='$(CC)' CFLAGS='$(CPPFLAGS) $(CFLAGS)' LDFLAGS='$(LDFLAGS)' SAN='$(SAN)' sh scripts/detect > $@.tmp
@@ -173,7 +173,7 @@ uninstall: ## remove what install put there
 	rm -f '$(DESTDIR)$(bindir)/dcgan' '$(DESTDIR)$(mandir)/man1/dcgan.1' '$(DESTDIR)$(compdir)/dcgan'
 	rm -rf '$(DESTDIR)$(datadir)/dcgan'
 
-lint: ## clang-tidy (bugprone, cert) and cppcheck
+lint: ## who includes whom, clang-tidy (bugprone, cert) and cppcheck
 	$(Q)sh scripts/lint
 
 clean: ## remove what was built

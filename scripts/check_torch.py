@@ -80,7 +80,7 @@ class Discriminator(nn.Module):
 
 
 def normals(seed, stream, step, n):
-    """The random vectors of include/rng.h: Philox4x32-10 and Box-Muller."""
+    """The random vectors of core/base/rng.h: Philox4x32-10 and Box-Muller."""
     blocks = np.arange((n + 3) // 4, dtype=np.uint64)
     subsequence = (stream << 56) | step
     low = np.uint64(0xffffffff)

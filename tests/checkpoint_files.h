@@ -2,7 +2,7 @@
 #ifndef DG_CHECKPOINT_FILES_H
 #define DG_CHECKPOINT_FILES_H
 
-#include "checkpoint.h"
+#include "host/files/checkpoint.h"
 #include "tempdir.h"
 #include "test.h"
 

@@ -2,7 +2,7 @@
 #ifndef DG_CONV_KERNELS_H
 #define DG_CONV_KERNELS_H
 
-#include "kernels/cpu.h"
+#include "kernels/cpu/cpu.h"
 
 #define DG_CONV_DECLARE(isa, fp)                                                                              \
     void dg_cpu_conv_fwd_##isa##_f##fp(const dg_conv_args *a, const dg_tune *tune);                           \

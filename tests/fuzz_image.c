@@ -1,6 +1,6 @@
 /* libFuzzer's way into the decoders: make fuzz, then build-fuzz/fuzz_image -timeout=5 -rss_limit_mb=512 CORPUS.
  * Mutations get their PNG checksums mended, or nearly none would come past them. */
-#include "image.h"
+#include "host/image/image.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,15 +1,15 @@
 /* libFuzzer: the reader of safetensors files, and what is done with a file that it took. Built by `make fuzz` with
  * clang. The custom mutator changes bytes, pieces of the header and sizes, and mends the length field and the
  * checksums afterwards, so that mutants come past them. */
-#include "safetensors.h"
+#include "host/files/safetensors.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/checkpoint_parts.h"
-#include "host/safetensors_parts.h"
+#include "host/files/checkpoint_parts.h"
+#include "host/files/safetensors_parts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);

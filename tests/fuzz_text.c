@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gan.h"
-#include "option_table.h"
+#include "host/net/gan.h"
+#include "host/cli/option_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

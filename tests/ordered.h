@@ -3,9 +3,9 @@
 #ifndef DG_ORDERED_H
 #define DG_ORDERED_H
 
-#include "fuse.h"
-#include "gan.h"
-#include "rng.h"
+#include "core/plan/fuse.h"
+#include "host/net/gan.h"
+#include "core/base/rng.h"
 #include "test.h"
 
 typedef struct {

@@ -2,7 +2,7 @@
 
 #include <math.h>
 #include <string.h>
-#include "rng.h"
+#include "core/base/rng.h"
 
 static double act_of(dg_act act, double slope, double z)
 {

@@ -4,7 +4,7 @@
 #define DG_REFERENCE_H
 
 #include <stdbool.h>
-#include "backend.h"
+#include "core/plan/backend.h"
 
 void dg_ref_run(const dg_op *op);
 

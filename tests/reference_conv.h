@@ -1,4 +1,4 @@
-/* Convolution as its specification says (include/ops.h): plain loops in double. Beside every result the sum of
+/* Convolution as its specification says (core/plan/ops.h): plain loops in double. Beside every result the sum of
  * |a||b| over the same terms and the number of terms, from which a test takes its tolerance. */
 #ifndef DG_REFERENCE_CONV_H
 #define DG_REFERENCE_CONV_H

@@ -1,6 +1,6 @@
 /* Whole files or none, under every failure that can be had without pulling the plug: the k-th system call fails
  * or is the last one before SIGKILL, for every k; full disks, limits, vanishing directories, sweeps. */
-#include "atomic.h"
+#include "core/base/atomic.h"
 #include "kill_at_random.h"
 #include "tempdir.h"
 #include "test.h"

@@ -1,5 +1,5 @@
 /* The CPU backend: opening, memory, running a plan; and what is known of each kind of op. */
-#include "plan.h"
+#include "core/plan/plan.h"
 #include "reference.h"
 #include "test.h"
 

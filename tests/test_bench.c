@@ -1,8 +1,8 @@
 /* dcgan bench and profile: their arithmetic, their kernels, and what they print. */
-#include "bench.h"
+#include "host/measure/bench.h"
 
-#include "kernels/cpu.h"
-#include "plan.h"
+#include "kernels/cpu/cpu.h"
+#include "core/plan/plan.h"
 #include "program.h"
 #include "reference.h"
 #include "test.h"

@@ -1,7 +1,7 @@
 /* Branches of a plan: the waits that they name are enough, and no more than there have to be. */
-#include "branches.h"
+#include "core/plan/branches.h"
 #include "ordered.h"
-#include "planner.h"
+#include "core/tune/planner.h"
 
 /* ---- Enough: a step in any order that the waits allow leaves the same bits ---- */
 

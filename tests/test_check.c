@@ -1,7 +1,7 @@
 /* The lockstep check: two CPU backends agree on every op of the three plans; and when one number of one result of one
  * op is wrong, by little or not a number at all, the check stops there and says where. */
-#include "check.h"
-#include "rng.h"
+#include "host/measure/check.h"
+#include "core/base/rng.h"
 #include "test.h"
 
 enum { ROWS = 9, BATCH = 5, SIZE = 16 };

@@ -1,6 +1,6 @@
 /* Every file of the public corpora of damaged pictures, each in a process of its own: no crash, at most 256 million
  * bytes and 5 s for one. Corpora lie beside the checkout; without them nothing is tested. */
-#include "image.h"
+#include "host/image/image.h"
 #include "child.h"
 #include "make_picture.h"
 #include "test.h"

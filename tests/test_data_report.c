@@ -1,8 +1,8 @@
 /* What `dcgan data DIR` says about a folder. */
-#include "commands.h"
-#include "dataset.h"
+#include "host/cli/commands.h"
+#include "host/data/dataset.h"
 #include "make_picture.h"
-#include "pictures.h"
+#include "host/figure/pictures.h"
 #include "temp_folder.h"
 #include "test.h"
 

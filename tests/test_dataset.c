@@ -1,5 +1,5 @@
 /* Folders of pictures, as people and file systems really have them. */
-#include "dataset.h"
+#include "host/data/dataset.h"
 #include "child.h"
 #include "make_picture.h"
 #include "temp_folder.h"

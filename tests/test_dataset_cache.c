@@ -1,5 +1,5 @@
 /* The cache file: quick when right, never believed when wrong, never written over something else. */
-#include "dataset.h"
+#include "host/data/dataset.h"
 #include "make_picture.h"
 #include "temp_folder.h"
 #include "test.h"

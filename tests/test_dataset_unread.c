@@ -1,7 +1,7 @@
 /* Pictures that cannot be read this time: tried again, left out with a warning when that does not help, and a run is
  * not resumed without them unless that is meant. */
-#include "commands.h"
-#include "dataset.h"
+#include "host/cli/commands.h"
+#include "host/data/dataset.h"
 #include "child.h"
 #include "make_picture.h"
 #include "temp_folder.h"

@@ -1,6 +1,6 @@
 /* Generators out to PyTorch and back: every value survives, and nothing is overwritten by a slip of the hand. */
-#include "checkpoint.h"
-#include "commands.h"
+#include "host/files/checkpoint.h"
+#include "host/cli/commands.h"
 #include "checkpoint_files.h"
 #include "tempdir.h"
 #include "test.h"

@@ -1,10 +1,10 @@
 /* The pass that puts ops into fused launches: every op is in one, none runs before what it needs, and the published
  * network's step has as few kernels as can be. What the launches compute is judged in the simulator. */
-#include "branches.h"
+#include "core/plan/branches.h"
 #include "ordered.h"
-#include "planner.h"
+#include "core/tune/planner.h"
 
-#include "kernels/fuse_parts.h"
+#include "core/plan/fuse_launch.h"
 
 static void names(void)
 {

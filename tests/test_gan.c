@@ -1,7 +1,7 @@
 /* A whole training step: the same bits for any number of threads, tensors in and out in PyTorch's order, samples in
  * chunks, the ring of metrics. That the numbers are those of PyTorch is `dcgan replay`'s business (tests/cli). */
-#include "gan.h"
-#include "rng.h"
+#include "host/net/gan.h"
+#include "core/base/rng.h"
 #include "test.h"
 
 enum { ROWS = 11, SIZE = 16 };

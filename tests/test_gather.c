@@ -1,6 +1,6 @@
 /* Pictures in and out: gather, to_u8, and the step counter. */
 #include "reference.h"
-#include "rng.h"
+#include "core/base/rng.h"
 #include "test.h"
 
 static const struct {

@@ -1,5 +1,5 @@
 /* Older checkpoints bear the name of what they hold, and going back keeps two histories apart. */
-#include "history.h"
+#include "host/run/history.h"
 #include "tempdir.h"
 #include "test.h"
 

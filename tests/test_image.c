@@ -1,5 +1,5 @@
 /* PNG files of every kind, whole and damaged, and hostile ones. */
-#include "image.h"
+#include "host/image/image.h"
 #include "child.h"
 #include "make_picture.h"
 #include "test.h"

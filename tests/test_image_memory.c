@@ -1,8 +1,8 @@
 /* No memory is no fault of a picture: whichever allocation fails while it is decoded, by libpng, libjpeg, zlib or us,
  * the answer is DG_DEVICE, nothing is listed as bad, and nothing of it stays in a cache. */
-#include "commands.h"
-#include "dataset.h"
-#include "image.h"
+#include "host/cli/commands.h"
+#include "host/data/dataset.h"
+#include "host/image/image.h"
 #include "child.h"
 #include "make_picture.h"
 #include "temp_folder.h"

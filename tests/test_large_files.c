@@ -1,8 +1,8 @@
 /* Sparse files of 16 GB: what the header says is enough to refuse them, so that neither memory nor reading grows with
  * the file. Each command that takes such a file is called in a child that may have 64 MB more than it has. */
-#include "checkpoint.h"
+#include "host/files/checkpoint.h"
 #include "child.h"
-#include "commands.h"
+#include "host/cli/commands.h"
 #include "tempdir.h"
 #include "test.h"
 

@@ -4,14 +4,14 @@
 #include <set>
 #include <string>
 
-#include "kernels/backend_cuda.cuh"
-#include "kernels/fuse.cuh"
+#include "kernels/cuda/backend_cuda.cuh"
+#include "kernels/fused/fuse.cuh"
 #include "tests/test.h"
 extern "C" {
-#include "gan.h"
-#include "model.h"
-#include "planner.h"
-#include "precision.h"
+#include "host/net/gan.h"
+#include "host/net/model.h"
+#include "core/tune/planner.h"
+#include "core/plan/precision.h"
 }
 
 static gpu nowhere;                /* a CUDA backend as far as launching asks for one */

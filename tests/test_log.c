@@ -1,9 +1,9 @@
 /* The log: what is in the files, what a resumed run makes of them, and that a kill never leaves a half row. */
-#include "rundir.h"
+#include "host/run/rundir.h"
 #include "tempdir.h"
 #include "test.h"
 
-#include "host/log_text.h"
+#include "host/run/log_text.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* What dcgan made, and what is hidden, is no training data: a folder with runs in it holds the pictures that it held
  * before; and pictures are written only into folders that have nothing else. */
-#include "dataset.h"
-#include "host/made.h"
+#include "host/data/dataset.h"
+#include "host/data/made.h"
 #include "make_picture.h"
-#include "pictures.h"
+#include "host/figure/pictures.h"
 #include "temp_folder.h"
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* Model files: the built-in ones, stock texts, and every kind of mistake with its line and key. */
-#include "model.h"
+#include "host/net/model.h"
 #include "test.h"
 
 static dg_model m;

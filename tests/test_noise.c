@@ -1,6 +1,6 @@
 /* z: the same normals on every instruction set, thread count and precision. */
 #include "reference.h"
-#include "rng.h"
+#include "core/base/rng.h"
 #include "test.h"
 
 static dg_step_state state = {.seed = 0x123456789abcdefull, .step = 41};

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "option_table.h"
+#include "host/cli/option_table.h"
 #include "tempdir.h"
 #include "test.h"
 

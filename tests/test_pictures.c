@@ -1,12 +1,12 @@
 /* PNG files, grids and GIFs that we write, read back by the format's own rules. */
-#include "pictures.h"
+#include "host/figure/pictures.h"
 
 #include <gif_lib.h>
 #include <png.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
-#include "atomic.h"
+#include "core/base/atomic.h"
 #include "test.h"
 
 static char base[200];

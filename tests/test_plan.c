@@ -1,6 +1,6 @@
 /* Plans and their arena: no two rows that live at the same time overlap, weights lie as Adam sweeps them, the
  * counts of work are those of the published tables. No op is run here. */
-#include "gan.h"
+#include "host/net/gan.h"
 #include "test.h"
 
 static dg_model m;

@@ -1,5 +1,5 @@
 /* Lines and text pixel by pixel; plots by what must and must not be where. */
-#include "host/draw.h"
+#include "host/figure/draw.h"
 
 #include <time.h>
 #include "test.h"

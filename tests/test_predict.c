@@ -1,13 +1,13 @@
 /* Predicted times: by hand for a made-up machine, in tendency for the known ones, and as `dcgan profile` prints them. */
-#include "predict.h"
+#include "core/tune/predict.h"
 
-#include "bench.h"
-#include "gan.h"
-#include "planner.h"
+#include "host/measure/bench.h"
+#include "host/net/gan.h"
+#include "core/tune/planner.h"
 #include "program.h"
 #include "test.h"
-#include "tune.h"
-#include "work.h"
+#include "core/tune/tune.h"
+#include "core/tune/work.h"
 
 static dg_op conv_op(dg_op_kind kind, int N, int H, int Ci, int Co)
 {

@@ -1,5 +1,5 @@
 /* What the user sees, through a pipe and on a pseudo-terminal. The clock is the test's own. */
-#include "progress.h"
+#include "host/run/progress.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -7,7 +7,7 @@
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
-#include "err.h"
+#include "core/base/err.h"
 #include "test.h"
 
 static double now = 1000;

@@ -2,8 +2,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "atomic.h"
-#include "commands.h"
+#include "core/base/atomic.h"
+#include "host/cli/commands.h"
 #include "test.h"
 
 static const char golden[] = "tests/golden/oracle16.safetensors";

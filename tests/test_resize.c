@@ -1,5 +1,5 @@
 /* Resizing gives what Pillow gives, bit for bit (tests/resize_expected.h). */
-#include "image.h"
+#include "host/image/image.h"
 #include "child.h"
 #include "make_picture.h"
 #include "test.h"

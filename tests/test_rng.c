@@ -1,5 +1,5 @@
 /* Philox against the vectors of its authors, normals against the formula in double, permutations. */
-#include "rng.h"
+#include "core/base/rng.h"
 #include "test.h"
 
 /* Random123, tests/kat_vectors, philox4x32-10: counter, key, words. */

@@ -1,6 +1,6 @@
 /* Run directories: one run at a time, never overwritten, free again after kill -9. */
-#include "rundir.h"
-#include "host/log_text.h"
+#include "host/run/rundir.h"
+#include "host/run/log_text.h"
 #include "tempdir.h"
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* The container: what we write comes back, and nothing that is not exactly right is taken. */
-#include "safetensors.h"
+#include "host/files/safetensors.h"
 #include "tempdir.h"
 #include "test.h"
 

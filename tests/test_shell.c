@@ -1,10 +1,10 @@
 /* Words of commands: a shell, or Python, takes them back to what they were, and no byte of them drives a terminal. */
-#include "shell.h"
+#include "core/base/shell.h"
 
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "err.h"
+#include "core/base/err.h"
 #include "temp_folder.h"
 #include "test.h"
 

@@ -1,12 +1,12 @@
 /* Drawn cats: the same everywhere, all different, written once and never over another file. */
-#include "dataset.h"
+#include "host/data/dataset.h"
 
 #include <dirent.h>
 #include <omp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
-#include "atomic.h"
+#include "core/base/atomic.h"
 #include "test.h"
 
 static char base[200];

@@ -1,9 +1,9 @@
 /* Tuning files: every mistake is named with file, line and reason and changes nothing else; rows and text are each
  * other's inverse; the rule finds something for every op of every built-in model, and so do the shipped tables. */
-#include "gan.h"
+#include "host/net/gan.h"
 #include "test.h"
 #include "tempdir.h"
-#include "tune.h"
+#include "core/tune/tune.h"
 
 static const dg_gpu gpu = {90, 232448, DG_MATH_FP32}, small = {75, 65536, DG_MATH_FP32};
 

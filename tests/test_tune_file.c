@@ -1,10 +1,10 @@
 /* Tuning files as they are written and merged: the faster of two measured rows stays, sections and heads are kept, what is
  * wrong is refused with file and line, and the result is what --tuning reads. */
-#include "tune_file.h"
+#include "core/tune/tune_file.h"
 
 #include "tempdir.h"
 #include "test.h"
-#include "tune.h"
+#include "core/tune/tune.h"
 
 static const char a_text[] = "; device A\n"
                              "adam n=100 : direct block=64 ; 9.00 us for all\n"

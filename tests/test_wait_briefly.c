@@ -1,5 +1,5 @@
 /* The program starts itself again once, and only once, with the waiting time set. */
-#include "wait_briefly.h"
+#include "core/base/wait_briefly.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

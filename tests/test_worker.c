@@ -1,5 +1,5 @@
 /* The writer thread: order, back pressure, the first error and its message, signals left to others. */
-#include "worker.h"
+#include "core/base/worker.h"
 
 #include <pthread.h>
 #include <signal.h>

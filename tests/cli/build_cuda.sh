@@ -97,14 +97,14 @@ finds 0 90 'CUDA_WORD := CUDA no (NVCC is empty)'
 # `make NVCC=`, where this build is: what it shares with this one is taken over
 build=$(dirname "$program")
 [ "$build" -ef "$root" ] && build=$root/build
-if command -v make > /dev/null && [ -e "$build/flags" ] && [ -e "$build/host/main.o" ]; then
+if command -v make > /dev/null && [ -e "$build/flags" ] && [ -e "$build/host/cli/main.o" ]; then
     mkdir "$dir/build"
-    cp -pR "$build/flags" "$build/found.mk" "$build/host" "$build/kernels" "$dir/build"
-    rm -f "$dir/build/kernels/no_cuda.o"
+    cp -pR "$build/flags" "$build/found.mk" "$build/core" "$build/host" "$build/kernels" "$dir/build"
+    rm -f "$dir/build/kernels/cuda/no_cuda.o"
     ran='make NVCC='
     make NVCC= BUILD="$dir/build" "$dir/build/dcgan" > "$dir/.out" 2> "$dir/.err" < /dev/null
     fact $? "make NVCC= failed: $(tail -n 5 "$dir/.err")"
-    prints kernels/no_cuda.c
+    prints kernels/cuda/no_cuda.c
     ! grep NVCC "$dir/.out"
     fact $? 'make NVCC= called nvcc'
     program=$dir/build/dcgan

@@ -5,13 +5,13 @@
 export NVCC=''
 build=$(dirname "$program")
 [ "$build" -ef "$root" ] && build=$root/build
-if ! command -v make > /dev/null || [ ! -e "$build/flags" ] || [ ! -e "$build/host/main.o" ]; then
+if ! command -v make > /dev/null || [ ! -e "$build/flags" ] || [ ! -e "$build/host/cli/main.o" ]; then
     skip 'it is tried where the program was built'
     finish
 fi
 tree=$dir/tree
 mkdir -p "$tree/tests"
-for f in Makefile host include kernels man models scripts; do cp -pR "$root/$f" "$tree"; done
+for f in Makefile core host kernels man models scripts; do cp -pR "$root/$f" "$tree"; done
 cp -pR "$root"/tests/*.mk "$root/tests/sim" "$tree/tests"
 cd "$tree" || exit 1
 if command -v git > /dev/null; then
@@ -23,8 +23,8 @@ fi
 copy()
 {
     mkdir -p "$1"
-    cp -pR "$build"/*.mk "$build/flags" "$build"/models.* "$build"/tuning.* "$build/host" "$build/kernels" "$1"
-    rm -f "$1"/kernels/*.cu.o "$1/kernels/no_cuda.o"
+    cp -pR "$build"/*.mk "$build/flags" "$build"/models.* "$build"/tuning.* "$build/core" "$build/host" "$build/kernels" "$1"
+    find "$1/kernels" -name "*.cu.o" -o -name no_cuda.o | xargs rm -f
 }
 
 # makes CODE ARGUMENT...: run make here, with the settings in $with; its output is kept for says and prints.

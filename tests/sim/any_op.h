@@ -9,7 +9,7 @@
 #include "case_cuda.h"
 #include "devtest.h"
 extern "C" {
-#include "precision.h"
+#include "core/plan/precision.h"
 #include "tests/reference_conv.h"
 }
 

@@ -2,7 +2,7 @@
 #ifndef SIM_BUGS_LAUNCHES_H
 #define SIM_BUGS_LAUNCHES_H
 
-#include "kernels/fuse.cuh"
+#include "kernels/fused/fuse.cuh"
 #include "tests/sim/bugs.h"
 
 /* ---- the last of several blocks adds up what all of them left ---- */

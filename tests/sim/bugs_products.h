@@ -2,8 +2,8 @@
 #ifndef SIM_BUGS_PRODUCTS_H
 #define SIM_BUGS_PRODUCTS_H
 
-#include "kernels/fuse.cuh"
-#include "kernels/mma.cuh"
+#include "kernels/fused/fuse.cuh"
+#include "kernels/dev/mma.cuh"
 #include "tests/sim/bugs.h"
 
 /* ---- C = A * B in bf16 by one warp: cp.async two stages deep, ldmatrix, mma ---- */

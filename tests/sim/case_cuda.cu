@@ -2,7 +2,7 @@
  * CPU ops (tests/test_act.c, test_norm_act.c, ...) judge the CUDA ops by the same numbers. */
 #include "case_cuda.h"
 #include "devtest.h"
-#include "kernels/cublas.cuh"
+#include "kernels/cuda/cublas.cuh"
 
 const dg_gpu dg_case_gpu = dev_gpu(227 << 10, DG_MATH_FP32);
 

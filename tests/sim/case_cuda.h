@@ -4,7 +4,7 @@
 
 extern "C" {
 #include "tests/reference.h"
-#include "tune.h"
+#include "core/tune/tune.h"
 }
 
 /* From now on dg_case_run runs every op so, whatever the backend would choose; nullptr: as it chooses. offset: operands

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <utility>
 #include <vector>
-#include "kernels/cublas.cuh"
+#include "kernels/cuda/cublas.cuh"
 #include "tests/test.h"
 extern "C" {
-#include "tune.h"
+#include "core/tune/tune.h"
 }
 
 /* Sanitizers are slow: shapes of at most a few thousand multiply-adds a launch, please. */

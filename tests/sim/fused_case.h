@@ -1,11 +1,11 @@
-/* Sources and sinks of fused launches (include/fuse.h) in double on the host, for tests of one kernel at a time. */
+/* Sources and sinks of fused launches (core/plan/fuse.h) in double on the host, for tests of one kernel at a time. */
 #ifndef FUSED_CASE_H
 #define FUSED_CASE_H
 
 #include <float.h>
 
 #include "devtest.h"
-#include "kernels/fuse.cuh"
+#include "kernels/fused/fuse.cuh"
 
 /* Numbers of a norm over `groups` parts of a batch, of ordinary size, on the host and on the device. */
 struct fused_norm {

@@ -3,7 +3,7 @@
 #define RUN_CONV_H
 
 #include "devtest.h"
-#include "kernels/conv.cuh"
+#include "kernels/ops/conv/cuda/conv.cuh"
 extern "C" {
 #include "tests/reference_conv.h"
 }

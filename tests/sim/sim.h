@@ -1,5 +1,5 @@
 /* The kernel simulator: a .cu file compiled as C++ runs its kernels on the CPU, a fiber for every CUDA thread, and
- * misuse is reported with file, line, block and thread. kernels/dev.cuh includes this header where nvcc would
+ * misuse is reported with file, line, block and thread. kernels/dev/dev.cuh includes this header where nvcc would
  * define the language; what it gives a kernel is what CUDA gives it, strictly: barriers and collectives that the
  * hardware happens to forgive are errors here.
  *
@@ -38,7 +38,7 @@
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __align__(n) alignas(n)
-#define __shared__ static_assert(false, "shared memory is declared with SHARED(), see kernels/dev.cuh");
+#define __shared__ static_assert(false, "shared memory is declared with SHARED(), see kernels/dev/dev.cuh");
 constexpr int warpSize = 32;
 
 namespace sim {

@@ -1,4 +1,4 @@
-# The kernel simulator's part of the build, included by the Makefile. Every kernels/*.cu and tests/sim/*.cu is compiled
+# The kernel simulator's part of the build, included by the Makefile. Every .cu below kernels/ and tests/sim/*.cu is compiled
 # as C++ in three flavours: plain, asan (with UBSan) and tsan. The simulator itself, tests/sim/*.cpp, and the host's C
 # code are never instrumented by them (under SAN=1 there is only asan).
 #
@@ -23,7 +23,7 @@ SIM_CALLS    := $(shell echo | $(CXX) -Werror -fsanitize=address $(ASAN_CALLS) -
 endif
 SIM_asan     := -O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined $(SIM_CALLS)
 SIM_tsan     := -O1 -fsanitize=thread
-SIM_FLAGS     = -std=c++20 $(SIM_DEBUG) -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) -Iinclude -I. $(DEP_CFLAGS)
+SIM_FLAGS     = -std=c++20 $(SIM_DEBUG) -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) -I. $(DEP_CFLAGS)
 
 ifneq ($(filter check sim-check,$(MAKECMDGOALS)),)
 SIM_WHY_NOT := $(shell echo 'int main() { return sizeof __x86_64__; }' | $(CXX) -std=c++20 -x c++ -fsyntax-only - 2>/dev/null || \
@@ -31,7 +31,7 @@ SIM_WHY_NOT := $(shell echo 'int main() { return sizeof __x86_64__; }' | $(CXX) 
 endif
 
 SIM_OBJ     := $(patsubst %.cpp,$(SIM)/%.o,$(wildcard tests/sim/*.cpp))
-SIM_KERNELS := $(filter-out %cublas.cu,$(wildcard kernels/*.cu)) tests/sim/case_cuda.cu
+SIM_KERNELS := $(filter-out %cublas.cu,$(CU_SRC)) tests/sim/case_cuda.cu
 SIM_OWN     := $(filter test_sim_% test_wrappers,$(patsubst tests/sim/%.cu,%,$(wildcard tests/sim/test_*.cu)))
 SIM_TESTS   := $(filter-out $(SIM_OWN),$(patsubst tests/sim/%.cu,%,$(wildcard tests/sim/test_*.cu)))
 SIM_SHARED  := cuda_act cuda_adam cuda_bce cuda_gather cuda_noise cuda_norm_act
@@ -54,7 +54,7 @@ $(SIM)/$(1)/%.o: %.cu $(BUILD)/flags
 	@echo "  SIM   $$< ($(1))"
 	$(Q)$$(CXX) $$(SIM_FLAGS) $$(SIM_$(1)) -MMD -MP -x c++ -c -o $$@ $$<
 
-$(SIM_OWN:%=$(SIM)/$(1)/%) $(SIM)/$(1)/bugs: $(SIM)/$(1)/%: $(SIM)/$(1)/tests/sim/%.o $(SIM_OBJ) $(BUILD)/host/rng.o
+$(SIM_OWN:%=$(SIM)/$(1)/%) $(SIM)/$(1)/bugs: $(SIM)/$(1)/%: $(SIM)/$(1)/tests/sim/%.o $(SIM_OBJ) $(BUILD)/core/base/rng.o
 	@echo "  LINK  $$@"
 	$(Q)$$(CXX) $$(SIM_$(1)) $$(ALL_LDFLAGS) -o $$@ $$^ -lm
 
@@ -67,7 +67,7 @@ $(SIM_SHARED:%=$(SIM)/$(1)/%): $(SIM)/$(1)/cuda_%: $(SIM)/tests/test_%.o $(SIM_K
 	$(Q)$$(CXX) $$(SIM_$(1)) $$(ALL_LDFLAGS) -o $$@ $$^ $$(DEP_LIBS)
 
 # The whole program with the simulated GPU for `--device cuda`.
-$(SIM)/$(1)/dcgan: $(BUILD)/host/main.o $(patsubst %.cu,$(SIM)/$(1)/%.o,$(filter kernels/%,$(SIM_KERNELS))) $(SIM_OBJ) $(LIB)
+$(SIM)/$(1)/dcgan: $(BUILD)/host/cli/main.o $(patsubst %.cu,$(SIM)/$(1)/%.o,$(filter kernels/%,$(SIM_KERNELS))) $(SIM_OBJ) $(LIB)
 	@echo "  LINK  $$@"
 	$(Q)$$(CXX) $$(SIM_$(1)) $$(ALL_LDFLAGS) -o $$@ $$^ $$(DEP_LIBS)
 endef

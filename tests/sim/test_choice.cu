@@ -3,11 +3,11 @@
  * message. */
 #include "devtest.h"
 extern "C" {
-#include "machine.h"
-#include "planner.h"
+#include "core/tune/machine.h"
+#include "core/tune/planner.h"
 #include "tests/temp_folder.h"
-#include "trial.h"
-#include "tune.h"
+#include "host/measure/trial.h"
+#include "core/tune/tune.h"
 }
 
 #include <fcntl.h>

@@ -4,9 +4,9 @@
 
 #include "run_conv.h"
 extern "C" {
-#include "kernels/conv_tiles.h"
+#include "core/tune/conv_tiles.h"
 #include "tests/reference_conv.h"
-#include "tune.h"
+#include "core/tune/tune.h"
 }
 
 /* N, H, W, Ci, Co, K, S, P */

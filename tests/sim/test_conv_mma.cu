@@ -5,10 +5,10 @@
 
 #include "run_conv.h"
 extern "C" {
-#include "kernels/conv_tiles.h"
-#include "precision.h"
+#include "core/tune/conv_tiles.h"
+#include "core/plan/precision.h"
 #include "tests/reference_conv.h"
-#include "tune.h"
+#include "core/tune/tune.h"
 }
 
 /* N, H, W, Ci, Co, and which directions: 1 fwd, 2 dx, 4 dw */

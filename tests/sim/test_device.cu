@@ -1,5 +1,5 @@
 /* Choosing a device: what a build covers, what each failure is called, and that a device without code is refused. */
-#include "kernels/cuda_device.cuh"
+#include "kernels/cuda/cuda_device.cuh"
 #include "tests/test.h"
 
 #include <string.h>

@@ -5,10 +5,10 @@
 #include <float.h>
 
 #include "devtest.h"
-#include "kernels/fuse.cuh"
+#include "kernels/fused/fuse.cuh"
 extern "C" {
-#include "kernels/conv_tiles.h"
-#include "precision.h"
+#include "core/tune/conv_tiles.h"
+#include "core/plan/precision.h"
 #include "tests/reference_conv.h"
 }
 

@@ -1,7 +1,7 @@
 /* Convolutions of pictures with what is around them: against plain loops in double, pictures against gather.cu's. */
 #include "fused_case.h"
 extern "C" {
-#include "precision.h"
+#include "core/plan/precision.h"
 #include "tests/reference_conv.h"
 }
 

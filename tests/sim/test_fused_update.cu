@@ -4,12 +4,12 @@
 #include <memory>
 
 #include "run_conv.h"
-#include "kernels/fuse.cuh"
+#include "kernels/fused/fuse.cuh"
 extern "C" {
-#include "kernels/fused_update.h"
-#include "kernels/conv_tiles.h"
-#include "precision.h"
-#include "tune.h"
+#include "kernels/fused/fused_update.h"
+#include "core/tune/conv_tiles.h"
+#include "core/plan/precision.h"
+#include "core/tune/tune.h"
 }
 
 struct job_case {
@@ -144,7 +144,7 @@ private:
 };
 
 extern "C" {
-#include "work.h"
+#include "core/tune/work.h"
 }
 size_t side::scratch_bytes(const dg_op *op) { return dg_scratch_of(op, DG_F32); }
 

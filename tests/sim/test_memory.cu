@@ -3,7 +3,7 @@
 #include "devtest.h"
 extern "C" {
 #include "tests/temp_folder.h"
-#include "train.h"
+#include "host/run/train.h"
 }
 
 static dg_model model;

@@ -1,9 +1,9 @@
 /* Several steps given at once: the bytes of as many given one by one, in few graphs with branches; and how many training gives. */
 #include "devtest.h"
 extern "C" {
-#include "fuse.h"
-#include "train.h"
-#include "trial.h"
+#include "core/plan/fuse.h"
+#include "host/run/train.h"
+#include "host/measure/trial.h"
 }
 
 #include <string>

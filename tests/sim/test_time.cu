@@ -1,10 +1,10 @@
 /* Timing and measuring on the CUDA backend: that every piece runs once, in order, between its events; that nothing is
  * left behind; that a device that fails is reported. The times themselves mean nothing here. */
 #include "devtest.h"
-#include "kernels/cuda_time.cuh"
+#include "kernels/cuda/cuda_time.cuh"
 extern "C" {
-#include "backend.h"
-#include "plan.h"
+#include "core/plan/backend.h"
+#include "core/plan/plan.h"
 }
 
 static __global__ void add_kernel(unsigned *at, unsigned value) { *at = *at * 10 + value; }

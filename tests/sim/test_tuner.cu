@@ -2,14 +2,14 @@
  * else than direct; what is not clearly faster stays as it was; a launch that is refused costs one choice, a lost device
  * the rest; and what was found is in the file, which the backend then follows. At last the command itself. */
 #include "devtest.h"
-#include "kernels/cuda.cuh"
+#include "kernels/dev/cuda.cuh"
 extern "C" {
-#include "machine.h"
+#include "core/tune/machine.h"
 #include "tests/temp_folder.h"
-#include "train.h"
-#include "tune.h"
-#include "tune_file.h"
-#include "tuner.h"
+#include "host/run/train.h"
+#include "core/tune/tune.h"
+#include "core/tune/tune_file.h"
+#include "host/measure/tuner.h"
 }
 
 #include <unistd.h>

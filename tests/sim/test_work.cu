@@ -1,11 +1,11 @@
-/* What kernels/work.c says that an op launches is what is launched: kernels, blocks, threads and shared memory of every
+/* What core/tune/work.c says that an op launches is what is launched: kernels, blocks, threads and shared memory of every
  * choice that dg_variant_list() finds, at even and awkward shapes. Nothing is run. */
 #include "devtest.h"
-#include "kernels/conv.cuh"
-#include "kernels/cublas.cuh"
+#include "kernels/ops/conv/cuda/conv.cuh"
+#include "kernels/cuda/cublas.cuh"
 extern "C" {
-#include "tune.h"
-#include "work.h"
+#include "core/tune/tune.h"
+#include "core/tune/work.h"
 }
 
 static const dg_gpu gpu = {90, 232448, DG_MATH_FP32}, small_gpu = {75, 65536, DG_MATH_FP32}, bf16_gpu = {90, 232448, DG_MATH_BF16}, tf32_gpu = {80, 166912, DG_MATH_TF32}, fp16_gpu = {75, 65536, DG_MATH_FP16};

@@ -1,4 +1,4 @@
-/* kernels/dev.cuh, in the simulator and on devices alike: the fragment layouts as the PTX ISA documents them, element by
+/* kernels/dev/dev.cuh, in the simulator and on devices alike: the fragment layouts as the PTX ISA documents them, element by
  * element, copies, rounding, shared memory, launches. */
 #define DEV_GRID
 #define DEV_HALF

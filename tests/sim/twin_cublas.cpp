@@ -1,5 +1,5 @@
 /* The simulator's cuBLAS: the same product by plain loops, one thread a result. */
-#include "kernels/cublas.cuh"
+#include "kernels/cuda/cublas.cuh"
 
 static int opened;
 

@@ -1,4 +1,4 @@
-/* The twins of kernels/dev_wgmma.cuh. What is in flight is strict here: sums hold NaN from wgmma_begin to wgmma_wait, which
+/* The twins of kernels/dev/dev_wgmma.cuh. What is in flight is strict here: sums hold NaN from wgmma_begin to wgmma_wait, which
  * finds out who touched them; the factors are read at once or (SIM=lazy) at wgmma_wait. */
 #ifndef SIM_WGMMA_H
 #define SIM_WGMMA_H

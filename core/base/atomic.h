@@ -1,0 +1,50 @@
+/* Whole files or none: written to a hidden temporary name in the same directory, fsynced, renamed over the
+ * final name, directory fsynced. After a failure the old file is untouched, the temporary one is gone, and the
+ * message says path, bytes needed and bytes free when the disk is full. A failed fsync is never retried
+ * (Rebello et al., ATC 2020: the pages are marked clean). */
+#ifndef DG_ATOMIC_H
+#define DG_ATOMIC_H
+
+#include <dirent.h>
+#include <stddef.h>
+#include "core/base/err.h"
+
+typedef struct {
+    const void *data;
+    size_t bytes;
+} dg_piece;
+
+dg_err dg_write_atomic(const char *path, const dg_piece *piece, int pieces);
+
+/* An open directory for files to go to, wherever their path leads by now; messages show the path. lock: a descriptor of
+ * the file lock_name in it, which must still be there when a new file gets its name, or the directory may be another
+ * run's; -1: it need not. */
+typedef struct {
+    int fd, lock;
+    const char *lock_name;
+} dg_directory;
+/* dg_write_atomic for the file of that name there; dir = NULL: the directory that the path names. */
+dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_piece *piece, int pieces);
+
+/* Does the name, in the open directory or from the root, lead to this open file? DG_SAME_UNKNOWN: the system did not say. */
+typedef enum { DG_SAME_NO, DG_SAME_YES, DG_SAME_UNKNOWN } dg_same;
+dg_same dg_leads_to(int dir, const char *name, int fd);
+
+/* Remove temporary files that a killed run left in the open directory. Only names of our own pattern. */
+void dg_sweep_temporaries(int dir);
+
+/* Read the open directory's entries from its beginning; NULL with errno. The caller closes it with closedir. */
+DIR *dg_list_directory(int dir);
+
+/* Read a whole regular file of at most `limit` bytes; never blocks on a FIFO. *data is malloc'd, with one
+ * extra NUL byte behind it. DG_IO with path and reason. */
+dg_err dg_read_file(const char *path, size_t limit, void **data, size_t *bytes);
+/* The same for the file of that name in the open directory `dir`; dir = -1: the one that the path names. */
+dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, size_t *bytes);
+
+/* The same piece by piece, for a file whose beginning says whether the rest is wanted: open it, then take the next n
+ * bytes, of which there must be as many. After an error *fd is -1; else the caller closes it. */
+dg_err dg_read_open(const char *path, size_t limit, int *fd, size_t *bytes);
+dg_err dg_read_next(int fd, const char *path, void *to, size_t n);
+
+#endif

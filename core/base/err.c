@@ -1,0 +1,108 @@
+#include "core/base/err.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static _Thread_local char message[DG_MESSAGE_BYTES];
+
+const char *dg_message(void) { return message; }
+
+int dg_utf8(const char *text, unsigned *code)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    const int n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+    if (n == 0) return 0;
+    *code = n == 1 ? s[0] : s[0] & (0xffu >> (n + 1));
+    for (int i = 1; i < n; i++) {
+        if ((s[i] & 0xc0) != 0x80) return 0;
+        *code = *code << 6 | (s[i] & 0x3fu);
+    }
+    const bool surrogate = *code >= 0xd800 && *code < 0xe000;
+    const bool longer = (n == 3 && *code < 0x800) || (n == 4 && *code < 0x10000); /* than it has to be */
+    return surrogate || longer || *code > 0x10ffff ? 0 : n;
+}
+
+int dg_printable_bytes(const char *text)
+{
+    unsigned c;
+    const int n = dg_utf8(text, &c);
+    if (n == 0 || c < 0x20 || (c >= 0x7f && c < 0xa0)) return 0; /* control characters */
+    if (c >= 0x2028 && c <= 0x202e) return 0;                    /* ends of lines, bidirectional overrides */
+    return c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x2066 && c <= 0x2069) ? 0 : n; /* more of those */
+}
+
+char *dg_printable(char *out, unsigned long size, const char *text)
+{
+    unsigned long at = 0;
+    while (*text) {
+        const int n = dg_printable_bytes(text);
+        const unsigned long need = n ? (unsigned long)n : 4;
+        if (at + need + 1 > size) break;
+        if (n)
+            memcpy(out + at, text, need);
+        else
+            snprintf(out + at, 5, "\\x%02x", (unsigned char)*text);
+        at += need;
+        text += n ? n : 1;
+    }
+    if (size) out[at] = 0;
+    return out;
+}
+
+static void store(const char *format, va_list ap, const char *rest)
+{
+    char raw[DG_MESSAGE_BYTES];
+    int n = vsnprintf(raw, sizeof raw, format, ap);
+    if (n < 0) n = 0;
+    if ((size_t)n >= sizeof raw) n = (int)sizeof raw - 1;
+    snprintf(raw + n, sizeof raw - (size_t)n, "%s%s", *rest ? ": " : "", rest);
+    dg_printable(message, sizeof message, raw);
+}
+
+dg_err dg_fail(dg_err code, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    store(format, ap, "");
+    va_end(ap);
+    return code;
+}
+
+dg_err dg_context(dg_err code, const char *format, ...)
+{
+    if (code == DG_OK) return code;
+    char rest[sizeof message];
+    memcpy(rest, message, sizeof rest);
+    va_list ap;
+    va_start(ap, format);
+    store(format, ap, rest);
+    va_end(ap);
+    return code;
+}
+
+void dg_warn(const char *format, ...)
+{
+    char raw[DG_MESSAGE_BYTES], line[DG_MESSAGE_BYTES];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(raw, sizeof raw, format, ap);
+    va_end(ap);
+    /* A progress line may be on the screen: start over it, or the warning sticks to its end. */
+    const char *term = getenv("TERM");
+    bool terminal = isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
+    fprintf(stderr, "%sdcgan: warning: %s\n", terminal ? "\r\033[K" : "", dg_printable(line, sizeof line, raw));
+}
+
+void dg_say(const char *format, ...)
+{
+    char raw[1 << 15], shown[4 * sizeof raw]; /* not from the heap: a result is printed where that is used up, too */
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(raw, sizeof raw, format, ap);
+    va_end(ap);
+    puts(dg_printable(shown, sizeof shown, raw));
+}

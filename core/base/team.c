@@ -1,0 +1,65 @@
+#include "core/base/team.h"
+
+#include <omp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 1024 };
+
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER; /* shut until all have been started */
+
+static void *wait_at_gate(void *nothing)
+{
+    pthread_mutex_lock(&gate);
+    pthread_mutex_unlock(&gate);
+    return nothing;
+}
+
+/* What OMP_STACKSIZE asks for: a number with B, K (as without), M or G behind it; 0: nothing. */
+static size_t stack_bytes(void)
+{
+    static const char units[] = "BKMG";
+    const char *text = getenv("OMP_STACKSIZE");
+    char *end;
+    if (!text) return 0;
+    const unsigned long n = strtoul(text, &end, 10);
+    end += strspn(end, " ");
+    const char *unit = *end ? strchr(units, *end & ~0x20) : units + 1;
+    return unit ? (size_t)n << 10 * (unit - units) : 0;
+}
+
+/* How many of n threads can be there at once, with the stacks that OpenMP gives its own. */
+static int start(int n, int *error)
+{
+    pthread_t thread[MOST];
+    pthread_attr_t attributes;
+    int started = 0;
+    *error = pthread_attr_init(&attributes);
+    if (*error) return 0;
+    const size_t stack = stack_bytes();
+    if (stack) (void)pthread_attr_setstacksize(&attributes, stack); /* what is too small OpenMP leaves alone, too */
+    pthread_mutex_lock(&gate);
+    while (started < n && (*error = pthread_create(&thread[started], &attributes, wait_at_gate, NULL)) == 0) started++;
+    pthread_mutex_unlock(&gate);
+    for (int i = 0; i < started; i++) pthread_join(thread[i], NULL);
+    pthread_attr_destroy(&attributes);
+    return started;
+}
+
+dg_err dg_team_check(int threads)
+{
+    static atomic_int proven = 1;
+    const int limit = omp_get_thread_limit(), have = atomic_load(&proven);
+    if (threads > limit) threads = limit;
+    if (threads > MOST) threads = MOST;
+    if (threads <= have) return DG_OK;
+    int error;
+    const int could = have + start(threads - have, &error);
+    if (could < threads)
+        return dg_fail(DG_DEVICE, "%d threads cannot be started, only %d (%s); fewer do the same more slowly: --threads %d, "
+                       "or OMP_NUM_THREADS=%d", threads, could, strerror(error), could, could);
+    atomic_store(&proven, threads);
+    return DG_OK;
+}

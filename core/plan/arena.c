@@ -1,0 +1,214 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/plan/branches.h"
+
+static size_t round_up(size_t n) { return (n + 255) & ~(size_t)255; }
+
+int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_type type, dg_shape shape)
+{
+    if (a->rows == a->capacity) {
+        int capacity = a->capacity ? 2 * a->capacity : 128;
+        dg_row *row = realloc(a->row, (size_t)capacity * sizeof *row);
+        if (!row) {
+            a->full = true;
+            return 0; /* never used: placing refuses */
+        }
+        a->row = row;
+        a->capacity = capacity;
+    }
+    dg_row *r = &a->row[a->rows];
+    memset(r, 0, sizeof *r);
+    snprintf(r->name, sizeof r->name, "%s", name);
+    r->kind = kind;
+    r->net = net;
+    r->type = type;
+    r->shape = shape;
+    r->bytes = dg_count(shape) * dg_type_bytes(type);
+    r->plan = a->plans;
+    return a->rows++;
+}
+
+int dg_arena_bytes(dg_arena *a, const char *name, dg_row_kind kind, size_t bytes)
+{
+    /* counted in 64-byte units, so that the ints of the shape cannot overflow */
+    return dg_arena_row(a, name, kind, 0, DG_U8, (dg_shape){1, 1, (int)((bytes + 63) / 64), 64});
+}
+
+int dg_arena_find(const dg_arena *a, const char *name)
+{
+    for (int i = 0; i < a->rows; i++)
+        if (!strcmp(a->row[i].name, name)) return i;
+    return -1;
+}
+
+static dg_err choose(dg_plan *p, dg_backend *b)
+{
+    for (int i = 0; i < p->ops; i++) {
+        dg_op *op = &p->op[i];
+        const char *why = b->refuses(b, op);
+        if (why) return dg_fail(DG_DEVICE, "%s: %s cannot run this op: %s", op->name, b->name, why);
+    }
+    return b->fuse ? b->fuse(b, p) : DG_OK;
+}
+
+/* A row for the scratch memory of an op. */
+static void add_scratch(dg_plan *p, dg_op *op, dg_backend *b)
+{
+    int n;
+    const dg_operand *operand = dg_operands(op->kind, &n);
+    for (int k = 0; k < n; k++) {
+        size_t bytes = operand[k].role == DG_SCRATCH ? b->scratch(b, op) : 0;
+        if (!bytes) continue;
+        char name[64];
+        snprintf(name, sizeof name, "%s.scratch", op->name);
+        op->operand[k].row = dg_arena_bytes(p->arena, name, DG_WORK, bytes);
+        p->arena->row[op->operand[k].row].plan = p->id;
+    }
+}
+
+/* For those that are launched by themselves. */
+static void add_scratch_rows(dg_plan *p, dg_backend *b)
+{
+    for (int i = 0; i < p->ops && !p->launch; i++) add_scratch(p, &p->op[i], b);
+    for (int i = 0; i < p->launches; i++)
+        if (p->launch[i].kind == DG_LAUNCH_OP) add_scratch(p, &p->op[p->launch[i].first], b);
+}
+
+static void live(dg_arena *a, int row, int first, int last)
+{
+    dg_row *r = row < 0 ? NULL : &a->row[row];
+    if (!r || r->kind != DG_WORK || r->absent) return;
+    if (r->first > first) r->first = first;
+    if (r->last < last) r->last = last;
+}
+
+/* What ops first .. last, which are done at a time, read and write; of an op that is done while an operand is read, its
+ * operands, too. */
+static void live_ops(const dg_plan *p, int first, int last)
+{
+    for (int i = first; i <= last; i++) {
+        for (int k = 0; k < DG_MAX_OPERANDS; k++) {
+            const dg_op *op = &p->op[i];
+            live(p->arena, op->operand[k].row, first, last);
+            if (op->operand[k].from == 0) continue;
+            const dg_op *from = &p->op[op->operand[k].from - 1];
+            for (int j = 0; j < DG_MAX_OPERANDS; j++) live(p->arena, from->operand[j].row, first, last);
+        }
+    }
+}
+
+static void find_lifetimes(dg_plan *p)
+{
+    dg_arena *a = p->arena;
+    for (int i = 0; i < a->rows; i++) {
+        dg_row *r = &a->row[i];
+        if (r->kind != DG_WORK || r->plan != p->id) continue;
+        r->first = r->keep ? 0 : p->ops;
+        r->last = r->keep ? p->ops : -1;
+    }
+    for (int i = 0; i < p->ops && !p->launch; i++) live_ops(p, i, i);
+    for (int i = 0; i < p->launches; i++) {
+        const dg_launch *l = &p->launch[i];
+        live_ops(p, l->first, l->first + l->count - 1);
+        live(a, l->row, l->first, l->first + l->count - 1);
+    }
+}
+
+static const dg_arena *sorting; /* qsort has no context; planning is single-threaded */
+
+static int larger_first(const void *x, const void *y)
+{
+    int i = *(const int *)x, k = *(const int *)y;
+    size_t a = sorting->row[i].bytes, b = sorting->row[k].bytes;
+    return a != b ? (a < b ? 1 : -1) : i - k;
+}
+
+/* First fit: the lowest offset where no row that lives at the same time lies. */
+/* apart: [row][row], NULL where the ops run one after another. */
+static size_t lowest_gap(const dg_arena *a, const int *order, int placed, const dg_row *r, const bool *apart)
+{
+    const bool *others = apart ? apart + (r - a->row) * a->rows : NULL;
+    size_t at = a->persistent;
+    for (int again = 1; again;) {
+        again = 0;
+        for (int i = 0; i < placed; i++) {
+            const dg_row *o = &a->row[order[i]];
+            if (others && !r->keep && !o->keep ? others[order[i]] : o->last < r->first || r->last < o->first) continue;
+            if (at < o->offset + round_up(o->bytes) && o->offset < at + round_up(r->bytes)) {
+                at = o->offset + round_up(o->bytes);
+                again = 1;
+            }
+        }
+    }
+    return at;
+}
+
+static dg_err place_work(dg_plan *p)
+{
+    dg_arena *a = p->arena;
+    bool *apart = NULL;
+    int *order = malloc(((size_t)a->rows + 1) * sizeof *order), n = 0;
+    if (!order) return dg_fail(DG_DEVICE, "out of memory while planning");
+    for (int i = 0; i < a->rows; i++)
+        if (a->row[i].kind == DG_WORK && a->row[i].plan == p->id && !a->row[i].absent) order[n++] = i;
+    const dg_err e = p->branches ? dg_plan_apart(p, &apart) : DG_OK;
+    sorting = a;
+    qsort(order, (size_t)n, sizeof *order, larger_first);
+    for (int i = 0; i < n && !e; i++) {
+        dg_row *r = &a->row[order[i]];
+        r->offset = lowest_gap(a, order, i, r, apart);
+        if (r->offset + round_up(r->bytes) > a->bytes) a->bytes = r->offset + round_up(r->bytes);
+    }
+    free(apart);
+    free(order);
+    return e;
+}
+
+/* Rows from `first` on that outlive a plan, one behind the other. */
+static void place_persistent(dg_arena *a, int first)
+{
+    for (int kind = DG_PARAM; kind <= DG_STATE; kind++) {
+        for (int net = 0; net < 2; net++) {
+            for (int i = first; i < a->rows; i++) {
+                dg_row *r = &a->row[i];
+                if ((int)r->kind != kind || r->net != net) continue;
+                r->offset = a->bytes;
+                a->bytes += round_up(r->bytes);
+            }
+        }
+    }
+}
+
+dg_err dg_arena_place(dg_arena *a, dg_plan *const *plans, int n, dg_backend *b)
+{
+    a->bytes = 0;
+    place_persistent(a, 0);
+    const int placed = a->rows;
+    for (int i = 0; i < n && !a->full; i++) {
+        dg_err e = choose(plans[i], b);
+        if (e) return e;
+        add_scratch_rows(plans[i], b);
+    }
+    if (a->full) return dg_fail(DG_DEVICE, "out of memory while planning");
+    place_persistent(a, placed); /* what fused launches keep */
+    a->persistent = a->bytes;
+    for (int i = 0; i < n; i++) {
+        find_lifetimes(plans[i]);
+        dg_err e = place_work(plans[i]);
+        if (e) return e;
+    }
+    return DG_OK;
+}
+
+dg_err dg_arena_alloc(dg_arena *a, dg_backend *b)
+{
+    return dg_context(b->alloc(b, a->bytes, &a->base), "the arena of weights and activations");
+}
+
+void dg_arena_free(dg_arena *a, dg_backend *b)
+{
+    if (a->base) b->release(b, a->base);
+    free(a->row);
+    memset(a, 0, sizeof *a);
+}

@@ -1,0 +1,229 @@
+/* Branches of a plan: conflicts over memory, then the fewest waits that keep every pair in order. */
+#include "core/plan/branches.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes [from, to) of the arena; what lies outside of it (data set, permutation) no op writes. */
+typedef struct {
+    size_t from, to;
+    bool written;
+} range;
+
+typedef struct {
+    range *range;
+    int ranges;
+    bool adam, cublas; /* kinds that share more than operands: counters of adam.cu, the workspace of the library */
+    int kernels;
+} piece;
+
+typedef struct {
+    const dg_plan *p;
+    int pieces;
+    piece *piece;
+    size_t words;     /* of sets of pieces */
+    unsigned *before; /* [piece][words]: those that have ended when it begins */
+    unsigned *users;  /* [row of the arena][words] */
+} branches;
+
+int dg_plan_pieces(const dg_plan *p) { return p->launch ? p->launches : p->ops; }
+
+static void include(unsigned *set, int k) { set[k / 32] |= 1u << k % 32; }
+
+static void add(const branches *b, int i, int row, size_t skip, size_t bytes, bool written)
+{
+    const dg_row *r = row < 0 ? NULL : &b->p->arena->row[row];
+    if (!r || r->absent || r->kind == DG_OUTSIDE || !bytes) return;
+    piece *at = &b->piece[i];
+    include(b->users + (size_t)row * b->words, i);
+    at->range[at->ranges++] = (range){r->offset + skip, r->offset + skip + bytes, written};
+}
+
+/* The whole row from where the operand begins: never less than what an op touches. */
+static void add_operand(const branches *b, int i, const dg_op *op, int k, const dg_operand *operand, bool read_only)
+{
+    const dg_row *r = dg_plan_row(b->p, op, k);
+    if (!r) return;
+    const size_t skip = (size_t)op->operand[k].skip * dg_type_bytes(r->type);
+    size_t bytes = r->bytes - skip;
+    if (op->kind == DG_OP_adam && r->kind != DG_STATE) bytes = (size_t)op->u.adam.n * dg_type_bytes(r->type); /* the first row of many */
+    if (op->kind == DG_OP_gather && operand->role == DG_OUT) bytes = (size_t)dg_operand_bytes(b->p, op, k); /* half of a batch */
+    add(b, i, op->operand[k].row, skip, bytes, !read_only && operand->role != DG_IN);
+}
+
+static void add_op(const branches *b, int i, const dg_op *op, bool read_only)
+{
+    int n;
+    const dg_operand *operand = dg_operands(op->kind, &n);
+    for (int k = 0; k < n; k++) add_operand(b, i, op, k, &operand[k], read_only);
+}
+
+static dg_err find_ranges(const branches *b, int number, int first, int count)
+{
+    const dg_plan *p = b->p;
+    piece *at = &b->piece[number];
+    size_t most = 1;
+    for (int i = first; i < first + count; i++) {
+        most += DG_MAX_OPERANDS;
+        for (int k = 0; k < DG_MAX_OPERANDS; k++) most += p->op[i].operand[k].from ? DG_MAX_OPERANDS : 0;
+    }
+    at->range = malloc(most * sizeof *at->range);
+    if (!at->range) return dg_fail(DG_DEVICE, "out of memory while planning");
+    for (int i = first; i < first + count; i++) {
+        const dg_op *op = &p->op[i];
+        add_op(b, number, op, false);
+        for (int k = 0; k < DG_MAX_OPERANDS; k++) /* what is made while it is read is read as what it is made from */
+            if (op->operand[k].from) add_op(b, number, &p->op[op->operand[k].from - 1], true);
+        at->adam |= op->kind == DG_OP_adam;
+        at->cublas |= op->tune.variant && !strcmp(op->tune.variant, "cublas");
+        at->kernels += dg_op_kernels(p, i);
+    }
+    return DG_OK;
+}
+
+static bool conflict(const piece *a, const piece *b)
+{
+    if ((a->adam && b->adam) || (a->cublas && b->cublas)) return true;
+    for (int i = 0; i < a->ranges; i++)
+        for (int k = 0; k < b->ranges; k++) {
+            const range *x = &a->range[i], *y = &b->range[k];
+            if ((x->written || y->written) && x->from < y->to && y->from < x->to) return true;
+        }
+    return false;
+}
+
+static unsigned *before(const branches *b, int i) { return b->before + (size_t)i * b->words; }
+static bool known(const branches *b, int i, int k) { return before(b, i)[k / 32] >> k % 32 & 1; }
+static void wait_for(const branches *b, int i, int k)
+{
+    unsigned *mine = before(b, i);
+    const unsigned *its = before(b, k);
+    for (size_t w = 0; w < b->words; w++) mine[w] |= its[w];
+    include(mine, k);
+}
+
+/* A branch that waits for nothing more by taking this piece; else the one whose last piece has the shortest chain.
+ * tail: the last piece of each, -1: none yet. */
+static int branch_of(const branches *b, const dg_branched *out, int i, const int *tail)
+{
+    int best = -1, rank = 0;
+    for (int k = 0; k < DG_BRANCHES; k++) {
+        const int t = tail[k];
+        const int now = t >= 0 && out[i].after[k] == t ? 4 : t >= 0 && known(b, i, t) ? 3 : t < 0 ? 2 : 1;
+        const bool better = now > rank || (now == rank && t >= 0 && (now == 1 ? out[t].chain < out[tail[best]].chain : out[t].chain > out[tail[best]].chain));
+        if (better) best = k, rank = now;
+    }
+    return best;
+}
+
+static void place(const branches *b, dg_branched *out, int i, int *tail)
+{
+    dg_branched *me = &out[i];
+    for (int k = 0; k < DG_BRANCHES; k++) me->after[k] = -1;
+    for (int k = i - 1; k >= 0; k--) {
+        if (known(b, i, k) || (b->p->branches && !conflict(&b->piece[i], &b->piece[k]))) continue;
+        me->after[out[k].branch] = k; /* the first one found is the last of its branch, and knows those in front of it */
+        wait_for(b, i, k);
+    }
+    me->branch = branch_of(b, out, i, tail);
+    const int last = tail[me->branch];
+    me->after[me->branch] = last;
+    if (last >= 0) wait_for(b, i, last);
+    me->chain = 0;
+    for (int k = 0; k < i; k++)
+        if (known(b, i, k) && out[k].chain > me->chain) me->chain = out[k].chain;
+    me->chain += b->piece[i].kernels;
+    tail[me->branch] = i;
+}
+
+static void forget(branches *b)
+{
+    for (int i = 0; b->piece && i < b->pieces; i++) free(b->piece[i].range);
+    free(b->piece);
+    free(b->before);
+    free(b->users);
+}
+
+static dg_err find_order(branches *b, const dg_plan *p, dg_branched *out)
+{
+    *b = (branches){.p = p, .pieces = dg_plan_pieces(p)};
+    b->words = ((size_t)b->pieces + 31) / 32;
+    b->piece = calloc((size_t)b->pieces + 1, sizeof *b->piece);
+    b->before = calloc((size_t)b->pieces * b->words + 1, sizeof *b->before);
+    b->users = calloc((size_t)p->arena->rows * b->words + 1, sizeof *b->users);
+    dg_err e = b->piece && b->before && b->users ? DG_OK : dg_fail(DG_DEVICE, "out of memory while planning");
+    for (int i = 0; i < b->pieces && !e; i++) e = p->launch ? find_ranges(b, i, p->launch[i].first, p->launch[i].count) : find_ranges(b, i, i, 1);
+    for (int i = 0; i < b->pieces && !e && p->launch; i++) {
+        const int row = p->launch[i].row; /* its scratch memory */
+        if (row >= 0) add(b, i, row, 0, p->arena->row[row].bytes, true);
+    }
+    int tail[DG_BRANCHES];
+    for (int k = 0; k < DG_BRANCHES; k++) tail[k] = -1;
+    for (int i = 0; i < b->pieces && !e; i++) place(b, out, i, tail);
+    return e;
+}
+
+dg_err dg_plan_branch(const dg_plan *p, dg_branched *out)
+{
+    branches b;
+    const dg_err e = find_order(&b, p, out);
+    forget(&b);
+    return e;
+}
+
+/* Has every piece of `first` ended before any of `then` begins? */
+static bool all_before(const branches *b, const unsigned *first, const unsigned *then)
+{
+    for (int i = 0; i < b->pieces; i++) {
+        if (!(then[i / 32] >> i % 32 & 1)) continue;
+        for (size_t w = 0; w < b->words; w++)
+            if (first[w] & ~before(b, i)[w]) return false;
+    }
+    return true;
+}
+
+/* Rows that have no place yet get one of their own for as long as this looks at the plan, so that conflicts are those
+ * over values. */
+dg_err dg_plan_apart(const dg_plan *p, bool **out)
+{
+    dg_arena *a = p->arena;
+    const size_t n = (size_t)a->rows;
+    size_t at = a->persistent;
+    branches b = {0};
+    dg_branched *all = malloc(((size_t)dg_plan_pieces(p) + 1) * sizeof *all);
+    *out = calloc(n * n + 1, sizeof **out);
+    for (int i = 0; i < a->rows; i++) {
+        if (a->row[i].kind != DG_WORK || a->row[i].plan != p->id) continue;
+        a->row[i].offset = at;
+        at += a->row[i].bytes;
+    }
+    dg_err e = all && *out ? find_order(&b, p, all) : dg_fail(DG_DEVICE, "out of memory while planning");
+    for (size_t i = 0; i < n && !e; i++)
+        for (size_t k = 0; k < i; k++) {
+            const unsigned *x = b.users + i * b.words, *y = b.users + k * b.words;
+            (*out)[i * n + k] = (*out)[k * n + i] = all_before(&b, x, y) || all_before(&b, y, x);
+        }
+    forget(&b);
+    free(all);
+    if (e) free(*out), *out = NULL;
+    return e;
+}
+
+int dg_plan_kernels(const dg_plan *p)
+{
+    int n = 0;
+    for (int i = 0; i < p->ops; i++) n += dg_op_kernels(p, i);
+    return n;
+}
+
+dg_err dg_plan_chain(const dg_plan *p, int *longest)
+{
+    const int pieces = dg_plan_pieces(p);
+    dg_branched *all = malloc(((size_t)pieces + 1) * sizeof *all);
+    *longest = 0;
+    dg_err e = all ? dg_plan_branch(p, all) : dg_fail(DG_DEVICE, "out of memory while planning");
+    for (int i = 0; i < pieces && !e; i++)
+        if (all[i].chain > *longest) *longest = all[i].chain;
+    free(all);
+    return e;
+}

@@ -1,0 +1,180 @@
+/* From the ops of a launch to what its kernel takes. */
+#include <string.h>
+
+#include "core/tune/conv_tiles.h"
+#include "core/plan/fuse_launch.h"
+
+static float below_zero(const dg_norm_act_args *a)
+{
+    return a->act == DG_ACT_RELU ? 0 : a->act == DG_ACT_LEAKY ? (float)a->slope : 1;
+}
+
+/* An operand of a convolution as its values come about. */
+static dg_source source_of(const dg_plan *p, const dg_op *op, const char *name)
+{
+    const int k = dg_fuse_operand(op, name);
+    const dg_conv_args *c = &op->u.conv;
+    if (op->operand[k].from == 0)
+        return (dg_source){.kind = DG_SOURCE_PLAIN, .x = *name == 'x' ? c->x : c->y, .factor = 1, .groups = 1};
+    const dg_op *from = &p->op[op->operand[k].from - 1];
+    const dg_norm_act_args *a = &from->u.norm_act;
+    const bool backward = from->kind == DG_OP_norm_act_dx;
+    return (dg_source){.kind = backward ? DG_SOURCE_NORM_DX : DG_SOURCE_NORM, .x = backward ? a->dx : a->x,
+                       .pre = backward ? a->x : NULL, .mean = a->mean, .rstd = a->rstd, .gamma = a->gamma, .beta = a->beta,
+                       .totals = backward ? a->scratch : NULL, .factor = below_zero(a), .groups = a->groups};
+}
+
+static dg_sink sink_of(const dg_op *op)
+{
+    dg_sink s = {.kind = DG_SINK_PLAIN, .groups = 1, .factor = 1};
+    if (op->kind == DG_OP_norm_stats) {
+        const dg_norm_stats_args *a = &op->u.norm_stats;
+        s.kind = DG_SINK_STATS;
+        s.groups = a->groups;
+        s.mean = a->mean, s.rstd = a->rstd, s.running_mean = a->running_mean, s.running_var = a->running_var;
+        s.eps = a->eps, s.momentum = a->momentum;
+    } else if (op->kind == DG_OP_act || op->kind == DG_OP_act_dx) {
+        s.kind = op->kind == DG_OP_act ? DG_SINK_ACT : DG_SINK_ACT_DX;
+        s.act = op->u.act.act;
+        s.slope = (float)op->u.act.slope;
+        s.y = op->kind == DG_OP_act ? NULL : op->u.act.y;
+    } else if (op->kind == DG_OP_norm_act_dx) {
+        const dg_norm_act_args *a = &op->u.norm_act;
+        s.kind = DG_SINK_NORM_DX;
+        s.groups = a->groups;
+        s.factor = below_zero(a);
+        s.pre = a->x, s.mean = a->mean, s.rstd = a->rstd, s.gamma = a->gamma, s.beta = a->beta;
+        s.dgamma = a->dgamma, s.dbeta = a->dbeta, s.totals = a->scratch;
+    }
+    return s;
+}
+
+/* The op behind the last convolution of the launch, if there is one. */
+static dg_sink last_sink(const dg_plan *p, const dg_launch *l)
+{
+    const dg_op *last = &p->op[l->first + l->count - 1];
+    return sink_of(last);
+}
+
+static void *scratch_of(const dg_plan *p, const dg_launch *l)
+{
+    return l->row < 0 || !p->arena->base ? NULL : (char *)p->arena->base + p->arena->row[l->row].offset;
+}
+
+static unsigned *counters_of(const dg_plan *p, const dg_launch *l)
+{
+    if (p->row_counters < 0 || !p->arena->base) return NULL;
+    return (unsigned *)(void *)((char *)p->arena->base + p->arena->row[p->row_counters].offset) + l->counter;
+}
+
+/* Is the launch in front known, and no one that changes weights? */
+static bool weights_stay(const dg_plan *p, const dg_launch *l)
+{
+    return l > p->launch && p->op[l[-1].main].kind != DG_OP_adam;
+}
+
+dg_fused_conv dg_fused_conv_of(const dg_plan *p, const dg_launch *l)
+{
+    const dg_op *op = &p->op[l->main];
+    dg_fused_conv f = {.conv = op->u.conv, .in = source_of(p, op, dg_fuse_input(op)), .out = last_sink(p, l)};
+    for (int i = l->first; i < l->first + l->count; i++) {
+        if (p->op[i].kind == DG_OP_gather) f.gather = p->op[i].u.gather;
+        if (p->op[i].kind == DG_OP_noise) f.noise = p->op[i].u.noise;
+    }
+    f.early = weights_stay(p, l);
+    f.scratch = scratch_of(p, l);
+    f.counters = counters_of(p, l);
+    return f;
+}
+
+dg_fused_head dg_fused_head_of(const dg_plan *p, const dg_launch *l)
+{
+    const dg_op *op = &p->op[l->main];
+    const dg_conv_args *c = &op->u.conv;
+    dg_fused_head h = {.in = source_of(p, op, "x"), .N = c->N, .pixels = c->H * c->W, .C = c->Ci, .w = c->w, .logit = c->y,
+                       .out = last_sink(p, l)};
+    for (int i = l->first; i < l->first + l->count; i++) {
+        if (p->op[i].kind == DG_OP_conv_dx) h.g = p->op[i].u.conv.x;
+        if (p->op[i].kind != DG_OP_bce) continue;
+        const dg_bce_args *b = &p->op[i].u.bce;
+        if (!h.losses) {
+            h.dlogit = b->dlogit;
+            h.ring = b->ring;
+            h.state = b->state;
+        }
+        h.target[h.losses] = b->target;
+        h.loss[h.losses] = b->loss;
+        h.prob[h.losses++] = b->prob;
+    }
+    h.scratch = scratch_of(p, l);
+    h.counters = counters_of(p, l);
+    return h;
+}
+
+/* Values from the first row of a network's gradients to that of a weight. */
+static int64_t distance(const dg_plan *p, const dg_op *adam, const dg_op *dw)
+{
+    const dg_row *first = dg_plan_row(p, adam, dg_fuse_operand(adam, "g")), *row = dg_plan_row(p, dw, dg_fuse_operand(dw, "w"));
+    return ((int64_t)row->offset - (int64_t)first->offset) / (int64_t)sizeof(float);
+}
+
+static int update_kind(const dg_op *op)
+{
+    const dg_conv_args flat = dg_conv_flat(&op->u.conv);
+    if (strcmp(op->tune.variant, "mma") == 0) return DG_UPDATE_MMA;
+    if (strcmp(op->tune.variant, "thin") == 0) return DG_UPDATE_THIN;
+    if (strcmp(op->tune.variant, "thin_mma") == 0) return DG_UPDATE_THIN_MMA;
+    return strcmp(op->tune.variant, "gemv") == 0 ? DG_UPDATE_GEMV : flat.K == 1 && flat.Ho == 1 ? DG_UPDATE_DENSE : -1;
+}
+
+dg_fused_update dg_fused_update_of(const dg_plan *p, const dg_launch *l)
+{
+    const dg_op *adam = &p->op[l->main];
+    dg_fused_update u = {.adam = adam->u.adam};
+    for (int i = l->first; i < l->first + l->count; i++) {
+        const dg_op *op = &p->op[i];
+        if (op->kind == DG_OP_advance) u.advance = op->u.advance;
+        if (op->kind != DG_OP_conv_dw || u.jobs++ >= DG_UPDATE_JOBS) continue;
+        u.job[u.jobs - 1] = (dg_update_job){.conv = op->u.conv, .x = source_of(p, op, "x"), .y = source_of(p, op, "y"), .tune = op->tune,
+                                            .kind = update_kind(op), .offset = distance(p, adam, op)};
+    }
+    if (u.jobs <= DG_UPDATE_JOBS) dg_fused_update_split(&u);
+    u.scratch = scratch_of(p, l);
+    u.counters = counters_of(p, l);
+    return u;
+}
+
+/* ---- The same for all kinds ---- */
+
+dg_fused_size dg_fused_size_of(const dg_plan *p, const dg_launch *l)
+{
+    const dg_op *op = &p->op[l->main];
+    if (l->kind == DG_LAUNCH_CONV) {
+        const dg_fused_conv f = dg_fused_conv_of(p, l);
+        return dg_fused_conv_size(op->kind, &f, &op->tune);
+    }
+    if (l->kind == DG_LAUNCH_HEAD) {
+        const dg_fused_head h = dg_fused_head_of(p, l);
+        return dg_fused_head_size(&h);
+    }
+    const dg_fused_update u = dg_fused_update_of(p, l);
+    return dg_fused_update_size(&u);
+}
+
+const char *dg_fused_refuses(const dg_plan *p, const dg_launch *l, const dg_gpu *gpu)
+{
+    const dg_op *op = &p->op[l->main];
+    if (l->kind == DG_LAUNCH_CONV) {
+        const dg_fused_conv f = dg_fused_conv_of(p, l);
+        return dg_fused_conv_refuses(op->kind, &f, &op->tune, gpu);
+    }
+    if (l->kind == DG_LAUNCH_HEAD) {
+        const dg_fused_head h = dg_fused_head_of(p, l);
+        return dg_fused_head_refuses(&h);
+    }
+    const dg_fused_update u = dg_fused_update_of(p, l);
+    if (u.jobs > DG_UPDATE_JOBS) return "more layers than an update takes";
+    for (int i = 0; i < u.jobs; i++)
+        if (u.job[i].kind < 0) return "no kernel fuses the variant of a weight gradient";
+    return dg_fused_update_refuses(&u, gpu);
+}

@@ -1,0 +1,54 @@
+/* The families of fused convolutions: which one a convolution gets, and what each says of itself. Internal to kernels/. */
+#ifndef DG_FUSE_LAUNCH_H
+#define DG_FUSE_LAUNCH_H
+
+#include "core/plan/fuse.h"
+#include "core/base/rng.h"
+
+typedef enum { DG_FUSED_NONE, DG_FUSED_MMA, DG_FUSED_THIN, DG_FUSED_DENSE } dg_fused_family;
+dg_fused_family dg_fused_family_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
+
+/* fused_mma.c, fused_thin.c, fused_dense.c */
+const char *dg_fused_mma_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu);
+const char *dg_fused_thin_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu);
+const char *dg_fused_dense_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu);
+dg_fused_size dg_fused_mma_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
+dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
+dg_fused_size dg_fused_dense_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
+
+/* The launch of a fused convolution on tensor cores: blocks of a group and of all, columns of tiles (there are as many
+ * blocks for each part of each), dynamic shared memory; the most channels that a part of the sum has; what there is in
+ * scratch and counters, the sink's first. */
+typedef struct {
+    int groups, per_group, blocks, columns, channels;
+    size_t shared, sum_bytes, part_bytes;
+    int sum_counters, part_counters;
+} dg_fused_mma_grid;
+dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
+
+/* The sums of a sink (fuse.cuh). Blocks of a column of tiles, per_group for each of the groups; more than 2 clusters of
+ * them are merged in two steps: then clusters of a group, else 0. */
+enum { DG_SINK_CLUSTER = 16 };
+static inline DG_HD int dg_sink_clusters(int per_group, int groups)
+{
+    return per_group * groups <= 2 * DG_SINK_CLUSTER ? 0 : (per_group + DG_SINK_CLUSTER - 1) / DG_SINK_CLUSTER;
+}
+static inline DG_HD size_t dg_parts_bytes(int blocks, int columns, int C)
+{
+    return ((size_t)blocks * (size_t)(2 * C + columns) * sizeof(float) + 15) / 16 * 16;
+}
+static inline size_t dg_sink_bytes(int per_group, int groups, int columns, int C)
+{
+    return dg_parts_bytes(per_group * groups, columns, C) + dg_parts_bytes(dg_sink_clusters(per_group, groups) * groups, columns, C);
+}
+static inline DG_HD int dg_sink_counters(int per_group, int groups) { return 1 + dg_sink_clusters(per_group, groups) * groups; } /* of a column */
+
+/* fuse_plan.c: operand of that name, -1: none; the name of the operand that a convolution reads beside the weights. */
+int dg_fuse_operand(const dg_op *op, const char *name);
+const char *dg_fuse_input(const dg_op *op);
+
+/* fuse_fill.c: of a fused launch of any kind */
+dg_fused_size dg_fused_size_of(const dg_plan *p, const dg_launch *l);
+const char *dg_fused_refuses(const dg_plan *p, const dg_launch *l, const dg_gpu *gpu);
+
+#endif

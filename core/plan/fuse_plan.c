@@ -1,0 +1,368 @@
+/* The pass that puts the ops of a plan into launches.
+ *
+ *   1. Who reads what whom wrote (readers).
+ *   2. Every convolution takes along what is behind it and, in front of it, what a kernel can do while it reads; the
+ *      last layer of D its loss; Adam its network's weight gradients. What stands alone is a launch of its own.
+ *   3. A tensor that nobody writes to memory is made by each of its readers; all of them must be able to. Kernels may
+ *      refuse a launch, which takes this away from others, so this is done until nothing changes.
+ *   4. Launches in the order of their main ops. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/tune/conv_tiles.h"
+#include "core/plan/fuse_launch.h"
+
+enum { NONE = -1 };
+
+typedef struct {
+    int launch;              /* the main op of its launch */
+    bool refused;            /* main ops: as a fused launch */
+    bool made;               /* norm_act, norm_act_dx: by its readers; nobody stores the result */
+    int wrote[DG_MAX_OPERANDS]; /* by operand that is read: the op that wrote it last, NONE: none of this plan */
+} note;
+
+typedef struct {
+    dg_plan *p;
+    unsigned what;
+    const dg_gpu *gpu;
+    note *note;
+} pass;
+
+static bool is_conv(const dg_op *op) { return op->kind == DG_OP_conv_fwd || op->kind == DG_OP_conv_dx; }
+
+int dg_fuse_operand(const dg_op *op, const char *name)
+{
+    int n;
+    const dg_operand *list = dg_operands(op->kind, &n);
+    for (int k = 0; k < n; k++)
+        if (strcmp(list[k].name, name) == 0) return k;
+    return NONE;
+}
+
+static int row_of(const dg_op *op, const char *name)
+{
+    const int k = dg_fuse_operand(op, name);
+    return k < 0 ? NONE : op->operand[k].row;
+}
+
+const char *dg_fuse_input(const dg_op *op) { return op->kind == DG_OP_conv_fwd ? "x" : "y"; }
+static const char *result(const dg_op *op) { return op->kind == DG_OP_conv_fwd ? "y" : "x"; }
+
+static void find_writers(pass *f)
+{
+    const dg_plan *p = f->p;
+    for (int i = 0; i < p->ops; i++) {
+        f->note[i] = (note){.launch = i};
+        for (int k = 0; k < DG_MAX_OPERANDS; k++) {
+            f->note[i].wrote[k] = NONE;
+            const int row = p->op[i].operand[k].row;
+            for (int j = i - 1; j >= 0 && row >= 0 && f->note[i].wrote[k] == NONE; j--) {
+                int n;
+                const dg_operand *list = dg_operands(p->op[j].kind, &n);
+                for (int o = 0; o < n; o++)
+                    if (list[o].role & DG_OUT && p->op[j].operand[o].row == row) f->note[i].wrote[k] = j;
+            }
+        }
+    }
+}
+
+/* Does op i read what op `writer` wrote, through the named operand? */
+static bool reads(const pass *f, int i, const char *name, int writer)
+{
+    const int k = dg_fuse_operand(&f->p->op[i], name);
+    return k >= 0 && f->note[i].wrote[k] == writer;
+}
+
+/* ---- What goes together ---- */
+
+/* Can op `next`, which is right behind convolution i, be done where that one writes? */
+static bool is_sink(const pass *f, int i, int next)
+{
+    const dg_op *conv = &f->p->op[i], *op = &f->p->op[next];
+    const int row = row_of(conv, result(conv));
+    switch (op->kind) {
+    case DG_OP_norm_stats: return f->what & DG_FUSE_stats && row_of(op, "x") == row;
+    case DG_OP_act: return f->what & DG_FUSE_act && row_of(op, "x") == row && row_of(op, "y") == row;
+    case DG_OP_act_dx: return f->what & DG_FUSE_act && row_of(op, "dy") == row && row_of(op, "dx") == row;
+    case DG_OP_norm_act_dx: return f->what & DG_FUSE_grad && row_of(op, "dy") == row && row_of(op, "dx") == row;
+    default: return false;
+    }
+}
+
+static void take_around(pass *f, int i)
+{
+    const dg_plan *p = f->p;
+    const dg_op *op = &p->op[i];
+    const int k = dg_fuse_operand(op, dg_fuse_input(op)), writer = f->note[i].wrote[k];
+    if (i + 1 < p->ops && is_sink(f, i, i + 1)) f->note[i + 1].launch = i;
+    if (f->what & DG_FUSE_norm && writer >= 0 && p->op[writer].kind == DG_OP_norm_act && f->note[writer].launch == writer)
+        f->note[writer].launch = i;
+    if (!(f->what & DG_FUSE_input)) return;
+    if (writer >= 0 && p->op[writer].kind == DG_OP_noise && f->note[writer].launch == writer) f->note[writer].launch = i;
+    for (int j = 0; j < i; j++) /* the pictures in front of the fakes */
+        if (p->op[j].kind == DG_OP_gather && f->note[j].launch == j && row_of(&p->op[j], "x") == op->operand[k].row &&
+            op->operand[k].skip == 0)
+            f->note[j].launch = i;
+}
+
+/* The last layer of D from its product on: loss or losses, weight gradient or none, data gradient. */
+static bool take_head(pass *f, int i)
+{
+    const dg_plan *p = f->p;
+    const dg_op *op = &p->op[i];
+    const dg_conv_args flat = dg_conv_flat(&op->u.conv);
+    int last = i + 1, losses = 0;
+    if (!(f->what & DG_FUSE_head) || op->kind != DG_OP_conv_fwd || flat.Co != 1 || flat.Ho != 1 || flat.Wo != 1) return false;
+    for (; last < p->ops && p->op[last].kind == DG_OP_bce && reads(f, last, "logit", i); last++) losses++;
+    while (last < p->ops && p->op[last].kind == DG_OP_conv_dw) last++;
+    if (losses < 1 || losses > 2 || last >= p->ops || p->op[last].kind != DG_OP_conv_dx) return false;
+    if (!reads(f, last, "y", i + losses) || row_of(&p->op[last], "w") != row_of(op, "w")) return false;
+    for (int j = i; j <= last; j++)
+        if (p->op[j].kind != DG_OP_conv_dw) f->note[j].launch = i;
+    if (last + 1 < p->ops && is_sink(f, last, last + 1)) f->note[last + 1].launch = i;
+    const int writer = f->note[i].wrote[dg_fuse_operand(op, "x")];
+    if (f->what & DG_FUSE_norm && writer >= 0 && p->op[writer].kind == DG_OP_norm_act) f->note[writer].launch = i;
+    return true;
+}
+
+static void take_gradients(pass *f, int adam)
+{
+    const dg_plan *p = f->p;
+    const int net = p->op[adam].u.adam.net;
+    if (!(f->what & DG_FUSE_update)) return;
+    for (int i = 0; i < adam; i++) {
+        if (p->op[i].kind != DG_OP_conv_dw || f->note[i].launch != i) continue;
+        const dg_row *r = dg_plan_row(p, &p->op[i], dg_fuse_operand(&p->op[i], "w"));
+        if (r->net == net) f->note[i].launch = adam;
+    }
+    if (adam + 1 < p->ops && p->op[adam + 1].kind == DG_OP_advance) f->note[adam + 1].launch = adam;
+}
+
+static void take(pass *f)
+{
+    const dg_plan *p = f->p;
+    for (int i = 0; i < p->ops; i++) {
+        if (f->note[i].launch != i) continue;
+        if (p->op[i].kind == DG_OP_adam) take_gradients(f, i);
+        if (is_conv(&p->op[i]) && !take_head(f, i)) take_around(f, i);
+    }
+}
+
+/* ---- What kernels can do ---- */
+
+static dg_launch_kind kind_of(const pass *f, int main)
+{
+    const dg_plan *p = f->p;
+    const dg_op *op = &p->op[main];
+    if (f->note[main].refused) return DG_LAUNCH_OP;
+    int members = 0, losses = 0;
+    for (int i = 0; i < p->ops; i++) {
+        members += f->note[i].launch == main;
+        losses += f->note[i].launch == main && p->op[i].kind == DG_OP_bce;
+    }
+    if (op->kind == DG_OP_adam) return members > 1 ? DG_LAUNCH_UPDATE : DG_LAUNCH_OP;
+    if (!is_conv(op)) return DG_LAUNCH_OP;
+    if (losses) return DG_LAUNCH_HEAD;
+    bool around = members > 1 || (f->what != DG_FUSE_NONE && op->tune.split > 1); /* the parts of a sum need no kernel of their own either */
+    const int writer = f->note[main].wrote[dg_fuse_operand(op, dg_fuse_input(op))];
+    if (writer >= 0 && f->note[writer].made) around = true;
+    return around && dg_fused_family_of(op->kind, &op->u.conv, &op->tune) != DG_FUSED_NONE ? DG_LAUNCH_CONV : DG_LAUNCH_OP;
+}
+
+/* Can every reader of what op i writes make it? The op's own launch must exist, too. */
+static bool all_make(const pass *f, int i)
+{
+    const dg_plan *p = f->p;
+    const bool backward = p->op[i].kind == DG_OP_norm_act_dx;
+    const int own = f->note[i].launch;
+    if (own == i || kind_of(f, own) == DG_LAUNCH_OP) return false;
+    if (!(f->what & (backward ? (unsigned)DG_FUSE_grad : (unsigned)DG_FUSE_norm))) return false;
+    for (int j = i + 1; j < p->ops; j++) {
+        for (int k = 0; k < DG_MAX_OPERANDS; k++) {
+            if (f->note[j].wrote[k] != i || p->op[j].operand[k].row != p->op[i].operand[0].row) continue;
+            const bool conv = is_conv(&p->op[j]) && k == dg_fuse_operand(&p->op[j], dg_fuse_input(&p->op[j]));
+            const dg_launch_kind kind = kind_of(f, f->note[j].launch);
+            /* of the head's two convolutions the first one reads */
+            if (conv ? kind == DG_LAUNCH_OP || (kind == DG_LAUNCH_HEAD && (backward || f->note[j].launch != j))
+                     : p->op[j].kind != DG_OP_conv_dw || kind != DG_LAUNCH_UPDATE)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Optimistic at first, so that what depends on each other holds together; then what cannot be is taken back. */
+static void find_made(pass *f)
+{
+    for (int i = 0; i < f->p->ops; i++)
+        f->note[i].made = f->p->op[i].kind == DG_OP_norm_act || f->p->op[i].kind == DG_OP_norm_act_dx;
+    for (bool again = true; again;) {
+        again = false;
+        for (int i = 0; i < f->p->ops; i++)
+            if (f->note[i].made && !all_make(f, i)) f->note[i].made = false, again = true;
+    }
+}
+
+/* What is not made by its readers is a launch of its own. */
+static void leave_alone(pass *f)
+{
+    for (int i = 0; i < f->p->ops; i++) {
+        const dg_op_kind kind = f->p->op[i].kind;
+        if ((kind == DG_OP_norm_act || kind == DG_OP_norm_act_dx) && !f->note[i].made) f->note[i].launch = i;
+        if (kind_of(f, f->note[i].launch) == DG_LAUNCH_OP) f->note[i].launch = i;
+    }
+}
+
+/* ---- The plan in its new order ---- */
+
+/* Launches of the same main op lie together; within, as before. */
+static dg_err reorder(pass *f, int *new_place)
+{
+    dg_plan *p = f->p;
+    dg_op *op = malloc((size_t)p->ops * sizeof *op);
+    free(p->launch);
+    p->launch = malloc((size_t)p->ops * sizeof *p->launch);
+    if (!op || !p->launch) {
+        free(op);
+        return dg_fail(DG_DEVICE, "out of memory while planning");
+    }
+    int n = 0;
+    p->launches = 0;
+    for (int main = 0; main < p->ops; main++) {
+        if (f->note[main].launch != main) continue;
+        dg_launch *l = &p->launch[p->launches++];
+        *l = (dg_launch){.kind = kind_of(f, main), .first = n, .row = NONE, .counter = 0};
+        for (int i = 0; i < p->ops; i++) {
+            if (f->note[i].launch != main) continue;
+            if (i == main) l->main = n;
+            new_place[i] = n;
+            op[n++] = p->op[i];
+        }
+        l->count = n - l->first;
+    }
+    for (int i = 0; i < p->ops; i++)
+        for (int k = 0; k < DG_MAX_OPERANDS; k++) {
+            const int writer = f->note[i].wrote[k];
+            const bool made = writer >= 0 && f->note[writer].made && p->op[writer].operand[0].row == p->op[i].operand[k].row &&
+                              (is_conv(&p->op[i]) || p->op[i].kind == DG_OP_conv_dw);
+            op[new_place[i]].operand[k].from = made ? new_place[writer] + 1 : 0;
+        }
+    memcpy(p->op, op, (size_t)p->ops * sizeof *op);
+    free(op);
+    return DG_OK;
+}
+
+/* Which of their elements an operand of a row may touch; to the row's end, where we do not know better. */
+static int64_t end_of(const dg_plan *p, const dg_op *op, int k)
+{
+    const dg_row *r = dg_plan_row(p, op, k);
+    if (op->kind == DG_OP_gather && k == 0)
+        return op->operand[k].skip + (int64_t)op->u.gather.N * op->u.gather.H * op->u.gather.W * op->u.gather.C;
+    if (op->kind == DG_OP_adam && r->kind <= DG_MOMENT2) return INT64_MAX; /* all rows of the kind, see conflict() */
+    return (int64_t)dg_count(r->shape);
+}
+
+static bool conflict(const dg_plan *p, const dg_op *a, const dg_op *b)
+{
+    int na, nb;
+    const dg_operand *la = dg_operands(a->kind, &na), *lb = dg_operands(b->kind, &nb);
+    for (int i = 0; i < na; i++)
+        for (int k = 0; k < nb; k++) {
+            const dg_row *ra = dg_plan_row(p, a, i), *rb = dg_plan_row(p, b, k);
+            if (!ra || !rb || !((la[i].role | lb[k].role) & DG_OUT)) continue;
+            if (ra->kind == DG_STATE && a->kind != DG_OP_advance && b->kind != DG_OP_advance) continue; /* other values of the ring */
+            const bool flat = (a->kind == DG_OP_adam || b->kind == DG_OP_adam) && ra->kind <= DG_MOMENT2;
+            if (flat ? ra->kind == rb->kind && ra->net == rb->net
+                     : ra == rb && a->operand[i].skip < end_of(p, b, k) && b->operand[k].skip < end_of(p, a, i))
+                return true;
+        }
+    return false;
+}
+
+/* Does every op still come behind those that it depends on? Inside a launch, its kernel knows. */
+static bool in_order(const pass *f)
+{
+    const dg_plan *p = f->p;
+    for (int i = 0; i < p->ops; i++)
+        for (int j = i + 1; j < p->ops; j++)
+            if (f->note[i].launch > f->note[j].launch && conflict(p, &p->op[i], &p->op[j])) return false;
+    return true;
+}
+
+/* Rows that are not there, and what fused launches need. */
+static void settle_rows(pass *f, const int *new_place)
+{
+    dg_plan *p = f->p;
+    int counters = 0;
+    for (int i = 0; i < p->ops; i++) {
+        dg_op *op = &p->op[new_place[i]];
+        if (!f->note[i].made) continue;
+        if (op->kind == DG_OP_norm_act) {
+            p->arena->row[op->operand[0].row].absent = true;
+        } else { /* its totals go where its scratch memory would be */
+            const int k = dg_fuse_operand(op, "scratch");
+            char name[64];
+            snprintf(name, sizeof name, "%s.totals", op->name);
+            op->operand[k].row = dg_arena_bytes(p->arena, name, DG_WORK,
+                                                (size_t)op->u.norm_act.groups * 2 * (size_t)op->u.norm_act.C * sizeof(float));
+            p->arena->row[op->operand[k].row].plan = p->id;
+        }
+    }
+    for (int i = 0; i < p->launches; i++) {
+        dg_launch *l = &p->launch[i];
+        if (l->kind == DG_LAUNCH_OP) continue;
+        const dg_fused_size size = dg_fused_size_of(p, l);
+        l->counter = counters;
+        counters += size.counters;
+        if (!size.bytes) continue;
+        char name[64];
+        snprintf(name, sizeof name, "%s.fused", p->op[l->main].name);
+        l->row = dg_arena_bytes(p->arena, name, DG_WORK, size.bytes);
+        p->arena->row[l->row].plan = p->id;
+    }
+    if (!counters) return;
+    char name[64];
+    snprintf(name, sizeof name, "counters.%s", p->name);
+    p->row_counters = dg_arena_row(p->arena, name, DG_STATE, 0, DG_I32, (dg_shape){1, 1, 1, counters});
+}
+
+/* One attempt: the launches that kernels refused so far left out. *again: another one was refused. */
+static dg_err attempt(pass *f, int *new_place, bool *again)
+{
+    dg_plan *p = f->p;
+    *again = false;
+    for (int i = 0; i < p->ops; i++) f->note[i].launch = i;
+    take(f);
+    find_made(f);
+    leave_alone(f);
+    if (!in_order(f)) return dg_fail(DG_FAILED, "plan %s: fused launches would be out of order", p->name);
+    dg_op *const as_it_was = p->op;
+    p->op = malloc((size_t)p->ops * sizeof *p->op);
+    if (p->op) memcpy(p->op, as_it_was, (size_t)p->ops * sizeof *p->op);
+    dg_err e = p->op ? reorder(f, new_place) : dg_fail(DG_DEVICE, "out of memory while planning");
+    for (int i = 0; i < p->launches && !e; i++) {
+        const dg_launch *l = &p->launch[i];
+        if (l->kind == DG_LAUNCH_OP || !dg_fused_refuses(p, l, f->gpu)) continue;
+        for (int k = 0; k < p->ops; k++)
+            if (new_place[k] == l->main) f->note[k].refused = *again = true;
+    }
+    free(p->op);
+    p->op = as_it_was;
+    return e;
+}
+
+dg_err dg_fuse_plan(dg_plan *p, unsigned what, dg_type real, const dg_gpu *gpu)
+{
+    pass f = {.p = p, .what = real == DG_F32 ? what & DG_FUSE_OPS : DG_FUSE_NONE, .gpu = gpu};
+    p->branches = (what & DG_FUSE_branches) != 0;
+    f.note = malloc((size_t)p->ops * sizeof *f.note + 1);
+    int *new_place = malloc((size_t)p->ops * sizeof *new_place + 1);
+    dg_err e = f.note && new_place ? DG_OK : dg_fail(DG_DEVICE, "out of memory while planning");
+    if (!e) find_writers(&f);
+    for (bool again = !e; again && !e;) e = attempt(&f, new_place, &again);
+    if (!e) e = reorder(&f, new_place);
+    if (!e) settle_rows(&f, new_place);
+    free(f.note);
+    free(new_place);
+    return e;
+}

@@ -1,0 +1,250 @@
+/* The ops: what a plan is made of. One list defines them; enum, names, prototypes and dispatch come from it.
+ *
+ * Conventions. `real` is float or double, chosen when the backend is opened; void pointers below point to real
+ * unless the comment says otherwise. Every output is overwritten (=), never accumulated into. Shapes are NHWC.
+ * Pointers are filled in by dg_plan_bind(); kernels only read them. Ops never fail: whatever could be wrong is
+ * refused while planning. Results do not depend on the number of threads. */
+#ifndef DG_OPS_H
+#define DG_OPS_H
+
+#include "core/base/tensor.h"
+
+/* What changes from step to step lies in memory that the device can reach, so that a captured graph of ops
+ * stays valid. The host writes it with backend->put at the start of an epoch; the op `advance` moves it on. */
+typedef struct {
+    uint64_t seed;
+    uint64_t step;   /* optimiser steps done so far; names this step's random numbers and ring row */
+    int64_t cursor;  /* first row of the permutation that this step reads */
+    double lr[2];    /* learning rates, DG_G and DG_D */
+} dg_step_state;
+
+enum { DG_G = 0, DG_D = 1 };
+
+/* Row step % DG_RING of the metrics ring, written by the ops of a step, read by the host afterwards. */
+enum {
+    DG_LOSS_D_REAL, /* mean BCE of D on real, target 1 */
+    DG_LOSS_D_FAKE, /* mean BCE of D on fake, target 0 */
+    DG_LOSS_G,      /* mean BCE of the updated D on the same fakes, target 1 */
+    DG_D_X,         /* mean sigmoid(logit) of each of the three */
+    DG_D_GZ1,
+    DG_D_GZ2,
+    DG_BAD_G,       /* how many weights of G (D) are not finite after the update; 0 is well */
+    DG_BAD_D,
+    DG_METRICS
+};
+#define DG_RING 1024
+typedef struct {
+    double value[DG_METRICS];
+} dg_metrics;
+
+typedef enum { DG_ACT_NONE, DG_ACT_RELU, DG_ACT_LEAKY, DG_ACT_TANH } dg_act;
+
+/* Convolution, one geometry in three directions:
+ *     y[n,oy,ox,co] = sum over ky,kx,ci of x[n, oy*S-P+ky, ox*S-P+kx, ci] * w[co,ky,kx,ci]      (x = 0 outside)
+ *   conv_fwd  writes y from x, w
+ *   conv_dx   writes x from y, w: the adjoint, x[...] = sum over the same terms of y * w
+ *   conv_dw   writes w from x, y: w[co,ky,kx,ci] = sum over n,oy,ox of x * y
+ * A transposed convolution (PyTorch's ConvTranspose2d) is conv_dx forward (its input is y, its output x),
+ * conv_fwd for its data gradient and conv_dw for its weight gradient; PyTorch's weight layout (Cin, Cout, K, K)
+ * of a transposed convolution is this (Co, Ci, K, K). Dumoulin & Visin 2016, "A guide to convolution
+ * arithmetic", section 4. */
+typedef struct {
+    void *x;       /* (N, H, W, Ci) */
+    void *w;       /* (Co, K, K, Ci) */
+    void *y;       /* (N, Ho, Wo, Co), Ho = (H + 2P - K)/S + 1 */
+    void *scratch; /* bytes as the backend asked for in scratch(), may be NULL when 0 */
+    int N, H, W, Ci, Ho, Wo, Co, K, S, P;
+    int shift_x, shift_y; /* DG_MATH_FP16: x (y) is multiplied by 2^shift before it is rounded, the sum by the inverse */
+} dg_conv_args;
+
+/* Batch norm statistics of x, separately for `groups` equal parts of the batch (D sees real and fake in one
+ * batch). mean and rstd = 1/sqrt(var + eps) with the biased variance; the running statistics are updated once
+ * for each group, in order, with the unbiased one: r = (1 - momentum) r + momentum s. Ioffe & Szegedy 2015. */
+typedef struct {
+    void *mean, *rstd;                 /* (groups, C) */
+    void *running_mean, *running_var;  /* (C), updated in place */
+    void *x;                           /* (N, H, W, C) */
+    void *scratch;
+    int N, H, W, C, groups;
+    double eps, momentum;
+} dg_norm_stats_args;
+
+/* mean = running_mean, rstd = 1/sqrt(running_var + eps): evaluation mode. */
+typedef struct {
+    void *mean, *rstd;                /* (1, C) */
+    void *running_mean, *running_var; /* (C), only read */
+    int C;
+    double eps;
+} dg_norm_frozen_args;
+
+/* norm_act     y = act(gamma * (x - mean) * rstd + beta), act = relu, leaky (slope) or none
+ * norm_act_dx  from dy: dx, and dgamma, dbeta summed over the groups (both NULL when not wanted):
+ *     g = dy * act'(gamma * xhat + beta), dbeta = sum g, dgamma = sum g * xhat,
+ *     dx = gamma * rstd * (g - mean_over_group(g) - xhat * mean_over_group(g * xhat))
+ * y may be x, and dx may be dy. */
+typedef struct {
+    void *y;            /* norm_act: out (N, H, W, C) */
+    void *dx;           /* norm_act_dx: out (N, H, W, C) */
+    void *dgamma, *dbeta; /* norm_act_dx: out (C), or NULL */
+    void *dy;           /* norm_act_dx: in */
+    void *x;            /* in (N, H, W, C), before the norm */
+    void *mean, *rstd;  /* in (groups, C) */
+    void *gamma, *beta; /* in (C) */
+    void *scratch;
+    int N, H, W, C, groups;
+    dg_act act;
+    double slope; /* of DG_ACT_LEAKY */
+} dg_norm_act_args;
+
+/* act     y = act(x), n values; y may be x
+ * act_dx  dx = dy * act'; the derivative is taken from y (leaky and relu: sign; tanh: 1 - y^2); dx may be dy */
+typedef struct {
+    void *y, *x;        /* act: out, in.  act_dx: y is in */
+    void *dx, *dy;      /* act_dx: out, in */
+    int64_t n;
+    dg_act act;
+    double slope;
+} dg_act_args;
+
+/* Mean binary cross entropy on logits with one target for all, and its gradient:
+ *     loss = mean(max(l,0) - l*t + log1p(exp(-|l|))),  dlogit = (sigmoid(l) - t) / n
+ * the sums are in double and in index order. Writes ring[step % DG_RING].value[loss] and .value[prob]. */
+typedef struct {
+    void *dlogit;               /* out (n) */
+    dg_metrics *ring;           /* out, DG_RING rows */
+    void *logit;                /* in (n) */
+    const dg_step_state *state;
+    int n;
+    double target;
+    int loss, prob;             /* metric indices */
+} dg_bce_args;
+
+/* Adam over flat memory (Kingma & Ba 2015; eps outside the bias correction as in torch.optim.Adam):
+ *     t = step + 1, m = m + (1-b1)(g-m), v = b2 v + (1-b2) g g,
+ *     p = p - lr/(1-b1^t) * m / (sqrt(v)/sqrt(1-b2^t) + eps)
+ * Counts the weights that are not finite afterwards into ring[...].value[bad]. */
+typedef struct {
+    void *p, *m, *v;            /* (n), updated in place */
+    dg_metrics *ring;
+    void *g;                    /* in (n) */
+    const dg_step_state *state;
+    int64_t n;
+    double beta1, beta2, eps;
+    int net, bad;               /* index into state->lr; metric index */
+} dg_adam_args;
+
+/* Rows perm[cursor + n] of the data set, each mirrored left-right if flip is set and bit 0 of word
+ * n % 4 of dg_philox(seed, (DG_STREAM_FLIP, step), n / 4) is 1; x = pixel / 127.5 - 1. */
+typedef struct {
+    void *x;                    /* out (N, H, W, C) */
+    const uint8_t *data;        /* (rows, H, W, C) */
+    const int32_t *perm;        /* permutation of the whole epoch */
+    const dg_step_state *state;
+    int N, H, W, C, flip;
+} dg_gather_args;
+
+/* z[i] = normal i % 4 of dg_normal4(seed, (stream, step), i / 4), widened from float.
+ * stream = DG_STREAM_NOISE takes state->step; any other stream takes first_step. */
+typedef struct {
+    void *z;                    /* out (n) */
+    const dg_step_state *state;
+    int64_t n;
+    int stream;
+    uint64_t first_step;
+} dg_noise_args;
+
+/* out = clamp(round_half_up((x + 1) * 127.5), 0, 255), in double. */
+typedef struct {
+    uint8_t *out; /* (n) */
+    void *x;
+    int64_t n;
+} dg_to_u8_args;
+
+/* state->step += 1, state->cursor += batch. */
+typedef struct {
+    dg_step_state *state;
+    int batch;
+} dg_advance_args;
+
+/* X(kind, member of the union dg_op.u) */
+#define DG_OPS(X)                                                                                             \
+    X(conv_fwd, conv)                                                                                         \
+    X(conv_dx, conv)                                                                                          \
+    X(conv_dw, conv)                                                                                          \
+    X(norm_stats, norm_stats)                                                                                 \
+    X(norm_frozen, norm_frozen)                                                                               \
+    X(norm_act, norm_act)                                                                                     \
+    X(norm_act_dx, norm_act)                                                                                  \
+    X(act, act)                                                                                               \
+    X(act_dx, act)                                                                                            \
+    X(bce, bce)                                                                                               \
+    X(adam, adam)                                                                                             \
+    X(gather, gather)                                                                                         \
+    X(noise, noise)                                                                                           \
+    X(to_u8, to_u8)                                                                                           \
+    X(advance, advance)
+
+typedef enum {
+#define X(kind, member) DG_OP_##kind,
+    DG_OPS(X)
+#undef X
+        DG_OP_KINDS
+} dg_op_kind;
+
+/* The operands of each kind, for everything that treats ops alike: placing, binding, printing, comparing. */
+typedef enum { DG_IN = 1, DG_OUT = 2, DG_INOUT = 3, DG_SCRATCH = 4 } dg_role;
+typedef struct {
+    const char *name;  /* the member's name */
+    size_t member;     /* offset of the pointer inside the args struct */
+    dg_role role;
+} dg_operand;
+
+enum { DG_MAX_OPERANDS = 10 };
+
+/* What the factors of a convolution's products are rounded to where a variant multiplies on tensor cores; sums are
+ * fp32 in any case. fp32: not rounded. fp16 has few exponents: gradients, which are small, are multiplied by a power of
+ * two on their way (dg_conv_args), and what is finite is brought to the largest that fp16 has before it becomes infinite. */
+typedef enum { DG_MATH_FP32, DG_MATH_TF32, DG_MATH_BF16, DG_MATH_FP16 } dg_math;
+
+/* How launches are chosen: a named variant of the op and its numbers. The CPU uses only the variant. */
+typedef struct {
+    const char *variant; /* "direct", "winograd", ... ; static text */
+    const char *why;     /* where the choice came from: "default", "--conv", "tuning.ini:12" */
+    int block;           /* CUDA: threads of a block */
+    int tile_m, tile_n;  /* results of a block: pixels and channels; 0 where the variant has no tile */
+    int stages;          /* tiles that are in flight at a time */
+    int split;           /* parts of the sum that blocks of their own make; 1: none */
+    dg_math math;        /* of variant mma; follows from --precision, not from tuning */
+} dg_tune;
+
+typedef struct {
+    char name[40];      /* "D.2.conv.dw": profile row, tuning key, error prefix */
+    dg_op_kind kind;
+    dg_tune tune;
+    struct {
+        int row;        /* arena row, -1: not used (the pointer stays NULL) */
+        int64_t skip;   /* first element of the row that belongs to this operand */
+        int from;       /* in a fused launch: op from - 1 of the plan is done while this operand is read; 0: none */
+    } operand[DG_MAX_OPERANDS]; /* in the order of dg_operands(kind) */
+    union {
+        dg_conv_args conv;
+        dg_norm_stats_args norm_stats;
+        dg_norm_frozen_args norm_frozen;
+        dg_norm_act_args norm_act;
+        dg_act_args act;
+        dg_bce_args bce;
+        dg_adam_args adam;
+        dg_gather_args gather;
+        dg_noise_args noise;
+        dg_to_u8_args to_u8;
+        dg_advance_args advance;
+    } u;
+} dg_op;
+
+const char *dg_op_kind_name(dg_op_kind kind);
+const dg_operand *dg_operands(dg_op_kind kind, int *count);
+
+/* Arithmetic operations of one run of this op (a multiply-add counts as two, padding taps counted). */
+double dg_op_flops(const dg_op *op);
+
+#endif

@@ -1,0 +1,109 @@
+#include "core/plan/plan.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void dg_plan_begin(dg_plan *p, dg_arena *a, const char *name)
+{
+    memset(p, 0, sizeof *p);
+    snprintf(p->name, sizeof p->name, "%s", name);
+    p->arena = a;
+    p->id = ++a->plans;
+    p->row_counters = -1;
+}
+
+dg_op *dg_plan_add(dg_plan *p, dg_op_kind kind, const char *format, ...)
+{
+    static dg_op nowhere; /* written to after running out of memory; dg_arena_place refuses such a plan */
+    dg_op *op = &nowhere;
+    if (p->ops == p->capacity) {
+        int capacity = p->capacity ? 2 * p->capacity : 64;
+        dg_op *more = realloc(p->op, (size_t)capacity * sizeof *more);
+        if (more) {
+            p->op = more;
+            p->capacity = capacity;
+        } else {
+            p->arena->full = true;
+        }
+    }
+    if (p->ops < p->capacity) op = &p->op[p->ops++];
+    memset(op, 0, sizeof *op);
+    op->kind = kind;
+    for (int i = 0; i < DG_MAX_OPERANDS; i++) op->operand[i].row = -1;
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(op->name, sizeof op->name, format, ap);
+    va_end(ap);
+    return op;
+}
+
+void dg_plan_operand(dg_op *op, const char *member, int row, int64_t skip)
+{
+    int n;
+    const dg_operand *operand = dg_operands(op->kind, &n);
+    for (int i = 0; i < n; i++) {
+        if (strcmp(operand[i].name, member)) continue;
+        op->operand[i].row = row;
+        op->operand[i].skip = skip;
+        return;
+    }
+    /* a mistake in this program, found by the first test that builds any plan */
+    fprintf(stderr, "dcgan: %s has no operand %s\n", dg_op_kind_name(op->kind), member);
+    abort();
+}
+
+const dg_row *dg_plan_row(const dg_plan *p, const dg_op *op, int operand)
+{
+    int row = op->operand[operand].row;
+    return row < 0 ? NULL : &p->arena->row[row];
+}
+
+dg_err dg_plan_bind(dg_plan *p)
+{
+    for (int i = 0; i < p->ops; i++) {
+        dg_op *op = &p->op[i];
+        int n;
+        const dg_operand *operand = dg_operands(op->kind, &n);
+        for (int k = 0; k < n; k++) {
+            const dg_row *r = dg_plan_row(p, op, k);
+            char *at = NULL;
+            if (r && !r->absent) {
+                char *base = r->kind == DG_OUTSIDE ? r->outside : (char *)p->arena->base + r->offset;
+                if (r->kind == DG_OUTSIDE ? !base : !p->arena->base) return dg_fail(DG_FAILED, "%s: row %s has no memory yet", op->name, r->name);
+                at = base + op->operand[k].skip * (int64_t)dg_type_bytes(r->type);
+            }
+            memcpy((char *)&op->u + operand[k].member, &at, sizeof at);
+        }
+    }
+    return DG_OK;
+}
+
+void dg_plan_free(dg_plan *p)
+{
+    free(p->op);
+    free(p->launch);
+    memset(p, 0, sizeof *p);
+}
+
+double dg_operand_bytes(const dg_plan *p, const dg_op *op, int k)
+{
+    int n;
+    const dg_operand *operand = dg_operands(op->kind, &n);
+    const dg_row *r = dg_plan_row(p, op, k);
+    if (!r || r->kind == DG_STATE || operand[k].role == DG_SCRATCH) return 0;
+    if (op->kind == DG_OP_adam) return (double)op->u.adam.n * (double)dg_type_bytes(r->type); /* the row is the first of many */
+    if (op->kind == DG_OP_gather && r->kind == DG_OUTSIDE) return (double)op->u.gather.N * (double)r->bytes / r->shape.N;
+    if (op->kind == DG_OP_gather && operand[k].role == DG_OUT)
+        return (double)op->u.gather.N * op->u.gather.H * op->u.gather.W * op->u.gather.C * (double)dg_type_bytes(r->type);
+    return (double)(r->bytes - (size_t)op->operand[k].skip * dg_type_bytes(r->type));
+}
+
+double dg_op_bytes(const dg_plan *p, const dg_op *op)
+{
+    int n;
+    const dg_operand *operand = dg_operands(op->kind, &n);
+    double bytes = 0;
+    for (int k = 0; k < n; k++) bytes += (operand[k].role == DG_INOUT ? 2 : 1) * dg_operand_bytes(p, op, k);
+    return bytes;
+}

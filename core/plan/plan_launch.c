@@ -1,0 +1,63 @@
+/* What is known of the launches of a plan. */
+#include "core/plan/plan.h"
+#include "core/tune/work.h"
+
+const dg_launch *dg_plan_launch(const dg_plan *p, int op)
+{
+    for (int i = 0; i < p->launches; i++)
+        if (p->launch[i].first <= op && op < p->launch[i].first + p->launch[i].count) return &p->launch[i];
+    return NULL;
+}
+
+bool dg_plan_fused(const dg_plan *p, int op)
+{
+    const dg_launch *l = dg_plan_launch(p, op);
+    return l && l->kind != DG_LAUNCH_OP;
+}
+
+int dg_op_kernels(const dg_plan *p, int op)
+{
+    const dg_launch *l = dg_plan_launch(p, op);
+    return !l || l->kind == DG_LAUNCH_OP ? dg_work_of(&p->op[op], DG_F32).kernels : l->main == op;
+}
+
+/* Is operand k of op i the first (want: of those that write it) of the launch in its row? */
+static bool first_of_row(const dg_plan *p, const dg_launch *l, int i, int k, int role)
+{
+    const int row = p->op[i].operand[k].row;
+    for (int j = l->first; j <= i; j++) {
+        int n;
+        const dg_operand *list = dg_operands(p->op[j].kind, &n);
+        for (int o = 0; o < n && (j < i || o < k); o++)
+            if (p->op[j].operand[o].row == row && (role & DG_OUT ? list[o].role & DG_OUT : 1)) return false;
+    }
+    return true;
+}
+
+double dg_launch_bytes(const dg_plan *p, const dg_launch *l)
+{
+    double bytes = 0;
+    for (int i = l->first; i < l->first + l->count; i++) {
+        int n;
+        const dg_op *op = &p->op[i];
+        const dg_operand *list = dg_operands(op->kind, &n);
+        for (int k = 0; k < n; k++) {
+            const dg_row *r = dg_plan_row(p, op, k);
+            if (!r || r->absent || r->kind == DG_STATE || list[k].role == DG_SCRATCH) continue;
+            const double each = dg_operand_bytes(p, op, k);
+            if (list[k].role & DG_IN && first_of_row(p, l, i, k, DG_IN)) bytes += each;
+            if (list[k].role & DG_OUT && first_of_row(p, l, i, k, DG_OUT)) bytes += each;
+        }
+    }
+    for (int i = l->first; i < l->first + l->count; i++) /* what is made on the way is read as what it is made from */
+        for (int k = 0; k < DG_MAX_OPERANDS; k++) {
+            const int from = p->op[i].operand[k].from - 1;
+            if (from < 0 || (from >= l->first && from < l->first + l->count)) continue;
+            int n;
+            const dg_op *op = &p->op[from];
+            const dg_operand *list = dg_operands(op->kind, &n);
+            for (int o = 0; o < n; o++)
+                if (list[o].role == DG_IN && op->operand[o].row != p->op[i].operand[k].row) bytes += dg_operand_bytes(p, op, o);
+        }
+    return bytes;
+}

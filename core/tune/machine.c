@@ -1,0 +1,82 @@
+/* Which machine this is, what it can do, and who else is using it. */
+#include "core/tune/machine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+static void name_cpu(char *out, size_t size)
+{
+    char line[256];
+    out[0] = 0;
+    FILE *f = fopen("/proc/cpuinfo", "re");
+    if (!f) return;
+    while (!*out && fgets(line, sizeof line, f)) {
+        char *text = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !text) continue;
+        text += 1 + strspn(text + 1, " ");
+        text[strcspn(text, "\n")] = 0;
+        dg_printable(out, size, text);
+    }
+    (void)fclose(f);
+}
+
+dg_err dg_machine_measure(dg_machine *m, dg_backend *b, int rounds)
+{
+    *m = (dg_machine){.source = "measured", .real = b->real, .math = b->math, .rounds = rounds, .foreign = -1};
+    name_cpu(m->name, sizeof m->name); /* a GPU's backend writes its own over it */
+    return b->measure(b, m, rounds);
+}
+
+dg_err dg_machine_peak(dg_machine *m, dg_backend *b) { return b->measure(b, m, 0); }
+
+/* Seconds that all processors together were not idle, since boot: the first line of /proc/stat is
+ * "cpu user nice system idle iowait irq softirq steal ...". */
+static double busy_seconds(void)
+{
+    char line[512], *at = line + 3;
+    double ticks = 0;
+    FILE *f = fopen("/proc/stat", "re");
+    if (!f) return -1;
+    bool good = fgets(line, sizeof line, f) && strncmp(line, "cpu ", 4) == 0;
+    (void)fclose(f);
+    for (int i = 0; i < 8 && good; i++) {
+        char *end;
+        double value = strtod(at, &end);
+        good = end != at;
+        at = end;
+        if (i != 3 && i != 4) ticks += value; /* idle, waiting for a disk */
+    }
+    return good ? ticks / (double)sysconf(_SC_CLK_TCK) : -1;
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void dg_busy_start(dg_busy *l)
+{
+    struct rusage r;
+    l->wall = seconds();
+    l->busy = busy_seconds();
+    l->own = 0;
+    if (getrusage(RUSAGE_SELF, &r) == 0)
+        l->own = (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) +
+                 (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1e-6;
+}
+
+double dg_busy_foreign(const dg_busy *start)
+{
+    dg_busy now;
+    dg_busy_start(&now);
+    double wall = now.wall - start->wall;
+    if (start->busy < 0 || now.busy < 0 || wall < 0.1) return -1;
+    double foreign = (now.busy - start->busy - (now.own - start->own)) / wall;
+    return foreign > 0 ? foreign : 0;
+}

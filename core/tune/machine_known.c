@@ -1,0 +1,107 @@
+/* GPUs by their published numbers, for predicting times without one. Dense rates at boost clocks, from NVIDIA's data
+ * sheets and architecture papers. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/tune/machine.h"
+
+typedef struct {
+    const char *name;
+    int arch, units, lanes; /* multiprocessors; fp32 multiply-adds of one in a clock */
+    double ghz;
+    double fp64;            /* part of the fp32 rate */
+    double tf32, bf16, fp16; /* TFLOP/s of the tensor cores with sums in fp32, 0 none */
+    double gb_s, cache_mb;
+    int shared_kb;          /* that a block may have */
+} gpu;
+
+static const gpu list[] = {
+    {"Tesla T4", 75, 40, 64, 1.590, 1.0 / 32, 0, 0, 65, 320, 4, 64},
+    {"Quadro RTX 6000", 75, 72, 64, 1.770, 1.0 / 32, 0, 0, 130.5, 672, 6, 64},
+    {"A100", 80, 108, 64, 1.410, 0.5, 156, 312, 312, 2039, 40, 163},
+    {"GeForce RTX 3090", 86, 82, 128, 1.695, 1.0 / 64, 35.6, 71, 71, 936, 6, 99},
+    {"GeForce RTX 4090", 89, 128, 128, 2.520, 1.0 / 64, 82.6, 165, 165, 1008, 72, 99},
+    {"H100", 90, 132, 128, 1.980, 0.5, 495, 989, 989, 3350, 50, 227},
+    {"H200", 90, 132, 128, 1.980, 0.5, 495, 989, 989, 4800, 50, 227},
+    {"B200", 100, 148, 128, 1.965, 0.5, 1125, 2250, 2250, 8000, 126, 227},
+    {"GeForce RTX 5090", 120, 170, 128, 2.407, 1.0 / 64, 104.8, 209.5, 209.5, 1792, 96, 99},
+};
+
+/* What nobody publishes. A chain of empty kernels in a graph takes 1.1 to 1.3 us a kernel (PyTorch issue 161104). The
+ * cache gives a multiprocessor about 24 bytes a clock, measured on several generations by others. Memory reaches nine
+ * tenths of its published rate. */
+#define LAUNCH_US 1.2
+#define CACHE_BYTES_A_CLOCK 24
+#define MEMORY 0.9
+
+bool dg_machine_known(int i, dg_type real, dg_machine *out)
+{
+    if (i < 0 || (size_t)i >= sizeof list / sizeof *list) return false;
+    const gpu *g = &list[i];
+    const double mma = g->arch == 90 ? DG_MMA_ON_HOPPER : 1;
+    *out = (dg_machine){.source = "published", .gpu = true, .real = real, .arch = g->arch, .units = g->units, .shared = (size_t)g->shared_kb << 10,
+                        .all = 2.0 * g->units * g->lanes * g->ghz * (real == DG_F64 ? g->fp64 : 1),
+                        .tf32 = g->tf32 * 1e3 * mma, .bf16 = g->bf16 * 1e3 * mma, .fp16 = g->fp16 * 1e3 * mma,
+                        .triad = g->gb_s * MEMORY, .read = g->gb_s * MEMORY, .cache_mb = g->cache_mb,
+                        .cache = CACHE_BYTES_A_CLOCK * g->units * g->ghz, .launch_us = LAUNCH_US, .foreign = -1};
+    snprintf(out->name, sizeof out->name, "NVIDIA %s", g->name);
+    return true;
+}
+
+/* The same letters and digits, whatever stands between them. */
+static bool same_text(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        while (*a && !isalnum((unsigned char)*a)) a++;
+        while (*b && !isalnum((unsigned char)*b)) b++;
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b)) return false;
+        if (!*a) return true;
+    }
+}
+
+/* "rtx4090" is "GeForce RTX 4090" from its second word on. */
+static bool is_named(const char *name, const char *wanted)
+{
+    for (const char *word = name; word; word = strchr(word, ' '), word += word != NULL)
+        if (same_text(word, wanted)) return true;
+    return false;
+}
+
+static bool find(const char *name, dg_type real, dg_machine *out, char *all, size_t size)
+{
+    size_t used = 0;
+    *all = 0;
+    for (int i = 0; dg_machine_known(i, real, out); i++) {
+        if (is_named(out->name, name)) return true;
+        used += (size_t)snprintf(all + used, size - used, "%s%s", used ? ", " : "", list[i].name);
+    }
+    return false;
+}
+
+dg_err dg_machine_find(const char *name, dg_type real, dg_machine *out)
+{
+    char all[300];
+    if (find(name, real, out, all, sizeof all)) return DG_OK;
+    return dg_fail(DG_USAGE, "--predict %s: the numbers of this GPU are not known; known are: %s", name, all);
+}
+
+dg_err dg_machine_arch(const char *name, dg_type real, dg_machine *out)
+{
+    /* kB of shared memory that a block may have: CUDA C++ programming guide, table of technical specifications */
+    static const int arch[][2] = {{75, 64}, {80, 163}, {86, 99}, {87, 163}, {89, 99}, {90, 227}, {100, 227}, {103, 227}, {110, 227},
+                                  {120, 99}, {121, 99}};
+    char all[300], *rest;
+    const char *digits = strncmp(name, "sm_", 3) == 0 ? name + 3 : name;
+    const long number = isdigit((unsigned char)*digits) ? strtol(digits, &rest, 10) : 0;
+    for (size_t i = 0; i < sizeof arch / sizeof *arch && number && !*rest; i++) {
+        if (arch[i][0] != number) continue;
+        *out = (dg_machine){.source = "published", .gpu = true, .real = real, .arch = arch[i][0], .shared = (size_t)arch[i][1] << 10, .foreign = -1};
+        snprintf(out->name, sizeof out->name, "sm_%d", arch[i][0]);
+        return DG_OK;
+    }
+    if (find(name, real, out, all, sizeof all)) return DG_OK;
+    return dg_fail(DG_USAGE, "--arch %s: neither an architecture (sm_75, sm_80, sm_86, sm_87, sm_89, sm_90, sm_100, sm_103, sm_110, sm_120, sm_121) "
+                   "nor a GPU of these: %s", name, all);
+}

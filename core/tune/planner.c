@@ -1,0 +1,47 @@
+/* A backend that only chooses: for a GPU that is not here. It has no memory and runs nothing. */
+#include "core/tune/planner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/plan/fuse.h"
+#include "core/tune/tune.h"
+#include "core/tune/work.h"
+
+typedef struct {
+    dg_backend base; /* first, so that a dg_backend pointer is a planner pointer */
+    dg_chooser chooser;
+    unsigned fuse;
+} planner;
+
+static const char *planner_refuses(dg_backend *b, dg_op *op) { return dg_chooser_pick(&((planner *)b)->chooser, op, NULL); }
+
+static size_t planner_scratch(dg_backend *b, const dg_op *op) { return dg_scratch_of(op, b->real); }
+
+static dg_err planner_fuse(dg_backend *b, struct dg_plan *p)
+{
+    const planner *mine = (const planner *)b;
+    return dg_fuse_plan(p, mine->fuse, b->real, &mine->chooser.gpu);
+}
+
+static void planner_close(dg_backend *b)
+{
+    dg_chooser_close(&((planner *)b)->chooser);
+    free(b);
+}
+
+dg_err dg_planner_open(const dg_machine *m, const char *tuning, unsigned fuse, dg_backend **out)
+{
+    *out = NULL;
+    planner *p = calloc(1, sizeof *p);
+    if (!p) return dg_fail(DG_DEVICE, "out of memory for a plan");
+    p->base = (dg_backend){.real = m->real, .math = m->math, .refuses = planner_refuses, .scratch = planner_scratch, .fuse = planner_fuse, .close = planner_close};
+    p->fuse = fuse;
+    snprintf(p->base.name, sizeof p->base.name, "%.50s, not here", m->name);
+    const dg_err e = dg_chooser_open(&p->chooser, tuning, m->real, &(dg_gpu){m->arch, m->shared, m->math});
+    if (e)
+        planner_close(&p->base);
+    else
+        *out = &p->base;
+    return e;
+}

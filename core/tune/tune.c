@@ -1,0 +1,408 @@
+/* Tuning files: text to rows and back, through inih. A row reads as key and value to inih (what stands before and
+ * after its first =), and is put together again here. */
+#include "core/tune/tune.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/atomic.h"
+#include "core/plan/precision.h"
+
+enum { MAX_BYTES = 256 << 10, MAX_ROWS = 4096, MAX_LINE = 190 /* inih's lines are 200 */ };
+
+/* The shape of an op as its row says it: names and where the numbers are. C=3>64 is Ci and Co. */
+typedef struct {
+    const char *name;
+    size_t at; /* of an int in dg_op.u, or of an int64_t where wide */
+    bool wide;
+} field;
+
+#define F(member, name, what) {name, offsetof(dg_##member##_args, what), false}
+#define WIDE(member, name, what) {name, offsetof(dg_##member##_args, what), true}
+static const field conv_fields[] = {F(conv, "N", N), F(conv, "H", H), F(conv, "W", W), F(conv, "C", Ci), F(conv, ">", Co),
+                                    F(conv, "K", K), F(conv, "S", S), F(conv, "P", P), {0}};
+static const field stats_fields[] = {F(norm_stats, "N", N), F(norm_stats, "H", H), F(norm_stats, "W", W),
+                                     F(norm_stats, "C", C), F(norm_stats, "groups", groups), {0}};
+static const field norm_fields[] = {F(norm_act, "N", N), F(norm_act, "H", H), F(norm_act, "W", W), F(norm_act, "C", C),
+                                    F(norm_act, "groups", groups), {0}};
+static const field gather_fields[] = {F(gather, "N", N), F(gather, "H", H), F(gather, "W", W), F(gather, "C", C), {0}};
+static const field frozen_fields[] = {F(norm_frozen, "C", C), {0}};
+static const field act_fields[] = {WIDE(act, "n", n), {0}};
+static const field bce_fields[] = {F(bce, "n", n), {0}};
+static const field adam_fields[] = {WIDE(adam, "n", n), {0}};
+static const field noise_fields[] = {WIDE(noise, "n", n), {0}};
+static const field to_u8_fields[] = {WIDE(to_u8, "n", n), {0}};
+static const field advance_fields[] = {F(advance, "batch", batch), {0}};
+
+static const field *fields_of(dg_op_kind kind)
+{
+    static const field *const table[DG_OP_KINDS] = {
+        [DG_OP_conv_fwd] = conv_fields, [DG_OP_conv_dx] = conv_fields, [DG_OP_conv_dw] = conv_fields,
+        [DG_OP_norm_stats] = stats_fields, [DG_OP_norm_frozen] = frozen_fields, [DG_OP_norm_act] = norm_fields,
+        [DG_OP_norm_act_dx] = norm_fields, [DG_OP_act] = act_fields, [DG_OP_act_dx] = act_fields, [DG_OP_bce] = bce_fields,
+        [DG_OP_adam] = adam_fields, [DG_OP_gather] = gather_fields, [DG_OP_noise] = noise_fields,
+        [DG_OP_to_u8] = to_u8_fields, [DG_OP_advance] = advance_fields,
+    };
+    return table[kind];
+}
+
+static int64_t get(const dg_op *op, const field *f)
+{
+    const char *at = (const char *)&op->u + f->at;
+    int64_t wide;
+    int narrow;
+    if (f->wide) {
+        memcpy(&wide, at, sizeof wide);
+        return wide;
+    }
+    memcpy(&narrow, at, sizeof narrow);
+    return narrow;
+}
+
+static void set(dg_op *op, const field *f, int64_t value)
+{
+    char *at = (char *)&op->u + f->at;
+    const int narrow = (int)value;
+    if (f->wide)
+        memcpy(at, &value, sizeof value);
+    else
+        memcpy(at, &narrow, sizeof narrow);
+}
+
+/* ---- Reading ---- */
+
+typedef struct {
+    const char *at; /* the unread rest of the text */
+    int line;
+    const char *where;
+    dg_tune_table *table;
+    dg_type real;
+    const dg_gpu *gpu;
+    char section[64];
+    int section_line;
+    int arch;                      /* 0: any, -1: the section is none */
+    const dg_precision *precision; /* NULL: any */
+    int bad, first_line;
+    bool exhausted;  /* there was no memory for a row */
+    char first[400]; /* what is wrong with the first bad row */
+} reader;
+
+static void bad(reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void bad(reader *r, const char *format, ...)
+{
+    if (r->bad++ && r->first_line <= r->line) return;
+    r->first_line = r->line;
+    va_list ap;
+    va_start(ap, format);
+    int n = snprintf(r->first, sizeof r->first, "%s:%d: ", r->where, r->line);
+    if (n > 0 && (size_t)n < sizeof r->first) vsnprintf(r->first + n, sizeof r->first - (size_t)n, format, ap);
+    va_end(ap);
+}
+
+/* Blanks at the start are dropped: to inih an indented line continues the one before. */
+static char *next_line(char *out, int size, void *context)
+{
+    reader *r = context;
+    if (!*r->at) return NULL;
+    const size_t length = strcspn(r->at, "\n");
+    r->line++;
+    const size_t skip = strspn(r->at, " \t\r\f\v");
+    size_t n = length > skip ? length - skip : 0;
+    if (n > MAX_LINE || n > (size_t)size - 2) {
+        bad(r, "longer than %d characters", MAX_LINE);
+        n = 0;
+    }
+    if (n && r->at[skip] == '[') r->section_line = r->line;
+    memcpy(out, r->at + (n ? skip : 0), n);
+    out[n] = '\n';
+    out[n + 1] = 0;
+    r->at += length + (r->at[length] == '\n');
+    return out;
+}
+
+/* The whole number after `name` in a word such as C=64, with `end` behind it. */
+static bool number(const char *text, char end, int64_t lo, int64_t hi, int64_t *out, const char **rest)
+{
+    char *stop;
+    errno = 0;
+    const long long v = strtoll(text, &stop, 10);
+    if (*text < '0' || *text > '9' || stop == text || errno || v < lo || v > hi || *stop != end) return false;
+    *out = v;
+    *rest = stop;
+    return true;
+}
+
+static dg_op_kind kind_of(const char *name, size_t length)
+{
+    for (int k = 0; k < DG_OP_KINDS; k++) {
+        const char *kind = dg_op_kind_name((dg_op_kind)k);
+        if (strlen(kind) == length && strncmp(kind, name, length) == 0) return (dg_op_kind)k;
+    }
+    return DG_OP_KINDS;
+}
+
+enum { LARGEST = 1 << 30 };
+
+/* One word of the shape into op; seen has a bit a field. */
+static const char *shape_word(dg_op *op, const char *word, unsigned *seen)
+{
+    static const char *const wrong = "a shape is words such as N=64 with whole numbers";
+    const field *f = fields_of(op->kind);
+    const char *equals = strchr(word, '=');
+    if (!equals) return wrong;
+    for (int i = 0; f[i].name; i++) {
+        if (f[i].name[0] == '>' || strlen(f[i].name) != (size_t)(equals - word) || strncmp(f[i].name, word, (size_t)(equals - word)) != 0) continue;
+        const bool pair = f[i + 1].name && f[i + 1].name[0] == '>';
+        int64_t v, w;
+        const char *rest;
+        if (!number(equals + 1, pair ? '>' : 0, f[i].name[0] == 'P' ? 0 : 1, f[i].wide ? INT64_MAX / 64 : LARGEST, &v, &rest))
+            return pair ? "channels are written C=3>64" : wrong;
+        if (pair && !number(rest + 1, 0, 1, LARGEST, &w, &rest)) return "channels are written C=3>64";
+        if (*seen >> i & 1) return "the same number twice";
+        *seen |= 1u << i;
+        set(op, &f[i], v);
+        if (pair) {
+            set(op, &f[i + 1], w);
+            *seen |= 2u << i;
+        }
+        return NULL;
+    }
+    return "this op has no such number in its shape";
+}
+
+static const char *shape_done(dg_op *op, unsigned seen)
+{
+    const field *f = fields_of(op->kind);
+    for (int i = 0; f[i].name; i++)
+        if (!(seen >> i & 1)) return "the shape is not complete";
+    if (f == conv_fields) {
+        dg_conv_args *a = &op->u.conv;
+        if (a->H > 65536 || a->W > 65536 || a->K > 1024 || a->P > 1024 || a->H + 2 * a->P < a->K || a->W + 2 * a->P < a->K)
+            return "the kernel does not fit into the picture";
+        a->Ho = (a->H + 2 * a->P - a->K) / a->S + 1;
+        a->Wo = (a->W + 2 * a->P - a->K) / a->S + 1;
+    }
+    if (f == stats_fields && op->u.norm_stats.N % op->u.norm_stats.groups) return "N is no multiple of groups";
+    if (f == norm_fields && op->u.norm_act.N % op->u.norm_act.groups) return "N is no multiple of groups";
+    return NULL;
+}
+
+static const char *tune_word(dg_tune *t, const char *word)
+{
+    int64_t v, w = 0;
+    const char *rest;
+    if (strncmp(word, "tile=", 5) == 0) {
+        if (!number(word + 5, 'x', 1, 4096, &v, &rest) || !number(rest + 1, 0, 1, 4096, &w, &rest)) return "a tile is written tile=64x32";
+        t->tile_m = (int)v;
+        t->tile_n = (int)w;
+        return NULL;
+    }
+    static const struct {
+        const char *name;
+        size_t at;
+    } numbers[] = {{"block=", offsetof(dg_tune, block)}, {"stages=", offsetof(dg_tune, stages)}, {"split=", offsetof(dg_tune, split)}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const size_t n = strlen(numbers[i].name);
+        if (strncmp(word, numbers[i].name, n) != 0) continue;
+        if (!number(word + n, 0, 1, 65535, &v, &rest)) return "not a whole number from 1 to 65535";
+        const int value = (int)v;
+        memcpy((char *)t + numbers[i].at, &value, sizeof value);
+        return NULL;
+    }
+    return "a variant has block=, tile=, stages= and split=";
+}
+
+static bool same_key(const dg_op *a, const dg_op *b)
+{
+    if (a->kind != b->kind) return false;
+    for (const field *f = fields_of(a->kind); f->name; f++)
+        if (get(a, f) != get(b, f)) return false;
+    return true;
+}
+
+static void fill_row(const reader *r, dg_tune_row *row, const dg_op *key, const dg_tune *tune)
+{
+    *row = (dg_tune_row){.key = *key, .tune = *tune, .arch = r->arch, .line = r->line, .precise = r->precision != NULL};
+    snprintf(row->why, sizeof row->why, "%.100s:%d", r->where, r->line);
+}
+
+/* A row for this precision comes before one for any. */
+static void add_row(reader *r, const dg_op *key, const dg_tune *tune)
+{
+    dg_tune_table *t = r->table;
+    const bool precise = r->precision != NULL;
+    for (int i = 0; i < t->rows; i++) {
+        dg_tune_row *old = &t->row[i];
+        if (old->arch != r->arch || !same_key(&old->key, key)) continue;
+        if (old->precise == precise)
+            bad(r, "the same op and shape as in %s", old->why);
+        else if (precise)
+            fill_row(r, old, key, tune);
+        return;
+    }
+    if (t->rows == t->capacity) {
+        const int capacity = t->capacity ? 2 * t->capacity : 64;
+        if (t->rows >= MAX_ROWS) {
+            bad(r, "more rows than %d", t->rows);
+            return;
+        }
+        dg_tune_row *more = realloc(t->row, (size_t)capacity * sizeof *more);
+        if (!more) {
+            r->exhausted = true;
+            return;
+        }
+        t->row = more;
+        t->capacity = capacity;
+    }
+    fill_row(r, &t->row[t->rows++], key, tune);
+}
+
+static void parse_row(reader *r, char *text)
+{
+    dg_op op = {0};
+    dg_tune tune = {0};
+    char *save = NULL, *word = strtok_r(text, " \t\r", &save), *colon = NULL;
+    const char *why = NULL;
+    op.kind = word ? kind_of(word, strlen(word)) : DG_OP_KINDS;
+    if (op.kind == DG_OP_KINDS) {
+        bad(r, "%s: no such op; a row is conv_fwd N=64 ... : tiled tile=64x64", word ? word : "");
+        return;
+    }
+    unsigned seen = 0;
+    while (!why && (word = strtok_r(NULL, " \t\r", &save)) && !(colon = strchr(word, ':'))) why = shape_word(&op, word, &seen);
+    if (!why && colon && colon > word) { /* "P=1:" */
+        *colon = 0;
+        why = shape_word(&op, word, &seen);
+    }
+    if (!why && !colon) why = "no : with a variant behind it";
+    if (!why) {
+        why = shape_done(&op, seen);
+        word = NULL;
+    }
+    if (!why) {
+        tune.variant = colon[1] ? colon + 1 : strtok_r(NULL, " \t\r", &save);
+        word = colon;
+        if (!tune.variant) why = "no variant behind the :";
+    }
+    while (!why && tune.variant && (word = strtok_r(NULL, " \t\r", &save))) why = tune_word(&tune, word);
+    /* on other architectures than this one only what does not depend on the device is checked */
+    const bool elsewhere = r->arch && r->arch != r->gpu->arch;
+    const dg_precision *p = r->precision;
+    const dg_gpu gpu = {elsewhere ? r->arch : r->gpu->arch, elsewhere ? SIZE_MAX : r->gpu->shared, p ? p->math : r->gpu->math};
+    const dg_type real = p ? p->real : r->real;
+    if (!why) why = dg_variant_check(&op, &tune, real, &gpu);
+    if (why)
+        bad(r, "%s%s%s", word ? word : "", word ? ": " : "", why);
+    else if (real == r->real && gpu.math == r->gpu->math)
+        add_row(r, &op, &tune);
+}
+
+/* "sm_90", "sm_90 bf16" */
+static bool section_of(reader *r, const char *text)
+{
+    int64_t arch;
+    const char *rest;
+    r->precision = NULL;
+    if (strncmp(text, "sm_", 3) != 0) return false;
+    const char *blank = strchr(text, ' ');
+    if (!number(text + 3, blank ? ' ' : 0, 10, 999, &arch, &rest)) return false;
+    r->arch = (int)arch;
+    if (blank) r->precision = dg_precision_find(rest + 1);
+    return !blank || r->precision;
+}
+
+static int on_row(void *context, const char *section, const char *name, const char *value)
+{
+    reader *r = context;
+    if (strcmp(section, r->section) != 0) {
+        snprintf(r->section, sizeof r->section, "%s", section);
+        if (!section_of(r, section)) {
+            const int row = r->line;
+            r->line = r->section_line;
+            bad(r, "[%s]: a section is an architecture such as [sm_90], or that and a precision: [sm_90 bf16]", section);
+            r->line = row;
+            r->arch = -1;
+        }
+    }
+    if (r->arch < 0) return 1; /* rows of a section that is none */
+    char text[2 * MAX_LINE];
+    snprintf(text, sizeof text, "%s=%s", name, value);
+    parse_row(r, text);
+    return 1;
+}
+
+dg_err dg_tune_parse(dg_tune_table *t, const char *text, const char *where, dg_type real, const dg_gpu *gpu)
+{
+    reader r = {.at = text, .where = where, .table = t, .real = real, .gpu = gpu};
+    const int wrong = ini_parse_stream(next_line, &r, on_row, &r);
+    if (r.exhausted || wrong < 0) return dg_fail(DG_DEVICE, "%s: out of memory for its rows", where);
+    if (wrong) { /* the first of the lines that inih could not read */
+        r.line = wrong;
+        bad(&r, "neither a row nor a [section]");
+    }
+    if (!r.bad) return DG_OK;
+    if (r.bad == 1) return dg_fail(DG_USAGE, "%s", r.first);
+    return dg_fail(DG_USAGE, "%s (and %d more)", r.first, r.bad - 1);
+}
+
+dg_err dg_tune_read(dg_tune_table *t, const char *path, dg_type real, const dg_gpu *gpu)
+{
+    void *text;
+    size_t bytes;
+    dg_err e = dg_read_file(path, MAX_BYTES, &text, &bytes);
+    if (e) return e;
+    if (strlen(text) != bytes)
+        e = dg_fail(DG_USAGE, "%s: not a text file", path);
+    else
+        e = dg_tune_parse(t, text, path, real, gpu);
+    free(text);
+    return e;
+}
+
+const dg_tune_row *dg_tune_find(const dg_tune_table *t, const dg_op *op, int arch)
+{
+    for (int i = 0; i < t->rows; i++)
+        if ((!t->row[i].arch || t->row[i].arch == arch) && same_key(&t->row[i].key, op)) return &t->row[i];
+    return NULL;
+}
+
+/* ---- Writing ---- */
+
+static void add(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void add(char *out, size_t size, const char *format, ...)
+{
+    const size_t n = strlen(out);
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(out + n, size - n, format, ap);
+    va_end(ap);
+}
+
+char *dg_tune_text(char *out, size_t size, const dg_op *op, const dg_tune *tune)
+{
+    *out = 0;
+    add(out, size, "%s", dg_op_kind_name(op->kind));
+    for (const field *f = fields_of(op->kind); f->name; f++)
+        if (f->name[0] == '>')
+            add(out, size, ">%lld", (long long)get(op, f));
+        else
+            add(out, size, " %s=%lld", f->name, (long long)get(op, f));
+    add(out, size, " : %s", tune->variant);
+    if (tune->block) add(out, size, " block=%d", tune->block);
+    if (tune->tile_m) add(out, size, " tile=%dx%d", tune->tile_m, tune->tile_n);
+    if (tune->stages) add(out, size, " stages=%d", tune->stages);
+    if (tune->split > 1) add(out, size, " split=%d", tune->split);
+    return out;
+}
+
+void dg_tune_free(dg_tune_table *t)
+{
+    free(t->row);
+    memset(t, 0, sizeof *t);
+}

@@ -1,0 +1,98 @@
+/* Which variant of each op the CUDA backend runs, and with what numbers. In this order: a row of the file given with
+ * --tuning, a row of the table shipped for this architecture, a rule that looks at the shape. A choice changes speed,
+ * and sums within the op's stated tolerance; nothing else.
+ *
+ * A tuning file is an INI file, a section an architecture (rows before the first section hold for all), a line an op:
+ *
+ *     [sm_90]
+ *     conv_fwd N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled tile=64x64 stages=3 split=1
+ *     norm_act N=64 H=32 W=32 C=32 groups=1        : vector block=256
+ *     adam n=1100224                               : vector block=256
+ *
+ *     [sm_90 bf16]
+ *     conv_fwd N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : mma tile=128x64
+ *
+ * Rows of a section with a precision are for runs of that alone, and come before the others.
+ * What a variant does not mention it decides itself. Every row is checked when it is read: that the variant exists,
+ * takes this shape, and its threads and shared memory fit the device. Plain C, without CUDA. */
+#ifndef DG_TUNE_H
+#define DG_TUNE_H
+
+#include <stdbool.h>
+
+#include "core/base/err.h"
+#include "core/plan/ops.h"
+
+/* What the rules look at. */
+typedef struct {
+    int arch;      /* 90 for sm_90 */
+    size_t shared; /* bytes of shared memory that a block may have */
+    dg_math math;  /* what factors of convolutions are rounded to: --precision */
+} dg_gpu;
+
+/* Fill in what the variant decides itself; then NULL if the op can run so, else why not (valid until this thread's
+ * next call). real is the backend's type. */
+const char *dg_variant_check(const dg_op *op, dg_tune *tune, dg_type real, const dg_gpu *gpu);
+
+/* The rule: what this op runs when no row says otherwise. NULL, or why no variant can run the op. */
+const char *dg_variant_choose(const dg_op *op, dg_tune *out, dg_type real, const dg_gpu *gpu);
+
+/* NULL, or why this GPU cannot round to gpu->math. */
+const char *dg_variant_refuses_math(const dg_gpu *gpu);
+
+/* Variant i of a kind of op, NULL past the last; the first is always "direct". */
+const char *dg_variant_name(dg_op_kind kind, int i);
+
+/* Every legal choice for this op, completed: all variants, tiles and stages, some splits and blocks, each once. At most
+ * `room` into out; how many there are there. */
+enum { DG_VARIANT_LIST = 4096 };
+int dg_variant_list(const dg_op *op, dg_tune *out, int room, dg_type real, const dg_gpu *gpu);
+
+typedef struct {
+    dg_op key;         /* kind and shape */
+    dg_tune tune;
+    int arch;          /* 0: any */
+    int line;
+    bool precise;      /* of a section for this precision alone */
+    char why[120];     /* "FILE:12" */
+} dg_tune_row;
+typedef struct {
+    dg_tune_row *row;
+    int rows, capacity;
+} dg_tune_table;
+
+/* Add the rows of a tuning file's text. Rows that are wrong are left out; then DG_USAGE, and the message says file,
+ * line and reason of the first and how many there were. DG_DEVICE: out of memory. */
+dg_err dg_tune_parse(dg_tune_table *t, const char *text, const char *where, dg_type real, const dg_gpu *gpu);
+
+/* The same from a file: DG_IO when it cannot be read. */
+dg_err dg_tune_read(dg_tune_table *t, const char *path, dg_type real, const dg_gpu *gpu);
+
+/* The row for this op on this architecture, NULL if there is none. Valid as long as the table. */
+const dg_tune_row *dg_tune_find(const dg_tune_table *t, const dg_op *op, int arch);
+
+/* An op and its choice as a row of text, as dg_tune_parse reads it. Returns out. */
+char *dg_tune_text(char *out, size_t size, const dg_op *op, const dg_tune *tune);
+
+void dg_tune_free(dg_tune_table *t);
+
+/* All of it together: the rows of --tuning's file (path, NULL: none) and of the shipped tables. Rows that are wrong are left
+ * out with a warning; DG_IO when the file cannot be read, DG_USAGE when the GPU cannot round to gpu->math. Close it after
+ * errors too. */
+typedef struct {
+    dg_tune_table file, shipped;
+    dg_type real;
+    dg_gpu gpu;
+} dg_chooser;
+dg_err dg_chooser_open(dg_chooser *c, const char *path, dg_type real, const dg_gpu *gpu);
+void dg_chooser_close(dg_chooser *c);
+
+/* Fill in op->tune, with `why`: "FILE:12", "shipped sm_90.tune:3" or "rule". NULL, or why no variant can run the op. also
+ * (NULL: nothing) is asked whether the backend has what a row wants; NULL: it has. */
+typedef const char *dg_tune_also(const dg_tune *tune);
+const char *dg_chooser_pick(const dg_chooser *c, dg_op *op, dg_tune_also *also);
+
+/* The shipped tables: text i of name "sm_90.tune", NULL past the last. */
+const char *dg_tune_shipped(int i, const char **name);
+
+#endif

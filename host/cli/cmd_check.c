@@ -1,0 +1,182 @@
+/* `dcgan check [MODEL]`: one step on two backends, op by op from equal inputs. The reference is this machine's CPU with
+ * plain sums: with --device cuda it judges the GPU, with --device cpu the instruction set and the convolutions that
+ * training would use. Then the GPU's fused launches beside its own ops. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/measure/check.h"
+#include "host/cli/commands.h"
+#include "core/plan/fuse.h"
+
+enum { SAMPLES = 8 };
+
+/* Pictures that both sides get, and the order in which they read them. */
+typedef struct {
+    dg_dataset set;
+    int32_t *perm;
+    int last_batch;
+} pictures;
+
+typedef struct {
+    dg_backend *b;
+    dg_gan gan;
+    void *data, *perm;
+} side;
+
+/* As many as make a full and a short batch. */
+static dg_err draw_pictures(const dg_options *o, const dg_model *m, dg_dataset *set)
+{
+    set->count = o->batch > 1 ? 2 * o->batch - 1 : 1;
+    set->size = m->size;
+    set->channels = m->channels;
+    const size_t bytes = (size_t)set->count * (size_t)m->size * (size_t)m->size * (size_t)m->channels;
+    set->pixels = malloc(bytes);
+    if (!set->pixels) return dg_fail(DG_DEVICE, "out of memory for %d pictures", set->count);
+    for (size_t i = 0; i < bytes; i += 16) {
+        uint32_t word[4];
+        dg_philox(word, o->seed, dg_subsequence(DG_STREAM_SYNTH, 0), i / 16);
+        memcpy(set->pixels + i, word, bytes - i < 16 ? bytes - i : 16);
+    }
+    return DG_OK;
+}
+
+static dg_err get_pictures(const dg_options *o, const dg_model *m, pictures *p)
+{
+    const dg_dataset_options d = {.dir = o->data, .size = m->size, .channels = m->channels, .fit = o->fit,
+                                  .decode = {.alpha = o->alpha, .exif = o->exif}, .threads = o->threads,
+                                  .strict = o->strict, .least = o->batch, .limit = o->limit, .cache = o->cache};
+    dg_err e = o->data ? dg_dataset_load(&d, &p->set) : draw_pictures(o, m, &p->set);
+    if (e) return e;
+    const int rest = p->set.count % o->batch;
+    p->last_batch = rest ? rest : o->batch - 1;
+    p->perm = malloc((size_t)p->set.count * sizeof *p->perm);
+    if (!p->perm) return dg_fail(DG_DEVICE, "out of memory for %d pictures", p->set.count);
+    dg_permutation(p->perm, p->set.count, o->seed, 0);
+    return DG_OK;
+}
+
+static dg_err set_up(side *s, const dg_options *o, const dg_model *m, const pictures *p, bool apart)
+{
+    const size_t count = (size_t)p->set.count, order = count * sizeof *p->perm;
+    const size_t bytes = count * (size_t)m->size * (size_t)m->size * (size_t)m->channels;
+    const dg_gan_options g = {.batch = o->batch, .last_batch = p->last_batch, .samples = SAMPLES, .rows = p->set.count,
+                              .train = true, .flip = true, .apart = apart, .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->eps};
+    dg_err e = dg_gan_build(&s->gan, m, &g, s->b);
+    if (!e) e = s->b->alloc(s->b, bytes, &s->data);
+    if (!e) e = s->b->put(s->b, s->data, p->set.pixels, bytes);
+    if (!e) e = s->b->alloc(s->b, order, &s->perm);
+    if (!e) e = s->b->put(s->b, s->perm, p->perm, order);
+    if (!e) e = dg_gan_alloc(&s->gan, s->data, s->perm);
+    return e ? e : dg_gan_init(&s->gan, o->seed);
+}
+
+static void take_down(side *s)
+{
+    dg_gan_free(&s->gan);
+    if (!s->b) return;
+    if (s->data) s->b->release(s->b, s->data);
+    if (s->perm) s->b->release(s->b, s->perm);
+    s->b->close(s->b);
+}
+
+/* Both begin step `step` at picture `cursor`. */
+static dg_err begin_step(side s[2], const dg_options *o, uint64_t step, int cursor)
+{
+    const dg_step_state state = {.seed = o->seed, .step = step, .cursor = cursor, .lr = {o->lr, o->lr}};
+    dg_err e = dg_gan_put_state(&s[0].gan, &state);
+    return e ? e : dg_gan_put_state(&s[1].gan, &state);
+}
+
+/* The sample plan reads z from the host. */
+static dg_err put_z(dg_gan *gan, uint64_t seed)
+{
+    dg_backend *b = gan->backend;
+    const int latent = gan->model.latent;
+    const dg_row *r = &gan->arena.row[gan->row_sample_z];
+    float *z = malloc((size_t)latent * sizeof *z);
+    double *wide = malloc((size_t)latent * sizeof *wide);
+    dg_err e = z && wide ? DG_OK : dg_fail(DG_DEVICE, "out of memory for comparing");
+    for (int i = 0; i < SAMPLES && !e; i++) {
+        dg_gan_z(z, latent, seed, (uint64_t)i);
+        for (int k = 0; k < latent; k++) wide[k] = (double)z[k];
+        const size_t bytes = (size_t)latent * dg_type_bytes(b->real);
+        char *to = (char *)gan->arena.base + r->offset + (size_t)i * bytes;
+        e = b->put(b, to, b->real == DG_F32 ? (const void *)z : wide, bytes);
+    }
+    free(z);
+    free(wide);
+    return e;
+}
+
+static dg_err check(side s[2], const dg_options *o, const pictures *p, dg_check_result *result)
+{
+    FILE *to = o->quiet ? NULL : stdout;
+    dg_gan *a = &s[0].gan, *b = &s[1].gan;
+    dg_err e = begin_step(s, o, 0, 0);
+    if (to) printf("a step of %d pictures; differences in percent of what rounding explains:\n", o->batch);
+    if (!e) e = dg_check_plan(a, b, "train", to, result);
+    if (!e && p->last_batch) {
+        if (to) printf("a step of %d:\n", p->last_batch);
+        e = begin_step(s, o, 1, p->set.count - p->last_batch);
+        if (!e) e = dg_check_plan(a, b, "train-short", to, result);
+    }
+    if (e) return e;
+    if (to) printf("%d samples:\n", SAMPLES);
+    e = put_z(a, o->seed);
+    return e ? e : dg_check_plan(a, b, "sample", to, result);
+}
+
+/* Launches that do several ops, beside these ops: on the same device. */
+static dg_err check_fused(side s[3], const dg_options *o, const pictures *p, dg_check_result *result)
+{
+    FILE *to = o->quiet ? NULL : stdout;
+    if (to) printf("fused launches of a step of %d beside their ops, in percent of what rounding explains:\n", o->batch);
+    dg_err e = begin_step(s + 1, o, 2, 0);
+    if (!e) e = dg_check_fused(&s[1].gan, &s[2].gan, "train", to, result);
+    if (e || !p->last_batch) return e;
+    if (to) printf("of a step of %d:\n", p->last_batch);
+    e = begin_step(s + 1, o, 3, p->set.count - p->last_batch);
+    return e ? e : dg_check_fused(&s[1].gan, &s[2].gan, "train-short", to, result);
+}
+
+/* The CPU; what --device names, op by op; the same with its fused launches. */
+static dg_err open_all(side s[3], const dg_options *o)
+{
+    dg_options plainly = *o;
+    plainly.fused = DG_FUSE_NONE;
+    dg_err e = dg_open_backend(&plainly, &s[1].b);
+    if (!e && o->fused && s[1].b->run_launch) e = dg_open_backend(o, &s[2].b);
+    if (e) return e;
+    const bool cpu = s[1].b->threads > 0;
+    const dg_cpu_options plain = {.threads = o->threads, .real = s[1].b->real, .conv = "direct",
+                                  .isa = cpu ? "base" : NULL};
+    return dg_cpu_open(&plain, &s[0].b);
+}
+
+int dg_cmd_check(const dg_options *o)
+{
+    dg_model *model = malloc(sizeof *model);
+    side *s = calloc(3, sizeof *s);
+    pictures p = {.perm = NULL};
+    dg_check_result result = {.ops = 0}, fused = {.ops = 0};
+    dg_err e = model && s ? dg_model_read(o->model, model) : dg_fail(DG_DEVICE, "out of memory");
+    if (!e) e = open_all(s, o);
+    if (!e) e = get_pictures(o, model, &p);
+    for (int i = 0; i < 3 && !e && s[i].b; i++) e = set_up(&s[i], o, model, &p, i < 2);
+    if (!e) {
+        dg_say("%s: %s against %s, %s", model->name, s[1].b->name, s[0].b->name, dg_precision_name(s[1].b->real, s[1].b->math));
+        e = check(s, o, &p, &result);
+    }
+    if (!e)
+        printf("%d ops agree; nearest to its limit is %s, at %.1f%%\n", result.ops, result.where, 100 * result.worst);
+    if (!e && s[2].b) e = check_fused(s, o, &p, &fused);
+    if (!e && fused.ops)
+        printf("%d launches agree with their ops; nearest to its limit is %s, at %.1f%%\n", fused.ops, fused.where, 100 * fused.worst);
+    for (int i = 0; i < 3 && s; i++) take_down(&s[i]);
+    dg_dataset_free(&p.set);
+    free(p.perm);
+    free(s);
+    free(model);
+    return (int)e;
+}

@@ -1,0 +1,66 @@
+/* `dcgan data DIR`: look a folder of pictures over, or fill it with drawn ones. */
+#include "host/cli/commands.h"
+#include "host/data/dataset.h"
+#include "host/net/model.h"
+#include "host/run/progress.h"
+#include "core/base/shell.h"
+#include "core/base/team.h"
+
+#include <omp.h>
+#include <stdlib.h>
+
+/* Side and channels: as given, else as the model wants them. */
+static dg_err shape_of(const dg_options *o, int *size, int *channels)
+{
+    *size = o->size;
+    *channels = o->channels;
+    if (*size > 0 && *channels > 0) return DG_OK;
+    dg_model *m = malloc(sizeof *m);
+    if (!m) return dg_fail(DG_DEVICE, "no memory for a model");
+    dg_err e = dg_model_read(o->model, m);
+    if (!e && *size <= 0) *size = m->size;
+    if (!e && *channels <= 0) *channels = m->channels;
+    free(m);
+    return e;
+}
+
+/* The line on the terminal ends when the last picture is read, before the report begins. */
+static void on_progress(void *context, long done, long total)
+{
+    dg_progress **p = context;
+    dg_progress_count(*p, "reading pictures", done, total);
+    if (done < total) return;
+    dg_progress_close(*p);
+    *p = NULL;
+}
+
+static dg_err report(const dg_options *o, const char *dir, int size, int channels)
+{
+    dg_progress *p = dg_progress_open(o->quiet);
+    dg_dataset_options want = {
+        .dir = dir, .size = size, .channels = channels, .fit = o->fit,
+        .decode = {.alpha = o->alpha, .exif = o->exif}, .threads = o->threads, .strict = o->strict,
+        .limit = o->limit, .cache = o->cache, .progress = on_progress, .context = &p,
+    };
+    dg_err e = dg_data_report(&want, o->sheet, o->json);
+    dg_progress_close(p);
+    return e;
+}
+
+int dg_cmd_data(const dg_options *o)
+{
+    const char *dir = o->operands ? o->operand[0] : o->data;
+    if (o->operands > 1 || !dir || !*dir)
+        return (int)dg_fail(DG_USAGE, "data needs one folder: %s data DIR, or %s data --synthesize DIR --count N", dg_program(),
+                            dg_program());
+    int size, channels;
+    dg_err e = shape_of(o, &size, &channels);
+    if (e) return (int)e;
+    if (!o->synthesize) return (int)report(o, dir, size, channels);
+    int count = o->count > 0 ? o->count : 1000;
+    if (o->threads > 0) omp_set_num_threads(o->threads);
+    e = dg_team_check(omp_get_max_threads());
+    if (!e) e = dg_synthesize(dir, count, size, o->seed);
+    if (!e && !o->quiet) dg_say("%d pictures of %d x %d in %s", count, size, size, dir);
+    return (int)e;
+}

@@ -1,0 +1,117 @@
+/* `dcgan generate`: one PNG for each seed, and a grid of them. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/net/generator.h"
+#include "host/data/made.h"
+#include "host/figure/pictures.h"
+#include "host/run/progress.h"
+
+enum { GRID_MOST = 1024, PATH_SIZE = 4400 };
+
+typedef struct {
+    const dg_options *o;
+    dg_generator *g;
+    char dir[4096];
+    size_t picture;      /* bytes of one */
+    int in_grid;
+    uint8_t *grid;       /* the first in_grid pictures */
+    dg_progress *progress;
+} job;
+
+/* PNGs tell how they can be made again. */
+static dg_err write_png(const job *j, const char *path, const dg_image *im, const char *pictures)
+{
+    char checkpoint[4096], run_seed[24], step[24];
+    dg_printable(checkpoint, sizeof checkpoint, j->o->operand[0]);
+    snprintf(run_seed, sizeof run_seed, "%" PRIu64, j->g->info.seed);
+    snprintf(step, sizeof step, "%" PRIu64, j->g->info.step);
+    const dg_text text[] = {{"Software", dg_version}, {"Checkpoint", checkpoint}, {"Model", j->g->model.name},
+                            {"Step", step},           {"Seed", run_seed},         {"Picture", pictures}};
+    return dg_png_write(path, im, text, (int)(sizeof text / sizeof text[0]));
+}
+
+static dg_err write_chunk(const job *j, int first, int n, uint8_t *pixels)
+{
+    const dg_model *m = &j->g->model;
+    for (int i = 0; i < n; i++) {
+        char path[PATH_SIZE], seed[24];
+        uint64_t s = j->o->seed_first + (uint64_t)(first + i);
+        snprintf(seed, sizeof seed, "%" PRIu64, s);
+        snprintf(path, sizeof path, "%s/seed-%04" PRIu64 ".png", j->dir, s);
+        dg_image im = {m->size, m->size, m->channels, pixels + (size_t)i * j->picture};
+        dg_err e = write_png(j, path, &im, seed);
+        if (e) return e;
+        if (first + i < j->in_grid) memcpy(j->grid + (size_t)(first + i) * j->picture, im.pixels, j->picture);
+    }
+    return DG_OK;
+}
+
+static dg_err make_pictures(const job *j)
+{
+    int n = j->o->count, latent = j->g->model.latent;
+    float *z = malloc((size_t)DG_GENERATOR_CHUNK * (size_t)latent * sizeof *z);
+    uint8_t *pixels = malloc(DG_GENERATOR_CHUNK * j->picture);
+    dg_err e = z && pixels ? DG_OK : dg_fail(DG_DEVICE, "out of memory");
+    for (int first = 0; !e && first < n; first += DG_GENERATOR_CHUNK) {
+        int here = n - first < DG_GENERATOR_CHUNK ? n - first : DG_GENERATOR_CHUNK;
+        for (int i = 0; i < here; i++)
+            dg_gan_z(z + (size_t)i * (size_t)latent, latent, j->g->info.seed, j->o->seed_first + (uint64_t)(first + i));
+        e = dg_generator_make(j->g, z, here, pixels, "seed", j->o->seed_first + (uint64_t)first);
+        if (!e) e = write_chunk(j, first, here, pixels);
+        dg_progress_count(j->progress, "making pictures", first + here, n);
+    }
+    free(z);
+    free(pixels);
+    return e;
+}
+
+static dg_err make_grid(const job *j)
+{
+    int cols = (int)ceil(sqrt(j->in_grid)), rows = (j->in_grid + cols - 1) / cols;
+    char path[PATH_SIZE], seeds[64];
+    dg_image im;
+    dg_err e = dg_grid(j->grid, j->in_grid, j->g->model.size, j->g->model.channels, rows, cols, &im);
+    if (e) return e;
+    snprintf(path, sizeof path, "%s/grid.png", j->dir);
+    snprintf(seeds, sizeof seeds, "%" PRIu64 "-%" PRIu64, j->o->seed_first, j->o->seed_first + (uint64_t)j->in_grid - 1);
+    e = write_png(j, path, &im, seeds);
+    dg_image_free(&im);
+    return e;
+}
+
+static void report(const job *j)
+{
+    if (j->o->count > 1)
+        dg_say("%s/seed-%04" PRIu64 ".png to seed-%04" PRIu64 ".png, %s/grid.png", j->dir, j->o->seed_first, j->o->seed_last, j->dir);
+    else
+        dg_say("%s/seed-%04" PRIu64 ".png", j->dir, j->o->seed_first);
+}
+
+int dg_cmd_generate(const dg_options *o)
+{
+    job j = {.o = o};
+    static const char *const names[] = {"seed-*.png", "grid.png", NULL};
+    dg_err e = dg_generator_open(o, &j.g);
+    if (!e) e = dg_results_directory(o, "generated", j.dir, sizeof j.dir);
+    if (!e) e = dg_only_ours(j.dir, names, "Software", "dcgan ");
+    if (!e) {
+        j.picture = (size_t)j.g->model.size * (size_t)j.g->model.size * (size_t)j.g->model.channels;
+        j.in_grid = o->count < 2 ? 0 : o->count < GRID_MOST ? o->count : GRID_MOST;
+        j.grid = malloc((size_t)j.in_grid * j.picture + 1);
+        if (!j.grid) e = dg_fail(DG_DEVICE, "out of memory");
+    }
+    if (!e) {
+        j.progress = dg_progress_open(o->quiet);
+        e = make_pictures(&j);
+        dg_progress_close(j.progress);
+    }
+    if (!e && j.in_grid) e = make_grid(&j);
+    if (!e) report(&j);
+    free(j.grid);
+    dg_generator_close(j.g);
+    return (int)e;
+}

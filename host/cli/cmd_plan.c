@@ -1,0 +1,179 @@
+/* `dcgan plan MODEL`: every op of the three plans and the memory, before anything is allocated. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/plan/branches.h"
+#include "host/cli/commands.h"
+#include "host/files/json_text.h"
+#include "core/tune/machine.h"
+#include "core/tune/planner.h"
+#include "core/base/shell.h"
+#include "host/run/train.h"
+
+static void print_json_launch(const dg_plan *p, int i)
+{
+    const dg_op *op = &p->op[i];
+    const dg_launch *l = dg_plan_launch(p, i);
+    const dg_tune *t = &op->tune;
+    printf("\"block\": %d, \"tile\": [%d, %d], \"stages\": %d, \"split\": %d, \"kernels\": %d, \"because\": ", t->block, t->tile_m, t->tile_n,
+           t->stages, t->split > 1 ? t->split : 1, dg_op_kernels(p, i));
+    dg_json_text(stdout, t->why ? t->why : ""); /* may hold a file's name */
+    printf(", \"launch\": %d, ", l ? (int)(l - p->launch) : i);
+}
+
+static void print_json_plan(const dg_plan *p, int chain, bool first)
+{
+    const bool gpu = chain > 0;
+    printf("%s\n  {\"name\": \"%s\", \"ops\": [", first ? "" : ",", p->name);
+    for (int i = 0; i < p->ops; i++) {
+        const dg_op *op = &p->op[i];
+        int n;
+        const dg_operand *operand = dg_operands(op->kind, &n);
+        printf("%s\n    {\"name\": \"%s\", \"kind\": \"%s\", \"variant\": \"%s\", ", i ? "," : "", op->name, dg_op_kind_name(op->kind),
+               op->tune.variant ? op->tune.variant : "");
+        if (gpu) print_json_launch(p, i);
+        printf("\"flop\": %.0f, \"bytes\": %.0f, \"operands\": {", dg_op_flops(op), dg_op_bytes(p, op));
+        bool comma = false;
+        for (int k = 0; k < n; k++) {
+            const dg_row *r = dg_plan_row(p, op, k);
+            if (!r) continue;
+            printf("%s\"%s\": {\"row\": \"%s\", \"shape\": [%d, %d, %d, %d]}", comma ? ", " : "", operand[k].name, r->name,
+                   r->shape.N, r->shape.H, r->shape.W, r->shape.C);
+            comma = true;
+        }
+        printf("}}");
+    }
+    printf("]");
+    if (gpu) printf(", \"kernels\": %d, \"dependent_kernels\": %d", dg_plan_kernels(p), chain);
+    printf("}");
+}
+
+static dg_err print_all(const dg_gan *gan, bool json)
+{
+    const dg_plan *plan[] = {&gan->train, &gan->train_short, &gan->sample};
+    const bool gpu = gan->backend->threads == 0;
+    int chain[3] = {0};
+    dg_err e = DG_OK;
+    for (int i = 0; i < 3 && gpu && !e; i++)
+        if (plan[i]->ops) e = dg_plan_chain(plan[i], &chain[i]);
+    if (e) return e;
+    const char *precision = dg_precision_name(gan->backend->real, gan->backend->math);
+    if (json) {
+        printf("{\"model\": \"%s\", \"backend\": ", gan->model.name);
+        dg_json_text(stdout, gan->backend->name);
+        printf(", \"precision\": \"%s\", \"plans\": [", precision);
+    }
+    if (!json && gpu) {
+        dg_say("for %s, %s", gan->backend->name, precision);
+        printf("\n");
+    }
+    bool first = true;
+    for (int i = 0; i < 3; i++) {
+        if (!plan[i]->ops) continue;
+        if (json)
+            print_json_plan(plan[i], chain[i], first);
+        else {
+            dg_plan_print(plan[i], chain[i], stdout);
+            printf("\n");
+        }
+        first = false;
+    }
+    if (json)
+        printf("],\n \"arena_bytes\": %zu, \"persistent_bytes\": %zu}\n", gan->arena.bytes, gan->arena.persistent);
+    else
+        dg_arena_print(&gan->arena, stdout);
+    return DG_OK;
+}
+
+/* How many pictures the run would have: only reading them tells which are good. */
+static dg_err count_pictures(const dg_options *o, const dg_model *model, int *rows)
+{
+    dg_dataset_options d = {.dir = o->data, .size = model->size, .channels = model->channels, .fit = o->fit,
+                            .decode = {.alpha = o->alpha, .exif = o->exif}, .threads = o->threads, .strict = o->strict,
+                            .least = o->batch, .limit = o->limit};
+    dg_dataset set = {0};
+    dg_err e = dg_dataset_load(&d, &set);
+    if (e) return e;
+    *rows = set.count;
+    dg_dataset_free(&set);
+    return DG_OK;
+}
+
+static void print_run(const dg_options *o, int rows)
+{
+    int short_batch = o->drop_last ? 0 : rows % o->batch;
+    long steps = rows / o->batch + (short_batch > 0);
+    char last[64] = "";
+    if (short_batch) snprintf(last, sizeof last, ", the last one of %d pictures", short_batch);
+    dg_say("run %s: %d pictures, %d epochs of %ld steps%s", o->out, rows, o->epochs, steps, last);
+    printf("\n");
+}
+
+/* The pictures as decoded stay beside the copy that training reads. */
+static void print_host_memory(const dg_gan *gan, double pictures)
+{
+    double all = (double)gan->arena.bytes + pictures;
+    for (int i = 0; i < gan->arena.rows; i++)
+        if (gan->arena.row[i].kind == DG_OUTSIDE) all += (double)gan->arena.row[i].bytes;
+    printf("  %-22s %9.3f\n  %-22s %9.3f\n", "pictures as decoded", pictures / 1e6, "whole run", all / 1e6);
+}
+
+static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
+{
+    dg_gan_options g = {.batch = o->batch, .rows = o->batch, .samples = 64, .train = true, .flip = o->flip,
+                        .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->eps};
+    if (o->command == DG_CMD_TRAIN) {
+        dg_err e = count_pictures(o, model, &g.rows);
+        if (e) return e;
+        g.last_batch = o->drop_last ? 0 : g.rows % o->batch;
+        int cells = o->grid_rows * o->grid_cols;
+        g.samples = cells < o->batch ? cells : o->batch; /* as in training */
+    }
+    dg_gan gan;
+    dg_err e = o->command == DG_CMD_TRAIN ? dg_build_to_fit(&gan, model, &g, b, o->device_memory) : dg_gan_build(&gan, model, &g, b);
+    if (e) return e;
+    if (o->command == DG_CMD_TRAIN) print_run(o, g.rows);
+    e = print_all(&gan, o->json);
+    if (!e && o->command == DG_CMD_TRAIN)
+        print_host_memory(&gan, (double)g.rows * model->size * model->size * model->channels);
+    else if (!e && !o->json)
+        dg_say("The data set is counted as one batch here; %s --data DIR --dry-run tells it for a whole run.", dg_program());
+    dg_gan_free(&gan);
+    return e;
+}
+
+/* --arch needs no GPU: nothing is run. */
+static dg_err open_planner(const dg_options *o, dg_backend **b)
+{
+    dg_machine m;
+    bool else_fp32;
+    const dg_precision *p = dg_options_precision(o, &else_fp32);
+    const dg_err e = dg_machine_arch(o->arch, p->real, &m);
+    m.math = else_fp32 && !dg_math_on(p->math, m.arch) ? DG_MATH_FP32 : p->math;
+    return e ? e : dg_planner_open(&m, o->tuning, o->fused, b);
+}
+
+static dg_err open_device(const dg_options *o, dg_backend **b)
+{
+    const dg_err e = dg_open_backend(o, b);
+    if (e == DG_DEVICE && o->command == DG_CMD_PLAN && strncmp(o->device, "cuda", 4) == 0) {
+        char why[DG_MESSAGE_BYTES];
+        snprintf(why, sizeof why, "%s", dg_message());
+        return dg_fail(e, "%s; %s plan --arch sm_90 plans for a GPU that is not here", why, dg_program());
+    }
+    return e;
+}
+
+int dg_cmd_plan(const dg_options *o)
+{
+    dg_model *model = malloc(sizeof *model);
+    dg_backend *b = NULL;
+    if (!model) return (int)dg_fail(DG_DEVICE, "out of memory");
+    dg_err e = dg_model_read(o->model, model);
+    if (!e) e = o->arch ? open_planner(o, &b) : open_device(o, &b);
+    if (!e) e = plan(o, model, b);
+    if (b) b->close(b);
+    free(model);
+    return (int)e;
+}

@@ -1,0 +1,30 @@
+/* The commands, one file each in host/. Each returns the exit code of the program. */
+#ifndef DG_COMMANDS_H
+#define DG_COMMANDS_H
+
+#include "core/plan/backend.h"
+#include "host/cli/options.h"
+
+/* Open the backend that the options ask for. */
+dg_err dg_open_backend(const dg_options *o, dg_backend **out);
+
+/* Is there an NVIDIA GPU among the devices of this directory, /sys/bus/pci/devices? Asked when no driver answers. */
+bool dg_nvidia_hardware(const char *devices);
+
+int dg_cmd_list_devices(const dg_options *o); /* --list-devices */
+int dg_cmd_train(const dg_options *o);
+int dg_cmd_generate(const dg_options *o);
+int dg_cmd_interpolate(const dg_options *o);
+int dg_cmd_data(const dg_options *o);
+int dg_cmd_plan(const dg_options *o);
+int dg_cmd_replay(const dg_options *o);
+int dg_cmd_check(const dg_options *o);
+int dg_cmd_bench(const dg_options *o);
+int dg_cmd_profile(const dg_options *o);
+int dg_cmd_tune(const dg_options *o);
+int dg_cmd_info(const dg_options *o);
+int dg_cmd_export(const dg_options *o);
+int dg_cmd_import(const dg_options *o);
+int dg_cmd_curves(const dg_options *o);
+
+#endif

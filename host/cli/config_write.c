@@ -1,0 +1,90 @@
+#include "host/cli/option_table.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/shell.h"
+
+enum { VALUE_SIZE = DG_CONFIG_VALUE };
+
+/* In quotes, with \xNN, where inih would change it: blanks at the ends, what begins a comment, control characters. */
+static void write_value(FILE *to, const char *s)
+{
+    size_t n = strlen(s);
+    bool quote = n && (isspace((unsigned char)s[0]) || isspace((unsigned char)s[n - 1]) || *s == '"');
+    for (const char *c = s; *c; c++) quote |= *c == ';' || *c == '#' || iscntrl((unsigned char)*c);
+    if (quote) fputc('"', to);
+    for (const char *c = s; *c; c++) {
+        if (quote && (*c == ';' || *c == '#' || *c == '"' || *c == '\\' || iscntrl((unsigned char)*c)))
+            fprintf(to, "\\x%02x", (unsigned char)*c);
+        else
+            fputc(*c, to);
+    }
+    if (quote) fputc('"', to);
+}
+
+/* As a shell would take it, on one line. */
+static void write_command_line(FILE *to, int argc, char **argv)
+{
+    char word[DG_SHELL_ROOM];
+    for (int i = 0; i < argc; i++) fprintf(to, " %s", dg_shell_quote(word, sizeof word, argv[i]));
+}
+
+/* Paths are written so that they still hold when the run is resumed from another directory. */
+static void absolute(const dg_option *t, char *value, size_t size)
+{
+    static const char *const path[] = {"model", "data", "cache", "tuning"};
+    bool is_model = !strcmp(t->name, "model"), is_path = false;
+    for (size_t i = 0; i < sizeof path / sizeof path[0]; i++) is_path |= !strcmp(t->name, path[i]);
+    struct stat st;
+    if (!*value || !is_path) return;
+    if (is_model && (stat(value, &st) || !S_ISREG(st.st_mode))) return; /* built in */
+    char *real = realpath(value, NULL), here[VALUE_SIZE], joined[2 * VALUE_SIZE];
+    if (real)
+        snprintf(value, size, "%s", real);
+    else if (*value != '/' && getcwd(here, sizeof here)) {
+        snprintf(joined, sizeof joined, "%s/%s", here, value);
+        if (strlen(joined) < size) memcpy(value, joined, strlen(joined) + 1);
+    }
+    free(real);
+}
+
+char *dg_config_text(const dg_options *o, int argc, char **argv)
+{
+    char *text = NULL, value[VALUE_SIZE];
+    size_t bytes;
+    FILE *to = open_memstream(&text, &bytes);
+    if (!to) return NULL;
+    fprintf(to, "; All values of this run. To train another one with them: dcgan --config FILE --out DIR\n; command:");
+    write_command_line(to, argc, argv);
+    fprintf(to, "\n[run]\nversion = %s\n", dg_version);
+    for (const dg_option *t = dg_option_table; t->name; t++) {
+        if (!(t->flags & DG_OPT_SAVED)) continue;
+        dg_option_get(o, t, value, sizeof value);
+        absolute(t, value, sizeof value);
+        fprintf(to, "%s =%s", t->name, *value ? " " : "");
+        write_value(to, value);
+        fputc('\n', to);
+    }
+    bool bad = ferror(to);
+    if (fclose(to) || bad) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+char *dg_config_settled(const char *text, const char *key, const char *value)
+{
+    char line[128];
+    snprintf(line, sizeof line, "\n%s = ", key);
+    const char *at = strstr(text, line);
+    if (!at) return strdup(text);
+    const size_t head = (size_t)(at - text) + strlen(line), size = strlen(text) + strlen(value) + 1;
+    char *out = malloc(size);
+    if (out) snprintf(out, size, "%.*s%s%s", (int)head, text, value, text + head + strcspn(text + head, "\n"));
+    return out;
+}

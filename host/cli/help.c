@@ -1,0 +1,236 @@
+/* Everything that is told about options: all of it comes from the tables in options_table.c. */
+#include "core/plan/fuse.h"
+#include "host/cli/option_table.h"
+#include "core/base/shell.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { INDENT = 28, WIDTH = 80 };
+
+/* "  -e, --epochs N" */
+static int usage_of(const dg_option *t, char *out, size_t size)
+{
+    char letter[8] = "    ";
+    if (t->letter) snprintf(letter, sizeof letter, "-%c, ", t->letter);
+    return snprintf(out, size, "%s--%s%s%s", letter, t->name, t->arg ? " " : "", t->arg ? t->arg : "");
+}
+
+/* What it does, with range and default. */
+static void describe(const dg_option *t, char *out, size_t size)
+{
+    char range[128] = "";
+    bool shown = t->preset && t->kind != DG_OPT_FLAG && !(t->preset[0] == '0' && !t->preset[1]);
+    if (t->kind != DG_OPT_FLAG && t->kind != DG_OPT_U64) dg_option_range(t, range, sizeof range);
+    int n = snprintf(out, size, "%s", t->help);
+    if (n < 0 || (size_t)n >= size || (!*range && !shown)) return;
+    snprintf(out + n, size - (size_t)n, " (%s%s%s%s)", range, *range && shown ? "; " : "", shown ? "default " : "",
+             shown ? t->preset : "");
+}
+
+static void print_wrapped(FILE *to, const char *text, int column)
+{
+    int at = column;
+    while (*text) {
+        int n = (int)strcspn(text, " ");
+        if (at > column && at + 1 + n > WIDTH) {
+            fprintf(to, "\n%*s", column, "");
+            at = column;
+        }
+        fprintf(to, "%s%.*s", at > column ? " " : "", n, text);
+        at += n + (at > column);
+        text += n + (text[n] == ' ');
+    }
+    fputc('\n', to);
+}
+
+static void print_row(FILE *to, const char *left, const char *text)
+{
+    if ((int)strlen(left) > INDENT - 4)
+        fprintf(to, "  %s\n%*s", left, INDENT, "");
+    else
+        fprintf(to, "  %-*s", INDENT - 2, left);
+    print_wrapped(to, text, INDENT);
+}
+
+static void print_examples(FILE *to, dg_command c)
+{
+    for (int i = 0; i < 3 && dg_commands[c].example[i]; i++) {
+        const char *line = dg_commands[c].example[i], *why = strstr(line, " :: ");
+        fprintf(to, "  %.*s\n", why ? (int)(why - line) : (int)strlen(line), line);
+        if (why) fprintf(to, "      %s\n", why + 4);
+    }
+}
+
+static void print_options(FILE *to, dg_command c)
+{
+    const char *group = "";
+    for (const dg_option *t = dg_option_table; t->name; t++) {
+        char left[64], text[512];
+        if (!(t->commands >> c & 1)) continue;
+        if (strcmp(group, t->group)) fprintf(to, "\n%s:\n", group = t->group);
+        usage_of(t, left, sizeof left);
+        describe(t, text, sizeof text);
+        print_row(to, left, text);
+        for (int i = 0; strcmp(t->name, "fuse") == 0 && dg_fusion_name(i); i++) {
+            snprintf(left, sizeof left, "      %s", dg_fusion_name(i));
+            print_row(to, left, dg_fusion_help(i));
+        }
+    }
+    fprintf(to, "\n");
+    print_row(to, "-h, --help", "this text");
+    print_row(to, "-V, --version", "version and what this build was made of");
+}
+
+static void print_rules(FILE *to)
+{
+    fputs("\nA switch such as --flip takes =no to turn it off again. An option is also taken\n"
+          "from the environment, --lr-d from DCGAN_LR_D. Built-in values give way to the\n"
+          "config file, that to the environment, that to the command line.\n", to);
+}
+
+void dg_help_short(FILE *to)
+{
+    const char *us = dg_program();
+    fprintf(to, "dcgan trains a DCGAN on a folder of pictures.\n\n"
+            "  %s --data cats/ --epochs 300\n"
+            "  %s generate samples/cats-dcgan64-paper -n 64 --out pictures/\n\n"
+            "All options and commands: %s --help\n", us, us, us);
+}
+
+void dg_help_command(FILE *to, dg_command c)
+{
+    const dg_command_info *info = &dg_commands[c];
+    fprintf(to, "Usage: dcgan %s%s%s%s [OPTION]...\n", c == DG_CMD_TRAIN ? "[train]" : info->name,
+            *info->operands ? " " : "", info->operands, c == DG_CMD_TRAIN ? " --data DIR" : "");
+    fprintf(to, "%c%s.\n\nExamples:\n", toupper((unsigned char)info->summary[0]), info->summary + 1);
+    print_examples(to, c);
+    print_options(to, c);
+    print_rules(to);
+}
+
+static const char *const exit_codes[][2] = {
+    {"0", "all went well"},
+    {"1", "it ran, but the result is not what was asked for"},
+    {"2", "command line, configuration or model file"},
+    {"3", "pictures: none, too few, too many bad ones"},
+    {"4", "reading or writing a file"},
+    {"5", "device, memory or threads"},
+    {"6", "NaN or infinity while training"},
+    {"7", "the run directory is in use by another run"},
+    {"129, 130, 143", "stopped by SIGHUP, SIGINT or SIGTERM, after saving"},
+};
+
+void dg_help_full(FILE *to)
+{
+    fputs("Usage: dcgan [train] --data DIR [OPTION]...\n"
+          "       dcgan COMMAND [OPERAND]... [OPTION]...\n"
+          "Train a DCGAN on a folder of pictures, and use what it learned.\n\nExamples:\n", to);
+    print_examples(to, DG_CMD_TRAIN);
+    print_examples(to, DG_CMD_GENERATE);
+    fputs("\nCommands (dcgan help COMMAND tells each one's options):\n", to);
+    for (int c = 0; c < DG_CMDS; c++) {
+        char left[64];
+        snprintf(left, sizeof left, "%s%s%s", dg_commands[c].name, *dg_commands[c].operands ? " " : "",
+                 dg_commands[c].operands);
+        print_row(to, left, dg_commands[c].summary);
+    }
+    fputs("\nOptions of train\n----------------", to);
+    print_options(to, DG_CMD_TRAIN);
+    print_rules(to);
+    fputs("\nExit codes:\n", to);
+    for (size_t i = 0; i < sizeof exit_codes / sizeof exit_codes[0]; i++)
+        fprintf(to, "  %-14s %s\n", exit_codes[i][0], exit_codes[i][1]);
+}
+
+/* Hyphens as they are typed, and nothing that roff would take as a request. */
+static void print_roff(FILE *to, const char *s)
+{
+    for (; *s; s++) fputs(*s == '-' ? "\\-" : *s == '\\' ? "\\e" : *s == '\'' ? "\\(aq" : (char[]){*s, 0}, to);
+}
+
+static void man_option(FILE *to, const dg_option *t)
+{
+    char text[1024], which[256] = "";
+    fputs(".TP\n", to);
+    if (t->letter) fprintf(to, "\\fB\\-%c\\fR, ", t->letter);
+    fputs("\\fB", to);
+    print_roff(to, "--");
+    print_roff(to, t->name);
+    fprintf(to, "\\fR%s%s%s\n", t->arg ? " \\fI" : "", t->arg ? t->arg : "", t->arg ? "\\fR" : "");
+    describe(t, text, sizeof text);
+    for (int i = 0; strcmp(t->name, "fuse") == 0 && dg_fusion_name(i); i++) {
+        const size_t at = strlen(text);
+        snprintf(text + at, sizeof text - at, "%s \"%s\": %s", i ? ";" : ". To be named are", dg_fusion_name(i), dg_fusion_help(i));
+    }
+    if (!isdigit((unsigned char)text[0])) text[0] = (char)toupper((unsigned char)text[0]);
+    print_roff(to, text);
+    for (int c = 0; c < DG_CMDS; c++)
+        if (t->commands >> c & 1) {
+            size_t at = strlen(which);
+            snprintf(which + at, sizeof which - at, "%s%s", at ? ", " : "", dg_commands[c].name);
+        }
+    fprintf(to, ".\nFor: %s.\n", t->commands == (1u << DG_CMDS) - 1 ? "every command" : which);
+}
+
+void dg_help_man(FILE *to)
+{
+    fputs(".SH COMMANDS\n", to);
+    for (int c = 0; c < DG_CMDS; c++) {
+        fprintf(to, ".TP\n\\fB%s\\fR \\fI%s\\fR\n", dg_commands[c].name, dg_commands[c].operands);
+        print_roff(to, dg_commands[c].summary);
+        fputs(".\n", to);
+    }
+    fputs(".SH OPTIONS\n", to);
+    const char *group = "";
+    for (const dg_option *t = dg_option_table; t->name; t++) {
+        if (strcmp(group, t->group)) fprintf(to, ".SS %s\n", group = t->group);
+        man_option(to, t);
+    }
+    fputs(".SH EXIT STATUS\n", to);
+    for (size_t i = 0; i < sizeof exit_codes / sizeof exit_codes[0]; i++) {
+        fprintf(to, ".TP\n%s\n", exit_codes[i][0]);
+        print_roff(to, exit_codes[i][1]);
+        fputs(".\n", to);
+    }
+}
+
+void dg_help_completion(FILE *to)
+{
+    fputs("# bash completion for dcgan, made by: dcgan --completion-bash\n"
+          "_dcgan()\n{\n"
+          "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} options=\n"
+          "    COMPREPLY=()\n"
+          "    case $prev in\n", to);
+    for (const dg_option *t = dg_option_table; t->name; t++) {
+        const char *call = NULL;
+        if (t->choices || !strcmp(t->name, "device")) {
+            char words[64];
+            snprintf(words, sizeof words, "%s", t->choices ? t->choices : "auto|cpu|cuda");
+            for (char *c = words; *c; c++)
+                if (*c == '|') *c = ' ';
+            fprintf(to, "        --%s) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", t->name, words);
+        } else if (t->arg && (!strcmp(t->arg, "DIR") || !strcmp(t->arg, "PATH")))
+            call = "compgen -d";
+        else if (t->arg && (!strcmp(t->arg, "FILE") || !strcmp(t->arg, "MODEL") || t->kind == DG_OPT_RESUME))
+            call = "compgen -f";
+        if (!call) continue;
+        fprintf(to, "        --%s", t->name);
+        if (t->letter) fprintf(to, "|-%c", t->letter);
+        fprintf(to, ") COMPREPLY=($(%s -- \"$cur\")); return ;;\n", call);
+    }
+    fputs("    esac\n    case ${COMP_WORDS[1]} in\n", to);
+    for (int c = DG_CMDS - 1; c >= 0; c--) { /* train last: it is what no command word means */
+        fprintf(to, "        %s) options='", c == DG_CMD_TRAIN ? "*" : dg_commands[c].name);
+        for (const dg_option *t = dg_option_table; t->name; t++)
+            if (t->commands >> c & 1) fprintf(to, "--%s ", t->name);
+        fputs("--help --version' ;;\n", to);
+    }
+    fputs("    esac\n    if [[ $cur == -* ]]; then\n"
+          "        COMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
+          "    elif [[ $COMP_CWORD == 1 ]]; then\n"
+          "        COMPREPLY=($(compgen -W 'help", to);
+    for (int c = 0; c < DG_CMDS; c++) fprintf(to, " %s", dg_commands[c].name);
+    fputs("' -- \"$cur\"))\n    else\n        COMPREPLY=($(compgen -f -- \"$cur\"))\n    fi\n}\n"
+          "complete -o filenames -F _dcgan dcgan\n", to);
+}

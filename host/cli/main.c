@@ -1,0 +1,81 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/cli/commands.h"
+#include "host/cli/option_table.h"
+#include "core/base/shell.h"
+#include "core/base/wait_briefly.h"
+
+static int (*const command[DG_CMDS])(const dg_options *) = {
+    [DG_CMD_TRAIN] = dg_cmd_train,
+    [DG_CMD_GENERATE] = dg_cmd_generate,
+    [DG_CMD_EXPORT] = dg_cmd_export,
+    [DG_CMD_IMPORT] = dg_cmd_import,
+    [DG_CMD_INFO] = dg_cmd_info,
+    [DG_CMD_CURVES] = dg_cmd_curves,
+    [DG_CMD_INTERPOLATE] = dg_cmd_interpolate,
+    [DG_CMD_DATA] = dg_cmd_data,
+    [DG_CMD_PLAN] = dg_cmd_plan,
+    [DG_CMD_REPLAY] = dg_cmd_replay,
+    [DG_CMD_CHECK] = dg_cmd_check,
+    [DG_CMD_BENCH] = dg_cmd_bench,
+    [DG_CMD_PROFILE] = dg_cmd_profile,
+    [DG_CMD_TUNE] = dg_cmd_tune,
+};
+
+/* With 0, 1 or 2 closed, the next file opened would get that number, and a message would end up in it. */
+static void fill_standard_descriptors(void)
+{
+    for (;;) {
+        int fd = open("/dev/null", O_RDWR);
+        if (fd < 0) return;
+        if (fd > 2) {
+            close(fd);
+            return;
+        }
+    }
+}
+
+static int run(const dg_options *o)
+{
+    if (o->list_devices) return dg_cmd_list_devices(o);
+    if (o->dry_run) return dg_cmd_plan(o);
+    if (!command[o->command]) return (int)dg_fail(DG_USAGE, "%s: not in this build", dg_commands[o->command].name);
+    return command[o->command](o);
+}
+
+static bool ends; /* main() does */
+
+/* OpenMP's runtime calls exit(1) itself where it finds no memory for a team or no threads. */
+static void ended_by_library(void)
+{
+    if (ends) return;
+    fputs("dcgan: a library has ended the program, for lack of memory or threads most likely: a smaller --batch or "
+          "--threads 1 needs less\n", stderr);
+    _exit(DG_DEVICE);
+}
+
+int main(int argc, char **argv)
+{
+    (void)atexit(ended_by_library); /* cannot fail: there is room for 32 without memory */
+    dg_wait_briefly(argv);
+    dg_set_program(argv[0]);
+    fill_standard_descriptors();
+    dg_options o;
+    bool done;
+    int code = (int)dg_options_parse(argc, argv, &o, &done);
+    if (!code && !done) code = run(&o);
+    if (code > DG_OK && code <= DG_LOCKED && *dg_message()) fprintf(stderr, "dcgan: %s\n", dg_message());
+    dg_options_free(&o);
+    if ((fflush(stdout) || ferror(stdout)) && !code) {
+        fprintf(stderr, "dcgan: standard output: %s\n", strerror(errno));
+        code = DG_IO;
+    }
+    ends = true;
+    return code;
+}

@@ -1,0 +1,88 @@
+/* The option table itself, for the files that serve it: parsing, help, config.ini. */
+#ifndef DG_OPTION_TABLE_H
+#define DG_OPTION_TABLE_H
+
+#include <stdio.h>
+#include "host/cli/options.h"
+
+typedef enum {
+    DG_OPT_FLAG,     /* bool; --flip, --flip=no */
+    DG_OPT_INT,      /* int in min..max */
+    DG_OPT_LONG,     /* long in min..max */
+    DG_OPT_U64,      /* uint64_t */
+    DG_OPT_REAL,     /* double in min..max */
+    DG_OPT_TEXT,     /* char *, not empty */
+    DG_OPT_CHOICE,   /* int or enum: place in choices */
+    DG_OPT_EITHER,   /* bool: second of two choices */
+    DG_OPT_GRID,     /* RxC: two ints one after the other */
+    DG_OPT_SEEDS,    /* A-B or A: two uint64_t one after the other; sets seeds_given */
+    DG_OPT_RESUME    /* resume and resume_from; the value may be left out */
+} dg_option_kind;
+
+enum {
+    DG_OPT_SAVED = 1,     /* a value of the run: stands in config.ini */
+    DG_OPT_ARGV_ONLY = 2, /* not taken from the environment or a config file */
+    DG_OPT_ABOVE_MIN = 4, /* min itself is not allowed */
+    DG_OPT_BELOW_MAX = 8,
+    DG_OPT_FIXED = 16     /* a run keeps it for ever: cannot change with --resume */
+};
+
+typedef struct {
+    const char *name;    /* also the key in config.ini; DCGAN_NAME in the environment */
+    char letter;         /* 0: none */
+    const char *arg;     /* NULL for a flag */
+    dg_option_kind kind;
+    size_t offset;       /* in dg_options */
+    double min, max;
+    const char *preset;  /* the built-in value as text, NULL: nothing is set */
+    const char *choices; /* "crop|pad|stretch" */
+    const char *group;   /* heading in the help */
+    unsigned commands;   /* 1 << DG_CMD_... */
+    unsigned flags;
+    const char *help;
+} dg_option;
+
+typedef struct {
+    const char *name;
+    const char *operands;      /* "RUN|CHECKPOINT", "" */
+    int least, most;           /* number of operands */
+    const char *summary;       /* one line */
+    const char *example[3];    /* "dcgan plan dcgan64 :: every op of this network" */
+} dg_command_info;
+
+extern const dg_option dg_option_table[]; /* ends with name NULL */
+extern const dg_command_info dg_commands[DG_CMDS];
+
+const dg_option *dg_option_find(const char *name);
+/* The nearest option of this command, or the nearest command: NULL when nothing is near. */
+const char *dg_option_nearest(const char *name, dg_command command);
+const char *dg_command_nearest(const char *name);
+
+/* Set from text. where stands in front of the message: "--epochs 0", "run/config.ini:7: epochs = 0". DG_USAGE. */
+dg_err dg_option_set(dg_options *o, const dg_option *t, const char *value, const char *where);
+/* The value as text that dg_option_set takes back; "" for text that is not set. */
+void dg_option_get(const dg_options *o, const dg_option *t, char *out, size_t size);
+/* "1 to 1000000", "crop, pad or stretch", "" where anything goes. */
+void dg_option_range(const dg_option *t, char *out, size_t size);
+
+/* host/cli/options_finish.c: with --resume, settle out and resume_from and give the path of the run's config.ini; and,
+ * when all values are in, those that follow from others. */
+dg_err dg_options_run_config(dg_options *o, char *path, size_t size);
+dg_err dg_options_finish(dg_options *o);
+bool dg_same_place(const char *a, const char *b); /* the same text, or paths to the same file */
+
+/* config.ini: host/cli/config.c reads it, host/cli/config_write.c writes it. */
+enum { DG_CONFIG_VALUE = 4096 }; /* room for a value with its final NUL: a path that the system opens */
+dg_err dg_config_read(const char *path, dg_options *o);
+dg_err dg_config_parse(const char *text, const char *where, dg_options *o);
+/* The text of config.ini, malloc'd: every saved option, version, command line. NULL: no memory. */
+char *dg_config_text(const dg_options *o, int argc, char **argv);
+
+/* Help (host/cli/help.c). */
+void dg_help_short(FILE *to);
+void dg_help_full(FILE *to);
+void dg_help_command(FILE *to, dg_command c);
+void dg_help_man(FILE *to);        /* roff: commands and options, for man/dcgan.1.in */
+void dg_help_completion(FILE *to); /* for bash */
+
+#endif

@@ -1,0 +1,322 @@
+/* The command line: which command, which options, in which order values win. */
+#include "host/cli/option_table.h"
+#include "core/base/shell.h"
+
+#include <ctype.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MOST_OPTIONS = 64, MOST_GIVEN = 256, LONG_FIRST = 256, LONG_HELP = 512, LONG_VERSION };
+
+/* An option as given on the command line. */
+typedef struct {
+    const dg_option *t;
+    const char *value; /* NULL: none, where that is allowed */
+} given;
+
+typedef struct {
+    given given[MOST_GIVEN];
+    int n;
+    bool help, version;
+} scanned;
+
+static const dg_option *by_letter(int letter, dg_command c)
+{
+    for (const dg_option *t = dg_option_table; t->name; t++)
+        if (t->letter == letter && t->commands >> c & 1) return t;
+    return NULL;
+}
+
+/* getopt said '?' about a long option: why? */
+static dg_err unknown_long(const char *argument, dg_command c)
+{
+    char name[64];
+    argument += strspn(argument, "-");
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(argument, "="), argument);
+    const dg_option *t = dg_option_find(name);
+    if (t)
+        return dg_fail(DG_USAGE, "--%s is no option of '%s'; see: %s help %s", name, dg_commands[c].name, dg_program(),
+                       dg_commands[c].name);
+    char list[256] = "";
+    int starts = 0;
+    for (t = dg_option_table; *name && t->name; t++)
+        if (t->commands >> c & 1 && !strncmp(t->name, name, strlen(name))) {
+            size_t at = strlen(list);
+            snprintf(list + at, sizeof list - at, "%s--%s", starts++ ? ", " : "", t->name);
+        }
+    if (starts > 1) return dg_fail(DG_USAGE, "--%s could be any of %s", name, list);
+    const char *near = dg_option_nearest(name, c);
+    if (near) return dg_fail(DG_USAGE, "unknown option --%s; did you mean --%s?", name, near);
+    return dg_fail(DG_USAGE, "unknown option --%s; see: %s help %s", name, dg_program(), dg_commands[c].name);
+}
+
+static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
+{
+    struct option longs[MOST_OPTIONS + 3];
+    char shorts[2 * MOST_OPTIONS + 8] = ":hV"; /* leading colon: missing values are told apart */
+    int n = 0;
+    size_t at = strlen(shorts);
+    for (const dg_option *t = dg_option_table; t->name && n < MOST_OPTIONS; t++) {
+        if (!(t->commands >> c & 1)) continue;
+        int has = t->kind == DG_OPT_FLAG || t->kind == DG_OPT_RESUME ? optional_argument : required_argument;
+        longs[n++] = (struct option){t->name, has, NULL, LONG_FIRST + (int)(t - dg_option_table)};
+        if (t->letter) shorts[at++] = t->letter;
+        if (t->letter && has == required_argument) shorts[at++] = ':';
+    }
+    shorts[at] = 0;
+    longs[n++] = (struct option){"help", no_argument, NULL, LONG_HELP};
+    longs[n++] = (struct option){"version", no_argument, NULL, LONG_VERSION};
+    longs[n] = (struct option){0};
+
+    opterr = 0;
+    optind = 0; /* glibc: start afresh, so that tests can parse many lines */
+    for (int k; (k = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
+        const dg_option *t;
+        if (k == 'h' || k == LONG_HELP) {
+            s->help = true;
+            continue;
+        }
+        if (k == 'V' || k == LONG_VERSION) {
+            s->version = true;
+            continue;
+        }
+        if (k == '?') {
+            if (optopt == LONG_HELP || optopt == LONG_VERSION)
+                return dg_fail(DG_USAGE, "%s takes no value", argv[optind - 1]);
+            if (!optopt) return unknown_long(argv[optind - 1], c);
+            return dg_fail(DG_USAGE, "unknown option -%c; see: %s help %s", optopt, dg_program(), dg_commands[c].name);
+        }
+        bool missing = k == ':';
+        if (missing) k = optopt;
+        t = k >= LONG_FIRST ? &dg_option_table[k - LONG_FIRST] : by_letter(k, c);
+        if (!t) return dg_fail(DG_USAGE, "unknown option -%c", k);
+        if (missing) return dg_fail(DG_USAGE, "--%s needs a value: --%s %s", t->name, t->name, t->arg);
+        if (s->n == MOST_GIVEN) return dg_fail(DG_USAGE, "more than %d options", MOST_GIVEN);
+        /* --resume CHECKPOINT as well as --resume=CHECKPOINT: `train` has no operands that it could be */
+        if (t->kind == DG_OPT_RESUME && !optarg && optind < argc && argv[optind][0] != '-') optarg = argv[optind++];
+        s->given[s->n++] = (given){t, optarg};
+    }
+    return DG_OK;
+}
+
+static dg_err set_presets(dg_options *o)
+{
+    for (const dg_option *t = dg_option_table; t->name; t++) {
+        if (!t->preset || (o->command == DG_CMD_IMPORT && t == dg_option_find("model"))) continue;
+        dg_err e = dg_option_set(o, t, t->preset, t->name);
+        if (e) return e;
+    }
+    return DG_OK;
+}
+
+static dg_err set_from_environment(dg_options *o)
+{
+    for (const dg_option *t = dg_option_table; t->name; t++) {
+        char name[64] = "DCGAN_", where[512];
+        if (!(t->commands >> o->command & 1) || t->flags & DG_OPT_ARGV_ONLY) continue;
+        size_t at = strlen(name);
+        for (const char *c = t->name; *c && at + 1 < sizeof name; c++)
+            name[at++] = (char)(*c == '-' ? '_' : toupper((unsigned char)*c));
+        name[at] = 0;
+        const char *value = getenv(name);
+        if (!value || !*value) continue;
+        snprintf(where, sizeof where, "%s=%s", name, value);
+        dg_err e = dg_option_set(o, t, value, where);
+        if (e) return e;
+    }
+    return DG_OK;
+}
+
+static dg_err set_from_command_line(dg_options *o, const scanned *s)
+{
+    for (int i = 0; i < s->n; i++) {
+        const given *g = &s->given[i];
+        char where[512];
+        snprintf(where, sizeof where, "--%s%s%s", g->t->name, g->value ? " " : "", g->value ? g->value : "");
+        if (g->t->kind == DG_OPT_RESUME && !g->value) {
+            o->resume = true;
+            continue;
+        }
+        dg_err e = dg_option_set(o, g->t, g->value ? g->value : "yes", where);
+        if (e) return e;
+    }
+    return DG_OK;
+}
+
+static void free_values(dg_options *o)
+{
+    for (const dg_option *t = dg_option_table; t->name; t++)
+        if (t->kind == DG_OPT_TEXT) {
+            char **text = (char **)(void *)((char *)o + t->offset);
+            free(*text);
+            *text = NULL;
+        }
+    free(o->resume_from);
+    free(o->resolved);
+    free(o->changed);
+    o->resume_from = o->resolved = o->changed = NULL;
+}
+
+/* The resumed run's values into o, and once more, alone, into run. */
+static dg_err read_run_config(const char *path, dg_options *o, dg_options *run)
+{
+    dg_err e = set_presets(run);
+    if (e) return e;
+    o->precision = run->precision = DG_PRECISION_FP32; /* of runs that do not say: there was no other default then */
+    e = dg_config_read(path, o);
+    return e ? e : dg_config_read(path, run);
+}
+
+/* What has another value than in the run's config.ini: an error where that cannot change, else to be told. */
+static dg_err compare(dg_options *o, const dg_options *run)
+{
+    char text[4096] = "";
+    for (const dg_option *t = dg_option_table; t->name; t++) {
+        char now[512], then[512];
+        const size_t at = strlen(text);
+        if (!(t->flags & DG_OPT_SAVED)) continue;
+        dg_option_get(o, t, now, sizeof now);
+        dg_option_get(run, t, then, sizeof then);
+        if (dg_same_place(now, then)) continue;
+        if (t->flags & DG_OPT_FIXED)
+            return dg_fail(DG_USAGE, "--%s %s: this run was begun with %s, which cannot change; resume it without, or "
+                           "start another one", t->name, now, then);
+        snprintf(text + at, sizeof text - at, "%s%s %s -> %s", at ? ", " : "", t->name, *then ? then : "(none)", *now ? now : "(none)");
+    }
+    if (*text && !(o->changed = strdup(text))) return dg_fail(DG_DEVICE, "out of memory");
+    return DG_OK;
+}
+
+/* All layers, each over the one before. */
+static dg_err set_all(dg_options *o, const scanned *s)
+{
+    dg_options run = {.command = o->command};
+    dg_options probe = {.command = o->command}; /* which config files there are is itself said by options */
+    char run_config[4096] = "";
+    dg_err e = set_from_environment(&probe);
+    if (!e) e = set_from_command_line(&probe, s);
+    if (!e && probe.resume) e = dg_options_run_config(&probe, run_config, sizeof run_config);
+
+    if (!e) e = set_presets(o);
+    if (!e && *run_config) e = read_run_config(run_config, o, &run);
+    if (!e && probe.config) e = dg_config_read(probe.config, o);
+    if (!e) e = set_from_environment(o);
+    if (!e) e = set_from_command_line(o, s);
+
+    if (!e && *run_config && o->precision == DG_PRECISION_AUTO) o->precision = run.precision;
+    if (!e && *run_config) e = compare(o, &run);
+    if (!e && probe.resume) { /* as dg_options_run_config settled them */
+        free(o->out);
+        free(o->resume_from);
+        o->out = probe.out;
+        o->resume_from = probe.resume_from;
+        probe.out = probe.resume_from = NULL;
+    }
+    free_values(&probe);
+    free_values(&run);
+    return e;
+}
+
+static dg_err set_operands(dg_options *o, int n, char **operand)
+{
+    const dg_command_info *c = &dg_commands[o->command];
+    if (n < c->least)
+        return dg_fail(DG_USAGE, "usage: %s %s %s; see: %s help %s", dg_program(), c->name, c->operands, dg_program(), c->name);
+    if (n > c->most) {
+        const char *stray = operand[c->most];
+        if (o->command == DG_CMD_TRAIN)
+            return dg_fail(DG_USAGE, "unexpected '%s'; to train on a folder: %s --data DIR", stray, dg_program());
+        return dg_fail(DG_USAGE, "unexpected '%s'; usage: %s %s %s", stray, dg_program(), c->name, c->operands);
+    }
+    o->operand = calloc((size_t)n + 1, sizeof *o->operand);
+    if (!o->operand) return dg_fail(DG_DEVICE, "out of memory");
+    for (; o->operands < n; o->operands++) {
+        if (!*operand[o->operands]) return dg_fail(DG_USAGE, "an operand must not be empty");
+        o->operand[o->operands] = strdup(operand[o->operands]);
+        if (!o->operand[o->operands]) return dg_fail(DG_DEVICE, "out of memory");
+    }
+    return DG_OK;
+}
+
+static dg_err set_command(const char *word, dg_command *out)
+{
+    for (int c = 0; c < DG_CMDS; c++)
+        if (!strcmp(word, dg_commands[c].name)) {
+            *out = (dg_command)c;
+            return DG_OK;
+        }
+    struct stat st;
+    char quoted[DG_SHELL_ROOM];
+    if (!stat(word, &st) && S_ISDIR(st.st_mode))
+        return dg_fail(DG_USAGE, "'%s' is a folder, not a command; to train on its pictures: %s --data %s", word, dg_program(),
+                       dg_shell_path(quoted, sizeof quoted, word));
+    const char *near = dg_command_nearest(word);
+    if (near) return dg_fail(DG_USAGE, "unknown command '%s'; did you mean '%s'?", word, near);
+    return dg_fail(DG_USAGE, "unknown command '%s'; to train on a folder: %s --data DIR; all commands: %s --help", word,
+                   dg_program(), dg_program());
+}
+
+/* help, help COMMAND, and what the build asks for. */
+static dg_err special(int argc, char **argv, bool *done)
+{
+    *done = true;
+    if (!strcmp(argv[1], "--help-man")) return dg_help_man(stdout), DG_OK;
+    if (!strcmp(argv[1], "--completion-bash")) return dg_help_completion(stdout), DG_OK;
+    if (!strcmp(argv[1], "help")) {
+        dg_command c = DG_CMD_TRAIN;
+        if (argc < 3) return dg_help_full(stdout), DG_OK;
+        dg_err e = set_command(argv[2], &c);
+        if (!e) dg_help_command(stdout, c);
+        return e;
+    }
+    *done = false;
+    return DG_OK;
+}
+
+dg_err dg_options_parse(int argc, char **argv, dg_options *o, bool *done)
+{
+    *o = (dg_options){0};
+    *done = false;
+    if (argc < 2) {
+        dg_help_short(stderr);
+        *done = true;
+        return DG_USAGE;
+    }
+    dg_err e = special(argc, argv, done);
+    if (e || *done) return e;
+
+    bool word = argv[1][0] != '-';
+    if (word && (e = set_command(argv[1], &o->command))) return e;
+    scanned s = {.n = 0};
+    e = scan(argc - word, argv + word, o->command, &s);
+    if (e) return e;
+    if (s.help || s.version) {
+        *done = true;
+        if (s.version)
+            printf("%s\n%s\n", dg_version, dg_features);
+        else if (word)
+            dg_help_command(stdout, o->command);
+        else
+            dg_help_full(stdout);
+        return DG_OK;
+    }
+
+    for (int i = 0; i < s.n; i++) o->list_devices |= !strcmp(s.given[i].t->name, "list-devices");
+    if (o->list_devices) return DG_OK; /* whatever else is asked for */
+    e = set_operands(o, argc - word - optind, argv + word + optind);
+    if (!e) e = set_all(o, &s);
+    if (!e) e = dg_options_finish(o);
+    if (!e && o->command == DG_CMD_TRAIN && !(o->resolved = dg_config_text(o, argc, argv)))
+        e = dg_fail(DG_DEVICE, "out of memory");
+    return e;
+}
+
+void dg_options_free(dg_options *o)
+{
+    free_values(o);
+    for (int i = 0; i < o->operands; i++) free(o->operand[i]);
+    free(o->operand);
+    *o = (dg_options){0};
+}

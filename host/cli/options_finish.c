@@ -1,0 +1,308 @@
+/* Values that follow from others: where a run goes, which one is resumed, what a command's defaults are. */
+#include "core/plan/fuse.h"
+#include "host/cli/option_table.h"
+#include "core/base/shell.h"
+
+#include <errno.h>
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { PATH_SIZE = 4096 };
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* "samples/cats-dcgan64" of the data in /home/me/cats/ and models/dcgan64.cfg. */
+static void default_out(const dg_options *o, char *out, size_t size)
+{
+    char real[PATH_MAX]; /* of our own: without memory for one, the run would get another name */
+    const char *model = base_name(o->model ? o->model : dg_option_find("model")->preset);
+    const char *data = base_name(realpath(o->data, real) ? real : o->data);
+    size_t n = strlen(model);
+    if (n > 4 && !strcmp(model + n - 4, ".cfg")) n -= 4;
+    snprintf(out, size, "samples/%.255s-%.*s", *data ? data : "data", (int)n, model);
+}
+
+static bool exists(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 || errno != ENOENT;
+}
+
+/* samples/x, samples/x-2, samples/x-3 ...: the first that does not exist, or the last that does ("" if none). */
+static void numbered(const char *base, bool last, char *out, size_t size)
+{
+    char next[PATH_SIZE];
+    snprintf(out, size, "%s", last ? "" : base);
+    snprintf(next, sizeof next, "%s", base);
+    for (int i = 2; exists(next) && i < 1000000; i++) {
+        if (last) snprintf(out, size, "%s", next);
+        snprintf(next, sizeof next, "%.4080s-%d", base, i);
+        if (!last) snprintf(out, size, "%s", next);
+    }
+}
+
+static dg_err set_path(char **to, const char *path)
+{
+    char *copy = strdup(path);
+    if (!copy) return dg_fail(DG_DEVICE, "out of memory");
+    free(*to);
+    *to = copy;
+    return DG_OK;
+}
+
+bool dg_same_place(const char *a, const char *b)
+{
+    char x[PATH_MAX], y[PATH_MAX];
+    return !strcmp(a, b) || (realpath(a, x) && realpath(b, y) && !strcmp(x, y));
+}
+
+/* --resume CHECKPOINT: a run directory may be given in its place. Sets out where it is not given. */
+static dg_err settle_checkpoint(dg_options *o, char *home, size_t size)
+{
+    struct stat st;
+    if (stat(o->resume_from, &st))
+        return dg_fail(DG_IO, "--resume %s: %s", o->resume_from, strerror(errno));
+    snprintf(home, size, "%s", o->resume_from);
+    if (S_ISDIR(st.st_mode)) {
+        free(o->resume_from);
+        o->resume_from = NULL;
+        return set_path(&o->out, home);
+    }
+    char *slash = strrchr(home, '/');
+    if (slash)
+        slash[slash == home] = 0;
+    else
+        snprintf(home, size, ".");
+    if (!o->out) return set_path(&o->out, home);
+    if (!dg_same_place(home, o->out))
+        return dg_fail(DG_USAGE, "--resume %s goes on in %s; leave out --out %s", o->resume_from, home, o->out);
+    return DG_OK;
+}
+
+dg_err dg_options_run_config(dg_options *o, char *path, size_t size)
+{
+    char home[PATH_SIZE] = "";
+    if (o->resume_from) {
+        dg_err e = settle_checkpoint(o, home, sizeof home);
+        if (e) return e;
+    } else if (!o->out && o->data) {
+        char base[PATH_SIZE], found[PATH_SIZE];
+        default_out(o, base, sizeof base);
+        numbered(base, true, found, sizeof found);
+        if (!*found) return dg_fail(DG_USAGE, "--resume: there is no run %s; name it with --out DIR", base);
+        dg_err e = set_path(&o->out, found);
+        if (e) return e;
+    } else if (!o->out)
+        return dg_fail(DG_USAGE, "--resume: which run? %s --resume --out DIR", dg_program());
+    if (!*home) snprintf(home, sizeof home, "%s", o->out);
+    if ((size_t)snprintf(path, size, "%s/config.ini", home) >= size)
+        return dg_fail(DG_USAGE, "--resume: path too long");
+    char quoted[DG_SHELL_ROOM], checkpoint[PATH_SIZE + 32];
+    dg_shell_path(quoted, sizeof quoted, home);
+    snprintf(checkpoint, sizeof checkpoint, "%s/checkpoint.safetensors", home);
+    if (!exists(path) && exists(checkpoint))
+        return dg_fail(DG_USAGE, "--resume: %s has a checkpoint, but its config.ini is gone: write one there, of a line [run], a line "
+                       "data = DIR, and the lines that %s info %s/checkpoint.safetensors shows as config", home, dg_program(), quoted);
+    if (!exists(path))
+        return dg_fail(DG_USAGE, "--resume: %s holds no run (it has no config.ini); to start one: %s --data DIR --out %s", home,
+                       dg_program(), quoted);
+    return DG_OK;
+}
+
+static dg_err check_device(const char *name)
+{
+    const char *number = name + 5;
+    if (!strcmp(name, "auto") || !strcmp(name, "cpu") || !strcmp(name, "cuda")) return DG_OK;
+    if (!strncmp(name, "cuda:", 5) && *number && strlen(number) <= 3 && strspn(number, "0123456789") == strlen(number))
+        return DG_OK;
+    return dg_fail(DG_USAGE, "--device %s: unknown; allowed: auto, cpu, cuda or cuda:N", name);
+}
+
+static dg_err parse_fuse(dg_options *o)
+{
+    char names[200] = "";
+    if (!o->fuse || dg_fuse_parse(o->fuse, &o->fused)) return DG_OK;
+    for (int i = 0; dg_fusion_name(i); i++) {
+        const size_t n = strlen(names);
+        snprintf(names + n, sizeof names - n, ", %s", dg_fusion_name(i));
+    }
+    return dg_fail(DG_USAGE, "--fuse %s: what may be named, with commas between, is: all, none%s; with a minus in front: all but that", o->fuse, names);
+}
+
+static dg_err parse_checkpoints(dg_options *o)
+{
+    const size_t digits = strspn(o->checkpoints, "0123456789");
+    o->checkpoint_auto = strcmp(o->checkpoints, "auto") == 0;
+    o->checkpoint_every = o->checkpoint_auto ? 1 : digits < 8 ? (int)strtol(o->checkpoints, NULL, 10) : INT_MAX;
+    if (o->checkpoint_auto || (digits > 0 && !o->checkpoints[digits] && o->checkpoint_every <= 1000000)) return DG_OK;
+    return dg_fail(DG_USAGE, "--checkpoint-every %s: a number of epochs from 0 to 1000000, or auto", o->checkpoints);
+}
+
+/* What Adam is given must not become 0, nor a decay 1, in the type that it computes in, where denormal numbers are 0. */
+static dg_err check_vanishing(const dg_options *o)
+{
+    const struct {
+        const char *name;
+        double value, below;
+    } given[] = {{"lr", o->lr, INFINITY}, {"lr-d", o->lr_d, INFINITY}, {"lr-g", o->lr_g, INFINITY},
+                 {"eps", o->eps, INFINITY}, {"beta1", o->beta1, 1}, {"beta2", o->beta2, 1}};
+    const bool wide = o->precision == DG_PRECISION_FP64;
+    const char *type = wide ? "fp64" : "fp32", *more = wide ? "" : "; --precision fp64 has room for more";
+    const double least = wide ? 2.3e-308 : 1.2e-38; /* the smallest normal numbers, rounded up */
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        const double v = given[i].value;
+        if (v != 0 && v < least)
+            return dg_fail(DG_USAGE, "--%s %g: would be 0 in %s; the smallest value is %g%s", given[i].name, v, type, least, more);
+        if (!wide && (double)(float)v >= given[i].below)
+            return dg_fail(DG_USAGE, "--%s %.10g: would be 1 in fp32; the largest value is %.8g%s", given[i].name, v,
+                           1 - (double)FLT_EPSILON / 2, more);
+    }
+    return DG_OK;
+}
+
+static dg_err finish_train(dg_options *o)
+{
+    dg_err wrong = parse_checkpoints(o);
+    if (!wrong) wrong = check_vanishing(o);
+    if (wrong) return wrong;
+    if (!o->data) return dg_fail(DG_USAGE, "no pictures given: %s --data DIR; see: %s --help", dg_program(), dg_program());
+    if (o->out) return DG_OK;
+    char base[PATH_SIZE], out[PATH_SIZE];
+    default_out(o, base, sizeof base);
+    numbered(base, false, out, sizeof out);
+    return set_path(&o->out, out);
+}
+
+/* A run directory stands for its newest checkpoint. */
+static dg_err settle_run(dg_options *o)
+{
+    char path[PATH_SIZE];
+    struct stat st;
+    if (stat(o->operand[0], &st) || !S_ISDIR(st.st_mode)) return DG_OK;
+    const size_t n = strlen(o->operand[0]);
+    const char *slash = o->operand[0][n - 1] == '/' ? "" : "/";
+    if (snprintf(path, sizeof path, "%s%sconfig.ini", o->operand[0], slash) >= (int)sizeof path)
+        return dg_fail(DG_USAGE, "%s: path too long", o->operand[0]);
+    const bool run = exists(path);
+    snprintf(path, sizeof path, "%s%scheckpoint.safetensors", o->operand[0], slash);
+    if (exists(path)) return set_path(&o->operand[0], path);
+    return dg_fail(DG_IO, run ? "%s: this run has no checkpoint.safetensors yet; its first is written after an epoch"
+                              : "%s: is a folder, but not of a run: it has no checkpoint.safetensors", o->operand[0]);
+}
+
+static dg_err finish_generate(dg_options *o)
+{
+    if (o->seeds_given) {
+        uint64_t n = o->seed_last - o->seed_first + 1;
+        if (n > 1000000) return dg_fail(DG_USAGE, "--seeds: at most 1000000 pictures in one go");
+        if (o->count && (uint64_t)o->count != n)
+            return dg_fail(DG_USAGE, "--count %d and --seeds with %d pictures contradict each other; give one",
+                           o->count, (int)n);
+        o->count = (int)n;
+    } else {
+        if (!o->count) o->count = 16;
+        o->seed_last = (uint64_t)o->count - 1; /* from 0: as the grids of a run */
+    }
+    return DG_OK;
+}
+
+static dg_err finish_interpolate(dg_options *o)
+{
+    if (!o->seeds_given) {
+        o->seed_first = 1;
+        o->seed_last = 5;
+    }
+    uint64_t n = o->seed_last - o->seed_first + 1;
+    if (n < 2) return dg_fail(DG_USAGE, "--seeds: a walk needs at least two, as 1-5");
+    if (n > 1000) return dg_fail(DG_USAGE, "--seeds: at most 1000 for one walk");
+    return DG_OK;
+}
+
+static dg_err finish_data(dg_options *o)
+{
+    if (o->channels == 2) return dg_fail(DG_USAGE, "--channels 2: allowed: 3 (colour), 1 (grey), 0 (as the model)");
+    if (o->size && o->size < 8) return dg_fail(DG_USAGE, "--size %d: allowed: 8 to 1024, or 0", o->size);
+    if (!o->data)
+        return dg_fail(DG_USAGE, "which folder? %s data DIR, or %s data --synthesize DIR --count 1000", dg_program(), dg_program());
+    if (!o->count) o->count = 1000;
+    return DG_OK;
+}
+
+/* Largest relative differences from PyTorch in fp64 that a replay shows after tens of steps. Rounded factors push values
+ * across the kinks of ReLU, so gradients that are small beside the network's others move a good deal in one step
+ * already; `dcgan check` is what holds these precisions to their rounding, op by op. */
+static const double replay_tolerance[DG_PRECISIONS] = {
+    [DG_PRECISION_FP32] = 1e-3, [DG_PRECISION_FP64] = 1e-9, [DG_PRECISION_TF32] = 0.5, [DG_PRECISION_BF16] = 1, [DG_PRECISION_FP16] = 0.5};
+
+static dg_err finish_tune(const dg_options *o)
+{
+    if (o->merge && o->operands < 2) return dg_fail(DG_USAGE, "--merge: which files? %s tune --merge A B --out C", dg_program());
+    if (!o->merge && o->operands > 1) return dg_fail(DG_USAGE, "'%s': one model at a time; %s tune --merge joins tuning files", o->operand[1], dg_program());
+    return DG_OK;
+}
+
+const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32)
+{
+    *else_fp32 = o->precision == DG_PRECISION_AUTO;
+    return &dg_precisions[*else_fp32 ? o->precision_there : o->precision];
+}
+
+/* What compares with sums that are not rounded does not round either, unless it is told to. */
+static void finish_precision(dg_options *o)
+{
+    o->precision_there = DG_PRECISION_BF16;
+    if (o->precision != DG_PRECISION_AUTO) return;
+    if (o->command == DG_CMD_CHECK || o->command == DG_CMD_REPLAY) o->precision = DG_PRECISION_FP32;
+}
+
+dg_err dg_options_finish(dg_options *o)
+{
+    dg_err e = DG_OK;
+    finish_precision(o);
+    char **first = o->command == DG_CMD_DATA                                        ? &o->data
+                   : o->command == DG_CMD_PLAN || o->command == DG_CMD_CHECK || o->command == DG_CMD_BENCH ? &o->model
+                   : o->command == DG_CMD_PROFILE || (o->command == DG_CMD_TUNE && !o->merge) ? &o->model
+                                                                                    : NULL;
+    if (o->operands && first) e = set_path(first, o->operand[0]);
+    if (!e && o->operands > 1 && o->command != DG_CMD_BENCH && o->command != DG_CMD_CURVES && o->command != DG_CMD_TUNE) { /* export, import */
+        if (o->out) return dg_fail(DG_USAGE, "'%s' and --out %s: give the result one name", o->operand[1], o->out);
+        e = set_path(&o->out, o->operand[1]);
+    }
+    const bool takes_run = o->command == DG_CMD_GENERATE || o->command == DG_CMD_INTERPOLATE || o->command == DG_CMD_EXPORT;
+    if (!e && takes_run) e = settle_run(o);
+    if (!e) e = check_device(o->device);
+    if (!e) e = parse_fuse(o);
+    if (e) return e;
+    switch (o->command) {
+    case DG_CMD_TRAIN: return finish_train(o);
+    case DG_CMD_GENERATE: return finish_generate(o);
+    case DG_CMD_INTERPOLATE: return finish_interpolate(o);
+    case DG_CMD_DATA: return finish_data(o);
+    case DG_CMD_TUNE: return finish_tune(o);
+    case DG_CMD_REPLAY:
+        if (o->tol <= 0) o->tol = replay_tolerance[o->precision];
+        return DG_OK;
+    case DG_CMD_EXPORT:
+    case DG_CMD_IMPORT:
+        if (!o->out) return dg_fail(DG_USAGE, "where to? %s %s FILE --out FILE", dg_program(), dg_commands[o->command].name);
+        return DG_OK;
+    case DG_CMD_CURVES:
+        if (!o->out) return dg_fail(DG_USAGE, "where to? %s curves RUN... --out FILE.png", dg_program());
+        return DG_OK;
+    case DG_CMD_PLAN:
+    case DG_CMD_CHECK:
+    case DG_CMD_BENCH:
+    case DG_CMD_PROFILE:
+    case DG_CMD_INFO:
+    case DG_CMDS: break;
+    }
+    return DG_OK;
+}

@@ -1,0 +1,289 @@
+/* What `dcgan data DIR` prints: is this folder fit for training? */
+#include "host/data/dataset_parts.h"
+#include "host/files/json.h"
+#include "host/files/json_text.h"
+#include "host/cli/options.h"
+#include "host/figure/pictures.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    int key[2];   /* width and height */
+    int count;
+} size_count;
+
+typedef struct {
+    uint64_t hash;
+    int index;
+    int group;    /* index of the first picture with the same pixels */
+} print_of;
+
+typedef struct {
+    const dg_dataset *d;
+    size_count *size;
+    int sizes;
+    int kind[DG_KINDS];
+    int grey, small;   /* pictures without colour; pictures smaller than the network's */
+    print_of *print;   /* sorted by group, then index */
+    int same, groups;  /* pictures that have a twin earlier in order; groups of equal pictures */
+    int bad;
+} findings;
+
+static int by_size(const void *a, const void *b)
+{
+    const size_count *x = a, *y = b;
+    if (x->key[0] != y->key[0]) return x->key[0] < y->key[0] ? -1 : 1;
+    return (x->key[1] > y->key[1]) - (x->key[1] < y->key[1]);
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const size_count *x = a, *y = b;
+    return x->count != y->count ? (x->count < y->count) - (x->count > y->count) : by_size(a, b);
+}
+
+static int by_hash(const void *a, const void *b)
+{
+    const print_of *x = a, *y = b;
+    if (x->hash != y->hash) return x->hash < y->hash ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+static int by_group(const void *a, const void *b)
+{
+    const print_of *x = a, *y = b;
+    if (x->group != y->group) return x->group < y->group ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+static size_t picture_bytes(const dg_dataset *d)
+{
+    return (size_t)d->size * (size_t)d->size * (size_t)d->channels;
+}
+
+static const uint8_t *picture(const dg_dataset *d, int i) { return d->pixels + (size_t)i * picture_bytes(d); }
+
+static bool colourless(const dg_dataset *d, int i)
+{
+    const uint8_t *p = picture(d, i), *end = p + picture_bytes(d);
+    for (; d->channels == 3 && p < end; p += 3)
+        if (p[0] != p[1] || p[1] != p[2]) return false;
+    return true;
+}
+
+static void count_sizes(findings *f)
+{
+    const dg_dataset *d = f->d;
+    for (int i = 0; i < d->count; i++) f->size[i] = (size_count){{d->width[i], d->height[i]}, 1};
+    if (d->count) qsort(f->size, (size_t)d->count, sizeof *f->size, by_size);
+    for (int i = 0; i < d->count; i++)
+        if (f->sizes && !by_size(f->size + f->sizes - 1, f->size + i))
+            f->size[f->sizes - 1].count++;
+        else
+            f->size[f->sizes++] = f->size[i];
+    if (f->sizes) qsort(f->size, (size_t)f->sizes, sizeof *f->size, by_count);
+}
+
+/* The same pixels as the network sees them, whatever the files are. The hash only says where to compare. */
+static void find_twins(findings *f)
+{
+    const dg_dataset *d = f->d;
+    for (int i = 0; i < d->count; i++)
+        f->print[i] = (print_of){dg_hash(DG_HASH, picture(d, i), picture_bytes(d)), i, i};
+    if (d->count) qsort(f->print, (size_t)d->count, sizeof *f->print, by_hash);
+    for (int i = 0; i < d->count; i++)
+        for (int k = i - 1; k >= 0 && f->print[k].hash == f->print[i].hash; k--)
+            if (!memcmp(picture(d, f->print[i].index), picture(d, f->print[k].index), picture_bytes(d))) {
+                f->print[i].group = f->print[k].group;
+                break;
+            }
+    if (d->count) qsort(f->print, (size_t)d->count, sizeof *f->print, by_group);
+    for (int i = 1; i < d->count; i++) {
+        if (f->print[i].group != f->print[i - 1].group) continue;
+        f->same++;
+        f->groups += f->print[i - 1].index == f->print[i].group;
+    }
+}
+
+static void look(findings *f)
+{
+    const dg_dataset *d = f->d;
+    count_sizes(f);
+    find_twins(f);
+    for (int i = 0; i < d->count; i++) {
+        f->kind[d->kind[i] < DG_KINDS ? d->kind[i] : DG_KIND_UNKNOWN]++;
+        f->grey += colourless(d, i);
+        f->small += d->width[i] < d->size || d->height[i] < d->size;
+    }
+    for (int i = 0; i < d->skips; i++) f->bad += d->skip[i].bad;
+}
+
+/* Few sizes are listed; of many, how many pictures have a shorter side of 64 to 127 and so on. */
+static void print_sizes(const findings *f)
+{
+    printf("sizes in the files:\n");
+    if (f->sizes <= 8) {
+        for (int i = 0; i < f->sizes; i++)
+            printf("  %7d  %d x %d\n", f->size[i].count, f->size[i].key[0], f->size[i].key[1]);
+    } else {
+        for (int low = 1; low <= 1 << 14; low *= 2) {
+            int n = 0;
+            for (int i = 0; i < f->sizes; i++) {
+                int side = f->size[i].key[0] < f->size[i].key[1] ? f->size[i].key[0] : f->size[i].key[1];
+                if (side >= low && side < 2 * low) n += f->size[i].count;
+            }
+            if (n) printf("  %7d  shorter side %d to %d\n", n, low, 2 * low - 1);
+        }
+        printf("  %d sizes in all, most often %d x %d (%d pictures)\n", f->sizes, f->size[0].key[0],
+               f->size[0].key[1], f->size[0].count);
+    }
+}
+
+static void print_twins(const findings *f)
+{
+    const dg_dataset *d = f->d;
+    if (!f->same) {
+        printf("duplicates: none\n");
+        return;
+    }
+    printf("duplicates: %d pictures are copies of others, pixel by pixel:\n", f->same);
+    for (int i = 1; i < d->count; i++) {
+        if (f->print[i].group != f->print[i - 1].group) continue;
+        if (f->print[i - 1].index == f->print[i].group)
+            dg_say("  %s", d->name[f->print[i].group]);
+        dg_say("    = %s", d->name[f->print[i].index]);
+    }
+}
+
+static void print_report(const dg_dataset_options *o, const findings *f)
+{
+    char reasons[512];
+    const dg_dataset *d = f->d;
+    dg_say("%s: %d usable pictures, %d bad, %d other files", o->dir, d->count, f->bad, d->skips - f->bad);
+    if (*dg_left_out(d, reasons, sizeof reasons)) printf("left out: %s\n", reasons);
+    printf("for the network: %d x %d x %d, %.1f MiB, fingerprint %016llx\n", d->size, d->size, d->channels,
+           (double)picture_bytes(d) * d->count / 0x1p20, (unsigned long long)d->fingerprint);
+    if (d->count) {
+        printf("kinds:\n");
+        for (int i = 0; i < DG_KINDS; i++)
+            if (f->kind[i]) printf("  %7d  %s\n", f->kind[i], dg_kind_name((dg_kind)i));
+        if (d->channels == 3 && f->grey) printf("  %7d  without any colour\n", f->grey);
+        print_sizes(f);
+        if (f->small) printf("  %7d  smaller than the network's %d x %d: made larger\n", f->small, d->size, d->size);
+        print_twins(f);
+    }
+    if (d->skips) dg_say("skipped: %s", dg_skip_summary(d, false, 6, reasons, sizeof reasons));
+    for (int i = 0; i < d->skips; i++) dg_say("  %s: %s", d->skip[i].name, d->skip[i].reason);
+}
+
+/* JSON text is UTF-8; names need not be, so they are printed as on the terminal. */
+static cJSON *text(const char *s)
+{
+    char name[2 * DG_PATH_BYTES];
+    return cJSON_CreateString(dg_printable(name, sizeof name, s));
+}
+
+static cJSON *json_twins(const findings *f)
+{
+    cJSON *list = cJSON_CreateArray(), *group = NULL;
+    for (int i = 1; i < f->d->count; i++) {
+        if (f->print[i].group != f->print[i - 1].group) continue;
+        if (f->print[i - 1].index == f->print[i].group) {
+            group = cJSON_CreateArray();
+            cJSON_AddItemToArray(list, group);
+            cJSON_AddItemToArray(group, text(f->d->name[f->print[i].group]));
+        }
+        cJSON_AddItemToArray(group, text(f->d->name[f->print[i].index]));
+    }
+    return list;
+}
+
+static dg_err print_json(const dg_dataset_options *o, const findings *f)
+{
+    const dg_dataset *d = f->d;
+    char hex[20];
+    snprintf(hex, sizeof hex, "%016llx", (unsigned long long)d->fingerprint);
+    const unsigned long refused = dg_json_refused();
+    cJSON *j = cJSON_CreateObject(), *list;
+    cJSON_AddItemToObject(j, "dir", text(o->dir));
+    cJSON_AddNumberToObject(j, "count", d->count);
+    cJSON_AddNumberToObject(j, "size", d->size);
+    cJSON_AddNumberToObject(j, "channels", d->channels);
+    cJSON_AddNumberToObject(j, "bytes", (double)picture_bytes(d) * d->count);
+    cJSON_AddStringToObject(j, "fingerprint", hex);
+    cJSON_AddNumberToObject(j, "bad", f->bad);
+    cJSON_AddNumberToObject(j, "made_by_dcgan", d->made);
+    cJSON_AddNumberToObject(j, "hidden", d->hidden);
+    cJSON_AddNumberToObject(j, "without_colour", f->grey);
+    cJSON_AddNumberToObject(j, "smaller", f->small);
+    cJSON *kinds = cJSON_AddObjectToObject(j, "kinds");
+    for (int i = 0; i < DG_KINDS; i++)
+        if (f->kind[i]) cJSON_AddNumberToObject(kinds, dg_kind_name((dg_kind)i), f->kind[i]);
+    list = cJSON_AddArrayToObject(j, "sizes");
+    for (int i = 0; i < f->sizes; i++) {
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddNumberToObject(row, "width", f->size[i].key[0]);
+        cJSON_AddNumberToObject(row, "height", f->size[i].key[1]);
+        cJSON_AddNumberToObject(row, "count", f->size[i].count);
+        cJSON_AddItemToArray(list, row);
+    }
+    cJSON_AddItemToObject(j, "duplicates", json_twins(f));
+    list = cJSON_AddArrayToObject(j, "skipped");
+    for (int i = 0; i < d->skips; i++) {
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddItemToObject(row, "name", text(d->skip[i].name));
+        cJSON_AddItemToObject(row, "reason", text(d->skip[i].reason));
+        cJSON_AddBoolToObject(row, "bad", d->skip[i].bad);
+        cJSON_AddItemToArray(list, row);
+    }
+    if (dg_json_refused() == refused) return dg_json_print(j);
+    cJSON_Delete(j);
+    return dg_fail(DG_DEVICE, "no memory for the report");
+}
+
+/* Up to 64 pictures spread evenly over the folder. */
+static dg_err write_sheet(const dg_dataset_options *o, const dg_dataset *d, const char *path)
+{
+    int n = d->count < 64 ? d->count : 64, cols = n < 8 ? n : 8;
+    size_t bytes = picture_bytes(d);
+    if (!n) return dg_fail(DG_DATA, "%s: no pictures for the contact sheet", o->dir);
+    uint8_t *some = malloc((size_t)n * bytes);
+    if (!some) return dg_fail(DG_DEVICE, "no memory for the contact sheet");
+    for (int i = 0; i < n; i++)
+        memcpy(some + (size_t)i * bytes, picture(d, (int)((int64_t)i * d->count / n)), bytes);
+    dg_image sheet;
+    dg_err e = dg_grid(some, n, d->size, d->channels, (n + cols - 1) / cols, cols, &sheet);
+    free(some);
+    if (e) return e;
+    e = dg_png_write(path, &sheet, &(dg_text){"Software", dg_version}, 1); /* so that it is no training data */
+    dg_image_free(&sheet);
+    return e;
+}
+
+dg_err dg_data_report(const dg_dataset_options *o, const char *sheet, bool json)
+{
+    dg_dataset d;
+    dg_err e = dg_dataset_read(o, &d);
+    if (e) return e;
+    findings f = {.d = &d};
+    f.size = calloc(d.count ? (size_t)d.count : 1, sizeof *f.size);
+    f.print = calloc(d.count ? (size_t)d.count : 1, sizeof *f.print);
+    if (f.size && f.print) {
+        look(&f);
+        if (json)
+            e = print_json(o, &f);
+        else
+            print_report(o, &f);
+    } else {
+        e = dg_fail(DG_DEVICE, "no memory for the report");
+    }
+    if (!e && sheet) e = write_sheet(o, &d, sheet);
+    if (!e) e = dg_dataset_judge(o, &d); /* would training take this folder? */
+    free(f.size);
+    free(f.print);
+    dg_dataset_free(&d);
+    return e;
+}

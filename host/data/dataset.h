@@ -1,0 +1,68 @@
+/* A folder of pictures as one array in memory: (count, size, size, channels) uint8. */
+#ifndef DG_DATASET_H
+#define DG_DATASET_H
+
+#include <signal.h>
+#include "core/base/atomic.h"
+#include "host/image/image.h"
+
+typedef struct {
+    const char *dir;
+    int size, channels;
+    dg_fit fit;
+    dg_decode_options decode;
+    int threads;
+    bool strict;         /* the first bad picture is an error */
+    int least;           /* fewer good pictures than this is DG_DATA; 0: no check */
+    int limit;           /* use only the first `limit` pictures in order, bad ones counted; 0: all */
+    const char *cache;   /* cache file, NULL: none. Keyed by content (path, size, mtime of every file) and settings */
+    const char *skipped; /* where to write skipped.txt, NULL: nowhere; not written when nothing was skipped */
+    const dg_directory *skipped_dir; /* its directory, where it is skipped.txt; NULL: the path names it */
+    void (*progress)(void *context, long done, long total); /* may be NULL; called from one thread */
+    void *context;
+    volatile sig_atomic_t *stop; /* may be NULL; non-zero stops loading with DG_FAILED */
+    bool (*vain)(void *of);      /* so does true, for any thread that asks; may be NULL */
+    void *of;
+} dg_dataset_options;
+
+typedef struct {
+    char *name;          /* path below dir, as the file system has it */
+    char *reason;
+    bool bad;            /* a picture that could not be used; false: just another file */
+    bool unread;         /* it could not be read this time; another time it may be */
+} dg_skip;
+
+typedef struct {
+    int count, size, channels;
+    uint8_t *pixels;     /* (count, size, size, channels) */
+    char **name;         /* path below dir of each, in bytewise order */
+    int *width, *height; /* as in the file, after orientation */
+    uint8_t *kind;       /* dg_kind of each file */
+    dg_skip *skip;
+    int skips;
+    int made, hidden;    /* left out: pictures that dcgan made (made.h); hidden files and folders */
+    uint64_t fingerprint; /* of the pixels in order: changes when the data set does */
+    bool cached;          /* came from the cache file */
+} dg_dataset;
+
+/* Recursive; order is bytewise by path. Symbolic links to files are followed, to directories not; anything
+ * that is neither a regular file nor a directory is skipped with a reason; files that are no pictures are
+ * skipped (counted as bad only when their name ends like a picture). More than 10% (or 1,000) bad pictures, or
+ * fewer good ones than `least`, is DG_DATA with a summary by reason. What dcgan made and what is hidden is left out
+ * and counted, no more. A file that cannot be read is tried again; a warning tells of those that are skipped for it. */
+dg_err dg_dataset_load(const dg_dataset_options *o, dg_dataset *out);
+/* "12 pictures that dcgan made and 1 hidden file or folder"; "" when nothing was left out. Returns out. */
+char *dg_left_out(const dg_dataset *d, char *out, size_t size);
+void dg_dataset_free(dg_dataset *d);
+
+/* The command `dcgan data`: counts, histogram of sizes, skipped files with reasons, exact duplicates, and a
+ * contact sheet PNG as the network sees the pictures (out may be NULL: no sheet). Result on stdout. */
+dg_err dg_data_report(const dg_dataset_options *o, const char *sheet, bool json);
+
+/* Draw `count` cat faces of size x size into dir (made if missing) as PNG files cat-00000.png ...: varied in
+ * fur, pose, eyes and background, a pure function of (seed, number). */
+dg_err dg_synthesize(const char *dir, int count, int size, uint64_t seed);
+/* Picture number `i` alone: pixels (size, size, 3). */
+void dg_synthesize_one(uint8_t *pixels, int size, uint64_t seed, int i);
+
+#endif

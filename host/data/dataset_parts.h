@@ -1,0 +1,73 @@
+/* The steps of loading a folder of pictures. */
+#ifndef DG_DATASET_PARTS_H
+#define DG_DATASET_PARTS_H
+
+#include "host/data/dataset.h"
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+enum { DG_FILES_MAX = 16 << 20, DG_PATH_BYTES = 4096, DG_DEPTH_MAX = 64 };
+
+typedef struct {
+    char *name;                   /* below the folder */
+    int64_t bytes, seconds, nanoseconds; /* size and time of last change */
+    bool aside;                   /* neither a picture nor named like one, or made by us: nothing depends on it */
+} dg_file;
+
+typedef struct {
+    dg_file *file;                /* in bytewise order of names */
+    long files, file_room;
+    dg_skip *skip;
+    long skips, skip_room;
+    int hidden;                   /* names that begin with a dot, passed over */
+} dg_scan;
+
+/* Every regular file below the open folder, links to files followed; everything else is in skip. `without` are
+ * paths of our own files, which may lie in the folder and are no part of it; NULL entries are none. */
+dg_err dg_scan_folder(int folder, const char *dir, const char *const *without, int n, dg_scan *out);
+void dg_scan_free(dg_scan *s);
+/* name and reason are copied; bad is decided by the name unless `how` says so already. */
+enum { DG_SKIP_BAD = 1, DG_SKIP_UNREAD = 2 };
+dg_err dg_scan_skip(dg_scan *s, const char *name, int how, const char *reason);
+bool dg_named_like_a_picture(const char *name);
+void dg_scan_sort_skips(dg_scan *s); /* by name, as the files are */
+
+/* Is this errno one of a network or a disk that may be gone in a moment? */
+bool dg_may_pass(int error);
+/* How many files could not be read for an error that may pass: after some, the others are not waited for. */
+typedef atomic_int dg_lost;
+/* The call number `tries` (from 0) ended with this errno: true, after a pause, when it is worth another try. */
+bool dg_try_again(dg_lost *lost, int error, int tries);
+
+/* First bytes (at most `room`) of the file, or the whole of it: never blocks, never reads what is no regular file.
+ * DG_DATA: skip the file, it is no good. DG_IO: skip it, it may be readable another time. DG_DEVICE: this process
+ * is out of descriptors or memory. */
+dg_err dg_file_head(int folder, const char *name, dg_lost *lost, uint8_t *head, size_t room, size_t *bytes);
+dg_err dg_file_whole(int folder, const char *name, dg_lost *lost, size_t limit, uint8_t **data, size_t *bytes);
+
+/* Everything but the rules and skipped.txt. */
+dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out);
+/* The rules: strict, at most 10% or 1,000 bad, at least `least`. */
+dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d);
+
+/* "PNG: cut off after N bytes (9), JPEG: ... (3)": what was skipped, by reason, most frequent first. Returns out. */
+char *dg_skip_summary(const dg_dataset *d, bool bad_only, int most, char *out, size_t size);
+
+uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads); /* threads 0: all */
+uint64_t dg_hash(uint64_t h, const void *data, size_t bytes); /* FNV-1a; start with DG_HASH */
+#define DG_HASH 0xcbf29ce484222325u
+
+/* Of everything that the result depends on: settings, and name, size and time of each file. `files` is of all that
+ * was found, and known before any is opened; `pictures` leaves out what is aside, such as the files of a run. */
+typedef struct {
+    uint64_t files, pictures;
+} dg_cache_keys;
+uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s, bool pictures);
+/* Fill out from the cache file if it is whole and has one of these keys, 0 being none. */
+typedef enum { DG_CACHE_TAKEN, DG_CACHE_OTHER, DG_CACHE_USELESS } dg_cache_found;
+dg_cache_found dg_cache_read(const dg_dataset_options *o, dg_cache_keys keys, dg_dataset *out);
+/* A failure is a warning: the pictures are there all the same. */
+void dg_cache_write(const dg_dataset_options *o, dg_cache_keys keys, const dg_dataset *d);
+
+#endif

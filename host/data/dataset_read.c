@@ -1,0 +1,123 @@
+/* Reading one file of a folder that anybody may have filled. */
+#include "host/data/dataset_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TRIES = 4, LOST_MOST = 32 }; /* pauses of 10, 40 and 160 ms: 7 s of a thread for 32 files */
+
+bool dg_may_pass(int error)
+{
+    static const int passing[] = {EIO, EINTR, ESTALE, EAGAIN, EBUSY, ETIMEDOUT, EREMOTEIO, ECOMM, ENOLINK, EHOSTDOWN,
+                                  EHOSTUNREACH, ENETDOWN, ENETUNREACH, ECONNRESET, ENOTCONN};
+    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
+        if (error == passing[i]) return true;
+    return false;
+}
+
+bool dg_try_again(dg_lost *lost, int error, int tries)
+{
+    if (!dg_may_pass(error) || atomic_load(lost) >= LOST_MOST) return false;
+    if (tries + 1 >= TRIES) {
+        atomic_fetch_add(lost, 1);
+        return false;
+    }
+    nanosleep(&(struct timespec){.tv_nsec = 10000000L << 2 * tries}, NULL);
+    return true;
+}
+
+static dg_err refused(int error)
+{
+    if (error == EMFILE || error == ENFILE || error == ENOMEM)
+        return dg_fail(DG_DEVICE, "cannot open any more files: %s", strerror(error));
+    if (error == ENOENT) return dg_fail(DG_IO, "vanished");
+    return dg_fail(DG_IO, "cannot be read: %s", strerror(error));
+}
+
+/* O_NONBLOCK: the open of what has become a FIFO since it was listed must not wait for a writer. */
+static dg_err open_regular(int folder, const char *name, int *fd, size_t *bytes, int *error)
+{
+    struct stat st;
+    *fd = openat(folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (*fd < 0) return refused(*error = errno);
+    dg_err e = DG_OK;
+    if (fstat(*fd, &st))
+        e = refused(*error = errno);
+    else if (!S_ISREG(st.st_mode))
+        e = dg_fail(DG_IO, "no regular file any more");
+    else if (st.st_size <= 0)
+        e = dg_fail(DG_DATA, "empty file");
+    if (e) {
+        close(*fd);
+        return e;
+    }
+    *bytes = (size_t)st.st_size;
+    return DG_OK;
+}
+
+static dg_err read_exactly(int fd, uint8_t *to, size_t bytes, int *error)
+{
+    while (bytes) {
+        ssize_t n = read(fd, to, bytes < 1 << 30 ? bytes : 1 << 30);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return refused(*error = errno);
+        if (n == 0) return dg_fail(DG_IO, "became shorter while it was read");
+        to += n;
+        bytes -= (size_t)n;
+    }
+    return DG_OK;
+}
+
+static dg_err head_once(int folder, const char *name, uint8_t *head, size_t room, size_t *bytes, int *error)
+{
+    int fd;
+    dg_err e = open_regular(folder, name, &fd, bytes, error);
+    if (e) return e;
+    if (*bytes > room) *bytes = room;
+    e = read_exactly(fd, head, *bytes, error);
+    close(fd);
+    return e;
+}
+
+static dg_err whole_once(int folder, const char *name, size_t limit, uint8_t **data, size_t *bytes, int *error)
+{
+    int fd;
+    *data = NULL;
+    dg_err e = open_regular(folder, name, &fd, bytes, error);
+    if (e) return e;
+    if (*bytes > limit)
+        e = dg_fail(DG_DATA, "a file of %zu bytes, the limit is %zu", *bytes, limit);
+    else if (!(*data = malloc(*bytes)))
+        e = dg_fail(DG_DEVICE, "no memory for a file of %zu bytes", *bytes);
+    else
+        e = read_exactly(fd, *data, *bytes, error);
+    close(fd);
+    if (e) {
+        free(*data);
+        *data = NULL;
+    }
+    return e;
+}
+
+dg_err dg_file_head(int folder, const char *name, dg_lost *lost, uint8_t *head, size_t room, size_t *bytes)
+{
+    for (int tries = 0;; tries++) {
+        int error = 0;
+        dg_err e = head_once(folder, name, head, room, bytes, &error);
+        if (!e || !dg_try_again(lost, error, tries)) return e;
+    }
+}
+
+dg_err dg_file_whole(int folder, const char *name, dg_lost *lost, size_t limit, uint8_t **data, size_t *bytes)
+{
+    for (int tries = 0;; tries++) {
+        int error = 0;
+        dg_err e = whole_once(folder, name, limit, data, bytes, &error);
+        if (!e || !dg_try_again(lost, error, tries)) return e;
+    }
+}

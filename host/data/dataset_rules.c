@@ -1,0 +1,148 @@
+/* How many bad pictures are too many, and how that is said; the fingerprint. */
+#include "host/data/dataset_parts.h"
+#include "core/base/shell.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    char *text;          /* without numbers */
+    const char *reason;  /* with them, NULL when they differ within the group */
+    int count;
+} group;
+
+/* "cut off after 57 bytes" and "... 58 bytes" are one reason. */
+static char *without_numbers(const char *reason)
+{
+    char *s = malloc(strlen(reason) + 1), *to = s;
+    if (!s) return NULL;
+    for (const char *p = reason; *p; p++) {
+        bool digit = *p >= '0' && *p <= '9';
+        bool word = p > reason && ((p[-1] | 32) >= 'a' && (p[-1] | 32) <= 'z'); /* as in c0 */
+        if (digit && !word) {
+            while (p[1] >= '0' && p[1] <= '9') p++;
+            *to++ = 'N';
+        } else {
+            *to++ = *p;
+        }
+    }
+    *to = 0;
+    return s;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(((const group *)a)->text, ((const group *)b)->text);
+}
+
+static int by_count(const void *a, const void *b)
+{
+    int x = ((const group *)a)->count, y = ((const group *)b)->count;
+    return x != y ? (x < y) - (x > y) : by_text(a, b);
+}
+
+char *dg_skip_summary(const dg_dataset *d, bool bad_only, int most, char *out, size_t size)
+{
+    out[0] = 0;
+    group *g = calloc(d->skips ? (size_t)d->skips : 1, sizeof *g);
+    int n = 0, kinds = 0;
+    for (int i = 0; g && i < d->skips; i++) {
+        if (bad_only && !d->skip[i].bad) continue;
+        char *text = without_numbers(d->skip[i].reason);
+        if (text) g[n++] = (group){text, d->skip[i].reason, 1};
+    }
+    if (n) qsort(g, (size_t)n, sizeof *g, by_text);
+    for (int i = 0; i < n; i++) {
+        if (kinds && !strcmp(g[kinds - 1].text, g[i].text)) {
+            group *k = g + kinds - 1;
+            k->count++;
+            if (k->reason && strcmp(k->reason, g[i].reason) != 0) k->reason = NULL;
+            free(g[i].text);
+        } else {
+            g[kinds++] = g[i];
+        }
+    }
+    if (kinds) qsort(g, (size_t)kinds, sizeof *g, by_count);
+    size_t at = 0;
+    int rest = 0;
+    for (int i = 0; i < kinds; i++) {
+        if (i < most && at < size)
+            at += (size_t)snprintf(out + at, size - at, "%s%s (%d)", i ? ", " : "",
+                                   g[i].reason ? g[i].reason : g[i].text, g[i].count);
+        else
+            rest += g[i].count;
+        free(g[i].text);
+    }
+    if (rest && at < size) snprintf(out + at, size - at, ", other reasons (%d)", rest);
+    free(g);
+    return out;
+}
+
+char *dg_left_out(const dg_dataset *d, char *out, size_t size)
+{
+    int n = 0;
+    out[0] = 0;
+    if (d->made) n = snprintf(out, size, "%d picture%s that dcgan made", d->made, d->made == 1 ? "" : "s");
+    if (d->hidden)
+        snprintf(out + n, size - (size_t)n, "%s%d hidden %s", n ? " and " : "", d->hidden,
+                 d->hidden == 1 ? "file or folder" : "files or folders");
+    return out;
+}
+
+dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d)
+{
+    char name[1024], reasons[512];
+    int bad = 0, first = -1;
+    for (int i = 0; i < d->skips; i++)
+        if (d->skip[i].bad && bad++ == 0) first = i;
+    if (o->strict && first >= 0)
+        return dg_fail(DG_DATA, "%s/%s: %s (the first bad picture is an error with --strict)", o->dir,
+                       dg_printable(name, sizeof name, d->skip[first].name), d->skip[first].reason);
+    dg_skip_summary(d, bad > 0, 4, reasons, sizeof reasons);
+    char dir[DG_SHELL_ROOM], list[DG_MESSAGE_BYTES];
+    if (o->skipped && d->skips)
+        snprintf(list, sizeof list, "%s", o->skipped);
+    else
+        snprintf(list, sizeof list, "%s data %s lists them", dg_program(), dg_shell_path(dir, sizeof dir, o->dir));
+    if (bad > 1000 || 10 * (int64_t)bad > (int64_t)bad + d->count)
+        return dg_fail(DG_DATA, "%s: %d of %d pictures are bad, more than 10%% or 1,000: %s (%s)", o->dir, bad,
+                       bad + d->count, reasons, list);
+    char ours[128];
+    const char *and_ours = *dg_left_out(d, ours, sizeof ours) ? "; left out: " : "";
+    if (d->count == 0)
+        return dg_fail(DG_DATA, "%s: no PNG or JPEG picture in it%s%s%s%s", o->dir, d->skips ? "; skipped: " : "",
+                       reasons, and_ours, ours);
+    if (d->count < o->least)
+        return dg_fail(DG_DATA, "%s: only %d usable pictures, at least %d are needed for one batch%s%s%s%s", o->dir,
+                       d->count, o->least, d->skips ? "; skipped: " : "", reasons, and_ours, ours);
+    return DG_OK;
+}
+
+uint64_t dg_hash(uint64_t h, const void *data, size_t bytes)
+{
+    const uint8_t *p = data;
+    for (size_t i = 0; i < bytes; i++) h = (h ^ p[i]) * 0x100000001b3u;
+    return h;
+}
+
+uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads)
+{
+    size_t bytes = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
+    uint64_t *each = malloc(d->count ? (size_t)d->count * sizeof *each : 1), h = DG_HASH;
+    int shape[3] = {d->count, d->size, d->channels};
+    h = dg_hash(h, shape, sizeof shape);
+    if (each) {
+        #pragma omp parallel for num_threads(threads > 0 ? threads : omp_get_max_threads())
+        for (int i = 0; i < d->count; i++) each[i] = dg_hash(DG_HASH, d->pixels + (size_t)i * bytes, bytes);
+        h = dg_hash(h, each, (size_t)d->count * sizeof *each);
+    } else { /* the same, slowly */
+        for (int i = 0; i < d->count; i++) {
+            uint64_t one = dg_hash(DG_HASH, d->pixels + (size_t)i * bytes, bytes);
+            h = dg_hash(h, &one, sizeof one);
+        }
+    }
+    free(each);
+    return h;
+}

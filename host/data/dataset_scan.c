@@ -1,0 +1,230 @@
+#include "host/data/dataset_parts.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct {
+    dg_scan *to;
+    const char *dir;
+    dev_t device[4]; /* of files that are no part of the folder */
+    ino_t inode[4];
+    int without;
+    dg_lost lost;
+} walk;
+
+static dg_err no_memory(void) { return dg_fail(DG_DEVICE, "no memory for the list of pictures"); }
+
+static bool grow(void **list, long n, long *room, size_t bytes)
+{
+    if (n < *room) return true;
+    long more = *room ? 2 * *room : 256;
+    void *p = realloc(*list, (size_t)more * bytes);
+    if (!p) return false;
+    *list = p;
+    *room = more;
+    return true;
+}
+
+bool dg_named_like_a_picture(const char *name)
+{
+    static const char *const ending[] = {"png", "jpg",  "jpeg", "jpe", "jfif", "apng", "gif",
+                                         "bmp", "webp", "tif",  "tiff", "heic", "heif", "avif"};
+    const char *base = strrchr(name, '/');
+    base = base ? base + 1 : name;
+    const char *dot = strrchr(base, '.');
+    for (size_t i = 0; dot && i < sizeof ending / sizeof *ending; i++)
+        if (!strcasecmp(dot + 1, ending[i])) return true;
+    return false;
+}
+
+dg_err dg_scan_skip(dg_scan *s, const char *name, int how, const char *reason)
+{
+    void *list = s->skip;
+    bool ok = grow(&list, s->skips, &s->skip_room, sizeof *s->skip);
+    s->skip = list;
+    if (!ok) return no_memory();
+    const bool bad = how & DG_SKIP_BAD || dg_named_like_a_picture(name);
+    dg_skip k = {strdup(name), strdup(reason), bad, how & DG_SKIP_UNREAD};
+    if (!k.name || !k.reason) {
+        free(k.name);
+        free(k.reason);
+        return no_memory();
+    }
+    s->skip[s->skips++] = k;
+    return DG_OK;
+}
+
+static dg_err add_file(walk *w, const char *name, const struct stat *st)
+{
+    for (int i = 0; i < w->without; i++)
+        if (st->st_dev == w->device[i] && st->st_ino == w->inode[i]) return DG_OK;
+    dg_scan *s = w->to;
+    if (s->files >= DG_FILES_MAX) return dg_fail(DG_DATA, "%s: more than %d files", w->dir, DG_FILES_MAX);
+    void *list = s->file;
+    bool ok = grow(&list, s->files, &s->file_room, sizeof *s->file);
+    s->file = list;
+    char *copy = ok ? strdup(name) : NULL;
+    if (!copy) return no_memory();
+    s->file[s->files++] = (dg_file){copy, st->st_size, st->st_mtim.tv_sec, st->st_mtim.tv_nsec, false};
+    return DG_OK;
+}
+
+static const char *what_it_is(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFIFO: return "a FIFO";
+    case S_IFSOCK: return "a socket";
+    case S_IFCHR:
+    case S_IFBLK: return "a device";
+    default: return "no regular file";
+    }
+}
+
+/* What the system refused to open or to look at, `what` in words. */
+static dg_err refused(walk *w, const char *path, const char *what, int error)
+{
+    char reason[128];
+    if (error == EMFILE || error == ENFILE || error == ENOMEM)
+        return dg_fail(DG_DEVICE, "%s/%s: cannot be opened: %s", w->dir, path, strerror(error));
+    snprintf(reason, sizeof reason, "%s%s", what, strerror(error));
+    return dg_scan_skip(w->to, path, dg_may_pass(error) ? DG_SKIP_UNREAD : 0, reason);
+}
+
+/* 0 or an errno. */
+static int look_up(walk *w, int parent, const char *base, int flags, struct stat *st)
+{
+    for (int tries = 0;; tries++) {
+        if (!fstatat(parent, base, st, flags)) return 0;
+        const int error = errno;
+        if (!dg_try_again(&w->lost, error, tries)) return error;
+    }
+}
+
+static dg_err walk_folder(walk *w, int fd, char *path, size_t length, int depth);
+
+static dg_err enter(walk *w, int parent, const char *base, char *path, size_t length, int depth)
+{
+    if (depth > DG_DEPTH_MAX) return dg_scan_skip(w->to, path, 0, "a folder more than 64 deep");
+    for (int tries = 0;; tries++) {
+        int fd = openat(parent, base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0) return walk_folder(w, fd, path, length, depth);
+        const int error = errno;
+        if (!dg_try_again(&w->lost, error, tries)) return refused(w, path, "a folder that cannot be opened: ", error);
+    }
+}
+
+static dg_err link_to(walk *w, int parent, const char *base, const char *path)
+{
+    struct stat st;
+    const int error = look_up(w, parent, base, 0, &st);
+    if (error == ENOENT) return dg_scan_skip(w->to, path, 0, "a symbolic link to nothing");
+    if (error == ELOOP) return dg_scan_skip(w->to, path, 0, "a loop of symbolic links");
+    if (error) return refused(w, path, "a symbolic link: ", error);
+    if (S_ISREG(st.st_mode)) return add_file(w, path, &st);
+    if (S_ISDIR(st.st_mode))
+        return dg_scan_skip(w->to, path, 0, "a symbolic link to a folder (these are not followed)");
+    char reason[64];
+    snprintf(reason, sizeof reason, "a symbolic link to %s", what_it_is(st.st_mode));
+    return dg_scan_skip(w->to, path, 0, reason);
+}
+
+/* path holds DG_PATH_BYTES; its first `length` bytes are the parent's name, with '/' unless empty. */
+static dg_err visit(walk *w, int parent, const char *base, char *path, size_t length, int depth)
+{
+    size_t n = strlen(base);
+    if (length + n + 2 > DG_PATH_BYTES) {
+        path[length] = 0;
+        return dg_scan_skip(w->to, path, 0, "a name below it makes a path of more than 4096 bytes");
+    }
+    memcpy(path + length, base, n + 1);
+    struct stat st;
+    const int error = look_up(w, parent, base, AT_SYMLINK_NOFOLLOW, &st);
+    if (error) return error == ENOENT ? dg_scan_skip(w->to, path, 0, "vanished") : refused(w, path, "", error);
+    if (S_ISREG(st.st_mode)) return add_file(w, path, &st);
+    if (S_ISLNK(st.st_mode)) return link_to(w, parent, base, path);
+    if (S_ISDIR(st.st_mode)) return enter(w, parent, base, path, length + n, depth + 1);
+    return dg_scan_skip(w->to, path, 0, what_it_is(st.st_mode));
+}
+
+/* Takes over fd. */
+static dg_err walk_folder(walk *w, int fd, char *path, size_t length, int depth)
+{
+    DIR *d = fdopendir(fd);
+    if (!d) {
+        close(fd);
+        return no_memory();
+    }
+    if (length) path[length++] = '/';
+    dg_err e = DG_OK;
+    for (;;) {
+        errno = 0;
+        const struct dirent *entry = readdir(d);
+        if (!entry) {
+            path[length ? length - 1 : 0] = 0;
+            if (errno) e = dg_fail(DG_IO, "%s/%s: cannot be listed: %s", w->dir, path, strerror(errno));
+            break;
+        }
+        if (entry->d_name[0] == '.') {
+            w->to->hidden += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+            continue;
+        }
+        e = visit(w, dirfd(d), entry->d_name, path, length, depth);
+        if (e) break;
+    }
+    closedir(d);
+    return e;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const dg_file *)a)->name, ((const dg_file *)b)->name);
+}
+
+static int by_skipped_name(const void *a, const void *b)
+{
+    return strcmp(((const dg_skip *)a)->name, ((const dg_skip *)b)->name);
+}
+
+void dg_scan_sort_skips(dg_scan *s)
+{
+    if (s->skips) qsort(s->skip, (size_t)s->skips, sizeof *s->skip, by_skipped_name);
+}
+
+dg_err dg_scan_folder(int folder, const char *dir, const char *const *without, int n, dg_scan *out)
+{
+    *out = (dg_scan){0};
+    walk w = {.to = out, .dir = dir};
+    for (int i = 0; i < n && w.without < 4; i++) {
+        struct stat st;
+        if (!without[i] || stat(without[i], &st)) continue;
+        w.device[w.without] = st.st_dev;
+        w.inode[w.without++] = st.st_ino;
+    }
+    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return dg_fail(DG_DATA, "%s: %s", dir, strerror(errno));
+    char path[DG_PATH_BYTES];
+    dg_err e = walk_folder(&w, fd, path, 0, 0);
+    if (out->files) qsort(out->file, (size_t)out->files, sizeof *out->file, by_name);
+    dg_scan_sort_skips(out);
+    if (e) dg_scan_free(out);
+    return e;
+}
+
+void dg_scan_free(dg_scan *s)
+{
+    for (long i = 0; i < s->files; i++) free(s->file[i].name);
+    for (long i = 0; i < s->skips; i++) {
+        free(s->skip[i].name);
+        free(s->skip[i].reason);
+    }
+    free(s->file);
+    free(s->skip);
+    *s = (dg_scan){0};
+}

@@ -1,0 +1,110 @@
+#include "host/data/feed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/rng.h"
+
+static dg_err no_memory(const dg_feed *f) { return dg_fail(DG_DEVICE, "out of memory for the order of %d pictures", f->count); }
+
+dg_err dg_feed_open(dg_feed *f, dg_backend *b, const dg_dataset *d, int batch, int used, int window, uint64_t seed)
+{
+    *f = (dg_feed){.b = b, .pixels = d->pixels, .count = d->count, .batch = batch, .used = used, .window = window, .seed = seed};
+    f->picture = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
+    f->order = malloc((size_t)f->count * sizeof *f->order);
+    f->next_order = malloc((size_t)f->count * sizeof *f->next_order);
+    if (!f->order || !f->next_order) return no_memory(f);
+    const size_t bytes = (size_t)(window ? 2 * window : f->count) * f->picture;
+    dg_err e = dg_context(b->alloc(b, bytes, &f->data), "the data set");
+    if (!e) e = b->alloc(b, (size_t)f->count * sizeof *f->order, &f->perm);
+    if (!e && !window) e = b->put(b, f->data, f->pixels, bytes);
+    for (int i = 0; i < 2 && window && !e; i++) {
+        void *p;
+        e = b->alloc_host(b, (size_t)window * f->picture, &p);
+        f->pinned[i] = p;
+    }
+    return e;
+}
+
+void dg_feed_close(dg_feed *f)
+{
+    if (f->data) f->b->release(f->b, f->data);
+    if (f->perm) f->b->release(f->b, f->perm);
+    for (int i = 0; i < 2; i++)
+        if (f->pinned[i]) f->b->release_host(f->b, f->pinned[i]);
+    free(f->order);
+    free(f->next_order);
+    *f = (dg_feed){.b = NULL};
+}
+
+static int least(int a, int b) { return a < b ? a : b; }
+
+/* The other window's contents are now wanted to be these. */
+static void plan_next(dg_feed *f, uint64_t epoch, int first)
+{
+    if (!f->begun || epoch != f->next.epoch) dg_permutation(f->next_order, f->count, f->seed, epoch);
+    f->next.epoch = epoch;
+    f->next.first = first;
+    f->next.end = least(first + f->window, f->used);
+    f->next.given = 0;
+}
+
+dg_err dg_feed_epoch(dg_feed *f, uint64_t epoch, int place)
+{
+    if (!f->window)
+        dg_permutation(f->order, f->count, f->seed, epoch);
+    else {
+        const int first = place / f->window * f->window;
+        if (!f->begun) plan_next(f, epoch, first);
+        for (int i = 0; i < f->count; i++) { /* window `first` is the one that is being filled now */
+            const int side = (i / f->window - first / f->window) % 2 ? f->side : 1 - f->side;
+            f->order[i] = side * f->window + i % f->window;
+        }
+    }
+    return f->b->put(f->b, f->perm, f->order, (size_t)f->count * sizeof *f->order);
+}
+
+/* Gather n more pictures of the next window and send them. */
+static dg_err give(dg_feed *f, int n)
+{
+    const int at = f->next.given, to = 1 - f->side;
+    const int32_t *order = f->next_order + f->next.first + at;
+    uint8_t *host = f->pinned[to] + (size_t)at * f->picture;
+    if (n < 1) return DG_OK;
+#pragma omp parallel for schedule(static) if (n > 8)
+    for (int i = 0; i < n; i++) memcpy(host + (size_t)i * f->picture, f->pixels + (size_t)order[i] * f->picture, f->picture);
+    f->next.given += n;
+    char *device = (char *)f->data + ((size_t)to * (size_t)f->window + (size_t)at) * f->picture;
+    return f->b->start_put(f->b, DG_COPY, device, host, (size_t)n * f->picture);
+}
+
+/* Steps go over to the window that was filled; the one that they leave is filled next. */
+static dg_err change_windows(dg_feed *f)
+{
+    dg_backend *b = f->b;
+    bool yes;
+    dg_err e = give(f, f->next.end - f->next.first - f->next.given);
+    if (!e) e = b->mark(b, DG_COPY, DG_MARK_FILLED + 1 - f->side);
+    if (!e) e = b->follow(b, DG_COMPUTE, DG_MARK_FILLED + 1 - f->side);
+    if (e) return e;
+    f->end = f->next.end;
+    f->side = 1 - f->side;
+    f->begun = true;
+    if (f->end < f->used)
+        plan_next(f, f->next.epoch, f->end);
+    else
+        plan_next(f, f->next.epoch + 1, 0);
+    /* no copy into what steps given so far still read; nor a change to pinned memory that is still being copied */
+    e = b->mark(b, DG_COMPUTE, DG_MARK_READ);
+    if (!e) e = b->follow(b, DG_COPY, DG_MARK_READ);
+    return e ? e : b->reached(b, DG_MARK_FILLED + 1 - f->side, true, &yes);
+}
+
+dg_err dg_feed_step(dg_feed *f, int place)
+{
+    if (!f->window) return DG_OK;
+    dg_err e = !f->begun || place % f->window == 0 ? change_windows(f) : DG_OK;
+    /* spread evenly over the steps that are left in this window */
+    const int steps = (f->end - place + f->batch - 1) / f->batch, missing = f->next.end - f->next.first - f->next.given;
+    return e ? e : give(f, (missing + steps - 1) / steps);
+}

@@ -1,0 +1,119 @@
+#include "host/data/synthesize/synthesize.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "core/base/atomic.h"
+#include "host/data/made.h"
+#include "host/figure/pictures.h"
+
+void dg_synthesize_one(uint8_t *pixels, int size, uint64_t seed, int i)
+{
+    dg_cat cat;
+    dg_cat_choose(&cat, seed, i);
+    dg_cat_draw(pixels, size, &cat);
+}
+
+#define DRAWN "drawn by dcgan" /* how the text Source of each picture begins */
+
+static dg_err make_directories(const char *dir)
+{
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s", dir) >= (int)sizeof path - 32)
+        return dg_fail(DG_IO, "%s: the path is too long", dir);
+    for (char *p = path + 1;; p++) {
+        if (*p && *p != '/') continue;
+        char end = *p;
+        *p = 0;
+        if (mkdir(path, 0777) && errno != EEXIST)
+            return dg_fail(DG_IO, "%s: cannot make the folder: %s", path, strerror(errno));
+        if (!end) break;
+        *p = end;
+    }
+    struct stat st;
+    if (stat(dir, &st)) return dg_fail(DG_IO, "%s: %s", dir, strerror(errno));
+    return S_ISDIR(st.st_mode) ? DG_OK : dg_fail(DG_IO, "%s: is not a folder", dir);
+}
+
+static dg_err encode(int size, uint64_t seed, int i, void **data, size_t *bytes)
+{
+    dg_image im = {size, size, 3, malloc((size_t)size * (size_t)size * 3)};
+    if (!im.pixels) return dg_fail(DG_DEVICE, "picture %d: out of memory", i);
+    dg_synthesize_one(im.pixels, size, seed, i);
+    char source[100];
+    snprintf(source, sizeof source, DRAWN ", seed %llu, number %d", (unsigned long long)seed, i);
+    dg_err e = dg_png_encode(&im, &(dg_text){"Source", source}, 1, data, bytes);
+    free(im.pixels);
+    return e;
+}
+
+/* DG_OK when the file is this very picture. */
+static dg_err check_same(const char *path, const void *data, size_t bytes)
+{
+    void *old;
+    size_t old_bytes;
+    if (dg_read_file(path, bytes + 1, &old, &old_bytes) == DG_OK) {
+        bool same = old_bytes == bytes && memcmp(old, data, bytes) == 0;
+        free(old);
+        if (same) return DG_OK;
+    }
+    return dg_fail(DG_USAGE, "%s is there already and is another picture, so it stays: name an empty or a new folder",
+                   path);
+}
+
+typedef enum { CHECK, WRITE } phase;
+
+static dg_err one(const char *dir, int size, uint64_t seed, int i, phase what)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/cat-%05d.png", dir, i);
+    struct stat st;
+    bool there = lstat(path, &st) == 0;
+    if (there != (what == CHECK)) return DG_OK;
+    void *data;
+    size_t bytes;
+    dg_err e = encode(size, seed, i, &data, &bytes);
+    if (e) return e;
+    e = what == CHECK ? check_same(path, data, bytes) : dg_write_atomic(path, &(dg_piece){data, bytes}, 1);
+    free(data);
+    return e;
+}
+
+/* All pictures through one phase; of several failures the first picture's is reported. */
+static dg_err all(const char *dir, int count, int size, uint64_t seed, phase what)
+{
+    dg_err error = DG_OK;
+    char message[1024] = "";
+    int failed = count;
+#pragma omp parallel for schedule(dynamic, 8)
+    for (int i = 0; i < count; i++) {
+        int stop;
+#pragma omp atomic read
+        stop = failed;
+        if (i > stop) continue;
+        dg_err e = one(dir, size, seed, i, what);
+        if (!e) continue;
+#pragma omp critical(dg_synthesize_error)
+        if (i < failed) {
+#pragma omp atomic write
+            failed = i;
+            error = e;
+            snprintf(message, sizeof message, "%s", dg_message());
+        }
+    }
+    return error ? dg_fail(error, "%s", message) : DG_OK;
+}
+
+dg_err dg_synthesize(const char *dir, int count, int size, uint64_t seed)
+{
+    if (count < 1 || count > 1000000) return dg_fail(DG_USAGE, "--count %d: must be from 1 to 1000000", count);
+    if (size < 16 || size > 256) return dg_fail(DG_USAGE, "--size %d: must be from 16 to 256", size);
+    dg_err e = dg_only_ours(dir, (const char *const[]){"cat-*.png", NULL}, "Source", DRAWN);
+    if (!e) e = make_directories(dir);
+    /* Everything is checked before anything is written, so that a refusal leaves the folder as it was. */
+    if (!e) e = all(dir, count, size, seed, CHECK);
+    if (!e) e = all(dir, count, size, seed, WRITE);
+    return e;
+}

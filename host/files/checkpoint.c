@@ -1,0 +1,122 @@
+/* Taking and writing checkpoints. Reading them is in checkpoint_load.c. */
+#include "host/files/checkpoint_parts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/cli/options.h"
+
+struct dg_snapshot {
+    dg_st_tensor *tensor;
+    int tensors;
+    char *memory;           /* all values, one after another */
+    char *model, *config;
+    char number[6][24];     /* step, epoch, batch, seed, data_count, data_fingerprint */
+    char precision[8];
+};
+
+static void snapshot_free(dg_snapshot *s)
+{
+    if (!s) return;
+    free(s->tensor);
+    free(s->memory);
+    free(s->model);
+    free(s->config);
+    free(s);
+}
+
+static size_t count_of(const dg_gan_tensor *t)
+{
+    size_t n = 1;
+    for (int i = 0; i < t->rank; i++) n *= (size_t)t->dim[i];
+    return n;
+}
+
+/* One tensor of the file: its description, and its values at `at`. Returns the bytes used, rounded to 8. */
+static size_t describe(dg_st_tensor *out, const char *prefix, const dg_gan_tensor *t, dg_type type, char *at)
+{
+    snprintf(out->name, sizeof out->name, "%s%s", prefix, t->name);
+    out->type = type;
+    out->rank = t->rank;
+    for (int i = 0; i < t->rank; i++) out->dim[i] = t->dim[i];
+    out->bytes = count_of(t) * dg_type_bytes(type);
+    out->data = at;
+    return (out->bytes + 7) & ~(size_t)7;
+}
+
+/* PyTorch counts how often each norm has seen a batch; G's once a step, D's three times. */
+static size_t count_batches(dg_st_tensor *out, const dg_gan_tensor *t, uint64_t step, char *at)
+{
+    const int stem = (int)(strrchr(t->name, '.') + 1 - t->name);
+    snprintf(out->name, sizeof out->name, "%.*snum_batches_tracked", stem, t->name);
+    out->type = DG_I64;
+    out->rank = 0;
+    out->bytes = 8;
+    out->data = at;
+    int64_t n = (int64_t)step * (t->net == DG_D ? 3 : 1);
+    memcpy(at, &n, 8);
+    return 8;
+}
+
+static bool is_running_var(const dg_gan_tensor *t) { return !strcmp(strrchr(t->name, '.'), ".running_var"); }
+
+dg_err dg_snapshot_take(dg_gan *gan, const dg_checkpoint_info *info, dg_snapshot **out)
+{
+    const dg_type type = gan->backend->real;
+    size_t bytes = 0;
+    int most = 0;
+    for (int i = 0; i < gan->tensors; i++) {
+        bytes += 3 * (count_of(&gan->tensor[i]) * dg_type_bytes(type) + 8) + 8;
+        most += 4;
+    }
+    dg_snapshot *s = calloc(1, sizeof *s);
+    if (s) {
+        s->tensor = calloc((size_t)most, sizeof *s->tensor);
+        s->memory = calloc(1, bytes);
+        s->model = dg_text_to_utf8(gan->model.text);
+        s->config = dg_text_to_utf8(info->config ? info->config : "");
+    }
+    if (!s || !s->tensor || !s->memory || !s->model || !s->config) {
+        snapshot_free(s);
+        return dg_fail(DG_DEVICE, "checkpoint: out of memory for %zu bytes", bytes);
+    }
+    char *at = s->memory;
+    dg_err e = DG_OK;
+    static const char *const prefix[] = {"", "adam.m.", "adam.v."};
+    for (int kind = 0; kind < 3; kind++) {
+        for (int i = 0; i < gan->tensors && !e; i++) {
+            const dg_gan_tensor *t = &gan->tensor[i];
+            int row = kind == 0 ? t->row : kind == 1 ? t->moment1 : t->moment2;
+            if (row < 0) continue;
+            at += describe(&s->tensor[s->tensors++], prefix[kind], t, type, at);
+            e = dg_gan_read(gan, t, row, type, (void *)(uintptr_t)s->tensor[s->tensors - 1].data);
+            if (kind == 0 && is_running_var(t)) at += count_batches(&s->tensor[s->tensors++], t, info->step, at);
+        }
+    }
+    const uint64_t number[] = {info->step, info->epoch, info->batch, info->seed, info->data_count,
+                               info->data_fingerprint};
+    for (int i = 0; i < 6; i++) snprintf(s->number[i], sizeof s->number[i], "%" PRIu64, number[i]);
+    snprintf(s->precision, sizeof s->precision, "%s", info->precision);
+    if (e)
+        snapshot_free(s);
+    else
+        *out = s;
+    return e;
+}
+
+dg_err dg_snapshot_write(dg_snapshot *s, const dg_directory *dir, const char *path)
+{
+    const dg_st_meta meta[] = {
+        {"format", DG_CHECKPOINT_FORMAT},  {"version", dg_version},
+        {"step", s->number[0]},            {"epoch", s->number[1]},
+        {"batch-in-epoch", s->number[2]},  {"seed", s->number[3]},
+        {"precision", s->precision},       {"data-count", s->number[4]},
+        {"data-fingerprint", s->number[5]}, {"model", s->model},
+        {"config", s->config},
+    };
+    dg_err e = dg_st_write_in(dir, path, s->tensor, s->tensors, meta, (int)(sizeof meta / sizeof meta[0]), true);
+    snapshot_free(s);
+    return e;
+}

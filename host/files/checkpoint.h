@@ -1,0 +1,42 @@
+/* Checkpoints: one safetensors file that resumes bit for bit. Weights, gamma, beta and running statistics under
+ * the stock example's names (G.main.0.weight), Adam's moments as adam.m.NAME and adam.v.NAME, and in the
+ * metadata: format=dcgan-checkpoint-1, version, step, epoch (finished ones), batch-in-epoch, seed, precision,
+ * model (the text), config (the run's config.ini), data (count and fingerprint of the data set), and the
+ * checksums. */
+#ifndef DG_CHECKPOINT_H
+#define DG_CHECKPOINT_H
+
+#include "core/base/atomic.h"
+#include "host/net/gan.h"
+#include "host/files/safetensors.h"
+
+typedef struct {
+    uint64_t step;         /* optimiser steps done */
+    uint64_t epoch;        /* finished epochs */
+    uint64_t batch;        /* steps done in the epoch that is under way */
+    uint64_t seed;
+    uint64_t data_count, data_fingerprint;
+    char precision[8];     /* a name of precision.h */
+    char *config;          /* text of config.ini, malloc'd by dg_checkpoint_open, "" if none */
+} dg_checkpoint_info;
+
+/* A copy of the training state taken now, to be written later by another thread. Freed by the write. */
+typedef struct dg_snapshot dg_snapshot;
+dg_err dg_snapshot_take(dg_gan *gan, const dg_checkpoint_info *info, dg_snapshot **out);
+/* Into this directory (atomic.h); dir = NULL: the one that the path names. Always frees s. */
+dg_err dg_snapshot_write(dg_snapshot *s, const dg_directory *dir, const char *path);
+
+/* Open and check a checkpoint: the model it was trained with and where it stands. */
+dg_err dg_checkpoint_open(const char *path, dg_st **st, dg_model *model, dg_checkpoint_info *info);
+void dg_checkpoint_info_free(dg_checkpoint_info *info);
+
+/* Put its values into a gan that was built from the same model; moments only when gan->o.train. Generators
+ * exported by us or by PyTorch (main.0.weight ...) are taken too when gan->o.train is false. */
+dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_gan *gan);
+
+/* Commands. Each returns the exit code. */
+dg_err dg_export(const char *checkpoint, const char *out);             /* generator alone, main.0.weight ..., fp32 */
+dg_err dg_import(const char *weights, const char *model, const char *out); /* a checkpoint at step 0 from main.* */
+dg_err dg_info(const char *path, bool json);                           /* what a file of ours is */
+
+#endif

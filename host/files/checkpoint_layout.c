@@ -1,0 +1,178 @@
+#include "host/files/checkpoint_parts.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/files/safetensors_parts.h"
+
+static dg_ck_tensor *add(dg_ck_tensor *out, int *n, const dg_net *net, int module, const char *field, dg_ck_kind kind)
+{
+    dg_ck_tensor *t = &out[(*n)++];
+    *t = (dg_ck_tensor){.kind = kind, .net = net->letter == 'G' ? DG_G : DG_D};
+    snprintf(t->name, sizeof t->name, "%c.main.%d.%s", net->letter, module, field);
+    return t;
+}
+
+int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST])
+{
+    static const char *const field[] = {"weight", "bias", "running_mean", "running_var", "num_batches_tracked"};
+    static const dg_ck_kind kind[] = {DG_CK_WEIGHT, DG_CK_WEIGHT, DG_CK_MEAN, DG_CK_VARIANCE, DG_CK_COUNT};
+    int n = 0;
+    for (int net = 0; net < 2; net++)
+        for (int i = 0; i < model->net[net].layers; i++) {
+            const dg_layer *l = &model->net[net].layer[i];
+            dg_ck_tensor *t = add(out, &n, &model->net[net], l->main_conv, "weight", DG_CK_WEIGHT);
+            t->rank = 4;
+            t->dim[0] = l->transpose ? l->in.C : l->filters;
+            t->dim[1] = l->transpose ? l->filters : l->in.C;
+            t->dim[2] = t->dim[3] = l->kernel;
+            for (int k = 0; k < 5 && l->norm; k++) {
+                t = add(out, &n, &model->net[net], l->main_norm, field[k], kind[k]);
+                t->rank = kind[k] == DG_CK_COUNT ? 0 : 1;
+                t->dim[0] = l->filters;
+            }
+        }
+    return n;
+}
+
+static const char *shape_text(char out[128], const int64_t *dim, int rank)
+{
+    int n = snprintf(out, 128, "(");
+    for (int i = 0; i < rank; i++) n += snprintf(out + n, 128 - (size_t)n, "%s%jd", i ? ", " : "", (intmax_t)dim[i]);
+    snprintf(out + n, 128 - (size_t)n, ")");
+    return out;
+}
+
+/* Values that no training leaves behind would poison everything computed from them. Of a header alone there are none. */
+static dg_err check_values(const dg_st_tensor *t, const char *path, bool not_negative)
+{
+    size_t n = t->data ? t->bytes / dg_type_bytes(t->type) : 0;
+    for (size_t i = 0; i < n; i++) {
+        double v = t->type == DG_F64   ? ((const double *)t->data)[i]
+                   : t->type == DG_F32 ? (double)((const float *)t->data)[i]
+                                       : (double)((const int64_t *)t->data)[i];
+        if (!isfinite(v)) return dg_fail(DG_IO, "%s: tensor %s: value %zu is %g", path, t->name, i, v);
+        if (not_negative && v < 0)
+            return dg_fail(DG_IO, "%s: tensor %s: value %zu is %g; it cannot be negative", path, t->name, i, v);
+    }
+    return DG_OK;
+}
+
+typedef struct {
+    const dg_st *st;
+    const char *path;
+    const dg_model *model;
+    bool full;
+    dg_type type;
+} check;
+
+static dg_err check_one(const check *c, const dg_st_tensor *t, const dg_ck_tensor *want, bool second_moment)
+{
+    bool same = t->rank == want->rank, counts = want->kind == DG_CK_COUNT;
+    for (int i = 0; same && i < t->rank; i++) same = t->dim[i] == want->dim[i];
+    char has[128], needs[128];
+    if (!same)
+        return dg_fail(DG_IO, "%s: tensor %s has shape %s; model %s needs %s", c->path, t->name,
+                       shape_text(has, t->dim, t->rank), c->model->name, shape_text(needs, want->dim, want->rank));
+    if (counts ? t->type != DG_I64 : c->full ? t->type != c->type : t->type != DG_F32 && t->type != DG_F64)
+        return dg_fail(DG_IO, "%s: tensor %s is %s; it should be %s", c->path, t->name, dg_st_type_name[t->type],
+                       counts ? "I64" : c->full ? dg_st_type_name[c->type] : "F32 or F64");
+    return check_values(t, c->path, counts || second_moment || want->kind == DG_CK_VARIANCE);
+}
+
+/* The layout's tensor that a name in the file means. */
+static const dg_ck_tensor *meaning(const check *c, const dg_ck_tensor *layout, int n, const char *name, int *moment)
+{
+    char full[sizeof((dg_st_tensor *)0)->name + 2];
+    *moment = !strncmp(name, "adam.m.", 7) ? 1 : !strncmp(name, "adam.v.", 7) ? 2 : 0;
+    const char *prefix = !c->full && !strncmp(name, "main.", 5) ? "G." : "";
+    snprintf(full, sizeof full, "%s%s", prefix, name + (*moment ? 7 : 0));
+    for (int i = 0; i < n; i++)
+        if (!strcmp(layout[i].name,
+                    full)) return *moment && (!c->full || layout[i].kind != DG_CK_WEIGHT) ? NULL : &layout[i];
+    return NULL;
+}
+
+const dg_st_tensor *dg_ck_find(const dg_st *st, const dg_ck_tensor *want)
+{
+    const dg_st_tensor *t = dg_st_find(st, want->name);
+    return t || want->net != DG_G ? t : dg_st_find(st, want->name + 2); /* "main.0.weight" */
+}
+
+dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, bool full, dg_type type)
+{
+    const check c = {st, path, model, full, type};
+    dg_ck_tensor *layout = malloc(DG_CK_MOST * sizeof *layout);
+    if (!layout) return dg_fail(DG_DEVICE, "%s: out of memory", path);
+    const int n = dg_ck_layout(model, layout);
+    dg_err e = DG_OK;
+    int nets = 0; /* a bit for each network of which the file has something */
+    for (int i = 0; i < dg_st_count(st) && !e; i++) {
+        const dg_st_tensor *t = dg_st_at(st, i);
+        int moment;
+        const dg_ck_tensor *want = meaning(&c, layout, n, t->name, &moment);
+        if (!want) {
+            e = dg_fail(DG_IO, "%s: tensor %s belongs to no layer of model %s", path, t->name, model->name);
+        } else {
+            e = check_one(&c, t, want, moment == 2);
+            nets |= 1 << want->net;
+        }
+    }
+    for (int i = 0; i < n && !e; i++) {
+        static const char *const prefix[] = {"", "adam.m.", "adam.v."};
+        const dg_ck_tensor *want = &layout[i];
+        if (!full && (want->kind == DG_CK_COUNT || (want->net == DG_D && !(nets & 1 << DG_D)))) continue;
+        for (int k = 0; k < (full && want->kind == DG_CK_WEIGHT ? 3 : 1) && !e; k++) {
+            char name[80];
+            snprintf(name, sizeof name, "%s%s", prefix[k], want->name);
+            if (!(k ? dg_st_find(st, name) : dg_ck_find(st, want)))
+                e = dg_fail(DG_IO, "%s: has no tensor %s, which model %s needs", path, name, model->name);
+        }
+    }
+    free(layout);
+    return e;
+}
+
+dg_err dg_ck_load(dg_st *st, const char *path, const dg_model *model, bool full, dg_type type)
+{
+    dg_err e = dg_ck_check(st, path, model, full, type);
+    if (!e) e = dg_st_load(st);
+    return e ? e : dg_ck_check(st, path, model, full, type);
+}
+
+/* The shape of main.N.weight when it is a convolution's, NULL otherwise. */
+static const int64_t *conv_shape(const dg_st *st, const char *net, int module)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%smain.%d.weight", net, module);
+    const dg_st_tensor *t = dg_st_find(st, name);
+    return t && t->rank == 4 ? t->dim : NULL;
+}
+
+dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model)
+{
+    const char *stored = dg_st_get(st, "model");
+    char *text = stored ? dg_text_from_utf8(stored) : malloc(DG_MODEL_TEXT_MAX);
+    if (!text) return dg_fail(DG_DEVICE, "%s: out of memory", path);
+    dg_err e = DG_OK;
+    if (!stored) {
+        /* Convolution, norm and activation are modules 0, 1, 2 of the first layer, and so on. */
+        const char *prefix = conv_shape(st, "", 0) ? "" : "G.";
+        const int64_t *first = conv_shape(st, prefix, 0), *last = first, *d = conv_shape(st, "D.", 0);
+        int layers = first ? 1 : 0;
+        for (const int64_t *at; (at = conv_shape(st, prefix, 3 * layers)); layers++) last = at;
+        if (layers < 3 || layers > 7 || /* 16 x 16 to 256 x 256 */
+             first[0] > 4096 || last[0] > 16384 || last[1] > 3 || (d && d[0] > 16384))
+            e = dg_fail(DG_IO, "%s: its tensors are not those of a stock DCGAN generator (main.0.weight, main.1.weight, "
+                        "...); give the network with --model", path);
+        else
+            e = dg_model_stock(text, "imported", 4 << (layers - 1), (int)last[1], (int)first[0], (int)last[0],
+                               d ? (int)d[0] : (int)last[0]);
+    }
+    if (!e) e = dg_model_parse(text, path, model);
+    free(text);
+    return e;
+}

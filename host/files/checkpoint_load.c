@@ -1,0 +1,193 @@
+/* Reading checkpoints: what they say of themselves, and their values into a gan. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/files/checkpoint_parts.h"
+#include "core/plan/precision.h"
+#include "core/base/shell.h"
+
+static dg_err number(const dg_st *st, const char *path, const char *key, uint64_t *out)
+{
+    const char *text = dg_st_get(st, key);
+    char *end = NULL;
+    errno = 0;
+    if (text && text[0] >= '0' && text[0] <= '9') *out = strtoull(text, &end, 10);
+    if (!end || *end || errno)
+        return dg_fail(DG_IO, "%s: its %s is %s, not a whole number", path, key, text ? text : "missing");
+    return DG_OK;
+}
+
+/* A checkpoint of ours, a generator, or neither? */
+static dg_err format_of(const dg_st *st, const char *path, bool *full)
+{
+    const char *format = dg_st_get(st, "format");
+    char quoted[DG_SHELL_ROOM];
+    *full = format && !strcmp(format, DG_CHECKPOINT_FORMAT);
+    if (!format || *full || !strcmp(format, DG_GENERATOR_FORMAT) || !strcmp(format, "pt")) return DG_OK;
+    if (!strncmp(format, "dcgan-oracle-", 13))
+        return dg_fail(DG_IO, "%s: is a PyTorch run to replay, no checkpoint: %s replay %s", path, dg_program(),
+                       dg_shell_path(quoted, sizeof quoted, path));
+    if (!strncmp(format, "dcgan-", 6))
+        return dg_fail(DG_IO, "%s: its format is %s; this version reads " DG_CHECKPOINT_FORMAT " and "
+                       DG_GENERATOR_FORMAT ", so a newer one has written it", path, format);
+    return dg_fail(DG_IO, "%s: is no checkpoint of dcgan (its format is %s)", path, format);
+}
+
+/* The whole number of "key = 16" in a config, 0 if there is none. */
+static uint64_t setting(const char *config, const char *key)
+{
+    const size_t n = strlen(key);
+    for (const char *line = config; *line; line += strcspn(line, "\n"), line += *line != 0)
+        if (!strncmp(line, key, n) && !strncmp(line + n, " = ", 3)) return strtoull(line + n + 3, NULL, 10);
+    return 0;
+}
+
+/* Steps of an epoch; 0: not known, as of an imported generator. */
+static uint64_t steps_of_epoch(const dg_checkpoint_info *info)
+{
+    const uint64_t batch = setting(info->config, "batch"), count = info->data_count;
+    if (!batch || !count) return 0;
+    return count / batch + (count % batch && !strstr(info->config, "drop-last = yes") ? 1 : 0);
+}
+
+/* A run may have gone on with other pictures or another batch size, so that its steps need not be epochs times those of
+ * an epoch now. But each finished epoch had a step at least, and the one under way has fewer behind it than it has. */
+static dg_err check_place(const dg_checkpoint_info *info, const char *path)
+{
+    const uint64_t most = (uint64_t)1 << 53, steps = steps_of_epoch(info);
+    const unsigned long long step = info->step, epoch = info->epoch, batch = info->batch;
+    if (step > most || epoch > INT_MAX || info->data_count > INT_MAX)
+        return dg_fail(DG_IO, "%s: its step is %llu, its epoch %llu, its data-count %llu; at most %llu, %d and %d are possible", path,
+                       step, epoch, (unsigned long long)info->data_count, (unsigned long long)most, INT_MAX, INT_MAX);
+    if (batch > step || epoch > step - batch)
+        return dg_fail(DG_IO, "%s: its step is %llu, too few for its epoch %llu and its batch-in-epoch %llu", path, step, epoch, batch);
+    if (steps && batch >= steps)
+        return dg_fail(DG_IO, "%s: its batch-in-epoch is %llu, but its %llu pictures are %llu steps an epoch", path, batch,
+                       (unsigned long long)info->data_count, (unsigned long long)steps);
+    return DG_OK;
+}
+
+/* PyTorch's counters say the step once more. */
+static dg_err check_counts(const dg_st *st, const char *path)
+{
+    uint64_t step;
+    const dg_err e = number(st, path, "step", &step);
+    if (e) return e;
+    for (int i = 0; i < dg_st_count(st); i++) {
+        const dg_st_tensor *t = dg_st_at(st, i);
+        if (t->type != DG_I64 || t->rank) continue;
+        const uint64_t want = step * (t->name[0] == 'D' ? 3 : 1);
+        int64_t n;
+        memcpy(&n, t->data, sizeof n);
+        if (n < 0 || (uint64_t)n != want)
+            return dg_fail(DG_IO, "%s: tensor %s is %lld; with its step %llu it should be %llu", path, t->name, (long long)n,
+                           (unsigned long long)step, (unsigned long long)want);
+    }
+    return DG_OK;
+}
+
+static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_checkpoint_info *info)
+{
+    const char *precision = dg_st_get(st, "precision"), *text = dg_st_get(st, "model"), *config = dg_st_get(st,
+                                                                                                            "config");
+    if (!text) return dg_fail(DG_IO, "%s: has no model", path);
+    if (!precision || !dg_precision_find(precision))
+        return dg_fail(DG_IO, "%s: its precision is %s, which this version does not know", path, precision ? precision : "missing");
+    snprintf(info->precision, sizeof info->precision, "%s", precision);
+    const struct {
+        const char *key;
+        uint64_t *value;
+    } field[] = {{"step", &info->step}, {"epoch", &info->epoch},           {"batch-in-epoch", &info->batch},
+                 {"seed", &info->seed}, {"data-count", &info->data_count}, {"data-fingerprint",
+                                                                            &info->data_fingerprint}};
+    for (size_t i = 0; i < sizeof field / sizeof field[0]; i++) {
+        dg_err e = number(st, path, field[i].key, field[i].value);
+        if (e) return e;
+    }
+    info->config = dg_text_from_utf8(config ? config : "");
+    if (!info->config) return dg_fail(DG_DEVICE, "%s: out of memory", path);
+    const dg_err e = check_place(info, path);
+    return e ? e : dg_ck_derive(st, path, model);
+}
+
+/* A generator: of a checkpoint's numbers it has what `dcgan export` has written, or nothing. */
+static dg_err generator_info(const dg_st *st, const char *path, dg_model *model, dg_checkpoint_info *info)
+{
+    if (dg_st_get(st, "step")) (void)number(st, path, "step", &info->step);
+    if (dg_st_get(st, "epoch")) (void)number(st, path, "epoch", &info->epoch);
+    if (dg_st_get(st, "seed")) (void)number(st, path, "seed", &info->seed);
+    bool wide = true;
+    for (int i = 0; i < dg_st_count(st); i++) wide &= dg_st_at(st, i)->type != DG_F32;
+    snprintf(info->precision, sizeof info->precision, "%s", wide ? "fp64" : "fp32");
+    info->config = calloc(1, 1);
+    if (!info->config) return dg_fail(DG_DEVICE, "%s: out of memory", path);
+    return dg_ck_derive(st, path, model);
+}
+
+static dg_type type_of(const dg_checkpoint_info *info) { return strcmp(info->precision, "fp64") ? DG_F32 : DG_F64; }
+
+dg_err dg_checkpoint_open(const char *path, dg_st **st, dg_model *model, dg_checkpoint_info *info)
+{
+    memset(info, 0, sizeof *info);
+    bool full = false;
+    dg_err e = dg_st_open(path, 0, st);
+    if (e) return e;
+    e = format_of(*st, path, &full);
+    if (!e && full && !dg_st_get(*st, "crc32")) e = dg_fail(DG_IO, "%s: is a checkpoint without checksums", path);
+    if (!e) e = full ? read_info(*st, path, model, info) : generator_info(*st, path, model, info);
+    if (!e) e = dg_ck_load(*st, path, model, full, type_of(info));
+    if (!e && full) e = check_counts(*st, path);
+    if (!e) return DG_OK;
+    dg_checkpoint_info_free(info);
+    dg_st_free(*st);
+    *st = NULL;
+    return e;
+}
+
+void dg_checkpoint_info_free(dg_checkpoint_info *info)
+{
+    free(info->config);
+    memset(info, 0, sizeof *info);
+}
+
+static dg_err put_one(const dg_st *st, dg_gan *gan, const char *prefix, const dg_gan_tensor *t, int row)
+{
+    char name[80];
+    snprintf(name, sizeof name, "%s%s", prefix, t->name);
+    const dg_st_tensor *from = dg_st_find(st, name);
+    if (!from && t->net == DG_G) from = dg_st_find(st, name + 2); /* a generator alone has no "G." */
+    return from ? dg_gan_write(gan, t, row, from->type, from->data) : DG_OK;
+}
+
+dg_err dg_ck_put(const dg_st *st, dg_gan *gan, bool moments)
+{
+    dg_err e = DG_OK;
+    for (int i = 0; i < gan->tensors && !e; i++) {
+        const dg_gan_tensor *t = &gan->tensor[i];
+        e = put_one(st, gan, "", t, t->row);
+        if (!e && moments && t->moment1 >= 0) e = put_one(st, gan, "adam.m.", t, t->moment1);
+        if (!e && moments && t->moment2 >= 0) e = put_one(st, gan, "adam.v.", t, t->moment2);
+    }
+    return e;
+}
+
+dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_gan *gan)
+{
+    bool full;
+    char quoted[DG_SHELL_ROOM];
+    dg_err e = format_of(st, path, &full);
+    if (e) return e;
+    const char *precision = dg_st_get(st, "precision");
+    const dg_type type = precision && !strcmp(precision, "fp64") ? DG_F64 : DG_F32;
+    if (gan->o.train && !full)
+        return dg_fail(DG_IO, "%s: holds no training state, only a generator; make a checkpoint of it: %s import %s --out "
+                       "checkpoint.safetensors", path, dg_program(), dg_shell_path(quoted, sizeof quoted, path));
+    if (gan->o.train && type != gan->backend->real)
+        return dg_fail(DG_USAGE, "%s: was trained with --precision %s and can only go on with it", path, precision);
+    e = dg_ck_check(st, path, &gan->model, full, type);
+    if (!e && full) e = check_counts(st, path);
+    return e ? e : dg_ck_put(st, gan, gan->o.train);
+}

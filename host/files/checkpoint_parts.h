@@ -1,0 +1,52 @@
+/* What a checkpoint of a model holds, for the files that write, read, export and import it. */
+#ifndef DG_CHECKPOINT_PARTS_H
+#define DG_CHECKPOINT_PARTS_H
+
+#include "host/files/checkpoint.h"
+
+#define DG_CHECKPOINT_FORMAT "dcgan-checkpoint-1"
+#define DG_GENERATOR_FORMAT "dcgan-generator-1"
+
+typedef enum {
+    DG_CK_WEIGHT,   /* has Adam moments: weight, gamma, beta */
+    DG_CK_MEAN,
+    DG_CK_VARIANCE, /* never negative */
+    DG_CK_COUNT     /* num_batches_tracked, I64 */
+} dg_ck_kind;
+
+typedef struct {
+    char name[64]; /* "G.main.0.weight" */
+    dg_ck_kind kind;
+    int net, rank;
+    int64_t dim[4]; /* PyTorch's */
+} dg_ck_tensor;
+
+enum { DG_CK_MOST = 2 * DG_MAX_LAYERS * 6 };
+
+/* The tensors of both networks in the order of files; returns their number. */
+int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST]);
+
+/* Has st all that the layout of the model asks for, and nothing else, with the right types, shapes and, where they have
+ * been read, values? full: a checkpoint with moments, all of type `type`; otherwise a generator, alone or with its discriminator,
+ * whose names may lack "G." and whose counts may be missing. */
+dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, bool full, dg_type type);
+
+/* The data of st, of which the header alone has been read, if it is that of this model; then its values. */
+dg_err dg_ck_load(dg_st *st, const char *path, const dg_model *model, bool full, dg_type type);
+
+/* The tensor that st holds for want, under its own name or as a generator alone names it; NULL: none. */
+const dg_st_tensor *dg_ck_find(const dg_st *st, const dg_ck_tensor *want);
+
+/* Put the values that st, checked, holds into gan, where it has them. */
+dg_err dg_ck_put(const dg_st *st, dg_gan *gan, bool moments);
+
+/* The model of a generator file: what its metadata say, else the stock DCGAN of these shapes. */
+dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model);
+
+/* Any bytes as UTF-8 and back: files have UTF-8 metadata, while a configuration may name a folder in Latin-1. Bytes
+ * that are not UTF-8 become U+F780 ... U+F7FF (private use), which are themselves kept apart. malloc'd; NULL: no
+ * memory. */
+char *dg_text_to_utf8(const char *text);
+char *dg_text_from_utf8(const char *text);
+
+#endif

@@ -1,0 +1,175 @@
+/* Generators out to PyTorch and back in. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/plan/backend.h"
+#include "host/files/checkpoint_parts.h"
+#include "host/cli/commands.h"
+#include "host/cli/option_table.h"
+#include "core/base/shell.h"
+
+/* What stands at `out` now may be replaced only by a file of the same kind: a slip of the hand must not cost a
+ * trained checkpoint. */
+static dg_err may_replace(const char *out, bool generator)
+{
+    struct stat s;
+    if (lstat(out, &s)) return DG_OK; /* nothing there, or the writing will say what is wrong */
+    dg_st *st = NULL;
+    bool same = false;
+    dg_err e = dg_st_open(out, DG_ST_CHECKED, &st);
+    if (!e) {
+        const char *format = dg_st_get(st, "format"), *step = dg_st_get(st, "step");
+        same = generator ? format && !strcmp(format, DG_GENERATOR_FORMAT)
+                         : format && !strcmp(format, DG_CHECKPOINT_FORMAT) && step && !strcmp(step, "0");
+        if (same) e = dg_st_load(st);
+    }
+    dg_st_free(st);
+    if (e == DG_DEVICE) return e; /* no memory says nothing of the file */
+    if (same && !e) return DG_OK;
+    return dg_fail(DG_USAGE, "%s: is already there and is not %s; give another name", out,
+                   generator ? "an exported generator" : "an imported checkpoint");
+}
+
+/* The values as F32, which the caller frees, also after an error. */
+static dg_err narrow(const dg_st_tensor *t, const char *path, void **values)
+{
+    size_t n = t->bytes / dg_type_bytes(t->type);
+    float *out = *values = malloc(n * sizeof *out);
+    if (!out) return dg_fail(DG_DEVICE, "%s: out of memory for tensor %s", path, t->name);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = t->type == DG_F32 ? ((const float *)t->data)[i] : (float)((const double *)t->data)[i];
+        if (!isfinite(out[i]))
+            return dg_fail(DG_FAILED, "%s: tensor %s: value %zu is too large for fp32", path, t->name, i);
+    }
+    return DG_OK;
+}
+
+/* The generator's tensors under PyTorch's names. Floats are converted into memory that `owned` keeps. */
+static dg_err collect(const dg_st *st, const char *path, const dg_ck_tensor *layout, int n, dg_st_tensor *out,
+                      void **owned,
+                      int *count)
+{
+    for (int i = 0; i < n; i++) {
+        if (layout[i].net != DG_G) continue;
+        const dg_st_tensor *t = dg_ck_find(st, &layout[i]);
+        static const int64_t never;
+        dg_st_tensor *o = &out[*count];
+        *o = (dg_st_tensor){.type = DG_I64, .rank = layout[i].rank, .bytes = 8, .data = t ? t->data : &never};
+        snprintf(o->name, sizeof o->name, "%s", layout[i].name + 2);
+        memcpy(o->dim, layout[i].dim, sizeof layout[i].dim);
+        if (layout[i].kind != DG_CK_COUNT) {
+            dg_err e = narrow(t, path, &owned[*count]);
+            if (e) return e;
+            o->data = owned[*count];
+            o->type = DG_F32;
+            o->bytes = t->bytes / dg_type_bytes(t->type) * sizeof(float);
+        }
+        ++*count;
+    }
+    return DG_OK;
+}
+
+dg_err dg_export(const char *checkpoint, const char *out)
+{
+    dg_st *st = NULL;
+    dg_checkpoint_info info = {0};
+    dg_model *model = malloc(sizeof *model);
+    dg_ck_tensor *layout = malloc(DG_CK_MOST * sizeof *layout);
+    dg_st_tensor *tensor = calloc(DG_CK_MOST, sizeof *tensor);
+    void **owned = calloc(DG_CK_MOST, sizeof *owned);
+    char *text = NULL, number[3][24];
+    int count = 0;
+    dg_err e = model && layout && tensor && owned ? DG_OK : dg_fail(DG_DEVICE, "%s: out of memory", checkpoint);
+    if (!e) e = dg_checkpoint_open(checkpoint, &st, model, &info);
+    if (!e) e = may_replace(out, true);
+    if (!e) e = collect(st, checkpoint, layout, dg_ck_layout(model, layout), tensor, owned, &count);
+    if (!e && !(text = dg_text_to_utf8(model->text))) e = dg_fail(DG_DEVICE, "%s: out of memory", checkpoint);
+    if (!e) {
+        const uint64_t value[] = {info.step, info.epoch, info.seed};
+        for (int i = 0; i < 3; i++) snprintf(number[i], sizeof number[i], "%ju", (uintmax_t)value[i]);
+        const dg_st_meta meta[] = {{"format", DG_GENERATOR_FORMAT}, {"version", dg_version}, {"step", number[0]},
+                                   {"epoch", number[1]}, {"seed", number[2]}, {"model", text}};
+        e = dg_st_write(out, tensor, count, meta, (int)(sizeof meta / sizeof meta[0]), true);
+    }
+    for (int i = 0; owned && i < DG_CK_MOST; i++) free(owned[i]);
+    free(text);
+    free(owned);
+    free(tensor);
+    free(layout);
+    free(model);
+    dg_checkpoint_info_free(&info);
+    dg_st_free(st);
+    return e;
+}
+
+/* What st lacks, the discriminator for one, is freshly drawn. */
+static dg_err write_import(const dg_st *st, const dg_model *model, const char *out)
+{
+    bool wide = true;
+    for (int i = 0; i < dg_st_count(st); i++) wide &= dg_st_at(st, i)->type != DG_F32;
+    dg_backend *b = NULL;
+    dg_gan gan = {0};
+    dg_snapshot *snapshot = NULL;
+    void *data = NULL, *perm = NULL; /* a training gan wants pictures, though it takes no step here */
+    dg_checkpoint_info info = {.seed = 1};
+    snprintf(info.precision, sizeof info.precision, wide ? "fp64" : "fp32");
+    dg_gan_options o = {.batch = 2, .samples = 1, .rows = 2, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
+    dg_err e = dg_cpu_open(&(dg_cpu_options){.threads = 0, .real = wide ? DG_F64 : DG_F32}, &b);
+    if (!e) e = dg_gan_build(&gan, model, &o, b);
+    const size_t picture = (size_t)model->size * (size_t)model->size * (size_t)model->channels;
+    if (!e) e = b->alloc(b, (size_t)o.rows * picture, &data);
+    if (!e) e = b->alloc(b, (size_t)o.rows * sizeof(int32_t), &perm);
+    if (!e) e = dg_gan_alloc(&gan, data, perm);
+    if (!e) e = dg_gan_init(&gan, info.seed);
+    if (!e) e = dg_ck_put(st, &gan, false);
+    if (!e) e = dg_snapshot_take(&gan, &info, &snapshot);
+    if (!e) e = dg_snapshot_write(snapshot, NULL, out);
+    dg_gan_free(&gan);
+    if (data) b->release(b, data);
+    if (perm) b->release(b, perm);
+    if (b) b->close(b);
+    return e;
+}
+
+dg_err dg_import(const char *weights, const char *model, const char *out)
+{
+    dg_st *st = NULL;
+    dg_model *m = malloc(sizeof *m);
+    if (!m) return dg_fail(DG_DEVICE, "%s: out of memory", weights);
+    dg_err e = dg_st_open(weights, 0, &st);
+    const char *format = e ? NULL : dg_st_get(st, "format");
+    if (!e && format && !strcmp(format, DG_CHECKPOINT_FORMAT))
+        e = dg_fail(DG_USAGE, "%s: is a checkpoint already; generate, resume and export take it as it is", weights);
+    if (!e) e = model ? dg_model_read(model, m) : dg_ck_derive(st, weights, m);
+    if (!e) e = dg_ck_load(st, weights, m, false, DG_F32);
+    if (!e) e = may_replace(out, false);
+    if (!e) e = write_import(st, m, out);
+    dg_st_free(st);
+    free(m);
+    return e;
+}
+
+int dg_cmd_export(const dg_options *o)
+{
+    dg_err e = dg_export(o->operand[0], o->out);
+    char name[DG_SHELL_ROOM];
+    if (!e && !o->quiet) {
+        dg_say("%s", o->out);
+        dg_say("in Python: netG.load_state_dict(safetensors.torch.load_file(%s))", dg_python_quote(name, sizeof name, o->out));
+    }
+    return (int)e;
+}
+
+int dg_cmd_import(const dg_options *o)
+{
+    dg_err e = dg_import(o->operand[0], o->model, o->out);
+    char name[DG_SHELL_ROOM];
+    if (!e && !o->quiet) {
+        dg_say("%s", o->out);
+        dg_say("pictures: %s generate %s --count 16", dg_program(), dg_shell_path(name, sizeof name, o->out));
+    }
+    return (int)e;
+}

@@ -1,0 +1,44 @@
+#include "host/files/json_text.h"
+
+#include <cjson/cJSON.h>
+
+/* One character of a text: itself where it may be printed, else \uXXXX. Returns its bytes. */
+static int put_character(FILE *to, const char *s)
+{
+    unsigned code;
+    int n = dg_printable_bytes(s);
+    if (n) {
+        (void)fwrite(s, 1, (size_t)n, to);
+        return n;
+    }
+    n = dg_utf8(s, &code);
+    fprintf(to, "\\u%04x", n ? code : 0xfffdu);
+    return n ? n : 1;
+}
+
+void dg_json_text(FILE *to, const char *text)
+{
+    fputc('"', to);
+    while (*text) {
+        if (*text == '"' || *text == '\\') fputc('\\', to);
+        text += put_character(to, text);
+    }
+    fputc('"', to);
+}
+
+dg_err dg_json_print(cJSON *json)
+{
+    char *text = cJSON_Print(json);
+    cJSON_Delete(json);
+    if (!text) return dg_fail(DG_DEVICE, "out of memory for the JSON text");
+    /* Characters that it lets through stand in strings; between them it puts blanks of its own. */
+    for (const char *s = text; *s;) {
+        if (*s == '\n' || *s == '\t')
+            putchar(*s++);
+        else
+            s += put_character(stdout, s);
+    }
+    putchar('\n');
+    cJSON_free(text);
+    return DG_OK;
+}

@@ -1,0 +1,372 @@
+#include "host/files/safetensors.h"
+
+#include <cjson/cJSON.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/atomic.h"
+#include "host/files/file_kind.h"
+#include "host/files/json.h"
+#include "host/files/safetensors_parts.h"
+#include "core/base/shell.h"
+
+/* No file of ours comes near; a sparse file must not ask for all memory. */
+static const size_t largest_file = (size_t)16 << 30;
+
+typedef struct {
+    dg_st_tensor t; /* first: a pointer to one is a pointer to the other */
+    size_t at;      /* of its data behind the header */
+} placed;
+
+struct dg_st {
+    char *name;     /* of the file, for messages */
+    int fd;         /* of a file whose data are still to be read, else -1 */
+    char *memory;   /* the data, each tensor's at a multiple of 8; NULL: not read yet */
+    cJSON *root;    /* metadata strings live here */
+    placed *tensor; /* in the order of their data */
+    dg_st_meta *meta;
+    int tensors, metas;
+    bool checked;
+};
+
+typedef struct {
+    const char *name; /* of the file, for messages */
+    const char *file; /* its beginning: length field and JSON */
+    size_t bytes, header; /* of the file, of the JSON */
+    dg_st *st;
+} reader;
+
+__attribute__((format(printf, 2, 3), cold)) static dg_err bad(const reader *r, const char *format, ...)
+{
+    char text[512];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    return dg_fail(DG_IO, "%s: not a safetensors file that can be used: %s", r->name, text);
+}
+
+/* A whole number below 2^53: what a double holds exactly. */
+static bool whole(const cJSON *item, int64_t *out)
+{
+    if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0 && item->valuedouble < 9007199254740992.0)) return false;
+    *out = (int64_t)item->valuedouble;
+    return true;
+}
+
+/* {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}: these three and nothing else. */
+static dg_err read_tensor(const reader *r, const cJSON *item, placed *out)
+{
+    dg_st_tensor *t = &out->t;
+    int64_t offset[2];
+    const char *name = item->string, *why = dg_st_bad_name(name);
+    const cJSON *dtype = NULL, *shape = NULL, *offsets = NULL;
+    if (why) return bad(r, "tensor \"%.130s\": %s", name, why);
+    if (!cJSON_IsObject(item)) return bad(r, "tensor %s: is not described by { }", name);
+    for (const cJSON *f = item->child; f; f = f->next) {
+        const cJSON **slot = !strcmp(f->string, "dtype") ? &dtype : !strcmp(f->string, "shape") ? &shape
+                             : !strcmp(f->string, "data_offsets") ? &offsets : NULL;
+        if (!slot) return bad(r, "tensor %s: unknown key \"%.40s\"", name, f->string);
+        if (*slot) return bad(r, "tensor %s: key %s twice", name, f->string);
+        *slot = f;
+    }
+    snprintf(t->name, sizeof t->name, "%s", name);
+
+    int type = 0;
+    if (!cJSON_IsString(dtype)) return bad(r, "tensor %s: no dtype", name);
+    while (type < DG_TYPES && strcmp(dtype->valuestring, dg_st_type_name[type]) != 0) type++;
+    if (type == DG_TYPES)
+        return bad(r, "tensor %s: type %.20s; F32, F64, U8, I32 and I64 are understood", name, dtype->valuestring);
+    t->type = (dg_type)type;
+
+    uint64_t size = dg_type_bytes(t->type);
+    if (!cJSON_IsArray(shape)) return bad(r, "tensor %s: no shape", name);
+    for (const cJSON *d = shape->child; d; d = d->next) {
+        if (t->rank == DG_ST_RANK_MAX) return bad(r, "tensor %s: more than %d dimensions", name, DG_ST_RANK_MAX);
+        int64_t n;
+        if (!whole(d, &n) || n == 0)
+            return bad(r, "tensor %s: a dimension is not a whole number from 1 to 2^53", name);
+        t->dim[t->rank++] = n;
+        if (__builtin_mul_overflow(size, (uint64_t)n, &size))
+            return bad(r, "tensor %s: shape larger than any file", name);
+    }
+
+    if (!cJSON_IsArray(offsets) || cJSON_GetArraySize(offsets) != 2 || !whole(offsets->child, &offset[0]) ||
+        !whole(offsets->child->next, &offset[1]))
+        return bad(r, "tensor %s: data_offsets are not two whole numbers", name);
+    if (offset[1] < offset[0] || (uint64_t)offset[1] > r->bytes - 8 - r->header)
+        return bad(r, "tensor %s: its data lies outside the file", name);
+    t->bytes = (size_t)(offset[1] - offset[0]);
+    if (t->bytes != size)
+        return bad(r, "tensor %s: %zu bytes of data, but type and shape need %ju", name, t->bytes, (uintmax_t)size);
+    out->at = (size_t)offset[0];
+    return DG_OK;
+}
+
+static dg_err read_meta(const reader *r, const cJSON *item)
+{
+    dg_st *st = r->st;
+    if (st->meta) return bad(r, "__metadata__ twice");
+    if (!cJSON_IsObject(item)) return bad(r, "__metadata__ is not { }");
+    st->meta = malloc(((size_t)cJSON_GetArraySize(item) + 1) * sizeof *st->meta);
+    if (!st->meta) return dg_fail(DG_DEVICE, "%s: out of memory", r->name);
+    for (const cJSON *f = item->child; f; f = f->next) {
+        if (!cJSON_IsString(f)) return bad(r, "metadata \"%.40s\" is not text", f->string);
+        st->meta[st->metas++] = (dg_st_meta){f->string, f->valuestring};
+    }
+    return DG_OK;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return strcmp(((const dg_st_meta *)a)->key, ((const dg_st_meta *)b)->key);
+}
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const dg_st_tensor *)a)->name, ((const dg_st_tensor *)b)->name);
+}
+static int by_data(const void *a, const void *b)
+{
+    const size_t x = ((const placed *)a)->at, y = ((const placed *)b)->at;
+    return (x > y) - (x < y);
+}
+
+/* Names are unique, and the data of the tensors fills the file from the header to the end, without a gap in which
+ * something could hide and without a byte in two tensors. */
+static dg_err check_together(const reader *r)
+{
+    dg_st *st = r->st;
+    size_t n = (size_t)st->tensors;
+    dg_st_meta *sorted = malloc(((size_t)st->metas + 1) * sizeof *sorted);
+    if (!sorted) return dg_fail(DG_DEVICE, "%s: out of memory", r->name);
+    if (st->metas) memcpy(sorted, st->meta, (size_t)st->metas * sizeof *sorted);
+    qsort(sorted, (size_t)st->metas, sizeof *sorted, by_key);
+    dg_err e = DG_OK;
+    for (int i = 1; i < st->metas && !e; i++)
+        if (!strcmp(sorted[i - 1].key, sorted[i].key)) e = bad(r, "metadata \"%.40s\" twice", sorted[i].key);
+    free(sorted);
+    if (e) return e;
+
+    qsort(st->tensor, n, sizeof *st->tensor, by_name);
+    for (size_t i = 1; i < n; i++)
+        if (!by_name(&st->tensor[i - 1], &st->tensor[i])) return bad(r, "tensor %s twice", st->tensor[i].t.name);
+    qsort(st->tensor, n, sizeof *st->tensor, by_data);
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++) {
+        const placed *p = &st->tensor[i];
+        if (p->at != at)
+            return bad(r, "tensor %s: its data %s", p->t.name,
+                       p->at < at ? "overlaps that of another" : "has a gap in front of it");
+        at += p->t.bytes;
+    }
+    const size_t data = r->bytes - 8 - r->header;
+    return at == data ? DG_OK : bad(r, "%zu bytes behind the last tensor", data - at);
+}
+
+/* All checksums or none: a file with a damaged key must not pass for one without checksums. */
+static dg_err check_header_crc(const reader *r, int flags)
+{
+    dg_st *st = r->st;
+    bool any = false;
+    for (int i = 0; i < st->metas; i++) any |= !strncmp(st->meta[i].key, DG_ST_CRC, sizeof DG_ST_CRC - 1);
+    if (!any && (flags & DG_ST_CHECKED))
+        return bad(r, "it has no checksums, so this program has not written it (%s import takes weights from elsewhere)",
+                   dg_program());
+    st->checked = any;
+    if (!any) return DG_OK;
+    const char *digits = dg_st_find_digits(r->file + 8, r->header);
+    char right[9];
+    if (digits) snprintf(right, sizeof right, "%08x", dg_st_header_crc(r->file, 8 + r->header, digits));
+    if (!digits || memcmp(right, digits, 8) != 0) /* as text: a and A differ by one bit */
+        return bad(r, "the header is damaged (its checksum is wrong)");
+    return DG_OK;
+}
+
+static dg_err check_tensor_crcs(const reader *r)
+{
+    const dg_st *st = r->st;
+    for (int i = 0; i < st->tensors && st->checked; i++) {
+        const dg_st_tensor *t = &st->tensor[i].t;
+        char key[sizeof DG_ST_CRC + sizeof t->name], right[9];
+        snprintf(key, sizeof key, DG_ST_CRC ".%s", t->name);
+        const char *stored = dg_st_get(st, key);
+        if (!stored) return bad(r, "tensor %s: has no checksum, though the file has some", t->name);
+        snprintf(right, sizeof right, "%08x", dg_st_crc(t->data, t->bytes));
+        if (strcmp(stored, right) != 0)
+            return bad(r, "tensor %s: its data is damaged (the checksum is wrong)", t->name);
+    }
+    return DG_OK;
+}
+
+/* How long the JSON is, of the length field. */
+static dg_err measure(reader *r)
+{
+    if (r->bytes < 8) return bad(r, "%zu bytes are too few", r->bytes);
+    uint64_t length = 0;
+    for (int i = 7; i >= 0; i--) length = length << 8 | (unsigned char)r->file[i];
+    if (length > DG_ST_HEADER_MAX) return bad(r, "a header of %ju bytes; 1 MiB is allowed", (uintmax_t)length);
+    if (length > r->bytes - 8)
+        return bad(r, "cut off: a header of %ju bytes, but %zu bytes in the file", (uintmax_t)length, r->bytes);
+    r->header = (size_t)length;
+    return DG_OK;
+}
+
+/* All that is to be known before the data are read. */
+static dg_err parse(const reader *r, int flags)
+{
+    dg_st *st = r->st;
+    const char *header = r->file + 8, *why = dg_st_scan(header, r->header), *end;
+    if (why) return bad(r, "header: %s", why);
+    const unsigned long refused = dg_json_refused();
+    st->root = cJSON_ParseWithLengthOpts(header, r->header, &end, 0);
+    if (dg_json_refused() != refused) return dg_fail(DG_DEVICE, "%s: out of memory for its header", r->name);
+    if (!st->root || !cJSON_IsObject(st->root)) return bad(r, "header: not JSON");
+    for (; end < header + r->header; end++)
+        if (*end != ' ' && *end != '\n' && *end != '\r' && *end != '\t') return bad(r, "header: more behind its end");
+
+    int n = 0;
+    dg_err e = DG_OK;
+    for (const cJSON *item = st->root->child; item && !e; item = item->next) {
+        if (!strcmp(item->string, "__metadata__")) e = read_meta(r, item);
+        else n++;
+    }
+    if (!e && n > DG_ST_TENSORS_MAX) e = bad(r, "%d tensors; %d are allowed", n, DG_ST_TENSORS_MAX);
+    if (!e && n == 0) e = bad(r, "no tensors");
+    if (!e) e = check_header_crc(r, flags);
+    if (e) return e;
+    st->tensor = calloc((size_t)n, sizeof *st->tensor);
+    if (!st->tensor) return dg_fail(DG_DEVICE, "%s: out of memory", r->name);
+    for (const cJSON *item = st->root->child; item && !e; item = item->next)
+        if (strcmp(item->string, "__metadata__") != 0) e = read_tensor(r, item, &st->tensor[st->tensors++]);
+    return e ? e : check_together(r);
+}
+
+/* The data: what follows the header in memory, or what is still to be read of the file. */
+static dg_err take_data(dg_st *st, const char *from)
+{
+    size_t all = 0;
+    for (int i = 0; i < st->tensors; i++) all += (st->tensor[i].t.bytes + 7) & ~(size_t)7;
+    st->memory = malloc(all);
+    if (!st->memory) return dg_fail(DG_DEVICE, "%s: out of memory for its %zu bytes", st->name, all);
+    char *to = st->memory;
+    dg_err e = DG_OK;
+    for (int i = 0; i < st->tensors && !e; i++) {
+        dg_st_tensor *t = &st->tensor[i].t;
+        if (from)
+            memcpy(to, from + st->tensor[i].at, t->bytes);
+        else
+            e = dg_read_next(st->fd, st->name, to, t->bytes);
+        t->data = to;
+        to += (t->bytes + 7) & ~(size_t)7;
+    }
+    return e ? e : check_tensor_crcs(&(reader){.name = st->name, .st = st});
+}
+
+static dg_err begin(const char *name, dg_st **out)
+{
+    dg_st *st = *out = calloc(1, sizeof *st);
+    if (st) st->fd = -1;
+    if (st && (st->name = strdup(name))) return DG_OK;
+    return dg_fail(DG_DEVICE, "%s: out of memory", name);
+}
+
+static dg_err give_up(dg_err e, dg_st **st)
+{
+    dg_st_free(*st);
+    *st = NULL;
+    return e;
+}
+
+/* Length field and JSON of a file that is open: r->file, which the caller frees. */
+static dg_err read_beginning(reader *r)
+{
+    const size_t first = r->bytes < 8 ? r->bytes : 8;
+    char *file = malloc(8);
+    r->file = file;
+    if (!file) return dg_fail(DG_DEVICE, "%s: out of memory", r->name);
+    dg_err e = dg_read_next(r->st->fd, r->name, file, first);
+    if (!e) e = measure(r);
+    if (e) return e;
+    char *more = realloc(file, 8 + r->header);
+    if (!more) return dg_fail(DG_DEVICE, "%s: out of memory", r->name);
+    r->file = more;
+    return dg_read_next(r->st->fd, r->name, more + 8, r->header);
+}
+
+dg_err dg_st_open(const char *path, int flags, dg_st **out)
+{
+    reader r = {.name = path};
+    dg_err e = begin(path, out);
+    r.st = *out;
+    if (!e) e = dg_read_open(path, largest_file, &r.st->fd, &r.bytes);
+    if (!e) e = read_beginning(&r);
+    if (!e) e = parse(&r, flags);
+    free((char *)r.file);
+    if (e == DG_IO) e = dg_file_explain(path, e);
+    return e ? give_up(e, out) : DG_OK;
+}
+
+dg_err dg_st_load(dg_st *st)
+{
+    char more;
+    dg_err e = take_data(st, NULL);
+    if (!e && read(st->fd, &more, 1) > 0) e = dg_fail(DG_IO, "%s: changed while it was being read", st->name);
+    close(st->fd);
+    st->fd = -1;
+    return e;
+}
+
+dg_err dg_st_read(const char *path, int flags, dg_st **out)
+{
+    dg_err e = dg_st_open(path, flags, out);
+    if (!e) e = dg_st_load(*out);
+    return e ? give_up(e, out) : DG_OK;
+}
+
+dg_err dg_st_parse(const void *data, size_t bytes, const char *name, int flags, dg_st **out)
+{
+    reader r = {.name = name, .file = data, .bytes = bytes};
+    dg_err e = begin(name, out);
+    r.st = *out;
+    if (!e) e = measure(&r);
+    if (!e) e = parse(&r, flags);
+    if (!e) e = take_data(r.st, r.file + 8 + r.header);
+    return e ? give_up(e, out) : DG_OK;
+}
+
+void dg_st_free(dg_st *st)
+{
+    if (!st) return;
+    if (st->fd >= 0) close(st->fd);
+    cJSON_Delete(st->root);
+    free(st->tensor);
+    free(st->meta);
+    free(st->memory);
+    free(st->name);
+    free(st);
+}
+
+int dg_st_count(const dg_st *st) { return st->tensors; }
+
+const dg_st_tensor *dg_st_at(const dg_st *st, int i) { return &st->tensor[i].t; }
+
+const dg_st_tensor *dg_st_find(const dg_st *st, const char *name)
+{
+    for (int i = 0; i < st->tensors; i++)
+        if (!strcmp(st->tensor[i].t.name, name)) return &st->tensor[i].t;
+    return NULL;
+}
+
+const char *dg_st_get(const dg_st *st, const char *key)
+{
+    for (int i = 0; i < st->metas; i++)
+        if (!strcmp(st->meta[i].key, key)) return st->meta[i].value;
+    return NULL;
+}
+
+int dg_st_meta_count(const dg_st *st) { return st->metas; }
+
+dg_st_meta dg_st_meta_at(const dg_st *st, int i) { return st->meta[i]; }

@@ -1,0 +1,34 @@
+/* What the reader and the writer of safetensors share. */
+#ifndef DG_SAFETENSORS_PARTS_H
+#define DG_SAFETENSORS_PARTS_H
+
+#include "host/files/safetensors.h"
+
+enum { DG_ST_HEADER_MAX = 1 << 20, DG_ST_TENSORS_MAX = 1024, DG_ST_RANK_MAX = 8 };
+
+/* The metadata key of the header's own CRC-32; those of the tensors are "crc32.NAME". Each value is eight
+ * lower-case hexadecimal digits. The header's covers the length field and the whole header with its own eight
+ * digits as zeros. */
+#define DG_ST_CRC "crc32"
+
+extern const char *const dg_st_type_name[DG_TYPES];
+
+/* Length of the valid UTF-8 sequence (RFC 3629) at s, of which `left` bytes may be read; 0: there is none. */
+int dg_st_utf8(const unsigned char *s, size_t left);
+
+/* The rules that a JSON parser would let pass, on the raw header: NULL, or what is wrong (static text). Bounds
+ * the memory that parsing can take. */
+const char *dg_st_scan(const char *header, size_t bytes);
+
+/* NULL when the name may be a tensor's, else what is wrong. */
+const char *dg_st_bad_name(const char *name);
+
+unsigned dg_st_crc(const void *data, size_t bytes);
+
+/* CRC of the length field and header at `file`, with the digits at `digits` read as zeros. */
+unsigned dg_st_header_crc(const char *file, size_t bytes, const char *digits);
+
+/* Where in the header the digits of its own CRC are; NULL: nowhere. */
+const char *dg_st_find_digits(const char *header, size_t bytes);
+
+#endif

@@ -1,0 +1,106 @@
+#include "host/files/safetensors_parts.h"
+
+#include <string.h>
+#include <zlib.h>
+
+const char *const dg_st_type_name[DG_TYPES] = {"F32", "F64", "U8", "I32", "I64"};
+
+int dg_st_utf8(const unsigned char *s, size_t left)
+{
+    if (left == 0) return 0;
+    const unsigned char c = s[0];
+    int n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : (c & 0xf0) == 0xe0 ? 3 : c >= 0xf0 && c < 0xf5 ? 4 : 0;
+    if ((size_t)n > left) return 0;
+    for (int i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80) return 0;
+    if (n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0))) return 0; /* surrogates */
+    if (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90))) return 0;
+    return n;
+}
+
+/* A string from its opening quote on. Returns the number of bytes up to and with the closing one, 0 and *why. */
+static size_t scan_string(const char *s, size_t left, const char **why)
+{
+    for (size_t i = 1; i < left;) {
+        if (s[i] == '"') return i + 1;
+        if ((unsigned char)s[i] < 0x20) return *why = "control character in a string", 0;
+        if (s[i] == '\\') {
+            /* cJSON would end the C string there */
+            if (left - i > 5 && !memcmp(s + i, "\\u0000", 6)) return *why = "NUL in a string", 0;
+            i += 2;
+            continue;
+        }
+        int n = dg_st_utf8((const unsigned char *)s + i, left - i);
+        if (!n) return *why = "string is not UTF-8", 0;
+        i += (size_t)n;
+    }
+    return *why = "string without end", 0;
+}
+
+const char *dg_st_scan(const char *header, size_t bytes)
+{
+    /* Most values that a file within the limits needs: dtype, 8 dims and 2 offsets a tensor, and metadata. */
+    const long most = DG_ST_TENSORS_MAX * 16L + 2L * DG_ST_TENSORS_MAX;
+    const char *why = NULL;
+    long values = 0;
+    int depth = 0;
+    if (bytes == 0 || header[0] != '{') return "does not begin with {";
+    for (size_t i = 0; i < bytes;) {
+        size_t n = 1, left = bytes - i;
+        switch (header[i]) {
+        case '{': case '[':
+            /* {"name": {"shape": [ is as deep as it gets */
+            if (++depth > 3) return "nested too deep";
+            break;
+        case '}': case ']':
+            if (--depth < 0) return "more brackets closed than opened";
+            break;
+        case ',':
+            if (++values > most) return "too many values";
+            break;
+        case ':': case ' ': case '\t': case '\n': case '\r': break;
+        case '"':
+            n = scan_string(header + i, left, &why);
+            if (!n) return why;
+            break;
+        default: /* a whole number: no sign, no fraction, no exponent, no leading zero */
+            while (n <= left && header[i + n - 1] >= '0' && header[i + n - 1] <= '9') n++;
+            n--;
+            if (n == 0) return "a value that is neither text nor a whole number";
+            if (n > 16 || (n > 1 && header[i] == '0')) return "a number that is too long";
+        }
+        i += n;
+    }
+    return depth ? "brackets are not closed" : NULL;
+}
+
+const char *dg_st_bad_name(const char *name)
+{
+    size_t n = strlen(name);
+    if (n == 0) return "empty name";
+    if (n > 127) return "name longer than 127 bytes";
+    if (strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") != n)
+        return "names may hold only A-Z a-z 0-9 . _ -";
+    return NULL;
+}
+
+unsigned dg_st_crc(const void *data, size_t bytes) { return (unsigned)crc32_z(crc32_z(0, NULL, 0), data, bytes); }
+
+unsigned dg_st_header_crc(const char *file, size_t bytes, const char *digits)
+{
+    unsigned long crc = crc32_z(0, NULL, 0);
+    size_t before = (size_t)(digits - file);
+    crc = crc32_z(crc, (const unsigned char *)file, before);
+    crc = crc32_z(crc, (const unsigned char *)"00000000", 8);
+    return (unsigned)crc32_z(crc, (const unsigned char *)digits + 8, bytes - before - 8);
+}
+
+const char *dg_st_find_digits(const char *header, size_t bytes)
+{
+    /* Inside a string the quotes would be escaped, so this is found only as key and value. */
+    static const char key[] = "\"" DG_ST_CRC "\":\"";
+    const char *at = memmem(header, bytes, key, sizeof key - 1);
+    if (!at || bytes - (size_t)(at - header) < sizeof key - 1 + 9) return NULL;
+    at += sizeof key - 1;
+    return at[8] == '"' ? at : NULL;
+}

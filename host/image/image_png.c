@@ -1,0 +1,242 @@
+#include "host/image/image_parts.h"
+
+#include <png.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+static uint32_t big32(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/* PNG 1.2, section 4.1.1; libpng says the same things less clearly and later. */
+static dg_err read_header(const uint8_t *data, uint32_t length, dg_image_head *h)
+{
+    static const struct {
+        int components, depths; /* bit n set: n bits a sample are allowed */
+    } type[7] = {
+        [0] = {1, 1 << 1 | 1 << 2 | 1 << 4 | 1 << 8 | 1 << 16}, [2] = {3, 1 << 8 | 1 << 16},
+        [3] = {1, 1 << 1 | 1 << 2 | 1 << 4 | 1 << 8},           [4] = {2, 1 << 8 | 1 << 16},
+        [6] = {4, 1 << 8 | 1 << 16},
+    };
+    if (length != 13) return dg_fail(DG_DATA, "PNG: IHDR of %u bytes, not 13", length);
+    if (big32(data + 13) != crc32(crc32(0, (const uint8_t *)"IHDR", 4), data, 13))
+        return dg_fail(DG_DATA, "PNG: IHDR: CRC error");
+    uint32_t W = big32(data), H = big32(data + 4);
+    int depth = data[8], colour = data[9];
+    if (W < 1 || H < 1 || W > 0x7fffffff || H > 0x7fffffff) return dg_fail(DG_DATA, "PNG: %u x %u pixels", W, H);
+    if (colour > 6 || !type[colour].components) return dg_fail(DG_DATA, "PNG: colour type %d does not exist", colour);
+    if (depth > 16 || !(type[colour].depths >> depth & 1))
+        return dg_fail(DG_DATA, "PNG: %d bits a sample with colour type %d do not exist", depth, colour);
+    h->W = (int)W;
+    h->H = (int)H;
+    h->bits = depth;
+    h->components = type[colour].components;
+    h->palette = colour == 3;
+    h->interlaced = data[12] != 0;
+    return DG_OK;
+}
+
+dg_err dg_png_walk(const uint8_t *file, size_t bytes, dg_image_head *out)
+{
+    *out = (dg_image_head){.orientation = 1};
+    bool pixels = false;
+    for (size_t at = 8;;) {
+        if (bytes - at < 12) return dg_fail(DG_DATA, "PNG: cut off after %zu bytes", bytes);
+        uint32_t length = big32(file + at);
+        const uint8_t *name = file + at + 4, *data = file + at + 8;
+        for (int i = 0; i < 4; i++)
+            if ((name[i] | 32) < 'a' || (name[i] | 32) > 'z')
+                return dg_fail(DG_DATA, "PNG: damaged chunk name at byte %zu", at + 4);
+        if (length > bytes - at - 12)
+            return dg_fail(DG_DATA, "PNG: chunk %.4s of %u bytes, but %zu are left", (const char *)name, length,
+                           bytes - at - 12);
+        if (at == 8) {
+            if (memcmp(name, "IHDR", 4) != 0) return dg_fail(DG_DATA, "PNG: does not begin with IHDR");
+            dg_err e = read_header(data, length, out);
+            if (e) return e;
+        } else if (!memcmp(name, "IDAT", 4)) {
+            pixels = true;
+        } else if (!memcmp(name, "eXIf", 4)) {
+            if (big32(data + length) == crc32(crc32(0, name, 4), data, length))
+                out->orientation = dg_exif_orientation(data, length);
+        } else if (!memcmp(name, "IEND", 4)) {
+            return pixels ? DG_OK : dg_fail(DG_DATA, "PNG: no pixels (IDAT is missing)");
+        }
+        at += 12 + (size_t)length;
+    }
+}
+
+/* Everything that must survive a jump out of libpng. */
+typedef struct {
+    jmp_buf jump;
+    png_structp png;
+    png_infop info;
+    const uint8_t *file;
+    size_t bytes, at;
+    const dg_image_head *head;
+    const dg_decode_options *o;
+    double start;
+    dg_image *out;
+    uint8_t *row;  /* one row as libpng gives it, or the whole picture if interlaced */
+    uint8_t *rgb;  /* one row composed with the background */
+    bool no_memory; /* libpng asked for some in vain, which is no fault of the picture */
+    dg_err error;  /* DG_OK: the reason is in `why` */
+    char why[160];
+} reader;
+
+_Noreturn static void on_error(png_structp png, png_const_charp why)
+{
+    reader *r = png_get_error_ptr(png);
+    snprintf(r->why, sizeof r->why, "%s", why);
+    longjmp(r->jump, 1);
+}
+
+static void on_warning(png_structp png, png_const_charp why) { (void)png, (void)why; }
+
+static png_voidp on_malloc(png_structp png, png_alloc_size_t bytes)
+{
+    reader *r = png_get_mem_ptr(png);
+    void *p = malloc(bytes);
+    if (!p) r->no_memory = true;
+    return p;
+}
+
+static void on_free(png_structp png, png_voidp p)
+{
+    (void)png;
+    free(p);
+}
+
+static void on_read(png_structp png, png_bytep to, size_t n)
+{
+    reader *r = png_get_io_ptr(png);
+    if (n > r->bytes - r->at) png_error(png, "cut off");
+    memcpy(to, r->file + r->at, n);
+    r->at += n;
+}
+
+static void set_limits(png_structp png)
+{
+    /* Over-long chunks and the like are errors, not warnings after which gigabytes are allocated. */
+    png_set_benign_errors(png, 0);
+    png_set_user_limits(png, DG_SIDE_MAX, DG_SIDE_MAX);
+    png_set_chunk_malloc_max(png, 8 << 20);
+    png_set_chunk_cache_max(png, 64);
+    /* -1: also the chunks that libpng knows, except those that pixels depend on. They are passed over unread. */
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+}
+
+/* Whatever the file has becomes 8-bit RGB, or RGBA when the alpha is wanted. */
+static int set_transforms(reader *r)
+{
+    png_structp png = r->png;
+    bool alpha = r->o->alpha != DG_ALPHA_DROP;
+    bool has_alpha = !r->head->palette && r->head->components % 2 == 0;
+    bool has_trns = png_get_valid(png, r->info, PNG_INFO_tRNS) != 0;
+    if (r->head->bits == 16) png_set_strip_16(png); /* the high byte, as PIL takes it */
+    if (r->head->palette) png_set_palette_to_rgb(png);
+    if (r->head->components <= 2 && !r->head->palette) {
+        png_set_expand_gray_1_2_4_to_8(png);
+        png_set_gray_to_rgb(png);
+    }
+    if (alpha && has_trns) png_set_tRNS_to_alpha(png);
+    if (!alpha) png_set_strip_alpha(png);
+    if (r->head->interlaced) png_set_interlace_handling(png);
+    png_read_update_info(png, r->info);
+    int channels = alpha && (has_alpha || has_trns) ? 4 : 3;
+    if (png_get_rowbytes(png, r->info) != (size_t)channels * (size_t)r->head->W)
+        png_error(png, "row of unexpected length"); /* our buffers depend on it */
+    return channels;
+}
+
+/* out = round((c a + background (255 - a)) / 255) */
+static void compose(uint8_t *rgb, const uint8_t *rgba, int W, unsigned background)
+{
+    for (int x = 0; x < W; x++) {
+        unsigned a = rgba[4 * x + 3];
+        for (int c = 0; c < 3; c++) {
+            unsigned v = rgba[4 * x + c] * a + background * (255 - a) + 128;
+            rgb[3 * x + c] = (uint8_t)((v + (v >> 8)) >> 8);
+        }
+    }
+}
+
+static void give_row(reader *r, const dg_sink *s, int y, const uint8_t *row, int channels)
+{
+    if (channels == 4) {
+        compose(r->rgb, row, r->head->W, r->o->alpha == DG_ALPHA_WHITE ? 255 : 0);
+        row = r->rgb;
+    }
+    dg_sink_row(s, y, row);
+}
+
+static void *get(reader *r, size_t bytes)
+{
+    void *p = malloc(bytes);
+    if (!p) {
+        r->error = dg_fail(DG_DEVICE, "no memory for a picture of %d x %d", r->head->W, r->head->H);
+        longjmp(r->jump, 1);
+    }
+    return p;
+}
+
+static void read_rows(reader *r)
+{
+    int W = r->head->W, H = r->head->H;
+    png_read_info(r->png, r->info);
+    int channels = set_transforms(r);
+    size_t row = (size_t)channels * (size_t)W;
+    dg_sink sink;
+    r->error = dg_sink_open(&sink, W, H, r->o->exif ? r->head->orientation : 1, r->out);
+    if (r->error) longjmp(r->jump, 1);
+    r->rgb = get(r, 3 * (size_t)W);
+    int passes = r->head->interlaced ? 7 : 1;
+    r->row = get(r, passes > 1 ? row * (size_t)H : row);
+    for (int pass = 0; pass < passes; pass++)
+        for (int y = 0; y < H; y++) {
+            uint8_t *to = passes > 1 ? r->row + row * (size_t)y : r->row;
+            png_read_row(r->png, to, NULL);
+            if (pass == passes - 1) give_row(r, &sink, y, to, channels);
+            if (y % 64 == 0 && dg_decode_late(r->start)) png_error(r->png, "takes too long to decode");
+        }
+    png_read_end(r->png, NULL);
+}
+
+static bool read_all(reader *r)
+{
+    if (setjmp(r->jump)) return false;
+    r->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, r, on_error, on_warning, r, on_malloc, on_free);
+    r->info = r->png ? png_create_info_struct(r->png) : NULL;
+    if (!r->info) {
+        r->error = dg_fail(DG_DEVICE, "no memory for libpng");
+        return false;
+    }
+    set_limits(r->png);
+    png_set_read_fn(r->png, r, on_read);
+    read_rows(r);
+    return true;
+}
+
+dg_err dg_png_pixels(const uint8_t *file, size_t bytes, const dg_decode_options *o, dg_image *out)
+{
+    dg_image_head head;
+    dg_err e = dg_png_walk(file, bytes, &head);
+    if (e) return e;
+    uint64_t whole = head.interlaced ? 4 * (uint64_t)head.W * (uint64_t)head.H : 0;
+    e = dg_image_afford("PNG", head.W, head.H, bytes, whole, o);
+    if (e) return e;
+
+    reader r = {.file = file, .bytes = bytes, .head = &head, .o = o, .out = out, .start = dg_decode_clock()};
+    bool ok = read_all(&r);
+    png_destroy_read_struct(&r.png, &r.info, NULL);
+    free(r.row);
+    free(r.rgb);
+    if (ok && !r.no_memory) return DG_OK; /* libpng may go on without what it lacks, with other pixels */
+    dg_image_free(out);
+    if (r.no_memory && !r.error) return dg_fail(DG_DEVICE, "no memory to decode a PNG of %d x %d", head.W, head.H);
+    return r.error ? r.error : dg_fail(DG_DATA, "PNG: %s", r.why);
+}

@@ -1,0 +1,100 @@
+/* The results of `dcgan bench` and `dcgan profile` as one JSON object. */
+#include <cjson/cJSON.h>
+
+#include "host/measure/bench.h"
+#include "host/files/json.h"
+#include "host/files/json_text.h"
+
+static void add(cJSON *to, const char *name, double value) { (void)cJSON_AddNumberToObject(to, name, value); }
+static void text(cJSON *to, const char *name, const char *value) { (void)cJSON_AddStringToObject(to, name, value); }
+
+static double percent(double part, double of) { return of > 0 ? 100 * part / of : 0; }
+
+static double gflops(double flops, double ms) { return ms > 0 ? flops / ms * 1e-6 : 0; }
+
+static void add_op(cJSON *list, const dg_machine *m, const dg_bench_op *o)
+{
+    const double ms = dg_timing_median(&o->ms), rate = ms > 0 ? o->bytes / ms * 1e-6 : 0;
+    cJSON *row = cJSON_CreateObject(), *predicted;
+    text(row, "name", o->name);
+    text(row, "kind", o->kind);
+    text(row, "variant", o->variant);
+    add(row, "gflop", o->flops * 1e-9);
+    add(row, "mb", o->bytes * 1e-6);
+    if (o->ms.n) {
+        add(row, "median_ms", ms);
+        add(row, "best_ms", o->ms.best);
+        add(row, "gflops", gflops(o->flops, ms));
+        add(row, "percent_of_peak", percent(gflops(o->flops, ms), m->all));
+        add(row, "gb_per_s", rate);
+        add(row, "percent_of_memory", percent(rate, m->triad));
+    }
+    predicted = cJSON_AddObjectToObject(row, "predicted");
+    add(predicted, "us", o->predicted.us);
+    add(predicted, "arithmetic_us", o->predicted.arithmetic_us);
+    add(predicted, "memory_us", o->predicted.memory_us);
+    add(predicted, "launch_us", o->predicted.launch_us);
+    add(predicted, "kernels", o->predicted.kernels);
+    text(predicted, "bound", dg_bound_name(o->predicted.bound));
+    cJSON_AddItemToArray(list, row);
+}
+
+static void add_model(cJSON *list, const dg_machine *m, const dg_bench_model *r)
+{
+    const double median = dg_timing_median(&r->step), rate = gflops(r->flops, median);
+    cJSON *j = cJSON_CreateObject();
+    text(j, "model", r->model);
+    add(j, "batch", r->batch);
+    if (r->step.n) {
+        add(j, "steps", r->step.n);
+        add(j, "steps_in_flight", r->in_flight);
+        add(j, "median_ms", median);
+        add(j, "best_ms", r->step.best);
+        add(j, "images_per_s", r->batch / median * 1e3);
+        add(j, "gflops", rate);
+        add(j, "percent_of_peak", percent(rate, m->all));
+    }
+    add(j, "gflop", r->flops * 1e-9);
+    add(j, "mb", r->bytes * 1e-6);
+    add(j, "kernels", r->kernels);
+    add(j, "dependent_kernels", r->chain);
+    add(j, "predicted_us", r->predicted_us);
+    cJSON *ops = cJSON_AddArrayToObject(j, "ops");
+    for (int i = 0; i < r->ops; i++) add_op(ops, m, &r->op[i]);
+    cJSON_AddItemToArray(list, j);
+}
+
+static void add_machine(cJSON *j, const dg_machine *m)
+{
+    cJSON *peak = cJSON_AddObjectToObject(j, "fma_peak_gflops"), *memory = cJSON_AddObjectToObject(j, "memory_gb_per_s");
+    if (m->one > 0) add(peak, "one_thread", m->one);
+    add(peak, m->gpu ? "all" : "all_threads", m->all);
+    if (m->tf32 > 0) add(j, "tensor_tf32_gflops", m->tf32);
+    if (m->bf16 > 0) add(j, "tensor_bf16_gflops", m->bf16);
+    if (m->fp16 > 0) add(j, "tensor_fp16_gflops", m->fp16);
+    add(memory, "triad", m->triad);
+    add(memory, "read", m->read);
+    if (m->array_mb > 0) add(memory, "array_mb", m->array_mb);
+    add(memory, "cache", m->cache);
+    add(memory, "cache_mb", m->cache_mb);
+    add(j, "launch_us", m->launch_us);
+}
+
+dg_err dg_bench_json(const dg_machine *m, const dg_bench_model *r, int n, const char *device)
+{
+    const unsigned long refused = dg_json_refused();
+    cJSON *j = cJSON_CreateObject(), *models;
+    text(j, "machine", m->name);
+    text(j, "numbers", m->source);
+    if (*device) text(j, "backend", device);
+    text(j, "precision", dg_precision_name(m->real, m->math));
+    add(j, m->gpu ? "multiprocessors" : "threads", m->units);
+    if (m->rounds) add(j, "repeats", m->rounds);
+    if (m->foreign >= 0) add(j, "foreign_cores", m->foreign);
+    if (m->all > 0) add_machine(j, m);
+    models = cJSON_AddArrayToObject(j, "models");
+    for (int i = 0; i < n; i++) add_model(models, m, &r[i]);
+    if (dg_json_refused() == refused) return dg_json_print(j);
+    cJSON_Delete(j);
+    return dg_fail(DG_DEVICE, "out of memory for the JSON text");
+}

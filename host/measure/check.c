@@ -1,0 +1,254 @@
+#include "host/measure/check_parts.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/plan/precision.h"
+
+typedef struct {
+    dg_gan *gan[2]; /* the reference, the other */
+    const dg_op *op[2];
+    double eps;
+    dg_check_operand operand[DG_MAX_OPERANDS];
+    int operands;
+} checker;
+
+void *dg_check_memory(const dg_gan *gan, const dg_row *r)
+{
+    return r->kind == DG_OUTSIDE ? r->outside : (char *)gan->arena.base + r->offset;
+}
+
+/* Adam sweeps all rows of a kind through the first one. */
+size_t dg_check_bytes(const dg_op *op, const dg_row *r)
+{
+    if (op->kind == DG_OP_adam && r->kind <= DG_MOMENT2) return (size_t)op->u.adam.n * dg_type_bytes(r->type);
+    return r->bytes;
+}
+
+static dg_err get(checker *c, int side, void *host, const dg_check_operand *o)
+{
+    dg_backend *b = c->gan[side]->backend;
+    return b->get(b, host, dg_check_memory(c->gan[side], o->row[side]), o->bytes);
+}
+
+static dg_err put(checker *c, int side, const dg_check_operand *o, const void *host)
+{
+    dg_backend *b = c->gan[side]->backend;
+    return b->put(b, dg_check_memory(c->gan[side], o->row[side]), host, o->bytes);
+}
+
+static dg_err run(checker *c, int side)
+{
+    dg_backend *b = c->gan[side]->backend;
+    return b->run_op(b, c->op[side], NULL);
+}
+
+static dg_err no_memory(void) { return dg_fail(DG_DEVICE, "out of memory for comparing"); }
+
+/* ---- Convolutions: limits from the sum of |a||b| ---- */
+
+static bool is_conv(const dg_op *op)
+{
+    return op->kind == DG_OP_conv_fwd || op->kind == DG_OP_conv_dx || op->kind == DG_OP_conv_dw;
+}
+
+static double conv_terms(const dg_op *op)
+{
+    const dg_conv_args *a = &op->u.conv;
+    if (op->kind == DG_OP_conv_fwd) return (double)a->K * a->K * a->Ci;
+    if (op->kind == DG_OP_conv_dx) return (double)a->K * a->K * a->Co;
+    return (double)a->N * a->Ho * a->Wo;
+}
+
+/* The inputs' magnitudes to the reference. */
+static dg_err put_magnitudes(checker *c, const dg_check_operand *o)
+{
+    void *copy = malloc(o->bytes);
+    if (!copy) return no_memory();
+    memcpy(copy, o->before, o->bytes);
+    for (size_t i = 0; i < o->count; i++) {
+        if (o->row[0]->type == DG_F32)
+            ((float *)copy)[i] = fabsf(((float *)copy)[i]);
+        else
+            ((double *)copy)[i] = fabs(((double *)copy)[i]);
+    }
+    dg_err e = put(c, 0, o, copy);
+    free(copy);
+    return e;
+}
+
+/* Below its normal numbers fp16 has steps of 2^-24, so that a factor may be half of one away: what that can make of a sum. */
+static double conv_steps(const checker *c)
+{
+    const dg_conv_args *a = &c->op[1]->u.conv;
+    double most[2] = {0, 0}, step[2] = {0, 0};
+    int n = 0;
+    for (int k = 0; k < c->operands && n < 2; k++) {
+        const dg_check_operand *o = &c->operand[k];
+        if (o->role != DG_IN || !o->before) continue;
+        for (size_t i = 0; i < o->count; i++) most[n] = fmax(most[n], fabs(dg_check_value(o, o->before, i)));
+        step[n++] = ldexp(1, -25 - (*o->name == 'x' ? a->shift_x : *o->name == 'y' ? a->shift_y : 0));
+    }
+    return conv_terms(c->op[0]) * (most[0] * step[1] + most[1] * step[0]);
+}
+
+/* From the sums of |a||b|. Tensor cores take factors that are rounded, each by at most that part of it. Minimal filtering mixes neighbours, so there all results share the largest sum, times the
+ * growth of its transforms. */
+static void conv_limits(const checker *c, dg_check_operand *o, const void *mass)
+{
+    const bool mixed = c->op[1]->tune.variant && !strcmp(c->op[1]->tune.variant, "winograd");
+    const double rounding = dg_math_error(c->op[1]->tune.math);
+    const double factor = sqrt(conv_terms(c->op[0])) * c->eps * (mixed ? 32 : 8) + (2 + rounding) * rounding;
+    double largest = 0;
+    /* a row may hold more than this op writes: other values, of either sign */
+    for (size_t i = 0; i < o->count; i++) largest = fmax(largest, fabs(dg_check_value(o, mass, i)));
+    const double least = c->op[1]->tune.math == DG_MATH_FP16 ? conv_steps(c) : 0;
+    for (size_t i = 0; i < o->count; i++) o->limit[i] = least + factor * (mixed ? largest : fabs(dg_check_value(o, mass, i)));
+}
+
+/* The op once more on the reference, with the magnitudes of its inputs; then everything as it was. */
+static dg_err weigh(checker *c)
+{
+    dg_err e = DG_OK;
+    for (int k = 0; k < c->operands && !e; k++)
+        if (c->operand[k].before && c->operand[k].role == DG_IN) e = put_magnitudes(c, &c->operand[k]);
+    if (!e) e = run(c, 0);
+    for (int k = 0; k < c->operands && !e; k++) {
+        dg_check_operand *o = &c->operand[k];
+        if (!o->limit) continue;
+        void *mass = malloc(o->bytes);
+        e = mass ? get(c, 0, mass, o) : no_memory();
+        if (!e) conv_limits(c, o, mass);
+        free(mass);
+    }
+    for (int k = 0; k < c->operands && !e; k++) {
+        const dg_check_operand *o = &c->operand[k];
+        if (o->before) e = put(c, 0, o, o->role == DG_OUT ? o->want : o->before);
+    }
+    return e;
+}
+
+/* ---- One op ---- */
+
+/* One after the other: the two sides may be the same memory. */
+static dg_err both(checker *c)
+{
+    dg_err e = DG_OK;
+    for (int k = 0; k < c->operands && !e; k++) {
+        dg_check_operand *o = &c->operand[k];
+        if (!o->row[0] || o->row[0]->kind == DG_OUTSIDE || o->role == DG_SCRATCH) continue;
+        const dg_type type = o->row[0]->type;
+        o->bytes = dg_check_bytes(c->op[0], o->row[0]);
+        o->count = type == DG_F32 || type == DG_F64 ? o->bytes / dg_type_bytes(type) : 0;
+        o->before = malloc(o->bytes);
+        o->want = malloc(o->bytes);
+        o->got = malloc(o->bytes);
+        if (o->role & DG_OUT) o->limit = calloc(o->count + 1, sizeof *o->limit);
+        if (!o->before || !o->want || !o->got || (o->role & DG_OUT && !o->limit)) return no_memory();
+        e = get(c, 0, o->before, o);
+    }
+    if (!e) e = run(c, 0);
+    for (int k = 0; k < c->operands && !e; k++) {
+        dg_check_operand *o = &c->operand[k];
+        if (o->before) e = get(c, 0, o->want, o);
+        if (o->before && !e) e = put(c, 1, o, o->before);
+    }
+    if (!e) e = run(c, 1);
+    for (int k = 0; k < c->operands && !e; k++)
+        if (c->operand[k].before) e = get(c, 1, c->operand[k].got, &c->operand[k]);
+    if (e) return e;
+    return is_conv(c->op[0]) ? weigh(c) : dg_check_limits(c->op[0], c->operand, c->operands, c->eps);
+}
+
+/* DG_FAILED when the two differ in this operand; *worst is the largest part of its limit that a number is away. */
+static dg_err compare(const checker *c, const dg_check_operand *o, double *worst)
+{
+    const dg_op *op = c->op[1];
+    const char *name[2] = {c->gan[0]->backend->name, c->gan[1]->backend->name};
+    if (!o->count && memcmp(o->want, o->got, o->bytes))
+        return dg_fail(DG_FAILED, "%s (%s, %s): %s differs between %s and %s", op->name, dg_op_kind_name(op->kind),
+                       op->tune.variant, o->name, name[0], name[1]);
+    for (size_t i = 0; i < o->count; i++) {
+        const double want = dg_check_value(o, o->want, i), got = dg_check_value(o, o->got, i), off = fabs(got - want);
+        if (off <= o->limit[i]) { /* false for NaN */
+            if (off > 0) *worst = fmax(*worst, off / o->limit[i]);
+            continue;
+        }
+        const dg_shape s = o->row[0]->shape;
+        const size_t C = (size_t)s.C, W = (size_t)s.W, H = (size_t)s.H;
+        return dg_fail(DG_FAILED, "%s (%s, %s): %s[%zu,%zu,%zu,%zu] of %dx%dx%dx%d is %.9g on %s and %.9g on %s: "
+                       "%.3g apart, %.3g is allowed", op->name, dg_op_kind_name(op->kind), op->tune.variant, o->name,
+                       i / C / W / H, i / C / W % H, i / C % W, i % C, s.N, s.H, s.W, s.C, want, name[0], got, name[1],
+                       off, o->limit[i]);
+    }
+    return DG_OK;
+}
+
+static dg_err check_op(checker *c, const dg_plan *p, const dg_plan *q, double *worst)
+{
+    memset(c->operand, 0, sizeof c->operand);
+    const dg_operand *list = dg_operands(c->op[0]->kind, &c->operands);
+    for (int k = 0; k < c->operands; k++) {
+        dg_check_operand *o = &c->operand[k];
+        o->name = list[k].name;
+        o->role = list[k].role;
+        if (o->role == DG_SCRATCH) continue;
+        o->row[0] = dg_plan_row(p, c->op[0], k);
+        o->row[1] = dg_plan_row(q, c->op[1], k);
+    }
+    dg_err e = both(c);
+    for (int k = 0; k < c->operands && !e; k++)
+        if (c->operand[k].limit) e = compare(c, &c->operand[k], worst);
+    for (int k = 0; k < c->operands; k++) {
+        free(c->operand[k].before);
+        free(c->operand[k].want);
+        free(c->operand[k].got);
+        free(c->operand[k].limit);
+    }
+    return e;
+}
+
+dg_err dg_check_op(dg_gan *gan, const dg_plan *p, const dg_op *reference, const dg_op *other, double *worst)
+{
+    checker c = {.gan = {gan, gan}, .op = {reference, other}, .eps = gan->backend->real == DG_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2};
+    *worst = 0;
+    return check_op(&c, p, p, worst);
+}
+
+const dg_plan *dg_check_find(const dg_gan *gan, const char *name)
+{
+    const dg_plan *const all[] = {&gan->train, &gan->train_short, &gan->sample};
+    for (int i = 0; i < 3; i++)
+        if (all[i]->ops && !strcmp(all[i]->name, name)) return all[i];
+    return NULL;
+}
+
+dg_err dg_check_plan(dg_gan *reference, dg_gan *other, const char *name, FILE *to, dg_check_result *result)
+{
+    const dg_plan *p = dg_check_find(reference, name), *q = dg_check_find(other, name);
+    const dg_type real = reference->backend->real;
+    checker c = {.gan = {reference, other}, .eps = real == DG_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2};
+    if (!p || !q || p->ops != q->ops || real != other->backend->real)
+        return dg_fail(DG_FAILED, "there are no two equal plans %s", name);
+    dg_err e = DG_OK;
+    for (int i = 0; i < p->ops && !e; i++) {
+        double worst = 0;
+        c.op[0] = &p->op[i];
+        c.op[1] = &q->op[i];
+        e = check_op(&c, p, q, &worst);
+        if (e && e != DG_FAILED) return dg_context(e, "%s", c.op[1]->name);
+        if (to) {
+            const dg_op *op = c.op[1];
+            fprintf(to, "%4d  %-30s %-12s %-10s ", i + 1, op->name, dg_op_kind_name(op->kind), op->tune.variant);
+            fprintf(to, e ? "DIFFERS\n" : "%5.1f%%\n", 100 * worst);
+        }
+        if (e) return e;
+        result->ops++;
+        if (worst < result->worst && *result->where) continue;
+        result->worst = worst;
+        snprintf(result->where, sizeof result->where, "%s", c.op[1]->name);
+    }
+    return e;
+}

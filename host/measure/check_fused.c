@@ -1,0 +1,172 @@
+/* Fused launches against the ops that they stand for. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/measure/check_parts.h"
+#include "core/plan/fuse.h"
+#include "core/plan/precision.h"
+
+typedef struct {
+    dg_gan *gan[2];        /* op by op; fused */
+    const dg_plan *plan[2];
+} sides;
+
+static const dg_op *same_op(const dg_plan *p, const char *name)
+{
+    for (int i = 0; i < p->ops; i++)
+        if (!strcmp(p->op[i].name, name)) return &p->op[i];
+    return NULL;
+}
+
+/* Rows that hold something else in a fused plan: what norm_act_dx leaves to its readers, and its sums. */
+static bool differs(const dg_plan *fused, int row)
+{
+    for (int i = 0; i < fused->ops; i++)
+        for (int k = 0; k < DG_MAX_OPERANDS; k++) {
+            const int from = fused->op[i].operand[k].from - 1;
+            if (from < 0 || fused->op[from].kind != DG_OP_norm_act_dx) continue;
+            int n;
+            const dg_operand *list = dg_operands(DG_OP_norm_act_dx, &n);
+            for (int o = 0; o < n; o++)
+                if ((o == 0 || list[o].role == DG_SCRATCH) && fused->op[from].operand[o].row == row) return true;
+        }
+    return false;
+}
+
+/* One row of both, and what of it an op uses. */
+typedef struct {
+    const dg_row *row[2];
+    size_t first, bytes;
+} pair;
+
+/* Values that an op writes where this may be less than the row's rest, which then holds anything; 0: it is the rest. */
+static size_t values_of(const dg_op *op, int k)
+{
+    const dg_gather_args *g = &op->u.gather;
+    const dg_conv_args *c = &op->u.conv;
+    if (k != 0) return 0;
+    switch (op->kind) {
+    case DG_OP_gather: return (size_t)g->N * (size_t)g->H * (size_t)g->W * (size_t)g->C;
+    case DG_OP_conv_fwd: return (size_t)c->N * (size_t)c->Ho * (size_t)c->Wo * (size_t)c->Co;
+    case DG_OP_conv_dx: return (size_t)c->N * (size_t)c->H * (size_t)c->W * (size_t)c->Ci;
+    case DG_OP_act:
+    case DG_OP_act_dx: return (size_t)op->u.act.n;
+    case DG_OP_bce: return (size_t)op->u.bce.n;
+    default: return 0;
+    }
+}
+
+static bool pair_of(const sides *s, const dg_op *fused, int k, pair *out)
+{
+    const dg_op *plain = same_op(s->plan[0], fused->name);
+    int n;
+    const dg_operand *list = dg_operands(fused->kind, &n);
+    if (k >= n || list[k].role == DG_SCRATCH || differs(s->plan[1], fused->operand[k].row)) return false;
+    out->row[0] = dg_plan_row(s->plan[0], plain, k);
+    out->row[1] = dg_plan_row(s->plan[1], fused, k);
+    if (!out->row[0] || !out->row[1] || out->row[1]->absent || out->row[0]->kind == DG_OUTSIDE) return false;
+    const size_t each = dg_type_bytes(out->row[0]->type), values = values_of(plain, k);
+    out->first = (size_t)plain->operand[k].skip * each;
+    out->bytes = values ? values * each : dg_check_bytes(plain, out->row[0]) - out->first;
+    return true;
+}
+
+static dg_err fetch(const sides *s, int side, const pair *p, void *host)
+{
+    dg_backend *b = s->gan[side]->backend;
+    return b->get(b, host, (char *)dg_check_memory(s->gan[side], p->row[side]) + p->first, p->bytes);
+}
+
+/* What an op reads from memory, from one side to the other; and what lies where it writes. */
+static dg_err hand_over(const sides *s, const dg_op *fused)
+{
+    dg_err e = DG_OK;
+    for (int k = 0; k < DG_MAX_OPERANDS && !e; k++) {
+        pair p;
+        if (!pair_of(s, fused, k, &p)) continue;
+        void *copy = malloc(p.bytes);
+        if (!copy) return dg_fail(DG_DEVICE, "out of memory for comparing");
+        dg_backend *b = s->gan[1]->backend;
+        e = fetch(s, 0, &p, copy);
+        if (!e) e = b->put(b, (char *)dg_check_memory(s->gan[1], p.row[1]) + p.first, copy, p.bytes);
+        free(copy);
+    }
+    return e;
+}
+
+/* Distance of two tensors as part of their length; NaN where there is one. */
+static double distance(const dg_row *row, size_t bytes, const void *want, const void *got)
+{
+    if (row->type == DG_U8 || row->type == DG_I32) return memcmp(want, got, bytes) ? INFINITY : 0;
+    double length = 0, apart = 0;
+    for (size_t i = 0; i < bytes / dg_type_bytes(row->type); i++) {
+        const double a = row->type == DG_F32 ? (double)((const float *)want)[i] : ((const double *)want)[i];
+        const double b = row->type == DG_F32 ? (double)((const float *)got)[i] : ((const double *)got)[i];
+        length += a * a;
+        apart += (a - b) * (a - b);
+    }
+    return apart == 0 ? 0 : sqrt(apart / fmax(length, 1e-60));
+}
+
+/* What an op of the launch wrote. */
+static dg_err compare(const sides *s, const dg_launch *l, const dg_op *fused, double limit, double *worst)
+{
+    int n;
+    dg_err e = DG_OK;
+    const dg_operand *list = dg_operands(fused->kind, &n);
+    for (int k = 0; k < n && !e; k++) {
+        pair p;
+        if (!(list[k].role & DG_OUT) || !pair_of(s, fused, k, &p)) continue;
+        char *memory = malloc(2 * p.bytes);
+        if (!memory) return dg_fail(DG_DEVICE, "out of memory for comparing");
+        e = fetch(s, 0, &p, memory);
+        if (!e) e = fetch(s, 1, &p, memory + p.bytes);
+        const double off = e ? 0 : distance(p.row[0], p.bytes, memory, memory + p.bytes);
+        free(memory);
+        if (!e && !(off <= limit))
+            e = dg_fail(DG_FAILED, "%s: done by one kernel with what is around it, %s of %s (%s) is %.3g of its length away from what the "
+                        "op alone makes; %.3g is allowed", s->plan[1]->op[l->main].name, list[k].name, fused->name, p.row[1]->name, off, limit);
+        if (off > *worst) *worst = off;
+    }
+    return e;
+}
+
+static dg_err check_launch(const sides *s, const dg_launch *l, double limit, double *worst)
+{
+    const dg_plan *q = s->plan[1];
+    dg_backend *plain = s->gan[0]->backend, *fused = s->gan[1]->backend;
+    dg_err e = DG_OK;
+    for (int i = l->first; i < l->first + l->count && !e; i++) {
+        e = hand_over(s, &q->op[i]);
+        for (int k = 0; k < DG_MAX_OPERANDS && !e; k++)
+            if (q->op[i].operand[k].from) e = hand_over(s, &q->op[q->op[i].operand[k].from - 1]);
+    }
+    for (int i = l->first; i < l->first + l->count && !e; i++) e = plain->run_op(plain, same_op(s->plan[0], q->op[i].name), NULL);
+    if (!e) e = fused->run_launch(fused, q, (int)(l - q->launch));
+    for (int i = l->first; i < l->first + l->count && !e; i++) e = compare(s, l, &q->op[i], limit, worst);
+    return e;
+}
+
+dg_err dg_check_fused(dg_gan *plain, dg_gan *fused, const char *name, FILE *to, dg_check_result *result)
+{
+    const sides s = {.gan = {plain, fused}, .plan = {dg_check_find(plain, name), dg_check_find(fused, name)}};
+    if (!s.plan[0] || !s.plan[1] || s.plan[0]->ops != s.plan[1]->ops) return dg_fail(DG_FAILED, "there are no two equal plans %s", name);
+    /* factors that differ in their last bit may be rounded apart */
+    const double limit = 1e-5 + dg_math_error(plain->backend->math);
+    dg_err e = DG_OK;
+    for (int i = 0; i < s.plan[1]->launches && !e; i++) {
+        const dg_launch *l = &s.plan[1]->launch[i];
+        double worst = 0;
+        e = check_launch(&s, l, limit, &worst);
+        if (to)
+            fprintf(to, "%4d  %-30s %3d op%s ", i + 1, s.plan[1]->op[l->main].name, l->count, l->count == 1 ? " " : "s");
+        if (to) fprintf(to, e ? "DIFFERS\n" : "%5.1f%%\n", 100 * worst / limit);
+        if (e) return e;
+        result->ops++;
+        if (worst / limit < result->worst && *result->where) continue;
+        result->worst = worst / limit;
+        snprintf(result->where, sizeof result->where, "%s", s.plan[1]->op[l->main].name);
+    }
+    return e;
+}

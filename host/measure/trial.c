@@ -1,0 +1,99 @@
+#include "host/measure/trial.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* Random bytes; every step reads the same ones. */
+static dg_err make_data(dg_trial *t, size_t bytes, int batch)
+{
+    dg_backend *b = t->gan.backend;
+    const size_t rows = (size_t)batch * DG_TRIAL_STEPS;
+    uint8_t *pixels = malloc(bytes);
+    int32_t *order = malloc(rows * sizeof *order);
+    dg_err e = DG_OK;
+    if (pixels && order) {
+        for (size_t i = 0; i < bytes; i += 16) {
+            uint32_t word[4];
+            dg_philox(word, 1, dg_subsequence(DG_STREAM_SYNTH, 0), i / 16);
+            memcpy(pixels + i, word, bytes - i < 16 ? bytes - i : 16);
+        }
+        for (size_t i = 0; i < rows; i++) order[i] = (int32_t)(i % (size_t)batch);
+        e = b->alloc(b, bytes, &t->data);
+        if (!e) e = b->alloc(b, rows * sizeof *order, &t->perm);
+        if (!e) e = b->put(b, t->data, pixels, bytes);
+        if (!e) e = b->put(b, t->perm, order, rows * sizeof *order);
+    } else
+        e = dg_fail(DG_DEVICE, "out of memory for a batch of pictures");
+    free(pixels);
+    free(order);
+    return e;
+}
+
+dg_err dg_trial_open(dg_trial *t, const dg_model *model, int batch, dg_backend *b)
+{
+    *t = (dg_trial){.data = NULL};
+    const dg_gan_options o = {.batch = batch, .rows = batch, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
+    dg_err e = dg_gan_build(&t->gan, model, &o, b);
+    if (e) return e;
+    e = make_data(t, (size_t)batch * (size_t)model->size * (size_t)model->size * (size_t)model->channels, batch);
+    if (!e) e = dg_gan_alloc(&t->gan, t->data, t->perm);
+    if (!e) e = dg_gan_init(&t->gan, 1);
+    return e;
+}
+
+void dg_trial_close(dg_trial *t)
+{
+    dg_backend *b = t->gan.backend;
+    dg_gan_free(&t->gan);
+    if (t->data) b->release(b, t->data);
+    if (t->perm) b->release(b, t->perm);
+    *t = (dg_trial){.data = NULL};
+}
+
+dg_err dg_trial_rewind(dg_trial *t)
+{
+    const dg_step_state s = {.seed = 1, .step = t->step, .lr = {2e-4, 2e-4}};
+    return dg_gan_put_state(&t->gan, &s);
+}
+
+/* The steps since t->step are over. A step is worth timing only if it computes. */
+static dg_err finish(dg_trial *t, int n)
+{
+    dg_metrics m[DG_TRIAL_STEPS];
+    dg_err e = dg_gan_get_metrics(&t->gan, t->step, n, m);
+    for (int s = 0; s < n && !e; s++, t->step++)
+        for (int i = 0; i < DG_METRICS && !e; i++)
+            if (!isfinite(m[s].value[i]) || ((i == DG_BAD_G || i == DG_BAD_D) && m[s].value[i] != 0))
+                e = dg_fail(DG_NUMBERS, "%s: step %llu computes numbers that are not finite", t->gan.model.name,
+                            (unsigned long long)t->step);
+    return e;
+}
+
+dg_err dg_trial_steps(dg_trial *t, int n, double *ms)
+{
+    dg_backend *b = t->gan.backend;
+    dg_err e = dg_trial_rewind(t);
+    if (!e) e = b->sync(b);
+    const double start = now_ms();
+    if (!e) e = dg_gan_steps(&t->gan, t->gan.o.batch, n);
+    if (!e) e = b->sync(b);
+    *ms = (now_ms() - start) / n;
+    return e ? e : finish(t, n);
+}
+
+dg_err dg_trial_ops(dg_trial *t, double *ms)
+{
+    dg_backend *b = t->gan.backend;
+    dg_err e = dg_trial_rewind(t);
+    if (!e) e = b->time_plan(b, &t->gan.train, ms);
+    return e ? e : finish(t, 1);
+}

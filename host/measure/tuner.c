@@ -1,0 +1,350 @@
+#include "host/measure/tuner.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/measure/check_parts.h"
+#include "host/run/train.h"
+#include "core/tune/tune.h"
+
+enum { QUICK = 2, FINAL = 8 }; /* runs of a first look; choices that get a second one together */
+#define CLEARLY 0.98           /* a new choice must take at most this part of the old one's time */
+
+typedef struct {
+    dg_tune tune;
+    double us; /* of the quick look, then the median */
+} choice;
+
+/* One of the ops and shapes of the plan. */
+typedef struct {
+    int op;     /* its first place */
+    double ms;  /* of all its places together */
+} target;
+
+typedef struct {
+    dg_trial *trial;
+    dg_backend *b;
+    const dg_tuner_options *o;
+    double end; /* clock; 0: none */
+    int at, ops;
+    void *scratch;
+    size_t scratch_bytes;
+    choice *list;
+    int choices;
+    double *ms; /* o->repeats of them, and QUICK at least */
+} tuner;
+
+static bool stopped(const tuner *s) { return s->o->stop && *s->o->stop; }
+
+/* Of however little time something is made: one op, one choice. */
+static bool late(const tuner *s, double until, int done) { return done > 0 && ((until > 0 && dg_clock() >= until) || (s->end > 0 && dg_clock() >= s->end)); }
+
+/* ---- Inputs ---- */
+
+/* What an operand may hold: nothing that a step could not have put there. */
+static void range_of(const char *name, double *lo, double *hi)
+{
+    *lo = -1;
+    *hi = 1;
+    if (!strcmp(name, "rstd") || !strcmp(name, "running_var")) *lo = 0.5, *hi = 1.5;
+    if (!strcmp(name, "v")) *lo = 0, *hi = 1e-3; /* Adam's second moment */
+}
+
+/* Random numbers, also where results go: what an op leaves out is not what another left there. */
+static dg_err fill_operand(const tuner *s, const dg_op *op, const char *name, const dg_row *r, uint64_t stream)
+{
+    const dg_gan *gan = &s->trial->gan;
+    const size_t bytes = dg_check_bytes(op, r), n = bytes / dg_type_bytes(r->type);
+    void *values = malloc(bytes);
+    if (!values) return dg_fail(DG_DEVICE, "out of memory for the operands of %s", op->name);
+    double lo, hi;
+    range_of(name, &lo, &hi);
+    for (size_t i = 0; i < n; i += 4) {
+        uint32_t word[4];
+        dg_philox(word, 1, dg_subsequence(DG_STREAM_SYNTH, stream), i / 4);
+        for (size_t k = i; k < n && k < i + 4; k++) {
+            const double v = lo + (hi - lo) * word[k - i] / 4294967296.0;
+            if (r->type == DG_F32)
+                ((float *)values)[k] = (float)v;
+            else
+                ((double *)values)[k] = v;
+        }
+    }
+    const dg_err e = s->b->put(s->b, dg_check_memory(gan, r), values, bytes);
+    free(values);
+    return e;
+}
+
+static dg_err fill(const tuner *s, const dg_op *op, uint64_t stream)
+{
+    int n;
+    const dg_operand *list = dg_operands(op->kind, &n);
+    dg_err e = dg_trial_rewind(s->trial);
+    for (int k = 0; k < n && !e; k++) {
+        const dg_row *r = dg_plan_row(&s->trial->gan.train, op, k);
+        if (!r || list[k].role == DG_SCRATCH || r->kind == DG_STATE || r->kind == DG_OUTSIDE) continue;
+        if (r->type == DG_F32 || r->type == DG_F64) e = fill_operand(s, op, list[k].name, r, stream + (uint64_t)k);
+    }
+    return e;
+}
+
+/* ---- Timing ---- */
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const choice *x = a, *y = b;
+    return (x->us > y->us) - (x->us < y->us);
+}
+
+/* The op with another choice, and scratch of its own. */
+static dg_op with(const tuner *s, const dg_op *op, const dg_tune *tune)
+{
+    dg_op other = *op;
+    int n;
+    const dg_operand *list = dg_operands(op->kind, &n);
+    other.tune = *tune;
+    for (int k = 0; k < n; k++)
+        if (list[k].role == DG_SCRATCH) memcpy((char *)&other.u + list[k].member, &s->scratch, sizeof s->scratch);
+    return other;
+}
+
+/* Of n runs: the median, of few the best. */
+static dg_err time_choice(const tuner *s, const dg_op *op, choice *c, int n)
+{
+    const dg_op other = with(s, op, &c->tune);
+    const dg_err e = s->b->time_op(s->b, &other, n, s->ms);
+    if (e) return e;
+    qsort(s->ms, (size_t)n, sizeof *s->ms, ascending);
+    c->us = 1e3 * (n <= QUICK ? s->ms[0] : (s->ms[(n - 1) / 2] + s->ms[n / 2]) / 2);
+    return DG_OK;
+}
+
+/* Once a choice does not run at all, the device is lost: the error says which one it was. */
+static dg_err failed(dg_err e, const dg_op *op, const dg_tune *tune)
+{
+    char text[256];
+    return dg_context(e, "%s as '%s'", op->name, dg_tune_text(text, sizeof text, op, tune));
+}
+
+/* ---- One op ---- */
+
+static dg_err list_choices(tuner *s, const dg_op *op)
+{
+    dg_tune *all = malloc(DG_VARIANT_LIST * sizeof *all);
+    size_t unused = 0, total = 0, most = s->b->scratch(s->b, op); /* what it runs now may be in no list */
+    if (!all) return dg_fail(DG_DEVICE, "out of memory for the choices of %s", op->name);
+    dg_err e = s->b->memory(s->b, &unused, &total);
+    const int n = s->b->choices(s->b, op, all, DG_VARIANT_LIST);
+    s->choices = 0;
+    for (int i = 0; i < n && !e; i++) {
+        dg_op other = *op;
+        other.tune = all[i];
+        const size_t bytes = s->b->scratch(s->b, &other);
+        if (bytes > unused / 2 + s->scratch_bytes) continue; /* a step would not have room for it either */
+        if (bytes > most) most = bytes;
+        s->list[s->choices++] = (choice){.tune = all[i]};
+    }
+    free(all);
+    if (e || most <= s->scratch_bytes) return e;
+    if (s->scratch) s->b->release(s->b, s->scratch);
+    s->scratch = NULL;
+    s->scratch_bytes = 0;
+    e = s->b->alloc(s->b, most, &s->scratch);
+    if (!e) s->scratch_bytes = most;
+    return e;
+}
+
+static void note_wrong(dg_tuned *t, const dg_tune *tune)
+{
+    char text[256];
+    const char *row = strstr(dg_tune_text(text, sizeof text, &t->op, tune), " : ");
+    if (!t->wrong++) snprintf(t->first_wrong, sizeof t->first_wrong, "%.60s: %.90s", row ? row + 3 : text, dg_message());
+}
+
+/* A launch that was refused is this choice's fault alone; anything else has cost us the device. */
+static dg_err survived(const tuner *s, dg_tuned *t, const dg_tune *tune, dg_err e)
+{
+    if (e != DG_DEVICE) return failed(e, &t->op, tune);
+    note_wrong(t, tune);
+    e = s->b->sync(s->b);
+    return e ? failed(e, &t->op, tune) : DG_OK;
+}
+
+static int common_divisor(int a, int b) { return b ? common_divisor(b, a % b) : a; }
+
+/* A first look at every choice while there is time, far apart ones first: neighbours in the list are alike. *looked: so
+ * many stand at the list's beginning afterwards, the fastest first. */
+static dg_err look(tuner *s, double until, dg_tuned *t, int *looked)
+{
+    int step = 1 + (int)(0.618 * s->choices);
+    while (common_divisor(s->choices, step) > 1) step++; /* so that every place is visited once */
+    for (int i = 0; i < s->choices; i++) s->list[i].us = INFINITY;
+    for (int i = 0, at = 0; i < s->choices; i++, at = (at + step) % s->choices) {
+        choice *c = &s->list[at];
+        if (stopped(s) || late(s, until, i)) break;
+        if (s->o->progress) s->o->progress(s->o->context, &t->op, s->at, s->ops, i, s->choices);
+        dg_err e = time_choice(s, &t->op, c, QUICK);
+        t->tried++;
+        *looked += !e;
+        if (e) e = survived(s, t, &c->tune, e);
+        if (e) return e;
+    }
+    qsort(s->list, (size_t)s->choices, sizeof *s->list, by_time);
+    return DG_OK;
+}
+
+/* Does it compute what direct computes? DG_FAILED when not. */
+static dg_err judge(tuner *s, const dg_op *op, const dg_tune *tune)
+{
+    const dg_tune direct = {.variant = "direct", .block = 256, .split = 1};
+    const dg_op reference = with(s, op, &direct), other = with(s, op, tune);
+    double worst;
+    dg_err e = fill(s, op, 1000);
+    if (!e) e = dg_check_op(&s->trial->gan, &s->trial->gan.train, &reference, &other, &worst);
+    return e && e != DG_FAILED ? failed(e, op, tune) : e;
+}
+
+/* The fastest right one of those that were looked at, a few at a time. *right: there is one. */
+static dg_err pick(tuner *s, const dg_op *op, int looked, dg_tuned *t, bool *right)
+{
+    dg_err e = DG_OK;
+    for (int from = 0; from < looked && !*right && !e; from += FINAL) {
+        const int n = looked - from < FINAL ? looked - from : FINAL;
+        for (int i = 0; i < n && !e; i++) {
+            e = time_choice(s, op, &s->list[from + i], s->o->repeats);
+            if (e) e = failed(e, op, &s->list[from + i].tune);
+        }
+        if (e) break;
+        qsort(s->list + from, (size_t)n, sizeof *s->list, by_time);
+        for (int i = 0; i < n && !*right && !e; i++) {
+            const choice *c = &s->list[from + i];
+            e = judge(s, op, &c->tune);
+            *right = !e;
+            if (*right) t->best = c->tune, t->us = c->us;
+            if (e == DG_FAILED) {
+                note_wrong(t, &c->tune);
+                e = DG_OK;
+            }
+        }
+    }
+    return e;
+}
+
+/* What the op runs now, and direct: to be compared with, and to stay with. */
+static dg_err measure_before(tuner *s, const dg_op *op, dg_tuned *t, bool *right)
+{
+    choice now = {.tune = op->tune}, direct = {.tune = {.variant = "direct", .block = 256, .split = 1}};
+    dg_err e = fill(s, op, 0);
+    if (!e) e = time_choice(s, op, &now, s->o->repeats);
+    if (e) return failed(e, op, &now.tune);
+    e = time_choice(s, op, &direct, QUICK);
+    if (e) return failed(e, op, &direct.tune);
+    t->before = op->tune;
+    t->before_us = now.us;
+    t->direct_us = direct.us;
+    e = judge(s, op, &op->tune);
+    *right = !e;
+    if (e == DG_FAILED) note_wrong(t, &op->tune);
+    return e == DG_FAILED ? DG_OK : e;
+}
+
+/* until: clock by which the looking shall end, 0: never. *found: there is a choice that is right. */
+static dg_err tune_op(tuner *s, const dg_op *op, double until, dg_tuned *t, bool *found)
+{
+    bool before = false, right = false;
+    int looked = 0;
+    *t = (dg_tuned){.op = *op};
+    dg_err e = list_choices(s, op);
+    if (!e) e = measure_before(s, op, t, &before);
+    if (!e) e = fill(s, op, 0);
+    if (!e) e = look(s, until, t, &looked);
+    if (!e) e = pick(s, op, looked, t, &right);
+    *found = before || right;
+    if (before && (!right || t->us > CLEARLY * t->before_us)) t->best = t->before, t->us = t->before_us;
+    return e;
+}
+
+/* ---- All of them ---- */
+
+static bool same_key(const dg_op *a, const dg_op *b)
+{
+    char x[256], y[256];
+    const dg_tune none = {.variant = ""};
+    return !strcmp(dg_tune_text(x, sizeof x, a, &none), dg_tune_text(y, sizeof y, b, &none));
+}
+
+static int costly_first(const void *a, const void *b)
+{
+    const target *x = a, *y = b;
+    return (x->ms < y->ms) - (x->ms > y->ms);
+}
+
+/* The different ops of a step with the time that they cost. `advance` only counts. */
+static dg_err list_targets(tuner *s, target *list, double *ms)
+{
+    const dg_plan *p = &s->trial->gan.train;
+    dg_err e = dg_trial_ops(s->trial, ms);
+    if (!e) e = dg_trial_ops(s->trial, ms); /* warm */
+    for (int i = 0; i < p->ops && !e; i++) {
+        int k = 0;
+        if (p->op[i].kind == DG_OP_advance) continue;
+        while (k < s->ops && !same_key(&p->op[list[k].op], &p->op[i])) k++;
+        if (k == s->ops) list[s->ops++] = (target){i, 0};
+        list[k].ms += ms[i];
+    }
+    qsort(list, (size_t)s->ops, sizeof *list, costly_first);
+    return e;
+}
+
+static dg_err run(tuner *s, target *list, dg_tuner_result *result)
+{
+    double left = 0;
+    dg_err e = DG_OK;
+    for (int i = 0; i < s->ops; i++) left += list[i].ms;
+    for (s->at = 0; s->at < s->ops && !e && !stopped(s) && !late(s, 0, s->at); s->at++) {
+        const double now = dg_clock(), share = left > 0 ? list[s->at].ms / left : 1;
+        const dg_op op = s->trial->gan.train.op[list[s->at].op];
+        dg_tuned t;
+        bool found = false;
+        e = tune_op(s, &op, s->end > 0 ? now + 0.7 * share * (s->end - now) : 0, &t, &found);
+        left -= list[s->at].ms;
+        result->tried += t.tried;
+        result->wrong += t.wrong;
+        if (!e && !found)
+            dg_warn("%s: no choice computes what direct computes; %s", op.name, t.first_wrong);
+        else if (!e) {
+            result->done++;
+            e = s->o->found(s->o->context, &t);
+        }
+    }
+    return e;
+}
+
+dg_err dg_tuner_run(dg_trial *t, const dg_tuner_options *o, dg_tuner_result *result)
+{
+    dg_backend *b = t->gan.backend;
+    *result = (dg_tuner_result){0};
+    if (!b->choices) return dg_fail(DG_USAGE, "dcgan tune is for CUDA devices: on %s there is nothing to choose but --conv and DCGAN_ISA", b->name);
+    const size_t ops = (size_t)t->gan.train.ops, runs = (size_t)(o->repeats > QUICK ? o->repeats : QUICK);
+    tuner s = {.trial = t, .b = b, .o = o, .end = o->seconds > 0 ? dg_clock() + o->seconds : 0};
+    target *list = calloc(ops, sizeof *list);
+    double *ms = calloc(ops, sizeof *ms);
+    s.list = malloc(DG_VARIANT_LIST * sizeof *s.list);
+    s.ms = malloc(runs * sizeof *s.ms);
+    dg_err e = list && ms && s.list && s.ms ? list_targets(&s, list, ms) : dg_fail(DG_DEVICE, "out of memory for the list of ops");
+    result->ops = s.ops;
+    if (!e) e = run(&s, list, result);
+    if (s.scratch) b->release(b, s.scratch);
+    free(list);
+    free(ms);
+    free(s.list);
+    free(s.ms);
+    return e;
+}

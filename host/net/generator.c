@@ -1,0 +1,82 @@
+#include "host/net/generator.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+dg_err dg_generator_open(const dg_options *o, dg_generator **out)
+{
+    const char *path = o->operand[0];
+    dg_generator *g = *out = calloc(1, sizeof *g);
+    if (!g) return dg_fail(DG_DEVICE, "out of memory");
+    dg_st *st = NULL;
+    dg_err e = dg_checkpoint_open(path, &st, &g->model, &g->info);
+    if (!e) {
+        /* --precision auto: as it was trained, so that these are the pictures of the run's grids */
+        const dg_precision *trained = dg_precision_find(g->info.precision);
+        dg_options mine = *o;
+        mine.precision_there = trained ? (int)(trained - dg_precisions) : DG_PRECISION_FP32;
+        e = dg_open_backend(&mine, &g->backend);
+    }
+    if (!e) {
+        dg_gan_options go = {.samples = DG_GENERATOR_CHUNK};
+        e = dg_gan_build(&g->gan, &g->model, &go, g->backend);
+    }
+    if (!e) e = dg_gan_alloc(&g->gan, NULL, NULL);
+    if (!e) e = dg_checkpoint_load(st, path, &g->gan);
+    dg_st_free(st);
+    return e;
+}
+
+dg_err dg_generator_make(dg_generator *g, const float *z, int n, uint8_t *pixels, const char *what, uint64_t first)
+{
+    const size_t each = (size_t)g->model.size * (size_t)g->model.size * (size_t)g->model.channels, all = (size_t)n * each;
+    double *x = malloc(all * sizeof *x);
+    if (!x) return dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
+    dg_err e = dg_gan_generate(&g->gan, z, n, pixels, x);
+    for (size_t i = 0; i < all && !e; i++)
+        if (!isfinite(x[i]))
+            e = dg_fail(DG_NUMBERS, "%s %" PRIu64 ": value %zu of the picture that model %s makes is %g: its weights are numbers, but "
+                        "too large to compute with in %s", what, first + i / each, i % each, g->model.name, x[i],
+                        dg_precision_name(g->backend->real, g->backend->math));
+    free(x);
+    return e;
+}
+
+void dg_generator_close(dg_generator *g)
+{
+    if (!g) return;
+    dg_gan_free(&g->gan);
+    if (g->backend) g->backend->close(g->backend);
+    dg_checkpoint_info_free(&g->info);
+    free(g);
+}
+
+static dg_err make_directories(char *path)
+{
+    for (char *c = path + 1;; c++) {
+        if (*c && *c != '/') continue;
+        char kept = *c;
+        *c = 0;
+        int failed = mkdir(path, 0777) && errno != EEXIST ? errno : 0;
+        *c = kept;
+        if (failed) return dg_fail(DG_IO, "cannot make the directory %s: %s", path, strerror(failed));
+        if (!kept) break;
+    }
+    struct stat st;
+    if (stat(path, &st) || !S_ISDIR(st.st_mode)) return dg_fail(DG_IO, "%s is not a directory", path);
+    return DG_OK;
+}
+
+dg_err dg_results_directory(const dg_options *o, const char *name, char *out, size_t size)
+{
+    const char *checkpoint = o->operand[0], *slash = strrchr(checkpoint, '/');
+    int n = o->out ? snprintf(out, size, "%s", o->out)
+                   : snprintf(out, size, "%.*s%s", slash ? (int)(slash - checkpoint) + 1 : 0, checkpoint, name);
+    if (n < 0 || (size_t)n >= size) return dg_fail(DG_USAGE, "--out: path too long");
+    return make_directories(out);
+}

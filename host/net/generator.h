@@ -1,0 +1,29 @@
+/* A trained generator opened for `generate` and `interpolate`. */
+#ifndef DG_GENERATOR_H
+#define DG_GENERATOR_H
+
+#include "host/files/checkpoint.h"
+#include "host/cli/commands.h"
+#include "host/net/gan.h"
+
+typedef struct {
+    dg_model model;
+    dg_checkpoint_info info;
+    dg_backend *backend;
+    dg_gan gan;
+} dg_generator;
+
+enum { DG_GENERATOR_CHUNK = 64 }; /* pictures at a time */
+
+/* Of the checkpoint o->operand[0]. *out is freed with dg_generator_close, after errors too. */
+dg_err dg_generator_open(const dg_options *o, dg_generator **out);
+void dg_generator_close(dg_generator *g); /* may be NULL */
+
+/* pixels of n <= DG_GENERATOR_CHUNK latent vectors. DG_NUMBERS: what the generator gives is not a number; the message calls
+ * the pictures `what` (seed, frame) and counts them from `first`. */
+dg_err dg_generator_make(dg_generator *g, const float *z, int n, uint8_t *pixels, const char *what, uint64_t first);
+
+/* Where the results go: --out, else `name` beside the checkpoint; made if missing. */
+dg_err dg_results_directory(const dg_options *o, const char *name, char *out, size_t size);
+
+#endif

@@ -1,0 +1,235 @@
+#include "host/run/history.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/atomic.h"
+
+static const char newest[] = "checkpoint.safetensors", folder_name[] = "later-than-";
+
+/* NNNN of a name such as "checkpoint-NNNN.safetensors", 0 for any other name. */
+static unsigned long number_of(const char *name, const char *before, const char *after)
+{
+    const size_t k = strlen(before), n = strncmp(name, before, k) ? 0 : strspn(name + k, "0123456789");
+    return n < 1 || n > 9 || strcmp(name + k + n, after) ? 0 : strtoul(name + k, NULL, 10);
+}
+static unsigned long of_checkpoint(const char *name) { return number_of(name, "checkpoint-", ".safetensors"); }
+static unsigned long of_picture(const char *name) { return number_of(name, "epoch-", ".png"); }
+
+/* Do both names lead to one file? */
+static bool same_file(int a_dir, const char *a, int b_dir, const char *b)
+{
+    struct stat x, y;
+    return fstatat(a_dir, a, &x, 0) == 0 && fstatat(b_dir, b, &y, 0) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static bool exists(int dir, const char *name) { return faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0; }
+
+/* One more name for the file that `from` leads to, in the place of what bears that name. */
+static int link_over(const dg_rundir *r, const char *from, const char *to)
+{
+    static const char temporary[] = ".checkpoint.safetensors.0-0.dcgan-tmp"; /* the lock is ours: there is no other */
+    unlinkat(r->fd, temporary, 0);
+    if (linkat(r->fd, from, r->fd, temporary, AT_SYMLINK_FOLLOW)) return -1;
+    const int failed = renameat(r->fd, temporary, r->fd, to);
+    unlinkat(r->fd, temporary, 0); /* rename does nothing where both are one file already */
+    return failed;
+}
+
+dg_err dg_history_keep(const dg_rundir *r, uint64_t epoch)
+{
+    char name[64];
+    snprintf(name, sizeof name, "checkpoint-%04ju.safetensors", (uintmax_t)epoch);
+    if (same_file(r->fd, newest, r->fd, name) || link_over(r, newest, name) == 0 || errno == ENOENT) return DG_OK; /* none there */
+    return dg_fail(DG_IO, "cannot keep %s/%s as %s: %s", r->path, newest, name, strerror(errno));
+}
+
+/* The names of the kept checkpoint with the lowest and the highest epoch, in 256 bytes each; how many there are. */
+static int kept_ones(const dg_rundir *r, char *oldest, char *latest)
+{
+    unsigned long least = 0, most = 0;
+    int n = 0;
+    DIR *d = dg_list_directory(r->fd);
+    for (struct dirent *f; d && (f = readdir(d));) {
+        const unsigned long epoch = of_checkpoint(f->d_name);
+        if (!epoch) continue;
+        n++;
+        if (!least || epoch < least) least = epoch, snprintf(oldest, 256, "%s", f->d_name);
+        if (epoch > most) most = epoch, snprintf(latest, 256, "%s", f->d_name);
+    }
+    if (d) closedir(d);
+    return n;
+}
+
+bool dg_history_newest(const dg_rundir *r, char name[256])
+{
+    char oldest[256];
+    return kept_ones(r, oldest, name) > 0;
+}
+
+void dg_history_prune(const dg_rundir *r, int keep)
+{
+    char oldest[256], latest[256];
+    while (kept_ones(r, oldest, latest) > keep)
+        if (unlinkat(r->fd, oldest, 0)) return;
+}
+
+/* ---- Going back. What was later gets a directory of its own. A file in it, until all is done, says to which checkpoint the
+ * run goes back. The moment at which it is back is the rename of that checkpoint to the newest. ---- */
+
+static const char marker[] = "going-back";
+
+static int open_folder(const dg_rundir *r, const char *name)
+{
+    return openat(r->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static dg_err failed(const dg_rundir *r, const char *what, const char *name)
+{
+    return dg_fail(DG_IO, "%s: cannot %s %s: %s; nothing is lost, --resume goes on with it", r->path, what, name, strerror(errno));
+}
+
+/* One pass over the directory; *moved: how many. */
+static dg_err move_listed(const dg_rundir *r, int folder, unsigned long (*number)(const char *), uint64_t epoch, int *moved)
+{
+    DIR *d = dg_list_directory(r->fd);
+    dg_err e = d ? DG_OK : failed(r, "read", "it");
+    *moved = 0;
+    for (struct dirent *f; !e && (errno = 0, f = readdir(d));) {
+        if (number(f->d_name) <= epoch) continue;
+        if (renameat(r->fd, f->d_name, folder, f->d_name) == 0)
+            ++*moved;
+        else
+            e = failed(r, "move", f->d_name);
+    }
+    if (!e && errno) e = failed(r, "read", "it");
+    if (d) closedir(d);
+    return e;
+}
+
+/* Until a pass finds none: some file systems skip entries of a directory that loses others while it is read. */
+static dg_err move_later(const dg_rundir *r, int folder, unsigned long (*number)(const char *), uint64_t epoch)
+{
+    int moved;
+    dg_err e;
+    do e = move_listed(r, folder, number, epoch, &moved);
+    while (!e && moved);
+    return e;
+}
+
+static dg_err copy(const dg_rundir *r, int folder, const char *from, const char *to)
+{
+    void *data;
+    size_t bytes;
+    const dg_directory at = {folder, -1, NULL};
+    dg_err e = dg_read_file_in(r->fd, from, (size_t)1 << 40, &data, &bytes);
+    if (e) return e;
+    e = dg_write_atomic_in(&at, to, &(dg_piece){data, bytes}, 1);
+    free(data);
+    return e;
+}
+
+/* The chosen checkpoint becomes the newest: by another name, or as a copy where files have but one. */
+static dg_err replace_newest(const dg_rundir *r, const char *chosen)
+{
+    if (link_over(r, chosen, newest)) return copy(r, r->fd, chosen, newest);
+    return fsync(r->fd) && errno != EINVAL ? failed(r, "bring to the disk", newest) : DG_OK;
+}
+
+/* After that: move or copy the rest. */
+static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
+{
+    static const char *const kept[] = {"curves.png", "log.csv", "log.jsonl", "config.ini"};
+    dg_err e = move_later(r, folder, of_picture, epoch);
+    if (!e) e = move_later(r, folder, of_checkpoint, epoch);
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0] && !e; i++)
+        if (exists(r->fd, kept[i])) e = copy(r, folder, kept[i], kept[i]);
+    if (!e && fsync(folder) && errno != EINVAL) e = failed(r, "bring to the disk", "what was later");
+    if (!e && unlinkat(folder, marker, 0)) e = failed(r, "remove", marker);
+    return e;
+}
+
+/* What a killed start left behind is ended when the run was back already, and undone when it was not. */
+static dg_err take_up(const dg_rundir *r, const char *name)
+{
+    const int folder = open_folder(r, name);
+    if (folder < 0) return DG_OK;
+    void *data = NULL;
+    size_t bytes;
+    dg_err e = DG_OK;
+    if (exists(folder, marker)) e = dg_read_file_in(folder, marker, 512, &data, &bytes);
+    char *chosen = data, *line = chosen ? strchr(chosen, '\n') : NULL;
+    if (!e && line) {
+        const uint64_t epoch = strtoull(line + 1, NULL, 10);
+        *line = 0;
+        dg_sweep_temporaries(folder);
+        const bool moved = exists(folder, newest), there = exists(r->fd, newest);
+        const bool back = there && (moved ? !same_file(folder, newest, r->fd, newest) : same_file(r->fd, chosen, r->fd, newest));
+        if (moved && !there) e = replace_newest(r, chosen);
+        if (back || (moved && !there)) {
+            if (!e) e = finish(r, folder, epoch);
+        } else {
+            unlinkat(folder, newest, 0);
+            unlinkat(folder, marker, 0);
+            unlinkat(r->fd, name, AT_REMOVEDIR);
+        }
+    }
+    free(data);
+    close(folder);
+    return e;
+}
+
+dg_err dg_history_take_up(const dg_rundir *r)
+{
+    DIR *d = dg_list_directory(r->fd);
+    dg_err e = d ? DG_OK : failed(r, "read", "it");
+    for (struct dirent *f; !e && (errno = 0, f = readdir(d));)
+        if (!strncmp(f->d_name, folder_name, strlen(folder_name))) e = take_up(r, f->d_name);
+    if (d) closedir(d);
+    return e;
+}
+
+/* A new one, with its marker. */
+static int make_folder(const dg_rundir *r, const char *chosen, uint64_t epoch, char name[64])
+{
+    char text[300];
+    for (int i = 1; i < 10000; i++) {
+        snprintf(name, 64, i > 1 ? "%s%04ju-%d" : "%s%04ju", folder_name, (uintmax_t)epoch, i);
+        if (mkdirat(r->fd, name, 0777)) {
+            if (errno == EEXIST) continue;
+            return -1;
+        }
+        const int folder = open_folder(r, name);
+        const dg_directory at = {folder, -1, NULL};
+        const int n = snprintf(text, sizeof text, "%s\n%ju\n", chosen, (uintmax_t)epoch);
+        if (folder >= 0 && dg_write_atomic_in(&at, marker, &(dg_piece){text, (size_t)n}, 1) == DG_OK) return folder;
+        if (folder >= 0) close(folder);
+        unlinkat(r->fd, name, AT_REMOVEDIR);
+        return -1;
+    }
+    return -1;
+}
+
+dg_err dg_history_go_back(const dg_rundir *r, const char *file, uint64_t epoch, char moved[64])
+{
+    const char *slash = strrchr(file, '/'), *chosen = slash ? slash + 1 : file;
+    *moved = 0;
+    if (same_file(r->fd, chosen, r->fd, newest)) return DG_OK;
+    const int folder = make_folder(r, chosen, epoch, moved);
+    if (folder < 0) return failed(r, "make", moved);
+    dg_err e = DG_OK;
+    /* Where files have but one name the newest moves, and nothing bears its name for a moment. */
+    if (linkat(r->fd, newest, folder, newest, 0) && errno != ENOENT && renameat(r->fd, newest, folder, newest))
+        e = failed(r, "move", newest);
+    else if (fsync(folder) && errno != EINVAL)
+        e = failed(r, "bring to the disk", moved);
+    if (!e) e = replace_newest(r, chosen);
+    if (!e) e = finish(r, folder, epoch);
+    close(folder);
+    return e;
+}

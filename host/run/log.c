@@ -1,0 +1,232 @@
+#include "host/run/rundir.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/atomic.h"
+#include "host/files/json.h"
+#include "host/run/log_text.h"
+
+enum { CSV, JSONL, FILES };
+static const char *const file_name[FILES] = {"log.csv", "log.jsonl"};
+
+/* Lines wait here for a flush: at the end of an epoch, after half a second, or when this is full. */
+enum { FLUSH_BYTES = 1 << 15 };
+
+typedef struct {
+    char path[4096];
+    int fd;
+    char *text;      /* not yet in the file */
+    size_t bytes, room;
+} log_file;
+
+struct dg_log {
+    log_file file[FILES];
+    dg_log_row *row;
+    long rows, room;
+    struct timespec flushed;
+};
+
+static dg_err add_row(dg_log *l, const dg_log_row *row)
+{
+    if (l->rows == l->room) {
+        long room = l->room ? 2 * l->room : 1024;
+        dg_log_row *grown = realloc(l->row, (size_t)room * sizeof *grown);
+        if (!grown) return dg_fail(DG_DEVICE, "out of memory for %ld rows of the log", room);
+        l->row = grown;
+        l->room = room;
+    }
+    l->row[l->rows++] = *row;
+    return DG_OK;
+}
+
+static dg_err add_text(log_file *f, const char *text, size_t n)
+{
+    if (f->bytes + n > f->room) {
+        size_t room = 2 * (f->bytes + n) + FLUSH_BYTES;
+        char *grown = realloc(f->text, room);
+        if (!grown) return dg_fail(DG_DEVICE, "%s: out of memory", f->path);
+        f->text = grown;
+        f->room = room;
+    }
+    memcpy(f->text + f->bytes, text, n);
+    f->bytes += n;
+    return DG_OK;
+}
+
+/* All or nothing, by one write. What a full disk cut off is removed again, and stays in memory for the next
+ * attempt, so that a row is never half in the file; but for a process that is killed just then: Linux ends a write
+ * early, at a page, on SIGKILL. Readers leave out a last line without its end, and trim() removes it. */
+static dg_err flush_file(log_file *f)
+{
+    if (f->bytes == 0) return DG_OK;
+    off_t before = lseek(f->fd, 0, SEEK_END);
+    for (size_t done = 0; done < f->bytes;) {
+        ssize_t n = write(f->fd, f->text + done, f->bytes - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) {
+            int error = n < 0 ? errno : EIO;
+            if (before >= 0 && ftruncate(f->fd, before)) before = -1;
+            return dg_fail(DG_IO, "%s: cannot append to it: %s", f->path, strerror(error));
+        }
+        done += (size_t)n;
+    }
+    f->bytes = 0;
+    return DG_OK;
+}
+
+dg_err dg_log_flush(dg_log *l)
+{
+    clock_gettime(CLOCK_MONOTONIC, &l->flushed);
+    dg_err e = flush_file(&l->file[CSV]), f = flush_file(&l->file[JSONL]);
+    return e ? e : f;
+}
+
+/* Keep this line of an earlier session? Loads rows of the CSV. */
+static dg_err keep_csv(dg_log *l, const char *line, uint64_t resume_step, bool *keep)
+{
+    dg_log_row row;
+    uint64_t last = l->rows ? l->row[l->rows - 1].step : 0;
+    *keep = dg_log_parse(line, &row) && row.step > last && row.step <= resume_step;
+    return *keep ? add_row(l, &row) : DG_OK;
+}
+
+static dg_err keep_json(const char *line, uint64_t resume_step, bool *keep)
+{
+    const unsigned long refused = dg_json_refused();
+    cJSON *o = cJSON_Parse(line);
+    const cJSON *step = cJSON_GetObjectItemCaseSensitive(o, "step");
+    *keep = cJSON_IsObject(o) && (!cJSON_IsNumber(step) || step->valuedouble <= (double)resume_step);
+    cJSON_Delete(o);
+    return dg_json_refused() != refused ? dg_fail(DG_DEVICE, "out of memory for a line of the log") : DG_OK;
+}
+
+static dg_err begin_file(const dg_rundir *r, const log_file *f, int which)
+{
+    const dg_directory at = dg_rundir_at(r);
+    return dg_write_atomic_in(&at, f->path, &(dg_piece){dg_log_header, which == CSV ? strlen(dg_log_header) : 0}, 1);
+}
+
+/* Drop what a killed run wrote behind the checkpoint, and the line that it was writing. */
+static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_step)
+{
+    log_file *f = &l->file[which];
+    const dg_directory place = dg_rundir_at(r);
+    void *data = NULL;
+    size_t bytes = 0;
+    const size_t limit = (size_t)1 << 32;
+    dg_err e = dg_rundir_has(r, "%s", file_name[which]) ? dg_read_file_in(r->fd, f->path, limit, &data, &bytes) : DG_FAILED;
+    if (e == DG_FAILED) dg_warn("%s: is not there; a new one is begun", f->path);
+    if (e == DG_FAILED || (e == DG_OK && bytes == 0)) {
+        free(data);
+        return begin_file(r, f, which);
+    }
+    if (e) return e;
+    char *text = data, *end = text + bytes, *to = text, *at = text;
+    const size_t header = which == CSV ? strlen(dg_log_header) : 0;
+    if (bytes < header || memcmp(text, dg_log_header, header) != 0) {
+        e = dg_fail(DG_IO, "%s: its first line is not that of a log of ours; move the file away to go on", f->path);
+    } else {
+        to = at = text + header;
+    }
+    while (at < end && !e) {
+        char *newline = memchr(at, '\n', (size_t)(end - at));
+        if (!newline) break; /* torn */
+        bool keep;
+        *newline = 0;
+        if (which == CSV) e = keep_csv(l, at, resume_step, &keep);
+        else e = keep_json(at, resume_step, &keep);
+        *newline = '\n';
+        size_t n = (size_t)(newline + 1 - at);
+        if (!e && keep) memmove(to, at, n), to += n;
+        at = newline + 1;
+    }
+    size_t kept = (size_t)(to - text);
+    if (!e && kept != bytes) e = dg_write_atomic_in(&place, f->path, &(dg_piece){text, kept}, 1);
+    free(data);
+    return e;
+}
+
+bool dg_log_is_empty(const char *text) { return !*text || !strcmp(text, dg_log_header); }
+
+dg_err dg_log_open(const dg_rundir *r, uint64_t resume_step, dg_log **out)
+{
+    *out = NULL;
+    dg_log *l = calloc(1, sizeof *l);
+    if (!l) return dg_fail(DG_DEVICE, "%s: out of memory", r->path);
+    dg_err e = DG_OK;
+    for (int i = 0; i < FILES; i++) l->file[i].fd = -1;
+    for (int i = 0; i < FILES && !e; i++) {
+        log_file *f = &l->file[i];
+        dg_rundir_file(r, f->path, "%s", file_name[i]);
+        e = resume_step ? trim(r, l, i, resume_step) : begin_file(r, f, i);
+        if (e) break;
+        f->fd = openat(r->fd, file_name[i], O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+        if (f->fd < 0) e = dg_fail(DG_IO, "%s: cannot open it: %s", f->path, strerror(errno));
+    }
+    if (!e && resume_step && (l->rows == 0 || l->row[l->rows - 1].step != resume_step))
+        dg_warn("%s: ends before step %ju of the checkpoint; the curves will have a gap", l->file[CSV].path,
+                (uintmax_t)resume_step);
+    clock_gettime(CLOCK_MONOTONIC, &l->flushed);
+    if (e)
+        (void)dg_log_close(l);
+    else
+        *out = l;
+    return e;
+}
+
+dg_err dg_log_step(dg_log *l, const dg_log_row *row)
+{
+    char line[DG_LOG_LINE];
+    dg_log_row kept;
+    int n = dg_log_csv(line, row);
+    dg_err e = add_text(&l->file[CSV], line, (size_t)n);
+    /* What is kept is what a resumed run will read: means and curves come out the same. */
+    line[n - 1] = 0;
+    if (!e && dg_log_parse(line, &kept)) e = add_row(l, &kept);
+    n = dg_log_json(line, row, "step");
+    if (!e) e = add_text(&l->file[JSONL], line, (size_t)n);
+    if (e) return e;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double waited = (double)(now.tv_sec - l->flushed.tv_sec) + 1e-9 * (double)(now.tv_nsec - l->flushed.tv_nsec);
+    return waited > 0.5 || l->file[JSONL].bytes > FLUSH_BYTES ? dg_log_flush(l) : DG_OK;
+}
+
+dg_err dg_log_epoch(dg_log *l, const dg_log_row *means)
+{
+    char line[DG_LOG_LINE];
+    int n = dg_log_json(line, means, "epoch");
+    dg_err e = add_text(&l->file[JSONL], line, (size_t)n);
+    return e ? e : dg_log_flush(l);
+}
+
+const dg_log_row *dg_log_rows(const dg_log *l, long *n)
+{
+    *n = l->rows;
+    return l->row;
+}
+
+dg_err dg_log_close(dg_log *l)
+{
+    if (!l) return DG_OK;
+    dg_err e = DG_OK;
+    for (int i = 0; i < FILES; i++) {
+        log_file *f = &l->file[i];
+        dg_err one = f->fd >= 0 ? flush_file(f) : DG_OK;
+        /* The rows survive a power failure from here on; during the run they only survive a kill. */
+        if (!one && f->fd >= 0 && fsync(f->fd))
+            one = dg_fail(DG_IO, "%s: cannot bring it to the disk: %s", f->path, strerror(errno));
+        if (!e) e = one;
+        if (f->fd >= 0) close(f->fd);
+        free(f->text);
+    }
+    free(l->row);
+    free(l);
+    return e;
+}

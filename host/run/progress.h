@@ -1,0 +1,23 @@
+/* What a user sees while it runs, on stderr: one line redrawn at most 10 times a second on a terminal, one
+ * plain line an epoch elsewhere (at most one each 10 s for long epochs), nothing with quiet. */
+#ifndef DG_PROGRESS_H
+#define DG_PROGRESS_H
+
+#include <stdbool.h>
+#include "core/plan/ops.h"
+
+typedef struct dg_progress dg_progress;
+dg_progress *dg_progress_open(bool quiet);
+void dg_progress_close(dg_progress *p);           /* ends the line; p may be NULL */
+
+/* Training: epoch and step 1-based; images_done of images_all in this whole run (for the ETA). */
+void dg_progress_step(dg_progress *p, int epoch, int epochs, long step, long steps_per_epoch, const dg_metrics *m,
+                      long images_done, long images_all, int batch);
+void dg_progress_epoch(dg_progress *p, int epoch, int epochs, const dg_metrics *mean, double seconds,
+                       double images_per_second);
+/* Any counted work: "reading pictures 1200/2944". */
+void dg_progress_count(dg_progress *p, const char *what, long done, long total);
+/* A line of its own that does not disturb the bar. */
+void dg_progress_note(dg_progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,284 @@
+/* The training loop: epochs, steps, metrics, triggers, and the reasons to stop. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host/run/history.h"
+#include "core/base/rng.h"
+#include "host/run/train.h"
+
+volatile sig_atomic_t dg_stop_signal;
+
+/* First signal: finish the step and save. Second: the user does not want to wait. */
+static void on_signal(int number)
+{
+    if (dg_stop_signal) _exit(128 + number);
+    dg_stop_signal = number;
+}
+
+void dg_catch_signals(void)
+{
+    struct sigaction a = {.sa_handler = on_signal};
+    sigemptyset(&a.sa_mask);
+    static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
+    for (int i = 0; i < 3; i++) {
+        struct sigaction old;
+        /* nohup and shells in the background have their reasons for ignoring a signal */
+        if (!sigaction(caught[i], NULL, &old) && old.sa_handler != SIG_IGN) sigaction(caught[i], &a, NULL);
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error message, not a death */
+}
+
+double dg_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* NULL when every number of this step is finite, else what is not. */
+static const char *not_finite(const dg_metrics *m, char *out, size_t size)
+{
+    static const struct {
+        int metric;
+        const char *text;
+    } loss[] = {{DG_LOSS_D_REAL, "the loss of D on real pictures"}, {DG_LOSS_D_FAKE, "the loss of D on fakes"}, {DG_LOSS_G, "the loss of G"}};
+    for (int i = 0; i < 3; i++) {
+        double v = m->value[loss[i].metric];
+        if (isfinite(v)) continue;
+        snprintf(out, size, "%s is %s", loss[i].text, isnan(v) ? "NaN" : "infinite");
+        return out;
+    }
+    for (int i = 0; i < 2; i++) {
+        double v = m->value[i ? DG_BAD_G : DG_BAD_D];
+        if (v == 0) continue;
+        snprintf(out, size, "%.0f weights of %c are NaN or infinite after their update", v, i ? 'G' : 'D');
+        return out;
+    }
+    return NULL;
+}
+
+/* The first tensor with a value that is not finite, for the message: gradients before weights. */
+static void name_bad_tensor(dg_gan *gan, char *out, size_t size)
+{
+    out[0] = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < gan->tensors; i++) {
+            const dg_gan_tensor *t = &gan->tensor[i];
+            int row = pass ? t->row : t->grad;
+            if (row < 0) continue;
+            size_t n = dg_count(gan->arena.row[row].shape), bad = 0;
+            double *v = malloc(n * sizeof *v);
+            if (!v || dg_gan_read(gan, t, row, DG_F64, v) != DG_OK) {
+                free(v);
+                return;
+            }
+            for (size_t k = 0; k < n; k++) bad += isfinite(v[k]) ? 0u : 1u;
+            free(v);
+            if (!bad) continue;
+            snprintf(out, size, "; first bad tensor: %s %s (%zu of %zu values)", pass ? "weights" : "gradient", t->name, bad, n);
+            return;
+        }
+    }
+}
+
+static dg_err begin_epoch(dg_run *r)
+{
+    const int place = (int)r->given.batch * r->o->batch;
+    dg_err e = dg_feed_epoch(&r->feed, r->given.epoch, place);
+    dg_step_state s = {.seed = r->o->seed, .step = r->given.step, .cursor = place};
+    s.lr[DG_G] = r->o->lr_g > 0 ? r->o->lr_g : r->o->lr;
+    s.lr[DG_D] = r->o->lr_d > 0 ? r->o->lr_d : r->o->lr;
+    return e ? e : dg_gan_put_state(&r->gan, &s);
+}
+
+static void log_failed(dg_run *r, dg_err e)
+{
+    if (!e || r->save_error) return;
+    dg_warn("%s; training goes on without a complete log", dg_message());
+    r->save_error = e;
+}
+
+static dg_err bad_numbers(dg_run *r, const char *what)
+{
+    char tensor[160] = "";
+    /* later steps have spread it everywhere */
+    if (r->given.step == r->read.step) name_bad_tensor(&r->gan, tensor, sizeof tensor);
+    return dg_fail(DG_NUMBERS, "epoch %llu, step %llu: %s%s. The last checkpoint is untouched; go on from it with a smaller "
+                   "--lr, or --lr-d and --lr-g", (unsigned long long)r->read.epoch + 1, (unsigned long long)r->read.step, what,
+                   tensor);
+}
+
+static bool every(int n, uint64_t epoch) { return n > 0 && epoch % (uint64_t)n == 0; }
+
+static bool samples_due(const dg_options *o, uint64_t epoch)
+{
+    return every(o->sample_every, epoch) || (o->sample_every > 0 && epoch == (uint64_t)o->epochs);
+}
+
+static bool checkpoint_due(const dg_options *o, uint64_t epoch)
+{
+    return every(o->checkpoint_every, epoch) || epoch == (uint64_t)o->epochs;
+}
+
+/* All steps of an epoch have been read. */
+static void end_epoch(dg_run *r)
+{
+    const dg_options *o = r->o;
+    const double now = dg_clock(), seconds = now - r->epoch_began;
+    r->read.epoch++;
+    r->read.batch = 0;
+    r->epoch_began = now;
+    dg_metrics mean = {{0}};
+    for (int i = 0; i < DG_METRICS && r->summed; i++) mean.value[i] = r->sum.value[i] / r->summed;
+    double rate = (double)r->summed * o->batch / fmax(seconds, 1e-9);
+    dg_log_row row = {.step = r->read.step, .epoch = r->read.epoch, .seconds = r->seconds_before + now - r->started,
+                      .images_per_second = rate};
+    memcpy(row.value, mean.value, sizeof row.value);
+    log_failed(r, dg_log_epoch(r->log, &row));
+    dg_progress_epoch(r->progress, (int)r->read.epoch, o->epochs, &mean, seconds, rate);
+    memset(&r->sum, 0, sizeof r->sum);
+    r->summed = 0;
+    if (samples_due(o, r->read.epoch) && !o->no_curves) dg_save_curves(r, false);
+}
+
+/* The metrics of one step have come. */
+static dg_err read_step(dg_run *r, const dg_metrics *m)
+{
+    const dg_options *o = r->o;
+    const int left = r->data.count - (int)r->read.batch * o->batch, B = left < o->batch ? left : o->batch;
+    char what[160];
+    r->read.step++;
+    r->read.batch++;
+    if (not_finite(m, what, sizeof what)) return bad_numbers(r, what);
+    for (int i = 0; i < DG_METRICS; i++) r->sum.value[i] += m->value[i];
+    r->summed++;
+    const double seconds = dg_clock() - r->started;
+    const long done = (long)(r->read.step - r->first_step);
+    dg_log_row row = {.step = r->read.step, .epoch = r->read.epoch + 1, .seconds = r->seconds_before + seconds,
+                      .images_per_second = (double)done * o->batch / fmax(seconds, 1e-9)};
+    memcpy(row.value, m->value, sizeof row.value);
+    log_failed(r, dg_log_step(r->log, &row));
+    dg_progress_step(r->progress, (int)r->read.epoch + 1, o->epochs, (long)r->read.batch, r->batches, m, done * o->batch,
+                     ((long)o->epochs * r->batches - (long)r->first_step) * o->batch, B);
+    if (r->read.batch == (uint64_t)r->batches) end_epoch(r);
+    return DG_OK;
+}
+
+/* Read what has come; all: wait for every step that was given. */
+static dg_err read_metrics(dg_run *r, bool all)
+{
+    dg_err e = DG_OK;
+    int n = 0;
+    do {
+        uint64_t first;
+        const dg_metrics *row;
+        e = dg_ring_reader_ask(&r->metrics, r->given.step, all);
+        if (!e) e = dg_ring_reader_take(&r->metrics, all, &first, &row, &n);
+        for (int i = 0; i < n && !e; i++) e = read_step(r, &row[i]);
+    } while (!e && n);
+    if (!e) dg_save_samples(r, all);
+    return e;
+}
+
+int dg_steps_in_a_row(const dg_run *r)
+{
+    const uint64_t full = (uint64_t)(r->data.count / r->o->batch) - r->given.batch;
+    uint64_t n = (uint64_t)dg_ring_reader_ahead(&r->metrics);
+    if (r->gan.o.window || full < 1) return 1; /* pictures are sent before each step; the short batch */
+    if (n > full) n = full;
+    if (r->o->steps > 0 && n > (uint64_t)r->o->steps - r->given.step) n = (uint64_t)r->o->steps - r->given.step;
+    return (int)n;
+}
+
+static dg_err give_steps(dg_run *r)
+{
+    const int place = (int)r->given.batch * r->o->batch, left = r->data.count - place;
+    const int batch = left < r->o->batch ? left : r->o->batch, n = dg_steps_in_a_row(r);
+    dg_err e = dg_feed_step(&r->feed, place);
+    if (!e) e = dg_gan_steps(&r->gan, batch, n);
+    if (e) return e;
+    r->given.step += (uint64_t)n;
+    r->given.batch += (uint64_t)n;
+    return DG_OK;
+}
+
+bool dg_checkpoint_too_soon(const dg_run *r, uint64_t epoch)
+{
+    if (!r->o->checkpoint_auto || epoch == (uint64_t)r->o->epochs) return false;
+    return dg_worker_left(r->write.checkpoints) > 0 || dg_clock() - r->saved_at < 10 * r->saving_took;
+}
+
+/* A checkpoint of what has been read. Where the run's directory was moved it is the last one, where it was removed there
+ * is no place for one: both are errors. */
+static dg_err checkpoint(dg_run *r)
+{
+    bool removed;
+    const dg_err e = dg_rundir_check(&r->dir, &removed);
+    if (!removed) dg_save_checkpoint(r);
+    return e;
+}
+
+/* All steps of an epoch have been given: what it leaves behind takes its place after them. A checkpoint waits, so that
+ * none holds what is not a number. */
+static dg_err close_epoch(dg_run *r)
+{
+    r->given.epoch++;
+    r->given.batch = 0;
+    const uint64_t epoch = r->given.epoch;
+    bool removed;
+    dg_err e = DG_OK;
+    if ((samples_due(r->o, epoch) || checkpoint_due(r->o, epoch)) && (e = dg_rundir_check(&r->dir, &removed)) != DG_OK) {
+        if (removed) return e;
+        e = read_metrics(r, true);
+        return e ? e : checkpoint(r);
+    }
+    if (samples_due(r->o, epoch)) {
+        if (r->samples.epoch) e = read_metrics(r, true); /* there is memory for one grid */
+        if (!e) dg_begin_samples(r, epoch);
+    }
+    if (!e && checkpoint_due(r->o, epoch) && !dg_checkpoint_too_soon(r, epoch)) {
+        const double began = dg_clock();
+        e = read_metrics(r, true);
+        if (!e) e = checkpoint(r);
+        r->saved_at = dg_clock();
+        r->saving_took = r->saved_at - began;
+    }
+    return e;
+}
+
+/* A run that was killed, or whose disk or device failed, behind its checkpoint and in front of its pictures makes them now. */
+static void make_up_for_pictures(dg_run *r)
+{
+    const dg_options *o = r->o;
+    if (o->sample_every > 0 && (!r->first_step || !dg_rundir_has(&r->dir, "reals.png"))) dg_save_reals(r);
+    dg_history_prune(&r->dir, o->keep); /* it may have died just before that, too */
+    if (!r->first_step || r->read.batch || !samples_due(o, r->read.epoch)) return;
+    if (!dg_rundir_has(&r->dir, "epoch-%04ju.png", (uintmax_t)r->read.epoch))
+        dg_begin_samples(r, r->read.epoch);
+    if (!o->no_curves) dg_save_curves(r, false);
+}
+
+static bool steps_done(const dg_run *r) { return r->o->steps > 0 && r->given.step >= (uint64_t)r->o->steps; }
+
+dg_err dg_train_loop(dg_run *r)
+{
+    dg_err e = DG_OK;
+    bool within = false; /* an epoch that has been begun in this session */
+    make_up_for_pictures(r);
+    r->epoch_began = dg_clock();
+    while (!e && r->given.epoch < (uint64_t)r->o->epochs && !steps_done(r) && !dg_stop_signal) {
+        if (!within) e = begin_epoch(r);
+        if (!e) e = give_steps(r);
+        if (!e) e = read_metrics(r, false);
+        within = r->given.batch < (uint64_t)r->batches;
+        if (!e && !within) e = close_epoch(r);
+    }
+    if (!e) e = read_metrics(r, true);
+    if (e) return e;
+    /* stopped inside an epoch, or where no checkpoint was due or it was too soon */
+    return r->read.step > r->first_step && r->given_step != r->read.step ? checkpoint(r) : DG_OK;
+}

@@ -1,0 +1,305 @@
+/* The CPU backend: chooses a kernel table when it is opened and walks the plan. */
+#include "core/plan/backend.h"
+#include "kernels/cpu/cpu.h"
+#include "core/plan/plan.h"
+#include "core/base/team.h"
+
+#include <omp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sysinfo.h>
+#include <time.h>
+
+typedef struct {
+    dg_backend base; /* first, so that a dg_backend pointer is a cpu pointer */
+    const dg_cpu_table *table;
+    const char *conv; /* the variant asked for, NULL: by shape */
+} cpu;
+
+/* Floating-point mode. Late GAN gradients and Adam's v reach denormal numbers, on which some cores are hundreds
+ * of times slower, so they count as zero while ops run. */
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+typedef unsigned fp_mode;
+static fp_mode fp_get(void) { return _mm_getcsr(); }
+static void fp_set(fp_mode m) { _mm_setcsr(m); }
+enum { FLUSH = 0x8040 }; /* FTZ and DAZ */
+#elif defined(__aarch64__)
+typedef uint64_t fp_mode;
+static fp_mode fp_get(void)
+{
+    fp_mode m;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(m));
+    return m;
+}
+static void fp_set(fp_mode m) { __asm__ volatile("msr fpcr, %0" : : "r"(m)); }
+enum { FLUSH = 1 << 24 }; /* FZ */
+#else
+typedef unsigned fp_mode;
+static fp_mode fp_get(void) { return 0; }
+static void fp_set(fp_mode m) { (void)m; }
+enum { FLUSH = 0 };
+#endif
+
+/* Make the calling thread's team ready for ops; returns the caller's own mode for leave(). Done for each run:
+ * the host may call from another thread, or have used OpenMP with other settings in between. LLVM's runtime
+ * gives workers the caller's mode at every fork, GNU's leaves each thread its own; so both are set. */
+static fp_mode enter(const cpu *c)
+{
+    fp_mode before = fp_get();
+    omp_set_num_threads(c->base.threads);
+    fp_set(before | FLUSH);
+#pragma omp parallel
+    fp_set(fp_get() | FLUSH);
+    return before;
+}
+
+static void leave(fp_mode before) { fp_set(before); }
+
+enum { PIECE = 1 << 20, HUGE_PAGE = 2 << 20 };
+
+/* All that the machine has: how much of it other programs will give way with, nobody knows. */
+static dg_err cpu_memory(dg_backend *b, size_t *free_bytes, size_t *total)
+{
+    (void)b;
+    struct sysinfo machine;
+    *free_bytes = *total = SIZE_MAX;
+    if (sysinfo(&machine) == 0) *free_bytes = *total = ((size_t)machine.totalram + machine.totalswap) * machine.mem_unit;
+    return DG_OK;
+}
+
+static dg_err cpu_alloc(dg_backend *b, size_t bytes, void **mem)
+{
+    *mem = NULL;
+    size_t have, total;
+    cpu_memory(b, &have, &total);
+    /* Linux would hand out more than there is and kill the process when it is touched. */
+    size_t align = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : 256, size = bytes ? bytes : 1;
+    void *p = NULL;
+    if (size <= SIZE_MAX - align && bytes <= have)
+        p = aligned_alloc(align, (size + align - 1) / align * align);
+    if (!p)
+        return dg_fail(DG_DEVICE, "out of memory: %.1f MB needed at once, the machine has %.1f MB in all; "
+                       "use a smaller --batch or a smaller model", (double)bytes / 1e6, (double)have / 1e6);
+    if (align == HUGE_PAGE) (void)madvise(p, bytes, MADV_HUGEPAGE); /* only a wish */
+    /* By pieces in parallel, so that on a machine with several memory nodes each holds a part. */
+    int64_t pieces = (int64_t)((bytes + PIECE - 1) / PIECE);
+#pragma omp parallel for schedule(static) num_threads(b->threads)
+    for (int64_t i = 0; i < pieces; i++) {
+        size_t at = (size_t)i * PIECE;
+        memset((char *)p + at, 0, bytes - at < PIECE ? bytes - at : PIECE);
+    }
+    *mem = p;
+    return DG_OK;
+}
+
+static void cpu_release(dg_backend *b, void *mem)
+{
+    (void)b;
+    free(mem);
+}
+
+static dg_err cpu_copy(dg_backend *b, void *dst, const void *src, size_t bytes)
+{
+    (void)b;
+    if (bytes) memcpy(dst, src, bytes);
+    return DG_OK;
+}
+
+/* Everything here is done when it returns. */
+static dg_err cpu_start_copy(dg_backend *b, dg_lane lane, void *dst, const void *src, size_t bytes)
+{
+    (void)lane;
+    return cpu_copy(b, dst, src, bytes);
+}
+
+static dg_err cpu_mark(dg_backend *b, dg_lane lane, int mark)
+{
+    (void)b, (void)lane, (void)mark;
+    return DG_OK;
+}
+
+static dg_err cpu_reached(dg_backend *b, int mark, bool wait, bool *yes)
+{
+    (void)b, (void)mark, (void)wait;
+    *yes = true;
+    return DG_OK;
+}
+
+/* What was asked for, where that variant takes the shape; else direct, which takes every shape. */
+static void choose_conv(const cpu *c, dg_op *op)
+{
+    const char *variant = c->table->conv_variant(op->kind, &op->u.conv, c->conv);
+    if (variant) op->tune.variant = variant;
+    if (c->conv) op->tune.why = variant ? "--conv" : "--conv: not for this shape";
+}
+
+static const char *cpu_refuses(dg_backend *b, dg_op *op)
+{
+    op->tune = (dg_tune){.variant = "direct", .why = "default"};
+    if (op->kind == DG_OP_conv_fwd || op->kind == DG_OP_conv_dx || op->kind == DG_OP_conv_dw)
+        choose_conv((cpu *)b, op);
+    return NULL;
+}
+
+static size_t cpu_scratch(dg_backend *b, const dg_op *op) { return ((cpu *)b)->table->scratch(op); }
+
+static void dispatch(const dg_cpu_table *t, const dg_op *op)
+{
+    switch (op->kind) {
+#define X(kind, member) \
+    case DG_OP_##kind: t->kind(&op->u.member, &op->tune); break;
+        DG_OPS(X)
+#undef X
+    case DG_OP_KINDS: break;
+    }
+}
+
+static dg_err cpu_run(dg_backend *b, struct dg_plan *p)
+{
+    const cpu *c = (cpu *)b;
+    fp_mode before = enter(c);
+    for (int i = 0; i < p->ops; i++) dispatch(c->table, &p->op[i]);
+    leave(before);
+    return DG_OK;
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static dg_err cpu_run_op(dg_backend *b, const dg_op *op, double *ms)
+{
+    const cpu *c = (cpu *)b;
+    fp_mode before = enter(c);
+    double start = now_ms();
+    dispatch(c->table, op);
+    if (ms) *ms = now_ms() - start;
+    leave(before);
+    return DG_OK;
+}
+
+static dg_err cpu_time_plan(dg_backend *b, struct dg_plan *p, double *ms)
+{
+    for (int i = 0; i < p->ops; i++) (void)cpu_run_op(b, &p->op[i], &ms[i]);
+    return DG_OK;
+}
+
+static dg_err cpu_time_op(dg_backend *b, const dg_op *op, int n, double *ms)
+{
+    for (int i = 0; i < n; i++) (void)cpu_run_op(b, op, &ms[i]);
+    return DG_OK;
+}
+
+static dg_err cpu_sync(dg_backend *b)
+{
+    (void)b;
+    return DG_OK;
+}
+
+static void cpu_close(dg_backend *b) { free(b); }
+
+const dg_cpu_table *dg_cpu_table_of(const dg_backend *b) { return b->run == cpu_run ? ((const cpu *)b)->table : NULL; }
+
+/* The instruction sets of this build, best last. */
+#define DECLARE(isa) extern const dg_cpu_table dg_cpu_kernels_##isa##_f32, dg_cpu_kernels_##isa##_f64;
+#define ENTRY(isa) {#isa, has_##isa, {&dg_cpu_kernels_##isa##_f32, &dg_cpu_kernels_##isa##_f64}}
+DECLARE(base)
+static int has_base(void) { return 1; }
+#if defined(__x86_64__)
+DECLARE(avx2)
+DECLARE(avx512)
+static int has_avx2(void) /* x86-64-v3 */
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+           __builtin_cpu_supports("bmi2");
+}
+static int has_avx512(void) /* x86-64-v4 */
+{
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+typedef struct {
+    const char *name;
+    int (*has)(void);
+    const dg_cpu_table *table[2]; /* float, double */
+} isa;
+
+static const isa isas[] = {
+    ENTRY(base),
+#if defined(__x86_64__)
+    ENTRY(avx2),
+    ENTRY(avx512),
+#endif
+};
+
+static dg_err choose_isa(const char *want, const isa **out)
+{
+    if (!want) want = getenv("DCGAN_ISA");
+    char list[64] = "";
+    *out = NULL;
+    int known = 0;
+    for (size_t i = 0; i < sizeof isas / sizeof isas[0]; i++) {
+        if (want && *want && strcmp(want, isas[i].name) == 0) known = 1;
+        if (!isas[i].has()) continue;
+        size_t n = strlen(list);
+        snprintf(list + n, sizeof list - n, "%s%s", n ? ", " : "", isas[i].name);
+        if (!want || !*want || strcmp(want, isas[i].name) == 0) *out = &isas[i];
+    }
+    if (*out) return DG_OK;
+    return dg_fail(DG_USAGE, "DCGAN_ISA=%s: %s; this machine and build offer %s", want,
+                   known ? "this machine lacks it" : "no such instruction set", list);
+}
+
+static int default_threads(void)
+{
+    const char *text = getenv("OMP_NUM_THREADS");
+    if (text) {
+        long n = strtol(text, NULL, 10); /* of a list, the first */
+        if (n >= 1 && n <= 1024) return (int)n;
+    }
+    cpu_set_t mine;
+    int n = sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : omp_get_num_procs();
+    return n < 1 ? 1 : n > 1024 ? 1024 : n;
+}
+
+dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out)
+{
+    *out = NULL;
+    if (o->threads < 0 || o->threads > 1024)
+        return dg_fail(DG_USAGE, "--threads %d: must be 1 to 1024, or 0 for every core", o->threads);
+    if (o->real != DG_F32 && o->real != DG_F64)
+        return dg_fail(DG_USAGE, "the CPU computes in fp32 or fp64 only");
+    const isa *set;
+    int threads = o->threads ? o->threads : default_threads();
+    if (threads > omp_get_thread_limit()) threads = omp_get_thread_limit(); /* 1 without OpenMP */
+    dg_err e = choose_isa(o->isa, &set);
+    if (!e) e = dg_team_check(threads);
+    if (e) return e;
+    cpu *c = calloc(1, sizeof *c);
+    if (!c) return dg_fail(DG_DEVICE, "out of memory for the CPU backend");
+    c->table = set->table[o->real == DG_F64];
+    c->conv = o->conv;
+    c->base = (dg_backend){
+        .real = o->real, .threads = threads,
+        .memory = cpu_memory, .alloc = cpu_alloc, .release = cpu_release, .put = cpu_copy, .get = cpu_copy,
+        .alloc_host = cpu_alloc, .release_host = cpu_release, .start_put = cpu_start_copy, .start_get = cpu_start_copy,
+        .mark = cpu_mark, .follow = cpu_mark, .reached = cpu_reached,
+        .refuses = cpu_refuses, .scratch = cpu_scratch,
+        .run = cpu_run, .run_op = cpu_run_op, .sync = cpu_sync, .close = cpu_close,
+        .time_plan = cpu_time_plan, .time_op = cpu_time_op, .measure = dg_cpu_measure,
+    };
+    snprintf(c->base.name, sizeof c->base.name, "cpu, %d thread%s, %s", c->base.threads,
+             c->base.threads == 1 ? "" : "s", set->name);
+    *out = &c->base;
+    return DG_OK;
+}

@@ -1,0 +1,64 @@
+/* Shared by the CPU kernels. Every kernel file is compiled once for each (instruction set, real) pair: the
+ * Makefile passes DG_ISA (base, avx2, avx512) and DG_FP (32 or 64), and DG_CPU(name) appends both, so that
+ * dg_cpu_conv_fwd exists as dg_cpu_conv_fwd_avx512_f32 and so on. kernels/cpu/cpu_table.c, compiled likewise,
+ * gathers each set into one table; the backend chooses a table when it is opened.
+ *
+ * Rules for kernels: OpenMP work is split into pieces whose number and borders depend on shapes alone, never
+ * on the thread count, and floating-point sums across pieces are finished in a fixed order. */
+#ifndef DG_CPU_H
+#define DG_CPU_H
+
+#include "core/base/err.h"
+#include "core/plan/ops.h"
+
+#define DG_PASTE_(a, b, c) a##_##b##_f##c
+#define DG_PASTE(a, b, c) DG_PASTE_(a, b, c)
+#define DG_CPU(name) DG_PASTE(name, DG_ISA, DG_FP)
+
+#ifdef DG_FP
+#if DG_FP == 64
+typedef double real;
+#else
+typedef float real;
+#endif
+#endif
+
+/* One table an (instruction set, real) pair. */
+typedef struct {
+#define X(kind, member) void (*kind)(const dg_##member##_args *a, const dg_tune *tune);
+    DG_OPS(X)
+#undef X
+    size_t (*scratch)(const dg_op *op); /* bytes of operand `scratch`, 0 where the op has none */
+    const char *(*conv_variant)(dg_op_kind kind, const dg_conv_args *a, const char *asked); /* below */
+
+    /* kernels/ops/peak/peak.c, for `dcgan bench`. fma runs on the calling thread and returns the FLOPs that it did; the
+     * other two share the work: out = left + right / 2, and a sum over in; n is a multiple of 4096. */
+    double (*fma)(int64_t loops, double *sink);
+    void (*triad)(void *out, const void *left, const void *right, int64_t n);
+    double (*read)(const void *in, int64_t n);
+} dg_cpu_table;
+
+/* The kernels that this backend runs, NULL when it is not a CPU backend. */
+struct dg_backend;
+const dg_cpu_table *dg_cpu_table_of(const struct dg_backend *b);
+
+/* backend->measure of the CPU (kernels/cpu/measure_cpu.c). */
+struct dg_machine;
+dg_err dg_cpu_measure(struct dg_backend *b, struct dg_machine *m, int rounds);
+
+#ifdef DG_FP
+/* Prototypes of this compilation's kernels, and what conv.c and norm_act.c need as scratch memory. */
+#define X(kind, member) void DG_CPU(dg_cpu_##kind)(const dg_##member##_args *a, const dg_tune *tune);
+DG_OPS(X)
+#undef X
+double DG_CPU(dg_cpu_fma)(int64_t loops, double *sink);
+void DG_CPU(dg_cpu_triad)(void *out, const void *left, const void *right, int64_t n);
+double DG_CPU(dg_cpu_read)(const void *in, int64_t n);
+size_t DG_CPU(dg_cpu_conv_scratch)(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
+/* The variant that a convolution would run as: asked is NULL for the choice by shape, or a name, which then
+ * comes back, or NULL if there is no such variant or it cannot take this shape. Static text for op->tune. */
+const char *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_args *a, const char *asked);
+size_t DG_CPU(dg_cpu_norm_scratch)(dg_op_kind kind, int N, int H, int W, int C, int groups);
+#endif
+
+#endif

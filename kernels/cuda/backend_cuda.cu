@@ -1,0 +1,263 @@
+/* The CUDA backend: one device, one stream for everything that computes, plans as graphs in it (cuda_graph.cu); whatever
+ * changes from step to step lies in device memory. Nothing is allocated after alloc().
+ *
+ * Every call of CUDA is checked by TRY, every launch by check_launches; both end in report(), which names the op. */
+#include "kernels/cuda/backend_cuda.cuh"
+#include "kernels/cuda/cublas.cuh"
+#include "kernels/cuda/cuda_device.cuh"
+#include "kernels/fused/fuse.cuh"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+extern "C" {
+#include "core/base/shell.h"
+}
+
+dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e)
+{
+    char text[360];
+    c->last = e;
+    snprintf(text, sizeof text, "%s%s%s: %s (%s, %d)", op, *op ? ": " : "", what, cudaGetErrorString(e), cudaGetErrorName(e), (int)e);
+    if (!dg_cuda_fatal(e)) {
+        (void)cudaGetLastError(); /* such an error is over; the next call shall not find it */
+        return dg_fail(DG_DEVICE, "%s", text);
+    }
+    c->broken = DG_DEVICE;
+    snprintf(c->broken_message, sizeof c->broken_message,
+             "%s on %s%s. The device is lost to this process; the last checkpoint is intact. Look for 'NVRM: Xid' in dmesg: "
+             "48, 63, 79 and 95 mean hardware, 13 and 31 a mistake in this program",
+             text, c->base.name, c->eager ? "" : "; some earlier operation failed: --no-graph names it");
+    return dg_fail(DG_DEVICE, "%s", c->broken_message);
+}
+
+static dg_err check_launches(gpu *c)
+{
+    const dev_fault fault = dev_take_fault();
+    if (fault.error == cudaSuccess) return DG_OK;
+    char what[200];
+    snprintf(what, sizeof what, "%.80s (%.80s:%d)", fault.at.kernel, fault.at.file, fault.at.line);
+    return dg_gpu_report(c, fault.op, what, fault.error);
+}
+
+/* ---- Choosing ---- */
+
+/* Loads cuBLAS where a row wants it. */
+static const char *has(const dg_tune *tune)
+{
+    if (strcmp(tune->variant, "wgmma") == 0 && !dg_cuda_has_wgmma()) return "this dcgan has no code for sm_90a, which wgmma needs";
+    return strcmp(tune->variant, "cublas") == 0 ? dg_cublas_open() : nullptr;
+}
+
+static const char *cuda_refuses(dg_backend *b, dg_op *op) { return dg_chooser_pick(&((gpu *)b)->chooser, op, has); }
+
+static int cuda_choices(dg_backend *b, const dg_op *op, dg_tune *out, int room)
+{
+    int kept = 0;
+    const int n = dg_variant_list(op, out, room, b->real, &((gpu *)b)->limits);
+    for (int i = 0; i < n && i < room; i++)
+        if (!has(&out[i])) out[kept++] = out[i];
+    return kept;
+}
+
+static size_t cuda_scratch(dg_backend *b, const dg_op *op) { return dg_scratch_of(op, b->real); }
+
+static dg_err cuda_fuse(dg_backend *b, struct dg_plan *p)
+{
+    const gpu *c = (const gpu *)b;
+    return dg_fuse_plan(p, c->fuse, b->real, &c->limits);
+}
+
+/* ---- Running ---- */
+
+template <class real> static void launch(const dg_op *op, cudaStream_t stream)
+{
+    switch (op->kind) {
+#define X(kind, member) \
+    case DG_OP_##kind: dg_cuda_##kind<real>(&op->u.member, &op->tune, stream); break;
+        DG_OPS(X)
+#undef X
+    case DG_OP_KINDS: break;
+    }
+}
+
+dg_err dg_gpu_enqueue(gpu *c, const dg_op *op, cudaStream_t stream)
+{
+    dev_op = op->name;
+    c->base.real == DG_F64 ? launch<double>(op, stream) : launch<float>(op, stream);
+    const dg_err e = check_launches(c);
+    dev_op = "";
+    return e;
+}
+
+dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i, cudaStream_t stream)
+{
+    if (!p->launch) return dg_gpu_enqueue(c, &p->op[i], stream);
+    const dg_launch *l = &p->launch[i];
+    const dg_op *op = &p->op[l->main];
+    if (l->kind == DG_LAUNCH_OP) return dg_gpu_enqueue(c, op, stream);
+    dev_op = op->name;
+    if (l->kind == DG_LAUNCH_CONV) {
+        const dg_fused_conv f = dg_fused_conv_of(p, l);
+        dg_fused_conv_launch(op->kind, &f, &op->tune, stream);
+    } else if (l->kind == DG_LAUNCH_HEAD) {
+        const dg_fused_head h = dg_fused_head_of(p, l);
+        dg_fused_head_launch(&h, stream);
+    } else {
+        const dg_fused_update u = dg_fused_update_of(p, l);
+        dg_fused_update_launch(&u, stream);
+    }
+    const dg_err e = check_launches(c);
+    dev_op = "";
+    return e;
+}
+
+/* Launch by launch, each finished before the next begins: slow, but an error names its op. */
+static dg_err run_eagerly(gpu *c, const dg_plan *p)
+{
+    for (int i = 0; i < dg_plan_pieces(p); i++) {
+        const dg_err e = dg_gpu_enqueue_piece(c, p, i, c->lane[DG_COMPUTE]);
+        if (e) return e;
+        TRY(c, p->op[p->launch ? p->launch[i].main : i].name, cudaStreamSynchronize(c->lane[DG_COMPUTE]));
+    }
+    return DG_OK;
+}
+
+static dg_err cuda_run_many(dg_backend *b, struct dg_plan *p, int n)
+{
+    gpu *c = (gpu *)b;
+    ENTER(c);
+    dg_err e = DG_OK;
+    for (int i = 0; i < n && c->eager && !e; i++) e = run_eagerly(c, p);
+    while (n > 0 && !c->eager) {
+        captured *g = nullptr;
+        e = dg_gpu_graph_for(c, p, n, &g);
+        if (!e && !g) e = run_eagerly(c, p);
+        if (e) return e;
+        if (g) TRY(c, p->name, cudaGraphLaunch(g->graph, c->lane[DG_COMPUTE]));
+        n -= g ? g->runs : 1;
+    }
+    return e;
+}
+
+static dg_err cuda_run(dg_backend *b, struct dg_plan *p) { return cuda_run_many(b, p, 1); }
+
+/* What was enqueued between the two events. */
+static dg_err run_one(gpu *c, const char *name, const dg_op *op, const dg_plan *p, int launch, double *ms)
+{
+    TRY(c, name, cudaEventRecord(c->from, c->lane[DG_COMPUTE]));
+    const dg_err e = op ? dg_gpu_enqueue(c, op, c->lane[DG_COMPUTE]) : dg_gpu_enqueue_piece(c, p, launch, c->lane[DG_COMPUTE]);
+    if (e) return e;
+    TRY(c, name, cudaEventRecord(c->to, c->lane[DG_COMPUTE]));
+    TRY(c, name, cudaEventSynchronize(c->to));
+    float elapsed = 0;
+    TRY(c, name, cudaEventElapsedTime(&elapsed, c->from, c->to));
+    if (ms) *ms = (double)elapsed;
+    return DG_OK;
+}
+
+static dg_err cuda_run_op(dg_backend *b, const dg_op *op, double *ms)
+{
+    gpu *c = (gpu *)b;
+    ENTER(c);
+    return run_one(c, op->name, op, nullptr, 0, ms);
+}
+
+static dg_err cuda_run_launch(dg_backend *b, const struct dg_plan *p, int launch)
+{
+    gpu *c = (gpu *)b;
+    ENTER(c);
+    return run_one(c, p->op[p->launch[launch].main].name, nullptr, p, launch, nullptr);
+}
+
+static dg_err cuda_sync(dg_backend *b)
+{
+    gpu *c = (gpu *)b;
+    ENTER(c);
+    const cudaError_t e = cudaStreamSynchronize(c->lane[DG_COMPUTE]);
+    if (e == cudaSuccess) return DG_OK;
+    return dg_gpu_report(c, "", "waiting for the device", e);
+}
+
+static void cuda_close(dg_backend *b)
+{
+    gpu *c = (gpu *)b;
+    if (!c->broken && c->device >= 0) {
+        (void)cudaSetDevice(c->device);
+        if (c->lane[DG_COMPUTE]) (void)cudaStreamSynchronize(c->lane[DG_COMPUTE]);
+        dg_cublas_close();
+        dg_cuda_timer_free(&c->timer);
+        if (c->from) (void)cudaEventDestroy(c->from);
+        if (c->to) (void)cudaEventDestroy(c->to);
+        dg_gpu_memory_close(c);
+    }
+    dg_gpu_graphs_close(c);
+    dg_chooser_close(&c->chooser);
+    free(c);
+}
+
+/* ---- Opening ---- */
+
+static dg_err open_device(gpu *c, int device)
+{
+    dg_cuda_device all[64];
+    const char *why;
+    const int count = dg_cuda_devices(all, 64, &why);
+    if (!count) return dg_fail(DG_DEVICE, "--device cuda: %s; --device cpu needs none", why);
+    if (device < 0 || device >= count)
+        return dg_fail(DG_DEVICE, "--device cuda:%d: this machine has %d CUDA device%s, numbered from 0 (%s --list-devices)", device,
+                       count, count == 1 ? "" : "s", dg_program());
+    const dg_cuda_device *d = &all[device];
+    if (!d->usable)
+        return dg_fail(DG_DEVICE, "--device cuda:%d: %s: %s", device, d->name, d->why_not);
+    c->device = device;
+    c->limits.arch = d->major * 10 + d->minor;
+    snprintf(c->base.name, sizeof c->base.name, "cuda:%d, %.36s, sm_%d", device, d->name, c->limits.arch);
+    TRY(c, "", cudaSetDevice(device));
+    int shared = 0;
+    TRY(c, "", cudaDriverGetVersion(&c->driver));
+    snprintf(c->base.driver, sizeof c->base.driver, "CUDA %d.%d", c->driver / 1000, c->driver % 1000 / 10);
+    TRY(c, "", cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    c->limits.shared = (size_t)shared;
+    TRY(c, "", cudaEventCreate(&c->from));
+    TRY(c, "", cudaEventCreate(&c->to));
+    return dg_gpu_memory_open(c);
+}
+
+extern "C" dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)
+{
+    *out = nullptr;
+    if (o->real != DG_F32 && (o->real != DG_F64 || o->math != DG_MATH_FP32))
+        return dg_fail(DG_USAGE, "the GPU computes in fp32, tf32, bf16, fp16 or fp64 only");
+    gpu *c = (gpu *)calloc(1, sizeof *c);
+    if (!c) return dg_fail(DG_DEVICE, "out of memory for the CUDA backend");
+    dg_backend *b = &c->base;
+    c->device = -1;
+    c->eager = o->eager;
+    c->fuse = o->fuse;
+    dev_programmatic = (o->fuse & DG_FUSE_overlap) != 0;
+    b->real = o->real;
+    b->math = c->limits.math = o->math;
+    b->queues = !o->eager;
+    dg_gpu_memory_functions(b);
+    b->refuses = cuda_refuses;
+    b->choices = cuda_choices;
+    b->scratch = cuda_scratch;
+    b->fuse = cuda_fuse;
+    b->run = cuda_run;
+    b->run_many = cuda_run_many;
+    b->run_op = cuda_run_op;
+    b->run_launch = cuda_run_launch;
+    dg_gpu_time_functions(b);
+    b->sync = cuda_sync;
+    b->close = cuda_close;
+    dg_err e = open_device(c, o->device);
+    if (!e && o->else_fp32 && !dg_math_on(o->math, c->limits.arch)) b->math = c->limits.math = DG_MATH_FP32;
+    if (!e) e = dg_chooser_open(&c->chooser, o->tuning, o->real, &c->limits);
+    if (e) {
+        cuda_close(b);
+        return e;
+    }
+    *out = b;
+    return DG_OK;
+}

@@ -1,0 +1,85 @@
+# The CUDA part of the build, included by the Makefile after what scripts/detect found.
+#
+#   NVCC=...       the compiler; NVCC= (empty) builds without CUDA. Found on the PATH or below /usr/local.
+#   CUDA_ARCH=...  auto: the GPUs of this machine, or a short list when there is none; one: the same, but one of that list;
+#                  native: the GPUs of this machine, an error when there is none; or a list such as 75,80,90. Newer GPUs get
+#                  the last one's PTX.
+#   NVFLAGS=...    options for nvcc, such as -ccbin g++-11
+#
+# scripts/detect-cuda turns them into NVCC, CUDA_LIST, CUDA_PTX, CUDA_LIBS and CUDA_WORD, or says in CUDA_WHY why there
+# is nothing to build with; then kernels/cuda/no_cuda.c says so in the place of the backend. The CUDA runtime is linked
+# statically and cuBLAS is loaded when it is wanted: the program starts on machines without a driver.
+#
+# The backend is an archive of its own, because the simulator puts another one in its place.
+CUDA_ARCH  ?= auto
+NVCC_ASKED := $(if $(filter undefined,$(origin NVCC)),find,$(NVCC))
+CUDA_LIB   := $(BUILD)/libdcgan-cuda.a
+CU_SRC     := $(sort $(call below,kernels,.cu))
+WGMMA_SRC  := $(filter %wgmma.cu,$(CU_SRC)) tests/sim/test_wrappers.cu
+NO_CUDA    := kernels/cuda/no_cuda.c
+
+# Device code is judged in the simulator, which has its own sanitized builds.
+ifneq ($(SAN),)
+override NVCC :=
+override NVCC_ASKED :=
+CUDA_WHY_NOT := built with SAN=1
+endif
+
+include $(BUILD)/cuda-found.mk
+FOUND := $(FOUND); $(CUDA_WORD)
+
+CUDA_ASKED := $(NVCC_ASKED) | $(CUDA_ARCH) | $(NVFLAGS) | $(CC) | $(CUDA_WHY_NOT) | $(wildcard /dev/nvidia[0-9]*)
+$(BUILD)/cuda-asked: FORCE
+	$(call update,$(call quoted,$(CUDA_ASKED)))
+$(BUILD)/cuda-found.mk: scripts/detect-cuda $(BUILD)/cuda-asked
+	$(Q)NVCC='$(NVCC_ASKED)' CUDA_ARCH='$(CUDA_ARCH)' NVFLAGS='$(NVFLAGS)' CC='$(CC)' WHY_NOT='$(CUDA_WHY_NOT)' \
+	    sh scripts/detect-cuda > $@.tmp
+	@mv $@.tmp $@
+
+ifneq ($(CUDA_PTX),)
+CUDA_OBJ     := $(CU_SRC:%.cu=$(BUILD)/%.cu.o)
+gencode       = $(foreach a,$(1),-gencode arch=compute_$(a),code=sm_$(a)) -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
+CUDA_GENCODE := $(call gencode,$(CUDA_LIST))
+WGMMA_HERE   := $(and $(CUDA_WIDE),$(filter 90,$(CUDA_LIST)))
+CUDA_WGMMA   := $(call gencode,$(if $(WGMMA_HERE),$(patsubst 90,$(CUDA_WIDE),$(CUDA_LIST)),$(CUDA_LIST)))
+else
+CUDA_OBJ     := $(NO_CUDA:%.c=$(BUILD)/%.o)
+endif
+NVCC_BASE    := -std=c++17 -O3 -I. $(NVFLAGS)
+NVCC_FLAGS    = $(NVCC_BASE) -Xcompiler -Wall,-Wextra,-fPIE,-fno-exceptions,-fno-threadsafe-statics \
+                $(if $(WERROR),-Werror all-warnings -Xcompiler -Werror)
+$(BUILD)/kernels/cuda/cuda_device.cu.o: CUDA_DEFS = '-DDG_CUDA_SASS="$(CUDA_LIST)"' -DDG_CUDA_PTX=$(CUDA_PTX) -DDG_CUDA_WGMMA=$(if $(WGMMA_HERE),1,0)
+$(BUILD)/kernels/cuda/no_cuda.o: ALL_CFLAGS += '-DDG_NO_CUDA="$(CUDA_WHY)"'
+
+$(CUDA_LIB): $(CUDA_OBJ)
+	@echo "  AR    $@"
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+$(BUILD)/cuda.flags: FORCE
+	$(call update,$(call quoted,$(NVCC) $(NVCC_FLAGS) $(CUDA_GENCODE)))
+$(BUILD)/kernels/cuda/no_cuda.o: $(BUILD)/cuda-found.mk
+$(BUILD)/%.cu.o: %.cu $(BUILD)/cuda.flags
+	@mkdir -p $(@D)
+	@echo "  NVCC  $<"
+	$(Q)$(NVCC) $(NVCC_FLAGS) $(if $(filter $<,$(WGMMA_SRC)),$(CUDA_WGMMA),$(CUDA_GENCODE)) $(CUDA_DEFS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+
+# Every file for every architecture that is supported, and files about wgmma for sm_90a, for scripts/cuda-archs: $(BUILD)/archs/90/ops/conv/cuda/conv.ptx is the code
+# of kernels/ops/conv/cuda/conv.cu for sm_90, conv.said what was said of it until then, conv.log what ptxas says. What does not
+# compile has no log. The sources know three generations (scripts/cuda-archs looks): PTX is made once for each, and
+# ptxas translates it for all that belong to it; but for sm_120, where registers spill of sm_90's PTX and do not of its own.
+ARCHS := $(filter $(CUDA_OFFERS),75 80 86 89 90 100 120) $(CUDA_WIDE)
+$(BUILD)/archs.flags: FORCE
+	$(call update,$(call quoted,$(NVCC) $(NVCC_BASE)))
+generation = $(if $(filter 80 86 89,$(1)),80,$(if $(filter 90 100,$(1)),90,$(1)))
+translated = $(foreach a,$(ARCHS),$(if $(filter $(1),$(call generation,$(a))),$(a)))
+define arch_rules
+$(BUILD)/archs/$(1)/%.ptx: kernels/%.cu $(BUILD)/archs.flags
+	@mkdir -p $$(@D) && rm -f $(foreach t,$(call translated,$(1)),$(BUILD)/archs/$(t)/$$*.log)
+	$$(Q)$$(NVCC) $$(NVCC_BASE) -arch=compute_$(1) -ptx -MMD -MP -MF $$(@:.ptx=.d) -o $$@ $$< > $$(@:.ptx=.said) 2>&1
+$(BUILD)/archs/$(1)/%.log: $(BUILD)/archs/$(call generation,$(1))/%.ptx
+	@mkdir -p $$(@D)
+	$$(Q)$$(NVCC) -arch=sm_$(1) -cubin -Xptxas -v -o $$(@:.log=.cubin) $$< > $$@ 2>&1
+endef
+$(foreach a,$(ARCHS),$(eval $(call arch_rules,$(a))))
+.PHONY: archs
+archs: $(foreach a,$(filter-out $(CUDA_WIDE),$(ARCHS)),$(CU_SRC:kernels/%.cu=$(BUILD)/archs/$(a)/%.log)) \
+       $(foreach a,$(CUDA_WIDE),$(patsubst kernels/%.cu,$(BUILD)/archs/$(a)/%.log,$(filter kernels/%,$(WGMMA_SRC))))

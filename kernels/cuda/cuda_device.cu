@@ -1,0 +1,122 @@
+#include "kernels/cuda/cuda_device.cuh"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The build says for which architectures it has machine code, and for which PTX that newer ones can translate. */
+#ifndef DG_CUDA_SASS
+#define DG_CUDA_SASS "75 80 86 89 90 100 120"
+#define DG_CUDA_PTX 120
+#define DG_CUDA_WGMMA 1
+#endif
+
+bool dg_cuda_covers(int major, int minor)
+{
+    /* Machine code runs on its own generation from its own minor version on. */
+    char *rest;
+    for (const char *at = DG_CUDA_SASS; *at; at = rest) {
+        const long arch = strtol(at, &rest, 10);
+        if (rest == at) break;
+        if (arch / 10 == major && arch % 10 <= minor) return true;
+    }
+    return DG_CUDA_PTX <= major * 10 + minor;
+}
+
+bool dg_cuda_has_wgmma(void) { return DG_CUDA_WGMMA; }
+
+const char *dg_cuda_built_for(void)
+{
+    static char text[160];
+    size_t n = 0;
+    for (const char *at = DG_CUDA_SASS; *at && n + 16 < sizeof text; at += strcspn(at, " "), at += strspn(at, " "))
+        n += (size_t)snprintf(text + n, sizeof text - n, "%ssm_%.*s", n ? ", " : "", (int)strcspn(at, " "), at);
+    snprintf(text + n, sizeof text - n, "%s sm_%d", n ? " and what is newer than" : "what is not older than", DG_CUDA_PTX);
+    return text;
+}
+
+void dg_cuda_uncovered(char *out, size_t size, int major, int minor)
+{
+    snprintf(out, size, "it is sm_%d%d, and this dcgan is built for %s", major, minor, dg_cuda_built_for());
+}
+
+void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runtime)
+{
+    switch ((int)e) {
+    case 35: /* cudaErrorInsufficientDriver, also where there is none */
+        if (driver == 0)
+            snprintf(out, size, "no NVIDIA driver is loaded on this machine");
+        else
+            snprintf(out, size, "the NVIDIA driver is too old: it offers CUDA %d.%d, this program needs %d.%d; update the driver, or "
+                     "build with an older nvcc", driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+        break;
+    case 46: snprintf(out, size, "the GPU is in exclusive use by another process (nvidia-smi shows which)"); break;
+    case 100: snprintf(out, size, "no NVIDIA GPU is visible (see CUDA_VISIBLE_DEVICES and nvidia-smi)"); break;
+    case 209: /* no kernel image */
+        snprintf(out, size, "this dcgan has no code for this GPU: it is built for %s", dg_cuda_built_for());
+        break;
+    case 222: /* unsupported PTX */
+        snprintf(out, size, "the NVIDIA driver is too old for the PTX of this dcgan, which is built for %s; update the driver, or build "
+                 "with CUDA_ARCH=native", dg_cuda_built_for());
+        break;
+    case 803: /* kernel module and libraries disagree */
+        snprintf(out, size, "the NVIDIA driver in the kernel and its libraries are of different versions; reboot, or install the driver again");
+        break;
+    case 804: /* a forward compatibility package on a GPU that it does not serve */
+        snprintf(out, size, "the CUDA compatibility package that is installed does not serve this GPU; remove it, or update the driver");
+        break;
+    default: snprintf(out, size, "CUDA does not start: %s (%s, %d)", cudaGetErrorString(e), cudaGetErrorName(e), (int)e);
+    }
+}
+
+/* CUDA 13's manual says "the process must be terminated and relaunched" for most of these; ECC and NVLink errors, a
+ * lost device and the unknown error are no better. */
+bool dg_cuda_fatal(cudaError_t e)
+{
+    switch ((int)e) {
+    case 46: case 214: case 220: case 226: case 700: case 702: case 710: case 714: case 715: case 716: case 717:
+    case 718: case 719: case 721: case 810: case 911: case 999: return true;
+    default: return false;
+    }
+}
+
+/* How many devices there are; why when none. */
+static int count_devices(char *why, size_t size)
+{
+    int count = 0, driver = 0, runtime = 0;
+    const cudaError_t e = cudaGetDeviceCount(&count);
+    if (e == cudaSuccess && count > 0) return count;
+    (void)cudaGetLastError();
+    if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
+    if (cudaRuntimeGetVersion(&runtime) != cudaSuccess) runtime = 0;
+    dg_cuda_absence(why, size, e == cudaSuccess ? cudaErrorNoDevice : e, driver, runtime);
+    return 0;
+}
+
+extern "C" int dg_cuda_devices(dg_cuda_device *out, int room, const char **why)
+{
+    static char text[400];
+    *why = "";
+    const int count = count_devices(text, sizeof text);
+    if (!count) *why = text;
+    for (int i = 0; i < count && i < room; i++) {
+        cudaDeviceProp p;
+        dg_cuda_device d = {};
+        const cudaError_t e = cudaGetDeviceProperties(&p, i);
+        if (e == cudaSuccess) {
+            snprintf(d.name, sizeof d.name, "%.127s", p.name);
+            d.major = p.major;
+            d.minor = p.minor;
+            d.multiprocessors = p.multiProcessorCount;
+            d.bytes = p.totalGlobalMem;
+            d.usable = dg_cuda_covers(p.major, p.minor);
+            if (!d.usable) dg_cuda_uncovered(d.why_not, sizeof d.why_not, p.major, p.minor);
+        } else {
+            (void)cudaGetLastError();
+            snprintf(d.name, sizeof d.name, "device %d", i);
+            snprintf(d.why_not, sizeof d.why_not, "it does not answer: %s (%d)", cudaGetErrorString(e), (int)e);
+        }
+        out[i] = d;
+    }
+    return count < room ? count : room;
+}

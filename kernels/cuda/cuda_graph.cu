@@ -1,0 +1,186 @@
+/* Plans as graphs: captured when they are first run, replayed from then on. The branches of a plan (branches.h) are
+ * captured from streams of their own; the first one is the stream that graphs are launched in, and all begin and end there in
+ * every run of the plan. */
+#include "kernels/cuda/backend_cuda.cuh"
+
+#include <stdlib.h>
+
+/* A plan while it is captured. */
+typedef struct {
+    gpu *c;
+    dg_plan *p;
+    int pieces;
+    dg_branched *at;
+    cudaEvent_t *ended; /* of each piece that another branch waits for; of others NULL */
+    cudaEvent_t begun;  /* a run; NULL where nothing branches */
+    int tail[DG_BRANCHES]; /* the last piece of each branch, -1: it has none */
+} recording;
+
+static void stop(recording *r)
+{
+    for (int i = 0; i < r->pieces && r->ended; i++)
+        if (r->ended[i]) (void)cudaEventDestroy(r->ended[i]);
+    if (r->begun) (void)cudaEventDestroy(r->begun);
+    free(r->ended);
+    free(r->at);
+}
+
+static cudaError_t want(cudaEvent_t *event) { return *event ? cudaSuccess : cudaEventCreateWithFlags(event, cudaEventDisableTiming); }
+
+/* Streams and events that the branches need; nothing is made while a stream is captured. */
+static dg_err prepare(recording *r)
+{
+    gpu *c = r->c;
+    r->pieces = dg_plan_pieces(r->p);
+    r->at = (dg_branched *)calloc((size_t)r->pieces + 1, sizeof *r->at);
+    r->ended = (cudaEvent_t *)calloc((size_t)r->pieces + 1, sizeof *r->ended);
+    if (!r->at || !r->ended) return dg_fail(DG_DEVICE, "out of memory while capturing plan %s", r->p->name);
+    const dg_err e = dg_plan_branch(r->p, r->at);
+    if (e) return e;
+    for (int k = 0; k < DG_BRANCHES; k++) r->tail[k] = -1;
+    for (int i = 0; i < r->pieces; i++) {
+        const dg_branched *b = &r->at[i];
+        r->tail[b->branch] = i;
+        for (int k = 0; k < DG_BRANCHES; k++)
+            if (k != b->branch && b->after[k] >= 0) TRY(c, r->p->name, want(&r->ended[b->after[k]]));
+    }
+    c->branch[0] = c->lane[DG_COMPUTE];
+    for (int k = 1; k < DG_BRANCHES; k++) {
+        if (r->tail[k] < 0) continue;
+        if (!c->branch[k]) TRY(c, r->p->name, cudaStreamCreateWithFlags(&c->branch[k], cudaStreamNonBlocking));
+        TRY(c, r->p->name, want(&r->begun));
+        TRY(c, r->p->name, want(&r->ended[r->tail[k]]));
+    }
+    return DG_OK;
+}
+
+static dg_err record_piece(recording *r, int i)
+{
+    gpu *c = r->c;
+    const dg_branched *b = &r->at[i];
+    const cudaStream_t stream = c->branch[b->branch];
+    int waits = 0;
+    for (int k = 0; k < DG_BRANCHES; k++) {
+        if (k == b->branch || b->after[k] < 0) continue;
+        TRY(c, r->p->name, cudaStreamWaitEvent(stream, r->ended[b->after[k]], 0));
+        waits++;
+    }
+    if (b->branch && b->after[b->branch] < 0 && !waits++) TRY(c, r->p->name, cudaStreamWaitEvent(stream, r->begun, 0));
+    /* What a kernel does before it waits is safe behind the piece that the plan has in front of it (fuse.h, early), and a
+     * launch that may begin early has one in front of it. */
+    const bool overlaps = dev_programmatic;
+    dev_programmatic = overlaps && !waits && (!r->begun || (i > 0 && b->after[b->branch] == i - 1));
+    const dg_err e = dg_gpu_enqueue_piece(c, r->p, i, stream);
+    dev_programmatic = overlaps;
+    if (e) return e;
+    if (r->ended[i]) TRY(c, r->p->name, cudaEventRecord(r->ended[i], stream));
+    return DG_OK;
+}
+
+static dg_err record_run(recording *r)
+{
+    gpu *c = r->c;
+    dg_err e = DG_OK;
+    if (r->begun) TRY(c, r->p->name, cudaEventRecord(r->begun, c->branch[0]));
+    for (int i = 0; i < r->pieces && !e; i++) e = record_piece(r, i);
+    for (int k = 1; k < DG_BRANCHES && !e; k++)
+        if (r->tail[k] >= 0) TRY(c, r->p->name, cudaStreamWaitEvent(c->branch[0], r->ended[r->tail[k]], 0));
+    return e;
+}
+
+/* The same loop as without a graph, `runs` times, into a graph. */
+static dg_err capture_into(recording *r, int runs, captured *made)
+{
+    gpu *c = r->c;
+    dg_err e = prepare(r);
+    if (e) return e;
+    cudaGraph_t graph = nullptr;
+    TRY(c, r->p->name, cudaStreamBeginCapture(c->lane[DG_COMPUTE], cudaStreamCaptureModeThreadLocal));
+    for (int k = 0; k < runs && !e; k++) e = record_run(r);
+    cudaError_t error = cudaStreamEndCapture(c->lane[DG_COMPUTE], &graph);
+    if (!e && error == cudaSuccess) error = cudaGraphInstantiateWithFlags(&made->graph, graph, 0);
+    if (graph) (void)cudaGraphDestroy(graph);
+    if (e || error != cudaSuccess) (void)cudaGetLastError();
+    return e || error == cudaSuccess ? e : dg_gpu_report(c, r->p->name, "capturing the plan", error);
+}
+
+static dg_err try_capture(gpu *c, dg_plan *p, int runs, captured *made)
+{
+    recording r = {};
+    r.c = c;
+    r.p = p;
+    const dg_err e = capture_into(&r, runs, made);
+    stop(&r);
+    return e;
+}
+
+/* Programmatic launches in a capture are young: some drivers refuse what others take. Is that what the capture failed of? */
+static bool without_overlap(const gpu *c)
+{
+    switch ((int)c->last) {
+    case cudaErrorInvalidResourceHandle:
+    case cudaErrorNotSupported:
+    case cudaErrorStreamCaptureUnsupported:
+    case cudaErrorStreamCaptureInvalidated: break;
+    default: return false;
+    }
+    if (c->broken || !dev_programmatic) return false;
+    dg_warn("%s; kernels do not begin before those in front of them have ended, then (--fuse -overlap says so from the start)", dg_message());
+    dev_programmatic = false;
+    return true;
+}
+
+static dg_err capture(gpu *c, dg_plan *p, int runs, captured **out)
+{
+    captured *made = (captured *)calloc(1, sizeof *made);
+    if (!made) return dg_fail(DG_DEVICE, "out of memory while capturing plan %s", p->name);
+    dg_err e = try_capture(c, p, runs, made);
+    if (e && without_overlap(c)) e = try_capture(c, p, runs, made);
+    if (e) {
+        free(made);
+        return e;
+    }
+    made->runs = runs;
+    made->next = c->graphs;
+    c->graphs = *out = made;
+    return DG_OK;
+}
+
+/* Kernels are loaded when they are first used, and drivers before CUDA 12.3 load none while a stream is captured: there a
+ * plan's first run is not captured, and this is what it has for a graph. */
+static const int LOADS_IN_CAPTURE = 12030;
+static captured loaded;
+
+/* Graphs double: none is captured before the plan ran as often as that takes, so that the first steps wait for little, and
+ * the device has steps to do while the host captures longer ones. */
+dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out)
+{
+    dg_err e = DG_OK;
+    *out = nullptr;
+    if (!p->captured && c->driver < LOADS_IN_CAPTURE) {
+        p->captured = &loaded;
+        return DG_OK;
+    }
+    if ((!p->captured || p->captured == &loaded) && (e = capture(c, p, 1, out)) == DG_OK) p->captured = *out;
+    captured *first = (captured *)p->captured, *g = first;
+    while (!e && 2 * g->runs <= n && 2 * g->runs <= MOST_RUNS && 2 * g->runs * dg_plan_pieces(p) <= MOST_PIECES && g->runs < first->done) {
+        if (!g->twice) e = capture(c, p, 2 * g->runs, &g->twice);
+        if (!e) g = g->twice;
+    }
+    if (e) return e;
+    first->done += g->runs;
+    *out = g;
+    return DG_OK;
+}
+
+void dg_gpu_graphs_close(gpu *c)
+{
+    while (c->graphs) {
+        captured *next = c->graphs->next;
+        if (!c->broken) (void)cudaGraphExecDestroy(c->graphs->graph);
+        free(c->graphs);
+        c->graphs = next;
+    }
+    for (int k = 1; k < DG_BRANCHES && !c->broken; k++)
+        if (c->branch[k]) (void)cudaStreamDestroy(c->branch[k]);
+}

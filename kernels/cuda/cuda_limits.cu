@@ -1,0 +1,231 @@
+/* What a CUDA device can do at most, measured: multiply-adds, tensor cores, memory, the cache, a launch. */
+#include "kernels/cuda/cuda_time.cuh"
+
+#include <string.h>
+
+static constexpr int THREADS = 256, BLOCKS = 8, CHAINS = 8; /* blocks a multiprocessor; chains hide latency */
+
+template <class real> static __global__ void __launch_bounds__(THREADS) fma_kernel(real *out, int turns)
+{
+    real a[CHAINS];
+#pragma unroll
+    for (int i = 0; i < CHAINS; i++) a[i] = (real)((int)threadIdx.x + i);
+    for (int t = 0; t < turns; t++)
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+#pragma unroll
+            for (int i = 0; i < CHAINS; i++) a[i] = a[i] * (real)0.75 + (real)0.25; /* each tends to 1 */
+    real sum = 0;
+#pragma unroll
+    for (int i = 0; i < CHAINS; i++) sum += a[i];
+    if (sum < 0) *out = sum; /* never; the compiler must not see that nobody looks */
+}
+
+/* Numbers near 1 in registers, whichever way their bits are read; zeros would cost less power. */
+template <dg_math M> static __global__ void __launch_bounds__(THREADS) mma_kernel(float *out, int turns)
+{
+    float c[CHAINS][4] = {};
+    const uint32_t one = 0x3f803f80u + threadIdx.x % 32 * 0x00030005u, bits = M == DG_MATH_TF32 ? ~0x1fffu : ~0u; /* as of to_tf32 */
+    const uint32_t a[4] = {one & bits, (one ^ 0x00410014u) & bits, (one ^ 0x00160052u) & bits, (one ^ 0x00250043u) & bits};
+    const uint32_t b[2] = {(one ^ 0x00330061u) & bits, one & bits};
+    for (int t = 0; t < turns; t++)
+#pragma unroll
+        for (int i = 0; i < CHAINS; i++) M == DG_MATH_BF16 ? mma_bf16(c[i], a, b) : M == DG_MATH_FP16 ? mma_fp16(c[i], a, b) : mma_tf32(c[i], a, b);
+    float sum = 0;
+#pragma unroll
+    for (int i = 0; i < CHAINS; i++) sum += c[i][0] + c[i][3];
+    if (sum < 0) *out = sum;
+}
+
+static __global__ void triad_kernel(float4 *out, const float4 *left, const float4 *right, int64_t n)
+{
+    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += (int64_t)gridDim.x * THREADS) {
+        const float4 l = left[i], r = right[i];
+        out[i] = make_float4(l.x + 0.5f * r.x, l.y + 0.5f * r.y, l.z + 0.5f * r.z, l.w + 0.5f * r.w);
+    }
+}
+
+/* Reads n numbers `turns` times; every time a block has another part of them, so that its multiprocessor's own cache does
+ * not serve. */
+static __global__ void read_kernel(float *out, const float4 *in, int64_t n, int turns)
+{
+    float sum = 0;
+    for (int t = 0; t < turns; t++) {
+        const int64_t block = (blockIdx.x + (int64_t)t * 37) % gridDim.x;
+        for (int64_t i = block * THREADS + threadIdx.x; i < n; i += (int64_t)gridDim.x * THREADS) {
+            const float4 v = in[i];
+            sum += v.x + v.y + v.z + v.w;
+        }
+    }
+    if (sum != 0) *out = sum; /* the array is zero */
+}
+
+static __global__ void empty_kernel() {}
+
+/* ---- */
+
+typedef struct {
+    cudaStream_t stream;
+    cudaEvent_t from, to;
+    cudaDeviceProp device;
+    dg_type real;
+    float4 *array[3];
+    int64_t n; /* of float4 in an array */
+    const char **what;
+} job;
+
+#define TRY(call)                                                                                             \
+    do {                                                                                                      \
+        const cudaError_t error_ = (call);                                                                    \
+        if (error_ != cudaSuccess) {                                                                          \
+            *j->what = #call;                                                                                 \
+            return error_;                                                                                    \
+        }                                                                                                     \
+    } while (0)
+
+static cudaError_t launches(job *j)
+{
+    const dev_fault fault = dev_take_fault();
+    if (fault.error != cudaSuccess) *j->what = fault.at.kernel;
+    return fault.error;
+}
+
+enum kind { FMA, TF32, BF16, FP16, TRIAD, READ, CACHE };
+
+static void launch(job *j, kind k, int turns)
+{
+    const dim3 grid((unsigned)(j->device.multiProcessorCount * BLOCKS)), block(THREADS);
+    float *out = (float *)j->array[0];
+    const int64_t cached = j->device.l2CacheSize / 2 / 16;
+    if (k == FMA && j->real == DG_F64) KLAUNCH(fma_kernel<double>, grid, block, 0, j->stream, (double *)out, turns);
+    if (k == FMA && j->real != DG_F64) KLAUNCH(fma_kernel<float>, grid, block, 0, j->stream, out, turns);
+    if (k == TF32) KLAUNCH(mma_kernel<DG_MATH_TF32>, grid, block, 0, j->stream, out, turns);
+    if (k == BF16) KLAUNCH(mma_kernel<DG_MATH_BF16>, grid, block, 0, j->stream, out, turns);
+    if (k == FP16) KLAUNCH(mma_kernel<DG_MATH_FP16>, grid, block, 0, j->stream, out, turns);
+    if (k == TRIAD)
+        for (int t = 0; t < turns; t++) KLAUNCH(triad_kernel, grid, block, 0, j->stream, j->array[0], j->array[1], j->array[2], j->n);
+    if (k == READ) KLAUNCH(read_kernel, grid, block, 0, j->stream, out, j->array[1], j->n, turns);
+    if (k == CACHE) KLAUNCH(read_kernel, grid, block, 0, j->stream, out, j->array[2], cached < j->n ? cached : j->n, turns);
+}
+
+/* FLOPs or bytes of one turn. */
+static double work(const job *j, kind k)
+{
+    const double threads = (double)j->device.multiProcessorCount * BLOCKS * THREADS, cached = j->device.l2CacheSize / 2.0;
+    const double bytes = 16.0 * (double)j->n;
+    switch (k) {
+    case FMA: return threads * CHAINS * 4 * 2;
+    case TF32: return threads / 32 * CHAINS * 2 * 16 * 8 * 8;
+    case BF16:
+    case FP16: return threads / 32 * CHAINS * 2 * 16 * 8 * 16;
+    case TRIAD: return 3 * bytes;
+    case READ: return bytes;
+    case CACHE: return cached < bytes ? cached : bytes;
+    }
+    return 0;
+}
+
+/* Raises *best to what is reached, in 1e9 a second. As many turns as take some 0.5 ms, so that starting does not count. */
+static cudaError_t rate(job *j, kind k, double *best)
+{
+    float ms = 0;
+    for (int turns = 1; turns <= 1 << 20; turns *= 4) {
+        TRY(cudaEventRecord(j->from, j->stream));
+        launch(j, k, turns);
+        TRY(launches(j));
+        TRY(cudaEventRecord(j->to, j->stream));
+        TRY(cudaEventSynchronize(j->to));
+        TRY(cudaEventElapsedTime(&ms, j->from, j->to));
+        if (ms < 0.5f) continue;
+        const double reached = work(j, k) * turns / (double)ms * 1e-6;
+        if (reached > *best) *best = reached;
+        break;
+    }
+    return cudaSuccess;
+}
+
+/* ms of a graph of n empty kernels, each waiting for the one before. */
+static cudaError_t chain(job *j, int n, float *ms)
+{
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t exec = nullptr;
+    TRY(cudaStreamBeginCapture(j->stream, cudaStreamCaptureModeThreadLocal));
+    for (int i = 0; i < n; i++) KLAUNCH(empty_kernel, dim3(1), dim3(32), 0, j->stream);
+    const cudaError_t launched = launches(j);
+    TRY(cudaStreamEndCapture(j->stream, &graph));
+    cudaError_t e = launched == cudaSuccess ? cudaGraphInstantiateWithFlags(&exec, graph, 0) : launched;
+    (void)cudaGraphDestroy(graph);
+    for (int warm = 0; warm < 2 && e == cudaSuccess; warm++) {
+        e = cudaEventRecord(j->from, j->stream);
+        if (e == cudaSuccess) e = cudaGraphLaunch(exec, j->stream);
+        if (e == cudaSuccess) e = cudaEventRecord(j->to, j->stream);
+        if (e == cudaSuccess) e = cudaEventSynchronize(j->to);
+    }
+    if (e == cudaSuccess) e = cudaEventElapsedTime(ms, j->from, j->to);
+    if (exec) (void)cudaGraphExecDestroy(exec);
+    *j->what = "a chain of empty kernels";
+    return e;
+}
+
+/* What one more kernel costs. */
+static cudaError_t launch_us(job *j, double *us)
+{
+    float few = 0, many = 0;
+    TRY(chain(j, 20, &few));
+    TRY(chain(j, 220, &many));
+    const double one = (double)(many - few) * 1e3 / 200;
+    if (one > 0 && (*us <= 0 || one < *us)) *us = one;
+    return cudaSuccess;
+}
+
+static cudaError_t measure(job *j, dg_machine *m, int rounds)
+{
+    size_t free_bytes = 0, total = 0;
+    TRY(rate(j, FMA, &m->all));
+    if (!rounds) return cudaSuccess;
+    TRY(cudaMemGetInfo(&free_bytes, &total));
+    size_t bytes = 4 * (size_t)j->device.l2CacheSize;
+    if (bytes > free_bytes / 8) bytes = free_bytes / 8;
+    j->n = (int64_t)(bytes / 16);
+    for (int i = 0; i < 3; i++) {
+        TRY(cudaMalloc(&j->array[i], (size_t)j->n * 16));
+        TRY(cudaMemsetAsync(j->array[i], 0, (size_t)j->n * 16, j->stream));
+    }
+    m->array_mb = 16e-6 * (double)j->n;
+    for (int i = 0; i < rounds; i++) {
+        TRY(rate(j, FMA, &m->all));
+        if (j->device.major >= 8) TRY(rate(j, TF32, &m->tf32));
+        if (j->device.major >= 8) TRY(rate(j, BF16, &m->bf16));
+        TRY(rate(j, FP16, &m->fp16));
+        TRY(rate(j, TRIAD, &m->triad));
+        TRY(rate(j, READ, &m->read));
+        TRY(rate(j, CACHE, &m->cache));
+        TRY(launch_us(j, &m->launch_us));
+    }
+    return cudaSuccess;
+}
+
+cudaError_t dg_cuda_limits(cudaStream_t stream, int device, dg_type real, dg_machine *m, int rounds, const char **what)
+{
+    job job_ = {}, *j = &job_;
+    j->stream = stream;
+    j->real = real;
+    j->what = what;
+    *what = "";
+    TRY(cudaGetDeviceProperties(&j->device, device));
+    m->gpu = true;
+    m->arch = j->device.major * 10 + j->device.minor;
+    m->units = j->device.multiProcessorCount;
+    m->shared = j->device.sharedMemPerBlockOptin;
+    m->cache_mb = j->device.l2CacheSize * 1e-6;
+    memcpy(m->name, j->device.name, sizeof m->name - 1);
+    m->name[sizeof m->name - 1] = 0;
+    TRY(cudaEventCreate(&j->from));
+    cudaError_t e = cudaEventCreate(&j->to);
+    if (e == cudaSuccess) e = measure(j, m, rounds);
+    for (int i = 0; i < 3; i++)
+        if (j->array[i]) (void)cudaFree(j->array[i]);
+    if (j->to) (void)cudaEventDestroy(j->to);
+    (void)cudaEventDestroy(j->from);
+    return e;
+}

@@ -1,0 +1,237 @@
+/* The CUDA backend's memory: allocating, copying with and without waiting, and the marks that order its two lanes. */
+#include "kernels/cuda/backend_cuda.cuh"
+
+#include <string.h>
+
+/* A wait finds errors of any work before it. */
+static dg_err wait_for(gpu *c, cudaEvent_t event)
+{
+    const cudaError_t e = cudaEventSynchronize(event);
+    if (e == cudaSuccess) return DG_OK;
+    return dg_gpu_report(c, "", "waiting for the device", e);
+}
+
+/* ---- Allocating ---- */
+
+static dg_err memory(dg_backend *b, size_t *free_bytes, size_t *total)
+{
+    gpu *c = (gpu *)b;
+    ENTER(c);
+    TRY(c, "", cudaMemGetInfo(free_bytes, total));
+    return DG_OK;
+}
+
+/* Zero before anything else can use it, whatever lane that is in. */
+static cudaError_t clear(gpu *c, void *p, size_t bytes)
+{
+    const cudaError_t e = cudaMemsetAsync(p, 0, bytes, c->lane[DG_COMPUTE]);
+    return e == cudaSuccess ? cudaStreamSynchronize(c->lane[DG_COMPUTE]) : e;
+}
+
+static dg_err alloc(dg_backend *b, size_t bytes, void **mem)
+{
+    gpu *c = (gpu *)b;
+    *mem = nullptr;
+    ENTER(c);
+    size_t free_bytes = 0, total = 0;
+    TRY(c, "", cudaMemGetInfo(&free_bytes, &total));
+    void *p = nullptr;
+    const cudaError_t e = cudaMalloc(&p, bytes ? bytes : 1);
+    if (e == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        return dg_fail(DG_DEVICE, "out of memory on %s: %.1f MB needed at once, %.1f MB free of %.1f MB; use a smaller --batch, "
+                       "a smaller model, or close other programs on this GPU", b->name, (double)bytes / 1e6, (double)free_bytes / 1e6,
+                       (double)total / 1e6);
+    }
+    if (e != cudaSuccess) return dg_gpu_report(c, "", "cudaMalloc", e);
+    const cudaError_t cleared = clear(c, p, bytes ? bytes : 1);
+    if (cleared != cudaSuccess) {
+        (void)cudaFree(p);
+        return dg_gpu_report(c, "", "clearing new memory", cleared);
+    }
+    *mem = p;
+    return DG_OK;
+}
+
+static dg_err alloc_host(dg_backend *b, size_t bytes, void **mem)
+{
+    gpu *c = (gpu *)b;
+    *mem = nullptr;
+    ENTER(c);
+    const cudaError_t e = cudaHostAlloc(mem, bytes ? bytes : 1, cudaHostAllocDefault);
+    if (e == cudaSuccess) return DG_OK;
+    *mem = nullptr;
+    if (e != cudaErrorMemoryAllocation) return dg_gpu_report(c, "", "cudaHostAlloc", e);
+    (void)cudaGetLastError();
+    return dg_fail(DG_DEVICE, "out of memory: %.1f MB of the host's memory are needed that %s can reach", (double)bytes / 1e6, b->name);
+}
+
+/* Whatever still uses the memory comes first. */
+static void wait_for_all(gpu *c)
+{
+    (void)cudaSetDevice(c->device);
+    for (int i = 0; i < DG_LANES; i++) (void)cudaStreamSynchronize(c->lane[i]);
+}
+
+static void release(dg_backend *b, void *mem)
+{
+    gpu *c = (gpu *)b;
+    if (c->broken || !mem) return;
+    wait_for_all(c);
+    (void)cudaFree(mem);
+}
+
+static void release_host(dg_backend *b, void *mem)
+{
+    gpu *c = (gpu *)b;
+    if (c->broken || !mem) return;
+    wait_for_all(c);
+    (void)cudaFreeHost(mem);
+}
+
+/* ---- Copies through the stages ---- */
+
+static size_t piece_at(size_t bytes, size_t at) { return bytes - at < STAGE_BYTES ? bytes - at : STAGE_BYTES; }
+
+/* The next stage, once the copy that used it last is done. */
+static dg_err take_stage(gpu *c, int *k)
+{
+    *k = c->next_stage;
+    c->next_stage = (*k + 1) % STAGES;
+    return wait_for(c, c->staged[*k]);
+}
+
+/* The host's memory may be reused on return: it is in a stage by then. The copy itself takes its place in the stream. */
+static dg_err put(dg_backend *b, void *dst, const void *host, size_t bytes)
+{
+    gpu *c = (gpu *)b;
+    ENTER(c);
+    for (size_t at = 0; at < bytes; at += STAGE_BYTES) {
+        const size_t n = piece_at(bytes, at);
+        int k;
+        const dg_err e = take_stage(c, &k);
+        if (e) return e;
+        memcpy(c->stage[k], (const char *)host + at, n);
+        TRY(c, "copying to the device", cudaMemcpyAsync((char *)dst + at, c->stage[k], n, cudaMemcpyHostToDevice, c->lane[DG_COMPUTE]));
+        TRY(c, "copying to the device", cudaEventRecord(c->staged[k], c->lane[DG_COMPUTE]));
+    }
+    return DG_OK;
+}
+
+static dg_err start_piece(gpu *c, const char *src, size_t n, int *k)
+{
+    const dg_err e = take_stage(c, k);
+    if (e) return e;
+    TRY(c, "copying from the device", cudaMemcpyAsync(c->stage[*k], src, n, cudaMemcpyDeviceToHost, c->lane[DG_COMPUTE]));
+    TRY(c, "copying from the device", cudaEventRecord(c->staged[*k], c->lane[DG_COMPUTE]));
+    return DG_OK;
+}
+
+/* The next piece is on its way while one is taken out of its stage. */
+static dg_err get(dg_backend *b, void *host, const void *src, size_t bytes)
+{
+    gpu *c = (gpu *)b;
+    ENTER(c);
+    int now = 0, next = 0;
+    dg_err e = bytes ? start_piece(c, (const char *)src, piece_at(bytes, 0), &next) : DG_OK;
+    for (size_t at = 0; !e && at < bytes; at += STAGE_BYTES) {
+        const size_t n = piece_at(bytes, at);
+        now = next;
+        if (at + n < bytes) e = start_piece(c, (const char *)src + at + n, piece_at(bytes, at + n), &next);
+        if (!e) e = wait_for(c, c->staged[now]);
+        if (!e) memcpy((char *)host + at, c->stage[now], n);
+    }
+    return e;
+}
+
+/* ---- Work that nobody waits for ---- */
+
+static dg_err start_put(dg_backend *b, dg_lane lane, void *dst, const void *host, size_t bytes)
+{
+    gpu *c = (gpu *)b;
+    ENTER(c);
+    TRY(c, "copying to the device", cudaMemcpyAsync(dst, host, bytes, cudaMemcpyHostToDevice, c->lane[lane]));
+    return DG_OK;
+}
+
+static dg_err start_get(dg_backend *b, dg_lane lane, void *host, const void *src, size_t bytes)
+{
+    gpu *c = (gpu *)b;
+    ENTER(c);
+    TRY(c, "copying from the device", cudaMemcpyAsync(host, src, bytes, cudaMemcpyDeviceToHost, c->lane[lane]));
+    return DG_OK;
+}
+
+static dg_err mark(dg_backend *b, dg_lane lane, int number)
+{
+    gpu *c = (gpu *)b;
+    ENTER(c);
+    TRY(c, "", cudaEventRecord(c->mark[number], c->lane[lane]));
+    return DG_OK;
+}
+
+static dg_err follow(dg_backend *b, dg_lane lane, int number)
+{
+    gpu *c = (gpu *)b;
+    ENTER(c);
+    TRY(c, "", cudaStreamWaitEvent(c->lane[lane], c->mark[number], 0));
+    return DG_OK;
+}
+
+static dg_err reached(dg_backend *b, int number, bool wait, bool *yes)
+{
+    gpu *c = (gpu *)b;
+    *yes = false;
+    ENTER(c);
+    if (!wait) {
+        const cudaError_t e = cudaEventQuery(c->mark[number]);
+        if (e == cudaErrorNotReady) return DG_OK;
+        if (e != cudaSuccess) return wait_for(c, c->mark[number]);
+    } else {
+        const dg_err e = wait_for(c, c->mark[number]);
+        if (e) return e;
+    }
+    *yes = true;
+    return DG_OK;
+}
+
+void dg_gpu_memory_functions(dg_backend *b)
+{
+    b->memory = memory;
+    b->alloc = alloc;
+    b->release = release;
+    b->alloc_host = alloc_host;
+    b->release_host = release_host;
+    b->put = put;
+    b->get = get;
+    b->start_put = start_put;
+    b->start_get = start_get;
+    b->mark = mark;
+    b->follow = follow;
+    b->reached = reached;
+}
+
+dg_err dg_gpu_memory_open(gpu *c)
+{
+    for (int i = 0; i < DG_LANES; i++) TRY(c, "", cudaStreamCreateWithFlags(&c->lane[i], cudaStreamNonBlocking));
+    for (int i = 0; i < DG_MARKS; i++) TRY(c, "", cudaEventCreateWithFlags(&c->mark[i], cudaEventDisableTiming));
+    for (int i = 0; i < STAGES; i++) {
+        TRY(c, "", cudaHostAlloc(&c->stage[i], STAGE_BYTES, cudaHostAllocDefault));
+        TRY(c, "", cudaEventCreateWithFlags(&c->staged[i], cudaEventDisableTiming));
+    }
+    return DG_OK;
+}
+
+void dg_gpu_memory_close(gpu *c)
+{
+    for (int i = 0; i < DG_LANES; i++)
+        if (c->lane[i]) (void)cudaStreamSynchronize(c->lane[i]);
+    for (int i = 0; i < STAGES; i++) {
+        if (c->stage[i]) (void)cudaFreeHost(c->stage[i]);
+        if (c->staged[i]) (void)cudaEventDestroy(c->staged[i]);
+    }
+    for (int i = 0; i < DG_MARKS; i++)
+        if (c->mark[i]) (void)cudaEventDestroy(c->mark[i]);
+    for (int i = 0; i < DG_LANES; i++)
+        if (c->lane[i]) (void)cudaStreamDestroy(c->lane[i]);
+}

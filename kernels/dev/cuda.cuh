@@ -1,0 +1,64 @@
+/* Shared by the CUDA kernels: one public launcher an op, from the list of ops, and what every launcher needs.
+ *
+ * Each launcher is a template over the type of real and instantiated at the end of its file for float and double,
+ * so that a forgotten kernel fails the link. Fast variants exist for float alone; the table in core/tune/variants.c
+ * says which. A launcher only enqueues kernels: nothing in it allocates, waits or copies from the host, so it may
+ * run inside a stream capture. Kernels take the op's argument struct by value.
+ *
+ * No float atomics; every sum has an order that depends on shapes and on the tuning alone. */
+#ifndef DG_CUDA_CUH
+#define DG_CUDA_CUH
+
+#include <string.h>
+
+#include "kernels/dev/dev.cuh"
+extern "C" {
+#include "core/plan/ops.h"
+}
+
+#define X(kind, member)                                                                                       \
+    template <class real>                                                                                     \
+    void dg_cuda_##kind(const dg_##member##_args *a, const dg_tune *tune, cudaStream_t stream);
+DG_OPS(X)
+#undef X
+
+#define DG_INSTANTIATE(kind, member)                                                                          \
+    template void dg_cuda_##kind<float>(const dg_##member##_args *, const dg_tune *, cudaStream_t);           \
+    template void dg_cuda_##kind<double>(const dg_##member##_args *, const dg_tune *, cudaStream_t);
+
+/* Bytes of operand `scratch` of a convolution: dg_scratch_of() (work.h) for one that is not in a plan. */
+template <class real> size_t dg_cuda_conv_scratch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
+
+/* 16 bytes of reals: one load, one store. */
+template <class real> constexpr int dg_wide = 16 / (int)sizeof(real);
+template <class real, int n> struct alignas(sizeof(real) * n) dg_pack {
+    real v[n];
+};
+template <int n, class real> static __device__ __forceinline__ dg_pack<real, n> dg_load(const real *p)
+{
+    return *reinterpret_cast<const dg_pack<real, n> *>(p);
+}
+template <int n, class real> static __device__ __forceinline__ void dg_store(real *p, const dg_pack<real, n> &v)
+{
+    *reinterpret_cast<dg_pack<real, n> *>(p) = v;
+}
+
+static inline bool dg_is(const dg_tune *tune, const char *variant) { return strcmp(tune->variant, variant) == 0; }
+
+template <class T> __host__ __device__ constexpr T dg_div_up(T a, T b) { return (a + b - 1) / b; }
+
+/* One thread an item. */
+static inline dim3 dg_grid(int64_t items, int block) { return dim3((unsigned)((items + block - 1) / block)); }
+
+static __device__ __forceinline__ int64_t dg_thread()
+{
+    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+/* relu, leaky and none are one function: z above 0, factor * z at and below (NaN stays NaN). */
+template <class real> static inline real dg_below_zero(dg_act act, double slope)
+{
+    return act == DG_ACT_RELU ? (real)0 : act == DG_ACT_LEAKY ? (real)slope : (real)1;
+}
+
+#endif

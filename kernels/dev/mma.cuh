@@ -1,0 +1,168 @@
+/* Products on tensor cores: arithmetics, and fragments from shared memory.
+ *
+ * An operand in shared memory is made of units of 16 bytes: 8 bf16 or 4 tf32, neighbouring channels of one position
+ * (a pixel, a row of weights). Channels c*unit.. of all positions are plane c, position after position:
+ *
+ *     plane c        | position 0 | position 1 | position 2 | ...
+ *     plane c + 1    | position 0 | ...                              `pitch` units further
+ *
+ * All reads of fragments below then take neighbouring positions of a plane, eight of them 128 bytes in one go: no bank
+ * is asked twice, whichever position they begin with, so that a tap of a convolution is nothing but another first
+ * position. Writing, eight threads take 2 planes x 4 positions; for these to be in different banks, pitch % 8 is 4, or
+ * it is 0 and in odd planes positions are exchanged, p ^ 4.
+ *
+ * An operand whose sum runs over channels is read by rows: two planes, a row of the matrix is a position. One whose
+ * sum runs over positions is read by columns: a row of the matrix is a channel. With g = lane / 4, t = lane % 4 (the
+ * layouts are those of mma_bf16 and mma_tf32 in dev.cuh). */
+#ifndef DG_MMA_CUH
+#define DG_MMA_CUH
+
+#include <float.h>
+
+#include "kernels/dev/cuda.cuh"
+
+static __device__ __forceinline__ int dg_warp_lane() { return (int)threadIdx.x % 32; }
+
+/* Rows. Every lane brings the address of one unit: of A (16 positions) and of B (twice 8), both arithmetics. */
+static __device__ __forceinline__ int dg_row_of_a() { return dg_warp_lane() % 16; }
+static __device__ __forceinline__ int dg_plane_of_a() { return dg_warp_lane() / 16; }
+static __device__ __forceinline__ int dg_row_of_b() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
+static __device__ __forceinline__ int dg_plane_of_b() { return dg_warp_lane() / 8 % 2; }
+
+/* How the arithmetics below multiply: warp by warp, and a product is done when it is asked for. Those of a warpgroup are
+ * in wgmma.cuh, with the same names. there: this architecture has such products; fused: it has them in fused kernels, too.
+ * scaled: values are multiplied by a power of two before they are rounded, and sums by the inverse. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define DG_MMA_BEFORE_SM_80 1
+#else
+#define DG_MMA_BEFORE_SM_80 0
+#endif
+struct dg_mma_by_warps {
+    static constexpr bool there = !DG_MMA_BEFORE_SM_80, fused = there, scaled = false;
+    static constexpr int warps = 1;             /* that share 64 rows */
+    static constexpr int swap = 4, spacing = 0; /* odd planes of weights: positions exchanged, p ^ swap; units between planes */
+
+    static __device__ __forceinline__ void publish() {} /* before the barrier behind which stores are multiplied */
+    template <class Sums> static __device__ __forceinline__ void finish(Sums &) {}
+};
+
+/* Products of bf16, m16n8k16. */
+struct dg_mma_bf16 : dg_mma_by_warps {
+    static constexpr int unit = 8, k = 16;
+
+    static __device__ __forceinline__ uint4 round(const float (&v)[unit])
+    {
+        return make_uint4(to_bf16x2(v[0], v[1]), to_bf16x2(v[2], v[3]), to_bf16x2(v[4], v[5]), to_bf16x2(v[6], v[7]));
+    }
+    static __device__ __forceinline__ void multiply(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) { mma_bf16(c, a, b); }
+
+    /* Columns of A: 2 planes (16 m) x 16 positions, of B: 2 planes (twice 8 n) x 16 positions. The lane's position
+     * (of those below 16) and plane; near: the same plus 4 where tf32 needs it, here unused. */
+    static __device__ __forceinline__ int column_of_a() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
+    static __device__ __forceinline__ int column_of_b() { return dg_warp_lane() % 16; }
+    static __device__ __forceinline__ int columns_plane_of_a() { return dg_warp_lane() / 8 % 2; }
+    static __device__ __forceinline__ int columns_plane_of_b() { return dg_warp_lane() / 16; }
+    static __device__ __forceinline__ void columns_a(uint32_t (&a)[4], const uint4 *at, int, int) { ldsm_x4_trans(a, at); }
+    static __device__ __forceinline__ void columns_b(uint32_t (&b)[4], const uint4 *at, int, int) { ldsm_x4_trans(b, at); }
+};
+
+/* Products of fp16: fragments are those of bf16. Turing has these alone. From sm_80 on bf16 is as quick and needs no scaling:
+ * fused kernels, which take longest to compile, would be for nothing there; the plain ones can be checked on what is at
+ * hand. The simulator has all. */
+struct dg_mma_fp16 : dg_mma_bf16 {
+#ifdef __CUDA_ARCH__
+    static constexpr bool there = true, fused = DG_MMA_BEFORE_SM_80, scaled = true;
+#else
+    static constexpr bool there = true, fused = true, scaled = true;
+#endif
+
+    /* What is finite stays so: a large gradient shall not end the run. Infinity and NaN stay what they are, for they
+     * shall. */
+    static __device__ __forceinline__ float within(float v) { return fabsf(v) > 65504 && fabsf(v) <= FLT_MAX ? copysignf(65504, v) : v; }
+    static __device__ __forceinline__ uint4 round(const float (&v)[unit])
+    {
+        return make_uint4(to_fp16x2(within(v[0]), within(v[1])), to_fp16x2(within(v[2]), within(v[3])), to_fp16x2(within(v[4]), within(v[5])),
+                          to_fp16x2(within(v[6]), within(v[7])));
+    }
+    static __device__ __forceinline__ void multiply(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) { mma_fp16(c, a, b); }
+};
+
+/* 2^n, of -126 to 127. */
+static __device__ __forceinline__ float dg_power_of_two(int n) { return __int_as_float((127 + n) << 23); }
+
+/* Products of tf32, m16n8k8. ldmatrix moves 16-bit elements and cannot transpose these: columns are read word by
+ * word, 4 positions x 8 channels at a time. */
+struct dg_mma_tf32 : dg_mma_by_warps {
+    static constexpr int unit = 4, k = 8;
+
+    static __device__ __forceinline__ uint4 round(const float (&v)[unit])
+    {
+        return make_uint4(to_tf32(v[0]), to_tf32(v[1]), to_tf32(v[2]), to_tf32(v[3]));
+    }
+    static __device__ __forceinline__ void multiply(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) { mma_tf32(c, a, b); }
+
+    static __device__ __forceinline__ int column_of_a() { return dg_warp_lane() % 4; }
+    static __device__ __forceinline__ int column_of_b() { return dg_warp_lane() % 4; }
+    static __device__ __forceinline__ int columns_plane_of_a() { return dg_warp_lane() / 16; }
+    static __device__ __forceinline__ int columns_plane_of_b() { return dg_warp_lane() / 16; }
+    static __device__ __forceinline__ uint32_t word(const uint4 *at)
+    {
+        return reinterpret_cast<const uint32_t *>(at)[dg_warp_lane() / 4 % 4];
+    }
+    /* four: from the lane's position to the one that is 4 later; pitch: from a plane to the next. */
+    static __device__ __forceinline__ void columns_a(uint32_t (&a)[4], const uint4 *at, int four, int pitch)
+    {
+        a[0] = word(at);
+        a[1] = word(at + 2 * pitch);
+        a[2] = word(at + four);
+        a[3] = word(at + four + 2 * pitch);
+    }
+    static __device__ __forceinline__ void columns_b(uint32_t (&b)[4], const uint4 *at, int four, int pitch)
+    {
+        b[0] = word(at);
+        b[1] = word(at + four);
+        b[2] = word(at + 2 * pitch);
+        b[3] = word(at + four + 2 * pitch);
+    }
+};
+
+/* A warp's sums: 16*MI x 8*NJ of them; c[i][j] is rows 16i + g and + 8, columns 8j + 2t and + 1. */
+template <class E, int MI, int NJ> struct dg_sums {
+    float c[MI][NJ][4];
+
+    __device__ __forceinline__ void clear()
+    {
+#pragma unroll
+        for (int i = 0; i < MI; i++)
+#pragma unroll
+            for (int j = 0; j < NJ; j++)
+#pragma unroll
+                for (int e = 0; e < 4; e++) c[i][j][e] = 0;
+    }
+    __device__ __forceinline__ void times(float factor)
+    {
+#pragma unroll
+        for (int i = 0; i < MI; i++)
+#pragma unroll
+            for (int j = 0; j < NJ; j++)
+#pragma unroll
+                for (int e = 0; e < 4; e++) c[i][j][e] *= factor;
+    }
+    /* b[j / 2] holds fragments j and j + 1, as two columns or two rows of planes give them. */
+    __device__ __forceinline__ void add(const uint32_t (&a)[MI][4], const uint32_t (&b)[NJ / 2][4])
+    {
+#pragma unroll
+        for (int i = 0; i < MI; i++)
+#pragma unroll
+            for (int j = 0; j < NJ; j++) E::multiply(c[i][j], a[i], {b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]});
+    }
+    /* Row i * 8 + lane / 4 to memory, as far as its columns exist: this lane's are n, n + 1, n + 8, n + 9, ... */
+    __device__ __forceinline__ void store(float *row, int i, int n, int columns) const
+    {
+#pragma unroll
+        for (int j = 0; j < NJ; j++)
+            if (n + j * 8 < columns) dg_store<2>(row + n + j * 8, dg_pack<float, 2>{{c[i / 2][j][i % 2 * 2], c[i / 2][j][i % 2 * 2 + 1]}});
+    }
+};
+
+#endif

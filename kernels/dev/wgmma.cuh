@@ -1,0 +1,42 @@
+/* Products of bf16 by warpgroups: what mma.cuh has of a warp, for Hopper alone. A warpgroup has 64 rows, each of its warps
+ * 16 of them, and B is read from where it lies. So is A where eight neighbouring positions lie one behind the other; in
+ * small cells they are two rows of two cells, and A goes through registers. Planes of weights are spaced so that 2 planes
+ * x 4 positions share no bank when they are written. */
+#ifndef DG_WGMMA_CUH
+#define DG_WGMMA_CUH
+
+#define DEV_WGMMA
+#include "kernels/dev/mma.cuh"
+
+struct dg_wgmma_bf16 : dg_mma_bf16 {
+    static constexpr bool there = DEV_HAS_WGMMA, fused = there;
+    static constexpr int warps = 4, swap = 0, spacing = 4;
+
+    static __device__ __forceinline__ void publish() { wgmma_publish(); }
+    template <class Sums> static __device__ __forceinline__ void finish(Sums &sums) { wgmma_wait(sums.c[0]); }
+
+    /* The products of some taps, which finish() waits for. P: the patch; a: of the first unit of A, or, where it goes
+     * through registers, of this lane's; tap(t): how much further it is of tap t; b, next_k, next_n: the weights of the
+     * first tap (dev_wgmma.cuh), next_tap units from those of the next one. */
+    template <class P, bool TRANS_B, int TAPS, int NJ, class Tap>
+    static __device__ __forceinline__ void products(float (&sums)[NJ][4], const uint4 *a, const uint4 *b, int next_k, int next_n, int next_tap, Tap tap)
+    {
+        const dev_matrix of_b = dev_matrix::of(b, next_k, next_n);
+        if constexpr (P::small) {
+            uint32_t fa[TAPS][4];
+#pragma unroll
+            for (int t = 0; t < TAPS; t++) ldsm_x4(fa[t], a + tap(t));
+            wgmma_begin(sums);
+#pragma unroll
+            for (int t = 0; t < TAPS; t++) wgmma_bf16<TRANS_B>(sums, fa[t], of_b.at(t * next_tap));
+        } else {
+            const dev_matrix of_a = dev_matrix::of(a, P::plane, P::line);
+            wgmma_begin(sums);
+#pragma unroll
+            for (int t = 0; t < TAPS; t++) wgmma_bf16<TRANS_B>(sums, of_a.at(tap(t)), of_b.at(t * next_tap));
+        }
+        wgmma_commit();
+    }
+};
+
+#endif

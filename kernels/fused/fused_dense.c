@@ -1,0 +1,27 @@
+/* What the product at the beginning of G can do besides, and what it needs. */
+#include "core/tune/conv_tiles.h"
+#include "core/plan/fuse_launch.h"
+
+static int up(int a, int b) { return (a + b - 1) / b; }
+
+const char *dg_fused_dense_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu)
+{
+    (void)tune, (void)gpu;
+    const dg_conv_args *a = &f->conv, flat = dg_conv_flat(a);
+    if (kind != DG_OP_conv_dx || flat.K != 1 || flat.H != 1 || flat.W != 1 || flat.P) return "dense makes all of x from one pixel";
+    if (a->Ci % 4) return "dense makes channels in multiples of 4";
+    if ((double)a->H * a->W * up(a->N, DG_DENSE_IMAGES) > 2147483647.0 || up(a->Ci, DG_DENSE_CHANNELS) > 65535) return "too many blocks";
+    if (f->in.kind != DG_SOURCE_PLAIN || f->gather.N) return "dense reads latents";
+    if (f->noise.n && f->noise.n != (int64_t)a->N * a->Co) return "noise of another size";
+    if (f->out.kind == DG_SINK_ACT_DX || f->out.kind == DG_SINK_NORM_DX) return "dense is for the way forward";
+    return f->out.groups == 1 ? NULL : "dense makes statistics of one group";
+}
+
+dg_fused_size dg_fused_dense_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune)
+{
+    (void)kind, (void)tune;
+    const dg_conv_args *a = &f->conv;
+    const int blocks = a->H * a->W * up(a->N, DG_DENSE_IMAGES), columns = up(a->Ci, DG_DENSE_CHANNELS);
+    if (f->out.kind != DG_SINK_STATS) return (dg_fused_size){0, 0};
+    return (dg_fused_size){dg_sink_bytes(blocks, 1, columns, a->Ci), columns * dg_sink_counters(blocks, 1)};
+}

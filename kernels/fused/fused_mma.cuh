@@ -1,0 +1,294 @@
+/* Fused convolutions on tensor cores (fuse.h): the loop of the plain ones, conv_mma_fwd.cuh and conv_mma_dx.cuh, between
+ * a source and a sink. Values go through the source once, on their way into shared memory; results are still in
+ * registers when the sink gets them. */
+#ifndef DG_FUSED_MMA_CUH
+#define DG_FUSED_MMA_CUH
+
+#include <type_traits>
+
+#include "kernels/ops/conv/cuda/conv_mma.cuh"
+
+/* What the kernels are given. Blocks of one group follow one another; the last of them has cells that do not exist. */
+struct dg_fused_mma {
+    dg_conv_args conv; /* with its input */
+    dg_source in;
+    dg_sink out;
+    int groups, per_group;
+    int split, channels; /* parts of the sum; the most channels of one */
+    bool early;          /* the first weights are read in front of the wait */
+    float *result, *sums, *parts; /* scratch: of the sink, of the split */
+    unsigned *columns, *tiles;    /* counters of the same */
+};
+
+/* ---- The source ---- */
+
+/* The numbers of all channels of this block, as dg_patch_loader reads them; shift: of a scaled arithmetic, whose values are
+ * so multiplied on the way. */
+template <class G> static __device__ __forceinline__ void dg_fused_table(float *table, const dg_source &s, int group, int first, int count, int C, int shift)
+{
+    static constexpr int unit = G::E::unit, numbers = G::loader::numbers;
+    for (int i = (int)threadIdx.x; i < count; i += G::NT) {
+        dg_channel k = dg_channel_of(s, s.groups == 1 ? 0 : group, first + i, C);
+        if (G::E::scaled) k = dg_channel_times(k, shift);
+        float *const to = table + i / unit * unit * numbers + i % unit;
+        to[0] = k.scale;
+        to[unit] = k.shift;
+        if (numbers == 3) to[2 * unit] = k.tilt;
+    }
+}
+
+/* ---- A split ---- */
+
+/* The parts of a tile's sums, in the order of the split: true in the block that comes last, which then has them all. */
+template <class G, class Sums> static __device__ __forceinline__ bool dg_fused_join(const dg_fused_mma &f, Sums &sums)
+{
+    static constexpr int packs = G::MI * G::NJ;
+    const int tile = (int)(blockIdx.y * gridDim.x + blockIdx.x);
+    float *const all = f.parts + ((int64_t)tile * f.split * packs * G::NT + threadIdx.x) * 4;
+    float *const mine = all + (int64_t)blockIdx.z * packs * G::NT * 4;
+#pragma unroll
+    for (int k = 0; k < packs; k++) {
+        const float(&c)[4] = sums.c[k / G::NJ][k % G::NJ];
+        dg_store<4>(mine + k * G::NT * 4, dg_pack<float, 4>{{c[0], c[1], c[2], c[3]}});
+    }
+    if (!dg_comes_last(f.tiles + tile, (unsigned)f.split)) return false;
+    sums.clear();
+#pragma unroll 1
+    for (int part = 0; part < f.split; part++) {
+        const float *const from = all + (int64_t)part * packs * G::NT * 4;
+#pragma unroll
+        for (int k = 0; k < packs; k++) {
+            const dg_pack<float, 4> v = dg_load<4>(from + k * G::NT * 4);
+#pragma unroll
+            for (int e = 0; e < 4; e++) sums.c[k / G::NJ][k % G::NJ][e] += v.v[e];
+        }
+    }
+    return true;
+}
+
+/* ---- The sink ---- */
+
+/* Whole warp: each lane's eight numbers are summed over the lanes of equal lane % 4; lane / 4 says whose sum this is. */
+static __device__ __forceinline__ float dg_fold(const float (&v)[8])
+{
+    const int lane = dg_warp_lane();
+    float four[4], two[2];
+#pragma unroll
+    for (int q = 0; q < 4; q++) {
+        const float give = lane & 16 ? v[q] : v[q + 4], keep = lane & 16 ? v[q + 4] : v[q];
+        four[q] = keep + __shfl_xor_sync(0xffffffffu, give, 16);
+    }
+#pragma unroll
+    for (int q = 0; q < 2; q++) {
+        const float give = lane & 8 ? four[q] : four[q + 2], keep = lane & 8 ? four[q + 2] : four[q];
+        two[q] = keep + __shfl_xor_sync(0xffffffffu, give, 8);
+    }
+    const float give = lane & 4 ? two[0] : two[1], keep = lane & 4 ? two[1] : two[0];
+    return keep + __shfl_xor_sync(0xffffffffu, give, 4);
+}
+
+/* Whole block: the sums of each column over its results, to thread `column`; v: of this lane's columns; room: shares * N. */
+template <class Job, class G> static __device__ __forceinline__ float dg_column_sum(const float (&v)[2 * G::NJ], float *room)
+{
+    const int q = dg_warp_lane() / 4, column = Job::column() + q / 2 * 8 + dg_warp_lane() % 4 * 2 + q % 2;
+#pragma unroll
+    for (int k = 0; k < 2 * G::NJ; k += 8) {
+        const float eight[8] = {v[k], v[k + 1], v[k + 2], v[k + 3], v[k + 4], v[k + 5], v[k + 6], v[k + 7]};
+        room[Job::share() * G::N + column + k * 4] = dg_fold(eight);
+    }
+    __syncthreads();
+    float sum = 0;
+    if (threadIdx.x < G::N)
+        for (int k = 0; k < Job::shares; k++) sum += room[k * G::N + (int)threadIdx.x];
+    return sum;
+}
+
+/* Results of this block's channels: positions that there are. */
+template <class Job, class G> static __device__ __forceinline__ int dg_fused_rows(const dg_conv_args &a, const dg_cell *cell)
+{
+    static constexpr int span = G::patch::piece::side * Job::step;
+    const dg_maps to = Job::to_maps(a);
+    int rows = 0;
+#pragma unroll 1
+    for (int k = 0; k < G::patch::cells; k++)
+        if (cell[k].image < a.N) rows += min(span, to.rows - cell[k].row * Job::step) * min(span, to.cols - cell[k].col * Job::step);
+    return rows;
+}
+
+/* dg_sink_finish, one for all kernels of a file: what happens once a block need not be compiled dozens of times. */
+template <int NT>
+static __device__ DEV_NOINLINE void dg_fused_finish(dg_sink s, float *sums, unsigned *counters, int n0, int channels, int C, int per_group, double values,
+                                                    double *room)
+{
+    dg_sink_finish<NT>(s, sums, counters, (int)blockIdx.x, n0, channels, C, (int)gridDim.y, per_group, values, room);
+}
+
+/* Whole block. n0: the tile's first channel; room: shared memory that nobody uses any more. */
+template <class Job, class G, class Sums>
+static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, Sums &sums, const dg_cell *cell, int group, int n0, float *room)
+{
+    static_assert(G::NJ % 4 == 0, "a lane has eight columns, or a multiple of that");
+    static_assert(G::NT >= G::N, "a thread a column");
+    static constexpr int rows = 2 * G::MI;
+    const dg_sink &s = f.out;
+    const dg_maps to = Job::to_maps(f.conv);
+    const int C = to.channels, mine = Job::column() + dg_warp_lane() % 4 * 2, n = n0 + mine;
+    int at[rows]; /* the first channel of each row */
+#pragma unroll
+    for (int i = 0; i < rows; i++) at[i] = Job::result(f.conv, cell, i);
+
+    float first[2 * G::NJ] = {}, second[2 * G::NJ] = {}; /* of sums: the sums of each column over this lane's rows */
+    if (s.kind == DG_SINK_NORM_DX || s.kind == DG_SINK_ACT_DX) {
+        const int stat = (s.groups == 1 ? 0 : group) * C;
+#pragma unroll
+        for (int j = 0; j < G::NJ; j++) {
+            const int c = n + j * 8;
+            if (c >= C) continue;
+            dg_pack<float, 2> mean = {}, rstd = {{1, 1}}, gamma = {{1, 1}}, beta = {};
+            if (s.kind == DG_SINK_NORM_DX) {
+                mean = dg_load<2>(s.mean + stat + c);
+                rstd = dg_load<2>(s.rstd + stat + c);
+                gamma = dg_load<2>(s.gamma + c);
+                beta = dg_load<2>(s.beta + c);
+            }
+#pragma unroll
+            for (int i = 0; i < rows; i++) { /* rows that are nowhere read the first one: loads that wait for nothing */
+                float *const v = &sums.c[i / 2][j][i % 2 * 2];
+                const dg_pack<float, 2> by = dg_load<2>(s.pre + max(at[i], 0) + c); /* decides on which side of 0 */
+#pragma unroll
+                for (int e = 0; e < 2; e++) {
+                    const float d = by.v[e] - mean.v[e], z = d * (gamma.v[e] * rstd.v[e]) + beta.v[e];
+                    v[e] = at[i] < 0 ? 0 : z > 0 ? v[e] : s.factor * v[e];
+                    first[j * 2 + e] += v[e];
+                    second[j * 2 + e] += v[e] * d;
+                }
+            }
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < rows; i++)
+        if (at[i] >= 0) sums.store(f.result + at[i], i, n, C);
+    if (s.kind != DG_SINK_STATS && s.kind != DG_SINK_NORM_DX) return;
+
+    const int c = n0 + (int)threadIdx.x, blocks = (int)gridDim.x;
+    float *const other = room + Job::shares * G::N;
+    dg_pack<float, 2> part;
+    if (s.kind == DG_SINK_STATS) {
+        const int values = dg_fused_rows<Job, G>(f.conv, cell);
+#pragma unroll
+        for (int q = 0; q < 2 * G::NJ; q++)
+#pragma unroll
+            for (int i = 0; i < rows; i++)
+                if (at[i] >= 0) first[q] += sums.c[i / 2][q / 2][i % 2 * 2 + q % 2];
+        part.v[0] = dg_column_sum<Job, G>(first, room) / (float)values;
+        if (threadIdx.x < G::N) other[threadIdx.x] = part.v[0];
+        __syncthreads();
+#pragma unroll
+        for (int q = 0; q < 2 * G::NJ; q++) {
+            const float mean = other[mine + q / 2 * 8 + q % 2];
+#pragma unroll
+            for (int i = 0; i < rows; i++) {
+                const float d = sums.c[i / 2][q / 2][i % 2 * 2 + q % 2] - mean;
+                if (at[i] >= 0) second[q] += d * d;
+            }
+        }
+        part.v[1] = dg_column_sum<Job, G>(second, room);
+        if (threadIdx.x == 0) dg_rows_of(f.sums, blocks, C, (int)blockIdx.y)[blockIdx.x] = (float)values;
+    } else {
+        part.v[0] = dg_column_sum<Job, G>(first, room);
+        part.v[1] = dg_column_sum<Job, G>(second, other);
+    }
+    if (threadIdx.x < G::N && c < C) dg_store<2>(dg_parts_of(f.sums, (int)blockIdx.x, c, C), part);
+    const int merged = blocks / s.groups, counters = dg_sink_counters(merged, s.groups);
+    dg_fused_finish<G::NT>(s, f.sums, f.columns + (int)blockIdx.y * counters, n0, G::N, C, merged, (double)(f.conv.N / s.groups) * to.rows * to.cols,
+                           reinterpret_cast<double *>(room));
+}
+
+/* ---- The kernel ---- */
+
+template <class Job, class G> static __device__ __forceinline__ void dg_fused_block(const dg_fused_mma &f)
+{
+    DEV_CHECK(blockDim.x == G::NT);
+    typedef typename G::patch P;
+    typedef typename P::piece piece;
+    static constexpr bool there = P::units > G::portion; /* the larger of both */
+    static constexpr size_t room = 2 * sizeof(uint4) * (there ? P::units : G::portion);
+    static_assert(room >= 3 * G::NT * sizeof(double) && room >= 2 * Job::shares * G::N * sizeof(float), "the sink works where factors were");
+    dev_pool pool;
+    uint4 *const patch = pool.take<uint4>(2 * P::units), *const weights = pool.take<uint4>(2 * G::portion);
+    dg_cell *const cell = pool.take<dg_cell>(P::cells);
+    dg_place *const place = pool.take<dg_place>(G::loader::places);
+    float *const table = pool.take<float>((size_t)(f.channels * G::loader::numbers));
+    const dg_conv_args &a = f.conv;
+    const dg_maps from = Job::from_maps(a), to = Job::to_maps(a);
+    const int part = (int)blockIdx.z, n0 = (int)blockIdx.y * G::N, chunks = from.channels / G::chunk;
+    const int first = (int)((int64_t)chunks * part / f.split), last = (int)((int64_t)chunks * (part + 1) / f.split);
+    const int group = (int)blockIdx.x / f.per_group;
+    if (threadIdx.x < P::cells) {
+        const int rows = dg_div_up(to.rows, Job::step), cols = dg_div_up(to.cols, Job::step);
+        const int cells = a.N / f.groups * dg_div_up(rows, piece::side) * dg_div_up(cols, piece::side);
+        const int number = ((int)blockIdx.x - group * f.per_group) * P::cells + (int)threadIdx.x;
+        cell[threadIdx.x] = number < cells ? dg_cell_of(group * cells + number, piece::side, rows, cols) : dg_cell{a.N, 0, 0, 0};
+    }
+    __syncthreads();
+    G::loader::build(place, patch, a.N, from.rows, from.cols, from.channels, cell);
+    Job job(a, n0, first, cell, place, patch, weights);
+    if (f.early) job.first_weights();
+    grid_dependency_wait(); /* until here nothing was read but weights that are as they will be */
+    grid_dependents_launch();
+    dg_fused_table<G>(table, f.in, group, first * G::chunk, (last - first) * G::chunk, from.channels, Job::shift(a));
+    __syncthreads();
+    job.loader.map(f.in.pre, from.rows, from.cols, from.channels, cell, table, f.in.factor);
+    dg_mma_run(job, last - first);
+    if (f.split > 1 && !dg_fused_join<G>(f, job.sums)) return;
+    if (G::E::scaled) job.sums.times(dg_power_of_two(-Job::shift(a)));
+    dg_fused_results<Job, G>(f, job.sums, cell, group, n0, reinterpret_cast<float *>(there ? patch : weights));
+}
+
+template <class Job, class G> static __global__ void __launch_bounds__(G::NT, G::blocks) fused_kernel(const dg_fused_mma f)
+{
+    if constexpr (G::E::fused) dg_fused_block<Job, G>(f);
+    else __trap(); /* of an architecture that has no such kernels; dg_fused_mma_refuses() says so */
+}
+
+/* ---- Its launch ---- */
+
+template <class Job, class G> static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
+{
+    const dg_fused_mma_grid g = dg_fused_mma_grid_of(kind, f, tune);
+    dg_fused_mma k = {};
+    k.conv = f->conv;
+    (kind == DG_OP_conv_fwd ? k.conv.x : k.conv.y) = const_cast<float *>(f->in.x);
+    k.in = f->in;
+    if (f->in.kind == DG_SOURCE_PLAIN) k.in.factor = 1;
+    k.out = f->out;
+    if (f->out.kind == DG_SINK_ACT_DX) { /* the same without a norm */
+        k.out.factor = dg_below_zero<float>(f->out.act, (double)f->out.slope);
+        k.out.pre = f->out.y;
+    }
+    k.early = f->early;
+    k.groups = g.groups;
+    k.per_group = g.per_group;
+    k.split = tune->split;
+    k.channels = g.channels;
+    k.result = (float *)(kind == DG_OP_conv_fwd ? f->conv.y : f->conv.x);
+    k.sums = f->scratch;
+    k.parts = f->scratch + g.sum_bytes / sizeof(float);
+    k.columns = f->counters;
+    k.tiles = f->counters + g.sum_counters;
+    KLAUNCH_AFTER((fused_kernel<Job, G>), dim3((unsigned)g.blocks, (unsigned)g.columns, (unsigned)tune->split), dim3(G::NT), g.shared, stream, k);
+}
+
+/* One of four instances: launch(small, map) with constants, as f's maps and source want it. */
+template <class F> static void dg_fused_instance(const dg_fused_conv *f, F launch)
+{
+    const std::integral_constant<int, DG_ONE_TENSOR> one = {};
+    const std::integral_constant<int, DG_TWO_TENSORS> two = {};
+    const bool both = f->in.kind == DG_SOURCE_NORM_DX;
+    if (f->conv.Wo <= DG_MMA_SMALL)
+        both ? launch(std::true_type(), two) : launch(std::true_type(), one);
+    else
+        both ? launch(std::false_type(), two) : launch(std::false_type(), one);
+}
+
+#endif

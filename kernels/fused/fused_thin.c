@@ -1,0 +1,59 @@
+/* What convolutions of pictures can do besides, and what they need. */
+#include <string.h>
+
+#include "core/tune/conv_tiles.h"
+#include "core/plan/fuse_launch.h"
+
+static bool is_mma(const dg_tune *tune) { return strcmp(tune->variant, "thin_mma") == 0; }
+
+static int up(int a, int b) { return (a + b - 1) / b; }
+
+static const char *fwd_refuses(const dg_fused_conv *f)
+{
+    const dg_conv_args *a = &f->conv;
+    const dg_gather_args *g = &f->gather;
+    if (f->in.kind != DG_SOURCE_PLAIN) return "thin reads pictures as they are";
+    if (f->out.kind == DG_SINK_STATS) return "thin makes no statistics";
+    if (f->out.groups < 1 || a->N % f->out.groups) return "groups are equal parts of the batch";
+    if (g->N && (g->N > a->N || g->H != a->H || g->W != a->W || g->C != a->Ci)) return "pictures of another size";
+    return NULL;
+}
+
+/* Of conv_dx: results of a block, as conv_tiles.h has them. */
+typedef struct {
+    int rows, cols, images;
+} tile;
+static tile tile_of(const dg_conv_args *a) { return a->W <= DG_THIN_SMALL ? (tile){DG_THIN_DX_SMALL} : (tile){DG_THIN_DX_LARGE}; }
+
+static const char *dx_refuses(const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu)
+{
+    const tile t = tile_of(&f->conv);
+    if (f->in.kind == DG_SOURCE_NORM_DX) return "thin does not read the norm's gradient";
+    if (f->in.kind == DG_SOURCE_NORM && f->in.groups != 1) return "thin reads a norm of one group";
+    if (f->out.kind == DG_SINK_STATS || f->out.kind == DG_SINK_NORM_DX) return "there is no norm behind a picture";
+    if (f->gather.N) return "a data gradient reads no pictures";
+    if (is_mma(tune)) return NULL; /* dg_variant_check() has counted its shared memory */
+    const int words = tune->stages * DG_PATCH_WORDS(t.rows, t.cols, t.images, 4) + 2 * f->conv.Co;
+    return (size_t)words * sizeof(float) > gpu->shared ? "too many channels or stages for a block's shared memory" : NULL;
+}
+
+const char *dg_fused_thin_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu)
+{
+    if (f->noise.n) return "thin draws no noise";
+    return kind == DG_OP_conv_fwd ? fwd_refuses(f) : dx_refuses(f, tune, gpu);
+}
+
+dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune)
+{
+    const dg_conv_args *a = &f->conv;
+    if (kind == DG_OP_conv_fwd) { /* 4 x 32 pixels and 32 channels a block, see conv_thin.cuh */
+        if (f->out.kind != DG_SINK_NORM_DX) return (dg_fused_size){0, 0};
+        const int groups = f->out.groups, per_group = a->N / groups * up(a->Ho, 4) * up(a->Wo, 32), columns = up(a->Co, 32);
+        return (dg_fused_size){dg_sink_bytes(per_group, groups, columns, a->Co), columns * dg_sink_counters(per_group, groups)};
+    }
+    if (tune->split <= 1) return (dg_fused_size){0, 0};
+    const tile t = tile_of(a);
+    const int tiles = up((a->H + 1) / 2, t.rows) * up((a->W + 1) / 2, t.cols) * up(a->N, t.images);
+    const size_t count = (size_t)a->N * (size_t)a->H * (size_t)a->W * (size_t)a->Ci;
+    return (dg_fused_size){((size_t)tune->split * count * sizeof(float) + 15) / 16 * 16, tiles};
+}

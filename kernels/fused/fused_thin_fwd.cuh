@@ -1,0 +1,177 @@
+/* Forward convolution of pictures with what is around it: the pictures may come from the data set, the results go through
+ * an activation, its gradient or the norm's. fwd says how sums are made: dg_thin_fwd or dg_thin_mma_fwd. */
+#ifndef DG_FUSED_THIN_FWD_CUH
+#define DG_FUSED_THIN_FWD_CUH
+
+#include "kernels/ops/conv/cuda/conv_thin.cuh"
+#include "kernels/fused/fuse.cuh"
+#include "kernels/ops/gather/gather.cuh"
+
+/* The patch of tile (image, a0, b0), all of it in flight at once. From the data set the pixels of this tile, without its
+ * border, are written to the batch; those beyond the last tile's that the convolution does not centre on are that tile's, too. */
+template <class fwd>
+static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gather_args &g, const dg_conv_args &a, int image, int a0, int b0, bool writes)
+{
+    constexpr int CI = fwd::CI, line = DG_THIN_PATCH_COLS * CI, all = DG_THIN_PATCH_ROWS * line, items = (all + fwd::NT - 1) / fwd::NT;
+    const int width = a.W * CI, start = (2 * b0 - 1) * CI; /* of the row in memory */
+    const bool drawn = image < g.N;
+    auto row_of = [=](int i) { return 2 * a0 - 1 + i / line; };
+    auto at_of = [=](int i) { return start + i % line; };
+    auto inside = [=](int i) { return i < all && (unsigned)row_of(i) < (unsigned)a.H && (unsigned)at_of(i) < (unsigned)width; };
+    float v[items];
+    if (drawn) {
+        const uint8_t *const in = dg_gather_row(g, image);
+        const bool mirrored = dg_gather_mirrored(g, image);
+#pragma unroll
+        for (int k = 0; k < items; k++) {
+            const int i = (int)threadIdx.x + k * fwd::NT, at = at_of(i);
+            v[k] = inside(i) ? dg_gather_value<float>(in[row_of(i) * width + (mirrored ? (a.W - 1 - at / CI) * CI + at % CI : at)]) : 0;
+        }
+    } else {
+        const float *const x = (const float *)a.x + (int64_t)image * a.H * width;
+#pragma unroll
+        for (int k = 0; k < items; k++) {
+            const int i = (int)threadIdx.x + k * fwd::NT;
+            v[k] = inside(i) ? x[row_of(i) * width + at_of(i)] : 0;
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < items; k++) {
+        const int i = (int)threadIdx.x + k * fwd::NT;
+        if (i < all) fwd::put(patch, i / line, i % line, v[k]);
+    }
+    if (!drawn || !writes) return;
+    const int end_row = a0 + DG_THIN_ROWS < a.Ho ? 2 * (a0 + DG_THIN_ROWS) : a.H;
+    const int end = b0 + DG_THIN_COLS < a.Wo ? 2 * (b0 + DG_THIN_COLS) * CI : width;
+    float *const x = (float *)g.x + (int64_t)image * a.H * width;
+#pragma unroll
+    for (int k = 0; k < items; k++) {
+        const int i = (int)threadIdx.x + k * fwd::NT, row = row_of(i), at = at_of(i);
+        if (inside(i) && row >= 2 * a0 && row < end_row && at >= 2 * b0 * CI && at < end) x[row * width + at] = v[k];
+    }
+}
+
+/* Sums of a thread's channels over the block, into the parts of the block: over a warp's pixels by shuffles, over the
+ * warps in shared memory, of which [NT / 32][channels][2] are used. */
+template <class fwd>
+static __device__ __forceinline__ void dg_thin_leave(float *shared, const dg_fused_conv &f, float (&sum_g)[fwd::CHANNELS], float (&sum_gx)[fwd::CHANNELS],
+                                                     int tile, int co0)
+{
+    const int warp = (int)threadIdx.x / 32, c = (int)threadIdx.x;
+#pragma unroll
+    for (int e = 0; e < fwd::CHANNELS; e++)
+        for (int d = 16; d >= fwd::LANES; d /= 2) {
+            sum_g[e] += __shfl_xor_sync(0xffffffffu, sum_g[e], d);
+            sum_gx[e] += __shfl_xor_sync(0xffffffffu, sum_gx[e], d);
+        }
+    __syncthreads(); /* nobody reads patch or weights any more */
+    if (threadIdx.x % 32 < fwd::LANES)
+#pragma unroll
+        for (int e = 0; e < fwd::CHANNELS; e++)
+            dg_store<2>(shared + 2 * (warp * DG_THIN_CHANNELS + fwd::channel(e)), dg_pack<float, 2>{{sum_g[e], sum_gx[e]}});
+    __syncthreads();
+    if (c >= DG_THIN_CHANNELS || co0 + c >= f.conv.Co) return;
+    dg_pack<float, 2> part = {};
+    for (int k = 0; k < fwd::NT / 32; k++) {
+        part.v[0] += shared[2 * (k * DG_THIN_CHANNELS + c)];
+        part.v[1] += shared[2 * (k * DG_THIN_CHANNELS + c) + 1];
+    }
+    dg_store<2>(dg_parts_of(f.scratch, tile, co0 + c, f.conv.Co), part);
+}
+
+template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(const dg_fused_conv &f)
+{
+    DEV_CHECK(blockDim.x == fwd::NT);
+    constexpr int room = 3 * fwd::NT * (int)(sizeof(double) / sizeof(float)), both = fwd::patch_words + fwd::weight_words; /* of the sums of a sink */
+    SHARED(float, shared, [both > room ? both : room]);
+    static_assert(fwd::patch_words % 4 == 0, "weights begin at 16 bytes");
+    float *const patch = shared, *const weight = shared + fwd::patch_words;
+    dg_conv_args a = f.conv;
+    a.x = (void *)f.in.x;
+    const dg_thin_tiling t = dg_thin_tiling_of(a);
+    const int tile = (int)blockIdx.x, co0 = (int)blockIdx.y * DG_THIN_CHANNELS;
+    const int b0 = tile % t.across * DG_THIN_COLS, a0 = tile / t.across % t.down * DG_THIN_ROWS, image = tile / t.across / t.down;
+    if constexpr (fwd::early)
+        if (f.early) fwd::template load_weights<true>(weight, a, co0);
+    grid_dependency_wait();
+    grid_dependents_launch();
+    if (!fwd::early || !f.early) fwd::template load_weights<false>(weight, a, co0);
+    dg_thin_take<fwd>(patch, f.gather, a, image, a0, b0, co0 == 0);
+    __syncthreads();
+    fwd sums;
+    sums.add(patch, weight);
+
+    const int oy = a0 + fwd::row();
+    const bool norm_dx = f.out.kind == DG_SINK_NORM_DX;
+    const int per_group = a.N / f.out.groups, group = image / per_group;
+    const int64_t first = (((int64_t)image * a.Ho + oy) * a.Wo + b0 + fwd::col(0)) * a.Co + co0 + fwd::channel(0);
+    float sum_g[fwd::CHANNELS] = {}, sum_gx[fwd::CHANNELS] = {};
+    /* use(at, p): the four channels from h on of pixel p, which are at `at` in memory; Co is a multiple of 4 */
+    auto each = [&](int h, auto use) {
+        if (oy >= a.Ho || co0 + fwd::channel(h) >= a.Co) return;
+#pragma unroll
+        for (int p = 0; p < 4; p++)
+            if (b0 + fwd::col(p) < a.Wo) use(first + (int64_t)(fwd::col(p) - fwd::col(0)) * a.Co + fwd::channel(h) - fwd::channel(0), p);
+    };
+#pragma unroll
+    for (int h = 0; h < fwd::CHANNELS; h += 4) {
+        if (norm_dx) {
+            const int co = min(co0 + fwd::channel(h), a.Co - 4);
+            const dg_pack<float, 4> mean = dg_load<4>(f.out.mean + group * a.Co + co), beta = dg_load<4>(f.out.beta + co),
+                                    rstd = dg_load<4>(f.out.rstd + group * a.Co + co);
+            dg_pack<float, 4> scale = dg_load<4>(f.out.gamma + co);
+#pragma unroll
+            for (int e = 0; e < 4; e++) scale.v[e] *= rstd.v[e];
+            each(h, [&](int64_t at, int p) {
+                const dg_pack<float, 4> pre = dg_load<4>(f.out.pre + at);
+                dg_pack<float, 4> v;
+#pragma unroll
+                for (int e = 0; e < 4; e++) {
+                    const float g = sums.at(p, h + e), d = pre.v[e] - mean.v[e], z = d * scale.v[e] + beta.v[e];
+                    v.v[e] = z > 0 ? g : f.out.factor * g;
+                    sum_g[h + e] += v.v[e];
+                    sum_gx[h + e] += v.v[e] * d;
+                }
+                dg_store<4>((float *)a.y + at, v);
+            });
+            continue;
+        }
+        each(h, [&](int64_t at, int p) {
+            const dg_pack<float, 4> old = f.out.kind == DG_SINK_ACT_DX ? dg_load<4>(f.out.y + at) : dg_pack<float, 4>{};
+            dg_pack<float, 4> v;
+#pragma unroll
+            for (int e = 0; e < 4; e++) {
+                v.v[e] = sums.at(p, h + e);
+                if (f.out.kind == DG_SINK_ACT) v.v[e] = dg_sink_act(f.out, v.v[e]);
+                if (f.out.kind == DG_SINK_ACT_DX) v.v[e] = dg_sink_act_dx(f.out, v.v[e], old.v[e]);
+            }
+            dg_store<4>((float *)a.y + at, v);
+        });
+    }
+    if (!norm_dx) return;
+    dg_thin_leave<fwd>(shared, f, sum_g, sum_gx, tile, co0);
+    const int blocks = per_group * t.down * t.across; /* a block has pixels of one image */
+    dg_sink out = f.out;
+    out.kind = DG_SINK_NORM_DX; /* the compiler leaves out what other kinds need */
+    dg_sink_finish<fwd::NT>(out, f.scratch, f.counters + (int)blockIdx.y * dg_sink_counters(blocks, f.out.groups), tile, co0, DG_THIN_CHANNELS, a.Co,
+                            (int)gridDim.y, blocks, (double)per_group * a.Ho * a.Wo, (double *)shared);
+}
+
+template <class fwd> static __global__ void __launch_bounds__(fwd::NT, fwd::blocks) dg_thin_fwd_kernel(const dg_fused_conv f)
+{
+    if constexpr (fwd::there) dg_thin_fwd_block<fwd>(f);
+    else __trap(); /* of an architecture that has no such products; dg_variant_check() refuses them there */
+}
+
+/* overlapping: its blocks may begin while the launch in front ends. */
+template <class fwd> static void dg_fused_thin_fwd(const dg_fused_conv *f, bool overlapping, cudaStream_t stream)
+{
+    const dg_thin_tiling t = dg_thin_tiling_of(f->conv);
+    const dim3 grid((unsigned)(f->conv.N * t.down * t.across), (unsigned)dg_div_up(f->conv.Co, DG_THIN_CHANNELS));
+    if (overlapping)
+        KLAUNCH_AFTER(dg_thin_fwd_kernel<fwd>, grid, dim3(fwd::NT), 0, stream, *f);
+    else
+        KLAUNCH(dg_thin_fwd_kernel<fwd>, grid, dim3(fwd::NT), 0, stream, *f);
+}
+
+#endif

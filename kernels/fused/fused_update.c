@@ -1,0 +1,345 @@
+/* The fused update: what it takes, and which block does what. */
+#include "kernels/fused/fused_update.h"
+
+#include <string.h>
+
+#include "core/tune/conv_tiles.h"
+#include "core/plan/precision.h"
+#include "core/tune/variants.h"
+
+static int div_up(int a, int b) { return (a + b - 1) / b; }
+static int at_most(int a, int b) { return a < b ? a : b; }
+static int at_least(int a, int b) { return a > b ? a : b; }
+
+static bool is_halving(const dg_conv_args *a) { return a->K == 4 && a->S == 2 && a->P == 1; }
+static bool is_small(const dg_conv_args *a) { return a->Wo <= DG_MMA_SMALL; }
+
+static bool rounds(int kind) { return kind == DG_UPDATE_MMA || kind == DG_UPDATE_THIN_MMA; }
+static bool is_divided(int kind) { return rounds(kind) || kind == DG_UPDATE_THIN; }
+
+dg_math dg_update_math(const dg_fused_update *u)
+{
+    for (int i = 0; i < u->jobs; i++)
+        if (rounds(u->job[i].kind)) return u->job[i].tune.math;
+    return DG_MATH_FP32;
+}
+
+/* ---- Shared memory ---- */
+
+enum { FIXED_SHARED = 256 }; /* what the kernel has beside that of the launch, about */
+
+static size_t shared_of(const dg_update_job *j)
+{
+    const bool small = is_small(&j->conv);
+    const int unit = dg_math_unit(j->tune.math);
+    switch ((dg_update_kind)j->kind) {
+    case DG_UPDATE_MMA: return (size_t)(DG_MMA_DW_BYTES(small, unit) + DG_UPDATE_TABLE_BYTES + DG_UPDATE_SPOT_BYTES(small, unit));
+    case DG_UPDATE_THIN:
+    case DG_UPDATE_THIN_MMA: return sizeof(float) * (size_t)DG_THIN_DW_WORDS(j->conv.Ci);
+    case DG_UPDATE_GEMV: return sizeof(float) * DG_UPDATE_THREADS * 4;
+    case DG_UPDATE_DENSE: return sizeof(float) * DG_UPDATE_DENSE_IMAGES * (DG_UPDATE_DENSE_ROWS + DG_UPDATE_DENSE_COLS);
+    }
+    return 0;
+}
+
+size_t dg_update_shared(const dg_fused_update *u)
+{
+    size_t most = sizeof(float) * DG_UPDATE_THREADS * 4; /* of a finisher */
+    for (int i = 0; i < u->jobs; i++)
+        if (shared_of(&u->job[i]) > most) most = shared_of(&u->job[i]);
+    return most;
+}
+
+/* ---- Blocks ---- */
+
+/* A job's tiles and units of its sum; and in how many parts that is made. */
+static dg_update_work work_of(const dg_update_job *j)
+{
+    const dg_conv_args *a = &j->conv, flat = dg_conv_flat(a);
+    const int side = is_small(a) ? 4 : 8;
+    dg_update_work w;
+    memset(&w, 0, sizeof w);
+    w.conv = *a;
+    w.x = j->x;
+    w.y = j->y;
+    w.kind = j->kind;
+    w.channels = a->Ci;
+    w.groups = at_least(j->x.kind == DG_SOURCE_PLAIN ? 1 : j->x.groups, j->y.kind == DG_SOURCE_PLAIN ? 1 : j->y.groups);
+    w.per_group = a->N / w.groups;
+    w.offset = j->offset;
+    w.count = (int64_t)a->Co * a->K * a->K * a->Ci;
+    w.parts = 1;
+    switch ((dg_update_kind)j->kind) {
+    case DG_UPDATE_MMA:
+        w.rows = div_up(a->Co, 64);
+        w.cols = div_up(a->Ci, 16);
+        w.units = div_up(a->N * div_up(a->Ho, side) * div_up(a->Wo, side), is_small(a) ? 4 : 1);
+        w.parts = at_most(at_most(at_least(j->tune.split, 1), w.units), DG_UPDATE_PARTS);
+        break;
+    case DG_UPDATE_THIN:
+    case DG_UPDATE_THIN_MMA:
+        w.rows = div_up(a->Co, DG_THIN_TILE_CHANNELS);
+        w.cols = 1;
+        w.units = a->N * div_up(a->Ho, DG_THIN_TILE_ROWS) * div_up(a->Wo, DG_THIN_TILE_COLS);
+        w.parts = at_most(at_most(at_least(j->tune.split, 1), w.units), DG_UPDATE_PARTS);
+        break;
+    case DG_UPDATE_GEMV:
+        w.conv = flat;
+        w.rows = flat.Co;
+        w.cols = div_up(flat.Ci, DG_UPDATE_GEMV_COLS);
+        w.units = flat.N;
+        break;
+    case DG_UPDATE_DENSE:
+        w.conv = flat;
+        w.rows = div_up(flat.Co, DG_UPDATE_DENSE_ROWS);
+        w.cols = div_up(flat.Ci, DG_UPDATE_DENSE_COLS);
+        w.units = div_up(flat.N, DG_UPDATE_DENSE_IMAGES);
+        break;
+    }
+    w.conv.scratch = NULL;
+    w.makers = w.rows * w.cols * w.parts;
+    return w;
+}
+
+/* About how long a block of a job takes on an H100, in ns: to begin and to leave its sums, and for each unit. */
+static double block_ns(const dg_update_work *w, dg_math math)
+{
+    static const double begin = 2500;
+    const double units = div_up(w->units, w->parts);
+    switch ((dg_update_kind)w->kind) {
+    case DG_UPDATE_MMA: return begin + units * (math == DG_MATH_TF32 ? 2200 : 1300);
+    case DG_UPDATE_THIN: return begin + units * 430 * w->conv.Ci;
+    case DG_UPDATE_THIN_MMA: return begin + units * (250 + (math == DG_MATH_BF16 ? 60 : 120) * w->conv.Ci);
+    case DG_UPDATE_GEMV: return begin + units * 15;
+    case DG_UPDATE_DENSE: return begin + units * 1000;
+    }
+    return begin;
+}
+
+/* Jobs whose blocks are longest come first; equal ones as they were. */
+static void sort_jobs(const dg_fused_update *u, const dg_update_work *work, dg_update_work *out)
+{
+    const dg_math math = dg_update_math(u);
+    for (int i = 0; i < u->jobs; i++) {
+        int at = i;
+        for (; at > 0 && block_ns(&out[at - 1], math) < block_ns(&work[i], math); at--) out[at] = out[at - 1];
+        out[at] = work[i];
+    }
+}
+
+/* Weights in a row get their finishers, as many as have something to do at a time. */
+static void add_range(dg_update_layout *l, int64_t from, int64_t end, int work)
+{
+    if (from >= end) return;
+    const int parts = work < 0 ? 1 : l->job[work].parts;
+    dg_update_range *r = &l->range[l->ranges++];
+    r->from = from;
+    r->count = end - from;
+    r->work = work;
+    r->slots = 1;
+    while (parts > 8 * r->slots && r->slots < 64) r->slots *= 2;
+    r->width = DG_UPDATE_THREADS * 8 / r->slots;
+    const int64_t wanted = (r->count + r->width - 1) / r->width;
+    r->blocks = wanted < 264 ? (int)wanted : 264; /* more of them would only repeat the powers */
+    r->first = l->finishers;
+    l->finishers += r->blocks;
+}
+
+void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out)
+{
+    dg_update_work work[DG_UPDATE_JOBS];
+    memset(out, 0, sizeof *out);
+    out->adam = u->adam;
+    out->advance = u->advance;
+    out->scratch = u->scratch;
+    out->counters = u->counters;
+    out->jobs = u->jobs;
+    for (int i = 0; i < u->jobs; i++) {
+        work[i] = work_of(&u->job[i]);
+        if (work[i].kind == DG_UPDATE_MMA && (work[i].x.kind == DG_SOURCE_NORM_DX || work[i].y.kind == DG_SOURCE_NORM)) out->gradient_of_x = 1;
+    }
+    sort_jobs(u, work, out->job);
+    int64_t scratch = 0;
+    for (int i = 0; i < out->jobs; i++) {
+        dg_update_work *w = &out->job[i];
+        w->first = out->makers;
+        out->makers += w->makers;
+        w->scratch = scratch;
+        if (w->parts > 1) scratch += w->parts * w->count;
+    }
+    for (int i = 0; i < out->jobs; i++) add_range(out, out->job[i].offset, out->job[i].offset + out->job[i].count, i);
+    for (int64_t at = 0; at < u->adam.n;) { /* what is between them comes last: it waits for all */
+        int64_t end = u->adam.n, skip = 0;
+        for (int i = 0; i < out->jobs; i++) {
+            const dg_update_work *w = &out->job[i];
+            if (w->offset < at || w->offset >= end) continue;
+            end = w->offset;
+            skip = w->count;
+        }
+        add_range(out, at, end, -1);
+        at = end + skip;
+    }
+}
+
+dg_fused_size dg_fused_update_size(const dg_fused_update *u)
+{
+    dg_update_layout l;
+    dg_update_layout_of(u, &l);
+    size_t values = 0;
+    for (int i = 0; i < l.jobs; i++)
+        if (l.job[i].parts > 1) values += (size_t)l.job[i].parts * (size_t)l.job[i].count;
+    return (dg_fused_size){values * sizeof(float), DG_UPDATE_COUNTERS};
+}
+
+int dg_fused_update_blocks(const dg_fused_update *u, int job) { return work_of(&u->job[job]).makers; }
+
+/* ---- Splits ---- */
+
+enum { UNITS = 132 }; /* always that GPU, so that sums have the same order on every one */
+
+/* Multiprocessors that will be free at the same time; the earliest come first. */
+typedef struct {
+    double at[UNITS];
+    int count[UNITS], n;
+} free_units;
+
+static void insert(free_units *f, double at, int count)
+{
+    int i = f->n;
+    while (i > 0 && f->at[i - 1] >= at) i--;
+    if (i < f->n && f->at[i] <= at) {
+        f->count[i] += count;
+        return;
+    }
+    for (int k = f->n++; k > i; k--) f->at[k] = f->at[k - 1], f->count[k] = f->count[k - 1];
+    f->at[i] = at;
+    f->count[i] = count;
+}
+
+/* About how long all makers take, one a multiprocessor, and then the finishers with the parts. */
+static double makespan(const dg_fused_update *u, const dg_update_work *work)
+{
+    dg_update_work job[DG_UPDATE_JOBS]; /* longest blocks first, as they are started */
+    free_units f = {.at = {0}, .count = {UNITS}, .n = 1};
+    double parts = 0;
+    sort_jobs(u, work, job);
+    for (int i = 0; i < u->jobs; i++) {
+        const double each = block_ns(&job[i], dg_update_math(u));
+        if (job[i].parts > 1) parts += 4.0 * job[i].parts * (double)job[i].count;
+        for (int left = job[i].makers; left > 0;) {
+            const int taken = at_most(left, f.count[0]);
+            const double until = f.at[0] + each;
+            left -= taken;
+            f.count[0] -= taken;
+            if (!f.count[0]) {
+                f.n--;
+                memmove(f.at, f.at + 1, (size_t)f.n * sizeof *f.at);
+                memmove(f.count, f.count + 1, (size_t)f.n * sizeof *f.count);
+            }
+            insert(&f, until, taken);
+        }
+    }
+    return f.at[f.n - 1] + parts / 2000; /* written and read, 4 KB a ns */
+}
+
+void dg_fused_update_split(dg_fused_update *u)
+{
+    enum { TRIED = 20 };
+    const dg_math math = dg_update_math(u);
+    dg_update_work work[DG_UPDATE_JOBS];
+    int best[DG_UPDATE_JOBS] = {0};
+    double least = -1, longest = 5e3; /* ns that a block may take */
+    for (int i = 0; i < u->jobs; i++) work[i] = work_of(&u->job[i]);
+    for (int t = 0; t < TRIED; t++) {
+        for (int i = 0; i < u->jobs; i++) {
+            if (!is_divided(work[i].kind)) continue;
+            work[i].parts = 1;
+            const double all = block_ns(&work[i], math);
+            work[i].parts = at_most(at_most((int)(all / longest) + 1, work[i].units), DG_UPDATE_PARTS);
+            work[i].makers = work[i].rows * work[i].cols * work[i].parts;
+        }
+        longest *= 1.4;
+        const double ns = makespan(u, work);
+        if (least >= 0 && ns >= least) continue;
+        least = ns;
+        for (int i = 0; i < u->jobs; i++) best[i] = work[i].parts;
+    }
+    for (int i = 0; i < u->jobs; i++)
+        if (is_divided(work[i].kind)) u->job[i].tune.split = best[i];
+}
+
+/* ---- What it takes ---- */
+
+static bool wants(const dg_source *s, dg_source_kind a, dg_source_kind b) { return s->kind == DG_SOURCE_PLAIN || s->kind == a || s->kind == b; }
+
+static const char *sources_refuse(const dg_update_job *j)
+{
+    const dg_source *const both[] = {&j->x, &j->y};
+    for (int i = 0; i < 2; i++) {
+        if (both[i]->kind == DG_SOURCE_PLAIN) continue;
+        if (both[i]->groups < 1 || both[i]->groups > DG_UPDATE_GROUPS || j->conv.N % both[i]->groups)
+            return dg_variant_no("%d groups of %d images: at most %d of equal size", both[i]->groups, j->conv.N, DG_UPDATE_GROUPS);
+    }
+    if (j->x.kind != DG_SOURCE_PLAIN && j->y.kind != DG_SOURCE_PLAIN && j->x.groups != j->y.groups)
+        return "the two sides of a weight gradient have other groups";
+    return NULL;
+}
+
+static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
+{
+    const dg_conv_args *a = &j->conv, flat = dg_conv_flat(a);
+    const bool is_flat = flat.K == 1 && flat.P == 0 && flat.H == 1 && flat.W == 1 && flat.Ho == 1 && flat.Wo == 1;
+    const int unit = dg_math_unit(j->tune.math);
+    switch ((dg_update_kind)j->kind) {
+    case DG_UPDATE_MMA:
+        if (!is_halving(a)) return "tensor cores are for K=4 S=2 P=1";
+        if (j->tune.math == DG_MATH_FP32) return "tensor cores round their factors";
+        if (gpu->arch && !dg_math_on(j->tune.math, gpu->arch)) return "tensor cores before sm_80 have neither bf16 nor tf32";
+        if (dg_fused_refuses_math(j->tune.math, gpu)) return dg_fused_refuses_math(j->tune.math, gpu);
+        if (a->Ci % unit || a->Co % unit) return dg_variant_no("tensor cores take channels in multiples of %d", unit);
+        if (!(wants(&j->x, DG_SOURCE_NORM, DG_SOURCE_NORM) && wants(&j->y, DG_SOURCE_NORM_DX, DG_SOURCE_NORM_DX)) &&
+            !(wants(&j->y, DG_SOURCE_NORM, DG_SOURCE_NORM) && wants(&j->x, DG_SOURCE_NORM_DX, DG_SOURCE_NORM_DX)))
+            return "of a weight gradient, one side is an input and one a gradient";
+        break;
+    case DG_UPDATE_THIN:
+    case DG_UPDATE_THIN_MMA:
+        if (j->kind == DG_UPDATE_THIN_MMA && j->tune.math != DG_MATH_BF16 && j->tune.math != DG_MATH_TF32) return "thin_mma rounds to bf16 or tf32";
+        if (j->kind == DG_UPDATE_THIN_MMA && gpu->arch && !dg_math_on(j->tune.math, gpu->arch)) return "tensor cores before sm_80 have neither bf16 nor tf32";
+        if (!is_halving(a) || (a->Ci != 1 && a->Ci != 3) || a->Co % 4) return "thin is for K=4 S=2 P=1, 1 or 3 channels of x, a multiple of 4 of y";
+        if (j->x.kind != DG_SOURCE_PLAIN) return "thin reads pictures as they are";
+        break;
+    case DG_UPDATE_GEMV:
+        if (!is_flat || a->Co > 4 || a->Ci % 4) return "gemv is for one pixel of at most 4 channels that sees all of x";
+        if (!wants(&j->x, DG_SOURCE_NORM, DG_SOURCE_NORM_DX) || j->y.kind != DG_SOURCE_PLAIN) return "gemv has a source for x alone";
+        break;
+    case DG_UPDATE_DENSE:
+        if (!is_flat || a->Ci % 4) return "dense is for one pixel that sees all of x";
+        if (!wants(&j->x, DG_SOURCE_NORM, DG_SOURCE_NORM_DX) || j->y.kind != DG_SOURCE_PLAIN) return "dense has a source for x alone";
+        break;
+    default: return "there is no such job";
+    }
+    const size_t shared = shared_of(j) + FIXED_SHARED;
+    return shared > gpu->shared ? dg_variant_no("a block would need %zu bytes of shared memory", shared) : sources_refuse(j);
+}
+
+const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu)
+{
+    bool of_x = false, of_y = false;
+    if (u->jobs < 1 || u->jobs > DG_UPDATE_JOBS) return dg_variant_no("%d jobs: must be from 1 to %d", u->jobs, DG_UPDATE_JOBS);
+    if (u->adam.n % 4) return "weights are taken four at a time";
+    for (int i = 0; i < u->jobs; i++) {
+        const dg_update_job *j = &u->job[i];
+        const char *why = job_refuses(j, gpu);
+        if (why) return why;
+        const int64_t end = j->offset + (int64_t)j->conv.Co * j->conv.K * j->conv.K * j->conv.Ci;
+        if (j->offset < 0 || j->offset % 4 || end % 4 || end > u->adam.n) return "weights are taken four at a time, of those that Adam has";
+        for (int k = 0; k < i; k++)
+            if (u->job[k].offset < end && j->offset < u->job[k].offset + (int64_t)u->job[k].conv.Co * u->job[k].conv.K * u->job[k].conv.K * u->job[k].conv.Ci)
+                return "two jobs have the same weights";
+        if (rounds(j->kind) && j->tune.math != dg_update_math(u)) return "jobs round in two ways";
+        if (j->kind != DG_UPDATE_MMA) continue;
+        of_x = of_x || j->x.kind == DG_SOURCE_NORM_DX || j->y.kind == DG_SOURCE_NORM;
+        of_y = of_y || j->y.kind == DG_SOURCE_NORM_DX || j->x.kind == DG_SOURCE_NORM;
+    }
+    return of_x && of_y ? "some jobs have the gradient on one side and some on the other" : NULL;
+}

@@ -1,0 +1,69 @@
+/* How a fused update (fuse.h) is divided among the blocks of its launch: what the kernel is given, made by
+ * fused_update.c. Internal to kernels/; plain C.
+ *
+ * Makers come first: each makes one part of the sums of one tile of one weight gradient. Then come finishers, each
+ * with a few weights in a row: they wait for the makers of their job, add its parts up and do Adam. Blocks take their
+ * numbers when they start, so that whoever waits does so for blocks that are running. */
+#ifndef DG_FUSED_UPDATE_H
+#define DG_FUSED_UPDATE_H
+
+#include "core/plan/fuse.h"
+
+enum {
+    DG_UPDATE_THREADS = 256,
+    DG_UPDATE_GROUPS = 2,                                  /* of a batch, at most */
+    DG_UPDATE_GEMV_COLS = 128,                             /* weights of a block, of one channel of y */
+    DG_UPDATE_DENSE_ROWS = 128, DG_UPDATE_DENSE_COLS = 32, /* channels of y, weights of each */
+    DG_UPDATE_DENSE_IMAGES = 32,                           /* in shared memory at a time */
+    DG_UPDATE_PARTS = 1024,                                /* of a sum, at most */
+    DG_UPDATE_RANGES = 2 * DG_UPDATE_JOBS + 1
+};
+
+/* Counters: the next number, finishers that are done, weights that are not finite; then, of each job, makers done. */
+enum { DG_UPDATE_NUMBER, DG_UPDATE_DONE, DG_UPDATE_BAD, DG_UPDATE_MADE, DG_UPDATE_COUNTERS = DG_UPDATE_MADE + DG_UPDATE_JOBS };
+
+/* Bytes of shared memory of tensor-core jobs behind those of the plain kernel: for each group three numbers a channel of
+ * one side and two of the other, of 64 and 16 channels; where values of the patch are. */
+#define DG_UPDATE_TABLE_BYTES (4 * DG_UPDATE_GROUPS * (3 * 64 + 2 * 16))
+#define DG_UPDATE_SPOT_BYTES(small, unit) \
+    (4 * ((DG_MMA_VALUES(small, 1, 1) * (16 / (unit)) + DG_UPDATE_THREADS - 1) / DG_UPDATE_THREADS * DG_UPDATE_THREADS))
+
+typedef struct {
+    dg_conv_args conv;    /* of gemv and dense flat (conv_tiles.h); w: where the gradient goes */
+    dg_source x, y;
+    int kind, channels;   /* dg_update_kind; of x, where conv is flat */
+    int groups, per_group; /* of the batch; images of one */
+    int rows, cols;       /* tiles of channels of y, and of the other side */
+    int units, parts;     /* into so many parts the sum over pieces, tiles of pixels or images is divided */
+    int first, makers;    /* its blocks */
+    int64_t scratch;      /* values before its first part there; one part goes to conv.w */
+    int64_t offset, count; /* its weights, in adam.p */
+} dg_update_work;
+
+typedef struct {
+    int64_t from, count;  /* weights */
+    int work;             /* whose they are; -1: nobody's, their gradient is in adam.g */
+    int slots;            /* among which the parts are divided, a power of two */
+    int first, blocks, width; /* finishers, counted from 0; weights that one has at a time */
+} dg_update_range;
+
+typedef struct {
+    int jobs, ranges, makers, finishers;
+    int gradient_of_x;    /* or of y: the side of which tensor-core jobs have two tensors */
+    dg_update_work job[DG_UPDATE_JOBS]; /* longest blocks first */
+    dg_update_range range[DG_UPDATE_RANGES];
+    dg_adam_args adam;
+    dg_advance_args advance;
+    float *scratch;
+    unsigned *counters;
+} dg_update_layout;
+
+void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out);
+
+/* Bytes of dynamic shared memory. */
+size_t dg_update_shared(const dg_fused_update *u);
+
+/* What rounds the factors of its jobs on tensor cores; fp32: it has none. */
+dg_math dg_update_math(const dg_fused_update *u);
+
+#endif

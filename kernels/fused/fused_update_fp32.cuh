@@ -1,0 +1,174 @@
+/* Jobs of a fused update on ordinary cores: weight gradients of pictures (thin), of one pixel that sees all of x with
+ * few channels of its own (gemv) or many (dense). */
+#ifndef DG_FUSED_UPDATE_FP32_CUH
+#define DG_FUSED_UPDATE_FP32_CUH
+
+#include "kernels/ops/conv/cuda/conv_thin_dw.cuh"
+#include "kernels/fused/fuse.cuh"
+extern "C" {
+#include "kernels/fused/fused_update.h"
+}
+
+/* ---- Thin: the next tile is on its way into registers while one is added. A thread has four channels of one column ---- */
+
+template <int CI> static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, int tile, int part, float *out)
+{
+    typedef dg_thin_dw<CI> dw;
+    static_assert(DG_THIN_DW_THREADS == DG_UPDATE_THREADS && DG_UPDATE_THREADS / (DG_THIN_CHANNELS / 4) == DG_THIN_COLS, "a thread has a column");
+    constexpr int words = dg_div_up(dw::patch_words, (int)DG_UPDATE_THREADS);
+    const dg_conv_args &a = w.conv;
+    const dg_thin_tiling t = dg_thin_tiling_of(a);
+    const int co0 = tile * DG_THIN_CHANNELS, c = (int)threadIdx.x % (DG_THIN_CHANNELS / 4) * 4, column = (int)threadIdx.x / (DG_THIN_CHANNELS / 4);
+    const int first = (int)((int64_t)w.units * part / w.parts), last = (int)((int64_t)w.units * (part + 1) / w.parts);
+    dev_pool pool;
+    float *const patch = pool.take<float>(dw::words), *const grad = patch + dw::patch_words;
+    dg_four of_y(w.y, min(co0 + c, a.Co - 4), a.Co);
+    float next_x[words];
+    dg_pack<float, 4> next_y[DG_THIN_ROWS], next_pre[DG_THIN_ROWS];
+    unsigned inside = 0;
+    int group = 0;
+
+    auto fetch = [&](int number) {
+        const int b0 = number % t.across * DG_THIN_COLS, a0 = number / t.across % t.down * DG_THIN_ROWS, image = number / t.across / t.down;
+        const float *const x = w.x.x + (int64_t)image * a.H * a.W * CI;
+        const int start = (2 * b0 - 1) * CI;
+#pragma unroll
+        for (int j = 0; j < words; j++) {
+            const int i = (int)threadIdx.x + j * DG_UPDATE_THREADS, row = 2 * a0 - 1 + i / dw::line, at = start + i % dw::line;
+            const bool ok = i < dw::patch_words && (unsigned)row < (unsigned)a.H && (unsigned)at < (unsigned)(a.W * CI);
+            next_x[j] = ok ? x[row * a.W * CI + at] : 0.0f;
+        }
+        group = image / w.per_group;
+        inside = 0;
+#pragma unroll
+        for (int j = 0; j < DG_THIN_ROWS; j++) {
+            const bool ok = a0 + j < a.Ho && b0 + column < a.Wo && co0 + c < a.Co;
+            const int64_t at = (((int64_t)image * a.Ho + a0 + j) * a.Wo + b0 + column) * a.Co + co0 + c;
+            next_y[j] = next_pre[j] = {};
+            if (ok) next_y[j] = dg_load<4>(w.y.x + at);
+            if (ok && of_y.two()) next_pre[j] = dg_load<4>(w.y.pre + at);
+            inside |= (unsigned)ok << j;
+        }
+    };
+
+    dw sums;
+    fetch(first);
+    for (int number = first; number < last; number++) {
+        __syncthreads(); /* nobody reads the tile before */
+        of_y.of_group(group);
+#pragma unroll
+        for (int j = 0; j < words; j++) {
+            const int i = (int)threadIdx.x + j * DG_UPDATE_THREADS;
+            if (i < dw::patch_words) patch[i] = next_x[j];
+        }
+#pragma unroll
+        for (int j = 0; j < DG_THIN_ROWS; j++) {
+            dg_pack<float, 4> v = {};
+            if (inside >> j & 1) v = of_y.value(next_y[j], next_pre[j]);
+            dg_store<4>(grad + (j * DG_THIN_COLS + column) * DG_THIN_CHANNELS + c, v);
+        }
+        __syncthreads();
+        if (number + 1 < last) fetch(number + 1);
+        sums.add(patch, grad);
+    }
+    sums.finish(patch, out, co0, a.Co);
+}
+
+/* ---- Gemv: a warp has 128 weights of one channel of y; eight warps share the images ---- */
+
+static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, int tile, float *out)
+{
+    static constexpr int warps = DG_UPDATE_THREADS / 32;
+    static_assert(DG_UPDATE_GEMV_COLS == 32 * 4, "four weights a lane");
+    const dg_conv_args &a = w.conv;
+    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+    const int co = tile % w.rows, k = tile / w.rows * DG_UPDATE_GEMV_COLS + lane * 4;
+    dev_pool pool;
+    float *const sum = pool.take<float>(warps * DG_UPDATE_GEMV_COLS);
+    dg_four of_x(w.x, k % w.channels, w.channels);
+    dg_pack<float, 4> acc = {};
+    if (k < a.Ci)
+#pragma unroll 4
+        for (int n = warp; n < a.N; n += warps) {
+            const int64_t at = (int64_t)n * a.Ci + k;
+            const dg_pack<float, 4> x = dg_load<4>(w.x.x + at), pre = of_x.two() ? dg_load<4>(w.x.pre + at) : x;
+            const float g = w.y.x[n * a.Co + co];
+            of_x.of_group(n / w.per_group);
+            const dg_pack<float, 4> v = of_x.value(x, pre);
+#pragma unroll
+            for (int e = 0; e < 4; e++) acc.v[e] += g * v.v[e];
+        }
+    dg_store<4>(sum + warp * DG_UPDATE_GEMV_COLS + lane * 4, acc);
+    __syncthreads();
+    if (warp || k >= a.Ci) return;
+    for (int i = 1; i < warps; i++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) acc.v[e] += sum[i * DG_UPDATE_GEMV_COLS + lane * 4 + e];
+    dg_store<4>(out + (int64_t)co * a.Ci + k, acc);
+}
+
+/* ---- Dense: 128 channels of y x 32 weights of each, 4 x 4 a thread; images in turn ---- */
+
+static __device__ __forceinline__ void dg_update_dense(const dg_update_work &w, int tile, float *out)
+{
+    static constexpr int rows = DG_UPDATE_DENSE_ROWS, cols = DG_UPDATE_DENSE_COLS, images = DG_UPDATE_DENSE_IMAGES;
+    static constexpr int y_items = images * rows / DG_UPDATE_THREADS;
+    static_assert(images * cols == 4 * DG_UPDATE_THREADS && rows * cols == 16 * DG_UPDATE_THREADS, "a thread has 4 values of x, and 16 sums");
+    const dg_conv_args &a = w.conv;
+    const int co0 = tile % w.rows * rows, k0 = tile / w.rows * cols;
+    const int mine = (int)threadIdx.x / (cols / 4), c = (int)threadIdx.x % (cols / 4) * 4, k = k0 + c; /* image or four channels of y; weights */
+    dev_pool pool;
+    float *const ys = pool.take<float>(images * rows), *const xs = pool.take<float>(images * cols);
+    dg_four of_x(w.x, k % w.channels, w.channels);
+    float next_y[y_items];
+    dg_pack<float, 4> next_x = {}, next_pre = {};
+    bool inside = false;
+    int group = 0;
+
+    auto fetch = [&](int n0) {
+        const int n = n0 + mine;
+        inside = n < a.N && k < a.Ci;
+        next_x = next_pre = {};
+        if (inside) {
+            next_x = dg_load<4>(w.x.x + (int64_t)n * a.Ci + k);
+            if (of_x.two()) next_pre = dg_load<4>(w.x.pre + (int64_t)n * a.Ci + k);
+            group = n / w.per_group;
+        }
+#pragma unroll
+        for (int j = 0; j < y_items; j++) {
+            const int i = (int)threadIdx.x + j * DG_UPDATE_THREADS, image = n0 + i / rows, co = co0 + i % rows;
+            next_y[j] = image < a.N && co < a.Co ? w.y.x[(int64_t)image * a.Co + co] : 0.0f;
+        }
+    };
+
+    float acc[4][4] = {};
+    fetch(0);
+    for (int n0 = 0; n0 < a.N; n0 += images) {
+        __syncthreads(); /* nobody reads the images before */
+        dg_pack<float, 4> v = {};
+        if (inside) {
+            of_x.of_group(group);
+            v = of_x.value(next_x, next_pre);
+        }
+        dg_store<4>(xs + mine * cols + c, v);
+#pragma unroll
+        for (int j = 0; j < y_items; j++) ys[(int)threadIdx.x + j * DG_UPDATE_THREADS] = next_y[j];
+        __syncthreads();
+        if (n0 + images < a.N) fetch(n0 + images);
+#pragma unroll 4
+        for (int n = 0; n < images; n++) {
+            const dg_pack<float, 4> y = dg_load<4>(ys + n * rows + mine * 4), x = dg_load<4>(xs + n * cols + c);
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+#pragma unroll
+                for (int e = 0; e < 4; e++) acc[i][e] += y.v[i] * x.v[e];
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const int co = co0 + mine * 4 + i;
+        if (co < a.Co && k < a.Ci) dg_store<4>(out + (int64_t)co * a.Ci + k, dg_pack<float, 4>{{acc[i][0], acc[i][1], acc[i][2], acc[i][3]}});
+    }
+}
+
+#endif

@@ -1,0 +1,57 @@
+/* Adam over one network's flat weights: one launch, bound by memory (seven numbers moved for each weight). */
+#include "kernels/ops/adam/adam.cuh"
+
+/* How many weights of this launch are not finite, and how many blocks have said so. The last block writes the
+ * count into the ring and clears both, so that the next launch finds zeros. Integers: their order does not
+ * matter. Launches on one device follow each other in one stream. */
+static __device__ unsigned bad_weights, blocks_done;
+
+/* The block is the tuning row's: dg_variant_check() lets it be so large. */
+template <class real, int n> static __global__ void __launch_bounds__(sizeof(real) == 4 ? 1024 : 512) adam_kernel(const dg_adam_args a)
+{
+    SHARED(dg_adam_factors<real>, factors, );
+    SHARED(unsigned, bad_here, );
+    if (threadIdx.x == 0) {
+        factors = dg_adam_factors_of<real>(a, a.state->step);
+        bad_here = 0;
+    }
+    __syncthreads();
+    const dg_adam_factors<real> f = factors;
+    real *p = (real *)a.p, *m = (real *)a.m, *v = (real *)a.v;
+    const real *g = (const real *)a.g;
+    unsigned broken = 0;
+    const int64_t step = (int64_t)gridDim.x * blockDim.x * n;
+    for (int64_t i = dg_thread() * n; i < a.n; i += step) {
+        dg_pack<real, n> pp = dg_load<n>(p + i), mm = dg_load<n>(m + i), vv = dg_load<n>(v + i);
+        const dg_pack<real, n> gg = dg_load<n>(g + i);
+        broken += dg_adam_step<real, n>(f, pp, mm, vv, gg);
+        dg_store<n>(p + i, pp);
+        dg_store<n>(m + i, mm);
+        dg_store<n>(v + i, vv);
+    }
+    if (broken) atomicAdd(&bad_here, broken);
+    __syncthreads();
+    if (threadIdx.x) return;
+    if (bad_here) atomicAdd(&bad_weights, bad_here);
+    __threadfence();
+    if (atomicAdd(&blocks_done, 1u) != gridDim.x - 1) return;
+    __threadfence();
+    a.ring[a.state->step % DG_RING].value[a.bad] = (double)atomicExch(&bad_weights, 0u);
+    atomicExch(&blocks_done, 0u);
+}
+
+/* Enough blocks to fill any GPU; more of them would only repeat the powers. */
+static constexpr int MAX_BLOCKS = 2048;
+
+template <class real, int n> static void launch(const dg_adam_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    int64_t blocks = dg_div_up<int64_t>(a->n, (int64_t)n * tune->block);
+    if (blocks > MAX_BLOCKS) blocks = MAX_BLOCKS;
+    KLAUNCH((adam_kernel<real, n>), dim3((unsigned)blocks), dim3(tune->block), 0, stream, *a);
+}
+
+template <class real> void dg_cuda_adam(const dg_adam_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    dg_is(tune, "vector") ? launch<real, dg_wide<real>>(a, tune, stream) : launch<real, 1>(a, tune, stream);
+}
+DG_INSTANTIATE(adam, adam)

@@ -1,0 +1,44 @@
+/* One step of Adam for one weight: what kernels/ops/adam/adam.cu and the fused update share, bit for bit. See ops.h. */
+#ifndef DG_ADAM_CUH
+#define DG_ADAM_CUH
+
+#include "kernels/dev/cuda.cuh"
+
+static __device__ __forceinline__ float dg_root(float x) { return sqrtf(x); }
+static __device__ __forceinline__ double dg_root(double x) { return sqrt(x); }
+
+template <class real> struct dg_adam_factors {
+    real rate, unbias, eps, new1, keep2, new2;
+};
+
+/* The powers are in double and the same for all weights: one thread a block makes them. */
+template <class real> static __device__ __forceinline__ dg_adam_factors<real> dg_adam_factors_of(const dg_adam_args &a, uint64_t step)
+{
+    const double t = (double)(step + 1);
+    dg_adam_factors<real> f;
+    f.rate = (real)(a.state->lr[a.net] / (1 - pow(a.beta1, t)));
+    f.unbias = (real)(1 / sqrt(1 - pow(a.beta2, t)));
+    f.eps = (real)a.eps;
+    f.new1 = (real)(1 - a.beta1);
+    f.keep2 = (real)a.beta2;
+    f.new2 = (real)(1 - a.beta2);
+    return f;
+}
+
+/* How many of the n weights are not finite afterwards. */
+template <class real, int n>
+static __device__ __forceinline__ unsigned dg_adam_step(const dg_adam_factors<real> &f, dg_pack<real, n> &p, dg_pack<real, n> &m,
+                                                        dg_pack<real, n> &v, const dg_pack<real, n> &g)
+{
+    unsigned broken = 0;
+#pragma unroll
+    for (int k = 0; k < n; k++) {
+        m.v[k] += f.new1 * (g.v[k] - m.v[k]);
+        v.v[k] = f.keep2 * v.v[k] + f.new2 * (g.v[k] * g.v[k]);
+        p.v[k] -= f.rate * m.v[k] / (dg_root(v.v[k]) * f.unbias + f.eps);
+        broken += !isfinite(p.v[k]);
+    }
+    return broken;
+}
+
+#endif

@@ -1,0 +1,61 @@
+/* Convolution on the CPU: the three directions and the choice between their variants. */
+#include "kernels/ops/conv/cpu/conv_parts.h"
+
+#include <string.h>
+
+/* Minimal filtering pays where its tiles fit the outputs and fill the registers. Its error in fp32, 4e-7 of the result's
+ * size, is about that of a plain chain of 500 multiply-adds; much shorter sums are direct ones, so that a narrow network is
+ * as exact as with a library. Doubles keep the direct sum: they are asked for to compare numbers. */
+static bool suits_winograd(dg_op_kind kind, const dg_conv_args *a)
+{
+    int H = kind == DG_OP_conv_dx ? dg_ceil_div(a->H, a->S) : a->Ho;
+    int W = kind == DG_OP_conv_dx ? dg_ceil_div(a->W, a->S) : a->Wo;
+    const int64_t taps = (int64_t)a->K * a->K;
+    const int64_t terms = kind == DG_OP_conv_dw   ? (int64_t)a->N * a->Ho * a->Wo
+                          : kind == DG_OP_conv_dx ? taps / (a->S * a->S) * a->Co
+                                                  : taps * a->Ci;
+    return DG_FP == 32 && a->Ci >= 16 && a->Co >= 16 && terms >= 256 && H % 4 == 0 && W % 4 == 0;
+}
+
+const char *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_args *a, const char *asked)
+{
+    bool can = a->K == 2 * a->S;
+    if (!asked) return can && suits_winograd(kind, a) ? "winograd" : "direct";
+    if (!strcmp(asked, "direct")) return "direct";
+    return can && !strcmp(asked, "winograd") ? "winograd" : NULL;
+}
+
+static bool winograd(const dg_tune *tune) { return tune && tune->variant && !strcmp(tune->variant, "winograd"); }
+
+size_t DG_CPU(dg_cpu_conv_scratch)(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune)
+{
+    if (winograd(tune))
+        return kind == DG_OP_conv_dw ? DG_CPU(dg_conv_winograd_dw_scratch)(a)
+                                     : DG_CPU(dg_conv_winograd_scratch)(kind == DG_OP_conv_dx, a);
+    return kind == DG_OP_conv_dw ? DG_CPU(dg_conv_dw_scratch)(a)
+                                 : DG_CPU(dg_conv_direct_scratch)(kind == DG_OP_conv_dx, a);
+}
+
+void DG_CPU(dg_cpu_conv_fwd)(const dg_conv_args *a, const dg_tune *tune)
+{
+    if (winograd(tune))
+        DG_CPU(dg_conv_winograd)(false, a);
+    else
+        DG_CPU(dg_conv_direct)(false, a);
+}
+
+void DG_CPU(dg_cpu_conv_dx)(const dg_conv_args *a, const dg_tune *tune)
+{
+    if (winograd(tune))
+        DG_CPU(dg_conv_winograd)(true, a);
+    else
+        DG_CPU(dg_conv_direct)(true, a);
+}
+
+void DG_CPU(dg_cpu_conv_dw)(const dg_conv_args *a, const dg_tune *tune)
+{
+    if (winograd(tune))
+        DG_CPU(dg_conv_winograd_dw)(a);
+    else
+        DG_CPU(dg_conv_dw_direct)(a);
+}

@@ -1,0 +1,94 @@
+/* The inner product that all convolutions are made of, written once with vector extensions:
+ *
+ *     c[i][j] (+)= sum over runs, over k < n, of a[k*AK + i] * b[k*BK + j]     i < MR, j < NV * DG_LANES
+ *
+ * a is read by broadcasts, b by vectors. All of c stays in registers over all runs of a call, and every element is one
+ * chain of multiply-adds in the order of the runs, whatever tile it falls into; then it is added to what lies in memory.
+ * A chain of many terms has several times the error of several short ones: dg_micro_sum splits it. Where it does so
+ * depends on the shape alone, not on the blocking nor on the number of threads.
+ *
+ * Tile sizes: c needs MR * NV registers and must cover latency times throughput of the multiply-adds (8 to 10
+ * chains); 16 registers hold 6 x 2, 32 hold 8 x 2 (and 8 divides the usual batch sizes). */
+#ifndef DG_CONV_MICRO_H
+#define DG_CONV_MICRO_H
+
+#include "kernels/cpu/cpu.h"
+
+#if defined __AVX512F__
+enum { DG_VEC_BYTES = 64, DG_MR = 8 };
+#elif defined __AVX__
+enum { DG_VEC_BYTES = 32, DG_MR = 6 };
+#else
+enum { DG_VEC_BYTES = 16, DG_MR = 4 };
+#endif
+enum { DG_LANES = DG_VEC_BYTES / (int)sizeof(real) };
+
+/* Loads and stores anywhere: alignment of real only. */
+typedef real dg_vec __attribute__((vector_size(DG_VEC_BYTES), aligned(sizeof(real)), may_alias));
+
+#ifdef __clang__
+#define DG_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define DG_UNROLL _Pragma("GCC unroll 32")
+#endif
+#define DG_INLINE static inline __attribute__((always_inline, unused))
+
+typedef struct {
+    const real *a, *b;
+    ptrdiff_t n;
+} dg_run;
+
+/* Strides are constants where tiles are packed (AK, BK), or the arguments ak and bk. Never inlined: GCC 12 spills
+ * the accumulators when it can mix them with a caller. */
+#define DG_MICRO(name, MR, NV, AK, BK)                                                                        \
+    static __attribute__((noinline, unused)) void name(const dg_run *run, int runs, real *c, ptrdiff_t ldc,   \
+                                                       int add, ptrdiff_t ak, ptrdiff_t bk)                   \
+    {                                                                                                         \
+        (void)ak;                                                                                             \
+        (void)bk;                                                                                             \
+        dg_vec acc[MR][NV];                                                                                   \
+        DG_UNROLL for (int i = 0; i < (MR); i++)                                                              \
+            DG_UNROLL for (int j = 0; j < (NV); j++) acc[i][j] = (dg_vec){0};                                 \
+        for (int r = 0; r < runs; r++) {                                                                      \
+            const real *a = run[r].a, *b = run[r].b;                                                          \
+            for (ptrdiff_t k = run[r].n; k > 0; k--) {                                                        \
+                dg_vec v[NV];                                                                                 \
+                DG_UNROLL for (int j = 0; j < (NV); j++) v[j] = *(const dg_vec *)(b + j * DG_LANES);          \
+                DG_UNROLL for (int i = 0; i < (MR); i++)                                                      \
+                    DG_UNROLL for (int j = 0; j < (NV); j++) acc[i][j] += a[i] * v[j];                        \
+                a += (AK);                                                                                    \
+                b += (BK);                                                                                    \
+            }                                                                                                 \
+        }                                                                                                     \
+        DG_UNROLL for (int i = 0; i < (MR); i++)                                                              \
+            DG_UNROLL for (int j = 0; j < (NV); j++) {                                                        \
+                dg_vec *to = (dg_vec *)(c + i * ldc + j * DG_LANES);                                          \
+                if (add) acc[i][j] += *to;                                                                    \
+                *to = acc[i][j];                                                                              \
+            }                                                                                                 \
+    }
+typedef void dg_micro(const dg_run *run, int runs, real *c, ptrdiff_t ldc, int add, ptrdiff_t ak, ptrdiff_t bk);
+
+/* A micro over all runs, in chains of at most DG_SUM_TERMS terms; ak and bk are its strides in any case. */
+enum { DG_SUM_TERMS = 128, DG_SUM_RUNS = 16 };
+static inline void dg_micro_sum(dg_micro *micro, const dg_run *run, int runs, real *c, ptrdiff_t ldc, int add,
+                                ptrdiff_t ak, ptrdiff_t bk)
+{
+    dg_run part[DG_SUM_RUNS];
+    int parts = 0;
+    ptrdiff_t terms = 0;
+    for (int r = 0; r < runs; r++) {
+        for (ptrdiff_t at = 0; at < run[r].n; at += part[parts++].n) {
+            if (parts == DG_SUM_RUNS || terms == DG_SUM_TERMS) {
+                micro(part, parts, c, ldc, add, ak, bk);
+                parts = 0, terms = 0, add = 1;
+            }
+            ptrdiff_t left = run[r].n - at, room = DG_SUM_TERMS - terms;
+            part[parts] = (dg_run){run[r].a + at * ak, run[r].b + at * bk, left < room ? left : room};
+            terms += part[parts].n;
+        }
+    }
+    if (parts || !add) micro(part, parts, c, ldc, add, ak, bk);
+}
+
+#endif

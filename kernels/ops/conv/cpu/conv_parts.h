@@ -1,0 +1,49 @@
+/* The parts of conv.c: each variant says what scratch memory it needs and runs. Scratch sizes depend on shapes
+ * alone, and so does the number of workspaces in it: a team is never larger than that. */
+#ifndef DG_CONV_PARTS_H
+#define DG_CONV_PARTS_H
+
+#include <stdbool.h>
+
+#include "kernels/cpu/cpu.h"
+
+enum { DG_TEAM = 32 }; /* workspaces, so threads of one op, at most */
+
+/* direct: fwd and dx are one engine, "correlate every output pixel with its valid taps" (conv_direct.c) */
+size_t DG_CPU(dg_conv_direct_scratch)(bool adjoint, const dg_conv_args *a);
+void DG_CPU(dg_conv_direct)(bool adjoint, const dg_conv_args *a);
+
+/* direct: weight gradient (conv_dw.c) */
+size_t DG_CPU(dg_conv_dw_scratch)(const dg_conv_args *a);
+void DG_CPU(dg_conv_dw_direct)(const dg_conv_args *a);
+
+/* direct: weight gradient of layers with few input channels (conv_dw_thin.c); conv_dw.c hands over to it */
+bool DG_CPU(dg_conv_dw_is_thin)(const dg_conv_args *a);
+size_t DG_CPU(dg_conv_dw_thin_scratch)(const dg_conv_args *a);
+void DG_CPU(dg_conv_dw_thin)(const dg_conv_args *a);
+
+/* winograd: K = 2S by minimal filtering (conv_winograd.c, conv_winograd_dw.c) */
+size_t DG_CPU(dg_conv_winograd_scratch)(bool adjoint, const dg_conv_args *a);
+void DG_CPU(dg_conv_winograd)(bool adjoint, const dg_conv_args *a);
+size_t DG_CPU(dg_conv_winograd_dw_scratch)(const dg_conv_args *a);
+void DG_CPU(dg_conv_winograd_dw)(const dg_conv_args *a);
+
+/* Scratch memory handed out piece by piece, each on a cache line of its own; with base 0 it only counts. */
+typedef struct {
+    uintptr_t base;
+    size_t used;
+} dg_carver;
+
+static inline void *dg_carve(dg_carver *c, size_t bytes)
+{
+    uintptr_t at = c->base + c->used;
+    c->used += (bytes + 63) / 64 * 64;
+    return (void *)at; /* NOLINT(performance-no-int-to-ptr): only followed when base is real memory */
+}
+
+static inline int dg_ceil_div(int a, int b) { return (a + b - 1) / b; }
+static inline int dg_min(int a, int b) { return a < b ? a : b; }
+static inline size_t dg_min_size(size_t a, size_t b) { return a < b ? a : b; }
+static inline int dg_max(int a, int b) { return a > b ? a : b; }
+
+#endif

@@ -1,0 +1,174 @@
+/* Convolution: the direct kernels, one thread a result, right for every shape and both types of real; and the
+ * choice between the variants of each direction. */
+#include "kernels/ops/conv/cuda/conv.cuh"
+extern "C" {
+#include "core/tune/work.h"
+}
+
+template <class real> static __global__ void fwd_direct(const dg_conv_args a)
+{
+    const int64_t i = dg_thread();
+    if (i >= (int64_t)a.N * a.Ho * a.Wo * a.Co) return;
+    const int co = (int)(i % a.Co), ox = (int)(i / a.Co % a.Wo), oy = (int)(i / a.Co / a.Wo % a.Ho);
+    const int64_t n = i / a.Co / a.Wo / a.Ho;
+    const real *x = (const real *)a.x + n * a.H * a.W * a.Ci, *w = (const real *)a.w + (int64_t)co * a.K * a.K * a.Ci;
+    real sum = 0;
+    for (int ky = 0; ky < a.K; ky++) {
+        const int iy = oy * a.S - a.P + ky;
+        if (iy < 0 || iy >= a.H) continue;
+        for (int kx = 0; kx < a.K; kx++) {
+            const int ix = ox * a.S - a.P + kx;
+            if (ix < 0 || ix >= a.W) continue;
+            const real *px = x + (iy * a.W + ix) * a.Ci, *pw = w + (ky * a.K + kx) * a.Ci;
+            for (int ci = 0; ci < a.Ci; ci++) sum += px[ci] * pw[ci];
+        }
+    }
+    ((real *)a.y)[i] = sum;
+}
+
+template <class real> static __global__ void dx_direct(const dg_conv_args a)
+{
+    const int64_t i = dg_thread();
+    if (i >= (int64_t)a.N * a.H * a.W * a.Ci) return;
+    const int ci = (int)(i % a.Ci), ix = (int)(i / a.Ci % a.W), iy = (int)(i / a.Ci / a.W % a.H);
+    const int64_t n = i / a.Ci / a.W / a.H, next = (int64_t)a.K * a.K * a.Ci; /* the next co in w */
+    const real *y = (const real *)a.y + n * a.Ho * a.Wo * a.Co, *w = (const real *)a.w + ci;
+    real sum = 0;
+    for (int ky = (iy + a.P) % a.S; ky < a.K; ky += a.S) {
+        const int oy = (iy + a.P - ky) / a.S; /* exact; the numerator falls below 0 last */
+        if (iy + a.P < ky) break;
+        if (oy >= a.Ho) continue;
+        for (int kx = (ix + a.P) % a.S; kx < a.K; kx += a.S) {
+            const int ox = (ix + a.P - kx) / a.S;
+            if (ix + a.P < kx) break;
+            if (ox >= a.Wo) continue;
+            const real *py = y + (oy * a.Wo + ox) * a.Co, *pw = w + (ky * a.K + kx) * a.Ci;
+            for (int co = 0; co < a.Co; co++) sum += py[co] * pw[co * next];
+        }
+    }
+    ((real *)a.x)[i] = sum;
+}
+
+/* Image by image, so that a sum over a large batch does not lose the small terms. */
+template <class real> static __global__ void dw_direct(const dg_conv_args a)
+{
+    const int64_t i = dg_thread();
+    if (i >= (int64_t)a.Co * a.K * a.K * a.Ci) return;
+    const int ci = (int)(i % a.Ci), kx = (int)(i / a.Ci % a.K), ky = (int)(i / a.Ci / a.K % a.K);
+    const int co = (int)(i / a.Ci / a.K / a.K);
+    real all = 0;
+    for (int n = 0; n < a.N; n++) {
+        const real *x = (const real *)a.x + (int64_t)n * a.H * a.W * a.Ci + ci;
+        const real *y = (const real *)a.y + (int64_t)n * a.Ho * a.Wo * a.Co + co;
+        real sum = 0;
+        for (int oy = 0; oy < a.Ho; oy++) {
+            const int iy = oy * a.S - a.P + ky;
+            if (iy < 0 || iy >= a.H) continue;
+            for (int ox = 0; ox < a.Wo; ox++) {
+                const int ix = ox * a.S - a.P + kx;
+                if (ix < 0 || ix >= a.W) continue;
+                sum += x[(iy * a.W + ix) * a.Ci] * y[(oy * a.Wo + ox) * a.Co];
+            }
+        }
+        all += sum;
+    }
+    ((real *)a.w)[i] = all;
+}
+
+template <class real> static void direct(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    const int64_t x = (int64_t)a->N * a->H * a->W * a->Ci, y = (int64_t)a->N * a->Ho * a->Wo * a->Co;
+    const int64_t w = (int64_t)a->Co * a->K * a->K * a->Ci;
+    const dim3 block(tune->block);
+    if (kind == DG_OP_conv_fwd) KLAUNCH(fwd_direct<real>, dg_grid(y, tune->block), block, 0, stream, *a);
+    if (kind == DG_OP_conv_dx) KLAUNCH(dx_direct<real>, dg_grid(x, tune->block), block, 0, stream, *a);
+    if (kind == DG_OP_conv_dw) KLAUNCH(dw_direct<real>, dg_grid(w, tune->block), block, 0, stream, *a);
+}
+
+size_t dg_conv_count(dg_op_kind kind, const dg_conv_args *a)
+{
+    const size_t pixels = (size_t)a->N * (size_t)(kind == DG_OP_conv_fwd ? a->Ho * a->Wo : a->H * a->W);
+    if (kind == DG_OP_conv_dw) return (size_t)a->Co * (size_t)a->K * (size_t)a->K * (size_t)a->Ci;
+    return pixels * (size_t)(kind == DG_OP_conv_fwd ? a->Co : a->Ci);
+}
+
+/* One block: 32 results, and slots of parts; the slots are added by a tree, parts within a slot in order. */
+static constexpr int SUM_LANES = 32, SUM_SLOTS = 8;
+
+static __global__ void sum_kernel(float *out, const float *part, int64_t count, int parts)
+{
+    SHARED(float, slot_sum, [SUM_SLOTS][SUM_LANES]);
+    const int lane = (int)threadIdx.x % SUM_LANES, slot = (int)threadIdx.x / SUM_LANES;
+    const int64_t i = (int64_t)blockIdx.x * SUM_LANES + lane;
+    float sum = 0;
+    if (i < count)
+        for (int k = slot; k < parts; k += SUM_SLOTS) sum += part[k * count + i];
+    slot_sum[slot][lane] = sum;
+    for (int half = SUM_SLOTS / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (slot < half) slot_sum[slot][lane] = sum += slot_sum[slot + half][lane];
+    }
+    if (slot == 0 && i < count) out[i] = sum;
+}
+
+void dg_conv_sum(float *out, const float *part, size_t count, int parts, cudaStream_t stream)
+{
+    KLAUNCH(sum_kernel, dg_grid((int64_t)count, SUM_LANES), dim3(SUM_LANES * SUM_SLOTS), 0, stream, out, part,
+            (int64_t)count, parts);
+}
+
+void dg_conv_mma(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    float *const result = (float *)(kind == DG_OP_conv_fwd ? a->y : kind == DG_OP_conv_dx ? a->x : a->w);
+    float *const out = tune->split > 1 ? (float *)a->scratch : result;
+    const bool wide = dg_is(tune, "wgmma");
+    if (kind == DG_OP_conv_fwd) wide ? dg_conv_wgmma_fwd(a, tune, out, stream) : dg_conv_mma_fwd(a, tune, out, stream);
+    if (kind == DG_OP_conv_dx) wide ? dg_conv_wgmma_dx(a, tune, out, stream) : dg_conv_mma_dx(a, tune, out, stream);
+    if (kind == DG_OP_conv_dw) dg_conv_mma_dw(a, tune, out, stream);
+    if (tune->split > 1) dg_conv_sum(result, out, dg_conv_count(kind, a), tune->split, stream);
+}
+
+template <class real> static void conv(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    direct<real>(kind, a, tune, stream);
+}
+
+template <> void conv<float>(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    if (dg_is(tune, "mma") || dg_is(tune, "wgmma")) return dg_conv_mma(kind, a, tune, stream);
+    if (dg_is(tune, "tiled")) return dg_conv_tiled(kind, a, tune, stream);
+    if (dg_is(tune, "patch")) return dg_conv_patch(a, tune, stream);
+    if (dg_is(tune, "thin") || dg_is(tune, "thin_mma")) return dg_conv_thin(kind, a, tune, stream);
+    if (dg_is(tune, "gemv")) return dg_conv_gemv(kind, a, stream);
+    if (dg_is(tune, "cublas")) return dg_conv_cublas(kind, a, stream);
+    direct<float>(kind, a, tune, stream);
+}
+
+template <class real> size_t dg_cuda_conv_scratch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune)
+{
+    dg_op op = {};
+    op.kind = kind;
+    op.u.conv = *a;
+    op.tune = *tune;
+    return dg_scratch_of(&op, sizeof(real) == sizeof(double) ? DG_F64 : DG_F32);
+}
+template size_t dg_cuda_conv_scratch<float>(dg_op_kind, const dg_conv_args *, const dg_tune *);
+template size_t dg_cuda_conv_scratch<double>(dg_op_kind, const dg_conv_args *, const dg_tune *);
+
+template <class real> void dg_cuda_conv_fwd(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    conv<real>(DG_OP_conv_fwd, a, tune, stream);
+}
+DG_INSTANTIATE(conv_fwd, conv)
+
+template <class real> void dg_cuda_conv_dx(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    conv<real>(DG_OP_conv_dx, a, tune, stream);
+}
+DG_INSTANTIATE(conv_dx, conv)
+
+template <class real> void dg_cuda_conv_dw(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    conv<real>(DG_OP_conv_dw, a, tune, stream);
+}
+DG_INSTANTIATE(conv_dw, conv)

@@ -1,0 +1,257 @@
+/* What the three directions of the convolution on tensor cores share: 4x4, stride 2, pad 1. The parts are
+ *
+ *   cell      8x8 neighbouring positions of the small side (y), or 4x4 where maps are that small; cells of all images
+ *             are numbered through
+ *   piece     64 positions, the rows of a warp's products: one cell, or four small ones
+ *   patch     what a piece's products read of the other side, with its border. It comes into shared memory once and all
+ *             taps are read from there
+ *   chunk     the channels (of a weight gradient: the positions) that are in shared memory at a time; there is room for
+ *             two, one is multiplied while the next one is brought
+ *   group     of taps: weights come in so many portions a chunk, and the next patch in as many slices
+ *
+ * Values in memory (of type T) become values of the arithmetic E on the way: they are loaded into registers while the
+ * chunk before is multiplied, then rounded and stored. That is once a value; at the fragments it would be once a tap and
+ * warp. */
+#ifndef DG_CONV_MMA_CUH
+#define DG_CONV_MMA_CUH
+
+#include "kernels/ops/conv/cuda/conv.cuh"
+#include "kernels/fused/fuse.cuh"
+#include "kernels/dev/mma.cuh"
+
+/* ---- Cells ---- */
+
+struct dg_cell {
+    int image, row, col, /* of its first position */
+        group;           /* its image's, where somebody has found it */
+};
+
+/* A tensor's maps, and its channels. */
+struct dg_maps {
+    int rows, cols, channels;
+};
+
+/* Of cells with `side` positions an edge, in maps of rows x cols positions. */
+static __device__ __forceinline__ dg_cell dg_cell_of(int number, int side, int rows, int cols)
+{
+    const int down = dg_div_up(rows, side), across = dg_div_up(cols, side), line = number / across;
+    return {line / down, line % down * side, (number - line * across) * side, 0};
+}
+
+/* Where position p of a piece is. Small cells lie so that eight neighbouring positions are two rows of two cells: a
+ * plane's cells are 4 units (mod 8) apart, so that these eight share no bank either. */
+template <bool SMALL> struct dg_piece {
+    static constexpr int side = SMALL ? 4 : 8, cells = SMALL ? 4 : 1;
+    static __device__ __forceinline__ int cell(int p) { return SMALL ? (p >> 2 & 1) + (p >> 5 & 1) * 2 : 0; }
+    static __device__ __forceinline__ int row(int p) { return SMALL ? p >> 3 & 3 : p >> 3; }
+    static __device__ __forceinline__ int col(int p) { return SMALL ? p & 3 : p & 7; }
+};
+
+/* ---- Patches ---- */
+
+/* Patches of PIECES pieces, PLANES units of channels. HALVED: of the large side, its rows and columns taken apart by
+ * parity: x[2u - 1 + py][2v - 1 + px] is (u, v) of phase (py, px), and tap (ky, kx) of position (r, c) is
+ * (r + ky / 2, c + kx / 2) of phase (ky % 2, kx % 2). Else: of the small side, tap (ky, kx) of (r, c) is (r + ky, c + kx). */
+template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
+    typedef dg_piece<SMALL> piece;
+    static constexpr bool small = SMALL;
+    static constexpr int PIECES = PIECES_, PLANES = PLANES_, cells = PIECES * piece::cells;
+    static constexpr int input = HALVED ? 2 * piece::side + 2 : piece::side + 2; /* values an edge, as they are in memory */
+    static constexpr int scale = HALVED ? 2 : 1;
+    static constexpr int line = HALVED ? piece::side + 1 : input;
+    static constexpr int cell = DG_MMA_CELL(SMALL, HALVED), phase = DG_MMA_PHASE(SMALL, PIECES, HALVED);
+    static constexpr int plane = DG_MMA_PLANE(SMALL, PIECES, HALVED), units = PLANES * plane;
+    static_assert(cell >= line * line && (!SMALL || cell % 8 == 4), "two rows of two small cells share no bank");
+    static_assert(plane % 8 == 4 && (!HALVED || phase % 8 == 2), "2 planes x 4 values of a row share no bank");
+
+    static __device__ __forceinline__ int at(int number, int row, int col)
+    {
+        return HALVED ? (row % 2 * 2 + col % 2) * phase + number * cell + row / 2 * line + col / 2 : number * cell + row * line + col;
+    }
+    static __device__ __forceinline__ int of_position(int p) { return piece::cell(p) * cell + piece::row(p) * line + piece::col(p); }
+    static __device__ __forceinline__ int of_piece(int number) { return number * piece::cells * cell; }
+    /* From a piece's first eight positions to eight others. */
+    static __device__ __forceinline__ constexpr int of_eight(int q) { return SMALL ? (q & 3) * line + (q >> 2) * 2 * cell : q * line; }
+    static __device__ __forceinline__ constexpr int of_tap(int ky, int kx)
+    {
+        return HALVED ? (ky % 2 * 2 + kx % 2) * phase + ky / 2 * line + kx / 2 : ky * line + kx;
+    }
+    static constexpr int four = SMALL ? cell : 4; /* from position t to t + 4, t < 4 */
+};
+
+/* Unit i of the order in which threads take them: eight threads have 2 planes x 4 positions, then come the other
+ * planes of these positions. */
+template <int PLANES> static __device__ __forceinline__ int dg_unit_plane(int i) { return i % 2 + i / 8 % (PLANES / 2) * 2; }
+template <int PLANES> static __device__ __forceinline__ int dg_unit_position(int i) { return i / (4 * PLANES) * 4 + i / 2 % 4; }
+
+/* ---- Values on their way: one unit ---- */
+
+template <class E, class T> struct dg_parcel;
+
+template <class E> struct dg_parcel<E, float> {
+    float v[E::unit];
+
+    /* EARLY: in front of grid_dependency_wait(). */
+    template <bool EARLY = false> __device__ __forceinline__ void fetch(const float *from)
+    {
+#pragma unroll
+        for (int q = 0; q < E::unit; q += 4) {
+            const dg_pack<float, 4> w = EARLY ? grid_early_load(reinterpret_cast<const dg_pack<float, 4> *>(from + q)) : dg_load<4>(from + q);
+#pragma unroll
+            for (int e = 0; e < 4; e++) v[q + e] = w.v[e];
+        }
+    }
+    __device__ __forceinline__ void fetch_or_zero(const float *from, bool ok)
+    {
+#pragma unroll
+        for (int e = 0; e < E::unit; e++) v[e] = 0;
+        if (ok) fetch(from);
+    }
+    __device__ __forceinline__ void put(uint4 *to) const { *to = E::round(v); }
+    __device__ __forceinline__ void put_at(uint4 *base, int to) const
+    {
+        const uint4 u = E::round(v);
+        if (to >= 0) base[to] = u;
+    }
+};
+
+/* ---- Patches whose cells stay and whose channels move on ---- */
+
+/* A table in shared memory says of each of the patch's values where it is in memory and which unit it becomes. Units of
+ * values outside of the map are 0 from the beginning and stay so: to < 0; what is loaded in their place is not used. */
+struct dg_place {
+    unsigned from; /* its first channel, counted from the first image of the block */
+    int to;        /* unit of plane 0 */
+};
+
+/* What a fused launch does to values before they are rounded (fuse.h): nothing; an affine map with a factor below 0; an
+ * affine map of the values of two tensors. The numbers for its channels are in shared memory, unit by unit: as many
+ * scales as a unit has channels, then shifts, then (of two tensors) tilts. */
+enum { DG_AS_IS, DG_ONE_TENSOR, DG_TWO_TENSORS };
+
+/* What a channel's values become, times a power of two. */
+static __device__ __forceinline__ dg_channel dg_channel_times(const dg_channel &k, int shift)
+{
+    const float by = dg_power_of_two(shift);
+    return {k.scale * by, k.tilt * by, k.shift * by};
+}
+
+/* Two threads take the two planes of a value. */
+template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_patch_loader {
+    static constexpr int all = P::cells * P::input * P::input, items = dg_div_up(2 * all, NT), slice = dg_div_up(items, GROUPS);
+    static constexpr int places = items * NT / 2; /* of the table */
+    static constexpr int numbers = MAP == DG_AS_IS ? 0 : MAP == DG_ONE_TENSOR ? 2 : 3; /* of a channel */
+    static_assert(P::PLANES == 2 && NT % 8 == 0, "two threads a value");
+
+    const T *tensor; /* the first image, this thread's plane */
+    const dg_place *place;
+    dg_parcel<E, T> parcel[slice]; /* of one slice: what is not used any more shall not be kept for another */
+    const T *second; /* the same of the second tensor; of one tensor unused, as what follows is of none */
+    dg_parcel<E, T> beside[MAP == DG_TWO_TENSORS ? slice : 1];
+    const float *number; /* those of this thread's first unit */
+    float below;         /* of no map: what values are multiplied by where the arithmetic is scaled */
+
+    static __device__ __forceinline__ void build(dg_place *place, uint4 *patch, int N, int H, int W, int C, const dg_cell *cell)
+    {
+        for (int i = (int)threadIdx.x; i < places; i += NT) {
+            place[i] = {0, -1};
+            if (i >= all) break;
+            const int c = i / (P::input * P::input), row = i % (P::input * P::input) / P::input, col = i % P::input;
+            const dg_cell at = cell[c];
+            const int y = at.row * P::scale - 1 + row, x = at.col * P::scale - 1 + col, unit = P::at(c, row, col);
+            if (at.image < N && (unsigned)y < (unsigned)H && (unsigned)x < (unsigned)W) {
+                place[i] = {(unsigned)((((at.image - cell[0].image) * H + y) * W + x) * C), unit};
+            } else {
+#pragma unroll
+                for (int k = 0; k < 4; k++) patch[unit + k * P::plane] = make_uint4(0, 0, 0, 0); /* 2 planes x 2 chunks */
+            }
+        }
+    }
+    __device__ __forceinline__ dg_patch_loader(const T *of, int H, int W, int C, const dg_cell *cell, const dg_place *table)
+    {
+        tensor = of + (int64_t)cell[0].image * H * W * C + (int)threadIdx.x % 2 * E::unit;
+        place = table + threadIdx.x / 2;
+    }
+    /* table: numbers of the channels from this block's first one on. */
+    __device__ __forceinline__ void map(const T *also, int H, int W, int C, const dg_cell *cell, const float *table, float factor)
+    {
+        if (MAP == DG_TWO_TENSORS) second = also + (int64_t)cell[0].image * H * W * C + (int)threadIdx.x % 2 * E::unit;
+        number = table + (int)threadIdx.x % 2 * numbers * E::unit;
+        below = factor;
+    }
+    /* Slice g of the channels from c on. */
+    __device__ __forceinline__ void fetch(int g, int c)
+    {
+        const T *const from = tensor + c;
+#pragma unroll
+        for (int k = 0; k < slice; k++) {
+            const int j = g * items / GROUPS + k;
+            if (j >= (g + 1) * items / GROUPS) break;
+            const unsigned at = place[j * NT / 2].from;
+            parcel[k].fetch(from + at);
+            if (MAP == DG_TWO_TENSORS) beside[MAP == DG_TWO_TENSORS ? k : 0].fetch(second + c + at);
+        }
+    }
+    /* The same, to the patch whose plane of this thread begins there; chunk: which of this block. */
+    __device__ __forceinline__ void put(uint4 *patch, int g, int chunk) const
+    {
+        dg_channel factor[E::unit];
+        if (MAP != DG_AS_IS) {
+            const float *const at = number + chunk * 2 * numbers * E::unit;
+#pragma unroll
+            for (int e = 0; e < E::unit; e += 4) {
+                const dg_pack<float, 4> scale = dg_load<4>(at + e), shift = dg_load<4>(at + E::unit + e);
+                const dg_pack<float, 4> tilt = MAP == DG_TWO_TENSORS ? dg_load<4>(at + 2 * E::unit + e) : scale;
+#pragma unroll
+                for (int q = 0; q < 4; q++) factor[e + q] = {scale.v[q], tilt.v[q], shift.v[q]};
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < slice; k++) {
+            const int j = g * items / GROUPS + k;
+            if (j >= (g + 1) * items / GROUPS) break;
+            dg_parcel<E, T> value = parcel[k];
+            if (MAP != DG_AS_IS)
+#pragma unroll
+                for (int e = 0; e < E::unit; e++)
+                    value.v[e] = MAP == DG_ONE_TENSOR ? dg_one_value(factor[e], value.v[e], below)
+                                                      : dg_two_value(factor[e], value.v[e], beside[MAP == DG_TWO_TENSORS ? k : 0].v[e]);
+            if (MAP == DG_AS_IS && E::scaled)
+#pragma unroll
+                for (int e = 0; e < E::unit; e++) value.v[e] *= below;
+            value.put_at(patch, place[j * NT / 2].to);
+        }
+    }
+};
+
+/* ---- The loop of all three directions ---- */
+
+/* A step is a group of a chunk. first brings what the first step reads (early: its weights alone, before that). fetch(chunk, g, more) loads into registers what
+ * comes after that step, store writes it to shared memory; more: there is another chunk.
+ *
+ * Loads are for the step after the next: they begin in front of a barrier, across which the compiler cannot put them
+ * off, and are waited for behind the next step's products. */
+template <class Job> static __device__ __forceinline__ void dg_mma_run(Job &job, int chunks)
+{
+    job.first();
+    job.fetch(0, 0, chunks > 1);
+    Job::E::publish();
+    __syncthreads();
+    for (int chunk = 0; chunk < chunks; chunk++) {
+        const bool more = chunk + 1 < chunks;
+#pragma unroll
+        for (int g = 0; g < Job::groups; g++) {
+            job.multiply(chunk, g);
+            job.store(chunk, g, more);
+            if (g + 1 < Job::groups)
+                job.fetch(chunk, g + 1, more);
+            else if (more)
+                job.fetch(chunk + 1, 0, chunk + 2 < chunks);
+            Job::E::finish(job.sums);
+            Job::E::publish();
+            __syncthreads(); /* the next step's values are there, and nobody reads what is overwritten in it */
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,49 @@
+/* Weight gradient on tensor cores, alone. */
+#include "kernels/ops/conv/cuda/conv_mma_dw.cuh"
+
+template <class G> static __device__ __forceinline__ void dw_block(const dg_conv_args &a, float *out, int split, int pieces)
+{
+    DEV_CHECK(blockDim.x == G::NT);
+    typedef typename G::patch P;
+    dev_pool pool;
+    uint4 *const patch = pool.take<uint4>(2 * P::units), *const grad = pool.take<uint4>(2 * G::y_planes * 64);
+    SHARED(dg_cell, cell, [2 * P::piece::cells]);
+    const int part = (int)blockIdx.z, co0 = (int)blockIdx.x * G::M, ci0 = (int)blockIdx.y * G::N;
+    const int first = (int)((int64_t)pieces * part / split), last = (int)((int64_t)pieces * (part + 1) / split);
+    typedef dg_dw_plain<typename G::E, typename G::T, G::x_items> X;
+    typedef dg_dw_plain<typename G::E, typename G::T, G::y_items> Y;
+    typedef typename G::T T;
+    /* What is beyond the channels is multiplied, but not stored. */
+    const X x((const T *)a.x + min(ci0 + G::x_channel(), a.Ci - G::E::unit), a.shift_x);
+    const Y y((const T *)a.y + min(co0 + G::y_channel(), a.Co - G::E::unit), a.shift_y);
+    dg_dw_job<G, X, Y> job(a, first, a.N, cell, patch, grad, x, y);
+    job.run(last - first);
+    job.store(out + (int64_t)part * a.Co * 16 * a.Ci, co0, ci0);
+}
+
+template <class G> static __global__ void __launch_bounds__(G::NT) dw_kernel(const dg_conv_args a, float *out, int split, int pieces)
+{
+    if constexpr (G::E::there) dw_block<G>(a, out, split, pieces);
+    else __trap(); /* dg_variant_check() refuses it there */
+}
+
+template <class G> static void launch(const dg_conv_args *a, int split, float *out, cudaStream_t stream)
+{
+    typedef typename G::patch::piece piece;
+    const int cells = a->N * dg_div_up(a->Ho, piece::side) * dg_div_up(a->Wo, piece::side);
+    const dim3 grid((unsigned)dg_div_up(a->Co, G::M), (unsigned)dg_div_up(a->Ci, G::N), (unsigned)split);
+    KLAUNCH(dw_kernel<G>, grid, dim3(G::NT), G::bytes, stream, *a, out, split, dg_div_up(cells, piece::cells));
+}
+
+template <class E> static void launch_tile(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
+{
+    a->Wo <= DG_MMA_SMALL ? launch<dg_dw_tile<E, float, true>>(a, tune->split, out, stream)
+                          : launch<dg_dw_tile<E, float, false>>(a, tune->split, out, stream);
+}
+
+void dg_conv_mma_dw(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
+{
+    if (tune->math == DG_MATH_BF16) launch_tile<dg_mma_bf16>(a, tune, out, stream);
+    if (tune->math == DG_MATH_TF32) launch_tile<dg_mma_tf32>(a, tune, out, stream);
+    if (tune->math == DG_MATH_FP16) launch_tile<dg_mma_fp16>(a, tune, out, stream);
+}

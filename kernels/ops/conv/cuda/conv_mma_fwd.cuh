@@ -1,0 +1,153 @@
+/* Forward pass on tensor cores: M = positions of y, N = Co, the sum over 16 taps x Ci by chunks of channels. The patch
+ * of a chunk is in shared memory by phases (conv_mma.cuh); every tap reads it from another first position. Weights are
+ * [tap][plane of Ci][co], positions of odd planes exchanged (mma.cuh). */
+#ifndef DG_CONV_MMA_FWD_CUH
+#define DG_CONV_MMA_FWD_CUH
+
+#include "kernels/ops/conv/cuda/conv_mma.cuh"
+
+template <class E_, class T_, bool SMALL, int M, int N_, int WN, int GROUPS, int MAP = DG_AS_IS> struct dg_fwd_tile {
+    typedef E_ E;
+    typedef T_ T;
+    static constexpr int N = N_, PIECES = M / 64, across = N / WN, NT = PIECES * across * E::warps * 32, groups = GROUPS, taps = 16 / GROUPS;
+    static constexpr int chunk = 2 * E::unit, pitch = N + E::spacing;                        /* channels; units of a plane of weights */
+    static constexpr int portion = taps * 2 * pitch, copied = taps * 2 * N; /* units of weights, in shared memory and in all */
+    static constexpr int blocks = NT == 128 ? 2 : 1; /* of a multiprocessor */
+    static constexpr int MI = 4 / E::warps, NJ = WN / 8;
+    typedef dg_patch<SMALL, PIECES, 2, true> patch;
+    typedef dg_patch_loader<E, T, patch, NT, GROUPS, MAP> loader;
+    static constexpr size_t bytes = DG_MMA_BYTES(SMALL, PIECES, true, pitch, GROUPS, NT);
+    static constexpr int rows = NT < 2 * N ? 2 * N / NT : 1, steps = NT < 2 * N ? 1 : NT / (2 * N); /* a thread's channels of y, its taps' distance */
+    static_assert(copied % NT == 0 && (2 * N % NT == 0 || NT % (2 * N) == 0), "threads copy equally much");
+    static_assert(GROUPS % 2 == 0, "which half of the weights a group has is known");
+    static_assert(N % 8 == 0 && WN % 16 == 0, "eight positions of a plane; two fragments a load");
+};
+
+template <class G> struct dg_fwd_job {
+    typedef typename G::E E;
+    typedef typename G::T T;
+    static constexpr int groups = G::groups, items = G::copied / G::NT;
+
+    /* Which maps are read and written; positions of results that a cell's position has in each direction. */
+    static constexpr int step = 1;
+    static __device__ __forceinline__ dg_maps from_maps(const dg_conv_args &a) { return {a.H, a.W, a.Ci}; }
+    static __host__ __device__ __forceinline__ dg_maps to_maps(const dg_conv_args &a) { return {a.Ho, a.Wo, a.Co}; }
+    static __device__ __forceinline__ int shift(const dg_conv_args &a) { return a.shift_x; } /* of what is read */
+
+    const int first_chunk, Ci;
+    bool early = false;           /* the first weights are there */
+    typename G::loader loader;
+    dg_parcel<E, float> parcel[items];
+    dg_sums<E, G::MI, G::NJ> sums;
+    uint4 *patch, *weights;       /* where this thread writes: its plane of the patch, its first unit of weights */
+    const float *w;
+    unsigned from[G::rows];       /* its first units of weights in memory */
+    const uint4 *mine_a, *mine_b; /* this lane's units of the first products */
+
+    __device__ __forceinline__ dg_fwd_job(const dg_conv_args &a, int co0, int first, const dg_cell *cell, const dg_place *place, uint4 *p, uint4 *units)
+        : first_chunk(first), Ci(a.Ci), loader((const T *)a.x, a.H, a.W, a.Ci, cell, place)
+    {
+        typedef typename G::patch P;
+        const int n = column();
+        mine_a = p + P::of_piece(share() / E::warps);
+        mine_b = units + n;
+        if (E::warps == 1) mine_b += dg_plane_of_b() * G::N + (dg_row_of_b() ^ dg_plane_of_b() * 4);
+        if (E::warps == 1 || P::small) mine_a += dg_plane_of_a() * P::plane + P::of_position(share() % E::warps * 16 + dg_row_of_a());
+        const int plane = (int)threadIdx.x % 2, row = (int)threadIdx.x % (2 * G::N) / 2, tap = (int)threadIdx.x / (2 * G::N);
+        patch = p + plane * P::plane;
+        weights = units + (tap * 2 + plane) * G::pitch + (row ^ plane * E::swap);
+        w = (const float *)a.w;
+#pragma unroll
+        for (int r = 0; r < G::rows; r++) {
+            const int co = min(co0 + row + r * G::NT / 2, a.Co - 1); /* what is beyond is multiplied, but not stored */
+            from[r] = (unsigned)((co * 16 + tap) * Ci + plane * E::unit);
+        }
+    }
+
+    /* Where unit j of this thread goes in group g: it is of another channel or of another tap than unit 0. */
+    __device__ __forceinline__ uint4 *weight(int g, int j) const
+    {
+        return weights + g % 2 * G::portion + j % G::rows * (G::NT / 2) + j / G::rows * (G::steps * 2 * G::pitch);
+    }
+    /* Group g of chunk, counted from 0 in this block. */
+    template <bool EARLY = false> __device__ __forceinline__ void fetch_weights(int chunk, int g)
+    {
+        const unsigned c = (unsigned)((first_chunk + chunk) * G::chunk);
+#pragma unroll
+        for (int j = 0; j < items; j++)
+            parcel[j].template fetch<EARLY>(w + (from[j % G::rows] + (unsigned)((g * G::taps + j / G::rows * G::steps) * Ci) + c));
+    }
+    __device__ __forceinline__ void store_weights(int g)
+    {
+#pragma unroll
+        for (int j = 0; j < items; j++) parcel[j].put(weight(g, j));
+    }
+    __device__ __forceinline__ uint4 *half(int chunk) const { return patch + chunk % 2 * G::patch::units; }
+
+    __device__ __forceinline__ void first_weights()
+    {
+        fetch_weights<true>(0, 0);
+        store_weights(0);
+        early = true;
+    }
+    __device__ __forceinline__ void first()
+    {
+        if (!early) fetch_weights(0, 0);
+#pragma unroll
+        for (int g = 0; g < groups; g += 2) { /* two slices at a time: registers are few */
+            typename G::loader other = loader;
+            loader.fetch(g, first_chunk * G::chunk);
+            other.fetch(g + 1, first_chunk * G::chunk);
+            if (g == 0 && !early) store_weights(0);
+            loader.put(half(0), g, 0);
+            other.put(half(0), g + 1, 0);
+        }
+        sums.clear();
+    }
+    __device__ __forceinline__ void fetch(int chunk, int g, bool more)
+    {
+        if (g + 1 < groups || more) fetch_weights(g + 1 < groups ? chunk : chunk + 1, (g + 1) % groups);
+        if (more) loader.fetch(g, (first_chunk + chunk + 1) * G::chunk);
+    }
+    __device__ __forceinline__ void store(int chunk, int g, bool more)
+    {
+        if (g + 1 < groups || more) store_weights((g + 1) % groups);
+        if (more) loader.put(half(chunk + 1), g, chunk + 1);
+    }
+    __device__ __forceinline__ void multiply(int chunk, int g)
+    {
+        typedef typename G::patch P;
+        const uint4 *const from_a = mine_a + chunk % 2 * P::units, *const from_b = mine_b + g % 2 * G::portion;
+        if constexpr (E::warps > 1) {
+            E::template products<P, false, G::taps>(sums.c[0], from_a, from_b, G::pitch, 8, 2 * G::pitch,
+                                                           [=](int t) { return P::of_tap((g * G::taps + t) / 4, (g * G::taps + t) % 4); });
+        } else {
+#pragma unroll
+            for (int t = 0; t < G::taps; t++) {
+                const int tap = g * G::taps + t;
+                uint32_t fa[G::MI][4], fb[G::NJ / 2][4];
+#pragma unroll
+                for (int i = 0; i < G::MI; i++) ldsm_x4(fa[i], from_a + P::of_tap(tap / 4, tap % 4) + P::of_eight(2 * i));
+#pragma unroll
+                for (int j = 0; j < G::NJ / 2; j++) ldsm_x4(fb[j], from_b + t * 2 * G::N + j * 16);
+                sums.add(fa, fb);
+            }
+        }
+    }
+
+    /* A warp's results: its first column in the tile, which of the `shares` warps with these columns it is, and where the
+     * lane's row i * 8 + lane / 4 is in the tensor; below 0: nowhere. */
+    static constexpr int shares = G::PIECES * E::warps, rows_of_share = 64 / E::warps;
+    static __device__ __forceinline__ int column() { return (int)threadIdx.x / (32 * E::warps) % G::across * (G::N / G::across); }
+    static __device__ __forceinline__ int share() { return (int)threadIdx.x / (32 * E::warps) / G::across * E::warps + (int)threadIdx.x / 32 % E::warps; }
+    static __device__ __forceinline__ int result(const dg_conv_args &a, const dg_cell *cell, int i)
+    {
+        typedef typename G::patch::piece piece;
+        const int p = share() % E::warps * rows_of_share + i * 8 + dg_warp_lane() / 4;
+        const dg_cell at = cell[share() / E::warps * piece::cells + piece::cell(p)];
+        const int row = at.row + piece::row(p), col = at.col + piece::col(p);
+        return at.image >= a.N || row >= a.Ho || col >= a.Wo ? -1 : ((at.image * a.Ho + row) * a.Wo + col) * a.Co;
+    }
+};
+
+#endif

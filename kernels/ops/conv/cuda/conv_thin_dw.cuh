@@ -1,0 +1,68 @@
+/* Weight gradient of pictures: a lane of a warp has 4 channels of y x one row of taps; eight warps share the pixels of a
+ * tile, half a row each. A block adds up the tiles of its part. */
+#ifndef DG_CONV_THIN_DW_CUH
+#define DG_CONV_THIN_DW_CUH
+
+#include "kernels/ops/conv/cuda/conv_thin.cuh"
+
+static constexpr int DG_THIN_DW_THREADS = 256, DG_THIN_DW_WARPS = DG_THIN_DW_THREADS / 32;
+static constexpr int DG_THIN_DW_RUN = DG_THIN_ROWS * DG_THIN_COLS / DG_THIN_DW_WARPS;
+static_assert(DG_THIN_DW_RUN * DG_THIN_DW_WARPS == DG_THIN_ROWS * DG_THIN_COLS && DG_THIN_COLS % DG_THIN_DW_RUN == 0, "a warp has a run of one row");
+static_assert(DG_THIN_CHANNELS / 4 * DG_THIN_K == 32, "a warp has all weights");
+
+template <int CI> struct dg_thin_dw {
+    static constexpr int line = DG_THIN_PATCH_COLS * CI, row_taps = DG_THIN_K * CI, sums = 32 * 4 * row_taps; /* of one warp */
+    static constexpr int patch_words = DG_THIN_PATCH_ROWS * line, grad_words = DG_THIN_ROWS * DG_THIN_COLS * DG_THIN_CHANNELS;
+    /* of shared memory: [patch][grad (ROWS, COLS, CHANNELS) of y], and when all is summed [warp][sum][lane] */
+    static constexpr int words = DG_THIN_DW_WORDS(CI);
+    static_assert(words >= patch_words + grad_words && words >= DG_THIN_DW_WARPS / 2 * sums, "one after the other");
+    float acc[4][row_taps] = {};
+
+    static __device__ __forceinline__ int lane() { return (int)threadIdx.x % 32; }
+    static __device__ __forceinline__ int warp() { return (int)threadIdx.x / 32; }
+    static __device__ __forceinline__ int ky() { return lane() % DG_THIN_K; }
+    static __device__ __forceinline__ int co() { return lane() / DG_THIN_K * 4; }
+
+    __device__ __forceinline__ void add(const float *patch, const float *grad)
+    {
+        const int row = warp() * DG_THIN_DW_RUN / DG_THIN_COLS, col = warp() * DG_THIN_DW_RUN % DG_THIN_COLS;
+        const float *x = patch + (2 * row + ky()) * line + 2 * col * CI, *y = grad + (row * DG_THIN_COLS + col) * DG_THIN_CHANNELS + co();
+#pragma unroll 2
+        for (int p = 0; p < DG_THIN_DW_RUN; p++) {
+            const dg_pack<float, 4> g = dg_load<4>(y + p * DG_THIN_CHANNELS);
+#pragma unroll
+            for (int k = 0; k < row_taps; k += 2) {
+                const dg_pack<float, 2> v = dg_load<2>(x + 2 * p * CI + k);
+#pragma unroll
+                for (int e = 0; e < 4; e++) {
+                    acc[e][k] += g.v[e] * v.v[0];
+                    acc[e][k + 1] += g.v[e] * v.v[1];
+                }
+            }
+        }
+    }
+    /* Whole block. The warps' sums, halved again and again: the upper half hands over, the lower half adds. Then the
+     * first warp has all of them, and puts them among the weights (Co, 4, 4, CI). */
+    __device__ __forceinline__ void finish(float *shared, float *out, int co0, int Co)
+    {
+        for (int half = DG_THIN_DW_WARPS / 2; half > 0; half /= 2) {
+            __syncthreads();
+            if (warp() >= half && warp() < 2 * half)
+#pragma unroll
+                for (int i = 0; i < 4 * row_taps; i++) shared[(warp() - half) * sums + i * 32 + lane()] = acc[i / row_taps][i % row_taps];
+            __syncthreads();
+            if (warp() < half)
+#pragma unroll
+                for (int i = 0; i < 4 * row_taps; i++) acc[i / row_taps][i % row_taps] += shared[warp() * sums + i * 32 + lane()];
+        }
+        if (warp() || co0 + co() >= Co) return;
+        out += (int64_t)(co0 + co()) * DG_THIN_K * row_taps + ky() * row_taps;
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+#pragma unroll
+            for (int k = 0; k < row_taps; k += 4)
+                dg_store<4>(out + e * DG_THIN_K * row_taps + k, dg_pack<float, 4>{{acc[e][k], acc[e][k + 1], acc[e][k + 2], acc[e][k + 3]}});
+    }
+};
+
+#endif

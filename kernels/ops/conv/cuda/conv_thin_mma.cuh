@@ -1,0 +1,138 @@
+/* Convolutions of pictures on tensor cores: factors, and the forward pass. The order in which products are added up is free,
+ * and is chosen so that a lane's four factors of sixteen lie side by side in memory: with g = lane / 4, t = lane % 4 it has
+ * factors 4t .. 4t + 3 of row g of A or of column g of B, whatever positions mma.sync gives them (dev.cuh). */
+#ifndef DG_CONV_THIN_MMA_CUH
+#define DG_CONV_THIN_MMA_CUH
+
+#include "kernels/ops/conv/cuda/conv_thin.cuh"
+#include "kernels/dev/mma.cuh"
+
+/* Four factors, rounded: two words of bf16 or four of tf32, for one product of 16 or two of 8. */
+template <class E> struct dg_quad {
+    static constexpr int words = 16 / E::unit, steps = 16 / E::k;
+    static_assert(words == 2 * steps && (words == 2 || words == 4), "a step takes two words");
+    uint32_t w[words];
+
+    static __device__ __forceinline__ dg_quad of(const float (&v)[4])
+    {
+        float unit[E::unit] = {};
+#pragma unroll
+        for (int e = 0; e < 4; e++) unit[e] = v[e];
+        const uint4 u = E::round(unit);
+        const uint32_t all[4] = {u.x, u.y, u.z, u.w};
+        dg_quad q;
+#pragma unroll
+        for (int i = 0; i < words; i++) q.w[i] = all[i];
+        return q;
+    }
+    static __device__ __forceinline__ dg_quad load(const uint32_t *p)
+    {
+        const dg_pack<uint32_t, words> v = dg_load<words>(p);
+        dg_quad q;
+#pragma unroll
+        for (int i = 0; i < words; i++) q.w[i] = v.v[i];
+        return q;
+    }
+    /* From a place that is a multiple of half of its size. */
+    static __device__ __forceinline__ dg_quad load_halves(const uint32_t *p)
+    {
+        const dg_pack<uint32_t, words / 2> low = dg_load<words / 2>(p), high = dg_load<words / 2>(p + words / 2);
+        dg_quad q;
+#pragma unroll
+        for (int i = 0; i < words / 2; i++) {
+            q.w[i] = low.v[i];
+            q.w[i + words / 2] = high.v[i];
+        }
+        return q;
+    }
+    __device__ __forceinline__ void store(uint32_t *p) const
+    {
+        dg_pack<uint32_t, words> v;
+#pragma unroll
+        for (int i = 0; i < words; i++) v.v[i] = w[i];
+        dg_store<words>(p, v);
+    }
+    /* c += A B over 16 factors; rows g and g + 8 of A. */
+    static __device__ __forceinline__ void multiply(float (&c)[4], const dg_quad &low, const dg_quad &high, const dg_quad &b)
+    {
+#pragma unroll
+        for (int s = 0; s < steps; s++) E::multiply(c, {low.w[2 * s], high.w[2 * s], low.w[2 * s + 1], high.w[2 * s + 1]}, {b.w[2 * s], b.w[2 * s + 1]});
+    }
+};
+
+/* Forward, with the names of dg_thin_fwd. A warp has a row of 32 pixels x 32 channels as two by four products, and goes
+ * through 4x4 taps x CI as CI times 16: lane t has row t of the taps, whose 4 * CI values are neighbours in a row of the
+ * picture. So a patch is the picture's rows, each value once, and a lane reads its factors from where they lie. A row's pitch
+ * of 8 words (mod 32) puts the 8 pixels (CI or 2 CI words apart, CI is odd) x 4 rows of a read into different banks.
+ *
+ * Columns of B are in such an order that a lane gets four channels side by side, twice: 16 bytes of y. */
+template <class E, int CI_> struct dg_thin_mma_fwd {
+    typedef dg_quad<E> quad;
+    static constexpr int CI = CI_, CHANNELS = 8, LANES = 4, NT = DG_THIN_ROWS * 32;
+    static constexpr int line = DG_THIN_PATCH_COLS * CI;
+    static constexpr int pitch = (line * quad::words / 4 + 23) / 32 * 32 + 8; /* words of a row */
+    static constexpr int patch_words = DG_THIN_PATCH_ROWS * pitch, weight_words = CI * 4 * 32 * quad::words;
+    static constexpr int blocks = quad::words == 2 ? 6 : 5; /* of a multiprocessor */
+    static_assert(DG_THIN_COLS == 32 && DG_THIN_CHANNELS == 32 && CI % 2 == 1, "a warp's rows, its channels, no shared bank");
+    float c[2][4][4];
+
+    static __device__ __forceinline__ int lane() { return (int)threadIdx.x % 4; }
+    static __device__ __forceinline__ int row() { return (int)threadIdx.x / 32; }
+    static __device__ __forceinline__ int col(int p) { return 8 * p + (int)threadIdx.x % 32 / 4; }
+    static __device__ __forceinline__ int channel(int e) { return e / 4 * 16 + lane() * 4 + e % 4; }
+    __device__ __forceinline__ float at(int p, int e) const { return c[p / 2][e / 2][p % 2 * 2 + e % 2]; }
+
+    /* Value i of a row of the patch. */
+    static __device__ __forceinline__ void put(float *patch, int row, int i, float v)
+    {
+        float unit[E::unit] = {v};
+        const uint32_t rounded = E::round(unit).x;
+        if (quad::words == 2)
+            reinterpret_cast<uint16_t *>(patch)[row * 2 * pitch + i] = (uint16_t)rounded;
+        else
+            reinterpret_cast<uint32_t *>(patch)[row * pitch + i] = rounded;
+    }
+    /* To [q][j][lane]: channel co is column g of product j, its weights of row t of the taps from 4q on are lane (g, t)'s. */
+    static constexpr bool there = E::there, early = true;
+    template <bool EARLY> static __device__ __forceinline__ void load_weights(float *weight, const dg_conv_args &a, int co0)
+    {
+        constexpr int quads = 4 * CI, items = 32 * quads / NT;
+        static_assert(32 * quads % NT == 0, "threads copy equally much");
+        const float *const w = (const float *)a.w + co0 * 16 * CI;
+#pragma unroll
+        for (int k = 0; k < items; k++) {
+            const int i = (int)threadIdx.x + k * NT, co = i / quads, t = i % quads / CI, q = i % CI;
+            const int j = co / 16 * 2 + co / 2 % 2, g = co % 16 / 4 * 2 + co % 2;
+            float v[4] = {};
+            if (co0 + co < a.Co) {
+                const dg_pack<float, 4> *const from = reinterpret_cast<const dg_pack<float, 4> *>(w + 4 * i);
+                const dg_pack<float, 4> read = EARLY ? grid_early_load(from) : *from;
+#pragma unroll
+                for (int e = 0; e < 4; e++) v[e] = read.v[e];
+            }
+            quad::of(v).store(reinterpret_cast<uint32_t *>(weight) + ((q * 4 + j) * 32 + g * 4 + t) * quad::words);
+        }
+    }
+    __device__ __forceinline__ void add(const float *patch, const float *weight)
+    {
+        const int t = lane(), g = (int)threadIdx.x % 32 / 4;
+        const uint32_t *const from = reinterpret_cast<const uint32_t *>(patch) + (2 * row() + t) * pitch + 2 * g * CI * quad::words / 4;
+        const uint32_t *const factors = reinterpret_cast<const uint32_t *>(weight) + (int)threadIdx.x % 32 * quad::words;
+#pragma unroll
+        for (int i = 0; i < 32; i++) c[i / 16][i / 4 % 4][i % 4] = 0;
+#pragma unroll
+        for (int q = 0; q < CI; q++) {
+            quad a[4];
+#pragma unroll
+            for (int p = 0; p < 4; p++) a[p] = quad::load_halves(from + (16 * p * CI + 4 * q) * quad::words / 4);
+#pragma unroll
+            for (int j = 0; j < 4; j++) {
+                const quad b = quad::load(factors + (q * 4 + j) * 32 * quad::words);
+#pragma unroll
+                for (int m = 0; m < 2; m++) quad::multiply(c[m][j], a[2 * m], a[2 * m + 1], b);
+            }
+        }
+    }
+};
+
+#endif

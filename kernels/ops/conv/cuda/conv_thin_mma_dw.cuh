@@ -1,0 +1,155 @@
+/* Weight gradient of pictures on tensor cores: M = 32 channels of y, N = 16 taps x CI, the sum over positions, of which a
+ * tile of 4 x 32 is shared by eight warps, half a row each; at the end the warps' sums are added. In which order rows and
+ * positions come is free, so that lane (g, t) = (lane / 4, lane % 4) has channels 4g .. 4g + 3 of positions 4t .. 4t + 3: four
+ * times 16 bytes of y, which come from memory into the registers in which they are multiplied. Values of x are in shared
+ * memory tap by tap, the columns of the taps one behind the other, positions side by side: twice, for each lies below two
+ * columns. 12 units of a lane's four positions (4, mod 8) from a tap to the next put 8 taps x 4 lanes into different banks. */
+#ifndef DG_CONV_THIN_MMA_DW_CUH
+#define DG_CONV_THIN_MMA_DW_CUH
+
+#include "kernels/ops/conv/cuda/conv_thin_mma.cuh"
+#include "kernels/fused/fuse.cuh"
+
+static constexpr int DG_THIN_MMA_DW_THREADS = 256;
+
+template <class E, int CI> struct dg_thin_mma_dw {
+    typedef dg_quad<E> quad;
+    static constexpr int NT = DG_THIN_MMA_DW_THREADS, warps = NT / 32, fragments = 2 * CI, held = 16 * CI; /* sums of a lane */
+    static constexpr int line = DG_THIN_PATCH_COLS * CI, patch_values = DG_THIN_PATCH_ROWS * line;          /* of x */
+    static constexpr int row_taps = DG_THIN_K * CI, plane = DG_THIN_COLS + 16;                              /* of a row of x; values from a tap to the next */
+    static_assert(warps == 2 * DG_THIN_ROWS && DG_THIN_COLS == 32 && DG_THIN_CHANNELS == 32 && plane / 4 % 8 == 4, "what a lane has, no shared bank");
+    static_assert(DG_THIN_PATCH_ROWS * row_taps * plane * quad::words / 4 <= DG_THIN_DW_WORDS(CI) && warps / 2 * held * 32 <= DG_THIN_DW_WORDS(CI),
+                  "one after the other in the room of thin");
+    float c[2][fragments][4];
+
+    static __device__ __forceinline__ int lane() { return (int)threadIdx.x % 32; }
+    static __device__ __forceinline__ int warp() { return (int)threadIdx.x / 32; }
+    /* In the tile, of the lane's first position and channel. */
+    static __device__ __forceinline__ int row() { return warp() / 2; }
+    static __device__ __forceinline__ int col() { return warp() % 2 * 16 + lane() % 4 * 4; }
+    static __device__ __forceinline__ int channel() { return lane() / 4 * 4; }
+
+    __device__ __forceinline__ void clear()
+    {
+#pragma unroll
+        for (int i = 0; i < held; i++) c[i / (4 * fragments)][i / 4 % fragments][i % 4] = 0;
+    }
+    /* Value i of a row of the patch of x. */
+    static __device__ __forceinline__ void put(float *patch, int row, int i, float v)
+    {
+        float unit[E::unit] = {v};
+        const uint32_t rounded = E::round(unit).x;
+        const int p = i / (2 * CI), first = (row * row_taps + i % (2 * CI)) * plane + p, second = first + 2 * CI * plane - 1;
+        if (quad::words == 2) {
+            uint16_t *const to = reinterpret_cast<uint16_t *>(patch);
+            if (p < DG_THIN_COLS) to[first] = (uint16_t)rounded;
+            if (p > 0) to[second] = (uint16_t)rounded;
+        } else {
+            uint32_t *const to = reinterpret_cast<uint32_t *>(patch);
+            if (p < DG_THIN_COLS) to[first] = rounded;
+            if (p > 0) to[second] = rounded;
+        }
+    }
+    /* y: of each of the lane's channels its positions. */
+    __device__ __forceinline__ void add(const float *patch, const quad (&y)[4])
+    {
+        const uint32_t *const from = reinterpret_cast<const uint32_t *>(patch) + ((2 * row() * row_taps + lane() / 4) * plane + col()) * quad::words / 4;
+#pragma unroll
+        for (int j = 0; j < fragments; j++) {
+            const quad x = quad::load(from + 8 * j * plane * quad::words / 4);
+#pragma unroll
+            for (int m = 0; m < 2; m++) quad::multiply(c[m][j], y[2 * m], y[2 * m + 1], x);
+        }
+    }
+    /* Whole block: as dg_thin_dw does, halves of the warps by turns, to weights (Co, 4, 4, CI). */
+    __device__ __forceinline__ void finish(float *shared, float *out, int co0, int Co)
+    {
+        for (int half = warps / 2; half > 0; half /= 2) {
+            __syncthreads();
+            if (warp() >= half && warp() < 2 * half)
+#pragma unroll
+                for (int i = 0; i < held; i++) shared[((warp() - half) * held + i) * 32 + lane()] = c[i / (4 * fragments)][i / 4 % fragments][i % 4];
+            __syncthreads();
+            if (warp() < half)
+#pragma unroll
+                for (int i = 0; i < held; i++) c[i / (4 * fragments)][i / 4 % fragments][i % 4] += shared[(warp() * held + i) * 32 + lane()];
+        }
+        const int co = co0 + channel();
+        if (warp() || co >= Co) return;
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+#pragma unroll
+            for (int j = 0; j < fragments; j++)
+                dg_store<2>(out + (co + k) * held + 8 * j + lane() % 4 * 2, dg_pack<float, 2>{{c[k / 2][j][k % 2 * 2], c[k / 2][j][k % 2 * 2 + 1]}});
+    }
+};
+
+/* Whole block: the sums over tiles first .. last - 1 for the channels from co0 on. The next tile is on its way into registers
+ * while one is multiplied. of: y; shared: DG_THIN_DW_WORDS. */
+template <class E, int CI>
+static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a, const float *pictures, const dg_source &of, int per_group, int co0,
+                                                           int first, int last, float *shared, float *out)
+{
+    typedef dg_thin_mma_dw<E, CI> dw;
+    typedef typename dw::quad quad;
+    constexpr int words = dg_div_up(dw::patch_values, dw::NT);
+    const dg_thin_tiling t = dg_thin_tiling_of(a);
+    const bool there = co0 + dw::channel() < a.Co;
+    dg_four of_y(of, min(co0 + dw::channel(), a.Co - 4), a.Co);
+    float next_x[words];
+    dg_pack<float, 4> next_y[4], next_pre[4];
+    unsigned inside = 0;
+    int group = 0;
+
+    auto fetch = [&](int number) {
+        const int b0 = number % t.across * DG_THIN_COLS, a0 = number / t.across % t.down * DG_THIN_ROWS, image = number / t.across / t.down;
+        const float *const x = pictures + (int64_t)image * a.H * a.W * CI;
+        const int start = (2 * b0 - 1) * CI;
+#pragma unroll
+        for (int j = 0; j < words; j++) {
+            const int i = (int)threadIdx.x + j * dw::NT, row = 2 * a0 - 1 + i / dw::line, at = start + i % dw::line;
+            const bool ok = i < dw::patch_values && (unsigned)row < (unsigned)a.H && (unsigned)at < (unsigned)(a.W * CI);
+            next_x[j] = ok ? x[row * a.W * CI + at] : 0.0f;
+        }
+        group = image / per_group;
+        inside = 0;
+        const int oy = a0 + dw::row(), ox = b0 + dw::col();
+        const int64_t at = (((int64_t)image * a.Ho + oy) * a.Wo + ox) * a.Co + co0 + dw::channel();
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            const bool ok = there && oy < a.Ho && ox + j < a.Wo;
+            next_y[j] = next_pre[j] = {};
+            if (ok) next_y[j] = dg_load<4>(of.x + at + j * a.Co);
+            if (ok && of_y.two()) next_pre[j] = dg_load<4>(of.pre + at + j * a.Co);
+            inside |= (unsigned)ok << j;
+        }
+    };
+
+    dw sums;
+    sums.clear();
+    fetch(first);
+    for (int number = first; number < last; number++) {
+        __syncthreads(); /* nobody reads the tile before */
+        of_y.of_group(group);
+#pragma unroll
+        for (int j = 0; j < words; j++) {
+            const int i = (int)threadIdx.x + j * dw::NT;
+            if (i < dw::patch_values) dw::put(shared, i / dw::line, i % dw::line, next_x[j]);
+        }
+        float y[4][4]; /* [channel][position] */
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            dg_pack<float, 4> v = {};
+            if (inside >> j & 1) v = of_y.value(next_y[j], next_pre[j]);
+#pragma unroll
+            for (int e = 0; e < 4; e++) y[e][j] = v.v[e];
+        }
+        const quad rounded[4] = {quad::of(y[0]), quad::of(y[1]), quad::of(y[2]), quad::of(y[3])};
+        __syncthreads();
+        if (number + 1 < last) fetch(number + 1);
+        sums.add(shared, rounded);
+    }
+    sums.finish(shared, out, co0, a.Co);
+}
+
+#endif

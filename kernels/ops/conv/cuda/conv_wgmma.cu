@@ -1,0 +1,42 @@
+/* Convolutions by Hopper's warpgroups: the tiles of conv_mma_fwd.cuh and conv_mma_dx.cuh with the products of wgmma.cuh. */
+#include "kernels/dev/wgmma.cuh"
+
+#include "kernels/ops/conv/cuda/conv_mma_dx.cuh"
+#include "kernels/ops/conv/cuda/conv_mma_fwd.cuh"
+#include "kernels/ops/conv/cuda/conv_mma_plain.cuh"
+
+template <class G> static void launch_fwd(const dg_conv_args *a, int split, float *out, cudaStream_t stream)
+{
+    dg_conv_launch<dg_fwd_job<G>, G>(a, split, out, stream);
+}
+
+void dg_conv_wgmma_fwd(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
+{
+#define X(M, N, GROUPS)                                                                                       \
+    if (tune->tile_m == M && tune->tile_n == N) {                                                             \
+        if (a->Wo <= DG_MMA_SMALL)                                                                            \
+            launch_fwd<dg_fwd_tile<dg_wgmma_bf16, float, true, M, N, N, GROUPS>>(a, tune->split, out, stream);  \
+        else                                                                                                  \
+            launch_fwd<dg_fwd_tile<dg_wgmma_bf16, float, false, M, N, N, GROUPS>>(a, tune->split, out, stream); \
+    }
+    DG_WGMMA_FWD_TILES(X)
+#undef X
+}
+
+template <class G> static void launch_dx(const dg_conv_args *a, int split, float *out, cudaStream_t stream)
+{
+    dg_conv_launch<dg_dx_job<G>, G>(a, split, out, stream);
+}
+
+void dg_conv_wgmma_dx(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
+{
+#define X(M, N, GROUPS)                                                                                       \
+    if (tune->tile_m == M && tune->tile_n == N) {                                                             \
+        if (a->Wo <= DG_MMA_SMALL)                                                                            \
+            launch_dx<dg_dx_tile<dg_wgmma_bf16, float, true, M, N, N, GROUPS>>(a, tune->split, out, stream);    \
+        else                                                                                                  \
+            launch_dx<dg_dx_tile<dg_wgmma_bf16, float, false, M, N, N, GROUPS>>(a, tune->split, out, stream);   \
+    }
+    DG_WGMMA_DX_TILES(X)
+#undef X
+}

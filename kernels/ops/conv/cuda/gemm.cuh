@@ -1,0 +1,136 @@
+/* The inner part of the tiled convolutions: a block's tile of C = A * B in fp32, operands brought to shared memory
+ * by asynchronous copies some steps ahead, each thread a TM x TN piece in registers.
+ *
+ * An operand lies in shared memory as it lies in global memory, so that every copy is 16 bytes and padding is the
+ * copy's zero fill: either by rows, [BM][BK + 4] with k innermost, or by columns, [BK][BM] with m innermost. A
+ * thread's m are spread accordingly: by rows m = i * (BM/TM) + ty, since neighbouring threads then read
+ * neighbouring rows (20 words apart: eight of them share no bank); by columns four neighbours at a time. */
+#ifndef DG_GEMM_CUH
+#define DG_GEMM_CUH
+
+#include "kernels/ops/conv/cuda/conv.cuh"
+
+/* One side of the product: B is its number of m (or n) in the block's tile, T in a thread's piece. */
+template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
+    static constexpr int words = BY_ROWS ? B * (BK + DG_TILED_PAD) : BK * B; /* of one stage */
+    static constexpr int line = BY_ROWS ? BK + DG_TILED_PAD : B;             /* from one row (column) to the next */
+    static constexpr int packs = (BY_ROWS ? BK : B) / 4;               /* copies in a row (column) */
+    static constexpr int threads = B / T;
+
+    static __device__ __forceinline__ int index(int i, int t)
+    {
+        return BY_ROWS ? i * threads + t : (i / 4) * threads * 4 + t * 4 + i % 4;
+    }
+};
+
+template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS> struct dg_gemm {
+    static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_;
+    static constexpr int NT = (BM / TM) * (BN / TN); /* threads */
+    /* How many k are in registers at a time, and how many times the loop over them is unrolled: as many as fit
+     * into the registers of every architecture without spilling. */
+    static constexpr int KS = TM * TN >= 64 && A_ROWS != B_ROWS ? 2 : 4, UNROLL = TM * TN <= 16 ? BK / KS : 1;
+    typedef dg_side<BM, TM, BK, A_ROWS> A;
+    typedef dg_side<BN, TN, BK, B_ROWS> B;
+    static constexpr size_t stage_bytes = (size_t)(A::words + B::words) * sizeof(float);
+
+    static_assert(BK == DG_TILED_K && A::words + B::words == DG_TILED_WORDS(BM, BN, A_ROWS, B_ROWS), "as the rules count");
+    static_assert(TM % 4 == 0 && TN % 4 == 0 && BK % 4 == 0, "16-byte copies and reads");
+    static_assert((BM * BK / 4) % NT == 0 && (BN * BK / 4) % NT == 0, "every thread copies equally much");
+    static_assert(NT % A::packs == 0 && NT % B::packs == 0, "a thread stays in one place of a row");
+    static_assert(NT % 32 == 0 && (BN / TN) % 8 == 0 && (BM / TM) % 4 == 0, "a warp is 4 x 8 threads of the tile");
+
+    /* This thread's place in the tile. A warp covers 4 x 8 threads: eight different reads of one side, four of the
+     * other, each without bank conflicts. */
+    static __device__ __forceinline__ void place(int *ty, int *tx)
+    {
+        constexpr int across = (BN / TN) / 8;
+        const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+        *tx = warp % across * 8 + lane % 8;
+        *ty = warp / across * 4 + lane / 8;
+    }
+
+    /* k is taken KS at a time: what lies by rows is read along k, what lies by columns KS times across it. */
+    static __device__ __forceinline__ void multiply(float (&acc)[TM][TN], const float *a, const float *b, int ty, int tx)
+    {
+#pragma unroll UNROLL
+        for (int k = 0; k < BK; k += KS) {
+            float bb[KS][TN];
+            if (B_ROWS) {
+#pragma unroll
+                for (int j = 0; j < TN; j++) {
+                    const dg_pack<float, KS> v = dg_load<KS>(b + B::index(j, tx) * B::line + k);
+#pragma unroll
+                    for (int q = 0; q < KS; q++) bb[q][j] = v.v[q];
+                }
+            } else {
+#pragma unroll
+                for (int q = 0; q < KS; q++)
+#pragma unroll
+                    for (int j = 0; j < TN; j += 4) {
+                        const dg_pack<float, 4> v = dg_load<4>(b + (k + q) * B::line + B::index(j, tx));
+#pragma unroll
+                        for (int e = 0; e < 4; e++) bb[q][j + e] = v.v[e];
+                    }
+            }
+            if (A_ROWS) {
+#pragma unroll
+                for (int i = 0; i < TM; i++) {
+                    const dg_pack<float, KS> v = dg_load<KS>(a + A::index(i, ty) * A::line + k);
+#pragma unroll
+                    for (int q = 0; q < KS; q++)
+#pragma unroll
+                        for (int j = 0; j < TN; j++) acc[i][j] += v.v[q] * bb[q][j];
+                }
+            } else {
+#pragma unroll
+                for (int q = 0; q < KS; q++)
+#pragma unroll
+                    for (int i = 0; i < TM; i += 4) {
+                        const dg_pack<float, 4> v = dg_load<4>(a + (k + q) * A::line + A::index(i, ty));
+#pragma unroll
+                        for (int e = 0; e < 4; e++)
+#pragma unroll
+                            for (int j = 0; j < TN; j++) acc[i + e][j] += v.v[e] * bb[q][j];
+                    }
+            }
+        }
+    }
+
+    /* acc = the sum over steps first .. last-1 of the products of what the loaders bring. A loader's load(tile)
+     * starts the copies of its next step; it is called once a step, in order. Dynamic shared memory:
+     * stages * stage_bytes; stages is 2, 3 or 4. */
+    template <class LoadA, class LoadB>
+    static __device__ __forceinline__ void run(float (&acc)[TM][TN], LoadA &load_a, LoadB &load_b, int steps, int stages)
+    {
+        DEV_CHECK(blockDim.x == NT);
+        DYN_SHARED(float, shared);
+        constexpr int words = A::words + B::words;
+        int ty, tx;
+        place(&ty, &tx);
+        for (int s = 0; s < stages - 1; s++) {
+            if (s < steps) {
+                load_a.load(shared + s * words);
+                load_b.load(shared + s * words + A::words);
+            }
+            cp_async_commit();
+        }
+        int now = 0, next = stages - 1; /* which stage is multiplied, which is filled */
+        for (int step = 0; step < steps; step++) {
+            if (stages == 2) cp_async_wait<0>();
+            if (stages == 3) cp_async_wait<1>();
+            if (stages == 4) cp_async_wait<2>();
+            __syncthreads(); /* this step's tiles are there, and nobody reads the stage that is filled next */
+            if (step + stages - 1 < steps) {
+                load_a.load(shared + next * words);
+                load_b.load(shared + next * words + A::words);
+            }
+            cp_async_commit();
+            multiply(acc, shared + now * words, shared + now * words + A::words, ty, tx);
+            now = now + 1 == stages ? 0 : now + 1;
+            next = next + 1 == stages ? 0 : next + 1;
+        }
+        cp_async_wait<0>(); /* the last groups are empty */
+    }
+};
+
+#endif

@@ -1,0 +1,24 @@
+/* How a picture of the data set becomes numbers, alike in every kernel that reads one. */
+#ifndef DG_GATHER_CUH
+#define DG_GATHER_CUH
+
+#include "kernels/dev/cuda.cuh"
+
+/* Is image number `image` of the batch mirrored left-right? */
+static __device__ __forceinline__ bool dg_gather_mirrored(const dg_gather_args &a, int image)
+{
+    if (!a.flip) return false;
+    uint32_t word[4];
+    dg_philox(word, a.state->seed, dg_subsequence(DG_STREAM_FLIP, a.state->step), (uint64_t)image / 4);
+    const int k = image % 4; /* not word[k]: an array with a run-time index lies in slow memory */
+    return ((k == 0 ? word[0] : k == 1 ? word[1] : k == 2 ? word[2] : word[3]) & 1) != 0;
+}
+
+static __device__ __forceinline__ const uint8_t *dg_gather_row(const dg_gather_args &a, int image)
+{
+    return a.data + (int64_t)a.perm[a.state->cursor + image] * (a.H * a.W * a.C);
+}
+
+template <class real> static __device__ __forceinline__ real dg_gather_value(uint8_t byte) { return (real)byte / (real)127.5 - 1; }
+
+#endif

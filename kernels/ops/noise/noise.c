@@ -1,0 +1,18 @@
+/* Normals for z. dg_normal4 is the one and only source of the numbers, whatever the instruction set. */
+#include "kernels/cpu/cpu.h"
+#include "core/base/rng.h"
+
+void DG_CPU(dg_cpu_noise)(const dg_noise_args *a, const dg_tune *tune)
+{
+    (void)tune;
+    const uint64_t step = a->stream == DG_STREAM_NOISE ? a->state->step : a->first_step;
+    const uint64_t subsequence = dg_subsequence(a->stream, step);
+    real *z = a->z;
+#pragma omp parallel for schedule(static) if (a->n > 256)
+    for (int64_t at = 0; at < a->n; at += 4) {
+        float normal[4];
+        dg_normal4(normal, a->state->seed, subsequence, (uint64_t)at / 4);
+        int n = a->n - at < 4 ? (int)(a->n - at) : 4;
+        for (int i = 0; i < n; i++) z[at + i] = (real)normal[i];
+    }
+}

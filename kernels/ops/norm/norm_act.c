@@ -1,0 +1,176 @@
+/* Batch norm with an activation behind it: forward and backward. */
+#include "kernels/ops/norm/norm_tiles.h"
+
+/* relu, leaky and none are one function: z above 0, factor * z at and below (NaN stays NaN). */
+static real below_zero(const dg_norm_act_args *a)
+{
+    return a->act == DG_ACT_RELU ? 0 : a->act == DG_ACT_LEAKY ? (real)a->slope : 1;
+}
+
+/* The coefficients of one tile: x - mean, times scale, plus beta is what the activation sees. */
+typedef struct {
+    real mean[TILE], scale[TILE], beta[TILE];
+} affine;
+
+static void spread_affine(affine *f, const dg_norm_act_args *a, int g, int c0, int width, int tile)
+{
+    const real *gamma = (const real *)a->gamma + c0, *rstd = (const real *)a->rstd + g * a->C + c0;
+    real scale[TILE];
+    for (int c = 0; c < width; c++) scale[c] = gamma[c] * rstd[c];
+    spread(f->scale, scale, width, tile);
+    spread(f->mean, (const real *)a->mean + g * a->C + c0, width, tile);
+    spread(f->beta, (const real *)a->beta + c0, width, tile);
+}
+
+INLINE void apply(real *y, const real *x, const affine *f, real factor, int64_t stride, int n, const int many)
+{
+#pragma omp simd
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < many; k++) {
+            real z = (x[k * stride + i] - f->mean[i]) * f->scale[i] + f->beta[i];
+            y[k * stride + i] = z > 0 ? z : factor * z;
+        }
+}
+
+void DG_CPU(dg_cpu_norm_act)(const dg_norm_act_args *a, const dg_tune *tune)
+{
+    (void)tune;
+    const split s = split_of(a->N, a->H, a->W, a->C, a->groups);
+    const real factor = below_zero(a);
+#pragma omp parallel
+    {
+        int lo, hi;
+        share_of(&s, &lo, &hi);
+        for (int c0 = 0; c0 < s.C; c0 += s.width) {
+            int width = s.C - c0 < s.width ? s.C - c0 : s.width, group = -1;
+            affine f;
+            /* Backwards: what norm_stats or the convolution looked at last is still in the cache. */
+            for (int k = hi - 1; k >= lo; k--) {
+                if (group != k / s.chunks) spread_affine(&f, a, group = k / s.chunks, c0, width, s.tile);
+                const int64_t at = start_of(&s, k) + c0;
+                const real *x = (const real *)a->x + at;
+                real *y = (real *)a->y + at;
+                TILES(rows_of(&s, k), s.tile, width,
+                      apply(y + r * s.C, x + r * s.C, &f, factor, (int64_t)s.tile * s.C, n, many));
+            }
+        }
+    }
+}
+
+INLINE void add_gradient(real *restrict sg, real *restrict sx, const real *x, const real *dy, const affine *f,
+                         real factor, int64_t stride, int n, const int many)
+{
+#pragma omp simd
+    for (int i = 0; i < n; i++) {
+        real s0 = sg[i], s1 = sx[i];
+        for (int k = 0; k < many; k++) {
+            real d = x[k * stride + i] - f->mean[i], z = d * f->scale[i] + f->beta[i], v = dy[k * stride + i];
+            real g = z > 0 ? v : factor * v;
+            s0 += g;
+            s1 += g * d;
+        }
+        sg[i] = s0;
+        sx[i] = s1;
+    }
+}
+
+/* Sums over one chunk of g and g * (x - mean). */
+static void chunk_gradient(double *sum_g, double *sum_gx, const real *dy, const real *x, int64_t rows, int C, int width,
+                           int tile, const affine *f, real factor)
+{
+    real sg[TILE] = {0}, sx[TILE] = {0};
+    TILES(rows, tile, width, add_gradient(sg, sx, x + r * C, dy + r * C, f, factor, (int64_t)tile * C, n, many));
+    fold(sum_g, sg, width, tile);
+    fold(sum_gx, sx, width, tile);
+}
+
+/* From the chunks' sums: dgamma, dbeta, and for each group and channel the two numbers that the second sweep
+ * subtracts, mean(g) and rstd * mean(g * xhat). */
+static void merge_gradient(const dg_norm_act_args *a, const split *s, double *finals, int c, int n)
+{
+    const real *rstd = a->rstd;
+    double dgamma[MERGE] = {0}, dbeta[MERGE] = {0};
+    for (int g = 0; g < s->groups; g++) {
+        double sum_g[MERGE] = {0}, sum_gx[MERGE] = {0};
+        for (int k = g * s->chunks; k < (g + 1) * s->chunks; k++) {
+            const double *part = sums_of(a->scratch, s, k) + c;
+            for (int i = 0; i < n; i++) {
+                sum_g[i] += part[i];
+                sum_gx[i] += part[s->C + i];
+            }
+        }
+        for (int i = 0; i < n; i++) {
+            double invstd = (double)rstd[g * s->C + c + i];
+            dbeta[i] += sum_g[i];
+            dgamma[i] += sum_gx[i] * invstd;
+            finals[(2 * g) * s->C + c + i] = sum_g[i] / (double)s->rows;
+            finals[(2 * g + 1) * s->C + c + i] = sum_gx[i] * invstd * invstd / (double)s->rows;
+        }
+    }
+    for (int i = 0; a->dgamma && i < n; i++) ((real *)a->dgamma)[c + i] = (real)dgamma[i];
+    for (int i = 0; a->dbeta && i < n; i++) ((real *)a->dbeta)[c + i] = (real)dbeta[i];
+}
+
+static void spread_finals(real *mean_g, real *tilt, const double *finals, int g, int C, int c0, int width, int tile)
+{
+    real a[TILE], b[TILE];
+    for (int c = 0; c < width; c++) {
+        a[c] = (real)finals[(2 * g) * C + c0 + c];
+        b[c] = (real)finals[(2 * g + 1) * C + c0 + c];
+    }
+    spread(mean_g, a, width, tile);
+    spread(tilt, b, width, tile);
+}
+
+INLINE void apply_gradient(real *dx, const real *x, const real *dy, const affine *f, const real *mean_g,
+                           const real *tilt, real factor, int64_t stride, int n, const int many)
+{
+#pragma omp simd
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < many; k++) {
+            real d = x[k * stride + i] - f->mean[i], z = d * f->scale[i] + f->beta[i], v = dy[k * stride + i];
+            real g = z > 0 ? v : factor * v;
+            dx[k * stride + i] = f->scale[i] * (g - mean_g[i] - d * tilt[i]);
+        }
+}
+
+void DG_CPU(dg_cpu_norm_act_dx)(const dg_norm_act_args *a, const dg_tune *tune)
+{
+    (void)tune;
+    const split s = split_of(a->N, a->H, a->W, a->C, a->groups);
+    const real factor = below_zero(a), *x = a->x, *dy = a->dy;
+    real *dx = a->dx;
+    double *finals = sums_of(a->scratch, &s, s.groups * s.chunks);
+#pragma omp parallel
+    {
+        int lo, hi;
+        share_of(&s, &lo, &hi);
+        affine f;
+        for (int c0 = 0; c0 < s.C; c0 += s.width) {
+            int width = s.C - c0 < s.width ? s.C - c0 : s.width, group = -1;
+            for (int k = lo; k < hi; k++) {
+                if (group != k / s.chunks) spread_affine(&f, a, group = k / s.chunks, c0, width, s.tile);
+                int64_t at = start_of(&s, k) + c0;
+                double *sums = sums_of(a->scratch, &s, k) + c0;
+                chunk_gradient(sums, sums + s.C, dy + at, x + at, rows_of(&s, k), s.C, width, s.tile, &f, factor);
+            }
+        }
+#pragma omp barrier
+#pragma omp for schedule(static)
+        for (int c = 0; c < s.C; c += MERGE) merge_gradient(a, &s, finals, c, s.C - c < MERGE ? s.C - c : MERGE);
+        for (int c0 = 0; c0 < s.C; c0 += s.width) {
+            int width = s.C - c0 < s.width ? s.C - c0 : s.width, group = -1;
+            real mean_g[TILE], tilt[TILE];
+            for (int k = hi - 1; k >= lo; k--) { /* backwards: the last chunks are still in the cache */
+                if (group != k / s.chunks) {
+                    spread_affine(&f, a, group = k / s.chunks, c0, width, s.tile);
+                    spread_finals(mean_g, tilt, finals, group, s.C, c0, width, s.tile);
+                }
+                const int64_t at = start_of(&s, k) + c0;
+                TILES(rows_of(&s, k), s.tile, width,
+                      apply_gradient(dx + at + r * s.C, x + at + r * s.C, dy + at + r * s.C, &f, mean_g, tilt, factor,
+                                     (int64_t)s.tile * s.C, n, many));
+            }
+        }
+    }
+}

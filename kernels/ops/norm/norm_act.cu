@@ -1,0 +1,366 @@
+/* Batch norm with an activation behind it: statistics, forward, backward.
+ *
+ * A tensor is a table of rows (pixels) by C columns (channels), in groups of rows. A block looks at a chunk of
+ * rows and at `lanes` neighbouring packs of n channels; its threads form slots: thread = slot * lanes + lane, slot
+ * s takes rows s, s + slots, ... of the chunk, so that a warp reads whole runs of memory. A thread adds up runs of a
+ * few rows in its own type and the runs in double; sums over a chunk are finished in shared memory by a tree, left in
+ * scratch in double, and merged by one warp a channel in the order of the chunks. Chunks and trees depend on the
+ * shape and the block alone. */
+#include "kernels/dev/cuda.cuh"
+extern "C" {
+#include "core/tune/norm_chunks.h"
+}
+
+typedef struct {
+    int C, groups;
+    int64_t rows;      /* of one group */
+    int chunk, chunks; /* rows of a chunk (the last may have fewer), chunks of a group */
+    int lanes, slots;
+} columns;
+
+static constexpr int MAX_BLOCK = 512, WARP = 32;
+static constexpr int MERGE_WARPS = 4, MERGE_BLOCK = MERGE_WARPS * WARP;
+static constexpr int RUN = 8; /* rows that are added up before double takes over: few GPUs have much of it */
+
+static columns columns_of(int N, int H, int W, int C, int groups, int n, int block)
+{
+    columns s = {};
+    s.C = C;
+    s.groups = groups;
+    s.rows = (int64_t)(N / groups) * H * W;
+    s.chunk = dg_norm_chunk_rows(s.rows);
+    s.chunks = dg_norm_chunk_count(s.rows);
+    s.lanes = 1;
+    while (s.lanes < WARP && s.lanes * n < C) s.lanes *= 2;
+    s.slots = block / s.lanes;
+    return s;
+}
+
+static dim3 grid_of(const columns *s, int n)
+{
+    return dim3((unsigned)dg_div_up(s->C, s->lanes * n), (unsigned)s->chunks, (unsigned)s->groups);
+}
+
+/* Where this thread works: its first channel, first row and end of rows; at: index of its first value. */
+typedef struct {
+    int lane, slot, c;
+    int64_t row, end, at, step; /* step: from one of its rows to the next, in values */
+} place;
+
+static __device__ __forceinline__ place place_of(const columns &s, int n)
+{
+    place p;
+    p.lane = (int)threadIdx.x % s.lanes;
+    p.slot = (int)threadIdx.x / s.lanes;
+    p.c = ((int)blockIdx.x * s.lanes + p.lane) * n;
+    const int64_t first = (int64_t)blockIdx.y * s.chunk, group = (int64_t)blockIdx.z * s.rows;
+    p.end = first + s.chunk < s.rows ? first + s.chunk : s.rows;
+    p.row = first + p.slot;
+    p.at = (group + p.row) * s.C + p.c;
+    p.step = (int64_t)s.slots * s.C;
+    return p;
+}
+
+/* Where a chunk leaves its two sums for channel 0; the second ones follow C later. */
+static __device__ __forceinline__ double *part_of(void *scratch, const columns &s, int group, int chunk)
+{
+    return (double *)scratch + 2 * ((int64_t)group * s.chunks + chunk) * s.C;
+}
+
+/* A thread's two sums for each of its n channels. */
+template <int n> struct two_sums {
+    double a[n], b[n];
+};
+
+/* They are summed over the slots of the block: slot 0 gets the result. Again and again the upper half of the slots
+ * hands over and the lower half adds. */
+template <int n> static __device__ __forceinline__ void sum_slots(two_sums<n> &sums, const columns &s, const place &p)
+{
+    DEV_CHECK(blockDim.x <= MAX_BLOCK);
+    SHARED(double, upper, [2 * n][MAX_BLOCK / 2]);
+    for (int half = s.slots / 2; half > 0; half /= 2) {
+        const int lower = (int)threadIdx.x, from = lower - half * s.lanes;
+        __syncthreads();
+        if (p.slot >= half && p.slot < 2 * half)
+            for (int k = 0; k < n; k++) {
+                upper[2 * k][from] = sums.a[k];
+                upper[2 * k + 1][from] = sums.b[k];
+            }
+        __syncthreads();
+        if (p.slot < half)
+            for (int k = 0; k < n; k++) {
+                sums.a[k] += upper[2 * k][lower];
+                sums.b[k] += upper[2 * k + 1][lower];
+            }
+    }
+}
+
+/* Mean and sum of squared deviations of a chunk. Deviations are taken from the chunk's first row: one value of the
+ * chunk is never so far from its mean that the correction could cancel more than the chunk's length. */
+template <class real, int n> static __global__ void __launch_bounds__(MAX_BLOCK) stats_kernel(void *scratch, const real *x, const columns s)
+{
+    const place p = place_of(s, n);
+    two_sums<n> all = {};
+    dg_pack<real, n> shift = {};
+    if (p.c < s.C) {
+        shift = dg_load<n>(x + p.at - (int64_t)p.slot * s.C);
+        int64_t at = p.at;
+        for (int64_t r = p.row; r < p.end;) {
+            real run[n] = {}, run_square[n] = {};
+            for (int i = 0; i < RUN && r < p.end; i++, r += s.slots, at += p.step) {
+                const dg_pack<real, n> v = dg_load<n>(x + at);
+                for (int k = 0; k < n; k++) {
+                    const real d = v.v[k] - shift.v[k];
+                    run[k] += d;
+                    run_square[k] += d * d;
+                }
+            }
+            for (int k = 0; k < n; k++) {
+                all.a[k] += (double)run[k];
+                all.b[k] += (double)run_square[k];
+            }
+        }
+    }
+    sum_slots<n>(all, s, p);
+    if (p.slot || p.c >= s.C) return;
+    double *part = part_of(scratch, s, (int)blockIdx.z, (int)blockIdx.y) + p.c;
+    const double rows = (double)(p.end - p.row);
+    for (int k = 0; k < n; k++) {
+        part[k] = (double)shift.v[k] + all.a[k] / rows;
+        part[s.C + k] = all.b[k] - all.a[k] * all.a[k] / rows;
+    }
+}
+
+/* One set of rows joins another; Chan, Golub & LeVeque 1983, eq. 2.1. */
+typedef struct {
+    double rows, mean, m2;
+} moments;
+
+static __device__ __forceinline__ moments join(const moments &a, const moments &b)
+{
+    if (b.rows == 0) return a;
+    const double rows = a.rows + b.rows, delta = b.mean - a.mean, share = b.rows / rows;
+    moments m;
+    m.rows = rows;
+    m.mean = a.mean + delta * share;
+    m.m2 = a.m2 + b.m2 + delta * delta * a.rows * share;
+    return m;
+}
+
+template <class real> static __global__ void __launch_bounds__(MERGE_BLOCK) stats_merge_kernel(const dg_norm_stats_args a, const columns s)
+{
+    const int c = (int)(dg_thread() / WARP), lane = (int)threadIdx.x % WARP;
+    if (c >= s.C) return; /* whole warps: the block is a multiple of 32 */
+    real *running_mean = (real *)a.running_mean, *running_var = (real *)a.running_var;
+    for (int g = 0; g < s.groups; g++) {
+        moments m = {};
+        for (int k = lane; k < s.chunks; k += WARP) {
+            const double *part = part_of(a.scratch, s, g, k) + c;
+            const int64_t left = s.rows - (int64_t)k * s.chunk;
+            moments one;
+            one.rows = (double)(left < s.chunk ? left : s.chunk);
+            one.mean = part[0];
+            one.m2 = part[s.C];
+            m = join(m, one);
+        }
+        for (int d = WARP / 2; d > 0; d /= 2) {
+            moments other;
+            other.rows = __shfl_down_sync(0xffffffffu, m.rows, d);
+            other.mean = __shfl_down_sync(0xffffffffu, m.mean, d);
+            other.m2 = __shfl_down_sync(0xffffffffu, m.m2, d);
+            m = join(m, other);
+        }
+        if (lane) continue;
+        const double n = (double)s.rows, unbiased = n > 1 ? m.m2 / (n - 1) : m.m2;
+        ((real *)a.mean)[g * s.C + c] = (real)m.mean;
+        ((real *)a.rstd)[g * s.C + c] = (real)(1 / sqrt(m.m2 / n + a.eps));
+        running_mean[c] = (real)((1 - a.momentum) * (double)running_mean[c] + a.momentum * m.mean);
+        running_var[c] = (real)((1 - a.momentum) * (double)running_var[c] + a.momentum * unbiased);
+    }
+}
+
+static dim3 merge_grid(int C) { return dim3((unsigned)dg_div_up(C, MERGE_WARPS)); }
+
+template <class real, int n> static void launch_stats(const dg_norm_stats_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    const columns s = columns_of(a->N, a->H, a->W, a->C, a->groups, n, tune->block);
+    KLAUNCH((stats_kernel<real, n>), grid_of(&s, n), dim3(tune->block), 0, stream, a->scratch, (const real *)a->x, s);
+    KLAUNCH(stats_merge_kernel<real>, merge_grid(s.C), dim3(MERGE_BLOCK), 0, stream, *a, s);
+}
+
+template <class real> static __global__ void frozen_kernel(const dg_norm_frozen_args a)
+{
+    const int c = (int)dg_thread();
+    if (c >= a.C) return;
+    ((real *)a.mean)[c] = ((const real *)a.running_mean)[c];
+    ((real *)a.rstd)[c] = (real)(1 / sqrt((double)((const real *)a.running_var)[c] + a.eps));
+}
+
+/* x - mean, times scale, plus beta is what the activation sees. */
+template <class real, int n> struct affine {
+    dg_pack<real, n> mean, scale, beta;
+};
+
+template <class real, int n> static __device__ __forceinline__ affine<real, n> affine_of(const dg_norm_act_args &a, int group, int c)
+{
+    affine<real, n> f;
+    f.mean = dg_load<n>((const real *)a.mean + group * a.C + c);
+    f.beta = dg_load<n>((const real *)a.beta + c);
+    const dg_pack<real, n> gamma = dg_load<n>((const real *)a.gamma + c);
+    const dg_pack<real, n> rstd = dg_load<n>((const real *)a.rstd + group * a.C + c);
+    for (int k = 0; k < n; k++) f.scale.v[k] = gamma.v[k] * rstd.v[k];
+    return f;
+}
+
+template <class real, int n>
+static __global__ void __launch_bounds__(MAX_BLOCK) act_kernel(const dg_norm_act_args a, const columns s, real factor)
+{
+    const place p = place_of(s, n);
+    if (p.c >= s.C) return;
+    const affine<real, n> f = affine_of<real, n>(a, (int)blockIdx.z, p.c);
+    const real *x = (const real *)a.x;
+    real *y = (real *)a.y; /* may be x */
+    int64_t at = p.at;
+    for (int64_t r = p.row; r < p.end; r += s.slots, at += p.step) {
+        dg_pack<real, n> v = dg_load<n>(x + at);
+        for (int k = 0; k < n; k++) {
+            const real z = (v.v[k] - f.mean.v[k]) * f.scale.v[k] + f.beta.v[k];
+            v.v[k] = z > 0 ? z : factor * z;
+        }
+        dg_store<n>(y + at, v);
+    }
+}
+
+template <class real, int n> static void launch_act(const dg_norm_act_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    const columns s = columns_of(a->N, a->H, a->W, a->C, a->groups, n, tune->block);
+    KLAUNCH((act_kernel<real, n>), grid_of(&s, n), dim3(tune->block), 0, stream, *a, s, dg_below_zero<real>(a->act, a->slope));
+}
+
+/* Backward, first sweep: sums over a chunk of g and g * (x - mean). */
+template <class real, int n>
+static __global__ void __launch_bounds__(MAX_BLOCK) gradient_kernel(const dg_norm_act_args a, const columns s, real factor)
+{
+    const place p = place_of(s, n);
+    two_sums<n> all = {};
+    if (p.c < s.C) {
+        const affine<real, n> f = affine_of<real, n>(a, (int)blockIdx.z, p.c);
+        const real *x = (const real *)a.x, *dy = (const real *)a.dy;
+        int64_t at = p.at;
+        for (int64_t r = p.row; r < p.end;) {
+            real run_g[n] = {}, run_gx[n] = {};
+            for (int i = 0; i < RUN && r < p.end; i++, r += s.slots, at += p.step) {
+                const dg_pack<real, n> v = dg_load<n>(x + at), dv = dg_load<n>(dy + at);
+                for (int k = 0; k < n; k++) {
+                    const real d = v.v[k] - f.mean.v[k], z = d * f.scale.v[k] + f.beta.v[k];
+                    const real g = z > 0 ? dv.v[k] : factor * dv.v[k];
+                    run_g[k] += g;
+                    run_gx[k] += g * d;
+                }
+            }
+            for (int k = 0; k < n; k++) {
+                all.a[k] += (double)run_g[k];
+                all.b[k] += (double)run_gx[k];
+            }
+        }
+    }
+    sum_slots<n>(all, s, p);
+    if (p.slot || p.c >= s.C) return;
+    double *part = part_of(a.scratch, s, (int)blockIdx.z, (int)blockIdx.y) + p.c;
+    for (int k = 0; k < n; k++) {
+        part[k] = all.a[k];
+        part[s.C + k] = all.b[k];
+    }
+}
+
+/* From the chunks' sums: dgamma, dbeta, and for each group and channel the two numbers that the second sweep
+ * subtracts, mean(g) and rstd * mean(g * xhat), behind the parts in scratch. */
+template <class real> static __global__ void __launch_bounds__(MERGE_BLOCK) gradient_merge_kernel(const dg_norm_act_args a, const columns s)
+{
+    const int c = (int)(dg_thread() / WARP), lane = (int)threadIdx.x % WARP;
+    if (c >= s.C) return;
+    double *finals = part_of(a.scratch, s, s.groups, 0);
+    double dgamma = 0, dbeta = 0;
+    for (int g = 0; g < s.groups; g++) {
+        double sum_g = 0, sum_gx = 0;
+        for (int k = lane; k < s.chunks; k += WARP) {
+            const double *part = part_of(a.scratch, s, g, k) + c;
+            sum_g += part[0];
+            sum_gx += part[s.C];
+        }
+        for (int d = WARP / 2; d > 0; d /= 2) {
+            sum_g += __shfl_down_sync(0xffffffffu, sum_g, d);
+            sum_gx += __shfl_down_sync(0xffffffffu, sum_gx, d);
+        }
+        if (lane) continue;
+        const double rstd = (double)((const real *)a.rstd)[g * s.C + c];
+        dbeta += sum_g;
+        dgamma += sum_gx * rstd;
+        finals[(2 * g) * s.C + c] = sum_g / (double)s.rows;
+        finals[(2 * g + 1) * s.C + c] = sum_gx * rstd * rstd / (double)s.rows;
+    }
+    if (lane) return;
+    if (a.dgamma) ((real *)a.dgamma)[c] = (real)dgamma;
+    if (a.dbeta) ((real *)a.dbeta)[c] = (real)dbeta;
+}
+
+/* Second sweep; dx may be dy. */
+template <class real, int n> static __global__ void __launch_bounds__(MAX_BLOCK) dx_kernel(const dg_norm_act_args a, const columns s, real factor)
+{
+    const place p = place_of(s, n);
+    if (p.c >= s.C) return;
+    const int group = (int)blockIdx.z;
+    const affine<real, n> f = affine_of<real, n>(a, group, p.c);
+    const double *finals = part_of(a.scratch, s, s.groups, 0) + 2 * group * s.C + p.c;
+    real mean_g[n], tilt[n];
+    for (int k = 0; k < n; k++) {
+        mean_g[k] = (real)finals[k];
+        tilt[k] = (real)finals[s.C + k];
+    }
+    const real *x = (const real *)a.x, *dy = (const real *)a.dy;
+    real *dx = (real *)a.dx;
+    int64_t at = p.at;
+    for (int64_t r = p.row; r < p.end; r += s.slots, at += p.step) {
+        const dg_pack<real, n> v = dg_load<n>(x + at);
+        dg_pack<real, n> dv = dg_load<n>(dy + at);
+        for (int k = 0; k < n; k++) {
+            const real d = v.v[k] - f.mean.v[k], z = d * f.scale.v[k] + f.beta.v[k];
+            const real g = z > 0 ? dv.v[k] : factor * dv.v[k];
+            dv.v[k] = f.scale.v[k] * (g - mean_g[k] - d * tilt[k]);
+        }
+        dg_store<n>(dx + at, dv);
+    }
+}
+
+template <class real, int n> static void launch_act_dx(const dg_norm_act_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    const columns s = columns_of(a->N, a->H, a->W, a->C, a->groups, n, tune->block);
+    const real factor = dg_below_zero<real>(a->act, a->slope);
+    KLAUNCH((gradient_kernel<real, n>), grid_of(&s, n), dim3(tune->block), 0, stream, *a, s, factor);
+    KLAUNCH(gradient_merge_kernel<real>, merge_grid(s.C), dim3(MERGE_BLOCK), 0, stream, *a, s);
+    KLAUNCH((dx_kernel<real, n>), grid_of(&s, n), dim3(tune->block), 0, stream, *a, s, factor);
+}
+
+template <class real> void dg_cuda_norm_stats(const dg_norm_stats_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    dg_is(tune, "vector") ? launch_stats<real, dg_wide<real>>(a, tune, stream) : launch_stats<real, 1>(a, tune, stream);
+}
+DG_INSTANTIATE(norm_stats, norm_stats)
+
+template <class real> void dg_cuda_norm_frozen(const dg_norm_frozen_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    KLAUNCH(frozen_kernel<real>, dg_grid(a->C, tune->block), dim3(tune->block), 0, stream, *a);
+}
+DG_INSTANTIATE(norm_frozen, norm_frozen)
+
+template <class real> void dg_cuda_norm_act(const dg_norm_act_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    dg_is(tune, "vector") ? launch_act<real, dg_wide<real>>(a, tune, stream) : launch_act<real, 1>(a, tune, stream);
+}
+DG_INSTANTIATE(norm_act, norm_act)
+
+template <class real> void dg_cuda_norm_act_dx(const dg_norm_act_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    dg_is(tune, "vector") ? launch_act_dx<real, dg_wide<real>>(a, tune, stream) : launch_act_dx<real, 1>(a, tune, stream);
+}
+DG_INSTANTIATE(norm_act_dx, norm_act)

@@ -1,0 +1,95 @@
+/* How the batch norm kernels walk a tensor; for norm_stats.c and norm_act.c.
+ *
+ * A tensor is cut into chunks of rows (a row: the C channels of one pixel), small enough to stay in the cache
+ * between two looks at them. Each chunk leaves its sums per channel; they are merged in the order of the chunks,
+ * in double. Inside a chunk, several rows form a tile of about TILE numbers in which lane i belongs to channel
+ * i % C, so that three channels vectorise as well as 256 and every lane adds only a few dozen numbers. */
+#ifndef DG_NORM_TILES_H
+#define DG_NORM_TILES_H
+
+#include <omp.h>
+#include "kernels/cpu/cpu.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum { TILE = 256, CHUNK = 8192, MERGE = 16 };
+
+typedef struct {
+    int C, groups;
+    int64_t rows;       /* of one group */
+    int64_t chunk;      /* rows of a chunk; the last of a group may have fewer */
+    int chunks;         /* of one group */
+    int width, tile;    /* channels, rows of a tile; the last tile of the channels may be narrower */
+} split;
+
+INLINE split split_of(int N, int H, int W, int C, int groups)
+{
+    split s = {.C = C, .groups = groups, .rows = (int64_t)(N / groups) * H * W};
+    s.width = C < TILE ? C : TILE;
+    s.tile = TILE / s.width;
+    s.chunk = C <= TILE ? CHUNK / TILE * s.tile : CHUNK / C > 16 ? CHUNK / C : 16;
+    s.chunks = (int)((s.rows + s.chunk - 1) / s.chunk);
+    return s;
+}
+
+INLINE int64_t rows_of(const split *s, int chunk)
+{
+    int64_t left = s->rows - (int64_t)(chunk % s->chunks) * s->chunk;
+    return left < s->chunk ? left : s->chunk;
+}
+
+/* First element of chunk `chunk` (counted over all groups). */
+INLINE int64_t start_of(const split *s, int chunk)
+{
+    return ((int64_t)(chunk / s->chunks) * s->rows + (int64_t)(chunk % s->chunks) * s->chunk) * s->C;
+}
+
+/* The chunks from *lo to *hi - 1 are the calling thread's, in every sweep of an op. */
+INLINE void share_of(const split *s, int *lo, int *hi)
+{
+    int64_t n = (int64_t)s->groups * s->chunks, me = omp_get_thread_num(), all = omp_get_num_threads();
+    *lo = (int)(n * me / all);
+    *hi = (int)(n * (me + 1) / all);
+}
+
+/* Scratch: for each chunk, two sums for each of the C channels. */
+INLINE double *sums_of(void *scratch, const split *s, int chunk)
+{
+    return (double *)scratch + 2 * (int64_t)chunk * s->C;
+}
+
+/* The kernels take AHEAD tiles at once while there are so many, so that a lane's sums and coefficients are
+ * loaded once for all of them; then one by one, and the last one may be partly filled. TILES runs `call` with
+ * r: the tile's first row, n: its lanes, many: how many tiles, a constant. */
+enum { AHEAD = 4 };
+#define TILES(rows, tile, width, call)                                       \
+    do {                                                                     \
+        int64_t r = 0;                                                       \
+        for (; r + AHEAD * (tile) <= (rows); r += AHEAD * (tile)) {          \
+            enum { many = AHEAD };                                           \
+            int n = (tile) * (width);                                        \
+            call;                                                            \
+        }                                                                    \
+        for (; r < (rows); r += (tile)) {                                    \
+            enum { many = 1 };                                               \
+            int n = ((rows)-r < (tile) ? (int)((rows)-r) : (tile)) * (width); \
+            call;                                                            \
+        }                                                                    \
+    } while (0)
+
+/* out[j * width + c] = value[c] */
+INLINE void spread(real *restrict out, const real *restrict value, int width, int tile)
+{
+    for (int j = 0; j < tile; j++)
+        for (int c = 0; c < width; c++) out[j * width + c] = value[c];
+}
+
+/* sum[c] = the lanes of channel c together */
+INLINE void fold(double *restrict sum, const real *restrict lane, int width, int tile)
+{
+    for (int c = 0; c < width; c++) sum[c] = (double)lane[c];
+    for (int j = 1; j < tile; j++)
+        for (int c = 0; c < width; c++) sum[c] += (double)lane[j * width + c];
+}
+
+#endif
