@@ -156,6 +156,9 @@ static dg_err fill(const writer *w, const dg_piece *piece, int pieces)
     return DG_OK;
 }
 
+/* Some file systems have nothing to do for a directory and say EINVAL or ENOSYS. */
+int dg_sync_directory(int dir) { return fsync(dir) && errno != EINVAL && errno != ENOSYS ? -1 : 0; }
+
 static dg_err commit(writer *w)
 {
     /* Once only: after a failed fsync the pages are marked clean, and a second one would lie. */
@@ -169,8 +172,7 @@ static dg_err commit(writer *w)
     w->fd = -1;
     w->replaces = false; /* from here on the new file bears the name */
     if (closed && errno != EINTR) return failed(w, "close it");
-    /* Some file systems have nothing to do for a directory and say EINVAL. */
-    if (fsync(w->dir) && errno != EINVAL && errno != ENOSYS)
+    if (dg_sync_directory(w->dir))
         return failed(w, "bring its directory to the disk (fsync); the file may be lost in a power failure");
     return DG_OK;
 }

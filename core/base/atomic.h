@@ -30,6 +30,9 @@ dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_pi
 typedef enum { DG_SAME_NO, DG_SAME_YES, DG_SAME_UNKNOWN } dg_same;
 dg_same dg_leads_to(int dir, const char *name, int fd);
 
+/* Bring the names in the open directory to the disk: 0, or -1 with errno. */
+int dg_sync_directory(int dir);
+
 /* Remove temporary files that a killed run left in the open directory. Only names of our own pattern. */
 void dg_sweep_temporaries(int dir);
 

@@ -156,7 +156,8 @@ static dg_err set_up(dg_run *r)
     if (!e && !(r->config = dg_config_settled(o->resolved, "precision", dg_run_precision(r)))) e = dg_fail(DG_DEVICE, "out of memory");
     if (!e) e = build_gan(r, model);
     if (!e) e = st ? resume(r, st, path, &info) : dg_gan_init(&r->gan, o->seed);
-    if (!e) e = dg_save_config(&r->dir, r->config);
+    const bool settled = !e && (o->resume || strcmp(r->config, o->resolved)); /* a new run has written the rest */
+    if (settled) e = dg_save_config(&r->dir, r->config);
     if (!e) e = dg_log_open(&r->dir, r->read.step, &r->log);
     if (!e) e = dg_ring_reader_open(&r->metrics, &r->gan, r->read.step);
     if (!e) e = dg_open_writers(r);

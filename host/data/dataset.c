@@ -333,7 +333,11 @@ static dg_err write_skipped(const dg_dataset_options *o, const dg_dataset *d)
 {
     if (!o->skipped) return DG_OK;
     if (!d->skips) {
-        unlinkat(o->skipped_dir ? o->skipped_dir->fd : AT_FDCWD, o->skipped_dir ? "skipped.txt" : o->skipped, 0); /* a list from an earlier time would be a lie */
+        /* a list from an earlier time would be a lie */
+        if (o->skipped_dir)
+            unlinkat(o->skipped_dir->fd, "skipped.txt", 0);
+        else
+            unlink(o->skipped);
         return DG_OK;
     }
     char *text = NULL, name[2 * DG_PATH_BYTES];

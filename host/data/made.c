@@ -48,11 +48,13 @@ dg_err dg_only_ours(const char *dir, const char *const *names, const char *key, 
         return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot be listed: %s", dir, strerror(errno));
     }
     char first[256] = "", shown[1024]; /* of several the same one each time */
-    for (const struct dirent *e; (e = readdir(d));)
+    for (const struct dirent *e; (errno = 0, e = readdir(d));)
         if (e->d_name[0] != '.' && (!*first || strcmp(e->d_name, first) < 0) &&
             !ours(dirfd(d), e->d_name, names, key, value))
             snprintf(first, sizeof first, "%s", e->d_name);
+    const int error = errno;
     closedir(d);
+    if (error) return dg_fail(DG_IO, "%s: cannot be listed: %s", dir, strerror(error));
     if (!*first) return DG_OK;
     return dg_fail(DG_USAGE, "%s: holds %s, and pictures are written only into a folder that is new, empty or has "
                    "nothing but earlier ones of the same kind: name another folder", dir,

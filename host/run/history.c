@@ -45,7 +45,7 @@ dg_err dg_history_keep(const dg_rundir *r, uint64_t epoch)
 {
     char name[64];
     snprintf(name, sizeof name, "checkpoint-%04ju.safetensors", (uintmax_t)epoch);
-    if (same_file(r->fd, newest, r->fd, name) || link_over(r, newest, name) == 0 || errno == ENOENT) return DG_OK; /* none there */
+    if (link_over(r, newest, name) == 0 || errno == ENOENT) return DG_OK; /* ENOENT: there is none to keep */
     return dg_fail(DG_IO, "cannot keep %s/%s as %s: %s", r->path, newest, name, strerror(errno));
 }
 
@@ -138,7 +138,7 @@ static dg_err copy(const dg_rundir *r, int folder, const char *from, const char 
 static dg_err replace_newest(const dg_rundir *r, const char *chosen)
 {
     if (link_over(r, chosen, newest)) return copy(r, r->fd, chosen, newest);
-    return fsync(r->fd) && errno != EINVAL ? failed(r, "bring to the disk", newest) : DG_OK;
+    return dg_sync_directory(r->fd) ? failed(r, "bring to the disk", newest) : DG_OK;
 }
 
 /* After that: move or copy the rest. */
@@ -149,7 +149,7 @@ static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
     if (!e) e = move_later(r, folder, of_checkpoint, epoch);
     for (size_t i = 0; i < sizeof kept / sizeof kept[0] && !e; i++)
         if (exists(r->fd, kept[i])) e = copy(r, folder, kept[i], kept[i]);
-    if (!e && fsync(folder) && errno != EINVAL) e = failed(r, "bring to the disk", "what was later");
+    if (!e && dg_sync_directory(folder)) e = failed(r, "bring to the disk", "what was later");
     if (!e && unlinkat(folder, marker, 0)) e = failed(r, "remove", marker);
     return e;
 }
@@ -226,7 +226,7 @@ dg_err dg_history_go_back(const dg_rundir *r, const char *file, uint64_t epoch, 
     /* Where files have but one name the newest moves, and nothing bears its name for a moment. */
     if (linkat(r->fd, newest, folder, newest, 0) && errno != ENOENT && renameat(r->fd, newest, folder, newest))
         e = failed(r, "move", newest);
-    else if (fsync(folder) && errno != EINVAL)
+    else if (dg_sync_directory(folder))
         e = failed(r, "bring to the disk", moved);
     if (!e) e = replace_newest(r, chosen);
     if (!e) e = finish(r, folder, epoch);

@@ -41,20 +41,21 @@ static dg_err make_directories(char *path, int *made)
     }
 }
 
-/* Has the directory an entry with a name like one of these? One that cannot be read is taken to have it. */
-static bool has_like(int dir, const char *const *pattern)
+/* Has the directory an entry with a name like one of these? 1, 0, or -1 with errno where it cannot be read. */
+static int has_like(int dir, const char *const *pattern)
 {
     DIR *d = dg_list_directory(dir);
-    if (!d) return true;
-    bool found = false;
+    if (!d) return -1;
+    int found = 0;
     for (struct dirent *e; (errno = 0, e = readdir(d));)
         for (const char *const *p = pattern; *p; p++) found |= fnmatch(*p, e->d_name, 0) == 0;
-    found |= errno != 0;
+    const int error = errno;
     closedir(d);
-    return found;
+    errno = error;
+    return error ? -1 : found;
 }
 
-static bool holds_run(int dir)
+static int holds_run(int dir)
 {
     return has_like(dir, (const char *const[]){"config.ini", "checkpoint.safetensors", "checkpoint-*.safetensors", NULL});
 }
@@ -77,7 +78,7 @@ bool dg_rundir_has_results(const dg_rundir *r)
 {
     for (int i = 0; i < 2; i++)
         if (dg_rundir_has(r, "%s", logs[i]) && !is_empty_log(r, logs[i])) return true;
-    return has_like(r->fd, (const char *const[]){"epoch-*.png", "curves.png", NULL});
+    return has_like(r->fd, (const char *const[]){"epoch-*.png", "curves.png", NULL}) != 0; /* not known: perhaps */
 }
 
 /* What a start leaves that did not get as far as its first step. */
@@ -174,6 +175,7 @@ static dg_err open_locked(dg_rundir *r)
     bool again = true;
     for (int tries = 0; tries < 20 && again; tries++) {
         dg_rundir_close(r);
+        r->made = 0; /* those of an earlier try are gone, or not ours any more */
         e = make_directories(r->path, &r->made);
         if (e) return e;
         r->fd = open(r->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -188,14 +190,14 @@ static dg_err open_locked(dg_rundir *r)
 
 static dg_err already_there(const dg_rundir *r)
 {
-    DIR *d = dg_list_directory(r->fd);
-    if (!d) return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot read this directory: %s", r->path, strerror(errno));
-    closedir(d);
+    const int run = holds_run(r->fd);
+    if (run < 0)
+        return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot read this directory: %s", r->path, strerror(errno));
     char here[DG_SHELL_ROOM], other[DG_SHELL_ROOM], beside[sizeof r->path + 2];
     snprintf(beside, sizeof beside, "%s-2", r->path);
     dg_shell_path(here, sizeof here, r->path);
     dg_shell_path(other, sizeof other, beside);
-    if (holds_run(r->fd))
+    if (run)
         return dg_fail(DG_USAGE, "%s: already holds a run, which is never overwritten. Go on with it:  %s --resume --out %s  or "
                        "start another beside it, with --out %s", r->path, dg_program(), here, other);
     if (!dg_rundir_has_results(r)) return DG_OK;

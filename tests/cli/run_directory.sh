@@ -24,6 +24,19 @@ ended() # ended CODE
     fact $? "$ran should end with $1, not $code: $(tail -n 2 "$dir/.err")"
 }
 
+# A second run, with other pictures to show, in the directory NAME of the one that waits, which then ends and leaves it as it is.
+spares_a_second()
+{
+    name=$1
+    shift
+    exits 0 "$@" --seed 9 --epochs 2 --out "$dir/$name" -q
+    left=$(cd "$dir/$name" && sha256sum ./*)
+    ran="a run in $name"
+    ended 4
+    [ "$left" = "$(cd "$dir/$name" && sha256sum ./*)" ]
+    fact $? "a second run in $name was touched by the first"
+}
+
 begin moved "$@"
 mv "$dir/moved" "$dir/there"
 ended 4
@@ -42,24 +55,14 @@ fact $? "the target of a link got $(ls -A "$dir/victim")"
 
 begin removed "$@"
 rm -rf "$dir/removed"
-exits 0 "$@" --seed 9 --epochs 2 --out "$dir/removed" -q
-left=$(cd "$dir/removed" && sha256sum ./*)
-ran='a run whose directory was removed'
-ended 4
+spares_a_second removed "$@"
 says 'was removed while the run wrote to it'
-[ "$left" = "$(cd "$dir/removed" && sha256sum ./*)" ]
-fact $? 'a second run in the directory was touched by the first'
 
 # As rm -rf leaves it over NFS, where files that are open keep a name: without its lock the directory may be another run's.
 begin emptied "$@"
 rm -f "$dir/emptied"/*
-exits 0 "$@" --seed 9 --epochs 2 --out "$dir/emptied" -q
-left=$(cd "$dir/emptied" && sha256sum ./*)
-ran='a run whose lock was removed'
-ended 4
+spares_a_second emptied "$@"
 says 'run.lock was removed'
-[ "$left" = "$(cd "$dir/emptied" && sha256sum ./*)" ]
-fact $? 'a second run in the directory was touched by the first, whose lock was removed'
 
 # Without config.ini the way on is the one that the message names.
 rm "$dir/emptied/config.ini"
