@@ -2,6 +2,7 @@
 #ifndef DG_MAKE_PICTURE_H
 #define DG_MAKE_PICTURE_H
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,17 @@ __attribute__((unused)) static int blob_save(const blob *b, const char *path)
     if (!f) return -1;
     size_t n = b->bytes ? fwrite(b->data, 1, b->bytes, f) : 0;
     return fclose(f) || n != b->bytes ? -1 : 0;
+}
+
+/* Save it as that file of the folder, and free it. 0, or -1 with errno. */
+__attribute__((unused)) static int blob_into(const char *folder, const char *name, blob b)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    const int failed = blob_save(&b, path), error = errno;
+    blob_free(&b);
+    errno = error;
+    return failed;
 }
 
 __attribute__((unused)) static int blob_load(blob *b, const char *path)

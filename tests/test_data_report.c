@@ -10,13 +10,7 @@
 
 static char root[256], out_file[300], sheet[300], cats[300];
 
-static void save(const char *name, blob b)
-{
-    char path[600];
-    snprintf(path, sizeof path, "%s/%s", cats, name);
-    DG_CHECK(!blob_save(&b, path));
-    blob_free(&b);
-}
+static void save(const char *name, blob b) { DG_CHECK(!blob_into(cats, name, b)); }
 
 /* Standard output of the report as text. */
 static char *run(const dg_dataset_options *o, const char *to, bool json, dg_err *e)

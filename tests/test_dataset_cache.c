@@ -18,11 +18,7 @@ static char *at(const char *name)
     return p;
 }
 
-static void save(const char *name, blob b)
-{
-    DG_CHECKF(!blob_save(&b, at(name)), "%s: %s", name, strerror(errno));
-    blob_free(&b);
-}
+static void save(const char *name, blob b) { DG_CHECKF(!blob_into(root, name, b), "%s: %s", name, strerror(errno)); }
 
 static char cats[300], cache[300], other_cache[300]; /* longer lived than what at() returns */
 

@@ -69,13 +69,7 @@ static void fail(const char *name, bool opening, int error, int times)
     atomic_store(&failed, 0), atomic_store(&pauses, 0);
 }
 
-static void save(const char *name, blob b)
-{
-    char path[600];
-    snprintf(path, sizeof path, "%s/%s", cats, name);
-    DG_CHECK(!blob_save(&b, path));
-    blob_free(&b);
-}
+static void save(const char *name, blob b) { DG_CHECK(!blob_into(cats, name, b)); }
 
 static dg_dataset_options options(void)
 {

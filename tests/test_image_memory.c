@@ -100,13 +100,7 @@ static void pictures(void)
 
 static char root[256], cats[300], cache[300], skipped[300], run[300];
 
-static void save(const char *name, blob b)
-{
-    char path[600];
-    snprintf(path, sizeof path, "%s/%s", cats, name);
-    DG_CHECK(!blob_save(&b, path));
-    blob_free(&b);
-}
+static void save(const char *name, blob b) { DG_CHECK(!blob_into(cats, name, b)); }
 
 /* Every allocation of loading a folder: all the pictures, or DG_DEVICE. */
 static void folder(void)

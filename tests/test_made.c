@@ -18,11 +18,7 @@ static char *at(const char *name)
     return p;
 }
 
-static void save(const char *name, blob b)
-{
-    DG_CHECK(!blob_save(&b, at(name)));
-    blob_free(&b);
-}
+static void save(const char *name, blob b) { DG_CHECK(!blob_into(cats, name, b)); }
 
 static void save_text(const char *name, const char *text)
 {

@@ -1,4 +1,5 @@
 #include "host/data/made.h"
+#include "core/base/bytes.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +16,7 @@ bool dg_png_says(const void *head, size_t bytes, const char *key, const char *va
     const size_t keyed = strlen(key) + 1, wanted = strlen(value);
     if (bytes < 8 || memcmp(p, "\x89PNG\r\n\x1a\n", 8) != 0) return false;
     for (size_t at = 8; bytes - at >= 12;) {
-        const uint32_t length = (uint32_t)p[at] << 24 | (uint32_t)p[at + 1] << 16 | (uint32_t)p[at + 2] << 8 | (uint32_t)p[at + 3];
+        const uint32_t length = dg_big_endian(p + at);
         const size_t left = bytes - at - 8;
         const uint8_t *name = p + at + 4, *data = p + at + 8;
         if (!memcmp(name, "IDAT", 4)) return false;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 #include "core/base/atomic.h"
+#include "core/base/bytes.h"
 
 /* What a PNG file of ours can be at most; anything beyond is refused before memory is taken for it. */
 enum { FILE_LIMIT = 64 << 20, TEXT_LIMIT = 1 << 20, TEXTS_LIMIT = 64 };
@@ -140,11 +141,6 @@ dg_err dg_png_write_in(const dg_directory *dir, const char *path, const dg_image
     return e;
 }
 
-static uint32_t big_endian(const unsigned char *p)
-{
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
 typedef struct {
     const unsigned char *key, *value;
     size_t key_bytes, value_bytes;
@@ -198,13 +194,13 @@ static const char *walk(const unsigned char *p, size_t bytes, found *list, int *
     size_t total = 0;
     for (bool first = true;; first = false) {
         if (end - p < 12) return "cut short";
-        size_t n = big_endian(p);
+        size_t n = dg_big_endian(p);
         if (n > (size_t)(end - p) - 12) return "chunk longer than the file";
         const unsigned char *type = p + 4, *body = p + 8;
-        if (crc32(crc32(0, NULL, 0), type, (uInt)n + 4) != big_endian(body + n)) return "CRC error";
+        if (crc32(crc32(0, NULL, 0), type, (uInt)n + 4) != dg_big_endian(body + n)) return "CRC error";
         if (first) {
             if (memcmp(type, "IHDR", 4) != 0 || n != 13) return "does not start with IHDR";
-            uint32_t w = big_endian(body), h = big_endian(body + 4);
+            uint32_t w = dg_big_endian(body), h = dg_big_endian(body + 4);
             if (w < 1 || h < 1 || w > 0x7fffffff || h > 0x7fffffff) return "impossible size";
             *W = (int)w;
             *H = (int)h;

@@ -1,4 +1,5 @@
 #include "host/image/image_parts.h"
+#include "core/base/bytes.h"
 
 #include <png.h>
 #include <setjmp.h>
@@ -6,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
-
-static uint32_t big32(const uint8_t *p)
-{
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
 
 /* PNG 1.2, section 4.1.1; libpng says the same things less clearly and later. */
 static dg_err read_header(const uint8_t *data, uint32_t length, dg_image_head *h)
@@ -23,9 +19,9 @@ static dg_err read_header(const uint8_t *data, uint32_t length, dg_image_head *h
         [6] = {4, 1 << 8 | 1 << 16},
     };
     if (length != 13) return dg_fail(DG_DATA, "PNG: IHDR of %u bytes, not 13", length);
-    if (big32(data + 13) != crc32(crc32(0, (const uint8_t *)"IHDR", 4), data, 13))
+    if (dg_big_endian(data + 13) != crc32(crc32(0, (const uint8_t *)"IHDR", 4), data, 13))
         return dg_fail(DG_DATA, "PNG: IHDR: CRC error");
-    uint32_t W = big32(data), H = big32(data + 4);
+    uint32_t W = dg_big_endian(data), H = dg_big_endian(data + 4);
     int depth = data[8], colour = data[9];
     if (W < 1 || H < 1 || W > 0x7fffffff || H > 0x7fffffff) return dg_fail(DG_DATA, "PNG: %u x %u pixels", W, H);
     if (colour > 6 || !type[colour].components) return dg_fail(DG_DATA, "PNG: colour type %d does not exist", colour);
@@ -46,7 +42,7 @@ dg_err dg_png_walk(const uint8_t *file, size_t bytes, dg_image_head *out)
     bool pixels = false;
     for (size_t at = 8;;) {
         if (bytes - at < 12) return dg_fail(DG_DATA, "PNG: cut off after %zu bytes", bytes);
-        uint32_t length = big32(file + at);
+        uint32_t length = dg_big_endian(file + at);
         const uint8_t *name = file + at + 4, *data = file + at + 8;
         for (int i = 0; i < 4; i++)
             if ((name[i] | 32) < 'a' || (name[i] | 32) > 'z')
@@ -61,7 +57,7 @@ dg_err dg_png_walk(const uint8_t *file, size_t bytes, dg_image_head *out)
         } else if (!memcmp(name, "IDAT", 4)) {
             pixels = true;
         } else if (!memcmp(name, "eXIf", 4)) {
-            if (big32(data + length) == crc32(crc32(0, name, 4), data, length))
+            if (dg_big_endian(data + length) == crc32(crc32(0, name, 4), data, length))
                 out->orientation = dg_exif_orientation(data, length);
         } else if (!memcmp(name, "IEND", 4)) {
             return pixels ? DG_OK : dg_fail(DG_DATA, "PNG: no pixels (IDAT is missing)");
