@@ -1,7 +1,7 @@
 /* Whole files or none: written to a hidden temporary name in the same directory, fsynced, renamed over the
  * final name, directory fsynced. After a failure the old file is untouched, the temporary one is gone, and the
- * message says path, bytes needed and bytes free when the disk is full. A failed fsync is never retried
- * (Rebello et al., ATC 2020: the pages are marked clean). */
+ * message says path and bytes needed when the disk is full, and bytes free if they are fewer. A failed fsync is
+ * never retried (Rebello et al., ATC 2020: the pages are marked clean). */
 #ifndef DG_ATOMIC_H
 #define DG_ATOMIC_H
 
