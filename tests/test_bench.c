@@ -55,7 +55,8 @@ static void spoil(const dg_plan *p)
 {
     for (int i = 0; i < p->ops; i++) {
         const dg_bce_args *a = &p->op[i].u.bce;
-        if (p->op[i].kind == DG_OP_bce) a->ring[(a->state->step - 1) % DG_RING].value[a->loss] = NAN; /* `advance` has been */
+        /* `advance` has been */
+        if (p->op[i].kind == DG_OP_bce) a->ring[(a->state->step - 1) % DG_RING].value[a->loss] = NAN;
     }
 }
 

@@ -109,7 +109,8 @@ static void keyed(void)
     DG_CHECK(load(&o, 0) && load(&o, 1));
     DG_CHECK(!symlink("nothing", at("cats/dangling")));
     renew_truth(o);
-    DG_CHECK(truth.skips == 3 && load(&o, 1) && load(&o, 1)); /* a file that is no picture: the list of them is as it is now */
+    /* a file that is no picture: the list of them is as it is now */
+    DG_CHECK(truth.skips == 3 && load(&o, 1) && load(&o, 1));
 
     /* The rules hold for pictures from the cache, too. */
     dg_dataset d;

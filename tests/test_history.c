@@ -109,7 +109,8 @@ static void test_go_back(void)
     DG_CHECK(dg_history_go_back(&r, "run/checkpoint.safetensors", 6, moved) == DG_OK && !*moved); /* nothing is later */
     DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved) == DG_OK && !strcmp(moved, "later-than-0004"));
     went_back("later-than-0004");
-    DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved) == DG_OK && !*moved); /* it is the newest now */
+    /* it is the newest now */
+    DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved) == DG_OK && !*moved);
     put("checkpoint.safetensors", "another five");
     DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved) == DG_OK && !strcmp(moved, "later-than-0004-2"));
     DG_CHECK(holds("later-than-0004/checkpoint.safetensors", "within seven"));

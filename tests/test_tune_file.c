@@ -36,7 +36,8 @@ static void check_merge(void)
                                "[sm_90]\n"
                                "bce   n=64:direct block=96 ; 2.40 us\n"                  /* faster */
                                "noise n=6400 : direct block=64 ; 1.00 us\n"              /* the first was faster */
-                               "act n=4096 : vector block=128\n"                         /* neither measured: the last */
+                               /* neither measured: the last */
+                               "act n=4096 : vector block=128\n"
                                "act n=8192 : vector block=512 ; 7.00 us\n"
                                "[sm_80]\n"
                                "bce n=64 : direct block=256 ; 1.00 us\n";                /* another architecture */

@@ -61,9 +61,11 @@ struct dg_backend {
     dg_err (*fuse)(dg_backend *, struct dg_plan *);
 
     dg_err (*run)(dg_backend *, struct dg_plan *);  /* enqueue all ops in order */
-    dg_err (*run_many)(dg_backend *, struct dg_plan *, int n); /* the same n times; NULL: no better than n calls of run */
+    /* the same n times; NULL: no better than n calls of run */
+    dg_err (*run_many)(dg_backend *, struct dg_plan *, int n);
     dg_err (*run_op)(dg_backend *, const dg_op *, double *ms); /* one op, finished on return; ms may be NULL */
-    dg_err (*run_launch)(dg_backend *, const struct dg_plan *, int launch); /* the same for one launch; NULL: there are none */
+    /* the same for one launch; NULL: there are none */
+    dg_err (*run_launch)(dg_backend *, const struct dg_plan *, int launch);
     dg_err (*sync)(dg_backend *);
 
     /* For `dcgan profile` and `tune`. time_plan: one run of the plan, and how long each of its ops took in it.
@@ -78,7 +80,8 @@ struct dg_backend {
 typedef struct {
     int threads;      /* 0: OMP_NUM_THREADS, else every core this process may use */
     dg_type real;     /* DG_F32 or DG_F64 */
-    const char *conv; /* NULL: the convolution variant that suits each shape; else "direct" or "winograd" where it can */
+    /* NULL: the convolution variant that suits each shape; else "direct" or "winograd" where it can */
+    const char *conv;
     const char *isa;  /* instruction set; NULL: what DCGAN_ISA names, else the best that this machine has */
 } dg_cpu_options;
 

@@ -46,8 +46,10 @@ static void add_operand(const branches *b, int i, const dg_op *op, int k, const 
     if (!r) return;
     const size_t skip = (size_t)op->operand[k].skip * dg_type_bytes(r->type);
     size_t bytes = r->bytes - skip;
-    if (op->kind == DG_OP_adam && r->kind != DG_STATE) bytes = (size_t)op->u.adam.n * dg_type_bytes(r->type); /* the first row of many */
-    if (op->kind == DG_OP_gather && operand->role == DG_OUT) bytes = (size_t)dg_operand_bytes(b->p, op, k); /* half of a batch */
+    /* the first row of many */
+    if (op->kind == DG_OP_adam && r->kind != DG_STATE) bytes = (size_t)op->u.adam.n * dg_type_bytes(r->type);
+    /* half of a batch */
+    if (op->kind == DG_OP_gather && operand->role == DG_OUT) bytes = (size_t)dg_operand_bytes(b->p, op, k);
     add(b, i, op->operand[k].row, skip, bytes, !read_only && operand->role != DG_IN);
 }
 
@@ -122,7 +124,8 @@ static void place(const branches *b, dg_branched *out, int i, int *tail)
     for (int k = 0; k < DG_BRANCHES; k++) me->after[k] = -1;
     for (int k = i - 1; k >= 0; k--) {
         if (known(b, i, k) || (b->p->branches && !conflict(&b->piece[i], &b->piece[k]))) continue;
-        me->after[out[k].branch] = k; /* the first one found is the last of its branch, and knows those in front of it */
+        /* the first one found is the last of its branch, and knows those in front of it */
+        me->after[out[k].branch] = k;
         wait_for(b, i, k);
     }
     me->branch = branch_of(b, out, i, tail);

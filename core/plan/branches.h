@@ -10,8 +10,10 @@ enum { DG_BRANCHES = 8 };
 /* Of one piece: a launch of the plan or, where it has none, an op. */
 typedef struct {
     int branch;             /* the pieces of a branch run in the order of the plan */
-    int after[DG_BRANCHES]; /* the last piece of each branch that has to end first, -1: none, or another one waits for it */
-    int chain;              /* kernels in the longest chain of pieces each of which waits for the one in front, up to this one */
+    /* the last piece of each branch that has to end first, -1: none, or another one waits for it */
+    int after[DG_BRANCHES];
+    /* kernels in the longest chain of pieces each of which waits for the one in front, up to this one */
+    int chain;
 } dg_branched;
 
 int dg_plan_pieces(const dg_plan *p);

@@ -41,7 +41,8 @@ static inline size_t dg_sink_bytes(int per_group, int groups, int columns, int C
 {
     return dg_parts_bytes(per_group * groups, columns, C) + dg_parts_bytes(dg_sink_clusters(per_group, groups) * groups, columns, C);
 }
-static inline DG_HD int dg_sink_counters(int per_group, int groups) { return 1 + dg_sink_clusters(per_group, groups) * groups; } /* of a column */
+/* of a column */
+static inline DG_HD int dg_sink_counters(int per_group, int groups) { return 1 + dg_sink_clusters(per_group, groups) * groups; }
 
 /* fuse_plan.c: operand of that name, -1: none; the name of the operand that a convolution reads beside the weights. */
 int dg_fuse_operand(const dg_op *op, const char *name);

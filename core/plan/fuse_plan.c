@@ -163,7 +163,8 @@ static dg_launch_kind kind_of(const pass *f, int main)
     if (op->kind == DG_OP_adam) return members > 1 ? DG_LAUNCH_UPDATE : DG_LAUNCH_OP;
     if (!is_conv(op)) return DG_LAUNCH_OP;
     if (losses) return DG_LAUNCH_HEAD;
-    bool around = members > 1 || (f->what != DG_FUSE_NONE && op->tune.split > 1); /* the parts of a sum need no kernel of their own either */
+    /* the parts of a sum need no kernel of their own either */
+    bool around = members > 1 || (f->what != DG_FUSE_NONE && op->tune.split > 1);
     const int writer = f->note[main].wrote[dg_fuse_operand(op, dg_fuse_input(op))];
     if (writer >= 0 && f->note[writer].made) around = true;
     return around && dg_fused_family_of(op->kind, &op->u.conv, &op->tune) != DG_FUSED_NONE ? DG_LAUNCH_CONV : DG_LAUNCH_OP;
@@ -270,7 +271,8 @@ static bool conflict(const dg_plan *p, const dg_op *a, const dg_op *b)
         for (int k = 0; k < nb; k++) {
             const dg_row *ra = dg_plan_row(p, a, i), *rb = dg_plan_row(p, b, k);
             if (!ra || !rb || !((la[i].role | lb[k].role) & DG_OUT)) continue;
-            if (ra->kind == DG_STATE && a->kind != DG_OP_advance && b->kind != DG_OP_advance) continue; /* other values of the ring */
+            /* other values of the ring */
+            if (ra->kind == DG_STATE && a->kind != DG_OP_advance && b->kind != DG_OP_advance) continue;
             const bool flat = (a->kind == DG_OP_adam || b->kind == DG_OP_adam) && ra->kind <= DG_MOMENT2;
             if (flat ? ra->kind == rb->kind && ra->net == rb->net
                      : ra == rb && a->operand[i].skip < end_of(p, b, k) && b->operand[k].skip < end_of(p, a, i))

@@ -54,7 +54,8 @@ typedef struct {
     void *y;       /* (N, Ho, Wo, Co), Ho = (H + 2P - K)/S + 1 */
     void *scratch; /* bytes as the backend asked for in scratch(), may be NULL when 0 */
     int N, H, W, Ci, Ho, Wo, Co, K, S, P;
-    int shift_x, shift_y; /* DG_MATH_FP16: x (y) is multiplied by 2^shift before it is rounded, the sum by the inverse */
+    /* DG_MATH_FP16: x (y) is multiplied by 2^shift before it is rounded, the sum by the inverse */
+    int shift_x, shift_y;
 } dg_conv_args;
 
 /* Batch norm statistics of x, separately for `groups` equal parts of the batch (D sees real and fake in one

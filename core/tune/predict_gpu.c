@@ -26,11 +26,13 @@ static double most(double a, double b) { return a > b ? a : b; }
 static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
 {
     const double rounds = ceil(w->blocks / m->units);          /* blocks of the busiest multiprocessor */
-    const double room = m->arch == 75 ? 1024 : m->arch == 80 || m->arch == 90 || m->arch == 100 ? 2048 : 1536; /* threads */
+    /* threads */
+    const double room = m->arch == 75 ? 1024 : m->arch == 80 || m->arch == 90 || m->arch == 100 ? 2048 : 1536;
     double resident = least(rounds, floor(room / w->threads));
     if (w->shared > 0) resident = least(resident, floor((double)m->shared / w->shared));
     double warps = most(resident, 1) * w->threads / 32;
-    if (math != DG_MATH_FP32 && !w->warpgroups) warps = least(warps, 8); /* their threads have more than half of 256 registers each */
+    /* their threads have more than half of 256 registers each */
+    if (math != DG_MATH_FP32 && !w->warpgroups) warps = least(warps, 8);
     if (w->clocks > 0) { /* one of the two is what everybody waits for; registers for 16 warps */
         const double lanes = m->arch == 75 || m->arch == 80 ? 64 : 128, ghz = m->all / (2 * m->units * lanes);
         const double rate = (math == DG_MATH_TF32 ? m->tf32 : m->bf16) / m->units;

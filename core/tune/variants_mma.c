@@ -149,7 +149,8 @@ const char *dg_variant_check_thin_mma(dg_op_kind kind, const dg_conv_args *a, in
 static double cost(const dg_op *op)
 {
     enum { UNITS = 132, MOST_WARPS = 8 /* as many registers as there are */ };
-    const double rate = (op->tune.math == DG_MATH_TF32 ? 156e3 : 311e3) / UNITS, cache = 6.2e3; /* operations, bytes a ns */
+    /* operations, bytes a ns */
+    const double rate = (op->tune.math == DG_MATH_TF32 ? 156e3 : 311e3) / UNITS, cache = 6.2e3;
     const dg_work w = dg_work_of(op, DG_F32);
     const double rounds = ceil(w.blocks / UNITS), warps = fmin(rounds * w.threads / 32, MOST_WARPS);
     const double products = rounds * 2 * w.products / rate * (warps + 2) / warps, loads = w.blocks * w.loads / cache;

@@ -130,7 +130,8 @@ static void mma(const dg_op *op, dg_work *w)
     const bool dx = op->kind == DG_OP_conv_dx, dw = op->kind == DG_OP_conv_dw, small = a->Wo <= DG_MMA_SMALL;
     const double side = small ? 4 : 8, m = op->tune.tile_m, n = op->tune.tile_n, chunk = 2 * dg_math_unit(op->tune.math);
     const double cells = a->N * up(dx ? up(a->H, 2) : a->Ho, side) * up(dx ? up(a->W, 2) : a->Wo, side), cell = side * side;
-    w->shared = dg_mma_tile_of(op->kind, a, &op->tune).bytes; /* as dev_pool hands them out, all of its parts are whole units */
+    /* as dev_pool hands them out, all of its parts are whole units */
+    w->shared = dg_mma_tile_of(op->kind, a, &op->tune).bytes;
     w->warpgroups = is(op, "wgmma");
     if (dw) {
         const double pieces = up(up(cells, 64 / cell), w->split);

@@ -15,7 +15,8 @@ typedef struct {
     double outputs;   /* of convolutions: results that a thread has in registers */
     bool warpgroups;  /* products are those of Hopper's warpgroups */
     double products;  /* multiply-adds of a block: of convolutions, whole tiles; 0: of no account */
-    double clocks;    /* of shared memory and the first cache for a block, 128 bytes each, where they were counted; else 0 */
+    /* of shared memory and the first cache for a block, 128 bytes each, where they were counted; else 0 */
+    double clocks;
     double loads;     /* bytes that a block loads through the cache; 0: only what the op must read */
     double moved;     /* bytes that the other kernels read and write: parts of a sum, unfolded patches */
     double shared;    /* bytes of shared memory of a block */

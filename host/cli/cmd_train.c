@@ -78,7 +78,8 @@ static dg_err compare_pictures(const dg_run *r, const dg_checkpoint_info *info)
 {
     const unsigned long long then = info->data_count;
     char skipped[4096], list[4096 + 64] = "";
-    if (!then || (then == (uint64_t)r->data.count && info->data_fingerprint == r->data.fingerprint)) return DG_OK; /* 0: imported */
+    /* 0: imported */
+    if (!then || (then == (uint64_t)r->data.count && info->data_fingerprint == r->data.fingerprint)) return DG_OK;
     if (r->data.skips)
         snprintf(list, sizeof list, " (skipped files: %d, listed in %s)", r->data.skips, dg_rundir_file(&r->dir, skipped, "skipped.txt"));
     if (!r->o->other_pictures)

@@ -15,8 +15,10 @@ struct dg_opening {
     atomic_bool failed;
     /* the result; the thread's until it has been joined */
     dg_err error;
-    dg_backend *backend; /* NULL without an error: the CPU, opened by the main thread, whose threads its loops will be */
-    char message[1024];  /* of the error, for dg_message() belongs to the thread; or why it is not a GPU, "" for no reason */
+    /* NULL without an error: the CPU, opened by the main thread, whose threads its loops will be */
+    dg_backend *backend;
+    /* of the error, for dg_message() belongs to the thread; or why it is not a GPU, "" for no reason */
+    char message[1024];
 };
 
 static void *open_gpu(void *argument)

@@ -78,7 +78,8 @@ typedef struct {
     char *arch;            /* plan: for this GPU or architecture, NULL: --device */
     char *sheet;           /* data: contact sheet */
 
-    char *changed;         /* --resume: "lr 0.0002 -> 0.5, flip no -> yes", what is not as the run's config.ini has it; NULL: nothing */
+    /* --resume: "lr 0.0002 -> 0.5, flip no -> yes", what is not as the run's config.ini has it; NULL: nothing */
+    char *changed;
     char *resolved;        /* train: the text of config.ini: every training value, version, command line */
 } dg_options;
 

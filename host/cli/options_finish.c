@@ -272,7 +272,8 @@ dg_err dg_options_finish(dg_options *o)
                    : o->command == DG_CMD_PROFILE || (o->command == DG_CMD_TUNE && !o->merge) ? &o->model
                                                                                     : NULL;
     if (o->operands && first) e = set_path(first, o->operand[0]);
-    if (!e && o->operands > 1 && o->command != DG_CMD_BENCH && o->command != DG_CMD_CURVES && o->command != DG_CMD_TUNE) { /* export, import */
+    /* export, import */
+    if (!e && o->operands > 1 && o->command != DG_CMD_BENCH && o->command != DG_CMD_CURVES && o->command != DG_CMD_TUNE) {
         if (o->out) return dg_fail(DG_USAGE, "'%s' and --out %s: give the result one name", o->operand[1], o->out);
         e = set_path(&o->out, o->operand[1]);
     }

@@ -155,12 +155,14 @@ const dg_option dg_option_table[] = {
     {0},
 };
 
+// clang-format off
 const dg_command_info dg_commands[DG_CMDS] = {
     [DG_CMD_TRAIN] = {"train", "", 0, 0, "train a DCGAN on a folder of pictures (the word may be left out)",
                       {"dcgan --data cats/ --epochs 300 :: train, results in samples/cats-dcgan64-paper/",
                        "dcgan --resume --out samples/cats-dcgan64-paper --epochs 400 :: go on, 400 epochs in all",
                        "dcgan --data cats/ --model dcgan128 --dry-run :: what it would do and need"}},
-    [DG_CMD_GENERATE] = {"generate", "RUN|CHECKPOINT", 1, 1, "make pictures with a trained generator, of a run its newest",
+    [DG_CMD_GENERATE] = {"generate", "RUN|CHECKPOINT", 1, 1,
+                         "make pictures with a trained generator, of a run its newest",
                          {"dcgan generate samples/cats-dcgan64-paper -n 64 --out pictures/ :: 64 pictures and a grid",
                           "dcgan generate run/checkpoint-0200.safetensors --seeds 7-9 --out pictures/ :: these three"}},
     [DG_CMD_INTERPOLATE] = {"interpolate", "RUN|CHECKPOINT", 1, 1, "walk from picture to picture: a strip and a GIF",
@@ -195,3 +197,4 @@ const dg_command_info dg_commands[DG_CMDS] = {
     [DG_CMD_CURVES] = {"curves", "RUN...", 1, 7, "draw the losses of several runs into one picture",
                        {"dcgan curves samples/cats-a samples/cats-b --out compare.png"}},
 };
+// clang-format on

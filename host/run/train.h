@@ -45,7 +45,8 @@ typedef struct {
     double epoch_began;      /* clock */
     uint64_t given_step;     /* of the last checkpoint that was given to its writer in this session */
     double saved_at, saving_took; /* clock and seconds: when it was taken, and how long training waited for that */
-    dg_place saved;          /* what checkpoint.safetensors holds, {0}: none is there; its writer's until that is closed */
+    /* what checkpoint.safetensors holds, {0}: none is there; its writer's until that is closed */
+    dg_place saved;
     double started, seconds_before; /* clock at the session's start; seconds of earlier sessions */
     dg_metrics sum;          /* over the epoch under way, for its means */
     int summed;

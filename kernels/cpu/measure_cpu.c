@@ -106,7 +106,8 @@ static void memory(dg_machine *m, const dg_cpu_table *table, void **array, size_
     table->triad(array[0], array[1], array[2], n);
     const double t1 = seconds(), sum = table->read(array[1], n), t2 = seconds();
     keep_best(&m->triad, 3 * (double)bytes / (t1 - t0) * 1e-9);
-    if (sum == 0) keep_best(&m->read, (double)bytes / (t2 - t1) * 1e-9); /* the arrays are zero; a sum must be looked at */
+    /* the arrays are zero; a sum must be looked at */
+    if (sum == 0) keep_best(&m->read, (double)bytes / (t2 - t1) * 1e-9);
 }
 
 dg_err dg_cpu_measure(dg_backend *b, dg_machine *m, int rounds)

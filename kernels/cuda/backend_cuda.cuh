@@ -44,7 +44,8 @@ typedef struct {
     int next_stage;
     dg_chooser chooser;
     captured *graphs;
-    cudaStream_t branch[DG_BRANCHES]; /* while a plan is captured; the first is lane[DG_COMPUTE], others are made when wanted */
+    /* while a plan is captured; the first is lane[DG_COMPUTE], others are made when wanted */
+    cudaStream_t branch[DG_BRANCHES];
     cudaError_t last; /* what was last reported */
     dg_err broken; /* set by the first fatal error: the device is lost to this process, no call makes sense */
     char broken_message[720];

@@ -72,7 +72,8 @@ void dg_cublas_gemm(float *c, const float *a, const float *b, bool ta, bool tb, 
     /* cuBLAS counts columns first: a row-major c = a b is its c' = b' a'. */
     cublasStatus_t s = CUBLAS_STATUS_NOT_INITIALIZED;
     if (blas.handle) s = blas.set_stream(blas.handle, stream);
-    if (s == CUBLAS_STATUS_SUCCESS) s = blas.set_workspace(blas.handle, blas.workspace, WORKSPACE); /* setting a stream resets it */
+    /* setting a stream resets it */
+    if (s == CUBLAS_STATUS_SUCCESS) s = blas.set_workspace(blas.handle, blas.workspace, WORKSPACE);
     if (s == CUBLAS_STATUS_SUCCESS)
         s = blas.sgemm(blas.handle, tb ? CUBLAS_OP_T : CUBLAS_OP_N, ta ? CUBLAS_OP_T : CUBLAS_OP_N, n, m, k, &one, b, tb ? k : n, a,
                        ta ? m : k, &zero, c, n);

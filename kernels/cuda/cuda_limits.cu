@@ -25,7 +25,8 @@ template <class real> static __global__ void __launch_bounds__(THREADS) fma_kern
 template <dg_math M> static __global__ void __launch_bounds__(THREADS) mma_kernel(float *out, int turns)
 {
     float c[CHAINS][4] = {};
-    const uint32_t one = 0x3f803f80u + threadIdx.x % 32 * 0x00030005u, bits = M == DG_MATH_TF32 ? ~0x1fffu : ~0u; /* as of to_tf32 */
+    /* as of to_tf32 */
+    const uint32_t one = 0x3f803f80u + threadIdx.x % 32 * 0x00030005u, bits = M == DG_MATH_TF32 ? ~0x1fffu : ~0u;
     const uint32_t a[4] = {one & bits, (one ^ 0x00410014u) & bits, (one ^ 0x00160052u) & bits, (one ^ 0x00250043u) & bits};
     const uint32_t b[2] = {(one ^ 0x00330061u) & bits, one & bits};
     for (int t = 0; t < turns; t++)

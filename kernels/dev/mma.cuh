@@ -40,7 +40,8 @@ static __device__ __forceinline__ int dg_plane_of_b() { return dg_warp_lane() / 
 struct dg_mma_by_warps {
     static constexpr bool there = !DG_MMA_BEFORE_SM_80, fused = there, scaled = false;
     static constexpr int warps = 1;             /* that share 64 rows */
-    static constexpr int swap = 4, spacing = 0; /* odd planes of weights: positions exchanged, p ^ swap; units between planes */
+    /* odd planes of weights: positions exchanged, p ^ swap; units between planes */
+    static constexpr int swap = 4, spacing = 0;
 
     static __device__ __forceinline__ void publish() {} /* before the barrier behind which stores are multiplied */
     template <class Sums> static __device__ __forceinline__ void finish(Sums &) {}

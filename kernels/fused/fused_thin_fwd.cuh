@@ -82,7 +82,8 @@ static __device__ __forceinline__ void dg_thin_leave(float *shared, const dg_fus
 template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(const dg_fused_conv &f)
 {
     DEV_CHECK(blockDim.x == fwd::NT);
-    constexpr int room = 3 * fwd::NT * (int)(sizeof(double) / sizeof(float)), both = fwd::patch_words + fwd::weight_words; /* of the sums of a sink */
+    /* of the sums of a sink */
+    constexpr int room = 3 * fwd::NT * (int)(sizeof(double) / sizeof(float)), both = fwd::patch_words + fwd::weight_words;
     SHARED(float, shared, [both > room ? both : room]);
     static_assert(fwd::patch_words % 4 == 0, "weights begin at 16 bytes");
     float *const patch = shared, *const weight = shared + fwd::patch_words;

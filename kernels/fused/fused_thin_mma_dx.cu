@@ -24,7 +24,8 @@ template <class E_, int CI_> struct thin_dx {
     typedef dg_quad<E> quad;
     static constexpr int CI = CI_, ROWS = DG_THIN_MMA_ROWS, COLS = DG_THIN_MMA_COLS, CHUNK = DG_THIN_MMA_CHUNK, NT = ROWS * 32;
     static constexpr int blocks = quad::words == 2 ? 3 : 2; /* of a multiprocessor */
-    static constexpr int fragments = 2 * CI, handed = 2 * CI;     /* columns of B by eights; values of a position that are handed on */
+    /* columns of B by eights; values of a position that are handed on */
+    static constexpr int fragments = 2 * CI, handed = 2 * CI;
     static constexpr int chunk_words = fragments * 32 * quad::words; /* of weights */
     static constexpr int slot = 2 * handed * 32;                     /* words that a warp hands on */
     static constexpr int line = ((2 * COLS + 1) * CI + 10) / 4 * 4;  /* words of a row of pixels, in the same place */
@@ -35,7 +36,8 @@ template <class E_, int CI_> struct thin_dx {
         dg_pack<float, 4> of[2];
     };
     const float *const y;      /* this lane's first position and channel of the row */
-    const int there, channels; /* of the row from that position on, from that channel on; none if there is no such row */
+    /* of the row from that position on, from that channel on; none if there is no such row */
+    const int there, channels;
     const int Co, chunks;
     values even, odd;          /* of two chunks, on their way while others are multiplied */
     float c[fragments][4];
@@ -102,7 +104,8 @@ template <class E_, int CI_> struct thin_dx {
 #pragma unroll
         for (int i = 0; i < 4 * fragments; i++) c[i / 4][i % 4] = 0;
 #pragma unroll 1
-        for (int chunk = 0; chunk < chunks; chunk += 2) { /* what is fetched is the next but one, or of the next positions */
+        /* what is fetched is the next but one, or of the next positions */
+        for (int chunk = 0; chunk < chunks; chunk += 2) {
             multiply(even, p0, chunk, in, weight, table);
             fetch(even, chunk + 2 < chunks ? p0 : p0 + COLS, chunk + 2 < chunks ? chunk + 2 : 0);
             if (chunk + 1 == chunks) break;
@@ -138,7 +141,8 @@ template <class E_, int CI_> struct thin_dx {
             float *const row = place + v / CI * line + v % CI + 4 - CI;
 #pragma unroll
             for (int p = 0; p < 2; p++) {
-                const float mine = lane() < 30 ? u[v][p] : p ? u[v][p - 1] : left[v]; /* the last position's neighbour is in the next eight */
+                /* the last position's neighbour is in the next eight */
+                const float mine = lane() < 30 ? u[v][p] : p ? u[v][p - 1] : left[v];
                 const float other = __shfl_sync(0xffffffffu, mine, (lane() + 30) % 32);
                 if (t < 2) row[(2 * (8 * p + g) + t) * CI] = u[v][p] + other;
             }

@@ -116,7 +116,8 @@ static __device__ __forceinline__ void dg_update_dense(const dg_update_work &w, 
     static_assert(images * cols == 4 * DG_UPDATE_THREADS && rows * cols == 16 * DG_UPDATE_THREADS, "a thread has 4 values of x, and 16 sums");
     const dg_conv_args &a = w.conv;
     const int co0 = tile % w.rows * rows, k0 = tile / w.rows * cols;
-    const int mine = (int)threadIdx.x / (cols / 4), c = (int)threadIdx.x % (cols / 4) * 4, k = k0 + c; /* image or four channels of y; weights */
+    /* image or four channels of y; weights */
+    const int mine = (int)threadIdx.x / (cols / 4), c = (int)threadIdx.x % (cols / 4) * 4, k = k0 + c;
     dev_pool pool;
     float *const ys = pool.take<float>(images * rows), *const xs = pool.take<float>(images * cols);
     dg_four of_x(w.x, k % w.channels, w.channels);

@@ -22,7 +22,8 @@ static inline dg_op conv_shape(dg_op_kind kind, int N, int H, int W, int Ci, int
 }
 
 class any_op {
-    std::vector<std::vector<unsigned char>> now, before, want; /* of every operand: in op, at first, as it should become */
+    /* of every operand: in op, at first, as it should become */
+    std::vector<std::vector<unsigned char>> now, before, want;
     std::vector<double> mass;
     std::vector<int> terms;
     dg_step_state state = {};

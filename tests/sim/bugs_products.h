@@ -73,7 +73,8 @@ template <int B> static void run_product()
 
 /* ---- C = A * B in bf16 by one warpgroup, 16 of k at a time through one buffer ---- */
 
-template <int B> static __global__ void wide_product(float *c, const float *a, const float *b) /* A (64, 32), B (32, 32) */
+/* A (64, 32), B (32, 32) */
+template <int B> static __global__ void wide_product(float *c, const float *a, const float *b)
 {
     SHARED(uint4, s, [2 * 64 + 2 * 32]); /* planes of A, planes of B: 8 k of all rows and of all columns */
     const int i = (int)threadIdx.x, lane = i % 32;

@@ -173,7 +173,8 @@ void run_grid(const grid &g)
         std::vector<cuda_block *> others(run->blocks.begin() + (ptrdiff_t)at_once, run->blocks.end());
         run->blocks.resize(at_once);
         for (uint64_t i; !failed() && (i = next.fetch_add(at_once)) < blocks;) {
-            run->random = (opt.seed + 1) * 0x9E3779B97F4A7C15u + i * 0xD1B54A32D192ED03u; /* per block, for any threads= */
+            /* per block, for any threads= */
+            run->random = (opt.seed + 1) * 0x9E3779B97F4A7C15u + i * 0xD1B54A32D192ED03u;
             run->random |= 1;
             for (size_t k = 0; k < at_once; k++) {
                 uint64_t n = ((i + k) * stride + (stride > 1 ? opt.seed : 0)) % blocks;

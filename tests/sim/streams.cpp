@@ -60,7 +60,8 @@ void run_until(CUstream_st *s, uint64_t position)
             t();
             memory_close();
         }
-        if (tsan()) spent.push_back(std::move(t)); /* threads of a kernel have read it: not to be freed before settle() */
+        /* threads of a kernel have read it: not to be freed before settle() */
+        if (tsan()) spent.push_back(std::move(t));
         s->done++;
     }
 }

@@ -145,7 +145,8 @@ static void rows_come_first()
         same += with.substr(i, n) == without.substr(k, m);
         i += n + 1, k += m + 1;
     }
-    DG_CHECKF(lines - same <= 2 && lines > same, "%zu of %zu lines differ", lines - same, lines); /* the op, and maybe the bytes */
+    /* the op, and maybe the bytes */
+    DG_CHECKF(lines - same <= 2 && lines > same, "%zu of %zu lines differ", lines - same, lines);
     const std::string said = said_by([&] { b = open_cuda(file.c_str(), DG_F64); });
     DG_CHECKF(said.find("fp64 does not use them") != std::string::npos && plan_text(b).find(file) == std::string::npos, "%s", said.c_str());
     b->close(b);

@@ -16,7 +16,8 @@ static const int shapes[][6] = {
     {1, 4, 4, 16, 16, 7},   {3, 8, 8, 32, 16, 7},   {5, 8, 6, 16, 72, 7},   {2, 5, 7, 16, 24, 1},    {1, 6, 10, 24, 16, 6},
     {3, 12, 14, 48, 8, 1},  {1, 16, 16, 16, 136, 1}, {1, 36, 34, 16, 8, 5}, {2, 20, 18, 40, 32, 6},  {1, 9, 33, 72, 16, 2},
     {1, 64, 64, 8, 16, 7},  {1, 10, 12, 8, 8, 7},    {17, 4, 4, 16, 16, 7},  {3, 2, 2, 16, 16, 7},
-    {2, 7, 5, 3, 8, 7},     {1, 9, 33, 1, 20, 7},    {1, 16, 66, 3, 36, 7},  {3, 18, 32, 3, 52, 7},  {2, 2, 3, 1, 4, 7}, /* thin_mma */
+    /* thin_mma */
+    {2, 7, 5, 3, 8, 7},     {1, 9, 33, 1, 20, 7},    {1, 16, 66, 3, 36, 7},  {3, 18, 32, 3, 52, 7},  {2, 2, 3, 1, 4, 7},
 };
 
 /* Of fp16: how large gradients are, and by how many places they are moved up: not at all, out of the subnormals, and so far
@@ -168,7 +169,8 @@ int main()
     const dg_gpu gpu = dev_gpu(200 << 10, DG_MATH_BF16); /* a smaller one has not all tiles */
     for (int k = 0; k < 3 && !dev_small() && gpu.arch >= 80 && gpu.shared == 200 << 10; k++)
         for (int tile = 0; tile < 2 * tiles[k]; tile++) {
-            const bool small = tile & 1, none = maths[k] == DG_MATH_FP16 && tile / 2 < 2 && (tile / 2 == 0) != small; /* DG_FP16_FWD_TILES */
+            /* DG_FP16_FWD_TILES */
+            const bool small = tile & 1, none = maths[k] == DG_MATH_FP16 && tile / 2 < 2 && (tile / 2 == 0) != small;
             DG_CHECKF(none || seen[k][tile / 2][small], "tile %d of %s, maps %s, was not tested", tile / 2, dg_precision_name(DG_F32, maths[k]), small ? "small" : "large");
         }
     not_finite();

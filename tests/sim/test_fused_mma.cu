@@ -107,7 +107,8 @@ struct launch {
         w = dev_random((size_t)(s.Co * 16 * s.Ci), 3);
         if (dir == FWD)
             for (int i = 0; i < 16 * s.Ci; i++) w[(size_t)i] += 1; /* a channel whose mean is far from 0 */
-        if (math == DG_MATH_FP16 && h.in != DG_SOURCE_NORM) { /* gradients, which would be subnormal without their shift */
+        /* gradients, which would be subnormal without their shift */
+        if (math == DG_MATH_FP16 && h.in != DG_SOURCE_NORM) {
             shift = 20;
             for (float &v : x) v = ldexpf(v, -shift);
             for (float &v : in.totals) v = ldexpf(v, -shift);
@@ -342,7 +343,8 @@ int main()
         const int two = setups[k].in == DG_SOURCE_NORM_DX;
         list[two][lists[two]++] = k;
     }
-    for (int i = 0; i < 64; i++) { /* every kernel, with the setups that it can have by turns; from 32 on those of wgmma, from 48 on fp16's */
+    /* every kernel, with the setups that it can have by turns; from 32 on those of wgmma, from 48 on fp16's */
+    for (int i = 0; i < 64; i++) {
         const bool wide = i >= 32;
         const int dir = i & 1, tile = i >> 1 & 1, large = i >> 2 & 1, bf16 = wide || (i >> 3 & 1), two = wide ? i >> 3 & 1 : i >> 4, t = turn[two]++;
         const int k = list[two][t / 2 % lists[two]];

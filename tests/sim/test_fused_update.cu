@@ -414,7 +414,8 @@ static void splits()
             }
             DG_CHECKF(N < 128 || (blocks >= 100 && blocks <= 800), "%c, %d images: %d blocks", "DG"[is_G], N, blocks);
             DG_CHECKF(N < 128 || most <= 2.5 * all / 132, "%c, %d images: the longest block has %g times its share", "DG"[is_G], N, most / all * 132);
-            u.job[1].tune.split = 1 << 20; /* of an op's own launch, perhaps: taken as far as there is something to divide */
+            /* of an op's own launch, perhaps: taken as far as there is something to divide */
+            u.job[1].tune.split = 1 << 20;
             DG_CHECK(dg_fused_update_blocks(&u, 1) <= 2 * 4 * N && dg_fused_update_size(&u).bytes > 0);
         }
 }

@@ -60,7 +60,8 @@ static dg_err our_time_op(dg_backend *b, const dg_op *op, int n, double *ms)
         lost = trouble == LOST;
         return dg_fail(DG_DEVICE, "too many resources");
     }
-    const double each = dg_is(&op->tune, "mma") ? 0.5 : is_faulty(op) ? 1 : is_good(op) ? 2 : op->tune.block == 64 ? 9.9 : 10; /* 9.9: not clearly faster */
+    /* 9.9: not clearly faster */
+    const double each = dg_is(&op->tune, "mma") ? 0.5 : is_faulty(op) ? 1 : is_good(op) ? 2 : op->tune.block == 64 ? 9.9 : 10;
     for (int i = 0; i < n; i++) ms[i] = each + 0.01 * i;
     return DG_OK;
 }

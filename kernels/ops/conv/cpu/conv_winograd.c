@@ -18,7 +18,8 @@
 enum {
     V_BYTES = 512 << 10, /* V of a piece, in L2 beside M and a panel of U */
     SUM_TERMS = 32,      /* of a chain */
-    SHORT_TERMS = 256,   /* sums of at most so many have chains of half the length: other errors are smaller there, too */
+    /* sums of at most so many have chains of half the length: other errors are smaller there, too */
+    SHORT_TERMS = 256,
     M_TILES = 64         /* tiles of a piece in the second order: M is in L2, U streams past it */
 };
 

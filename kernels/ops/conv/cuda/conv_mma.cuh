@@ -56,7 +56,8 @@ template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
     typedef dg_piece<SMALL> piece;
     static constexpr bool small = SMALL;
     static constexpr int PIECES = PIECES_, PLANES = PLANES_, cells = PIECES * piece::cells;
-    static constexpr int input = HALVED ? 2 * piece::side + 2 : piece::side + 2; /* values an edge, as they are in memory */
+    /* values an edge, as they are in memory */
+    static constexpr int input = HALVED ? 2 * piece::side + 2 : piece::side + 2;
     static constexpr int scale = HALVED ? 2 : 1;
     static constexpr int line = HALVED ? piece::side + 1 : input;
     static constexpr int cell = DG_MMA_CELL(SMALL, HALVED), phase = DG_MMA_PHASE(SMALL, PIECES, HALVED);
@@ -163,7 +164,8 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
                 place[i] = {(unsigned)((((at.image - cell[0].image) * H + y) * W + x) * C), unit};
             } else {
 #pragma unroll
-                for (int k = 0; k < 4; k++) patch[unit + k * P::plane] = make_uint4(0, 0, 0, 0); /* 2 planes x 2 chunks */
+                /* 2 planes x 2 chunks */
+                for (int k = 0; k < 4; k++) patch[unit + k * P::plane] = make_uint4(0, 0, 0, 0);
             }
         }
     }

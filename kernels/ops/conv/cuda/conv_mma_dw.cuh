@@ -157,7 +157,8 @@ template <class G, class X, class Y, class Spots = dg_dw_spots<G::x_items>> stru
     {
         sums.clear();
         for (int chunk = -2; chunk < chunks; chunk++) {
-            __syncthreads(); /* the cells and values of this step are there, and nobody reads what is overwritten in it */
+            /* the cells and values of this step are there, and nobody reads what is overwritten in it */
+            __syncthreads();
             if (chunk >= 0) multiply(chunk);
             if (chunk >= -1 && chunk + 1 < chunks) store_piece(chunk + 1);
             if (chunk + 2 < chunks) {

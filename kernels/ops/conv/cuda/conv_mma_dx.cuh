@@ -16,10 +16,13 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN_, int GROUPS, in
     typedef T_ T;
     static constexpr int N = N_, WN = WN_, PIECES = M / 64, across = N / WN, NT = 4 * PIECES * across * E::warps * 32, groups = GROUPS,
                          taps = 4 / GROUPS;
-    static constexpr int chunk = 2 * E::unit, planes = N / E::unit, pitch = chunk + E::spacing; /* channels of y; planes of weights, units of one */
-    static constexpr int portion = 16 / GROUPS * planes * pitch, copied = 16 / GROUPS * 2 * N; /* units of weights, in shared memory and in all */
+    /* channels of y; planes of weights, units of one */
+    static constexpr int chunk = 2 * E::unit, planes = N / E::unit, pitch = chunk + E::spacing;
+    /* units of weights, in shared memory and in all */
+    static constexpr int portion = 16 / GROUPS * planes * pitch, copied = 16 / GROUPS * 2 * N;
     static constexpr int blocks = NT == 128 ? 2 : 1; /* of a multiprocessor */
-    static constexpr int MI = 4 / E::warps, NJ = WN / 8, slots = NT / (2 * N); /* of weights that the threads take at a time */
+    /* of weights that the threads take at a time */
+    static constexpr int MI = 4 / E::warps, NJ = WN / 8, slots = NT / (2 * N);
     typedef dg_patch<SMALL, PIECES, 2, false> patch;
     typedef dg_patch_loader<E, T, patch, NT, GROUPS, MAP> loader;
     static constexpr size_t bytes = DG_MMA_BYTES(SMALL, PIECES, false, planes * pitch / 2, GROUPS, NT);
@@ -66,7 +69,8 @@ template <class G> struct dg_dx_job {
         if (E::warps == 1 || P::small) mine_a += dg_plane_of_a() * P::plane + P::of_position(share() % E::warps * 16 + dg_row_of_a());
         four = odd ? -4 : 4;
         const int i = (int)threadIdx.x % (2 * G::N), plane = dg_unit_plane<G::planes>(i), k = dg_unit_position<G::planes>(i);
-        const int slot = (int)threadIdx.x / (2 * G::N), ci = min(ci0 + plane * E::unit, a.Ci - E::unit); /* what is beyond is not stored */
+        /* what is beyond is not stored */
+        const int slot = (int)threadIdx.x / (2 * G::N), ci = min(ci0 + plane * E::unit, a.Ci - E::unit);
         patch = p + (int)threadIdx.x % 2 * P::plane;
         weights = units + (slot * G::planes + plane) * G::pitch + (k ^ plane % 2 * E::swap);
         w = (const float *)a.w + ((first * G::chunk + k) * 16 + 15 - dg_taps_back(slot)) * Ci + ci;

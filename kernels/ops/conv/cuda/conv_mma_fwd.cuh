@@ -10,14 +10,17 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN, int GROUPS, int
     typedef E_ E;
     typedef T_ T;
     static constexpr int N = N_, PIECES = M / 64, across = N / WN, NT = PIECES * across * E::warps * 32, groups = GROUPS, taps = 16 / GROUPS;
-    static constexpr int chunk = 2 * E::unit, pitch = N + E::spacing;                        /* channels; units of a plane of weights */
-    static constexpr int portion = taps * 2 * pitch, copied = taps * 2 * N; /* units of weights, in shared memory and in all */
+    /* channels; units of a plane of weights */
+    static constexpr int chunk = 2 * E::unit, pitch = N + E::spacing;
+    /* units of weights, in shared memory and in all */
+    static constexpr int portion = taps * 2 * pitch, copied = taps * 2 * N;
     static constexpr int blocks = NT == 128 ? 2 : 1; /* of a multiprocessor */
     static constexpr int MI = 4 / E::warps, NJ = WN / 8;
     typedef dg_patch<SMALL, PIECES, 2, true> patch;
     typedef dg_patch_loader<E, T, patch, NT, GROUPS, MAP> loader;
     static constexpr size_t bytes = DG_MMA_BYTES(SMALL, PIECES, true, pitch, GROUPS, NT);
-    static constexpr int rows = NT < 2 * N ? 2 * N / NT : 1, steps = NT < 2 * N ? 1 : NT / (2 * N); /* a thread's channels of y, its taps' distance */
+    /* a thread's channels of y, its taps' distance */
+    static constexpr int rows = NT < 2 * N ? 2 * N / NT : 1, steps = NT < 2 * N ? 1 : NT / (2 * N);
     static_assert(copied % NT == 0 && (2 * N % NT == 0 || NT % (2 * N) == 0), "threads copy equally much");
     static_assert(GROUPS % 2 == 0, "which half of the weights a group has is known");
     static_assert(N % 8 == 0 && WN % 16 == 0, "eight positions of a plane; two fragments a load");

@@ -11,7 +11,8 @@ static_assert(DG_THIN_DW_RUN * DG_THIN_DW_WARPS == DG_THIN_ROWS * DG_THIN_COLS &
 static_assert(DG_THIN_CHANNELS / 4 * DG_THIN_K == 32, "a warp has all weights");
 
 template <int CI> struct dg_thin_dw {
-    static constexpr int line = DG_THIN_PATCH_COLS * CI, row_taps = DG_THIN_K * CI, sums = 32 * 4 * row_taps; /* of one warp */
+    /* of one warp */
+    static constexpr int line = DG_THIN_PATCH_COLS * CI, row_taps = DG_THIN_K * CI, sums = 32 * 4 * row_taps;
     static constexpr int patch_words = DG_THIN_PATCH_ROWS * line, grad_words = DG_THIN_ROWS * DG_THIN_COLS * DG_THIN_CHANNELS;
     /* of shared memory: [patch][grad (ROWS, COLS, CHANNELS) of y], and when all is summed [warp][sum][lane] */
     static constexpr int words = DG_THIN_DW_WORDS(CI);

@@ -14,9 +14,11 @@ static constexpr int DG_THIN_MMA_DW_THREADS = 256;
 
 template <class E, int CI> struct dg_thin_mma_dw {
     typedef dg_quad<E> quad;
-    static constexpr int NT = DG_THIN_MMA_DW_THREADS, warps = NT / 32, fragments = 2 * CI, held = 16 * CI; /* sums of a lane */
+    /* sums of a lane */
+    static constexpr int NT = DG_THIN_MMA_DW_THREADS, warps = NT / 32, fragments = 2 * CI, held = 16 * CI;
     static constexpr int line = DG_THIN_PATCH_COLS * CI, patch_values = DG_THIN_PATCH_ROWS * line;          /* of x */
-    static constexpr int row_taps = DG_THIN_K * CI, plane = DG_THIN_COLS + 16;                              /* of a row of x; values from a tap to the next */
+    /* of a row of x; values from a tap to the next */
+    static constexpr int row_taps = DG_THIN_K * CI, plane = DG_THIN_COLS + 16;
     static_assert(warps == 2 * DG_THIN_ROWS && DG_THIN_COLS == 32 && DG_THIN_CHANNELS == 32 && plane / 4 % 8 == 4, "what a lane has, no shared bank");
     static_assert(DG_THIN_PATCH_ROWS * row_taps * plane * quad::words / 4 <= DG_THIN_DW_WORDS(CI) && warps / 2 * held * 32 <= DG_THIN_DW_WORDS(CI),
                   "one after the other in the room of thin");
