@@ -82,10 +82,8 @@ static void *memory(size_t bytes, unsigned size)
     for (size_t i = 0; i + size <= bytes; i += size) {
         s = s * 1664525u + 1013904223u;
         double v = (double)s / 2147483648.0 - 1.0;
-        if (size == 4)
-            *(float *)(p + i) = (float)v;
-        else
-            *(double *)(p + i) = v;
+        if (size == 4) *(float *)(p + i) = (float)v;
+        else *(double *)(p + i) = v;
     }
     return p;
 }
@@ -124,15 +122,23 @@ int main(int argc, char **argv)
     static const char *const direction[] = {"fwd", "dx", "dw"};
     static const dg_op_kind kinds[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};
     double peak = fma_peak(), total = 0, flops = 0;
-    printf("%s, variant %s, batch %d, %d threads, FMA peak of f32 %.0f GFLOP/s\n", k->name,
-           asked ? asked : "by shape", batch, omp_get_max_threads(), peak);
+    printf("%s, variant %s, batch %d, %d threads, FMA peak of f32 %.0f GFLOP/s\n", k->name, asked ? asked : "by shape",
+           batch, omp_get_max_threads(), peak);
     printf("layer  dir  variant  x/step   best ms  median ms   GFLOP/s  %% of peak  scratch MB\n");
     for (size_t l = 0; l < sizeof layers / sizeof *layers; l++) {
         const layer *y = &layers[l];
         if (only && strncmp(only, y->name, strlen(only)) != 0) continue;
         int Ho = (y->H + 2 * y->P - y->K) / y->S + 1;
-        dg_conv_args a = {.N = batch, .H = y->H, .W = y->H, .Ci = y->Ci, .Ho = Ho, .Wo = Ho, .Co = y->Co, .K = y->K,
-                          .S = y->S, .P = y->P};
+        dg_conv_args a = {.N = batch,
+                          .H = y->H,
+                          .W = y->H,
+                          .Ci = y->Ci,
+                          .Ho = Ho,
+                          .Wo = Ho,
+                          .Co = y->Co,
+                          .K = y->K,
+                          .S = y->S,
+                          .P = y->P};
         unsigned size = k->real == DG_F32 ? 4 : 8;
         a.x = memory((size_t)batch * (size_t)(y->H * y->H * y->Ci) * size, size);
         a.y = memory((size_t)batch * (size_t)(Ho * Ho * y->Co) * size, size);

@@ -40,9 +40,15 @@ __attribute__((unused)) static void machine_down(machine *x)
 __attribute__((unused)) static bool machine_up(machine *x, const stock *s, dg_type real, bool train)
 {
     static uint64_t seed = 1;
-    const dg_gan_options o = {.batch = MACHINE_BATCH, .last_batch = 3, .samples = 4, .rows = MACHINE_ROWS,
+    const dg_gan_options o = {.batch = MACHINE_BATCH,
+                              .last_batch = 3,
+                              .samples = 4,
+                              .rows = MACHINE_ROWS,
                               .train = train,
-                              .flip = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
+                              .flip = true,
+                              .beta1 = 0.5,
+                              .beta2 = 0.999,
+                              .eps = 1e-8};
     memset(x, 0, sizeof *x);
     const size_t bytes = (size_t)(MACHINE_ROWS * s->size * s->size * s->channels);
     uint8_t *pixels = malloc(bytes);
@@ -53,8 +59,8 @@ __attribute__((unused)) static bool machine_up(machine *x, const stock *s, dg_ty
     bool ok = dg_model_parse(tiny_text(s), "tiny", &x->m) == DG_OK &&
               dg_cpu_open(&(dg_cpu_options){.threads = 1, .real = real}, &x->b) == DG_OK;
     ok = ok && x->b->alloc(x->b, bytes, &x->data) == DG_OK && x->b->put(x->b, x->data, pixels, bytes) == DG_OK;
-    ok = ok && x->b->alloc(x->b, sizeof perm, &x->perm) == DG_OK && x->b->put(x->b, x->perm, perm,
-                                                                              sizeof perm) == DG_OK;
+    ok = ok && x->b->alloc(x->b, sizeof perm, &x->perm) == DG_OK &&
+         x->b->put(x->b, x->perm, perm, sizeof perm) == DG_OK;
     ok = ok && dg_gan_build(&x->g, &x->m, &o, x->b) == DG_OK && dg_gan_alloc(&x->g, x->data, x->perm) == DG_OK &&
          dg_gan_init(&x->g, seed++) == DG_OK;
     free(pixels);
@@ -69,8 +75,8 @@ __attribute__((unused)) static void machine_steps(machine *x, int from, int to)
     for (int i = from; i < to; i++) {
         int in_epoch = i % 3;
         dg_step_state s = {.seed = 9, .step = (uint64_t)i, .cursor = MACHINE_BATCH * in_epoch, .lr = {2e-4, 2e-4}};
-        DG_CHECK(dg_gan_put_state(&x->g, &s) == DG_OK && dg_gan_step(&x->g,
-                                                                     in_epoch == 2 ? 3 : MACHINE_BATCH) == DG_OK);
+        DG_CHECK(dg_gan_put_state(&x->g, &s) == DG_OK &&
+                 dg_gan_step(&x->g, in_epoch == 2 ? 3 : MACHINE_BATCH) == DG_OK);
     }
 }
 
@@ -122,13 +128,13 @@ __attribute__((unused)) static bool same_file(const char *a, const char *b)
 /* One thing to change in a file: a value, name, shape or type of a tensor, or a metadata value. */
 typedef struct {
     const char *tensor, *rename;
-    double value;      /* unless 0, put at `at` */
+    double value; /* unless 0, put at `at` */
     size_t at;
     bool drop, flat, scalar; /* flat: one more dimension of 1 in front; scalar: its first value alone */
-    dg_type type;      /* unless DG_F32: zeros of this type instead */
-    const char *key, *text; /* metadata; text NULL: left out */
+    dg_type type;            /* unless DG_F32: zeros of this type instead */
+    const char *key, *text;  /* metadata; text NULL: left out */
     bool unchecked;
-    bool bare;         /* as PyTorch saves: neither metadata nor moments nor checksums */
+    bool bare; /* as PyTorch saves: neither metadata nor moments nor checksums */
 } edit;
 
 __attribute__((unused)) static bool edit_file(const char *from, const char *to, const edit *e)

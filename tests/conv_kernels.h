@@ -4,11 +4,11 @@
 
 #include "kernels/cpu/cpu.h"
 
-#define DG_CONV_DECLARE(isa, fp)                                                                              \
-    void dg_cpu_conv_fwd_##isa##_f##fp(const dg_conv_args *a, const dg_tune *tune);                           \
-    void dg_cpu_conv_dx_##isa##_f##fp(const dg_conv_args *a, const dg_tune *tune);                            \
-    void dg_cpu_conv_dw_##isa##_f##fp(const dg_conv_args *a, const dg_tune *tune);                            \
-    size_t dg_cpu_conv_scratch_##isa##_f##fp(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);    \
+#define DG_CONV_DECLARE(isa, fp)                                                                           \
+    void dg_cpu_conv_fwd_##isa##_f##fp(const dg_conv_args *a, const dg_tune *tune);                        \
+    void dg_cpu_conv_dx_##isa##_f##fp(const dg_conv_args *a, const dg_tune *tune);                         \
+    void dg_cpu_conv_dw_##isa##_f##fp(const dg_conv_args *a, const dg_tune *tune);                         \
+    size_t dg_cpu_conv_scratch_##isa##_f##fp(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune); \
     const char *dg_cpu_conv_variant_##isa##_f##fp(dg_op_kind kind, const dg_conv_args *a, const char *asked);
 
 typedef struct {
@@ -20,11 +20,11 @@ typedef struct {
     const char *(*variant)(dg_op_kind kind, const dg_conv_args *a, const char *asked);
 } conv_kernels;
 
-#define DG_CONV_ROW(isa, fp, supported)                                                                       \
-    {                                                                                                         \
-        #isa " f" #fp, supported, DG_F##fp,                                                                   \
-            {dg_cpu_conv_fwd_##isa##_f##fp, dg_cpu_conv_dx_##isa##_f##fp, dg_cpu_conv_dw_##isa##_f##fp},      \
-            dg_cpu_conv_scratch_##isa##_f##fp, dg_cpu_conv_variant_##isa##_f##fp                              \
+#define DG_CONV_ROW(isa, fp, supported)                                                                   \
+    {                                                                                                     \
+#isa " f" #fp, supported, DG_F##fp,                                                               \
+            {dg_cpu_conv_fwd_##isa##_f##fp, dg_cpu_conv_dx_##isa##_f##fp, dg_cpu_conv_dw_##isa##_f##fp }, \
+             dg_cpu_conv_scratch_##isa##_f##fp, dg_cpu_conv_variant_##isa##_f##fp                         \
     }
 
 DG_CONV_DECLARE(base, 32)

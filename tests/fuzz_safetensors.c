@@ -92,11 +92,35 @@ static void mend(uint8_t *data, size_t size)
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
 {
-    static const char *const piece[] = {
-        "{", "}", "[", "]", ",", "\"", ":", "0", "1", " ", "18446744073709551616", "9007199254740991", "-1", "1e3",
-        "null", "[[[[", "\"F64\"", "\"U8\"", "\"shape\":[", "\"data_offsets\":[0,8]", "\"dtype\":\"F32\"",
-        "\"__metadata__\":{", "\"crc32\":\"00000000\"", "\"main.0.weight\":", "\"model\":\"[model]\"", "\\u0000",
-        "\\ud800", "\xff", "\xed\xa0\x80"};
+    static const char *const piece[] = {"{",
+                                        "}",
+                                        "[",
+                                        "]",
+                                        ",",
+                                        "\"",
+                                        ":",
+                                        "0",
+                                        "1",
+                                        " ",
+                                        "18446744073709551616",
+                                        "9007199254740991",
+                                        "-1",
+                                        "1e3",
+                                        "null",
+                                        "[[[[",
+                                        "\"F64\"",
+                                        "\"U8\"",
+                                        "\"shape\":[",
+                                        "\"data_offsets\":[0,8]",
+                                        "\"dtype\":\"F32\"",
+                                        "\"__metadata__\":{",
+                                        "\"crc32\":\"00000000\"",
+                                        "\"main.0.weight\":",
+                                        "\"model\":\"[model]\"",
+                                        "\\u0000",
+                                        "\\ud800",
+                                        "\xff",
+                                        "\xed\xa0\x80"};
     const size_t pieces = sizeof piece / sizeof piece[0];
     size_t at = size > 8 ? 8 + seed / 7 % (size - 8) : 0;
     switch (seed % 4) {

@@ -19,7 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     if (!cpu && dg_cpu_open(&(dg_cpu_options){.threads = 1}, &cpu)) abort();
     dg_gan gan;
     if (!dg_model_parse(text, "fuzz", &model) &&
-        !dg_gan_build(&gan, &model, &(dg_gan_options){.batch = 2, .last_batch = 1, .samples = 1, .rows = 3, .train = true}, cpu))
+        !dg_gan_build(&gan, &model,
+                      &(dg_gan_options){.batch = 2, .last_batch = 1, .samples = 1, .rows = 3, .train = true}, cpu))
         dg_gan_free(&gan);
 
     dg_options o = {0};

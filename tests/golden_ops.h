@@ -3,84 +3,67 @@
 #define DG_GOLDEN_OPS_H
 
 /* BatchNorm2d(2) in training, then LeakyReLU(0.2); the loss is the sum of y * weight. */
-static const double golden_norm_x[16] = {
-    0x1.b0ef060000000p+0, 0x1.1375b80000000p-1, 0x1.9ad4520000000p+0, 0x1.77af2a0000000p-3,
-    0x1.1cc81a0000000p-2, -0x1.1747740000000p-2, 0x1.604d320000000p-2, -0x1.5e229e0000000p-1,
-    0x1.2004880000000p-3, -0x1.1c3d500000000p-2, -0x1.0bc22a0000000p-1, -0x1.a9077a0000000p-3,
-    0x1.d6cc220000000p-3, -0x1.b9f1a00000000p-2, -0x1.c462100000000p-7, 0x1.d0a16c0000000p+0};
-static const double golden_norm_weight[16] = {
-    -0x1.502a940000000p+0, 0x1.9c0eb40000000p-3, -0x1.4fdf480000000p-2, 0x1.2aac160000000p+1,
-    -0x1.5a27b80000000p+0, -0x1.a4fefe0000000p-4, 0x1.cb8c2a0000000p+0, -0x1.ff6fa80000000p-3,
-    -0x1.aaf04c0000000p+0, 0x1.04a1280000000p-1, -0x1.9647c00000000p+0, 0x1.e2a6e20000000p-1,
-    0x1.03dfac0000000p+1, -0x1.39e61a0000000p+0, 0x1.51bdf40000000p-1, 0x1.6739c20000000p-2};
-static const double golden_norm_gamma[2] = {
-    0x1.f87bee0000000p-1, 0x1.14200e0000000p+0};
-static const double golden_norm_beta[2] = {
-    0x1.83d1720000000p-4, -0x1.c86f700000000p-4};
-static const double golden_norm_mean0[2] = {
-    0x1.b0d7a00000000p+0, -0x1.ca26e20000000p-1};
-static const double golden_norm_var0[2] = {
-    0x1.6c28f80000000p-2, 0x1.3b7da20000000p+0};
-static const double golden_norm_y[16] = {
-    0x1.c0cd90378ad68p+0, 0x1.1970181a6cdb9p-1, 0x1.a2ced25cf7a1ep+0, 0x1.1ba9a1357d213p-5,
-    -0x1.0d3caaf656c96p-5, -0x1.013d27295962bp-3, -0x1.ea8f67fab6f2dp-7, -0x1.f5db63c057ee8p-3,
-    -0x1.1f70679d1a4eap-4, -0x1.041f02114c291p-3, -0x1.0047bc1bdcf5ep-2, -0x1.b4e3ef5a966c8p-4,
-    -0x1.7874a181905a2p-5, -0x1.5fc1720f82b3bp-3, -0x1.cb1e99c695b7ap-4, 0x1.33cae48dfe63ep+1};
-static const double golden_norm_dx[16] = {
-    -0x1.a808dd081e9adp-1, -0x1.8425f82728604p-2, 0x1.d8487f76b0ee0p-2, 0x1.6b16ff1609190p+1,
-    -0x1.83a9fa655eafcp-3, -0x1.b8baa050dfdf7p-2, 0x1.66f41e9a47dbbp-1, -0x1.57d6041a38846p-2,
-    -0x1.66d76b90ff759p-2, -0x1.010e21eaa3aa7p-2, -0x1.62ce121363e6bp-1, -0x1.3002208e4e330p-3,
-    0x1.67873467f18e7p-1, -0x1.684d90394440fp-1, 0x1.923642ff201c9p-3, -0x1.2d2b84bcda5ebp-1};
-static const double golden_norm_dgamma[2] = {
-    -0x1.2ced442457099p+1, 0x1.5da42b5130f18p+0};
-static const double golden_norm_dbeta[2] = {
-    -0x1.aa60413333334p+0, 0x1.6e143a1ccccccp+1};
-static const double golden_norm_mean[2] = {
-    0x1.91905fb066667p+0, -0x1.9817bc7333333p-1};
-static const double golden_norm_var[2] = {
-    0x1.8571ef951b0f0p-2, 0x1.2c12741bbe176p+0};
+static const double golden_norm_x[16] = {0x1.b0ef060000000p+0,  0x1.1375b80000000p-1,  0x1.9ad4520000000p+0,
+                                         0x1.77af2a0000000p-3,  0x1.1cc81a0000000p-2,  -0x1.1747740000000p-2,
+                                         0x1.604d320000000p-2,  -0x1.5e229e0000000p-1, 0x1.2004880000000p-3,
+                                         -0x1.1c3d500000000p-2, -0x1.0bc22a0000000p-1, -0x1.a9077a0000000p-3,
+                                         0x1.d6cc220000000p-3,  -0x1.b9f1a00000000p-2, -0x1.c462100000000p-7,
+                                         0x1.d0a16c0000000p+0};
+static const double golden_norm_weight[16] = {-0x1.502a940000000p+0, 0x1.9c0eb40000000p-3,  -0x1.4fdf480000000p-2,
+                                              0x1.2aac160000000p+1,  -0x1.5a27b80000000p+0, -0x1.a4fefe0000000p-4,
+                                              0x1.cb8c2a0000000p+0,  -0x1.ff6fa80000000p-3, -0x1.aaf04c0000000p+0,
+                                              0x1.04a1280000000p-1,  -0x1.9647c00000000p+0, 0x1.e2a6e20000000p-1,
+                                              0x1.03dfac0000000p+1,  -0x1.39e61a0000000p+0, 0x1.51bdf40000000p-1,
+                                              0x1.6739c20000000p-2};
+static const double golden_norm_gamma[2] = {0x1.f87bee0000000p-1, 0x1.14200e0000000p+0};
+static const double golden_norm_beta[2] = {0x1.83d1720000000p-4, -0x1.c86f700000000p-4};
+static const double golden_norm_mean0[2] = {0x1.b0d7a00000000p+0, -0x1.ca26e20000000p-1};
+static const double golden_norm_var0[2] = {0x1.6c28f80000000p-2, 0x1.3b7da20000000p+0};
+static const double golden_norm_y[16] = {0x1.c0cd90378ad68p+0,  0x1.1970181a6cdb9p-1,  0x1.a2ced25cf7a1ep+0,
+                                         0x1.1ba9a1357d213p-5,  -0x1.0d3caaf656c96p-5, -0x1.013d27295962bp-3,
+                                         -0x1.ea8f67fab6f2dp-7, -0x1.f5db63c057ee8p-3, -0x1.1f70679d1a4eap-4,
+                                         -0x1.041f02114c291p-3, -0x1.0047bc1bdcf5ep-2, -0x1.b4e3ef5a966c8p-4,
+                                         -0x1.7874a181905a2p-5, -0x1.5fc1720f82b3bp-3, -0x1.cb1e99c695b7ap-4,
+                                         0x1.33cae48dfe63ep+1};
+static const double golden_norm_dx[16] = {-0x1.a808dd081e9adp-1, -0x1.8425f82728604p-2, 0x1.d8487f76b0ee0p-2,
+                                          0x1.6b16ff1609190p+1,  -0x1.83a9fa655eafcp-3, -0x1.b8baa050dfdf7p-2,
+                                          0x1.66f41e9a47dbbp-1,  -0x1.57d6041a38846p-2, -0x1.66d76b90ff759p-2,
+                                          -0x1.010e21eaa3aa7p-2, -0x1.62ce121363e6bp-1, -0x1.3002208e4e330p-3,
+                                          0x1.67873467f18e7p-1,  -0x1.684d90394440fp-1, 0x1.923642ff201c9p-3,
+                                          -0x1.2d2b84bcda5ebp-1};
+static const double golden_norm_dgamma[2] = {-0x1.2ced442457099p+1, 0x1.5da42b5130f18p+0};
+static const double golden_norm_dbeta[2] = {-0x1.aa60413333334p+0, 0x1.6e143a1ccccccp+1};
+static const double golden_norm_mean[2] = {0x1.91905fb066667p+0, -0x1.9817bc7333333p-1};
+static const double golden_norm_var[2] = {0x1.8571ef951b0f0p-2, 0x1.2c12741bbe176p+0};
 
 /* BCEWithLogitsLoss against targets of 1 and of 0, with gradients and mean sigmoids. */
-static const double golden_bce_logit[9] = {
-    -0x1.6bab960000000p+3, 0x1.822a600000000p+2, -0x1.0ad23c0000000p+2, 0x1.5bfddc0000000p+2,
-    0x1.49721e0000000p-1, 0x1.d669a80000000p+1, 0x1.fa55dc0000000p+0, -0x1.507dcc0000000p+2,
-    -0x1.41f3480000000p+3};
-static const double golden_bce_prob[1] = {
-    0x1.014f19b84b12cp-1};
-static const double golden_bce_loss0[1] = {
-    0x1.054a001116ca3p+1};
-static const double golden_bce_dlogit0[9] = {
-    0x1.59e9e87618efcp-20, 0x1.c605ecb3aac2fp-4, 0x1.bba1bcef5e5a0p-10, 0x1.c523b8e3f22fap-4,
-    0x1.2a5716aa5bdeep-4, 0x1.bbdc51fed78e2p-4, 0x1.8fcb5508dc615p-4, 0x1.2dc7cf38e47d8p-11,
-    0x1.3e7f250713648p-18};
-static const double golden_bce_loss1[1] = {
-    0x1.bf623774a5032p+1};
-static const double golden_bce_dlogit1[9] = {
-    -0x1.c71b17dd33fbbp-4, -0x1.16851371aed55p-12, -0x1.c02dead35ef86p-4, -0x1.f8b8e32a422abp-12,
-    -0x1.398ab6398125cp-5, -0x1.6803f9089c755p-9, -0x1.ba88e5f200839p-7, -0x1.c4c0e228aaa8cp-4,
-    -0x1.c71777ca88558p-4};
+static const double golden_bce_logit[9] = {-0x1.6bab960000000p+3, 0x1.822a600000000p+2,  -0x1.0ad23c0000000p+2,
+                                           0x1.5bfddc0000000p+2,  0x1.49721e0000000p-1,  0x1.d669a80000000p+1,
+                                           0x1.fa55dc0000000p+0,  -0x1.507dcc0000000p+2, -0x1.41f3480000000p+3};
+static const double golden_bce_prob[1] = {0x1.014f19b84b12cp-1};
+static const double golden_bce_loss0[1] = {0x1.054a001116ca3p+1};
+static const double golden_bce_dlogit0[9] = {0x1.59e9e87618efcp-20, 0x1.c605ecb3aac2fp-4,  0x1.bba1bcef5e5a0p-10,
+                                             0x1.c523b8e3f22fap-4,  0x1.2a5716aa5bdeep-4,  0x1.bbdc51fed78e2p-4,
+                                             0x1.8fcb5508dc615p-4,  0x1.2dc7cf38e47d8p-11, 0x1.3e7f250713648p-18};
+static const double golden_bce_loss1[1] = {0x1.bf623774a5032p+1};
+static const double golden_bce_dlogit1[9] = {-0x1.c71b17dd33fbbp-4,  -0x1.16851371aed55p-12, -0x1.c02dead35ef86p-4,
+                                             -0x1.f8b8e32a422abp-12, -0x1.398ab6398125cp-5,  -0x1.6803f9089c755p-9,
+                                             -0x1.ba88e5f200839p-7,  -0x1.c4c0e228aaa8cp-4,  -0x1.c71777ca88558p-4};
 
 /* torch.optim.Adam(lr 2e-4, betas (0.5, 0.999), eps 1e-8): weights after each of three steps. */
-static const double golden_adam_p0[5] = {
-    -0x1.730a360000000p-1, 0x1.ed41fe0000000p-1, 0x1.12ec6e0000000p-3, 0x1.18db4c0000000p-1,
-    0x1.1142e00000000p+1};
-static const double golden_adam_g0[5] = {
-    -0x1.c19f960000000p-1, -0x1.0a934e0000000p-2, 0x0.0p+0, -0x1.d059800000000p-15,
-    0x1.0a1b580000000p+6};
-static const double golden_adam_p1[5] = {
-    -0x1.72efff1d19e5dp-1, 0x1.ed5c34e2da375p-1, 0x1.12ec6e0000000p-3, 0x1.18f581ac9d7f6p-1,
-    0x1.113c5247453d3p+1};
-static const double golden_adam_g1[5] = {
-    -0x1.42957a0000000p+0, 0x1.a9889a0000000p-5, -0x0.0p+0, 0x1.6ce7660000000p-15,
-    -0x1.2659c60000000p+6};
-static const double golden_adam_p2[5] = {
-    -0x1.72d4a80f3c93bp-1, 0x1.ed637d9e7dad4p-1, 0x1.12ec6e0000000p-3, 0x1.18eff3e2863cep-1,
-    0x1.113ed53c05607p+1};
-static const double golden_adam_g2[5] = {
-    -0x1.a145b40000000p-1, -0x1.d2d6780000000p-4, -0x0.0p+0, 0x1.cfb7fc0000000p-14,
-    -0x1.bbbd440000000p+5};
-static const double golden_adam_p3[5] = {
-    -0x1.72bbd135e2b39p-1, 0x1.ed713e62a7314p-1, 0x1.12ec6e0000000p-3, 0x1.18d882c7f7e58p-1,
-    0x1.1143263e97b24p+1};
+static const double golden_adam_p0[5] = {-0x1.730a360000000p-1, 0x1.ed41fe0000000p-1, 0x1.12ec6e0000000p-3,
+                                         0x1.18db4c0000000p-1, 0x1.1142e00000000p+1};
+static const double golden_adam_g0[5] = {-0x1.c19f960000000p-1, -0x1.0a934e0000000p-2, 0x0.0p+0, -0x1.d059800000000p-15,
+                                         0x1.0a1b580000000p+6};
+static const double golden_adam_p1[5] = {-0x1.72efff1d19e5dp-1, 0x1.ed5c34e2da375p-1, 0x1.12ec6e0000000p-3,
+                                         0x1.18f581ac9d7f6p-1, 0x1.113c5247453d3p+1};
+static const double golden_adam_g1[5] = {-0x1.42957a0000000p+0, 0x1.a9889a0000000p-5, -0x0.0p+0, 0x1.6ce7660000000p-15,
+                                         -0x1.2659c60000000p+6};
+static const double golden_adam_p2[5] = {-0x1.72d4a80f3c93bp-1, 0x1.ed637d9e7dad4p-1, 0x1.12ec6e0000000p-3,
+                                         0x1.18eff3e2863cep-1, 0x1.113ed53c05607p+1};
+static const double golden_adam_g2[5] = {-0x1.a145b40000000p-1, -0x1.d2d6780000000p-4, -0x0.0p+0, 0x1.cfb7fc0000000p-14,
+                                         -0x1.bbbd440000000p+5};
+static const double golden_adam_p3[5] = {-0x1.72bbd135e2b39p-1, 0x1.ed713e62a7314p-1, 0x1.12ec6e0000000p-3,
+                                         0x1.18d882c7f7e58p-1, 0x1.1143263e97b24p+1};
 
 #endif

@@ -136,8 +136,8 @@ static void blob_png_flush(png_structp png) { (void)png; }
 
 typedef struct {
     int W, H, depth, colour, interlace;
-    const uint8_t *palette; /* 256 x 3 */
-    const uint8_t *trans;   /* 256 alphas of the palette, or NULL */
+    const uint8_t *palette;  /* 256 x 3 */
+    const uint8_t *trans;    /* 256 alphas of the palette, or NULL */
     const png_color_16 *key; /* the transparent colour, or NULL */
 } png_spec;
 
@@ -180,12 +180,12 @@ __attribute__((unused)) static blob png_noise(int W, int H, uint32_t seed)
 /* ---- JPEG by libjpeg ---- */
 
 typedef struct {
-    int W, H, components;     /* 1, 3 or 4 */
-    J_COLOR_SPACE from, to;   /* of the rows given; in the file */
-    int h, v;                 /* sampling factors of the first component, 1 or more */
+    int W, H, components;   /* 1, 3 or 4 */
+    J_COLOR_SPACE from, to; /* of the rows given; in the file */
+    int h, v;               /* sampling factors of the first component, 1 or more */
     int quality;
     int progressive, arithmetic, optimize, restart;
-    int no_adobe;             /* CMYK without Adobe's marker */
+    int no_adobe; /* CMYK without Adobe's marker */
 } jpeg_spec;
 
 __attribute__((unused)) static blob jpeg_by_libjpeg(const jpeg_spec *s, const uint8_t *rows)
@@ -248,8 +248,9 @@ __attribute__((unused)) static uint8_t *smooth_rows(int W, int H, int C, uint32_
 __attribute__((unused)) static blob jpeg_smooth(int W, int H, uint32_t seed)
 {
     uint8_t *rows = smooth_rows(W, H, 3, seed, 30);
-    blob b = jpeg_by_libjpeg(&(jpeg_spec){.W = W, .H = H, .components = 3, .from = JCS_RGB, .to = JCS_YCbCr,
-                                          .h = 2, .v = 2, .quality = 90}, rows);
+    blob b = jpeg_by_libjpeg(
+        &(jpeg_spec){.W = W, .H = H, .components = 3, .from = JCS_RGB, .to = JCS_YCbCr, .h = 2, .v = 2, .quality = 90},
+        rows);
     free(rows);
     return b;
 }

@@ -9,12 +9,12 @@
 #include "test.h"
 
 typedef struct {
-    dg_backend b;     /* first: a dg_backend pointer is one of these */
+    dg_backend b; /* first: a dg_backend pointer is one of these */
     dg_backend *cpu;
     dg_err (*fuse)(dg_backend *, dg_plan *);
     dg_err (*run)(dg_backend *, dg_plan *); /* NULL: in the order of the plan */
-    unsigned what;    /* DG_FUSE_..., for fuse */
-    int fused;        /* launches, counted by fuse */
+    unsigned what;                          /* DG_FUSE_..., for fuse */
+    int fused;                              /* launches, counted by fuse */
     unsigned long long random;
 } ordered;
 
@@ -30,8 +30,14 @@ static dg_backend *its_cpu(dg_backend *b) { return ((ordered *)b)->cpu; }
 static size_t ordered_scratch(dg_backend *b, const dg_op *op) { return its_cpu(b)->scratch(its_cpu(b), op); }
 static dg_err ordered_alloc(dg_backend *b, size_t n, void **mem) { return its_cpu(b)->alloc(its_cpu(b), n, mem); }
 static void ordered_release(dg_backend *b, void *mem) { its_cpu(b)->release(its_cpu(b), mem); }
-static dg_err ordered_put(dg_backend *b, void *to, const void *from, size_t n) { return its_cpu(b)->put(its_cpu(b), to, from, n); }
-static dg_err ordered_get(dg_backend *b, void *to, const void *from, size_t n) { return its_cpu(b)->get(its_cpu(b), to, from, n); }
+static dg_err ordered_put(dg_backend *b, void *to, const void *from, size_t n)
+{
+    return its_cpu(b)->put(its_cpu(b), to, from, n);
+}
+static dg_err ordered_get(dg_backend *b, void *to, const void *from, size_t n)
+{
+    return its_cpu(b)->get(its_cpu(b), to, from, n);
+}
 static dg_err ordered_run(dg_backend *b, dg_plan *p) { return its_cpu(b)->run(its_cpu(b), p); }
 
 /* For `fuse`: ops that are chosen as a GPU's run as the CPU's. */
@@ -44,7 +50,8 @@ static dg_err ordered_for_cpu(ordered *o, dg_plan *p)
 
 static bool ordered_open(ordered *o)
 {
-    return DG_CHECKF(!dg_cpu_open(&(dg_cpu_options){.threads = 1, .real = DG_F32, .conv = "direct"}, &o->cpu), "%s", dg_message());
+    return DG_CHECKF(!dg_cpu_open(&(dg_cpu_options){.threads = 1, .real = DG_F32, .conv = "direct"}, &o->cpu), "%s",
+                     dg_message());
 }
 
 /* The checksum of all that training leaves, after two steps. */
@@ -57,14 +64,28 @@ static uint64_t ordered_train(ordered *o)
     unsigned long long seed = 5;
     for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (uint8_t)(127.5 + 127 * dg_test_random(&seed));
     dg_permutation(perm, ORDERED_ROWS, 3, 0);
-    o->b = (dg_backend){.real = DG_F32, .threads = 1, .alloc = ordered_alloc, .release = ordered_release, .put = ordered_put,
-                        .get = ordered_get, .refuses = ordered_choose, .scratch = ordered_scratch, .fuse = o->fuse,
+    o->b = (dg_backend){.real = DG_F32,
+                        .threads = 1,
+                        .alloc = ordered_alloc,
+                        .release = ordered_release,
+                        .put = ordered_put,
+                        .get = ordered_get,
+                        .refuses = ordered_choose,
+                        .scratch = ordered_scratch,
+                        .fuse = o->fuse,
                         .run = o->run ? o->run : ordered_run};
     dg_gan g;
-    const dg_gan_options options = {.batch = ORDERED_BATCH, .samples = 2, .rows = ORDERED_ROWS, .train = true, .flip = true,
-                                    .beta1 = 0.5, .beta2 = 0.9, .eps = 1e-8};
+    const dg_gan_options options = {.batch = ORDERED_BATCH,
+                                    .samples = 2,
+                                    .rows = ORDERED_ROWS,
+                                    .train = true,
+                                    .flip = true,
+                                    .beta1 = 0.5,
+                                    .beta2 = 0.9,
+                                    .eps = 1e-8};
     uint64_t sum = 14695981039346656037u;
-    bool ok = !dg_model_stock(text, "wide", 16, 3, 10, 16, 16) && !dg_model_parse(text, "wide", &m) && !dg_gan_build(&g, &m, &options, &o->b);
+    bool ok = !dg_model_stock(text, "wide", 16, 3, 10, 16, 16) && !dg_model_parse(text, "wide", &m) &&
+              !dg_gan_build(&g, &m, &options, &o->b);
     if (!DG_CHECKF(ok, "%s", dg_message())) return 0;
     DG_CHECK(!dg_gan_alloc(&g, pixels, perm) && !dg_gan_init(&g, 7));
     const dg_step_state s = {.seed = 3, .lr = {2e-4, 2e-4}};

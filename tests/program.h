@@ -8,7 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Run it with the words, of which NULL is the last; its output goes to text. Returns the exit code, -1 if there is none. */
+/* Run it with the words, of which NULL is the last; its output goes to text. Returns the exit code, -1 if there is
+ * none. */
 static inline int dg_test_run(const char *program, const char *const *words, char *text, size_t size)
 {
     const char *argv[16] = {program};

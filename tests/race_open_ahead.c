@@ -1,5 +1,6 @@
-/* For tests/cli/races.sh, which compiles it with ThreadSanitizer: a GPU opened beside other work, by a function that takes
- * no time and succeeds or fails. "planted" makes a race of its own, to see that the sanitizer reports one here. */
+/* For tests/cli/races.sh, which compiles it with ThreadSanitizer: a GPU opened beside other work, by a function that
+ * takes no time and succeeds or fails. "planted" makes a race of its own, to see that the sanitizer reports one here.
+ */
 #include "host/cli/open_ahead.h"
 
 #include <pthread.h>
@@ -34,7 +35,8 @@ static int opened(char *device, dg_err want)
     const dg_err start = dg_opening_start(&o, &opening);
     const bool failed = dg_opening_failed(opening);
     const dg_err e = dg_opening_finish(&opening, &b);
-    if (!start && e == want && (e ? strstr(dg_message(), "is not there") != NULL : b != NULL) && (!failed || e)) return 0;
+    if (!start && e == want && (e ? strstr(dg_message(), "is not there") != NULL : b != NULL) && (!failed || e))
+        return 0;
     printf("%s: %d at the start, %d at the end: %s\n", device, (int)start, (int)e, dg_message());
     return 1;
 }

@@ -84,8 +84,8 @@ static void norm_act_dx(const dg_norm_act_args *a)
                         sum_g += d;
                         sum_gx += d * xhat;
                     } else
-                        ((double *)a->dx)[i] =
-                            gamma[c] * rstd[s] * (d - (double)(sum_g / rows) - xhat * (double)(sum_gx / rows));
+                        ((double *)a->dx)[i] = gamma[c] * rstd[s] *
+                                               (d - (double)(sum_g / rows) - xhat * (double)(sum_gx / rows));
                 }
             dgamma += (double)sum_gx;
             dbeta += (double)sum_g;

@@ -72,10 +72,8 @@ void dg_ref_operand(const dg_op *op, int i, size_t *count, dg_type *type)
         return;
     }
     *count = count_of(op, name);
-    if (strcmp(name, "perm") == 0)
-        *type = DG_I32;
-    else if (strcmp(name, "data") != 0 && strcmp(name, "out") != 0)
-        *type = DG_F64;
+    if (strcmp(name, "perm") == 0) *type = DG_I32;
+    else if (strcmp(name, "data") != 0 && strcmp(name, "out") != 0) *type = DG_F64;
 }
 
 static void *must(void *p)
@@ -107,10 +105,7 @@ double *dg_case_numbers(size_t n, double scale, double shift)
     return x;
 }
 
-double *dg_case_copy(const double *x, size_t n)
-{
-    return x ? memcpy(keep(n), x, n * sizeof *x) : NULL;
-}
+double *dg_case_copy(const double *x, size_t n) { return x ? memcpy(keep(n), x, n * sizeof *x) : NULL; }
 
 void dg_case_free(void)
 {

@@ -18,8 +18,8 @@ static size_t offset(int n, int H, int y, int W, int x, int C, int c)
 }
 
 /* Visit every term x * w -> y once; `which` says which of the three is written. */
-static void visit(int which, double *out, double *mass, int *terms, const double *x, const double *w,
-                  const double *y, const dg_ref_conv *s)
+static void visit(int which, double *out, double *mass, int *terms, const double *x, const double *w, const double *y,
+                  const dg_ref_conv *s)
 {
     size_t nx = (size_t)s->N * (size_t)s->H * (size_t)s->W * (size_t)s->Ci;
     size_t nw = (size_t)s->Co * (size_t)s->K * (size_t)s->K * (size_t)s->Ci;
@@ -40,7 +40,7 @@ static void visit(int which, double *out, double *mass, int *terms, const double
                                 size_t xi = offset(n, s->H, iy, s->W, ix, s->Ci, ci);
                                 size_t wi = offset(co, s->K, ky, s->K, kx, s->Ci, ci);
                                 size_t yi = offset(n, s->Ho, oy, s->Wo, ox, s->Co, co);
-                                double term = which == FWD ? x[xi] * w[wi]
+                                double term = which == FWD  ? x[xi] * w[wi]
                                               : which == DX ? y[yi] * w[wi]
                                                             : x[xi] * y[yi];
                                 size_t at = which == FWD ? yi : which == DX ? xi : wi;

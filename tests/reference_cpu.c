@@ -8,7 +8,7 @@
 enum { GUARD = 256, FILL = 0xA5 };
 
 typedef struct {
-    void *theirs;                /* the caller's array */
+    void *theirs; /* the caller's array */
     size_t count, bytes;
     bool real, input, output;
     unsigned char *block, *mine; /* guard, mine[bytes], guard */
@@ -17,16 +17,14 @@ typedef struct {
 
 static void store(const dg_backend *b, const twin *t, void *out)
 {
-    if (!t->real || b->real == DG_F64)
-        memcpy(out, t->theirs, t->bytes);
+    if (!t->real || b->real == DG_F64) memcpy(out, t->theirs, t->bytes);
     else
         for (size_t i = 0; i < t->count; i++) ((float *)out)[i] = (float)((double *)t->theirs)[i];
 }
 
 static void load(const dg_backend *b, const twin *t)
 {
-    if (!t->real || b->real == DG_F64)
-        memcpy(t->theirs, t->mine, t->bytes);
+    if (!t->real || b->real == DG_F64) memcpy(t->theirs, t->mine, t->bytes);
     else
         for (size_t i = 0; i < t->count; i++) ((double *)t->theirs)[i] = (double)((float *)(void *)t->mine)[i];
 }

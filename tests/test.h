@@ -13,7 +13,7 @@ static int dg_test_passed_, dg_test_failed_, dg_test_skipped_;
 
 /* One checked fact; the message is printed only when it does not hold. Returns ok. */
 __attribute__((format(printf, 4, 5), unused)) static int dg_test_fact_(int ok, const char *file, int line,
-                                                                      const char *format, ...)
+                                                                       const char *format, ...)
 {
     if (ok) {
         dg_test_passed_++;
@@ -32,9 +32,9 @@ __attribute__((format(printf, 4, 5), unused)) static int dg_test_fact_(int ok, c
 #define DG_CHECK(cond) dg_test_fact_(!!(cond), __FILE__, __LINE__, "%s", #cond)
 #define DG_CHECKF(cond, ...) dg_test_fact_(!!(cond), __FILE__, __LINE__, __VA_ARGS__)
 /* |a - b| <= tol, false for NaN on either side. */
-#define DG_NEAR(a, b, tol)                                                                                    \
-    dg_test_fact_(fabs((double)(a) - (double)(b)) <= (tol), __FILE__, __LINE__, "%s = %.17g, not %s = %.17g", \
-                  #a, (double)(a), #b, (double)(b))
+#define DG_NEAR(a, b, tol)                                                                                        \
+    dg_test_fact_(fabs((double)(a) - (double)(b)) <= (tol), __FILE__, __LINE__, "%s = %.17g, not %s = %.17g", #a, \
+                  (double)(a), #b, (double)(b))
 
 __attribute__((unused)) static void dg_test_skip(const char *why)
 {

@@ -7,19 +7,24 @@ static const struct {
     dg_act act;
     double slope;
     const char *name;
-} kinds[] = {
-    {DG_ACT_NONE, 0, "none"}, {DG_ACT_RELU, 0, "relu"}, {DG_ACT_LEAKY, 0.2, "leaky"}, {DG_ACT_TANH, 0, "tanh"}};
+} kinds[] = {{DG_ACT_NONE, 0, "none"},
+             {DG_ACT_RELU, 0, "relu"},
+             {DG_ACT_LEAKY, 0.2, "leaky"},
+             {DG_ACT_TANH, 0, "tanh"}};
 
-static const int64_t sizes[] = {1,  2,   3,   7,    15,   16,   17,   31,   33,
-                                100, 127, 256, 1000, 4095, 4096, 4097, 8191, 50001};
+static const int64_t sizes[] = {1, 2, 3, 7, 15, 16, 17, 31, 33, 100, 127, 256, 1000, 4095, 4096, 4097, 8191, 50001};
 enum { KINDS = sizeof kinds / sizeof kinds[0], SIZES = sizeof sizes / sizeof sizes[0] };
 
 static dg_op act_op(dg_op_kind kind, int k, int64_t n)
 {
     dg_op op = {.name = "act", .kind = kind};
-    op.u.act = (dg_act_args){.y = dg_case_numbers((size_t)n, 4, 0), .x = dg_case_numbers((size_t)n, 4, 0),
-                             .dx = dg_case_numbers((size_t)n, 1, 0), .dy = dg_case_numbers((size_t)n, 1, 0),
-                             .n = n, .act = kinds[k].act, .slope = kinds[k].slope};
+    op.u.act = (dg_act_args){.y = dg_case_numbers((size_t)n, 4, 0),
+                             .x = dg_case_numbers((size_t)n, 4, 0),
+                             .dx = dg_case_numbers((size_t)n, 1, 0),
+                             .dy = dg_case_numbers((size_t)n, 1, 0),
+                             .n = n,
+                             .act = kinds[k].act,
+                             .slope = kinds[k].slope};
     if (kind == DG_OP_act_dx && kinds[k].act == DG_ACT_TANH) /* y is a tanh */
         for (int64_t i = 0; i < n; i++) ((double *)op.u.act.y)[i] /= 4;
     return op;

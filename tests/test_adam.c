@@ -10,9 +10,17 @@ static dg_op adam_op(int64_t n, int net)
 {
     size_t k = (size_t)n;
     dg_op op = {.name = "adam", .kind = DG_OP_adam};
-    op.u.adam = (dg_adam_args){.p = dg_case_numbers(k, 1, 0), .m = dg_case_numbers(k, 0.1, 0),
-                               .v = dg_case_numbers(k, 0.1, 0.2), .ring = ring, .g = dg_case_numbers(k, 0.5, 0),
-                               .state = &state, .n = n, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8, .net = net,
+    op.u.adam = (dg_adam_args){.p = dg_case_numbers(k, 1, 0),
+                               .m = dg_case_numbers(k, 0.1, 0),
+                               .v = dg_case_numbers(k, 0.1, 0.2),
+                               .ring = ring,
+                               .g = dg_case_numbers(k, 0.5, 0),
+                               .state = &state,
+                               .n = n,
+                               .beta1 = 0.5,
+                               .beta2 = 0.999,
+                               .eps = 1e-8,
+                               .net = net,
                                .bad = net == DG_G ? DG_BAD_G : DG_BAD_D};
     return op;
 }

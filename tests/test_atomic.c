@@ -77,10 +77,7 @@ int close(int fd)
     long result = syscall(SYS_close, fd);
     return failed ? (errno = fault.error, -1) : (int)fault_after(result);
 }
-int fchmod(int fd, mode_t mode)
-{
-    return fault_before() ? -1 : (int)fault_after(syscall(SYS_fchmod, fd, mode));
-}
+int fchmod(int fd, mode_t mode) { return fault_before() ? -1 : (int)fault_after(syscall(SYS_fchmod, fd, mode)); }
 
 static dg_err armed_write(const char *path, const dg_piece *p, int n, int at, int mode, int error)
 {
@@ -170,7 +167,8 @@ static void test_plain(void)
     const dg_directory locked = {place, lock, "run.lock"};
     DG_CHECK(dg_write_atomic_in(&locked, temp_path("place/file"), two, 1) == DG_OK);
     DG_CHECK(unlink(temp_path("moved/run.lock")) == 0);
-    DG_CHECK(dg_write_atomic_in(&locked, temp_path("place/file"), two, 3) == DG_IO && strstr(dg_message(), "run.lock was removed"));
+    DG_CHECK(dg_write_atomic_in(&locked, temp_path("place/file"), two, 3) == DG_IO &&
+             strstr(dg_message(), "run.lock was removed"));
     temp_put(temp_path("moved/run.lock"), "", 0); /* another run's */
     DG_CHECK(dg_write_atomic_in(&locked, temp_path("place/file"), two, 3) == DG_IO);
     DG_CHECK(reads(place, "file", 5) && temp_count(temp_path("moved"), "tmp") == 0);
@@ -415,7 +413,8 @@ static void test_vanishing_directory(void)
 /* As over NFS, where it becomes a lock of a byte range: an exclusive one needs a descriptor that may write. */
 int flock(int fd, int operation)
 {
-    if (!(operation & LOCK_EX) || (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY) return (int)syscall(SYS_flock, fd, operation);
+    if (!(operation & LOCK_EX) || (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY)
+        return (int)syscall(SYS_flock, fd, operation);
     errno = EBADF;
     return -1;
 }
@@ -423,9 +422,8 @@ int flock(int fd, int operation)
 static void test_sweep(void)
 {
     const char *keep[] = {".x.12-3.dcgan-tmpx", "x.12-3.dcgan-tmp", ".x.12.dcgan-tmp", ".x.a-3.dcgan-tmp",
-                          ".12-3.dcgan-tmp",
-                          "..12-3.dcgan-tmp", ".dcgan-tmp", "-3.dcgan-tmp", ".x.12-.dcgan-tmp", ".x.-3.dcgan-tmp",
-                              ".x.12-3"};
+                          ".12-3.dcgan-tmp",    "..12-3.dcgan-tmp", ".dcgan-tmp",      "-3.dcgan-tmp",
+                          ".x.12-.dcgan-tmp",   ".x.-3.dcgan-tmp",  ".x.12-3"};
     const int keeps = (int)(sizeof keep / sizeof keep[0]);
     mkdir(temp_path("sweep"), 0700);
     char path[600];

@@ -94,7 +94,8 @@ static void check_run(dg_backend *b)
     enum { N = 10 };
     dg_step_state state = {.seed = 4, .step = 10};
     float z[N], y[N], first[N];
-    dg_op ops[3] = {{.name = "z", .kind = DG_OP_noise}, {.name = "y", .kind = DG_OP_act},
+    dg_op ops[3] = {{.name = "z", .kind = DG_OP_noise},
+                    {.name = "y", .kind = DG_OP_act},
                     {.name = "advance", .kind = DG_OP_advance}};
     ops[0].u.noise = (dg_noise_args){.z = z, .state = &state, .n = N, .stream = 1};
     ops[1].u.act = (dg_act_args){.y = y, .x = z, .n = N, .act = DG_ACT_TANH};

@@ -9,9 +9,14 @@ static dg_metrics ring[DG_RING], want_ring[DG_RING];
 static dg_op bce_op(int n, double scale, double target)
 {
     dg_op op = {.name = "bce", .kind = DG_OP_bce};
-    op.u.bce = (dg_bce_args){.dlogit = dg_case_numbers((size_t)n, 1, 0), .ring = ring,
-                             .logit = dg_case_numbers((size_t)n, scale, 0), .state = &state, .n = n, .target = target,
-                             .loss = DG_LOSS_D_FAKE, .prob = DG_D_GZ1};
+    op.u.bce = (dg_bce_args){.dlogit = dg_case_numbers((size_t)n, 1, 0),
+                             .ring = ring,
+                             .logit = dg_case_numbers((size_t)n, scale, 0),
+                             .state = &state,
+                             .n = n,
+                             .target = target,
+                             .loss = DG_LOSS_D_FAKE,
+                             .prob = DG_D_GZ1};
     return op;
 }
 

@@ -109,7 +109,8 @@ static void check_step(dg_backend *b)
     }
     DG_CHECK(r.ops > 40 && flops == r.flops && convolutions > 0.9 * flops && r.kernels == r.ops && r.in_flight >= 1);
     DG_CHECK(dg_machine_measure(&m, b, 1) == DG_OK);
-    DG_CHECKF(m.one > 0 && m.triad > 0 && m.cache > 0 && m.launch_us > 0 && m.cache_mb > 0 && m.units == b->threads && !m.gpu,
+    DG_CHECKF(m.one > 0 && m.triad > 0 && m.cache > 0 && m.launch_us > 0 && m.cache_mb > 0 && m.units == b->threads &&
+                  !m.gpu,
               "one %g, triad %g, cache %g in %g MB, launch %g us", m.one, m.triad, m.cache, m.cache_mb, m.launch_us);
     double foreign = dg_busy_foreign(&load);
     DG_CHECKF(foreign == -1 || (foreign >= 0 && foreign < 4096), "%g cores", foreign);
@@ -124,8 +125,8 @@ static void check_step(dg_backend *b)
 static void check_json(const char *program)
 {
     static char text[1 << 18];
-    const char *const json[] = {"bench", "--json", "-q", "--repeats=2", "--batch=2", "--threads=2", "dcgan32",
-                                "dcgan64-paper", NULL};
+    const char *const json[] = {"bench",   "--json",        "-q", "--repeats=2", "--batch=2", "--threads=2",
+                                "dcgan32", "dcgan64-paper", NULL};
     const char *const names[] = {"dcgan32", "dcgan64-paper"};
     int which = 0;
     DG_CHECK(dg_test_run(program, json, text, sizeof text) == 0);
@@ -133,7 +134,8 @@ static void check_json(const char *program)
     DG_CHECK(j != NULL);
     double peak = dg_test_number(cJSON_GetObjectItem(j, "fma_peak_gflops"), "all_threads");
     DG_CHECK(peak > 0 && dg_test_number(cJSON_GetObjectItem(j, "memory_gb_per_s"), "triad") > 0);
-    DG_CHECK(dg_test_number(cJSON_GetObjectItem(j, "memory_gb_per_s"), "read") > 0 && dg_test_number(j, "threads") == 2);
+    DG_CHECK(dg_test_number(cJSON_GetObjectItem(j, "memory_gb_per_s"), "read") > 0 &&
+             dg_test_number(j, "threads") == 2);
     cJSON *models = cJSON_GetObjectItem(j, "models");
     DG_CHECK(cJSON_GetArraySize(models) == 2);
     cJSON_ArrayForEach(model, models)
@@ -170,9 +172,7 @@ int main(void)
     check_step(b);
     b->close(b);
     const char *program = getenv("DCGAN");
-    if (program)
-        check_json(program);
-    else
-        dg_test_skip("the program itself: DCGAN is not set to its path");
+    if (program) check_json(program);
+    else dg_test_skip("the program itself: DCGAN is not set to its path");
     return dg_test_report();
 }

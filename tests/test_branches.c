@@ -76,7 +76,8 @@ static void chains(const char *arch, dg_math math, unsigned what, int kernels, i
     dg_machine machine;
     dg_backend *b;
     dg_gan g;
-    if (!DG_CHECKF(!dg_model_read("dcgan64-paper", &m) && !dg_machine_arch(arch, DG_F32, &machine), "%s", dg_message())) return;
+    if (!DG_CHECKF(!dg_model_read("dcgan64-paper", &m) && !dg_machine_arch(arch, DG_F32, &machine), "%s", dg_message()))
+        return;
     machine.math = math;
     if (!DG_CHECKF(!dg_planner_open(&machine, NULL, what, &b), "%s", dg_message())) return;
     const dg_gan_options o = {.batch = 64, .samples = 9, .rows = 128, .train = true};
@@ -99,7 +100,8 @@ static void well_formed(void)
     dg_backend *b;
     dg_gan g;
     static dg_branched at[400];
-    if (!DG_CHECKF(!dg_model_read("dcgan64", &m) && !dg_machine_arch("sm_90", DG_F32, &machine), "%s", dg_message())) return;
+    if (!DG_CHECKF(!dg_model_read("dcgan64", &m) && !dg_machine_arch("sm_90", DG_F32, &machine), "%s", dg_message()))
+        return;
     if (!DG_CHECKF(!dg_planner_open(&machine, NULL, DG_FUSE_branches, &b), "%s", dg_message())) return;
     const dg_gan_options o = {.batch = 37, .last_batch = 5, .samples = 9, .rows = 79, .train = true};
     if (DG_CHECKF(!dg_gan_build(&g, &m, &o, b), "%s", dg_message())) {
@@ -111,7 +113,8 @@ static void well_formed(void)
             if (!DG_CHECK(n > 0 && n < 400 && !dg_plan_branch(plan[i], at))) continue;
             for (int j = 0; j < n; j++) {
                 DG_CHECK(at[j].after[at[j].branch] == tail[at[j].branch] && at[j].chain > 0);
-                for (int k = 0; k < DG_BRANCHES; k++) DG_CHECK(at[j].after[k] < j && (at[j].after[k] < 0 || at[at[j].after[k]].branch == k));
+                for (int k = 0; k < DG_BRANCHES; k++)
+                    DG_CHECK(at[j].after[k] < j && (at[j].after[k] < 0 || at[at[j].after[k]].branch == k));
                 tail[at[j].branch] = j;
             }
             for (int k = 0; k < DG_BRANCHES; k++) used += tail[k] >= 0;

@@ -18,8 +18,15 @@ static machine m[2];
 
 static bool up(machine *x, dg_cpu_options cpu)
 {
-    static const dg_gan_options training = {.batch = BATCH, .last_batch = ROWS - BATCH, .samples = 4, .rows = ROWS,
-                                            .train = true, .flip = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
+    static const dg_gan_options training = {.batch = BATCH,
+                                            .last_batch = ROWS - BATCH,
+                                            .samples = 4,
+                                            .rows = ROWS,
+                                            .train = true,
+                                            .flip = true,
+                                            .beta1 = 0.5,
+                                            .beta2 = 0.999,
+                                            .eps = 1e-8};
     uint8_t pixels[ROWS * SIZE * SIZE * 3];
     int32_t perm[ROWS];
     unsigned long long seed = 5;
@@ -67,8 +74,7 @@ static dg_err run_wrongly(dg_backend *b, const dg_op *op, double *ms)
     } else if (r->type == DG_F64) {
         double *v = (double *)(void *)row + wrong.at;
         *v = wrong.nan ? (double)NAN : *v + 1e-6;
-    } else
-        row[wrong.at] ^= 1;
+    } else row[wrong.at] ^= 1;
     return e;
 }
 
@@ -84,10 +90,8 @@ static size_t victim(const dg_op *op, const dg_row *r)
 static void element_text(char out[128], const char *operand, const dg_row *r, size_t at)
 {
     const size_t C = (size_t)r->shape.C, W = (size_t)r->shape.W, H = (size_t)r->shape.H;
-    if (r->type == DG_U8)
-        snprintf(out, 128, "%s differs", operand);
-    else
-        snprintf(out, 128, "%s[%zu,%zu,%zu,%zu]", operand, at / C / W / H, at / C / W % H, at / C % W, at % C);
+    if (r->type == DG_U8) snprintf(out, 128, "%s differs", operand);
+    else snprintf(out, 128, "%s[%zu,%zu,%zu,%zu]", operand, at / C / W / H, at / C / W % H, at / C % W, at % C);
 }
 
 /* Element `at` of result k of op i of the training plan is wrong. */

@@ -93,11 +93,15 @@ static void test_place(void)
         uint64_t step, epoch, batch, count;
         bool good;
     } cases[] = {
-        {"batch = 4\ndrop-last = no\n", 5, 1, 2, 11, true},    {"batch = 4\ndrop-last = no\n", 6, 1, 3, 11, false},
-        {"batch = 4\ndrop-last = yes\n", 5, 2, 1, 11, true},   {"batch = 4\ndrop-last = yes\n", 6, 2, 2, 11, false},
-        {"batch = 4\ndrop-last = no\n", 5, 1, 2, 12, true},    {"batch = 4\ndrop-last = no\n", 6, 1, 3, 12, false},
-        {"seed = 1\nbatch = 4\n", 6, 1, 3, 11, false},         {"", 6, 1, 3, 11, true},
-        {"batch = 4\n", 6, 1, 3, 0, true}, /* imported: no pictures */
+        {"batch = 4\ndrop-last = no\n", 5, 1, 2, 11, true},
+        {"batch = 4\ndrop-last = no\n", 6, 1, 3, 11, false},
+        {"batch = 4\ndrop-last = yes\n", 5, 2, 1, 11, true},
+        {"batch = 4\ndrop-last = yes\n", 6, 2, 2, 11, false},
+        {"batch = 4\ndrop-last = no\n", 5, 1, 2, 12, true},
+        {"batch = 4\ndrop-last = no\n", 6, 1, 3, 12, false},
+        {"seed = 1\nbatch = 4\n", 6, 1, 3, 11, false},
+        {"", 6, 1, 3, 11, true},
+        {"batch = 4\n", 6, 1, 3, 0, true},    /* imported: no pictures */
         {"batch = 4\n", 700, 1, 2, 11, true}, /* earlier with other pictures or another batch size */
         {"batch = 4\n", 2, 1, 2, 11, false},
     };
@@ -107,8 +111,12 @@ static void test_place(void)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char config[64];
         snprintf(config, sizeof config, "%s", cases[i].config);
-        dg_checkpoint_info got, info = {.step = cases[i].step, .epoch = cases[i].epoch, .batch = cases[i].batch,
-                                        .data_count = cases[i].count, .precision = "fp32", .config = config};
+        dg_checkpoint_info got, info = {.step = cases[i].step,
+                                        .epoch = cases[i].epoch,
+                                        .batch = cases[i].batch,
+                                        .data_count = cases[i].count,
+                                        .precision = "fp32",
+                                        .config = config};
         dg_st *st = NULL;
         dg_model model;
         DG_CHECK(machine_save(&a, &info, path) == DG_OK);
@@ -176,8 +184,8 @@ static void test_refusals(void)
         {{.key = "data-fingerprint", .text = "0x1"}, "data-fingerprint is 0x1"},
         {{.unchecked = true}, "without checksums"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) refuse(&cases[i].e, cases[i].why,
-                                                                       cases[i].e.tensor ? &a.g : NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        refuse(&cases[i].e, cases[i].why, cases[i].e.tensor ? &a.g : NULL);
 
     /* Another model, another precision, no moments. */
     static machine b;
@@ -276,8 +284,8 @@ static void test_killed(void)
         dg_checkpoint_info_free(&info);
     }
     DG_CHECKF(torn == 0 && kept == 0, "%d torn checkpoints, %d temporary files after the sweep", torn, kept);
-    DG_CHECKF(whole == 30 && left > 3 && least > 0, "30 kills: %d checkpoints, %d temporaries: they hit nothing",
-              whole, left);
+    DG_CHECKF(whole == 30 && left > 3 && least > 0, "30 kills: %d checkpoints, %d temporaries: they hit nothing", whole,
+              left);
     machine_down(&a);
 }
 

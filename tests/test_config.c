@@ -60,7 +60,9 @@ static void test_random(void)
     for (int i = 0; i < 4000; i++) {
         const unsigned n = 1 + below(i % 4 ? 700 : MOST - 1), kind = below(4);
         for (unsigned k = 0; k < n; k++)
-            value[k] = (char)(kind == 0 ? (int)(1 + below(255)) : kind == 1 || below(8) == 0 ? likely[below(sizeof likely - 1)] : 'y');
+            value[k] = (char)(kind == 0                    ? (int)(1 + below(255))
+                              : kind == 1 || below(8) == 0 ? likely[below(sizeof likely - 1)]
+                                                           : 'y');
         value[n] = 0;
         if (!DG_CHECKF(survives(value), "random value %d, %u bytes of kind %u", i, n, kind)) return;
     }
@@ -81,7 +83,9 @@ static void test_by_hand(void)
         memset(want, 'x', sizeof want);
         want[n] = 0;
         want[n / 2] = ' ';
-        snprintf(text, sizeof text, "[run]\ndevice =  %s  ; a comment, itself so long that it is cut: %s; %s\r\nepochs = 3\n", want, want, want);
+        snprintf(text, sizeof text,
+                 "[run]\ndevice =  %s  ; a comment, itself so long that it is cut: %s; %s\r\nepochs = 3\n", want, want,
+                 want);
         if (!DG_CHECKF(strcmp(reads(text), want) == 0, "a value of %d bytes and a comment: %s", n, reads(text))) return;
         snprintf(text, sizeof text, "[run]\ndevice = %*s%s%*s\n", n, "", "y#;z", n, "");
         if (!DG_CHECKF(strcmp(reads(text), "y#;z") == 0, "%d blanks on both sides: %s", n, reads(text))) return;
@@ -94,7 +98,8 @@ static void test_too_long(void)
     dg_options o = {.device = NULL};
     memset(value, 'v', MOST);
     value[MOST] = 0;
-    DG_CHECK(dg_option_set(&o, dg_option_find("device"), value, "--device v") == DG_USAGE && strstr(dg_message(), "longer than 4095"));
+    DG_CHECK(dg_option_set(&o, dg_option_find("device"), value, "--device v") == DG_USAGE &&
+             strstr(dg_message(), "longer than 4095"));
     DG_CHECK(dg_option_set(&o, dg_option_find("device"), value + 1, "--device v") == DG_OK);
     dg_options_free(&o);
 }

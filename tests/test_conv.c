@@ -44,8 +44,8 @@ static const dg_op_kind kind_of[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_d
 typedef struct {
     dg_ref_conv s;
     char name[80];
-    size_t count[3];     /* of y, x, w: what fwd, dx and dw write */
-    double *value[3];    /* inputs y, x, w */
+    size_t count[3];  /* of y, x, w: what fwd, dx and dw write */
+    double *value[3]; /* inputs y, x, w */
     double *want[3], *mass[3];
     int *terms[3];
 } problem;
@@ -121,10 +121,8 @@ static int guards_hold(const guarded *g)
 static void to_real(void *to, const double *from, size_t n, dg_type real)
 {
     for (size_t i = 0; i < n; i++) {
-        if (real == DG_F32)
-            ((float *)to)[i] = (float)from[i];
-        else
-            ((double *)to)[i] = from[i];
+        if (real == DG_F32) ((float *)to)[i] = (float)from[i];
+        else ((double *)to)[i] = from[i];
     }
 }
 
@@ -180,8 +178,16 @@ static void run(const problem *p, const conv_kernels *k, const char *variant)
     static const int threads[] = {1, 2, 3, 7};
     size_t size = dg_type_bytes(k->real);
     const dg_ref_conv *s = &p->s;
-    dg_conv_args a = {.N = s->N, .H = s->H, .W = s->W, .Ci = s->Ci, .Ho = s->Ho, .Wo = s->Wo, .Co = s->Co, .K = s->K,
-                      .S = s->S, .P = s->P};
+    dg_conv_args a = {.N = s->N,
+                      .H = s->H,
+                      .W = s->W,
+                      .Ci = s->Ci,
+                      .Ho = s->Ho,
+                      .Wo = s->Wo,
+                      .Co = s->Co,
+                      .K = s->K,
+                      .S = s->S,
+                      .P = s->P};
     dg_tune tune = {.variant = variant, .why = "test"};
     if (!strcmp(variant, "winograd") && !k->variant(DG_OP_conv_fwd, &a, variant)) return;
     void *in[3], *out[3];
@@ -202,8 +208,7 @@ static void run(const problem *p, const conv_kernels *k, const char *variant)
             k->run[d](&a, &tune);
             DG_CHECKF(guards_hold(&result) && guards_hold(&scratch), "%s %s %s: wrote outside", k->name, direction[d],
                       p->name);
-            if (!t)
-                memcpy(out[d], inside(&result), bytes);
+            if (!t) memcpy(out[d], inside(&result), bytes);
             else
                 DG_CHECKF(!memcmp(out[d], inside(&result), bytes), "%s %s %s: %d threads give other bits", k->name,
                           direction[d], p->name, threads[t]);
@@ -219,11 +224,13 @@ static void run(const problem *p, const conv_kernels *k, const char *variant)
     }
 }
 
-/* Which variant a shape gets: filtering for float, whole tiles and sums of 256 terms or more only, and a name that cannot run is refused. */
+/* Which variant a shape gets: filtering for float, whole tiles and sums of 256 terms or more only, and a name that
+ * cannot run is refused. */
 static void choice(const conv_kernels *k)
 {
     dg_conv_args a = {.N = 16, .H = 8, .W = 8, .Ci = 16, .Ho = 4, .Wo = 4, .Co = 64, .K = 4, .S = 2, .P = 1};
-    const dg_conv_args shorter = {.N = 15, .H = 8, .W = 8, .Ci = 15, .Ho = 4, .Wo = 4, .Co = 63, .K = 4, .S = 2, .P = 1};
+    const dg_conv_args shorter = {
+        .N = 15, .H = 8, .W = 8, .Ci = 15, .Ho = 4, .Wo = 4, .Co = 63, .K = 4, .S = 2, .P = 1};
     const char *fast = k->real == DG_F32 ? "winograd" : "direct";
     for (int d = 0; d < 3; d++) {
         DG_CHECK(!strcmp(k->variant(kind_of[d], &a, NULL), fast));

@@ -132,7 +132,7 @@ static void command(void)
     o.operands = 2;
     DG_CHECK(dg_cmd_data(&o) == DG_USAGE);
     o.operands = 1;
-    o.model = (char *)(uintptr_t)"no-such-model";
+    o.model = (char *)(uintptr_t) "no-such-model";
     DG_CHECK(dg_cmd_data(&o) == DG_USAGE && strstr(dg_message(), "no-such-model"));
 }
 

@@ -166,10 +166,26 @@ static void same_for_any_threads(void)
 static void odd_names(void)
 {
     static const char *const name[] = {
-        "new\nline.png", "tab\t.png", "\x1b[31mred.png", "quote\"'.png", "-rf", "--help.png", "\xff\xfe.png",
-        "\xe7\x8c\xab.png", "\xd7\x97\xd7\xaa\xd7\x95\xd7\x9c.png", "caf\xc3\xa9.png", "cafe\xcc\x81.png", "a..png",
-        "~.", "space .png ", " ",
-        "$(reboot).png", "%s%n.png", "back\\slash.png", "\xe2\x80\xaegnp.png", "\x7f.png",
+        "new\nline.png",
+        "tab\t.png",
+        "\x1b[31mred.png",
+        "quote\"'.png",
+        "-rf",
+        "--help.png",
+        "\xff\xfe.png",
+        "\xe7\x8c\xab.png",
+        "\xd7\x97\xd7\xaa\xd7\x95\xd7\x9c.png",
+        "caf\xc3\xa9.png",
+        "cafe\xcc\x81.png",
+        "a..png",
+        "~.",
+        "space .png ",
+        " ",
+        "$(reboot).png",
+        "%s%n.png",
+        "back\\slash.png",
+        "\xe2\x80\xaegnp.png",
+        "\x7f.png",
     };
     int n = (int)(sizeof name / sizeof *name);
     begin();
@@ -245,7 +261,7 @@ static void odd_folder(void)
     DG_CHECK(!symlink("fifo.png", at("to-fifo")));
     make_socket(at("socket"));
     save_text("zero-byte.png", "");
-    save_text("._sub.jpg", "\x01"); /* macOS's resource fork, hidden */
+    save_text("._sub.jpg", "\x01");                          /* macOS's resource fork, hidden */
     int fd = open(at("huge.png"), O_CREAT | O_WRONLY, 0666); /* sparse */
     DG_CHECK(fd >= 0 && !ftruncate(fd, (off_t)1 << 40) && pwrite(fd, "\x89PNG\r\n\x1a\n", 8, 0) == 8);
     close(fd);
@@ -253,12 +269,20 @@ static void odd_folder(void)
     dg_dataset_options o = options();
     dg_dataset d;
     if (loads(&o, &d)) {
-        static const struct { const char *name, *reason; int bad; } want[] = {
+        static const struct {
+            const char *name, *reason;
+            int bad;
+        } want[] = {
             {"sub/loop", "a symbolic link to a folder (these are not followed)", 0},
             {"linked-folder", "a symbolic link to a folder (these are not followed)", 0},
-            {"self.png", "a loop of symbolic links", 1}, {"dangling.png", "a symbolic link to nothing", 1},
-            {"zero.png", "a symbolic link to a device", 1}, {"mem.png", "empty file", 1}, {"fifo.png", "a FIFO", 1},
-            {"to-fifo", "a symbolic link to a FIFO", 0}, {"socket", "a socket", 0}, {"zero-byte.png", "empty file", 1},
+            {"self.png", "a loop of symbolic links", 1},
+            {"dangling.png", "a symbolic link to nothing", 1},
+            {"zero.png", "a symbolic link to a device", 1},
+            {"mem.png", "empty file", 1},
+            {"fifo.png", "a FIFO", 1},
+            {"to-fifo", "a symbolic link to a FIFO", 0},
+            {"socket", "a socket", 0},
+            {"zero-byte.png", "empty file", 1},
             {"huge.png", "a file of 1099511627776 bytes, the limit is 67108864", 1},
         };
         int n = (int)(sizeof want / sizeof *want), bad = 0;
@@ -267,8 +291,10 @@ static void odd_folder(void)
                       reason_of(&d, want[i].name));
             bad += want[i].bad;
         }
-        DG_CHECKF(d.count == 92 && d.skips == n && bad_count(&d) == bad && d.hidden == 1, "%d good, %d skipped, %d bad, "
-                  "%d hidden", d.count, d.skips, bad_count(&d), d.hidden);
+        DG_CHECKF(d.count == 92 && d.skips == n && bad_count(&d) == bad && d.hidden == 1,
+                  "%d good, %d skipped, %d bad, "
+                  "%d hidden",
+                  d.count, d.skips, bad_count(&d), d.hidden);
     }
     dg_dataset_free(&d);
     end();

@@ -24,8 +24,8 @@ static char cats[300], cache[300], other_cache[300]; /* longer lived than what a
 
 static dg_dataset_options options(void)
 {
-    return (dg_dataset_options){.dir = cats, .size = 4, .channels = 3, .decode.exif = true, .threads = 2,
-                                .cache = cache};
+    return (
+        dg_dataset_options){.dir = cats, .size = 4, .channels = 3, .decode.exif = true, .threads = 2, .cache = cache};
 }
 
 static int same(const dg_dataset *a, const dg_dataset *b)

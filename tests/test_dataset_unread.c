@@ -74,7 +74,8 @@ static void save(const char *name, blob b) { DG_CHECK(!blob_into(cats, name, b))
 static dg_dataset_options options(void)
 {
     unlink(cache);
-    return (dg_dataset_options){.dir = cats, .size = 8, .channels = 3, .threads = 2, .cache = cache, .skipped = skipped};
+    return (
+        dg_dataset_options){.dir = cats, .size = 8, .channels = 3, .threads = 2, .cache = cache, .skipped = skipped};
 }
 
 /* What comes to stderr meanwhile goes into `said`. */
@@ -105,18 +106,22 @@ static uint64_t all_of_them;
 
 static void for_a_moment(void)
 {
-    static const struct { const char *name; bool opening; int error, times; } way[] = {
-        {"03.png", false, EIO, 1},   {"03.png", false, EIO, 3},   {"03.png", true, EINTR, 3}, {"00.png", true, ESTALE, 2},
-        {"sub", true, ESTALE, 3},    {"in.png", false, ESTALE, 2}, {"03.png", false, EINTR, 9}, {"*.png", true, ETIMEDOUT, 3},
-        {"notes.txt", true, EIO, 3},
+    static const struct {
+        const char *name;
+        bool opening;
+        int error, times;
+    } way[] = {
+        {"03.png", false, EIO, 1},   {"03.png", false, EIO, 3},     {"03.png", true, EINTR, 3},
+        {"00.png", true, ESTALE, 2}, {"sub", true, ESTALE, 3},      {"in.png", false, ESTALE, 2},
+        {"03.png", false, EINTR, 9}, {"*.png", true, ETIMEDOUT, 3}, {"notes.txt", true, EIO, 3},
     };
     for (size_t i = 0; i < sizeof way / sizeof *way; i++) {
         dg_dataset d;
         const dg_dataset_options o = options();
         fail(way[i].name, way[i].opening, way[i].error, way[i].times);
         const dg_err e = load(&o, &d);
-        DG_CHECKF(!e && d.count == 21 && d.skips == 1 && d.fingerprint == all_of_them, "way %zu: %d \"%s\", %d pictures", i, (int)e,
-                  e ? dg_message() : "", d.count);
+        DG_CHECKF(!e && d.count == 21 && d.skips == 1 && d.fingerprint == all_of_them,
+                  "way %zu: %d \"%s\", %d pictures", i, (int)e, e ? dg_message() : "", d.count);
         DG_CHECKF(says("") && !access(cache, F_OK), "way %zu: a warning, or no cache", i);
         DG_CHECKF(atomic_load(&failed) == way[i].times, "way %zu: %d failures", i, atomic_load(&failed));
         dg_dataset_free(&d);
@@ -129,7 +134,9 @@ static void for_good(void)
     dg_dataset_options o = options();
     fail("03.png", false, EIO, 1000);
     DG_CHECKF(!load(&o, &d) && d.count == 20 && d.skips == 2 && d.skip[0].unread && d.skip[0].bad, "%s", dg_message());
-    DG_CHECKF(says("dcgan: warning: ") && says("/03.png: cannot be read: Input/output error; it is left out this time\n"), "warning");
+    DG_CHECKF(says("dcgan: warning: ") &&
+                  says("/03.png: cannot be read: Input/output error; it is left out this time\n"),
+              "warning");
     DG_CHECK(access(cache, F_OK) && atomic_load(&failed) == 4 && atomic_load(&pauses) == 3);
     dg_dataset_free(&d);
     DG_CHECK(!load(&o, &d) && d.count == 21 && says("") && !access(cache, F_OK)); /* the next time */
@@ -137,13 +144,15 @@ static void for_good(void)
 
     o = options();
     fail("sub", true, ESTALE, 1000); /* a folder */
-    DG_CHECKF(!load(&o, &d) && d.count == 20 && says("/sub: a folder that cannot be opened: ") && access(cache, F_OK), "%s", dg_message());
+    DG_CHECKF(!load(&o, &d) && d.count == 20 && says("/sub: a folder that cannot be opened: ") && access(cache, F_OK),
+              "%s", dg_message());
     dg_dataset_free(&d);
     fail("sub", true, EMFILE, 1000);
     DG_CHECKF(load(&o, &d) == DG_DEVICE && strstr(dg_message(), "/sub: cannot be opened: "), "%s", dg_message());
 
     fail("03.png", true, EACCES, 1000); /* what does not pass is not waited for */
-    DG_CHECK(!load(&o, &d) && d.count == 20 && says("Permission denied") && atomic_load(&pauses) == 0 && access(cache, F_OK));
+    DG_CHECK(!load(&o, &d) && d.count == 20 && says("Permission denied") && atomic_load(&pauses) == 0 &&
+             access(cache, F_OK));
     dg_dataset_free(&d);
 
     for (int i = 20; i < 70; i++) {
@@ -170,7 +179,8 @@ static int command(void *context, char *message)
     if (!freopen(said, "w", stderr) || !freopen("/dev/null", "w", stdout)) return 99;
     dg_err e = dg_options_parse(argc, argv, &o, &done);
     if (!e) e = (dg_err)(o.command == DG_CMD_DATA ? dg_cmd_data(&o) : dg_cmd_train(&o));
-    snprintf(message, 256, "%s", e ? strstr(dg_message(), "/cats: ") ? strstr(dg_message(), "/cats: ") : dg_message() : "");
+    snprintf(message, 256, "%s",
+             e ? strstr(dg_message(), "/cats: ") ? strstr(dg_message(), "/cats: ") : dg_message() : "");
     fflush(stderr);
     return (int)e;
 }
@@ -187,7 +197,8 @@ static void runs(const char *words, int code, const char *message)
 static void resuming(void)
 {
     char words[1024], list[400];
-    snprintf(words, sizeof words, "--data %s --model tests/tiny.cfg --batch 8 --epochs 1 --no-curves --device cpu --out %s", cats, run);
+    snprintf(words, sizeof words,
+             "--data %s --model tests/tiny.cfg --batch 8 --epochs 1 --no-curves --device cpu --out %s", cats, run);
     runs(words, 0, "");
     snprintf(words, sizeof words, "--resume --epochs 2 --out %s", run);
     fail("03.png", false, EIO, 2);

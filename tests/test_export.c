@@ -55,11 +55,21 @@ static void test_not_a_number(void)
     char broken[4096], *operand[] = {broken, NULL}, device[] = "cpu", out[4096];
     snprintf(broken, sizeof broken, "%s", temp_path("broken.safetensors"));
     snprintf(out, sizeof out, "%s", temp_path("pictures"));
-    const edit first = {.tensor = "G.main.1.weight", .value = 3e38}, second = {.tensor = "G.main.4.weight", .value = 3e38};
-    dg_options o = {.command = DG_CMD_GENERATE, .operand = operand, .operands = 1, .device = device, .count = 16, .seed_last = 15,
-                    .out = out, .quiet = true, .threads = 1};
-    DG_CHECK(edit_file(temp_path("whole.safetensors"), temp_path("half.safetensors"), &first) && edit_file(temp_path("half.safetensors"), broken, &second));
-    DG_CHECKF(dg_cmd_generate(&o) == DG_NUMBERS && strstr(dg_message(), "model tiny makes is") && strstr(dg_message(), "seed "),
+    const edit first = {.tensor = "G.main.1.weight", .value = 3e38},
+               second = {.tensor = "G.main.4.weight", .value = 3e38};
+    dg_options o = {.command = DG_CMD_GENERATE,
+                    .operand = operand,
+                    .operands = 1,
+                    .device = device,
+                    .count = 16,
+                    .seed_last = 15,
+                    .out = out,
+                    .quiet = true,
+                    .threads = 1};
+    DG_CHECK(edit_file(temp_path("whole.safetensors"), temp_path("half.safetensors"), &first) &&
+             edit_file(temp_path("half.safetensors"), broken, &second));
+    DG_CHECKF(dg_cmd_generate(&o) == DG_NUMBERS && strstr(dg_message(), "model tiny makes is") &&
+                  strstr(dg_message(), "seed "),
               "%s", dg_message());
     o.seed_first = 1;
     o.seed_last = 5;
@@ -81,14 +91,14 @@ static void test_export(void)
     DG_CHECK(same_file(exported, temp_path("again.safetensors")));
 
     dg_st *from, *to;
-    DG_CHECK(dg_st_read(checkpoint, DG_ST_CHECKED, &from) == DG_OK && dg_st_read(exported, DG_ST_CHECKED,
-                                                                                 &to) == DG_OK);
+    DG_CHECK(dg_st_read(checkpoint, DG_ST_CHECKED, &from) == DG_OK &&
+             dg_st_read(exported, DG_ST_CHECKED, &to) == DG_OK);
     /* Exactly the state_dict of the stock example: 3 transposed convolutions, 2 norms. */
-    static const char *const name[] = {"main.0.weight", "main.1.weight", "main.1.bias", "main.1.running_mean",
-                                       "main.1.running_var",
-                                       "main.1.num_batches_tracked", "main.3.weight", "main.4.weight", "main.4.bias",
+    static const char *const name[] = {"main.0.weight",       "main.1.weight",      "main.1.bias",
+                                       "main.1.running_mean", "main.1.running_var", "main.1.num_batches_tracked",
+                                       "main.3.weight",       "main.4.weight",      "main.4.bias",
                                        "main.4.running_mean", "main.4.running_var", "main.4.num_batches_tracked",
-                                           "main.6.weight"};
+                                       "main.6.weight"};
     const int names = (int)(sizeof name / sizeof name[0]);
     DG_CHECK(dg_st_count(to) == names);
     for (int i = 0; i < names; i++) {
@@ -126,8 +136,8 @@ static void test_fp64(void)
     dg_model model;
     DG_CHECK(edit_file(path, temp_path("torch64.safetensors"), &bare));
     DG_CHECK(dg_import(temp_path("torch64.safetensors"), NULL, temp_path("in64.safetensors")) == DG_OK);
-    DG_CHECK(dg_checkpoint_open(temp_path("in64.safetensors"), &st, &model, &info) == DG_OK && !strcmp(info.precision,
-                                                                                                       "fp64"));
+    DG_CHECK(dg_checkpoint_open(temp_path("in64.safetensors"), &st, &model, &info) == DG_OK &&
+             !strcmp(info.precision, "fp64"));
     dg_st_free(st);
     dg_checkpoint_info_free(&info);
     DG_CHECK(same_pictures(path, temp_path("in64.safetensors"), DG_F64, 0));
@@ -142,7 +152,9 @@ static void test_import(void)
     DG_CHECK(edit_file(exported, alone, &bare) && edit_file(checkpoint, both, &bare));
     for (int i = 0; i < 3; i++) {
         snprintf(in, sizeof in, "%s",
-                 temp_path(i == 0 ? "in0.safetensors" : i == 1 ? "in1.safetensors" : "in2.safetensors"));
+                 temp_path(i == 0   ? "in0.safetensors"
+                           : i == 1 ? "in1.safetensors"
+                                    : "in2.safetensors"));
         const char *from = i == 0 ? alone : i == 1 ? both : exported;
         DG_CHECKF(dg_import(from, NULL, in) == DG_OK, "%s", dg_message());
         DG_CHECK(same_pictures(from, in, DG_F32, 0) && same_pictures(checkpoint, in, DG_F32, 0));
@@ -195,10 +207,10 @@ static void test_refusals(void)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         if (!edit_file(exported, bad, &cases[i].e)) continue;
         DG_CHECKF(dg_import(bad, NULL, out) == DG_IO && strstr(dg_message(), cases[i].why),
-                  "case %zu: expected %s, got %s", i,
-                  cases[i].why, dg_message());
+                  "case %zu: expected %s, got %s", i, cases[i].why, dg_message());
     }
-    const edit uncounted = {.bare = true, .tensor = "main.1.num_batches_tracked",
+    const edit uncounted = {.bare = true,
+                            .tensor = "main.1.num_batches_tracked",
                             .drop = true}; /* PyTorch before 0.4.1 */
     DG_CHECK(edit_file(exported, bad, &uncounted) && dg_import(bad, NULL, temp_path("old.safetensors")) == DG_OK);
     DG_CHECK(dg_import(exported, "dcgan64", out) == DG_IO && strstr(dg_message(), "model dcgan64 needs"));
@@ -206,8 +218,8 @@ static void test_refusals(void)
     DG_CHECK(dg_import(checkpoint, NULL, out) == DG_USAGE && strstr(dg_message(), "checkpoint already"));
     DG_CHECK(dg_import(temp_path("nothing"), NULL, out) == DG_IO && strstr(dg_message(), "No such file"));
     temp_put(bad, "PK\003\004archive/data.pkl", 20);
-    DG_CHECK(dg_import(bad, NULL, out) == DG_IO && strstr(dg_message(), "torch.save") && strstr(dg_message(),
-                                                                                                "save_file"));
+    DG_CHECK(dg_import(bad, NULL, out) == DG_IO && strstr(dg_message(), "torch.save") &&
+             strstr(dg_message(), "save_file"));
     DG_CHECK(access(out, F_OK) != 0);
 
     /* A generator alone cannot go on training. */
@@ -229,8 +241,8 @@ static void test_refusals(void)
     DG_CHECK(dg_import(exported, NULL, checkpoint) == DG_USAGE && dg_import(exported, NULL, exported) == DG_USAGE);
     DG_CHECK(same_file(kept, checkpoint));
     temp_put(temp_path("cat.png"), "cat", 3);
-    DG_CHECK(dg_export(checkpoint, temp_path("cat.png")) == DG_USAGE && dg_import(exported, NULL,
-                                                                                  temp_path("cat.png")) == DG_USAGE);
+    DG_CHECK(dg_export(checkpoint, temp_path("cat.png")) == DG_USAGE &&
+             dg_import(exported, NULL, temp_path("cat.png")) == DG_USAGE);
     DG_CHECK(dg_export(checkpoint, exported) == DG_OK);
     DG_CHECK(dg_import(exported, NULL, temp_path("in1.safetensors")) == DG_OK);
     DG_CHECK(dg_export(checkpoint, temp_path("no/such/dir")) == DG_IO);

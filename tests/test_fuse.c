@@ -14,7 +14,8 @@ static void names(void)
     DG_CHECK(dg_fuse_parse("norm,stats", &what) && what == (DG_FUSE_norm | DG_FUSE_stats));
     DG_CHECK(dg_fuse_parse("all,-update", &what) && what == (DG_FUSE_ALL & ~(unsigned)DG_FUSE_update));
     DG_CHECK(dg_fuse_parse("-head,-act", &what) && what == (DG_FUSE_ALL & ~(unsigned)(DG_FUSE_head | DG_FUSE_act)));
-    static const char *const wrong[] = {"", ",", "al", "alll", "norm,", ",norm", "-", "--norm", "-none", "norm stats", "Norm"};
+    static const char *const wrong[] = {"",  ",",      "al",    "alll",       "norm,", ",norm",
+                                        "-", "--norm", "-none", "norm stats", "Norm"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         what = 99;
         DG_CHECKF(!dg_fuse_parse(wrong[i], &what) && what == 99, "'%s'", wrong[i]);
@@ -31,28 +32,33 @@ static void check_launches(const dg_plan *p, unsigned what)
     int next = 0, fused = 0, counters = 0;
     for (int i = 0; i < p->launches; i++) {
         const dg_launch *l = &p->launch[i];
-        DG_CHECKF(l->first == next && l->count > 0 && l->main >= l->first && l->main < l->first + l->count, "launch %d", i);
+        DG_CHECKF(l->first == next && l->count > 0 && l->main >= l->first && l->main < l->first + l->count, "launch %d",
+                  i);
         next = l->first + l->count;
         if (l->kind == DG_LAUNCH_OP) {
             DG_CHECKF(l->count == 1, "%s", p->op[l->main].name);
             for (int k = 0; k < DG_MAX_OPERANDS; k++) {
                 const dg_row *r = dg_plan_row(p, &p->op[l->main], k);
-                DG_CHECKF(!r || !r->absent, "%s reads or writes %s, which is not there", p->op[l->main].name, r ? r->name : "");
+                DG_CHECKF(!r || !r->absent, "%s reads or writes %s, which is not there", p->op[l->main].name,
+                          r ? r->name : "");
                 DG_CHECK(p->op[l->main].operand[k].from == 0);
             }
             continue;
         }
         fused++;
-        DG_CHECKF(l->counter == counters, "%s has counters from %d on, not from %d", p->op[l->main].name, l->counter, counters);
+        DG_CHECKF(l->counter == counters, "%s has counters from %d on, not from %d", p->op[l->main].name, l->counter,
+                  counters);
         const dg_fused_size size = dg_fused_size_of(p, l);
         counters += size.counters;
-        DG_CHECKF(size.bytes ? l->row >= 0 && p->arena->row[l->row].bytes >= size.bytes : l->row < 0, "scratch of %s", p->op[l->main].name);
+        DG_CHECKF(size.bytes ? l->row >= 0 && p->arena->row[l->row].bytes >= size.bytes : l->row < 0, "scratch of %s",
+                  p->op[l->main].name);
     }
     DG_CHECKF(next == p->ops, "launches hold %d of %d ops", next, p->ops);
     DG_CHECK((what == DG_FUSE_NONE) <= (fused == 0));
     if (!counters) return;
     const dg_row *row = p->row_counters < 0 ? NULL : &p->arena->row[p->row_counters];
-    DG_CHECKF(row && row->kind == DG_STATE && row->type == DG_I32 && (int)dg_count(row->shape) == counters, "%d counters", counters);
+    DG_CHECKF(row && row->kind == DG_STATE && row->type == DG_I32 && (int)dg_count(row->shape) == counters,
+              "%d counters", counters);
 }
 
 /* What an operand is made from while it is read lies in memory then. */
@@ -63,7 +69,8 @@ static void check_lives(const dg_plan *p)
             const int from = p->op[i].operand[k].from - 1;
             for (int j = 0; j < DG_MAX_OPERANDS && from >= 0; j++) {
                 const dg_row *r = dg_plan_row(p, &p->op[from], j);
-                if (r && r->kind == DG_WORK && !r->absent) DG_CHECKF(r->first <= i && i <= r->last, "%s when %s needs it", r->name, p->op[i].name);
+                if (r && r->kind == DG_WORK && !r->absent)
+                    DG_CHECKF(r->first <= i && i <= r->last, "%s when %s needs it", r->name, p->op[i].name);
             }
         }
 }
@@ -77,7 +84,8 @@ static void plans(const char *name, int batch, dg_math math, const char *arch, u
     if (!DG_CHECKF(!dg_model_read(name, &m) && !dg_machine_arch(arch, DG_F32, &machine), "%s", dg_message())) return;
     machine.math = math;
     if (!DG_CHECKF(!dg_planner_open(&machine, NULL, what, &b), "%s", dg_message())) return;
-    const dg_gan_options o = {.batch = batch, .last_batch = batch > 2 ? batch / 2 : 0, .samples = 9, .rows = 2 * batch, .train = true};
+    const dg_gan_options o = {
+        .batch = batch, .last_batch = batch > 2 ? batch / 2 : 0, .samples = 9, .rows = 2 * batch, .train = true};
     if (DG_CHECKF(!dg_gan_build(&g, &m, &o, b), "%s", dg_message())) {
         const dg_plan *const p[] = {&g.train, &g.train_short, &g.sample};
         for (int i = 0; i < 3; i++) {
@@ -85,7 +93,9 @@ static void plans(const char *name, int batch, dg_math math, const char *arch, u
             check_launches(p[i], what);
             check_lives(p[i]);
         }
-        if (most) DG_CHECKF(dg_plan_kernels(&g.train) <= most, "%s has %d dependent kernels, more than %d", name, dg_plan_kernels(&g.train), most);
+        if (most)
+            DG_CHECKF(dg_plan_kernels(&g.train) <= most, "%s has %d dependent kernels, more than %d", name,
+                      dg_plan_kernels(&g.train), most);
         dg_gan_free(&g);
     }
     b->close(b);

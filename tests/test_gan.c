@@ -17,16 +17,20 @@ static bool up(machine *x, int threads, dg_type real, dg_gan_options o)
 {
     static char text[DG_MODEL_TEXT_MAX];
     memset(x, 0, sizeof *x);
-    bool ok = dg_model_stock(text, "tiny", SIZE, 3, 10, 5, 3) == DG_OK && dg_model_parse(text, "tiny", &x->m) == DG_OK &&
+    bool ok = dg_model_stock(text, "tiny", SIZE, 3, 10, 5, 3) == DG_OK &&
+              dg_model_parse(text, "tiny", &x->m) == DG_OK &&
               dg_cpu_open(&(dg_cpu_options){.threads = threads, .real = real}, &x->b) == DG_OK;
     uint8_t pixels[ROWS * SIZE * SIZE * 3];
     int32_t perm[ROWS];
     unsigned long long s = 5;
     for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (uint8_t)(127.5 + 127 * dg_test_random(&s));
     dg_permutation(perm, ROWS, 3, 0);
-    ok = ok && x->b->alloc(x->b, sizeof pixels, &x->data) == DG_OK && x->b->put(x->b, x->data, pixels, sizeof pixels) == DG_OK;
-    ok = ok && x->b->alloc(x->b, sizeof perm, &x->perm) == DG_OK && x->b->put(x->b, x->perm, perm, sizeof perm) == DG_OK;
-    ok = ok && dg_gan_build(&x->g, &x->m, &o, x->b) == DG_OK && dg_gan_alloc(&x->g, x->data, x->perm) == DG_OK && dg_gan_init(&x->g, 7) == DG_OK;
+    ok = ok && x->b->alloc(x->b, sizeof pixels, &x->data) == DG_OK &&
+         x->b->put(x->b, x->data, pixels, sizeof pixels) == DG_OK;
+    ok = ok && x->b->alloc(x->b, sizeof perm, &x->perm) == DG_OK &&
+         x->b->put(x->b, x->perm, perm, sizeof perm) == DG_OK;
+    ok = ok && dg_gan_build(&x->g, &x->m, &o, x->b) == DG_OK && dg_gan_alloc(&x->g, x->data, x->perm) == DG_OK &&
+         dg_gan_init(&x->g, 7) == DG_OK;
     DG_CHECKF(ok, "%s", dg_message());
     return ok;
 }
@@ -39,7 +43,15 @@ static void down(machine *x)
     x->b->close(x->b);
 }
 
-static const dg_gan_options training = {.batch = 4, .last_batch = 3, .samples = 5, .rows = ROWS, .train = true, .flip = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
+static const dg_gan_options training = {.batch = 4,
+                                        .last_batch = 3,
+                                        .samples = 5,
+                                        .rows = ROWS,
+                                        .train = true,
+                                        .flip = true,
+                                        .beta1 = 0.5,
+                                        .beta2 = 0.999,
+                                        .eps = 1e-8};
 
 /* n steps, epochs of 4 + 4 + 3 pictures. */
 static void steps(machine *x, int n)
@@ -63,7 +75,8 @@ static void threads_do_not_matter(dg_type real)
     for (int threads = 2; threads <= 7; threads += threads == 3 ? 4 : 1) {
         if (!up(&many, threads, real, training)) return;
         steps(&many, 7);
-        DG_CHECKF(!memcmp(one.g.arena.base, many.g.arena.base, bytes), "%d threads give other weights than one", threads);
+        DG_CHECKF(!memcmp(one.g.arena.base, many.g.arena.base, bytes), "%d threads give other weights than one",
+                  threads);
         down(&many);
     }
     dg_metrics m[7];

@@ -7,8 +7,8 @@ static const struct {
     int N, H, W, C, rows, cursor;
     uint64_t step;
 } shapes[] = {
-    {1, 1, 1, 1, 1, 0, 0},     {3, 1, 1, 3, 5, 2, 1},    {4, 3, 5, 1, 9, 0, 2},    {5, 5, 3, 3, 9, 4, 3},
-    {7, 16, 16, 3, 11, 1, 4},  {8, 7, 31, 3, 20, 12, 5}, {2, 33, 17, 1, 3, 1, 6},  {64, 8, 8, 3, 70, 3, 1000000007},
+    {1, 1, 1, 1, 1, 0, 0},     {3, 1, 1, 3, 5, 2, 1},    {4, 3, 5, 1, 9, 0, 2},   {5, 5, 3, 3, 9, 4, 3},
+    {7, 16, 16, 3, 11, 1, 4},  {8, 7, 31, 3, 20, 12, 5}, {2, 33, 17, 1, 3, 1, 6}, {64, 8, 8, 3, 70, 3, 1000000007},
     {6, 2, 128, 3, 40, 30, 8}, {9, 4, 4, 4, 9, 0, 1},
 };
 
@@ -27,8 +27,15 @@ static void check_gather(dg_backend *b, size_t k, int flip)
     state.step = shapes[k].step;
     state.cursor = shapes[k].cursor;
     dg_op op = {.name = "gather", .kind = DG_OP_gather};
-    op.u.gather = (dg_gather_args){.x = dg_case_numbers(n, 1, 0), .data = data, .perm = perm, .state = &state,
-                                   .N = N, .H = H, .W = W, .C = C, .flip = flip};
+    op.u.gather = (dg_gather_args){.x = dg_case_numbers(n, 1, 0),
+                                   .data = data,
+                                   .perm = perm,
+                                   .state = &state,
+                                   .N = N,
+                                   .H = H,
+                                   .W = W,
+                                   .C = C,
+                                   .flip = flip};
     dg_op want = op;
     want.u.gather.x = dg_case_copy(op.u.gather.x, n);
     dg_ref_run(&want);
@@ -55,8 +62,8 @@ static void check_flips(dg_backend *b)
         dg_op op = {.kind = DG_OP_gather};
         x[s] = dg_case_numbers(2 * MOST, 1, 0);
         state.step = (uint64_t)s + 1;
-        op.u.gather = (dg_gather_args){.x = x[s], .data = data, .perm = perm, .state = &state,
-                                       .N = N, .H = 1, .W = 2, .C = 1, .flip = 1};
+        op.u.gather = (dg_gather_args){
+            .x = x[s], .data = data, .perm = perm, .state = &state, .N = N, .H = 1, .W = 2, .C = 1, .flip = 1};
         DG_CHECK(!dg_case_run(b, &op));
         for (int i = 0; i < N; i++) {
             DG_CHECK(x[s][2 * i] == -x[s][2 * i + 1] && fabs(x[s][2 * i]) == 1);
@@ -64,7 +71,8 @@ static void check_flips(dg_backend *b)
         }
     }
     for (int i = 0; i < N; i++) both += x[0][2 * i] > 0 && x[1][2 * i] > 0;
-    DG_CHECKF(fabs(count[0] - N / 2.0) < 5 * sigma && fabs(count[1] - N / 2.0) < 5 * sigma && fabs(both - N / 4.0) < 5 * sigma,
+    DG_CHECKF(fabs(count[0] - N / 2.0) < 5 * sigma && fabs(count[1] - N / 2.0) < 5 * sigma &&
+                  fabs(both - N / 4.0) < 5 * sigma,
               "%d and %d of %d mirrored, %d in both steps", count[0], count[1], N, both);
 }
 
@@ -94,15 +102,20 @@ static void check_to_u8(dg_backend *b)
     dg_op op = {.kind = DG_OP_to_u8};
     op.u.to_u8 = (dg_to_u8_args){.out = got, .x = dg_case_copy(in, SPECIAL), .n = SPECIAL};
     DG_CHECK(!dg_case_run(b, &op));
-    for (int i = 0; i < SPECIAL; i++)
-        DG_CHECKF(got[i] == out[i], "%s: to_u8(%g) = %d", b->name, in[i], got[i]);
+    for (int i = 0; i < SPECIAL; i++) DG_CHECKF(got[i] == out[i], "%s: to_u8(%g) = %d", b->name, in[i], got[i]);
 
     static int32_t perm[1] = {0};
     state.cursor = 0;
     for (int i = 0; i < 256; i++) bytes[i] = (uint8_t)i;
     dg_op in_op = {.kind = DG_OP_gather};
-    in_op.u.gather = (dg_gather_args){.x = dg_case_numbers(256, 1, 0), .data = bytes, .perm = perm, .state = &state,
-                                      .N = 1, .H = 16, .W = 16, .C = 1};
+    in_op.u.gather = (dg_gather_args){.x = dg_case_numbers(256, 1, 0),
+                                      .data = bytes,
+                                      .perm = perm,
+                                      .state = &state,
+                                      .N = 1,
+                                      .H = 16,
+                                      .W = 16,
+                                      .C = 1};
     DG_CHECK(!dg_case_run(b, &in_op));
     op.u.to_u8 = (dg_to_u8_args){.out = back, .x = in_op.u.gather.x, .n = 256};
     DG_CHECK(!dg_case_run(b, &op));

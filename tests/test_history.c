@@ -51,8 +51,9 @@ static void test_keep(void)
 
 static void test_prune(void)
 {
-    static const char *const other[] = {"checkpoint-.safetensors", "checkpoint-0001.safetensors.old", "checkpoint-12345678901.safetensors",
-                                        "checkpoint-1x.safetensors", "xcheckpoint-0001.safetensors"};
+    static const char *const other[] = {"checkpoint-.safetensors", "checkpoint-0001.safetensors.old",
+                                        "checkpoint-12345678901.safetensors", "checkpoint-1x.safetensors",
+                                        "xcheckpoint-0001.safetensors"};
     char name[300];
     begin();
     DG_CHECK(!dg_history_newest(&r, name));
@@ -88,9 +89,13 @@ static void make_run(void)
 
 static void went_back(const char *later)
 {
-    static const char *const moved[][2] = {
-        {"checkpoint.safetensors", "within seven"}, {"checkpoint-0005.safetensors", "five"}, {"checkpoint-0006.safetensors", "six"},
-        {"epoch-0006.png", "picture 6"}, {"log.csv", "rows"}, {"log.jsonl", "objects"}, {"config.ini", "[run]"}};
+    static const char *const moved[][2] = {{"checkpoint.safetensors", "within seven"},
+                                           {"checkpoint-0005.safetensors", "five"},
+                                           {"checkpoint-0006.safetensors", "six"},
+                                           {"epoch-0006.png", "picture 6"},
+                                           {"log.csv", "rows"},
+                                           {"log.jsonl", "objects"},
+                                           {"config.ini", "[run]"}};
     char name[300];
     for (size_t i = 0; i < sizeof moved / sizeof moved[0]; i++) {
         snprintf(name, sizeof name, "%s/%s", later, moved[i][0]);
@@ -107,12 +112,14 @@ static void test_go_back(void)
     char moved[64];
     make_run();
     DG_CHECK(dg_history_go_back(&r, "run/checkpoint.safetensors", 6, moved) == DG_OK && !*moved); /* nothing is later */
-    DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved) == DG_OK && !strcmp(moved, "later-than-0004"));
+    DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved) == DG_OK &&
+             !strcmp(moved, "later-than-0004"));
     went_back("later-than-0004");
     /* it is the newest now */
     DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved) == DG_OK && !*moved);
     put("checkpoint.safetensors", "another five");
-    DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved) == DG_OK && !strcmp(moved, "later-than-0004-2"));
+    DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved) == DG_OK &&
+             !strcmp(moved, "later-than-0004-2"));
     DG_CHECK(holds("later-than-0004/checkpoint.safetensors", "within seven"));
     DG_CHECK(holds("later-than-0004-2/checkpoint.safetensors", "another five"));
     dg_rundir_close(&r);
@@ -125,7 +132,8 @@ static void test_cut_off(void)
     make_run();
     mkdir(temp_path("run/later-than-0004"), 0777);
     put("later-than-0004/going-back", "checkpoint-0004.safetensors\n4\n");
-    DG_CHECK(link(temp_path("run/checkpoint.safetensors"), temp_path("run/later-than-0004/checkpoint.safetensors")) == 0);
+    DG_CHECK(link(temp_path("run/checkpoint.safetensors"), temp_path("run/later-than-0004/checkpoint.safetensors")) ==
+             0);
     DG_CHECK(dg_history_take_up(&r) == DG_OK);
     DG_CHECK(temp_count(temp_path("run"), "later") == 0 && holds("checkpoint.safetensors", "within seven"));
     dg_rundir_close(&r);
@@ -133,10 +141,13 @@ static void test_cut_off(void)
     make_run();
     mkdir(temp_path("run/later-than-0004"), 0777);
     put("later-than-0004/going-back", "checkpoint-0004.safetensors\n4\n");
-    DG_CHECK(rename(temp_path("run/checkpoint.safetensors"), temp_path("run/later-than-0004/checkpoint.safetensors")) == 0);
-    DG_CHECK(rename(temp_path("run/checkpoint-0006.safetensors"), temp_path("run/later-than-0004/checkpoint-0006.safetensors")) == 0);
+    DG_CHECK(rename(temp_path("run/checkpoint.safetensors"), temp_path("run/later-than-0004/checkpoint.safetensors")) ==
+             0);
+    DG_CHECK(rename(temp_path("run/checkpoint-0006.safetensors"),
+                    temp_path("run/later-than-0004/checkpoint-0006.safetensors")) == 0);
     for (int there = 0; there < 2; there++) { /* in between there may be no newest, where files have but one name */
-        if (there) DG_CHECK(link(temp_path("run/checkpoint-0004.safetensors"), temp_path("run/checkpoint.safetensors")) == 0);
+        if (there)
+            DG_CHECK(link(temp_path("run/checkpoint-0004.safetensors"), temp_path("run/checkpoint.safetensors")) == 0);
         if (there) put("later-than-0004/going-back", "checkpoint-0004.safetensors\n4\n");
         if (there) put("epoch-0005.png", "picture 5");
         DG_CHECK(dg_history_take_up(&r) == DG_OK);
@@ -152,7 +163,8 @@ static void test_cut_off(void)
     make_run();
     mkdir(temp_path("run/later-than-backup"), 0777);
     put("later-than-backup/checkpoint.safetensors", "mine");
-    DG_CHECK(dg_history_take_up(&r) == DG_OK && holds("epoch-0006.png", "picture 6") && holds("checkpoint-0006.safetensors", "six"));
+    DG_CHECK(dg_history_take_up(&r) == DG_OK && holds("epoch-0006.png", "picture 6") &&
+             holds("checkpoint-0006.safetensors", "six"));
     DG_CHECK(holds("later-than-backup/checkpoint.safetensors", "mine"));
     dg_rundir_close(&r);
 }

@@ -109,9 +109,11 @@ static void one_type(int colour, int depth, int W, int H, int interlace, int tra
 
 static void every_type(void)
 {
-    static const struct { int colour, depth; } type[] = {
-        {0, 1}, {0, 2}, {0, 4}, {0, 8}, {0, 16}, {2, 8}, {2, 16}, {3, 1}, {3, 2}, {3, 4}, {3, 8},
-        {4, 8}, {4, 16}, {6, 8}, {6, 16},
+    static const struct {
+        int colour, depth;
+    } type[] = {
+        {0, 1}, {0, 2}, {0, 4}, {0, 8}, {0, 16}, {2, 8}, {2, 16}, {3, 1},
+        {3, 2}, {3, 4}, {3, 8}, {4, 8}, {4, 16}, {6, 8}, {6, 16},
     };
     static const int size[][2] = {{1, 1}, {1, 5}, {7, 1}, {3, 3}, {8, 8}, {9, 17}, {33, 20}};
     for (size_t t = 0; t < sizeof type / sizeof *type; t++)
@@ -123,16 +125,27 @@ static void every_type(void)
 
 static void kinds(void)
 {
-    static const struct { int colour, depth; dg_kind kind; const char *name; } k[] = {
-        {0, 1, DG_KIND_PNG_GREY, "PNG grey"}, {0, 16, DG_KIND_PNG_GREY_16, "PNG grey, 16 bits"},
-        {2, 8, DG_KIND_PNG_RGB, "PNG RGB"}, {2, 16, DG_KIND_PNG_RGB_16, "PNG RGB, 16 bits"},
-        {3, 4, DG_KIND_PNG_PALETTE, "PNG palette"}, {4, 8, DG_KIND_PNG_GREY_ALPHA, "PNG grey with alpha"},
+    static const struct {
+        int colour, depth;
+        dg_kind kind;
+        const char *name;
+    } k[] = {
+        {0, 1, DG_KIND_PNG_GREY, "PNG grey"},
+        {0, 16, DG_KIND_PNG_GREY_16, "PNG grey, 16 bits"},
+        {2, 8, DG_KIND_PNG_RGB, "PNG RGB"},
+        {2, 16, DG_KIND_PNG_RGB_16, "PNG RGB, 16 bits"},
+        {3, 4, DG_KIND_PNG_PALETTE, "PNG palette"},
+        {4, 8, DG_KIND_PNG_GREY_ALPHA, "PNG grey with alpha"},
         {6, 16, DG_KIND_PNG_RGBA_16, "PNG RGB with alpha, 16 bits"},
     };
     static const uint8_t rows[8], palette[768];
     for (size_t i = 0; i < sizeof k / sizeof *k; i++) {
-        blob b = png_by_libpng(&(png_spec){.W = 1, .H = 1, .depth = k[i].depth, .colour = k[i].colour,
-                                           .palette = k[i].colour == 3 ? palette : NULL}, rows);
+        blob b = png_by_libpng(&(png_spec){.W = 1,
+                                           .H = 1,
+                                           .depth = k[i].depth,
+                                           .colour = k[i].colour,
+                                           .palette = k[i].colour == 3 ? palette : NULL},
+                               rows);
         dg_kind got = dg_image_kind(b.data, b.bytes);
         DG_CHECKF(got == k[i].kind && !strcmp(dg_kind_name(got), k[i].name), "%s, not %s", dg_kind_name(got),
                   k[i].name);
@@ -224,7 +237,11 @@ static void orientation(void)
 
 static void content(void)
 {
-    static const struct { const char *bytes; size_t n; const char *why; } k[] = {
+    static const struct {
+        const char *bytes;
+        size_t n;
+        const char *why;
+    } k[] = {
         {"", 0, "empty file"},
         {"x", 1, "neither PNG nor JPEG"},
         {"GIF89a..............", 20, "GIF"},
@@ -232,8 +249,12 @@ static void content(void)
         {"BM..............", 16, "BMP"},
         {"II*\0............", 16, "TIFF"},
         {"MM\0*............", 16, "TIFF"},
-        {"\0\0\0\x20" "ftypavif....", 16, "AVIF"},
-        {"\0\0\0\x20" "ftypheic....", 16, "HEIF"},
+        {"\0\0\0\x20"
+         "ftypavif....",
+         16, "AVIF"},
+        {"\0\0\0\x20"
+         "ftypheic....",
+         16, "HEIF"},
         {"\x89PNG\n\x1a\n....", 12, "PNG: damaged signature"},
         {"\x89PNG\r\n\x1a\n", 8, "PNG: cut off"},
         {"\xff\xd8", 2, "neither PNG nor JPEG"},
@@ -256,7 +277,11 @@ static void damage(void)
         uint8_t rows[200], palette[768];
         for (uint32_t i = 0; i < sizeof rows; i++) rows[i] = noise_byte(5, i);
         memset(palette, 99, sizeof palette);
-        png_spec s = {.W = 5, .H = 4, .depth = type[t][1], .colour = type[t][0], .interlace = t == 1,
+        png_spec s = {.W = 5,
+                      .H = 4,
+                      .depth = type[t][1],
+                      .colour = type[t][0],
+                      .interlace = t == 1,
                       .palette = type[t][0] == 3 ? palette : NULL};
         blob b = png_by_libpng(&s, rows);
         int passed = 0;
@@ -312,8 +337,8 @@ static void measured(blob *b, const char *what, const char *why, double seconds,
 /* 57 bytes: a chunk that says it has a gigabyte. */
 static void bombs(void)
 {
-    static const char *const name[] = {"tEXt", "zTXt", "iTXt", "sPLT", "sCAL", "pCAL", "iCCP", "eXIf", "hIST", "bKGD",
-                                       "PLTE", "tRNS", "IDAT", "IEND", "juNk", "JUNK"};
+    static const char *const name[] = {"tEXt", "zTXt", "iTXt", "sPLT", "sCAL", "pCAL", "iCCP", "eXIf",
+                                       "hIST", "bKGD", "PLTE", "tRNS", "IDAT", "IEND", "juNk", "JUNK"};
     static const uint32_t length[] = {0x40000000, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffff4, 13};
     for (size_t i = 0; i < sizeof name / sizeof *name; i++)
         for (size_t k = 0; k < sizeof length / sizeof *length; k++) {
@@ -365,9 +390,17 @@ static blob png_zeros(uint32_t W, uint32_t H, int depth, int colour, int interla
 
 static void giants(void)
 {
-    static const struct { uint32_t W, H; const char *why; } header[] = {
-        {0x7fffffff, 0x7fffffff, "a side may have"}, {0x80000000, 1, "pixels"}, {0, 1, "pixels"},
-        {1, 0, "pixels"}, {16385, 1, "a side may have"}, {1, 16385, "a side may have"}, {16384, 16384, "the limit"},
+    static const struct {
+        uint32_t W, H;
+        const char *why;
+    } header[] = {
+        {0x7fffffff, 0x7fffffff, "a side may have"},
+        {0x80000000, 1, "pixels"},
+        {0, 1, "pixels"},
+        {1, 0, "pixels"},
+        {16385, 1, "a side may have"},
+        {1, 16385, "a side may have"},
+        {16384, 16384, "the limit"},
     };
     for (size_t i = 0; i < sizeof header / sizeof *header; i++) {
         blob b = {0};

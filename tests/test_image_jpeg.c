@@ -62,19 +62,31 @@ static void matrix(void)
 {
     static const int size[] = {1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65};
     static const int sampling[][2] = {{1, 1}, {2, 1}, {2, 2}, {4, 1}, {1, 2}};
-    static const struct { int components; J_COLOR_SPACE from, to; } colour[] = {
+    static const struct {
+        int components;
+        J_COLOR_SPACE from, to;
+    } colour[] = {
         {1, JCS_GRAYSCALE, JCS_GRAYSCALE}, {3, JCS_RGB, JCS_YCbCr}, {3, JCS_RGB, JCS_RGB},
-        {4, JCS_CMYK, JCS_CMYK}, {4, JCS_CMYK, JCS_YCCK},
+        {4, JCS_CMYK, JCS_CMYK},           {4, JCS_CMYK, JCS_YCCK},
     };
     int files = 0;
     for (int k = 0; k < 5; k++)
         for (int w = 0; w < 12; w++)
             for (int way = 0; way < 4; way++) { /* baseline, progressive, arithmetic, restart markers */
                 int W = size[w], H = size[(w * 5 + way + k) % 12], f = (w + way) % 5;
-                jpeg_spec s = {.W = W, .H = H, .components = colour[k].components, .from = colour[k].from,
-                               .to = colour[k].to, .h = sampling[f][0], .v = sampling[f][1], .quality = 95,
-                               .progressive = way == 1, .arithmetic = way == 2, .restart = way == 3 ? 1 + w % 3 : 0,
-                               .optimize = way == 3, .no_adobe = colour[k].to == JCS_CMYK && w % 2};
+                jpeg_spec s = {.W = W,
+                               .H = H,
+                               .components = colour[k].components,
+                               .from = colour[k].from,
+                               .to = colour[k].to,
+                               .h = sampling[f][0],
+                               .v = sampling[f][1],
+                               .quality = 95,
+                               .progressive = way == 1,
+                               .arithmetic = way == 2,
+                               .restart = way == 3 ? 1 + w % 3 : 0,
+                               .optimize = way == 3,
+                               .no_adobe = colour[k].to == JCS_CMYK && w % 2};
                 if (s.components == 1 || s.to == JCS_RGB) s.h = s.v = 1;
                 uint8_t *rows = smooth_rows(W, H, s.components, (uint32_t)files, 40);
                 check_file(&s, rows);
@@ -87,20 +99,25 @@ static void matrix(void)
 /* What went in comes out, so that no colour is exchanged or inverted on both ways. */
 static void colours(void)
 {
-    static const struct { uint8_t ink[4], rgb[3]; } patch[] = {
+    static const struct {
+        uint8_t ink[4], rgb[3];
+    } patch[] = {
         {{255, 255, 255, 255}, {255, 255, 255}}, /* the file holds 255 - ink */
-        {{0, 255, 255, 255}, {0, 255, 255}},
-        {{255, 0, 255, 255}, {255, 0, 255}},
-        {{255, 255, 0, 255}, {255, 255, 0}},
-        {{255, 255, 255, 0}, {0, 0, 0}},
+        {{0, 255, 255, 255}, {0, 255, 255}},     {{255, 0, 255, 255}, {255, 0, 255}},
+        {{255, 255, 0, 255}, {255, 255, 0}},     {{255, 255, 255, 0}, {0, 0, 0}},
         {{255, 128, 64, 128}, {128, 64, 32}},
     };
     for (size_t i = 0; i < sizeof patch / sizeof *patch; i++)
         for (int ycck = 0; ycck < 2; ycck++) {
             uint8_t rows[8 * 8 * 4];
             for (int p = 0; p < 64; p++) memcpy(rows + 4 * p, patch[i].ink, 4);
-            blob b = jpeg_by_libjpeg(&(jpeg_spec){.W = 8, .H = 8, .components = 4, .from = JCS_CMYK,
-                                                  .to = ycck ? JCS_YCCK : JCS_CMYK, .quality = 100}, rows);
+            blob b = jpeg_by_libjpeg(&(jpeg_spec){.W = 8,
+                                                  .H = 8,
+                                                  .components = 4,
+                                                  .from = JCS_CMYK,
+                                                  .to = ycck ? JCS_YCCK : JCS_CMYK,
+                                                  .quality = 100},
+                                     rows);
             dg_image im;
             DG_CHECK(dg_image_kind(b.data, b.bytes) == DG_KIND_JPEG_CMYK);
             if (DG_CHECK(!dg_image_decode(b.data, b.bytes, &plain, &im)))
@@ -110,8 +127,9 @@ static void colours(void)
         }
     uint8_t red[3 * 64];
     for (int p = 0; p < 64; p++) red[3 * p] = 250, red[3 * p + 1] = 10, red[3 * p + 2] = 60;
-    blob b = jpeg_by_libjpeg(&(jpeg_spec){.W = 8, .H = 8, .components = 3, .from = JCS_RGB, .to = JCS_YCbCr,
-                                          .quality = 100}, red);
+    blob b =
+        jpeg_by_libjpeg(&(jpeg_spec){.W = 8, .H = 8, .components = 3, .from = JCS_RGB, .to = JCS_YCbCr, .quality = 100},
+                        red);
     dg_image im;
     DG_CHECK(dg_image_kind(b.data, b.bytes) == DG_KIND_JPEG_COLOUR);
     if (DG_CHECK(!dg_image_decode(b.data, b.bytes, &plain, &im)))
@@ -130,8 +148,14 @@ static void orientation(void)
         for (int x = 0; x < 32; x++) rows[32 * y + x] = (uint8_t)(20 + 40 * (y / 16 * 2 + x / 16));
     for (int n = 0; n <= 9; n++)
         for (int big = 0; big < 2; big++) {
-            blob b = jpeg_by_libjpeg(&(jpeg_spec){.W = 32, .H = 48, .components = 1, .from = JCS_GRAYSCALE,
-                                                  .to = JCS_GRAYSCALE, .quality = 95, .progressive = big}, rows);
+            blob b = jpeg_by_libjpeg(&(jpeg_spec){.W = 32,
+                                                  .H = 48,
+                                                  .components = 1,
+                                                  .from = JCS_GRAYSCALE,
+                                                  .to = JCS_GRAYSCALE,
+                                                  .quality = 95,
+                                                  .progressive = big},
+                                     rows);
             blob exif = exif_block(big, (uint32_t)n);
             jpeg_add_exif(&b, &exif);
             for (int apply = 0; apply < 2; apply++) {
@@ -168,9 +192,18 @@ static void damage(void)
 {
     for (int way = 0; way < 4; way++) {
         uint8_t *rows = smooth_rows(20, 17, 3, 3, 60);
-        blob b = jpeg_by_libjpeg(&(jpeg_spec){.W = 20, .H = 17, .components = 3, .from = JCS_RGB, .to = JCS_YCbCr,
-                                              .h = 2, .v = 2, .quality = 50, .progressive = way == 1,
-                                              .arithmetic = way == 2, .restart = way == 3}, rows);
+        blob b = jpeg_by_libjpeg(&(jpeg_spec){.W = 20,
+                                              .H = 17,
+                                              .components = 3,
+                                              .from = JCS_RGB,
+                                              .to = JCS_YCbCr,
+                                              .h = 2,
+                                              .v = 2,
+                                              .quality = 50,
+                                              .progressive = way == 1,
+                                              .arithmetic = way == 2,
+                                              .restart = way == 3},
+                                 rows);
         free(rows);
         DG_CHECK(decode(&b) == DG_OK);
         int passed = 0, taken = 0;
@@ -185,7 +218,7 @@ static void damage(void)
         DG_CHECKF(taken > 0 && taken < 8 * (int)b.bytes, "%d of %zu flipped bits passed", taken, 8 * b.bytes);
         blob_put(&b, "trailing bytes", 14); /* as many phones write */
         DG_CHECK(decode(&b) == DG_OK);
-        blob_insert(&b, 20, "\0\0\0", 3);   /* padding between segments: behind SOI and JFIF's APP0 */
+        blob_insert(&b, 20, "\0\0\0", 3); /* padding between segments: behind SOI and JFIF's APP0 */
         DG_CHECK(decode(&b) == DG_OK);
         blob_free(&b);
     }
@@ -231,7 +264,10 @@ static void unsupported(void)
     blob_put(&b, "\xff\xd8\xff\xd9", 4);
     refused(&b, "ends before any pixel");
     blob_free(&b);
-    blob_put(&b, "\xff\xd8\xff\xe1\xff\xff" "Exif", 10);
+    blob_put(&b,
+             "\xff\xd8\xff\xe1\xff\xff"
+             "Exif",
+             10);
     refused(&b, "segment e1");
     blob_free(&b);
 }
@@ -292,23 +328,33 @@ static void add_scans(blob *b, int scans, int blocks)
 
 static void hostile(void)
 {
-    static const struct { const char *size, *why; double seconds; } header[] = {
-        {"\xff\xdc\xff\xdc", "a side may have", 0.2}, {"\x40\x01\x00\x01", "a side may have", 0.2},
+    static const struct {
+        const char *size, *why;
+        double seconds;
+    } header[] = {
+        {"\xff\xdc\xff\xdc", "a side may have", 0.2},
+        {"\x40\x01\x00\x01", "a side may have", 0.2},
         {"\x40\x00\x40\x00", "the limit is", 0.2},
     };
     for (size_t i = 0; i < sizeof header / sizeof *header; i++)
         for (int progressive = 0; progressive < 2; progressive++) {
             uint8_t *rows = smooth_rows(16, 16, 3, 1, 0);
-            blob b = jpeg_by_libjpeg(&(jpeg_spec){.W = 16, .H = 16, .components = 3, .from = JCS_RGB, .to = JCS_YCbCr,
-                                                  .quality = 50, .progressive = progressive}, rows);
+            blob b = jpeg_by_libjpeg(&(jpeg_spec){.W = 16,
+                                                  .H = 16,
+                                                  .components = 3,
+                                                  .from = JCS_RGB,
+                                                  .to = JCS_YCbCr,
+                                                  .quality = 50,
+                                                  .progressive = progressive},
+                                     rows);
             free(rows);
             patch(&b, progressive ? 0xc2 : 0xc0, 5, header[i].size, 4);
             measured(&b, "giant header", header[i].why, header[i].seconds, 32);
             blob_free(&b);
         }
     uint8_t *rows = smooth_rows(16, 16, 3, 1, 0);
-    jpeg_spec s = {.W = 16, .H = 16, .components = 3, .from = JCS_RGB, .to = JCS_YCbCr, .quality = 50,
-                   .progressive = 1};
+    jpeg_spec s = {
+        .W = 16, .H = 16, .components = 3, .from = JCS_RGB, .to = JCS_YCbCr, .quality = 50, .progressive = 1};
     blob b = jpeg_by_libjpeg(&s, rows), large = {0};
     patch(&b, 0xc2, 5, "\x1f\x40\x1f\x40", 4); /* 8000 x 8000 progressive would keep 366 MiB of coefficients */
     measured(&b, "large progressive header", "MiB to decode", 0.2, 32);
@@ -324,7 +370,12 @@ static void hostile(void)
 
     /* The dearest file that the limits admit: as many coefficients as fit, and 100 scans over them. */
     rows = calloc(5600, 5600);
-    s = (jpeg_spec){.W = 5600, .H = 5600, .components = 1, .from = JCS_GRAYSCALE, .to = JCS_GRAYSCALE, .quality = 50,
+    s = (jpeg_spec){.W = 5600,
+                    .H = 5600,
+                    .components = 1,
+                    .from = JCS_GRAYSCALE,
+                    .to = JCS_GRAYSCALE,
+                    .quality = 50,
                     .progressive = 1};
     b = jpeg_by_libjpeg(&s, rows);
     free(rows);

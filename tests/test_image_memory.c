@@ -17,9 +17,9 @@
 /* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): glibc's own names of them */
 void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
 
-static atomic_long countdown;    /* the allocation that fails, 0: none */
-static atomic_bool once;         /* it alone; else all behind it, too */
-static atomic_long low, high;    /* only allocations of this size count */
+static atomic_long countdown; /* the allocation that fails, 0: none */
+static atomic_bool once;      /* it alone; else all behind it, too */
+static atomic_long low, high; /* only allocations of this size count */
 static atomic_bool failed_one;
 
 static bool fails(size_t bytes, void *caller)
@@ -67,10 +67,13 @@ static void decode(const char *name, const blob *b)
             fail_from(k, alone, 0, LONG_MAX);
             const dg_err e = dg_image_decode(b->data, b->bytes, &o, &im);
             failed = done_failing();
-            DG_CHECKF(e == DG_DEVICE || e == DG_OK, "%s, allocation %ld fails: %d \"%s\"", name, k, (int)e, dg_message());
+            DG_CHECKF(e == DG_DEVICE || e == DG_OK, "%s, allocation %ld fails: %d \"%s\"", name, k, (int)e,
+                      dg_message());
             if (failed && !alone) DG_CHECKF(e == DG_DEVICE, "%s: none from %ld on, and no error", name, k);
-            if (!e) DG_CHECKF(im.W == whole.W && im.H == whole.H && !memcmp(im.pixels, whole.pixels, 3 * (size_t)im.W * (size_t)im.H),
-                              "%s, allocation %ld fails: other pixels", name, k);
+            if (!e)
+                DG_CHECKF(im.W == whole.W && im.H == whole.H &&
+                              !memcmp(im.pixels, whole.pixels, 3 * (size_t)im.W * (size_t)im.H),
+                          "%s, allocation %ld fails: other pixels", name, k);
             if (!e) dg_image_free(&im);
         }
         DG_CHECKF(k > 5, "%s: only %ld allocations failed", name, k - 2);
@@ -83,13 +86,30 @@ static void pictures(void)
     uint8_t palette[768], trans[256], rows[47 * 61 * 4];
     for (uint32_t i = 0; i < sizeof rows; i++) rows[i] = noise_byte(1, i);
     for (uint32_t i = 0; i < 768; i++) palette[i] = trans[i % 256] = noise_byte(2, i);
-    const struct { const char *name; blob b; } all[] = {
+    const struct {
+        const char *name;
+        blob b;
+    } all[] = {
         {"PNG", png_noise(61, 47, 1)},
-        {"PNG with a palette, interlaced", png_by_libpng(&(png_spec){.W = 61, .H = 47, .depth = 8, .colour = PNG_COLOR_TYPE_PALETTE,
-                                                                     .interlace = 1, .palette = palette, .trans = trans}, rows)},
+        {"PNG with a palette, interlaced", png_by_libpng(&(png_spec){.W = 61,
+                                                                     .H = 47,
+                                                                     .depth = 8,
+                                                                     .colour = PNG_COLOR_TYPE_PALETTE,
+                                                                     .interlace = 1,
+                                                                     .palette = palette,
+                                                                     .trans = trans},
+                                                         rows)},
         {"JPEG", jpeg_smooth(61, 47, 1)},
-        {"JPEG in scans", jpeg_by_libjpeg(&(jpeg_spec){.W = 61, .H = 47, .components = 3, .from = JCS_RGB, .to = JCS_YCbCr,
-                                                       .h = 2, .v = 2, .quality = 90, .progressive = 1}, rows)},
+        {"JPEG in scans", jpeg_by_libjpeg(&(jpeg_spec){.W = 61,
+                                                       .H = 47,
+                                                       .components = 3,
+                                                       .from = JCS_RGB,
+                                                       .to = JCS_YCbCr,
+                                                       .h = 2,
+                                                       .v = 2,
+                                                       .quality = 90,
+                                                       .progressive = 1},
+                                          rows)},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         decode(all[i].name, &all[i].b);
@@ -105,7 +125,8 @@ static void save(const char *name, blob b) { DG_CHECK(!blob_into(cats, name, b))
 /* Every allocation of loading a folder: all the pictures, or DG_DEVICE. */
 static void folder(void)
 {
-    const dg_dataset_options o = {.dir = cats, .size = 8, .channels = 3, .threads = 1, .cache = cache, .skipped = skipped};
+    const dg_dataset_options o = {
+        .dir = cats, .size = 8, .channels = 3, .threads = 1, .cache = cache, .skipped = skipped};
     dg_dataset d;
     for (int alone = 0; alone < 2; alone++) {
         long k = 1;
@@ -114,18 +135,21 @@ static void folder(void)
             fail_from(k, alone, 0, LONG_MAX);
             const dg_err e = dg_dataset_load(&o, &d);
             failed = done_failing();
-            if (!DG_CHECKF(e == DG_DEVICE || (!e && d.count == 24 && d.skips == 1), "allocation %ld fails: %d \"%s\", %d pictures, %d skipped", k, (int)e,
-                           e ? dg_message() : "", d.count, d.skips))
+            if (!DG_CHECKF(e == DG_DEVICE || (!e && d.count == 24 && d.skips == 1),
+                           "allocation %ld fails: %d \"%s\", %d pictures, %d skipped", k, (int)e, e ? dg_message() : "",
+                           d.count, d.skips))
                 break;
             if (!e) dg_dataset_free(&d);
             blob list = {0};
             if (!blob_load(&list, skipped)) {
                 blob_put(&list, "", 1);
-                DG_CHECKF(!strcmp((char *)list.data, "notes.txt\tneither PNG nor JPEG\n"), "allocation %ld fails: %s", k, (char *)list.data);
+                DG_CHECKF(!strcmp((char *)list.data, "notes.txt\tneither PNG nor JPEG\n"), "allocation %ld fails: %s",
+                          k, (char *)list.data);
             }
             blob_free(&list);
             if (access(cache, F_OK)) continue;
-            DG_CHECKF(!dg_dataset_load(&o, &d) && d.cached && d.count == 24 && d.skips == 1, "allocation %ld failed: the cache keeps it", k);
+            DG_CHECKF(!dg_dataset_load(&o, &d) && d.cached && d.count == 24 && d.skips == 1,
+                      "allocation %ld failed: the cache keeps it", k);
             dg_dataset_free(&d);
         }
         DG_CHECKF(k > 100, "only %ld allocations failed", k - 2);
@@ -149,7 +173,8 @@ static int command(void *context, char *message)
 static void commands(const char *what, long least, long most)
 {
     static const char *const line[] = {"dcgan data %s --size 16 --cache %s -q --threads 1%.0s",
-                                       "dcgan --data %s --model dcgan32 --batch 8 --epochs 1 --no-curves --cache %s -q --threads 1 --device cpu --out %s"};
+                                       "dcgan --data %s --model dcgan32 --batch 8 --epochs 1 --no-curves --cache %s -q "
+                                       "--threads 1 --device cpu --out %s"};
     for (int i = 0; i < 2; i++) {
         char text[1024], list[400];
         snprintf(text, sizeof text, line[i], cats, cache, run);
@@ -158,7 +183,8 @@ static void commands(const char *what, long least, long most)
         fail_from(1, true, least, most);
         child_result r = in_child(command, text, 0);
         (void)done_failing();
-        DG_CHECKF(r.code == DG_DEVICE && strstr(r.message, "no memory"), "%s, %s: %d \"%s\"", what, text, r.code, r.message);
+        DG_CHECKF(r.code == DG_DEVICE && strstr(r.message, "no memory"), "%s, %s: %d \"%s\"", what, text, r.code,
+                  r.message);
         DG_CHECKF(access(cache, F_OK) && access(list, F_OK), "%s, %s: leaves a cache or a list", what, text);
     }
 }

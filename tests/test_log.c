@@ -27,7 +27,9 @@ static dg_rundir open_run(const char *name)
 
 static dg_log_row row_of(uint64_t step)
 {
-    dg_log_row r = {.step = step, .epoch = (step - 1) / 4 + 1, .seconds = 0.25 * (double)step,
+    dg_log_row r = {.step = step,
+                    .epoch = (step - 1) / 4 + 1,
+                    .seconds = 0.25 * (double)step,
                     .images_per_second = 100};
     for (int i = 0; i < DG_METRICS; i++) r.value[i] = 1.0 / 3 + (double)step / 7 + i;
     r.value[DG_BAD_G] = r.value[DG_BAD_D] = 0;
@@ -55,28 +57,40 @@ static void test_format(void)
     dg_rundir r = open_run("format");
     dg_log *l;
     DG_CHECK(dg_log_open(&r, 0, &l) == DG_OK);
-    dg_log_row row = {.step = 1, .epoch = 1, .value = {0.5, 0.25, 2.0 / 3, 0.1, 0.2, 0.3, 0, 0}, .seconds = 1e-7,
+    dg_log_row row = {.step = 1,
+                      .epoch = 1,
+                      .value = {0.5, 0.25, 2.0 / 3, 0.1, 0.2, 0.3, 0, 0},
+                      .seconds = 1e-7,
                       .images_per_second = 1234.5};
     DG_CHECK(dg_log_step(l, &row) == DG_OK);
-    row = (dg_log_row){.step = 2, .epoch = 1, .value = {NAN, 1, INFINITY, -INFINITY, -0.0, 1e300, 0, 3},
-                       .seconds = 12345678.9, .images_per_second = NAN};
+    row = (dg_log_row){.step = 2,
+                       .epoch = 1,
+                       .value = {NAN, 1, INFINITY, -INFINITY, -0.0, 1e300, 0, 3},
+                       .seconds = 12345678.9,
+                       .images_per_second = NAN};
     DG_CHECK(dg_log_step(l, &row) == DG_OK);
     row.value[DG_LOSS_D_FAKE] = 0.625;
     row.images_per_second = 1e9 / 3;
     DG_CHECK(dg_log_epoch(l, &row) == DG_OK);
     char *csv = file_of("format", "log.csv"), *json = file_of("format", "log.jsonl"); /* flushed by the epoch */
     char want[600];
-    snprintf(want, sizeof want, "%s1,1,0.75,0.5,0.25,0.666666667,0.1,0.2,0.3,1234.5,1e-07\n"
-             "1,2,,,1,inf,-inf,-0,1e+300,,12345678.9\n", header);
+    snprintf(want, sizeof want,
+             "%s1,1,0.75,0.5,0.25,0.666666667,0.1,0.2,0.3,1234.5,1e-07\n"
+             "1,2,,,1,inf,-inf,-0,1e+300,,12345678.9\n",
+             header);
     DG_CHECKF(csv && !strcmp(csv, want), "log.csv is\n%s", csv);
-    DG_CHECKF(json && !strcmp(json,
-        "{\"kind\":\"step\",\"epoch\":1,\"step\":1,\"loss_d\":0.75,\"loss_d_real\":0.5,\"loss_d_fake\":0.25,\"loss_g\":0.666666667,"
-        "\"d_x\":0.1,\"d_gz1\":0.2,\"d_gz2\":0.3,\"img_s\":1234.5,\"seconds\":1e-07}\n"
-        "{\"kind\":\"step\",\"epoch\":1,\"step\":2,\"loss_d\":null,\"loss_d_real\":null,\"loss_d_fake\":1,\"loss_g\":null,"
-        "\"d_x\":null,\"d_gz1\":-0,\"d_gz2\":1e+300,\"img_s\":null,\"seconds\":12345678.9}\n"
-        "{\"kind\":\"epoch\",\"epoch\":1,\"step\":2,\"loss_d\":null,\"loss_d_real\":null,\"loss_d_fake\":0.625,\"loss_g\":null,"
-        "\"d_x\":null,\"d_gz1\":-0,\"d_gz2\":1e+300,\"img_s\":333333333,\"seconds\":12345678.9}\n"), "log.jsonl is\n%s",
-            json);
+    DG_CHECKF(json &&
+                  !strcmp(json,
+                          "{\"kind\":\"step\",\"epoch\":1,\"step\":1,\"loss_d\":0.75,\"loss_d_real\":0.5,\"loss_d_"
+                          "fake\":0.25,\"loss_g\":0.666666667,"
+                          "\"d_x\":0.1,\"d_gz1\":0.2,\"d_gz2\":0.3,\"img_s\":1234.5,\"seconds\":1e-07}\n"
+                          "{\"kind\":\"step\",\"epoch\":1,\"step\":2,\"loss_d\":null,\"loss_d_real\":null,\"loss_d_"
+                          "fake\":1,\"loss_g\":null,"
+                          "\"d_x\":null,\"d_gz1\":-0,\"d_gz2\":1e+300,\"img_s\":null,\"seconds\":12345678.9}\n"
+                          "{\"kind\":\"epoch\",\"epoch\":1,\"step\":2,\"loss_d\":null,\"loss_d_real\":null,\"loss_d_"
+                          "fake\":0.625,\"loss_g\":null,"
+                          "\"d_x\":null,\"d_gz1\":-0,\"d_gz2\":1e+300,\"img_s\":333333333,\"seconds\":12345678.9}\n"),
+              "log.jsonl is\n%s", json);
     free(csv);
     free(json);
     DG_CHECK(dg_log_close(l) == DG_OK && dg_log_close(NULL) == DG_OK);
@@ -102,11 +116,17 @@ static void test_resume(void)
     dg_rundir_close(&r);
     char *csv = file_of("whole", "log.csv"), *json = file_of("whole", "log.jsonl");
 
-    static const char *const torn[] = {"", "3,1", "3,11,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8", "{\"kind\":\"st", "\n",
+    static const char *const torn[] = {"",
+                                       "3,1",
+                                       "3,11,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8",
+                                       "{\"kind\":\"st",
+                                       "\n",
                                        "garbage\n",
-                                       "2,3,1,1,1,1,1,1,1,1,1\n", "4,13,1,1,1,1,1,1,1,1\n",
-                                           "4,13,1,1,1,1,1,1,1,1,1,1\n",
-                                       "4,x,1,1,1,1,1,1,1,1,1\n", "-4,1,1,1,1,1,1,1,1,1,1\n"};
+                                       "2,3,1,1,1,1,1,1,1,1,1\n",
+                                       "4,13,1,1,1,1,1,1,1,1\n",
+                                       "4,13,1,1,1,1,1,1,1,1,1,1\n",
+                                       "4,x,1,1,1,1,1,1,1,1,1\n",
+                                       "-4,1,1,1,1,1,1,1,1,1,1\n"};
     for (size_t i = 0; i < sizeof torn / sizeof torn[0]; i++)
         for (uint64_t checkpoint = 4; checkpoint <= 12; checkpoint += i ? 6 : 4) {
             r = open_run("parts");
@@ -180,16 +200,17 @@ static void test_odd_files(void)
     loud_stderr(old);
     dg_log_close(l);
     /* lines of other kinds stay, later ones go */
-    const char other[] = "{\"kind\":\"note\",\"text\":\"x\"}\n{\"kind\":\"epoch\",\"epoch\":1,\"step\":4}\n{\"kind\":\"epoch\",\"step\":9}\n[1]\n";
+    const char other[] = "{\"kind\":\"note\",\"text\":\"x\"}\n{\"kind\":\"epoch\",\"epoch\":1,\"step\":4}\n{\"kind\":"
+                         "\"epoch\",\"step\":9}\n[1]\n";
     temp_put(temp_path("odd/log.jsonl"), other, strlen(other));
     old = quiet_stderr();
     DG_CHECK(dg_log_open(&r, 5, &l) == DG_OK);
     loud_stderr(old);
     dg_log_close(l);
     char *json = file_of("odd", "log.jsonl");
-    DG_CHECKF(json && !strcmp(json,
-                              "{\"kind\":\"note\",\"text\":\"x\"}\n{\"kind\":\"epoch\",\"epoch\":1,\"step\":4}\n"),
-                                  "%s", json);
+    DG_CHECKF(json &&
+                  !strcmp(json, "{\"kind\":\"note\",\"text\":\"x\"}\n{\"kind\":\"epoch\",\"epoch\":1,\"step\":4}\n"),
+              "%s", json);
     free(json);
     dg_rundir_close(&r);
 }
@@ -197,10 +218,19 @@ static void test_odd_files(void)
 /* Lines within the checkpoint's steps that are no rows. */
 static void test_bad_rows(void)
 {
-    static const char *const bad[] = {"2,5", "2,5,1,1,1,1,1,1,1,1", "2,5,1,1,1,1,1,1,1,1,1,1", "-2,5,1,1,1,1,1,1,1,1,1",
-                                      "2,+5,1,1,1,1,1,1,1,1,1", "2,5x,1,1,1,1,1,1,1,1,1", "2,5,x,1,1,1,1,1,1,1,1",
-                                      "2,5,1,1 ,1,1,1,1,1,1,1", "2,5, 1,1,1,1,1,1,1,1,1", "2,5,1,1,1,1,1,1,1,1,1;",
-                                      "99999999999999999999,5,1,1,1,1,1,1,1,1,1", "2,4,1,1,1,1,1,1,1,1,1", ""};
+    static const char *const bad[] = {"2,5",
+                                      "2,5,1,1,1,1,1,1,1,1",
+                                      "2,5,1,1,1,1,1,1,1,1,1,1",
+                                      "-2,5,1,1,1,1,1,1,1,1,1",
+                                      "2,+5,1,1,1,1,1,1,1,1,1",
+                                      "2,5x,1,1,1,1,1,1,1,1,1",
+                                      "2,5,x,1,1,1,1,1,1,1,1",
+                                      "2,5,1,1 ,1,1,1,1,1,1,1",
+                                      "2,5, 1,1,1,1,1,1,1,1,1",
+                                      "2,5,1,1,1,1,1,1,1,1,1;",
+                                      "99999999999999999999,5,1,1,1,1,1,1,1,1,1",
+                                      "2,4,1,1,1,1,1,1,1,1,1",
+                                      ""};
     const int count = (int)(sizeof bad / sizeof bad[0]);
     char text[4096];
     for (int i = 0; i <= count; i++) { /* the last one is good */

@@ -39,7 +39,10 @@ static blob with_texts(const dg_text *text, int n)
     return b;
 }
 
-static blob by_dcgan(const char *key) { return with_texts((dg_text[]){{"Software", "dcgan 0.0.9 (0123456789)"}, {key, "caf\xc3\xa9"}}, 2); }
+static blob by_dcgan(const char *key)
+{
+    return with_texts((dg_text[]){{"Software", "dcgan 0.0.9 (0123456789)"}, {key, "caf\xc3\xa9"}}, 2);
+}
 
 static void recognised(void)
 {
@@ -57,9 +60,16 @@ static void recognised(void)
         b.data[i] ^= 0x80;
     }
     blob_free(&b);
-    static const struct { dg_text text; bool made; } other[] = {
-        {{"Software", "dcgan 1"}, true},           {{"Software", "gimp"}, false},   {{"Software", "dcgan"}, false},
-        {{"Comment", "dcgan 0.1.0"}, false},       {{"software", "dcgan 1"}, false}, {{"Softwar", "dcgan 1"}, false},
+    static const struct {
+        dg_text text;
+        bool made;
+    } other[] = {
+        {{"Software", "dcgan 1"}, true},
+        {{"Software", "gimp"}, false},
+        {{"Software", "dcgan"}, false},
+        {{"Comment", "dcgan 0.1.0"}, false},
+        {{"software", "dcgan 1"}, false},
+        {{"Softwar", "dcgan 1"}, false},
         {{"Source", "drawn by dcgan, seed 1, number 2"}, false},
     };
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
@@ -74,7 +84,8 @@ static void recognised(void)
 
 static dg_dataset_options options(void)
 {
-    return (dg_dataset_options){.dir = cats, .size = 8, .channels = 3, .threads = 2, .cache = cache, .skipped = skipped};
+    return (
+        dg_dataset_options){.dir = cats, .size = 8, .channels = 3, .threads = 2, .cache = cache, .skipped = skipped};
 }
 
 static bool loads(dg_dataset *d, int count, int skips, int made, int hidden)
@@ -82,8 +93,8 @@ static bool loads(dg_dataset *d, int count, int skips, int made, int hidden)
     const dg_dataset_options o = options();
     const dg_err e = dg_dataset_load(&o, d);
     return DG_CHECKF(!e && d->count == count && d->skips == skips && d->made == made && d->hidden == hidden,
-                     "%d \"%s\": %d pictures, %d skipped, %d made, %d hidden", (int)e, e ? dg_message() : "", d->count, d->skips,
-                     d->made, d->hidden);
+                     "%d \"%s\": %d pictures, %d skipped, %d made, %d hidden", (int)e, e ? dg_message() : "", d->count,
+                     d->skips, d->made, d->hidden);
 }
 
 static void leave_a_run(const char *name)
@@ -123,12 +134,15 @@ static void same_set(void)
     if (loads(&b, 20, 7, 13, 4)) {
         DG_CHECK(b.fingerprint == a.fingerprint && b.cached && !memcmp(a.pixels, b.pixels, 20 * 192));
         for (int i = 0; i < 20; i++) DG_CHECK(!strcmp(a.name[i], b.name[i]));
-        static const char *const want[] = {"bad.png", "cut.png", "note", "run/checkpoint.safetensors", "run/config.ini", "run/log.csv", "run/run.lock"};
+        static const char *const want[] = {"bad.png",        "cut.png",     "note",        "run/checkpoint.safetensors",
+                                           "run/config.ini", "run/log.csv", "run/run.lock"};
         for (int i = 0; i < 7; i++)
-            DG_CHECKF(!strcmp(b.skip[i].name, want[i]) && b.skip[i].bad == (i < 2), "%s: %s", b.skip[i].name, b.skip[i].reason);
+            DG_CHECKF(!strcmp(b.skip[i].name, want[i]) && b.skip[i].bad == (i < 2), "%s: %s", b.skip[i].name,
+                      b.skip[i].reason);
         DG_CHECKF(!strncmp(b.skip[1].reason, "PNG: ", 5), "%s", b.skip[1].reason);
         char text[128];
-        DG_CHECK(!strcmp(dg_left_out(&b, text, sizeof text), "13 pictures that dcgan made and 4 hidden files or folders"));
+        DG_CHECK(
+            !strcmp(dg_left_out(&b, text, sizeof text), "13 pictures that dcgan made and 4 hidden files or folders"));
     }
     dg_dataset_free(&b);
     leave_a_run("run-2");
@@ -140,7 +154,8 @@ static void same_set(void)
     if (loads(&b, 20, 11, 25, 5)) DG_CHECK(b.fingerprint == a.fingerprint && b.cached);
     dg_dataset_free(&b);
     temp_remove(at("run-2"));
-    if (loads(&b, 20, 7, 13, 4)) DG_CHECK(b.fingerprint == a.fingerprint && b.cached && b.skip[1].bad && !b.skip[2].bad);
+    if (loads(&b, 20, 7, 13, 4))
+        DG_CHECK(b.fingerprint == a.fingerprint && b.cached && b.skip[1].bad && !b.skip[2].bad);
     dg_dataset_free(&b);
     save("one-more.png", png_noise(5, 5, 100)); /* real ones count as before */
     if (loads(&b, 21, 7, 13, 4)) DG_CHECK(b.fingerprint != a.fingerprint && !b.cached);
@@ -180,9 +195,11 @@ static void folders(void)
     o.dir = dir;
     o.cache = NULL;
     DG_CHECKF(!dg_synthesize(dir, 4, 16, 1) && !dg_synthesize(dir, 6, 16, 1), "%s", dg_message());
-    DG_CHECKF(!dg_dataset_load(&o, &d) && d.count == 6 && d.made == 0, "drawn cats are there to be trained on: %s", dg_message());
+    DG_CHECKF(!dg_dataset_load(&o, &d) && d.count == 6 && d.made == 0, "drawn cats are there to be trained on: %s",
+              dg_message());
     dg_dataset_free(&d);
-    DG_CHECK(dg_synthesize(cats, 4, 16, 1) == DG_USAGE && strstr(dg_message(), "holds 00.png, and pictures are written only into"));
+    DG_CHECK(dg_synthesize(cats, 4, 16, 1) == DG_USAGE &&
+             strstr(dg_message(), "holds 00.png, and pictures are written only into"));
     DG_CHECK(access(at("cat-00000.png"), F_OK) != 0);
 
     static const char *const names[] = {"seed-*.png", "grid.png", NULL};
@@ -192,15 +209,19 @@ static void folders(void)
     mkdir(mine, 0777);
     DG_CHECK(!dg_only_ours(mine, names, "Software", "dcgan "));
     blob b = by_dcgan("Checkpoint"), foreign = png_noise(4, 4, 1);
-    static const struct { const char *name; bool ours, good; } file[] = {
-        {"seed-0001.png", true, true}, {"grid.png", true, true}, {".DS_Store", false, true}, {"epoch-0001.png", true, false},
-        {"seed-0002.png", false, false}, {"\x1b[31m", false, false},
+    static const struct {
+        const char *name;
+        bool ours, good;
+    } file[] = {
+        {"seed-0001.png", true, true},   {"grid.png", true, true},        {".DS_Store", false, true},
+        {"epoch-0001.png", true, false}, {"seed-0002.png", false, false}, {"\x1b[31m", false, false},
     };
     for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
         snprintf(path, sizeof path, "%s/%s", mine, file[i].name);
         DG_CHECK(!blob_save(file[i].ours ? &b : &foreign, path));
         const dg_err e = dg_only_ours(mine, names, "Software", "dcgan ");
-        DG_CHECKF(e == (file[i].good ? DG_OK : DG_USAGE) && !strchr(dg_message(), '\x1b'), "%s: %d \"%s\"", file[i].name, (int)e, dg_message());
+        DG_CHECKF(e == (file[i].good ? DG_OK : DG_USAGE) && !strchr(dg_message(), '\x1b'), "%s: %d \"%s\"",
+                  file[i].name, (int)e, dg_message());
         if (!file[i].good) unlink(path);
     }
     snprintf(path, sizeof path, "%s/seed-0003.png", mine);

@@ -58,7 +58,8 @@ int main(void)
     DG_CHECK(dg_model_stock(text, "any", 64, 3, 7, 0, 3) == DG_USAGE);
 
     /* another geometry than 4/2/1 */
-    DG_CHECK(parse_with("filters = 8\nkernel = 4\nstride = 1\npad = 0", "filters = 8\nkernel = 6\nstride = 1\npad = 1") == DG_OK);
+    DG_CHECK(parse_with("filters = 8\nkernel = 4\nstride = 1\npad = 0",
+                        "filters = 8\nkernel = 6\nstride = 1\npad = 1") == DG_OK);
     DG_CHECK(parse_with("act = leaky", "act = leaky\nslope = 0.3") == DG_OK && m.net[DG_D].layer[0].slope == 0.3);
 
     mistake("size = 16", "size = 48", "net.cfg:3: [model] size = 48: must be a power of two");
@@ -88,8 +89,11 @@ int main(void)
     mistake("filters = 1\n", "filters = 2\n", "the discriminator must end in 1 x 1 x 1");
     mistake("norm = none\nact = tanh", "norm = none\nact = relu", "needs norm = none and act = tanh");
     mistake("norm = none\nact = none", "norm = none\nact = relu", "gives the logit");
-    mistake("[D.1]\nop = conv\nfilters = 4\nkernel = 4\nstride = 2\npad = 1", "[D.1]\nop = conv\nfilters = 4\nkernel = 4\nstride = 2\npad = 0", "[D.2] 7 x 7 with kernel = 4, stride = 2, pad = 1 leaves a rest");
-    mistake("[D.1]\nop = conv\nfilters = 4\nkernel = 4", "[D.1]\nop = conv\nfilters = 4\nkernel = 5", "leaves a rest of 1 pixels");
+    mistake("[D.1]\nop = conv\nfilters = 4\nkernel = 4\nstride = 2\npad = 1",
+            "[D.1]\nop = conv\nfilters = 4\nkernel = 4\nstride = 2\npad = 0",
+            "[D.2] 7 x 7 with kernel = 4, stride = 2, pad = 1 leaves a rest");
+    mistake("[D.1]\nop = conv\nfilters = 4\nkernel = 4", "[D.1]\nop = conv\nfilters = 4\nkernel = 5",
+            "leaves a rest of 1 pixels");
 
     DG_CHECK(dg_model_parse("", "empty.cfg", &m) == DG_USAGE);
     DG_CHECK(dg_model_read("no-such-model", &m) == DG_USAGE && strstr(dg_message(), "dcgan64-paper"));

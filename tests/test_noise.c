@@ -8,8 +8,8 @@ static dg_step_state state = {.seed = 0x123456789abcdefull, .step = 41};
 static dg_op noise_op(int64_t n, int stream)
 {
     dg_op op = {.name = "noise", .kind = DG_OP_noise};
-    op.u.noise = (dg_noise_args){.z = dg_case_numbers((size_t)n, 1, 0), .state = &state, .n = n, .stream = stream,
-                                 .first_step = 7};
+    op.u.noise = (dg_noise_args){
+        .z = dg_case_numbers((size_t)n, 1, 0), .state = &state, .n = n, .stream = stream, .first_step = 7};
     return op;
 }
 

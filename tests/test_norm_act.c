@@ -10,24 +10,40 @@ typedef struct {
 } shape;
 
 static const shape shapes[] = {
-    {2, 1, 1, 1, 1, DG_ACT_NONE, 0, 0, 1},       {4, 1, 1, 1, 2, DG_ACT_RELU, 0, 0, 1},
-    {1, 3, 5, 1, 1, DG_ACT_LEAKY, 0.2, 0, 1},    {1, 7, 3, 3, 1, DG_ACT_RELU, 0, 0, 1},
-    {6, 5, 7, 3, 2, DG_ACT_LEAKY, 0.2, 0, 1},    {2, 3, 3, 5, 2, DG_ACT_LEAKY, 0.01, 0, 1},
-    {3, 9, 9, 5, 3, DG_ACT_RELU, 0, 0, 1},       {1, 1, 2, 31, 1, DG_ACT_NONE, 0, 0, 1},
-    {2, 13, 11, 31, 1, DG_ACT_LEAKY, 0.2, 0, 1}, {4, 8, 9, 31, 2, DG_ACT_RELU, 0, 0, 1},
-    {2, 16, 16, 32, 1, DG_ACT_RELU, 0, 0, 1},    {2, 33, 16, 32, 2, DG_ACT_LEAKY, 0.2, 0, 1},
-    {1, 17, 17, 64, 1, DG_ACT_LEAKY, 0.3, 0, 1}, {2, 4, 4, 127, 1, DG_ACT_RELU, 0, 0, 1},
-    {4, 5, 3, 127, 2, DG_ACT_LEAKY, 0.2, 0, 1},  {2, 9, 7, 128, 1, DG_ACT_NONE, 0, 0, 1},
-    {2, 4, 4, 255, 2, DG_ACT_RELU, 0, 0, 1},     {4, 4, 4, 256, 2, DG_ACT_LEAKY, 0.2, 0, 1},
-    {1, 6, 11, 256, 1, DG_ACT_RELU, 0, 0, 1},    {2, 4, 5, 257, 1, DG_ACT_LEAKY, 0.2, 0, 1},
-    {2, 3, 7, 300, 2, DG_ACT_RELU, 0, 0, 1},     {2, 5, 5, 513, 1, DG_ACT_LEAKY, 0.2, 0, 1},
-    {1, 2, 1, 1024, 1, DG_ACT_RELU, 0, 0, 1},    {2, 61, 67, 1, 1, DG_ACT_LEAKY, 0.2, 0, 1},
-    {2, 111, 113, 1, 2, DG_ACT_RELU, 0, 0, 1},   {3, 41, 43, 6, 1, DG_ACT_LEAKY, 0.2, 0, 1},
-    {10, 3, 3, 16, 5, DG_ACT_RELU, 0, 0, 1},     {2, 19, 21, 24, 2, DG_ACT_RELU, 0, 0, 1},
+    {2, 1, 1, 1, 1, DG_ACT_NONE, 0, 0, 1},
+    {4, 1, 1, 1, 2, DG_ACT_RELU, 0, 0, 1},
+    {1, 3, 5, 1, 1, DG_ACT_LEAKY, 0.2, 0, 1},
+    {1, 7, 3, 3, 1, DG_ACT_RELU, 0, 0, 1},
+    {6, 5, 7, 3, 2, DG_ACT_LEAKY, 0.2, 0, 1},
+    {2, 3, 3, 5, 2, DG_ACT_LEAKY, 0.01, 0, 1},
+    {3, 9, 9, 5, 3, DG_ACT_RELU, 0, 0, 1},
+    {1, 1, 2, 31, 1, DG_ACT_NONE, 0, 0, 1},
+    {2, 13, 11, 31, 1, DG_ACT_LEAKY, 0.2, 0, 1},
+    {4, 8, 9, 31, 2, DG_ACT_RELU, 0, 0, 1},
+    {2, 16, 16, 32, 1, DG_ACT_RELU, 0, 0, 1},
+    {2, 33, 16, 32, 2, DG_ACT_LEAKY, 0.2, 0, 1},
+    {1, 17, 17, 64, 1, DG_ACT_LEAKY, 0.3, 0, 1},
+    {2, 4, 4, 127, 1, DG_ACT_RELU, 0, 0, 1},
+    {4, 5, 3, 127, 2, DG_ACT_LEAKY, 0.2, 0, 1},
+    {2, 9, 7, 128, 1, DG_ACT_NONE, 0, 0, 1},
+    {2, 4, 4, 255, 2, DG_ACT_RELU, 0, 0, 1},
+    {4, 4, 4, 256, 2, DG_ACT_LEAKY, 0.2, 0, 1},
+    {1, 6, 11, 256, 1, DG_ACT_RELU, 0, 0, 1},
+    {2, 4, 5, 257, 1, DG_ACT_LEAKY, 0.2, 0, 1},
+    {2, 3, 7, 300, 2, DG_ACT_RELU, 0, 0, 1},
+    {2, 5, 5, 513, 1, DG_ACT_LEAKY, 0.2, 0, 1},
+    {1, 2, 1, 1024, 1, DG_ACT_RELU, 0, 0, 1},
+    {2, 61, 67, 1, 1, DG_ACT_LEAKY, 0.2, 0, 1},
+    {2, 111, 113, 1, 2, DG_ACT_RELU, 0, 0, 1},
+    {3, 41, 43, 6, 1, DG_ACT_LEAKY, 0.2, 0, 1},
+    {10, 3, 3, 16, 5, DG_ACT_RELU, 0, 0, 1},
+    {2, 19, 21, 24, 2, DG_ACT_RELU, 0, 0, 1},
     /* means far from zero, tiny and huge spreads */
-    {4, 16, 15, 33, 2, DG_ACT_LEAKY, 0.2, 1000, 1}, {2, 31, 29, 8, 1, DG_ACT_RELU, 0, -50, 0.01},
-    {2, 20, 20, 16, 1, DG_ACT_NONE, 0, 3e4, 0.1},   {2, 15, 9, 40, 1, DG_ACT_LEAKY, 0.2, 0, 1e-4},
-     {2, 8, 8, 48, 2, DG_ACT_RELU, 0, 3, 1e6},
+    {4, 16, 15, 33, 2, DG_ACT_LEAKY, 0.2, 1000, 1},
+    {2, 31, 29, 8, 1, DG_ACT_RELU, 0, -50, 0.01},
+    {2, 20, 20, 16, 1, DG_ACT_NONE, 0, 3e4, 0.1},
+    {2, 15, 9, 40, 1, DG_ACT_LEAKY, 0.2, 0, 1e-4},
+    {2, 8, 8, 48, 2, DG_ACT_RELU, 0, 3, 1e6},
 };
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
@@ -37,10 +53,18 @@ static dg_op stats_op(const shape *s, double *x)
 {
     size_t gc = (size_t)s->groups * (size_t)s->C, c = (size_t)s->C;
     dg_op op = {.name = "norm.stats", .kind = DG_OP_norm_stats};
-    op.u.norm_stats = (dg_norm_stats_args){
-        .mean = dg_case_numbers(gc, 1, 0), .rstd = dg_case_numbers(gc, 1, 0),
-        .running_mean = dg_case_numbers(c, 1, 0), .running_var = dg_case_numbers(c, 0.5, 1), .x = x,
-        .N = s->N, .H = s->H, .W = s->W, .C = s->C, .groups = s->groups, .eps = 1e-5, .momentum = 0.1};
+    op.u.norm_stats = (dg_norm_stats_args){.mean = dg_case_numbers(gc, 1, 0),
+                                           .rstd = dg_case_numbers(gc, 1, 0),
+                                           .running_mean = dg_case_numbers(c, 1, 0),
+                                           .running_var = dg_case_numbers(c, 0.5, 1),
+                                           .x = x,
+                                           .N = s->N,
+                                           .H = s->H,
+                                           .W = s->W,
+                                           .C = s->C,
+                                           .groups = s->groups,
+                                           .eps = 1e-5,
+                                           .momentum = 0.1};
     return op;
 }
 
@@ -67,11 +91,23 @@ static dg_op act_op(const shape *s)
         }
     }
     dg_op op = {.name = "norm.act", .kind = DG_OP_norm_act};
-    op.u.norm_act = (dg_norm_act_args){
-        .y = dg_case_numbers(n, 1, 0), .dx = dg_case_numbers(n, 1, 0), .dgamma = dg_case_numbers(c, 1, 0),
-        .dbeta = dg_case_numbers(c, 1, 0), .dy = dg_case_numbers(n, 1, 0), .x = x, .mean = mean, .rstd = rstd,
-        .gamma = gamma, .beta = beta, .N = s->N, .H = s->H, .W = s->W, .C = s->C, .groups = s->groups,
-        .act = s->act, .slope = s->slope};
+    op.u.norm_act = (dg_norm_act_args){.y = dg_case_numbers(n, 1, 0),
+                                       .dx = dg_case_numbers(n, 1, 0),
+                                       .dgamma = dg_case_numbers(c, 1, 0),
+                                       .dbeta = dg_case_numbers(c, 1, 0),
+                                       .dy = dg_case_numbers(n, 1, 0),
+                                       .x = x,
+                                       .mean = mean,
+                                       .rstd = rstd,
+                                       .gamma = gamma,
+                                       .beta = beta,
+                                       .N = s->N,
+                                       .H = s->H,
+                                       .W = s->W,
+                                       .C = s->C,
+                                       .groups = s->groups,
+                                       .act = s->act,
+                                       .slope = s->slope};
     return op;
 }
 
@@ -80,7 +116,7 @@ static void fine(const char *wrong, const shape *s, const dg_backend *b)
     DG_CHECKF(!wrong, "%s: (%d,%d,%d,%d)/%d: %s", b->name, s->N, s->H, s->W, s->C, s->groups, wrong ? wrong : "");
 }
 
-#define BELOW(error, tol) \
+#define BELOW(error, tol)                                                                                       \
     DG_CHECKF((error) <= (tol), "%s: (%d,%d,%d,%d)/%d: %s %g > %g", b->name, s->N, s->H, s->W, s->C, s->groups, \
               #error, (double)(error), (double)(tol))
 
@@ -110,9 +146,12 @@ static void check_frozen(dg_backend *b, const shape *s)
 {
     size_t c = (size_t)s->C;
     dg_op op = {.kind = DG_OP_norm_frozen};
-    op.u.norm_frozen = (dg_norm_frozen_args){
-        .mean = dg_case_numbers(c, 1, 0), .rstd = dg_case_numbers(c, 1, 0),
-        .running_mean = dg_case_numbers(c, 1, 0), .running_var = dg_case_numbers(c, 0.5, 1), .C = s->C, .eps = 1e-5};
+    op.u.norm_frozen = (dg_norm_frozen_args){.mean = dg_case_numbers(c, 1, 0),
+                                             .rstd = dg_case_numbers(c, 1, 0),
+                                             .running_mean = dg_case_numbers(c, 1, 0),
+                                             .running_var = dg_case_numbers(c, 0.5, 1),
+                                             .C = s->C,
+                                             .eps = 1e-5};
     dg_op want = op;
     want.u.norm_frozen.mean = dg_case_copy(op.u.norm_frozen.mean, c);
     want.u.norm_frozen.rstd = dg_case_copy(op.u.norm_frozen.rstd, c);
@@ -232,8 +271,12 @@ static void check_threads(void)
             struct {
                 double *first, *now;
                 size_t n;
-            } same[] = {{dx, a->dx, n}, {y, a->y, n}, {mean, stats.u.norm_stats.mean, 48},
-                        {rstd, stats.u.norm_stats.rstd, 48}, {dgamma, a->dgamma, 24}, {rv, var, 24}};
+            } same[] = {{dx, a->dx, n},
+                        {y, a->y, n},
+                        {mean, stats.u.norm_stats.mean, 48},
+                        {rstd, stats.u.norm_stats.rstd, 48},
+                        {dgamma, a->dgamma, 24},
+                        {rv, var, 24}};
             for (int k = 0; k < 6; k++) {
                 if (t == 0) memcpy(same[k].first, same[k].now, same[k].n * sizeof(double));
                 DG_CHECKF(memcmp(same[k].first, same[k].now, same[k].n * sizeof(double)) == 0,
@@ -272,11 +315,23 @@ static void check_golden(dg_backend *b)
     t->running_mean = dg_case_copy(golden_norm_mean0, 2);
     t->running_var = dg_case_copy(golden_norm_var0, 2);
     fine(dg_case_run(b, &stats), &s, b);
-    op.u.norm_act = (dg_norm_act_args){
-        .y = dg_case_numbers(16, 1, 0), .dx = dg_case_numbers(16, 1, 0), .dgamma = dg_case_numbers(2, 1, 0),
-        .dbeta = dg_case_numbers(2, 1, 0), .dy = dg_case_copy(golden_norm_weight, 16), .x = t->x, .mean = t->mean,
-        .rstd = t->rstd, .gamma = dg_case_copy(golden_norm_gamma, 2), .beta = dg_case_copy(golden_norm_beta, 2), .N = 2,
-        .H = 2, .W = 2, .C = 2, .groups = 1, .act = DG_ACT_LEAKY, .slope = 0.2};
+    op.u.norm_act = (dg_norm_act_args){.y = dg_case_numbers(16, 1, 0),
+                                       .dx = dg_case_numbers(16, 1, 0),
+                                       .dgamma = dg_case_numbers(2, 1, 0),
+                                       .dbeta = dg_case_numbers(2, 1, 0),
+                                       .dy = dg_case_copy(golden_norm_weight, 16),
+                                       .x = t->x,
+                                       .mean = t->mean,
+                                       .rstd = t->rstd,
+                                       .gamma = dg_case_copy(golden_norm_gamma, 2),
+                                       .beta = dg_case_copy(golden_norm_beta, 2),
+                                       .N = 2,
+                                       .H = 2,
+                                       .W = 2,
+                                       .C = 2,
+                                       .groups = 1,
+                                       .act = DG_ACT_LEAKY,
+                                       .slope = 0.2};
     fine(dg_case_run(b, &op), &s, b);
     double tol = 20 * dg_case_eps(b);
     DG_CHECK(dg_case_error(op.u.norm_act.y, golden_norm_y, 16, 1) <= tol);

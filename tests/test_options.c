@@ -46,7 +46,8 @@ static void test_built_in(void)
     DG_CHECK(o.command == DG_CMD_TRAIN && !strcmp(o.data, "somewhere") && !strcmp(o.model, "dcgan64-paper"));
     DG_CHECK(o.epochs == 25 && o.batch == 64 && o.seed == 1 && o.keep == 1 && o.checkpoint_every == 1);
     DG_CHECK(o.lr == 0.0002 && o.lr_d == 0 && o.beta1 == 0.5 && o.beta2 == 0.999 && o.eps == 1e-8);
-    DG_CHECK(!o.flip && !o.resume && o.precision == DG_PRECISION_AUTO && o.exif && o.fit == DG_FIT_CROP && o.alpha == DG_ALPHA_DROP);
+    DG_CHECK(!o.flip && !o.resume && o.precision == DG_PRECISION_AUTO && o.exif && o.fit == DG_FIT_CROP &&
+             o.alpha == DG_ALPHA_DROP);
     DG_CHECK(o.grid_rows == 8 && o.grid_cols == 8 && !strcmp(o.device, "auto") && o.threads == 0);
     DG_CHECK(!strcmp(o.out, "samples/somewhere-dcgan64-paper"));
     for (const dg_option *t = dg_option_table; t->name; t++) { /* names, keys and letters are unique for a command */
@@ -79,7 +80,8 @@ static void test_values(void)
     DG_CHECK(o.epochs == 300 && o.batch == 32 && o.seed == UINT64_MAX && o.lr == 1e-3 && o.beta1 == 0);
     DG_CHECK(o.grid_rows == 3 && o.grid_cols == 5 && o.flip && o.steps == 7);
     accepts("-d a --flip --flip=no --fit stretch --alpha black --orient ignore --precision fp64 --device cuda:1 -q");
-    DG_CHECK(!o.flip && o.fit == DG_FIT_STRETCH && o.alpha == DG_ALPHA_BLACK && !o.exif && o.precision == DG_PRECISION_FP64 && o.quiet);
+    DG_CHECK(!o.flip && o.fit == DG_FIT_STRETCH && o.alpha == DG_ALPHA_BLACK && !o.exif &&
+             o.precision == DG_PRECISION_FP64 && o.quiet);
     accepts("-d a --epoch 3"); /* getopt_long takes what cannot be mistaken */
     DG_CHECK(o.epochs == 3);
 
@@ -239,19 +241,27 @@ static void test_config(const char *dir)
 /* What was written is read back to the same values, whatever the paths look like. */
 static void test_config_round_trip(const char *dir)
 {
-    static const char *const odd[] = {" blanks at the ends ", "a ; b", "\"quoted\"", "back\\slash", "line\nbreak",
-                                      "%20", "#x", "\xff\xfe", "a\\x41", "plain"};
+    static const char *const odd[] = {" blanks at the ends ",
+                                      "a ; b",
+                                      "\"quoted\"",
+                                      "back\\slash",
+                                      "line\nbreak",
+                                      "%20",
+                                      "#x",
+                                      "\xff\xfe",
+                                      "a\\x41",
+                                      "plain"};
     char path[PATH_MAX], name[700];
     for (size_t i = 0; i <= sizeof odd / sizeof odd[0]; i++) {
-        if (i < sizeof odd / sizeof odd[0])
-            snprintf(name, sizeof name, "/%s/%s", odd[i], odd[i]);
+        if (i < sizeof odd / sizeof odd[0]) snprintf(name, sizeof name, "/%s/%s", odd[i], odd[i]);
         else {
             for (size_t k = 0; k < sizeof name - 1; k++) name[k] = (char)(k % 7 == 3 ? ' ' : 'a' + (int)k % 26);
             name[0] = '/';
             name[sizeof name - 1] = 0;
         }
-        char *argv[] = {"dcgan", "--data", name, "--lr", "0.00012345678901234567", "--seed", "9007199254740993",
-                        "--grid", "3x4", "--precision", "fp64", "--drop-last", NULL};
+        char *argv[] = {"dcgan",  "--data",           name,     "--lr", "0.00012345678901234567",
+                        "--seed", "9007199254740993", "--grid", "3x4",  "--precision",
+                        "fp64",   "--drop-last",      NULL};
         dg_options_free(&o);
         DG_CHECK(dg_options_parse(12, argv, &o, &done) == DG_OK);
         DG_CHECK(strstr(o.resolved, "\nversion = dcgan ") && strstr(o.resolved, "; command: dcgan --data "));
@@ -289,9 +299,9 @@ static void test_runs(const char *dir)
 
     write_text("samples/cats-dcgan32/config.ini", "[run]\ndata = /cats\nmodel = dcgan32\nepochs = 300\nlr = 0.001\n");
     write_text("samples/cats-dcgan32/checkpoint-0007.safetensors", "");
-    static const char *const same[] = {
-        "--resume --out samples/cats-dcgan32", "--resume samples/cats-dcgan32", "--resume=samples/cats-dcgan32",
-        "-d cats -m dcgan32 -r", "--resume samples/cats-dcgan32/checkpoint-0007.safetensors"};
+    static const char *const same[] = {"--resume --out samples/cats-dcgan32", "--resume samples/cats-dcgan32",
+                                       "--resume=samples/cats-dcgan32", "-d cats -m dcgan32 -r",
+                                       "--resume samples/cats-dcgan32/checkpoint-0007.safetensors"};
     for (int i = 0; i < 5; i++) {
         snprintf(line, sizeof line, "%s --epochs 400", same[i]);
         accepts(line);

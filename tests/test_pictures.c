@@ -76,8 +76,8 @@ static void texts_round_trip(void)
     memset(long_value, 'v', 300000);
     long_value[300000] = 0;
     dg_image im = noise_image(9, 4, 3, 3);
-    const dg_text in[] = {{"run", "cats 64"}, {"epoch", "12"}, {"folder", "K\xc3\xa4tzchen \xe7\x8c\xab"},
-                          {"config", "a = 1\nb = 2\n"}, {"empty", ""}, {"long", long_value}};
+    const dg_text in[] = {{"run", "cats 64"},           {"epoch", "12"}, {"folder", "K\xc3\xa4tzchen \xe7\x8c\xab"},
+                          {"config", "a = 1\nb = 2\n"}, {"empty", ""},   {"long", long_value}};
     const int n = (int)(sizeof in / sizeof *in);
     in_base(path, "t.png");
     DG_CHECKF(dg_png_write(path, &im, in, n) == DG_OK, "%s", dg_message());

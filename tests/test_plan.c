@@ -22,7 +22,9 @@ static void check_layout(const dg_gan *g)
             if (o->kind == DG_OUTSIDE || end_of(o) <= r->offset || end_of(r) <= o->offset) continue;
             pairs++;
             /* overlapping is for work rows of different plans, or of one plan at different times */
-            if (r->kind == DG_WORK && o->kind == DG_WORK && (r->plan != o->plan || r->last < o->first || o->last < r->first)) continue;
+            if (r->kind == DG_WORK && o->kind == DG_WORK &&
+                (r->plan != o->plan || r->last < o->first || o->last < r->first))
+                continue;
             clashes++;
             printf("%s and %s overlap\n", r->name, o->name);
         }
@@ -38,10 +40,12 @@ static void check_operands(const dg_plan *p)
         int n;
         const dg_operand *operand = dg_operands(p->op[i].kind, &n);
         for (int k = 0; k < n; k++) {
-            bool optional = operand[k].role == DG_SCRATCH || p->op[i].kind == DG_OP_norm_act_dx || p->op[i].kind == DG_OP_noise;
+            bool optional = operand[k].role == DG_SCRATCH || p->op[i].kind == DG_OP_norm_act_dx ||
+                            p->op[i].kind == DG_OP_noise;
             DG_CHECKF(optional || p->op[i].operand[k].row >= 0, "%s has no %s", p->op[i].name, operand[k].name);
         }
-        for (int k = 0; k < i; k++) DG_CHECKF(strcmp(p->op[i].name, p->op[k].name), "two ops are called %s", p->op[i].name);
+        for (int k = 0; k < i; k++)
+            DG_CHECKF(strcmp(p->op[i].name, p->op[k].name), "two ops are called %s", p->op[i].name);
     }
 }
 
@@ -64,7 +68,8 @@ static void check_adam(const dg_gan *g)
         if (op->kind != DG_OP_adam) continue;
         size_t bytes = 0;
         for (int k = 0; k < g->arena.rows; k++)
-            if (g->arena.row[k].kind == DG_PARAM && g->arena.row[k].net == op->u.adam.net) bytes += (g->arena.row[k].bytes + 255) / 256 * 256;
+            if (g->arena.row[k].kind == DG_PARAM && g->arena.row[k].net == op->u.adam.net)
+                bytes += (g->arena.row[k].bytes + 255) / 256 * 256;
         DG_CHECKF((size_t)op->u.adam.n * 4 == bytes, "%s sweeps %lld values", op->name, (long long)op->u.adam.n);
     }
 }
@@ -91,7 +96,14 @@ int main(void)
         printf("%s\n", dg_message());
         return 1;
     }
-    dg_gan_options o = {.batch = 64, .last_batch = 44, .samples = 64, .rows = 2924, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
+    dg_gan_options o = {.batch = 64,
+                        .last_batch = 44,
+                        .samples = 64,
+                        .rows = 2924,
+                        .train = true,
+                        .beta1 = 0.5,
+                        .beta2 = 0.999,
+                        .eps = 1e-8};
     build(&g, "dcgan64-paper", o);
     check_layout(&g);
     check_operands(&g.train);
@@ -133,7 +145,8 @@ int main(void)
     strcpy(k, "[D.3]\nop = conv\nfilters = 8\nkernel = 4\nstride = 1\npad = 0\nnorm = batch\nact = leaky\n"
               "[D.4]\nop = conv\nfilters = 1\nkernel = 1\nstride = 1\npad = 0\nnorm = none\nact = none\n");
     DG_CHECKF(dg_model_parse(text, "one.cfg", &m) == DG_OK, "%s", dg_message());
-    o = (dg_gan_options){.batch = 4, .last_batch = 1, .rows = 5, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
+    o = (dg_gan_options){
+        .batch = 4, .last_batch = 1, .rows = 5, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
     DG_CHECK(dg_gan_build(&g, &m, &o, b) == DG_USAGE && strstr(dg_message(), "D.3"));
     o.last_batch = 2;
     DG_CHECK(dg_gan_build(&g, &m, &o, b) == DG_OK);

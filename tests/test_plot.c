@@ -130,7 +130,8 @@ static int colored(const dg_image *im, const uint8_t color[3], int from, int to)
     for (int y = 40; y < im->H; y++) /* below the legend */
         for (int x = from; x < to; x++)
             n += abs(pixel(im, x, y, 0) - color[0]) + abs(pixel(im, x, y, 1) - color[1]) +
-                     abs(pixel(im, x, y, 2) - color[2]) < 30;
+                     abs(pixel(im, x, y, 2) - color[2]) <
+                 30;
     return n;
 }
 

@@ -1,4 +1,5 @@
-/* Predicted times: by hand for a made-up machine, in tendency for the known ones, and as `dcgan profile` prints them. */
+/* Predicted times: by hand for a made-up machine, in tendency for the known ones, and as `dcgan profile` prints them.
+ */
 #include "core/tune/predict.h"
 
 #include "host/measure/bench.h"
@@ -12,7 +13,8 @@
 static dg_op conv_op(dg_op_kind kind, int N, int H, int Ci, int Co)
 {
     dg_op op = {.kind = kind, .tune = {.variant = "direct"}};
-    op.u.conv = (dg_conv_args){.N = N, .H = H, .W = H, .Ci = Ci, .Ho = H / 2, .Wo = H / 2, .Co = Co, .K = 4, .S = 2, .P = 1};
+    op.u.conv =
+        (dg_conv_args){.N = N, .H = H, .W = H, .Ci = Ci, .Ho = H / 2, .Wo = H / 2, .Co = Co, .K = 4, .S = 2, .P = 1};
     return op;
 }
 
@@ -26,9 +28,10 @@ static void check_cpu(void)
     DG_NEAR(p.memory_us, 400, 1e-9);
     DG_NEAR(p.launch_us, 3, 0);
     DG_NEAR(dg_predict_cpu(&op, 5e5, &m).memory_us, 10, 1e-9); /* out of the cache */
-    op.tune.variant = "winograd"; /* 25 products for 64, some transforms */
+    op.tune.variant = "winograd";                              /* 25 products for 64, some transforms */
     const double filtered = dg_predict_cpu(&op, 4e6, &m).arithmetic_us;
-    DG_CHECKF(filtered > 0.4 * p.arithmetic_us && filtered < 0.8 * p.arithmetic_us, "%g beside %g us", filtered, p.arithmetic_us);
+    DG_CHECKF(filtered > 0.4 * p.arithmetic_us && filtered < 0.8 * p.arithmetic_us, "%g beside %g us", filtered,
+              p.arithmetic_us);
     /* three channels fill three of sixteen lanes; as a gradient they are taken four phases together */
     dg_op thin = conv_op(DG_OP_conv_dx, 8, 32, 3, 64), wide = conv_op(DG_OP_conv_dx, 8, 32, 16, 64);
     const double each = dg_predict_cpu(&wide, 0, &m).arithmetic_us / dg_op_flops(&wide);
@@ -37,18 +40,28 @@ static void check_cpu(void)
 
 static void check_gpu(void)
 {
-    const dg_machine m = {.gpu = true, .arch = 90, .units = 10, .shared = 200 << 10, .all = 1000, .triad = 100, .cache = 400,
-                          .cache_mb = 1, .launch_us = 2};
+    const dg_machine m = {.gpu = true,
+                          .arch = 90,
+                          .units = 10,
+                          .shared = 200 << 10,
+                          .all = 1000,
+                          .triad = 100,
+                          .cache = 400,
+                          .cache_mb = 1,
+                          .launch_us = 2};
     dg_op op = conv_op(DG_OP_conv_fwd, 10, 16, 32, 64); /* 640 pixels: 10 tiles of 64 x 64 */
     op.tune = (dg_tune){.variant = "tiled", .tile_m = 64, .tile_n = 64, .stages = 3, .split = 1, .block = 128};
     const dg_prediction ten = dg_predict_gpu(&op, 1e5, &m);
-    DG_CHECKF(ten.blocks == 10 && ten.kernels == 1 && ten.launch_us == 2, "%g blocks, %d kernels", ten.blocks, ten.kernels);
+    DG_CHECKF(ten.blocks == 10 && ten.kernels == 1 && ten.launch_us == 2, "%g blocks, %d kernels", ten.blocks,
+              ten.kernels);
     /* each multiprocessor has a block: its products at a part of its peak that is known */
     const double least = dg_op_flops(&op) / 1000 * 1e-3;
-    DG_CHECKF(ten.arithmetic_us > least && ten.arithmetic_us < 4 * least, "%g us, %g at the peak", ten.arithmetic_us, least);
+    DG_CHECKF(ten.arithmetic_us > least && ten.arithmetic_us < 4 * least, "%g us, %g at the peak", ten.arithmetic_us,
+              least);
     op.u.conv.N = 11; /* an eleventh block: one multiprocessor has two, nearly twice the time */
     const dg_prediction eleven = dg_predict_gpu(&op, 1e5, &m);
-    DG_CHECKF(eleven.blocks == 11 && eleven.arithmetic_us > 1.5 * ten.arithmetic_us, "%g and %g us", eleven.arithmetic_us, ten.arithmetic_us);
+    DG_CHECKF(eleven.blocks == 11 && eleven.arithmetic_us > 1.5 * ten.arithmetic_us, "%g and %g us",
+              eleven.arithmetic_us, ten.arithmetic_us);
     op.u.conv.N = 10;
     op.tune.split = 2; /* and a kernel that adds the parts */
     DG_CHECK(dg_predict_gpu(&op, 1e5, &m).kernels == 2);
@@ -70,16 +83,20 @@ static void check_warpgroups(void)
         dg_op_kind kind;
         int tile_m, tile_n;
         double least, most; /* of the time that the peak would take */
-    } tries[] = {{"wgmma", DG_OP_conv_fwd, 128, 64, 1, 2}, {"wgmma", DG_OP_conv_dx, 64, 64, 1, 2}, {"wgmma", DG_OP_conv_dx, 64, 32, 1.6, 3},
-                 {"mma", DG_OP_conv_fwd, 128, 64, 3, 6}, {"mma", DG_OP_conv_dx, 64, 32, 3, 6}};
+    } tries[] = {{"wgmma", DG_OP_conv_fwd, 128, 64, 1, 2},
+                 {"wgmma", DG_OP_conv_dx, 64, 64, 1, 2},
+                 {"wgmma", DG_OP_conv_dx, 64, 32, 1.6, 3},
+                 {"mma", DG_OP_conv_fwd, 128, 64, 3, 6},
+                 {"mma", DG_OP_conv_dx, 64, 32, 3, 6}};
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
         dg_op op = conv_op(tries[i].kind, 132 * 16, 16, 64, 64);
-        op.tune = (dg_tune){.variant = tries[i].variant, .tile_m = tries[i].tile_m, .tile_n = tries[i].tile_n, .split = 1};
+        op.tune =
+            (dg_tune){.variant = tries[i].variant, .tile_m = tries[i].tile_m, .tile_n = tries[i].tile_n, .split = 1};
         const char *const why = dg_variant_check(&op, &op.tune, DG_F32, &gpu);
         if (!DG_CHECKF(!why, "%s: %s", tries[i].variant, why)) continue;
         const double peak = dg_op_flops(&op) / 989e6, us = dg_predict_gpu(&op, 1e5, &m).arithmetic_us;
-        DG_CHECKF(us > tries[i].least * peak && us < tries[i].most * peak, "%s %dx%d: %g us, %g at the peak", tries[i].variant, tries[i].tile_m,
-                  tries[i].tile_n, us, peak);
+        DG_CHECKF(us > tries[i].least * peak && us < tries[i].most * peak, "%s %dx%d: %g us, %g at the peak",
+                  tries[i].variant, tries[i].tile_m, tries[i].tile_n, us, peak);
     }
 }
 
@@ -89,7 +106,8 @@ static void check_known(void)
     DG_CHECK(!dg_machine_find("h200", DG_F32, &m) && !strcmp(m.name, "NVIDIA H200") && m.arch == 90 && m.units == 132);
     DG_CHECK(!dg_machine_find("RTX-4090", DG_F32, &m) && m.arch == 89);
     DG_CHECK(!dg_machine_find("NVIDIA GeForce RTX 5090", DG_F32, &m) && m.arch == 120);
-    DG_CHECK(dg_machine_find("0", DG_F32, &m) == DG_USAGE && strstr(dg_message(), "H200") && strstr(dg_message(), "RTX 5090"));
+    DG_CHECK(dg_machine_find("0", DG_F32, &m) == DG_USAGE && strstr(dg_message(), "H200") &&
+             strstr(dg_message(), "RTX 5090"));
     DG_CHECK(dg_machine_find("", DG_F32, &m) == DG_USAGE && dg_machine_find("RTX", DG_F32, &m) == DG_USAGE);
     dg_machine twice;
     DG_CHECK(!dg_machine_find("a100", DG_F32, &m) && !dg_machine_find("a100", DG_F64, &twice));
@@ -106,13 +124,16 @@ static double step_us(const char *gpu, const char *name, int batch, int *kernels
     dg_gan gan;
     dg_bench_model r;
     const dg_gan_options o = {.batch = batch, .rows = batch, .train = true};
-    if (!DG_CHECKF(!dg_model_read(name, &model) && !dg_machine_find(gpu, DG_F32, &m) && !dg_planner_open(&m, NULL, 0, &b), "%s", dg_message()))
+    if (!DG_CHECKF(!dg_model_read(name, &model) && !dg_machine_find(gpu, DG_F32, &m) &&
+                       !dg_planner_open(&m, NULL, 0, &b),
+                   "%s", dg_message()))
         return 0;
     if (!DG_CHECKF(!dg_gan_build(&gan, &model, &o, b), "%s on %s: %s", name, gpu, dg_message())) return 0;
     DG_CHECK(!dg_bench_predict(&r, &m, &gan.train, model.name, batch));
     for (int i = 0; i < r.ops; i++) {
         const dg_prediction *p = &r.op[i].predicted;
-        DG_CHECKF(p->us >= p->launch_us && p->us < 1e6 && p->launch_us >= m.launch_us && p->kernels >= 1 && p->memory_us >= 0,
+        DG_CHECKF(p->us >= p->launch_us && p->us < 1e6 && p->launch_us >= m.launch_us && p->kernels >= 1 &&
+                      p->memory_us >= 0,
                   "%s on %s: %s: %g us", name, gpu, r.op[i].name, p->us);
     }
     const double us = r.predicted_us;
@@ -165,10 +186,12 @@ static void check_table(const char *program)
     static char text[1 << 18];
     const char *const here[] = {"profile", "-q", "--device=cpu", "--repeats=1", "--batch=2", "dcgan32", NULL};
     DG_CHECK(dg_test_run(program, here, text, sizeof text) == 0);
-    DG_CHECK(strstr(text, "bound by") && strstr(text, "D.adam") && strstr(text, "ops one by one") && strstr(text, "the model predicts"));
+    DG_CHECK(strstr(text, "bound by") && strstr(text, "D.adam") && strstr(text, "ops one by one") &&
+             strstr(text, "the model predicts"));
     const char *const there[] = {"profile", "--predict=a100", "dcgan32", NULL};
     DG_CHECK(dg_test_run(program, there, text, sizeof text) == 0);
-    DG_CHECK(strstr(text, "NVIDIA A100") && strstr(text, "dependent kernels") && strstr(text, "nothing below was measured") && !strstr(text, "median us"));
+    DG_CHECK(strstr(text, "NVIDIA A100") && strstr(text, "dependent kernels") &&
+             strstr(text, "nothing below was measured") && !strstr(text, "median us"));
     const char *const unknown[] = {"profile", "--predict=abacus", "dcgan32", NULL};
     DG_CHECK(dg_test_run(program, unknown, text, sizeof text) == DG_USAGE);
 }
@@ -185,7 +208,6 @@ int main(void)
         check_json(program, true);
         check_json(program, false);
         check_table(program);
-    } else
-        dg_test_skip("the program itself: DCGAN is not set to its path");
+    } else dg_test_skip("the program itself: DCGAN is not set to its path");
     return dg_test_report();
 }

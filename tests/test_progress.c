@@ -31,8 +31,8 @@ static struct {
 
 static void *collect(void *unused)
 {
-    for (ssize_t n; (n = read(capture.read_end, capture.text + capture.bytes,
-                              sizeof capture.text - 1 - capture.bytes)) > 0;)
+    for (ssize_t n;
+         (n = read(capture.read_end, capture.text + capture.bytes, sizeof capture.text - 1 - capture.bytes)) > 0;)
         capture.bytes += (size_t)n;
     capture.text[capture.bytes] = 0;
     return unused;
@@ -108,9 +108,12 @@ static long count(const char *text, const char *part)
     return n;
 }
 
-static const dg_metrics METRICS = {
-    .value = {[DG_LOSS_D_REAL] = .40, [DG_LOSS_D_FAKE] = .21, [DG_LOSS_G] = 1.92, [DG_D_X] = .74, [DG_D_GZ1] = .21,
-              [DG_D_GZ2] = .18}};
+static const dg_metrics METRICS = {.value = {[DG_LOSS_D_REAL] = .40,
+                                             [DG_LOSS_D_FAKE] = .21,
+                                             [DG_LOSS_G] = 1.92,
+                                             [DG_D_X] = .74,
+                                             [DG_D_GZ1] = .21,
+                                             [DG_D_GZ2] = .18}};
 
 /* Epochs of 46 steps of 64 pictures, `each` seconds a step. */
 static void train(dg_progress *p, int first, int last, double each)

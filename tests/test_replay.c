@@ -13,7 +13,14 @@ static int replay_conv(const char *file, bool fp64, double tol, long steps, int 
 {
     char path[4096], device[] = "cpu", *operand[] = {path};
     snprintf(path, sizeof path, "%s", file);
-    dg_options o = {.command = DG_CMD_REPLAY, .operand = operand, .operands = 1, .device = device, .precision = fp64 ? DG_PRECISION_FP64 : DG_PRECISION_FP32, .tol = tol, .steps = steps, .conv = conv};
+    dg_options o = {.command = DG_CMD_REPLAY,
+                    .operand = operand,
+                    .operands = 1,
+                    .device = device,
+                    .precision = fp64 ? DG_PRECISION_FP64 : DG_PRECISION_FP32,
+                    .tol = tol,
+                    .steps = steps,
+                    .conv = conv};
     fflush(stdout);
     int out = dup(1), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     dup2(null, 1);
@@ -25,7 +32,10 @@ static int replay_conv(const char *file, bool fp64, double tol, long steps, int 
     return code;
 }
 
-static int replay(const char *file, bool fp64, double tol, long steps) { return replay_conv(file, fp64, tol, steps, 0); }
+static int replay(const char *file, bool fp64, double tol, long steps)
+{
+    return replay_conv(file, fp64, tol, steps, 0);
+}
 
 /* With direct sums and with minimal filtering (--conv direct and winograd). */
 static void agrees_conv(const char *file, bool fp64, double tol, long steps, int conv)
@@ -88,9 +98,10 @@ int main(void)
             dg_test_skip(why);
             continue;
         }
-        /* 100 steps multiply whatever is rounded otherwise than in PyTorch, from 1e-16 to the size of the tolerance. How
-         * much comes out is a matter of chance, other for each instruction set and for what a compiler contracts into fused
-         * multiply-adds: 0.4e-9 to 0.9e-9 was seen with direct sums, 0.4e-9 to 4e-9 with minimal filtering. */
+        /* 100 steps multiply whatever is rounded otherwise than in PyTorch, from 1e-16 to the size of the tolerance.
+         * How much comes out is a matter of chance, other for each instruction set and for what a compiler contracts
+         * into fused multiply-adds: 0.4e-9 to 0.9e-9 was seen with direct sums, 0.4e-9 to 4e-9 with minimal filtering.
+         */
         const bool longest = i == 2;
         agrees_conv(path, true, longest ? 3e-9 : 1e-9, 0, 1);
         agrees_conv(path, true, longest ? 1e-8 : 1e-9, 0, 2);

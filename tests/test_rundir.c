@@ -64,7 +64,8 @@ static void test_existing_run(void)
         const char *mark = i < RUN ? run[i] : result[i - RUN];
         snprintf(name, sizeof name, "run%d", i);
         const char *file = one_file(name, mark, "precious");
-        DG_CHECKF(dg_rundir_open(temp_path(name), false, &r) == DG_USAGE && r.lock < 0 && r.fd < 0, "%s: taken as new", mark);
+        DG_CHECKF(dg_rundir_open(temp_path(name), false, &r) == DG_USAGE && r.lock < 0 && r.fd < 0, "%s: taken as new",
+                  mark);
         snprintf(want, sizeof want, "dcgan --resume --out %s ", temp_path(name));
         DG_CHECKF(!strstr(dg_message(), want) == (i >= RUN), "%s", dg_message());
         snprintf(want, sizeof want, "--out %s-2", temp_path(name));
@@ -78,7 +79,8 @@ static void test_existing_run(void)
     /* What a start leaves that was cut off: swept, and no run. */
     one_file("cut off", "log.jsonl", "");
     one_file("cut off", "log.csv", dg_log_header);
-    DG_CHECK(dg_rundir_open(temp_path("cut off"), false, &r) == DG_OK && !exists("cut off/log.csv") && !exists("cut off/log.jsonl"));
+    DG_CHECK(dg_rundir_open(temp_path("cut off"), false, &r) == DG_OK && !exists("cut off/log.csv") &&
+             !exists("cut off/log.jsonl"));
     dg_rundir_close(&r);
     mkdir(temp_path("free"), 0777);
     for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {
@@ -131,7 +133,8 @@ static void test_replaced(void)
     dg_log *log;
     bool removed;
     char link[1024];
-    DG_CHECK(dg_rundir_open(temp_path("place"), false, &r) == DG_OK && dg_rundir_check(&r, &removed) == DG_OK && !removed);
+    DG_CHECK(dg_rundir_open(temp_path("place"), false, &r) == DG_OK && dg_rundir_check(&r, &removed) == DG_OK &&
+             !removed);
     DG_CHECK(rename(temp_path("place"), temp_path("moved")) == 0);
     DG_CHECK(dg_rundir_check(&r, &removed) == DG_IO && !removed && strstr(dg_message(), temp_path("moved")));
     snprintf(link, sizeof link, "%s", temp_path("elsewhere"));
@@ -165,14 +168,16 @@ static void test_sweep(void)
     dg_rundir_close(&r);
 }
 
-/* Called while dg_rundir_open waits for the owner's name, in the place of the C library's: the name comes with the 6th. */
+/* Called while dg_rundir_open waits for the owner's name, in the place of the C library's: the name comes with the 6th.
+ */
 static struct {
     int fd, pauses;
     char text[400];
 } late;
 int nanosleep(const struct timespec *t, struct timespec *rest)
 {
-    if (late.pauses && !--late.pauses && (ftruncate(late.fd, 0) || pwrite(late.fd, late.text, strlen(late.text), 0) < 0))
+    if (late.pauses && !--late.pauses &&
+        (ftruncate(late.fd, 0) || pwrite(late.fd, late.text, strlen(late.text), 0) < 0))
         perror("run.lock");
     return (int)syscall(SYS_nanosleep, t, rest);
 }
@@ -219,7 +224,8 @@ static void test_abandon(void)
 
     /* with config.ini and logs that have no rows yet */
     dg_log *log;
-    DG_CHECK(dg_rundir_open(temp_path("old/new/run"), false, &r) == DG_OK && dg_log_open(&r, 0, &log) == DG_OK && !dg_log_close(log));
+    DG_CHECK(dg_rundir_open(temp_path("old/new/run"), false, &r) == DG_OK && dg_log_open(&r, 0, &log) == DG_OK &&
+             !dg_log_close(log));
     temp_put(dg_rundir_file(&r, name, "config.ini"), "[run]", 5);
     dg_rundir_abandon(&r);
     DG_CHECK(!exists("old/new") && exists("old"));
@@ -254,7 +260,10 @@ static void test_race(void)
                 close(start[1]);
                 if (read(start[0], &c, 1) != 0) _exit(1); /* all go when the parent closes its end */
                 dg_rundir r;
-                struct { dg_err code; pid_t self, named; } answer = {0};
+                struct {
+                    dg_err code;
+                    pid_t self, named;
+                } answer = {0};
                 answer.code = dg_rundir_open(temp_path("race"), false, &r);
                 answer.self = getpid();
                 const char *p = answer.code ? strstr(dg_message(), "process ") : NULL;
@@ -268,7 +277,10 @@ static void test_race(void)
         int won = 0, locked = 0, named = 0;
         pid_t winner = 0, names[PROCESSES];
         for (int i = 0; i < PROCESSES; i++) {
-            struct { dg_err code; pid_t self, named; } answer;
+            struct {
+                dg_err code;
+                pid_t self, named;
+            } answer;
             struct pollfd wait = {result[0], POLLIN, 0};
             if (poll(&wait, 1, 5000) != 1 || read(result[0], &answer, sizeof answer) != sizeof answer) break;
             if (answer.code == DG_OK) won++, winner = answer.self;

@@ -151,8 +151,8 @@ static void test_hand_list(void)
 
 static void test_lengths(void)
 {
-    static const uint64_t length[] = {0, 7, 1, 1u << 20, (1u << 20) + 1, 1ull << 32, 1ull << 63, UINT64_MAX,
-                                      UINT64_MAX - 7};
+    static const uint64_t length[] = {0,          7,          1,          1u << 20,      (1u << 20) + 1,
+                                      1ull << 32, 1ull << 63, UINT64_MAX, UINT64_MAX - 7};
     unsigned char file[256];
     size_t n = raw(file, "{\"a\":" T("F32", "[2]", "[0,8]") "}", 8);
     for (size_t i = 0; i < sizeof length / sizeof length[0]; i++) {
@@ -211,8 +211,8 @@ static void test_missing_checksum(void)
         memcpy((char *)memmem(file, n, "00000000", 8), header, 8);
         dg_st *st = NULL;
         DG_CHECKF(i ? refused(file, n, i == 3 ? "data is damaged" : "has no checksum")
-                    : dg_st_parse(file, n, "right", DG_ST_CHECKED, &st) == DG_OK, "checksums, case %d: %s", i,
-                        dg_message());
+                    : dg_st_parse(file, n, "right", DG_ST_CHECKED, &st) == DG_OK,
+                  "checksums, case %d: %s", i, dg_message());
         dg_st_free(st);
     }
 }
@@ -237,7 +237,7 @@ static void counted_free(void *p)
 }
 static void test_memory(void)
 {
-    const char *const unit[] = {"[",  "{\"a\":", "1,", "\"k\":\"\",", "[],", "\\u0061", "\"\","};
+    const char *const unit[] = {"[", "{\"a\":", "1,", "\"k\":\"\",", "[],", "\\u0061", "\"\","};
     const char *const starts[] = {"{\"", "{\"a\":\"\",", "["};
     const size_t most = 1 << 20;
     unsigned char *file = malloc(8 + most + 1);
@@ -261,8 +261,8 @@ static void test_memory(void)
     sprintf(header + n, "}");
     unsigned char *whole = malloc(8 + n + 1 + 1024);
     dg_st *st;
-    DG_CHECKF(dg_st_parse(whole, raw(whole, header, 1024), "full", 0, &st) == DG_OK && dg_st_count(st) == 1024,
-              "%s", dg_message());
+    DG_CHECKF(dg_st_parse(whole, raw(whole, header, 1024), "full", 0, &st) == DG_OK && dg_st_count(st) == 1024, "%s",
+              dg_message());
     int wrong = 0;
     for (int i = 0; st && i < 1024; i++) { /* all moved to multiples of 8, none overwritten */
         char name[16];
@@ -410,8 +410,8 @@ static void test_every_damage(void)
         }
         free(longer);
     }
-    DG_CHECKF(accepted == 0 && silent == 0, "%zu bytes: %ld damaged files accepted, %ld without a reason", n,
-              accepted, silent);
+    DG_CHECKF(accepted == 0 && silent == 0, "%zu bytes: %ld damaged files accepted, %ld without a reason", n, accepted,
+              silent);
     free(file);
 }
 

@@ -26,12 +26,11 @@ static void make_words(void)
     static const char likely[] = "'\"\\$`!#~*?[]{}();&|<> \t\n\r\x1b\x7f\xc2\x9b\xe2\x80\xae\xff-=abf0189zZ";
     for (unsigned i = 0; i < WORDS; i++) {
         const unsigned n = 1 + below(LONGEST);
-        if (i < 255)
-            snprintf(word[i], sizeof word[i], "%c", (char)(i + 1));
-        else if (i < 400)
-            snprintf(word[i], sizeof word[i], "1a%cf0", (char)(i < 300 ? i - 254 : below(255) + 1));
+        if (i < 255) snprintf(word[i], sizeof word[i], "%c", (char)(i + 1));
+        else if (i < 400) snprintf(word[i], sizeof word[i], "1a%cf0", (char)(i < 300 ? i - 254 : below(255) + 1));
         else
-            for (unsigned k = 0; k < n; k++) word[i][k] = (char)(i % 2 ? likely[below(sizeof likely - 1)] : (int)(1 + below(255)));
+            for (unsigned k = 0; k < n; k++)
+                word[i][k] = (char)(i % 2 ? likely[below(sizeof likely - 1)] : (int)(1 + below(255)));
     }
     word[WORDS - 1][0] = 0;
 }
@@ -43,8 +42,8 @@ static bool is_shown_as_it_is(const char *s)
 }
 
 /* Write a program that prints every word and a NUL behind it, run it, compare. */
-static void check_words(const char *command, const char *before, const char *behind, char *(*quote)(char *, size_t, const char *),
-                        bool plain_alone)
+static void check_words(const char *command, const char *before, const char *behind,
+                        char *(*quote)(char *, size_t, const char *), bool plain_alone)
 {
     char line[600], back[LONGEST + 2], path[400], quoted[DG_SHELL_ROOM];
     snprintf(path, sizeof path, "%s/words", temp_dir);
@@ -64,7 +63,9 @@ static void check_words(const char *command, const char *before, const char *beh
         if (plain_alone && *quote(quoted, sizeof quoted, word[i]) == '$') continue;
         for (int c; n < sizeof back - 1 && (c = fgetc(from)) > 0;) back[n++] = (char)c;
         back[n] = 0;
-        if (!DG_CHECKF(strcmp(back, word[i]) == 0, "%s: word %d, %s, came back as %s", command, i, quote(quoted, sizeof quoted, word[i]), back)) break;
+        if (!DG_CHECKF(strcmp(back, word[i]) == 0, "%s: word %d, %s, came back as %s", command, i,
+                       quote(quoted, sizeof quoted, word[i]), back))
+            break;
     }
     DG_CHECK(from && pclose(from) == 0);
     unlink(path);
@@ -76,8 +77,10 @@ static void test_short_room(void)
     DG_CHECK(strcmp(dg_shell_quote(out, sizeof out, "12345678901"), "12345678901") == 0);
     DG_CHECK(strcmp(dg_shell_quote(out, sizeof out, "123456789012"), "WORD") == 0);
     DG_CHECK(strcmp(dg_shell_quote(out, sizeof out, "a'b c d"), "WORD") == 0);
-    DG_CHECK(strcmp(dg_shell_path(out, sizeof out, "-x"), "./-x") == 0 && strcmp(dg_shell_path(out, sizeof out, "- x"), "./'- x'") == 0);
-    DG_CHECK(strcmp(dg_shell_quote(out, sizeof out, ""), "''") == 0 && strcmp(dg_shell_quote(out, sizeof out, "-q"), "-q") == 0);
+    DG_CHECK(strcmp(dg_shell_path(out, sizeof out, "-x"), "./-x") == 0 &&
+             strcmp(dg_shell_path(out, sizeof out, "- x"), "./'- x'") == 0);
+    DG_CHECK(strcmp(dg_shell_quote(out, sizeof out, ""), "''") == 0 &&
+             strcmp(dg_shell_quote(out, sizeof out, "-q"), "-q") == 0);
 }
 
 static void test_program(void)
@@ -93,10 +96,14 @@ static void test_program(void)
 /* What turns the direction of writing or ends a line is no more printable than what moves the cursor. */
 static void test_printable(void)
 {
-    static const char *const never[] = {"\x1b", "\x7f", "\xc2\x85", "\xc2\x9b", "\xd8\x9c", "\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x80\xa8", "\xe2\x80\xae",
-                                        "\xe2\x81\xa6", "\xe2\x81\xa9", "\xff", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x80", "\xf0\x8f\xbf\xbf"};
-    static const char *const always[] = {"a", "~", "\xc2\xa0", "\xc3\xa4", "\xe2\x80\x93", "\xe2\x81\xa5", "\xf0\x9f\x90\xb1", "\xf4\x8f\xbf\xbf"};
-    for (size_t i = 0; i < sizeof never / sizeof *never; i++) DG_CHECKF(dg_printable_bytes(never[i]) == 0, "%zu should be escaped", i);
+    static const char *const never[] = {
+        "\x1b",         "\x7f",         "\xc2\x85",         "\xc2\x9b",     "\xd8\x9c",        "\xe2\x80\x8e",
+        "\xe2\x80\x8f", "\xe2\x80\xa8", "\xe2\x80\xae",     "\xe2\x81\xa6", "\xe2\x81\xa9",    "\xff",
+        "\xc0\x80",     "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x80",     "\xf0\x8f\xbf\xbf"};
+    static const char *const always[] = {
+        "a", "~", "\xc2\xa0", "\xc3\xa4", "\xe2\x80\x93", "\xe2\x81\xa5", "\xf0\x9f\x90\xb1", "\xf4\x8f\xbf\xbf"};
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+        DG_CHECKF(dg_printable_bytes(never[i]) == 0, "%zu should be escaped", i);
     for (size_t i = 0; i < sizeof always / sizeof *always; i++)
         DG_CHECKF(dg_printable_bytes(always[i]) == (int)strlen(always[i]), "%zu should be as it is", i);
 }
@@ -106,14 +113,11 @@ int main(void)
     temp_make(temp_dir);
     make_words();
     check_words("sh", "printf '%s\\0' ", "", dg_shell_quote, true);
-    if (system("bash -c true 2> /dev/null") == 0)
-        check_words("bash", "printf '%s\\0' ", "", dg_shell_quote, false);
-    else
-        dg_test_skip("no bash");
+    if (system("bash -c true 2> /dev/null") == 0) check_words("bash", "printf '%s\\0' ", "", dg_shell_quote, false);
+    else dg_test_skip("no bash");
     if (system("python3 -c pass 2> /dev/null") == 0)
         check_words("python3 -X utf8", "import os; os.write(1, os.fsencode(", ") + b'\\0')", dg_python_quote, false);
-    else
-        dg_test_skip("no python3");
+    else dg_test_skip("no python3");
     test_short_room();
     test_program();
     test_printable();

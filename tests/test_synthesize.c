@@ -36,9 +36,8 @@ static void pictures_are_what_they_were(void)
         uint64_t seed;
         int number;
         unsigned long crc;
-    } golden[] = {{64, 1, 0, 0xbcf023e2},   {64, 1, 1, 0x5c623cac},
-                  {64, 1, 999, 0x7f399041}, {16, 1, 0, 0xe2ce3b6d},
-                  {256, 42, 3, 0x643f0772}, {37, 18446744073709551615u, 12345, 0xb5d09d24}};
+    } golden[] = {{64, 1, 0, 0xbcf023e2}, {64, 1, 1, 0x5c623cac},   {64, 1, 999, 0x7f399041},
+                  {16, 1, 0, 0xe2ce3b6d}, {256, 42, 3, 0x643f0772}, {37, 18446744073709551615u, 12345, 0xb5d09d24}};
     for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
         unsigned long crc = checksum(golden[i].size, golden[i].seed, golden[i].number);
         DG_CHECKF(crc == golden[i].crc, "{%d, %lu, %d, 0x%08lx}", golden[i].size, (unsigned long)golden[i].seed,

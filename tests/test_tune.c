@@ -16,8 +16,8 @@ static void bad(int line, const char *reason, const char *text)
     char where[40];
     snprintf(where, sizeof where, "t.tune:%d: ", line);
     DG_CHECKF(dg_tune_parse(&t, text, "t.tune", DG_F32, &gpu) == DG_USAGE, "accepted: %s", text);
-    DG_CHECKF(strstr(dg_message(), where) && strstr(dg_message(), reason), "%s\n   -> %s\n   not '%s ... %s'", text, dg_message(), where,
-              reason);
+    DG_CHECKF(strstr(dg_message(), where) && strstr(dg_message(), reason), "%s\n   -> %s\n   not '%s ... %s'", text,
+              dg_message(), where, reason);
     DG_CHECKF(t.rows == 0, "%s: a bad row is kept", text);
     dg_tune_free(&t);
 }
@@ -79,8 +79,10 @@ static void check_bad(void)
     bad(1, "no multiple of groups", "norm_act N=3 H=4 W=4 C=8 groups=2 : vector");
     bad(1, "has no variant vector", "bce n=64 : vector");
     bad(1, "chooses its own", CONV " : cublas split=2");
-    bad(2, "longer than", "; fine\n" CONV " : tiled                                                                                      "
-                          "                                                                                                    split=1\n");
+    bad(2, "longer than",
+        "; fine\n" CONV " : tiled                                                                                      "
+        "                                                                                                    "
+        "split=1\n");
 }
 
 static void check_good(void)
@@ -98,9 +100,11 @@ static void check_good(void)
     DG_CHECKF(strstr(dg_message(), "good.tune:4: ") && strstr(dg_message(), "(and 1 more)"), "%s", dg_message());
     DG_CHECK(t.rows == 5);
     dg_op op = {.kind = DG_OP_conv_fwd};
-    op.u.conv = (dg_conv_args){.N = 64, .H = 32, .W = 32, .Ci = 32, .Ho = 16, .Wo = 16, .Co = 64, .K = 4, .S = 2, .P = 1};
+    op.u.conv =
+        (dg_conv_args){.N = 64, .H = 32, .W = 32, .Ci = 32, .Ho = 16, .Wo = 16, .Co = 64, .K = 4, .S = 2, .P = 1};
     const dg_tune_row *r = dg_tune_find(&t, &op, 80);
-    DG_CHECK(r && r->tune.tile_m == 128 && r->tune.tile_n == 64 && r->tune.stages == 4 && r->tune.block == 128 && r->tune.split == 1);
+    DG_CHECK(r && r->tune.tile_m == 128 && r->tune.tile_n == 64 && r->tune.stages == 4 && r->tune.block == 128 &&
+             r->tune.split == 1);
     DG_CHECK(r && !strcmp(r->why, "good.tune:2"));
     op.u.conv.N = 65;
     DG_CHECK(!dg_tune_find(&t, &op, 90));
@@ -115,7 +119,8 @@ static void check_good(void)
     static const char large[] = CONV " : tiled tile=128x128 stages=4";
     DG_CHECK(dg_tune_parse(&t, large, "large", DG_F32, &gpu) == DG_OK && t.rows == 1);
     DG_CHECK(dg_tune_parse(&t, large, "large", DG_F32, &small) == DG_USAGE && strstr(dg_message(), "shared memory"));
-    DG_CHECK(dg_tune_parse(&t, CONV " : tiled", "double", DG_F64, &gpu) == DG_USAGE && strstr(dg_message(), "fp32 only"));
+    DG_CHECK(dg_tune_parse(&t, CONV " : tiled", "double", DG_F64, &gpu) == DG_USAGE &&
+             strstr(dg_message(), "fp32 only"));
     /* the largest block takes all registers at 64 a thread */
     static const char threads[] = "adam n=4096 : vector block=1024";
     DG_CHECK(dg_tune_parse(&t, threads, "double", DG_F64, &gpu) == DG_USAGE && strstr(dg_message(), "up to 512"));
@@ -138,20 +143,22 @@ static void check_precisions(void)
         int rows, tile_m, tile_n;
     } want[] = {{DG_MATH_FP32, 2, 32, 32}, {DG_MATH_BF16, 3, 128, 128}, {DG_MATH_TF32, 3, 128, 64}};
     dg_op op = {.kind = DG_OP_conv_fwd};
-    op.u.conv = (dg_conv_args){.N = 64, .H = 32, .W = 32, .Ci = 32, .Ho = 16, .Wo = 16, .Co = 64, .K = 4, .S = 2, .P = 1};
+    op.u.conv =
+        (dg_conv_args){.N = 64, .H = 32, .W = 32, .Ci = 32, .Ho = 16, .Wo = 16, .Co = 64, .K = 4, .S = 2, .P = 1};
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
         const dg_gpu g = {90, 232448, want[i].math};
         dg_tune_table t = {0};
         DG_CHECKF(dg_tune_parse(&t, text, "p.tune", DG_F32, &g) == DG_OK, "%s", dg_message());
         const dg_tune_row *r = dg_tune_find(&t, &op, 90);
-        DG_CHECKF(t.rows == want[i].rows && r && r->tune.tile_m == want[i].tile_m && r->tune.tile_n == want[i].tile_n, "%d rows, tile %dx%d",
-                  t.rows, r ? r->tune.tile_m : 0, r ? r->tune.tile_n : 0);
+        DG_CHECKF(t.rows == want[i].rows && r && r->tune.tile_m == want[i].tile_m && r->tune.tile_n == want[i].tile_n,
+                  "%d rows, tile %dx%d", t.rows, r ? r->tune.tile_m : 0, r ? r->tune.tile_n : 0);
         DG_CHECK(r && r->tune.math == (i ? g.math : DG_MATH_FP32) && r->tune.split == (i == 2 ? 2 : 1));
         dg_tune_free(&t);
     }
     const dg_gpu g = {90, 232448, DG_MATH_BF16};
     dg_tune_table t = {0};
-    DG_CHECK(dg_tune_parse(&t, reverse, "r.tune", DG_F32, &g) == DG_OK && t.rows == 1 && !strcmp(t.row[0].tune.variant, "mma"));
+    DG_CHECK(dg_tune_parse(&t, reverse, "r.tune", DG_F32, &g) == DG_OK && t.rows == 1 &&
+             !strcmp(t.row[0].tune.variant, "mma"));
     dg_tune_free(&t);
     DG_CHECK(dg_tune_parse(&t, "[sm_90 bf16]\n" CONV " : tiled\n" CONV " : mma\n", "d.tune", DG_F32, &g) == DG_USAGE &&
              strstr(dg_message(), "d.tune:3: the same op and shape"));
@@ -161,9 +168,13 @@ static void check_precisions(void)
 /* Random words, bytes and pieces of good rows: never a crash, never a row that the check would not take. */
 static void check_rubbish(void)
 {
-    static const char *const piece[] = {"conv_fwd", "conv_dx", "norm_act", "adam", " ", " ", " ", "N=", "H=", "W=", "C=", ">", "K=", "S=", "P=", "n=",
-                                        "groups=", "64", "4", "2", "1", "0", "-", ":", ":", "tiled", "direct", "patch", "vector", "tile=", "64x64",
-                                        "block=", "split=", "\n", "\n", "[", "]", "sm_90", "=", ";", "\t", "\r", "\xff", "9999999999", CONV, CONV " : "};
+    static const char *const piece[] = {"conv_fwd", "conv_dx",    "norm_act", "adam",    " ",      " ",      " ",
+                                        "N=",       "H=",         "W=",       "C=",      ">",      "K=",     "S=",
+                                        "P=",       "n=",         "groups=",  "64",      "4",      "2",      "1",
+                                        "0",        "-",          ":",        ":",       "tiled",  "direct", "patch",
+                                        "vector",   "tile=",      "64x64",    "block=",  "split=", "\n",     "\n",
+                                        "[",        "]",          "sm_90",    "=",       ";",      "\t",     "\r",
+                                        "\xff",     "9999999999", CONV,       CONV " : "};
     unsigned long long seed = 7;
     for (int round = 0; round < 4000; round++) {
         char text[4096] = "";
@@ -176,7 +187,8 @@ static void check_rubbish(void)
         (void)dg_tune_parse(&t, text, "rubbish", DG_F32, &gpu);
         for (int i = 0; i < t.rows; i++) {
             dg_tune tune = t.row[i].tune;
-            DG_CHECKF(!dg_variant_check(&t.row[i].key, &tune, DG_F32, &gpu) || t.row[i].arch, "a bad row was kept: %s", text);
+            DG_CHECKF(!dg_variant_check(&t.row[i].key, &tune, DG_F32, &gpu) || t.row[i].arch, "a bad row was kept: %s",
+                      text);
         }
         dg_tune_free(&t);
     }
@@ -186,11 +198,13 @@ static void check_file(void)
 {
     temp_make("tune");
     dg_tune_table t = {0};
-    DG_CHECK(dg_tune_read(&t, temp_path("nothing.tune"), DG_F32, &gpu) == DG_IO && strstr(dg_message(), "nothing.tune"));
+    DG_CHECK(dg_tune_read(&t, temp_path("nothing.tune"), DG_F32, &gpu) == DG_IO &&
+             strstr(dg_message(), "nothing.tune"));
     temp_put(temp_path("a.tune"), CONV " : tiled\n", strlen(CONV " : tiled\n"));
     DG_CHECK(dg_tune_read(&t, temp_path("a.tune"), DG_F32, &gpu) == DG_OK && t.rows == 1);
     temp_put(temp_path("b.tune"), "x\0y", 3);
-    DG_CHECK(dg_tune_read(&t, temp_path("b.tune"), DG_F32, &gpu) == DG_USAGE && strstr(dg_message(), "not a text file"));
+    DG_CHECK(dg_tune_read(&t, temp_path("b.tune"), DG_F32, &gpu) == DG_USAGE &&
+             strstr(dg_message(), "not a text file"));
     dg_tune_free(&t);
     temp_remove(temp_dir);
 }
@@ -217,8 +231,9 @@ static void check_models(dg_type real, const dg_gpu *g)
                 dg_tune_table t = {0};
                 DG_CHECKF(dg_tune_parse(&t, text, "text", real, g) == DG_OK, "%s: %s", text, dg_message());
                 const dg_tune_row *r = dg_tune_find(&t, &op, g->arch);
-                DG_CHECKF(r && !strcmp(r->tune.variant, op.tune.variant) && r->tune.block == op.tune.block && r->tune.tile_m == op.tune.tile_m &&
-                              r->tune.tile_n == op.tune.tile_n && r->tune.stages == op.tune.stages,
+                DG_CHECKF(r && !strcmp(r->tune.variant, op.tune.variant) && r->tune.block == op.tune.block &&
+                              r->tune.tile_m == op.tune.tile_m && r->tune.tile_n == op.tune.tile_n &&
+                              r->tune.stages == op.tune.stages,
                           "%s: read back differently", text);
                 /* the slow kernels are for shapes that nothing else takes */
                 const bool heavy = op.kind <= DG_OP_conv_dw && real == DG_F32;

@@ -1,5 +1,5 @@
-/* Tuning files as they are written and merged: the faster of two measured rows stays, sections and heads are kept, what is
- * wrong is refused with file and line, and the result is what --tuning reads. */
+/* Tuning files as they are written and merged: the faster of two measured rows stays, sections and heads are kept, what
+ * is wrong is refused with file and line, and the result is what --tuning reads. */
 #include "core/tune/tune_file.h"
 
 #include "tempdir.h"
@@ -28,19 +28,20 @@ static void check_merge(void)
     temp_put(temp_path("a.tune"), a_text, strlen(a_text));
     temp_put(temp_path("b.tune"), b_text, strlen(b_text));
     dg_tune_file f = {0};
-    DG_CHECKF(!dg_tune_file_read(&f, temp_path("a.tune")) && !dg_tune_file_read(&f, temp_path("b.tune")), "%s", dg_message());
+    DG_CHECKF(!dg_tune_file_read(&f, temp_path("a.tune")) && !dg_tune_file_read(&f, temp_path("b.tune")), "%s",
+              dg_message());
     DG_CHECKF(!dg_tune_file_write(&f, temp_path("c.tune")), "%s", dg_message());
     dg_tune_file_free(&f);
     static const char want[] = "; device A\n; device B\n"
                                "adam n=100 : direct block=64 ; 9.00 us for all\n"
                                "[sm_90]\n"
-                               "bce   n=64:direct block=96 ; 2.40 us\n"                  /* faster */
-                               "noise n=6400 : direct block=64 ; 1.00 us\n"              /* the first was faster */
+                               "bce   n=64:direct block=96 ; 2.40 us\n"     /* faster */
+                               "noise n=6400 : direct block=64 ; 1.00 us\n" /* the first was faster */
                                /* neither measured: the last */
                                "act n=4096 : vector block=128\n"
                                "act n=8192 : vector block=512 ; 7.00 us\n"
                                "[sm_80]\n"
-                               "bce n=64 : direct block=256 ; 1.00 us\n";                /* another architecture */
+                               "bce n=64 : direct block=256 ; 1.00 us\n"; /* another architecture */
     char *got = temp_slurp(temp_path("c.tune"), NULL);
     DG_CHECKF(got && !strcmp(got, want), "%s", got ? got : "nothing");
     free(got);
@@ -55,8 +56,9 @@ static void check_merge(void)
 
 static void check_measured_first(void)
 {
-    static const char *const rows[] = {"bce n=64 : direct block=32", "bce n=64 : direct block=64 ; 5 us", "bce n=64 : direct block=96 ; by hand",
-                                       "bce n=64 : direct block=128 ; 5 us", "bce n=64 : direct block=160 ; 6 us"};
+    static const char *const rows[] = {"bce n=64 : direct block=32", "bce n=64 : direct block=64 ; 5 us",
+                                       "bce n=64 : direct block=96 ; by hand", "bce n=64 : direct block=128 ; 5 us",
+                                       "bce n=64 : direct block=160 ; 6 us"};
     static const int kept[] = {32, 64, 64, 128, 128};
     dg_tune_file f = {0};
     for (int i = 0; i < 5; i++) {

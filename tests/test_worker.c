@@ -117,7 +117,7 @@ static void a_full_queue_waits(void)
     pthread_create(&giver, NULL, give_twenty, w);
     for (int i = 0; i < 30000 && given < 16; i++) usleep(1000);
     usleep(50000); /* time for another, were there room */
-    DG_CHECKF(given == 16,  "%d jobs fitted into the queue", given);
+    DG_CHECKF(given == 16, "%d jobs fitted into the queue", given);
     DG_CHECK(done == 0);
     pthread_mutex_unlock(&gate);
     pthread_join(giver, NULL);

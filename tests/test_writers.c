@@ -24,10 +24,14 @@ static void curves(void)
 {
     char file[1024];
     snprintf(file, sizeof file, "%s", temp_path("run/curves.png"));
-    if (!DG_CHECKF(!dg_rundir_open(temp_path("run"), false, &r.dir) && !dg_log_open(&r.dir, 0, &r.log) && !dg_open_writers(&r), "%s", dg_message())) return;
+    if (!DG_CHECKF(!dg_rundir_open(temp_path("run"), false, &r.dir) && !dg_log_open(&r.dir, 0, &r.log) &&
+                       !dg_open_writers(&r),
+                   "%s", dg_message()))
+        return;
     dg_save_curves(&r, false);
     /* no rows yet */
-    DG_CHECK(!r.curves_due && !dg_worker_wait(r.write.curves, dg_worker_given(r.write.curves)) && access(file, F_OK) != 0);
+    DG_CHECK(!r.curves_due && !dg_worker_wait(r.write.curves, dg_worker_given(r.write.curves)) &&
+             access(file, F_OK) != 0);
     for (uint64_t epoch = 1; epoch < 4; epoch++) {
         const dg_log_row row = {.step = 10 * epoch, .epoch = epoch, .seconds = 1, .value = {0.5, 0.5, 0.5}};
         DG_CHECK(!dg_log_step(r.log, &row) && !dg_log_epoch(r.log, &row));
@@ -38,7 +42,8 @@ static void curves(void)
         dg_save_curves(&r, false);
         DG_CHECK(r.curves_due == (epoch > 1));
         if (epoch > 1) continue;
-        DG_CHECK(!dg_worker_wait(r.write.curves, dg_worker_given(r.write.curves)) && access(file, F_OK) == 0 && !unlink(file));
+        DG_CHECK(!dg_worker_wait(r.write.curves, dg_worker_given(r.write.curves)) && access(file, F_OK) == 0 &&
+                 !unlink(file));
     }
     pthread_mutex_unlock(&gate);
     DG_CHECK(!dg_worker_wait(r.write.curves, dg_worker_given(r.write.curves)) && access(file, F_OK) != 0);

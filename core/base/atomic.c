@@ -28,7 +28,7 @@ typedef struct {
     const dg_directory *given; /* the caller's directory, NULL: the path names it */
     int dir, fd;
     size_t bytes;
-    bool replaces;           /* an older file of this name is there */
+    bool replaces; /* an older file of this name is there */
 } writer;
 
 static size_t free_bytes(const writer *w, bool *inodes)
@@ -48,13 +48,14 @@ static dg_err failed(const writer *w, const char *what)
     bool inodes;
     if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
         size_t room = free_bytes(w, &inodes);
-        const char *why = error == EDQUOT ? "your disk quota is used up"
+        const char *why = error == EDQUOT  ? "your disk quota is used up"
                           : error == EFBIG ? "larger than the file size limit (ulimit -f) or the file system allows"
-                          : inodes ? "the disk is full" : "the disk has no free inodes";
+                          : inodes         ? "the disk is full"
+                                           : "the disk has no free inodes";
         char free_there[64] = ""; /* over NFS the figure is rounded up to blocks, and may be above what is needed */
         if (room < w->bytes) snprintf(free_there, sizeof free_there, ", %zu bytes free there", room);
-        return dg_fail(DG_IO, "%s: %s: %zu bytes needed%s%s; make room, or write to another directory with --out", w->path,
-                       why, w->bytes, free_there, old);
+        return dg_fail(DG_IO, "%s: %s: %zu bytes needed%s%s; make room, or write to another directory with --out",
+                       w->path, why, w->bytes, free_there, old);
     }
     if (error == EROFS)
         return dg_fail(DG_IO, "%s: the file system is read-only%s; write to another directory with --out", w->path,
@@ -110,8 +111,8 @@ static dg_err create(writer *w, const struct stat *old)
 {
     static atomic_uint counter;
     for (int tries = 0; tries < 100; tries++) {
-        snprintf(w->temp, sizeof w->temp, ".%.200s.%ld-%u%s", w->name, (long)getpid(),
-                 atomic_fetch_add(&counter, 1u), suffix);
+        snprintf(w->temp, sizeof w->temp, ".%.200s.%ld-%u%s", w->name, (long)getpid(), atomic_fetch_add(&counter, 1u),
+                 suffix);
         w->fd = openat(w->dir, w->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (w->fd < 0 && (errno == EEXIST || errno == EINTR)) continue;
         if (w->fd < 0) return w->temp[0] = 0, failed(w, "create a temporary file beside it");
@@ -139,8 +140,7 @@ static dg_err fill(const writer *w, const dg_piece *piece, int pieces)
 {
     /* Asking for the room first finds a full disk before anything is written. Where it is not supported the
      * writes find it. */
-    if (w->bytes && fallocate(w->fd, 0, 0, (off_t)w->bytes) &&
-        (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+    if (w->bytes && fallocate(w->fd, 0, 0, (off_t)w->bytes) && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
         return failed(w, "reserve room for it");
     for (int i = 0; i < pieces; i++) {
         const char *at = piece[i].data;
@@ -268,13 +268,12 @@ static dg_err open_regular(int dir, const char *path, size_t limit, int *fd, siz
     *bytes = 0;
     *fd = dir < 0 ? open(path, flags) : openat(dir, last_component(path), flags);
     if (*fd < 0) return dg_fail(DG_IO, "%s: cannot open it: %s", path, strerror(errno));
-    if (fstat(*fd, &s))
-        e = dg_fail(DG_IO, "%s: cannot look at it: %s", path, strerror(errno));
+    if (fstat(*fd, &s)) e = dg_fail(DG_IO, "%s: cannot look at it: %s", path, strerror(errno));
     else if (!S_ISREG(s.st_mode))
         e = dg_fail(DG_IO, "%s: is %s", path, S_ISDIR(s.st_mode) ? "a directory, not a file" : "no regular file");
     else if (s.st_size < 0 || (uintmax_t)s.st_size > limit)
-        e = dg_fail(DG_IO, "%s: has %jd bytes, more than the %zu allowed for such a file", path,
-                    (intmax_t)s.st_size, limit);
+        e = dg_fail(DG_IO, "%s: has %jd bytes, more than the %zu allowed for such a file", path, (intmax_t)s.st_size,
+                    limit);
     if (!e) {
         *bytes = (size_t)s.st_size;
         return DG_OK;
@@ -284,7 +283,10 @@ static dg_err open_regular(int dir, const char *path, size_t limit, int *fd, siz
     return e;
 }
 
-dg_err dg_read_open(const char *path, size_t limit, int *fd, size_t *bytes) { return open_regular(-1, path, limit, fd, bytes); }
+dg_err dg_read_open(const char *path, size_t limit, int *fd, size_t *bytes)
+{
+    return open_regular(-1, path, limit, fd, bytes);
+}
 
 dg_err dg_read_next(int fd, const char *path, void *to, size_t n)
 {
@@ -306,7 +308,8 @@ dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, siz
     dg_err e = open_regular(dir, path, limit, &fd, bytes);
     if (e) return e;
     memory = malloc(*bytes + 1);
-    e = memory ? dg_read_next(fd, path, memory, *bytes) : dg_fail(DG_DEVICE, "%s: out of memory for its %zu bytes", path, *bytes);
+    e = memory ? dg_read_next(fd, path, memory, *bytes)
+               : dg_fail(DG_DEVICE, "%s: out of memory for its %zu bytes", path, *bytes);
     if (!e && read(fd, &more, 1) > 0) e = dg_fail(DG_IO, "%s: changed while it was being read", path);
     close(fd);
     if (e) {

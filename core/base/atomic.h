@@ -26,7 +26,8 @@ typedef struct {
 /* dg_write_atomic for the file of that name there; dir = NULL: the directory that the path names. */
 dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_piece *piece, int pieces);
 
-/* Does the name, in the open directory or from the root, lead to this open file? DG_SAME_UNKNOWN: the system did not say. */
+/* Does the name, in the open directory or from the root, lead to this open file? DG_SAME_UNKNOWN: the system did not
+ * say. */
 typedef enum { DG_SAME_NO, DG_SAME_YES, DG_SAME_UNKNOWN } dg_same;
 dg_same dg_leads_to(int dir, const char *name, int fd);
 

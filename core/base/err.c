@@ -42,10 +42,8 @@ char *dg_printable(char *out, unsigned long size, const char *text)
         const int n = dg_printable_bytes(text);
         const unsigned long need = n ? (unsigned long)n : 4;
         if (at + need + 1 > size) break;
-        if (n)
-            memcpy(out + at, text, need);
-        else
-            snprintf(out + at, 5, "\\x%02x", (unsigned char)*text);
+        if (n) memcpy(out + at, text, need);
+        else snprintf(out + at, 5, "\\x%02x", (unsigned char)*text);
         at += need;
         text += n ? n : 1;
     }

@@ -40,9 +40,9 @@ static void put_quoted(word *w, const char *s)
     put(w, "'", 1);
 }
 
-/* A string with escapes, from the quote on; high stands before the digits of a byte from 0x80. Some shells take more than
- * two digits for \x, so what follows such an escape and looks like a digit is escaped as well; so is what an interactive
- * shell would look up in its history. */
+/* A string with escapes, from the quote on; high stands before the digits of a byte from 0x80. Some shells take more
+ * than two digits for \x, so what follows such an escape and looks like a digit is escaped as well; so is what an
+ * interactive shell would look up in its history. */
 static void put_escaped(word *w, const char *s, const char *high)
 {
     bool digits = false;
@@ -68,10 +68,8 @@ static void put_escaped(word *w, const char *s, const char *high)
 static char *finish(word *w)
 {
     if (w->size == 0) return w->out;
-    if (w->full)
-        snprintf(w->out, w->size, "WORD");
-    else
-        w->out[w->at] = 0;
+    if (w->full) snprintf(w->out, w->size, "WORD");
+    else w->out[w->at] = 0;
     return w->out;
 }
 

@@ -22,13 +22,13 @@ struct dg_worker {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     job queue[QUEUE];
-    int first, count;    /* ring; running jobs have left it */
-    int busy;            /* jobs that run */
-    long given;          /* jobs so far; the next one's number */
+    int first, count;                /* ring; running jobs have left it */
+    int busy;                        /* jobs that run */
+    long given;                      /* jobs so far; the next one's number */
     long running[DG_WORKER_THREADS]; /* their numbers, by thread; IDLE */
-    int started;         /* threads that have taken their place in it */
+    int started;                     /* threads that have taken their place in it */
     bool closing;
-    dg_err error;        /* first failure, and its message: dg_message() belongs to the thread that failed */
+    dg_err error; /* first failure, and its message: dg_message() belongs to the thread that failed */
     char message[1024];
 };
 

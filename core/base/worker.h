@@ -1,6 +1,7 @@
-/* Threads that write files while training goes on. Jobs begin in the order they were given, and one thread ends them in that
- * order, too; the queue holds at most 16, then dg_worker_give waits. A job that fails is remembered: its message is printed
- * as a warning at once, and dg_worker_close returns the first error, so that the program's exit code is not 0. */
+/* Threads that write files while training goes on. Jobs begin in the order they were given, and one thread ends them in
+ * that order, too; the queue holds at most 16, then dg_worker_give waits. A job that fails is remembered: its message
+ * is printed as a warning at once, and dg_worker_close returns the first error, so that the program's exit code is not
+ * 0. */
 #ifndef DG_WORKER_H
 #define DG_WORKER_H
 

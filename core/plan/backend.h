@@ -19,9 +19,9 @@ struct dg_machine;
 typedef enum { DG_COMPUTE, DG_COPY, DG_LANES } dg_lane;
 /* Who uses which mark. */
 enum {
-    DG_MARK_METRICS, /* and one more: ring_reader.h */
+    DG_MARK_METRICS,                       /* and one more: ring_reader.h */
     DG_MARK_SAMPLES = DG_MARK_METRICS + 2, /* train.h */
-    DG_MARK_FILLED,  /* and one more: feed.h */
+    DG_MARK_FILLED,                        /* and one more: feed.h */
     DG_MARK_READ = DG_MARK_FILLED + 2,
     DG_MARKS
 };
@@ -36,7 +36,7 @@ struct dg_backend {
     bool queues;     /* run() returns before the work is done; sync(), get() and reached() wait for it */
 
     dg_err (*memory)(dg_backend *, size_t *free, size_t *total); /* bytes for alloc */
-    dg_err (*alloc)(dg_backend *, size_t bytes, void **mem); /* zeroed, 256-aligned; the caller releases */
+    dg_err (*alloc)(dg_backend *, size_t bytes, void **mem);     /* zeroed, 256-aligned; the caller releases */
     void (*release)(dg_backend *, void *mem);
     dg_err (*put)(dg_backend *, void *dst, const void *host, size_t bytes);
     dg_err (*get)(dg_backend *, void *host, const void *src, size_t bytes);
@@ -52,15 +52,16 @@ struct dg_backend {
     dg_err (*follow)(dg_backend *, dg_lane, int mark);
     dg_err (*reached)(dg_backend *, int mark, bool wait, bool *yes);
 
-    /* Before placing: NULL, or why this op cannot run here (static text). Fills op->tune. choices: every way in which it
-     * can run here, at most `room` into out; how many. NULL: refuses() knows best. */
+    /* Before placing: NULL, or why this op cannot run here (static text). Fills op->tune. choices: every way in which
+     * it can run here, at most `room` into out; how many. NULL: refuses() knows best. */
     const char *(*refuses)(dg_backend *, dg_op *);
     int (*choices)(dg_backend *, const dg_op *, dg_tune *out, int room);
     size_t (*scratch)(dg_backend *, const dg_op *); /* bytes that operand `scratch` needs */
-    /* Before placing, once all ops have their tune: put the ops of the plan into launches, by dg_fuse_plan. NULL: op by op. */
+    /* Before placing, once all ops have their tune: put the ops of the plan into launches, by dg_fuse_plan. NULL: op by
+     * op. */
     dg_err (*fuse)(dg_backend *, struct dg_plan *);
 
-    dg_err (*run)(dg_backend *, struct dg_plan *);  /* enqueue all ops in order */
+    dg_err (*run)(dg_backend *, struct dg_plan *); /* enqueue all ops in order */
     /* the same n times; NULL: no better than n calls of run */
     dg_err (*run_many)(dg_backend *, struct dg_plan *, int n);
     dg_err (*run_op)(dg_backend *, const dg_op *, double *ms); /* one op, finished on return; ms may be NULL */
@@ -78,11 +79,11 @@ struct dg_backend {
 };
 
 typedef struct {
-    int threads;      /* 0: OMP_NUM_THREADS, else every core this process may use */
-    dg_type real;     /* DG_F32 or DG_F64 */
+    int threads;  /* 0: OMP_NUM_THREADS, else every core this process may use */
+    dg_type real; /* DG_F32 or DG_F64 */
     /* NULL: the convolution variant that suits each shape; else "direct" or "winograd" where it can */
     const char *conv;
-    const char *isa;  /* instruction set; NULL: what DCGAN_ISA names, else the best that this machine has */
+    const char *isa; /* instruction set; NULL: what DCGAN_ISA names, else the best that this machine has */
 } dg_cpu_options;
 
 /* DG_USAGE when an instruction set is named that this machine or build lacks. */
@@ -105,11 +106,11 @@ dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out);
 /* What --list-devices shows and --device auto goes by. */
 typedef struct {
     char name[128];
-    int major, minor;      /* compute capability */
+    int major, minor; /* compute capability */
     int multiprocessors;
-    size_t bytes;          /* of memory */
-    bool usable;           /* this build has code for it, and it answers */
-    char why_not[200];     /* "" if it is usable */
+    size_t bytes;      /* of memory */
+    bool usable;       /* this build has code for it, and it answers */
+    char why_not[200]; /* "" if it is usable */
 } dg_cuda_device;
 
 /* The devices of this machine, at most `room` of them into out. 0 when there are none; *why then says why in one

@@ -112,7 +112,9 @@ static int branch_of(const branches *b, const dg_branched *out, int i, const int
     for (int k = 0; k < DG_BRANCHES; k++) {
         const int t = tail[k];
         const int now = t >= 0 && out[i].after[k] == t ? 4 : t >= 0 && known(b, i, t) ? 3 : t < 0 ? 2 : 1;
-        const bool better = now > rank || (now == rank && t >= 0 && (now == 1 ? out[t].chain < out[tail[best]].chain : out[t].chain > out[tail[best]].chain));
+        const bool better = now > rank ||
+                            (now == rank && t >= 0 &&
+                             (now == 1 ? out[t].chain < out[tail[best]].chain : out[t].chain > out[tail[best]].chain));
         if (better) best = k, rank = now;
     }
     return best;
@@ -155,7 +157,8 @@ static dg_err find_order(branches *b, const dg_plan *p, dg_branched *out)
     b->before = calloc((size_t)b->pieces * b->words + 1, sizeof *b->before);
     b->users = calloc((size_t)p->arena->rows * b->words + 1, sizeof *b->users);
     dg_err e = b->piece && b->before && b->users ? DG_OK : dg_fail(DG_DEVICE, "out of memory while planning");
-    for (int i = 0; i < b->pieces && !e; i++) e = p->launch ? find_ranges(b, i, p->launch[i].first, p->launch[i].count) : find_ranges(b, i, i, 1);
+    for (int i = 0; i < b->pieces && !e; i++)
+        e = p->launch ? find_ranges(b, i, p->launch[i].first, p->launch[i].count) : find_ranges(b, i, i, 1);
     for (int i = 0; i < b->pieces && !e && p->launch; i++) {
         const int row = p->launch[i].row; /* its scratch memory */
         if (row >= 0) add(b, i, row, 0, p->arena->row[row].bytes, true);

@@ -18,8 +18,8 @@
 typedef enum {
     DG_SOURCE_PLAIN,  /* x */
     DG_SOURCE_NORM,   /* norm_act: a(gamma (x - mean) rstd + beta), a(z) = z above 0, factor z elsewhere */
-    DG_SOURCE_NORM_DX /* second half of norm_act_dx: gamma rstd (x - total0 - (pre - mean) total1); here x is what the sink
-                         DG_SINK_NORM_DX stored */
+    DG_SOURCE_NORM_DX /* second half of norm_act_dx: gamma rstd (x - total0 - (pre - mean) total1); here x is what the
+                         sink DG_SINK_NORM_DX stored */
 } dg_source_kind;
 
 typedef struct {
@@ -47,18 +47,18 @@ typedef enum {
 
 typedef struct {
     dg_sink_kind kind;
-    dg_act act;                /* act, act_dx */
-    float slope;               /* act, act_dx: of DG_ACT_LEAKY */
-    float factor;              /* norm_dx: a(z) = z above 0, factor z elsewhere */
-    int groups;                /* stats, norm_dx; else 1 */
-    const float *y;            /* act_dx: as large as the results */
-    float *mean, *rstd;        /* (groups, C): stats: out, norm_dx: in */
+    dg_act act;                        /* act, act_dx */
+    float slope;                       /* act, act_dx: of DG_ACT_LEAKY */
+    float factor;                      /* norm_dx: a(z) = z above 0, factor z elsewhere */
+    int groups;                        /* stats, norm_dx; else 1 */
+    const float *y;                    /* act_dx: as large as the results */
+    float *mean, *rstd;                /* (groups, C): stats: out, norm_dx: in */
     float *running_mean, *running_var; /* stats: (C), updated as norm_stats does */
-    double eps, momentum;      /* stats */
-    const float *pre;          /* norm_dx: as large as the results */
-    const float *gamma, *beta; /* norm_dx */
-    float *dgamma, *dbeta;     /* norm_dx: (C), may be NULL */
-    float *totals;             /* norm_dx: (groups, 2, C), out */
+    double eps, momentum;              /* stats */
+    const float *pre;                  /* norm_dx: as large as the results */
+    const float *gamma, *beta;         /* norm_dx */
+    float *dgamma, *dbeta;             /* norm_dx: (C), may be NULL */
+    float *totals;                     /* norm_dx: (groups, 2, C), out */
 } dg_sink;
 
 /* ---- Launches ---- */
@@ -72,7 +72,8 @@ typedef struct {
     /* thin, forward: the first gather.N images (0: none) come from the data set and are written to gather.x as well,
      * which is in.x. */
     dg_gather_args gather;
-    /* dense, data gradient of a flat convolution: y is drawn, and written to noise.z, which is in.x; n = 0: it is there. */
+    /* dense, data gradient of a flat convolution: y is drawn, and written to noise.z, which is in.x; n = 0: it is
+     * there. */
     dg_noise_args noise;
     /* mma, thin_mma: the launch in front does not write w, so it may be read while that one still runs */
     bool early;
@@ -83,17 +84,17 @@ typedef struct {
 /* The last layer of D, whose y is one pixel of one channel: logits, loss, and the gradient back through the norm and
  * activation in front of it. */
 typedef struct {
-    dg_source in;       /* norm or plain, (N, pixels, C) */
+    dg_source in; /* norm or plain, (N, pixels, C) */
     int N, pixels, C;
-    const float *w;     /* (pixels, C) */
+    const float *w;        /* (pixels, C) */
     float *logit, *dlogit; /* out (N) */
-    int losses;         /* 1 or 2: for equal parts of the batch, one behind the other */
+    int losses;            /* 1 or 2: for equal parts of the batch, one behind the other */
     double target[2];
     int loss[2], prob[2]; /* metric indices */
     dg_metrics *ring;
     const dg_step_state *state;
-    float *g;           /* out (N, pixels, C) */
-    dg_sink out;        /* norm_dx with the same norm as in; or act_dx (y = in.x), or plain */
+    float *g;    /* out (N, pixels, C) */
+    dg_sink out; /* norm_dx with the same norm as in; or act_dx (y = in.x), or plain */
     float *scratch;
     unsigned *counters;
 } dg_fused_head;
@@ -101,17 +102,17 @@ typedef struct {
 /* All weight gradients of a network and Adam behind them. */
 enum { DG_UPDATE_JOBS = 8 };
 typedef struct {
-    dg_conv_args conv;  /* w: the gradient, out; x and y are the sources' */
+    dg_conv_args conv; /* w: the gradient, out; x and y are the sources' */
     dg_source x, y;
-    dg_tune tune;       /* mma, thin, gemv or dense: an enumerator, see dg_update_kind */
+    dg_tune tune; /* mma, thin, gemv or dense: an enumerator, see dg_update_kind */
     int kind;
-    int64_t offset;     /* of the first weight in adam.p, in values */
+    int64_t offset; /* of the first weight in adam.p, in values */
 } dg_update_job;
 typedef enum { DG_UPDATE_MMA, DG_UPDATE_THIN, DG_UPDATE_GEMV, DG_UPDATE_DENSE, DG_UPDATE_THIN_MMA } dg_update_kind;
 typedef struct {
     int jobs;
     dg_update_job job[DG_UPDATE_JOBS];
-    dg_adam_args adam;  /* what no job makes (gamma, beta, gaps between rows) has its gradient in adam.g already */
+    dg_adam_args adam;       /* what no job makes (gamma, beta, gaps between rows) has its gradient in adam.g already */
     dg_advance_args advance; /* state NULL: not here */
     float *scratch;
     unsigned *counters;
@@ -119,16 +120,17 @@ typedef struct {
 
 /* ---- The pass ---- */
 
-/* What may be fused, --fuse: X(name, help). norm and grad take every reader of a tensor along, those in an update too. */
-#define DG_FUSIONS(X)                                                                                         \
-    X(input, "noise and pictures where the first layers read them")                                           \
-    X(norm, "norm and activation while the next layer reads")                                                 \
-    X(stats, "batch statistics where a convolution writes")                                                   \
-    X(act, "activations and their gradients where a convolution writes")                                      \
-    X(grad, "the norm's gradient: its sums where a convolution writes, the rest while the next one reads")    \
-    X(head, "D's last layer, the loss and their gradient")                                                    \
-    X(update, "all weight gradients of a network and Adam")                                                   \
-    X(overlap, "nothing, but fused kernels begin while the one in front ends (sm_90 and newer); same bits")   \
+/* What may be fused, --fuse: X(name, help). norm and grad take every reader of a tensor along, those in an update too.
+ */
+#define DG_FUSIONS(X)                                                                                       \
+    X(input, "noise and pictures where the first layers read them")                                         \
+    X(norm, "norm and activation while the next layer reads")                                               \
+    X(stats, "batch statistics where a convolution writes")                                                 \
+    X(act, "activations and their gradients where a convolution writes")                                    \
+    X(grad, "the norm's gradient: its sums where a convolution writes, the rest while the next one reads")  \
+    X(head, "D's last layer, the loss and their gradient")                                                  \
+    X(update, "all weight gradients of a network and Adam")                                                 \
+    X(overlap, "nothing, but fused kernels begin while the one in front ends (sm_90 and newer); same bits") \
     X(branches, "nothing, but kernels that need nothing of each other run side by side; same bits")
 enum {
 #define X(name, help) DG_FUSE_##name##_bit,
@@ -137,7 +139,11 @@ enum {
         DG_FUSE_KINDS
 };
 #define X(name, help) DG_FUSE_##name = 1u << DG_FUSE_##name##_bit,
-enum { DG_FUSIONS(X) DG_FUSE_NONE = 0, DG_FUSE_ALL = (1u << DG_FUSE_KINDS) - 1, DG_FUSE_OPS = DG_FUSE_overlap - 1 /* what is about ops */ };
+enum {
+    DG_FUSIONS(X) DG_FUSE_NONE = 0,
+    DG_FUSE_ALL = (1u << DG_FUSE_KINDS) - 1,
+    DG_FUSE_OPS = DG_FUSE_overlap - 1 /* what is about ops */
+};
 #undef X
 
 const char *dg_fusion_name(int i); /* NULL past the last */
@@ -147,8 +153,8 @@ bool dg_fuse_parse(const char *list, unsigned *what);
 
 /* Put the ops of a plan into launches. Ops have been through the backend's refuses(), rows that are not DG_WORK have
  * their places. Ops may change their order, where none depends on it; rows that are no longer written become absent;
- * rows for what fused launches need are added. On a backend whose real is not DG_F32 nothing is fused. DG_DEVICE: out of
- * memory. */
+ * rows for what fused launches need are added. On a backend whose real is not DG_F32 nothing is fused. DG_DEVICE: out
+ * of memory. */
 dg_err dg_fuse_plan(dg_plan *p, unsigned what, dg_type real, const dg_gpu *gpu);
 
 /* A fused launch of a plan as its kernel takes it; before binding, pointers are NULL. */
@@ -171,8 +177,8 @@ void dg_fused_update_split(dg_fused_update *u);
 int dg_fused_update_blocks(const dg_fused_update *u, int job);
 
 /* NULL, or why there is no such launch here (static text, or valid until the next call): its ops are then launched one
- * by one. tune has been through dg_variant_check() for the op alone; what is launched is tune->variant where that is mma
- * or thin, and dense where the convolution is flat (conv_tiles.h), whatever tune says. */
+ * by one. tune has been through dg_variant_check() for the op alone; what is launched is tune->variant where that is
+ * mma or thin, and dense where the convolution is flat (conv_tiles.h), whatever tune says. */
 const char *dg_fused_conv_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu);
 const char *dg_fused_head_refuses(const dg_fused_head *h);
 const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu);

@@ -19,9 +19,16 @@ static dg_source source_of(const dg_plan *p, const dg_op *op, const char *name)
     const dg_op *from = &p->op[op->operand[k].from - 1];
     const dg_norm_act_args *a = &from->u.norm_act;
     const bool backward = from->kind == DG_OP_norm_act_dx;
-    return (dg_source){.kind = backward ? DG_SOURCE_NORM_DX : DG_SOURCE_NORM, .x = backward ? a->dx : a->x,
-                       .pre = backward ? a->x : NULL, .mean = a->mean, .rstd = a->rstd, .gamma = a->gamma, .beta = a->beta,
-                       .totals = backward ? a->scratch : NULL, .factor = below_zero(a), .groups = a->groups};
+    return (dg_source){.kind = backward ? DG_SOURCE_NORM_DX : DG_SOURCE_NORM,
+                       .x = backward ? a->dx : a->x,
+                       .pre = backward ? a->x : NULL,
+                       .mean = a->mean,
+                       .rstd = a->rstd,
+                       .gamma = a->gamma,
+                       .beta = a->beta,
+                       .totals = backward ? a->scratch : NULL,
+                       .factor = below_zero(a),
+                       .groups = a->groups};
 }
 
 static dg_sink sink_of(const dg_op *op)
@@ -91,7 +98,12 @@ dg_fused_head dg_fused_head_of(const dg_plan *p, const dg_launch *l)
 {
     const dg_op *op = &p->op[l->main];
     const dg_conv_args *c = &op->u.conv;
-    dg_fused_head h = {.in = source_of(p, op, "x"), .N = c->N, .pixels = c->H * c->W, .C = c->Ci, .w = c->w, .logit = c->y,
+    dg_fused_head h = {.in = source_of(p, op, "x"),
+                       .N = c->N,
+                       .pixels = c->H * c->W,
+                       .C = c->Ci,
+                       .w = c->w,
+                       .logit = c->y,
                        .out = last_sink(p, l)};
     for (int i = l->first; i < l->first + l->count; i++) {
         if (p->op[i].kind == DG_OP_conv_dx) h.g = p->op[i].u.conv.x;
@@ -114,7 +126,8 @@ dg_fused_head dg_fused_head_of(const dg_plan *p, const dg_launch *l)
 /* Values from the first row of a network's gradients to that of a weight. */
 static int64_t distance(const dg_plan *p, const dg_op *adam, const dg_op *dw)
 {
-    const dg_row *first = dg_plan_row(p, adam, dg_fuse_operand(adam, "g")), *row = dg_plan_row(p, dw, dg_fuse_operand(dw, "w"));
+    const dg_row *first = dg_plan_row(p, adam, dg_fuse_operand(adam, "g")),
+                 *row = dg_plan_row(p, dw, dg_fuse_operand(dw, "w"));
     return ((int64_t)row->offset - (int64_t)first->offset) / (int64_t)sizeof(float);
 }
 
@@ -135,8 +148,12 @@ dg_fused_update dg_fused_update_of(const dg_plan *p, const dg_launch *l)
         const dg_op *op = &p->op[i];
         if (op->kind == DG_OP_advance) u.advance = op->u.advance;
         if (op->kind != DG_OP_conv_dw || u.jobs++ >= DG_UPDATE_JOBS) continue;
-        u.job[u.jobs - 1] = (dg_update_job){.conv = op->u.conv, .x = source_of(p, op, "x"), .y = source_of(p, op, "y"), .tune = op->tune,
-                                            .kind = update_kind(op), .offset = distance(p, adam, op)};
+        u.job[u.jobs - 1] = (dg_update_job){.conv = op->u.conv,
+                                            .x = source_of(p, op, "x"),
+                                            .y = source_of(p, op, "y"),
+                                            .tune = op->tune,
+                                            .kind = update_kind(op),
+                                            .offset = distance(p, adam, op)};
     }
     if (u.jobs <= DG_UPDATE_JOBS) dg_fused_update_split(&u);
     u.scratch = scratch_of(p, l);

@@ -1,4 +1,5 @@
-/* The families of fused convolutions: which one a convolution gets, and what each says of itself. Internal to kernels/. */
+/* The families of fused convolutions: which one a convolution gets, and what each says of itself. Internal to kernels/.
+ */
 #ifndef DG_FUSE_LAUNCH_H
 #define DG_FUSE_LAUNCH_H
 
@@ -39,10 +40,14 @@ static inline DG_HD size_t dg_parts_bytes(int blocks, int columns, int C)
 }
 static inline size_t dg_sink_bytes(int per_group, int groups, int columns, int C)
 {
-    return dg_parts_bytes(per_group * groups, columns, C) + dg_parts_bytes(dg_sink_clusters(per_group, groups) * groups, columns, C);
+    return dg_parts_bytes(per_group * groups, columns, C) +
+           dg_parts_bytes(dg_sink_clusters(per_group, groups) * groups, columns, C);
 }
 /* of a column */
-static inline DG_HD int dg_sink_counters(int per_group, int groups) { return 1 + dg_sink_clusters(per_group, groups) * groups; }
+static inline DG_HD int dg_sink_counters(int per_group, int groups)
+{
+    return 1 + dg_sink_clusters(per_group, groups) * groups;
+}
 
 /* fuse_plan.c: operand of that name, -1: none; the name of the operand that a convolution reads beside the weights. */
 int dg_fuse_operand(const dg_op *op, const char *name);

@@ -15,9 +15,9 @@
 enum { NONE = -1 };
 
 typedef struct {
-    int launch;              /* the main op of its launch */
-    bool refused;            /* main ops: as a fused launch */
-    bool made;               /* norm_act, norm_act_dx: by its readers; nobody stores the result */
+    int launch;                 /* the main op of its launch */
+    bool refused;               /* main ops: as a fused launch */
+    bool made;                  /* norm_act, norm_act_dx: by its readers; nobody stores the result */
     int wrote[DG_MAX_OPERANDS]; /* by operand that is read: the op that wrote it last, NONE: none of this plan */
 } note;
 
@@ -95,10 +95,12 @@ static void take_around(pass *f, int i)
     const dg_op *op = &p->op[i];
     const int k = dg_fuse_operand(op, dg_fuse_input(op)), writer = f->note[i].wrote[k];
     if (i + 1 < p->ops && is_sink(f, i, i + 1)) f->note[i + 1].launch = i;
-    if (f->what & DG_FUSE_norm && writer >= 0 && p->op[writer].kind == DG_OP_norm_act && f->note[writer].launch == writer)
+    if (f->what & DG_FUSE_norm && writer >= 0 && p->op[writer].kind == DG_OP_norm_act &&
+        f->note[writer].launch == writer)
         f->note[writer].launch = i;
     if (!(f->what & DG_FUSE_input)) return;
-    if (writer >= 0 && p->op[writer].kind == DG_OP_noise && f->note[writer].launch == writer) f->note[writer].launch = i;
+    if (writer >= 0 && p->op[writer].kind == DG_OP_noise && f->note[writer].launch == writer)
+        f->note[writer].launch = i;
     for (int j = 0; j < i; j++) /* the pictures in front of the fakes */
         if (p->op[j].kind == DG_OP_gather && f->note[j].launch == j && row_of(&p->op[j], "x") == op->operand[k].row &&
             op->operand[k].skip == 0)
@@ -112,7 +114,8 @@ static bool take_head(pass *f, int i)
     const dg_op *op = &p->op[i];
     const dg_conv_args flat = dg_conv_flat(&op->u.conv);
     int last = i + 1, losses = 0;
-    if (!(f->what & DG_FUSE_head) || op->kind != DG_OP_conv_fwd || flat.Co != 1 || flat.Ho != 1 || flat.Wo != 1) return false;
+    if (!(f->what & DG_FUSE_head) || op->kind != DG_OP_conv_fwd || flat.Co != 1 || flat.Ho != 1 || flat.Wo != 1)
+        return false;
     for (; last < p->ops && p->op[last].kind == DG_OP_bce && reads(f, last, "logit", i); last++) losses++;
     while (last < p->ops && p->op[last].kind == DG_OP_conv_dw) last++;
     if (losses < 1 || losses > 2 || last >= p->ops || p->op[last].kind != DG_OP_conv_dx) return false;
@@ -167,7 +170,8 @@ static dg_launch_kind kind_of(const pass *f, int main)
     bool around = members > 1 || (f->what != DG_FUSE_NONE && op->tune.split > 1);
     const int writer = f->note[main].wrote[dg_fuse_operand(op, dg_fuse_input(op))];
     if (writer >= 0 && f->note[writer].made) around = true;
-    return around && dg_fused_family_of(op->kind, &op->u.conv, &op->tune) != DG_FUSED_NONE ? DG_LAUNCH_CONV : DG_LAUNCH_OP;
+    return around && dg_fused_family_of(op->kind, &op->u.conv, &op->tune) != DG_FUSED_NONE ? DG_LAUNCH_CONV
+                                                                                           : DG_LAUNCH_OP;
 }
 
 /* Can every reader of what op i writes make it? The op's own launch must exist, too. */
@@ -244,7 +248,8 @@ static dg_err reorder(pass *f, int *new_place)
     for (int i = 0; i < p->ops; i++)
         for (int k = 0; k < DG_MAX_OPERANDS; k++) {
             const int writer = f->note[i].wrote[k];
-            const bool made = writer >= 0 && f->note[writer].made && p->op[writer].operand[0].row == p->op[i].operand[k].row &&
+            const bool made = writer >= 0 && f->note[writer].made &&
+                              p->op[writer].operand[0].row == p->op[i].operand[k].row &&
                               (is_conv(&p->op[i]) || p->op[i].kind == DG_OP_conv_dw);
             op[new_place[i]].operand[k].from = made ? new_place[writer] + 1 : 0;
         }
@@ -306,7 +311,8 @@ static void settle_rows(pass *f, const int *new_place)
             char name[64];
             snprintf(name, sizeof name, "%s.totals", op->name);
             op->operand[k].row = dg_arena_bytes(p->arena, name, DG_WORK,
-                                                (size_t)op->u.norm_act.groups * 2 * (size_t)op->u.norm_act.C * sizeof(float));
+                                                (size_t)op->u.norm_act.groups * 2 * (size_t)op->u.norm_act.C *
+                                                    sizeof(float));
             p->arena->row[op->operand[k].row].plan = p->id;
         }
     }

@@ -11,7 +11,10 @@ const char *dg_op_kind_name(dg_op_kind kind)
     return kind >= 0 && kind < DG_OP_KINDS ? name[kind] : "?";
 }
 
-#define AT(member, field, role) {#field, offsetof(dg_##member##_args, field), role}
+#define AT(member, field, role)                           \
+    {                                                     \
+#field, offsetof(dg_##member##_args, field), role \
+    }
 
 /* Outputs first, scratch last. The ring is read and written: an op fills in some values of one row. */
 static const dg_operand conv_fwd[] = {
@@ -20,35 +23,54 @@ static const dg_operand conv_dx[] = {
     AT(conv, x, DG_OUT), AT(conv, y, DG_IN), AT(conv, w, DG_IN), AT(conv, scratch, DG_SCRATCH), {0}};
 static const dg_operand conv_dw[] = {
     AT(conv, w, DG_OUT), AT(conv, x, DG_IN), AT(conv, y, DG_IN), AT(conv, scratch, DG_SCRATCH), {0}};
-static const dg_operand norm_stats[] = {
-    AT(norm_stats, mean, DG_OUT), AT(norm_stats, rstd, DG_OUT),
-    AT(norm_stats, running_mean, DG_INOUT), AT(norm_stats, running_var, DG_INOUT),
-    AT(norm_stats, x, DG_IN), AT(norm_stats, scratch, DG_SCRATCH), {0}};
-static const dg_operand norm_frozen[] = {
-    AT(norm_frozen, mean, DG_OUT), AT(norm_frozen, rstd, DG_OUT),
-    AT(norm_frozen, running_mean, DG_IN), AT(norm_frozen, running_var, DG_IN), {0}};
-static const dg_operand norm_act[] = {
-    AT(norm_act, y, DG_OUT), AT(norm_act, x, DG_IN), AT(norm_act, mean, DG_IN), AT(norm_act, rstd, DG_IN),
-    AT(norm_act, gamma, DG_IN), AT(norm_act, beta, DG_IN), {0}};
-static const dg_operand norm_act_dx[] = {
-    AT(norm_act, dx, DG_OUT), AT(norm_act, dgamma, DG_OUT), AT(norm_act, dbeta, DG_OUT),
-    AT(norm_act, dy, DG_IN), AT(norm_act, x, DG_IN), AT(norm_act, mean, DG_IN), AT(norm_act, rstd, DG_IN),
-    AT(norm_act, gamma, DG_IN), AT(norm_act, beta, DG_IN), AT(norm_act, scratch, DG_SCRATCH), {0}};
+static const dg_operand norm_stats[] = {AT(norm_stats, mean, DG_OUT),
+                                        AT(norm_stats, rstd, DG_OUT),
+                                        AT(norm_stats, running_mean, DG_INOUT),
+                                        AT(norm_stats, running_var, DG_INOUT),
+                                        AT(norm_stats, x, DG_IN),
+                                        AT(norm_stats, scratch, DG_SCRATCH),
+                                        {0}};
+static const dg_operand norm_frozen[] = {AT(norm_frozen, mean, DG_OUT),
+                                         AT(norm_frozen, rstd, DG_OUT),
+                                         AT(norm_frozen, running_mean, DG_IN),
+                                         AT(norm_frozen, running_var, DG_IN),
+                                         {0}};
+static const dg_operand norm_act[] = {AT(norm_act, y, DG_OUT),
+                                      AT(norm_act, x, DG_IN),
+                                      AT(norm_act, mean, DG_IN),
+                                      AT(norm_act, rstd, DG_IN),
+                                      AT(norm_act, gamma, DG_IN),
+                                      AT(norm_act, beta, DG_IN),
+                                      {0}};
+static const dg_operand norm_act_dx[] = {AT(norm_act, dx, DG_OUT),
+                                         AT(norm_act, dgamma, DG_OUT),
+                                         AT(norm_act, dbeta, DG_OUT),
+                                         AT(norm_act, dy, DG_IN),
+                                         AT(norm_act, x, DG_IN),
+                                         AT(norm_act, mean, DG_IN),
+                                         AT(norm_act, rstd, DG_IN),
+                                         AT(norm_act, gamma, DG_IN),
+                                         AT(norm_act, beta, DG_IN),
+                                         AT(norm_act, scratch, DG_SCRATCH),
+                                         {0}};
 static const dg_operand act[] = {AT(act, y, DG_OUT), AT(act, x, DG_IN), {0}};
 static const dg_operand act_dx[] = {AT(act, dx, DG_OUT), AT(act, dy, DG_IN), AT(act, y, DG_IN), {0}};
 static const dg_operand bce[] = {
     AT(bce, dlogit, DG_OUT), AT(bce, ring, DG_INOUT), AT(bce, logit, DG_IN), AT(bce, state, DG_IN), {0}};
-static const dg_operand adam[] = {
-    AT(adam, p, DG_INOUT), AT(adam, m, DG_INOUT), AT(adam, v, DG_INOUT), AT(adam, ring, DG_INOUT),
-    AT(adam, g, DG_IN), AT(adam, state, DG_IN), {0}};
+static const dg_operand adam[] = {AT(adam, p, DG_INOUT),
+                                  AT(adam, m, DG_INOUT),
+                                  AT(adam, v, DG_INOUT),
+                                  AT(adam, ring, DG_INOUT),
+                                  AT(adam, g, DG_IN),
+                                  AT(adam, state, DG_IN),
+                                  {0}};
 static const dg_operand gather[] = {
     AT(gather, x, DG_OUT), AT(gather, data, DG_IN), AT(gather, perm, DG_IN), AT(gather, state, DG_IN), {0}};
 static const dg_operand noise[] = {AT(noise, z, DG_OUT), AT(noise, state, DG_IN), {0}};
 static const dg_operand to_u8[] = {AT(to_u8, out, DG_OUT), AT(to_u8, x, DG_IN), {0}};
 static const dg_operand advance[] = {AT(advance, state, DG_INOUT), {0}};
 
-#define X(kind, member)                                                                             \
-    _Static_assert(sizeof kind / sizeof kind[0] - 1 <= DG_MAX_OPERANDS, "operands of " #kind);
+#define X(kind, member) _Static_assert(sizeof kind / sizeof kind[0] - 1 <= DG_MAX_OPERANDS, "operands of " #kind);
 DG_OPS(X)
 #undef X
 
@@ -66,10 +88,7 @@ const dg_operand *dg_operands(dg_op_kind kind, int *count)
     return table[kind].list;
 }
 
-static double conv_flops(const dg_conv_args *a)
-{
-    return 2.0 * a->N * a->Ho * a->Wo * a->Co * a->K * a->K * a->Ci;
-}
+static double conv_flops(const dg_conv_args *a) { return 2.0 * a->N * a->Ho * a->Wo * a->Co * a->K * a->K * a->Ci; }
 
 static double volume(int N, int H, int W, int C) { return (double)N * H * W * C; }
 

@@ -13,9 +13,9 @@
  * stays valid. The host writes it with backend->put at the start of an epoch; the op `advance` moves it on. */
 typedef struct {
     uint64_t seed;
-    uint64_t step;   /* optimiser steps done so far; names this step's random numbers and ring row */
-    int64_t cursor;  /* first row of the permutation that this step reads */
-    double lr[2];    /* learning rates, DG_G and DG_D */
+    uint64_t step;  /* optimiser steps done so far; names this step's random numbers and ring row */
+    int64_t cursor; /* first row of the permutation that this step reads */
+    double lr[2];   /* learning rates, DG_G and DG_D */
 } dg_step_state;
 
 enum { DG_G = 0, DG_D = 1 };
@@ -28,7 +28,7 @@ enum {
     DG_D_X,         /* mean sigmoid(logit) of each of the three */
     DG_D_GZ1,
     DG_D_GZ2,
-    DG_BAD_G,       /* how many weights of G (D) are not finite after the update; 0 is well */
+    DG_BAD_G, /* how many weights of G (D) are not finite after the update; 0 is well */
     DG_BAD_D,
     DG_METRICS
 };
@@ -62,9 +62,9 @@ typedef struct {
  * batch). mean and rstd = 1/sqrt(var + eps) with the biased variance; the running statistics are updated once
  * for each group, in order, with the unbiased one: r = (1 - momentum) r + momentum s. Ioffe & Szegedy 2015. */
 typedef struct {
-    void *mean, *rstd;                 /* (groups, C) */
-    void *running_mean, *running_var;  /* (C), updated in place */
-    void *x;                           /* (N, H, W, C) */
+    void *mean, *rstd;                /* (groups, C) */
+    void *running_mean, *running_var; /* (C), updated in place */
+    void *x;                          /* (N, H, W, C) */
     void *scratch;
     int N, H, W, C, groups;
     double eps, momentum;
@@ -84,13 +84,13 @@ typedef struct {
  *     dx = gamma * rstd * (g - mean_over_group(g) - xhat * mean_over_group(g * xhat))
  * y may be x, and dx may be dy. */
 typedef struct {
-    void *y;            /* norm_act: out (N, H, W, C) */
-    void *dx;           /* norm_act_dx: out (N, H, W, C) */
+    void *y;              /* norm_act: out (N, H, W, C) */
+    void *dx;             /* norm_act_dx: out (N, H, W, C) */
     void *dgamma, *dbeta; /* norm_act_dx: out (C), or NULL */
-    void *dy;           /* norm_act_dx: in */
-    void *x;            /* in (N, H, W, C), before the norm */
-    void *mean, *rstd;  /* in (groups, C) */
-    void *gamma, *beta; /* in (C) */
+    void *dy;             /* norm_act_dx: in */
+    void *x;              /* in (N, H, W, C), before the norm */
+    void *mean, *rstd;    /* in (groups, C) */
+    void *gamma, *beta;   /* in (C) */
     void *scratch;
     int N, H, W, C, groups;
     dg_act act;
@@ -100,8 +100,8 @@ typedef struct {
 /* act     y = act(x), n values; y may be x
  * act_dx  dx = dy * act'; the derivative is taken from y (leaky and relu: sign; tanh: 1 - y^2); dx may be dy */
 typedef struct {
-    void *y, *x;        /* act: out, in.  act_dx: y is in */
-    void *dx, *dy;      /* act_dx: out, in */
+    void *y, *x;   /* act: out, in.  act_dx: y is in */
+    void *dx, *dy; /* act_dx: out, in */
     int64_t n;
     dg_act act;
     double slope;
@@ -111,13 +111,13 @@ typedef struct {
  *     loss = mean(max(l,0) - l*t + log1p(exp(-|l|))),  dlogit = (sigmoid(l) - t) / n
  * the sums are in double and in index order. Writes ring[step % DG_RING].value[loss] and .value[prob]. */
 typedef struct {
-    void *dlogit;               /* out (n) */
-    dg_metrics *ring;           /* out, DG_RING rows */
-    void *logit;                /* in (n) */
+    void *dlogit;     /* out (n) */
+    dg_metrics *ring; /* out, DG_RING rows */
+    void *logit;      /* in (n) */
     const dg_step_state *state;
     int n;
     double target;
-    int loss, prob;             /* metric indices */
+    int loss, prob; /* metric indices */
 } dg_bce_args;
 
 /* Adam over flat memory (Kingma & Ba 2015; eps outside the bias correction as in torch.optim.Adam):
@@ -125,21 +125,21 @@ typedef struct {
  *     p = p - lr/(1-b1^t) * m / (sqrt(v)/sqrt(1-b2^t) + eps)
  * Counts the weights that are not finite afterwards into ring[...].value[bad]. */
 typedef struct {
-    void *p, *m, *v;            /* (n), updated in place */
+    void *p, *m, *v; /* (n), updated in place */
     dg_metrics *ring;
-    void *g;                    /* in (n) */
+    void *g; /* in (n) */
     const dg_step_state *state;
     int64_t n;
     double beta1, beta2, eps;
-    int net, bad;               /* index into state->lr; metric index */
+    int net, bad; /* index into state->lr; metric index */
 } dg_adam_args;
 
 /* Rows perm[cursor + n] of the data set, each mirrored left-right if flip is set and bit 0 of word
  * n % 4 of dg_philox(seed, (DG_STREAM_FLIP, step), n / 4) is 1; x = pixel / 127.5 - 1. */
 typedef struct {
-    void *x;                    /* out (N, H, W, C) */
-    const uint8_t *data;        /* (rows, H, W, C) */
-    const int32_t *perm;        /* permutation of the whole epoch */
+    void *x;             /* out (N, H, W, C) */
+    const uint8_t *data; /* (rows, H, W, C) */
+    const int32_t *perm; /* permutation of the whole epoch */
     const dg_step_state *state;
     int N, H, W, C, flip;
 } dg_gather_args;
@@ -147,7 +147,7 @@ typedef struct {
 /* z[i] = normal i % 4 of dg_normal4(seed, (stream, step), i / 4), widened from float.
  * stream = DG_STREAM_NOISE takes state->step; any other stream takes first_step. */
 typedef struct {
-    void *z;                    /* out (n) */
+    void *z; /* out (n) */
     const dg_step_state *state;
     int64_t n;
     int stream;
@@ -168,21 +168,21 @@ typedef struct {
 } dg_advance_args;
 
 /* X(kind, member of the union dg_op.u) */
-#define DG_OPS(X)                                                                                             \
-    X(conv_fwd, conv)                                                                                         \
-    X(conv_dx, conv)                                                                                          \
-    X(conv_dw, conv)                                                                                          \
-    X(norm_stats, norm_stats)                                                                                 \
-    X(norm_frozen, norm_frozen)                                                                               \
-    X(norm_act, norm_act)                                                                                     \
-    X(norm_act_dx, norm_act)                                                                                  \
-    X(act, act)                                                                                               \
-    X(act_dx, act)                                                                                            \
-    X(bce, bce)                                                                                               \
-    X(adam, adam)                                                                                             \
-    X(gather, gather)                                                                                         \
-    X(noise, noise)                                                                                           \
-    X(to_u8, to_u8)                                                                                           \
+#define DG_OPS(X)               \
+    X(conv_fwd, conv)           \
+    X(conv_dx, conv)            \
+    X(conv_dw, conv)            \
+    X(norm_stats, norm_stats)   \
+    X(norm_frozen, norm_frozen) \
+    X(norm_act, norm_act)       \
+    X(norm_act_dx, norm_act)    \
+    X(act, act)                 \
+    X(act_dx, act)              \
+    X(bce, bce)                 \
+    X(adam, adam)               \
+    X(gather, gather)           \
+    X(noise, noise)             \
+    X(to_u8, to_u8)             \
     X(advance, advance)
 
 typedef enum {
@@ -195,8 +195,8 @@ typedef enum {
 /* The operands of each kind, for everything that treats ops alike: placing, binding, printing, comparing. */
 typedef enum { DG_IN = 1, DG_OUT = 2, DG_INOUT = 3, DG_SCRATCH = 4 } dg_role;
 typedef struct {
-    const char *name;  /* the member's name */
-    size_t member;     /* offset of the pointer inside the args struct */
+    const char *name; /* the member's name */
+    size_t member;    /* offset of the pointer inside the args struct */
     dg_role role;
 } dg_operand;
 
@@ -204,7 +204,8 @@ enum { DG_MAX_OPERANDS = 10 };
 
 /* What the factors of a convolution's products are rounded to where a variant multiplies on tensor cores; sums are
  * fp32 in any case. fp32: not rounded. fp16 has few exponents: gradients, which are small, are multiplied by a power of
- * two on their way (dg_conv_args), and what is finite is brought to the largest that fp16 has before it becomes infinite. */
+ * two on their way (dg_conv_args), and what is finite is brought to the largest that fp16 has before it becomes
+ * infinite. */
 typedef enum { DG_MATH_FP32, DG_MATH_TF32, DG_MATH_BF16, DG_MATH_FP16 } dg_math;
 
 /* How launches are chosen: a named variant of the op and its numbers. The CPU uses only the variant. */
@@ -219,13 +220,13 @@ typedef struct {
 } dg_tune;
 
 typedef struct {
-    char name[40];      /* "D.2.conv.dw": profile row, tuning key, error prefix */
+    char name[40]; /* "D.2.conv.dw": profile row, tuning key, error prefix */
     dg_op_kind kind;
     dg_tune tune;
     struct {
-        int row;        /* arena row, -1: not used (the pointer stays NULL) */
-        int64_t skip;   /* first element of the row that belongs to this operand */
-        int from;       /* in a fused launch: op from - 1 of the plan is done while this operand is read; 0: none */
+        int row;      /* arena row, -1: not used (the pointer stays NULL) */
+        int64_t skip; /* first element of the row that belongs to this operand */
+        int from;     /* in a fused launch: op from - 1 of the plan is done while this operand is read; 0: none */
     } operand[DG_MAX_OPERANDS]; /* in the order of dg_operands(kind) */
     union {
         dg_conv_args conv;

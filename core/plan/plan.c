@@ -70,7 +70,8 @@ dg_err dg_plan_bind(dg_plan *p)
             char *at = NULL;
             if (r && !r->absent) {
                 char *base = r->kind == DG_OUTSIDE ? r->outside : (char *)p->arena->base + r->offset;
-                if (r->kind == DG_OUTSIDE ? !base : !p->arena->base) return dg_fail(DG_FAILED, "%s: row %s has no memory yet", op->name, r->name);
+                if (r->kind == DG_OUTSIDE ? !base : !p->arena->base)
+                    return dg_fail(DG_FAILED, "%s: row %s has no memory yet", op->name, r->name);
                 at = base + op->operand[k].skip * (int64_t)dg_type_bytes(r->type);
             }
             memcpy((char *)&op->u + operand[k].member, &at, sizeof at);
@@ -94,9 +95,11 @@ double dg_operand_bytes(const dg_plan *p, const dg_op *op, int k)
     if (!r || r->kind == DG_STATE || operand[k].role == DG_SCRATCH) return 0;
     /* the row is the first of many */
     if (op->kind == DG_OP_adam) return (double)op->u.adam.n * (double)dg_type_bytes(r->type);
-    if (op->kind == DG_OP_gather && r->kind == DG_OUTSIDE) return (double)op->u.gather.N * (double)r->bytes / r->shape.N;
+    if (op->kind == DG_OP_gather && r->kind == DG_OUTSIDE)
+        return (double)op->u.gather.N * (double)r->bytes / r->shape.N;
     if (op->kind == DG_OP_gather && operand[k].role == DG_OUT)
-        return (double)op->u.gather.N * op->u.gather.H * op->u.gather.W * op->u.gather.C * (double)dg_type_bytes(r->type);
+        return (double)op->u.gather.N * op->u.gather.H * op->u.gather.W * op->u.gather.C *
+               (double)dg_type_bytes(r->type);
     return (double)(r->bytes - (size_t)op->operand[k].skip * dg_type_bytes(r->type));
 }
 

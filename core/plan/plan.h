@@ -10,60 +10,60 @@
 #include "core/plan/backend.h"
 
 typedef enum {
-    DG_PARAM,   /* weights; those of one network are contiguous, so Adam is one sweep */
-    DG_GRAD,    /* same order and padding as DG_PARAM */
+    DG_PARAM, /* weights; those of one network are contiguous, so Adam is one sweep */
+    DG_GRAD,  /* same order and padding as DG_PARAM */
     DG_MOMENT1,
     DG_MOMENT2,
-    DG_BUFFER,  /* running statistics */
-    DG_STATE,   /* dg_step_state, metrics ring */
-    DG_WORK,    /* lives from its first to its last op */
-    DG_OUTSIDE  /* memory that is not the arena's: the data set, the permutation */
+    DG_BUFFER, /* running statistics */
+    DG_STATE,  /* dg_step_state, metrics ring */
+    DG_WORK,   /* lives from its first to its last op */
+    DG_OUTSIDE /* memory that is not the arena's: the data set, the permutation */
 } dg_row_kind;
 
 typedef struct {
-    char name[40];      /* "G.1.conv.w", "D.2.x" */
+    char name[40]; /* "G.1.conv.w", "D.2.x" */
     dg_shape shape;
     dg_type type;
     dg_row_kind kind;
-    int net;            /* DG_G or DG_D for the first five kinds */
+    int net;              /* DG_G or DG_D for the first five kinds */
     size_t offset, bytes; /* in the arena; offset is a multiple of 256 */
-    int first, last;    /* DG_WORK: the ops of its plan between which it lives, set by placing */
-    int plan;           /* DG_WORK: the plan that it belongs to */
-    bool keep;          /* DG_WORK: the host writes it before the plan or reads it afterwards */
-    bool absent;        /* DG_WORK: a fused launch never writes it to memory; it has no place */
-    void *outside;      /* DG_OUTSIDE: set by dg_arena_outside before binding */
+    int first, last;      /* DG_WORK: the ops of its plan between which it lives, set by placing */
+    int plan;             /* DG_WORK: the plan that it belongs to */
+    bool keep;            /* DG_WORK: the host writes it before the plan or reads it afterwards */
+    bool absent;          /* DG_WORK: a fused launch never writes it to memory; it has no place */
+    void *outside;        /* DG_OUTSIDE: set by dg_arena_outside before binding */
 } dg_row;
 
 typedef struct {
     dg_row *row;
     int rows, capacity;
     size_t persistent, bytes; /* bytes of the persistent part, of the whole */
-    void *base;         /* the backend's memory once allocated */
-    int plans;          /* begun so far; new work rows belong to the last one */
-    bool full;          /* a row or an op could not be stored: placing will say so */
+    void *base;               /* the backend's memory once allocated */
+    int plans;                /* begun so far; new work rows belong to the last one */
+    bool full;                /* a row or an op could not be stored: placing will say so */
 } dg_arena;
 
 /* What a backend runs at a time. Fused launches are made by dg_fuse_plan (fuse.h); each has one kernel. */
 typedef enum { DG_LAUNCH_OP, DG_LAUNCH_CONV, DG_LAUNCH_HEAD, DG_LAUNCH_UPDATE } dg_launch_kind;
 typedef struct {
     dg_launch_kind kind;
-    int first, count;   /* the ops of the plan that it does */
-    int main;           /* the op whose name and time it has: the convolution, of an update Adam */
-    int row;            /* of its scratch memory, -1: needs none */
-    int counter;        /* first of its counters in row_counters */
+    int first, count; /* the ops of the plan that it does */
+    int main;         /* the op whose name and time it has: the convolution, of an update Adam */
+    int row;          /* of its scratch memory, -1: needs none */
+    int counter;      /* first of its counters in row_counters */
 } dg_launch;
 
 typedef struct dg_plan {
-    char name[24];      /* "train", "train-short", "sample" */
+    char name[24]; /* "train", "train-short", "sample" */
     dg_op *op;
     int ops, capacity;
-    dg_arena *arena;    /* shared, not owned */
-    int id;             /* of its work rows */
-    dg_launch *launch;  /* all ops in order, NULL on a backend that fuses nothing */
+    dg_arena *arena;   /* shared, not owned */
+    int id;            /* of its work rows */
+    dg_launch *launch; /* all ops in order, NULL on a backend that fuses nothing */
     int launches;
-    int row_counters;   /* of fused launches, -1: none */
-    bool branches;      /* launches that need nothing of each other may run side by side (branches.h) */
-    void *captured;     /* owned by the backend */
+    int row_counters; /* of fused launches, -1: none */
+    bool branches;    /* launches that need nothing of each other may run side by side (branches.h) */
+    void *captured;   /* owned by the backend */
 } dg_plan;
 
 /* Start an empty plan; rows and ops are then appended. Running out of memory is remembered and reported by
@@ -71,7 +71,7 @@ typedef struct dg_plan {
 void dg_plan_begin(dg_plan *p, dg_arena *a, const char *name);
 int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_type type, dg_shape shape);
 int dg_arena_bytes(dg_arena *a, const char *name, dg_row_kind kind, size_t bytes); /* a row without a shape */
-int dg_arena_find(const dg_arena *a, const char *name); /* -1: no such row */
+int dg_arena_find(const dg_arena *a, const char *name);                            /* -1: no such row */
 /* Valid until the next dg_plan_add of this plan. */
 dg_op *dg_plan_add(dg_plan *p, dg_op_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void dg_plan_operand(dg_op *op, const char *member, int row, int64_t skip);
@@ -101,8 +101,8 @@ bool dg_plan_fused(const dg_plan *p, int op);
 int dg_op_kernels(const dg_plan *p, int op);
 double dg_launch_bytes(const dg_plan *p, const dg_launch *l);
 
-/* Tables for `dcgan plan`: an op a line with shapes, bytes, FLOPs; of a GPU's plan, whose chain (branches.h) is not 0, how each
- * is launched and where that choice comes from, too. Then memory by kind. */
+/* Tables for `dcgan plan`: an op a line with shapes, bytes, FLOPs; of a GPU's plan, whose chain (branches.h) is not 0,
+ * how each is launched and where that choice comes from, too. Then memory by kind. */
 void dg_plan_print(const dg_plan *p, int chain, FILE *to);
 void dg_arena_print(const dg_arena *a, FILE *to);
 

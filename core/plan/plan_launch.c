@@ -57,7 +57,8 @@ double dg_launch_bytes(const dg_plan *p, const dg_launch *l)
             const dg_op *op = &p->op[from];
             const dg_operand *list = dg_operands(op->kind, &n);
             for (int o = 0; o < n; o++)
-                if (list[o].role == DG_IN && op->operand[o].row != p->op[i].operand[k].row) bytes += dg_operand_bytes(p, op, o);
+                if (list[o].role == DG_IN && op->operand[o].row != p->op[i].operand[k].row)
+                    bytes += dg_operand_bytes(p, op, o);
         }
     return bytes;
 }

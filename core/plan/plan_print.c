@@ -5,10 +5,8 @@
 /* "64x32x32x32", or "256" for a vector. */
 static void shape_text(char *out, size_t size, dg_shape s)
 {
-    if (s.N == 1 && s.H == 1 && s.W == 1)
-        snprintf(out, size, "%d", s.C);
-    else
-        snprintf(out, size, "%dx%dx%dx%d", s.N, s.H, s.W, s.C);
+    if (s.N == 1 && s.H == 1 && s.W == 1) snprintf(out, size, "%d", s.C);
+    else snprintf(out, size, "%dx%dx%dx%d", s.N, s.H, s.W, s.C);
 }
 
 static void print_operands(const dg_plan *p, const dg_op *op, FILE *to)
@@ -36,7 +34,8 @@ static void print_launch(const dg_op *op, int kernels, FILE *to)
     char own[12] = "+"; /* done by the kernel of another op */
     if (kernels) snprintf(own, sizeof own, "%d", kernels);
     char why[1024]; /* may hold a file's name */
-    fprintf(to, "%5s %8s %6s %5s %7s  %-22s", block, tile, stages, split, own, dg_printable(why, sizeof why, t->why ? t->why : ""));
+    fprintf(to, "%5s %8s %6s %5s %7s  %-22s", block, tile, stages, split, own,
+            dg_printable(why, sizeof why, t->why ? t->why : ""));
 }
 
 void dg_plan_print(const dg_plan *p, int chain, FILE *to)
@@ -50,7 +49,8 @@ void dg_plan_print(const dg_plan *p, int chain, FILE *to)
     for (int i = 0; i < p->ops; i++) {
         const dg_op *op = &p->op[i];
         const double f = dg_op_flops(op), b = dg_op_bytes(p, op);
-        fprintf(to, "%4d  %-24s %-12s %-10s ", i + 1, op->name, dg_op_kind_name(op->kind), op->tune.variant ? op->tune.variant : "");
+        fprintf(to, "%4d  %-24s %-12s %-10s ", i + 1, op->name, dg_op_kind_name(op->kind),
+                op->tune.variant ? op->tune.variant : "");
         if (gpu) print_launch(op, dg_op_kernels(p, i), to);
         fprintf(to, "%9.2f %9.3f ", f / 1e6, b / 1e6);
         print_operands(p, op, to);
@@ -65,7 +65,8 @@ void dg_plan_print(const dg_plan *p, int chain, FILE *to)
 
 void dg_arena_print(const dg_arena *a, FILE *to)
 {
-    static const char *const label[] = {"weights", "gradients", "Adam first moments", "Adam second moments", "running statistics", "state and metrics"};
+    static const char *const label[] = {
+        "weights", "gradients", "Adam first moments", "Adam second moments", "running statistics", "state and metrics"};
     double work = 0, outside = 0;
     fprintf(to, "memory, MB:\n");
     for (int kind = DG_PARAM; kind <= DG_STATE; kind++) {
@@ -73,16 +74,17 @@ void dg_arena_print(const dg_arena *a, FILE *to)
         for (int i = 0; i < a->rows; i++)
             if ((int)a->row[i].kind == kind) bytes[a->row[i].net] += (double)((a->row[i].bytes + 255) & ~(size_t)255);
         if (bytes[0] + bytes[1] == 0) continue;
-        if (kind == DG_STATE)
-            fprintf(to, "  %-22s %9.3f\n", label[kind], (bytes[0] + bytes[1]) / 1e6);
+        if (kind == DG_STATE) fprintf(to, "  %-22s %9.3f\n", label[kind], (bytes[0] + bytes[1]) / 1e6);
         else
-            fprintf(to, "  %-22s %9.3f  (G %.3f, D %.3f)\n", label[kind], (bytes[0] + bytes[1]) / 1e6, bytes[0] / 1e6, bytes[1] / 1e6);
+            fprintf(to, "  %-22s %9.3f  (G %.3f, D %.3f)\n", label[kind], (bytes[0] + bytes[1]) / 1e6, bytes[0] / 1e6,
+                    bytes[1] / 1e6);
     }
     for (int i = 0; i < a->rows; i++) {
         if (a->row[i].kind == DG_WORK && !a->row[i].absent) work += (double)a->row[i].bytes;
         if (a->row[i].kind == DG_OUTSIDE) outside += (double)a->row[i].bytes;
     }
-    fprintf(to, "  %-22s %9.3f  (%.3f if nothing shared a place)\n", "activations and work", (double)(a->bytes - a->persistent) / 1e6, work / 1e6);
+    fprintf(to, "  %-22s %9.3f  (%.3f if nothing shared a place)\n", "activations and work",
+            (double)(a->bytes - a->persistent) / 1e6, work / 1e6);
     fprintf(to, "  %-22s %9.3f\n", "arena, one allocation", (double)a->bytes / 1e6);
     if (outside > 0) fprintf(to, "  %-22s %9.3f\n", "data set", outside / 1e6);
     fprintf(to, "  %-22s %9.3f\n", "all", ((double)a->bytes + outside) / 1e6);

@@ -3,11 +3,9 @@
 #include <string.h>
 
 const dg_precision dg_precisions[DG_PRECISIONS] = {
-    [DG_PRECISION_AUTO] = {"auto", DG_F32, DG_MATH_FP32},
-    [DG_PRECISION_FP32] = {"fp32", DG_F32, DG_MATH_FP32},
+    [DG_PRECISION_AUTO] = {"auto", DG_F32, DG_MATH_FP32}, [DG_PRECISION_FP32] = {"fp32", DG_F32, DG_MATH_FP32},
     [DG_PRECISION_FP64] = {"fp64", DG_F64, DG_MATH_FP32}, /* never rounded */
-    [DG_PRECISION_TF32] = {"tf32", DG_F32, DG_MATH_TF32},
-    [DG_PRECISION_BF16] = {"bf16", DG_F32, DG_MATH_BF16},
+    [DG_PRECISION_TF32] = {"tf32", DG_F32, DG_MATH_TF32}, [DG_PRECISION_BF16] = {"bf16", DG_F32, DG_MATH_BF16},
     [DG_PRECISION_FP16] = {"fp16", DG_F32, DG_MATH_FP16},
 };
 

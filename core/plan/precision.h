@@ -7,7 +7,15 @@
 #include "core/plan/ops.h"
 
 /* Places in dg_precisions, and in the choices of the option. AUTO is what the option is before the device is known. */
-enum { DG_PRECISION_AUTO, DG_PRECISION_FP32, DG_PRECISION_FP64, DG_PRECISION_TF32, DG_PRECISION_BF16, DG_PRECISION_FP16, DG_PRECISIONS };
+enum {
+    DG_PRECISION_AUTO,
+    DG_PRECISION_FP32,
+    DG_PRECISION_FP64,
+    DG_PRECISION_TF32,
+    DG_PRECISION_BF16,
+    DG_PRECISION_FP16,
+    DG_PRECISIONS
+};
 
 typedef struct {
     const char *name; /* as in --precision, run files and tuning files */

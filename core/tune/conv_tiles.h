@@ -7,12 +7,12 @@
 
 /* tiled: results of a block (pixels x channels; of dw: channels x taps and channels), written tile=128x64, and of a
  * thread. The block has their quotient of threads. */
-#define DG_TILED_TILES(X)                                                                                     \
-    X(128, 128, 8, 8)                                                                                         \
-    X(128, 64, 8, 8)                                                                                          \
-    X(64, 64, 8, 4)                                                                                           \
-    X(128, 32, 8, 4)                                                                                          \
-    X(64, 32, 4, 4)                                                                                           \
+#define DG_TILED_TILES(X) \
+    X(128, 128, 8, 8)     \
+    X(128, 64, 8, 8)      \
+    X(64, 64, 8, 4)       \
+    X(128, 32, 8, 4)      \
+    X(64, 32, 4, 4)       \
     X(32, 32, 4, 4)
 enum { DG_TILED_K = 16, DG_TILED_PAD = 4 }; /* k of a step; words behind each row of k */
 
@@ -21,10 +21,10 @@ enum { DG_TILED_K = 16, DG_TILED_PAD = 4 }; /* k of a step; words behind each ro
 #define DG_TILED_WORDS(m, n, m_rows, n_rows) (DG_TILED_SIDE(m, m_rows) + DG_TILED_SIDE(n, n_rows))
 
 /* patch: positions (of 2x2 outputs) x channels of a block; a thread has 4 x 4 of them. */
-#define DG_PATCH_TILES(X)                                                                                     \
-    X(32, 32)                                                                                                 \
-    X(64, 32)                                                                                                 \
-    X(32, 64)                                                                                                 \
+#define DG_PATCH_TILES(X) \
+    X(32, 32)             \
+    X(64, 32)             \
+    X(32, 64)             \
     X(64, 64)
 enum { DG_PATCH_STEP = 4, DG_PATCH_SMALL = 8 }; /* channels of y a step; up to this width of x tiles are 4 wide */
 
@@ -35,7 +35,7 @@ enum { DG_THIN_SMALL = 32 };
 
 /* A row of positions with its border, and one stage: the patches of its images and the weights. */
 #define DG_PATCH_LINE(cols) (((cols) + 2) * 4 + ((cols) + 2) / 4 * 4)
-#define DG_PATCH_WORDS(rows, cols, images, channels)                                                          \
+#define DG_PATCH_WORDS(rows, cols, images, channels) \
     ((images) * ((rows) + 2) * DG_PATCH_LINE(cols) + DG_PATCH_STEP * 16 * (channels))
 
 /* Fused products with latents: images x channels of one pixel of a block. */
@@ -43,26 +43,26 @@ enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 64 };
 
 /* mma: positions (outputs; of dx: outputs of each of the four phases; of dw: channels of y) x channels of a block; of
  * these 64 x WN are a warp's. GROUPS: into how many portions the 16 taps of a chunk of channels are divided. */
-#define DG_MMA_FWD_TILES(X)                                                                                   \
-    X(128, 64, 32, 8)                                                                                         \
+#define DG_MMA_FWD_TILES(X) \
+    X(128, 64, 32, 8)       \
     X(128, 128, 32, 4)
-#define DG_MMA_DX_TILES(X)                                                                                    \
-    X(64, 32, 32, 2)                                                                                          \
+#define DG_MMA_DX_TILES(X) \
+    X(64, 32, 32, 2)       \
     X(128, 32, 32, 1)
 #define DG_MMA_DW_TILES(X) X(64, 16)
 
-/* mma of fp16, forward: one for small maps and one for others, that fit Turing's 64 KB with the factors of a fused launch.
- * Everywhere the same, so that sums have one order. dx and dw: as above. */
-#define DG_FP16_FWD_TILES(X)                                                                                  \
-    X(true, 64, 128, 32, 8)                                                                                   \
+/* mma of fp16, forward: one for small maps and one for others, that fit Turing's 64 KB with the factors of a fused
+ * launch. Everywhere the same, so that sums have one order. dx and dw: as above. */
+#define DG_FP16_FWD_TILES(X) \
+    X(true, 64, 128, 32, 8)  \
     X(false, 128, 64, 32, 8)
 
 /* wgmma: the same by warpgroups, each of which has 64 x channels. */
-#define DG_WGMMA_FWD_TILES(X)                                                                                 \
-    X(128, 64, 4)                                                                                             \
+#define DG_WGMMA_FWD_TILES(X) \
+    X(128, 64, 4)             \
     X(128, 128, 4)
-#define DG_WGMMA_DX_TILES(X)                                                                                  \
-    X(64, 32, 2)                                                                                              \
+#define DG_WGMMA_DX_TILES(X) \
+    X(64, 32, 2)             \
     X(64, 64, 2)
 enum { DG_MMA_SMALL = 4 }; /* up to this width of y cells are 4x4 */
 
@@ -71,35 +71,36 @@ enum { DG_MMA_SMALL = 4 }; /* up to this width of y cells are 4x4 */
 #define DG_MMA_CELL(small, halved) ((halved) ? ((small) ? 28 : 81) : ((small) ? 36 : 100))
 #define DG_MMA_CELLS(small, pieces, halved) ((pieces) * ((small) ? 4 : 1) * DG_MMA_CELL(small, halved))
 #define DG_MMA_PHASE(small, pieces, halved) DG_MMA_UP(DG_MMA_CELLS(small, pieces, halved), 2)
-#define DG_MMA_PLANE(small, pieces, halved)                                                                   \
+#define DG_MMA_PLANE(small, pieces, halved) \
     ((halved) ? 4 * DG_MMA_PHASE(small, pieces, halved) + 4 : DG_MMA_UP(DG_MMA_CELLS(small, pieces, halved), 4))
-#define DG_MMA_VALUES(small, pieces, halved)                                                                  \
+#define DG_MMA_VALUES(small, pieces, halved) \
     ((pieces) * ((halved) ? ((small) ? 400 : 324) : ((small) ? 144 : 100))) /* of a patch's plane */
-#define DG_MMA_PLACES(small, pieces, halved, threads)                                                         \
+#define DG_MMA_PLACES(small, pieces, halved, threads) \
     ((2 * DG_MMA_VALUES(small, pieces, halved) + (threads)-1) / (threads) * (threads) / 2)
-#define DG_MMA_BYTES(small, pieces, halved, n, groups, threads)                                               \
-    (32 * (2 * DG_MMA_PLANE(small, pieces, halved) + 16 / (groups) * 2 * (n)) + 16 * (pieces) * ((small) ? 4 : 1) + \
+#define DG_MMA_BYTES(small, pieces, halved, n, groups, threads)                                                   \
+    (32 * (2 * DG_MMA_PLANE(small, pieces, halved) + 16 / (groups)*2 * (n)) + 16 * (pieces) * ((small) ? 4 : 1) + \
      8 * DG_MMA_PLACES(small, pieces, halved, threads))
-#define DG_WGMMA_FWD_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 1, (n) + 4, groups, (m) * 2)
-#define DG_WGMMA_DX_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 0, (n) / 4 * 5, groups, (m) * 8)
-#define DG_MMA_DW_BYTES(small, unit) (32 * (16 / (unit) * DG_MMA_PLANE(small, 1, 1) + 64 / (unit) * 64))
+#define DG_WGMMA_FWD_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 1, (n) + 4, groups, (m)*2)
+#define DG_WGMMA_DX_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 0, (n) / 4 * 5, groups, (m)*8)
+#define DG_MMA_DW_BYTES(small, unit) (32 * (16 / (unit)*DG_MMA_PLANE(small, 1, 1) + 64 / (unit)*64))
 
-/* thin: outputs and channels of a block; words of shared memory of its weight gradient: a patch of x and a tile of y, or
- * the sums of half of the warps. */
+/* thin: outputs and channels of a block; words of shared memory of its weight gradient: a patch of x and a tile of y,
+ * or the sums of half of the warps. */
 enum { DG_THIN_TILE_ROWS = 4, DG_THIN_TILE_COLS = 32, DG_THIN_TILE_CHANNELS = 32 };
 #define DG_THIN_PATCH_WORDS(channels) ((2 * DG_THIN_TILE_ROWS + 2) * (2 * DG_THIN_TILE_COLS + 2) * (channels))
 #define DG_THIN_TILE_WORDS (DG_THIN_TILE_ROWS * DG_THIN_TILE_COLS * DG_THIN_TILE_CHANNELS)
 #define DG_THIN_SUM_WORDS(channels) (4 * 32 * 4 * 4 * (channels))
-#define DG_THIN_DW_WORDS(channels)                                                                            \
-    (DG_THIN_PATCH_WORDS(channels) + DG_THIN_TILE_WORDS > DG_THIN_SUM_WORDS(channels)                         \
-         ? DG_THIN_PATCH_WORDS(channels) + DG_THIN_TILE_WORDS                                                 \
+#define DG_THIN_DW_WORDS(channels)                                                    \
+    (DG_THIN_PATCH_WORDS(channels) + DG_THIN_TILE_WORDS > DG_THIN_SUM_WORDS(channels) \
+         ? DG_THIN_PATCH_WORDS(channels) + DG_THIN_TILE_WORDS                         \
          : DG_THIN_SUM_WORDS(channels))
 
-/* thin_mma, conv_dx: rows of y of a block, a warp each; positions at a time; channels of a step; bytes of shared memory: the
- * weights, two factors of each channel, what rows hand on. */
+/* thin_mma, conv_dx: rows of y of a block, a warp each; positions at a time; channels of a step; bytes of shared
+ * memory: the weights, two factors of each channel, what rows hand on. */
 enum { DG_THIN_MMA_ROWS = 8, DG_THIN_MMA_COLS = 16, DG_THIN_MMA_CHUNK = 16 };
-#define DG_THIN_MMA_BYTES(channels, co, unit)                                                                 \
-    (((co) + DG_THIN_MMA_CHUNK - 1) / DG_THIN_MMA_CHUNK * ((channels) * 2 * 32 * 64 / (unit) + 128) + DG_THIN_MMA_ROWS * (channels) * 512)
+#define DG_THIN_MMA_BYTES(channels, co, unit)                                                       \
+    (((co) + DG_THIN_MMA_CHUNK - 1) / DG_THIN_MMA_CHUNK * ((channels)*2 * 32 * 64 / (unit) + 128) + \
+     DG_THIN_MMA_ROWS * (channels)*512)
 
 /* A convolution whose y is one pixel that sees all of x is a product of matrices: the same memory, read as a 1x1
  * convolution with K*K*Ci channels. Others are returned as they are. */

@@ -10,23 +10,23 @@
 #define DG_MMA_ON_HOPPER 0.63
 
 typedef struct dg_machine {
-    char name[128];      /* "AMD EPYC", "NVIDIA H200"; "" where the system does not say */
-    const char *source;  /* "measured", "published" */
+    char name[128];     /* "AMD EPYC", "NVIDIA H200"; "" where the system does not say */
+    const char *source; /* "measured", "published" */
     bool gpu;
-    dg_type real;        /* what `one` and `all` are about */
-    dg_math math;        /* what the steps' convolutions are rounded to */
-    int arch;            /* of a GPU: 90 for sm_90 */
-    int units;           /* cores, multiprocessors */
-    size_t shared;       /* of a GPU: bytes of shared memory that a block may have */
-    double one, all;     /* GFLOP/s of multiply-adds: of one thread (CPU), of all units; 0 unknown */
+    dg_type real;            /* what `one` and `all` are about */
+    dg_math math;            /* what the steps' convolutions are rounded to */
+    int arch;                /* of a GPU: 90 for sm_90 */
+    int units;               /* cores, multiprocessors */
+    size_t shared;           /* of a GPU: bytes of shared memory that a block may have */
+    double one, all;         /* GFLOP/s of multiply-adds: of one thread (CPU), of all units; 0 unknown */
     double tf32, bf16, fp16; /* GFLOP/s of tensor cores through mma.sync; 0 none */
-    double triad, read;  /* GB/s of memory; triad counts three arrays */
-    double array_mb;     /* of one array */
-    double cache, cache_mb; /* GB/s within the cache that an op finds the one before it in, and its size: of a CPU a
-                               triad in the cores' own caches, of a GPU reading the cache of all multiprocessors */
-    double launch_us;    /* an op that does next to nothing, within a chain of them: a kernel, a parallel loop */
-    int rounds;          /* of measuring; the best of them is above */
-    double foreign;      /* cores that other programs used meanwhile; -1 unknown */
+    double triad, read;      /* GB/s of memory; triad counts three arrays */
+    double array_mb;         /* of one array */
+    double cache, cache_mb;  /* GB/s within the cache that an op finds the one before it in, and its size: of a CPU a
+                                triad in the cores' own caches, of a GPU reading the cache of all multiprocessors */
+    double launch_us;        /* an op that does next to nothing, within a chain of them: a kernel, a parallel loop */
+    int rounds;              /* of measuring; the best of them is above */
+    double foreign;          /* cores that other programs used meanwhile; -1 unknown */
 } dg_machine;
 
 /* Everything above, `rounds` times; and one more look at the peak of all units, to be taken between other

@@ -11,10 +11,10 @@ typedef struct {
     const char *name;
     int arch, units, lanes; /* multiprocessors; fp32 multiply-adds of one in a clock */
     double ghz;
-    double fp64;            /* part of the fp32 rate */
+    double fp64;             /* part of the fp32 rate */
     double tf32, bf16, fp16; /* TFLOP/s of the tensor cores with sums in fp32, 0 none */
     double gb_s, cache_mb;
-    int shared_kb;          /* that a block may have */
+    int shared_kb; /* that a block may have */
 } gpu;
 
 static const gpu list[] = {
@@ -41,11 +41,22 @@ bool dg_machine_known(int i, dg_type real, dg_machine *out)
     if (i < 0 || (size_t)i >= sizeof list / sizeof *list) return false;
     const gpu *g = &list[i];
     const double mma = g->arch == 90 ? DG_MMA_ON_HOPPER : 1;
-    *out = (dg_machine){.source = "published", .gpu = true, .real = real, .arch = g->arch, .units = g->units, .shared = (size_t)g->shared_kb << 10,
+    *out = (dg_machine){.source = "published",
+                        .gpu = true,
+                        .real = real,
+                        .arch = g->arch,
+                        .units = g->units,
+                        .shared = (size_t)g->shared_kb << 10,
                         .all = 2.0 * g->units * g->lanes * g->ghz * (real == DG_F64 ? g->fp64 : 1),
-                        .tf32 = g->tf32 * 1e3 * mma, .bf16 = g->bf16 * 1e3 * mma, .fp16 = g->fp16 * 1e3 * mma,
-                        .triad = g->gb_s * MEMORY, .read = g->gb_s * MEMORY, .cache_mb = g->cache_mb,
-                        .cache = CACHE_BYTES_A_CLOCK * g->units * g->ghz, .launch_us = LAUNCH_US, .foreign = -1};
+                        .tf32 = g->tf32 * 1e3 * mma,
+                        .bf16 = g->bf16 * 1e3 * mma,
+                        .fp16 = g->fp16 * 1e3 * mma,
+                        .triad = g->gb_s * MEMORY,
+                        .read = g->gb_s * MEMORY,
+                        .cache_mb = g->cache_mb,
+                        .cache = CACHE_BYTES_A_CLOCK * g->units * g->ghz,
+                        .launch_us = LAUNCH_US,
+                        .foreign = -1};
     snprintf(out->name, sizeof out->name, "NVIDIA %s", g->name);
     return true;
 }
@@ -90,18 +101,26 @@ dg_err dg_machine_find(const char *name, dg_type real, dg_machine *out)
 dg_err dg_machine_arch(const char *name, dg_type real, dg_machine *out)
 {
     /* kB of shared memory that a block may have: CUDA C++ programming guide, table of technical specifications */
-    static const int arch[][2] = {{75, 64}, {80, 163}, {86, 99}, {87, 163}, {89, 99}, {90, 227}, {100, 227}, {103, 227}, {110, 227},
-                                  {120, 99}, {121, 99}};
+    static const int arch[][2] = {{75, 64},   {80, 163},  {86, 99},   {87, 163}, {89, 99}, {90, 227},
+                                  {100, 227}, {103, 227}, {110, 227}, {120, 99}, {121, 99}};
     char all[300], *rest;
     const char *digits = strncmp(name, "sm_", 3) == 0 ? name + 3 : name;
     const long number = isdigit((unsigned char)*digits) ? strtol(digits, &rest, 10) : 0;
     for (size_t i = 0; i < sizeof arch / sizeof *arch && number && !*rest; i++) {
         if (arch[i][0] != number) continue;
-        *out = (dg_machine){.source = "published", .gpu = true, .real = real, .arch = arch[i][0], .shared = (size_t)arch[i][1] << 10, .foreign = -1};
+        *out = (dg_machine){.source = "published",
+                            .gpu = true,
+                            .real = real,
+                            .arch = arch[i][0],
+                            .shared = (size_t)arch[i][1] << 10,
+                            .foreign = -1};
         snprintf(out->name, sizeof out->name, "sm_%d", arch[i][0]);
         return DG_OK;
     }
     if (find(name, real, out, all, sizeof all)) return DG_OK;
-    return dg_fail(DG_USAGE, "--arch %s: neither an architecture (sm_75, sm_80, sm_86, sm_87, sm_89, sm_90, sm_100, sm_103, sm_110, sm_120, sm_121) "
-                   "nor a GPU of these: %s", name, all);
+    return dg_fail(DG_USAGE,
+                   "--arch %s: neither an architecture (sm_75, sm_80, sm_86, sm_87, sm_89, sm_90, sm_100, sm_103, "
+                   "sm_110, sm_120, sm_121) "
+                   "nor a GPU of these: %s",
+                   name, all);
 }

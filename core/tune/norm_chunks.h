@@ -14,6 +14,9 @@ static inline int dg_norm_chunk_rows(int64_t rows)
     return (int)chunk;
 }
 
-static inline int dg_norm_chunk_count(int64_t rows) { return (int)((rows + dg_norm_chunk_rows(rows) - 1) / dg_norm_chunk_rows(rows)); }
+static inline int dg_norm_chunk_count(int64_t rows)
+{
+    return (int)((rows + dg_norm_chunk_rows(rows) - 1) / dg_norm_chunk_rows(rows));
+}
 
 #endif

@@ -14,7 +14,10 @@ typedef struct {
     unsigned fuse;
 } planner;
 
-static const char *planner_refuses(dg_backend *b, dg_op *op) { return dg_chooser_pick(&((planner *)b)->chooser, op, NULL); }
+static const char *planner_refuses(dg_backend *b, dg_op *op)
+{
+    return dg_chooser_pick(&((planner *)b)->chooser, op, NULL);
+}
 
 static size_t planner_scratch(dg_backend *b, const dg_op *op) { return dg_scratch_of(op, b->real); }
 
@@ -35,13 +38,16 @@ dg_err dg_planner_open(const dg_machine *m, const char *tuning, unsigned fuse, d
     *out = NULL;
     planner *p = calloc(1, sizeof *p);
     if (!p) return dg_fail(DG_DEVICE, "out of memory for a plan");
-    p->base = (dg_backend){.real = m->real, .math = m->math, .refuses = planner_refuses, .scratch = planner_scratch, .fuse = planner_fuse, .close = planner_close};
+    p->base = (dg_backend){.real = m->real,
+                           .math = m->math,
+                           .refuses = planner_refuses,
+                           .scratch = planner_scratch,
+                           .fuse = planner_fuse,
+                           .close = planner_close};
     p->fuse = fuse;
     snprintf(p->base.name, sizeof p->base.name, "%.50s, not here", m->name);
     const dg_err e = dg_chooser_open(&p->chooser, tuning, m->real, &(dg_gpu){m->arch, m->shared, m->math});
-    if (e)
-        planner_close(&p->base);
-    else
-        *out = &p->base;
+    if (e) planner_close(&p->base);
+    else *out = &p->base;
     return e;
 }

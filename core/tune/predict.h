@@ -13,8 +13,8 @@
  * A fused launch is one kernel: the arithmetic of its convolutions, and what it reads and writes once. All of it is put
  * down to its main op; the others take no time of their own (bound: fused).
  *
- * The efficiencies are few constants, in core/tune/predict.c and core/tune/predict_gpu.c, each with its reason; they were not
- * fitted op by op. A measured time far from the prediction is where to look: `dcgan profile` prints both. */
+ * The efficiencies are few constants, in core/tune/predict.c and core/tune/predict_gpu.c, each with its reason; they
+ * were not fitted op by op. A measured time far from the prediction is where to look: `dcgan profile` prints both. */
 #ifndef DG_PREDICT_H
 #define DG_PREDICT_H
 
@@ -24,11 +24,11 @@
 typedef enum { DG_BOUND_LAUNCH, DG_BOUND_ARITHMETIC, DG_BOUND_MEMORY, DG_BOUND_FUSED, DG_BOUNDS } dg_bound;
 
 typedef struct {
-    double us;                                   /* all together */
+    double us; /* all together */
     double launch_us, arithmetic_us, memory_us;
-    int kernels;                                 /* that wait for one another; on the CPU 1 */
-    double blocks;                               /* of the main kernel; 0 where it is not known */
-    dg_bound bound;                              /* by the largest of the three */
+    int kernels;    /* that wait for one another; on the CPU 1 */
+    double blocks;  /* of the main kernel; 0 where it is not known */
+    dg_bound bound; /* by the largest of the three */
 } dg_prediction;
 
 dg_prediction dg_predict(const dg_plan *p, const dg_op *op, const dg_machine *m);

@@ -25,7 +25,7 @@ static double most(double a, double b) { return a > b ? a : b; }
 
 static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
 {
-    const double rounds = ceil(w->blocks / m->units);          /* blocks of the busiest multiprocessor */
+    const double rounds = ceil(w->blocks / m->units); /* blocks of the busiest multiprocessor */
     /* threads */
     const double room = m->arch == 75 ? 1024 : m->arch == 80 || m->arch == 90 || m->arch == 100 ? 2048 : 1536;
     double resident = least(rounds, floor(room / w->threads));
@@ -36,10 +36,13 @@ static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
     if (w->clocks > 0) { /* one of the two is what everybody waits for; registers for 16 warps */
         const double lanes = m->arch == 75 || m->arch == 80 ? 64 : 128, ghz = m->all / (2 * m->units * lanes);
         const double rate = (math == DG_MATH_TF32 ? m->tf32 : m->bf16) / m->units;
-        return rounds * most(w->products * 2 / rate, w->clocks / ghz) / hidden(least(most(resident, 1) * w->threads / 32, 16)) * 1e-3;
+        return rounds * most(w->products * 2 / rate, w->clocks / ghz) /
+               hidden(least(most(resident, 1) * w->threads / 32, 16)) * 1e-3;
     }
     const double wide = w->outputs >= 32 ? WGMMA : WGMMA * 2 / 3; /* results of a thread, a 128th of its warpgroup's */
-    const double mma[] = {[DG_MATH_FP32] = m->all * inner_loop(w->outputs), [DG_MATH_TF32] = m->tf32 * MMA, [DG_MATH_BF16] = m->bf16 * MMA,
+    const double mma[] = {[DG_MATH_FP32] = m->all * inner_loop(w->outputs),
+                          [DG_MATH_TF32] = m->tf32 * MMA,
+                          [DG_MATH_BF16] = m->bf16 * MMA,
                           [DG_MATH_FP16] = m->fp16 * MMA};
     const double peak = w->warpgroups ? m->bf16 * wide : mma[math];
     const double rate = peak / m->units * hidden(warps); /* of a multiprocessor */
@@ -50,7 +53,8 @@ dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m)
 {
     const dg_work w = dg_work_of(op, m->real);
     dg_prediction r = {.kernels = w.kernels, .launch_us = w.kernels * m->launch_us, .blocks = w.blocks};
-    if (m->all > 0) r.arithmetic_us = w.products > 0 ? arithmetic_us(&w, op->tune.math, m) : dg_op_flops(op) / m->all * 1e-3;
+    if (m->all > 0)
+        r.arithmetic_us = w.products > 0 ? arithmetic_us(&w, op->tune.math, m) : dg_op_flops(op) / m->all * 1e-3;
     const double all = bytes + w.moved;
     const double rate = all <= m->cache_mb * 1e6 && m->cache > 0 ? m->cache : m->triad;
     if (rate > 0) r.memory_us = all / rate * 1e-3;

@@ -15,9 +15,14 @@ static size_t conv_scratch(const dg_op *op, dg_type real)
         return (size_t)f.N * (size_t)(f.Ho * f.Wo) * (size_t)(f.K * f.K * f.Ci) * sizeof(float);
     }
     if (op->tune.split <= 1) return 0;
-    const size_t x = (size_t)a->N * (size_t)a->H * (size_t)a->W * (size_t)a->Ci, w = (size_t)a->Co * (size_t)(a->K * a->K) * (size_t)a->Ci,
+    const size_t x = (size_t)a->N * (size_t)a->H * (size_t)a->W * (size_t)a->Ci,
+                 w = (size_t)a->Co * (size_t)(a->K * a->K) * (size_t)a->Ci,
                  y = (size_t)a->N * (size_t)a->Ho * (size_t)a->Wo * (size_t)a->Co;
-    return (size_t)op->tune.split * (op->kind == DG_OP_conv_fwd ? y : op->kind == DG_OP_conv_dx ? x : w) * dg_type_bytes(real);
+    return (size_t)op->tune.split *
+           (op->kind == DG_OP_conv_fwd  ? y
+            : op->kind == DG_OP_conv_dx ? x
+                                        : w) *
+           dg_type_bytes(real);
 }
 
 /* Two sums in double for each chunk and channel; backward their totals, too. */

@@ -23,14 +23,21 @@ typedef struct {
     bool wide;
 } field;
 
-#define F(member, name, what) {name, offsetof(dg_##member##_args, what), false}
-#define WIDE(member, name, what) {name, offsetof(dg_##member##_args, what), true}
-static const field conv_fields[] = {F(conv, "N", N), F(conv, "H", H), F(conv, "W", W), F(conv, "C", Ci), F(conv, ">", Co),
-                                    F(conv, "K", K), F(conv, "S", S), F(conv, "P", P), {0}};
-static const field stats_fields[] = {F(norm_stats, "N", N), F(norm_stats, "H", H), F(norm_stats, "W", W),
+#define F(member, name, what)                           \
+    {                                                   \
+        name, offsetof(dg_##member##_args, what), false \
+    }
+#define WIDE(member, name, what)                       \
+    {                                                  \
+        name, offsetof(dg_##member##_args, what), true \
+    }
+static const field conv_fields[] = {F(conv, "N", N),  F(conv, "H", H),  F(conv, "W", W),
+                                    F(conv, "C", Ci), F(conv, ">", Co), F(conv, "K", K),
+                                    F(conv, "S", S),  F(conv, "P", P),  {0}};
+static const field stats_fields[] = {F(norm_stats, "N", N), F(norm_stats, "H", H),           F(norm_stats, "W", W),
                                      F(norm_stats, "C", C), F(norm_stats, "groups", groups), {0}};
-static const field norm_fields[] = {F(norm_act, "N", N), F(norm_act, "H", H), F(norm_act, "W", W), F(norm_act, "C", C),
-                                    F(norm_act, "groups", groups), {0}};
+static const field norm_fields[] = {F(norm_act, "N", N), F(norm_act, "H", H),           F(norm_act, "W", W),
+                                    F(norm_act, "C", C), F(norm_act, "groups", groups), {0}};
 static const field gather_fields[] = {F(gather, "N", N), F(gather, "H", H), F(gather, "W", W), F(gather, "C", C), {0}};
 static const field frozen_fields[] = {F(norm_frozen, "C", C), {0}};
 static const field act_fields[] = {WIDE(act, "n", n), {0}};
@@ -43,11 +50,14 @@ static const field advance_fields[] = {F(advance, "batch", batch), {0}};
 static const field *fields_of(dg_op_kind kind)
 {
     static const field *const table[DG_OP_KINDS] = {
-        [DG_OP_conv_fwd] = conv_fields, [DG_OP_conv_dx] = conv_fields, [DG_OP_conv_dw] = conv_fields,
-        [DG_OP_norm_stats] = stats_fields, [DG_OP_norm_frozen] = frozen_fields, [DG_OP_norm_act] = norm_fields,
-        [DG_OP_norm_act_dx] = norm_fields, [DG_OP_act] = act_fields, [DG_OP_act_dx] = act_fields, [DG_OP_bce] = bce_fields,
-        [DG_OP_adam] = adam_fields, [DG_OP_gather] = gather_fields, [DG_OP_noise] = noise_fields,
-        [DG_OP_to_u8] = to_u8_fields, [DG_OP_advance] = advance_fields,
+        [DG_OP_conv_fwd] = conv_fields,      [DG_OP_conv_dx] = conv_fields,
+        [DG_OP_conv_dw] = conv_fields,       [DG_OP_norm_stats] = stats_fields,
+        [DG_OP_norm_frozen] = frozen_fields, [DG_OP_norm_act] = norm_fields,
+        [DG_OP_norm_act_dx] = norm_fields,   [DG_OP_act] = act_fields,
+        [DG_OP_act_dx] = act_fields,         [DG_OP_bce] = bce_fields,
+        [DG_OP_adam] = adam_fields,          [DG_OP_gather] = gather_fields,
+        [DG_OP_noise] = noise_fields,        [DG_OP_to_u8] = to_u8_fields,
+        [DG_OP_advance] = advance_fields,
     };
     return table[kind];
 }
@@ -69,10 +79,8 @@ static void set(dg_op *op, const field *f, int64_t value)
 {
     char *at = (char *)&op->u + f->at;
     const int narrow = (int)value;
-    if (f->wide)
-        memcpy(at, &value, sizeof value);
-    else
-        memcpy(at, &narrow, sizeof narrow);
+    if (f->wide) memcpy(at, &value, sizeof value);
+    else memcpy(at, &narrow, sizeof narrow);
 }
 
 /* ---- Reading ---- */
@@ -157,11 +165,14 @@ static const char *shape_word(dg_op *op, const char *word, unsigned *seen)
     const char *equals = strchr(word, '=');
     if (!equals) return wrong;
     for (int i = 0; f[i].name; i++) {
-        if (f[i].name[0] == '>' || strlen(f[i].name) != (size_t)(equals - word) || strncmp(f[i].name, word, (size_t)(equals - word)) != 0) continue;
+        if (f[i].name[0] == '>' || strlen(f[i].name) != (size_t)(equals - word) ||
+            strncmp(f[i].name, word, (size_t)(equals - word)) != 0)
+            continue;
         const bool pair = f[i + 1].name && f[i + 1].name[0] == '>';
         int64_t v, w;
         const char *rest;
-        if (!number(equals + 1, pair ? '>' : 0, f[i].name[0] == 'P' ? 0 : 1, f[i].wide ? INT64_MAX / 64 : LARGEST, &v, &rest))
+        if (!number(equals + 1, pair ? '>' : 0, f[i].name[0] == 'P' ? 0 : 1, f[i].wide ? INT64_MAX / 64 : LARGEST, &v,
+                    &rest))
             return pair ? "channels are written C=3>64" : wrong;
         if (pair && !number(rest + 1, 0, 1, LARGEST, &w, &rest)) return "channels are written C=3>64";
         if (*seen >> i & 1) return "the same number twice";
@@ -183,7 +194,8 @@ static const char *shape_done(dg_op *op, unsigned seen)
         if (!(seen >> i & 1)) return "the shape is not complete";
     if (f == conv_fields) {
         dg_conv_args *a = &op->u.conv;
-        if (a->H > 65536 || a->W > 65536 || a->K > 1024 || a->P > 1024 || a->H + 2 * a->P < a->K || a->W + 2 * a->P < a->K)
+        if (a->H > 65536 || a->W > 65536 || a->K > 1024 || a->P > 1024 || a->H + 2 * a->P < a->K ||
+            a->W + 2 * a->P < a->K)
             return "the kernel does not fit into the picture";
         a->Ho = (a->H + 2 * a->P - a->K) / a->S + 1;
         a->Wo = (a->W + 2 * a->P - a->K) / a->S + 1;
@@ -198,7 +210,8 @@ static const char *tune_word(dg_tune *t, const char *word)
     int64_t v, w = 0;
     const char *rest;
     if (strncmp(word, "tile=", 5) == 0) {
-        if (!number(word + 5, 'x', 1, 4096, &v, &rest) || !number(rest + 1, 0, 1, 4096, &w, &rest)) return "a tile is written tile=64x32";
+        if (!number(word + 5, 'x', 1, 4096, &v, &rest) || !number(rest + 1, 0, 1, 4096, &w, &rest))
+            return "a tile is written tile=64x32";
         t->tile_m = (int)v;
         t->tile_n = (int)w;
         return NULL;
@@ -206,7 +219,9 @@ static const char *tune_word(dg_tune *t, const char *word)
     static const struct {
         const char *name;
         size_t at;
-    } numbers[] = {{"block=", offsetof(dg_tune, block)}, {"stages=", offsetof(dg_tune, stages)}, {"split=", offsetof(dg_tune, split)}};
+    } numbers[] = {{"block=", offsetof(dg_tune, block)},
+                   {"stages=", offsetof(dg_tune, stages)},
+                   {"split=", offsetof(dg_tune, split)}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         const size_t n = strlen(numbers[i].name);
         if (strncmp(word, numbers[i].name, n) != 0) continue;
@@ -240,10 +255,8 @@ static void add_row(reader *r, const dg_op *key, const dg_tune *tune)
     for (int i = 0; i < t->rows; i++) {
         dg_tune_row *old = &t->row[i];
         if (old->arch != r->arch || !same_key(&old->key, key)) continue;
-        if (old->precise == precise)
-            bad(r, "the same op and shape as in %s", old->why);
-        else if (precise)
-            fill_row(r, old, key, tune);
+        if (old->precise == precise) bad(r, "the same op and shape as in %s", old->why);
+        else if (precise) fill_row(r, old, key, tune);
         return;
     }
     if (t->rows == t->capacity) {
@@ -275,7 +288,8 @@ static void parse_row(reader *r, char *text)
         return;
     }
     unsigned seen = 0;
-    while (!why && (word = strtok_r(NULL, " \t\r", &save)) && !(colon = strchr(word, ':'))) why = shape_word(&op, word, &seen);
+    while (!why && (word = strtok_r(NULL, " \t\r", &save)) && !(colon = strchr(word, ':')))
+        why = shape_word(&op, word, &seen);
     if (!why && colon && colon > word) { /* "P=1:" */
         *colon = 0;
         why = shape_word(&op, word, &seen);
@@ -294,13 +308,12 @@ static void parse_row(reader *r, char *text)
     /* on other architectures than this one only what does not depend on the device is checked */
     const bool elsewhere = r->arch && r->arch != r->gpu->arch;
     const dg_precision *p = r->precision;
-    const dg_gpu gpu = {elsewhere ? r->arch : r->gpu->arch, elsewhere ? SIZE_MAX : r->gpu->shared, p ? p->math : r->gpu->math};
+    const dg_gpu gpu = {elsewhere ? r->arch : r->gpu->arch, elsewhere ? SIZE_MAX : r->gpu->shared,
+                        p ? p->math : r->gpu->math};
     const dg_type real = p ? p->real : r->real;
     if (!why) why = dg_variant_check(&op, &tune, real, &gpu);
-    if (why)
-        bad(r, "%s%s%s", word ? word : "", word ? ": " : "", why);
-    else if (real == r->real && gpu.math == r->gpu->math)
-        add_row(r, &op, &tune);
+    if (why) bad(r, "%s%s%s", word ? word : "", word ? ": " : "", why);
+    else if (real == r->real && gpu.math == r->gpu->math) add_row(r, &op, &tune);
 }
 
 /* "sm_90", "sm_90 bf16" */
@@ -325,7 +338,8 @@ static int on_row(void *context, const char *section, const char *name, const ch
         if (!section_of(r, section)) {
             const int row = r->line;
             r->line = r->section_line;
-            bad(r, "[%s]: a section is an architecture such as [sm_90], or that and a precision: [sm_90 bf16]", section);
+            bad(r, "[%s]: a section is an architecture such as [sm_90], or that and a precision: [sm_90 bf16]",
+                section);
             r->line = row;
             r->arch = -1;
         }
@@ -357,10 +371,8 @@ dg_err dg_tune_read(dg_tune_table *t, const char *path, dg_type real, const dg_g
     size_t bytes;
     dg_err e = dg_read_file(path, MAX_BYTES, &text, &bytes);
     if (e) return e;
-    if (strlen(text) != bytes)
-        e = dg_fail(DG_USAGE, "%s: not a text file", path);
-    else
-        e = dg_tune_parse(t, text, path, real, gpu);
+    if (strlen(text) != bytes) e = dg_fail(DG_USAGE, "%s: not a text file", path);
+    else e = dg_tune_parse(t, text, path, real, gpu);
     free(text);
     return e;
 }
@@ -389,10 +401,8 @@ char *dg_tune_text(char *out, size_t size, const dg_op *op, const dg_tune *tune)
     *out = 0;
     add(out, size, "%s", dg_op_kind_name(op->kind));
     for (const field *f = fields_of(op->kind); f->name; f++)
-        if (f->name[0] == '>')
-            add(out, size, ">%lld", (long long)get(op, f));
-        else
-            add(out, size, " %s=%lld", f->name, (long long)get(op, f));
+        if (f->name[0] == '>') add(out, size, ">%lld", (long long)get(op, f));
+        else add(out, size, " %s=%lld", f->name, (long long)get(op, f));
     add(out, size, " : %s", tune->variant);
     if (tune->block) add(out, size, " block=%d", tune->block);
     if (tune->tile_m) add(out, size, " tile=%dx%d", tune->tile_m, tune->tile_n);

@@ -11,12 +11,12 @@
 #include "core/base/err.h"
 
 typedef struct {
-    char section[32];  /* "sm_90 fp32", "": for all */
-    char text[192];    /* a row, its comment included */
-    double us;         /* the first number of the comment, INFINITY: none */
+    char section[32]; /* "sm_90 fp32", "": for all */
+    char text[192];   /* a row, its comment included */
+    double us;        /* the first number of the comment, INFINITY: none */
 } dg_tune_line;
 typedef struct {
-    char *head;        /* comments, lines */
+    char *head; /* comments, lines */
     dg_tune_line *line;
     int lines, capacity;
 } dg_tune_file;
@@ -27,8 +27,8 @@ dg_err dg_tune_file_head(dg_tune_file *f, const char *text);
 /* A row. One for the same op, shape and section is replaced unless it was measured to be faster. */
 dg_err dg_tune_file_row(dg_tune_file *f, const char *section, const char *text);
 
-/* Take over the head and the rows of a file. DG_USAGE with file, line and reason when a row of it is wrong: nothing of it
- * is left out in silence. */
+/* Take over the head and the rows of a file. DG_USAGE with file, line and reason when a row of it is wrong: nothing of
+ * it is left out in silence. */
 dg_err dg_tune_file_read(dg_tune_file *f, const char *path);
 
 /* Section by section; NULL: to stdout. */

@@ -15,8 +15,9 @@ typedef struct {
 
 static bool same(const dg_tune *a, const dg_tune *b)
 {
-    return strcmp(a->variant, b->variant) == 0 && a->block == b->block && a->tile_m == b->tile_m && a->tile_n == b->tile_n &&
-           a->stages == b->stages && (a->split > 1 ? a->split : 1) == (b->split > 1 ? b->split : 1);
+    return strcmp(a->variant, b->variant) == 0 && a->block == b->block && a->tile_m == b->tile_m &&
+           a->tile_n == b->tile_n && a->stages == b->stages &&
+           (a->split > 1 ? a->split : 1) == (b->split > 1 ? b->split : 1);
 }
 
 /* Is it legal? Then it is listed, completed, unless it is there already. */

@@ -88,12 +88,14 @@ static const char *check_sweep(const dg_op *op, dg_tune *t, dg_type real)
     if (!t->block) t->block = 256;
     /* a multiprocessor has 64K registers: the powers in double take more than 64 of a thread's */
     const int most = op->kind == DG_OP_adam && real == DG_F64 ? 512 : 1024;
-    if (t->block < 32 || t->block > most || t->block % 32) return no("block=%d: must be a multiple of 32 up to %d", t->block, most);
+    if (t->block < 32 || t->block > most || t->block % 32)
+        return no("block=%d: must be a multiple of 32 up to %d", t->block, most);
     if (is_norm(op->kind) && (t->block > 512 || (t->block & (t->block - 1))))
         return no("block=%d: must be a power of two from 32 to 512", t->block);
     if (!is(t, "vector")) return NULL;
     const int wide = 16 / (int)dg_type_bytes(real);
-    if (run_of(op) % wide) return no("vector: %lld values side by side are no multiple of %d", (long long)run_of(op), wide);
+    if (run_of(op) % wide)
+        return no("vector: %lld values side by side are no multiple of %d", (long long)run_of(op), wide);
     if (!aligned(op, real)) return no("vector: an operand does not start at 16 bytes");
     return NULL;
 }
@@ -116,15 +118,11 @@ static int tile_threads(const char *variant, int m, int n)
 {
 #define X(BM, BN, TM, TN) \
     if (m == BM && n == BN) return BM / TM * (BN / TN);
-    if (strcmp(variant, "tiled") == 0) {
-        DG_TILED_TILES(X)
-    }
+    if (strcmp(variant, "tiled") == 0) { DG_TILED_TILES(X) }
 #undef X
 #define X(POSITIONS, BN) \
     if (m == POSITIONS && n == BN) return POSITIONS / 4 * (BN / 4);
-    if (strcmp(variant, "patch") == 0) {
-        DG_PATCH_TILES(X)
-    }
+    if (strcmp(variant, "patch") == 0) { DG_PATCH_TILES(X) }
 #undef X
     return 0;
 }
@@ -132,12 +130,12 @@ static int tile_threads(const char *variant, int m, int n)
 static size_t stage_bytes(dg_op_kind kind, const dg_conv_args *a, const dg_tune *t)
 {
     int words;
-    if (is(t, "tiled"))
-        words = DG_TILED_WORDS(t->tile_m, t->tile_n, kind != DG_OP_conv_dw, kind == DG_OP_conv_fwd);
+    if (is(t, "tiled")) words = DG_TILED_WORDS(t->tile_m, t->tile_n, kind != DG_OP_conv_dw, kind == DG_OP_conv_fwd);
     else if (is(t, "thin"))
         words = a->W <= 4 * DG_PATCH_SMALL ? DG_PATCH_WORDS(8, 8, 8, 4) : DG_PATCH_WORDS(16, 32, 1, 4);
     else
-        words = a->W <= DG_PATCH_SMALL ? DG_PATCH_WORDS(4, 4, t->tile_m / 16, t->tile_n) : DG_PATCH_WORDS(t->tile_m / 8, 8, 1, t->tile_n);
+        words = a->W <= DG_PATCH_SMALL ? DG_PATCH_WORDS(4, 4, t->tile_m / 16, t->tile_n)
+                                       : DG_PATCH_WORDS(t->tile_m / 8, 8, 1, t->tile_n);
     return (size_t)words * sizeof(float);
 }
 
@@ -150,7 +148,8 @@ static int most_parts(dg_op_kind kind, const dg_conv_args *a, const dg_tune *t)
         return taps * div_up(kind == DG_OP_conv_fwd ? a->Ci : a->Co, DG_TILED_K);
     }
     if (kind == DG_OP_conv_dx && (is(t, "patch") || is(t, "thin"))) return a->Co / DG_PATCH_STEP;
-    if (kind == DG_OP_conv_dw && (is(t, "thin") || is(t, "thin_mma"))) return a->N * div_up(a->Ho, 4) * div_up(a->Wo, 32);
+    if (kind == DG_OP_conv_dw && (is(t, "thin") || is(t, "thin_mma")))
+        return a->N * div_up(a->Ho, 4) * div_up(a->Wo, 32);
     return 1;
 }
 
@@ -166,7 +165,8 @@ static const char *check_tile(dg_op_kind kind, const dg_conv_args *a, dg_tune *t
         if (!t->tile_m) t->tile_m = t->tile_n = is(t, "tiled") ? 64 : 32;
         const int threads = tile_threads(t->variant, t->tile_m, t->tile_n);
         if (!threads) return no("tile=%dx%d: %s is not compiled for it", t->tile_m, t->tile_n, t->variant);
-        if (t->block && t->block != threads) return no("block=%d: a tile of %dx%d has %d threads", t->block, t->tile_m, t->tile_n, threads);
+        if (t->block && t->block != threads)
+            return no("block=%d: a tile of %dx%d has %d threads", t->block, t->tile_m, t->tile_n, threads);
         t->block = threads;
     }
     if (!piped && t->stages) return no("this variant has no stages");
@@ -175,7 +175,8 @@ static const char *check_tile(dg_op_kind kind, const dg_conv_args *a, dg_tune *t
     if (t->stages < 2 || t->stages > 4) return no("stages=%d: must be 2, 3 or 4", t->stages);
     const size_t bytes = (size_t)t->stages * stage_bytes(kind, a, t);
     if (bytes > gpu->shared)
-        return no("%d stages need %zu bytes of shared memory, a block here has at most %zu", t->stages, bytes, gpu->shared);
+        return no("%d stages need %zu bytes of shared memory, a block here has at most %zu", t->stages, bytes,
+                  gpu->shared);
     return NULL;
 }
 
@@ -187,18 +188,21 @@ static const char *check_fast_conv(const dg_op *op, dg_tune *t, dg_type real, co
     if (real != DG_F32) return no("%s computes in fp32 only", t->variant);
     if (!aligned(op, real)) return no("an operand does not start at 16 bytes");
     if (is(t, "mma") || is(t, "wgmma")) return dg_variant_check_mma(kind, &op->u.conv, t, gpu);
-    if (is(t, "thin_mma")) return dg_variant_check_thin_mma(kind, &op->u.conv, most_parts(kind, &op->u.conv, t), t, gpu);
+    if (is(t, "thin_mma"))
+        return dg_variant_check_thin_mma(kind, &op->u.conv, most_parts(kind, &op->u.conv, t), t, gpu);
     if (is(t, "cublas")) {
         if (t->block || t->tile_m || t->stages || t->split > 1) return no("cublas chooses its own numbers");
         const double patches = (double)a->N * a->Ho * a->Wo * a->K * a->K * a->Ci;
         return patches > 2147483647.0 ? no("cublas: %.0f million values of patches are too many", patches / 1e6) : NULL;
     }
     if (is(t, "gemv")) {
-        if (a->K != 1 || a->S != 1 || a->P || a->Ho != 1 || a->Wo != 1) return no("gemv needs a y of one pixel that sees all of x");
+        if (a->K != 1 || a->S != 1 || a->P || a->Ho != 1 || a->Wo != 1)
+            return no("gemv needs a y of one pixel that sees all of x");
         if (a->Co > 4) return no("gemv takes at most 4 channels of y, not %d", a->Co);
         if (a->Ci % 4) return no("gemv needs a multiple of 4 values an image, not %d", a->Ci);
         if (a->N > 65535) return no("gemv takes at most 65535 images");
-        if ((t->block && t->block != 256) || t->tile_m || t->stages || t->split > 1) return no("gemv has 256 threads, no tile, stages or split");
+        if ((t->block && t->block != 256) || t->tile_m || t->stages || t->split > 1)
+            return no("gemv has 256 threads, no tile, stages or split");
         t->block = 256;
         return NULL;
     }
@@ -210,7 +214,8 @@ static const char *check_fast_conv(const dg_op *op, dg_tune *t, dg_type real, co
     if (why) return why;
     if (!t->split) t->split = 1;
     const int phases = is(t, "tiled") && kind == DG_OP_conv_dx ? a->S * a->S : 1, most = most_parts(kind, a, t);
-    if (t->split < 1 || t->split > most || t->split * phases > 65535) return no("split=%d: must be from 1 to %d", t->split, most);
+    if (t->split < 1 || t->split > most || t->split * phases > 65535)
+        return no("split=%d: must be from 1 to %d", t->split, most);
     return NULL;
 }
 
@@ -218,7 +223,8 @@ static const char *check_conv(const dg_op *op, dg_tune *t, dg_type real, const d
 {
     const dg_conv_args *a = &op->u.conv;
     for (int i = 0; i < 3; i++)
-        if (elements(a, i) > 2147483647.0) return no("%.0f million values in one tensor are too many", elements(a, i) / 1e6);
+        if (elements(a, i) > 2147483647.0)
+            return no("%.0f million values in one tensor are too many", elements(a, i) / 1e6);
     if (!is(t, "direct")) return check_fast_conv(op, t, real, gpu);
     const char *why = check_sweep(op, t, real);
     t->split = 1;

@@ -22,8 +22,10 @@ static int tiles_of(dg_op_kind kind, bool small, const dg_tune *t, tile *out)
         DG_WGMMA_FWD_TILES(X)
 #undef X
     } else if (kind == DG_OP_conv_fwd && t->math == DG_MATH_FP16) {
-#define X(SMALL, M, N, WN, GROUPS) \
-    if (small == SMALL) out[n++] = (tile){M, N, M / 64 * (N / WN) * 32, DG_MMA_BYTES(SMALL, M / 64, 1, N, GROUPS, M / 64 * (N / WN) * 32)};
+#define X(SMALL, M, N, WN, GROUPS)                      \
+    if (small == SMALL)                                 \
+        out[n++] = (tile){M, N, M / 64 * (N / WN) * 32, \
+                          DG_MMA_BYTES(SMALL, M / 64, 1, N, GROUPS, M / 64 * (N / WN) * 32)};
         DG_FP16_FWD_TILES(X)
 #undef X
     } else if (kind == DG_OP_conv_fwd) {
@@ -74,37 +76,46 @@ static int steps_of(dg_op_kind kind, const dg_conv_args *a, dg_math math)
 const char *dg_variant_refuses_math(const dg_gpu *gpu)
 {
     if (dg_math_on(gpu->math, gpu->arch)) return NULL;
-    return dg_variant_no("--precision %s: the tensor cores of sm_%d have neither bf16 nor tf32, those of sm_80 and newer have; "
-                         "--precision fp32 runs here%s", dg_precision_name(DG_F32, gpu->math), gpu->arch, dg_math_on(DG_MATH_FP16, gpu->arch) ? ", and fp16" : "");
+    return dg_variant_no(
+        "--precision %s: the tensor cores of sm_%d have neither bf16 nor tf32, those of sm_80 and newer have; "
+        "--precision fp32 runs here%s",
+        dg_precision_name(DG_F32, gpu->math), gpu->arch, dg_math_on(DG_MATH_FP16, gpu->arch) ? ", and fp16" : "");
 }
 
 const char *dg_fused_refuses_math(dg_math math, const dg_gpu *gpu)
 {
-    return math == DG_MATH_FP16 && gpu->arch >= 80 ? "from sm_80 on bf16 is as quick: fp16 has no fused kernels there" : NULL;
+    return math == DG_MATH_FP16 && gpu->arch >= 80 ? "from sm_80 on bf16 is as quick: fp16 has no fused kernels there"
+                                                   : NULL;
 }
 
 /* Into how many parts the sum is cut: one, where nothing is said, and most at most. */
 static const char *settle_split(dg_tune *t, int most)
 {
     if (!t->split) t->split = 1;
-    return t->split < 1 || t->split > most || t->split > 65535 ? dg_variant_no("split=%d: must be from 1 to %d", t->split, most) : NULL;
+    return t->split < 1 || t->split > most || t->split > 65535
+               ? dg_variant_no("split=%d: must be from 1 to %d", t->split, most)
+               : NULL;
 }
 
 const char *dg_variant_check_mma(dg_op_kind kind, const dg_conv_args *a, dg_tune *t, const dg_gpu *gpu)
 {
     tile all[MOST_TILES];
     if (by_warpgroups(t)) {
-        if (gpu->math != DG_MATH_BF16) return dg_variant_no("wgmma rounds its factors to bf16: it is for --precision bf16");
+        if (gpu->math != DG_MATH_BF16)
+            return dg_variant_no("wgmma rounds its factors to bf16: it is for --precision bf16");
         if (gpu->arch != 90) return dg_variant_no("wgmma is for sm_90 alone, not for sm_%d", gpu->arch);
     }
-    if (gpu->math == DG_MATH_FP32) return dg_variant_no("mma rounds its factors: it is for --precision bf16, tf32 or fp16");
+    if (gpu->math == DG_MATH_FP32)
+        return dg_variant_no("mma rounds its factors: it is for --precision bf16, tf32 or fp16");
     if (gpu->arch && !dg_math_on(gpu->math, gpu->arch)) return dg_variant_refuses_math(gpu);
     const int unit = dg_math_unit(gpu->math), chunk = 2 * unit;
     const int summed = kind == DG_OP_conv_fwd ? a->Ci : kind == DG_OP_conv_dx ? a->Co : chunk;
     if (a->K != 4 || a->S != 2 || a->P != 1) return dg_variant_no("%s is for K=4 S=2 P=1", t->variant);
-    if (summed % chunk) return dg_variant_no("%s adds up channels in multiples of %d, not %d", t->variant, chunk, summed);
+    if (summed % chunk)
+        return dg_variant_no("%s adds up channels in multiples of %d, not %d", t->variant, chunk, summed);
     if (a->Ci % unit || a->Co % unit)
-        return dg_variant_no("%s needs channels in multiples of %d, not %d", t->variant, unit, a->Ci % unit ? a->Ci : a->Co);
+        return dg_variant_no("%s needs channels in multiples of %d, not %d", t->variant, unit,
+                             a->Ci % unit ? a->Ci : a->Co);
     t->math = gpu->math;
     const int n = tiles_of(kind, is_small(a), t, all);
     const tile *mine = t->tile_m ? NULL : all;
@@ -118,8 +129,8 @@ const char *dg_variant_check_mma(dg_op_kind kind, const dg_conv_args *a, dg_tune
     t->block = mine->threads;
     if (t->stages) return dg_variant_no("%s has no stages to choose", t->variant);
     if ((size_t)mine->bytes > gpu->shared)
-        return dg_variant_no("a tile of %dx%d needs %d bytes of shared memory, a block here has at most %zu", mine->m, mine->n,
-                             mine->bytes, gpu->shared);
+        return dg_variant_no("a tile of %dx%d needs %d bytes of shared memory, a block here has at most %zu", mine->m,
+                             mine->n, mine->bytes, gpu->shared);
     const int most = steps_of(kind, a, t->math);
     return settle_split(t, most);
 }
@@ -127,7 +138,8 @@ const char *dg_variant_check_mma(dg_op_kind kind, const dg_conv_args *a, dg_tune
 const char *dg_variant_check_thin_mma(dg_op_kind kind, const dg_conv_args *a, int most, dg_tune *t, const dg_gpu *gpu)
 {
     const bool dx = kind == DG_OP_conv_dx;
-    if (gpu->math != DG_MATH_BF16 && gpu->math != DG_MATH_TF32) return dg_variant_no("thin_mma rounds its factors: it is for --precision bf16 or tf32");
+    if (gpu->math != DG_MATH_BF16 && gpu->math != DG_MATH_TF32)
+        return dg_variant_no("thin_mma rounds its factors: it is for --precision bf16 or tf32");
     if (gpu->arch && !dg_math_on(gpu->math, gpu->arch)) return dg_variant_refuses_math(gpu);
     if (a->K != 4 || a->S != 2 || a->P != 1) return dg_variant_no("thin_mma is for K=4 S=2 P=1");
     if (a->Ci != 1 && a->Ci != 3) return dg_variant_no("thin_mma is for 1 or 3 channels of x, not %d", a->Ci);
@@ -137,15 +149,16 @@ const char *dg_variant_check_thin_mma(dg_op_kind kind, const dg_conv_args *a, in
     if (t->block && t->block != threads) return dg_variant_no("block=%d: thin_mma has %d threads", t->block, threads);
     const size_t bytes = dx ? (size_t)DG_THIN_MMA_BYTES(a->Ci, a->Co, dg_math_unit(gpu->math)) : 0;
     if (bytes > gpu->shared)
-        return dg_variant_no("thin_mma needs %zu bytes of shared memory for %d channels, a block here has at most %zu", bytes, a->Co, gpu->shared);
+        return dg_variant_no("thin_mma needs %zu bytes of shared memory for %d channels, a block here has at most %zu",
+                             bytes, a->Co, gpu->shared);
     t->math = gpu->math;
     t->block = threads;
     return settle_split(t, most);
 }
 
-/* About how long it would take on an H100, in us, as core/tune/predict_gpu.c has it: products of the busiest multiprocessor,
- * or what all blocks load through the L2 cache, and the sum of the parts. Always that GPU, so that sums have the same
- * order on every one; others have more or fewer multiprocessors, but much the same bytes a product. */
+/* About how long it would take on an H100, in us, as core/tune/predict_gpu.c has it: products of the busiest
+ * multiprocessor, or what all blocks load through the L2 cache, and the sum of the parts. Always that GPU, so that sums
+ * have the same order on every one; others have more or fewer multiprocessors, but much the same bytes a product. */
 static double cost(const dg_op *op)
 {
     enum { UNITS = 132, MOST_WARPS = 8 /* as many registers as there are */ };
@@ -167,7 +180,8 @@ void dg_variant_choose_mma(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
     for (int i = 0; i < n; i++)
         for (int split = 1; split <= most && split <= 256; split *= 2) {
             dg_op tried = *op;
-            tried.tune = (dg_tune){.variant = t->variant, .why = t->why, .tile_m = all[i].m, .tile_n = all[i].n, .split = split};
+            tried.tune =
+                (dg_tune){.variant = t->variant, .why = t->why, .tile_m = all[i].m, .tile_n = all[i].n, .split = split};
             if (dg_variant_check_mma(op->kind, a, &tried.tune, gpu)) continue;
             const double us = cost(&tried);
             if (us >= least) continue;

@@ -11,7 +11,10 @@
 
 static double up(double a, double b) { return (double)(int64_t)((a + b - 1) / b); }
 
-static bool is(const dg_op *op, const char *variant) { return op->tune.variant && strcmp(op->tune.variant, variant) == 0; }
+static bool is(const dg_op *op, const char *variant)
+{
+    return op->tune.variant && strcmp(op->tune.variant, variant) == 0;
+}
 
 /* A convolution as a product of matrices, for one phase: m x n results of k products. */
 typedef struct {
@@ -76,7 +79,8 @@ static void patch(const dg_op *op, dg_work *w)
 static void thin(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;
-    const double tiles = a->N * up(a->Ho, 4) * up(a->Wo, 32), pixels = 4 * 32, channels = 32, picture = 10.0 * 66 * a->Ci;
+    const double tiles = a->N * up(a->Ho, 4) * up(a->Wo, 32), pixels = 4 * 32, channels = 32,
+                 picture = 10.0 * 66 * a->Ci;
     const bool dw = op->kind == DG_OP_conv_dw;
     const double each = dw ? up(tiles, w->split) : 1;
     w->blocks = (dw ? w->split : tiles) * up(a->Co, channels);
@@ -93,33 +97,43 @@ static void thin_mma(const dg_op *op, dg_work *w)
     const int unit = dg_math_unit(op->tune.math), bytes = DG_THIN_MMA_BYTES(a->Ci, a->Co, unit);
     const double taps = 16.0 * a->Ci, words = 16.0 / unit;
     if (op->kind == DG_OP_conv_fwd) {
-        const double pixels = 4 * 32, channels = 32, warps = 4, picture = 10.0 * 66 * a->Ci, sums = 3.0 * 2 * w->threads;
-        const double pitch = up(66 * a->Ci * words / 4 - 8, 32) * 32 + 8, held = 10 * pitch + taps / 4 * channels * words;
+        const double pixels = 4 * 32, channels = 32, warps = 4, picture = 10.0 * 66 * a->Ci,
+                     sums = 3.0 * 2 * w->threads;
+        const double pitch = up(66 * a->Ci * words / 4 - 8, 32) * 32 + 8,
+                     held = 10 * pitch + taps / 4 * channels * words;
         w->blocks = a->N * up(a->Ho, 4) * up(a->Wo, 32) * up(a->Co, channels);
         w->products = pixels * channels * taps;
         w->loads = 4 * (picture + taps * channels);
         w->shared = 4 * (held > sums ? held : sums);
-        /* the picture, a word at a time, and the weights in and out; four quads of each factor for a row of the taps; y */
-        w->clocks = 2 * picture / 32 + taps * channels / 32 * (1 + words / 4) + warps * a->Ci * 8 * words + pixels * channels / 32;
+        /* the picture, a word at a time, and the weights in and out; four quads of each factor for a row of the taps; y
+         */
+        w->clocks = 2 * picture / 32 + taps * channels / 32 * (1 + words / 4) + warps * a->Ci * 8 * words +
+                    pixels * channels / 32;
         return;
     }
     if (op->kind == DG_OP_conv_dw) {
-        const double each = up(a->N * up(a->Ho, 4) * up(a->Wo, 32), w->split), pixels = 4 * 32, channels = 32, warps = 8, picture = 10.0 * 66 * a->Ci;
+        const double each = up(a->N * up(a->Ho, 4) * up(a->Wo, 32), w->split), pixels = 4 * 32, channels = 32,
+                     warps = 8, picture = 10.0 * 66 * a->Ci;
         w->blocks = w->split * up(a->Co, channels);
         w->products = each * pixels * channels * taps;
         w->loads = 4 * each * (picture + pixels * channels);
         w->shared = 4.0 * DG_THIN_DW_WORDS(a->Ci);
-        /* of each tile the picture in and, twice, out, y from memory and quads of the picture; then the sums of the warps to and from each other */
+        /* of each tile the picture in and, twice, out, y from memory and quads of the picture; then the sums of the
+         * warps to and from each other */
         w->clocks = each * (3 * picture / 32 + pixels * channels / 32 + warps * taps / 8 * words) + 14 * taps;
         return;
     }
-    const double rows = DG_THIN_MMA_ROWS, groups = up(a->Wo, DG_THIN_MMA_COLS), chunks = up(a->Co, DG_THIN_MMA_CHUNK), cols = DG_THIN_MMA_COLS;
+    const double rows = DG_THIN_MMA_ROWS, groups = up(a->Wo, DG_THIN_MMA_COLS), chunks = up(a->Co, DG_THIN_MMA_CHUNK),
+                 cols = DG_THIN_MMA_COLS;
     w->blocks = a->N * up(a->Ho + 1, rows - 1);
     w->products = rows * groups * cols * taps * chunks * DG_THIN_MMA_CHUNK;
     w->loads = 4 * (rows * a->Wo * a->Co + taps * a->Co);
     w->shared = bytes;
-    /* positions and weights of each chunk; what is handed on, out and in; shuffles, pixels in and out, and to memory; at first the weights */
-    w->clocks = rows * groups * (chunks * cols * DG_THIN_MMA_CHUNK / 32 + chunks * taps / 8 * words + 2 * 4 * a->Ci + 3 * 4 * a->Ci) +
+    /* positions and weights of each chunk; what is handed on, out and in; shuffles, pixels in and out, and to memory;
+     * at first the weights */
+    w->clocks = rows * groups *
+                    (chunks * cols * DG_THIN_MMA_CHUNK / 32 + chunks * taps / 8 * words + 2 * 4 * a->Ci +
+                     3 * 4 * a->Ci) +
                 chunks * taps / 8 * (2 + words);
 }
 
@@ -128,8 +142,10 @@ static void mma(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;
     const bool dx = op->kind == DG_OP_conv_dx, dw = op->kind == DG_OP_conv_dw, small = a->Wo <= DG_MMA_SMALL;
-    const double side = small ? 4 : 8, m = op->tune.tile_m, n = op->tune.tile_n, chunk = 2 * dg_math_unit(op->tune.math);
-    const double cells = a->N * up(dx ? up(a->H, 2) : a->Ho, side) * up(dx ? up(a->W, 2) : a->Wo, side), cell = side * side;
+    const double side = small ? 4 : 8, m = op->tune.tile_m, n = op->tune.tile_n,
+                 chunk = 2 * dg_math_unit(op->tune.math);
+    const double cells = a->N * up(dx ? up(a->H, 2) : a->Ho, side) * up(dx ? up(a->W, 2) : a->Wo, side),
+                 cell = side * side;
     /* as dev_pool hands them out, all of its parts are whole units */
     w->shared = dg_mma_tile_of(op->kind, a, &op->tune).bytes;
     w->warpgroups = is(op, "wgmma");
@@ -151,7 +167,9 @@ static void mma(const dg_op *op, dg_work *w)
 static void gemv(const dg_op *op, dg_work *w)
 {
     const dg_conv_args a = dg_conv_flat(&op->u.conv);
-    w->blocks = op->kind == DG_OP_conv_fwd ? a.N : op->kind == DG_OP_conv_dx ? up(a.Ci / 4.0, w->threads) * a.N : up(a.Ci, 128) * a.Co;
+    w->blocks = op->kind == DG_OP_conv_fwd  ? a.N
+                : op->kind == DG_OP_conv_dx ? up(a.Ci / 4.0, w->threads) * a.N
+                                            : up(a.Ci, 128) * a.Co;
     w->products = (double)a.N * a.Ci * a.Co / w->blocks;
     w->outputs = 4;
 }
@@ -175,22 +193,14 @@ static void cublas(const dg_op *op, dg_work *w)
 
 static void conv(const dg_op *op, dg_work *w)
 {
-    if (is(op, "tiled"))
-        tiled(op, w);
-    else if (is(op, "mma") || is(op, "wgmma"))
-        mma(op, w);
-    else if (is(op, "patch") || (is(op, "thin") && op->kind == DG_OP_conv_dx))
-        patch(op, w);
-    else if (is(op, "thin_mma"))
-        thin_mma(op, w);
-    else if (is(op, "thin"))
-        thin(op, w);
-    else if (is(op, "gemv"))
-        gemv(op, w);
-    else if (is(op, "cublas"))
-        cublas(op, w);
-    else
-        direct(op, w);
+    if (is(op, "tiled")) tiled(op, w);
+    else if (is(op, "mma") || is(op, "wgmma")) mma(op, w);
+    else if (is(op, "patch") || (is(op, "thin") && op->kind == DG_OP_conv_dx)) patch(op, w);
+    else if (is(op, "thin_mma")) thin_mma(op, w);
+    else if (is(op, "thin")) thin(op, w);
+    else if (is(op, "gemv")) gemv(op, w);
+    else if (is(op, "cublas")) cublas(op, w);
+    else direct(op, w);
     if (w->split <= 1) return;
     w->kernels++; /* the parts are written, read and added up */
     w->moved += 4 * 2 * w->split * product_of(op->kind, &op->u.conv).results;
@@ -198,14 +208,16 @@ static void conv(const dg_op *op, dg_work *w)
 
 dg_work dg_work_of(const dg_op *op, dg_type real)
 {
-    dg_work w = {.kernels = 1, .threads = op->tune.block ? op->tune.block : 256, .split = op->tune.split > 1 ? op->tune.split : 1};
+    dg_work w = {.kernels = 1,
+                 .threads = op->tune.block ? op->tune.block : 256,
+                 .split = op->tune.split > 1 ? op->tune.split : 1};
     const double element = (double)dg_type_bytes(real);
     switch (op->kind) {
     case DG_OP_conv_fwd:
     case DG_OP_conv_dx:
     case DG_OP_conv_dw: conv(op, &w); break;
     case DG_OP_norm_stats: w.kernels = 2; break; /* parts of the sums, and their sum */
-    case DG_OP_norm_act_dx: { /* the same, then x and dy are read once more */
+    case DG_OP_norm_act_dx: {                    /* the same, then x and dy are read once more */
         const dg_norm_act_args *a = &op->u.norm_act;
         w.kernels = 3;
         w.moved = 2 * element * a->N * a->H * a->W * a->C;

@@ -32,8 +32,7 @@ int dg_cmd_bench(const dg_options *o)
     dg_bench_model *result = e ? NULL : calloc((size_t)o->operands + 1, sizeof *result);
     if (!e && !result) e = dg_fail(DG_DEVICE, "out of memory for the results");
     if (!e) e = measure(o, b, &machine, result, &done);
-    if (!e && o->json)
-        e = dg_bench_json(&machine, result, done, b->name);
+    if (!e && o->json) e = dg_bench_json(&machine, result, done, b->name);
     else if (!e) {
         dg_bench_print_machine(&machine, b->name);
         for (int i = 0; i < done; i++) dg_bench_print(&machine, &result[i]);

@@ -43,9 +43,16 @@ static dg_err draw_pictures(const dg_options *o, const dg_model *m, dg_dataset *
 
 static dg_err get_pictures(const dg_options *o, const dg_model *m, pictures *p)
 {
-    const dg_dataset_options d = {.dir = o->data, .size = m->size, .channels = m->channels, .fit = o->fit,
-                                  .decode = {.alpha = o->alpha, .exif = o->exif}, .threads = o->threads,
-                                  .strict = o->strict, .least = o->batch, .limit = o->limit, .cache = o->cache};
+    const dg_dataset_options d = {.dir = o->data,
+                                  .size = m->size,
+                                  .channels = m->channels,
+                                  .fit = o->fit,
+                                  .decode = {.alpha = o->alpha, .exif = o->exif},
+                                  .threads = o->threads,
+                                  .strict = o->strict,
+                                  .least = o->batch,
+                                  .limit = o->limit,
+                                  .cache = o->cache};
     dg_err e = o->data ? dg_dataset_load(&d, &p->set) : draw_pictures(o, m, &p->set);
     if (e) return e;
     const int rest = p->set.count % o->batch;
@@ -60,8 +67,16 @@ static dg_err set_up(side *s, const dg_options *o, const dg_model *m, const pict
 {
     const size_t count = (size_t)p->set.count, order = count * sizeof *p->perm;
     const size_t bytes = count * (size_t)m->size * (size_t)m->size * (size_t)m->channels;
-    const dg_gan_options g = {.batch = o->batch, .last_batch = p->last_batch, .samples = SAMPLES, .rows = p->set.count,
-                              .train = true, .flip = true, .apart = apart, .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->eps};
+    const dg_gan_options g = {.batch = o->batch,
+                              .last_batch = p->last_batch,
+                              .samples = SAMPLES,
+                              .rows = p->set.count,
+                              .train = true,
+                              .flip = true,
+                              .apart = apart,
+                              .beta1 = o->beta1,
+                              .beta2 = o->beta2,
+                              .eps = o->eps};
     dg_err e = dg_gan_build(&s->gan, m, &g, s->b);
     if (!e) e = s->b->alloc(s->b, bytes, &s->data);
     if (!e) e = s->b->put(s->b, s->data, p->set.pixels, bytes);
@@ -131,7 +146,8 @@ static dg_err check(side s[2], const dg_options *o, const pictures *p, dg_check_
 static dg_err check_fused(side s[3], const dg_options *o, const pictures *p, dg_check_result *result)
 {
     FILE *to = o->quiet ? NULL : stdout;
-    if (to) printf("fused launches of a step of %d beside their ops, in percent of what rounding explains:\n", o->batch);
+    if (to)
+        printf("fused launches of a step of %d beside their ops, in percent of what rounding explains:\n", o->batch);
     dg_err e = begin_step(s + 1, o, 2, 0);
     if (!e) e = dg_check_fused(&s[1].gan, &s[2].gan, "train", to, result);
     if (e || !p->last_batch) return e;
@@ -149,7 +165,9 @@ static dg_err open_all(side s[3], const dg_options *o)
     if (!e && o->fused && s[1].b->run_launch) e = dg_open_backend(o, &s[2].b);
     if (e) return e;
     const bool cpu = s[1].b->threads > 0;
-    const dg_cpu_options plain = {.threads = o->threads, .real = s[1].b->real, .conv = "direct",
+    const dg_cpu_options plain = {.threads = o->threads,
+                                  .real = s[1].b->real,
+                                  .conv = "direct",
                                   .isa = cpu ? "base" : NULL};
     return dg_cpu_open(&plain, &s[0].b);
 }
@@ -165,14 +183,16 @@ int dg_cmd_check(const dg_options *o)
     if (!e) e = get_pictures(o, model, &p);
     for (int i = 0; i < 3 && !e && s[i].b; i++) e = set_up(&s[i], o, model, &p, i < 2);
     if (!e) {
-        dg_say("%s: %s against %s, %s", model->name, s[1].b->name, s[0].b->name, dg_precision_name(s[1].b->real, s[1].b->math));
+        dg_say("%s: %s against %s, %s", model->name, s[1].b->name, s[0].b->name,
+               dg_precision_name(s[1].b->real, s[1].b->math));
         e = check(s, o, &p, &result);
     }
     if (!e)
         printf("%d ops agree; nearest to its limit is %s, at %.1f%%\n", result.ops, result.where, 100 * result.worst);
     if (!e && s[2].b) e = check_fused(s, o, &p, &fused);
     if (!e && fused.ops)
-        printf("%d launches agree with their ops; nearest to its limit is %s, at %.1f%%\n", fused.ops, fused.where, 100 * fused.worst);
+        printf("%d launches agree with their ops; nearest to its limit is %s, at %.1f%%\n", fused.ops, fused.where,
+               100 * fused.worst);
     for (int i = 0; i < 3 && s; i++) take_down(&s[i]);
     dg_dataset_free(&p.set);
     free(p.perm);

@@ -104,7 +104,7 @@ static dg_err read_run(run *r, const char *operand)
 }
 
 /* Colours that people with any colour vision tell apart: Okabe & Ito 2008. */
-static const uint8_t color[MOST][3] = {{0, 114, 178}, {213, 94, 0},   {0, 158, 115}, {204, 121, 167},
+static const uint8_t color[MOST][3] = {{0, 114, 178},  {213, 94, 0},  {0, 158, 115}, {204, 121, 167},
                                        {86, 180, 233}, {230, 159, 0}, {45, 48, 56}};
 
 static dg_err draw(const run *r, int runs, dg_image *out)

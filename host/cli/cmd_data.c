@@ -38,9 +38,17 @@ static dg_err report(const dg_options *o, const char *dir, int size, int channel
 {
     dg_progress *p = dg_progress_open(o->quiet);
     dg_dataset_options want = {
-        .dir = dir, .size = size, .channels = channels, .fit = o->fit,
-        .decode = {.alpha = o->alpha, .exif = o->exif}, .threads = o->threads, .strict = o->strict,
-        .limit = o->limit, .cache = o->cache, .progress = on_progress, .context = &p,
+        .dir = dir,
+        .size = size,
+        .channels = channels,
+        .fit = o->fit,
+        .decode = {.alpha = o->alpha, .exif = o->exif},
+        .threads = o->threads,
+        .strict = o->strict,
+        .limit = o->limit,
+        .cache = o->cache,
+        .progress = on_progress,
+        .context = &p,
     };
     dg_err e = dg_data_report(&want, o->sheet, o->json);
     dg_progress_close(p);
@@ -51,8 +59,8 @@ int dg_cmd_data(const dg_options *o)
 {
     const char *dir = o->operands ? o->operand[0] : o->data;
     if (o->operands > 1 || !dir || !*dir)
-        return (int)dg_fail(DG_USAGE, "data needs one folder: %s data DIR, or %s data --synthesize DIR --count N", dg_program(),
-                            dg_program());
+        return (int)dg_fail(DG_USAGE, "data needs one folder: %s data DIR, or %s data --synthesize DIR --count N",
+                            dg_program(), dg_program());
     int size, channels;
     dg_err e = shape_of(o, &size, &channels);
     if (e) return (int)e;

@@ -16,9 +16,9 @@ typedef struct {
     const dg_options *o;
     dg_generator *g;
     char dir[4096];
-    size_t picture;      /* bytes of one */
+    size_t picture; /* bytes of one */
     int in_grid;
-    uint8_t *grid;       /* the first in_grid pictures */
+    uint8_t *grid; /* the first in_grid pictures */
     dg_progress *progress;
 } job;
 
@@ -77,7 +77,8 @@ static dg_err make_grid(const job *j)
     dg_err e = dg_grid(j->grid, j->in_grid, j->g->model.size, j->g->model.channels, rows, cols, &im);
     if (e) return e;
     snprintf(path, sizeof path, "%s/grid.png", j->dir);
-    snprintf(seeds, sizeof seeds, "%" PRIu64 "-%" PRIu64, j->o->seed_first, j->o->seed_first + (uint64_t)j->in_grid - 1);
+    snprintf(seeds, sizeof seeds, "%" PRIu64 "-%" PRIu64, j->o->seed_first,
+             j->o->seed_first + (uint64_t)j->in_grid - 1);
     e = write_png(j, path, &im, seeds);
     dg_image_free(&im);
     return e;
@@ -86,9 +87,9 @@ static dg_err make_grid(const job *j)
 static void report(const job *j)
 {
     if (j->o->count > 1)
-        dg_say("%s/seed-%04" PRIu64 ".png to seed-%04" PRIu64 ".png, %s/grid.png", j->dir, j->o->seed_first, j->o->seed_last, j->dir);
-    else
-        dg_say("%s/seed-%04" PRIu64 ".png", j->dir, j->o->seed_first);
+        dg_say("%s/seed-%04" PRIu64 ".png to seed-%04" PRIu64 ".png, %s/grid.png", j->dir, j->o->seed_first,
+               j->o->seed_last, j->dir);
+    else dg_say("%s/seed-%04" PRIu64 ".png", j->dir, j->o->seed_first);
 }
 
 int dg_cmd_generate(const dg_options *o)

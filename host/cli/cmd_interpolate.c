@@ -17,10 +17,10 @@ typedef struct {
     const dg_options *o;
     dg_generator *g;
     char dir[4096];
-    int seeds, frames;   /* frames from one picture to the next */
+    int seeds, frames; /* frames from one picture to the next */
     size_t picture;
-    float *z;            /* (seeds, latent) */
-    uint8_t *pixels;     /* (seeds * frames, size, size, channels), the way round */
+    float *z;        /* (seeds, latent) */
+    uint8_t *pixels; /* (seeds * frames, size, size, channels), the way round */
     dg_progress *progress;
 } job;
 
@@ -83,8 +83,11 @@ static dg_err write_strip(const job *j)
     snprintf(path, sizeof path, "%s/strip.png", j->dir);
     snprintf(seeds, sizeof seeds, "%" PRIu64 "-%" PRIu64, j->o->seed_first, j->o->seed_last);
     snprintf(run_seed, sizeof run_seed, "%" PRIu64, j->g->info.seed);
-    const dg_text text[] = {{"Software", dg_version}, {"Checkpoint", checkpoint}, {"Model", m->name},
-                            {"Seed", run_seed},       {"Picture", seeds}};
+    const dg_text text[] = {{"Software", dg_version},
+                            {"Checkpoint", checkpoint},
+                            {"Model", m->name},
+                            {"Seed", run_seed},
+                            {"Picture", seeds}};
     e = dg_png_write(path, &im, text, (int)(sizeof text / sizeof text[0]));
     dg_image_free(&im);
     return e;
@@ -114,8 +117,10 @@ static dg_err prepare(job *j)
     j->picture = (size_t)j->g->model.size * (size_t)j->g->model.size * (size_t)j->g->model.channels;
     size_t all = (size_t)j->seeds * (size_t)j->frames;
     if (all > gif_most / j->picture)
-        return dg_fail(DG_USAGE, "%zu frames of %dx%d are too much for one GIF; use fewer --seeds or --frames (at most "
-                       "%zu frames)", all, j->g->model.size, j->g->model.size, gif_most / j->picture);
+        return dg_fail(DG_USAGE,
+                       "%zu frames of %dx%d are too much for one GIF; use fewer --seeds or --frames (at most "
+                       "%zu frames)",
+                       all, j->g->model.size, j->g->model.size, gif_most / j->picture);
     j->z = malloc((size_t)j->seeds * (size_t)latent * sizeof *j->z);
     j->pixels = malloc(all * j->picture);
     if (!j->z || !j->pixels) return dg_fail(DG_DEVICE, "out of memory");

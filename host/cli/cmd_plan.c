@@ -16,8 +16,8 @@ static void print_json_launch(const dg_plan *p, int i)
     const dg_op *op = &p->op[i];
     const dg_launch *l = dg_plan_launch(p, i);
     const dg_tune *t = &op->tune;
-    printf("\"block\": %d, \"tile\": [%d, %d], \"stages\": %d, \"split\": %d, \"kernels\": %d, \"because\": ", t->block, t->tile_m, t->tile_n,
-           t->stages, t->split > 1 ? t->split : 1, dg_op_kernels(p, i));
+    printf("\"block\": %d, \"tile\": [%d, %d], \"stages\": %d, \"split\": %d, \"kernels\": %d, \"because\": ", t->block,
+           t->tile_m, t->tile_n, t->stages, t->split > 1 ? t->split : 1, dg_op_kernels(p, i));
     dg_json_text(stdout, t->why ? t->why : ""); /* may hold a file's name */
     printf(", \"launch\": %d, ", l ? (int)(l - p->launch) : i);
 }
@@ -30,16 +30,16 @@ static void print_json_plan(const dg_plan *p, int chain, bool first)
         const dg_op *op = &p->op[i];
         int n;
         const dg_operand *operand = dg_operands(op->kind, &n);
-        printf("%s\n    {\"name\": \"%s\", \"kind\": \"%s\", \"variant\": \"%s\", ", i ? "," : "", op->name, dg_op_kind_name(op->kind),
-               op->tune.variant ? op->tune.variant : "");
+        printf("%s\n    {\"name\": \"%s\", \"kind\": \"%s\", \"variant\": \"%s\", ", i ? "," : "", op->name,
+               dg_op_kind_name(op->kind), op->tune.variant ? op->tune.variant : "");
         if (gpu) print_json_launch(p, i);
         printf("\"flop\": %.0f, \"bytes\": %.0f, \"operands\": {", dg_op_flops(op), dg_op_bytes(p, op));
         bool comma = false;
         for (int k = 0; k < n; k++) {
             const dg_row *r = dg_plan_row(p, op, k);
             if (!r) continue;
-            printf("%s\"%s\": {\"row\": \"%s\", \"shape\": [%d, %d, %d, %d]}", comma ? ", " : "", operand[k].name, r->name,
-                   r->shape.N, r->shape.H, r->shape.W, r->shape.C);
+            printf("%s\"%s\": {\"row\": \"%s\", \"shape\": [%d, %d, %d, %d]}", comma ? ", " : "", operand[k].name,
+                   r->name, r->shape.N, r->shape.H, r->shape.W, r->shape.C);
             comma = true;
         }
         printf("}}");
@@ -71,8 +71,7 @@ static dg_err print_all(const dg_gan *gan, bool json)
     bool first = true;
     for (int i = 0; i < 3; i++) {
         if (!plan[i]->ops) continue;
-        if (json)
-            print_json_plan(plan[i], chain[i], first);
+        if (json) print_json_plan(plan[i], chain[i], first);
         else {
             dg_plan_print(plan[i], chain[i], stdout);
             printf("\n");
@@ -81,17 +80,22 @@ static dg_err print_all(const dg_gan *gan, bool json)
     }
     if (json)
         printf("],\n \"arena_bytes\": %zu, \"persistent_bytes\": %zu}\n", gan->arena.bytes, gan->arena.persistent);
-    else
-        dg_arena_print(&gan->arena, stdout);
+    else dg_arena_print(&gan->arena, stdout);
     return DG_OK;
 }
 
 /* How many pictures the run would have: only reading them tells which are good. */
 static dg_err count_pictures(const dg_options *o, const dg_model *model, int *rows)
 {
-    dg_dataset_options d = {.dir = o->data, .size = model->size, .channels = model->channels, .fit = o->fit,
-                            .decode = {.alpha = o->alpha, .exif = o->exif}, .threads = o->threads, .strict = o->strict,
-                            .least = o->batch, .limit = o->limit};
+    dg_dataset_options d = {.dir = o->data,
+                            .size = model->size,
+                            .channels = model->channels,
+                            .fit = o->fit,
+                            .decode = {.alpha = o->alpha, .exif = o->exif},
+                            .threads = o->threads,
+                            .strict = o->strict,
+                            .least = o->batch,
+                            .limit = o->limit};
     dg_dataset set = {0};
     dg_err e = dg_dataset_load(&d, &set);
     if (e) return e;
@@ -121,8 +125,14 @@ static void print_host_memory(const dg_gan *gan, double pictures)
 
 static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
 {
-    dg_gan_options g = {.batch = o->batch, .rows = o->batch, .samples = 64, .train = true, .flip = o->flip,
-                        .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->eps};
+    dg_gan_options g = {.batch = o->batch,
+                        .rows = o->batch,
+                        .samples = 64,
+                        .train = true,
+                        .flip = o->flip,
+                        .beta1 = o->beta1,
+                        .beta2 = o->beta2,
+                        .eps = o->eps};
     if (o->command == DG_CMD_TRAIN) {
         dg_err e = count_pictures(o, model, &g.rows);
         if (e) return e;
@@ -131,14 +141,16 @@ static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
         g.samples = cells < o->batch ? cells : o->batch; /* as in training */
     }
     dg_gan gan;
-    dg_err e = o->command == DG_CMD_TRAIN ? dg_build_to_fit(&gan, model, &g, b, o->device_memory) : dg_gan_build(&gan, model, &g, b);
+    dg_err e = o->command == DG_CMD_TRAIN ? dg_build_to_fit(&gan, model, &g, b, o->device_memory)
+                                          : dg_gan_build(&gan, model, &g, b);
     if (e) return e;
     if (o->command == DG_CMD_TRAIN) print_run(o, g.rows);
     e = print_all(&gan, o->json);
     if (!e && o->command == DG_CMD_TRAIN)
         print_host_memory(&gan, (double)g.rows * model->size * model->size * model->channels);
     else if (!e && !o->json)
-        dg_say("The data set is counted as one batch here; %s --data DIR --dry-run tells it for a whole run.", dg_program());
+        dg_say("The data set is counted as one batch here; %s --data DIR --dry-run tells it for a whole run.",
+               dg_program());
     dg_gan_free(&gan);
     return e;
 }

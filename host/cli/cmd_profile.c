@@ -27,7 +27,8 @@ static dg_err measure(const dg_options *o, const dg_model *model)
     if (e == DG_DEVICE && strncmp(o->device, "cuda", 4) == 0) {
         char why[DG_MESSAGE_BYTES];
         snprintf(why, sizeof why, "%s", dg_message());
-        return dg_fail(e, "%s; without a GPU, %s profile --predict h200 tells what the model expects of one", why, dg_program());
+        return dg_fail(e, "%s; without a GPU, %s profile --predict h200 tells what the model expects of one", why,
+                       dg_program());
     }
     if (e) return e;
     dg_busy_start(&load);
@@ -47,7 +48,8 @@ static dg_err predict(const dg_options *o, const dg_model *model)
     dg_machine machine;
     dg_bench_model result = {.ops = 0};
     dg_gan gan;
-    const dg_gan_options g = {.batch = o->batch, .rows = o->batch, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
+    const dg_gan_options g = {
+        .batch = o->batch, .rows = o->batch, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
     bool else_fp32;
     const dg_precision *p = dg_options_precision(o, &else_fp32);
     dg_err e = dg_machine_find(o->predict, p->real, &machine);

@@ -31,9 +31,9 @@ static void show(report *r, const char *name, double difference, const char *whe
 {
     bool bad = !(difference <= r->tol); /* NaN is bad */
     if (r->json)
-        fprintf(r->json, "%s\n  {\"name\": \"%s\", \"difference\": %.9g}", r->rows ? "," : "", name, isfinite(difference) ? difference : -1);
-    else
-        dg_say("%-46s %10.3e  %-14s %s", name, difference, where, bad ? "above --tol" : "");
+        fprintf(r->json, "%s\n  {\"name\": \"%s\", \"difference\": %.9g}", r->rows ? "," : "", name,
+                isfinite(difference) ? difference : -1);
+    else dg_say("%-46s %10.3e  %-14s %s", name, difference, where, bad ? "above --tol" : "");
     if (!r->rows++ || !(difference <= r->worst)) {
         r->worst = difference;
         snprintf(r->worst_name, sizeof r->worst_name, "%s", name);
@@ -58,7 +58,8 @@ static dg_err number(const oracle *o, const char *key, double lo, double hi, dou
     char *end = NULL;
     if (text) *out = strtod(text, &end);
     if (!text || end == text || *end || !(*out >= lo && *out <= hi))
-        return dg_fail(DG_USAGE, "%s: metadata %s = %s: must be a number from %g to %g", o->path, key, text ? text : "(missing)", lo, hi);
+        return dg_fail(DG_USAGE, "%s: metadata %s = %s: must be a number from %g to %g", o->path, key,
+                       text ? text : "(missing)", lo, hi);
     return DG_OK;
 }
 
@@ -104,12 +105,15 @@ static dg_err oracle_open(oracle *o, const char *path)
     if (e) return e;
     const char *format = dg_st_get(o->st, "format");
     if (!format || strcmp(format, "dcgan-oracle-1"))
-        return dg_fail(DG_USAGE, "%s: is no oracle (metadata format = %s, not dcgan-oracle-1)", path, format ? format : "(missing)");
+        return dg_fail(DG_USAGE, "%s: is no oracle (metadata format = %s, not dcgan-oracle-1)", path,
+                       format ? format : "(missing)");
     int size, channels, latent, ngf, ndf;
-    if ((e = whole(o, "size", 16, 256, &size)) || (e = whole(o, "channels", 1, 3, &channels)) || (e = whole(o, "latent", 1, 4096, &latent)) ||
-        (e = whole(o, "ngf", 1, 4096, &ngf)) || (e = whole(o, "ndf", 1, 4096, &ndf)) || (e = whole(o, "batch", 1, 65536, &o->batch)) ||
-        (e = whole(o, "count", 1, 1 << 24, &o->count)) || (e = whole(o, "steps", 1, 1 << 24, &o->steps)) || (e = number(o, "lr", 0, 1, &o->lr)) ||
-        (e = number(o, "beta1", 0, 1, &o->beta1)) || (e = number(o, "beta2", 0, 1, &o->beta2)) || (e = number(o, "eps", 0, 1, &o->eps)))
+    if ((e = whole(o, "size", 16, 256, &size)) || (e = whole(o, "channels", 1, 3, &channels)) ||
+        (e = whole(o, "latent", 1, 4096, &latent)) || (e = whole(o, "ngf", 1, 4096, &ngf)) ||
+        (e = whole(o, "ndf", 1, 4096, &ndf)) || (e = whole(o, "batch", 1, 65536, &o->batch)) ||
+        (e = whole(o, "count", 1, 1 << 24, &o->count)) || (e = whole(o, "steps", 1, 1 << 24, &o->steps)) ||
+        (e = number(o, "lr", 0, 1, &o->lr)) || (e = number(o, "beta1", 0, 1, &o->beta1)) ||
+        (e = number(o, "beta2", 0, 1, &o->beta2)) || (e = number(o, "eps", 0, 1, &o->eps)))
         return e;
     char text[DG_MODEL_TEXT_MAX];
     e = dg_model_stock(text, "oracle", size, channels, latent, ngf, ndf);
@@ -124,9 +128,12 @@ static dg_err oracle_open(oracle *o, const char *path)
         const int64_t *row = (const int64_t *)o->index->data + (size_t)s * (size_t)o->batch;
         int n = step_batch(o, s);
         for (int i = 0; i < n; i++)
-            if (row[i] >= o->count) return dg_fail(DG_USAGE, "%s: step %d names picture %lld of %d", path, s, (long long)row[i], o->count);
+            if (row[i] >= o->count)
+                return dg_fail(DG_USAGE, "%s: step %d names picture %lld of %d", path, s, (long long)row[i], o->count);
         if (!n || (n != o->batch && o->last_batch && n != o->last_batch))
-            return dg_fail(DG_USAGE, "%s: step %d has %d pictures; only full batches of %d and one short size are handled", path, s, n, o->batch);
+            return dg_fail(DG_USAGE,
+                           "%s: step %d has %d pictures; only full batches of %d and one short size are handled", path,
+                           s, n, o->batch);
         if (n != o->batch) o->last_batch = n;
     }
     return DG_OK;
@@ -165,7 +172,9 @@ static dg_err play(const oracle *o, dg_gan *gan, int s, int32_t *perm, dg_metric
     if (!narrow) return dg_fail(DG_DEVICE, "out of memory");
     for (size_t i = 0; i < latents; i++) narrow[i] = (float)z[i];
     const dg_row *r = &gan->arena.row[n == gan->o.batch ? gan->row_z : gan->row_z_short];
-    if (!e) e = b->put(b, (char *)gan->arena.base + r->offset, b->real == DG_F32 ? (const void *)narrow : z, latents * dg_type_bytes(b->real));
+    if (!e)
+        e = b->put(b, (char *)gan->arena.base + r->offset, b->real == DG_F32 ? (const void *)narrow : z,
+                   latents * dg_type_bytes(b->real));
     free(narrow);
     dg_step_state state = {.seed = 1, .step = (uint64_t)s, .cursor = 0, .lr = {o->lr, o->lr}};
     if (!e) e = dg_gan_put_state(gan, &state);
@@ -184,7 +193,8 @@ static dg_err compare(const oracle *o, dg_gan *gan, report *r, const char *prefi
     size_t n = 1;
     for (int k = 0; k < t->rank; k++) n *= (size_t)(dim[k] = t->dim[k]);
     const dg_st_tensor *expected = dg_st_find(o->st, name);
-    if (expected->type != DG_F64 && expected->type != DG_F32) return dg_fail(DG_USAGE, "%s: %s is neither F64 nor F32", o->path, name);
+    if (expected->type != DG_F64 && expected->type != DG_F32)
+        return dg_fail(DG_USAGE, "%s: %s is neither F64 nor F32", o->path, name);
     expected = want(o, name, expected->type, t->rank, dim);
     if (!expected) return DG_USAGE;
     double *ours = malloc(2 * n * sizeof *ours);
@@ -192,7 +202,8 @@ static dg_err compare(const oracle *o, dg_gan *gan, report *r, const char *prefi
     double *theirs = ours + n;
     dg_err e = dg_gan_read(gan, t, row, DG_F64, ours);
     for (size_t i = 0; i < n; i++)
-        theirs[i] = expected->type == DG_F64 ? ((const double *)expected->data)[i] : (double)((const float *)expected->data)[i];
+        theirs[i] = expected->type == DG_F64 ? ((const double *)expected->data)[i]
+                                             : (double)((const float *)expected->data)[i];
     if (!e) show(r, name + strlen("expect."), relative(ours, theirs, n), "");
     free(ours);
     return e;
@@ -201,7 +212,12 @@ static dg_err compare(const oracle *o, dg_gan *gan, report *r, const char *prefi
 static const struct {
     const char *name;
     int metric;
-} loss[] = {{"loss_d_real", DG_LOSS_D_REAL}, {"loss_d_fake", DG_LOSS_D_FAKE}, {"loss_g", DG_LOSS_G}, {"d_x", DG_D_X}, {"d_gz1", DG_D_GZ1}, {"d_gz2", DG_D_GZ2}};
+} loss[] = {{"loss_d_real", DG_LOSS_D_REAL},
+            {"loss_d_fake", DG_LOSS_D_FAKE},
+            {"loss_g", DG_LOSS_G},
+            {"d_x", DG_D_X},
+            {"d_gz1", DG_D_GZ1},
+            {"d_gz2", DG_D_GZ2}};
 
 static dg_err compare_losses(const oracle *o, report *r, const dg_metrics *m, int steps)
 {
@@ -237,10 +253,8 @@ static void print_losses(FILE *to, const oracle *o, const dg_metrics *m, int ste
             fprintf(to, "%s\n  \"%s_%s\": [", i || side ? "," : "", loss[i].name, side ? "file" : "ours");
             for (int s = 0; s < steps; s++) {
                 double v = side ? theirs[s] : m[s].value[loss[i].metric];
-                if (isfinite(v))
-                    fprintf(to, "%s%.17g", s ? ", " : "", v);
-                else
-                    fprintf(to, "%snull", s ? ", " : "");
+                if (isfinite(v)) fprintf(to, "%s%.17g", s ? ", " : "", v);
+                else fprintf(to, "%snull", s ? ", " : "");
             }
             fprintf(to, "]");
         }
@@ -252,7 +266,8 @@ static dg_err compare_sample(const oracle *o, dg_gan *gan, report *r)
 {
     const dg_st_tensor *t = dg_st_find(o->st, "expect.sample");
     const int S = o->model.size, C = o->model.channels;
-    if (!t || t->rank != 4 || t->type != DG_F64 || t->dim[0] < 1 || t->dim[0] > o->batch) return dg_fail(DG_USAGE, "%s: has no usable expect.sample", o->path);
+    if (!t || t->rank != 4 || t->type != DG_F64 || t->dim[0] < 1 || t->dim[0] > o->batch)
+        return dg_fail(DG_USAGE, "%s: has no usable expect.sample", o->path);
     int n = (int)t->dim[0];
     if (!want(o, "expect.sample", DG_F64, 4, (int64_t[]){n, C, S, S})) return DG_USAGE;
     size_t latents = (size_t)n * (size_t)o->model.latent, values = (size_t)n * (size_t)S * (size_t)S * (size_t)C;
@@ -265,7 +280,9 @@ static dg_err compare_sample(const oracle *o, dg_gan *gan, report *r)
         double *nchw = x + values;
         for (int k = 0; k < n; k++)
             for (int p = 0; p < S * S; p++)
-                for (int c = 0; c < C; c++) nchw[((size_t)k * (size_t)C + (size_t)c) * (size_t)(S * S) + (size_t)p] = x[((size_t)k * (size_t)(S * S) + (size_t)p) * (size_t)C + (size_t)c];
+                for (int c = 0; c < C; c++)
+                    nchw[((size_t)k * (size_t)C + (size_t)c) * (size_t)(S * S) + (size_t)p] =
+                        x[((size_t)k * (size_t)(S * S) + (size_t)p) * (size_t)C + (size_t)c];
         show(r, "sample", relative(nchw, t->data, values), "");
     }
     free(x);
@@ -276,7 +293,8 @@ static dg_err compare_sample(const oracle *o, dg_gan *gan, report *r)
 /* The pictures as NHWC rows in backend memory. */
 static dg_err put_images(const oracle *o, dg_backend *b, void **data)
 {
-    const size_t P = (size_t)o->model.size * (size_t)o->model.size, C = (size_t)o->model.channels, bytes = o->images->bytes;
+    const size_t P = (size_t)o->model.size * (size_t)o->model.size, C = (size_t)o->model.channels,
+                 bytes = o->images->bytes;
     uint8_t *nhwc = malloc(bytes);
     if (!nhwc) return dg_fail(DG_DEVICE, "out of memory for %zu bytes", bytes);
     const uint8_t *nchw = o->images->data;
@@ -291,8 +309,15 @@ static dg_err put_images(const oracle *o, dg_backend *b, void **data)
 
 static dg_err replay(const oracle *o, dg_backend *b, dg_gan *gan, report *r, int steps, void **data, void **perm)
 {
-    dg_gan_options go = {.batch = o->batch, .last_batch = o->last_batch, .samples = o->batch < 8 ? o->batch : 8, .rows = o->count, .train = true,
-                         .z_given = true, .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->eps};
+    dg_gan_options go = {.batch = o->batch,
+                         .last_batch = o->last_batch,
+                         .samples = o->batch < 8 ? o->batch : 8,
+                         .rows = o->count,
+                         .train = true,
+                         .z_given = true,
+                         .beta1 = o->beta1,
+                         .beta2 = o->beta2,
+                         .eps = o->eps};
     dg_err e = put_images(o, b, data);
     if (!e) e = b->alloc(b, (size_t)o->batch * sizeof(int32_t), perm);
     if (!e) e = dg_gan_build(gan, &o->model, &go, b);
@@ -304,11 +329,13 @@ static dg_err replay(const oracle *o, dg_backend *b, dg_gan *gan, report *r, int
     for (int s = 0; s < steps && !e; s++) {
         e = play(o, gan, s, *perm, &m[s]);
         for (int i = 0; s == 0 && i < gan->tensors && !e; i++)
-            if (gan->tensor[i].grad >= 0) e = compare(o, gan, r, "expect.step0.grad.", &gan->tensor[i], gan->tensor[i].grad);
+            if (gan->tensor[i].grad >= 0)
+                e = compare(o, gan, r, "expect.step0.grad.", &gan->tensor[i], gan->tensor[i].grad);
     }
     if (!e) e = compare_losses(o, r, m, steps);
     if (steps == o->steps) {
-        for (int i = 0; i < gan->tensors && !e; i++) e = compare(o, gan, r, "expect.final.", &gan->tensor[i], gan->tensor[i].row);
+        for (int i = 0; i < gan->tensors && !e; i++)
+            e = compare(o, gan, r, "expect.final.", &gan->tensor[i], gan->tensor[i].row);
         if (!e) e = compare_sample(o, gan, r);
     }
     if (!e && r->json) print_losses(r->json, o, m, steps);
@@ -318,7 +345,8 @@ static dg_err replay(const oracle *o, dg_backend *b, dg_gan *gan, report *r, int
 
 static void begin(const report *r, const oracle *o, const dg_backend *b, int steps)
 {
-    const char *torch = dg_st_get(o->st, "torch"), *type = dg_st_get(o->st, "dtype"), *precision = dg_precision_name(b->real, b->math);
+    const char *torch = dg_st_get(o->st, "torch"), *type = dg_st_get(o->st, "dtype"),
+               *precision = dg_precision_name(b->real, b->math);
     if (r->json) {
         fprintf(r->json, "{\"oracle\": ");
         dg_json_text(r->json, o->path);
@@ -327,7 +355,8 @@ static void begin(const report *r, const oracle *o, const dg_backend *b, int ste
         fprintf(r->json, ", \"precision\": \"%s\", \"steps\": %d, \"rows\": [", precision, steps);
         return;
     }
-    dg_say("replaying %s: PyTorch %s, %s, %d of %d steps, batch %d", o->path, torch ? torch : "?", type ? type : "?", steps, o->steps, o->batch);
+    dg_say("replaying %s: PyTorch %s, %s, %d of %d steps, batch %d", o->path, torch ? torch : "?", type ? type : "?",
+           steps, o->steps, o->batch);
     dg_say("on %s, %s; largest relative difference, largest value as 1:", b->name, precision);
 }
 
@@ -338,7 +367,8 @@ static dg_err judge(const report *r, const oracle *o, bool asked)
         fprintf(r->json, ",\n \"worst\": %.9g, \"tol\": %.9g, \"ok\": %s}\n", isfinite(r->worst) ? r->worst : -1,
                 isfinite(r->tol) ? r->tol : -1, bad ? "false" : "true");
     else
-        dg_say("%d quantities; worst %.3e (%s)%s", r->rows, r->worst, r->worst_name, asked && !bad ? ", within --tol" : "");
+        dg_say("%d quantities; worst %.3e (%s)%s", r->rows, r->worst, r->worst_name,
+               asked && !bad ? ", within --tol" : "");
     if (!bad) return DG_OK;
     return dg_fail(DG_FAILED, "%s: %s differs by %.3e, more than --tol %g", o->path, r->worst_name, r->worst, r->tol);
 }
@@ -362,7 +392,8 @@ static dg_err run(const dg_options *opt, const oracle *o, dg_gan *gan, report *r
 
 int dg_cmd_replay(const dg_options *opt)
 {
-    if (opt->operands != 1) return (int)dg_fail(DG_USAGE, "replay needs one FILE, an oracle written by scripts/make_oracle.py");
+    if (opt->operands != 1)
+        return (int)dg_fail(DG_USAGE, "replay needs one FILE, an oracle written by scripts/make_oracle.py");
     oracle o = {0};
     dg_gan *gan = calloc(1, sizeof *gan);
     char *text = NULL; /* JSON is printed when all of it is there: a part of it would not be JSON */

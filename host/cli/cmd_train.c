@@ -10,23 +10,39 @@
 #include "core/base/shell.h"
 #include "host/run/train.h"
 
-static void show_loading(void *context, long done, long total) { dg_progress_count(context, "reading pictures", done, total); }
+static void show_loading(void *context, long done, long total)
+{
+    dg_progress_count(context, "reading pictures", done, total);
+}
 
 static dg_err load_data(dg_run *r, const dg_model *model, dg_opening *opening)
 {
     const dg_options *o = r->o;
     char skipped[4096], left_out[128];
     const dg_directory at = dg_rundir_at(&r->dir);
-    dg_dataset_options d = {.dir = o->data, .size = model->size, .channels = model->channels, .fit = o->fit, .threads = o->threads,
-                            .strict = o->strict, .least = o->batch, .limit = o->limit, .cache = o->cache,
-                            .skipped = dg_rundir_file(&r->dir, skipped, "skipped.txt"), .skipped_dir = &at, .progress = show_loading, .context = r->progress,
-                            .stop = &dg_stop_signal, .vain = dg_opening_failed, .of = opening};
+    dg_dataset_options d = {.dir = o->data,
+                            .size = model->size,
+                            .channels = model->channels,
+                            .fit = o->fit,
+                            .threads = o->threads,
+                            .strict = o->strict,
+                            .least = o->batch,
+                            .limit = o->limit,
+                            .cache = o->cache,
+                            .skipped = dg_rundir_file(&r->dir, skipped, "skipped.txt"),
+                            .skipped_dir = &at,
+                            .progress = show_loading,
+                            .context = r->progress,
+                            .stop = &dg_stop_signal,
+                            .vain = dg_opening_failed,
+                            .of = opening};
     d.decode.alpha = o->alpha;
     d.decode.exif = o->exif;
     dg_err e = dg_dataset_load(&d, &r->data);
     if (e) return e;
     dg_progress_note(r->progress, "%d pictures from %s%s", r->data.count, o->data, r->data.cached ? " (cached)" : "");
-    if (r->data.skips) dg_progress_note(r->progress, "%d files skipped, listed with reasons in %s", r->data.skips, skipped);
+    if (r->data.skips)
+        dg_progress_note(r->progress, "%d files skipped, listed with reasons in %s", r->data.skips, skipped);
     if (*dg_left_out(&r->data, left_out, sizeof left_out)) dg_progress_note(r->progress, "%s left out", left_out);
     return DG_OK;
 }
@@ -48,19 +64,30 @@ static dg_err build_gan(dg_run *r, const dg_model *model)
     const dg_options *o = r->o;
     const int count = r->data.count, rest = count % o->batch, cells = o->grid_rows * o->grid_cols;
     r->batches = count / o->batch + (rest && !o->drop_last ? 1 : 0);
-    const dg_gan_options g = {.batch = o->batch, .last_batch = o->drop_last ? 0 : rest, .samples = cells < o->batch ? cells : o->batch,
-                              .rows = count, .train = true, .flip = o->flip, .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->eps};
+    const dg_gan_options g = {.batch = o->batch,
+                              .last_batch = o->drop_last ? 0 : rest,
+                              .samples = cells < o->batch ? cells : o->batch,
+                              .rows = count,
+                              .train = true,
+                              .flip = o->flip,
+                              .beta1 = o->beta1,
+                              .beta2 = o->beta2,
+                              .eps = o->eps};
     dg_err e = dg_build_to_fit(&r->gan, model, &g, r->backend, o->device_memory);
     const int window = r->gan.o.window;
     if (!e && window)
-        dg_progress_note(r->progress, "the pictures do not fit beside the network: they pass through two windows of %d", window);
-    if (!e) e = dg_feed_open(&r->feed, r->backend, &r->data, o->batch, o->drop_last ? count - rest : count, window, o->seed);
+        dg_progress_note(r->progress, "the pictures do not fit beside the network: they pass through two windows of %d",
+                         window);
+    if (!e)
+        e = dg_feed_open(&r->feed, r->backend, &r->data, o->batch, o->drop_last ? count - rest : count, window,
+                         o->seed);
     return e ? e : dg_gan_alloc(&r->gan, r->feed.data, r->feed.perm);
 }
 
 const char *dg_run_precision(const dg_run *r) { return dg_precision_name(r->backend->real, r->backend->math); }
 
-/* The checkpoint that the run goes on from becomes its newest; what came after it does not stay among what comes now. */
+/* The checkpoint that the run goes on from becomes its newest; what came after it does not stay among what comes now.
+ */
 static dg_err go_back(dg_run *r, const char *path)
 {
     char moved[64] = "";
@@ -68,7 +95,8 @@ static dg_err go_back(dg_run *r, const char *path)
     dg_err e = dg_rundir_check(&r->dir, &removed); /* the checkpoint was read by its path */
     if (!e) e = dg_history_go_back(&r->dir, path, r->read.epoch, moved);
     if (!e && *moved)
-        dg_progress_note(r->progress, "what came after epoch %ju has moved to %s/%s, from where it can be resumed as well",
+        dg_progress_note(r->progress,
+                         "what came after epoch %ju has moved to %s/%s, from where it can be resumed as well",
                          (uintmax_t)r->read.epoch, r->dir.path, moved);
     return e;
 }
@@ -81,11 +109,16 @@ static dg_err compare_pictures(const dg_run *r, const dg_checkpoint_info *info)
     /* 0: imported */
     if (!then || (then == (uint64_t)r->data.count && info->data_fingerprint == r->data.fingerprint)) return DG_OK;
     if (r->data.skips)
-        snprintf(list, sizeof list, " (skipped files: %d, listed in %s)", r->data.skips, dg_rundir_file(&r->dir, skipped, "skipped.txt"));
+        snprintf(list, sizeof list, " (skipped files: %d, listed in %s)", r->data.skips,
+                 dg_rundir_file(&r->dir, skipped, "skipped.txt"));
     if (!r->o->other_pictures)
-        return dg_fail(DG_DATA, "%s: the pictures are not those that this run began with, %llu then and %d now%s; bring them back, or "
-                       "go on with these by --other-pictures", r->o->data, then, r->data.count, list);
-    dg_warn("the pictures are not those that this run began with (%llu then, %d now): it goes on, but differs from an uninterrupted run",
+        return dg_fail(
+            DG_DATA,
+            "%s: the pictures are not those that this run began with, %llu then and %d now%s; bring them back, or "
+            "go on with these by --other-pictures",
+            r->o->data, then, r->data.count, list);
+    dg_warn("the pictures are not those that this run began with (%llu then, %d now): it goes on, but differs from an "
+            "uninterrupted run",
             then, r->data.count);
     return DG_OK;
 }
@@ -95,16 +128,19 @@ static dg_err resume(dg_run *r, const dg_st *st, const char *path, const dg_chec
 {
     const char *precision = dg_run_precision(r);
     if (strcmp(info->precision, precision))
-        return dg_fail(DG_USAGE, "%s was trained with --precision %s; it cannot go on with %s", path, info->precision, precision);
+        return dg_fail(DG_USAGE, "%s was trained with --precision %s; it cannot go on with %s", path, info->precision,
+                       precision);
     if (info->seed != r->o->seed)
-        return dg_fail(DG_USAGE, "%s was trained with --seed %llu; it cannot go on with --seed %llu", path, (unsigned long long)info->seed, (unsigned long long)r->o->seed);
+        return dg_fail(DG_USAGE, "%s was trained with --seed %llu; it cannot go on with --seed %llu", path,
+                       (unsigned long long)info->seed, (unsigned long long)r->o->seed);
     dg_err e = compare_pictures(r, info);
     if (!e) e = dg_checkpoint_load(st, path, &r->gan);
     if (e) return e;
     r->first_step = info->step;
     const bool fits = info->batch < (uint64_t)r->batches; /* always, with the same pictures and batch size */
-    if (!fits) dg_warn("epoch %llu begins anew: %llu of its steps are done, and now it has only %d", (unsigned long long)info->epoch + 1,
-                       (unsigned long long)info->batch, r->batches);
+    if (!fits)
+        dg_warn("epoch %llu begins anew: %llu of its steps are done, and now it has only %d",
+                (unsigned long long)info->epoch + 1, (unsigned long long)info->batch, r->batches);
     r->given = r->read = (dg_place){info->step, info->epoch, fits ? info->batch : 0};
     r->saved = (dg_place){info->step, info->epoch, info->batch};
     return go_back(r, path);
@@ -123,19 +159,20 @@ static void take_up_means(dg_run *r)
 /* The checkpoint to go on from, NULL in *st when the run was killed before its first one: then it begins anew. */
 static dg_err find_checkpoint(dg_run *r, char path[4096], dg_st **st, dg_model *model, dg_checkpoint_info *info)
 {
-    if (r->o->resume_from)
-        snprintf(path, 4096, "%s", r->o->resume_from);
-    else
-        dg_rundir_file(&r->dir, path, "checkpoint.safetensors");
+    if (r->o->resume_from) snprintf(path, 4096, "%s", r->o->resume_from);
+    else dg_rundir_file(&r->dir, path, "checkpoint.safetensors");
     if (!r->o->resume_from && !dg_rundir_has(&r->dir, "checkpoint.safetensors")) {
         char older[256], dir[DG_SHELL_ROOM];
         if (dg_history_newest(&r->dir, older))
-            return dg_fail(DG_IO, "%s: checkpoint.safetensors is not there, but older ones are; go on from the newest of them:  "
-                           "%s --resume %s/%s", r->dir.path, dg_program(), dg_shell_path(dir, sizeof dir, r->dir.path), older);
+            return dg_fail(
+                DG_IO,
+                "%s: checkpoint.safetensors is not there, but older ones are; go on from the newest of them:  "
+                "%s --resume %s/%s",
+                r->dir.path, dg_program(), dg_shell_path(dir, sizeof dir, r->dir.path), older);
         if (dg_rundir_has_results(&r->dir)) /* killed before its first checkpoint, or without it by somebody */
-            dg_warn("%s has no checkpoint: it starts at the beginning, over the log and the pictures that are there", r->dir.path);
-        else
-            dg_progress_note(r->progress, "%s has no checkpoint yet: starting at the beginning", r->dir.path);
+            dg_warn("%s has no checkpoint: it starts at the beginning, over the log and the pictures that are there",
+                    r->dir.path);
+        else dg_progress_note(r->progress, "%s has no checkpoint yet: starting at the beginning", r->dir.path);
         return dg_model_read(r->o->model, model);
     }
     return dg_checkpoint_open(path, st, model, info);
@@ -154,7 +191,8 @@ static dg_err set_up(dg_run *r)
     if (!e && o->resume) e = dg_history_take_up(&r->dir);
     if (!e) e = o->resume ? find_checkpoint(r, path, &st, model, &info) : dg_model_read(o->model, model);
     if (!e) e = open_and_load(r, model);
-    if (!e && !(r->config = dg_config_settled(o->resolved, "precision", dg_run_precision(r)))) e = dg_fail(DG_DEVICE, "out of memory");
+    if (!e && !(r->config = dg_config_settled(o->resolved, "precision", dg_run_precision(r))))
+        e = dg_fail(DG_DEVICE, "out of memory");
     if (!e) e = build_gan(r, model);
     if (!e) e = st ? resume(r, st, path, &info) : dg_gan_init(&r->gan, o->seed);
     const bool settled = !e && (o->resume || strcmp(r->config, o->resolved)); /* a new run has written the rest */
@@ -164,10 +202,12 @@ static dg_err set_up(dg_run *r)
     if (!e) e = dg_open_writers(r);
     if (!e) take_up_means(r);
     if (!e && st)
-        dg_progress_note(r->progress, "resuming %s after epoch %llu, step %llu", r->dir.path, (unsigned long long)r->read.epoch, (unsigned long long)r->read.step);
+        dg_progress_note(r->progress, "resuming %s after epoch %llu, step %llu", r->dir.path,
+                         (unsigned long long)r->read.epoch, (unsigned long long)r->read.step);
     if (!e && o->changed) dg_progress_note(r->progress, "with other values than before: %s", o->changed);
-    if (!e) dg_progress_note(r->progress, "%s, %s on %s: %d epochs of %d steps, batch %d, into %s", model->name, dg_run_precision(r), r->backend->name,
-                             o->epochs, r->batches, o->batch, r->dir.path);
+    if (!e)
+        dg_progress_note(r->progress, "%s, %s on %s: %d epochs of %d steps, batch %d, into %s", model->name,
+                         dg_run_precision(r), r->backend->name, o->epochs, r->batches, o->batch, r->dir.path);
     dg_checkpoint_info_free(&info);
     dg_st_free(st);
     free(model);
@@ -195,9 +235,11 @@ static void say_finished(const dg_run *r)
     const unsigned long long epoch = r->read.epoch, step = r->read.step;
     if (!o->resume || !step || step != r->first_step) return;
     if (epoch >= (uint64_t)o->epochs)
-        dg_say("finished:  nothing to do, %llu epochs are done and %d asked for; --epochs N with more goes on", epoch, o->epochs);
+        dg_say("finished:  nothing to do, %llu epochs are done and %d asked for; --epochs N with more goes on", epoch,
+               o->epochs);
     else if (o->steps > 0 && step >= (uint64_t)o->steps)
-        dg_say("finished:  nothing to do, %llu steps are done and %ld asked for; --steps N with more, or 0, goes on", step, o->steps);
+        dg_say("finished:  nothing to do, %llu steps are done and %ld asked for; --steps N with more, or 0, goes on",
+               step, o->steps);
 }
 
 /* What to do next, on stdout because it is the result of the command. It points to nothing that is not there. */
@@ -217,7 +259,8 @@ static void say_goodbye(const dg_run *r)
     if (saved && r->read.epoch >= (uint64_t)o->epochs) {
         if (dg_rundir_has(&r->dir, "epoch-%04ju.png", (uintmax_t)r->read.epoch))
             dg_say("samples:   %s/epoch-%04ju.png", r->dir.path, (uintmax_t)r->read.epoch);
-        dg_say("more:      %s --resume --out %s --epochs %d", dg_program(), dir, o->epochs > 500000 ? 1000000 : o->epochs * 2);
+        dg_say("more:      %s --resume --out %s --epochs %d", dg_program(), dir,
+               o->epochs > 500000 ? 1000000 : o->epochs * 2);
         dg_say("pictures:  %s generate %s --count 16", dg_program(), dir);
     } else {
         dg_say("resume:    %s --resume --out %s", dg_program(), dir);
@@ -244,14 +287,10 @@ int dg_cmd_train(const dg_options *o)
     char unsaved[DG_MESSAGE_BYTES];
     snprintf(unsaved, sizeof unsaved, "%s", dg_message());
     if (!e) say_goodbye(r);
-    if (begun || o->resume)
-        dg_rundir_close(&r->dir);
-    else
-        dg_rundir_abandon(&r->dir);
-    if (e)
-        dg_fail(e, "%s", why);
-    else if (saving)
-        e = dg_fail(saving, "training went on, but not everything could be saved: %s", unsaved);
+    if (begun || o->resume) dg_rundir_close(&r->dir);
+    else dg_rundir_abandon(&r->dir);
+    if (e) dg_fail(e, "%s", why);
+    else if (saving) e = dg_fail(saving, "training went on, but not everything could be saved: %s", unsaved);
     if (dg_stop_signal && (!e || e == DG_FAILED)) e = (dg_err)(128 + dg_stop_signal);
     free(r->config);
     free(r);

@@ -1,5 +1,5 @@
-/* `dcgan tune [MODEL]`: the fastest way to run each op of a step on this GPU, as a file for --tuning. The file is written
- * anew after every op, so that whatever ends the search leaves what it has found. */
+/* `dcgan tune [MODEL]`: the fastest way to run each op of a step on this GPU, as a file for --tuning. The file is
+ * written anew after every op, so that whatever ends the search leaves what it has found. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,13 +45,15 @@ static dg_err keep(void *context, const dg_tuned *t)
     snprintf(row, sizeof row, "%.185s", best);
     /* a line that is too long for the reader goes without the name, or without times */
     if (n < 130)
-        snprintf(row, sizeof row, "%.129s ; %.2f us (%.2f before, direct %.1f) %.24s", best, t->us, t->before_us, t->direct_us, t->op.name);
-    else if (n < 165)
-        snprintf(row, sizeof row, "%.164s ; %.2f us", best, t->us);
+        snprintf(row, sizeof row, "%.129s ; %.2f us (%.2f before, direct %.1f) %.24s", best, t->us, t->before_us,
+                 t->direct_us, t->op.name);
+    else if (n < 165) snprintf(row, sizeof row, "%.164s ; %.2f us", best, t->us);
     dg_err e = dg_tune_file_row(&j->file, j->section, row);
     if (!e) e = dg_tune_file_write(&j->file, path_of(j));
-    printf("%-24s %9.2f us, %9.2f before: %s", t->op.name, t->us, t->before_us, launch_of(best, sizeof best, &t->op, &t->best));
-    if (strcmp(launch_of(best, sizeof best, &t->op, &t->best), launch_of(before, sizeof before, &t->op, &t->before)) != 0)
+    printf("%-24s %9.2f us, %9.2f before: %s", t->op.name, t->us, t->before_us,
+           launch_of(best, sizeof best, &t->op, &t->best));
+    if (strcmp(launch_of(best, sizeof best, &t->op, &t->best), launch_of(before, sizeof before, &t->op, &t->before)) !=
+        0)
         printf(" instead of %s", launch_of(before, sizeof before, &t->op, &t->before));
     printf(" (%d tried", t->tried);
     if (t->wrong) printf(", %d wrong: %s", t->wrong, t->first_wrong);
@@ -72,11 +74,13 @@ static dg_err write_head(job *j, const dg_backend *b, const char *model)
     snprintf(j->section, sizeof j->section, "sm_%d %.16s", m.arch, dg_precision_name(b->real, b->math));
     snprintf(j->path, sizeof j->path, "sm_%d.tune", m.arch);
     if (!j->o->out && access(j->path, F_OK) == 0)
-        return dg_fail(DG_IO, "%s is there already; name the result with --out, then %s tune --merge joins the two", j->path, dg_program());
-    snprintf(text, sizeof text, "dcgan tune: %.100s, sm_%d, driver %s, %s, %.80s", m.name, m.arch, b->driver, date, dg_version);
+        return dg_fail(DG_IO, "%s is there already; name the result with --out, then %s tune --merge joins the two",
+                       j->path, dg_program());
+    snprintf(text, sizeof text, "dcgan tune: %.100s, sm_%d, driver %s, %s, %.80s", m.name, m.arch, b->driver, date,
+             dg_version);
     e = dg_tune_file_head(&j->file, text);
-    snprintf(text, sizeof text, "%.60s, batch %d, %s; medians of %d runs, the cache overwritten before each", model, j->o->batch,
-             dg_precision_name(b->real, b->math), j->o->repeats);
+    snprintf(text, sizeof text, "%.60s, batch %d, %s; medians of %d runs, the cache overwritten before each", model,
+             j->o->batch, dg_precision_name(b->real, b->math), j->o->repeats);
     if (!e) e = dg_tune_file_head(&j->file, text);
     return e ? e : dg_tune_file_write(&j->file, path_of(j)); /* if that cannot be, better now than in ten minutes */
 }
@@ -115,7 +119,12 @@ static dg_err try_file(const job *j, const dg_model *model, double before)
 
 static dg_err search(job *j, const dg_model *model, dg_backend *b, double *before, dg_tuner_result *result)
 {
-    const dg_tuner_options t = {.repeats = j->o->repeats, .seconds = j->o->seconds, .stop = &dg_stop_signal, .progress = show, .found = keep, .context = j};
+    const dg_tuner_options t = {.repeats = j->o->repeats,
+                                .seconds = j->o->seconds,
+                                .stop = &dg_stop_signal,
+                                .progress = show,
+                                .found = keep,
+                                .context = j};
     dg_trial trial;
     dg_err e = dg_trial_open(&trial, model, j->o->batch, b);
     if (!e) e = time_step(&trial, before);
@@ -133,15 +142,19 @@ static dg_err tune(job *j)
     double before = 0;
     if (!model) return dg_fail(DG_DEVICE, "out of memory for a model");
     dg_err e = dg_model_read(o->model, model);
-    if (!e && dg_precisions[o->precision].real != DG_F32) e = dg_fail(DG_USAGE, "--precision fp64: tuning files are about fp32, tf32, bf16 and fp16");
+    if (!e && dg_precisions[o->precision].real != DG_F32)
+        e = dg_fail(DG_USAGE, "--precision fp64: tuning files are about fp32, tf32, bf16 and fp16");
     if (!e) e = dg_open_backend(o, &b);
     if (!e && !b->choices)
-        e = dg_fail(DG_USAGE, "dcgan tune is for CUDA devices (--device cuda): on %s there is nothing to choose but --conv", b->name);
+        e = dg_fail(DG_USAGE,
+                    "dcgan tune is for CUDA devices (--device cuda): on %s there is nothing to choose but --conv",
+                    b->name);
     if (!e) e = write_head(j, b, model->name);
     if (!e) e = search(j, model, b, &before, &result);
     if (b) b->close(b);
     if (j->file.head && result.ops)
-        dg_say("%s: %d of %d ops and shapes, %d choices tried, %d of the fast ones wrong", path_of(j), result.done, result.ops, result.tried, result.wrong);
+        dg_say("%s: %d of %d ops and shapes, %d choices tried, %d of the fast ones wrong", path_of(j), result.done,
+               result.ops, result.tried, result.wrong);
     if (!e && dg_stop_signal) e = (dg_err)(128 + dg_stop_signal);
     if (!e) e = try_file(j, model, before);
     free(model);

@@ -17,11 +17,11 @@
 enum { VALUE_SIZE = 4 * DG_CONFIG_VALUE, CONFIG_LIMIT = 1 << 20, MOST_OPTIONS = 64, MARK = 1 };
 
 typedef struct {
-    const char *at;        /* what is not read yet */
-    int line;              /* of what was handed over last */
-    size_t rest;           /* bytes of the line under way that are not read yet */
-    bool inside;           /* there are some */
-    bool continued;        /* what was handed over last continues the line before it */
+    const char *at; /* what is not read yet */
+    int line;       /* of what was handed over last */
+    size_t rest;    /* bytes of the line under way that are not read yet */
+    bool inside;    /* there are some */
+    bool continued; /* what was handed over last continues the line before it */
 
     const char *where;
     dg_options *o;
@@ -90,8 +90,7 @@ static bool unquote(char *s)
             char hex[3] = {c[2], c[3], 0};
             *to++ = (char)strtol(hex, NULL, 16);
             c += 3;
-        } else
-            *to++ = *c;
+        } else *to++ = *c;
     }
     *to = 0;
     return true;
@@ -105,7 +104,8 @@ static dg_err set(reader *r)
     const dg_option *t = dg_option_find(r->name);
     if (!t || !(t->flags & DG_OPT_SAVED) || !(t->commands >> DG_CMD_TRAIN & 1)) {
         const char *near = t ? NULL : dg_option_nearest(r->name, DG_CMD_TRAIN);
-        if (near) return dg_fail(DG_USAGE, "%s:%d: unknown key '%s'; did you mean '%s'?", r->where, line, r->name, near);
+        if (near)
+            return dg_fail(DG_USAGE, "%s:%d: unknown key '%s'; did you mean '%s'?", r->where, line, r->name, near);
         return dg_fail(DG_USAGE, "%s:%d: %s '%s'", r->where, line, t ? "cannot be set here:" : "unknown key", r->name);
     }
     int *seen = &r->seen[t - dg_option_table];
@@ -134,7 +134,8 @@ static int take(void *context, const char *section, const char *name, const char
     if (!r->continued) {
         flush(r);
         if (*section && strcmp(section, "run") && !r->error) {
-            r->error = dg_fail(DG_USAGE, "%s:%d: unknown section [%s]; there is only [run]", r->where, r->line, section);
+            r->error = dg_fail(DG_USAGE, "%s:%d: unknown section [%s]; there is only [run]", r->where, r->line,
+                               section);
             r->error_line = r->line;
         }
         snprintf(r->name, sizeof r->name, "%s", name);
@@ -180,10 +181,8 @@ dg_err dg_config_read(const char *path, dg_options *o)
     size_t bytes;
     dg_err e = dg_read_file(path, CONFIG_LIMIT, &data, &bytes);
     if (e) return e;
-    if (strlen(data) != bytes)
-        e = dg_fail(DG_USAGE, "%s: not a text file (it holds a zero byte)", path);
-    else
-        e = dg_config_parse(data, path, o);
+    if (strlen(data) != bytes) e = dg_fail(DG_USAGE, "%s: not a text file (it holds a zero byte)", path);
+    else e = dg_config_parse(data, path, o);
     free(data);
     return e;
 }

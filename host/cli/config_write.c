@@ -20,8 +20,7 @@ static void write_value(FILE *to, const char *s)
     for (const char *c = s; *c; c++) {
         if (quote && (*c == ';' || *c == '#' || *c == '"' || *c == '\\' || iscntrl((unsigned char)*c)))
             fprintf(to, "\\x%02x", (unsigned char)*c);
-        else
-            fputc(*c, to);
+        else fputc(*c, to);
     }
     if (quote) fputc('"', to);
 }
@@ -43,8 +42,7 @@ static void absolute(const dg_option *t, char *value, size_t size)
     if (!*value || !is_path) return;
     if (is_model && (stat(value, &st) || !S_ISREG(st.st_mode))) return; /* built in */
     char *real = realpath(value, NULL), here[VALUE_SIZE], joined[2 * VALUE_SIZE];
-    if (real)
-        snprintf(value, size, "%s", real);
+    if (real) snprintf(value, size, "%s", real);
     else if (*value != '/' && getcwd(here, sizeof here)) {
         snprintf(joined, sizeof joined, "%s/%s", here, value);
         if (strlen(joined) < size) memcpy(value, joined, strlen(joined) + 1);

@@ -46,10 +46,8 @@ static void print_wrapped(FILE *to, const char *text, int column)
 
 static void print_row(FILE *to, const char *left, const char *text)
 {
-    if ((int)strlen(left) > INDENT - 4)
-        fprintf(to, "  %s\n%*s", left, INDENT, "");
-    else
-        fprintf(to, "  %-*s", INDENT - 2, left);
+    if ((int)strlen(left) > INDENT - 4) fprintf(to, "  %s\n%*s", left, INDENT, "");
+    else fprintf(to, "  %-*s", INDENT - 2, left);
     print_wrapped(to, text, INDENT);
 }
 
@@ -86,16 +84,19 @@ static void print_rules(FILE *to)
 {
     fputs("\nA switch such as --flip takes =no to turn it off again. An option is also taken\n"
           "from the environment, --lr-d from DCGAN_LR_D. Built-in values give way to the\n"
-          "config file, that to the environment, that to the command line.\n", to);
+          "config file, that to the environment, that to the command line.\n",
+          to);
 }
 
 void dg_help_short(FILE *to)
 {
     const char *us = dg_program();
-    fprintf(to, "dcgan trains a DCGAN on a folder of pictures.\n\n"
+    fprintf(to,
+            "dcgan trains a DCGAN on a folder of pictures.\n\n"
             "  %s --data cats/ --epochs 300\n"
             "  %s generate samples/cats-dcgan64-paper -n 64 --out pictures/\n\n"
-            "All options and commands: %s --help\n", us, us, us);
+            "All options and commands: %s --help\n",
+            us, us, us);
 }
 
 void dg_help_command(FILE *to, dg_command c)
@@ -125,7 +126,8 @@ void dg_help_full(FILE *to)
 {
     fputs("Usage: dcgan [train] --data DIR [OPTION]...\n"
           "       dcgan COMMAND [OPERAND]... [OPTION]...\n"
-          "Train a DCGAN on a folder of pictures, and use what it learned.\n\nExamples:\n", to);
+          "Train a DCGAN on a folder of pictures, and use what it learned.\n\nExamples:\n",
+          to);
     print_examples(to, DG_CMD_TRAIN);
     print_examples(to, DG_CMD_GENERATE);
     fputs("\nCommands (dcgan help COMMAND tells each one's options):\n", to);
@@ -161,7 +163,8 @@ static void man_option(FILE *to, const dg_option *t)
     describe(t, text, sizeof text);
     for (int i = 0; strcmp(t->name, "fuse") == 0 && dg_fusion_name(i); i++) {
         const size_t at = strlen(text);
-        snprintf(text + at, sizeof text - at, "%s \"%s\": %s", i ? ";" : ". To be named are", dg_fusion_name(i), dg_fusion_help(i));
+        snprintf(text + at, sizeof text - at, "%s \"%s\": %s", i ? ";" : ". To be named are", dg_fusion_name(i),
+                 dg_fusion_help(i));
     }
     if (!isdigit((unsigned char)text[0])) text[0] = (char)toupper((unsigned char)text[0]);
     print_roff(to, text);
@@ -201,7 +204,8 @@ void dg_help_completion(FILE *to)
           "_dcgan()\n{\n"
           "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} options=\n"
           "    COMPREPLY=()\n"
-          "    case $prev in\n", to);
+          "    case $prev in\n",
+          to);
     for (const dg_option *t = dg_option_table; t->name; t++) {
         const char *call = NULL;
         if (t->choices || !strcmp(t->name, "device")) {
@@ -210,8 +214,7 @@ void dg_help_completion(FILE *to)
             for (char *c = words; *c; c++)
                 if (*c == '|') *c = ' ';
             fprintf(to, "        --%s) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", t->name, words);
-        } else if (t->arg && (!strcmp(t->arg, "DIR") || !strcmp(t->arg, "PATH")))
-            call = "compgen -d";
+        } else if (t->arg && (!strcmp(t->arg, "DIR") || !strcmp(t->arg, "PATH"))) call = "compgen -d";
         else if (t->arg && (!strcmp(t->arg, "FILE") || !strcmp(t->arg, "MODEL") || t->kind == DG_OPT_RESUME))
             call = "compgen -f";
         if (!call) continue;
@@ -229,8 +232,10 @@ void dg_help_completion(FILE *to)
     fputs("    esac\n    if [[ $cur == -* ]]; then\n"
           "        COMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
           "    elif [[ $COMP_CWORD == 1 ]]; then\n"
-          "        COMPREPLY=($(compgen -W 'help", to);
+          "        COMPREPLY=($(compgen -W 'help",
+          to);
     for (int c = 0; c < DG_CMDS; c++) fprintf(to, " %s", dg_commands[c].name);
     fputs("' -- \"$cur\"))\n    else\n        COMPREPLY=($(compgen -f -- \"$cur\"))\n    fi\n}\n"
-          "complete -o filenames -F _dcgan dcgan\n", to);
+          "complete -o filenames -F _dcgan dcgan\n",
+          to);
 }

@@ -56,7 +56,8 @@ static void ended_by_library(void)
 {
     if (ends) return;
     fputs("dcgan: a library has ended the program, for lack of memory or threads most likely: a smaller --batch or "
-          "--threads 1 needs less\n", stderr);
+          "--threads 1 needs less\n",
+          stderr);
     _exit(DG_DEVICE);
 }
 

@@ -43,7 +43,7 @@ dg_err dg_opening_start(const dg_options *o, dg_opening **out)
     p->in_thread = pthread_create(&p->thread, NULL, open_gpu, p) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (p->in_thread) return DG_OK; /* the result belongs to the thread now */
-    open_gpu(p); /* no thread is to be had: one after the other, then */
+    open_gpu(p);                    /* no thread is to be had: one after the other, then */
     return p->error ? dg_fail(p->error, "%s", p->message) : DG_OK;
 }
 
@@ -57,10 +57,8 @@ dg_err dg_opening_finish(dg_opening **opening, dg_backend **out)
     if (p->in_thread) pthread_join(p->thread, NULL);
     dg_err e = p->error;
     *out = p->backend;
-    if (e && strcmp(p->o->device, "cpu"))
-        dg_fail(e, "%s", p->message);
-    else if (!e && !*out)
-        e = dg_open_instead(p->o, p->message, out);
+    if (e && strcmp(p->o->device, "cpu")) dg_fail(e, "%s", p->message);
+    else if (!e && !*out) e = dg_open_instead(p->o, p->message, out);
     free(p);
     return e;
 }

@@ -21,8 +21,8 @@ bool dg_opening_failed(void *opening);
 /* Waits. *opening becomes NULL; where it is NULL, nothing is done. */
 dg_err dg_opening_finish(dg_opening **opening, dg_backend **out);
 
-/* The two halves of dg_open_backend: the GPU that o means; DG_OK with *out NULL when it means the CPU, which is then opened
- * by the second, after a warning where there is a reason. */
+/* The two halves of dg_open_backend: the GPU that o means; DG_OK with *out NULL when it means the CPU, which is then
+ * opened by the second, after a warning where there is a reason. */
 dg_err dg_open_gpu(const dg_options *o, dg_backend **out, char *why, size_t size);
 dg_err dg_open_instead(const dg_options *o, const char *why, dg_backend **out);
 

@@ -16,11 +16,17 @@ static dg_err open_cpu(const dg_options *o, dg_backend **out)
     bool else_fp32;
     const dg_precision *p = dg_options_precision(o, &else_fp32);
     if (p->math != DG_MATH_FP32 && !else_fp32 && o->resume)
-        return dg_fail(DG_USAGE, "--precision %s is for the tensor cores of a GPU, and this run was begun with it: it goes on there "
-                       "(--device cuda), or another one begins here", p->name);
+        return dg_fail(
+            DG_USAGE,
+            "--precision %s is for the tensor cores of a GPU, and this run was begun with it: it goes on there "
+            "(--device cuda), or another one begins here",
+            p->name);
     if (p->math != DG_MATH_FP32 && !else_fp32)
-        return dg_fail(DG_USAGE, "--precision %s is for the tensor cores of a GPU (--device cuda); a CPU would round its factors and "
-                       "be no faster for it: --precision fp32 runs here", p->name);
+        return dg_fail(
+            DG_USAGE,
+            "--precision %s is for the tensor cores of a GPU (--device cuda); a CPU would round its factors and "
+            "be no faster for it: --precision fp32 runs here",
+            p->name);
     if (o->tuning) dg_warn("--tuning %s is for CUDA devices; the CPU does not read it", o->tuning);
     return dg_cpu_open(&(dg_cpu_options){.threads = o->threads, .real = p->real, .conv = conv[o->conv]}, out);
 }
@@ -30,8 +36,13 @@ static dg_err open_cuda(const dg_options *o, int device, dg_backend **out)
     bool else_fp32;
     const dg_precision *p = dg_options_precision(o, &else_fp32);
     const unsigned fuse = o->command == DG_CMD_TUNE ? (unsigned)DG_FUSE_NONE : o->fused; /* that is about single ops */
-    const dg_cuda_options options = {.device = device, .real = p->real, .math = p->math, .else_fp32 = else_fp32, .eager = o->no_graph,
-                                     .fuse = fuse, .tuning = o->tuning};
+    const dg_cuda_options options = {.device = device,
+                                     .real = p->real,
+                                     .math = p->math,
+                                     .else_fp32 = else_fp32,
+                                     .eager = o->no_graph,
+                                     .fuse = fuse,
+                                     .tuning = o->tuning};
     const dg_err e = dg_cuda_open(&options, out);
     if (!e && o->conv) dg_warn("--conv chooses among the CPU's convolutions; on %s --tuning does", (*out)->name);
     return e;
@@ -71,10 +82,8 @@ static int first_usable(char *why, size_t size)
     for (int i = 0; i < n; i++)
         if (device[i].usable) return i;
     *why = 0;
-    if (n)
-        snprintf(why, size, "%s: %s", device[0].name, device[0].why_not);
-    else if (dg_nvidia_hardware("/sys/bus/pci/devices"))
-        snprintf(why, size, "there is an NVIDIA GPU, but %s", reason);
+    if (n) snprintf(why, size, "%s: %s", device[0].name, device[0].why_not);
+    else if (dg_nvidia_hardware("/sys/bus/pci/devices")) snprintf(why, size, "there is an NVIDIA GPU, but %s", reason);
     return -1;
 }
 

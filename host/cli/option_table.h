@@ -6,17 +6,17 @@
 #include "host/cli/options.h"
 
 typedef enum {
-    DG_OPT_FLAG,     /* bool; --flip, --flip=no */
-    DG_OPT_INT,      /* int in min..max */
-    DG_OPT_LONG,     /* long in min..max */
-    DG_OPT_U64,      /* uint64_t */
-    DG_OPT_REAL,     /* double in min..max */
-    DG_OPT_TEXT,     /* char *, not empty */
-    DG_OPT_CHOICE,   /* int or enum: place in choices */
-    DG_OPT_EITHER,   /* bool: second of two choices */
-    DG_OPT_GRID,     /* RxC: two ints one after the other */
-    DG_OPT_SEEDS,    /* A-B or A: two uint64_t one after the other; sets seeds_given */
-    DG_OPT_RESUME    /* resume and resume_from; the value may be left out */
+    DG_OPT_FLAG,   /* bool; --flip, --flip=no */
+    DG_OPT_INT,    /* int in min..max */
+    DG_OPT_LONG,   /* long in min..max */
+    DG_OPT_U64,    /* uint64_t */
+    DG_OPT_REAL,   /* double in min..max */
+    DG_OPT_TEXT,   /* char *, not empty */
+    DG_OPT_CHOICE, /* int or enum: place in choices */
+    DG_OPT_EITHER, /* bool: second of two choices */
+    DG_OPT_GRID,   /* RxC: two ints one after the other */
+    DG_OPT_SEEDS,  /* A-B or A: two uint64_t one after the other; sets seeds_given */
+    DG_OPT_RESUME  /* resume and resume_from; the value may be left out */
 } dg_option_kind;
 
 enum {
@@ -24,15 +24,15 @@ enum {
     DG_OPT_ARGV_ONLY = 2, /* not taken from the environment or a config file */
     DG_OPT_ABOVE_MIN = 4, /* min itself is not allowed */
     DG_OPT_BELOW_MAX = 8,
-    DG_OPT_FIXED = 16     /* a run keeps it for ever: cannot change with --resume */
+    DG_OPT_FIXED = 16 /* a run keeps it for ever: cannot change with --resume */
 };
 
 typedef struct {
-    const char *name;    /* also the key in config.ini; DCGAN_NAME in the environment */
-    char letter;         /* 0: none */
-    const char *arg;     /* NULL for a flag */
+    const char *name; /* also the key in config.ini; DCGAN_NAME in the environment */
+    char letter;      /* 0: none */
+    const char *arg;  /* NULL for a flag */
     dg_option_kind kind;
-    size_t offset;       /* in dg_options */
+    size_t offset; /* in dg_options */
     double min, max;
     const char *preset;  /* the built-in value as text, NULL: nothing is set */
     const char *choices; /* "crop|pad|stretch" */
@@ -44,10 +44,10 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    const char *operands;      /* "RUN|CHECKPOINT", "" */
-    int least, most;           /* number of operands */
-    const char *summary;       /* one line */
-    const char *example[3];    /* "dcgan plan dcgan64 :: every op of this network" */
+    const char *operands;   /* "RUN|CHECKPOINT", "" */
+    int least, most;        /* number of operands */
+    const char *summary;    /* one line */
+    const char *example[3]; /* "dcgan plan dcgan64 :: every op of this network" */
 } dg_command_info;
 
 extern const dg_option dg_option_table[]; /* ends with name NULL */

@@ -181,9 +181,12 @@ static dg_err compare(dg_options *o, const dg_options *run)
         dg_option_get(run, t, then, sizeof then);
         if (dg_same_place(now, then)) continue;
         if (t->flags & DG_OPT_FIXED)
-            return dg_fail(DG_USAGE, "--%s %s: this run was begun with %s, which cannot change; resume it without, or "
-                           "start another one", t->name, now, then);
-        snprintf(text + at, sizeof text - at, "%s%s %s -> %s", at ? ", " : "", t->name, *then ? then : "(none)", *now ? now : "(none)");
+            return dg_fail(DG_USAGE,
+                           "--%s %s: this run was begun with %s, which cannot change; resume it without, or "
+                           "start another one",
+                           t->name, now, then);
+        snprintf(text + at, sizeof text - at, "%s%s %s -> %s", at ? ", " : "", t->name, *then ? then : "(none)",
+                 *now ? now : "(none)");
     }
     if (*text && !(o->changed = strdup(text))) return dg_fail(DG_DEVICE, "out of memory");
     return DG_OK;
@@ -223,7 +226,8 @@ static dg_err set_operands(dg_options *o, int n, char **operand)
 {
     const dg_command_info *c = &dg_commands[o->command];
     if (n < c->least)
-        return dg_fail(DG_USAGE, "usage: %s %s %s; see: %s help %s", dg_program(), c->name, c->operands, dg_program(), c->name);
+        return dg_fail(DG_USAGE, "usage: %s %s %s; see: %s help %s", dg_program(), c->name, c->operands, dg_program(),
+                       c->name);
     if (n > c->most) {
         const char *stray = operand[c->most];
         if (o->command == DG_CMD_TRAIN)
@@ -250,8 +254,8 @@ static dg_err set_command(const char *word, dg_command *out)
     struct stat st;
     char quoted[DG_SHELL_ROOM];
     if (!stat(word, &st) && S_ISDIR(st.st_mode))
-        return dg_fail(DG_USAGE, "'%s' is a folder, not a command; to train on its pictures: %s --data %s", word, dg_program(),
-                       dg_shell_path(quoted, sizeof quoted, word));
+        return dg_fail(DG_USAGE, "'%s' is a folder, not a command; to train on its pictures: %s --data %s", word,
+                       dg_program(), dg_shell_path(quoted, sizeof quoted, word));
     const char *near = dg_command_nearest(word);
     if (near) return dg_fail(DG_USAGE, "unknown command '%s'; did you mean '%s'?", word, near);
     return dg_fail(DG_USAGE, "unknown command '%s'; to train on a folder: %s --data DIR; all commands: %s --help", word,
@@ -294,12 +298,9 @@ dg_err dg_options_parse(int argc, char **argv, dg_options *o, bool *done)
     if (e) return e;
     if (s.help || s.version) {
         *done = true;
-        if (s.version)
-            printf("%s\n%s\n", dg_version, dg_features);
-        else if (word)
-            dg_help_command(stdout, o->command);
-        else
-            dg_help_full(stdout);
+        if (s.version) printf("%s\n%s\n", dg_version, dg_features);
+        else if (word) dg_help_command(stdout, o->command);
+        else dg_help_full(stdout);
         return DG_OK;
     }
 

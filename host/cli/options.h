@@ -10,77 +10,90 @@
 #include "core/plan/precision.h"
 
 typedef enum {
-    DG_CMD_TRAIN, DG_CMD_GENERATE, DG_CMD_INTERPOLATE, DG_CMD_DATA, DG_CMD_PLAN, DG_CMD_REPLAY, DG_CMD_CHECK,
-    DG_CMD_BENCH, DG_CMD_PROFILE, DG_CMD_TUNE, DG_CMD_INFO, DG_CMD_EXPORT, DG_CMD_IMPORT, DG_CMD_CURVES, DG_CMDS
+    DG_CMD_TRAIN,
+    DG_CMD_GENERATE,
+    DG_CMD_INTERPOLATE,
+    DG_CMD_DATA,
+    DG_CMD_PLAN,
+    DG_CMD_REPLAY,
+    DG_CMD_CHECK,
+    DG_CMD_BENCH,
+    DG_CMD_PROFILE,
+    DG_CMD_TUNE,
+    DG_CMD_INFO,
+    DG_CMD_EXPORT,
+    DG_CMD_IMPORT,
+    DG_CMD_CURVES,
+    DG_CMDS
 } dg_command;
 
 /* All values, resolved: built-in < config file (--config, or the run's own with --resume) < DCGAN_* environment
  * < command line. Text is owned here. */
 typedef struct {
     dg_command command;
-    char **operand;        /* what is left after the options: FILE, MODEL */
-    int operands;          /* their number is checked: see dg_commands */
+    char **operand; /* what is left after the options: FILE, MODEL */
+    int operands;   /* their number is checked: see dg_commands */
 
     /* training */
-    char *data;            /* also the operand of `data` */
-    char *model;           /* also the operand of `plan`, `check`, `bench` and `profile`; import: NULL when not given */
-    char *out;             /* a run gets samples/<data>-<model>[-N] when none is given; also operand 2 of
-                              `export` and `import` */
+    char *data;  /* also the operand of `data` */
+    char *model; /* also the operand of `plan`, `check`, `bench` and `profile`; import: NULL when not given */
+    char *out;   /* a run gets samples/<data>-<model>[-N] when none is given; also operand 2 of
+                    `export` and `import` */
     char *config;
     int epochs, batch;
     double lr, lr_d, lr_g; /* lr_d and lr_g: 0 = lr */
     double beta1, beta2, eps;
     uint64_t seed;
     bool flip, drop_last, resume, dry_run, quiet;
-    bool other_pictures;   /* --resume goes on where the pictures have changed */
-    char *resume_from;     /* --resume CHECKPOINT; NULL: the newest in out */
-    int sample_every, checkpoint_every, keep;  /* epochs; 0 = never; keep: older checkpoints kept */
-    char *checkpoints;     /* --checkpoint-every as it was given */
-    bool checkpoint_auto;  /* auto: epochs are left out where the disk does not keep up; checkpoint_every is 1 */
-    int grid_rows, grid_cols;                  /* --grid RxC */
-    long steps;            /* --steps: stop after so many in all, 0 = by epochs */
+    bool other_pictures;                      /* --resume goes on where the pictures have changed */
+    char *resume_from;                        /* --resume CHECKPOINT; NULL: the newest in out */
+    int sample_every, checkpoint_every, keep; /* epochs; 0 = never; keep: older checkpoints kept */
+    char *checkpoints;                        /* --checkpoint-every as it was given */
+    bool checkpoint_auto;     /* auto: epochs are left out where the disk does not keep up; checkpoint_every is 1 */
+    int grid_rows, grid_cols; /* --grid RxC */
+    long steps;               /* --steps: stop after so many in all, 0 = by epochs */
     bool no_curves;
 
     /* pictures */
     dg_fit fit;
     dg_alpha alpha;
     bool exif, strict;
-    char *cache;           /* --cache FILE */
+    char *cache; /* --cache FILE */
     int limit;
 
     /* machine */
-    char *device;          /* auto, cpu, cuda[:N] */
-    int precision;         /* --precision: place in dg_precisions (precision.h) */
-    int precision_there;   /* what auto is where the device has it; elsewhere auto is fp32 */
-    int conv;              /* --conv: place in "auto", "direct", "winograd" */
+    char *device;        /* auto, cpu, cuda[:N] */
+    int precision;       /* --precision: place in dg_precisions (precision.h) */
+    int precision_there; /* what auto is where the device has it; elsewhere auto is fp32 */
+    int conv;            /* --conv: place in "auto", "direct", "winograd" */
     int threads;
-    char *tuning;          /* --tuning FILE, NULL: none */
-    char *fuse;            /* --fuse LIST */
-    unsigned fused;        /* the same as bits: DG_FUSE_... (fuse.h) */
-    bool no_graph;         /* CUDA: op by op instead of a captured graph */
-    bool list_devices;     /* nothing else is done then */
-    double device_memory;  /* MB of it that a run uses at most; 0: all */
+    char *tuning;         /* --tuning FILE, NULL: none */
+    char *fuse;           /* --fuse LIST */
+    unsigned fused;       /* the same as bits: DG_FUSE_... (fuse.h) */
+    bool no_graph;        /* CUDA: op by op instead of a captured graph */
+    bool list_devices;    /* nothing else is done then */
+    double device_memory; /* MB of it that a run uses at most; 0: all */
 
     /* other commands */
-    int count;             /* -n, --count: generate: pictures; data --synthesize: pictures */
+    int count;                      /* -n, --count: generate: pictures; data --synthesize: pictures */
     uint64_t seed_first, seed_last; /* --seeds A-B; generate without it: 0 to count - 1 */
     bool seeds_given;
-    int steps_between;     /* interpolate --frames: frames from one picture to the next */
-    double tol;            /* replay */
+    int steps_between; /* interpolate --frames: frames from one picture to the next */
+    double tol;        /* replay */
     bool json;
-    bool synthesize;       /* data */
-    int size;              /* data: side; 0: the model's */
-    int channels;          /* data: 0: the model's */
-    int repeats;           /* bench, profile, tune */
-    double seconds;        /* tune: time for trying, 0: as long as it takes */
-    bool merge;            /* tune: the operands are tuning files */
-    char *predict;         /* profile: name of a GPU, NULL: measure */
-    char *arch;            /* plan: for this GPU or architecture, NULL: --device */
-    char *sheet;           /* data: contact sheet */
+    bool synthesize; /* data */
+    int size;        /* data: side; 0: the model's */
+    int channels;    /* data: 0: the model's */
+    int repeats;     /* bench, profile, tune */
+    double seconds;  /* tune: time for trying, 0: as long as it takes */
+    bool merge;      /* tune: the operands are tuning files */
+    char *predict;   /* profile: name of a GPU, NULL: measure */
+    char *arch;      /* plan: for this GPU or architecture, NULL: --device */
+    char *sheet;     /* data: contact sheet */
 
     /* --resume: "lr 0.0002 -> 0.5, flip no -> yes", what is not as the run's config.ini has it; NULL: nothing */
     char *changed;
-    char *resolved;        /* train: the text of config.ini: every training value, version, command line */
+    char *resolved; /* train: the text of config.ini: every training value, version, command line */
 } dg_options;
 
 /* The precision that is asked for; *else_fp32: it was not, so that fp32 takes its place where the device lacks it. */

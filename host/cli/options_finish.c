@@ -68,8 +68,7 @@ bool dg_same_place(const char *a, const char *b)
 static dg_err settle_checkpoint(dg_options *o, char *home, size_t size)
 {
     struct stat st;
-    if (stat(o->resume_from, &st))
-        return dg_fail(DG_IO, "--resume %s: %s", o->resume_from, strerror(errno));
+    if (stat(o->resume_from, &st)) return dg_fail(DG_IO, "--resume %s: %s", o->resume_from, strerror(errno));
     snprintf(home, size, "%s", o->resume_from);
     if (S_ISDIR(st.st_mode)) {
         free(o->resume_from);
@@ -77,10 +76,8 @@ static dg_err settle_checkpoint(dg_options *o, char *home, size_t size)
         return set_path(&o->out, home);
     }
     char *slash = strrchr(home, '/');
-    if (slash)
-        slash[slash == home] = 0;
-    else
-        snprintf(home, size, ".");
+    if (slash) slash[slash == home] = 0;
+    else snprintf(home, size, ".");
     if (!o->out) return set_path(&o->out, home);
     if (!dg_same_place(home, o->out))
         return dg_fail(DG_USAGE, "--resume %s goes on in %s; leave out --out %s", o->resume_from, home, o->out);
@@ -100,8 +97,7 @@ dg_err dg_options_run_config(dg_options *o, char *path, size_t size)
         if (!*found) return dg_fail(DG_USAGE, "--resume: there is no run %s; name it with --out DIR", base);
         dg_err e = set_path(&o->out, found);
         if (e) return e;
-    } else if (!o->out)
-        return dg_fail(DG_USAGE, "--resume: which run? %s --resume --out DIR", dg_program());
+    } else if (!o->out) return dg_fail(DG_USAGE, "--resume: which run? %s --resume --out DIR", dg_program());
     if (!*home) snprintf(home, sizeof home, "%s", o->out);
     if ((size_t)snprintf(path, size, "%s/config.ini", home) >= size)
         return dg_fail(DG_USAGE, "--resume: path too long");
@@ -109,10 +105,14 @@ dg_err dg_options_run_config(dg_options *o, char *path, size_t size)
     dg_shell_path(quoted, sizeof quoted, home);
     snprintf(checkpoint, sizeof checkpoint, "%s/checkpoint.safetensors", home);
     if (!exists(path) && exists(checkpoint))
-        return dg_fail(DG_USAGE, "--resume: %s has a checkpoint, but its config.ini is gone: write one there, of a line [run], a line "
-                       "data = DIR, and the lines that %s info %s/checkpoint.safetensors shows as config", home, dg_program(), quoted);
+        return dg_fail(
+            DG_USAGE,
+            "--resume: %s has a checkpoint, but its config.ini is gone: write one there, of a line [run], a line "
+            "data = DIR, and the lines that %s info %s/checkpoint.safetensors shows as config",
+            home, dg_program(), quoted);
     if (!exists(path))
-        return dg_fail(DG_USAGE, "--resume: %s holds no run (it has no config.ini); to start one: %s --data DIR --out %s", home,
+        return dg_fail(DG_USAGE,
+                       "--resume: %s holds no run (it has no config.ini); to start one: %s --data DIR --out %s", home,
                        dg_program(), quoted);
     return DG_OK;
 }
@@ -134,7 +134,10 @@ static dg_err parse_fuse(dg_options *o)
         const size_t n = strlen(names);
         snprintf(names + n, sizeof names - n, ", %s", dg_fusion_name(i));
     }
-    return dg_fail(DG_USAGE, "--fuse %s: what may be named, with commas between, is: all, none%s; with a minus in front: all but that", o->fuse, names);
+    return dg_fail(
+        DG_USAGE,
+        "--fuse %s: what may be named, with commas between, is: all, none%s; with a minus in front: all but that",
+        o->fuse, names);
 }
 
 static dg_err parse_checkpoints(dg_options *o)
@@ -146,21 +149,23 @@ static dg_err parse_checkpoints(dg_options *o)
     return dg_fail(DG_USAGE, "--checkpoint-every %s: a number of epochs from 0 to 1000000, or auto", o->checkpoints);
 }
 
-/* What Adam is given must not become 0, nor a decay 1, in the type that it computes in, where denormal numbers are 0. */
+/* What Adam is given must not become 0, nor a decay 1, in the type that it computes in, where denormal numbers are 0.
+ */
 static dg_err check_vanishing(const dg_options *o)
 {
     const struct {
         const char *name;
         double value, below;
-    } given[] = {{"lr", o->lr, INFINITY}, {"lr-d", o->lr_d, INFINITY}, {"lr-g", o->lr_g, INFINITY},
-                 {"eps", o->eps, INFINITY}, {"beta1", o->beta1, 1}, {"beta2", o->beta2, 1}};
+    } given[] = {{"lr", o->lr, INFINITY},   {"lr-d", o->lr_d, INFINITY}, {"lr-g", o->lr_g, INFINITY},
+                 {"eps", o->eps, INFINITY}, {"beta1", o->beta1, 1},      {"beta2", o->beta2, 1}};
     const bool wide = o->precision == DG_PRECISION_FP64;
     const char *type = wide ? "fp64" : "fp32", *more = wide ? "" : "; --precision fp64 has room for more";
     const double least = wide ? 2.3e-308 : 1.2e-38; /* the smallest normal numbers, rounded up */
     for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
         const double v = given[i].value;
         if (v != 0 && v < least)
-            return dg_fail(DG_USAGE, "--%s %g: would be 0 in %s; the smallest value is %g%s", given[i].name, v, type, least, more);
+            return dg_fail(DG_USAGE, "--%s %g: would be 0 in %s; the smallest value is %g%s", given[i].name, v, type,
+                           least, more);
         if (!wide && (double)(float)v >= given[i].below)
             return dg_fail(DG_USAGE, "--%s %.10g: would be 1 in fp32; the largest value is %.8g%s", given[i].name, v,
                            1 - (double)FLT_EPSILON / 2, more);
@@ -173,7 +178,8 @@ static dg_err finish_train(dg_options *o)
     dg_err wrong = parse_checkpoints(o);
     if (!wrong) wrong = check_vanishing(o);
     if (wrong) return wrong;
-    if (!o->data) return dg_fail(DG_USAGE, "no pictures given: %s --data DIR; see: %s --help", dg_program(), dg_program());
+    if (!o->data)
+        return dg_fail(DG_USAGE, "no pictures given: %s --data DIR; see: %s --help", dg_program(), dg_program());
     if (o->out) return DG_OK;
     char base[PATH_SIZE], out[PATH_SIZE];
     default_out(o, base, sizeof base);
@@ -194,8 +200,10 @@ static dg_err settle_run(dg_options *o)
     const bool run = exists(path);
     snprintf(path, sizeof path, "%s%scheckpoint.safetensors", o->operand[0], slash);
     if (exists(path)) return set_path(&o->operand[0], path);
-    return dg_fail(DG_IO, run ? "%s: this run has no checkpoint.safetensors yet; its first is written after an epoch"
-                              : "%s: is a folder, but not of a run: it has no checkpoint.safetensors", o->operand[0]);
+    return dg_fail(DG_IO,
+                   run ? "%s: this run has no checkpoint.safetensors yet; its first is written after an epoch"
+                       : "%s: is a folder, but not of a run: it has no checkpoint.safetensors",
+                   o->operand[0]);
 }
 
 static dg_err finish_generate(dg_options *o)
@@ -231,21 +239,28 @@ static dg_err finish_data(dg_options *o)
     if (o->channels == 2) return dg_fail(DG_USAGE, "--channels 2: allowed: 3 (colour), 1 (grey), 0 (as the model)");
     if (o->size && o->size < 8) return dg_fail(DG_USAGE, "--size %d: allowed: 8 to 1024, or 0", o->size);
     if (!o->data)
-        return dg_fail(DG_USAGE, "which folder? %s data DIR, or %s data --synthesize DIR --count 1000", dg_program(), dg_program());
+        return dg_fail(DG_USAGE, "which folder? %s data DIR, or %s data --synthesize DIR --count 1000", dg_program(),
+                       dg_program());
     if (!o->count) o->count = 1000;
     return DG_OK;
 }
 
-/* Largest relative differences from PyTorch in fp64 that a replay shows after tens of steps. Rounded factors push values
- * across the kinks of ReLU, so gradients that are small beside the network's others move a good deal in one step
+/* Largest relative differences from PyTorch in fp64 that a replay shows after tens of steps. Rounded factors push
+ * values across the kinks of ReLU, so gradients that are small beside the network's others move a good deal in one step
  * already; `dcgan check` is what holds these precisions to their rounding, op by op. */
-static const double replay_tolerance[DG_PRECISIONS] = {
-    [DG_PRECISION_FP32] = 1e-3, [DG_PRECISION_FP64] = 1e-9, [DG_PRECISION_TF32] = 0.5, [DG_PRECISION_BF16] = 1, [DG_PRECISION_FP16] = 0.5};
+static const double replay_tolerance[DG_PRECISIONS] = {[DG_PRECISION_FP32] = 1e-3,
+                                                       [DG_PRECISION_FP64] = 1e-9,
+                                                       [DG_PRECISION_TF32] = 0.5,
+                                                       [DG_PRECISION_BF16] = 1,
+                                                       [DG_PRECISION_FP16] = 0.5};
 
 static dg_err finish_tune(const dg_options *o)
 {
-    if (o->merge && o->operands < 2) return dg_fail(DG_USAGE, "--merge: which files? %s tune --merge A B --out C", dg_program());
-    if (!o->merge && o->operands > 1) return dg_fail(DG_USAGE, "'%s': one model at a time; %s tune --merge joins tuning files", o->operand[1], dg_program());
+    if (o->merge && o->operands < 2)
+        return dg_fail(DG_USAGE, "--merge: which files? %s tune --merge A B --out C", dg_program());
+    if (!o->merge && o->operands > 1)
+        return dg_fail(DG_USAGE, "'%s': one model at a time; %s tune --merge joins tuning files", o->operand[1],
+                       dg_program());
     return DG_OK;
 }
 
@@ -267,17 +282,19 @@ dg_err dg_options_finish(dg_options *o)
 {
     dg_err e = DG_OK;
     finish_precision(o);
-    char **first = o->command == DG_CMD_DATA                                        ? &o->data
+    char **first = o->command == DG_CMD_DATA                                                               ? &o->data
                    : o->command == DG_CMD_PLAN || o->command == DG_CMD_CHECK || o->command == DG_CMD_BENCH ? &o->model
-                   : o->command == DG_CMD_PROFILE || (o->command == DG_CMD_TUNE && !o->merge) ? &o->model
-                                                                                    : NULL;
+                   : o->command == DG_CMD_PROFILE || (o->command == DG_CMD_TUNE && !o->merge)              ? &o->model
+                                                                                                           : NULL;
     if (o->operands && first) e = set_path(first, o->operand[0]);
     /* export, import */
-    if (!e && o->operands > 1 && o->command != DG_CMD_BENCH && o->command != DG_CMD_CURVES && o->command != DG_CMD_TUNE) {
+    if (!e && o->operands > 1 && o->command != DG_CMD_BENCH && o->command != DG_CMD_CURVES &&
+        o->command != DG_CMD_TUNE) {
         if (o->out) return dg_fail(DG_USAGE, "'%s' and --out %s: give the result one name", o->operand[1], o->out);
         e = set_path(&o->out, o->operand[1]);
     }
-    const bool takes_run = o->command == DG_CMD_GENERATE || o->command == DG_CMD_INTERPOLATE || o->command == DG_CMD_EXPORT;
+    const bool takes_run = o->command == DG_CMD_GENERATE || o->command == DG_CMD_INTERPOLATE ||
+                           o->command == DG_CMD_EXPORT;
     if (!e && takes_run) e = settle_run(o);
     if (!e) e = check_device(o->device);
     if (!e) e = parse_fuse(o);
@@ -293,7 +310,8 @@ dg_err dg_options_finish(dg_options *o)
         return DG_OK;
     case DG_CMD_EXPORT:
     case DG_CMD_IMPORT:
-        if (!o->out) return dg_fail(DG_USAGE, "where to? %s %s FILE --out FILE", dg_program(), dg_commands[o->command].name);
+        if (!o->out)
+            return dg_fail(DG_USAGE, "where to? %s %s FILE --out FILE", dg_program(), dg_commands[o->command].name);
         return DG_OK;
     case DG_CMD_CURVES:
         if (!o->out) return dg_fail(DG_USAGE, "where to? %s curves RUN... --out FILE.png", dg_program());

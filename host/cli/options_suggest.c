@@ -7,13 +7,19 @@ enum { NAME_MAX_LENGTH = 40 };
 
 /* What other trainers call our options. */
 static const char *const synonyms[][2] = {
-    {"batch-size", "batch"},    {"batchsize", "batch"},     {"learning-rate", "lr"}, {"num-epochs", "epochs"},
-    {"nepochs", "epochs"},      {"niter", "epochs"},        {"iterations", "steps"}, {"output", "out"},
-    {"outdir", "out"},          {"outf", "out"},            {"dataroot", "data"},    {"dataset", "data"},
-    {"workers", "threads"},     {"jobs", "threads"},        {"mirror", "flip"},      {"network", "model"},
-    {"manual-seed", "seed"},    {"random-seed", "seed"},    {"gpu", "device"},       {"cuda", "device"},
-    {"image-size", "model"},    {"continue", "resume"},     {"checkpoint", "resume"}, {"tolerance", "tol"},
-    {"num", "count"},           {"save-every", "checkpoint-every"},
+    {"batch-size", "batch"},  {"batchsize", "batch"},
+    {"learning-rate", "lr"},  {"num-epochs", "epochs"},
+    {"nepochs", "epochs"},    {"niter", "epochs"},
+    {"iterations", "steps"},  {"output", "out"},
+    {"outdir", "out"},        {"outf", "out"},
+    {"dataroot", "data"},     {"dataset", "data"},
+    {"workers", "threads"},   {"jobs", "threads"},
+    {"mirror", "flip"},       {"network", "model"},
+    {"manual-seed", "seed"},  {"random-seed", "seed"},
+    {"gpu", "device"},        {"cuda", "device"},
+    {"image-size", "model"},  {"continue", "resume"},
+    {"checkpoint", "resume"}, {"tolerance", "tol"},
+    {"num", "count"},         {"save-every", "checkpoint-every"},
 };
 
 /* Insertions, deletions, changes and swaps of neighbours that turn a into b (optimal string alignment). */

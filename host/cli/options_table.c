@@ -37,7 +37,8 @@ const dg_option dg_option_table[] = {
     {"data", 'd', "DIR", DG_OPT_TEXT, AT(data), NO_RANGE, NULL, NULL, RUN, T | D | C, SAVED,
      "folder of pictures (PNG, JPEG), searched with its subfolders"},
     {"model", 'm', "MODEL", DG_OPT_TEXT, AT(model), NO_RANGE, "dcgan64-paper", NULL, RUN, T | D | P | B | Q | U | M | C,
-     SAVED | FIXED, "network: a built-in one (dcgan32, dcgan64-paper, dcgan64, dcgan128) or a file; import without it: "
+     SAVED | FIXED,
+     "network: a built-in one (dcgan32, dcgan64-paper, dcgan64, dcgan128) or a file; import without it: "
      "as the weights say"},
     {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | U | X | M | L, 0,
      "where results go: a directory; export, import, curves and tune: a file (default: of a run samples/DATA-MODEL, "
@@ -57,8 +58,7 @@ const dg_option dg_option_table[] = {
      "stop after N steps in all; 0: by epochs alone"},
     {"batch", 'b', "N", DG_OPT_INT, AT(batch), 1, 65536, "64", NULL, TRAINING, T | P | B | Q | U | C, SAVED,
      "pictures a step"},
-    {"lr", 0, "X", DG_OPT_REAL, AT(lr), 0, 10, "0.0002", NULL, TRAINING, T, SAVED | ABOVE,
-     "learning rate of Adam"},
+    {"lr", 0, "X", DG_OPT_REAL, AT(lr), 0, 10, "0.0002", NULL, TRAINING, T, SAVED | ABOVE, "learning rate of Adam"},
     {"lr-d", 0, "X", DG_OPT_REAL, AT(lr_d), 0, 10, "0", NULL, TRAINING, T, SAVED,
      "the same for the discriminator; 0: as --lr"},
     {"lr-g", 0, "X", DG_OPT_REAL, AT(lr_g), 0, 10, "0", NULL, TRAINING, T, SAVED,
@@ -67,8 +67,7 @@ const dg_option dg_option_table[] = {
      "Adam's decay of the first moment"},
     {"beta2", 0, "X", DG_OPT_REAL, AT(beta2), 0, 1, "0.999", NULL, TRAINING, T, SAVED | BELOW,
      "Adam's decay of the second moment"},
-    {"eps", 0, "X", DG_OPT_REAL, AT(eps), 0, 1, "1e-8", NULL, TRAINING, T, SAVED | ABOVE,
-     "Adam's epsilon"},
+    {"eps", 0, "X", DG_OPT_REAL, AT(eps), 0, 1, "1e-8", NULL, TRAINING, T, SAVED | ABOVE, "Adam's epsilon"},
     {"seed", 's', "N", DG_OPT_U64, AT(seed), NO_RANGE, "1", NULL, TRAINING, T | D | C, SAVED | FIXED,
      "of all random numbers: same seed, same bits; data: of the drawn pictures"},
     {"flip", 0, NULL, DG_OPT_FLAG, AT(flip), NO_RANGE, "no", NULL, TRAINING, T, SAVED,
@@ -92,13 +91,13 @@ const dg_option dg_option_table[] = {
     {"sample-every", 0, "N", DG_OPT_INT, AT(sample_every), 0, 1000000, "1", NULL, OTHER, T, SAVED,
      "a grid of samples every N epochs; 0: never"},
     {"checkpoint-every", 0, "N", DG_OPT_TEXT, AT(checkpoints), NO_RANGE, "auto", NULL, OTHER, T, SAVED,
-     "a checkpoint every N epochs and at the end; 0: only at the end; auto: every epoch, fewer where they are quicker than the disk"},
+     "a checkpoint every N epochs and at the end; 0: only at the end; auto: every epoch, fewer where they are quicker "
+     "than the disk"},
     {"keep", 0, "N", DG_OPT_INT, AT(keep), 0, 1000000, "1", NULL, OTHER, T, SAVED,
      "how many older checkpoints stay beside the newest"},
     {"grid", 0, "RxC", DG_OPT_GRID, AT(grid_rows), 1, 64, "8x8", NULL, OTHER, T, SAVED,
      "rows and columns of the grids"},
-    {"no-curves", 0, NULL, DG_OPT_FLAG, AT(no_curves), NO_RANGE, "no", NULL, OTHER, T, SAVED,
-     "do not draw curves.png"},
+    {"no-curves", 0, NULL, DG_OPT_FLAG, AT(no_curves), NO_RANGE, "no", NULL, OTHER, T, SAVED, "do not draw curves.png"},
     {"count", 'n', "N", DG_OPT_INT, AT(count), 1, 1000000, NULL, NULL, OTHER, G | D, 0,
      "number of pictures (default: generate 16, data --synthesize 1000)"},
     {"seeds", 0, "A-B", DG_OPT_SEEDS, AT(seed_first), 0, 9007199254740991.0, NULL, NULL, OTHER, G | I, 0,
@@ -124,34 +123,37 @@ const dg_option dg_option_table[] = {
     {"arch", 0, "GPU", DG_OPT_TEXT, AT(arch), NO_RANGE, NULL, NULL, OTHER, P, ARGV,
      "plan for a GPU that need not be here: sm_90, or a name such as h200"},
     {"tol", 0, "X", DG_OPT_REAL, AT(tol), 0, 1e9, NULL, NULL, OTHER, R, ABOVE,
-     "largest relative difference that passes (default: 1e-9 with fp64, 1e-3 with fp32, 0.5 with tf32 and fp16, 1 with bf16)"},
-    {"json", 0, NULL, DG_OPT_FLAG, AT(json), NO_RANGE, "no", NULL, OTHER, D | P | R | B | Q | F, 0,
-     "results as JSON"},
+     "largest relative difference that passes (default: 1e-9 with fp64, 1e-3 with fp32, 0.5 with tf32 and fp16, 1 with "
+     "bf16)"},
+    {"json", 0, NULL, DG_OPT_FLAG, AT(json), NO_RANGE, "no", NULL, OTHER, D | P | R | B | Q | F, 0, "results as JSON"},
     {"quiet", 'q', NULL, DG_OPT_FLAG, AT(quiet), NO_RANGE, "no", NULL, OTHER, EVERY, 0,
      "no progress on stderr; warnings and errors stay"},
 
-    {"device", 0, "NAME", DG_OPT_TEXT, AT(device), NO_RANGE, "auto", NULL, MACHINE, T | G | I | P | R | B | Q | U | C, SAVED,
-     "cpu, cuda or cuda:N; auto: a GPU that this program can use, else the CPU"},
-    {"list-devices", 0, NULL, DG_OPT_FLAG, AT(list_devices), NO_RANGE, "no", NULL, MACHINE, T | G | I | P | R | B | Q | U | C,
-     ARGV, "list what --device can name on this machine, do nothing else"},
-    {"tuning", 0, "FILE", DG_OPT_TEXT, AT(tuning), NO_RANGE, NULL, NULL, MACHINE, T | G | I | P | R | B | Q | U | C, SAVED,
-     "CUDA: which variant each operation runs and with what numbers; comes before the built-in tables"},
+    {"device", 0, "NAME", DG_OPT_TEXT, AT(device), NO_RANGE, "auto", NULL, MACHINE, T | G | I | P | R | B | Q | U | C,
+     SAVED, "cpu, cuda or cuda:N; auto: a GPU that this program can use, else the CPU"},
+    {"list-devices", 0, NULL, DG_OPT_FLAG, AT(list_devices), NO_RANGE, "no", NULL, MACHINE,
+     T | G | I | P | R | B | Q | U | C, ARGV, "list what --device can name on this machine, do nothing else"},
+    {"tuning", 0, "FILE", DG_OPT_TEXT, AT(tuning), NO_RANGE, NULL, NULL, MACHINE, T | G | I | P | R | B | Q | U | C,
+     SAVED, "CUDA: which variant each operation runs and with what numbers; comes before the built-in tables"},
     {"fuse", 0, "LIST", DG_OPT_TEXT, AT(fuse), NO_RANGE, "all", NULL, MACHINE, T | G | I | P | R | B | Q | C, SAVED,
      "CUDA: what is done by one kernel together: all, none, those named with commas between, or all but "
      "those with a minus (-head,-act); sums are rounded differently"},
     {"no-graph", 0, NULL, DG_OPT_FLAG, AT(no_graph), NO_RANGE, "no", NULL, MACHINE, T | G | I | R | B | Q, 0,
      "CUDA: run the operations one by one, so that an error names its own; slower, same bits"},
     {"device-memory", 0, "MB", DG_OPT_REAL, AT(device_memory), 0, 1e9, "0", NULL, MACHINE, T, SAVED,
-     "memory that training uses on the device at most, 0: all; pictures that do not fit beside the network pass through"},
-    {"precision", 0, "TYPE", DG_OPT_CHOICE, AT(precision), NO_RANGE, "auto", "auto|fp32|fp64|tf32|bf16|fp16", MACHINE, T | G | I | P | R | B | Q | U | C,
-     SAVED | FIXED, "type of all weights and sums; tf32, bf16 and fp16: fp32, but convolutions on a GPU's tensor cores round their "
-     "factors to that (sm_80 and newer; sm_75: fp16 alone, with gradients scaled); auto: bf16 on sm_80 and newer, else fp32; generate and interpolate: as was trained, where the device can; "
+     "memory that training uses on the device at most, 0: all; pictures that do not fit beside the network pass "
+     "through"},
+    {"precision", 0, "TYPE", DG_OPT_CHOICE, AT(precision), NO_RANGE, "auto", "auto|fp32|fp64|tf32|bf16|fp16", MACHINE,
+     T | G | I | P | R | B | Q | U | C, SAVED | FIXED,
+     "type of all weights and sums; tf32, bf16 and fp16: fp32, but convolutions on a GPU's tensor cores round their "
+     "factors to that (sm_80 and newer; sm_75: fp16 alone, with gradients scaled); auto: bf16 on sm_80 and newer, else "
+     "fp32; generate and interpolate: as was trained, where the device can; "
      "check and replay: fp32"},
     {"conv", 0, "WAY", DG_OPT_CHOICE, AT(conv), NO_RANGE, "auto", "auto|direct|winograd", MACHINE,
      T | G | I | P | R | B | Q | C, SAVED | FIXED,
      "CPU, stride-2 convolutions: minimal filtering (winograd) where it is faster, or one way wherever it can"},
-    {"threads", 't', "N", DG_OPT_INT, AT(threads), 0, 1024, "0", NULL, MACHINE, T | G | I | D | P | R | B | Q | C, SAVED,
-     "0: OMP_NUM_THREADS, else every core; results do not depend on it"},
+    {"threads", 't', "N", DG_OPT_INT, AT(threads), 0, 1024, "0", NULL, MACHINE, T | G | I | D | P | R | B | Q | C,
+     SAVED, "0: OMP_NUM_THREADS, else every core; results do not depend on it"},
     {0},
 };
 

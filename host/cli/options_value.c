@@ -63,10 +63,8 @@ void dg_option_range(const dg_option *t, char *out, size_t size)
         const char *last = strrchr(t->choices, '|');
         size_t at = 0;
         for (const char *c = t->choices; *c && at + 6 < size; c++) {
-            if (*c != '|')
-                out[at++] = *c;
-            else
-                at += (size_t)snprintf(out + at, size - at, "%s", c == last ? " or " : ", ");
+            if (*c != '|') out[at++] = *c;
+            else at += (size_t)snprintf(out + at, size - at, "%s", c == last ? " or " : ", ");
         }
         out[at] = 0;
         break;
@@ -96,10 +94,8 @@ static dg_err set_whole(dg_options *o, const dg_option *t, const char *value, co
         return DG_OK;
     }
     if ((double)v < t->min || (double)v > t->max) return wrong(t, where, "out of range");
-    if (t->kind == DG_OPT_INT)
-        *(int *)member(o, t) = (int)v;
-    else
-        *(long *)member(o, t) = (long)v;
+    if (t->kind == DG_OPT_INT) *(int *)member(o, t) = (int)v;
+    else *(long *)member(o, t) = (long)v;
     return DG_OK;
 }
 
@@ -117,7 +113,8 @@ static dg_err set_real(dg_options *o, const dg_option *t, const char *value, con
 static dg_err set_text(char **to, const char *value, const char *where)
 {
     if (!*value) return dg_fail(DG_USAGE, "%s: must not be empty", where);
-    if (strlen(value) >= DG_CONFIG_VALUE) return dg_fail(DG_USAGE, "%.60s ...: longer than %d bytes", where, DG_CONFIG_VALUE - 1);
+    if (strlen(value) >= DG_CONFIG_VALUE)
+        return dg_fail(DG_USAGE, "%.60s ...: longer than %d bytes", where, DG_CONFIG_VALUE - 1);
     char *copy = strdup(value);
     if (!copy) return dg_fail(DG_DEVICE, "out of memory");
     free(*to);
@@ -179,10 +176,8 @@ dg_err dg_option_set(dg_options *o, const dg_option *t, const char *value, const
     case DG_OPT_EITHER: {
         int i = choice_index(t->choices, value);
         if (i < 0) return wrong(t, where, "unknown");
-        if (t->kind == DG_OPT_CHOICE)
-            *(int *)member(o, t) = i;
-        else
-            *(bool *)member(o, t) = i;
+        if (t->kind == DG_OPT_CHOICE) *(int *)member(o, t) = i;
+        else *(bool *)member(o, t) = i;
         return DG_OK;
     }
     }

@@ -11,14 +11,14 @@
 #include <string.h>
 
 typedef struct {
-    int key[2];   /* width and height */
+    int key[2]; /* width and height */
     int count;
 } size_count;
 
 typedef struct {
     uint64_t hash;
     int index;
-    int group;    /* index of the first picture with the same pixels */
+    int group; /* index of the first picture with the same pixels */
 } print_of;
 
 typedef struct {
@@ -26,9 +26,9 @@ typedef struct {
     size_count *size;
     int sizes;
     int kind[DG_KINDS];
-    int grey, small;   /* pictures without colour; pictures smaller than the network's */
-    print_of *print;   /* sorted by group, then index */
-    int same, groups;  /* pictures that have a twin earlier in order; groups of equal pictures */
+    int grey, small;  /* pictures without colour; pictures smaller than the network's */
+    print_of *print;  /* sorted by group, then index */
+    int same, groups; /* pictures that have a twin earlier in order; groups of equal pictures */
     int bad;
 } findings;
 
@@ -59,10 +59,7 @@ static int by_group(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-static size_t picture_bytes(const dg_dataset *d)
-{
-    return (size_t)d->size * (size_t)d->size * (size_t)d->channels;
-}
+static size_t picture_bytes(const dg_dataset *d) { return (size_t)d->size * (size_t)d->size * (size_t)d->channels; }
 
 static const uint8_t *picture(const dg_dataset *d, int i) { return d->pixels + (size_t)i * picture_bytes(d); }
 
@@ -80,10 +77,8 @@ static void count_sizes(findings *f)
     for (int i = 0; i < d->count; i++) f->size[i] = (size_count){{d->width[i], d->height[i]}, 1};
     if (d->count) qsort(f->size, (size_t)d->count, sizeof *f->size, by_size);
     for (int i = 0; i < d->count; i++)
-        if (f->sizes && !by_size(f->size + f->sizes - 1, f->size + i))
-            f->size[f->sizes - 1].count++;
-        else
-            f->size[f->sizes++] = f->size[i];
+        if (f->sizes && !by_size(f->size + f->sizes - 1, f->size + i)) f->size[f->sizes - 1].count++;
+        else f->size[f->sizes++] = f->size[i];
     if (f->sizes) qsort(f->size, (size_t)f->sizes, sizeof *f->size, by_count);
 }
 
@@ -137,8 +132,8 @@ static void print_sizes(const findings *f)
             }
             if (n) printf("  %7d  shorter side %d to %d\n", n, low, 2 * low - 1);
         }
-        printf("  %d sizes in all, most often %d x %d (%d pictures)\n", f->sizes, f->size[0].key[0],
-               f->size[0].key[1], f->size[0].count);
+        printf("  %d sizes in all, most often %d x %d (%d pictures)\n", f->sizes, f->size[0].key[0], f->size[0].key[1],
+               f->size[0].count);
     }
 }
 
@@ -152,8 +147,7 @@ static void print_twins(const findings *f)
     printf("duplicates: %d pictures are copies of others, pixel by pixel:\n", f->same);
     for (int i = 1; i < d->count; i++) {
         if (f->print[i].group != f->print[i - 1].group) continue;
-        if (f->print[i - 1].index == f->print[i].group)
-            dg_say("  %s", d->name[f->print[i].group]);
+        if (f->print[i - 1].index == f->print[i].group) dg_say("  %s", d->name[f->print[i].group]);
         dg_say("    = %s", d->name[f->print[i].index]);
     }
 }
@@ -252,8 +246,7 @@ static dg_err write_sheet(const dg_dataset_options *o, const dg_dataset *d, cons
     if (!n) return dg_fail(DG_DATA, "%s: no pictures for the contact sheet", o->dir);
     uint8_t *some = malloc((size_t)n * bytes);
     if (!some) return dg_fail(DG_DEVICE, "no memory for the contact sheet");
-    for (int i = 0; i < n; i++)
-        memcpy(some + (size_t)i * bytes, picture(d, (int)((int64_t)i * d->count / n)), bytes);
+    for (int i = 0; i < n; i++) memcpy(some + (size_t)i * bytes, picture(d, (int)((int64_t)i * d->count / n)), bytes);
     dg_image sheet;
     dg_err e = dg_grid(some, n, d->size, d->channels, (n + cols - 1) / cols, cols, &sheet);
     free(some);
@@ -273,10 +266,8 @@ dg_err dg_data_report(const dg_dataset_options *o, const char *sheet, bool json)
     f.print = calloc(d.count ? (size_t)d.count : 1, sizeof *f.print);
     if (f.size && f.print) {
         look(&f);
-        if (json)
-            e = print_json(o, &f);
-        else
-            print_report(o, &f);
+        if (json) e = print_json(o, &f);
+        else print_report(o, &f);
     } else {
         e = dg_fail(DG_DEVICE, "no memory for the report");
     }

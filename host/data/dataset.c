@@ -15,9 +15,9 @@
 
 /* What became of a file of the scan. */
 typedef struct {
-    char *reason;        /* NULL: fine so far */
+    char *reason; /* NULL: fine so far */
     bool bad, unread, made;
-    int slot;            /* its place in the array before bad ones are taken out */
+    int slot; /* its place in the array before bad ones are taken out */
     int W, H;
     uint8_t kind;
 } fate;
@@ -28,12 +28,12 @@ typedef struct {
     int folder;
     dg_scan *scan;
     fate *fate;
-    uint8_t *pixels;     /* (slots, size, size, channels) */
-    size_t bytes;        /* of one picture */
+    uint8_t *pixels; /* (slots, size, size, channels) */
+    size_t bytes;    /* of one picture */
     atomic_long done;
-    atomic_long first_bad;  /* strict: files behind it need not be decoded */
+    atomic_long first_bad; /* strict: files behind it need not be decoded */
     dg_lost lost;
-    atomic_int error;    /* first fatal one; its message is below */
+    atomic_int error; /* first fatal one; its message is below */
     char message[1024];
 } job;
 
@@ -131,7 +131,7 @@ static void each_file(job *j, void (*work)(job *, long), long total)
     const dg_dataset_options *o = j->o;
     atomic_store(&j->done, 0);
     if (o->progress && total) o->progress(o->context, 0, total);
-    #pragma omp parallel for schedule(dynamic, 4) num_threads(thread_count(o))
+#pragma omp parallel for schedule(dynamic, 4) num_threads(thread_count(o))
     for (long i = 0; i < j->scan->files; i++) {
         if (j->fate[i].reason || j->fate[i].made || stopped(j)) continue;
         work(j, i);
@@ -167,9 +167,10 @@ static dg_err make_room(job *j, long slots)
     double need = (double)slots * (double)j->bytes;
     double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     if (memory > 0 && need > 0.9 * memory)
-        return dg_fail(DG_DEVICE, "%s: %ld pictures of %d x %d x %d need %.1f GiB, this machine has %.1f: use --limit "
-                       "or a smaller model", o->dir, slots, o->size, o->size, o->channels, need / 0x1p30,
-                       memory / 0x1p30);
+        return dg_fail(DG_DEVICE,
+                       "%s: %ld pictures of %d x %d x %d need %.1f GiB, this machine has %.1f: use --limit "
+                       "or a smaller model",
+                       o->dir, slots, o->size, o->size, o->channels, need / 0x1p30, memory / 0x1p30);
     j->pixels = malloc(slots ? (size_t)slots * j->bytes : 1);
     if (!j->pixels)
         return dg_fail(DG_DEVICE, "%s: no memory for %ld pictures of %d x %d x %d (%.1f MiB)", o->dir, slots, o->size,
@@ -334,10 +335,8 @@ static dg_err write_skipped(const dg_dataset_options *o, const dg_dataset *d)
     if (!o->skipped) return DG_OK;
     if (!d->skips) {
         /* a list from an earlier time would be a lie */
-        if (o->skipped_dir)
-            unlinkat(o->skipped_dir->fd, "skipped.txt", 0);
-        else
-            unlink(o->skipped);
+        if (o->skipped_dir) unlinkat(o->skipped_dir->fd, "skipped.txt", 0);
+        else unlink(o->skipped);
         return DG_OK;
     }
     char *text = NULL, name[2 * DG_PATH_BYTES];
@@ -347,8 +346,9 @@ static dg_err write_skipped(const dg_dataset_options *o, const dg_dataset *d)
     for (int i = 0; i < d->skips; i++)
         fprintf(f, "%s\t%s\n", dg_printable(name, sizeof name, d->skip[i].name), d->skip[i].reason);
     const bool whole = !ferror(f);
-    dg_err e = fclose(f) || !whole || !text ? dg_fail(DG_DEVICE, "no memory for %s", o->skipped)
-                         : dg_write_atomic_in(o->skipped_dir, o->skipped, &(dg_piece){text, bytes}, 1);
+    dg_err e = fclose(f) || !whole || !text
+                   ? dg_fail(DG_DEVICE, "no memory for %s", o->skipped)
+                   : dg_write_atomic_in(o->skipped_dir, o->skipped, &(dg_piece){text, bytes}, 1);
     free(text);
     return e;
 }

@@ -26,10 +26,10 @@ typedef struct {
 } dg_dataset_options;
 
 typedef struct {
-    char *name;          /* path below dir, as the file system has it */
+    char *name; /* path below dir, as the file system has it */
     char *reason;
-    bool bad;            /* a picture that could not be used; false: just another file */
-    bool unread;         /* it could not be read this time; another time it may be */
+    bool bad;    /* a picture that could not be used; false: just another file */
+    bool unread; /* it could not be read this time; another time it may be */
 } dg_skip;
 
 typedef struct {
@@ -40,7 +40,7 @@ typedef struct {
     uint8_t *kind;       /* dg_kind of each file */
     dg_skip *skip;
     int skips;
-    int made, hidden;    /* left out: pictures that dcgan made (made.h); hidden files and folders */
+    int made, hidden;     /* left out: pictures that dcgan made (made.h); hidden files and folders */
     uint64_t fingerprint; /* of the pixels in order: changes when the data set does */
     bool cached;          /* came from the cache file */
 } dg_dataset;

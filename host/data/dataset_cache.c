@@ -14,13 +14,13 @@ static const char magic[16] = "dcgan-cache-1\n";
 /* The file: this, then `lists` bytes (widths, heights, kinds, bad marks, texts), then the pixels. */
 typedef struct {
     char magic[16];
-    uint32_t order;         /* 0x01020304 in the byte order of the machine that wrote it */
-    uint32_t crc;           /* of head and lists, this member taken as 0 */
-    uint64_t key;           /* of the pictures */
+    uint32_t order; /* 0x01020304 in the byte order of the machine that wrote it */
+    uint32_t crc;   /* of head and lists, this member taken as 0 */
+    uint64_t key;   /* of the pictures */
     uint64_t lists;
-    uint64_t fingerprint;   /* the checksum of the pixels */
+    uint64_t fingerprint; /* the checksum of the pixels */
     int32_t count, size, channels, skips;
-    uint64_t files;         /* key of all files that were found */
+    uint64_t files; /* key of all files that were found */
     int64_t made;
 } head;
 
@@ -29,8 +29,16 @@ static uint64_t hash_text(uint64_t h, const char *text) { return dg_hash(h, text
 uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s, bool pictures)
 {
     /* The first number stands for the head and for what decoding and resizing give: to be raised when that changes. */
-    int64_t settings[] = {2, o->size, o->channels, o->fit, o->decode.alpha, o->decode.exif,
-                          (int64_t)o->decode.max_bytes, (int64_t)o->decode.max_pixels, o->limit, pictures};
+    int64_t settings[] = {2,
+                          o->size,
+                          o->channels,
+                          o->fit,
+                          o->decode.alpha,
+                          o->decode.exif,
+                          (int64_t)o->decode.max_bytes,
+                          (int64_t)o->decode.max_pixels,
+                          o->limit,
+                          pictures};
     uint64_t h = dg_hash(DG_HASH, settings, sizeof settings);
     for (long i = 0; i < s->files; i++) {
         if (pictures && s->file[i].aside) continue;
@@ -187,9 +195,16 @@ void dg_cache_write(const dg_dataset_options *o, dg_cache_keys keys, const dg_da
     }
     size_t bytes = 0;
     uint8_t *lists = pack_lists(d, &bytes);
-    head h = {.order = 0x01020304, .key = keys.pictures, .lists = bytes, .fingerprint = d->fingerprint,
-              .count = d->count, .size = d->size, .channels = d->channels, .skips = d->skips,
-              .files = keys.files, .made = d->made};
+    head h = {.order = 0x01020304,
+              .key = keys.pictures,
+              .lists = bytes,
+              .fingerprint = d->fingerprint,
+              .count = d->count,
+              .size = d->size,
+              .channels = d->channels,
+              .skips = d->skips,
+              .files = keys.files,
+              .made = d->made};
     memcpy(h.magic, magic, sizeof magic);
     dg_err e = DG_DEVICE;
     if (lists) {

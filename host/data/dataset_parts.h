@@ -10,17 +10,17 @@
 enum { DG_FILES_MAX = 16 << 20, DG_PATH_BYTES = 4096, DG_DEPTH_MAX = 64 };
 
 typedef struct {
-    char *name;                   /* below the folder */
+    char *name;                          /* below the folder */
     int64_t bytes, seconds, nanoseconds; /* size and time of last change */
-    bool aside;                   /* neither a picture nor named like one, or made by us: nothing depends on it */
+    bool aside; /* neither a picture nor named like one, or made by us: nothing depends on it */
 } dg_file;
 
 typedef struct {
-    dg_file *file;                /* in bytewise order of names */
+    dg_file *file; /* in bytewise order of names */
     long files, file_room;
     dg_skip *skip;
     long skips, skip_room;
-    int hidden;                   /* names that begin with a dot, passed over */
+    int hidden; /* names that begin with a dot, passed over */
 } dg_scan;
 
 /* Every regular file below the open folder, links to files followed; everything else is in skip. `without` are
@@ -55,7 +55,7 @@ dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d);
 char *dg_skip_summary(const dg_dataset *d, bool bad_only, int most, char *out, size_t size);
 
 uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads); /* threads 0: all */
-uint64_t dg_hash(uint64_t h, const void *data, size_t bytes); /* FNV-1a; start with DG_HASH */
+uint64_t dg_hash(uint64_t h, const void *data, size_t bytes);      /* FNV-1a; start with DG_HASH */
 #define DG_HASH 0xcbf29ce484222325u
 
 /* Of everything that the result depends on: settings, and name, size and time of each file. `files` is of all that

@@ -13,8 +13,8 @@ enum { TRIES = 4, LOST_MOST = 32 }; /* pauses of 10, 40 and 160 ms: 7 s of a thr
 
 bool dg_may_pass(int error)
 {
-    static const int passing[] = {EIO, EINTR, ESTALE, EAGAIN, EBUSY, ETIMEDOUT, EREMOTEIO, ECOMM, ENOLINK, EHOSTDOWN,
-                                  EHOSTUNREACH, ENETDOWN, ENETUNREACH, ECONNRESET, ENOTCONN};
+    static const int passing[] = {EIO,     EINTR,     ESTALE,       EAGAIN,   EBUSY,       ETIMEDOUT,  EREMOTEIO, ECOMM,
+                                  ENOLINK, EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH, ECONNRESET, ENOTCONN};
     for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
         if (error == passing[i]) return true;
     return false;
@@ -46,12 +46,9 @@ static dg_err open_regular(int folder, const char *name, int *fd, size_t *bytes,
     *fd = openat(folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (*fd < 0) return refused(*error = errno);
     dg_err e = DG_OK;
-    if (fstat(*fd, &st))
-        e = refused(*error = errno);
-    else if (!S_ISREG(st.st_mode))
-        e = dg_fail(DG_IO, "no regular file any more");
-    else if (st.st_size <= 0)
-        e = dg_fail(DG_DATA, "empty file");
+    if (fstat(*fd, &st)) e = refused(*error = errno);
+    else if (!S_ISREG(st.st_mode)) e = dg_fail(DG_IO, "no regular file any more");
+    else if (st.st_size <= 0) e = dg_fail(DG_DATA, "empty file");
     if (e) {
         close(*fd);
         return e;
@@ -90,12 +87,9 @@ static dg_err whole_once(int folder, const char *name, size_t limit, uint8_t **d
     *data = NULL;
     dg_err e = open_regular(folder, name, &fd, bytes, error);
     if (e) return e;
-    if (*bytes > limit)
-        e = dg_fail(DG_DATA, "a file of %zu bytes, the limit is %zu", *bytes, limit);
-    else if (!(*data = malloc(*bytes)))
-        e = dg_fail(DG_DEVICE, "no memory for a file of %zu bytes", *bytes);
-    else
-        e = read_exactly(fd, *data, *bytes, error);
+    if (*bytes > limit) e = dg_fail(DG_DATA, "a file of %zu bytes, the limit is %zu", *bytes, limit);
+    else if (!(*data = malloc(*bytes))) e = dg_fail(DG_DEVICE, "no memory for a file of %zu bytes", *bytes);
+    else e = read_exactly(fd, *data, *bytes, error);
     close(fd);
     if (e) {
         free(*data);

@@ -8,8 +8,8 @@
 #include <string.h>
 
 typedef struct {
-    char *text;          /* without numbers */
-    const char *reason;  /* with them, NULL when they differ within the group */
+    char *text;         /* without numbers */
+    const char *reason; /* with them, NULL when they differ within the group */
     int count;
 } group;
 
@@ -32,10 +32,7 @@ static char *without_numbers(const char *reason)
     return s;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(((const group *)a)->text, ((const group *)b)->text);
-}
+static int by_text(const void *a, const void *b) { return strcmp(((const group *)a)->text, ((const group *)b)->text); }
 
 static int by_count(const void *a, const void *b)
 {
@@ -71,8 +68,7 @@ char *dg_skip_summary(const dg_dataset *d, bool bad_only, int most, char *out, s
         if (i < most && at < size)
             at += (size_t)snprintf(out + at, size - at, "%s%s (%d)", i ? ", " : "",
                                    g[i].reason ? g[i].reason : g[i].text, g[i].count);
-        else
-            rest += g[i].count;
+        else rest += g[i].count;
         free(g[i].text);
     }
     if (rest && at < size) snprintf(out + at, size - at, ", other reasons (%d)", rest);
@@ -102,10 +98,8 @@ dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d)
                        dg_printable(name, sizeof name, d->skip[first].name), d->skip[first].reason);
     dg_skip_summary(d, bad > 0, 4, reasons, sizeof reasons);
     char dir[DG_SHELL_ROOM], list[DG_MESSAGE_BYTES];
-    if (o->skipped && d->skips)
-        snprintf(list, sizeof list, "%s", o->skipped);
-    else
-        snprintf(list, sizeof list, "%s data %s lists them", dg_program(), dg_shell_path(dir, sizeof dir, o->dir));
+    if (o->skipped && d->skips) snprintf(list, sizeof list, "%s", o->skipped);
+    else snprintf(list, sizeof list, "%s data %s lists them", dg_program(), dg_shell_path(dir, sizeof dir, o->dir));
     if (bad > 1000 || 10 * (int64_t)bad > (int64_t)bad + d->count)
         return dg_fail(DG_DATA, "%s: %d of %d pictures are bad, more than 10%% or 1,000: %s (%s)", o->dir, bad,
                        bad + d->count, reasons, list);
@@ -134,7 +128,7 @@ uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads)
     int shape[3] = {d->count, d->size, d->channels};
     h = dg_hash(h, shape, sizeof shape);
     if (each) {
-        #pragma omp parallel for num_threads(threads > 0 ? threads : omp_get_max_threads())
+#pragma omp parallel for num_threads(threads > 0 ? threads : omp_get_max_threads())
         for (int i = 0; i < d->count; i++) each[i] = dg_hash(DG_HASH, d->pixels + (size_t)i * bytes, bytes);
         h = dg_hash(h, each, (size_t)d->count * sizeof *each);
     } else { /* the same, slowly */

@@ -34,7 +34,7 @@ static bool grow(void **list, long n, long *room, size_t bytes)
 
 bool dg_named_like_a_picture(const char *name)
 {
-    static const char *const ending[] = {"png", "jpg",  "jpeg", "jpe", "jfif", "apng", "gif",
+    static const char *const ending[] = {"png", "jpg",  "jpeg", "jpe",  "jfif", "apng", "gif",
                                          "bmp", "webp", "tif",  "tiff", "heic", "heif", "avif"};
     const char *base = strrchr(name, '/');
     base = base ? base + 1 : name;

@@ -5,11 +5,15 @@
 
 #include "core/base/rng.h"
 
-static dg_err no_memory(const dg_feed *f) { return dg_fail(DG_DEVICE, "out of memory for the order of %d pictures", f->count); }
+static dg_err no_memory(const dg_feed *f)
+{
+    return dg_fail(DG_DEVICE, "out of memory for the order of %d pictures", f->count);
+}
 
 dg_err dg_feed_open(dg_feed *f, dg_backend *b, const dg_dataset *d, int batch, int used, int window, uint64_t seed)
 {
-    *f = (dg_feed){.b = b, .pixels = d->pixels, .count = d->count, .batch = batch, .used = used, .window = window, .seed = seed};
+    *f = (dg_feed){
+        .b = b, .pixels = d->pixels, .count = d->count, .batch = batch, .used = used, .window = window, .seed = seed};
     f->picture = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
     f->order = malloc((size_t)f->count * sizeof *f->order);
     f->next_order = malloc((size_t)f->count * sizeof *f->next_order);
@@ -51,8 +55,7 @@ static void plan_next(dg_feed *f, uint64_t epoch, int first)
 
 dg_err dg_feed_epoch(dg_feed *f, uint64_t epoch, int place)
 {
-    if (!f->window)
-        dg_permutation(f->order, f->count, f->seed, epoch);
+    if (!f->window) dg_permutation(f->order, f->count, f->seed, epoch);
     else {
         const int first = place / f->window * f->window;
         if (!f->begun) plan_next(f, epoch, first);
@@ -72,7 +75,8 @@ static dg_err give(dg_feed *f, int n)
     uint8_t *host = f->pinned[to] + (size_t)at * f->picture;
     if (n < 1) return DG_OK;
 #pragma omp parallel for schedule(static) if (n > 8)
-    for (int i = 0; i < n; i++) memcpy(host + (size_t)i * f->picture, f->pixels + (size_t)order[i] * f->picture, f->picture);
+    for (int i = 0; i < n; i++)
+        memcpy(host + (size_t)i * f->picture, f->pixels + (size_t)order[i] * f->picture, f->picture);
     f->next.given += n;
     char *device = (char *)f->data + ((size_t)to * (size_t)f->window + (size_t)at) * f->picture;
     return f->b->start_put(f->b, DG_COPY, device, host, (size_t)n * f->picture);
@@ -90,10 +94,8 @@ static dg_err change_windows(dg_feed *f)
     f->end = f->next.end;
     f->side = 1 - f->side;
     f->begun = true;
-    if (f->end < f->used)
-        plan_next(f, f->next.epoch, f->end);
-    else
-        plan_next(f, f->next.epoch + 1, 0);
+    if (f->end < f->used) plan_next(f, f->next.epoch, f->end);
+    else plan_next(f, f->next.epoch + 1, 0);
     /* no copy into what steps given so far still read; nor a change to pinned memory that is still being copied */
     e = b->mark(b, DG_COMPUTE, DG_MARK_READ);
     if (!e) e = b->follow(b, DG_COPY, DG_MARK_READ);

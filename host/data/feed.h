@@ -1,10 +1,10 @@
 /* The pictures' way to the device, and their order.
  *
- * Where the data set fits it lies there whole, and only an epoch's permutation is written. Where it does not, two windows of
- * it lie there: steps read one, while the other is filled with the pictures that the following steps will read, in
- * their order, for the permutations of all epochs are known in advance. The host gathers some of them into pinned
- * memory before each step, and their copy runs beside the steps. The ops are the same in both cases (the permutation
- * then names places in the windows), and so are the results, bit for bit. */
+ * Where the data set fits it lies there whole, and only an epoch's permutation is written. Where it does not, two
+ * windows of it lie there: steps read one, while the other is filled with the pictures that the following steps will
+ * read, in their order, for the permutations of all epochs are known in advance. The host gathers some of them into
+ * pinned memory before each step, and their copy runs beside the steps. The ops are the same in both cases (the
+ * permutation then names places in the windows), and so are the results, bit for bit. */
 #ifndef DG_FEED_H
 #define DG_FEED_H
 
@@ -14,23 +14,23 @@
 typedef struct {
     dg_backend *b;
     const uint8_t *pixels;
-    size_t picture;         /* bytes of one */
-    int count;              /* of the data set */
-    int batch, used;        /* pictures of a step, and those of an epoch that any step reads */
-    int window;             /* pictures of a window, a multiple of batch; 0: the whole data set is there */
+    size_t picture;  /* bytes of one */
+    int count;       /* of the data set */
+    int batch, used; /* pictures of a step, and those of an epoch that any step reads */
+    int window;      /* pictures of a window, a multiple of batch; 0: the whole data set is there */
     uint64_t seed;
-    void *data, *perm;      /* on the device: pictures, and which of them each place of the epoch is */
-    int32_t *order;         /* what was written there */
+    void *data, *perm; /* on the device: pictures, and which of them each place of the epoch is */
+    int32_t *order;    /* what was written there */
 
     bool begun;
-    int side;               /* the window that steps read */
+    int side; /* the window that steps read */
     struct {
         uint64_t epoch;
-        int first, end;     /* places of its epoch */
-        int given;          /* pictures already on their way */
-    } next;                 /* what the other window is filled with */
-    int end;                /* of the window that steps read */
-    int32_t *next_order;    /* the permutation of next.epoch */
+        int first, end;  /* places of its epoch */
+        int given;       /* pictures already on their way */
+    } next;              /* what the other window is filled with */
+    int end;             /* of the window that steps read */
+    int32_t *next_order; /* the permutation of next.epoch */
     uint8_t *pinned[2];
 } dg_feed;
 

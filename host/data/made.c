@@ -57,7 +57,8 @@ dg_err dg_only_ours(const char *dir, const char *const *names, const char *key, 
     closedir(d);
     if (error) return dg_fail(DG_IO, "%s: cannot be listed: %s", dir, strerror(error));
     if (!*first) return DG_OK;
-    return dg_fail(DG_USAGE, "%s: holds %s, and pictures are written only into a folder that is new, empty or has "
-                   "nothing but earlier ones of the same kind: name another folder", dir,
-                   dg_printable(shown, sizeof shown, first));
+    return dg_fail(DG_USAGE,
+                   "%s: holds %s, and pictures are written only into a folder that is new, empty or has "
+                   "nothing but earlier ones of the same kind: name another folder",
+                   dir, dg_printable(shown, sizeof shown, first));
 }

@@ -7,9 +7,9 @@
 #include "host/figure/pictures.h"
 
 typedef struct {
-    dg_image im;                  /* (H, W, 3) */
-    uint8_t *cover;               /* (H, W) of the shape under way, 0 elsewhere */
-    int clip[4], dirty[4];        /* left, top, right, bottom (the last two exclusive) */
+    dg_image im;           /* (H, W, 3) */
+    uint8_t *cover;        /* (H, W) of the shape under way, 0 elsewhere */
+    int clip[4], dirty[4]; /* left, top, right, bottom (the last two exclusive) */
 } dg_canvas;
 
 typedef struct {

@@ -9,101 +9,101 @@
  * control point of a quadratic curve; between two control points lies their middle (as in TrueType). Capitals
  * thus reach from y = 0 to i (9 units), small letters from 6, descenders to o. */
 static const char *const GLYPH[95] = {
-    "5",                                                      /* space */
-    "0000c 0h0i",                                             /* ! */
-    "40003 4043",                                             /* " */
-    "c402i a08i 06c6 0ccc",                                   /* # */
-    "cb3~a060~0004~0869~cacd~ci6i~0i0f 606i",                 /* $ */
-    "ec02i 30~60~6737~07~0030 bb~eb~eibi~8i~8bbb",            /* % */
-    "cci25~1050~9093~9749~0b0e~0i5i~aica",                    /* & */
-    "00003",                                                  /* ' */
-    "440~04~0g4k",                                            /* ( */
-    "400~44~4g0k",                                            /* ) */
-    "a505a 1298 9218",                                        /* * */
-    "c646g 0aca",                                             /* + */
-    "22h0l",                                                  /* , */
-    "80c8c",                                                  /* - */
-    "00h0i",                                                  /* . */
-    "8800k",                                                  /* / */
-    "a50~a0~ai5i~0i~0050",                                    /* 0 */
-    "a14505i 1i9i",                                           /* 1 */
-    "a04~0050~a0a5~a90iai",                                   /* 2 */
-    "a03~0050~90~9848 48~a8~ai5i~0i0f",                       /* 3 */
-    "a8i800cac",                                              /* 4 */
-    "a90100919~2656~a6~ai5i~0i0f",                            /* 5 */
-    "a92~8050~000b~0i5i~ai~a757~070c",                        /* 6 */
-    "a00a04i",                                                /* 7 */
-    "a50~90~9858~18~1050 58~a8~ai5i~0i~0858",                 /* 8 */
-    "a1g~2i5i~aia7~a050~00~0b5b~aba6",                        /* 9 */
-    "00809 0h0i",                                             /* : */
-    "22829 2h0l",                                             /* ; */
-    "aa40aag",                                                /* < */
-    "a08a8 0eae",                                             /* = */
-    "a04aa0g",                                                /* > */
-    "a04~0050~a0a4~a85b5d 5h5i",                              /* ? */
-    "g85~55~5f8f~bf~b585 b5bd~bfdf~gfga~g080~00~0k8k~bkcj",   /* @ */
-    "c0i60ci 2cac",                                           /* A */
-    "c0i0070~b0~b87808 78~c8~ci7i0i",                         /* B */
-    "cc3~b060~00~0i6i~bicf",                                  /* C */
-    "c000i5i~ci~c05000",                                      /* D */
-    "bb0000ibi 0999",                                         /* E */
-    "bb0000i 0999",                                           /* F */
-    "cc3~b060~00~0i6i~cicc7c",                                /* G */
-    "c000i c0ci 09c9",                                        /* H */
-    "0000i",                                                  /* I */
-    "8808d~8i4i~0i0d",                                        /* J */
-    "c000i c00b 48ci",                                        /* K */
-    "a000iai",                                                /* L */
-    "e0i007ce0ei",                                            /* M */
-    "c0i00cic0",                                              /* N */
-    "c60~c0~ci6i~0i~0060",                                    /* O */
-    "c0i0070~c0~ca7a0a",                                      /* P */
-    "c60~c0~ci6i~0i~0060 8edj",                               /* Q */
-    "c0i0070~c0~ca7a0a 6aci",                                 /* R */
-    "cb3~a060~0004~0869~cacd~ci6i~0i0f",                      /* S */
-    "c00c0 606i",                                             /* T */
-    "c000c~0i6i~ciccc0",                                      /* U */
-    "c006ic0",                                                /* V */
-    "g004i83cig0",                                            /* W */
-    "c00ci c00i",                                             /* X */
-    "c0069c0 696i",                                           /* Y */
-    "c00c00ici",                                              /* Z */
-    "440000k4k",                                              /* [ */
-    "8008k",                                                  /* \ */
-    "400404k0k",                                              /* ] */
-    "a0550a5",                                                /* ^ */
-    "a0kak",                                                  /* _ */
-    "30033",                                                  /* ` */
-    "a56~06~0i5i~ai~a656 a6ai",                               /* a */
-    "a56~06~0i5i~ai~a656 000i",                               /* b */
-    "aa8~9656~06~0i5i~9iag",                                  /* c */
-    "a56~06~0i5i~ai~a656 a0ai",                               /* d */
-    "a0cac~a656~06~0i5i~9iag",                                /* e */
-    "770~40454i 0676",                                        /* f */
-    "a56~06~0i5i~ai~a656 a6ak~ao5o~1o0n",                     /* g */
-    "a000i 0b~0656~a6abai",                                   /* h */
-    "0060i 0203",                                             /* i */
-    "4464k~4o0o 4243",                                        /* j */
-    "a000i 960f 3cai",                                        /* k */
-    "2000g~0i2i",                                             /* l */
-    "g060i 0a~0646~868a8i 8a~86c6~g6gagi",                    /* m */
-    "a060i 0b~0656~a6abai",                                   /* n */
-    "a56~06~0i5i~ai~a656",                                    /* o */
-    "a56~06~0i5i~ai~a656 060o",                               /* p */
-    "a56~06~0i5i~ai~a656 a6ao",                               /* q */
-    "6060i 0b~0666",                                          /* r */
-    "887~8646~0609~0b4c~8d8f~8i4i~0i0g",                      /* s */
-    "7424e~4i7i 0676",                                        /* t */
-    "a060d~0i5i~aiad a6ai",                                   /* u */
-    "a065ia6",                                                /* v */
-    "g064i88cig6",                                            /* w */
-    "a06ai a60i",                                             /* x */
-    "a065i a62o",                                             /* y */
-    "a06a60iai",                                              /* z */
-    "660~30~3a0a~3a~3k6k",                                    /* { */
-    "0000k",                                                  /* | */
-    "600~30~3a6a~3a~3k0k",                                    /* } */
-    "c0d~386b~9ec9",                                          /* ~ */
+    "5",                                                    /* space */
+    "0000c 0h0i",                                           /* ! */
+    "40003 4043",                                           /* " */
+    "c402i a08i 06c6 0ccc",                                 /* # */
+    "cb3~a060~0004~0869~cacd~ci6i~0i0f 606i",               /* $ */
+    "ec02i 30~60~6737~07~0030 bb~eb~eibi~8i~8bbb",          /* % */
+    "cci25~1050~9093~9749~0b0e~0i5i~aica",                  /* & */
+    "00003",                                                /* ' */
+    "440~04~0g4k",                                          /* ( */
+    "400~44~4g0k",                                          /* ) */
+    "a505a 1298 9218",                                      /* * */
+    "c646g 0aca",                                           /* + */
+    "22h0l",                                                /* , */
+    "80c8c",                                                /* - */
+    "00h0i",                                                /* . */
+    "8800k",                                                /* / */
+    "a50~a0~ai5i~0i~0050",                                  /* 0 */
+    "a14505i 1i9i",                                         /* 1 */
+    "a04~0050~a0a5~a90iai",                                 /* 2 */
+    "a03~0050~90~9848 48~a8~ai5i~0i0f",                     /* 3 */
+    "a8i800cac",                                            /* 4 */
+    "a90100919~2656~a6~ai5i~0i0f",                          /* 5 */
+    "a92~8050~000b~0i5i~ai~a757~070c",                      /* 6 */
+    "a00a04i",                                              /* 7 */
+    "a50~90~9858~18~1050 58~a8~ai5i~0i~0858",               /* 8 */
+    "a1g~2i5i~aia7~a050~00~0b5b~aba6",                      /* 9 */
+    "00809 0h0i",                                           /* : */
+    "22829 2h0l",                                           /* ; */
+    "aa40aag",                                              /* < */
+    "a08a8 0eae",                                           /* = */
+    "a04aa0g",                                              /* > */
+    "a04~0050~a0a4~a85b5d 5h5i",                            /* ? */
+    "g85~55~5f8f~bf~b585 b5bd~bfdf~gfga~g080~00~0k8k~bkcj", /* @ */
+    "c0i60ci 2cac",                                         /* A */
+    "c0i0070~b0~b87808 78~c8~ci7i0i",                       /* B */
+    "cc3~b060~00~0i6i~bicf",                                /* C */
+    "c000i5i~ci~c05000",                                    /* D */
+    "bb0000ibi 0999",                                       /* E */
+    "bb0000i 0999",                                         /* F */
+    "cc3~b060~00~0i6i~cicc7c",                              /* G */
+    "c000i c0ci 09c9",                                      /* H */
+    "0000i",                                                /* I */
+    "8808d~8i4i~0i0d",                                      /* J */
+    "c000i c00b 48ci",                                      /* K */
+    "a000iai",                                              /* L */
+    "e0i007ce0ei",                                          /* M */
+    "c0i00cic0",                                            /* N */
+    "c60~c0~ci6i~0i~0060",                                  /* O */
+    "c0i0070~c0~ca7a0a",                                    /* P */
+    "c60~c0~ci6i~0i~0060 8edj",                             /* Q */
+    "c0i0070~c0~ca7a0a 6aci",                               /* R */
+    "cb3~a060~0004~0869~cacd~ci6i~0i0f",                    /* S */
+    "c00c0 606i",                                           /* T */
+    "c000c~0i6i~ciccc0",                                    /* U */
+    "c006ic0",                                              /* V */
+    "g004i83cig0",                                          /* W */
+    "c00ci c00i",                                           /* X */
+    "c0069c0 696i",                                         /* Y */
+    "c00c00ici",                                            /* Z */
+    "440000k4k",                                            /* [ */
+    "8008k",                                                /* \ */
+    "400404k0k",                                            /* ] */
+    "a0550a5",                                              /* ^ */
+    "a0kak",                                                /* _ */
+    "30033",                                                /* ` */
+    "a56~06~0i5i~ai~a656 a6ai",                             /* a */
+    "a56~06~0i5i~ai~a656 000i",                             /* b */
+    "aa8~9656~06~0i5i~9iag",                                /* c */
+    "a56~06~0i5i~ai~a656 a0ai",                             /* d */
+    "a0cac~a656~06~0i5i~9iag",                              /* e */
+    "770~40454i 0676",                                      /* f */
+    "a56~06~0i5i~ai~a656 a6ak~ao5o~1o0n",                   /* g */
+    "a000i 0b~0656~a6abai",                                 /* h */
+    "0060i 0203",                                           /* i */
+    "4464k~4o0o 4243",                                      /* j */
+    "a000i 960f 3cai",                                      /* k */
+    "2000g~0i2i",                                           /* l */
+    "g060i 0a~0646~868a8i 8a~86c6~g6gagi",                  /* m */
+    "a060i 0b~0656~a6abai",                                 /* n */
+    "a56~06~0i5i~ai~a656",                                  /* o */
+    "a56~06~0i5i~ai~a656 060o",                             /* p */
+    "a56~06~0i5i~ai~a656 a6ao",                             /* q */
+    "6060i 0b~0666",                                        /* r */
+    "887~8646~0609~0b4c~8d8f~8i4i~0i0g",                    /* s */
+    "7424e~4i7i 0676",                                      /* t */
+    "a060d~0i5i~aiad a6ai",                                 /* u */
+    "a065ia6",                                              /* v */
+    "g064i88cig6",                                          /* w */
+    "a06ai a60i",                                           /* x */
+    "a065i a62o",                                           /* y */
+    "a06a60iai",                                            /* z */
+    "660~30~3a0a~3a~3k6k",                                  /* { */
+    "0000k",                                                /* | */
+    "600~30~3a6a~3a~3k0k",                                  /* } */
+    "c0d~386b~9ec9",                                        /* ~ */
 };
 
 static double number(char c) { return (c <= '9' ? c - '0' : c - 'a' + 10) * .5; }
@@ -117,10 +117,8 @@ typedef struct {
 static void stroke(const pen *p, const double a[2], const double b[2])
 {
     double ax = a[0] * p->scale, ay = (a[1] - 9) * p->scale, bx = b[0] * p->scale, by = (b[1] - 9) * p->scale;
-    if (p->upwards)
-        dg_draw_line(p->canvas, p->x + ay, p->y - ax, p->x + by, p->y - bx, p->weight);
-    else
-        dg_draw_line(p->canvas, p->x + ax, p->y + ay, p->x + bx, p->y + by, p->weight);
+    if (p->upwards) dg_draw_line(p->canvas, p->x + ay, p->y - ax, p->x + by, p->y - bx, p->weight);
+    else dg_draw_line(p->canvas, p->x + ax, p->y + ay, p->x + bx, p->y + by, p->weight);
 }
 
 static void curve(const pen *p, const double a[2], const double control[2], const double b[2])

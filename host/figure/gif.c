@@ -15,14 +15,14 @@ typedef struct {
 typedef struct {
     int low[3], high[3]; /* inclusive, in cells */
     uint64_t count;
-    double spread[3];    /* variance times count along each channel */
+    double spread[3]; /* variance times count along each channel */
 } box;
 
 typedef struct {
     GifColorType color[COLORS];
     int colors;
-    bool exact;          /* every colour of the frames is in the palette */
-    uint8_t *of;         /* entry of each cell, or with exact of each of the 2^24 colours */
+    bool exact;  /* every colour of the frames is in the palette */
+    uint8_t *of; /* entry of each cell, or with exact of each of the 2^24 colours */
 } palette;
 
 static size_t cell_of(int r, int g, int b) { return ((size_t)r << (2 * BITS)) | ((size_t)g << BITS) | (size_t)b; }
@@ -247,8 +247,10 @@ static bool encode(memory *m, const palette *p, const uint8_t *frames, int n, in
 dg_err dg_gif_write(const char *path, const uint8_t *frames, int n, int W, int H, int ms)
 {
     if (n < 1 || W < 1 || H < 1 || W > 65535 || H > 65535 || ms < 0 || ms > 655350)
-        return dg_fail(DG_USAGE, "%s: a GIF of %d frames of %d x %d pixels, %d ms each: sides must be from 1 to 65535, "
-                       "the time at most 655350", path, n, W, H, ms);
+        return dg_fail(DG_USAGE,
+                       "%s: a GIF of %d frames of %d x %d pixels, %d ms each: sides must be from 1 to 65535, "
+                       "the time at most 655350",
+                       path, n, W, H, ms);
     size_t pixels = (size_t)n * (size_t)W * (size_t)H;
     palette p = {0};
     if (!exact_palette(&p, frames, pixels) && !median_cut(&p, frames, pixels)) {
@@ -260,10 +262,8 @@ dg_err dg_gif_write(const char *path, const uint8_t *frames, int n, int W, int H
     dg_err e = DG_OK;
     if (!encode(&m, &p, frames, n, W, H, ms, &error)) {
         const char *why = GifErrorString(error);
-        if (m.exhausted || error == E_GIF_ERR_NOT_ENOUGH_MEM)
-            e = dg_fail(DG_DEVICE, "%s: GIF: out of memory", path);
-        else
-            e = dg_fail(DG_FAILED, "%s: GIF: %s", path, why ? why : "unknown error");
+        if (m.exhausted || error == E_GIF_ERR_NOT_ENOUGH_MEM) e = dg_fail(DG_DEVICE, "%s: GIF: out of memory", path);
+        else e = dg_fail(DG_FAILED, "%s: GIF: %s", path, why ? why : "unknown error");
     } else {
         e = dg_write_atomic(path, &(dg_piece){m.data, m.bytes}, 1);
     }

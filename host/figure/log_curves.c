@@ -9,8 +9,8 @@ enum { LOSS_D, LOSS_G, D_REAL, D_FAKE, D_X, D_GZ1, D_GZ2 };
 typedef struct {
     long n, epochs;
     double *memory;
-    double *x, *y[CURVES];          /* a value a step */
-    double *mean_x, *mean[CURVES];  /* a value an epoch */
+    double *x, *y[CURVES];         /* a value a step */
+    double *mean_x, *mean[CURVES]; /* a value an epoch */
 } curves;
 
 static double value(const dg_log_row *r, int curve)
@@ -68,9 +68,18 @@ static dg_err collect(const dg_log_row *rows, long n, curves *c)
 }
 
 /* Colours that people with any colour vision tell apart: Okabe & Ito 2008. */
-#define BLUE {0, 114, 178}
-#define RED {213, 94, 0}
-#define GREEN {0, 158, 115}
+#define BLUE        \
+    {               \
+        0, 114, 178 \
+    }
+#define RED        \
+    {              \
+        213, 94, 0 \
+    }
+#define GREEN       \
+    {               \
+        0, 158, 115 \
+    }
 
 typedef struct {
     const char *label;

@@ -29,14 +29,14 @@ typedef struct {
     const char *label;
     uint8_t color[3];
     int n;
-    const double *x, *y;   /* NaN y: a gap */
-    bool thin;             /* per-step: light line; per-epoch means are drawn thick over it */
+    const double *x, *y; /* NaN y: a gap */
+    bool thin;           /* per-step: light line; per-epoch means are drawn thick over it */
 } dg_series;
 typedef struct {
     const char *title, *x_label, *y_label;
     const dg_series *series;
     int count;
-    bool fixed_y;          /* y axis from y_min to y_max instead of from the data */
+    bool fixed_y; /* y axis from y_min to y_max instead of from the data */
     double y_min, y_max;
 } dg_plot;
 /* `count` plots one above the other, W x H pixels in all. */

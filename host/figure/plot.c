@@ -102,8 +102,7 @@ static void tick_label(char out[40], double v, double step)
     int decimals = (int)-floor(log10(step) + 1e-9);
     if (size >= 1e6 || step < 1e-5)
         snprintf(out, 40, "%.*g", (int)fmin(12, fmax(1, floor(log10(size)) + decimals + 1)), v);
-    else
-        snprintf(out, 40, "%.*f", decimals > 0 ? decimals : 0, v);
+    else snprintf(out, 40, "%.*f", decimals > 0 ? decimals : 0, v);
 }
 
 typedef struct {
@@ -177,8 +176,8 @@ static void draw_axes(const frame *f)
 typedef struct {
     const frame *f;
     double width;
-    double x, y;                     /* last drawn point */
-    long column, count;              /* points of the column under way */
+    double x, y;        /* last drawn point */
+    long column, count; /* points of the column under way */
     double first[2], low[2], high[2], last[2];
     bool low_first, drawing;
 } line;

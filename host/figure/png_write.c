@@ -83,8 +83,7 @@ static bool write_all(png_structp png, png_infop info, const dg_image *im, png_t
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     if (texts) png_set_text(png, info, chunk, texts);
     png_write_info(png, info);
-    for (int y = 0; y < im->H; y++)
-        png_write_row(png, im->pixels + (size_t)y * (size_t)im->W * (size_t)im->C);
+    for (int y = 0; y < im->H; y++) png_write_row(png, im->pixels + (size_t)y * (size_t)im->W * (size_t)im->C);
     png_write_end(png, info);
     return true;
 }

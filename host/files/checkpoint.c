@@ -11,9 +11,9 @@
 struct dg_snapshot {
     dg_st_tensor *tensor;
     int tensors;
-    char *memory;           /* all values, one after another */
+    char *memory; /* all values, one after another */
     char *model, *config;
-    char number[6][24];     /* step, epoch, batch, seed, data_count, data_fingerprint */
+    char number[6][24]; /* step, epoch, batch, seed, data_count, data_fingerprint */
     char precision[8];
 };
 
@@ -95,25 +95,28 @@ dg_err dg_snapshot_take(dg_gan *gan, const dg_checkpoint_info *info, dg_snapshot
             if (kind == 0 && is_running_var(t)) at += count_batches(&s->tensor[s->tensors++], t, info->step, at);
         }
     }
-    const uint64_t number[] = {info->step, info->epoch, info->batch, info->seed, info->data_count,
-                               info->data_fingerprint};
+    const uint64_t number[] = {info->step, info->epoch,      info->batch,
+                               info->seed, info->data_count, info->data_fingerprint};
     for (int i = 0; i < 6; i++) snprintf(s->number[i], sizeof s->number[i], "%" PRIu64, number[i]);
     snprintf(s->precision, sizeof s->precision, "%s", info->precision);
-    if (e)
-        snapshot_free(s);
-    else
-        *out = s;
+    if (e) snapshot_free(s);
+    else *out = s;
     return e;
 }
 
 dg_err dg_snapshot_write(dg_snapshot *s, const dg_directory *dir, const char *path)
 {
     const dg_st_meta meta[] = {
-        {"format", DG_CHECKPOINT_FORMAT},  {"version", dg_version},
-        {"step", s->number[0]},            {"epoch", s->number[1]},
-        {"batch-in-epoch", s->number[2]},  {"seed", s->number[3]},
-        {"precision", s->precision},       {"data-count", s->number[4]},
-        {"data-fingerprint", s->number[5]}, {"model", s->model},
+        {"format", DG_CHECKPOINT_FORMAT},
+        {"version", dg_version},
+        {"step", s->number[0]},
+        {"epoch", s->number[1]},
+        {"batch-in-epoch", s->number[2]},
+        {"seed", s->number[3]},
+        {"precision", s->precision},
+        {"data-count", s->number[4]},
+        {"data-fingerprint", s->number[5]},
+        {"model", s->model},
         {"config", s->config},
     };
     dg_err e = dg_st_write_in(dir, path, s->tensor, s->tensors, meta, (int)(sizeof meta / sizeof meta[0]), true);

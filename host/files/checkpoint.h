@@ -11,13 +11,13 @@
 #include "host/files/safetensors.h"
 
 typedef struct {
-    uint64_t step;         /* optimiser steps done */
-    uint64_t epoch;        /* finished epochs */
-    uint64_t batch;        /* steps done in the epoch that is under way */
+    uint64_t step;  /* optimiser steps done */
+    uint64_t epoch; /* finished epochs */
+    uint64_t batch; /* steps done in the epoch that is under way */
     uint64_t seed;
     uint64_t data_count, data_fingerprint;
-    char precision[8];     /* a name of precision.h */
-    char *config;          /* text of config.ini, malloc'd by dg_checkpoint_open, "" if none */
+    char precision[8]; /* a name of precision.h */
+    char *config;      /* text of config.ini, malloc'd by dg_checkpoint_open, "" if none */
 } dg_checkpoint_info;
 
 /* A copy of the training state taken now, to be written later by another thread. Freed by the write. */
@@ -35,8 +35,8 @@ void dg_checkpoint_info_free(dg_checkpoint_info *info);
 dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_gan *gan);
 
 /* Commands. Each returns the exit code. */
-dg_err dg_export(const char *checkpoint, const char *out);             /* generator alone, main.0.weight ..., fp32 */
+dg_err dg_export(const char *checkpoint, const char *out); /* generator alone, main.0.weight ..., fp32 */
 dg_err dg_import(const char *weights, const char *model, const char *out); /* a checkpoint at step 0 from main.* */
-dg_err dg_info(const char *path, bool json);                           /* what a file of ours is */
+dg_err dg_info(const char *path, bool json);                               /* what a file of ours is */
 
 #endif

@@ -46,7 +46,8 @@ static const char *shape_text(char out[128], const int64_t *dim, int rank)
     return out;
 }
 
-/* Values that no training leaves behind would poison everything computed from them. Of a header alone there are none. */
+/* Values that no training leaves behind would poison everything computed from them. Of a header alone there are none.
+ */
 static dg_err check_values(const dg_st_tensor *t, const char *path, bool not_negative)
 {
     size_t n = t->data ? t->bytes / dg_type_bytes(t->type) : 0;
@@ -79,7 +80,9 @@ static dg_err check_one(const check *c, const dg_st_tensor *t, const dg_ck_tenso
                        shape_text(has, t->dim, t->rank), c->model->name, shape_text(needs, want->dim, want->rank));
     if (counts ? t->type != DG_I64 : c->full ? t->type != c->type : t->type != DG_F32 && t->type != DG_F64)
         return dg_fail(DG_IO, "%s: tensor %s is %s; it should be %s", c->path, t->name, dg_st_type_name[t->type],
-                       counts ? "I64" : c->full ? dg_st_type_name[c->type] : "F32 or F64");
+                       counts    ? "I64"
+                       : c->full ? dg_st_type_name[c->type]
+                                 : "F32 or F64");
     return check_values(t, c->path, counts || second_moment || want->kind == DG_CK_VARIANCE);
 }
 
@@ -91,8 +94,8 @@ static const dg_ck_tensor *meaning(const check *c, const dg_ck_tensor *layout, i
     const char *prefix = !c->full && !strncmp(name, "main.", 5) ? "G." : "";
     snprintf(full, sizeof full, "%s%s", prefix, name + (*moment ? 7 : 0));
     for (int i = 0; i < n; i++)
-        if (!strcmp(layout[i].name,
-                    full)) return *moment && (!c->full || layout[i].kind != DG_CK_WEIGHT) ? NULL : &layout[i];
+        if (!strcmp(layout[i].name, full))
+            return *moment && (!c->full || layout[i].kind != DG_CK_WEIGHT) ? NULL : &layout[i];
     return NULL;
 }
 
@@ -165,9 +168,11 @@ dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model)
         int layers = first ? 1 : 0;
         for (const int64_t *at; (at = conv_shape(st, prefix, 3 * layers)); layers++) last = at;
         if (layers < 3 || layers > 7 || /* 16 x 16 to 256 x 256 */
-             first[0] > 4096 || last[0] > 16384 || last[1] > 3 || (d && d[0] > 16384))
-            e = dg_fail(DG_IO, "%s: its tensors are not those of a stock DCGAN generator (main.0.weight, main.1.weight, "
-                        "...); give the network with --model", path);
+            first[0] > 4096 || last[0] > 16384 || last[1] > 3 || (d && d[0] > 16384))
+            e = dg_fail(DG_IO,
+                        "%s: its tensors are not those of a stock DCGAN generator (main.0.weight, main.1.weight, "
+                        "...); give the network with --model",
+                        path);
         else
             e = dg_model_stock(text, "imported", 4 << (layers - 1), (int)last[1], (int)first[0], (int)last[0],
                                d ? (int)d[0] : (int)last[0]);

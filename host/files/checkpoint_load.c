@@ -31,8 +31,10 @@ static dg_err format_of(const dg_st *st, const char *path, bool *full)
         return dg_fail(DG_IO, "%s: is a PyTorch run to replay, no checkpoint: %s replay %s", path, dg_program(),
                        dg_shell_path(quoted, sizeof quoted, path));
     if (!strncmp(format, "dcgan-", 6))
-        return dg_fail(DG_IO, "%s: its format is %s; this version reads " DG_CHECKPOINT_FORMAT " and "
-                       DG_GENERATOR_FORMAT ", so a newer one has written it", path, format);
+        return dg_fail(DG_IO,
+                       "%s: its format is %s; this version reads " DG_CHECKPOINT_FORMAT " and " DG_GENERATOR_FORMAT
+                       ", so a newer one has written it",
+                       path, format);
     return dg_fail(DG_IO, "%s: is no checkpoint of dcgan (its format is %s)", path, format);
 }
 
@@ -60,13 +62,15 @@ static dg_err check_place(const dg_checkpoint_info *info, const char *path)
     const uint64_t most = (uint64_t)1 << 53, steps = steps_of_epoch(info);
     const unsigned long long step = info->step, epoch = info->epoch, batch = info->batch;
     if (step > most || epoch > INT_MAX || info->data_count > INT_MAX)
-        return dg_fail(DG_IO, "%s: its step is %llu, its epoch %llu, its data-count %llu; at most %llu, %d and %d are possible", path,
-                       step, epoch, (unsigned long long)info->data_count, (unsigned long long)most, INT_MAX, INT_MAX);
+        return dg_fail(
+            DG_IO, "%s: its step is %llu, its epoch %llu, its data-count %llu; at most %llu, %d and %d are possible",
+            path, step, epoch, (unsigned long long)info->data_count, (unsigned long long)most, INT_MAX, INT_MAX);
     if (batch > step || epoch > step - batch)
-        return dg_fail(DG_IO, "%s: its step is %llu, too few for its epoch %llu and its batch-in-epoch %llu", path, step, epoch, batch);
+        return dg_fail(DG_IO, "%s: its step is %llu, too few for its epoch %llu and its batch-in-epoch %llu", path,
+                       step, epoch, batch);
     if (steps && batch >= steps)
-        return dg_fail(DG_IO, "%s: its batch-in-epoch is %llu, but its %llu pictures are %llu steps an epoch", path, batch,
-                       (unsigned long long)info->data_count, (unsigned long long)steps);
+        return dg_fail(DG_IO, "%s: its batch-in-epoch is %llu, but its %llu pictures are %llu steps an epoch", path,
+                       batch, (unsigned long long)info->data_count, (unsigned long long)steps);
     return DG_OK;
 }
 
@@ -83,26 +87,27 @@ static dg_err check_counts(const dg_st *st, const char *path)
         int64_t n;
         memcpy(&n, t->data, sizeof n);
         if (n < 0 || (uint64_t)n != want)
-            return dg_fail(DG_IO, "%s: tensor %s is %lld; with its step %llu it should be %llu", path, t->name, (long long)n,
-                           (unsigned long long)step, (unsigned long long)want);
+            return dg_fail(DG_IO, "%s: tensor %s is %lld; with its step %llu it should be %llu", path, t->name,
+                           (long long)n, (unsigned long long)step, (unsigned long long)want);
     }
     return DG_OK;
 }
 
 static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_checkpoint_info *info)
 {
-    const char *precision = dg_st_get(st, "precision"), *text = dg_st_get(st, "model"), *config = dg_st_get(st,
-                                                                                                            "config");
+    const char *precision = dg_st_get(st, "precision"), *text = dg_st_get(st, "model"),
+               *config = dg_st_get(st, "config");
     if (!text) return dg_fail(DG_IO, "%s: has no model", path);
     if (!precision || !dg_precision_find(precision))
-        return dg_fail(DG_IO, "%s: its precision is %s, which this version does not know", path, precision ? precision : "missing");
+        return dg_fail(DG_IO, "%s: its precision is %s, which this version does not know", path,
+                       precision ? precision : "missing");
     snprintf(info->precision, sizeof info->precision, "%s", precision);
     const struct {
         const char *key;
         uint64_t *value;
-    } field[] = {{"step", &info->step}, {"epoch", &info->epoch},           {"batch-in-epoch", &info->batch},
-                 {"seed", &info->seed}, {"data-count", &info->data_count}, {"data-fingerprint",
-                                                                            &info->data_fingerprint}};
+    } field[] = {
+        {"step", &info->step}, {"epoch", &info->epoch},           {"batch-in-epoch", &info->batch},
+        {"seed", &info->seed}, {"data-count", &info->data_count}, {"data-fingerprint", &info->data_fingerprint}};
     for (size_t i = 0; i < sizeof field / sizeof field[0]; i++) {
         dg_err e = number(st, path, field[i].key, field[i].value);
         if (e) return e;
@@ -183,8 +188,10 @@ dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_gan *gan)
     const char *precision = dg_st_get(st, "precision");
     const dg_type type = precision && !strcmp(precision, "fp64") ? DG_F64 : DG_F32;
     if (gan->o.train && !full)
-        return dg_fail(DG_IO, "%s: holds no training state, only a generator; make a checkpoint of it: %s import %s --out "
-                       "checkpoint.safetensors", path, dg_program(), dg_shell_path(quoted, sizeof quoted, path));
+        return dg_fail(DG_IO,
+                       "%s: holds no training state, only a generator; make a checkpoint of it: %s import %s --out "
+                       "checkpoint.safetensors",
+                       path, dg_program(), dg_shell_path(quoted, sizeof quoted, path));
     if (gan->o.train && type != gan->backend->real)
         return dg_fail(DG_USAGE, "%s: was trained with --precision %s and can only go on with it", path, precision);
     e = dg_ck_check(st, path, &gan->model, full, type);

@@ -8,7 +8,7 @@
 #define DG_GENERATOR_FORMAT "dcgan-generator-1"
 
 typedef enum {
-    DG_CK_WEIGHT,   /* has Adam moments: weight, gamma, beta */
+    DG_CK_WEIGHT, /* has Adam moments: weight, gamma, beta */
     DG_CK_MEAN,
     DG_CK_VARIANCE, /* never negative */
     DG_CK_COUNT     /* num_batches_tracked, I64 */
@@ -27,8 +27,8 @@ enum { DG_CK_MOST = 2 * DG_MAX_LAYERS * 6 };
 int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST]);
 
 /* Has st all that the layout of the model asks for, and nothing else, with the right types, shapes and, where they have
- * been read, values? full: a checkpoint with moments, all of type `type`; otherwise a generator, alone or with its discriminator,
- * whose names may lack "G." and whose counts may be missing. */
+ * been read, values? full: a checkpoint with moments, all of type `type`; otherwise a generator, alone or with its
+ * discriminator, whose names may lack "G." and whose counts may be missing. */
 dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, bool full, dg_type type);
 
 /* The data of st, of which the header alone has been read, if it is that of this model; then its values. */

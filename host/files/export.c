@@ -49,8 +49,7 @@ static dg_err narrow(const dg_st_tensor *t, const char *path, void **values)
 
 /* The generator's tensors under PyTorch's names. Floats are converted into memory that `owned` keeps. */
 static dg_err collect(const dg_st *st, const char *path, const dg_ck_tensor *layout, int n, dg_st_tensor *out,
-                      void **owned,
-                      int *count)
+                      void **owned, int *count)
 {
     for (int i = 0; i < n; i++) {
         if (layout[i].net != DG_G) continue;
@@ -90,8 +89,12 @@ dg_err dg_export(const char *checkpoint, const char *out)
     if (!e) {
         const uint64_t value[] = {info.step, info.epoch, info.seed};
         for (int i = 0; i < 3; i++) snprintf(number[i], sizeof number[i], "%ju", (uintmax_t)value[i]);
-        const dg_st_meta meta[] = {{"format", DG_GENERATOR_FORMAT}, {"version", dg_version}, {"step", number[0]},
-                                   {"epoch", number[1]}, {"seed", number[2]}, {"model", text}};
+        const dg_st_meta meta[] = {{"format", DG_GENERATOR_FORMAT},
+                                   {"version", dg_version},
+                                   {"step", number[0]},
+                                   {"epoch", number[1]},
+                                   {"seed", number[2]},
+                                   {"model", text}};
         e = dg_st_write(out, tensor, count, meta, (int)(sizeof meta / sizeof meta[0]), true);
     }
     for (int i = 0; owned && i < DG_CK_MOST; i++) free(owned[i]);
@@ -158,7 +161,8 @@ int dg_cmd_export(const dg_options *o)
     char name[DG_SHELL_ROOM];
     if (!e && !o->quiet) {
         dg_say("%s", o->out);
-        dg_say("in Python: netG.load_state_dict(safetensors.torch.load_file(%s))", dg_python_quote(name, sizeof name, o->out));
+        dg_say("in Python: netG.load_state_dict(safetensors.torch.load_file(%s))",
+               dg_python_quote(name, sizeof name, o->out));
     }
     return (int)e;
 }

@@ -34,14 +34,16 @@ static const struct {
     {"an array of NumPy", 0, 6, "\x93NUMPY"},
     {"a GGUF file", 0, 4, "GGUF"},
     {"compressed by gzip", 0, 3, "\x1f\x8b\x08"},
-    {"compressed by xz", 0, 6, "\xfd"
-                               "7zXZ\0"},
+    {"compressed by xz", 0, 6,
+     "\xfd"
+     "7zXZ\0"},
     {"compressed by bzip2", 0, 3, "BZh"},
     {"compressed by zstd", 0, 4, "\x28\xb5\x2f\xfd"},
     {"a tar archive", 257, 5, "ustar"},
     {"a PDF document", 0, 5, "%PDF-"},
-    {"a program", 0, 4, "\x7f"
-                        "ELF"},
+    {"a program", 0, 4,
+     "\x7f"
+     "ELF"},
     {"a cache of pictures (--cache)", 0, 12, "dcgan-cache-"},
     {"a log of a run (log.csv)", 0, 11, "epoch,step,"},
 };
@@ -61,8 +63,7 @@ static char first_character(const char *s, size_t n)
     while (i < n && strchr(" \t\r\n;#", s[i])) {
         if (s[i] == ';' || s[i] == '#')
             while (i < n && s[i] != '\n') i++;
-        else
-            i++;
+        else i++;
     }
     return (char)(i < n ? s[i] : 0);
 }
@@ -89,7 +90,9 @@ dg_err dg_file_explain(const char *path, dg_err e)
     if (n <= 8 || (!begin[7] && begin[8] == '{')) return e; /* of the right kind, but damaged: that has been said */
     const char *kind = dg_file_kind(begin, (size_t)n);
     if (kind == zip || kind == pickle)
-        return dg_fail(e, "%s: is %s; in Python, write it as safetensors: safetensors.torch.save_file(torch.load(%s, "
-                       "map_location='cpu'), 'netG.safetensors')", path, kind, dg_python_quote(name, sizeof name, path));
+        return dg_fail(e,
+                       "%s: is %s; in Python, write it as safetensors: safetensors.torch.save_file(torch.load(%s, "
+                       "map_location='cpu'), 'netG.safetensors')",
+                       path, kind, dg_python_quote(name, sizeof name, path));
     return kind ? dg_fail(e, "%s: is %s, not a safetensors file", path, kind) : e;
 }

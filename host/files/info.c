@@ -33,10 +33,8 @@ void dg_info_text(cJSON *to, const char *key, const char *format, ...)
 
 void dg_info_whole(cJSON *to, const char *key, unsigned long long n)
 {
-    if (n < 1ull << 53)
-        cJSON_AddNumberToObject(to, key, (double)n);
-    else
-        dg_info_text(to, key, "%llu", n);
+    if (n < 1ull << 53) cJSON_AddNumberToObject(to, key, (double)n);
+    else dg_info_text(to, key, "%llu", n);
 }
 
 /* ---- The kinds that need only a few lines. ---- */
@@ -110,10 +108,8 @@ static dg_err info_text(const char *path, cJSON *to)
     } else if (strstr(text, "epochs =") || strstr(text, "epochs=")) {
         dg_info_text(to, "kind", "configuration of a run");
         char *valid = dg_text_to_utf8(text);
-        if (valid)
-            cJSON_AddStringToObject(to, "config", valid);
-        else
-            e = dg_fail(DG_DEVICE, "%s: out of memory", path);
+        if (valid) cJSON_AddStringToObject(to, "config", valid);
+        else e = dg_fail(DG_DEVICE, "%s: out of memory", path);
         free(valid);
     } else {
         e = info_tuning(path, text, to);

@@ -14,6 +14,6 @@ dg_err dg_info_safetensors(const char *path, cJSON *to);
 /* A run: an error is in the object, too, beside all else that can be told. */
 #define DG_INFO_RUN "run"
 dg_err dg_info_directory(const char *path, cJSON *to);
-dg_err dg_info_log(const char *path, cJSON *to);       /* log.csv and log.jsonl */
+dg_err dg_info_log(const char *path, cJSON *to); /* log.csv and log.jsonl */
 
 #endif

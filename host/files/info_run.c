@@ -19,8 +19,12 @@ static void add_row(cJSON *to, const dg_log_row *r)
     static const struct {
         const char *key;
         int metric;
-    } shown[] = {{"loss_d_real", DG_LOSS_D_REAL}, {"loss_d_fake", DG_LOSS_D_FAKE}, {"loss_g", DG_LOSS_G},
-                 {"d_x", DG_D_X}, {"d_gz1", DG_D_GZ1}, {"d_gz2", DG_D_GZ2}};
+    } shown[] = {{"loss_d_real", DG_LOSS_D_REAL},
+                 {"loss_d_fake", DG_LOSS_D_FAKE},
+                 {"loss_g", DG_LOSS_G},
+                 {"d_x", DG_D_X},
+                 {"d_gz1", DG_D_GZ1},
+                 {"d_gz2", DG_D_GZ2}};
     dg_info_whole(to, "epoch", r->epoch);
     dg_info_whole(to, "step", r->step);
     for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
@@ -93,8 +97,7 @@ static dg_err add_in_use(const char *lock, cJSON *to)
     dg_err e = DG_OK;
     if (!none && (fd < 0 || fcntl(fd, F_OFD_GETLK, &whole)))
         e = dg_fail(DG_IO, "%s: cannot ask whether a run is at work: %s", lock, strerror(errno));
-    else
-        cJSON_AddBoolToObject(to, "in use", !none && whole.l_type != F_UNLCK);
+    else cJSON_AddBoolToObject(to, "in use", !none && whole.l_type != F_UNLCK);
     if (fd >= 0) close(fd);
     return e;
 }
@@ -124,7 +127,7 @@ typedef struct {
     cJSON *to;
     unsigned grids, checkpoints;
     bool ours;
-    dg_err error;       /* the first one, and its message */
+    dg_err error; /* the first one, and its message */
     char message[1024];
 } run;
 
@@ -141,7 +144,9 @@ static void note(run *r, cJSON *place, const char *key, dg_err e)
 static dg_err count_files(run *r)
 {
     DIR *d = opendir(r->path);
-    if (!d) return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot read this directory: %s", r->path, strerror(errno));
+    if (!d)
+        return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot read this directory: %s", r->path,
+                       strerror(errno));
     errno = 0;
     for (struct dirent *e; (e = readdir(d)); errno = 0) {
         r->grids += fnmatch("epoch-*.png", e->d_name, 0) == 0;

@@ -74,11 +74,12 @@ dg_err dg_info_safetensors(const char *path, cJSON *to)
     bool ours = format && (!strcmp(format, DG_CHECKPOINT_FORMAT) || !strcmp(format, DG_GENERATOR_FORMAT));
     if (!e && !ours && dg_st_get(st, DG_ST_CRC)) e = dg_st_load(st); /* to say that the checksums are right */
     if (!e) {
-        dg_info_text(to, "kind", "%s", !format || !strcmp(format, "pt")             ? "tensors (safetensors)"
-                                       : !strcmp(format, DG_CHECKPOINT_FORMAT)      ? "checkpoint"
-                                       : !strcmp(format, DG_GENERATOR_FORMAT)       ? "generator for PyTorch"
-                                       : !strncmp(format, "dcgan-oracle-", 13)      ? "PyTorch run to replay"
-                                                                                    : "tensors (safetensors)");
+        dg_info_text(to, "kind", "%s",
+                     !format || !strcmp(format, "pt")        ? "tensors (safetensors)"
+                     : !strcmp(format, DG_CHECKPOINT_FORMAT) ? "checkpoint"
+                     : !strcmp(format, DG_GENERATOR_FORMAT)  ? "generator for PyTorch"
+                     : !strncmp(format, "dcgan-oracle-", 13) ? "PyTorch run to replay"
+                                                             : "tensors (safetensors)");
         if (format) dg_info_text(to, "format", "%s", format);
         dg_info_text(to, "checksums", "%s", dg_st_get(st, DG_ST_CRC) ? "right" : "none");
         add_meta(to, st, later);

@@ -33,10 +33,8 @@ dg_err dg_json_print(cJSON *json)
     if (!text) return dg_fail(DG_DEVICE, "out of memory for the JSON text");
     /* Characters that it lets through stand in strings; between them it puts blanks of its own. */
     for (const char *s = text; *s;) {
-        if (*s == '\n' || *s == '\t')
-            putchar(*s++);
-        else
-            s += put_character(stdout, s);
+        if (*s == '\n' || *s == '\t') putchar(*s++);
+        else s += put_character(stdout, s);
     }
     putchar('\n');
     cJSON_free(text);

@@ -33,8 +33,8 @@ struct dg_st {
 };
 
 typedef struct {
-    const char *name; /* of the file, for messages */
-    const char *file; /* its beginning: length field and JSON */
+    const char *name;     /* of the file, for messages */
+    const char *file;     /* its beginning: length field and JSON */
     size_t bytes, header; /* of the file, of the JSON */
     dg_st *st;
 } reader;
@@ -67,8 +67,10 @@ static dg_err read_tensor(const reader *r, const cJSON *item, placed *out)
     if (why) return bad(r, "tensor \"%.130s\": %s", name, why);
     if (!cJSON_IsObject(item)) return bad(r, "tensor %s: is not described by { }", name);
     for (const cJSON *f = item->child; f; f = f->next) {
-        const cJSON **slot = !strcmp(f->string, "dtype") ? &dtype : !strcmp(f->string, "shape") ? &shape
-                             : !strcmp(f->string, "data_offsets") ? &offsets : NULL;
+        const cJSON **slot = !strcmp(f->string, "dtype")          ? &dtype
+                             : !strcmp(f->string, "shape")        ? &shape
+                             : !strcmp(f->string, "data_offsets") ? &offsets
+                                                                  : NULL;
         if (!slot) return bad(r, "tensor %s: unknown key \"%.40s\"", name, f->string);
         if (*slot) return bad(r, "tensor %s: key %s twice", name, f->string);
         *slot = f;
@@ -87,8 +89,7 @@ static dg_err read_tensor(const reader *r, const cJSON *item, placed *out)
     for (const cJSON *d = shape->child; d; d = d->next) {
         if (t->rank == DG_ST_RANK_MAX) return bad(r, "tensor %s: more than %d dimensions", name, DG_ST_RANK_MAX);
         int64_t n;
-        if (!whole(d, &n) || n == 0)
-            return bad(r, "tensor %s: a dimension is not a whole number from 1 to 2^53", name);
+        if (!whole(d, &n) || n == 0) return bad(r, "tensor %s: a dimension is not a whole number from 1 to 2^53", name);
         t->dim[t->rank++] = n;
         if (__builtin_mul_overflow(size, (uint64_t)n, &size))
             return bad(r, "tensor %s: shape larger than any file", name);
@@ -173,7 +174,8 @@ static dg_err check_header_crc(const reader *r, int flags)
     bool any = false;
     for (int i = 0; i < st->metas; i++) any |= !strncmp(st->meta[i].key, DG_ST_CRC, sizeof DG_ST_CRC - 1);
     if (!any && (flags & DG_ST_CHECKED))
-        return bad(r, "it has no checksums, so this program has not written it (%s import takes weights from elsewhere)",
+        return bad(r,
+                   "it has no checksums, so this program has not written it (%s import takes weights from elsewhere)",
                    dg_program());
     st->checked = any;
     if (!any) return DG_OK;
@@ -255,10 +257,8 @@ static dg_err take_data(dg_st *st, const char *from)
     dg_err e = DG_OK;
     for (int i = 0; i < st->tensors && !e; i++) {
         dg_st_tensor *t = &st->tensor[i].t;
-        if (from)
-            memcpy(to, from + st->tensor[i].at, t->bytes);
-        else
-            e = dg_read_next(st->fd, st->name, to, t->bytes);
+        if (from) memcpy(to, from + st->tensor[i].at, t->bytes);
+        else e = dg_read_next(st->fd, st->name, to, t->bytes);
         t->data = to;
         to += (t->bytes + 7) & ~(size_t)7;
     }

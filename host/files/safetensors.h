@@ -41,8 +41,8 @@ void dg_st_free(dg_st *st);
 
 int dg_st_count(const dg_st *st);
 const dg_st_tensor *dg_st_at(const dg_st *st, int i);
-const dg_st_tensor *dg_st_find(const dg_st *st, const char *name);          /* NULL: not there */
-const char *dg_st_get(const dg_st *st, const char *key);                    /* metadata value, NULL: not there */
+const dg_st_tensor *dg_st_find(const dg_st *st, const char *name); /* NULL: not there */
+const char *dg_st_get(const dg_st *st, const char *key);           /* metadata value, NULL: not there */
 int dg_st_meta_count(const dg_st *st);
 dg_st_meta dg_st_meta_at(const dg_st *st, int i);
 
@@ -50,7 +50,7 @@ dg_st_meta dg_st_meta_at(const dg_st *st, int i);
 dg_err dg_st_write(const char *path, const dg_st_tensor *tensor, int tensors, const dg_st_meta *meta, int metas,
                    bool checked);
 /* Into this directory (atomic.h); dir = NULL: the one that the path names. */
-dg_err dg_st_write_in(const dg_directory *dir, const char *path, const dg_st_tensor *tensor, int tensors, const dg_st_meta *meta, int metas,
-                      bool checked);
+dg_err dg_st_write_in(const dg_directory *dir, const char *path, const dg_st_tensor *tensor, int tensors,
+                      const dg_st_meta *meta, int metas, bool checked);
 
 #endif

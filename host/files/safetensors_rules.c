@@ -48,17 +48,23 @@ const char *dg_st_scan(const char *header, size_t bytes)
     for (size_t i = 0; i < bytes;) {
         size_t n = 1, left = bytes - i;
         switch (header[i]) {
-        case '{': case '[':
+        case '{':
+        case '[':
             /* {"name": {"shape": [ is as deep as it gets */
             if (++depth > 3) return "nested too deep";
             break;
-        case '}': case ']':
+        case '}':
+        case ']':
             if (--depth < 0) return "more brackets closed than opened";
             break;
         case ',':
             if (++values > most) return "too many values";
             break;
-        case ':': case ' ': case '\t': case '\n': case '\r': break;
+        case ':':
+        case ' ':
+        case '\t':
+        case '\n':
+        case '\r': break;
         case '"':
             n = scan_string(header + i, left, &why);
             if (!n) return why;

@@ -118,8 +118,8 @@ dg_err dg_st_write(const char *path, const dg_st_tensor *tensor, int tensors, co
     return dg_st_write_in(NULL, path, tensor, tensors, meta, metas, checked);
 }
 
-dg_err dg_st_write_in(const dg_directory *dir, const char *path, const dg_st_tensor *tensor, int tensors, const dg_st_meta *meta, int metas,
-                      bool checked)
+dg_err dg_st_write_in(const dg_directory *dir, const char *path, const dg_st_tensor *tensor, int tensors,
+                      const dg_st_meta *meta, int metas, bool checked)
 {
     dg_err e = check(path, tensor, tensors, meta, metas);
     if (e) return e;

@@ -23,10 +23,8 @@ int dg_exif_orientation(const uint8_t *tiff, size_t bytes)
     enum { ORIENTATION = 0x0112, SHORT = 3, LONG = 4 };
     tiff_block t = {tiff, bytes, false};
     if (bytes < 8) return 1;
-    if (!memcmp(tiff, "MM\0*", 4))
-        t.big = true;
-    else if (memcmp(tiff, "II*\0", 4) != 0)
-        return 1;
+    if (!memcmp(tiff, "MM\0*", 4)) t.big = true;
+    else if (memcmp(tiff, "II*\0", 4) != 0) return 1;
 
     size_t directory = number(&t, 4, 4); /* at most 65,535 entries, each once: no loop to be caught in */
     uint32_t entries = number(&t, directory, 2);

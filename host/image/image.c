@@ -23,8 +23,7 @@ double dg_decode_clock(void)
 
 bool dg_decode_late(double start) { return dg_decode_clock() - start > seconds_max; }
 
-dg_err dg_image_afford(const char *format, int64_t W, int64_t H, size_t file, uint64_t work,
-                       const dg_decode_options *o)
+dg_err dg_image_afford(const char *format, int64_t W, int64_t H, size_t file, uint64_t work, const dg_decode_options *o)
 {
     uint64_t most = o->max_pixels ? o->max_pixels : (uint64_t)64 << 20;
     if (W < 1 || H < 1) return dg_fail(DG_DATA, "%s: no pixels (%lld x %lld)", format, (long long)W, (long long)H);
@@ -33,8 +32,8 @@ dg_err dg_image_afford(const char *format, int64_t W, int64_t H, size_t file, ui
                        DG_SIDE_MAX);
     uint64_t pixels = (uint64_t)W * (uint64_t)H;
     if (pixels > most)
-        return dg_fail(DG_DATA, "%s: %lld x %lld pixels, the limit is %llu in all", format, (long long)W,
-                       (long long)H, (unsigned long long)most);
+        return dg_fail(DG_DATA, "%s: %lld x %lld pixels, the limit is %llu in all", format, (long long)W, (long long)H,
+                       (unsigned long long)most);
     uint64_t need = 3 * pixels + work + file;
     if (need > budget)
         return dg_fail(DG_DATA, "%s: %lld x %lld would need %llu MiB to decode, the limit is %llu", format,
@@ -138,10 +137,18 @@ const char *dg_kind_name(dg_kind k)
 {
     static const char *const name[DG_KINDS] = {
         "unknown",
-        "PNG grey", "PNG grey with alpha", "PNG RGB", "PNG RGB with alpha",
-        "PNG grey, 16 bits", "PNG grey with alpha, 16 bits", "PNG RGB, 16 bits", "PNG RGB with alpha, 16 bits",
+        "PNG grey",
+        "PNG grey with alpha",
+        "PNG RGB",
+        "PNG RGB with alpha",
+        "PNG grey, 16 bits",
+        "PNG grey with alpha, 16 bits",
+        "PNG RGB, 16 bits",
+        "PNG RGB with alpha, 16 bits",
         "PNG palette",
-        "JPEG grey", "JPEG colour", "JPEG CMYK",
+        "JPEG grey",
+        "JPEG colour",
+        "JPEG CMYK",
     };
     return (unsigned)k < DG_KINDS ? name[k] : name[0];
 }

@@ -7,8 +7,8 @@
 #include "core/base/tensor.h"
 
 typedef struct {
-    int W, H, C;       /* C = 1 or 3 */
-    uint8_t *pixels;   /* (H, W, C), malloc'd; free with dg_image_free */
+    int W, H, C;     /* C = 1 or 3 */
+    uint8_t *pixels; /* (H, W, C), malloc'd; free with dg_image_free */
 } dg_image;
 
 typedef enum { DG_ALPHA_DROP, DG_ALPHA_WHITE, DG_ALPHA_BLACK } dg_alpha;
@@ -35,10 +35,18 @@ bool dg_image_known(const void *data, size_t bytes);
 /* What kind of picture a file holds, by its header; DG_KIND_UNKNOWN if it is neither or damaged. */
 typedef enum {
     DG_KIND_UNKNOWN,
-    DG_KIND_PNG_GREY, DG_KIND_PNG_GREY_ALPHA, DG_KIND_PNG_RGB, DG_KIND_PNG_RGBA,
-    DG_KIND_PNG_GREY_16, DG_KIND_PNG_GREY_ALPHA_16, DG_KIND_PNG_RGB_16, DG_KIND_PNG_RGBA_16,
+    DG_KIND_PNG_GREY,
+    DG_KIND_PNG_GREY_ALPHA,
+    DG_KIND_PNG_RGB,
+    DG_KIND_PNG_RGBA,
+    DG_KIND_PNG_GREY_16,
+    DG_KIND_PNG_GREY_ALPHA_16,
+    DG_KIND_PNG_RGB_16,
+    DG_KIND_PNG_RGBA_16,
     DG_KIND_PNG_PALETTE,
-    DG_KIND_JPEG_GREY, DG_KIND_JPEG_COLOUR, DG_KIND_JPEG_CMYK,
+    DG_KIND_JPEG_GREY,
+    DG_KIND_JPEG_COLOUR,
+    DG_KIND_JPEG_CMYK,
     DG_KINDS
 } dg_kind;
 dg_kind dg_image_kind(const void *data, size_t bytes);

@@ -56,7 +56,7 @@ dg_err dg_jpeg_walk(const uint8_t *file, size_t bytes, dg_image_head *out)
 
 /* Everything that must survive a jump out of libjpeg. */
 typedef struct {
-    struct jpeg_error_mgr manager;         /* first: libjpeg hands us a pointer to it */
+    struct jpeg_error_mgr manager; /* first: libjpeg hands us a pointer to it */
     struct jpeg_progress_mgr progress;
     struct jpeg_decompress_struct jpeg;
     jmp_buf jump;
@@ -66,10 +66,10 @@ typedef struct {
     const dg_decode_options *o;
     double start;
     dg_image *out;
-    uint8_t *row;   /* as libjpeg gives it: 1, 3 or 4 components */
+    uint8_t *row; /* as libjpeg gives it: 1, 3 or 4 components */
     uint8_t *rgb;
-    bool strict;    /* between the first and the last pixel every warning counts */
-    dg_err error;   /* DG_OK: the reason is in `why` */
+    bool strict;  /* between the first and the last pixel every warning counts */
+    dg_err error; /* DG_OK: the reason is in `why` */
     char why[JMSG_LENGTH_MAX];
 } reader;
 

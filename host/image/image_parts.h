@@ -33,8 +33,8 @@ dg_err dg_image_afford(const char *format, int64_t W, int64_t H, size_t file, ui
 
 /* Rows of the file in, oriented picture out: one copy, so turning a picture needs no second one. */
 typedef struct {
-    uint8_t *first;     /* where the file's pixel (0, 0) goes */
-    ptrdiff_t x, y;     /* bytes from one pixel, or row, of the file to the next */
+    uint8_t *first; /* where the file's pixel (0, 0) goes */
+    ptrdiff_t x, y; /* bytes from one pixel, or row, of the file to the next */
     int W;
 } dg_sink;
 /* out is set and its pixels allocated, W and H exchanged for orientations 5 to 8. */

@@ -14,8 +14,10 @@ static dg_err read_header(const uint8_t *data, uint32_t length, dg_image_head *h
     static const struct {
         int components, depths; /* bit n set: n bits a sample are allowed */
     } type[7] = {
-        [0] = {1, 1 << 1 | 1 << 2 | 1 << 4 | 1 << 8 | 1 << 16}, [2] = {3, 1 << 8 | 1 << 16},
-        [3] = {1, 1 << 1 | 1 << 2 | 1 << 4 | 1 << 8},           [4] = {2, 1 << 8 | 1 << 16},
+        [0] = {1, 1 << 1 | 1 << 2 | 1 << 4 | 1 << 8 | 1 << 16},
+        [2] = {3, 1 << 8 | 1 << 16},
+        [3] = {1, 1 << 1 | 1 << 2 | 1 << 4 | 1 << 8},
+        [4] = {2, 1 << 8 | 1 << 16},
         [6] = {4, 1 << 8 | 1 << 16},
     };
     if (length != 13) return dg_fail(DG_DATA, "PNG: IHDR of %u bytes, not 13", length);
@@ -77,10 +79,10 @@ typedef struct {
     const dg_decode_options *o;
     double start;
     dg_image *out;
-    uint8_t *row;  /* one row as libpng gives it, or the whole picture if interlaced */
-    uint8_t *rgb;  /* one row composed with the background */
+    uint8_t *row;   /* one row as libpng gives it, or the whole picture if interlaced */
+    uint8_t *rgb;   /* one row composed with the background */
     bool no_memory; /* libpng asked for some in vain, which is no fault of the picture */
-    dg_err error;  /* DG_OK: the reason is in `why` */
+    dg_err error;   /* DG_OK: the reason is in `why` */
     char why[160];
 } reader;
 

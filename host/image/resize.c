@@ -118,14 +118,11 @@ static dg_err resample(const dg_image *in, int W, int H, window win, uint8_t *to
         for (int y = first; y < last; y++) {
             const uint8_t *from = in->pixels + (size_t)y * (size_t)in->W * (size_t)in->C;
             uint8_t *out = narrow + (size_t)(y - first) * row;
-            if (W == in->W)
-                memcpy(out, from + (size_t)win.x * (size_t)in->C, row);
-            else
-                across(out, from, &fx, in->C);
+            if (W == in->W) memcpy(out, from + (size_t)win.x * (size_t)in->C, row);
+            else across(out, from, &fx, in->C);
         }
         for (int y = 0; y < win.H; y++)
-            if (H == in->H)
-                memcpy(to + (size_t)y * stride, narrow + (size_t)y * row, row);
+            if (H == in->H) memcpy(to + (size_t)y * stride, narrow + (size_t)y * row, row);
             else
                 down(to + (size_t)y * stride, narrow + (size_t)(fy.from[y] - first) * row,
                      fy.weight + (size_t)y * (size_t)fy.most, fy.count[y], (int)row, sum);

@@ -24,18 +24,18 @@ typedef struct {
     char name[40];
     const char *kind, *variant;
     double flops, bytes;
-    dg_timing ms;                /* n is 0 where nothing was measured */
+    dg_timing ms; /* n is 0 where nothing was measured */
     dg_prediction predicted;
 } dg_bench_op;
 
 typedef struct {
     char model[64];
     int batch, ops;
-    int kernels, chain;      /* in all; in the longest chain of those that wait for one another. Of a CPU the ops */
-    int in_flight;           /* steps that were enqueued together to be timed */
-    double flops, bytes;     /* of a step; convolutions counted as direct ones, padding taps included */
-    double predicted_us;     /* all ops, one after another: what runs side by side is counted as if it did not */
-    dg_timing step;          /* ms of whole steps */
+    int kernels, chain;  /* in all; in the longest chain of those that wait for one another. Of a CPU the ops */
+    int in_flight;       /* steps that were enqueued together to be timed */
+    double flops, bytes; /* of a step; convolutions counted as direct ones, padding taps included */
+    double predicted_us; /* all ops, one after another: what runs side by side is counted as if it did not */
+    dg_timing step;      /* ms of whole steps */
     dg_bench_op *op;
 } dg_bench_model;
 

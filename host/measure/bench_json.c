@@ -66,7 +66,8 @@ static void add_model(cJSON *list, const dg_machine *m, const dg_bench_model *r)
 
 static void add_machine(cJSON *j, const dg_machine *m)
 {
-    cJSON *peak = cJSON_AddObjectToObject(j, "fma_peak_gflops"), *memory = cJSON_AddObjectToObject(j, "memory_gb_per_s");
+    cJSON *peak = cJSON_AddObjectToObject(j, "fma_peak_gflops"),
+          *memory = cJSON_AddObjectToObject(j, "memory_gb_per_s");
     if (m->one > 0) add(peak, "one_thread", m->one);
     add(peak, m->gpu ? "all" : "all_threads", m->all);
     if (m->tf32 > 0) add(j, "tensor_tf32_gflops", m->tf32);

@@ -13,19 +13,22 @@ static void print_cpu(const dg_machine *m)
     const char *s = m->units == 1 ? "" : "s";
     printf("FMA peak       %8.1f GFLOP/s on one thread, %.1f on %d (best of %d, taken between the steps below)\n",
            m->one, m->all, m->units, m->rounds);
-    printf("memory         %8.1f GB/s triad, %.1f GB/s read, %d thread%s, arrays of %.0f MB (best of %d)\n",
-           m->triad, m->read, m->units, s, m->array_mb, m->rounds);
-    printf("cache          %8.1f GB/s triad within %.1f MB; a parallel loop costs %.1f us\n", m->cache, m->cache_mb, m->launch_us);
+    printf("memory         %8.1f GB/s triad, %.1f GB/s read, %d thread%s, arrays of %.0f MB (best of %d)\n", m->triad,
+           m->read, m->units, s, m->array_mb, m->rounds);
+    printf("cache          %8.1f GB/s triad within %.1f MB; a parallel loop costs %.1f us\n", m->cache, m->cache_mb,
+           m->launch_us);
 }
 
 static void print_gpu(const dg_machine *m)
 {
     printf("sm_%d, %d multiprocessors, %s\n", m->arch, m->units,
-           strcmp(m->source, "measured") == 0 ? "measured here" : "published numbers and a few assumptions: nothing below was measured");
+           strcmp(m->source, "measured") == 0 ? "measured here"
+                                              : "published numbers and a few assumptions: nothing below was measured");
     printf("FMA peak       %8.0f GFLOP/s", m->all);
     if (m->rounds > 0) printf(" (best of %d, taken between the steps below)", m->rounds);
     printf("\n");
-    if (m->tf32 > 0) printf("tensor cores   %8.0f GFLOP/s tf32, %.0f bf16, %.0f fp16, by mma.sync\n", m->tf32, m->bf16, m->fp16);
+    if (m->tf32 > 0)
+        printf("tensor cores   %8.0f GFLOP/s tf32, %.0f bf16, %.0f fp16, by mma.sync\n", m->tf32, m->bf16, m->fp16);
     else if (m->fp16 > 0) printf("tensor cores   %8.0f GFLOP/s fp16, by mma.sync\n", m->fp16);
     printf("memory         %8.0f GB/s; cache %.0f GB/s within %.0f MB\n", m->triad, m->cache, m->cache_mb);
     printf("launch         %8.2f us from one empty kernel to the next\n", m->launch_us);
@@ -34,10 +37,8 @@ static void print_gpu(const dg_machine *m)
 void dg_bench_print_machine(const dg_machine *m, const char *device)
 {
     const char *name = *m->name ? m->name : "this machine";
-    if (*device)
-        dg_say("%s: %s, %s", name, device, dg_precision_name(m->real, m->math));
-    else
-        dg_say("%s, %s", name, dg_precision_name(m->real, m->math));
+    if (*device) dg_say("%s: %s, %s", name, device, dg_precision_name(m->real, m->math));
+    else dg_say("%s, %s", name, dg_precision_name(m->real, m->math));
     if (m->all > 0) m->gpu ? print_gpu(m) : print_cpu(m);
     if (m->foreign >= 0)
         printf("other programs %8.2f cores on average meanwhile%s\n", m->foreign,
@@ -54,10 +55,12 @@ static bool filtered(const dg_bench_model *r)
 static void print_step(const dg_machine *m, const dg_bench_model *r)
 {
     const double median = dg_timing_median(&r->step);
-    printf("\n%s, batch %d: median %.4g ms, best %.4g ms a step (of %d", r->model, r->batch, median, r->step.best, r->step.n);
+    printf("\n%s, batch %d: median %.4g ms, best %.4g ms a step (of %d", r->model, r->batch, median, r->step.best,
+           r->step.n);
     if (r->in_flight > 1) printf(" times %d steps%s", r->in_flight, m->gpu ? ", many to a graph as in training" : "");
     printf("), %.1f images/s\n", r->batch / median * 1e3);
-    printf("%.2f GFLOP a step, convolutions counted as direct: %.1f GFLOP/s", r->flops * 1e-9, gflops(r->flops, median));
+    printf("%.2f GFLOP a step, convolutions counted as direct: %.1f GFLOP/s", r->flops * 1e-9,
+           gflops(r->flops, median));
     if (m->all > 0)
         printf(" = %.1f%% of the FMA peak above (best step: %.1f%%)", percent(gflops(r->flops, median), m->all),
                percent(gflops(r->flops, r->step.best), m->all));
@@ -99,16 +102,15 @@ void dg_bench_print(const dg_machine *m, const dg_bench_model *r)
 
 /* ---- Op by op ---- */
 
-static void print_op(const char *name, const char *kind, const char *variant, double us, double all_us, double flops, double bytes,
-                     const dg_machine *m, const char *bound, double predicted)
+static void print_op(const char *name, const char *kind, const char *variant, double us, double all_us, double flops,
+                     double bytes, const dg_machine *m, const char *bound, double predicted)
 {
     printf("%-24s %-11s %-9s", name, kind, variant);
     if (all_us > 0)
-        printf(" %10.2f %5.1f%% %9.4f %8.1f %5.1f%% %8.3f %7.1f %5.1f%%", us, percent(us, all_us), flops * 1e-9, gflops(flops, us * 1e-3),
-               percent(gflops(flops, us * 1e-3), m->all), bytes * 1e-6, us > 0 ? bytes / us * 1e-3 : 0,
-               percent(us > 0 ? bytes / us * 1e-3 : 0, m->triad));
-    else
-        printf(" %9.4f %8.3f", flops * 1e-9, bytes * 1e-6);
+        printf(" %10.2f %5.1f%% %9.4f %8.1f %5.1f%% %8.3f %7.1f %5.1f%%", us, percent(us, all_us), flops * 1e-9,
+               gflops(flops, us * 1e-3), percent(gflops(flops, us * 1e-3), m->all), bytes * 1e-6,
+               us > 0 ? bytes / us * 1e-3 : 0, percent(us > 0 ? bytes / us * 1e-3 : 0, m->triad));
+    else printf(" %9.4f %8.3f", flops * 1e-9, bytes * 1e-6);
     printf("  %-10s %10.2f", bound, predicted);
     if (all_us > 0 && predicted > 0) printf(" %6.2f", us / predicted);
     printf("\n");
@@ -119,25 +121,26 @@ static void print_totals(const dg_bench_model *r, double sum)
     const double step = dg_timing_median(&r->step) * 1e3;
     double by[DG_BOUNDS] = {0};
     for (int i = 0; i < r->ops; i++) by[r->op[i].predicted.bound] += r->op[i].predicted.us;
-    printf("\nmodel: %.2f us, of which in ops bound by arithmetic %.2f, by memory %.2f, by launches %.2f\n", r->predicted_us,
-           by[DG_BOUND_ARITHMETIC], by[DG_BOUND_MEMORY], by[DG_BOUND_LAUNCH]);
+    printf("\nmodel: %.2f us, of which in ops bound by arithmetic %.2f, by memory %.2f, by launches %.2f\n",
+           r->predicted_us, by[DG_BOUND_ARITHMETIC], by[DG_BOUND_MEMORY], by[DG_BOUND_LAUNCH]);
     if (step > 0)
-        printf("ops one by one %.2f us, the whole step %.2f us: %.2f times; step / model %.2f\n", sum, step, step / sum, step / r->predicted_us);
+        printf("ops one by one %.2f us, the whole step %.2f us: %.2f times; step / model %.2f\n", sum, step, step / sum,
+               step / r->predicted_us);
 }
 
 void dg_profile_print(const dg_machine *m, const dg_bench_model *r)
 {
     double sum = 0;
     for (int i = 0; i < r->ops; i++) sum += dg_timing_median(&r->op[i].ms) * 1e3;
-    if (r->step.n)
-        print_step(m, r);
+    if (r->step.n) print_step(m, r);
     else
-        printf("\n%s, batch %d: %d ops, %d kernels, %d dependent kernels\n", r->model, r->batch, r->ops, r->kernels, r->chain);
+        printf("\n%s, batch %d: %d ops, %d kernels, %d dependent kernels\n", r->model, r->batch, r->ops, r->kernels,
+               r->chain);
     printf("\n%-24s %-11s %-9s", "op", "kind", "variant");
     if (sum > 0)
-        printf(" %10s %6s %9s %8s %6s %8s %7s %6s", "median us", "share", "GFLOP", "GFLOP/s", "peak", "MB", "GB/s", "memory");
-    else
-        printf(" %9s %8s", "GFLOP", "MB");
+        printf(" %10s %6s %9s %8s %6s %8s %7s %6s", "median us", "share", "GFLOP", "GFLOP/s", "peak", "MB", "GB/s",
+               "memory");
+    else printf(" %9s %8s", "GFLOP", "MB");
     printf("  %-10s %10s%s\n", "bound by", "model us", sum > 0 ? "  ratio" : "");
     for (int i = 0; i < r->ops; i++) {
         const dg_bench_op *o = &r->op[i];

@@ -69,17 +69,16 @@ static dg_err put_magnitudes(checker *c, const dg_check_operand *o)
     if (!copy) return no_memory();
     memcpy(copy, o->before, o->bytes);
     for (size_t i = 0; i < o->count; i++) {
-        if (o->row[0]->type == DG_F32)
-            ((float *)copy)[i] = fabsf(((float *)copy)[i]);
-        else
-            ((double *)copy)[i] = fabs(((double *)copy)[i]);
+        if (o->row[0]->type == DG_F32) ((float *)copy)[i] = fabsf(((float *)copy)[i]);
+        else ((double *)copy)[i] = fabs(((double *)copy)[i]);
     }
     dg_err e = put(c, 0, o, copy);
     free(copy);
     return e;
 }
 
-/* Below its normal numbers fp16 has steps of 2^-24, so that a factor may be half of one away: what that can make of a sum. */
+/* Below its normal numbers fp16 has steps of 2^-24, so that a factor may be half of one away: what that can make of a
+ * sum. */
 static double conv_steps(const checker *c)
 {
     const dg_conv_args *a = &c->op[1]->u.conv;
@@ -94,8 +93,8 @@ static double conv_steps(const checker *c)
     return conv_terms(c->op[0]) * (most[0] * step[1] + most[1] * step[0]);
 }
 
-/* From the sums of |a||b|. Tensor cores take factors that are rounded, each by at most that part of it. Minimal filtering mixes neighbours, so there all results share the largest sum, times the
- * growth of its transforms. */
+/* From the sums of |a||b|. Tensor cores take factors that are rounded, each by at most that part of it. Minimal
+ * filtering mixes neighbours, so there all results share the largest sum, times the growth of its transforms. */
 static void conv_limits(const checker *c, dg_check_operand *o, const void *mass)
 {
     const bool mixed = c->op[1]->tune.variant && !strcmp(c->op[1]->tune.variant, "winograd");
@@ -105,7 +104,8 @@ static void conv_limits(const checker *c, dg_check_operand *o, const void *mass)
     /* a row may hold more than this op writes: other values, of either sign */
     for (size_t i = 0; i < o->count; i++) largest = fmax(largest, fabs(dg_check_value(o, mass, i)));
     const double least = c->op[1]->tune.math == DG_MATH_FP16 ? conv_steps(c) : 0;
-    for (size_t i = 0; i < o->count; i++) o->limit[i] = least + factor * (mixed ? largest : fabs(dg_check_value(o, mass, i)));
+    for (size_t i = 0; i < o->count; i++)
+        o->limit[i] = least + factor * (mixed ? largest : fabs(dg_check_value(o, mass, i)));
 }
 
 /* The op once more on the reference, with the magnitudes of its inputs; then everything as it was. */
@@ -178,10 +178,11 @@ static dg_err compare(const checker *c, const dg_check_operand *o, double *worst
         }
         const dg_shape s = o->row[0]->shape;
         const size_t C = (size_t)s.C, W = (size_t)s.W, H = (size_t)s.H;
-        return dg_fail(DG_FAILED, "%s (%s, %s): %s[%zu,%zu,%zu,%zu] of %dx%dx%dx%d is %.9g on %s and %.9g on %s: "
-                       "%.3g apart, %.3g is allowed", op->name, dg_op_kind_name(op->kind), op->tune.variant, o->name,
-                       i / C / W / H, i / C / W % H, i / C % W, i % C, s.N, s.H, s.W, s.C, want, name[0], got, name[1],
-                       off, o->limit[i]);
+        return dg_fail(DG_FAILED,
+                       "%s (%s, %s): %s[%zu,%zu,%zu,%zu] of %dx%dx%dx%d is %.9g on %s and %.9g on %s: "
+                       "%.3g apart, %.3g is allowed",
+                       op->name, dg_op_kind_name(op->kind), op->tune.variant, o->name, i / C / W / H, i / C / W % H,
+                       i / C % W, i % C, s.N, s.H, s.W, s.C, want, name[0], got, name[1], off, o->limit[i]);
     }
     return DG_OK;
 }
@@ -212,7 +213,9 @@ static dg_err check_op(checker *c, const dg_plan *p, const dg_plan *q, double *w
 
 dg_err dg_check_op(dg_gan *gan, const dg_plan *p, const dg_op *reference, const dg_op *other, double *worst)
 {
-    checker c = {.gan = {gan, gan}, .op = {reference, other}, .eps = gan->backend->real == DG_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2};
+    checker c = {.gan = {gan, gan},
+                 .op = {reference, other},
+                 .eps = gan->backend->real == DG_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2};
     *worst = 0;
     return check_op(&c, p, p, worst);
 }

@@ -13,8 +13,8 @@ typedef struct {
     char where[40]; /* the op that has it */
 } dg_check_result;
 
-/* Run a plan ("train", "train-short", "sample") of both op by op, once. Before each op the reference's operands are copied to
- * the other backend, so that a difference is of this op alone. Limits: of a convolution, a sum of n products,
+/* Run a plan ("train", "train-short", "sample") of both op by op, once. Before each op the reference's operands are
+ * copied to the other backend, so that a difference is of this op alone. Limits: of a convolution, a sum of n products,
  * 8 sqrt(n) eps of the sum of |a||b| (each backend may be half of that away from the truth), and where an op rounds
  * its factors to tf32, bf16 or fp16, what that can make of the sum at most; of the others a few eps of
  * what was added.
@@ -25,8 +25,8 @@ typedef struct {
  * convolutions as direct sums. */
 dg_err dg_check_plan(dg_gan *reference, dg_gan *other, const char *plan, FILE *to, dg_check_result *result);
 
-/* The same for one op of a plan of gan and another way to run it, both in gan's memory, from the numbers that lie there;
- * *worst: the largest difference as part of its limit. Afterwards the op's results are of either way. */
+/* The same for one op of a plan of gan and another way to run it, both in gan's memory, from the numbers that lie
+ * there; *worst: the largest difference as part of its limit. Afterwards the op's results are of either way. */
 dg_err dg_check_op(dg_gan *gan, const dg_plan *p, const dg_op *reference, const dg_op *other, double *worst);
 
 /* A plan of which `fused` has fused launches (fuse.h), launch by launch beside the ops that they stand for in `plain`,

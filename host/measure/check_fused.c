@@ -8,7 +8,7 @@
 #include "core/plan/precision.h"
 
 typedef struct {
-    dg_gan *gan[2];        /* op by op; fused */
+    dg_gan *gan[2]; /* op by op; fused */
     const dg_plan *plan[2];
 } sides;
 
@@ -125,8 +125,11 @@ static dg_err compare(const sides *s, const dg_launch *l, const dg_op *fused, do
         const double off = e ? 0 : distance(p.row[0], p.bytes, memory, memory + p.bytes);
         free(memory);
         if (!e && !(off <= limit))
-            e = dg_fail(DG_FAILED, "%s: done by one kernel with what is around it, %s of %s (%s) is %.3g of its length away from what the "
-                        "op alone makes; %.3g is allowed", s->plan[1]->op[l->main].name, list[k].name, fused->name, p.row[1]->name, off, limit);
+            e = dg_fail(
+                DG_FAILED,
+                "%s: done by one kernel with what is around it, %s of %s (%s) is %.3g of its length away from what the "
+                "op alone makes; %.3g is allowed",
+                s->plan[1]->op[l->main].name, list[k].name, fused->name, p.row[1]->name, off, limit);
         if (off > *worst) *worst = off;
     }
     return e;
@@ -142,7 +145,8 @@ static dg_err check_launch(const sides *s, const dg_launch *l, double limit, dou
         for (int k = 0; k < DG_MAX_OPERANDS && !e; k++)
             if (q->op[i].operand[k].from) e = hand_over(s, &q->op[q->op[i].operand[k].from - 1]);
     }
-    for (int i = l->first; i < l->first + l->count && !e; i++) e = plain->run_op(plain, same_op(s->plan[0], q->op[i].name), NULL);
+    for (int i = l->first; i < l->first + l->count && !e; i++)
+        e = plain->run_op(plain, same_op(s->plan[0], q->op[i].name), NULL);
     if (!e) e = fused->run_launch(fused, q, (int)(l - q->launch));
     for (int i = l->first; i < l->first + l->count && !e; i++) e = compare(s, l, &q->op[i], limit, worst);
     return e;
@@ -151,7 +155,8 @@ static dg_err check_launch(const sides *s, const dg_launch *l, double limit, dou
 dg_err dg_check_fused(dg_gan *plain, dg_gan *fused, const char *name, FILE *to, dg_check_result *result)
 {
     const sides s = {.gan = {plain, fused}, .plan = {dg_check_find(plain, name), dg_check_find(fused, name)}};
-    if (!s.plan[0] || !s.plan[1] || s.plan[0]->ops != s.plan[1]->ops) return dg_fail(DG_FAILED, "there are no two equal plans %s", name);
+    if (!s.plan[0] || !s.plan[1] || s.plan[0]->ops != s.plan[1]->ops)
+        return dg_fail(DG_FAILED, "there are no two equal plans %s", name);
     /* factors that differ in their last bit may be rounded apart */
     const double limit = 1e-5 + dg_math_error(plain->backend->math);
     dg_err e = DG_OK;
@@ -160,7 +165,8 @@ dg_err dg_check_fused(dg_gan *plain, dg_gan *fused, const char *name, FILE *to, 
         double worst = 0;
         e = check_launch(&s, l, limit, &worst);
         if (to)
-            fprintf(to, "%4d  %-30s %3d op%s ", i + 1, s.plan[1]->op[l->main].name, l->count, l->count == 1 ? " " : "s");
+            fprintf(to, "%4d  %-30s %3d op%s ", i + 1, s.plan[1]->op[l->main].name, l->count,
+                    l->count == 1 ? " " : "s");
         if (to) fprintf(to, e ? "DIFFERS\n" : "%5.1f%%\n", 100 * worst / limit);
         if (e) return e;
         result->ops++;

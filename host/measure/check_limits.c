@@ -75,7 +75,10 @@ typedef struct {
 static gradient gradient_at(const op_values *v, size_t i, size_t gc, size_t c)
 {
     const dg_norm_act_args *a = &v->op->u.norm_act;
-    const double below = a->act == DG_ACT_RELU ? 0 : a->act == DG_ACT_LEAKY ? a->slope : 1, dy = fabs(before(v, "dy", i));
+    const double below = a->act == DG_ACT_RELU    ? 0
+                         : a->act == DG_ACT_LEAKY ? a->slope
+                                                  : 1,
+                 dy = fabs(before(v, "dy", i));
     const double mean = before(v, "mean", gc), rstd = before(v, "rstd", gc), gamma = before(v, "gamma", c);
     const double xhat = (before(v, "x", i) - mean) * rstd, beta = before(v, "beta", c), z = gamma * xhat + beta;
     const double doubt = 8 * v->eps * (fabs(gamma) * rstd * (fabs(xhat) / rstd + fabs(mean)) + fabs(beta));
@@ -137,7 +140,7 @@ static double limit_of(const op_values *v, const dg_check_operand *o, size_t i)
     case DG_OP_act_dx: return 8 * eps * want;
     case DG_OP_bce: return 4 * eps * want; /* in double, rounded once */
     case DG_OP_adam: return adam_limit(v, o->name, i, want);
-    case DG_OP_gather: return 4 * eps; /* values in -1..1 */
+    case DG_OP_gather: return 4 * eps;                 /* values in -1..1 */
     case DG_OP_noise: return 16 * eps * (want + 0.01); /* logarithm, sine and cosine of two libraries */
     default: return 0;
     }

@@ -12,7 +12,7 @@ typedef struct {
     const dg_row *row[2]; /* of the reference, of the other */
     size_t bytes, count;  /* count: of numbers, 0 for bytes that must be equal */
     void *before, *want, *got;
-    double *limit;        /* of results: how far apart each number may be */
+    double *limit; /* of results: how far apart each number may be */
 } dg_check_operand;
 
 double dg_check_value(const dg_check_operand *o, const void *values, size_t i);

@@ -31,8 +31,7 @@ static dg_err make_data(dg_trial *t, size_t bytes, int batch)
         if (!e) e = b->alloc(b, rows * sizeof *order, &t->perm);
         if (!e) e = b->put(b, t->data, pixels, bytes);
         if (!e) e = b->put(b, t->perm, order, rows * sizeof *order);
-    } else
-        e = dg_fail(DG_DEVICE, "out of memory for a batch of pictures");
+    } else e = dg_fail(DG_DEVICE, "out of memory for a batch of pictures");
     free(pixels);
     free(order);
     return e;

@@ -18,8 +18,8 @@ typedef struct {
 
 /* One of the ops and shapes of the plan. */
 typedef struct {
-    int op;     /* its first place */
-    double ms;  /* of all its places together */
+    int op;    /* its first place */
+    double ms; /* of all its places together */
 } target;
 
 typedef struct {
@@ -38,7 +38,10 @@ typedef struct {
 static bool stopped(const tuner *s) { return s->o->stop && *s->o->stop; }
 
 /* Of however little time something is made: one op, one choice. */
-static bool late(const tuner *s, double until, int done) { return done > 0 && ((until > 0 && dg_clock() >= until) || (s->end > 0 && dg_clock() >= s->end)); }
+static bool late(const tuner *s, double until, int done)
+{
+    return done > 0 && ((until > 0 && dg_clock() >= until) || (s->end > 0 && dg_clock() >= s->end));
+}
 
 /* ---- Inputs ---- */
 
@@ -65,10 +68,8 @@ static dg_err fill_operand(const tuner *s, const dg_op *op, const char *name, co
         dg_philox(word, 1, dg_subsequence(DG_STREAM_SYNTH, stream), i / 4);
         for (size_t k = i; k < n && k < i + 4; k++) {
             const double v = lo + (hi - lo) * word[k - i] / 4294967296.0;
-            if (r->type == DG_F32)
-                ((float *)values)[k] = (float)v;
-            else
-                ((double *)values)[k] = v;
+            if (r->type == DG_F32) ((float *)values)[k] = (float)v;
+            else ((double *)values)[k] = v;
         }
     }
     const dg_err e = s->b->put(s->b, dg_check_memory(gan, r), values, bytes);
@@ -165,7 +166,8 @@ static void note_wrong(dg_tuned *t, const dg_tune *tune)
 {
     char text[256];
     const char *row = strstr(dg_tune_text(text, sizeof text, &t->op, tune), " : ");
-    if (!t->wrong++) snprintf(t->first_wrong, sizeof t->first_wrong, "%.60s: %.90s", row ? row + 3 : text, dg_message());
+    if (!t->wrong++)
+        snprintf(t->first_wrong, sizeof t->first_wrong, "%.60s: %.90s", row ? row + 3 : text, dg_message());
 }
 
 /* A launch that was refused is this choice's fault alone; anything else has cost us the device. */
@@ -317,8 +319,7 @@ static dg_err run(tuner *s, target *list, dg_tuner_result *result)
         left -= list[s->at].ms;
         result->tried += t.tried;
         result->wrong += t.wrong;
-        if (!e && !found)
-            dg_warn("%s: no choice computes what direct computes; %s", op.name, t.first_wrong);
+        if (!e && !found) dg_warn("%s: no choice computes what direct computes; %s", op.name, t.first_wrong);
         else if (!e) {
             result->done++;
             e = s->o->found(s->o->context, &t);
@@ -331,14 +332,18 @@ dg_err dg_tuner_run(dg_trial *t, const dg_tuner_options *o, dg_tuner_result *res
 {
     dg_backend *b = t->gan.backend;
     *result = (dg_tuner_result){0};
-    if (!b->choices) return dg_fail(DG_USAGE, "dcgan tune is for CUDA devices: on %s there is nothing to choose but --conv and DCGAN_ISA", b->name);
+    if (!b->choices)
+        return dg_fail(DG_USAGE,
+                       "dcgan tune is for CUDA devices: on %s there is nothing to choose but --conv and DCGAN_ISA",
+                       b->name);
     const size_t ops = (size_t)t->gan.train.ops, runs = (size_t)(o->repeats > QUICK ? o->repeats : QUICK);
     tuner s = {.trial = t, .b = b, .o = o, .end = o->seconds > 0 ? dg_clock() + o->seconds : 0};
     target *list = calloc(ops, sizeof *list);
     double *ms = calloc(ops, sizeof *ms);
     s.list = malloc(DG_VARIANT_LIST * sizeof *s.list);
     s.ms = malloc(runs * sizeof *s.ms);
-    dg_err e = list && ms && s.list && s.ms ? list_targets(&s, list, ms) : dg_fail(DG_DEVICE, "out of memory for the list of ops");
+    dg_err e = list && ms && s.list && s.ms ? list_targets(&s, list, ms)
+                                            : dg_fail(DG_DEVICE, "out of memory for the list of ops");
     result->ops = s.ops;
     if (!e) e = run(&s, list, result);
     if (s.scratch) b->release(b, s.scratch);

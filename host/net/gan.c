@@ -106,14 +106,10 @@ static void permute(const dg_gan_tensor *t, void *dst, dg_type dst_type, const v
             for (size_t ci = 0; ci < Ci; ci++) {
                 size_t arena = (co * KK + k) * Ci + ci, file = (co * Ci + ci) * KK + k;
                 size_t from = to_file ? arena : file, to = to_file ? file : arena;
-                if (dst_type == src_type && dst_type == DG_F32)
-                    ((float *)dst)[to] = ((const float *)src)[from];
-                else if (dst_type == src_type)
-                    ((double *)dst)[to] = ((const double *)src)[from];
-                else if (dst_type == DG_F32)
-                    ((float *)dst)[to] = (float)((const double *)src)[from];
-                else
-                    ((double *)dst)[to] = ((const float *)src)[from];
+                if (dst_type == src_type && dst_type == DG_F32) ((float *)dst)[to] = ((const float *)src)[from];
+                else if (dst_type == src_type) ((double *)dst)[to] = ((const double *)src)[from];
+                else if (dst_type == DG_F32) ((float *)dst)[to] = (float)((const double *)src)[from];
+                else ((double *)dst)[to] = ((const float *)src)[from];
             }
 }
 

@@ -12,32 +12,32 @@
 #include "core/base/rng.h"
 
 typedef struct {
-    int batch;         /* B of the plan "train" */
-    int last_batch;    /* B of "train-short", 0: there is none */
-    int samples;       /* pictures that one run of "sample" makes; 0: no such plan */
-    int rows;          /* of the data set */
-    int window;        /* pictures of each of the two windows through which it passes; 0: it is there whole (feed.h) */
-    bool train;        /* false: only G and "sample" (no gradients, no moments) */
-    bool z_given;      /* no noise op: the caller puts row "z" before each step (replay, generate) */
+    int batch;      /* B of the plan "train" */
+    int last_batch; /* B of "train-short", 0: there is none */
+    int samples;    /* pictures that one run of "sample" makes; 0: no such plan */
+    int rows;       /* of the data set */
+    int window;     /* pictures of each of the two windows through which it passes; 0: it is there whole (feed.h) */
+    bool train;     /* false: only G and "sample" (no gradients, no moments) */
+    bool z_given;   /* no noise op: the caller puts row "z" before each step (replay, generate) */
     bool flip;
     double beta1, beta2, eps; /* Adam */
-    bool apart;        /* no two tensors share memory, so that ops may run in another order: for comparing */
+    bool apart;               /* no two tensors share memory, so that ops may run in another order: for comparing */
 } dg_gan_options;
 
 /* One named tensor as files know it. */
 typedef struct {
-    char name[64];     /* "G.main.0.weight", "D.main.3.running_var" */
-    int row;           /* arena row of the values */
+    char name[64];              /* "G.main.0.weight", "D.main.3.running_var" */
+    int row;                    /* arena row of the values */
     int moment1, moment2, grad; /* rows, -1 for running statistics */
     int rank;
-    int dim[4];        /* PyTorch's shape: (Co, Ci, K, K), (C) */
+    int dim[4]; /* PyTorch's shape: (Co, Ci, K, K), (C) */
     int net;
 } dg_gan_tensor;
 
 typedef struct {
     dg_model model;
     dg_gan_options o;
-    dg_backend *backend;  /* not owned */
+    dg_backend *backend; /* not owned */
     dg_arena arena;
     dg_plan train, train_short, sample; /* ops == 0 when not there */
     dg_gan_tensor *tensor;
@@ -66,7 +66,8 @@ dg_err dg_gan_start_metrics(dg_gan *gan, uint64_t first, int n, dg_metrics *host
 
 /* One optimiser step; batch is o.batch or o.last_batch. Returns at once where the backend is asynchronous. */
 dg_err dg_gan_step(dg_gan *gan, int batch);
-/* n steps, one behind the other: the same bytes, and less to do for the host where the backend takes several at once. */
+/* n steps, one behind the other: the same bytes, and less to do for the host where the backend takes several at once.
+ */
 dg_err dg_gan_steps(dg_gan *gan, int batch, int n);
 
 /* Copy a tensor's values (or a moment or gradient: pass that row) between the arena and PyTorch's layout in

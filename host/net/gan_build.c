@@ -17,9 +17,9 @@ typedef struct {
 
 /* Where a pass keeps what the backward pass needs. */
 typedef struct {
-    int in;                  /* row of the network's input */
+    int in; /* row of the network's input */
     int64_t in_skip;
-    int pre[DG_MAX_LAYERS];  /* before the norm; the same row as out where there is none */
+    int pre[DG_MAX_LAYERS]; /* before the norm; the same row as out where there is none */
     int mean[DG_MAX_LAYERS], rstd[DG_MAX_LAYERS];
     int out[DG_MAX_LAYERS];
     int64_t out_skip[DG_MAX_LAYERS];
@@ -54,14 +54,23 @@ static int vector_row(builder *b, dg_row_kind kind, int net, int n, const char *
 static dg_conv_args geometry(const dg_layer *l, int N)
 {
     dg_shape x = l->transpose ? l->out : l->in, y = l->transpose ? l->in : l->out;
-    return (dg_conv_args){.N = N, .H = x.H, .W = x.W, .Ci = x.C, .Ho = y.H, .Wo = y.W, .Co = y.C,
-        .K = l->kernel, .S = l->stride, .P = l->pad};
+    return (dg_conv_args){.N = N,
+                          .H = x.H,
+                          .W = x.W,
+                          .Ci = x.C,
+                          .Ho = y.H,
+                          .Wo = y.W,
+                          .Co = y.C,
+                          .K = l->kernel,
+                          .S = l->stride,
+                          .P = l->pad};
 }
 
-/* By how many binary places fp16, whose normal numbers reach from 2^-14 to 2^16, moves gradients up. The loss is a mean over
- * the batch, so that gradients are as 1 to the batch. The largest seen in any layer (dcgan64-paper from its first to its 300th
- * epoch, dcgan64, dcgan128) was 2^4.5 / batch; of every layer at least 99 in 100 were beyond 2^-22 / batch, and 999 of 1000
- * beyond 2^-26. With these places that is 2^12.5, 2^-14 and 2^-18, and what is smaller loses places one by one. */
+/* By how many binary places fp16, whose normal numbers reach from 2^-14 to 2^16, moves gradients up. The loss is a mean
+ * over the batch, so that gradients are as 1 to the batch. The largest seen in any layer (dcgan64-paper from its first
+ * to its 300th epoch, dcgan64, dcgan128) was 2^4.5 / batch; of every layer at least 99 in 100 were beyond 2^-22 /
+ * batch, and 999 of 1000 beyond 2^-26. With these places that is 2^12.5, 2^-14 and 2^-18, and what is smaller loses
+ * places one by one. */
 static int shift_of(int batch)
 {
     int shift = 8;
@@ -84,8 +93,8 @@ static void persistent_rows(builder *b, int net)
         dg_shape w = {c.Co, c.K, c.K, c.Ci};
         memset(r, 0xff, sizeof *r); /* all -1 */
         dg_gan_tensor *t = &gan->tensor[gan->tensors++];
-        *t = (dg_gan_tensor){.net = net, .rank = 4, .dim = {c.Co, c.Ci, c.K, c.K}, .moment1 = -1, .moment2 = -1,
-            .grad = -1};
+        *t = (dg_gan_tensor){
+            .net = net, .rank = 4, .dim = {c.Co, c.Ci, c.K, c.K}, .moment1 = -1, .moment2 = -1, .grad = -1};
         snprintf(t->name, sizeof t->name, "%c.main.%d.weight", n->letter, l->main_conv);
         t->row = r->w = row_of(b, DG_PARAM, net, w, "%s.conv.w", l->name);
         if (gan->o.train) {
@@ -111,8 +120,8 @@ static void persistent_rows(builder *b, int net)
             t = &gan->tensor[gan->tensors++];
             *t = (dg_gan_tensor){.net = net, .rank = 1, .dim = {l->filters}, .moment1 = -1, .moment2 = -1, .grad = -1};
             snprintf(t->name, sizeof t->name, "%c.main.%d.running_%s", n->letter, l->main_norm, k ? "var" : "mean");
-            t->row = *running[k] =
-                vector_row(b, DG_BUFFER, net, l->filters, k ? "norm.running_var" : "norm.running_mean", l->name);
+            t->row = *running[k] = vector_row(b, DG_BUFFER, net, l->filters,
+                                              k ? "norm.running_var" : "norm.running_mean", l->name);
         }
     }
 }
@@ -148,11 +157,15 @@ static pass_rows forward(builder *b, int net, int N, int groups, bool frozen, in
             snprintf(row, sizeof row, "%s.norm.rstd%s", l->name, pass);
             p.rstd[i] = dg_arena_row(&b->gan->arena, row, DG_WORK, net, b->gan->backend->real, stats);
             op = dg_plan_add(b->plan, frozen ? DG_OP_norm_frozen : DG_OP_norm_stats, "%s.norm.stats%s", l->name, pass);
-            if (frozen)
-                op->u.norm_frozen = (dg_norm_frozen_args){.C = l->filters, .eps = NORM_EPS};
+            if (frozen) op->u.norm_frozen = (dg_norm_frozen_args){.C = l->filters, .eps = NORM_EPS};
             else
-                op->u.norm_stats = (dg_norm_stats_args){.N = N, .H = l->out.H, .W = l->out.W, .C = l->filters,
-                    .groups = groups, .eps = NORM_EPS, .momentum = NORM_MOMENTUM};
+                op->u.norm_stats = (dg_norm_stats_args){.N = N,
+                                                        .H = l->out.H,
+                                                        .W = l->out.W,
+                                                        .C = l->filters,
+                                                        .groups = groups,
+                                                        .eps = NORM_EPS,
+                                                        .momentum = NORM_MOMENTUM};
             dg_plan_operand(op, "mean", p.mean[i], 0);
             dg_plan_operand(op, "rstd", p.rstd[i], 0);
             dg_plan_operand(op, "running_mean", r->running_mean, 0);
@@ -160,8 +173,13 @@ static pass_rows forward(builder *b, int net, int N, int groups, bool frozen, in
             if (!frozen) dg_plan_operand(op, "x", p.pre[i], p.out_skip[i]);
 
             op = dg_plan_add(b->plan, DG_OP_norm_act, "%s.norm.act%s", l->name, pass);
-            op->u.norm_act = (dg_norm_act_args){.N = N, .H = l->out.H, .W = l->out.W, .C = l->filters,
-                .groups = groups, .act = l->act, .slope = l->slope};
+            op->u.norm_act = (dg_norm_act_args){.N = N,
+                                                .H = l->out.H,
+                                                .W = l->out.W,
+                                                .C = l->filters,
+                                                .groups = groups,
+                                                .act = l->act,
+                                                .slope = l->slope};
             dg_plan_operand(op, "y", p.out[i], 0);
             dg_plan_operand(op, "x", p.pre[i], 0);
             dg_plan_operand(op, "mean", p.mean[i], 0);
@@ -191,8 +209,13 @@ static int backward(builder *b, int net, int N, int groups, const pass_rows *p, 
         const layer_rows *r = &b->rows[net][i];
         if (l->norm) {
             dg_op *op = dg_plan_add(b->plan, DG_OP_norm_act_dx, "%s.norm.act.dx%s", l->name, pass);
-            op->u.norm_act = (dg_norm_act_args){.N = N, .H = l->out.H, .W = l->out.W, .C = l->filters,
-                .groups = groups, .act = l->act, .slope = l->slope};
+            op->u.norm_act = (dg_norm_act_args){.N = N,
+                                                .H = l->out.H,
+                                                .W = l->out.W,
+                                                .C = l->filters,
+                                                .groups = groups,
+                                                .act = l->act,
+                                                .slope = l->slope};
             dg_plan_operand(op, "dx", dy, 0);
             dg_plan_operand(op, "dy", dy, 0);
             if (weights) dg_plan_operand(op, "dgamma", r->dgamma, 0);
@@ -222,8 +245,8 @@ static int backward(builder *b, int net, int N, int groups, const pass_rows *p, 
         }
         if (i == 0 && !with_input) return -1;
         int dx = row_of(b, DG_WORK, net, batch_of(l->in, N), "%s.din%s", l->name, pass);
-        dg_op *op =
-            dg_plan_add(b->plan, l->transpose ? DG_OP_conv_fwd : DG_OP_conv_dx, "%s.%s.dx%s", l->name, kind, pass);
+        dg_op *op = dg_plan_add(b->plan, l->transpose ? DG_OP_conv_fwd : DG_OP_conv_dx, "%s.%s.dx%s", l->name, kind,
+                                pass);
         op->u.conv = geometry(l, N);
         *(l->transpose ? &op->u.conv.shift_x : &op->u.conv.shift_y) = shift_of(N / groups);
         dg_plan_operand(op, l->transpose ? "y" : "x", dx, 0);
@@ -258,8 +281,11 @@ static void add_adam(builder *b, int net)
     }
     dg_op *op = dg_plan_add(b->plan, DG_OP_adam, "%c.adam", "GD"[net]);
     op->u.adam = (dg_adam_args){.n = (int64_t)(bytes / dg_type_bytes(b->gan->backend->real)),
-        .beta1 = b->gan->o.beta1, .beta2 = b->gan->o.beta2, .eps = b->gan->o.eps, .net = net,
-        .bad = net == DG_G ? DG_BAD_G : DG_BAD_D};
+                                .beta1 = b->gan->o.beta1,
+                                .beta2 = b->gan->o.beta2,
+                                .eps = b->gan->o.eps,
+                                .net = net,
+                                .bad = net == DG_G ? DG_BAD_G : DG_BAD_D};
     dg_plan_operand(op, "p", first[DG_PARAM], 0);
     dg_plan_operand(op, "g", first[DG_GRAD], 0);
     dg_plan_operand(op, "m", first[DG_MOMENT1], 0);

@@ -34,14 +34,18 @@ dg_err dg_generator_open(const dg_options *o, dg_generator **out)
 
 dg_err dg_generator_make(dg_generator *g, const float *z, int n, uint8_t *pixels, const char *what, uint64_t first)
 {
-    const size_t each = (size_t)g->model.size * (size_t)g->model.size * (size_t)g->model.channels, all = (size_t)n * each;
+    const size_t each = (size_t)g->model.size * (size_t)g->model.size * (size_t)g->model.channels,
+                 all = (size_t)n * each;
     double *x = malloc(all * sizeof *x);
     if (!x) return dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
     dg_err e = dg_gan_generate(&g->gan, z, n, pixels, x);
     for (size_t i = 0; i < all && !e; i++)
         if (!isfinite(x[i]))
-            e = dg_fail(DG_NUMBERS, "%s %" PRIu64 ": value %zu of the picture that model %s makes is %g: its weights are numbers, but "
-                        "too large to compute with in %s", what, first + i / each, i % each, g->model.name, x[i],
+            e = dg_fail(DG_NUMBERS,
+                        "%s %" PRIu64
+                        ": value %zu of the picture that model %s makes is %g: its weights are numbers, but "
+                        "too large to compute with in %s",
+                        what, first + i / each, i % each, g->model.name, x[i],
                         dg_precision_name(g->backend->real, g->backend->math));
     free(x);
     return e;

@@ -19,8 +19,8 @@ enum { DG_GENERATOR_CHUNK = 64 }; /* pictures at a time */
 dg_err dg_generator_open(const dg_options *o, dg_generator **out);
 void dg_generator_close(dg_generator *g); /* may be NULL */
 
-/* pixels of n <= DG_GENERATOR_CHUNK latent vectors. DG_NUMBERS: what the generator gives is not a number; the message calls
- * the pictures `what` (seed, frame) and counts them from `first`. */
+/* pixels of n <= DG_GENERATOR_CHUNK latent vectors. DG_NUMBERS: what the generator gives is not a number; the message
+ * calls the pictures `what` (seed, frame) and counts them from `first`. */
 dg_err dg_generator_make(dg_generator *g, const float *z, int n, uint8_t *pixels, const char *what, uint64_t first);
 
 /* Where the results go: --out, else `name` beside the checkpoint; made if missing. */

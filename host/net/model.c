@@ -16,7 +16,7 @@ extern const struct dg_model_file dg_model_files[];
 
 /* What inih's callbacks share. inih gives no line numbers in its callback, so the reader counts them. */
 typedef struct {
-    const char *at;          /* the unread rest of the text */
+    const char *at; /* the unread rest of the text */
     const char *where;
     int line;
     dg_model *m;
@@ -289,10 +289,8 @@ dg_err dg_model_read(const char *name, dg_model *out)
     size_t bytes;
     dg_err e = dg_read_file(name, DG_MODEL_TEXT_MAX - 1, &text, &bytes);
     if (e) return dg_context(e == DG_IO ? DG_USAGE : e, "model");
-    if (memchr(text, 0, bytes))
-        e = dg_fail(DG_USAGE, "model %s: holds a NUL byte, so it is no text file", name);
-    else
-        e = dg_model_parse(text, name, out);
+    if (memchr(text, 0, bytes)) e = dg_fail(DG_USAGE, "model %s: holds a NUL byte, so it is no text file", name);
+    else e = dg_model_parse(text, name, out);
     free(text);
     return e;
 }

@@ -27,18 +27,18 @@
 enum { DG_MAX_LAYERS = 16, DG_MODEL_TEXT_MAX = 16384 };
 
 typedef struct {
-    char name[8];      /* "G.1" */
+    char name[8]; /* "G.1" */
     bool transpose;
     int filters, kernel, stride, pad;
     bool norm;
     dg_act act;
-    double slope;      /* of leaky; 0.2 unless given */
-    dg_shape in, out;  /* N = 1 */
+    double slope;             /* of leaky; 0.2 unless given */
+    dg_shape in, out;         /* N = 1 */
     int main_conv, main_norm; /* index in the stock example's nn.Sequential: main.N.weight */
 } dg_layer;
 
 typedef struct {
-    char letter;       /* 'G' or 'D' */
+    char letter; /* 'G' or 'D' */
     int layers;
     dg_layer layer[DG_MAX_LAYERS];
 } dg_net;
@@ -46,7 +46,7 @@ typedef struct {
 typedef struct {
     char name[64];
     int size, channels, latent;
-    dg_net net[2];     /* DG_G, DG_D */
+    dg_net net[2];                /* DG_G, DG_D */
     char text[DG_MODEL_TEXT_MAX]; /* the file as read, kept in checkpoints */
 } dg_model;
 

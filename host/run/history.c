@@ -25,7 +25,8 @@ static unsigned long of_picture(const char *name) { return number_of(name, "epoc
 static bool same_file(int a_dir, const char *a, int b_dir, const char *b)
 {
     struct stat x, y;
-    return fstatat(a_dir, a, &x, 0) == 0 && fstatat(b_dir, b, &y, 0) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    return fstatat(a_dir, a, &x, 0) == 0 && fstatat(b_dir, b, &y, 0) == 0 && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino;
 }
 
 static bool exists(int dir, const char *name) { return faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0; }
@@ -79,8 +80,8 @@ void dg_history_prune(const dg_rundir *r, int keep)
         if (unlinkat(r->fd, oldest, 0)) return;
 }
 
-/* ---- Going back. What was later gets a directory of its own. A file in it, until all is done, says to which checkpoint the
- * run goes back. The moment at which it is back is the rename of that checkpoint to the newest. ---- */
+/* ---- Going back. What was later gets a directory of its own. A file in it, until all is done, says to which
+ * checkpoint the run goes back. The moment at which it is back is the rename of that checkpoint to the newest. ---- */
 
 static const char marker[] = "going-back";
 
@@ -91,21 +92,21 @@ static int open_folder(const dg_rundir *r, const char *name)
 
 static dg_err failed(const dg_rundir *r, const char *what, const char *name)
 {
-    return dg_fail(DG_IO, "%s: cannot %s %s: %s; nothing is lost, --resume goes on with it", r->path, what, name, strerror(errno));
+    return dg_fail(DG_IO, "%s: cannot %s %s: %s; nothing is lost, --resume goes on with it", r->path, what, name,
+                   strerror(errno));
 }
 
 /* One pass over the directory; *moved: how many. */
-static dg_err move_listed(const dg_rundir *r, int folder, unsigned long (*number)(const char *), uint64_t epoch, int *moved)
+static dg_err move_listed(const dg_rundir *r, int folder, unsigned long (*number)(const char *), uint64_t epoch,
+                          int *moved)
 {
     DIR *d = dg_list_directory(r->fd);
     dg_err e = d ? DG_OK : failed(r, "read", "it");
     *moved = 0;
     for (struct dirent *f; !e && (errno = 0, f = readdir(d));) {
         if (number(f->d_name) <= epoch) continue;
-        if (renameat(r->fd, f->d_name, folder, f->d_name) == 0)
-            ++*moved;
-        else
-            e = failed(r, "move", f->d_name);
+        if (renameat(r->fd, f->d_name, folder, f->d_name) == 0) ++*moved;
+        else e = failed(r, "move", f->d_name);
     }
     if (!e && errno) e = failed(r, "read", "it");
     if (d) closedir(d);
@@ -169,7 +170,8 @@ static dg_err take_up(const dg_rundir *r, const char *name)
         *line = 0;
         dg_sweep_temporaries(folder);
         const bool moved = exists(folder, newest), there = exists(r->fd, newest);
-        const bool back = there && (moved ? !same_file(folder, newest, r->fd, newest) : same_file(r->fd, chosen, r->fd, newest));
+        const bool back = there &&
+                          (moved ? !same_file(folder, newest, r->fd, newest) : same_file(r->fd, chosen, r->fd, newest));
         if (moved && !there) e = replace_newest(r, chosen);
         if (back || (moved && !there)) {
             if (!e) e = finish(r, folder, epoch);
@@ -226,8 +228,7 @@ dg_err dg_history_go_back(const dg_rundir *r, const char *file, uint64_t epoch, 
     /* Where files have but one name the newest moves, and nothing bears its name for a moment. */
     if (linkat(r->fd, newest, folder, newest, 0) && errno != ENOENT && renameat(r->fd, newest, folder, newest))
         e = failed(r, "move", newest);
-    else if (dg_sync_directory(folder))
-        e = failed(r, "bring to the disk", moved);
+    else if (dg_sync_directory(folder)) e = failed(r, "bring to the disk", moved);
     if (!e) e = replace_newest(r, chosen);
     if (!e) e = finish(r, folder, epoch);
     close(folder);

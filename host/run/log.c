@@ -21,7 +21,7 @@ enum { FLUSH_BYTES = 1 << 15 };
 typedef struct {
     char path[4096];
     int fd;
-    char *text;      /* not yet in the file */
+    char *text; /* not yet in the file */
     size_t bytes, room;
 } log_file;
 
@@ -120,7 +120,8 @@ static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_ste
     void *data = NULL;
     size_t bytes = 0;
     const size_t limit = (size_t)1 << 32;
-    dg_err e = dg_rundir_has(r, "%s", file_name[which]) ? dg_read_file_in(r->fd, f->path, limit, &data, &bytes) : DG_FAILED;
+    dg_err e = dg_rundir_has(r, "%s", file_name[which]) ? dg_read_file_in(r->fd, f->path, limit, &data, &bytes)
+                                                        : DG_FAILED;
     if (e == DG_FAILED) dg_warn("%s: is not there; a new one is begun", f->path);
     if (e == DG_FAILED || (e == DG_OK && bytes == 0)) {
         free(data);
@@ -173,10 +174,8 @@ dg_err dg_log_open(const dg_rundir *r, uint64_t resume_step, dg_log **out)
         dg_warn("%s: ends before step %ju of the checkpoint; the curves will have a gap", l->file[CSV].path,
                 (uintmax_t)resume_step);
     clock_gettime(CLOCK_MONOTONIC, &l->flushed);
-    if (e)
-        (void)dg_log_close(l);
-    else
-        *out = l;
+    if (e) (void)dg_log_close(l);
+    else *out = l;
     return e;
 }
 

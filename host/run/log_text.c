@@ -13,9 +13,15 @@ enum { SUM = -1, RATE = -2, SECONDS = -3 };
 static const struct {
     const char *name;
     int value;
-} column[] = {{"loss_d", SUM},     {"loss_d_real", DG_LOSS_D_REAL}, {"loss_d_fake", DG_LOSS_D_FAKE},
-              {"loss_g", DG_LOSS_G}, {"d_x", DG_D_X},               {"d_gz1", DG_D_GZ1},
-              {"d_gz2", DG_D_GZ2}, {"img_s", RATE},                 {"seconds", SECONDS}};
+} column[] = {{"loss_d", SUM},
+              {"loss_d_real", DG_LOSS_D_REAL},
+              {"loss_d_fake", DG_LOSS_D_FAKE},
+              {"loss_g", DG_LOSS_G},
+              {"d_x", DG_D_X},
+              {"d_gz1", DG_D_GZ1},
+              {"d_gz2", DG_D_GZ2},
+              {"img_s", RATE},
+              {"seconds", SECONDS}};
 enum { COLUMNS = sizeof column / sizeof column[0] };
 
 const char dg_log_header[] = "epoch,step,loss_d,loss_d_real,loss_d_fake,loss_g,d_x,d_gz1,d_gz2,img_s,seconds\n";
@@ -63,10 +69,8 @@ int dg_log_json(char out[DG_LOG_LINE], const dg_log_row *row, const char *kind)
     for (int i = 0; i < COLUMNS; i++) {
         double v = value_of(row, column[i].value);
         /* JSON has neither NaN nor infinity. */
-        if (isfinite(v))
-            n += snprintf(out + n, (size_t)(DG_LOG_LINE - n), ",\"%s\":%.9g", column[i].name, v);
-        else
-            n += snprintf(out + n, (size_t)(DG_LOG_LINE - n), ",\"%s\":null", column[i].name);
+        if (isfinite(v)) n += snprintf(out + n, (size_t)(DG_LOG_LINE - n), ",\"%s\":%.9g", column[i].name, v);
+        else n += snprintf(out + n, (size_t)(DG_LOG_LINE - n), ",\"%s\":null", column[i].name);
     }
     n += snprintf(out + n, (size_t)(DG_LOG_LINE - n), "}\n");
     uselocale(before);

@@ -28,9 +28,9 @@ struct dg_progress {
     bool training, pending; /* there is a state; it is newer than what is on screen */
     state now;
     double last_draw, last_line;
-    double start, mark;     /* first call of a run, and begin of the window under way */
+    double start, mark; /* first call of a run, and begin of the window under way */
     long start_images, mark_images;
-    double rate[RATES];     /* images a second in the last windows; a ring */
+    double rate[RATES]; /* images a second in the last windows; a ring */
     long rates;
     long counted, count_total;
 };

@@ -8,7 +8,7 @@
 
 typedef struct dg_progress dg_progress;
 dg_progress *dg_progress_open(bool quiet);
-void dg_progress_close(dg_progress *p);           /* ends the line; p may be NULL */
+void dg_progress_close(dg_progress *p); /* ends the line; p may be NULL */
 
 /* Training: epoch and step 1-based; images_done of images_all in this whole run (for the ETA). */
 void dg_progress_step(dg_progress *p, int epoch, int epochs, long step, long steps_per_epoch, const dg_metrics *m,

@@ -15,21 +15,21 @@ enum { DG_REQUESTS = 2, DG_REQUEST_ROWS = 64 };
 
 typedef struct {
     dg_gan *gan;
-    dg_metrics *host;   /* DG_REQUESTS times DG_REQUEST_ROWS, where the device can write */
+    dg_metrics *host; /* DG_REQUESTS times DG_REQUEST_ROWS, where the device can write */
     struct {
         uint64_t first;
         int n;
     } request[DG_REQUESTS];
     int oldest, on_the_way;
-    uint64_t next;      /* the first step that has not been asked for */
-    int interval;       /* steps from one request to the next */
-    double seconds;     /* as long as that many steps shall take, 0.01 */
+    uint64_t next;  /* the first step that has not been asked for */
+    int interval;   /* steps from one request to the next */
+    double seconds; /* as long as that many steps shall take, 0.01 */
     double last_came;
-    double each;        /* seconds that a step takes, 0: not known yet */
+    double each; /* seconds that a step takes, 0: not known yet */
 } dg_ring_reader;
 
-/* How many steps may be given at once: as many as take some 50 ms, so that a signal, a line of progress and bad numbers wait
- * no longer than that, and no more than a request holds. 1 where steps are done when they are given. */
+/* How many steps may be given at once: as many as take some 50 ms, so that a signal, a line of progress and bad numbers
+ * wait no longer than that, and no more than a request holds. 1 where steps are done when they are given. */
 int dg_ring_reader_ahead(const dg_ring_reader *r);
 
 /* step: the first one to be read. */

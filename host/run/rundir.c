@@ -57,7 +57,8 @@ static int has_like(int dir, const char *const *pattern)
 
 static int holds_run(int dir)
 {
-    return has_like(dir, (const char *const[]){"config.ini", "checkpoint.safetensors", "checkpoint-*.safetensors", NULL});
+    return has_like(dir,
+                    (const char *const[]){"config.ini", "checkpoint.safetensors", "checkpoint-*.safetensors", NULL});
 }
 
 static const char *const logs[] = {"log.csv", "log.jsonl"};
@@ -115,8 +116,10 @@ static dg_err locked(const char *path, int fd)
         if (sscanf(text, "host %255[^\n]\npid %15[0-9]\nstarted %63[^\n]", host, number, when) != 3) continue;
         long pid = strtol(number, NULL, 10);
         if (strcmp(host, here) != 0 || kill((pid_t)pid, 0) == 0 || errno != ESRCH)
-            return dg_fail(DG_LOCKED, "%s: in use by process %ld on %s since %s; wait until it ends, or give another "
-                           "directory with --out", path, pid, host, when);
+            return dg_fail(DG_LOCKED,
+                           "%s: in use by process %ld on %s since %s; wait until it ends, or give another "
+                           "directory with --out",
+                           path, pid, host, when);
     }
     return dg_fail(DG_LOCKED, "%s: in use by another run; wait until it ends, or give another directory with --out",
                    path);
@@ -137,8 +140,8 @@ static dg_err take_lock(dg_rundir *r, bool *again)
     r->lock = fd;
     if (fstat(fd, &s) || !S_ISREG(s.st_mode)) return dg_fail(DG_IO, "%s: is no regular file; remove it", file);
     if (s.st_nlink > 1)
-        return dg_fail(DG_IO, "%s: has %ju names, so it may be the lock of another run, or no lock at all; remove it", file,
-                       (uintmax_t)s.st_nlink);
+        return dg_fail(DG_IO, "%s: has %ju names, so it may be the lock of another run, or no lock at all; remove it",
+                       file, (uintmax_t)s.st_nlink);
     /* Of the open file, not of the process: the kernel drops it when the run is killed, and closing another
      * descriptor of the same file does not. */
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -158,10 +161,8 @@ static void remove_made(dg_rundir *r)
     char path[sizeof r->path];
     snprintf(path, sizeof path, "%s", r->path);
     while (r->made > 0) {
-        if (rmdir(path) == 0)
-            r->made--;
-        else if (errno != ENOENT) /* not made, because the one above could not be */
-            break;
+        if (rmdir(path) == 0) r->made--;
+        else if (errno != ENOENT) /* not made, because the one above could not be */ break;
         char *slash = strrchr(path, '/');
         if (!slash) break;
         *slash = 0;
@@ -192,17 +193,22 @@ static dg_err already_there(const dg_rundir *r)
 {
     const int run = holds_run(r->fd);
     if (run < 0)
-        return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot read this directory: %s", r->path, strerror(errno));
+        return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot read this directory: %s", r->path,
+                       strerror(errno));
     char here[DG_SHELL_ROOM], other[DG_SHELL_ROOM], beside[sizeof r->path + 2];
     snprintf(beside, sizeof beside, "%s-2", r->path);
     dg_shell_path(here, sizeof here, r->path);
     dg_shell_path(other, sizeof other, beside);
     if (run)
-        return dg_fail(DG_USAGE, "%s: already holds a run, which is never overwritten. Go on with it:  %s --resume --out %s  or "
-                       "start another beside it, with --out %s", r->path, dg_program(), here, other);
+        return dg_fail(DG_USAGE,
+                       "%s: already holds a run, which is never overwritten. Go on with it:  %s --resume --out %s  or "
+                       "start another beside it, with --out %s",
+                       r->path, dg_program(), here, other);
     if (!dg_rundir_has_results(r)) return DG_OK;
-    return dg_fail(DG_USAGE, "%s: holds pictures or a log of a run, but neither its config.ini nor a checkpoint to go on "
-                   "from. They are never overwritten: move them away, or start beside them, with --out %s", r->path, other);
+    return dg_fail(DG_USAGE,
+                   "%s: holds pictures or a log of a run, but neither its config.ini nor a checkpoint to go on "
+                   "from. They are never overwritten: move them away, or start beside them, with --out %s",
+                   r->path, other);
 }
 
 dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out)
@@ -254,7 +260,8 @@ void dg_rundir_abandon(dg_rundir *r)
     }
     /* While we hold the lock no other run gets it; one that opens it now finds the directory gone and makes it anew.
      * rmdir spares what is not empty: a list of skipped pictures, the lock of a run that has just begun. */
-    if (unused && r->made > 0 && dg_leads_to(AT_FDCWD, r->path, r->fd) == DG_SAME_YES && unlinkat(r->fd, "run.lock", 0) == 0)
+    if (unused && r->made > 0 && dg_leads_to(AT_FDCWD, r->path, r->fd) == DG_SAME_YES &&
+        unlinkat(r->fd, "run.lock", 0) == 0)
         remove_made(r);
     dg_rundir_close(r);
 }
@@ -267,18 +274,25 @@ dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
     *removed = fstat(r->fd, &s) == 0 && s.st_nlink == 0;
     if (!*removed && r->lock >= 0 && dg_leads_to(r->fd, "run.lock", r->lock) == DG_SAME_NO) {
         *removed = true; /* so that another run may have taken the directory; over NFS rm -rf leaves it there */
-        return dg_fail(DG_IO, "%s: run.lock was removed while the run wrote there; it ends and writes no more, for the directory may "
-                       "be another run's by now", r->path);
+        return dg_fail(
+            DG_IO,
+            "%s: run.lock was removed while the run wrote there; it ends and writes no more, for the directory may "
+            "be another run's by now",
+            r->path);
     }
     if (*removed)
-        return dg_fail(DG_IO, "%s: was removed while the run wrote to it; what was trained since its last copy is lost", r->path);
+        return dg_fail(DG_IO, "%s: was removed while the run wrote to it; what was trained since its last copy is lost",
+                       r->path);
     if (dg_leads_to(AT_FDCWD, r->path, r->fd) != DG_SAME_NO) return DG_OK;
     snprintf(link, sizeof link, "/proc/self/fd/%d", r->fd);
     const ssize_t n = readlink(link, now, sizeof now - 1);
     now[n > 0 ? n : 0] = 0;
     const bool there = n > 0 && dg_leads_to(AT_FDCWD, now, r->fd) == DG_SAME_YES; /* else moved by another machine */
-    return dg_fail(DG_IO, "%s: no longer is the directory of this run, which was moved%s%s; the run ends after a last checkpoint "
-                   "there, to go on with --resume", r->path, there ? " to " : "", there ? now : "");
+    return dg_fail(
+        DG_IO,
+        "%s: no longer is the directory of this run, which was moved%s%s; the run ends after a last checkpoint "
+        "there, to go on with --resume",
+        r->path, there ? " to " : "", there ? now : "");
 }
 
 dg_directory dg_rundir_at(const dg_rundir *r) { return (dg_directory){r->fd, r->lock, "run.lock"}; }

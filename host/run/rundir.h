@@ -14,9 +14,9 @@
 
 typedef struct {
     char path[4096];
-    int fd;            /* the directory, -1: not open */
-    int lock;          /* descriptor that holds the lock, -1: none */
-    int made;          /* how many directories of the path dg_rundir_open had to make */
+    int fd;   /* the directory, -1: not open */
+    int lock; /* descriptor that holds the lock, -1: none */
+    int made; /* how many directories of the path dg_rundir_open had to make */
 } dg_rundir;
 
 /* Open for a new run (resume = false): made if missing; DG_USAGE if it already holds a run (config.ini or a
@@ -27,8 +27,8 @@ void dg_rundir_close(dg_rundir *r);
 /* The same for a new run that did not begin: what was written for it goes away, with the directories that were made
  * for it, unless something else is in them. The list of skipped pictures stays. */
 void dg_rundir_abandon(dg_rundir *r);
-/* DG_IO when the path no longer leads to this directory, with the place where it is now if that is known. *removed: it is
- * nowhere, or its lock is gone, so that it may be another run's: nothing more is to be written there. */
+/* DG_IO when the path no longer leads to this directory, with the place where it is now if that is known. *removed: it
+ * is nowhere, or its lock is gone, so that it may be another run's: nothing more is to be written there. */
 dg_err dg_rundir_check(const dg_rundir *r, bool *removed);
 /* A log with rows, pictures or curves: what is never written over by a new run. */
 bool dg_rundir_has_results(const dg_rundir *r);
@@ -37,14 +37,13 @@ dg_directory dg_rundir_at(const dg_rundir *r);
 /* Is a file of this name in it? */
 bool dg_rundir_has(const dg_rundir *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* path of a file in it: "DIR/name"; out holds 4096 bytes. Returns out. */
-char *dg_rundir_file(const dg_rundir *r, char *out, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+char *dg_rundir_file(const dg_rundir *r, char *out, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* The log: one row a step in log.csv and log.jsonl, and a JSON line of kind "epoch" at each epoch's end. */
 typedef struct {
-    uint64_t step, epoch;  /* 1-based in the files */
+    uint64_t step, epoch; /* 1-based in the files */
     double value[DG_METRICS];
-    double seconds;        /* since the start of the run, over all sessions */
+    double seconds; /* since the start of the run, over all sessions */
     double images_per_second;
 } dg_log_row;
 typedef struct dg_log dg_log;

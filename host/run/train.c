@@ -45,7 +45,9 @@ static const char *not_finite(const dg_metrics *m, char *out, size_t size)
     static const struct {
         int metric;
         const char *text;
-    } loss[] = {{DG_LOSS_D_REAL, "the loss of D on real pictures"}, {DG_LOSS_D_FAKE, "the loss of D on fakes"}, {DG_LOSS_G, "the loss of G"}};
+    } loss[] = {{DG_LOSS_D_REAL, "the loss of D on real pictures"},
+                {DG_LOSS_D_FAKE, "the loss of D on fakes"},
+                {DG_LOSS_G, "the loss of G"}};
     for (int i = 0; i < 3; i++) {
         double v = m->value[loss[i].metric];
         if (isfinite(v)) continue;
@@ -79,7 +81,8 @@ static void name_bad_tensor(dg_gan *gan, char *out, size_t size)
             for (size_t k = 0; k < n; k++) bad += isfinite(v[k]) ? 0u : 1u;
             free(v);
             if (!bad) continue;
-            snprintf(out, size, "; first bad tensor: %s %s (%zu of %zu values)", pass ? "weights" : "gradient", t->name, bad, n);
+            snprintf(out, size, "; first bad tensor: %s %s (%zu of %zu values)", pass ? "weights" : "gradient", t->name,
+                     bad, n);
             return;
         }
     }
@@ -107,9 +110,10 @@ static dg_err bad_numbers(dg_run *r, const char *what)
     char tensor[160] = "";
     /* later steps have spread it everywhere */
     if (r->given.step == r->read.step) name_bad_tensor(&r->gan, tensor, sizeof tensor);
-    return dg_fail(DG_NUMBERS, "epoch %llu, step %llu: %s%s. The last checkpoint is untouched; go on from it with a smaller "
-                   "--lr, or --lr-d and --lr-g", (unsigned long long)r->read.epoch + 1, (unsigned long long)r->read.step, what,
-                   tensor);
+    return dg_fail(DG_NUMBERS,
+                   "epoch %llu, step %llu: %s%s. The last checkpoint is untouched; go on from it with a smaller "
+                   "--lr, or --lr-d and --lr-g",
+                   (unsigned long long)r->read.epoch + 1, (unsigned long long)r->read.step, what, tensor);
 }
 
 static bool every(int n, uint64_t epoch) { return n > 0 && epoch % (uint64_t)n == 0; }
@@ -135,7 +139,9 @@ static void end_epoch(dg_run *r)
     dg_metrics mean = {{0}};
     for (int i = 0; i < DG_METRICS && r->summed; i++) mean.value[i] = r->sum.value[i] / r->summed;
     double rate = (double)r->summed * o->batch / fmax(seconds, 1e-9);
-    dg_log_row row = {.step = r->read.step, .epoch = r->read.epoch, .seconds = r->seconds_before + now - r->started,
+    dg_log_row row = {.step = r->read.step,
+                      .epoch = r->read.epoch,
+                      .seconds = r->seconds_before + now - r->started,
                       .images_per_second = rate};
     memcpy(row.value, mean.value, sizeof row.value);
     log_failed(r, dg_log_epoch(r->log, &row));
@@ -158,12 +164,14 @@ static dg_err read_step(dg_run *r, const dg_metrics *m)
     r->summed++;
     const double seconds = dg_clock() - r->started;
     const long done = (long)(r->read.step - r->first_step);
-    dg_log_row row = {.step = r->read.step, .epoch = r->read.epoch + 1, .seconds = r->seconds_before + seconds,
+    dg_log_row row = {.step = r->read.step,
+                      .epoch = r->read.epoch + 1,
+                      .seconds = r->seconds_before + seconds,
                       .images_per_second = (double)done * o->batch / fmax(seconds, 1e-9)};
     memcpy(row.value, m->value, sizeof row.value);
     log_failed(r, dg_log_step(r->log, &row));
-    dg_progress_step(r->progress, (int)r->read.epoch + 1, o->epochs, (long)r->read.batch, r->batches, m, done * o->batch,
-                     ((long)o->epochs * r->batches - (long)r->first_step) * o->batch, B);
+    dg_progress_step(r->progress, (int)r->read.epoch + 1, o->epochs, (long)r->read.batch, r->batches, m,
+                     done * o->batch, ((long)o->epochs * r->batches - (long)r->first_step) * o->batch, B);
     if (r->read.batch == (uint64_t)r->batches) end_epoch(r);
     return DG_OK;
 }
@@ -212,8 +220,8 @@ bool dg_checkpoint_too_soon(const dg_run *r, uint64_t epoch)
     return dg_worker_left(r->write.checkpoints) > 0 || dg_clock() - r->saved_at < 10 * r->saving_took;
 }
 
-/* A checkpoint of what has been read. Where the run's directory was moved it is the last one, where it was removed there
- * is no place for one: both are errors. */
+/* A checkpoint of what has been read. Where the run's directory was moved it is the last one, where it was removed
+ * there is no place for one: both are errors. */
 static dg_err checkpoint(dg_run *r)
 {
     bool removed;
@@ -231,7 +239,8 @@ static dg_err close_epoch(dg_run *r)
     const uint64_t epoch = r->given.epoch;
     bool removed;
     dg_err e = DG_OK;
-    if ((samples_due(r->o, epoch) || checkpoint_due(r->o, epoch)) && (e = dg_rundir_check(&r->dir, &removed)) != DG_OK) {
+    if ((samples_due(r->o, epoch) || checkpoint_due(r->o, epoch)) &&
+        (e = dg_rundir_check(&r->dir, &removed)) != DG_OK) {
         if (removed) return e;
         e = read_metrics(r, true);
         return e ? e : checkpoint(r);
@@ -250,15 +259,15 @@ static dg_err close_epoch(dg_run *r)
     return e;
 }
 
-/* A run that was killed, or whose disk or device failed, behind its checkpoint and in front of its pictures makes them now. */
+/* A run that was killed, or whose disk or device failed, behind its checkpoint and in front of its pictures makes them
+ * now. */
 static void make_up_for_pictures(dg_run *r)
 {
     const dg_options *o = r->o;
     if (o->sample_every > 0 && (!r->first_step || !dg_rundir_has(&r->dir, "reals.png"))) dg_save_reals(r);
     dg_history_prune(&r->dir, o->keep); /* it may have died just before that, too */
     if (!r->first_step || r->read.batch || !samples_due(o, r->read.epoch)) return;
-    if (!dg_rundir_has(&r->dir, "epoch-%04ju.png", (uintmax_t)r->read.epoch))
-        dg_begin_samples(r, r->read.epoch);
+    if (!dg_rundir_has(&r->dir, "epoch-%04ju.png", (uintmax_t)r->read.epoch)) dg_begin_samples(r, r->read.epoch);
     if (!o->no_curves) dg_save_curves(r, false);
 }
 

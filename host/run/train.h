@@ -22,7 +22,7 @@ typedef struct {
 
 typedef struct {
     const dg_options *o;
-    char *config;            /* text of config.ini: o->resolved, with the precision that --precision auto has become */
+    char *config; /* text of config.ini: o->resolved, with the precision that --precision auto has become */
     dg_backend *backend;
     dg_gan gan;
     dg_dataset data;
@@ -31,30 +31,30 @@ typedef struct {
     struct {
         dg_worker *checkpoints; /* one thread each, so that a file's newest is the last that is written */
         dg_worker *curves;
-        dg_worker *grids;       /* several at a time: no two have one name */
+        dg_worker *grids; /* several at a time: no two have one name */
     } write;
-    bool curves_due;         /* newer ones than were given to their writer */
+    bool curves_due; /* newer ones than were given to their writer */
     dg_progress *progress;
     dg_feed feed;
     dg_ring_reader metrics;
 
-    int batches;             /* steps in an epoch */
-    dg_place given;          /* to the device */
-    dg_place read;           /* their metrics are here, checked and logged */
-    uint64_t first_step;     /* of this session */
-    double epoch_began;      /* clock */
-    uint64_t given_step;     /* of the last checkpoint that was given to its writer in this session */
+    int batches;                  /* steps in an epoch */
+    dg_place given;               /* to the device */
+    dg_place read;                /* their metrics are here, checked and logged */
+    uint64_t first_step;          /* of this session */
+    double epoch_began;           /* clock */
+    uint64_t given_step;          /* of the last checkpoint that was given to its writer in this session */
     double saved_at, saving_took; /* clock and seconds: when it was taken, and how long training waited for that */
     /* what checkpoint.safetensors holds, {0}: none is there; its writer's until that is closed */
     dg_place saved;
     double started, seconds_before; /* clock at the session's start; seconds of earlier sessions */
-    dg_metrics sum;          /* over the epoch under way, for its means */
+    dg_metrics sum;                 /* over the epoch under way, for its means */
     int summed;
     struct {
-        uint8_t *pixels;     /* of a grid, where the device can write */
-        uint64_t epoch;      /* of the grid that is on its way; 0: none is */
+        uint8_t *pixels; /* of a grid, where the device can write */
+        uint64_t epoch;  /* of the grid that is on its way; 0: none is */
     } samples;
-    dg_err save_error;       /* first failure to write something; training goes on, the exit code tells */
+    dg_err save_error; /* first failure to write something; training goes on, the exit code tells */
 } dg_run;
 
 /* The last signal that asked us to stop, 0: none. */
@@ -62,7 +62,7 @@ extern volatile sig_atomic_t dg_stop_signal;
 void dg_catch_signals(void);
 
 const char *dg_run_precision(const dg_run *r); /* the one of the device that it runs on */
-double dg_clock(void); /* seconds, monotonic */
+double dg_clock(void);                         /* seconds, monotonic */
 
 /* Build the gan, its data set whole or in two windows (gan->o.window), so that it fits into b's memory, and into
  * `most` MB of it unless that is 0. DG_DEVICE says what is needed, what there is and the largest batch that fits. */
@@ -71,8 +71,8 @@ dg_err dg_build_to_fit(dg_gan *gan, const dg_model *m, const dg_gan_options *o, 
 /* Train until the epochs (or --steps) are done, a signal comes, or numbers fail. */
 dg_err dg_train_loop(dg_run *r);
 
-/* --checkpoint-every auto leaves this epoch's out: the disk has not finished the last one, or training would wait for them
- * more than a tenth of the time. Never the last epoch's. */
+/* --checkpoint-every auto leaves this epoch's out: the disk has not finished the last one, or training would wait for
+ * them more than a tenth of the time. Never the last epoch's. */
 bool dg_checkpoint_too_soon(const dg_run *r, uint64_t epoch);
 
 /* How many steps can be given next without anything for the host to do between them. */

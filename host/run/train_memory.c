@@ -68,10 +68,8 @@ static int largest_batch(const room *r, const dg_gan_options *o)
         if (half.samples > half.batch) half.samples = half.batch;
         dg_err e = build(&gan, r, &half, &yes);
         if (!e) dg_gan_free(&gan);
-        if (!e && yes)
-            lo = half.batch;
-        else
-            hi = half.batch;
+        if (!e && yes) lo = half.batch;
+        else hi = half.batch;
     }
     return lo;
 }
@@ -99,8 +97,10 @@ dg_err dg_build_to_fit(dg_gan *gan, const dg_model *m, const dg_gan_options *o, 
     char reserve[80] = "";
     if (most_mb > 0)
         snprintf(reserve, sizeof reserve, ", of which %.1f may be used (--device-memory)", (double)r.have / 1e6);
-    else if (others)
-        snprintf(reserve, sizeof reserve, " (%.1f stay for the driver)", (double)others / 1e6);
-    return dg_fail(DG_DEVICE, "--batch %d does not fit on %s: %.1f MB are needed (network %.1f, pictures %.1f), %.1f MB of %.1f are free%s; %s",
-                   o->batch, b->name, fixed + pictures, fixed, pictures, unused, (double)r.total / 1e6, reserve, advice);
+    else if (others) snprintf(reserve, sizeof reserve, " (%.1f stay for the driver)", (double)others / 1e6);
+    return dg_fail(DG_DEVICE,
+                   "--batch %d does not fit on %s: %.1f MB are needed (network %.1f, pictures %.1f), %.1f MB of %.1f "
+                   "are free%s; %s",
+                   o->batch, b->name, fixed + pictures, fixed, pictures, unused, (double)r.total / 1e6, reserve,
+                   advice);
 }

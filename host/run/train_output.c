@@ -90,7 +90,9 @@ void dg_save_reals(dg_run *r)
     picture *p = new_picture(r);
     if (!p) return;
     dg_rundir_file(&r->dir, p->path, "reals.png");
-    give_picture(r, p, dg_grid(r->data.pixels, n, r->data.size, r->data.channels, r->o->grid_rows, r->o->grid_cols, &p->image));
+    give_picture(r, p,
+                 dg_grid(r->data.pixels, n, r->data.size, r->data.channels, r->o->grid_rows, r->o->grid_cols,
+                         &p->image));
 }
 
 void dg_begin_samples(dg_run *r, uint64_t epoch)
@@ -101,7 +103,8 @@ void dg_begin_samples(dg_run *r, uint64_t epoch)
     dg_err e = z ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d samples", n);
     if (!e && !r->samples.pixels) {
         void *pixels;
-        e = r->backend->alloc_host(r->backend, (size_t)n * (size_t)m->size * (size_t)m->size * (size_t)m->channels, &pixels);
+        e = r->backend->alloc_host(r->backend, (size_t)n * (size_t)m->size * (size_t)m->size * (size_t)m->channels,
+                                   &pixels);
         r->samples.pixels = pixels;
     }
     for (int i = 0; i < n && !e; i++) dg_gan_z(z + (size_t)i * (size_t)m->latent, m->latent, r->o->seed, (uint64_t)i);
@@ -190,7 +193,8 @@ static dg_err write_checkpoint(void *context)
     (void)dg_worker_wait(r->write.grids, s->grids);
     (void)dg_rundir_check(&r->dir, &removed); /* the writer looks once more before it renames */
     const bool ends_epoch = r->saved.epoch && !r->saved.batch && r->saved.step != s->saved.step;
-    if (!removed && r->o->keep > 0 && ends_epoch && dg_history_keep(&r->dir, r->saved.epoch)) dg_warn("%s", dg_message());
+    if (!removed && r->o->keep > 0 && ends_epoch && dg_history_keep(&r->dir, r->saved.epoch))
+        dg_warn("%s", dg_message());
     dg_err e = dg_snapshot_write(s->snapshot, &at, dg_rundir_file(&r->dir, path, "checkpoint.safetensors"));
     if (!e) r->saved = s->saved;
     if (!e) dg_history_prune(&r->dir, r->o->keep);
@@ -202,13 +206,15 @@ static dg_err write_checkpoint(void *context)
  * training gives the same bytes. malloc'd. */
 static char *result_settings(const char *config)
 {
-    static const char *const key[] = {"batch", "lr", "lr-d", "lr-g", "beta1", "beta2", "eps", "seed", "flip", "drop-last", "fit", "alpha", "orient", "limit", "precision", "conv"};
+    static const char *const key[] = {"batch", "lr",        "lr-d", "lr-g",  "beta1",  "beta2", "eps",       "seed",
+                                      "flip",  "drop-last", "fit",  "alpha", "orient", "limit", "precision", "conv"};
     char *out = malloc(strlen(config) + 1), *to = out;
     for (const char *line = config; out && *line;) {
         size_t n = strcspn(line, "\n"), word = strcspn(line, " =\n");
         n += line[n] != 0;
         bool keep = false;
-        for (size_t i = 0; i < sizeof key / sizeof key[0] && !keep; i++) keep = strlen(key[i]) == word && !strncmp(line, key[i], word);
+        for (size_t i = 0; i < sizeof key / sizeof key[0] && !keep; i++)
+            keep = strlen(key[i]) == word && !strncmp(line, key[i], word);
         if (keep) to = (char *)memcpy(to, line, n) + n;
         line += n;
     }
@@ -225,10 +231,16 @@ void dg_save_checkpoint(dg_run *r)
         failed(r, dg_fail(DG_DEVICE, "out of memory for a checkpoint"));
         return;
     }
-    dg_checkpoint_info info = {.step = r->read.step, .epoch = r->read.epoch, .batch = r->read.batch, .seed = r->o->seed, .data_count = (uint64_t)r->data.count,
-                               .data_fingerprint = r->data.fingerprint, .config = settings};
+    dg_checkpoint_info info = {.step = r->read.step,
+                               .epoch = r->read.epoch,
+                               .batch = r->read.batch,
+                               .seed = r->o->seed,
+                               .data_count = (uint64_t)r->data.count,
+                               .data_fingerprint = r->data.fingerprint,
+                               .config = settings};
     snprintf(info.precision, sizeof info.precision, "%s", dg_run_precision(r));
-    dg_err e = settings ? dg_snapshot_take(&r->gan, &info, &s->snapshot) : dg_fail(DG_DEVICE, "out of memory for a checkpoint");
+    dg_err e = settings ? dg_snapshot_take(&r->gan, &info, &s->snapshot)
+                        : dg_fail(DG_DEVICE, "out of memory for a checkpoint");
     free(settings);
     r->given_step = r->read.step;
     if (!e) failed(r, dg_log_flush(r->log));

@@ -67,7 +67,8 @@ static dg_err cpu_memory(dg_backend *b, size_t *free_bytes, size_t *total)
     (void)b;
     struct sysinfo machine;
     *free_bytes = *total = SIZE_MAX;
-    if (sysinfo(&machine) == 0) *free_bytes = *total = ((size_t)machine.totalram + machine.totalswap) * machine.mem_unit;
+    if (sysinfo(&machine) == 0)
+        *free_bytes = *total = ((size_t)machine.totalram + machine.totalswap) * machine.mem_unit;
     return DG_OK;
 }
 
@@ -79,11 +80,12 @@ static dg_err cpu_alloc(dg_backend *b, size_t bytes, void **mem)
     /* Linux would hand out more than there is and kill the process when it is touched. */
     size_t align = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : 256, size = bytes ? bytes : 1;
     void *p = NULL;
-    if (size <= SIZE_MAX - align && bytes <= have)
-        p = aligned_alloc(align, (size + align - 1) / align * align);
+    if (size <= SIZE_MAX - align && bytes <= have) p = aligned_alloc(align, (size + align - 1) / align * align);
     if (!p)
-        return dg_fail(DG_DEVICE, "out of memory: %.1f MB needed at once, the machine has %.1f MB in all; "
-                       "use a smaller --batch or a smaller model", (double)bytes / 1e6, (double)have / 1e6);
+        return dg_fail(DG_DEVICE,
+                       "out of memory: %.1f MB needed at once, the machine has %.1f MB in all; "
+                       "use a smaller --batch or a smaller model",
+                       (double)bytes / 1e6, (double)have / 1e6);
     if (align == HUGE_PAGE) (void)madvise(p, bytes, MADV_HUGEPAGE); /* only a wish */
     /* By pieces in parallel, so that on a machine with several memory nodes each holds a part. */
     int64_t pieces = (int64_t)((bytes + PIECE - 1) / PIECE);
@@ -140,8 +142,7 @@ static void choose_conv(const cpu *c, dg_op *op)
 static const char *cpu_refuses(dg_backend *b, dg_op *op)
 {
     op->tune = (dg_tune){.variant = "direct", .why = "default"};
-    if (op->kind == DG_OP_conv_fwd || op->kind == DG_OP_conv_dx || op->kind == DG_OP_conv_dw)
-        choose_conv((cpu *)b, op);
+    if (op->kind == DG_OP_conv_fwd || op->kind == DG_OP_conv_dx || op->kind == DG_OP_conv_dw) choose_conv((cpu *)b, op);
     return NULL;
 }
 
@@ -209,7 +210,10 @@ const dg_cpu_table *dg_cpu_table_of(const dg_backend *b) { return b->run == cpu_
 
 /* The instruction sets of this build, best last. */
 #define DECLARE(isa) extern const dg_cpu_table dg_cpu_kernels_##isa##_f32, dg_cpu_kernels_##isa##_f64;
-#define ENTRY(isa) {#isa, has_##isa, {&dg_cpu_kernels_##isa##_f32, &dg_cpu_kernels_##isa##_f64}}
+#define ENTRY(isa)                                                                    \
+    {                                                                                 \
+#isa, has_##isa, { &dg_cpu_kernels_##isa##_f32, &dg_cpu_kernels_##isa##_f64 } \
+    }
 DECLARE(base)
 static int has_base(void) { return 1; }
 #if defined(__x86_64__)
@@ -277,8 +281,7 @@ dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out)
     *out = NULL;
     if (o->threads < 0 || o->threads > 1024)
         return dg_fail(DG_USAGE, "--threads %d: must be 1 to 1024, or 0 for every core", o->threads);
-    if (o->real != DG_F32 && o->real != DG_F64)
-        return dg_fail(DG_USAGE, "the CPU computes in fp32 or fp64 only");
+    if (o->real != DG_F32 && o->real != DG_F64) return dg_fail(DG_USAGE, "the CPU computes in fp32 or fp64 only");
     const isa *set;
     int threads = o->threads ? o->threads : default_threads();
     if (threads > omp_get_thread_limit()) threads = omp_get_thread_limit(); /* 1 without OpenMP */
@@ -290,13 +293,29 @@ dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out)
     c->table = set->table[o->real == DG_F64];
     c->conv = o->conv;
     c->base = (dg_backend){
-        .real = o->real, .threads = threads,
-        .memory = cpu_memory, .alloc = cpu_alloc, .release = cpu_release, .put = cpu_copy, .get = cpu_copy,
-        .alloc_host = cpu_alloc, .release_host = cpu_release, .start_put = cpu_start_copy, .start_get = cpu_start_copy,
-        .mark = cpu_mark, .follow = cpu_mark, .reached = cpu_reached,
-        .refuses = cpu_refuses, .scratch = cpu_scratch,
-        .run = cpu_run, .run_op = cpu_run_op, .sync = cpu_sync, .close = cpu_close,
-        .time_plan = cpu_time_plan, .time_op = cpu_time_op, .measure = dg_cpu_measure,
+        .real = o->real,
+        .threads = threads,
+        .memory = cpu_memory,
+        .alloc = cpu_alloc,
+        .release = cpu_release,
+        .put = cpu_copy,
+        .get = cpu_copy,
+        .alloc_host = cpu_alloc,
+        .release_host = cpu_release,
+        .start_put = cpu_start_copy,
+        .start_get = cpu_start_copy,
+        .mark = cpu_mark,
+        .follow = cpu_mark,
+        .reached = cpu_reached,
+        .refuses = cpu_refuses,
+        .scratch = cpu_scratch,
+        .run = cpu_run,
+        .run_op = cpu_run_op,
+        .sync = cpu_sync,
+        .close = cpu_close,
+        .time_plan = cpu_time_plan,
+        .time_op = cpu_time_op,
+        .measure = dg_cpu_measure,
     };
     snprintf(c->base.name, sizeof c->base.name, "cpu, %d thread%s, %s", c->base.threads,
              c->base.threads == 1 ? "" : "s", set->name);

@@ -65,8 +65,8 @@ static size_t array_bytes(void)
     return bytes < least ? least : bytes > most ? most : bytes;
 }
 
-/* What an op can count on finding where the one before it left it: the cores' own caches. The last cache is shared, of a
- * virtual machine with strangers, and a step's tensors go through it one after another. */
+/* What an op can count on finding where the one before it left it: the cores' own caches. The last cache is shared, of
+ * a virtual machine with strangers, and a step's tensors go through it one after another. */
 static double cache_bytes(int threads) { return (double)cache_size(0) * threads; }
 
 /* Three arrays of half the cache together, again and again. */

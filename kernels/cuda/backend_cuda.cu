@@ -1,5 +1,5 @@
-/* The CUDA backend: one device, one stream for everything that computes, plans as graphs in it (cuda_graph.cu); whatever
- * changes from step to step lies in device memory. Nothing is allocated after alloc().
+/* The CUDA backend: one device, one stream for everything that computes, plans as graphs in it (cuda_graph.cu);
+ * whatever changes from step to step lies in device memory. Nothing is allocated after alloc().
  *
  * Every call of CUDA is checked by TRY, every launch by check_launches; both end in report(), which names the op. */
 #include "kernels/cuda/backend_cuda.cuh"
@@ -18,16 +18,18 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e)
 {
     char text[360];
     c->last = e;
-    snprintf(text, sizeof text, "%s%s%s: %s (%s, %d)", op, *op ? ": " : "", what, cudaGetErrorString(e), cudaGetErrorName(e), (int)e);
+    snprintf(text, sizeof text, "%s%s%s: %s (%s, %d)", op, *op ? ": " : "", what, cudaGetErrorString(e),
+             cudaGetErrorName(e), (int)e);
     if (!dg_cuda_fatal(e)) {
         (void)cudaGetLastError(); /* such an error is over; the next call shall not find it */
         return dg_fail(DG_DEVICE, "%s", text);
     }
     c->broken = DG_DEVICE;
-    snprintf(c->broken_message, sizeof c->broken_message,
-             "%s on %s%s. The device is lost to this process; the last checkpoint is intact. Look for 'NVRM: Xid' in dmesg: "
-             "48, 63, 79 and 95 mean hardware, 13 and 31 a mistake in this program",
-             text, c->base.name, c->eager ? "" : "; some earlier operation failed: --no-graph names it");
+    snprintf(
+        c->broken_message, sizeof c->broken_message,
+        "%s on %s%s. The device is lost to this process; the last checkpoint is intact. Look for 'NVRM: Xid' in dmesg: "
+        "48, 63, 79 and 95 mean hardware, 13 and 31 a mistake in this program",
+        text, c->base.name, c->eager ? "" : "; some earlier operation failed: --no-graph names it");
     return dg_fail(DG_DEVICE, "%s", c->broken_message);
 }
 
@@ -45,7 +47,8 @@ static dg_err check_launches(gpu *c)
 /* Loads cuBLAS where a row wants it. */
 static const char *has(const dg_tune *tune)
 {
-    if (strcmp(tune->variant, "wgmma") == 0 && !dg_cuda_has_wgmma()) return "this dcgan has no code for sm_90a, which wgmma needs";
+    if (strcmp(tune->variant, "wgmma") == 0 && !dg_cuda_has_wgmma())
+        return "this dcgan has no code for sm_90a, which wgmma needs";
     return strcmp(tune->variant, "cublas") == 0 ? dg_cublas_open() : nullptr;
 }
 
@@ -146,7 +149,8 @@ static dg_err cuda_run(dg_backend *b, struct dg_plan *p) { return cuda_run_many(
 static dg_err run_one(gpu *c, const char *name, const dg_op *op, const dg_plan *p, int launch, double *ms)
 {
     TRY(c, name, cudaEventRecord(c->from, c->lane[DG_COMPUTE]));
-    const dg_err e = op ? dg_gpu_enqueue(c, op, c->lane[DG_COMPUTE]) : dg_gpu_enqueue_piece(c, p, launch, c->lane[DG_COMPUTE]);
+    const dg_err e = op ? dg_gpu_enqueue(c, op, c->lane[DG_COMPUTE])
+                        : dg_gpu_enqueue_piece(c, p, launch, c->lane[DG_COMPUTE]);
     if (e) return e;
     TRY(c, name, cudaEventRecord(c->to, c->lane[DG_COMPUTE]));
     TRY(c, name, cudaEventSynchronize(c->to));
@@ -205,11 +209,11 @@ static dg_err open_device(gpu *c, int device)
     const int count = dg_cuda_devices(all, 64, &why);
     if (!count) return dg_fail(DG_DEVICE, "--device cuda: %s; --device cpu needs none", why);
     if (device < 0 || device >= count)
-        return dg_fail(DG_DEVICE, "--device cuda:%d: this machine has %d CUDA device%s, numbered from 0 (%s --list-devices)", device,
-                       count, count == 1 ? "" : "s", dg_program());
+        return dg_fail(DG_DEVICE,
+                       "--device cuda:%d: this machine has %d CUDA device%s, numbered from 0 (%s --list-devices)",
+                       device, count, count == 1 ? "" : "s", dg_program());
     const dg_cuda_device *d = &all[device];
-    if (!d->usable)
-        return dg_fail(DG_DEVICE, "--device cuda:%d: %s: %s", device, d->name, d->why_not);
+    if (!d->usable) return dg_fail(DG_DEVICE, "--device cuda:%d: %s: %s", device, d->name, d->why_not);
     c->device = device;
     c->limits.arch = d->major * 10 + d->minor;
     snprintf(c->base.name, sizeof c->base.name, "cuda:%d, %.36s, sm_%d", device, d->name, c->limits.arch);

@@ -1,5 +1,5 @@
-/* Inside the CUDA backend: what its files share. backend_cuda.cu opens, chooses and runs, cuda_graph.cu captures, cuda_memory.cu moves
- * bytes, cuda_time.cu holds the clock. */
+/* Inside the CUDA backend: what its files share. backend_cuda.cu opens, chooses and runs, cuda_graph.cu captures,
+ * cuda_memory.cu moves bytes, cuda_time.cu holds the clock. */
 #ifndef DG_BACKEND_CUDA_CUH
 #define DG_BACKEND_CUDA_CUH
 
@@ -30,7 +30,7 @@ typedef struct captured {
 static constexpr int MOST_RUNS = 64, MOST_PIECES = 4096;
 
 typedef struct {
-    dg_backend base; /* first, so that a dg_backend pointer is a gpu pointer */
+    dg_backend base;    /* first, so that a dg_backend pointer is a gpu pointer */
     int device, driver; /* 12040: of CUDA 12.4 */
     bool eager;
     unsigned fuse; /* DG_FUSE_... */
@@ -47,24 +47,24 @@ typedef struct {
     /* while a plan is captured; the first is lane[DG_COMPUTE], others are made when wanted */
     cudaStream_t branch[DG_BRANCHES];
     cudaError_t last; /* what was last reported */
-    dg_err broken; /* set by the first fatal error: the device is lost to this process, no call makes sense */
+    dg_err broken;    /* set by the first fatal error: the device is lost to this process, no call makes sense */
     char broken_message[720];
 } gpu;
 
 /* The one place that turns a CUDA error into ours. */
 dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
 
-#define TRY(c, op, call)                                                                                      \
-    do {                                                                                                      \
-        const cudaError_t error_ = (call);                                                                    \
-        if (error_ != cudaSuccess) return dg_gpu_report(c, op, #call, error_);                                       \
+#define TRY(c, op, call)                                                       \
+    do {                                                                       \
+        const cudaError_t error_ = (call);                                     \
+        if (error_ != cudaSuccess) return dg_gpu_report(c, op, #call, error_); \
     } while (0)
 
 /* Every entry begins so: after a fatal error nothing is tried; the calling thread uses our device. */
-#define ENTER(c)                                                                                              \
-    do {                                                                                                      \
-        if ((c)->broken) return dg_fail((c)->broken, "%s", (c)->broken_message);                              \
-        TRY(c, "", cudaSetDevice((c)->device));                                                               \
+#define ENTER(c)                                                                 \
+    do {                                                                         \
+        if ((c)->broken) return dg_fail((c)->broken, "%s", (c)->broken_message); \
+        TRY(c, "", cudaSetDevice((c)->device));                                  \
     } while (0)
 
 /* Put an op's launches into a stream; a launch that was refused is an error that names the op. */

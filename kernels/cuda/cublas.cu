@@ -38,15 +38,17 @@ template <class F> static bool find(F *function, const char *name)
 const char *dg_cublas_open(void)
 {
     /* first the one that belongs to the runtime that is linked here, which the driver is new enough for */
-    static const char *const names[] = {"libcublas.so." DG_TEXT(CUBLAS_VER_MAJOR), "libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so"};
+    static const char *const names[] = {"libcublas.so." DG_TEXT(CUBLAS_VER_MAJOR), "libcublas.so.13", "libcublas.so.12",
+                                        "libcublas.so.11", "libcublas.so"};
     if (blas.handle) return nullptr;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !blas.library; i++) blas.library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = 0; i < sizeof names / sizeof *names && !blas.library; i++)
+        blas.library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!blas.library) return no("the cuBLAS library cannot be loaded", dlerror());
     decltype(&cublasCreate) create;
     decltype(&cublasSetMathMode) set_math_mode;
-    if (!find(&create, "cublasCreate_v2") || !find(&blas.destroy, "cublasDestroy_v2") || !find(&blas.set_stream, "cublasSetStream_v2") ||
-        !find(&blas.set_workspace, "cublasSetWorkspace_v2") || !find(&blas.sgemm, "cublasSgemm_v2") ||
-        !find(&set_math_mode, "cublasSetMathMode"))
+    if (!find(&create, "cublasCreate_v2") || !find(&blas.destroy, "cublasDestroy_v2") ||
+        !find(&blas.set_stream, "cublasSetStream_v2") || !find(&blas.set_workspace, "cublasSetWorkspace_v2") ||
+        !find(&blas.sgemm, "cublasSgemm_v2") || !find(&set_math_mode, "cublasSetMathMode"))
         return no("the cuBLAS library lacks a function", dlerror());
     if (!blas.workspace && cudaMalloc(&blas.workspace, WORKSPACE) != cudaSuccess)
         return no("no memory for the workspace of cuBLAS", nullptr);
@@ -54,7 +56,8 @@ const char *dg_cublas_open(void)
         blas.handle = nullptr;
         return no("cuBLAS does not start on this device", nullptr);
     }
-    if (set_math_mode(blas.handle, CUBLAS_PEDANTIC_MATH) != CUBLAS_STATUS_SUCCESS) return no("cuBLAS refuses fp32 arithmetic", nullptr);
+    if (set_math_mode(blas.handle, CUBLAS_PEDANTIC_MATH) != CUBLAS_STATUS_SUCCESS)
+        return no("cuBLAS refuses fp32 arithmetic", nullptr);
     return nullptr;
 }
 
@@ -66,7 +69,8 @@ void dg_cublas_close(void)
     blas.workspace = nullptr;
 }
 
-void dg_cublas_gemm(float *c, const float *a, const float *b, bool ta, bool tb, int m, int n, int k, cudaStream_t stream)
+void dg_cublas_gemm(float *c, const float *a, const float *b, bool ta, bool tb, int m, int n, int k,
+                    cudaStream_t stream)
 {
     const float one = 1, zero = 0;
     /* cuBLAS counts columns first: a row-major c = a b is its c' = b' a'. */
@@ -75,9 +79,11 @@ void dg_cublas_gemm(float *c, const float *a, const float *b, bool ta, bool tb, 
     /* setting a stream resets it */
     if (s == CUBLAS_STATUS_SUCCESS) s = blas.set_workspace(blas.handle, blas.workspace, WORKSPACE);
     if (s == CUBLAS_STATUS_SUCCESS)
-        s = blas.sgemm(blas.handle, tb ? CUBLAS_OP_T : CUBLAS_OP_N, ta ? CUBLAS_OP_T : CUBLAS_OP_N, n, m, k, &one, b, tb ? k : n, a,
-                       ta ? m : k, &zero, c, n);
+        s = blas.sgemm(blas.handle, tb ? CUBLAS_OP_T : CUBLAS_OP_N, ta ? CUBLAS_OP_T : CUBLAS_OP_N, n, m, k, &one, b,
+                       tb ? k : n, a, ta ? m : k, &zero, c, n);
     if (s == CUBLAS_STATUS_SUCCESS || dev_first_fault.error != cudaSuccess) return;
     const bool lost = s == CUBLAS_STATUS_EXECUTION_FAILED || s == CUBLAS_STATUS_INTERNAL_ERROR; /* else it refused */
-    dev_first_fault = {lost ? cudaErrorLaunchFailure : cudaErrorInvalidValue, dev_op, {"cublasSgemm", __FILE__, __LINE__}};
+    dev_first_fault = {lost ? cudaErrorLaunchFailure : cudaErrorInvalidValue,
+                       dev_op,
+                       {"cublasSgemm", __FILE__, __LINE__}};
 }

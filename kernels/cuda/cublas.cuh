@@ -11,6 +11,7 @@ void dg_cublas_close(void);
 
 /* c (m, n) = a (m, k) * b (k, n), all row-major; ta: a is stored (k, m), tb: b is stored (n, k). A failure is left
  * for dev_take_fault. */
-void dg_cublas_gemm(float *c, const float *a, const float *b, bool ta, bool tb, int m, int n, int k, cudaStream_t stream);
+void dg_cublas_gemm(float *c, const float *a, const float *b, bool ta, bool tb, int m, int n, int k,
+                    cudaStream_t stream);
 
 #endif

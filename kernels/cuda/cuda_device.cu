@@ -31,7 +31,8 @@ const char *dg_cuda_built_for(void)
     size_t n = 0;
     for (const char *at = DG_CUDA_SASS; *at && n + 16 < sizeof text; at += strcspn(at, " "), at += strspn(at, " "))
         n += (size_t)snprintf(text + n, sizeof text - n, "%ssm_%.*s", n ? ", " : "", (int)strcspn(at, " "), at);
-    snprintf(text + n, sizeof text - n, "%s sm_%d", n ? " and what is newer than" : "what is not older than", DG_CUDA_PTX);
+    snprintf(text + n, sizeof text - n, "%s sm_%d", n ? " and what is newer than" : "what is not older than",
+             DG_CUDA_PTX);
     return text;
 }
 
@@ -44,11 +45,13 @@ void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runt
 {
     switch ((int)e) {
     case 35: /* cudaErrorInsufficientDriver, also where there is none */
-        if (driver == 0)
-            snprintf(out, size, "no NVIDIA driver is loaded on this machine");
+        if (driver == 0) snprintf(out, size, "no NVIDIA driver is loaded on this machine");
         else
-            snprintf(out, size, "the NVIDIA driver is too old: it offers CUDA %d.%d, this program needs %d.%d; update the driver, or "
-                     "build with an older nvcc", driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+            snprintf(
+                out, size,
+                "the NVIDIA driver is too old: it offers CUDA %d.%d, this program needs %d.%d; update the driver, or "
+                "build with an older nvcc",
+                driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
         break;
     case 46: snprintf(out, size, "the GPU is in exclusive use by another process (nvidia-smi shows which)"); break;
     case 100: snprintf(out, size, "no NVIDIA GPU is visible (see CUDA_VISIBLE_DEVICES and nvidia-smi)"); break;
@@ -56,16 +59,24 @@ void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runt
         snprintf(out, size, "this dcgan has no code for this GPU: it is built for %s", dg_cuda_built_for());
         break;
     case 222: /* unsupported PTX */
-        snprintf(out, size, "the NVIDIA driver is too old for the PTX of this dcgan, which is built for %s; update the driver, or build "
-                 "with CUDA_ARCH=native", dg_cuda_built_for());
+        snprintf(out, size,
+                 "the NVIDIA driver is too old for the PTX of this dcgan, which is built for %s; update the driver, or "
+                 "build "
+                 "with CUDA_ARCH=native",
+                 dg_cuda_built_for());
         break;
     case 803: /* kernel module and libraries disagree */
-        snprintf(out, size, "the NVIDIA driver in the kernel and its libraries are of different versions; reboot, or install the driver again");
+        snprintf(out, size,
+                 "the NVIDIA driver in the kernel and its libraries are of different versions; reboot, or install the "
+                 "driver again");
         break;
     case 804: /* a forward compatibility package on a GPU that it does not serve */
-        snprintf(out, size, "the CUDA compatibility package that is installed does not serve this GPU; remove it, or update the driver");
+        snprintf(out, size,
+                 "the CUDA compatibility package that is installed does not serve this GPU; remove it, or update the "
+                 "driver");
         break;
-    default: snprintf(out, size, "CUDA does not start: %s (%s, %d)", cudaGetErrorString(e), cudaGetErrorName(e), (int)e);
+    default:
+        snprintf(out, size, "CUDA does not start: %s (%s, %d)", cudaGetErrorString(e), cudaGetErrorName(e), (int)e);
     }
 }
 
@@ -74,8 +85,23 @@ void dg_cuda_absence(char *out, size_t size, cudaError_t e, int driver, int runt
 bool dg_cuda_fatal(cudaError_t e)
 {
     switch ((int)e) {
-    case 46: case 214: case 220: case 226: case 700: case 702: case 710: case 714: case 715: case 716: case 717:
-    case 718: case 719: case 721: case 810: case 911: case 999: return true;
+    case 46:
+    case 214:
+    case 220:
+    case 226:
+    case 700:
+    case 702:
+    case 710:
+    case 714:
+    case 715:
+    case 716:
+    case 717:
+    case 718:
+    case 719:
+    case 721:
+    case 810:
+    case 911:
+    case 999: return true;
     default: return false;
     }
 }

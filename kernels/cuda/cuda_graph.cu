@@ -1,6 +1,6 @@
 /* Plans as graphs: captured when they are first run, replayed from then on. The branches of a plan (branches.h) are
- * captured from streams of their own; the first one is the stream that graphs are launched in, and all begin and end there in
- * every run of the plan. */
+ * captured from streams of their own; the first one is the stream that graphs are launched in, and all begin and end
+ * there in every run of the plan. */
 #include "kernels/cuda/backend_cuda.cuh"
 
 #include <stdlib.h>
@@ -11,8 +11,8 @@ typedef struct {
     dg_plan *p;
     int pieces;
     dg_branched *at;
-    cudaEvent_t *ended; /* of each piece that another branch waits for; of others NULL */
-    cudaEvent_t begun;  /* a run; NULL where nothing branches */
+    cudaEvent_t *ended;    /* of each piece that another branch waits for; of others NULL */
+    cudaEvent_t begun;     /* a run; NULL where nothing branches */
     int tail[DG_BRANCHES]; /* the last piece of each branch, -1: it has none */
 } recording;
 
@@ -25,7 +25,10 @@ static void stop(recording *r)
     free(r->at);
 }
 
-static cudaError_t want(cudaEvent_t *event) { return *event ? cudaSuccess : cudaEventCreateWithFlags(event, cudaEventDisableTiming); }
+static cudaError_t want(cudaEvent_t *event)
+{
+    return *event ? cudaSuccess : cudaEventCreateWithFlags(event, cudaEventDisableTiming);
+}
 
 /* Streams and events that the branches need; nothing is made while a stream is captured. */
 static dg_err prepare(recording *r)
@@ -66,8 +69,8 @@ static dg_err record_piece(recording *r, int i)
         waits++;
     }
     if (b->branch && b->after[b->branch] < 0 && !waits++) TRY(c, r->p->name, cudaStreamWaitEvent(stream, r->begun, 0));
-    /* What a kernel does before it waits is safe behind the piece that the plan has in front of it (fuse.h, early), and a
-     * launch that may begin early has one in front of it. */
+    /* What a kernel does before it waits is safe behind the piece that the plan has in front of it (fuse.h, early), and
+     * a launch that may begin early has one in front of it. */
     const bool overlaps = dev_programmatic;
     dev_programmatic = overlaps && !waits && (!r->begun || (i > 0 && b->after[b->branch] == i - 1));
     const dg_err e = dg_gpu_enqueue_piece(c, r->p, i, stream);
@@ -114,7 +117,8 @@ static dg_err try_capture(gpu *c, dg_plan *p, int runs, captured *made)
     return e;
 }
 
-/* Programmatic launches in a capture are young: some drivers refuse what others take. Is that what the capture failed of? */
+/* Programmatic launches in a capture are young: some drivers refuse what others take. Is that what the capture failed
+ * of? */
 static bool without_overlap(const gpu *c)
 {
     switch ((int)c->last) {
@@ -125,7 +129,9 @@ static bool without_overlap(const gpu *c)
     default: return false;
     }
     if (c->broken || !dev_programmatic) return false;
-    dg_warn("%s; kernels do not begin before those in front of them have ended, then (--fuse -overlap says so from the start)", dg_message());
+    dg_warn("%s; kernels do not begin before those in front of them have ended, then (--fuse -overlap says so from the "
+            "start)",
+            dg_message());
     dev_programmatic = false;
     return true;
 }
@@ -146,13 +152,13 @@ static dg_err capture(gpu *c, dg_plan *p, int runs, captured **out)
     return DG_OK;
 }
 
-/* Kernels are loaded when they are first used, and drivers before CUDA 12.3 load none while a stream is captured: there a
- * plan's first run is not captured, and this is what it has for a graph. */
+/* Kernels are loaded when they are first used, and drivers before CUDA 12.3 load none while a stream is captured: there
+ * a plan's first run is not captured, and this is what it has for a graph. */
 static const int LOADS_IN_CAPTURE = 12030;
 static captured loaded;
 
-/* Graphs double: none is captured before the plan ran as often as that takes, so that the first steps wait for little, and
- * the device has steps to do while the host captures longer ones. */
+/* Graphs double: none is captured before the plan ran as often as that takes, so that the first steps wait for little,
+ * and the device has steps to do while the host captures longer ones. */
 dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out)
 {
     dg_err e = DG_OK;
@@ -163,7 +169,8 @@ dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out)
     }
     if ((!p->captured || p->captured == &loaded) && (e = capture(c, p, 1, out)) == DG_OK) p->captured = *out;
     captured *first = (captured *)p->captured, *g = first;
-    while (!e && 2 * g->runs <= n && 2 * g->runs <= MOST_RUNS && 2 * g->runs * dg_plan_pieces(p) <= MOST_PIECES && g->runs < first->done) {
+    while (!e && 2 * g->runs <= n && 2 * g->runs <= MOST_RUNS && 2 * g->runs * dg_plan_pieces(p) <= MOST_PIECES &&
+           g->runs < first->done) {
         if (!g->twice) e = capture(c, p, 2 * g->runs, &g->twice);
         if (!e) g = g->twice;
     }

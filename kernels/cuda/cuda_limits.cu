@@ -27,11 +27,13 @@ template <dg_math M> static __global__ void __launch_bounds__(THREADS) mma_kerne
     float c[CHAINS][4] = {};
     /* as of to_tf32 */
     const uint32_t one = 0x3f803f80u + threadIdx.x % 32 * 0x00030005u, bits = M == DG_MATH_TF32 ? ~0x1fffu : ~0u;
-    const uint32_t a[4] = {one & bits, (one ^ 0x00410014u) & bits, (one ^ 0x00160052u) & bits, (one ^ 0x00250043u) & bits};
+    const uint32_t a[4] = {one & bits, (one ^ 0x00410014u) & bits, (one ^ 0x00160052u) & bits,
+                           (one ^ 0x00250043u) & bits};
     const uint32_t b[2] = {(one ^ 0x00330061u) & bits, one & bits};
     for (int t = 0; t < turns; t++)
 #pragma unroll
-        for (int i = 0; i < CHAINS; i++) M == DG_MATH_BF16 ? mma_bf16(c[i], a, b) : M == DG_MATH_FP16 ? mma_fp16(c[i], a, b) : mma_tf32(c[i], a, b);
+        for (int i = 0; i < CHAINS; i++)
+            M == DG_MATH_BF16 ? mma_bf16(c[i], a, b) : M == DG_MATH_FP16 ? mma_fp16(c[i], a, b) : mma_tf32(c[i], a, b);
     float sum = 0;
 #pragma unroll
     for (int i = 0; i < CHAINS; i++) sum += c[i][0] + c[i][3];
@@ -46,8 +48,8 @@ static __global__ void triad_kernel(float4 *out, const float4 *left, const float
     }
 }
 
-/* Reads n numbers `turns` times; every time a block has another part of them, so that its multiprocessor's own cache does
- * not serve. */
+/* Reads n numbers `turns` times; every time a block has another part of them, so that its multiprocessor's own cache
+ * does not serve. */
 static __global__ void read_kernel(float *out, const float4 *in, int64_t n, int turns)
 {
     float sum = 0;
@@ -75,13 +77,13 @@ typedef struct {
     const char **what;
 } job;
 
-#define TRY(call)                                                                                             \
-    do {                                                                                                      \
-        const cudaError_t error_ = (call);                                                                    \
-        if (error_ != cudaSuccess) {                                                                          \
-            *j->what = #call;                                                                                 \
-            return error_;                                                                                    \
-        }                                                                                                     \
+#define TRY(call)                          \
+    do {                                   \
+        const cudaError_t error_ = (call); \
+        if (error_ != cudaSuccess) {       \
+            *j->what = #call;              \
+            return error_;                 \
+        }                                  \
     } while (0)
 
 static cudaError_t launches(job *j)
@@ -104,15 +106,18 @@ static void launch(job *j, kind k, int turns)
     if (k == BF16) KLAUNCH(mma_kernel<DG_MATH_BF16>, grid, block, 0, j->stream, out, turns);
     if (k == FP16) KLAUNCH(mma_kernel<DG_MATH_FP16>, grid, block, 0, j->stream, out, turns);
     if (k == TRIAD)
-        for (int t = 0; t < turns; t++) KLAUNCH(triad_kernel, grid, block, 0, j->stream, j->array[0], j->array[1], j->array[2], j->n);
+        for (int t = 0; t < turns; t++)
+            KLAUNCH(triad_kernel, grid, block, 0, j->stream, j->array[0], j->array[1], j->array[2], j->n);
     if (k == READ) KLAUNCH(read_kernel, grid, block, 0, j->stream, out, j->array[1], j->n, turns);
-    if (k == CACHE) KLAUNCH(read_kernel, grid, block, 0, j->stream, out, j->array[2], cached < j->n ? cached : j->n, turns);
+    if (k == CACHE)
+        KLAUNCH(read_kernel, grid, block, 0, j->stream, out, j->array[2], cached < j->n ? cached : j->n, turns);
 }
 
 /* FLOPs or bytes of one turn. */
 static double work(const job *j, kind k)
 {
-    const double threads = (double)j->device.multiProcessorCount * BLOCKS * THREADS, cached = j->device.l2CacheSize / 2.0;
+    const double threads = (double)j->device.multiProcessorCount * BLOCKS * THREADS,
+                 cached = j->device.l2CacheSize / 2.0;
     const double bytes = 16.0 * (double)j->n;
     switch (k) {
     case FMA: return threads * CHAINS * 4 * 2;
@@ -126,7 +131,8 @@ static double work(const job *j, kind k)
     return 0;
 }
 
-/* Raises *best to what is reached, in 1e9 a second. As many turns as take some 0.5 ms, so that starting does not count. */
+/* Raises *best to what is reached, in 1e9 a second. As many turns as take some 0.5 ms, so that starting does not count.
+ */
 static cudaError_t rate(job *j, kind k, double *best)
 {
     float ms = 0;

@@ -39,9 +39,10 @@ static dg_err alloc(dg_backend *b, size_t bytes, void **mem)
     const cudaError_t e = cudaMalloc(&p, bytes ? bytes : 1);
     if (e == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
-        return dg_fail(DG_DEVICE, "out of memory on %s: %.1f MB needed at once, %.1f MB free of %.1f MB; use a smaller --batch, "
-                       "a smaller model, or close other programs on this GPU", b->name, (double)bytes / 1e6, (double)free_bytes / 1e6,
-                       (double)total / 1e6);
+        return dg_fail(DG_DEVICE,
+                       "out of memory on %s: %.1f MB needed at once, %.1f MB free of %.1f MB; use a smaller --batch, "
+                       "a smaller model, or close other programs on this GPU",
+                       b->name, (double)bytes / 1e6, (double)free_bytes / 1e6, (double)total / 1e6);
     }
     if (e != cudaSuccess) return dg_gpu_report(c, "", "cudaMalloc", e);
     const cudaError_t cleared = clear(c, p, bytes ? bytes : 1);
@@ -63,7 +64,8 @@ static dg_err alloc_host(dg_backend *b, size_t bytes, void **mem)
     *mem = nullptr;
     if (e != cudaErrorMemoryAllocation) return dg_gpu_report(c, "", "cudaHostAlloc", e);
     (void)cudaGetLastError();
-    return dg_fail(DG_DEVICE, "out of memory: %.1f MB of the host's memory are needed that %s can reach", (double)bytes / 1e6, b->name);
+    return dg_fail(DG_DEVICE, "out of memory: %.1f MB of the host's memory are needed that %s can reach",
+                   (double)bytes / 1e6, b->name);
 }
 
 /* Whatever still uses the memory comes first. */
@@ -101,7 +103,8 @@ static dg_err take_stage(gpu *c, int *k)
     return wait_for(c, c->staged[*k]);
 }
 
-/* The host's memory may be reused on return: it is in a stage by then. The copy itself takes its place in the stream. */
+/* The host's memory may be reused on return: it is in a stage by then. The copy itself takes its place in the stream.
+ */
 static dg_err put(dg_backend *b, void *dst, const void *host, size_t bytes)
 {
     gpu *c = (gpu *)b;
@@ -112,7 +115,8 @@ static dg_err put(dg_backend *b, void *dst, const void *host, size_t bytes)
         const dg_err e = take_stage(c, &k);
         if (e) return e;
         memcpy(c->stage[k], (const char *)host + at, n);
-        TRY(c, "copying to the device", cudaMemcpyAsync((char *)dst + at, c->stage[k], n, cudaMemcpyHostToDevice, c->lane[DG_COMPUTE]));
+        TRY(c, "copying to the device",
+            cudaMemcpyAsync((char *)dst + at, c->stage[k], n, cudaMemcpyHostToDevice, c->lane[DG_COMPUTE]));
         TRY(c, "copying to the device", cudaEventRecord(c->staged[k], c->lane[DG_COMPUTE]));
     }
     return DG_OK;
@@ -122,7 +126,8 @@ static dg_err start_piece(gpu *c, const char *src, size_t n, int *k)
 {
     const dg_err e = take_stage(c, k);
     if (e) return e;
-    TRY(c, "copying from the device", cudaMemcpyAsync(c->stage[*k], src, n, cudaMemcpyDeviceToHost, c->lane[DG_COMPUTE]));
+    TRY(c, "copying from the device",
+        cudaMemcpyAsync(c->stage[*k], src, n, cudaMemcpyDeviceToHost, c->lane[DG_COMPUTE]));
     TRY(c, "copying from the device", cudaEventRecord(c->staged[*k], c->lane[DG_COMPUTE]));
     return DG_OK;
 }

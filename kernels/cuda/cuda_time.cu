@@ -32,7 +32,8 @@ void dg_cuda_timer_free(dg_cuda_timer *t)
     t->cache = nullptr;
 }
 
-static cudaError_t enqueue(dg_cuda_timer *t, int n, bool cold, dg_err (*piece)(void *, int), void *context, cudaEvent_t *event, dg_err *failed)
+static cudaError_t enqueue(dg_cuda_timer *t, int n, bool cold, dg_err (*piece)(void *, int), void *context,
+                           cudaEvent_t *event, dg_err *failed)
 {
     cudaError_t e = cudaSuccess;
     if (!cold) KLAUNCH(hold_kernel, dim3(1), dim3(1), 0, t->stream, (float *)t->cache, n * HOLD);
@@ -46,7 +47,8 @@ static cudaError_t enqueue(dg_cuda_timer *t, int n, bool cold, dg_err (*piece)(v
     return e == cudaSuccess ? done : e;
 }
 
-cudaError_t dg_cuda_time(dg_cuda_timer *t, int n, bool cold, dg_err (*piece)(void *, int), void *context, double *ms, dg_err *failed)
+cudaError_t dg_cuda_time(dg_cuda_timer *t, int n, bool cold, dg_err (*piece)(void *, int), void *context, double *ms,
+                         dg_err *failed)
 {
     *failed = DG_OK;
     cudaError_t e = make_cache(t);
@@ -78,7 +80,8 @@ typedef struct {
 static dg_err enqueue_timed(void *context, int i)
 {
     const timed *t = (const timed *)context;
-    return t->op ? dg_gpu_enqueue(t->c, t->op, t->c->timer.stream) : dg_gpu_enqueue_piece(t->c, t->plan, i, t->c->timer.stream);
+    return t->op ? dg_gpu_enqueue(t->c, t->op, t->c->timer.stream)
+                 : dg_gpu_enqueue_piece(t->c, t->plan, i, t->c->timer.stream);
 }
 
 static dg_err time_pieces(timed *t, int n, double *ms)

@@ -17,7 +17,8 @@ typedef struct {
     void *cache; /* memory of more than the cache's size, allocated when it is first wanted */
     size_t bytes;
 } dg_cuda_timer;
-cudaError_t dg_cuda_time(dg_cuda_timer *t, int n, bool cold, dg_err (*piece)(void *, int), void *context, double *ms, dg_err *failed);
+cudaError_t dg_cuda_time(dg_cuda_timer *t, int n, bool cold, dg_err (*piece)(void *, int), void *context, double *ms,
+                         dg_err *failed);
 void dg_cuda_timer_free(dg_cuda_timer *t);
 
 /* backend->measure. *what: the call that failed, static text. */

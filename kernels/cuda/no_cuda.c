@@ -1,11 +1,13 @@
-/* Linked instead of the CUDA backend where there was nothing to build it with: DG_NO_CUDA says why (kernels/cuda/cuda.mk). */
+/* Linked instead of the CUDA backend where there was nothing to build it with: DG_NO_CUDA says why
+ * (kernels/cuda/cuda.mk). */
 #include "core/plan/backend.h"
 
 dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)
 {
     (void)o;
     *out = NULL;
-    return dg_fail(DG_DEVICE, "--device cuda: this dcgan was built without CUDA (" DG_NO_CUDA "); --device cpu needs none");
+    return dg_fail(DG_DEVICE,
+                   "--device cuda: this dcgan was built without CUDA (" DG_NO_CUDA "); --device cpu needs none");
 }
 
 int dg_cuda_devices(dg_cuda_device *out, int room, const char **why)

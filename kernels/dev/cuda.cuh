@@ -16,14 +16,13 @@ extern "C" {
 #include "core/plan/ops.h"
 }
 
-#define X(kind, member)                                                                                       \
-    template <class real>                                                                                     \
-    void dg_cuda_##kind(const dg_##member##_args *a, const dg_tune *tune, cudaStream_t stream);
+#define X(kind, member) \
+    template <class real> void dg_cuda_##kind(const dg_##member##_args *a, const dg_tune *tune, cudaStream_t stream);
 DG_OPS(X)
 #undef X
 
-#define DG_INSTANTIATE(kind, member)                                                                          \
-    template void dg_cuda_##kind<float>(const dg_##member##_args *, const dg_tune *, cudaStream_t);           \
+#define DG_INSTANTIATE(kind, member)                                                                \
+    template void dg_cuda_##kind<float>(const dg_##member##_args *, const dg_tune *, cudaStream_t); \
     template void dg_cuda_##kind<double>(const dg_##member##_args *, const dg_tune *, cudaStream_t);
 
 /* Bytes of operand `scratch` of a convolution: dg_scratch_of() (work.h) for one that is not in a plan. */
@@ -50,10 +49,7 @@ template <class T> __host__ __device__ constexpr T dg_div_up(T a, T b) { return 
 /* One thread an item. */
 static inline dim3 dg_grid(int64_t items, int block) { return dim3((unsigned)((items + block - 1) / block)); }
 
-static __device__ __forceinline__ int64_t dg_thread()
-{
-    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-}
+static __device__ __forceinline__ int64_t dg_thread() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }
 
 /* relu, leaky and none are one function: z above 0, factor * z at and below (NaN stays NaN). */
 template <class real> static inline real dg_below_zero(dg_act act, double slope)

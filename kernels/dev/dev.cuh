@@ -93,7 +93,8 @@ inline bool dev_programmatic = true;
 
 /* Kernels on the current device may start early: it is sm_90 or newer, and they are compiled for that. Code that the
  * driver made of PTX for an older one waits for nothing. All kernels are compiled alike, so one of them is asked.
- * Graphs have programmatic edges from CUDA 12.3 on; what drivers before that capture of such a launch is nowhere said. */
+ * Graphs have programmatic edges from CUDA 12.3 on; what drivers before that capture of such a launch is nowhere said.
+ */
 inline thread_local signed char dev_overlaps[64]; /* by device: 0 not asked, 1 yes, -1 no */
 
 template <class K> static inline bool dev_may_overlap(K kernel)
@@ -112,8 +113,8 @@ template <class K> static inline bool dev_may_overlap(K kernel)
 }
 
 #ifdef __CUDACC__
-/* Without being asked, a kernel gets 48 KB less its static arrays. The limit is raised, never lowered: launches that were
- * captured before may need more of it than this one. */
+/* Without being asked, a kernel gets 48 KB less its static arrays. The limit is raised, never lowered: launches that
+ * were captured before may need more of it than this one. */
 static inline cudaError_t dev_allow_shared(const void *kernel, size_t shared)
 {
     cudaFuncAttributes a;
@@ -127,8 +128,8 @@ static inline cudaError_t dev_allow_shared(const void *kernel, size_t shared)
 enum dev_mode { DEV_PLAIN, DEV_COOPERATIVE, DEV_AFTER };
 
 template <class... P, class... A>
-static inline void dev_launch(dev_site at, dev_mode mode, void (*kernel)(P...), dim3 grid, dim3 block,
-                              size_t shared, cudaStream_t stream, A... args)
+static inline void dev_launch(dev_site at, dev_mode mode, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
+                              cudaStream_t stream, A... args)
 {
     static_assert(sizeof...(P) == sizeof...(A), "as many arguments as the kernel has parameters");
     if (mode == DEV_AFTER && !dev_may_overlap(kernel)) mode = DEV_PLAIN;
@@ -210,10 +211,7 @@ struct dev_pool {
 /* ---- Instructions that C++ has no name for. Fragment layouts: PTX ISA, "Matrix fragments for mma.m16n8k*".
  * Those that an architecture lacks trap there; launchers choose variants by compute capability. ---- */
 
-__device__ __forceinline__ uint32_t dev_shared_address(const void *p)
-{
-    return (uint32_t)__cvta_generic_to_shared(p);
-}
+__device__ __forceinline__ uint32_t dev_shared_address(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
 
 /* Copy 16 bytes from global to shared memory, or 16 zero bytes if !ok (src must still be a device address, and
  * is not read). Done only after commit and wait; before sm_80 done at once. Both sides 16-byte aligned. */
@@ -356,7 +354,9 @@ __device__ __forceinline__ uint32_t to_fp16x2(float low, float high)
 #if __CUDA_ARCH__ >= 800
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
 #else
-    asm("{\n\t.reg .b16 l, h;\n\tcvt.rn.f16.f32 l, %1;\n\tcvt.rn.f16.f32 h, %2;\n\tmov.b32 %0, {l, h};\n\t}" : "=r"(r) : "f"(low), "f"(high));
+    asm("{\n\t.reg .b16 l, h;\n\tcvt.rn.f16.f32 l, %1;\n\tcvt.rn.f16.f32 h, %2;\n\tmov.b32 %0, {l, h};\n\t}"
+        : "=r"(r)
+        : "f"(low), "f"(high));
 #endif
     return r;
 }
@@ -377,8 +377,9 @@ __device__ __forceinline__ void grid_dependents_launch()
 #endif
 }
 
-/* Before the wait: read, or copy as cp_async16 does, what the launch just in front of this one does not write. Both go past
- * the multiprocessor's own cache, which is promised to be without stale values between a launch and those it waits for. */
+/* Before the wait: read, or copy as cp_async16 does, what the launch just in front of this one does not write. Both go
+ * past the multiprocessor's own cache, which is promised to be without stale values between a launch and those it waits
+ * for. */
 template <class T> __device__ __forceinline__ T grid_early_load(const T *p)
 {
     static_assert(sizeof(T) == 4 || sizeof(T) == 16, "one load");

@@ -14,11 +14,13 @@
  *
  * Matrices in shared memory are made of 8 x 16 bytes, 128 bytes one behind the other (PTX ISA, "Asynchronous Warpgroup
  * Level Matrix Shared Memory Layout", without swizzling): of a K-major one a row is 8 k of one row (of A) or column (of
- * B), of an MN-major one, which TRANS_B says of B, 8 columns of one k. Where the next 8 k and the next 8 rows or columns
- * are is free, in multiples of 16 bytes. The canonical layouts there have as "leading dimension byte offset" the step to
- * the next 8 k and as "stride dimension byte offset" that to the next 8 rows or columns, K-major ((8,m),(T,2k)):
+ * B), of an MN-major one, which TRANS_B says of B, 8 columns of one k. Where the next 8 k and the next 8 rows or
+ * columns are is free, in multiples of 16 bytes. The canonical layouts there have as "leading dimension byte offset"
+ * the step to the next 8 k and as "stride dimension byte offset" that to the next 8 rows or columns, K-major
+ * ((8,m),(T,2k)):
  * ((1T,SBO),(1,LBO)) and MN-major ((T,1,m),(8,k)):((1,T,SBO),(1T,LBO)) alike; CUTLASS's make_gmma_desc for INTERLEAVE
- * says the same. A matrix starts at any multiple of 16 bytes ("Register Fragments and Shared Memory Matrix Layouts"). */
+ * says the same. A matrix starts at any multiple of 16 bytes ("Register Fragments and Shared Memory Matrix Layouts").
+ */
 #ifndef DG_DEV_WGMMA_CUH
 #define DG_DEV_WGMMA_CUH
 
@@ -79,20 +81,21 @@ template <int J> __device__ __forceinline__ void wgmma_wait(float (&d)[J][4])
     dev_hold(d);
 }
 
-/* d (64, 8 J) += a (64, 16) * b (16, 8 J), bf16, J = 4, 8 or 16. Warp w of the warpgroup has rows 16 w to 16 w + 15, d[j] of
- * them is what mma_bf16 has for columns 8 j to 8 j + 7; a in registers is mma_bf16's, too. */
+/* d (64, 8 J) += a (64, 16) * b (16, 8 J), bf16, J = 4, 8 or 16. Warp w of the warpgroup has rows 16 w to 16 w + 15,
+ * d[j] of them is what mma_bf16 has for columns 8 j to 8 j + 7; a in registers is mma_bf16's, too. */
 #define DEV_SUMS_4(d, j) "+f"(d[j][0]), "+f"(d[j][1]), "+f"(d[j][2]), "+f"(d[j][3])
 #define DEV_SUMS_16(d, j) DEV_SUMS_4(d, j), DEV_SUMS_4(d, j + 1), DEV_SUMS_4(d, j + 2), DEV_SUMS_4(d, j + 3)
 #define DEV_LIST_16 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15"
 #define DEV_LIST_32 DEV_LIST_16 ",%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31"
-#define DEV_LIST_64                                                                                           \
-    DEV_LIST_32 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,"                           \
+#define DEV_LIST_64                                                                 \
+    DEV_LIST_32 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47," \
                 "%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
-#define DEV_WGMMA_TEXT(n, list, factors)                                                                           \
-    "{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\n"                                                            \
+#define DEV_WGMMA_TEXT(n, list, factors)           \
+    "{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\n" \
     "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.bf16.bf16 {" list "}, " factors ";\n}"
 
-template <bool TRANS_B, int J> static __device__ __forceinline__ void wgmma_bf16(float (&d)[J][4], dev_matrix a, dev_matrix b)
+template <bool TRANS_B, int J>
+static __device__ __forceinline__ void wgmma_bf16(float (&d)[J][4], dev_matrix a, dev_matrix b)
 {
     static_assert(J == 4 || J == 8 || J == 16, "32, 64 or 128 columns");
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -116,7 +119,8 @@ template <bool TRANS_B, int J> static __device__ __forceinline__ void wgmma_bf16
 #endif
 }
 
-template <bool TRANS_B, int J> static __device__ __forceinline__ void wgmma_bf16(float (&d)[J][4], const uint32_t (&a)[4], dev_matrix b)
+template <bool TRANS_B, int J>
+static __device__ __forceinline__ void wgmma_bf16(float (&d)[J][4], const uint32_t (&a)[4], dev_matrix b)
 {
     static_assert(J == 4 || J == 8 || J == 16, "32, 64 or 128 columns");
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL

@@ -29,9 +29,9 @@ static __device__ __forceinline__ int dg_plane_of_a() { return dg_warp_lane() / 
 static __device__ __forceinline__ int dg_row_of_b() { return dg_warp_lane() / 16 * 8 + dg_warp_lane() % 8; }
 static __device__ __forceinline__ int dg_plane_of_b() { return dg_warp_lane() / 8 % 2; }
 
-/* How the arithmetics below multiply: warp by warp, and a product is done when it is asked for. Those of a warpgroup are
- * in wgmma.cuh, with the same names. there: this architecture has such products; fused: it has them in fused kernels, too.
- * scaled: values are multiplied by a power of two before they are rounded, and sums by the inverse. */
+/* How the arithmetics below multiply: warp by warp, and a product is done when it is asked for. Those of a warpgroup
+ * are in wgmma.cuh, with the same names. there: this architecture has such products; fused: it has them in fused
+ * kernels, too. scaled: values are multiplied by a power of two before they are rounded, and sums by the inverse. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define DG_MMA_BEFORE_SM_80 1
 #else
@@ -39,7 +39,7 @@ static __device__ __forceinline__ int dg_plane_of_b() { return dg_warp_lane() / 
 #endif
 struct dg_mma_by_warps {
     static constexpr bool there = !DG_MMA_BEFORE_SM_80, fused = there, scaled = false;
-    static constexpr int warps = 1;             /* that share 64 rows */
+    static constexpr int warps = 1; /* that share 64 rows */
     /* odd planes of weights: positions exchanged, p ^ swap; units between planes */
     static constexpr int swap = 4, spacing = 0;
 
@@ -55,7 +55,10 @@ struct dg_mma_bf16 : dg_mma_by_warps {
     {
         return make_uint4(to_bf16x2(v[0], v[1]), to_bf16x2(v[2], v[3]), to_bf16x2(v[4], v[5]), to_bf16x2(v[6], v[7]));
     }
-    static __device__ __forceinline__ void multiply(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) { mma_bf16(c, a, b); }
+    static __device__ __forceinline__ void multiply(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
+    {
+        mma_bf16(c, a, b);
+    }
 
     /* Columns of A: 2 planes (16 m) x 16 positions, of B: 2 planes (twice 8 n) x 16 positions. The lane's position
      * (of those below 16) and plane; near: the same plus 4 where tf32 needs it, here unused. */
@@ -63,13 +66,19 @@ struct dg_mma_bf16 : dg_mma_by_warps {
     static __device__ __forceinline__ int column_of_b() { return dg_warp_lane() % 16; }
     static __device__ __forceinline__ int columns_plane_of_a() { return dg_warp_lane() / 8 % 2; }
     static __device__ __forceinline__ int columns_plane_of_b() { return dg_warp_lane() / 16; }
-    static __device__ __forceinline__ void columns_a(uint32_t (&a)[4], const uint4 *at, int, int) { ldsm_x4_trans(a, at); }
-    static __device__ __forceinline__ void columns_b(uint32_t (&b)[4], const uint4 *at, int, int) { ldsm_x4_trans(b, at); }
+    static __device__ __forceinline__ void columns_a(uint32_t (&a)[4], const uint4 *at, int, int)
+    {
+        ldsm_x4_trans(a, at);
+    }
+    static __device__ __forceinline__ void columns_b(uint32_t (&b)[4], const uint4 *at, int, int)
+    {
+        ldsm_x4_trans(b, at);
+    }
 };
 
-/* Products of fp16: fragments are those of bf16. Turing has these alone. From sm_80 on bf16 is as quick and needs no scaling:
- * fused kernels, which take longest to compile, would be for nothing there; the plain ones can be checked on what is at
- * hand. The simulator has all. */
+/* Products of fp16: fragments are those of bf16. Turing has these alone. From sm_80 on bf16 is as quick and needs no
+ * scaling: fused kernels, which take longest to compile, would be for nothing there; the plain ones can be checked on
+ * what is at hand. The simulator has all. */
 struct dg_mma_fp16 : dg_mma_bf16 {
 #ifdef __CUDA_ARCH__
     static constexpr bool there = true, fused = DG_MMA_BEFORE_SM_80, scaled = true;
@@ -79,13 +88,19 @@ struct dg_mma_fp16 : dg_mma_bf16 {
 
     /* What is finite stays so: a large gradient shall not end the run. Infinity and NaN stay what they are, for they
      * shall. */
-    static __device__ __forceinline__ float within(float v) { return fabsf(v) > 65504 && fabsf(v) <= FLT_MAX ? copysignf(65504, v) : v; }
+    static __device__ __forceinline__ float within(float v)
+    {
+        return fabsf(v) > 65504 && fabsf(v) <= FLT_MAX ? copysignf(65504, v) : v;
+    }
     static __device__ __forceinline__ uint4 round(const float (&v)[unit])
     {
-        return make_uint4(to_fp16x2(within(v[0]), within(v[1])), to_fp16x2(within(v[2]), within(v[3])), to_fp16x2(within(v[4]), within(v[5])),
-                          to_fp16x2(within(v[6]), within(v[7])));
+        return make_uint4(to_fp16x2(within(v[0]), within(v[1])), to_fp16x2(within(v[2]), within(v[3])),
+                          to_fp16x2(within(v[4]), within(v[5])), to_fp16x2(within(v[6]), within(v[7])));
     }
-    static __device__ __forceinline__ void multiply(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) { mma_fp16(c, a, b); }
+    static __device__ __forceinline__ void multiply(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
+    {
+        mma_fp16(c, a, b);
+    }
 };
 
 /* 2^n, of -126 to 127. */
@@ -100,7 +115,10 @@ struct dg_mma_tf32 : dg_mma_by_warps {
     {
         return make_uint4(to_tf32(v[0]), to_tf32(v[1]), to_tf32(v[2]), to_tf32(v[3]));
     }
-    static __device__ __forceinline__ void multiply(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) { mma_tf32(c, a, b); }
+    static __device__ __forceinline__ void multiply(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
+    {
+        mma_tf32(c, a, b);
+    }
 
     static __device__ __forceinline__ int column_of_a() { return dg_warp_lane() % 4; }
     static __device__ __forceinline__ int column_of_b() { return dg_warp_lane() % 4; }
@@ -162,7 +180,8 @@ template <class E, int MI, int NJ> struct dg_sums {
     {
 #pragma unroll
         for (int j = 0; j < NJ; j++)
-            if (n + j * 8 < columns) dg_store<2>(row + n + j * 8, dg_pack<float, 2>{{c[i / 2][j][i % 2 * 2], c[i / 2][j][i % 2 * 2 + 1]}});
+            if (n + j * 8 < columns)
+                dg_store<2>(row + n + j * 8, dg_pack<float, 2>{{c[i / 2][j][i % 2 * 2], c[i / 2][j][i % 2 * 2 + 1]}});
     }
 };
 

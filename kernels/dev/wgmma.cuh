@@ -1,7 +1,7 @@
-/* Products of bf16 by warpgroups: what mma.cuh has of a warp, for Hopper alone. A warpgroup has 64 rows, each of its warps
- * 16 of them, and B is read from where it lies. So is A where eight neighbouring positions lie one behind the other; in
- * small cells they are two rows of two cells, and A goes through registers. Planes of weights are spaced so that 2 planes
- * x 4 positions share no bank when they are written. */
+/* Products of bf16 by warpgroups: what mma.cuh has of a warp, for Hopper alone. A warpgroup has 64 rows, each of its
+ * warps 16 of them, and B is read from where it lies. So is A where eight neighbouring positions lie one behind the
+ * other; in small cells they are two rows of two cells, and A goes through registers. Planes of weights are spaced so
+ * that 2 planes x 4 positions share no bank when they are written. */
 #ifndef DG_WGMMA_CUH
 #define DG_WGMMA_CUH
 
@@ -19,7 +19,8 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
      * through registers, of this lane's; tap(t): how much further it is of tap t; b, next_k, next_n: the weights of the
      * first tap (dev_wgmma.cuh), next_tap units from those of the next one. */
     template <class P, bool TRANS_B, int TAPS, int NJ, class Tap>
-    static __device__ __forceinline__ void products(float (&sums)[NJ][4], const uint4 *a, const uint4 *b, int next_k, int next_n, int next_tap, Tap tap)
+    static __device__ __forceinline__ void products(float (&sums)[NJ][4], const uint4 *a, const uint4 *b, int next_k,
+                                                    int next_n, int next_tap, Tap tap)
     {
         const dev_matrix of_b = dev_matrix::of(b, next_k, next_n);
         if constexpr (P::small) {

@@ -16,7 +16,8 @@ void dg_fused_mma_fwd(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t 
 void dg_fused_mma_dx(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_wgmma(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_thin(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
-/* On tensor cores, also of convolutions with nothing around them; overlapping: blocks may begin while the launch in front ends. */
+/* On tensor cores, also of convolutions with nothing around them; overlapping: blocks may begin while the launch in
+ * front ends. */
 void dg_fused_thin_mma_fwd(const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream);
 void dg_fused_thin_mma_dx(const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream);
 void dg_fused_dense(const dg_fused_conv *f, cudaStream_t stream);
@@ -26,8 +27,8 @@ void dg_fused_update_launch(const dg_fused_update *u, cudaStream_t stream);
 /* ---- The last of several blocks ---- */
 
 /* Whole block. What this block wrote is seen by the one of `expected` blocks that comes last, which alone gets true and
- * leaves the counter at 0. Sums that it makes of the others' work have an order of their own, so that it does not matter
- * which one it is. */
+ * leaves the counter at 0. Sums that it makes of the others' work have an order of their own, so that it does not
+ * matter which one it is. */
 static __device__ __forceinline__ bool dg_comes_last(unsigned *counter, unsigned expected)
 {
     SHARED(int, last, );
@@ -68,7 +69,10 @@ static __device__ __forceinline__ float dg_one_value(const dg_channel &k, float 
     const float z = k.scale * x + k.shift;
     return z > 0 ? z : factor * z;
 }
-static __device__ __forceinline__ float dg_two_value(const dg_channel &k, float x, float pre) { return k.scale * x + k.tilt * pre + k.shift; }
+static __device__ __forceinline__ float dg_two_value(const dg_channel &k, float x, float pre)
+{
+    return k.scale * x + k.tilt * pre + k.shift;
+}
 
 /* A thread's four channels of a source that it reads again and again: what they need is found when an image of another
  * group comes. */
@@ -78,7 +82,9 @@ struct dg_four {
     int group;
     dg_channel k[4];
 
-    __device__ __forceinline__ dg_four(const dg_source &of, int channel, int channels) : s(of), c(channel), C(channels), group(-1) {}
+    __device__ __forceinline__ dg_four(const dg_source &of, int channel, int channels)
+        : s(of), c(channel), C(channels), group(-1)
+    {}
     __device__ __forceinline__ void of_group(int g)
     {
         if (g == group) return;
@@ -91,7 +97,9 @@ struct dg_four {
         const float below = s.kind == DG_SOURCE_NORM ? s.factor : 1;
         dg_pack<float, 4> v;
 #pragma unroll
-        for (int e = 0; e < 4; e++) v.v[e] = s.kind == DG_SOURCE_NORM_DX ? dg_two_value(k[e], x.v[e], pre.v[e]) : dg_one_value(k[e], x.v[e], below);
+        for (int e = 0; e < 4; e++)
+            v.v[e] = s.kind == DG_SOURCE_NORM_DX ? dg_two_value(k[e], x.v[e], pre.v[e])
+                                                 : dg_one_value(k[e], x.v[e], below);
         return v;
     }
     __device__ __forceinline__ bool two() const { return s.kind == DG_SOURCE_NORM_DX; }
@@ -115,9 +123,12 @@ static __device__ __forceinline__ float dg_sink_act_dx(const dg_sink &s, float v
  * of them; block b leaves for channel c
  *     stats     mean and sum of squared deviations of its values,   parts[2 (b C + c)] and + 1
  *     norm_dx   sum of g and of g (pre - mean)
- * and, of stats, how many values of a channel it had, at rows[b], which each column of tiles has its own of. Without any
- * they are all 0. */
-static __host__ __device__ __forceinline__ float *dg_parts_of(float *parts, int block, int c, int C) { return parts + 2 * ((int64_t)block * C + c); }
+ * and, of stats, how many values of a channel it had, at rows[b], which each column of tiles has its own of. Without
+ * any they are all 0. */
+static __host__ __device__ __forceinline__ float *dg_parts_of(float *parts, int block, int c, int C)
+{
+    return parts + 2 * ((int64_t)block * C + c);
+}
 static __host__ __device__ __forceinline__ float *dg_rows_of(float *parts, int blocks, int C, int column)
 {
     return parts + 2 * (int64_t)blocks * C + (int64_t)column * blocks;
@@ -131,8 +142,9 @@ struct dg_sink_sums {
 
 /* Whole block: the parts first .. first + count - 1, of which each slot takes every slots'th; slot 0 gets all. */
 template <int NT>
-static __device__ __forceinline__ dg_sink_sums dg_add_parts(dg_sink_kind kind, float *parts, const float *rows, int first, int count, int c, int C,
-                                                       int lanes, float shift, double *room)
+static __device__ __forceinline__ dg_sink_sums dg_add_parts(dg_sink_kind kind, float *parts, const float *rows,
+                                                            int first, int count, int c, int C, int lanes, float shift,
+                                                            double *room)
 {
     constexpr int BATCH = 8; /* loads in flight: these parts come from afar */
     const int slots = NT / lanes, slot = (int)threadIdx.x / lanes;
@@ -175,7 +187,8 @@ static __device__ __forceinline__ dg_sink_sums dg_add_parts(dg_sink_kind kind, f
 }
 
 /* What a sink's sums come to in one group, for channel c. */
-static __device__ __forceinline__ void dg_sink_write(const dg_sink &s, int group, int c, int C, const dg_sink_sums &sums, float shift, double values)
+static __device__ __forceinline__ void dg_sink_write(const dg_sink &s, int group, int c, int C,
+                                                     const dg_sink_sums &sums, float shift, double values)
 {
     const int at = group * C + c;
     if (s.kind == DG_SINK_STATS) {
@@ -195,13 +208,16 @@ static __device__ __forceinline__ void dg_sink_write(const dg_sink &s, int group
 /* Whole block of NT threads (a power of two), behind its parts for channels c0 .. c0 + channels - 1 (a power of two, of
  * which those below C exist) of column c0 / channels: the last block of the column merges them all and finishes the
  * sink. Where there are many, the last of each cluster of neighbours first makes one part of theirs. True in the last
- * block of all. scratch: dg_sink_bytes (fuse_launch.h), begins with the parts; counters: dg_sink_counters of the column's
- * own; block: its number; values: of a channel, in a group; room: 3 * NT doubles of shared memory that nobody uses any more. */
+ * block of all. scratch: dg_sink_bytes (fuse_launch.h), begins with the parts; counters: dg_sink_counters of the
+ * column's own; block: its number; values: of a channel, in a group; room: 3 * NT doubles of shared memory that nobody
+ * uses any more. */
 template <int NT>
-static __device__ __forceinline__ bool dg_sink_finish(const dg_sink &s, float *scratch, unsigned *counters, int block, int c0, int channels, int C,
-                                                      int columns, int per_group, double values, double *room)
+static __device__ __forceinline__ bool dg_sink_finish(const dg_sink &s, float *scratch, unsigned *counters, int block,
+                                                      int c0, int channels, int C, int columns, int per_group,
+                                                      double values, double *room)
 {
-    const int lanes = channels < NT ? channels : NT, lane = (int)threadIdx.x % lanes, slot = (int)threadIdx.x / lanes, column = c0 / channels;
+    const int lanes = channels < NT ? channels : NT, lane = (int)threadIdx.x % lanes, slot = (int)threadIdx.x / lanes,
+              column = c0 / channels;
     float *parts = scratch;
     const float *rows = dg_rows_of(parts, per_group * s.groups, C, column);
     const int clusters = dg_sink_clusters(per_group, s.groups);
@@ -216,7 +232,9 @@ static __device__ __forceinline__ bool dg_sink_finish(const dg_sink &s, float *s
             const dg_sink_sums sums = dg_add_parts<NT>(s.kind, parts, rows, first, count, c, C, lanes, shift, room);
             if (slot || c >= C) continue;
             const bool stats = s.kind == DG_SINK_STATS, some = stats && sums.n > 0;
-            const dg_pack<float, 2> part = {{some ? (float)((double)shift + sums.a / sums.n) : stats ? 0 : (float)sums.a,
+            const dg_pack<float, 2> part = {{some    ? (float)((double)shift + sums.a / sums.n)
+                                             : stats ? 0
+                                                     : (float)sums.a,
                                              some ? (float)(sums.b - sums.a * sums.a / sums.n) : (float)sums.b}};
             dg_store<2>(dg_parts_of(next, to, c, C), part);
             if (stats && c == c0) dg_rows_of(next, clusters * s.groups, C, column)[to] = (float)sums.n;
@@ -230,7 +248,8 @@ static __device__ __forceinline__ bool dg_sink_finish(const dg_sink &s, float *s
         double dgamma = 0, dbeta = 0;
         for (int g = 0; g < s.groups; g++) {
             const float shift = s.kind == DG_SINK_STATS && c < C ? *dg_parts_of(parts, g * per_group, c, C) : 0;
-            const dg_sink_sums sums = dg_add_parts<NT>(s.kind, parts, rows, g * per_group, per_group, c, C, lanes, shift, room);
+            const dg_sink_sums sums = dg_add_parts<NT>(s.kind, parts, rows, g * per_group, per_group, c, C, lanes,
+                                                       shift, room);
             if (slot || c >= C) continue;
             dg_sink_write(s, g, c, C, sums, shift, values);
             dbeta += sums.a;

@@ -1,12 +1,13 @@
-/* The first layer of G: x(N, pixels, C) = y(N, Co) w(Co, pixels, C), with the latents drawn here and the statistics of the
- * norm behind it. A block makes the channels c0.. of one pixel for some images; a thread 2 images x 4 channels. The sum
- * runs over DEPTH latents at a time, nearly always all of them. Blocks draw the latents that they need: that is quicker
- * than to wait for another kernel. */
+/* The first layer of G: x(N, pixels, C) = y(N, Co) w(Co, pixels, C), with the latents drawn here and the statistics of
+ * the norm behind it. A block makes the channels c0.. of one pixel for some images; a thread 2 images x 4 channels. The
+ * sum runs over DEPTH latents at a time, nearly always all of them. Blocks draw the latents that they need: that is
+ * quicker than to wait for another kernel. */
 #define DEV_RANDOM
 #include "kernels/ops/conv/cuda/conv.cuh"
 #include "kernels/fused/fuse.cuh"
 
-static constexpr int IMAGES = DG_DENSE_IMAGES, CHANNELS = DG_DENSE_CHANNELS, DEPTH = 128, THREADS = IMAGES / 2 * (CHANNELS / 4);
+static constexpr int IMAGES = DG_DENSE_IMAGES, CHANNELS = DG_DENSE_CHANNELS, DEPTH = 128,
+                     THREADS = IMAGES / 2 * (CHANNELS / 4);
 static constexpr int LINE = DEPTH + 4; /* of y: rows of 128 would share a bank */
 static_assert(IMAGES * LINE * sizeof(float) >= 3 * THREADS * sizeof(double), "room for the sums of a sink");
 static_assert(LINE >= CHANNELS && THREADS >= CHANNELS, "results lie where y was; a thread a channel");
@@ -50,7 +51,7 @@ static __global__ void __launch_bounds__(THREADS) dense_kernel(const dg_fused_co
     float acc[2][4] = {};
     for (int k0 = 0; k0 < a.Co; k0 += DEPTH) {
         const int depth = min(DEPTH, a.Co - k0), whole = (depth + 3) / 4 * 4; /* zeros behind */
-        __syncthreads();                                                     /* nobody reads the latents before */
+        __syncthreads();                                                      /* nobody reads the latents before */
         for (int i = (int)threadIdx.x; i < whole * (CHANNELS / 4); i += THREADS) {
             const int k = i / (CHANNELS / 4), c = i % (CHANNELS / 4) * 4;
             const bool ok = k < depth && c0 + c < C;
@@ -59,7 +60,8 @@ static __global__ void __launch_bounds__(THREADS) dense_kernel(const dg_fused_co
         cp_async_commit();
         if (f.noise.n) {
             draw(y, f, n0, k0, depth, pixel == 0 && c0 == 0);
-            for (int i = (int)threadIdx.x; i < IMAGES * (whole - depth); i += THREADS) y[i % IMAGES * LINE + depth + i / IMAGES] = 0;
+            for (int i = (int)threadIdx.x; i < IMAGES * (whole - depth); i += THREADS)
+                y[i % IMAGES * LINE + depth + i / IMAGES] = 0;
         } else {
             for (int i = (int)threadIdx.x; i < IMAGES * whole; i += THREADS) {
                 const int r = i / whole, k = i % whole;
@@ -70,7 +72,8 @@ static __global__ void __launch_bounds__(THREADS) dense_kernel(const dg_fused_co
         __syncthreads();
 #pragma unroll 4
         for (int k = 0; k < whole; k += 4) {
-            const dg_pack<float, 4> first = dg_load<4>(y + row * LINE + k), second = dg_load<4>(y + (row + 1) * LINE + k);
+            const dg_pack<float, 4> first = dg_load<4>(y + row * LINE + k),
+                                    second = dg_load<4>(y + (row + 1) * LINE + k);
 #pragma unroll
             for (int i = 0; i < 4; i++) {
                 const dg_pack<float, 4> v = dg_load<4>(weight + (k + i) * CHANNELS + lane * 4);
@@ -105,8 +108,8 @@ static __global__ void __launch_bounds__(THREADS) dense_kernel(const dg_fused_co
         dg_store<2>(dg_parts_of(f.scratch, (int)blockIdx.x, c0 + c, C), dg_pack<float, 2>{{mean, m2}});
     }
     if (c == 0) dg_rows_of(f.scratch, blocks, C, (int)blockIdx.y)[blockIdx.x] = (float)rows;
-    dg_sink_finish<THREADS>(f.out, f.scratch, f.counters + (int)blockIdx.y * dg_sink_counters(blocks, 1), (int)blockIdx.x, c0, CHANNELS, C, columns,
-                            blocks, (double)a.N * pixels, (double *)y);
+    dg_sink_finish<THREADS>(f.out, f.scratch, f.counters + (int)blockIdx.y * dg_sink_counters(blocks, 1),
+                            (int)blockIdx.x, c0, CHANNELS, C, columns, blocks, (double)a.N * pixels, (double *)y);
 }
 
 void dg_fused_dense(const dg_fused_conv *f, cudaStream_t stream)

@@ -1,9 +1,10 @@
-/* The last layer of D from its input to the gradient of that: a block an image. It reads x once, as at most KEPT packs of
- * 4 channels a thread at a time, which stay in registers if they are all that there are; the product with w gives the logit,
- * the logit the gradient, and that times w goes back through the norm whose sums the block leaves as one part.
+/* The last layer of D from its input to the gradient of that: a block an image. It reads x once, as at most KEPT packs
+ * of 4 channels a thread at a time, which stay in registers if they are all that there are; the product with w gives
+ * the logit, the logit the gradient, and that times w goes back through the norm whose sums the block leaves as one
+ * part.
  *
- * Threads form slots: thread = slot * lanes + lane, a lane has 4 channels (and those 4 * lanes further on where they are
- * too many), a slot every slots'th pixel. */
+ * Threads form slots: thread = slot * lanes + lane, a lane has 4 channels (and those 4 * lanes further on where they
+ * are too many), a slot every slots'th pixel. */
 #include "kernels/ops/bce/bce.cuh"
 #include "kernels/fused/fuse.cuh"
 
@@ -14,7 +15,8 @@ struct packs {
     dg_pack<float, 4> x[KEPT], w[KEPT];
 };
 
-static __device__ __forceinline__ void load_packs(packs &v, const dg_fused_head &h, const float *x, int p0, int slots, int c)
+static __device__ __forceinline__ void load_packs(packs &v, const dg_fused_head &h, const float *x, int p0, int slots,
+                                                  int c)
 {
 #pragma unroll
     for (int i = 0; i < KEPT; i++) {
@@ -92,7 +94,8 @@ static __global__ void __launch_bounds__(THREADS) head_kernel(const dg_fused_hea
     SHARED(float, slope, );
     grid_dependency_wait();
     grid_dependents_launch();
-    const int lane = (int)threadIdx.x % lanes, slot = (int)threadIdx.x / lanes, slots = THREADS / lanes, image = (int)blockIdx.x;
+    const int lane = (int)threadIdx.x % lanes, slot = (int)threadIdx.x / lanes, slots = THREADS / lanes,
+              image = (int)blockIdx.x;
     const int per_group = h.N / h.in.groups, group = image / per_group, each = h.N / h.losses;
     const bool normed = h.in.kind == DG_SOURCE_NORM, once = h.C <= 4 * lanes && h.pixels <= KEPT * slots;
     const float factor = normed ? h.in.factor : 1, *const x = h.in.x + (int64_t)image * h.pixels * h.C;
@@ -164,8 +167,8 @@ static __global__ void __launch_bounds__(THREADS) head_kernel(const dg_fused_hea
             dg_store<2>(dg_parts_of(h.scratch, image, c + e, h.C), part);
         }
     }
-    const bool last = norm_dx ? dg_sink_finish<THREADS>(h.out, h.scratch, h.counters, image, 0, channels, h.C, 1, per_group,
-                                                        (double)per_group * h.pixels, room)
+    const bool last = norm_dx ? dg_sink_finish<THREADS>(h.out, h.scratch, h.counters, image, 0, channels, h.C, 1,
+                                                        per_group, (double)per_group * h.pixels, room)
                               : dg_comes_last(h.counters, (unsigned)h.N);
     if (last) sum_losses(h, room);
 }

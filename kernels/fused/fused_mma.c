@@ -25,11 +25,14 @@ dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, 
     g.blocks = g.per_group * g.groups;
     g.columns = div_up(C, tune->tile_n);
     g.channels = div_up(summed / chunk, tune->split) * chunk;
-    g.shared = (size_t)dg_mma_tile_of(kind, a, tune).bytes + (size_t)g.channels * (f->in.kind == DG_SOURCE_NORM_DX ? 3 : 2) * sizeof(float);
+    g.shared = (size_t)dg_mma_tile_of(kind, a, tune).bytes +
+               (size_t)g.channels * (f->in.kind == DG_SOURCE_NORM_DX ? 3 : 2) * sizeof(float);
     const int merged = g.blocks / f->out.groups; /* blocks of a group of the sink's */
     g.sum_bytes = sums ? dg_sink_bytes(merged, f->out.groups, g.columns, C) : 0;
     g.sum_counters = sums ? g.columns * dg_sink_counters(merged, f->out.groups) : 0;
-    g.part_bytes = tune->split > 1 ? (size_t)g.blocks * (size_t)g.columns * (size_t)tune->split * (size_t)results * sizeof(float) : 0;
+    g.part_bytes = tune->split > 1
+                       ? (size_t)g.blocks * (size_t)g.columns * (size_t)tune->split * (size_t)results * sizeof(float)
+                       : 0;
     g.part_counters = tune->split > 1 ? g.blocks * g.columns : 0;
     return g;
 }
@@ -41,12 +44,14 @@ const char *dg_fused_mma_refuses(dg_op_kind kind, const dg_fused_conv *f, const 
     if (f->gather.N || f->noise.n) return "mma reads what is there: neither pictures nor noise";
     if (from < 1 || to < 1 || N % from || N % to) return "groups must be equal parts of the batch";
     if (from > 1 && to > 1 && from != to) return "source and sink must have the same groups";
-    if (f->out.kind == DG_SINK_ACT || (f->out.kind == DG_SINK_ACT_DX && f->out.act == DG_ACT_TANH)) return "mma has no such activation behind it";
+    if (f->out.kind == DG_SINK_ACT || (f->out.kind == DG_SINK_ACT_DX && f->out.act == DG_ACT_TANH))
+        return "mma has no such activation behind it";
     if (dg_fused_refuses_math(tune->math, gpu)) return dg_fused_refuses_math(tune->math, gpu);
     const dg_fused_mma_grid g = dg_fused_mma_grid_of(kind, f, tune);
     if (g.shared + FIXED_SHARED > gpu->shared)
-        return dg_variant_no("a tile of %dx%d with %d channels needs %zu bytes of shared memory, a block here has at most %zu", tune->tile_m,
-                             tune->tile_n, g.channels, g.shared + FIXED_SHARED, gpu->shared);
+        return dg_variant_no(
+            "a tile of %dx%d with %d channels needs %zu bytes of shared memory, a block here has at most %zu",
+            tune->tile_m, tune->tile_n, g.channels, g.shared + FIXED_SHARED, gpu->shared);
     return NULL;
 }
 

@@ -1,5 +1,5 @@
-/* Fused convolutions on tensor cores (fuse.h): the loop of the plain ones, conv_mma_fwd.cuh and conv_mma_dx.cuh, between
- * a source and a sink. Values go through the source once, on their way into shared memory; results are still in
+/* Fused convolutions on tensor cores (fuse.h): the loop of the plain ones, conv_mma_fwd.cuh and conv_mma_dx.cuh,
+ * between a source and a sink. Values go through the source once, on their way into shared memory; results are still in
  * registers when the sink gets them. */
 #ifndef DG_FUSED_MMA_CUH
 #define DG_FUSED_MMA_CUH
@@ -14,17 +14,19 @@ struct dg_fused_mma {
     dg_source in;
     dg_sink out;
     int groups, per_group;
-    int split, channels; /* parts of the sum; the most channels of one */
-    bool early;          /* the first weights are read in front of the wait */
+    int split, channels;          /* parts of the sum; the most channels of one */
+    bool early;                   /* the first weights are read in front of the wait */
     float *result, *sums, *parts; /* scratch: of the sink, of the split */
     unsigned *columns, *tiles;    /* counters of the same */
 };
 
 /* ---- The source ---- */
 
-/* The numbers of all channels of this block, as dg_patch_loader reads them; shift: of a scaled arithmetic, whose values are
- * so multiplied on the way. */
-template <class G> static __device__ __forceinline__ void dg_fused_table(float *table, const dg_source &s, int group, int first, int count, int C, int shift)
+/* The numbers of all channels of this block, as dg_patch_loader reads them; shift: of a scaled arithmetic, whose values
+ * are so multiplied on the way. */
+template <class G>
+static __device__ __forceinline__ void dg_fused_table(float *table, const dg_source &s, int group, int first, int count,
+                                                      int C, int shift)
 {
     static constexpr int unit = G::E::unit, numbers = G::loader::numbers;
     for (int i = (int)threadIdx.x; i < count; i += G::NT) {
@@ -68,7 +70,8 @@ template <class G, class Sums> static __device__ __forceinline__ bool dg_fused_j
 
 /* ---- The sink ---- */
 
-/* Whole warp: each lane's eight numbers are summed over the lanes of equal lane % 4; lane / 4 says whose sum this is. */
+/* Whole warp: each lane's eight numbers are summed over the lanes of equal lane % 4; lane / 4 says whose sum this is.
+ */
 static __device__ __forceinline__ float dg_fold(const float (&v)[8])
 {
     const int lane = dg_warp_lane();
@@ -87,8 +90,10 @@ static __device__ __forceinline__ float dg_fold(const float (&v)[8])
     return keep + __shfl_xor_sync(0xffffffffu, give, 4);
 }
 
-/* Whole block: the sums of each column over its results, to thread `column`; v: of this lane's columns; room: shares * N. */
-template <class Job, class G> static __device__ __forceinline__ float dg_column_sum(const float (&v)[2 * G::NJ], float *room)
+/* Whole block: the sums of each column over its results, to thread `column`; v: of this lane's columns; room: shares *
+ * N. */
+template <class Job, class G>
+static __device__ __forceinline__ float dg_column_sum(const float (&v)[2 * G::NJ], float *room)
 {
     const int q = dg_warp_lane() / 4, column = Job::column() + q / 2 * 8 + dg_warp_lane() % 4 * 2 + q % 2;
 #pragma unroll
@@ -104,28 +109,31 @@ template <class Job, class G> static __device__ __forceinline__ float dg_column_
 }
 
 /* Results of this block's channels: positions that there are. */
-template <class Job, class G> static __device__ __forceinline__ int dg_fused_rows(const dg_conv_args &a, const dg_cell *cell)
+template <class Job, class G>
+static __device__ __forceinline__ int dg_fused_rows(const dg_conv_args &a, const dg_cell *cell)
 {
     static constexpr int span = G::patch::piece::side * Job::step;
     const dg_maps to = Job::to_maps(a);
     int rows = 0;
 #pragma unroll 1
     for (int k = 0; k < G::patch::cells; k++)
-        if (cell[k].image < a.N) rows += min(span, to.rows - cell[k].row * Job::step) * min(span, to.cols - cell[k].col * Job::step);
+        if (cell[k].image < a.N)
+            rows += min(span, to.rows - cell[k].row * Job::step) * min(span, to.cols - cell[k].col * Job::step);
     return rows;
 }
 
 /* dg_sink_finish, one for all kernels of a file: what happens once a block need not be compiled dozens of times. */
 template <int NT>
-static __device__ DEV_NOINLINE void dg_fused_finish(dg_sink s, float *sums, unsigned *counters, int n0, int channels, int C, int per_group, double values,
-                                                    double *room)
+static __device__ DEV_NOINLINE void dg_fused_finish(dg_sink s, float *sums, unsigned *counters, int n0, int channels,
+                                                    int C, int per_group, double values, double *room)
 {
     dg_sink_finish<NT>(s, sums, counters, (int)blockIdx.x, n0, channels, C, (int)gridDim.y, per_group, values, room);
 }
 
 /* Whole block. n0: the tile's first channel; room: shared memory that nobody uses any more. */
 template <class Job, class G, class Sums>
-static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, Sums &sums, const dg_cell *cell, int group, int n0, float *room)
+static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, Sums &sums, const dg_cell *cell,
+                                                        int group, int n0, float *room)
 {
     static_assert(G::NJ % 4 == 0, "a lane has eight columns, or a multiple of that");
     static_assert(G::NT >= G::N, "a thread a column");
@@ -200,8 +208,8 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
     }
     if (threadIdx.x < G::N && c < C) dg_store<2>(dg_parts_of(f.sums, (int)blockIdx.x, c, C), part);
     const int merged = blocks / s.groups, counters = dg_sink_counters(merged, s.groups);
-    dg_fused_finish<G::NT>(s, f.sums, f.columns + (int)blockIdx.y * counters, n0, G::N, C, merged, (double)(f.conv.N / s.groups) * to.rows * to.cols,
-                           reinterpret_cast<double *>(room));
+    dg_fused_finish<G::NT>(s, f.sums, f.columns + (int)blockIdx.y * counters, n0, G::N, C, merged,
+                           (double)(f.conv.N / s.groups) * to.rows * to.cols, reinterpret_cast<double *>(room));
 }
 
 /* ---- The kernel ---- */
@@ -213,7 +221,8 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
     typedef typename P::piece piece;
     static constexpr bool there = P::units > G::portion; /* the larger of both */
     static constexpr size_t room = 2 * sizeof(uint4) * (there ? P::units : G::portion);
-    static_assert(room >= 3 * G::NT * sizeof(double) && room >= 2 * Job::shares * G::N * sizeof(float), "the sink works where factors were");
+    static_assert(room >= 3 * G::NT * sizeof(double) && room >= 2 * Job::shares * G::N * sizeof(float),
+                  "the sink works where factors were");
     dev_pool pool;
     uint4 *const patch = pool.take<uint4>(2 * P::units), *const weights = pool.take<uint4>(2 * G::portion);
     dg_cell *const cell = pool.take<dg_cell>(P::cells);
@@ -228,7 +237,8 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
         const int rows = dg_div_up(to.rows, Job::step), cols = dg_div_up(to.cols, Job::step);
         const int cells = a.N / f.groups * dg_div_up(rows, piece::side) * dg_div_up(cols, piece::side);
         const int number = ((int)blockIdx.x - group * f.per_group) * P::cells + (int)threadIdx.x;
-        cell[threadIdx.x] = number < cells ? dg_cell_of(group * cells + number, piece::side, rows, cols) : dg_cell{a.N, 0, 0, 0};
+        cell[threadIdx.x] = number < cells ? dg_cell_of(group * cells + number, piece::side, rows, cols)
+                                           : dg_cell{a.N, 0, 0, 0};
     }
     __syncthreads();
     G::loader::build(place, patch, a.N, from.rows, from.cols, from.channels, cell);
@@ -245,7 +255,8 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
     dg_fused_results<Job, G>(f, job.sums, cell, group, n0, reinterpret_cast<float *>(there ? patch : weights));
 }
 
-template <class Job, class G> static __global__ void __launch_bounds__(G::NT, G::blocks) fused_kernel(const dg_fused_mma f)
+template <class Job, class G>
+static __global__ void __launch_bounds__(G::NT, G::blocks) fused_kernel(const dg_fused_mma f)
 {
     if constexpr (G::E::fused) dg_fused_block<Job, G>(f);
     else __trap(); /* of an architecture that has no such kernels; dg_fused_mma_refuses() says so */
@@ -253,7 +264,8 @@ template <class Job, class G> static __global__ void __launch_bounds__(G::NT, G:
 
 /* ---- Its launch ---- */
 
-template <class Job, class G> static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
+template <class Job, class G>
+static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
     const dg_fused_mma_grid g = dg_fused_mma_grid_of(kind, f, tune);
     dg_fused_mma k = {};
@@ -276,7 +288,8 @@ template <class Job, class G> static void dg_fused_launch(dg_op_kind kind, const
     k.parts = f->scratch + g.sum_bytes / sizeof(float);
     k.columns = f->counters;
     k.tiles = f->counters + g.sum_counters;
-    KLAUNCH_AFTER((fused_kernel<Job, G>), dim3((unsigned)g.blocks, (unsigned)g.columns, (unsigned)tune->split), dim3(G::NT), g.shared, stream, k);
+    KLAUNCH_AFTER((fused_kernel<Job, G>), dim3((unsigned)g.blocks, (unsigned)g.columns, (unsigned)tune->split),
+                  dim3(G::NT), g.shared, stream, k);
 }
 
 /* One of four instances: launch(small, map) with constants, as f's maps and source want it. */
@@ -285,10 +298,8 @@ template <class F> static void dg_fused_instance(const dg_fused_conv *f, F launc
     const std::integral_constant<int, DG_ONE_TENSOR> one = {};
     const std::integral_constant<int, DG_TWO_TENSORS> two = {};
     const bool both = f->in.kind == DG_SOURCE_NORM_DX;
-    if (f->conv.Wo <= DG_MMA_SMALL)
-        both ? launch(std::true_type(), two) : launch(std::true_type(), one);
-    else
-        both ? launch(std::false_type(), two) : launch(std::false_type(), one);
+    if (f->conv.Wo <= DG_MMA_SMALL) both ? launch(std::true_type(), two) : launch(std::true_type(), one);
+    else both ? launch(std::false_type(), two) : launch(std::false_type(), one);
 }
 
 #endif

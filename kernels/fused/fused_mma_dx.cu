@@ -2,12 +2,13 @@
 #include "kernels/ops/conv/cuda/conv_mma_dx.cuh"
 #include "kernels/fused/fused_mma.cuh"
 
-template <class E, bool SMALL, int MAP> static void launch_tile(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
+template <class E, bool SMALL, int MAP>
+static void launch_tile(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
-#define X(M, N, WN, GROUPS)                                                                                   \
-    if (tune->tile_m == M && tune->tile_n == N) {                                                             \
-        typedef dg_dx_tile<E, float, SMALL, M, N, WN, GROUPS, MAP> tile;                                      \
-        dg_fused_launch<dg_dx_job<tile>, tile>(DG_OP_conv_dx, f, tune, stream);                               \
+#define X(M, N, WN, GROUPS)                                                     \
+    if (tune->tile_m == M && tune->tile_n == N) {                               \
+        typedef dg_dx_tile<E, float, SMALL, M, N, WN, GROUPS, MAP> tile;        \
+        dg_fused_launch<dg_dx_job<tile>, tile>(DG_OP_conv_dx, f, tune, stream); \
     }
     DG_MMA_DX_TILES(X)
 #undef X
@@ -15,7 +16,9 @@ template <class E, bool SMALL, int MAP> static void launch_tile(const dg_fused_c
 
 template <class E> static void launch(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_fused_instance(f, [=](auto small, auto map) { launch_tile<E, decltype(small)::value, decltype(map)::value>(f, tune, stream); });
+    dg_fused_instance(f, [=](auto small, auto map) {
+        launch_tile<E, decltype(small)::value, decltype(map)::value>(f, tune, stream);
+    });
 }
 
 void dg_fused_mma_dx(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)

@@ -2,12 +2,13 @@
 #include "kernels/ops/conv/cuda/conv_mma_fwd.cuh"
 #include "kernels/fused/fused_mma.cuh"
 
-template <class E, bool SMALL, int MAP> static void launch_tile(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
+template <class E, bool SMALL, int MAP>
+static void launch_tile(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
-#define X(M, N, WN, GROUPS)                                                                                   \
-    if (tune->tile_m == M && tune->tile_n == N) {                                                             \
-        typedef dg_fwd_tile<E, float, SMALL, M, N, WN, GROUPS, MAP> tile;                                      \
-        dg_fused_launch<dg_fwd_job<tile>, tile>(DG_OP_conv_fwd, f, tune, stream);                               \
+#define X(M, N, WN, GROUPS)                                                       \
+    if (tune->tile_m == M && tune->tile_n == N) {                                 \
+        typedef dg_fwd_tile<E, float, SMALL, M, N, WN, GROUPS, MAP> tile;         \
+        dg_fused_launch<dg_fwd_job<tile>, tile>(DG_OP_conv_fwd, f, tune, stream); \
     }
     DG_MMA_FWD_TILES(X)
 #undef X
@@ -15,16 +16,19 @@ template <class E, bool SMALL, int MAP> static void launch_tile(const dg_fused_c
 
 template <class E> static void launch(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_fused_instance(f, [=](auto small, auto map) { launch_tile<E, decltype(small)::value, decltype(map)::value>(f, tune, stream); });
+    dg_fused_instance(f, [=](auto small, auto map) {
+        launch_tile<E, decltype(small)::value, decltype(map)::value>(f, tune, stream);
+    });
 }
 
 static void launch_fp16(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
     dg_fused_instance(f, [=](auto small, auto map) {
-#define X(SMALL, M, N, WN, GROUPS)                                                                            \
-    if constexpr (decltype(small)::value == SMALL) {                                                          \
-        typedef dg_fwd_tile<dg_mma_fp16, float, SMALL, M, N, WN, GROUPS, decltype(map)::value> tile;          \
-        if (tune->tile_m == M && tune->tile_n == N) dg_fused_launch<dg_fwd_job<tile>, tile>(DG_OP_conv_fwd, f, tune, stream); \
+#define X(SMALL, M, N, WN, GROUPS)                                                                   \
+    if constexpr (decltype(small)::value == SMALL) {                                                 \
+        typedef dg_fwd_tile<dg_mma_fp16, float, SMALL, M, N, WN, GROUPS, decltype(map)::value> tile; \
+        if (tune->tile_m == M && tune->tile_n == N)                                                  \
+            dg_fused_launch<dg_fwd_job<tile>, tile>(DG_OP_conv_fwd, f, tune, stream);                \
     }
         DG_FP16_FWD_TILES(X)
 #undef X

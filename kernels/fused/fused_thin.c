@@ -23,7 +23,10 @@ static const char *fwd_refuses(const dg_fused_conv *f)
 typedef struct {
     int rows, cols, images;
 } tile;
-static tile tile_of(const dg_conv_args *a) { return a->W <= DG_THIN_SMALL ? (tile){DG_THIN_DX_SMALL} : (tile){DG_THIN_DX_LARGE}; }
+static tile tile_of(const dg_conv_args *a)
+{
+    return a->W <= DG_THIN_SMALL ? (tile){DG_THIN_DX_SMALL} : (tile){DG_THIN_DX_LARGE};
+}
 
 static const char *dx_refuses(const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu)
 {
@@ -34,7 +37,8 @@ static const char *dx_refuses(const dg_fused_conv *f, const dg_tune *tune, const
     if (f->gather.N) return "a data gradient reads no pictures";
     if (is_mma(tune)) return NULL; /* dg_variant_check() has counted its shared memory */
     const int words = tune->stages * DG_PATCH_WORDS(t.rows, t.cols, t.images, 4) + 2 * f->conv.Co;
-    return (size_t)words * sizeof(float) > gpu->shared ? "too many channels or stages for a block's shared memory" : NULL;
+    return (size_t)words * sizeof(float) > gpu->shared ? "too many channels or stages for a block's shared memory"
+                                                       : NULL;
 }
 
 const char *dg_fused_thin_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu)
@@ -48,8 +52,10 @@ dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f, const 
     const dg_conv_args *a = &f->conv;
     if (kind == DG_OP_conv_fwd) { /* 4 x 32 pixels and 32 channels a block, see conv_thin.cuh */
         if (f->out.kind != DG_SINK_NORM_DX) return (dg_fused_size){0, 0};
-        const int groups = f->out.groups, per_group = a->N / groups * up(a->Ho, 4) * up(a->Wo, 32), columns = up(a->Co, 32);
-        return (dg_fused_size){dg_sink_bytes(per_group, groups, columns, a->Co), columns * dg_sink_counters(per_group, groups)};
+        const int groups = f->out.groups, per_group = a->N / groups * up(a->Ho, 4) * up(a->Wo, 32),
+                  columns = up(a->Co, 32);
+        return (dg_fused_size){dg_sink_bytes(per_group, groups, columns, a->Co),
+                               columns * dg_sink_counters(per_group, groups)};
     }
     if (tune->split <= 1) return (dg_fused_size){0, 0};
     const tile t = tile_of(a);

@@ -1,5 +1,5 @@
-/* Convolutions of pictures with what is around them. Forward: fused_thin_fwd.cuh. Data gradient (a generator's last layer,
- * forward): y may come out of a norm, transformed in shared memory by the thread that copied it. */
+/* Convolutions of pictures with what is around them. Forward: fused_thin_fwd.cuh. Data gradient (a generator's last
+ * layer, forward): y may come out of a norm, transformed in shared memory by the thread that copied it. */
 #include "kernels/ops/conv/cuda/conv_patch.cuh"
 #include "kernels/ops/conv/cuda/conv_thin_fwd.cuh"
 #include "kernels/fused/fused_thin_fwd.cuh"
@@ -24,10 +24,11 @@ static __device__ __forceinline__ void put(float *p, const dg_pack<float, 4> &v,
         if (i < n) p[i] = v.v[i];
 }
 
-/* f(at, n, wide, v) for all of a thread's results v, four at a time: of a row of x they are neighbours, for pixels of two
- * phases take turns. at: the first one's index. */
+/* f(at, n, wide, v) for all of a thread's results v, four at a time: of a row of x they are neighbours, for pixels of
+ * two phases take turns. at: the first one's index. */
 template <class G, class F>
-static __device__ __forceinline__ void for_each_pack(const float (&acc)[2][2][4][G::T], const dg_conv_args &a, const dg_patch_place<G> &at, const F &f)
+static __device__ __forceinline__ void for_each_pack(const float (&acc)[2][2][4][G::T], const dg_conv_args &a,
+                                                     const dg_patch_place<G> &at, const F &f)
 {
     const int ix = 2 * (at.b0 + at.col), valid = (a.W - ix) * G::T; /* 8 pixels from here on, as far as there are */
 #pragma unroll
@@ -49,7 +50,9 @@ static __device__ __forceinline__ void for_each_pack(const float (&acc)[2][2][4]
     }
 }
 
-template <class G> static __global__ void __launch_bounds__(G::NT, G::T == 1 ? 4 : 3) dx_kernel(const dg_fused_conv f, int split, int stages)
+template <class G>
+static __global__ void __launch_bounds__(G::NT, G::T == 1 ? 4 : 3)
+    dx_kernel(const dg_fused_conv f, int split, int stages)
 {
     DEV_CHECK(blockDim.x == G::NT);
     dev_pool pool;
@@ -70,23 +73,30 @@ template <class G> static __global__ void __launch_bounds__(G::NT, G::T == 1 ? 4
         __syncthreads();
     }
     float acc[2][2][4][G::T] = {}; /* [py][px][position][channel] */
-    dg_patch_sums<G>(acc, a, shared, at, 0, part, split, stages, [&](const dg_patch_loader<G> &loader, float *patch, int channel) {
-        if (!normed) return;
-        const dg_pack<float, 4> lo = dg_load<4>(factors + 2 * channel), hi = dg_load<4>(factors + 2 * channel + 4);
-        const dg_channel k[4] = {{lo.v[0], 0, lo.v[1]}, {lo.v[2], 0, lo.v[3]}, {hi.v[0], 0, hi.v[1]}, {hi.v[2], 0, hi.v[3]}};
+    dg_patch_sums<G>(acc, a, shared, at, 0, part, split, stages,
+                     [&](const dg_patch_loader<G> &loader, float *patch, int channel) {
+                         if (!normed) return;
+                         const dg_pack<float, 4> lo = dg_load<4>(factors + 2 * channel),
+                                                 hi = dg_load<4>(factors + 2 * channel + 4);
+                         const dg_channel k[4] = {{lo.v[0], 0, lo.v[1]},
+                                                  {lo.v[2], 0, lo.v[3]},
+                                                  {hi.v[0], 0, hi.v[1]},
+                                                  {hi.v[2], 0, hi.v[3]}};
 #pragma unroll
-        for (int i = 0; i < G::passes; i++) {
-            if (loader.to[i] < 0 || loader.from[i] < 0) continue; /* zeros outside of y stay */
-            dg_pack<float, 4> v = dg_load<4>(patch + loader.to[i]);
+                         for (int i = 0; i < G::passes; i++) {
+                             if (loader.to[i] < 0 || loader.from[i] < 0) continue; /* zeros outside of y stay */
+                             dg_pack<float, 4> v = dg_load<4>(patch + loader.to[i]);
 #pragma unroll
-            for (int e = 0; e < 4; e++) v.v[e] = dg_one_value(k[e], v.v[e], f.in.factor);
-            dg_store<4>(patch + loader.to[i], v);
-        }
-    });
+                             for (int e = 0; e < 4; e++) v.v[e] = dg_one_value(k[e], v.v[e], f.in.factor);
+                             dg_store<4>(patch + loader.to[i], v);
+                         }
+                     });
 
     const int64_t count = (int64_t)a.N * a.H * a.W * G::T;
     if (split > 1) {
-        for_each_pack<G>(acc, a, at, [&](int64_t i, int n, bool wide, const dg_pack<float, 4> &v) { put(f.scratch + part * count + i, v, n, wide); });
+        for_each_pack<G>(acc, a, at, [&](int64_t i, int n, bool wide, const dg_pack<float, 4> &v) {
+            put(f.scratch + part * count + i, v, n, wide);
+        });
         if (!dg_comes_last(f.counters + blockIdx.x, (unsigned)split)) return;
     }
     for_each_pack<G>(acc, a, at, [&](int64_t i, int n, bool wide, dg_pack<float, 4> v) {
@@ -111,24 +121,25 @@ template <class G> static __global__ void __launch_bounds__(G::NT, G::T == 1 ? 4
 template <class G> static void launch_dx(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
     const dg_conv_args *a = &f->conv;
-    const int tiles = dg_div_up((a->H + 1) / 2, G::ROWS) * dg_div_up((a->W + 1) / 2, G::COLS) * dg_div_up(a->N, G::IMAGES);
-    const size_t bytes = dev_pool_bytes<float>((size_t)tune->stages * G::stage_bytes / sizeof(float)) + dev_pool_bytes<float>(2 * (size_t)a->Co);
-    KLAUNCH_AFTER(dx_kernel<G>, dim3((unsigned)tiles, (unsigned)tune->split), dim3(G::NT), bytes, stream, *f, tune->split, tune->stages);
+    const int tiles = dg_div_up((a->H + 1) / 2, G::ROWS) * dg_div_up((a->W + 1) / 2, G::COLS) *
+                      dg_div_up(a->N, G::IMAGES);
+    const size_t bytes = dev_pool_bytes<float>((size_t)tune->stages * G::stage_bytes / sizeof(float)) +
+                         dev_pool_bytes<float>(2 * (size_t)a->Co);
+    KLAUNCH_AFTER(dx_kernel<G>, dim3((unsigned)tiles, (unsigned)tune->split), dim3(G::NT), bytes, stream, *f,
+                  tune->split, tune->stages);
 }
 
 template <int CI> static void launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
-    if (kind == DG_OP_conv_fwd)
-        dg_fused_thin_fwd<dg_thin_fwd<CI>>(f, true, stream);
-    else if (f->conv.W <= DG_THIN_SMALL)
-        launch_dx<dg_patch_tile<DG_THIN_DX_SMALL, 4, CI, true>>(f, tune, stream);
-    else
-        launch_dx<dg_patch_tile<DG_THIN_DX_LARGE, 4, CI, true>>(f, tune, stream);
+    if (kind == DG_OP_conv_fwd) dg_fused_thin_fwd<dg_thin_fwd<CI>>(f, true, stream);
+    else if (f->conv.W <= DG_THIN_SMALL) launch_dx<dg_patch_tile<DG_THIN_DX_SMALL, 4, CI, true>>(f, tune, stream);
+    else launch_dx<dg_patch_tile<DG_THIN_DX_LARGE, 4, CI, true>>(f, tune, stream);
 }
 
 void dg_fused_thin(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
     if (dg_is(tune, "thin_mma"))
-        return kind == DG_OP_conv_fwd ? dg_fused_thin_mma_fwd(f, tune, true, stream) : dg_fused_thin_mma_dx(f, tune, true, stream);
+        return kind == DG_OP_conv_fwd ? dg_fused_thin_mma_fwd(f, tune, true, stream)
+                                      : dg_fused_thin_mma_dx(f, tune, true, stream);
     f->conv.Ci == 1 ? launch<1>(kind, f, tune, stream) : launch<3>(kind, f, tune, stream);
 }

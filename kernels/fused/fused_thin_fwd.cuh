@@ -1,5 +1,5 @@
-/* Forward convolution of pictures with what is around it: the pictures may come from the data set, the results go through
- * an activation, its gradient or the norm's. fwd says how sums are made: dg_thin_fwd or dg_thin_mma_fwd. */
+/* Forward convolution of pictures with what is around it: the pictures may come from the data set, the results go
+ * through an activation, its gradient or the norm's. fwd says how sums are made: dg_thin_fwd or dg_thin_mma_fwd. */
 #ifndef DG_FUSED_THIN_FWD_CUH
 #define DG_FUSED_THIN_FWD_CUH
 
@@ -7,17 +7,22 @@
 #include "kernels/fused/fuse.cuh"
 #include "kernels/ops/gather/gather.cuh"
 
-/* The patch of tile (image, a0, b0), all of it in flight at once. From the data set the pixels of this tile, without its
- * border, are written to the batch; those beyond the last tile's that the convolution does not centre on are that tile's, too. */
+/* The patch of tile (image, a0, b0), all of it in flight at once. From the data set the pixels of this tile, without
+ * its border, are written to the batch; those beyond the last tile's that the convolution does not centre on are that
+ * tile's, too. */
 template <class fwd>
-static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gather_args &g, const dg_conv_args &a, int image, int a0, int b0, bool writes)
+static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gather_args &g, const dg_conv_args &a,
+                                                    int image, int a0, int b0, bool writes)
 {
-    constexpr int CI = fwd::CI, line = DG_THIN_PATCH_COLS * CI, all = DG_THIN_PATCH_ROWS * line, items = (all + fwd::NT - 1) / fwd::NT;
+    constexpr int CI = fwd::CI, line = DG_THIN_PATCH_COLS * CI, all = DG_THIN_PATCH_ROWS * line,
+                  items = (all + fwd::NT - 1) / fwd::NT;
     const int width = a.W * CI, start = (2 * b0 - 1) * CI; /* of the row in memory */
     const bool drawn = image < g.N;
     auto row_of = [=](int i) { return 2 * a0 - 1 + i / line; };
     auto at_of = [=](int i) { return start + i % line; };
-    auto inside = [=](int i) { return i < all && (unsigned)row_of(i) < (unsigned)a.H && (unsigned)at_of(i) < (unsigned)width; };
+    auto inside = [=](int i) {
+        return i < all && (unsigned)row_of(i) < (unsigned)a.H && (unsigned)at_of(i) < (unsigned)width;
+    };
     float v[items];
     if (drawn) {
         const uint8_t *const in = dg_gather_row(g, image);
@@ -25,7 +30,9 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
 #pragma unroll
         for (int k = 0; k < items; k++) {
             const int i = (int)threadIdx.x + k * fwd::NT, at = at_of(i);
-            v[k] = inside(i) ? dg_gather_value<float>(in[row_of(i) * width + (mirrored ? (a.W - 1 - at / CI) * CI + at % CI : at)]) : 0;
+            v[k] = inside(i) ? dg_gather_value<float>(
+                                   in[row_of(i) * width + (mirrored ? (a.W - 1 - at / CI) * CI + at % CI : at)])
+                             : 0;
         }
     } else {
         const float *const x = (const float *)a.x + (int64_t)image * a.H * width;
@@ -54,7 +61,8 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
 /* Sums of a thread's channels over the block, into the parts of the block: over a warp's pixels by shuffles, over the
  * warps in shared memory, of which [NT / 32][channels][2] are used. */
 template <class fwd>
-static __device__ __forceinline__ void dg_thin_leave(float *shared, const dg_fused_conv &f, float (&sum_g)[fwd::CHANNELS], float (&sum_gx)[fwd::CHANNELS],
+static __device__ __forceinline__ void dg_thin_leave(float *shared, const dg_fused_conv &f,
+                                                     float (&sum_g)[fwd::CHANNELS], float (&sum_gx)[fwd::CHANNELS],
                                                      int tile, int co0)
 {
     const int warp = (int)threadIdx.x / 32, c = (int)threadIdx.x;
@@ -68,7 +76,8 @@ static __device__ __forceinline__ void dg_thin_leave(float *shared, const dg_fus
     if (threadIdx.x % 32 < fwd::LANES)
 #pragma unroll
         for (int e = 0; e < fwd::CHANNELS; e++)
-            dg_store<2>(shared + 2 * (warp * DG_THIN_CHANNELS + fwd::channel(e)), dg_pack<float, 2>{{sum_g[e], sum_gx[e]}});
+            dg_store<2>(shared + 2 * (warp * DG_THIN_CHANNELS + fwd::channel(e)),
+                        dg_pack<float, 2>{{sum_g[e], sum_gx[e]}});
     __syncthreads();
     if (c >= DG_THIN_CHANNELS || co0 + c >= f.conv.Co) return;
     dg_pack<float, 2> part = {};
@@ -83,7 +92,8 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
 {
     DEV_CHECK(blockDim.x == fwd::NT);
     /* of the sums of a sink */
-    constexpr int room = 3 * fwd::NT * (int)(sizeof(double) / sizeof(float)), both = fwd::patch_words + fwd::weight_words;
+    constexpr int room = 3 * fwd::NT * (int)(sizeof(double) / sizeof(float)),
+                  both = fwd::patch_words + fwd::weight_words;
     SHARED(float, shared, [both > room ? both : room]);
     static_assert(fwd::patch_words % 4 == 0, "weights begin at 16 bytes");
     float *const patch = shared, *const weight = shared + fwd::patch_words;
@@ -91,7 +101,8 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
     a.x = (void *)f.in.x;
     const dg_thin_tiling t = dg_thin_tiling_of(a);
     const int tile = (int)blockIdx.x, co0 = (int)blockIdx.y * DG_THIN_CHANNELS;
-    const int b0 = tile % t.across * DG_THIN_COLS, a0 = tile / t.across % t.down * DG_THIN_ROWS, image = tile / t.across / t.down;
+    const int b0 = tile % t.across * DG_THIN_COLS, a0 = tile / t.across % t.down * DG_THIN_ROWS,
+              image = tile / t.across / t.down;
     if constexpr (fwd::early)
         if (f.early) fwd::template load_weights<true>(weight, a, co0);
     grid_dependency_wait();
@@ -112,13 +123,15 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
         if (oy >= a.Ho || co0 + fwd::channel(h) >= a.Co) return;
 #pragma unroll
         for (int p = 0; p < 4; p++)
-            if (b0 + fwd::col(p) < a.Wo) use(first + (int64_t)(fwd::col(p) - fwd::col(0)) * a.Co + fwd::channel(h) - fwd::channel(0), p);
+            if (b0 + fwd::col(p) < a.Wo)
+                use(first + (int64_t)(fwd::col(p) - fwd::col(0)) * a.Co + fwd::channel(h) - fwd::channel(0), p);
     };
 #pragma unroll
     for (int h = 0; h < fwd::CHANNELS; h += 4) {
         if (norm_dx) {
             const int co = min(co0 + fwd::channel(h), a.Co - 4);
-            const dg_pack<float, 4> mean = dg_load<4>(f.out.mean + group * a.Co + co), beta = dg_load<4>(f.out.beta + co),
+            const dg_pack<float, 4> mean = dg_load<4>(f.out.mean + group * a.Co + co),
+                                    beta = dg_load<4>(f.out.beta + co),
                                     rstd = dg_load<4>(f.out.rstd + group * a.Co + co);
             dg_pack<float, 4> scale = dg_load<4>(f.out.gamma + co);
 #pragma unroll
@@ -154,11 +167,13 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
     const int blocks = per_group * t.down * t.across; /* a block has pixels of one image */
     dg_sink out = f.out;
     out.kind = DG_SINK_NORM_DX; /* the compiler leaves out what other kinds need */
-    dg_sink_finish<fwd::NT>(out, f.scratch, f.counters + (int)blockIdx.y * dg_sink_counters(blocks, f.out.groups), tile, co0, DG_THIN_CHANNELS, a.Co,
-                            (int)gridDim.y, blocks, (double)per_group * a.Ho * a.Wo, (double *)shared);
+    dg_sink_finish<fwd::NT>(out, f.scratch, f.counters + (int)blockIdx.y * dg_sink_counters(blocks, f.out.groups), tile,
+                            co0, DG_THIN_CHANNELS, a.Co, (int)gridDim.y, blocks, (double)per_group * a.Ho * a.Wo,
+                            (double *)shared);
 }
 
-template <class fwd> static __global__ void __launch_bounds__(fwd::NT, fwd::blocks) dg_thin_fwd_kernel(const dg_fused_conv f)
+template <class fwd>
+static __global__ void __launch_bounds__(fwd::NT, fwd::blocks) dg_thin_fwd_kernel(const dg_fused_conv f)
 {
     if constexpr (fwd::there) dg_thin_fwd_block<fwd>(f);
     else __trap(); /* of an architecture that has no such products; dg_variant_check() refuses them there */
@@ -169,10 +184,8 @@ template <class fwd> static void dg_fused_thin_fwd(const dg_fused_conv *f, bool 
 {
     const dg_thin_tiling t = dg_thin_tiling_of(f->conv);
     const dim3 grid((unsigned)(f->conv.N * t.down * t.across), (unsigned)dg_div_up(f->conv.Co, DG_THIN_CHANNELS));
-    if (overlapping)
-        KLAUNCH_AFTER(dg_thin_fwd_kernel<fwd>, grid, dim3(fwd::NT), 0, stream, *f);
-    else
-        KLAUNCH(dg_thin_fwd_kernel<fwd>, grid, dim3(fwd::NT), 0, stream, *f);
+    if (overlapping) KLAUNCH_AFTER(dg_thin_fwd_kernel<fwd>, grid, dim3(fwd::NT), 0, stream, *f);
+    else KLAUNCH(dg_thin_fwd_kernel<fwd>, grid, dim3(fwd::NT), 0, stream, *f);
 }
 
 #endif

@@ -1,18 +1,21 @@
 /* Data gradient of pictures on tensor cores (a generator's last layer, forward), with and without what is around it.
  *
- * Every value of y is multiplied once: M = positions of y, N = 16 taps x CI channels, the sum over Co. What belongs to one
- * value of x is added afterwards, from four positions: step (a, b) makes the pixels 2a - 1, 2a x 2b - 1, 2b,
+ * Every value of y is multiplied once: M = positions of y, N = 16 taps x CI channels, the sum over Co. What belongs to
+ * one value of x is added afterwards, from four positions: step (a, b) makes the pixels 2a - 1, 2a x 2b - 1, 2b,
  *
- *     x[2a - 1 + py, 2b - 1 + px] = r[a, b](py, px) + r[a - 1, b](2 + py, px) + r[a, b - 1](py, 2 + px) + r[a - 1, b - 1](2 + py, 2 + px)
+ *     x[2a - 1 + py, 2b - 1 + px] = r[a, b](py, px) + r[a - 1, b](2 + py, px) + r[a, b - 1](py, 2 + px) + r[a - 1, b -
+ * 1](2 + py, 2 + px)
  *
- * where r[a, b](ky, kx) are the products of position (a, b), 0 outside of y. To multiply what a step sees instead, with its four
- * pixels as 16 columns, would be a third more products, and each value of y would be read and rounded in four steps.
+ * where r[a, b](ky, kx) are the products of position (a, b), 0 outside of y. To multiply what a step sees instead, with
+ * its four pixels as 16 columns, would be a third more products, and each value of y would be read and rounded in four
+ * steps.
  *
- * A warp has a row of y, 16 positions at a time, and 2 CI products of 8 columns a step of 16 channels. Four lanes have 16
- * channels of a position, 16 bytes each, so that values come from memory into the registers in which they are multiplied;
- * nothing of y goes through shared memory. Lane t of the four gets column t of the taps. Rows hand what is below them on to
- * the next warp (the first of a block finishes none: its row is the last of the block before), positions by shuffles to the
- * right. Then a warp has two rows of pixels, which lie side by side in shared memory for the sink. */
+ * A warp has a row of y, 16 positions at a time, and 2 CI products of 8 columns a step of 16 channels. Four lanes have
+ * 16 channels of a position, 16 bytes each, so that values come from memory into the registers in which they are
+ * multiplied; nothing of y goes through shared memory. Lane t of the four gets column t of the taps. Rows hand what is
+ * below them on to the next warp (the first of a block finishes none: its row is the last of the block before),
+ * positions by shuffles to the right. Then a warp has two rows of pixels, which lie side by side in shared memory for
+ * the sink. */
 #include "kernels/ops/conv/cuda/conv_thin_mma.cuh"
 #include "kernels/fused/fuse.cuh"
 extern "C" {
@@ -22,7 +25,8 @@ extern "C" {
 template <class E_, int CI_> struct thin_dx {
     typedef E_ E;
     typedef dg_quad<E> quad;
-    static constexpr int CI = CI_, ROWS = DG_THIN_MMA_ROWS, COLS = DG_THIN_MMA_COLS, CHUNK = DG_THIN_MMA_CHUNK, NT = ROWS * 32;
+    static constexpr int CI = CI_, ROWS = DG_THIN_MMA_ROWS, COLS = DG_THIN_MMA_COLS, CHUNK = DG_THIN_MMA_CHUNK,
+                         NT = ROWS * 32;
     static constexpr int blocks = quad::words == 2 ? 3 : 2; /* of a multiprocessor */
     /* columns of B by eights; values of a position that are handed on */
     static constexpr int fragments = 2 * CI, handed = 2 * CI;
@@ -35,22 +39,23 @@ template <class E_, int CI_> struct thin_dx {
     struct values {
         dg_pack<float, 4> of[2];
     };
-    const float *const y;      /* this lane's first position and channel of the row */
+    const float *const y; /* this lane's first position and channel of the row */
     /* of the row from that position on, from that channel on; none if there is no such row */
     const int there, channels;
     const int Co, chunks;
-    values even, odd;          /* of two chunks, on their way while others are multiplied */
+    values even, odd; /* of two chunks, on their way while others are multiplied */
     float c[fragments][4];
 
     static __device__ __forceinline__ int lane() { return (int)threadIdx.x % 32; }
 
     __device__ __forceinline__ thin_dx(const dg_conv_args &a, const float *from, int image, int row, int chunks_)
         : y(from + ((int64_t)(image * a.Ho + row) * a.Wo + lane() / 4) * a.Co + lane() % 4 * 4),
-          there((unsigned)row < (unsigned)a.Ho ? a.Wo - lane() / 4 : 0), channels(a.Co - lane() % 4 * 4), Co(a.Co), chunks(chunks_)
-    {
-    }
+          there((unsigned)row < (unsigned)a.Ho ? a.Wo - lane() / 4 : 0), channels(a.Co - lane() % 4 * 4), Co(a.Co),
+          chunks(chunks_)
+    {}
     /* To [chunk][fragment][lane]. A thread has four channels of y x four neighbouring weights. */
-    template <bool EARLY> static __device__ __forceinline__ void load_weights(uint32_t *weight, const dg_conv_args &a, int chunks)
+    template <bool EARLY>
+    static __device__ __forceinline__ void load_weights(uint32_t *weight, const dg_conv_args &a, int chunks)
     {
         for (int i = (int)threadIdx.x; i < chunks * CHUNK * CI; i += NT) {
             const int co = i / (4 * CI) * 4, k = i % (4 * CI) * 4;
@@ -59,12 +64,14 @@ template <class E_, int CI_> struct thin_dx {
             if (co < a.Co)
 #pragma unroll
                 for (int e = 0; e < 4; e++)
-                    of[e] = EARLY ? grid_early_load(reinterpret_cast<const dg_pack<float, 4> *>(w + e * 16 * CI)) : dg_load<4>(w + e * 16 * CI);
+                    of[e] = EARLY ? grid_early_load(reinterpret_cast<const dg_pack<float, 4> *>(w + e * 16 * CI))
+                                  : dg_load<4>(w + e * 16 * CI);
 #pragma unroll
             for (int m = 0; m < 4; m++) {
                 const int v = (k + m) / (4 * CI) * CI + (k + m) % CI, g = (k + m) / CI % 4 * 2 + v % 2;
                 const float four[4] = {of[0].v[m], of[1].v[m], of[2].v[m], of[3].v[m]};
-                quad::of(four).store(weight + ((co / CHUNK * fragments + v / 2) * 32 + g * 4 + co % CHUNK / 4) * quad::words);
+                quad::of(four).store(weight +
+                                     ((co / CHUNK * fragments + v / 2) * 32 + g * 4 + co % CHUNK / 4) * quad::words);
             }
         }
     }
@@ -75,9 +82,12 @@ template <class E_, int CI_> struct thin_dx {
     {
 #pragma unroll
         for (int p = 0; p < 2; p++)
-            to.of[p] = p0 + 8 * p < there && chunk * CHUNK < channels ? dg_load<4>(y + (p0 + 8 * p) * Co + chunk * CHUNK) : dg_pack<float, 4>{};
+            to.of[p] = p0 + 8 * p < there && chunk * CHUNK < channels
+                           ? dg_load<4>(y + (p0 + 8 * p) * Co + chunk * CHUNK)
+                           : dg_pack<float, 4>{};
     }
-    __device__ __forceinline__ void multiply(const values &from, int p0, int chunk, const dg_source &in, const uint32_t *weight, const float *table)
+    __device__ __forceinline__ void multiply(const values &from, int p0, int chunk, const dg_source &in,
+                                             const uint32_t *weight, const float *table)
     {
         values x = from;
         if (in.kind == DG_SOURCE_NORM) {
@@ -87,11 +97,14 @@ template <class E_, int CI_> struct thin_dx {
             for (int p = 0; p < 2; p++)
 #pragma unroll
                 for (int e = 0; e < 4; e++) /* zeros outside of y stay */
-                    x.of[p].v[e] = p0 + 8 * p < there ? dg_one_value({scale.v[e], 0, shift.v[e]}, x.of[p].v[e], in.factor) : 0;
+                    x.of[p].v[e] = p0 + 8 * p < there
+                                       ? dg_one_value({scale.v[e], 0, shift.v[e]}, x.of[p].v[e], in.factor)
+                                       : 0;
         }
         const quad low = quad::of(x.of[0].v), high = quad::of(x.of[1].v);
 #pragma unroll
-        for (int j = 0; j < fragments; j++) quad::multiply(c[j], low, high, quad::load(weight + chunk * chunk_words + (j * 32 + lane()) * quad::words));
+        for (int j = 0; j < fragments; j++)
+            quad::multiply(c[j], low, high, quad::load(weight + chunk * chunk_words + (j * 32 + lane()) * quad::words));
     }
     __device__ __forceinline__ void first()
     {
@@ -123,8 +136,8 @@ template <class E_, int CI_> struct thin_dx {
             dg_store<4>(to + (k * 32 + lane()) * 4, v);
         }
     }
-    /* Whole warp: the pixels of these steps to [2][line], where the warp above handed its values over; last: and those of one
-     * step more, behind the last position. left: of the position on the left, in the last lanes. */
+    /* Whole warp: the pixels of these steps to [2][line], where the warp above handed its values over; last: and those
+     * of one step more, behind the last position. left: of the position on the left, in the last lanes. */
     __device__ __forceinline__ void pixels(float *place, bool last, float (&left)[handed]) const
     {
         const int t = lane() % 4, g = lane() / 4;
@@ -133,7 +146,9 @@ template <class E_, int CI_> struct thin_dx {
         for (int k = 0; k < handed / 2; k++) {
             const dg_pack<float, 4> above = dg_load<4>(place + (k * 32 + lane()) * 4);
 #pragma unroll
-            for (int e = 0; e < 4; e++) u[(4 * k + e) % handed][(4 * k + e) / handed] = at((4 * k + e) / handed, (4 * k + e) % handed) + above.v[e];
+            for (int e = 0; e < 4; e++)
+                u[(4 * k + e) % handed][(4 * k + e) / handed] = at((4 * k + e) / handed, (4 * k + e) % handed) +
+                                                                above.v[e];
         }
         __syncwarp();
 #pragma unroll
@@ -153,10 +168,11 @@ template <class E_, int CI_> struct thin_dx {
     }
 };
 
-/* Whole warp: values lo .. hi - 1 of the row of x that begins at index `row`, through the sink. Value e lies at from[e - start],
- * which is 16 bytes for multiples of 4; wide: so are rows. */
+/* Whole warp: values lo .. hi - 1 of the row of x that begins at index `row`, through the sink. Value e lies at from[e
+ * - start], which is 16 bytes for multiples of 4; wide: so are rows. */
 template <class G>
-static __device__ __forceinline__ void write(const dg_fused_conv &f, const float *from, int start, int64_t row, int lo, int hi, bool wide)
+static __device__ __forceinline__ void write(const dg_fused_conv &f, const float *from, int start, int64_t row, int lo,
+                                             int hi, bool wide)
 {
     for (int e = lo / 4 * 4 + (int)threadIdx.x % 32 * 4; e < hi; e += 128) {
         dg_pack<float, 4> v = dg_load<4>(from + e - start), old = {};
@@ -164,8 +180,7 @@ static __device__ __forceinline__ void write(const dg_fused_conv &f, const float
         float *const x = (float *)f.conv.x + row + e;
         if (f.out.kind == DG_SINK_ACT_DX) {
             const float *const y = f.out.y + row + e;
-            if (whole)
-                old = dg_load<4>(y);
+            if (whole) old = dg_load<4>(y);
             else
 #pragma unroll
                 for (int i = 0; i < 4; i++)
@@ -176,8 +191,7 @@ static __device__ __forceinline__ void write(const dg_fused_conv &f, const float
             if (f.out.kind == DG_SINK_ACT) v.v[i] = dg_sink_act(f.out, v.v[i]);
             if (f.out.kind == DG_SINK_ACT_DX) v.v[i] = dg_sink_act_dx(f.out, v.v[i], old.v[i]);
         }
-        if (whole)
-            dg_store<4>(x, v);
+        if (whole) dg_store<4>(x, v);
         else
 #pragma unroll
             for (int i = 0; i < 4; i++)
@@ -221,16 +235,20 @@ template <class G> static __device__ __forceinline__ void dx_block(const dg_fuse
         const bool last = p0 + G::COLS >= a.Wo;
         float *const place = slot - G::slot;
         sums.pixels(place, last, left);
-        const int start = 2 * p0 * CI - 4, lo = max(0, 2 * p0 - 1) * CI, hi = min(a.W, 2 * (p0 + G::COLS) + (last ? 1 : -1)) * CI;
+        const int start = 2 * p0 * CI - 4, lo = max(0, 2 * p0 - 1) * CI,
+                  hi = min(a.W, 2 * (p0 + G::COLS) + (last ? 1 : -1)) * CI;
 #pragma unroll 1
         for (int py = 0; py < 2; py++) {
             const int iy = 2 * row - 1 + py;
-            if ((unsigned)iy < (unsigned)a.H) write<G>(f, place + py * G::line, start, ((int64_t)image * a.H + iy) * a.W * CI, lo, hi, a.W * CI % 4 == 0);
+            if ((unsigned)iy < (unsigned)a.H)
+                write<G>(f, place + py * G::line, start, ((int64_t)image * a.H + iy) * a.W * CI, lo, hi,
+                         a.W * CI % 4 == 0);
         }
     }
 }
 
-template <class G> static __global__ void __launch_bounds__(G::NT, G::blocks) dx_kernel(const dg_fused_conv f, int chunks)
+template <class G>
+static __global__ void __launch_bounds__(G::NT, G::blocks) dx_kernel(const dg_fused_conv f, int chunks)
 {
     if constexpr (G::E::there) dx_block<G>(f, chunks);
     else __trap(); /* of an architecture that has no such products; dg_variant_check() refuses them there */
@@ -242,10 +260,8 @@ template <class G> static void launch(const dg_fused_conv *f, bool overlapping, 
     const int chunks = dg_div_up(a->Co, G::CHUNK);
     const dim3 grid((unsigned)(a->N * dg_div_up(a->Ho + 1, G::ROWS - 1)));
     const size_t bytes = DG_THIN_MMA_BYTES(G::CI, a->Co, G::E::unit);
-    if (overlapping)
-        KLAUNCH_AFTER(dx_kernel<G>, grid, dim3(G::NT), bytes, stream, *f, chunks);
-    else
-        KLAUNCH(dx_kernel<G>, grid, dim3(G::NT), bytes, stream, *f, chunks);
+    if (overlapping) KLAUNCH_AFTER(dx_kernel<G>, grid, dim3(G::NT), bytes, stream, *f, chunks);
+    else KLAUNCH(dx_kernel<G>, grid, dim3(G::NT), bytes, stream, *f, chunks);
 }
 
 template <class E> static void launch_channels(const dg_fused_conv *f, bool overlapping, cudaStream_t stream)
@@ -255,5 +271,6 @@ template <class E> static void launch_channels(const dg_fused_conv *f, bool over
 
 void dg_fused_thin_mma_dx(const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream)
 {
-    tune->math == DG_MATH_BF16 ? launch_channels<dg_mma_bf16>(f, overlapping, stream) : launch_channels<dg_mma_tf32>(f, overlapping, stream);
+    tune->math == DG_MATH_BF16 ? launch_channels<dg_mma_bf16>(f, overlapping, stream)
+                               : launch_channels<dg_mma_tf32>(f, overlapping, stream);
 }

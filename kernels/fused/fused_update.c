@@ -33,7 +33,8 @@ static size_t shared_of(const dg_update_job *j)
     const bool small = is_small(&j->conv);
     const int unit = dg_math_unit(j->tune.math);
     switch ((dg_update_kind)j->kind) {
-    case DG_UPDATE_MMA: return (size_t)(DG_MMA_DW_BYTES(small, unit) + DG_UPDATE_TABLE_BYTES + DG_UPDATE_SPOT_BYTES(small, unit));
+    case DG_UPDATE_MMA:
+        return (size_t)(DG_MMA_DW_BYTES(small, unit) + DG_UPDATE_TABLE_BYTES + DG_UPDATE_SPOT_BYTES(small, unit));
     case DG_UPDATE_THIN:
     case DG_UPDATE_THIN_MMA: return sizeof(float) * (size_t)DG_THIN_DW_WORDS(j->conv.Ci);
     case DG_UPDATE_GEMV: return sizeof(float) * DG_UPDATE_THREADS * 4;
@@ -156,7 +157,8 @@ void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out)
     out->jobs = u->jobs;
     for (int i = 0; i < u->jobs; i++) {
         work[i] = work_of(&u->job[i]);
-        if (work[i].kind == DG_UPDATE_MMA && (work[i].x.kind == DG_SOURCE_NORM_DX || work[i].y.kind == DG_SOURCE_NORM)) out->gradient_of_x = 1;
+        if (work[i].kind == DG_UPDATE_MMA && (work[i].x.kind == DG_SOURCE_NORM_DX || work[i].y.kind == DG_SOURCE_NORM))
+            out->gradient_of_x = 1;
     }
     sort_jobs(u, work, out->job);
     int64_t scratch = 0;
@@ -270,7 +272,10 @@ void dg_fused_update_split(dg_fused_update *u)
 
 /* ---- What it takes ---- */
 
-static bool wants(const dg_source *s, dg_source_kind a, dg_source_kind b) { return s->kind == DG_SOURCE_PLAIN || s->kind == a || s->kind == b; }
+static bool wants(const dg_source *s, dg_source_kind a, dg_source_kind b)
+{
+    return s->kind == DG_SOURCE_PLAIN || s->kind == a || s->kind == b;
+}
 
 static const char *sources_refuse(const dg_update_job *j)
 {
@@ -278,7 +283,8 @@ static const char *sources_refuse(const dg_update_job *j)
     for (int i = 0; i < 2; i++) {
         if (both[i]->kind == DG_SOURCE_PLAIN) continue;
         if (both[i]->groups < 1 || both[i]->groups > DG_UPDATE_GROUPS || j->conv.N % both[i]->groups)
-            return dg_variant_no("%d groups of %d images: at most %d of equal size", both[i]->groups, j->conv.N, DG_UPDATE_GROUPS);
+            return dg_variant_no("%d groups of %d images: at most %d of equal size", both[i]->groups, j->conv.N,
+                                 DG_UPDATE_GROUPS);
     }
     if (j->x.kind != DG_SOURCE_PLAIN && j->y.kind != DG_SOURCE_PLAIN && j->x.groups != j->y.groups)
         return "the two sides of a weight gradient have other groups";
@@ -294,7 +300,8 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
     case DG_UPDATE_MMA:
         if (!is_halving(a)) return "tensor cores are for K=4 S=2 P=1";
         if (j->tune.math == DG_MATH_FP32) return "tensor cores round their factors";
-        if (gpu->arch && !dg_math_on(j->tune.math, gpu->arch)) return "tensor cores before sm_80 have neither bf16 nor tf32";
+        if (gpu->arch && !dg_math_on(j->tune.math, gpu->arch))
+            return "tensor cores before sm_80 have neither bf16 nor tf32";
         if (dg_fused_refuses_math(j->tune.math, gpu)) return dg_fused_refuses_math(j->tune.math, gpu);
         if (a->Ci % unit || a->Co % unit) return dg_variant_no("tensor cores take channels in multiples of %d", unit);
         if (!(wants(&j->x, DG_SOURCE_NORM, DG_SOURCE_NORM) && wants(&j->y, DG_SOURCE_NORM_DX, DG_SOURCE_NORM_DX)) &&
@@ -303,38 +310,47 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
         break;
     case DG_UPDATE_THIN:
     case DG_UPDATE_THIN_MMA:
-        if (j->kind == DG_UPDATE_THIN_MMA && j->tune.math != DG_MATH_BF16 && j->tune.math != DG_MATH_TF32) return "thin_mma rounds to bf16 or tf32";
-        if (j->kind == DG_UPDATE_THIN_MMA && gpu->arch && !dg_math_on(j->tune.math, gpu->arch)) return "tensor cores before sm_80 have neither bf16 nor tf32";
-        if (!is_halving(a) || (a->Ci != 1 && a->Ci != 3) || a->Co % 4) return "thin is for K=4 S=2 P=1, 1 or 3 channels of x, a multiple of 4 of y";
+        if (j->kind == DG_UPDATE_THIN_MMA && j->tune.math != DG_MATH_BF16 && j->tune.math != DG_MATH_TF32)
+            return "thin_mma rounds to bf16 or tf32";
+        if (j->kind == DG_UPDATE_THIN_MMA && gpu->arch && !dg_math_on(j->tune.math, gpu->arch))
+            return "tensor cores before sm_80 have neither bf16 nor tf32";
+        if (!is_halving(a) || (a->Ci != 1 && a->Ci != 3) || a->Co % 4)
+            return "thin is for K=4 S=2 P=1, 1 or 3 channels of x, a multiple of 4 of y";
         if (j->x.kind != DG_SOURCE_PLAIN) return "thin reads pictures as they are";
         break;
     case DG_UPDATE_GEMV:
         if (!is_flat || a->Co > 4 || a->Ci % 4) return "gemv is for one pixel of at most 4 channels that sees all of x";
-        if (!wants(&j->x, DG_SOURCE_NORM, DG_SOURCE_NORM_DX) || j->y.kind != DG_SOURCE_PLAIN) return "gemv has a source for x alone";
+        if (!wants(&j->x, DG_SOURCE_NORM, DG_SOURCE_NORM_DX) || j->y.kind != DG_SOURCE_PLAIN)
+            return "gemv has a source for x alone";
         break;
     case DG_UPDATE_DENSE:
         if (!is_flat || a->Ci % 4) return "dense is for one pixel that sees all of x";
-        if (!wants(&j->x, DG_SOURCE_NORM, DG_SOURCE_NORM_DX) || j->y.kind != DG_SOURCE_PLAIN) return "dense has a source for x alone";
+        if (!wants(&j->x, DG_SOURCE_NORM, DG_SOURCE_NORM_DX) || j->y.kind != DG_SOURCE_PLAIN)
+            return "dense has a source for x alone";
         break;
     default: return "there is no such job";
     }
     const size_t shared = shared_of(j) + FIXED_SHARED;
-    return shared > gpu->shared ? dg_variant_no("a block would need %zu bytes of shared memory", shared) : sources_refuse(j);
+    return shared > gpu->shared ? dg_variant_no("a block would need %zu bytes of shared memory", shared)
+                                : sources_refuse(j);
 }
 
 const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu)
 {
     bool of_x = false, of_y = false;
-    if (u->jobs < 1 || u->jobs > DG_UPDATE_JOBS) return dg_variant_no("%d jobs: must be from 1 to %d", u->jobs, DG_UPDATE_JOBS);
+    if (u->jobs < 1 || u->jobs > DG_UPDATE_JOBS)
+        return dg_variant_no("%d jobs: must be from 1 to %d", u->jobs, DG_UPDATE_JOBS);
     if (u->adam.n % 4) return "weights are taken four at a time";
     for (int i = 0; i < u->jobs; i++) {
         const dg_update_job *j = &u->job[i];
         const char *why = job_refuses(j, gpu);
         if (why) return why;
         const int64_t end = j->offset + (int64_t)j->conv.Co * j->conv.K * j->conv.K * j->conv.Ci;
-        if (j->offset < 0 || j->offset % 4 || end % 4 || end > u->adam.n) return "weights are taken four at a time, of those that Adam has";
+        if (j->offset < 0 || j->offset % 4 || end % 4 || end > u->adam.n)
+            return "weights are taken four at a time, of those that Adam has";
         for (int k = 0; k < i; k++)
-            if (u->job[k].offset < end && j->offset < u->job[k].offset + (int64_t)u->job[k].conv.Co * u->job[k].conv.K * u->job[k].conv.K * u->job[k].conv.Ci)
+            if (u->job[k].offset < end && j->offset < u->job[k].offset + (int64_t)u->job[k].conv.Co * u->job[k].conv.K *
+                                                                             u->job[k].conv.K * u->job[k].conv.Ci)
                 return "two jobs have the same weights";
         if (rounds(j->kind) && j->tune.math != dg_update_math(u)) return "jobs round in two ways";
         if (j->kind != DG_UPDATE_MMA) continue;

@@ -1,5 +1,5 @@
-/* The kernel of the fused update (fuse.h, fused_update.h). An instance for each arithmetic of tensor cores and each side
- * that the gradient may be on; they are in files of their own. */
+/* The kernel of the fused update (fuse.h, fused_update.h). An instance for each arithmetic of tensor cores and each
+ * side that the gradient may be on; they are in files of their own. */
 #ifndef DG_FUSED_UPDATE_CUH
 #define DG_FUSED_UPDATE_CUH
 
@@ -25,7 +25,8 @@ static __device__ __forceinline__ void dg_update_await(unsigned *counter, unsign
     while (atomicAdd(counter, 0u) < makers) __nanosleep(100);
 }
 
-/* ---- Finishers: parts are added in order, a slot of threads every so many; then the slots are halved again and again ---- */
+/* ---- Finishers: parts are added in order, a slot of threads every so many; then the slots are halved again and again
+ * ---- */
 
 static __device__ __forceinline__ void dg_update_finish(const dg_update_layout &u, const dg_update_range &r, int block)
 {
@@ -145,21 +146,17 @@ template <class E, bool OF_X> static __device__ __forceinline__ void dg_update_b
         if constexpr (!E::there) __trap(); /* dg_fused_update_refuses() such a job */
         else if (w.conv.Wo <= DG_MMA_SMALL) dg_update_mma<E, true, OF_X>(w, tile, part, out);
         else dg_update_mma<E, false, OF_X>(w, tile, part, out);
-    } else if (w.kind == DG_UPDATE_THIN && w.conv.Ci == 1)
-        dg_update_thin<1>(w, tile, part, out);
-    else if (w.kind == DG_UPDATE_THIN)
-        dg_update_thin<3>(w, tile, part, out);
-    else if (w.kind == DG_UPDATE_THIN_MMA)
-        dg_update_thin_mma<E>(w, tile, part, out);
-    else if (w.kind == DG_UPDATE_GEMV)
-        dg_update_gemv(w, tile, out);
-    else
-        dg_update_dense(w, tile, out);
+    } else if (w.kind == DG_UPDATE_THIN && w.conv.Ci == 1) dg_update_thin<1>(w, tile, part, out);
+    else if (w.kind == DG_UPDATE_THIN) dg_update_thin<3>(w, tile, part, out);
+    else if (w.kind == DG_UPDATE_THIN_MMA) dg_update_thin_mma<E>(w, tile, part, out);
+    else if (w.kind == DG_UPDATE_GEMV) dg_update_gemv(w, tile, out);
+    else dg_update_dense(w, tile, out);
     dg_update_made(u.counters + DG_UPDATE_MADE + k);
 }
 
 /* bf16 is where nothing is rounded, too: that is there on every architecture. */
-template <class E, bool OF_X> static __global__ void __launch_bounds__(DG_UPDATE_THREADS) dg_update_kernel(const GRID_CONSTANT dg_update_layout u)
+template <class E, bool OF_X>
+static __global__ void __launch_bounds__(DG_UPDATE_THREADS) dg_update_kernel(const GRID_CONSTANT dg_update_layout u)
 {
     if constexpr (E::fused || !E::scaled) dg_update_block<E, OF_X>(u);
     else __trap();
@@ -168,10 +165,8 @@ template <class E, bool OF_X> static __global__ void __launch_bounds__(DG_UPDATE
 template <class E> static void dg_update_start(const dg_update_layout *l, size_t shared, cudaStream_t stream)
 {
     const dim3 grid((unsigned)(l->makers + l->finishers)), block(DG_UPDATE_THREADS);
-    if (l->gradient_of_x)
-        KLAUNCH_AFTER((dg_update_kernel<E, true>), grid, block, shared, stream, *l);
-    else
-        KLAUNCH_AFTER((dg_update_kernel<E, false>), grid, block, shared, stream, *l);
+    if (l->gradient_of_x) KLAUNCH_AFTER((dg_update_kernel<E, true>), grid, block, shared, stream, *l);
+    else KLAUNCH_AFTER((dg_update_kernel<E, false>), grid, block, shared, stream, *l);
 }
 
 #endif

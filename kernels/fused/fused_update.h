@@ -11,45 +11,52 @@
 
 enum {
     DG_UPDATE_THREADS = 256,
-    DG_UPDATE_GROUPS = 2,                                  /* of a batch, at most */
-    DG_UPDATE_GEMV_COLS = 128,                             /* weights of a block, of one channel of y */
-    DG_UPDATE_DENSE_ROWS = 128, DG_UPDATE_DENSE_COLS = 32, /* channels of y, weights of each */
-    DG_UPDATE_DENSE_IMAGES = 32,                           /* in shared memory at a time */
-    DG_UPDATE_PARTS = 1024,                                /* of a sum, at most */
+    DG_UPDATE_GROUPS = 2,      /* of a batch, at most */
+    DG_UPDATE_GEMV_COLS = 128, /* weights of a block, of one channel of y */
+    DG_UPDATE_DENSE_ROWS = 128,
+    DG_UPDATE_DENSE_COLS = 32,   /* channels of y, weights of each */
+    DG_UPDATE_DENSE_IMAGES = 32, /* in shared memory at a time */
+    DG_UPDATE_PARTS = 1024,      /* of a sum, at most */
     DG_UPDATE_RANGES = 2 * DG_UPDATE_JOBS + 1
 };
 
 /* Counters: the next number, finishers that are done, weights that are not finite; then, of each job, makers done. */
-enum { DG_UPDATE_NUMBER, DG_UPDATE_DONE, DG_UPDATE_BAD, DG_UPDATE_MADE, DG_UPDATE_COUNTERS = DG_UPDATE_MADE + DG_UPDATE_JOBS };
+enum {
+    DG_UPDATE_NUMBER,
+    DG_UPDATE_DONE,
+    DG_UPDATE_BAD,
+    DG_UPDATE_MADE,
+    DG_UPDATE_COUNTERS = DG_UPDATE_MADE + DG_UPDATE_JOBS
+};
 
-/* Bytes of shared memory of tensor-core jobs behind those of the plain kernel: for each group three numbers a channel of
- * one side and two of the other, of 64 and 16 channels; where values of the patch are. */
+/* Bytes of shared memory of tensor-core jobs behind those of the plain kernel: for each group three numbers a channel
+ * of one side and two of the other, of 64 and 16 channels; where values of the patch are. */
 #define DG_UPDATE_TABLE_BYTES (4 * DG_UPDATE_GROUPS * (3 * 64 + 2 * 16))
 #define DG_UPDATE_SPOT_BYTES(small, unit) \
     (4 * ((DG_MMA_VALUES(small, 1, 1) * (16 / (unit)) + DG_UPDATE_THREADS - 1) / DG_UPDATE_THREADS * DG_UPDATE_THREADS))
 
 typedef struct {
-    dg_conv_args conv;    /* of gemv and dense flat (conv_tiles.h); w: where the gradient goes */
+    dg_conv_args conv; /* of gemv and dense flat (conv_tiles.h); w: where the gradient goes */
     dg_source x, y;
-    int kind, channels;   /* dg_update_kind; of x, where conv is flat */
+    int kind, channels;    /* dg_update_kind; of x, where conv is flat */
     int groups, per_group; /* of the batch; images of one */
-    int rows, cols;       /* tiles of channels of y, and of the other side */
-    int units, parts;     /* into so many parts the sum over pieces, tiles of pixels or images is divided */
-    int first, makers;    /* its blocks */
-    int64_t scratch;      /* values before its first part there; one part goes to conv.w */
+    int rows, cols;        /* tiles of channels of y, and of the other side */
+    int units, parts;      /* into so many parts the sum over pieces, tiles of pixels or images is divided */
+    int first, makers;     /* its blocks */
+    int64_t scratch;       /* values before its first part there; one part goes to conv.w */
     int64_t offset, count; /* its weights, in adam.p */
 } dg_update_work;
 
 typedef struct {
-    int64_t from, count;  /* weights */
-    int work;             /* whose they are; -1: nobody's, their gradient is in adam.g */
-    int slots;            /* among which the parts are divided, a power of two */
+    int64_t from, count;      /* weights */
+    int work;                 /* whose they are; -1: nobody's, their gradient is in adam.g */
+    int slots;                /* among which the parts are divided, a power of two */
     int first, blocks, width; /* finishers, counted from 0; weights that one has at a time */
 } dg_update_range;
 
 typedef struct {
     int jobs, ranges, makers, finishers;
-    int gradient_of_x;    /* or of y: the side of which tensor-core jobs have two tensors */
+    int gradient_of_x;                  /* or of y: the side of which tensor-core jobs have two tensors */
     dg_update_work job[DG_UPDATE_JOBS]; /* longest blocks first */
     dg_update_range range[DG_UPDATE_RANGES];
     dg_adam_args adam;

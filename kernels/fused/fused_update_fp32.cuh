@@ -9,16 +9,20 @@ extern "C" {
 #include "kernels/fused/fused_update.h"
 }
 
-/* ---- Thin: the next tile is on its way into registers while one is added. A thread has four channels of one column ---- */
+/* ---- Thin: the next tile is on its way into registers while one is added. A thread has four channels of one column
+ * ---- */
 
-template <int CI> static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, int tile, int part, float *out)
+template <int CI>
+static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, int tile, int part, float *out)
 {
     typedef dg_thin_dw<CI> dw;
-    static_assert(DG_THIN_DW_THREADS == DG_UPDATE_THREADS && DG_UPDATE_THREADS / (DG_THIN_CHANNELS / 4) == DG_THIN_COLS, "a thread has a column");
+    static_assert(DG_THIN_DW_THREADS == DG_UPDATE_THREADS && DG_UPDATE_THREADS / (DG_THIN_CHANNELS / 4) == DG_THIN_COLS,
+                  "a thread has a column");
     constexpr int words = dg_div_up(dw::patch_words, (int)DG_UPDATE_THREADS);
     const dg_conv_args &a = w.conv;
     const dg_thin_tiling t = dg_thin_tiling_of(a);
-    const int co0 = tile * DG_THIN_CHANNELS, c = (int)threadIdx.x % (DG_THIN_CHANNELS / 4) * 4, column = (int)threadIdx.x / (DG_THIN_CHANNELS / 4);
+    const int co0 = tile * DG_THIN_CHANNELS, c = (int)threadIdx.x % (DG_THIN_CHANNELS / 4) * 4,
+              column = (int)threadIdx.x / (DG_THIN_CHANNELS / 4);
     const int first = (int)((int64_t)w.units * part / w.parts), last = (int)((int64_t)w.units * (part + 1) / w.parts);
     dev_pool pool;
     float *const patch = pool.take<float>(dw::words), *const grad = patch + dw::patch_words;
@@ -29,12 +33,14 @@ template <int CI> static __device__ __forceinline__ void dg_update_thin(const dg
     int group = 0;
 
     auto fetch = [&](int number) {
-        const int b0 = number % t.across * DG_THIN_COLS, a0 = number / t.across % t.down * DG_THIN_ROWS, image = number / t.across / t.down;
+        const int b0 = number % t.across * DG_THIN_COLS, a0 = number / t.across % t.down * DG_THIN_ROWS,
+                  image = number / t.across / t.down;
         const float *const x = w.x.x + (int64_t)image * a.H * a.W * CI;
         const int start = (2 * b0 - 1) * CI;
 #pragma unroll
         for (int j = 0; j < words; j++) {
-            const int i = (int)threadIdx.x + j * DG_UPDATE_THREADS, row = 2 * a0 - 1 + i / dw::line, at = start + i % dw::line;
+            const int i = (int)threadIdx.x + j * DG_UPDATE_THREADS, row = 2 * a0 - 1 + i / dw::line,
+                      at = start + i % dw::line;
             const bool ok = i < dw::patch_words && (unsigned)row < (unsigned)a.H && (unsigned)at < (unsigned)(a.W * CI);
             next_x[j] = ok ? x[row * a.W * CI + at] : 0.0f;
         }
@@ -113,7 +119,8 @@ static __device__ __forceinline__ void dg_update_dense(const dg_update_work &w, 
 {
     static constexpr int rows = DG_UPDATE_DENSE_ROWS, cols = DG_UPDATE_DENSE_COLS, images = DG_UPDATE_DENSE_IMAGES;
     static constexpr int y_items = images * rows / DG_UPDATE_THREADS;
-    static_assert(images * cols == 4 * DG_UPDATE_THREADS && rows * cols == 16 * DG_UPDATE_THREADS, "a thread has 4 values of x, and 16 sums");
+    static_assert(images * cols == 4 * DG_UPDATE_THREADS && rows * cols == 16 * DG_UPDATE_THREADS,
+                  "a thread has 4 values of x, and 16 sums");
     const dg_conv_args &a = w.conv;
     const int co0 = tile % w.rows * rows, k0 = tile / w.rows * cols;
     /* image or four channels of y; weights */
@@ -168,7 +175,8 @@ static __device__ __forceinline__ void dg_update_dense(const dg_update_work &w, 
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         const int co = co0 + mine * 4 + i;
-        if (co < a.Co && k < a.Ci) dg_store<4>(out + (int64_t)co * a.Ci + k, dg_pack<float, 4>{{acc[i][0], acc[i][1], acc[i][2], acc[i][3]}});
+        if (co < a.Co && k < a.Ci)
+            dg_store<4>(out + (int64_t)co * a.Ci + k, dg_pack<float, 4>{{acc[i][0], acc[i][1], acc[i][2], acc[i][3]}});
     }
 }
 

@@ -24,7 +24,8 @@ template <class E, int ITEMS, int CHANNELS, bool TWO> struct dg_dw_source {
     static_assert(ITEMS <= 16, "two bits an item");
 
     /* Whole block: the numbers of CHANNELS channels from c0 on, of C. */
-    static __device__ __forceinline__ void tabulate(float *table, const dg_source &s, int c0, int C, int groups, int shift)
+    static __device__ __forceinline__ void tabulate(float *table, const dg_source &s, int c0, int C, int groups,
+                                                    int shift)
     {
         for (int i = (int)threadIdx.x; i < groups * CHANNELS; i += DG_UPDATE_THREADS) {
             const int group = i / CHANNELS, c = i % CHANNELS;
@@ -39,8 +40,7 @@ template <class E, int ITEMS, int CHANNELS, bool TWO> struct dg_dw_source {
     /* c: this thread's first channel in the tile; at: the same in the tensor, or the nearest that there is. */
     __device__ __forceinline__ dg_dw_source(const dg_source &of, const float *table, int c, int at, const int &all)
         : s(of), first(at), number(table + c * numbers), groups(all)
-    {
-    }
+    {}
     __device__ __forceinline__ void begin() { flags = 0; }
     __device__ __forceinline__ void fetch(int j, bool ok, int at, int group)
     {
@@ -70,7 +70,8 @@ template <class E, int ITEMS, int CHANNELS, bool TWO> struct dg_dw_source {
                 float v[E::unit];
 #pragma unroll
                 for (int e = 0; e < E::unit; e++) {
-                    v[e] = TWO ? dg_two_value(k[e], item[j].v[e], beside[TWO ? j : 0].v[e]) : dg_one_value(k[e], item[j].v[e], below);
+                    v[e] = TWO ? dg_two_value(k[e], item[j].v[e], beside[TWO ? j : 0].v[e])
+                               : dg_one_value(k[e], item[j].v[e], below);
                     if (!ok) v[e] = 0;
                 }
                 to(j, E::round(v));
@@ -87,19 +88,23 @@ struct dg_dw_shared_spots {
 };
 
 /* One part of one tile's sums. */
-template <class E, bool SMALL, bool OF_X> static __device__ __forceinline__ void dg_update_mma(const dg_update_work &w, int tile, int part, float *out)
+template <class E, bool SMALL, bool OF_X>
+static __device__ __forceinline__ void dg_update_mma(const dg_update_work &w, int tile, int part, float *out)
 {
     typedef dg_dw_tile<E, float, SMALL> G;
     typedef typename G::patch P;
     typedef dg_dw_source<E, G::x_items, G::N, OF_X> X;
     typedef dg_dw_source<E, G::y_items, G::M, !OF_X> Y;
-    static_assert(G::NT == DG_UPDATE_THREADS && sizeof(float) * DG_UPDATE_GROUPS * (X::words + Y::words) <= DG_UPDATE_TABLE_BYTES, "tables");
+    static_assert(G::NT == DG_UPDATE_THREADS &&
+                      sizeof(float) * DG_UPDATE_GROUPS * (X::words + Y::words) <= DG_UPDATE_TABLE_BYTES,
+                  "tables");
     const dg_conv_args &a = w.conv;
     const int co0 = tile % w.rows * G::M, ci0 = tile / w.rows * G::N;
     const int first = (int)((int64_t)w.units * part / w.parts), last = (int)((int64_t)w.units * (part + 1) / w.parts);
     dev_pool pool;
     uint4 *const patch = pool.take<uint4>(2 * P::units), *const grad = pool.take<uint4>(2 * G::y_planes * 64);
-    float *const of_x = pool.take<float>(DG_UPDATE_GROUPS * X::words), *const of_y = pool.take<float>(DG_UPDATE_GROUPS * Y::words);
+    float *const of_x = pool.take<float>(DG_UPDATE_GROUPS * X::words), *const of_y = pool.take<float>(DG_UPDATE_GROUPS *
+                                                                                                      Y::words);
     const dg_dw_shared_spots spots = {pool.take<int>(G::x_items * DG_UPDATE_THREADS) + threadIdx.x};
     SHARED(dg_cell, cell, [2 * P::piece::cells]);
     X::tabulate(of_x, w.x, ci0, a.Ci, w.groups, a.shift_x);
@@ -113,7 +118,8 @@ template <class E, bool SMALL, bool OF_X> static __device__ __forceinline__ void
 }
 
 /* The same of pictures. */
-template <class E> static __device__ __forceinline__ void dg_update_thin_mma(const dg_update_work &w, int tile, int part, float *out)
+template <class E>
+static __device__ __forceinline__ void dg_update_thin_mma(const dg_update_work &w, int tile, int part, float *out)
 {
     static_assert(DG_THIN_MMA_DW_THREADS == DG_UPDATE_THREADS, "a block is a block");
     const int first = (int)((int64_t)w.units * part / w.parts), last = (int)((int64_t)w.units * (part + 1) / w.parts);
@@ -121,9 +127,11 @@ template <class E> static __device__ __forceinline__ void dg_update_thin_mma(con
     float *const shared = pool.take<float>((size_t)(w.conv.Ci == 1 ? DG_THIN_DW_WORDS(1) : DG_THIN_DW_WORDS(3)));
     if constexpr (E::there && !E::scaled) {
         if (w.conv.Ci == 1)
-            dg_thin_mma_dw_part<E, 1>(w.conv, w.x.x, w.y, w.per_group, tile * DG_THIN_CHANNELS, first, last, shared, out);
+            dg_thin_mma_dw_part<E, 1>(w.conv, w.x.x, w.y, w.per_group, tile * DG_THIN_CHANNELS, first, last, shared,
+                                      out);
         else
-            dg_thin_mma_dw_part<E, 3>(w.conv, w.x.x, w.y, w.per_group, tile * DG_THIN_CHANNELS, first, last, shared, out);
+            dg_thin_mma_dw_part<E, 3>(w.conv, w.x.x, w.y, w.per_group, tile * DG_THIN_CHANNELS, first, last, shared,
+                                      out);
     }
 }
 

@@ -24,7 +24,7 @@ const dg_cpu_table DG_CPU(dg_cpu_kernels) = {
 #define X(kind, member) .kind = DG_CPU(dg_cpu_##kind),
     DG_OPS(X)
 #undef X
-    .scratch = scratch,
+        .scratch = scratch,
     .conv_variant = DG_CPU(dg_cpu_conv_variant),
     .fma = DG_CPU(dg_cpu_fma),
     .triad = DG_CPU(dg_cpu_triad),

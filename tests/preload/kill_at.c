@@ -1,6 +1,7 @@
 /* Loaded into a program by LD_PRELOAD: kills it at the k-th of its calls that change a file or a directory, where k is
  * DG_KILL_AT; a write gets half of its bytes to the file first. Without that, DG_KILL_COUNT names a file that gets the
- * number of such calls at the end. Threads make the order of calls differ from run to run; every call is hit in time. */
+ * number of such calls at the end. Threads make the order of calls differ from run to run; every call is hit in time.
+ */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -36,7 +37,7 @@ static void die_now(void)
     if (now()) kill(getpid(), SIGKILL);
 }
 
-#define REAL(result, name, ...) (__extension__(result(*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name))
+#define REAL(result, name, ...) (__extension__(result(*)(__VA_ARGS__)) dlsym(RTLD_NEXT, #name))
 
 int openat(int dir, const char *path, int flags, ...)
 {
@@ -63,11 +64,11 @@ ssize_t pwrite(int fd, const void *data, size_t n, off_t at)
     return REAL(ssize_t, pwrite, int, const void *, size_t, off_t)(fd, data, n, at);
 }
 
-#define CALL(name, declared, types, given)     \
-    int name declared                          \
-    {                                          \
-        die_now();                             \
-        return REAL(int, name, types) given;   \
+#define CALL(name, declared, types, given)   \
+    int name declared                        \
+    {                                        \
+        die_now();                           \
+        return REAL(int, name, types) given; \
     }
 #define TYPES(...) __VA_ARGS__
 CALL(fsync, (int fd), TYPES(int), (fd))

@@ -17,7 +17,9 @@ static inline dg_op conv_shape(dg_op_kind kind, int N, int H, int W, int Ci, int
 {
     dg_op op = {};
     op.kind = kind;
-    op.u.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, N, H, W, Ci, (H + 2 * P - K) / S + 1, (W + 2 * P - K) / S + 1, Co, K, S, P, 0, 0};
+    op.u.conv =
+        dg_conv_args{nullptr, nullptr, nullptr, nullptr, N, H, W, Ci, (H + 2 * P - K) / S + 1, (W + 2 * P - K) / S + 1,
+                     Co,      K,       S,       P,       0, 0};
     return op;
 }
 
@@ -78,7 +80,8 @@ class any_op {
         if (is(i, "state")) memcpy(bytes.data(), &state, sizeof state);
         if (is(i, "perm")) memcpy(bytes.data(), perm.data(), bytes.size());
         if (is(i, "data"))
-            for (unsigned char &b : bytes) b = (unsigned char)((seed = seed * 6364136223846793005u + 1442695040888963407u) >> 40);
+            for (unsigned char &b : bytes)
+                b = (unsigned char)((seed = seed * 6364136223846793005u + 1442695040888963407u) >> 40);
         if (type != DG_F64) return;
         const bool positive = is(i, "rstd") || is(i, "v") || is(i, "running_var") || is(i, "gamma");
         const bool coarse = op.kind <= DG_OP_conv_dw;
@@ -108,7 +111,11 @@ class any_op {
         if (op.kind > DG_OP_conv_dw) return dg_ref_run(&op);
         const dg_ref_conv s = {a->N, a->H, a->W, a->Ci, a->Ho, a->Wo, a->Co, a->K, a->S, a->P};
         double *x = (double *)a->x, *y = (double *)a->y, *w = (double *)a->w;
-        const size_t most = now[(size_t)index_of(op.kind == DG_OP_conv_fwd ? "y" : op.kind == DG_OP_conv_dx ? "x" : "w")].size() / sizeof(double);
+        const size_t most = now[(size_t)index_of(op.kind == DG_OP_conv_fwd  ? "y"
+                                                 : op.kind == DG_OP_conv_dx ? "x"
+                                                                            : "w")]
+                                .size() /
+                            sizeof(double);
         mass.resize(most);
         terms.resize(most);
         if (op.kind == DG_OP_conv_fwd) dg_ref_conv_fwd(y, mass.data(), terms.data(), x, w, &s);
@@ -129,14 +136,15 @@ class any_op {
         for (size_t k = 0; numbers && k < count; k++) largest = fmax(largest, fabs(w[k]));
         for (size_t k = 0; k < count; k++) {
             const double tolerance = mass.empty() ? 100 * eps * largest : 8 * sqrt(terms[k]) * eps * mass[k];
-            const bool fine = numbers ? fabs(g[k] - w[k]) <= tolerance : abs(now[(size_t)i][k] - want[(size_t)i][k]) <= (is(i, "out") ? 1 : 0);
+            const bool fine = numbers ? fabs(g[k] - w[k]) <= tolerance
+                                      : abs(now[(size_t)i][k] - want[(size_t)i][k]) <= (is(i, "out") ? 1 : 0);
             if (!fine && !bad++) at = k;
         }
-        DG_CHECKF(!bad, "%s: %zu of %zu %s wrong, at %zu %.9g instead of %.9g", name, bad, count, list[i].name, at, numbers ? g[at] : 0.0,
-                  numbers ? w[at] : 0.0);
+        DG_CHECKF(!bad, "%s: %zu of %zu %s wrong, at %zu %.9g instead of %.9g", name, bad, count, list[i].name, at,
+                  numbers ? g[at] : 0.0, numbers ? w[at] : 0.0);
     }
 
-public:
+  public:
     dg_op op;
 
     explicit any_op(const dg_op &shape) : op(shape)
@@ -153,7 +161,8 @@ public:
         }
         for (int i = 0; i < operands; i++)
             if (list[i].role != DG_SCRATCH) *dg_ref_pointer(&op, i) = now[(size_t)i].data();
-        if (op.kind == DG_OP_gather) op.u.gather.perm = (const int32_t *)(const void *)now[(size_t)index_of("perm")].data();
+        if (op.kind == DG_OP_gather)
+            op.u.gather.perm = (const int32_t *)(const void *)now[(size_t)index_of("perm")].data();
         avoid_kinks();
         before = now;
         reference();

@@ -12,7 +12,8 @@ static const struct {
 } bugs[] = {
     {"overwritten-tile", "forward=value reverse=value random=value tsan=race", run_backwards<OVERWRITE>},
     {"row-off-by-one", "forward=red-zone reverse=red-zone asan=ubsan", run_backwards<ROW_OFF>},
-    {"divergent-barrier", "forward=divergent reverse=divergent random=divergent asan=divergent", run_backwards<DIVERGENT_BARRIER>},
+    {"divergent-barrier", "forward=divergent reverse=divergent random=divergent asan=divergent",
+     run_backwards<DIVERGENT_BARRIER>},
     {"last-unwritten", "forward=NaN reverse=NaN asan=NaN tsan=NaN", run_backwards<LAST_UNWRITTEN>},
     {"block-not-tile", "forward=check asan=check tsan=check", run_backwards<BAD_BLOCK>},
     {"lane-map", "forward=value reverse=value asan=value tsan=value", run_product<LANE_MAP>},
@@ -45,14 +46,16 @@ static const struct {
     {"missing-event", "deferred=value", run_stream<NO_EVENT>},
     {"captured-by-value", "forward=value deferred=value", run_stream<BY_VALUE>},
     {"branch-not-awaited", "deferred=value", run_branches<NOT_JOINED>},
-    {"used-before-the-wait", "forward=address reverse=address random=address asan=asan tsan=race", run_chain<USED_EARLY>},
+    {"used-before-the-wait", "forward=address reverse=address random=address asan=asan tsan=race",
+     run_chain<USED_EARLY>},
     {"loaded-before-the-wait", "tsan=race", run_chain<LOADED_EARLY>},
     {"some-never-wait", "forward=exited reverse=exited random=exited asan=exited tsan=exited", run_chain<NEVER_WAITS>},
     {"lets-go-before-the-wait", "forward=early reverse=early asan=early tsan=early", run_chain<LETS_GO_EARLY>},
     {"sums-stay-scaled", "forward=value reverse=value asan=value tsan=value", run_scaled_product<STAYS_SCALED>},
     {"gradients-not-scaled", "forward=value reverse=value asan=value tsan=value", run_scaled_product<NOT_SCALED>},
     {"gradient-made-infinite", "forward=value reverse=value asan=value tsan=value", run_scaled_product<TOO_LARGE>},
-    {"none", "", [] {
+    {"none", "",
+     [] {
          run_backwards<NONE>();
          run_product<NONE>();
          run_wide_product<NONE>();

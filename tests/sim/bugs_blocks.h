@@ -111,7 +111,8 @@ template <int B> static void run_scale()
     std::vector<float> want = y.get();
     for (float &f : want) f *= 3;
     if (B == FREED) {
-        if (cudaMalloc(&freed, 4) || cudaMemcpy(freed, &host_factor, 4, cudaMemcpyHostToDevice) || cudaFree(freed)) exit(2);
+        if (cudaMalloc(&freed, 4) || cudaMemcpy(freed, &host_factor, 4, cudaMemcpyHostToDevice) || cudaFree(freed))
+            exit(2);
     }
     scaled a = {n, B == HOST_POINTER ? &host_factor : B == FREED ? freed : factor.p, y.p};
     KLAUNCH((scale<B>), 1, 32, 0, 0, a);

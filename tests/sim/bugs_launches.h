@@ -1,4 +1,5 @@
-/* Planted bugs: blocks that add up or wait for what others left, launches that overlap, host programs with streams and graphs. */
+/* Planted bugs: blocks that add up or wait for what others left, launches that overlap, host programs with streams and
+ * graphs. */
 #ifndef SIM_BUGS_LAUNCHES_H
 #define SIM_BUGS_LAUNCHES_H
 

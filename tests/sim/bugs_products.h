@@ -25,8 +25,7 @@ template <int B> static __global__ void product(float *c, const __nv_bfloat16 *a
         if (row < 8) {
             if (B == SKEWED_ROW)
                 for (int i = 0; i < 8; i++) sb[stage][row][col + i] = b[row * DEPTH + k + col + i];
-            else
-                cp_async16(&sb[stage][row][col], b + row * DEPTH + k + col, true);
+            else cp_async16(&sb[stage][row][col], b + row * DEPTH + k + col, true);
         }
         cp_async_commit();
     };
@@ -79,8 +78,8 @@ template <int B> static __global__ void wide_product(float *c, const float *a, c
     SHARED(uint4, s, [2 * 64 + 2 * 32]); /* planes of A, planes of B: 8 k of all rows and of all columns */
     const int i = (int)threadIdx.x, lane = i % 32;
     auto eight = [](const float *v, int step) {
-        return make_uint4(to_bf16x2(v[0], v[step]), to_bf16x2(v[2 * step], v[3 * step]), to_bf16x2(v[4 * step], v[5 * step]),
-                          to_bf16x2(v[6 * step], v[7 * step]));
+        return make_uint4(to_bf16x2(v[0], v[step]), to_bf16x2(v[2 * step], v[3 * step]),
+                          to_bf16x2(v[4 * step], v[5 * step]), to_bf16x2(v[6 * step], v[7 * step]));
     };
     auto fill = [&](int k) {
         s[i] = eight(a + i % 64 * 32 + k + i / 64 * 8, 1);
@@ -93,7 +92,8 @@ template <int B> static __global__ void wide_product(float *c, const float *a, c
         __syncthreads();
         wgmma_begin(d);
         const int plane = B == STEPS_SWAPPED ? 8 : 64, eight_rows = B == STEPS_SWAPPED ? 64 : 8;
-        wgmma_bf16<false>(d, dev_matrix::of(s, plane, eight_rows), dev_matrix::of(s + 128 - (B == ODD_WARP && i >= 96), 32, 8));
+        wgmma_bf16<false>(d, dev_matrix::of(s, plane, eight_rows),
+                          dev_matrix::of(s + 128 - (B == ODD_WARP && i >= 96), 32, 8));
         wgmma_commit();
         if (B != REFILLED) wgmma_wait(d);
         if (B != REFILLED) __syncthreads();
@@ -105,7 +105,8 @@ template <int B> static __global__ void wide_product(float *c, const float *a, c
         wgmma_bf16<false>(d, dev_matrix::of(s, 64, 8), dev_matrix::of(s + 128, 32, 8));
         wgmma_commit();
     }
-    for (int e = 0; e < 16; e++) c[(i / 32 * 16 + lane / 4 + e / 2 % 2 * 8) * 32 + e / 4 * 8 + lane % 4 * 2 + e % 2] = d[e / 4][e % 4];
+    for (int e = 0; e < 16; e++)
+        c[(i / 32 * 16 + lane / 4 + e / 2 % 2 * 8) * 32 + e / 4 * 8 + lane % 4 * 2 + e % 2] = d[e / 4][e % 4];
     if (B == EARLY_SUMS) wgmma_wait(d);
 }
 template <int B> static void run_wide_product()
@@ -130,7 +131,8 @@ template <int B> static __global__ void scaled_product(float *c, const float *a,
     const int i = threadIdx.x;
     float v[8];
     for (int e = 0; e < 8; e++) v[e] = a[i % 16 * 16 + i / 16 * 8 + e] * dg_power_of_two(B == NOT_SCALED ? 0 : shift);
-    units[i] = B == TOO_LARGE ? make_uint4(to_fp16x2(v[0], v[1]), to_fp16x2(v[2], v[3]), to_fp16x2(v[4], v[5]), to_fp16x2(v[6], v[7]))
+    units[i] = B == TOO_LARGE ? make_uint4(to_fp16x2(v[0], v[1]), to_fp16x2(v[2], v[3]), to_fp16x2(v[4], v[5]),
+                                           to_fp16x2(v[6], v[7]))
                               : dg_mma_fp16::round(v);
     for (int e = 0; e < 8; e++) v[e] = b[i % 8 * 16 + i / 8 % 2 * 8 + e];
     if (i < 16) units[32 + i] = dg_mma_fp16::round(v);
@@ -155,7 +157,8 @@ template <int B> static void run_scaled_product()
     for (int i = 0; i < 16; i++)
         for (int j = 0; j < 8; j++)
             for (int k = 0; k < 16; k++)
-                want[i * 8 + j] += (float)(dev_rounded(a[i * 16 + k], DG_MATH_FP16, shift) * dev_rounded(b[j * 16 + k], DG_MATH_FP16));
+                want[i * 8 + j] += (float)(dev_rounded(a[i * 16 + k], DG_MATH_FP16, shift) *
+                                           dev_rounded(b[j * 16 + k], DG_MATH_FP16));
     dev_buffer<float> da(a), db(b), c(16 * 8);
     KLAUNCH((scaled_product<B>), 1, 32, 0, 0, c.p, da.p, db.p, shift);
     launched();

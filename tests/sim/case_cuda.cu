@@ -34,7 +34,10 @@ static void set_order(int threads)
 {
 #ifdef CUSIM
     static const sim::options given = sim::opt;
-    sim::opt.order = threads == 1 ? sim::FORWARD : threads == 3 ? sim::REVERSE : threads == 7 ? sim::RANDOM : given.order;
+    sim::opt.order = threads == 1   ? sim::FORWARD
+                     : threads == 3 ? sim::REVERSE
+                     : threads == 7 ? sim::RANDOM
+                                    : given.order;
     sim::opt.seed = given.seed + (unsigned)threads;
 #else
     (void)threads;
@@ -131,8 +134,7 @@ static void fill(dg_backend *b, twin *t)
     if (t->input && t->real && b->real == DG_F32) {
         const std::vector<float> narrow((double *)t->theirs, (double *)t->theirs + t->count);
         memcpy(to, narrow.data(), t->bytes);
-    } else if (t->input && t->bytes)
-        memcpy(to, t->theirs, t->bytes);
+    } else if (t->input && t->bytes) memcpy(to, t->theirs, t->bytes);
 #ifdef CUSIM
     if (!t->input && !t->off) return; /* memory is NaN there when it is new */
 #endif
@@ -150,8 +152,7 @@ static const char *load(dg_backend *b, const twin *t)
     if (t->input && !t->output && all != t->image) return "changed an input";
     if (!t->output) return nullptr;
     dev_bits(mine, t->bytes);
-    if (!t->real || b->real == DG_F64)
-        memcpy(t->theirs, mine, t->bytes);
+    if (!t->real || b->real == DG_F64) memcpy(t->theirs, mine, t->bytes);
     else
         for (size_t i = 0; i < t->count; i++) {
             float f;
@@ -205,7 +206,8 @@ const char *dg_case_run(dg_backend *b, const dg_op *original)
     const char *wrong = choose(b, &op);
     if (wrong) return wrong;
     /* tests leave pointers in the members that another op of the same struct uses; kernels get the struct as it is */
-    if (op.kind == DG_OP_norm_act) op.u.norm_act.dx = op.u.norm_act.dy = op.u.norm_act.dgamma = op.u.norm_act.dbeta = nullptr;
+    if (op.kind == DG_OP_norm_act)
+        op.u.norm_act.dx = op.u.norm_act.dy = op.u.norm_act.dgamma = op.u.norm_act.dbeta = nullptr;
     if (op.kind == DG_OP_norm_act_dx) op.u.norm_act.y = nullptr;
     if (op.kind == DG_OP_act) op.u.act.dx = op.u.act.dy = nullptr;
     if (op.kind == DG_OP_act_dx) op.u.act.x = nullptr;

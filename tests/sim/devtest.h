@@ -71,8 +71,8 @@ static inline bool dev_ok(const char *what)
     dev_fault fault = dev_take_fault();
     cudaError_t e = cudaDeviceSynchronize();
     if (fault.error != cudaSuccess)
-        DG_CHECKF(false, "%s: %s: launch of %s at %s:%d: %s", what, fault.op, fault.at.kernel, fault.at.file, fault.at.line,
-                  cudaGetErrorName(fault.error));
+        DG_CHECKF(false, "%s: %s: launch of %s at %s:%d: %s", what, fault.op, fault.at.kernel, fault.at.file,
+                  fault.at.line, cudaGetErrorName(fault.error));
     if (e != cudaSuccess) DG_CHECKF(false, "%s: %s", what, cudaGetErrorName(e));
     DG_CHECKF(fault.error == cudaSuccess && e == cudaSuccess, "%s", what);
 #ifdef __CUDACC__
@@ -95,7 +95,7 @@ template <class T> class dev_buffer {
     /* These may return before they are done, and a stream of the test's own does not wait for them. */
     static bool done() { return cudaStreamSynchronize(nullptr) == cudaSuccess; }
 
-public:
+  public:
     T *p = nullptr;
     size_t n;
     explicit dev_buffer(size_t count) : n(count)
@@ -110,7 +110,10 @@ public:
     dev_buffer(const dev_buffer &) = delete;
     dev_buffer &operator=(const dev_buffer &) = delete;
     ~dev_buffer() { cudaFree((void *)p); }
-    void put(const std::vector<T> &v) { DG_CHECK(cudaMemcpy((void *)p, v.data(), bytes(), cudaMemcpyHostToDevice) == cudaSuccess && done()); }
+    void put(const std::vector<T> &v)
+    {
+        DG_CHECK(cudaMemcpy((void *)p, v.data(), bytes(), cudaMemcpyHostToDevice) == cudaSuccess && done());
+    }
     std::vector<T> get() const
     {
         std::vector<T> v(n);
@@ -145,7 +148,8 @@ static inline double dev_rounded(double x, dg_math math, int shift = 0)
     return (double)r;
 }
 
-/* What is fused in fp16 is fused on Turing alone, where the simulator keeps to its limits. False: the device is newer. */
+/* What is fused in fp16 is fused on Turing alone, where the simulator keeps to its limits. False: the device is newer.
+ */
 static inline bool dev_fuses(dg_math math, dg_gpu *gpu)
 {
 #ifdef __CUDACC__

@@ -151,10 +151,7 @@ void abandon()
     abort(); /* nobody comes back to an abandoned thread */
 }
 
-bool stack_overflow(const void *p)
-{
-    return run && run->now && (size_t)((const char *)p - run->now->stack) < 4096;
-}
+bool stack_overflow(const void *p) { return run && run->now && (size_t)((const char *)p - run->now->stack) < 4096; }
 
 static void fiber_main();
 
@@ -165,7 +162,8 @@ static fiber *fresh_fiber(const cuda_thread *t)
     fiber *f;
     if (run->idle.empty()) {
         f = new fiber();
-        f->stack = (char *)mmap(nullptr, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        f->stack = (char *)mmap(nullptr, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                                0);
         if (f->stack == MAP_FAILED || mprotect(f->stack, 4096, PROT_NONE)) {
             perror("sim: a stack");
             abort();
@@ -239,8 +237,8 @@ static void report_deadlock()
         done += b->done;
         for (cuda_thread &t : b->threads)
             if (t.state != DONE && waiting++ < 4)
-                who += text("%s thread %u of block %u in %s at %s:%d", who.empty() ? "" : ",", t.number,
-                            b->index.x, waits_in(&t), t.at.file, t.at.line);
+                who += text("%s thread %u of block %u in %s at %s:%d", who.empty() ? "" : ",", t.number, b->index.x,
+                            waits_in(&t), t.at.file, t.at.line);
     }
     self = nullptr;
     report({nullptr, 0}, "deadlock: %d wait, %d have exited;%s", waiting, done, who.c_str());
@@ -275,9 +273,9 @@ static void thread_exit(cuda_thread *t)
     cuda_block *b = t->home;
     if (copies_unfinished(t)) fail({nullptr, 0}, "the thread exits with cp.async copies that it never waited for");
     if (run->g->overlapping && !t->waited)
-        fail({nullptr, 0}, "the thread exits without grid_dependency_wait, which all threads of a KLAUNCH_AFTER must call");
-    if (b->waiting)
-        fail(b->at, "the thread exits while %d of its block wait in __syncthreads here", b->waiting);
+        fail({nullptr, 0},
+             "the thread exits without grid_dependency_wait, which all threads of a KLAUNCH_AFTER must call");
+    if (b->waiting) fail(b->at, "the thread exits while %d of its block wait in __syncthreads here", b->waiting);
     for (const warp_group &g : b->warps[t->number / 32].group)
         if (g.arrived && g.mask >> t->lane & 1)
             fail(g.at, "the thread exits while lanes %08x of its warp wait here for mask %08x", g.arrived, g.mask);

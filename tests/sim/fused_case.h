@@ -20,11 +20,11 @@ struct fused_norm {
         return v;
     }
     fused_norm(int groups_, int C_, unsigned long long seed)
-        : groups(groups_), C(C_), mean(dev_random((size_t)(groups * C), seed)), rstd(away_from_0((size_t)(groups * C), seed + 1)),
-          gamma(away_from_0((size_t)C, seed + 2)), beta(dev_random((size_t)C, seed + 3)), totals(dev_random((size_t)(2 * groups * C), seed + 4)),
-          d_mean(mean), d_rstd(rstd), d_gamma(gamma), d_beta(beta), d_totals(totals)
-    {
-    }
+        : groups(groups_), C(C_), mean(dev_random((size_t)(groups * C), seed)),
+          rstd(away_from_0((size_t)(groups * C), seed + 1)), gamma(away_from_0((size_t)C, seed + 2)),
+          beta(dev_random((size_t)C, seed + 3)), totals(dev_random((size_t)(2 * groups * C), seed + 4)), d_mean(mean),
+          d_rstd(rstd), d_gamma(gamma), d_beta(beta), d_totals(totals)
+    {}
     double scale(int g, int c) const { return (double)gamma[(size_t)c] * (double)rstd[(size_t)(g * C + c)]; }
     double centred(int g, int c, double x) const { return x - (double)mean[(size_t)(g * C + c)]; }
     double z(int g, int c, double x) const { return scale(g, c) * centred(g, c, x) + (double)beta[(size_t)c]; }
@@ -39,8 +39,9 @@ struct fused_source {
     dev_buffer<float> d_x, d_pre;
 
     fused_source(dg_source_kind kind, int N_, int pixels_, int C_, int groups, float factor, unsigned long long seed)
-        : norm(groups, C_, seed + 10), N(N_), pixels(pixels_), C(C_), x(dev_random((size_t)N * (size_t)pixels * (size_t)C, seed)),
-          pre(dev_random(x.size(), seed + 1)), d_x(x), d_pre(pre)
+        : norm(groups, C_, seed + 10), N(N_), pixels(pixels_), C(C_),
+          x(dev_random((size_t)N * (size_t)pixels * (size_t)C, seed)), pre(dev_random(x.size(), seed + 1)), d_x(x),
+          d_pre(pre)
     {
         s.kind = kind;
         s.x = d_x.p;
@@ -66,7 +67,8 @@ struct fused_source {
             return z > 0 ? z : (double)s.factor * z;
         }
         const size_t at = (size_t)(2 * g * C + c);
-        return norm.scale(g, c) * ((double)x[i] - (double)norm.totals[at] - norm.centred(g, c, (double)pre[i]) * (double)norm.totals[at + (size_t)C]);
+        return norm.scale(g, c) * ((double)x[i] - (double)norm.totals[at] -
+                                   norm.centred(g, c, (double)pre[i]) * (double)norm.totals[at + (size_t)C]);
     }
     std::vector<double> values() const
     {
@@ -95,9 +97,10 @@ struct fused_sink {
         return v;
     }
     fused_sink(dg_sink_kind kind, int N_, int pixels_, int C_, int groups, dg_act act, unsigned long long seed)
-        : norm(groups, C_, seed + 20), N(N_), pixels(pixels_), C(C_), count((size_t)N * (size_t)pixels * (size_t)C), y(dev_random(count, seed)),
-          pre(clear_of_0(dev_random(count, seed + 1), groups)), running(dev_random((size_t)C, seed + 2)), d_y(y), d_pre(pre),
-          d_mean((size_t)(groups * C)), d_rstd((size_t)(groups * C)), d_running_mean(running), d_running_var(running), d_dgamma((size_t)C),
+        : norm(groups, C_, seed + 20), N(N_), pixels(pixels_), C(C_), count((size_t)N * (size_t)pixels * (size_t)C),
+          y(dev_random(count, seed)), pre(clear_of_0(dev_random(count, seed + 1), groups)),
+          running(dev_random((size_t)C, seed + 2)), d_y(y), d_pre(pre), d_mean((size_t)(groups * C)),
+          d_rstd((size_t)(groups * C)), d_running_mean(running), d_running_var(running), d_dgamma((size_t)C),
           d_dbeta((size_t)C), d_totals((size_t)(2 * groups * C)), d_out(count)
     {
         s.kind = kind;
@@ -144,7 +147,8 @@ struct fused_sink {
         }
     }
 
-    /* want: results before the sink, in double; slack: how far each may be off. All that the sink wrote is held to them. */
+    /* want: results before the sink, in double; slack: how far each may be off. All that the sink wrote is held to
+     * them. */
     void check(const std::vector<double> &want, const std::vector<double> &slack, const char *name) const
     {
         const std::vector<float> got = d_out.get();
@@ -156,17 +160,20 @@ struct fused_sink {
             if (fabs((double)got[i] - v[i]) <= slack[i] + 4 * (double)FLT_EPSILON * (1 + fabs(v[i]))) continue;
             if (!bad++) at = i;
         }
-        DG_CHECKF(!bad, "%s: %zu of %zu wrong, at %zu %.9g instead of %.9g", name, bad, count, at, bad ? (double)got[at] : 0, bad ? v[at] : 0);
+        DG_CHECKF(!bad, "%s: %zu of %zu wrong, at %zu %.9g instead of %.9g", name, bad, count, at,
+                  bad ? (double)got[at] : 0, bad ? v[at] : 0);
         if (s.kind == DG_SINK_STATS) check_stats(v, slack, name);
         if (s.kind == DG_SINK_NORM_DX) check_gradients(v, slack, name);
     }
     void near(const char *name, const char *what, int c, double got, double want, double tolerance) const
     {
-        DG_CHECKF(fabs(got - want) <= tolerance, "%s: %s of channel %d is %.9g instead of %.9g (%.2g)", name, what, c, got, want, tolerance);
+        DG_CHECKF(fabs(got - want) <= tolerance, "%s: %s of channel %d is %.9g instead of %.9g (%.2g)", name, what, c,
+                  got, want, tolerance);
     }
     void check_stats(const std::vector<double> &v, const std::vector<double> &slack, const char *name) const
     {
-        const std::vector<float> mean = d_mean.get(), rstd = d_rstd.get(), r_mean = d_running_mean.get(), r_var = d_running_var.get();
+        const std::vector<float> mean = d_mean.get(), rstd = d_rstd.get(), r_mean = d_running_mean.get(),
+                                 r_var = d_running_var.get();
         dev_bits(mean.data(), mean.size() * sizeof(float));
         dev_bits(rstd.data(), rstd.size() * sizeof(float));
         const size_t C1 = (size_t)C, rows = count / C1 / (size_t)s.groups;
@@ -174,9 +181,11 @@ struct fused_sink {
             double of_mean = (double)running[c], of_var = (double)running[c];
             for (size_t g = 0; g < (size_t)s.groups; g++) {
                 double sum = 0, m2 = 0, off = 0;
-                for (size_t r = 0; r < rows; r++) sum += v[(g * rows + r) * C1 + c], off = fmax(off, slack[(g * rows + r) * C1 + c]);
+                for (size_t r = 0; r < rows; r++)
+                    sum += v[(g * rows + r) * C1 + c], off = fmax(off, slack[(g * rows + r) * C1 + c]);
                 const double m = sum / (double)rows;
-                for (size_t r = 0; r < rows; r++) m2 += (v[(g * rows + r) * C1 + c] - m) * (v[(g * rows + r) * C1 + c] - m);
+                for (size_t r = 0; r < rows; r++)
+                    m2 += (v[(g * rows + r) * C1 + c] - m) * (v[(g * rows + r) * C1 + c] - m);
                 const double want = 1 / sqrt(m2 / (double)rows + s.eps);
                 near(name, "mean", (int)c, (double)mean[g * C1 + c], m, off + 1e-6);
                 near(name, "rstd", (int)c, (double)rstd[g * C1 + c], want, want * (1e-5 + off * want));
@@ -205,7 +214,8 @@ struct fused_sink {
                 }
                 const double rstd = (double)norm.rstd[g * C1 + c], n = (double)rows;
                 near(name, "total 0", (int)c, (double)totals[2 * g * C1 + c], sum / n, off / n);
-                near(name, "total 1", (int)c, (double)totals[(2 * g + 1) * C1 + c], sum_x * rstd * rstd / n, off * rstd * rstd / n);
+                near(name, "total 1", (int)c, (double)totals[(2 * g + 1) * C1 + c], sum_x * rstd * rstd / n,
+                     off * rstd * rstd / n);
                 all_g += sum;
                 all_gx += sum_x * rstd;
                 all_off += off * (1 + rstd);
@@ -221,7 +231,9 @@ struct fused_room {
     dev_buffer<char> scratch;
     dev_buffer<unsigned> counters;
 
-    explicit fused_room(const dg_fused_size &size) : scratch(size.bytes), counters(std::vector<unsigned>((size_t)size.counters, 0u)) {}
+    explicit fused_room(const dg_fused_size &size)
+        : scratch(size.bytes), counters(std::vector<unsigned>((size_t)size.counters, 0u))
+    {}
     void check(const char *name) const
     {
         for (unsigned n : counters.get()) DG_CHECKF(n == 0, "%s left a counter at %u", name, n);

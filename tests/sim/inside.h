@@ -62,7 +62,7 @@ static inline void release(void *p)
 class spinlock {
     std::atomic_flag flag = ATOMIC_FLAG_INIT;
 
-public:
+  public:
     void lock()
     {
         while (flag.test_and_set(std::memory_order_acquire)) {}
@@ -95,9 +95,9 @@ struct async_copies {
         const void *src;
         bool ok;
     } ring[MAX_COPIES];
-    unsigned first, end;            /* of the copies, counted from the thread's start */
+    unsigned first, end;             /* of the copies, counted from the thread's start */
     unsigned group_first, group_end; /* of the committed groups, likewise */
-    unsigned last[MAX_COPY_GROUPS]; /* `end` when the group was committed */
+    unsigned last[MAX_COPY_GROUPS];  /* `end` when the group was committed */
 };
 
 enum thread_state : unsigned char { FRESH, READY, AT_BARRIER, IN_WARP, AT_GRID, AT_DEPENDENCY, DONE };
@@ -150,7 +150,7 @@ struct cuda_block : block_view {
     size_t pooled = 0;
     bool whole = false; /* DYN_SHARED was used */
     std::vector<shared_record> arrays;
-    wgmma_block *wgmma = nullptr; /* made by the first who asks, kept from block to block */
+    wgmma_block *wgmma = nullptr;              /* made by the first who asks, kept from block to block */
     bool publishes = false, published = false; /* somebody did; so did all before the last barrier behind a store */
     uint64_t contents = 0;                     /* of shared memory at that barrier */
 };
@@ -193,8 +193,8 @@ bool same(site a, site b);
 void report(site at, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool failed();
 void forget_report();
-[[noreturn]] void abandon();  /* leave the fiber for good; the launch ends */
-bool stack_overflow(const void *p); /* p is below this fiber's stack */
+[[noreturn]] void abandon();          /* leave the fiber for good; the launch ends */
+bool stack_overflow(const void *p);   /* p is below this fiber's stack */
 extern std::atomic<int> device_error; /* sticky cudaError_t */
 
 /* ---- grid.cpp ---- */
@@ -210,9 +210,9 @@ extern char finished[2];
 extern int grid_turn;
 void settle();
 extern std::vector<std::function<void()>> &spent; /* kernels that ran since */
-void overlap_begin(uint64_t block); /* number in the order of running */
-void overlap_end();                 /* also when nothing else can run; makes those ready that wait */
-void early(bool begins);            /* an access that is meant to come before the wait */
+void overlap_begin(uint64_t block);               /* number in the order of running */
+void overlap_end();                               /* also when nothing else can run; makes those ready that wait */
+void early(bool begins);                          /* an access that is meant to come before the wait */
 
 /* ---- warp.cpp ---- */
 
@@ -242,10 +242,10 @@ bool memory_owns(const void *p, size_t bytes, bool host); /* all of it live and 
 bool memory_any(const void *p);                           /* in any live allocation */
 bool memory_freed(const void *p);                         /* once was */
 bool memory_live(void *p, bool host);                     /* p was returned by memory_alloc */
-void memory_open();  /* device memory is reachable until the matching close */
+void memory_open();                                       /* device memory is reachable until the matching close */
 void memory_close();
 void memory_hide(bool hidden); /* between those two, from a kernel */
-void memory_watch(); /* this OS thread's faults are explained */
+void memory_watch();           /* this OS thread's faults are explained */
 size_t memory_used();
 
 } // namespace sim

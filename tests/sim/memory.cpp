@@ -13,7 +13,7 @@ namespace sim {
 struct allocation {
     size_t bytes, pages; /* pages: bytes of memory between the guards */
     bool host, freed;
-    char *base;          /* of the first guard */
+    char *base; /* of the first guard */
     char *data;
 };
 static const size_t PAGE = 4096, ALIGN = 256, GUARD = 1 << 20; /* a row or a picture too far is still in there */
@@ -142,12 +142,9 @@ void memory_hide(bool hidden)
 {
     lock.lock();
     for (const allocation *a : guarded)
-        if (!asan())
-            protect(*a, !hidden);
-        else if (hidden)
-            poison(a->data, a->bytes);
-        else
-            unpoison(a->data, a->bytes);
+        if (!asan()) protect(*a, !hidden);
+        else if (hidden) poison(a->data, a->bytes);
+        else unpoison(a->data, a->bytes);
     lock.unlock();
 }
 
@@ -165,14 +162,15 @@ static std::string explain(const void *p)
     if (a->freed)
         snprintf(text, sizeof text, "byte %td of %zu bytes of %s memory that were freed", c - a->data, a->bytes, kind);
     else if (c < a->data)
-        snprintf(text, sizeof text, "%td bytes before an allocation of %zu bytes of %s memory", a->data - c, a->bytes, kind);
+        snprintf(text, sizeof text, "%td bytes before an allocation of %zu bytes of %s memory", a->data - c, a->bytes,
+                 kind);
     else if (c >= a->data + a->bytes)
         snprintf(text, sizeof text, "%td bytes past the end of an allocation of %zu bytes of %s memory",
                  c - a->data - (ptrdiff_t)a->bytes, a->bytes, kind);
     else if (self)
-        snprintf(text, sizeof text, "byte %td of %zu bytes of %s memory before grid_dependency_wait", c - a->data, a->bytes, kind);
-    else
-        snprintf(text, sizeof text, "host code uses byte %td of %zu bytes of %s memory", c - a->data, a->bytes, kind);
+        snprintf(text, sizeof text, "byte %td of %zu bytes of %s memory before grid_dependency_wait", c - a->data,
+                 a->bytes, kind);
+    else snprintf(text, sizeof text, "host code uses byte %td of %zu bytes of %s memory", c - a->data, a->bytes, kind);
     return text;
 }
 

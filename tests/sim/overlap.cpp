@@ -54,7 +54,9 @@ void dependency_wait(site at)
 void dependents_launch(site at)
 {
     if (run->g->overlapping && !static_cast<cuda_thread *>(self)->waited)
-        fail(at, "grid_dependents_launch before grid_dependency_wait: the next launch would not wait for those before this");
+        fail(
+            at,
+            "grid_dependents_launch before grid_dependency_wait: the next launch would not wait for those before this");
 }
 
 /* Hidden memory is read as a debugger would: to open all of it for each load takes longer than the rest of a run. */

@@ -10,10 +10,11 @@ extern "C" {
 
 static const dg_op_kind kind_of[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};
 
-/* Direction d of kind_of, from y, x and w, of which the one that it writes starts as NaN: into *result, and a name for messages
- * into name. False after a failure, which has been reported. */
+/* Direction d of kind_of, from y, x and w, of which the one that it writes starts as NaN: into *result, and a name for
+ * messages into name. False after a failure, which has been reported. */
 template <class real>
-static bool run_conv(dg_op *op, int d, const dg_tune *tune, std::vector<real> (&in)[3], std::vector<real> *result, char (&name)[200])
+static bool run_conv(dg_op *op, int d, const dg_tune *tune, std::vector<real> (&in)[3], std::vector<real> *result,
+                     char (&name)[200])
 {
     dg_conv_args *a = &op->u.conv;
     in[d].assign(in[d].size(), (real)NAN);
@@ -38,7 +39,8 @@ static inline dg_op conv_op(int d, const dg_ref_conv &s)
 {
     dg_op op = {};
     op.kind = kind_of[d];
-    op.u.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, s.N, s.H, s.W, s.Ci, s.Ho, s.Wo, s.Co, s.K, s.S, s.P, 0, 0};
+    op.u.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, s.N, s.H, s.W, s.Ci,
+                             s.Ho,    s.Wo,    s.Co,    s.K,     s.S, s.P, 0,   0};
     return op;
 }
 

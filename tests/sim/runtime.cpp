@@ -50,8 +50,9 @@ static thread_local cudaError_t last;
 
 static bool sticky(cudaError_t e)
 {
-    return e == cudaErrorECCUncorrectable || (e >= cudaErrorIllegalAddress && e <= cudaErrorLaunchFailure &&
-                                             e != cudaErrorLaunchOutOfResources) || e == cudaErrorUnknown;
+    return e == cudaErrorECCUncorrectable ||
+           (e >= cudaErrorIllegalAddress && e <= cudaErrorLaunchFailure && e != cudaErrorLaunchOutOfResources) ||
+           e == cudaErrorUnknown;
 }
 
 void clear()
@@ -107,8 +108,9 @@ void check_words(const char *kernel, const void *value, size_t bytes, bool point
         memcpy(&word, (const char *)value + i, 8);
         if (!pointer && (uint32_t)word < 1u << 16) continue; /* a small int, perhaps, and padding */
         const void *p = (const void *)word;
-        const char *what = memory_freed(p) ? "device memory that was freed"
-                           : looks_like_host(word) || pointer ? "neither device nor pinned memory" : nullptr;
+        const char *what = memory_freed(p)                    ? "device memory that was freed"
+                           : looks_like_host(word) || pointer ? "neither device nor pinned memory"
+                                                              : nullptr;
         if (!word || memory_any(p) || !what) continue;
         report({nullptr, 0}, "%s: byte %zu of an argument is %p, %s", kernel, i, p, what);
         return;
@@ -127,8 +129,8 @@ static cudaError_t load(const launch_site &at)
 
 std::function<bool(const launch_view &)> watch;
 
-cudaError_t launch(const launch_site &at, launch_mode mode, dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream,
-                   task body)
+cudaError_t launch(const launch_site &at, launch_mode mode, dim3 blocks, dim3 threads, size_t shared,
+                   cudaStream_t stream, task body)
 {
     CALL;
     uint64_t n = (uint64_t)threads.x * threads.y * threads.z, all = (uint64_t)blocks.x * blocks.y * blocks.z;
@@ -136,7 +138,8 @@ cudaError_t launch(const launch_site &at, launch_mode mode, dim3 blocks, dim3 th
         return cudaErrorInvalidConfiguration;
     if (shared > device.shared_optin) return cudaErrorInvalidValue; /* cudaFuncSetAttribute refuses */
     uint64_t resident = std::min<uint64_t>(2048 / n, shared ? (device.shared_optin + 1024) / (shared + 1024) : 32);
-    if (mode == COOPERATIVE && all > resident * (uint64_t)device.multiprocessors) return cudaErrorCooperativeLaunchTooLarge;
+    if (mode == COOPERATIVE && all > resident * (uint64_t)device.multiprocessors)
+        return cudaErrorCooperativeLaunchTooLarge;
     const bool overlapping = mode == OVERLAPPING;
     if (overlapping && device.major < 9) return cudaErrorNotSupported;
     if (cudaError_t e = load(at)) return e;
@@ -324,7 +327,8 @@ cudaError_t cudaFreeHost(void *p) { return release_memory(p, true); }
 static bool copy_is_legal(const void *dst, const void *src, size_t bytes, cudaMemcpyKind kind)
 {
     bool to_device = memory_owns(dst, bytes, false), from_device = memory_owns(src, bytes, false);
-    bool to_any = memory_any(dst) && !memory_owns(dst, bytes, true), from_any = memory_any(src) && !memory_owns(src, bytes, true);
+    bool to_any = memory_any(dst) && !memory_owns(dst, bytes, true),
+         from_any = memory_any(src) && !memory_owns(src, bytes, true);
     switch (kind) { /* a host side may not be device memory, nor leave its pinned allocation */
     case cudaMemcpyHostToDevice: return to_device && !from_any;
     case cudaMemcpyDeviceToHost: return from_device && !to_any;

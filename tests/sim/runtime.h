@@ -6,38 +6,38 @@
 
 #include "types.h"
 
-#define SIM_ERRORS(X)                                                                                         \
-    X(Success, 0, "no error")                                                                                 \
-    X(ErrorInvalidValue, 1, "invalid argument")                                                               \
-    X(ErrorMemoryAllocation, 2, "out of memory")                                                              \
-    X(ErrorInitializationError, 3, "initialization error")                                                    \
-    X(ErrorInvalidConfiguration, 9, "invalid configuration argument")                                         \
-    X(ErrorInvalidDevicePointer, 17, "invalid device pointer")                                                \
-    X(ErrorInsufficientDriver, 35, "CUDA driver version is insufficient for CUDA runtime version")            \
-    X(ErrorDevicesUnavailable, 46, "CUDA-capable device(s) is/are busy or unavailable")                       \
-    X(ErrorInvalidDeviceFunction, 98, "invalid device function")                                              \
-    X(ErrorNoDevice, 100, "no CUDA-capable device is detected")                                               \
-    X(ErrorInvalidDevice, 101, "invalid device ordinal")                                                      \
-    X(ErrorNoKernelImageForDevice, 209, "no kernel image is available for execution on the device")           \
-    X(ErrorECCUncorrectable, 214, "uncorrectable ECC error encountered")                                      \
-    X(ErrorInvalidPtx, 218, "a PTX JIT compilation failed")                                                   \
-    X(ErrorUnsupportedPtxVersion, 222, "the provided PTX was compiled with an unsupported toolchain.")        \
-    X(ErrorInvalidResourceHandle, 400, "invalid resource handle")                                             \
-    X(ErrorNotReady, 600, "device not ready")                                                                 \
-    X(ErrorIllegalAddress, 700, "an illegal memory access was encountered")                                   \
-    X(ErrorLaunchOutOfResources, 701, "too many resources requested for launch")                              \
-    X(ErrorLaunchTimeout, 702, "the launch timed out and was terminated")                                     \
-    X(ErrorMisalignedAddress, 716, "misaligned address")                                                      \
-    X(ErrorLaunchFailure, 719, "unspecified launch failure")                                                  \
-    X(ErrorCooperativeLaunchTooLarge, 720, "too many blocks in cooperative launch")                           \
-    X(ErrorNotSupported, 801, "operation not supported")                                                      \
-    X(ErrorSystemDriverMismatch, 803, "system has unsupported display driver / cuda driver combination")      \
-    X(ErrorCompatNotSupportedOnDevice, 804, "forward compatibility was attempted on non supported HW")         \
-    X(ErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing")                 \
-    X(ErrorStreamCaptureInvalidated, 901, "operation failed due to a previous error during capture")          \
-    X(ErrorStreamCaptureUnmatched, 903, "operation was not started by a matching begin of capture")           \
-    X(ErrorStreamCaptureUnjoined, 904, "capture ended with a forked stream that was not joined")              \
-    X(ErrorStreamCaptureImplicit, 906, "operation would make the legacy stream depend on a capturing one")    \
+#define SIM_ERRORS(X)                                                                                      \
+    X(Success, 0, "no error")                                                                              \
+    X(ErrorInvalidValue, 1, "invalid argument")                                                            \
+    X(ErrorMemoryAllocation, 2, "out of memory")                                                           \
+    X(ErrorInitializationError, 3, "initialization error")                                                 \
+    X(ErrorInvalidConfiguration, 9, "invalid configuration argument")                                      \
+    X(ErrorInvalidDevicePointer, 17, "invalid device pointer")                                             \
+    X(ErrorInsufficientDriver, 35, "CUDA driver version is insufficient for CUDA runtime version")         \
+    X(ErrorDevicesUnavailable, 46, "CUDA-capable device(s) is/are busy or unavailable")                    \
+    X(ErrorInvalidDeviceFunction, 98, "invalid device function")                                           \
+    X(ErrorNoDevice, 100, "no CUDA-capable device is detected")                                            \
+    X(ErrorInvalidDevice, 101, "invalid device ordinal")                                                   \
+    X(ErrorNoKernelImageForDevice, 209, "no kernel image is available for execution on the device")        \
+    X(ErrorECCUncorrectable, 214, "uncorrectable ECC error encountered")                                   \
+    X(ErrorInvalidPtx, 218, "a PTX JIT compilation failed")                                                \
+    X(ErrorUnsupportedPtxVersion, 222, "the provided PTX was compiled with an unsupported toolchain.")     \
+    X(ErrorInvalidResourceHandle, 400, "invalid resource handle")                                          \
+    X(ErrorNotReady, 600, "device not ready")                                                              \
+    X(ErrorIllegalAddress, 700, "an illegal memory access was encountered")                                \
+    X(ErrorLaunchOutOfResources, 701, "too many resources requested for launch")                           \
+    X(ErrorLaunchTimeout, 702, "the launch timed out and was terminated")                                  \
+    X(ErrorMisalignedAddress, 716, "misaligned address")                                                   \
+    X(ErrorLaunchFailure, 719, "unspecified launch failure")                                               \
+    X(ErrorCooperativeLaunchTooLarge, 720, "too many blocks in cooperative launch")                        \
+    X(ErrorNotSupported, 801, "operation not supported")                                                   \
+    X(ErrorSystemDriverMismatch, 803, "system has unsupported display driver / cuda driver combination")   \
+    X(ErrorCompatNotSupportedOnDevice, 804, "forward compatibility was attempted on non supported HW")     \
+    X(ErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing")              \
+    X(ErrorStreamCaptureInvalidated, 901, "operation failed due to a previous error during capture")       \
+    X(ErrorStreamCaptureUnmatched, 903, "operation was not started by a matching begin of capture")        \
+    X(ErrorStreamCaptureUnjoined, 904, "capture ended with a forked stream that was not joined")           \
+    X(ErrorStreamCaptureImplicit, 906, "operation would make the legacy stream depend on a capturing one") \
     X(ErrorUnknown, 999, "unknown error")
 typedef enum cudaError {
 #define X(name, value, text) cuda##name = value,
@@ -61,10 +61,26 @@ enum cudaMemcpyKind {
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
 enum { cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
 enum { cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2, cudaHostAllocWriteCombined = 4 };
-enum { cudaDeviceScheduleAuto = 0, cudaDeviceScheduleSpin = 1, cudaDeviceScheduleYield = 2, cudaDeviceScheduleBlockingSync = 4 };
-enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed };
-enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive, cudaStreamCaptureStatusInvalidated };
-enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout = 9 };
+enum {
+    cudaDeviceScheduleAuto = 0,
+    cudaDeviceScheduleSpin = 1,
+    cudaDeviceScheduleYield = 2,
+    cudaDeviceScheduleBlockingSync = 4
+};
+enum cudaStreamCaptureMode {
+    cudaStreamCaptureModeGlobal,
+    cudaStreamCaptureModeThreadLocal,
+    cudaStreamCaptureModeRelaxed
+};
+enum cudaStreamCaptureStatus {
+    cudaStreamCaptureStatusNone,
+    cudaStreamCaptureStatusActive,
+    cudaStreamCaptureStatusInvalidated
+};
+enum cudaFuncAttribute {
+    cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+    cudaFuncAttributePreferredSharedMemoryCarveout = 9
+};
 enum cudaDeviceAttr {
     cudaDevAttrMaxThreadsPerBlock = 1,
     cudaDevAttrMaxSharedMemoryPerBlock = 8,
@@ -104,13 +120,23 @@ cudaError_t cudaDeviceReset(void);
 cudaError_t cudaMemGetInfo(size_t *free, size_t *total);
 
 cudaError_t sim_malloc(void **p, size_t bytes, bool host);
-template <class T> static inline cudaError_t cudaMalloc(T **p, size_t bytes) { return sim_malloc((void **)p, bytes, false); }
-template <class T> static inline cudaError_t cudaMallocHost(T **p, size_t bytes) { return sim_malloc((void **)p, bytes, true); }
-template <class T> static inline cudaError_t cudaHostAlloc(T **p, size_t bytes, unsigned) { return sim_malloc((void **)p, bytes, true); }
+template <class T> static inline cudaError_t cudaMalloc(T **p, size_t bytes)
+{
+    return sim_malloc((void **)p, bytes, false);
+}
+template <class T> static inline cudaError_t cudaMallocHost(T **p, size_t bytes)
+{
+    return sim_malloc((void **)p, bytes, true);
+}
+template <class T> static inline cudaError_t cudaHostAlloc(T **p, size_t bytes, unsigned)
+{
+    return sim_malloc((void **)p, bytes, true);
+}
 cudaError_t cudaFree(void *p);
 cudaError_t cudaFreeHost(void *p);
 cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind);
-cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream = nullptr);
+cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream = nullptr);
 cudaError_t cudaMemset(void *dst, int value, size_t bytes);
 cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t stream = nullptr);
 
@@ -141,7 +167,10 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 
 cudaError_t sim_func(cudaFuncAttributes *out, size_t dynamic);
-template <class K> static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *out, K) { return sim_func(out, 0); }
+template <class K> static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *out, K)
+{
+    return sim_func(out, 0);
+}
 template <class K> static inline cudaError_t cudaFuncSetAttribute(K, cudaFuncAttribute, int value)
 {
     return sim_func(nullptr, (size_t)value);

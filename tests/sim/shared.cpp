@@ -86,12 +86,14 @@ void *shared_take(unsigned *index, size_t bytes, site at)
     for (const shared_record &r : b->arrays)
         if (!r.key && i++ == *index) {
             if (r.bytes != bytes)
-                fail(at, "dev_pool: array %u has %zu bytes here and %zu at %s:%d", *index, bytes, r.bytes, r.at.file, r.at.line);
+                fail(at, "dev_pool: array %u has %zu bytes here and %zu at %s:%d", *index, bytes, r.bytes, r.at.file,
+                     r.at.line);
             ++*index;
             return r.data;
         }
     if (b->pooled + bytes > b->dynamic)
-        fail(at, "dev_pool: array %u makes it %zu bytes, the launch asked for %zu", *index, b->pooled + bytes, b->dynamic);
+        fail(at, "dev_pool: array %u makes it %zu bytes, the launch asked for %zu", *index, b->pooled + bytes,
+             b->dynamic);
     b->pooled += bytes;
     unsigned char *data = place(b, bytes, 16, at);
     b->arrays.push_back({nullptr, "dev_pool", at, data, bytes});
@@ -135,7 +137,8 @@ void check_shared(const void *p, size_t bytes, const char *what, site at)
 bool copies_unfinished(const cuda_thread *t)
 {
     const async_copies *c = t->copies;
-    return c && (c->group_first != c->group_end || c->end != (c->group_end ? c->last[(c->group_end - 1) % MAX_COPY_GROUPS] : 0));
+    return c && (c->group_first != c->group_end ||
+                 c->end != (c->group_end ? c->last[(c->group_end - 1) % MAX_COPY_GROUPS] : 0));
 }
 
 static void copy_now(const async_copies::one &c)
@@ -159,27 +162,29 @@ void async_copy(void *dst, const void *src, bool ok, site at)
 {
     check_shared(dst, 16, "cp.async destination", at);
     if ((uintptr_t)src % 16) fail(at, "cp.async source: address %p is not 16-byte aligned", src);
-    if (ok && !memory_owns(src, 16, false)) fail(at, "cp.async source: %p is not device memory, or not 16 bytes of it", src);
+    if (ok && !memory_owns(src, 16, false))
+        fail(at, "cp.async source: %p is not device memory, or not 16 bytes of it", src);
     if (run->hidden && ok) fail(at, "cp.async source: %p is read before grid_dependency_wait", src);
-    if (asan() && ok && __asan_region_is_poisoned((void *)src, 16)) fail(at, "cp.async source: %p leaves its allocation", src);
+    if (asan() && ok && __asan_region_is_poisoned((void *)src, 16))
+        fail(at, "cp.async source: %p leaves its allocation", src);
     if (asan() && __asan_region_is_poisoned(dst, 16)) fail(at, "cp.async destination: %p leaves its shared array", dst);
     if (__tsan_write16) {
         __tsan_write16(dst);
         if (ok) __tsan_read16((void *)src);
     }
     async_copies *c = copies_of(static_cast<cuda_thread *>(self));
-    if (c->end - c->first == MAX_COPIES) fail(at, "more than %d cp.async copies of one thread unfinished", (int)MAX_COPIES);
+    if (c->end - c->first == MAX_COPIES)
+        fail(at, "more than %d cp.async copies of one thread unfinished", (int)MAX_COPIES);
     c->ring[c->end++ % MAX_COPIES] = {dst, src, ok};
-    if (opt.lazy)
-        fill(dst, 16);
-    else
-        copy_now(c->ring[(c->end - 1) % MAX_COPIES]);
+    if (opt.lazy) fill(dst, 16);
+    else copy_now(c->ring[(c->end - 1) % MAX_COPIES]);
 }
 
 void async_commit(site at)
 {
     async_copies *c = copies_of(static_cast<cuda_thread *>(self));
-    if (c->group_end - c->group_first == MAX_COPY_GROUPS) fail(at, "more than %d cp.async groups unfinished", (int)MAX_COPY_GROUPS);
+    if (c->group_end - c->group_first == MAX_COPY_GROUPS)
+        fail(at, "more than %d cp.async groups unfinished", (int)MAX_COPY_GROUPS);
     c->last[c->group_end++ % MAX_COPY_GROUPS] = c->end;
 }
 

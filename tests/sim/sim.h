@@ -14,13 +14,12 @@
  * or by a test through sim::opt. For whole programs there is also (faults.cpp):
  *   sm=90 devices=1 memory=KB driver=13000 trouble=CODE   the device; every call fails with the error of this number
  *   wait=FILE                  the device is not opened before this file is there (or 20 s have passed)
- *   fail=N:CODE                the N-th call of the API fails, and stderr names it; `calls` tells at the end how many there
- *                              were, and graphs that were launched
- *   fault=OP:N:CODE            the N-th kernel that runs for this op ends with this error of the device
- *   refuse=OP:N:CODE           the N-th launch for this op is refused
- * Under AddressSanitizer shared arrays are red-zoned and device memory is exact;
- * under ThreadSanitizer every CUDA thread is a thread of its own, and only barriers, __syncwarp, grid barriers
- * and atomics order its accesses, so that races are found whatever the schedule. */
+ *   fail=N:CODE                the N-th call of the API fails, and stderr names it; `calls` tells at the end how many
+ * there were, and graphs that were launched fault=OP:N:CODE            the N-th kernel that runs for this op ends with
+ * this error of the device refuse=OP:N:CODE           the N-th launch for this op is refused Under AddressSanitizer
+ * shared arrays are red-zoned and device memory is exact; under ThreadSanitizer every CUDA thread is a thread of its
+ * own, and only barriers, __syncwarp, grid barriers and atomics order its accesses, so that races are found whatever
+ * the schedule. */
 #ifndef SIM_H
 #define SIM_H
 
@@ -63,8 +62,8 @@ struct device_model {
 };
 extern device_model device;
 
-const char *error();  /* the first report since clear(), or "" */
-void clear();         /* forget it, also the device's sticky error and an injected failure */
+const char *error(); /* the first report since clear(), or "" */
+void clear();        /* forget it, also the device's sticky error and an injected failure */
 
 /* Fault injection: the k-th API call or launch from now (1: the next) fails with e; calls() counts them. */
 void fail_call(long k, cudaError_t e);
@@ -112,8 +111,8 @@ struct launch_site {
     int line;
 };
 enum launch_mode { SERIAL, COOPERATIVE, OVERLAPPING };
-cudaError_t launch(const launch_site &at, launch_mode mode, dim3 grid, dim3 block, size_t shared,
-                   cudaStream_t stream, std::function<void()> body);
+cudaError_t launch(const launch_site &at, launch_mode mode, dim3 grid, dim3 block, size_t shared, cudaStream_t stream,
+                   std::function<void()> body);
 [[noreturn]] void fail(site at, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void check_words(const char *kernel, const void *value, size_t bytes, bool pointer);
 template <class T> static inline void check_argument(const char *kernel, const T &value)
@@ -122,7 +121,20 @@ template <class T> static inline void check_argument(const char *kernel, const T
         check_words(kernel, &value, sizeof value, std::is_pointer<T>::value);
 }
 
-enum collective_kind { SYNCWARP, SHUFFLE, VOTE, LDMATRIX, MMA_BF16, MMA_TF32, MMA_F16, MMA_FP16, WGMMA_BEGIN, WGMMA, WGMMA_COMMIT, WGMMA_WAIT };
+enum collective_kind {
+    SYNCWARP,
+    SHUFFLE,
+    VOTE,
+    LDMATRIX,
+    MMA_BF16,
+    MMA_TF32,
+    MMA_F16,
+    MMA_FP16,
+    WGMMA_BEGIN,
+    WGMMA,
+    WGMMA_COMMIT,
+    WGMMA_WAIT
+};
 struct shuffle_in {
     uint64_t value;
     unsigned from;
@@ -179,7 +191,8 @@ template <class T> static inline T shuffle(unsigned mask, T v, unsigned from, si
 }
 static inline unsigned segment_end(int width, site at)
 {
-    if (width < 1 || width > 32 || (width & (width - 1))) fail(at, "shuffle width %d is no power of two up to 32", width);
+    if (width < 1 || width > 32 || (width & (width - 1)))
+        fail(at, "shuffle width %d is no power of two up to 32", width);
     return self->lane | (unsigned)(width - 1);
 }
 static inline unsigned vote(unsigned mask, int predicate, site at)
@@ -214,7 +227,8 @@ template <class T> static inline T __shfl_sync(unsigned mask, T v, int from, int
     unsigned end = sim::segment_end(width, at);
     return sim::shuffle(mask, v, (end & ~(unsigned)(width - 1)) | ((unsigned)from & (unsigned)(width - 1)), at);
 }
-template <class T> static inline T __shfl_xor_sync(unsigned mask, T v, int x, int width = 32, sim::site at = sim::here())
+template <class T>
+static inline T __shfl_xor_sync(unsigned mask, T v, int x, int width = 32, sim::site at = sim::here())
 {
     unsigned end = sim::segment_end(width, at), from = sim::self->lane ^ (unsigned)x;
     return sim::shuffle(mask, v, from <= end ? from : sim::self->lane, at);
@@ -231,9 +245,15 @@ static inline T __shfl_up_sync(unsigned mask, T v, unsigned d, int width = 32, s
     unsigned start = sim::segment_end(width, at) & ~(unsigned)(width - 1);
     return sim::shuffle(mask, v, sim::self->lane - start >= d ? sim::self->lane - d : sim::self->lane, at);
 }
-static inline unsigned __ballot_sync(unsigned mask, int p, sim::site at = sim::here()) { return sim::vote(mask, p, at); }
+static inline unsigned __ballot_sync(unsigned mask, int p, sim::site at = sim::here())
+{
+    return sim::vote(mask, p, at);
+}
 static inline int __any_sync(unsigned mask, int p, sim::site at = sim::here()) { return sim::vote(mask, p, at) != 0; }
-static inline int __all_sync(unsigned mask, int p, sim::site at = sim::here()) { return sim::vote(mask, p, at) == mask; }
+static inline int __all_sync(unsigned mask, int p, sim::site at = sim::here())
+{
+    return sim::vote(mask, p, at) == mask;
+}
 static inline void __nanosleep(unsigned, sim::site at = sim::here()) { sim::yield(at); }
 static inline void __threadfence() {}
 static inline void __threadfence_block() {}
@@ -286,13 +306,33 @@ static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 /* The spelled-out roundings keep the compiler from fusing; so must these. */
 static inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
-static inline float __fmul_rn(float a, float b) { volatile float r = a * b; return r; }
-static inline float __fadd_rn(float a, float b) { volatile float r = a + b; return r; }
-static inline float __fsub_rn(float a, float b) { volatile float r = a - b; return r; }
+static inline float __fmul_rn(float a, float b)
+{
+    volatile float r = a * b;
+    return r;
+}
+static inline float __fadd_rn(float a, float b)
+{
+    volatile float r = a + b;
+    return r;
+}
+static inline float __fsub_rn(float a, float b)
+{
+    volatile float r = a - b;
+    return r;
+}
 static inline float __fdiv_rn(float a, float b) { return a / b; }
 static inline float __fsqrt_rn(float x) { return sqrtf(x); }
-static inline double __dmul_rn(double a, double b) { volatile double r = a * b; return r; }
-static inline double __dadd_rn(double a, double b) { volatile double r = a + b; return r; }
+static inline double __dmul_rn(double a, double b)
+{
+    volatile double r = a * b;
+    return r;
+}
+static inline double __dadd_rn(double a, double b)
+{
+    volatile double r = a + b;
+    return r;
+}
 static inline uint32_t __float_as_uint(float f) { return sim_bits<uint32_t>(f); }
 static inline int __float_as_int(float f) { return sim_bits<int>(f); }
 static inline float __uint_as_float(uint32_t u) { return sim_bits<float>(u); }
@@ -306,11 +346,14 @@ static inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((uin
 /* ---- The twins of dev.cuh ---- */
 
 /* A reference to an array, so that UBSan checks every index against its bounds. */
-#define SHARED(T, name, dims)                                                                                 \
-    typedef T name##_shared_type dims;                                                                        \
-    name##_shared_type &name = *(name##_shared_type *)sim::shared_array(                                      \
-        [] { static char key; return (const void *)&key; }(), sizeof(name##_shared_type),                     \
-        alignof(T) < 16 ? 16 : alignof(T), #name, sim::here())
+#define SHARED(T, name, dims)                                            \
+    typedef T name##_shared_type dims;                                   \
+    name##_shared_type &name = *(name##_shared_type *)sim::shared_array( \
+        [] {                                                             \
+            static char key;                                             \
+            return (const void *)&key;                                   \
+        }(),                                                             \
+        sizeof(name##_shared_type), alignof(T) < 16 ? 16 : alignof(T), #name, sim::here())
 #define DYN_SHARED(T, name) T *const name = (T *)sim::shared_dynamic(sim::here())
 #define GRID_SYNC() sim::grid_barrier(sim::here())
 #define DEV_NOINLINE

@@ -71,8 +71,9 @@ void run_all()
     run_until(&null_stream, null_stream.issued);
 }
 
-/* One call in three: a stream chosen at random does up to all of its work. What another stream has not been told to wait
- * for may so happen before or after it. For some hundreds of calls at a time one stream, or none, does nothing so. */
+/* One call in three: a stream chosen at random does up to all of its work. What another stream has not been told to
+ * wait for may so happen before or after it. For some hundreds of calls at a time one stream, or none, does nothing so.
+ */
 static void run_some()
 {
     static uint64_t random = opt.seed, calls_left, resting;
@@ -322,7 +323,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus *
     CALL;
     CUstream_st *s = stream_of(stream);
     if (!s) return finish(cudaErrorInvalidResourceHandle);
-    *status = !s->capture ? cudaStreamCaptureStatusNone
+    *status = !s->capture          ? cudaStreamCaptureStatusNone
               : s->capture->broken ? cudaStreamCaptureStatusInvalidated
                                    : cudaStreamCaptureStatusActive;
     return cudaSuccess;

@@ -1,6 +1,6 @@
-/* Which variants the CUDA backend takes for a whole network: the same as the planner says of a GPU that is not here, with the
- * same memory; rows of a file before the rule, each op with its reason; and a file of rubbish changes nothing but the
- * message. */
+/* Which variants the CUDA backend takes for a whole network: the same as the planner says of a GPU that is not here,
+ * with the same memory; rows of a file before the rule, each op with its reason; and a file of rubbish changes nothing
+ * but the message. */
 #include "devtest.h"
 extern "C" {
 #include "core/tune/machine.h"
@@ -59,8 +59,8 @@ static std::string plan_text(dg_backend *b)
     for (const dg_plan *p : plan)
         for (int i = 0; i < p->ops; i++) {
             char line[300];
-            all += std::string(p->op[i].name) + " " + dg_tune_text(line, sizeof line, &p->op[i], &p->op[i].tune) + " because " +
-                   p->op[i].tune.why + "\n";
+            all += std::string(p->op[i].name) + " " + dg_tune_text(line, sizeof line, &p->op[i], &p->op[i].tune) +
+                   " because " + p->op[i].tune.why + "\n";
         }
     all += std::to_string(gan.arena.bytes) + " bytes\n";
     dg_gan_free(&gan);
@@ -115,7 +115,8 @@ static void rubbish_changes_nothing()
     const std::string file = put("junk.tune", junk);
     dg_backend *b = nullptr, *plain = open_cuda(nullptr, DG_F32);
     const std::string said = said_by([&] { b = open_cuda(file.c_str(), DG_F32); });
-    DG_CHECKF(said.find("dcgan: warning: " + file + ":1: block=77: must be a multiple of 32") == 0 && said.find("what is wrong is left out") != std::string::npos,
+    DG_CHECKF(said.find("dcgan: warning: " + file + ":1: block=77: must be a multiple of 32") == 0 &&
+                  said.find("what is wrong is left out") != std::string::npos,
               "%s", said.c_str());
     DG_CHECK(plan_text(b) == plan_text(plain));
     b->close(b);
@@ -136,7 +137,8 @@ static void rows_come_first()
     b = open_cuda(nullptr, DG_F32);
     const std::string without = plan_text(b);
     b->close(b);
-    const size_t at = with.find("D.2.conv.dw conv_dw N=6 H=8 W=8 C=8>16 K=4 S=2 P=1 : direct block=64 because " + file + ":2\n");
+    const size_t at = with.find("D.2.conv.dw conv_dw N=6 H=8 W=8 C=8>16 K=4 S=2 P=1 : direct block=64 because " + file +
+                                ":2\n");
     DG_CHECKF(at != std::string::npos && without.find("direct block=64") == std::string::npos, "%s", with.c_str());
     /* and nothing else is different */
     size_t lines = 0, same = 0;
@@ -148,7 +150,8 @@ static void rows_come_first()
     /* the op, and maybe the bytes */
     DG_CHECKF(lines - same <= 2 && lines > same, "%zu of %zu lines differ", lines - same, lines);
     const std::string said = said_by([&] { b = open_cuda(file.c_str(), DG_F64); });
-    DG_CHECKF(said.find("fp64 does not use them") != std::string::npos && plan_text(b).find(file) == std::string::npos, "%s", said.c_str());
+    DG_CHECKF(said.find("fp64 does not use them") != std::string::npos && plan_text(b).find(file) == std::string::npos,
+              "%s", said.c_str());
     b->close(b);
 }
 

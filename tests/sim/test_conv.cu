@@ -11,11 +11,11 @@ extern "C" {
 
 /* N, H, W, Ci, Co, K, S, P */
 static const int shapes[][8] = {
-    {2, 5, 7, 3, 5, 4, 2, 1},   {1, 1, 1, 1, 1, 1, 1, 0},    {3, 6, 5, 2, 3, 3, 3, 1},   {2, 4, 6, 3, 2, 2, 3, 2},
-    {2, 8, 8, 8, 12, 4, 2, 1},  {3, 4, 4, 20, 8, 4, 2, 1},   {1, 10, 6, 36, 4, 4, 2, 1}, {2, 7, 9, 4, 8, 4, 2, 1},
-    {5, 6, 6, 4, 36, 3, 1, 1},  {2, 7, 8, 8, 4, 5, 2, 2},    {1, 9, 7, 4, 4, 3, 3, 0},   {2, 5, 5, 12, 8, 1, 2, 0},
-    {3, 4, 4, 4, 20, 4, 1, 0},  {34, 4, 4, 8, 40, 4, 1, 0},  {9, 4, 4, 8, 1, 4, 1, 0},   {3, 2, 2, 3, 3, 2, 1, 0},
-    {2, 16, 16, 3, 8, 4, 2, 1}, {1, 36, 70, 3, 36, 4, 2, 1}, {3, 6, 4, 1, 4, 4, 2, 1},   {1, 9, 66, 1, 8, 4, 2, 1},
+    {2, 5, 7, 3, 5, 4, 2, 1},   {1, 1, 1, 1, 1, 1, 1, 0},    {3, 6, 5, 2, 3, 3, 3, 1},     {2, 4, 6, 3, 2, 2, 3, 2},
+    {2, 8, 8, 8, 12, 4, 2, 1},  {3, 4, 4, 20, 8, 4, 2, 1},   {1, 10, 6, 36, 4, 4, 2, 1},   {2, 7, 9, 4, 8, 4, 2, 1},
+    {5, 6, 6, 4, 36, 3, 1, 1},  {2, 7, 8, 8, 4, 5, 2, 2},    {1, 9, 7, 4, 4, 3, 3, 0},     {2, 5, 5, 12, 8, 1, 2, 0},
+    {3, 4, 4, 4, 20, 4, 1, 0},  {34, 4, 4, 8, 40, 4, 1, 0},  {9, 4, 4, 8, 1, 4, 1, 0},     {3, 2, 2, 3, 3, 2, 1, 0},
+    {2, 16, 16, 3, 8, 4, 2, 1}, {1, 36, 70, 3, 36, 4, 2, 1}, {3, 6, 4, 1, 4, 4, 2, 1},     {1, 9, 66, 1, 8, 4, 2, 1},
     {10, 2, 2, 4, 4, 4, 2, 1},  {2, 20, 18, 40, 8, 4, 2, 1}, {1, 12, 12, 68, 72, 4, 2, 1},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
@@ -31,7 +31,8 @@ struct problem {
     explicit problem(const int *d) : s(dg_ref_conv_shape(d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7]))
     {
         static unsigned long long seed = 1;
-        const size_t count[] = {(size_t)s.N * s.Ho * s.Wo * s.Co, (size_t)s.N * s.H * s.W * s.Ci, (size_t)s.Co * s.K * s.K * s.Ci};
+        const size_t count[] = {(size_t)s.N * s.Ho * s.Wo * s.Co, (size_t)s.N * s.H * s.W * s.Ci,
+                                (size_t)s.Co * s.K * s.K * s.Ci};
         for (int i = 0; i < 3; i++) {
             value[i].resize(count[i]);
             want[i].resize(count[i]);
@@ -66,8 +67,8 @@ struct problem {
             if (fabs((double)got[i] - want[d][i]) <= 4 * sqrt(terms[d][i]) * eps * mass[d][i]) continue;
             if (!bad++) at = i;
         }
-        DG_CHECKF(!bad, "%s: %zu of %zu wrong, at %zu %.9g instead of %.9g", name, bad, got.size(), at, bad ? (double)got[at] : 0,
-                  bad ? want[d][at] : 0);
+        DG_CHECKF(!bad, "%s: %zu of %zu wrong, at %zu %.9g instead of %.9g", name, bad, got.size(), at,
+                  bad ? (double)got[at] : 0, bad ? want[d][at] : 0);
     }
 };
 
@@ -96,13 +97,15 @@ static void all_variants(problem *p, int d, int number)
                 p->run<float>(d, tune_of(variant, 0, 0, 3, split));
             }
         int k = number; /* which combination is next: all of them over the shapes, some for each */
-#define X(M, N, TM, TN)                                                                            \
-    if (dg_is(&plain, "tiled") && (!dev_small() || k % 3 == 0)) p->run<float>(d, tune_of(variant, M, N, 2 + k % 3, splits[k / 3 % 4])); \
+#define X(M, N, TM, TN)                                                         \
+    if (dg_is(&plain, "tiled") && (!dev_small() || k % 3 == 0))                 \
+        p->run<float>(d, tune_of(variant, M, N, 2 + k % 3, splits[k / 3 % 4])); \
     k++;
         DG_TILED_TILES(X)
 #undef X
-#define X(M, N)                                                                                    \
-    if (dg_is(&plain, "patch") && (!dev_small() || k % 3 == 0)) p->run<float>(d, tune_of(variant, M, N, 2 + k % 3, splits[k / 3 % 4])); \
+#define X(M, N)                                                                 \
+    if (dg_is(&plain, "patch") && (!dev_small() || k % 3 == 0))                 \
+        p->run<float>(d, tune_of(variant, M, N, 2 + k % 3, splits[k / 3 % 4])); \
     k++;
         DG_PATCH_TILES(X)
 #undef X

@@ -13,15 +13,30 @@ extern "C" {
 
 /* N, H, W, Ci, Co, and which directions: 1 fwd, 2 dx, 4 dw */
 static const int shapes[][6] = {
-    {1, 4, 4, 16, 16, 7},   {3, 8, 8, 32, 16, 7},   {5, 8, 6, 16, 72, 7},   {2, 5, 7, 16, 24, 1},    {1, 6, 10, 24, 16, 6},
-    {3, 12, 14, 48, 8, 1},  {1, 16, 16, 16, 136, 1}, {1, 36, 34, 16, 8, 5}, {2, 20, 18, 40, 32, 6},  {1, 9, 33, 72, 16, 2},
-    {1, 64, 64, 8, 16, 7},  {1, 10, 12, 8, 8, 7},    {17, 4, 4, 16, 16, 7},  {3, 2, 2, 16, 16, 7},
+    {1, 4, 4, 16, 16, 7},
+    {3, 8, 8, 32, 16, 7},
+    {5, 8, 6, 16, 72, 7},
+    {2, 5, 7, 16, 24, 1},
+    {1, 6, 10, 24, 16, 6},
+    {3, 12, 14, 48, 8, 1},
+    {1, 16, 16, 16, 136, 1},
+    {1, 36, 34, 16, 8, 5},
+    {2, 20, 18, 40, 32, 6},
+    {1, 9, 33, 72, 16, 2},
+    {1, 64, 64, 8, 16, 7},
+    {1, 10, 12, 8, 8, 7},
+    {17, 4, 4, 16, 16, 7},
+    {3, 2, 2, 16, 16, 7},
     /* thin_mma */
-    {2, 7, 5, 3, 8, 7},     {1, 9, 33, 1, 20, 7},    {1, 16, 66, 3, 36, 7},  {3, 18, 32, 3, 52, 7},  {2, 2, 3, 1, 4, 7},
+    {2, 7, 5, 3, 8, 7},
+    {1, 9, 33, 1, 20, 7},
+    {1, 16, 66, 3, 36, 7},
+    {3, 18, 32, 3, 52, 7},
+    {2, 2, 3, 1, 4, 7},
 };
 
-/* Of fp16: how large gradients are, and by how many places they are moved up: not at all, out of the subnormals, and so far
- * that the largest reach the end of the range. */
+/* Of fp16: how large gradients are, and by how many places they are moved up: not at all, out of the subnormals, and so
+ * far that the largest reach the end of the range. */
 static const struct {
     float size;
     int shift;
@@ -36,9 +51,11 @@ struct problem {
     std::vector<int> terms[3];
     int tested = 0;
 
-    problem(const int *d, dg_math math, int number) : s(dg_ref_conv_shape(d[0], d[1], d[2], d[3], d[4], 4, 2, 1)), gpu(dev_gpu(200 << 10, math))
+    problem(const int *d, dg_math math, int number)
+        : s(dg_ref_conv_shape(d[0], d[1], d[2], d[3], d[4], 4, 2, 1)), gpu(dev_gpu(200 << 10, math))
     {
-        const size_t count[] = {(size_t)s.N * s.Ho * s.Wo * s.Co, (size_t)s.N * s.H * s.W * s.Ci, (size_t)s.Co * 16 * s.Ci};
+        const size_t count[] = {(size_t)s.N * s.Ho * s.Wo * s.Co, (size_t)s.N * s.H * s.W * s.Ci,
+                                (size_t)s.Co * 16 * s.Ci};
         std::vector<double> factor[3];
         const auto &gradient = gradients[number % 3];
         const int side = number / 3 % 2;
@@ -52,9 +69,12 @@ struct problem {
             mass[i].resize(count[i]);
             terms[i].resize(count[i]);
         }
-        if (d[5] & 1) dg_ref_conv_fwd(want[0].data(), mass[0].data(), terms[0].data(), factor[1].data(), factor[2].data(), &s);
-        if (d[5] & 2) dg_ref_conv_dx(want[1].data(), mass[1].data(), terms[1].data(), factor[0].data(), factor[2].data(), &s);
-        if (d[5] & 4) dg_ref_conv_dw(want[2].data(), mass[2].data(), terms[2].data(), factor[1].data(), factor[0].data(), &s);
+        if (d[5] & 1)
+            dg_ref_conv_fwd(want[0].data(), mass[0].data(), terms[0].data(), factor[1].data(), factor[2].data(), &s);
+        if (d[5] & 2)
+            dg_ref_conv_dx(want[1].data(), mass[1].data(), terms[1].data(), factor[0].data(), factor[2].data(), &s);
+        if (d[5] & 4)
+            dg_ref_conv_dw(want[2].data(), mass[2].data(), terms[2].data(), factor[1].data(), factor[0].data(), &s);
     }
 
     /* False where there is no such kernel. */
@@ -83,8 +103,8 @@ struct problem {
             if (fabs((double)got[i] - want[d][i]) <= 8 * sqrt(terms[d][i]) * (double)FLT_EPSILON * mass[d][i]) continue;
             if (!bad++) at = i;
         }
-        DG_CHECKF(!bad, "%s %s: %zu of %zu wrong, at %zu %.9g instead of %.9g", dg_precision_name(DG_F32, gpu.math), name, bad, got.size(),
-                  at, bad ? (double)got[at] : 0, bad ? want[d][at] : 0);
+        DG_CHECKF(!bad, "%s %s: %zu of %zu wrong, at %zu %.9g instead of %.9g", dg_precision_name(DG_F32, gpu.math),
+                  name, bad, got.size(), at, bad ? (double)got[at] : 0, bad ? want[d][at] : 0);
     }
 };
 
@@ -94,14 +114,16 @@ static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3])
     int k = number, tile = 0;
     if (p->s.Ci == 1 || p->s.Ci == 3) {
         for (int d = 0; d < 3; d++)
-            DG_CHECK((d == 2 && p->run("thin_mma", d, 0, 0, 2)) || p->run("thin_mma", d, 0, 0, 0) || p->gpu.arch < 80 || p->gpu.math == DG_MATH_FP16);
+            DG_CHECK((d == 2 && p->run("thin_mma", d, 0, 0, 2)) || p->run("thin_mma", d, 0, 0, 0) || p->gpu.arch < 80 ||
+                     p->gpu.math == DG_MATH_FP16);
         return 0;
     }
     auto next = [&](const char *variant, int d, int m, int n) {
         k++;
         const int step = dev_small() ? 3 : 2, mine = tile++;
         if (!(shape[5] >> d & 1) || k % step) return;
-        if (p->run(variant, d, m, n, 1 + k / step % 3) || p->run(variant, d, m, n, 1)) seen[mine][p->s.Wo <= DG_MMA_SMALL]++;
+        if (p->run(variant, d, m, n, 1 + k / step % 3) || p->run(variant, d, m, n, 1))
+            seen[mine][p->s.Wo <= DG_MMA_SMALL]++;
     };
     if (p->gpu.math == DG_MATH_FP16) {
 #define X(SMALL, M, N, WN, GROUPS) next("mma", 0, M, N);
@@ -128,7 +150,8 @@ static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3])
     return tile;
 }
 
-/* What is not finite in memory is not finite in what comes of it; what only is too large for fp16 is brought to its end. */
+/* What is not finite in memory is not finite in what comes of it; what only is too large for fp16 is brought to its
+ * end. */
 static void not_finite()
 {
     static const int shape[] = {1, 4, 4, 16, 16, 7};
@@ -149,7 +172,8 @@ static void not_finite()
             if (!run_conv(&op, d, &tune, in, &result, name)) continue;
             bool finite = true;
             for (float v : result) finite = finite && isfinite(v);
-            DG_CHECKF(finite == (bool)isfinite(bad), "%s: %g is hidden, or makes what is not finite", name, (double)bad);
+            DG_CHECKF(finite == (bool)isfinite(bad), "%s: %g is hidden, or makes what is not finite", name,
+                      (double)bad);
         }
 }
 
@@ -171,7 +195,8 @@ int main()
         for (int tile = 0; tile < 2 * tiles[k]; tile++) {
             /* DG_FP16_FWD_TILES */
             const bool small = tile & 1, none = maths[k] == DG_MATH_FP16 && tile / 2 < 2 && (tile / 2 == 0) != small;
-            DG_CHECKF(none || seen[k][tile / 2][small], "tile %d of %s, maps %s, was not tested", tile / 2, dg_precision_name(DG_F32, maths[k]), small ? "small" : "large");
+            DG_CHECKF(none || seen[k][tile / 2][small], "tile %d of %s, maps %s, was not tested", tile / 2,
+                      dg_precision_name(DG_F32, maths[k]), small ? "small" : "large");
         }
     not_finite();
     printf("%d launches compared\n", tested);

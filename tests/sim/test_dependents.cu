@@ -1,5 +1,5 @@
-/* Chains of launches each of which may start before the one in front of it has ended, in a stream and in a captured graph:
- * what they compute is what plain launches compute. */
+/* Chains of launches each of which may start before the one in front of it has ended, in a stream and in a captured
+ * graph: what they compute is what plain launches compute. */
 #include "tests/sim/devtest.h"
 
 /* y = x / 2 + w. w is brought into shared memory before the wait: by loads, by cp.async awaited after it, or before. */
@@ -10,7 +10,8 @@ template <int WAY> static __global__ void halve_and_add(float *y, const float *x
     DEV_CHECK(blockDim.x == 64);
     const int t = threadIdx.x, first = blockIdx.x * 64, i = first + t;
     if (WAY == LOADS) tile[t] = i < n ? grid_early_load(&w[i]) : 0;
-    if (WAY != LOADS && t < 16) cp_async16_early(&tile[4 * t], first + 4 * t < n ? &w[first + 4 * t] : w, first + 4 * t < n);
+    if (WAY != LOADS && t < 16)
+        cp_async16_early(&tile[4 * t], first + 4 * t < n ? &w[first + 4 * t] : w, first + 4 * t < n);
     if (WAY != LOADS) cp_async_commit();
     if (WAY == COPIES_EARLY) cp_async_wait<0>();
     __syncthreads();
@@ -35,7 +36,8 @@ static __global__ void unevenly(int *count)
     if (threadIdx.x == 0) atomicAdd(count, sum);
 }
 
-/* Weights as a training step has them: written by a launch, left alone by the next one, read early by the one behind that. */
+/* Weights as a training step has them: written by a launch, left alone by the next one, read early by the one behind
+ * that. */
 static __global__ void raise_weights(float *w, int n)
 {
     const int i = blockIdx.x * 64 + threadIdx.x;
@@ -80,12 +82,12 @@ template <int WAY> static void chain(const char *what, bool captured)
         const float *from = i % 2 ? b.p : a.p;
         if (i % 7 == 5) /* one that waits of itself in between */
             KLAUNCH((halve_and_add<WAY>), BLOCKS, 64, 0, stream, to, from, w.p, n);
-        else
-            KLAUNCH_AFTER((halve_and_add<WAY>), BLOCKS, 64, 0, stream, to, from, w.p, n);
+        else KLAUNCH_AFTER((halve_and_add<WAY>), BLOCKS, 64, 0, stream, to, from, w.p, n);
     }
     if (captured) {
         DG_CHECK(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
-        DG_CHECK(cudaGraphInstantiateWithFlags(&exec, graph, 0) == cudaSuccess && cudaGraphLaunch(exec, stream) == cudaSuccess);
+        DG_CHECK(cudaGraphInstantiateWithFlags(&exec, graph, 0) == cudaSuccess &&
+                 cudaGraphLaunch(exec, stream) == cudaSuccess);
     }
     DG_CHECK(dev_ok(what));
     const std::vector<float> got = a.get();

@@ -10,13 +10,13 @@ static void check_covers(void)
     static const struct {
         int major, minor;
         bool covered;
-    } row[] = {{5, 2, false}, {6, 1, false}, {7, 0, false}, {7, 2, false}, {7, 5, true},  {8, 0, true},  {8, 6, true},
-               {8, 7, true},  {8, 9, true},  {9, 0, true},  {10, 0, true}, {10, 3, true}, {11, 0, false}, {12, 0, true},
-               {12, 1, true}, {13, 0, true}};
-    for (const auto &r : row)
-        DG_CHECKF(dg_cuda_covers(r.major, r.minor) == r.covered, "sm_%d%d", r.major, r.minor);
-    DG_CHECKF(!strcmp(dg_cuda_built_for(), "sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120 and what is newer than sm_120"), "%s",
-              dg_cuda_built_for());
+    } row[] = {{5, 2, false},  {6, 1, false}, {7, 0, false}, {7, 2, false}, {7, 5, true},  {8, 0, true},
+               {8, 6, true},   {8, 7, true},  {8, 9, true},  {9, 0, true},  {10, 0, true}, {10, 3, true},
+               {11, 0, false}, {12, 0, true}, {12, 1, true}, {13, 0, true}};
+    for (const auto &r : row) DG_CHECKF(dg_cuda_covers(r.major, r.minor) == r.covered, "sm_%d%d", r.major, r.minor);
+    DG_CHECKF(!strcmp(dg_cuda_built_for(),
+                      "sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120 and what is newer than sm_120"),
+              "%s", dg_cuda_built_for());
 }
 
 static void absence(int error, int driver, const char *words)
@@ -53,7 +53,9 @@ static void check_device(int major, int minor, const char *why_not)
     o.real = DG_F32;
     const dg_err e = dg_cuda_open(&o, &b);
     DG_CHECK(e == (*why_not ? DG_DEVICE : DG_OK));
-    DG_CHECKF(!*why_not || (strstr(dg_message(), "--device cuda:0: Simulated GPU 0: ") && strstr(dg_message(), why_not)), "%s", dg_message());
+    DG_CHECKF(!*why_not ||
+                  (strstr(dg_message(), "--device cuda:0: Simulated GPU 0: ") && strstr(dg_message(), why_not)),
+              "%s", dg_message());
     if (!e) b->close(b);
 }
 
@@ -62,24 +64,30 @@ static void check_open(void)
     dg_backend *b;
     dg_cuda_options o = {};
     o.real = DG_F32;
-    check_device(7, 0, "it is sm_70, and this dcgan is built for sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120 and what is newer than "
-                       "sm_120");
+    check_device(7, 0,
+                 "it is sm_70, and this dcgan is built for sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120 and what "
+                 "is newer than "
+                 "sm_120");
     check_device(7, 5, "");
     check_device(13, 0, "");
     sim::device.count = 2;
     o.device = 2;
     DG_CHECK(dg_cuda_open(&o, &b) == DG_DEVICE && !b);
-    DG_CHECKF(strstr(dg_message(), "--device cuda:2: this machine has 2 CUDA devices, numbered from 0"), "%s", dg_message());
+    DG_CHECKF(strstr(dg_message(), "--device cuda:2: this machine has 2 CUDA devices, numbered from 0"), "%s",
+              dg_message());
     sim::device.count = 0;
     o.device = 0;
     DG_CHECK(dg_cuda_open(&o, &b) == DG_DEVICE && !b);
-    DG_CHECKF(!strcmp(dg_message(), "--device cuda: no NVIDIA GPU is visible (see CUDA_VISIBLE_DEVICES and nvidia-smi); --device cpu needs "
-                                    "none"), "%s", dg_message());
+    DG_CHECKF(
+        !strcmp(dg_message(),
+                "--device cuda: no NVIDIA GPU is visible (see CUDA_VISIBLE_DEVICES and nvidia-smi); --device cpu needs "
+                "none"),
+        "%s", dg_message());
     sim::device.count = 1;
     o.real = DG_U8;
     DG_CHECK(dg_cuda_open(&o, &b) == DG_USAGE && !b);
-    DG_CHECKF(sim::live_allocations() == 0 && sim::live_handles() == 0, "%zu allocations, %zu handles are left", sim::live_allocations(),
-              sim::live_handles());
+    DG_CHECKF(sim::live_allocations() == 0 && sim::live_handles() == 0, "%zu allocations, %zu handles are left",
+              sim::live_allocations(), sim::live_handles());
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* The first layer of G with noise and statistics: against plain loops in double, the noise against noise.cu's, bit for bit. */
+/* The first layer of G with noise and statistics: against plain loops in double, the noise against noise.cu's, bit for
+ * bit. */
 #include "fused_case.h"
 extern "C" {
 #include "tests/reference_conv.h"
@@ -11,9 +12,11 @@ struct dense_case {
     bool small;
 };
 static const dense_case cases[] = {
-    {5, 2, 8, 10, true, DG_SINK_STATS, true},    {17, 3, 4, 7, true, DG_SINK_STATS, true},     {35, 4, 20, 12, false, DG_SINK_STATS, false},
-    {2, 1, 68, 131, true, DG_SINK_STATS, true},  {1, 2, 12, 9, true, DG_SINK_PLAIN, true},     {33, 4, 132, 100, true, DG_SINK_STATS, false},
-    {3, 2, 64, 300, false, DG_SINK_ACT, true},   {18, 1, 4, 258, true, DG_SINK_STATS, false},  {1, 1, 4, 1, true, DG_SINK_STATS, true},
+    {5, 2, 8, 10, true, DG_SINK_STATS, true},     {17, 3, 4, 7, true, DG_SINK_STATS, true},
+    {35, 4, 20, 12, false, DG_SINK_STATS, false}, {2, 1, 68, 131, true, DG_SINK_STATS, true},
+    {1, 2, 12, 9, true, DG_SINK_PLAIN, true},     {33, 4, 132, 100, true, DG_SINK_STATS, false},
+    {3, 2, 64, 300, false, DG_SINK_ACT, true},    {18, 1, 4, 258, true, DG_SINK_STATS, false},
+    {1, 1, 4, 1, true, DG_SINK_STATS, true},
 };
 
 static const dg_gpu gpu = dev_gpu(200 << 10, DG_MATH_FP32);
@@ -21,7 +24,8 @@ static const dg_gpu gpu = dev_gpu(200 << 10, DG_MATH_FP32);
 static void run(const dense_case &k, int number)
 {
     char name[200];
-    snprintf(name, sizeof name, "dense N=%d %dx%d C=%d<%d%s sink %d", k.N, k.side, k.side, k.C, k.Co, k.noise ? " noise" : "", k.out);
+    snprintf(name, sizeof name, "dense N=%d %dx%d C=%d<%d%s sink %d", k.N, k.side, k.side, k.C, k.Co,
+             k.noise ? " noise" : "", k.out);
     const dg_ref_conv s = dg_ref_conv_shape(k.N, k.side, k.side, k.C, k.Co, k.side, 1, 0);
     fused_source in(DG_SOURCE_PLAIN, s.N, 1, s.Co, 1, 0, 1);
     fused_sink out(k.out, s.N, s.H * s.W, s.Ci, 1, DG_ACT_LEAKY, 50);
@@ -50,7 +54,8 @@ static void run(const dense_case &k, int number)
         f.noise.z = in.d_x.p;
         in.d_x.put(std::vector<float>(z.size(), NAN));
     }
-    f.conv = dg_conv_args{out.d_out.p, d_w.p, nullptr, nullptr, s.N, s.H, s.W, s.Ci, s.Ho, s.Wo, s.Co, s.K, s.S, s.P, 0, 0};
+    f.conv = dg_conv_args{out.d_out.p, d_w.p, nullptr, nullptr, s.N, s.H, s.W, s.Ci,
+                          s.Ho,        s.Wo,  s.Co,    s.K,     s.S, s.P, 0,   0};
     f.in = in.s;
     f.out = out.s;
     dg_tune tune = {};
@@ -68,7 +73,9 @@ static void run(const dense_case &k, int number)
         if (!dev_ok(name)) return;
         room.check(name);
         const std::vector<float> got = out.d_out.get();
-        if (time) DG_CHECKF(memcmp(got.data(), first.data(), got.size() * sizeof(float)) == 0, "%s: other bits the second time", name);
+        if (time)
+            DG_CHECKF(memcmp(got.data(), first.data(), got.size() * sizeof(float)) == 0,
+                      "%s: other bits the second time", name);
         first = got;
     }
     const std::vector<float> drawn = in.d_x.get();

@@ -1,4 +1,5 @@
-/* The last layer of D in one launch: against its ops in double on the host, and its losses against bce.cu's, bit for bit. */
+/* The last layer of D in one launch: against its ops in double on the host, and its losses against bce.cu's, bit for
+ * bit. */
 #include "fused_case.h"
 
 struct head_case {
@@ -8,22 +9,30 @@ struct head_case {
     bool small;
 };
 static const head_case cases[] = {
-    {4, 16, 8, 2, 2, DG_SOURCE_NORM, DG_SINK_NORM_DX, true},      {3, 5, 12, 1, 1, DG_SOURCE_NORM, DG_SINK_NORM_DX, true},
-    {34, 3, 20, 1, 1, DG_SOURCE_NORM, DG_SINK_NORM_DX, true},     {66, 2, 4, 2, 2, DG_SOURCE_NORM, DG_SINK_NORM_DX, true},
-    {6, 16, 256, 2, 2, DG_SOURCE_NORM, DG_SINK_NORM_DX, false},   {2, 19, 1028, 1, 1, DG_SOURCE_NORM, DG_SINK_NORM_DX, false},
-    {2, 70, 132, 2, 1, DG_SOURCE_NORM, DG_SINK_NORM_DX, false},   {4, 9, 24, 2, 1, DG_SOURCE_PLAIN, DG_SINK_PLAIN, true},
-    {300, 1, 4, 1, 3, DG_SOURCE_NORM, DG_SINK_NORM_DX, false},    {3, 16, 40, 1, 1, DG_SOURCE_PLAIN, DG_SINK_ACT_DX, true},
-    {1, 1, 4, 1, 1, DG_SOURCE_NORM, DG_SINK_PLAIN, true},         {530, 1, 4, 2, 1, DG_SOURCE_PLAIN, DG_SINK_PLAIN, false},
+    {4, 16, 8, 2, 2, DG_SOURCE_NORM, DG_SINK_NORM_DX, true},
+    {3, 5, 12, 1, 1, DG_SOURCE_NORM, DG_SINK_NORM_DX, true},
+    {34, 3, 20, 1, 1, DG_SOURCE_NORM, DG_SINK_NORM_DX, true},
+    {66, 2, 4, 2, 2, DG_SOURCE_NORM, DG_SINK_NORM_DX, true},
+    {6, 16, 256, 2, 2, DG_SOURCE_NORM, DG_SINK_NORM_DX, false},
+    {2, 19, 1028, 1, 1, DG_SOURCE_NORM, DG_SINK_NORM_DX, false},
+    {2, 70, 132, 2, 1, DG_SOURCE_NORM, DG_SINK_NORM_DX, false},
+    {4, 9, 24, 2, 1, DG_SOURCE_PLAIN, DG_SINK_PLAIN, true},
+    {300, 1, 4, 1, 3, DG_SOURCE_NORM, DG_SINK_NORM_DX, false},
+    {3, 16, 40, 1, 1, DG_SOURCE_PLAIN, DG_SINK_ACT_DX, true},
+    {1, 1, 4, 1, 1, DG_SOURCE_NORM, DG_SINK_PLAIN, true},
+    {530, 1, 4, 2, 1, DG_SOURCE_PLAIN, DG_SINK_PLAIN, false},
 };
 
 static bool same(double a, double b) { return memcmp(&a, &b, sizeof a) == 0; }
 
 /* bce.cu on the same logits. */
-static void check_losses(const dg_fused_head &h, const std::vector<float> &logit, const std::vector<float> &dlogit, const dg_metrics &row, const char *name)
+static void check_losses(const dg_fused_head &h, const std::vector<float> &logit, const std::vector<float> &dlogit,
+                         const dg_metrics &row, const char *name)
 {
     const size_t n = (size_t)(h.N / h.losses);
     for (int k = 0; k < h.losses; k++) {
-        const std::vector<float> mine(logit.begin() + (long)(n * (size_t)k), logit.begin() + (long)(n * (size_t)(k + 1)));
+        const std::vector<float> mine(logit.begin() + (long)(n * (size_t)k),
+                                      logit.begin() + (long)(n * (size_t)(k + 1)));
         dev_buffer<float> l(mine), d(n);
         dev_buffer<dg_metrics> ring(DG_RING);
         dg_bce_args a = {d.p, ring.p, l.p, h.state, (int)n, h.target[k], h.loss[k], h.prob[k]};
@@ -32,8 +41,10 @@ static void check_losses(const dg_fused_head &h, const std::vector<float> &logit
         if (!dev_ok("bce")) return;
         const std::vector<float> want = d.get();
         const dg_metrics other = ring.get()[5];
-        DG_CHECKF(memcmp(want.data(), dlogit.data() + n * (size_t)k, n * sizeof(float)) == 0, "%s: dlogit of loss %d is not bce's", name, k);
-        DG_CHECKF(same(row.value[h.loss[k]], other.value[h.loss[k]]) && same(row.value[h.prob[k]], other.value[h.prob[k]]),
+        DG_CHECKF(memcmp(want.data(), dlogit.data() + n * (size_t)k, n * sizeof(float)) == 0,
+                  "%s: dlogit of loss %d is not bce's", name, k);
+        DG_CHECKF(same(row.value[h.loss[k]], other.value[h.loss[k]]) &&
+                      same(row.value[h.prob[k]], other.value[h.prob[k]]),
                   "%s: loss %d is %.17g, bce has %.17g", name, k, row.value[h.loss[k]], other.value[h.loss[k]]);
     }
 }
@@ -41,7 +52,8 @@ static void check_losses(const dg_fused_head &h, const std::vector<float> &logit
 static void run(const head_case &k)
 {
     char name[200];
-    snprintf(name, sizeof name, "head N=%d pixels=%d C=%d losses=%d groups=%d source %d sink %d", k.N, k.pixels, k.C, k.losses, k.groups, k.in, k.out);
+    snprintf(name, sizeof name, "head N=%d pixels=%d C=%d losses=%d groups=%d source %d sink %d", k.N, k.pixels, k.C,
+             k.losses, k.groups, k.in, k.out);
     fused_source in(k.in, k.N, k.pixels, k.C, k.groups, 0.2f, 1);
     fused_sink out(k.out, k.N, k.pixels, k.C, k.groups, DG_ACT_LEAKY, 100);
     const size_t image = (size_t)(k.pixels * k.C);
@@ -99,7 +111,9 @@ static void run(const head_case &k)
         if (!dev_ok(name)) return;
         room.check(name);
         const std::vector<float> got = out.d_out.get();
-        if (time) DG_CHECKF(memcmp(got.data(), first.data(), got.size() * sizeof(float)) == 0, "%s: other bits the second time", name);
+        if (time)
+            DG_CHECKF(memcmp(got.data(), first.data(), got.size() * sizeof(float)) == 0,
+                      "%s: other bits the second time", name);
         first = got;
     }
 
@@ -109,14 +123,16 @@ static void run(const head_case &k)
     dev_bits(l.data(), l.size() * sizeof(float));
     for (size_t n = 0; n < (size_t)k.N; n++) {
         double sum = 0, mass = 0;
-        for (size_t i = 0; i < image; i++) sum += x[n * image + i] * (double)w[i], mass += fabs(x[n * image + i] * (double)w[i]);
+        for (size_t i = 0; i < image; i++)
+            sum += x[n * image + i] * (double)w[i], mass += fabs(x[n * image + i] * (double)w[i]);
         const double off = 8 * (double)FLT_EPSILON * mass * sqrt((double)image);
         DG_CHECKF(fabs((double)l[n] - sum) <= off, "%s: logit %zu is %.9g instead of %.9g", name, n, (double)l[n], sum);
         const int which = (int)n / (k.N / k.losses);
         const double slope = (1 / (1 + exp(-sum)) - h.target[which]) / (k.N / k.losses);
         for (size_t i = 0; i < image; i++) {
             want[n * image + i] = slope * (double)w[i];
-            slack[n * image + i] = (off / (k.N / k.losses) + 4 * (double)FLT_EPSILON * fabs(slope)) * fabs((double)w[i]);
+            slack[n * image + i] = (off / (k.N / k.losses) + 4 * (double)FLT_EPSILON * fabs(slope)) *
+                                   fabs((double)w[i]);
         }
     }
     out.check(want, slack, name);

@@ -1,7 +1,7 @@
-/* Fused convolutions on tensor cores against plain loops in double: every kernel, sources and sinks by turns. All that goes
- * through a source is a small multiple of a power of two, so that it is the same however it is added up, and is rounded
- * here as the kernels round it; results have the tolerance of test_conv_mma.cu. What a sink makes of all results is held to
- * the results that were stored. */
+/* Fused convolutions on tensor cores against plain loops in double: every kernel, sources and sinks by turns. All that
+ * goes through a source is a small multiple of a power of two, so that it is the same however it is added up, and is
+ * rounded here as the kernels round it; results have the tolerance of test_conv_mma.cu. What a sink makes of all
+ * results is held to the results that were stored. */
 #include <float.h>
 
 #include "devtest.h"
@@ -31,7 +31,8 @@ static const struct {
 };
 
 /* N, H, W, channels that are summed, channels of results; the first two have cells of 4x4. */
-static const int shapes[][5] = {{6, 7, 8, 32, 40}, {18, 6, 8, 48, 72}, {2, 18, 20, 32, 24}, {6, 12, 10, 48, 136}, {4, 17, 9, 32, 8}};
+static const int shapes[][5] = {
+    {6, 7, 8, 32, 40}, {18, 6, 8, 48, 72}, {2, 18, 20, 32, 24}, {6, 12, 10, 48, 136}, {4, 17, 9, 32, 8}};
 
 struct setup {
     const char *name;
@@ -70,8 +71,9 @@ static std::vector<float> coarse(size_t n, unsigned long long seed, double step,
 struct norm_vectors {
     std::vector<float> mean, rstd, gamma, beta, totals;
     norm_vectors(int groups, int C, unsigned long long seed)
-        : mean(coarse((size_t)(groups * C), seed, 0.125, 0.5)), rstd(coarse((size_t)(groups * C), seed + 1, 0.5, 1.5)), gamma(coarse((size_t)C, seed + 2, 0.5, 1)),
-          beta(coarse((size_t)C, seed + 3, 0.125, 0.5)), totals(coarse((size_t)(2 * groups * C), seed + 4, 0.125, 0.25))
+        : mean(coarse((size_t)(groups * C), seed, 0.125, 0.5)), rstd(coarse((size_t)(groups * C), seed + 1, 0.5, 1.5)),
+          gamma(coarse((size_t)C, seed + 2, 0.5, 1)), beta(coarse((size_t)C, seed + 3, 0.125, 0.5)),
+          totals(coarse((size_t)(2 * groups * C), seed + 4, 0.125, 0.25))
     {
         for (float &r : rstd) r = fabsf(r);
     }
@@ -97,8 +99,9 @@ struct launch {
         return dg_ref_conv_shape(d[0], d[1], d[2], dir == FWD ? d[3] : d[4], dir == FWD ? d[4] : d[3], 4, 2, 1);
     }
     launch(int d, const setup &h, const int *shape, dg_math math)
-        : how(h), dir(d), s(shape_of(d, shape)), tune{}, gpu(dev_gpu(200 << 10, math)), from_C(shape[3]), to_C(shape[4]),
-          image_from((d == FWD ? s.H * s.W : s.Ho * s.Wo) * shape[3]), image_to((d == FWD ? s.Ho * s.Wo : s.H * s.W) * shape[4]), in(h.in_groups, shape[3], 10),
+        : how(h), dir(d), s(shape_of(d, shape)), tune{}, gpu(dev_gpu(200 << 10, math)), from_C(shape[3]),
+          to_C(shape[4]), image_from((d == FWD ? s.H * s.W : s.Ho * s.Wo) * shape[3]),
+          image_to((d == FWD ? s.Ho * s.Wo : s.H * s.W) * shape[4]), in(h.in_groups, shape[3], 10),
           out(h.out_groups, shape[4], 20)
     {
         const size_t to = (size_t)(s.N * image_to);
@@ -129,28 +132,30 @@ struct launch {
             const int c = (int)(i % (size_t)from_C), g = group_of(i, image_from, how.in_groups), at = g * from_C + c;
             double v = (double)x[i];
             if (how.in != DG_SOURCE_PLAIN) {
-                const double scale = (double)in.gamma[(size_t)c] * (double)in.rstd[(size_t)at], mean = (double)in.mean[(size_t)at];
+                const double scale = (double)in.gamma[(size_t)c] * (double)in.rstd[(size_t)at],
+                             mean = (double)in.mean[(size_t)at];
                 if (how.in == DG_SOURCE_NORM) {
                     v = (v - mean) * scale + (double)in.beta[(size_t)c];
                     if (v <= 0) v *= (double)factor;
                 } else {
-                    v = scale * (v - (double)in.totals[(size_t)(at + g * from_C)] - ((double)pre[i] - mean) * (double)in.totals[(size_t)(at + g * from_C + from_C)]);
+                    v = scale * (v - (double)in.totals[(size_t)(at + g * from_C)] -
+                                 ((double)pre[i] - mean) * (double)in.totals[(size_t)(at + g * from_C + from_C)]);
                 }
             }
             a[i] = dev_rounded(v, math, shift);
         }
         for (size_t i = 0; i < w.size(); i++) b[i] = dev_rounded((double)w[i], math);
-        if (dir == FWD)
-            dg_ref_conv_fwd(want.data(), mass.data(), terms.data(), a.data(), b.data(), &s);
-        else
-            dg_ref_conv_dx(want.data(), mass.data(), terms.data(), a.data(), b.data(), &s);
+        if (dir == FWD) dg_ref_conv_fwd(want.data(), mass.data(), terms.data(), a.data(), b.data(), &s);
+        else dg_ref_conv_dx(want.data(), mass.data(), terms.data(), a.data(), b.data(), &s);
         for (size_t i = 0; i < want.size(); i++) {
             const int c = (int)(i % (size_t)to_C), at = group_of(i, image_to, how.out_groups) * to_C + c;
             const double y = (double)y_or_pre[i];
             double by = 1;
             if (how.out == DG_SINK_ACT_DX && y <= 0) by = (double)slope;
             if (how.out == DG_SINK_NORM_DX &&
-                (y - (double)out.mean[(size_t)at]) * ((double)out.gamma[(size_t)c] * (double)out.rstd[(size_t)at]) + (double)out.beta[(size_t)c] <= 0)
+                (y - (double)out.mean[(size_t)at]) * ((double)out.gamma[(size_t)c] * (double)out.rstd[(size_t)at]) +
+                        (double)out.beta[(size_t)c] <=
+                    0)
                 by = (double)factor;
             want[i] *= by;
             mass[i] *= by;
@@ -159,27 +164,32 @@ struct launch {
 
     bool near(const char *what, size_t i, double is, double should, double tolerance)
     {
-        return DG_CHECKF(fabs(is - should) <= tolerance, "%s: %s[%zu] is %.9g instead of %.9g", name, what, i, is, should);
+        return DG_CHECKF(fabs(is - should) <= tolerance, "%s: %s[%zu] is %.9g instead of %.9g", name, what, i, is,
+                         should);
     }
 
     /* What the sink made of all results of each channel. */
-    void compare_sums(const std::vector<float> &mean, const std::vector<float> &rstd, const std::vector<float> &running, const std::vector<float> &totals,
-                      const std::vector<float> &dgamma, const std::vector<float> &dbeta)
+    void compare_sums(const std::vector<float> &mean, const std::vector<float> &rstd, const std::vector<float> &running,
+                      const std::vector<float> &totals, const std::vector<float> &dgamma,
+                      const std::vector<float> &dbeta)
     {
-        const size_t images = (size_t)(s.N / how.out_groups), C = (size_t)to_C, each = images * (size_t)image_to, n = each / C;
+        const size_t images = (size_t)(s.N / how.out_groups), C = (size_t)to_C, each = images * (size_t)image_to,
+                     n = each / C;
         const double eps = 16 * (double)FLT_EPSILON;
         for (size_t c = 0; c < C; c++) {
             double all_g = 0, all_gx = 0, size_g = 0, size_gx = 0, run[2] = {0.5, 0.25};
             for (size_t g = 0; g < (size_t)how.out_groups; g++) {
                 double a = 0, b = 0, size_a = 0, size_b = 0;
                 for (size_t i = g * each + c; i < (g + 1) * each; i += C) {
-                    const double v = (double)got[i], d = how.out == DG_SINK_STATS ? 1 : (double)y_or_pre[i] - (double)out.mean[g * C + c];
+                    const double v = (double)got[i],
+                                 d = how.out == DG_SINK_STATS ? 1 : (double)y_or_pre[i] - (double)out.mean[g * C + c];
                     a += v, size_a += fabs(v), b += v * d, size_b += fabs(v * d);
                 }
                 const double m = a / (double)n;
                 if (how.out == DG_SINK_STATS) {
                     double squares = 0;
-                    for (size_t i = g * each + c; i < (g + 1) * each; i += C) squares += ((double)got[i] - m) * ((double)got[i] - m);
+                    for (size_t i = g * each + c; i < (g + 1) * each; i += C)
+                        squares += ((double)got[i] - m) * ((double)got[i] - m);
                     const double r = 1 / sqrt(squares / (double)n + 1e-3);
                     near("mean", g * C + c, (double)mean[g * C + c], m, eps * size_a / (double)n);
                     near("rstd", g * C + c, (double)rstd[g * C + c], r, eps * r);
@@ -188,7 +198,8 @@ struct launch {
                 } else {
                     const double r = (double)out.rstd[g * C + c];
                     near("total 0", g * C + c, (double)totals[2 * g * C + c], m, eps * size_a / (double)n);
-                    near("total 1", g * C + c, (double)totals[(2 * g + 1) * C + c], b * r * r / (double)n, eps * size_b * r * r / (double)n);
+                    near("total 1", g * C + c, (double)totals[(2 * g + 1) * C + c], b * r * r / (double)n,
+                         eps * size_b * r * r / (double)n);
                     all_g += a, size_g += size_a, all_gx += b * r, size_gx += size_b * r;
                 }
             }
@@ -207,7 +218,22 @@ struct launch {
     {
         dg_op op = {};
         op.kind = dir == FWD ? DG_OP_conv_fwd : DG_OP_conv_dx;
-        op.u.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, s.N, s.H, s.W, s.Ci, s.Ho, s.Wo, s.Co, s.K, s.S, s.P, dir == FWD ? shift : 0, dir == DX ? shift : 0};
+        op.u.conv = dg_conv_args{nullptr,
+                                 nullptr,
+                                 nullptr,
+                                 nullptr,
+                                 s.N,
+                                 s.H,
+                                 s.W,
+                                 s.Ci,
+                                 s.Ho,
+                                 s.Wo,
+                                 s.Co,
+                                 s.K,
+                                 s.S,
+                                 s.P,
+                                 dir == FWD ? shift : 0,
+                                 dir == DX ? shift : 0};
         tune.variant = variant;
         tune.tile_m = tile[0];
         tune.tile_n = tile[1];
@@ -216,17 +242,21 @@ struct launch {
         if (why) return false;
         const size_t sums = (size_t)(how.out_groups * to_C);
         char text[150];
-        snprintf(name, sizeof name, "%s %s: %s", dg_precision_name(DG_F32, gpu.math), how.name, dg_tune_text(text, sizeof text, &op, &tune));
+        snprintf(name, sizeof name, "%s %s: %s", dg_precision_name(DG_F32, gpu.math), how.name,
+                 dg_tune_text(text, sizeof text, &op, &tune));
         dev_op = name;
         dev_buffer<float> b_x(x), b_pre(pre), b_w(w), b_to(y_or_pre), result(want.size());
-        dev_buffer<float> in_mean(in.mean), in_rstd(in.rstd), in_gamma(in.gamma), in_beta(in.beta), in_totals(in.totals);
-        dev_buffer<float> mean(sums), rstd(sums), gamma(out.gamma), beta(out.beta), totals(2 * sums), dgamma((size_t)to_C), dbeta((size_t)to_C), running((size_t)(2 * to_C));
+        dev_buffer<float> in_mean(in.mean), in_rstd(in.rstd), in_gamma(in.gamma), in_beta(in.beta),
+            in_totals(in.totals);
+        dev_buffer<float> mean(sums), rstd(sums), gamma(out.gamma), beta(out.beta), totals(2 * sums),
+            dgamma((size_t)to_C), dbeta((size_t)to_C), running((size_t)(2 * to_C));
         if (how.out == DG_SINK_NORM_DX) mean.put(out.mean), rstd.put(out.rstd);
         dg_fused_conv f = {};
         f.conv = op.u.conv;
         f.conv.w = b_w.p;
         (dir == FWD ? f.conv.y : f.conv.x) = result.p;
-        f.in = dg_source{how.in, b_x.p, b_pre.p, in_mean.p, in_rstd.p, in_gamma.p, in_beta.p, in_totals.p, factor, how.in_groups};
+        f.in = dg_source{how.in,     b_x.p,     b_pre.p,     in_mean.p, in_rstd.p,
+                         in_gamma.p, in_beta.p, in_totals.p, factor,    how.in_groups};
         f.out.kind = how.out;
         f.out.act = DG_ACT_LEAKY;
         f.out.slope = slope;
@@ -268,8 +298,10 @@ struct launch {
                 if (fabs((double)got[i] - want[i]) <= 8 * sqrt(terms[i]) * (double)FLT_EPSILON * mass[i]) continue;
                 if (!bad++) at = i;
             }
-            DG_CHECKF(!bad, "%s: %zu of %zu wrong, at %zu %.9g instead of %.9g", name, bad, got.size(), at, (double)got[at], want[at]);
-            if (how.out == DG_SINK_STATS || how.out == DG_SINK_NORM_DX) compare_sums(m, r, running.get(), t, dgamma.get(), dbeta.get());
+            DG_CHECKF(!bad, "%s: %zu of %zu wrong, at %zu %.9g instead of %.9g", name, bad, got.size(), at,
+                      (double)got[at], want[at]);
+            if (how.out == DG_SINK_STATS || how.out == DG_SINK_NORM_DX)
+                compare_sums(m, r, running.get(), t, dgamma.get(), dbeta.get());
         }
         return true;
     }
@@ -301,10 +333,8 @@ static void refusals()
     f.in.groups = f.out.groups = 2;
     auto refuses = [&](const char *word) {
         const char *const why = dg_fused_conv_refuses(op.kind, &f, &tune, &gpu);
-        if (word)
-            DG_CHECKF(why && strstr(why, word), "not refused with %s but %s", word, why ? why : "not at all");
-        else
-            DG_CHECKF(!why, "refused: %s", why);
+        if (word) DG_CHECKF(why && strstr(why, word), "not refused with %s but %s", word, why ? why : "not at all");
+        else DG_CHECKF(!why, "refused: %s", why);
     };
     refuses(nullptr);
     gpu.shared = 99 << 10;
@@ -346,16 +376,19 @@ int main()
     /* every kernel, with the setups that it can have by turns; from 32 on those of wgmma, from 48 on fp16's */
     for (int i = 0; i < 64; i++) {
         const bool wide = i >= 32;
-        const int dir = i & 1, tile = i >> 1 & 1, large = i >> 2 & 1, bf16 = wide || (i >> 3 & 1), two = wide ? i >> 3 & 1 : i >> 4, t = turn[two]++;
+        const int dir = i & 1, tile = i >> 1 & 1, large = i >> 2 & 1, bf16 = wide || (i >> 3 & 1),
+                  two = wide ? i >> 3 & 1 : i >> 4, t = turn[two]++;
         const int k = list[two][t / 2 % lists[two]];
         used[k] |= 1 << dir;
         if (dev_small() && i % 5 != 1) continue;
         const int *const shape = shapes[dev_small() ? large * 2 : large ? 2 + t % 3 : t % 2];
         if (i >= 48) {
-            if (dir == DX || tile == large) one(dir, setups[k], shape, DG_MATH_FP16, 2, tile, 1 + i % 3 % (shape[3] / 16), i % 8 == 3 ? 3 : 1);
+            if (dir == DX || tile == large)
+                one(dir, setups[k], shape, DG_MATH_FP16, 2, tile, 1 + i % 3 % (shape[3] / 16), i % 8 == 3 ? 3 : 1);
             continue;
         }
-        one(dir, setups[k], shape, bf16 ? DG_MATH_BF16 : DG_MATH_TF32, wide, tile, 1 + i % 3 % (shape[3] / 16), i % 8 == 3 ? 3 : 1);
+        one(dir, setups[k], shape, bf16 ? DG_MATH_BF16 : DG_MATH_TF32, wide, tile, 1 + i % 3 % (shape[3] / 16),
+            i % 8 == 3 ? 3 : 1);
     }
     for (int k = 0; k < count; k++) DG_CHECKF(used[k] == 3, "%s was not tested", setups[k].name);
     if (!dev_small()) { /* so many blocks that their sums are merged in two steps */

@@ -13,11 +13,16 @@ struct fwd_case {
     bool small;
 };
 static const fwd_case forward[] = {
-    {3, 10, 12, 3, 8, 2, 1, DG_SINK_ACT, DG_ACT_LEAKY, 1, true},      {2, 9, 67, 1, 36, 2, 0, DG_SINK_ACT, DG_ACT_NONE, 1, false},
-    {4, 12, 6, 3, 40, 0, 0, DG_SINK_NORM_DX, DG_ACT_RELU, 2, false},  {3, 9, 7, 1, 4, 0, 0, DG_SINK_NORM_DX, DG_ACT_RELU, 1, true},
-    {34, 4, 4, 3, 8, 0, 0, DG_SINK_NORM_DX, DG_ACT_LEAKY, 2, true},   {2, 18, 70, 3, 68, 0, 0, DG_SINK_NORM_DX, DG_ACT_RELU, 1, false},
-    {2, 17, 66, 3, 8, 1, 1, DG_SINK_PLAIN, DG_ACT_NONE, 1, false},    {2, 8, 8, 3, 36, 2, 1, DG_SINK_ACT_DX, DG_ACT_LEAKY, 1, true},
-    {1, 64, 64, 3, 32, 1, 1, DG_SINK_NORM_DX, DG_ACT_RELU, 1, false}, {1, 16, 130, 1, 4, 1, 1, DG_SINK_ACT, DG_ACT_RELU, 1, false},
+    {3, 10, 12, 3, 8, 2, 1, DG_SINK_ACT, DG_ACT_LEAKY, 1, true},
+    {2, 9, 67, 1, 36, 2, 0, DG_SINK_ACT, DG_ACT_NONE, 1, false},
+    {4, 12, 6, 3, 40, 0, 0, DG_SINK_NORM_DX, DG_ACT_RELU, 2, false},
+    {3, 9, 7, 1, 4, 0, 0, DG_SINK_NORM_DX, DG_ACT_RELU, 1, true},
+    {34, 4, 4, 3, 8, 0, 0, DG_SINK_NORM_DX, DG_ACT_LEAKY, 2, true},
+    {2, 18, 70, 3, 68, 0, 0, DG_SINK_NORM_DX, DG_ACT_RELU, 1, false},
+    {2, 17, 66, 3, 8, 1, 1, DG_SINK_PLAIN, DG_ACT_NONE, 1, false},
+    {2, 8, 8, 3, 36, 2, 1, DG_SINK_ACT_DX, DG_ACT_LEAKY, 1, true},
+    {1, 64, 64, 3, 32, 1, 1, DG_SINK_NORM_DX, DG_ACT_RELU, 1, false},
+    {1, 16, 130, 1, 4, 1, 1, DG_SINK_ACT, DG_ACT_RELU, 1, false},
 };
 
 struct dx_case {
@@ -42,7 +47,10 @@ static const dx_case backward[] = {
     {1, 64, 64, 3, 32, DG_SOURCE_NORM, 0, DG_SINK_ACT, DG_ACT_TANH, 2, 1, false},
 };
 
-static const char *math_name(dg_math math) { return math == DG_MATH_BF16 ? "bf16" : math == DG_MATH_TF32 ? "tf32" : "fp32"; }
+static const char *math_name(dg_math math)
+{
+    return math == DG_MATH_BF16 ? "bf16" : math == DG_MATH_TF32 ? "tf32" : "fp32";
+}
 
 /* Launch twice with the same counters: the same bits. False after a failure, which has been reported. */
 static bool launch(dg_op_kind kind, dg_fused_conv *f, dg_tune *tune, fused_sink *out, dg_math math, const char *name)
@@ -65,7 +73,9 @@ static bool launch(dg_op_kind kind, dg_fused_conv *f, dg_tune *tune, fused_sink 
         if (!dev_ok(name)) return false;
         room.check(name);
         const std::vector<float> got = out->d_out.get();
-        if (time) DG_CHECKF(memcmp(got.data(), first.data(), got.size() * sizeof(float)) == 0, "%s: other bits the second time", name);
+        if (time)
+            DG_CHECKF(memcmp(got.data(), first.data(), got.size() * sizeof(float)) == 0,
+                      "%s: other bits the second time", name);
         first = got;
     }
     return true;
@@ -78,11 +88,15 @@ static std::vector<double> factors(std::vector<double> v, dg_math math)
         for (double &x : v) x = dev_rounded(x, math);
     return v;
 }
-static std::vector<double> factors(const std::vector<float> &v, dg_math math) { return factors(std::vector<double>(v.begin(), v.end()), math); }
+static std::vector<double> factors(const std::vector<float> &v, dg_math math)
+{
+    return factors(std::vector<double>(v.begin(), v.end()), math);
+}
 
 /* How far sums may be off: as test_conv.cu has it, for factors that are rounded themselves; and by a factor that came
  * through a source and was rounded to its other neighbour. */
-static std::vector<double> slack_of(const std::vector<double> &mass, const std::vector<int> &terms, dg_math math = DG_MATH_FP32)
+static std::vector<double> slack_of(const std::vector<double> &mass, const std::vector<int> &terms,
+                                    dg_math math = DG_MATH_FP32)
 {
     std::vector<double> slack(mass.size());
     const double other = math == DG_MATH_FP32 ? 0 : math == DG_MATH_BF16 ? 1.0 / 64 : 1.0 / 512;
@@ -129,8 +143,8 @@ struct data_set {
 static void run(const fwd_case &k, dg_math math)
 {
     char name[200];
-    snprintf(name, sizeof name, "%s thin fwd N=%d H=%d W=%d C=%d>%d, %d pictures, sink %d act %d groups %d", math_name(math), k.N, k.H, k.W, k.Ci, k.Co, k.pictures, k.out,
-             k.act, k.groups);
+    snprintf(name, sizeof name, "%s thin fwd N=%d H=%d W=%d C=%d>%d, %d pictures, sink %d act %d groups %d",
+             math_name(math), k.N, k.H, k.W, k.Ci, k.Co, k.pictures, k.out, k.act, k.groups);
     const dg_ref_conv s = dg_ref_conv_shape(k.N, k.H, k.W, k.Ci, k.Co, 4, 2, 1);
     fused_source in(DG_SOURCE_PLAIN, s.N, s.H * s.W, s.Ci, 1, 0, 1);
     fused_sink out(k.out, s.N, s.Ho * s.Wo, s.Co, k.groups, k.act, 50);
@@ -155,7 +169,8 @@ static void run(const fwd_case &k, dg_math math)
         std::copy(got.begin(), got.end(), x.begin());
     }
     dg_fused_conv f = {};
-    f.conv = dg_conv_args{nullptr, d_w.p, out.d_out.p, nullptr, s.N, s.H, s.W, s.Ci, s.Ho, s.Wo, s.Co, s.K, s.S, s.P, 0, 0};
+    f.conv = dg_conv_args{nullptr, d_w.p, out.d_out.p, nullptr, s.N, s.H, s.W, s.Ci,
+                          s.Ho,    s.Wo,  s.Co,        s.K,     s.S, s.P, 0,   0};
     f.in = in.s;
     f.out = out.s;
     f.gather = data.args;
@@ -178,15 +193,16 @@ static void run(const fwd_case &k, dg_math math)
 static void run(const dx_case &k, dg_math math)
 {
     char name[200];
-    snprintf(name, sizeof name, "%s thin dx N=%d H=%d W=%d C=%d<%d source %d sink %d act %d stages %d split %d", math_name(math), k.N, k.H, k.W, k.Ci, k.Co, k.in, k.out, k.act,
-             k.stages, k.split);
+    snprintf(name, sizeof name, "%s thin dx N=%d H=%d W=%d C=%d<%d source %d sink %d act %d stages %d split %d",
+             math_name(math), k.N, k.H, k.W, k.Ci, k.Co, k.in, k.out, k.act, k.stages, k.split);
     const dg_ref_conv s = dg_ref_conv_shape(k.N, k.H, k.W, k.Ci, k.Co, 4, 2, 1);
     fused_source in(k.in, s.N, s.Ho * s.Wo, s.Co, 1, k.factor, 1);
     fused_sink out(k.out, s.N, s.H * s.W, s.Ci, 1, k.act, 50);
     const std::vector<float> w = dev_random((size_t)(s.Co * 16 * s.Ci), 3);
     dev_buffer<float> d_w(w);
     dg_fused_conv f = {};
-    f.conv = dg_conv_args{out.d_out.p, d_w.p, nullptr, nullptr, s.N, s.H, s.W, s.Ci, s.Ho, s.Wo, s.Co, s.K, s.S, s.P, 0, 0};
+    f.conv = dg_conv_args{out.d_out.p, d_w.p, nullptr, nullptr, s.N, s.H, s.W, s.Ci,
+                          s.Ho,        s.Wo,  s.Co,    s.K,     s.S, s.P, 0,   0};
     f.in = in.s;
     f.out = out.s;
     dg_tune tune = {};
@@ -215,13 +231,16 @@ static void refusals()
     tune.stages = 2;
     tune.split = 1;
     const dg_gpu gpu = {90, 200 << 10, DG_MATH_FP32}, little = {90, 16 << 10, DG_MATH_FP32};
-    DG_CHECK(!dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu) && !dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
+    DG_CHECK(!dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu) &&
+             !dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
     DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &little));
     f.out.kind = DG_SINK_STATS;
-    DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu) && dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
+    DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu) &&
+             dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
     f.out.kind = DG_SINK_PLAIN;
     f.in.kind = DG_SOURCE_NORM;
-    DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu) && !dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
+    DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu) &&
+             !dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
     f.in.groups = 2;
     DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
     f.in.kind = DG_SOURCE_PLAIN;

@@ -22,31 +22,34 @@ static const dg_source_kind PLAIN = DG_SOURCE_PLAIN, NORM = DG_SOURCE_NORM, DX =
 
 /* What a D has, then what a G has; each with maps of odd sizes, tiles that are not full, and cells of both kinds. */
 static const std::vector<job_case> in_D = {
-    {DG_UPDATE_THIN, 2, 18, 68, 3, 36, PLAIN, PLAIN, 3}, {DG_UPDATE_MMA, 2, 20, 22, 16, 16, PLAIN, DX, 5},
-    {DG_UPDATE_MMA, 4, 10, 11, 24, 72, NORM, DX, 1},      {DG_UPDATE_MMA, 6, 8, 7, 16, 24, NORM, DX, 2},
-    {DG_UPDATE_GEMV, 6, 4, 4, 36, 1, NORM, PLAIN, 1},     {DG_UPDATE_THIN, 4, 8, 8, 1, 16, PLAIN, DX, 2},
+    {DG_UPDATE_THIN, 2, 18, 68, 3, 36, PLAIN, PLAIN, 3},     {DG_UPDATE_MMA, 2, 20, 22, 16, 16, PLAIN, DX, 5},
+    {DG_UPDATE_MMA, 4, 10, 11, 24, 72, NORM, DX, 1},         {DG_UPDATE_MMA, 6, 8, 7, 16, 24, NORM, DX, 2},
+    {DG_UPDATE_GEMV, 6, 4, 4, 36, 1, NORM, PLAIN, 1},        {DG_UPDATE_THIN, 4, 8, 8, 1, 16, PLAIN, DX, 2},
     {DG_UPDATE_THIN_MMA, 2, 14, 70, 3, 20, PLAIN, PLAIN, 3}, {DG_UPDATE_THIN_MMA, 4, 8, 9, 1, 36, PLAIN, DX, 2},
 };
 static const std::vector<job_case> in_G = {
-    {DG_UPDATE_THIN, 4, 12, 10, 3, 8, PLAIN, NORM, 4},   {DG_UPDATE_MMA, 2, 18, 20, 24, 16, DX, PLAIN, 3},
-    {DG_UPDATE_MMA, 4, 12, 10, 16, 8, DX, NORM, 1},       {DG_UPDATE_MMA, 6, 6, 8, 8, 80, DX, NORM, 1},
-    {DG_UPDATE_DENSE, 36, 3, 3, 12, 132, DX, PLAIN, 1},   {DG_UPDATE_THIN, 3, 10, 66, 1, 4, PLAIN, PLAIN, 20},
+    {DG_UPDATE_THIN, 4, 12, 10, 3, 8, PLAIN, NORM, 4},      {DG_UPDATE_MMA, 2, 18, 20, 24, 16, DX, PLAIN, 3},
+    {DG_UPDATE_MMA, 4, 12, 10, 16, 8, DX, NORM, 1},         {DG_UPDATE_MMA, 6, 6, 8, 8, 80, DX, NORM, 1},
+    {DG_UPDATE_DENSE, 36, 3, 3, 12, 132, DX, PLAIN, 1},     {DG_UPDATE_THIN, 3, 10, 66, 1, 4, PLAIN, PLAIN, 20},
     {DG_UPDATE_THIN_MMA, 4, 11, 10, 3, 40, PLAIN, NORM, 4},
 };
 /* No job on tensor cores: any math will do. */
 static const std::vector<job_case> no_mma = {
-    {DG_UPDATE_GEMV, 10, 2, 2, 8, 3, DX, PLAIN, 1}, {DG_UPDATE_DENSE, 4, 2, 2, 4, 5, NORM, PLAIN, 1},
+    {DG_UPDATE_GEMV, 10, 2, 2, 8, 3, DX, PLAIN, 1},
+    {DG_UPDATE_DENSE, 4, 2, 2, 4, 5, NORM, PLAIN, 1},
 };
 
-/* A block that makes, one for its weights, one for its norm's: so few that ThreadSanitizer has a context for each, and sees
- * that the last one waits. */
+/* A block that makes, one for its weights, one for its norm's: so few that ThreadSanitizer has a context for each, and
+ * sees that the last one waits. */
 static const std::vector<job_case> alone = {{DG_UPDATE_DENSE, 4, 2, 2, 4, 8, DX, PLAIN, 1}};
 
 static dg_conv_args shape_of(const job_case &c)
 {
     const bool flat = c.kind == DG_UPDATE_GEMV || c.kind == DG_UPDATE_DENSE;
     const int K = flat ? c.H : 4, S = flat ? 1 : 2, P = flat ? 0 : 1;
-    return dg_conv_args{nullptr, nullptr, nullptr, nullptr, c.N, c.H, c.W, c.Ci, (c.H + 2 * P - K) / S + 1, (c.W + 2 * P - K) / S + 1, c.Co, K, S, P, 0, 0};
+    return dg_conv_args{
+        nullptr, nullptr, nullptr, nullptr, c.N, c.H, c.W, c.Ci, (c.H + 2 * P - K) / S + 1, (c.W + 2 * P - K) / S + 1,
+        c.Co,    K,       S,       P,       0,   0};
 }
 
 static bool rounds(dg_update_kind kind) { return kind == DG_UPDATE_MMA || kind == DG_UPDATE_THIN_MMA; }
@@ -68,8 +71,9 @@ struct side {
     dev_buffer<float> tensor, before, means, rstds, totals, dense;
 
     side(dg_source_kind kind, int n, int h, int w, int c, int g, float size)
-        : N(n), H(h), W(w), C(c), groups(g), dy(numbers((size_t)n * h * w * c, 0, size)), pre(numbers(dy.size(), 0.2f, 1)),
-          mean(numbers((size_t)g * c, 0.1f, 0.3f)), rstd(numbers((size_t)g * c, 1.2f, 0.4f)), tensor(dy), before(pre), means(mean), rstds(rstd),
+        : N(n), H(h), W(w), C(c), groups(g), dy(numbers((size_t)n * h * w * c, 0, size)),
+          pre(numbers(dy.size(), 0.2f, 1)), mean(numbers((size_t)g * c, 0.1f, 0.3f)),
+          rstd(numbers((size_t)g * c, 1.2f, 0.4f)), tensor(dy), before(pre), means(mean), rstds(rstd),
           totals((size_t)2 * g * c), dense(dy.size())
     {
         s.kind = kind;
@@ -115,7 +119,7 @@ struct side {
         *ok = dev_ok("norm_act_dx") && *ok;
     }
 
-private:
+  private:
     std::unique_ptr<dev_buffer<char>> extern_scratch;
     static size_t scratch_bytes(const dg_op *op);
 
@@ -123,7 +127,8 @@ private:
     void leave_gradient(const float *p)
     {
         std::vector<float> affine((size_t)(2 * C)), left(dy.size()), sums((size_t)(2 * groups * C));
-        DG_CHECK(cudaMemcpy(affine.data(), p + norm, affine.size() * sizeof(float), cudaMemcpyDeviceToHost) == cudaSuccess);
+        DG_CHECK(cudaMemcpy(affine.data(), p + norm, affine.size() * sizeof(float), cudaMemcpyDeviceToHost) ==
+                 cudaSuccess);
         const size_t per_group = dy.size() / (size_t)groups;
         std::vector<double> total(sums.size());
         for (size_t i = 0; i < dy.size(); i++) {
@@ -164,7 +169,8 @@ struct problem {
     std::vector<float> start;
     const char *name;
 
-    problem(const std::vector<job_case> &c, int groups, dg_math m, const char *called) : cases(suited(c, m)), math(m), name(called)
+    problem(const std::vector<job_case> &c, int groups, dg_math m, const char *called)
+        : cases(suited(c, m)), math(m), name(called)
     {
         int64_t at = cases.size() > 1 ? 8 : 0; /* a gap, as there is one behind each job */
         for (const job_case &k : cases) {
@@ -221,13 +227,15 @@ struct problem {
         const dg_conv_args *a = &u.job[i].conv;
         const double terms = (double)a->N * a->Ho * a->Wo;
         const double flip = !rounds(cases[(size_t)i].kind) ? 0 : math == DG_MATH_BF16 ? 1.0 / 64 : 1.0 / 512;
-        const double tolerance = ldexp(8 * sqrt(terms) * (double)FLT_EPSILON * sqrt(terms) + flip, scaled(cases[(size_t)i]) ? -SHIFT : 0);
+        const double tolerance = ldexp(8 * sqrt(terms) * (double)FLT_EPSILON * sqrt(terms) + flip,
+                                       scaled(cases[(size_t)i]) ? -SHIFT : 0);
         const size_t first = (size_t)u.job[i].offset, count = (size_t)a->Co * (size_t)(a->K * a->K) * (size_t)a->Ci;
         size_t bad = 0, at = 0;
         for (size_t k = first; k < first + count; k++)
             if (!(fabs((double)got[k] - (double)want[k]) <= tolerance) && !bad++) at = k;
-        DG_CHECKF(!bad, "%s %s job %d: %zu of %zu wrong, at %zu %.9g instead of %.9g", name, dg_precision_name(DG_F32, math), i, bad, count,
-                  at - first, bad ? (double)got[at] : 0, bad ? (double)want[at] : 0);
+        DG_CHECKF(!bad, "%s %s job %d: %zu of %zu wrong, at %zu %.9g instead of %.9g", name,
+                  dg_precision_name(DG_F32, math), i, bad, count, at - first, bad ? (double)got[at] : 0,
+                  bad ? (double)want[at] : 0);
     }
 
     /* Several steps in a row with one set of counters. */
@@ -273,7 +281,8 @@ struct problem {
                 j->conv.w = g.p + j->offset;
             }
             g.put(there);
-            u.adam.p = p.p, u.adam.m = m.p, u.adam.v = v.p, u.adam.g = g.p, u.adam.ring = ring.p, u.adam.state = state.p;
+            u.adam.p = p.p, u.adam.m = m.p, u.adam.v = v.p, u.adam.g = g.p, u.adam.ring = ring.p,
+            u.adam.state = state.p;
             u.advance = {advance ? state.p : nullptr, 7};
             u.scratch = (float *)(void *)scratch.p;
             u.counters = counters.p;
@@ -294,11 +303,13 @@ struct problem {
             dg_cuda_adam<float>(&a, &tune, 0);
             if (!dev_ok("adam")) return;
             same("p", p, wp), same("m", m, wm), same("v", v, wv);
-            const double bad = ring.get()[now.step].value[DG_BAD_D], wanted = other_ring.get()[now.step].value[DG_BAD_D];
+            const double bad = ring.get()[now.step].value[DG_BAD_D],
+                         wanted = other_ring.get()[now.step].value[DG_BAD_D];
             DG_CHECKF(bad == wanted && bad >= 2, "%s: %g weights are not finite, not %g", name, bad, wanted);
             if (advance) now.step++, now.cursor += 7;
             const dg_step_state then = state.get()[0];
-            DG_CHECKF(!memcmp(&then, &now, sizeof now), "%s: step %d at row %d", name, (int)then.step, (int)then.cursor);
+            DG_CHECKF(!memcmp(&then, &now, sizeof now), "%s: step %d at row %d", name, (int)then.step,
+                      (int)then.cursor);
             other.put(std::vector<dg_step_state>(1, now));
             for (unsigned c : counters.get()) DG_CHECKF(!c, "%s: a counter is left at %u", name, c);
         }
@@ -310,7 +321,8 @@ struct problem {
         size_t bad = 0, at = 0;
         for (size_t i = 0; i < got.size(); i++)
             if (memcmp(&got[i], &want[i], sizeof(float)) && !(isnan(got[i]) && isnan(want[i])) && !bad++) at = i;
-        DG_CHECKF(!bad, "%s: %zu of %s wrong, at %zu %.9g instead of %.9g", name, bad, what, at, bad ? (double)got[at] : 0, bad ? (double)want[at] : 0);
+        DG_CHECKF(!bad, "%s: %zu of %s wrong, at %zu %.9g instead of %.9g", name, bad, what, at,
+                  bad ? (double)got[at] : 0, bad ? (double)want[at] : 0);
         dev_bits(got.data(), got.size() * sizeof(float));
     }
 };
@@ -322,8 +334,10 @@ static dg_fused_update published(int N, bool is_G, dg_math math)
 {
     const dg_source_kind kind = is_G ? NORM : DX;
     const std::vector<job_case> layers = {
-        {DG_UPDATE_THIN, N, 64, 64, 3, 32, PLAIN, is_G ? NORM : PLAIN, 1}, {DG_UPDATE_MMA, N, 32, 32, 32, 64, is_G ? DX : PLAIN, kind, 1},
-        {DG_UPDATE_MMA, N, 16, 16, 64, 128, is_G ? DX : NORM, kind, 1},    {DG_UPDATE_MMA, N, 8, 8, 128, 256, is_G ? DX : NORM, kind, 1},
+        {DG_UPDATE_THIN, N, 64, 64, 3, 32, PLAIN, is_G ? NORM : PLAIN, 1},
+        {DG_UPDATE_MMA, N, 32, 32, 32, 64, is_G ? DX : PLAIN, kind, 1},
+        {DG_UPDATE_MMA, N, 16, 16, 64, 128, is_G ? DX : NORM, kind, 1},
+        {DG_UPDATE_MMA, N, 8, 8, 128, 256, is_G ? DX : NORM, kind, 1},
         {is_G ? DG_UPDATE_DENSE : DG_UPDATE_GEMV, N, 4, 4, 256, is_G ? 100 : 1, is_G ? DX : NORM, PLAIN, 1},
     };
     dg_fused_update u = {};
@@ -359,23 +373,28 @@ static void refusals()
         {"an old device", [](dg_fused_update *, dg_gpu *g) { g->arch = 75; }},
         {"little shared memory", [](dg_fused_update *, dg_gpu *g) { g->shared = 64 << 10; }},
         {"shared memory for the launch alone", [](dg_fused_update *u, dg_gpu *g) { g->shared = dg_update_shared(u); }},
-        {"fp16 where bf16 is", [](dg_fused_update *u, dg_gpu *) {
+        {"fp16 where bf16 is",
+         [](dg_fused_update *u, dg_gpu *) {
              for (int i = 0; i < u->jobs; i++) u->job[i].tune.math = DG_MATH_FP16;
          }},
         {"no rounding", [](dg_fused_update *u, dg_gpu *) { u->job[1].tune.math = DG_MATH_FP32; }},
         {"two roundings", [](dg_fused_update *u, dg_gpu *) { u->job[1].tune.math = DG_MATH_BF16; }},
-        {"a picture without rounding", [](dg_fused_update *u, dg_gpu *) { u->job[0].kind = DG_UPDATE_THIN_MMA, u->job[0].tune.math = DG_MATH_FP32; }},
-        {"a picture rounded in another way", [](dg_fused_update *u, dg_gpu *) { u->job[0].kind = DG_UPDATE_THIN_MMA, u->job[0].tune.math = DG_MATH_BF16; }},
+        {"a picture without rounding",
+         [](dg_fused_update *u, dg_gpu *) { u->job[0].kind = DG_UPDATE_THIN_MMA, u->job[0].tune.math = DG_MATH_FP32; }},
+        {"a picture rounded in another way",
+         [](dg_fused_update *u, dg_gpu *) { u->job[0].kind = DG_UPDATE_THIN_MMA, u->job[0].tune.math = DG_MATH_BF16; }},
         {"another stride", [](dg_fused_update *u, dg_gpu *) { u->job[1].conv.S = 1; }},
         {"odd channels", [](dg_fused_update *u, dg_gpu *) { u->job[1].conv.Co = 62; }},
         {"two gradients", [](dg_fused_update *u, dg_gpu *) { u->job[2].x.kind = u->job[2].y.kind = DX; }},
-        {"gradients on either side", [](dg_fused_update *u, dg_gpu *) { std::swap(u->job[2].x.kind, u->job[2].y.kind); }},
+        {"gradients on either side",
+         [](dg_fused_update *u, dg_gpu *) { std::swap(u->job[2].x.kind, u->job[2].y.kind); }},
         {"three groups", [](dg_fused_update *u, dg_gpu *) { u->job[2].x.groups = u->job[2].y.groups = 3; }},
         {"groups of unequal size", [](dg_fused_update *u, dg_gpu *) { u->job[2].conv.N = 63; }},
         {"groups of one side", [](dg_fused_update *u, dg_gpu *) { u->job[2].x.groups = 1; }},
         {"a picture of two channels", [](dg_fused_update *u, dg_gpu *) { u->job[0].conv.Ci = 2; }},
         {"a picture with a norm", [](dg_fused_update *u, dg_gpu *) { u->job[0].x.kind = DX; }},
-        {"many channels of one pixel", [](dg_fused_update *u, dg_gpu *) { u->job[4].kind = DG_UPDATE_GEMV, u->job[4].conv.Co = 5; }},
+        {"many channels of one pixel",
+         [](dg_fused_update *u, dg_gpu *) { u->job[4].kind = DG_UPDATE_GEMV, u->job[4].conv.Co = 5; }},
         {"a pixel with a norm", [](dg_fused_update *u, dg_gpu *) { u->job[4].y.kind = NORM; }},
         {"more than one pixel", [](dg_fused_update *u, dg_gpu *) { u->job[4].conv.H = 8; }},
     };
@@ -405,15 +424,18 @@ static void splits()
             for (int i = 0; i < u.jobs; i++) {
                 const dg_update_job *j = &u.job[i];
                 const int mine = dg_fused_update_blocks(&u, i);
-                DG_CHECKF(j->tune.split >= 1 && mine >= j->tune.split && j->tune.split == again.job[i].tune.split, "job %d: split=%d", i, j->tune.split);
+                DG_CHECKF(j->tune.split >= 1 && mine >= j->tune.split && j->tune.split == again.job[i].tune.split,
+                          "job %d: split=%d", i, j->tune.split);
                 blocks += mine;
                 if (j->kind > DG_UPDATE_THIN) continue;
-                const double work = (double)j->conv.Ho * j->conv.Wo * j->conv.Ci * j->conv.Co * (j->kind == DG_UPDATE_THIN ? 6 : 1);
+                const double work = (double)j->conv.Ho * j->conv.Wo * j->conv.Ci * j->conv.Co *
+                                    (j->kind == DG_UPDATE_THIN ? 6 : 1);
                 all += work;
                 most = fmax(most, work / mine);
             }
             DG_CHECKF(N < 128 || (blocks >= 100 && blocks <= 800), "%c, %d images: %d blocks", "DG"[is_G], N, blocks);
-            DG_CHECKF(N < 128 || most <= 2.5 * all / 132, "%c, %d images: the longest block has %g times its share", "DG"[is_G], N, most / all * 132);
+            DG_CHECKF(N < 128 || most <= 2.5 * all / 132, "%c, %d images: the longest block has %g times its share",
+                      "DG"[is_G], N, most / all * 132);
             /* of an op's own launch, perhaps: taken as far as there is something to divide */
             u.job[1].tune.split = 1 << 20;
             DG_CHECK(dg_fused_update_blocks(&u, 1) <= 2 * 4 * N && dg_fused_update_size(&u).bytes > 0);
@@ -427,8 +449,10 @@ int main()
     const dg_math all[] = {DG_MATH_BF16, DG_MATH_TF32, DG_MATH_FP16};
     for (dg_math math : all) {
         const int odd = math == DG_MATH_TF32;
-        problem(in_D, 1 + !odd, math, odd ? "D, one group" : "D, two groups").run(dev_small() || math == DG_MATH_FP16 ? 1 : 2, false);
-        problem(in_G, 1 + odd, math, odd ? "G, two groups" : "G, one group").run(dev_small() || math == DG_MATH_FP16 ? 1 : 2, true);
+        problem(in_D, 1 + !odd, math, odd ? "D, one group" : "D, two groups")
+            .run(dev_small() || math == DG_MATH_FP16 ? 1 : 2, false);
+        problem(in_G, 1 + odd, math, odd ? "G, two groups" : "G, one group")
+            .run(dev_small() || math == DG_MATH_FP16 ? 1 : 2, true);
     }
     problem(no_mma, 2, DG_MATH_FP32, "fp32").run(2, true);
     problem(alone, 1, DG_MATH_FP32, "one job").run(1, false);

@@ -1,5 +1,6 @@
-/* A network that does not fit: before anything is allocated the message says what is needed, what is free and the largest
- * batch that fits; that batch fits indeed, the next one does not; and the train command ends there, leaving nothing. */
+/* A network that does not fit: before anything is allocated the message says what is needed, what is free and the
+ * largest batch that fits; that batch fits indeed, the next one does not; and the train command ends there, leaving
+ * nothing. */
 #include "devtest.h"
 extern "C" {
 #include "tests/temp_folder.h"
@@ -22,7 +23,8 @@ static dg_err fit(dg_backend *b, int batch, double most, bool use)
     const size_t picture = (size_t)model.size * (size_t)model.size * (size_t)model.channels;
     if (use)
         DG_CHECKF(!b->alloc(b, (size_t)(gan.o.window ? 2 * gan.o.window : gan.o.rows) * picture, &data) &&
-                      !b->alloc(b, (size_t)gan.o.rows * 4, &perm) && !dg_gan_alloc(&gan, (uint8_t *)data, (int32_t *)perm),
+                      !b->alloc(b, (size_t)gan.o.rows * 4, &perm) &&
+                      !dg_gan_alloc(&gan, (uint8_t *)data, (int32_t *)perm),
                   "batch %d: %s", batch, dg_message());
     dg_gan_free(&gan);
     b->release(b, data);
@@ -57,8 +59,9 @@ static void one_size(size_t memory, double most)
     DG_CHECK(!b->memory(b, &unused, &total) && total == memory);
     DG_CHECK(fit(b, training.batch, most, false) == DG_DEVICE);
     const double needed = number_before(" MB are needed"), have = number_before(" MB of ");
-    DG_CHECKF(strstr(dg_message(), "--batch 4096 does not fit on cuda:0, Simulated GPU 0") && needed > (most > 0 ? most : (double)unused / 1e6) &&
-                  fabs(have - (double)unused / 1e6) < 0.06 && !strstr(dg_message(), "(--device-memory)") == !most,
+    DG_CHECKF(strstr(dg_message(), "--batch 4096 does not fit on cuda:0, Simulated GPU 0") &&
+                  needed > (most > 0 ? most : (double)unused / 1e6) && fabs(have - (double)unused / 1e6) < 0.06 &&
+                  !strstr(dg_message(), "(--device-memory)") == !most,
               "%s", dg_message());
     const int batch = named_batch();
     DG_CHECKF(batch > 100 && batch < 4096, "%s", dg_message());
@@ -79,7 +82,9 @@ static void others_hold_most()
     dg_cuda_options o = {};
     if (!DG_CHECKF(!dg_cuda_open(&o, &b), "%s", dg_message())) return;
     DG_CHECK(fit(b, 8, 0, false) == DG_DEVICE);
-    DG_CHECKF(strstr(dg_message(), " 1.0 MB of 67.1 are free (4.2 stay for the driver); ") && strstr(dg_message(), "no batch is small enough"), "%s", dg_message());
+    DG_CHECKF(strstr(dg_message(), " 1.0 MB of 67.1 are free (4.2 stay for the driver); ") &&
+                  strstr(dg_message(), "no batch is small enough"),
+              "%s", dg_message());
     b->close(b);
     (void)cudaFree(ballast);
 }
@@ -110,10 +115,10 @@ static void train_command(const char *model_text)
     if (!f || fputs(model_text, f) < 0 || fclose(f)) exit(1);
     snprintf(words, sizeof words, "data --synthesize %s/cats --count 40 --size 16 -q", folder);
     DG_CHECKF(dcgan(words) == 0, "%s", dg_message());
-    snprintf(words, sizeof words, "train --data %s/cats --model %s --device cuda --batch 40 --epochs 1 --out %s/run -q", folder, path, folder);
+    snprintf(words, sizeof words, "train --data %s/cats --model %s --device cuda --batch 40 --epochs 1 --out %s/run -q",
+             folder, path, folder);
     DG_CHECKF(dcgan(words) == DG_DEVICE, "%s", dg_message());
-    DG_CHECKF(strstr(dg_message(), "--batch 40 does not fit on cuda:0") && named_batch() > 4, "%s",
-              dg_message());
+    DG_CHECKF(strstr(dg_message(), "--batch 40 does not fit on cuda:0") && named_batch() > 4, "%s", dg_message());
     snprintf(path, sizeof path, "%s/run", folder);
     DG_CHECK(stat(path, &st) != 0);
     temp_remove(folder);

@@ -5,23 +5,22 @@
 #include <memory>
 #include "any_op.h"
 
-static const char rows[] =
-    "[sm_90]\n"
-    "conv_fwd N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled tile=128x32 stages=4 split=2\n"
-    "conv_dx N=128 H=16 W=16 C=128>256 K=4 S=2 P=1 : patch tile=64x64 stages=3 split=8\n"
-    "conv_dw N=64 H=64 W=64 C=3>32 K=4 S=2 P=1 : thin split=128\n"
-    "conv_dw N=64 H=16 W=16 C=64>128 K=4 S=2 P=1 : tiled tile=64x32 stages=2 split=16\n"
-    "conv_fwd N=64 H=4 W=4 C=256>1 K=4 S=1 P=0 : gemv\n"
-    "norm_stats N=64 H=32 W=32 C=32 groups=2 : vector block=512\n"
-    "norm_act_dx N=64 H=16 W=16 C=64 groups=1 : vector block=128\n"
-    "adam n=1100224 : vector block=512\n"
-    "gather N=64 H=64 W=64 C=3 : vector block=128\n"
-    "[sm_90 bf16]\n"
-    "conv_fwd N=128 H=32 W=32 C=64>128 K=4 S=2 P=1 : mma tile=128x64\n"
-    "conv_dx N=64 H=8 W=8 C=128>256 K=4 S=2 P=1 : wgmma tile=64x64 split=4\n"
-    "[sm_75 fp16]\n"
-    "conv_fwd N=128 H=8 W=8 C=128>256 K=4 S=2 P=1 : mma tile=64x128 split=2\n"
-    "conv_dw N=64 H=16 W=16 C=64>128 K=4 S=2 P=1 : mma split=3\n";
+static const char rows[] = "[sm_90]\n"
+                           "conv_fwd N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled tile=128x32 stages=4 split=2\n"
+                           "conv_dx N=128 H=16 W=16 C=128>256 K=4 S=2 P=1 : patch tile=64x64 stages=3 split=8\n"
+                           "conv_dw N=64 H=64 W=64 C=3>32 K=4 S=2 P=1 : thin split=128\n"
+                           "conv_dw N=64 H=16 W=16 C=64>128 K=4 S=2 P=1 : tiled tile=64x32 stages=2 split=16\n"
+                           "conv_fwd N=64 H=4 W=4 C=256>1 K=4 S=1 P=0 : gemv\n"
+                           "norm_stats N=64 H=32 W=32 C=32 groups=2 : vector block=512\n"
+                           "norm_act_dx N=64 H=16 W=16 C=64 groups=1 : vector block=128\n"
+                           "adam n=1100224 : vector block=512\n"
+                           "gather N=64 H=64 W=64 C=3 : vector block=128\n"
+                           "[sm_90 bf16]\n"
+                           "conv_fwd N=128 H=32 W=32 C=64>128 K=4 S=2 P=1 : mma tile=128x64\n"
+                           "conv_dx N=64 H=8 W=8 C=128>256 K=4 S=2 P=1 : wgmma tile=64x64 split=4\n"
+                           "[sm_75 fp16]\n"
+                           "conv_fwd N=128 H=8 W=8 C=128>256 K=4 S=2 P=1 : mma tile=64x128 split=2\n"
+                           "conv_dw N=64 H=16 W=16 C=64>128 K=4 S=2 P=1 : mma split=3\n";
 
 static int tested, skipped;
 
@@ -85,9 +84,10 @@ static bool takes(const dg_op *op, const dg_tune *row, const dg_gpu *gpu)
     const dg_conv_args *c = &op->u.conv;
     if (op->kind <= DG_OP_conv_dw && (c->Ho < 1 || c->Wo < 1)) return false;
     if (op->kind == DG_OP_norm_stats && op->u.norm_stats.N % op->u.norm_stats.groups) return false;
-    if ((op->kind == DG_OP_norm_act || op->kind == DG_OP_norm_act_dx) && op->u.norm_act.N % op->u.norm_act.groups) return false;
-    return !dg_variant_check(op, &t, DG_F32, gpu) && t.block == row->block && t.tile_m == row->tile_m && t.tile_n == row->tile_n &&
-           t.stages == row->stages && t.split == row->split;
+    if ((op->kind == DG_OP_norm_act || op->kind == DG_OP_norm_act_dx) && op->u.norm_act.N % op->u.norm_act.groups)
+        return false;
+    return !dg_variant_check(op, &t, DG_F32, gpu) && t.block == row->block && t.tile_m == row->tile_m &&
+           t.tile_n == row->tile_n && t.stages == row->stages && t.split == row->split;
 }
 
 static dg_op smaller(const dg_op *original, const dg_tune *row, const dg_gpu *gpu, double most)
@@ -128,7 +128,8 @@ static void run_table(const char *text, const char *name, const dg_gpu *gpu, dg_
         if (gpu->math != DG_MATH_FP32 && !row->precise) continue; /* ran in fp32 */
         (*lines)[(size_t)row->line] = true;
         const dg_tune_row *found = dg_tune_find(&table, &row->key, gpu->arch);
-        DG_CHECKF(found && (found == row || found->precise), "%s: another row, line %d, is found for its op", row->why, found ? found->line : 0);
+        DG_CHECKF(found && (found == row || found->precise), "%s: another row, line %d, is found for its op", row->why,
+                  found ? found->line : 0);
         dg_gpu here = dg_case_gpu;
         here.math = gpu->math;
         const bool can = takes(&row->key, &row->tune, gpu) && takes(&row->key, &row->tune, &here);
@@ -145,8 +146,10 @@ static void run_table(const char *text, const char *name, const dg_gpu *gpu, dg_
 
 static void run_rows(const char *text, const char *name)
 {
-    static const dg_gpu gpus[] = {{75, 64 << 10, DG_MATH_FP32},  {80, 163 << 10, DG_MATH_FP32},  {86, 99 << 10, DG_MATH_FP32}, {89, 99 << 10, DG_MATH_FP32},
-                                  {90, 227 << 10, DG_MATH_FP32}, {100, 227 << 10, DG_MATH_FP32}, {120, 99 << 10, DG_MATH_FP32}};
+    static const dg_gpu gpus[] = {{75, 64 << 10, DG_MATH_FP32},  {80, 163 << 10, DG_MATH_FP32},
+                                  {86, 99 << 10, DG_MATH_FP32},  {89, 99 << 10, DG_MATH_FP32},
+                                  {90, 227 << 10, DG_MATH_FP32}, {100, 227 << 10, DG_MATH_FP32},
+                                  {120, 99 << 10, DG_MATH_FP32}};
     std::vector<bool> lines; /* of the text: rows that ran */
     for (int math = DG_MATH_FP32; math <= DG_MATH_FP16; math++) {
         if (!any_math((dg_math)math)) continue;
@@ -161,7 +164,8 @@ static void run_rows(const char *text, const char *name)
     for (const char *at = text; *at; line++) {
         const size_t length = strcspn(at, "\n"), blank = strspn(at, " \t\r");
         const bool row = blank < length && at[blank] != ';' && at[blank] != '[';
-        DG_CHECKF(!row || !any_math(DG_MATH_BF16) || ((size_t)line < lines.size() && lines[(size_t)line]), "%s:%d did not run: no supported architecture has it", name, line);
+        DG_CHECKF(!row || !any_math(DG_MATH_BF16) || ((size_t)line < lines.size() && lines[(size_t)line]),
+                  "%s:%d did not run: no supported architecture has it", name, line);
         at += length + (at[length] == '\n');
     }
 }
@@ -169,7 +173,8 @@ static void run_rows(const char *text, const char *name)
 static void refused(const char *row)
 {
     dg_tune_table table = {};
-    DG_CHECKF(dg_tune_parse(&table, row, "rubbish", DG_F32, &dg_case_gpu) == DG_USAGE && !table.rows, "accepted: %s", row);
+    DG_CHECKF(dg_tune_parse(&table, row, "rubbish", DG_F32, &dg_case_gpu) == DG_USAGE && !table.rows, "accepted: %s",
+              row);
     dg_tune_free(&table);
 }
 

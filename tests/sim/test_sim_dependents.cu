@@ -1,5 +1,5 @@
-/* Launches that may start before the one in front of them has ended: where they do, and the reports of what their kernels
- * may not do before they wait. What they may is in test_dependents.cu. */
+/* Launches that may start before the one in front of them has ended: where they do, and the reports of what their
+ * kernels may not do before they wait. What they may is in test_dependents.cu. */
 #include <atomic>
 #include "tests/sim/devtest.h"
 
@@ -17,9 +17,9 @@ static void reported(const char *what, const char *words, bool with_line)
     (void)dev_take_fault();
     sim::clear();
 }
-#define REPORTED(words, with_line, ...) \
-    do {                                \
-        __VA_ARGS__;                    \
+#define REPORTED(words, with_line, ...)           \
+    do {                                          \
+        __VA_ARGS__;                              \
         reported(#__VA_ARGS__, words, with_line); \
     } while (0)
 
@@ -109,9 +109,12 @@ static void what_is_not(float *o)
     REPORTED("is read before grid_dependency_wait", true, KLAUNCH_AFTER(copies, 1, 1, 0, 0, o));
 #ifndef __SANITIZE_ADDRESS__
     for (unsigned blocks : {1u, 100u}) {
-        REPORTED("bytes of device memory before grid_dependency_wait", false, KLAUNCH_AFTER((touches<0>), blocks, 32, 0, 0, o, (unsigned *)o));
-        REPORTED("bytes of device memory before grid_dependency_wait", false, KLAUNCH_AFTER((touches<1>), blocks, 32, 0, 0, o, (unsigned *)o));
-        REPORTED("bytes of device memory before grid_dependency_wait", false, KLAUNCH_AFTER((touches<2>), blocks, 32, 0, 0, o, (unsigned *)o));
+        REPORTED("bytes of device memory before grid_dependency_wait", false,
+                 KLAUNCH_AFTER((touches<0>), blocks, 32, 0, 0, o, (unsigned *)o));
+        REPORTED("bytes of device memory before grid_dependency_wait", false,
+                 KLAUNCH_AFTER((touches<1>), blocks, 32, 0, 0, o, (unsigned *)o));
+        REPORTED("bytes of device memory before grid_dependency_wait", false,
+                 KLAUNCH_AFTER((touches<2>), blocks, 32, 0, 0, o, (unsigned *)o));
     }
 #endif
 #endif

@@ -33,7 +33,8 @@ static void test_order()
     std::vector<int> backwards(all.rbegin(), all.rend());
     DG_CHECK(order_of(sim::FORWARD, 1, 1) == all);
     DG_CHECK(order_of(sim::REVERSE, 1, 1) == backwards);
-    std::vector<int> one = order_of(sim::RANDOM, 1, 1), same = order_of(sim::RANDOM, 1, 1), other = order_of(sim::RANDOM, 2, 1);
+    std::vector<int> one = order_of(sim::RANDOM, 1, 1), same = order_of(sim::RANDOM, 1, 1),
+                     other = order_of(sim::RANDOM, 2, 1);
     DG_CHECK(one == same && one != other && one != all);
     int first = one[0] / 100; /* blocks and the threads in each are shuffled */
     DG_CHECK(!std::is_sorted(one.begin(), one.begin() + 24) && one[23] / 100 == first);
@@ -47,9 +48,7 @@ static void test_order()
 static __global__ void skew_kernel(int *seen, int *progress)
 {
     int warp = threadIdx.x / 32;
-    if (threadIdx.x % 32 == 0) {
-        seen[warp] = atomicAdd(progress, 1);
-    }
+    if (threadIdx.x % 32 == 0) { seen[warp] = atomicAdd(progress, 1); }
     __syncthreads();
     if (threadIdx.x % 32 == 0) seen[4 + warp] = atomicAdd(progress, 1);
 }
@@ -98,8 +97,7 @@ static __global__ void vote_kernel(unsigned *out)
     float v = (float)lane;
     if (lane < 12)
         for (int i = 0; i < 3; i++) v += __shfl_sync(mine, v, 11);
-    else
-        v = __shfl_sync(mine, v, 5); /* lane 5 is not there */
+    else v = __shfl_sync(mine, v, 5); /* lane 5 is not there */
     out[64 + lane] = __float_as_uint(v);
     __syncwarp();
 }
@@ -119,7 +117,8 @@ template <class T> static void test_shuffle()
                 if (from[2] >= end) from[2] = lane;
                 if (from[3] < start) from[3] = lane;
                 for (int k = 0; k < 4; k++)
-                    DG_CHECKF(got[k * 64 + i] == (T)(from[k] * 3 + 1), "form %d width %d by %d lane %d", k, width, by, lane);
+                    DG_CHECKF(got[k * 64 + i] == (T)(from[k] * 3 + 1), "form %d width %d by %d lane %d", k, width, by,
+                              lane);
             }
         }
 }

@@ -19,11 +19,11 @@ static void reported(const char *what, const char *words, int line)
     sim::clear();
     DG_CHECK(cudaDeviceSynchronize() == cudaSuccess && !*sim::error());
 }
-#define REPORTED(words, line, ...)                  \
-    do {                                            \
-        __VA_ARGS__;                                \
-        (void)cudaDeviceSynchronize();              \
-        reported(#__VA_ARGS__, words, line);        \
+#define REPORTED(words, line, ...)           \
+    do {                                     \
+        __VA_ARGS__;                         \
+        (void)cudaDeviceSynchronize();       \
+        reported(#__VA_ARGS__, words, line); \
     } while (0)
 
 /* ---- barriers ---- */
@@ -36,17 +36,13 @@ static __global__ void early_exit(float *o)
 }
 static __global__ void two_barriers()
 {
-    if (threadIdx.x < 32)
-        HERE(0), __syncthreads();
-    else
-        HERE(1), __syncthreads();
+    if (threadIdx.x < 32) HERE(0), __syncthreads();
+    else HERE(1), __syncthreads();
 }
 static __global__ void deadlock(float *o)
 {
-    if (threadIdx.x < 16)
-        HERE(0), __syncthreads();
-    else
-        o[threadIdx.x] = (HERE(1), __shfl_xor_sync(0xffffffffu, 1.0f, 1));
+    if (threadIdx.x < 16) HERE(0), __syncthreads();
+    else o[threadIdx.x] = (HERE(1), __shfl_xor_sync(0xffffffffu, 1.0f, 1));
 }
 static __global__ void lonely_grid_barrier() { HERE(0), GRID_SYNC(); }
 static __global__ void nothing() {}
@@ -72,17 +68,13 @@ static __global__ void exited_lane(float *o)
 }
 static __global__ void diverged_kinds(int *o)
 {
-    if (threadIdx.x % 2)
-        HERE(0), __syncwarp();
-    else
-        HERE(1), o[threadIdx.x] = (int)__ballot_sync(0xffffffffu, 1);
+    if (threadIdx.x % 2) HERE(0), __syncwarp();
+    else HERE(1), o[threadIdx.x] = (int)__ballot_sync(0xffffffffu, 1);
 }
 static __global__ void overlapping_masks()
 {
-    if (threadIdx.x < 16)
-        HERE(0), __syncwarp(0x0001ffff);
-    else
-        HERE(1), __syncwarp(0xffff0000);
+    if (threadIdx.x < 16) HERE(0), __syncwarp(0x0001ffff);
+    else HERE(1), __syncwarp(0xffff0000);
 }
 static __global__ void odd_width(float *o) { o[threadIdx.x] = (HERE(0), __shfl_xor_sync(0xffffffffu, 1.0f, 1, 24)); }
 static __global__ void raw_tf32(float *o)
@@ -95,7 +87,8 @@ static __global__ void raw_tf32(float *o)
 
 static void test_warps(float *o)
 {
-    REPORTED("mask ffffffff names lanes that do not exist, the warp has 16", line_of[0], KLAUNCH(full_mask, 1, 48, 0, 0, o));
+    REPORTED("mask ffffffff names lanes that do not exist, the warp has 16", line_of[0],
+             KLAUNCH(full_mask, 1, 48, 0, 0, o));
     REPORTED("is not in mask 0000ffff", line_of[0], KLAUNCH(not_in_mask, 1, 32, 0, 0));
     REPORTED("exit", 0, KLAUNCH(exited_lane, 1, 64, 0, 0, o));
     REPORTED("diverged warp", 0, KLAUNCH(diverged_kinds, 1, 32, 0, 0, (int *)o));
@@ -106,9 +99,21 @@ static void test_warps(float *o)
 
 /* ---- shared memory and copies into it ---- */
 
-static __global__ void static_48k() { SHARED(float, a, [12 * 1024 + 1]); a[threadIdx.x] = 1; }
-static __global__ void static_33k() { SHARED(float, a, [33 * 256]); a[threadIdx.x] = 1; }
-static __global__ void no_dynamic() { DYN_SHARED(float, a); a[threadIdx.x] = 1; }
+static __global__ void static_48k()
+{
+    SHARED(float, a, [12 * 1024 + 1]);
+    a[threadIdx.x] = 1;
+}
+static __global__ void static_33k()
+{
+    SHARED(float, a, [33 * 256]);
+    a[threadIdx.x] = 1;
+}
+static __global__ void no_dynamic()
+{
+    DYN_SHARED(float, a);
+    a[threadIdx.x] = 1;
+}
 static __global__ void greedy_pool()
 {
     dev_pool pool;
@@ -270,8 +275,9 @@ static void test_text(float *o)
     dev_op = "";
     char want[300];
     (void)cudaDeviceSynchronize();
-    snprintf(want, sizeof want, "sim: G.1.norm_act: trap launched at %s:%d: %s:%d: __trap() [block (1,2,0) thread (3,0,1)]",
-             __FILE__, line, __FILE__, line_of[0].load());
+    snprintf(want, sizeof want,
+             "sim: G.1.norm_act: trap launched at %s:%d: %s:%d: __trap() [block (1,2,0) thread (3,0,1)]", __FILE__,
+             line, __FILE__, line_of[0].load());
     DG_CHECKF(!strcmp(sim::error(), want), "\"%s\", not \"%s\"", sim::error(), want);
     reported("trap", "__trap()", line_of[0]);
 }

@@ -115,8 +115,8 @@ static void test_errors()
         result = 0;
         e = program(&result);
         DG_CHECK(sim::live_allocations() == 0 && sim::live_handles() == 0);
-        DG_CHECKF(k <= 7 ? e == cudaErrorDevicesUnavailable && !result : e == cudaSuccess && result == 3, "call %ld: %s", k,
-                  cudaGetErrorName(e));
+        DG_CHECKF(k <= 7 ? e == cudaErrorDevicesUnavailable && !result : e == cudaSuccess && result == 3,
+                  "call %ld: %s", k, cudaGetErrorName(e));
         DG_CHECK(cudaGetLastError() == cudaErrorDevicesUnavailable && cudaGetLastError() == cudaSuccess);
         sim::clear();
     }
@@ -253,7 +253,8 @@ static void test_streams(bool deferred)
 
 /* ---- graphs ---- */
 
-/* Nodes that nothing keeps in order run in another order than they were asked for, unless the mode is to run them so. */
+/* Nodes that nothing keeps in order run in another order than they were asked for, unless the mode is to run them so.
+ */
 static void test_branches(cudaStream_t s, cudaStream_t side)
 {
     cudaStream_t third;
@@ -265,7 +266,8 @@ static void test_branches(cudaStream_t s, cudaStream_t side)
     static int order[5], ran;
     static const int name[5] = {0, 1, 2, 3, 4};
     const auto note = [](cudaStream_t on, int i) {
-        OK(cudaLaunchHostFunc(on, [](void *n) { order[ran++ % 5] = *(const int *)n; }, (void *)&name[i]));
+        OK(cudaLaunchHostFunc(
+            on, [](void *n) { order[ran++ % 5] = *(const int *)n; }, (void *)&name[i]));
     };
     OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
     note(s, 0);
@@ -291,7 +293,10 @@ static void test_branches(cudaStream_t s, cudaStream_t side)
         DG_CHECK(ran == 5 && at[0] == 0 && at[1] < at[2] && at[4] == 4);
         (at[3] < at[2] ? early : late) = true;
     }
-    DG_CHECKF(sim::opt.uneven ? early && late : sim::opt.deferred ? early && !late : late && !early, "in one order%s", late ? "" : " alone");
+    DG_CHECKF(sim::opt.uneven     ? early && late
+              : sim::opt.deferred ? early && !late
+                                  : late && !early,
+              "in one order%s", late ? "" : " alone");
     OK(cudaGraphDestroy(graph));
     OK(cudaGraphExecDestroy(exec));
     for (auto &m : mark) OK(cudaEventDestroy(m));

@@ -64,7 +64,8 @@ static void check_failures()
         dg_cuda_timer_free(&t);
         sim::clear();
         failed_calls += !ok;
-        DG_CHECKF(sim::live_handles() == handles && sim::live_allocations() == memory, "call %ld: something is left behind", k);
+        DG_CHECKF(sim::live_handles() == handles && sim::live_allocations() == memory,
+                  "call %ld: something is left behind", k);
         if (ok && k > 40) break;
     }
     DG_CHECKF(failed_calls > 10, "%d", failed_calls);
@@ -80,9 +81,11 @@ static void check_backend()
     if (!DG_CHECKF(!dg_cuda_open(&o, &b), "%s", dg_message())) return;
     dg_machine m = {};
     DG_CHECKF(!b->measure(b, &m, dev_small() ? 0 : 1), "%s", dg_message());
-    DG_CHECKF(m.gpu && m.arch == 90 && m.units == sim::device.multiprocessors && m.all > 0 && *m.name, "%s: %g", m.name, m.all);
+    DG_CHECKF(m.gpu && m.arch == 90 && m.units == sim::device.multiprocessors && m.all > 0 && *m.name, "%s: %g", m.name,
+              m.all);
     if (!dev_small())
-        DG_CHECKF(m.tf32 > 0 && m.bf16 > 0 && m.fp16 > 0 && m.triad > 0 && m.read > 0 && m.cache > 0 && m.cache_mb > 0 && m.launch_us > 0,
+        DG_CHECKF(m.tf32 > 0 && m.bf16 > 0 && m.fp16 > 0 && m.triad > 0 && m.read > 0 && m.cache > 0 &&
+                      m.cache_mb > 0 && m.launch_us > 0,
                   "%g %g %g %g %g %g %g %g", m.tf32, m.bf16, m.fp16, m.triad, m.read, m.cache, m.cache_mb, m.launch_us);
     dg_op op = {};
     void *x;

@@ -1,6 +1,7 @@
-/* dcgan tune on the simulated GPU. With times of our own making: the fastest choice is taken, unless it computes something
- * else than direct; what is not clearly faster stays as it was; a launch that is refused costs one choice, a lost device
- * the rest; and what was found is in the file, which the backend then follows. At last the command itself. */
+/* dcgan tune on the simulated GPU. With times of our own making: the fastest choice is taken, unless it computes
+ * something else than direct; what is not clearly faster stays as it was; a launch that is refused costs one choice, a
+ * lost device the rest; and what was found is in the file, which the backend then follows. At last the command itself.
+ */
 #include "devtest.h"
 #include "kernels/dev/cuda.cuh"
 extern "C" {
@@ -29,13 +30,23 @@ static bool lost;
 static dg_math math;
 static long timed;
 
-static bool is_conv(const dg_op *op) { return op->kind == DG_OP_conv_fwd || op->kind == DG_OP_conv_dx || op->kind == DG_OP_conv_dw; }
+static bool is_conv(const dg_op *op)
+{
+    return op->kind == DG_OP_conv_fwd || op->kind == DG_OP_conv_dx || op->kind == DG_OP_conv_dw;
+}
 
 /* This one is fast and wrong: in the last of its results, by a little. */
-static bool is_faulty(const dg_op *op) { return trouble == WELL && is_conv(op) && dg_is(&op->tune, "tiled") && op->tune.tile_m == 32; }
+static bool is_faulty(const dg_op *op)
+{
+    return trouble == WELL && is_conv(op) && dg_is(&op->tune, "tiled") && op->tune.tile_m == 32;
+}
 
 /* The one to be found. */
-static bool is_good(const dg_op *op) { return is_conv(op) && dg_is(&op->tune, "tiled") && op->tune.tile_m == 64 && op->tune.tile_n == 32 && op->tune.stages == 4; }
+static bool is_good(const dg_op *op)
+{
+    return is_conv(op) && dg_is(&op->tune, "tiled") && op->tune.tile_m == 64 && op->tune.tile_n == 32 &&
+           op->tune.stages == 4;
+}
 
 static dg_err our_run_op(dg_backend *b, const dg_op *op, double *ms)
 {
@@ -43,7 +54,7 @@ static dg_err our_run_op(dg_backend *b, const dg_op *op, double *ms)
     if (e || !is_faulty(op)) return e;
     const dg_conv_args *a = &op->u.conv;
     char *out = (char *)(op->kind == DG_OP_conv_fwd ? a->y : op->kind == DG_OP_conv_dx ? a->x : a->w);
-    const size_t n = op->kind == DG_OP_conv_fwd ? (size_t)a->N * a->Ho * a->Wo * a->Co
+    const size_t n = op->kind == DG_OP_conv_fwd  ? (size_t)a->N * a->Ho * a->Wo * a->Co
                      : op->kind == DG_OP_conv_dx ? (size_t)a->N * a->H * a->W * a->Ci
                                                  : (size_t)a->Co * a->K * a->K * a->Ci;
     float last;
@@ -61,7 +72,11 @@ static dg_err our_time_op(dg_backend *b, const dg_op *op, int n, double *ms)
         return dg_fail(DG_DEVICE, "too many resources");
     }
     /* 9.9: not clearly faster */
-    const double each = dg_is(&op->tune, "mma") ? 0.5 : is_faulty(op) ? 1 : is_good(op) ? 2 : op->tune.block == 64 ? 9.9 : 10;
+    const double each = dg_is(&op->tune, "mma") ? 0.5
+                        : is_faulty(op)         ? 1
+                        : is_good(op)           ? 2
+                        : op->tune.block == 64  ? 9.9
+                                                : 10;
     for (int i = 0; i < n; i++) ms[i] = each + 0.01 * i;
     return DG_OK;
 }
@@ -126,7 +141,8 @@ static dg_err run(dg_tuner_result *result)
 
 static bool same(const dg_tune *a, const dg_tune *b)
 {
-    return !strcmp(a->variant, b->variant) && a->block == b->block && a->tile_m == b->tile_m && a->tile_n == b->tile_n && a->stages == b->stages &&
+    return !strcmp(a->variant, b->variant) && a->block == b->block && a->tile_m == b->tile_m &&
+           a->tile_n == b->tile_n && a->stages == b->stages &&
            (a->split > 1 ? a->split : 1) == (b->split > 1 ? b->split : 1);
 }
 
@@ -134,7 +150,8 @@ static void the_fastest_right_one()
 {
     dg_tuner_result r;
     if (!DG_CHECKF(run(&r) == DG_OK, "%s", dg_message())) return;
-    DG_CHECKF(r.done == (int)all.size() && (r.done == r.ops || first_alone) && shown > 0 && r.wrong > 0, "%d of %d", r.done, r.ops);
+    DG_CHECKF(r.done == (int)all.size() && (r.done == r.ops || first_alone) && shown > 0 && r.wrong > 0, "%d of %d",
+              r.done, r.ops);
     int good = 0, kept = 0;
     for (const dg_tuned &t : all) {
         char text[256];
@@ -144,13 +161,14 @@ static void the_fastest_right_one()
         DG_CHECKF(!is_faulty(&op), "%s: %s is wrong", op.name, text);
         if (is_good(&op)) {
             good++;
-            DG_CHECKF(t.wrong > 0 && strstr(t.first_wrong, "tile=32x32") && strstr(t.first_wrong, op.name), "%s: %d wrong: %s", text, t.wrong, t.first_wrong);
+            DG_CHECKF(t.wrong > 0 && strstr(t.first_wrong, "tile=32x32") && strstr(t.first_wrong, op.name),
+                      "%s: %d wrong: %s", text, t.wrong, t.first_wrong);
             DG_NEAR(t.us, 2020, 1);
         } else if (same(&t.best, &t.before)) {
             kept++;
-            DG_CHECKF(t.us == t.before_us && !t.wrong, "%s: %g us, %g before, %d wrong", text, t.us, t.before_us, t.wrong);
-        } else
-            DG_CHECKF(is_conv(&op) && t.wrong, "%s: changed for nothing", text); /* what it ran before was wrong */
+            DG_CHECKF(t.us == t.before_us && !t.wrong, "%s: %g us, %g before, %d wrong", text, t.us, t.before_us,
+                      t.wrong);
+        } else DG_CHECKF(is_conv(&op) && t.wrong, "%s: changed for nothing", text); /* what it ran before was wrong */
         DG_CHECK(t.tried > 0 && t.direct_us > 0);
     }
     DG_CHECKF((good >= 6 && kept >= 10) || (first_alone && good == 1), "%d good, %d as before", good, kept);
@@ -178,7 +196,8 @@ static void the_file_is_followed()
             for (int i = 0; i < t.gan.train.ops; i++) {
                 const dg_op *op = &t.gan.train.op[i];
                 if (strcmp(op->name, want.op.name)) continue;
-                DG_CHECKF(same(&op->tune, &want.best) && strstr(op->tune.why, "found.tune:"), "%s runs %s because %s", op->name, op->tune.variant, op->tune.why);
+                DG_CHECKF(same(&op->tune, &want.best) && strstr(op->tune.why, "found.tune:"), "%s runs %s because %s",
+                          op->name, op->tune.variant, op->tune.why);
             }
     double ms;
     DG_CHECKF(!dg_trial_steps(&t, 1, &ms), "%s", dg_message());
@@ -191,11 +210,15 @@ static void faults_of_the_device()
     dg_tuner_result r;
     trouble = REFUSED;
     first_alone = true;
-    DG_CHECKF(run(&r) == DG_OK && r.wrong == 1 && strstr(all.back().first_wrong, "direct block=512: too many resources"), "%d wrong: %s", r.wrong, dg_message());
+    DG_CHECKF(run(&r) == DG_OK && r.wrong == 1 &&
+                  strstr(all.back().first_wrong, "direct block=512: too many resources"),
+              "%d wrong: %s", r.wrong, dg_message());
     DG_CHECK(all.back().tried > 2);
     trouble = LOST;
     DG_CHECK(run(&r) == DG_DEVICE);
-    DG_CHECKF(strstr(dg_message(), " as 'conv_") && strstr(dg_message(), ": direct block=512") && strstr(dg_message(), "the device is lost"), "%s", dg_message());
+    DG_CHECKF(strstr(dg_message(), " as 'conv_") && strstr(dg_message(), ": direct block=512") &&
+                  strstr(dg_message(), "the device is lost"),
+              "%s", dg_message());
     trouble = WELL;
 }
 
@@ -205,7 +228,8 @@ static void tensor_cores()
     dg_tuner_result r;
     math = DG_MATH_BF16;
     first_alone = false;
-    DG_CHECKF(run(&r) == DG_OK && !all.empty() && !strcmp(all.back().best.variant, "mma") && !all.back().wrong, "%s", dg_message());
+    DG_CHECKF(run(&r) == DG_OK && !all.empty() && !strcmp(all.back().best.variant, "mma") && !all.back().wrong, "%s",
+              dg_message());
     math = DG_MATH_FP32;
 }
 
@@ -243,8 +267,10 @@ static void the_command(const char *model_text)
     const std::string call = "tune " + cfg + " --device cuda --batch 2 --repeats 1 -q --precision fp32 ";
     DG_CHECKF(dcgan(call + "--seconds 0.3 --out " + out) == 0, "%s", dg_message());
     const std::string text = slurp(out);
-    DG_CHECKF(text.find(" us (") != std::string::npos && text.find(" before, direct ") != std::string::npos, "%s", text.c_str());
-    DG_CHECKF(text.find("; dcgan tune: Simulated GPU 0, sm_90, driver CUDA 13.0, 20") == 0 && text.find("; tiny, batch 2, fp32; medians of 1 runs") != std::string::npos &&
+    DG_CHECKF(text.find(" us (") != std::string::npos && text.find(" before, direct ") != std::string::npos, "%s",
+              text.c_str());
+    DG_CHECKF(text.find("; dcgan tune: Simulated GPU 0, sm_90, driver CUDA 13.0, 20") == 0 &&
+                  text.find("; tiny, batch 2, fp32; medians of 1 runs") != std::string::npos &&
                   text.find("[sm_90 fp32]\n") != std::string::npos,
               "%s", text.c_str());
     const dg_gpu gpu = {90, 227 << 10, DG_MATH_FP32};

@@ -8,13 +8,16 @@
 
 /* N, H, W, Ci, Co, K, S, P: batches of 1 and 3, 1, 3 and 5 channels, odd sizes, tiles that do not divide */
 static const int convs[][8] = {
-    {1, 5, 7, 3, 5, 4, 2, 1},    {3, 9, 6, 1, 8, 4, 2, 1},   {3, 6, 5, 5, 3, 3, 3, 1},   {3, 7, 9, 4, 12, 4, 2, 1},
-    {3, 4, 4, 8, 1, 4, 1, 0},    {3, 8, 8, 16, 16, 4, 2, 1}, {3, 12, 14, 24, 8, 4, 2, 1}, {1, 3, 3, 20, 36, 3, 1, 1},
-    {3, 4, 4, 4, 20, 4, 1, 0},   {1, 9, 33, 72, 16, 4, 2, 1}, {1, 36, 70, 3, 36, 4, 2, 1}, {5, 8, 6, 16, 72, 4, 2, 1},
+    {1, 5, 7, 3, 5, 4, 2, 1},      {3, 9, 6, 1, 8, 4, 2, 1},     {3, 6, 5, 5, 3, 3, 3, 1},
+    {3, 7, 9, 4, 12, 4, 2, 1},     {3, 4, 4, 8, 1, 4, 1, 0},     {3, 8, 8, 16, 16, 4, 2, 1},
+    {3, 12, 14, 24, 8, 4, 2, 1},   {1, 3, 3, 20, 36, 3, 1, 1},   {3, 4, 4, 4, 20, 4, 1, 0},
+    {1, 9, 33, 72, 16, 4, 2, 1},   {1, 36, 70, 3, 36, 4, 2, 1},  {5, 8, 6, 16, 72, 4, 2, 1},
     {1, 12, 12, 68, 136, 4, 2, 1}, {3, 36, 34, 16, 24, 4, 2, 1}, {65, 6, 4, 16, 8, 4, 2, 1},
 };
-static const int norms[][5] = { /* N, H, W, C, groups */
-    {1, 3, 5, 1, 1}, {3, 7, 3, 3, 1}, {3, 5, 7, 5, 3}, {3, 3, 3, 12, 3}, {2, 9, 9, 6, 2}, {1, 17, 17, 68, 1}, {4, 8, 9, 64, 2}, {3, 16, 15, 12, 1},
+static const int norms[][5] = {
+    /* N, H, W, C, groups */
+    {1, 3, 5, 1, 1}, {3, 7, 3, 3, 1},    {3, 5, 7, 5, 3},  {3, 3, 3, 12, 3},
+    {2, 9, 9, 6, 2}, {1, 17, 17, 68, 1}, {4, 8, 9, 64, 2}, {3, 16, 15, 12, 1},
 };
 static const int pictures[][4] = {{1, 1, 1, 1}, {3, 5, 7, 3}, {5, 4, 4, 5}, {3, 8, 9, 1}, {3, 16, 18, 3}};
 static const int64_t lengths[] = {1, 3, 5, 68, 1001, 4100};
@@ -24,7 +27,8 @@ static std::map<std::string, int> runs; /* of a piece of a choice */
 
 static std::string piece(const char *kind, const char *precision, const dg_tune *t, const char *what, int a, int b)
 {
-    return std::string(kind) + " " + t->variant + " " + precision + " " + what + std::to_string(a) + "x" + std::to_string(b);
+    return std::string(kind) + " " + t->variant + " " + precision + " " + what + std::to_string(a) + "x" +
+           std::to_string(b);
 }
 
 static void every_choice(dg_backend *b, const dg_op &shape)
@@ -42,8 +46,10 @@ static void every_choice(dg_backend *b, const dg_op &shape)
         if (b->math != DG_MATH_FP32 && t->math != b->math) continue; /* the others round nothing: they ran in fp32 */
         if (strcmp(t->variant, "cublas") == 0 && !dev_cublas()) continue;
         offered++;
-        const std::string pieces[] = {piece(kind, precision, t, "tile", t->tile_m, t->tile_n), piece(kind, precision, t, "stages", t->tile_m, t->stages),
-                                      piece(kind, precision, t, "block", 0, t->block), piece(kind, precision, t, "split", 0, t->split)};
+        const std::string pieces[] = {piece(kind, precision, t, "tile", t->tile_m, t->tile_n),
+                                      piece(kind, precision, t, "stages", t->tile_m, t->stages),
+                                      piece(kind, precision, t, "block", 0, t->block),
+                                      piece(kind, precision, t, "split", 0, t->split)};
         bool wanted = strcmp(t->variant, last) != 0; /* the first of a variant */
         for (const std::string &p : pieces) wanted |= runs[p] < 1;
         if (!wanted) continue;
@@ -62,7 +68,8 @@ static void shapes_of(dg_backend *b, dg_op_kind kind)
     if (products) {
         for (const int *d : convs) {
             const double macs = (double)d[0] * d[1] * d[2] * d[3] * d[4] * d[5] * d[5] / d[6] / d[6];
-            if (macs < (dev_small() ? 2e5 : f64 ? 1e6 : 1e8)) every_choice(b, conv_shape(kind, d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7]));
+            if (macs < (dev_small() ? 2e5 : f64 ? 1e6 : 1e8))
+                every_choice(b, conv_shape(kind, d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7]));
         }
         return;
     }
@@ -73,13 +80,13 @@ static void shapes_of(dg_backend *b, dg_op_kind kind)
     for (const int *d : norms) {
         if (!sized((int64_t)d[0] * d[1] * d[2] * d[3])) continue;
         if (kind == DG_OP_norm_stats)
-            op.u.norm_stats.N = d[0], op.u.norm_stats.H = d[1], op.u.norm_stats.W = d[2], op.u.norm_stats.C = d[3], op.u.norm_stats.groups = d[4];
+            op.u.norm_stats.N = d[0], op.u.norm_stats.H = d[1], op.u.norm_stats.W = d[2], op.u.norm_stats.C = d[3],
+            op.u.norm_stats.groups = d[4];
         else if (kind == DG_OP_norm_act || kind == DG_OP_norm_act_dx)
-            op.u.norm_act.N = d[0], op.u.norm_act.H = d[1], op.u.norm_act.W = d[2], op.u.norm_act.C = d[3], op.u.norm_act.groups = d[4];
-        else if (kind == DG_OP_norm_frozen)
-            op.u.norm_frozen.C = d[3];
-        else
-            break;
+            op.u.norm_act.N = d[0], op.u.norm_act.H = d[1], op.u.norm_act.W = d[2], op.u.norm_act.C = d[3],
+            op.u.norm_act.groups = d[4];
+        else if (kind == DG_OP_norm_frozen) op.u.norm_frozen.C = d[3];
+        else break;
         every_choice(b, op);
     }
     for (const int *d : pictures) {
@@ -89,20 +96,13 @@ static void shapes_of(dg_backend *b, dg_op_kind kind)
     }
     for (int64_t n : lengths) {
         if (!sized(n)) continue;
-        if (kind == DG_OP_act || kind == DG_OP_act_dx)
-            op.u.act.n = n;
-        else if (kind == DG_OP_bce)
-            op.u.bce.n = (int)n;
-        else if (kind == DG_OP_adam)
-            op.u.adam.n = n;
-        else if (kind == DG_OP_noise)
-            op.u.noise.n = n;
-        else if (kind == DG_OP_to_u8)
-            op.u.to_u8.n = n;
-        else if (kind == DG_OP_advance)
-            op.u.advance.batch = (int)n;
-        else
-            break;
+        if (kind == DG_OP_act || kind == DG_OP_act_dx) op.u.act.n = n;
+        else if (kind == DG_OP_bce) op.u.bce.n = (int)n;
+        else if (kind == DG_OP_adam) op.u.adam.n = n;
+        else if (kind == DG_OP_noise) op.u.noise.n = n;
+        else if (kind == DG_OP_to_u8) op.u.to_u8.n = n;
+        else if (kind == DG_OP_advance) op.u.advance.batch = (int)n;
+        else break;
         every_choice(b, op);
     }
 }
@@ -112,7 +112,11 @@ int main()
     static const struct {
         dg_type real;
         dg_math math;
-    } precisions[] = {{DG_F32, DG_MATH_FP32}, {DG_F32, DG_MATH_TF32}, {DG_F32, DG_MATH_BF16}, {DG_F32, DG_MATH_FP16}, {DG_F64, DG_MATH_FP32}};
+    } precisions[] = {{DG_F32, DG_MATH_FP32},
+                      {DG_F32, DG_MATH_TF32},
+                      {DG_F32, DG_MATH_BF16},
+                      {DG_F32, DG_MATH_FP16},
+                      {DG_F64, DG_MATH_FP32}};
     for (const auto &p : precisions) {
         if (!any_math(p.math)) continue;
         dg_backend *b = any_backend(p.real, p.math);
@@ -122,8 +126,9 @@ int main()
     for (int kind = 0; kind < DG_OP_KINDS; kind++)
         for (int i = 0; const char *variant = dg_variant_name((dg_op_kind)kind, i); i++)
             DG_CHECKF(!any_math(DG_MATH_BF16) || (dg_case_gpu.arch != 90 && strcmp(variant, "wgmma") == 0) ||
-                          (strcmp(variant, "cublas") == 0 && !dev_cublas()) || runs[std::string(dg_op_kind_name((dg_op_kind)kind)) + " " + variant] > 0, "%s: no shape here suits variant %s",
-                      dg_op_kind_name((dg_op_kind)kind), variant);
+                          (strcmp(variant, "cublas") == 0 && !dev_cublas()) ||
+                          runs[std::string(dg_op_kind_name((dg_op_kind)kind)) + " " + variant] > 0,
+                      "%s: no shape here suits variant %s", dg_op_kind_name((dg_op_kind)kind), variant);
     printf("%d of %d choices compared\n", tested, offered);
     return dg_test_report();
 }

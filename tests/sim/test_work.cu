@@ -1,5 +1,5 @@
-/* What core/tune/work.c says that an op launches is what is launched: kernels, blocks, threads and shared memory of every
- * choice that dg_variant_list() finds, at even and awkward shapes. Nothing is run. */
+/* What core/tune/work.c says that an op launches is what is launched: kernels, blocks, threads and shared memory of
+ * every choice that dg_variant_list() finds, at even and awkward shapes. Nothing is run. */
 #include "devtest.h"
 #include "kernels/ops/conv/cuda/conv.cuh"
 #include "kernels/cuda/cublas.cuh"
@@ -8,7 +8,9 @@ extern "C" {
 #include "core/tune/work.h"
 }
 
-static const dg_gpu gpu = {90, 232448, DG_MATH_FP32}, small_gpu = {75, 65536, DG_MATH_FP32}, bf16_gpu = {90, 232448, DG_MATH_BF16}, tf32_gpu = {80, 166912, DG_MATH_TF32}, fp16_gpu = {75, 65536, DG_MATH_FP16};
+static const dg_gpu gpu = {90, 232448, DG_MATH_FP32}, small_gpu = {75, 65536, DG_MATH_FP32},
+                    bf16_gpu = {90, 232448, DG_MATH_BF16}, tf32_gpu = {80, 166912, DG_MATH_TF32},
+                    fp16_gpu = {75, 65536, DG_MATH_FP16};
 static std::vector<sim::launch_view> seen;
 static size_t compared;
 
@@ -35,15 +37,17 @@ static void compare(const dg_op *op, dg_type real)
     if (!w.products || dg_is(&op->tune, "cublas") || seen.empty()) return; /* a library's product is anybody's guess */
     const sim::launch_view &k = seen[0];
     const double blocks = (double)k.grid.x * k.grid.y * k.grid.z;
-    DG_CHECKF(w.blocks == blocks && (unsigned)w.threads == k.block.x, "%s: %g blocks of %u threads, not %g of %d", name, blocks, k.block.x,
-              w.blocks, w.threads);
-    if (k.shared) DG_CHECKF(w.shared == (double)k.shared, "%s: %zu bytes of shared memory, not %g", name, k.shared, w.shared);
+    DG_CHECKF(w.blocks == blocks && (unsigned)w.threads == k.block.x, "%s: %g blocks of %u threads, not %g of %d", name,
+              blocks, k.block.x, w.blocks, w.threads);
+    if (k.shared)
+        DG_CHECKF(w.shared == (double)k.shared, "%s: %zu bytes of shared memory, not %g", name, k.shared, w.shared);
     /* whole tiles: at least the products of the op (2 FLOPs each), and no more than borders explain */
     const double all = 2 * w.blocks * w.products, flops = dg_op_flops(op);
     DG_CHECKF(all >= 0.2 * flops, "%s: %g products for %g FLOPs", name, all / 2, flops);
     const dg_conv_args *a = &op->u.conv;
     if (a->N % 64 == 0 && a->Ci % 128 == 0 && a->Co % 128 == 0 && a->H % 32 == 0)
-        DG_CHECKF(fabs(all / flops - 1) < 0.01, "%s: %g products for %g FLOPs, though the tiles fit", name, all / 2, flops);
+        DG_CHECKF(fabs(all / flops - 1) < 0.01, "%s: %g products for %g FLOPs, though the tiles fit", name, all / 2,
+                  flops);
 }
 
 static void every_choice(dg_op op, dg_type real, const dg_gpu *g)
@@ -63,9 +67,10 @@ static void every_choice(dg_op op, dg_type real, const dg_gpu *g)
 static void convolutions(dg_type real, const dg_gpu *g)
 {
     static const int shapes[][8] = {
-        {64, 32, 32, 128, 128, 4, 2, 1}, {64, 64, 64, 3, 32, 4, 2, 1},  {128, 4, 4, 256, 1, 4, 1, 0}, {33, 4, 4, 128, 100, 4, 1, 0},
-        {5, 12, 12, 36, 20, 4, 2, 1},   {3, 70, 66, 1, 12, 4, 2, 1},   {7, 9, 11, 8, 12, 5, 3, 2},   {2, 7, 5, 3, 5, 3, 1, 1},
-        {64, 8, 8, 128, 256, 4, 2, 1},  {5, 10, 34, 48, 80, 4, 2, 1},  {7, 4, 8, 16, 32, 4, 2, 1},  {9, 16, 16, 64, 64, 2, 2, 0},
+        {64, 32, 32, 128, 128, 4, 2, 1}, {64, 64, 64, 3, 32, 4, 2, 1}, {128, 4, 4, 256, 1, 4, 1, 0},
+        {33, 4, 4, 128, 100, 4, 1, 0},   {5, 12, 12, 36, 20, 4, 2, 1}, {3, 70, 66, 1, 12, 4, 2, 1},
+        {7, 9, 11, 8, 12, 5, 3, 2},      {2, 7, 5, 3, 5, 3, 1, 1},     {64, 8, 8, 128, 256, 4, 2, 1},
+        {5, 10, 34, 48, 80, 4, 2, 1},    {7, 4, 8, 16, 32, 4, 2, 1},   {9, 16, 16, 64, 64, 2, 2, 0},
     };
     static const dg_op_kind kinds[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};
     for (const int *d : shapes)
@@ -73,7 +78,8 @@ static void convolutions(dg_type real, const dg_gpu *g)
             dg_op op = {};
             op.kind = kind;
             dg_conv_args *a = &op.u.conv;
-            *a = dg_conv_args{nullptr, nullptr, nullptr, nullptr, d[0], d[1], d[2], d[3], 0, 0, d[4], d[5], d[6], d[7], 0, 0};
+            *a = dg_conv_args{nullptr, nullptr, nullptr, nullptr, d[0], d[1], d[2], d[3],
+                              0,       0,       d[4],    d[5],    d[6], d[7], 0,    0};
             a->Ho = (a->H + 2 * a->P - a->K) / a->S + 1;
             a->Wo = (a->W + 2 * a->P - a->K) / a->S + 1;
             every_choice(op, real, g);
@@ -84,7 +90,8 @@ static void others(dg_type real, const dg_gpu *g)
 {
     dg_op op = {};
     op.kind = DG_OP_norm_stats;
-    op.u.norm_stats.N = 8, op.u.norm_stats.H = op.u.norm_stats.W = 6, op.u.norm_stats.C = 20, op.u.norm_stats.groups = 2;
+    op.u.norm_stats.N = 8, op.u.norm_stats.H = op.u.norm_stats.W = 6, op.u.norm_stats.C = 20,
+    op.u.norm_stats.groups = 2;
     every_choice(op, real, g);
     for (dg_op_kind kind : {DG_OP_norm_act, DG_OP_norm_act_dx}) {
         op = {};

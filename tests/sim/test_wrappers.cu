@@ -1,5 +1,5 @@
-/* kernels/dev/dev.cuh, in the simulator and on devices alike: the fragment layouts as the PTX ISA documents them, element by
- * element, copies, rounding, shared memory, launches. */
+/* kernels/dev/dev.cuh, in the simulator and on devices alike: the fragment layouts as the PTX ISA documents them,
+ * element by element, copies, rounding, shared memory, launches. */
 #define DEV_GRID
 #define DEV_HALF
 #define DEV_RANDOM
@@ -16,7 +16,8 @@ struct layout {
 static __device__ layout element_a(int shape, int lane, int i)
 {
     int group = lane >> 2, in_group = lane & 3;
-    if (shape == BF16 || shape == FP16) return {group + (i < 2 || (i >= 4 && i < 6) ? 0 : 8), in_group * 2 + (i & 1) + (i >= 4 ? 8 : 0)};
+    if (shape == BF16 || shape == FP16)
+        return {group + (i < 2 || (i >= 4 && i < 6) ? 0 : 8), in_group * 2 + (i & 1) + (i >= 4 ? 8 : 0)};
     if (shape == TF32) return {group + (i == 0 || i == 2 ? 0 : 8), in_group + (i < 2 ? 0 : 4)};
     return {group + (i < 2 ? 0 : 8), in_group * 2 + (i & 1)};
 }
@@ -89,7 +90,8 @@ template <int S> static void test_mma(const char *name)
     KLAUNCH((mma_kernel<S>), 1, 32, 0, 0, dc.p, da.p, db.p, K);
     if (!dev_ok(name)) return;
     std::vector<float> got = dc.get();
-    for (int i = 0; i < 128; i++) DG_CHECKF(got[i] == want[i], "%s: c(%d,%d) = %g, not %g", name, i / 8, i % 8, got[i], want[i]);
+    for (int i = 0; i < 128; i++)
+        DG_CHECKF(got[i] == want[i], "%s: c(%d,%d) = %g, not %g", name, i / 8, i % 8, got[i], want[i]);
 }
 
 /* ---- ldmatrix: matrix m, row r, column c holds m * 256 + r * 16 + c ---- */
@@ -98,7 +100,8 @@ template <int form> static __global__ void ldmatrix_kernel(uint32_t *out)
 {
     SHARED(uint16_t, s, [4][8][16]); /* rows of 16 elements, of which ldmatrix takes 8 */
     int lane = threadIdx.x;
-    for (int i = lane; i < 512; i += 32) s[i / 128][i / 16 % 8][i % 16] = (uint16_t)(i / 128 * 256 + i / 16 % 8 * 16 + i % 16);
+    for (int i = lane; i < 512; i += 32)
+        s[i / 128][i / 16 % 8][i % 16] = (uint16_t)(i / 128 * 256 + i / 16 % 8 * 16 + i % 16);
     __syncwarp();
     const void *row = &s[lane / 8][lane % 8][0];
     uint32_t r[4] = {~0u, ~0u, ~0u, ~0u}, r2[2];
@@ -132,11 +135,12 @@ static void test_ldmatrix()
     }
 }
 
-/* ---- wgmma: A (64 x 16 STEPS) and B (16 STEPS x 8 J) laid out by the formulas of the documentation, with odd steps and
- * starts; A from shared memory or by ldmatrix; two warpgroups with a half of B's columns each ---- */
+/* ---- wgmma: A (64 x 16 STEPS) and B (16 STEPS x 8 J) laid out by the formulas of the documentation, with odd steps
+ * and starts; A from shared memory or by ldmatrix; two warpgroups with a half of B's columns each ---- */
 
 static const int STEPS = 3;
-template <int J, bool TRANS_B, bool LOADED> static __global__ void wgmma_kernel(float *c, const float *a, const float *b)
+template <int J, bool TRANS_B, bool LOADED>
+static __global__ void wgmma_kernel(float *c, const float *a, const float *b)
 {
     if constexpr (!DEV_HAS_WGMMA) {
         __trap();
@@ -160,12 +164,16 @@ template <int J, bool TRANS_B, bool LOADED> static __global__ void wgmma_kernel(
         float d[J][4];
         auto each = [&](auto f) {
             for (int j = 0; j < J; j++)
-                for (int e = 0; e < 4; e++) f(d[j][e], (warp * 16 + element_c(lane, e).row) * N + group * 8 * J + 8 * j + element_c(lane, e).col);
+                for (int e = 0; e < 4; e++)
+                    f(d[j][e],
+                      (warp * 16 + element_c(lane, e).row) * N + group * 8 * J + 8 * j + element_c(lane, e).col);
         };
         each([&](float &v, int at) { v = c[at]; });
-        const dev_matrix ma = dev_matrix::of(sa + 1, A_K, A_MN), mb = dev_matrix::of(sb + 3 + group * J * B_MN, B_K, B_MN);
+        const dev_matrix ma = dev_matrix::of(sa + 1, A_K, A_MN),
+                         mb = dev_matrix::of(sb + 3 + group * J * B_MN, B_K, B_MN);
         uint32_t fa[STEPS][4];
-        for (int k = 0; k < STEPS && LOADED; k++) ldsm_x4(fa[k], sa + 1 + (2 * k + lane / 16) * A_K + (warp * 2 + lane / 8 % 2) * A_MN + lane % 8);
+        for (int k = 0; k < STEPS && LOADED; k++)
+            ldsm_x4(fa[k], sa + 1 + (2 * k + lane / 16) * A_K + (warp * 2 + lane / 8 % 2) * A_MN + lane % 8);
         wgmma_begin(d);
         for (int k = 0; k < STEPS; k++) {
             if constexpr (LOADED) wgmma_bf16<TRANS_B>(d, fa[k], mb.at(2 * k * B_K));
@@ -193,7 +201,8 @@ template <int J, bool TRANS_B, bool LOADED> static void test_wgmma(const char *n
     KLAUNCH((wgmma_kernel<J, TRANS_B, LOADED>), 1, 256, 0, 0, dc.p, da.p, db.p);
     if (!dev_ok(name)) return;
     std::vector<float> got = dc.get();
-    for (int i = 0; i < 64 * N; i++) DG_CHECKF(got[i] == want[i], "%s: d(%d,%d) = %g, not %g", name, i / N, i % N, got[i], want[i]);
+    for (int i = 0; i < 64 * N; i++)
+        DG_CHECKF(got[i] == want[i], "%s: d(%d,%d) = %g, not %g", name, i / N, i % N, got[i], want[i]);
 }
 
 static void test_all_wgmma()
@@ -250,7 +259,8 @@ static void test_copy()
 
 /* ---- rounding ---- */
 
-static __global__ void round_kernel(uint32_t *tf32, uint16_t *bf16, uint16_t *f16, uint32_t *pair, uint32_t *pair16, const float *x, int n)
+static __global__ void round_kernel(uint32_t *tf32, uint16_t *bf16, uint16_t *f16, uint32_t *pair, uint32_t *pair16,
+                                    const float *x, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
@@ -281,7 +291,8 @@ static void test_rounding()
                     float f = sign * ldexpf(1 + ldexpf(1, -bit) + ldexpf(5, -10), e);
                     x.push_back(more < 0 ? nextafterf(f, 0) : more > 0 ? nextafterf(f, sign * 1e30f) : f);
                 }
-    for (float f : {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 3.4028234e38f, 1e-40f, 65519.0f, 65520.0f, 6e-8f, 2e-8f}) x.push_back(f);
+    for (float f : {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 3.4028234e38f, 1e-40f, 65519.0f, 65520.0f, 6e-8f, 2e-8f})
+        x.push_back(f);
     size_t n = x.size(), ordinary = n - 11;
     dev_buffer<float> dx(x);
     dev_buffer<uint32_t> tf32(n), pair(n), pair16(n);
@@ -291,9 +302,11 @@ static void test_rounding()
     auto t = tf32.get(), both = pair.get(), both16 = pair16.get();
     auto b = bf16.get(), h = f16.get();
     for (size_t i = 0; i < n; i++)
-        DG_CHECKF(both16[i] == (h[i] | (uint32_t)h[n - 1 - i] << 16), "fp16 of %a and %a: %08x", x[i], x[n - 1 - i], both16[i]);
+        DG_CHECKF(both16[i] == (h[i] | (uint32_t)h[n - 1 - i] << 16), "fp16 of %a and %a: %08x", x[i], x[n - 1 - i],
+                  both16[i]);
     for (size_t i = 0; i < n; i++)
-        DG_CHECKF(both[i] == (b[i] | (uint32_t)b[n - 1 - i] << 16), "bf16 of %a and %a: %08x", x[i], x[n - 1 - i], both[i]);
+        DG_CHECKF(both[i] == (b[i] | (uint32_t)b[n - 1 - i] << 16), "bf16 of %a and %a: %08x", x[i], x[n - 1 - i],
+                  both[i]);
     auto as_float = [](uint32_t u) {
         float f;
         memcpy(&f, &u, 4);
@@ -305,7 +318,8 @@ static void test_rounding()
         double half = ldexp(1 + (h[i] & 1023) / 1024.0, (h[i] >> 10 & 31) - 15) * (h[i] >> 15 ? -1 : 1);
         DG_CHECKF(half == rounded(x[i], 11, false), "fp16 of %a: %04x", x[i], h[i]);
     }
-    static const uint16_t special_bf16[] = {0, 0x8000, 0x7f80, 0xff80, 0x7fff, 0x7f80, 0x0001, 0x4780, 0x4780, 0x3381, 0x32ac};
+    static const uint16_t special_bf16[] = {0,      0x8000, 0x7f80, 0xff80, 0x7fff, 0x7f80,
+                                            0x0001, 0x4780, 0x4780, 0x3381, 0x32ac};
     static const uint16_t special_f16[] = {0, 0x8000, 0x7c00, 0xfc00, 0x7fff, 0x7c00, 0, 0x7bff, 0x7c00, 1, 0};
     for (int i = 0; i < 11; i++) {
         DG_CHECKF(b[ordinary + i] == special_bf16[i], "bf16 of %g: %04x", x[ordinary + i], b[ordinary + i]);

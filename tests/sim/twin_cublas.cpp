@@ -16,11 +16,13 @@ static __global__ void gemm_kernel(float *c, const float *a, const float *b, boo
     const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     if (i >= m * n) return;
     float sum = 0;
-    for (int e = 0; e < k; e++) sum += (ta ? a[e * m + i / n] : a[i / n * k + e]) * (tb ? b[i % n * k + e] : b[e * n + i % n]);
+    for (int e = 0; e < k; e++)
+        sum += (ta ? a[e * m + i / n] : a[i / n * k + e]) * (tb ? b[i % n * k + e] : b[e * n + i % n]);
     c[i] = sum;
 }
 
-void dg_cublas_gemm(float *c, const float *a, const float *b, bool ta, bool tb, int m, int n, int k, cudaStream_t stream)
+void dg_cublas_gemm(float *c, const float *a, const float *b, bool ta, bool tb, int m, int n, int k,
+                    cudaStream_t stream)
 {
     if (opened)
         KLAUNCH(gemm_kernel, dim3((unsigned)(m * n + 127) / 128), dim3(128), 0, stream, c, a, b, ta, tb, m, n, k);

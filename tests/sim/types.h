@@ -6,18 +6,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#define SIM_VECTOR(T, name)                                                                                   \
-    struct alignas(2 * sizeof(T)) name##2 {                                                                   \
-        T x, y;                                                                                               \
-    };                                                                                                        \
-    struct name##3 {                                                                                          \
-        T x, y, z;                                                                                            \
-    };                                                                                                        \
-    struct alignas(4 * sizeof(T) > 16 ? 16 : 4 * sizeof(T)) name##4 {                                         \
-        T x, y, z, w;                                                                                         \
-    };                                                                                                        \
-    static inline name##2 make_##name##2(T x, T y) { return {x, y}; }                                         \
-    static inline name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; }                                 \
+#define SIM_VECTOR(T, name)                                                            \
+    struct alignas(2 * sizeof(T)) name##2 { T x, y; };                                 \
+    struct name##3 { T x, y, z; };                                                     \
+    struct alignas(4 * sizeof(T) > 16 ? 16 : 4 * sizeof(T)) name##4 { T x, y, z, w; }; \
+    static inline name##2 make_##name##2(T x, T y) { return {x, y}; }                  \
+    static inline name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; }          \
     static inline name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
 SIM_VECTOR(float, float)
 SIM_VECTOR(double, double)

@@ -1,13 +1,14 @@
-/* The warp collectives: every lane brings its operands, the last to arrive computes for all. Fragment layouts: PTX ISA, "Matrix fragments for mma.m16n8k8" and "m16n8k16",
- * "ldmatrix". With g = lane / 4 and t = lane % 4. */
+/* The warp collectives: every lane brings its operands, the last to arrive computes for all. Fragment layouts: PTX ISA,
+ * "Matrix fragments for mma.m16n8k8" and "m16n8k16", "ldmatrix". With g = lane / 4 and t = lane % 4. */
 #include "inside.h"
 
 namespace sim {
 
 const char *collective_name(collective_kind kind)
 {
-    static const char *const name[] = {"__syncwarp", "a shuffle", "a vote", "ldmatrix", "mma_bf16", "mma_tf32", "mma_f16", "mma_fp16",
-                                       "wgmma_begin", "wgmma", "wgmma_commit", "wgmma_wait"};
+    static const char *const name[] = {"__syncwarp",  "a shuffle", "a vote",       "ldmatrix",
+                                       "mma_bf16",    "mma_tf32",  "mma_f16",      "mma_fp16",
+                                       "wgmma_begin", "wgmma",     "wgmma_commit", "wgmma_wait"};
     return name[kind];
 }
 
@@ -118,7 +119,9 @@ static void ldmatrix(cuda_thread *lanes)
     for (int m = 0; m < first->matrices; m++) {
         const cuda_thread *row = lanes + 8 * m;
         count_conflicts(row);
-        auto element = [row](int r, int c) -> uint32_t { return ((const ldmatrix_in *)row[r].in)->row[c / 2] >> c % 2 * 16 & 0xffff; };
+        auto element = [row](int r, int c) -> uint32_t {
+            return ((const ldmatrix_in *)row[r].in)->row[c / 2] >> c % 2 * 16 & 0xffff;
+        };
         for (int l = 0; l < 32; l++) {
             int g = l / 4, t = l % 4;
             ((uint32_t *)lanes[l].out)[m] = first->transposed ? element(2 * t, g) | element(2 * t + 1, g) << 16
@@ -136,7 +139,8 @@ static void compute(collective_kind kind, cuda_thread *lanes, unsigned mask, sit
         for (unsigned l = 0; l < 32; l++) {
             if (!(mask >> l & 1)) continue;
             unsigned from = ((const shuffle_in *)lanes[l].in)->from % 32;
-            *(uint64_t *)lanes[l].out = mask >> from & 1 ? ((const shuffle_in *)lanes[from].in)->value : 0x7fffdead7fffdeadu;
+            *(uint64_t *)lanes[l].out = mask >> from & 1 ? ((const shuffle_in *)lanes[from].in)->value
+                                                         : 0x7fffdead7fffdeadu;
         }
         break;
     case VOTE:

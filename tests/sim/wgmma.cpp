@@ -1,5 +1,5 @@
-/* Products of warpgroups. Each warp makes its 16 rows on its own, as on the device, where nothing but barriers orders the
- * four of a warpgroup; that they say the same is checked. PTX ISA, "Asynchronous Warpgroup Level Matrix
+/* Products of warpgroups. Each warp makes its 16 rows on its own, as on the device, where nothing but barriers orders
+ * the four of a warpgroup; that they say the same is checked. PTX ISA, "Asynchronous Warpgroup Level Matrix
  * Multiply-Accumulate Operations"; with g = lane / 4 and t = lane % 4. */
 #include "inside.h"
 
@@ -13,9 +13,9 @@ struct wgmma_product {
 enum wgmma_state { IDLE, BEGUN, COMMITTED };
 struct wgmma_warp {
     wgmma_state state;
-    bool loaded;              /* ldmatrix since begin */
-    int columns, products;    /* of this batch */
-    unsigned made;            /* products since the block began */
+    bool loaded;           /* ldmatrix since begin */
+    int columns, products; /* of this batch */
+    unsigned made;         /* products since the block began */
     float *sums[32];
     float value[32][MOST_COLUMNS / 2];
     wgmma_product product[MOST_PRODUCTS]; /* that are not made yet */
@@ -64,7 +64,8 @@ static const unsigned char *unit_of_b(const wgmma_matrix &b, int i, int columns)
 }
 
 /* This lane's part of what its warp reads. */
-template <class F> static void for_units(const wgmma_matrix &a, const wgmma_matrix &b, int columns, const cuda_thread *t, F f)
+template <class F>
+static void for_units(const wgmma_matrix &a, const wgmma_matrix &b, int columns, const cuda_thread *t, F f)
 {
     const int lane = (int)t->lane;
     if (a.start) f(unit_of_a(a, (int)(t->number / 32 % 4) * 16 + lane / 2, lane % 2), "wgmma: A");
@@ -75,7 +76,8 @@ static void check(const wgmma_in &in, const cuda_thread *t, site at)
 {
     for_units(in.a, in.b, in.columns, t, [at](const unsigned char *p, const char *what) {
         check_shared(p, 16, what, at);
-        if (asan() && __asan_region_is_poisoned((void *)p, 16)) fail(at, "%s: address %p leaves its shared array", what, (const void *)p);
+        if (asan() && __asan_region_is_poisoned((void *)p, 16))
+            fail(at, "%s: address %p leaves its shared array", what, (const void *)p);
         if (__tsan_read16) __tsan_read16((void *)p);
     });
 }
@@ -95,14 +97,16 @@ static void make(wgmma_warp &w, const wgmma_product &p, int rows)
     const int columns = w.columns;
     for (int k = 0; k < 16; k++)
         for (int n = 0; n < columns; n++)
-            b[k][n] = p.b.transposed ? bf16(unit_of_b(p.b, n / 8 * 16 + k, columns), n % 8) : bf16(unit_of_b(p.b, k / 8 * columns + n, columns), k % 8);
+            b[k][n] = p.b.transposed ? bf16(unit_of_b(p.b, n / 8 * 16 + k, columns), n % 8)
+                                     : bf16(unit_of_b(p.b, k / 8 * columns + n, columns), k % 8);
     for (int l = 0; l < 32; l++) {
         const int g = l / 4, t = l % 4;
         for (int i = 0; i < 4; i++)
             for (int h = 0; h < 2; h++) {
                 const int row = g + i % 2 * 8, k = 2 * t + h + i / 2 * 8;
                 const uint32_t pair = p.a[l].fragment[i];
-                a[k][row] = p.a[l].start ? bf16(unit_of_a(p.a[l], rows + row, k / 8), k % 8) : sim_bits<float>(h ? pair & 0xffff0000u : pair << 16);
+                a[k][row] = p.a[l].start ? bf16(unit_of_a(p.a[l], rows + row, k / 8), k % 8)
+                                         : sim_bits<float>(h ? pair & 0xffff0000u : pair << 16);
             }
         for (int i = 0; i < columns / 2; i++) c[g + i / 2 % 2 * 8][i / 4 * 8 + 2 * t + i % 2] = w.value[l][i];
     }
@@ -124,7 +128,8 @@ static void agree(cuda_block *b, unsigned warp, unsigned number, const wgmma_in 
     if (s.number < number) s = {number, at, in.a, in.b, in.columns};
     if (s.number > number) return; /* the others are far ahead */
     if (!same(s.at, at) || !same_matrix(s.a, in.a) || !same_matrix(s.b, in.b) || s.columns != in.columns)
-        fail(at, "diverged warpgroup: product %u of this warp is another one than that of a warp beside it, at %s:%d", number, s.at.file, s.at.line);
+        fail(at, "diverged warpgroup: product %u of this warp is another one than that of a warp beside it, at %s:%d",
+             number, s.at.file, s.at.line);
 }
 
 /* One lane for all: the last one to come. */
@@ -136,8 +141,10 @@ void wgmma_compute(collective_kind kind, cuda_thread *lanes, site at)
     const wgmma_in &first = *(const wgmma_in *)lanes[0].in;
     for (int l = 0; l < 32; l++) {
         const wgmma_in &in = *(const wgmma_in *)lanes[l].in;
-        if (kind == WGMMA && (!same_matrix(in.a, first.a) || !same_matrix(in.b, first.b))) fail(at, "wgmma: the lanes of a warp name different matrices");
-        if ((kind == WGMMA || kind == WGMMA_WAIT) && in.sums != w.sums[l]) fail(at, "wgmma: other sums than those of wgmma_begin");
+        if (kind == WGMMA && (!same_matrix(in.a, first.a) || !same_matrix(in.b, first.b)))
+            fail(at, "wgmma: the lanes of a warp name different matrices");
+        if ((kind == WGMMA || kind == WGMMA_WAIT) && in.sums != w.sums[l])
+            fail(at, "wgmma: other sums than those of wgmma_begin");
     }
     switch (kind) {
     case WGMMA_BEGIN:
@@ -184,7 +191,8 @@ void wgmma(collective_kind kind, const wgmma_in &in, site at)
     cuda_thread *t = static_cast<cuda_thread *>(self);
     cuda_block *b = t->home;
     if (device.major != 9 || device.minor != 0) fail(at, "wgmma: sm_%d%d has none", device.major, device.minor);
-    if (b->threads.size() < (t->number / 128 + 1) * 128) fail(at, "wgmma: the last warpgroup of the block is not complete");
+    if (b->threads.size() < (t->number / 128 + 1) * 128)
+        fail(at, "wgmma: the last warpgroup of the block is not complete");
     if (!b->wgmma) {
         b->wgmma = new wgmma_block; /* not by memset, which TSan would take for an access of this thread */
         forget(b->wgmma);
@@ -192,7 +200,8 @@ void wgmma(collective_kind kind, const wgmma_in &in, site at)
     wgmma_warp &w = b->wgmma->warp[t->number / 32];
     if (kind == WGMMA) {
         check(in, t, at);
-        if (!b->published) fail(at, "wgmma: shared memory was written, and not all threads called wgmma_publish before the barrier");
+        if (!b->published)
+            fail(at, "wgmma: shared memory was written, and not all threads called wgmma_publish before the barrier");
     }
     if (kind == WGMMA_WAIT && w.state == COMMITTED) /* until now they may have been read */
         for (int i = 0; i < w.products; i++)
@@ -250,9 +259,11 @@ void wgmma_block_end(const cuda_block *b)
 {
     for (unsigned k = 0; b->wgmma && !failed() && k < b->threads.size() / 32; k++) {
         const wgmma_warp &w = b->wgmma->warp[k], &first = b->wgmma->warp[k / 4 * 4];
-        if (w.state != IDLE) report({nullptr, 0}, "warp %u of block %u ends with products that it never waited for", k, b->index.x);
-        if (w.made != first.made) report({nullptr, 0}, "diverged warpgroup: warp %u of block %u made %u products, warp %u made %u", k, b->index.x, w.made,
-                                         k / 4 * 4, first.made);
+        if (w.state != IDLE)
+            report({nullptr, 0}, "warp %u of block %u ends with products that it never waited for", k, b->index.x);
+        if (w.made != first.made)
+            report({nullptr, 0}, "diverged warpgroup: warp %u of block %u made %u products, warp %u made %u", k,
+                   b->index.x, w.made, k / 4 * 4, first.made);
     }
 }
 

@@ -1,5 +1,5 @@
-/* The twins of kernels/dev/dev_wgmma.cuh. What is in flight is strict here: sums hold NaN from wgmma_begin to wgmma_wait, which
- * finds out who touched them; the factors are read at once or (SIM=lazy) at wgmma_wait. */
+/* The twins of kernels/dev/dev_wgmma.cuh. What is in flight is strict here: sums hold NaN from wgmma_begin to
+ * wgmma_wait, which finds out who touched them; the factors are read at once or (SIM=lazy) at wgmma_wait. */
 #ifndef SIM_WGMMA_H
 #define SIM_WGMMA_H
 
@@ -37,7 +37,8 @@ template <bool TRANS_B, int J>
 static inline void wgmma_bf16(float (&d)[J][4], const uint32_t (&a)[4], dev_matrix b, sim::site at = sim::here())
 {
     static_assert(J == 4 || J == 8 || J == 16, "32, 64 or 128 columns");
-    sim::wgmma(sim::WGMMA, {&d[0][0], 8 * J, {nullptr, 0, 0, false, {a[0], a[1], a[2], a[3]}}, sim_matrix(b, TRANS_B)}, at);
+    sim::wgmma(sim::WGMMA, {&d[0][0], 8 * J, {nullptr, 0, 0, false, {a[0], a[1], a[2], a[3]}}, sim_matrix(b, TRANS_B)},
+               at);
 }
 
 #endif

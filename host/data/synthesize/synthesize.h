@@ -26,18 +26,18 @@ typedef enum { DG_GRADIENT, DG_ROOM, DG_BOKEH, DG_CURTAIN, DG_GRASS, DG_SCENES }
 typedef enum { DG_MOUTH_PLAIN, DG_MOUTH_SMILE, DG_MOUTH_OPEN, DG_MOUTH_TONGUE } dg_mouth;
 
 typedef struct {
-    uint32_t grain;                 /* key of every noise on this cat */
+    uint32_t grain; /* key of every noise on this cat */
 
     dg_scene scene;
-    dg_rgb back[2];                 /* background, two tones */
-    double back_x, back_y;          /* direction of the gradient, of length 1 */
-    double spot[5][3];              /* bokeh: x, y, radius in picture units (-1..1) */
+    dg_rgb back[2];        /* background, two tones */
+    double back_x, back_y; /* direction of the gradient, of length 1 */
+    double spot[5][3];     /* bokeh: x, y, radius in picture units (-1..1) */
 
     dg_pattern pattern;
-    bool striped;                   /* stripes on what is not white */
-    dg_rgb fur, dark, white;        /* main colour, stripes or points or patches, bib and muzzle */
-    dg_rgb ginger;                  /* second patch colour of calico and tortie */
-    double white_face;              /* how much of the muzzle is white, 0..1 */
+    bool striped;            /* stripes on what is not white */
+    dg_rgb fur, dark, white; /* main colour, stripes or points or patches, bib and muzzle */
+    dg_rgb ginger;           /* second patch colour of calico and tortie */
+    double white_face;       /* how much of the muzzle is white, 0..1 */
     double blaze, stripe_phase, patch_x, patch_y;
 
     double scale, shift_x, shift_y, sin_tilt, cos_tilt, yaw, pitch;
@@ -48,9 +48,9 @@ typedef struct {
 
     double eye_x, eye_y, eye_w, eye_open[2], sin_eye, cos_eye, pupil, gaze_x, gaze_y;
     bool shut[2];
-    double shut_bend;               /* shut eyes: > 0 asleep, < 0 happy */
+    double shut_bend; /* shut eyes: > 0 asleep, < 0 happy */
     dg_rgb iris[2];
-    dg_rgb nose, line, lid;         /* line: mouth, rims of the eyes; lid: shut eyes */
+    dg_rgb nose, line, lid; /* line: mouth, rims of the eyes; lid: shut eyes */
     double nose_w;
     dg_mouth mouth;
     dg_rgb whisker;

@@ -68,9 +68,9 @@ static void turn(double a, double *sine, double *cosine)
     *cosine = 1 - q / 2 * (1 - q / 12 * (1 - q / 30 * (1 - q / 56)));
 }
 
-static const dg_rgb GREY = {.50, .53, .58}, GINGER = {.86, .56, .27}, BLACK = {.16, .15, .16},
-                    WHITE = {.95, .93, .90}, CREAM = {.90, .79, .63}, BROWN = {.62, .49, .36},
-                    SILVER = {.72, .73, .74}, CHOCOLATE = {.40, .27, .20}, PALE = {.92, .86, .76};
+static const dg_rgb GREY = {.50, .53, .58}, GINGER = {.86, .56, .27}, BLACK = {.16, .15, .16}, WHITE = {.95, .93, .90},
+                    CREAM = {.90, .79, .63}, BROWN = {.62, .49, .36}, SILVER = {.72, .73, .74},
+                    CHOCOLATE = {.40, .27, .20}, PALE = {.92, .86, .76};
 
 static void choose_coat(dice *d, dg_cat *c)
 {

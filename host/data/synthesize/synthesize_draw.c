@@ -117,8 +117,9 @@ static void paint_ears(point *p, double x, double y)
     const dg_cat *c = p->cat;
     for (int side = -1; side <= 1; side += 2) {
         double sx = x * side, narrow = 1 + c->yaw * side * .5; /* the ear that turns away looks narrower */
-        const double outer[3][2] = {
-            {c->ear_in * narrow, -.36}, {c->ear_out * narrow, -.02}, {c->ear_x * narrow, c->ear_y}};
+        const double outer[3][2] = {{c->ear_in * narrow, -.36},
+                                    {c->ear_out * narrow, -.02},
+                                    {c->ear_x * narrow, c->ear_y}};
         double ragged = dg_cat_noise(c->grain + 12, x * 11, y * 11) - .5;
         double shape = triangle(sx, y, outer) - .05 + c->fluff * .4 * ragged;
         double inside = cover(p, shape);

@@ -5,7 +5,8 @@ static __device__ __forceinline__ float tanh_of(float x) { return tanhf(x); }
 static __device__ __forceinline__ double tanh_of(double x) { return tanh(x); }
 
 /* y may be x: every thread reads what it writes, and nothing else. */
-template <class real, int n> static __global__ void act_kernel(real *y, const real *x, int64_t count, bool is_tanh, real factor)
+template <class real, int n>
+static __global__ void act_kernel(real *y, const real *x, int64_t count, bool is_tanh, real factor)
 {
     const int64_t i = dg_thread() * n;
     if (i >= count) return;
@@ -37,7 +38,8 @@ template <class real, int n> static void launch_act(const dg_act_args *a, const 
 template <class real, int n> static void launch_act_dx(const dg_act_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     KLAUNCH((act_dx_kernel<real, n>), dg_grid(a->n / n, tune->block), dim3(tune->block), 0, stream, (real *)a->dx,
-            (const real *)a->dy, (const real *)a->y, a->n, a->act == DG_ACT_TANH, dg_below_zero<real>(a->act, a->slope));
+            (const real *)a->dy, (const real *)a->y, a->n, a->act == DG_ACT_TANH,
+            dg_below_zero<real>(a->act, a->slope));
 }
 
 template <class real> void dg_cuda_act(const dg_act_args *a, const dg_tune *tune, cudaStream_t stream)
@@ -48,6 +50,7 @@ DG_INSTANTIATE(act, act)
 
 template <class real> void dg_cuda_act_dx(const dg_act_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_is(tune, "vector") ? launch_act_dx<real, dg_wide<real>>(a, tune, stream) : launch_act_dx<real, 1>(a, tune, stream);
+    dg_is(tune, "vector") ? launch_act_dx<real, dg_wide<real>>(a, tune, stream)
+                          : launch_act_dx<real, 1>(a, tune, stream);
 }
 DG_INSTANTIATE(act_dx, act)

@@ -7,7 +7,8 @@
 static __device__ unsigned bad_weights, blocks_done;
 
 /* The block is the tuning row's: dg_variant_check() lets it be so large. */
-template <class real, int n> static __global__ void __launch_bounds__(sizeof(real) == 4 ? 1024 : 512) adam_kernel(const dg_adam_args a)
+template <class real, int n>
+static __global__ void __launch_bounds__(sizeof(real) == 4 ? 1024 : 512) adam_kernel(const dg_adam_args a)
 {
     SHARED(dg_adam_factors<real>, factors, );
     SHARED(unsigned, bad_here, );

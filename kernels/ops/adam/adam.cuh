@@ -12,7 +12,8 @@ template <class real> struct dg_adam_factors {
 };
 
 /* The powers are in double and the same for all weights: one thread a block makes them. */
-template <class real> static __device__ __forceinline__ dg_adam_factors<real> dg_adam_factors_of(const dg_adam_args &a, uint64_t step)
+template <class real>
+static __device__ __forceinline__ dg_adam_factors<real> dg_adam_factors_of(const dg_adam_args &a, uint64_t step)
 {
     const double t = (double)(step + 1);
     dg_adam_factors<real> f;
@@ -27,8 +28,9 @@ template <class real> static __device__ __forceinline__ dg_adam_factors<real> dg
 
 /* How many of the n weights are not finite afterwards. */
 template <class real, int n>
-static __device__ __forceinline__ unsigned dg_adam_step(const dg_adam_factors<real> &f, dg_pack<real, n> &p, dg_pack<real, n> &m,
-                                                        dg_pack<real, n> &v, const dg_pack<real, n> &g)
+static __device__ __forceinline__ unsigned dg_adam_step(const dg_adam_factors<real> &f, dg_pack<real, n> &p,
+                                                        dg_pack<real, n> &m, dg_pack<real, n> &v,
+                                                        const dg_pack<real, n> &g)
 {
     unsigned broken = 0;
 #pragma unroll

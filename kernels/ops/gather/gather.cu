@@ -23,7 +23,8 @@ template <class real, int n> static __global__ void gather_kernel(const dg_gathe
     dg_store<n>((real *)a.x + (int64_t)image * count + i, x);
 }
 
-template <class real, int n> static void launch_gather(const dg_gather_args *a, const dg_tune *tune, cudaStream_t stream)
+template <class real, int n>
+static void launch_gather(const dg_gather_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     const int threads = a->H * a->W * a->C / n;
     KLAUNCH((gather_kernel<real, n>), dim3(a->N, dg_div_up(threads, tune->block)), dim3(tune->block), 0, stream, *a);
@@ -31,7 +32,8 @@ template <class real, int n> static void launch_gather(const dg_gather_args *a, 
 
 template <class real> void dg_cuda_gather(const dg_gather_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_is(tune, "vector") ? launch_gather<real, dg_wide<real>>(a, tune, stream) : launch_gather<real, 1>(a, tune, stream);
+    dg_is(tune, "vector") ? launch_gather<real, dg_wide<real>>(a, tune, stream)
+                          : launch_gather<real, 1>(a, tune, stream);
 }
 DG_INSTANTIATE(gather, gather)
 

@@ -19,6 +19,9 @@ static __device__ __forceinline__ const uint8_t *dg_gather_row(const dg_gather_a
     return a.data + (int64_t)a.perm[a.state->cursor + image] * (a.H * a.W * a.C);
 }
 
-template <class real> static __device__ __forceinline__ real dg_gather_value(uint8_t byte) { return (real)byte / (real)127.5 - 1; }
+template <class real> static __device__ __forceinline__ real dg_gather_value(uint8_t byte)
+{
+    return (real)byte / (real)127.5 - 1;
+}
 
 #endif

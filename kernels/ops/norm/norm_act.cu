@@ -97,7 +97,8 @@ template <int n> static __device__ __forceinline__ void sum_slots(two_sums<n> &s
 
 /* Mean and sum of squared deviations of a chunk. Deviations are taken from the chunk's first row: one value of the
  * chunk is never so far from its mean that the correction could cancel more than the chunk's length. */
-template <class real, int n> static __global__ void __launch_bounds__(MAX_BLOCK) stats_kernel(void *scratch, const real *x, const columns s)
+template <class real, int n>
+static __global__ void __launch_bounds__(MAX_BLOCK) stats_kernel(void *scratch, const real *x, const columns s)
 {
     const place p = place_of(s, n);
     two_sums<n> all = {};
@@ -147,7 +148,8 @@ static __device__ __forceinline__ moments join(const moments &a, const moments &
     return m;
 }
 
-template <class real> static __global__ void __launch_bounds__(MERGE_BLOCK) stats_merge_kernel(const dg_norm_stats_args a, const columns s)
+template <class real>
+static __global__ void __launch_bounds__(MERGE_BLOCK) stats_merge_kernel(const dg_norm_stats_args a, const columns s)
 {
     const int c = (int)(dg_thread() / WARP), lane = (int)threadIdx.x % WARP;
     if (c >= s.C) return; /* whole warps: the block is a multiple of 32 */
@@ -181,7 +183,8 @@ template <class real> static __global__ void __launch_bounds__(MERGE_BLOCK) stat
 
 static dim3 merge_grid(int C) { return dim3((unsigned)dg_div_up(C, MERGE_WARPS)); }
 
-template <class real, int n> static void launch_stats(const dg_norm_stats_args *a, const dg_tune *tune, cudaStream_t stream)
+template <class real, int n>
+static void launch_stats(const dg_norm_stats_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     const columns s = columns_of(a->N, a->H, a->W, a->C, a->groups, n, tune->block);
     KLAUNCH((stats_kernel<real, n>), grid_of(&s, n), dim3(tune->block), 0, stream, a->scratch, (const real *)a->x, s);
@@ -201,7 +204,8 @@ template <class real, int n> struct affine {
     dg_pack<real, n> mean, scale, beta;
 };
 
-template <class real, int n> static __device__ __forceinline__ affine<real, n> affine_of(const dg_norm_act_args &a, int group, int c)
+template <class real, int n>
+static __device__ __forceinline__ affine<real, n> affine_of(const dg_norm_act_args &a, int group, int c)
 {
     affine<real, n> f;
     f.mean = dg_load<n>((const real *)a.mean + group * a.C + c);
@@ -234,12 +238,14 @@ static __global__ void __launch_bounds__(MAX_BLOCK) act_kernel(const dg_norm_act
 template <class real, int n> static void launch_act(const dg_norm_act_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     const columns s = columns_of(a->N, a->H, a->W, a->C, a->groups, n, tune->block);
-    KLAUNCH((act_kernel<real, n>), grid_of(&s, n), dim3(tune->block), 0, stream, *a, s, dg_below_zero<real>(a->act, a->slope));
+    KLAUNCH((act_kernel<real, n>), grid_of(&s, n), dim3(tune->block), 0, stream, *a, s,
+            dg_below_zero<real>(a->act, a->slope));
 }
 
 /* Backward, first sweep: sums over a chunk of g and g * (x - mean). */
 template <class real, int n>
-static __global__ void __launch_bounds__(MAX_BLOCK) gradient_kernel(const dg_norm_act_args a, const columns s, real factor)
+static __global__ void __launch_bounds__(MAX_BLOCK)
+    gradient_kernel(const dg_norm_act_args a, const columns s, real factor)
 {
     const place p = place_of(s, n);
     two_sums<n> all = {};
@@ -275,7 +281,8 @@ static __global__ void __launch_bounds__(MAX_BLOCK) gradient_kernel(const dg_nor
 
 /* From the chunks' sums: dgamma, dbeta, and for each group and channel the two numbers that the second sweep
  * subtracts, mean(g) and rstd * mean(g * xhat), behind the parts in scratch. */
-template <class real> static __global__ void __launch_bounds__(MERGE_BLOCK) gradient_merge_kernel(const dg_norm_act_args a, const columns s)
+template <class real>
+static __global__ void __launch_bounds__(MERGE_BLOCK) gradient_merge_kernel(const dg_norm_act_args a, const columns s)
 {
     const int c = (int)(dg_thread() / WARP), lane = (int)threadIdx.x % WARP;
     if (c >= s.C) return;
@@ -305,7 +312,8 @@ template <class real> static __global__ void __launch_bounds__(MERGE_BLOCK) grad
 }
 
 /* Second sweep; dx may be dy. */
-template <class real, int n> static __global__ void __launch_bounds__(MAX_BLOCK) dx_kernel(const dg_norm_act_args a, const columns s, real factor)
+template <class real, int n>
+static __global__ void __launch_bounds__(MAX_BLOCK) dx_kernel(const dg_norm_act_args a, const columns s, real factor)
 {
     const place p = place_of(s, n);
     if (p.c >= s.C) return;
@@ -332,7 +340,8 @@ template <class real, int n> static __global__ void __launch_bounds__(MAX_BLOCK)
     }
 }
 
-template <class real, int n> static void launch_act_dx(const dg_norm_act_args *a, const dg_tune *tune, cudaStream_t stream)
+template <class real, int n>
+static void launch_act_dx(const dg_norm_act_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     const columns s = columns_of(a->N, a->H, a->W, a->C, a->groups, n, tune->block);
     const real factor = dg_below_zero<real>(a->act, a->slope);
@@ -361,6 +370,7 @@ DG_INSTANTIATE(norm_act, norm_act)
 
 template <class real> void dg_cuda_norm_act_dx(const dg_norm_act_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_is(tune, "vector") ? launch_act_dx<real, dg_wide<real>>(a, tune, stream) : launch_act_dx<real, 1>(a, tune, stream);
+    dg_is(tune, "vector") ? launch_act_dx<real, dg_wide<real>>(a, tune, stream)
+                          : launch_act_dx<real, 1>(a, tune, stream);
 }
 DG_INSTANTIATE(norm_act_dx, norm_act)

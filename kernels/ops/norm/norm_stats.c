@@ -102,8 +102,7 @@ void DG_CPU(dg_cpu_norm_stats)(const dg_norm_stats_args *a, const dg_tune *tune)
                     mean[g * s.C + c + i] = (real)m[i];
                     rstd[g * s.C + c + i] = (real)(1 / sqrt(m2[i] / (double)s.rows + a->eps));
                     running_mean[c + i] = (real)(keep * (double)running_mean[c + i] + a->momentum * m[i]);
-                    running_var[c + i] =
-                        (real)(keep * (double)running_var[c + i] + a->momentum * (m2[i] * unbias));
+                    running_var[c + i] = (real)(keep * (double)running_var[c + i] + a->momentum * (m2[i] * unbias));
                 }
             }
         }

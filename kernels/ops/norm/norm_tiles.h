@@ -16,10 +16,10 @@ enum { TILE = 256, CHUNK = 8192, MERGE = 16 };
 
 typedef struct {
     int C, groups;
-    int64_t rows;       /* of one group */
-    int64_t chunk;      /* rows of a chunk; the last of a group may have fewer */
-    int chunks;         /* of one group */
-    int width, tile;    /* channels, rows of a tile; the last tile of the channels may be narrower */
+    int64_t rows;    /* of one group */
+    int64_t chunk;   /* rows of a chunk; the last of a group may have fewer */
+    int chunks;      /* of one group */
+    int width, tile; /* channels, rows of a tile; the last tile of the channels may be narrower */
 } split;
 
 INLINE split split_of(int N, int H, int W, int C, int groups)
@@ -62,19 +62,19 @@ INLINE double *sums_of(void *scratch, const split *s, int chunk)
  * loaded once for all of them; then one by one, and the last one may be partly filled. TILES runs `call` with
  * r: the tile's first row, n: its lanes, many: how many tiles, a constant. */
 enum { AHEAD = 4 };
-#define TILES(rows, tile, width, call)                                       \
-    do {                                                                     \
-        int64_t r = 0;                                                       \
-        for (; r + AHEAD * (tile) <= (rows); r += AHEAD * (tile)) {          \
-            enum { many = AHEAD };                                           \
-            int n = (tile) * (width);                                        \
-            call;                                                            \
-        }                                                                    \
-        for (; r < (rows); r += (tile)) {                                    \
-            enum { many = 1 };                                               \
+#define TILES(rows, tile, width, call)                                        \
+    do {                                                                      \
+        int64_t r = 0;                                                        \
+        for (; r + AHEAD * (tile) <= (rows); r += AHEAD * (tile)) {           \
+            enum { many = AHEAD };                                            \
+            int n = (tile) * (width);                                         \
+            call;                                                             \
+        }                                                                     \
+        for (; r < (rows); r += (tile)) {                                     \
+            enum { many = 1 };                                                \
             int n = ((rows)-r < (tile) ? (int)((rows)-r) : (tile)) * (width); \
-            call;                                                            \
-        }                                                                    \
+            call;                                                             \
+        }                                                                     \
     } while (0)
 
 /* out[j * width + c] = value[c] */

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-/* Minimal filtering pays where its tiles fit the outputs and fill the registers. Its error in fp32, 4e-7 of the result's
- * size, is about that of a plain chain of 500 multiply-adds; much shorter sums are direct ones, so that a narrow network is
- * as exact as with a library. Doubles keep the direct sum: they are asked for to compare numbers. */
+/* Minimal filtering pays where its tiles fit the outputs and fill the registers. Its error in fp32, 4e-7 of the
+ * result's size, is about that of a plain chain of 500 multiply-adds; much shorter sums are direct ones, so that a
+ * narrow network is as exact as with a library. Doubles keep the direct sum: they are asked for to compare numbers. */
 static bool suits_winograd(dg_op_kind kind, const dg_conv_args *a)
 {
     int H = kind == DG_OP_conv_dx ? dg_ceil_div(a->H, a->S) : a->Ho;
@@ -38,24 +38,18 @@ size_t DG_CPU(dg_cpu_conv_scratch)(dg_op_kind kind, const dg_conv_args *a, const
 
 void DG_CPU(dg_cpu_conv_fwd)(const dg_conv_args *a, const dg_tune *tune)
 {
-    if (winograd(tune))
-        DG_CPU(dg_conv_winograd)(false, a);
-    else
-        DG_CPU(dg_conv_direct)(false, a);
+    if (winograd(tune)) DG_CPU(dg_conv_winograd)(false, a);
+    else DG_CPU(dg_conv_direct)(false, a);
 }
 
 void DG_CPU(dg_cpu_conv_dx)(const dg_conv_args *a, const dg_tune *tune)
 {
-    if (winograd(tune))
-        DG_CPU(dg_conv_winograd)(true, a);
-    else
-        DG_CPU(dg_conv_direct)(true, a);
+    if (winograd(tune)) DG_CPU(dg_conv_winograd)(true, a);
+    else DG_CPU(dg_conv_direct)(true, a);
 }
 
 void DG_CPU(dg_cpu_conv_dw)(const dg_conv_args *a, const dg_tune *tune)
 {
-    if (winograd(tune))
-        DG_CPU(dg_conv_winograd_dw)(a);
-    else
-        DG_CPU(dg_conv_dw_direct)(a);
+    if (winograd(tune)) DG_CPU(dg_conv_winograd_dw)(a);
+    else DG_CPU(dg_conv_dw_direct)(a);
 }

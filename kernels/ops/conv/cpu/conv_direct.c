@@ -33,16 +33,16 @@ typedef struct {
 typedef struct {
     const real *in, *w;
     real *out;
-    int N, Hi, Wi, Ci;       /* input */
-    int Ho, Wo, Co;          /* output */
-    int K, S, P;             /* as given */
+    int N, Hi, Wi, Ci; /* input */
+    int Ho, Wo, Co;    /* output */
+    int K, S, P;       /* as given */
     bool adjoint, merged;
-    int taps, stride, pad;   /* spans: of the merged convolution if merged, else K, S, P */
-    int phases;              /* per axis, 1 forward and merged */
-    int Hv, Wv, Cv, first;   /* output as the tiles see it; merged: first is the block number of block 0 */
-    int NR, blocks;          /* channels a block, blocks */
-    int groups, set, sets;   /* image groups, groups a set, sets */
-    int rows, bands;         /* output rows a band */
+    int taps, stride, pad; /* spans: of the merged convolution if merged, else K, S, P */
+    int phases;            /* per axis, 1 forward and merged */
+    int Hv, Wv, Cv, first; /* output as the tiles see it; merged: first is the block number of block 0 */
+    int NR, blocks;        /* channels a block, blocks */
+    int groups, set, sets; /* image groups, groups a set, sets */
+    int rows, bands;       /* output rows a band */
     int team;
     size_t group_count, panel_count; /* reals: packed input of one group, all panels */
 } job;
@@ -201,10 +201,8 @@ static void pack_weights(const job *j, real *panel)
                 if (!j->adjoint || y >= ty) continue;
                 to += (size_t)y * (size_t)tx * (size_t)j->Ci * (size_t)j->NR;
                 for (int x = 0; x < tx; x++, to += (size_t)j->Ci * (size_t)j->NR) {
-                    if (j->merged)
-                        pack_merged(j, to, block, y, x);
-                    else
-                        pack_backward(j, to, block, py + j->S * (ty - 1 - y), px + j->S * (tx - 1 - x));
+                    if (j->merged) pack_merged(j, to, block, y, x);
+                    else pack_backward(j, to, block, py + j->S * (ty - 1 - y), px + j->S * (tx - 1 - x));
                 }
             }
         }
@@ -254,10 +252,8 @@ static void scatter(const row *w, const real *c, int n0, int images, int block, 
         int y = (w->oy + j->first) * j->S + py - j->P, x = (ox + j->first) * j->S + px - j->P;
         /* columns that are neighbours in memory, too: the rest of this row of the square, inside the picture */
         int run = dg_min(c1 - column, (j->S - px) * j->Co - n);
-        if (x < 0 || y < 0 || y >= j->Ho)
-            run = dg_min(run, j->Co - n);
-        else
-            run = dg_min(run, (j->Wo - x) * j->Co - n);
+        if (x < 0 || y < 0 || y >= j->Ho) run = dg_min(run, j->Co - n);
+        else run = dg_min(run, (j->Wo - x) * j->Co - n);
         if (run <= 0) run = dg_min(c1 - column, j->Co - n);
         if (x >= 0 && x < j->Wo && y >= 0 && y < j->Ho) {
             real *to = j->out + n0 * image + ((ptrdiff_t)y * j->Wo + x) * j->Co + n;

@@ -24,15 +24,15 @@ DG_MICRO(micro1, DG_MR, 1, DG_MR, DG_LANES)
 
 typedef struct {
     const dg_conv_args *a;
-    int NR, ci_blocks;        /* input channels a block, blocks */
-    int co_blocks, co_unit;   /* blocks of DG_MR output channels; blocks a unit of work */
+    int NR, ci_blocks;      /* input channels a block, blocks */
+    int co_blocks, co_unit; /* blocks of DG_MR output channels; blocks a unit of work */
     int co_units;
-    int images, rows;         /* of a piece */
-    int groups, bands;        /* image groups, bands of rows: groups * bands pieces */
+    int images, rows;  /* of a piece */
+    int groups, bands; /* image groups, bands of rows: groups * bands pieces */
     int slices, units, team;
-    int height, columns;      /* packed x: input rows of a piece; columns of one phase */
-    size_t x_count, y_count;  /* reals */
-    size_t copy_count;        /* reals of one slice's copy of w */
+    int height, columns;     /* packed x: input rows of a piece; columns of one phase */
+    size_t x_count, y_count; /* reals */
+    size_t copy_count;       /* reals of one slice's copy of w */
 } job;
 
 static job plan(const dg_conv_args *a)
@@ -64,8 +64,8 @@ static job plan(const dg_conv_args *a)
 }
 
 typedef struct {
-    int n0, images;      /* images n0 <= n < n0 + images */
-    int o0, o1, lo, hi;  /* output rows, and the input rows that they reach */
+    int n0, images;     /* images n0 <= n < n0 + images */
+    int o0, o1, lo, hi; /* output rows, and the input rows that they reach */
 } piece;
 
 static piece piece_of(const job *j, int p)
@@ -183,8 +183,8 @@ static void unit(const job *j, real *copies, real *x, real *y, int u)
         pack_x(j, &c, x, block);
         pack_y(j, &c, y, first, blocks);
         for (int tap = 0; tap < j->a->K * j->a->K; tap++)
-            tap_tiles(j, &c, x, y, tap_copy(j, copies, slice, block, tap, first), blocks, tap / j->a->K,
-                      tap % j->a->K, p > p0);
+            tap_tiles(j, &c, x, y, tap_copy(j, copies, slice, block, tap, first), blocks, tap / j->a->K, tap % j->a->K,
+                      p > p0);
     }
 }
 

@@ -25,10 +25,10 @@ DG_MICRO(micro1, TALL, 1, ak, bk)
 typedef struct {
     const dg_conv_args *a;
     int NR, co_blocks;
-    int run, run_blocks;  /* K*Ci, in blocks of TALL */
-    int rows, bands;      /* output rows of a piece; pieces an image */
+    int run, run_blocks; /* K*Ci, in blocks of TALL */
+    int rows, bands;     /* output rows of a piece; pieces an image */
     int slices, team;
-    size_t line;          /* reals of a padded row of x */
+    size_t line;                         /* reals of a padded row of x */
     size_t x_count, y_count, copy_count; /* reals: padded rows, the last block of y, one slice's copy of w */
 } job;
 

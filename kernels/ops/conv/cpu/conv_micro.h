@@ -3,9 +3,9 @@
  *     c[i][j] (+)= sum over runs, over k < n, of a[k*AK + i] * b[k*BK + j]     i < MR, j < NV * DG_LANES
  *
  * a is read by broadcasts, b by vectors. All of c stays in registers over all runs of a call, and every element is one
- * chain of multiply-adds in the order of the runs, whatever tile it falls into; then it is added to what lies in memory.
- * A chain of many terms has several times the error of several short ones: dg_micro_sum splits it. Where it does so
- * depends on the shape alone, not on the blocking nor on the number of threads.
+ * chain of multiply-adds in the order of the runs, whatever tile it falls into; then it is added to what lies in
+ * memory. A chain of many terms has several times the error of several short ones: dg_micro_sum splits it. Where it
+ * does so depends on the shape alone, not on the blocking nor on the number of threads.
  *
  * Tile sizes: c needs MR * NV registers and must cover latency times throughput of the multiply-adds (8 to 10
  * chains); 16 registers hold 6 x 2, 32 hold 8 x 2 (and 8 divides the usual batch sizes). */
@@ -40,32 +40,31 @@ typedef struct {
 
 /* Strides are constants where tiles are packed (AK, BK), or the arguments ak and bk. Never inlined: GCC 12 spills
  * the accumulators when it can mix them with a caller. */
-#define DG_MICRO(name, MR, NV, AK, BK)                                                                        \
-    static __attribute__((noinline, unused)) void name(const dg_run *run, int runs, real *c, ptrdiff_t ldc,   \
-                                                       int add, ptrdiff_t ak, ptrdiff_t bk)                   \
-    {                                                                                                         \
-        (void)ak;                                                                                             \
-        (void)bk;                                                                                             \
-        dg_vec acc[MR][NV];                                                                                   \
-        DG_UNROLL for (int i = 0; i < (MR); i++)                                                              \
-            DG_UNROLL for (int j = 0; j < (NV); j++) acc[i][j] = (dg_vec){0};                                 \
-        for (int r = 0; r < runs; r++) {                                                                      \
-            const real *a = run[r].a, *b = run[r].b;                                                          \
-            for (ptrdiff_t k = run[r].n; k > 0; k--) {                                                        \
-                dg_vec v[NV];                                                                                 \
-                DG_UNROLL for (int j = 0; j < (NV); j++) v[j] = *(const dg_vec *)(b + j * DG_LANES);          \
-                DG_UNROLL for (int i = 0; i < (MR); i++)                                                      \
-                    DG_UNROLL for (int j = 0; j < (NV); j++) acc[i][j] += a[i] * v[j];                        \
-                a += (AK);                                                                                    \
-                b += (BK);                                                                                    \
-            }                                                                                                 \
-        }                                                                                                     \
-        DG_UNROLL for (int i = 0; i < (MR); i++)                                                              \
-            DG_UNROLL for (int j = 0; j < (NV); j++) {                                                        \
-                dg_vec *to = (dg_vec *)(c + i * ldc + j * DG_LANES);                                          \
-                if (add) acc[i][j] += *to;                                                                    \
-                *to = acc[i][j];                                                                              \
-            }                                                                                                 \
+#define DG_MICRO(name, MR, NV, AK, BK)                                                                               \
+    static __attribute__((noinline, unused)) void name(const dg_run *run, int runs, real *c, ptrdiff_t ldc, int add, \
+                                                       ptrdiff_t ak, ptrdiff_t bk)                                   \
+    {                                                                                                                \
+        (void)ak;                                                                                                    \
+        (void)bk;                                                                                                    \
+        dg_vec acc[MR][NV];                                                                                          \
+        DG_UNROLL for (int i = 0; i < (MR); i++) DG_UNROLL for (int j = 0; j < (NV); j++) acc[i][j] = (dg_vec){0};   \
+        for (int r = 0; r < runs; r++) {                                                                             \
+            const real *a = run[r].a, *b = run[r].b;                                                                 \
+            for (ptrdiff_t k = run[r].n; k > 0; k--) {                                                               \
+                dg_vec v[NV];                                                                                        \
+                DG_UNROLL for (int j = 0; j < (NV); j++) v[j] = *(const dg_vec *)(b + j * DG_LANES);                 \
+                DG_UNROLL for (int i = 0; i < (MR); i++) DG_UNROLL for (int j = 0; j < (NV); j++)                    \
+                    acc[i][j] += a[i] * v[j];                                                                        \
+                a += (AK);                                                                                           \
+                b += (BK);                                                                                           \
+            }                                                                                                        \
+        }                                                                                                            \
+        DG_UNROLL for (int i = 0; i < (MR); i++) DG_UNROLL for (int j = 0; j < (NV); j++)                            \
+        {                                                                                                            \
+            dg_vec *to = (dg_vec *)(c + i * ldc + j * DG_LANES);                                                     \
+            if (add) acc[i][j] += *to;                                                                               \
+            *to = acc[i][j];                                                                                         \
+        }                                                                                                            \
     }
 typedef void dg_micro(const dg_run *run, int runs, real *c, ptrdiff_t ldc, int add, ptrdiff_t ak, ptrdiff_t bk);
 

@@ -63,7 +63,7 @@ DG_INLINE void dg_interleave(real *restrict to, int width, const real *restrict 
                 r[i] = *(const dg_square_row *)(from + row * stride + e);
             }
             dg_transpose(r);
-            DG_UNROLL for (int k = 0; k < DG_SQUARE; k++) *(dg_square_row *)(to + (e + k) * width + i0) = r[k];
+            DG_UNROLL for (int k = 0; k < DG_SQUARE; k++) * (dg_square_row *)(to + (e + k) * width + i0) = r[k];
         }
     }
     for (; e < count; e++)

@@ -20,36 +20,36 @@ enum {
     SUM_TERMS = 32,      /* of a chain */
     /* sums of at most so many have chains of half the length: other errors are smaller there, too */
     SHORT_TERMS = 256,
-    M_TILES = 64         /* tiles of a piece in the second order: M is in L2, U streams past it */
+    M_TILES = 64 /* tiles of a piece in the second order: M is in L2, U streams past it */
 };
 
 /* a is MR rows of V, read at the same term. Chains of terms are added to c one after another: the errors of
  * one chain of all terms would be twice as large, and the transforms multiply them. */
-#define MICRO_ROWS(name, NV)                                                                                  \
-    static __attribute__((noinline)) void name(const real *a, ptrdiff_t lda, const real *b, real *c, int n)   \
-    {                                                                                                         \
-        const real *row[DG_MR];                                                                               \
-        const ptrdiff_t chain = n <= SHORT_TERMS ? SUM_TERMS / 2 : SUM_TERMS;                                 \
-        DG_UNROLL for (int i = 0; i < DG_MR; i++) row[i] = a + i * lda;                                       \
-        for (ptrdiff_t k = 0, end = 0; k < n;) {                                                              \
-            dg_vec acc[DG_MR][NV];                                                                            \
-            bool first = k == 0;                                                                              \
-            end = end + chain < n ? end + chain : n;                                                          \
-            DG_UNROLL for (int i = 0; i < DG_MR; i++)                                                         \
-                DG_UNROLL for (int j = 0; j < (NV); j++) acc[i][j] = (dg_vec){0};                             \
-            for (; k < end; k++, b += (NV) * DG_LANES) {                                                      \
-                dg_vec v[NV];                                                                                 \
-                DG_UNROLL for (int j = 0; j < (NV); j++) v[j] = *(const dg_vec *)(b + j * DG_LANES);          \
-                DG_UNROLL for (int i = 0; i < DG_MR; i++)                                                     \
-                    DG_UNROLL for (int j = 0; j < (NV); j++) acc[i][j] += row[i][k] * v[j];                   \
-            }                                                                                                 \
-            DG_UNROLL for (int i = 0; i < DG_MR; i++)                                                         \
-                DG_UNROLL for (int j = 0; j < (NV); j++) {                                                    \
-                    dg_vec *to = (dg_vec *)(c + (i * (NV) + j) * DG_LANES);                                   \
-                    if (!first) acc[i][j] += *to;                                                             \
-                    *to = acc[i][j];                                                                          \
-                }                                                                                             \
-        }                                                                                                     \
+#define MICRO_ROWS(name, NV)                                                                                \
+    static __attribute__((noinline)) void name(const real *a, ptrdiff_t lda, const real *b, real *c, int n) \
+    {                                                                                                       \
+        const real *row[DG_MR];                                                                             \
+        const ptrdiff_t chain = n <= SHORT_TERMS ? SUM_TERMS / 2 : SUM_TERMS;                               \
+        DG_UNROLL for (int i = 0; i < DG_MR; i++) row[i] = a + i * lda;                                     \
+        for (ptrdiff_t k = 0, end = 0; k < n;) {                                                            \
+            dg_vec acc[DG_MR][NV];                                                                          \
+            bool first = k == 0;                                                                            \
+            end = end + chain < n ? end + chain : n;                                                        \
+            DG_UNROLL for (int i = 0; i < DG_MR; i++) DG_UNROLL for (int j = 0; j < (NV); j++)              \
+                acc[i][j] = (dg_vec){0};                                                                    \
+            for (; k < end; k++, b += (NV)*DG_LANES) {                                                      \
+                dg_vec v[NV];                                                                               \
+                DG_UNROLL for (int j = 0; j < (NV); j++) v[j] = *(const dg_vec *)(b + j * DG_LANES);        \
+                DG_UNROLL for (int i = 0; i < DG_MR; i++) DG_UNROLL for (int j = 0; j < (NV); j++)          \
+                    acc[i][j] += row[i][k] * v[j];                                                          \
+            }                                                                                               \
+            DG_UNROLL for (int i = 0; i < DG_MR; i++) DG_UNROLL for (int j = 0; j < (NV); j++)              \
+            {                                                                                               \
+                dg_vec *to = (dg_vec *)(c + (i * (NV) + j) * DG_LANES);                                     \
+                if (!first) acc[i][j] += *to;                                                               \
+                *to = acc[i][j];                                                                            \
+            }                                                                                               \
+        }                                                                                                   \
     }
 MICRO_ROWS(micro2, 2)
 MICRO_ROWS(micro1, 1)
@@ -133,10 +133,8 @@ static void multiply(const job *j, const piece *p, const real *U, const real *V,
         const real *v = V + (size_t)f * j->v_step, *u = U + (size_t)f * j->u_step;
         real *c = M + (size_t)f * j->m_step;
         for (int t = 0; t < tiles; t += DG_MR, v += DG_MR * j->lda, c += DG_MR * j->NR) {
-            if (j->NR == DG_LANES)
-                micro1(v, (ptrdiff_t)j->lda, u, c, j->terms);
-            else
-                micro2(v, (ptrdiff_t)j->lda, u, c, j->terms);
+            if (j->NR == DG_LANES) micro1(v, (ptrdiff_t)j->lda, u, c, j->terms);
+            else micro2(v, (ptrdiff_t)j->lda, u, c, j->terms);
         }
     }
     DG_CPU(dg_winograd_outputs)(j, p, M, phase, block);

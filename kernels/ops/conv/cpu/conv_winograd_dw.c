@@ -13,9 +13,9 @@
 #include <string.h>
 
 enum {
-    TILES = 64 * 25,                 /* tiles of a piece times frequencies: V and Z of a piece share L2 */
-    UNITS = 16,                      /* pieces of work, if there are enough pieces */
-    CHUNK = DG_MR == 6 ? 72 : 64     /* output channels in Z: whole tiles and whole vectors */
+    TILES = 64 * 25,             /* tiles of a piece times frequencies: V and Z of a piece share L2 */
+    UNITS = 16,                  /* pieces of work, if there are enough pieces */
+    CHUNK = DG_MR == 6 ? 72 : 64 /* output channels in Z: whole tiles and whole vectors */
 };
 _Static_assert(CHUNK % DG_MR == 0 && CHUNK % DG_LANES == 0, "tiles and vectors must divide a chunk");
 
@@ -29,8 +29,8 @@ typedef struct {
     int down, across;                 /* tiles of an image */
     int images, rows, groups, bands;  /* of a piece; pieces */
     int slices, units, team;
-    size_t v_step, z_step, ldz;       /* reals between frequencies of V and Z, between tiles of Z */
-    size_t ldw, copy_count;           /* reals between taps of a copy of w, of one copy */
+    size_t v_step, z_step, ldz; /* reals between frequencies of V and Z, between tiles of Z */
+    size_t ldw, copy_count;     /* reals between taps of a copy of w, of one copy */
     real *zeros, *copies;
 } job;
 
@@ -98,7 +98,7 @@ DG_INLINE void transform_back(const int m, const real *const *from, ptrdiff_t c,
         dg_vec y[4], z[DG_POINTS];
         DG_UNROLL for (int i = 0; i < m; i++) y[i] = t[i][s];
         dg_wide_outputs_back(m, y, z);
-        DG_UNROLL for (int r = 0; r <= m; r++) *(dg_vec *)(to + (size_t)(r * (m + 1) + s) * step) = z[r];
+        DG_UNROLL for (int r = 0; r <= m; r++) * (dg_vec *)(to + (size_t)(r * (m + 1) + s) * step) = z[r];
     }
 }
 
@@ -203,10 +203,8 @@ static __attribute__((noinline)) void add_taps(const job *j, const real *M, real
     for (int i = 0; i < rows; i++)
         for (int c = 0; c < j->NR; c += DG_LANES) {
             dg_vec g[4];
-            if (j->m == 4)
-                transform_taps(4, M + i * j->NR + c, M_STEP, g);
-            else
-                transform_taps(2, M + i * j->NR + c, M_STEP, g);
+            if (j->m == 4) transform_taps(4, M + i * j->NR + c, M_STEP, g);
+            else transform_taps(2, M + i * j->NR + c, M_STEP, g);
             for (int t = 0; t < 4; t++) {
                 size_t tap = (size_t)((t / 2 * S + py) * K + t % 2 * S + px);
                 dg_vec *to = (dg_vec *)(copy + ((size_t)i * (size_t)(K * K) + tap) * j->ldw + c);

@@ -13,15 +13,15 @@ typedef struct {
     real *out, *zeros;
     int N, Hi, Wi, Ci, Ho, Wo, Co, S, P;
     bool adjoint;
-    int m, points;           /* tile of outputs, (m+1)^2 */
-    int segments, phases;    /* phases of the input, of the output */
-    int ci;                  /* Ci in whole vectors */
-    int terms;               /* segments * ci */
+    int m, points;        /* tile of outputs, (m+1)^2 */
+    int segments, phases; /* phases of the input, of the output */
+    int ci;               /* Ci in whole vectors */
+    int terms;            /* segments * ci */
     int NR, blocks;
-    bool few;                /* tiles: the second order */
-    int images, rows;        /* of a piece: images, rows of tiles */
-    int groups, bands;       /* pieces */
-    int room;                /* tiles in V, whole groups of DG_MR */
+    bool few;          /* tiles: the second order */
+    int images, rows;  /* of a piece: images, rows of tiles */
+    int groups, bands; /* pieces */
+    int room;          /* tiles in V, whole groups of DG_MR */
     int team;
     size_t lda, u_step, v_step, m_step; /* reals between tiles of V; between frequencies */
     size_t u_count, v_count, m_count;   /* reals of U of one block and phase, of V of one phase, of M */

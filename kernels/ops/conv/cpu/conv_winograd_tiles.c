@@ -88,8 +88,8 @@ DG_INLINE void output_inside(const int m, const real *from, size_t step, real *t
 {
     dg_vec out[16];
     transform_output(m, from, step, out);
-    DG_UNROLL for (int i = 0; i < m; i++)
-        DG_UNROLL for (int k = 0; k < m; k++) *(dg_vec *)(to + i * row + k * pixel) = out[i * m + k];
+    DG_UNROLL for (int i = 0; i < m; i++) DG_UNROLL for (int k = 0; k < m; k++) *
+        (dg_vec *)(to + i * row + k * pixel) = out[i * m + k];
 }
 
 static __attribute__((noinline)) void output4(const real *from, size_t step, real *to, ptrdiff_t row, ptrdiff_t pixel)
@@ -107,10 +107,8 @@ static __attribute__((noinline)) void output_clipped(const job *j, const real *f
                                                      ptrdiff_t pixel, int high, int wide, int channels)
 {
     dg_vec out[16];
-    if (j->m == 4)
-        transform_output(4, from, j->m_step, out);
-    else
-        transform_output(2, from, j->m_step, out);
+    if (j->m == 4) transform_output(4, from, j->m_step, out);
+    else transform_output(2, from, j->m_step, out);
     for (int i = 0; i < high; i++)
         for (int k = 0; k < wide; k++)
             memcpy(to + i * row + k * pixel, &out[i * j->m + k], (size_t)channels * sizeof(real));
@@ -132,10 +130,8 @@ void DG_CPU(dg_winograd_outputs)(const job *j, const piece *p, const real *M, in
                     real *to = j->out + (((ptrdiff_t)n * j->Ho + oy) * j->Wo + ox) * j->Co + c0;
                     if (high < j->m || wide < j->m || channels < DG_LANES)
                         output_clipped(j, M + c, to, row, pixel, high, wide, channels);
-                    else if (j->m == 4)
-                        output4(M + c, j->m_step, to, row, pixel);
-                    else
-                        output2(M + c, j->m_step, to, row, pixel);
+                    else if (j->m == 4) output4(M + c, j->m_step, to, row, pixel);
+                    else output2(M + c, j->m_step, to, row, pixel);
                 }
             }
 }

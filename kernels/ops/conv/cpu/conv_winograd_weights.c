@@ -13,16 +13,14 @@ DG_INLINE void transform_taps(const int m, const dg_square_row g[4], real *to, s
     {
         dg_square_row u[DG_POINTS];
         dg_slim_taps(m, column[0][r], column[1][r], u);
-        DG_UNROLL for (int s = 0; s <= m; s++) *(dg_square_row *)(to + (size_t)(r * (m + 1) + s) * step) = u[s];
+        DG_UNROLL for (int s = 0; s <= m; s++) * (dg_square_row *)(to + (size_t)(r * (m + 1) + s) * step) = u[s];
     }
 }
 
 static void taps(const job *j, const dg_square_row g[4], real *to, size_t step)
 {
-    if (j->m == 4)
-        transform_taps(4, g, to, step);
-    else
-        transform_taps(2, g, to, step);
+    if (j->m == 4) transform_taps(4, g, to, step);
+    else transform_taps(2, g, to, step);
 }
 
 static dg_square_row load_some(const real *from, int n)

@@ -75,7 +75,8 @@ template <class real> static __global__ void dw_direct(const dg_conv_args a)
     ((real *)a.w)[i] = all;
 }
 
-template <class real> static void direct(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
+template <class real>
+static void direct(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     const int64_t x = (int64_t)a->N * a->H * a->W * a->Ci, y = (int64_t)a->N * a->Ho * a->Wo * a->Co;
     const int64_t w = (int64_t)a->Co * a->K * a->K * a->Ci;

@@ -19,8 +19,8 @@ void dg_conv_thin(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, c
 void dg_conv_thin_mma_dw(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream);
 
 /* mma: on tensor cores, factors rounded to tune->math; 4x4, stride 2, pad 1, channels multiples of 4. The parts of
- * a split are written one behind the other to out; each direction has a file. wgmma: the same by Hopper's warpgroups, bf16,
- * no weight gradient. */
+ * a split are written one behind the other to out; each direction has a file. wgmma: the same by Hopper's warpgroups,
+ * bf16, no weight gradient. */
 void dg_conv_mma(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream);
 void dg_conv_mma_fwd(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 void dg_conv_mma_dx(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);

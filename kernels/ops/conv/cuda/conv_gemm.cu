@@ -45,11 +45,10 @@ static bool is_flat(const dg_conv_args *a) { return a->K == 1 && a->S == 1 && a-
 
 template <int n> static void launch(bool fold, const dg_conv_args *a, float *patches, cudaStream_t stream)
 {
-    const int64_t inside = (int64_t)a->N * a->H * a->W * a->Ci, unfolded = (int64_t)a->N * a->Ho * a->Wo * a->K * a->K * a->Ci;
-    if (fold)
-        KLAUNCH(fold_kernel<n>, dg_grid(inside / n, THREADS), dim3(THREADS), 0, stream, *a, patches);
-    else
-        KLAUNCH(unfold_kernel<n>, dg_grid(unfolded / n, THREADS), dim3(THREADS), 0, stream, *a, patches);
+    const int64_t inside = (int64_t)a->N * a->H * a->W * a->Ci,
+                  unfolded = (int64_t)a->N * a->Ho * a->Wo * a->K * a->K * a->Ci;
+    if (fold) KLAUNCH(fold_kernel<n>, dg_grid(inside / n, THREADS), dim3(THREADS), 0, stream, *a, patches);
+    else KLAUNCH(unfold_kernel<n>, dg_grid(unfolded / n, THREADS), dim3(THREADS), 0, stream, *a, patches);
 }
 
 void dg_conv_cublas(dg_op_kind kind, const dg_conv_args *args, cudaStream_t stream)

@@ -10,8 +10,8 @@
  *   group     of taps: weights come in so many portions a chunk, and the next patch in as many slices
  *
  * Values in memory (of type T) become values of the arithmetic E on the way: they are loaded into registers while the
- * chunk before is multiplied, then rounded and stored. That is once a value; at the fragments it would be once a tap and
- * warp. */
+ * chunk before is multiplied, then rounded and stored. That is once a value; at the fragments it would be once a tap
+ * and warp. */
 #ifndef DG_CONV_MMA_CUH
 #define DG_CONV_MMA_CUH
 
@@ -51,7 +51,8 @@ template <bool SMALL> struct dg_piece {
 
 /* Patches of PIECES pieces, PLANES units of channels. HALVED: of the large side, its rows and columns taken apart by
  * parity: x[2u - 1 + py][2v - 1 + px] is (u, v) of phase (py, px), and tap (ky, kx) of position (r, c) is
- * (r + ky / 2, c + kx / 2) of phase (ky % 2, kx % 2). Else: of the small side, tap (ky, kx) of (r, c) is (r + ky, c + kx). */
+ * (r + ky / 2, c + kx / 2) of phase (ky % 2, kx % 2). Else: of the small side, tap (ky, kx) of (r, c) is (r + ky, c +
+ * kx). */
 template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
     typedef dg_piece<SMALL> piece;
     static constexpr bool small = SMALL;
@@ -67,12 +68,19 @@ template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
 
     static __device__ __forceinline__ int at(int number, int row, int col)
     {
-        return HALVED ? (row % 2 * 2 + col % 2) * phase + number * cell + row / 2 * line + col / 2 : number * cell + row * line + col;
+        return HALVED ? (row % 2 * 2 + col % 2) * phase + number * cell + row / 2 * line + col / 2
+                      : number * cell + row * line + col;
     }
-    static __device__ __forceinline__ int of_position(int p) { return piece::cell(p) * cell + piece::row(p) * line + piece::col(p); }
+    static __device__ __forceinline__ int of_position(int p)
+    {
+        return piece::cell(p) * cell + piece::row(p) * line + piece::col(p);
+    }
     static __device__ __forceinline__ int of_piece(int number) { return number * piece::cells * cell; }
     /* From a piece's first eight positions to eight others. */
-    static __device__ __forceinline__ constexpr int of_eight(int q) { return SMALL ? (q & 3) * line + (q >> 2) * 2 * cell : q * line; }
+    static __device__ __forceinline__ constexpr int of_eight(int q)
+    {
+        return SMALL ? (q & 3) * line + (q >> 2) * 2 * cell : q * line;
+    }
     static __device__ __forceinline__ constexpr int of_tap(int ky, int kx)
     {
         return HALVED ? (ky % 2 * 2 + kx % 2) * phase + ky / 2 * line + kx / 2 : ky * line + kx;
@@ -82,8 +90,14 @@ template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
 
 /* Unit i of the order in which threads take them: eight threads have 2 planes x 4 positions, then come the other
  * planes of these positions. */
-template <int PLANES> static __device__ __forceinline__ int dg_unit_plane(int i) { return i % 2 + i / 8 % (PLANES / 2) * 2; }
-template <int PLANES> static __device__ __forceinline__ int dg_unit_position(int i) { return i / (4 * PLANES) * 4 + i / 2 % 4; }
+template <int PLANES> static __device__ __forceinline__ int dg_unit_plane(int i)
+{
+    return i % 2 + i / 8 % (PLANES / 2) * 2;
+}
+template <int PLANES> static __device__ __forceinline__ int dg_unit_position(int i)
+{
+    return i / (4 * PLANES) * 4 + i / 2 % 4;
+}
 
 /* ---- Values on their way: one unit ---- */
 
@@ -97,7 +111,8 @@ template <class E> struct dg_parcel<E, float> {
     {
 #pragma unroll
         for (int q = 0; q < E::unit; q += 4) {
-            const dg_pack<float, 4> w = EARLY ? grid_early_load(reinterpret_cast<const dg_pack<float, 4> *>(from + q)) : dg_load<4>(from + q);
+            const dg_pack<float, 4> w = EARLY ? grid_early_load(reinterpret_cast<const dg_pack<float, 4> *>(from + q))
+                                              : dg_load<4>(from + q);
 #pragma unroll
             for (int e = 0; e < 4; e++) v[q + e] = w.v[e];
         }
@@ -139,20 +154,22 @@ static __device__ __forceinline__ dg_channel dg_channel_times(const dg_channel &
 
 /* Two threads take the two planes of a value. */
 template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_patch_loader {
-    static constexpr int all = P::cells * P::input * P::input, items = dg_div_up(2 * all, NT), slice = dg_div_up(items, GROUPS);
-    static constexpr int places = items * NT / 2; /* of the table */
+    static constexpr int all = P::cells * P::input * P::input, items = dg_div_up(2 * all, NT),
+                         slice = dg_div_up(items, GROUPS);
+    static constexpr int places = items * NT / 2;                                      /* of the table */
     static constexpr int numbers = MAP == DG_AS_IS ? 0 : MAP == DG_ONE_TENSOR ? 2 : 3; /* of a channel */
     static_assert(P::PLANES == 2 && NT % 8 == 0, "two threads a value");
 
     const T *tensor; /* the first image, this thread's plane */
     const dg_place *place;
     dg_parcel<E, T> parcel[slice]; /* of one slice: what is not used any more shall not be kept for another */
-    const T *second; /* the same of the second tensor; of one tensor unused, as what follows is of none */
+    const T *second;               /* the same of the second tensor; of one tensor unused, as what follows is of none */
     dg_parcel<E, T> beside[MAP == DG_TWO_TENSORS ? slice : 1];
     const float *number; /* those of this thread's first unit */
     float below;         /* of no map: what values are multiplied by where the arithmetic is scaled */
 
-    static __device__ __forceinline__ void build(dg_place *place, uint4 *patch, int N, int H, int W, int C, const dg_cell *cell)
+    static __device__ __forceinline__ void build(dg_place *place, uint4 *patch, int N, int H, int W, int C,
+                                                 const dg_cell *cell)
     {
         for (int i = (int)threadIdx.x; i < places; i += NT) {
             place[i] = {0, -1};
@@ -169,13 +186,15 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
             }
         }
     }
-    __device__ __forceinline__ dg_patch_loader(const T *of, int H, int W, int C, const dg_cell *cell, const dg_place *table)
+    __device__ __forceinline__ dg_patch_loader(const T *of, int H, int W, int C, const dg_cell *cell,
+                                               const dg_place *table)
     {
         tensor = of + (int64_t)cell[0].image * H * W * C + (int)threadIdx.x % 2 * E::unit;
         place = table + threadIdx.x / 2;
     }
     /* table: numbers of the channels from this block's first one on. */
-    __device__ __forceinline__ void map(const T *also, int H, int W, int C, const dg_cell *cell, const float *table, float factor)
+    __device__ __forceinline__ void map(const T *also, int H, int W, int C, const dg_cell *cell, const float *table,
+                                        float factor)
     {
         if (MAP == DG_TWO_TENSORS) second = also + (int64_t)cell[0].image * H * W * C + (int)threadIdx.x % 2 * E::unit;
         number = table + (int)threadIdx.x % 2 * numbers * E::unit;
@@ -216,8 +235,9 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
             if (MAP != DG_AS_IS)
 #pragma unroll
                 for (int e = 0; e < E::unit; e++)
-                    value.v[e] = MAP == DG_ONE_TENSOR ? dg_one_value(factor[e], value.v[e], below)
-                                                      : dg_two_value(factor[e], value.v[e], beside[MAP == DG_TWO_TENSORS ? k : 0].v[e]);
+                    value.v[e] = MAP == DG_ONE_TENSOR
+                                     ? dg_one_value(factor[e], value.v[e], below)
+                                     : dg_two_value(factor[e], value.v[e], beside[MAP == DG_TWO_TENSORS ? k : 0].v[e]);
             if (MAP == DG_AS_IS && E::scaled)
 #pragma unroll
                 for (int e = 0; e < E::unit; e++) value.v[e] *= below;
@@ -228,8 +248,9 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
 
 /* ---- The loop of all three directions ---- */
 
-/* A step is a group of a chunk. first brings what the first step reads (early: its weights alone, before that). fetch(chunk, g, more) loads into registers what
- * comes after that step, store writes it to shared memory; more: there is another chunk.
+/* A step is a group of a chunk. first brings what the first step reads (early: its weights alone, before that).
+ * fetch(chunk, g, more) loads into registers what comes after that step, store writes it to shared memory; more: there
+ * is another chunk.
  *
  * Loads are for the step after the next: they begin in front of a barrier, across which the compiler cannot put them
  * off, and are waited for behind the next step's products. */
@@ -245,10 +266,8 @@ template <class Job> static __device__ __forceinline__ void dg_mma_run(Job &job,
         for (int g = 0; g < Job::groups; g++) {
             job.multiply(chunk, g);
             job.store(chunk, g, more);
-            if (g + 1 < Job::groups)
-                job.fetch(chunk, g + 1, more);
-            else if (more)
-                job.fetch(chunk + 1, 0, chunk + 2 < chunks);
+            if (g + 1 < Job::groups) job.fetch(chunk, g + 1, more);
+            else if (more) job.fetch(chunk + 1, 0, chunk + 2 < chunks);
             Job::E::finish(job.sums);
             Job::E::publish();
             __syncthreads(); /* the next step's values are there, and nobody reads what is overwritten in it */

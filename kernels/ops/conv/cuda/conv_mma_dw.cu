@@ -1,7 +1,8 @@
 /* Weight gradient on tensor cores, alone. */
 #include "kernels/ops/conv/cuda/conv_mma_dw.cuh"
 
-template <class G> static __device__ __forceinline__ void dw_block(const dg_conv_args &a, float *out, int split, int pieces)
+template <class G>
+static __device__ __forceinline__ void dw_block(const dg_conv_args &a, float *out, int split, int pieces)
 {
     DEV_CHECK(blockDim.x == G::NT);
     typedef typename G::patch P;
@@ -21,7 +22,8 @@ template <class G> static __device__ __forceinline__ void dw_block(const dg_conv
     job.store(out + (int64_t)part * a.Co * 16 * a.Ci, co0, ci0);
 }
 
-template <class G> static __global__ void __launch_bounds__(G::NT) dw_kernel(const dg_conv_args a, float *out, int split, int pieces)
+template <class G>
+static __global__ void __launch_bounds__(G::NT) dw_kernel(const dg_conv_args a, float *out, int split, int pieces)
 {
     if constexpr (G::E::there) dw_block<G>(a, out, split, pieces);
     else __trap(); /* dg_variant_check() refuses it there */

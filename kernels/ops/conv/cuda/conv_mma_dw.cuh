@@ -40,9 +40,14 @@ template <class E, class T, int ITEMS> struct dg_dw_plain {
     const float factor;                    /* of a scaled arithmetic */
     dg_parcel<E, T> item[ITEMS];
 
-    __device__ __forceinline__ dg_dw_plain(const T *first, int shift) : from(first), factor(E::scaled ? dg_power_of_two(shift) : 1) {}
+    __device__ __forceinline__ dg_dw_plain(const T *first, int shift)
+        : from(first), factor(E::scaled ? dg_power_of_two(shift) : 1)
+    {}
     __device__ __forceinline__ void begin() {}
-    __device__ __forceinline__ void fetch(int j, bool ok, int at, int) { item[j].fetch_or_zero(ok ? from + at : from, ok); }
+    __device__ __forceinline__ void fetch(int j, bool ok, int at, int)
+    {
+        item[j].fetch_or_zero(ok ? from + at : from, ok);
+    }
     /* to(j, unit) for every one. */
     template <class To> __device__ __forceinline__ void put(const To &to) const
     {
@@ -62,9 +67,9 @@ template <class G, class X, class Y, class Spots = dg_dw_spots<G::x_items>> stru
     typedef typename G::patch P;
     typedef typename P::piece piece;
     const dg_conv_args &a;
-    const int first_piece;        /* of those of all images */
-    const int &per_group;         /* images */
-    dg_cell *const cell;          /* of two pieces, by turns */
+    const int first_piece; /* of those of all images */
+    const int &per_group;  /* images */
+    dg_cell *const cell;   /* of two pieces, by turns */
     uint4 *const patch, *const grad;
     X x;
     Y y;
@@ -73,19 +78,24 @@ template <class G, class X, class Y, class Spots = dg_dw_spots<G::x_items>> stru
     const uint4 *mine_a, *mine_b; /* this lane's units of the first products */
     int four;
 
-    __device__ __forceinline__ dg_dw_job(const dg_conv_args &args, int from, const int &images, dg_cell *c, uint4 *p, uint4 *g, const X &of_x, const Y &of_y,
-                                         const Spots &spots = Spots())
+    __device__ __forceinline__ dg_dw_job(const dg_conv_args &args, int from, const int &images, dg_cell *c, uint4 *p,
+                                         uint4 *g, const X &of_x, const Y &of_y, const Spots &spots = Spots())
         : a(args), first_piece(from), per_group(images), cell(c), patch(p), grad(g), x(of_x), y(of_y), spot(spots)
     {
         const int warp = (int)threadIdx.x / 32, odd = E::columns_plane_of_a() % 2;
         mine_a = grad + E::columns_plane_of_a() * 64 + (E::column_of_a() ^ odd * 4);
         four = odd ? -4 : 4;
-        mine_b = patch + E::columns_plane_of_b() * P::plane + P::of_position(E::column_of_b()) + P::of_tap(warp / 2, warp % 2 * 2);
+        mine_b = patch + E::columns_plane_of_b() * P::plane + P::of_position(E::column_of_b()) +
+                 P::of_tap(warp / 2, warp % 2 * 2);
 #pragma unroll
         for (int j = 0; j < G::x_items; j++) {
-            const int i = (int)threadIdx.x + j * G::NT, plane = dg_unit_plane<G::x_planes>(i), value = dg_unit_position<G::x_planes>(i);
-            const int number = value / (P::input * P::input), row = value % (P::input * P::input) / P::input, col = value % P::input;
-            spot[j] = value < G::values ? row | col << 5 | number << 10 | (plane * P::plane + P::at(number, row, col)) << 12 : -1;
+            const int i = (int)threadIdx.x + j * G::NT, plane = dg_unit_plane<G::x_planes>(i),
+                      value = dg_unit_position<G::x_planes>(i);
+            const int number = value / (P::input * P::input), row = value % (P::input * P::input) / P::input,
+                      col = value % P::input;
+            spot[j] = value < G::values
+                          ? row | col << 5 | number << 10 | (plane * P::plane + P::at(number, row, col)) << 12
+                          : -1;
         }
         find_cells(0);
     }
@@ -104,7 +114,10 @@ template <class G, class X, class Y, class Spots = dg_dw_spots<G::x_items>> stru
         const int plane = dg_unit_plane<G::y_planes>((int)threadIdx.x);
         return grad + chunk % 2 * (G::y_planes * 64) + plane * 64 + (position(j) ^ plane % 2 * 4);
     }
-    static __device__ __forceinline__ int position(int j) { return dg_unit_position<G::y_planes>((int)threadIdx.x + j * G::NT); }
+    static __device__ __forceinline__ int position(int j)
+    {
+        return dg_unit_position<G::y_planes>((int)threadIdx.x + j * G::NT);
+    }
 
     __device__ __forceinline__ void fetch_piece(int chunk)
     {
@@ -139,20 +152,22 @@ template <class G, class X, class Y, class Spots = dg_dw_spots<G::x_items>> stru
 
     __device__ __forceinline__ void multiply(int chunk)
     {
-        const uint4 *const from_a = mine_a + chunk % 2 * (G::y_planes * 64), *const from_b = mine_b + chunk % 2 * P::units;
+        const uint4 *const from_a = mine_a + chunk % 2 * (G::y_planes * 64), *const from_b = mine_b +
+                                                                                             chunk % 2 * P::units;
 #pragma unroll
         for (int k = 0; k < 64 / E::k; k++) {
             uint32_t fa[G::MI][4], fb[2][4];
 #pragma unroll
             for (int i = 0; i < G::MI; i++) E::columns_a(fa[i], from_a + i * (16 / E::unit) * 64 + k * E::k, four, 64);
 #pragma unroll
-            for (int t = 0; t < 2; t++) E::columns_b(fb[t], from_b + t * P::phase + P::of_eight(k * E::k / 8), P::four, P::plane);
+            for (int t = 0; t < 2; t++)
+                E::columns_b(fb[t], from_b + t * P::phase + P::of_eight(k * E::k / 8), P::four, P::plane);
             sums.add(fa, fb);
         }
     }
 
-    /* The loop of the other directions (dg_mma_run), with its beginning in it: what is here once is a lot of code. Loads
-     * are for the step after the next; cells are found a step ahead of their loads. */
+    /* The loop of the other directions (dg_mma_run), with its beginning in it: what is here once is a lot of code.
+     * Loads are for the step after the next; cells are found a step ahead of their loads. */
     __device__ __forceinline__ void run(int chunks)
     {
         sums.clear();
@@ -181,7 +196,8 @@ template <class G, class X, class Y, class Spots = dg_dw_spots<G::x_items>> stru
             for (int j = 0; j < G::NJ; j++) {
                 const int ci = ci0 + j % 2 * 8 + lane % 4 * 2;
                 float *const w = out + (co * 16 + 2 * warp + j / 2) * a.Ci + ci;
-                if (ci < a.Ci) dg_store<2>(w, dg_pack<float, 2>{{sums.c[i / 2][j][i % 2 * 2], sums.c[i / 2][j][i % 2 * 2 + 1]}});
+                if (ci < a.Ci)
+                    dg_store<2>(w, dg_pack<float, 2>{{sums.c[i / 2][j][i % 2 * 2], sums.c[i / 2][j][i % 2 * 2 + 1]}});
             }
         }
     }

@@ -9,12 +9,10 @@ template <class G> static void launch(const dg_conv_args *a, int split, float *o
 
 template <class E> static void launch_tile(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {
-#define X(M, N, WN, GROUPS)                                                                                   \
-    if (tune->tile_m == M && tune->tile_n == N) {                                                             \
-        if (a->Wo <= DG_MMA_SMALL)                                                                            \
-            launch<dg_dx_tile<E, float, true, M, N, WN, GROUPS>>(a, tune->split, out, stream);                  \
-        else                                                                                                  \
-            launch<dg_dx_tile<E, float, false, M, N, WN, GROUPS>>(a, tune->split, out, stream);                 \
+#define X(M, N, WN, GROUPS)                                                                                           \
+    if (tune->tile_m == M && tune->tile_n == N) {                                                                     \
+        if (a->Wo <= DG_MMA_SMALL) launch<dg_dx_tile<E, float, true, M, N, WN, GROUPS>>(a, tune->split, out, stream); \
+        else launch<dg_dx_tile<E, float, false, M, N, WN, GROUPS>>(a, tune->split, out, stream);                      \
     }
     DG_MMA_DX_TILES(X)
 #undef X

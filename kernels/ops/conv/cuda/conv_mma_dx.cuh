@@ -3,9 +3,9 @@
  *
  *     y[a - 1 + py + dy, b - 1 + px + dx, co] * w[co, 3 - py - 2dy, 3 - px - 2dx]
  *
- * A block makes all four phases of its positions (a, b), a warp one of them; all read the same patch of y. M = positions
- * of a phase, N = Ci, the sum over four taps x Co by chunks of channels of y. Weights are [slot][plane of Ci][co] with
- * slot = (dy, dx, py, px), positions of odd planes exchanged (mma.cuh): their sum runs over positions. */
+ * A block makes all four phases of its positions (a, b), a warp one of them; all read the same patch of y. M =
+ * positions of a phase, N = Ci, the sum over four taps x Co by chunks of channels of y. Weights are [slot][plane of
+ * Ci][co] with slot = (dy, dx, py, px), positions of odd planes exchanged (mma.cuh): their sum runs over positions. */
 #ifndef DG_CONV_MMA_DX_CUH
 #define DG_CONV_MMA_DX_CUH
 
@@ -14,8 +14,8 @@
 template <class E_, class T_, bool SMALL, int M, int N_, int WN_, int GROUPS, int MAP = DG_AS_IS> struct dg_dx_tile {
     typedef E_ E;
     typedef T_ T;
-    static constexpr int N = N_, WN = WN_, PIECES = M / 64, across = N / WN, NT = 4 * PIECES * across * E::warps * 32, groups = GROUPS,
-                         taps = 4 / GROUPS;
+    static constexpr int N = N_, WN = WN_, PIECES = M / 64, across = N / WN, NT = 4 * PIECES * across * E::warps * 32,
+                         groups = GROUPS, taps = 4 / GROUPS;
     /* channels of y; planes of weights, units of one */
     static constexpr int chunk = 2 * E::unit, planes = N / E::unit, pitch = chunk + E::spacing;
     /* units of weights, in shared memory and in all */
@@ -25,9 +25,11 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN_, int GROUPS, in
     static constexpr int MI = 4 / E::warps, NJ = WN / 8, slots = NT / (2 * N);
     typedef dg_patch<SMALL, PIECES, 2, false> patch;
     typedef dg_patch_loader<E, T, patch, NT, GROUPS, MAP> loader;
-    static constexpr size_t bytes = DG_MMA_BYTES(SMALL, PIECES, false, planes * pitch / 2, GROUPS, NT);
-    static_assert(copied % NT == 0 && NT % (2 * N) == 0, "threads copy equally much, each the same channels of several taps");
-    static_assert((slots & (slots - 1)) == 0 && GROUPS <= 2, "a thread's slots differ in bits of their own; groups divide the taps");
+    static constexpr size_t bytes = DG_MMA_BYTES(SMALL, PIECES, false, planes *pitch / 2, GROUPS, NT);
+    static_assert(copied % NT == 0 && NT % (2 * N) == 0,
+                  "threads copy equally much, each the same channels of several taps");
+    static_assert((slots & (slots - 1)) == 0 && GROUPS <= 2,
+                  "a thread's slots differ in bits of their own; groups divide the taps");
 };
 
 /* From tap (3, 3) back to a slot's tap. */
@@ -49,16 +51,17 @@ template <class G> struct dg_dx_job {
     static __device__ __forceinline__ int shift(const dg_conv_args &a) { return a.shift_y; } /* of what is read */
 
     const int first_chunk, Ci;
-    bool early = false;           /* the first weights are there */
+    bool early = false; /* the first weights are there */
     typename G::loader loader;
     dg_parcel<E, float> parcel[items];
     dg_sums<E, G::MI, G::NJ> sums;
     uint4 *patch, *weights;       /* where this thread writes: its plane of the patch, its first unit of weights */
-    const float *w;                   /* its first unit of weights in memory */
+    const float *w;               /* its first unit of weights in memory */
     const uint4 *mine_a, *mine_b; /* this lane's units of the first products */
     int four;                     /* from a weight of co to that of co + 4 */
 
-    __device__ __forceinline__ dg_dx_job(const dg_conv_args &a, int ci0, int first, const dg_cell *cell, const dg_place *place, uint4 *p, uint4 *units)
+    __device__ __forceinline__ dg_dx_job(const dg_conv_args &a, int ci0, int first, const dg_cell *cell,
+                                         const dg_place *place, uint4 *p, uint4 *units)
         : first_chunk(first), Ci(a.Ci), loader((const T *)a.y, a.Ho, a.Wo, a.Co, cell, place)
     {
         const int phase = share() / E::warps % 4, piece = share() / E::warps / 4, n = column();
@@ -66,9 +69,11 @@ template <class G> struct dg_dx_job {
         mine_a = p + P::of_piece(piece) + P::of_tap(phase / 2, phase % 2);
         mine_b = units + (phase * G::planes + n / E::unit) * G::pitch;
         if (E::warps == 1) mine_b += E::columns_plane_of_b() * G::chunk + (E::column_of_b() ^ odd * 4);
-        if (E::warps == 1 || P::small) mine_a += dg_plane_of_a() * P::plane + P::of_position(share() % E::warps * 16 + dg_row_of_a());
+        if (E::warps == 1 || P::small)
+            mine_a += dg_plane_of_a() * P::plane + P::of_position(share() % E::warps * 16 + dg_row_of_a());
         four = odd ? -4 : 4;
-        const int i = (int)threadIdx.x % (2 * G::N), plane = dg_unit_plane<G::planes>(i), k = dg_unit_position<G::planes>(i);
+        const int i = (int)threadIdx.x % (2 * G::N), plane = dg_unit_plane<G::planes>(i),
+                  k = dg_unit_position<G::planes>(i);
         /* what is beyond is not stored */
         const int slot = (int)threadIdx.x / (2 * G::N), ci = min(ci0 + plane * E::unit, a.Ci - E::unit);
         patch = p + (int)threadIdx.x % 2 * P::plane;
@@ -76,13 +81,17 @@ template <class G> struct dg_dx_job {
         w = (const float *)a.w + ((first * G::chunk + k) * 16 + 15 - dg_taps_back(slot)) * Ci + ci;
     }
 
-    __device__ __forceinline__ uint4 *weight(int half, int j) const { return weights + half * G::portion + j * G::slots * G::planes * G::pitch; }
+    __device__ __forceinline__ uint4 *weight(int half, int j) const
+    {
+        return weights + half * G::portion + j * G::slots * G::planes * G::pitch;
+    }
     /* Group g of chunk, counted from 0 in this block. */
     template <bool EARLY = false> __device__ __forceinline__ void fetch_weights(int chunk, int g)
     {
         const float *const from = w + chunk * G::chunk * 16 * Ci;
 #pragma unroll
-        for (int j = 0; j < items; j++) parcel[j].template fetch<EARLY>(from - dg_taps_back(g * (16 / groups) + j * G::slots) * Ci);
+        for (int j = 0; j < items; j++)
+            parcel[j].template fetch<EARLY>(from - dg_taps_back(g * (16 / groups) + j * G::slots) * Ci);
     }
     __device__ __forceinline__ void store_weights(int half)
     {
@@ -123,10 +132,13 @@ template <class G> struct dg_dx_job {
     }
     __device__ __forceinline__ void multiply(int chunk, int g)
     {
-        const uint4 *const from_a = mine_a + chunk % 2 * P::units, *const from_b = mine_b + half_of(chunk, g) * G::portion;
+        const uint4 *const from_a = mine_a + chunk % 2 * P::units, *const from_b = mine_b +
+                                                                                   half_of(chunk, g) * G::portion;
         if constexpr (E::warps > 1) {
             E::template products<P, true, G::taps>(sums.c[0], from_a, from_b, 8, G::pitch, 4 * G::planes * G::pitch,
-                                                          [=](int t) { return P::of_tap((g * G::taps + t) / 2, (g * G::taps + t) % 2); });
+                                                   [=](int t) {
+                                                       return P::of_tap((g * G::taps + t) / 2, (g * G::taps + t) % 2);
+                                                   });
         } else {
 #pragma unroll
             for (int t = 0; t < G::taps; t++) {
@@ -135,14 +147,15 @@ template <class G> struct dg_dx_job {
 #pragma unroll
                 for (int i = 0; i < G::MI; i++) ldsm_x4(fa[i], from_a + P::of_tap(d / 2, d % 2) + P::of_eight(2 * i));
 #pragma unroll
-                for (int j = 0; j < G::NJ / 2; j++) E::columns_b(fb[j], from_b + t * 4 * 2 * G::N + j * (16 / E::unit) * G::chunk, four, G::chunk);
+                for (int j = 0; j < G::NJ / 2; j++)
+                    E::columns_b(fb[j], from_b + t * 4 * 2 * G::N + j * (16 / E::unit) * G::chunk, four, G::chunk);
                 sums.add(fa, fb);
             }
         }
     }
 
-    /* A warp's results: its first column in the tile, which of the `shares` warps with these columns it is, and where the
-     * lane's row i * 8 + lane / 4 is in the tensor; below 0: nowhere. */
+    /* A warp's results: its first column in the tile, which of the `shares` warps with these columns it is, and where
+     * the lane's row i * 8 + lane / 4 is in the tensor; below 0: nowhere. */
     static constexpr int shares = 4 * G::PIECES * E::warps, rows_of_share = 64 / E::warps;
     static __device__ __forceinline__ int column() { return (int)threadIdx.x / (128 * E::warps) % G::across * G::WN; }
     static __device__ __forceinline__ int share()

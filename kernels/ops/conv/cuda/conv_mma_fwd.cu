@@ -9,12 +9,10 @@ template <class G> static void launch(const dg_conv_args *a, int split, float *o
 
 template <class E> static void launch_tile(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {
-#define X(M, N, WN, GROUPS)                                                                                   \
-    if (tune->tile_m == M && tune->tile_n == N) {                                                             \
-        if (a->Wo <= DG_MMA_SMALL)                                                                            \
-            launch<dg_fwd_tile<E, float, true, M, N, WN, GROUPS>>(a, tune->split, out, stream);                  \
-        else                                                                                                  \
-            launch<dg_fwd_tile<E, float, false, M, N, WN, GROUPS>>(a, tune->split, out, stream);                 \
+#define X(M, N, WN, GROUPS)                                                                                            \
+    if (tune->tile_m == M && tune->tile_n == N) {                                                                      \
+        if (a->Wo <= DG_MMA_SMALL) launch<dg_fwd_tile<E, float, true, M, N, WN, GROUPS>>(a, tune->split, out, stream); \
+        else launch<dg_fwd_tile<E, float, false, M, N, WN, GROUPS>>(a, tune->split, out, stream);                      \
     }
     DG_MMA_FWD_TILES(X)
 #undef X
@@ -22,8 +20,8 @@ template <class E> static void launch_tile(const dg_conv_args *a, const dg_tune 
 
 static void launch_fp16(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {
-#define X(SMALL, M, N, WN, GROUPS)                                                                            \
-    if ((a->Wo <= DG_MMA_SMALL) == SMALL && tune->tile_m == M && tune->tile_n == N)                           \
+#define X(SMALL, M, N, WN, GROUPS)                                                  \
+    if ((a->Wo <= DG_MMA_SMALL) == SMALL && tune->tile_m == M && tune->tile_n == N) \
         launch<dg_fwd_tile<dg_mma_fp16, float, SMALL, M, N, WN, GROUPS>>(a, tune->split, out, stream);
     DG_FP16_FWD_TILES(X)
 #undef X

@@ -9,7 +9,8 @@
 template <class E_, class T_, bool SMALL, int M, int N_, int WN, int GROUPS, int MAP = DG_AS_IS> struct dg_fwd_tile {
     typedef E_ E;
     typedef T_ T;
-    static constexpr int N = N_, PIECES = M / 64, across = N / WN, NT = PIECES * across * E::warps * 32, groups = GROUPS, taps = 16 / GROUPS;
+    static constexpr int N = N_, PIECES = M / 64, across = N / WN, NT = PIECES * across * E::warps * 32,
+                         groups = GROUPS, taps = 16 / GROUPS;
     /* channels; units of a plane of weights */
     static constexpr int chunk = 2 * E::unit, pitch = N + E::spacing;
     /* units of weights, in shared memory and in all */
@@ -38,16 +39,17 @@ template <class G> struct dg_fwd_job {
     static __device__ __forceinline__ int shift(const dg_conv_args &a) { return a.shift_x; } /* of what is read */
 
     const int first_chunk, Ci;
-    bool early = false;           /* the first weights are there */
+    bool early = false; /* the first weights are there */
     typename G::loader loader;
     dg_parcel<E, float> parcel[items];
     dg_sums<E, G::MI, G::NJ> sums;
-    uint4 *patch, *weights;       /* where this thread writes: its plane of the patch, its first unit of weights */
+    uint4 *patch, *weights; /* where this thread writes: its plane of the patch, its first unit of weights */
     const float *w;
     unsigned from[G::rows];       /* its first units of weights in memory */
     const uint4 *mine_a, *mine_b; /* this lane's units of the first products */
 
-    __device__ __forceinline__ dg_fwd_job(const dg_conv_args &a, int co0, int first, const dg_cell *cell, const dg_place *place, uint4 *p, uint4 *units)
+    __device__ __forceinline__ dg_fwd_job(const dg_conv_args &a, int co0, int first, const dg_cell *cell,
+                                          const dg_place *place, uint4 *p, uint4 *units)
         : first_chunk(first), Ci(a.Ci), loader((const T *)a.x, a.H, a.W, a.Ci, cell, place)
     {
         typedef typename G::patch P;
@@ -55,8 +57,10 @@ template <class G> struct dg_fwd_job {
         mine_a = p + P::of_piece(share() / E::warps);
         mine_b = units + n;
         if (E::warps == 1) mine_b += dg_plane_of_b() * G::N + (dg_row_of_b() ^ dg_plane_of_b() * 4);
-        if (E::warps == 1 || P::small) mine_a += dg_plane_of_a() * P::plane + P::of_position(share() % E::warps * 16 + dg_row_of_a());
-        const int plane = (int)threadIdx.x % 2, row = (int)threadIdx.x % (2 * G::N) / 2, tap = (int)threadIdx.x / (2 * G::N);
+        if (E::warps == 1 || P::small)
+            mine_a += dg_plane_of_a() * P::plane + P::of_position(share() % E::warps * 16 + dg_row_of_a());
+        const int plane = (int)threadIdx.x % 2, row = (int)threadIdx.x % (2 * G::N) / 2,
+                  tap = (int)threadIdx.x / (2 * G::N);
         patch = p + plane * P::plane;
         weights = units + (tap * 2 + plane) * G::pitch + (row ^ plane * E::swap);
         w = (const float *)a.w;
@@ -78,7 +82,8 @@ template <class G> struct dg_fwd_job {
         const unsigned c = (unsigned)((first_chunk + chunk) * G::chunk);
 #pragma unroll
         for (int j = 0; j < items; j++)
-            parcel[j].template fetch<EARLY>(w + (from[j % G::rows] + (unsigned)((g * G::taps + j / G::rows * G::steps) * Ci) + c));
+            parcel[j].template fetch<EARLY>(
+                w + (from[j % G::rows] + (unsigned)((g * G::taps + j / G::rows * G::steps) * Ci) + c));
     }
     __device__ __forceinline__ void store_weights(int g)
     {
@@ -122,15 +127,17 @@ template <class G> struct dg_fwd_job {
         typedef typename G::patch P;
         const uint4 *const from_a = mine_a + chunk % 2 * P::units, *const from_b = mine_b + g % 2 * G::portion;
         if constexpr (E::warps > 1) {
-            E::template products<P, false, G::taps>(sums.c[0], from_a, from_b, G::pitch, 8, 2 * G::pitch,
-                                                           [=](int t) { return P::of_tap((g * G::taps + t) / 4, (g * G::taps + t) % 4); });
+            E::template products<P, false, G::taps>(sums.c[0], from_a, from_b, G::pitch, 8, 2 * G::pitch, [=](int t) {
+                return P::of_tap((g * G::taps + t) / 4, (g * G::taps + t) % 4);
+            });
         } else {
 #pragma unroll
             for (int t = 0; t < G::taps; t++) {
                 const int tap = g * G::taps + t;
                 uint32_t fa[G::MI][4], fb[G::NJ / 2][4];
 #pragma unroll
-                for (int i = 0; i < G::MI; i++) ldsm_x4(fa[i], from_a + P::of_tap(tap / 4, tap % 4) + P::of_eight(2 * i));
+                for (int i = 0; i < G::MI; i++)
+                    ldsm_x4(fa[i], from_a + P::of_tap(tap / 4, tap % 4) + P::of_eight(2 * i));
 #pragma unroll
                 for (int j = 0; j < G::NJ / 2; j++) ldsm_x4(fb[j], from_b + t * 2 * G::N + j * 16);
                 sums.add(fa, fb);
@@ -138,11 +145,17 @@ template <class G> struct dg_fwd_job {
         }
     }
 
-    /* A warp's results: its first column in the tile, which of the `shares` warps with these columns it is, and where the
-     * lane's row i * 8 + lane / 4 is in the tensor; below 0: nowhere. */
+    /* A warp's results: its first column in the tile, which of the `shares` warps with these columns it is, and where
+     * the lane's row i * 8 + lane / 4 is in the tensor; below 0: nowhere. */
     static constexpr int shares = G::PIECES * E::warps, rows_of_share = 64 / E::warps;
-    static __device__ __forceinline__ int column() { return (int)threadIdx.x / (32 * E::warps) % G::across * (G::N / G::across); }
-    static __device__ __forceinline__ int share() { return (int)threadIdx.x / (32 * E::warps) / G::across * E::warps + (int)threadIdx.x / 32 % E::warps; }
+    static __device__ __forceinline__ int column()
+    {
+        return (int)threadIdx.x / (32 * E::warps) % G::across * (G::N / G::across);
+    }
+    static __device__ __forceinline__ int share()
+    {
+        return (int)threadIdx.x / (32 * E::warps) / G::across * E::warps + (int)threadIdx.x / 32 % E::warps;
+    }
     static __device__ __forceinline__ int result(const dg_conv_args &a, const dg_cell *cell, int i)
     {
         typedef typename G::patch::piece piece;

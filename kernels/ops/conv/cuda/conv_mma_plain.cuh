@@ -4,7 +4,8 @@
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
-template <class Job, class G> static __device__ __forceinline__ void dg_conv_block(const dg_conv_args &a, float *out, int split)
+template <class Job, class G>
+static __device__ __forceinline__ void dg_conv_block(const dg_conv_args &a, float *out, int split)
 {
     DEV_CHECK(blockDim.x == G::NT);
     typedef typename G::patch P;
@@ -17,7 +18,8 @@ template <class Job, class G> static __device__ __forceinline__ void dg_conv_blo
     const int part = (int)blockIdx.z, n0 = (int)blockIdx.y * G::N, chunks = from.channels / G::chunk;
     const int first = (int)((int64_t)chunks * part / split), last = (int)((int64_t)chunks * (part + 1) / split);
     if (threadIdx.x < P::cells)
-        cell[threadIdx.x] = dg_cell_of((int)(blockIdx.x * P::cells + threadIdx.x), piece::side, dg_div_up(to.rows, Job::step), dg_div_up(to.cols, Job::step));
+        cell[threadIdx.x] = dg_cell_of((int)(blockIdx.x * P::cells + threadIdx.x), piece::side,
+                                       dg_div_up(to.rows, Job::step), dg_div_up(to.cols, Job::step));
     __syncthreads();
     G::loader::build(place, patch, a.N, from.rows, from.cols, from.channels, cell);
     __syncthreads();
@@ -34,13 +36,15 @@ template <class Job, class G> static __device__ __forceinline__ void dg_conv_blo
     }
 }
 
-template <class Job, class G> static __global__ void __launch_bounds__(G::NT, G::blocks) conv_kernel(const dg_conv_args a, float *out, int split)
+template <class Job, class G>
+static __global__ void __launch_bounds__(G::NT, G::blocks) conv_kernel(const dg_conv_args a, float *out, int split)
 {
     if constexpr (G::E::there) dg_conv_block<Job, G>(a, out, split);
     else __trap(); /* of an architecture that has no such products; dg_variant_check() refuses them there */
 }
 
-template <class Job, class G> static void dg_conv_launch(const dg_conv_args *a, int split, float *out, cudaStream_t stream)
+template <class Job, class G>
+static void dg_conv_launch(const dg_conv_args *a, int split, float *out, cudaStream_t stream)
 {
     const dg_maps to = Job::to_maps(*a);
     const int side = G::patch::piece::side, rows = dg_div_up(to.rows, Job::step), cols = dg_div_up(to.cols, Job::step);

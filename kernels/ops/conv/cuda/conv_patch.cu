@@ -43,24 +43,22 @@ template <class G> static void launch(const dg_conv_args *a, const dg_tune *tune
     const int A = (a->H + 1) / 2, B = (a->W + 1) / 2;
     const int tiles = dg_div_up(A, G::ROWS) * dg_div_up(B, G::COLS) * dg_div_up(a->N, G::IMAGES);
     const dim3 grid((unsigned)tiles, (unsigned)dg_div_up(a->Ci, G::BN), (unsigned)tune->split);
-    KLAUNCH(patch_kernel<G>, grid, dim3(G::NT), tune->stages * G::stage_bytes, stream, *a, out, tune->split, tune->stages);
+    KLAUNCH(patch_kernel<G>, grid, dim3(G::NT), tune->stages * G::stage_bytes, stream, *a, out, tune->split,
+            tune->stages);
 }
 
 /* Small maps leave room for several images in a tile. */
-template <int POSITIONS, int BN> static void launch_tile(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
+template <int POSITIONS, int BN>
+static void launch_tile(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {
-    if (a->W <= DG_PATCH_SMALL)
-        launch<dg_patch_tile<4, 4, POSITIONS / 16, BN, 4, false>>(a, tune, out, stream);
-    else
-        launch<dg_patch_tile<POSITIONS / 8, 8, 1, BN, 4, false>>(a, tune, out, stream);
+    if (a->W <= DG_PATCH_SMALL) launch<dg_patch_tile<4, 4, POSITIONS / 16, BN, 4, false>>(a, tune, out, stream);
+    else launch<dg_patch_tile<POSITIONS / 8, 8, 1, BN, 4, false>>(a, tune, out, stream);
 }
 
 template <int CI> static void launch_thin(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {
-    if (a->W <= DG_THIN_SMALL)
-        launch<dg_patch_tile<DG_THIN_DX_SMALL, 4, CI, true>>(a, tune, out, stream);
-    else
-        launch<dg_patch_tile<DG_THIN_DX_LARGE, 4, CI, true>>(a, tune, out, stream);
+    if (a->W <= DG_THIN_SMALL) launch<dg_patch_tile<DG_THIN_DX_SMALL, 4, CI, true>>(a, tune, out, stream);
+    else launch<dg_patch_tile<DG_THIN_DX_LARGE, 4, CI, true>>(a, tune, out, stream);
 }
 
 void dg_conv_patch(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)

@@ -7,8 +7,8 @@
  * phases of them: every value that is read serves 16 multiplications an output channel, and whole rows of x are
  * written. A thread has 4 neighbouring positions x 4 phases x T channels in registers.
  *
- * Two kinds of tile: patch (T = 4, any multiple of 4 channels) and the thin one for pictures of 1 or 3 channels, where a
- * thread has all of them and weights come one by one.
+ * Two kinds of tile: patch (T = 4, any multiple of 4 channels) and the thin one for pictures of 1 or 3 channels, where
+ * a thread has all of them and weights come one by one.
  *
  * In shared memory a position is 4 channels of y; after every 4 positions comes a gap of as much, so that threads
  * on neighbouring groups of 4 positions read from different banks. */
@@ -37,7 +37,8 @@ template <class G> struct dg_patch_loader {
     const float *y;
     int from[G::passes], to[G::passes]; /* from < 0: outside; to < 0: nothing to do */
 
-    __device__ __forceinline__ dg_patch_loader(const dg_conv_args &a, int image0, int a0, int b0, int c) : y((const float *)a.y)
+    __device__ __forceinline__ dg_patch_loader(const dg_conv_args &a, int image0, int a0, int b0, int c)
+        : y((const float *)a.y)
     {
 #pragma unroll
         for (int i = 0; i < G::passes; i++) {
@@ -60,7 +61,8 @@ template <class G> struct dg_patch_loader {
 };
 
 /* Weights of four channels of y, all taps, the block's channels of x: [DG_PATCH_STEP][16][BN]. */
-template <class G> static __device__ __forceinline__ void dg_patch_weights(float *tile, const dg_conv_args &a, int co, int ci0)
+template <class G>
+static __device__ __forceinline__ void dg_patch_weights(float *tile, const dg_conv_args &a, int co, int ci0)
 {
     const float *w = (const float *)a.w + co * 16 * a.Ci;
     if (G::THIN) {
@@ -77,8 +79,8 @@ template <class G> static __device__ __forceinline__ void dg_patch_weights(float
 
 /* Row r of the three that a position sees, through tap ky: four positions, both columns of phases. */
 template <class G>
-static __device__ __forceinline__ void dg_patch_multiply(float (&acc)[2][4][G::T], const dg_pack<float, 4> (&v)[6], const float *weights, int ky,
-                                                         int e)
+static __device__ __forceinline__ void dg_patch_multiply(float (&acc)[2][4][G::T], const dg_pack<float, 4> (&v)[6],
+                                                         const float *weights, int ky, int e)
 {
 #pragma unroll
     for (int kx = 0; kx < 4; kx++) {
@@ -98,7 +100,8 @@ template <class G> struct dg_patch_place {
 
     __device__ __forceinline__ dg_patch_place(const dg_conv_args &a, int tile)
     {
-        const int A = (a.H + 1) / 2, B = (a.W + 1) / 2, tiles_b = (B + G::COLS - 1) / G::COLS, tiles_a = (A + G::ROWS - 1) / G::ROWS;
+        const int A = (a.H + 1) / 2, B = (a.W + 1) / 2, tiles_b = (B + G::COLS - 1) / G::COLS,
+                  tiles_a = (A + G::ROWS - 1) / G::ROWS;
         b0 = tile % tiles_b * G::COLS;
         a0 = tile / tiles_b % tiles_a * G::ROWS;
         image0 = tile / tiles_b / tiles_a * G::IMAGES;
@@ -110,14 +113,17 @@ template <class G> struct dg_patch_place {
     }
 };
 
-/* Whole block: the sums over the channels of part `part` of `split`, for the channels of x from ci0 on. change: what each
- * thread does to those values of y that it copied itself, before others read them: change(loader, patch, channel). */
+/* Whole block: the sums over the channels of part `part` of `split`, for the channels of x from ci0 on. change: what
+ * each thread does to those values of y that it copied itself, before others read them: change(loader, patch, channel).
+ */
 template <class G, class F>
-static __device__ __forceinline__ void dg_patch_sums(float (&acc)[2][2][4][G::T], const dg_conv_args &a, float *shared, const dg_patch_place<G> &at,
-                                                     int ci0, int part, int split, int stages, const F &change)
+static __device__ __forceinline__ void dg_patch_sums(float (&acc)[2][2][4][G::T], const dg_conv_args &a, float *shared,
+                                                     const dg_patch_place<G> &at, int ci0, int part, int split,
+                                                     int stages, const F &change)
 {
     constexpr int words = G::patch_words + G::weight_words;
-    const int all = a.Co / DG_PATCH_STEP, first = (int)((int64_t)all * part / split), last = (int)((int64_t)all * (part + 1) / split);
+    const int all = a.Co / DG_PATCH_STEP, first = (int)((int64_t)all * part / split),
+              last = (int)((int64_t)all * (part + 1) / split);
     const int steps = last - first;
     const float *const mine = shared + at.image * G::image_words + at.row * G::line + G::at(at.col);
 
@@ -138,7 +144,8 @@ static __device__ __forceinline__ void dg_patch_sums(float (&acc)[2][2][4][G::T]
         __syncthreads();
         if (step + stages - 1 < steps) {
             loader.load(shared + next * words);
-            dg_patch_weights<G>(shared + next * words + G::patch_words, a, (first + step + stages - 1) * DG_PATCH_STEP, ci0);
+            dg_patch_weights<G>(shared + next * words + G::patch_words, a, (first + step + stages - 1) * DG_PATCH_STEP,
+                                ci0);
         }
         cp_async_commit();
         const float *patch = mine + now * words, *weights = shared + now * words + G::patch_words + at.lane * G::T;

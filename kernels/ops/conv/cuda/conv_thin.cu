@@ -13,7 +13,8 @@ template <int CI> static __global__ void __launch_bounds__(dg_thin_fwd<CI>::NT) 
     SHARED(float, weight, [fwd::weight_words]);
     const dg_thin_tiling t = dg_thin_tiling_of(a);
     const int tile = (int)blockIdx.x, co0 = (int)blockIdx.y * DG_THIN_CHANNELS;
-    const int b0 = tile % t.across * DG_THIN_COLS, a0 = tile / t.across % t.down * DG_THIN_ROWS, image = tile / t.across / t.down;
+    const int b0 = tile % t.across * DG_THIN_COLS, a0 = tile / t.across % t.down * DG_THIN_ROWS,
+              image = tile / t.across / t.down;
     dg_thin_patch<CI, fwd::NT>(patch, a, image, a0, b0);
     fwd::template load_weights<false>(weight, a, co0);
     __syncthreads();
@@ -42,7 +43,8 @@ template <int CI> static void launch_fwd(const dg_conv_args *a, cudaStream_t str
 
 /* ---- Weight gradient ---- */
 
-template <int CI> static __global__ void __launch_bounds__(DG_THIN_DW_THREADS) dw_kernel(const dg_conv_args a, float *out, int split)
+template <int CI>
+static __global__ void __launch_bounds__(DG_THIN_DW_THREADS) dw_kernel(const dg_conv_args a, float *out, int split)
 {
     DEV_CHECK(blockDim.x == DG_THIN_DW_THREADS);
     typedef dg_thin_dw<CI> dw;
@@ -53,11 +55,13 @@ template <int CI> static __global__ void __launch_bounds__(DG_THIN_DW_THREADS) d
     const int first = (int)((int64_t)tiles * part / split), last = (int)((int64_t)tiles * (part + 1) / split);
     dw sums;
     for (int tile = first; tile < last; tile++) {
-        const int b0 = tile % t.across * DG_THIN_COLS, a0 = tile / t.across % t.down * DG_THIN_ROWS, image = tile / t.across / t.down;
+        const int b0 = tile % t.across * DG_THIN_COLS, a0 = tile / t.across % t.down * DG_THIN_ROWS,
+                  image = tile / t.across / t.down;
         __syncthreads(); /* nobody reads the tile before */
         dg_thin_patch<CI, DG_THIN_DW_THREADS>(patch, a, image, a0, b0);
         for (int i = (int)threadIdx.x; i < dw::grad_words / 4; i += DG_THIN_DW_THREADS) {
-            const int c = i % (DG_THIN_CHANNELS / 4) * 4, p = i / (DG_THIN_CHANNELS / 4), oy = a0 + p / DG_THIN_COLS, ox = b0 + p % DG_THIN_COLS;
+            const int c = i % (DG_THIN_CHANNELS / 4) * 4, p = i / (DG_THIN_CHANNELS / 4), oy = a0 + p / DG_THIN_COLS,
+                      ox = b0 + p % DG_THIN_COLS;
             const bool ok = oy < a.Ho && ox < a.Wo && co0 + c < a.Co;
             const float *y = (const float *)a.y;
             cp_async16(grad + i * 4, ok ? y + (((int64_t)image * a.Ho + oy) * a.Wo + ox) * a.Co + co0 + c : y, ok);
@@ -87,17 +91,14 @@ static void launch_mma(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tu
     f.in.x = (const float *)(kind == DG_OP_conv_fwd ? a->x : a->y);
     f.in.factor = 1;
     f.in.groups = f.out.groups = 1;
-    kind == DG_OP_conv_fwd ? dg_fused_thin_mma_fwd(&f, tune, false, stream) : dg_fused_thin_mma_dx(&f, tune, false, stream);
+    kind == DG_OP_conv_fwd ? dg_fused_thin_mma_fwd(&f, tune, false, stream)
+                           : dg_fused_thin_mma_dx(&f, tune, false, stream);
 }
 
 void dg_conv_thin(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    if (dg_is(tune, "thin_mma"))
-        launch_mma(kind, a, tune, stream);
-    else if (kind == DG_OP_conv_dx)
-        dg_conv_patch(a, tune, stream);
-    else if (kind == DG_OP_conv_fwd)
-        a->Ci == 1 ? launch_fwd<1>(a, stream) : launch_fwd<3>(a, stream);
-    else
-        a->Ci == 1 ? launch_dw<1>(a, tune, stream) : launch_dw<3>(a, tune, stream);
+    if (dg_is(tune, "thin_mma")) launch_mma(kind, a, tune, stream);
+    else if (kind == DG_OP_conv_dx) dg_conv_patch(a, tune, stream);
+    else if (kind == DG_OP_conv_fwd) a->Ci == 1 ? launch_fwd<1>(a, stream) : launch_fwd<3>(a, stream);
+    else a->Ci == 1 ? launch_dw<1>(a, tune, stream) : launch_dw<3>(a, tune, stream);
 }

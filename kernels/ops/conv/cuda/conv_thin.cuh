@@ -6,7 +6,8 @@
 #include "kernels/ops/conv/cuda/conv.cuh"
 
 /* Outputs and channels of a block. */
-static constexpr int DG_THIN_K = 4, DG_THIN_ROWS = DG_THIN_TILE_ROWS, DG_THIN_COLS = DG_THIN_TILE_COLS, DG_THIN_CHANNELS = DG_THIN_TILE_CHANNELS;
+static constexpr int DG_THIN_K = 4, DG_THIN_ROWS = DG_THIN_TILE_ROWS, DG_THIN_COLS = DG_THIN_TILE_COLS,
+                     DG_THIN_CHANNELS = DG_THIN_TILE_CHANNELS;
 static constexpr int DG_THIN_PATCH_ROWS = 2 * DG_THIN_ROWS + 2, DG_THIN_PATCH_COLS = 2 * DG_THIN_COLS + 2;
 
 /* The tiles of y's pixels: tile t is rows a0.., columns b0.. of one image. */
@@ -23,7 +24,8 @@ static __host__ __device__ __forceinline__ dg_thin_tiling dg_thin_tiling_of(cons
 }
 
 /* The patch that tile (image, a0, b0) of y sees: [DG_THIN_PATCH_ROWS][DG_THIN_PATCH_COLS * CI], zero outside of x. */
-template <int CI, int NT> static __device__ __forceinline__ void dg_thin_patch(float *patch, const dg_conv_args &a, int image, int a0, int b0)
+template <int CI, int NT>
+static __device__ __forceinline__ void dg_thin_patch(float *patch, const dg_conv_args &a, int image, int a0, int b0)
 {
     constexpr int line = DG_THIN_PATCH_COLS * CI;
     const float *x = (const float *)a.x + (int64_t)image * a.H * a.W * CI;

@@ -1,5 +1,5 @@
-/* Weight gradient of pictures: a lane of a warp has 4 channels of y x one row of taps; eight warps share the pixels of a
- * tile, half a row each. A block adds up the tiles of its part. */
+/* Weight gradient of pictures: a lane of a warp has 4 channels of y x one row of taps; eight warps share the pixels of
+ * a tile, half a row each. A block adds up the tiles of its part. */
 #ifndef DG_CONV_THIN_DW_CUH
 #define DG_CONV_THIN_DW_CUH
 
@@ -7,13 +7,15 @@
 
 static constexpr int DG_THIN_DW_THREADS = 256, DG_THIN_DW_WARPS = DG_THIN_DW_THREADS / 32;
 static constexpr int DG_THIN_DW_RUN = DG_THIN_ROWS * DG_THIN_COLS / DG_THIN_DW_WARPS;
-static_assert(DG_THIN_DW_RUN * DG_THIN_DW_WARPS == DG_THIN_ROWS * DG_THIN_COLS && DG_THIN_COLS % DG_THIN_DW_RUN == 0, "a warp has a run of one row");
+static_assert(DG_THIN_DW_RUN * DG_THIN_DW_WARPS == DG_THIN_ROWS * DG_THIN_COLS && DG_THIN_COLS % DG_THIN_DW_RUN == 0,
+              "a warp has a run of one row");
 static_assert(DG_THIN_CHANNELS / 4 * DG_THIN_K == 32, "a warp has all weights");
 
 template <int CI> struct dg_thin_dw {
     /* of one warp */
     static constexpr int line = DG_THIN_PATCH_COLS * CI, row_taps = DG_THIN_K * CI, sums = 32 * 4 * row_taps;
-    static constexpr int patch_words = DG_THIN_PATCH_ROWS * line, grad_words = DG_THIN_ROWS * DG_THIN_COLS * DG_THIN_CHANNELS;
+    static constexpr int patch_words = DG_THIN_PATCH_ROWS * line,
+                         grad_words = DG_THIN_ROWS * DG_THIN_COLS * DG_THIN_CHANNELS;
     /* of shared memory: [patch][grad (ROWS, COLS, CHANNELS) of y], and when all is summed [warp][sum][lane] */
     static constexpr int words = DG_THIN_DW_WORDS(CI);
     static_assert(words >= patch_words + grad_words && words >= DG_THIN_DW_WARPS / 2 * sums, "one after the other");
@@ -27,7 +29,8 @@ template <int CI> struct dg_thin_dw {
     __device__ __forceinline__ void add(const float *patch, const float *grad)
     {
         const int row = warp() * DG_THIN_DW_RUN / DG_THIN_COLS, col = warp() * DG_THIN_DW_RUN % DG_THIN_COLS;
-        const float *x = patch + (2 * row + ky()) * line + 2 * col * CI, *y = grad + (row * DG_THIN_COLS + col) * DG_THIN_CHANNELS + co();
+        const float *x = patch + (2 * row + ky()) * line + 2 * col * CI,
+                    *y = grad + (row * DG_THIN_COLS + col) * DG_THIN_CHANNELS + co();
 #pragma unroll 2
         for (int p = 0; p < DG_THIN_DW_RUN; p++) {
             const dg_pack<float, 4> g = dg_load<4>(y + p * DG_THIN_CHANNELS);
@@ -50,11 +53,13 @@ template <int CI> struct dg_thin_dw {
             __syncthreads();
             if (warp() >= half && warp() < 2 * half)
 #pragma unroll
-                for (int i = 0; i < 4 * row_taps; i++) shared[(warp() - half) * sums + i * 32 + lane()] = acc[i / row_taps][i % row_taps];
+                for (int i = 0; i < 4 * row_taps; i++)
+                    shared[(warp() - half) * sums + i * 32 + lane()] = acc[i / row_taps][i % row_taps];
             __syncthreads();
             if (warp() < half)
 #pragma unroll
-                for (int i = 0; i < 4 * row_taps; i++) acc[i / row_taps][i % row_taps] += shared[warp() * sums + i * 32 + lane()];
+                for (int i = 0; i < 4 * row_taps; i++)
+                    acc[i / row_taps][i % row_taps] += shared[warp() * sums + i * 32 + lane()];
         }
         if (warp() || co0 + co() >= Co) return;
         out += (int64_t)(co0 + co()) * DG_THIN_K * row_taps + ky() * row_taps;
@@ -62,7 +67,8 @@ template <int CI> struct dg_thin_dw {
         for (int e = 0; e < 4; e++)
 #pragma unroll
             for (int k = 0; k < row_taps; k += 4)
-                dg_store<4>(out + e * DG_THIN_K * row_taps + k, dg_pack<float, 4>{{acc[e][k], acc[e][k + 1], acc[e][k + 2], acc[e][k + 3]}});
+                dg_store<4>(out + e * DG_THIN_K * row_taps + k,
+                            dg_pack<float, 4>{{acc[e][k], acc[e][k + 1], acc[e][k + 2], acc[e][k + 3]}});
     }
 };
 

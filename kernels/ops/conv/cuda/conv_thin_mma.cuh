@@ -1,6 +1,7 @@
-/* Convolutions of pictures on tensor cores: factors, and the forward pass. The order in which products are added up is free,
- * and is chosen so that a lane's four factors of sixteen lie side by side in memory: with g = lane / 4, t = lane % 4 it has
- * factors 4t .. 4t + 3 of row g of A or of column g of B, whatever positions mma.sync gives them (dev.cuh). */
+/* Convolutions of pictures on tensor cores: factors, and the forward pass. The order in which products are added up is
+ * free, and is chosen so that a lane's four factors of sixteen lie side by side in memory: with g = lane / 4, t = lane
+ * % 4 it has factors 4t .. 4t + 3 of row g of A or of column g of B, whatever positions mma.sync gives them (dev.cuh).
+ */
 #ifndef DG_CONV_THIN_MMA_CUH
 #define DG_CONV_THIN_MMA_CUH
 
@@ -53,17 +54,21 @@ template <class E> struct dg_quad {
         dg_store<words>(p, v);
     }
     /* c += A B over 16 factors; rows g and g + 8 of A. */
-    static __device__ __forceinline__ void multiply(float (&c)[4], const dg_quad &low, const dg_quad &high, const dg_quad &b)
+    static __device__ __forceinline__ void multiply(float (&c)[4], const dg_quad &low, const dg_quad &high,
+                                                    const dg_quad &b)
     {
 #pragma unroll
-        for (int s = 0; s < steps; s++) E::multiply(c, {low.w[2 * s], high.w[2 * s], low.w[2 * s + 1], high.w[2 * s + 1]}, {b.w[2 * s], b.w[2 * s + 1]});
+        for (int s = 0; s < steps; s++)
+            E::multiply(c, {low.w[2 * s], high.w[2 * s], low.w[2 * s + 1], high.w[2 * s + 1]},
+                        {b.w[2 * s], b.w[2 * s + 1]});
     }
 };
 
 /* Forward, with the names of dg_thin_fwd. A warp has a row of 32 pixels x 32 channels as two by four products, and goes
- * through 4x4 taps x CI as CI times 16: lane t has row t of the taps, whose 4 * CI values are neighbours in a row of the
- * picture. So a patch is the picture's rows, each value once, and a lane reads its factors from where they lie. A row's pitch
- * of 8 words (mod 32) puts the 8 pixels (CI or 2 CI words apart, CI is odd) x 4 rows of a read into different banks.
+ * through 4x4 taps x CI as CI times 16: lane t has row t of the taps, whose 4 * CI values are neighbours in a row of
+ * the picture. So a patch is the picture's rows, each value once, and a lane reads its factors from where they lie. A
+ * row's pitch of 8 words (mod 32) puts the 8 pixels (CI or 2 CI words apart, CI is odd) x 4 rows of a read into
+ * different banks.
  *
  * Columns of B are in such an order that a lane gets four channels side by side, twice: 16 bytes of y. */
 template <class E, int CI_> struct dg_thin_mma_fwd {
@@ -73,7 +78,8 @@ template <class E, int CI_> struct dg_thin_mma_fwd {
     static constexpr int pitch = (line * quad::words / 4 + 23) / 32 * 32 + 8; /* words of a row */
     static constexpr int patch_words = DG_THIN_PATCH_ROWS * pitch, weight_words = CI * 4 * 32 * quad::words;
     static constexpr int blocks = quad::words == 2 ? 6 : 5; /* of a multiprocessor */
-    static_assert(DG_THIN_COLS == 32 && DG_THIN_CHANNELS == 32 && CI % 2 == 1, "a warp's rows, its channels, no shared bank");
+    static_assert(DG_THIN_COLS == 32 && DG_THIN_CHANNELS == 32 && CI % 2 == 1,
+                  "a warp's rows, its channels, no shared bank");
     float c[2][4][4];
 
     static __device__ __forceinline__ int lane() { return (int)threadIdx.x % 4; }
@@ -87,14 +93,14 @@ template <class E, int CI_> struct dg_thin_mma_fwd {
     {
         float unit[E::unit] = {v};
         const uint32_t rounded = E::round(unit).x;
-        if (quad::words == 2)
-            reinterpret_cast<uint16_t *>(patch)[row * 2 * pitch + i] = (uint16_t)rounded;
-        else
-            reinterpret_cast<uint32_t *>(patch)[row * pitch + i] = rounded;
+        if (quad::words == 2) reinterpret_cast<uint16_t *>(patch)[row * 2 * pitch + i] = (uint16_t)rounded;
+        else reinterpret_cast<uint32_t *>(patch)[row * pitch + i] = rounded;
     }
-    /* To [q][j][lane]: channel co is column g of product j, its weights of row t of the taps from 4q on are lane (g, t)'s. */
+    /* To [q][j][lane]: channel co is column g of product j, its weights of row t of the taps from 4q on are lane (g,
+     * t)'s. */
     static constexpr bool there = E::there, early = true;
-    template <bool EARLY> static __device__ __forceinline__ void load_weights(float *weight, const dg_conv_args &a, int co0)
+    template <bool EARLY>
+    static __device__ __forceinline__ void load_weights(float *weight, const dg_conv_args &a, int co0)
     {
         constexpr int quads = 4 * CI, items = 32 * quads / NT;
         static_assert(32 * quads % NT == 0, "threads copy equally much");
@@ -116,8 +122,10 @@ template <class E, int CI_> struct dg_thin_mma_fwd {
     __device__ __forceinline__ void add(const float *patch, const float *weight)
     {
         const int t = lane(), g = (int)threadIdx.x % 32 / 4;
-        const uint32_t *const from = reinterpret_cast<const uint32_t *>(patch) + (2 * row() + t) * pitch + 2 * g * CI * quad::words / 4;
-        const uint32_t *const factors = reinterpret_cast<const uint32_t *>(weight) + (int)threadIdx.x % 32 * quad::words;
+        const uint32_t *const from = reinterpret_cast<const uint32_t *>(patch) + (2 * row() + t) * pitch +
+                                     2 * g * CI * quad::words / 4;
+        const uint32_t *const factors = reinterpret_cast<const uint32_t *>(weight) +
+                                        (int)threadIdx.x % 32 * quad::words;
 #pragma unroll
         for (int i = 0; i < 32; i++) c[i / 16][i / 4 % 4][i % 4] = 0;
 #pragma unroll

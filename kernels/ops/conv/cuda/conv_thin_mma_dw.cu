@@ -1,7 +1,8 @@
 /* Weight gradient of pictures on tensor cores, by itself. */
 #include "kernels/ops/conv/cuda/conv_thin_mma_dw.cuh"
 
-template <class E, int CI> static __global__ void __launch_bounds__(DG_THIN_MMA_DW_THREADS) dw_kernel(const dg_conv_args a, float *out, int split)
+template <class E, int CI>
+static __global__ void __launch_bounds__(DG_THIN_MMA_DW_THREADS) dw_kernel(const dg_conv_args a, float *out, int split)
 {
     DEV_CHECK(blockDim.x == DG_THIN_MMA_DW_THREADS);
     if constexpr (!E::there) __trap(); /* dg_variant_check() refuses them */
@@ -13,21 +14,22 @@ template <class E, int CI> static __global__ void __launch_bounds__(DG_THIN_MMA_
     y.x = (const float *)a.y;
     y.groups = 1;
     out += (int64_t)part * a.Co * 16 * CI;
-    if constexpr (E::there) dg_thin_mma_dw_part<E, CI>(a, (const float *)a.x, y, a.N, (int)blockIdx.x * DG_THIN_CHANNELS, first, last, shared, out);
+    if constexpr (E::there)
+        dg_thin_mma_dw_part<E, CI>(a, (const float *)a.x, y, a.N, (int)blockIdx.x * DG_THIN_CHANNELS, first, last,
+                                   shared, out);
 }
 
 template <class E> static void launch(const dg_conv_args *a, int split, float *out, cudaStream_t stream)
 {
     const dim3 grid((unsigned)dg_div_up(a->Co, DG_THIN_CHANNELS), (unsigned)split);
-    if (a->Ci == 1)
-        KLAUNCH((dw_kernel<E, 1>), grid, dim3(DG_THIN_MMA_DW_THREADS), 0, stream, *a, out, split);
-    else
-        KLAUNCH((dw_kernel<E, 3>), grid, dim3(DG_THIN_MMA_DW_THREADS), 0, stream, *a, out, split);
+    if (a->Ci == 1) KLAUNCH((dw_kernel<E, 1>), grid, dim3(DG_THIN_MMA_DW_THREADS), 0, stream, *a, out, split);
+    else KLAUNCH((dw_kernel<E, 3>), grid, dim3(DG_THIN_MMA_DW_THREADS), 0, stream, *a, out, split);
 }
 
 void dg_conv_thin_mma_dw(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     float *const out = (float *)(tune->split > 1 ? a->scratch : a->w);
-    tune->math == DG_MATH_BF16 ? launch<dg_mma_bf16>(a, tune->split, out, stream) : launch<dg_mma_tf32>(a, tune->split, out, stream);
+    tune->math == DG_MATH_BF16 ? launch<dg_mma_bf16>(a, tune->split, out, stream)
+                               : launch<dg_mma_tf32>(a, tune->split, out, stream);
     if (tune->split > 1) dg_conv_sum((float *)a->w, out, dg_conv_count(DG_OP_conv_dw, a), tune->split, stream);
 }

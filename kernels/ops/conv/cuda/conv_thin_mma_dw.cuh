@@ -1,9 +1,10 @@
-/* Weight gradient of pictures on tensor cores: M = 32 channels of y, N = 16 taps x CI, the sum over positions, of which a
- * tile of 4 x 32 is shared by eight warps, half a row each; at the end the warps' sums are added. In which order rows and
- * positions come is free, so that lane (g, t) = (lane / 4, lane % 4) has channels 4g .. 4g + 3 of positions 4t .. 4t + 3: four
- * times 16 bytes of y, which come from memory into the registers in which they are multiplied. Values of x are in shared
- * memory tap by tap, the columns of the taps one behind the other, positions side by side: twice, for each lies below two
- * columns. 12 units of a lane's four positions (4, mod 8) from a tap to the next put 8 taps x 4 lanes into different banks. */
+/* Weight gradient of pictures on tensor cores: M = 32 channels of y, N = 16 taps x CI, the sum over positions, of which
+ * a tile of 4 x 32 is shared by eight warps, half a row each; at the end the warps' sums are added. In which order rows
+ * and positions come is free, so that lane (g, t) = (lane / 4, lane % 4) has channels 4g .. 4g + 3 of positions 4t ..
+ * 4t + 3: four times 16 bytes of y, which come from memory into the registers in which they are multiplied. Values of x
+ * are in shared memory tap by tap, the columns of the taps one behind the other, positions side by side: twice, for
+ * each lies below two columns. 12 units of a lane's four positions (4, mod 8) from a tap to the next put 8 taps x 4
+ * lanes into different banks. */
 #ifndef DG_CONV_THIN_MMA_DW_CUH
 #define DG_CONV_THIN_MMA_DW_CUH
 
@@ -16,11 +17,13 @@ template <class E, int CI> struct dg_thin_mma_dw {
     typedef dg_quad<E> quad;
     /* sums of a lane */
     static constexpr int NT = DG_THIN_MMA_DW_THREADS, warps = NT / 32, fragments = 2 * CI, held = 16 * CI;
-    static constexpr int line = DG_THIN_PATCH_COLS * CI, patch_values = DG_THIN_PATCH_ROWS * line;          /* of x */
+    static constexpr int line = DG_THIN_PATCH_COLS * CI, patch_values = DG_THIN_PATCH_ROWS * line; /* of x */
     /* of a row of x; values from a tap to the next */
     static constexpr int row_taps = DG_THIN_K * CI, plane = DG_THIN_COLS + 16;
-    static_assert(warps == 2 * DG_THIN_ROWS && DG_THIN_COLS == 32 && DG_THIN_CHANNELS == 32 && plane / 4 % 8 == 4, "what a lane has, no shared bank");
-    static_assert(DG_THIN_PATCH_ROWS * row_taps * plane * quad::words / 4 <= DG_THIN_DW_WORDS(CI) && warps / 2 * held * 32 <= DG_THIN_DW_WORDS(CI),
+    static_assert(warps == 2 * DG_THIN_ROWS && DG_THIN_COLS == 32 && DG_THIN_CHANNELS == 32 && plane / 4 % 8 == 4,
+                  "what a lane has, no shared bank");
+    static_assert(DG_THIN_PATCH_ROWS * row_taps * plane * quad::words / 4 <= DG_THIN_DW_WORDS(CI) &&
+                      warps / 2 * held * 32 <= DG_THIN_DW_WORDS(CI),
                   "one after the other in the room of thin");
     float c[2][fragments][4];
 
@@ -41,7 +44,8 @@ template <class E, int CI> struct dg_thin_mma_dw {
     {
         float unit[E::unit] = {v};
         const uint32_t rounded = E::round(unit).x;
-        const int p = i / (2 * CI), first = (row * row_taps + i % (2 * CI)) * plane + p, second = first + 2 * CI * plane - 1;
+        const int p = i / (2 * CI), first = (row * row_taps + i % (2 * CI)) * plane + p,
+                  second = first + 2 * CI * plane - 1;
         if (quad::words == 2) {
             uint16_t *const to = reinterpret_cast<uint16_t *>(patch);
             if (p < DG_THIN_COLS) to[first] = (uint16_t)rounded;
@@ -55,7 +59,8 @@ template <class E, int CI> struct dg_thin_mma_dw {
     /* y: of each of the lane's channels its positions. */
     __device__ __forceinline__ void add(const float *patch, const quad (&y)[4])
     {
-        const uint32_t *const from = reinterpret_cast<const uint32_t *>(patch) + ((2 * row() * row_taps + lane() / 4) * plane + col()) * quad::words / 4;
+        const uint32_t *const from = reinterpret_cast<const uint32_t *>(patch) +
+                                     ((2 * row() * row_taps + lane() / 4) * plane + col()) * quad::words / 4;
 #pragma unroll
         for (int j = 0; j < fragments; j++) {
             const quad x = quad::load(from + 8 * j * plane * quad::words / 4);
@@ -70,11 +75,14 @@ template <class E, int CI> struct dg_thin_mma_dw {
             __syncthreads();
             if (warp() >= half && warp() < 2 * half)
 #pragma unroll
-                for (int i = 0; i < held; i++) shared[((warp() - half) * held + i) * 32 + lane()] = c[i / (4 * fragments)][i / 4 % fragments][i % 4];
+                for (int i = 0; i < held; i++)
+                    shared[((warp() - half) * held + i) * 32 + lane()] =
+                        c[i / (4 * fragments)][i / 4 % fragments][i % 4];
             __syncthreads();
             if (warp() < half)
 #pragma unroll
-                for (int i = 0; i < held; i++) c[i / (4 * fragments)][i / 4 % fragments][i % 4] += shared[(warp() * held + i) * 32 + lane()];
+                for (int i = 0; i < held; i++)
+                    c[i / (4 * fragments)][i / 4 % fragments][i % 4] += shared[(warp() * held + i) * 32 + lane()];
         }
         const int co = co0 + channel();
         if (warp() || co >= Co) return;
@@ -82,15 +90,17 @@ template <class E, int CI> struct dg_thin_mma_dw {
         for (int k = 0; k < 4; k++)
 #pragma unroll
             for (int j = 0; j < fragments; j++)
-                dg_store<2>(out + (co + k) * held + 8 * j + lane() % 4 * 2, dg_pack<float, 2>{{c[k / 2][j][k % 2 * 2], c[k / 2][j][k % 2 * 2 + 1]}});
+                dg_store<2>(out + (co + k) * held + 8 * j + lane() % 4 * 2,
+                            dg_pack<float, 2>{{c[k / 2][j][k % 2 * 2], c[k / 2][j][k % 2 * 2 + 1]}});
     }
 };
 
-/* Whole block: the sums over tiles first .. last - 1 for the channels from co0 on. The next tile is on its way into registers
- * while one is multiplied. of: y; shared: DG_THIN_DW_WORDS. */
+/* Whole block: the sums over tiles first .. last - 1 for the channels from co0 on. The next tile is on its way into
+ * registers while one is multiplied. of: y; shared: DG_THIN_DW_WORDS. */
 template <class E, int CI>
-static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a, const float *pictures, const dg_source &of, int per_group, int co0,
-                                                           int first, int last, float *shared, float *out)
+static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a, const float *pictures,
+                                                           const dg_source &of, int per_group, int co0, int first,
+                                                           int last, float *shared, float *out)
 {
     typedef dg_thin_mma_dw<E, CI> dw;
     typedef typename dw::quad quad;
@@ -104,13 +114,15 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
     int group = 0;
 
     auto fetch = [&](int number) {
-        const int b0 = number % t.across * DG_THIN_COLS, a0 = number / t.across % t.down * DG_THIN_ROWS, image = number / t.across / t.down;
+        const int b0 = number % t.across * DG_THIN_COLS, a0 = number / t.across % t.down * DG_THIN_ROWS,
+                  image = number / t.across / t.down;
         const float *const x = pictures + (int64_t)image * a.H * a.W * CI;
         const int start = (2 * b0 - 1) * CI;
 #pragma unroll
         for (int j = 0; j < words; j++) {
             const int i = (int)threadIdx.x + j * dw::NT, row = 2 * a0 - 1 + i / dw::line, at = start + i % dw::line;
-            const bool ok = i < dw::patch_values && (unsigned)row < (unsigned)a.H && (unsigned)at < (unsigned)(a.W * CI);
+            const bool ok = i < dw::patch_values && (unsigned)row < (unsigned)a.H &&
+                            (unsigned)at < (unsigned)(a.W * CI);
             next_x[j] = ok ? x[row * a.W * CI + at] : 0.0f;
         }
         group = image / per_group;

@@ -66,7 +66,8 @@ template <int B, int NT, int DIR> struct pixel_rows {
         const int tap = DIR * (ty * W + tx) * C + c + k;
 #pragma unroll
         for (int i = 0; i < passes; i++) {
-            const bool ok = (unsigned)(y[i] + DIR * ty) < (unsigned)H && (unsigned)(x[i] + DIR * tx) < (unsigned)W && c + k < C;
+            const bool ok = (unsigned)(y[i] + DIR * ty) < (unsigned)H && (unsigned)(x[i] + DIR * tx) < (unsigned)W &&
+                            c + k < C;
             cp_async16(tile + (row + i * rows) * (BK + DG_TILED_PAD) + k, ok ? from + at[i] + tap : from, ok);
         }
         c += BK;
@@ -99,7 +100,8 @@ template <int B, int NT> struct weight_rows {
 #pragma unroll
         for (int i = 0; i < passes; i++) {
             const bool ok = co + i * rows < Co && c + k < C;
-            cp_async16(tile + (row + i * rows) * (BK + DG_TILED_PAD) + k, ok ? w + (co + i * rows) * length + tap + c + k : w, ok);
+            cp_async16(tile + (row + i * rows) * (BK + DG_TILED_PAD) + k,
+                       ok ? w + (co + i * rows) * length + tap + c + k : w, ok);
         }
         c += BK;
         if (c < C) return;
@@ -177,7 +179,8 @@ template <int B, int NT> struct patch_columns {
     int y0, x0, ci; /* of this thread's tap */
     divider across, down;
 
-    __device__ __forceinline__ patch_columns(const dg_conv_args &a, int first, int pixel, int last, const divider &Wo, const divider &Ho)
+    __device__ __forceinline__ patch_columns(const dg_conv_args &a, int first, int pixel, int last, const divider &Wo,
+                                             const divider &Ho)
         : x((const float *)a.x), H(a.H), W(a.W), C(a.Ci), S(a.S), p(pixel), end(last), across(Wo), down(Ho)
     {
         row = (int)threadIdx.x / packs;
@@ -205,20 +208,20 @@ template <int B, int NT> struct patch_columns {
 static __device__ __forceinline__ int share(int all, int part, int parts) { return (int)((int64_t)all * part / parts); }
 
 /* The large tiles need bounds on their registers: two blocks of 256 threads a multiprocessor, three of 128. */
-#define DG_BOUNDS(G) __launch_bounds__(G::NT, G::TM * G::TN < 64 ? 1 : G::NT == 256 ? 2 : 3)
+#define DG_BOUNDS(G) __launch_bounds__(G::NT, G::TM *G::TN < 64 ? 1 : G::NT == 256 ? 2 : 3)
 
-template <class G> static __global__ void DG_BOUNDS(G) fwd_kernel(const dg_conv_args a, float *out, int split, int stages)
+template <class G>
+static __global__ void DG_BOUNDS(G) fwd_kernel(const dg_conv_args a, float *out, int split, int stages)
 {
     const int M = a.N * a.Ho * a.Wo, m0 = (int)blockIdx.x * G::BM, n0 = (int)blockIdx.y * G::BN, part = (int)blockIdx.z;
-    const int all = a.K * a.K * dg_div_up(a.Ci, BK), first = share(all, part, split), last = share(all, part + 1, split);
+    const int all = a.K * a.K * dg_div_up(a.Ci, BK), first = share(all, part, split),
+              last = share(all, part + 1, split);
     pixel_rows<G::BM, G::NT, 1> load_a((const float *)a.x, a.H, a.W, a.Ci, a.K, first);
 #pragma unroll
     for (int i = 0; i < load_a.passes; i++) {
         const int m = m0 + load_a.row + i * load_a.rows, line = m / a.Wo, image = line / a.Ho;
-        if (m < M)
-            load_a.start(i, image, (line - image * a.Ho) * a.S - a.P, (m - line * a.Wo) * a.S - a.P);
-        else
-            load_a.skip(i);
+        if (m < M) load_a.start(i, image, (line - image * a.Ho) * a.S - a.P, (m - line * a.Wo) * a.S - a.P);
+        else load_a.skip(i);
     }
     weight_rows<G::BN, G::NT> load_b(a, n0, first);
     float acc[G::TM][G::TN] = {};
@@ -255,21 +258,21 @@ static __host__ __device__ __forceinline__ axis axis_of(int phase, int outputs, 
     return s;
 }
 
-template <class G> static __global__ void DG_BOUNDS(G) dx_kernel(const dg_conv_args a, float *out, int split, int stages)
+template <class G>
+static __global__ void DG_BOUNDS(G) dx_kernel(const dg_conv_args a, float *out, int split, int stages)
 {
     const int phase = (int)blockIdx.z / split, part = (int)blockIdx.z % split, ry = phase / a.S, rx = phase % a.S;
     const axis v = axis_of(ry, a.H, a.K, a.S, a.P), h = axis_of(rx, a.W, a.K, a.S, a.P);
     const int M = a.N * v.count * h.count, m0 = (int)blockIdx.x * G::BM, n0 = (int)blockIdx.y * G::BN;
     if (m0 >= M) return; /* the grid is that of the largest phase */
-    const int all = v.taps * h.taps * dg_div_up(a.Co, BK), first = share(all, part, split), last = share(all, part + 1, split);
+    const int all = v.taps * h.taps * dg_div_up(a.Co, BK), first = share(all, part, split),
+              last = share(all, part + 1, split);
     pixel_rows<G::BM, G::NT, -1> load_a((const float *)a.y, a.Ho, a.Wo, a.Co, h.taps > 0 ? h.taps : 1, first);
 #pragma unroll
     for (int i = 0; i < load_a.passes; i++) {
         const int m = m0 + load_a.row + i * load_a.rows, line = m / h.count, image = line / v.count;
-        if (m < M)
-            load_a.start(i, image, line - image * v.count + v.origin, m - line * h.count + h.origin);
-        else
-            load_a.skip(i);
+        if (m < M) load_a.start(i, image, line - image * v.count + v.origin, m - line * h.count + h.origin);
+        else load_a.skip(i);
     }
     weight_columns<G::BN, G::NT> load_b(a, n0, ry, rx, h.taps > 0 ? h.taps : 1, first);
     float acc[G::TM][G::TN] = {};
@@ -287,13 +290,15 @@ template <class G> static __global__ void DG_BOUNDS(G) dx_kernel(const dg_conv_a
 #pragma unroll
         for (int j = 0; j < G::TN; j += 4) {
             const int n = n0 + G::B::index(j, tx);
-            if (n < a.Ci) dg_store<4>(x + n, dg_pack<float, 4>{{acc[i][j], acc[i][j + 1], acc[i][j + 2], acc[i][j + 3]}});
+            if (n < a.Ci)
+                dg_store<4>(x + n, dg_pack<float, 4>{{acc[i][j], acc[i][j + 1], acc[i][j + 2], acc[i][j + 3]}});
         }
     }
 }
 
 template <class G>
-static __global__ void DG_BOUNDS(G) dw_kernel(const dg_conv_args a, float *out, int split, int stages, const divider Wo, const divider Ho)
+static __global__ void DG_BOUNDS(G)
+    dw_kernel(const dg_conv_args a, float *out, int split, int stages, const divider Wo, const divider Ho)
 {
     const int N = a.K * a.K * a.Ci, m0 = (int)blockIdx.x * G::BM, n0 = (int)blockIdx.y * G::BN, part = (int)blockIdx.z;
     const int first = share(a.N, part, split) * a.Ho * a.Wo, last = share(a.N, part + 1, split) * a.Ho * a.Wo;
@@ -312,7 +317,9 @@ static __global__ void DG_BOUNDS(G) dw_kernel(const dg_conv_args a, float *out, 
 #pragma unroll
         for (int j = 0; j < G::TN; j += 4) {
             const int n = n0 + G::B::index(j, tx);
-            if (n < N) dg_store<4>(out + m * N + n, dg_pack<float, 4>{{acc[i][j], acc[i][j + 1], acc[i][j + 2], acc[i][j + 3]}});
+            if (n < N)
+                dg_store<4>(out + m * N + n,
+                            dg_pack<float, 4>{{acc[i][j], acc[i][j + 1], acc[i][j + 2], acc[i][j + 3]}});
         }
     }
 }
@@ -329,7 +336,8 @@ static void launch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, 
     const dim3 block(rows_rows::NT);
     if (kind == DG_OP_conv_fwd) {
         const dim3 grid((unsigned)dg_div_up(a->N * a->Ho * a->Wo, BM), (unsigned)dg_div_up(a->Co, BN), split);
-        KLAUNCH(fwd_kernel<rows_rows>, grid, block, stages * rows_rows::stage_bytes, stream, *a, out, tune->split, tune->stages);
+        KLAUNCH(fwd_kernel<rows_rows>, grid, block, stages * rows_rows::stage_bytes, stream, *a, out, tune->split,
+                tune->stages);
     } else if (kind == DG_OP_conv_dx) {
         const int most = a->N * dg_div_up(a->H, a->S) * dg_div_up(a->W, a->S), phases = a->S * a->S;
         const dim3 grid((unsigned)dg_div_up(most, BM), (unsigned)dg_div_up(a->Ci, BN), (unsigned)phases * split);
@@ -337,8 +345,8 @@ static void launch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, 
                 tune->stages);
     } else {
         const dim3 grid((unsigned)dg_div_up(a->Co, BM), (unsigned)dg_div_up(a->K * a->K * a->Ci, BN), split);
-        KLAUNCH(dw_kernel<columns_columns>, grid, block, stages * columns_columns::stage_bytes, stream, *a, out, tune->split,
-                tune->stages, divider_of(a->Wo), divider_of(a->Ho));
+        KLAUNCH(dw_kernel<columns_columns>, grid, block, stages * columns_columns::stage_bytes, stream, *a, out,
+                tune->split, tune->stages, divider_of(a->Wo), divider_of(a->Ho));
     }
 }
 

@@ -1,4 +1,5 @@
-/* Convolutions by Hopper's warpgroups: the tiles of conv_mma_fwd.cuh and conv_mma_dx.cuh with the products of wgmma.cuh. */
+/* Convolutions by Hopper's warpgroups: the tiles of conv_mma_fwd.cuh and conv_mma_dx.cuh with the products of
+ * wgmma.cuh. */
 #include "kernels/dev/wgmma.cuh"
 
 #include "kernels/ops/conv/cuda/conv_mma_dx.cuh"
@@ -12,12 +13,11 @@ template <class G> static void launch_fwd(const dg_conv_args *a, int split, floa
 
 void dg_conv_wgmma_fwd(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {
-#define X(M, N, GROUPS)                                                                                       \
-    if (tune->tile_m == M && tune->tile_n == N) {                                                             \
-        if (a->Wo <= DG_MMA_SMALL)                                                                            \
-            launch_fwd<dg_fwd_tile<dg_wgmma_bf16, float, true, M, N, N, GROUPS>>(a, tune->split, out, stream);  \
-        else                                                                                                  \
-            launch_fwd<dg_fwd_tile<dg_wgmma_bf16, float, false, M, N, N, GROUPS>>(a, tune->split, out, stream); \
+#define X(M, N, GROUPS)                                                                                          \
+    if (tune->tile_m == M && tune->tile_n == N) {                                                                \
+        if (a->Wo <= DG_MMA_SMALL)                                                                               \
+            launch_fwd<dg_fwd_tile<dg_wgmma_bf16, float, true, M, N, N, GROUPS>>(a, tune->split, out, stream);   \
+        else launch_fwd<dg_fwd_tile<dg_wgmma_bf16, float, false, M, N, N, GROUPS>>(a, tune->split, out, stream); \
     }
     DG_WGMMA_FWD_TILES(X)
 #undef X
@@ -30,12 +30,11 @@ template <class G> static void launch_dx(const dg_conv_args *a, int split, float
 
 void dg_conv_wgmma_dx(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {
-#define X(M, N, GROUPS)                                                                                       \
-    if (tune->tile_m == M && tune->tile_n == N) {                                                             \
-        if (a->Wo <= DG_MMA_SMALL)                                                                            \
-            launch_dx<dg_dx_tile<dg_wgmma_bf16, float, true, M, N, N, GROUPS>>(a, tune->split, out, stream);    \
-        else                                                                                                  \
-            launch_dx<dg_dx_tile<dg_wgmma_bf16, float, false, M, N, N, GROUPS>>(a, tune->split, out, stream);   \
+#define X(M, N, GROUPS)                                                                                        \
+    if (tune->tile_m == M && tune->tile_n == N) {                                                              \
+        if (a->Wo <= DG_MMA_SMALL)                                                                             \
+            launch_dx<dg_dx_tile<dg_wgmma_bf16, float, true, M, N, N, GROUPS>>(a, tune->split, out, stream);   \
+        else launch_dx<dg_dx_tile<dg_wgmma_bf16, float, false, M, N, N, GROUPS>>(a, tune->split, out, stream); \
     }
     DG_WGMMA_DX_TILES(X)
 #undef X

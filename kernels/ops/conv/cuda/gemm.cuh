@@ -14,7 +14,7 @@
 template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
     static constexpr int words = BY_ROWS ? B * (BK + DG_TILED_PAD) : BK * B; /* of one stage */
     static constexpr int line = BY_ROWS ? BK + DG_TILED_PAD : B;             /* from one row (column) to the next */
-    static constexpr int packs = (BY_ROWS ? BK : B) / 4;               /* copies in a row (column) */
+    static constexpr int packs = (BY_ROWS ? BK : B) / 4;                     /* copies in a row (column) */
     static constexpr int threads = B / T;
 
     static __device__ __forceinline__ int index(int i, int t)
@@ -33,7 +33,8 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
     typedef dg_side<BN, TN, BK, B_ROWS> B;
     static constexpr size_t stage_bytes = (size_t)(A::words + B::words) * sizeof(float);
 
-    static_assert(BK == DG_TILED_K && A::words + B::words == DG_TILED_WORDS(BM, BN, A_ROWS, B_ROWS), "as the rules count");
+    static_assert(BK == DG_TILED_K && A::words + B::words == DG_TILED_WORDS(BM, BN, A_ROWS, B_ROWS),
+                  "as the rules count");
     static_assert(TM % 4 == 0 && TN % 4 == 0 && BK % 4 == 0, "16-byte copies and reads");
     static_assert((BM * BK / 4) % NT == 0 && (BN * BK / 4) % NT == 0, "every thread copies equally much");
     static_assert(NT % A::packs == 0 && NT % B::packs == 0, "a thread stays in one place of a row");
@@ -50,7 +51,8 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
     }
 
     /* k is taken KS at a time: what lies by rows is read along k, what lies by columns KS times across it. */
-    static __device__ __forceinline__ void multiply(float (&acc)[TM][TN], const float *a, const float *b, int ty, int tx)
+    static __device__ __forceinline__ void multiply(float (&acc)[TM][TN], const float *a, const float *b, int ty,
+                                                    int tx)
     {
 #pragma unroll UNROLL
         for (int k = 0; k < BK; k += KS) {
@@ -100,7 +102,8 @@ template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS>
      * starts the copies of its next step; it is called once a step, in order. Dynamic shared memory:
      * stages * stage_bytes; stages is 2, 3 or 4. */
     template <class LoadA, class LoadB>
-    static __device__ __forceinline__ void run(float (&acc)[TM][TN], LoadA &load_a, LoadB &load_b, int steps, int stages)
+    static __device__ __forceinline__ void run(float (&acc)[TM][TN], LoadA &load_a, LoadB &load_b, int steps,
+                                               int stages)
     {
         DEV_CHECK(blockDim.x == NT);
         DYN_SHARED(float, shared);
