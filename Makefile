@@ -31,7 +31,7 @@ KFLAGS   := -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math
 # What the compiler and the system have, found once by scripts/detect: OPENMP, HARDEN, HARDEN_LD, DEP_CFLAGS,
 # DEP_LIBS, ISAS, FOUND. Found again when the compiler or the flags below change; so is everything built again.
 FLAGS_TEXT := $(CC) | $(CPPFLAGS) | $(CFLAGS) | $(LDFLAGS) | $(WARN) | $(SANFLAGS) | $(KFLAGS)
-NO_BUILD   := clean distclean help install lint uninstall
+NO_BUILD   := clean distclean format help install lint uninstall
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/found.mk
 include kernels/cuda/cuda.mk
@@ -58,7 +58,7 @@ REFERENCE := $(patsubst tests/%.c,$(BUILD)/tests/%.o,$(wildcard tests/reference*
 MODELS    := $(sort $(wildcard models/*.cfg))
 DOCS      := $(BUILD)/dcgan.1 $(BUILD)/dcgan.bash
 
-.PHONY: all tests check install uninstall clean distclean help lint fuzz fuzzers soak FORCE
+.PHONY: all tests check install uninstall clean distclean help format lint fuzz fuzzers soak FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -173,6 +173,9 @@ uninstall: ## remove what install put there
 	rm -f '$(DESTDIR)$(bindir)/dcgan' '$(DESTDIR)$(mandir)/man1/dcgan.1' '$(DESTDIR)$(compdir)/dcgan'
 	rm -rf '$(DESTDIR)$(datadir)/dcgan'
 
+SOURCES = $(shell find core kernels host tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp')
+format: ## all sources as .clang-format says
+	$(Q)clang-format-14 -i --style=file $(SOURCES)
 lint: ## who includes whom, clang-tidy (bugprone, cert) and cppcheck
 	$(Q)sh scripts/lint
 
