@@ -14,66 +14,27 @@ void **dg_ref_pointer(const dg_op *op, int i)
     return (void **)(void *)((char *)(uintptr_t)&op->u + dg_operands(op->kind, &n)[i].member);
 }
 
-static size_t count_of(const dg_op *op, const char *name)
+/* The permutation is read from the cursor on, and says which pictures are read: all up to the last of them count. */
+static size_t count_anywhere(const dg_op *op, const char *name)
 {
-    const bool vector = strcmp(name, "mean") == 0 || strcmp(name, "rstd") == 0;
-    switch (op->kind) {
-    case DG_OP_conv_fwd:
-    case DG_OP_conv_dx:
-    case DG_OP_conv_dw: {
-        const dg_conv_args *a = &op->u.conv;
-        if (strcmp(name, "w") == 0) return (size_t)a->Co * (size_t)a->K * (size_t)a->K * (size_t)a->Ci;
-        if (strcmp(name, "y") == 0) return (size_t)a->N * (size_t)a->Ho * (size_t)a->Wo * (size_t)a->Co;
-        return (size_t)a->N * (size_t)a->H * (size_t)a->W * (size_t)a->Ci;
-    }
-    case DG_OP_norm_stats: {
-        const dg_norm_stats_args *a = &op->u.norm_stats;
-        if (strcmp(name, "x") == 0) return (size_t)a->N * (size_t)a->H * (size_t)a->W * (size_t)a->C;
-        return (size_t)a->C * (size_t)(vector ? a->groups : 1);
-    }
-    case DG_OP_norm_frozen: return (size_t)op->u.norm_frozen.C;
-    case DG_OP_norm_act:
-    case DG_OP_norm_act_dx: {
-        const dg_norm_act_args *a = &op->u.norm_act;
-        if (strstr("gamma dgamma beta dbeta", name)) return (size_t)a->C;
-        if (vector) return (size_t)a->C * (size_t)a->groups;
-        return (size_t)a->N * (size_t)a->H * (size_t)a->W * (size_t)a->C;
-    }
-    case DG_OP_act:
-    case DG_OP_act_dx: return (size_t)op->u.act.n;
-    case DG_OP_bce: return (size_t)op->u.bce.n;
-    case DG_OP_adam: return (size_t)op->u.adam.n;
-    case DG_OP_gather: {
-        const dg_gather_args *a = &op->u.gather;
-        size_t picture = (size_t)a->H * (size_t)a->W * (size_t)a->C, last = 0;
-        if (strcmp(name, "x") == 0) return (size_t)a->N * picture;
-        if (strcmp(name, "perm") == 0) return (size_t)a->state->cursor + (size_t)a->N;
-        for (int64_t i = 0; i < a->state->cursor + a->N; i++)
-            if ((size_t)a->perm[i] > last) last = (size_t)a->perm[i];
-        return (last + 1) * picture;
-    }
-    case DG_OP_noise: return (size_t)op->u.noise.n;
-    case DG_OP_to_u8: return (size_t)op->u.to_u8.n;
-    default: return 0;
-    }
+    const dg_gather_args *a = &op->u.gather;
+    const int64_t end = a->state->cursor + a->N;
+    size_t last = 0;
+    if (strcmp(name, "perm") == 0) return (size_t)end;
+    for (int64_t i = 0; i < end; i++)
+        if ((size_t)a->perm[i] > last) last = (size_t)a->perm[i];
+    return (last + 1) * (size_t)a->H * (size_t)a->W * (size_t)a->C;
 }
 
 void dg_ref_operand(const dg_op *op, int i, size_t *count, dg_type *type)
 {
-    int n;
-    const char *name = dg_operands(op->kind, &n)[i].name;
-    *type = DG_U8;
-    if (strcmp(name, "state") == 0) {
-        *count = sizeof(dg_step_state);
-        return;
-    }
-    if (strcmp(name, "ring") == 0) {
-        *count = DG_RING * sizeof(dg_metrics);
-        return;
-    }
-    *count = count_of(op, name);
-    if (strcmp(name, "perm") == 0) *type = DG_I32;
-    else if (strcmp(name, "data") != 0 && strcmp(name, "out") != 0) *type = DG_F64;
+    static const dg_type types[] = {
+        [DG_REAL] = DG_F64, [DG_BYTE] = DG_U8, [DG_INDEX] = DG_I32, [DG_ONE_STEP] = DG_U8, [DG_ALL_STEPS] = DG_U8};
+    static const size_t sizes[] = {[DG_ONE_STEP] = sizeof(dg_step_state), [DG_ALL_STEPS] = sizeof(dg_metrics)};
+    const dg_operand *o = &dg_op_info_of(op->kind)->operand[i];
+    *type = types[o->element];
+    *count = o->anywhere ? count_anywhere(op, o->name) : (size_t)dg_operand_count(op, i);
+    if (o->element == DG_ONE_STEP || o->element == DG_ALL_STEPS) *count *= sizes[o->element];
 }
 
 static void *must(void *p)

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "core/base/err.h"
-#include "core/plan/ops.h"
+#include "core/plan/op_info.h"
 
 struct dg_plan;
 struct dg_machine;

@@ -39,17 +39,13 @@ static void add(const branches *b, int i, int row, size_t skip, size_t bytes, bo
     at->range[at->ranges++] = (range){r->offset + skip, r->offset + skip + bytes, written};
 }
 
-/* The whole row from where the operand begins: never less than what an op touches. */
 static void add_operand(const branches *b, int i, const dg_op *op, int k, const dg_operand *operand, bool read_only)
 {
     const dg_row *r = dg_plan_row(b->p, op, k);
     if (!r) return;
     const size_t skip = (size_t)op->operand[k].skip * dg_type_bytes(r->type);
-    size_t bytes = r->bytes - skip;
-    /* the first row of many */
-    if (op->kind == DG_OP_adam && r->kind != DG_STATE) bytes = (size_t)op->u.adam.n * dg_type_bytes(r->type);
-    /* half of a batch */
-    if (op->kind == DG_OP_gather && operand->role == DG_OUT) bytes = (size_t)dg_operand_bytes(b->p, op, k);
+    const bool whole = r->kind == DG_STATE || operand->role == DG_SCRATCH;
+    const size_t bytes = whole ? r->bytes - skip : (size_t)dg_operand_count(op, k) * dg_type_bytes(r->type);
     add(b, i, op->operand[k].row, skip, bytes, !read_only && operand->role != DG_IN);
 }
 

@@ -14,6 +14,8 @@
 
 enum { NONE = -1 };
 
+int dg_fuse_operand(const dg_op *op, const char *name) { return dg_operand_index(op->kind, name); }
+
 typedef struct {
     int launch;                 /* the main op of its launch */
     bool refused;               /* main ops: as a fused launch */
@@ -29,15 +31,6 @@ typedef struct {
 } pass;
 
 static bool is_conv(const dg_op *op) { return op->kind == DG_OP_conv_fwd || op->kind == DG_OP_conv_dx; }
-
-int dg_fuse_operand(const dg_op *op, const char *name)
-{
-    int n;
-    const dg_operand *list = dg_operands(op->kind, &n);
-    for (int k = 0; k < n; k++)
-        if (strcmp(list[k].name, name) == 0) return k;
-    return NONE;
-}
 
 static int row_of(const dg_op *op, const char *name)
 {

@@ -167,38 +167,31 @@ typedef struct {
     int batch;
 } dg_advance_args;
 
-/* X(kind, member of the union dg_op.u) */
-#define DG_OPS(X)               \
-    X(conv_fwd, conv)           \
-    X(conv_dx, conv)            \
-    X(conv_dw, conv)            \
-    X(norm_stats, norm_stats)   \
-    X(norm_frozen, norm_frozen) \
-    X(norm_act, norm_act)       \
-    X(norm_act_dx, norm_act)    \
-    X(act, act)                 \
-    X(act_dx, act)              \
-    X(bce, bce)                 \
-    X(adam, adam)               \
-    X(gather, gather)           \
-    X(noise, noise)             \
-    X(to_u8, to_u8)             \
-    X(advance, advance)
+/* X(kind, member of the union dg_op.u, who chooses its variant and knows its scratch memory on the CPU: cpu.h). The row
+ * of each, dg_info_KIND, is in its folder of kernels/ops (op_info.h). */
+#define DG_OPS(X)                      \
+    X(conv_fwd, conv, conv)            \
+    X(conv_dx, conv, conv)             \
+    X(conv_dw, conv, conv)             \
+    X(norm_stats, norm_stats, norm)    \
+    X(norm_frozen, norm_frozen, plain) \
+    X(norm_act, norm_act, plain)       \
+    X(norm_act_dx, norm_act, norm)     \
+    X(act, act, plain)                 \
+    X(act_dx, act, plain)              \
+    X(bce, bce, plain)                 \
+    X(adam, adam, plain)               \
+    X(gather, gather, plain)           \
+    X(noise, noise, plain)             \
+    X(to_u8, to_u8, plain)             \
+    X(advance, advance, plain)
 
 typedef enum {
-#define X(kind, member) DG_OP_##kind,
+#define X(kind, member, cpu) DG_OP_##kind,
     DG_OPS(X)
 #undef X
         DG_OP_KINDS
 } dg_op_kind;
-
-/* The operands of each kind, for everything that treats ops alike: placing, binding, printing, comparing. */
-typedef enum { DG_IN = 1, DG_OUT = 2, DG_INOUT = 3, DG_SCRATCH = 4 } dg_role;
-typedef struct {
-    const char *name; /* the member's name */
-    size_t member;    /* offset of the pointer inside the args struct */
-    dg_role role;
-} dg_operand;
 
 enum { DG_MAX_OPERANDS = 10 };
 
@@ -227,7 +220,7 @@ typedef struct {
         int row;      /* arena row, -1: not used (the pointer stays NULL) */
         int64_t skip; /* first element of the row that belongs to this operand */
         int from;     /* in a fused launch: op from - 1 of the plan is done while this operand is read; 0: none */
-    } operand[DG_MAX_OPERANDS]; /* in the order of dg_operands(kind) */
+    } operand[DG_MAX_OPERANDS]; /* in the order of the kind's row (op_info.h) */
     union {
         dg_conv_args conv;
         dg_norm_stats_args norm_stats;
@@ -242,11 +235,5 @@ typedef struct {
         dg_advance_args advance;
     } u;
 } dg_op;
-
-const char *dg_op_kind_name(dg_op_kind kind);
-const dg_operand *dg_operands(dg_op_kind kind, int *count);
-
-/* Arithmetic operations of one run of this op (a multiply-add counts as two, padding taps counted). */
-double dg_op_flops(const dg_op *op);
 
 #endif

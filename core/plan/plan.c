@@ -89,18 +89,9 @@ void dg_plan_free(dg_plan *p)
 
 double dg_operand_bytes(const dg_plan *p, const dg_op *op, int k)
 {
-    int n;
-    const dg_operand *operand = dg_operands(op->kind, &n);
     const dg_row *r = dg_plan_row(p, op, k);
-    if (!r || r->kind == DG_STATE || operand[k].role == DG_SCRATCH) return 0;
-    /* the row is the first of many */
-    if (op->kind == DG_OP_adam) return (double)op->u.adam.n * (double)dg_type_bytes(r->type);
-    if (op->kind == DG_OP_gather && r->kind == DG_OUTSIDE)
-        return (double)op->u.gather.N * (double)r->bytes / r->shape.N;
-    if (op->kind == DG_OP_gather && operand[k].role == DG_OUT)
-        return (double)op->u.gather.N * op->u.gather.H * op->u.gather.W * op->u.gather.C *
-               (double)dg_type_bytes(r->type);
-    return (double)(r->bytes - (size_t)op->operand[k].skip * dg_type_bytes(r->type));
+    if (!r || r->kind == DG_STATE) return 0;
+    return (double)dg_operand_count(op, k) * (double)dg_type_bytes(r->type);
 }
 
 double dg_op_bytes(const dg_plan *p, const dg_op *op)

@@ -3,10 +3,9 @@
 #include <string.h>
 
 #include "core/tune/conv_tiles.h"
-#include "core/tune/norm_chunks.h"
 #include "core/tune/work.h"
 
-static size_t conv_scratch(const dg_op *op, dg_type real)
+size_t dg_conv_scratch(const dg_op *op, dg_type real)
 {
     const dg_conv_args *a = &op->u.conv;
     if (strcmp(op->tune.variant, "cublas") == 0) { /* patches, where y is more than a product of x and w as they lie */
@@ -25,23 +24,8 @@ static size_t conv_scratch(const dg_op *op, dg_type real)
            dg_type_bytes(real);
 }
 
-/* Two sums in double for each chunk and channel; backward their totals, too. */
-static size_t norm_scratch(int N, int H, int W, int C, int groups, bool totals)
-{
-    const int chunks = dg_norm_chunk_count((int64_t)(N / groups) * H * W);
-    return (size_t)groups * (size_t)(chunks + totals) * 2 * (size_t)C * sizeof(double);
-}
-
 size_t dg_scratch_of(const dg_op *op, dg_type real)
 {
-    const dg_norm_stats_args *s = &op->u.norm_stats;
-    const dg_norm_act_args *n = &op->u.norm_act;
-    switch (op->kind) {
-    case DG_OP_conv_fwd:
-    case DG_OP_conv_dx:
-    case DG_OP_conv_dw: return conv_scratch(op, real);
-    case DG_OP_norm_stats: return norm_scratch(s->N, s->H, s->W, s->C, s->groups, false);
-    case DG_OP_norm_act_dx: return norm_scratch(n->N, n->H, n->W, n->C, n->groups, true);
-    default: return 0;
-    }
+    const dg_op_info *info = dg_op_info_of(op->kind);
+    return info->scratch ? info->scratch(op, real) : 0;
 }

@@ -16,73 +16,6 @@
 
 enum { MAX_BYTES = 256 << 10, MAX_ROWS = 4096, MAX_LINE = 190 /* inih's lines are 200 */ };
 
-/* The shape of an op as its row says it: names and where the numbers are. C=3>64 is Ci and Co. */
-typedef struct {
-    const char *name;
-    size_t at; /* of an int in dg_op.u, or of an int64_t where wide */
-    bool wide;
-} field;
-
-#define F(member, name, what)                           \
-    {                                                   \
-        name, offsetof(dg_##member##_args, what), false \
-    }
-#define WIDE(member, name, what)                       \
-    {                                                  \
-        name, offsetof(dg_##member##_args, what), true \
-    }
-static const field conv_fields[] = {F(conv, "N", N),  F(conv, "H", H),  F(conv, "W", W),
-                                    F(conv, "C", Ci), F(conv, ">", Co), F(conv, "K", K),
-                                    F(conv, "S", S),  F(conv, "P", P),  {0}};
-static const field stats_fields[] = {F(norm_stats, "N", N), F(norm_stats, "H", H),           F(norm_stats, "W", W),
-                                     F(norm_stats, "C", C), F(norm_stats, "groups", groups), {0}};
-static const field norm_fields[] = {F(norm_act, "N", N), F(norm_act, "H", H),           F(norm_act, "W", W),
-                                    F(norm_act, "C", C), F(norm_act, "groups", groups), {0}};
-static const field gather_fields[] = {F(gather, "N", N), F(gather, "H", H), F(gather, "W", W), F(gather, "C", C), {0}};
-static const field frozen_fields[] = {F(norm_frozen, "C", C), {0}};
-static const field act_fields[] = {WIDE(act, "n", n), {0}};
-static const field bce_fields[] = {F(bce, "n", n), {0}};
-static const field adam_fields[] = {WIDE(adam, "n", n), {0}};
-static const field noise_fields[] = {WIDE(noise, "n", n), {0}};
-static const field to_u8_fields[] = {WIDE(to_u8, "n", n), {0}};
-static const field advance_fields[] = {F(advance, "batch", batch), {0}};
-
-static const field *fields_of(dg_op_kind kind)
-{
-    static const field *const table[DG_OP_KINDS] = {
-        [DG_OP_conv_fwd] = conv_fields,      [DG_OP_conv_dx] = conv_fields,
-        [DG_OP_conv_dw] = conv_fields,       [DG_OP_norm_stats] = stats_fields,
-        [DG_OP_norm_frozen] = frozen_fields, [DG_OP_norm_act] = norm_fields,
-        [DG_OP_norm_act_dx] = norm_fields,   [DG_OP_act] = act_fields,
-        [DG_OP_act_dx] = act_fields,         [DG_OP_bce] = bce_fields,
-        [DG_OP_adam] = adam_fields,          [DG_OP_gather] = gather_fields,
-        [DG_OP_noise] = noise_fields,        [DG_OP_to_u8] = to_u8_fields,
-        [DG_OP_advance] = advance_fields,
-    };
-    return table[kind];
-}
-
-static int64_t get(const dg_op *op, const field *f)
-{
-    const char *at = (const char *)&op->u + f->at;
-    int64_t wide;
-    int narrow;
-    if (f->wide) {
-        memcpy(&wide, at, sizeof wide);
-        return wide;
-    }
-    memcpy(&narrow, at, sizeof narrow);
-    return narrow;
-}
-
-static void set(dg_op *op, const field *f, int64_t value)
-{
-    char *at = (char *)&op->u + f->at;
-    const int narrow = (int)value;
-    if (f->wide) memcpy(at, &value, sizeof value);
-    else memcpy(at, &narrow, sizeof narrow);
-}
-
 /* ---- Reading ---- */
 
 typedef struct {
@@ -161,7 +94,7 @@ enum { LARGEST = 1 << 30 };
 static const char *shape_word(dg_op *op, const char *word, unsigned *seen)
 {
     static const char *const wrong = "a shape is words such as N=64 with whole numbers";
-    const field *f = fields_of(op->kind);
+    const dg_shape_word *f = dg_op_info_of(op->kind)->shape;
     const char *equals = strchr(word, '=');
     if (!equals) return wrong;
     for (int i = 0; f[i].name; i++) {
@@ -171,15 +104,15 @@ static const char *shape_word(dg_op *op, const char *word, unsigned *seen)
         const bool pair = f[i + 1].name && f[i + 1].name[0] == '>';
         int64_t v, w;
         const char *rest;
-        if (!number(equals + 1, pair ? '>' : 0, f[i].name[0] == 'P' ? 0 : 1, f[i].wide ? INT64_MAX / 64 : LARGEST, &v,
-                    &rest))
+        if (!number(equals + 1, pair ? '>' : 0, f[i].name[0] == 'P' ? 0 : 1,
+                    f[i].field.bytes == 8 ? INT64_MAX / 64 : LARGEST, &v, &rest))
             return pair ? "channels are written C=3>64" : wrong;
         if (pair && !number(rest + 1, 0, 1, LARGEST, &w, &rest)) return "channels are written C=3>64";
         if (*seen >> i & 1) return "the same number twice";
         *seen |= 1u << i;
-        set(op, &f[i], v);
+        dg_field_set(op, &f[i].field, v);
         if (pair) {
-            set(op, &f[i + 1], w);
+            dg_field_set(op, &f[i + 1].field, w);
             *seen |= 2u << i;
         }
         return NULL;
@@ -189,20 +122,10 @@ static const char *shape_word(dg_op *op, const char *word, unsigned *seen)
 
 static const char *shape_done(dg_op *op, unsigned seen)
 {
-    const field *f = fields_of(op->kind);
-    for (int i = 0; f[i].name; i++)
+    const dg_op_info *info = dg_op_info_of(op->kind);
+    for (int i = 0; info->shape[i].name; i++)
         if (!(seen >> i & 1)) return "the shape is not complete";
-    if (f == conv_fields) {
-        dg_conv_args *a = &op->u.conv;
-        if (a->H > 65536 || a->W > 65536 || a->K > 1024 || a->P > 1024 || a->H + 2 * a->P < a->K ||
-            a->W + 2 * a->P < a->K)
-            return "the kernel does not fit into the picture";
-        a->Ho = (a->H + 2 * a->P - a->K) / a->S + 1;
-        a->Wo = (a->W + 2 * a->P - a->K) / a->S + 1;
-    }
-    if (f == stats_fields && op->u.norm_stats.N % op->u.norm_stats.groups) return "N is no multiple of groups";
-    if (f == norm_fields && op->u.norm_act.N % op->u.norm_act.groups) return "N is no multiple of groups";
-    return NULL;
+    return info->complete ? info->complete(op) : NULL;
 }
 
 static const char *tune_word(dg_tune *t, const char *word)
@@ -236,8 +159,8 @@ static const char *tune_word(dg_tune *t, const char *word)
 static bool same_key(const dg_op *a, const dg_op *b)
 {
     if (a->kind != b->kind) return false;
-    for (const field *f = fields_of(a->kind); f->name; f++)
-        if (get(a, f) != get(b, f)) return false;
+    for (const dg_shape_word *f = dg_op_info_of(a->kind)->shape; f->name; f++)
+        if (dg_field_get(a, &f->field) != dg_field_get(b, &f->field)) return false;
     return true;
 }
 
@@ -400,9 +323,11 @@ char *dg_tune_text(char *out, size_t size, const dg_op *op, const dg_tune *tune)
 {
     *out = 0;
     add(out, size, "%s", dg_op_kind_name(op->kind));
-    for (const field *f = fields_of(op->kind); f->name; f++)
-        if (f->name[0] == '>') add(out, size, ">%lld", (long long)get(op, f));
-        else add(out, size, " %s=%lld", f->name, (long long)get(op, f));
+    for (const dg_shape_word *f = dg_op_info_of(op->kind)->shape; f->name; f++) {
+        const long long value = (long long)dg_field_get(op, &f->field);
+        if (f->name[0] == '>') add(out, size, ">%lld", value);
+        else add(out, size, " %s=%lld", f->name, value);
+    }
     add(out, size, " : %s", tune->variant);
     if (tune->block) add(out, size, " block=%d", tune->block);
     if (tune->tile_m) add(out, size, " tile=%dx%d", tune->tile_m, tune->tile_n);

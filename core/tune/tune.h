@@ -21,7 +21,7 @@
 #include <stdbool.h>
 
 #include "core/base/err.h"
-#include "core/plan/ops.h"
+#include "core/plan/op_info.h"
 
 /* What the rules look at. */
 typedef struct {

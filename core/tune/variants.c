@@ -24,30 +24,10 @@ const char *dg_variant_no(const char *format, ...)
 
 const char *dg_variant_name(dg_op_kind kind, int i)
 {
-    static const char *const fwd[] = {"direct", "tiled", "mma", "wgmma", "thin", "thin_mma", "gemv", "cublas"};
-    static const char *const dx[] = {"direct", "tiled", "mma", "wgmma", "patch", "thin", "thin_mma", "gemv", "cublas"};
-    static const char *const dw[] = {"direct", "tiled", "mma", "thin", "thin_mma", "gemv", "cublas"};
-    static const char *const sweep[] = {"direct", "vector"};
-    if (i < 0) return NULL;
-    switch (kind) {
-    case DG_OP_conv_fwd: return i < 8 ? fwd[i] : NULL;
-    case DG_OP_conv_dx: return i < 9 ? dx[i] : NULL;
-    case DG_OP_conv_dw: return i < 7 ? dw[i] : NULL;
-    case DG_OP_norm_stats:
-    case DG_OP_norm_act:
-    case DG_OP_norm_act_dx:
-    case DG_OP_act:
-    case DG_OP_act_dx:
-    case DG_OP_adam:
-    case DG_OP_gather:
-    case DG_OP_to_u8: return i < 2 ? sweep[i] : NULL;
-    case DG_OP_norm_frozen:
-    case DG_OP_bce:
-    case DG_OP_noise:
-    case DG_OP_advance: return i < 1 ? sweep[i] : NULL;
-    case DG_OP_KINDS: break;
-    }
-    return NULL;
+    const char *const *name = dg_op_info_of(kind)->variants;
+    if (i < 0 || !name) return NULL;
+    for (; i && *name; i--) name++;
+    return *name;
 }
 
 static bool is(const dg_tune *t, const char *variant) { return strcmp(t->variant, variant) == 0; }
@@ -66,22 +46,6 @@ static bool aligned(const dg_op *op, dg_type real)
     return true;
 }
 
-/* How many values of this op lie side by side, for 16-byte accesses. */
-static int64_t run_of(const dg_op *op)
-{
-    switch (op->kind) {
-    case DG_OP_norm_stats: return op->u.norm_stats.C;
-    case DG_OP_norm_act:
-    case DG_OP_norm_act_dx: return op->u.norm_act.C;
-    case DG_OP_act:
-    case DG_OP_act_dx: return op->u.act.n;
-    case DG_OP_adam: return op->u.adam.n;
-    case DG_OP_to_u8: return op->u.to_u8.n;
-    case DG_OP_gather: return (int64_t)op->u.gather.H * op->u.gather.W * op->u.gather.C;
-    default: return 1;
-    }
-}
-
 static const char *check_sweep(const dg_op *op, dg_tune *t, dg_type real)
 {
     if (t->tile_m || t->stages || t->split > 1) return no("%s has no tile, stages or split", t->variant);
@@ -94,8 +58,8 @@ static const char *check_sweep(const dg_op *op, dg_tune *t, dg_type real)
         return no("block=%d: must be a power of two from 32 to 512", t->block);
     if (!is(t, "vector")) return NULL;
     const int wide = 16 / (int)dg_type_bytes(real);
-    if (run_of(op) % wide)
-        return no("vector: %lld values side by side are no multiple of %d", (long long)run_of(op), wide);
+    if (dg_op_wide(op) % wide)
+        return no("vector: %lld values side by side are no multiple of %d", (long long)dg_op_wide(op), wide);
     if (!aligned(op, real)) return no("vector: an operand does not start at 16 bytes");
     return NULL;
 }

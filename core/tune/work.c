@@ -191,7 +191,7 @@ static void cublas(const dg_op *op, dg_work *w)
     w->moved = 4 * 2 * patches;
 }
 
-static void conv(const dg_op *op, dg_work *w)
+void dg_conv_work(const dg_op *op, dg_type real, dg_work *w)
 {
     if (is(op, "tiled")) tiled(op, w);
     else if (is(op, "mma") || is(op, "wgmma")) mma(op, w);
@@ -201,6 +201,7 @@ static void conv(const dg_op *op, dg_work *w)
     else if (is(op, "gemv")) gemv(op, w);
     else if (is(op, "cublas")) cublas(op, w);
     else direct(op, w);
+    w->loads *= (double)dg_type_bytes(real) / 4;
     if (w->split <= 1) return;
     w->kernels++; /* the parts are written, read and added up */
     w->moved += 4 * 2 * w->split * product_of(op->kind, &op->u.conv).results;
@@ -211,20 +212,7 @@ dg_work dg_work_of(const dg_op *op, dg_type real)
     dg_work w = {.kernels = 1,
                  .threads = op->tune.block ? op->tune.block : 256,
                  .split = op->tune.split > 1 ? op->tune.split : 1};
-    const double element = (double)dg_type_bytes(real);
-    switch (op->kind) {
-    case DG_OP_conv_fwd:
-    case DG_OP_conv_dx:
-    case DG_OP_conv_dw: conv(op, &w); break;
-    case DG_OP_norm_stats: w.kernels = 2; break; /* parts of the sums, and their sum */
-    case DG_OP_norm_act_dx: {                    /* the same, then x and dy are read once more */
-        const dg_norm_act_args *a = &op->u.norm_act;
-        w.kernels = 3;
-        w.moved = 2 * element * a->N * a->H * a->W * a->C;
-        break;
-    }
-    default: break;
-    }
-    w.loads *= element / 4;
+    const dg_op_info *info = dg_op_info_of(op->kind);
+    if (info->work) info->work(op, real, &w);
     return w;
 }

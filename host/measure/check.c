@@ -20,11 +20,13 @@ void *dg_check_memory(const dg_gan *gan, const dg_row *r)
     return r->kind == DG_OUTSIDE ? r->outside : (char *)gan->arena.base + r->offset;
 }
 
-/* Adam sweeps all rows of a kind through the first one. */
-size_t dg_check_bytes(const dg_op *op, const dg_row *r)
+/* All of the row; more where an op goes on beyond it, as Adam does through all rows of a network. */
+size_t dg_check_bytes(const dg_op *op, int operand, const dg_row *r)
 {
-    if (op->kind == DG_OP_adam && r->kind <= DG_MOMENT2) return (size_t)op->u.adam.n * dg_type_bytes(r->type);
-    return r->bytes;
+    if (r->kind == DG_STATE) return r->bytes;
+    const int64_t end = op->operand[operand].skip + dg_operand_count(op, operand);
+    const size_t bytes = (size_t)end * dg_type_bytes(r->type);
+    return bytes > r->bytes ? bytes : r->bytes;
 }
 
 static dg_err get(checker *c, int side, void *host, const dg_check_operand *o)
@@ -47,20 +49,7 @@ static dg_err run(checker *c, int side)
 
 static dg_err no_memory(void) { return dg_fail(DG_DEVICE, "out of memory for comparing"); }
 
-/* ---- Convolutions: limits from the sum of |a||b| ---- */
-
-static bool is_conv(const dg_op *op)
-{
-    return op->kind == DG_OP_conv_fwd || op->kind == DG_OP_conv_dx || op->kind == DG_OP_conv_dw;
-}
-
-static double conv_terms(const dg_op *op)
-{
-    const dg_conv_args *a = &op->u.conv;
-    if (op->kind == DG_OP_conv_fwd) return (double)a->K * a->K * a->Ci;
-    if (op->kind == DG_OP_conv_dx) return (double)a->K * a->K * a->Co;
-    return (double)a->N * a->Ho * a->Wo;
-}
+/* ---- Weighed ops: the sums of the magnitudes ---- */
 
 /* The inputs' magnitudes to the reference. */
 static dg_err put_magnitudes(checker *c, const dg_check_operand *o)
@@ -77,37 +66,6 @@ static dg_err put_magnitudes(checker *c, const dg_check_operand *o)
     return e;
 }
 
-/* Below its normal numbers fp16 has steps of 2^-24, so that a factor may be half of one away: what that can make of a
- * sum. */
-static double conv_steps(const checker *c)
-{
-    const dg_conv_args *a = &c->op[1]->u.conv;
-    double most[2] = {0, 0}, step[2] = {0, 0};
-    int n = 0;
-    for (int k = 0; k < c->operands && n < 2; k++) {
-        const dg_check_operand *o = &c->operand[k];
-        if (o->role != DG_IN || !o->before) continue;
-        for (size_t i = 0; i < o->count; i++) most[n] = fmax(most[n], fabs(dg_check_value(o, o->before, i)));
-        step[n++] = ldexp(1, -25 - (*o->name == 'x' ? a->shift_x : *o->name == 'y' ? a->shift_y : 0));
-    }
-    return conv_terms(c->op[0]) * (most[0] * step[1] + most[1] * step[0]);
-}
-
-/* From the sums of |a||b|. Tensor cores take factors that are rounded, each by at most that part of it. Minimal
- * filtering mixes neighbours, so there all results share the largest sum, times the growth of its transforms. */
-static void conv_limits(const checker *c, dg_check_operand *o, const void *mass)
-{
-    const bool mixed = c->op[1]->tune.variant && !strcmp(c->op[1]->tune.variant, "winograd");
-    const double rounding = dg_math_error(c->op[1]->tune.math);
-    const double factor = sqrt(conv_terms(c->op[0])) * c->eps * (mixed ? 32 : 8) + (2 + rounding) * rounding;
-    double largest = 0;
-    /* a row may hold more than this op writes: other values, of either sign */
-    for (size_t i = 0; i < o->count; i++) largest = fmax(largest, fabs(dg_check_value(o, mass, i)));
-    const double least = c->op[1]->tune.math == DG_MATH_FP16 ? conv_steps(c) : 0;
-    for (size_t i = 0; i < o->count; i++)
-        o->limit[i] = least + factor * (mixed ? largest : fabs(dg_check_value(o, mass, i)));
-}
-
 /* The op once more on the reference, with the magnitudes of its inputs; then everything as it was. */
 static dg_err weigh(checker *c)
 {
@@ -118,10 +76,8 @@ static dg_err weigh(checker *c)
     for (int k = 0; k < c->operands && !e; k++) {
         dg_check_operand *o = &c->operand[k];
         if (!o->limit) continue;
-        void *mass = malloc(o->bytes);
-        e = mass ? get(c, 0, mass, o) : no_memory();
-        if (!e) conv_limits(c, o, mass);
-        free(mass);
+        o->weight = malloc(o->bytes);
+        e = o->weight ? get(c, 0, o->weight, o) : no_memory();
     }
     for (int k = 0; k < c->operands && !e; k++) {
         const dg_check_operand *o = &c->operand[k];
@@ -140,7 +96,7 @@ static dg_err both(checker *c)
         dg_check_operand *o = &c->operand[k];
         if (!o->row[0] || o->row[0]->kind == DG_OUTSIDE || o->role == DG_SCRATCH) continue;
         const dg_type type = o->row[0]->type;
-        o->bytes = dg_check_bytes(c->op[0], o->row[0]);
+        o->bytes = dg_check_bytes(c->op[0], k, o->row[0]);
         o->count = type == DG_F32 || type == DG_F64 ? o->bytes / dg_type_bytes(type) : 0;
         o->before = malloc(o->bytes);
         o->want = malloc(o->bytes);
@@ -159,7 +115,9 @@ static dg_err both(checker *c)
     for (int k = 0; k < c->operands && !e; k++)
         if (c->operand[k].before) e = get(c, 1, c->operand[k].got, &c->operand[k]);
     if (e) return e;
-    return is_conv(c->op[0]) ? weigh(c) : dg_check_limits(c->op[0], c->operand, c->operands, c->eps);
+    if (dg_op_info_of(c->op[0]->kind)->weighed) e = weigh(c);
+    if (e) return e;
+    return dg_op_limits(&(dg_op_values){{c->op[0], c->op[1]}, c->operand, c->operands, c->eps});
 }
 
 /* DG_FAILED when the two differ in this operand; *worst is the largest part of its limit that a number is away. */
@@ -206,6 +164,7 @@ static dg_err check_op(checker *c, const dg_plan *p, const dg_plan *q, double *w
         free(c->operand[k].before);
         free(c->operand[k].want);
         free(c->operand[k].got);
+        free(c->operand[k].weight);
         free(c->operand[k].limit);
     }
     return e;

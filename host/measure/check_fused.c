@@ -40,23 +40,6 @@ typedef struct {
     size_t first, bytes;
 } pair;
 
-/* Values that an op writes where this may be less than the row's rest, which then holds anything; 0: it is the rest. */
-static size_t values_of(const dg_op *op, int k)
-{
-    const dg_gather_args *g = &op->u.gather;
-    const dg_conv_args *c = &op->u.conv;
-    if (k != 0) return 0;
-    switch (op->kind) {
-    case DG_OP_gather: return (size_t)g->N * (size_t)g->H * (size_t)g->W * (size_t)g->C;
-    case DG_OP_conv_fwd: return (size_t)c->N * (size_t)c->Ho * (size_t)c->Wo * (size_t)c->Co;
-    case DG_OP_conv_dx: return (size_t)c->N * (size_t)c->H * (size_t)c->W * (size_t)c->Ci;
-    case DG_OP_act:
-    case DG_OP_act_dx: return (size_t)op->u.act.n;
-    case DG_OP_bce: return (size_t)op->u.bce.n;
-    default: return 0;
-    }
-}
-
 static bool pair_of(const sides *s, const dg_op *fused, int k, pair *out)
 {
     const dg_op *plain = same_op(s->plan[0], fused->name);
@@ -66,9 +49,9 @@ static bool pair_of(const sides *s, const dg_op *fused, int k, pair *out)
     out->row[0] = dg_plan_row(s->plan[0], plain, k);
     out->row[1] = dg_plan_row(s->plan[1], fused, k);
     if (!out->row[0] || !out->row[1] || out->row[1]->absent || out->row[0]->kind == DG_OUTSIDE) return false;
-    const size_t each = dg_type_bytes(out->row[0]->type), values = values_of(plain, k);
-    out->first = (size_t)plain->operand[k].skip * each;
-    out->bytes = values ? values * each : dg_check_bytes(plain, out->row[0]) - out->first;
+    const dg_row *r = out->row[0];
+    out->first = (size_t)plain->operand[k].skip * dg_type_bytes(r->type);
+    out->bytes = r->kind == DG_STATE ? r->bytes : (size_t)dg_operand_count(plain, k) * dg_type_bytes(r->type);
     return true;
 }
 

@@ -131,27 +131,20 @@ static dg_err cpu_reached(dg_backend *b, int mark, bool wait, bool *yes)
     return DG_OK;
 }
 
-/* What was asked for, where that variant takes the shape; else direct, which takes every shape. */
-static void choose_conv(const cpu *c, dg_op *op)
-{
-    const char *variant = c->table->conv_variant(op->kind, &op->u.conv, c->conv);
-    if (variant) op->tune.variant = variant;
-    if (c->conv) op->tune.why = variant ? "--conv" : "--conv: not for this shape";
-}
-
 static const char *cpu_refuses(dg_backend *b, dg_op *op)
 {
+    const cpu *c = (cpu *)b;
     op->tune = (dg_tune){.variant = "direct", .why = "default"};
-    if (op->kind == DG_OP_conv_fwd || op->kind == DG_OP_conv_dx || op->kind == DG_OP_conv_dw) choose_conv((cpu *)b, op);
+    c->table->choose[op->kind](op, c->conv);
     return NULL;
 }
 
-static size_t cpu_scratch(dg_backend *b, const dg_op *op) { return ((cpu *)b)->table->scratch(op); }
+static size_t cpu_scratch(dg_backend *b, const dg_op *op) { return ((cpu *)b)->table->scratch[op->kind](op); }
 
 static void dispatch(const dg_cpu_table *t, const dg_op *op)
 {
     switch (op->kind) {
-#define X(kind, member) \
+#define X(kind, member, cpu) \
     case DG_OP_##kind: t->kind(&op->u.member, &op->tune); break;
         DG_OPS(X)
 #undef X

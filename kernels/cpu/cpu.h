@@ -25,11 +25,11 @@ typedef float real;
 
 /* One table an (instruction set, real) pair. */
 typedef struct {
-#define X(kind, member) void (*kind)(const dg_##member##_args *a, const dg_tune *tune);
+#define X(kind, member, cpu) void (*kind)(const dg_##member##_args *a, const dg_tune *tune);
     DG_OPS(X)
 #undef X
-    size_t (*scratch)(const dg_op *op); /* bytes of operand `scratch`, 0 where the op has none */
-    const char *(*conv_variant)(dg_op_kind kind, const dg_conv_args *a, const char *asked); /* below */
+    size_t (*scratch[DG_OP_KINDS])(const dg_op *op);           /* bytes of operand `scratch` */
+    void (*choose[DG_OP_KINDS])(dg_op *op, const char *asked); /* asked: what --conv names, NULL: nothing */
 
     /* kernels/ops/peak/peak.c, for `dcgan bench`. fma runs on the calling thread and returns the FLOPs that it did; the
      * other two share the work: out = left + right / 2, and a sum over in; n is a multiple of 4096. */
@@ -48,7 +48,7 @@ dg_err dg_cpu_measure(struct dg_backend *b, struct dg_machine *m, int rounds);
 
 #ifdef DG_FP
 /* Prototypes of this compilation's kernels, and what conv.c and norm_act.c need as scratch memory. */
-#define X(kind, member) void DG_CPU(dg_cpu_##kind)(const dg_##member##_args *a, const dg_tune *tune);
+#define X(kind, member, cpu) void DG_CPU(dg_cpu_##kind)(const dg_##member##_args *a, const dg_tune *tune);
 DG_OPS(X)
 #undef X
 double DG_CPU(dg_cpu_fma)(int64_t loops, double *sink);
@@ -58,7 +58,16 @@ size_t DG_CPU(dg_cpu_conv_scratch)(dg_op_kind kind, const dg_conv_args *a, const
 /* The variant that a convolution would run as: asked is NULL for the choice by shape, or a name, which then
  * comes back, or NULL if there is no such variant or it cannot take this shape. Static text for op->tune. */
 const char *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_args *a, const char *asked);
-size_t DG_CPU(dg_cpu_norm_scratch)(dg_op_kind kind, int N, int H, int W, int C, int groups);
+
+/* Of each family of ops in DG_OPS: what op->tune, which is "direct" by default, becomes, and the scratch memory then.
+ */
+#define FAMILY(cpu)                                       \
+    size_t DG_CPU(dg_cpu_scratch_##cpu)(const dg_op *op); \
+    void DG_CPU(dg_cpu_choose_##cpu)(dg_op * op, const char *asked);
+FAMILY(conv)
+FAMILY(norm)
+FAMILY(plain)
+#undef FAMILY
 #endif
 
 #endif

@@ -76,7 +76,7 @@ static dg_err cuda_fuse(dg_backend *b, struct dg_plan *p)
 template <class real> static void launch(const dg_op *op, cudaStream_t stream)
 {
     switch (op->kind) {
-#define X(kind, member) \
+#define X(kind, member, cpu) \
     case DG_OP_##kind: dg_cuda_##kind<real>(&op->u.member, &op->tune, stream); break;
         DG_OPS(X)
 #undef X

@@ -16,7 +16,7 @@ extern "C" {
 #include "core/plan/ops.h"
 }
 
-#define X(kind, member) \
+#define X(kind, member, cpu) \
     template <class real> void dg_cuda_##kind(const dg_##member##_args *a, const dg_tune *tune, cudaStream_t stream);
 DG_OPS(X)
 #undef X

@@ -1,32 +1,22 @@
 /* The kernels of one instruction set and one type of real, as the backend finds them. */
 #include "kernels/cpu/cpu.h"
 
-static size_t scratch(const dg_op *op)
+size_t DG_CPU(dg_cpu_scratch_plain)(const dg_op *op)
 {
-    switch (op->kind) {
-    case DG_OP_conv_fwd:
-    case DG_OP_conv_dx:
-    case DG_OP_conv_dw: return DG_CPU(dg_cpu_conv_scratch)(op->kind, &op->u.conv, &op->tune);
-    case DG_OP_norm_stats: {
-        const dg_norm_stats_args *a = &op->u.norm_stats;
-        return DG_CPU(dg_cpu_norm_scratch)(op->kind, a->N, a->H, a->W, a->C, a->groups);
-    }
-    case DG_OP_norm_act_dx: {
-        const dg_norm_act_args *a = &op->u.norm_act;
-        return DG_CPU(dg_cpu_norm_scratch)(op->kind, a->N, a->H, a->W, a->C, a->groups);
-    }
-    default: return 0;
-    }
+    (void)op;
+    return 0;
 }
+
+void DG_CPU(dg_cpu_choose_plain)(dg_op *op, const char *asked) { (void)op, (void)asked; }
 
 extern const dg_cpu_table DG_CPU(dg_cpu_kernels);
 const dg_cpu_table DG_CPU(dg_cpu_kernels) = {
-#define X(kind, member) .kind = DG_CPU(dg_cpu_##kind),
+#define X(kind, member, cpu)                                                              \
+    .kind = DG_CPU(dg_cpu_##kind), .scratch[DG_OP_##kind] = DG_CPU(dg_cpu_scratch_##cpu), \
+    .choose[DG_OP_##kind] = DG_CPU(dg_cpu_choose_##cpu),
     DG_OPS(X)
 #undef X
-        .scratch = scratch,
-    .conv_variant = DG_CPU(dg_cpu_conv_variant),
-    .fma = DG_CPU(dg_cpu_fma),
+        .fma = DG_CPU(dg_cpu_fma),
     .triad = DG_CPU(dg_cpu_triad),
     .read = DG_CPU(dg_cpu_read),
 };

@@ -17,7 +17,7 @@ static size_t compared;
 template <class real> static void launch(const dg_op *op)
 {
     switch (op->kind) {
-#define X(kind, member) \
+#define X(kind, member, cpu) \
     case DG_OP_##kind: dg_cuda_##kind<real>(&op->u.member, &op->tune, 0); break;
         DG_OPS(X)
 #undef X

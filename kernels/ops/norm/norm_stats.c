@@ -1,13 +1,19 @@
 /* Batch norm statistics: over a batch, and the frozen ones. */
 #include <math.h>
+#include <stdbool.h>
 #include "kernels/ops/norm/norm_tiles.h"
 
-size_t DG_CPU(dg_cpu_norm_scratch)(dg_op_kind kind, int N, int H, int W, int C, int groups)
+size_t DG_CPU(dg_cpu_scratch_norm)(const dg_op *op)
 {
-    split s = split_of(N, H, W, C, groups);
-    size_t chunks = (size_t)groups * (size_t)s.chunks, finals = kind == DG_OP_norm_act_dx ? (size_t)groups : 0;
-    return (chunks + finals) * 2 * (size_t)C * sizeof(double);
+    const bool dx = op->kind == DG_OP_norm_act_dx;
+    const dg_norm_stats_args *a = &op->u.norm_stats;
+    const dg_norm_act_args *d = &op->u.norm_act;
+    const split s = dx ? split_of(d->N, d->H, d->W, d->C, d->groups) : split_of(a->N, a->H, a->W, a->C, a->groups);
+    const size_t finals = dx ? (size_t)s.groups : 0; /* of dx, the totals of each group */
+    return ((size_t)s.groups * (size_t)s.chunks + finals) * 2 * (size_t)s.C * sizeof(double);
 }
+
+void DG_CPU(dg_cpu_choose_norm)(dg_op *op, const char *asked) { (void)op, (void)asked; }
 
 INLINE void add_sums(real *restrict sum, const real *x, int64_t stride, int n, const int many)
 {

@@ -25,6 +25,14 @@ const char *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_args *a, 
     return can && !strcmp(asked, "winograd") ? "winograd" : NULL;
 }
 
+/* What was asked for, where that variant takes the shape; else direct, which takes every shape. */
+void DG_CPU(dg_cpu_choose_conv)(dg_op *op, const char *asked)
+{
+    const char *variant = DG_CPU(dg_cpu_conv_variant)(op->kind, &op->u.conv, asked);
+    if (variant) op->tune.variant = variant;
+    if (asked) op->tune.why = variant ? "--conv" : "--conv: not for this shape";
+}
+
 static bool winograd(const dg_tune *tune) { return tune && tune->variant && !strcmp(tune->variant, "winograd"); }
 
 size_t DG_CPU(dg_cpu_conv_scratch)(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune)
@@ -34,6 +42,11 @@ size_t DG_CPU(dg_cpu_conv_scratch)(dg_op_kind kind, const dg_conv_args *a, const
                                      : DG_CPU(dg_conv_winograd_scratch)(kind == DG_OP_conv_dx, a);
     return kind == DG_OP_conv_dw ? DG_CPU(dg_conv_dw_scratch)(a)
                                  : DG_CPU(dg_conv_direct_scratch)(kind == DG_OP_conv_dx, a);
+}
+
+size_t DG_CPU(dg_cpu_scratch_conv)(const dg_op *op)
+{
+    return DG_CPU(dg_cpu_conv_scratch)(op->kind, &op->u.conv, &op->tune);
 }
 
 void DG_CPU(dg_cpu_conv_fwd)(const dg_conv_args *a, const dg_tune *tune)

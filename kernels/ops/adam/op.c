@@ -1,0 +1,33 @@
+/* Adam: what is known of it without running it. Its p, m, v and g are all tensors of a network: n values from the first
+ * one on. */
+#include <math.h>
+#include <string.h>
+
+#include "core/plan/limits.h"
+
+/* A step of Adam is at most about lr in size, whatever the gradient. */
+static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
+{
+    if (!strcmp(o->name, "m"))
+        return 4 * v->eps * (fabs(dg_value_before(v, "m", i)) + fabs(dg_value_before(v, "g", i)));
+    if (!strcmp(o->name, "v")) return 8 * v->eps * want;
+    const double moved = fabs(dg_value_after(v, "p", i) - dg_value_before(v, "p", i));
+    const dg_step_state *state = dg_values_find(v, "state")->before;
+    return v->eps * (4 * want + 32 * moved + 64 * state->lr[v->op[0]->u.adam.net]);
+}
+
+static dg_err limits(const dg_op_values *v) { return dg_limits_each(v, limit); }
+
+static double flops(const dg_op *op) { return 14.0 * (double)op->u.adam.n; }
+
+static const char *const variants[] = {"direct", "vector", NULL};
+
+const dg_op_info dg_info_adam = {
+    .operand = {DG_UPDATED(adam, p, n), DG_UPDATED(adam, m, n), DG_UPDATED(adam, v, n), DG_METRICS_WRITTEN(adam),
+                DG_INPUT(adam, g, n), DG_STEP_READ(adam)},
+    .shape = {{"n", DG_FIELD(adam, n)}},
+    .wide = DG_FIELDS(adam, n),
+    .flops = flops,
+    .variants = variants,
+    .limits = limits,
+};

@@ -1,0 +1,95 @@
+/* Convolution in its three directions: what is known of it without running it. */
+#include <math.h>
+#include <string.h>
+
+#include "core/plan/limits.h"
+#include "core/plan/precision.h"
+#include "core/tune/variants.h"
+#include "core/tune/work.h"
+
+/* ---- Limits, from the sums of |a||b| ---- */
+
+static double terms(const dg_op *op)
+{
+    const dg_conv_args *a = &op->u.conv;
+    if (op->kind == DG_OP_conv_fwd) return (double)a->K * a->K * a->Ci;
+    if (op->kind == DG_OP_conv_dx) return (double)a->K * a->K * a->Co;
+    return (double)a->N * a->Ho * a->Wo;
+}
+
+/* Below its normal numbers fp16 has steps of 2^-24, so that a factor may be half of one away: what that can make of a
+ * sum. */
+static double fp16_steps(const dg_op_values *v)
+{
+    const dg_conv_args *a = &v->op[1]->u.conv;
+    double most[2] = {0, 0}, step[2] = {0, 0};
+    int n = 0;
+    for (int k = 0; k < v->operands && n < 2; k++) {
+        const dg_check_operand *o = &v->operand[k];
+        if (o->role != DG_IN || !o->before) continue;
+        for (size_t i = 0; i < o->count; i++) most[n] = fmax(most[n], fabs(dg_check_value(o, o->before, i)));
+        step[n++] = ldexp(1, -25 - (*o->name == 'x' ? a->shift_x : *o->name == 'y' ? a->shift_y : 0));
+    }
+    return terms(v->op[0]) * (most[0] * step[1] + most[1] * step[0]);
+}
+
+/* Tensor cores take factors that are rounded, each by at most that part of it. Minimal filtering mixes neighbours, so
+ * there all results share the largest sum, times the growth of its transforms. */
+static dg_err limits(const dg_op_values *v)
+{
+    const dg_tune *t = &v->op[1]->tune;
+    const bool mixed = t->variant && !strcmp(t->variant, "winograd");
+    const double rounding = dg_math_error(t->math);
+    const double factor = sqrt(terms(v->op[0])) * v->eps * (mixed ? 32 : 8) + (2 + rounding) * rounding;
+    for (int k = 0; k < v->operands; k++) {
+        const dg_check_operand *o = &v->operand[k];
+        if (!o->limit) continue;
+        double largest = 0;
+        /* a tensor may hold more than this op writes: other values, of either sign */
+        for (size_t i = 0; i < o->count; i++) largest = fmax(largest, fabs(dg_check_value(o, o->weight, i)));
+        const double least = t->math == DG_MATH_FP16 ? fp16_steps(v) : 0;
+        for (size_t i = 0; i < o->count; i++)
+            o->limit[i] = least + factor * (mixed ? largest : fabs(dg_check_value(o, o->weight, i)));
+    }
+    return DG_OK;
+}
+
+/* ---- Shape, arithmetic ---- */
+
+static double flops(const dg_op *op)
+{
+    const dg_conv_args *a = &op->u.conv;
+    return 2.0 * a->N * a->Ho * a->Wo * a->Co * a->K * a->K * a->Ci;
+}
+
+static const char *complete(dg_op *op)
+{
+    dg_conv_args *a = &op->u.conv;
+    if (a->H > 65536 || a->W > 65536 || a->K > 1024 || a->P > 1024 || a->H + 2 * a->P < a->K || a->W + 2 * a->P < a->K)
+        return "the kernel does not fit into the picture";
+    a->Ho = (a->H + 2 * a->P - a->K) / a->S + 1;
+    a->Wo = (a->W + 2 * a->P - a->K) / a->S + 1;
+    return NULL;
+}
+
+#define X_OF(role) DG_OPERAND(conv, x, role, DG_REAL, N, H, W, Ci)
+#define Y_OF(role) DG_OPERAND(conv, y, role, DG_REAL, N, Ho, Wo, Co)
+#define W_OF(role) DG_OPERAND(conv, w, role, DG_REAL, Co, K, K, Ci)
+#define ROW(first, second, third, names)                                                                           \
+    {                                                                                                              \
+        .operand = {first, second, third, DG_WORKSPACE(conv)},                                                     \
+        .shape = {{"N", DG_FIELD(conv, N)},  {"H", DG_FIELD(conv, H)},  {"W", DG_FIELD(conv, W)},                  \
+                  {"C", DG_FIELD(conv, Ci)}, {">", DG_FIELD(conv, Co)}, {"K", DG_FIELD(conv, K)},                  \
+                  {"S", DG_FIELD(conv, S)},  {"P", DG_FIELD(conv, P)}},                                            \
+        .complete = complete, .flops = flops, .scratch = dg_conv_scratch, .work = dg_conv_work, .variants = names, \
+        .limits = limits, .weighed = true                                                                          \
+    }
+
+static const char *const fwd[] = {"direct", "tiled", "mma", "wgmma", "thin", "thin_mma", "gemv", "cublas", NULL};
+static const char *const dx[] = {"direct", "tiled",    "mma",  "wgmma",  "patch",
+                                 "thin",   "thin_mma", "gemv", "cublas", NULL};
+static const char *const dw[] = {"direct", "tiled", "mma", "thin", "thin_mma", "gemv", "cublas", NULL};
+
+const dg_op_info dg_info_conv_fwd = ROW(Y_OF(DG_OUT), X_OF(DG_IN), W_OF(DG_IN), fwd);
+const dg_op_info dg_info_conv_dx = ROW(X_OF(DG_OUT), Y_OF(DG_IN), W_OF(DG_IN), dx);
+const dg_op_info dg_info_conv_dw = ROW(W_OF(DG_OUT), X_OF(DG_IN), Y_OF(DG_IN), dw);

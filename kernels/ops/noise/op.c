@@ -1,0 +1,23 @@
+/* Noise: what is known of it without running it. */
+#include "core/plan/limits.h"
+
+/* Logarithm, sine and cosine of two libraries. */
+static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
+{
+    (void)o, (void)i;
+    return 16 * v->eps * (want + 0.01);
+}
+
+static dg_err limits(const dg_op_values *v) { return dg_limits_each(v, limit); }
+
+static double flops(const dg_op *op) { return 7.0 * (double)op->u.noise.n; }
+
+static const char *const variants[] = {"direct", NULL};
+
+const dg_op_info dg_info_noise = {
+    .operand = {DG_OUTPUT(noise, z, n), DG_STEP_READ(noise)},
+    .shape = {{"n", DG_FIELD(noise, n)}},
+    .flops = flops,
+    .variants = variants,
+    .limits = limits,
+};
