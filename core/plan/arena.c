@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/plan/branches.h"
+#include "core/plan/deps.h"
 
 static size_t round_up(size_t n) { return (n + 255) & ~(size_t)255; }
 
@@ -46,6 +47,8 @@ static dg_err choose(dg_plan *p, dg_backend *b)
 {
     for (int i = 0; i < p->ops; i++) {
         dg_op *op = &p->op[i];
+        if (op->wrong)
+            return dg_fail(DG_FAILED, "%s: %s has no operand %s", op->name, dg_op_kind_name(op->kind), op->wrong);
         const char *why = b->refuses(b, op);
         if (why) return dg_fail(DG_DEVICE, "%s: %s cannot run this op: %s", op->name, b->name, why);
     }
@@ -83,58 +86,69 @@ static void live(dg_arena *a, int row, int first, int last)
     if (r->last < last) r->last = last;
 }
 
+/* What op number `op` touches. */
+static void live_op(const dg_plan *p, const dg_deps *d, int op, int first, int last)
+{
+    for (int n = d->of_op[op]; n < d->of_op[op + 1]; n++) live(p->arena, d->access[n].row, first, last);
+}
+
 /* What ops first .. last, which are done at a time, read and write; of an op that is done while an operand is read, its
  * operands, too. */
-static void live_ops(const dg_plan *p, int first, int last)
+static void live_ops(const dg_plan *p, const dg_deps *d, int first, int last)
 {
     for (int i = first; i <= last; i++) {
+        live_op(p, d, i, first, last);
         for (int k = 0; k < DG_MAX_OPERANDS; k++) {
-            const dg_op *op = &p->op[i];
-            live(p->arena, op->operand[k].row, first, last);
-            if (op->operand[k].from == 0) continue;
-            const dg_op *from = &p->op[op->operand[k].from - 1];
-            for (int j = 0; j < DG_MAX_OPERANDS; j++) live(p->arena, from->operand[j].row, first, last);
+            const int from = p->op[i].operand[k].from;
+            if (from) live_op(p, d, from - 1, first, last);
         }
     }
 }
 
-static void find_lifetimes(dg_plan *p)
+static dg_err find_lifetimes(dg_plan *p)
 {
     dg_arena *a = p->arena;
-    for (int i = 0; i < a->rows; i++) {
+    dg_deps d;
+    const dg_err e = dg_deps_find(&d, p);
+    for (int i = 0; i < a->rows && !e; i++) {
         dg_row *r = &a->row[i];
         if (r->kind != DG_WORK || r->plan != p->id) continue;
         r->first = r->keep ? 0 : p->ops;
         r->last = r->keep ? p->ops : -1;
     }
-    for (int i = 0; i < p->ops && !p->launch; i++) live_ops(p, i, i);
-    for (int i = 0; i < p->launches; i++) {
+    for (int i = 0; i < p->ops && !p->launch && !e; i++) live_ops(p, &d, i, i);
+    for (int i = 0; i < p->launches && !e; i++) {
         const dg_launch *l = &p->launch[i];
-        live_ops(p, l->first, l->first + l->count - 1);
+        live_ops(p, &d, l->first, l->first + l->count - 1);
         live(a, l->row, l->first, l->first + l->count - 1);
     }
+    dg_deps_free(&d);
+    return e;
 }
 
-static const dg_arena *sorting; /* qsort has no context; planning is single-threaded */
+typedef struct {
+    size_t bytes;
+    int row;
+} sized;
 
 static int larger_first(const void *x, const void *y)
 {
-    int i = *(const int *)x, k = *(const int *)y;
-    size_t a = sorting->row[i].bytes, b = sorting->row[k].bytes;
-    return a != b ? (a < b ? 1 : -1) : i - k;
+    const sized *a = x, *b = y;
+    return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : a->row - b->row;
 }
 
-/* First fit: the lowest offset where no row that lives at the same time lies. */
-/* apart: [row][row], NULL where the ops run one after another. */
-static size_t lowest_gap(const dg_arena *a, const int *order, int placed, const dg_row *r, const bool *apart)
+/* First fit: the lowest offset where no row that lives at the same time lies.
+ * apart: [row][row], NULL where the ops run one after another. */
+static size_t lowest_gap(const dg_arena *a, const sized *order, int placed, const dg_row *r, const bool *apart)
 {
     const bool *others = apart ? apart + (r - a->row) * a->rows : NULL;
     size_t at = a->persistent;
     for (int again = 1; again;) {
         again = 0;
         for (int i = 0; i < placed; i++) {
-            const dg_row *o = &a->row[order[i]];
-            if (others && !r->keep && !o->keep ? others[order[i]] : o->last < r->first || r->last < o->first) continue;
+            const dg_row *o = &a->row[order[i].row];
+            if (others && !r->keep && !o->keep ? others[order[i].row] : o->last < r->first || r->last < o->first)
+                continue;
             if (at < o->offset + round_up(o->bytes) && o->offset < at + round_up(r->bytes)) {
                 at = o->offset + round_up(o->bytes);
                 again = 1;
@@ -148,15 +162,16 @@ static dg_err place_work(dg_plan *p)
 {
     dg_arena *a = p->arena;
     bool *apart = NULL;
-    int *order = malloc(((size_t)a->rows + 1) * sizeof *order), n = 0;
+    sized *order = malloc(((size_t)a->rows + 1) * sizeof *order);
+    int n = 0;
     if (!order) return dg_fail(DG_DEVICE, "out of memory while planning");
     for (int i = 0; i < a->rows; i++)
-        if (a->row[i].kind == DG_WORK && a->row[i].plan == p->id && !a->row[i].absent) order[n++] = i;
+        if (a->row[i].kind == DG_WORK && a->row[i].plan == p->id && !a->row[i].absent)
+            order[n++] = (sized){a->row[i].bytes, i};
     const dg_err e = p->branches ? dg_plan_apart(p, &apart) : DG_OK;
-    sorting = a;
     qsort(order, (size_t)n, sizeof *order, larger_first);
     for (int i = 0; i < n && !e; i++) {
-        dg_row *r = &a->row[order[i]];
+        dg_row *r = &a->row[order[i].row];
         r->offset = lowest_gap(a, order, i, r, apart);
         if (r->offset + round_up(r->bytes) > a->bytes) a->bytes = r->offset + round_up(r->bytes);
     }
@@ -194,8 +209,8 @@ dg_err dg_arena_place(dg_arena *a, dg_plan *const *plans, int n, dg_backend *b)
     place_persistent(a, placed); /* what fused launches keep */
     a->persistent = a->bytes;
     for (int i = 0; i < n; i++) {
-        find_lifetimes(plans[i]);
-        dg_err e = place_work(plans[i]);
+        dg_err e = find_lifetimes(plans[i]);
+        if (!e) e = place_work(plans[i]);
         if (e) return e;
     }
     return DG_OK;

@@ -1,5 +1,6 @@
 /* Branches of a plan: conflicts over memory, then the fewest waits that keep every pair in order. */
 #include "core/plan/branches.h"
+#include "core/plan/deps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@ typedef struct {
 
 typedef struct {
     const dg_plan *p;
+    dg_deps deps;
     int pieces;
     piece *piece;
     size_t words;     /* of sets of pieces */
@@ -39,39 +41,35 @@ static void add(const branches *b, int i, int row, size_t skip, size_t bytes, bo
     at->range[at->ranges++] = (range){r->offset + skip, r->offset + skip + bytes, written};
 }
 
-static void add_operand(const branches *b, int i, const dg_op *op, int k, const dg_operand *operand, bool read_only)
+static void add_op(const branches *b, int i, int op, bool read_only)
 {
-    const dg_row *r = dg_plan_row(b->p, op, k);
-    if (!r) return;
-    const size_t skip = (size_t)op->operand[k].skip * dg_type_bytes(r->type);
-    const bool whole = r->kind == DG_STATE || operand->role == DG_SCRATCH;
-    const size_t bytes = whole ? r->bytes - skip : (size_t)dg_operand_count(op, k) * dg_type_bytes(r->type);
-    add(b, i, op->operand[k].row, skip, bytes, !read_only && operand->role != DG_IN);
+    for (int n = b->deps.of_op[op]; n < b->deps.of_op[op + 1]; n++) {
+        const dg_access *a = &b->deps.access[n];
+        add(b, i, a->row, a->from, a->to - a->from, !read_only && a->written);
+    }
 }
 
-static void add_op(const branches *b, int i, const dg_op *op, bool read_only)
-{
-    int n;
-    const dg_operand *operand = dg_operands(op->kind, &n);
-    for (int k = 0; k < n; k++) add_operand(b, i, op, k, &operand[k], read_only);
-}
+static size_t accesses(const branches *b, int op) { return (size_t)(b->deps.of_op[op + 1] - b->deps.of_op[op]); }
 
 static dg_err find_ranges(const branches *b, int number, int first, int count)
 {
     const dg_plan *p = b->p;
     piece *at = &b->piece[number];
-    size_t most = 1;
+    size_t most = 1; /* and the scratch memory of a launch */
     for (int i = first; i < first + count; i++) {
-        most += DG_MAX_OPERANDS;
-        for (int k = 0; k < DG_MAX_OPERANDS; k++) most += p->op[i].operand[k].from ? DG_MAX_OPERANDS : 0;
+        most += accesses(b, i);
+        for (int k = 0; k < DG_MAX_OPERANDS; k++) {
+            const int from = p->op[i].operand[k].from;
+            most += from ? accesses(b, from - 1) : 0;
+        }
     }
     at->range = malloc(most * sizeof *at->range);
     if (!at->range) return dg_fail(DG_DEVICE, "out of memory while planning");
     for (int i = first; i < first + count; i++) {
         const dg_op *op = &p->op[i];
-        add_op(b, number, op, false);
+        add_op(b, number, i, false);
         for (int k = 0; k < DG_MAX_OPERANDS; k++) /* what is made while it is read is read as what it is made from */
-            if (op->operand[k].from) add_op(b, number, &p->op[op->operand[k].from - 1], true);
+            if (op->operand[k].from) add_op(b, number, op->operand[k].from - 1, true);
         at->adam |= op->kind == DG_OP_adam;
         at->cublas |= op->tune.variant && !strcmp(op->tune.variant, "cublas");
         at->kernels += dg_op_kernels(p, i);
@@ -139,6 +137,7 @@ static void place(const branches *b, dg_branched *out, int i, int *tail)
 
 static void forget(branches *b)
 {
+    dg_deps_free(&b->deps);
     for (int i = 0; b->piece && i < b->pieces; i++) free(b->piece[i].range);
     free(b->piece);
     free(b->before);
@@ -153,6 +152,7 @@ static dg_err find_order(branches *b, const dg_plan *p, dg_branched *out)
     b->before = calloc((size_t)b->pieces * b->words + 1, sizeof *b->before);
     b->users = calloc((size_t)p->arena->rows * b->words + 1, sizeof *b->users);
     dg_err e = b->piece && b->before && b->users ? DG_OK : dg_fail(DG_DEVICE, "out of memory while planning");
+    if (!e) e = dg_deps_find(&b->deps, p);
     for (int i = 0; i < b->pieces && !e; i++)
         e = p->launch ? find_ranges(b, i, p->launch[i].first, p->launch[i].count) : find_ranges(b, i, i, 1);
     for (int i = 0; i < b->pieces && !e && p->launch; i++) {

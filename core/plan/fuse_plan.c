@@ -1,6 +1,6 @@
 /* The pass that puts the ops of a plan into launches.
  *
- *   1. Who reads what whom wrote (readers).
+ *   1. Who reads what whom wrote (deps.h).
  *   2. Every convolution takes along what is behind it and, in front of it, what a kernel can do while it reads; the
  *      last layer of D its loss; Adam its network's weight gradients. What stands alone is a launch of its own.
  *   3. A tensor that nobody writes to memory is made by each of its readers; all of them must be able to. Kernels may
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/tune/conv_tiles.h"
+#include "core/plan/deps.h"
 #include "core/plan/fuse_launch.h"
 
 enum { NONE = -1 };
@@ -17,10 +18,11 @@ enum { NONE = -1 };
 int dg_fuse_operand(const dg_op *op, const char *name) { return dg_operand_index(op->kind, name); }
 
 typedef struct {
-    int launch;                 /* the main op of its launch */
-    bool refused;               /* main ops: as a fused launch */
-    bool made;                  /* norm_act, norm_act_dx: by its readers; nobody stores the result */
-    int wrote[DG_MAX_OPERANDS]; /* by operand that is read: the op that wrote it last, NONE: none of this plan */
+    int launch;          /* the main op of its launch */
+    int members, losses; /* main ops: how many ops, and losses, its launch has */
+    int place;           /* main ops: number of its launch in the new order */
+    bool refused;        /* main ops: as a fused launch */
+    bool made;           /* norm_act, norm_act_dx: by its readers; nobody stores the result */
 } note;
 
 typedef struct {
@@ -28,6 +30,7 @@ typedef struct {
     unsigned what;
     const dg_gpu *gpu;
     note *note;
+    dg_deps deps; /* of the ops in their first order */
 } pass;
 
 static bool is_conv(const dg_op *op) { return op->kind == DG_OP_conv_fwd || op->kind == DG_OP_conv_dx; }
@@ -41,29 +44,32 @@ static int row_of(const dg_op *op, const char *name)
 const char *dg_fuse_input(const dg_op *op) { return op->kind == DG_OP_conv_fwd ? "x" : "y"; }
 static const char *result(const dg_op *op) { return op->kind == DG_OP_conv_fwd ? "y" : "x"; }
 
-static void find_writers(pass *f)
+static bool is_loss(const pass *f, int i) { return f->p->op[i].kind == DG_OP_bce; }
+
+/* At first every op is a launch of its own. */
+static void alone(pass *f, int i)
 {
-    const dg_plan *p = f->p;
-    for (int i = 0; i < p->ops; i++) {
-        f->note[i] = (note){.launch = i};
-        for (int k = 0; k < DG_MAX_OPERANDS; k++) {
-            f->note[i].wrote[k] = NONE;
-            const int row = p->op[i].operand[k].row;
-            for (int j = i - 1; j >= 0 && row >= 0 && f->note[i].wrote[k] == NONE; j--) {
-                int n;
-                const dg_operand *list = dg_operands(p->op[j].kind, &n);
-                for (int o = 0; o < n; o++)
-                    if (list[o].role & DG_OUT && p->op[j].operand[o].row == row) f->note[i].wrote[k] = j;
-            }
-        }
-    }
+    f->note[i].launch = i;
+    f->note[i].members = 1;
+    f->note[i].losses = is_loss(f, i);
+}
+
+/* Op i belongs to the launch of op `main` from here on. */
+static void join(pass *f, int i, int main)
+{
+    note *before = &f->note[f->note[i].launch], *now = &f->note[main];
+    before->members--;
+    before->losses -= is_loss(f, i);
+    now->members++;
+    now->losses += is_loss(f, i);
+    f->note[i].launch = main;
 }
 
 /* Does op i read what op `writer` wrote, through the named operand? */
 static bool reads(const pass *f, int i, const char *name, int writer)
 {
     const int k = dg_fuse_operand(&f->p->op[i], name);
-    return k >= 0 && f->note[i].wrote[k] == writer;
+    return k >= 0 && dg_deps_writer(&f->deps, i, k) == writer;
 }
 
 /* ---- What goes together ---- */
@@ -86,18 +92,19 @@ static void take_around(pass *f, int i)
 {
     const dg_plan *p = f->p;
     const dg_op *op = &p->op[i];
-    const int k = dg_fuse_operand(op, dg_fuse_input(op)), writer = f->note[i].wrote[k];
-    if (i + 1 < p->ops && is_sink(f, i, i + 1)) f->note[i + 1].launch = i;
+    const int k = dg_fuse_operand(op, dg_fuse_input(op)), writer = dg_deps_writer(&f->deps, i, k);
+    if (i + 1 < p->ops && is_sink(f, i, i + 1)) join(f, i + 1, i);
     if (f->what & DG_FUSE_norm && writer >= 0 && p->op[writer].kind == DG_OP_norm_act &&
         f->note[writer].launch == writer)
-        f->note[writer].launch = i;
+        join(f, writer, i);
     if (!(f->what & DG_FUSE_input)) return;
-    if (writer >= 0 && p->op[writer].kind == DG_OP_noise && f->note[writer].launch == writer)
-        f->note[writer].launch = i;
-    for (int j = 0; j < i; j++) /* the pictures in front of the fakes */
-        if (p->op[j].kind == DG_OP_gather && f->note[j].launch == j && row_of(&p->op[j], "x") == op->operand[k].row &&
-            op->operand[k].skip == 0)
-            f->note[j].launch = i;
+    if (writer >= 0 && p->op[writer].kind == DG_OP_noise && f->note[writer].launch == writer) join(f, writer, i);
+    if (op->operand[k].skip != 0) return;
+    const dg_deps *d = &f->deps; /* the pictures before the fakes */
+    for (int n = d->of_row[op->operand[k].row]; d->access[d->by_row[n]].op < i; n++) {
+        const int j = d->access[d->by_row[n]].op;
+        if (p->op[j].kind == DG_OP_gather && f->note[j].launch == j) join(f, j, i);
+    }
 }
 
 /* The last layer of D from its product on: loss or losses, weight gradient or none, data gradient. */
@@ -114,10 +121,10 @@ static bool take_head(pass *f, int i)
     if (losses < 1 || losses > 2 || last >= p->ops || p->op[last].kind != DG_OP_conv_dx) return false;
     if (!reads(f, last, "y", i + losses) || row_of(&p->op[last], "w") != row_of(op, "w")) return false;
     for (int j = i; j <= last; j++)
-        if (p->op[j].kind != DG_OP_conv_dw) f->note[j].launch = i;
-    if (last + 1 < p->ops && is_sink(f, last, last + 1)) f->note[last + 1].launch = i;
-    const int writer = f->note[i].wrote[dg_fuse_operand(op, "x")];
-    if (f->what & DG_FUSE_norm && writer >= 0 && p->op[writer].kind == DG_OP_norm_act) f->note[writer].launch = i;
+        if (p->op[j].kind != DG_OP_conv_dw) join(f, j, i);
+    if (last + 1 < p->ops && is_sink(f, last, last + 1)) join(f, last + 1, i);
+    const int writer = dg_deps_writer(&f->deps, i, dg_fuse_operand(op, "x"));
+    if (f->what & DG_FUSE_norm && writer >= 0 && p->op[writer].kind == DG_OP_norm_act) join(f, writer, i);
     return true;
 }
 
@@ -129,9 +136,9 @@ static void take_gradients(pass *f, int adam)
     for (int i = 0; i < adam; i++) {
         if (p->op[i].kind != DG_OP_conv_dw || f->note[i].launch != i) continue;
         const dg_row *r = dg_plan_row(p, &p->op[i], dg_fuse_operand(&p->op[i], "w"));
-        if (r->net == net) f->note[i].launch = adam;
+        if (r->net == net) join(f, i, adam);
     }
-    if (adam + 1 < p->ops && p->op[adam + 1].kind == DG_OP_advance) f->note[adam + 1].launch = adam;
+    if (adam + 1 < p->ops && p->op[adam + 1].kind == DG_OP_advance) join(f, adam + 1, adam);
 }
 
 static void take(pass *f)
@@ -151,17 +158,13 @@ static dg_launch_kind kind_of(const pass *f, int main)
     const dg_plan *p = f->p;
     const dg_op *op = &p->op[main];
     if (f->note[main].refused) return DG_LAUNCH_OP;
-    int members = 0, losses = 0;
-    for (int i = 0; i < p->ops; i++) {
-        members += f->note[i].launch == main;
-        losses += f->note[i].launch == main && p->op[i].kind == DG_OP_bce;
-    }
+    const int members = f->note[main].members;
     if (op->kind == DG_OP_adam) return members > 1 ? DG_LAUNCH_UPDATE : DG_LAUNCH_OP;
     if (!is_conv(op)) return DG_LAUNCH_OP;
-    if (losses) return DG_LAUNCH_HEAD;
+    if (f->note[main].losses) return DG_LAUNCH_HEAD;
     /* the parts of a sum need no kernel of their own either */
     bool around = members > 1 || (f->what != DG_FUSE_NONE && op->tune.split > 1);
-    const int writer = f->note[main].wrote[dg_fuse_operand(op, dg_fuse_input(op))];
+    const int writer = dg_deps_writer(&f->deps, main, dg_fuse_operand(op, dg_fuse_input(op)));
     if (writer >= 0 && f->note[writer].made) around = true;
     return around && dg_fused_family_of(op->kind, &op->u.conv, &op->tune) != DG_FUSED_NONE ? DG_LAUNCH_CONV
                                                                                            : DG_LAUNCH_OP;
@@ -175,16 +178,18 @@ static bool all_make(const pass *f, int i)
     const int own = f->note[i].launch;
     if (own == i || kind_of(f, own) == DG_LAUNCH_OP) return false;
     if (!(f->what & (backward ? (unsigned)DG_FUSE_grad : (unsigned)DG_FUSE_norm))) return false;
-    for (int j = i + 1; j < p->ops; j++) {
-        for (int k = 0; k < DG_MAX_OPERANDS; k++) {
-            if (f->note[j].wrote[k] != i || p->op[j].operand[k].row != p->op[i].operand[0].row) continue;
-            const bool conv = is_conv(&p->op[j]) && k == dg_fuse_operand(&p->op[j], dg_fuse_input(&p->op[j]));
-            const dg_launch_kind kind = kind_of(f, f->note[j].launch);
-            /* of the head's two convolutions the first one reads */
-            if (conv ? kind == DG_LAUNCH_OP || (kind == DG_LAUNCH_HEAD && (backward || f->note[j].launch != j))
-                     : p->op[j].kind != DG_OP_conv_dw || kind != DG_LAUNCH_UPDATE)
-                return false;
-        }
+    const dg_deps *d = &f->deps;
+    const int row = p->op[i].operand[0].row;
+    for (int n = d->of_row[row]; n < d->of_row[row + 1]; n++) {
+        const dg_access *a = &d->access[d->by_row[n]];
+        if (a->op <= i || dg_deps_writer(d, a->op, a->operand) != i) continue;
+        const dg_op *reader = &p->op[a->op];
+        const bool conv = is_conv(reader) && a->operand == dg_fuse_operand(reader, dg_fuse_input(reader));
+        const dg_launch_kind kind = kind_of(f, f->note[a->op].launch);
+        /* of the head's two convolutions the first one reads */
+        if (conv ? kind == DG_LAUNCH_OP || (kind == DG_LAUNCH_HEAD && (backward || f->note[a->op].launch != a->op))
+                 : reader->kind != DG_OP_conv_dw || kind != DG_LAUNCH_UPDATE)
+            return false;
     }
     return true;
 }
@@ -206,8 +211,8 @@ static void leave_alone(pass *f)
 {
     for (int i = 0; i < f->p->ops; i++) {
         const dg_op_kind kind = f->p->op[i].kind;
-        if ((kind == DG_OP_norm_act || kind == DG_OP_norm_act_dx) && !f->note[i].made) f->note[i].launch = i;
-        if (kind_of(f, f->note[i].launch) == DG_LAUNCH_OP) f->note[i].launch = i;
+        if ((kind == DG_OP_norm_act || kind == DG_OP_norm_act_dx) && !f->note[i].made) join(f, i, i);
+        if (kind_of(f, f->note[i].launch) == DG_LAUNCH_OP) join(f, i, i);
     }
 }
 
@@ -228,19 +233,19 @@ static dg_err reorder(pass *f, int *new_place)
     p->launches = 0;
     for (int main = 0; main < p->ops; main++) {
         if (f->note[main].launch != main) continue;
-        dg_launch *l = &p->launch[p->launches++];
-        *l = (dg_launch){.kind = kind_of(f, main), .first = n, .row = NONE, .counter = 0};
-        for (int i = 0; i < p->ops; i++) {
-            if (f->note[i].launch != main) continue;
-            if (i == main) l->main = n;
-            new_place[i] = n;
-            op[n++] = p->op[i];
-        }
-        l->count = n - l->first;
+        p->launch[p->launches] = (dg_launch){.kind = kind_of(f, main), .first = n, .main = main, .row = NONE};
+        f->note[main].place = p->launches++;
+        n += f->note[main].members;
     }
+    for (int i = 0; i < p->ops; i++) {
+        dg_launch *l = &p->launch[f->note[f->note[i].launch].place];
+        new_place[i] = l->first + l->count++;
+        op[new_place[i]] = p->op[i];
+    }
+    for (int i = 0; i < p->launches; i++) p->launch[i].main = new_place[p->launch[i].main];
     for (int i = 0; i < p->ops; i++)
         for (int k = 0; k < DG_MAX_OPERANDS; k++) {
-            const int writer = f->note[i].wrote[k];
+            const int writer = dg_deps_writer(&f->deps, i, k);
             const bool made = writer >= 0 && f->note[writer].made &&
                               p->op[writer].operand[0].row == p->op[i].operand[k].row &&
                               (is_conv(&p->op[i]) || p->op[i].kind == DG_OP_conv_dw);
@@ -251,41 +256,16 @@ static dg_err reorder(pass *f, int *new_place)
     return DG_OK;
 }
 
-/* Which of their elements an operand of a row may touch; to the row's end, where we do not know better. */
-static int64_t end_of(const dg_plan *p, const dg_op *op, int k)
-{
-    const dg_row *r = dg_plan_row(p, op, k);
-    if (op->kind == DG_OP_gather && k == 0)
-        return op->operand[k].skip + (int64_t)op->u.gather.N * op->u.gather.H * op->u.gather.W * op->u.gather.C;
-    if (op->kind == DG_OP_adam && r->kind <= DG_MOMENT2) return INT64_MAX; /* all rows of the kind, see conflict() */
-    return (int64_t)dg_count(r->shape);
-}
-
-static bool conflict(const dg_plan *p, const dg_op *a, const dg_op *b)
-{
-    int na, nb;
-    const dg_operand *la = dg_operands(a->kind, &na), *lb = dg_operands(b->kind, &nb);
-    for (int i = 0; i < na; i++)
-        for (int k = 0; k < nb; k++) {
-            const dg_row *ra = dg_plan_row(p, a, i), *rb = dg_plan_row(p, b, k);
-            if (!ra || !rb || !((la[i].role | lb[k].role) & DG_OUT)) continue;
-            /* other values of the ring */
-            if (ra->kind == DG_STATE && a->kind != DG_OP_advance && b->kind != DG_OP_advance) continue;
-            const bool flat = (a->kind == DG_OP_adam || b->kind == DG_OP_adam) && ra->kind <= DG_MOMENT2;
-            if (flat ? ra->kind == rb->kind && ra->net == rb->net
-                     : ra == rb && a->operand[i].skip < end_of(p, b, k) && b->operand[k].skip < end_of(p, a, i))
-                return true;
-        }
-    return false;
-}
-
 /* Does every op still come behind those that it depends on? Inside a launch, its kernel knows. */
 static bool in_order(const pass *f)
 {
-    const dg_plan *p = f->p;
-    for (int i = 0; i < p->ops; i++)
-        for (int j = i + 1; j < p->ops; j++)
-            if (f->note[i].launch > f->note[j].launch && conflict(p, &p->op[i], &p->op[j])) return false;
+    const dg_deps *d = &f->deps;
+    for (int r = 0; r < d->rows; r++)
+        for (int n = d->of_row[r]; n < d->of_row[r + 1]; n++)
+            for (int m = n + 1; m < d->of_row[r + 1]; m++) {
+                const dg_access *a = &d->access[d->by_row[n]], *b = &d->access[d->by_row[m]];
+                if (f->note[a->op].launch > f->note[b->op].launch && dg_deps_conflict(a, b)) return false;
+            }
     return true;
 }
 
@@ -332,7 +312,7 @@ static dg_err attempt(pass *f, int *new_place, bool *again)
 {
     dg_plan *p = f->p;
     *again = false;
-    for (int i = 0; i < p->ops; i++) f->note[i].launch = i;
+    for (int i = 0; i < p->ops; i++) alone(f, i);
     take(f);
     find_made(f);
     leave_alone(f);
@@ -359,10 +339,12 @@ dg_err dg_fuse_plan(dg_plan *p, unsigned what, dg_type real, const dg_gpu *gpu)
     f.note = malloc((size_t)p->ops * sizeof *f.note + 1);
     int *new_place = malloc((size_t)p->ops * sizeof *new_place + 1);
     dg_err e = f.note && new_place ? DG_OK : dg_fail(DG_DEVICE, "out of memory while planning");
-    if (!e) find_writers(&f);
+    if (!e) e = dg_deps_find(&f.deps, p);
+    for (int i = 0; i < p->ops && !e; i++) f.note[i] = (note){0};
     for (bool again = !e; again && !e;) e = attempt(&f, new_place, &again);
     if (!e) e = reorder(&f, new_place);
     if (!e) settle_rows(&f, new_place);
+    dg_deps_free(&f.deps);
     free(f.note);
     free(new_place);
     return e;

@@ -215,6 +215,7 @@ typedef struct {
 typedef struct {
     char name[40]; /* "D.2.conv.dw": profile row, tuning key, error prefix */
     dg_op_kind kind;
+    const char *wrong; /* an operand was named that there is not; NULL: none */
     dg_tune tune;
     struct {
         int row;      /* arena row, -1: not used (the pointer stays NULL) */

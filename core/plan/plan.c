@@ -15,8 +15,7 @@ void dg_plan_begin(dg_plan *p, dg_arena *a, const char *name)
 
 dg_op *dg_plan_add(dg_plan *p, dg_op_kind kind, const char *format, ...)
 {
-    static dg_op nowhere; /* written to after running out of memory; dg_arena_place refuses such a plan */
-    dg_op *op = &nowhere;
+    dg_op *op = &p->nowhere;
     if (p->ops == p->capacity) {
         int capacity = p->capacity ? 2 * p->capacity : 64;
         dg_op *more = realloc(p->op, (size_t)capacity * sizeof *more);
@@ -40,17 +39,13 @@ dg_op *dg_plan_add(dg_plan *p, dg_op_kind kind, const char *format, ...)
 
 void dg_plan_operand(dg_op *op, const char *member, int row, int64_t skip)
 {
-    int n;
-    const dg_operand *operand = dg_operands(op->kind, &n);
-    for (int i = 0; i < n; i++) {
-        if (strcmp(operand[i].name, member)) continue;
-        op->operand[i].row = row;
-        op->operand[i].skip = skip;
+    const int k = dg_operand_index(op->kind, member);
+    if (k < 0) {
+        op->wrong = member;
         return;
     }
-    /* a mistake in this program, found by the first test that builds any plan */
-    fprintf(stderr, "dcgan: %s has no operand %s\n", dg_op_kind_name(op->kind), member);
-    abort();
+    op->operand[k].row = row;
+    op->operand[k].skip = skip;
 }
 
 const dg_row *dg_plan_row(const dg_plan *p, const dg_op *op, int operand)

@@ -57,6 +57,7 @@ typedef struct dg_plan {
     char name[24]; /* "train", "train-short", "sample" */
     dg_op *op;
     int ops, capacity;
+    dg_op nowhere;     /* written to after running out of memory; dg_arena_place refuses such a plan */
     dg_arena *arena;   /* shared, not owned */
     int id;            /* of its work rows */
     dg_launch *launch; /* all ops in order, NULL on a backend that fuses nothing */
@@ -74,6 +75,7 @@ int dg_arena_bytes(dg_arena *a, const char *name, dg_row_kind kind, size_t bytes
 int dg_arena_find(const dg_arena *a, const char *name);                            /* -1: no such row */
 /* Valid until the next dg_plan_add of this plan. */
 dg_op *dg_plan_add(dg_plan *p, dg_op_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* member is static text; dg_arena_place refuses an op that has no such operand. */
 void dg_plan_operand(dg_op *op, const char *member, int row, int64_t skip);
 
 /* Give every row its place: persistent rows one after another, work rows by first fit over their lifetimes.
