@@ -53,7 +53,17 @@ HOST_OBJ  := $(HOST_SRC:%.c=$(BUILD)/%.o) $(BUILD)/models.o $(BUILD)/tuning.o
 KERN_OBJ  := $(foreach i,$(ISAS),$(foreach f,32 64,$(MULTI:%=$(BUILD)/kernels/%.$(i).f$(f).o)))
 LIB       := $(BUILD)/libdcgan.a
 LIBS      := $(LIB) $(CUDA_LIB) $(LIB) # each needs the other
-TESTS     := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
+# Tests lie in the rooms of what they test, their programs side by side: $(BUILD)/tests/test_X. The folder of a .cu says
+# where it runs: sim/sim.mk, tests/gpu.mk.
+TEST_SRC   := $(sort $(wildcard $(patsubst %,tests/%/*/test_*.c,core kernels host)))
+NVCC_TESTS := $(sort $(wildcard tests/kernels/nvcc/test_*.cu))
+CU_TESTS   := $(filter-out $(NVCC_TESTS),$(sort $(wildcard tests/kernels/*/test_*.cu)))
+vpath test_%.c $(sort $(dir $(TEST_SRC)))
+vpath test_%.cu $(sort $(dir $(CU_TESTS) $(NVCC_TESTS)))
+vpath fuzz_%.c tests/fuzz
+vpath bench_%.c tests/kernels/cpu
+
+TESTS     := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(TEST_SRC)))
 CLI_TESTS := $(wildcard tests/cli/*.sh)
 REFERENCE := $(patsubst tests/%.c,$(BUILD)/tests/%.o,$(wildcard tests/reference*.c))
 MODELS    := $(sort $(wildcard models/*.cfg))
@@ -127,7 +137,7 @@ $(BUILD)/dcgan.1: man/dcgan.1.in $(PROGRAM)
 $(BUILD)/dcgan.bash: $(PROGRAM)
 	$(Q)$(RUN) --completion-bash > $@
 
-$(BUILD)/tests/%: tests/%.c $(REFERENCE) $(LIB) $(CUDA_LIB) $(BUILD)/flags
+$(BUILD)/tests/%: %.c $(REFERENCE) $(LIB) $(CUDA_LIB) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  TEST  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) $(FUZZER) -o $@ $< $(REFERENCE) $(LIBS) $(DEP_LIBS) $(CUDA_LIBS)
@@ -145,7 +155,7 @@ tests: $(TESTS) $(PRELOADS) ## build the tests
 check: $(PROGRAM) $(TESTS) $(PRELOADS) ## build and run every test
 	$(Q)DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' sh scripts/run-tests $(TESTS) $(CLI_TESTS) $(SIM_PARTS) $(GPU_PARTS)
 
-FUZZERS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/fuzz_*.c))
+FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/%,$(wildcard tests/fuzz/*.c))
 FUZZ_SECONDS ?= 60
 SOAK_MINUTES ?= 60
 fuzzers: $(FUZZERS)
@@ -174,7 +184,7 @@ uninstall: ## remove what install put there
 	rm -f '$(DESTDIR)$(bindir)/dcgan' '$(DESTDIR)$(mandir)/man1/dcgan.1' '$(DESTDIR)$(compdir)/dcgan'
 	rm -rf '$(DESTDIR)$(datadir)/dcgan'
 
-SOURCES = $(shell find core kernels host tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp')
+SOURCES = $(shell find core kernels host sim tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp')
 format: ## all sources as .clang-format says
 	$(Q)clang-format-14 -i --style=file $(SOURCES)
 lint: ## who includes whom, clang-tidy (bugprone, cert) and cppcheck
@@ -199,6 +209,6 @@ help: ## this list
 	@echo '  BUILD=DIR     objects go there'
 	@echo '  PREFIX=DIR    for install; also bindir, mandir, datadir, DESTDIR'
 
-include tests/sim/sim.mk
+include sim/sim.mk
 include tests/gpu.mk
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

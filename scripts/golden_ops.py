@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What PyTorch computes for a few small ops, in double, as a C header: golden_ops.py > tests/golden_ops.h"""
+"""What PyTorch computes for a few small ops, in double, as a C header: golden_ops.py > tests/kernels/ops/golden_ops.h"""
 import torch
 import torch.nn as nn
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Write tests/pngsuite_expected.h: for every good file of PngSuite its size and the CRC-32 of its RGB pixels as
+"""Write tests/host/image/pngsuite_expected.h: for every good file of PngSuite its size and the CRC-32 of its RGB pixels as
 Pillow gives them, with alpha dropped, on white and on black.
 
-    scripts/pngsuite_expected.py FOLDER > tests/pngsuite_expected.h
+    scripts/pngsuite_expected.py FOLDER > tests/host/image/pngsuite_expected.h
 
 In two places Pillow's answer is not taken:
   * 16-bit grey: convert('RGB') clips 0..65535 to 0..255, so that nearly everything is white. The high byte is

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Write tests/resize_expected.h: what Pillow's resize and torchvision's Resize + CenterCrop make of noise.
+"""Write tests/host/image/resize_expected.h: what Pillow's resize and torchvision's Resize + CenterCrop make of noise.
 
-    scripts/resize_expected.py > tests/resize_expected.h
+    scripts/resize_expected.py > tests/host/image/resize_expected.h
 
 Needs Pillow before 13 (which sometimes resizes columns before rows: a difference of 1 in places). The sizes and
-the noise are those of tests/test_resize.c.
+the noise are those of tests/host/image/test_resize.c.
 """
 import sys
 import zlib

@@ -1,4 +1,4 @@
-/* Cases on the CPU backend; tests/sim/case_cuda.cu is its twin for CUDA. */
+/* Cases on the CPU backend; tests/case_cuda.cu is its twin for CUDA. */
 #include "reference.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* What a variant of a CUDA op does when it is launched, as far as time depends on it. Plain C, without CUDA; counts
- * what the launchers in kernels/ do, and tests/sim holds it to that. */
+ * what the launchers in kernels/ do, and tests/kernels/simulated holds it to that. */
 #ifndef DG_WORK_H
 #define DG_WORK_H
 

@@ -1,4 +1,4 @@
-/* cuBLAS, loaded by name when it is first wanted. Built by nvcc alone; the simulator's twin is in tests/sim/. */
+/* cuBLAS, loaded by name when it is first wanted. Built by nvcc alone; the simulator's twin is in sim/. */
 #include "kernels/cuda/cublas.cuh"
 
 #include <cublas_v2.h>

@@ -15,7 +15,7 @@ CUDA_ARCH  ?= auto
 NVCC_ASKED := $(if $(filter undefined,$(origin NVCC)),find,$(NVCC))
 CUDA_LIB   := $(BUILD)/libdcgan-cuda.a
 CU_SRC     := $(sort $(call below,kernels,.cu))
-WGMMA_SRC  := $(filter %wgmma.cu,$(CU_SRC)) tests/sim/test_wrappers.cu
+WGMMA_SRC  := %wgmma.cu tests/kernels/dev/%
 NO_CUDA    := kernels/cuda/no_cuda.c
 
 # Device code is judged in the simulator, which has its own sanitized builds.
@@ -57,10 +57,13 @@ $(CUDA_LIB): $(CUDA_OBJ)
 $(BUILD)/cuda.flags: FORCE
 	$(call update,$(call quoted,$(NVCC) $(NVCC_FLAGS) $(CUDA_GENCODE)))
 $(BUILD)/kernels/cuda/no_cuda.o: $(BUILD)/cuda-found.mk
+define nvcc_compile
+@mkdir -p $(@D)
+@echo "  NVCC  $<"
+$(Q)$(NVCC) $(NVCC_FLAGS) $(if $(filter $(WGMMA_SRC),$<),$(CUDA_WGMMA),$(CUDA_GENCODE)) $(CUDA_DEFS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+endef
 $(BUILD)/%.cu.o: %.cu $(BUILD)/cuda.flags
-	@mkdir -p $(@D)
-	@echo "  NVCC  $<"
-	$(Q)$(NVCC) $(NVCC_FLAGS) $(if $(filter $<,$(WGMMA_SRC)),$(CUDA_WGMMA),$(CUDA_GENCODE)) $(CUDA_DEFS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+	$(nvcc_compile)
 
 # Every file for every architecture that is supported, and files about wgmma for sm_90a, for scripts/cuda-archs: $(BUILD)/archs/90/ops/conv/cuda/conv.ptx is the code
 # of kernels/ops/conv/cuda/conv.cu for sm_90, conv.said what was said of it until then, conv.log what ptxas says. What does not
@@ -82,4 +85,4 @@ endef
 $(foreach a,$(ARCHS),$(eval $(call arch_rules,$(a))))
 .PHONY: archs
 archs: $(foreach a,$(filter-out $(CUDA_WIDE),$(ARCHS)),$(CU_SRC:kernels/%.cu=$(BUILD)/archs/$(a)/%.log)) \
-       $(foreach a,$(CUDA_WIDE),$(patsubst kernels/%.cu,$(BUILD)/archs/$(a)/%.log,$(filter kernels/%,$(WGMMA_SRC))))
+       $(foreach a,$(CUDA_WIDE),$(patsubst kernels/%.cu,$(BUILD)/archs/$(a)/%.log,$(filter $(WGMMA_SRC),$(CU_SRC))))

@@ -1,5 +1,5 @@
 /* What a kernel file may use of the device: the only header that .cu files include for device matters. The same
- * file is compiled by nvcc for GPUs and, as C++20, by g++ for the simulator in tests/sim/, which runs it on the
+ * file is compiled by nvcc for GPUs and, as C++20, by g++ for the simulator in sim/, which runs it on the
  * CPU and reports misuse. What differs between the two is in this header or in the simulator, never in a kernel.
  *
  * Conventions, each of them needed by the simulator:
@@ -24,7 +24,7 @@
  *                       dev_pool pool; float *a = pool.take<float>(n), *b = pool.take<float>(m);
  *                   in the same order and size in all threads; the launch asks for
  *                   dev_pool_bytes<float>(n) + dev_pool_bytes<float>(m). KLAUNCH raises the kernel's limit.
- *   assembly        only in the wrappers below, each with a twin in tests/sim/. Everything else is plain CUDA:
+ *   assembly        only in the wrappers below, each with a twin in sim/. Everything else is plain CUDA:
  *                   threadIdx, __syncthreads, __syncwarp, __shfl_*_sync, __ballot_sync, __ldg, float4, fmaf, ...
  *   checks          DEV_CHECK(condition): tested in the simulator, nothing on a device. For what a launcher must
  *                   guarantee: DEV_CHECK(blockDim.x == NT).
@@ -59,7 +59,7 @@ extern "C" {
 #endif
 #else
 #include <tuple>
-#include "tests/sim/sim.h"
+#include "sim/sim.h"
 #endif
 
 /* ---- Launches ---- */
@@ -417,5 +417,5 @@ __device__ __forceinline__ float4 dev_normal4(uint64_t seed, uint64_t subsequenc
 }
 #endif
 
-#endif /* __CUDACC__; the simulator's twins are in tests/sim/sim.h */
+#endif /* __CUDACC__; the simulator's twins are in sim/sim.h */
 #endif

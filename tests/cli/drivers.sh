@@ -3,7 +3,7 @@
 . "$(dirname "$0")/kit"
 "$program" --list-devices | grep -q 'built without CUDA' && { skip 'this dcgan was built without CUDA'; finish; }
 mkdir "$dir/lib"
-if ! ${CC:-cc} -w -shared -fPIC -o "$dir/lib/libcuda.so.1" "$root/tests/libcuda_stub.c" 2> "$dir/.err"; then
+if ! ${CC:-cc} -w -shared -fPIC -o "$dir/lib/libcuda.so.1" "$root/tests/cli/libcuda_stub.c" 2> "$dir/.err"; then
     skip "no C compiler for the stub: $(head -n 1 "$dir/.err")"
     finish
 fi

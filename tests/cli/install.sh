@@ -11,8 +11,8 @@ if ! command -v make > /dev/null || [ ! -e "$build/flags" ] || [ ! -e "$build/ho
 fi
 tree=$dir/tree
 mkdir -p "$tree/tests"
-for f in Makefile core host kernels man models scripts; do cp -pR "$root/$f" "$tree"; done
-cp -pR "$root"/tests/*.mk "$root/tests/sim" "$tree/tests"
+for f in Makefile core host kernels man models scripts sim; do cp -pR "$root/$f" "$tree"; done
+cp -pR "$root"/tests/*.mk "$tree/tests"
 cd "$tree" || exit 1
 if command -v git > /dev/null; then
     { git init -q . && git add . && git -c user.name=a -c user.email=a@b commit -qm a; } > "$dir/.out" 2>&1

@@ -2,7 +2,7 @@
 #ifndef SIM_BUGS_H
 #define SIM_BUGS_H
 
-#include "tests/sim/devtest.h"
+#include "tests/devtest.h"
 
 enum bug {
     NONE,

@@ -1,7 +1,7 @@
 /* Launches that may start before the one in front of them has ended: where they do, and the reports of what their
  * kernels may not do before they wait. What they may is in test_dependents.cu. */
 #include <atomic>
-#include "tests/sim/devtest.h"
+#include "tests/devtest.h"
 
 static std::atomic<int> line; /* of the statement in a kernel that the report has to name */
 #define HERE line.store(__LINE__, std::memory_order_relaxed)

@@ -1,7 +1,7 @@
 /* What the simulator gives a kernel: indices, orders of execution, shuffles and votes, atomics, memory that starts as
  * NaN, asynchronous copies that are late. */
 #include <algorithm>
-#include "tests/sim/devtest.h"
+#include "tests/devtest.h"
 
 /* ---- order ---- */
 

@@ -1,6 +1,6 @@
 /* The simulator reports every kind of misuse, in words that name the place, and goes on afterwards. */
 #include <atomic>
-#include "tests/sim/devtest.h"
+#include "tests/devtest.h"
 
 static std::atomic<int> line_of[2]; /* of the statements in a kernel that the report may have to name */
 #define HERE(n) line_of[n].store(__LINE__, std::memory_order_relaxed)

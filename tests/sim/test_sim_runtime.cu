@@ -1,7 +1,7 @@
 /* The simulated runtime API: memory and its guards, errors and their injection, streams, events, graphs. */
 #include <sys/wait.h>
 #include <unistd.h>
-#include "tests/sim/devtest.h"
+#include "tests/devtest.h"
 
 static void is(cudaError_t have, cudaError_t want, const char *call, int line)
 {

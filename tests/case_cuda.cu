@@ -1,7 +1,7 @@
 /* The second half of tests/reference.h for the CUDA backend: with it in the place of reference_cpu.c, the tests of the
- * CPU ops (tests/test_act.c, test_norm_act.c, ...) judge the CUDA ops by the same numbers. */
-#include "case_cuda.h"
-#include "devtest.h"
+ * CPU ops (tests/kernels/ops/test_*.c) judge the CUDA ops by the same numbers. */
+#include "tests/case_cuda.h"
+#include "tests/devtest.h"
 #include "kernels/cuda/cublas.cuh"
 
 const dg_gpu dg_case_gpu = dev_gpu(227 << 10, DG_MATH_FP32);

@@ -1,4 +1,4 @@
-/* What tests in tests/sim/ may ask of case_cuda.cu beyond tests/reference.h. */
+/* What tests may ask of case_cuda.cu beyond tests/reference.h. */
 #ifndef DG_CASE_CUDA_H
 #define DG_CASE_CUDA_H
 

@@ -4,7 +4,7 @@
 
 #include <float.h>
 
-#include "devtest.h"
+#include "tests/devtest.h"
 #include "kernels/fused/fuse.cuh"
 
 /* Numbers of a norm over `groups` parts of a batch, of ordinary size, on the host and on the device. */

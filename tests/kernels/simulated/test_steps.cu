@@ -1,6 +1,6 @@
 /* Several steps given at once: the bytes of as many given one by one, in few graphs with branches; and how many
  * training gives. */
-#include "devtest.h"
+#include "tests/devtest.h"
 extern "C" {
 #include "core/plan/fuse.h"
 #include "host/run/train.h"

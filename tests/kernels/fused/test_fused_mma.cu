@@ -4,7 +4,7 @@
  * results is held to the results that were stored. */
 #include <float.h>
 
-#include "devtest.h"
+#include "tests/devtest.h"
 #include "kernels/fused/fuse.cuh"
 extern "C" {
 #include "core/tune/conv_tiles.h"

@@ -1,4 +1,4 @@
-/* Resizing gives what Pillow gives, bit for bit (tests/resize_expected.h). */
+/* Resizing gives what Pillow gives, bit for bit (tests/host/image/resize_expected.h). */
 #include "host/image/image.h"
 #include "child.h"
 #include "make_picture.h"

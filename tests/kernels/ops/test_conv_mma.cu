@@ -3,7 +3,7 @@
  * 8 sqrt(terms) eps sum|a||b|. */
 #include <float.h>
 
-#include "run_conv.h"
+#include "tests/run_conv.h"
 extern "C" {
 #include "core/tune/conv_tiles.h"
 #include "core/plan/precision.h"

@@ -4,7 +4,7 @@
 #define DEV_HALF
 #define DEV_RANDOM
 #define DEV_WGMMA
-#include "tests/sim/devtest.h"
+#include "tests/devtest.h"
 
 /* ---- mma: fragments filled by the formulas of the documentation, products compared with plain loops ---- */
 

@@ -3,7 +3,7 @@
 #include <float.h>
 #include <memory>
 
-#include "run_conv.h"
+#include "tests/run_conv.h"
 #include "kernels/fused/fuse.cuh"
 extern "C" {
 #include "kernels/fused/fused_update.h"

@@ -6,8 +6,8 @@
 #define ANY_OP_H
 
 #include <float.h>
-#include "case_cuda.h"
-#include "devtest.h"
+#include "tests/case_cuda.h"
+#include "tests/devtest.h"
 extern "C" {
 #include "core/plan/precision.h"
 #include "tests/reference_conv.h"

@@ -2,7 +2,7 @@
 #ifndef RUN_CONV_H
 #define RUN_CONV_H
 
-#include "devtest.h"
+#include "tests/devtest.h"
 #include "kernels/ops/conv/cuda/conv.cuh"
 extern "C" {
 #include "tests/reference_conv.h"

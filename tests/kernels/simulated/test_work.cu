@@ -1,6 +1,6 @@
 /* What core/tune/work.c says that an op launches is what is launched: kernels, blocks, threads and shared memory of
  * every choice that dg_variant_list() finds, at even and awkward shapes. Nothing is run. */
-#include "devtest.h"
+#include "tests/devtest.h"
 #include "kernels/ops/conv/cuda/conv.cuh"
 #include "kernels/cuda/cublas.cuh"
 extern "C" {

@@ -2,7 +2,7 @@
  * double: each element within 4 sqrt(terms) eps sum|a||b|, as the CPU's kernels are held. */
 #include <float.h>
 
-#include "run_conv.h"
+#include "tests/run_conv.h"
 extern "C" {
 #include "core/tune/conv_tiles.h"
 #include "tests/reference_conv.h"

@@ -1,9 +1,10 @@
-# The kernel simulator's part of the build, included by the Makefile. Every .cu below kernels/ and tests/sim/*.cu is compiled
-# as C++ in three flavours: plain, asan (with UBSan) and tsan. The simulator itself, tests/sim/*.cpp, and the host's C
-# code are never instrumented by them (under SAN=1 there is only asan).
+# The kernel simulator's part of the build, included by the Makefile. Every .cu of the kernels and of the tests is compiled
+# as C++ in three flavours: plain, asan (with UBSan) and tsan. The simulator itself, sim/*.cpp, and the host's C code are
+# never instrumented by them (under SAN=1 there is only asan).
 #
-# A test tests/sim/test_X.cu is linked with all kernels; those of the simulator itself (SIM_OWN) are not. The tests of
-# the CPU's ops judge the CUDA ops as well: tests/test_X.c with tests/sim/case_cuda.cu is cuda_X (SIM_SHARED).
+# The folder of a test says what it is linked with. tests/sim/test_X.cu judges the simulator, without a kernel;
+# tests/kernels/*/test_X.cu has all kernels. The tests of the CPU's ops judge the CUDA ops as well:
+# tests/kernels/ops/test_X.c with tests/case_cuda.cu is cuda_X.
 #
 # `make check` runs all of it, `make sim-check` and `make sim-bugs` the two halves; FLAVOURS= takes fewer of the three.
 # Where there is no C++20 compiler for x86-64, `make check` goes without, and says so.
@@ -30,20 +31,20 @@ SIM_WHY_NOT := $(shell echo 'int main() { return sizeof __x86_64__; }' | $(CXX) 
                  echo $(CXX) compiles no C++20 for x86-64 here)
 endif
 
-SIM_OBJ     := $(patsubst %.cpp,$(SIM)/%.o,$(wildcard tests/sim/*.cpp))
-SIM_KERNELS := $(filter-out %cublas.cu,$(CU_SRC)) tests/sim/case_cuda.cu
-SIM_OWN     := $(filter test_sim_% test_wrappers,$(patsubst tests/sim/%.cu,%,$(wildcard tests/sim/test_*.cu)))
-SIM_TESTS   := $(filter-out $(SIM_OWN),$(patsubst tests/sim/%.cu,%,$(wildcard tests/sim/test_*.cu)))
-SIM_SHARED  := cuda_act cuda_adam cuda_bce cuda_gather cuda_noise cuda_norm_act
+SIM_OBJ     := $(patsubst %.cpp,$(SIM)/%.o,$(wildcard sim/*.cpp))
+SIM_KERNELS := $(filter-out %cublas.cu,$(CU_SRC)) tests/case_cuda.cu
+SIM_OWN     := $(patsubst tests/sim/%.cu,%,$(wildcard tests/sim/test_*.cu))
+SIM_TESTS   := $(basename $(notdir $(CU_TESTS)))
+SIM_SHARED  := $(patsubst tests/kernels/ops/test_%.c,cuda_%,$(wildcard tests/kernels/ops/test_*.c))
 SIM_CHECKS  := $(SIM_OWN) $(SIM_SHARED) $(SIM_TESTS)
 SIM_HOST    := $(filter-out %/reference_cpu.o,$(REFERENCE)) $(LIB)
 
-$(SIM)/tests/sim/%.o: tests/sim/%.cpp $(BUILD)/flags
+$(SIM)/sim/%.o: sim/%.cpp $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  CXX   $<"
 	$(Q)$(CXX) $(SIM_FLAGS) -O2 -MMD -MP -c -o $@ $<
 
-$(SIM)/tests/test_%.o: tests/test_%.c $(BUILD)/flags
+$(SIM)/tests/test_%.o: tests/kernels/ops/test_%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP -c -o $@ $<
@@ -58,7 +59,7 @@ $(SIM_OWN:%=$(SIM)/$(1)/%) $(SIM)/$(1)/bugs: $(SIM)/$(1)/%: $(SIM)/$(1)/tests/si
 	@echo "  LINK  $$@"
 	$(Q)$$(CXX) $$(SIM_$(1)) $$(ALL_LDFLAGS) -o $$@ $$^ -lm
 
-$(SIM_TESTS:%=$(SIM)/$(1)/%): $(SIM)/$(1)/%: $(SIM)/$(1)/tests/sim/%.o $(SIM_KERNELS:%.cu=$(SIM)/$(1)/%.o) $(SIM_OBJ) $(SIM_HOST)
+$(SIM_TESTS:%=$(SIM)/$(1)/%): $(SIM)/$(1)/%: $(SIM)/$(1)/%.o $(SIM_KERNELS:%.cu=$(SIM)/$(1)/%.o) $(SIM_OBJ) $(SIM_HOST)
 	@echo "  LINK  $$@"
 	$(Q)$$(CXX) $$(SIM_$(1)) $$(ALL_LDFLAGS) -o $$@ $$^ $$(DEP_LIBS)
 
@@ -74,13 +75,13 @@ endef
 $(foreach f,$(SIM_ALL),$(eval $(call sim_flavour,$(f))))
 
 # A test as a program for scripts/run-tests: all modes of the flavours in the environment.
-$(SIM_CHECKS:%=$(SIM)/check/%): $(SIM)/check/%: tests/sim/sim.mk
+$(SIM_CHECKS:%=$(SIM)/check/%): $(SIM)/check/%: sim/sim.mk
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec sh tests/sim/run $(SIM) "$(SIM_FLAVOURS)" $*\n' > $@ && chmod +x $@
-$(SIM)/check/planted-bugs: tests/sim/sim.mk
+$(SIM)/check/planted-bugs: sim/sim.mk
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec sh tests/sim/find-bugs $(SIM) "$(SIM_FLAVOURS)"\n' > $@ && chmod +x $@
-$(SIM)/check/skipped: tests/sim/sim.mk
+$(SIM)/check/skipped: sim/sim.mk
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\necho "SKIP: no kernel in the simulator: $(SIM_WHY_NOT)"\nexit 77\n' > $@ && chmod +x $@
 
