@@ -5,7 +5,7 @@
                            [--pictures CACHE] [--log FILE.csv]
     scripts/bench-numpy.py --oracle FILE.safetensors [--cupy]   compare with a recorded PyTorch run instead of timing
 
-The same networks, losses, order of steps and Adam as `dcgan` (see host/net/gan.h); one row: ms per step. With --cupy the
+The same networks, losses, order of steps and Adam as `dcgan` (see host/net/job.h); one row: ms per step. With --cupy the
 same code runs on the GPU. It takes --steps steps, or goes on for --seconds if that is longer. It trains on noise, or on
 the pictures of a file that `dcgan --cache` or `dcgan data --cache` wrote; --log writes the losses of every step as the
 log.csv of a run, for `dcgan curves`. --oracle proves that it is the same algorithm: the losses of every step must agree

@@ -20,7 +20,7 @@ typedef struct {
 
 typedef struct {
     dg_backend *b;
-    dg_gan gan;
+    dg_job job;
     void *data, *perm;
 } side;
 
@@ -67,7 +67,7 @@ static dg_err set_up(side *s, const dg_options *o, const dg_model *m, const pict
 {
     const size_t count = (size_t)p->set.count, order = count * sizeof *p->perm;
     const size_t bytes = count * (size_t)m->size * (size_t)m->size * (size_t)m->channels;
-    const dg_gan_options g = {.batch = o->batch,
+    const dg_job_options g = {.batch = o->batch,
                               .last_batch = p->last_batch,
                               .samples = SAMPLES,
                               .rows = p->set.count,
@@ -77,18 +77,18 @@ static dg_err set_up(side *s, const dg_options *o, const dg_model *m, const pict
                               .beta1 = o->beta1,
                               .beta2 = o->beta2,
                               .eps = o->eps};
-    dg_err e = dg_gan_build(&s->gan, m, &g, s->b);
+    dg_err e = dg_job_build(&s->job, m, &g, s->b);
     if (!e) e = s->b->alloc(s->b, bytes, &s->data);
     if (!e) e = s->b->put(s->b, s->data, p->set.pixels, bytes);
     if (!e) e = s->b->alloc(s->b, order, &s->perm);
     if (!e) e = s->b->put(s->b, s->perm, p->perm, order);
-    if (!e) e = dg_gan_alloc(&s->gan, s->data, s->perm);
-    return e ? e : dg_gan_init(&s->gan, o->seed);
+    if (!e) e = dg_job_alloc(&s->job, s->data, s->perm);
+    return e ? e : dg_job_init(&s->job, o->seed);
 }
 
 static void take_down(side *s)
 {
-    dg_gan_free(&s->gan);
+    dg_job_free(&s->job);
     if (!s->b) return;
     if (s->data) s->b->release(s->b, s->data);
     if (s->perm) s->b->release(s->b, s->perm);
@@ -99,24 +99,24 @@ static void take_down(side *s)
 static dg_err begin_step(side s[2], const dg_options *o, uint64_t step, int cursor)
 {
     const dg_step_state state = {.seed = o->seed, .step = step, .cursor = cursor, .lr = {o->lr, o->lr}};
-    dg_err e = dg_gan_put_state(&s[0].gan, &state);
-    return e ? e : dg_gan_put_state(&s[1].gan, &state);
+    dg_err e = dg_job_put_state(&s[0].job, &state);
+    return e ? e : dg_job_put_state(&s[1].job, &state);
 }
 
 /* The sample plan reads z from the host. */
-static dg_err put_z(dg_gan *gan, uint64_t seed)
+static dg_err put_z(dg_job *job, uint64_t seed)
 {
-    dg_backend *b = gan->backend;
-    const int latent = gan->model.latent;
-    const dg_row *r = &gan->arena.row[gan->row_sample_z];
+    dg_backend *b = job->backend;
+    const int latent = job->model.latent;
+    const dg_row *r = &job->arena.row[job->row_sample_z];
     float *z = malloc((size_t)latent * sizeof *z);
     double *wide = malloc((size_t)latent * sizeof *wide);
     dg_err e = z && wide ? DG_OK : dg_fail(DG_DEVICE, "out of memory for comparing");
     for (int i = 0; i < SAMPLES && !e; i++) {
-        dg_gan_z(z, latent, seed, (uint64_t)i);
+        dg_job_z(z, latent, seed, (uint64_t)i);
         for (int k = 0; k < latent; k++) wide[k] = (double)z[k];
         const size_t bytes = (size_t)latent * dg_type_bytes(b->real);
-        char *to = (char *)gan->arena.base + r->offset + (size_t)i * bytes;
+        char *to = (char *)job->arena.base + r->offset + (size_t)i * bytes;
         e = b->put(b, to, b->real == DG_F32 ? (const void *)z : wide, bytes);
     }
     free(z);
@@ -127,7 +127,7 @@ static dg_err put_z(dg_gan *gan, uint64_t seed)
 static dg_err check(side s[2], const dg_options *o, const pictures *p, dg_check_result *result)
 {
     FILE *to = o->quiet ? NULL : stdout;
-    dg_gan *a = &s[0].gan, *b = &s[1].gan;
+    dg_job *a = &s[0].job, *b = &s[1].job;
     dg_err e = begin_step(s, o, 0, 0);
     if (to) printf("a step of %d pictures; differences in percent of what rounding explains:\n", o->batch);
     if (!e) e = dg_check_plan(a, b, "train", to, result);
@@ -149,11 +149,11 @@ static dg_err check_fused(side s[3], const dg_options *o, const pictures *p, dg_
     if (to)
         printf("fused launches of a step of %d beside their ops, in percent of what rounding explains:\n", o->batch);
     dg_err e = begin_step(s + 1, o, 2, 0);
-    if (!e) e = dg_check_fused(&s[1].gan, &s[2].gan, "train", to, result);
+    if (!e) e = dg_check_fused(&s[1].job, &s[2].job, "train", to, result);
     if (e || !p->last_batch) return e;
     if (to) printf("of a step of %d:\n", p->last_batch);
     e = begin_step(s + 1, o, 3, p->set.count - p->last_batch);
-    return e ? e : dg_check_fused(&s[1].gan, &s[2].gan, "train-short", to, result);
+    return e ? e : dg_check_fused(&s[1].job, &s[2].job, "train-short", to, result);
 }
 
 /* The CPU; what --device names, op by op; the same with its fused launches. */

@@ -59,7 +59,7 @@ static dg_err make_pictures(const job *j)
     for (int first = 0; !e && first < n; first += DG_GENERATOR_CHUNK) {
         int here = n - first < DG_GENERATOR_CHUNK ? n - first : DG_GENERATOR_CHUNK;
         for (int i = 0; i < here; i++)
-            dg_gan_z(z + (size_t)i * (size_t)latent, latent, j->g->info.seed, j->o->seed_first + (uint64_t)(first + i));
+            dg_job_z(z + (size_t)i * (size_t)latent, latent, j->g->info.seed, j->o->seed_first + (uint64_t)(first + i));
         e = dg_generator_make(j->g, z, here, pixels, "seed", j->o->seed_first + (uint64_t)first);
         if (!e) e = write_chunk(j, first, here, pixels);
         dg_progress_count(j->progress, "making pictures", first + here, n);

@@ -125,7 +125,7 @@ static dg_err prepare(job *j)
     j->pixels = malloc(all * j->picture);
     if (!j->z || !j->pixels) return dg_fail(DG_DEVICE, "out of memory");
     for (int i = 0; i < j->seeds; i++)
-        dg_gan_z(j->z + (size_t)i * (size_t)latent, latent, j->g->info.seed, j->o->seed_first + (uint64_t)i);
+        dg_job_z(j->z + (size_t)i * (size_t)latent, latent, j->g->info.seed, j->o->seed_first + (uint64_t)i);
     return dg_results_directory(j->o, "interpolated", j->dir, sizeof j->dir);
 }
 

@@ -49,23 +49,23 @@ static void print_json_plan(const dg_plan *p, int chain, bool first)
     printf("}");
 }
 
-static dg_err print_all(const dg_gan *gan, bool json)
+static dg_err print_all(const dg_job *job, bool json)
 {
-    const dg_plan *plan[] = {&gan->train, &gan->train_short, &gan->sample};
-    const bool gpu = gan->backend->threads == 0;
+    const dg_plan *plan[] = {&job->train, &job->train_short, &job->sample};
+    const bool gpu = job->backend->threads == 0;
     int chain[3] = {0};
     dg_err e = DG_OK;
     for (int i = 0; i < 3 && gpu && !e; i++)
         if (plan[i]->ops) e = dg_plan_chain(plan[i], &chain[i]);
     if (e) return e;
-    const char *precision = dg_precision_name(gan->backend->real, gan->backend->math);
+    const char *precision = dg_precision_name(job->backend->real, job->backend->math);
     if (json) {
-        printf("{\"model\": \"%s\", \"backend\": ", gan->model.name);
-        dg_json_text(stdout, gan->backend->name);
+        printf("{\"model\": \"%s\", \"backend\": ", job->model.name);
+        dg_json_text(stdout, job->backend->name);
         printf(", \"precision\": \"%s\", \"plans\": [", precision);
     }
     if (!json && gpu) {
-        dg_say("for %s, %s", gan->backend->name, precision);
+        dg_say("for %s, %s", job->backend->name, precision);
         printf("\n");
     }
     bool first = true;
@@ -79,8 +79,8 @@ static dg_err print_all(const dg_gan *gan, bool json)
         first = false;
     }
     if (json)
-        printf("],\n \"arena_bytes\": %zu, \"persistent_bytes\": %zu}\n", gan->arena.bytes, gan->arena.persistent);
-    else dg_arena_print(&gan->arena, stdout);
+        printf("],\n \"arena_bytes\": %zu, \"persistent_bytes\": %zu}\n", job->arena.bytes, job->arena.persistent);
+    else dg_arena_print(&job->arena, stdout);
     return DG_OK;
 }
 
@@ -115,17 +115,17 @@ static void print_run(const dg_options *o, int rows)
 }
 
 /* The pictures as decoded stay beside the copy that training reads. */
-static void print_host_memory(const dg_gan *gan, double pictures)
+static void print_host_memory(const dg_job *job, double pictures)
 {
-    double all = (double)gan->arena.bytes + pictures;
-    for (int i = 0; i < gan->arena.rows; i++)
-        if (gan->arena.row[i].kind == DG_OUTSIDE) all += (double)gan->arena.row[i].bytes;
+    double all = (double)job->arena.bytes + pictures;
+    for (int i = 0; i < job->arena.rows; i++)
+        if (job->arena.row[i].kind == DG_OUTSIDE) all += (double)job->arena.row[i].bytes;
     printf("  %-22s %9.3f\n  %-22s %9.3f\n", "pictures as decoded", pictures / 1e6, "whole run", all / 1e6);
 }
 
 static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
 {
-    dg_gan_options g = {.batch = o->batch,
+    dg_job_options g = {.batch = o->batch,
                         .rows = o->batch,
                         .samples = 64,
                         .train = true,
@@ -140,18 +140,18 @@ static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
         int cells = o->grid_rows * o->grid_cols;
         g.samples = cells < o->batch ? cells : o->batch; /* as in training */
     }
-    dg_gan gan;
-    dg_err e = o->command == DG_CMD_TRAIN ? dg_build_to_fit(&gan, model, &g, b, o->device_memory)
-                                          : dg_gan_build(&gan, model, &g, b);
+    dg_job job;
+    dg_err e = o->command == DG_CMD_TRAIN ? dg_build_to_fit(&job, model, &g, b, o->device_memory)
+                                          : dg_job_build(&job, model, &g, b);
     if (e) return e;
     if (o->command == DG_CMD_TRAIN) print_run(o, g.rows);
-    e = print_all(&gan, o->json);
+    e = print_all(&job, o->json);
     if (!e && o->command == DG_CMD_TRAIN)
-        print_host_memory(&gan, (double)g.rows * model->size * model->size * model->channels);
+        print_host_memory(&job, (double)g.rows * model->size * model->size * model->channels);
     else if (!e && !o->json)
         dg_say("The data set is counted as one batch here; %s --data DIR --dry-run tells it for a whole run.",
                dg_program());
-    dg_gan_free(&gan);
+    dg_job_free(&job);
     return e;
 }
 

@@ -5,7 +5,7 @@
 
 #include "host/measure/bench.h"
 #include "host/cli/commands.h"
-#include "host/net/gan.h"
+#include "host/net/job.h"
 #include "core/tune/planner.h"
 #include "core/base/shell.h"
 
@@ -47,8 +47,8 @@ static dg_err predict(const dg_options *o, const dg_model *model)
     dg_backend *b = NULL;
     dg_machine machine;
     dg_bench_model result = {.ops = 0};
-    dg_gan gan;
-    const dg_gan_options g = {
+    dg_job job;
+    const dg_job_options g = {
         .batch = o->batch, .rows = o->batch, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
     bool else_fp32;
     const dg_precision *p = dg_options_precision(o, &else_fp32);
@@ -56,12 +56,12 @@ static dg_err predict(const dg_options *o, const dg_model *model)
     machine.math = else_fp32 && !dg_math_on(p->math, machine.arch) ? DG_MATH_FP32 : p->math;
     if (!e) e = dg_planner_open(&machine, o->tuning, o->fused, &b);
     if (e) return e;
-    e = dg_gan_build(&gan, model, &g, b);
+    e = dg_job_build(&job, model, &g, b);
     if (!e) {
-        e = dg_bench_predict(&result, &machine, &gan.train, model->name, o->batch);
+        e = dg_bench_predict(&result, &machine, &job.train, model->name, o->batch);
         if (!e) e = show(o, &machine, &result, "");
         dg_bench_free(&result);
-        dg_gan_free(&gan);
+        dg_job_free(&job);
     }
     b->close(b);
     return e;

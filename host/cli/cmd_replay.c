@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "host/cli/commands.h"
-#include "host/net/gan.h"
+#include "host/net/job.h"
 #include "host/files/json_text.h"
 #include "host/files/safetensors.h"
 
@@ -140,26 +140,26 @@ static dg_err oracle_open(oracle *o, const char *path)
 }
 
 /* Initial weights of every tensor. */
-static dg_err load_weights(const oracle *o, dg_gan *gan)
+static dg_err load_weights(const oracle *o, dg_job *job)
 {
-    for (int i = 0; i < gan->tensors; i++) {
-        const dg_gan_tensor *t = &gan->tensor[i];
+    for (int i = 0; i < job->tensors; i++) {
+        const dg_job_tensor *t = &job->tensor[i];
         char name[160];
         snprintf(name, sizeof name, "init.%s", t->name);
         int64_t dim[4];
         for (int k = 0; k < 4; k++) dim[k] = t->dim[k];
         const dg_st_tensor *from = want(o, name, DG_F32, t->rank, dim);
         if (!from) return DG_USAGE;
-        dg_err e = dg_gan_write(gan, t, t->row, DG_F32, from->data);
+        dg_err e = dg_job_write(job, t, t->row, DG_F32, from->data);
         if (e) return e;
     }
     return DG_OK;
 }
 
 /* One step with the file's pictures and noise. */
-static dg_err play(const oracle *o, dg_gan *gan, int s, int32_t *perm, dg_metrics *m)
+static dg_err play(const oracle *o, dg_job *job, int s, int32_t *perm, dg_metrics *m)
 {
-    dg_backend *b = gan->backend;
+    dg_backend *b = job->backend;
     int n = step_batch(o, s);
     const int64_t *row = (const int64_t *)o->index->data + (size_t)s * (size_t)o->batch;
     int32_t host[65536];
@@ -171,20 +171,20 @@ static dg_err play(const oracle *o, dg_gan *gan, int s, int32_t *perm, dg_metric
     float *narrow = malloc(latents * sizeof *narrow);
     if (!narrow) return dg_fail(DG_DEVICE, "out of memory");
     for (size_t i = 0; i < latents; i++) narrow[i] = (float)z[i];
-    const dg_row *r = &gan->arena.row[n == gan->o.batch ? gan->row_z : gan->row_z_short];
+    const dg_row *r = &job->arena.row[n == job->o.batch ? job->row_z : job->row_z_short];
     if (!e)
-        e = b->put(b, (char *)gan->arena.base + r->offset, b->real == DG_F32 ? (const void *)narrow : z,
+        e = b->put(b, (char *)job->arena.base + r->offset, b->real == DG_F32 ? (const void *)narrow : z,
                    latents * dg_type_bytes(b->real));
     free(narrow);
     dg_step_state state = {.seed = 1, .step = (uint64_t)s, .cursor = 0, .lr = {o->lr, o->lr}};
-    if (!e) e = dg_gan_put_state(gan, &state);
-    if (!e) e = dg_gan_step(gan, n);
-    if (!e) e = dg_gan_get_metrics(gan, (uint64_t)s, 1, m);
+    if (!e) e = dg_job_put_state(job, &state);
+    if (!e) e = dg_job_step(job, n);
+    if (!e) e = dg_job_get_metrics(job, (uint64_t)s, 1, m);
     return e;
 }
 
 /* Compare a tensor of ours with the file's expectation `prefix` + name; quietly nothing when it has none. */
-static dg_err compare(const oracle *o, dg_gan *gan, report *r, const char *prefix, const dg_gan_tensor *t, int row)
+static dg_err compare(const oracle *o, dg_job *job, report *r, const char *prefix, const dg_job_tensor *t, int row)
 {
     char name[160];
     snprintf(name, sizeof name, "%s%s", prefix, t->name);
@@ -200,7 +200,7 @@ static dg_err compare(const oracle *o, dg_gan *gan, report *r, const char *prefi
     double *ours = malloc(2 * n * sizeof *ours);
     if (!ours) return dg_fail(DG_DEVICE, "out of memory");
     double *theirs = ours + n;
-    dg_err e = dg_gan_read(gan, t, row, DG_F64, ours);
+    dg_err e = dg_job_read(job, t, row, DG_F64, ours);
     for (size_t i = 0; i < n; i++)
         theirs[i] = expected->type == DG_F64 ? ((const double *)expected->data)[i]
                                              : (double)((const float *)expected->data)[i];
@@ -262,7 +262,7 @@ static void print_losses(FILE *to, const oracle *o, const dg_metrics *m, int ste
     fprintf(to, "}");
 }
 
-static dg_err compare_sample(const oracle *o, dg_gan *gan, report *r)
+static dg_err compare_sample(const oracle *o, dg_job *job, report *r)
 {
     const dg_st_tensor *t = dg_st_find(o->st, "expect.sample");
     const int S = o->model.size, C = o->model.channels;
@@ -275,7 +275,7 @@ static dg_err compare_sample(const oracle *o, dg_gan *gan, report *r)
     double *x = malloc(2 * values * sizeof *x);
     dg_err e = z && x ? DG_OK : dg_fail(DG_DEVICE, "out of memory");
     for (size_t i = 0; i < latents && !e; i++) z[i] = (float)((const double *)o->z->data)[i];
-    if (!e) e = dg_gan_generate(gan, z, n, NULL, x);
+    if (!e) e = dg_job_generate(job, z, n, NULL, x);
     if (!e) {
         double *nchw = x + values;
         for (int k = 0; k < n; k++)
@@ -307,9 +307,9 @@ static dg_err put_images(const oracle *o, dg_backend *b, void **data)
     return e;
 }
 
-static dg_err replay(const oracle *o, dg_backend *b, dg_gan *gan, report *r, int steps, void **data, void **perm)
+static dg_err replay(const oracle *o, dg_backend *b, dg_job *job, report *r, int steps, void **data, void **perm)
 {
-    dg_gan_options go = {.batch = o->batch,
+    dg_job_options go = {.batch = o->batch,
                          .last_batch = o->last_batch,
                          .samples = o->batch < 8 ? o->batch : 8,
                          .rows = o->count,
@@ -320,23 +320,23 @@ static dg_err replay(const oracle *o, dg_backend *b, dg_gan *gan, report *r, int
                          .eps = o->eps};
     dg_err e = put_images(o, b, data);
     if (!e) e = b->alloc(b, (size_t)o->batch * sizeof(int32_t), perm);
-    if (!e) e = dg_gan_build(gan, &o->model, &go, b);
-    if (!e) e = dg_gan_alloc(gan, *data, *perm);
-    if (!e) e = dg_gan_init(gan, 1); /* moments to zero */
-    if (!e) e = load_weights(o, gan);
+    if (!e) e = dg_job_build(job, &o->model, &go, b);
+    if (!e) e = dg_job_alloc(job, *data, *perm);
+    if (!e) e = dg_job_init(job, 1); /* moments to zero */
+    if (!e) e = load_weights(o, job);
     dg_metrics *m = calloc((size_t)steps, sizeof *m);
     if (!m && !e) e = dg_fail(DG_DEVICE, "out of memory");
     for (int s = 0; s < steps && !e; s++) {
-        e = play(o, gan, s, *perm, &m[s]);
-        for (int i = 0; s == 0 && i < gan->tensors && !e; i++)
-            if (gan->tensor[i].grad >= 0)
-                e = compare(o, gan, r, "expect.step0.grad.", &gan->tensor[i], gan->tensor[i].grad);
+        e = play(o, job, s, *perm, &m[s]);
+        for (int i = 0; s == 0 && i < job->tensors && !e; i++)
+            if (job->tensor[i].grad >= 0)
+                e = compare(o, job, r, "expect.step0.grad.", &job->tensor[i], job->tensor[i].grad);
     }
     if (!e) e = compare_losses(o, r, m, steps);
     if (steps == o->steps) {
-        for (int i = 0; i < gan->tensors && !e; i++)
-            e = compare(o, gan, r, "expect.final.", &gan->tensor[i], gan->tensor[i].row);
-        if (!e) e = compare_sample(o, gan, r);
+        for (int i = 0; i < job->tensors && !e; i++)
+            e = compare(o, job, r, "expect.final.", &job->tensor[i], job->tensor[i].row);
+        if (!e) e = compare_sample(o, job, r);
     }
     if (!e && r->json) print_losses(r->json, o, m, steps);
     free(m);
@@ -373,7 +373,7 @@ static dg_err judge(const report *r, const oracle *o, bool asked)
     return dg_fail(DG_FAILED, "%s: %s differs by %.3e, more than --tol %g", o->path, r->worst_name, r->worst, r->tol);
 }
 
-static dg_err run(const dg_options *opt, const oracle *o, dg_gan *gan, report *r)
+static dg_err run(const dg_options *opt, const oracle *o, dg_job *job, report *r)
 {
     dg_backend *b = NULL;
     void *data = NULL, *perm = NULL;
@@ -381,11 +381,11 @@ static dg_err run(const dg_options *opt, const oracle *o, dg_gan *gan, report *r
     dg_err e = dg_open_backend(opt, &b);
     if (e) return e;
     begin(r, o, b, steps);
-    e = replay(o, b, gan, r, steps, &data, &perm);
+    e = replay(o, b, job, r, steps, &data, &perm);
     if (!e) e = judge(r, o, opt->tol > 0);
     if (data) b->release(b, data);
     if (perm) b->release(b, perm);
-    dg_gan_free(gan);
+    dg_job_free(job);
     b->close(b);
     return e;
 }
@@ -395,16 +395,16 @@ int dg_cmd_replay(const dg_options *opt)
     if (opt->operands != 1)
         return (int)dg_fail(DG_USAGE, "replay needs one FILE, an oracle written by scripts/make_oracle.py");
     oracle o = {0};
-    dg_gan *gan = calloc(1, sizeof *gan);
+    dg_job *job = calloc(1, sizeof *job);
     char *text = NULL; /* JSON is printed when all of it is there: a part of it would not be JSON */
     size_t bytes = 0;
     report r = {.tol = opt->tol > 0 ? opt->tol : INFINITY, .json = opt->json ? open_memstream(&text, &bytes) : NULL};
-    dg_err e = gan && (r.json || !opt->json) ? oracle_open(&o, opt->operand[0]) : dg_fail(DG_DEVICE, "out of memory");
-    if (!e) e = run(opt, &o, gan, &r);
+    dg_err e = job && (r.json || !opt->json) ? oracle_open(&o, opt->operand[0]) : dg_fail(DG_DEVICE, "out of memory");
+    if (!e) e = run(opt, &o, job, &r);
     if (r.json && fclose(r.json)) e = dg_fail(DG_DEVICE, "out of memory for the JSON text");
     if (text && (e == DG_OK || e == DG_FAILED)) fputs(text, stdout);
     free(text);
-    free(gan);
+    free(job);
     dg_st_free(o.st);
     return (int)e;
 }

@@ -59,12 +59,12 @@ static dg_err open_and_load(dg_run *r, const dg_model *model)
     return device;
 }
 
-static dg_err build_gan(dg_run *r, const dg_model *model)
+static dg_err build_job(dg_run *r, const dg_model *model)
 {
     const dg_options *o = r->o;
     const int count = r->data.count, rest = count % o->batch, cells = o->grid_rows * o->grid_cols;
     r->batches = count / o->batch + (rest && !o->drop_last ? 1 : 0);
-    const dg_gan_options g = {.batch = o->batch,
+    const dg_job_options g = {.batch = o->batch,
                               .last_batch = o->drop_last ? 0 : rest,
                               .samples = cells < o->batch ? cells : o->batch,
                               .rows = count,
@@ -73,15 +73,15 @@ static dg_err build_gan(dg_run *r, const dg_model *model)
                               .beta1 = o->beta1,
                               .beta2 = o->beta2,
                               .eps = o->eps};
-    dg_err e = dg_build_to_fit(&r->gan, model, &g, r->backend, o->device_memory);
-    const int window = r->gan.o.window;
+    dg_err e = dg_build_to_fit(&r->job, model, &g, r->backend, o->device_memory);
+    const int window = r->job.o.window;
     if (!e && window)
         dg_progress_note(r->progress, "the pictures do not fit beside the network: they pass through two windows of %d",
                          window);
     if (!e)
         e = dg_feed_open(&r->feed, r->backend, &r->data, o->batch, o->drop_last ? count - rest : count, window,
                          o->seed);
-    return e ? e : dg_gan_alloc(&r->gan, r->feed.data, r->feed.perm);
+    return e ? e : dg_job_alloc(&r->job, r->feed.data, r->feed.perm);
 }
 
 const char *dg_run_precision(const dg_run *r) { return dg_precision_name(r->backend->real, r->backend->math); }
@@ -134,7 +134,7 @@ static dg_err resume(dg_run *r, const dg_st *st, const char *path, const dg_chec
         return dg_fail(DG_USAGE, "%s was trained with --seed %llu; it cannot go on with --seed %llu", path,
                        (unsigned long long)info->seed, (unsigned long long)r->o->seed);
     dg_err e = compare_pictures(r, info);
-    if (!e) e = dg_checkpoint_load(st, path, &r->gan);
+    if (!e) e = dg_checkpoint_load(st, path, &r->job);
     if (e) return e;
     r->first_step = info->step;
     const bool fits = info->batch < (uint64_t)r->batches; /* always, with the same pictures and batch size */
@@ -193,12 +193,12 @@ static dg_err set_up(dg_run *r)
     if (!e) e = open_and_load(r, model);
     if (!e && !(r->config = dg_config_settled(o->resolved, "precision", dg_run_precision(r))))
         e = dg_fail(DG_DEVICE, "out of memory");
-    if (!e) e = build_gan(r, model);
-    if (!e) e = st ? resume(r, st, path, &info) : dg_gan_init(&r->gan, o->seed);
+    if (!e) e = build_job(r, model);
+    if (!e) e = st ? resume(r, st, path, &info) : dg_job_init(&r->job, o->seed);
     const bool settled = !e && (o->resume || strcmp(r->config, o->resolved)); /* a new run has written the rest */
     if (settled) e = dg_save_config(&r->dir, r->config);
     if (!e) e = dg_log_open(&r->dir, r->read.step, &r->log);
-    if (!e) e = dg_ring_reader_open(&r->metrics, &r->gan, r->read.step);
+    if (!e) e = dg_ring_reader_open(&r->metrics, &r->job, r->read.step);
     if (!e) e = dg_open_writers(r);
     if (!e) take_up_means(r);
     if (!e && st)
@@ -219,7 +219,7 @@ static dg_err take_down(dg_run *r)
 {
     dg_err e = dg_close_writers(r), f = r->log ? dg_log_close(r->log) : DG_OK;
     dg_ring_reader_close(&r->metrics);
-    dg_gan_free(&r->gan);
+    dg_job_free(&r->job);
     dg_feed_close(&r->feed);
     if (r->samples.pixels) r->backend->release_host(r->backend, r->samples.pixels);
     if (r->backend) r->backend->close(r->backend);

@@ -27,7 +27,7 @@ static void snapshot_free(dg_snapshot *s)
     free(s);
 }
 
-static size_t count_of(const dg_gan_tensor *t)
+static size_t count_of(const dg_job_tensor *t)
 {
     size_t n = 1;
     for (int i = 0; i < t->rank; i++) n *= (size_t)t->dim[i];
@@ -35,7 +35,7 @@ static size_t count_of(const dg_gan_tensor *t)
 }
 
 /* One tensor of the file: its description, and its values at `at`. Returns the bytes used, rounded to 8. */
-static size_t describe(dg_st_tensor *out, const char *prefix, const dg_gan_tensor *t, dg_type type, char *at)
+static size_t describe(dg_st_tensor *out, const char *prefix, const dg_job_tensor *t, dg_type type, char *at)
 {
     snprintf(out->name, sizeof out->name, "%s%s", prefix, t->name);
     out->type = type;
@@ -47,7 +47,7 @@ static size_t describe(dg_st_tensor *out, const char *prefix, const dg_gan_tenso
 }
 
 /* PyTorch counts how often each norm has seen a batch; G's once a step, D's three times. */
-static size_t count_batches(dg_st_tensor *out, const dg_gan_tensor *t, uint64_t step, char *at)
+static size_t count_batches(dg_st_tensor *out, const dg_job_tensor *t, uint64_t step, char *at)
 {
     const int stem = (int)(strrchr(t->name, '.') + 1 - t->name);
     snprintf(out->name, sizeof out->name, "%.*snum_batches_tracked", stem, t->name);
@@ -60,22 +60,22 @@ static size_t count_batches(dg_st_tensor *out, const dg_gan_tensor *t, uint64_t 
     return 8;
 }
 
-static bool is_running_var(const dg_gan_tensor *t) { return !strcmp(strrchr(t->name, '.'), ".running_var"); }
+static bool is_running_var(const dg_job_tensor *t) { return !strcmp(strrchr(t->name, '.'), ".running_var"); }
 
-dg_err dg_snapshot_take(dg_gan *gan, const dg_checkpoint_info *info, dg_snapshot **out)
+dg_err dg_snapshot_take(dg_job *job, const dg_checkpoint_info *info, dg_snapshot **out)
 {
-    const dg_type type = gan->backend->real;
+    const dg_type type = job->backend->real;
     size_t bytes = 0;
     int most = 0;
-    for (int i = 0; i < gan->tensors; i++) {
-        bytes += 3 * (count_of(&gan->tensor[i]) * dg_type_bytes(type) + 8) + 8;
+    for (int i = 0; i < job->tensors; i++) {
+        bytes += 3 * (count_of(&job->tensor[i]) * dg_type_bytes(type) + 8) + 8;
         most += 4;
     }
     dg_snapshot *s = calloc(1, sizeof *s);
     if (s) {
         s->tensor = calloc((size_t)most, sizeof *s->tensor);
         s->memory = calloc(1, bytes);
-        s->model = dg_text_to_utf8(gan->model.text);
+        s->model = dg_text_to_utf8(job->model.text);
         s->config = dg_text_to_utf8(info->config ? info->config : "");
     }
     if (!s || !s->tensor || !s->memory || !s->model || !s->config) {
@@ -86,12 +86,12 @@ dg_err dg_snapshot_take(dg_gan *gan, const dg_checkpoint_info *info, dg_snapshot
     dg_err e = DG_OK;
     static const char *const prefix[] = {"", "adam.m.", "adam.v."};
     for (int kind = 0; kind < 3; kind++) {
-        for (int i = 0; i < gan->tensors && !e; i++) {
-            const dg_gan_tensor *t = &gan->tensor[i];
+        for (int i = 0; i < job->tensors && !e; i++) {
+            const dg_job_tensor *t = &job->tensor[i];
             int row = kind == 0 ? t->row : kind == 1 ? t->moment1 : t->moment2;
             if (row < 0) continue;
             at += describe(&s->tensor[s->tensors++], prefix[kind], t, type, at);
-            e = dg_gan_read(gan, t, row, type, (void *)(uintptr_t)s->tensor[s->tensors - 1].data);
+            e = dg_job_read(job, t, row, type, (void *)(uintptr_t)s->tensor[s->tensors - 1].data);
             if (kind == 0 && is_running_var(t)) at += count_batches(&s->tensor[s->tensors++], t, info->step, at);
         }
     }

@@ -7,7 +7,7 @@
 #define DG_CHECKPOINT_H
 
 #include "core/base/atomic.h"
-#include "host/net/gan.h"
+#include "host/net/job.h"
 #include "host/files/safetensors.h"
 
 typedef struct {
@@ -22,7 +22,7 @@ typedef struct {
 
 /* A copy of the training state taken now, to be written later by another thread. Freed by the write. */
 typedef struct dg_snapshot dg_snapshot;
-dg_err dg_snapshot_take(dg_gan *gan, const dg_checkpoint_info *info, dg_snapshot **out);
+dg_err dg_snapshot_take(dg_job *job, const dg_checkpoint_info *info, dg_snapshot **out);
 /* Into this directory (atomic.h); dir = NULL: the one that the path names. Always frees s. */
 dg_err dg_snapshot_write(dg_snapshot *s, const dg_directory *dir, const char *path);
 
@@ -30,9 +30,9 @@ dg_err dg_snapshot_write(dg_snapshot *s, const dg_directory *dir, const char *pa
 dg_err dg_checkpoint_open(const char *path, dg_st **st, dg_model *model, dg_checkpoint_info *info);
 void dg_checkpoint_info_free(dg_checkpoint_info *info);
 
-/* Put its values into a gan that was built from the same model; moments only when gan->o.train. Generators
- * exported by us or by PyTorch (main.0.weight ...) are taken too when gan->o.train is false. */
-dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_gan *gan);
+/* Put its values into a job that was built from the same model; moments only when job->o.train. Generators
+ * exported by us or by PyTorch (main.0.weight ...) are taken too when job->o.train is false. */
+dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_job *job);
 
 /* Commands. Each returns the exit code. */
 dg_err dg_export(const char *checkpoint, const char *out); /* generator alone, main.0.weight ..., fp32 */

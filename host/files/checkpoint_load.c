@@ -1,4 +1,4 @@
-/* Reading checkpoints: what they say of themselves, and their values into a gan. */
+/* Reading checkpoints: what they say of themselves, and their values into a job. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -158,28 +158,28 @@ void dg_checkpoint_info_free(dg_checkpoint_info *info)
     memset(info, 0, sizeof *info);
 }
 
-static dg_err put_one(const dg_st *st, dg_gan *gan, const char *prefix, const dg_gan_tensor *t, int row)
+static dg_err put_one(const dg_st *st, dg_job *job, const char *prefix, const dg_job_tensor *t, int row)
 {
     char name[80];
     snprintf(name, sizeof name, "%s%s", prefix, t->name);
     const dg_st_tensor *from = dg_st_find(st, name);
     if (!from && t->net == DG_G) from = dg_st_find(st, name + 2); /* a generator alone has no "G." */
-    return from ? dg_gan_write(gan, t, row, from->type, from->data) : DG_OK;
+    return from ? dg_job_write(job, t, row, from->type, from->data) : DG_OK;
 }
 
-dg_err dg_ck_put(const dg_st *st, dg_gan *gan, bool moments)
+dg_err dg_ck_put(const dg_st *st, dg_job *job, bool moments)
 {
     dg_err e = DG_OK;
-    for (int i = 0; i < gan->tensors && !e; i++) {
-        const dg_gan_tensor *t = &gan->tensor[i];
-        e = put_one(st, gan, "", t, t->row);
-        if (!e && moments && t->moment1 >= 0) e = put_one(st, gan, "adam.m.", t, t->moment1);
-        if (!e && moments && t->moment2 >= 0) e = put_one(st, gan, "adam.v.", t, t->moment2);
+    for (int i = 0; i < job->tensors && !e; i++) {
+        const dg_job_tensor *t = &job->tensor[i];
+        e = put_one(st, job, "", t, t->row);
+        if (!e && moments && t->moment1 >= 0) e = put_one(st, job, "adam.m.", t, t->moment1);
+        if (!e && moments && t->moment2 >= 0) e = put_one(st, job, "adam.v.", t, t->moment2);
     }
     return e;
 }
 
-dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_gan *gan)
+dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_job *job)
 {
     bool full;
     char quoted[DG_SHELL_ROOM];
@@ -187,14 +187,14 @@ dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_gan *gan)
     if (e) return e;
     const char *precision = dg_st_get(st, "precision");
     const dg_type type = precision && !strcmp(precision, "fp64") ? DG_F64 : DG_F32;
-    if (gan->o.train && !full)
+    if (job->o.train && !full)
         return dg_fail(DG_IO,
                        "%s: holds no training state, only a generator; make a checkpoint of it: %s import %s --out "
                        "checkpoint.safetensors",
                        path, dg_program(), dg_shell_path(quoted, sizeof quoted, path));
-    if (gan->o.train && type != gan->backend->real)
+    if (job->o.train && type != job->backend->real)
         return dg_fail(DG_USAGE, "%s: was trained with --precision %s and can only go on with it", path, precision);
-    e = dg_ck_check(st, path, &gan->model, full, type);
+    e = dg_ck_check(st, path, &job->model, full, type);
     if (!e && full) e = check_counts(st, path);
-    return e ? e : dg_ck_put(st, gan, gan->o.train);
+    return e ? e : dg_ck_put(st, job, job->o.train);
 }

@@ -37,8 +37,8 @@ dg_err dg_ck_load(dg_st *st, const char *path, const dg_model *model, bool full,
 /* The tensor that st holds for want, under its own name or as a generator alone names it; NULL: none. */
 const dg_st_tensor *dg_ck_find(const dg_st *st, const dg_ck_tensor *want);
 
-/* Put the values that st, checked, holds into gan, where it has them. */
-dg_err dg_ck_put(const dg_st *st, dg_gan *gan, bool moments);
+/* Put the values that st, checked, holds into job, where it has them. */
+dg_err dg_ck_put(const dg_st *st, dg_job *job, bool moments);
 
 /* The model of a generator file: what its metadata say, else the stock DCGAN of these shapes. */
 dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model);

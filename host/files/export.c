@@ -114,23 +114,23 @@ static dg_err write_import(const dg_st *st, const dg_model *model, const char *o
     bool wide = true;
     for (int i = 0; i < dg_st_count(st); i++) wide &= dg_st_at(st, i)->type != DG_F32;
     dg_backend *b = NULL;
-    dg_gan gan = {0};
+    dg_job job = {0};
     dg_snapshot *snapshot = NULL;
-    void *data = NULL, *perm = NULL; /* a training gan wants pictures, though it takes no step here */
+    void *data = NULL, *perm = NULL; /* a training job wants pictures, though it takes no step here */
     dg_checkpoint_info info = {.seed = 1};
     snprintf(info.precision, sizeof info.precision, wide ? "fp64" : "fp32");
-    dg_gan_options o = {.batch = 2, .samples = 1, .rows = 2, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
+    dg_job_options o = {.batch = 2, .samples = 1, .rows = 2, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
     dg_err e = dg_cpu_open(&(dg_cpu_options){.threads = 0, .real = wide ? DG_F64 : DG_F32}, &b);
-    if (!e) e = dg_gan_build(&gan, model, &o, b);
+    if (!e) e = dg_job_build(&job, model, &o, b);
     const size_t picture = (size_t)model->size * (size_t)model->size * (size_t)model->channels;
     if (!e) e = b->alloc(b, (size_t)o.rows * picture, &data);
     if (!e) e = b->alloc(b, (size_t)o.rows * sizeof(int32_t), &perm);
-    if (!e) e = dg_gan_alloc(&gan, data, perm);
-    if (!e) e = dg_gan_init(&gan, info.seed);
-    if (!e) e = dg_ck_put(st, &gan, false);
-    if (!e) e = dg_snapshot_take(&gan, &info, &snapshot);
+    if (!e) e = dg_job_alloc(&job, data, perm);
+    if (!e) e = dg_job_init(&job, info.seed);
+    if (!e) e = dg_ck_put(st, &job, false);
+    if (!e) e = dg_snapshot_take(&job, &info, &snapshot);
     if (!e) e = dg_snapshot_write(snapshot, NULL, out);
-    dg_gan_free(&gan);
+    dg_job_free(&job);
     if (data) b->release(b, data);
     if (perm) b->release(b, perm);
     if (b) b->close(b);

@@ -80,7 +80,7 @@ static int steps_at_once(double ms)
 static dg_err rounds_of(dg_bench_model *r, dg_machine *m, dg_trial *t, int rounds)
 {
     enum { WARM = 2 };
-    dg_backend *b = t->gan.backend;
+    dg_backend *b = t->job.backend;
     double ms = 0, *each = calloc((size_t)r->ops, sizeof *each);
     if (!each) return dg_fail(DG_DEVICE, "out of memory for the times of the ops");
     dg_err e = DG_OK;
@@ -104,9 +104,9 @@ dg_err dg_bench_measure(dg_bench_model *r, dg_machine *m, const dg_model *model,
     memcpy(r->model, model->name, sizeof r->model);
     dg_trial t;
     dg_err e = dg_trial_open(&t, model, batch, b);
-    if (!e) e = describe(r, &t.gan.train);
+    if (!e) e = describe(r, &t.job.train);
     if (!e) e = rounds_of(r, m, &t, rounds);
-    if (!e) predict(r, m, &t.gan.train);
+    if (!e) predict(r, m, &t.job.train);
     dg_trial_close(&t);
     return e;
 }

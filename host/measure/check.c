@@ -8,16 +8,16 @@
 #include "core/plan/precision.h"
 
 typedef struct {
-    dg_gan *gan[2]; /* the reference, the other */
+    dg_job *job[2]; /* the reference, the other */
     const dg_op *op[2];
     double eps;
     dg_check_operand operand[DG_MAX_OPERANDS];
     int operands;
 } checker;
 
-void *dg_check_memory(const dg_gan *gan, const dg_row *r)
+void *dg_check_memory(const dg_job *job, const dg_row *r)
 {
-    return r->kind == DG_OUTSIDE ? r->outside : (char *)gan->arena.base + r->offset;
+    return r->kind == DG_OUTSIDE ? r->outside : (char *)job->arena.base + r->offset;
 }
 
 /* All of the row; more where an op goes on beyond it, as Adam does through all rows of a network. */
@@ -31,19 +31,19 @@ size_t dg_check_bytes(const dg_op *op, int operand, const dg_row *r)
 
 static dg_err get(checker *c, int side, void *host, const dg_check_operand *o)
 {
-    dg_backend *b = c->gan[side]->backend;
-    return b->get(b, host, dg_check_memory(c->gan[side], o->row[side]), o->bytes);
+    dg_backend *b = c->job[side]->backend;
+    return b->get(b, host, dg_check_memory(c->job[side], o->row[side]), o->bytes);
 }
 
 static dg_err put(checker *c, int side, const dg_check_operand *o, const void *host)
 {
-    dg_backend *b = c->gan[side]->backend;
-    return b->put(b, dg_check_memory(c->gan[side], o->row[side]), host, o->bytes);
+    dg_backend *b = c->job[side]->backend;
+    return b->put(b, dg_check_memory(c->job[side], o->row[side]), host, o->bytes);
 }
 
 static dg_err run(checker *c, int side)
 {
-    dg_backend *b = c->gan[side]->backend;
+    dg_backend *b = c->job[side]->backend;
     return b->run_op(b, c->op[side], NULL);
 }
 
@@ -124,7 +124,7 @@ static dg_err both(checker *c)
 static dg_err compare(const checker *c, const dg_check_operand *o, double *worst)
 {
     const dg_op *op = c->op[1];
-    const char *name[2] = {c->gan[0]->backend->name, c->gan[1]->backend->name};
+    const char *name[2] = {c->job[0]->backend->name, c->job[1]->backend->name};
     if (!o->count && memcmp(o->want, o->got, o->bytes))
         return dg_fail(DG_FAILED, "%s (%s, %s): %s differs between %s and %s", op->name, dg_op_kind_name(op->kind),
                        op->tune.variant, o->name, name[0], name[1]);
@@ -170,28 +170,28 @@ static dg_err check_op(checker *c, const dg_plan *p, const dg_plan *q, double *w
     return e;
 }
 
-dg_err dg_check_op(dg_gan *gan, const dg_plan *p, const dg_op *reference, const dg_op *other, double *worst)
+dg_err dg_check_op(dg_job *job, const dg_plan *p, const dg_op *reference, const dg_op *other, double *worst)
 {
-    checker c = {.gan = {gan, gan},
+    checker c = {.job = {job, job},
                  .op = {reference, other},
-                 .eps = gan->backend->real == DG_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2};
+                 .eps = job->backend->real == DG_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2};
     *worst = 0;
     return check_op(&c, p, p, worst);
 }
 
-const dg_plan *dg_check_find(const dg_gan *gan, const char *name)
+const dg_plan *dg_check_find(const dg_job *job, const char *name)
 {
-    const dg_plan *const all[] = {&gan->train, &gan->train_short, &gan->sample};
+    const dg_plan *const all[] = {&job->train, &job->train_short, &job->sample};
     for (int i = 0; i < 3; i++)
         if (all[i]->ops && !strcmp(all[i]->name, name)) return all[i];
     return NULL;
 }
 
-dg_err dg_check_plan(dg_gan *reference, dg_gan *other, const char *name, FILE *to, dg_check_result *result)
+dg_err dg_check_plan(dg_job *reference, dg_job *other, const char *name, FILE *to, dg_check_result *result)
 {
     const dg_plan *p = dg_check_find(reference, name), *q = dg_check_find(other, name);
     const dg_type real = reference->backend->real;
-    checker c = {.gan = {reference, other}, .eps = real == DG_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2};
+    checker c = {.job = {reference, other}, .eps = real == DG_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2};
     if (!p || !q || p->ops != q->ops || real != other->backend->real)
         return dg_fail(DG_FAILED, "there are no two equal plans %s", name);
     dg_err e = DG_OK;

@@ -8,7 +8,7 @@
 #include "core/plan/precision.h"
 
 typedef struct {
-    dg_gan *gan[2]; /* op by op; fused */
+    dg_job *job[2]; /* op by op; fused */
     const dg_plan *plan[2];
 } sides;
 
@@ -57,8 +57,8 @@ static bool pair_of(const sides *s, const dg_op *fused, int k, pair *out)
 
 static dg_err fetch(const sides *s, int side, const pair *p, void *host)
 {
-    dg_backend *b = s->gan[side]->backend;
-    return b->get(b, host, (char *)dg_check_memory(s->gan[side], p->row[side]) + p->first, p->bytes);
+    dg_backend *b = s->job[side]->backend;
+    return b->get(b, host, (char *)dg_check_memory(s->job[side], p->row[side]) + p->first, p->bytes);
 }
 
 /* What an op reads from memory, from one side to the other; and what lies where it writes. */
@@ -70,9 +70,9 @@ static dg_err hand_over(const sides *s, const dg_op *fused)
         if (!pair_of(s, fused, k, &p)) continue;
         void *copy = malloc(p.bytes);
         if (!copy) return dg_fail(DG_DEVICE, "out of memory for comparing");
-        dg_backend *b = s->gan[1]->backend;
+        dg_backend *b = s->job[1]->backend;
         e = fetch(s, 0, &p, copy);
-        if (!e) e = b->put(b, (char *)dg_check_memory(s->gan[1], p.row[1]) + p.first, copy, p.bytes);
+        if (!e) e = b->put(b, (char *)dg_check_memory(s->job[1], p.row[1]) + p.first, copy, p.bytes);
         free(copy);
     }
     return e;
@@ -121,7 +121,7 @@ static dg_err compare(const sides *s, const dg_launch *l, const dg_op *fused, do
 static dg_err check_launch(const sides *s, const dg_launch *l, double limit, double *worst)
 {
     const dg_plan *q = s->plan[1];
-    dg_backend *plain = s->gan[0]->backend, *fused = s->gan[1]->backend;
+    dg_backend *plain = s->job[0]->backend, *fused = s->job[1]->backend;
     dg_err e = DG_OK;
     for (int i = l->first; i < l->first + l->count && !e; i++) {
         e = hand_over(s, &q->op[i]);
@@ -135,9 +135,9 @@ static dg_err check_launch(const sides *s, const dg_launch *l, double limit, dou
     return e;
 }
 
-dg_err dg_check_fused(dg_gan *plain, dg_gan *fused, const char *name, FILE *to, dg_check_result *result)
+dg_err dg_check_fused(dg_job *plain, dg_job *fused, const char *name, FILE *to, dg_check_result *result)
 {
-    const sides s = {.gan = {plain, fused}, .plan = {dg_check_find(plain, name), dg_check_find(fused, name)}};
+    const sides s = {.job = {plain, fused}, .plan = {dg_check_find(plain, name), dg_check_find(fused, name)}};
     if (!s.plan[0] || !s.plan[1] || s.plan[0]->ops != s.plan[1]->ops)
         return dg_fail(DG_FAILED, "there are no two equal plans %s", name);
     /* factors that differ in their last bit may be rounded apart */

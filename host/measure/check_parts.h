@@ -5,11 +5,11 @@
 #include "core/plan/limits.h"
 #include "host/measure/check.h"
 
-/* Where a row of gan lies, and how much of what lies there an op uses. */
-void *dg_check_memory(const dg_gan *gan, const dg_row *r);
+/* Where a row of job lies, and how much of what lies there an op uses. */
+void *dg_check_memory(const dg_job *job, const dg_row *r);
 size_t dg_check_bytes(const dg_op *op, int operand, const dg_row *r);
 
-/* The plan of that name, NULL: gan has none. */
-const dg_plan *dg_check_find(const dg_gan *gan, const char *name);
+/* The plan of that name, NULL: job has none. */
+const dg_plan *dg_check_find(const dg_job *job, const char *name);
 
 #endif

@@ -15,7 +15,7 @@ static double now_ms(void)
 /* Random bytes; every step reads the same ones. */
 static dg_err make_data(dg_trial *t, size_t bytes, int batch)
 {
-    dg_backend *b = t->gan.backend;
+    dg_backend *b = t->job.backend;
     const size_t rows = (size_t)batch * DG_TRIAL_STEPS;
     uint8_t *pixels = malloc(bytes);
     int32_t *order = malloc(rows * sizeof *order);
@@ -40,19 +40,19 @@ static dg_err make_data(dg_trial *t, size_t bytes, int batch)
 dg_err dg_trial_open(dg_trial *t, const dg_model *model, int batch, dg_backend *b)
 {
     *t = (dg_trial){.data = NULL};
-    const dg_gan_options o = {.batch = batch, .rows = batch, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
-    dg_err e = dg_gan_build(&t->gan, model, &o, b);
+    const dg_job_options o = {.batch = batch, .rows = batch, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
+    dg_err e = dg_job_build(&t->job, model, &o, b);
     if (e) return e;
     e = make_data(t, (size_t)batch * (size_t)model->size * (size_t)model->size * (size_t)model->channels, batch);
-    if (!e) e = dg_gan_alloc(&t->gan, t->data, t->perm);
-    if (!e) e = dg_gan_init(&t->gan, 1);
+    if (!e) e = dg_job_alloc(&t->job, t->data, t->perm);
+    if (!e) e = dg_job_init(&t->job, 1);
     return e;
 }
 
 void dg_trial_close(dg_trial *t)
 {
-    dg_backend *b = t->gan.backend;
-    dg_gan_free(&t->gan);
+    dg_backend *b = t->job.backend;
+    dg_job_free(&t->job);
     if (t->data) b->release(b, t->data);
     if (t->perm) b->release(b, t->perm);
     *t = (dg_trial){.data = NULL};
@@ -61,29 +61,29 @@ void dg_trial_close(dg_trial *t)
 dg_err dg_trial_rewind(dg_trial *t)
 {
     const dg_step_state s = {.seed = 1, .step = t->step, .lr = {2e-4, 2e-4}};
-    return dg_gan_put_state(&t->gan, &s);
+    return dg_job_put_state(&t->job, &s);
 }
 
 /* The steps since t->step are over. A step is worth timing only if it computes. */
 static dg_err finish(dg_trial *t, int n)
 {
     dg_metrics m[DG_TRIAL_STEPS];
-    dg_err e = dg_gan_get_metrics(&t->gan, t->step, n, m);
+    dg_err e = dg_job_get_metrics(&t->job, t->step, n, m);
     for (int s = 0; s < n && !e; s++, t->step++)
         for (int i = 0; i < DG_METRICS && !e; i++)
             if (!isfinite(m[s].value[i]) || ((i == DG_BAD_G || i == DG_BAD_D) && m[s].value[i] != 0))
-                e = dg_fail(DG_NUMBERS, "%s: step %llu computes numbers that are not finite", t->gan.model.name,
+                e = dg_fail(DG_NUMBERS, "%s: step %llu computes numbers that are not finite", t->job.model.name,
                             (unsigned long long)t->step);
     return e;
 }
 
 dg_err dg_trial_steps(dg_trial *t, int n, double *ms)
 {
-    dg_backend *b = t->gan.backend;
+    dg_backend *b = t->job.backend;
     dg_err e = dg_trial_rewind(t);
     if (!e) e = b->sync(b);
     const double start = now_ms();
-    if (!e) e = dg_gan_steps(&t->gan, t->gan.o.batch, n);
+    if (!e) e = dg_job_steps(&t->job, t->job.o.batch, n);
     if (!e) e = b->sync(b);
     *ms = (now_ms() - start) / n;
     return e ? e : finish(t, n);
@@ -91,8 +91,8 @@ dg_err dg_trial_steps(dg_trial *t, int n, double *ms)
 
 dg_err dg_trial_ops(dg_trial *t, double *ms)
 {
-    dg_backend *b = t->gan.backend;
+    dg_backend *b = t->job.backend;
     dg_err e = dg_trial_rewind(t);
-    if (!e) e = b->time_plan(b, &t->gan.train, ms);
+    if (!e) e = b->time_plan(b, &t->job.train, ms);
     return e ? e : finish(t, 1);
 }

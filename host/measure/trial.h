@@ -2,10 +2,10 @@
 #ifndef DG_TRIAL_H
 #define DG_TRIAL_H
 
-#include "host/net/gan.h"
+#include "host/net/job.h"
 
 typedef struct {
-    dg_gan gan;
+    dg_job job;
     void *data, *perm; /* one batch of pictures, and enough of a permutation for DG_TRIAL_STEPS */
     uint64_t step;     /* done so far */
 } dg_trial;

@@ -57,7 +57,7 @@ static void range_of(const char *name, double *lo, double *hi)
 /* Random numbers, also where results go: what an op leaves out is not what another left there. */
 static dg_err fill_operand(const tuner *s, const dg_op *op, int operand, const dg_row *r, uint64_t stream)
 {
-    const dg_gan *gan = &s->trial->gan;
+    const dg_job *job = &s->trial->job;
     const size_t bytes = dg_check_bytes(op, operand, r), n = bytes / dg_type_bytes(r->type);
     void *values = malloc(bytes);
     if (!values) return dg_fail(DG_DEVICE, "out of memory for the operands of %s", op->name);
@@ -72,7 +72,7 @@ static dg_err fill_operand(const tuner *s, const dg_op *op, int operand, const d
             else ((double *)values)[k] = v;
         }
     }
-    const dg_err e = s->b->put(s->b, dg_check_memory(gan, r), values, bytes);
+    const dg_err e = s->b->put(s->b, dg_check_memory(job, r), values, bytes);
     free(values);
     return e;
 }
@@ -83,7 +83,7 @@ static dg_err fill(const tuner *s, const dg_op *op, uint64_t stream)
     const dg_operand *list = dg_operands(op->kind, &n);
     dg_err e = dg_trial_rewind(s->trial);
     for (int k = 0; k < n && !e; k++) {
-        const dg_row *r = dg_plan_row(&s->trial->gan.train, op, k);
+        const dg_row *r = dg_plan_row(&s->trial->job.train, op, k);
         if (!r || list[k].role == DG_SCRATCH || r->kind == DG_STATE || r->kind == DG_OUTSIDE) continue;
         if (r->type == DG_F32 || r->type == DG_F64) e = fill_operand(s, op, k, r, stream + (uint64_t)k);
     }
@@ -209,7 +209,7 @@ static dg_err judge(tuner *s, const dg_op *op, const dg_tune *tune)
     const dg_op reference = with(s, op, &direct), other = with(s, op, tune);
     double worst;
     dg_err e = fill(s, op, 1000);
-    if (!e) e = dg_check_op(&s->trial->gan, &s->trial->gan.train, &reference, &other, &worst);
+    if (!e) e = dg_check_op(&s->trial->job, &s->trial->job.train, &reference, &other, &worst);
     return e && e != DG_FAILED ? failed(e, op, tune) : e;
 }
 
@@ -291,7 +291,7 @@ static int costly_first(const void *a, const void *b)
 /* The different ops of a step with the time that they cost. `advance` only counts. */
 static dg_err list_targets(tuner *s, target *list, double *ms)
 {
-    const dg_plan *p = &s->trial->gan.train;
+    const dg_plan *p = &s->trial->job.train;
     dg_err e = dg_trial_ops(s->trial, ms);
     if (!e) e = dg_trial_ops(s->trial, ms); /* warm */
     for (int i = 0; i < p->ops && !e; i++) {
@@ -312,7 +312,7 @@ static dg_err run(tuner *s, target *list, dg_tuner_result *result)
     for (int i = 0; i < s->ops; i++) left += list[i].ms;
     for (s->at = 0; s->at < s->ops && !e && !stopped(s) && !late(s, 0, s->at); s->at++) {
         const double now = dg_clock(), share = left > 0 ? list[s->at].ms / left : 1;
-        const dg_op op = s->trial->gan.train.op[list[s->at].op];
+        const dg_op op = s->trial->job.train.op[list[s->at].op];
         dg_tuned t;
         bool found = false;
         e = tune_op(s, &op, s->end > 0 ? now + 0.7 * share * (s->end - now) : 0, &t, &found);
@@ -330,13 +330,13 @@ static dg_err run(tuner *s, target *list, dg_tuner_result *result)
 
 dg_err dg_tuner_run(dg_trial *t, const dg_tuner_options *o, dg_tuner_result *result)
 {
-    dg_backend *b = t->gan.backend;
+    dg_backend *b = t->job.backend;
     *result = (dg_tuner_result){0};
     if (!b->choices)
         return dg_fail(DG_USAGE,
                        "dcgan tune is for CUDA devices: on %s there is nothing to choose but --conv and DCGAN_ISA",
                        b->name);
-    const size_t ops = (size_t)t->gan.train.ops, runs = (size_t)(o->repeats > QUICK ? o->repeats : QUICK);
+    const size_t ops = (size_t)t->job.train.ops, runs = (size_t)(o->repeats > QUICK ? o->repeats : QUICK);
     tuner s = {.trial = t, .b = b, .o = o, .end = o->seconds > 0 ? dg_clock() + o->seconds : 0};
     target *list = calloc(ops, sizeof *list);
     double *ms = calloc(ops, sizeof *ms);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/net/gan.h"
+#include "host/net/job.h"
 #include "host/net/gan_build.h"
 
 static const double NORM_EPS = 1e-5, NORM_MOMENTUM = 0.1; /* PyTorch's defaults */
@@ -26,7 +26,7 @@ typedef struct {
 } pass_rows;
 
 typedef struct {
-    dg_gan *gan;
+    dg_job *job;
     dg_plan *plan;
     layer_rows rows[2][DG_MAX_LAYERS];
 } builder;
@@ -40,14 +40,14 @@ static int row_of(builder *b, dg_row_kind kind, int net, dg_shape shape, const c
     va_start(ap, format);
     vsnprintf(name, sizeof name, format, ap);
     va_end(ap);
-    return dg_arena_row(&b->gan->arena, name, kind, net, b->gan->backend->real, shape);
+    return dg_arena_row(&b->job->arena, name, kind, net, b->job->backend->real, shape);
 }
 
 static int vector_row(builder *b, dg_row_kind kind, int net, int n, const char *format, const char *layer)
 {
     char name[64];
     snprintf(name, sizeof name, "%s.%s", layer, format);
-    return dg_arena_row(&b->gan->arena, name, kind, net, b->gan->backend->real, (dg_shape){1, 1, 1, n});
+    return dg_arena_row(&b->job->arena, name, kind, net, b->job->backend->real, (dg_shape){1, 1, 1, n});
 }
 
 /* The convolution that a layer is: of a transposed one, x is the output and y the input. */
@@ -84,20 +84,20 @@ static dg_shape batch_of(dg_shape s, int N) { return (dg_shape){N, s.H, s.W, s.C
  * a kind is the same for weights, gradients and moments. */
 static void persistent_rows(builder *b, int net)
 {
-    dg_gan *gan = b->gan;
-    const dg_net *n = &gan->model.net[net];
+    dg_job *job = b->job;
+    const dg_net *n = &job->model.net[net];
     for (int i = 0; i < n->layers; i++) {
         const dg_layer *l = &n->layer[i];
         layer_rows *r = &b->rows[net][i];
         dg_conv_args c = geometry(l, 1);
         dg_shape w = {c.Co, c.K, c.K, c.Ci};
         memset(r, 0xff, sizeof *r); /* all -1 */
-        dg_gan_tensor *t = &gan->tensor[gan->tensors++];
-        *t = (dg_gan_tensor){
+        dg_job_tensor *t = &job->tensor[job->tensors++];
+        *t = (dg_job_tensor){
             .net = net, .rank = 4, .dim = {c.Co, c.Ci, c.K, c.K}, .moment1 = -1, .moment2 = -1, .grad = -1};
         snprintf(t->name, sizeof t->name, "%c.main.%d.weight", n->letter, l->main_conv);
         t->row = r->w = row_of(b, DG_PARAM, net, w, "%s.conv.w", l->name);
-        if (gan->o.train) {
+        if (job->o.train) {
             t->grad = r->dw = row_of(b, DG_GRAD, net, w, "%s.conv.dw", l->name);
             t->moment1 = row_of(b, DG_MOMENT1, net, w, "%s.conv.w.m", l->name);
             t->moment2 = row_of(b, DG_MOMENT2, net, w, "%s.conv.w.v", l->name);
@@ -106,19 +106,19 @@ static void persistent_rows(builder *b, int net)
         const char *const file[] = {"weight", "bias"}, *const name[] = {"norm.gamma", "norm.beta"};
         int *const value[] = {&r->gamma, &r->beta}, *const grad[] = {&r->dgamma, &r->dbeta};
         for (int k = 0; k < 2; k++) {
-            t = &gan->tensor[gan->tensors++];
-            *t = (dg_gan_tensor){.net = net, .rank = 1, .dim = {l->filters}, .moment1 = -1, .moment2 = -1, .grad = -1};
+            t = &job->tensor[job->tensors++];
+            *t = (dg_job_tensor){.net = net, .rank = 1, .dim = {l->filters}, .moment1 = -1, .moment2 = -1, .grad = -1};
             snprintf(t->name, sizeof t->name, "%c.main.%d.%s", n->letter, l->main_norm, file[k]);
             t->row = *value[k] = vector_row(b, DG_PARAM, net, l->filters, name[k], l->name);
-            if (!gan->o.train) continue;
+            if (!job->o.train) continue;
             t->grad = *grad[k] = vector_row(b, DG_GRAD, net, l->filters, k ? "norm.dbeta" : "norm.dgamma", l->name);
             t->moment1 = vector_row(b, DG_MOMENT1, net, l->filters, k ? "norm.beta.m" : "norm.gamma.m", l->name);
             t->moment2 = vector_row(b, DG_MOMENT2, net, l->filters, k ? "norm.beta.v" : "norm.gamma.v", l->name);
         }
         int *const running[] = {&r->running_mean, &r->running_var};
         for (int k = 0; k < 2; k++) {
-            t = &gan->tensor[gan->tensors++];
-            *t = (dg_gan_tensor){.net = net, .rank = 1, .dim = {l->filters}, .moment1 = -1, .moment2 = -1, .grad = -1};
+            t = &job->tensor[job->tensors++];
+            *t = (dg_job_tensor){.net = net, .rank = 1, .dim = {l->filters}, .moment1 = -1, .moment2 = -1, .grad = -1};
             snprintf(t->name, sizeof t->name, "%c.main.%d.running_%s", n->letter, l->main_norm, k ? "var" : "mean");
             t->row = *running[k] = vector_row(b, DG_BUFFER, net, l->filters,
                                               k ? "norm.running_var" : "norm.running_mean", l->name);
@@ -131,7 +131,7 @@ static void persistent_rows(builder *b, int net)
 static pass_rows forward(builder *b, int net, int N, int groups, bool frozen, int in, int64_t in_skip, int last,
                          int64_t last_skip, const char *pass)
 {
-    const dg_net *n = &b->gan->model.net[net];
+    const dg_net *n = &b->job->model.net[net];
     pass_rows p = {.in = in, .in_skip = in_skip};
     for (int i = 0; i < n->layers; i++) {
         const dg_layer *l = &n->layer[i];
@@ -153,9 +153,9 @@ static pass_rows forward(builder *b, int net, int N, int groups, bool frozen, in
             char row[64];
             dg_shape stats = {1, 1, groups, l->filters};
             snprintf(row, sizeof row, "%s.norm.mean%s", l->name, pass);
-            p.mean[i] = dg_arena_row(&b->gan->arena, row, DG_WORK, net, b->gan->backend->real, stats);
+            p.mean[i] = dg_arena_row(&b->job->arena, row, DG_WORK, net, b->job->backend->real, stats);
             snprintf(row, sizeof row, "%s.norm.rstd%s", l->name, pass);
-            p.rstd[i] = dg_arena_row(&b->gan->arena, row, DG_WORK, net, b->gan->backend->real, stats);
+            p.rstd[i] = dg_arena_row(&b->job->arena, row, DG_WORK, net, b->job->backend->real, stats);
             op = dg_plan_add(b->plan, frozen ? DG_OP_norm_frozen : DG_OP_norm_stats, "%s.norm.stats%s", l->name, pass);
             if (frozen) op->u.norm_frozen = (dg_norm_frozen_args){.C = l->filters, .eps = NORM_EPS};
             else
@@ -203,7 +203,7 @@ static pass_rows forward(builder *b, int net, int N, int groups, bool frozen, in
 static int backward(builder *b, int net, int N, int groups, const pass_rows *p, int dy, bool weights, bool with_input,
                     const char *pass)
 {
-    const dg_net *n = &b->gan->model.net[net];
+    const dg_net *n = &b->job->model.net[net];
     for (int i = n->layers - 1; i >= 0; i--) {
         const dg_layer *l = &n->layer[i];
         const layer_rows *r = &b->rows[net][i];
@@ -264,13 +264,13 @@ static void add_bce(builder *b, const char *name, int logit, int dlogit, int64_t
     op->u.bce = (dg_bce_args){.n = n, .target = target, .loss = loss, .prob = prob};
     dg_plan_operand(op, "dlogit", dlogit, skip);
     dg_plan_operand(op, "logit", logit, skip);
-    dg_plan_operand(op, "ring", b->gan->row_ring, 0);
-    dg_plan_operand(op, "state", b->gan->row_state, 0);
+    dg_plan_operand(op, "ring", b->job->row_ring, 0);
+    dg_plan_operand(op, "state", b->job->row_state, 0);
 }
 
 static void add_adam(builder *b, int net)
 {
-    const dg_arena *a = &b->gan->arena;
+    const dg_arena *a = &b->job->arena;
     int first[4] = {-1, -1, -1, -1};
     size_t bytes = 0;
     for (int i = 0; i < a->rows; i++) {
@@ -280,49 +280,49 @@ static void add_adam(builder *b, int net)
         if (r->kind == DG_PARAM) bytes += (r->bytes + 255) & ~(size_t)255; /* as dg_arena_place lays them out */
     }
     dg_op *op = dg_plan_add(b->plan, DG_OP_adam, "%c.adam", "GD"[net]);
-    op->u.adam = (dg_adam_args){.n = (int64_t)(bytes / dg_type_bytes(b->gan->backend->real)),
-                                .beta1 = b->gan->o.beta1,
-                                .beta2 = b->gan->o.beta2,
-                                .eps = b->gan->o.eps,
+    op->u.adam = (dg_adam_args){.n = (int64_t)(bytes / dg_type_bytes(b->job->backend->real)),
+                                .beta1 = b->job->o.beta1,
+                                .beta2 = b->job->o.beta2,
+                                .eps = b->job->o.eps,
                                 .net = net,
                                 .bad = net == DG_G ? DG_BAD_G : DG_BAD_D};
     dg_plan_operand(op, "p", first[DG_PARAM], 0);
     dg_plan_operand(op, "g", first[DG_GRAD], 0);
     dg_plan_operand(op, "m", first[DG_MOMENT1], 0);
     dg_plan_operand(op, "v", first[DG_MOMENT2], 0);
-    dg_plan_operand(op, "ring", b->gan->row_ring, 0);
-    dg_plan_operand(op, "state", b->gan->row_state, 0);
+    dg_plan_operand(op, "ring", b->job->row_ring, 0);
+    dg_plan_operand(op, "state", b->job->row_state, 0);
 }
 
 static void add_noise(builder *b, int z, int N, int stream)
 {
     dg_op *op = dg_plan_add(b->plan, DG_OP_noise, "G.z");
-    op->u.noise = (dg_noise_args){.n = (int64_t)N * b->gan->model.latent, .stream = stream};
+    op->u.noise = (dg_noise_args){.n = (int64_t)N * b->job->model.latent, .stream = stream};
     dg_plan_operand(op, "z", z, 0);
-    dg_plan_operand(op, "state", b->gan->row_state, 0);
+    dg_plan_operand(op, "state", b->job->row_state, 0);
 }
 
 static void train_plan(builder *b, dg_plan *plan, const char *name, int B, int *row_z)
 {
-    dg_gan *gan = b->gan;
-    const dg_model *m = &gan->model;
+    dg_job *job = b->job;
+    const dg_model *m = &job->model;
     const int S = m->size, C = m->channels;
     const int64_t half = (int64_t)B * S * S * C;
     b->plan = plan;
-    dg_plan_begin(plan, &gan->arena, name);
+    dg_plan_begin(plan, &job->arena, name);
 
     int pictures = row_of(b, DG_WORK, DG_D, (dg_shape){2 * B, S, S, C}, "D.x"); /* real, then fake */
     int z = row_of(b, DG_WORK, DG_G, (dg_shape){B, 1, 1, m->latent}, "G.z");
-    gan->arena.row[z].keep = gan->o.z_given;
+    job->arena.row[z].keep = job->o.z_given;
     *row_z = z;
 
     dg_op *op = dg_plan_add(plan, DG_OP_gather, "D.x.gather");
-    op->u.gather = (dg_gather_args){.N = B, .H = S, .W = S, .C = C, .flip = gan->o.flip};
+    op->u.gather = (dg_gather_args){.N = B, .H = S, .W = S, .C = C, .flip = job->o.flip};
     dg_plan_operand(op, "x", pictures, 0);
-    dg_plan_operand(op, "data", gan->row_data, 0);
-    dg_plan_operand(op, "perm", gan->row_perm, 0);
-    dg_plan_operand(op, "state", gan->row_state, 0);
-    if (!gan->o.z_given) add_noise(b, z, B, DG_STREAM_NOISE);
+    dg_plan_operand(op, "data", job->row_data, 0);
+    dg_plan_operand(op, "perm", job->row_perm, 0);
+    dg_plan_operand(op, "state", job->row_state, 0);
+    if (!job->o.z_given) add_noise(b, z, B, DG_STREAM_NOISE);
 
     /* D: real and fake in one batch, each with its own batch statistics */
     pass_rows g = forward(b, DG_G, B, 1, false, z, 0, pictures, half, "");
@@ -344,46 +344,46 @@ static void train_plan(builder *b, dg_plan *plan, const char *name, int B, int *
 
     op = dg_plan_add(plan, DG_OP_advance, "advance");
     op->u.advance = (dg_advance_args){.batch = B};
-    dg_plan_operand(op, "state", gan->row_state, 0);
+    dg_plan_operand(op, "state", job->row_state, 0);
 }
 
 static void sample_plan(builder *b, int N)
 {
-    dg_gan *gan = b->gan;
-    dg_plan *plan = &gan->sample;
+    dg_job *job = b->job;
+    dg_plan *plan = &job->sample;
     b->plan = plan;
-    dg_plan_begin(plan, &gan->arena, "sample");
-    gan->row_sample_z = row_of(b, DG_WORK, DG_G, (dg_shape){N, 1, 1, gan->model.latent}, "sample.z");
-    gan->arena.row[gan->row_sample_z].keep = true;
-    pass_rows p = forward(b, DG_G, N, 1, true, gan->row_sample_z, 0, -1, 0, ".sample");
-    gan->row_sample_x = p.out[gan->model.net[DG_G].layers - 1];
-    gan->arena.row[gan->row_sample_x].keep = true;
-    dg_shape shape = gan->arena.row[gan->row_sample_x].shape;
-    gan->row_sample_u8 = dg_arena_row(&gan->arena, "sample.u8", DG_WORK, DG_G, DG_U8, shape);
-    gan->arena.row[gan->row_sample_u8].keep = true;
+    dg_plan_begin(plan, &job->arena, "sample");
+    job->row_sample_z = row_of(b, DG_WORK, DG_G, (dg_shape){N, 1, 1, job->model.latent}, "sample.z");
+    job->arena.row[job->row_sample_z].keep = true;
+    pass_rows p = forward(b, DG_G, N, 1, true, job->row_sample_z, 0, -1, 0, ".sample");
+    job->row_sample_x = p.out[job->model.net[DG_G].layers - 1];
+    job->arena.row[job->row_sample_x].keep = true;
+    dg_shape shape = job->arena.row[job->row_sample_x].shape;
+    job->row_sample_u8 = dg_arena_row(&job->arena, "sample.u8", DG_WORK, DG_G, DG_U8, shape);
+    job->arena.row[job->row_sample_u8].keep = true;
     dg_op *op = dg_plan_add(plan, DG_OP_to_u8, "sample.to_u8");
     op->u.to_u8 = (dg_to_u8_args){.n = (int64_t)dg_count(shape)};
-    dg_plan_operand(op, "out", gan->row_sample_u8, 0);
-    dg_plan_operand(op, "x", gan->row_sample_x, 0);
+    dg_plan_operand(op, "out", job->row_sample_u8, 0);
+    dg_plan_operand(op, "x", job->row_sample_x, 0);
 }
 
-void dg_gan_build_plans(dg_gan *gan)
+void dg_gan_build_plans(dg_job *job)
 {
-    builder b = {.gan = gan};
+    builder b = {.job = job};
     persistent_rows(&b, DG_G);
-    if (gan->o.train) persistent_rows(&b, DG_D);
-    gan->row_state = gan->row_ring = gan->row_data = gan->row_perm = gan->row_z = gan->row_z_short = -1;
-    gan->row_sample_z = gan->row_sample_x = gan->row_sample_u8 = -1;
-    if (gan->o.train) {
-        dg_arena *a = &gan->arena;
-        const int S = gan->model.size;
-        gan->row_state = dg_arena_row(a, "state", DG_STATE, 0, DG_U8, (dg_shape){1, 1, 1, (int)sizeof(dg_step_state)});
-        gan->row_ring = dg_arena_row(a, "metrics", DG_STATE, 0, DG_F64, (dg_shape){1, 1, DG_RING, DG_METRICS});
-        const dg_shape pictures = {gan->o.window ? 2 * gan->o.window : gan->o.rows, S, S, gan->model.channels};
-        gan->row_data = dg_arena_row(a, "data", DG_OUTSIDE, 0, DG_U8, pictures);
-        gan->row_perm = dg_arena_row(a, "permutation", DG_OUTSIDE, 0, DG_I32, (dg_shape){1, 1, 1, gan->o.rows});
-        train_plan(&b, &gan->train, "train", gan->o.batch, &gan->row_z);
-        if (gan->o.last_batch) train_plan(&b, &gan->train_short, "train-short", gan->o.last_batch, &gan->row_z_short);
+    if (job->o.train) persistent_rows(&b, DG_D);
+    job->row_state = job->row_ring = job->row_data = job->row_perm = job->row_z = job->row_z_short = -1;
+    job->row_sample_z = job->row_sample_x = job->row_sample_u8 = -1;
+    if (job->o.train) {
+        dg_arena *a = &job->arena;
+        const int S = job->model.size;
+        job->row_state = dg_arena_row(a, "state", DG_STATE, 0, DG_U8, (dg_shape){1, 1, 1, (int)sizeof(dg_step_state)});
+        job->row_ring = dg_arena_row(a, "metrics", DG_STATE, 0, DG_F64, (dg_shape){1, 1, DG_RING, DG_METRICS});
+        const dg_shape pictures = {job->o.window ? 2 * job->o.window : job->o.rows, S, S, job->model.channels};
+        job->row_data = dg_arena_row(a, "data", DG_OUTSIDE, 0, DG_U8, pictures);
+        job->row_perm = dg_arena_row(a, "permutation", DG_OUTSIDE, 0, DG_I32, (dg_shape){1, 1, 1, job->o.rows});
+        train_plan(&b, &job->train, "train", job->o.batch, &job->row_z);
+        if (job->o.last_batch) train_plan(&b, &job->train_short, "train-short", job->o.last_batch, &job->row_z_short);
     }
-    if (gan->o.samples) sample_plan(&b, gan->o.samples);
+    if (job->o.samples) sample_plan(&b, job->o.samples);
 }

@@ -23,11 +23,11 @@ dg_err dg_generator_open(const dg_options *o, dg_generator **out)
         e = dg_open_backend(&mine, &g->backend);
     }
     if (!e) {
-        dg_gan_options go = {.samples = DG_GENERATOR_CHUNK};
-        e = dg_gan_build(&g->gan, &g->model, &go, g->backend);
+        dg_job_options go = {.samples = DG_GENERATOR_CHUNK};
+        e = dg_job_build(&g->job, &g->model, &go, g->backend);
     }
-    if (!e) e = dg_gan_alloc(&g->gan, NULL, NULL);
-    if (!e) e = dg_checkpoint_load(st, path, &g->gan);
+    if (!e) e = dg_job_alloc(&g->job, NULL, NULL);
+    if (!e) e = dg_checkpoint_load(st, path, &g->job);
     dg_st_free(st);
     return e;
 }
@@ -38,7 +38,7 @@ dg_err dg_generator_make(dg_generator *g, const float *z, int n, uint8_t *pixels
                  all = (size_t)n * each;
     double *x = malloc(all * sizeof *x);
     if (!x) return dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
-    dg_err e = dg_gan_generate(&g->gan, z, n, pixels, x);
+    dg_err e = dg_job_generate(&g->job, z, n, pixels, x);
     for (size_t i = 0; i < all && !e; i++)
         if (!isfinite(x[i]))
             e = dg_fail(DG_NUMBERS,
@@ -54,7 +54,7 @@ dg_err dg_generator_make(dg_generator *g, const float *z, int n, uint8_t *pixels
 void dg_generator_close(dg_generator *g)
 {
     if (!g) return;
-    dg_gan_free(&g->gan);
+    dg_job_free(&g->job);
     if (g->backend) g->backend->close(g->backend);
     dg_checkpoint_info_free(&g->info);
     free(g);

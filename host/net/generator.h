@@ -4,13 +4,13 @@
 
 #include "host/files/checkpoint.h"
 #include "host/cli/commands.h"
-#include "host/net/gan.h"
+#include "host/net/job.h"
 
 typedef struct {
     dg_model model;
     dg_checkpoint_info info;
     dg_backend *backend;
-    dg_gan gan;
+    dg_job job;
 } dg_generator;
 
 enum { DG_GENERATOR_CHUNK = 64 }; /* pictures at a time */

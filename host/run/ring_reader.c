@@ -9,29 +9,29 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-dg_err dg_ring_reader_open(dg_ring_reader *r, dg_gan *gan, uint64_t step)
+dg_err dg_ring_reader_open(dg_ring_reader *r, dg_job *job, uint64_t step)
 {
     void *host;
-    *r = (dg_ring_reader){.gan = gan, .next = step, .interval = 1, .seconds = 0.01, .last_came = seconds()};
-    dg_err e = gan->backend->alloc_host(gan->backend, (size_t)DG_REQUESTS * DG_REQUEST_ROWS * sizeof *r->host, &host);
+    *r = (dg_ring_reader){.job = job, .next = step, .interval = 1, .seconds = 0.01, .last_came = seconds()};
+    dg_err e = job->backend->alloc_host(job->backend, (size_t)DG_REQUESTS * DG_REQUEST_ROWS * sizeof *r->host, &host);
     r->host = host;
     return e;
 }
 
 void dg_ring_reader_close(dg_ring_reader *r)
 {
-    if (r->host) r->gan->backend->release_host(r->gan->backend, r->host);
+    if (r->host) r->job->backend->release_host(r->job->backend, r->host);
     r->host = NULL;
 }
 
 dg_err dg_ring_reader_ask(dg_ring_reader *r, uint64_t step, bool at_once)
 {
-    dg_backend *b = r->gan->backend;
+    dg_backend *b = r->job->backend;
     const uint64_t waiting = step - r->next;
     if (r->on_the_way == DG_REQUESTS || !waiting || (waiting < (uint64_t)r->interval && !at_once)) return DG_OK;
     const int k = (r->oldest + r->on_the_way) % DG_REQUESTS;
     const int n = waiting < DG_REQUEST_ROWS ? (int)waiting : DG_REQUEST_ROWS;
-    dg_err e = dg_gan_start_metrics(r->gan, r->next, n, r->host + (size_t)k * DG_REQUEST_ROWS);
+    dg_err e = dg_job_start_metrics(r->job, r->next, n, r->host + (size_t)k * DG_REQUEST_ROWS);
     if (!e) e = b->mark(b, DG_COMPUTE, DG_MARK_METRICS + k);
     if (e) return e;
     r->request[k].first = r->next;
@@ -47,7 +47,7 @@ static void adapt(dg_ring_reader *r, int n)
     const double now = seconds(), each = (now - r->last_came) / n;
     r->last_came = now;
     r->each = each;
-    if (r->gan->backend->queues)
+    if (r->job->backend->queues)
         r->interval = each * DG_REQUEST_ROWS < r->seconds ? DG_REQUEST_ROWS
                       : each < r->seconds                 ? (int)(r->seconds / each)
                                                           : 1;
@@ -55,7 +55,7 @@ static void adapt(dg_ring_reader *r, int n)
 
 dg_err dg_ring_reader_take(dg_ring_reader *r, bool wait, uint64_t *first, const dg_metrics **row, int *n)
 {
-    dg_backend *b = r->gan->backend;
+    dg_backend *b = r->job->backend;
     bool here;
     *n = 0;
     if (!r->on_the_way) return DG_OK;
@@ -73,7 +73,7 @@ dg_err dg_ring_reader_take(dg_ring_reader *r, bool wait, uint64_t *first, const 
 int dg_ring_reader_ahead(const dg_ring_reader *r)
 {
     enum { MOST = DG_REQUEST_ROWS };
-    if (!r->gan->backend->queues || r->each <= 0) return 1;
+    if (!r->job->backend->queues || r->each <= 0) return 1;
     const double n = 0.05 / r->each;
     return n < 1 ? 1 : n < MOST ? (int)n : MOST;
 }

@@ -2,19 +2,19 @@
  * at a time where steps are short, and the host takes them when they have come. Nothing waits, except for the request
  * before the last, so that the host is never far ahead.
  *
- *     dg_gan_step(gan, batch);
+ *     dg_job_step(job, batch);
  *     dg_ring_reader_ask(&r, ++step, false);
  *     while (dg_ring_reader_take(&r, false, &first, &row, &n) == DG_OK && n) ...
  */
 #ifndef DG_RING_READER_H
 #define DG_RING_READER_H
 
-#include "host/net/gan.h"
+#include "host/net/job.h"
 
 enum { DG_REQUESTS = 2, DG_REQUEST_ROWS = 64 };
 
 typedef struct {
-    dg_gan *gan;
+    dg_job *job;
     dg_metrics *host; /* DG_REQUESTS times DG_REQUEST_ROWS, where the device can write */
     struct {
         uint64_t first;
@@ -33,7 +33,7 @@ typedef struct {
 int dg_ring_reader_ahead(const dg_ring_reader *r);
 
 /* step: the first one to be read. */
-dg_err dg_ring_reader_open(dg_ring_reader *r, dg_gan *gan, uint64_t step);
+dg_err dg_ring_reader_open(dg_ring_reader *r, dg_job *job, uint64_t step);
 void dg_ring_reader_close(dg_ring_reader *r);
 
 /* The steps before `step` have been given to the device. Asks for those that nobody asked for yet, if there are

@@ -64,17 +64,17 @@ static const char *not_finite(const dg_metrics *m, char *out, size_t size)
 }
 
 /* The first tensor with a value that is not finite, for the message: gradients before weights. */
-static void name_bad_tensor(dg_gan *gan, char *out, size_t size)
+static void name_bad_tensor(dg_job *job, char *out, size_t size)
 {
     out[0] = 0;
     for (int pass = 0; pass < 2; pass++) {
-        for (int i = 0; i < gan->tensors; i++) {
-            const dg_gan_tensor *t = &gan->tensor[i];
+        for (int i = 0; i < job->tensors; i++) {
+            const dg_job_tensor *t = &job->tensor[i];
             int row = pass ? t->row : t->grad;
             if (row < 0) continue;
-            size_t n = dg_count(gan->arena.row[row].shape), bad = 0;
+            size_t n = dg_count(job->arena.row[row].shape), bad = 0;
             double *v = malloc(n * sizeof *v);
-            if (!v || dg_gan_read(gan, t, row, DG_F64, v) != DG_OK) {
+            if (!v || dg_job_read(job, t, row, DG_F64, v) != DG_OK) {
                 free(v);
                 return;
             }
@@ -95,7 +95,7 @@ static dg_err begin_epoch(dg_run *r)
     dg_step_state s = {.seed = r->o->seed, .step = r->given.step, .cursor = place};
     s.lr[DG_G] = r->o->lr_g > 0 ? r->o->lr_g : r->o->lr;
     s.lr[DG_D] = r->o->lr_d > 0 ? r->o->lr_d : r->o->lr;
-    return e ? e : dg_gan_put_state(&r->gan, &s);
+    return e ? e : dg_job_put_state(&r->job, &s);
 }
 
 static void log_failed(dg_run *r, dg_err e)
@@ -109,7 +109,7 @@ static dg_err bad_numbers(dg_run *r, const char *what)
 {
     char tensor[160] = "";
     /* later steps have spread it everywhere */
-    if (r->given.step == r->read.step) name_bad_tensor(&r->gan, tensor, sizeof tensor);
+    if (r->given.step == r->read.step) name_bad_tensor(&r->job, tensor, sizeof tensor);
     return dg_fail(DG_NUMBERS,
                    "epoch %llu, step %llu: %s%s. The last checkpoint is untouched; go on from it with a smaller "
                    "--lr, or --lr-d and --lr-g",
@@ -196,7 +196,7 @@ int dg_steps_in_a_row(const dg_run *r)
 {
     const uint64_t full = (uint64_t)(r->data.count / r->o->batch) - r->given.batch;
     uint64_t n = (uint64_t)dg_ring_reader_ahead(&r->metrics);
-    if (r->gan.o.window || full < 1) return 1; /* pictures are sent before each step; the short batch */
+    if (r->job.o.window || full < 1) return 1; /* pictures are sent before each step; the short batch */
     if (n > full) n = full;
     if (r->o->steps > 0 && n > (uint64_t)r->o->steps - r->given.step) n = (uint64_t)r->o->steps - r->given.step;
     return (int)n;
@@ -207,7 +207,7 @@ static dg_err give_steps(dg_run *r)
     const int place = (int)r->given.batch * r->o->batch, left = r->data.count - place;
     const int batch = left < r->o->batch ? left : r->o->batch, n = dg_steps_in_a_row(r);
     dg_err e = dg_feed_step(&r->feed, place);
-    if (!e) e = dg_gan_steps(&r->gan, batch, n);
+    if (!e) e = dg_job_steps(&r->job, batch, n);
     if (e) return e;
     r->given.step += (uint64_t)n;
     r->given.batch += (uint64_t)n;

@@ -24,7 +24,7 @@ typedef struct {
     const dg_options *o;
     char *config; /* text of config.ini: o->resolved, with the precision that --precision auto has become */
     dg_backend *backend;
-    dg_gan gan;
+    dg_job job;
     dg_dataset data;
     dg_rundir dir;
     dg_log *log;
@@ -64,9 +64,9 @@ void dg_catch_signals(void);
 const char *dg_run_precision(const dg_run *r); /* the one of the device that it runs on */
 double dg_clock(void);                         /* seconds, monotonic */
 
-/* Build the gan, its data set whole or in two windows (gan->o.window), so that it fits into b's memory, and into
+/* Build the job, its data set whole or in two windows (job->o.window), so that it fits into b's memory, and into
  * `most` MB of it unless that is 0. DG_DEVICE says what is needed, what there is and the largest batch that fits. */
-dg_err dg_build_to_fit(dg_gan *gan, const dg_model *m, const dg_gan_options *o, dg_backend *b, double most);
+dg_err dg_build_to_fit(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, double most);
 
 /* Train until the epochs (or --steps) are done, a signal comes, or numbers fail. */
 dg_err dg_train_loop(dg_run *r);

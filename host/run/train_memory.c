@@ -18,63 +18,63 @@ static size_t picture_bytes(const room *r)
 }
 
 /* Everything but the pictures. */
-static size_t fixed_bytes(const dg_gan *gan) { return gan->arena.bytes + (size_t)gan->o.rows * sizeof(int32_t); }
+static size_t fixed_bytes(const dg_job *job) { return job->arena.bytes + (size_t)job->o.rows * sizeof(int32_t); }
 
-static size_t pictures_bytes(const room *r, const dg_gan *gan)
+static size_t pictures_bytes(const room *r, const dg_job *job)
 {
-    return (size_t)(gan->o.window ? 2 * gan->o.window : gan->o.rows) * picture_bytes(r);
+    return (size_t)(job->o.window ? 2 * job->o.window : job->o.rows) * picture_bytes(r);
 }
 
-static bool fits(const room *r, const dg_gan *gan)
+static bool fits(const room *r, const dg_job *job)
 {
-    const size_t fixed = fixed_bytes(gan);
-    return fixed <= r->have && pictures_bytes(r, gan) <= r->have - fixed;
+    const size_t fixed = fixed_bytes(job);
+    return fixed <= r->have && pictures_bytes(r, job) <= r->have - fixed;
 }
 
 /* Two windows of whole batches in the room that is left; at least one batch each, whether it fits or not. */
-static int window_for(const room *r, const dg_gan *gan)
+static int window_for(const room *r, const dg_job *job)
 {
-    const size_t fixed = fixed_bytes(gan), left = fixed < r->have ? (r->have - fixed) / 2 : 0;
-    const size_t batches = (left < WINDOW_BYTES ? left : WINDOW_BYTES) / ((size_t)gan->o.batch * picture_bytes(r));
-    const int all = (gan->o.rows + gan->o.batch - 1) / gan->o.batch;
-    return gan->o.batch * (batches < 1 ? 1 : batches > (size_t)all ? all : (int)batches);
+    const size_t fixed = fixed_bytes(job), left = fixed < r->have ? (r->have - fixed) / 2 : 0;
+    const size_t batches = (left < WINDOW_BYTES ? left : WINDOW_BYTES) / ((size_t)job->o.batch * picture_bytes(r));
+    const int all = (job->o.rows + job->o.batch - 1) / job->o.batch;
+    return job->o.batch * (batches < 1 ? 1 : batches > (size_t)all ? all : (int)batches);
 }
 
-/* Build so that it fits, if that is possible: *yes. The gan is there in both cases unless an error is returned. */
-static dg_err build(dg_gan *gan, const room *r, const dg_gan_options *o, bool *yes)
+/* Build so that it fits, if that is possible: *yes. The job is there in both cases unless an error is returned. */
+static dg_err build(dg_job *job, const room *r, const dg_job_options *o, bool *yes)
 {
-    dg_gan_options options = *o;
+    dg_job_options options = *o;
     *yes = false;
-    dg_err e = dg_gan_build(gan, r->model, &options, r->b);
+    dg_err e = dg_job_build(job, r->model, &options, r->b);
     if (e) return e;
-    *yes = fits(r, gan);
+    *yes = fits(r, job);
     if (*yes) return DG_OK;
-    options.window = window_for(r, gan);
-    dg_gan_free(gan);
-    e = dg_gan_build(gan, r->model, &options, r->b);
-    if (!e) *yes = fits(r, gan);
+    options.window = window_for(r, job);
+    dg_job_free(job);
+    e = dg_job_build(job, r->model, &options, r->b);
+    if (!e) *yes = fits(r, job);
     return e;
 }
 
-static int largest_batch(const room *r, const dg_gan_options *o)
+static int largest_batch(const room *r, const dg_job_options *o)
 {
     int lo = 0, hi = o->batch; /* lo fits, hi does not */
     while (hi - lo > 1) {
-        dg_gan gan;
+        dg_job job;
         bool yes;
-        dg_gan_options half = *o;
+        dg_job_options half = *o;
         half.batch = lo + (hi - lo) / 2;
         half.last_batch = o->rows % half.batch; /* with --drop-last there is none, and a little room to spare */
         if (half.samples > half.batch) half.samples = half.batch;
-        dg_err e = build(&gan, r, &half, &yes);
-        if (!e) dg_gan_free(&gan);
+        dg_err e = build(&job, r, &half, &yes);
+        if (!e) dg_job_free(&job);
         if (!e && yes) lo = half.batch;
         else hi = half.batch;
     }
     return lo;
 }
 
-dg_err dg_build_to_fit(dg_gan *gan, const dg_model *m, const dg_gan_options *o, dg_backend *b, double most_mb)
+dg_err dg_build_to_fit(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, double most_mb)
 {
     room r = {.model = m, .b = b};
     bool yes;
@@ -87,11 +87,11 @@ dg_err dg_build_to_fit(dg_gan *gan, const dg_model *m, const dg_gan_options *o, 
         r.have = r.have > others ? r.have - others : 0;
     }
     if (most_mb > 0 && most_mb * 1e6 < (double)r.have) r.have = (size_t)(most_mb * 1e6);
-    e = build(gan, &r, o, &yes);
+    e = build(job, &r, o, &yes);
     if (e || yes) return e;
     char advice[80] = "no batch is small enough: use a smaller model";
-    const double fixed = (double)fixed_bytes(gan) / 1e6, pictures = (double)pictures_bytes(&r, gan) / 1e6;
-    dg_gan_free(gan);
+    const double fixed = (double)fixed_bytes(job) / 1e6, pictures = (double)pictures_bytes(&r, job) / 1e6;
+    dg_job_free(job);
     const int batch = largest_batch(&r, o);
     if (batch) snprintf(advice, sizeof advice, "the largest --batch that fits is %d", batch);
     char reserve[80] = "";

@@ -97,7 +97,7 @@ void dg_save_reals(dg_run *r)
 
 void dg_begin_samples(dg_run *r, uint64_t epoch)
 {
-    const dg_model *m = &r->gan.model;
+    const dg_model *m = &r->job.model;
     const int n = r->o->grid_rows * r->o->grid_cols;
     float *z = malloc((size_t)n * (size_t)m->latent * sizeof *z);
     dg_err e = z ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d samples", n);
@@ -107,8 +107,8 @@ void dg_begin_samples(dg_run *r, uint64_t epoch)
                                    &pixels);
         r->samples.pixels = pixels;
     }
-    for (int i = 0; i < n && !e; i++) dg_gan_z(z + (size_t)i * (size_t)m->latent, m->latent, r->o->seed, (uint64_t)i);
-    if (!e) e = dg_gan_start_generate(&r->gan, z, n, r->samples.pixels);
+    for (int i = 0; i < n && !e; i++) dg_job_z(z + (size_t)i * (size_t)m->latent, m->latent, r->o->seed, (uint64_t)i);
+    if (!e) e = dg_job_start_generate(&r->job, z, n, r->samples.pixels);
     if (!e) e = r->backend->mark(r->backend, DG_COMPUTE, DG_MARK_SAMPLES);
     if (!e) r->samples.epoch = epoch;
     failed(r, e);
@@ -117,7 +117,7 @@ void dg_begin_samples(dg_run *r, uint64_t epoch)
 
 void dg_save_samples(dg_run *r, bool wait)
 {
-    const dg_model *m = &r->gan.model;
+    const dg_model *m = &r->job.model;
     const uint64_t epoch = r->samples.epoch;
     bool here = false;
     if (!epoch || (!wait && r->read.epoch < epoch)) return; /* not before its epoch's numbers are known to be good */
@@ -239,7 +239,7 @@ void dg_save_checkpoint(dg_run *r)
                                .data_fingerprint = r->data.fingerprint,
                                .config = settings};
     snprintf(info.precision, sizeof info.precision, "%s", dg_run_precision(r));
-    dg_err e = settings ? dg_snapshot_take(&r->gan, &info, &s->snapshot)
+    dg_err e = settings ? dg_snapshot_take(&r->job, &info, &s->snapshot)
                         : dg_fail(DG_DEVICE, "out of memory for a checkpoint");
     free(settings);
     r->given_step = r->read.step;

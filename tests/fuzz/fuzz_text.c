@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/net/gan.h"
+#include "host/net/job.h"
 #include "host/cli/option_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
@@ -17,11 +17,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     static dg_model model;
     static dg_backend *cpu;
     if (!cpu && dg_cpu_open(&(dg_cpu_options){.threads = 1}, &cpu)) abort();
-    dg_gan gan;
+    dg_job job;
     if (!dg_model_parse(text, "fuzz", &model) &&
-        !dg_gan_build(&gan, &model,
-                      &(dg_gan_options){.batch = 2, .last_batch = 1, .samples = 1, .rows = 3, .train = true}, cpu))
-        dg_gan_free(&gan);
+        !dg_job_build(&job, &model,
+                      &(dg_job_options){.batch = 2, .last_batch = 1, .samples = 1, .rows = 3, .train = true}, cpu))
+        dg_job_free(&job);
 
     dg_options o = {0};
     (void)dg_config_parse(text, "fuzz", &o);

@@ -4,7 +4,7 @@
 #define DG_ORDERED_H
 
 #include "core/plan/fuse.h"
-#include "host/net/gan.h"
+#include "host/net/job.h"
 #include "core/base/rng.h"
 #include "test.h"
 
@@ -74,8 +74,8 @@ static uint64_t ordered_train(ordered *o)
                         .scratch = ordered_scratch,
                         .fuse = o->fuse,
                         .run = o->run ? o->run : ordered_run};
-    dg_gan g;
-    const dg_gan_options options = {.batch = ORDERED_BATCH,
+    dg_job g;
+    const dg_job_options options = {.batch = ORDERED_BATCH,
                                     .samples = 2,
                                     .rows = ORDERED_ROWS,
                                     .train = true,
@@ -85,18 +85,18 @@ static uint64_t ordered_train(ordered *o)
                                     .eps = 1e-8};
     uint64_t sum = 14695981039346656037u;
     bool ok = !dg_model_stock(text, "wide", 16, 3, 10, 16, 16) && !dg_model_parse(text, "wide", &m) &&
-              !dg_gan_build(&g, &m, &options, &o->b);
+              !dg_job_build(&g, &m, &options, &o->b);
     if (!DG_CHECKF(ok, "%s", dg_message())) return 0;
-    DG_CHECK(!dg_gan_alloc(&g, pixels, perm) && !dg_gan_init(&g, 7));
+    DG_CHECK(!dg_job_alloc(&g, pixels, perm) && !dg_job_init(&g, 7));
     const dg_step_state s = {.seed = 3, .lr = {2e-4, 2e-4}};
-    DG_CHECK(!dg_gan_put_state(&g, &s) && !dg_gan_step(&g, ORDERED_BATCH) && !dg_gan_step(&g, ORDERED_BATCH));
+    DG_CHECK(!dg_job_put_state(&g, &s) && !dg_job_step(&g, ORDERED_BATCH) && !dg_job_step(&g, ORDERED_BATCH));
     for (int i = 0; i < g.arena.rows; i++) {
         const dg_row *r = &g.arena.row[i];
         if (r->kind > DG_BUFFER && strcmp(r->name, "metrics") != 0) continue;
         const uint8_t *byte = (const uint8_t *)g.arena.base + r->offset;
         for (size_t k = 0; k < r->bytes; k++) sum = (sum ^ byte[k]) * 1099511628211u;
     }
-    dg_gan_free(&g);
+    dg_job_free(&g);
     return sum;
 }
 

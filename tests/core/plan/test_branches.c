@@ -75,19 +75,19 @@ static void chains(const char *arch, dg_math math, unsigned what, int kernels, i
     static dg_model m;
     dg_machine machine;
     dg_backend *b;
-    dg_gan g;
+    dg_job g;
     if (!DG_CHECKF(!dg_model_read("dcgan64-paper", &m) && !dg_machine_arch(arch, DG_F32, &machine), "%s", dg_message()))
         return;
     machine.math = math;
     if (!DG_CHECKF(!dg_planner_open(&machine, NULL, what, &b), "%s", dg_message())) return;
-    const dg_gan_options o = {.batch = 64, .samples = 9, .rows = 128, .train = true};
-    if (DG_CHECKF(!dg_gan_build(&g, &m, &o, b), "%s", dg_message())) {
+    const dg_job_options o = {.batch = 64, .samples = 9, .rows = 128, .train = true};
+    if (DG_CHECKF(!dg_job_build(&g, &m, &o, b), "%s", dg_message())) {
         const int all = dg_plan_kernels(&g.train);
         int chain;
         DG_CHECK(dg_plan_chain(&g.train, &chain) == DG_OK);
         DG_CHECKF(all == kernels, "%d kernels, not %d", all, kernels);
         DG_CHECKF(chain >= least && chain <= most, "%d kernels in the longest chain, not %d to %d", chain, least, most);
-        dg_gan_free(&g);
+        dg_job_free(&g);
     }
     b->close(b);
 }
@@ -98,13 +98,13 @@ static void well_formed(void)
     static dg_model m;
     dg_machine machine;
     dg_backend *b;
-    dg_gan g;
+    dg_job g;
     static dg_branched at[400];
     if (!DG_CHECKF(!dg_model_read("dcgan64", &m) && !dg_machine_arch("sm_90", DG_F32, &machine), "%s", dg_message()))
         return;
     if (!DG_CHECKF(!dg_planner_open(&machine, NULL, DG_FUSE_branches, &b), "%s", dg_message())) return;
-    const dg_gan_options o = {.batch = 37, .last_batch = 5, .samples = 9, .rows = 79, .train = true};
-    if (DG_CHECKF(!dg_gan_build(&g, &m, &o, b), "%s", dg_message())) {
+    const dg_job_options o = {.batch = 37, .last_batch = 5, .samples = 9, .rows = 79, .train = true};
+    if (DG_CHECKF(!dg_job_build(&g, &m, &o, b), "%s", dg_message())) {
         dg_plan *const plan[] = {&g.train, &g.train_short, &g.sample};
         for (int i = 0; i < 3; i++) {
             const int n = dg_plan_pieces(plan[i]);
@@ -125,7 +125,7 @@ static void well_formed(void)
             int chain;
             DG_CHECK(dg_plan_chain(plan[i], &chain) == DG_OK && chain == dg_plan_kernels(plan[i]));
         }
-        dg_gan_free(&g);
+        dg_job_free(&g);
     }
     b->close(b);
 }

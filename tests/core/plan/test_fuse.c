@@ -80,13 +80,13 @@ static void plans(const char *name, int batch, dg_math math, const char *arch, u
     static dg_model m;
     dg_machine machine;
     dg_backend *b;
-    dg_gan g;
+    dg_job g;
     if (!DG_CHECKF(!dg_model_read(name, &m) && !dg_machine_arch(arch, DG_F32, &machine), "%s", dg_message())) return;
     machine.math = math;
     if (!DG_CHECKF(!dg_planner_open(&machine, NULL, what, &b), "%s", dg_message())) return;
-    const dg_gan_options o = {
+    const dg_job_options o = {
         .batch = batch, .last_batch = batch > 2 ? batch / 2 : 0, .samples = 9, .rows = 2 * batch, .train = true};
-    if (DG_CHECKF(!dg_gan_build(&g, &m, &o, b), "%s", dg_message())) {
+    if (DG_CHECKF(!dg_job_build(&g, &m, &o, b), "%s", dg_message())) {
         const dg_plan *const p[] = {&g.train, &g.train_short, &g.sample};
         for (int i = 0; i < 3; i++) {
             if (!p[i]->ops) continue;
@@ -96,7 +96,7 @@ static void plans(const char *name, int batch, dg_math math, const char *arch, u
         if (most)
             DG_CHECKF(dg_plan_kernels(&g.train) <= most, "%s has %d dependent kernels, more than %d", name,
                       dg_plan_kernels(&g.train), most);
-        dg_gan_free(&g);
+        dg_job_free(&g);
     }
     b->close(b);
 }

@@ -1,6 +1,6 @@
 /* Plans and their arena: no two rows that live at the same time overlap, weights lie as Adam sweeps them, the
  * counts of work are those of the published tables. No op is run here. */
-#include "host/net/gan.h"
+#include "host/net/job.h"
 #include "test.h"
 
 static dg_model m;
@@ -8,7 +8,7 @@ static dg_backend *b;
 
 static size_t end_of(const dg_row *r) { return r->offset + r->bytes; }
 
-static void check_layout(const dg_gan *g)
+static void check_layout(const dg_job *g)
 {
     const dg_arena *a = &g->arena;
     long pairs = 0, clashes = 0;
@@ -50,12 +50,12 @@ static void check_operands(const dg_plan *p)
 }
 
 /* Weights, gradients and moments of a network: same order, same distances. */
-static void check_adam(const dg_gan *g)
+static void check_adam(const dg_job *g)
 {
     for (int i = 0; i < g->tensors; i++) {
-        const dg_gan_tensor *t = &g->tensor[i];
+        const dg_job_tensor *t = &g->tensor[i];
         if (t->grad < 0) continue;
-        const dg_gan_tensor *first = t;
+        const dg_job_tensor *first = t;
         while (first > g->tensor && first[-1].net == t->net) first--;
         const dg_row *row = g->arena.row;
         size_t at = row[t->row].offset - row[first->row].offset;
@@ -74,10 +74,10 @@ static void check_adam(const dg_gan *g)
     }
 }
 
-static void build(dg_gan *g, const char *model, dg_gan_options o)
+static void build(dg_job *g, const char *model, dg_job_options o)
 {
     DG_CHECK(dg_model_read(model, &m) == DG_OK);
-    DG_CHECKF(dg_gan_build(g, &m, &o, b) == DG_OK, "%s: %s", model, dg_message());
+    DG_CHECKF(dg_job_build(g, &m, &o, b) == DG_OK, "%s: %s", model, dg_message());
 }
 
 /* Multiply-adds of the convolutions, in G. */
@@ -91,12 +91,12 @@ static double conv_gmac(const dg_plan *p)
 
 int main(void)
 {
-    static dg_gan g;
+    static dg_job g;
     if (dg_cpu_open(&(dg_cpu_options){.threads = 1, .real = DG_F32}, &b) != DG_OK) {
         printf("%s\n", dg_message());
         return 1;
     }
-    dg_gan_options o = {.batch = 64,
+    dg_job_options o = {.batch = 64,
                         .last_batch = 44,
                         .samples = 64,
                         .rows = 2924,
@@ -116,7 +116,7 @@ int main(void)
     for (int i = 0; i < g.tensors; i++)
         if (g.tensor[i].grad >= 0) params += dg_count(g.arena.row[g.tensor[i].row].shape);
     DG_CHECKF(params == 1100224 + 694656, "%zu weights", params);
-    dg_gan_free(&g);
+    dg_job_free(&g);
 
     o.batch = 128;
     o.last_batch = 0;
@@ -124,19 +124,19 @@ int main(void)
     check_layout(&g);
     DG_NEAR(conv_gmac(&g.train), 145.58, 0.005);
     DG_CHECK(g.train_short.ops == 0);
-    dg_gan_free(&g);
+    dg_job_free(&g);
     o.batch = 64;
     build(&g, "dcgan128", o);
     DG_NEAR(conv_gmac(&g.train), 385.42, 0.005);
     check_layout(&g);
-    dg_gan_free(&g);
+    dg_job_free(&g);
 
     /* only a generator: no gradients, no D */
-    build(&g, "dcgan32", (dg_gan_options){.samples = 5});
+    build(&g, "dcgan32", (dg_job_options){.samples = 5});
     check_operands(&g.sample);
     DG_CHECK(g.train.ops == 0);
     for (int i = 0; i < g.arena.rows; i++) DG_CHECK(g.arena.row[i].kind != DG_GRAD && g.arena.row[i].net == DG_G);
-    dg_gan_free(&g);
+    dg_job_free(&g);
 
     /* batch norm cannot normalise a single value */
     static char text[DG_MODEL_TEXT_MAX];
@@ -145,14 +145,14 @@ int main(void)
     strcpy(k, "[D.3]\nop = conv\nfilters = 8\nkernel = 4\nstride = 1\npad = 0\nnorm = batch\nact = leaky\n"
               "[D.4]\nop = conv\nfilters = 1\nkernel = 1\nstride = 1\npad = 0\nnorm = none\nact = none\n");
     DG_CHECKF(dg_model_parse(text, "one.cfg", &m) == DG_OK, "%s", dg_message());
-    o = (dg_gan_options){
+    o = (dg_job_options){
         .batch = 4, .last_batch = 1, .rows = 5, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
-    DG_CHECK(dg_gan_build(&g, &m, &o, b) == DG_USAGE && strstr(dg_message(), "D.3"));
+    DG_CHECK(dg_job_build(&g, &m, &o, b) == DG_USAGE && strstr(dg_message(), "D.3"));
     o.last_batch = 2;
-    DG_CHECK(dg_gan_build(&g, &m, &o, b) == DG_OK);
-    dg_gan_free(&g);
+    DG_CHECK(dg_job_build(&g, &m, &o, b) == DG_OK);
+    dg_job_free(&g);
     o.batch = 1 << 24;
-    DG_CHECK(dg_gan_build(&g, &m, &o, b) == DG_USAGE && strstr(dg_message(), "--batch"));
+    DG_CHECK(dg_job_build(&g, &m, &o, b) == DG_USAGE && strstr(dg_message(), "--batch"));
     b->close(b);
     return dg_test_report();
 }

@@ -3,7 +3,7 @@
 #include "core/tune/predict.h"
 
 #include "host/measure/bench.h"
-#include "host/net/gan.h"
+#include "host/net/job.h"
 #include "core/tune/planner.h"
 #include "program.h"
 #include "test.h"
@@ -121,15 +121,15 @@ static double step_us(const char *gpu, const char *name, int batch, int *kernels
     static dg_model model;
     dg_machine m;
     dg_backend *b;
-    dg_gan gan;
+    dg_job job;
     dg_bench_model r;
-    const dg_gan_options o = {.batch = batch, .rows = batch, .train = true};
+    const dg_job_options o = {.batch = batch, .rows = batch, .train = true};
     if (!DG_CHECKF(!dg_model_read(name, &model) && !dg_machine_find(gpu, DG_F32, &m) &&
                        !dg_planner_open(&m, NULL, 0, &b),
                    "%s", dg_message()))
         return 0;
-    if (!DG_CHECKF(!dg_gan_build(&gan, &model, &o, b), "%s on %s: %s", name, gpu, dg_message())) return 0;
-    DG_CHECK(!dg_bench_predict(&r, &m, &gan.train, model.name, batch));
+    if (!DG_CHECKF(!dg_job_build(&job, &model, &o, b), "%s on %s: %s", name, gpu, dg_message())) return 0;
+    DG_CHECK(!dg_bench_predict(&r, &m, &job.train, model.name, batch));
     for (int i = 0; i < r.ops; i++) {
         const dg_prediction *p = &r.op[i].predicted;
         DG_CHECKF(p->us >= p->launch_us && p->us < 1e6 && p->launch_us >= m.launch_us && p->kernels >= 1 &&
@@ -139,7 +139,7 @@ static double step_us(const char *gpu, const char *name, int batch, int *kernels
     const double us = r.predicted_us;
     *kernels = r.kernels;
     dg_bench_free(&r);
-    dg_gan_free(&gan);
+    dg_job_free(&job);
     b->close(b);
     return us;
 }

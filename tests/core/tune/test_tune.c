@@ -1,6 +1,6 @@
 /* Tuning files: every mistake is named with file, line and reason and changes nothing else; rows and text are each
  * other's inverse; the rule finds something for every op of every built-in model, and so do the shipped tables. */
-#include "host/net/gan.h"
+#include "host/net/job.h"
 #include "test.h"
 #include "tempdir.h"
 #include "core/tune/tune.h"
@@ -216,11 +216,11 @@ static void check_models(dg_type real, const dg_gpu *g)
     dg_backend *b;
     if (!DG_CHECK(dg_cpu_open(&(dg_cpu_options){.threads = 1, .real = real}, &b) == DG_OK)) return;
     for (int i = 0; dg_model_builtin(i); i++) {
-        dg_gan gan;
+        dg_job job;
         DG_CHECK(dg_model_read(dg_model_builtin(i), &model) == DG_OK);
-        dg_gan_options o = {.batch = 64, .last_batch = 33, .samples = 64, .rows = 97, .train = true};
-        if (!DG_CHECKF(dg_gan_build(&gan, &model, &o, b) == DG_OK, "%s", dg_message())) continue;
-        const dg_plan *plan[] = {&gan.train, &gan.train_short, &gan.sample};
+        dg_job_options o = {.batch = 64, .last_batch = 33, .samples = 64, .rows = 97, .train = true};
+        if (!DG_CHECKF(dg_job_build(&job, &model, &o, b) == DG_OK, "%s", dg_message())) continue;
+        const dg_plan *plan[] = {&job.train, &job.train_short, &job.sample};
         for (int p = 0; p < 3; p++)
             for (int k = 0; k < plan[p]->ops; k++) {
                 dg_op op = plan[p]->op[k];
@@ -240,7 +240,7 @@ static void check_models(dg_type real, const dg_gpu *g)
                 DG_CHECKF(!heavy || strcmp(op.tune.variant, "direct") != 0, "%s: %s", model.name, text);
                 dg_tune_free(&t);
             }
-        dg_gan_free(&gan);
+        dg_job_free(&job);
     }
     b->close(b);
 }

@@ -1,4 +1,4 @@
-/* A tiny gan with data, and checkpoint files with one thing wrong: for the tests of checkpoints and of export. */
+/* A tiny job with data, and checkpoint files with one thing wrong: for the tests of checkpoints and of export. */
 #ifndef DG_CHECKPOINT_FILES_H
 #define DG_CHECKPOINT_FILES_H
 
@@ -14,7 +14,7 @@ static const stock tiny = {.size = 16, .channels = 3, .latent = 6, .ngf = 5, .nd
 typedef struct {
     dg_backend *b;
     dg_model m;
-    dg_gan g;
+    dg_job g;
     void *data, *perm;
 } machine;
 
@@ -29,7 +29,7 @@ __attribute__((unused)) static const char *tiny_text(const stock *s)
 
 __attribute__((unused)) static void machine_down(machine *x)
 {
-    dg_gan_free(&x->g);
+    dg_job_free(&x->g);
     if (x->b && x->data) x->b->release(x->b, x->data);
     if (x->b && x->perm) x->b->release(x->b, x->perm);
     if (x->b) x->b->close(x->b);
@@ -40,7 +40,7 @@ __attribute__((unused)) static void machine_down(machine *x)
 __attribute__((unused)) static bool machine_up(machine *x, const stock *s, dg_type real, bool train)
 {
     static uint64_t seed = 1;
-    const dg_gan_options o = {.batch = MACHINE_BATCH,
+    const dg_job_options o = {.batch = MACHINE_BATCH,
                               .last_batch = 3,
                               .samples = 4,
                               .rows = MACHINE_ROWS,
@@ -61,8 +61,8 @@ __attribute__((unused)) static bool machine_up(machine *x, const stock *s, dg_ty
     ok = ok && x->b->alloc(x->b, bytes, &x->data) == DG_OK && x->b->put(x->b, x->data, pixels, bytes) == DG_OK;
     ok = ok && x->b->alloc(x->b, sizeof perm, &x->perm) == DG_OK &&
          x->b->put(x->b, x->perm, perm, sizeof perm) == DG_OK;
-    ok = ok && dg_gan_build(&x->g, &x->m, &o, x->b) == DG_OK && dg_gan_alloc(&x->g, x->data, x->perm) == DG_OK &&
-         dg_gan_init(&x->g, seed++) == DG_OK;
+    ok = ok && dg_job_build(&x->g, &x->m, &o, x->b) == DG_OK && dg_job_alloc(&x->g, x->data, x->perm) == DG_OK &&
+         dg_job_init(&x->g, seed++) == DG_OK;
     free(pixels);
     DG_CHECKF(ok, "%s", dg_message());
     if (!ok) machine_down(x);
@@ -75,8 +75,8 @@ __attribute__((unused)) static void machine_steps(machine *x, int from, int to)
     for (int i = from; i < to; i++) {
         int in_epoch = i % 3;
         dg_step_state s = {.seed = 9, .step = (uint64_t)i, .cursor = MACHINE_BATCH * in_epoch, .lr = {2e-4, 2e-4}};
-        DG_CHECK(dg_gan_put_state(&x->g, &s) == DG_OK &&
-                 dg_gan_step(&x->g, in_epoch == 2 ? 3 : MACHINE_BATCH) == DG_OK);
+        DG_CHECK(dg_job_put_state(&x->g, &s) == DG_OK &&
+                 dg_job_step(&x->g, in_epoch == 2 ? 3 : MACHINE_BATCH) == DG_OK);
     }
 }
 
@@ -99,14 +99,14 @@ __attribute__((unused)) static bool machines_equal(machine *a, machine *b)
 {
     bool same = a->g.tensors == b->g.tensors;
     for (int i = 0; i < a->g.tensors && same; i++) {
-        const dg_gan_tensor *t = &a->g.tensor[i], *u = &b->g.tensor[i];
+        const dg_job_tensor *t = &a->g.tensor[i], *u = &b->g.tensor[i];
         const int rows[2][3] = {{t->row, t->moment1, t->moment2}, {u->row, u->moment1, u->moment2}};
         size_t bytes = dg_count(a->g.arena.row[t->row].shape) * dg_type_bytes(a->b->real);
         char *x = malloc(bytes), *y = malloc(bytes);
         for (int k = 0; k < 3 && same; k++) {
             if (rows[0][k] < 0) continue;
-            same = dg_gan_read(&a->g, t, rows[0][k], a->b->real, x) == DG_OK &&
-                   dg_gan_read(&b->g, u, rows[1][k], b->b->real, y) == DG_OK && !memcmp(x, y, bytes);
+            same = dg_job_read(&a->g, t, rows[0][k], a->b->real, x) == DG_OK &&
+                   dg_job_read(&b->g, u, rows[1][k], b->b->real, y) == DG_OK && !memcmp(x, y, bytes);
             if (!same) printf("  %s, part %d differs\n", t->name, k);
         }
         free(x);

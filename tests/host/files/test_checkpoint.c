@@ -67,7 +67,7 @@ static void test_resume(dg_type real)
 
 /* ---- Refusals. ---- */
 
-static void refuse(const edit *e, const char *why, dg_gan *into)
+static void refuse(const edit *e, const char *why, dg_job *into)
 {
     const char *path = temp_path("edited.safetensors");
     dg_st *st = NULL;

@@ -8,7 +8,7 @@ enum { ROWS = 9, BATCH = 5, SIZE = 16 };
 
 typedef struct {
     dg_backend *b;
-    dg_gan g;
+    dg_job g;
     void *data, *perm;
 } machine;
 
@@ -18,7 +18,7 @@ static machine m[2];
 
 static bool up(machine *x, dg_cpu_options cpu)
 {
-    static const dg_gan_options training = {.batch = BATCH,
+    static const dg_job_options training = {.batch = BATCH,
                                             .last_batch = ROWS - BATCH,
                                             .samples = 4,
                                             .rows = ROWS,
@@ -38,15 +38,15 @@ static bool up(machine *x, dg_cpu_options cpu)
     ok = ok && x->b->put(x->b, x->data, pixels, sizeof pixels) == DG_OK;
     ok = ok && x->b->alloc(x->b, sizeof perm, &x->perm) == DG_OK;
     ok = ok && x->b->put(x->b, x->perm, perm, sizeof perm) == DG_OK;
-    ok = ok && dg_gan_build(&x->g, &model, &training, x->b) == DG_OK && dg_gan_alloc(&x->g, x->data, x->perm) == DG_OK;
-    ok = ok && dg_gan_init(&x->g, 7) == DG_OK && dg_gan_put_state(&x->g, &state) == DG_OK;
+    ok = ok && dg_job_build(&x->g, &model, &training, x->b) == DG_OK && dg_job_alloc(&x->g, x->data, x->perm) == DG_OK;
+    ok = ok && dg_job_init(&x->g, 7) == DG_OK && dg_job_put_state(&x->g, &state) == DG_OK;
     DG_CHECKF(ok, "%s", dg_message());
     return ok;
 }
 
 static void down(machine *x)
 {
-    dg_gan_free(&x->g);
+    dg_job_free(&x->g);
     if (x->data) x->b->release(x->b, x->data);
     if (x->perm) x->b->release(x->b, x->perm);
     if (x->b) x->b->close(x->b);
@@ -106,7 +106,7 @@ static void is_found(int i, int k, size_t at)
     wrong.op = op;
     wrong.operand = k;
     wrong.at = at;
-    DG_CHECK(dg_gan_put_state(&m[0].g, &state) == DG_OK);
+    DG_CHECK(dg_job_put_state(&m[0].g, &state) == DG_OK);
     dg_err e = dg_check_plan(&m[0].g, &m[1].g, "train", NULL, &result);
     DG_CHECKF(e == DG_FAILED, "%s: %s was not noticed", op->name, where);
     DG_CHECKF(strstr(dg_message(), op->name) == dg_message() && strstr(dg_message(), where), "wanted %s, %s: %s",
@@ -158,12 +158,12 @@ static void equal_backends_agree(dg_type real)
 
     /* both stepped: the reference by its own ops, the other by what it was given */
     dg_step_state a, b;
-    DG_CHECK(dg_gan_get_state(&m[0].g, &a) == DG_OK && dg_gan_get_state(&m[1].g, &b) == DG_OK);
+    DG_CHECK(dg_job_get_state(&m[0].g, &a) == DG_OK && dg_job_get_state(&m[1].g, &b) == DG_OK);
     DG_CHECK(a.step == 2 && a.cursor == ROWS && !memcmp(&a, &b, sizeof a));
     if (real == DG_F32) {
         wrong_ops_are_found(false);
         wrong_ops_are_found(true);
-        DG_CHECK(dg_gan_put_state(&m[0].g, &state) == DG_OK);
+        DG_CHECK(dg_job_put_state(&m[0].g, &state) == DG_OK);
         m[1].b->run_op = run_nothing;
         DG_CHECK(dg_check_plan(&m[0].g, &m[1].g, "train", NULL, &result) == DG_FAILED);
         DG_CHECK(strstr(dg_message(), "advance") == dg_message());

@@ -1,6 +1,6 @@
 /* A whole training step: the same bits for any number of threads, tensors in and out in PyTorch's order, samples in
  * chunks, the ring of metrics. That the numbers are those of PyTorch is `dcgan replay`'s business (tests/cli). */
-#include "host/net/gan.h"
+#include "host/net/job.h"
 #include "core/base/rng.h"
 #include "test.h"
 
@@ -9,11 +9,11 @@ enum { ROWS = 11, SIZE = 16 };
 typedef struct {
     dg_backend *b;
     dg_model m;
-    dg_gan g;
+    dg_job g;
     void *data, *perm;
 } machine;
 
-static bool up(machine *x, int threads, dg_type real, dg_gan_options o)
+static bool up(machine *x, int threads, dg_type real, dg_job_options o)
 {
     static char text[DG_MODEL_TEXT_MAX];
     memset(x, 0, sizeof *x);
@@ -29,21 +29,21 @@ static bool up(machine *x, int threads, dg_type real, dg_gan_options o)
          x->b->put(x->b, x->data, pixels, sizeof pixels) == DG_OK;
     ok = ok && x->b->alloc(x->b, sizeof perm, &x->perm) == DG_OK &&
          x->b->put(x->b, x->perm, perm, sizeof perm) == DG_OK;
-    ok = ok && dg_gan_build(&x->g, &x->m, &o, x->b) == DG_OK && dg_gan_alloc(&x->g, x->data, x->perm) == DG_OK &&
-         dg_gan_init(&x->g, 7) == DG_OK;
+    ok = ok && dg_job_build(&x->g, &x->m, &o, x->b) == DG_OK && dg_job_alloc(&x->g, x->data, x->perm) == DG_OK &&
+         dg_job_init(&x->g, 7) == DG_OK;
     DG_CHECKF(ok, "%s", dg_message());
     return ok;
 }
 
 static void down(machine *x)
 {
-    dg_gan_free(&x->g);
+    dg_job_free(&x->g);
     x->b->release(x->b, x->data);
     x->b->release(x->b, x->perm);
     x->b->close(x->b);
 }
 
-static const dg_gan_options training = {.batch = 4,
+static const dg_job_options training = {.batch = 4,
                                         .last_batch = 3,
                                         .samples = 5,
                                         .rows = ROWS,
@@ -59,9 +59,9 @@ static void steps(machine *x, int n)
     for (int i = 0; i < n; i++) {
         int in_epoch = i % 3;
         dg_step_state s = {.seed = 9, .step = (uint64_t)i, .cursor = 4 * in_epoch, .lr = {2e-4, 2e-4}};
-        if (in_epoch == 0) DG_CHECK(dg_gan_put_state(&x->g, &s) == DG_OK); /* within an epoch `advance` moves on */
-        DG_CHECK(dg_gan_step(&x->g, in_epoch == 2 ? 3 : 4) == DG_OK);
-        DG_CHECK(dg_gan_get_state(&x->g, &s) == DG_OK);
+        if (in_epoch == 0) DG_CHECK(dg_job_put_state(&x->g, &s) == DG_OK); /* within an epoch `advance` moves on */
+        DG_CHECK(dg_job_step(&x->g, in_epoch == 2 ? 3 : 4) == DG_OK);
+        DG_CHECK(dg_job_get_state(&x->g, &s) == DG_OK);
         DG_CHECK(s.step == (uint64_t)i + 1 && s.cursor == (in_epoch == 2 ? ROWS : 4 * in_epoch + 4) && s.seed == 9);
     }
 }
@@ -80,7 +80,7 @@ static void threads_do_not_matter(dg_type real)
         down(&many);
     }
     dg_metrics m[7];
-    DG_CHECK(dg_gan_get_metrics(&one.g, 0, 7, m) == DG_OK);
+    DG_CHECK(dg_job_get_metrics(&one.g, 0, 7, m) == DG_OK);
     for (int i = 0; i < 7; i++) {
         DG_CHECK(m[i].value[DG_LOSS_D_REAL] > 0 && m[i].value[DG_LOSS_D_FAKE] > 0 && m[i].value[DG_LOSS_G] > 0);
         DG_CHECK(m[i].value[DG_BAD_D] == 0 && m[i].value[DG_BAD_G] == 0);
@@ -95,17 +95,17 @@ static void order_of_weights(void)
 {
     static machine x;
     if (!up(&x, 1, DG_F64, training)) return;
-    const dg_gan_tensor *t = NULL;
+    const dg_job_tensor *t = NULL;
     for (int i = 0; i < x.g.tensors; i++)
         if (!strcmp(x.g.tensor[i].name, "D.main.2.weight")) t = &x.g.tensor[i];
     DG_CHECK(t && t->rank == 4 && t->dim[0] == 6 && t->dim[1] == 3 && t->dim[2] == 4 && t->dim[3] == 4);
     if (!t) return;
     float in[6 * 3 * 16], out[6 * 3 * 16];
     for (int i = 0; i < 288; i++) in[i] = (float)i + 0.25f;
-    DG_CHECK(dg_gan_write(&x.g, t, t->row, DG_F32, in) == DG_OK);
+    DG_CHECK(dg_job_write(&x.g, t, t->row, DG_F32, in) == DG_OK);
     const double *w = (const double *)((char *)x.g.arena.base + x.g.arena.row[t->row].offset);
     DG_NEAR(w[((2 * 4 + 1) * 4 + 3) * 3 + 1], in[((2 * 3 + 1) * 4 + 1) * 4 + 3], 0); /* co 2, ci 1, ky 1, kx 3 */
-    DG_CHECK(dg_gan_read(&x.g, t, t->row, DG_F32, out) == DG_OK);
+    DG_CHECK(dg_job_read(&x.g, t, t->row, DG_F32, out) == DG_OK);
     DG_CHECK(!memcmp(in, out, sizeof in));
     down(&x);
 }
@@ -113,16 +113,16 @@ static void order_of_weights(void)
 static void samples_in_chunks(void)
 {
     static machine x;
-    if (!up(&x, 2, DG_F32, (dg_gan_options){.samples = 5})) return;
+    if (!up(&x, 2, DG_F32, (dg_job_options){.samples = 5})) return;
     enum { EACH = SIZE * SIZE * 3 };
     float z[13 * 10];
     static uint8_t all[13 * EACH], one[EACH];
     static double value[13 * EACH];
-    for (int i = 0; i < 13; i++) dg_gan_z(z + 10 * i, 10, 4, (uint64_t)i);
+    for (int i = 0; i < 13; i++) dg_job_z(z + 10 * i, 10, 4, (uint64_t)i);
     DG_CHECK(memcmp(z, z + 10, 40) != 0);
-    DG_CHECK(dg_gan_generate(&x.g, z, 13, all, value) == DG_OK);
+    DG_CHECK(dg_job_generate(&x.g, z, 13, all, value) == DG_OK);
     for (int i = 0; i < 13; i++) {
-        DG_CHECK(dg_gan_generate(&x.g, z + 10 * i, 1, one, NULL) == DG_OK);
+        DG_CHECK(dg_job_generate(&x.g, z + 10 * i, 1, one, NULL) == DG_OK);
         DG_CHECKF(!memcmp(one, all + i * EACH, EACH), "picture %d depends on its chunk", i);
     }
     for (int i = 0; i < 13 * EACH; i++)
@@ -133,16 +133,16 @@ static void samples_in_chunks(void)
 static void ring_wraps(void)
 {
     static machine x;
-    dg_gan_options o = training;
+    dg_job_options o = training;
     o.batch = o.last_batch = 2;
     if (!up(&x, 2, DG_F32, o)) return;
     dg_step_state s = {.seed = 9, .step = DG_RING - 2, .lr = {0, 0}};
-    DG_CHECK(dg_gan_put_state(&x.g, &s) == DG_OK);
-    for (int i = 0; i < 5; i++) DG_CHECK(dg_gan_step(&x.g, 2) == DG_OK);
+    DG_CHECK(dg_job_put_state(&x.g, &s) == DG_OK);
+    for (int i = 0; i < 5; i++) DG_CHECK(dg_job_step(&x.g, 2) == DG_OK);
     dg_metrics m[5];
-    DG_CHECK(dg_gan_get_metrics(&x.g, DG_RING - 2, 5, m) == DG_OK);
+    DG_CHECK(dg_job_get_metrics(&x.g, DG_RING - 2, 5, m) == DG_OK);
     for (int i = 0; i < 5; i++) DG_CHECKF(m[i].value[DG_LOSS_G] > 0, "step %d left no metrics", i);
-    DG_CHECK(dg_gan_step(&x.g, 5) == DG_FAILED);
+    DG_CHECK(dg_job_step(&x.g, 5) == DG_FAILED);
     down(&x);
 }
 

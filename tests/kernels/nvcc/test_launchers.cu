@@ -8,7 +8,7 @@
 #include "kernels/fused/fuse.cuh"
 #include "tests/test.h"
 extern "C" {
-#include "host/net/gan.h"
+#include "host/net/job.h"
 #include "host/net/model.h"
 #include "core/tune/planner.h"
 #include "core/plan/precision.h"
@@ -97,19 +97,19 @@ static void every_fused_choice(dg_plan *p, int i, const dg_gpu *g)
 static void every_plan(const dg_model *model, const dg_machine *m)
 {
     const dg_gpu g = {m->arch, m->shared, m->math};
-    const dg_gan_options o = {6, 2, 4, 6, 0, true, false, true, 0.5, 0.999, 1e-8, false};
+    const dg_job_options o = {6, 2, 4, 6, 0, true, false, true, 0.5, 0.999, 1e-8, false};
     for (unsigned fuse : {(unsigned)DG_FUSE_NONE, (unsigned)DG_FUSE_ALL}) {
         dg_backend *b;
-        dg_gan gan;
+        dg_job job;
         if (!DG_CHECKF(!dg_planner_open(m, nullptr, fuse, &b), "%s", dg_message())) return;
-        if (!DG_CHECKF(!dg_gan_build(&gan, model, &o, b), "%s", dg_message())) return b->close(b);
+        if (!DG_CHECKF(!dg_job_build(&job, model, &o, b), "%s", dg_message())) return b->close(b);
         nowhere.base.real = m->real;
-        dg_plan *const plans[] = {&gan.train, &gan.train_short, &gan.sample};
+        dg_plan *const plans[] = {&job.train, &job.train_short, &job.sample};
         for (dg_plan *p : plans) {
             for (int i = 0; i < p->ops && !fuse; i++) every_choice(&p->op[i], &g);
             for (int i = 0; i < p->launches && fuse; i++) every_fused_choice(p, i, &g);
         }
-        dg_gan_free(&gan);
+        dg_job_free(&job);
         b->close(b);
     }
 }

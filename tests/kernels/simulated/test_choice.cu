@@ -47,23 +47,23 @@ static dg_backend *open_cuda(const char *tuning, dg_type real)
     exit(1);
 }
 
-static const dg_gan_options training = {BATCH, 2, 4, BATCH, 0, true, false, false, 0.5, 0.999, 1e-8, false};
+static const dg_job_options training = {BATCH, 2, 4, BATCH, 0, true, false, false, 0.5, 0.999, 1e-8, false};
 
 /* Every choice of the three plans and the memory, as text. */
 static std::string plan_text(dg_backend *b)
 {
-    dg_gan gan;
-    if (!DG_CHECKF(dg_gan_build(&gan, &model, &training, b) == DG_OK, "%s", dg_message())) return "";
+    dg_job job;
+    if (!DG_CHECKF(dg_job_build(&job, &model, &training, b) == DG_OK, "%s", dg_message())) return "";
     std::string all;
-    const dg_plan *plan[] = {&gan.train, &gan.train_short, &gan.sample};
+    const dg_plan *plan[] = {&job.train, &job.train_short, &job.sample};
     for (const dg_plan *p : plan)
         for (int i = 0; i < p->ops; i++) {
             char line[300];
             all += std::string(p->op[i].name) + " " + dg_tune_text(line, sizeof line, &p->op[i], &p->op[i].tune) +
                    " because " + p->op[i].tune.why + "\n";
         }
-    all += std::to_string(gan.arena.bytes) + " bytes\n";
-    dg_gan_free(&gan);
+    all += std::to_string(job.arena.bytes) + " bytes\n";
+    dg_job_free(&job);
     return all;
 }
 
@@ -91,8 +91,8 @@ static std::string train(const char *tuning)
     double ms;
     std::string left;
     DG_CHECKF(!dg_trial_open(&t, &model, BATCH, b) && !dg_trial_steps(&t, 2, &ms), "%s", dg_message());
-    left.resize(t.gan.arena.persistent);
-    DG_CHECK(!b->get(b, &left[0], t.gan.arena.base, left.size()));
+    left.resize(t.job.arena.persistent);
+    DG_CHECK(!b->get(b, &left[0], t.job.arena.base, left.size()));
     dg_trial_close(&t);
     b->close(b);
     return left;

@@ -8,25 +8,25 @@ extern "C" {
 }
 
 static dg_model model;
-static const dg_gan_options training = {4096, 0, 4, 10000, 0, true, false, false, 0.5, 0.999, 1e-8, false};
+static const dg_job_options training = {4096, 0, 4, 10000, 0, true, false, false, 0.5, 0.999, 1e-8, false};
 
 static dg_err fit(dg_backend *b, int batch, double most, bool use)
 {
-    dg_gan gan;
-    dg_gan_options o = training;
+    dg_job job;
+    dg_job_options o = training;
     o.batch = batch;
     o.last_batch = o.rows % batch;
-    const dg_err e = dg_build_to_fit(&gan, &model, &o, b, most);
+    const dg_err e = dg_build_to_fit(&job, &model, &o, b, most);
     if (e) return e;
     /* no promise that is not kept: the windows or the pictures, the permutation, the network */
     void *data = nullptr, *perm = nullptr;
     const size_t picture = (size_t)model.size * (size_t)model.size * (size_t)model.channels;
     if (use)
-        DG_CHECKF(!b->alloc(b, (size_t)(gan.o.window ? 2 * gan.o.window : gan.o.rows) * picture, &data) &&
-                      !b->alloc(b, (size_t)gan.o.rows * 4, &perm) &&
-                      !dg_gan_alloc(&gan, (uint8_t *)data, (int32_t *)perm),
+        DG_CHECKF(!b->alloc(b, (size_t)(job.o.window ? 2 * job.o.window : job.o.rows) * picture, &data) &&
+                      !b->alloc(b, (size_t)job.o.rows * 4, &perm) &&
+                      !dg_job_alloc(&job, (uint8_t *)data, (int32_t *)perm),
                   "batch %d: %s", batch, dg_message());
-    dg_gan_free(&gan);
+    dg_job_free(&job);
     b->release(b, data);
     b->release(b, perm);
     return DG_OK;

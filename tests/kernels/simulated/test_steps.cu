@@ -31,20 +31,20 @@ static dg_backend *open_cuda(bool eager, unsigned fuse = DG_FUSE_branches)
 }
 
 /* All weights, moments, statistics, and the metrics of every step. */
-static std::string state_of(dg_gan *gan)
+static std::string state_of(dg_job *job)
 {
     std::string all;
-    for (int i = 0; i < gan->tensors; i++) {
-        const dg_gan_tensor *t = &gan->tensor[i];
+    for (int i = 0; i < job->tensors; i++) {
+        const dg_job_tensor *t = &job->tensor[i];
         size_t n = 1;
         for (int k = 0; k < t->rank; k++) n *= (size_t)t->dim[k];
         std::vector<float> v(n);
         for (int row : {t->row, t->moment1, t->moment2})
-            if (row >= 0 && DG_CHECKF(dg_gan_read(gan, t, row, DG_F32, v.data()) == DG_OK, "%s", dg_message()))
+            if (row >= 0 && DG_CHECKF(dg_job_read(job, t, row, DG_F32, v.data()) == DG_OK, "%s", dg_message()))
                 all.append((const char *)v.data(), n * sizeof v[0]);
     }
     dg_metrics m[STEPS];
-    DG_CHECK(dg_gan_get_metrics(gan, 0, STEPS, m) == DG_OK);
+    DG_CHECK(dg_job_get_metrics(job, 0, STEPS, m) == DG_OK);
     for (const dg_metrics &x : m) DG_CHECK(x.value[DG_LOSS_G] > 0);
     all.append((const char *)m, sizeof m);
     return all;
@@ -58,9 +58,9 @@ static std::string train(bool eager, const std::vector<int> &pieces, long *captu
     std::string all;
     if (DG_CHECKF(dg_trial_open(&t, &model, BATCH, b) == DG_OK && dg_trial_rewind(&t) == DG_OK, "%s", dg_message())) {
         launches = 0;
-        for (int n : pieces) DG_CHECKF(dg_gan_steps(&t.gan, BATCH, n) == DG_OK, "%s", dg_message());
+        for (int n : pieces) DG_CHECKF(dg_job_steps(&t.job, BATCH, n) == DG_OK, "%s", dg_message());
         *captured = launches;
-        all = state_of(&t.gan);
+        all = state_of(&t.job);
     }
     dg_trial_close(&t);
     b->close(b);
@@ -97,9 +97,9 @@ static void not_too_long()
             return false;
         };
         launches = 0;
-        DG_CHECK(dg_gan_steps(&t.gan, BATCH, 1) == DG_OK);
+        DG_CHECK(dg_job_steps(&t.job, BATCH, 1) == DG_OK);
         const long one = launches;
-        DG_CHECK(dg_gan_steps(&t.gan, BATCH, 400) == DG_OK && dg_gan_steps(&t.gan, BATCH, 400) == DG_OK);
+        DG_CHECK(dg_job_steps(&t.job, BATCH, 400) == DG_OK && dg_job_steps(&t.job, BATCH, 400) == DG_OK);
         DG_CHECKF(launches == 127 * one, "%ld launches were captured, %ld a step", launches, one);
     }
     dg_trial_close(&t);
@@ -109,10 +109,10 @@ static void not_too_long()
 static void how_many()
 {
     dg_backend b = {};
-    dg_gan gan = {};
+    dg_job job = {};
     dg_ring_reader r = {};
-    gan.backend = &b;
-    r.gan = &gan;
+    job.backend = &b;
+    r.job = &job;
     b.queues = true;
     DG_CHECK(dg_ring_reader_ahead(&r) == 1); /* nothing is known */
     const struct {
@@ -133,7 +133,7 @@ static void how_many()
     r.each = 1e-3;
     run.o = &o;
     run.metrics = r;
-    run.gan.backend = &b;
+    run.job.backend = &b;
     run.data.count = 46 * 64 + 5;
     o.batch = 64;
     const struct {
@@ -146,7 +146,7 @@ static void how_many()
         run.given.batch = w.batch;
         run.given.step = w.step;
         o.steps = w.limit;
-        run.gan.o.window = w.window;
+        run.job.o.window = w.window;
         DG_CHECKF(dg_steps_in_a_row(&run) == w.n, "batch %d, --steps %ld: %d steps, not %d", (int)w.batch, w.limit,
                   dg_steps_in_a_row(&run), w.n);
     }

@@ -1,6 +1,6 @@
 /* Who needs whom: against the same by brute force over a GAN's step, and what the special operands touch. */
 #include "core/plan/deps.h"
-#include "host/net/gan.h"
+#include "host/net/job.h"
 #include "test.h"
 
 static dg_model m;
@@ -99,18 +99,18 @@ static void check_unknown_operand(dg_backend *b)
 int main(void)
 {
     dg_backend *b;
-    dg_gan g;
+    dg_job g;
     dg_deps d;
-    const dg_gan_options o = {
+    const dg_job_options o = {
         .batch = 5, .rows = 20, .samples = 3, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
     DG_CHECK(dg_cpu_open(&(dg_cpu_options){.threads = 1, .real = DG_F32}, &b) == DG_OK);
-    DG_CHECKF(dg_model_read("dcgan32", &m) == DG_OK && dg_gan_build(&g, &m, &o, b) == DG_OK, "%s", dg_message());
+    DG_CHECKF(dg_model_read("dcgan32", &m) == DG_OK && dg_job_build(&g, &m, &o, b) == DG_OK, "%s", dg_message());
     DG_CHECK(dg_deps_find(&d, &g.train) == DG_OK);
     check_writers(&g.train, &d);
     check_lists(&g.train, &d);
     check_special(&g.train, &d);
     dg_deps_free(&d);
-    dg_gan_free(&g);
+    dg_job_free(&g);
     check_unknown_operand(b);
     b->close(b);
     return dg_test_report();
