@@ -136,7 +136,7 @@ static dg_err create(writer *w, const struct stat *old)
     return failed(w, "create a temporary file beside it");
 }
 
-static dg_err fill(const writer *w, const dg_piece *piece, int pieces)
+static dg_err fill(const writer *w, const dg_chunk *piece, int pieces)
 {
     /* Asking for the room first finds a full disk before anything is written. Where it is not supported the
      * writes find it. */
@@ -177,12 +177,12 @@ static dg_err commit(writer *w)
     return DG_OK;
 }
 
-dg_err dg_write_atomic(const char *path, const dg_piece *piece, int pieces)
+dg_err dg_write_atomic(const char *path, const dg_chunk *piece, int pieces)
 {
     return dg_write_atomic_in(NULL, path, piece, pieces);
 }
 
-dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_piece *piece, int pieces)
+dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_chunk *piece, int pieces)
 {
     writer w = {.path = path, .given = dir, .dir = -1, .fd = -1};
     for (int i = 0; i < pieces; i++) w.bytes += piece[i].bytes;

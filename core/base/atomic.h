@@ -12,9 +12,9 @@
 typedef struct {
     const void *data;
     size_t bytes;
-} dg_piece;
+} dg_chunk;
 
-dg_err dg_write_atomic(const char *path, const dg_piece *piece, int pieces);
+dg_err dg_write_atomic(const char *path, const dg_chunk *piece, int pieces);
 
 /* An open directory for files to go to, wherever their path leads by now; messages show the path. lock: a descriptor of
  * the file lock_name in it, which must still be there when a new file gets its name, or the directory may be another
@@ -24,7 +24,7 @@ typedef struct {
     const char *lock_name;
 } dg_directory;
 /* dg_write_atomic for the file of that name there; dir = NULL: the directory that the path names. */
-dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_piece *piece, int pieces);
+dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_chunk *piece, int pieces);
 
 /* Does the name, in the open directory or from the root, lead to this open file? DG_SAME_UNKNOWN: the system did not
  * say. */

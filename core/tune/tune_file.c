@@ -155,7 +155,7 @@ dg_err dg_tune_file_write(const dg_tune_file *f, const char *path)
     /* text: it is trimmed when it is closed */
     const bool bad = ferror(to) != 0, good = fclose(to) == 0 && !bad && text;
     dg_err e = good ? DG_OK : no_memory();
-    if (!e && path) e = dg_write_atomic(path, &(dg_piece){text, bytes}, 1);
+    if (!e && path) e = dg_write_atomic(path, &(dg_chunk){text, bytes}, 1);
     for (char *next = text; !e && !path && next && *next;) dg_say("%s", strsep(&next, "\n"));
     free(text);
     return e;

@@ -74,7 +74,7 @@ static dg_err make_grid(const job *j)
     int cols = (int)ceil(sqrt(j->in_grid)), rows = (j->in_grid + cols - 1) / cols;
     char path[PATH_SIZE], seeds[64];
     dg_image im;
-    dg_err e = dg_grid(j->grid, j->in_grid, j->g->model.size, j->g->model.channels, rows, cols, &im);
+    dg_err e = dg_sheet(j->grid, j->in_grid, j->g->model.size, j->g->model.channels, rows, cols, &im);
     if (e) return e;
     snprintf(path, sizeof path, "%s/grid.png", j->dir);
     snprintf(seeds, sizeof seeds, "%" PRIu64 "-%" PRIu64, j->o->seed_first,

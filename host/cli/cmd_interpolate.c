@@ -75,7 +75,7 @@ static dg_err write_strip(const job *j)
             memcpy(chosen + (size_t)(r * columns + c) * j->picture, j->pixels + (size_t)frame * j->picture, j->picture);
         }
     dg_image im;
-    dg_err e = dg_grid(chosen, rows * columns, m->size, m->channels, rows, columns, &im);
+    dg_err e = dg_sheet(chosen, rows * columns, m->size, m->channels, rows, columns, &im);
     free(chosen);
     if (e) return e;
     char path[PATH_SIZE], checkpoint[4096], seeds[48], run_seed[24];

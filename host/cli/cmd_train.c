@@ -15,7 +15,7 @@ static void show_loading(void *context, long done, long total)
     dg_progress_count(context, "reading pictures", done, total);
 }
 
-static dg_err load_data(dg_run *r, const dg_model *model, dg_opening *opening)
+static dg_err load_data(dg_training *r, const dg_model *model, dg_opening *opening)
 {
     const dg_options *o = r->o;
     char skipped[4096], left_out[128];
@@ -48,7 +48,7 @@ static dg_err load_data(dg_run *r, const dg_model *model, dg_opening *opening)
 }
 
 /* Both at once. What is wrong with the device comes first, and then a new run's directory is left as it was found. */
-static dg_err open_and_load(dg_run *r, const dg_model *model)
+static dg_err open_and_load(dg_training *r, const dg_model *model)
 {
     dg_opening *opening;
     dg_err e = dg_opening_start(r->o, &opening);
@@ -59,7 +59,7 @@ static dg_err open_and_load(dg_run *r, const dg_model *model)
     return device;
 }
 
-static dg_err build_job(dg_run *r, const dg_model *model)
+static dg_err build_job(dg_training *r, const dg_model *model)
 {
     const dg_options *o = r->o;
     const int count = r->data.count, rest = count % o->batch, cells = o->grid_rows * o->grid_cols;
@@ -84,11 +84,14 @@ static dg_err build_job(dg_run *r, const dg_model *model)
     return e ? e : dg_job_alloc(&r->job, r->feed.data, r->feed.perm);
 }
 
-const char *dg_run_precision(const dg_run *r) { return dg_precision_name(r->backend->real, r->backend->math); }
+const char *dg_training_precision(const dg_training *r)
+{
+    return dg_precision_name(r->backend->real, r->backend->math);
+}
 
 /* The checkpoint that the run goes on from becomes its newest; what came after it does not stay among what comes now.
  */
-static dg_err go_back(dg_run *r, const char *path)
+static dg_err go_back(dg_training *r, const char *path)
 {
     char moved[64] = "";
     bool removed;
@@ -102,7 +105,7 @@ static dg_err go_back(dg_run *r, const char *path)
 }
 
 /* Other pictures make another run of this one, which is not to happen by a disk that failed or a folder that moved. */
-static dg_err compare_pictures(const dg_run *r, const dg_checkpoint_info *info)
+static dg_err compare_pictures(const dg_training *r, const dg_checkpoint_info *info)
 {
     const unsigned long long then = info->data_count;
     char skipped[4096], list[4096 + 64] = "";
@@ -124,9 +127,9 @@ static dg_err compare_pictures(const dg_run *r, const dg_checkpoint_info *info)
 }
 
 /* Take up the run where its checkpoint left it. */
-static dg_err resume(dg_run *r, const dg_st *st, const char *path, const dg_checkpoint_info *info)
+static dg_err resume(dg_training *r, const dg_st *st, const char *path, const dg_checkpoint_info *info)
 {
-    const char *precision = dg_run_precision(r);
+    const char *precision = dg_training_precision(r);
     if (strcmp(info->precision, precision))
         return dg_fail(DG_USAGE, "%s was trained with --precision %s; it cannot go on with %s", path, info->precision,
                        precision);
@@ -141,13 +144,13 @@ static dg_err resume(dg_run *r, const dg_st *st, const char *path, const dg_chec
     if (!fits)
         dg_warn("epoch %llu begins anew: %llu of its steps are done, and now it has only %d",
                 (unsigned long long)info->epoch + 1, (unsigned long long)info->batch, r->batches);
-    r->given = r->read = (dg_place){info->step, info->epoch, fits ? info->batch : 0};
-    r->saved = (dg_place){info->step, info->epoch, info->batch};
+    r->given = r->read = (dg_position){info->step, info->epoch, fits ? info->batch : 0};
+    r->saved = (dg_position){info->step, info->epoch, info->batch};
     return go_back(r, path);
 }
 
 /* The means of the epoch under way go on where the log stopped. */
-static void take_up_means(dg_run *r)
+static void take_up_means(dg_training *r)
 {
     long n;
     const dg_log_row *row = dg_log_rows(r->log, &n);
@@ -157,7 +160,7 @@ static void take_up_means(dg_run *r)
 }
 
 /* The checkpoint to go on from, NULL in *st when the run was killed before its first one: then it begins anew. */
-static dg_err find_checkpoint(dg_run *r, char path[4096], dg_st **st, dg_model *model, dg_checkpoint_info *info)
+static dg_err find_checkpoint(dg_training *r, char path[4096], dg_st **st, dg_model *model, dg_checkpoint_info *info)
 {
     if (r->o->resume_from) snprintf(path, 4096, "%s", r->o->resume_from);
     else dg_rundir_file(&r->dir, path, "checkpoint.safetensors");
@@ -178,7 +181,7 @@ static dg_err find_checkpoint(dg_run *r, char path[4096], dg_st **st, dg_model *
     return dg_checkpoint_open(path, st, model, info);
 }
 
-static dg_err set_up(dg_run *r)
+static dg_err set_up(dg_training *r)
 {
     const dg_options *o = r->o;
     dg_model *model = malloc(sizeof *model);
@@ -191,7 +194,7 @@ static dg_err set_up(dg_run *r)
     if (!e && o->resume) e = dg_history_take_up(&r->dir);
     if (!e) e = o->resume ? find_checkpoint(r, path, &st, model, &info) : dg_model_read(o->model, model);
     if (!e) e = open_and_load(r, model);
-    if (!e && !(r->config = dg_config_settled(o->resolved, "precision", dg_run_precision(r))))
+    if (!e && !(r->config = dg_config_settled(o->resolved, "precision", dg_training_precision(r))))
         e = dg_fail(DG_DEVICE, "out of memory");
     if (!e) e = build_job(r, model);
     if (!e) e = st ? resume(r, st, path, &info) : dg_job_init(&r->job, o->seed);
@@ -207,7 +210,7 @@ static dg_err set_up(dg_run *r)
     if (!e && o->changed) dg_progress_note(r->progress, "with other values than before: %s", o->changed);
     if (!e)
         dg_progress_note(r->progress, "%s, %s on %s: %d epochs of %d steps, batch %d, into %s", model->name,
-                         dg_run_precision(r), r->backend->name, o->epochs, r->batches, o->batch, r->dir.path);
+                         dg_training_precision(r), r->backend->name, o->epochs, r->batches, o->batch, r->dir.path);
     dg_checkpoint_info_free(&info);
     dg_st_free(st);
     free(model);
@@ -215,7 +218,7 @@ static dg_err set_up(dg_run *r)
 }
 
 /* Close everything; returns the first error of what was still being written. */
-static dg_err take_down(dg_run *r)
+static dg_err take_down(dg_training *r)
 {
     dg_err e = dg_close_writers(r), f = r->log ? dg_log_close(r->log) : DG_OK;
     dg_ring_reader_close(&r->metrics);
@@ -229,7 +232,7 @@ static dg_err take_down(dg_run *r)
 }
 
 /* A resumed run that had done all that is asked for. */
-static void say_finished(const dg_run *r)
+static void say_finished(const dg_training *r)
 {
     const dg_options *o = r->o;
     const unsigned long long epoch = r->read.epoch, step = r->read.step;
@@ -243,7 +246,7 @@ static void say_finished(const dg_run *r)
 }
 
 /* What to do next, on stdout because it is the result of the command. It points to nothing that is not there. */
-static void say_goodbye(const dg_run *r)
+static void say_goodbye(const dg_training *r)
 {
     const dg_options *o = r->o;
     char dir[DG_SHELL_ROOM];
@@ -269,7 +272,7 @@ static void say_goodbye(const dg_run *r)
 
 int dg_cmd_train(const dg_options *o)
 {
-    dg_run *r = calloc(1, sizeof *r);
+    dg_training *r = calloc(1, sizeof *r);
     if (!r) return (int)dg_fail(DG_DEVICE, "out of memory");
     r->o = o;
     r->dir.fd = r->dir.lock = -1;

@@ -248,7 +248,7 @@ static dg_err write_sheet(const dg_dataset_options *o, const dg_dataset *d, cons
     if (!some) return dg_fail(DG_DEVICE, "no memory for the contact sheet");
     for (int i = 0; i < n; i++) memcpy(some + (size_t)i * bytes, picture(d, (int)((int64_t)i * d->count / n)), bytes);
     dg_image sheet;
-    dg_err e = dg_grid(some, n, d->size, d->channels, (n + cols - 1) / cols, cols, &sheet);
+    dg_err e = dg_sheet(some, n, d->size, d->channels, (n + cols - 1) / cols, cols, &sheet);
     free(some);
     if (e) return e;
     e = dg_png_write(path, &sheet, &(dg_text){"Software", dg_version}, 1); /* so that it is no training data */

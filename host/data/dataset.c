@@ -348,7 +348,7 @@ static dg_err write_skipped(const dg_dataset_options *o, const dg_dataset *d)
     const bool whole = !ferror(f);
     dg_err e = fclose(f) || !whole || !text
                    ? dg_fail(DG_DEVICE, "no memory for %s", o->skipped)
-                   : dg_write_atomic_in(o->skipped_dir, o->skipped, &(dg_piece){text, bytes}, 1);
+                   : dg_write_atomic_in(o->skipped_dir, o->skipped, &(dg_chunk){text, bytes}, 1);
     free(text);
     return e;
 }

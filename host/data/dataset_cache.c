@@ -210,7 +210,7 @@ void dg_cache_write(const dg_dataset_options *o, dg_cache_keys keys, const dg_da
     if (lists) {
         h.crc = checksum(&h, lists);
         size_t pixels = (size_t)d->count * (size_t)d->size * (size_t)d->size * (size_t)d->channels;
-        e = dg_write_atomic(o->cache, (dg_piece[]){{&h, sizeof h}, {lists, bytes}, {d->pixels, pixels}}, 3);
+        e = dg_write_atomic(o->cache, (dg_chunk[]){{&h, sizeof h}, {lists, bytes}, {d->pixels, pixels}}, 3);
     }
     free(lists);
     if (e) dg_warn("%s; the pictures are used without a cache", lists ? dg_message() : "no memory for the cache");

@@ -265,7 +265,7 @@ dg_err dg_gif_write(const char *path, const uint8_t *frames, int n, int W, int H
         if (m.exhausted || error == E_GIF_ERR_NOT_ENOUGH_MEM) e = dg_fail(DG_DEVICE, "%s: GIF: out of memory", path);
         else e = dg_fail(DG_FAILED, "%s: GIF: %s", path, why ? why : "unknown error");
     } else {
-        e = dg_write_atomic(path, &(dg_piece){m.data, m.bytes}, 1);
+        e = dg_write_atomic(path, &(dg_chunk){m.data, m.bytes}, 1);
     }
     free(m.data);
     free(p.of);

@@ -5,7 +5,7 @@
 
 enum { GAP = 2 };
 
-dg_err dg_grid(const uint8_t *pixels, int n, int S, int C, int rows, int cols, dg_image *out)
+dg_err dg_sheet(const uint8_t *pixels, int n, int S, int C, int rows, int cols, dg_image *out)
 {
     /* 32,768 pixels a side is more than any viewer shows, and keeps every product below inside an int64. */
     int64_t step = (int64_t)S + GAP;

@@ -22,7 +22,7 @@ dg_err dg_png_texts(const char *path, dg_text **text, int *texts, int *W, int *H
 
 /* n pictures (n, S, S, C) into rows x cols with a 2-pixel gap, like torchvision's make_grid(padding=2): missing
  * ones stay black. */
-dg_err dg_grid(const uint8_t *pixels, int n, int S, int C, int rows, int cols, dg_image *out);
+dg_err dg_sheet(const uint8_t *pixels, int n, int S, int C, int rows, int cols, dg_image *out);
 
 /* Line plots with axes, ticks, labels, legend. */
 typedef struct {

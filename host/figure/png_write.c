@@ -136,7 +136,7 @@ dg_err dg_png_write_in(const dg_directory *dir, const char *path, const dg_image
     size_t bytes;
     dg_err e = dg_png_encode(im, text, texts, &data, &bytes);
     if (e) return dg_context(e, "%s", path);
-    e = dg_write_atomic_in(dir, path, &(dg_piece){data, bytes}, 1);
+    e = dg_write_atomic_in(dir, path, &(dg_chunk){data, bytes}, 1);
     free(data);
     return e;
 }

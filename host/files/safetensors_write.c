@@ -125,7 +125,7 @@ dg_err dg_st_write_in(const dg_directory *dir, const char *path, const dg_st_ten
     if (e) return e;
     /* Wide types first, so that every tensor is aligned to its own type: PyTorch views the file in place. */
     const dg_st_tensor **order = malloc((size_t)tensors * sizeof(const dg_st_tensor *));
-    dg_piece *piece = malloc(((size_t)tensors + 1) * sizeof *piece);
+    dg_chunk *piece = malloc(((size_t)tensors + 1) * sizeof *piece);
     char *header = NULL;
     size_t bytes = 0;
     int n = 0;
@@ -138,8 +138,8 @@ dg_err dg_st_write_in(const dg_directory *dir, const char *path, const dg_st_ten
     } else if (bytes - 8 > DG_ST_HEADER_MAX) {
         e = dg_fail(DG_IO, "%s: a header of %zu bytes; 1 MiB is allowed", path, bytes - 8);
     } else {
-        piece[0] = (dg_piece){header, bytes};
-        for (int i = 0; i < tensors; i++) piece[i + 1] = (dg_piece){order[i]->data, order[i]->bytes};
+        piece[0] = (dg_chunk){header, bytes};
+        for (int i = 0; i < tensors; i++) piece[i + 1] = (dg_chunk){order[i]->data, order[i]->bytes};
         e = dg_write_atomic_in(dir, path, piece, tensors + 1);
     }
     free(header);

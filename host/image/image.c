@@ -42,7 +42,7 @@ dg_err dg_image_afford(const char *format, int64_t W, int64_t H, size_t file, ui
     return DG_OK;
 }
 
-dg_err dg_sink_open(dg_sink *s, int W, int H, int orientation, dg_image *out)
+dg_err dg_row_sink_open(dg_row_sink *s, int W, int H, int orientation, dg_image *out)
 {
     bool turned = orientation >= 5; /* rows become columns */
     bool back_x = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
@@ -62,7 +62,7 @@ dg_err dg_sink_open(dg_sink *s, int W, int H, int orientation, dg_image *out)
     return DG_OK;
 }
 
-void dg_sink_row(const dg_sink *s, int y, const uint8_t *rgb)
+void dg_row_sink_put(const dg_row_sink *s, int y, const uint8_t *rgb)
 {
     uint8_t *to = s->first + s->y * y;
     if (s->x == 3) {

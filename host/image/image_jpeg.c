@@ -159,14 +159,14 @@ static void read_rows(reader *r)
     jpeg_start_decompress(jpeg);
     if (jpeg->output_components != C || (int)jpeg->output_width != W || (int)jpeg->output_height != H)
         give_up(r, "row of unexpected length"); /* our buffers depend on it */
-    dg_sink sink;
-    r->error = dg_sink_open(&sink, W, H, r->o->exif ? r->head->orientation : 1, r->out);
+    dg_row_sink sink;
+    r->error = dg_row_sink_open(&sink, W, H, r->o->exif ? r->head->orientation : 1, r->out);
     if (r->error) longjmp(r->jump, 1);
     for (int y = 0; y < H; y++) {
         if (jpeg_read_scanlines(jpeg, &r->row, 1) != 1) give_up(r, "cut off");
         if (C == 1) from_grey(r->rgb, r->row, W);
         if (C == 4) from_cmyk(r->rgb, r->row, W);
-        dg_sink_row(&sink, y, C == 3 ? r->row : r->rgb);
+        dg_row_sink_put(&sink, y, C == 3 ? r->row : r->rgb);
         if (y % 64 == 0) on_progress((j_common_ptr)jpeg);
     }
     r->strict = false;

@@ -36,10 +36,10 @@ typedef struct {
     uint8_t *first; /* where the file's pixel (0, 0) goes */
     ptrdiff_t x, y; /* bytes from one pixel, or row, of the file to the next */
     int W;
-} dg_sink;
+} dg_row_sink;
 /* out is set and its pixels allocated, W and H exchanged for orientations 5 to 8. */
-dg_err dg_sink_open(dg_sink *s, int W, int H, int orientation, dg_image *out);
-void dg_sink_row(const dg_sink *s, int y, const uint8_t *rgb);
+dg_err dg_row_sink_open(dg_row_sink *s, int W, int H, int orientation, dg_image *out);
+void dg_row_sink_put(const dg_row_sink *s, int y, const uint8_t *rgb);
 
 /* A stopwatch of this thread's CPU time, so that a busy machine does not change which pictures are taken. */
 double dg_decode_clock(void);

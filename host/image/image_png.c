@@ -163,13 +163,13 @@ static void compose(uint8_t *rgb, const uint8_t *rgba, int W, unsigned backgroun
     }
 }
 
-static void give_row(reader *r, const dg_sink *s, int y, const uint8_t *row, int channels)
+static void give_row(reader *r, const dg_row_sink *s, int y, const uint8_t *row, int channels)
 {
     if (channels == 4) {
         compose(r->rgb, row, r->head->W, r->o->alpha == DG_ALPHA_WHITE ? 255 : 0);
         row = r->rgb;
     }
-    dg_sink_row(s, y, row);
+    dg_row_sink_put(s, y, row);
 }
 
 static void *get(reader *r, size_t bytes)
@@ -188,8 +188,8 @@ static void read_rows(reader *r)
     png_read_info(r->png, r->info);
     int channels = set_transforms(r);
     size_t row = (size_t)channels * (size_t)W;
-    dg_sink sink;
-    r->error = dg_sink_open(&sink, W, H, r->o->exif ? r->head->orientation : 1, r->out);
+    dg_row_sink sink;
+    r->error = dg_row_sink_open(&sink, W, H, r->o->exif ? r->head->orientation : 1, r->out);
     if (r->error) longjmp(r->jump, 1);
     r->rgb = get(r, 3 * (size_t)W);
     int passes = r->head->interlaced ? 7 : 1;

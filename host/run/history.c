@@ -130,7 +130,7 @@ static dg_err copy(const dg_rundir *r, int folder, const char *from, const char 
     const dg_directory at = {folder, -1, NULL};
     dg_err e = dg_read_file_in(r->fd, from, (size_t)1 << 40, &data, &bytes);
     if (e) return e;
-    e = dg_write_atomic_in(&at, to, &(dg_piece){data, bytes}, 1);
+    e = dg_write_atomic_in(&at, to, &(dg_chunk){data, bytes}, 1);
     free(data);
     return e;
 }
@@ -209,7 +209,7 @@ static int make_folder(const dg_rundir *r, const char *chosen, uint64_t epoch, c
         const int folder = open_folder(r, name);
         const dg_directory at = {folder, -1, NULL};
         const int n = snprintf(text, sizeof text, "%s\n%ju\n", chosen, (uintmax_t)epoch);
-        if (folder >= 0 && dg_write_atomic_in(&at, marker, &(dg_piece){text, (size_t)n}, 1) == DG_OK) return folder;
+        if (folder >= 0 && dg_write_atomic_in(&at, marker, &(dg_chunk){text, (size_t)n}, 1) == DG_OK) return folder;
         if (folder >= 0) close(folder);
         unlinkat(r->fd, name, AT_REMOVEDIR);
         return -1;

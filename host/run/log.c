@@ -109,7 +109,7 @@ static dg_err keep_json(const char *line, uint64_t resume_step, bool *keep)
 static dg_err begin_file(const dg_rundir *r, const log_file *f, int which)
 {
     const dg_directory at = dg_rundir_at(r);
-    return dg_write_atomic_in(&at, f->path, &(dg_piece){dg_log_header, which == CSV ? strlen(dg_log_header) : 0}, 1);
+    return dg_write_atomic_in(&at, f->path, &(dg_chunk){dg_log_header, which == CSV ? strlen(dg_log_header) : 0}, 1);
 }
 
 /* Drop what a killed run wrote behind the checkpoint, and the line that it was writing. */
@@ -148,7 +148,7 @@ static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_ste
         at = newline + 1;
     }
     size_t kept = (size_t)(to - text);
-    if (!e && kept != bytes) e = dg_write_atomic_in(&place, f->path, &(dg_piece){text, kept}, 1);
+    if (!e && kept != bytes) e = dg_write_atomic_in(&place, f->path, &(dg_chunk){text, kept}, 1);
     free(data);
     return e;
 }

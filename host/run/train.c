@@ -88,7 +88,7 @@ static void name_bad_tensor(dg_job *job, char *out, size_t size)
     }
 }
 
-static dg_err begin_epoch(dg_run *r)
+static dg_err begin_epoch(dg_training *r)
 {
     const int place = (int)r->given.batch * r->o->batch;
     dg_err e = dg_feed_epoch(&r->feed, r->given.epoch, place);
@@ -98,14 +98,14 @@ static dg_err begin_epoch(dg_run *r)
     return e ? e : dg_job_put_state(&r->job, &s);
 }
 
-static void log_failed(dg_run *r, dg_err e)
+static void log_failed(dg_training *r, dg_err e)
 {
     if (!e || r->save_error) return;
     dg_warn("%s; training goes on without a complete log", dg_message());
     r->save_error = e;
 }
 
-static dg_err bad_numbers(dg_run *r, const char *what)
+static dg_err bad_numbers(dg_training *r, const char *what)
 {
     char tensor[160] = "";
     /* later steps have spread it everywhere */
@@ -129,7 +129,7 @@ static bool checkpoint_due(const dg_options *o, uint64_t epoch)
 }
 
 /* All steps of an epoch have been read. */
-static void end_epoch(dg_run *r)
+static void end_epoch(dg_training *r)
 {
     const dg_options *o = r->o;
     const double now = dg_clock(), seconds = now - r->epoch_began;
@@ -152,7 +152,7 @@ static void end_epoch(dg_run *r)
 }
 
 /* The metrics of one step have come. */
-static dg_err read_step(dg_run *r, const dg_metrics *m)
+static dg_err read_step(dg_training *r, const dg_metrics *m)
 {
     const dg_options *o = r->o;
     const int left = r->data.count - (int)r->read.batch * o->batch, B = left < o->batch ? left : o->batch;
@@ -177,7 +177,7 @@ static dg_err read_step(dg_run *r, const dg_metrics *m)
 }
 
 /* Read what has come; all: wait for every step that was given. */
-static dg_err read_metrics(dg_run *r, bool all)
+static dg_err read_metrics(dg_training *r, bool all)
 {
     dg_err e = DG_OK;
     int n = 0;
@@ -192,7 +192,7 @@ static dg_err read_metrics(dg_run *r, bool all)
     return e;
 }
 
-int dg_steps_in_a_row(const dg_run *r)
+int dg_steps_in_a_row(const dg_training *r)
 {
     const uint64_t full = (uint64_t)(r->data.count / r->o->batch) - r->given.batch;
     uint64_t n = (uint64_t)dg_ring_reader_ahead(&r->metrics);
@@ -202,7 +202,7 @@ int dg_steps_in_a_row(const dg_run *r)
     return (int)n;
 }
 
-static dg_err give_steps(dg_run *r)
+static dg_err give_steps(dg_training *r)
 {
     const int place = (int)r->given.batch * r->o->batch, left = r->data.count - place;
     const int batch = left < r->o->batch ? left : r->o->batch, n = dg_steps_in_a_row(r);
@@ -214,7 +214,7 @@ static dg_err give_steps(dg_run *r)
     return DG_OK;
 }
 
-bool dg_checkpoint_too_soon(const dg_run *r, uint64_t epoch)
+bool dg_checkpoint_too_soon(const dg_training *r, uint64_t epoch)
 {
     if (!r->o->checkpoint_auto || epoch == (uint64_t)r->o->epochs) return false;
     return dg_worker_left(r->write.checkpoints) > 0 || dg_clock() - r->saved_at < 10 * r->saving_took;
@@ -222,7 +222,7 @@ bool dg_checkpoint_too_soon(const dg_run *r, uint64_t epoch)
 
 /* A checkpoint of what has been read. Where the run's directory was moved it is the last one, where it was removed
  * there is no place for one: both are errors. */
-static dg_err checkpoint(dg_run *r)
+static dg_err checkpoint(dg_training *r)
 {
     bool removed;
     const dg_err e = dg_rundir_check(&r->dir, &removed);
@@ -232,7 +232,7 @@ static dg_err checkpoint(dg_run *r)
 
 /* All steps of an epoch have been given: what it leaves behind takes its place after them. A checkpoint waits, so that
  * none holds what is not a number. */
-static dg_err close_epoch(dg_run *r)
+static dg_err close_epoch(dg_training *r)
 {
     r->given.epoch++;
     r->given.batch = 0;
@@ -261,7 +261,7 @@ static dg_err close_epoch(dg_run *r)
 
 /* A run that was killed, or whose disk or device failed, behind its checkpoint and in front of its pictures makes them
  * now. */
-static void make_up_for_pictures(dg_run *r)
+static void make_up_for_pictures(dg_training *r)
 {
     const dg_options *o = r->o;
     if (o->sample_every > 0 && (!r->first_step || !dg_rundir_has(&r->dir, "reals.png"))) dg_save_reals(r);
@@ -271,9 +271,9 @@ static void make_up_for_pictures(dg_run *r)
     if (!o->no_curves) dg_save_curves(r, false);
 }
 
-static bool steps_done(const dg_run *r) { return r->o->steps > 0 && r->given.step >= (uint64_t)r->o->steps; }
+static bool steps_done(const dg_training *r) { return r->o->steps > 0 && r->given.step >= (uint64_t)r->o->steps; }
 
-dg_err dg_train_loop(dg_run *r)
+dg_err dg_train_loop(dg_training *r)
 {
     dg_err e = DG_OK;
     bool within = false; /* an epoch that has been begun in this session */

@@ -8,14 +8,14 @@
 #include "host/run/history.h"
 #include "host/run/train.h"
 
-static void failed(dg_run *r, dg_err e)
+static void failed(dg_training *r, dg_err e)
 {
     if (!e) return;
     dg_warn("%s", dg_message());
     if (!r->save_error) r->save_error = e;
 }
 
-dg_err dg_open_writers(dg_run *r)
+dg_err dg_open_writers(dg_training *r)
 {
     long threads = sysconf(_SC_NPROCESSORS_ONLN) / 2; /* a grid takes longer to compress than a quick epoch to train */
     if (threads < 1) threads = 1;
@@ -25,7 +25,7 @@ dg_err dg_open_writers(dg_run *r)
     return e;
 }
 
-dg_err dg_close_writers(dg_run *r)
+dg_err dg_close_writers(dg_training *r)
 {
     if (r->curves_due) dg_save_curves(r, true);
     const dg_err saved = dg_worker_close(r->write.checkpoints); /* first: they wait for grids */
@@ -51,7 +51,7 @@ static dg_err write_picture(void *context)
     return e;
 }
 
-static picture *new_picture(dg_run *r)
+static picture *new_picture(dg_training *r)
 {
     picture *p = calloc(1, sizeof *p);
     if (!p) {
@@ -66,7 +66,7 @@ static picture *new_picture(dg_run *r)
 }
 
 /* Hand over p, whose image has been made with result e. */
-static void give_picture(dg_run *r, picture *p, dg_err e)
+static void give_picture(dg_training *r, picture *p, dg_err e)
 {
     if (!e) {
         dg_worker_give(r->write.grids, write_picture, p);
@@ -81,21 +81,21 @@ dg_err dg_save_config(const dg_rundir *dir, const char *text)
 {
     char path[4096];
     const dg_directory at = dg_rundir_at(dir);
-    return dg_write_atomic_in(&at, dg_rundir_file(dir, path, "config.ini"), &(dg_piece){text, strlen(text)}, 1);
+    return dg_write_atomic_in(&at, dg_rundir_file(dir, path, "config.ini"), &(dg_chunk){text, strlen(text)}, 1);
 }
 
-void dg_save_reals(dg_run *r)
+void dg_save_reals(dg_training *r)
 {
     int cells = r->o->grid_rows * r->o->grid_cols, n = cells < r->data.count ? cells : r->data.count;
     picture *p = new_picture(r);
     if (!p) return;
     dg_rundir_file(&r->dir, p->path, "reals.png");
     give_picture(r, p,
-                 dg_grid(r->data.pixels, n, r->data.size, r->data.channels, r->o->grid_rows, r->o->grid_cols,
-                         &p->image));
+                 dg_sheet(r->data.pixels, n, r->data.size, r->data.channels, r->o->grid_rows, r->o->grid_cols,
+                          &p->image));
 }
 
-void dg_begin_samples(dg_run *r, uint64_t epoch)
+void dg_begin_samples(dg_training *r, uint64_t epoch)
 {
     const dg_model *m = &r->job.model;
     const int n = r->o->grid_rows * r->o->grid_cols;
@@ -115,7 +115,7 @@ void dg_begin_samples(dg_run *r, uint64_t epoch)
     free(z);
 }
 
-void dg_save_samples(dg_run *r, bool wait)
+void dg_save_samples(dg_training *r, bool wait)
 {
     const dg_model *m = &r->job.model;
     const uint64_t epoch = r->samples.epoch;
@@ -129,7 +129,7 @@ void dg_save_samples(dg_run *r, bool wait)
     dg_rundir_file(&r->dir, p->path, "epoch-%04llu.png", (unsigned long long)epoch);
     snprintf(p->epoch, sizeof p->epoch, "%llu", (unsigned long long)epoch);
     const int rows = r->o->grid_rows, cols = r->o->grid_cols;
-    if (!e) e = dg_grid(r->samples.pixels, rows * cols, m->size, m->channels, rows, cols, &p->image);
+    if (!e) e = dg_sheet(r->samples.pixels, rows * cols, m->size, m->channels, rows, cols, &p->image);
     give_picture(r, p, e);
 }
 
@@ -152,7 +152,7 @@ static dg_err write_curves(void *context)
     return e;
 }
 
-void dg_save_curves(dg_run *r, bool last)
+void dg_save_curves(dg_training *r, bool last)
 {
     long n;
     const dg_log_row *rows = dg_log_rows(r->log, &n);
@@ -176,16 +176,16 @@ void dg_save_curves(dg_run *r, bool last)
 
 /* A checkpoint on its way to its writer. */
 typedef struct {
-    dg_run *run;
+    dg_training *run;
     dg_snapshot *snapshot;
-    dg_place saved;
+    dg_position saved;
     long grids; /* how many had been given before it */
 } save;
 
 static dg_err write_checkpoint(void *context)
 {
     save *s = context;
-    dg_run *const r = s->run;
+    dg_training *const r = s->run;
     const dg_directory at = dg_rundir_at(&r->dir);
     char path[4096];
     bool removed;
@@ -222,7 +222,7 @@ static char *result_settings(const char *config)
     return out;
 }
 
-void dg_save_checkpoint(dg_run *r)
+void dg_save_checkpoint(dg_training *r)
 {
     char *settings = result_settings(r->config);
     save *s = calloc(1, sizeof *s);
@@ -238,7 +238,7 @@ void dg_save_checkpoint(dg_run *r)
                                .data_count = (uint64_t)r->data.count,
                                .data_fingerprint = r->data.fingerprint,
                                .config = settings};
-    snprintf(info.precision, sizeof info.precision, "%s", dg_run_precision(r));
+    snprintf(info.precision, sizeof info.precision, "%s", dg_training_precision(r));
     dg_err e = settings ? dg_snapshot_take(&r->job, &info, &s->snapshot)
                         : dg_fail(DG_DEVICE, "out of memory for a checkpoint");
     free(settings);
@@ -250,7 +250,7 @@ void dg_save_checkpoint(dg_run *r)
         return;
     }
     s->run = r;
-    s->saved = (dg_place){info.step, info.epoch, info.batch};
+    s->saved = (dg_position){info.step, info.epoch, info.batch};
     s->grids = dg_worker_given(r->write.grids);
     dg_worker_give(r->write.checkpoints, write_checkpoint, s);
 }

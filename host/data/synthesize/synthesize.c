@@ -76,7 +76,7 @@ static dg_err one(const char *dir, int size, uint64_t seed, int i, phase what)
     size_t bytes;
     dg_err e = encode(size, seed, i, &data, &bytes);
     if (e) return e;
-    e = what == CHECK ? check_same(path, data, bytes) : dg_write_atomic(path, &(dg_piece){data, bytes}, 1);
+    e = what == CHECK ? check_same(path, data, bytes) : dg_write_atomic(path, &(dg_chunk){data, bytes}, 1);
     free(data);
     return e;
 }

@@ -79,7 +79,7 @@ int close(int fd)
 }
 int fchmod(int fd, mode_t mode) { return fault_before() ? -1 : (int)fault_after(syscall(SYS_fchmod, fd, mode)); }
 
-static dg_err armed_write(const char *path, const dg_piece *p, int n, int at, int mode, int error)
+static dg_err armed_write(const char *path, const dg_chunk *p, int n, int at, int mode, int error)
 {
     fault.at = at, fault.mode = mode, fault.error = error;
     fault.calls = fault.fsyncs = fault.renamed = 0;
@@ -91,12 +91,12 @@ static dg_err armed_write(const char *path, const dg_piece *p, int n, int at, in
 
 /* ---- Content: n bytes that all follow from a letter, so that a mixture is seen. ---- */
 
-static dg_piece body(char letter, size_t n)
+static dg_chunk body(char letter, size_t n)
 {
     static char memory[256][1 << 18];
     char *m = memory[(unsigned char)letter];
     for (size_t i = 0; i < n; i++) m[i] = (char)(letter + (char)(i % 7));
-    return (dg_piece){m, n};
+    return (dg_chunk){m, n};
 }
 static bool is_body(const char *path, char letter, size_t n)
 {
@@ -136,7 +136,7 @@ static bool reads(int dir, const char *path, size_t want)
 static void test_plain(void)
 {
     const char *path = temp_path("plain");
-    dg_piece two[3] = {{"hello", 5}, {NULL, 0}, {" world", 6}};
+    dg_chunk two[3] = {{"hello", 5}, {NULL, 0}, {" world", 6}};
     umask(027);
     DG_CHECK(dg_write_atomic(path, two, 3) == DG_OK);
     void *data;
@@ -183,7 +183,7 @@ static void test_plain(void)
 
 static void test_targets(void)
 {
-    dg_piece p = body('a', 10);
+    dg_chunk p = body('a', 10);
     const char *fifo = temp_path("fifo"), *dir = temp_path("dir"), *link = temp_path("link");
     mkfifo(fifo, 0600);
     mkdir(dir, 0700);
@@ -213,7 +213,7 @@ static void test_targets(void)
 static int as_nobody(void)
 {
     if (geteuid() == 0 && (setegid(65534) || seteuid(65534))) return 2;
-    dg_piece p = body('b', 10);
+    dg_chunk p = body('b', 10);
     int bad = 0;
     bad |= dg_write_atomic(temp_path("protected"), &p, 1) != DG_IO || !strstr(dg_message(), "write-protected");
     bad |= dg_write_atomic(temp_path("closed/x"), &p, 1) != DG_IO || !strstr(dg_message(), "Permission denied");
@@ -235,12 +235,12 @@ static void test_every_call_fails(void)
 {
     const int errors[] = {ENOSPC, EDQUOT, EFBIG, EIO, EROFS, EINTR};
     const char *path = temp_path("faulty");
-    dg_piece p[2] = {body('x', 5000), body('y', 3000)};
+    dg_chunk p[2] = {body('x', 5000), body('y', 3000)};
     DG_CHECK(armed_write(path, p, 2, 0, ERRNO, 0) == DG_OK && fault.fsyncs == 2);
     int retried = 0, late = 0;
     for (int i = 0; i < (int)(sizeof errors / sizeof errors[0]); i++)
         for (int k = 1;; k++) {
-            dg_piece old = body('o', 6000);
+            dg_chunk old = body('o', 6000);
             if (dg_write_atomic(path, &old, 1)) break;
             dg_err e = armed_write(path, p, 2, k, ERRNO, errors[i]);
             if (fault.calls < k) { /* past the last call: nothing failed */
@@ -279,7 +279,7 @@ static void test_every_call_fails(void)
 static int killed_at, killed_mode;
 static int write_and_die(void)
 {
-    dg_piece p[2] = {body('x', 5000), body('y', 3000)};
+    dg_chunk p[2] = {body('x', 5000), body('y', 3000)};
     armed_write(temp_path("killed"), p, 2, killed_at, killed_mode, 0);
     return 0;
 }
@@ -289,7 +289,7 @@ static void test_killed_at_every_call(void)
     int left = 0;
     for (killed_mode = KILL_BEFORE; killed_mode <= KILL_AFTER; killed_mode++)
         for (killed_at = 1; killed_at < 100; killed_at++) {
-            dg_piece old = body('o', 6000);
+            dg_chunk old = body('o', 6000);
             DG_CHECK(dg_write_atomic(path, &old, 1) == DG_OK);
             int status = in_child(write_and_die);
             if (WIFEXITED(status)) break;
@@ -310,7 +310,7 @@ static void test_killed_at_every_call(void)
 static void write_for_ever(void *context)
 {
     for (int i = 0;; i++) {
-        dg_piece p = body((char)('a' + i % 20), 200000);
+        dg_chunk p = body((char)('a' + i % 20), 200000);
         if (dg_write_atomic(context, &p, 1)) return;
     }
 }
@@ -340,7 +340,7 @@ static int file_limit(void)
 {
     struct rlimit r = {10000, 10000};
     setrlimit(RLIMIT_FSIZE, &r); /* SIGXFSZ at its default: it would kill */
-    dg_piece big = body('b', 20000), small = body('s', 9000);
+    dg_chunk big = body('b', 20000), small = body('s', 9000);
     int bad = dg_write_atomic(temp_path("limit"), &big, 1) != DG_IO || !strstr(dg_message(), "20000 bytes needed");
     bad |= armed_write(temp_path("limit"), &big, 1, 3, ERRNO, EOPNOTSUPP) != DG_IO; /* fallocate not supported */
     bad |= !strstr(dg_message(), "ulimit");
@@ -348,7 +348,7 @@ static int file_limit(void)
 }
 static void test_file_limit(void)
 {
-    dg_piece old = body('o', 100);
+    dg_chunk old = body('o', 100);
     DG_CHECK(dg_write_atomic(temp_path("limit"), &old, 1) == DG_OK);
     int status = in_child(file_limit);
     DG_CHECKF(WIFEXITED(status) && WEXITSTATUS(status) == 0, "file size limit: status %d", status);
@@ -368,7 +368,7 @@ static int full_disk(void)
     for (int pages = 26; pages <= 55; pages++) {
         snprintf(options, sizeof options, "size=%d", pages * 4096);
         if (mount("none", at, "tmpfs", 0, options)) return 2;
-        dg_piece old = body('o', size), new = body('n', size);
+        dg_chunk old = body('o', size), new = body('n', size);
         if (dg_write_atomic(file, &old, 1)) bad |= 1;
         dg_err e = dg_write_atomic(file, &new, 1);
         e ? refused++ : taken++;
@@ -378,7 +378,7 @@ static int full_disk(void)
     }
     bad |= refused < 10 || taken < 4; /* both outcomes were seen */
     if (mount("none", at, "tmpfs", 0, "nr_inodes=2")) return 2;
-    dg_piece p = body('p', 10);
+    dg_chunk p = body('p', 10);
     bad |= dg_write_atomic(file, &p, 1) != DG_OK;
     bad |= dg_write_atomic(file, &p, 1) != DG_IO || !strstr(dg_message(), "inodes") || !is_body(file, 'p', 10);
     mount("none", at, "tmpfs", MS_REMOUNT | MS_RDONLY, NULL);
@@ -400,7 +400,7 @@ static void test_full_disk(void)
 static void vanish(void) { temp_remove(temp_path("vanishing")); }
 static void test_vanishing_directory(void)
 {
-    dg_piece p = body('v', 1000);
+    dg_chunk p = body('v', 1000);
     for (int k = 2; k <= 5; k++) { /* from just after the temporary file was made up to the rename */
         mkdir(temp_path("vanishing"), 0700);
         fault.hook = vanish;
@@ -455,7 +455,7 @@ static void *writer_thread(void *argument)
     static int bad;
     const char letter = *(const char *)argument;
     for (int i = 0; i < 30; i++) {
-        dg_piece p = {body(letter, 50000).data, 50000};
+        dg_chunk p = {body(letter, 50000).data, 50000};
         if (dg_write_atomic(temp_path("shared"), &p, 1)) return &bad;
     }
     return NULL;

@@ -222,7 +222,7 @@ static void grids_are_laid_out(void)
         uint8_t pixels[N * S * S * 3];
         for (int i = 0; i < N * S * S * C; i++) pixels[i] = (uint8_t)(i + 1);
         dg_image g;
-        if (!DG_CHECK(dg_grid(pixels, N, S, C, 2, 3, &g) == DG_OK)) return;
+        if (!DG_CHECK(dg_sheet(pixels, N, S, C, 2, 3, &g) == DG_OK)) return;
         DG_CHECKF(g.W == 17 && g.H == 12 && g.C == C, "%d x %d x %d", g.W, g.H, g.C);
         int wrong = 0;
         for (int y = 0; y < g.H; y++)
@@ -235,17 +235,17 @@ static void grids_are_laid_out(void)
                 }
         DG_CHECKF(wrong == 0, "%d values", wrong);
         free(g.pixels);
-        DG_CHECK(dg_grid(pixels, N, S, C, 1, 2, &g) == DG_OK && g.H == 7 && g.W == 12); /* more pictures than places */
+        DG_CHECK(dg_sheet(pixels, N, S, C, 1, 2, &g) == DG_OK && g.H == 7 && g.W == 12); /* more pictures than places */
         free(g.pixels);
     }
     dg_image g;
     uint8_t one[3] = {1, 2, 3};
-    DG_CHECK(dg_grid(one, 0, 1, 3, 1, 1, &g) == DG_OK && g.W == 5 && g.pixels[36] == 0);
+    DG_CHECK(dg_sheet(one, 0, 1, 3, 1, 1, &g) == DG_OK && g.W == 5 && g.pixels[36] == 0);
     free(g.pixels);
-    DG_CHECK(dg_grid(one, 1, 1, 3, 0, 1, &g) == DG_USAGE);
-    DG_CHECK(dg_grid(one, 1, 1, 2, 1, 1, &g) == DG_USAGE);
-    DG_CHECK(dg_grid(one, 1, 64, 3, 100000, 100000, &g) == DG_USAGE);
-    DG_CHECK(dg_grid(one, 1, 2147483647, 3, 1, 1, &g) == DG_USAGE);
+    DG_CHECK(dg_sheet(one, 1, 1, 3, 0, 1, &g) == DG_USAGE);
+    DG_CHECK(dg_sheet(one, 1, 1, 2, 1, 1, &g) == DG_USAGE);
+    DG_CHECK(dg_sheet(one, 1, 64, 3, 100000, 100000, &g) == DG_USAGE);
+    DG_CHECK(dg_sheet(one, 1, 2147483647, 3, 1, 1, &g) == DG_USAGE);
 }
 
 /* Frames of a GIF as RGB, and its frame times; NULL when giflib refuses it. */

@@ -17,7 +17,7 @@ static dg_err stuck(void *context)
 }
 
 static dg_options o;
-static dg_run r;
+static dg_training r;
 
 /* Curves that come while others are drawn are drawn at the end, if no later ones were. */
 static void curves(void)

@@ -128,7 +128,7 @@ static void how_many()
 
     /* of a run of 46 full batches and a short one an epoch */
     dg_options o = {};
-    dg_run run = {};
+    dg_training run = {};
     b.queues = true;
     r.each = 1e-3;
     run.o = &o;

@@ -228,7 +228,7 @@ static void tile(const row *w, span x, const real *panel, const real *band, real
     int tx = phase_taps(j, x.phase), rows = x.count ? w->y.count : 0, done = 0;
     dg_micro *micro = j->NR == DG_LANES ? micro1 : micro2;
     do {
-        dg_run run[RUNS];
+        dg_span run[RUNS];
         int n = dg_min(rows - done, RUNS);
         for (int r = 0; r < n; r++) {
             int iy = w->y.first - w->lo + done + r, tap_y = w->y.tap + done + r;

@@ -147,7 +147,7 @@ static void tap_tiles(const job *j, const piece *c, const real *x, const real *y
     size_t y_block = (size_t)(c->o1 - c->o0) * (size_t)a->Wo * (size_t)c->images * DG_MR;
     int oy = y0;
     do {
-        dg_run run[RUNS];
+        dg_span run[RUNS];
         int n = 0;
         for (; oy < y1 && n < RUNS; oy++, n++) {
             int iy = oy * a->S - a->P + ky - c->lo, ix = x0 * a->S - a->P + kx;

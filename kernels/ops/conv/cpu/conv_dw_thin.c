@@ -99,7 +99,7 @@ static void tiles(const job *j, const real *x, const real *y, const real *rest, 
             const real *from = packed ? rest : y + cb * j->NR;
             ptrdiff_t bk = packed ? j->NR : a->Co;
             int n = 0, more = add;
-            dg_run run[RUNS];
+            dg_span run[RUNS];
             for (int oy = o0; oy < o1; oy++) {
                 int iy = oy * a->S - a->P + ky;
                 if (iy < lo || iy >= hi) continue;

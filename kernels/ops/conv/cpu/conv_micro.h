@@ -36,44 +36,44 @@ typedef real dg_vec __attribute__((vector_size(DG_VEC_BYTES), aligned(sizeof(rea
 typedef struct {
     const real *a, *b;
     ptrdiff_t n;
-} dg_run;
+} dg_span;
 
 /* Strides are constants where tiles are packed (AK, BK), or the arguments ak and bk. Never inlined: GCC 12 spills
  * the accumulators when it can mix them with a caller. */
-#define DG_MICRO(name, MR, NV, AK, BK)                                                                               \
-    static __attribute__((noinline, unused)) void name(const dg_run *run, int runs, real *c, ptrdiff_t ldc, int add, \
-                                                       ptrdiff_t ak, ptrdiff_t bk)                                   \
-    {                                                                                                                \
-        (void)ak;                                                                                                    \
-        (void)bk;                                                                                                    \
-        dg_vec acc[MR][NV];                                                                                          \
-        DG_UNROLL for (int i = 0; i < (MR); i++) DG_UNROLL for (int j = 0; j < (NV); j++) acc[i][j] = (dg_vec){0};   \
-        for (int r = 0; r < runs; r++) {                                                                             \
-            const real *a = run[r].a, *b = run[r].b;                                                                 \
-            for (ptrdiff_t k = run[r].n; k > 0; k--) {                                                               \
-                dg_vec v[NV];                                                                                        \
-                DG_UNROLL for (int j = 0; j < (NV); j++) v[j] = *(const dg_vec *)(b + j * DG_LANES);                 \
-                DG_UNROLL for (int i = 0; i < (MR); i++) DG_UNROLL for (int j = 0; j < (NV); j++)                    \
-                    acc[i][j] += a[i] * v[j];                                                                        \
-                a += (AK);                                                                                           \
-                b += (BK);                                                                                           \
-            }                                                                                                        \
-        }                                                                                                            \
-        DG_UNROLL for (int i = 0; i < (MR); i++) DG_UNROLL for (int j = 0; j < (NV); j++)                            \
-        {                                                                                                            \
-            dg_vec *to = (dg_vec *)(c + i * ldc + j * DG_LANES);                                                     \
-            if (add) acc[i][j] += *to;                                                                               \
-            *to = acc[i][j];                                                                                         \
-        }                                                                                                            \
+#define DG_MICRO(name, MR, NV, AK, BK)                                                                                \
+    static __attribute__((noinline, unused)) void name(const dg_span *run, int runs, real *c, ptrdiff_t ldc, int add, \
+                                                       ptrdiff_t ak, ptrdiff_t bk)                                    \
+    {                                                                                                                 \
+        (void)ak;                                                                                                     \
+        (void)bk;                                                                                                     \
+        dg_vec acc[MR][NV];                                                                                           \
+        DG_UNROLL for (int i = 0; i < (MR); i++) DG_UNROLL for (int j = 0; j < (NV); j++) acc[i][j] = (dg_vec){0};    \
+        for (int r = 0; r < runs; r++) {                                                                              \
+            const real *a = run[r].a, *b = run[r].b;                                                                  \
+            for (ptrdiff_t k = run[r].n; k > 0; k--) {                                                                \
+                dg_vec v[NV];                                                                                         \
+                DG_UNROLL for (int j = 0; j < (NV); j++) v[j] = *(const dg_vec *)(b + j * DG_LANES);                  \
+                DG_UNROLL for (int i = 0; i < (MR); i++) DG_UNROLL for (int j = 0; j < (NV); j++)                     \
+                    acc[i][j] += a[i] * v[j];                                                                         \
+                a += (AK);                                                                                            \
+                b += (BK);                                                                                            \
+            }                                                                                                         \
+        }                                                                                                             \
+        DG_UNROLL for (int i = 0; i < (MR); i++) DG_UNROLL for (int j = 0; j < (NV); j++)                             \
+        {                                                                                                             \
+            dg_vec *to = (dg_vec *)(c + i * ldc + j * DG_LANES);                                                      \
+            if (add) acc[i][j] += *to;                                                                                \
+            *to = acc[i][j];                                                                                          \
+        }                                                                                                             \
     }
-typedef void dg_micro(const dg_run *run, int runs, real *c, ptrdiff_t ldc, int add, ptrdiff_t ak, ptrdiff_t bk);
+typedef void dg_micro(const dg_span *run, int runs, real *c, ptrdiff_t ldc, int add, ptrdiff_t ak, ptrdiff_t bk);
 
 /* A micro over all runs, in chains of at most DG_SUM_TERMS terms; ak and bk are its strides in any case. */
 enum { DG_SUM_TERMS = 128, DG_SUM_RUNS = 16 };
-static inline void dg_micro_sum(dg_micro *micro, const dg_run *run, int runs, real *c, ptrdiff_t ldc, int add,
+static inline void dg_micro_sum(dg_micro *micro, const dg_span *run, int runs, real *c, ptrdiff_t ldc, int add,
                                 ptrdiff_t ak, ptrdiff_t bk)
 {
-    dg_run part[DG_SUM_RUNS];
+    dg_span part[DG_SUM_RUNS];
     int parts = 0;
     ptrdiff_t terms = 0;
     for (int r = 0; r < runs; r++) {
@@ -83,7 +83,7 @@ static inline void dg_micro_sum(dg_micro *micro, const dg_run *run, int runs, re
                 parts = 0, terms = 0, add = 1;
             }
             ptrdiff_t left = run[r].n - at, room = DG_SUM_TERMS - terms;
-            part[parts] = (dg_run){run[r].a + at * ak, run[r].b + at * bk, left < room ? left : room};
+            part[parts] = (dg_span){run[r].a + at * ak, run[r].b + at * bk, left < room ? left : room};
             terms += part[parts].n;
         }
     }

@@ -235,7 +235,7 @@ static void unit(const job *j, real *V, real *Z, int u)
                 for (int c = 0; c < channels; c += DG_MR) {
                     for (int f = 0; f < j->points; f++) {
                         const real *v = V + (size_t)(px * j->points + f) * j->v_step;
-                        dg_run run = {Z + (size_t)f * j->z_step + c, v, tiles};
+                        dg_span run = {Z + (size_t)f * j->z_step + c, v, tiles};
                         micro(&run, 1, M + f * M_STEP, j->NR, 0, (ptrdiff_t)j->ldz, 0);
                     }
                     size_t co = (size_t)(chunk * j->chunk + c);
