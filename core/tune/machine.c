@@ -1,11 +1,12 @@
 /* Which machine this is, what it can do, and who else is using it. */
 #include "core/tune/machine.h"
 
+#include "core/base/clock.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 static void name_cpu(char *out, size_t size)
@@ -53,17 +54,10 @@ static double busy_seconds(void)
     return good ? ticks / (double)sysconf(_SC_CLK_TCK) : -1;
 }
 
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 void dg_busy_start(dg_busy *l)
 {
     struct rusage r;
-    l->wall = seconds();
+    l->wall = dg_clock();
     l->busy = busy_seconds();
     l->own = 0;
     if (getrusage(RUSAGE_SELF, &r) == 0)

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include "core/base/atomic.h"
+#include "core/base/clock.h"
 #include "host/run/history.h"
 #include "host/cli/open_ahead.h"
 #include "core/base/shell.h"
 #include "host/run/train.h"
+#include "host/run/stop.h"
 
 static void show_loading(void *context, long done, long total)
 {

@@ -8,7 +8,9 @@
 
 #include "core/tune/machine.h"
 #include "core/base/shell.h"
-#include "host/run/train.h"
+#include "host/cli/commands.h"
+#include "host/run/progress.h"
+#include "host/run/stop.h"
 #include "core/tune/tune.h"
 #include "core/tune/tune_file.h"
 #include "host/measure/tuner.h"

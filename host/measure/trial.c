@@ -3,14 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
+#include "core/base/clock.h"
 
 /* Random bytes; every step reads the same ones. */
 static dg_err make_data(dg_trial *t, size_t bytes, int batch)
@@ -82,10 +76,10 @@ dg_err dg_trial_steps(dg_trial *t, int n, double *ms)
     dg_backend *b = t->job.backend;
     dg_err e = dg_trial_rewind(t);
     if (!e) e = b->sync(b);
-    const double start = now_ms();
+    const double start = dg_clock();
     if (!e) e = dg_job_steps(&t->job, t->job.o.batch, n);
     if (!e) e = b->sync(b);
-    *ms = (now_ms() - start) / n;
+    *ms = 1e3 * (dg_clock() - start) / n;
     return e ? e : finish(t, n);
 }
 

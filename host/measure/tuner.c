@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "host/measure/check_parts.h"
-#include "host/run/train.h"
+#include "core/base/clock.h"
 #include "core/tune/tune.h"
 
 enum { QUICK = 2, FINAL = 8 }; /* runs of a first look; choices that get a second one together */

@@ -5,10 +5,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/base/atomic.h"
+#include "core/base/clock.h"
 #include "host/files/json.h"
 #include "host/run/log_text.h"
 
@@ -29,7 +29,7 @@ struct dg_log {
     log_file file[FILES];
     dg_log_row *row;
     long rows, room;
-    struct timespec flushed;
+    double flushed; /* clock */
 };
 
 static dg_err add_row(dg_log *l, const dg_log_row *row)
@@ -82,7 +82,7 @@ static dg_err flush_file(log_file *f)
 
 dg_err dg_log_flush(dg_log *l)
 {
-    clock_gettime(CLOCK_MONOTONIC, &l->flushed);
+    l->flushed = dg_clock();
     dg_err e = flush_file(&l->file[CSV]), f = flush_file(&l->file[JSONL]);
     return e ? e : f;
 }
@@ -173,7 +173,7 @@ dg_err dg_log_open(const dg_rundir *r, uint64_t resume_step, dg_log **out)
     if (!e && resume_step && (l->rows == 0 || l->row[l->rows - 1].step != resume_step))
         dg_warn("%s: ends before step %ju of the checkpoint; the curves will have a gap", l->file[CSV].path,
                 (uintmax_t)resume_step);
-    clock_gettime(CLOCK_MONOTONIC, &l->flushed);
+    l->flushed = dg_clock();
     if (e) (void)dg_log_close(l);
     else *out = l;
     return e;
@@ -191,10 +191,7 @@ dg_err dg_log_step(dg_log *l, const dg_log_row *row)
     n = dg_log_json(line, row, "step");
     if (!e) e = add_text(&l->file[JSONL], line, (size_t)n);
     if (e) return e;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    double waited = (double)(now.tv_sec - l->flushed.tv_sec) + 1e-9 * (double)(now.tv_nsec - l->flushed.tv_nsec);
-    return waited > 0.5 || l->file[JSONL].bytes > FLUSH_BYTES ? dg_log_flush(l) : DG_OK;
+    return dg_clock() - l->flushed > 0.5 || l->file[JSONL].bytes > FLUSH_BYTES ? dg_log_flush(l) : DG_OK;
 }
 
 dg_err dg_log_epoch(dg_log *l, const dg_log_row *means)

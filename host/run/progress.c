@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
+#include "core/base/clock.h"
 #include "core/base/err.h"
 
 enum { RATES = 15, LINE = 400 };
@@ -35,13 +35,6 @@ struct dg_progress {
     long counted, count_total;
 };
 
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static bool set(const char *name)
 {
     const char *v = getenv(name);
@@ -57,7 +50,7 @@ dg_progress *dg_progress_open(bool quiet)
     p->terminal = isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
     p->color = p->terminal && !set("NO_COLOR");
     p->last_draw = -1e9;
-    p->last_line = seconds();
+    p->last_line = dg_clock();
     pthread_mutex_init(&p->lock, NULL);
     return p;
 }
@@ -222,7 +215,7 @@ void dg_progress_step(dg_progress *p, int epoch, int epochs, long step, long ste
 {
     if (!p || p->quiet) return;
     pthread_mutex_lock(&p->lock);
-    double time = seconds();
+    double time = dg_clock();
     measure(p, time, images_done, batch);
     p->now = (state){epoch, epochs, step, steps_per_epoch, images_done, images_all, *m};
     p->training = p->pending = true;
@@ -247,7 +240,7 @@ void dg_progress_epoch(dg_progress *p, int epoch, int epochs, const dg_metrics *
     snprintf(text, sizeof text, "epoch %d/%d D %.3f G %.3f D(x) %.3f D(G(z)) %.3f/%.3f %.*f img/s %.1f s%s", epoch,
              epochs, v[DG_LOSS_D_REAL] + v[DG_LOSS_D_FAKE], v[DG_LOSS_G], v[DG_D_X], v[DG_D_GZ1], v[DG_D_GZ2],
              images_per_second < 99.95 ? 1 : 0, images_per_second, took, eta);
-    plain_line(p, text, seconds());
+    plain_line(p, text, dg_clock());
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -255,7 +248,7 @@ void dg_progress_count(dg_progress *p, const char *what, long done, long total)
 {
     if (!p || p->quiet) return;
     pthread_mutex_lock(&p->lock);
-    double time = seconds();
+    double time = dg_clock();
     bool end = done >= total, again = end && p->counted == done && p->count_total == total;
     char text[LINE], bar[LINE], shown[200];
     snprintf(text, sizeof text, "%s %ld/%ld", dg_printable(shown, sizeof shown, what), done, total);
@@ -293,7 +286,7 @@ void dg_progress_note(dg_progress *p, const char *format, ...)
     bool back = p->on_screen && p->training;
     clear(p);
     fprintf(stderr, "%s\n", text);
-    if (back) draw_training(p, seconds());
+    if (back) draw_training(p, dg_clock());
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -301,7 +294,7 @@ void dg_progress_close(dg_progress *p)
 {
     if (!p) return;
     if (p->terminal && !p->quiet) {
-        if (p->training && p->pending) draw_training(p, seconds());
+        if (p->training && p->pending) draw_training(p, dg_clock());
         if (p->on_screen) fputc('\n', stderr);
     }
     pthread_mutex_destroy(&p->lock);

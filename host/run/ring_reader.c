@@ -1,18 +1,11 @@
 #include "host/run/ring_reader.h"
 
-#include <time.h>
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "core/base/clock.h"
 
 dg_err dg_ring_reader_open(dg_ring_reader *r, dg_job *job, uint64_t step)
 {
     void *host;
-    *r = (dg_ring_reader){.job = job, .next = step, .interval = 1, .seconds = 0.01, .last_came = seconds()};
+    *r = (dg_ring_reader){.job = job, .next = step, .interval = 1, .seconds = 0.01, .last_came = dg_clock()};
     dg_err e = job->backend->alloc_host(job->backend, (size_t)DG_REQUESTS * DG_REQUEST_ROWS * sizeof *r->host, &host);
     r->host = host;
     return e;
@@ -44,7 +37,7 @@ dg_err dg_ring_reader_ask(dg_ring_reader *r, uint64_t step, bool at_once)
 /* Where run() returns when all is done there is nothing to gain by asking later. */
 static void adapt(dg_ring_reader *r, int n)
 {
-    const double now = seconds(), each = (now - r->last_came) / n;
+    const double now = dg_clock(), each = (now - r->last_came) / n;
     r->last_came = now;
     r->each = each;
     if (r->job->backend->queues)

@@ -2,42 +2,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "core/base/clock.h"
 #include "host/run/history.h"
-#include "core/base/rng.h"
+#include "host/run/stop.h"
 #include "host/run/train.h"
-
-volatile sig_atomic_t dg_stop_signal;
-
-/* First signal: finish the step and save. Second: the user does not want to wait. */
-static void on_signal(int number)
-{
-    if (dg_stop_signal) _exit(128 + number);
-    dg_stop_signal = number;
-}
-
-void dg_catch_signals(void)
-{
-    struct sigaction a = {.sa_handler = on_signal};
-    sigemptyset(&a.sa_mask);
-    static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
-    for (int i = 0; i < 3; i++) {
-        struct sigaction old;
-        /* nohup and shells in the background have their reasons for ignoring a signal */
-        if (!sigaction(caught[i], NULL, &old) && old.sa_handler != SIG_IGN) sigaction(caught[i], &a, NULL);
-    }
-    (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error message, not a death */
-}
-
-double dg_clock(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* NULL when every number of this step is finite, else what is not. */
 static const char *not_finite(const dg_metrics *m, char *out, size_t size)

@@ -2,8 +2,6 @@
 #ifndef DG_TRAIN_H
 #define DG_TRAIN_H
 
-#include <signal.h>
-
 #include "host/files/checkpoint.h"
 #include "host/cli/commands.h"
 #include "host/data/feed.h"
@@ -57,12 +55,7 @@ typedef struct {
     dg_err save_error; /* first failure to write something; training goes on, the exit code tells */
 } dg_training;
 
-/* The last signal that asked us to stop, 0: none. */
-extern volatile sig_atomic_t dg_stop_signal;
-void dg_catch_signals(void);
-
 const char *dg_training_precision(const dg_training *r); /* the one of the device that it runs on */
-double dg_clock(void);                                   /* seconds, monotonic */
 
 /* Build the job, its data set whole or in two windows (job->o.window), so that it fits into b's memory, and into
  * `most` MB of it unless that is 0. DG_DEVICE says what is needed, what there is and the largest batch that fits. */

@@ -2,6 +2,7 @@
 #include "core/plan/backend.h"
 #include "kernels/cpu/cpu.h"
 #include "core/plan/plan.h"
+#include "core/base/clock.h"
 #include "core/base/team.h"
 
 #include <omp.h>
@@ -11,7 +12,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
-#include <time.h>
 
 typedef struct {
     dg_backend base; /* first, so that a dg_backend pointer is a cpu pointer */
@@ -161,20 +161,13 @@ static dg_err cpu_run(dg_backend *b, struct dg_plan *p)
     return DG_OK;
 }
 
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
 static dg_err cpu_run_op(dg_backend *b, const dg_op *op, double *ms)
 {
     const cpu *c = (cpu *)b;
     fp_mode before = enter(c);
-    double start = now_ms();
+    double start = dg_clock();
     dispatch(c->table, op);
-    if (ms) *ms = now_ms() - start;
+    if (ms) *ms = 1e3 * (dg_clock() - start);
     leave(before);
     return DG_OK;
 }

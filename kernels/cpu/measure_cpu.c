@@ -1,17 +1,10 @@
 /* What the CPU can do at most, measured: multiply-adds, memory, the last cache, what a parallel loop costs. */
 #include <omp.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kernels/cpu/cpu.h"
+#include "core/base/clock.h"
 #include "core/tune/machine.h"
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static void keep_best(double *best, double value)
 {
@@ -30,12 +23,12 @@ static double fma_burst(const dg_cpu_table *table, int threads)
         sink += mine;
 #pragma omp barrier
 #pragma omp master
-        first = seconds();
+        first = dg_clock();
         flops = table->fma(loops, &mine);
         sink += mine;
 #pragma omp barrier
 #pragma omp master
-        last = seconds();
+        last = dg_clock();
     }
     return sink > 0 && last > first ? flops / (last - first) * 1e-9 : 0;
 }
@@ -76,9 +69,9 @@ static double cached_triad(const dg_cpu_table *table, void **array, size_t bytes
     if (n == 0) return 0;
     double best = 0;
     for (int i = 0; i < 50; i++) {
-        const double t0 = seconds();
+        const double t0 = dg_clock();
         table->triad(array[0], array[1], array[2], n);
-        keep_best(&best, 3 * (double)n * (double)element / (seconds() - t0) * 1e-9);
+        keep_best(&best, 3 * (double)n * (double)element / (dg_clock() - t0) * 1e-9);
     }
     return best;
 }
@@ -88,12 +81,12 @@ static double fork_join_us(void)
     enum { LOOPS = 200 };
     double best = 0;
     for (int round = 0; round < 5; round++) {
-        const double t0 = seconds();
+        const double t0 = dg_clock();
         for (int i = 0; i < LOOPS; i++) {
 #pragma omp parallel
             __asm__ volatile("" ::: "memory");
         }
-        const double us = (seconds() - t0) * 1e6 / LOOPS;
+        const double us = (dg_clock() - t0) * 1e6 / LOOPS;
         if (round == 0 || us < best) best = us;
     }
     return best;
@@ -102,9 +95,9 @@ static double fork_join_us(void)
 static void memory(dg_machine *m, const dg_cpu_table *table, void **array, size_t bytes, size_t element)
 {
     const int64_t n = (int64_t)(bytes / element) / 4096 * 4096;
-    const double t0 = seconds();
+    const double t0 = dg_clock();
     table->triad(array[0], array[1], array[2], n);
-    const double t1 = seconds(), sum = table->read(array[1], n), t2 = seconds();
+    const double t1 = dg_clock(), sum = table->read(array[1], n), t2 = dg_clock();
     keep_best(&m->triad, 3 * (double)bytes / (t1 - t0) * 1e-9);
     /* the arrays are zero; a sum must be looked at */
     if (sum == 0) keep_best(&m->read, (double)bytes / (t2 - t1) * 1e-9);

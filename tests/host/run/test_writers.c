@@ -1,4 +1,5 @@
 /* What a run leaves out where epochs are quicker than the disk: checkpoints of --checkpoint-every auto, and curves. */
+#include "core/base/clock.h"
 #include "host/run/train.h"
 
 #include <pthread.h>

@@ -7,7 +7,8 @@
 extern "C" {
 #include "core/tune/machine.h"
 #include "tests/temp_folder.h"
-#include "host/run/train.h"
+#include "host/cli/commands.h"
+#include "host/run/stop.h"
 #include "core/tune/tune.h"
 #include "core/tune/tune_file.h"
 #include "host/measure/tuner.h"

@@ -1,0 +1,26 @@
+#include "host/run/stop.h"
+
+#include <unistd.h>
+
+volatile sig_atomic_t dg_stop_signal;
+
+/* First signal: finish the step and save. Second: the user does not want to wait. */
+static void on_signal(int number)
+{
+    if (dg_stop_signal) _exit(128 + number);
+    dg_stop_signal = number;
+}
+
+void dg_catch_signals(void)
+{
+    struct sigaction a = {.sa_handler = on_signal};
+    sigemptyset(&a.sa_mask);
+    static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
+    for (int i = 0; i < 3; i++) {
+        struct sigaction old;
+        /* nohup and shells in the background have their reasons for ignoring a signal */
+        if (!sigaction(caught[i], NULL, &old) && old.sa_handler != SIG_IGN) sigaction(caught[i], &a, NULL);
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error message, not a death */
+}

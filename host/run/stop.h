@@ -1,0 +1,13 @@
+/* A signal that asks a command to stop. */
+#ifndef DG_STOP_H
+#define DG_STOP_H
+
+#include <signal.h>
+
+/* The last signal that asked us to stop, 0: none. */
+extern volatile sig_atomic_t dg_stop_signal;
+
+/* The first SIGINT, SIGTERM or SIGHUP sets dg_stop_signal, the second ends the program at once. */
+void dg_catch_signals(void);
+
+#endif
