@@ -9,6 +9,7 @@
 #include "host/run/history.h"
 #include "host/cli/open_ahead.h"
 #include "core/base/shell.h"
+#include "host/net/gan_build.h"
 #include "host/run/train.h"
 #include "host/run/stop.h"
 
@@ -195,6 +196,7 @@ static dg_err set_up(dg_training *r)
     if (!e && !o->resume) e = dg_save_config(&r->dir, o->resolved);
     if (!e && o->resume) e = dg_history_take_up(&r->dir);
     if (!e) e = o->resume ? find_checkpoint(r, path, &st, model, &info) : dg_model_read(o->model, model);
+    if (!e) e = dg_gan_check_model(model); /* before pictures are read */
     if (!e) e = open_and_load(r, model);
     if (!e && !(r->config = dg_config_settled(o->resolved, "precision", dg_training_precision(r))))
         e = dg_fail(DG_DEVICE, "out of memory");

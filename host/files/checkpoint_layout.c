@@ -7,32 +7,23 @@
 #include <string.h>
 
 #include "host/files/safetensors_parts.h"
-
-static dg_ck_tensor *add(dg_ck_tensor *out, int *n, const dg_net *net, int module, const char *field, dg_ck_kind kind)
-{
-    dg_ck_tensor *t = &out[(*n)++];
-    *t = (dg_ck_tensor){.kind = kind, .net = net->letter == 'G' ? DG_G : DG_D};
-    snprintf(t->name, sizeof t->name, "%c.main.%d.%s", net->letter, module, field);
-    return t;
-}
+#include "host/net/gan_build.h"
 
 int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST])
 {
-    static const char *const field[] = {"weight", "bias", "running_mean", "running_var", "num_batches_tracked"};
-    static const dg_ck_kind kind[] = {DG_CK_WEIGHT, DG_CK_WEIGHT, DG_CK_MEAN, DG_CK_VARIANCE, DG_CK_COUNT};
     int n = 0;
     for (int net = 0; net < 2; net++)
         for (int i = 0; i < model->net[net].layers; i++) {
             const dg_layer *l = &model->net[net].layer[i];
-            dg_ck_tensor *t = add(out, &n, &model->net[net], l->main_conv, "weight", DG_CK_WEIGHT);
-            t->rank = 4;
-            t->dim[0] = l->transpose ? l->in.C : l->filters;
-            t->dim[1] = l->transpose ? l->filters : l->in.C;
-            t->dim[2] = t->dim[3] = l->kernel;
-            for (int k = 0; k < 5 && l->norm; k++) {
-                t = add(out, &n, &model->net[net], l->main_norm, field[k], kind[k]);
-                t->rank = kind[k] == DG_CK_COUNT ? 0 : 1;
-                t->dim[0] = l->filters;
+            dg_parameter list[DG_LAYER_PARAMETERS];
+            const int count = l->kind->parameters ? l->kind->parameters(l, list) : 0;
+            for (int k = 0; k < count; k++) {
+                const dg_parameter *p = &list[k];
+                dg_ck_tensor *t = &out[n++];
+                *t = (dg_ck_tensor){.kind = p->kind, .net = net, .rank = p->rank};
+                for (int d = 0; d < p->rank; d++) t->dim[d] = p->dim[d];
+                snprintf(t->name, sizeof t->name, "%s.main.%d.%s", model->net[net].name, l->module + p->module,
+                         p->field);
             }
         }
     return n;
@@ -72,7 +63,7 @@ typedef struct {
 
 static dg_err check_one(const check *c, const dg_st_tensor *t, const dg_ck_tensor *want, bool second_moment)
 {
-    bool same = t->rank == want->rank, counts = want->kind == DG_CK_COUNT;
+    bool same = t->rank == want->rank, counts = want->kind == DG_PARAMETER_COUNT;
     for (int i = 0; same && i < t->rank; i++) same = t->dim[i] == want->dim[i];
     char has[128], needs[128];
     if (!same)
@@ -83,7 +74,7 @@ static dg_err check_one(const check *c, const dg_st_tensor *t, const dg_ck_tenso
                        counts    ? "I64"
                        : c->full ? dg_st_type_name[c->type]
                                  : "F32 or F64");
-    return check_values(t, c->path, counts || second_moment || want->kind == DG_CK_VARIANCE);
+    return check_values(t, c->path, counts || second_moment || want->kind == DG_PARAMETER_VARIANCE);
 }
 
 /* The layout's tensor that a name in the file means. */
@@ -95,7 +86,7 @@ static const dg_ck_tensor *meaning(const check *c, const dg_ck_tensor *layout, i
     snprintf(full, sizeof full, "%s%s", prefix, name + (*moment ? 7 : 0));
     for (int i = 0; i < n; i++)
         if (!strcmp(layout[i].name, full))
-            return *moment && (!c->full || layout[i].kind != DG_CK_WEIGHT) ? NULL : &layout[i];
+            return *moment && (!c->full || layout[i].kind != DG_PARAMETER_WEIGHT) ? NULL : &layout[i];
     return NULL;
 }
 
@@ -127,8 +118,8 @@ dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, boo
     for (int i = 0; i < n && !e; i++) {
         static const char *const prefix[] = {"", "adam.m.", "adam.v."};
         const dg_ck_tensor *want = &layout[i];
-        if (!full && (want->kind == DG_CK_COUNT || (want->net == DG_D && !(nets & 1 << DG_D)))) continue;
-        for (int k = 0; k < (full && want->kind == DG_CK_WEIGHT ? 3 : 1) && !e; k++) {
+        if (!full && (want->kind == DG_PARAMETER_COUNT || (want->net == DG_D && !(nets & 1 << DG_D)))) continue;
+        for (int k = 0; k < (full && want->kind == DG_PARAMETER_WEIGHT ? 3 : 1) && !e; k++) {
             char name[80];
             snprintf(name, sizeof name, "%s%s", prefix[k], want->name);
             if (!(k ? dg_st_find(st, name) : dg_ck_find(st, want)))
@@ -178,6 +169,7 @@ dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model)
                                d ? (int)d[0] : (int)last[0]);
     }
     if (!e) e = dg_model_parse(text, path, model);
+    if (!e) e = dg_gan_check_model(model);
     free(text);
     return e;
 }

@@ -3,25 +3,19 @@
 #define DG_CHECKPOINT_PARTS_H
 
 #include "host/files/checkpoint.h"
+#include "host/net/layers/layers.h"
 
 #define DG_CHECKPOINT_FORMAT "dcgan-checkpoint-1"
 #define DG_GENERATOR_FORMAT "dcgan-generator-1"
 
-typedef enum {
-    DG_CK_WEIGHT, /* has Adam moments: weight, gamma, beta */
-    DG_CK_MEAN,
-    DG_CK_VARIANCE, /* never negative */
-    DG_CK_COUNT     /* num_batches_tracked, I64 */
-} dg_ck_kind;
-
 typedef struct {
     char name[64]; /* "G.main.0.weight" */
-    dg_ck_kind kind;
+    dg_parameter_kind kind;
     int net, rank;
     int64_t dim[4]; /* PyTorch's */
 } dg_ck_tensor;
 
-enum { DG_CK_MOST = 2 * DG_MAX_LAYERS * 6 };
+enum { DG_CK_MOST = 2 * DG_MAX_LAYERS * DG_LAYER_PARAMETERS };
 
 /* The tensors of both networks in the order of files; returns their number. */
 int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST]);

@@ -59,7 +59,7 @@ static dg_err collect(const dg_st *st, const char *path, const dg_ck_tensor *lay
         *o = (dg_st_tensor){.type = DG_I64, .rank = layout[i].rank, .bytes = 8, .data = t ? t->data : &never};
         snprintf(o->name, sizeof o->name, "%s", layout[i].name + 2);
         memcpy(o->dim, layout[i].dim, sizeof layout[i].dim);
-        if (layout[i].kind != DG_CK_COUNT) {
+        if (layout[i].kind != DG_PARAMETER_COUNT) {
             dg_err e = narrow(t, path, &owned[*count]);
             if (e) return e;
             o->data = owned[*count];

@@ -100,7 +100,7 @@ static dg_err info_text(const char *path, cJSON *to)
     dg_model *m = malloc(sizeof *m);
     if (!m || memchr(text, 0, bytes)) {
         e = dg_fail(m ? DG_DATA : DG_DEVICE, "%s: %s", path, m ? "is nothing that dcgan writes" : "out of memory");
-    } else if (strstr(text, "[G.1]") && dg_model_parse(text, path, m) == DG_OK) {
+    } else if (strstr(text, "[model]") && dg_model_parse(text, path, m) == DG_OK) {
         dg_info_text(to, "kind", "model");
         dg_info_text(to, "name", "%s", m->name);
         dg_info_text(to, "pictures", "%d x %d, %s", m->size, m->size, m->channels == 3 ? "colour" : "grey");

@@ -23,10 +23,10 @@ static dg_err add_model(cJSON *to, const dg_model *m, const dg_st *st)
         size_t n = 0;
         const dg_net *d = &m->net[net];
         for (int i = 0; i < d->layers && n + 16 < sizeof widths; i++)
-            n += (size_t)snprintf(widths + n, sizeof widths - n, "%s%d", i ? "-" : "", d->layer[i].filters);
+            n += (size_t)snprintf(widths + n, sizeof widths - n, "%s%d", i ? "-" : "", d->layer[i].out.C);
         unsigned long long weights = 0;
         for (int i = dg_ck_layout(m, layout) - 1; i >= 0; i--) {
-            if (layout[i].net != net || layout[i].kind != DG_CK_WEIGHT) continue;
+            if (layout[i].net != net || layout[i].kind != DG_PARAMETER_WEIGHT) continue;
             const dg_st_tensor *t = dg_ck_find(st, &layout[i]);
             if (t) weights += values(t);
         }

@@ -46,7 +46,8 @@ dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o,
     job->backend = b;
     job->tensor = calloc((size_t)2 * DG_MAX_LAYERS * 5, sizeof *job->tensor);
     if (!job->tensor) return dg_fail(DG_DEVICE, "out of memory while planning");
-    dg_err e = check_sizes(model, o);
+    dg_err e = dg_gan_check_model(model);
+    if (!e) e = check_sizes(model, o);
     if (e) {
         dg_job_free(job);
         return e;

@@ -2,21 +2,23 @@
  *
  *     [model]
  *     name = dcgan64-paper
- *     size = 64            ; pictures are size x size, a power of two from 16 to 256
- *     channels = 3         ; 1 or 3
- *     latent = 100
- *     [G.1]                ; the generator's layers, numbered from 1, in order
- *     op = conv_transpose  ; conv or conv_transpose
- *     filters = 256
+ *     size = 64            ; pictures are size x size, from 8 to 512
+ *     [G]                  ; what the layers of network G have unless they say otherwise
+ *     op = conv_transpose
  *     kernel = 4
+ *     stride = 2
+ *     norm = batch
+ *     act = relu
+ *     [G.1]                ; the layers, numbered from 1 without gaps, in order
+ *     filters = 256
  *     stride = 1
  *     pad = 0
- *     norm = batch         ; batch or none
- *     act = relu           ; relu, leaky, tanh or none
+ *     [G.2]
+ *     filters = 128
  *     ...
- *     [D.5]                ; the discriminator ends in one logit: filters = 1, norm = none, act = none
  *
- * Every mistake is DG_USAGE with file, line, key and what would be right. */
+ * docs/formats.md has all keys. Every mistake is DG_USAGE with file, line, key and what would be right. What a model is
+ * for is no concern of this reader: dg_gan_check_model (host/net/gan_build.h) says whether it is a GAN. */
 #ifndef DG_MODEL_H
 #define DG_MODEL_H
 
@@ -24,29 +26,36 @@
 #include "core/base/err.h"
 #include "core/plan/ops.h"
 
-enum { DG_MAX_LAYERS = 16, DG_MODEL_TEXT_MAX = 16384 };
+enum { DG_MAX_NETS = 4, DG_MAX_LAYERS = 128, DG_MODEL_TEXT_MAX = 16384 };
+
+typedef struct dg_layer_kind dg_layer_kind; /* host/net/layers/layers.h */
 
 typedef struct {
-    char name[8]; /* "G.1" */
-    bool transpose;
+    char name[16]; /* "G.1"; "C.4.2": the second of several that section [C.4] stands for */
+    int line;      /* of its section in the file */
+    const dg_layer_kind *kind;
+    int input; /* the layer of this network that it reads; -1: the network's input */
     int filters, kernel, stride, pad;
-    bool norm;
+    int norm; /* 1: batch norm */
     dg_act act;
-    double slope;             /* of leaky; 0.2 unless given */
-    dg_shape in, out;         /* N = 1 */
-    int main_conv, main_norm; /* index in the stock example's nn.Sequential: main.N.weight */
+    double slope;     /* of leaky */
+    dg_shape in, out; /* N = 1 */
+    int module;       /* index of its first module in PyTorch's nn.Sequential: main.N.weight */
 } dg_layer;
 
 typedef struct {
-    char letter; /* 'G' or 'D' */
+    char name[8]; /* "G" */
+    bool latent;  /* its input is the latent vector; otherwise pictures */
     int layers;
     dg_layer layer[DG_MAX_LAYERS];
 } dg_net;
 
+/* About 60 KB: on the heap, please. */
 typedef struct {
-    char name[64];
+    char name[64], where[256]; /* where: the file, for messages */
     int size, channels, latent;
-    dg_net net[2];                /* DG_G, DG_D */
+    int nets;
+    dg_net net[DG_MAX_NETS];      /* those that begin from the latent vector first, then in the order of the file */
     char text[DG_MODEL_TEXT_MAX]; /* the file as read, kept in checkpoints */
 } dg_model;
 
@@ -56,8 +65,11 @@ dg_err dg_model_read(const char *name, dg_model *out);
 /* text is the content of a model file; where names it in messages. */
 dg_err dg_model_parse(const char *text, const char *where, dg_model *out);
 
+/* What one sample of the network's input is. */
+dg_shape dg_net_input(const dg_model *m, const dg_net *n);
+
 /* A stock DCGAN of these widths as model text (for replay and import): generator ngf * 2^depth ... ngf,
- * discriminator mirrored. out holds DG_MODEL_TEXT_MAX bytes. */
+ * discriminator mirrored. size is a power of two. out holds DG_MODEL_TEXT_MAX bytes. */
 dg_err dg_model_stock(char *out, const char *name, int size, int channels, int latent, int ngf, int ndf);
 
 /* Built-in models: name i, or NULL past the last. */

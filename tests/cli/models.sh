@@ -31,7 +31,7 @@ wrong()
     says "$2"
 }
 line() { grep -n -m 1 "$1" "$root/models/dcgan32.cfg" | cut -d: -f1; }
-wrong "$(line '^size')" size 's/^size = 32/size = 33/'
+wrong "$(line '^size')" size 's/^size = 32/size = 7/'
 wrong "$(line '^size')" size 's/^size = 32/size = thirty/'
 wrong "$(line '^channels')" channels 's/^channels = 3/channels = 2/'
 wrong "$(line '^latent')" latent 's/^latent = 100/latent = 0/'

@@ -1,5 +1,6 @@
-/* Model files: the built-in ones, stock texts, and every kind of mistake with its line and key. */
-#include "host/net/model.h"
+/* Model files: the built-in ones, stock texts, and every kind of mistake with its line and key, those included that
+ * make a model no GAN. */
+#include "host/net/gan_build.h"
 #include "test.h"
 
 static dg_model m;
@@ -13,7 +14,8 @@ static dg_err parse_with(const char *from, const char *to)
     DG_CHECKF(at != NULL, "the stock text has no %s", from);
     if (!at) return DG_OK;
     snprintf(out, sizeof out, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-    return dg_model_parse(out, "net.cfg", &m);
+    const dg_err e = dg_model_parse(out, "net.cfg", &m);
+    return e ? e : dg_gan_check_model(&m);
 }
 
 static void mistake(const char *from, const char *to, const char *said)
@@ -26,13 +28,58 @@ static void mistake(const char *from, const char *to, const char *said)
 static void check_builtin(const char *name, int size, int width, int layers)
 {
     DG_CHECKF(dg_model_read(name, &m) == DG_OK, "%s: %s", name, dg_message());
+    DG_CHECKF(dg_gan_check_model(&m) == DG_OK, "%s: %s", name, dg_message());
     DG_CHECKF(!strcmp(m.name, name), "%s calls itself %s", name, m.name);
     DG_CHECK(m.size == size && m.channels == 3 && m.latent == 100);
     DG_CHECK(m.net[DG_G].layers == layers && m.net[DG_D].layers == layers);
     DG_CHECK(m.net[DG_G].layer[0].filters == width && m.net[DG_D].layer[layers - 2].filters == width);
-    DG_CHECK(m.net[DG_G].layer[layers - 1].main_conv == 3 * (layers - 1));
-    DG_CHECK(m.net[DG_D].layer[layers - 1].main_conv == 3 * (layers - 2) + 2);
-    DG_CHECK(m.net[DG_D].layer[1].main_norm == 3 && m.net[DG_G].layer[0].main_norm == 1);
+    DG_CHECK(m.net[DG_G].layer[layers - 1].module == 3 * (layers - 1));
+    DG_CHECK(m.net[DG_D].layer[layers - 1].module == 3 * (layers - 2) + 2);
+    DG_CHECK(m.net[DG_D].layer[1].module == 2 && m.net[DG_G].layer[1].module == 3);
+}
+
+/* The [G.1] of the stock text with another value of a key: is it taken, and what do messages say must be? The shape is
+ * looked at afterwards, so its messages are none of the key's. */
+static void range(const char *key, const char *was, const char *good, const char *bad, const char *right)
+{
+    char from[64], to[64], said[200];
+    snprintf(from, sizeof from, "\n%s = %s\n", key, was);
+    for (const char *v = good; *v; v += strcspn(v, " "), v += *v == ' ') {
+        snprintf(to, sizeof to, "\n%s = %.*s\n", key, (int)strcspn(v, " "), v);
+        const dg_err e = parse_with(from, to);
+        DG_CHECKF(!e || !strstr(dg_message(), ": must be ") || strstr(dg_message(), "less than kernel"), "%s: %s", to,
+                  dg_message());
+    }
+    for (const char *v = bad; *v; v += strcspn(v, " "), v += *v == ' ') {
+        snprintf(to, sizeof to, "\n%s = %.*s\n", key, (int)strcspn(v, " "), v);
+        snprintf(said, sizeof said, "] %s = %.*s: must be %s", key, (int)strcspn(v, " "), v, right);
+        mistake(from, to, said);
+    }
+}
+
+static void ranges(void)
+{
+    range("size", "16", "8 28 96 224 512", "7 513 -16 16.0 x 99999999999999999999", "a whole number from 8 to 512");
+    range("channels", "3", "1 3", "0 2 4 RGB", "1 (grey) or 3 (RGB)");
+    range("latent", "10", "1 4096", "0 4097 1e3", "a whole number from 1 to 4096");
+    range("op", "conv_transpose", "conv", "deconv convolution con", "conv or conv_transpose");
+    range("filters", "8", "1 16384", "0 16385 -8 99999999999999999999", "a whole number from 1 to 16384");
+    range("kernel", "4", "1 16", "0 17 4.5", "a whole number from 1 to 16");
+    range("stride", "1", "1 8", "0 9", "a whole number from 1 to 8");
+    range("pad", "0", "0 15", "-1 16", "a whole number from 0 to 15");
+    range("norm", "batch", "none batch", "layer bat batchnorm", "batch or none");
+    range("act", "relu", "none relu leaky", "gelu tan relu|leaky", "relu, leaky, tanh or none");
+    range("act", "leaky", "leaky\nslope=0 leaky\nslope=0.999", "", "");
+    mistake("act = leaky", "act = leaky\nslope = 1", "slope = 1: must be a number from 0 up to, not including, 1");
+    mistake("act = leaky", "act = leaky\nslope = -0.1", "slope = -0.1: must be a number");
+    mistake("act = leaky", "act = leaky\nslope = nan", "slope = nan: must be a number");
+    mistake("act = leaky", "act = leaky\nrepeat = 0", "repeat = 0: must be a whole number from 1 to 128");
+    mistake("act = leaky", "act = leaky\nrepeat = 129", "repeat = 129: must be a whole number from 1 to 128");
+    mistake("act = leaky", "act = leaky\nin = G.1", "[D.1] in = G.1: must be an earlier layer of this network");
+    mistake("act = leaky", "act = leaky\nin = D", "[D.1] in = D: must be an earlier layer");
+    mistake("act = leaky", "act = leaky\nin = D.129", "[D.1] in = D.129: must be an earlier layer");
+    mistake("act = leaky", "act = leaky\nrepeat_from = latent",
+            "repeat_from = latent: must be a layer of this network");
 }
 
 int main(void)
@@ -62,38 +109,48 @@ int main(void)
                         "filters = 8\nkernel = 6\nstride = 1\npad = 1") == DG_OK);
     DG_CHECK(parse_with("act = leaky", "act = leaky\nslope = 0.3") == DG_OK && m.net[DG_D].layer[0].slope == 0.3);
 
-    mistake("size = 16", "size = 48", "net.cfg:3: [model] size = 48: must be a power of two");
-    mistake("channels = 3", "channels = 2", "net.cfg:4: [model] channels = 2: must be 1");
-    mistake("latent = 10", "latent = ten", "net.cfg:5: [model] latent = ten");
-    mistake("latent = 10\n", "", "no key latent");
-    mistake("name = small", "name = a b", "net.cfg:2: [model] name = a b");
-    mistake("name = small", "nam = small", "unknown key");
-    mistake("op = conv_transpose", "op = deconv", "net.cfg:7: [G.1] op = deconv: must be conv or conv_transpose");
-    mistake("filters = 8", "filters = 0", "net.cfg:8: [G.1] filters = 0");
-    mistake("filters = 8", "filters = 99999999999999999999", "[G.1] filters");
-    mistake("kernel = 4", "kernel = 4.5", "net.cfg:9: [G.1] kernel = 4.5");
-    mistake("stride = 1", "stride = 9", "net.cfg:10: [G.1] stride = 9");
-    mistake("pad = 0", "pad = -1", "net.cfg:11: [G.1] pad = -1");
+    /* what has a value of its own when it is not given */
+    DG_CHECK(parse_with("channels = 3\nlatent = 10\n", "") == DG_OK && m.channels == 3 && m.latent == 100);
+    DG_CHECK(parse_with("pad = 1\nnorm = none\nact = leaky", "act = leaky") == DG_OK && m.net[DG_D].layer[0].pad == 1);
+    const int norm = parse_with("stride = 1\npad = 0\nnorm = batch\nact = relu", "pad = 0") ? -1
+                                                                                            : m.net[DG_G].layer[0].norm;
+    DG_CHECK(norm == 0 && m.net[DG_G].layer[0].stride == 1 && m.net[DG_G].layer[0].act == DG_ACT_NONE);
+
+    ranges();
+
+    mistake("size = 16", "size = 513", "net.cfg:3: [model] size = 513: must be a whole number from 8 to 512");
+    mistake("size = 16\n", "", "section [model] has no key size");
+    mistake("name = small\n", "", "section [model] has no key name");
+    mistake("channels = 3", "channels = 2", "net.cfg:4: [model] channels = 2: must be 1 (grey) or 3 (RGB)");
+    mistake("latent = 10", "latent = ten", "net.cfg:5: [model] latent = ten: must be a whole number from 1 to 4096");
+    mistake("name = small", "name = a b", "net.cfg:2: [model] name = a b: must be 1 to 63 letters, digits, dots");
+    mistake("name = small", "nam = small", "nam = small: unknown key; [model] has name, size, channels, latent");
+    mistake("op = conv_transpose", "opp = conv",
+            "net.cfg:7: [G.1] opp = conv: unknown key; a layer has op, in, filters, kernel, stride, pad, norm, act");
     mistake("pad = 0", "pad = 4", "[G.1] pad = 4: must be less than kernel");
-    mistake("norm = batch", "norm = layer", "net.cfg:12: [G.1] norm = layer: must be batch or none");
-    mistake("act = relu", "act = gelu", "net.cfg:13: [G.1] act = gelu: must be relu");
-    mistake("act = relu", "act = tanh", "does not go with norm = batch");
-    mistake("act = leaky", "act = leaky\nslope = 1", "slope = 1: must be");
-    mistake("act = relu", "act = relu\nact = relu", "given twice");
-    mistake("act = relu\n", "", "[G.1] has no key act");
+    mistake("act = relu", "act = tanh", "net.cfg:6: [G.1] act = tanh: does not go with norm = batch");
+    mistake("act = relu", "act = relu\nact = relu", "net.cfg:14: [G.1] act = relu: this key is given twice");
+    mistake("filters = 8\n", "", "net.cfg:6: [G.1] has no key filters; op = conv_transpose needs it");
+    mistake("kernel = 4\n", "", "[G.1] has no key kernel");
     mistake("[G.1]", "[G.7]", "section [G.1] is missing");
-    mistake("[G.1]", "[H.1]", "unknown section");
-    mistake("[G.1]", "[G.17]", "unknown section");
+    mistake("[G.1]", "[H.1]", "section [G.1] is missing");
+    mistake("[G.1]", "[H1]", "net.cfg:6: [H1]: unknown section");
+    mistake("[G.1]", "[G.129]", "unknown section");
+    mistake("[G.1]", "[G.0]", "unknown section");
+    mistake("[G.1]", "[HOUSE.1]", "unknown section");
+    mistake("[G.1]", "[A.1]\n[B.1]\n[C.1]\n[D.1]\n[G.1]", "net.cfg:10: [G.1]: unknown section");
     mistake("[model]", "model", "net.cfg:1: neither [section] nor key = value");
     mistake("filters = 3\n", "filters = 4\n", "[G.3] ends in 16 x 16 x 4; the generator must end in 16 x 16 x 3");
     mistake("filters = 1\n", "filters = 2\n", "the discriminator must end in 1 x 1 x 1");
     mistake("norm = none\nact = tanh", "norm = none\nact = relu", "needs norm = none and act = tanh");
     mistake("norm = none\nact = none", "norm = none\nact = relu", "gives the logit");
-    mistake("[D.1]\nop = conv\nfilters = 4\nkernel = 4\nstride = 2\npad = 1",
-            "[D.1]\nop = conv\nfilters = 4\nkernel = 4\nstride = 2\npad = 0",
-            "[D.2] 7 x 7 with kernel = 4, stride = 2, pad = 1 leaves a rest");
-    mistake("[D.1]\nop = conv\nfilters = 4\nkernel = 4", "[D.1]\nop = conv\nfilters = 4\nkernel = 5",
-            "leaves a rest of 1 pixels");
+    mistake("op = conv_transpose", "in = pictures\nop = conv",
+            "[G.1] in = pictures: the generator reads the latent vector");
+    mistake("[D.1]", "[D.1]\nin = latent", "makes");
+    mistake("[D.1]", "[E.1]\nfilters = 1\nkernel = 1\n[D.1]",
+            "net.cfg: cannot be trained: its networks are G, E, D, and all that is trained so far is a GAN");
+    mistake("kernel = 4\nstride = 2\npad = 1\nnorm = none\nact = leaky", "kernel = 3\nstride = 2\npad = 0",
+            "[D.1] 16 x 16 with kernel = 3, stride = 2, pad = 0 leaves a rest of 1 pixels; choose pad so that it is 0");
 
     DG_CHECK(dg_model_parse("", "empty.cfg", &m) == DG_USAGE);
     DG_CHECK(dg_model_read("no-such-model", &m) == DG_USAGE && strstr(dg_message(), "dcgan64-paper"));

@@ -1,0 +1,222 @@
+/* conv and conv_transpose: a convolution, then batch norm if asked for, then the activation. */
+#include <string.h>
+
+#include "host/net/layers/layers.h"
+
+static const double NORM_EPS = 1e-5, NORM_MOMENTUM = 0.1; /* PyTorch's defaults */
+
+/* The layer's parameters in the order of parameters(), and what a pass saves: the rows before the norm, and of its
+ * statistics. */
+enum { W, GAMMA, BETA, RUNNING_MEAN, RUNNING_VAR };
+enum { PRE, MEAN, RSTD };
+
+static bool transposed(const dg_layer *l) { return l->kind == &dg_layer_conv_transpose; }
+
+static dg_err shape(dg_layer *l, const char *where)
+{
+    if (l->stride < 0) l->stride = 1;
+    if (l->pad < 0) l->pad = (l->kernel - 1) / 2;
+    if (l->norm && l->act == DG_ACT_TANH)
+        return dg_layer_fail(l, where, "act = tanh: does not go with norm = batch; use norm = none");
+    l->out = (dg_shape){1, 0, 0, l->filters};
+    if (!transposed(l)) {
+        const dg_err e = dg_layer_windows(l, where, &l->out);
+        return e ? e : dg_layer_check_size(l, where);
+    }
+    if (l->pad >= l->kernel)
+        return dg_layer_fail(l, where, "pad = %d: must be less than kernel = %d", l->pad, l->kernel);
+    l->out.H = (l->in.H - 1) * l->stride + l->kernel - 2 * l->pad;
+    l->out.W = (l->in.W - 1) * l->stride + l->kernel - 2 * l->pad;
+    return dg_layer_check_size(l, where);
+}
+
+static int modules(const dg_layer *l) { return 1 + (l->norm != 0) + (l->act != DG_ACT_NONE); }
+
+/* The convolution that a layer is: of a transposed one, x is the output and y the input. */
+static dg_conv_args geometry(const dg_layer *l, int N)
+{
+    dg_shape x = transposed(l) ? l->out : l->in, y = transposed(l) ? l->in : l->out;
+    return (dg_conv_args){.N = N,
+                          .H = x.H,
+                          .W = x.W,
+                          .Ci = x.C,
+                          .Ho = y.H,
+                          .Wo = y.W,
+                          .Co = y.C,
+                          .K = l->kernel,
+                          .S = l->stride,
+                          .P = l->pad};
+}
+
+static int parameters(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS])
+{
+    const dg_conv_args c = geometry(l, 1);
+    const int C = l->filters;
+    const dg_parameter all[] = {
+        [W] = {DG_PARAMETER_WEIGHT, "conv.w", "conv.dw", 0, "weight", 4, {c.Co, c.Ci, c.K, c.K}},
+        [GAMMA] = {DG_PARAMETER_WEIGHT, "norm.gamma", "norm.dgamma", 1, "weight", 1, {C}},
+        [BETA] = {DG_PARAMETER_WEIGHT, "norm.beta", "norm.dbeta", 1, "bias", 1, {C}},
+        [RUNNING_MEAN] = {DG_PARAMETER_MEAN, "norm.running_mean", NULL, 1, "running_mean", 1, {C}},
+        [RUNNING_VAR] = {DG_PARAMETER_VARIANCE, "norm.running_var", NULL, 1, "running_var", 1, {C}},
+        {DG_PARAMETER_COUNT, NULL, NULL, 1, "num_batches_tracked", 0, {0}},
+    };
+    memcpy(out, all, sizeof all);
+    return l->norm ? (int)(sizeof all / sizeof *all) : 1;
+}
+
+/* By how many binary places fp16, whose normal numbers reach from 2^-14 to 2^16, moves gradients up. The loss is a mean
+ * over the batch, so that gradients are as 1 to the batch. The largest seen in any layer (dcgan64-paper from its first
+ * to its 300th epoch, dcgan64, dcgan128) was 2^4.5 / batch; of every layer at least 99 in 100 were beyond 2^-22 /
+ * batch, and 999 of 1000 beyond 2^-26. With these places that is 2^12.5, 2^-14 and 2^-18, and what is smaller loses
+ * places one by one. */
+static int shift_of(int batch)
+{
+    int shift = 8;
+    while (1 << (shift - 8) < batch) shift++;
+    return shift;
+}
+
+static dg_norm_act_args norm_act(const dg_layer *l, const dg_pass *p)
+{
+    return (dg_norm_act_args){.N = p->N,
+                              .H = l->out.H,
+                              .W = l->out.W,
+                              .C = l->filters,
+                              .groups = p->groups,
+                              .act = l->act,
+                              .slope = l->slope};
+}
+
+static dg_act_args plain_act(const dg_layer *l, const dg_pass *p)
+{
+    return (dg_act_args){.n = (int64_t)dg_count(dg_batch_of(l->out, p->N)), .act = l->act, .slope = l->slope};
+}
+
+/* The inputs that norm_act and norm_act_dx have in common. */
+static void bind_norm(dg_op *op, const dg_layer_pass *own, const dg_layer_rows *r)
+{
+    dg_bind_row(op, "x", own->saved[PRE]);
+    dg_bind_row(op, "mean", own->saved[MEAN]);
+    dg_bind_row(op, "rstd", own->saved[RSTD]);
+    dg_bind_row(op, "gamma", r->value[GAMMA]);
+    dg_bind_row(op, "beta", r->value[BETA]);
+}
+
+static void norm_forward(dg_builder *b, const dg_pass *p, int i, dg_layer_pass *own)
+{
+    const dg_layer *l = dg_layer_of(b, p, i);
+    const dg_layer_rows *r = &b->rows[p->net][i];
+    const dg_shape stats = {1, 1, p->groups, l->filters};
+    own->saved[MEAN] = dg_work_row(b, p->net, stats, "%s.norm.mean%s", l->name, p->suffix);
+    own->saved[RSTD] = dg_work_row(b, p->net, stats, "%s.norm.rstd%s", l->name, p->suffix);
+    dg_op *op = dg_plan_add(b->plan, p->frozen ? DG_OP_norm_frozen : DG_OP_norm_stats, "%s.norm.stats%s", l->name,
+                            p->suffix);
+    if (p->frozen) op->u.norm_frozen = (dg_norm_frozen_args){.C = l->filters, .eps = NORM_EPS};
+    else
+        op->u.norm_stats = (dg_norm_stats_args){.N = p->N,
+                                                .H = l->out.H,
+                                                .W = l->out.W,
+                                                .C = l->filters,
+                                                .groups = p->groups,
+                                                .eps = NORM_EPS,
+                                                .momentum = NORM_MOMENTUM};
+    dg_bind_row(op, "mean", own->saved[MEAN]);
+    dg_bind_row(op, "rstd", own->saved[RSTD]);
+    dg_bind_row(op, "running_mean", r->value[RUNNING_MEAN]);
+    dg_bind_row(op, "running_var", r->value[RUNNING_VAR]);
+    if (!p->frozen) dg_bind_row(op, "x", own->saved[PRE]);
+
+    op = dg_plan_add(b->plan, DG_OP_norm_act, "%s.norm.act%s", l->name, p->suffix);
+    op->u.norm_act = norm_act(l, p);
+    dg_bind(op, "y", own->out);
+    bind_norm(op, own, r);
+}
+
+static void forward(dg_builder *b, dg_pass *p, int i)
+{
+    const dg_layer *l = dg_layer_of(b, p, i);
+    dg_layer_pass *own = &p->layer[i];
+    const char *in = transposed(l) ? "y" : "x", *out = transposed(l) ? "x" : "y";
+    if (l->norm) own->saved[PRE] = dg_work_row(b, p->net, dg_batch_of(l->out, p->N), "%s.pre%s", l->name, p->suffix);
+    own->out = dg_layer_out(b, p, i);
+    dg_op *op = dg_plan_add(b->plan, transposed(l) ? DG_OP_conv_dx : DG_OP_conv_fwd, "%s.%s.fwd%s", l->name,
+                            l->kind->name, p->suffix);
+    op->u.conv = geometry(l, p->N);
+    dg_bind(op, in, own->in);
+    dg_bind(op, out, l->norm ? (dg_view){own->saved[PRE], 0} : own->out);
+    dg_bind_row(op, "w", b->rows[p->net][i].value[W]);
+    if (l->norm) {
+        norm_forward(b, p, i, own);
+    } else if (l->act != DG_ACT_NONE) {
+        op = dg_plan_add(b->plan, DG_OP_act, "%s.act.fwd%s", l->name, p->suffix);
+        op->u.act = plain_act(l, p);
+        dg_bind(op, "y", own->out);
+        dg_bind(op, "x", own->out);
+    }
+}
+
+/* Back through norm and activation, in place. */
+static void act_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want)
+{
+    const dg_layer *l = dg_layer_of(b, p, i);
+    const dg_layer_rows *r = &b->rows[p->net][i];
+    if (!l->norm && l->act == DG_ACT_NONE) return;
+    dg_op *op = dg_plan_add(b->plan, l->norm ? DG_OP_norm_act_dx : DG_OP_act_dx, "%s.%s.dx%s", l->name,
+                            l->norm ? "norm.act" : "act", p->suffix);
+    dg_bind(op, "dx", dy);
+    dg_bind(op, "dy", dy);
+    if (!l->norm) {
+        op->u.act = plain_act(l, p);
+        dg_bind(op, "y", p->layer[i].out);
+        return;
+    }
+    op->u.norm_act = norm_act(l, p);
+    if (want & DG_WANT_WEIGHTS) dg_bind_row(op, "dgamma", r->grad[GAMMA]);
+    if (want & DG_WANT_WEIGHTS) dg_bind_row(op, "dbeta", r->grad[BETA]);
+    bind_norm(op, &p->layer[i], r);
+}
+
+/* One of the two gradients of the convolution; dy counts as its y, of a transposed one as its x. */
+static dg_op *gradient(dg_builder *b, const dg_pass *p, int i, dg_op_kind kind, dg_view dy)
+{
+    const dg_layer *l = dg_layer_of(b, p, i);
+    dg_op *op = dg_plan_add(b->plan, kind, "%s.%s.%s%s", l->name, l->kind->name, kind == DG_OP_conv_dw ? "dw" : "dx",
+                            p->suffix);
+    op->u.conv = geometry(l, p->N);
+    *(transposed(l) ? &op->u.conv.shift_x : &op->u.conv.shift_y) = shift_of(p->N / p->groups);
+    dg_bind(op, transposed(l) ? "x" : "y", dy);
+    return op;
+}
+
+static dg_view backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want)
+{
+    const dg_layer *l = dg_layer_of(b, p, i);
+    const dg_layer_rows *r = &b->rows[p->net][i];
+    const char *in = transposed(l) ? "y" : "x";
+    act_backward(b, p, i, dy, want);
+    if (want & DG_WANT_WEIGHTS) {
+        dg_op *op = gradient(b, p, i, DG_OP_conv_dw, dy);
+        dg_bind_row(op, "w", r->grad[W]);
+        dg_bind(op, in, p->layer[i].in);
+    }
+    if (!(want & DG_WANT_INPUT)) return (dg_view){-1, 0};
+    const dg_view dx = {dg_work_row(b, p->net, dg_batch_of(l->in, p->N), "%s.din%s", l->name, p->suffix), 0};
+    dg_op *op = gradient(b, p, i, transposed(l) ? DG_OP_conv_fwd : DG_OP_conv_dx, dy);
+    dg_bind(op, in, dx);
+    dg_bind_row(op, "w", r->value[W]);
+    return dx;
+}
+
+enum {
+    TAKES = DG_KEY(FILTERS) | DG_KEY(KERNEL) | DG_KEY(STRIDE) | DG_KEY(PAD) | DG_KEY(NORM) | DG_KEY(ACT) |
+            DG_KEY(SLOPE),
+    NEEDS = DG_KEY(FILTERS) | DG_KEY(KERNEL)
+};
+
+#define KIND(kind)                                                                                                  \
+    {                                                                                                               \
+        .name = kind, .takes = TAKES, .needs = NEEDS, .shape = shape, .modules = modules, .parameters = parameters, \
+        .forward = forward, .backward = backward                                                                    \
+    }
+
+const dg_layer_kind dg_layer_conv = KIND("conv"), dg_layer_conv_transpose = KIND("conv_transpose");

@@ -1,0 +1,78 @@
+/* The kinds of layers that a model file can have. A kind is one file of this folder: its keys, the shape of its output,
+ * its parameters, and the ops that it puts into a plan. A new one is a file with its dg_layer_kind and a row in
+ * DG_LAYERS; a key that no kind has yet is a row in host/net/model_keys.c. */
+#ifndef DG_LAYERS_H
+#define DG_LAYERS_H
+
+#include "host/net/build.h"
+
+/* X(NAME): dg_layer_NAME is the kind that `op = NAME` means. The first one is meant where no op is given. */
+#define DG_LAYERS(X) \
+    X(conv)          \
+    X(conv_transpose)
+
+/* The keys of a layer, in the order in which messages tell them. */
+typedef enum {
+    DG_KEY_OP,
+    DG_KEY_IN,
+    DG_KEY_FILTERS,
+    DG_KEY_KERNEL,
+    DG_KEY_STRIDE,
+    DG_KEY_PAD,
+    DG_KEY_NORM,
+    DG_KEY_ACT,
+    DG_KEY_SLOPE,
+    DG_KEY_REPEAT,
+    DG_KEY_REPEAT_FROM,
+    DG_KEYS
+} dg_key_id;
+#define DG_KEY(name) (1u << DG_KEY_##name)
+
+/* A tensor that belongs to a layer and is kept in checkpoints. */
+typedef enum {
+    DG_PARAMETER_WEIGHT,   /* is trained: has a gradient and moments */
+    DG_PARAMETER_MEAN,     /* running statistics */
+    DG_PARAMETER_VARIANCE, /* never negative */
+    DG_PARAMETER_COUNT     /* num_batches_tracked: in files alone */
+} dg_parameter_kind;
+
+typedef struct {
+    dg_parameter_kind kind;
+    const char *row, *grad; /* its rows in the arena are NAME.row and NAME.grad, NAME being the layer's */
+    int module;             /* its module in PyTorch, counted from the layer's first */
+    const char *field;      /* PyTorch's name of it there: "weight" */
+    int rank, dim[4];       /* PyTorch's shape: (Co, Ci, K, K), (C) */
+} dg_parameter;
+
+struct dg_layer_kind {
+    const char *name;
+    unsigned takes, needs; /* keys, by DG_KEY; all kinds take op, in, repeat and repeat_from */
+    /* Sets out, and the keys that were left open (-1), from in and the other keys; refuses what does not go together.
+     */
+    dg_err (*shape)(dg_layer *l, const char *where);
+    int (*modules)(const dg_layer *l); /* how many modules of nn.Sequential it is */
+    int (*parameters)(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS]); /* NULL: it has none */
+    /* Layer i of the pass forward: reads pass->layer[i].in, sets .out and what backward needs. */
+    void (*forward)(dg_builder *b, dg_pass *p, int i);
+    /* From dy, the gradient of .out, the gradients of the weights (DG_WANT_WEIGHTS); returns that of .in where
+     * DG_WANT_INPUT asks for it. dy may be overwritten. */
+    dg_view (*backward)(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want);
+};
+
+#define X(name) extern const dg_layer_kind dg_layer_##name;
+DG_LAYERS(X)
+#undef X
+
+extern const dg_layer_kind *const dg_layer_kinds[]; /* ends with NULL */
+
+/* "FILE:LINE: [C.4] ...": DG_USAGE. */
+dg_err dg_layer_fail(const dg_layer *l, const char *where, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* How many windows of l->kernel pixels every l->stride ones l->in has, with l->pad around it, as out->H and out->W. */
+dg_err dg_layer_windows(const dg_layer *l, const char *where, dg_shape *out);
+/* Refuses an output of no pixel or of more than DG_LAYER_SIDE in a row. */
+enum { DG_LAYER_SIDE = 1024 };
+dg_err dg_layer_check_size(const dg_layer *l, const char *where);
+
+#endif

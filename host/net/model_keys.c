@@ -1,0 +1,325 @@
+/* The keys of a model file, as a table, and the sections that they stand in. */
+#include <ctype.h>
+#include <errno.h>
+#include <ini.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/net/model_parts.h"
+
+typedef enum {
+    WHOLE,  /* int: min, min + step ... max */
+    NUMBER, /* double from min up to, not including, max */
+    CHOICE, /* int: the place in choices */
+    NAME,   /* char[64] */
+    OP,     /* const dg_layer_kind * */
+    LAYER   /* int: an earlier section of the same network; of the key in also DG_IN_LATENT or DG_IN_PICTURES */
+} value_kind;
+
+typedef struct {
+    const char *name;
+    value_kind kind;
+    size_t offset, bytes; /* in dg_model or dg_section */
+    double min, max;
+    int step;
+    double preset; /* -1: there is none; [model] must give it then, a layer's kind knows what it is */
+    const char *choices, *must;
+} key;
+
+#define MODEL(member) offsetof(dg_model, member), sizeof((dg_model *)0)->member
+#define SECTION(member) offsetof(dg_section, member), sizeof((dg_section *)0)->member
+
+static const key model_keys[] = {
+    {"name", NAME, MODEL(name), .preset = -1, .must = "1 to 63 letters, digits, dots, dashes or underscores"},
+    {"size", WHOLE, MODEL(size), 8, 512, 1, .preset = -1},
+    {"channels", WHOLE, MODEL(channels), 1, 3, 2, .preset = 3, .must = "1 (grey) or 3 (RGB)"},
+    {"latent", WHOLE, MODEL(latent), 1, 4096, 1, .preset = 100},
+};
+enum { MODEL_KEYS = sizeof model_keys / sizeof *model_keys };
+
+static const key layer_keys[DG_KEYS] = {
+    [DG_KEY_OP] = {"op", OP, SECTION(layer.kind), .preset = -1},
+    [DG_KEY_IN] = {"in", LAYER, SECTION(in),
+                   .must = "an earlier layer of this network; of its first layer latent or pictures"},
+    [DG_KEY_FILTERS] = {"filters", WHOLE, SECTION(layer.filters), 1, 16384, 1, .preset = -1},
+    [DG_KEY_KERNEL] = {"kernel", WHOLE, SECTION(layer.kernel), 1, 16, 1, .preset = -1},
+    [DG_KEY_STRIDE] = {"stride", WHOLE, SECTION(layer.stride), 1, 8, 1, .preset = -1},
+    [DG_KEY_PAD] = {"pad", WHOLE, SECTION(layer.pad), 0, 15, 1, .preset = -1},
+    [DG_KEY_NORM] = {"norm", CHOICE, SECTION(layer.norm), .choices = "none|batch"},
+    [DG_KEY_ACT] = {"act", CHOICE, SECTION(layer.act), .choices = "none|relu|leaky|tanh"}, /* as dg_act */
+    [DG_KEY_SLOPE] = {"slope", NUMBER, SECTION(layer.slope), 0, 1, 0, 0.2,
+                      .must = "a number from 0 up to, not including, 1"},
+    [DG_KEY_REPEAT] = {"repeat", WHOLE, SECTION(repeat), 1, DG_MAX_LAYERS, 1, .preset = 1},
+    [DG_KEY_REPEAT_FROM] = {"repeat_from", LAYER, SECTION(repeat_from),
+                            .must = "a layer of this network, up to this one"},
+};
+/* What is said of one layer and cannot be said of all. */
+enum { OF_ONE = DG_KEY(IN) | DG_KEY(REPEAT) | DG_KEY(REPEAT_FROM) };
+
+static int bad(dg_model_text *t, const char *section, const char *name, const char *value, const char *right)
+{
+    if (t->err == DG_OK) {
+        t->err = dg_fail(DG_USAGE, "%s:%d: [%s] %s = %s: %s", t->where, t->line, section, name, value, right);
+        t->err_line = t->line;
+    }
+    return 0;
+}
+
+/* "none|batch" is "batch or none": what does something comes first. */
+static void list_choices(const char *choices, char *out, size_t room)
+{
+    const size_t first = strcspn(choices, "|");
+    size_t n = 0;
+    for (const char *c = choices + first; *c;) {
+        const size_t length = strcspn(++c, "|");
+        n += (size_t)snprintf(out + n, room - n, "%.*s%s", (int)length, c, c[length] ? ", " : " or ");
+        c += length;
+    }
+    snprintf(out + n, room - n, "%.*s", (int)first, choices);
+}
+
+static void list_ops(char *out, size_t room)
+{
+    size_t n = 0;
+    for (const dg_layer_kind *const *k = dg_layer_kinds; *k; k++)
+        n += (size_t)snprintf(out + n, n < room ? room - n : 0, "%s%s",
+                              k == dg_layer_kinds ? ""
+                              : k[1]              ? ", "
+                                                  : " or ",
+                              (*k)->name);
+}
+
+static int not_allowed(dg_model_text *t, const char *section, const key *k, const char *value)
+{
+    char what[160] = "", right[200];
+    if (k->must) snprintf(what, sizeof what, "%s", k->must);
+    else if (k->kind == WHOLE) snprintf(what, sizeof what, "a whole number from %g to %g", k->min, k->max);
+    else if (k->kind == CHOICE) list_choices(k->choices, what, sizeof what);
+    else list_ops(what, sizeof what);
+    snprintf(right, sizeof right, "must be %s", what);
+    return bad(t, section, k->name, value, right);
+}
+
+static bool whole(const char *text, const key *k, int *out)
+{
+    char *end;
+    errno = 0;
+    const long v = strtol(text, &end, 10);
+    if (end == text || *end || errno || v < (long)k->min || v > (long)k->max || (v - (long)k->min) % k->step)
+        return false;
+    *out = (int)v;
+    return true;
+}
+
+static bool number(const char *text, const key *k, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    return end != text && !*end && *out >= k->min && *out < k->max;
+}
+
+static bool choice(const char *text, const key *k, int *out)
+{
+    const char *c = k->choices;
+    for (*out = 0;; ++*out) {
+        const size_t length = strcspn(c, "|");
+        if (strlen(text) == length && !strncmp(c, text, length)) return true;
+        if (!c[length]) return false;
+        c += length + 1;
+    }
+}
+
+static bool name(const char *text, const key *k, char *out)
+{
+    static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    const size_t n = strlen(text);
+    if (!n || n >= k->bytes || strspn(text, good) != n) return false;
+    memcpy(out, text, n + 1);
+    return true;
+}
+
+static bool op(const char *text, const dg_layer_kind **out)
+{
+    for (const dg_layer_kind *const *k = dg_layer_kinds; *k; k++)
+        if (!strcmp(text, (*k)->name)) return *out = *k, true;
+    return false;
+}
+
+static bool layer(const char *text, const key *k, const char *section, int *out)
+{
+    char net[8], mine[8];
+    int self;
+    if (k == &layer_keys[DG_KEY_IN] && (!strcmp(text, "latent") || !strcmp(text, "pictures"))) {
+        *out = *text == 'l' ? DG_IN_LATENT : DG_IN_PICTURES;
+        return true;
+    }
+    return dg_section_name(text, net, out) && dg_section_name(section, mine, &self) && !strcmp(net, mine) && *out > 0;
+}
+
+static bool set(const key *k, const char *section, const char *text, void *object)
+{
+    void *to = (char *)object + k->offset;
+    switch (k->kind) {
+    case WHOLE: return whole(text, k, to);
+    case NUMBER: return number(text, k, to);
+    case CHOICE: return choice(text, k, to);
+    case NAME: return name(text, k, to);
+    case OP: return op(text, to);
+    case LAYER: return layer(text, k, section, to);
+    }
+    return false;
+}
+
+static void preset(const key *table, int n, void *object)
+{
+    for (int i = 0; i < n; i++) {
+        void *to = (char *)object + table[i].offset;
+        const int v = (int)table[i].preset;
+        if (table[i].kind == NUMBER) memcpy(to, &table[i].preset, sizeof(double));
+        else if (table[i].kind == WHOLE || table[i].kind == CHOICE || table[i].kind == LAYER) memcpy(to, &v, sizeof v);
+    }
+}
+
+static int unknown(dg_model_text *t, const char *section, const char *name, const char *value, const char *whose,
+                   const key *table, int n)
+{
+    char right[240];
+    size_t at = (size_t)snprintf(right, sizeof right, "unknown key; %s has ", whose);
+    for (int i = 0; i < n; i++)
+        at += (size_t)snprintf(right + at, sizeof right - at, "%s%s", i ? ", " : "", table[i].name);
+    return bad(t, section, name, value, right);
+}
+
+static int find(const key *table, int n, const char *name)
+{
+    int i = 0;
+    while (i < n && strcmp(table[i].name, name)) i++;
+    return i;
+}
+
+bool dg_section_name(const char *text, char net[8], int *number)
+{
+    static const key in_net = {.min = 1, .max = DG_MAX_LAYERS, .step = 1};
+    size_t n = 0;
+    while (isalpha((unsigned char)text[n])) n++;
+    if (n < 1 || n > 4) return false;
+    memcpy(net, text, n);
+    net[n] = 0;
+    *number = 0;
+    return !text[n] || (text[n] == '.' && isdigit((unsigned char)text[n + 1]) && whole(text + n + 1, &in_net, number));
+}
+
+static dg_section *unknown_section(dg_model_text *t, const char *heading)
+{
+    if (t->err == DG_OK) {
+        t->err = dg_fail(DG_USAGE,
+                         "%s:%d: [%s]: unknown section; there are [model], [NET] and [NET.1] ... [NET.%d] for up to %d "
+                         "networks, each NET a name of 1 to 4 letters",
+                         t->where, t->line, heading, DG_MAX_LAYERS, DG_MAX_NETS);
+        t->err_line = t->line;
+    }
+    return NULL;
+}
+
+/* The section that a heading begins or goes on with; NULL: there cannot be such a one. */
+static dg_section *open_section(dg_model_text *t, const char *heading)
+{
+    char name[8];
+    int number, net = 0;
+    if (!dg_section_name(heading, name, &number)) return unknown_section(t, heading);
+    while (net < t->m->nets && strcmp(t->m->net[net].name, name)) net++;
+    if (net == DG_MAX_NETS) return unknown_section(t, heading);
+    if (net == t->m->nets) {
+        memcpy(t->m->net[net].name, name, sizeof name);
+        t->m->nets++;
+    }
+    dg_section *s = &t->section[net][number];
+    if (!s->line) {
+        preset(layer_keys, DG_KEYS, s);
+        if (number) snprintf(s->layer.name, sizeof s->layer.name, "%s.%d", name, number);
+        else memcpy(s->layer.name, name, sizeof name);
+        s->line = s->layer.line = t->line;
+    }
+    return s;
+}
+
+static int on_key(void *context, const char *section, const char *name, const char *value)
+{
+    dg_model_text *t = context;
+    if (t->err != DG_OK) return 0;
+    if (!strcmp(section, "model")) {
+        const int i = find(model_keys, MODEL_KEYS, name);
+        if (i == MODEL_KEYS) return unknown(t, section, name, value, "[model]", model_keys, MODEL_KEYS);
+        t->given |= 1u << i;
+        return set(&model_keys[i], section, value, t->m) || not_allowed(t, section, &model_keys[i], value);
+    }
+    dg_section *s = open_section(t, section);
+    if (!s) return 0;
+    const int i = find(layer_keys, DG_KEYS, name);
+    if (i == DG_KEYS) return unknown(t, section, name, value, "a layer", layer_keys, DG_KEYS);
+    if (s->given & 1u << i) return bad(t, section, name, value, "this key is given twice");
+    if (!strchr(section, '.') && OF_ONE & 1u << i)
+        return bad(t, section, name, value, "belongs into the section of a layer, not into that for all of them");
+    s->given |= 1u << i;
+    return set(&layer_keys[i], section, value, s) || not_allowed(t, section, &layer_keys[i], value);
+}
+
+/* A section without keys has all from [NET], and no callback tells of it. */
+static void note_heading(dg_model_text *t, const char *line)
+{
+    char heading[64];
+    const size_t n = *line == '[' ? strcspn(line + 1, "]\n") : 0;
+    if (!n || line[n + 1] != ']') return;
+    snprintf(heading, sizeof heading, "%.*s", (int)n, line + 1);
+    if (strcmp(heading, "model")) open_section(t, heading);
+}
+
+/* inih gives no line numbers in its callback, so the reader counts them. */
+static char *next_line(char *out, int size, void *context)
+{
+    dg_model_text *t = context;
+    if (!*t->rest) return NULL;
+    int n = (int)strcspn(t->rest, "\n");
+    if (t->rest[n] == '\n') n++;
+    if (n > size - 1) n = size - 1; /* such lines have been refused already */
+    memcpy(out, t->rest, (size_t)n);
+    out[n] = 0;
+    t->rest += n;
+    t->line++;
+    note_heading(t, out);
+    return out;
+}
+
+dg_err dg_model_sections(dg_model_text *t)
+{
+    preset(model_keys, MODEL_KEYS, t->m);
+    const int first_bad = ini_parse_stream(next_line, t, on_key, t);
+    if (t->err != DG_OK && (first_bad == 0 || first_bad >= t->err_line)) return t->err;
+    if (first_bad < 0) return dg_fail(DG_DEVICE, "%s: out of memory", t->where);
+    if (first_bad > 0) return dg_fail(DG_USAGE, "%s:%d: neither [section] nor key = value", t->where, first_bad);
+    for (int i = 0; i < MODEL_KEYS; i++)
+        if (!(t->given & 1u << i) && model_keys[i].preset < 0)
+            return dg_fail(DG_USAGE, "%s: section [model] has no key %s", t->where, model_keys[i].name);
+    return DG_OK;
+}
+
+void dg_key_names(unsigned keys, char out[160])
+{
+    size_t n = 0;
+    *out = 0;
+    for (int i = 0; i < DG_KEYS; i++)
+        if (keys & 1u << i) n += (size_t)snprintf(out + n, 160 - n, "%s%s", n ? ", " : "", layer_keys[i].name);
+}
+
+void dg_key_inherit(dg_section *s, const dg_section *defaults)
+{
+    for (int i = 0; i < DG_KEYS; i++) {
+        const key *k = &layer_keys[i];
+        if (!(defaults->given & ~s->given & 1u << i)) continue;
+        memcpy((char *)s + k->offset, (const char *)defaults + k->offset, k->bytes);
+        s->given |= 1u << i;
+    }
+}

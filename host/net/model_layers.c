@@ -1,0 +1,151 @@
+/* From the sections of a model file to the layers of its networks. */
+#include <stdio.h>
+#include <string.h>
+
+#include "host/net/model_parts.h"
+
+typedef struct {
+    dg_model_text *t;
+    dg_net *net;
+    dg_section *section;           /* of this network, from number 0 */
+    int sections;                  /* the last number */
+    int newest[DG_MAX_LAYERS + 1]; /* the layer that a section has made last, -1: none yet */
+    int from, begin;               /* the block being repeated: its first section, the layer in front of this copy */
+    int modules;
+} unroller;
+
+#define BAD(s, ...) dg_layer_fail(&(s)->layer, u->t->where, __VA_ARGS__)
+
+/* Defaults, then what the kind takes and needs. */
+static dg_err check_keys(unroller *u, dg_section *s)
+{
+    const unsigned all = DG_KEY(OP) | DG_KEY(IN) | DG_KEY(REPEAT) | DG_KEY(REPEAT_FROM), own = s->given;
+    char list[160];
+    dg_key_inherit(s, &u->section[0]);
+    if (!s->layer.kind) s->layer.kind = dg_layer_kinds[0];
+    const dg_layer_kind *kind = s->layer.kind;
+    if (own & ~kind->takes & ~all) {
+        char takes[160];
+        dg_key_names(own & ~kind->takes & ~all, list);
+        dg_key_names(kind->takes, takes);
+        return BAD(s, "%s: not a key of op = %s, which takes %s", list, kind->name, takes);
+    }
+    if (kind->needs & ~s->given) {
+        dg_key_names(kind->needs & ~s->given, list);
+        list[strcspn(list, ",")] = 0;
+        return BAD(s, "has no key %s; op = %s needs it", list, kind->name);
+    }
+    return DG_OK;
+}
+
+/* The layer that section number i reads, -1: the network's input. Within a repeated block, what stands in front of the
+ * block is the end of the copy before. */
+static dg_err find_input(unroller *u, int i, int *input)
+{
+    const dg_section *s = &u->section[i];
+    if (s->in < 0 && i > 1)
+        return BAD(s, "in = %s: only the first layer reads that; name an earlier layer",
+                   s->in == DG_IN_LATENT ? "latent" : "pictures");
+    if (s->in >= i) return BAD(s, "in = %s.%d: must be an earlier layer of this network", u->net->name, s->in);
+    if (s->in <= 0) *input = u->net->layers - 1;
+    else *input = s->in == u->from - 1 ? u->begin : u->newest[s->in];
+    return DG_OK;
+}
+
+/* Append what section number i says, as copy number `copy` of it; 0: it stands for one layer. */
+static dg_err append(unroller *u, int i, int copy)
+{
+    const dg_section *s = &u->section[i];
+    dg_net *n = u->net;
+    if (n->layers == DG_MAX_LAYERS)
+        return BAD(s, "a network has at most %d layers, those that are repeated counted", DG_MAX_LAYERS);
+    dg_layer *l = &n->layer[n->layers];
+    *l = s->layer;
+    dg_err e = find_input(u, i, &l->input);
+    if (e) return e;
+    if (copy) snprintf(l->name, sizeof l->name, "%.8s.%u", s->layer.name, (unsigned)copy & 255u);
+    l->in = l->input < 0 ? dg_net_input(u->t->m, n) : n->layer[l->input].out;
+    e = l->kind->shape(l, u->t->where);
+    if (e) return e;
+    l->module = u->modules;
+    u->modules += l->kind->modules(l);
+    u->newest[i] = n->layers++;
+    return DG_OK;
+}
+
+/* Sections from..to so many times. */
+static dg_err append_block(unroller *u, int from, int to, int times)
+{
+    dg_err e = DG_OK;
+    u->from = from;
+    for (int copy = 1; copy <= times && !e; copy++) {
+        u->begin = u->net->layers - 1;
+        for (int i = from; i <= to && !e; i++) e = append(u, i, times > 1 ? copy : 0);
+    }
+    return e;
+}
+
+/* The last section of the block that begins with section number i. */
+static dg_err find_block(unroller *u, int i, int *to)
+{
+    *to = i;
+    for (int k = i; k <= u->sections; k++) {
+        const dg_section *s = &u->section[k];
+        if (!s->repeat_from) continue;
+        if (s->repeat_from > k || s->repeat < 2)
+            return BAD(s, "repeat_from = %s.%d: needs repeat = 2 or more, and a layer up to this one", u->net->name,
+                       s->repeat_from);
+        if (s->repeat_from < i)
+            return BAD(s, "repeat_from = %s.%d: that layer is repeated already; blocks cannot overlap", u->net->name,
+                       s->repeat_from);
+        if (s->repeat_from == i) *to = k;
+        if (s->repeat_from == i) break;
+    }
+    for (int k = i; k < *to; k++) {
+        const dg_section *s = &u->section[k];
+        if (s->repeat > 1)
+            return BAD(s, "repeat = %d: is in a block that is repeated; blocks cannot overlap", s->repeat);
+    }
+    return DG_OK;
+}
+
+static dg_err unroll(unroller *u)
+{
+    dg_err e = DG_OK;
+    const int in = u->section[1].in;
+    if (in > 0) return BAD(&u->section[1], "in = %s.%d: must be latent or pictures", u->net->name, in);
+    u->net->latent = in == DG_IN_LATENT || (in == DG_IN_BEFORE && !strcmp(u->net->name, "G"));
+    for (int i = 1; i <= u->sections && !e; i++) e = check_keys(u, &u->section[i]);
+    for (int i = 1, to; i <= u->sections && !e; i = to + 1) {
+        e = find_block(u, i, &to);
+        if (!e) e = append_block(u, i, to, u->section[to].repeat);
+    }
+    return e;
+}
+
+static dg_err layers_of(dg_model_text *t, int net)
+{
+    unroller u = {.t = t, .net = &t->m->net[net], .section = t->section[net], .from = 0};
+    for (int i = 1; i <= DG_MAX_LAYERS; i++)
+        if (u.section[i].line) u.sections = i;
+    for (int i = 1; i <= u.sections || i == 1; i++)
+        if (!u.section[i].line)
+            return dg_fail(DG_USAGE, "%s: section [%s.%d] is missing; layers are numbered from 1 without gaps",
+                           t->where, u.net->name, i);
+    return unroll(&u);
+}
+
+dg_err dg_model_layers(dg_model_text *t)
+{
+    dg_model *m = t->m;
+    if (!m->nets) return dg_fail(DG_USAGE, "%s: has no network; layers stand in sections [G.1], [G.2] ...", t->where);
+    dg_err e = DG_OK;
+    for (int net = 0; net < m->nets && !e; net++) e = layers_of(t, net);
+    for (int net = 0, to = 0; net < m->nets && !e; net++) {
+        if (!m->net[net].latent) continue;
+        const dg_net generator = m->net[net];
+        memmove(&m->net[to + 1], &m->net[to], (size_t)(net - to) * sizeof generator);
+        m->net[to++] = generator;
+    }
+    return e;
+}

@@ -1,0 +1,217 @@
+/* Layers as a model file repeats and joins them, of networks that are no GAN, too: names, what reads what, shapes, and
+ * the pass forward through them; what cannot be trained. */
+#include "host/net/gan_build.h"
+#include "host/net/layers/layers.h"
+#include "test.h"
+
+static dg_model m;
+static dg_backend *b;
+
+static const char head[] = "[model]\nname = net\nsize = 8\n";
+
+/* A model of one network C: the layers' sections follow `head` and, in lines 4 to 6, the defaults. */
+static dg_err parse(const char *sections)
+{
+    char text[DG_MODEL_TEXT_MAX];
+    snprintf(text, sizeof text, "%s[C]\nfilters = 5\nkernel = 3\n%s", head, sections);
+    return dg_model_parse(text, "c.cfg", &m);
+}
+
+static void mistake(const char *sections, const char *said)
+{
+    const dg_err e = parse(sections);
+    DG_CHECKF(e == DG_USAGE, "%s: returned %d", sections, (int)e);
+    DG_CHECKF(strstr(dg_message(), said) != NULL, "%s: said \"%s\", not \"%s\"", sections, dg_message(), said);
+}
+
+/* The layers of C as "C.1<input C.2<C.1 ..." */
+static void reads(const char *sections, const char *expected)
+{
+    char got[4096] = "";
+    if (!DG_CHECKF(parse(sections) == DG_OK, "%s: %s", sections, dg_message())) return;
+    const dg_net *n = &m.net[0];
+    for (int i = 0, at = 0; i < n->layers; i++)
+        at += snprintf(got + at, sizeof got - (size_t)at, "%s%s<%s", i ? " " : "", n->layer[i].name,
+                       n->layer[i].input < 0 ? "input" : n->layer[n->layer[i].input].name);
+    DG_CHECKF(!strcmp(got, expected), "%s: %s, not %s", sections, got, expected);
+}
+
+static void check_repeats(void)
+{
+    reads("[C.1]\n[C.2]\nact = relu\n[C.3]\n", "C.1<input C.2<C.1 C.3<C.2");
+    DG_CHECK(m.net[0].layer[1].act == DG_ACT_RELU && m.net[0].layer[2].act == DG_ACT_NONE);
+    DG_CHECK(m.net[0].layer[2].filters == 5 && m.net[0].layer[2].module == 3 && m.net[0].layer[2].line == 10);
+    reads("[C.1]\n[C.2]\nrepeat = 3\n[C.3]\n", "C.1<input C.2.1<C.1 C.2.2<C.2.1 C.2.3<C.2.2 C.3<C.2.3");
+    reads("[C.1]\nrepeat = 2\n", "C.1.1<input C.1.2<C.1.1");
+    reads("[C.1]\n[C.2]\n[C.3]\nrepeat = 2\nrepeat_from = C.2\n[C.4]\nin = C.2\n",
+          "C.1<input C.2.1<C.1 C.3.1<C.2.1 C.2.2<C.3.1 C.3.2<C.2.2 C.4<C.2.2");
+    /* what the block begins from is, in a later copy, the end of the copy before; other layers stay the same */
+    reads("[C.1]\n[C.2]\n[C.3]\n[C.4]\nin = C.2\n[C.5]\nin = C.1\nrepeat = 2\nrepeat_from = C.3\n",
+          "C.1<input C.2<C.1 C.3.1<C.2 C.4.1<C.2 C.5.1<C.1 C.3.2<C.5.1 C.4.2<C.5.1 C.5.2<C.1");
+    reads("[C.1]\n[C.2]\nin = C.1\n[C.3]\nin = C.1\n", "C.1<input C.2<C.1 C.3<C.1");
+
+    mistake("[C.1]\n[C.2]\nin = C.2\n", "c.cfg:8: [C.2] in = C.2: must be an earlier layer");
+    mistake("[C.1]\n[C.2]\nin = C.3\n[C.3]\n", "must be an earlier layer");
+    mistake("[C.1]\nin = C.1\n", "[C.1] in = C.1: must be latent or pictures");
+    mistake("[C.1]\n[C.2]\nin = pictures\n", "[C.2] in = pictures: only the first layer reads that");
+    mistake("[C.1]\nrepeat_from = C.1\n", "[C.1] repeat_from = C.1: needs repeat = 2 or more");
+    mistake("[C.1]\nrepeat = 2\nrepeat_from = C.2\n[C.2]\n", "a layer up to this one");
+    mistake("[C.1]\n[C.2]\nrepeat = 2\nrepeat_from = C.1\n[C.3]\nrepeat = 2\nrepeat_from = C.2\n",
+            "[C.3] repeat_from = C.2: that layer is repeated already; blocks cannot overlap");
+    mistake("[C.1]\n[C.2]\nrepeat = 2\n[C.3]\nrepeat = 2\nrepeat_from = C.1\n", "[C.2] repeat = 2: is in a block");
+    mistake("[C.1]\n[C.3]\n", "section [C.2] is missing");
+    mistake("", "section [C.1] is missing");
+    mistake("[C]\nrepeat = 2\n[C.1]\n", "[C] repeat = 2: belongs into the section of a layer");
+    mistake("[C]\nin = C.1\n", "[C] in = C.1: belongs into the section of a layer");
+    mistake("[C.1]\n[C.200]\n",
+            "c.cfg:8: [C.200]: unknown section; there are [model], [NET] and [NET.1] ... [NET.128]");
+    DG_CHECK(dg_model_parse(head, "none.cfg", &m) == DG_USAGE && strstr(dg_message(), "has no network"));
+}
+
+static void check_limits(void)
+{
+    DG_CHECKF(parse("[C.1]\nrepeat = 128\n") == DG_OK && m.net[0].layers == 128, "%s", dg_message());
+    DG_CHECK(!strcmp(m.net[0].layer[127].name, "C.1.128"));
+    mistake("[C.1]\nrepeat = 128\n[C.2]\n", "[C.2] a network has at most 128 layers");
+    mistake("[C.1]\n[C.2]\n[C.3]\nrepeat = 65\nrepeat_from = C.2\n", "a network has at most 128 layers");
+    char text[DG_MODEL_TEXT_MAX] = "";
+    for (int i = 1, at = 0; i <= 128; i++) at += snprintf(text + at, sizeof text - (size_t)at, "[C.%d]\n", i);
+    DG_CHECKF(parse(text) == DG_OK && m.net[0].layers == 128, "%s", dg_message());
+    strcat(text, "[C.129]\n");
+    mistake(text, "[C.129]: unknown section");
+    /* nets: those from the latent vector first, the others as they come, at most four */
+    snprintf(text, sizeof text,
+             "%s[A.1]\nfilters = 1\nkernel = 1\n[AbCd.1]\nfilters = 2\nkernel = 1\n[z.1]\n"
+             "in = latent\nfilters = 3\nkernel = 1\n[G.1]\nfilters = 4\nkernel = 1\n",
+             head);
+    DG_CHECKF(dg_model_parse(text, "nets.cfg", &m) == DG_OK && m.nets == 4, "%s", dg_message());
+    for (int i = 0; i < m.nets; i++) {
+        static const char *const name[] = {"z", "G", "A", "AbCd"};
+        static const int filters[] = {3, 4, 1, 2}, side[] = {1, 1, 8, 8};
+        DG_CHECKF(!strcmp(m.net[i].name, name[i]) && m.net[i].latent == (i < 2), "%d: %s", i, m.net[i].name);
+        DG_CHECK(m.net[i].layer[0].filters == filters[i] && m.net[i].layer[0].out.H == side[i]);
+    }
+}
+
+static void check_shapes(void)
+{
+    /* a stride that leaves padding over, as in residual networks, and one that steps over pixels */
+    DG_CHECKF(parse("[C.1]\nstride = 2\n[C.2]\nkernel = 1\nstride = 2\n") == DG_OK, "%s", dg_message());
+    DG_CHECK(m.net[0].layer[0].out.H == 4 && m.net[0].layer[0].out.W == 4 && m.net[0].layer[0].pad == 1);
+    DG_CHECK(m.net[0].layer[1].out.H == 2 && m.net[0].layer[1].pad == 0 && m.net[0].layer[1].in.C == 5);
+    mistake("[C.1]\nstride = 2\npad = 0\n", "8 x 8 with kernel = 3, stride = 2, pad = 0 leaves a rest of 1 pixels");
+    mistake("[C.1]\nkernel = 9\npad = 0\n", "makes 0 x 0 pictures");
+    mistake("[C.1]\nop = conv_transpose\nstride = 8\nrepeat = 3\n", "[C.1.3] makes");
+}
+
+/* A network that no recipe trains: its pass forward has every layer's ops, and each reads what the file says. */
+static void check_forward(void)
+{
+    dg_arena a;
+    dg_plan p;
+    if (!DG_CHECKF(parse("[C.1]\nact = relu\n[C.2]\nnorm = batch\n[C.3]\nin = C.1\nfilters = 7\n") == DG_OK, "%s",
+                   dg_message()))
+        return;
+    if (!DG_CHECKF(dg_build_forward(&m, 0, 3, b, &a, &p) == DG_OK, "%s", dg_message())) return;
+    static const char *const name[] = {"C.1.conv.fwd",   "C.1.act.fwd",  "C.2.conv.fwd",
+                                       "C.2.norm.stats", "C.2.norm.act", "C.3.conv.fwd"};
+    DG_CHECKF(p.ops == 6, "%d ops", p.ops);
+    for (int i = 0; i < p.ops && i < 6; i++) DG_CHECKF(!strcmp(p.op[i].name, name[i]), "%d: %s", i, p.op[i].name);
+    DG_CHECK(dg_arena_find(&a, "C.1.out") >= 0);
+    bool reads_first = false;
+    for (int k = 0; k < DG_MAX_OPERANDS; k++) reads_first |= p.op[5].operand[k].row == dg_arena_find(&a, "C.1.out");
+    DG_CHECKF(reads_first, "C.3 does not read C.1");
+    DG_CHECK(a.row[dg_arena_find(&a, "C.3.out")].shape.C == 7 && a.row[dg_arena_find(&a, "C.3.out")].shape.N == 3);
+    DG_CHECK(a.row[dg_arena_find(&a, "C.1.out")].last >= 5);
+    dg_plan_free(&p);
+    dg_arena_free(&a, b);
+    DG_CHECK(parse("[C.1]\nfilters = 16384\nrepeat = 2\n") == DG_OK);
+    DG_CHECK(dg_build_forward(&m, 0, 65536, b, &a, &p) == DG_USAGE && strstr(dg_message(), "layer C.1.1 of model net"));
+}
+
+static void check_backward(void)
+{
+    DG_CHECK(parse("[C.1]\n[C.2]\n[C.3]\nin = C.2\n") == DG_OK && dg_net_check_backward(&m, 0) == DG_OK);
+    DG_CHECK(parse("[C.1]\n[C.2]\n[C.3]\nin = C.1\n[C.4]\n") == DG_OK && dg_net_check_backward(&m, 0) == DG_USAGE);
+    DG_CHECKF(strstr(dg_message(),
+                     "c.cfg:9: [C.3] reads C.1 as C.2 does: a gradient through a tensor with two readers"),
+              "%s", dg_message());
+    DG_CHECK(parse("[C.1]\n[C.2]\nrepeat = 2\n[C.3]\nin = C.1\n") == DG_OK && dg_net_check_backward(&m, 0) == DG_USAGE);
+    DG_CHECKF(strstr(dg_message(), "[C.3] reads C.1 as C.2.1 does"), "%s", dg_message());
+    DG_CHECK(dg_gan_check_model(&m) == DG_USAGE &&
+             strstr(dg_message(), "c.cfg: cannot be trained: its networks are C, and"));
+}
+
+/* The trunk of a well-known network: so many layers and weights, in a file that leaves room below 120 lines for what
+ * its kinds of layers, which are still to come, will add. */
+static void check_trunk(const char *path, int layers, size_t weights, int room)
+{
+    if (!DG_CHECKF(dg_model_read(path, &m) == DG_OK, "%s", dg_message())) return;
+    size_t n = 0;
+    for (int i = 0; i < m.net[0].layers; i++) {
+        dg_parameter list[DG_LAYER_PARAMETERS];
+        const dg_layer *l = &m.net[0].layer[i];
+        for (int k = l->kind->parameters(l, list) - 1; k >= 0; k--)
+            if (list[k].kind == DG_PARAMETER_WEIGHT)
+                n += list[k].rank == 1 ? (size_t)list[k].dim[0]
+                                       : (size_t)list[k].dim[0] * (size_t)list[k].dim[1] * (size_t)list[k].dim[2] *
+                                             (size_t)list[k].dim[3];
+    }
+    DG_CHECKF(m.net[0].layers == layers && n == weights, "%s: %d layers, %zu weights", path, m.net[0].layers, n);
+    int lines = 0;
+    for (const char *c = m.text; *c; c++) lines += *c == '\n';
+    DG_CHECKF(lines + room < 120, "%s has %d lines", path, lines);
+}
+
+/* A file with damages: never a crash, and what the reader takes can be planned. Deterministic. */
+static void check_damaged(const char *path)
+{
+    static dg_model damaged;
+    if (!DG_CHECKF(dg_model_read(path, &m) == DG_OK, "%s", dg_message())) return;
+    const size_t length = strlen(m.text);
+    unsigned seed = 12345, taken = 0, planned = 0;
+    for (int run = 0; run < 3000; run++) {
+        char text[DG_MODEL_TEXT_MAX];
+        memcpy(text, m.text, length + 1);
+        for (int k = 0; k < 1 + run % 3; k++) {
+            static const char with[] = "0123456789.-=[]\nCGDabr;_ \x80";
+            seed = seed * 1664525u + 1013904223u;
+            text[(seed >> 8) % length] = with[(seed >> 3) % (sizeof with - 1)];
+        }
+        if (run % 7 == 0) text[(seed >> 8) % length] = 0;
+        if (dg_model_parse(text, "damaged.cfg", &damaged)) continue;
+        taken++;
+        for (int net = 0; net < damaged.nets; net++) {
+            dg_arena a;
+            dg_plan p;
+            if (dg_build_forward(&damaged, net, 2, b, &a, &p)) continue;
+            planned++;
+            dg_plan_free(&p);
+            dg_arena_free(&a, b);
+        }
+        dg_job g;
+        const dg_job_options o = {.batch = 2, .last_batch = 1, .samples = 1, .rows = 3, .train = true};
+        if (!dg_job_build(&g, &damaged, &o, b)) dg_job_free(&g);
+    }
+    DG_CHECKF(taken > 100 && taken < 2900 && planned > 100, "%s: %u taken, %u planned", path, taken, planned);
+}
+
+int main(void)
+{
+    if (dg_cpu_open(&(dg_cpu_options){.threads = 1, .real = DG_F32}, &b) != DG_OK) {
+        printf("%s\n", dg_message());
+        return 1;
+    }
+    check_repeats();
+    check_limits();
+    check_shapes();
+    check_forward();
+    check_backward();
+    check_trunk("tests/resnet50-body.cfg", 54, 23520832,
+                8 + 3);                                       /* a line each for its eight sums, three for the mean */
+    check_trunk("tests/vgg16-body.cfg", 14, 14724032, 5 * 2); /* five poolings */
+    check_damaged("tests/gan28.cfg");
+    check_damaged("tests/resnet50-body.cfg");
+    b->close(b);
+    return dg_test_report();
+}
