@@ -1,6 +1,6 @@
 /* What is known of an op without running it: one row an op, in the op's own folder (kernels/ops/NAME/op.c). Placing,
  * binding, printing, fusing, tuning, checking and the tests read the row; none of them has a switch over kinds.
- * tests/core/test_ops.c holds every row to be complete; an op of DG_OPS without a row does not link. */
+ * tests/core/plan/test_ops.c holds every row to be complete; an op of DG_OPS without a row does not link. */
 #ifndef DG_OP_INFO_H
 #define DG_OP_INFO_H
 
