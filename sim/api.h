@@ -1,4 +1,4 @@
-/* Shared by runtime.cpp and streams.cpp: what an API call is, and what a stream is. */
+/* Shared by runtime.cpp, streams.cpp and graphs.cpp: what an API call is, and what a stream is. */
 #ifndef SIM_API_H
 #define SIM_API_H
 
@@ -18,7 +18,32 @@ struct CUstream_st {
     CUstream_st *origin = nullptr; /* of the capture that it takes part in */
     std::vector<size_t> front;     /* the nodes that its next one comes after */
 };
+/* A node and those that it comes after, all of them in front of it in the list. */
+struct node {
+    task work;
+    std::vector<size_t> after;
+};
+struct CUgraph_st {
+    std::vector<node> nodes;
+    bool broken = false;
+};
+struct CUgraphExec_st {
+    std::vector<node> nodes;
+};
+struct CUevent_st {
+    CUstream_st *stream = nullptr; /* where it was last recorded */
+    uint64_t position = 0;
+    CUgraph_st *capture = nullptr;
+    std::vector<size_t> front; /* captured: what who waits comes after */
+    bool timed = true;
+    std::shared_ptr<double> when = std::make_shared<double>(-1.0);
+};
 namespace sim {
+
+/* streams.cpp: all that there are, but for the legacy stream. */
+extern std::vector<CUstream_st *> &streams;
+extern std::vector<CUevent_st *> &events;
+extern size_t graphs; /* and executable ones */
 
 extern std::recursive_mutex &api;
 /* Every call starts here: counted, perhaps failed (stderr then names it), refused after a sticky error. */

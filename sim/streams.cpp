@@ -1,4 +1,4 @@
-/* Streams, events and graphs of the runtime API. */
+/* Streams and events of the runtime API. */
 #include "api.h"
 
 #include <algorithm>
@@ -6,33 +6,12 @@
 
 using namespace sim;
 
-/* A node and those that it comes after, all of them in front of it in the list. */
-struct node {
-    task work;
-    std::vector<size_t> after;
-};
-struct CUgraph_st {
-    std::vector<node> nodes;
-    bool broken = false;
-};
-struct CUgraphExec_st {
-    std::vector<node> nodes;
-};
-struct CUevent_st {
-    CUstream_st *stream = nullptr; /* where it was last recorded */
-    uint64_t position = 0;
-    CUgraph_st *capture = nullptr;
-    std::vector<size_t> front; /* captured: what who waits comes after */
-    bool timed = true;
-    std::shared_ptr<double> when = std::make_shared<double>(-1.0);
-};
-
 namespace sim {
 
 static CUstream_st null_stream;
-static std::vector<CUstream_st *> &streams = *new std::vector<CUstream_st *>;
-static std::vector<CUevent_st *> &events = *new std::vector<CUevent_st *>;
-static size_t graphs; /* and executable ones */
+std::vector<CUstream_st *> &streams = *new std::vector<CUstream_st *>;
+std::vector<CUevent_st *> &events = *new std::vector<CUevent_st *>;
+size_t graphs;
 long graph_launches;
 size_t live_handles() { return streams.size() + events.size() + graphs; }
 
@@ -264,138 +243,4 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
         return finish(from->stream && to->stream ? cudaErrorNotReady : cudaErrorInvalidResourceHandle);
     *ms = (float)((*to->when - *from->when) * 1e3);
     return cudaSuccess;
-}
-
-/* ---- Graphs: what streams would have done, in an order that the waits between them allow ---- */
-
-/* Is everything that was captured waited for by the stream that the capture ends in? */
-static bool joined(const CUgraph_st *g, const std::vector<size_t> &front)
-{
-    std::vector<bool> reached(g->nodes.size());
-    for (size_t n : front) reached[n] = true;
-    for (size_t i = g->nodes.size(); i-- > 0;) {
-        if (!reached[i]) return false;
-        for (size_t n : g->nodes[i].after) reached[n] = true;
-    }
-    return true;
-}
-
-/* Uneven: at random; deferred: what was asked for last comes first; else as it was asked for. */
-static std::vector<size_t> order_of(const std::vector<node> &nodes)
-{
-    static uint64_t random = opt.seed;
-    std::vector<size_t> order, ready, waits(nodes.size());
-    std::vector<std::vector<size_t>> next(nodes.size());
-    for (size_t i = 0; i < nodes.size(); i++) {
-        waits[i] = nodes[i].after.size();
-        for (size_t n : nodes[i].after) next[n].push_back(i);
-        if (!waits[i]) ready.push_back(i);
-    }
-    while (!ready.empty()) {
-        random = random * 6364136223846793005u + 1442695040888963407u;
-        auto it = opt.uneven     ? ready.begin() + (ptrdiff_t)((random >> 33) % ready.size())
-                  : opt.deferred ? std::max_element(ready.begin(), ready.end())
-                                 : std::min_element(ready.begin(), ready.end());
-        const size_t i = *it;
-        ready.erase(it);
-        order.push_back(i);
-        for (size_t n : next[i])
-            if (!--waits[n]) ready.push_back(n);
-    }
-    return order;
-}
-
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode)
-{
-    CALL;
-    CUstream_st *s = stream_of(stream);
-    if (!s) return finish(cudaErrorInvalidResourceHandle);
-    if (s == &null_stream || s->capture) return finish(cudaErrorStreamCaptureUnsupported);
-    s->capture = new CUgraph_st;
-    graphs++;
-    s->origin = s;
-    s->mode = mode;
-    s->front.clear();
-    return cudaSuccess;
-}
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus *status)
-{
-    CALL;
-    CUstream_st *s = stream_of(stream);
-    if (!s) return finish(cudaErrorInvalidResourceHandle);
-    *status = !s->capture          ? cudaStreamCaptureStatusNone
-              : s->capture->broken ? cudaStreamCaptureStatusInvalidated
-                                   : cudaStreamCaptureStatusActive;
-    return cudaSuccess;
-}
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
-{
-    CALL;
-    *graph = nullptr;
-    CUstream_st *s = stream_of(stream);
-    if (!s || !s->capture || s->origin != s) return finish(cudaErrorStreamCaptureUnmatched);
-    CUgraph_st *g = s->capture;
-    const bool unjoined = !joined(g, s->front);
-    for (CUstream_st *x : streams)
-        if (x->capture == g) {
-            x->capture = nullptr;
-            x->origin = nullptr;
-            x->front.clear();
-        }
-    for (CUevent_st *e : events)
-        if (e->capture == g) e->capture = nullptr, e->stream = nullptr;
-    if (g->broken || unjoined) {
-        cudaError_t e = g->broken ? cudaErrorStreamCaptureInvalidated : cudaErrorStreamCaptureUnjoined;
-        delete g;
-        graphs--;
-        return finish(e);
-    }
-    *graph = g;
-    return cudaSuccess;
-}
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count)
-{
-    CALL;
-    if (!graph || nodes) return finish(cudaErrorInvalidValue);
-    *count = graph->nodes.size();
-    return cudaSuccess;
-}
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long)
-{
-    CALL;
-    if (!graph) return finish(cudaErrorInvalidValue);
-    *exec = new CUgraphExec_st{graph->nodes};
-    graphs++;
-    return cudaSuccess;
-}
-cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t)
-{
-    CALL;
-    return finish(exec ? cudaSuccess : cudaErrorInvalidValue);
-}
-cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
-{
-    CALL;
-    if (!exec) return finish(cudaErrorInvalidValue);
-    graph_launches++;
-    for (size_t i : order_of(exec->nodes))
-        if (cudaError_t e = submit(stream, exec->nodes[i].work)) return finish(e);
-    return cudaSuccess;
-}
-cudaError_t cudaGraphDestroy(cudaGraph_t graph)
-{
-    RELEASE_CALL;
-    if (!graph) return finish(cudaErrorInvalidValue);
-    delete graph;
-    graphs--;
-    return trouble;
-}
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
-{
-    RELEASE_CALL;
-    if (!exec) return finish(cudaErrorInvalidValue);
-    run_all(); /* launched graphs finish first */
-    delete exec;
-    graphs--;
-    return trouble;
 }

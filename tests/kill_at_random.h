@@ -14,7 +14,7 @@
 #include "test.h"
 
 /* What the next run does with the directory. */
-static void sweep(const char *directory)
+__attribute__((unused)) static void sweep(const char *directory)
 {
     const int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0) return;
@@ -48,7 +48,7 @@ static void pause_for(double seconds)
 }
 
 /* Leave a first whole file at path; the longest time, in seconds, for kill_at_random: that of some files. */
-static double time_of_files(endless_work *work, void *context, const char *path)
+__attribute__((unused)) static double time_of_files(endless_work *work, void *context, const char *path)
 {
     struct timespec a, b;
     clock_gettime(CLOCK_MONOTONIC, &a);
@@ -59,7 +59,8 @@ static double time_of_files(endless_work *work, void *context, const char *path)
     return 0.02 + 3 * ((double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec));
 }
 
-static void kill_at_random(endless_work *work, void *context, double longest, unsigned long long *seed)
+__attribute__((unused)) static void kill_at_random(endless_work *work, void *context, double longest,
+                                                   unsigned long long *seed)
 {
     const pid_t pid = begun(work, context);
     pause_for(longest * fabs(dg_test_random(seed)));

@@ -1,9 +1,9 @@
 # The CUDA part of the build, included by the Makefile after what scripts/detect found.
 #
 #   NVCC=...       the compiler; NVCC= (empty) builds without CUDA. Found on the PATH or below /usr/local.
-#   CUDA_ARCH=...  auto: the GPUs of this machine, or a short list when there is none; one: the same, but one of that list;
-#                  native: the GPUs of this machine, an error when there is none; or a list such as 75,80,90. Newer GPUs get
-#                  the last one's PTX.
+#   CUDA_ARCH=...  auto: the GPUs of this machine, or a short list when there is none; one: the same, but one of
+#                  that list; native: the GPUs of this machine, an error when there is none; or a list such as
+#                  75,80,90. Newer GPUs get the last one's PTX.
 #   NVFLAGS=...    options for nvcc, such as -ccbin g++-11
 #
 # scripts/detect-cuda turns them into NVCC, CUDA_LIST, CUDA_PTX, CUDA_LIBS and CUDA_WORD, or says in CUDA_WHY why there
@@ -15,7 +15,7 @@ CUDA_ARCH  ?= auto
 NVCC_ASKED := $(if $(filter undefined,$(origin NVCC)),find,$(NVCC))
 CUDA_LIB   := $(BUILD)/libdcgan-cuda.a
 CU_SRC     := $(sort $(call below,kernels,.cu))
-WGMMA_SRC  := %wgmma.cu tests/kernels/dev/%
+WGMMA_SRC  := %wgmma.cu
 NO_CUDA    := kernels/cuda/no_cuda.c
 
 # Device code is judged in the simulator, which has its own sanitized builds.
@@ -38,7 +38,8 @@ $(BUILD)/cuda-found.mk: scripts/detect-cuda $(BUILD)/cuda-asked
 
 ifneq ($(CUDA_PTX),)
 CUDA_OBJ     := $(CU_SRC:%.cu=$(BUILD)/%.cu.o)
-gencode       = $(foreach a,$(1),-gencode arch=compute_$(a),code=sm_$(a)) -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
+gencode       = $(foreach a,$(1),-gencode arch=compute_$(a),code=sm_$(a)) \
+                -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
 CUDA_GENCODE := $(call gencode,$(CUDA_LIST))
 WGMMA_HERE   := $(and $(CUDA_WIDE),$(filter 90,$(CUDA_LIST)))
 CUDA_WGMMA   := $(call gencode,$(if $(WGMMA_HERE),$(patsubst 90,$(CUDA_WIDE),$(CUDA_LIST)),$(CUDA_LIST)))
@@ -48,7 +49,8 @@ endif
 NVCC_BASE    := -std=c++17 -O3 -I. $(NVFLAGS)
 NVCC_FLAGS    = $(NVCC_BASE) -Xcompiler -Wall,-Wextra,-fPIE,-fno-exceptions,-fno-threadsafe-statics \
                 $(if $(WERROR),-Werror all-warnings -Xcompiler -Werror)
-$(BUILD)/kernels/cuda/cuda_device.cu.o: CUDA_DEFS = '-DDG_CUDA_SASS="$(CUDA_LIST)"' -DDG_CUDA_PTX=$(CUDA_PTX) -DDG_CUDA_WGMMA=$(if $(WGMMA_HERE),1,0)
+$(BUILD)/kernels/cuda/cuda_device.cu.o: CUDA_DEFS = '-DDG_CUDA_SASS="$(CUDA_LIST)"' -DDG_CUDA_PTX=$(CUDA_PTX) \
+                -DDG_CUDA_WGMMA=$(if $(WGMMA_HERE),1,0)
 $(BUILD)/kernels/cuda/no_cuda.o: ALL_CFLAGS += '-DDG_NO_CUDA="$(CUDA_WHY)"'
 
 $(CUDA_LIB): $(CUDA_OBJ)
@@ -60,15 +62,17 @@ $(BUILD)/kernels/cuda/no_cuda.o: $(BUILD)/cuda-found.mk
 define nvcc_compile
 @mkdir -p $(@D)
 @echo "  NVCC  $<"
-$(Q)$(NVCC) $(NVCC_FLAGS) $(if $(filter $(WGMMA_SRC),$<),$(CUDA_WGMMA),$(CUDA_GENCODE)) $(CUDA_DEFS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+$(Q)$(NVCC) $(NVCC_FLAGS) $(if $(filter $(WGMMA_SRC),$<),$(CUDA_WGMMA),$(CUDA_GENCODE)) $(CUDA_DEFS) \
+    -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 endef
 $(BUILD)/%.cu.o: %.cu $(BUILD)/cuda.flags
 	$(nvcc_compile)
 
-# Every file for every architecture that is supported, and files about wgmma for sm_90a, for scripts/cuda-archs: $(BUILD)/archs/90/ops/conv/cuda/conv.ptx is the code
-# of kernels/ops/conv/cuda/conv.cu for sm_90, conv.said what was said of it until then, conv.log what ptxas says. What does not
-# compile has no log. The sources know three generations (scripts/cuda-archs looks): PTX is made once for each, and
-# ptxas translates it for all that belong to it; but for sm_120, where registers spill of sm_90's PTX and do not of its own.
+# Every file for every architecture that is supported, and files about wgmma for sm_90a, for scripts/cuda-archs:
+# $(BUILD)/archs/90/ops/conv/cuda/conv.ptx is the code of kernels/ops/conv/cuda/conv.cu for sm_90, conv.said what was
+# said of it until then, conv.log what ptxas says. What does not compile has no log. The sources know three generations
+# (scripts/cuda-archs looks): PTX is made once for each, and ptxas translates it for all that belong to it; but for
+# sm_120, where registers spill of sm_90's PTX and do not of its own.
 ARCHS := $(filter $(CUDA_OFFERS),75 80 86 89 90 100 120) $(CUDA_WIDE)
 $(BUILD)/archs.flags: FORCE
 	$(call update,$(call quoted,$(NVCC) $(NVCC_BASE)))

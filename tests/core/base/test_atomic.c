@@ -1,12 +1,9 @@
 /* Whole files or none, under every failure that can be had without pulling the plug: the k-th system call fails
- * or is the last one before SIGKILL, for every k; full disks, limits, vanishing directories, sweeps. */
-#include "core/base/atomic.h"
+ * or is the last one before SIGKILL, for every k; full disks, limits, vanishing directories. */
+#include "atomic_files.h"
 #include "kill_at_random.h"
-#include "tempdir.h"
-#include "test.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -16,7 +13,6 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 
 /* ---- The calls that atomic.c makes, with faults. Defined here they take the place of the C library's. ---- */
 
@@ -88,25 +84,6 @@ static dg_err armed_write(const char *path, const dg_chunk *p, int n, int at, in
     armed = false;
     return e;
 }
-
-/* ---- Content: n bytes that all follow from a letter, so that a mixture is seen. ---- */
-
-static dg_chunk body(char letter, size_t n)
-{
-    static char memory[256][1 << 18];
-    char *m = memory[(unsigned char)letter];
-    for (size_t i = 0; i < n; i++) m[i] = (char)(letter + (char)(i % 7));
-    return (dg_chunk){m, n};
-}
-static bool is_body(const char *path, char letter, size_t n)
-{
-    size_t got;
-    char *data = temp_slurp(path, &got);
-    bool same = data && got == n && !memcmp(data, body(letter, n).data, n);
-    free(data);
-    return same;
-}
-static int temporaries(const char *dir) { return temp_count(dir, ".dcgan-tmp"); }
 
 /* Run in a child process; returns its wait status. */
 static int in_child(int (*work)(void))
@@ -307,35 +284,6 @@ static void test_killed_at_every_call(void)
     DG_CHECKF(left >= 6 && killed_at > 6, "the kills left %d temporaries: they hit nothing", left);
 }
 
-static void write_for_ever(void *context)
-{
-    for (int i = 0;; i++) {
-        dg_chunk p = body((char)('a' + i % 20), 200000);
-        if (dg_write_atomic(context, &p, 1)) return;
-    }
-}
-static void test_killed_at_random(void)
-{
-    char path[4096];
-    snprintf(path, sizeof path, "%s", temp_path("random"));
-    const double longest = time_of_files(write_for_ever, path, path);
-    sweep(temp_dir);
-    unsigned long long seed = 1;
-    int torn = 0, left = 0, seen = 0;
-    for (int i = 0; i < 60; i++) {
-        kill_at_random(write_for_ever, path, longest, &seed);
-        left += temporaries(temp_dir);
-        sweep(temp_dir);
-        torn += temporaries(temp_dir);
-        size_t n;
-        char *data = temp_slurp(path, &n);
-        if (data) seen++, torn += n != 200000 || memcmp(data, body(data[0], n).data, n) != 0;
-        free(data);
-    }
-    DG_CHECKF(torn == 0, "%d torn files or leftovers", torn);
-    DG_CHECKF(left > 0 && seen > 0, "kills at random: %d temporaries, %d files: they hit nothing", left, seen);
-}
-
 static int file_limit(void)
 {
     struct rlimit r = {10000, 10000};
@@ -410,73 +358,6 @@ static void test_vanishing_directory(void)
     sweep(temp_path("vanishing"));
 }
 
-/* As over NFS, where it becomes a lock of a byte range: an exclusive one needs a descriptor that may write. */
-int flock(int fd, int operation)
-{
-    if (!(operation & LOCK_EX) || (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY)
-        return (int)syscall(SYS_flock, fd, operation);
-    errno = EBADF;
-    return -1;
-}
-
-static void test_sweep(void)
-{
-    const char *keep[] = {".x.12-3.dcgan-tmpx", "x.12-3.dcgan-tmp", ".x.12.dcgan-tmp", ".x.a-3.dcgan-tmp",
-                          ".12-3.dcgan-tmp",    "..12-3.dcgan-tmp", ".dcgan-tmp",      "-3.dcgan-tmp",
-                          ".x.12-.dcgan-tmp",   ".x.-3.dcgan-tmp",  ".x.12-3"};
-    const int keeps = (int)(sizeof keep / sizeof keep[0]);
-    mkdir(temp_path("sweep"), 0700);
-    char path[600];
-    for (int i = 0; i < keeps; i++) {
-        snprintf(path, sizeof path, "%s/sweep/%s", temp_dir, keep[i]);
-        temp_put(path, "", 0);
-    }
-    temp_put(temp_path("sweep/.a.png.12-3.dcgan-tmp"), "left", 4);
-    temp_put(temp_path("sweep/.living.1-1.dcgan-tmp"), "busy", 4);
-    mkdir(temp_path("sweep/.dir.1-1.dcgan-tmp"), 0700);
-    int fd = open(temp_path("sweep/.living.1-1.dcgan-tmp"), O_RDWR | O_CLOEXEC);
-    DG_CHECK(flock(fd, LOCK_EX) == 0);
-    sweep(temp_path("sweep"));
-    DG_CHECK(access(temp_path("sweep/.a.png.12-3.dcgan-tmp"), F_OK) != 0);
-    DG_CHECK(access(temp_path("sweep/.living.1-1.dcgan-tmp"), F_OK) == 0);
-    DG_CHECK(access(temp_path("sweep/.dir.1-1.dcgan-tmp"), F_OK) == 0);
-    for (int i = 0; i < keeps; i++) {
-        snprintf(path, sizeof path, "%s/sweep/%s", temp_dir, keep[i]);
-        DG_CHECKF(access(path, F_OK) == 0, "%s was swept away", keep[i]);
-    }
-    close(fd);
-    sweep(temp_path("sweep"));
-    DG_CHECK(access(temp_path("sweep/.living.1-1.dcgan-tmp"), F_OK) != 0);
-}
-
-/* Writers of one name and a sweeper all at once: nobody fails, nothing is torn. */
-static void *writer_thread(void *argument)
-{
-    static int bad;
-    const char letter = *(const char *)argument;
-    for (int i = 0; i < 30; i++) {
-        dg_chunk p = {body(letter, 50000).data, 50000};
-        if (dg_write_atomic(temp_path("shared"), &p, 1)) return &bad;
-    }
-    return NULL;
-}
-static void test_together(void)
-{
-    pthread_t thread[3];
-    char letter[3] = {'1', '2', '3'};
-    for (int i = 0; i < 3; i++) body(letter[i], 50000);
-    for (int i = 0; i < 3; i++) pthread_create(&thread[i], NULL, writer_thread, &letter[i]);
-    for (int i = 0; i < 2000; i++) sweep(temp_dir);
-    for (int i = 0; i < 3; i++) {
-        void *bad;
-        pthread_join(thread[i], &bad);
-        DG_CHECK(!bad);
-    }
-    DG_CHECK(is_body(temp_path("shared"), '1', 50000) || is_body(temp_path("shared"), '2', 50000) ||
-             is_body(temp_path("shared"), '3', 50000));
-    DG_CHECK(temporaries(temp_dir) == 0);
-}
-
 int main(void)
 {
     temp_make("atomic");
@@ -485,12 +366,9 @@ int main(void)
     test_permissions();
     test_every_call_fails();
     test_killed_at_every_call();
-    test_killed_at_random();
     test_file_limit();
     test_full_disk();
     test_vanishing_directory();
-    test_sweep();
-    test_together();
     temp_remove(temp_dir);
     return dg_test_report();
 }

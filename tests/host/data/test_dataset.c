@@ -1,82 +1,8 @@
 /* Folders of pictures, as people and file systems really have them. */
-#include "host/data/dataset.h"
-#include "child.h"
-#include "make_picture.h"
-#include "temp_folder.h"
-#include "test.h"
+#include "dataset_folder.h"
 
-#include <errno.h>
-#include <grp.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-
-static char root[256], skipped[300], cache[300];
-
-static char *at(const char *name)
-{
-    static char path[8][8192];
-    static int turn;
-    char *p = path[turn = (turn + 1) % 8];
-    snprintf(p, 8192, "%s/%s", root, name);
-    return p;
-}
-
-static void begin(void)
-{
-    temp_make(root);
-    snprintf(skipped, sizeof skipped, "%s/skipped.txt", root);
-    snprintf(cache, sizeof cache, "%s/cache", root);
-}
-
-static void end(void) { temp_remove(root); }
-
-static void save(const char *name, blob b)
-{
-    DG_CHECKF(!blob_save(&b, at(name)), "%s: %s", name, strerror(errno));
-    blob_free(&b);
-}
-
-static void save_text(const char *name, const char *text)
-{
-    blob b = {0};
-    blob_put(&b, text, strlen(text));
-    save(name, b);
-}
-
-static dg_dataset_options options(void)
-{
-    return (dg_dataset_options){.dir = root, .size = 8, .channels = 3, .decode.exif = true, .threads = 2};
-}
-
-static const char *reason_of(const dg_dataset *d, const char *name)
-{
-    for (int i = 0; i < d->skips; i++)
-        if (!strcmp(d->skip[i].name, name)) return d->skip[i].reason;
-    return "";
-}
-
-static int bad_count(const dg_dataset *d)
-{
-    int n = 0;
-    for (int i = 0; i < d->skips; i++) n += d->skip[i].bad;
-    return n;
-}
-
-static int loads(const dg_dataset_options *o, dg_dataset *d)
-{
-    dg_err e = dg_dataset_load(o, d);
-    return DG_CHECKF(!e, "%d %s", (int)e, dg_message());
-}
-
-static void fails(const dg_dataset_options *o, dg_err code, const char *why)
-{
-    dg_dataset d;
-    dg_err e = dg_dataset_load(o, &d);
-    DG_CHECKF(e == code && strstr(dg_message(), why), "\"%s\" expected, got %d \"%s\"", why, (int)e,
-              e ? dg_message() : "");
-    DG_CHECK(!e || (!d.pixels && !d.count && !d.skips));
-    dg_dataset_free(&d);
-}
 
 /* Mixed kinds, nested folders, any name; the order is that of the bytes. */
 static void plain_folder(void)
@@ -300,87 +226,6 @@ static void odd_folder(void)
     end();
 }
 
-/* Files change under our feet, always between listing and reading: the first progress call comes there. */
-static void (*change)(void);
-static void on_first(void *context, long done, long total)
-{
-    (void)context, (void)total;
-    if (done == 0) change();
-}
-
-static void vanish(void)
-{
-    unlink(at("05.png"));
-    unlink(at("06.png"));
-    if (mkfifo(at("06.png"), 0666)) abort(); /* opening it would wait for ever */
-    if (truncate(at("07.png"), 0) || truncate(at("08.png"), 50)) abort();
-    unlink(at("09.png"));
-    mkdir(at("09.png"), 0777);
-}
-
-static void changing_files(void)
-{
-    begin();
-    for (int i = 0; i < 60; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "%02d.png", i);
-        save(name, png_noise(2, 2, (uint32_t)i));
-    }
-    dg_dataset_options o = options();
-    o.progress = on_first;
-    o.cache = cache;
-    change = vanish;
-    dg_dataset d;
-    if (loads(&o, &d)) {
-        DG_CHECK(d.count == 55 && d.skips == 5);
-        DG_CHECK(!strcmp(reason_of(&d, "05.png"), "vanished"));
-        DG_CHECK(!strcmp(reason_of(&d, "06.png"), "no regular file any more"));
-        DG_CHECK(!strcmp(reason_of(&d, "07.png"), "empty file"));
-        DG_CHECK(!strncmp(reason_of(&d, "08.png"), "PNG: ", 5));
-        DG_CHECK(!strcmp(reason_of(&d, "09.png"), "no regular file any more"));
-        DG_CHECK(access(o.cache, F_OK)); /* may be otherwise next time: no cache */
-    }
-    dg_dataset_free(&d);
-    end();
-}
-
-/* In a process that is nobody: root may read everything. */
-static int as_nobody(void *context, char *message)
-{
-    (void)context, (void)message;
-    if (geteuid() == 0 && (setgroups(0, NULL) || setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534)))
-        return 2;
-    dg_dataset_options o = options();
-    o.threads = 1; /* gcc's OpenMP has no threads in a process that was forked after it started them */
-    dg_dataset d;
-    if (!loads(&o, &d)) return 1;
-    DG_CHECK(d.count == 20 && d.skips == 2 && bad_count(&d) == 1);
-    DG_CHECK(!strcmp(reason_of(&d, "secret.png"), "cannot be read: Permission denied"));
-    DG_CHECK(!strcmp(reason_of(&d, "closed"), "a folder that cannot be opened: Permission denied"));
-    dg_dataset_free(&d);
-    o.dir = at("closed");
-    fails(&o, DG_DATA, "Permission denied");
-    return dg_test_failed_ != 0;
-}
-
-static void unreadable(void)
-{
-    begin();
-    if (geteuid() == 0 && chown(root, 65534, 65534)) abort();
-    for (int i = 0; i < 20; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "%02d.png", i);
-        save(name, png_noise(2, 2, (uint32_t)i));
-    }
-    save("secret.png", png_noise(2, 2, 1));
-    mkdir(at("closed"), 0777);
-    chmod(at("secret.png"), 0), chmod(at("closed"), 0);
-    child_result r = in_child(as_nobody, NULL, 0);
-    DG_CHECKF(r.code == 0, "%d", r.code);
-    chmod(at("closed"), 0777);
-    end();
-}
-
 static void deep_paths(void)
 {
     begin();
@@ -507,48 +352,13 @@ static void rules(void)
     end();
 }
 
-static long calls, last;
-static void count_calls(void *context, long done, long total)
-{
-    (void)context;
-    calls++;
-    DG_CHECK(done >= last && done <= total && total == 2);
-    last = done;
-}
-
-static bool in_vain(void *of) { return *(const bool *)of; }
-
-static void progress_and_stop(void)
-{
-    begin();
-    save("a.png", png_noise(2, 2, 1));
-    save("b.png", png_noise(2, 2, 2));
-    dg_dataset_options o = options();
-    o.progress = count_calls;
-    dg_dataset d;
-    if (loads(&o, &d)) DG_CHECK(calls >= 2 && last == 2);
-    dg_dataset_free(&d);
-    bool vain = false;
-    o.progress = NULL;
-    o.vain = in_vain;
-    o.of = &vain;
-    if (loads(&o, &d)) DG_CHECK(d.count == 2);
-    dg_dataset_free(&d);
-    vain = true;
-    fails(&o, DG_FAILED, "stopped");
-    end();
-}
-
 int main(void)
 {
     plain_folder();
     same_for_any_threads();
     odd_names();
     odd_folder();
-    changing_files();
-    unreadable();
     deep_paths();
     rules();
-    progress_and_stop();
     return dg_test_report();
 }

@@ -1,56 +1,12 @@
-/* The log: what is in the files, what a resumed run makes of them, and that a kill never leaves a half row. */
-#include "host/run/rundir.h"
-#include "tempdir.h"
-#include "test.h"
+/* The log: what is in the files, and what a resumed run makes of them. */
+#include "log_rows.h"
 
 #include "host/run/log_text.h"
 
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <locale.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <time.h>
 
 static const char header[] = "epoch,step,loss_d,loss_d_real,loss_d_fake,loss_g,d_x,d_gz1,d_gz2,img_s,seconds\n";
-
-static dg_rundir open_run(const char *name)
-{
-    dg_rundir r;
-    if (dg_rundir_open(temp_path(name), true, &r)) {
-        mkdir(temp_path(name), 0777);
-        if (dg_rundir_open(temp_path(name), false, &r)) printf("%s\n", dg_message());
-    }
-    return r;
-}
-
-static dg_log_row row_of(uint64_t step)
-{
-    dg_log_row r = {.step = step,
-                    .epoch = (step - 1) / 4 + 1,
-                    .seconds = 0.25 * (double)step,
-                    .images_per_second = 100};
-    for (int i = 0; i < DG_METRICS; i++) r.value[i] = 1.0 / 3 + (double)step / 7 + i;
-    r.value[DG_BAD_G] = r.value[DG_BAD_D] = 0;
-    return r;
-}
-
-static void write_steps(dg_log *l, uint64_t from, uint64_t to)
-{
-    for (uint64_t s = from; s <= to; s++) {
-        dg_log_row r = row_of(s);
-        DG_CHECK(dg_log_step(l, &r) == DG_OK);
-        if (s % 4 == 0) DG_CHECK(dg_log_epoch(l, &r) == DG_OK);
-    }
-}
-
-static char *file_of(const char *run, const char *name)
-{
-    char path[100];
-    snprintf(path, sizeof path, "%s/%s", run, name);
-    return temp_slurp(temp_path(path), NULL);
-}
 
 static void test_format(void)
 {
@@ -276,124 +232,6 @@ static void test_flush(void)
     dg_rundir_close(&r);
 }
 
-/* The disk is full for a while: nothing half written, nothing lost. */
-static int full_disk(void)
-{
-    dg_rundir r = open_run("full");
-    dg_log *l;
-    int bad = dg_log_open(&r, 0, &l) != DG_OK, failures = 0;
-    struct rlimit limit = {2000, RLIM_INFINITY};
-    signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &limit);
-    for (uint64_t s = 1; s <= 40; s++) {
-        dg_log_row row = row_of(s);
-        dg_err e = dg_log_step(l, &row);
-        if (!e && s % 4 == 0) e = dg_log_epoch(l, &row);
-        if (e) {
-            bad |= e != DG_IO || !strstr(dg_message(), "log.");
-            failures++;
-            char *json = file_of("full", "log.jsonl");
-            bad |= !json || (*json && json[strlen(json) - 1] != '\n');
-            free(json);
-        }
-    }
-    limit.rlim_cur = RLIM_INFINITY;
-    setrlimit(RLIMIT_FSIZE, &limit);
-    bad |= failures < 2;
-    return bad | (dg_log_close(l) != DG_OK);
-}
-static void test_full_disk(void)
-{
-    fflush(stdout);
-    pid_t pid = fork();
-    if (pid == 0) {
-        int bad = full_disk();
-        fflush(stdout);
-        _exit(bad);
-    }
-    int status;
-    waitpid(pid, &status, 0);
-    DG_CHECKF(WIFEXITED(status) && WEXITSTATUS(status) == 0, "full disk: status %d", status);
-    char *csv = file_of("full", "log.csv"), *json = file_of("full", "log.jsonl");
-    int rows = 0, lines = 0;
-    for (const char *s = csv; s && (s = strchr(s, '\n')); s++) rows++;
-    for (const char *s = json; s && (s = strchr(s, '\n')); s++) lines++;
-    DG_CHECKF(rows == 41 && lines == 50, "%d rows, %d lines", rows, lines);
-    free(csv);
-    free(json);
-}
-
-static void endless(int started)
-{
-    dg_rundir r = open_run("killed");
-    dg_log *l;
-    if (dg_log_open(&r, 0, &l)) _exit(1);
-    for (uint64_t s = 1;; s++) {
-        dg_log_row row = row_of(s);
-        dg_log_step(l, &row);
-        if (s % 4 == 0) dg_log_epoch(l, &row);
-        if (s == 4) close(started);
-    }
-}
-/* Lines of the logs of run "killed" that are no row or no object, rows out of order, and rows that are missing of
- * those up to `least`. Where the kernel ends a write at a page, because the process is killed, the last line is torn:
- * only once the log has been opened again is every line whole. */
-static int bad_lines(uint64_t least, bool whole)
-{
-    char *csv = file_of("killed", "log.csv"), *json = file_of("killed", "log.jsonl");
-    int bad = !csv || !json;
-    uint64_t last = 0;
-    char *s = csv ? strchr(csv, '\n') : NULL, *end;
-    for (s = s ? s + 1 : NULL; s && *s; s = end + 1) {
-        if (!(end = strchr(s, '\n'))) break;
-        *end = 0;
-        dg_log_row row;
-        bad += !dg_log_parse(s, &row) || row.step != ++last;
-    }
-    bad += last < least || (whole && (last > least || *s));
-    for (s = json; s && *s; s = end + 1) {
-        if (!(end = strchr(s, '\n'))) break;
-        *end = 0;
-        cJSON *o = cJSON_Parse(s);
-        bad += !cJSON_IsObject(o);
-        cJSON_Delete(o);
-    }
-    bad += !s || s == json || (whole && *s);
-    free(csv);
-    free(json);
-    return bad;
-}
-static void test_killed(void)
-{
-    unsigned long long seed = 7;
-    int bad = 0;
-    for (int i = 0; i < 20; i++) {
-        fflush(stdout);
-        int started[2];
-        if (pipe2(started, O_CLOEXEC)) return;
-        pid_t pid = fork();
-        if (pid == 0) endless(started[1]);
-        close(started[1]);
-        char c;
-        DG_CHECK(read(started[0], &c, 1) == 0); /* until the first epoch is written */
-        close(started[0]);
-        nanosleep(&(struct timespec){0, (long)(20e6 * fabs(dg_test_random(&seed)))}, NULL);
-        kill(pid, SIGKILL);
-        waitpid(pid, NULL, 0);
-        bad += bad_lines(4, false);
-        dg_rundir r = open_run("killed"); /* the lock is free, the log can be read */
-        dg_log *l = NULL;
-        DG_CHECK(r.lock >= 0 && dg_log_open(&r, 4, &l) == DG_OK);
-        long n;
-        dg_log_rows(l, &n);
-        DG_CHECK(n == 4);
-        dg_log_close(l);
-        dg_rundir_close(&r);
-        bad += bad_lines(4, true);
-    }
-    DG_CHECKF(bad == 0, "%d bad lines", bad);
-}
-
 /* A locale with a decimal comma, compiled for this test where the sources of locales are installed. */
 static void test_locale(void)
 {
@@ -438,8 +276,6 @@ int main(void)
     test_odd_files();
     test_bad_rows();
     test_flush();
-    test_full_disk();
-    test_killed();
     test_locale();
     temp_remove(temp_dir);
     return dg_test_report();

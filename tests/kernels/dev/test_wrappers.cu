@@ -3,48 +3,9 @@
 #define DEV_GRID
 #define DEV_HALF
 #define DEV_RANDOM
-#define DEV_WGMMA
-#include "tests/devtest.h"
+#include "fragments.h"
 
 /* ---- mma: fragments filled by the formulas of the documentation, products compared with plain loops ---- */
-
-enum shape { BF16, TF32, F16, FP16 };
-struct layout {
-    int row, col;
-};
-/* Element i of lane's fragment of A (16 x K), B (K x 8), C (16 x 8). */
-static __device__ layout element_a(int shape, int lane, int i)
-{
-    int group = lane >> 2, in_group = lane & 3;
-    if (shape == BF16 || shape == FP16)
-        return {group + (i < 2 || (i >= 4 && i < 6) ? 0 : 8), in_group * 2 + (i & 1) + (i >= 4 ? 8 : 0)};
-    if (shape == TF32) return {group + (i == 0 || i == 2 ? 0 : 8), in_group + (i < 2 ? 0 : 4)};
-    return {group + (i < 2 ? 0 : 8), in_group * 2 + (i & 1)};
-}
-static __device__ layout element_b(int shape, int lane, int i)
-{
-    int group = lane >> 2, in_group = lane & 3;
-    if (shape == BF16 || shape == FP16) return {in_group * 2 + (i & 1) + (i < 2 ? 0 : 8), group};
-    if (shape == TF32) return {in_group + (i == 0 ? 0 : 4), group};
-    return {in_group * 2 + i, group};
-}
-static __device__ layout element_c(int lane, int i)
-{
-    return {(lane >> 2) + (i < 2 ? 0 : 8), (lane & 3) * 2 + (i & 1)};
-}
-
-static __device__ uint16_t bits16(int shape, float f)
-{
-    uint16_t u;
-    if (shape == BF16) {
-        __nv_bfloat16 h = __float2bfloat16(f);
-        memcpy(&u, &h, 2);
-    } else {
-        __half h = __float2half(f);
-        memcpy(&u, &h, 2);
-    }
-    return u;
-}
 
 template <int S> static __global__ void mma_kernel(float *c, const float *a, const float *b, int K)
 {
@@ -133,88 +94,6 @@ static void test_ldmatrix()
                           got[m * 32 + lane]);
             }
     }
-}
-
-/* ---- wgmma: A (64 x 16 STEPS) and B (16 STEPS x 8 J) laid out by the formulas of the documentation, with odd steps
- * and starts; A from shared memory or by ldmatrix; two warpgroups with a half of B's columns each ---- */
-
-static const int STEPS = 3;
-template <int J, bool TRANS_B, bool LOADED>
-static __global__ void wgmma_kernel(float *c, const float *a, const float *b)
-{
-    if constexpr (!DEV_HAS_WGMMA) {
-        __trap();
-    } else {
-        DEV_CHECK(blockDim.x == 256);
-        enum { A_K = 77, A_MN = 9, B_K = TRANS_B ? 8 : 16 * J + 4, B_MN = TRANS_B ? 16 * STEPS + 4 : 8, N = 16 * J };
-        SHARED(uint4, sa, [2 * STEPS * A_K + 1]);
-        SHARED(uint4, sb, [TRANS_B ? 2 * J * B_MN + 3 : 2 * STEPS * B_K + 3]);
-        const int group = (int)threadIdx.x / 128, warp = (int)threadIdx.x / 32 % 4, lane = (int)threadIdx.x % 32;
-        uint16_t *const ha = (uint16_t *)(sa + 1), *const hb = (uint16_t *)(sb + 3);
-        for (int i = (int)threadIdx.x; i < 64 * 16 * STEPS; i += 256) {
-            const int row = i / (16 * STEPS), k = i % (16 * STEPS);
-            ha[(k / 8 * A_K + row / 8 * A_MN + row % 8) * 8 + k % 8] = bits16(BF16, a[i]);
-        }
-        for (int i = (int)threadIdx.x; i < N * 16 * STEPS; i += 256) {
-            const int k = i / N, n = i % N, unit = k / 8 * B_K + n / 8 * B_MN;
-            hb[TRANS_B ? (unit + k % 8) * 8 + n % 8 : (unit + n % 8) * 8 + k % 8] = bits16(BF16, b[i]);
-        }
-        wgmma_publish();
-        __syncthreads();
-        float d[J][4];
-        auto each = [&](auto f) {
-            for (int j = 0; j < J; j++)
-                for (int e = 0; e < 4; e++)
-                    f(d[j][e],
-                      (warp * 16 + element_c(lane, e).row) * N + group * 8 * J + 8 * j + element_c(lane, e).col);
-        };
-        each([&](float &v, int at) { v = c[at]; });
-        const dev_matrix ma = dev_matrix::of(sa + 1, A_K, A_MN),
-                         mb = dev_matrix::of(sb + 3 + group * J * B_MN, B_K, B_MN);
-        uint32_t fa[STEPS][4];
-        for (int k = 0; k < STEPS && LOADED; k++)
-            ldsm_x4(fa[k], sa + 1 + (2 * k + lane / 16) * A_K + (warp * 2 + lane / 8 % 2) * A_MN + lane % 8);
-        wgmma_begin(d);
-        for (int k = 0; k < STEPS; k++) {
-            if constexpr (LOADED) wgmma_bf16<TRANS_B>(d, fa[k], mb.at(2 * k * B_K));
-            else wgmma_bf16<TRANS_B>(d, ma.at(2 * k * A_K), mb.at(2 * k * B_K));
-        }
-        wgmma_commit();
-        wgmma_wait(d);
-        each([&](float &v, int at) { c[at] = v; });
-    }
-}
-
-template <int J, bool TRANS_B, bool LOADED> static void test_wgmma(const char *name)
-{
-    const int N = 16 * J, K = 16 * STEPS;
-    std::vector<float> a(64 * K), b(K * N), c(64 * N), want(64 * N); /* small integers / 8: exact */
-    unsigned long long seed = 50 + J;
-    for (std::vector<float> *v : {&a, &b, &c})
-        for (float &f : *v) f = (float)(int)(dg_test_random(&seed) * 16) / 8;
-    for (int i = 0; i < 64; i++)
-        for (int j = 0; j < N; j++) {
-            want[i * N + j] = c[i * N + j];
-            for (int k = 0; k < K; k++) want[i * N + j] += a[i * K + k] * b[k * N + j];
-        }
-    dev_buffer<float> da(a), db(b), dc(c);
-    KLAUNCH((wgmma_kernel<J, TRANS_B, LOADED>), 1, 256, 0, 0, dc.p, da.p, db.p);
-    if (!dev_ok(name)) return;
-    std::vector<float> got = dc.get();
-    for (int i = 0; i < 64 * N; i++)
-        DG_CHECKF(got[i] == want[i], "%s: d(%d,%d) = %g, not %g", name, i / N, i % N, got[i], want[i]);
-}
-
-static void test_all_wgmma()
-{
-    cudaDeviceProp p;
-    if (cudaGetDeviceProperties(&p, 0) != cudaSuccess || p.major != 9 || p.minor != 0) return;
-    test_wgmma<4, false, false>("wgmma of 32");
-    test_wgmma<8, true, false>("wgmma of 64, N-major");
-    test_wgmma<16, false, false>("wgmma of 128");
-    test_wgmma<4, true, true>("wgmma of 32, N-major, A in registers");
-    test_wgmma<8, false, true>("wgmma of 64, A in registers");
-    test_wgmma<16, true, true>("wgmma of 128, N-major, A in registers");
 }
 
 /* ---- cp.async through two buffers: y = x in the order of the neighbour's copies ---- */
@@ -437,7 +316,6 @@ int main()
     test_mma<F16>("mma_f16");
     test_mma<FP16>("mma_fp16");
     test_ldmatrix();
-    test_all_wgmma();
     test_copy();
     test_rounding();
     test_rest();

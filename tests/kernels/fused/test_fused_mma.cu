@@ -316,57 +316,8 @@ static void one(int dir, const setup &how, const int *shape, dg_math math, int v
     launched += l.run(variants[variant].variant, variants[variant].tile[dir][tile], split, times);
 }
 
-/* What there is no kernel for, and what does not fit. */
-static void refusals()
-{
-    dg_op op = {};
-    op.kind = DG_OP_conv_fwd;
-    op.u.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, 12, 8, 8, 1024, 4, 4, 256, 4, 2, 1, 0, 0};
-    dg_gpu gpu = {90, 200 << 10, DG_MATH_BF16};
-    dg_tune tune = {};
-    tune.variant = "mma";
-    tune.tile_m = tune.tile_n = 128;
-    DG_CHECK(!dg_variant_check(&op, &tune, DG_F32, &gpu));
-    dg_fused_conv f = {};
-    f.conv = op.u.conv;
-    f.in.kind = DG_SOURCE_NORM_DX;
-    f.in.groups = f.out.groups = 2;
-    auto refuses = [&](const char *word) {
-        const char *const why = dg_fused_conv_refuses(op.kind, &f, &tune, &gpu);
-        if (word) DG_CHECKF(why && strstr(why, word), "not refused with %s but %s", word, why ? why : "not at all");
-        else DG_CHECKF(!why, "refused: %s", why);
-    };
-    refuses(nullptr);
-    gpu.shared = 99 << 10;
-    refuses("shared memory");
-    tune.split = 8; /* each part has an eighth of the numbers */
-    refuses(nullptr);
-    f.in.groups = 3;
-    refuses("same groups");
-    f.in.groups = 5;
-    refuses("equal parts");
-    f.in.groups = 1;
-    f.out.kind = DG_SINK_ACT_DX;
-    f.out.act = DG_ACT_TANH;
-    refuses("no such activation");
-    f.out.act = DG_ACT_RELU;
-    refuses(nullptr);
-    f.out.kind = DG_SINK_ACT;
-    refuses("no such activation");
-    f.out.kind = DG_SINK_PLAIN;
-    f.gather.N = 1;
-    refuses("pictures");
-    f.gather.N = 0;
-    gpu.math = tune.math = DG_MATH_FP16;
-    refuses("no fused kernels there");
-    gpu.arch = 75;
-    tune.tile_m = 64;
-    refuses(nullptr);
-}
-
 int main()
 {
-    refusals();
     const int count = (int)(sizeof setups / sizeof *setups);
     int used[count] = {}, list[2][count], lists[2] = {}, turn[2] = {};
     for (int k = 0; k < count; k++) {

@@ -1,0 +1,136 @@
+/* The language of kernels as sim.h gives it: built-in variables and functions. Included by sim.h. */
+#ifndef SIM_LANGUAGE_H
+#define SIM_LANGUAGE_H
+
+#define threadIdx (sim::self->index)
+#define blockIdx (sim::self->block->index)
+#define blockDim (sim::self->block->block)
+#define gridDim (sim::self->block->grid)
+
+static inline void __syncthreads(sim::site at = sim::here()) { sim::block_barrier(at); }
+static inline void __syncwarp(unsigned mask = 0xffffffffu, sim::site at = sim::here())
+{
+    sim::collective(sim::SYNCWARP, mask, nullptr, nullptr, at);
+}
+template <class T> static inline T __shfl_sync(unsigned mask, T v, int from, int width = 32, sim::site at = sim::here())
+{
+    unsigned end = sim::segment_end(width, at);
+    return sim::shuffle(mask, v, (end & ~(unsigned)(width - 1)) | ((unsigned)from & (unsigned)(width - 1)), at);
+}
+template <class T>
+static inline T __shfl_xor_sync(unsigned mask, T v, int x, int width = 32, sim::site at = sim::here())
+{
+    unsigned end = sim::segment_end(width, at), from = sim::self->lane ^ (unsigned)x;
+    return sim::shuffle(mask, v, from <= end ? from : sim::self->lane, at);
+}
+template <class T>
+static inline T __shfl_down_sync(unsigned mask, T v, unsigned d, int width = 32, sim::site at = sim::here())
+{
+    unsigned end = sim::segment_end(width, at), from = sim::self->lane + d;
+    return sim::shuffle(mask, v, from <= end ? from : sim::self->lane, at);
+}
+template <class T>
+static inline T __shfl_up_sync(unsigned mask, T v, unsigned d, int width = 32, sim::site at = sim::here())
+{
+    unsigned start = sim::segment_end(width, at) & ~(unsigned)(width - 1);
+    return sim::shuffle(mask, v, sim::self->lane - start >= d ? sim::self->lane - d : sim::self->lane, at);
+}
+static inline unsigned __ballot_sync(unsigned mask, int p, sim::site at = sim::here())
+{
+    return sim::vote(mask, p, at);
+}
+static inline int __any_sync(unsigned mask, int p, sim::site at = sim::here()) { return sim::vote(mask, p, at) != 0; }
+static inline int __all_sync(unsigned mask, int p, sim::site at = sim::here())
+{
+    return sim::vote(mask, p, at) == mask;
+}
+static inline void __nanosleep(unsigned, sim::site at = sim::here()) { sim::yield(at); }
+static inline void __threadfence() {}
+static inline void __threadfence_block() {}
+static inline void __trap(sim::site at = sim::here()) { sim::fail(at, "__trap()"); }
+
+/* Integers only: a sum of floats by atomics depends on the order of arrival, and this project repeats. */
+template <class T> static inline T atomicAdd(T *p, std::enable_if_t<std::is_integral<T>::value, T> v)
+{
+    return sim::atomic(p, [v](T old) { return (T)(old + v); });
+}
+template <class T> static inline T atomicMax(T *p, std::enable_if_t<std::is_integral<T>::value, T> v)
+{
+    return sim::atomic(p, [v](T old) { return old > v ? old : v; });
+}
+template <class T> static inline T atomicMin(T *p, std::enable_if_t<std::is_integral<T>::value, T> v)
+{
+    return sim::atomic(p, [v](T old) { return old < v ? old : v; });
+}
+template <class T> static inline T atomicOr(T *p, std::enable_if_t<std::is_integral<T>::value, T> v)
+{
+    return sim::atomic(p, [v](T old) { return (T)(old | v); });
+}
+template <class T> static inline T atomicExch(T *p, std::enable_if_t<std::is_integral<T>::value, T> v)
+{
+    return sim::atomic(p, [v](T) { return v; });
+}
+template <class T> static inline T atomicCAS(T *p, std::enable_if_t<std::is_integral<T>::value, T> expected, T v)
+{
+    return sim::atomic(p, [=](T old) { return old == expected ? v : old; });
+}
+
+template <class T> static inline T __ldg(const T *p) { return *p; }
+template <class T> static inline T __ldcg(const T *p) { return *p; }
+template <class T> static inline T __ldcs(const T *p) { return *p; }
+template <class T> static inline void __stcs(T *p, T v) { *p = v; }
+template <class A, class B> static inline std::common_type_t<A, B> min(A a, B b)
+{
+    std::common_type_t<A, B> x = a, y = b;
+    return y < x ? y : x;
+}
+template <class A, class B> static inline std::common_type_t<A, B> max(A a, B b)
+{
+    std::common_type_t<A, B> x = a, y = b;
+    return x < y ? y : x;
+}
+#define __expf(x) expf(x) /* the C library has functions of these names */
+#define __logf(x) logf(x)
+static inline float __fdividef(float a, float b) { return a / b; }
+static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
+static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
+/* The spelled-out roundings keep the compiler from fusing; so must these. */
+static inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
+static inline float __fmul_rn(float a, float b)
+{
+    volatile float r = a * b;
+    return r;
+}
+static inline float __fadd_rn(float a, float b)
+{
+    volatile float r = a + b;
+    return r;
+}
+static inline float __fsub_rn(float a, float b)
+{
+    volatile float r = a - b;
+    return r;
+}
+static inline float __fdiv_rn(float a, float b) { return a / b; }
+static inline float __fsqrt_rn(float x) { return sqrtf(x); }
+static inline double __dmul_rn(double a, double b)
+{
+    volatile double r = a * b;
+    return r;
+}
+static inline double __dadd_rn(double a, double b)
+{
+    volatile double r = a + b;
+    return r;
+}
+static inline uint32_t __float_as_uint(float f) { return sim_bits<uint32_t>(f); }
+static inline int __float_as_int(float f) { return sim_bits<int>(f); }
+static inline float __uint_as_float(uint32_t u) { return sim_bits<float>(u); }
+static inline float __int_as_float(int i) { return sim_bits<float>(i); }
+static inline int __float2int_rn(float f) { return (int)lrintf(f); }
+static inline int __popc(unsigned v) { return __builtin_popcount(v); }
+static inline int __clz(int v) { return v ? __builtin_clz((unsigned)v) : 32; }
+static inline int __ffs(int v) { return __builtin_ffs(v); }
+static inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((uint64_t)a * b >> 32); }
+
+#endif

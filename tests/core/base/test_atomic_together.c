@@ -1,0 +1,102 @@
+/* Whole files beside others: writers that are killed at random times, writers of one name, and sweeps. */
+#include "atomic_files.h"
+#include "kill_at_random.h"
+
+#include <pthread.h>
+
+static void write_for_ever(void *context)
+{
+    for (int i = 0;; i++) {
+        dg_chunk p = body((char)('a' + i % 20), 200000);
+        if (dg_write_atomic(context, &p, 1)) return;
+    }
+}
+static void test_killed_at_random(void)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s", temp_path("random"));
+    const double longest = time_of_files(write_for_ever, path, path);
+    sweep(temp_dir);
+    unsigned long long seed = 1;
+    int torn = 0, left = 0, seen = 0;
+    for (int i = 0; i < 60; i++) {
+        kill_at_random(write_for_ever, path, longest, &seed);
+        left += temporaries(temp_dir);
+        sweep(temp_dir);
+        torn += temporaries(temp_dir);
+        size_t n;
+        char *data = temp_slurp(path, &n);
+        if (data) seen++, torn += n != 200000 || memcmp(data, body(data[0], n).data, n) != 0;
+        free(data);
+    }
+    DG_CHECKF(torn == 0, "%d torn files or leftovers", torn);
+    DG_CHECKF(left > 0 && seen > 0, "kills at random: %d temporaries, %d files: they hit nothing", left, seen);
+}
+
+static void test_sweep(void)
+{
+    const char *keep[] = {".x.12-3.dcgan-tmpx", "x.12-3.dcgan-tmp", ".x.12.dcgan-tmp", ".x.a-3.dcgan-tmp",
+                          ".12-3.dcgan-tmp",    "..12-3.dcgan-tmp", ".dcgan-tmp",      "-3.dcgan-tmp",
+                          ".x.12-.dcgan-tmp",   ".x.-3.dcgan-tmp",  ".x.12-3"};
+    const int keeps = (int)(sizeof keep / sizeof keep[0]);
+    mkdir(temp_path("sweep"), 0700);
+    char path[600];
+    for (int i = 0; i < keeps; i++) {
+        snprintf(path, sizeof path, "%s/sweep/%s", temp_dir, keep[i]);
+        temp_put(path, "", 0);
+    }
+    temp_put(temp_path("sweep/.a.png.12-3.dcgan-tmp"), "left", 4);
+    temp_put(temp_path("sweep/.living.1-1.dcgan-tmp"), "busy", 4);
+    mkdir(temp_path("sweep/.dir.1-1.dcgan-tmp"), 0700);
+    int fd = open(temp_path("sweep/.living.1-1.dcgan-tmp"), O_RDWR | O_CLOEXEC);
+    DG_CHECK(flock(fd, LOCK_EX) == 0);
+    sweep(temp_path("sweep"));
+    DG_CHECK(access(temp_path("sweep/.a.png.12-3.dcgan-tmp"), F_OK) != 0);
+    DG_CHECK(access(temp_path("sweep/.living.1-1.dcgan-tmp"), F_OK) == 0);
+    DG_CHECK(access(temp_path("sweep/.dir.1-1.dcgan-tmp"), F_OK) == 0);
+    for (int i = 0; i < keeps; i++) {
+        snprintf(path, sizeof path, "%s/sweep/%s", temp_dir, keep[i]);
+        DG_CHECKF(access(path, F_OK) == 0, "%s was swept away", keep[i]);
+    }
+    close(fd);
+    sweep(temp_path("sweep"));
+    DG_CHECK(access(temp_path("sweep/.living.1-1.dcgan-tmp"), F_OK) != 0);
+}
+
+/* Writers of one name and a sweeper all at once: nobody fails, nothing is torn. */
+static void *writer_thread(void *argument)
+{
+    static int bad;
+    const char letter = *(const char *)argument;
+    for (int i = 0; i < 30; i++) {
+        dg_chunk p = {body(letter, 50000).data, 50000};
+        if (dg_write_atomic(temp_path("shared"), &p, 1)) return &bad;
+    }
+    return NULL;
+}
+static void test_together(void)
+{
+    pthread_t thread[3];
+    char letter[3] = {'1', '2', '3'};
+    for (int i = 0; i < 3; i++) body(letter[i], 50000);
+    for (int i = 0; i < 3; i++) pthread_create(&thread[i], NULL, writer_thread, &letter[i]);
+    for (int i = 0; i < 2000; i++) sweep(temp_dir);
+    for (int i = 0; i < 3; i++) {
+        void *bad;
+        pthread_join(thread[i], &bad);
+        DG_CHECK(!bad);
+    }
+    DG_CHECK(is_body(temp_path("shared"), '1', 50000) || is_body(temp_path("shared"), '2', 50000) ||
+             is_body(temp_path("shared"), '3', 50000));
+    DG_CHECK(temporaries(temp_dir) == 0);
+}
+
+int main(void)
+{
+    temp_make("atomic_together");
+    test_killed_at_random();
+    test_sweep();
+    test_together();
+    temp_remove(temp_dir);
+    return dg_test_report();
+}

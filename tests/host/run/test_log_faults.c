@@ -1,0 +1,137 @@
+/* The log of a run that is killed, or whose disk is full: no half row, and nothing lost. */
+#include "log_rows.h"
+
+#include "host/run/log_text.h"
+
+#include <cjson/cJSON.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+
+/* The disk is full for a while: nothing half written, nothing lost. */
+static int full_disk(void)
+{
+    dg_rundir r = open_run("full");
+    dg_log *l;
+    int bad = dg_log_open(&r, 0, &l) != DG_OK, failures = 0;
+    struct rlimit limit = {2000, RLIM_INFINITY};
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    for (uint64_t s = 1; s <= 40; s++) {
+        dg_log_row row = row_of(s);
+        dg_err e = dg_log_step(l, &row);
+        if (!e && s % 4 == 0) e = dg_log_epoch(l, &row);
+        if (e) {
+            bad |= e != DG_IO || !strstr(dg_message(), "log.");
+            failures++;
+            char *json = file_of("full", "log.jsonl");
+            bad |= !json || (*json && json[strlen(json) - 1] != '\n');
+            free(json);
+        }
+    }
+    limit.rlim_cur = RLIM_INFINITY;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    bad |= failures < 2;
+    return bad | (dg_log_close(l) != DG_OK);
+}
+static void test_full_disk(void)
+{
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        int bad = full_disk();
+        fflush(stdout);
+        _exit(bad);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    DG_CHECKF(WIFEXITED(status) && WEXITSTATUS(status) == 0, "full disk: status %d", status);
+    char *csv = file_of("full", "log.csv"), *json = file_of("full", "log.jsonl");
+    int rows = 0, lines = 0;
+    for (const char *s = csv; s && (s = strchr(s, '\n')); s++) rows++;
+    for (const char *s = json; s && (s = strchr(s, '\n')); s++) lines++;
+    DG_CHECKF(rows == 41 && lines == 50, "%d rows, %d lines", rows, lines);
+    free(csv);
+    free(json);
+}
+
+static void endless(int started)
+{
+    dg_rundir r = open_run("killed");
+    dg_log *l;
+    if (dg_log_open(&r, 0, &l)) _exit(1);
+    for (uint64_t s = 1;; s++) {
+        dg_log_row row = row_of(s);
+        dg_log_step(l, &row);
+        if (s % 4 == 0) dg_log_epoch(l, &row);
+        if (s == 4) close(started);
+    }
+}
+/* Lines of the logs of run "killed" that are no row or no object, rows out of order, and rows that are missing of
+ * those up to `least`. Where the kernel ends a write at a page, because the process is killed, the last line is torn:
+ * only once the log has been opened again is every line whole. */
+static int bad_lines(uint64_t least, bool whole)
+{
+    char *csv = file_of("killed", "log.csv"), *json = file_of("killed", "log.jsonl");
+    int bad = !csv || !json;
+    uint64_t last = 0;
+    char *s = csv ? strchr(csv, '\n') : NULL, *end;
+    for (s = s ? s + 1 : NULL; s && *s; s = end + 1) {
+        if (!(end = strchr(s, '\n'))) break;
+        *end = 0;
+        dg_log_row row;
+        bad += !dg_log_parse(s, &row) || row.step != ++last;
+    }
+    bad += last < least || (whole && (last > least || *s));
+    for (s = json; s && *s; s = end + 1) {
+        if (!(end = strchr(s, '\n'))) break;
+        *end = 0;
+        cJSON *o = cJSON_Parse(s);
+        bad += !cJSON_IsObject(o);
+        cJSON_Delete(o);
+    }
+    bad += !s || s == json || (whole && *s);
+    free(csv);
+    free(json);
+    return bad;
+}
+static void test_killed(void)
+{
+    unsigned long long seed = 7;
+    int bad = 0;
+    for (int i = 0; i < 20; i++) {
+        fflush(stdout);
+        int started[2];
+        if (pipe2(started, O_CLOEXEC)) return;
+        pid_t pid = fork();
+        if (pid == 0) endless(started[1]);
+        close(started[1]);
+        char c;
+        DG_CHECK(read(started[0], &c, 1) == 0); /* until the first epoch is written */
+        close(started[0]);
+        nanosleep(&(struct timespec){0, (long)(20e6 * fabs(dg_test_random(&seed)))}, NULL);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        bad += bad_lines(4, false);
+        dg_rundir r = open_run("killed"); /* the lock is free, the log can be read */
+        dg_log *l = NULL;
+        DG_CHECK(r.lock >= 0 && dg_log_open(&r, 4, &l) == DG_OK);
+        long n;
+        dg_log_rows(l, &n);
+        DG_CHECK(n == 4);
+        dg_log_close(l);
+        dg_rundir_close(&r);
+        bad += bad_lines(4, true);
+    }
+    DG_CHECKF(bad == 0, "%d bad lines", bad);
+}
+
+int main(void)
+{
+    temp_make("log_faults");
+    test_full_disk();
+    test_killed();
+    temp_remove(temp_dir);
+    return dg_test_report();
+}

@@ -1,0 +1,94 @@
+/* The wgmma of kernels/dev/dev_wgmma.cuh: A (64 x 16 STEPS) and B (16 STEPS x 8 J) laid out by the formulas of the
+ * documentation, with odd steps and starts; A from shared memory or by ldmatrix; two warpgroups with a half of B's
+ * columns each. */
+#define DEV_HALF
+#define DEV_WGMMA
+#include "fragments.h"
+
+static const int STEPS = 3;
+template <int J, bool TRANS_B, bool LOADED>
+static __global__ void wgmma_kernel(float *c, const float *a, const float *b)
+{
+    if constexpr (!DEV_HAS_WGMMA) {
+        __trap();
+    } else {
+        DEV_CHECK(blockDim.x == 256);
+        enum { A_K = 77, A_MN = 9, B_K = TRANS_B ? 8 : 16 * J + 4, B_MN = TRANS_B ? 16 * STEPS + 4 : 8, N = 16 * J };
+        SHARED(uint4, sa, [2 * STEPS * A_K + 1]);
+        SHARED(uint4, sb, [TRANS_B ? 2 * J * B_MN + 3 : 2 * STEPS * B_K + 3]);
+        const int group = (int)threadIdx.x / 128, warp = (int)threadIdx.x / 32 % 4, lane = (int)threadIdx.x % 32;
+        uint16_t *const ha = (uint16_t *)(sa + 1), *const hb = (uint16_t *)(sb + 3);
+        for (int i = (int)threadIdx.x; i < 64 * 16 * STEPS; i += 256) {
+            const int row = i / (16 * STEPS), k = i % (16 * STEPS);
+            ha[(k / 8 * A_K + row / 8 * A_MN + row % 8) * 8 + k % 8] = bits16(BF16, a[i]);
+        }
+        for (int i = (int)threadIdx.x; i < N * 16 * STEPS; i += 256) {
+            const int k = i / N, n = i % N, unit = k / 8 * B_K + n / 8 * B_MN;
+            hb[TRANS_B ? (unit + k % 8) * 8 + n % 8 : (unit + n % 8) * 8 + k % 8] = bits16(BF16, b[i]);
+        }
+        wgmma_publish();
+        __syncthreads();
+        float d[J][4];
+        auto each = [&](auto f) {
+            for (int j = 0; j < J; j++)
+                for (int e = 0; e < 4; e++)
+                    f(d[j][e],
+                      (warp * 16 + element_c(lane, e).row) * N + group * 8 * J + 8 * j + element_c(lane, e).col);
+        };
+        each([&](float &v, int at) { v = c[at]; });
+        const dev_matrix ma = dev_matrix::of(sa + 1, A_K, A_MN),
+                         mb = dev_matrix::of(sb + 3 + group * J * B_MN, B_K, B_MN);
+        uint32_t fa[STEPS][4];
+        for (int k = 0; k < STEPS && LOADED; k++)
+            ldsm_x4(fa[k], sa + 1 + (2 * k + lane / 16) * A_K + (warp * 2 + lane / 8 % 2) * A_MN + lane % 8);
+        wgmma_begin(d);
+        for (int k = 0; k < STEPS; k++) {
+            if constexpr (LOADED) wgmma_bf16<TRANS_B>(d, fa[k], mb.at(2 * k * B_K));
+            else wgmma_bf16<TRANS_B>(d, ma.at(2 * k * A_K), mb.at(2 * k * B_K));
+        }
+        wgmma_commit();
+        wgmma_wait(d);
+        each([&](float &v, int at) { c[at] = v; });
+    }
+}
+
+template <int J, bool TRANS_B, bool LOADED> static void test_wgmma(const char *name)
+{
+    const int N = 16 * J, K = 16 * STEPS;
+    std::vector<float> a(64 * K), b(K * N), c(64 * N), want(64 * N); /* small integers / 8: exact */
+    unsigned long long seed = 50 + J;
+    for (std::vector<float> *v : {&a, &b, &c})
+        for (float &f : *v) f = (float)(int)(dg_test_random(&seed) * 16) / 8;
+    for (int i = 0; i < 64; i++)
+        for (int j = 0; j < N; j++) {
+            want[i * N + j] = c[i * N + j];
+            for (int k = 0; k < K; k++) want[i * N + j] += a[i * K + k] * b[k * N + j];
+        }
+    dev_buffer<float> da(a), db(b), dc(c);
+    KLAUNCH((wgmma_kernel<J, TRANS_B, LOADED>), 1, 256, 0, 0, dc.p, da.p, db.p);
+    if (!dev_ok(name)) return;
+    std::vector<float> got = dc.get();
+    for (int i = 0; i < 64 * N; i++)
+        DG_CHECKF(got[i] == want[i], "%s: d(%d,%d) = %g, not %g", name, i / N, i % N, got[i], want[i]);
+}
+
+static void test_all_wgmma()
+{
+    cudaDeviceProp p;
+    if (cudaGetDeviceProperties(&p, 0) != cudaSuccess || p.major != 9 || p.minor != 0) {
+        dg_test_skip("only sm_90 has wgmma");
+        return;
+    }
+    test_wgmma<4, false, false>("wgmma of 32");
+    test_wgmma<8, true, false>("wgmma of 64, N-major");
+    test_wgmma<16, false, false>("wgmma of 128");
+    test_wgmma<4, true, true>("wgmma of 32, N-major, A in registers");
+    test_wgmma<8, false, true>("wgmma of 64, A in registers");
+    test_wgmma<16, true, true>("wgmma of 128, N-major, A in registers");
+}
+
+int main()
+{
+    test_all_wgmma();
+    return dg_test_report();
+}

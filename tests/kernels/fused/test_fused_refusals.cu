@@ -1,0 +1,177 @@
+/* Fused launches that there is no kernel for, or that do not fit, and how the sums of an update are divided. */
+#include "tests/devtest.h"
+#include "kernels/fused/fuse.cuh"
+#include "update_jobs.h"
+extern "C" {
+#include "core/tune/conv_tiles.h"
+#include "core/tune/tune.h"
+}
+
+/* What there is no kernel for, and what does not fit. */
+static void convolutions()
+{
+    dg_op op = {};
+    op.kind = DG_OP_conv_fwd;
+    op.u.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, 12, 8, 8, 1024, 4, 4, 256, 4, 2, 1, 0, 0};
+    dg_gpu gpu = {90, 200 << 10, DG_MATH_BF16};
+    dg_tune tune = {};
+    tune.variant = "mma";
+    tune.tile_m = tune.tile_n = 128;
+    DG_CHECK(!dg_variant_check(&op, &tune, DG_F32, &gpu));
+    dg_fused_conv f = {};
+    f.conv = op.u.conv;
+    f.in.kind = DG_SOURCE_NORM_DX;
+    f.in.groups = f.out.groups = 2;
+    auto refuses = [&](const char *word) {
+        const char *const why = dg_fused_conv_refuses(op.kind, &f, &tune, &gpu);
+        if (word) DG_CHECKF(why && strstr(why, word), "not refused with %s but %s", word, why ? why : "not at all");
+        else DG_CHECKF(!why, "refused: %s", why);
+    };
+    refuses(nullptr);
+    gpu.shared = 99 << 10;
+    refuses("shared memory");
+    tune.split = 8; /* each part has an eighth of the numbers */
+    refuses(nullptr);
+    f.in.groups = 3;
+    refuses("same groups");
+    f.in.groups = 5;
+    refuses("equal parts");
+    f.in.groups = 1;
+    f.out.kind = DG_SINK_ACT_DX;
+    f.out.act = DG_ACT_TANH;
+    refuses("no such activation");
+    f.out.act = DG_ACT_RELU;
+    refuses(nullptr);
+    f.out.kind = DG_SINK_ACT;
+    refuses("no such activation");
+    f.out.kind = DG_SINK_PLAIN;
+    f.gather.N = 1;
+    refuses("pictures");
+    f.gather.N = 0;
+    gpu.math = tune.math = DG_MATH_FP16;
+    refuses("no fused kernels there");
+    gpu.arch = 75;
+    tune.tile_m = 64;
+    refuses(nullptr);
+}
+
+/* The published network's D or G with a batch of N, as the pass over the plan has it; no memory. */
+static dg_fused_update published(int N, bool is_G, dg_math math)
+{
+    const dg_source_kind kind = is_G ? NORM : DX;
+    const std::vector<job_case> layers = {
+        {DG_UPDATE_THIN, N, 64, 64, 3, 32, PLAIN, is_G ? NORM : PLAIN, 1},
+        {DG_UPDATE_MMA, N, 32, 32, 32, 64, is_G ? DX : PLAIN, kind, 1},
+        {DG_UPDATE_MMA, N, 16, 16, 64, 128, is_G ? DX : NORM, kind, 1},
+        {DG_UPDATE_MMA, N, 8, 8, 128, 256, is_G ? DX : NORM, kind, 1},
+        {is_G ? DG_UPDATE_DENSE : DG_UPDATE_GEMV, N, 4, 4, 256, is_G ? 100 : 1, is_G ? DX : NORM, PLAIN, 1},
+    };
+    dg_fused_update u = {};
+    for (const job_case &k : layers) {
+        dg_update_job *j = &u.job[u.jobs++];
+        j->conv = shape_of(k);
+        j->kind = k.kind;
+        j->x.kind = k.x, j->y.kind = k.y;
+        j->x.groups = j->y.groups = 2;
+        j->tune.math = math;
+        j->tune.split = 1;
+        j->offset = u.adam.n;
+        u.adam.n += (int64_t)k.Co * j->conv.K * j->conv.K * k.Ci + 64;
+    }
+    return u;
+}
+
+static void updates()
+{
+    const dg_gpu gpu = {90, 227 << 10, DG_MATH_TF32};
+    typedef void change(dg_fused_update *, dg_gpu *);
+    static const struct {
+        const char *what;
+        change *make;
+    } wrong[] = {
+        {"no job", [](dg_fused_update *u, dg_gpu *) { u->jobs = 0; }},
+        {"too many jobs", [](dg_fused_update *u, dg_gpu *) { u->jobs = DG_UPDATE_JOBS + 1; }},
+        {"a kind that there is not", [](dg_fused_update *u, dg_gpu *) { u->job[2].kind = 7; }},
+        {"weights that Adam has not", [](dg_fused_update *u, dg_gpu *) { u->adam.n = u->job[4].offset; }},
+        {"weights off 16 bytes", [](dg_fused_update *u, dg_gpu *) { u->job[4].offset += 2; }},
+        {"weights not a multiple of four", [](dg_fused_update *u, dg_gpu *) { u->adam.n += 2; }},
+        {"weights of two jobs", [](dg_fused_update *u, dg_gpu *) { u->job[3].offset = u->job[2].offset + 16; }},
+        {"an old device", [](dg_fused_update *, dg_gpu *g) { g->arch = 75; }},
+        {"little shared memory", [](dg_fused_update *, dg_gpu *g) { g->shared = 64 << 10; }},
+        {"shared memory for the launch alone", [](dg_fused_update *u, dg_gpu *g) { g->shared = dg_update_shared(u); }},
+        {"fp16 where bf16 is",
+         [](dg_fused_update *u, dg_gpu *) {
+             for (int i = 0; i < u->jobs; i++) u->job[i].tune.math = DG_MATH_FP16;
+         }},
+        {"no rounding", [](dg_fused_update *u, dg_gpu *) { u->job[1].tune.math = DG_MATH_FP32; }},
+        {"two roundings", [](dg_fused_update *u, dg_gpu *) { u->job[1].tune.math = DG_MATH_BF16; }},
+        {"a picture without rounding",
+         [](dg_fused_update *u, dg_gpu *) { u->job[0].kind = DG_UPDATE_THIN_MMA, u->job[0].tune.math = DG_MATH_FP32; }},
+        {"a picture rounded in another way",
+         [](dg_fused_update *u, dg_gpu *) { u->job[0].kind = DG_UPDATE_THIN_MMA, u->job[0].tune.math = DG_MATH_BF16; }},
+        {"another stride", [](dg_fused_update *u, dg_gpu *) { u->job[1].conv.S = 1; }},
+        {"odd channels", [](dg_fused_update *u, dg_gpu *) { u->job[1].conv.Co = 62; }},
+        {"two gradients", [](dg_fused_update *u, dg_gpu *) { u->job[2].x.kind = u->job[2].y.kind = DX; }},
+        {"gradients on either side",
+         [](dg_fused_update *u, dg_gpu *) { std::swap(u->job[2].x.kind, u->job[2].y.kind); }},
+        {"three groups", [](dg_fused_update *u, dg_gpu *) { u->job[2].x.groups = u->job[2].y.groups = 3; }},
+        {"groups of unequal size", [](dg_fused_update *u, dg_gpu *) { u->job[2].conv.N = 63; }},
+        {"groups of one side", [](dg_fused_update *u, dg_gpu *) { u->job[2].x.groups = 1; }},
+        {"a picture of two channels", [](dg_fused_update *u, dg_gpu *) { u->job[0].conv.Ci = 2; }},
+        {"a picture with a norm", [](dg_fused_update *u, dg_gpu *) { u->job[0].x.kind = DX; }},
+        {"many channels of one pixel",
+         [](dg_fused_update *u, dg_gpu *) { u->job[4].kind = DG_UPDATE_GEMV, u->job[4].conv.Co = 5; }},
+        {"a pixel with a norm", [](dg_fused_update *u, dg_gpu *) { u->job[4].y.kind = NORM; }},
+        {"more than one pixel", [](dg_fused_update *u, dg_gpu *) { u->job[4].conv.H = 8; }},
+    };
+    for (int is_G = 0; is_G < 2; is_G++) {
+        const dg_fused_update right = published(64, is_G, DG_MATH_TF32);
+        const char *why = dg_fused_update_refuses(&right, &gpu);
+        DG_CHECKF(!why, "refused: %s", why);
+        for (const auto &w : wrong) {
+            dg_fused_update u = right;
+            dg_gpu g = gpu;
+            w.make(&u, &g);
+            DG_CHECKF(dg_fused_update_refuses(&u, &g) != nullptr, "%s: %s is taken", is_G ? "G" : "D", w.what);
+        }
+    }
+}
+
+/* Blocks are enough for an H100, and none has so much to do that the others wait for it. */
+static void splits()
+{
+    for (int N = 2; N <= 512; N *= 4)
+        for (int is_G = 0; is_G < 2; is_G++) {
+            dg_fused_update u = published(N, is_G, DG_MATH_BF16), again = u;
+            dg_fused_update_split(&u);
+            dg_fused_update_split(&again);
+            int blocks = 0;
+            double most = 0, all = 0;
+            for (int i = 0; i < u.jobs; i++) {
+                const dg_update_job *j = &u.job[i];
+                const int mine = dg_fused_update_blocks(&u, i);
+                DG_CHECKF(j->tune.split >= 1 && mine >= j->tune.split && j->tune.split == again.job[i].tune.split,
+                          "job %d: split=%d", i, j->tune.split);
+                blocks += mine;
+                if (j->kind > DG_UPDATE_THIN) continue;
+                const double work = (double)j->conv.Ho * j->conv.Wo * j->conv.Ci * j->conv.Co *
+                                    (j->kind == DG_UPDATE_THIN ? 6 : 1);
+                all += work;
+                most = fmax(most, work / mine);
+            }
+            DG_CHECKF(N < 128 || (blocks >= 100 && blocks <= 800), "%c, %d images: %d blocks", "DG"[is_G], N, blocks);
+            DG_CHECKF(N < 128 || most <= 2.5 * all / 132, "%c, %d images: the longest block has %g times its share",
+                      "DG"[is_G], N, most / all * 132);
+            /* of an op's own launch, perhaps: taken as far as there is something to divide */
+            u.job[1].tune.split = 1 << 20;
+            DG_CHECK(dg_fused_update_blocks(&u, 1) <= 2 * 4 * N && dg_fused_update_size(&u).bytes > 0);
+        }
+}
+
+int main()
+{
+    convolutions();
+    updates();
+    splits();
+    return dg_test_report();
+}

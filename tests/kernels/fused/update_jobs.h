@@ -1,0 +1,26 @@
+/* Jobs of fused updates by their shapes alone, for the tests of them. */
+#ifndef UPDATE_JOBS_H
+#define UPDATE_JOBS_H
+
+extern "C" {
+#include "kernels/fused/fused_update.h"
+}
+
+struct job_case {
+    dg_update_kind kind;
+    int N, H, W, Ci, Co;
+    dg_source_kind x, y;
+    int split;
+};
+static const dg_source_kind PLAIN = DG_SOURCE_PLAIN, NORM = DG_SOURCE_NORM, DX = DG_SOURCE_NORM_DX;
+
+static dg_conv_args shape_of(const job_case &c)
+{
+    const bool flat = c.kind == DG_UPDATE_GEMV || c.kind == DG_UPDATE_DENSE;
+    const int K = flat ? c.H : 4, S = flat ? 1 : 2, P = flat ? 0 : 1;
+    return dg_conv_args{
+        nullptr, nullptr, nullptr, nullptr, c.N, c.H, c.W, c.Ci, (c.H + 2 * P - K) / S + 1, (c.W + 2 * P - K) / S + 1,
+        c.Co,    K,       S,       P,       0,   0};
+}
+
+#endif
