@@ -117,7 +117,8 @@ $(BUILD)/models.o: $(BUILD)/models.c $(BUILD)/flags
 update = @mkdir -p $(BUILD) && printf '%s\n' $(1) > $@.tmp && \
 	if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
 quoted = '$(subst ','\'',$(1))'
-COMMIT  = $(shell [ ! -e .git ] || git -c safe.directory='*' describe --always --dirty=+ --abbrev=10 --exclude='*' 2>/dev/null)
+COMMIT  = $(shell [ ! -e .git ] || \
+            git -c safe.directory='*' describe --always --dirty=+ --abbrev=10 --exclude='*' 2>/dev/null)
 $(BUILD)/flags: FORCE
 	$(call update,$(call quoted,$(FLAGS_TEXT)))
 $(BUILD)/version.h: FORCE
@@ -140,7 +141,8 @@ $(BUILD)/dcgan.bash: $(PROGRAM)
 $(BUILD)/tests/%: %.c $(REFERENCE) $(LIB) $(CUDA_LIB) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  TEST  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) $(FUZZER) -o $@ $< $(REFERENCE) $(LIBS) $(DEP_LIBS) $(CUDA_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) $(FUZZER) -o $@ $< \
+	    $(REFERENCE) $(LIBS) $(DEP_LIBS) $(CUDA_LIBS)
 
 # Libraries that tests load into the program, which make its calls fail or kill it; not beside a sanitizer, whose
 # allocations are its own.
@@ -153,7 +155,8 @@ $(BUILD)/tests/preload/%.so: tests/preload/%.c $(BUILD)/flags
 
 tests: $(TESTS) $(PRELOADS) ## build the tests
 check: $(PROGRAM) $(TESTS) $(PRELOADS) ## build and run every test
-	$(Q)DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' sh scripts/run-tests $(TESTS) $(CLI_TESTS) $(SIM_PARTS) $(GPU_PARTS)
+	$(Q)DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' \
+	    sh scripts/run-tests scripts/walls $(TESTS) $(CLI_TESTS) $(SIM_PARTS) $(GPU_PARTS)
 
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/%,$(wildcard tests/fuzz/*.c))
 FUZZ_SECONDS ?= 60
@@ -163,14 +166,14 @@ fuzz: ## fuzz the decoder and the parsers, FUZZ_SECONDS (60) each; needs clang
 	$(Q)$(MAKE) CC=clang BUILD=build-fuzz SAN=1 CFLAGS='-O2 -g -fsanitize=fuzzer-no-link' \
 	    LDFLAGS=-fsanitize=fuzzer-no-link FUZZER=-fsanitize=fuzzer fuzzers
 	$(Q)sh scripts/fuzz build-fuzz $(FUZZ_SECONDS)
-soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kill -9 and resume, the tests, fuzzing: over and over, for some SOAK_MINUTES (60)
+soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kill and resume, the tests, fuzzing: over and over, SOAK_MINUTES (60) long
 	$(Q)DCGAN=$(RUN) PRELOADS='$(RUN_PRELOADS)' KILLS=$$(($(SOAK_MINUTES) * 100)) SEED=$$$$ sh tests/cli/kills.sh
 	$(Q)DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' \
 	    sh scripts/soak $$(($(SOAK_MINUTES) * 20)) $(TESTS) $(CLI_TESTS)
 	$(Q)$(MAKE) fuzz FUZZ_SECONDS=$$(($(SOAK_MINUTES) * 20 / $(words $(FUZZERS))))
 
 # Nothing is compiled here: root would do it with other settings, and leave files in the build that are not the user's.
-install: $(filter all check tests,$(MAKECMDGOALS)) ## install what make built under PREFIX (/usr/local), below DESTDIR if given
+install: $(filter all check tests,$(MAKECMDGOALS)) ## install what make built below PREFIX (/usr/local), or DESTDIR
 	@for f in $(PROGRAM) $(DOCS); do \
 	    [ -e "$$f" ] || { echo "There is no $$f to install yet: run make first, then make install" >&2; exit 1; }; \
 	done

@@ -5,7 +5,7 @@
                            [--pictures CACHE] [--log FILE.csv]
     scripts/bench-numpy.py --oracle FILE.safetensors [--cupy]   compare with a recorded PyTorch run instead of timing
 
-The same networks, losses, order of steps and Adam as `dcgan` (see host/net/job.h); one row: ms per step. With --cupy the
+The same networks, losses, order of steps and Adam as `dcgan` (see host/net); one row: ms per step. With --cupy the
 same code runs on the GPU. It takes --steps steps, or goes on for --seconds if that is longer. It trains on noise, or on
 the pictures of a file that `dcgan --cache` or `dcgan data --cache` wrote; --log writes the losses of every step as the
 log.csv of a run, for `dcgan curves`. --oracle proves that it is the same algorithm: the losses of every step must agree
@@ -168,7 +168,8 @@ def gradients(net):
 
 class Adam:
     def __init__(self, net, lr, beta1, beta2, eps):
-        self.net, self.lr, self.b1, self.b2, self.eps, self.t, self.m, self.v = net, lr, beta1, beta2, eps, 0, None, None
+        self.net, self.lr, self.b1, self.b2, self.eps = net, lr, beta1, beta2, eps
+        self.t, self.m, self.v = 0, None, None
 
     def step(self, grads):
         self.t += 1
@@ -202,7 +203,8 @@ def read_safetensors(path):
         header, data = json.loads(file.read(n)), file.read()
     meta = header.pop('__metadata__')
     kinds = {'F64': 'f8', 'F32': 'f4', 'I64': 'i8', 'U8': 'u1'}
-    return meta, {k: np.frombuffer(data[slice(*v['data_offsets'])], kinds[v['dtype']]).reshape(v['shape']) for k, v in header.items()}
+    return meta, {k: np.frombuffer(data[slice(*v['data_offsets'])], kinds[v['dtype']]).reshape(v['shape'])
+                  for k, v in header.items()}
 
 
 def load_weights(net, tensors, prefix):
@@ -213,7 +215,8 @@ def load_weights(net, tensors, prefix):
             w = tensors[f'{prefix}main.{index}.weight'].astype('f8')  # (small, big, K, K)
             layer.w = xp.asarray(w.transpose(2, 3, 1, 0).reshape(layer.w.shape))
         elif isinstance(layer, Norm):
-            layer.gamma, layer.beta = (xp.asarray(tensors[f'{prefix}main.{index}.{n}'].astype('f8')) for n in ('weight', 'bias'))
+            layer.gamma, layer.beta = (xp.asarray(tensors[f'{prefix}main.{index}.{n}'].astype('f8'))
+                                       for n in ('weight', 'bias'))
 
 
 def replay(path):
@@ -221,7 +224,7 @@ def replay(path):
     size, channels, latent, ngf, ndf = (int(meta[k]) for k in ('size', 'channels', 'latent', 'ngf', 'ndf'))
     G, D = networks(size, channels, latent, ngf, ndf, 'f8')
     load_weights(G, t, 'init.G.'), load_weights(D, t, 'init.D.')
-    adam = [Adam(net, float(meta['lr']), float(meta['beta1']), float(meta['beta2']), float(meta['eps'])) for net in (G, D)]
+    adam = [Adam(net, *(float(meta[k]) for k in ('lr', 'beta1', 'beta2', 'eps'))) for net in (G, D)]
     worst = 0.0
     for s in range(int(meta['steps'])):
         rows = t['index'][s][t['index'][s] >= 0]
@@ -236,7 +239,7 @@ def replay(path):
 
 
 def read_cache(path):
-    """The pictures of a `dcgan --cache` file as (N, S, S, C) bytes; its head is described in host/data/dataset_cache.c."""
+    """The pictures of a `dcgan --cache` file as (N, S, S, C) bytes; host/data/dataset_cache.c describes its head."""
     head = '=16sIIQQQiiii'
     with open(path, 'rb') as file:
         magic, order, _, _, lists, _, count, size, channels, _ = struct.unpack(head, file.read(struct.calcsize(head)))

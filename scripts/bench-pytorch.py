@@ -30,7 +30,8 @@ MODES = {
     'cpu': ['eager', 'eager,channels_last', 'compile', 'compile,channels_last', 'bf16,channels_last',
             'bf16,compile,channels_last'],
     'cuda': ['stock', 'bf16,channels_last,graph', 'tf32,channels_last,graph', 'fp32,graph',
-             'bf16,channels_last,compile,graph', 'bf16,channels_last', 'tf32,channels_last', 'bf16,channels_last,compile', 'fp32'],
+             'bf16,channels_last,compile,graph', 'bf16,channels_last', 'tf32,channels_last',
+             'bf16,channels_last,compile', 'fp32'],
 }
 WORDS = {'stock', 'eager', 'fp32', 'tf32', 'bf16', 'channels_last', 'compile', 'graph'}
 
@@ -199,7 +200,8 @@ def save(o, rows):
     if not o.json:
         return
     with open(o.json + '.tmp', 'w') as file:
-        json.dump({'device': o.device, 'size': o.size, 'width': o.width, 'batch': o.batch, 'rows': rows}, file, indent=1)
+        json.dump({'device': o.device, 'size': o.size, 'width': o.width, 'batch': o.batch, 'rows': rows}, file,
+                  indent=1)
     os.replace(o.json + '.tmp', o.json)
 
 
@@ -222,7 +224,8 @@ def main():
     for mode in [o.one] if o.one else modes:
         wrong = set(mode.split(',')) - WORDS
         if wrong or ('graph' in mode and o.device == 'cpu'):
-            p.error(f'--modes {mode}: ' + (f'no such word: {wrong.pop()}' if wrong else 'CUDA graphs are for --device cuda'))
+            why = f'no such word: {wrong.pop()}' if wrong else 'CUDA graphs are for --device cuda'
+            p.error(f'--modes {mode}: {why}')
     if o.one:
         print(json.dumps(one_mode(o, o.one)))
         return 0
@@ -234,8 +237,8 @@ def main():
         if 'failed' in row:
             print(f"PyTorch {mode:36s} failed: {row['failed']}", flush=True)
         else:
-            print(f"PyTorch {row['torch']} {mode:36s} median {row['median_ms']:9.3f} ms, best {row['best_ms']:9.3f} ms, "
-                  f"{row['steps']} steps", flush=True)
+            print(f"PyTorch {row['torch']} {mode:36s} median {row['median_ms']:9.3f} ms, "
+                  f"best {row['best_ms']:9.3f} ms, {row['steps']} steps", flush=True)
         save(o, rows)
     return 0 if any('failed' not in row for row in rows) else 1
 

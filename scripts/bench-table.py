@@ -35,7 +35,8 @@ def workload(folder, name, title):
 
     def row(program, mode, median, best):
         rate = ours['gflop'] / median * 1e3
-        rows.append([program, mode, f'{median:.1f}', f'{best:.1f}', f"{median / ours['median_ms']:.2f}", f'{rate:.0f}', f'{100 * rate / peak:.0f}'])
+        rows.append([program, mode, f'{median:.1f}', f'{best:.1f}', f"{median / ours['median_ms']:.2f}", f'{rate:.0f}',
+                     f'{100 * rate / peak:.0f}'])
 
     for m in models:
         row('dcgan', 'fp32' + (', again after PyTorch' if m is models[1] else ''), m['median_ms'], m['best_ms'])
@@ -45,10 +46,12 @@ def workload(folder, name, title):
     ratio = fp32['median_ms'] / ours['median_ms']
     ops = [['op', 'variant', 'median ms', 'GFLOP', 'effective GFLOP/s', '% of FMA peak', 'GB/s']]
     for o in ours['ops']:
-        ops.append([o['name'], o['variant'] or '', f"{o['median_ms']:.3f}", f"{o['gflop']:.3f}", f"{o['gflops']:.0f}", f"{o['percent_of_peak']:.0f}", f"{o['gb_per_s']:.1f}"])
+        ops.append([o['name'], o['variant'] or '', f"{o['median_ms']:.3f}", f"{o['gflop']:.3f}",
+                    f"{o['gflops']:.0f}", f"{o['percent_of_peak']:.0f}", f"{o['gb_per_s']:.1f}"])
     text = f"""## {title}
 
-{ours['gflop']:.2f} GFLOP a step, convolutions counted as direct. The FMA peak measured in the same run: {peak:.0f} GFLOP/s on
+{ours['gflop']:.2f} GFLOP a step, convolutions counted as direct. The FMA peak measured in the same run: \
+{peak:.0f} GFLOP/s on
 {run['threads']} threads, so direct arithmetic at that peak would need {1e3 * ours['gflop'] / peak:.0f} ms.
 **{ratio:.2f} times the speed of the fastest fp32 mode of PyTorch.**
 
@@ -60,7 +63,8 @@ def workload(folder, name, title):
 
 </details>
 """
-    return text, {'workload': name, 'ours': runs, 'pytorch': torch, 'numpy': numpy, 'ratio_to_fastest_fp32_pytorch': ratio}
+    return text, {'workload': name, 'ours': runs, 'pytorch': torch, 'numpy': numpy,
+                  'ratio_to_fastest_fp32_pytorch': ratio}
 
 
 def main():
@@ -69,8 +73,10 @@ def main():
     parts = [workload(folder, 'W1', 'W1: dcgan64-paper, batch 64'), workload(folder, 'W2', 'W2: dcgan64, batch 128')]
     head = f"""# CPU: dcgan beside PyTorch and NumPy
 
-{datetime.date.today()}, commit {git('rev-parse', '--short', 'HEAD')}, {machine['machine']}, {machine['backend']}. Made by `scripts/bench-cpu`:
-all rows in one run, one after another; medians; the ratio takes the better of our two rounds' medians and PyTorch's fastest fp32 median.
+{datetime.date.today()}, commit {git('rev-parse', '--short', 'HEAD')}, {machine['machine']}, {machine['backend']}. \
+Made by `scripts/bench-cpu`:
+all rows in one run, one after another; medians; the ratio takes the better of our two rounds' medians and \
+PyTorch's fastest fp32 median.
 """
     text = '\n'.join([head, *[p[0] for p in parts]])
     print(text)

@@ -89,7 +89,8 @@ def normals(seed, stream, step, n):
     k0, k1 = seed & 0xffffffff, seed >> 32
     for _ in range(10):
         p0, p1 = np.uint64(0xD2511F53) * c[0], np.uint64(0xCD9E8D57) * c[2]
-        c = [(p1 >> np.uint64(32)) ^ c[1] ^ np.uint64(k0), p1 & low, (p0 >> np.uint64(32)) ^ c[3] ^ np.uint64(k1), p0 & low]
+        c = [(p1 >> np.uint64(32)) ^ c[1] ^ np.uint64(k0), p1 & low,
+             (p0 >> np.uint64(32)) ^ c[3] ^ np.uint64(k1), p0 & low]
         k0, k1 = (k0 + 0x9E3779B9) & 0xffffffff, (k1 + 0xBB67AE85) & 0xffffffff
     words = [w.astype(np.float32).astype(np.float64) for w in c]
     out = np.empty((len(blocks), 4))
@@ -123,7 +124,8 @@ def main():
         convs = sorted((int(n.split('.')[1]), t.shape) for n, t in g.items() if t.dim() == 4)
         netG = Generator([s[1] for _, s in convs[:-1]], convs[0][1][0], convs[-1][1][1])
         netG.load_state_dict(g, strict=True)
-        check(all(t.dtype == torch.float32 for n, t in g.items() if 'num_batches' not in n), 'the generator loads, strict')
+        check(all(t.dtype == torch.float32 for n, t in g.items() if 'num_batches' not in n),
+              'the generator loads, strict')
 
         info = json.loads(dcgan('info', '--json', o.checkpoint))
         whole = load_file(o.checkpoint)
@@ -133,9 +135,11 @@ def main():
             netD = Discriminator([s[0] for _, s in convs[:-1]], convs[0][1][1])
             netD.load_state_dict(d, strict=True)
             steps = int(info['step'])
-            check(all(int(t) == 3 * steps for n, t in d.items() if 'num_batches' in n), 'the discriminator loads, strict')
+            check(all(int(t) == 3 * steps for n, t in d.items() if 'num_batches' in n),
+                  'the discriminator loads, strict')
 
-        dcgan('generate', o.checkpoint, '--seeds', f'1-{o.pictures}', '--out', os.path.join(folder, 'pictures'), '--quiet')
+        dcgan('generate', o.checkpoint, '--seeds', f'1-{o.pictures}', '--out', os.path.join(folder, 'pictures'),
+              '--quiet')
         nz, nc = netG.main[0].in_channels, netG.main[-2].out_channels
         z = np.stack([normals(int(info['seed']), 4, i, nz) for i in range(1, o.pictures + 1)])
         netG.eval()

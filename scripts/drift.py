@@ -64,7 +64,8 @@ def make_oracle(o, folder, dtype, seed):
         import make_oracle as maker  # needs torch; oracles that are there do not
         with contextlib.redirect_stdout(io.StringIO()):
             maker.main(['--images', o.images, '--out', path + '.part', '--dtype', dtype, '--seed', str(seed), '--small',
-                        '--ngf', str(o.ngf), '--ndf', str(o.ngf), '--batch', str(o.batch), '--count', str(8 * o.batch - 5),
+                        '--ngf', str(o.ngf), '--ndf', str(o.ngf), '--batch', str(o.batch),
+                        '--count', str(8 * o.batch - 5),
                         '--steps', str(o.steps), '--device', device, '--arithmetic', arithmetic])
         os.replace(path + '.part', path)
     return path
@@ -91,13 +92,15 @@ def main():
             exact_file = make_oracle(o, folder, 'float64', seed)
             exact = losses(exact_file)
             theirs.append(drift(losses(make_oracle(o, folder, 'float32', seed)), exact))
-            command = [o.dcgan, 'replay', exact_file, '--device', o.device, '--precision', o.precision, '--conv', o.conv]
+            command = [o.dcgan, 'replay', exact_file, '--device', o.device, '--precision', o.precision,
+                       '--conv', o.conv]
             done = subprocess.run([*command, '--tol', '1e9', '--json'], check=True, stdout=subprocess.PIPE, text=True)
             run = json.loads(done.stdout)['losses']
             ours.append(drift({n: run[n + '_ours'] for n in NAMES}, exact))
-    lines = [f'{o.seeds} seeds, ngf {o.ngf}, batch {o.batch}, --conv {o.conv}, {o.device}: drift of the losses from double, '
-             'geometric means, in the same run.', '',
-             f'| step | dcgan {o.precision} | PyTorch {o.precision} | ratio | standard error |', '| --- | --- | --- | --- | --- |']
+    lines = [f'{o.seeds} seeds, ngf {o.ngf}, batch {o.batch}, --conv {o.conv}, {o.device}: drift of the losses from '
+             'double, geometric means, in the same run.', '',
+             f'| step | dcgan {o.precision} | PyTorch {o.precision} | ratio | standard error |',
+             '| --- | --- | --- | --- | --- |']
     bad = False
     for s in (s for s in (1, 2, 5, 10, 20, 50) if s <= o.steps):
         a, b = ([math.log(d[s - 1]) for d in side] for side in (ours, theirs))

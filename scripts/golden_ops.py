@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""What PyTorch computes for a few small ops, in double, as a C header: golden_ops.py > tests/kernels/ops/golden_ops.h"""
+"""What PyTorch computes for a few small ops, in double, as a C header:
+
+    scripts/golden_ops.py > tests/kernels/ops/golden_ops.h
+"""
 import torch
 import torch.nn as nn
 

@@ -42,7 +42,8 @@ def write_safetensors(path, tensors, metadata):
     header, blobs, at = {'__metadata__': metadata}, [], 0
     for name, value in tensors.items():
         value = np.asarray(value, order='C')
-        header[name] = {'dtype': CODES[value.dtype.name], 'shape': list(value.shape), 'data_offsets': [at, at + value.nbytes]}
+        header[name] = {'dtype': CODES[value.dtype.name], 'shape': list(value.shape),
+                        'data_offsets': [at, at + value.nbytes]}
         blobs.append(value.tobytes())
         at += value.nbytes
     text = json.dumps(header, separators=(',', ':')).encode()
@@ -124,7 +125,8 @@ def train(o, G, D, images, index, z):
     log = {k: np.zeros(o.steps) for k in ('loss_d_real', 'loss_d_fake', 'loss_g', 'd_x', 'd_gz1', 'd_gz2')}
     first = {}
     # from where it stands it neither skips a step nor grows; gradients of weights are fp16 as well
-    scaler = torch.amp.GradScaler(o.device, init_scale=32.0 * o.batch, growth_interval=10**9, enabled=o.arithmetic == 'fp16')
+    scaler = torch.amp.GradScaler(o.device, init_scale=32.0 * o.batch, growth_interval=10**9,
+                                   enabled=o.arithmetic == 'fp16')
 
     def run(net, x):
         half = {'bf16': torch.bfloat16, 'fp16': torch.float16}.get(o.arithmetic)
@@ -162,7 +164,8 @@ def main(arguments=None):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument('--images', required=True)
     p.add_argument('--out', required=True)
-    for name, default in dict(size=64, channels=3, ngf=8, ndf=8, latent=100, batch=8, count=60, steps=20, seed=1).items():
+    defaults = dict(size=64, channels=3, ngf=8, ndf=8, latent=100, batch=8, count=60, steps=20, seed=1)
+    for name, default in defaults.items():
         p.add_argument('--' + name, type=int, default=default)
     p.add_argument('--eps', type=float, default=1e-8)
     p.add_argument('--dtype', default='float64', choices=['float64', 'float32'])
@@ -196,8 +199,8 @@ def main(arguments=None):
     meta.update(format='dcgan-oracle-1', count=len(images), eps=repr(o.eps), lr='0.0002', beta1='0.5', beta2='0.999',
                 torch=torch.__version__)
     write_safetensors(o.out, tensors, {k: str(v) for k, v in meta.items()})
-    print(f"{o.out}: {os.path.getsize(o.out) / 1e6:.2f} MB, loss of D {log['loss_d_real'][-1] + log['loss_d_fake'][-1]:.6f}, "
-          f"of G {log['loss_g'][-1]:.6f} at the last step")
+    print(f"{o.out}: {os.path.getsize(o.out) / 1e6:.2f} MB, loss of D "
+          f"{log['loss_d_real'][-1] + log['loss_d_fake'][-1]:.6f}, of G {log['loss_g'][-1]:.6f} at the last step")
 
 
 if __name__ == '__main__':

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Write tests/host/image/pngsuite_expected.h: for every good file of PngSuite its size and the CRC-32 of its RGB pixels as
-Pillow gives them, with alpha dropped, on white and on black.
+"""Write tests/host/image/pngsuite_expected.h: for every good file of PngSuite its size and the CRC-32 of its RGB
+pixels as Pillow gives them, with alpha dropped, on white and on black.
 
     scripts/pngsuite_expected.py FOLDER > tests/host/image/pngsuite_expected.h
 

@@ -1,6 +1,6 @@
-# The kernel simulator's part of the build, included by the Makefile. Every .cu of the kernels and of the tests is compiled
-# as C++ in three flavours: plain, asan (with UBSan) and tsan. The simulator itself, sim/*.cpp, and the host's C code are
-# never instrumented by them (under SAN=1 there is only asan).
+# The kernel simulator's part of the build, included by the Makefile. Every .cu of the kernels and of the tests is
+# compiled as C++ in three flavours: plain, asan (with UBSan) and tsan. The simulator itself, sim/*.cpp, and the host's
+# C code are never instrumented by them (under SAN=1 there is only asan).
 #
 # The folder of a test says what it is linked with. tests/sim/test_X.cu judges the simulator, without a kernel;
 # tests/kernels/*/test_X.cu has all kernels. The tests of the CPU's ops judge the CUDA ops as well:
@@ -20,15 +20,17 @@ SIM_plain    := -O1
 # run a third longer.
 ifneq ($(filter check sim% %/dcgan $(BUILD)/%,$(MAKECMDGOALS)),)
 ASAN_CALLS   := --param asan-instrumentation-with-call-threshold=0
-SIM_CALLS    := $(shell echo | $(CXX) -Werror -fsanitize=address $(ASAN_CALLS) -x c++ -c -o /dev/null - 2>/dev/null && echo '$(ASAN_CALLS)')
+SIM_CALLS    := $(shell echo | $(CXX) -Werror -fsanitize=address $(ASAN_CALLS) -x c++ -c -o /dev/null - 2>/dev/null && \
+                echo '$(ASAN_CALLS)')
 endif
-SIM_asan     := -O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined $(SIM_CALLS)
+SIM_asan     := -O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined \
+                $(SIM_CALLS)
 SIM_tsan     := -O1 -fsanitize=thread
 SIM_FLAGS     = -std=c++20 $(SIM_DEBUG) -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) -I. $(DEP_CFLAGS)
 
 ifneq ($(filter check sim-check,$(MAKECMDGOALS)),)
-SIM_WHY_NOT := $(shell echo 'int main() { return sizeof __x86_64__; }' | $(CXX) -std=c++20 -x c++ -fsyntax-only - 2>/dev/null || \
-                 echo $(CXX) compiles no C++20 for x86-64 here)
+SIM_WHY_NOT := $(shell echo 'int main() { return sizeof __x86_64__; }' | \
+                 $(CXX) -std=c++20 -x c++ -fsyntax-only - 2>/dev/null || echo $(CXX) compiles no C++20 for x86-64 here)
 endif
 
 SIM_OBJ     := $(patsubst %.cpp,$(SIM)/%.o,$(wildcard sim/*.cpp))
@@ -55,7 +57,8 @@ $(SIM)/$(1)/%.o: %.cu $(BUILD)/flags
 	@echo "  SIM   $$< ($(1))"
 	$(Q)$$(CXX) $$(SIM_FLAGS) $$(SIM_$(1)) -MMD -MP -x c++ -c -o $$@ $$<
 
-$(SIM_OWN:%=$(SIM)/$(1)/%) $(SIM)/$(1)/bugs: $(SIM)/$(1)/%: $(SIM)/$(1)/tests/sim/%.o $(SIM_OBJ) $(BUILD)/core/base/rng.o
+$(SIM_OWN:%=$(SIM)/$(1)/%) $(SIM)/$(1)/bugs: $(SIM)/$(1)/%: $(SIM)/$(1)/tests/sim/%.o $(SIM_OBJ) \
+                $(BUILD)/core/base/rng.o
 	@echo "  LINK  $$@"
 	$(Q)$$(CXX) $$(SIM_$(1)) $$(ALL_LDFLAGS) -o $$@ $$^ -lm
 
@@ -63,12 +66,14 @@ $(SIM_TESTS:%=$(SIM)/$(1)/%): $(SIM)/$(1)/%: $(SIM)/$(1)/%.o $(SIM_KERNELS:%.cu=
 	@echo "  LINK  $$@"
 	$(Q)$$(CXX) $$(SIM_$(1)) $$(ALL_LDFLAGS) -o $$@ $$^ $$(DEP_LIBS)
 
-$(SIM_SHARED:%=$(SIM)/$(1)/%): $(SIM)/$(1)/cuda_%: $(SIM)/tests/test_%.o $(SIM_KERNELS:%.cu=$(SIM)/$(1)/%.o) $(SIM_OBJ) $(SIM_HOST)
+$(SIM_SHARED:%=$(SIM)/$(1)/%): $(SIM)/$(1)/cuda_%: $(SIM)/tests/test_%.o $(SIM_KERNELS:%.cu=$(SIM)/$(1)/%.o) \
+                $(SIM_OBJ) $(SIM_HOST)
 	@echo "  LINK  $$@"
 	$(Q)$$(CXX) $$(SIM_$(1)) $$(ALL_LDFLAGS) -o $$@ $$^ $$(DEP_LIBS)
 
 # The whole program with the simulated GPU for `--device cuda`.
-$(SIM)/$(1)/dcgan: $(BUILD)/host/cli/main.o $(patsubst %.cu,$(SIM)/$(1)/%.o,$(filter kernels/%,$(SIM_KERNELS))) $(SIM_OBJ) $(LIB)
+$(SIM)/$(1)/dcgan: $(BUILD)/host/cli/main.o $(patsubst %.cu,$(SIM)/$(1)/%.o,$(filter kernels/%,$(SIM_KERNELS))) \
+                $(SIM_OBJ) $(LIB)
 	@echo "  LINK  $$@"
 	$(Q)$$(CXX) $$(SIM_$(1)) $$(ALL_LDFLAGS) -o $$@ $$^ $$(DEP_LIBS)
 endef
@@ -90,7 +95,7 @@ SIM_BIN := $(foreach f,$(SIM_FLAVOURS),$(SIM_CHECKS:%=$(SIM)/$(f)/%))
 SIM_BUG := $(SIM_FLAVOURS:%=$(SIM)/%/bugs)
 
 .PHONY: sim sim-check sim-bugs
-sim: $(patsubst %,$(SIM)/%/dcgan,$(filter-out tsan,$(SIM_FLAVOURS))) ## dcgan with a simulated GPU: build/sim/plain/dcgan
+sim: $(patsubst %,$(SIM)/%/dcgan,$(filter-out tsan,$(SIM_FLAVOURS))) ## dcgan with a simulated GPU
 sim-check: $(SIM_RUN) $(SIM_BIN) ## the kernels on the CPU, in the simulator
 	$(Q)sh scripts/run-tests $(SIM_RUN)
 sim-bugs: $(SIM_BUG) ## bugs planted in kernels, and which mode finds them

@@ -1,5 +1,5 @@
-# The kernel tests for a device, included by the Makefile: what the simulator runs of tests/kernels, but for the tests in
-# tests/kernels/simulated, compiled by nvcc into $(BUILD)/gpu/. They need a GPU to run; scripts/gpu-check runs them.
+# The kernel tests for a device, included by the Makefile: what the simulator runs of tests/kernels, but for the tests
+# in tests/kernels/simulated, compiled by nvcc into $(BUILD)/gpu/. They need a GPU to run; scripts/gpu-check runs them.
 GPU       := $(BUILD)/gpu
 GPU_TESTS := $(basename $(notdir $(filter-out tests/kernels/simulated/%,$(CU_TESTS))))
 GPU_CASES := $(if $(SIM_SHARED),$(BUILD)/tests/case_cuda.cu.o)

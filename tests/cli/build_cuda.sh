@@ -51,7 +51,8 @@ finds()
     usual
 }
 if command -v cc > /dev/null && ar rcs "$fake/libcudart_static.a" 2> "$dir/.err"; then
-    finds 0 auto "NVCC := $fake/nvcc" 'CUDA_LIST := 75 80 90' 'CUDA_PTX := 90' 'CUDA_OFFERS := 75 80 86 89 90' 'CUDA_WIDE := 90a' '!CUDA_WHY' \
+    finds 0 auto "NVCC := $fake/nvcc" 'CUDA_LIST := 75 80 90' 'CUDA_PTX := 90' 'CUDA_OFFERS := 75 80 86 89 90' \
+        'CUDA_WIDE := 90a' '!CUDA_WHY' \
         'CUDA_WORD := CUDA 12.4 for sm_75 sm_80 sm_90 and PTX 90'
     finds 0 one 'CUDA_LIST := 90' 'CUDA_PTX := 90' 'CUDA_WIDE := 90a'
     finds 0 89,80 'CUDA_LIST := 80 89' 'CUDA_PTX := 89'
@@ -70,7 +71,8 @@ if command -v cc > /dev/null && ar rcs "$fake/libcudart_static.a" 2> "$dir/.err"
     FAKE_GPUS=12.0
     finds 0 one 'CUDA_PTX := 90' '!CUDA_LIST := 90'
     FAKE_GPUS=12.0
-    finds 0 auto 'CUDA_PTX := 90' 'CUDA_WORD := CUDA 12.4 for PTX 90' # newer than this nvcc: PTX, which the driver translates
+    # newer than this nvcc: PTX, which the driver translates
+    finds 0 auto 'CUDA_PTX := 90' 'CUDA_WORD := CUDA 12.4 for PTX 90'
     FAKE_GPUS=6.1
     finds 0 auto 'CUDA_LIST := 75 80 90' # older than the kernels: the program is for other machines
     FAKE_GPUS=6.1

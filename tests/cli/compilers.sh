@@ -36,7 +36,8 @@ chmod +x "$dir/plain-cc"
 finds "$dir/plain-cc"
 prints 'OpenMP no'
 objects=''
-for f in kernels/cpu/backend_cpu kernels/cpu/measure_cpu kernels/ops/conv/cpu/conv_direct.base.f32 host/data/dataset host/data/dataset_rules; do
+for f in kernels/cpu/backend_cpu kernels/cpu/measure_cpu kernels/ops/conv/cpu/conv_direct.base.f32 host/data/dataset \
+    host/data/dataset_rules; do
     objects="$objects $dir/b/$f.o"
 done
 # shellcheck disable=SC2086

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Folders of pictures, good and bad, as training takes them; --dry-run.
+# shellcheck disable=SC2086 # $small is several words
 . "$(dirname "$0")/kit"
 small='--model dcgan32 --batch 16'
 

@@ -8,7 +8,8 @@ if ! ${CC:-cc} -w -shared -fPIC -o "$dir/lib/libcuda.so.1" "$root/tests/cli/libc
     finish
 fi
 export LD_LIBRARY_PATH="$dir/lib"
-built=$("$program" --version | sed -n 's/^.*CUDA [0-9.]* for \(.*\) and PTX \([0-9]*\)$/\1 and what is newer than sm_\2/p' |
+built=$("$program" --version |
+    sed -n 's/^.*CUDA [0-9.]* for \(.*\) and PTX \([0-9]*\)$/\1 and what is newer than sm_\2/p' |
     sed 's/ sm_/, sm_/g; s/than, sm/than sm/')
 runtime=$("$program" --version | sed -n 's/^.*CUDA \([0-9]*\)\.\([0-9]*\) for .*$/\1.\2/p')
 new=$((${runtime%.*} * 1000 + ${runtime#*.} * 10)) # as a driver says it
@@ -27,13 +28,18 @@ answers()
     fact $ok "error $1 of driver $2: --device cuda said '$(cat "$dir/.err")'"
     exits 0 plan dcgan32 --device auto # goes on with the CPU
 }
-answers 0 $old "the NVIDIA driver is too old: it offers CUDA $((old / 1000)).$((old % 1000 / 10)), this program needs $runtime; update the driver, or build with an older nvcc"
+answers 0 $old \
+    "the NVIDIA driver is too old: it offers CUDA $((old / 1000)).$((old % 1000 / 10)), this program needs \
+$runtime; update the driver, or build with an older nvcc"
 answers 46 $new 'the GPU is in exclusive use by another process (nvidia-smi shows which)'
 answers 100 $new 'no NVIDIA GPU is visible (see CUDA_VISIBLE_DEVICES and nvidia-smi)'
 answers 209 $new "this dcgan has no code for this GPU: it is built for $built"
-answers 222 $new "the NVIDIA driver is too old for the PTX of this dcgan, which is built for $built; update the driver, or build with CUDA_ARCH=native"
-answers 803 $new 'the NVIDIA driver in the kernel and its libraries are of different versions; reboot, or install the driver again'
-answers 804 $new 'the CUDA compatibility package that is installed does not serve this GPU; remove it, or update the driver'
+answers 222 $new "the NVIDIA driver is too old for the PTX of this dcgan, which is built for $built; \
+update the driver, or build with CUDA_ARCH=native"
+answers 803 $new \
+    'the NVIDIA driver in the kernel and its libraries are of different versions; reboot, or install the driver again'
+answers 804 $new \
+    'the CUDA compatibility package that is installed does not serve this GPU; remove it, or update the driver'
 answers 999 $new 'CUDA does not start: unknown error (cudaErrorUnknown, 999)'
 
 # a library that is no driver at all counts as none

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A disk that is full from the third epoch to the eighth of twelve: every checkpoint holds the epoch that it is named after, the
-# end of a run says which epoch is safe, and what goes on from it ends in the bytes of an undisturbed run.
+# A disk that is full from the third epoch to the eighth of twelve: every checkpoint holds the epoch that it is named
+# after, the end of a run says which epoch is safe, and what goes on from it ends in the bytes of an undisturbed run.
 if [ -z "${IN_NAMESPACE:-}" ]; then
     if unshare -m mount -t tmpfs -o size=64k none /mnt 2> /dev/null; then exec env IN_NAMESPACE=1 unshare -m sh "$0"; fi
     echo 'SKIP: may not mount a tmpfs here'
@@ -27,7 +27,10 @@ names_are_true()
 }
 
 # Wait until the run in the background has ended an epoch, or has ended.
-reached() { until grep -q "^epoch $1/" "$dir/progress" 2> /dev/null || ! kill -0 "$pid" 2> /dev/null; do sleep 0.01; done; }
+reached()
+{
+    until grep -q "^epoch $1/" "$dir/progress" 2> /dev/null || ! kill -0 "$pid" 2> /dev/null; do sleep 0.01; done
+}
 
 exits 0 data --synthesize "$dir/pictures" --count 400 --size 16 -q
 set -- --data "$dir/pictures" --model tests/tiny.cfg --batch 4 --checkpoint-every 1 --keep 5 --no-curves

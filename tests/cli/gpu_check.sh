@@ -124,7 +124,8 @@ case "$*" in *repeat-2* | '--resume --out '*) exec "$REAL" "$@" --lr-g 0.00021 ;
 exec "$REAL" "$@"
 END
 chmod +x "$dir/other"
-REAL=$DCGAN DCGAN=$dir/other check 1 --simulate --only repeat,resume,train
+real=$DCGAN
+REAL=$real DCGAN=$dir/other check 1 --simulate --only repeat,resume,train
 row repeat FAILED
 about repeat '2 checkpoints'
 row resume FAILED
@@ -290,7 +291,7 @@ row kernels ok
 
 # built elsewhere
 echo 'dcgan 1.2 for 90' > "$GPU_BUILD/prepared"
-FAIL=make check 0 --only build,tests
+FAIL="make" check 0 --only build,tests
 about build 'prepared elsewhere: dcgan 1.2 for 90'
 row tests skipped
 finish

@@ -1,14 +1,19 @@
 #!/bin/sh
-# Every command with names of files and texts in files that would drive a terminal: nothing of them reaches it, JSON stays
-# JSON, and the commands that are printed can be pasted. A command that --help lists and that is not tried here is an error.
+# Every command with names of files and texts in files that would drive a terminal: nothing of them reaches it, JSON
+# stays JSON, and the commands that are printed can be pasted. A command that --help lists and that is not tried here is
+# an error.
 . "$(dirname "$0")/kit"
-command -v python3 > /dev/null && command -v bash > /dev/null || { skip 'python3 and bash judge what is printed'; finish; }
+if ! command -v python3 > /dev/null || ! command -v bash > /dev/null; then
+    skip 'python3 and bash judge what is printed'
+    finish
+fi
 mkdir "$dir/work" "$dir/log"
 cd "$dir/work" || exit 1
 
 # Begins with a dash; an escape sequence, a line of its own, quotes, what a shell would expand, a C1 control character,
 # invalid UTF-8, letters that could be taken for digits of \xNN, an override of the direction.
-n=$(printf -- '-\033[31m\033]0;title\007\nINJECTED\r\t'\''"`id`$HOME!1 \\\302\233\377ab\360\237\220\261\342\200\256gnp.')
+n=$(printf -- \
+    '-\033[31m\033]0;title\007\nINJECTED\r\t'\''"`id`$HOME!1 \\\302\233\377ab\360\237\220\261\342\200\256gnp.')
 mkdir "./$n.bin"
 ln -s "$program" "./$n.bin/dcgan"
 called="./$n.bin/dcgan"
@@ -32,7 +37,7 @@ paste_command() # paste_command LABEL FILE
 {
     line=$(sed -n "s/^.*$1 *//p" "$2")
     ran="$1 $line"
-    shell=sh
+    shell="sh"
     case $line in *"\$'"*) shell=bash ;; esac
     $shell -c "$line" > "$dir/pasted" 2>&1 < /dev/null
     fact $? "pasted into $shell, it failed: $line: $(cat -v "$dir/pasted" | head -c 600)"
@@ -58,12 +63,14 @@ oracle('lost-name', lambda h: rename(h, 'init.G.main.0.weight', 'elsewhere'))
 oracle('bad-type', lambda h: h['images'].update(dtype=text))
 oracle('bad-key', lambda h: h['__metadata__'].update({text: text}))
 oracle('bad-meta', lambda h: h['__metadata__'].update({text: 1}))
-oracle('checkpoint-alike', lambda h: h['__metadata__'].update(format='dcgan-checkpoint-1', precision=text, model=text, crc32=text))
+oracle('checkpoint-alike', lambda h: h['__metadata__'].update(format='dcgan-checkpoint-1', precision=text, model=text,
+                                                               crc32=text))
 oracle('generator-alike', lambda h: h['__metadata__'].update(format='dcgan-generator-1', model=text, step=text))
 def chunk(kind, body):
     return struct.pack('>I', len(body)) + kind + body + struct.pack('>I', zlib.crc32(kind + body))
 def png(path, *chunks):
-    open(path, 'wb').write(b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', 16, 16, 8, 2, 0, 0, 0)) + b''.join(chunks)
+    open(path, 'wb').write(b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', 16, 16, 8, 2, 0, 0, 0)) + \
+        b''.join(chunks)
                            + chunk(b'IDAT', zlib.compress((b'\0' + bytes(48)) * 16)) + chunk(b'IEND', b''))
 key = name.replace(b'\0', b'')[:70]
 png(b'./' + name + b'.png', chunk(b'tEXt', key + b'\0' + name), chunk(b'iTXt', key + b'\0\0\0\0\0' + name))
@@ -71,11 +78,13 @@ png(b'./' + name + b'.d/copy of ' + name + b'.png')
 png(b'./' + name + b'.d/again ' + name + b'.png')
 open(b'./' + name + b'.d/bad ' + name + b'.png', 'wb').write(b'\x89PNG\r\n\x1a\n' + name)
 open(b'./' + name + b'.d/' + name + b'.txt', 'wb').write(b'text')
-open(b'./' + name + b'.tune', 'wb').write(b'; ' + name.replace(b'\n', b' ').replace(b'\r', b' ') + b'\n[sm_90]\nbce\tn=8 : direct block=64 ; '
+open(b'./' + name + b'.tune', 'wb').write(b'; ' + name.replace(b'\n', b' ').replace(b'\r', b' ') + \
+    b'\n[sm_90]\nbce\tn=8 : direct block=64 ; '
                                          + name.replace(b'\n', b' ') + b'\n')
 open(b'./' + name + b'.ini', 'wb').write(b'[run]\nepochs = 1\n' + name[1:].split(b'\n')[0] + b' = ' + name[1:])
 open(b'./' + name + b'.bad.cfg', 'wb').write(b'[model]\nname = ' + name[1:])
-open(b'./' + name + b'.csv', 'wb').write(b'epoch,step,loss_d,loss_d_real,loss_d_fake,loss_g,d_x,d_gz1,d_gz2,img_s,seconds\n' + name + b'\n')
+open(b'./' + name + b'.csv', 'wb').write(
+    b'epoch,step,loss_d,loss_d_real,loss_d_fake,loss_g,d_x,d_gz1,d_gz2,img_s,seconds\n' + name + b'\n')
 END
 
 "$program" data --synthesize "./$n.d" --count 20 --size 16 -q || exit 1
@@ -106,7 +115,8 @@ try 0 profile "./$n.cfg" --batch 2 --repeats 1 --json
 try 0 profile "./$n.cfg" --batch 2 --predict h200
 try 0 tune --merge "./$n.tune" "./$n.tune" --out "$n.merged"
 try 0 tune --merge "./$n.tune" "./$n.tune"
-for f in .run .run/checkpoint.safetensors .run/config.ini .run/log.csv .run/log.jsonl .run/epoch-0001.png .png .oracle .cfg .cache; do
+for f in .run .run/checkpoint.safetensors .run/config.ini .run/log.csv .run/log.jsonl .run/epoch-0001.png .png .oracle \
+    .cfg .cache; do
     try 0 info "./$n$f"
     try 0 info "./$n$f" --json
 done
@@ -138,7 +148,8 @@ try 1-7 "./$n.d"
 try 1-7 "z$n"
 try 1-7 help "$n"
 for c in generate interpolate export; do
-    for f in bad-format bad-steps bad-name bad-type bad-key bad-meta checkpoint-alike generator-alike "./$n.png" "./$n.oracle" "./$n.d" "./$n.none"; do
+    for f in bad-format bad-steps bad-name bad-type bad-key bad-meta checkpoint-alike generator-alike "./$n.png" \
+        "./$n.oracle" "./$n.d" "./$n.none"; do
         try 1-7 $c "$f" --out "$n.left"
     done
     try 1-7 $c "./$n.run" "./$n.run" --out "$n.left"
@@ -187,8 +198,10 @@ for path in sorted(pathlib.Path(sys.argv[1]).iterdir()):
     raw = path.read_bytes()
     try:
         text = raw.decode()
-        if path.with_suffix('.json').exists(): text = text.replace('\t', ' ') # between its values; in them it is escaped
-        bad = re.search('[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffe\uffff]|^INJECTED', text, re.M)
+        # between its values; in them it is escaped
+        if path.with_suffix('.json').exists(): text = text.replace('\t', ' ')
+        bad = re.search('[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffe\uffff]|'
+                        '^INJECTED', text, re.M)
         why = bad and ascii(text[max(0, bad.start() - 60):bad.end() + 60])
     except UnicodeDecodeError as e:
         why = f'{e}: {raw[max(0, e.start - 60):e.end + 60]}'
@@ -211,7 +224,8 @@ holds "./$n.run/generated/grid.png"
 paste_command 'pictures:' imported
 holds generated/grid.png
 sed -n 's/^in Python: //p' exported > line.py
-sed -i '1s/^/class net: load_state_dict = print\nclass torch: load_file = lambda f: len(open(f, "rb").read())\nclass safetensors: torch = torch\nnetG = net\n/' line.py
+printf '%s\n' 'class net: load_state_dict = print' 'class torch: load_file = lambda f: len(open(f, "rb").read())' \
+    'class safetensors: torch = torch' 'netG = net' | cat - line.py > with_classes.py && mv with_classes.py line.py
 python3 line.py > pasted.py 2>&1
 fact $? "pasted into Python, it failed: $(cat -v pasted.py)"
 sed 's/  or start another.*//' already > resume
@@ -220,15 +234,19 @@ sed 's/.*--out/--out/' already > other
 [ "$(bash -c "printf %s $(sed 's/^--out //' other)")" = "./$n.run-2" ]
 fact $? "the directory beside it should be $n.run-2: $(cat other)"
 
-# one kind of hostile at a time, the program in a folder with blanks: a plain shell takes all that can be said without $'...'
+# one kind of hostile at a time, the program in a folder with blanks: a plain shell takes all that can be said without
+# $'...'
 mkdir "it's a folder"
 ln -s "$program" "it's a folder/dcgan"
 called="./it's a folder/dcgan"
 begin='train --data cats --model tiny.cfg --batch 8 --epochs 1 --no-curves -q'
 "$program" data --synthesize cats --count 16 --size 16 -q && cp "$root/tests/tiny.cfg" tiny.cfg
-printf '%s\n' 'two  blanks' "it's" '"double"' '$HOME' '`id`' '-n' '--' '!!' 'back\slash' '*?[a]' '~' 'a;b' 'a&b' '#x' 'k=v' 'käse' > names
+printf '%s\n' 'two  blanks' "it's" '"double"' '$HOME' '`id`' '-n' '--' '!!' 'back\slash' '*?[a]' '~' 'a;b' 'a&b' '#x' \
+    'k=v' 'käse' > names
 while IFS= read -r one; do
+    # shellcheck disable=SC2086 # several words
     try 0 $begin --out "$one"
+    # shellcheck disable=SC2086 # several words
     try 2 $begin --out "$one"
     sed 's/  or start another.*//' "$at.err" > resume
     grep -qF "\$'" resume && fact 1 "$one needs no \$'...'"

@@ -50,7 +50,7 @@ exits 3 info text
 says 'is nothing that dcgan writes'
 exits 4 info none
 says 'none: cannot open it'
-head -c 40 cache > cut
+head -c 40 cache > ./cut
 exits 4 info cut
 says 'is a cut off cache'
 exits 4 info /dev/null

@@ -23,8 +23,9 @@ fi
 copy()
 {
     mkdir -p "$1"
-    cp -pR "$build"/*.mk "$build/flags" "$build"/models.* "$build"/tuning.* "$build/core" "$build/host" "$build/kernels" "$1"
-    find "$1/kernels" -name "*.cu.o" -o -name no_cuda.o | xargs rm -f
+    cp -pR "$build"/*.mk "$build/flags" "$build"/models.* "$build"/tuning.* "$build/core" "$build/host" \
+        "$build/kernels" "$1"
+    find "$1/kernels" "(" -name "*.cu.o" -o -name no_cuda.o ")" -exec rm -f "{}" +
 }
 
 # makes CODE ARGUMENT...: run make here, with the settings in $with; its output is kept for says and prints.

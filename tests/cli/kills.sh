@@ -1,7 +1,7 @@
 #!/bin/sh
-# Kills at every phase of a run: at the k-th call that changes a file, in a start, in what goes on from it, and while a run
-# goes back to an older checkpoint. However often it is killed it ends in the weights, the log and the files of a run that was
-# left alone, and none of it is a dead end. KILLS: how many (80); SEED: where they fall.
+# Kills at every phase of a run: at the k-th call that changes a file, in a start, in what goes on from it, and while a
+# run goes back to an older checkpoint. However often it is killed it ends in the weights, the log and the files of a
+# run that was left alone, and none of it is a dead end. KILLS: how many (80); SEED: where they fall.
 . "$(dirname "$0")/kit"
 preload=${PRELOADS-build/tests/preload}/kill_at.so
 case $preload in /*) ;; *) preload=$PWD/$preload ;; esac
@@ -16,7 +16,11 @@ random()
 }
 
 # What a run left that does not depend on time. Curves show no seconds.
-left() { (cd "$1" && ls -A && cut -d , -f 1-9 log.csv && sed 's/,"img_s.*//' log.jsonl && sha256sum ./*.png ./*.safetensors); }
+left()
+{
+    (cd "$1" && ls -A && cut -d , -f 1-9 log.csv && sed 's/,"img_s.*//' log.jsonl &&
+        sha256sum ./*.png ./*.safetensors)
+}
 
 # killed K ARGUMENT...: the program, killed at its K-th call; 0: it ended before. What else it answers is a dead end.
 killed()
@@ -45,7 +49,11 @@ step()
     fi
 }
 
-compare() { cmp "$dir/expected" "$dir/got" > /dev/null; fact $? "$1: $(diff "$dir/expected" "$dir/got" | head -n 5)" || finish; }
+compare()
+{
+    cmp "$dir/expected" "$dir/got" > /dev/null
+    fact $? "$1: $(diff "$dir/expected" "$dir/got" | head -n 5)" || finish
+}
 
 "$program" data --synthesize "$dir/pictures" --count 42 --size 16 -q
 set -- --data "$dir/pictures" --model tests/tiny.cfg --batch 4 --epochs 9 --checkpoint-every 1 --sample-every 2 --keep 3
@@ -56,7 +64,8 @@ mkdir "$dir/whole"
 mv "$dir/run" "$dir/whole/run" # its pictures bear the name of its directory
 left "$dir/whole/run" > "$dir/expected"
 
-# The first kill moves through the whole run; those of what goes on fall anywhere, every other time right at its beginning.
+# The first kill moves through the whole run; those of what goes on fall anywhere, every other time right at its
+# beginning.
 run=$dir/run round=0
 while [ $done -lt $((kills * 3 / 4)) ]; do
     rm -rf "$run"
@@ -84,7 +93,8 @@ while [ $done -lt "$kills" ]; do
     if [ -e "$later" ]; then
         for f in config.ini curves.png log.csv log.jsonl epoch-0008.png epoch-0009.png checkpoint-0008.safetensors \
             checkpoint.safetensors; do
-            cmp -s "$later/$f" "$dir/whole/run/$f" || fact 1 "killed at call $k: $f is not in $later, or is another" || finish
+            cmp -s "$later/$f" "$dir/whole/run/$f" || fact 1 "killed at call $k: $f is not in $later, or is another" ||
+                finish
         done
         rm -rf "$later"
     fi

@@ -51,7 +51,8 @@ survives()
     fact $? "dcgan $* without the k-th $kind of $calls: $(echo "$wrong" | head -c 1500)"
 }
 
-for f in run/checkpoint.safetensors generator.safetensors "$oracle" run/log.csv run/log.jsonl run/config.ini "$model" cache \
+for f in run/checkpoint.safetensors generator.safetensors "$oracle" run/log.csv run/log.jsonl run/config.ini "$model" \
+    cache \
     pictures/grid.png run; do
     survives memory same info "$f" --json
 done

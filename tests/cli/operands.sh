@@ -56,8 +56,10 @@ printf '\377\330\377\340\0\020JFIF\0\001' > jpeg && names jpeg 'a JPEG picture'
 printf 'GIF89a\020\0\020\0\0\0\0' > gif && names gif 'a GIF picture'
 names walk.gif 'a GIF picture'
 printf '\037\213\010\0\0\0\0\0\0\003aaaaaa' > gz && names gz 'compressed by gzip'
-printf 'PK\003\004\0\0\010\010\0\0\0\0\0\0' > zip && names zip 'a zip archive, such as torch.save writes; in Python, write it'
-printf '\200\002\212\nl\374\234F\371 j\250P\031.' > pickle && names pickle 'a pickle, such as old versions of torch.save write; in Python'
+printf 'PK\003\004\0\0\010\010\0\0\0\0\0\0' > zip &&
+    names zip 'a zip archive, such as torch.save writes; in Python, write it'
+printf '\200\002\212\nl\374\234F\371 j\250P\031.' > pickle &&
+    names pickle 'a pickle, such as old versions of torch.save write; in Python'
 printf '\211HDF\r\n\032\n\0\0\0\0' > h5 && names h5 'an HDF5 file'
 names config.ini 'text: an INI file'
 names tiny.cfg 'text: an INI file'
@@ -70,7 +72,7 @@ for c in generate interpolate export; do
     says 'zeros: not a safetensors file'
 done
 # of the right kind, but damaged: that stays what is said
-head -c 4000 run/checkpoint.safetensors > cut
+head -c 4000 run/checkpoint.safetensors > ./cut
 exits 4 generate cut --out x
 says 'cut: not a safetensors file that can be used'
 lacks x

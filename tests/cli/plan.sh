@@ -42,7 +42,8 @@ exits 0 plan dcgan64-paper --arch sm_90 --tuning "$dir/a.tune" --json
 prints '"tile": [64, 32], "stages": 2, "split": 1, "kernels": 1, "because": "'
 
 # rubbish changes nothing but the message
-printf 'conv_fwd N=64 H=32 : tiled\n\001\377\nnorm_act = ?\n[sm_90]\nadam n=694656 : vector block=7\n' > "$dir/junk.tune"
+printf 'conv_fwd N=64 H=32 : tiled\n\001\377\nnorm_act = ?\n[sm_90]\nadam n=694656 : vector block=7\n' > \
+    "$dir/junk.tune"
 exits 0 plan dcgan64-paper --arch sm_90 --tuning "$dir/junk.tune"
 says "$dir/junk.tune:1: the shape is not complete (and "
 same "$dir/rule" "$dir/.out"

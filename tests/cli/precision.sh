@@ -1,6 +1,6 @@
 #!/bin/sh
-# --precision tf32, bf16 and fp16: for tensor cores alone, and refused in words elsewhere; what they choose for a GPU that is
-# not here, and what auto, the default, is there and on the CPU.
+# --precision tf32, bf16 and fp16: for tensor cores alone, and refused in words elsewhere; what they choose for a GPU
+# that is not here, and what auto, the default, is there and on the CPU.
 . "$(dirname "$0")/kit"
 
 for p in tf32 bf16 fp16; do
@@ -88,12 +88,14 @@ exits 2 --resume --out "$dir/run" --epochs 3 --precision bf16
 says 'this run was begun with fp32, which cannot change'
 
 # rows of a tuning file that are for another precision are neither used nor wrong; a row that cannot be is
-printf '[sm_90 bf16]\nconv_dw N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : mma split=3\n[sm_90]\nconv_dw N=128 H=16 W=16 C=64>128 K=4 S=2 P=1 : mma\n' > "$dir/a.tune"
+printf '%s\n' '[sm_90 bf16]' 'conv_dw N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : mma split=3' \
+    '[sm_90]' 'conv_dw N=128 H=16 W=16 C=64>128 K=4 S=2 P=1 : mma' > "$dir/a.tune"
 exits 0 profile dcgan64-paper --batch 64 --predict h200 --tuning "$dir/a.tune" --precision fp32
 says 'a.tune:4: mma rounds its factors: it is for --precision bf16, tf32 or fp16'
 exits 0 profile dcgan64-paper --batch 64 --predict h200 --tuning "$dir/a.tune" --precision bf16
 silent
-printf '[sm_75 fp16]\nconv_dw N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : mma split=3\n[sm_75 bf16]\nconv_dw N=128 H=16 W=16 C=64>128 K=4 S=2 P=1 : mma\n' > "$dir/b.tune"
+printf '%s\n' '[sm_75 fp16]' 'conv_dw N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : mma split=3' \
+    '[sm_75 bf16]' 'conv_dw N=128 H=16 W=16 C=64>128 K=4 S=2 P=1 : mma' > "$dir/b.tune"
 exits 0 profile dcgan64-paper --batch 64 --predict t4 --tuning "$dir/b.tune" --precision fp16 --fuse none
 says 'b.tune:4: --precision bf16: the tensor cores of sm_75 have neither bf16 nor tf32'
 exits 0 plan dcgan64-paper --batch 64 --arch sm_75 --tuning "$dir/b.tune" --precision fp16 --json -q

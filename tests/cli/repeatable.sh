@@ -77,7 +77,7 @@ act = none
 E2
 "$dcgan" data --synthesize "$dir/cats" --count 45 --size 16 > "$dir/said" 2>&1 || { cat "$dir/said"; exit 1; }
 
-train() # train OUT OPTION...; in the background as `exec=exec train ... &`, so that $! is dcgan and not a shell
+train() # train OUT OPTION...; in the background as `exec="exec" train ... &`, so that $! is dcgan and not a shell
 {
     out=$1
     shift
@@ -108,7 +108,8 @@ kill -9 $pid 2> /dev/null
 wait $pid 2> /dev/null
 check "resumed to 6 epochs" "$dcgan" --resume --out "$dir/parts" --epochs 6 -q
 check "3 + kill -9 + resume gives the bytes of 6" same six parts
-check "and the same log" sh -c "cut -d, -f1-9 '$dir/six/log.csv' > '$dir/a'; cut -d, -f1-9 '$dir/parts/log.csv' | cmp - '$dir/a'"
+check "and the same log" \
+    sh -c "cut -d, -f1-9 '$dir/six/log.csv' > '$dir/a'; cut -d, -f1-9 '$dir/parts/log.csv' | cmp - '$dir/a'"
 
 # a signal saves within the epoch and says how to go on
 check "7 steps stop within epoch 2" train stopped --epochs 6 --steps 7
@@ -127,12 +128,12 @@ for s in INT TERM HUP; do
     kill -$s $pid
     wait $pid
     got=$?
-    check "SIG$s: exit code $code, not $got" [ $got -eq $code ]
+    check "SIG$s: exit code $code, not $got" [ "$got" -eq "$code" ]
     check "SIG$s: a checkpoint is there" "$dcgan" info "$dir/sig$s/checkpoint.safetensors"
 done
 
-# kill -9 at 12 random moments, of one run or, where it comes to its end between them, of several. A moment is some steps
-# away, or some time: then it may be in the start.
+# kill -9 at 12 random moments, of one run or, where it comes to its end between them, of several. A moment is some
+# steps away, or some time: then it may be in the start.
 check "60 epochs in one go" train long --epochs 60
 steps() { cat "$dir/killed/long/log.csv" 2> /dev/null | wc -l; }
 kills=0 tries=0
@@ -141,7 +142,7 @@ while [ $kills -lt 12 ] && [ $tries -lt 100 ]; do
     if [ -e "$dir/killed/long/config.ini" ]; then
         "$dcgan" --resume --out "$dir/killed/long" -q > "$dir/out" 2>&1 &
     else
-        exec=exec train killed/long --epochs 60 > "$dir/out" 2>&1 &
+        exec="exec" train killed/long --epochs 60 > "$dir/out" 2>&1 &
     fi
     pid=$!
     number=$(awk -v n=$tries -v s="$(date +%N)" 'BEGIN { srand(s + n); print int(40 * rand()) }')

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The directory of a run is moved, removed, or replaced while it trains: it ends with exit code 4, says where its files are, and
-# nothing of it gets into what bears the name then. And starts that were cut off or cannot write.
+# The directory of a run is moved, removed, or replaced while it trains: it ends with exit code 4, says where its files
+# are, and nothing of it gets into what bears the name then. And starts that were cut off or cannot write.
 . "$(dirname "$0")/kit"
 exits 0 data --synthesize "$dir/pictures" --count 200 --size 16 -q
 set -- --data "$dir/pictures" --model tests/tiny.cfg --batch 4 --checkpoint-every 1
@@ -24,7 +24,8 @@ ended() # ended CODE
     fact $? "$ran should end with $1, not $code: $(tail -n 2 "$dir/.err")"
 }
 
-# A second run, with other pictures to show, in the directory NAME of the one that waits, which then ends and leaves it as it is.
+# A second run, with other pictures to show, in the directory NAME of the one that waits, which then ends and leaves it
+# as it is.
 spares_a_second()
 {
     name=$1
@@ -58,7 +59,8 @@ rm -rf "$dir/removed"
 spares_a_second removed "$@"
 says 'was removed while the run wrote to it'
 
-# As rm -rf leaves it over NFS, where files that are open keep a name: without its lock the directory may be another run's.
+# As rm -rf leaves it over NFS, where files that are open keep a name: without its lock the directory may be another
+# run's.
 begin emptied "$@"
 rm -f "$dir/emptied"/*
 spares_a_second emptied "$@"

@@ -1,12 +1,13 @@
 #!/bin/sh
-# A whole training step at an eighth of the usual width through the plan of the CUDA backend, on the simulated GPU: every
-# op gives what the CPU's gives, from the same inputs.
+# A whole training step at an eighth of the usual width through the plan of the CUDA backend, on the simulated GPU:
+# every op gives what the CPU's gives, from the same inputs.
 . "$(dirname "$0")/sim_kit"
 
 # width NET WIDTH: models/NET.cfg with so many channels where it is narrowest
 width()
 {
-    awk -v w="$2" '/^filters = / && $3 > 3 { if (!least) { for (least = $3; least > 64; least /= 2); } $3 = $3 / least * w } { print }' \
+    awk -v w="$2" '/^filters = / && $3 > 3 { if (!least) { for (least = $3; least > 64; least /= 2); }
+        $3 = $3 / least * w } { print }' \
         "$root/models/$1.cfg" > "$dir/$1-$2.cfg"
 }
 width dcgan64 8

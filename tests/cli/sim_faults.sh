@@ -60,8 +60,8 @@ trains 'memory=270' 5 larger --epochs 1 --batch $((batch + 1))
 # any call of CUDA fails, at the beginning, in the middle and at the end, with an error that passes or one that does not
 [ "${calls:-0}" -gt 300 ]
 fact $? "a run should make hundreds of calls, not ${calls:-none}"
-# Nobody has to look at what gives something back, at questions that are asked again or whose answer may be no, and at the
-# end of it all, which may come some questions earlier than in the run whose calls were counted.
+# Nobody has to look at what gives something back, at questions that are asked again or whose answer may be no, and at
+# the end of it all, which may come some questions earlier than in the run whose calls were counted.
 overlooked()
 {
     call=$(sed -n 's/^sim: \(.*\) fails$/\1/p' "$dir/.err")
@@ -76,7 +76,10 @@ overlooked()
 noticed=0 tried=0
 for part in 1 3 9 18 30 45 60 70 85 97; do
     for error in 2 719; do
-        case $slow:$part:$error in :* | yes:9:719 | yes:45:719 | yes:97:719 | yes:30:2 | yes:70:2) ;; *) continue ;; esac
+        case $slow:$part:$error in
+            :* | yes:9:719 | yes:45:719 | yes:97:719 | yes:30:2 | yes:70:2) ;;
+            *) continue ;;
+        esac
         tried=$((tried + 1))
         at=$((calls * part / 100 + error % 7))
         export SIM="fail=$at:$error"
@@ -88,10 +91,14 @@ for part in 1 3 9 18 30 45 60 70 85 97; do
         ran="call $at of $calls failing with $error"
         case $code in
             0) overlooked ;;
-            5) noticed=$((noticed + 1)) && says "$([ $error -eq 2 ] && echo 'out of memory' || echo 'unspecified launch failure')" ;;
+            5) noticed=$((noticed + 1))
+                says "$([ $error -eq 2 ] && echo 'out of memory' || echo 'unspecified launch failure')" ;;
             *) fact 1 "$ran: exit code $code" ;;
         esac
-        if [ -e "$dir/fail/run/config.ini" ] && [ -e "$dir/fail/run/checkpoint.safetensors" ]; then goes_on_as_one fail; fi
+        if [ -e "$dir/fail/run/config.ini" ] &&
+            [ -e "$dir/fail/run/checkpoint.safetensors" ]; then
+            goes_on_as_one fail
+        fi
     done
 done
 [ $((noticed * 2)) -gt "$tried" ]

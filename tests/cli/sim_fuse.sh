@@ -1,14 +1,15 @@
 #!/bin/sh
-# Fused launches on the simulated GPU: each gives what its ops give one by one, each kind of fusion switched off in turn;
-# training with and without them goes the same way. That a fused run has one result in every order and goes on where it
-# stopped is tried by sim_train.sh and sim_precision.sh: fusing is the rule.
+# Fused launches on the simulated GPU: each gives what its ops give one by one, each kind of fusion switched off in
+# turn; training with and without them goes the same way. That a fused run has one result in every order and goes on
+# where it stopped is tried by sim_train.sh and sim_precision.sh: fusing is the rule.
 . "$(dirname "$0")/sim_kit"
 
 # Every kind of layer that the published network has, as narrow as tensor cores allow.
 awk '/^filters = / && $3 > 3 { if (!least) least = $3; if ($3 < least) least = $3 } { print }
     END { print "# least " least }' "$root/models/dcgan32.cfg" > "$dir/.narrow"
 least=$(sed -n 's/^# least //p' "$dir/.narrow")
-awk -v l="$least" '/^filters = / && $3 > 3 { $3 = $3 / l * 16 } { print }' "$root/models/dcgan32.cfg" > "$dir/narrow.cfg"
+awk -v l="$least" '/^filters = / && $3 > 3 { $3 = $3 / l * 16 } { print }' "$root/models/dcgan32.cfg" > \
+    "$dir/narrow.cfg"
 widen
 
 # agrees LAUNCHES WORDS ARGUMENT...: of a full and of a short step
@@ -37,7 +38,8 @@ exits 0 data --synthesize "$dir/cats" --count 10 --size 16 || finish
 begins forward all --epochs 3 --precision tf32
 begins random none --epochs 3 --precision tf32 --fuse none
 # rounding alone tells them apart
-awk -F, 'FNR < 2 { next } NR == FNR { a[FNR] = $4; next } { d = a[FNR] - $4; if (d < 0) d = -d; if (!(d < 0.02)) bad++; n++ }
+awk -F, 'FNR < 2 { next } NR == FNR { a[FNR] = $4; next }
+    { d = a[FNR] - $4; if (d < 0) d = -d; if (!(d < 0.02)) bad++; n++ }
     END { exit bad || n != 9 }' "$dir/all/run/log.csv" "$dir/none/run/log.csv"
 fact $? 'the losses of a fused run should be those of one that is not'
 ! cmp -s "$dir/all/run/checkpoint.safetensors" "$dir/none/run/checkpoint.safetensors"
@@ -46,8 +48,10 @@ grep -qx 'fuse = none' "$dir/none/run/config.ini"
 fact $? 'config.ini should hold what is fused'
 
 # an error names the launch
-sim 'fault=D.2.conv.dx:7:700' 5 --data "$dir/cats" --model "$dir/wide.cfg" --batch 4 -q --no-curves --no-graph --precision tf32 --out "$dir/bad/run"
+sim 'fault=D.2.conv.dx:7:700' 5 --data "$dir/cats" --model "$dir/wide.cfg" --batch 4 -q --no-curves --no-graph \
+    --precision tf32 --out "$dir/bad/run"
 says 'D.2.conv.dx'
 sim forward 2 check "$dir/wide.cfg" --fuse norm,everything
-says "--fuse norm,everything: what may be named, with commas between, is: all, none, input, norm, stats, act, grad, head, update, overlap, branches"
+says "--fuse norm,everything: what may be named, with commas between, is: \
+all, none, input, norm, stats, act, grad, head, update, overlap, branches"
 finish

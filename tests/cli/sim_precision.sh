@@ -1,6 +1,6 @@
 #!/bin/sh
-# --precision tf32, bf16 and fp16 on the simulated GPU: convolutions on tensor cores agree op by op with the CPU's plain sums
-# within what rounding explains, training has one result in every order, and a run keeps its precision.
+# --precision tf32, bf16 and fp16 on the simulated GPU: convolutions on tensor cores agree op by op with the CPU's plain
+# sums within what rounding explains, training has one result in every order, and a run keeps its precision.
 . "$(dirname "$0")/sim_kit"
 unset DCGAN_PRECISION # bf16 is the default on the simulated sm_90
 
@@ -70,7 +70,8 @@ begins forward plain --epochs 3 --precision fp32
 fact $? 'bf16 should round something'
 near() # near RUN MOST: all losses of that run are at most so far from those of fp32
 {
-    awk -F, -v most="$2" 'FNR < 2 { next } NR == FNR { a[FNR] = $4; next } { d = a[FNR] - $4; if (d < 0) d = -d; if (!(d < most)) bad++; n++ }
+    awk -F, -v most="$2" 'FNR < 2 { next } NR == FNR { a[FNR] = $4; next }
+        { d = a[FNR] - $4; if (d < 0) d = -d; if (!(d < most)) bad++; n++ }
         END { exit bad || n != 9 }' "$dir/$1/run/log.csv" "$dir/plain/run/log.csv"
 }
 near one 0.2

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Starting to train on the simulated GPU: it is opened while the pictures are read, which is seen in no result and no message.
+# Starting to train on the simulated GPU: it is opened while the pictures are read, which is seen in no result and no
+# message.
 . "$(dirname "$0")/sim_kit"
 exits 0 data --synthesize "$dir/cats" --count 10 --size 16 || finish
 
@@ -10,10 +11,10 @@ begun()
     shift
     rm -rf "$dir/run" "$dir/go"
     ran="dcgan $*"
-    SIM="wait=$dir/go $words" "$program" --data "$dir/cats" --model "$root/tests/tiny.cfg" --batch 4 --seed 5 --no-curves --epochs 2 \
-        --out "$dir/run/run" "$@" > "$dir/.out" 2> "$dir/.err" < /dev/null &
+    SIM="wait=$dir/go $words" "$program" --data "$dir/cats" --model "$root/tests/tiny.cfg" --batch 4 --seed 5 \
+        --no-curves --epochs 2 --out "$dir/run/run" "$@" > "$dir/.out" 2> "$dir/.err" < /dev/null &
     pid=$!
-    for i in $(seq 3000); do
+    for _ in $(seq 3000); do
         grep -q '^10 pictures from' "$dir/.err" && break
         sleep 0.01
     done
@@ -33,7 +34,8 @@ begun forward
 ended 0
 says 'fp32 on cuda:0, Simulated GPU 0'
 cp "$dir/run/run/checkpoint.safetensors" "$dir/beside"
-sim forward 0 --data "$dir/cats" --model "$root/tests/tiny.cfg" --batch 4 --seed 5 --no-curves --epochs 2 -q --out "$dir/again/run"
+sim forward 0 --data "$dir/cats" --model "$root/tests/tiny.cfg" --batch 4 --seed 5 --no-curves --epochs 2 -q \
+    --out "$dir/again/run"
 silent
 same "$dir/beside" "$dir/again/run/checkpoint.safetensors"
 begun forward --device auto
@@ -66,7 +68,8 @@ sim forward 3 --data "$dir/cats" --model "$root/tests/tiny.cfg" --batch 64 --epo
 says 'only 10 usable pictures'
 
 # no GPU that can be used, --device auto: the CPU, and a warning where there is a reason
-sim devices=0 0 --data "$dir/cats" --model "$root/tests/tiny.cfg" --batch 4 --epochs 1 --device auto --out "$dir/cpu/run"
+sim devices=0 0 --data "$dir/cats" --model "$root/tests/tiny.cfg" --batch 4 --epochs 1 --device auto \
+    --out "$dir/cpu/run"
 says 'fp32 on cpu'
 sim sm=70 0 --data "$dir/cats" --model "$root/tests/tiny.cfg" --batch 4 --epochs 1 --device auto --out "$dir/cpu2/run"
 says 'going on with the CPU'

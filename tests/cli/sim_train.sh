@@ -1,6 +1,7 @@
 #!/bin/sh
 # Training on the simulated GPU: one result, bit for bit, whatever the order of threads and of streams, with the graph
-# and without, with all pictures on the device and with some, in one go and in pieces; the CPU takes over and hands over.
+# and without, with all pictures on the device and with some, in one go and in pieces; the CPU takes over and hands
+# over.
 . "$(dirname "$0")/sim_kit"
 exits 0 data --synthesize "$dir/cats" --count 22 --size 16 || finish
 
@@ -27,7 +28,8 @@ quick() # quick WORDS NAME ARGUMENT...: 28 steps
 {
     words=$1 out=$2
     shift 2
-    sim "$words" 0 --data "$dir/cats" --model "$root/tests/tiny.cfg" --batch 1 --limit 14 --seed 5 -q --no-curves --sample-every 0 \
+    sim "$words" 0 --data "$dir/cats" --model "$root/tests/tiny.cfg" --batch 1 --limit 14 --seed 5 -q --no-curves \
+        --sample-every 0 \
         --out "$dir/$out/run" --epochs 2 "$@"
 }
 quick 'forward calls' many
@@ -37,7 +39,8 @@ fact $? "28 steps should be 28 graphs at most, not ${graphs:-none}"
 [ "${graphs:-99}" -lt 28 ] || skip 'a step takes too long here for several to be given at once'
 quick uneven each --no-graph
 same "$dir/many/run/checkpoint.safetensors" "$dir/each/run/checkpoint.safetensors"
-[ "$(sed 's/,[^,]*,[^,]*$//' "$dir/many/run/log.csv" | cksum)" = "$(sed 's/,[^,]*,[^,]*$//' "$dir/each/run/log.csv" | cksum)" ]
+[ "$(sed 's/,[^,]*,[^,]*$//' "$dir/many/run/log.csv" | cksum)" = \
+    "$(sed 's/,[^,]*,[^,]*$//' "$dir/each/run/log.csv" | cksum)" ]
 fact $? 'the logs of both should hold the same numbers'
 quick deferred part --steps 19
 [ "$(tail -n 1 "$dir/part/run/log.csv" | cut -d , -f 2)" = 19 ]
@@ -76,7 +79,7 @@ killed() # killed OUT ROWS: kill a run of three epochs when its log has so many 
     SIM=uneven "$program" --data "$dir/cats" --model "$root/tests/tiny.cfg" --batch 4 --seed 5 --flip -q --no-curves \
         --out "$dir/$1/run" --epochs 1000 > "$dir/.out" 2>&1 &
     pid=$!
-    for i in $(seq 3000); do
+    for _ in $(seq 3000); do
         [ "$(cat "$dir/$1/run/log.csv" 2> /dev/null | wc -l)" -ge "$2" ] && break
         sleep 0.01
     done
@@ -100,9 +103,11 @@ same "$dir/whole/$picture" "$dir/killed/$picture"
 near() # near A B: all losses of the last epoch within 1%
 {
     awk -F, 'FNR < 14 { next } NR == FNR { for (i = 3; i < 6; i++) a[FNR, i] = $i; n++; next }
-        { for (i = 3; i < 6; i++) { d = $i - a[FNR, i]; if (d < 0) d = -d; if (!(d <= 0.01 * (a[FNR, i] + 0.1))) bad++; m++ } }
+        { for (i = 3; i < 6; i++) { d = $i - a[FNR, i]; if (d < 0) d = -d; 
+            if (!(d <= 0.01 * (a[FNR, i] + 0.1))) bad++; m++ } }
         END { exit bad || m < 3 * n || !n }' "$dir/$1/run/log.csv" "$dir/$2/run/log.csv"
-    fact $? "$1 and $2 should end with nearly the same losses: $(tail -n 1 "$dir/$1/run/log.csv") and $(tail -n 1 "$dir/$2/run/log.csv")"
+    fact $? "$1 and $2 should end with nearly the same losses: \
+$(tail -n 1 "$dir/$1/run/log.csv") and $(tail -n 1 "$dir/$2/run/log.csv")"
 }
 trains uneven 0 cpu --epochs 3 --device cpu
 near one cpu

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Runs: what they leave, how they end, how they go on; and what is made from them.
+# shellcheck disable=SC2086 # $train is several words
 . "$(dirname "$0")/kit"
 cd "$dir" || exit 1
 exits 0 data --synthesize cats --count 60 --size 32 || finish
@@ -7,7 +8,9 @@ train='--data cats --model dcgan32 --batch 16 -q --no-curves'
 
 exits 0 $train --epochs 2 --out a/run
 silent
-for f in config.ini log.csv log.jsonl reals.png epoch-0001.png epoch-0002.png checkpoint.safetensors; do holds a/run/$f; done
+for f in config.ini log.csv log.jsonl reals.png epoch-0001.png epoch-0002.png checkpoint.safetensors; do
+    holds a/run/$f
+done
 lacks a/run/skipped.txt
 [ "$(wc -l < a/run/log.csv)" -eq 9 ]
 fact $? 'log.csv should have a header and 8 steps'
@@ -104,7 +107,8 @@ holds loud/curves.png
 begin() # begin ARGUMENT...: in the background, until the first rows are in the log
 {
     rows=$(cat long/log.csv 2> /dev/null | wc -l)
-    env --default-signal=INT,HUP "$program" "$@" > stopped 2>&1 & # a shell has SIGINT ignored in the background, nohup SIGHUP
+    # a shell has SIGINT ignored in the background, nohup SIGHUP
+    env --default-signal=INT,HUP "$program" "$@" > stopped 2>&1 &
     pid=$!
     for i in $(seq 300); do
         [ "$(cat long/log.csv 2> /dev/null | wc -l)" -gt $((rows + 2)) ] && return
