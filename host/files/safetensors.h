@@ -1,7 +1,7 @@
 /* safetensors files: 8 bytes little-endian header length, JSON header, raw row-major data. The one container
  * that we write weights in; PyTorch, NumPy and anything else can open it. Reading trusts nothing: every rule is
  * checked before anything is returned, of the header before memory is taken for the data (limits: header 1 MiB,
- * 1024 tensors, rank 8, names of [A-Za-z0-9._-] up to 127 bytes, no holes, no overlaps, no trailing bytes, sizes
+ * 4096 tensors, rank 8, names of [A-Za-z0-9._-] up to 127 bytes, no holes, no overlaps, no trailing bytes, sizes
  * exact, no duplicate keys). Files of our own carry a CRC-32 of every tensor and of the header itself; where they
  * are present they are checked, and DG_ST_CHECKED refuses a file without them. */
 #ifndef DG_SAFETENSORS_H

@@ -4,7 +4,7 @@
 
 #include "host/files/safetensors.h"
 
-enum { DG_ST_HEADER_MAX = 1 << 20, DG_ST_TENSORS_MAX = 1024, DG_ST_RANK_MAX = 8 };
+enum { DG_ST_HEADER_MAX = 1 << 20, DG_ST_TENSORS_MAX = 4096, DG_ST_RANK_MAX = 8 };
 
 /* The metadata key of the header's own CRC-32; those of the tensors are "crc32.NAME". Each value is eight
  * lower-case hexadecimal digits. The header's covers the length field and the whole header with its own eight

@@ -44,4 +44,42 @@ wrong "$(line '^act')" akt '0,/^act = relu/s//akt = relu/'
 sed 's/^\[G.2\]/[G.9]/' "$root/models/dcgan32.cfg" > "$dir/wrong.cfg"
 exits 2 plan "$dir/wrong.cfg"
 says 'section [G.2] is missing'
+
+# a network that is no GAN: a pass forward is planned, and nothing else is done with it
+exits 0 plan tests/vgg16-body.cfg --batch 3
+prints 'plan C forward: 40 ops'
+prints 'x=C.x[3x32x32x3]'
+prints 'Nothing trains such a network yet'
+exits 0 plan tests/resnet50-body.cfg --arch sm_90 --batch 3
+grep -qE '^plan C forward: .* [0-9]+ kernels, [0-9]+ dependent kernels$' "$dir/.out"
+fact $? 'the plan should count its dependent kernels'
+exits 0 plan tests/resnet50-body.cfg --json --batch 3
+prints '"name": "C.29.2.norm.act"'
+exits 0 data --synthesize "$dir/toy" --count 20 --size 28
+cat tests/vgg16-body.cfg > "$dir/net.cfg"
+for command in "--data $dir/toy --out $dir/run --batch 4" 'bench' 'profile' 'check --device cpu'; do
+    exits 2 $command --model "$dir/net.cfg"
+    says "$dir/net.cfg: cannot be trained: its networks are C, and all that is trained so far is a GAN"
+done
+lacks "$dir/run/log.csv"
+# networks whose gradient would be a sum
+sed '/^\[D.3\]/,$ { s/^kernel = 7/kernel = 14\nin = D.1/ }' tests/gan28.cfg > "$dir/sum.cfg"
+exits 2 plan "$dir/sum.cfg"
+says '[D.3] reads D.1 as D.2 does'
+
+# pictures of 28 x 28, two steps
+exits 0 --data "$dir/toy" --model tests/gan28.cfg --batch 10 --epochs 1 -q --out "$dir/28"
+[ "$(wc -l < "$dir/28/log.csv")" -eq 3 ]
+fact $? 'log.csv should have a header and 2 steps'
+exits 0 info "$dir/28/epoch-0001.png"
+exits 0 generate "$dir/28" -n 2 --out "$dir/pictures"
+
+# as many layers as there may be, in both networks: trained, saved, gone on with
+thin='filters = 2\nkernel = 1\nstride = 1\npad = 0\nnorm = batch\nrepeat'
+sed -e "/^\[G.1\]/,/^\[G.2\]/ { s/^\[G.2\]/[G.2]\nop = conv\n$thin = 125\n[G.3]/ }" -e 's/^\[G.3\]/[G.4]/' \
+    -e "s/^\[D.2\]/[D.2]\n$thin = 125\n[D.3]/" -e 's/^\[D.3\]/[D.4]/' tests/gan28.cfg > "$dir/deep.cfg"
+exits 0 --data "$dir/toy" --model "$dir/deep.cfg" --batch 20 --epochs 1 -q --no-curves --out "$dir/deep"
+exits 0 --resume --out "$dir/deep" --epochs 2 -q
+exits 0 info "$dir/deep/checkpoint.safetensors"
+prints 'discriminator'
 finish
