@@ -74,7 +74,7 @@ void dg_arena_print(const dg_arena *a, FILE *to)
         for (int i = 0; i < a->rows; i++)
             if ((int)a->row[i].kind == kind) bytes[a->row[i].net] += (double)((a->row[i].bytes + 255) & ~(size_t)255);
         if (bytes[0] + bytes[1] == 0) continue;
-        if (kind == DG_STATE) fprintf(to, "  %-22s %9.3f\n", label[kind], (bytes[0] + bytes[1]) / 1e6);
+        if (kind == DG_STATE || bytes[1] == 0) fprintf(to, "  %-22s %9.3f\n", label[kind], (bytes[0] + bytes[1]) / 1e6);
         else
             fprintf(to, "  %-22s %9.3f  (G %.3f, D %.3f)\n", label[kind], (bytes[0] + bytes[1]) / 1e6, bytes[0] / 1e6,
                     bytes[1] / 1e6);

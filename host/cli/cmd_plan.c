@@ -1,4 +1,5 @@
-/* `dcgan plan MODEL`: every op of the three plans and the memory, before anything is allocated. */
+/* `dcgan plan MODEL`: every op of the three plans and the memory, before anything is allocated; of networks that
+ * nothing trains, the pass forward. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "core/tune/machine.h"
 #include "core/tune/planner.h"
 #include "core/base/shell.h"
+#include "host/net/gan_build.h"
 #include "host/run/train.h"
 
 static void print_json_launch(const dg_plan *p, int i)
@@ -49,38 +51,48 @@ static void print_json_plan(const dg_plan *p, int chain, bool first)
     printf("}");
 }
 
-static dg_err print_all(const dg_job *job, bool json)
+/* What is printed: the plans of one arena. */
+typedef struct {
+    const dg_model *model;
+    const dg_backend *backend;
+    const dg_arena *arena;
+    const dg_plan *plan[3];
+} sheet;
+
+static void begin_sheet(const sheet *s, bool json)
 {
-    const dg_plan *plan[] = {&job->train, &job->train_short, &job->sample};
-    const bool gpu = job->backend->threads == 0;
+    const char *precision = dg_precision_name(s->backend->real, s->backend->math);
+    if (json) {
+        printf("{\"model\": \"%s\", \"backend\": ", s->model->name);
+        dg_json_text(stdout, s->backend->name);
+        printf(", \"precision\": \"%s\", \"plans\": [", precision);
+    } else if (s->backend->threads == 0) {
+        dg_say("for %s, %s", s->backend->name, precision);
+        printf("\n");
+    }
+}
+
+static dg_err print_all(const sheet *s, bool json)
+{
+    const bool gpu = s->backend->threads == 0;
     int chain[3] = {0};
     dg_err e = DG_OK;
     for (int i = 0; i < 3 && gpu && !e; i++)
-        if (plan[i]->ops) e = dg_plan_chain(plan[i], &chain[i]);
+        if (s->plan[i] && s->plan[i]->ops) e = dg_plan_chain(s->plan[i], &chain[i]);
     if (e) return e;
-    const char *precision = dg_precision_name(job->backend->real, job->backend->math);
-    if (json) {
-        printf("{\"model\": \"%s\", \"backend\": ", job->model.name);
-        dg_json_text(stdout, job->backend->name);
-        printf(", \"precision\": \"%s\", \"plans\": [", precision);
-    }
-    if (!json && gpu) {
-        dg_say("for %s, %s", job->backend->name, precision);
-        printf("\n");
-    }
+    begin_sheet(s, json);
     bool first = true;
     for (int i = 0; i < 3; i++) {
-        if (!plan[i]->ops) continue;
-        if (json) print_json_plan(plan[i], chain[i], first);
+        if (!s->plan[i] || !s->plan[i]->ops) continue;
+        if (json) print_json_plan(s->plan[i], chain[i], first);
         else {
-            dg_plan_print(plan[i], chain[i], stdout);
+            dg_plan_print(s->plan[i], chain[i], stdout);
             printf("\n");
         }
         first = false;
     }
-    if (json)
-        printf("],\n \"arena_bytes\": %zu, \"persistent_bytes\": %zu}\n", job->arena.bytes, job->arena.persistent);
-    else dg_arena_print(&job->arena, stdout);
+    if (json) printf("],\n \"arena_bytes\": %zu, \"persistent_bytes\": %zu}\n", s->arena->bytes, s->arena->persistent);
+    else dg_arena_print(s->arena, stdout);
     return DG_OK;
 }
 
@@ -145,13 +157,35 @@ static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
                                           : dg_job_build(&job, model, &g, b);
     if (e) return e;
     if (o->command == DG_CMD_TRAIN) print_run(o, g.rows);
-    e = print_all(&job, o->json);
+    const sheet all = {model, b, &job.arena, {&job.train, &job.train_short, &job.sample}};
+    e = print_all(&all, o->json);
     if (!e && o->command == DG_CMD_TRAIN)
         print_host_memory(&job, (double)g.rows * model->size * model->size * model->channels);
     else if (!e && !o->json)
         dg_say("The data set is counted as one batch here; %s --data DIR --dry-run tells it for a whole run.",
                dg_program());
     dg_job_free(&job);
+    return e;
+}
+
+/* Of networks that nothing trains, a pass forward of each. */
+static dg_err plan_forward(const dg_options *o, const dg_model *model, dg_backend *b)
+{
+    dg_err e = DG_OK;
+    if (o->json) printf("[");
+    for (int net = 0; net < model->nets && !e; net++) {
+        dg_arena a;
+        dg_plan p;
+        e = dg_build_forward(model, net, o->batch, b, &a, &p);
+        if (e) break;
+        const sheet one = {model, b, &a, {&p}};
+        if (net) printf(o->json ? "," : "\n");
+        e = print_all(&one, o->json);
+        dg_plan_free(&p);
+        dg_arena_free(&a, b);
+    }
+    if (o->json) printf("]\n");
+    else if (!e) dg_say("Nothing trains such a network yet: this is a pass forward in evaluation mode.");
     return e;
 }
 
@@ -184,7 +218,7 @@ int dg_cmd_plan(const dg_options *o)
     if (!model) return (int)dg_fail(DG_DEVICE, "out of memory");
     dg_err e = dg_model_read(o->model, model);
     if (!e) e = o->arch ? open_planner(o, &b) : open_device(o, &b);
-    if (!e) e = plan(o, model, b);
+    if (!e) e = o->command == DG_CMD_PLAN && !dg_gan_is_model(model) ? plan_forward(o, model, b) : plan(o, model, b);
     if (b) b->close(b);
     free(model);
     return (int)e;
