@@ -9,32 +9,23 @@
 
 #include "core/base/tensor.h"
 
+/* Sizes that ops index: networks of a model, numbers that a step leaves. */
+enum { DG_NETS_MAX = 2, DG_METRICS_MAX = 8 };
+
 /* What changes from step to step lies in memory that the device can reach, so that a captured graph of ops
  * stays valid. The host writes it with backend->put at the start of an epoch; the op `advance` moves it on. */
 typedef struct {
     uint64_t seed;
-    uint64_t step;  /* optimiser steps done so far; names this step's random numbers and ring row */
-    int64_t cursor; /* first row of the permutation that this step reads */
-    double lr[2];   /* learning rates, DG_G and DG_D */
+    uint64_t step;          /* optimiser steps done so far; names this step's random numbers and ring row */
+    int64_t cursor;         /* first row of the permutation that this step reads */
+    double lr[DG_NETS_MAX]; /* learning rates */
 } dg_step_state;
 
-enum { DG_G = 0, DG_D = 1 };
-
-/* Row step % DG_RING of the metrics ring, written by the ops of a step, read by the host afterwards. */
-enum {
-    DG_LOSS_D_REAL, /* mean BCE of D on real, target 1 */
-    DG_LOSS_D_FAKE, /* mean BCE of D on fake, target 0 */
-    DG_LOSS_G,      /* mean BCE of the updated D on the same fakes, target 1 */
-    DG_D_X,         /* mean sigmoid(logit) of each of the three */
-    DG_D_GZ1,
-    DG_D_GZ2,
-    DG_BAD_G, /* how many weights of G (D) are not finite after the update; 0 is well */
-    DG_BAD_D,
-    DG_METRICS
-};
+/* Row step % DG_RING of the metrics ring, written by the ops of a step, read by the host afterwards. What each value
+ * means is told by what is trained (host/net/recipe.h). */
 #define DG_RING 1024
 typedef struct {
-    double value[DG_METRICS];
+    double value[DG_METRICS_MAX];
 } dg_metrics;
 
 typedef enum { DG_ACT_NONE, DG_ACT_RELU, DG_ACT_LEAKY, DG_ACT_TANH } dg_act;

@@ -25,7 +25,7 @@ typedef struct {
     dg_shape shape;
     dg_type type;
     dg_row_kind kind;
-    int net;              /* DG_G or DG_D for the first five kinds */
+    int net;              /* of the model, for the first five kinds */
     size_t offset, bytes; /* in the arena; offset is a multiple of 256 */
     int first, last;      /* DG_WORK: the ops of its plan between which it lives, set by placing */
     int plan;             /* DG_WORK: the plan that it belongs to */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/rng.h"
 #include "host/measure/check.h"
 #include "host/cli/commands.h"
 #include "core/plan/fuse.h"
@@ -103,21 +104,17 @@ static dg_err begin_step(side s[2], const dg_options *o, uint64_t step, int curs
     return e ? e : dg_job_put_state(&s[1].job, &state);
 }
 
-/* The sample plan reads z from the host. */
-static dg_err put_z(dg_job *job, uint64_t seed)
+/* The sample plan reads its input from the host. */
+static dg_err put_input(dg_job *job, uint64_t seed)
 {
-    dg_backend *b = job->backend;
-    const int latent = job->model.latent;
-    const dg_row *r = &job->arena.row[job->row_sample_z];
-    float *z = malloc((size_t)latent * sizeof *z);
-    double *wide = malloc((size_t)latent * sizeof *wide);
+    const int inputs = dg_job_inputs(job);
+    float *z = malloc((size_t)inputs * sizeof *z);
+    double *wide = malloc((size_t)inputs * sizeof *wide);
     dg_err e = z && wide ? DG_OK : dg_fail(DG_DEVICE, "out of memory for comparing");
     for (int i = 0; i < SAMPLES && !e; i++) {
-        dg_job_z(z, latent, seed, (uint64_t)i);
-        for (int k = 0; k < latent; k++) wide[k] = (double)z[k];
-        const size_t bytes = (size_t)latent * dg_type_bytes(b->real);
-        char *to = (char *)job->arena.base + r->offset + (size_t)i * bytes;
-        e = b->put(b, to, b->real == DG_F32 ? (const void *)z : wide, bytes);
+        job->recipe->sample(z, inputs, seed, (uint64_t)i);
+        for (int k = 0; k < inputs; k++) wide[k] = (double)z[k];
+        e = dg_job_put_input(job, DG_PLAN_SAMPLE, (size_t)i * (size_t)inputs, wide, (size_t)inputs);
     }
     free(z);
     free(wide);
@@ -136,9 +133,9 @@ static dg_err check(side s[2], const dg_options *o, const pictures *p, dg_check_
         e = begin_step(s, o, 1, p->set.count - p->last_batch);
         if (!e) e = dg_check_plan(a, b, "train-short", to, result);
     }
-    if (e) return e;
+    if (e || !a->recipe->sample) return e;
     if (to) printf("%d samples:\n", SAMPLES);
-    e = put_z(a, o->seed);
+    e = put_input(a, o->seed);
     return e ? e : dg_check_plan(a, b, "sample", to, result);
 }
 

@@ -10,14 +10,25 @@
 #include "host/run/log_text.h"
 #include "host/figure/pictures.h"
 
-enum { MOST = 7, WIDTH = 900, HEIGHT = 760, WINDOWS = 40 };
+enum { MOST = 7, PLOTS = 4, WIDTH = 900, HEIGHT = 380, WINDOWS = 40 };
 
 typedef struct {
     char label[80];
+    const dg_recipe *recipe;
     long n, means;
     double *memory;
-    double *step, *loss[2], *mean_step, *mean[2]; /* of D and of G; means over windows of equal length */
+    double *column[1 + PLOTS],
+        *mean[1 + PLOTS]; /* steps, and each metric compared; means over windows of equal length */
 } run;
+
+/* The metrics of a recipe that this command compares; how many. */
+static int compared(const dg_recipe *r, const dg_metric *out[PLOTS])
+{
+    int n = 0;
+    for (int i = 0; i < r->metrics && n < PLOTS; i++)
+        if (r->metric[i].title) out[n++] = &r->metric[i];
+    return n;
+}
 
 /* A name for the legend: of the directory, of the file without what such files end in. */
 static void name_run(run *r, const char *path)
@@ -36,39 +47,35 @@ static void name_run(run *r, const char *path)
 
 static dg_err reserve(run *r, long rows, const char *path)
 {
-    r->memory = malloc(((size_t)rows + WINDOWS) * 3 * sizeof *r->memory);
+    r->memory = malloc(((size_t)rows + WINDOWS) * (1 + PLOTS) * sizeof *r->memory);
     if (!r->memory) return dg_fail(DG_DEVICE, "%s: out of memory for %ld steps", path, rows);
-    r->step = r->memory;
-    r->loss[0] = r->step + rows;
-    r->loss[1] = r->loss[0] + rows;
-    r->mean_step = r->loss[1] + rows;
-    r->mean[0] = r->mean_step + WINDOWS;
-    r->mean[1] = r->mean[0] + WINDOWS;
+    for (int k = 0; k <= PLOTS; k++) {
+        r->column[k] = r->memory + k * rows;
+        r->mean[k] = r->memory + (1 + PLOTS) * rows + (ptrdiff_t)k * WINDOWS;
+    }
     return DG_OK;
 }
 
-static void take_means(run *r)
+static void take_means(run *r, int columns)
 {
     r->means = r->n < WINDOWS ? r->n : WINDOWS;
     for (long w = 0; w < r->means; w++) {
         const long begin = r->n * w / r->means, end = r->n * (w + 1) / r->means;
-        double sum[3] = {0};
-        for (long i = begin; i < end; i++) {
-            sum[0] += r->step[i];
-            sum[1] += r->loss[0][i];
-            sum[2] += r->loss[1][i];
+        for (int k = 0; k < columns; k++) {
+            double sum = 0;
+            for (long i = begin; i < end; i++) sum += r->column[k][i];
+            r->mean[k][w] = sum / (double)(end - begin);
         }
-        r->mean_step[w] = sum[0] / (double)(end - begin);
-        r->mean[0][w] = sum[1] / (double)(end - begin);
-        r->mean[1][w] = sum[2] / (double)(end - begin);
     }
 }
 
 static dg_err parse(run *r, char *text, const char *path)
 {
-    const size_t header = strlen(dg_log_header);
-    if (strncmp(text, dg_log_header, header) != 0)
-        return dg_fail(DG_USAGE, "%s: its first line is not that of a log.csv of ours", path);
+    size_t header;
+    const dg_metric *metric[PLOTS];
+    r->recipe = dg_log_recipe(text, &header);
+    if (!r->recipe) return dg_fail(DG_USAGE, "%s: its first line is not that of a log.csv of ours", path);
+    const int metrics = compared(r->recipe, metric);
     long rows = 0;
     for (const char *c = text; (c = strchr(c, '\n')); c++) rows++;
     dg_err e = reserve(r, rows, path);
@@ -77,13 +84,14 @@ static dg_err parse(run *r, char *text, const char *path)
     for (long number = 2; !e && (end = strchr(line, '\n')); number++, line = end + 1) {
         dg_log_row row;
         *end = 0;
-        if (!dg_log_parse(line, &row)) return dg_fail(DG_USAGE, "%s:%ld: is not a row of a log of ours", path, number);
-        r->step[r->n] = (double)row.step;
-        r->loss[0][r->n] = row.value[DG_LOSS_D_REAL] + row.value[DG_LOSS_D_FAKE];
-        r->loss[1][r->n++] = row.value[DG_LOSS_G];
+        if (!dg_log_parse(line, r->recipe, &row))
+            return dg_fail(DG_USAGE, "%s:%ld: is not a row of a log of ours", path, number);
+        r->column[0][r->n] = (double)row.step;
+        for (int k = 0; k < metrics; k++) r->column[1 + k][r->n] = dg_metric_value(metric[k], row.value);
+        r->n++;
     }
     if (!e && !r->n) e = dg_fail(DG_USAGE, "%s: holds no steps yet", path);
-    if (!e) take_means(r);
+    if (!e) take_means(r, 1 + metrics);
     return e;
 }
 
@@ -109,21 +117,26 @@ static const uint8_t color[MOST][3] = {{0, 114, 178},  {213, 94, 0},  {0, 158, 1
 
 static dg_err draw(const run *r, int runs, dg_image *out)
 {
-    dg_series series[2][2 * MOST];
-    dg_plot plot[2] = {{.title = "Loss of D", .y_label = "cross entropy"},
-                       {.title = "Loss of G", .y_label = "cross entropy", .x_label = "step"}};
-    for (int side = 0; side < 2; side++) {
+    const dg_metric *metric[PLOTS];
+    const int plots = compared(r->recipe, metric);
+    dg_series series[PLOTS][2 * MOST];
+    dg_plot plot[PLOTS];
+    for (int k = 0; k < plots; k++) {
         for (size_t i = 0; i < (size_t)runs; i++) {
-            dg_series *thick = &series[side][2 * i], *thin = thick + 1;
-            *thick = (dg_series){.label = r[i].label, .n = (int)r[i].means, .x = r[i].mean_step, .y = r[i].mean[side]};
-            *thin = (dg_series){.n = (int)r[i].n, .x = r[i].step, .y = r[i].loss[side], .thin = true};
+            const run *of = &r[i];
+            dg_series *thick = &series[k][2 * i], *thin = thick + 1;
+            *thick = (dg_series){.label = of->label, .n = (int)of->means, .x = of->mean[0], .y = of->mean[1 + k]};
+            *thin = (dg_series){.n = (int)of->n, .x = of->column[0], .y = of->column[1 + k], .thin = true};
             memcpy(thick->color, color[i], 3);
             memcpy(thin->color, color[i], 3);
         }
-        plot[side].series = series[side];
-        plot[side].count = 2 * runs;
+        plot[k] = (dg_plot){.title = metric[k]->title,
+                            .y_label = r->recipe->plot[metric[k]->plot].y_label,
+                            .x_label = k == plots - 1 ? "step" : NULL,
+                            .series = series[k],
+                            .count = 2 * runs};
     }
-    return dg_plots_draw(plot, 2, WIDTH, HEIGHT, out);
+    return dg_plots_draw(plot, plots, WIDTH, HEIGHT * plots, out);
 }
 
 int dg_cmd_curves(const dg_options *o)
@@ -134,6 +147,9 @@ int dg_cmd_curves(const dg_options *o)
     if (!e && o->operands > MOST)
         e = dg_fail(DG_USAGE, "curves of %d runs: at most %d in one picture", o->operands, MOST);
     for (int i = 0; i < o->operands && !e; i++) e = read_run(&r[i], o->operand[i]);
+    for (int i = 1; i < o->operands && !e; i++)
+        if (r[i].recipe != r->recipe)
+            e = dg_fail(DG_USAGE, "%s: is the log of another kind of training than %s", o->operand[i], o->operand[0]);
     if (!e) e = draw(r, o->operands, &image);
     if (!e) e = dg_png_write(o->out, &image, &(dg_text){"Software", dg_version}, 1);
     if (!e && !o->quiet) dg_say("%s: %d run%s", o->out, o->operands, o->operands == 1 ? "" : "s");

@@ -52,15 +52,15 @@ static dg_err write_chunk(const job *j, int first, int n, uint8_t *pixels)
 
 static dg_err make_pictures(const job *j)
 {
-    int n = j->o->count, latent = j->g->model.latent;
-    float *z = malloc((size_t)DG_GENERATOR_CHUNK * (size_t)latent * sizeof *z);
+    const int n = j->o->count;
+    float *z = malloc((size_t)DG_GENERATOR_CHUNK * (size_t)j->g->inputs * sizeof *z);
     uint8_t *pixels = malloc(DG_GENERATOR_CHUNK * j->picture);
     dg_err e = z && pixels ? DG_OK : dg_fail(DG_DEVICE, "out of memory");
     for (int first = 0; !e && first < n; first += DG_GENERATOR_CHUNK) {
         int here = n - first < DG_GENERATOR_CHUNK ? n - first : DG_GENERATOR_CHUNK;
-        for (int i = 0; i < here; i++)
-            dg_job_z(z + (size_t)i * (size_t)latent, latent, j->g->info.seed, j->o->seed_first + (uint64_t)(first + i));
-        e = dg_generator_make(j->g, z, here, pixels, "seed", j->o->seed_first + (uint64_t)first);
+        const uint64_t seed = j->o->seed_first + (uint64_t)first;
+        dg_generator_inputs(j->g, z, seed, here);
+        e = dg_generator_make(j->g, z, here, pixels, "seed", seed);
         if (!e) e = write_chunk(j, first, here, pixels);
         dg_progress_count(j->progress, "making pictures", first + here, n);
     }

@@ -44,7 +44,7 @@ static void slerp(float *out, const float *a, const float *b, double t, int n)
 
 static dg_err make_frames(job *j)
 {
-    int latent = j->g->model.latent, all = j->seeds * j->frames;
+    int latent = j->g->inputs, all = j->seeds * j->frames;
     size_t width = (size_t)latent;
     float *z = malloc(DG_GENERATOR_CHUNK * width * sizeof *z);
     if (!z) return dg_fail(DG_DEVICE, "out of memory");
@@ -111,7 +111,6 @@ static dg_err write_gif(const job *j)
 
 static dg_err prepare(job *j)
 {
-    int latent = j->g->model.latent;
     j->seeds = (int)(j->o->seed_last - j->o->seed_first + 1);
     j->frames = j->o->steps_between;
     j->picture = (size_t)j->g->model.size * (size_t)j->g->model.size * (size_t)j->g->model.channels;
@@ -121,11 +120,10 @@ static dg_err prepare(job *j)
                        "%zu frames of %dx%d are too much for one GIF; use fewer --seeds or --frames (at most "
                        "%zu frames)",
                        all, j->g->model.size, j->g->model.size, gif_most / j->picture);
-    j->z = malloc((size_t)j->seeds * (size_t)latent * sizeof *j->z);
+    j->z = malloc((size_t)j->seeds * (size_t)j->g->inputs * sizeof *j->z);
     j->pixels = malloc(all * j->picture);
     if (!j->z || !j->pixels) return dg_fail(DG_DEVICE, "out of memory");
-    for (int i = 0; i < j->seeds; i++)
-        dg_job_z(j->z + (size_t)i * (size_t)latent, latent, j->g->info.seed, j->o->seed_first + (uint64_t)i);
+    dg_generator_inputs(j->g, j->z, j->o->seed_first, j->seeds);
     return dg_results_directory(j->o, "interpolated", j->dir, sizeof j->dir);
 }
 

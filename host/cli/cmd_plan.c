@@ -10,8 +10,10 @@
 #include "core/tune/machine.h"
 #include "core/tune/planner.h"
 #include "core/base/shell.h"
-#include "host/net/gan_build.h"
-#include "host/run/train.h"
+#include "host/data/dataset.h"
+#include "host/net/build.h"
+#include "host/net/recipes.h"
+#include "host/run/fit.h"
 
 static void print_json_launch(const dg_plan *p, int i)
 {
@@ -56,7 +58,7 @@ typedef struct {
     const dg_model *model;
     const dg_backend *backend;
     const dg_arena *arena;
-    const dg_plan *plan[3];
+    const dg_plan *plan[DG_PLANS];
 } sheet;
 
 static void begin_sheet(const sheet *s, bool json)
@@ -75,14 +77,14 @@ static void begin_sheet(const sheet *s, bool json)
 static dg_err print_all(const sheet *s, bool json)
 {
     const bool gpu = s->backend->threads == 0;
-    int chain[3] = {0};
+    int chain[DG_PLANS] = {0};
     dg_err e = DG_OK;
-    for (int i = 0; i < 3 && gpu && !e; i++)
+    for (int i = 0; i < DG_PLANS && gpu && !e; i++)
         if (s->plan[i] && s->plan[i]->ops) e = dg_plan_chain(s->plan[i], &chain[i]);
     if (e) return e;
     begin_sheet(s, json);
     bool first = true;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < DG_PLANS; i++) {
         if (!s->plan[i] || !s->plan[i]->ops) continue;
         if (json) print_json_plan(s->plan[i], chain[i], first);
         else {
@@ -157,7 +159,8 @@ static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
                                           : dg_job_build(&job, model, &g, b);
     if (e) return e;
     if (o->command == DG_CMD_TRAIN) print_run(o, g.rows);
-    const sheet all = {model, b, &job.arena, {&job.train, &job.train_short, &job.sample}};
+    sheet all = {model, b, &job.arena, {0}};
+    for (int i = 0; i < DG_PLANS; i++) all.plan[i] = &job.plan[i];
     e = print_all(&all, o->json);
     if (!e && o->command == DG_CMD_TRAIN)
         print_host_memory(&job, (double)g.rows * model->size * model->size * model->channels);
@@ -218,7 +221,7 @@ int dg_cmd_plan(const dg_options *o)
     if (!model) return (int)dg_fail(DG_DEVICE, "out of memory");
     dg_err e = dg_model_read(o->model, model);
     if (!e) e = o->arch ? open_planner(o, &b) : open_device(o, &b);
-    if (!e) e = o->command == DG_CMD_PLAN && !dg_gan_is_model(model) ? plan_forward(o, model, b) : plan(o, model, b);
+    if (!e) e = o->command == DG_CMD_PLAN && !dg_recipe_find(model) ? plan_forward(o, model, b) : plan(o, model, b);
     if (b) b->close(b);
     free(model);
     return (int)e;

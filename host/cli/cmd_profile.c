@@ -58,7 +58,7 @@ static dg_err predict(const dg_options *o, const dg_model *model)
     if (e) return e;
     e = dg_job_build(&job, model, &g, b);
     if (!e) {
-        e = dg_bench_predict(&result, &machine, &job.train, model->name, o->batch);
+        e = dg_bench_predict(&result, &machine, &job.plan[DG_PLAN_TRAIN], model->name, o->batch);
         if (!e) e = show(o, &machine, &result, "");
         dg_bench_free(&result);
         dg_job_free(&job);

@@ -9,7 +9,8 @@
 #include "host/run/history.h"
 #include "host/cli/open_ahead.h"
 #include "core/base/shell.h"
-#include "host/net/gan_build.h"
+#include "host/net/recipes.h"
+#include "host/run/fit.h"
 #include "host/run/train.h"
 #include "host/run/stop.h"
 
@@ -87,10 +88,7 @@ static dg_err build_job(dg_training *r, const dg_model *model)
     return e ? e : dg_job_alloc(&r->job, r->feed.data, r->feed.perm);
 }
 
-const char *dg_training_precision(const dg_training *r)
-{
-    return dg_precision_name(r->backend->real, r->backend->math);
-}
+static const char *precision_of(const dg_training *r) { return dg_precision_name(r->backend->real, r->backend->math); }
 
 /* The checkpoint that the run goes on from becomes its newest; what came after it does not stay among what comes now.
  */
@@ -132,7 +130,7 @@ static dg_err compare_pictures(const dg_training *r, const dg_checkpoint_info *i
 /* Take up the run where its checkpoint left it. */
 static dg_err resume(dg_training *r, const dg_st *st, const char *path, const dg_checkpoint_info *info)
 {
-    const char *precision = dg_training_precision(r);
+    const char *precision = precision_of(r);
     if (strcmp(info->precision, precision))
         return dg_fail(DG_USAGE, "%s was trained with --precision %s; it cannot go on with %s", path, info->precision,
                        precision);
@@ -148,8 +146,20 @@ static dg_err resume(dg_training *r, const dg_st *st, const char *path, const dg
         dg_warn("epoch %llu begins anew: %llu of its steps are done, and now it has only %d",
                 (unsigned long long)info->epoch + 1, (unsigned long long)info->batch, r->batches);
     r->given = r->read = (dg_position){info->step, info->epoch, fits ? info->batch : 0};
-    r->saved = (dg_position){info->step, info->epoch, info->batch};
+    r->out.saved = (dg_position){info->step, info->epoch, info->batch};
     return go_back(r, path);
+}
+
+static dg_err open_outputs(dg_training *r)
+{
+    dg_outputs *w = &r->out;
+    w->o = r->o;
+    w->config = r->config;
+    w->dir = &r->dir;
+    w->data = &r->data;
+    w->job = &r->job;
+    w->log = r->log;
+    return dg_outputs_open(w);
 }
 
 /* The means of the epoch under way go on where the log stopped. */
@@ -158,8 +168,8 @@ static void take_up_means(dg_training *r)
     long n;
     const dg_log_row *row = dg_log_rows(r->log, &n);
     if (n) r->seconds_before = row[n - 1].seconds;
-    for (long i = n - 1; i >= 0 && row[i].epoch == r->read.epoch + 1; i--, r->summed++)
-        for (int k = 0; k < DG_METRICS; k++) r->sum.value[k] += row[i].value[k];
+    for (long i = n - 1; i >= 0 && row[i].epoch == r->read.epoch + 1; i--)
+        dg_epoch_add(&r->epoch, r->job.recipe, row[i].value);
 }
 
 /* The checkpoint to go on from, NULL in *st when the run was killed before its first one: then it begins anew. */
@@ -196,17 +206,19 @@ static dg_err set_up(dg_training *r)
     if (!e && !o->resume) e = dg_save_config(&r->dir, o->resolved);
     if (!e && o->resume) e = dg_history_take_up(&r->dir);
     if (!e) e = o->resume ? find_checkpoint(r, path, &st, model, &info) : dg_model_read(o->model, model);
-    if (!e) e = dg_gan_check_model(model); /* before pictures are read */
+    const dg_recipe *recipe;
+    if (!e) e = dg_recipe_for(model, &recipe); /* before pictures are read */
     if (!e) e = open_and_load(r, model);
-    if (!e && !(r->config = dg_config_settled(o->resolved, "precision", dg_training_precision(r))))
+    if (!e && !(r->config = dg_config_settled(o->resolved, "precision", precision_of(r))))
         e = dg_fail(DG_DEVICE, "out of memory");
     if (!e) e = build_job(r, model);
     if (!e) e = st ? resume(r, st, path, &info) : dg_job_init(&r->job, o->seed);
     const bool settled = !e && (o->resume || strcmp(r->config, o->resolved)); /* a new run has written the rest */
     if (settled) e = dg_save_config(&r->dir, r->config);
-    if (!e) e = dg_log_open(&r->dir, r->read.step, &r->log);
+    if (!e) e = dg_log_open(&r->dir, r->job.recipe, r->read.step, &r->log);
     if (!e) e = dg_ring_reader_open(&r->metrics, &r->job, r->read.step);
-    if (!e) e = dg_open_writers(r);
+    if (!e) e = open_outputs(r);
+    if (!e) dg_progress_recipe(r->progress, r->job.recipe);
     if (!e) take_up_means(r);
     if (!e && st)
         dg_progress_note(r->progress, "resuming %s after epoch %llu, step %llu", r->dir.path,
@@ -214,7 +226,7 @@ static dg_err set_up(dg_training *r)
     if (!e && o->changed) dg_progress_note(r->progress, "with other values than before: %s", o->changed);
     if (!e)
         dg_progress_note(r->progress, "%s, %s on %s: %d epochs of %d steps, batch %d, into %s", model->name,
-                         dg_training_precision(r), r->backend->name, o->epochs, r->batches, o->batch, r->dir.path);
+                         precision_of(r), r->backend->name, o->epochs, r->batches, o->batch, r->dir.path);
     dg_checkpoint_info_free(&info);
     dg_st_free(st);
     free(model);
@@ -224,15 +236,14 @@ static dg_err set_up(dg_training *r)
 /* Close everything; returns the first error of what was still being written. */
 static dg_err take_down(dg_training *r)
 {
-    dg_err e = dg_close_writers(r), f = r->log ? dg_log_close(r->log) : DG_OK;
+    dg_err e = dg_outputs_close(&r->out), f = r->log ? dg_log_close(r->log) : DG_OK;
     dg_ring_reader_close(&r->metrics);
     dg_job_free(&r->job);
     dg_feed_close(&r->feed);
-    if (r->samples.pixels) r->backend->release_host(r->backend, r->samples.pixels);
     if (r->backend) r->backend->close(r->backend);
     dg_dataset_free(&r->data);
     dg_progress_close(r->progress);
-    return r->save_error ? r->save_error : e ? e : f;
+    return r->out.error ? r->out.error : e ? e : f;
 }
 
 /* A resumed run that had done all that is asked for. */
@@ -250,25 +261,25 @@ static void say_finished(const dg_training *r)
 }
 
 /* What to do next, on stdout because it is the result of the command. It points to nothing that is not there. */
-static void say_goodbye(const dg_training *r)
+static void say_goodbye(const dg_training *r, bool draws)
 {
     const dg_options *o = r->o;
     char dir[DG_SHELL_ROOM];
     bool removed;
     if (o->quiet || dg_rundir_check(&r->dir, &removed)) return;
     dg_shell_path(dir, sizeof dir, r->dir.path);
-    const bool saved = r->saved.step == r->read.step;
+    const bool saved = r->out.saved.step == r->read.step;
     say_finished(r);
-    if (!saved && r->saved.step)
+    if (!saved && r->out.saved.step)
         dg_say("saved:     step %ju, in epoch %ju, is the last that could be written: %s/checkpoint.safetensors",
-               (uintmax_t)r->saved.step, (uintmax_t)r->saved.epoch + (r->saved.batch > 0), r->dir.path);
-    if (!saved && !r->saved.step) dg_say("saved:     no checkpoint could be written; --resume begins again");
+               (uintmax_t)r->out.saved.step, (uintmax_t)r->out.saved.epoch + (r->out.saved.batch > 0), r->dir.path);
+    if (!saved && !r->out.saved.step) dg_say("saved:     no checkpoint could be written; --resume begins again");
     if (saved && r->read.epoch >= (uint64_t)o->epochs) {
         if (dg_rundir_has(&r->dir, "epoch-%04ju.png", (uintmax_t)r->read.epoch))
             dg_say("samples:   %s/epoch-%04ju.png", r->dir.path, (uintmax_t)r->read.epoch);
         dg_say("more:      %s --resume --out %s --epochs %d", dg_program(), dir,
                o->epochs > 500000 ? 1000000 : o->epochs * 2);
-        dg_say("pictures:  %s generate %s --count 16", dg_program(), dir);
+        if (draws) dg_say("pictures:  %s generate %s --count 16", dg_program(), dir);
     } else {
         dg_say("resume:    %s --resume --out %s", dg_program(), dir);
     }
@@ -290,10 +301,11 @@ int dg_cmd_train(const dg_options *o)
     }
     char why[DG_MESSAGE_BYTES];
     snprintf(why, sizeof why, "%s", dg_message()); /* before later messages replace it */
+    const bool draws = begun && r->job.recipe->sample;
     const dg_err saving = take_down(r);
     char unsaved[DG_MESSAGE_BYTES];
     snprintf(unsaved, sizeof unsaved, "%s", dg_message());
-    if (!e) say_goodbye(r);
+    if (!e) say_goodbye(r, draws);
     if (begun || o->resume) dg_rundir_close(&r->dir);
     else dg_rundir_abandon(&r->dir);
     if (e) dg_fail(e, "%s", why);

@@ -96,6 +96,9 @@ typedef struct {
     char *resolved; /* train: the text of config.ini: every training value, version, command line */
 } dg_options;
 
+/* Of the network with this letter: --lr, or the one of its own. */
+double dg_learning_rate(const dg_options *o, char net);
+
 /* The precision that is asked for; *else_fp32: it was not, so that fp32 takes its place where the device lacks it. */
 const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32);
 

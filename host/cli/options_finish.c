@@ -264,6 +264,12 @@ static dg_err finish_tune(const dg_options *o)
     return DG_OK;
 }
 
+double dg_learning_rate(const dg_options *o, char net)
+{
+    const double own = net == 'G' ? o->lr_g : net == 'D' ? o->lr_d : 0;
+    return own > 0 ? own : o->lr;
+}
+
 const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32)
 {
     *else_fp32 = o->precision == DG_PRECISION_AUTO;

@@ -3,21 +3,18 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { WIDTH = 900, HEIGHT = 1000, HEADLINE = 34, CURVES = 7 };
-enum { LOSS_D, LOSS_G, D_REAL, D_FAKE, D_X, D_GZ1, D_GZ2 };
+/* Points: what is not a plot's; and a plot's height. */
+enum { WIDTH = 900, HEADLINE = 34, FOOTLINE = 24, PLOT = 314 };
 
 typedef struct {
+    const dg_recipe *recipe;
     long n, epochs;
     double *memory;
-    double *x, *y[CURVES];         /* a value a step */
-    double *mean_x, *mean[CURVES]; /* a value an epoch */
+    double *x, *mean_x; /* a value a step, a value an epoch; then the values of each metric */
 } curves;
 
-static double value(const dg_log_row *r, int curve)
-{
-    static const int metric[CURVES] = {-1, DG_LOSS_G, DG_LOSS_D_REAL, DG_LOSS_D_FAKE, DG_D_X, DG_D_GZ1, DG_D_GZ2};
-    return curve == LOSS_D ? r->value[DG_LOSS_D_REAL] + r->value[DG_LOSS_D_FAKE] : r->value[metric[curve]];
-}
+static double *values_of(const curves *c, int metric) { return c->x + c->n * (metric + 1); }
+static double *means_of(const curves *c, int metric) { return c->mean_x + c->epochs * (metric + 1); }
 
 /* Steps of the longest epoch: what an unfinished last one will have. */
 static void count_epochs(const dg_log_row *rows, long n, long *epochs, long *longest)
@@ -35,17 +32,14 @@ static void count_epochs(const dg_log_row *rows, long n, long *epochs, long *lon
 static dg_err collect(const dg_log_row *rows, long n, curves *c)
 {
     long longest;
+    const dg_recipe *r = c->recipe;
     c->n = n;
     count_epochs(rows, n, &c->epochs, &longest);
-    size_t each = (size_t)n, total = (each + (size_t)c->epochs) * (CURVES + 1);
+    size_t each = (size_t)n, total = (each + (size_t)c->epochs) * (size_t)(r->metrics + 1);
     c->memory = malloc((total ? total : 1) * sizeof(double));
     if (!c->memory) return dg_fail(DG_DEVICE, "curves: out of memory for %ld steps", n);
     c->x = c->memory;
-    c->mean_x = c->x + each * (CURVES + 1);
-    for (int k = 0; k < CURVES; k++) {
-        c->y[k] = c->x + each * (size_t)(k + 1);
-        c->mean[k] = c->mean_x + c->epochs * (k + 1);
-    }
+    c->mean_x = c->x + n * (r->metrics + 1);
     long epoch = 0;
     for (long begin = 0, end; begin < n; begin = end, epoch++) {
         for (end = begin; end < n && rows[end].epoch == rows[begin].epoch; end++) {}
@@ -55,92 +49,79 @@ static dg_err collect(const dg_log_row *rows, long n, curves *c)
         double skipped = first && !last ? steps - (double)(end - begin) : 0;
         for (long i = begin; i < end; i++) {
             c->x[i] = start + ((double)(i - begin) + skipped + .5) / steps;
-            for (int k = 0; k < CURVES; k++) c->y[k][i] = value(&rows[i], k);
+            for (int k = 0; k < r->metrics; k++) values_of(c, k)[i] = dg_metric_value(&r->metric[k], rows[i].value);
         }
         c->mean_x[epoch] = (c->x[begin] + c->x[end - 1]) / 2;
-        for (int k = 0; k < CURVES; k++) {
+        for (int k = 0; k < r->metrics; k++) {
             double sum = 0;
-            for (long i = begin; i < end; i++) sum += c->y[k][i];
-            c->mean[k][epoch] = sum / (double)(end - begin);
+            for (long i = begin; i < end; i++) sum += values_of(c, k)[i];
+            means_of(c, k)[epoch] = sum / (double)(end - begin);
         }
     }
     return DG_OK;
 }
 
 /* Colours that people with any colour vision tell apart: Okabe & Ito 2008. */
-#define BLUE        \
-    {               \
-        0, 114, 178 \
-    }
-#define RED        \
-    {              \
-        213, 94, 0 \
-    }
-#define GREEN       \
-    {               \
-        0, 158, 115 \
-    }
+static const uint8_t colors[][3] = {{0, 114, 178}, {213, 94, 0}, {0, 158, 115}, {204, 121, 167}};
+enum { COLORS = sizeof colors / sizeof colors[0] };
 
-typedef struct {
-    const char *label;
-    uint8_t color[3];
-    int curve;
-} shown;
-
-static int add_series(dg_series *out, const curves *c, const shown *s, int count)
+/* Two for each metric of a plot, the epochs' means and the steps; how many. */
+static int add_series(dg_series *out, const curves *c, int plot)
 {
-    for (int i = 0; i < count; i++) {
-        dg_series each = {.label = s[i].label, .n = (int)c->epochs, .x = c->mean_x, .y = c->mean[s[i].curve]};
-        for (int k = 0; k < 3; k++) each.color[k] = s[i].color[k];
-        *out++ = each;
-        each.label = NULL;
-        each.n = (int)c->n;
-        each.x = c->x;
-        each.y = c->y[s[i].curve];
-        each.thin = true;
-        *out++ = each;
+    int count = 0;
+    for (int k = 0; k < c->recipe->metrics; k++) {
+        const dg_metric *m = &c->recipe->metric[k];
+        if (!m->legend || m->plot != plot) continue;
+        const uint8_t *color = colors[count / 2 % COLORS];
+        out[count++] = (dg_series){.label = m->legend,
+                                   .color = {color[0], color[1], color[2]},
+                                   .n = (int)c->epochs,
+                                   .x = c->mean_x,
+                                   .y = means_of(c, k)};
+        out[count++] = (dg_series){
+            .color = {color[0], color[1], color[2]}, .n = (int)c->n, .x = c->x, .y = values_of(c, k), .thin = true};
     }
-    return 2 * count;
+    return count;
 }
 
-dg_err dg_curves(const dg_log_row *rows, long n, const char *title, dg_image *out)
+static dg_err draw_plot(dg_canvas *canvas, const curves *c, int i, dg_series *series)
 {
-    static const shown loss[] = {{"D", BLUE, LOSS_D}, {"G", RED, LOSS_G}};
-    static const shown output[] = {{"D(x)", BLUE, D_X},
-                                   {"D(G(z)) before D's update", RED, D_GZ1},
-                                   {"D(G(z)) after it", GREEN, D_GZ2}};
-    static const shown parts[] = {{"real pictures", BLUE, D_REAL}, {"generated pictures", RED, D_FAKE}};
+    const dg_recipe_plot *of = &c->recipe->plot[i];
+    const bool last = i == c->recipe->plots - 1;
+    const dg_plot plot = {.title = of->title,
+                          .y_label = of->y_label,
+                          .x_label = last ? "epoch" : NULL,
+                          .series = series,
+                          .count = add_series(series, c, i),
+                          .fixed_y = of->y_max > 0,
+                          .y_max = of->y_max};
+    /* The last plot also holds the axis label: its frame is to be as high as the others'. */
+    const int top = HEADLINE + i * PLOT;
+    return dg_draw_plot(canvas, &plot, 0, top, WIDTH, top + PLOT + (last ? FOOTLINE : 0));
+}
+
+dg_err dg_curves(const dg_recipe *r, const dg_log_row *rows, long n, const char *title, dg_image *out)
+{
     if (n < 0 || n > 100000000) return dg_fail(DG_USAGE, "curves of %ld steps: at most 100,000,000", n);
-    curves c;
+    curves c = {.recipe = r};
+    dg_canvas canvas;
     dg_err e = collect(rows, n, &c);
     if (e) return e;
-    dg_series series[14];
-    dg_plot plot[3] = {
-        {.title = "Losses", .y_label = "cross entropy", .series = series},
-        {.title = "D(x) and D(G(z))", .y_label = "mean of D's output", .series = series + 4, .y_max = 1},
-        {.title = "Parts of D's loss", .y_label = "cross entropy", .x_label = "epoch", .series = series + 10},
-    };
-    plot[1].fixed_y = true;
-    plot[0].count = add_series(series, &c, loss, 2);
-    plot[1].count = add_series(series + 4, &c, output, 3);
-    plot[2].count = add_series(series + 10, &c, parts, 2);
-    dg_canvas canvas;
-    e = dg_draw_open(&canvas, WIDTH, HEIGHT);
+    dg_series *series = calloc(2 * (size_t)r->metrics, sizeof *series);
+    e = series ? dg_draw_open(&canvas, WIDTH, HEADLINE + r->plots * PLOT + FOOTLINE)
+               : dg_fail(DG_DEVICE, "curves: out of memory");
     if (!e) {
         double wide = dg_text_width(1.3, title);
         dg_draw_text(&canvas, wide < WIDTH - 40 ? (WIDTH - wide) / 2 : 20, 30, 1.3, 2, false, title);
         dg_draw_paint(&canvas, (dg_color){45, 48, 56}, 1);
-        /* The last plot also holds the axis label: its frame is to be as high as the others'. */
-        int each = (HEIGHT - HEADLINE - 24) / 3;
-        for (int i = 0; i < 3 && !e; i++)
-            e = dg_draw_plot(&canvas, &plot[i], 0, HEADLINE + i * each, WIDTH,
-                             i < 2 ? HEADLINE + (i + 1) * each : HEIGHT);
+        for (int i = 0; i < r->plots && !e; i++) e = draw_plot(&canvas, &c, i, series);
         if (!e) {
             *out = canvas.im;
             canvas.im.pixels = NULL;
         }
         dg_draw_close(&canvas);
     }
+    free(series);
     free(c.memory);
     return e;
 }

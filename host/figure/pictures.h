@@ -5,7 +5,7 @@
 #include "core/base/atomic.h"
 #include "core/base/err.h"
 #include "host/image/image.h"
-#include "host/run/rundir.h"
+#include "host/run/log_text.h"
 
 typedef struct {
     const char *key, *value; /* Latin-1 keyword of 1..79 bytes, value */
@@ -42,9 +42,9 @@ typedef struct {
 /* `count` plots one above the other, W x H pixels in all. */
 dg_err dg_plots_draw(const dg_plot *plots, int count, int W, int H, dg_image *out);
 
-/* A run's curves.png, 900 x 1000: losses of D and G, D(x) and D(G(z)), and the two parts of D's loss, each step
- * thin and each epoch's mean thick, over epochs. n may be 0. */
-dg_err dg_curves(const dg_log_row *rows, long n, const char *title, dg_image *out);
+/* A run's curves.png, 900 wide: the plots of its recipe, each step thin and each epoch's mean thick, over epochs. n may
+ * be 0. */
+dg_err dg_curves(const dg_recipe *r, const dg_log_row *rows, long n, const char *title, dg_image *out);
 
 /* Animated GIF through giflib, looping, `ms` milliseconds a frame; frames (n, H, W, 3); one palette for all. */
 dg_err dg_gif_write(const char *path, const uint8_t *frames, int n, int W, int H, int ms);

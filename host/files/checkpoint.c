@@ -27,13 +27,6 @@ static void snapshot_free(dg_snapshot *s)
     free(s);
 }
 
-static size_t count_of(const dg_job_tensor *t)
-{
-    size_t n = 1;
-    for (int i = 0; i < t->rank; i++) n *= (size_t)t->dim[i];
-    return n;
-}
-
 /* One tensor of the file: its description, and its values at `at`. Returns the bytes used, rounded to 8. */
 static size_t describe(dg_st_tensor *out, const char *prefix, const dg_job_tensor *t, dg_type type, char *at)
 {
@@ -41,13 +34,13 @@ static size_t describe(dg_st_tensor *out, const char *prefix, const dg_job_tenso
     out->type = type;
     out->rank = t->rank;
     for (int i = 0; i < t->rank; i++) out->dim[i] = t->dim[i];
-    out->bytes = count_of(t) * dg_type_bytes(type);
+    out->bytes = dg_job_tensor_count(t) * dg_type_bytes(type);
     out->data = at;
     return (out->bytes + 7) & ~(size_t)7;
 }
 
-/* PyTorch counts how often each norm has seen a batch; G's once a step, D's three times. */
-static size_t count_batches(dg_st_tensor *out, const dg_job_tensor *t, uint64_t step, char *at)
+/* PyTorch counts how often each norm has seen a batch: in each pass of each step. */
+static size_t count_batches(dg_st_tensor *out, const dg_job_tensor *t, int passes, uint64_t step, char *at)
 {
     const int stem = (int)(strrchr(t->name, '.') + 1 - t->name);
     snprintf(out->name, sizeof out->name, "%.*snum_batches_tracked", stem, t->name);
@@ -55,7 +48,7 @@ static size_t count_batches(dg_st_tensor *out, const dg_job_tensor *t, uint64_t 
     out->rank = 0;
     out->bytes = 8;
     out->data = at;
-    int64_t n = (int64_t)step * (t->net == DG_D ? 3 : 1);
+    int64_t n = (int64_t)step * passes;
     memcpy(at, &n, 8);
     return 8;
 }
@@ -68,7 +61,7 @@ dg_err dg_snapshot_take(dg_job *job, const dg_checkpoint_info *info, dg_snapshot
     size_t bytes = 0;
     int most = 0;
     for (int i = 0; i < job->tensors; i++) {
-        bytes += 3 * (count_of(&job->tensor[i]) * dg_type_bytes(type) + 8) + 8;
+        bytes += 3 * (dg_job_tensor_count(&job->tensor[i]) * dg_type_bytes(type) + 8) + 8;
         most += 4;
     }
     dg_snapshot *s = calloc(1, sizeof *s);
@@ -92,7 +85,8 @@ dg_err dg_snapshot_take(dg_job *job, const dg_checkpoint_info *info, dg_snapshot
             if (row < 0) continue;
             at += describe(&s->tensor[s->tensors++], prefix[kind], t, type, at);
             e = dg_job_read(job, t, row, type, (void *)(uintptr_t)s->tensor[s->tensors - 1].data);
-            if (kind == 0 && is_running_var(t)) at += count_batches(&s->tensor[s->tensors++], t, info->step, at);
+            if (kind == 0 && is_running_var(t))
+                at += count_batches(&s->tensor[s->tensors++], t, job->recipe->net[t->net].passes, info->step, at);
         }
     }
     const uint64_t number[] = {info->step, info->epoch,      info->batch,

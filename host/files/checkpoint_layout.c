@@ -7,12 +7,13 @@
 #include <string.h>
 
 #include "host/files/safetensors_parts.h"
-#include "host/net/gan_build.h"
+#include "host/net/recipes.h"
 
 int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST])
 {
     int n = 0;
-    for (int net = 0; net < 2; net++)
+    const dg_recipe *r = dg_recipe_find(model);
+    for (int net = 0; net < model->nets; net++)
         for (int i = 0; i < model->net[net].layers; i++) {
             const dg_layer *l = &model->net[net].layer[i];
             dg_parameter list[DG_LAYER_PARAMETERS];
@@ -20,7 +21,7 @@ int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST])
             for (int k = 0; k < count; k++) {
                 const dg_parameter *p = &list[k];
                 dg_ck_tensor *t = &out[n++];
-                *t = (dg_ck_tensor){.kind = p->kind, .net = net, .rank = p->rank};
+                *t = (dg_ck_tensor){.kind = p->kind, .net = net, .exported = r && net == r->exported, .rank = p->rank};
                 for (int d = 0; d < p->rank; d++) t->dim[d] = p->dim[d];
                 snprintf(t->name, sizeof t->name, "%s.main.%d.%s", model->net[net].name, l->module + p->module,
                          p->field);
@@ -80,9 +81,10 @@ static dg_err check_one(const check *c, const dg_st_tensor *t, const dg_ck_tenso
 /* The layout's tensor that a name in the file means. */
 static const dg_ck_tensor *meaning(const check *c, const dg_ck_tensor *layout, int n, const char *name, int *moment)
 {
-    char full[sizeof((dg_st_tensor *)0)->name + 2];
+    const dg_recipe *r = dg_recipe_find(c->model);
+    char full[sizeof((dg_st_tensor *)0)->name + 2], letter[] = {r->net[r->exported].letter, '.', 0};
     *moment = !strncmp(name, "adam.m.", 7) ? 1 : !strncmp(name, "adam.v.", 7) ? 2 : 0;
-    const char *prefix = !c->full && !strncmp(name, "main.", 5) ? "G." : "";
+    const char *prefix = !c->full && !strncmp(name, "main.", 5) ? letter : "";
     snprintf(full, sizeof full, "%s%s", prefix, name + (*moment ? 7 : 0));
     for (int i = 0; i < n; i++)
         if (!strcmp(layout[i].name, full))
@@ -93,7 +95,7 @@ static const dg_ck_tensor *meaning(const check *c, const dg_ck_tensor *layout, i
 const dg_st_tensor *dg_ck_find(const dg_st *st, const dg_ck_tensor *want)
 {
     const dg_st_tensor *t = dg_st_find(st, want->name);
-    return t || want->net != DG_G ? t : dg_st_find(st, want->name + 2); /* "main.0.weight" */
+    return t || !want->exported ? t : dg_st_find(st, want->name + 2); /* "main.0.weight" */
 }
 
 dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, bool full, dg_type type)
@@ -118,7 +120,7 @@ dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, boo
     for (int i = 0; i < n && !e; i++) {
         static const char *const prefix[] = {"", "adam.m.", "adam.v."};
         const dg_ck_tensor *want = &layout[i];
-        if (!full && (want->kind == DG_PARAMETER_COUNT || (want->net == DG_D && !(nets & 1 << DG_D)))) continue;
+        if (!full && (want->kind == DG_PARAMETER_COUNT || (!want->exported && !(nets & 1 << want->net)))) continue;
         for (int k = 0; k < (full && want->kind == DG_PARAMETER_WEIGHT ? 3 : 1) && !e; k++) {
             char name[80];
             snprintf(name, sizeof name, "%s%s", prefix[k], want->name);
@@ -169,7 +171,8 @@ dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model)
                                d ? (int)d[0] : (int)last[0]);
     }
     if (!e) e = dg_model_parse(text, path, model);
-    if (!e) e = dg_gan_check_model(model);
+    const dg_recipe *r;
+    if (!e) e = dg_recipe_for(model, &r);
     free(text);
     return e;
 }

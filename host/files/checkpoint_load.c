@@ -8,6 +8,7 @@
 #include "host/files/checkpoint_parts.h"
 #include "core/plan/precision.h"
 #include "core/base/shell.h"
+#include "host/net/recipes.h"
 
 static dg_err number(const dg_st *st, const char *path, const char *key, uint64_t *out)
 {
@@ -75,7 +76,7 @@ static dg_err check_place(const dg_checkpoint_info *info, const char *path)
 }
 
 /* PyTorch's counters say the step once more. */
-static dg_err check_counts(const dg_st *st, const char *path)
+static dg_err check_counts(const dg_st *st, const char *path, const dg_recipe *r)
 {
     uint64_t step;
     const dg_err e = number(st, path, "step", &step);
@@ -83,7 +84,9 @@ static dg_err check_counts(const dg_st *st, const char *path)
     for (int i = 0; i < dg_st_count(st); i++) {
         const dg_st_tensor *t = dg_st_at(st, i);
         if (t->type != DG_I64 || t->rank) continue;
-        const uint64_t want = step * (t->name[0] == 'D' ? 3 : 1);
+        int net = 0;
+        while (net < r->nets - 1 && r->net[net].letter != t->name[0]) net++;
+        const uint64_t want = step * (uint64_t)r->net[net].passes;
         int64_t n;
         memcpy(&n, t->data, sizeof n);
         if (n < 0 || (uint64_t)n != want)
@@ -144,7 +147,7 @@ dg_err dg_checkpoint_open(const char *path, dg_st **st, dg_model *model, dg_chec
     if (!e && full && !dg_st_get(*st, "crc32")) e = dg_fail(DG_IO, "%s: is a checkpoint without checksums", path);
     if (!e) e = full ? read_info(*st, path, model, info) : generator_info(*st, path, model, info);
     if (!e) e = dg_ck_load(*st, path, model, full, type_of(info));
-    if (!e && full) e = check_counts(*st, path);
+    if (!e && full) e = check_counts(*st, path, dg_recipe_find(model));
     if (!e) return DG_OK;
     dg_checkpoint_info_free(info);
     dg_st_free(*st);
@@ -163,7 +166,7 @@ static dg_err put_one(const dg_st *st, dg_job *job, const char *prefix, const dg
     char name[80];
     snprintf(name, sizeof name, "%s%s", prefix, t->name);
     const dg_st_tensor *from = dg_st_find(st, name);
-    if (!from && t->net == DG_G) from = dg_st_find(st, name + 2); /* a generator alone has no "G." */
+    if (!from && t->net == job->recipe->exported) from = dg_st_find(st, name + 2); /* a net alone has no "G." */
     return from ? dg_job_write(job, t, row, from->type, from->data) : DG_OK;
 }
 
@@ -195,6 +198,6 @@ dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_job *job)
     if (job->o.train && type != job->backend->real)
         return dg_fail(DG_USAGE, "%s: was trained with --precision %s and can only go on with it", path, precision);
     e = dg_ck_check(st, path, &job->model, full, type);
-    if (!e && full) e = check_counts(st, path);
+    if (!e && full) e = check_counts(st, path, job->recipe);
     return e ? e : dg_ck_put(st, job, job->o.train);
 }

@@ -12,12 +12,13 @@ typedef struct {
     char name[64]; /* "G.main.0.weight" */
     dg_parameter_kind kind;
     int net, rank;
+    bool exported;  /* of the net that `export` writes, alone and without its letter */
     int64_t dim[4]; /* PyTorch's */
 } dg_ck_tensor;
 
 enum { DG_CK_MOST = 2 * DG_MAX_LAYERS * DG_LAYER_PARAMETERS };
 
-/* The tensors of both networks in the order of files; returns their number. */
+/* The tensors of the networks of a model that a recipe trains, in the order of files; returns their number. */
 int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST]);
 
 /* Has st all that the layout of the model asks for, and nothing else, with the right types, shapes and, where they have

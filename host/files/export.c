@@ -52,7 +52,7 @@ static dg_err collect(const dg_st *st, const char *path, const dg_ck_tensor *lay
                       void **owned, int *count)
 {
     for (int i = 0; i < n; i++) {
-        if (layout[i].net != DG_G) continue;
+        if (!layout[i].exported) continue;
         const dg_st_tensor *t = dg_ck_find(st, &layout[i]);
         static const int64_t never;
         dg_st_tensor *o = &out[*count];

@@ -14,21 +14,14 @@
 #include "host/run/log_text.h"
 #include "host/cli/option_table.h"
 
-static void add_row(cJSON *to, const dg_log_row *r)
+static void add_row(cJSON *to, const dg_recipe *recipe, const dg_log_row *r)
 {
-    static const struct {
-        const char *key;
-        int metric;
-    } shown[] = {{"loss_d_real", DG_LOSS_D_REAL},
-                 {"loss_d_fake", DG_LOSS_D_FAKE},
-                 {"loss_g", DG_LOSS_G},
-                 {"d_x", DG_D_X},
-                 {"d_gz1", DG_D_GZ1},
-                 {"d_gz2", DG_D_GZ2}};
     dg_info_whole(to, "epoch", r->epoch);
     dg_info_whole(to, "step", r->step);
-    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
-        cJSON_AddNumberToObject(to, shown[i].key, r->value[shown[i].metric]); /* NaN becomes null */
+    for (int i = 0; i < recipe->metrics; i++) {
+        const dg_metric *m = &recipe->metric[i];
+        if (m->name && m->terms == 1) cJSON_AddNumberToObject(to, m->name, r->value[m->term[0]]); /* NaN becomes null */
+    }
     cJSON_AddNumberToObject(to, "seconds", r->seconds);
 }
 
@@ -50,14 +43,16 @@ dg_err dg_info_log(const char *path, cJSON *to)
         free(data);
         return e;
     }
-    bool csv = !strncmp(text, dg_log_header, strlen(dg_log_header));
+    size_t header;
+    const dg_recipe *recipe = dg_log_recipe(text, &header);
+    const bool csv = recipe != NULL;
     unsigned long long rows = 0, bad = 0, epochs = 0;
     dg_log_row last = {0}, row;
     cJSON *final = NULL;
-    for (char *at = (char *)data + (csv ? strlen(dg_log_header) : 0), *end; (end = strchr(at, '\n')); at = end + 1) {
+    for (char *at = (char *)data + (csv ? header : 0), *end; (end = strchr(at, '\n')); at = end + 1) {
         *end = 0;
         if (csv) {
-            if (dg_log_parse(at, &row)) last = row, rows++;
+            if (dg_log_parse(at, recipe, &row)) last = row, rows++;
             else bad++;
             continue;
         }
@@ -80,7 +75,7 @@ dg_err dg_info_log(const char *path, cJSON *to)
     dg_info_whole(to, "steps", rows);
     if (!csv) dg_info_whole(to, "epochs finished", epochs);
     if (bad) dg_info_whole(to, "damaged lines", bad);
-    if (csv && rows) add_row(cJSON_AddObjectToObject(to, "last"), &last);
+    if (csv && rows) add_row(cJSON_AddObjectToObject(to, "last"), recipe, &last);
     if (final) {
         cJSON_DeleteItemFromObjectCaseSensitive(final, "kind");
         cJSON_AddItemToObject(to, "last", final);

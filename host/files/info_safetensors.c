@@ -6,6 +6,7 @@
 
 #include "host/files/checkpoint_parts.h"
 #include "host/files/safetensors_parts.h"
+#include "host/net/recipes.h"
 
 static unsigned long long values(const dg_st_tensor *t) { return t->bytes / dg_type_bytes(t->type); }
 
@@ -30,7 +31,7 @@ static dg_err add_model(cJSON *to, const dg_model *m, const dg_st *st)
             const dg_st_tensor *t = dg_ck_find(st, &layout[i]);
             if (t) weights += values(t);
         }
-        cJSON *half = cJSON_AddObjectToObject(o, net == DG_G ? "generator" : "discriminator");
+        cJSON *half = cJSON_AddObjectToObject(o, dg_recipe_find(m)->net[net].name);
         dg_info_text(half, "layers", "%s", widths);
         dg_info_whole(half, "weights", weights);
     }

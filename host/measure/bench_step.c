@@ -104,9 +104,9 @@ dg_err dg_bench_measure(dg_bench_model *r, dg_machine *m, const dg_model *model,
     memcpy(r->model, model->name, sizeof r->model);
     dg_trial t;
     dg_err e = dg_trial_open(&t, model, batch, b);
-    if (!e) e = describe(r, &t.job.train);
+    if (!e) e = describe(r, &t.job.plan[DG_PLAN_TRAIN]);
     if (!e) e = rounds_of(r, m, &t, rounds);
-    if (!e) predict(r, m, &t.job.train);
+    if (!e) predict(r, m, &t.job.plan[DG_PLAN_TRAIN]);
     dg_trial_close(&t);
     return e;
 }

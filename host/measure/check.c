@@ -179,17 +179,9 @@ dg_err dg_check_op(dg_job *job, const dg_plan *p, const dg_op *reference, const 
     return check_op(&c, p, p, worst);
 }
 
-const dg_plan *dg_check_find(const dg_job *job, const char *name)
-{
-    const dg_plan *const all[] = {&job->train, &job->train_short, &job->sample};
-    for (int i = 0; i < 3; i++)
-        if (all[i]->ops && !strcmp(all[i]->name, name)) return all[i];
-    return NULL;
-}
-
 dg_err dg_check_plan(dg_job *reference, dg_job *other, const char *name, FILE *to, dg_check_result *result)
 {
-    const dg_plan *p = dg_check_find(reference, name), *q = dg_check_find(other, name);
+    const dg_plan *p = dg_job_plan(reference, name), *q = dg_job_plan(other, name);
     const dg_type real = reference->backend->real;
     checker c = {.job = {reference, other}, .eps = real == DG_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2};
     if (!p || !q || p->ops != q->ops || real != other->backend->real)

@@ -137,7 +137,7 @@ static dg_err check_launch(const sides *s, const dg_launch *l, double limit, dou
 
 dg_err dg_check_fused(dg_job *plain, dg_job *fused, const char *name, FILE *to, dg_check_result *result)
 {
-    const sides s = {.job = {plain, fused}, .plan = {dg_check_find(plain, name), dg_check_find(fused, name)}};
+    const sides s = {.job = {plain, fused}, .plan = {dg_job_plan(plain, name), dg_job_plan(fused, name)}};
     if (!s.plan[0] || !s.plan[1] || s.plan[0]->ops != s.plan[1]->ops)
         return dg_fail(DG_FAILED, "there are no two equal plans %s", name);
     /* factors that differ in their last bit may be rounded apart */

@@ -9,7 +9,4 @@
 void *dg_check_memory(const dg_job *job, const dg_row *r);
 size_t dg_check_bytes(const dg_op *op, int operand, const dg_row *r);
 
-/* The plan of that name, NULL: job has none. */
-const dg_plan *dg_check_find(const dg_job *job, const char *name);
-
 #endif

@@ -1,10 +1,10 @@
 #include "host/measure/trial.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/clock.h"
+#include "core/base/rng.h"
 
 /* Random bytes; every step reads the same ones. */
 static dg_err make_data(dg_trial *t, size_t bytes, int batch)
@@ -63,11 +63,11 @@ static dg_err finish(dg_trial *t, int n)
 {
     dg_metrics m[DG_TRIAL_STEPS];
     dg_err e = dg_job_get_metrics(&t->job, t->step, n, m);
+    char bad[160];
     for (int s = 0; s < n && !e; s++, t->step++)
-        for (int i = 0; i < DG_METRICS && !e; i++)
-            if (!isfinite(m[s].value[i]) || ((i == DG_BAD_G || i == DG_BAD_D) && m[s].value[i] != 0))
-                e = dg_fail(DG_NUMBERS, "%s: step %llu computes numbers that are not finite", t->job.model.name,
-                            (unsigned long long)t->step);
+        if (dg_recipe_bad(t->job.recipe, &m[s], bad, sizeof bad))
+            e = dg_fail(DG_NUMBERS, "%s: step %llu computes numbers that are not finite: %s", t->job.model.name,
+                        (unsigned long long)t->step, bad);
     return e;
 }
 
@@ -87,6 +87,6 @@ dg_err dg_trial_ops(dg_trial *t, double *ms)
 {
     dg_backend *b = t->job.backend;
     dg_err e = dg_trial_rewind(t);
-    if (!e) e = b->time_plan(b, &t->job.train, ms);
+    if (!e) e = b->time_plan(b, &t->job.plan[DG_PLAN_TRAIN], ms);
     return e ? e : finish(t, 1);
 }

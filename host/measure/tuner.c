@@ -6,6 +6,7 @@
 
 #include "host/measure/check_parts.h"
 #include "core/base/clock.h"
+#include "core/base/rng.h"
 #include "core/tune/tune.h"
 
 enum { QUICK = 2, FINAL = 8 }; /* runs of a first look; choices that get a second one together */
@@ -83,7 +84,7 @@ static dg_err fill(const tuner *s, const dg_op *op, uint64_t stream)
     const dg_operand *list = dg_operands(op->kind, &n);
     dg_err e = dg_trial_rewind(s->trial);
     for (int k = 0; k < n && !e; k++) {
-        const dg_row *r = dg_plan_row(&s->trial->job.train, op, k);
+        const dg_row *r = dg_plan_row(&s->trial->job.plan[DG_PLAN_TRAIN], op, k);
         if (!r || list[k].role == DG_SCRATCH || r->kind == DG_STATE || r->kind == DG_OUTSIDE) continue;
         if (r->type == DG_F32 || r->type == DG_F64) e = fill_operand(s, op, k, r, stream + (uint64_t)k);
     }
@@ -209,7 +210,7 @@ static dg_err judge(tuner *s, const dg_op *op, const dg_tune *tune)
     const dg_op reference = with(s, op, &direct), other = with(s, op, tune);
     double worst;
     dg_err e = fill(s, op, 1000);
-    if (!e) e = dg_check_op(&s->trial->job, &s->trial->job.train, &reference, &other, &worst);
+    if (!e) e = dg_check_op(&s->trial->job, &s->trial->job.plan[DG_PLAN_TRAIN], &reference, &other, &worst);
     return e && e != DG_FAILED ? failed(e, op, tune) : e;
 }
 
@@ -291,7 +292,7 @@ static int costly_first(const void *a, const void *b)
 /* The different ops of a step with the time that they cost. `advance` only counts. */
 static dg_err list_targets(tuner *s, target *list, double *ms)
 {
-    const dg_plan *p = &s->trial->job.train;
+    const dg_plan *p = &s->trial->job.plan[DG_PLAN_TRAIN];
     dg_err e = dg_trial_ops(s->trial, ms);
     if (!e) e = dg_trial_ops(s->trial, ms); /* warm */
     for (int i = 0; i < p->ops && !e; i++) {
@@ -312,7 +313,7 @@ static dg_err run(tuner *s, target *list, dg_tuner_result *result)
     for (int i = 0; i < s->ops; i++) left += list[i].ms;
     for (s->at = 0; s->at < s->ops && !e && !stopped(s) && !late(s, 0, s->at); s->at++) {
         const double now = dg_clock(), share = left > 0 ? list[s->at].ms / left : 1;
-        const dg_op op = s->trial->job.train.op[list[s->at].op];
+        const dg_op op = s->trial->job.plan[DG_PLAN_TRAIN].op[list[s->at].op];
         dg_tuned t;
         bool found = false;
         e = tune_op(s, &op, s->end > 0 ? now + 0.7 * share * (s->end - now) : 0, &t, &found);
@@ -336,7 +337,7 @@ dg_err dg_tuner_run(dg_trial *t, const dg_tuner_options *o, dg_tuner_result *res
         return dg_fail(DG_USAGE,
                        "dcgan tune is for CUDA devices: on %s there is nothing to choose but --conv and DCGAN_ISA",
                        b->name);
-    const size_t ops = (size_t)t->job.train.ops, runs = (size_t)(o->repeats > QUICK ? o->repeats : QUICK);
+    const size_t ops = (size_t)t->job.plan[DG_PLAN_TRAIN].ops, runs = (size_t)(o->repeats > QUICK ? o->repeats : QUICK);
     tuner s = {.trial = t, .b = b, .o = o, .end = o->seconds > 0 ? dg_clock() + o->seconds : 0};
     target *list = calloc(ops, sizeof *list);
     double *ms = calloc(ops, sizeof *ms);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/rng.h"
+#include "host/net/gan.h"
 #include "host/net/layers/layers.h"
 
 static const dg_view nothing = {-1, 0};
@@ -22,20 +24,8 @@ static dg_err check_end(const dg_model *m, int net, const dg_layer *last)
     return DG_OK;
 }
 
-bool dg_gan_is_model(const dg_model *m)
-{
-    return m->nets == 2 && !strcmp(m->net[DG_G].name, "G") && !strcmp(m->net[DG_D].name, "D");
-}
-
 dg_err dg_gan_check_model(const dg_model *m)
 {
-    if (!dg_gan_is_model(m))
-        return dg_fail(
-            DG_USAGE,
-            "%s: cannot be trained: its networks are %s%s%s%s%s%s%s, and all that is trained so far is a GAN, of "
-            "a generator G and a discriminator D",
-            m->where, m->net[0].name, m->nets > 1 ? ", " : "", m->net[1].name, m->nets > 2 ? ", " : "", m->net[2].name,
-            m->nets > 3 ? ", " : "", m->net[3].name);
     for (int net = 0; net < 2; net++) {
         const dg_net *n = &m->net[net];
         if (n->latent != (net == DG_G))
@@ -80,8 +70,8 @@ static void add_bce(dg_job *job, dg_plan *plan, const char *name, dg_view logit,
     op->u.bce = args;
     dg_bind(op, "dlogit", dlogit);
     dg_bind(op, "logit", logit);
-    dg_bind_row(op, "ring", job->row_ring);
-    dg_bind_row(op, "state", job->row_state);
+    dg_bind_row(op, "ring", job->row[DG_ROW_METRICS]);
+    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
 }
 
 static void add_adam(dg_job *job, dg_plan *plan, int net)
@@ -106,8 +96,8 @@ static void add_adam(dg_job *job, dg_plan *plan, int net)
     dg_bind_row(op, "g", first[DG_GRAD]);
     dg_bind_row(op, "m", first[DG_MOMENT1]);
     dg_bind_row(op, "v", first[DG_MOMENT2]);
-    dg_bind_row(op, "ring", job->row_ring);
-    dg_bind_row(op, "state", job->row_state);
+    dg_bind_row(op, "ring", job->row[DG_ROW_METRICS]);
+    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
 }
 
 static void add_noise(dg_job *job, dg_plan *plan, int z, int N, int stream)
@@ -115,7 +105,7 @@ static void add_noise(dg_job *job, dg_plan *plan, int z, int N, int stream)
     dg_op *op = dg_plan_add(plan, DG_OP_noise, "G.z");
     op->u.noise = (dg_noise_args){.n = (int64_t)N * job->model.latent, .stream = stream};
     dg_bind_row(op, "z", z);
-    dg_bind_row(op, "state", job->row_state);
+    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
 }
 
 static dg_view from(dg_view v, int64_t elements) { return (dg_view){v.row, v.offset + elements}; }
@@ -126,21 +116,22 @@ static void add_gather(dg_job *job, dg_plan *plan, dg_view pictures, int B)
     dg_op *op = dg_plan_add(plan, DG_OP_gather, "D.x.gather");
     op->u.gather = (dg_gather_args){.N = B, .H = m->size, .W = m->size, .C = m->channels, .flip = job->o.flip};
     dg_bind(op, "x", pictures);
-    dg_bind_row(op, "data", job->row_data);
-    dg_bind_row(op, "perm", job->row_perm);
-    dg_bind_row(op, "state", job->row_state);
+    dg_bind_row(op, "data", job->row[DG_ROW_DATA]);
+    dg_bind_row(op, "perm", job->row[DG_ROW_PERM]);
+    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
 }
 
-static void train_plan(dg_builder *b, dg_job *job, dg_plan *plan, const char *name, int B, int *row_z)
+static void train_plan(dg_builder *b, dg_job *job, dg_plan_role role, int B)
 {
     const dg_model *m = &job->model;
     const int S = m->size, C = m->channels;
-    b->plan = plan;
-    dg_plan_begin(plan, &job->arena, name);
+    dg_plan *plan = b->plan = &job->plan[role];
+    dg_plan_begin(plan, &job->arena, dg_plan_role_name[role]);
 
     const dg_view pictures = {dg_work_row(b, DG_D, (dg_shape){2 * B, S, S, C}, "D.x"), 0}; /* real, then fake */
     const dg_view fakes = from(pictures, (int64_t)B * S * S * C);
-    const dg_view z = { *row_z = dg_work_row(b, DG_G, (dg_shape){B, 1, 1, m->latent}, "G.z"), 0};
+    const dg_view z = {dg_work_row(b, DG_G, (dg_shape){B, 1, 1, m->latent}, "G.z"), 0};
+    job->input[role] = z.row;
     job->arena.row[z.row].keep = job->o.z_given;
     add_gather(job, plan, pictures, B);
     if (!job->o.z_given) add_noise(job, plan, z.row, B, DG_STREAM_NOISE);
@@ -169,7 +160,7 @@ static void train_plan(dg_builder *b, dg_job *job, dg_plan *plan, const char *na
 
     dg_op *op = dg_plan_add(plan, DG_OP_advance, "advance");
     op->u.advance = (dg_advance_args){.batch = B};
-    dg_bind_row(op, "state", job->row_state);
+    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
 }
 
 /* A row that the host writes before the plan runs, or reads afterwards. */
@@ -181,24 +172,24 @@ static int kept(dg_job *job, int row)
 
 static void sample_plan(dg_builder *b, dg_job *job, int N)
 {
-    dg_plan *plan = b->plan = &job->sample;
-    dg_plan_begin(plan, &job->arena, "sample");
-    job->row_sample_z = kept(job, dg_work_row(b, DG_G, (dg_shape){N, 1, 1, job->model.latent}, "sample.z"));
+    dg_plan *plan = b->plan = &job->plan[DG_PLAN_SAMPLE];
+    dg_plan_begin(plan, &job->arena, dg_plan_role_name[DG_PLAN_SAMPLE]);
+    job->input[DG_PLAN_SAMPLE] = kept(job, dg_work_row(b, DG_G, (dg_shape){N, 1, 1, job->model.latent}, "sample.z"));
     dg_pass p = {.net = DG_G,
                  .N = N,
                  .groups = 1,
                  .frozen = true,
                  .suffix = ".sample",
-                 .in = {job->row_sample_z, 0},
+                 .in = {job->input[DG_PLAN_SAMPLE], 0},
                  .target = nothing};
     dg_forward(b, &p);
-    job->row_sample_x = kept(job, p.out.row);
-    const dg_shape shape = job->arena.row[job->row_sample_x].shape;
-    job->row_sample_u8 = kept(job, dg_arena_row(&job->arena, "sample.u8", DG_WORK, DG_G, DG_U8, shape));
+    job->values = kept(job, p.out.row);
+    const dg_shape shape = job->arena.row[job->values].shape;
+    job->pixels = kept(job, dg_arena_row(&job->arena, "sample.u8", DG_WORK, DG_G, DG_U8, shape));
     dg_op *op = dg_plan_add(plan, DG_OP_to_u8, "sample.to_u8");
     op->u.to_u8 = (dg_to_u8_args){.n = (int64_t)dg_count(shape)};
-    dg_bind_row(op, "out", job->row_sample_u8);
-    dg_bind_row(op, "x", job->row_sample_x);
+    dg_bind_row(op, "out", job->pixels);
+    dg_bind_row(op, "x", job->values);
 }
 
 void dg_gan_build_plans(dg_job *job)
@@ -208,19 +199,10 @@ void dg_gan_build_plans(dg_job *job)
         dg_build_parameters(&b, net, job->o.train);
         add_tensors(job, &b, net);
     }
-    job->row_state = job->row_ring = job->row_data = job->row_perm = job->row_z = job->row_z_short = -1;
-    job->row_sample_z = job->row_sample_x = job->row_sample_u8 = -1;
     if (job->o.train) {
-        dg_arena *a = &job->arena;
-        const int S = job->model.size;
-        job->row_state = dg_arena_row(a, "state", DG_STATE, 0, DG_U8, (dg_shape){1, 1, 1, (int)sizeof(dg_step_state)});
-        job->row_ring = dg_arena_row(a, "metrics", DG_STATE, 0, DG_F64, (dg_shape){1, 1, DG_RING, DG_METRICS});
-        const dg_shape pictures = {job->o.window ? 2 * job->o.window : job->o.rows, S, S, job->model.channels};
-        job->row_data = dg_arena_row(a, "data", DG_OUTSIDE, 0, DG_U8, pictures);
-        job->row_perm = dg_arena_row(a, "permutation", DG_OUTSIDE, 0, DG_I32, (dg_shape){1, 1, 1, job->o.rows});
-        train_plan(&b, job, &job->train, "train", job->o.batch, &job->row_z);
-        if (job->o.last_batch)
-            train_plan(&b, job, &job->train_short, "train-short", job->o.last_batch, &job->row_z_short);
+        dg_job_rows(job);
+        train_plan(&b, job, DG_PLAN_TRAIN, job->o.batch);
+        if (job->o.last_batch) train_plan(&b, job, DG_PLAN_TRAIN_SHORT, job->o.last_batch);
     }
     if (job->o.samples) sample_plan(&b, job, job->o.samples);
 }

@@ -5,10 +5,8 @@
 #include "host/net/build.h"
 #include "host/net/job.h"
 
-/* Has the model exactly the networks G and D? */
-bool dg_gan_is_model(const dg_model *m);
-/* Refuses a model that is no GAN: G makes pictures of the latent vector and ends in tanh, D one logit of pictures, and
- * gradients find their way through both. DG_USAGE. */
+/* Refuses a model with networks G and D that is no GAN: G makes pictures of the latent vector and ends in tanh, D one
+ * logit of pictures, and gradients find their way through both. DG_USAGE. */
 dg_err dg_gan_check_model(const dg_model *m);
 
 /* Append all rows and plans of a job whose model, options and backend are set. */

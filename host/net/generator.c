@@ -26,19 +26,28 @@ dg_err dg_generator_open(const dg_options *o, dg_generator **out)
         dg_job_options go = {.samples = DG_GENERATOR_CHUNK};
         e = dg_job_build(&g->job, &g->model, &go, g->backend);
     }
+    if (!e && !g->job.plan[DG_PLAN_SAMPLE].ops)
+        e = dg_fail(DG_USAGE, "%s: model %s makes no pictures", path, g->model.name);
+    if (!e) g->inputs = dg_job_inputs(&g->job);
     if (!e) e = dg_job_alloc(&g->job, NULL, NULL);
     if (!e) e = dg_checkpoint_load(st, path, &g->job);
     dg_st_free(st);
     return e;
 }
 
-dg_err dg_generator_make(dg_generator *g, const float *z, int n, uint8_t *pixels, const char *what, uint64_t first)
+void dg_generator_inputs(const dg_generator *g, float *in, uint64_t first, int n)
+{
+    for (int i = 0; i < n; i++)
+        g->job.recipe->sample(in + (size_t)i * (size_t)g->inputs, g->inputs, g->info.seed, first + (uint64_t)i);
+}
+
+dg_err dg_generator_make(dg_generator *g, const float *in, int n, uint8_t *pixels, const char *what, uint64_t first)
 {
     const size_t each = (size_t)g->model.size * (size_t)g->model.size * (size_t)g->model.channels,
                  all = (size_t)n * each;
     double *x = malloc(all * sizeof *x);
     if (!x) return dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
-    dg_err e = dg_job_generate(&g->job, z, n, pixels, x);
+    dg_err e = dg_job_generate(&g->job, in, n, pixels, x);
     for (size_t i = 0; i < all && !e; i++)
         if (!isfinite(x[i]))
             e = dg_fail(DG_NUMBERS,

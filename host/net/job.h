@@ -1,28 +1,24 @@
-/* What one DCGAN step is, as ops: two networks, their plans over one arena, and named access to every weight.
- *
- * A step (Radford et al. 2016, semantics of the stock PyTorch example): gather B real pictures, draw z, G
- * forward; D on the 2B real and fake in one batch with two groups of batch statistics; D's gradient and Adam;
- * the updated D on the same fakes, gradient through it to G, Adam on G. D's running statistics see real, fake
- * and fake again, in this order. */
+/* What is trained, ready to run: a model, the recipe that says what a step of it is (recipe.h), the plans over one
+ * arena, and named access to every weight. Whoever has a job need not know what it trains. */
 #ifndef DG_JOB_H
 #define DG_JOB_H
 
 #include "core/plan/plan.h"
-#include "host/net/model.h"
-#include "core/base/rng.h"
+#include "host/net/recipe.h"
 
-typedef struct {
+struct dg_job_options {
     int batch;      /* B of the plan "train" */
     int last_batch; /* B of "train-short", 0: there is none */
-    int samples;    /* pictures that one run of "sample" makes; 0: no such plan */
+    int samples;    /* pictures that one run of "sample" makes; 0: no such plan, as where the recipe draws nothing */
     int rows;       /* of the data set */
     int window;     /* pictures of each of the two windows through which it passes; 0: it is there whole (feed.h) */
-    bool train;     /* false: only G and "sample" (no gradients, no moments) */
-    bool z_given;   /* no noise op: the caller puts row "z" before each step (replay, generate) */
+    bool train;     /* false: only "sample" and its net (no gradients, no moments) */
+    bool z_given;   /* no noise op: the caller puts the plan's input before each step (replay) */
     bool flip;
     double beta1, beta2, eps; /* Adam */
     bool apart;               /* no two tensors share memory, so that ops may run in another order: for comparing */
-} dg_job_options;
+    const dg_recipe *recipe;  /* NULL: the one for the model's nets */
+};
 
 /* One named tensor as files know it. */
 typedef struct {
@@ -34,17 +30,25 @@ typedef struct {
     int net;
 } dg_job_tensor;
 
-typedef struct {
+typedef enum { DG_PLAN_TRAIN, DG_PLAN_TRAIN_SHORT, DG_PLAN_SAMPLE, DG_PLANS } dg_plan_role;
+extern const char *const dg_plan_role_name[DG_PLANS]; /* "train", "train-short", "sample" */
+
+/* The rows that every recipe's steps have. */
+typedef enum { DG_ROW_STATE, DG_ROW_METRICS, DG_ROW_DATA, DG_ROW_PERM, DG_ROWS } dg_row_role;
+
+struct dg_job {
     dg_model model;
     dg_job_options o;
+    const dg_recipe *recipe;
     dg_backend *backend; /* not owned */
     dg_arena arena;
-    dg_plan train, train_short, sample; /* ops == 0 when not there */
+    dg_plan plan[DG_PLANS]; /* ops == 0 when not there */
     dg_job_tensor *tensor;
     int tensors;
-    /* Arena rows, -1: none. */
-    int row_state, row_ring, row_data, row_perm, row_z, row_z_short, row_sample_z, row_sample_x, row_sample_u8;
-} dg_job;
+    int row[DG_ROWS];    /* arena rows, -1: none */
+    int input[DG_PLANS]; /* what the caller puts before a run of the plan (latent vectors), -1: nothing */
+    int values, pixels;  /* what plan "sample" makes: real, uint8 */
+};
 
 /* Build and place; nothing is allocated, so this is enough for `plan` and --dry-run. */
 dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o, dg_backend *b);
@@ -53,6 +57,13 @@ dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o,
  * not training; they stay the caller's. */
 dg_err dg_job_alloc(dg_job *job, const uint8_t *data, const int32_t *perm);
 void dg_job_free(dg_job *job);
+
+/* For recipes: append the rows of dg_row_role to a job that trains. */
+void dg_job_rows(dg_job *job);
+
+/* The plan of that role or name, NULL: the job has none. */
+const dg_plan *dg_job_plan(const dg_job *job, const char *name);
+void *dg_job_memory(const dg_job *job, int row);
 
 /* Weights N(0, 0.02), gamma N(1, 0.02), beta 0, running mean 0 and variance 1, moments 0, from Philox. */
 dg_err dg_job_init(dg_job *job, uint64_t seed);
@@ -70,19 +81,24 @@ dg_err dg_job_step(dg_job *job, int batch);
  */
 dg_err dg_job_steps(dg_job *job, int batch, int n);
 
+size_t dg_job_tensor_count(const dg_job_tensor *t);
+
 /* Copy a tensor's values (or a moment or gradient: pass that row) between the arena and PyTorch's layout in
  * out/in, whose elements have type `type` (DG_F32 or DG_F64; converted when it is not the backend's). */
 dg_err dg_job_read(dg_job *job, const dg_job_tensor *t, int row, dg_type type, void *out);
 dg_err dg_job_write(dg_job *job, const dg_job_tensor *t, int row, dg_type type, const void *in);
 
-/* G in eval mode. z: (n, latent) floats, host memory. pixels: (n, size, size, channels) uint8, host; x, unless
- * NULL, the values before rounding as double. n may be more than o.samples: done in chunks. */
-dg_err dg_job_generate(dg_job *job, const float *z, int n, uint8_t *pixels, double *x);
+/* The numbers that plan "sample" makes one picture of. */
+int dg_job_inputs(const dg_job *job);
+
+/* Put count of them, converted to the backend's real, into the input of a plan, from element `first` on. */
+dg_err dg_job_put_input(dg_job *job, dg_plan_role plan, size_t first, const double *in, size_t count);
+
+/* Run plan "sample". in: (n, dg_job_inputs) floats, host memory. pixels: (n, size, size, channels) uint8, host; x,
+ * unless NULL, the values before rounding as double. n may be more than o.samples: done in chunks. */
+dg_err dg_job_generate(dg_job *job, const float *in, int n, uint8_t *pixels, double *x);
 
 /* The pictures alone, only begun: they are in `pixels`, memory of alloc_host, when a mark set now is reached. */
-dg_err dg_job_start_generate(dg_job *job, const float *z, int n, uint8_t *pixels);
-
-/* z of sample picture `seed`: latent normals of (seed_of_run, DG_STREAM_SAMPLE, picture). */
-void dg_job_z(float *z, int latent, uint64_t seed, uint64_t picture);
+dg_err dg_job_start_generate(dg_job *job, const float *in, int n, uint8_t *pixels);
 
 #endif

@@ -18,7 +18,7 @@
  *     ...
  *
  * docs/formats.md has all keys. Every mistake is DG_USAGE with file, line, key and what would be right. What a model is
- * for is no concern of this reader: dg_gan_check_model (host/net/gan_build.h) says whether it is a GAN. */
+ * for is no concern of this reader: dg_recipe_for (host/net/recipes.h) says what trains it. */
 #ifndef DG_MODEL_H
 #define DG_MODEL_H
 

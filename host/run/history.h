@@ -3,6 +3,7 @@
 #ifndef DG_HISTORY_H
 #define DG_HISTORY_H
 
+#include <stdint.h>
 #include "host/run/rundir.h"
 
 /* Give checkpoint.safetensors, which holds the end of this epoch, its second name, before a newer one replaces it. A

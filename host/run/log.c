@@ -1,4 +1,4 @@
-#include "host/run/rundir.h"
+#include "host/run/log.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -10,7 +10,6 @@
 #include "core/base/atomic.h"
 #include "core/base/clock.h"
 #include "host/files/json.h"
-#include "host/run/log_text.h"
 
 enum { CSV, JSONL, FILES };
 static const char *const file_name[FILES] = {"log.csv", "log.jsonl"};
@@ -26,6 +25,7 @@ typedef struct {
 } log_file;
 
 struct dg_log {
+    const dg_recipe *recipe;
     log_file file[FILES];
     dg_log_row *row;
     long rows, room;
@@ -92,7 +92,7 @@ static dg_err keep_csv(dg_log *l, const char *line, uint64_t resume_step, bool *
 {
     dg_log_row row;
     uint64_t last = l->rows ? l->row[l->rows - 1].step : 0;
-    *keep = dg_log_parse(line, &row) && row.step > last && row.step <= resume_step;
+    *keep = dg_log_parse(line, l->recipe, &row) && row.step > last && row.step <= resume_step;
     return *keep ? add_row(l, &row) : DG_OK;
 }
 
@@ -106,10 +106,12 @@ static dg_err keep_json(const char *line, uint64_t resume_step, bool *keep)
     return dg_json_refused() != refused ? dg_fail(DG_DEVICE, "out of memory for a line of the log") : DG_OK;
 }
 
-static dg_err begin_file(const dg_rundir *r, const log_file *f, int which)
+static dg_err begin_file(const dg_rundir *r, const dg_log *l, int which)
 {
+    char header[DG_LOG_LINE];
     const dg_directory at = dg_rundir_at(r);
-    return dg_write_atomic_in(&at, f->path, &(dg_chunk){dg_log_header, which == CSV ? strlen(dg_log_header) : 0}, 1);
+    const size_t bytes = which == CSV ? (size_t)dg_log_header(header, l->recipe) : 0;
+    return dg_write_atomic_in(&at, l->file[which].path, &(dg_chunk){header, bytes}, 1);
 }
 
 /* Drop what a killed run wrote behind the checkpoint, and the line that it was writing. */
@@ -125,12 +127,13 @@ static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_ste
     if (e == DG_FAILED) dg_warn("%s: is not there; a new one is begun", f->path);
     if (e == DG_FAILED || (e == DG_OK && bytes == 0)) {
         free(data);
-        return begin_file(r, f, which);
+        return begin_file(r, l, which);
     }
     if (e) return e;
     char *text = data, *end = text + bytes, *to = text, *at = text;
-    const size_t header = which == CSV ? strlen(dg_log_header) : 0;
-    if (bytes < header || memcmp(text, dg_log_header, header) != 0) {
+    char wanted[DG_LOG_LINE];
+    const size_t header = which == CSV ? (size_t)dg_log_header(wanted, l->recipe) : 0;
+    if (bytes < header || memcmp(text, wanted, header) != 0) {
         e = dg_fail(DG_IO, "%s: its first line is not that of a log of ours; move the file away to go on", f->path);
     } else {
         to = at = text + header;
@@ -153,19 +156,18 @@ static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_ste
     return e;
 }
 
-bool dg_log_is_empty(const char *text) { return !*text || !strcmp(text, dg_log_header); }
-
-dg_err dg_log_open(const dg_rundir *r, uint64_t resume_step, dg_log **out)
+dg_err dg_log_open(const dg_rundir *r, const dg_recipe *recipe, uint64_t resume_step, dg_log **out)
 {
     *out = NULL;
     dg_log *l = calloc(1, sizeof *l);
     if (!l) return dg_fail(DG_DEVICE, "%s: out of memory", r->path);
     dg_err e = DG_OK;
+    l->recipe = recipe;
     for (int i = 0; i < FILES; i++) l->file[i].fd = -1;
     for (int i = 0; i < FILES && !e; i++) {
         log_file *f = &l->file[i];
         dg_rundir_file(r, f->path, "%s", file_name[i]);
-        e = resume_step ? trim(r, l, i, resume_step) : begin_file(r, f, i);
+        e = resume_step ? trim(r, l, i, resume_step) : begin_file(r, l, i);
         if (e) break;
         f->fd = openat(r->fd, file_name[i], O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
         if (f->fd < 0) e = dg_fail(DG_IO, "%s: cannot open it: %s", f->path, strerror(errno));
@@ -183,12 +185,12 @@ dg_err dg_log_step(dg_log *l, const dg_log_row *row)
 {
     char line[DG_LOG_LINE];
     dg_log_row kept;
-    int n = dg_log_csv(line, row);
+    int n = dg_log_csv(line, l->recipe, row);
     dg_err e = add_text(&l->file[CSV], line, (size_t)n);
     /* What is kept is what a resumed run will read: means and curves come out the same. */
     line[n - 1] = 0;
-    if (!e && dg_log_parse(line, &kept)) e = add_row(l, &kept);
-    n = dg_log_json(line, row, "step");
+    if (!e && dg_log_parse(line, l->recipe, &kept)) e = add_row(l, &kept);
+    n = dg_log_json(line, l->recipe, row, "step");
     if (!e) e = add_text(&l->file[JSONL], line, (size_t)n);
     if (e) return e;
     return dg_clock() - l->flushed > 0.5 || l->file[JSONL].bytes > FLUSH_BYTES ? dg_log_flush(l) : DG_OK;
@@ -197,7 +199,7 @@ dg_err dg_log_step(dg_log *l, const dg_log_row *row)
 dg_err dg_log_epoch(dg_log *l, const dg_log_row *means)
 {
     char line[DG_LOG_LINE];
-    int n = dg_log_json(line, means, "epoch");
+    int n = dg_log_json(line, l->recipe, means, "epoch");
     dg_err e = add_text(&l->file[JSONL], line, (size_t)n);
     return e ? e : dg_log_flush(l);
 }

@@ -1,4 +1,5 @@
 #include "host/run/log_text.h"
+#include "host/net/recipes.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -7,24 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The columns behind epoch and step. loss_d, the sum, is computed; the others are a member of the row. */
-enum { SUM = -1, RATE = -2, SECONDS = -3 };
-static const struct {
-    const char *name;
-    int value;
-} column[] = {{"loss_d", SUM},
-              {"loss_d_real", DG_LOSS_D_REAL},
-              {"loss_d_fake", DG_LOSS_D_FAKE},
-              {"loss_g", DG_LOSS_G},
-              {"d_x", DG_D_X},
-              {"d_gz1", DG_D_GZ1},
-              {"d_gz2", DG_D_GZ2},
-              {"img_s", RATE},
-              {"seconds", SECONDS}};
-enum { COLUMNS = sizeof column / sizeof column[0] };
-
-const char dg_log_header[] = "epoch,step,loss_d,loss_d_real,loss_d_fake,loss_g,d_x,d_gz1,d_gz2,img_s,seconds\n";
 
 /* Programs that embed this may have set a locale whose decimal point is a comma. */
 static locale_t c_locale;
@@ -36,42 +19,77 @@ static locale_t enter_c(void)
     return uselocale(c_locale);
 }
 
-static double value_of(const dg_log_row *row, int which)
+/* The columns: epoch and step, the recipe's metrics that have a name, and these two. */
+static const char first_columns[] = "epoch,step", last_columns[] = ",img_s,seconds\n";
+enum { RATE, SECONDS, LAST_COLUMNS };
+static const char *const last_name[LAST_COLUMNS] = {"img_s", "seconds"};
+
+int dg_log_header(char out[DG_LOG_LINE], const dg_recipe *r)
 {
-    switch (which) {
-    case SUM: return row->value[DG_LOSS_D_REAL] + row->value[DG_LOSS_D_FAKE];
-    case RATE: return row->images_per_second;
-    case SECONDS: return row->seconds;
-    default: return row->value[which];
-    }
+    int n = snprintf(out, DG_LOG_LINE, "%s", first_columns);
+    for (int i = 0; i < r->metrics; i++)
+        if (r->metric[i].name) n += snprintf(out + n, (size_t)(DG_LOG_LINE - n), ",%s", r->metric[i].name);
+    return n + snprintf(out + n, (size_t)(DG_LOG_LINE - n), "%s", last_columns);
 }
 
-int dg_log_csv(char out[DG_LOG_LINE], const dg_log_row *row)
+const dg_recipe *dg_log_recipe(const char *text, size_t *header)
+{
+    const dg_recipe *r;
+    char line[DG_LOG_LINE];
+    for (int i = 0; (r = dg_recipe_at(i)); i++) {
+        *header = (size_t)dg_log_header(line, r);
+        if (!strncmp(text, line, *header)) return r;
+    }
+    return NULL;
+}
+
+bool dg_log_is_empty(const char *text)
+{
+    size_t header;
+    return !*text || (dg_log_recipe(text, &header) && !text[header]);
+}
+
+static double last_value(const dg_log_row *row, int which)
+{
+    return which == RATE ? row->images_per_second : row->seconds;
+}
+
+static int csv_value(char *out, int n, double v)
+{
+    out[n++] = ',';
+    return isnan(v) ? n : n + snprintf(out + n, (size_t)(DG_LOG_LINE - n), "%.9g", v);
+}
+
+int dg_log_csv(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row)
 {
     locale_t before = enter_c();
     int n = snprintf(out, DG_LOG_LINE, "%ju,%ju", (uintmax_t)row->epoch, (uintmax_t)row->step);
-    for (int i = 0; i < COLUMNS; i++) {
-        double v = value_of(row, column[i].value);
-        out[n++] = ',';
-        if (!isnan(v)) n += snprintf(out + n, (size_t)(DG_LOG_LINE - n), "%.9g", v);
-    }
+    for (int i = 0; i < r->metrics; i++)
+        if (r->metric[i].name) n = csv_value(out, n, dg_metric_value(&r->metric[i], row->value));
+    for (int i = 0; i < LAST_COLUMNS; i++) n = csv_value(out, n, last_value(row, i));
     out[n++] = '\n';
     out[n] = 0;
     uselocale(before);
     return n;
 }
 
-int dg_log_json(char out[DG_LOG_LINE], const dg_log_row *row, const char *kind)
+/* JSON has neither NaN nor infinity. */
+static int json_value(char *out, int n, const char *name, double v)
+{
+    if (isfinite(v)) return n + snprintf(out + n, (size_t)(DG_LOG_LINE - n), ",\"%s\":%.9g", name, v);
+    return n + snprintf(out + n, (size_t)(DG_LOG_LINE - n), ",\"%s\":null", name);
+}
+
+int dg_log_json(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row, const char *kind)
 {
     locale_t before = enter_c();
     int n = snprintf(out, DG_LOG_LINE, "{\"kind\":\"%s\",\"epoch\":%ju,\"step\":%ju", kind, (uintmax_t)row->epoch,
                      (uintmax_t)row->step);
-    for (int i = 0; i < COLUMNS; i++) {
-        double v = value_of(row, column[i].value);
-        /* JSON has neither NaN nor infinity. */
-        if (isfinite(v)) n += snprintf(out + n, (size_t)(DG_LOG_LINE - n), ",\"%s\":%.9g", column[i].name, v);
-        else n += snprintf(out + n, (size_t)(DG_LOG_LINE - n), ",\"%s\":null", column[i].name);
+    for (int i = 0; i < r->metrics; i++) {
+        const dg_metric *m = &r->metric[i];
+        if (m->name) n = json_value(out, n, m->name, dg_metric_value(m, row->value));
     }
+    for (int i = 0; i < LAST_COLUMNS; i++) n = json_value(out, n, last_name[i], last_value(row, i));
     n += snprintf(out + n, (size_t)(DG_LOG_LINE - n), "}\n");
     uselocale(before);
     return n;
@@ -89,21 +107,28 @@ static bool parse_whole(const char **at, char end, uint64_t *out)
     return true;
 }
 
-bool dg_log_parse(const char *line, dg_log_row *row)
+/* A number up to `end`; what is empty is NaN. */
+static bool parse_number(const char **at, char end, double *out)
+{
+    char *stop = (char *)*at;
+    *out = **at == end ? NAN : strtod(*at, &stop);
+    if (*stop != end || **at == ' ') return false;
+    *at = stop + 1;
+    return true;
+}
+
+bool dg_log_parse(const char *line, const dg_recipe *r, dg_log_row *row)
 {
     memset(row, 0, sizeof *row);
     if (!parse_whole(&line, ',', &row->epoch) || !parse_whole(&line, ',', &row->step)) return false;
     locale_t before = enter_c();
     bool ok = true;
-    for (int i = 0; i < COLUMNS && ok; i++) {
-        char *stop = (char *)line, end = i == COLUMNS - 1 ? 0 : ',';
-        double v = *line == end ? NAN : strtod(line, &stop);
-        ok = *stop == end && *line != ' ';
-        line = stop + 1;
-        if (column[i].value == RATE) row->images_per_second = v;
-        else if (column[i].value == SECONDS) row->seconds = v;
-        else if (column[i].value != SUM) row->value[column[i].value] = v;
+    for (int i = 0; i < r->metrics && ok; i++) {
+        const dg_metric *m = &r->metric[i];
+        double sum;
+        if (m->name) ok = parse_number(&line, ',', m->terms == 1 ? &row->value[m->term[0]] : &sum);
     }
+    ok = ok && parse_number(&line, ',', &row->images_per_second) && parse_number(&line, 0, &row->seconds);
     uselocale(before);
     return ok;
 }

@@ -2,17 +2,32 @@
 #ifndef DG_LOG_TEXT_H
 #define DG_LOG_TEXT_H
 
-#include "host/run/rundir.h"
+#include "host/net/recipe.h"
 
-enum { DG_LOG_LINE = 512 }; /* a line is shorter than this */
+enum { DG_LOG_LINE = 1024 }; /* a line is shorter than this */
 
-extern const char dg_log_header[]; /* first line of log.csv */
+/* A row. The columns are the metrics of a recipe, and these. */
+typedef struct {
+    uint64_t step, epoch;         /* 1-based in the files */
+    double value[DG_METRICS_MAX]; /* as dg_metrics has them */
+    double seconds;               /* since the start of the run, over all sessions */
+    double images_per_second;
+} dg_log_row;
+
+/* The first line of log.csv with its newline; returns its length. */
+int dg_log_header(char out[DG_LOG_LINE], const dg_recipe *r);
+
+/* The recipe whose log begins with these bytes, and how many of them are the first line; NULL: it is no log.csv. */
+const dg_recipe *dg_log_recipe(const char *text, size_t *header);
+
+/* Is there a row, or a line, in this text of a log.csv or log.jsonl? */
+bool dg_log_is_empty(const char *text);
 
 /* One line with its newline; returns its length. */
-int dg_log_csv(char out[DG_LOG_LINE], const dg_log_row *row);
-int dg_log_json(char out[DG_LOG_LINE], const dg_log_row *row, const char *kind);
+int dg_log_csv(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row);
+int dg_log_json(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row, const char *kind);
 
-/* From a line without its newline; false: not a row. What a file does not hold (DG_BAD_*) becomes 0. */
-bool dg_log_parse(const char *line, dg_log_row *row);
+/* From a line without its newline; false: not a row. What a file does not hold becomes 0. */
+bool dg_log_parse(const char *line, const dg_recipe *r, dg_log_row *row);
 
 #endif

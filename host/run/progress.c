@@ -22,6 +22,7 @@ typedef struct {
 } state;
 
 struct dg_progress {
+    const dg_recipe *recipe;
     bool quiet, terminal, color;
     pthread_mutex_t lock;   /* notes may come from the writer thread */
     bool on_screen;         /* a line without its newline is on the terminal */
@@ -136,24 +137,34 @@ __attribute__((format(printf, 3, 4))) static int add(char out[LINE], int n, cons
 }
 
 /* How much the line says, from all to little; the first that fits is taken. Where the bar goes, *bar is set. */
-enum { WITH_BAR, LONG, COMPACT, NO_RATE, NO_OUTPUTS, NO_LOSSES, LEVELS };
+enum { WITH_BAR, LONG, COMPACT, NO_RATE, NO_PROBABILITIES, NO_LOSSES, LEVELS };
+
+/* " D 0.61 G 1.92 D(x) .74 D(G(z)) .21/.18" */
+static int add_metrics(char out[LINE], int n, const dg_recipe *r, const dg_metrics *m, bool full, bool probabilities)
+{
+    char text[32];
+    for (int i = 0; i < r->metrics; i++) {
+        const dg_metric *k = &r->metric[i];
+        const double v = dg_metric_value(k, m->value);
+        if (!k->label || (k->kind == DG_METRIC_PROBABILITY && !probabilities)) continue;
+        const char *label = full || !k->brief ? k->label : k->brief, *follows = strcmp(label, "/") ? " " : "";
+        n = add(out, n, "%s%s%s%s", follows, label, follows,
+                k->kind == DG_METRIC_PROBABILITY ? short_number(text, v) : number(text, v));
+    }
+    return n;
+}
 
 static int compose(char out[LINE], const dg_progress *p, int level, double time, int *bar)
 {
     const state *s = &p->now;
-    const double *v = s->m.value;
-    char a[32], b[32], c[32], rate[40], eta[40];
+    char rate[40], eta[40];
     int n = add(out, 0, "epoch %d/%d%s %ld/%ld", s->epoch, s->epochs, level <= LONG ? " step" : "", s->step, s->steps);
     *bar = -1;
     if (level == WITH_BAR) {
         *bar = n;
         n = add(out, n, " %2d%%", s->all > 0 ? (int)(100.0 * (double)s->done / (double)s->all) : 0);
     }
-    if (level < NO_LOSSES)
-        n = add(out, n, " D %s G %s", number(a, v[DG_LOSS_D_REAL] + v[DG_LOSS_D_FAKE]), number(b, v[DG_LOSS_G]));
-    if (level < NO_OUTPUTS)
-        n = add(out, n, " D(x) %s %s %s/%s", short_number(a, v[DG_D_X]), level <= LONG ? "D(G(z))" : "D(G)",
-                short_number(b, v[DG_D_GZ1]), short_number(c, v[DG_D_GZ2]));
+    if (level < NO_LOSSES) n = add_metrics(out, n, p->recipe, &s->m, level <= LONG, level < NO_PROBABILITIES);
     rate_text(rate, p, time);
     eta_text(eta, p);
     return add(out, n, "%s%s", level < NO_RATE ? rate : "", eta);
@@ -210,6 +221,11 @@ static void plain_line(dg_progress *p, const char *text, double time)
     p->last_line = time;
 }
 
+void dg_progress_recipe(dg_progress *p, const dg_recipe *r)
+{
+    if (p) p->recipe = r;
+}
+
 void dg_progress_step(dg_progress *p, int epoch, int epochs, long step, long steps_per_epoch, const dg_metrics *m,
                       long images_done, long images_all, int batch)
 {
@@ -234,12 +250,15 @@ void dg_progress_epoch(dg_progress *p, int epoch, int epochs, const dg_metrics *
 {
     if (!p || p->quiet || p->terminal) return; /* on a terminal the line goes on */
     pthread_mutex_lock(&p->lock);
-    const double *v = mean->value;
     char text[LINE], eta[40];
     eta_text(eta, p);
-    snprintf(text, sizeof text, "epoch %d/%d D %.3f G %.3f D(x) %.3f D(G(z)) %.3f/%.3f %.*f img/s %.1f s%s", epoch,
-             epochs, v[DG_LOSS_D_REAL] + v[DG_LOSS_D_FAKE], v[DG_LOSS_G], v[DG_D_X], v[DG_D_GZ1], v[DG_D_GZ2],
-             images_per_second < 99.95 ? 1 : 0, images_per_second, took, eta);
+    int n = add(text, 0, "epoch %d/%d", epoch, epochs);
+    for (int i = 0; i < p->recipe->metrics; i++) {
+        const dg_metric *k = &p->recipe->metric[i];
+        const char *follows = k->label && strcmp(k->label, "/") ? " " : "";
+        if (k->label) n = add(text, n, "%s%s%s%.3f", follows, k->label, follows, dg_metric_value(k, mean->value));
+    }
+    add(text, n, " %.*f img/s %.1f s%s", images_per_second < 99.95 ? 1 : 0, images_per_second, took, eta);
     plain_line(p, text, dg_clock());
     pthread_mutex_unlock(&p->lock);
 }

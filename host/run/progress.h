@@ -4,13 +4,15 @@
 #define DG_PROGRESS_H
 
 #include <stdbool.h>
-#include "core/plan/ops.h"
+#include "host/net/recipe.h"
 
 typedef struct dg_progress dg_progress;
 dg_progress *dg_progress_open(bool quiet);
 void dg_progress_close(dg_progress *p); /* ends the line; p may be NULL */
 
-/* Training: epoch and step 1-based; images_done of images_all in this whole run (for the ETA). */
+/* Training, of this recipe: its metrics are shown. Before the next two. */
+void dg_progress_recipe(dg_progress *p, const dg_recipe *r);
+/* epoch and step 1-based; images_done of images_all in this whole run (for the ETA). */
 void dg_progress_step(dg_progress *p, int epoch, int epochs, long step, long steps_per_epoch, const dg_metrics *m,
                       long images_done, long images_all, int batch);
 void dg_progress_epoch(dg_progress *p, int epoch, int epochs, const dg_metrics *mean, double seconds,

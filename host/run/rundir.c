@@ -15,6 +15,7 @@
 
 #include "core/base/atomic.h"
 #include "core/base/shell.h"
+#include "host/run/log_text.h"
 
 /* Room for the longest name of a file in the directory, behind its path. */
 enum { NAME_ROOM = 64 };

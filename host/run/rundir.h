@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include "core/base/atomic.h"
 #include "core/base/err.h"
-#include "core/plan/ops.h"
 
 typedef struct {
     char path[4096];
@@ -38,27 +37,5 @@ dg_directory dg_rundir_at(const dg_rundir *r);
 bool dg_rundir_has(const dg_rundir *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* path of a file in it: "DIR/name"; out holds 4096 bytes. Returns out. */
 char *dg_rundir_file(const dg_rundir *r, char *out, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-/* The log: one row a step in log.csv and log.jsonl, and a JSON line of kind "epoch" at each epoch's end. */
-typedef struct {
-    uint64_t step, epoch; /* 1-based in the files */
-    double value[DG_METRICS];
-    double seconds; /* since the start of the run, over all sessions */
-    double images_per_second;
-} dg_log_row;
-typedef struct dg_log dg_log;
-/* resume_step: drop rows of later steps that a killed run wrote; 0 starts new files. Earlier rows are kept for
- * the curves. */
-dg_err dg_log_open(const dg_rundir *r, uint64_t resume_step, dg_log **out);
-dg_err dg_log_step(dg_log *l, const dg_log_row *row);
-/* Append the epoch's means to log.jsonl, with the epoch's last step, and flush. */
-dg_err dg_log_epoch(dg_log *l, const dg_log_row *means);
-/* Write the rows that wait in memory: before a checkpoint of the last one's step, or a kill would leave a gap. */
-dg_err dg_log_flush(dg_log *l);
-/* Is there a row, or a line, in this text of a log.csv or log.jsonl? */
-bool dg_log_is_empty(const char *text);
-/* All rows so far, owned by the log. */
-const dg_log_row *dg_log_rows(const dg_log *l, long *n);
-dg_err dg_log_close(dg_log *l);
 
 #endif

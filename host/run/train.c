@@ -8,30 +8,6 @@
 #include "host/run/stop.h"
 #include "host/run/train.h"
 
-/* NULL when every number of this step is finite, else what is not. */
-static const char *not_finite(const dg_metrics *m, char *out, size_t size)
-{
-    static const struct {
-        int metric;
-        const char *text;
-    } loss[] = {{DG_LOSS_D_REAL, "the loss of D on real pictures"},
-                {DG_LOSS_D_FAKE, "the loss of D on fakes"},
-                {DG_LOSS_G, "the loss of G"}};
-    for (int i = 0; i < 3; i++) {
-        double v = m->value[loss[i].metric];
-        if (isfinite(v)) continue;
-        snprintf(out, size, "%s is %s", loss[i].text, isnan(v) ? "NaN" : "infinite");
-        return out;
-    }
-    for (int i = 0; i < 2; i++) {
-        double v = m->value[i ? DG_BAD_G : DG_BAD_D];
-        if (v == 0) continue;
-        snprintf(out, size, "%.0f weights of %c are NaN or infinite after their update", v, i ? 'G' : 'D');
-        return out;
-    }
-    return NULL;
-}
-
 /* The first tensor with a value that is not finite, for the message: gradients before weights. */
 static void name_bad_tensor(dg_job *job, char *out, size_t size)
 {
@@ -62,16 +38,15 @@ static dg_err begin_epoch(dg_training *r)
     const int place = (int)r->given.batch * r->o->batch;
     dg_err e = dg_feed_epoch(&r->feed, r->given.epoch, place);
     dg_step_state s = {.seed = r->o->seed, .step = r->given.step, .cursor = place};
-    s.lr[DG_G] = r->o->lr_g > 0 ? r->o->lr_g : r->o->lr;
-    s.lr[DG_D] = r->o->lr_d > 0 ? r->o->lr_d : r->o->lr;
+    for (int i = 0; i < r->job.recipe->nets; i++) s.lr[i] = dg_learning_rate(r->o, r->job.recipe->net[i].letter);
     return e ? e : dg_job_put_state(&r->job, &s);
 }
 
 static void log_failed(dg_training *r, dg_err e)
 {
-    if (!e || r->save_error) return;
+    if (!e || r->out.error) return;
     dg_warn("%s; training goes on without a complete log", dg_message());
-    r->save_error = e;
+    r->out.error = e;
 }
 
 static dg_err bad_numbers(dg_training *r, const char *what)
@@ -81,20 +56,8 @@ static dg_err bad_numbers(dg_training *r, const char *what)
     if (r->given.step == r->read.step) name_bad_tensor(&r->job, tensor, sizeof tensor);
     return dg_fail(DG_NUMBERS,
                    "epoch %llu, step %llu: %s%s. The last checkpoint is untouched; go on from it with a smaller "
-                   "--lr, or --lr-d and --lr-g",
+                   "--lr",
                    (unsigned long long)r->read.epoch + 1, (unsigned long long)r->read.step, what, tensor);
-}
-
-static bool every(int n, uint64_t epoch) { return n > 0 && epoch % (uint64_t)n == 0; }
-
-static bool samples_due(const dg_options *o, uint64_t epoch)
-{
-    return every(o->sample_every, epoch) || (o->sample_every > 0 && epoch == (uint64_t)o->epochs);
-}
-
-static bool checkpoint_due(const dg_options *o, uint64_t epoch)
-{
-    return every(o->checkpoint_every, epoch) || epoch == (uint64_t)o->epochs;
 }
 
 /* All steps of an epoch have been read. */
@@ -102,12 +65,10 @@ static void end_epoch(dg_training *r)
 {
     const dg_options *o = r->o;
     const double now = dg_clock(), seconds = now - r->epoch_began;
-    r->read.epoch++;
-    r->read.batch = 0;
+    dg_position_end_epoch(&r->read);
     r->epoch_began = now;
-    dg_metrics mean = {{0}};
-    for (int i = 0; i < DG_METRICS && r->summed; i++) mean.value[i] = r->sum.value[i] / r->summed;
-    double rate = (double)r->summed * o->batch / fmax(seconds, 1e-9);
+    const dg_metrics mean = dg_epoch_result(&r->epoch, r->job.recipe);
+    double rate = (double)r->epoch.steps * o->batch / fmax(seconds, 1e-9);
     dg_log_row row = {.step = r->read.step,
                       .epoch = r->read.epoch,
                       .seconds = r->seconds_before + now - r->started,
@@ -115,9 +76,8 @@ static void end_epoch(dg_training *r)
     memcpy(row.value, mean.value, sizeof row.value);
     log_failed(r, dg_log_epoch(r->log, &row));
     dg_progress_epoch(r->progress, (int)r->read.epoch, o->epochs, &mean, seconds, rate);
-    memset(&r->sum, 0, sizeof r->sum);
-    r->summed = 0;
-    if (samples_due(o, r->read.epoch) && !o->no_curves) dg_save_curves(r, false);
+    r->epoch = (dg_epoch_metrics){.steps = 0};
+    if (dg_curves_due(&r->out, r->read.epoch)) dg_save_curves(&r->out, false);
 }
 
 /* The metrics of one step have come. */
@@ -126,11 +86,9 @@ static dg_err read_step(dg_training *r, const dg_metrics *m)
     const dg_options *o = r->o;
     const int left = r->data.count - (int)r->read.batch * o->batch, B = left < o->batch ? left : o->batch;
     char what[160];
-    r->read.step++;
-    r->read.batch++;
-    if (not_finite(m, what, sizeof what)) return bad_numbers(r, what);
-    for (int i = 0; i < DG_METRICS; i++) r->sum.value[i] += m->value[i];
-    r->summed++;
+    dg_position_add(&r->read, 1);
+    if (dg_recipe_bad(r->job.recipe, m, what, sizeof what)) return bad_numbers(r, what);
+    dg_epoch_add(&r->epoch, r->job.recipe, m->value);
     const double seconds = dg_clock() - r->started;
     const long done = (long)(r->read.step - r->first_step);
     dg_log_row row = {.step = r->read.step,
@@ -157,7 +115,7 @@ static dg_err read_metrics(dg_training *r, bool all)
         if (!e) e = dg_ring_reader_take(&r->metrics, all, &first, &row, &n);
         for (int i = 0; i < n && !e; i++) e = read_step(r, &row[i]);
     } while (!e && n);
-    if (!e) dg_save_samples(r, all);
+    if (!e) dg_save_samples(&r->out, &r->read, all);
     return e;
 }
 
@@ -178,15 +136,8 @@ static dg_err give_steps(dg_training *r)
     dg_err e = dg_feed_step(&r->feed, place);
     if (!e) e = dg_job_steps(&r->job, batch, n);
     if (e) return e;
-    r->given.step += (uint64_t)n;
-    r->given.batch += (uint64_t)n;
+    dg_position_add(&r->given, (uint64_t)n);
     return DG_OK;
-}
-
-bool dg_checkpoint_too_soon(const dg_training *r, uint64_t epoch)
-{
-    if (!r->o->checkpoint_auto || epoch == (uint64_t)r->o->epochs) return false;
-    return dg_worker_left(r->write.checkpoints) > 0 || dg_clock() - r->saved_at < 10 * r->saving_took;
 }
 
 /* A checkpoint of what has been read. Where the run's directory was moved it is the last one, where it was removed
@@ -195,7 +146,7 @@ static dg_err checkpoint(dg_training *r)
 {
     bool removed;
     const dg_err e = dg_rundir_check(&r->dir, &removed);
-    if (!removed) dg_save_checkpoint(r);
+    if (!removed) dg_save_checkpoint(&r->out, &r->read);
     return e;
 }
 
@@ -203,27 +154,26 @@ static dg_err checkpoint(dg_training *r)
  * none holds what is not a number. */
 static dg_err close_epoch(dg_training *r)
 {
-    r->given.epoch++;
-    r->given.batch = 0;
+    dg_position_end_epoch(&r->given);
     const uint64_t epoch = r->given.epoch;
     bool removed;
     dg_err e = DG_OK;
-    if ((samples_due(r->o, epoch) || checkpoint_due(r->o, epoch)) &&
+    if ((dg_samples_due(&r->out, epoch) || dg_checkpoint_due(&r->out, epoch)) &&
         (e = dg_rundir_check(&r->dir, &removed)) != DG_OK) {
         if (removed) return e;
         e = read_metrics(r, true);
         return e ? e : checkpoint(r);
     }
-    if (samples_due(r->o, epoch)) {
-        if (r->samples.epoch) e = read_metrics(r, true); /* there is memory for one grid */
-        if (!e) dg_begin_samples(r, epoch);
+    if (dg_samples_due(&r->out, epoch)) {
+        if (r->out.samples.epoch) e = read_metrics(r, true); /* there is memory for one grid */
+        if (!e) dg_begin_samples(&r->out, epoch);
     }
-    if (!e && checkpoint_due(r->o, epoch) && !dg_checkpoint_too_soon(r, epoch)) {
+    if (!e && dg_checkpoint_due(&r->out, epoch) && !dg_checkpoint_too_soon(&r->out, epoch)) {
         const double began = dg_clock();
         e = read_metrics(r, true);
         if (!e) e = checkpoint(r);
-        r->saved_at = dg_clock();
-        r->saving_took = r->saved_at - began;
+        r->out.saved_at = dg_clock();
+        r->out.saving_took = r->out.saved_at - began;
     }
     return e;
 }
@@ -233,11 +183,13 @@ static dg_err close_epoch(dg_training *r)
 static void make_up_for_pictures(dg_training *r)
 {
     const dg_options *o = r->o;
-    if (o->sample_every > 0 && (!r->first_step || !dg_rundir_has(&r->dir, "reals.png"))) dg_save_reals(r);
+    if (o->sample_every > 0 && (!r->first_step || !dg_rundir_has(&r->dir, "reals.png"))) dg_save_reals(&r->out);
     dg_history_prune(&r->dir, o->keep); /* it may have died just before that, too */
-    if (!r->first_step || r->read.batch || !samples_due(o, r->read.epoch)) return;
-    if (!dg_rundir_has(&r->dir, "epoch-%04ju.png", (uintmax_t)r->read.epoch)) dg_begin_samples(r, r->read.epoch);
-    if (!o->no_curves) dg_save_curves(r, false);
+    const uint64_t epoch = r->read.epoch;
+    if (!r->first_step || r->read.batch) return;
+    if (dg_samples_due(&r->out, epoch) && !dg_rundir_has(&r->dir, "epoch-%04ju.png", (uintmax_t)epoch))
+        dg_begin_samples(&r->out, epoch);
+    if (dg_curves_due(&r->out, epoch)) dg_save_curves(&r->out, false);
 }
 
 static bool steps_done(const dg_training *r) { return r->o->steps > 0 && r->given.step >= (uint64_t)r->o->steps; }
@@ -258,5 +210,5 @@ dg_err dg_train_loop(dg_training *r)
     if (!e) e = read_metrics(r, true);
     if (e) return e;
     /* stopped inside an epoch, or where no checkpoint was due or it was too soon */
-    return r->read.step > r->first_step && r->given_step != r->read.step ? checkpoint(r) : DG_OK;
+    return r->read.step > r->first_step && r->out.given_step != r->read.step ? checkpoint(r) : DG_OK;
 }

@@ -82,9 +82,9 @@ static void chains(const char *arch, dg_math math, unsigned what, int kernels, i
     if (!DG_CHECKF(!dg_planner_open(&machine, NULL, what, &b), "%s", dg_message())) return;
     const dg_job_options o = {.batch = 64, .samples = 9, .rows = 128, .train = true};
     if (DG_CHECKF(!dg_job_build(&g, &m, &o, b), "%s", dg_message())) {
-        const int all = dg_plan_kernels(&g.train);
+        const int all = dg_plan_kernels(&g.plan[DG_PLAN_TRAIN]);
         int chain;
-        DG_CHECK(dg_plan_chain(&g.train, &chain) == DG_OK);
+        DG_CHECK(dg_plan_chain(&g.plan[DG_PLAN_TRAIN], &chain) == DG_OK);
         DG_CHECKF(all == kernels, "%d kernels, not %d", all, kernels);
         DG_CHECKF(chain >= least && chain <= most, "%d kernels in the longest chain, not %d to %d", chain, least, most);
         dg_job_free(&g);
@@ -105,7 +105,7 @@ static void well_formed(void)
     if (!DG_CHECKF(!dg_planner_open(&machine, NULL, DG_FUSE_branches, &b), "%s", dg_message())) return;
     const dg_job_options o = {.batch = 37, .last_batch = 5, .samples = 9, .rows = 79, .train = true};
     if (DG_CHECKF(!dg_job_build(&g, &m, &o, b), "%s", dg_message())) {
-        dg_plan *const plan[] = {&g.train, &g.train_short, &g.sample};
+        dg_plan *const plan[] = {&g.plan[DG_PLAN_TRAIN], &g.plan[DG_PLAN_TRAIN_SHORT], &g.plan[DG_PLAN_SAMPLE]};
         for (int i = 0; i < 3; i++) {
             const int n = dg_plan_pieces(plan[i]);
             int tail[DG_BRANCHES], used = 0;

@@ -105,10 +105,10 @@ int main(void)
         .batch = 5, .rows = 20, .samples = 3, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
     DG_CHECK(dg_cpu_open(&(dg_cpu_options){.threads = 1, .real = DG_F32}, &b) == DG_OK);
     DG_CHECKF(dg_model_read("dcgan32", &m) == DG_OK && dg_job_build(&g, &m, &o, b) == DG_OK, "%s", dg_message());
-    DG_CHECK(dg_deps_find(&d, &g.train) == DG_OK);
-    check_writers(&g.train, &d);
-    check_lists(&g.train, &d);
-    check_special(&g.train, &d);
+    DG_CHECK(dg_deps_find(&d, &g.plan[DG_PLAN_TRAIN]) == DG_OK);
+    check_writers(&g.plan[DG_PLAN_TRAIN], &d);
+    check_lists(&g.plan[DG_PLAN_TRAIN], &d);
+    check_special(&g.plan[DG_PLAN_TRAIN], &d);
     dg_deps_free(&d);
     dg_job_free(&g);
     check_unknown_operand(b);

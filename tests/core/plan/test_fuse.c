@@ -87,15 +87,15 @@ static void plans(const char *name, int batch, dg_math math, const char *arch, u
     const dg_job_options o = {
         .batch = batch, .last_batch = batch > 2 ? batch / 2 : 0, .samples = 9, .rows = 2 * batch, .train = true};
     if (DG_CHECKF(!dg_job_build(&g, &m, &o, b), "%s", dg_message())) {
-        const dg_plan *const p[] = {&g.train, &g.train_short, &g.sample};
+        const dg_plan *const p[] = {&g.plan[DG_PLAN_TRAIN], &g.plan[DG_PLAN_TRAIN_SHORT], &g.plan[DG_PLAN_SAMPLE]};
         for (int i = 0; i < 3; i++) {
             if (!p[i]->ops) continue;
             check_launches(p[i], what);
             check_lives(p[i]);
         }
         if (most)
-            DG_CHECKF(dg_plan_kernels(&g.train) <= most, "%s has %d dependent kernels, more than %d", name,
-                      dg_plan_kernels(&g.train), most);
+            DG_CHECKF(dg_plan_kernels(&g.plan[DG_PLAN_TRAIN]) <= most, "%s has %d dependent kernels, more than %d",
+                      name, dg_plan_kernels(&g.plan[DG_PLAN_TRAIN]), most);
         dg_job_free(&g);
     }
     b->close(b);

@@ -1,6 +1,7 @@
 /* Plans and their arena: no two rows that live at the same time overlap, weights lie as Adam sweeps them, the
  * counts of work are those of the published tables. No op is run here. */
 #include "host/net/job.h"
+#include "host/net/gan.h"
 #include "test.h"
 
 static dg_model m;
@@ -63,8 +64,8 @@ static void check_adam(const dg_job *g)
         DG_CHECK(row[t->moment1].offset - row[first->moment1].offset == at);
         DG_CHECK(row[t->moment2].offset - row[first->moment2].offset == at);
     }
-    for (int i = 0; i < g->train.ops; i++) {
-        const dg_op *op = &g->train.op[i];
+    for (int i = 0; i < g->plan[DG_PLAN_TRAIN].ops; i++) {
+        const dg_op *op = &g->plan[DG_PLAN_TRAIN].op[i];
         if (op->kind != DG_OP_adam) continue;
         size_t bytes = 0;
         for (int k = 0; k < g->arena.rows; k++)
@@ -106,12 +107,12 @@ int main(void)
                         .eps = 1e-8};
     build(&g, "dcgan64-paper", o);
     check_layout(&g);
-    check_operands(&g.train);
-    check_operands(&g.train_short);
-    check_operands(&g.sample);
+    check_operands(&g.plan[DG_PLAN_TRAIN]);
+    check_operands(&g.plan[DG_PLAN_TRAIN_SHORT]);
+    check_operands(&g.plan[DG_PLAN_SAMPLE]);
     check_adam(&g);
-    DG_NEAR(conv_gmac(&g.train), 18.68, 0.005); /* the published work table of W1 */
-    DG_CHECK(g.sample.ops > 0 && g.train_short.ops == g.train.ops);
+    DG_NEAR(conv_gmac(&g.plan[DG_PLAN_TRAIN]), 18.68, 0.005); /* the published work table of W1 */
+    DG_CHECK(g.plan[DG_PLAN_SAMPLE].ops > 0 && g.plan[DG_PLAN_TRAIN_SHORT].ops == g.plan[DG_PLAN_TRAIN].ops);
     size_t params = 0;
     for (int i = 0; i < g.tensors; i++)
         if (g.tensor[i].grad >= 0) params += dg_count(g.arena.row[g.tensor[i].row].shape);
@@ -122,19 +123,19 @@ int main(void)
     o.last_batch = 0;
     build(&g, "dcgan64", o);
     check_layout(&g);
-    DG_NEAR(conv_gmac(&g.train), 145.58, 0.005);
-    DG_CHECK(g.train_short.ops == 0);
+    DG_NEAR(conv_gmac(&g.plan[DG_PLAN_TRAIN]), 145.58, 0.005);
+    DG_CHECK(g.plan[DG_PLAN_TRAIN_SHORT].ops == 0);
     dg_job_free(&g);
     o.batch = 64;
     build(&g, "dcgan128", o);
-    DG_NEAR(conv_gmac(&g.train), 385.42, 0.005);
+    DG_NEAR(conv_gmac(&g.plan[DG_PLAN_TRAIN]), 385.42, 0.005);
     check_layout(&g);
     dg_job_free(&g);
 
     /* only a generator: no gradients, no D */
     build(&g, "dcgan32", (dg_job_options){.samples = 5});
-    check_operands(&g.sample);
-    DG_CHECK(g.train.ops == 0);
+    check_operands(&g.plan[DG_PLAN_SAMPLE]);
+    DG_CHECK(g.plan[DG_PLAN_TRAIN].ops == 0);
     for (int i = 0; i < g.arena.rows; i++) DG_CHECK(g.arena.row[i].kind != DG_GRAD && g.arena.row[i].net == DG_G);
     dg_job_free(&g);
 

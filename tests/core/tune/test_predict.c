@@ -129,7 +129,7 @@ static double step_us(const char *gpu, const char *name, int batch, int *kernels
                    "%s", dg_message()))
         return 0;
     if (!DG_CHECKF(!dg_job_build(&job, &model, &o, b), "%s on %s: %s", name, gpu, dg_message())) return 0;
-    DG_CHECK(!dg_bench_predict(&r, &m, &job.train, model.name, batch));
+    DG_CHECK(!dg_bench_predict(&r, &m, &job.plan[DG_PLAN_TRAIN], model.name, batch));
     for (int i = 0; i < r.ops; i++) {
         const dg_prediction *p = &r.op[i].predicted;
         DG_CHECKF(p->us >= p->launch_us && p->us < 1e6 && p->launch_us >= m.launch_us && p->kernels >= 1 &&

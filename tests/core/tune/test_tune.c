@@ -220,7 +220,7 @@ static void check_models(dg_type real, const dg_gpu *g)
         DG_CHECK(dg_model_read(dg_model_builtin(i), &model) == DG_OK);
         dg_job_options o = {.batch = 64, .last_batch = 33, .samples = 64, .rows = 97, .train = true};
         if (!DG_CHECKF(dg_job_build(&job, &model, &o, b) == DG_OK, "%s", dg_message())) continue;
-        const dg_plan *plan[] = {&job.train, &job.train_short, &job.sample};
+        const dg_plan *plan[] = {&job.plan[DG_PLAN_TRAIN], &job.plan[DG_PLAN_TRAIN_SHORT], &job.plan[DG_PLAN_SAMPLE]};
         for (int p = 0; p < 3; p++)
             for (int k = 0; k < plan[p]->ops; k++) {
                 dg_op op = plan[p]->op[k];

@@ -2,6 +2,7 @@
 #include "host/figure/draw.h"
 
 #include <time.h>
+#include "host/net/gan.h"
 #include "test.h"
 
 static const dg_color RED = {200, 0, 0};
@@ -272,31 +273,31 @@ static void curves_of_runs(void)
     for (int i = 0; i < N; i++) {
         rows[i].step = (uint64_t)i + 1;
         rows[i].epoch = (uint64_t)i / 46 + 1;
-        for (int k = 0; k < DG_METRICS; k++) rows[i].value[k] = .3 + .1 * (i % 7 == k);
+        for (int k = 0; k < DG_METRICS_MAX; k++) rows[i].value[k] = .3 + .1 * (i % 7 == k);
     }
     static const long part[] = {0, 1, 2, 45, 46, 47, 91, 92, 100, N};
     for (size_t k = 0; k < sizeof part / sizeof *part; k++) {
         dg_image im, again;
-        if (!DG_CHECKF(dg_curves(rows, part[k], "a run", &im) == DG_OK, "%s", dg_message())) continue;
+        if (!DG_CHECKF(dg_curves(&dg_gan_recipe, rows, part[k], "a run", &im) == DG_OK, "%s", dg_message())) continue;
         DG_CHECK(im.W == 900 && im.H == 1000 && im.C == 3);
         int n = colored(&im, blue, 66, 500), m = colored(&im, green, 66, 500); /* left of the legends */
         DG_CHECKF(part[k] ? n > 15 && m > 15 : n + m == 0, "%ld steps: %d and %d pixels", part[k], n, m);
-        DG_CHECK(dg_curves(rows, part[k], "a run", &again) == DG_OK);
+        DG_CHECK(dg_curves(&dg_gan_recipe, rows, part[k], "a run", &again) == DG_OK);
         DG_CHECK(memcmp(im.pixels, again.pixels, 900 * 1000 * 3) == 0);
         free(im.pixels);
         free(again.pixels);
     }
     for (int i = 60; i < N; i++)
-        for (int k = 0; k < DG_METRICS; k++) rows[i].value[k] = NAN; /* the run blew up */
+        for (int k = 0; k < DG_METRICS_MAX; k++) rows[i].value[k] = NAN; /* the run blew up */
     dg_image im;
-    DG_CHECK(dg_curves(rows, N, "a run", &im) == DG_OK);
+    DG_CHECK(dg_curves(&dg_gan_recipe, rows, N, "a run", &im) == DG_OK);
     free(im.pixels);
     /* The log begins within epoch 2, after a lost file. */
     const char *title = "a run with a very long name, so long that it does not fit between the two edges of the "
                         "picture and is cut off at its right one, which is better than nothing";
-    DG_CHECK(dg_curves(rows + 60, 20, title, &im) == DG_OK);
+    DG_CHECK(dg_curves(&dg_gan_recipe, rows + 60, 20, title, &im) == DG_OK);
     free(im.pixels);
-    DG_CHECK(dg_curves(rows, -1, "a run", &im) == DG_USAGE);
+    DG_CHECK(dg_curves(&dg_gan_recipe, rows, -1, "a run", &im) == DG_USAGE);
 }
 
 int main(void)

@@ -2,6 +2,7 @@
 #ifndef DG_CHECKPOINT_FILES_H
 #define DG_CHECKPOINT_FILES_H
 
+#include "core/base/rng.h"
 #include "host/files/checkpoint.h"
 #include "tempdir.h"
 #include "test.h"

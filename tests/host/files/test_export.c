@@ -1,6 +1,7 @@
 /* Generators out to PyTorch and back: every value survives, and nothing is overwritten by a slip of the hand. */
 #include "host/files/checkpoint.h"
 #include "host/cli/commands.h"
+#include "host/net/gan.h"
 #include "checkpoint_files.h"
 #include "tempdir.h"
 #include "test.h"
@@ -20,7 +21,7 @@ static double *draw(const char *path, dg_type real)
     if (st && machine_up(&x, &s, real, false)) {
         const size_t n = (size_t)(3 * tiny.size * tiny.size * tiny.channels);
         float z[3 * 6];
-        for (int i = 0; i < 3; i++) dg_job_z(z + (ptrdiff_t)i * tiny.latent, tiny.latent, 77, (uint64_t)i);
+        for (int i = 0; i < 3; i++) dg_gan_z(z + (ptrdiff_t)i * tiny.latent, tiny.latent, 77, (uint64_t)i);
         out = calloc(n, sizeof *out);
         if (dg_checkpoint_load(st, path, &x.g) || dg_job_generate(&x.g, z, 3, NULL, out)) free(out), out = NULL;
         machine_down(&x);

@@ -66,7 +66,7 @@ static dg_err run_wrongly(dg_backend *b, const dg_op *op, double *ms)
 {
     dg_err e = wrong.run_op(b, op, ms);
     if (e || op != wrong.op) return e;
-    const dg_row *r = dg_plan_row(&m[1].g.train, op, wrong.operand);
+    const dg_row *r = dg_plan_row(&m[1].g.plan[DG_PLAN_TRAIN], op, wrong.operand);
     unsigned char *row = (unsigned char *)m[1].g.arena.base + r->offset;
     if (r->type == DG_F32) {
         float *v = (float *)(void *)row + wrong.at;
@@ -97,8 +97,8 @@ static void element_text(char out[128], const char *operand, const dg_row *r, si
 /* Element `at` of result k of op i of the training plan is wrong. */
 static void is_found(int i, int k, size_t at)
 {
-    const dg_op *op = &m[1].g.train.op[i];
-    const dg_row *r = dg_plan_row(&m[1].g.train, op, k);
+    const dg_op *op = &m[1].g.plan[DG_PLAN_TRAIN].op[i];
+    const dg_row *r = dg_plan_row(&m[1].g.plan[DG_PLAN_TRAIN], op, k);
     dg_check_result result = {.ops = 0};
     char where[128];
     int n;
@@ -117,7 +117,7 @@ static void is_found(int i, int k, size_t at)
 static void wrong_ops_are_found(bool nan)
 {
     int tried = 0;
-    const dg_plan *p = &m[1].g.train;
+    const dg_plan *p = &m[1].g.plan[DG_PLAN_TRAIN];
     wrong.run_op = m[1].b->run_op;
     wrong.nan = nan;
     m[1].b->run_op = run_wrongly;
@@ -152,7 +152,7 @@ static void equal_backends_agree(dg_type real)
     dg_check_result result = {.ops = 0};
     for (int i = 0; i < 3; i++)
         DG_CHECKF(dg_check_plan(&m[0].g, &m[1].g, plan[i], NULL, &result) == DG_OK, "%s: %s", plan[i], dg_message());
-    DG_CHECK(result.ops == 2 * m[0].g.train.ops + m[0].g.sample.ops);
+    DG_CHECK(result.ops == 2 * m[0].g.plan[DG_PLAN_TRAIN].ops + m[0].g.plan[DG_PLAN_SAMPLE].ops);
     DG_CHECK(result.worst > 0 && result.worst < 0.75 && *result.where);
     DG_CHECK(dg_check_plan(&m[0].g, &m[1].g, "none", NULL, &result) == DG_FAILED);
 

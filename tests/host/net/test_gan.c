@@ -2,6 +2,7 @@
  * chunks, the ring of metrics. That the numbers are those of PyTorch is `dcgan replay`'s business (tests/cli). */
 #include "host/net/job.h"
 #include "core/base/rng.h"
+#include "host/net/gan.h"
 #include "test.h"
 
 enum { ROWS = 11, SIZE = 16 };
@@ -118,7 +119,7 @@ static void samples_in_chunks(void)
     float z[13 * 10];
     static uint8_t all[13 * EACH], one[EACH];
     static double value[13 * EACH];
-    for (int i = 0; i < 13; i++) dg_job_z(z + 10 * i, 10, 4, (uint64_t)i);
+    for (int i = 0; i < 13; i++) dg_gan_z(z + 10 * i, 10, 4, (uint64_t)i);
     DG_CHECK(memcmp(z, z + 10, 40) != 0);
     DG_CHECK(dg_job_generate(&x.g, z, 13, all, value) == DG_OK);
     for (int i = 0; i < 13; i++) {

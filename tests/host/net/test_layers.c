@@ -1,9 +1,12 @@
 /* Layers as a model file repeats and joins them, of networks that are no GAN, too: names, what reads what, shapes, and
  * the pass forward through them; what cannot be trained. */
-#include "host/net/gan_build.h"
+#include "host/net/gan.h"
+#include "host/net/job.h"
+#include "host/net/recipes.h"
 #include "host/net/layers/layers.h"
 #include "test.h"
 
+static const dg_recipe *recipe;
 static dg_model m;
 static dg_backend *b;
 
@@ -138,8 +141,8 @@ static void check_backward(void)
               "%s", dg_message());
     DG_CHECK(parse("[C.1]\n[C.2]\nrepeat = 2\n[C.3]\nin = C.1\n") == DG_OK && dg_net_check_backward(&m, 0) == DG_USAGE);
     DG_CHECKF(strstr(dg_message(), "[C.3] reads C.1 as C.2.1 does"), "%s", dg_message());
-    DG_CHECK(dg_gan_check_model(&m) == DG_USAGE &&
-             strstr(dg_message(), "c.cfg: cannot be trained: its networks are C, and"));
+    DG_CHECK(dg_recipe_for(&m, &recipe) == DG_USAGE &&
+             strstr(dg_message(), "c.cfg: cannot be trained: its networks are C; what can be trained is a GAN of"));
 }
 
 /* The trunk of a well-known network: so many layers and weights, in a file that leaves room below 120 lines for what

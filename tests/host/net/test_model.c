@@ -1,8 +1,11 @@
 /* Model files: the built-in ones, stock texts, and every kind of mistake with its line and key, those included that
  * make a model no GAN. */
-#include "host/net/gan_build.h"
+#include "host/net/gan.h"
+#include "host/net/job.h"
+#include "host/net/recipes.h"
 #include "test.h"
 
+static const dg_recipe *recipe;
 static dg_model m;
 
 /* The stock 16x16 model with one piece of text replaced. */
@@ -15,7 +18,7 @@ static dg_err parse_with(const char *from, const char *to)
     if (!at) return DG_OK;
     snprintf(out, sizeof out, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
     const dg_err e = dg_model_parse(out, "net.cfg", &m);
-    return e ? e : dg_gan_check_model(&m);
+    return e ? e : dg_recipe_for(&m, &recipe);
 }
 
 static void mistake(const char *from, const char *to, const char *said)
@@ -28,7 +31,7 @@ static void mistake(const char *from, const char *to, const char *said)
 static void check_builtin(const char *name, int size, int width, int layers)
 {
     DG_CHECKF(dg_model_read(name, &m) == DG_OK, "%s: %s", name, dg_message());
-    DG_CHECKF(dg_gan_check_model(&m) == DG_OK, "%s: %s", name, dg_message());
+    DG_CHECKF(dg_recipe_for(&m, &recipe) == DG_OK, "%s: %s", name, dg_message());
     DG_CHECKF(!strcmp(m.name, name), "%s calls itself %s", name, m.name);
     DG_CHECK(m.size == size && m.channels == 3 && m.latent == 100);
     DG_CHECK(m.net[DG_G].layers == layers && m.net[DG_D].layers == layers);
@@ -148,7 +151,7 @@ int main(void)
             "[G.1] in = pictures: the generator reads the latent vector");
     mistake("[D.1]", "[D.1]\nin = latent", "makes");
     mistake("[D.1]", "[E.1]\nfilters = 1\nkernel = 1\n[D.1]",
-            "net.cfg: cannot be trained: its networks are G, E, D, and all that is trained so far is a GAN");
+            "net.cfg: cannot be trained: its networks are G, E, D; what can be trained is a GAN of a generator G");
     mistake("kernel = 4\nstride = 2\npad = 1\nnorm = none\nact = leaky", "kernel = 3\nstride = 2\npad = 0",
             "[D.1] 16 x 16 with kernel = 3, stride = 2, pad = 0 leaves a rest of 1 pixels; choose pad so that it is 0");
 

@@ -2,7 +2,8 @@
 #ifndef LOG_ROWS_H
 #define LOG_ROWS_H
 
-#include "host/run/rundir.h"
+#include "host/net/gan.h"
+#include "host/run/log.h"
 #include "tempdir.h"
 #include "test.h"
 
@@ -22,7 +23,7 @@ __attribute__((unused)) static dg_log_row row_of(uint64_t step)
                     .epoch = (step - 1) / 4 + 1,
                     .seconds = 0.25 * (double)step,
                     .images_per_second = 100};
-    for (int i = 0; i < DG_METRICS; i++) r.value[i] = 1.0 / 3 + (double)step / 7 + i;
+    for (int i = 0; i < DG_METRICS_MAX; i++) r.value[i] = 1.0 / 3 + (double)step / 7 + i;
     r.value[DG_BAD_G] = r.value[DG_BAD_D] = 0;
     return r;
 }

@@ -12,7 +12,7 @@ static void test_format(void)
 {
     dg_rundir r = open_run("format");
     dg_log *l;
-    DG_CHECK(dg_log_open(&r, 0, &l) == DG_OK);
+    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &l) == DG_OK);
     dg_log_row row = {.step = 1,
                       .epoch = 1,
                       .value = {0.5, 0.25, 2.0 / 3, 0.1, 0.2, 0.3, 0, 0},
@@ -52,7 +52,7 @@ static void test_format(void)
     DG_CHECK(dg_log_close(l) == DG_OK && dg_log_close(NULL) == DG_OK);
 
     /* What was empty comes back as NaN. */
-    DG_CHECK(dg_log_open(&r, 2, &l) == DG_OK);
+    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 2, &l) == DG_OK);
     long n;
     const dg_log_row *rows = dg_log_rows(l, &n);
     DG_CHECK(n == 2 && rows[0].value[DG_LOSS_G] == 0.666666667 && isnan(rows[1].value[DG_LOSS_D_REAL]));
@@ -66,7 +66,7 @@ static void test_resume(void)
 {
     dg_rundir r = open_run("whole");
     dg_log *l;
-    DG_CHECK(dg_log_open(&r, 0, &l) == DG_OK);
+    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &l) == DG_OK);
     write_steps(l, 1, 12);
     dg_log_close(l);
     dg_rundir_close(&r);
@@ -86,7 +86,7 @@ static void test_resume(void)
     for (size_t i = 0; i < sizeof torn / sizeof torn[0]; i++)
         for (uint64_t checkpoint = 4; checkpoint <= 12; checkpoint += i ? 6 : 4) {
             r = open_run("parts");
-            DG_CHECK(dg_log_open(&r, 0, &l) == DG_OK);
+            DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &l) == DG_OK);
             uint64_t written = checkpoint + i % 4 > 12 ? 12 : checkpoint + i % 4;
             write_steps(l, 1, written);
             dg_log_close(l);
@@ -95,7 +95,7 @@ static void test_resume(void)
                 fputs(torn[i], file);
                 fclose(file);
             }
-            DG_CHECK(dg_log_open(&r, checkpoint, &l) == DG_OK);
+            DG_CHECK(dg_log_open(&r, &dg_gan_recipe, checkpoint, &l) == DG_OK);
             long n;
             const dg_log_row *rows = dg_log_rows(l, &n);
             DG_CHECK(n == (long)checkpoint && rows[n - 1].step == checkpoint);
@@ -138,7 +138,7 @@ static void test_odd_files(void)
     dg_rundir r = open_run("odd");
     dg_log *l;
     int old = quiet_stderr();
-    DG_CHECK(dg_log_open(&r, 5, &l) == DG_OK); /* no log at all: begun anew */
+    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 5, &l) == DG_OK); /* no log at all: begun anew */
     loud_stderr(old);
     write_steps(l, 6, 7);
     dg_log_close(l);
@@ -146,13 +146,13 @@ static void test_odd_files(void)
     DG_CHECK(csv && !strncmp(csv, header, strlen(header)) && strstr(csv, "\n2,6,"));
     free(csv);
     temp_put(temp_path("odd/log.csv"), "my own table\n1,2\n", 17);
-    DG_CHECK(dg_log_open(&r, 5, &l) == DG_IO && !l && strstr(dg_message(), "first line"));
+    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 5, &l) == DG_IO && !l && strstr(dg_message(), "first line"));
     csv = file_of("odd", "log.csv");
     DG_CHECK(csv && !strcmp(csv, "my own table\n1,2\n"));
     free(csv);
     temp_put(temp_path("odd/log.csv"), "", 0); /* lost in a power failure */
     old = quiet_stderr();
-    DG_CHECK(dg_log_open(&r, 5, &l) == DG_OK);
+    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 5, &l) == DG_OK);
     loud_stderr(old);
     dg_log_close(l);
     /* lines of other kinds stay, later ones go */
@@ -160,7 +160,7 @@ static void test_odd_files(void)
                          "\"epoch\",\"step\":9}\n[1]\n";
     temp_put(temp_path("odd/log.jsonl"), other, strlen(other));
     old = quiet_stderr();
-    DG_CHECK(dg_log_open(&r, 5, &l) == DG_OK);
+    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 5, &l) == DG_OK);
     loud_stderr(old);
     dg_log_close(l);
     char *json = file_of("odd", "log.jsonl");
@@ -198,7 +198,7 @@ static void test_bad_rows(void)
         struct stat before, after;
         stat(temp_path("rows/log.csv"), &before);
         dg_log *l;
-        DG_CHECK(dg_log_open(&r, 6, &l) == DG_OK);
+        DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 6, &l) == DG_OK);
         long rows;
         dg_log_rows(l, &rows);
         DG_CHECKF(rows == (i < count ? 2 : 3), "\"%s\": %ld rows", i < count ? bad[i] : "good", rows);
@@ -215,7 +215,7 @@ static void test_flush(void)
     dg_rundir r = open_run("flush");
     dg_log *l;
     struct stat s;
-    DG_CHECK(dg_log_open(&r, 0, &l) == DG_OK);
+    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &l) == DG_OK);
     for (uint64_t i = 1; i <= 400; i++) {
         dg_log_row row = row_of(i);
         DG_CHECK(dg_log_step(l, &row) == DG_OK);
@@ -248,10 +248,10 @@ static void test_locale(void)
     char *before = file_of("whole", "log.csv"), *json = file_of("whole", "log.jsonl");
     dg_rundir r = open_run("comma");
     dg_log *l;
-    DG_CHECK(dg_log_open(&r, 0, &l) == DG_OK);
+    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &l) == DG_OK);
     write_steps(l, 1, 6);
     dg_log_close(l);
-    DG_CHECK(dg_log_open(&r, 4, &l) == DG_OK);
+    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 4, &l) == DG_OK);
     write_steps(l, 5, 12);
     long n;
     const dg_log_row *rows = dg_log_rows(l, &n);

@@ -14,7 +14,7 @@ static int full_disk(void)
 {
     dg_rundir r = open_run("full");
     dg_log *l;
-    int bad = dg_log_open(&r, 0, &l) != DG_OK, failures = 0;
+    int bad = dg_log_open(&r, &dg_gan_recipe, 0, &l) != DG_OK, failures = 0;
     struct rlimit limit = {2000, RLIM_INFINITY};
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &limit);
@@ -60,7 +60,7 @@ static void endless(int started)
 {
     dg_rundir r = open_run("killed");
     dg_log *l;
-    if (dg_log_open(&r, 0, &l)) _exit(1);
+    if (dg_log_open(&r, &dg_gan_recipe, 0, &l)) _exit(1);
     for (uint64_t s = 1;; s++) {
         dg_log_row row = row_of(s);
         dg_log_step(l, &row);
@@ -81,7 +81,7 @@ static int bad_lines(uint64_t least, bool whole)
         if (!(end = strchr(s, '\n'))) break;
         *end = 0;
         dg_log_row row;
-        bad += !dg_log_parse(s, &row) || row.step != ++last;
+        bad += !dg_log_parse(s, &dg_gan_recipe, &row) || row.step != ++last;
     }
     bad += last < least || (whole && (last > least || *s));
     for (s = json; s && *s; s = end + 1) {
@@ -116,7 +116,7 @@ static void test_killed(void)
         bad += bad_lines(4, false);
         dg_rundir r = open_run("killed"); /* the lock is free, the log can be read */
         dg_log *l = NULL;
-        DG_CHECK(r.lock >= 0 && dg_log_open(&r, 4, &l) == DG_OK);
+        DG_CHECK(r.lock >= 0 && dg_log_open(&r, &dg_gan_recipe, 4, &l) == DG_OK);
         long n;
         dg_log_rows(l, &n);
         DG_CHECK(n == 4);

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "core/base/err.h"
+#include "host/net/gan.h"
 #include "test.h"
 
 static double now = 1000;
@@ -115,6 +116,13 @@ static const dg_metrics METRICS = {.value = {[DG_LOSS_D_REAL] = .40,
                                              [DG_D_GZ1] = .21,
                                              [DG_D_GZ2] = .18}};
 
+static dg_progress *open_gan(bool quiet)
+{
+    dg_progress *p = dg_progress_open(quiet);
+    dg_progress_recipe(p, &dg_gan_recipe);
+    return p;
+}
+
 /* Epochs of 46 steps of 64 pictures, `each` seconds a step. */
 static void train(dg_progress *p, int first, int last, double each)
 {
@@ -131,7 +139,7 @@ static void on_a_terminal(void)
 {
     int widest;
     begin(160);
-    dg_progress *p = dg_progress_open(false);
+    dg_progress *p = open_gan(false);
     double start = now;
     train(p, 1, 12, .013);
     double took = now - start;
@@ -173,7 +181,7 @@ static void widths(void)
             snprintf(columns, sizeof columns, "%d", want[i].columns);
             if (from_environment) setenv("COLUMNS", columns, 1);
             begin(from_environment ? 200 : want[i].columns);
-            dg_progress *p = dg_progress_open(false);
+            dg_progress *p = open_gan(false);
             train(p, 1, 1, 1);
             now += 1;
             dg_progress_count(p, "a long name for what is being read, and longer still, until nothing fits", 1, 9);
@@ -194,14 +202,14 @@ static void no_color_and_dumb(void)
 {
     setenv("NO_COLOR", "1", 1);
     begin(160);
-    dg_progress *p = dg_progress_open(false);
+    dg_progress *p = open_gan(false);
     train(p, 1, 1, 1);
     dg_progress_close(p);
     const char *text = end();
     DG_CHECK(count(text, "\r") > 10 && strchr(text, '[') && !strstr(text, "\033[32m"));
     setenv("NO_COLOR", "", 1); /* empty does not count: no-color.org */
     begin(160);
-    p = dg_progress_open(false);
+    p = open_gan(false);
     train(p, 1, 1, 1);
     dg_progress_close(p);
     DG_CHECK(strstr(end(), "\033[32m"));
@@ -210,7 +218,7 @@ static void no_color_and_dumb(void)
         if (i) unsetenv("TERM");
         else setenv("TERM", "dumb", 1);
         begin(160);
-        p = dg_progress_open(false);
+        p = open_gan(false);
         train(p, 1, 2, .01);
         dg_progress_close(p);
         text = end();
@@ -222,7 +230,7 @@ static void no_color_and_dumb(void)
 static void through_a_pipe(void)
 {
     begin(0);
-    dg_progress *p = dg_progress_open(false);
+    dg_progress *p = open_gan(false);
     train(p, 1, 5, .01);
     dg_progress_close(p);
     const char *quick = end();
@@ -232,7 +240,7 @@ static void through_a_pipe(void)
     DG_CHECKF(!strncmp(quick, first, strlen(first)), "%s", quick);
     /* An epoch that ends when a line is due gets one line, not two. */
     begin(0);
-    p = dg_progress_open(false);
+    p = open_gan(false);
     for (int step = 1; step <= 10; step++) {
         now += 1;
         dg_progress_step(p, 1, 2, step, 10, &METRICS, step * 64L, 1280, 64);
@@ -242,7 +250,7 @@ static void through_a_pipe(void)
     DG_CHECKF(count(end(), "\n") == 1, "%s", capture.text);
     /* Epochs of 46 s: a line each 10 s, and the epoch's own. */
     begin(0);
-    p = dg_progress_open(false);
+    p = open_gan(false);
     train(p, 1, 3, 1);
     dg_progress_close(p);
     const char *slow = end();
@@ -256,7 +264,7 @@ static void through_a_pipe(void)
 static void eta_is_steady(void)
 {
     begin(0);
-    dg_progress *p = dg_progress_open(false);
+    dg_progress *p = open_gan(false);
     for (long step = 1; step <= 200; step++) {
         now += step % 5 == 0 ? 3 : 1;
         dg_progress_step(p, 1, 1, step, 1000, &METRICS, step * 64, 64000, 64);
@@ -280,7 +288,7 @@ static void counts_and_notes(void)
 {
     int widest;
     begin(80);
-    dg_progress *p = dg_progress_open(false);
+    dg_progress *p = open_gan(false);
     for (long i = 1; i <= 2944; i++) {
         now += .001;
         dg_progress_count(p, "reading pictures", i, 2944);
@@ -299,7 +307,7 @@ static void counts_and_notes(void)
     DG_CHECKF(!strcmp(screen[2], "dcgan: warning: disk is slow"), "\"%s\"", screen[2]);
     DG_CHECKF(!strncmp(screen[3], "epoch 2/300 46/46 D 0.61", 24) && lines == 4, "\"%s\"", screen[3]);
     begin(0);
-    p = dg_progress_open(false);
+    p = open_gan(false);
     for (long i = 0; i <= 25; i++) {
         dg_progress_count(p, "reading pictures", i, 25);
         now += 1;
@@ -315,7 +323,7 @@ static void quiet_and_null(void)
 {
     for (int columns = 0; columns <= 80; columns += 80) {
         begin(columns);
-        dg_progress *p = dg_progress_open(true);
+        dg_progress *p = open_gan(true);
         train(p, 1, 2, 3);
         dg_progress_count(p, "x", 5, 5);
         dg_progress_note(p, "note");
@@ -336,9 +344,9 @@ static void wild_numbers(void)
     for (size_t i = 0; i < sizeof wild / sizeof *wild; i++) {
         dg_metrics m;
         int widest;
-        for (int k = 0; k < DG_METRICS; k++) m.value[k] = wild[i];
+        for (int k = 0; k < DG_METRICS_MAX; k++) m.value[k] = wild[i];
         begin(100);
-        dg_progress *p = dg_progress_open(false);
+        dg_progress *p = open_gan(false);
         dg_progress_step(p, 2147483647, 2147483647, 9223372036854775807, 9223372036854775807, &m, 0, 0, 0);
         dg_progress_close(p);
         play(end(), &widest);
@@ -346,7 +354,7 @@ static void wild_numbers(void)
         DG_CHECKF(!strstr(screen[0], "-nan"), "\"%s\"", screen[0]);
         if (wild[i] > 1e299 && isfinite(wild[i])) DG_CHECKF(strstr(screen[0], "G 1e+300"), "\"%s\"", screen[0]);
         begin(0);
-        p = dg_progress_open(false);
+        p = open_gan(false);
         dg_progress_epoch(p, 1, 2, &m, 1, 2);
         dg_progress_close(p);
         DG_CHECK(count(end(), "\n") == 1);

@@ -1,6 +1,6 @@
 /* Run directories: one run at a time, never overwritten, free again after kill -9. */
-#include "host/run/rundir.h"
-#include "host/run/log_text.h"
+#include "host/run/log.h"
+#include "host/net/gan.h"
 #include "tempdir.h"
 #include "test.h"
 
@@ -54,6 +54,8 @@ static const char *one_file(const char *name, const char *file, const char *text
 
 static void test_existing_run(void)
 {
+    char header[DG_LOG_LINE];
+    dg_log_header(header, &dg_gan_recipe);
     static const char *const run[] = {"config.ini", "checkpoint.safetensors", "checkpoint-0010.safetensors"};
     static const char *const result[] = {"log.csv", "log.jsonl", "curves.png", "epoch-0001.png"};
     static const char *const harmless[] = {"skipped.txt", "cat.png", "checkpoint.txt", "epoch-1.txt", "my config.ini"};
@@ -78,7 +80,7 @@ static void test_existing_run(void)
     }
     /* What a start leaves that was cut off: swept, and no run. */
     one_file("cut off", "log.jsonl", "");
-    one_file("cut off", "log.csv", dg_log_header);
+    one_file("cut off", "log.csv", header);
     DG_CHECK(dg_rundir_open(temp_path("cut off"), false, &r) == DG_OK && !exists("cut off/log.csv") &&
              !exists("cut off/log.jsonl"));
     dg_rundir_close(&r);
@@ -141,15 +143,17 @@ static void test_replaced(void)
     mkdir(link, 0777);
     DG_CHECK(symlink(link, temp_path("place")) == 0);
     DG_CHECK(dg_rundir_check(&r, &removed) == DG_IO && !removed);
-    DG_CHECK(dg_log_open(&r, 0, &log) == DG_OK && exists("moved/log.csv") && dg_rundir_has(&r, "%s", "log.csv"));
+    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &log) == DG_OK && exists("moved/log.csv") &&
+             dg_rundir_has(&r, "%s", "log.csv"));
     DG_CHECK(temp_count(link, "log") == 0);
     DG_CHECK(dg_log_close(log) == DG_OK && unlink(temp_path("place")) == 0);
     DG_CHECK(dg_rundir_open(temp_path("place"), false, &second) == DG_OK); /* another run, in the same name */
-    DG_CHECK(dg_log_open(&r, 0, &log) == DG_OK && !exists("place/log.csv") && !dg_rundir_has(&second, "log.csv"));
+    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &log) == DG_OK && !exists("place/log.csv") &&
+             !dg_rundir_has(&second, "log.csv"));
     DG_CHECK(dg_log_close(log) == DG_OK);
     temp_remove(temp_path("moved"));
     DG_CHECK(dg_rundir_check(&r, &removed) == DG_IO && removed && strstr(dg_message(), "was removed"));
-    DG_CHECK(dg_log_open(&r, 0, &log) == DG_IO && !exists("place/log.csv"));
+    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &log) == DG_IO && !exists("place/log.csv"));
     dg_rundir_close(&r);
     DG_CHECK(dg_rundir_check(&second, &removed) == DG_OK && !removed && second.lock >= 0);
     DG_CHECK(unlink(temp_path("place/run.lock")) == 0); /* from here on another run could have it */
@@ -224,8 +228,8 @@ static void test_abandon(void)
 
     /* with config.ini and logs that have no rows yet */
     dg_log *log;
-    DG_CHECK(dg_rundir_open(temp_path("old/new/run"), false, &r) == DG_OK && dg_log_open(&r, 0, &log) == DG_OK &&
-             !dg_log_close(log));
+    DG_CHECK(dg_rundir_open(temp_path("old/new/run"), false, &r) == DG_OK &&
+             dg_log_open(&r, &dg_gan_recipe, 0, &log) == DG_OK && !dg_log_close(log));
     temp_put(dg_rundir_file(&r, name, "config.ini"), "[run]", 5);
     dg_rundir_abandon(&r);
     DG_CHECK(!exists("old/new") && exists("old"));

@@ -10,6 +10,7 @@
 #include "tests/devtest.h"
 extern "C" {
 #include "core/plan/precision.h"
+#include "host/net/gan.h"
 #include "tests/reference_conv.h"
 }
 

@@ -1,6 +1,9 @@
 /* The last layer of D in one launch: against its ops in double on the host, and its losses against bce.cu's, bit for
  * bit. */
 #include "fused_case.h"
+extern "C" {
+#include "host/net/gan.h"
+}
 
 struct head_case {
     int N, pixels, C, losses, groups;

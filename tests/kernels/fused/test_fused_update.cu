@@ -9,6 +9,7 @@
 extern "C" {
 #include "core/tune/conv_tiles.h"
 #include "core/plan/precision.h"
+#include "host/net/gan.h"
 #include "core/tune/tune.h"
 }
 

@@ -104,7 +104,7 @@ static void every_plan(const dg_model *model, const dg_machine *m)
         if (!DG_CHECKF(!dg_planner_open(m, nullptr, fuse, &b), "%s", dg_message())) return;
         if (!DG_CHECKF(!dg_job_build(&job, model, &o, b), "%s", dg_message())) return b->close(b);
         nowhere.base.real = m->real;
-        dg_plan *const plans[] = {&job.train, &job.train_short, &job.sample};
+        dg_plan *const plans[] = {&job.plan[DG_PLAN_TRAIN], &job.plan[DG_PLAN_TRAIN_SHORT], &job.plan[DG_PLAN_SAMPLE]};
         for (dg_plan *p : plans) {
             for (int i = 0; i < p->ops && !fuse; i++) every_choice(&p->op[i], &g);
             for (int i = 0; i < p->launches && fuse; i++) every_fused_choice(p, i, &g);

@@ -1,4 +1,5 @@
 /* Adam as torch.optim.Adam does it. */
+#include "host/net/gan.h"
 #include "golden_ops.h"
 #include "reference.h"
 #include "test.h"
@@ -60,11 +61,11 @@ static void check_bad(dg_backend *b)
     p[5] = INFINITY;
     state.step = 4 + DG_RING;
     for (size_t i = 0; i < DG_RING; i++)
-        for (int k = 0; k < DG_METRICS; k++) ring[i].value[k] = -1;
+        for (int k = 0; k < DG_METRICS_MAX; k++) ring[i].value[k] = -1;
     DG_CHECK(!dg_case_run(b, &op));
     DG_CHECK(ring[4].value[DG_BAD_D] == 3 + 1);
     for (size_t i = 0; i < DG_RING; i++)
-        for (int k = 0; k < DG_METRICS; k++)
+        for (int k = 0; k < DG_METRICS_MAX; k++)
             if (i != 4 || k != DG_BAD_D) DG_CHECK(ring[i].value[k] == -1);
 }
 

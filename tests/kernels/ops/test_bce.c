@@ -1,4 +1,5 @@
 /* Binary cross entropy on logits. */
+#include "host/net/gan.h"
 #include "golden_ops.h"
 #include "reference.h"
 #include "test.h"
@@ -23,7 +24,7 @@ static dg_op bce_op(int n, double scale, double target)
 static void check(dg_backend *b, int n, double scale, double target)
 {
     for (size_t i = 0; i < DG_RING; i++)
-        for (int k = 0; k < DG_METRICS; k++) ring[i].value[k] = want_ring[i].value[k] = (double)i + k;
+        for (int k = 0; k < DG_METRICS_MAX; k++) ring[i].value[k] = want_ring[i].value[k] = (double)i + k;
     dg_op op = bce_op(n, scale, target), want = op;
     want.u.bce.dlogit = dg_case_copy(op.u.bce.dlogit, (size_t)n);
     want.u.bce.ring = want_ring;

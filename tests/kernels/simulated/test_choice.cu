@@ -55,7 +55,7 @@ static std::string plan_text(dg_backend *b)
     dg_job job;
     if (!DG_CHECKF(dg_job_build(&job, &model, &training, b) == DG_OK, "%s", dg_message())) return "";
     std::string all;
-    const dg_plan *plan[] = {&job.train, &job.train_short, &job.sample};
+    const dg_plan *plan[] = {&job.plan[DG_PLAN_TRAIN], &job.plan[DG_PLAN_TRAIN_SHORT], &job.plan[DG_PLAN_SAMPLE]};
     for (const dg_plan *p : plan)
         for (int i = 0; i < p->ops; i++) {
             char line[300];

@@ -4,7 +4,8 @@
 #include "tests/devtest.h"
 extern "C" {
 #include "tests/temp_folder.h"
-#include "host/run/train.h"
+#include "host/cli/commands.h"
+#include "host/run/fit.h"
 }
 
 static dg_model model;

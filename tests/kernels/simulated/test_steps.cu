@@ -3,6 +3,7 @@
 #include "tests/devtest.h"
 extern "C" {
 #include "core/plan/fuse.h"
+#include "host/net/gan.h"
 #include "host/run/train.h"
 #include "host/measure/trial.h"
 }

@@ -194,8 +194,8 @@ static void the_file_is_followed()
     dg_trial t;
     if (DG_CHECKF(!dg_trial_open(&t, &model, BATCH, b), "%s", dg_message()))
         for (const dg_tuned &want : all)
-            for (int i = 0; i < t.job.train.ops; i++) {
-                const dg_op *op = &t.job.train.op[i];
+            for (int i = 0; i < t.job.plan[DG_PLAN_TRAIN].ops; i++) {
+                const dg_op *op = &t.job.plan[DG_PLAN_TRAIN].op[i];
                 if (strcmp(op->name, want.op.name)) continue;
                 DG_CHECKF(same(&op->tune, &want.best) && strstr(op->tune.why, "found.tune:"), "%s runs %s because %s",
                           op->name, op->tune.variant, op->tune.why);

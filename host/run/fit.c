@@ -1,7 +1,7 @@
 /* Does the run fit into the device's memory, and how: before anything is allocated. */
 #include <stdio.h>
 
-#include "host/run/train.h"
+#include "host/run/fit.h"
 
 /* A window as large as this makes the waiting for each other rare; more would gain nothing. */
 static const size_t WINDOW_BYTES = (size_t)32 << 20;

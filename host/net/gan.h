@@ -1,0 +1,29 @@
+/* The recipe of a DCGAN: two networks and what one step is (Radford et al. 2016, semantics of the stock PyTorch
+ * example): gather B real pictures, draw z, G forward; D on the 2B real and fake in one batch with two groups of batch
+ * statistics; D's gradient and Adam; the updated D on the same fakes, gradient through it to G, Adam on G. D's running
+ * statistics see real, fake and fake again, in this order. */
+#ifndef DG_GAN_H
+#define DG_GAN_H
+
+#include "host/net/recipe.h"
+
+enum { DG_G = 0, DG_D = 1 };
+
+/* What the ops of a step write into its row of the metrics. */
+enum {
+    DG_LOSS_D_REAL, /* mean BCE of D on real, target 1 */
+    DG_LOSS_D_FAKE, /* mean BCE of D on fake, target 0 */
+    DG_LOSS_G,      /* mean BCE of the updated D on the same fakes, target 1 */
+    DG_D_X,         /* mean sigmoid(logit) of each of the three */
+    DG_D_GZ1,
+    DG_D_GZ2,
+    DG_BAD_G, /* how many weights of G (D) are not finite after the update; 0 is well */
+    DG_BAD_D
+};
+
+extern const dg_recipe dg_gan_recipe;
+
+/* z of sample picture `picture`: latent normals of (seed of the run, DG_STREAM_SAMPLE, picture). */
+void dg_gan_z(float *z, int latent, uint64_t seed, uint64_t picture);
+
+#endif

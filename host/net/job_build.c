@@ -1,0 +1,89 @@
+#include "host/net/job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/net/recipes.h"
+
+const char *const dg_plan_role_name[DG_PLANS] = {"train", "train-short", "sample"};
+
+static int plans_of(dg_job *job, dg_plan *out[DG_PLANS])
+{
+    int n = 0;
+    for (int i = 0; i < DG_PLANS; i++)
+        if (job->plan[i].ops) out[n++] = &job->plan[i];
+    return n;
+}
+
+const dg_plan *dg_job_plan(const dg_job *job, const char *name)
+{
+    for (int i = 0; i < DG_PLANS; i++)
+        if (job->plan[i].ops && !strcmp(dg_plan_role_name[i], name)) return &job->plan[i];
+    return NULL;
+}
+
+void dg_job_rows(dg_job *job)
+{
+    dg_arena *a = &job->arena;
+    const dg_model *m = &job->model;
+    const dg_shape state = {1, 1, 1, (int)sizeof(dg_step_state)}, metrics = {1, 1, DG_RING, DG_METRICS_MAX},
+                   pictures = {job->o.window ? 2 * job->o.window : job->o.rows, m->size, m->size, m->channels};
+    job->row[DG_ROW_STATE] = dg_arena_row(a, "state", DG_STATE, 0, DG_U8, state);
+    job->row[DG_ROW_METRICS] = dg_arena_row(a, "metrics", DG_STATE, 0, DG_F64, metrics);
+    job->row[DG_ROW_DATA] = dg_arena_row(a, "data", DG_OUTSIDE, 0, DG_U8, pictures);
+    job->row[DG_ROW_PERM] = dg_arena_row(a, "permutation", DG_OUTSIDE, 0, DG_I32, (dg_shape){1, 1, 1, job->o.rows});
+}
+
+dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o, dg_backend *b)
+{
+    memset(job, 0, sizeof *job);
+    job->model = *model;
+    job->o = *o;
+    job->backend = b;
+    job->tensor = calloc((size_t)2 * DG_MAX_LAYERS * 5, sizeof *job->tensor);
+    if (!job->tensor) return dg_fail(DG_DEVICE, "out of memory while planning");
+    memset(job->row, 0xff, sizeof job->row); /* all -1 */
+    memset(job->input, 0xff, sizeof job->input);
+    job->values = job->pixels = -1;
+    job->recipe = o->recipe;
+    dg_err e = o->recipe ? DG_OK : dg_recipe_for(model, &job->recipe);
+    if (!e) e = job->recipe->check(model, o);
+    if (e) {
+        dg_job_free(job);
+        return e;
+    }
+    if (!job->recipe->sample) job->o.samples = 0;
+    job->recipe->build(job);
+    for (int i = 0; i < job->arena.rows && o->apart; i++)
+        if (job->arena.row[i].kind == DG_WORK) job->arena.row[i].keep = true;
+    dg_plan *plan[DG_PLANS];
+    e = dg_arena_place(&job->arena, plan, plans_of(job, plan), b);
+    if (e) dg_job_free(job);
+    return e;
+}
+
+dg_err dg_job_alloc(dg_job *job, const uint8_t *data, const int32_t *perm)
+{
+    dg_err e = dg_arena_alloc(&job->arena, job->backend);
+    if (e) return e;
+    /* the ops only read these two; the row's pointer serves written memory as well, hence not const */
+    const int pictures = job->row[DG_ROW_DATA], order = job->row[DG_ROW_PERM];
+    if (pictures >= 0) memcpy(&job->arena.row[pictures].outside, &data, sizeof data);
+    if (order >= 0) memcpy(&job->arena.row[order].outside, &perm, sizeof perm);
+    dg_plan *plan[DG_PLANS];
+    for (int i = 0, n = plans_of(job, plan); i < n; i++) {
+        e = dg_plan_bind(plan[i]);
+        if (e) return e;
+    }
+    return DG_OK;
+}
+
+void dg_job_free(dg_job *job)
+{
+    for (int i = 0; i < DG_PLANS; i++) dg_plan_free(&job->plan[i]);
+    if (job->backend) dg_arena_free(&job->arena, job->backend);
+    free(job->tensor);
+    memset(job, 0, sizeof *job);
+}
+
+void *dg_job_memory(const dg_job *job, int row) { return (char *)job->arena.base + job->arena.row[row].offset; }

@@ -1,0 +1,129 @@
+/* A job at work: the state and the metrics of its steps; plan "sample", what goes in and what comes out. */
+#include <stdlib.h>
+
+#include "host/net/job.h"
+
+dg_err dg_job_put_state(dg_job *job, const dg_step_state *state)
+{
+    return job->backend->put(job->backend, dg_job_memory(job, job->row[DG_ROW_STATE]), state, sizeof *state);
+}
+
+dg_err dg_job_get_state(dg_job *job, dg_step_state *state)
+{
+    return job->backend->get(job->backend, state, dg_job_memory(job, job->row[DG_ROW_STATE]), sizeof *state);
+}
+
+static dg_err copy_metrics(dg_job *job, uint64_t first, int n, dg_metrics *out, bool wait)
+{
+    dg_backend *b = job->backend;
+    const dg_metrics *ring = dg_job_memory(job, job->row[DG_ROW_METRICS]);
+    dg_err e = DG_OK;
+    for (int i = 0; i < n && !e;) { /* in at most two pieces: the ring wraps */
+        const int at = (int)((first + (uint64_t)i) % DG_RING), count = n - i < DG_RING - at ? n - i : DG_RING - at;
+        const size_t bytes = (size_t)count * sizeof *out;
+        e = wait ? b->get(b, out + i, ring + at, bytes) : b->start_get(b, DG_COMPUTE, out + i, ring + at, bytes);
+        i += count;
+    }
+    return e;
+}
+
+dg_err dg_job_get_metrics(dg_job *job, uint64_t first, int n, dg_metrics *out)
+{
+    return copy_metrics(job, first, n, out, true);
+}
+
+dg_err dg_job_start_metrics(dg_job *job, uint64_t first, int n, dg_metrics *host)
+{
+    return copy_metrics(job, first, n, host, false);
+}
+
+dg_err dg_job_step(dg_job *job, int batch) { return dg_job_steps(job, batch, 1); }
+
+dg_err dg_job_steps(dg_job *job, int batch, int n)
+{
+    dg_backend *b = job->backend;
+    dg_plan *p = &job->plan[batch == job->o.batch ? DG_PLAN_TRAIN : DG_PLAN_TRAIN_SHORT];
+    if (batch != job->o.batch && batch != job->o.last_batch)
+        return dg_fail(DG_FAILED, "no plan for a batch of %d pictures (there are %d and %d)", batch, job->o.batch,
+                       job->o.last_batch);
+    if (b->run_many) return b->run_many(b, p, n);
+    dg_err e = DG_OK;
+    for (int i = 0; i < n && !e; i++) e = b->run(b, p);
+    return e;
+}
+
+static size_t values_of(const dg_job *job, int row)
+{
+    const dg_shape s = job->arena.row[row].shape;
+    return (size_t)s.H * (size_t)s.W * (size_t)s.C;
+}
+
+int dg_job_inputs(const dg_job *job) { return (int)values_of(job, job->input[DG_PLAN_SAMPLE]); }
+
+dg_err dg_job_put_input(dg_job *job, dg_plan_role plan, size_t first, const double *in, size_t count)
+{
+    dg_backend *b = job->backend;
+    char *to = (char *)dg_job_memory(job, job->input[plan]) + first * dg_type_bytes(b->real);
+    if (b->real == DG_F64) return b->put(b, to, in, count * sizeof *in);
+    float *narrow = malloc(count * sizeof *narrow);
+    if (!narrow) return dg_fail(DG_DEVICE, "out of memory");
+    for (size_t i = 0; i < count; i++) narrow[i] = (float)in[i];
+    dg_err e = b->put(b, to, narrow, count * sizeof *narrow);
+    free(narrow);
+    return e;
+}
+
+/* One run of the sample plan on at most o.samples pictures; the rest of the input stays what it was. */
+static dg_err run_samples(dg_job *job, const float *in, int n)
+{
+    dg_backend *b = job->backend;
+    const size_t inputs = (size_t)n * (size_t)dg_job_inputs(job);
+    double *wide = malloc(inputs * sizeof *wide);
+    if (!wide) return dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
+    for (size_t i = 0; i < inputs; i++) wide[i] = (double)in[i];
+    dg_err e = dg_job_put_input(job, DG_PLAN_SAMPLE, 0, wide, inputs);
+    free(wide);
+    return e ? e : b->run(b, &job->plan[DG_PLAN_SAMPLE]);
+}
+
+static dg_err get_values(dg_job *job, int n, double *x)
+{
+    dg_backend *b = job->backend;
+    const size_t values = (size_t)n * values_of(job, job->values);
+    float *narrow = b->real == DG_F32 ? malloc(values * sizeof *narrow) : NULL;
+    if (b->real == DG_F32 && !narrow) return dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
+    void *to = narrow ? (void *)narrow : x;
+    dg_err e = b->get(b, to, dg_job_memory(job, job->values), values * dg_type_bytes(b->real));
+    for (size_t i = 0; narrow && !e && i < values; i++) x[i] = (double)narrow[i];
+    free(narrow);
+    return e;
+}
+
+dg_err dg_job_generate(dg_job *job, const float *in, int n, uint8_t *pixels, double *x)
+{
+    dg_backend *b = job->backend;
+    const size_t each = values_of(job, job->pixels);
+    dg_err e = DG_OK;
+    for (int i = 0; i < n && !e; i += job->o.samples) {
+        const int count = n - i < job->o.samples ? n - i : job->o.samples;
+        const size_t at = (size_t)i * each, bytes = (size_t)count * each;
+        e = run_samples(job, in + (size_t)i * (size_t)dg_job_inputs(job), count);
+        if (!e && pixels) e = b->get(b, pixels + at, dg_job_memory(job, job->pixels), bytes);
+        if (!e && x) e = get_values(job, count, x + at);
+    }
+    return e;
+}
+
+dg_err dg_job_start_generate(dg_job *job, const float *in, int n, uint8_t *pixels)
+{
+    dg_backend *b = job->backend;
+    const size_t each = values_of(job, job->pixels);
+    dg_err e = DG_OK;
+    for (int i = 0; i < n && !e; i += job->o.samples) {
+        const int count = n - i < job->o.samples ? n - i : job->o.samples;
+        const void *from = dg_job_memory(job, job->pixels);
+        e = run_samples(job, in + (size_t)i * (size_t)dg_job_inputs(job), count);
+        if (!e) e = b->start_get(b, DG_COMPUTE, pixels + (size_t)i * each, from, (size_t)count * each);
+    }
+    return e;
+}

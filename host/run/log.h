@@ -1,0 +1,21 @@
+/* The log of a run: one row a step in log.csv and log.jsonl, and a JSON line of kind "epoch" at each epoch's end. */
+#ifndef DG_LOG_H
+#define DG_LOG_H
+
+#include "host/run/log_text.h"
+#include "host/run/rundir.h"
+
+typedef struct dg_log dg_log;
+/* The columns are the metrics of the recipe. resume_step: drop rows of later steps that a killed run wrote; 0 starts
+ * new files. Earlier rows are kept for the curves. */
+dg_err dg_log_open(const dg_rundir *r, const dg_recipe *recipe, uint64_t resume_step, dg_log **out);
+dg_err dg_log_step(dg_log *l, const dg_log_row *row);
+/* Append the epoch's means to log.jsonl, with the epoch's last step, and flush. */
+dg_err dg_log_epoch(dg_log *l, const dg_log_row *means);
+/* Write the rows that wait in memory: before a checkpoint of the last one's step, or a kill would leave a gap. */
+dg_err dg_log_flush(dg_log *l);
+/* All rows so far, owned by the log. */
+const dg_log_row *dg_log_rows(const dg_log *l, long *n);
+dg_err dg_log_close(dg_log *l);
+
+#endif

@@ -1,0 +1,68 @@
+/* What a run leaves behind: grids of samples, curves, checkpoints. All of it is copied when it is due, and written by
+ * threads. Failures are remembered, never fatal. */
+#ifndef DG_OUTPUTS_H
+#define DG_OUTPUTS_H
+
+#include "core/base/worker.h"
+#include "host/cli/options.h"
+#include "host/data/dataset.h"
+#include "host/files/checkpoint.h"
+#include "host/run/log.h"
+#include "host/run/position.h"
+
+typedef struct {
+    /* the run's: what the outputs are made of */
+    const dg_options *o;
+    const char *config; /* text of config.ini */
+    const dg_rundir *dir;
+    const dg_dataset *data;
+    dg_job *job;
+    dg_log *log;
+
+    struct {
+        dg_worker *checkpoints; /* one thread each, so that a file's newest is the last that is written */
+        dg_worker *curves;
+        dg_worker *grids; /* several at a time: no two have one name */
+    } write;
+    bool curves_due; /* newer ones than were given to their writer */
+    struct {
+        uint8_t *pixels; /* of a grid, where the device can write */
+        uint64_t epoch;  /* of the grid that is on its way; 0: none is */
+    } samples;
+    uint64_t given_step;          /* of the last checkpoint that was given to its writer in this session */
+    double saved_at, saving_took; /* clock and seconds: when it was taken, and how long training waited for that */
+    /* what checkpoint.safetensors holds, {0}: none is there; its writer's until that is closed */
+    dg_position saved;
+    dg_err error; /* first failure to write something; training goes on, the exit code tells */
+} dg_outputs;
+
+dg_err dg_outputs_open(dg_outputs *w);
+/* When all is written; the first error of that. */
+dg_err dg_outputs_close(dg_outputs *w);
+
+/* Remember that something could not be written; dg_message() says what. */
+void dg_outputs_failed(dg_outputs *w, dg_err e);
+
+/* config.ini in a run directory: before anything else, for without it there is nothing to resume. */
+dg_err dg_save_config(const dg_rundir *dir, const char *text);
+
+void dg_save_reals(dg_outputs *w);
+
+/* Is a grid due at the end of this epoch? Never where the recipe draws nothing. */
+bool dg_samples_due(const dg_outputs *w, uint64_t epoch);
+/* The grid of an epoch is only begun; the second gives it to a writer once it has come, and once its epoch's numbers
+ * have been read. One at a time. */
+void dg_begin_samples(dg_outputs *w, uint64_t epoch);
+void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait);
+
+/* The curves are left out while older ones are being drawn, unless these are the last. */
+bool dg_curves_due(const dg_outputs *w, uint64_t epoch);
+void dg_save_curves(dg_outputs *w, bool last);
+
+bool dg_checkpoint_due(const dg_outputs *w, uint64_t epoch);
+/* --checkpoint-every auto leaves this epoch's out: the disk has not finished the last one, or training would wait for
+ * them more than a tenth of the time. Never the last epoch's. */
+bool dg_checkpoint_too_soon(const dg_outputs *w, uint64_t epoch);
+void dg_save_checkpoint(dg_outputs *w, const dg_position *read);
+
+#endif

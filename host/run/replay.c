@@ -1,0 +1,167 @@
+#include "host/run/replay.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Largest |a - b| over largest |b|; NaN or Inf anywhere gives NaN. */
+static double relative(const double *a, const double *b, size_t n)
+{
+    double difference = 0, size = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(a[i]) || !isfinite(b[i])) return NAN;
+        difference = fmax(difference, fabs(a[i] - b[i]));
+        size = fmax(size, fabs(b[i]));
+    }
+    return size > 0 ? difference / size : difference;
+}
+
+/* One step with the file's pictures and noise. */
+static dg_err play(const dg_oracle *o, dg_job *job, int s, int32_t *perm, dg_metrics *m)
+{
+    dg_backend *b = job->backend;
+    int n = dg_oracle_batch(o, s);
+    const int64_t *row = dg_oracle_index(o, s);
+    int32_t host[65536];
+    host[0] = 0; /* as far as the compiler knows, n could be 0 */
+    for (int i = 0; i < n; i++) host[i] = (int32_t)row[i];
+    dg_err e = b->put(b, perm, host, (size_t)n * sizeof *host);
+    const size_t latents = (size_t)o->model.latent;
+    const double *z = (const double *)o->z->data + (size_t)s * (size_t)o->batch * latents;
+    const dg_plan_role plan = n == job->o.batch ? DG_PLAN_TRAIN : DG_PLAN_TRAIN_SHORT;
+    if (!e) e = dg_job_put_input(job, plan, 0, z, (size_t)n * latents);
+    dg_step_state state = {.seed = 1, .step = (uint64_t)s, .cursor = 0};
+    for (int i = 0; i < DG_NETS_MAX; i++) state.lr[i] = o->lr;
+    if (!e) e = dg_job_put_state(job, &state);
+    if (!e) e = dg_job_step(job, n);
+    if (!e) e = dg_job_get_metrics(job, (uint64_t)s, 1, m);
+    return e;
+}
+
+/* Compare a tensor of ours with the file's expectation `prefix` + name; quietly nothing when it has none. */
+static dg_err compare(const dg_oracle *o, dg_job *job, const dg_replay_report *r, const char *prefix,
+                      const dg_job_tensor *t, int row)
+{
+    char name[160];
+    snprintf(name, sizeof name, "%s%s", prefix, t->name);
+    if (!dg_st_find(o->st, name)) return DG_OK;
+    int64_t dim[4];
+    size_t n = 1;
+    for (int k = 0; k < t->rank; k++) n *= (size_t)(dim[k] = t->dim[k]);
+    const dg_st_tensor *expected = dg_st_find(o->st, name);
+    if (expected->type != DG_F64 && expected->type != DG_F32)
+        return dg_fail(DG_USAGE, "%s: %s is neither F64 nor F32", o->path, name);
+    expected = dg_oracle_tensor(o, name, expected->type, t->rank, dim);
+    if (!expected) return DG_USAGE;
+    double *ours = malloc(2 * n * sizeof *ours);
+    if (!ours) return dg_fail(DG_DEVICE, "out of memory");
+    double *theirs = ours + n;
+    dg_err e = dg_job_read(job, t, row, DG_F64, ours);
+    for (size_t i = 0; i < n; i++)
+        theirs[i] = expected->type == DG_F64 ? ((const double *)expected->data)[i]
+                                             : (double)((const float *)expected->data)[i];
+    if (!e) r->compared(r->context, name + strlen("expect."), relative(ours, theirs, n), "");
+    free(ours);
+    return e;
+}
+
+static bool is_recorded(const dg_metric *m) { return m->name && m->terms == 1; }
+
+static dg_err compare_metric(const dg_oracle *o, const dg_replay_report *r, const dg_metric *k, const dg_metrics *m,
+                             int steps)
+{
+    char name[64], where[64];
+    snprintf(name, sizeof name, "expect.%s", k->name);
+    const dg_st_tensor *t = dg_oracle_tensor(o, name, DG_F64, 1, (int64_t[]){o->steps});
+    if (!t) return DG_USAGE;
+    double worst = -1;
+    int at = 0;
+    for (int s = 0; s < steps; s++) {
+        const double ours = dg_metric_value(k, m[s].value), d = relative(&ours, (const double *)t->data + s, 1);
+        if (d <= worst) continue;
+        worst = d;
+        at = s;
+        if (isnan(d)) break;
+    }
+    snprintf(where, sizeof where, "worst step %d", at);
+    r->compared(r->context, k->name, worst, where);
+    return DG_OK;
+}
+
+static dg_err compare_sample(const dg_oracle *o, dg_job *job, const dg_replay_report *r)
+{
+    const dg_st_tensor *t = dg_st_find(o->st, "expect.sample");
+    const int S = o->model.size, C = o->model.channels;
+    if (!t || t->rank != 4 || t->type != DG_F64 || t->dim[0] < 1 || t->dim[0] > o->batch)
+        return dg_fail(DG_USAGE, "%s: has no usable expect.sample", o->path);
+    int n = (int)t->dim[0];
+    if (!dg_oracle_tensor(o, "expect.sample", DG_F64, 4, (int64_t[]){n, C, S, S})) return DG_USAGE;
+    size_t latents = (size_t)n * (size_t)o->model.latent, values = (size_t)n * (size_t)S * (size_t)S * (size_t)C;
+    float *z = malloc(latents * sizeof *z);
+    double *x = malloc(2 * values * sizeof *x);
+    dg_err e = z && x ? DG_OK : dg_fail(DG_DEVICE, "out of memory");
+    for (size_t i = 0; i < latents && !e; i++) z[i] = (float)((const double *)o->z->data)[i];
+    if (!e) e = dg_job_generate(job, z, n, NULL, x);
+    if (!e) {
+        double *nchw = x + values;
+        for (int k = 0; k < n; k++)
+            for (int p = 0; p < S * S; p++)
+                for (int c = 0; c < C; c++)
+                    nchw[((size_t)k * (size_t)C + (size_t)c) * (size_t)(S * S) + (size_t)p] =
+                        x[((size_t)k * (size_t)(S * S) + (size_t)p) * (size_t)C + (size_t)c];
+        r->compared(r->context, "sample", relative(nchw, t->data, values), "");
+    }
+    free(x);
+    free(z);
+    return e;
+}
+
+static dg_err build(const dg_oracle *o, dg_backend *b, dg_job *job, void **data, void **perm)
+{
+    dg_job_options go = {.batch = o->batch,
+                         .last_batch = o->last_batch,
+                         .samples = o->batch < 8 ? o->batch : 8,
+                         .rows = o->count,
+                         .train = true,
+                         .z_given = true,
+                         .beta1 = o->beta1,
+                         .beta2 = o->beta2,
+                         .eps = o->eps};
+    dg_err e = dg_oracle_pictures(o, b, data);
+    if (!e) e = b->alloc(b, (size_t)o->batch * sizeof(int32_t), perm);
+    if (!e) e = dg_job_build(job, &o->model, &go, b);
+    if (!e) e = dg_job_alloc(job, *data, *perm);
+    if (!e) e = dg_job_init(job, 1); /* moments to zero */
+    return e ? e : dg_oracle_weights(o, job);
+}
+
+static dg_err replay(const dg_oracle *o, dg_job *job, int steps, void *perm, const dg_replay_report *r, dg_metrics *m)
+{
+    dg_err e = DG_OK;
+    for (int s = 0; s < steps && !e; s++) {
+        e = play(o, job, s, perm, &m[s]);
+        for (int i = 0; s == 0 && i < job->tensors && !e; i++)
+            if (job->tensor[i].grad >= 0)
+                e = compare(o, job, r, "expect.step0.grad.", &job->tensor[i], job->tensor[i].grad);
+    }
+    for (int i = 0; i < job->recipe->metrics && !e; i++)
+        if (is_recorded(&job->recipe->metric[i])) e = compare_metric(o, r, &job->recipe->metric[i], m, steps);
+    if (steps < o->steps) return e;
+    for (int i = 0; i < job->tensors && !e; i++)
+        e = compare(o, job, r, "expect.final.", &job->tensor[i], job->tensor[i].row);
+    return e || !job->recipe->sample ? e : compare_sample(o, job, r);
+}
+
+dg_err dg_replay(const dg_oracle *o, dg_backend *b, int steps, const dg_replay_report *report, dg_metrics *m)
+{
+    void *data = NULL, *perm = NULL;
+    dg_job *job = calloc(1, sizeof *job);
+    dg_err e = job ? build(o, b, job, &data, &perm) : dg_fail(DG_DEVICE, "out of memory");
+    if (!e) e = replay(o, job, steps, perm, report, m);
+    if (data) b->release(b, data);
+    if (perm) b->release(b, perm);
+    if (job) dg_job_free(job);
+    free(job);
+    return e;
+}
