@@ -47,7 +47,7 @@ static dg_backend *open_cuda(const char *tuning, dg_type real)
     exit(1);
 }
 
-static const dg_job_options training = {BATCH, 2, 4, BATCH, 0, true, false, false, 0.5, 0.999, 1e-8, false};
+static const dg_job_options training = {BATCH, 2, 4, BATCH, 0, true, false, false, 0.5, 0.999, 1e-8, false, nullptr};
 
 /* Every choice of the three plans and the memory, as text. */
 static std::string plan_text(dg_backend *b)

@@ -9,7 +9,7 @@ extern "C" {
 }
 
 static dg_model model;
-static const dg_job_options training = {4096, 0, 4, 10000, 0, true, false, false, 0.5, 0.999, 1e-8, false};
+static const dg_job_options training = {4096, 0, 4, 10000, 0, true, false, false, 0.5, 0.999, 1e-8, false, nullptr};
 
 static dg_err fit(dg_backend *b, int batch, double most, bool use)
 {
