@@ -41,7 +41,7 @@ static const key model_keys[] = {
 enum { MODEL_KEYS = sizeof model_keys / sizeof *model_keys };
 
 static const key layer_keys[DG_KEYS] = {
-    [DG_KEY_OP] = {"op", OP, SECTION(layer.kind), .preset = -1},
+    [DG_KEY_OP] = {"op", OP, offsetof(dg_section, layer.kind), sizeof(void *), .preset = -1},
     [DG_KEY_IN] = {"in", LAYER, SECTION(in),
                    .must = "an earlier layer of this network; of its first layer latent or pictures"},
     [DG_KEY_FILTERS] = {"filters", WHOLE, SECTION(layer.filters), 1, 16384, 1, .preset = -1},
@@ -56,6 +56,13 @@ static const key layer_keys[DG_KEYS] = {
     [DG_KEY_REPEAT_FROM] = {"repeat_from", LAYER, SECTION(repeat_from),
                             .must = "a layer of this network, up to this one"},
 };
+typedef struct {
+    const char *whose; /* for messages */
+    const key *key;
+    int n;
+} key_table;
+static const key_table of_model = {"[model]", model_keys, MODEL_KEYS}, of_layer = {"a layer", layer_keys, DG_KEYS};
+
 /* What is said of one layer and cannot be said of all. */
 enum { OF_ONE = DG_KEY(IN) | DG_KEY(REPEAT) | DG_KEY(REPEAT_FROM) };
 
@@ -173,30 +180,30 @@ static bool set(const key *k, const char *section, const char *text, void *objec
     return false;
 }
 
-static void preset(const key *table, int n, void *object)
+static void preset(const key_table *table, void *object)
 {
-    for (int i = 0; i < n; i++) {
-        void *to = (char *)object + table[i].offset;
-        const int v = (int)table[i].preset;
-        if (table[i].kind == NUMBER) memcpy(to, &table[i].preset, sizeof(double));
-        else if (table[i].kind == WHOLE || table[i].kind == CHOICE || table[i].kind == LAYER) memcpy(to, &v, sizeof v);
+    for (int i = 0; i < table->n; i++) {
+        const key *k = &table->key[i];
+        void *to = (char *)object + k->offset;
+        const int v = (int)k->preset;
+        if (k->kind == NUMBER) memcpy(to, &k->preset, sizeof(double));
+        else if (k->kind == WHOLE || k->kind == CHOICE || k->kind == LAYER) memcpy(to, &v, sizeof v);
     }
 }
 
-static int unknown(dg_model_text *t, const char *section, const char *name, const char *value, const char *whose,
-                   const key *table, int n)
+static int unknown(dg_model_text *t, const key_table *table, const char *section, const char *name, const char *value)
 {
     char right[240];
-    size_t at = (size_t)snprintf(right, sizeof right, "unknown key; %s has ", whose);
-    for (int i = 0; i < n; i++)
-        at += (size_t)snprintf(right + at, sizeof right - at, "%s%s", i ? ", " : "", table[i].name);
+    size_t at = (size_t)snprintf(right, sizeof right, "unknown key; %s has ", table->whose);
+    for (int i = 0; i < table->n; i++)
+        at += (size_t)snprintf(right + at, sizeof right - at, "%s%s", i ? ", " : "", table->key[i].name);
     return bad(t, section, name, value, right);
 }
 
-static int find(const key *table, int n, const char *name)
+static int find(const key_table *table, const char *name)
 {
     int i = 0;
-    while (i < n && strcmp(table[i].name, name)) i++;
+    while (i < table->n && strcmp(table->key[i].name, name)) i++;
     return i;
 }
 
@@ -238,7 +245,7 @@ static dg_section *open_section(dg_model_text *t, const char *heading)
     }
     dg_section *s = &t->section[net][number];
     if (!s->line) {
-        preset(layer_keys, DG_KEYS, s);
+        preset(&of_layer, s);
         if (number) snprintf(s->layer.name, sizeof s->layer.name, "%s.%d", name, number);
         else memcpy(s->layer.name, name, sizeof name);
         s->line = s->layer.line = t->line;
@@ -251,15 +258,15 @@ static int on_key(void *context, const char *section, const char *name, const ch
     dg_model_text *t = context;
     if (t->err != DG_OK) return 0;
     if (!strcmp(section, "model")) {
-        const int i = find(model_keys, MODEL_KEYS, name);
-        if (i == MODEL_KEYS) return unknown(t, section, name, value, "[model]", model_keys, MODEL_KEYS);
+        const int i = find(&of_model, name);
+        if (i == MODEL_KEYS) return unknown(t, &of_model, section, name, value);
         t->given |= 1u << i;
         return set(&model_keys[i], section, value, t->m) || not_allowed(t, section, &model_keys[i], value);
     }
     dg_section *s = open_section(t, section);
     if (!s) return 0;
-    const int i = find(layer_keys, DG_KEYS, name);
-    if (i == DG_KEYS) return unknown(t, section, name, value, "a layer", layer_keys, DG_KEYS);
+    const int i = find(&of_layer, name);
+    if (i == DG_KEYS) return unknown(t, &of_layer, section, name, value);
     if (s->given & 1u << i) return bad(t, section, name, value, "this key is given twice");
     if (!strchr(section, '.') && OF_ONE & 1u << i)
         return bad(t, section, name, value, "belongs into the section of a layer, not into that for all of them");
@@ -295,7 +302,7 @@ static char *next_line(char *out, int size, void *context)
 
 dg_err dg_model_sections(dg_model_text *t)
 {
-    preset(model_keys, MODEL_KEYS, t->m);
+    preset(&of_model, t->m);
     const int first_bad = ini_parse_stream(next_line, t, on_key, t);
     if (t->err != DG_OK && (first_bad == 0 || first_bad >= t->err_line)) return t->err;
     if (first_bad < 0) return dg_fail(DG_DEVICE, "%s: out of memory", t->where);

@@ -213,10 +213,10 @@ enum {
     NEEDS = DG_KEY(FILTERS) | DG_KEY(KERNEL)
 };
 
-#define KIND(kind)                                                                                                  \
-    {                                                                                                               \
-        .name = kind, .takes = TAKES, .needs = NEEDS, .shape = shape, .modules = modules, .parameters = parameters, \
-        .forward = forward, .backward = backward                                                                    \
+#define KIND(word)                                                                                                    \
+    {                                                                                                                 \
+        .name = (word), .takes = TAKES, .needs = NEEDS, .shape = shape, .modules = modules, .parameters = parameters, \
+        .forward = forward, .backward = backward                                                                      \
     }
 
 const dg_layer_kind dg_layer_conv = KIND("conv"), dg_layer_conv_transpose = KIND("conv_transpose");
