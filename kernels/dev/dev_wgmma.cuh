@@ -1,5 +1,5 @@
 /* Products of a warpgroup, which Hopper alone has: code for sm_90a. A part of dev.cuh, for files that #define DEV_WGMMA
- * before they include it; nvcc compiles those for sm_90a in the place of sm_90 (cuda.mk). The simulator's twins are in
+ * before they include it and are in a folder sm90a (cuda.mk). The simulator's twins are in
  * sim/wgmma.h.
  *
  * A warpgroup is four warps, the first of them a multiple of four, that do all of this together:

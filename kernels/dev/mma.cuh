@@ -13,7 +13,7 @@
  *
  * An operand whose sum runs over channels is read by rows: two planes, a row of the matrix is a position. One whose
  * sum runs over positions is read by columns: a row of the matrix is a channel. With g = lane / 4, t = lane % 4 (the
- * layouts are those of mma_bf16 and mma_tf32 in dev.cuh). */
+ * layouts are those of mma_bf16 and mma_tf32 in tensor.cuh). */
 #ifndef DG_MMA_CUH
 #define DG_MMA_CUH
 

@@ -1,0 +1,117 @@
+/* Launches of kernels, and which of them was refused. A part of dev.cuh. */
+#ifndef DG_LAUNCH_CUH
+#define DG_LAUNCH_CUH
+
+typedef struct {
+    const char *kernel, *file;
+    int line;
+} dev_site;
+
+/* A launch that was refused; error == cudaSuccess: none. */
+typedef struct {
+    cudaError_t error;
+    const char *op; /* dev_op at that launch */
+    dev_site at;
+} dev_fault;
+
+/* The op on whose behalf this thread launches; names it in messages. Text that outlives the launch. */
+inline thread_local const char *dev_op = "";
+inline thread_local dev_fault dev_first_fault = {cudaSuccess, "", {"", "", 0}};
+
+/* The first refused launch of this thread since the last call; the launches after it are still made. */
+static inline dev_fault dev_take_fault(void)
+{
+    dev_fault fault = dev_first_fault;
+    dev_first_fault.error = cudaSuccess;
+    return fault;
+}
+
+/* The switch of KLAUNCH_AFTER, for all threads; set before anything is launched or captured. */
+inline bool dev_programmatic = true;
+
+/* Kernels on the current device may start early: it is sm_90 or newer, and they are compiled for that. Code that the
+ * driver made of PTX for an older one waits for nothing. All kernels are compiled alike, so one of them is asked.
+ * Graphs have programmatic edges from CUDA 12.3 on; what drivers before that capture of such a launch is nowhere said.
+ */
+inline thread_local signed char dev_overlaps[64]; /* by device: 0 not asked, 1 yes, -1 no */
+
+template <class K> static inline bool dev_may_overlap(K kernel)
+{
+    int device, driver;
+    cudaFuncAttributes a;
+    if (!dev_programmatic || cudaGetDevice(&device) != cudaSuccess || device >= (int)sizeof dev_overlaps) return false;
+    if (!dev_overlaps[device]) {
+        if (cudaFuncGetAttributes(&a, kernel) != cudaSuccess || cudaDriverGetVersion(&driver) != cudaSuccess) {
+            (void)cudaGetLastError();
+            return false;
+        }
+        dev_overlaps[device] = a.ptxVersion >= 90 && driver >= 12030 ? 1 : -1;
+    }
+    return dev_overlaps[device] > 0;
+}
+
+#ifdef __CUDACC__
+/* Without being asked, a kernel gets 48 KB less its static arrays. The limit is raised, never lowered: launches that
+ * were captured before may need more of it than this one. */
+static inline cudaError_t dev_allow_shared(const void *kernel, size_t shared)
+{
+    cudaFuncAttributes a;
+    if (!shared) return cudaSuccess;
+    const cudaError_t e = cudaFuncGetAttributes(&a, kernel);
+    if (e != cudaSuccess || shared <= (size_t)a.maxDynamicSharedSizeBytes) return e;
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+}
+#endif
+
+enum dev_mode { DEV_PLAIN, DEV_COOPERATIVE, DEV_AFTER };
+
+template <class... P, class... A>
+static inline void dev_launch(dev_site at, dev_mode mode, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
+                              cudaStream_t stream, A... args)
+{
+    static_assert(sizeof...(P) == sizeof...(A), "as many arguments as the kernel has parameters");
+    if (mode == DEV_AFTER && !dev_may_overlap(kernel)) mode = DEV_PLAIN;
+#ifdef __CUDACC__
+    cudaError_t e = dev_allow_shared((const void *)kernel, shared);
+    auto launch = [&](P... p) {
+        void *list[] = {(void *)&p..., nullptr};
+        if (mode == DEV_PLAIN) return cudaLaunchKernel((const void *)kernel, grid, block, list, shared, stream);
+        if (mode == DEV_COOPERATIVE)
+            return cudaLaunchCooperativeKernel((const void *)kernel, grid, block, list, shared, stream);
+        cudaLaunchAttribute early = {};
+        early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        early.val.programmaticStreamSerializationAllowed = 1;
+        cudaLaunchConfig_t config = {};
+        config.gridDim = grid;
+        config.blockDim = block;
+        config.dynamicSmemBytes = shared;
+        config.stream = stream;
+        config.attrs = &early;
+        config.numAttrs = 1;
+        return cudaLaunchKernelExC(&config, (const void *)kernel, list);
+    };
+    if (e == cudaSuccess) e = launch(static_cast<P>(args)...);
+    if (e != cudaSuccess) (void)cudaGetLastError(); /* reported here, by name; a sticky one comes back anyway */
+#else
+    (sim::check_argument(at.kernel, static_cast<P>(args)), ...);
+    std::tuple<P...> copy(static_cast<P>(args)...);
+    const sim::launch_mode as[] = {sim::SERIAL, sim::COOPERATIVE, sim::OVERLAPPING};
+    cudaError_t e = sim::launch({at.kernel, dev_op, at.file, at.line}, as[mode], grid, block, shared, stream,
+                                [kernel, copy] { std::apply(kernel, copy); });
+#endif
+    if (e != cudaSuccess && dev_first_fault.error == cudaSuccess) dev_first_fault = {e, dev_op, at};
+}
+
+#define KLAUNCH(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, DEV_PLAIN, kernel, __VA_ARGS__)
+#define KLAUNCH_COOP(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, DEV_COOPERATIVE, kernel, __VA_ARGS__)
+#define KLAUNCH_AFTER(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, DEV_AFTER, kernel, __VA_ARGS__)
+
+/* In front of a kernel's parameter, a large structure of which it wants the element that a register says: it is read
+ * where it lies, not copied by every thread. */
+#ifdef __CUDACC__
+#define GRID_CONSTANT __grid_constant__
+#else
+#define GRID_CONSTANT
+#endif
+
+#endif

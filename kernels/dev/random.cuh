@@ -1,0 +1,21 @@
+/* Random numbers. A part of dev.cuh, for files that #define DEV_RANDOM. */
+#ifndef DG_RANDOM_CUH
+#define DG_RANDOM_CUH
+
+/* The four normals of dg_normal4 (rng.h) to a few ulp: cuRAND's Philox words and its Box-Muller, but with the
+ * accurate sine and cosine, for curand_normal4 takes the fast ones on the device. */
+__device__ __forceinline__ float4 dev_normal4(uint64_t seed, uint64_t subsequence, uint64_t block)
+{
+    curandStatePhilox4_32_10_t state;
+    curand_init(seed, subsequence, 4 * block, &state);
+    uint4 word = curand4(&state);
+    const float unit = 0x1p-32f, turn = 0x1p-32f * 6.2831855f;
+    float r0 = sqrtf(-2.0f * logf(fmaf((float)word.x, unit, unit / 2)));
+    float r1 = sqrtf(-2.0f * logf(fmaf((float)word.z, unit, unit / 2)));
+    float s0, c0, s1, c1;
+    sincosf(fmaf((float)word.y, turn, turn / 2), &s0, &c0);
+    sincosf(fmaf((float)word.w, turn, turn / 2), &s1, &c1);
+    return make_float4(r0 * s0, r0 * c0, r1 * s1, r1 * c1);
+}
+
+#endif

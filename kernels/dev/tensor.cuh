@@ -1,0 +1,126 @@
+/* Instructions of tensor cores. Fragment layouts: PTX ISA, "Matrix fragments for mma.m16n8k*". Those that an
+ * architecture lacks trap there; launchers choose variants by compute capability. A part of dev.cuh; the simulator's
+ * twins are in its sim.h. */
+#ifndef DG_TENSOR_CUH
+#define DG_TENSOR_CUH
+
+/* Four 8x8 matrices of 16-bit elements: lane i gives the address of row i % 8 of matrix i / 8 (16 bytes, aligned);
+ * r[m] of lane i is row i / 4, elements 2 * (i % 4) and + 1 of matrix m; _trans: of its transpose. x2: lanes 0..15
+ * give two matrices, the other lanes any valid address. */
+__device__ __forceinline__ void ldsm_x4(uint32_t (&r)[4], const void *row)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(dev_shared_address(row))
+                 : "memory");
+}
+
+__device__ __forceinline__ void ldsm_x4_trans(uint32_t (&r)[4], const void *row)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(dev_shared_address(row))
+                 : "memory");
+}
+
+__device__ __forceinline__ void ldsm_x2(uint32_t (&r)[2], const void *row)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1}, [%2];"
+                 : "=r"(r[0]), "=r"(r[1])
+                 : "r"(dev_shared_address(row))
+                 : "memory");
+}
+
+/* c += a * b, a (16, 16) row-major, b (16, 8) column-major, both bf16. With g = lane / 4, t = lane % 4:
+ * a[0] (g, 2t..) a[1] (g+8, 2t..) a[2] (g, 2t+8..) a[3] (g+8, 2t+8..); b[0] (2t.., g) b[1] (2t+8.., g);
+ * c[0], c[1] (g, 2t..) c[2], c[3] (g+8, 2t..). sm_80 and up. */
+__device__ __forceinline__ void mma_bf16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+                 "{%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+    __trap();
+#endif
+}
+
+/* c += a * b, a (16, 8), b (8, 8), tf32 made with to_tf32: a[0] (g, t) a[1] (g+8, t) a[2] (g, t+4) a[3] (g+8, t+4);
+ * b[0] (t, g) b[1] (t+4, g); c as in mma_bf16. sm_80 and up. */
+__device__ __forceinline__ void mma_tf32(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+                 "{%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+    __trap();
+#endif
+}
+
+/* c += a * b, a (16, 8), b (8, 8), fp16: a[0] (g, 2t..) a[1] (g+8, 2t..); b[0] (2t.., g); c as in mma_bf16. sm_75. */
+__device__ __forceinline__ void mma_f16(float (&c)[4], const uint32_t (&a)[2], const uint32_t (&b)[1])
+{
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(b[0]));
+}
+
+/* c += a * b, fp16, otherwise as mma_bf16. sm_75 and up, there in two halves of k. */
+__device__ __forceinline__ void mma_fp16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+                 "{%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+    mma_f16(c, {a[0], a[1]}, {b[0]});
+    mma_f16(c, {a[2], a[3]}, {b[1]});
+#endif
+}
+
+/* x rounded to 10 bits of mantissa, ties away from zero. The 13 bits below are ignored by mma_tf32 and not always 0
+ * on a device. sm_80 and up. */
+__device__ __forceinline__ uint32_t to_tf32(float x)
+{
+    uint32_t r = 0;
+#if __CUDA_ARCH__ >= 800
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(x));
+#else
+    __trap();
+    (void)x;
+#endif
+    return r;
+}
+
+/* Two floats rounded to bf16, ties to even: low in bits 0..15, high in 16..31. sm_80 and up. */
+__device__ __forceinline__ uint32_t to_bf16x2(float low, float high)
+{
+    uint32_t r = 0;
+#if __CUDA_ARCH__ >= 800
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+#else
+    __trap();
+    (void)low, (void)high;
+#endif
+    return r;
+}
+
+/* The same to fp16, which has subnormals: 65520 and more become infinite. sm_75 and up. */
+__device__ __forceinline__ uint32_t to_fp16x2(float low, float high)
+{
+    uint32_t r;
+#if __CUDA_ARCH__ >= 800
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+#else
+    asm("{\n\t.reg .b16 l, h;\n\tcvt.rn.f16.f32 l, %1;\n\tcvt.rn.f16.f32 h, %2;\n\tmov.b32 %0, {l, h};\n\t}"
+        : "=r"(r)
+        : "f"(low), "f"(high));
+#endif
+    return r;
+}
+
+#endif
