@@ -120,17 +120,12 @@ typedef struct {
 
 /* ---- The pass ---- */
 
-/* What may be fused, --fuse: X(name, help). norm and grad take every reader of a tensor along, those in an update too.
- */
-#define DG_FUSIONS(X)                                                                                       \
-    X(input, "noise and pictures where the first layers read them")                                         \
-    X(norm, "norm and activation while the next layer reads")                                               \
-    X(stats, "batch statistics where a convolution writes")                                                 \
-    X(act, "activations and their gradients where a convolution writes")                                    \
-    X(grad, "the norm's gradient: its sums where a convolution writes, the rest while the next one reads")  \
-    X(head, "D's last layer, the loss and their gradient")                                                  \
-    X(update, "all weight gradients of a network and Adam")                                                 \
-    X(overlap, "nothing, but fused kernels begin while the one in front ends (sm_90 and newer); same bits") \
+/* What may be fused, --fuse: X(name, help). Everything is the rule; a fault is found by leaving one of these out: convs
+ * and update compute what their ops do, overlap and branches change only when a kernel begins. */
+#define DG_FUSIONS(X)                                                                                             \
+    X(convs, "what is around a convolution: norm, activation, noise, pictures, D's loss, and their gradients")    \
+    X(update, "all weight gradients of a network and Adam")                                                       \
+    X(overlap, "nothing, but fused kernels begin before the one in front has ended (sm_90 and newer); same bits") \
     X(branches, "nothing, but kernels that need nothing of each other run side by side; same bits")
 enum {
 #define X(name, help) DG_FUSE_##name##_bit,
@@ -148,7 +143,7 @@ enum {
 
 const char *dg_fusion_name(int i); /* NULL past the last */
 const char *dg_fusion_help(int i);
-/* "all", "none", "norm,stats", "all,-update", "-head" (all but that). false: a word is none of ours. */
+/* "all", "none", "convs,update", "all,-update", "-update" (all but that). false: a word is none of ours. */
 bool dg_fuse_parse(const char *list, unsigned *what);
 
 /* Put the ops of a plan into launches. Ops have been through the backend's refuses(), rows that are not DG_WORK have

@@ -80,10 +80,10 @@ static bool is_sink(const pass *f, int i, int next)
     const dg_op *conv = &f->p->op[i], *op = &f->p->op[next];
     const int row = row_of(conv, result(conv));
     switch (op->kind) {
-    case DG_OP_norm_stats: return f->what & DG_FUSE_stats && row_of(op, "x") == row;
-    case DG_OP_act: return f->what & DG_FUSE_act && row_of(op, "x") == row && row_of(op, "y") == row;
-    case DG_OP_act_dx: return f->what & DG_FUSE_act && row_of(op, "dy") == row && row_of(op, "dx") == row;
-    case DG_OP_norm_act_dx: return f->what & DG_FUSE_grad && row_of(op, "dy") == row && row_of(op, "dx") == row;
+    case DG_OP_norm_stats: return row_of(op, "x") == row;
+    case DG_OP_act: return row_of(op, "x") == row && row_of(op, "y") == row;
+    case DG_OP_act_dx: return row_of(op, "dy") == row && row_of(op, "dx") == row;
+    case DG_OP_norm_act_dx: return row_of(op, "dy") == row && row_of(op, "dx") == row;
     default: return false;
     }
 }
@@ -94,11 +94,9 @@ static void take_around(pass *f, int i)
     const dg_op *op = &p->op[i];
     const int k = dg_fuse_operand(op, dg_fuse_input(op)), writer = dg_deps_writer(&f->deps, i, k);
     if (i + 1 < p->ops && is_sink(f, i, i + 1)) join(f, i + 1, i);
-    if (f->what & DG_FUSE_norm && writer >= 0 && p->op[writer].kind == DG_OP_norm_act &&
+    if (writer >= 0 && (p->op[writer].kind == DG_OP_norm_act || p->op[writer].kind == DG_OP_noise) &&
         f->note[writer].launch == writer)
         join(f, writer, i);
-    if (!(f->what & DG_FUSE_input)) return;
-    if (writer >= 0 && p->op[writer].kind == DG_OP_noise && f->note[writer].launch == writer) join(f, writer, i);
     if (op->operand[k].skip != 0) return;
     const dg_deps *d = &f->deps; /* the pictures before the fakes */
     for (int n = d->of_row[op->operand[k].row]; d->access[d->by_row[n]].op < i; n++) {
@@ -114,8 +112,7 @@ static bool take_head(pass *f, int i)
     const dg_op *op = &p->op[i];
     const dg_conv_args flat = dg_conv_flat(&op->u.conv);
     int last = i + 1, losses = 0;
-    if (!(f->what & DG_FUSE_head) || op->kind != DG_OP_conv_fwd || flat.Co != 1 || flat.Ho != 1 || flat.Wo != 1)
-        return false;
+    if (op->kind != DG_OP_conv_fwd || flat.Co != 1 || flat.Ho != 1 || flat.Wo != 1) return false;
     for (; last < p->ops && p->op[last].kind == DG_OP_bce && reads(f, last, "logit", i); last++) losses++;
     while (last < p->ops && p->op[last].kind == DG_OP_conv_dw) last++;
     if (losses < 1 || losses > 2 || last >= p->ops || p->op[last].kind != DG_OP_conv_dx) return false;
@@ -124,7 +121,7 @@ static bool take_head(pass *f, int i)
         if (p->op[j].kind != DG_OP_conv_dw) join(f, j, i);
     if (last + 1 < p->ops && is_sink(f, last, last + 1)) join(f, last + 1, i);
     const int writer = dg_deps_writer(&f->deps, i, dg_fuse_operand(op, "x"));
-    if (f->what & DG_FUSE_norm && writer >= 0 && p->op[writer].kind == DG_OP_norm_act) join(f, writer, i);
+    if (writer >= 0 && p->op[writer].kind == DG_OP_norm_act) join(f, writer, i);
     return true;
 }
 
@@ -147,7 +144,7 @@ static void take(pass *f)
     for (int i = 0; i < p->ops; i++) {
         if (f->note[i].launch != i) continue;
         if (p->op[i].kind == DG_OP_adam) take_gradients(f, i);
-        if (is_conv(&p->op[i]) && !take_head(f, i)) take_around(f, i);
+        if (f->what & DG_FUSE_convs && is_conv(&p->op[i]) && !take_head(f, i)) take_around(f, i);
     }
 }
 
@@ -177,7 +174,7 @@ static bool all_make(const pass *f, int i)
     const bool backward = p->op[i].kind == DG_OP_norm_act_dx;
     const int own = f->note[i].launch;
     if (own == i || kind_of(f, own) == DG_LAUNCH_OP) return false;
-    if (!(f->what & (backward ? (unsigned)DG_FUSE_grad : (unsigned)DG_FUSE_norm))) return false;
+    if (!(f->what & DG_FUSE_convs)) return false;
     const dg_deps *d = &f->deps;
     const int row = p->op[i].operand[0].row;
     for (int n = d->of_row[row]; n < d->of_row[row + 1]; n++) {

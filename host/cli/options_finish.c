@@ -134,10 +134,11 @@ static dg_err parse_fuse(dg_options *o)
         const size_t n = strlen(names);
         snprintf(names + n, sizeof names - n, ", %s", dg_fusion_name(i));
     }
-    return dg_fail(
-        DG_USAGE,
-        "--fuse %s: what may be named, with commas between, is: all, none%s; with a minus in front: all but that",
-        o->fuse, names);
+    return dg_fail(DG_USAGE,
+                   "--fuse %s: what may be named, with commas between, is: all, none%s; with a minus in front: all but "
+                   "that; input, "
+                   "norm, stats, act, grad and head of older versions are one word now, convs",
+                   o->fuse, names);
 }
 
 static dg_err parse_checkpoints(dg_options *o)

@@ -137,7 +137,7 @@ const dg_option dg_option_table[] = {
      SAVED, "CUDA: which variant each operation runs and with what numbers; comes before the built-in tables"},
     {"fuse", 0, "LIST", DG_OPT_TEXT, AT(fuse), NO_RANGE, "all", NULL, MACHINE, T | G | I | P | R | B | Q | C, SAVED,
      "CUDA: what is done by one kernel together: all, none, those named with commas between, or all but "
-     "those with a minus (-head,-act); sums are rounded differently"},
+     "those with a minus (-update); sums are rounded differently"},
     {"no-graph", 0, NULL, DG_OPT_FLAG, AT(no_graph), NO_RANGE, "no", NULL, MACHINE, T | G | I | R | B | Q, 0,
      "CUDA: run the operations one by one, so that an error names its own; slower, same bits"},
     {"device-memory", 0, "MB", DG_OPT_REAL, AT(device_memory), 0, 1e9, "0", NULL, MACHINE, T, SAVED,

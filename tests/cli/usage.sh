@@ -9,8 +9,8 @@ says 'dcgan generate'
 fact $? 'the help of a bare "dcgan" is short'
 
 exits 0 --help
-prints '      head   '  # what --fuse may name
-prints "D's last layer, the loss"
+prints '      convs   '  # what --fuse may name
+prints 'all weight gradients of a network and Adam'
 prints 'Usage: dcgan [train] --data DIR'
 prints '--epochs N'
 prints 'default dcgan64-paper'

@@ -11,11 +11,12 @@ static void names(void)
     unsigned what = 99;
     DG_CHECK(dg_fuse_parse("all", &what) && what == DG_FUSE_ALL);
     DG_CHECK(dg_fuse_parse("none", &what) && what == DG_FUSE_NONE);
-    DG_CHECK(dg_fuse_parse("norm,stats", &what) && what == (DG_FUSE_norm | DG_FUSE_stats));
+    DG_CHECK(dg_fuse_parse("convs,update", &what) && what == (DG_FUSE_convs | DG_FUSE_update));
     DG_CHECK(dg_fuse_parse("all,-update", &what) && what == (DG_FUSE_ALL & ~(unsigned)DG_FUSE_update));
-    DG_CHECK(dg_fuse_parse("-head,-act", &what) && what == (DG_FUSE_ALL & ~(unsigned)(DG_FUSE_head | DG_FUSE_act)));
-    static const char *const wrong[] = {"",  ",",      "al",    "alll",       "norm,", ",norm",
-                                        "-", "--norm", "-none", "norm stats", "Norm"};
+    DG_CHECK(dg_fuse_parse("-convs,-overlap", &what) &&
+             what == (DG_FUSE_ALL & ~(unsigned)(DG_FUSE_convs | DG_FUSE_overlap)));
+    static const char *const wrong[] = {"",  ",",       "al",    "alll",         "convs,", ",convs",
+                                        "-", "--convs", "-none", "convs update", "Convs",  "norm"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         what = 99;
         DG_CHECKF(!dg_fuse_parse(wrong[i], &what) && what == 99, "'%s'", wrong[i]);
