@@ -14,7 +14,7 @@ const char *dg_fused_mma_refuses(dg_op_kind kind, const dg_fused_conv *f, const 
 const char *dg_fused_thin_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu);
 const char *dg_fused_dense_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu);
 dg_fused_size dg_fused_mma_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
-dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
+dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f);
 dg_fused_size dg_fused_dense_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
 /* The launch of a fused convolution on tensor cores: blocks of a group and of all, columns of tiles (there are as many

@@ -6,14 +6,16 @@
 #include "core/plan/ops.h"
 
 /* tiled: results of a block (pixels x channels; of dw: channels x taps and channels), written tile=128x64, and of a
- * thread. The block has their quotient of threads. */
-#define DG_TILED_TILES(X) \
-    X(128, 128, 8, 8)     \
-    X(128, 64, 8, 8)      \
-    X(64, 64, 8, 4)       \
-    X(128, 32, 8, 4)      \
-    X(64, 32, 4, 4)       \
+ * thread. The block has their quotient of threads. Narrow: not of dw. */
+#define DG_TILED_WIDE(X) \
+    X(128, 128, 8, 8)    \
+    X(128, 64, 8, 8)     \
+    X(64, 64, 8, 4)      \
     X(32, 32, 4, 4)
+#define DG_TILED_NARROW(X) \
+    X(128, 32, 8, 4)       \
+    X(64, 32, 4, 4)
+#define DG_TILED_TILES(X) DG_TILED_WIDE(X) DG_TILED_NARROW(X)
 enum { DG_TILED_K = 16, DG_TILED_PAD = 4 }; /* k of a step; words behind each row of k */
 
 /* Words of shared memory of one stage, for m and n by rows or by columns (gemm.cuh). */
@@ -24,7 +26,6 @@ enum { DG_TILED_K = 16, DG_TILED_PAD = 4 }; /* k of a step; words behind each ro
 #define DG_PATCH_TILES(X) \
     X(32, 32)             \
     X(64, 32)             \
-    X(32, 64)             \
     X(64, 64)
 enum { DG_PATCH_STEP = 4, DG_PATCH_SMALL = 8 }; /* channels of y a step; up to this width of x tiles are 4 wide */
 
@@ -49,6 +50,9 @@ enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 64 };
 #define DG_MMA_DX_TILES(X) \
     X(64, 32, 32, 2)       \
     X(128, 32, 32, 1)
+/* mma of tf32: of these the rule takes the smaller ones on all shapes. */
+#define DG_TF32_FWD_TILES(X) X(128, 64, 32, 8)
+#define DG_TF32_DX_TILES(X) X(64, 32, 32, 2)
 #define DG_MMA_DW_TILES(X) X(64, 16)
 
 /* mma of fp16, forward: one for small maps and one for others, that fit Turing's 64 KB with the factors of a fused

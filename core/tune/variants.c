@@ -78,11 +78,12 @@ static double elements(const dg_conv_args *a, int which)
 static bool is_halving(const dg_conv_args *a) { return a->K == 4 && a->S == 2 && a->P == 1; }
 
 /* Threads of the block of a tile, 0 if there is no such tile. */
-static int tile_threads(const char *variant, int m, int n)
+static int tile_threads(dg_op_kind kind, const char *variant, int m, int n)
 {
 #define X(BM, BN, TM, TN) \
     if (m == BM && n == BN) return BM / TM * (BN / TN);
-    if (strcmp(variant, "tiled") == 0) { DG_TILED_TILES(X) }
+    if (strcmp(variant, "tiled") == 0) { DG_TILED_WIDE(X) }
+    if (strcmp(variant, "tiled") == 0 && kind != DG_OP_conv_dw) { DG_TILED_NARROW(X) }
 #undef X
 #define X(POSITIONS, BN) \
     if (m == POSITIONS && n == BN) return POSITIONS / 4 * (BN / 4);
@@ -111,7 +112,7 @@ static int most_parts(dg_op_kind kind, const dg_conv_args *a, const dg_tune *t)
         const int taps = kind == DG_OP_conv_fwd ? a->K * a->K : div_up(a->K, a->S) * div_up(a->K, a->S);
         return taps * div_up(kind == DG_OP_conv_fwd ? a->Ci : a->Co, DG_TILED_K);
     }
-    if (kind == DG_OP_conv_dx && (is(t, "patch") || is(t, "thin"))) return a->Co / DG_PATCH_STEP;
+    if (kind == DG_OP_conv_dx && is(t, "patch")) return a->Co / DG_PATCH_STEP;
     if (kind == DG_OP_conv_dw && (is(t, "thin") || is(t, "thin_mma")))
         return a->N * div_up(a->Ho, 4) * div_up(a->Wo, 32);
     return 1;
@@ -127,7 +128,7 @@ static const char *check_tile(dg_op_kind kind, const dg_conv_args *a, dg_tune *t
         t->block = threads;
     } else {
         if (!t->tile_m) t->tile_m = t->tile_n = is(t, "tiled") ? 64 : 32;
-        const int threads = tile_threads(t->variant, t->tile_m, t->tile_n);
+        const int threads = tile_threads(kind, t->variant, t->tile_m, t->tile_n);
         if (!threads) return no("tile=%dx%d: %s is not compiled for it", t->tile_m, t->tile_n, t->variant);
         if (t->block && t->block != threads)
             return no("block=%d: a tile of %dx%d has %d threads", t->block, t->tile_m, t->tile_n, threads);

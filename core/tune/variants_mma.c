@@ -31,7 +31,11 @@ static int tiles_of(dg_op_kind kind, bool small, const dg_tune *t, tile *out)
     } else if (kind == DG_OP_conv_fwd) {
 #define X(M, N, WN, GROUPS) \
     out[n++] = (tile){M, N, M / 64 * (N / WN) * 32, DG_MMA_BYTES(small, M / 64, 1, N, GROUPS, M / 64 * (N / WN) * 32)};
-        DG_MMA_FWD_TILES(X)
+        if (t->math == DG_MATH_TF32) {
+            DG_TF32_FWD_TILES(X)
+        } else {
+            DG_MMA_FWD_TILES(X)
+        }
 #undef X
     } else if (kind == DG_OP_conv_dx && wide) {
 #define X(M, N, GROUPS) out[n++] = (tile){M, N, M * 8, DG_WGMMA_DX_BYTES(small, M, N, GROUPS)};
@@ -40,7 +44,11 @@ static int tiles_of(dg_op_kind kind, bool small, const dg_tune *t, tile *out)
     } else if (kind == DG_OP_conv_dx) {
 #define X(M, N, WN, GROUPS) \
     out[n++] = (tile){M, N, M / 16 * (N / WN) * 32, DG_MMA_BYTES(small, M / 64, 0, N, GROUPS, M / 16 * (N / WN) * 32)};
-        DG_MMA_DX_TILES(X)
+        if (t->math == DG_MATH_TF32) {
+            DG_TF32_DX_TILES(X)
+        } else {
+            DG_MMA_DX_TILES(X)
+        }
 #undef X
     } else {
 #define X(M, N) out[n++] = (tile){M, N, 256, DG_MMA_DW_BYTES(small, dg_math_unit(t->math))};

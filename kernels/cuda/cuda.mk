@@ -15,7 +15,11 @@ CUDA_ARCH  ?= auto
 NVCC_ASKED := $(if $(filter undefined,$(origin NVCC)),find,$(NVCC))
 CUDA_LIB   := $(BUILD)/libdcgan-cuda.a
 CU_SRC     := $(sort $(call below,kernels,.cu))
-WGMMA_SRC  := %wgmma.cu
+# A folder named after an architecture has what others could only refuse: sm75 tensor cores before sm_80, sm80 those
+# since, sm90a Hopper's alone.
+folder      = $(filter sm75 sm80 sm90a,$(subst /, ,$(1)))
+in_folder   = $(foreach f,$(2),$(if $(filter $(1),$(call folder,$(f))),$(f)))
+anywhere    = $(foreach f,$(1),$(if $(call folder,$(f)),,$(f)))
 NO_CUDA    := kernels/cuda/no_cuda.c
 
 # Device code is judged in the simulator, which has its own sanitized builds.
@@ -38,11 +42,14 @@ $(BUILD)/cuda-found.mk: scripts/detect-cuda $(BUILD)/cuda-asked
 
 ifneq ($(CUDA_PTX),)
 CUDA_OBJ     := $(CU_SRC:%.cu=$(BUILD)/%.cu.o)
-gencode       = $(foreach a,$(1),-gencode arch=compute_$(a),code=sm_$(a)) \
-                -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
+sass          = $(foreach a,$(1),-gencode arch=compute_$(a),code=sm_$(a))
+gencode       = $(call sass,$(1)) -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
 CUDA_GENCODE := $(call gencode,$(CUDA_LIST))
 WGMMA_HERE   := $(and $(CUDA_WIDE),$(filter 90,$(CUDA_LIST)))
-CUDA_WGMMA   := $(call gencode,$(if $(WGMMA_HERE),$(patsubst 90,$(CUDA_WIDE),$(CUDA_LIST)),$(CUDA_LIST)))
+GENCODE_sm75  := $(call sass,$(filter 75,$(CUDA_LIST)))
+GENCODE_sm80  := $(if $(filter-out 75,$(CUDA_PTX)),$(call gencode,$(filter-out 75,$(CUDA_LIST))))
+GENCODE_sm90a := $(if $(WGMMA_HERE),$(call sass,$(CUDA_WIDE)))
+GENCODE_test  := $(call gencode,$(if $(WGMMA_HERE),$(patsubst 90,$(CUDA_WIDE),$(CUDA_LIST)),$(CUDA_LIST)))
 else
 CUDA_OBJ     := $(NO_CUDA:%.c=$(BUILD)/%.o)
 endif
@@ -59,20 +66,22 @@ $(CUDA_LIB): $(CUDA_OBJ)
 $(BUILD)/cuda.flags: FORCE
 	$(call update,$(call quoted,$(NVCC) $(NVCC_FLAGS) $(CUDA_GENCODE)))
 $(BUILD)/kernels/cuda/no_cuda.o: $(BUILD)/cuda-found.mk
+# Where no architecture is a folder's, its kernels are compiled for all, to refuse: launchers are always there. Tests
+# whose names end in wgmma are compiled for sm_90a in the place of sm_90.
+gencode_of = $(or $(GENCODE_$(or $(call folder,$(1)),$(if $(filter %wgmma.cu,$(1)),test))),$(CUDA_GENCODE))
 define nvcc_compile
 @mkdir -p $(@D)
 @echo "  NVCC  $<"
-$(Q)$(NVCC) $(NVCC_FLAGS) $(if $(filter $(WGMMA_SRC),$<),$(CUDA_WGMMA),$(CUDA_GENCODE)) $(CUDA_DEFS) \
-    -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+$(Q)$(NVCC) $(NVCC_FLAGS) $(call gencode_of,$<) $(CUDA_DEFS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 endef
 $(BUILD)/%.cu.o: %.cu $(BUILD)/cuda.flags
 	$(nvcc_compile)
 
-# Every file for every architecture that is supported, and files about wgmma for sm_90a, for scripts/cuda-archs:
-# $(BUILD)/archs/90/ops/conv/cuda/conv.ptx is the code of kernels/ops/conv/cuda/conv.cu for sm_90, conv.said what was
-# said of it until then, conv.log what ptxas says. What does not compile has no log. The sources know three generations
-# (scripts/cuda-archs looks): PTX is made once for each, and ptxas translates it for all that belong to it; but for
-# sm_120, where registers spill of sm_90's PTX and do not of its own.
+# Every file for every architecture that it is for, for scripts/cuda-archs: $(BUILD)/archs/90/ops/conv/cuda/conv.ptx is
+# the code of kernels/ops/conv/cuda/conv.cu for sm_90, conv.said what was said of it until then, conv.log what ptxas
+# says. What does not compile has no log. The sources know three generations (scripts/cuda-archs looks): PTX is made
+# once for each, and ptxas translates it for all that belong to it; but for sm_120, where registers spill of sm_90's PTX
+# and do not of its own.
 ARCHS := $(filter $(CUDA_OFFERS),75 80 86 89 90 100 120) $(CUDA_WIDE)
 $(BUILD)/archs.flags: FORCE
 	$(call update,$(call quoted,$(NVCC) $(NVCC_BASE)))
@@ -88,5 +97,6 @@ $(BUILD)/archs/$(1)/%.log: $(BUILD)/archs/$(call generation,$(1))/%.ptx
 endef
 $(foreach a,$(ARCHS),$(eval $(call arch_rules,$(a))))
 .PHONY: archs
-archs: $(foreach a,$(filter-out $(CUDA_WIDE),$(ARCHS)),$(CU_SRC:kernels/%.cu=$(BUILD)/archs/$(a)/%.log)) \
-       $(foreach a,$(CUDA_WIDE),$(patsubst kernels/%.cu,$(BUILD)/archs/$(a)/%.log,$(filter $(WGMMA_SRC),$(CU_SRC))))
+of_arch = $(if $(filter 90a,$(1)),$(call in_folder,sm90a,$(CU_SRC)),$(call anywhere,$(CU_SRC)) \
+              $(call in_folder,$(if $(filter 75,$(1)),sm75,sm80),$(CU_SRC)))
+archs: $(foreach a,$(ARCHS),$(patsubst kernels/%.cu,$(BUILD)/archs/$(a)/%.log,$(call of_arch,$(a))))

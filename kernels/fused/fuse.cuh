@@ -14,10 +14,10 @@ extern "C" {
 void dg_fused_conv_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_mma_fwd(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_mma_dx(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
+void dg_fused_mma_fp16(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_wgmma(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
-void dg_fused_thin(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
-/* On tensor cores, also of convolutions with nothing around them; overlapping: blocks may begin while the launch in
- * front ends. */
+/* Also of convolutions with nothing around them; overlapping: blocks may begin before the launch in front has ended. */
+void dg_fused_thin(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream);
 void dg_fused_thin_mma_fwd(const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream);
 void dg_fused_thin_mma_dx(const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream);
 void dg_fused_dense(const dg_fused_conv *f, cudaStream_t stream);

@@ -28,7 +28,7 @@ dg_fused_size dg_fused_conv_size(dg_op_kind kind, const dg_fused_conv *f, const 
 {
     switch (dg_fused_family_of(kind, &f->conv, tune)) {
     case DG_FUSED_MMA: return dg_fused_mma_size(kind, f, tune);
-    case DG_FUSED_THIN: return dg_fused_thin_size(kind, f, tune);
+    case DG_FUSED_THIN: return dg_fused_thin_size(kind, f);
     case DG_FUSED_DENSE: return dg_fused_dense_size(kind, f, tune);
     case DG_FUSED_NONE: break;
     }

@@ -47,19 +47,12 @@ const char *dg_fused_thin_refuses(dg_op_kind kind, const dg_fused_conv *f, const
     return kind == DG_OP_conv_fwd ? fwd_refuses(f) : dx_refuses(f, tune, gpu);
 }
 
-dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune)
+dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f)
 {
     const dg_conv_args *a = &f->conv;
-    if (kind == DG_OP_conv_fwd) { /* 4 x 32 pixels and 32 channels a block, see conv_thin.cuh */
-        if (f->out.kind != DG_SINK_NORM_DX) return (dg_fused_size){0, 0};
-        const int groups = f->out.groups, per_group = a->N / groups * up(a->Ho, 4) * up(a->Wo, 32),
-                  columns = up(a->Co, 32);
-        return (dg_fused_size){dg_sink_bytes(per_group, groups, columns, a->Co),
-                               columns * dg_sink_counters(per_group, groups)};
-    }
-    if (tune->split <= 1) return (dg_fused_size){0, 0};
-    const tile t = tile_of(a);
-    const int tiles = up((a->H + 1) / 2, t.rows) * up((a->W + 1) / 2, t.cols) * up(a->N, t.images);
-    const size_t count = (size_t)a->N * (size_t)a->H * (size_t)a->W * (size_t)a->Ci;
-    return (dg_fused_size){((size_t)tune->split * count * sizeof(float) + 15) / 16 * 16, tiles};
+    if (kind != DG_OP_conv_fwd || f->out.kind != DG_SINK_NORM_DX) return (dg_fused_size){0, 0};
+    /* 4 x 32 pixels and 32 channels a block, see conv_thin.cuh */
+    const int groups = f->out.groups, per_group = a->N / groups * up(a->Ho, 4) * up(a->Wo, 32), columns = up(a->Co, 32);
+    return (dg_fused_size){dg_sink_bytes(per_group, groups, columns, a->Co),
+                           columns * dg_sink_counters(per_group, groups)};
 }

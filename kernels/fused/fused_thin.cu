@@ -50,20 +50,23 @@ static __device__ __forceinline__ void for_each_pack(const float (&acc)[2][2][4]
     }
 }
 
+static __host__ __device__ size_t factor_words(const dg_fused_conv &f)
+{
+    return f.in.kind == DG_SOURCE_NORM ? 2 * (size_t)f.conv.Co : 0;
+}
+
 template <class G>
-static __global__ void __launch_bounds__(G::NT, G::T == 1 ? 4 : 3)
-    dx_kernel(const dg_fused_conv f, int split, int stages)
+static __global__ void __launch_bounds__(G::NT, G::T == 1 ? 4 : 3) dx_kernel(const dg_fused_conv f, int stages)
 {
     DEV_CHECK(blockDim.x == G::NT);
     dev_pool pool;
     float *const shared = pool.take<float>((size_t)stages * G::stage_bytes / sizeof(float));
-    float *const factors = pool.take<float>(2 * (size_t)f.conv.Co); /* of a norm: [Co][scale, shift] */
+    float *const factors = pool.take<float>(factor_words(f)); /* of a norm: [Co][scale, shift] */
     grid_dependency_wait();
     grid_dependents_launch();
     dg_conv_args a = f.conv;
     a.y = (void *)f.in.x;
     const dg_patch_place<G> at(a, (int)blockIdx.x);
-    const int part = (int)blockIdx.y;
     const bool normed = f.in.kind == DG_SOURCE_NORM;
     if (normed) {
         for (int c = (int)threadIdx.x; c < a.Co; c += G::NT) {
@@ -73,7 +76,7 @@ static __global__ void __launch_bounds__(G::NT, G::T == 1 ? 4 : 3)
         __syncthreads();
     }
     float acc[2][2][4][G::T] = {}; /* [py][px][position][channel] */
-    dg_patch_sums<G>(acc, a, shared, at, 0, part, split, stages,
+    dg_patch_sums<G>(acc, a, shared, at, 0, 0, 1, stages,
                      [&](const dg_patch_loader<G> &loader, float *patch, int channel) {
                          if (!normed) return;
                          const dg_pack<float, 4> lo = dg_load<4>(factors + 2 * channel),
@@ -92,22 +95,7 @@ static __global__ void __launch_bounds__(G::NT, G::T == 1 ? 4 : 3)
                          }
                      });
 
-    const int64_t count = (int64_t)a.N * a.H * a.W * G::T;
-    if (split > 1) {
-        for_each_pack<G>(acc, a, at, [&](int64_t i, int n, bool wide, const dg_pack<float, 4> &v) {
-            put(f.scratch + part * count + i, v, n, wide);
-        });
-        if (!dg_comes_last(f.counters + blockIdx.x, (unsigned)split)) return;
-    }
     for_each_pack<G>(acc, a, at, [&](int64_t i, int n, bool wide, dg_pack<float, 4> v) {
-        if (split > 1) {
-            v = take(f.scratch + i, n, wide);
-            for (int k = 1; k < split; k++) {
-                const dg_pack<float, 4> more = take(f.scratch + k * count + i, n, wide);
-#pragma unroll
-                for (int e = 0; e < 4; e++) v.v[e] += more.v[e];
-            }
-        }
         const dg_pack<float, 4> old = f.out.kind == DG_SINK_ACT_DX ? take(f.out.y + i, n, wide) : dg_pack<float, 4>{};
 #pragma unroll
         for (int e = 0; e < 4; e++) {
@@ -118,28 +106,33 @@ static __global__ void __launch_bounds__(G::NT, G::T == 1 ? 4 : 3)
     });
 }
 
-template <class G> static void launch_dx(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
+template <class G>
+static void launch_dx(const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream)
 {
     const dg_conv_args *a = &f->conv;
     const int tiles = dg_div_up((a->H + 1) / 2, G::ROWS) * dg_div_up((a->W + 1) / 2, G::COLS) *
                       dg_div_up(a->N, G::IMAGES);
     const size_t bytes = dev_pool_bytes<float>((size_t)tune->stages * G::stage_bytes / sizeof(float)) +
-                         dev_pool_bytes<float>(2 * (size_t)a->Co);
-    KLAUNCH_AFTER(dx_kernel<G>, dim3((unsigned)tiles, (unsigned)tune->split), dim3(G::NT), bytes, stream, *f,
-                  tune->split, tune->stages);
+                         dev_pool_bytes<float>(factor_words(*f));
+    const dim3 grid((unsigned)tiles), block(G::NT);
+    if (overlapping) KLAUNCH_AFTER(dx_kernel<G>, grid, block, bytes, stream, *f, tune->stages);
+    else KLAUNCH(dx_kernel<G>, grid, block, bytes, stream, *f, tune->stages);
 }
 
-template <int CI> static void launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
+template <int CI>
+static void launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream)
 {
-    if (kind == DG_OP_conv_fwd) dg_fused_thin_fwd<dg_thin_fwd<CI>>(f, true, stream);
-    else if (f->conv.W <= DG_THIN_SMALL) launch_dx<dg_patch_tile<DG_THIN_DX_SMALL, 4, CI, true>>(f, tune, stream);
-    else launch_dx<dg_patch_tile<DG_THIN_DX_LARGE, 4, CI, true>>(f, tune, stream);
+    typedef dg_patch_tile<DG_THIN_DX_SMALL, 4, CI, true> small;
+    typedef dg_patch_tile<DG_THIN_DX_LARGE, 4, CI, true> large;
+    if (kind == DG_OP_conv_fwd) dg_fused_thin_fwd<dg_thin_fwd<CI>>(f, overlapping, stream);
+    else if (f->conv.W <= DG_THIN_SMALL) launch_dx<small>(f, tune, overlapping, stream);
+    else launch_dx<large>(f, tune, overlapping, stream);
 }
 
-void dg_fused_thin(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
+void dg_fused_thin(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream)
 {
     if (dg_is(tune, "thin_mma"))
-        return kind == DG_OP_conv_fwd ? dg_fused_thin_mma_fwd(f, tune, true, stream)
-                                      : dg_fused_thin_mma_dx(f, tune, true, stream);
-    f->conv.Ci == 1 ? launch<1>(kind, f, tune, stream) : launch<3>(kind, f, tune, stream);
+        return kind == DG_OP_conv_fwd ? dg_fused_thin_mma_fwd(f, tune, overlapping, stream)
+                                      : dg_fused_thin_mma_dx(f, tune, overlapping, stream);
+    (f->conv.Ci == 1 ? launch<1> : launch<3>)(kind, f, tune, overlapping, stream);
 }

@@ -338,8 +338,8 @@ int main()
                 one(dir, setups[k], shape, DG_MATH_FP16, 2, tile, 1 + i % 3 % (shape[3] / 16), i % 8 == 3 ? 3 : 1);
             continue;
         }
-        one(dir, setups[k], shape, bf16 ? DG_MATH_BF16 : DG_MATH_TF32, wide, tile, 1 + i % 3 % (shape[3] / 16),
-            i % 8 == 3 ? 3 : 1);
+        one(dir, setups[k], shape, bf16 ? DG_MATH_BF16 : DG_MATH_TF32, wide, bf16 ? tile : 0 /* tf32 has one */,
+            1 + i % 3 % (shape[3] / 16), i % 8 == 3 ? 3 : 1);
     }
     for (int k = 0; k < count; k++) DG_CHECKF(used[k] == 3, "%s was not tested", setups[k].name);
     if (!dev_small()) { /* so many blocks that their sums are merged in two steps */

@@ -31,20 +31,20 @@ struct dx_case {
     float factor;
     dg_sink_kind out;
     dg_act act;
-    int stages, split;
+    int stages;
     bool small;
 };
 static const dx_case backward[] = {
-    {2, 12, 10, 3, 8, DG_SOURCE_NORM, 0, DG_SINK_ACT, DG_ACT_TANH, 2, 1, true},
-    {9, 6, 8, 3, 12, DG_SOURCE_NORM, 0.2f, DG_SINK_ACT, DG_ACT_TANH, 3, 3, true},
-    {1, 36, 70, 3, 20, DG_SOURCE_NORM, 0, DG_SINK_ACT, DG_ACT_TANH, 4, 2, false},
-    {2, 9, 7, 1, 8, DG_SOURCE_NORM, 0, DG_SINK_PLAIN, DG_ACT_NONE, 2, 2, true},
-    {1, 40, 36, 1, 16, DG_SOURCE_PLAIN, 0, DG_SINK_ACT_DX, DG_ACT_TANH, 3, 1, false},
-    {3, 16, 16, 3, 8, DG_SOURCE_PLAIN, 0, DG_SINK_ACT_DX, DG_ACT_TANH, 2, 1, true},
-    {1, 35, 66, 3, 52, DG_SOURCE_NORM, 0.2f, DG_SINK_ACT, DG_ACT_TANH, 2, 1, false},
-    {2, 16, 67, 1, 20, DG_SOURCE_NORM, 0, DG_SINK_PLAIN, DG_ACT_NONE, 3, 1, false},
-    {1, 33, 35, 3, 8, DG_SOURCE_PLAIN, 0, DG_SINK_ACT_DX, DG_ACT_LEAKY, 2, 2, false},
-    {1, 64, 64, 3, 32, DG_SOURCE_NORM, 0, DG_SINK_ACT, DG_ACT_TANH, 2, 1, false},
+    {2, 12, 10, 3, 8, DG_SOURCE_NORM, 0, DG_SINK_ACT, DG_ACT_TANH, 2, true},
+    {9, 6, 8, 3, 12, DG_SOURCE_NORM, 0.2f, DG_SINK_ACT, DG_ACT_TANH, 3, true},
+    {1, 36, 70, 3, 20, DG_SOURCE_NORM, 0, DG_SINK_ACT, DG_ACT_TANH, 4, false},
+    {2, 9, 7, 1, 8, DG_SOURCE_NORM, 0, DG_SINK_PLAIN, DG_ACT_NONE, 2, true},
+    {1, 40, 36, 1, 16, DG_SOURCE_PLAIN, 0, DG_SINK_ACT_DX, DG_ACT_TANH, 3, false},
+    {3, 16, 16, 3, 8, DG_SOURCE_PLAIN, 0, DG_SINK_ACT_DX, DG_ACT_TANH, 2, true},
+    {1, 35, 66, 3, 52, DG_SOURCE_NORM, 0.2f, DG_SINK_ACT, DG_ACT_TANH, 2, false},
+    {2, 16, 67, 1, 20, DG_SOURCE_NORM, 0, DG_SINK_PLAIN, DG_ACT_NONE, 3, false},
+    {1, 33, 35, 3, 8, DG_SOURCE_PLAIN, 0, DG_SINK_ACT_DX, DG_ACT_LEAKY, 2, false},
+    {1, 64, 64, 3, 32, DG_SOURCE_NORM, 0, DG_SINK_ACT, DG_ACT_TANH, 2, false},
 };
 
 static const char *math_name(dg_math math)
@@ -193,8 +193,8 @@ static void run(const fwd_case &k, dg_math math)
 static void run(const dx_case &k, dg_math math)
 {
     char name[200];
-    snprintf(name, sizeof name, "%s thin dx N=%d H=%d W=%d C=%d<%d source %d sink %d act %d stages %d split %d",
-             math_name(math), k.N, k.H, k.W, k.Ci, k.Co, k.in, k.out, k.act, k.stages, k.split);
+    snprintf(name, sizeof name, "%s thin dx N=%d H=%d W=%d C=%d<%d source %d sink %d act %d stages %d", math_name(math),
+             k.N, k.H, k.W, k.Ci, k.Co, k.in, k.out, k.act, k.stages);
     const dg_ref_conv s = dg_ref_conv_shape(k.N, k.H, k.W, k.Ci, k.Co, 4, 2, 1);
     fused_source in(k.in, s.N, s.Ho * s.Wo, s.Co, 1, k.factor, 1);
     fused_sink out(k.out, s.N, s.H * s.W, s.Ci, 1, k.act, 50);
@@ -210,7 +210,6 @@ static void run(const dx_case &k, dg_math math)
     if (math == DG_MATH_FP32) {
         tune.variant = "thin";
         tune.stages = k.stages;
-        tune.split = k.split;
     }
     f.early = k.Ci * k.Co == 24 && k.small;
     if (!launch(DG_OP_conv_dx, &f, &tune, &out, math, name)) return;

@@ -129,13 +129,20 @@ static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3])
 #define X(SMALL, M, N, WN, GROUPS) next("mma", 0, M, N);
         DG_FP16_FWD_TILES(X)
 #undef X
+    } else if (p->gpu.math == DG_MATH_TF32) {
+#define X(M, N, WN, GROUPS) next("mma", 0, M, N);
+        DG_TF32_FWD_TILES(X)
+#undef X
+#define X(M, N, WN, GROUPS) next("mma", 1, M, N);
+        DG_TF32_DX_TILES(X)
+#undef X
     } else {
 #define X(M, N, WN, GROUPS) next("mma", 0, M, N);
         DG_MMA_FWD_TILES(X)
 #undef X
     }
 #define X(M, N, WN, GROUPS) next("mma", 1, M, N);
-    DG_MMA_DX_TILES(X)
+    if (p->gpu.math != DG_MATH_TF32) { DG_MMA_DX_TILES(X) }
 #undef X
 #define X(M, N) next("mma", 2, M, N);
     DG_MMA_DW_TILES(X)

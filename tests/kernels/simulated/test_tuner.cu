@@ -45,7 +45,7 @@ static bool is_faulty(const dg_op *op)
 /* The one to be found. */
 static bool is_good(const dg_op *op)
 {
-    return is_conv(op) && dg_is(&op->tune, "tiled") && op->tune.tile_m == 64 && op->tune.tile_n == 32 &&
+    return is_conv(op) && dg_is(&op->tune, "tiled") && op->tune.tile_m == 64 && op->tune.tile_n == 64 &&
            op->tune.stages == 4;
 }
 

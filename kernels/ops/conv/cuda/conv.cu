@@ -123,9 +123,10 @@ void dg_conv_mma(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cu
     float *const result = (float *)(kind == DG_OP_conv_fwd ? a->y : kind == DG_OP_conv_dx ? a->x : a->w);
     float *const out = tune->split > 1 ? (float *)a->scratch : result;
     const bool wide = dg_is(tune, "wgmma");
-    if (kind == DG_OP_conv_fwd) wide ? dg_conv_wgmma_fwd(a, tune, out, stream) : dg_conv_mma_fwd(a, tune, out, stream);
-    if (kind == DG_OP_conv_dx) wide ? dg_conv_wgmma_dx(a, tune, out, stream) : dg_conv_mma_dx(a, tune, out, stream);
-    if (kind == DG_OP_conv_dw) dg_conv_mma_dw(a, tune, out, stream);
+    if (tune->math == DG_MATH_FP16) dg_conv_mma_fp16(kind, a, tune, out, stream);
+    else if (kind == DG_OP_conv_dw) dg_conv_mma_dw(a, tune, out, stream);
+    else if (kind == DG_OP_conv_dx) (wide ? dg_conv_wgmma_dx : dg_conv_mma_dx)(a, tune, out, stream);
+    else (wide ? dg_conv_wgmma_fwd : dg_conv_mma_fwd)(a, tune, out, stream);
     if (tune->split > 1) dg_conv_sum(result, out, dg_conv_count(kind, a), tune->split, stream);
 }
 

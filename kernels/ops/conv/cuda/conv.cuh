@@ -27,6 +27,7 @@ void dg_conv_mma_dx(const dg_conv_args *a, const dg_tune *tune, float *out, cuda
 void dg_conv_wgmma_fwd(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 void dg_conv_wgmma_dx(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 void dg_conv_mma_dw(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
+void dg_conv_mma_fp16(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream);
 
 /* gemv: one pixel and at most 4 channels on the side of y, x as large as the kernel. */
 void dg_conv_gemv(dg_op_kind kind, const dg_conv_args *a, cudaStream_t stream);

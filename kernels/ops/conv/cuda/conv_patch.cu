@@ -1,4 +1,4 @@
-/* Data gradient of the 4x4 convolution of stride 2 and pad 1 without tensor cores: patch and thin (conv_patch.cuh). */
+/* Data gradient of the 4x4 convolution of stride 2 and pad 1 without tensor cores (conv_patch.cuh). */
 #include "kernels/ops/conv/cuda/conv_patch.cuh"
 
 template <class G>
@@ -25,15 +25,10 @@ static __global__ void __launch_bounds__(G::NT) patch_kernel(const dg_conv_args 
                 const int ix = 2 * (at.b0 + at.col + p) + px;
                 if (ix >= a.W) continue;
                 float *x = out + (((at.image0 + at.image) * a.H + iy) * a.W + ix) * a.Ci + ci;
-                if (G::THIN) {
+                dg_pack<float, 4> v;
 #pragma unroll
-                    for (int t = 0; t < G::T; t++) x[t] = acc[py][px][p][t];
-                } else {
-                    dg_pack<float, 4> v;
-#pragma unroll
-                    for (int t = 0; t < G::T; t++) v.v[t] = acc[py][px][p][t];
-                    dg_store<4>(x, v);
-                }
+                for (int t = 0; t < G::T; t++) v.v[t] = acc[py][px][p][t];
+                dg_store<4>(x, v);
             }
     }
 }
@@ -55,22 +50,12 @@ static void launch_tile(const dg_conv_args *a, const dg_tune *tune, float *out, 
     else launch<dg_patch_tile<POSITIONS / 8, 8, 1, BN, 4, false>>(a, tune, out, stream);
 }
 
-template <int CI> static void launch_thin(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
-{
-    if (a->W <= DG_THIN_SMALL) launch<dg_patch_tile<DG_THIN_DX_SMALL, 4, CI, true>>(a, tune, out, stream);
-    else launch<dg_patch_tile<DG_THIN_DX_LARGE, 4, CI, true>>(a, tune, out, stream);
-}
-
 void dg_conv_patch(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     float *out = (float *)(tune->split > 1 ? a->scratch : a->x);
-    if (dg_is(tune, "thin")) {
-        a->Ci == 1 ? launch_thin<1>(a, tune, out, stream) : launch_thin<3>(a, tune, out, stream);
-    } else {
 #define X(POSITIONS, BN) \
     if (tune->tile_m == POSITIONS && tune->tile_n == BN) launch_tile<POSITIONS, BN>(a, tune, out, stream);
-        DG_PATCH_TILES(X)
+    DG_PATCH_TILES(X)
 #undef X
-    }
     if (tune->split > 1) dg_conv_sum((float *)a->x, out, dg_conv_count(DG_OP_conv_dx, a), tune->split, stream);
 }

@@ -1,47 +1,7 @@
-/* Convolutions of pictures: forward and weight gradient; the data gradient is conv_patch.cu's. */
+/* Convolutions of pictures by themselves: the weight gradient; forward and data gradient are the kernels of fused
+ * launches, with nothing around them. */
 #include "kernels/ops/conv/cuda/conv_thin_dw.cuh"
-#include "kernels/ops/conv/cuda/conv_thin_fwd.cuh"
 #include "kernels/fused/fuse.cuh"
-
-/* ---- Forward ---- */
-
-template <int CI> static __global__ void __launch_bounds__(dg_thin_fwd<CI>::NT) fwd_kernel(const dg_conv_args a)
-{
-    typedef dg_thin_fwd<CI> fwd;
-    DEV_CHECK(blockDim.x == fwd::NT);
-    SHARED(float, patch, [fwd::patch_words]);
-    SHARED(float, weight, [fwd::weight_words]);
-    const dg_thin_tiling t = dg_thin_tiling_of(a);
-    const int tile = (int)blockIdx.x, co0 = (int)blockIdx.y * DG_THIN_CHANNELS;
-    const int b0 = tile % t.across * DG_THIN_COLS, a0 = tile / t.across % t.down * DG_THIN_ROWS,
-              image = tile / t.across / t.down;
-    dg_thin_patch<CI, fwd::NT>(patch, a, image, a0, b0);
-    fwd::template load_weights<false>(weight, a, co0);
-    __syncthreads();
-    fwd sums;
-    sums.add(patch, weight);
-    const int oy = a0 + fwd::row(), co = co0 + fwd::lane() * fwd::CHANNELS;
-    if (oy >= a.Ho) return;
-#pragma unroll
-    for (int p = 0; p < 4; p++) {
-        const int ox = b0 + fwd::col(p);
-        if (ox >= a.Wo) continue;
-        float *y = (float *)a.y + (((int64_t)image * a.Ho + oy) * a.Wo + ox) * a.Co + co;
-        const float(&v)[fwd::CHANNELS] = sums.acc[p];
-#pragma unroll
-        for (int h = 0; h < fwd::CHANNELS; h += 4) /* Co is a multiple of 4 */
-            if (co + h < a.Co) dg_store<4>(y + h, dg_pack<float, 4>{{v[h], v[h + 1], v[h + 2], v[h + 3]}});
-    }
-}
-
-template <int CI> static void launch_fwd(const dg_conv_args *a, cudaStream_t stream)
-{
-    const dg_thin_tiling t = dg_thin_tiling_of(*a);
-    const dim3 grid((unsigned)(a->N * t.down * t.across), (unsigned)dg_div_up(a->Co, DG_THIN_CHANNELS));
-    KLAUNCH(fwd_kernel<CI>, grid, dim3(dg_thin_fwd<CI>::NT), 0, stream, *a);
-}
-
-/* ---- Weight gradient ---- */
 
 template <int CI>
 static __global__ void __launch_bounds__(DG_THIN_DW_THREADS) dw_kernel(const dg_conv_args a, float *out, int split)
@@ -82,23 +42,14 @@ template <int CI> static void launch_dw(const dg_conv_args *a, const dg_tune *tu
     if (tune->split > 1) dg_conv_sum((float *)a->w, out, dg_conv_count(DG_OP_conv_dw, a), tune->split, stream);
 }
 
-/* On tensor cores: forward and data gradient are the kernels of fused launches. */
-static void launch_mma(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
+void dg_conv_thin(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    if (kind == DG_OP_conv_dw) return dg_conv_thin_mma_dw(a, tune, stream);
+    if (kind == DG_OP_conv_dw && dg_is(tune, "thin_mma")) return dg_conv_thin_mma_dw(a, tune, stream);
+    if (kind == DG_OP_conv_dw) return a->Ci == 1 ? launch_dw<1>(a, tune, stream) : launch_dw<3>(a, tune, stream);
     dg_fused_conv f = {};
     f.conv = *a;
     f.in.x = (const float *)(kind == DG_OP_conv_fwd ? a->x : a->y);
     f.in.factor = 1;
     f.in.groups = f.out.groups = 1;
-    kind == DG_OP_conv_fwd ? dg_fused_thin_mma_fwd(&f, tune, false, stream)
-                           : dg_fused_thin_mma_dx(&f, tune, false, stream);
-}
-
-void dg_conv_thin(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
-{
-    if (dg_is(tune, "thin_mma")) launch_mma(kind, a, tune, stream);
-    else if (kind == DG_OP_conv_dx) dg_conv_patch(a, tune, stream);
-    else if (kind == DG_OP_conv_fwd) a->Ci == 1 ? launch_fwd<1>(a, stream) : launch_fwd<3>(a, stream);
-    else a->Ci == 1 ? launch_dw<1>(a, tune, stream) : launch_dw<3>(a, tune, stream);
+    dg_fused_thin(kind, &f, tune, false, stream);
 }

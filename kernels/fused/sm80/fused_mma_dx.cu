@@ -10,7 +10,11 @@ static void launch_tile(const dg_fused_conv *f, const dg_tune *tune, cudaStream_
         typedef dg_dx_tile<E, float, SMALL, M, N, WN, GROUPS, MAP> tile;        \
         dg_fused_launch<dg_dx_job<tile>, tile>(DG_OP_conv_dx, f, tune, stream); \
     }
-    DG_MMA_DX_TILES(X)
+    if constexpr (E::unit == dg_mma_tf32::unit) {
+        DG_TF32_DX_TILES(X)
+    } else {
+        DG_MMA_DX_TILES(X)
+    }
 #undef X
 }
 
@@ -25,5 +29,4 @@ void dg_fused_mma_dx(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t s
 {
     if (tune->math == DG_MATH_BF16) launch<dg_mma_bf16>(f, tune, stream);
     if (tune->math == DG_MATH_TF32) launch<dg_mma_tf32>(f, tune, stream);
-    if (tune->math == DG_MATH_FP16) launch<dg_mma_fp16>(f, tune, stream);
 }

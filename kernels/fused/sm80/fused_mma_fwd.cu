@@ -10,7 +10,11 @@ static void launch_tile(const dg_fused_conv *f, const dg_tune *tune, cudaStream_
         typedef dg_fwd_tile<E, float, SMALL, M, N, WN, GROUPS, MAP> tile;         \
         dg_fused_launch<dg_fwd_job<tile>, tile>(DG_OP_conv_fwd, f, tune, stream); \
     }
-    DG_MMA_FWD_TILES(X)
+    if constexpr (E::unit == dg_mma_tf32::unit) {
+        DG_TF32_FWD_TILES(X)
+    } else {
+        DG_MMA_FWD_TILES(X)
+    }
 #undef X
 }
 
@@ -21,23 +25,8 @@ template <class E> static void launch(const dg_fused_conv *f, const dg_tune *tun
     });
 }
 
-static void launch_fp16(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
-{
-    dg_fused_instance(f, [=](auto small, auto map) {
-#define X(SMALL, M, N, WN, GROUPS)                                                                   \
-    if constexpr (decltype(small)::value == SMALL) {                                                 \
-        typedef dg_fwd_tile<dg_mma_fp16, float, SMALL, M, N, WN, GROUPS, decltype(map)::value> tile; \
-        if (tune->tile_m == M && tune->tile_n == N)                                                  \
-            dg_fused_launch<dg_fwd_job<tile>, tile>(DG_OP_conv_fwd, f, tune, stream);                \
-    }
-        DG_FP16_FWD_TILES(X)
-#undef X
-    });
-}
-
 void dg_fused_mma_fwd(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
     if (tune->math == DG_MATH_BF16) launch<dg_mma_bf16>(f, tune, stream);
     if (tune->math == DG_MATH_TF32) launch<dg_mma_tf32>(f, tune, stream);
-    if (tune->math == DG_MATH_FP16) launch_fp16(f, tune, stream);
 }

@@ -14,16 +14,11 @@ template <class E> static void launch_tile(const dg_conv_args *a, const dg_tune 
         if (a->Wo <= DG_MMA_SMALL) launch<dg_fwd_tile<E, float, true, M, N, WN, GROUPS>>(a, tune->split, out, stream); \
         else launch<dg_fwd_tile<E, float, false, M, N, WN, GROUPS>>(a, tune->split, out, stream);                      \
     }
-    DG_MMA_FWD_TILES(X)
-#undef X
-}
-
-static void launch_fp16(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
-{
-#define X(SMALL, M, N, WN, GROUPS)                                                  \
-    if ((a->Wo <= DG_MMA_SMALL) == SMALL && tune->tile_m == M && tune->tile_n == N) \
-        launch<dg_fwd_tile<dg_mma_fp16, float, SMALL, M, N, WN, GROUPS>>(a, tune->split, out, stream);
-    DG_FP16_FWD_TILES(X)
+    if constexpr (E::unit == dg_mma_tf32::unit) {
+        DG_TF32_FWD_TILES(X)
+    } else {
+        DG_MMA_FWD_TILES(X)
+    }
 #undef X
 }
 
@@ -31,5 +26,4 @@ void dg_conv_mma_fwd(const dg_conv_args *a, const dg_tune *tune, float *out, cud
 {
     if (tune->math == DG_MATH_BF16) launch_tile<dg_mma_bf16>(a, tune, out, stream);
     if (tune->math == DG_MATH_TF32) launch_tile<dg_mma_tf32>(a, tune, out, stream);
-    if (tune->math == DG_MATH_FP16) launch_fp16(a, tune, out, stream);
 }

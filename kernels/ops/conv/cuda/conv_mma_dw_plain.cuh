@@ -1,8 +1,11 @@
-/* Weight gradient on tensor cores, alone. */
+/* Weight gradient on tensor cores by itself. */
+#ifndef DG_CONV_MMA_DW_PLAIN_CUH
+#define DG_CONV_MMA_DW_PLAIN_CUH
+
 #include "kernels/ops/conv/cuda/conv_mma_dw.cuh"
 
 template <class G>
-static __device__ __forceinline__ void dw_block(const dg_conv_args &a, float *out, int split, int pieces)
+static __device__ __forceinline__ void dg_dw_block(const dg_conv_args &a, float *out, int split, int pieces)
 {
     DEV_CHECK(blockDim.x == G::NT);
     typedef typename G::patch P;
@@ -23,29 +26,24 @@ static __device__ __forceinline__ void dw_block(const dg_conv_args &a, float *ou
 }
 
 template <class G>
-static __global__ void __launch_bounds__(G::NT) dw_kernel(const dg_conv_args a, float *out, int split, int pieces)
+static __global__ void __launch_bounds__(G::NT) dg_dw_kernel(const dg_conv_args a, float *out, int split, int pieces)
 {
-    if constexpr (G::E::there) dw_block<G>(a, out, split, pieces);
+    if constexpr (G::E::there) dg_dw_block<G>(a, out, split, pieces);
     else __trap(); /* dg_variant_check() refuses it there */
 }
 
-template <class G> static void launch(const dg_conv_args *a, int split, float *out, cudaStream_t stream)
+template <class G> static void dg_dw_launch_tile(const dg_conv_args *a, int split, float *out, cudaStream_t stream)
 {
     typedef typename G::patch::piece piece;
     const int cells = a->N * dg_div_up(a->Ho, piece::side) * dg_div_up(a->Wo, piece::side);
     const dim3 grid((unsigned)dg_div_up(a->Co, G::M), (unsigned)dg_div_up(a->Ci, G::N), (unsigned)split);
-    KLAUNCH(dw_kernel<G>, grid, dim3(G::NT), G::bytes, stream, *a, out, split, dg_div_up(cells, piece::cells));
+    KLAUNCH(dg_dw_kernel<G>, grid, dim3(G::NT), G::bytes, stream, *a, out, split, dg_div_up(cells, piece::cells));
 }
 
-template <class E> static void launch_tile(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
+template <class E> static void dg_dw_launch(const dg_conv_args *a, int split, float *out, cudaStream_t stream)
 {
-    a->Wo <= DG_MMA_SMALL ? launch<dg_dw_tile<E, float, true>>(a, tune->split, out, stream)
-                          : launch<dg_dw_tile<E, float, false>>(a, tune->split, out, stream);
+    a->Wo <= DG_MMA_SMALL ? dg_dw_launch_tile<dg_dw_tile<E, float, true>>(a, split, out, stream)
+                          : dg_dw_launch_tile<dg_dw_tile<E, float, false>>(a, split, out, stream);
 }
 
-void dg_conv_mma_dw(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
-{
-    if (tune->math == DG_MATH_BF16) launch_tile<dg_mma_bf16>(a, tune, out, stream);
-    if (tune->math == DG_MATH_TF32) launch_tile<dg_mma_tf32>(a, tune, out, stream);
-    if (tune->math == DG_MATH_FP16) launch_tile<dg_mma_fp16>(a, tune, out, stream);
-}
+#endif
