@@ -1,4 +1,7 @@
-/* What a CUDA device can do at most, measured: multiply-adds, tensor cores, memory, the cache, a launch. */
+/* What a CUDA device can do at most, measured: multiply-adds, tensor cores, memory, the cache, a launch.
+ *
+ * Tile: 256 threads, 8 blocks a multiprocessor. Shared memory: none. Registers: 4 to 43. Bound by: what each is named
+ * after. Template parameters: real, M, the arithmetic that is measured. */
 #include "kernels/cuda/cuda_time.cuh"
 
 #include <string.h>

@@ -5,7 +5,11 @@
  * says which. A launcher only enqueues kernels: nothing in it allocates, waits or copies from the host, so it may
  * run inside a stream capture. Kernels take the op's argument struct by value.
  *
- * No float atomics; every sum has an order that depends on shapes and on the tuning alone. */
+ * No float atomics; every sum has an order that depends on shapes and on the tuning alone.
+ *
+ * Every file with kernels begins with four numbers: the tile of a block, its shared memory, the registers of a thread
+ * (ptxas -v for sm_90) and what bounds it; then it says its template parameters. kernels/ops/conv/README.md says in
+ * which order to read the families and draws the patch. */
 #ifndef DG_CUDA_CUH
 #define DG_CUDA_CUH
 

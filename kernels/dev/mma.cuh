@@ -145,7 +145,7 @@ struct dg_mma_tf32 : dg_mma_by_warps {
     }
 };
 
-/* A warp's sums: 16*MI x 8*NJ of them; c[i][j] is rows 16i + g and + 8, columns 8j + 2t and + 1. */
+/* A warp's sums in arithmetic E: 16*MI x 8*NJ of them; c[i][j] is rows 16i + g and + 8, columns 8j + 2t and + 1. */
 template <class E, int MI, int NJ> struct dg_sums {
     float c[MI][NJ][4];
 

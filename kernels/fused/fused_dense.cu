@@ -1,7 +1,10 @@
 /* The first layer of G: x(N, pixels, C) = y(N, Co) w(Co, pixels, C), with the latents drawn here and the statistics of
  * the norm behind it. A block makes the channels c0.. of one pixel for some images; a thread 2 images x 4 channels. The
  * sum runs over DEPTH latents at a time, nearly always all of them. Blocks draw the latents that they need: that is
- * quicker than to wait for another kernel. */
+ * quicker than to wait for another kernel.
+ *
+ * Tile: 16 images x 64 channels of one pixel (conv_tiles.h). Shared memory: 40 KB. Registers: 95. Bound by:
+ * multiply-adds and the drawing of latents. */
 #define DEV_RANDOM
 #include "kernels/ops/conv/cuda/conv.cuh"
 #include "kernels/fused/fuse.cuh"

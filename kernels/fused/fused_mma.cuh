@@ -1,6 +1,11 @@
 /* Fused convolutions on tensor cores (fuse.h): the loop of the plain ones, conv_mma_fwd.cuh and conv_mma_dx.cuh,
  * between a source and a sink. Values go through the source once, on their way into shared memory; results are still in
- * registers when the sink gets them. */
+ * registers when the sink gets them.
+ *
+ * Tile and most of the shared memory: of conv_mma_fwd.cuh and conv_mma_dx.cuh; beside it 8 or 12 bytes a channel that
+ * is summed, the prologue's numbers, and 16 bytes. Registers: forward bf16 190 to 240, tf32 162 to 194; data gradient
+ * bf16 186 to 224, tf32 170 to 194; by warpgroups 110 to 220. Bound by: shared memory, and the latency of the
+ * epilogue's sums over blocks. */
 #ifndef DG_FUSED_MMA_CUH
 #define DG_FUSED_MMA_CUH
 

@@ -1,5 +1,10 @@
 /* Convolutions of pictures with what is around them. Forward: fused_thin_fwd.cuh. Data gradient (a generator's last
- * layer, forward): y may come out of a norm, transformed in shared memory by the thread that copied it. */
+ * layer, forward): y may come out of a norm, transformed in shared memory by the thread that copied it.
+ *
+ * Tile: 8x8 positions of 8 images (maps up to 32 wide), or 16x32 of one, x CI channels x 4 phases; 4 channels of y a
+ * stage, 2 to 4 stages. Shared memory: 13 or 16 KB a stage, and 8 bytes a channel of y. Registers: 96 (CI = 1) or 128
+ * (3). Bound by: multiply-adds of ordinary cores. Template parameters: G, the dg_patch_tile; CI, channels of x; F, what
+ * is done with four results. */
 #include "kernels/ops/conv/cuda/conv_patch.cuh"
 #include "kernels/ops/conv/cuda/conv_thin_fwd.cuh"
 #include "kernels/fused/fused_thin_fwd.cuh"

@@ -1,5 +1,9 @@
 /* Forward convolution of pictures with what is around it: the pictures may come from the data set, the results go
- * through an activation, its gradient or the norm's. fwd says how sums are made: dg_thin_fwd or dg_thin_mma_fwd. */
+ * through an activation, its gradient or the norm's. fwd says how sums are made: dg_thin_fwd or dg_thin_mma_fwd.
+ *
+ * Tile: 4 x 32 pixels x 32 channels. Shared memory: 5 KB (CI = 1) or 14 KB (3); on tensor cores in bf16 3 or 7.
+ * Registers: 110 to 115; on tensor cores 80 to 94. Bound by: multiply-adds of ordinary cores; on tensor cores by the
+ * results' way to memory. Template parameter fwd: dg_thin_fwd<CI> or dg_thin_mma_fwd<E, CI>, with CI channels of x. */
 #ifndef DG_FUSED_THIN_FWD_CUH
 #define DG_FUSED_THIN_FWD_CUH
 

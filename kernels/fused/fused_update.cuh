@@ -1,5 +1,9 @@
 /* The kernel of the fused update (fuse.h, fused_update.h). An instance for each arithmetic of tensor cores and each
- * side that the gradient may be on; they are in files of their own. */
+ * side that the gradient may be on; they are in files of their own.
+ *
+ * Tile: of each job its own (fused_update.h). Shared memory: of the largest job, 4 to 100 KB, and 240 bytes. Registers:
+ * bf16 218 or 234, tf32 228 or 244. Bound by: makers by shared memory, finishers by memory, 36 bytes a weight. Template
+ * parameters: E, arithmetic of jobs on tensor cores (mma.cuh); OF_X, the gradient is on the side of x. */
 #ifndef DG_FUSED_UPDATE_CUH
 #define DG_FUSED_UPDATE_CUH
 

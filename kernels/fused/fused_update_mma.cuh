@@ -13,6 +13,7 @@ extern "C" {
  * memory, for each group unit by unit: as many scales as a unit has channels, then shifts, then (of two) tilts. Values
  * outside of the map stay 0. */
 template <class E, int ITEMS, int CHANNELS, bool TWO> struct dg_dw_source {
+    /* E: arithmetic; ITEMS: units of a thread; CHANNELS: of the tile on this side; TWO: of two tensors */
     static constexpr bool grouped = true;
     static constexpr int numbers = TWO ? 3 : 2, words = numbers * CHANNELS; /* of a channel; of a group */
     const dg_source &s; /* read again and again where it lies: registers are short */

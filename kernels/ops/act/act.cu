@@ -1,4 +1,7 @@
-/* Activations without a norm: one thread a value (direct) or 16 bytes of values (vector). */
+/* Activations without a norm: one thread a value (direct) or 16 bytes of values (vector).
+ *
+ * Tile: a thread n values (n = 1, or 16 bytes of them). Shared memory: none. Registers: 11 to 24. Bound by: memory, 8
+ * bytes a value forward, 12 backward. Template parameters: real, type of the values; n, values a thread. */
 #include "kernels/dev/cuda.cuh"
 
 static __device__ __forceinline__ float tanh_of(float x) { return tanhf(x); }

@@ -1,5 +1,8 @@
 /* Binary cross entropy on logits: a few dozen numbers a step, so one block; every thread makes the terms of its
- * logits, one thread adds them in index order, as the CPU does. */
+ * logits, one thread adds them in index order, as the CPU does.
+ *
+ * Tile: one block, a thread every blockDim'th logit. Shared memory: 4 KB of terms. Registers: 47. Bound by: latency.
+ * real: type of logits. */
 #include "kernels/ops/bce/bce.cuh"
 
 static constexpr int THREADS = 256;

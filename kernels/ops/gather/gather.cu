@@ -1,4 +1,7 @@
-/* Pictures in and out: rows of the data set to a batch, a batch to bytes. And the step counter. */
+/* Pictures in and out: rows of the data set to a batch, a batch to bytes. And the step counter.
+ *
+ * Tile: a thread n values. Shared memory: none. Registers: 12 to 32. Bound by: memory. Template parameters: real, type
+ * of the values; n, values a thread (1, or 16 bytes of them). */
 #include "kernels/ops/gather/gather.cuh"
 
 /* One thread n values of one image: a whole word of bytes in, where the image is not mirrored. */

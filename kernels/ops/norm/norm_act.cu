@@ -5,7 +5,12 @@
  * s takes rows s, s + slots, ... of the chunk, so that a warp reads whole runs of memory. A thread adds up runs of a
  * few rows in its own type and the runs in double; sums over a chunk are finished in shared memory by a tree, left in
  * scratch in double, and merged by one warp a channel in the order of the chunks. Chunks and trees depend on the
- * shape and the block alone. */
+ * shape and the block alone.
+ *
+ * Tile: statistics and gradients a chunk of rows (norm_chunks.h) x 32 lanes at most; the sweeps a thread n values.
+ * Shared memory: 4 to 16 KB of sums, the sweeps none. Registers: sums 32 to 64, merging 56 to 72, sweeps 30 to 56.
+ * Bound by: memory; the merging by latency. Template parameters: real, type of the values; n, values of a pack (1, or
+ * 16 bytes of them). */
 #include "kernels/dev/cuda.cuh"
 extern "C" {
 #include "core/tune/norm_chunks.h"

@@ -1,5 +1,9 @@
 /* Convolution: the direct kernels, one thread a result, right for every shape and both types of real; and the
- * choice between the variants of each direction. */
+ * choice between the variants of each direction.
+ *
+ * Tile: direct, a thread one result; the sum of a split's parts, 32 results x 8 slots. Shared memory: direct none, the
+ * sum 1 KB. Registers: 32 to 40; 22. Bound by: direct, the latency of its loads; the sum, memory. real: type of all
+ * values. */
 #include "kernels/ops/conv/cuda/conv.cuh"
 extern "C" {
 #include "core/tune/work.h"

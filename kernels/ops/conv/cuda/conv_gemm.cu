@@ -1,6 +1,9 @@
 /* Convolution through cuBLAS, the variant to beat: a matrix of patches (pixels of y) x (taps, channels of x) is built
  * in scratch and multiplied, or the product is folded back. Where y is one pixel that sees all of x, x already is
- * that matrix. */
+ * that matrix.
+ *
+ * Tile: a thread n channels of a patch. Shared memory: none (cuBLAS has its own). Registers: 25 to 34. Bound by:
+ * memory, the patches are K*K/S/S times as large as x. n: channels a thread, 4 or 1. */
 #include "kernels/ops/conv/cuda/conv.cuh"
 #include "kernels/cuda/cublas.cuh"
 

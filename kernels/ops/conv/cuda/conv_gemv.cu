@@ -3,7 +3,9 @@
  *
  *   fwd  y[n,co] = sum over k of x[n,k] w[co,k]      a block an image
  *   dx   x[n,k] = sum over co of y[n,co] w[co,k]     a thread 4 k of an image
- *   dw   w[co,k] = sum over n of y[n,co] x[n,k]      a warp 128 k; eight warps share the images */
+ *   dw   w[co,k] = sum over n of y[n,co] x[n,k]      a warp 128 k; eight warps share the images
+ *
+ * Tile: see above. Shared memory: fwd and dw 4 KB, dx none. Registers: 44, 32, 40. Bound by: memory. */
 #include "kernels/ops/conv/cuda/conv.cuh"
 
 static constexpr int MAX_CO = 4, THREADS = 256, WARPS = THREADS / 32;

@@ -49,10 +49,10 @@ template <bool SMALL> struct dg_piece {
 
 /* ---- Patches ---- */
 
-/* Patches of PIECES pieces, PLANES units of channels. HALVED: of the large side, its rows and columns taken apart by
- * parity: x[2u - 1 + py][2v - 1 + px] is (u, v) of phase (py, px), and tap (ky, kx) of position (r, c) is
- * (r + ky / 2, c + kx / 2) of phase (ky % 2, kx % 2). Else: of the small side, tap (ky, kx) of (r, c) is (r + ky, c +
- * kx). */
+/* Patches of PIECES pieces, PLANES units of channels; SMALL: cells are 4x4. HALVED: of the large side, its rows and
+ * columns taken apart by parity: x[2u - 1 + py][2v - 1 + px] is (u, v) of phase (py, px), and tap (ky, kx) of position
+ * (r, c) is (r + ky / 2, c + kx / 2) of phase (ky % 2, kx % 2). Else: of the small side, tap (ky, kx) of (r, c) is (r +
+ * ky, c + kx). */
 template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
     typedef dg_piece<SMALL> piece;
     static constexpr bool small = SMALL;

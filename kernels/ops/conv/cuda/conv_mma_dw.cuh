@@ -9,6 +9,7 @@
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
+/* E: arithmetic (mma.cuh); T: type of the values in memory; SMALL: maps of y up to 4 wide, cells of 4x4. */
 template <class E_, class T_, bool SMALL> struct dg_dw_tile {
     typedef E_ E;
     typedef T_ T;
@@ -33,7 +34,7 @@ template <int ITEMS> struct dg_dw_spots {
     __device__ __forceinline__ int &operator[](int j) { return spot[j]; }
 };
 
-/* A side as it lies in memory. */
+/* A side as it lies in memory. E, T: as above; ITEMS: units of a thread. */
 template <class E, class T, int ITEMS> struct dg_dw_plain {
     static constexpr bool grouped = false; /* does it want to know an image's group? */
     const T *const from;                   /* this thread's channels of the first pixel */
@@ -62,6 +63,7 @@ template <class E, class T, int ITEMS> struct dg_dw_plain {
     }
 };
 
+/* G: tile; X, Y: prologue of either side; Spots: where a thread's values of the patch are. */
 template <class G, class X, class Y, class Spots = dg_dw_spots<G::x_items>> struct dg_dw_job {
     typedef typename G::E E;
     typedef typename G::patch P;

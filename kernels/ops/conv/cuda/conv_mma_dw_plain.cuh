@@ -1,4 +1,8 @@
-/* Weight gradient on tensor cores by itself. */
+/* Weight gradient on tensor cores by itself.
+ *
+ * Tile: 64 channels of y x 16 taps x 16 channels of x. Shared memory: bf16, fp16 37 KB, in small maps 45; tf32 74
+ * and 90. Registers: 164 to 208. Bound by: shared memory and L2. Template parameters: G, the dg_dw_tile; E, its
+ * arithmetic (mma.cuh). */
 #ifndef DG_CONV_MMA_DW_PLAIN_CUH
 #define DG_CONV_MMA_DW_PLAIN_CUH
 

@@ -5,12 +5,19 @@
  *
  * A block makes all four phases of its positions (a, b), a warp one of them; all read the same patch of y. M =
  * positions of a phase, N = Ci, the sum over four taps x Co by chunks of channels of y. Weights are [slot][plane of
- * Ci][co] with slot = (dy, dx, py, px), positions of odd planes exchanged (mma.cuh): their sum runs over positions. */
+ * Ci][co] with slot = (dy, dx, py, px), positions of odd planes exchanged (mma.cuh): their sum runs over positions.
+ *
+ * Tile: 64 or 128 positions x 32 (by warpgroups: 64) channels x 4 phases, two chunks of 16 (tf32: 8) channels of y.
+ * Shared memory: 23 KB (64x32; small maps 27), 47 KB (128x32; 53); by warpgroups 28 to 51. The registers are
+ * conv_mma_plain.cuh's and fused_mma.cuh's. Bound by: shared memory. */
 #ifndef DG_CONV_MMA_DX_CUH
 #define DG_CONV_MMA_DX_CUH
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
+/* E: arithmetic (mma.cuh, wgmma.cuh); T: type of the values in memory; SMALL: maps of y up to 4 wide, cells of 4x4; M:
+ * positions of a block, of each phase; N: channels of a block; WN: of a warp; GROUPS: into which the taps of a chunk
+ * are divided, weights come by groups; MAP: the prologue of the patch (conv_mma.cuh). */
 template <class E_, class T_, bool SMALL, int M, int N_, int WN_, int GROUPS, int MAP = DG_AS_IS> struct dg_dx_tile {
     typedef E_ E;
     typedef T_ T;
@@ -38,6 +45,7 @@ static __device__ __forceinline__ constexpr int dg_taps_back(int slot)
     return (slot & 1) + (slot >> 1 & 1) * 4 + (slot >> 2 & 1) * 2 + (slot >> 3 & 1) * 8;
 }
 
+/* Prologue (fetch, store) and mainloop (multiply) of the data gradient; G: its tile. */
 template <class G> struct dg_dx_job {
     typedef typename G::E E;
     typedef typename G::T T;

@@ -1,11 +1,18 @@
 /* Forward pass on tensor cores: M = positions of y, N = Co, the sum over 16 taps x Ci by chunks of channels. The patch
  * of a chunk is in shared memory by phases (conv_mma.cuh); every tap reads it from another first position. Weights are
- * [tap][plane of Ci][co], positions of odd planes exchanged (mma.cuh). */
+ * [tap][plane of Ci][co], positions of odd planes exchanged (mma.cuh).
+ *
+ * Tile: 128 positions x 64 or 128 channels (fp16: 64 x 128 in small maps), two chunks of 16 (tf32: 8) channels. Shared
+ * memory: 54 KB (128x64; small maps 71), 79 KB (128x128; 96), fp16 48; by warpgroups 64 to 97. The registers are
+ * conv_mma_plain.cuh's and fused_mma.cuh's. Bound by: shared memory. */
 #ifndef DG_CONV_MMA_FWD_CUH
 #define DG_CONV_MMA_FWD_CUH
 
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
+/* E: arithmetic (mma.cuh, wgmma.cuh); T: type of the values in memory; SMALL: maps of y up to 4 wide, cells of 4x4; M:
+ * positions of a block; N: channels of a block; WN: of a warp; GROUPS: into which the taps of a chunk are divided,
+ * weights come by groups; MAP: the prologue of the patch (conv_mma.cuh). */
 template <class E_, class T_, bool SMALL, int M, int N_, int WN, int GROUPS, int MAP = DG_AS_IS> struct dg_fwd_tile {
     typedef E_ E;
     typedef T_ T;
@@ -27,6 +34,7 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN, int GROUPS, int
     static_assert(N % 8 == 0 && WN % 16 == 0, "eight positions of a plane; two fragments a load");
 };
 
+/* Prologue (fetch, store) and mainloop (multiply) of the forward pass; G: its tile. */
 template <class G> struct dg_fwd_job {
     typedef typename G::E E;
     typedef typename G::T T;

@@ -1,4 +1,7 @@
-/* Data gradient of the 4x4 convolution of stride 2 and pad 1 without tensor cores (conv_patch.cuh). */
+/* Data gradient of the 4x4 convolution of stride 2 and pad 1 without tensor cores (conv_patch.cuh).
+ *
+ * Tile: 32 or 64 positions x 32 or 64 channels x 4 phases, 4 channels of y a stage, 2 to 4 stages. Shared memory: 9 to
+ * 19 KB a stage. Registers: 154 to 174. Bound by: multiply-adds of ordinary cores. */
 #include "kernels/ops/conv/cuda/conv_patch.cuh"
 
 template <class G>

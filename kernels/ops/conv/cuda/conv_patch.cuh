@@ -17,6 +17,7 @@
 
 #include "kernels/ops/conv/cuda/conv.cuh"
 
+/* ROWS x COLS x IMAGES: positions of a block; BN: its channels of x; T: those of a thread; THIN: of pictures. */
 template <int ROWS_, int COLS_, int IMAGES_, int BN_, int T_, bool THIN_> struct dg_patch_tile {
     static constexpr int ROWS = ROWS_, COLS = COLS_, IMAGES = IMAGES_; /* positions of a block */
     static constexpr int BN = BN_, T = T_;                             /* channels of a block, of a thread */
@@ -32,7 +33,7 @@ template <int ROWS_, int COLS_, int IMAGES_, int BN_, int T_, bool THIN_> struct
     static __device__ __forceinline__ int at(int col) { return col * 4 + col / 4 * 4; }
 };
 
-/* Copies this block's patch, four channels a step. */
+/* Copies this block's patch, four channels a step. G, here and below: the dg_patch_tile. */
 template <class G> struct dg_patch_loader {
     const float *y;
     int from[G::passes], to[G::passes]; /* from < 0: outside; to < 0: nothing to do */

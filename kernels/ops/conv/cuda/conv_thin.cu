@@ -1,5 +1,8 @@
 /* Convolutions of pictures by themselves: the weight gradient; forward and data gradient are the kernels of fused
- * launches, with nothing around them. */
+ * launches, with nothing around them.
+ *
+ * Tile: 4 x 32 pixels x 32 channels of y, 16 taps x CI channels of x. Shared memory: 19 KB (CI = 1) or 24 KB (3).
+ * Registers: 64 or 117. Bound by: shared memory. CI: channels of x. */
 #include "kernels/ops/conv/cuda/conv_thin_dw.cuh"
 #include "kernels/fused/fuse.cuh"
 

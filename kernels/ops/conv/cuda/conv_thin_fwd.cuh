@@ -4,6 +4,7 @@
 
 #include "kernels/ops/conv/cuda/conv_thin.cuh"
 
+/* CI: channels of x. */
 template <int CI_> struct dg_thin_fwd {
     static constexpr int CI = CI_;
     static constexpr int CHANNELS = 8, LANES = DG_THIN_CHANNELS / CHANNELS,

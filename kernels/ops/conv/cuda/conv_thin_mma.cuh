@@ -71,6 +71,7 @@ template <class E> struct dg_quad {
  * different banks.
  *
  * Columns of B are in such an order that a lane gets four channels side by side, twice: 16 bytes of y. */
+/* E: arithmetic of dg_quad; CI: channels of x. */
 template <class E, int CI_> struct dg_thin_mma_fwd {
     typedef dg_quad<E> quad;
     static constexpr int CI = CI_, CHANNELS = 8, LANES = 4, NT = DG_THIN_ROWS * 32;

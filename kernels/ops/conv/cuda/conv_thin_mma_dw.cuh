@@ -13,6 +13,7 @@
 
 static constexpr int DG_THIN_MMA_DW_THREADS = 256;
 
+/* E: arithmetic (conv_thin_mma.cuh); CI: channels of x. */
 template <class E, int CI> struct dg_thin_mma_dw {
     typedef dg_quad<E> quad;
     /* sums of a lane */

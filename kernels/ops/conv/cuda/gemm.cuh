@@ -10,7 +10,8 @@
 
 #include "kernels/ops/conv/cuda/conv.cuh"
 
-/* One side of the product: B is its number of m (or n) in the block's tile, T in a thread's piece. */
+/* One side of the product. B: its number of m (or n) in the block's tile; T: in a thread's; BK: of the sum in a stage;
+ * BY_ROWS: k is innermost. */
 template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
     static constexpr int words = BY_ROWS ? B * (BK + DG_TILED_PAD) : BK * B; /* of one stage */
     static constexpr int line = BY_ROWS ? BK + DG_TILED_PAD : B;             /* from one row (column) to the next */
@@ -23,6 +24,8 @@ template <int B, int T, int BK, bool BY_ROWS> struct dg_side {
     }
 };
 
+/* BM x BN: results of a block; BK: of the sum in a stage; TM x TN: results of a thread; A_ROWS, B_ROWS: how A and B lie
+ * in memory (dg_side). */
 template <int BM_, int BN_, int BK_, int TM_, int TN_, bool A_ROWS, bool B_ROWS> struct dg_gemm {
     static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_;
     static constexpr int NT = (BM / TM) * (BN / TN); /* threads */
