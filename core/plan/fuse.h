@@ -2,9 +2,9 @@
  * finds runs of ops that one kernel can do and describes each as one of the structures below; the ops themselves stay
  * as they are, and are what a fused launch is tested against.
  *
- * A convolution reads its input through a source, which undoes the need for the sweep in front of it, and hands its
- * results to a sink, which does what the sweeps behind it would. All tensors are fp32 in device memory, NHWC. Plain C;
- * everything in here is passed to kernels by value. */
+ * A convolution reads its input through a prologue, which undoes the need for the sweep in front of it, and hands its
+ * results to an epilogue, which does what the sweeps behind it would. All tensors are fp32 in device memory, NHWC.
+ * Plain C; everything in here is passed to kernels by value. */
 #ifndef DG_FUSE_H
 #define DG_FUSE_H
 
@@ -16,14 +16,14 @@
 /* ---- Where the values of an operand come from; c is the channel, the group is that of the image ---- */
 
 typedef enum {
-    DG_SOURCE_PLAIN,  /* x */
-    DG_SOURCE_NORM,   /* norm_act: a(gamma (x - mean) rstd + beta), a(z) = z above 0, factor z elsewhere */
-    DG_SOURCE_NORM_DX /* second half of norm_act_dx: gamma rstd (x - total0 - (pre - mean) total1); here x is what the
-                         sink DG_SINK_NORM_DX stored */
-} dg_source_kind;
+    DG_PROLOGUE_PLAIN,  /* x */
+    DG_PROLOGUE_NORM,   /* norm_act: a(gamma (x - mean) rstd + beta), a(z) = z above 0, factor z elsewhere */
+    DG_PROLOGUE_NORM_DX /* second half of norm_act_dx: gamma rstd (x - total0 - (pre - mean) total1); here x is what the
+                         epilogue DG_EPILOGUE_NORM_DX stored */
+} dg_prologue_kind;
 
 typedef struct {
-    dg_source_kind kind;
+    dg_prologue_kind kind;
     const float *x;
     const float *pre;          /* norm_dx: the tensor before the norm */
     const float *mean, *rstd;  /* (groups, C) */
@@ -31,22 +31,22 @@ typedef struct {
     const float *totals;       /* norm_dx: (groups, 2, C) */
     float factor;              /* norm */
     int groups;                /* equal parts of the batch with statistics of their own; of plain 1 */
-} dg_source;
+} dg_prologue;
 
 /* ---- What becomes of results ---- */
 
 typedef enum {
-    DG_SINK_PLAIN,  /* stored */
-    DG_SINK_ACT,    /* act(v) is stored */
-    DG_SINK_ACT_DX, /* v act'(y) is stored; the derivative from y as in act_dx */
-    DG_SINK_STATS,  /* v is stored; norm_stats of all v */
-    DG_SINK_NORM_DX /* first half of norm_act_dx: v a'(gamma (pre - mean) rstd + beta) =: g is stored; of all g
+    DG_EPILOGUE_PLAIN,  /* stored */
+    DG_EPILOGUE_ACT,    /* act(v) is stored */
+    DG_EPILOGUE_ACT_DX, /* v act'(y) is stored; the derivative from y as in act_dx */
+    DG_EPILOGUE_STATS,  /* v is stored; norm_stats of all v */
+    DG_EPILOGUE_NORM_DX /* first half of norm_act_dx: v a'(gamma (pre - mean) rstd + beta) =: g is stored; of all g
                        dbeta = sum g, dgamma = sum g xhat, and for each group and channel
                        total0 = mean g, total1 = rstd^2 mean g (pre - mean) */
-} dg_sink_kind;
+} dg_epilogue_kind;
 
 typedef struct {
-    dg_sink_kind kind;
+    dg_epilogue_kind kind;
     dg_act act;                        /* act, act_dx */
     float slope;                       /* act, act_dx: of DG_ACT_LEAKY */
     float factor;                      /* norm_dx: a(z) = z above 0, factor z elsewhere */
@@ -59,7 +59,7 @@ typedef struct {
     const float *gamma, *beta;         /* norm_dx */
     float *dgamma, *dbeta;             /* norm_dx: (C), may be NULL */
     float *totals;                     /* norm_dx: (groups, 2, C), out */
-} dg_sink;
+} dg_epilogue;
 
 /* ---- Launches ---- */
 
@@ -67,8 +67,8 @@ typedef struct {
  * around it. Of conv, the pointers to the result and to w count; the input is in.x. */
 typedef struct {
     dg_conv_args conv;
-    dg_source in;
-    dg_sink out;
+    dg_prologue in;
+    dg_epilogue out;
     /* thin, forward: the first gather.N images (0: none) come from the data set and are written to gather.x as well,
      * which is in.x. */
     dg_gather_args gather;
@@ -84,7 +84,7 @@ typedef struct {
 /* The last layer of D, whose y is one pixel of one channel: logits, loss, and the gradient back through the norm and
  * activation in front of it. */
 typedef struct {
-    dg_source in; /* norm or plain, (N, pixels, C) */
+    dg_prologue in; /* norm or plain, (N, pixels, C) */
     int N, pixels, C;
     const float *w;        /* (pixels, C) */
     float *logit, *dlogit; /* out (N) */
@@ -93,8 +93,8 @@ typedef struct {
     int loss[2], prob[2]; /* metric indices */
     dg_metrics *ring;
     const dg_step_state *state;
-    float *g;    /* out (N, pixels, C) */
-    dg_sink out; /* norm_dx with the same norm as in; or act_dx (y = in.x), or plain */
+    float *g;        /* out (N, pixels, C) */
+    dg_epilogue out; /* norm_dx with the same norm as in; or act_dx (y = in.x), or plain */
     float *scratch;
     unsigned *counters;
 } dg_fused_head;
@@ -102,8 +102,8 @@ typedef struct {
 /* All weight gradients of a network and Adam behind them. */
 enum { DG_UPDATE_JOBS = 8 };
 typedef struct {
-    dg_conv_args conv; /* w: the gradient, out; x and y are the sources' */
-    dg_source x, y;
+    dg_conv_args conv; /* w: the gradient, out; x and y are the prologues' */
+    dg_prologue x, y;
     dg_tune tune; /* mma, thin, gemv or dense: an enumerator, see dg_update_kind */
     int kind;
     int64_t offset; /* of the first weight in adam.p, in values */

@@ -10,44 +10,44 @@ static float below_zero(const dg_norm_act_args *a)
 }
 
 /* An operand of a convolution as its values come about. */
-static dg_source source_of(const dg_plan *p, const dg_op *op, const char *name)
+static dg_prologue prologue_of(const dg_plan *p, const dg_op *op, const char *name)
 {
     const int k = dg_fuse_operand(op, name);
     const dg_conv_args *c = &op->u.conv;
     if (op->operand[k].from == 0)
-        return (dg_source){.kind = DG_SOURCE_PLAIN, .x = *name == 'x' ? c->x : c->y, .factor = 1, .groups = 1};
+        return (dg_prologue){.kind = DG_PROLOGUE_PLAIN, .x = *name == 'x' ? c->x : c->y, .factor = 1, .groups = 1};
     const dg_op *from = &p->op[op->operand[k].from - 1];
     const dg_norm_act_args *a = &from->u.norm_act;
     const bool backward = from->kind == DG_OP_norm_act_dx;
-    return (dg_source){.kind = backward ? DG_SOURCE_NORM_DX : DG_SOURCE_NORM,
-                       .x = backward ? a->dx : a->x,
-                       .pre = backward ? a->x : NULL,
-                       .mean = a->mean,
-                       .rstd = a->rstd,
-                       .gamma = a->gamma,
-                       .beta = a->beta,
-                       .totals = backward ? a->scratch : NULL,
-                       .factor = below_zero(a),
-                       .groups = a->groups};
+    return (dg_prologue){.kind = backward ? DG_PROLOGUE_NORM_DX : DG_PROLOGUE_NORM,
+                         .x = backward ? a->dx : a->x,
+                         .pre = backward ? a->x : NULL,
+                         .mean = a->mean,
+                         .rstd = a->rstd,
+                         .gamma = a->gamma,
+                         .beta = a->beta,
+                         .totals = backward ? a->scratch : NULL,
+                         .factor = below_zero(a),
+                         .groups = a->groups};
 }
 
-static dg_sink sink_of(const dg_op *op)
+static dg_epilogue epilogue_of(const dg_op *op)
 {
-    dg_sink s = {.kind = DG_SINK_PLAIN, .groups = 1, .factor = 1};
+    dg_epilogue s = {.kind = DG_EPILOGUE_PLAIN, .groups = 1, .factor = 1};
     if (op->kind == DG_OP_norm_stats) {
         const dg_norm_stats_args *a = &op->u.norm_stats;
-        s.kind = DG_SINK_STATS;
+        s.kind = DG_EPILOGUE_STATS;
         s.groups = a->groups;
         s.mean = a->mean, s.rstd = a->rstd, s.running_mean = a->running_mean, s.running_var = a->running_var;
         s.eps = a->eps, s.momentum = a->momentum;
     } else if (op->kind == DG_OP_act || op->kind == DG_OP_act_dx) {
-        s.kind = op->kind == DG_OP_act ? DG_SINK_ACT : DG_SINK_ACT_DX;
+        s.kind = op->kind == DG_OP_act ? DG_EPILOGUE_ACT : DG_EPILOGUE_ACT_DX;
         s.act = op->u.act.act;
         s.slope = (float)op->u.act.slope;
         s.y = op->kind == DG_OP_act ? NULL : op->u.act.y;
     } else if (op->kind == DG_OP_norm_act_dx) {
         const dg_norm_act_args *a = &op->u.norm_act;
-        s.kind = DG_SINK_NORM_DX;
+        s.kind = DG_EPILOGUE_NORM_DX;
         s.groups = a->groups;
         s.factor = below_zero(a);
         s.pre = a->x, s.mean = a->mean, s.rstd = a->rstd, s.gamma = a->gamma, s.beta = a->beta;
@@ -57,10 +57,10 @@ static dg_sink sink_of(const dg_op *op)
 }
 
 /* The op behind the last convolution of the launch, if there is one. */
-static dg_sink last_sink(const dg_plan *p, const dg_launch *l)
+static dg_epilogue last_epilogue(const dg_plan *p, const dg_launch *l)
 {
     const dg_op *last = &p->op[l->first + l->count - 1];
-    return sink_of(last);
+    return epilogue_of(last);
 }
 
 static void *scratch_of(const dg_plan *p, const dg_launch *l)
@@ -83,7 +83,7 @@ static bool weights_stay(const dg_plan *p, const dg_launch *l)
 dg_fused_conv dg_fused_conv_of(const dg_plan *p, const dg_launch *l)
 {
     const dg_op *op = &p->op[l->main];
-    dg_fused_conv f = {.conv = op->u.conv, .in = source_of(p, op, dg_fuse_input(op)), .out = last_sink(p, l)};
+    dg_fused_conv f = {.conv = op->u.conv, .in = prologue_of(p, op, dg_fuse_input(op)), .out = last_epilogue(p, l)};
     for (int i = l->first; i < l->first + l->count; i++) {
         if (p->op[i].kind == DG_OP_gather) f.gather = p->op[i].u.gather;
         if (p->op[i].kind == DG_OP_noise) f.noise = p->op[i].u.noise;
@@ -98,13 +98,13 @@ dg_fused_head dg_fused_head_of(const dg_plan *p, const dg_launch *l)
 {
     const dg_op *op = &p->op[l->main];
     const dg_conv_args *c = &op->u.conv;
-    dg_fused_head h = {.in = source_of(p, op, "x"),
+    dg_fused_head h = {.in = prologue_of(p, op, "x"),
                        .N = c->N,
                        .pixels = c->H * c->W,
                        .C = c->Ci,
                        .w = c->w,
                        .logit = c->y,
-                       .out = last_sink(p, l)};
+                       .out = last_epilogue(p, l)};
     for (int i = l->first; i < l->first + l->count; i++) {
         if (p->op[i].kind == DG_OP_conv_dx) h.g = p->op[i].u.conv.x;
         if (p->op[i].kind != DG_OP_bce) continue;
@@ -149,8 +149,8 @@ dg_fused_update dg_fused_update_of(const dg_plan *p, const dg_launch *l)
         if (op->kind == DG_OP_advance) u.advance = op->u.advance;
         if (op->kind != DG_OP_conv_dw || u.jobs++ >= DG_UPDATE_JOBS) continue;
         u.job[u.jobs - 1] = (dg_update_job){.conv = op->u.conv,
-                                            .x = source_of(p, op, "x"),
-                                            .y = source_of(p, op, "y"),
+                                            .x = prologue_of(p, op, "x"),
+                                            .y = prologue_of(p, op, "y"),
                                             .tune = op->tune,
                                             .kind = update_kind(op),
                                             .offset = distance(p, adam, op)};

@@ -19,7 +19,7 @@ dg_fused_size dg_fused_dense_size(dg_op_kind kind, const dg_fused_conv *f, const
 
 /* The launch of a fused convolution on tensor cores: blocks of a group and of all, columns of tiles (there are as many
  * blocks for each part of each), dynamic shared memory; the most channels that a part of the sum has; what there is in
- * scratch and counters, the sink's first. */
+ * scratch and counters, the epilogue's first. */
 typedef struct {
     int groups, per_group, blocks, columns, channels;
     size_t shared, sum_bytes, part_bytes;
@@ -27,26 +27,27 @@ typedef struct {
 } dg_fused_mma_grid;
 dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
-/* The sums of a sink (fuse.cuh). Blocks of a column of tiles, per_group for each of the groups; more than 2 clusters of
- * them are merged in two steps: then clusters of a group, else 0. */
-enum { DG_SINK_CLUSTER = 16 };
-static inline DG_HD int dg_sink_clusters(int per_group, int groups)
+/* The sums of an epilogue (fuse.cuh). Blocks of a column of tiles, per_group for each of the groups; more than 2
+ * clusters of them are merged in two steps: then clusters of a group, else 0. */
+enum { DG_EPILOGUE_CLUSTER = 16 };
+static inline DG_HD int dg_epilogue_clusters(int per_group, int groups)
 {
-    return per_group * groups <= 2 * DG_SINK_CLUSTER ? 0 : (per_group + DG_SINK_CLUSTER - 1) / DG_SINK_CLUSTER;
+    return per_group * groups <= 2 * DG_EPILOGUE_CLUSTER ? 0
+                                                         : (per_group + DG_EPILOGUE_CLUSTER - 1) / DG_EPILOGUE_CLUSTER;
 }
 static inline DG_HD size_t dg_parts_bytes(int blocks, int columns, int C)
 {
     return ((size_t)blocks * (size_t)(2 * C + columns) * sizeof(float) + 15) / 16 * 16;
 }
-static inline size_t dg_sink_bytes(int per_group, int groups, int columns, int C)
+static inline size_t dg_epilogue_bytes(int per_group, int groups, int columns, int C)
 {
     return dg_parts_bytes(per_group * groups, columns, C) +
-           dg_parts_bytes(dg_sink_clusters(per_group, groups) * groups, columns, C);
+           dg_parts_bytes(dg_epilogue_clusters(per_group, groups) * groups, columns, C);
 }
 /* of a column */
-static inline DG_HD int dg_sink_counters(int per_group, int groups)
+static inline DG_HD int dg_epilogue_counters(int per_group, int groups)
 {
-    return 1 + dg_sink_clusters(per_group, groups) * groups;
+    return 1 + dg_epilogue_clusters(per_group, groups) * groups;
 }
 
 /* fuse_plan.c: operand of that name, -1: none; the name of the operand that a convolution reads beside the weights. */

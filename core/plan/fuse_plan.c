@@ -75,7 +75,7 @@ static bool reads(const pass *f, int i, const char *name, int writer)
 /* ---- What goes together ---- */
 
 /* Can op `next`, which is right behind convolution i, be done where that one writes? */
-static bool is_sink(const pass *f, int i, int next)
+static bool is_epilogue(const pass *f, int i, int next)
 {
     const dg_op *conv = &f->p->op[i], *op = &f->p->op[next];
     const int row = row_of(conv, result(conv));
@@ -93,7 +93,7 @@ static void take_around(pass *f, int i)
     const dg_plan *p = f->p;
     const dg_op *op = &p->op[i];
     const int k = dg_fuse_operand(op, dg_fuse_input(op)), writer = dg_deps_writer(&f->deps, i, k);
-    if (i + 1 < p->ops && is_sink(f, i, i + 1)) join(f, i + 1, i);
+    if (i + 1 < p->ops && is_epilogue(f, i, i + 1)) join(f, i + 1, i);
     if (writer >= 0 && (p->op[writer].kind == DG_OP_norm_act || p->op[writer].kind == DG_OP_noise) &&
         f->note[writer].launch == writer)
         join(f, writer, i);
@@ -119,7 +119,7 @@ static bool take_head(pass *f, int i)
     if (!reads(f, last, "y", i + losses) || row_of(&p->op[last], "w") != row_of(op, "w")) return false;
     for (int j = i; j <= last; j++)
         if (p->op[j].kind != DG_OP_conv_dw) join(f, j, i);
-    if (last + 1 < p->ops && is_sink(f, last, last + 1)) join(f, last + 1, i);
+    if (last + 1 < p->ops && is_epilogue(f, last, last + 1)) join(f, last + 1, i);
     const int writer = dg_deps_writer(&f->deps, i, dg_fuse_operand(op, "x"));
     if (writer >= 0 && p->op[writer].kind == DG_OP_norm_act) join(f, writer, i);
     return true;

@@ -1,4 +1,4 @@
-/* What the kernels of fused launches share: sources, sinks, and the block that comes last. See fuse.h. */
+/* What the kernels of fused launches share: prologues, epilogues, and the block that comes last. See fuse.h. */
 #ifndef DG_FUSE_CUH
 #define DG_FUSE_CUH
 
@@ -45,20 +45,20 @@ static __device__ __forceinline__ bool dg_comes_last(unsigned *counter, unsigned
     return mine;
 }
 
-/* ---- Sources ---- */
+/* ---- Prologues ---- */
 
-/* A source's channel as at most two factors and a term: scale x + shift, below 0 times factor (plain and norm);
+/* A prologue's channel as at most two factors and a term: scale x + shift, below 0 times factor (plain and norm);
  * scale x + tilt pre + shift (norm_dx). */
 struct dg_channel {
     float scale, tilt, shift;
 };
 
-static __device__ __forceinline__ dg_channel dg_channel_of(const dg_source &s, int group, int c, int C)
+static __device__ __forceinline__ dg_channel dg_channel_of(const dg_prologue &s, int group, int c, int C)
 {
-    if (s.kind == DG_SOURCE_PLAIN) return {1, 0, 0};
+    if (s.kind == DG_PROLOGUE_PLAIN) return {1, 0, 0};
     const int at = group * C + c;
     const float scale = s.gamma[c] * s.rstd[at], mean = s.mean[at];
-    if (s.kind == DG_SOURCE_NORM) return {scale, 0, s.beta[c] - mean * scale};
+    if (s.kind == DG_PROLOGUE_NORM) return {scale, 0, s.beta[c] - mean * scale};
     const float *const total = s.totals + 2 * group * C + c;
     return {scale, -scale * total[C], scale * (mean * total[C] - total[0])};
 }
@@ -74,15 +74,15 @@ static __device__ __forceinline__ float dg_two_value(const dg_channel &k, float 
     return k.scale * x + k.tilt * pre + k.shift;
 }
 
-/* A thread's four channels of a source that it reads again and again: what they need is found when an image of another
- * group comes. */
+/* A thread's four channels of a prologue that it reads again and again: what they need is found when an image of
+ * another group comes. */
 struct dg_four {
-    const dg_source &s;
+    const dg_prologue &s;
     const int c, C;
     int group;
     dg_channel k[4];
 
-    __device__ __forceinline__ dg_four(const dg_source &of, int channel, int channels)
+    __device__ __forceinline__ dg_four(const dg_prologue &of, int channel, int channels)
         : s(of), c(channel), C(channels), group(-1)
     {}
     __device__ __forceinline__ void of_group(int g)
@@ -94,26 +94,26 @@ struct dg_four {
     }
     __device__ __forceinline__ dg_pack<float, 4> value(const dg_pack<float, 4> &x, const dg_pack<float, 4> &pre) const
     {
-        const float below = s.kind == DG_SOURCE_NORM ? s.factor : 1;
+        const float below = s.kind == DG_PROLOGUE_NORM ? s.factor : 1;
         dg_pack<float, 4> v;
 #pragma unroll
         for (int e = 0; e < 4; e++)
-            v.v[e] = s.kind == DG_SOURCE_NORM_DX ? dg_two_value(k[e], x.v[e], pre.v[e])
-                                                 : dg_one_value(k[e], x.v[e], below);
+            v.v[e] = s.kind == DG_PROLOGUE_NORM_DX ? dg_two_value(k[e], x.v[e], pre.v[e])
+                                                   : dg_one_value(k[e], x.v[e], below);
         return v;
     }
-    __device__ __forceinline__ bool two() const { return s.kind == DG_SOURCE_NORM_DX; }
+    __device__ __forceinline__ bool two() const { return s.kind == DG_PROLOGUE_NORM_DX; }
 };
 
 /* ---- Sinks ---- */
 
 /* One result that needs no sums. y: of act_dx. */
-static __device__ __forceinline__ float dg_sink_act(const dg_sink &s, float v)
+static __device__ __forceinline__ float dg_epilogue_act(const dg_epilogue &s, float v)
 {
     if (s.act == DG_ACT_TANH) return tanhf(v);
     return v > 0 || s.act == DG_ACT_NONE ? v : s.act == DG_ACT_RELU ? (v != v ? v : 0) : s.slope * v;
 }
-static __device__ __forceinline__ float dg_sink_act_dx(const dg_sink &s, float v, float y)
+static __device__ __forceinline__ float dg_epilogue_act_dx(const dg_epilogue &s, float v, float y)
 {
     if (s.act == DG_ACT_TANH) return v * (1 - y * y);
     return y > 0 || s.act == DG_ACT_NONE ? v : s.act == DG_ACT_RELU ? 0 : s.slope * v;
@@ -136,19 +136,19 @@ static __host__ __device__ __forceinline__ float *dg_rows_of(float *parts, int b
 
 /* Sums over some parts. Of stats: values, deviations of the parts' means from `shift` (one of them, so that nothing
  * cancels), squares about it. */
-struct dg_sink_sums {
+struct dg_epilogue_sums {
     double n, a, b;
 };
 
 /* Whole block: the parts first .. first + count - 1, of which each slot takes every slots'th; slot 0 gets all. */
 template <int NT>
-static __device__ __forceinline__ dg_sink_sums dg_add_parts(dg_sink_kind kind, float *parts, const float *rows,
-                                                            int first, int count, int c, int C, int lanes, float shift,
-                                                            double *room)
+static __device__ __forceinline__ dg_epilogue_sums dg_add_parts(dg_epilogue_kind kind, float *parts, const float *rows,
+                                                                int first, int count, int c, int C, int lanes,
+                                                                float shift, double *room)
 {
     constexpr int BATCH = 8; /* loads in flight: these parts come from afar */
     const int slots = NT / lanes, slot = (int)threadIdx.x / lanes;
-    dg_sink_sums sums = {0, 0, 0};
+    dg_epilogue_sums sums = {0, 0, 0};
     for (int at = slot; at < count && c < C; at += BATCH * slots) {
         dg_pack<float, 2> part[BATCH];
         float n[BATCH];
@@ -156,11 +156,11 @@ static __device__ __forceinline__ dg_sink_sums dg_add_parts(dg_sink_kind kind, f
         for (int i = 0; i < BATCH; i++) {
             const int k = at + i * slots;
             part[i] = k < count ? dg_load<2>(dg_parts_of(parts, first + k, c, C)) : dg_pack<float, 2>{};
-            n[i] = k < count && kind == DG_SINK_STATS ? rows[first + k] : 0;
+            n[i] = k < count && kind == DG_EPILOGUE_STATS ? rows[first + k] : 0;
         }
 #pragma unroll
         for (int i = 0; i < BATCH; i++) {
-            if (kind != DG_SINK_STATS) {
+            if (kind != DG_EPILOGUE_STATS) {
                 sums.a += (double)part[i].v[0];
                 sums.b += (double)part[i].v[1];
             } else if (n[i] > 0) {
@@ -186,12 +186,12 @@ static __device__ __forceinline__ dg_sink_sums dg_add_parts(dg_sink_kind kind, f
     return sums;
 }
 
-/* What a sink's sums come to in one group, for channel c. */
-static __device__ __forceinline__ void dg_sink_write(const dg_sink &s, int group, int c, int C,
-                                                     const dg_sink_sums &sums, float shift, double values)
+/* What an epilogue's sums come to in one group, for channel c. */
+static __device__ __forceinline__ void dg_epilogue_write(const dg_epilogue &s, int group, int c, int C,
+                                                         const dg_epilogue_sums &sums, float shift, double values)
 {
     const int at = group * C + c;
-    if (s.kind == DG_SINK_STATS) {
+    if (s.kind == DG_EPILOGUE_STATS) {
         const double mean = (double)shift + sums.a / values, m2 = sums.b - sums.a * sums.a / values;
         const double unbiased = values > 1 ? m2 / (values - 1) : m2;
         s.mean[at] = (float)mean;
@@ -207,31 +207,33 @@ static __device__ __forceinline__ void dg_sink_write(const dg_sink &s, int group
 
 /* Whole block of NT threads (a power of two), behind its parts for channels c0 .. c0 + channels - 1 (a power of two, of
  * which those below C exist) of column c0 / channels: the last block of the column merges them all and finishes the
- * sink. Where there are many, the last of each cluster of neighbours first makes one part of theirs. True in the last
- * block of all. scratch: dg_sink_bytes (fuse_launch.h), begins with the parts; counters: dg_sink_counters of the
- * column's own; block: its number; values: of a channel, in a group; room: 3 * NT doubles of shared memory that nobody
- * uses any more. */
+ * epilogue. Where there are many, the last of each cluster of neighbours first makes one part of theirs. True in the
+ * last block of all. scratch: dg_epilogue_bytes (fuse_launch.h), begins with the parts; counters: dg_epilogue_counters
+ * of the column's own; block: its number; values: of a channel, in a group; room: 3 * NT doubles of shared memory that
+ * nobody uses any more. */
 template <int NT>
-static __device__ __forceinline__ bool dg_sink_finish(const dg_sink &s, float *scratch, unsigned *counters, int block,
-                                                      int c0, int channels, int C, int columns, int per_group,
-                                                      double values, double *room)
+static __device__ __forceinline__ bool dg_epilogue_finish(const dg_epilogue &s, float *scratch, unsigned *counters,
+                                                          int block, int c0, int channels, int C, int columns,
+                                                          int per_group, double values, double *room)
 {
     const int lanes = channels < NT ? channels : NT, lane = (int)threadIdx.x % lanes, slot = (int)threadIdx.x / lanes,
               column = c0 / channels;
     float *parts = scratch;
     const float *rows = dg_rows_of(parts, per_group * s.groups, C, column);
-    const int clusters = dg_sink_clusters(per_group, s.groups);
+    const int clusters = dg_epilogue_clusters(per_group, s.groups);
     if (clusters) { /* two steps */
         float *const next = scratch + dg_parts_bytes(per_group * s.groups, columns, C) / sizeof(float);
-        const int group = block / per_group, which = block % per_group / DG_SINK_CLUSTER, to = group * clusters + which;
-        const int first = group * per_group + which * DG_SINK_CLUSTER, left = per_group - which * DG_SINK_CLUSTER;
-        const int count = left < DG_SINK_CLUSTER ? left : DG_SINK_CLUSTER;
+        const int group = block / per_group, which = block % per_group / DG_EPILOGUE_CLUSTER,
+                  to = group * clusters + which;
+        const int first = group * per_group + which * DG_EPILOGUE_CLUSTER,
+                  left = per_group - which * DG_EPILOGUE_CLUSTER;
+        const int count = left < DG_EPILOGUE_CLUSTER ? left : DG_EPILOGUE_CLUSTER;
         if (!dg_comes_last(counters + 1 + to, (unsigned)count)) return false;
         for (int c = c0 + lane; c < c0 + channels; c += lanes) {
-            const float shift = s.kind == DG_SINK_STATS && c < C ? *dg_parts_of(parts, first, c, C) : 0;
-            const dg_sink_sums sums = dg_add_parts<NT>(s.kind, parts, rows, first, count, c, C, lanes, shift, room);
+            const float shift = s.kind == DG_EPILOGUE_STATS && c < C ? *dg_parts_of(parts, first, c, C) : 0;
+            const dg_epilogue_sums sums = dg_add_parts<NT>(s.kind, parts, rows, first, count, c, C, lanes, shift, room);
             if (slot || c >= C) continue;
-            const bool stats = s.kind == DG_SINK_STATS, some = stats && sums.n > 0;
+            const bool stats = s.kind == DG_EPILOGUE_STATS, some = stats && sums.n > 0;
             const dg_pack<float, 2> part = {{some    ? (float)((double)shift + sums.a / sums.n)
                                              : stats ? 0
                                                      : (float)sums.a,
@@ -247,15 +249,15 @@ static __device__ __forceinline__ bool dg_sink_finish(const dg_sink &s, float *s
     for (int c = c0 + lane; c < c0 + channels; c += lanes) {
         double dgamma = 0, dbeta = 0;
         for (int g = 0; g < s.groups; g++) {
-            const float shift = s.kind == DG_SINK_STATS && c < C ? *dg_parts_of(parts, g * per_group, c, C) : 0;
-            const dg_sink_sums sums = dg_add_parts<NT>(s.kind, parts, rows, g * per_group, per_group, c, C, lanes,
-                                                       shift, room);
+            const float shift = s.kind == DG_EPILOGUE_STATS && c < C ? *dg_parts_of(parts, g * per_group, c, C) : 0;
+            const dg_epilogue_sums sums = dg_add_parts<NT>(s.kind, parts, rows, g * per_group, per_group, c, C, lanes,
+                                                           shift, room);
             if (slot || c >= C) continue;
-            dg_sink_write(s, g, c, C, sums, shift, values);
+            dg_epilogue_write(s, g, c, C, sums, shift, values);
             dbeta += sums.a;
-            if (s.kind == DG_SINK_NORM_DX) dgamma += sums.b * (double)s.rstd[g * C + c];
+            if (s.kind == DG_EPILOGUE_NORM_DX) dgamma += sums.b * (double)s.rstd[g * C + c];
         }
-        if (slot || c >= C || s.kind != DG_SINK_NORM_DX) continue;
+        if (slot || c >= C || s.kind != DG_EPILOGUE_NORM_DX) continue;
         if (s.dgamma) s.dgamma[c] = (float)dgamma;
         if (s.dbeta) s.dbeta[c] = (float)dbeta;
     }

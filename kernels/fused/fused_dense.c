@@ -13,9 +13,9 @@ const char *dg_fused_dense_refuses(dg_op_kind kind, const dg_fused_conv *f, cons
     if (a->Ci % 4) return "dense makes channels in multiples of 4";
     if ((double)a->H * a->W * up(a->N, DG_DENSE_IMAGES) > 2147483647.0 || up(a->Ci, DG_DENSE_CHANNELS) > 65535)
         return "too many blocks";
-    if (f->in.kind != DG_SOURCE_PLAIN || f->gather.N) return "dense reads latents";
+    if (f->in.kind != DG_PROLOGUE_PLAIN || f->gather.N) return "dense reads latents";
     if (f->noise.n && f->noise.n != (int64_t)a->N * a->Co) return "noise of another size";
-    if (f->out.kind == DG_SINK_ACT_DX || f->out.kind == DG_SINK_NORM_DX) return "dense is for the way forward";
+    if (f->out.kind == DG_EPILOGUE_ACT_DX || f->out.kind == DG_EPILOGUE_NORM_DX) return "dense is for the way forward";
     return f->out.groups == 1 ? NULL : "dense makes statistics of one group";
 }
 
@@ -24,6 +24,6 @@ dg_fused_size dg_fused_dense_size(dg_op_kind kind, const dg_fused_conv *f, const
     (void)kind, (void)tune;
     const dg_conv_args *a = &f->conv;
     const int blocks = a->H * a->W * up(a->N, DG_DENSE_IMAGES), columns = up(a->Ci, DG_DENSE_CHANNELS);
-    if (f->out.kind != DG_SINK_STATS) return (dg_fused_size){0, 0};
-    return (dg_fused_size){dg_sink_bytes(blocks, 1, columns, a->Ci), columns * dg_sink_counters(blocks, 1)};
+    if (f->out.kind != DG_EPILOGUE_STATS) return (dg_fused_size){0, 0};
+    return (dg_fused_size){dg_epilogue_bytes(blocks, 1, columns, a->Ci), columns * dg_epilogue_counters(blocks, 1)};
 }

@@ -12,7 +12,7 @@
 static constexpr int IMAGES = DG_DENSE_IMAGES, CHANNELS = DG_DENSE_CHANNELS, DEPTH = 128,
                      THREADS = IMAGES / 2 * (CHANNELS / 4);
 static constexpr int LINE = DEPTH + 4; /* of y: rows of 128 would share a bank */
-static_assert(IMAGES * LINE * sizeof(float) >= 3 * THREADS * sizeof(double), "room for the sums of a sink");
+static_assert(IMAGES * LINE * sizeof(float) >= 3 * THREADS * sizeof(double), "room for the sums of an epilogue");
 static_assert(LINE >= CHANNELS && THREADS >= CHANNELS, "results lie where y was; a thread a channel");
 
 /* Latents k0 .. k0 + depth - 1 of the images from n0 on; normals come in fours, which may begin in the image before. */
@@ -89,13 +89,14 @@ static __global__ void __launch_bounds__(THREADS) dense_kernel(const dg_fused_co
         }
     }
 
-    const bool stats = f.out.kind == DG_SINK_STATS;
+    const bool stats = f.out.kind == DG_EPILOGUE_STATS;
     __syncthreads();
 #pragma unroll
     for (int r = 0; r < 2; r++) {
         dg_pack<float, 4> v;
 #pragma unroll
-        for (int e = 0; e < 4; e++) v.v[e] = f.out.kind == DG_SINK_ACT ? dg_sink_act(f.out, acc[r][e]) : acc[r][e];
+        for (int e = 0; e < 4; e++)
+            v.v[e] = f.out.kind == DG_EPILOGUE_ACT ? dg_epilogue_act(f.out, acc[r][e]) : acc[r][e];
         if (n0 + row + r < a.N && c0 + lane * 4 < C)
             dg_store<4>((float *)a.x + ((int64_t)(n0 + row + r) * pixels + pixel) * C + c0 + lane * 4, v);
         if (stats) dg_store<4>(y + (row + r) * LINE + lane * 4, v);
@@ -111,8 +112,8 @@ static __global__ void __launch_bounds__(THREADS) dense_kernel(const dg_fused_co
         dg_store<2>(dg_parts_of(f.scratch, (int)blockIdx.x, c0 + c, C), dg_pack<float, 2>{{mean, m2}});
     }
     if (c == 0) dg_rows_of(f.scratch, blocks, C, (int)blockIdx.y)[blockIdx.x] = (float)rows;
-    dg_sink_finish<THREADS>(f.out, f.scratch, f.counters + (int)blockIdx.y * dg_sink_counters(blocks, 1),
-                            (int)blockIdx.x, c0, CHANNELS, C, columns, blocks, (double)a.N * pixels, (double *)y);
+    dg_epilogue_finish<THREADS>(f.out, f.scratch, f.counters + (int)blockIdx.y * dg_epilogue_counters(blocks, 1),
+                                (int)blockIdx.x, c0, CHANNELS, C, columns, blocks, (double)a.N * pixels, (double *)y);
 }
 
 void dg_fused_dense(const dg_fused_conv *f, cudaStream_t stream)

@@ -7,25 +7,25 @@ const char *dg_fused_head_refuses(const dg_fused_head *h)
     if ((double)h->pixels * h->C > 2147483647.0) return "the head's images are too large";
     if (h->losses < 1 || h->losses > 2 || h->N % h->losses)
         return "the head has one or two losses for equal parts of the batch";
-    if (h->in.kind == DG_SOURCE_NORM_DX) return "the head reads what comes out of a norm, or a plain tensor";
+    if (h->in.kind == DG_PROLOGUE_NORM_DX) return "the head reads what comes out of a norm, or a plain tensor";
     if (h->in.groups < 1 || h->N % h->in.groups) return "the head's groups are equal parts of the batch";
     switch (h->out.kind) {
-    case DG_SINK_NORM_DX:
-        return h->in.kind == DG_SOURCE_NORM && h->in.groups == h->out.groups
+    case DG_EPILOGUE_NORM_DX:
+        return h->in.kind == DG_PROLOGUE_NORM && h->in.groups == h->out.groups
                    ? NULL
                    : "the head's gradient goes through the norm that it read";
-    case DG_SINK_ACT_DX:
-    case DG_SINK_PLAIN: return NULL;
-    case DG_SINK_ACT:
-    case DG_SINK_STATS: break;
+    case DG_EPILOGUE_ACT_DX:
+    case DG_EPILOGUE_PLAIN: return NULL;
+    case DG_EPILOGUE_ACT:
+    case DG_EPILOGUE_STATS: break;
     }
     return "the head's result is a gradient";
 }
 
 dg_fused_size dg_fused_head_size(const dg_fused_head *h)
 {
-    if (h->out.kind != DG_SINK_NORM_DX) return (dg_fused_size){0, 1};
+    if (h->out.kind != DG_EPILOGUE_NORM_DX) return (dg_fused_size){0, 1};
     const int per_group = h->N / h->out.groups;
-    return (dg_fused_size){dg_sink_bytes(per_group, h->out.groups, 1, h->C),
-                           dg_sink_counters(per_group, h->out.groups)};
+    return (dg_fused_size){dg_epilogue_bytes(per_group, h->out.groups, 1, h->C),
+                           dg_epilogue_counters(per_group, h->out.groups)};
 }

@@ -42,7 +42,7 @@ static __device__ __forceinline__ four_channels channels_of(const dg_fused_head 
     for (int e = 0; e < 4; e++) {
         if (c >= h.C) continue;
         f.k[e] = dg_channel_of(h.in, group, c + e, h.C);
-        f.mean[e] = h.in.kind == DG_SOURCE_NORM ? h.in.mean[group * h.C + c + e] : 0;
+        f.mean[e] = h.in.kind == DG_PROLOGUE_NORM ? h.in.mean[group * h.C + c + e] : 0;
     }
     return f;
 }
@@ -99,7 +99,7 @@ static __global__ void __launch_bounds__(THREADS) head_kernel(const dg_fused_hea
     const int lane = (int)threadIdx.x % lanes, slot = (int)threadIdx.x / lanes, slots = THREADS / lanes,
               image = (int)blockIdx.x;
     const int per_group = h.N / h.in.groups, group = image / per_group, each = h.N / h.losses;
-    const bool normed = h.in.kind == DG_SOURCE_NORM, once = h.C <= 4 * lanes && h.pixels <= KEPT * slots;
+    const bool normed = h.in.kind == DG_PROLOGUE_NORM, once = h.C <= 4 * lanes && h.pixels <= KEPT * slots;
     const float factor = normed ? h.in.factor : 1, *const x = h.in.x + (int64_t)image * h.pixels * h.C;
     packs v;
     float sum = 0;
@@ -121,7 +121,7 @@ static __global__ void __launch_bounds__(THREADS) head_kernel(const dg_fused_hea
     __syncthreads();
 
     const float back = slope;
-    const bool norm_dx = h.out.kind == DG_SINK_NORM_DX;
+    const bool norm_dx = h.out.kind == DG_EPILOGUE_NORM_DX;
     float *const shared = (float *)room; /* [8][THREADS] */
     for (int c = 4 * lane; c - 4 * lane < h.C; c += 4 * lanes) {
         const four_channels f = channels_of(h, group, c);
@@ -134,7 +134,7 @@ static __global__ void __launch_bounds__(THREADS) head_kernel(const dg_fused_hea
                 if (p >= h.pixels || c >= h.C) continue;
                 const int64_t at = ((int64_t)image * h.pixels + p) * h.C + c;
                 dg_pack<float, 4> g, y = {};
-                if (h.out.kind == DG_SINK_ACT_DX) y = dg_load<4>(h.out.y + at);
+                if (h.out.kind == DG_EPILOGUE_ACT_DX) y = dg_load<4>(h.out.y + at);
 #pragma unroll
                 for (int e = 0; e < 4; e++) {
                     g.v[e] = back * v.w[i].v[e];
@@ -143,8 +143,8 @@ static __global__ void __launch_bounds__(THREADS) head_kernel(const dg_fused_hea
                         g.v[e] = z > 0 ? g.v[e] : h.out.factor * g.v[e];
                         sum_g[e] += g.v[e];
                         sum_gx[e] += g.v[e] * (v.x[i].v[e] - f.mean[e]);
-                    } else if (h.out.kind == DG_SINK_ACT_DX) {
-                        g.v[e] = dg_sink_act_dx(h.out, g.v[e], y.v[e]);
+                    } else if (h.out.kind == DG_EPILOGUE_ACT_DX) {
+                        g.v[e] = dg_epilogue_act_dx(h.out, g.v[e], y.v[e]);
                     }
                 }
                 dg_store<4>(h.g + at, g);
@@ -169,8 +169,8 @@ static __global__ void __launch_bounds__(THREADS) head_kernel(const dg_fused_hea
             dg_store<2>(dg_parts_of(h.scratch, image, c + e, h.C), part);
         }
     }
-    const bool last = norm_dx ? dg_sink_finish<THREADS>(h.out, h.scratch, h.counters, image, 0, channels, h.C, 1,
-                                                        per_group, (double)per_group * h.pixels, room)
+    const bool last = norm_dx ? dg_epilogue_finish<THREADS>(h.out, h.scratch, h.counters, image, 0, channels, h.C, 1,
+                                                            per_group, (double)per_group * h.pixels, room)
                               : dg_comes_last(h.counters, (unsigned)h.N);
     if (last) sum_losses(h, room);
 }

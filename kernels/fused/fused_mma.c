@@ -16,7 +16,7 @@ dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, 
 {
     const dg_conv_args *a = &f->conv;
     const bool dx = kind == DG_OP_conv_dx, small = a->Wo <= DG_MMA_SMALL;
-    const bool sums = f->out.kind == DG_SINK_STATS || f->out.kind == DG_SINK_NORM_DX;
+    const bool sums = f->out.kind == DG_EPILOGUE_STATS || f->out.kind == DG_EPILOGUE_NORM_DX;
     const int side = small ? 4 : 8, rows = dx ? div_up(a->H, 2) : a->Ho, cols = dx ? div_up(a->W, 2) : a->Wo;
     const int C = dx ? a->Ci : a->Co, summed = dx ? a->Co : a->Ci, chunk = 2 * dg_math_unit(tune->math);
     const int results = tune->tile_m * tune->tile_n * (dx ? 4 : 1); /* of a block */
@@ -26,10 +26,10 @@ dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, 
     g.columns = div_up(C, tune->tile_n);
     g.channels = div_up(summed / chunk, tune->split) * chunk;
     g.shared = (size_t)dg_mma_tile_of(kind, a, tune).bytes +
-               (size_t)g.channels * (f->in.kind == DG_SOURCE_NORM_DX ? 3 : 2) * sizeof(float);
-    const int merged = g.blocks / f->out.groups; /* blocks of a group of the sink's */
-    g.sum_bytes = sums ? dg_sink_bytes(merged, f->out.groups, g.columns, C) : 0;
-    g.sum_counters = sums ? g.columns * dg_sink_counters(merged, f->out.groups) : 0;
+               (size_t)g.channels * (f->in.kind == DG_PROLOGUE_NORM_DX ? 3 : 2) * sizeof(float);
+    const int merged = g.blocks / f->out.groups; /* blocks of a group of the epilogue's */
+    g.sum_bytes = sums ? dg_epilogue_bytes(merged, f->out.groups, g.columns, C) : 0;
+    g.sum_counters = sums ? g.columns * dg_epilogue_counters(merged, f->out.groups) : 0;
     g.part_bytes = tune->split > 1
                        ? (size_t)g.blocks * (size_t)g.columns * (size_t)tune->split * (size_t)results * sizeof(float)
                        : 0;
@@ -43,8 +43,8 @@ const char *dg_fused_mma_refuses(dg_op_kind kind, const dg_fused_conv *f, const 
     if (kind != DG_OP_conv_fwd && kind != DG_OP_conv_dx) return "weight gradients are fused with Adam";
     if (f->gather.N || f->noise.n) return "mma reads what is there: neither pictures nor noise";
     if (from < 1 || to < 1 || N % from || N % to) return "groups must be equal parts of the batch";
-    if (from > 1 && to > 1 && from != to) return "source and sink must have the same groups";
-    if (f->out.kind == DG_SINK_ACT || (f->out.kind == DG_SINK_ACT_DX && f->out.act == DG_ACT_TANH))
+    if (from > 1 && to > 1 && from != to) return "prologue and epilogue must have the same groups";
+    if (f->out.kind == DG_EPILOGUE_ACT || (f->out.kind == DG_EPILOGUE_ACT_DX && f->out.act == DG_ACT_TANH))
         return "mma has no such activation behind it";
     if (dg_fused_refuses_math(tune->math, gpu)) return dg_fused_refuses_math(tune->math, gpu);
     const dg_fused_mma_grid g = dg_fused_mma_grid_of(kind, f, tune);

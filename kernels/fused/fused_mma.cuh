@@ -1,6 +1,6 @@
 /* Fused convolutions on tensor cores (fuse.h): the loop of the plain ones, conv_mma_fwd.cuh and conv_mma_dx.cuh,
- * between a source and a sink. Values go through the source once, on their way into shared memory; results are still in
- * registers when the sink gets them.
+ * between a prologue and an epilogue. Values go through the prologue once, on their way into shared memory; results are
+ * still in registers when the epilogue gets them.
  *
  * Tile and most of the shared memory: of conv_mma_fwd.cuh and conv_mma_dx.cuh; beside it 8 or 12 bytes a channel that
  * is summed, the prologue's numbers, and 16 bytes. Registers: forward bf16 190 to 240, tf32 162 to 194; data gradient
@@ -16,22 +16,22 @@
 /* What the kernels are given. Blocks of one group follow one another; the last of them has cells that do not exist. */
 struct dg_fused_mma {
     dg_conv_args conv; /* with its input */
-    dg_source in;
-    dg_sink out;
+    dg_prologue in;
+    dg_epilogue out;
     int groups, per_group;
     int split, channels;          /* parts of the sum; the most channels of one */
     bool early;                   /* the first weights are read in front of the wait */
-    float *result, *sums, *parts; /* scratch: of the sink, of the split */
+    float *result, *sums, *parts; /* scratch: of the epilogue, of the split */
     unsigned *columns, *tiles;    /* counters of the same */
 };
 
-/* ---- The source ---- */
+/* ---- The prologue ---- */
 
 /* The numbers of all channels of this block, as dg_patch_loader reads them; shift: of a scaled arithmetic, whose values
  * are so multiplied on the way. */
 template <class G>
-static __device__ __forceinline__ void dg_fused_table(float *table, const dg_source &s, int group, int first, int count,
-                                                      int C, int shift)
+static __device__ __forceinline__ void dg_fused_table(float *table, const dg_prologue &s, int group, int first,
+                                                      int count, int C, int shift)
 {
     static constexpr int unit = G::E::unit, numbers = G::loader::numbers;
     for (int i = (int)threadIdx.x; i < count; i += G::NT) {
@@ -73,7 +73,7 @@ template <class G, class Sums> static __device__ __forceinline__ bool dg_fused_j
     return true;
 }
 
-/* ---- The sink ---- */
+/* ---- The epilogue ---- */
 
 /* Whole warp: each lane's eight numbers are summed over the lanes of equal lane % 4; lane / 4 says whose sum this is.
  */
@@ -127,12 +127,13 @@ static __device__ __forceinline__ int dg_fused_rows(const dg_conv_args &a, const
     return rows;
 }
 
-/* dg_sink_finish, one for all kernels of a file: what happens once a block need not be compiled dozens of times. */
+/* dg_epilogue_finish, one for all kernels of a file: what happens once a block need not be compiled dozens of times. */
 template <int NT>
-static __device__ DEV_NOINLINE void dg_fused_finish(dg_sink s, float *sums, unsigned *counters, int n0, int channels,
-                                                    int C, int per_group, double values, double *room)
+static __device__ DEV_NOINLINE void dg_fused_finish(dg_epilogue s, float *sums, unsigned *counters, int n0,
+                                                    int channels, int C, int per_group, double values, double *room)
 {
-    dg_sink_finish<NT>(s, sums, counters, (int)blockIdx.x, n0, channels, C, (int)gridDim.y, per_group, values, room);
+    dg_epilogue_finish<NT>(s, sums, counters, (int)blockIdx.x, n0, channels, C, (int)gridDim.y, per_group, values,
+                           room);
 }
 
 /* Whole block. n0: the tile's first channel; room: shared memory that nobody uses any more. */
@@ -143,7 +144,7 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
     static_assert(G::NJ % 4 == 0, "a lane has eight columns, or a multiple of that");
     static_assert(G::NT >= G::N, "a thread a column");
     static constexpr int rows = 2 * G::MI;
-    const dg_sink &s = f.out;
+    const dg_epilogue &s = f.out;
     const dg_maps to = Job::to_maps(f.conv);
     const int C = to.channels, mine = Job::column() + dg_warp_lane() % 4 * 2, n = n0 + mine;
     int at[rows]; /* the first channel of each row */
@@ -151,14 +152,14 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
     for (int i = 0; i < rows; i++) at[i] = Job::result(f.conv, cell, i);
 
     float first[2 * G::NJ] = {}, second[2 * G::NJ] = {}; /* of sums: the sums of each column over this lane's rows */
-    if (s.kind == DG_SINK_NORM_DX || s.kind == DG_SINK_ACT_DX) {
+    if (s.kind == DG_EPILOGUE_NORM_DX || s.kind == DG_EPILOGUE_ACT_DX) {
         const int stat = (s.groups == 1 ? 0 : group) * C;
 #pragma unroll
         for (int j = 0; j < G::NJ; j++) {
             const int c = n + j * 8;
             if (c >= C) continue;
             dg_pack<float, 2> mean = {}, rstd = {{1, 1}}, gamma = {{1, 1}}, beta = {};
-            if (s.kind == DG_SINK_NORM_DX) {
+            if (s.kind == DG_EPILOGUE_NORM_DX) {
                 mean = dg_load<2>(s.mean + stat + c);
                 rstd = dg_load<2>(s.rstd + stat + c);
                 gamma = dg_load<2>(s.gamma + c);
@@ -181,12 +182,12 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
 #pragma unroll
     for (int i = 0; i < rows; i++)
         if (at[i] >= 0) sums.store(f.result + at[i], i, n, C);
-    if (s.kind != DG_SINK_STATS && s.kind != DG_SINK_NORM_DX) return;
+    if (s.kind != DG_EPILOGUE_STATS && s.kind != DG_EPILOGUE_NORM_DX) return;
 
     const int c = n0 + (int)threadIdx.x, blocks = (int)gridDim.x;
     float *const other = room + Job::shares * G::N;
     dg_pack<float, 2> part;
-    if (s.kind == DG_SINK_STATS) {
+    if (s.kind == DG_EPILOGUE_STATS) {
         const int values = dg_fused_rows<Job, G>(f.conv, cell);
 #pragma unroll
         for (int q = 0; q < 2 * G::NJ; q++)
@@ -212,7 +213,7 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
         part.v[1] = dg_column_sum<Job, G>(second, other);
     }
     if (threadIdx.x < G::N && c < C) dg_store<2>(dg_parts_of(f.sums, (int)blockIdx.x, c, C), part);
-    const int merged = blocks / s.groups, counters = dg_sink_counters(merged, s.groups);
+    const int merged = blocks / s.groups, counters = dg_epilogue_counters(merged, s.groups);
     dg_fused_finish<G::NT>(s, f.sums, f.columns + (int)blockIdx.y * counters, n0, G::N, C, merged,
                            (double)(f.conv.N / s.groups) * to.rows * to.cols, reinterpret_cast<double *>(room));
 }
@@ -227,7 +228,7 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
     static constexpr bool there = P::units > G::portion; /* the larger of both */
     static constexpr size_t room = 2 * sizeof(uint4) * (there ? P::units : G::portion);
     static_assert(room >= 3 * G::NT * sizeof(double) && room >= 2 * Job::shares * G::N * sizeof(float),
-                  "the sink works where factors were");
+                  "the epilogue works where factors were");
     dev_pool pool;
     uint4 *const patch = pool.take<uint4>(2 * P::units), *const weights = pool.take<uint4>(2 * G::portion);
     dg_cell *const cell = pool.take<dg_cell>(P::cells);
@@ -277,9 +278,9 @@ static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
     k.conv = f->conv;
     (kind == DG_OP_conv_fwd ? k.conv.x : k.conv.y) = const_cast<float *>(f->in.x);
     k.in = f->in;
-    if (f->in.kind == DG_SOURCE_PLAIN) k.in.factor = 1;
+    if (f->in.kind == DG_PROLOGUE_PLAIN) k.in.factor = 1;
     k.out = f->out;
-    if (f->out.kind == DG_SINK_ACT_DX) { /* the same without a norm */
+    if (f->out.kind == DG_EPILOGUE_ACT_DX) { /* the same without a norm */
         k.out.factor = dg_below_zero<float>(f->out.act, (double)f->out.slope);
         k.out.pre = f->out.y;
     }
@@ -297,12 +298,12 @@ static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
                   dim3(G::NT), g.shared, stream, k);
 }
 
-/* One of four instances: launch(small, map) with constants, as f's maps and source want it. */
+/* One of four instances: launch(small, map) with constants, as f's maps and prologue want it. */
 template <class F> static void dg_fused_instance(const dg_fused_conv *f, F launch)
 {
     const std::integral_constant<int, DG_ONE_TENSOR> one = {};
     const std::integral_constant<int, DG_TWO_TENSORS> two = {};
-    const bool both = f->in.kind == DG_SOURCE_NORM_DX;
+    const bool both = f->in.kind == DG_PROLOGUE_NORM_DX;
     if (f->conv.Wo <= DG_MMA_SMALL) both ? launch(std::true_type(), two) : launch(std::true_type(), one);
     else both ? launch(std::false_type(), two) : launch(std::false_type(), one);
 }

@@ -12,8 +12,8 @@ static const char *fwd_refuses(const dg_fused_conv *f)
 {
     const dg_conv_args *a = &f->conv;
     const dg_gather_args *g = &f->gather;
-    if (f->in.kind != DG_SOURCE_PLAIN) return "thin reads pictures as they are";
-    if (f->out.kind == DG_SINK_STATS) return "thin makes no statistics";
+    if (f->in.kind != DG_PROLOGUE_PLAIN) return "thin reads pictures as they are";
+    if (f->out.kind == DG_EPILOGUE_STATS) return "thin makes no statistics";
     if (f->out.groups < 1 || a->N % f->out.groups) return "groups are equal parts of the batch";
     if (g->N && (g->N > a->N || g->H != a->H || g->W != a->W || g->C != a->Ci)) return "pictures of another size";
     return NULL;
@@ -31,9 +31,10 @@ static tile tile_of(const dg_conv_args *a)
 static const char *dx_refuses(const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu)
 {
     const tile t = tile_of(&f->conv);
-    if (f->in.kind == DG_SOURCE_NORM_DX) return "thin does not read the norm's gradient";
-    if (f->in.kind == DG_SOURCE_NORM && f->in.groups != 1) return "thin reads a norm of one group";
-    if (f->out.kind == DG_SINK_STATS || f->out.kind == DG_SINK_NORM_DX) return "there is no norm behind a picture";
+    if (f->in.kind == DG_PROLOGUE_NORM_DX) return "thin does not read the norm's gradient";
+    if (f->in.kind == DG_PROLOGUE_NORM && f->in.groups != 1) return "thin reads a norm of one group";
+    if (f->out.kind == DG_EPILOGUE_STATS || f->out.kind == DG_EPILOGUE_NORM_DX)
+        return "there is no norm behind a picture";
     if (f->gather.N) return "a data gradient reads no pictures";
     if (is_mma(tune)) return NULL; /* dg_variant_check() has counted its shared memory */
     const int words = tune->stages * DG_PATCH_WORDS(t.rows, t.cols, t.images, 4) + 2 * f->conv.Co;
@@ -50,9 +51,9 @@ const char *dg_fused_thin_refuses(dg_op_kind kind, const dg_fused_conv *f, const
 dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f)
 {
     const dg_conv_args *a = &f->conv;
-    if (kind != DG_OP_conv_fwd || f->out.kind != DG_SINK_NORM_DX) return (dg_fused_size){0, 0};
+    if (kind != DG_OP_conv_fwd || f->out.kind != DG_EPILOGUE_NORM_DX) return (dg_fused_size){0, 0};
     /* 4 x 32 pixels and 32 channels a block, see conv_thin.cuh */
     const int groups = f->out.groups, per_group = a->N / groups * up(a->Ho, 4) * up(a->Wo, 32), columns = up(a->Co, 32);
-    return (dg_fused_size){dg_sink_bytes(per_group, groups, columns, a->Co),
-                           columns * dg_sink_counters(per_group, groups)};
+    return (dg_fused_size){dg_epilogue_bytes(per_group, groups, columns, a->Co),
+                           columns * dg_epilogue_counters(per_group, groups)};
 }

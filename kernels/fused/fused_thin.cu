@@ -57,7 +57,7 @@ static __device__ __forceinline__ void for_each_pack(const float (&acc)[2][2][4]
 
 static __host__ __device__ size_t factor_words(const dg_fused_conv &f)
 {
-    return f.in.kind == DG_SOURCE_NORM ? 2 * (size_t)f.conv.Co : 0;
+    return f.in.kind == DG_PROLOGUE_NORM ? 2 * (size_t)f.conv.Co : 0;
 }
 
 template <class G>
@@ -72,7 +72,7 @@ static __global__ void __launch_bounds__(G::NT, G::T == 1 ? 4 : 3) dx_kernel(con
     dg_conv_args a = f.conv;
     a.y = (void *)f.in.x;
     const dg_patch_place<G> at(a, (int)blockIdx.x);
-    const bool normed = f.in.kind == DG_SOURCE_NORM;
+    const bool normed = f.in.kind == DG_PROLOGUE_NORM;
     if (normed) {
         for (int c = (int)threadIdx.x; c < a.Co; c += G::NT) {
             const dg_channel k = dg_channel_of(f.in, 0, c, a.Co);
@@ -101,11 +101,12 @@ static __global__ void __launch_bounds__(G::NT, G::T == 1 ? 4 : 3) dx_kernel(con
                      });
 
     for_each_pack<G>(acc, a, at, [&](int64_t i, int n, bool wide, dg_pack<float, 4> v) {
-        const dg_pack<float, 4> old = f.out.kind == DG_SINK_ACT_DX ? take(f.out.y + i, n, wide) : dg_pack<float, 4>{};
+        const dg_pack<float, 4> old = f.out.kind == DG_EPILOGUE_ACT_DX ? take(f.out.y + i, n, wide)
+                                                                       : dg_pack<float, 4>{};
 #pragma unroll
         for (int e = 0; e < 4; e++) {
-            if (f.out.kind == DG_SINK_ACT) v.v[e] = dg_sink_act(f.out, v.v[e]);
-            if (f.out.kind == DG_SINK_ACT_DX) v.v[e] = dg_sink_act_dx(f.out, v.v[e], old.v[e]);
+            if (f.out.kind == DG_EPILOGUE_ACT) v.v[e] = dg_epilogue_act(f.out, v.v[e]);
+            if (f.out.kind == DG_EPILOGUE_ACT_DX) v.v[e] = dg_epilogue_act_dx(f.out, v.v[e], old.v[e]);
         }
         put((float *)a.x + i, v, n, wide);
     });

@@ -95,7 +95,7 @@ static __device__ __forceinline__ void dg_thin_leave(float *shared, const dg_fus
 template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(const dg_fused_conv &f)
 {
     DEV_CHECK(blockDim.x == fwd::NT);
-    /* of the sums of a sink */
+    /* of the sums of an epilogue */
     constexpr int room = 3 * fwd::NT * (int)(sizeof(double) / sizeof(float)),
                   both = fwd::patch_words + fwd::weight_words;
     SHARED(float, shared, [both > room ? both : room]);
@@ -118,7 +118,7 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
     sums.add(patch, weight);
 
     const int oy = a0 + fwd::row();
-    const bool norm_dx = f.out.kind == DG_SINK_NORM_DX;
+    const bool norm_dx = f.out.kind == DG_EPILOGUE_NORM_DX;
     const int per_group = a.N / f.out.groups, group = image / per_group;
     const int64_t first = (((int64_t)image * a.Ho + oy) * a.Wo + b0 + fwd::col(0)) * a.Co + co0 + fwd::channel(0);
     float sum_g[fwd::CHANNELS] = {}, sum_gx[fwd::CHANNELS] = {};
@@ -155,13 +155,14 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
             continue;
         }
         each(h, [&](int64_t at, int p) {
-            const dg_pack<float, 4> old = f.out.kind == DG_SINK_ACT_DX ? dg_load<4>(f.out.y + at) : dg_pack<float, 4>{};
+            const dg_pack<float, 4> old = f.out.kind == DG_EPILOGUE_ACT_DX ? dg_load<4>(f.out.y + at)
+                                                                           : dg_pack<float, 4>{};
             dg_pack<float, 4> v;
 #pragma unroll
             for (int e = 0; e < 4; e++) {
                 v.v[e] = sums.at(p, h + e);
-                if (f.out.kind == DG_SINK_ACT) v.v[e] = dg_sink_act(f.out, v.v[e]);
-                if (f.out.kind == DG_SINK_ACT_DX) v.v[e] = dg_sink_act_dx(f.out, v.v[e], old.v[e]);
+                if (f.out.kind == DG_EPILOGUE_ACT) v.v[e] = dg_epilogue_act(f.out, v.v[e]);
+                if (f.out.kind == DG_EPILOGUE_ACT_DX) v.v[e] = dg_epilogue_act_dx(f.out, v.v[e], old.v[e]);
             }
             dg_store<4>((float *)a.y + at, v);
         });
@@ -169,11 +170,12 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
     if (!norm_dx) return;
     dg_thin_leave<fwd>(shared, f, sum_g, sum_gx, tile, co0);
     const int blocks = per_group * t.down * t.across; /* a block has pixels of one image */
-    dg_sink out = f.out;
-    out.kind = DG_SINK_NORM_DX; /* the compiler leaves out what other kinds need */
-    dg_sink_finish<fwd::NT>(out, f.scratch, f.counters + (int)blockIdx.y * dg_sink_counters(blocks, f.out.groups), tile,
-                            co0, DG_THIN_CHANNELS, a.Co, (int)gridDim.y, blocks, (double)per_group * a.Ho * a.Wo,
-                            (double *)shared);
+    dg_epilogue out = f.out;
+    out.kind = DG_EPILOGUE_NORM_DX; /* the compiler leaves out what other kinds need */
+    dg_epilogue_finish<fwd::NT>(out, f.scratch,
+                                f.counters + (int)blockIdx.y * dg_epilogue_counters(blocks, f.out.groups), tile, co0,
+                                DG_THIN_CHANNELS, a.Co, (int)gridDim.y, blocks, (double)per_group * a.Ho * a.Wo,
+                                (double *)shared);
 }
 
 template <class fwd>

@@ -65,7 +65,8 @@ static dg_update_work work_of(const dg_update_job *j)
     w.y = j->y;
     w.kind = j->kind;
     w.channels = a->Ci;
-    w.groups = at_least(j->x.kind == DG_SOURCE_PLAIN ? 1 : j->x.groups, j->y.kind == DG_SOURCE_PLAIN ? 1 : j->y.groups);
+    w.groups = at_least(j->x.kind == DG_PROLOGUE_PLAIN ? 1 : j->x.groups,
+                        j->y.kind == DG_PROLOGUE_PLAIN ? 1 : j->y.groups);
     w.per_group = a->N / w.groups;
     w.offset = j->offset;
     w.count = (int64_t)a->Co * a->K * a->K * a->Ci;
@@ -157,7 +158,8 @@ void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out)
     out->jobs = u->jobs;
     for (int i = 0; i < u->jobs; i++) {
         work[i] = work_of(&u->job[i]);
-        if (work[i].kind == DG_UPDATE_MMA && (work[i].x.kind == DG_SOURCE_NORM_DX || work[i].y.kind == DG_SOURCE_NORM))
+        if (work[i].kind == DG_UPDATE_MMA &&
+            (work[i].x.kind == DG_PROLOGUE_NORM_DX || work[i].y.kind == DG_PROLOGUE_NORM))
             out->gradient_of_x = 1;
     }
     sort_jobs(u, work, out->job);
@@ -272,21 +274,21 @@ void dg_fused_update_split(dg_fused_update *u)
 
 /* ---- What it takes ---- */
 
-static bool wants(const dg_source *s, dg_source_kind a, dg_source_kind b)
+static bool wants(const dg_prologue *s, dg_prologue_kind a, dg_prologue_kind b)
 {
-    return s->kind == DG_SOURCE_PLAIN || s->kind == a || s->kind == b;
+    return s->kind == DG_PROLOGUE_PLAIN || s->kind == a || s->kind == b;
 }
 
-static const char *sources_refuse(const dg_update_job *j)
+static const char *prologues_refuse(const dg_update_job *j)
 {
-    const dg_source *const both[] = {&j->x, &j->y};
+    const dg_prologue *const both[] = {&j->x, &j->y};
     for (int i = 0; i < 2; i++) {
-        if (both[i]->kind == DG_SOURCE_PLAIN) continue;
+        if (both[i]->kind == DG_PROLOGUE_PLAIN) continue;
         if (both[i]->groups < 1 || both[i]->groups > DG_UPDATE_GROUPS || j->conv.N % both[i]->groups)
             return dg_variant_no("%d groups of %d images: at most %d of equal size", both[i]->groups, j->conv.N,
                                  DG_UPDATE_GROUPS);
     }
-    if (j->x.kind != DG_SOURCE_PLAIN && j->y.kind != DG_SOURCE_PLAIN && j->x.groups != j->y.groups)
+    if (j->x.kind != DG_PROLOGUE_PLAIN && j->y.kind != DG_PROLOGUE_PLAIN && j->x.groups != j->y.groups)
         return "the two sides of a weight gradient have other groups";
     return NULL;
 }
@@ -304,8 +306,10 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
             return "tensor cores before sm_80 have neither bf16 nor tf32";
         if (dg_fused_refuses_math(j->tune.math, gpu)) return dg_fused_refuses_math(j->tune.math, gpu);
         if (a->Ci % unit || a->Co % unit) return dg_variant_no("tensor cores take channels in multiples of %d", unit);
-        if (!(wants(&j->x, DG_SOURCE_NORM, DG_SOURCE_NORM) && wants(&j->y, DG_SOURCE_NORM_DX, DG_SOURCE_NORM_DX)) &&
-            !(wants(&j->y, DG_SOURCE_NORM, DG_SOURCE_NORM) && wants(&j->x, DG_SOURCE_NORM_DX, DG_SOURCE_NORM_DX)))
+        if (!(wants(&j->x, DG_PROLOGUE_NORM, DG_PROLOGUE_NORM) &&
+              wants(&j->y, DG_PROLOGUE_NORM_DX, DG_PROLOGUE_NORM_DX)) &&
+            !(wants(&j->y, DG_PROLOGUE_NORM, DG_PROLOGUE_NORM) &&
+              wants(&j->x, DG_PROLOGUE_NORM_DX, DG_PROLOGUE_NORM_DX)))
             return "of a weight gradient, one side is an input and one a gradient";
         break;
     case DG_UPDATE_THIN:
@@ -316,23 +320,23 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
             return "tensor cores before sm_80 have neither bf16 nor tf32";
         if (!is_halving(a) || (a->Ci != 1 && a->Ci != 3) || a->Co % 4)
             return "thin is for K=4 S=2 P=1, 1 or 3 channels of x, a multiple of 4 of y";
-        if (j->x.kind != DG_SOURCE_PLAIN) return "thin reads pictures as they are";
+        if (j->x.kind != DG_PROLOGUE_PLAIN) return "thin reads pictures as they are";
         break;
     case DG_UPDATE_GEMV:
         if (!is_flat || a->Co > 4 || a->Ci % 4) return "gemv is for one pixel of at most 4 channels that sees all of x";
-        if (!wants(&j->x, DG_SOURCE_NORM, DG_SOURCE_NORM_DX) || j->y.kind != DG_SOURCE_PLAIN)
-            return "gemv has a source for x alone";
+        if (!wants(&j->x, DG_PROLOGUE_NORM, DG_PROLOGUE_NORM_DX) || j->y.kind != DG_PROLOGUE_PLAIN)
+            return "gemv has a prologue for x alone";
         break;
     case DG_UPDATE_DENSE:
         if (!is_flat || a->Ci % 4) return "dense is for one pixel that sees all of x";
-        if (!wants(&j->x, DG_SOURCE_NORM, DG_SOURCE_NORM_DX) || j->y.kind != DG_SOURCE_PLAIN)
-            return "dense has a source for x alone";
+        if (!wants(&j->x, DG_PROLOGUE_NORM, DG_PROLOGUE_NORM_DX) || j->y.kind != DG_PROLOGUE_PLAIN)
+            return "dense has a prologue for x alone";
         break;
     default: return "there is no such job";
     }
     const size_t shared = shared_of(j) + FIXED_SHARED;
     return shared > gpu->shared ? dg_variant_no("a block would need %zu bytes of shared memory", shared)
-                                : sources_refuse(j);
+                                : prologues_refuse(j);
 }
 
 const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu)
@@ -354,8 +358,8 @@ const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu)
                 return "two jobs have the same weights";
         if (rounds(j->kind) && j->tune.math != dg_update_math(u)) return "jobs round in two ways";
         if (j->kind != DG_UPDATE_MMA) continue;
-        of_x = of_x || j->x.kind == DG_SOURCE_NORM_DX || j->y.kind == DG_SOURCE_NORM;
-        of_y = of_y || j->y.kind == DG_SOURCE_NORM_DX || j->x.kind == DG_SOURCE_NORM;
+        of_x = of_x || j->x.kind == DG_PROLOGUE_NORM_DX || j->y.kind == DG_PROLOGUE_NORM;
+        of_y = of_y || j->y.kind == DG_PROLOGUE_NORM_DX || j->x.kind == DG_PROLOGUE_NORM;
     }
     return of_x && of_y ? "some jobs have the gradient on one side and some on the other" : NULL;
 }

@@ -37,7 +37,7 @@ enum {
 
 typedef struct {
     dg_conv_args conv; /* of gemv and dense flat (conv_tiles.h); w: where the gradient goes */
-    dg_source x, y;
+    dg_prologue x, y;
     int kind, channels;    /* dg_update_kind; of x, where conv is flat */
     int groups, per_group; /* of the batch; images of one */
     int rows, cols;        /* tiles of channels of y, and of the other side */

@@ -1,4 +1,4 @@
-/* Jobs of a fused update on tensor cores: conv_mma_dw.cuh with the sources of a fused launch. */
+/* Jobs of a fused update on tensor cores: conv_mma_dw.cuh with the prologues of a fused launch. */
 #ifndef DG_FUSED_UPDATE_MMA_CUH
 #define DG_FUSED_UPDATE_MMA_CUH
 
@@ -9,15 +9,15 @@ extern "C" {
 #include "kernels/fused/fused_update.h"
 }
 
-/* A side through its source, of one tensor (norm) or two (norm_dx); plain is either. What a channel needs is in shared
- * memory, for each group unit by unit: as many scales as a unit has channels, then shifts, then (of two) tilts. Values
- * outside of the map stay 0. */
-template <class E, int ITEMS, int CHANNELS, bool TWO> struct dg_dw_source {
+/* A side through its prologue, of one tensor (norm) or two (norm_dx); plain is either. What a channel needs is in
+ * shared memory, for each group unit by unit: as many scales as a unit has channels, then shifts, then (of two) tilts.
+ * Values outside of the map stay 0. */
+template <class E, int ITEMS, int CHANNELS, bool TWO> struct dg_dw_prologue {
     /* E: arithmetic; ITEMS: units of a thread; CHANNELS: of the tile on this side; TWO: of two tensors */
     static constexpr bool grouped = true;
     static constexpr int numbers = TWO ? 3 : 2, words = numbers * CHANNELS; /* of a channel; of a group */
-    const dg_source &s; /* read again and again where it lies: registers are short */
-    const int first;    /* this thread's channels of the first pixel */
+    const dg_prologue &s; /* read again and again where it lies: registers are short */
+    const int first;      /* this thread's channels of the first pixel */
     const float *const number;
     const int &groups;
     dg_parcel<E, float> item[ITEMS], beside[TWO ? ITEMS : 1];
@@ -25,7 +25,7 @@ template <class E, int ITEMS, int CHANNELS, bool TWO> struct dg_dw_source {
     static_assert(ITEMS <= 16, "two bits an item");
 
     /* Whole block: the numbers of CHANNELS channels from c0 on, of C. */
-    static __device__ __forceinline__ void tabulate(float *table, const dg_source &s, int c0, int C, int groups,
+    static __device__ __forceinline__ void tabulate(float *table, const dg_prologue &s, int c0, int C, int groups,
                                                     int shift)
     {
         for (int i = (int)threadIdx.x; i < groups * CHANNELS; i += DG_UPDATE_THREADS) {
@@ -39,13 +39,13 @@ template <class E, int ITEMS, int CHANNELS, bool TWO> struct dg_dw_source {
         }
     }
     /* c: this thread's first channel in the tile; at: the same in the tensor, or the nearest that there is. */
-    __device__ __forceinline__ dg_dw_source(const dg_source &of, const float *table, int c, int at, const int &all)
+    __device__ __forceinline__ dg_dw_prologue(const dg_prologue &of, const float *table, int c, int at, const int &all)
         : s(of), first(at), number(table + c * numbers), groups(all)
     {}
     __device__ __forceinline__ void begin() { flags = 0; }
     __device__ __forceinline__ void fetch(int j, bool ok, int at, int group)
     {
-        const bool two = TWO && s.kind == DG_SOURCE_NORM_DX;
+        const bool two = TWO && s.kind == DG_PROLOGUE_NORM_DX;
         const int from = first + (ok ? at : 0);
         item[j].fetch_or_zero(s.x + from, ok);
         if (TWO) beside[TWO ? j : 0].fetch_or_zero((two ? s.pre : s.x) + from, ok && two);
@@ -53,7 +53,7 @@ template <class E, int ITEMS, int CHANNELS, bool TWO> struct dg_dw_source {
     }
     template <class To> __device__ __forceinline__ void put(const To &to) const
     {
-        const float below = s.kind == DG_SOURCE_NORM ? s.factor : 1;
+        const float below = s.kind == DG_PROLOGUE_NORM ? s.factor : 1;
         for (int group = 0; group < groups; group++) {
             const float *const at = number + group * words;
             dg_channel k[E::unit];
@@ -81,7 +81,7 @@ template <class E, int ITEMS, int CHANNELS, bool TWO> struct dg_dw_source {
     }
 };
 
-/* Where a thread's values of the patch are, in shared memory: with sources, registers are short. */
+/* Where a thread's values of the patch are, in shared memory: with prologues, registers are short. */
 struct dg_dw_shared_spots {
     int *mine;
 
@@ -94,8 +94,8 @@ static __device__ __forceinline__ void dg_update_mma(const dg_update_work &w, in
 {
     typedef dg_dw_tile<E, float, SMALL> G;
     typedef typename G::patch P;
-    typedef dg_dw_source<E, G::x_items, G::N, OF_X> X;
-    typedef dg_dw_source<E, G::y_items, G::M, !OF_X> Y;
+    typedef dg_dw_prologue<E, G::x_items, G::N, OF_X> X;
+    typedef dg_dw_prologue<E, G::y_items, G::M, !OF_X> Y;
     static_assert(G::NT == DG_UPDATE_THREADS &&
                       sizeof(float) * DG_UPDATE_GROUPS * (X::words + Y::words) <= DG_UPDATE_TABLE_BYTES,
                   "tables");

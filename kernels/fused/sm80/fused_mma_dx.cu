@@ -1,4 +1,4 @@
-/* Data gradient on tensor cores between a source and a sink. */
+/* Data gradient on tensor cores between a prologue and an epilogue. */
 #include "kernels/ops/conv/cuda/conv_mma_dx.cuh"
 #include "kernels/fused/fused_mma.cuh"
 

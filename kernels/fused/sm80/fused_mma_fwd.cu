@@ -1,4 +1,4 @@
-/* Forward pass on tensor cores between a source and a sink. */
+/* Forward pass on tensor cores between a prologue and an epilogue. */
 #include "kernels/ops/conv/cuda/conv_mma_fwd.cuh"
 #include "kernels/fused/fused_mma.cuh"
 

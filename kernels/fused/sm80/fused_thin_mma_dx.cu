@@ -15,7 +15,7 @@
  * multiplied; nothing of y goes through shared memory. Lane t of the four gets column t of the taps. Rows hand what is
  * below them on to the next warp (the first of a block finishes none: its row is the last of the block before),
  * positions by shuffles to the right. Then a warp has two rows of pixels, which lie side by side in shared memory for
- * the sink.
+ * the epilogue.
  *
  * Tile: 7 rows of positions of one image (8 are multiplied), all channels. Shared memory: 12 KB handed on (CI = 3; 4 KB
  * for 1), and 1.7 KB a chunk of 16 channels of y (bf16; tf32 3.2). Registers: bf16 64 (CI = 1) or 80 (3), tf32 72 or
@@ -91,11 +91,11 @@ template <class E_, int CI_> struct thin_dx {
                            ? dg_load<4>(y + (p0 + 8 * p) * Co + chunk * CHUNK)
                            : dg_pack<float, 4>{};
     }
-    __device__ __forceinline__ void multiply(const values &from, int p0, int chunk, const dg_source &in,
+    __device__ __forceinline__ void multiply(const values &from, int p0, int chunk, const dg_prologue &in,
                                              const uint32_t *weight, const float *table)
     {
         values x = from;
-        if (in.kind == DG_SOURCE_NORM) {
+        if (in.kind == DG_PROLOGUE_NORM) {
             const float *const numbers = table + chunk * 2 * CHUNK + lane() % 4 * 4;
             const dg_pack<float, 4> scale = dg_load<4>(numbers), shift = dg_load<4>(numbers + CHUNK);
 #pragma unroll
@@ -117,7 +117,7 @@ template <class E_, int CI_> struct thin_dx {
         fetch(odd, 0, 1);
     }
     /* The sums of positions p0 .. p0 + COLS - 1. */
-    __device__ __forceinline__ void add(int p0, const dg_source &in, const uint32_t *weight, const float *table)
+    __device__ __forceinline__ void add(int p0, const dg_prologue &in, const uint32_t *weight, const float *table)
     {
 #pragma unroll
         for (int i = 0; i < 4 * fragments; i++) c[i / 4][i % 4] = 0;
@@ -173,7 +173,8 @@ template <class E_, int CI_> struct thin_dx {
     }
 };
 
-/* Whole warp: values lo .. hi - 1 of the row of x that begins at index `row`, through the sink. Value e lies at from[e
+/* Whole warp: values lo .. hi - 1 of the row of x that begins at index `row`, through the epilogue. Value e lies at
+ * from[e
  * - start], which is 16 bytes for multiples of 4; wide: so are rows. */
 template <class G>
 static __device__ __forceinline__ void write(const dg_fused_conv &f, const float *from, int start, int64_t row, int lo,
@@ -183,7 +184,7 @@ static __device__ __forceinline__ void write(const dg_fused_conv &f, const float
         dg_pack<float, 4> v = dg_load<4>(from + e - start), old = {};
         const bool whole = wide && e >= lo && e + 4 <= hi;
         float *const x = (float *)f.conv.x + row + e;
-        if (f.out.kind == DG_SINK_ACT_DX) {
+        if (f.out.kind == DG_EPILOGUE_ACT_DX) {
             const float *const y = f.out.y + row + e;
             if (whole) old = dg_load<4>(y);
             else
@@ -193,8 +194,8 @@ static __device__ __forceinline__ void write(const dg_fused_conv &f, const float
         }
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            if (f.out.kind == DG_SINK_ACT) v.v[i] = dg_sink_act(f.out, v.v[i]);
-            if (f.out.kind == DG_SINK_ACT_DX) v.v[i] = dg_sink_act_dx(f.out, v.v[i], old.v[i]);
+            if (f.out.kind == DG_EPILOGUE_ACT) v.v[i] = dg_epilogue_act(f.out, v.v[i]);
+            if (f.out.kind == DG_EPILOGUE_ACT_DX) v.v[i] = dg_epilogue_act_dx(f.out, v.v[i], old.v[i]);
         }
         if (whole) dg_store<4>(x, v);
         else
@@ -219,7 +220,7 @@ template <class G> static __device__ __forceinline__ void dx_block(const dg_fuse
     grid_dependency_wait();
     grid_dependents_launch();
     if (!f.early) G::template load_weights<false>(weight, a, chunks);
-    if (f.in.kind == DG_SOURCE_NORM)
+    if (f.in.kind == DG_PROLOGUE_NORM)
         for (int c = (int)threadIdx.x; c < chunks * G::CHUNK; c += G::NT) {
             const dg_channel k = c < a.Co ? dg_channel_of(f.in, 0, c, a.Co) : dg_channel{0, 0, 0};
             float *const to = table + c / G::CHUNK * 2 * G::CHUNK + c % G::CHUNK;

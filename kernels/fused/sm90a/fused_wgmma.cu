@@ -1,4 +1,4 @@
-/* Convolutions by Hopper's warpgroups between a source and a sink. */
+/* Convolutions by Hopper's warpgroups between a prologue and an epilogue. */
 #include "kernels/dev/wgmma.cuh"
 
 #include "kernels/ops/conv/cuda/conv_mma_dx.cuh"

@@ -1,4 +1,5 @@
-/* Sources and sinks of fused launches (core/plan/fuse.h) in double on the host, for tests of one kernel at a time. */
+/* Prologues and epilogues of fused launches (core/plan/fuse.h) in double on the host, for tests of one kernel at a
+ * time. */
 #ifndef FUSED_CASE_H
 #define FUSED_CASE_H
 
@@ -30,15 +31,16 @@ struct fused_norm {
     double z(int g, int c, double x) const { return scale(g, c) * centred(g, c, x) + (double)beta[(size_t)c]; }
 };
 
-/* An operand (N, pixels, C) that is read through a source. */
-struct fused_source {
-    dg_source s = {};
+/* An operand (N, pixels, C) that is read through a prologue. */
+struct fused_prologue {
+    dg_prologue s = {};
     fused_norm norm;
     int N, pixels, C;
     std::vector<float> x, pre;
     dev_buffer<float> d_x, d_pre;
 
-    fused_source(dg_source_kind kind, int N_, int pixels_, int C_, int groups, float factor, unsigned long long seed)
+    fused_prologue(dg_prologue_kind kind, int N_, int pixels_, int C_, int groups, float factor,
+                   unsigned long long seed)
         : norm(groups, C_, seed + 10), N(N_), pixels(pixels_), C(C_),
           x(dev_random((size_t)N * (size_t)pixels * (size_t)C, seed)), pre(dev_random(x.size(), seed + 1)), d_x(x),
           d_pre(pre)
@@ -46,13 +48,13 @@ struct fused_source {
         s.kind = kind;
         s.x = d_x.p;
         s.groups = groups;
-        if (kind == DG_SOURCE_PLAIN) return;
+        if (kind == DG_PROLOGUE_PLAIN) return;
         s.mean = norm.d_mean.p;
         s.rstd = norm.d_rstd.p;
         s.gamma = norm.d_gamma.p;
         s.beta = norm.d_beta.p;
         s.factor = factor;
-        if (kind != DG_SOURCE_NORM_DX) return;
+        if (kind != DG_PROLOGUE_NORM_DX) return;
         s.pre = d_pre.p;
         s.totals = norm.d_totals.p;
     }
@@ -61,8 +63,8 @@ struct fused_source {
     double value(size_t i) const
     {
         const int c = (int)(i % (size_t)C), g = group(i);
-        if (s.kind == DG_SOURCE_PLAIN) return (double)x[i];
-        if (s.kind == DG_SOURCE_NORM) {
+        if (s.kind == DG_PROLOGUE_PLAIN) return (double)x[i];
+        if (s.kind == DG_PROLOGUE_NORM) {
             const double z = norm.z(g, c, (double)x[i]);
             return z > 0 ? z : (double)s.factor * z;
         }
@@ -78,9 +80,9 @@ struct fused_source {
     }
 };
 
-/* Results (N, pixels, C) and what a sink makes of them. */
-struct fused_sink {
-    dg_sink s = {};
+/* Results (N, pixels, C) and what an epilogue makes of them. */
+struct fused_epilogue {
+    dg_epilogue s = {};
     fused_norm norm;
     int N, pixels, C;
     size_t count;
@@ -96,7 +98,7 @@ struct fused_sink {
         }
         return v;
     }
-    fused_sink(dg_sink_kind kind, int N_, int pixels_, int C_, int groups, dg_act act, unsigned long long seed)
+    fused_epilogue(dg_epilogue_kind kind, int N_, int pixels_, int C_, int groups, dg_act act, unsigned long long seed)
         : norm(groups, C_, seed + 20), N(N_), pixels(pixels_), C(C_), count((size_t)N * (size_t)pixels * (size_t)C),
           y(dev_random(count, seed)), pre(clear_of_0(dev_random(count, seed + 1), groups)),
           running(dev_random((size_t)C, seed + 2)), d_y(y), d_pre(pre), d_mean((size_t)(groups * C)),
@@ -108,8 +110,8 @@ struct fused_sink {
         s.slope = 0.2f;
         s.factor = act == DG_ACT_RELU ? 0 : 0.2f;
         s.groups = groups;
-        if (kind == DG_SINK_ACT_DX) s.y = d_y.p;
-        if (kind == DG_SINK_STATS) {
+        if (kind == DG_EPILOGUE_ACT_DX) s.y = d_y.p;
+        if (kind == DG_EPILOGUE_STATS) {
             s.mean = d_mean.p;
             s.rstd = d_rstd.p;
             s.running_mean = d_running_mean.p;
@@ -117,7 +119,7 @@ struct fused_sink {
             s.eps = 1e-5;
             s.momentum = 0.1;
         }
-        if (kind == DG_SINK_NORM_DX) {
+        if (kind == DG_EPILOGUE_NORM_DX) {
             s.pre = d_pre.p;
             s.mean = norm.d_mean.p;
             s.rstd = norm.d_rstd.p;
@@ -140,15 +142,15 @@ struct fused_sink {
         const int c = (int)(i % (size_t)C), g = (int)(i / ((size_t)pixels * (size_t)C)) / (N / s.groups);
         const double below = s.act == DG_ACT_RELU ? 0 : s.act == DG_ACT_LEAKY ? (double)s.slope : 1, old = (double)y[i];
         switch (s.kind) {
-        case DG_SINK_ACT: return s.act == DG_ACT_TANH ? tanh(v) : v > 0 ? v : below * v;
-        case DG_SINK_ACT_DX: return s.act == DG_ACT_TANH ? v * (1 - old * old) : old > 0 ? v : below * v;
-        case DG_SINK_NORM_DX: return norm.z(g, c, (double)pre[i]) > 0 ? v : (double)s.factor * v;
+        case DG_EPILOGUE_ACT: return s.act == DG_ACT_TANH ? tanh(v) : v > 0 ? v : below * v;
+        case DG_EPILOGUE_ACT_DX: return s.act == DG_ACT_TANH ? v * (1 - old * old) : old > 0 ? v : below * v;
+        case DG_EPILOGUE_NORM_DX: return norm.z(g, c, (double)pre[i]) > 0 ? v : (double)s.factor * v;
         default: return v;
         }
     }
 
-    /* want: results before the sink, in double; slack: how far each may be off. All that the sink wrote is held to
-     * them. */
+    /* want: results before the epilogue, in double; slack: how far each may be off. All that the epilogue wrote is held
+     * to them. */
     void check(const std::vector<double> &want, const std::vector<double> &slack, const char *name) const
     {
         const std::vector<float> got = d_out.get();
@@ -162,8 +164,8 @@ struct fused_sink {
         }
         DG_CHECKF(!bad, "%s: %zu of %zu wrong, at %zu %.9g instead of %.9g", name, bad, count, at,
                   bad ? (double)got[at] : 0, bad ? v[at] : 0);
-        if (s.kind == DG_SINK_STATS) check_stats(v, slack, name);
-        if (s.kind == DG_SINK_NORM_DX) check_gradients(v, slack, name);
+        if (s.kind == DG_EPILOGUE_STATS) check_stats(v, slack, name);
+        if (s.kind == DG_EPILOGUE_NORM_DX) check_gradients(v, slack, name);
     }
     void near(const char *name, const char *what, int c, double got, double want, double tolerance) const
     {

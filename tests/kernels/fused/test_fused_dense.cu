@@ -8,15 +8,15 @@ extern "C" {
 struct dense_case {
     int N, side, C, Co;
     bool noise;
-    dg_sink_kind out;
+    dg_epilogue_kind out;
     bool small;
 };
 static const dense_case cases[] = {
-    {5, 2, 8, 10, true, DG_SINK_STATS, true},     {17, 3, 4, 7, true, DG_SINK_STATS, true},
-    {35, 4, 20, 12, false, DG_SINK_STATS, false}, {2, 1, 68, 131, true, DG_SINK_STATS, true},
-    {1, 2, 12, 9, true, DG_SINK_PLAIN, true},     {33, 4, 132, 100, true, DG_SINK_STATS, false},
-    {3, 2, 64, 300, false, DG_SINK_ACT, true},    {18, 1, 4, 258, true, DG_SINK_STATS, false},
-    {1, 1, 4, 1, true, DG_SINK_STATS, true},
+    {5, 2, 8, 10, true, DG_EPILOGUE_STATS, true},     {17, 3, 4, 7, true, DG_EPILOGUE_STATS, true},
+    {35, 4, 20, 12, false, DG_EPILOGUE_STATS, false}, {2, 1, 68, 131, true, DG_EPILOGUE_STATS, true},
+    {1, 2, 12, 9, true, DG_EPILOGUE_PLAIN, true},     {33, 4, 132, 100, true, DG_EPILOGUE_STATS, false},
+    {3, 2, 64, 300, false, DG_EPILOGUE_ACT, true},    {18, 1, 4, 258, true, DG_EPILOGUE_STATS, false},
+    {1, 1, 4, 1, true, DG_EPILOGUE_STATS, true},
 };
 
 static const dg_gpu gpu = dev_gpu(200 << 10, DG_MATH_FP32);
@@ -24,11 +24,11 @@ static const dg_gpu gpu = dev_gpu(200 << 10, DG_MATH_FP32);
 static void run(const dense_case &k, int number)
 {
     char name[200];
-    snprintf(name, sizeof name, "dense N=%d %dx%d C=%d<%d%s sink %d", k.N, k.side, k.side, k.C, k.Co,
+    snprintf(name, sizeof name, "dense N=%d %dx%d C=%d<%d%s epilogue %d", k.N, k.side, k.side, k.C, k.Co,
              k.noise ? " noise" : "", k.out);
     const dg_ref_conv s = dg_ref_conv_shape(k.N, k.side, k.side, k.C, k.Co, k.side, 1, 0);
-    fused_source in(DG_SOURCE_PLAIN, s.N, 1, s.Co, 1, 0, 1);
-    fused_sink out(k.out, s.N, s.H * s.W, s.Ci, 1, DG_ACT_LEAKY, 50);
+    fused_prologue in(DG_PROLOGUE_PLAIN, s.N, 1, s.Co, 1, 0, 1);
+    fused_epilogue out(k.out, s.N, s.H * s.W, s.Ci, 1, DG_ACT_LEAKY, 50);
     const std::vector<float> w = dev_random((size_t)(s.Co * s.K * s.K * s.Ci), 3);
     dev_buffer<float> d_w(w);
     std::vector<dg_step_state> now(1);
@@ -105,9 +105,9 @@ static void refusals()
     f.conv.Ci = 6;
     DG_CHECK(dg_fused_dense_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
     f.conv.Ci = 8;
-    f.out.kind = DG_SINK_NORM_DX;
+    f.out.kind = DG_EPILOGUE_NORM_DX;
     DG_CHECK(dg_fused_dense_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
-    f.out.kind = DG_SINK_STATS;
+    f.out.kind = DG_EPILOGUE_STATS;
     f.out.groups = 2;
     DG_CHECK(dg_fused_dense_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
 }

@@ -7,23 +7,23 @@ extern "C" {
 
 struct head_case {
     int N, pixels, C, losses, groups;
-    dg_source_kind in;
-    dg_sink_kind out;
+    dg_prologue_kind in;
+    dg_epilogue_kind out;
     bool small;
 };
 static const head_case cases[] = {
-    {4, 16, 8, 2, 2, DG_SOURCE_NORM, DG_SINK_NORM_DX, true},
-    {3, 5, 12, 1, 1, DG_SOURCE_NORM, DG_SINK_NORM_DX, true},
-    {34, 3, 20, 1, 1, DG_SOURCE_NORM, DG_SINK_NORM_DX, true},
-    {66, 2, 4, 2, 2, DG_SOURCE_NORM, DG_SINK_NORM_DX, true},
-    {6, 16, 256, 2, 2, DG_SOURCE_NORM, DG_SINK_NORM_DX, false},
-    {2, 19, 1028, 1, 1, DG_SOURCE_NORM, DG_SINK_NORM_DX, false},
-    {2, 70, 132, 2, 1, DG_SOURCE_NORM, DG_SINK_NORM_DX, false},
-    {4, 9, 24, 2, 1, DG_SOURCE_PLAIN, DG_SINK_PLAIN, true},
-    {300, 1, 4, 1, 3, DG_SOURCE_NORM, DG_SINK_NORM_DX, false},
-    {3, 16, 40, 1, 1, DG_SOURCE_PLAIN, DG_SINK_ACT_DX, true},
-    {1, 1, 4, 1, 1, DG_SOURCE_NORM, DG_SINK_PLAIN, true},
-    {530, 1, 4, 2, 1, DG_SOURCE_PLAIN, DG_SINK_PLAIN, false},
+    {4, 16, 8, 2, 2, DG_PROLOGUE_NORM, DG_EPILOGUE_NORM_DX, true},
+    {3, 5, 12, 1, 1, DG_PROLOGUE_NORM, DG_EPILOGUE_NORM_DX, true},
+    {34, 3, 20, 1, 1, DG_PROLOGUE_NORM, DG_EPILOGUE_NORM_DX, true},
+    {66, 2, 4, 2, 2, DG_PROLOGUE_NORM, DG_EPILOGUE_NORM_DX, true},
+    {6, 16, 256, 2, 2, DG_PROLOGUE_NORM, DG_EPILOGUE_NORM_DX, false},
+    {2, 19, 1028, 1, 1, DG_PROLOGUE_NORM, DG_EPILOGUE_NORM_DX, false},
+    {2, 70, 132, 2, 1, DG_PROLOGUE_NORM, DG_EPILOGUE_NORM_DX, false},
+    {4, 9, 24, 2, 1, DG_PROLOGUE_PLAIN, DG_EPILOGUE_PLAIN, true},
+    {300, 1, 4, 1, 3, DG_PROLOGUE_NORM, DG_EPILOGUE_NORM_DX, false},
+    {3, 16, 40, 1, 1, DG_PROLOGUE_PLAIN, DG_EPILOGUE_ACT_DX, true},
+    {1, 1, 4, 1, 1, DG_PROLOGUE_NORM, DG_EPILOGUE_PLAIN, true},
+    {530, 1, 4, 2, 1, DG_PROLOGUE_PLAIN, DG_EPILOGUE_PLAIN, false},
 };
 
 static bool same(double a, double b) { return memcmp(&a, &b, sizeof a) == 0; }
@@ -55,10 +55,10 @@ static void check_losses(const dg_fused_head &h, const std::vector<float> &logit
 static void run(const head_case &k)
 {
     char name[200];
-    snprintf(name, sizeof name, "head N=%d pixels=%d C=%d losses=%d groups=%d source %d sink %d", k.N, k.pixels, k.C,
-             k.losses, k.groups, k.in, k.out);
-    fused_source in(k.in, k.N, k.pixels, k.C, k.groups, 0.2f, 1);
-    fused_sink out(k.out, k.N, k.pixels, k.C, k.groups, DG_ACT_LEAKY, 100);
+    snprintf(name, sizeof name, "head N=%d pixels=%d C=%d losses=%d groups=%d prologue %d epilogue %d", k.N, k.pixels,
+             k.C, k.losses, k.groups, k.in, k.out);
+    fused_prologue in(k.in, k.N, k.pixels, k.C, k.groups, 0.2f, 1);
+    fused_epilogue out(k.out, k.N, k.pixels, k.C, k.groups, DG_ACT_LEAKY, 100);
     const size_t image = (size_t)(k.pixels * k.C);
     std::vector<float> w = dev_random(image, 7);
     for (float &f : w) f *= 4 / sqrtf((float)image); /* logits of ordinary size */
@@ -72,7 +72,7 @@ static void run(const head_case &k)
     dg_fused_head h = {};
     h.in = in.s;
     h.out = out.s;
-    if (k.out == DG_SINK_NORM_DX) { /* of the norm that was read */
+    if (k.out == DG_EPILOGUE_NORM_DX) { /* of the norm that was read */
         h.out.pre = in.s.x;
         out.norm.d_mean.put(in.norm.mean);
         out.norm.d_rstd.put(in.norm.rstd);
@@ -152,9 +152,9 @@ int main()
     h.C = 4;
     h.losses = h.in.groups = h.out.groups = 1;
     DG_CHECK(!dg_fused_head_refuses(&h));
-    h.out.kind = DG_SINK_NORM_DX; /* but nothing was normed */
+    h.out.kind = DG_EPILOGUE_NORM_DX; /* but nothing was normed */
     DG_CHECK(dg_fused_head_refuses(&h));
-    h.out.kind = DG_SINK_PLAIN;
+    h.out.kind = DG_EPILOGUE_PLAIN;
     h.C = 6;
     DG_CHECK(dg_fused_head_refuses(&h));
     h.C = 4;

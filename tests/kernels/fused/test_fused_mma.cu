@@ -1,7 +1,7 @@
-/* Fused convolutions on tensor cores against plain loops in double: every kernel, sources and sinks by turns. All that
- * goes through a source is a small multiple of a power of two, so that it is the same however it is added up, and is
- * rounded here as the kernels round it; results have the tolerance of test_conv_mma.cu. What a sink makes of all
- * results is held to the results that were stored. */
+/* Fused convolutions on tensor cores against plain loops in double: every kernel, prologues and epilogues by turns. All
+ * that goes through a prologue is a small multiple of a power of two, so that it is the same however it is added up,
+ * and is rounded here as the kernels round it; results have the tolerance of test_conv_mma.cu. What an epilogue makes
+ * of all results is held to the results that were stored. */
 #include <float.h>
 
 #include "tests/devtest.h"
@@ -36,24 +36,24 @@ static const int shapes[][5] = {
 
 struct setup {
     const char *name;
-    dg_source_kind in;
+    dg_prologue_kind in;
     int in_groups;
-    dg_sink_kind out;
+    dg_epilogue_kind out;
     int out_groups;
     bool wanted; /* dgamma and dbeta */
 };
 static const setup setups[] = {
-    {"norm > stats", DG_SOURCE_NORM, 1, DG_SINK_STATS, 1, false},
-    {"norm_dx > norm_dx", DG_SOURCE_NORM_DX, 2, DG_SINK_NORM_DX, 2, true},
-    {"plain > stats of two", DG_SOURCE_PLAIN, 1, DG_SINK_STATS, 2, false},
-    {"norm_dx > act_dx", DG_SOURCE_NORM_DX, 2, DG_SINK_ACT_DX, 1, false},
-    {"norm of two > stats of two", DG_SOURCE_NORM, 2, DG_SINK_STATS, 2, false},
-    {"norm_dx > norm_dx, no gradients", DG_SOURCE_NORM_DX, 1, DG_SINK_NORM_DX, 1, false},
-    {"norm of two > plain", DG_SOURCE_NORM, 2, DG_SINK_PLAIN, 1, false},
-    {"norm_dx of two > stats", DG_SOURCE_NORM_DX, 2, DG_SINK_STATS, 1, false},
-    {"plain > act_dx", DG_SOURCE_PLAIN, 1, DG_SINK_ACT_DX, 1, false},
-    {"norm_dx > plain", DG_SOURCE_NORM_DX, 1, DG_SINK_PLAIN, 1, false},
-    {"norm > norm_dx", DG_SOURCE_NORM, 1, DG_SINK_NORM_DX, 2, true},
+    {"norm > stats", DG_PROLOGUE_NORM, 1, DG_EPILOGUE_STATS, 1, false},
+    {"norm_dx > norm_dx", DG_PROLOGUE_NORM_DX, 2, DG_EPILOGUE_NORM_DX, 2, true},
+    {"plain > stats of two", DG_PROLOGUE_PLAIN, 1, DG_EPILOGUE_STATS, 2, false},
+    {"norm_dx > act_dx", DG_PROLOGUE_NORM_DX, 2, DG_EPILOGUE_ACT_DX, 1, false},
+    {"norm of two > stats of two", DG_PROLOGUE_NORM, 2, DG_EPILOGUE_STATS, 2, false},
+    {"norm_dx > norm_dx, no gradients", DG_PROLOGUE_NORM_DX, 1, DG_EPILOGUE_NORM_DX, 1, false},
+    {"norm of two > plain", DG_PROLOGUE_NORM, 2, DG_EPILOGUE_PLAIN, 1, false},
+    {"norm_dx of two > stats", DG_PROLOGUE_NORM_DX, 2, DG_EPILOGUE_STATS, 1, false},
+    {"plain > act_dx", DG_PROLOGUE_PLAIN, 1, DG_EPILOGUE_ACT_DX, 1, false},
+    {"norm_dx > plain", DG_PROLOGUE_NORM_DX, 1, DG_EPILOGUE_PLAIN, 1, false},
+    {"norm > norm_dx", DG_PROLOGUE_NORM, 1, DG_EPILOGUE_NORM_DX, 2, true},
 };
 
 /* Multiples of step up to most in size, never 0. */
@@ -111,7 +111,7 @@ struct launch {
         if (dir == FWD)
             for (int i = 0; i < 16 * s.Ci; i++) w[(size_t)i] += 1; /* a channel whose mean is far from 0 */
         /* gradients, which would be subnormal without their shift */
-        if (math == DG_MATH_FP16 && h.in != DG_SOURCE_NORM) {
+        if (math == DG_MATH_FP16 && h.in != DG_PROLOGUE_NORM) {
             shift = 20;
             for (float &v : x) v = ldexpf(v, -shift);
             for (float &v : in.totals) v = ldexpf(v, -shift);
@@ -131,10 +131,10 @@ struct launch {
         for (size_t i = 0; i < x.size(); i++) {
             const int c = (int)(i % (size_t)from_C), g = group_of(i, image_from, how.in_groups), at = g * from_C + c;
             double v = (double)x[i];
-            if (how.in != DG_SOURCE_PLAIN) {
+            if (how.in != DG_PROLOGUE_PLAIN) {
                 const double scale = (double)in.gamma[(size_t)c] * (double)in.rstd[(size_t)at],
                              mean = (double)in.mean[(size_t)at];
-                if (how.in == DG_SOURCE_NORM) {
+                if (how.in == DG_PROLOGUE_NORM) {
                     v = (v - mean) * scale + (double)in.beta[(size_t)c];
                     if (v <= 0) v *= (double)factor;
                 } else {
@@ -151,8 +151,8 @@ struct launch {
             const int c = (int)(i % (size_t)to_C), at = group_of(i, image_to, how.out_groups) * to_C + c;
             const double y = (double)y_or_pre[i];
             double by = 1;
-            if (how.out == DG_SINK_ACT_DX && y <= 0) by = (double)slope;
-            if (how.out == DG_SINK_NORM_DX &&
+            if (how.out == DG_EPILOGUE_ACT_DX && y <= 0) by = (double)slope;
+            if (how.out == DG_EPILOGUE_NORM_DX &&
                 (y - (double)out.mean[(size_t)at]) * ((double)out.gamma[(size_t)c] * (double)out.rstd[(size_t)at]) +
                         (double)out.beta[(size_t)c] <=
                     0)
@@ -168,7 +168,7 @@ struct launch {
                          should);
     }
 
-    /* What the sink made of all results of each channel. */
+    /* What the epilogue made of all results of each channel. */
     void compare_sums(const std::vector<float> &mean, const std::vector<float> &rstd, const std::vector<float> &running,
                       const std::vector<float> &totals, const std::vector<float> &dgamma,
                       const std::vector<float> &dbeta)
@@ -181,12 +181,13 @@ struct launch {
             for (size_t g = 0; g < (size_t)how.out_groups; g++) {
                 double a = 0, b = 0, size_a = 0, size_b = 0;
                 for (size_t i = g * each + c; i < (g + 1) * each; i += C) {
-                    const double v = (double)got[i],
-                                 d = how.out == DG_SINK_STATS ? 1 : (double)y_or_pre[i] - (double)out.mean[g * C + c];
+                    const double v = (double)got[i], d = how.out == DG_EPILOGUE_STATS
+                                                             ? 1
+                                                             : (double)y_or_pre[i] - (double)out.mean[g * C + c];
                     a += v, size_a += fabs(v), b += v * d, size_b += fabs(v * d);
                 }
                 const double m = a / (double)n;
-                if (how.out == DG_SINK_STATS) {
+                if (how.out == DG_EPILOGUE_STATS) {
                     double squares = 0;
                     for (size_t i = g * each + c; i < (g + 1) * each; i += C)
                         squares += ((double)got[i] - m) * ((double)got[i] - m);
@@ -203,7 +204,7 @@ struct launch {
                     all_g += a, size_g += size_a, all_gx += b * r, size_gx += size_b * r;
                 }
             }
-            if (how.out == DG_SINK_STATS) {
+            if (how.out == DG_EPILOGUE_STATS) {
                 near("running mean", c, (double)running[c], run[0], eps * (fabs(run[0]) + 1));
                 near("running variance", c, (double)running[C + c], run[1], eps * run[1]);
             } else if (how.wanted) {
@@ -250,13 +251,13 @@ struct launch {
             in_totals(in.totals);
         dev_buffer<float> mean(sums), rstd(sums), gamma(out.gamma), beta(out.beta), totals(2 * sums),
             dgamma((size_t)to_C), dbeta((size_t)to_C), running((size_t)(2 * to_C));
-        if (how.out == DG_SINK_NORM_DX) mean.put(out.mean), rstd.put(out.rstd);
+        if (how.out == DG_EPILOGUE_NORM_DX) mean.put(out.mean), rstd.put(out.rstd);
         dg_fused_conv f = {};
         f.conv = op.u.conv;
         f.conv.w = b_w.p;
         (dir == FWD ? f.conv.y : f.conv.x) = result.p;
-        f.in = dg_source{how.in,     b_x.p,     b_pre.p,     in_mean.p, in_rstd.p,
-                         in_gamma.p, in_beta.p, in_totals.p, factor,    how.in_groups};
+        f.in = dg_prologue{how.in,     b_x.p,     b_pre.p,     in_mean.p, in_rstd.p,
+                           in_gamma.p, in_beta.p, in_totals.p, factor,    how.in_groups};
         f.out.kind = how.out;
         f.out.act = DG_ACT_LEAKY;
         f.out.slope = slope;
@@ -291,7 +292,7 @@ struct launch {
             const std::vector<float> m = mean.get(), r = rstd.get(), t = totals.get();
             dev_bits(got.data(), got.size() * sizeof(float));
             dev_bits(m.data(), m.size() * sizeof(float));
-            if (how.out == DG_SINK_NORM_DX) dev_bits(t.data(), t.size() * sizeof(float));
+            if (how.out == DG_EPILOGUE_NORM_DX) dev_bits(t.data(), t.size() * sizeof(float));
             for (unsigned left : counters.get()) DG_CHECKF(left == 0, "%s: a counter is left at %u", name, left);
             size_t bad = 0, at = 0;
             for (size_t i = 0; i < got.size(); i++) {
@@ -300,7 +301,7 @@ struct launch {
             }
             DG_CHECKF(!bad, "%s: %zu of %zu wrong, at %zu %.9g instead of %.9g", name, bad, got.size(), at,
                       (double)got[at], want[at]);
-            if (how.out == DG_SINK_STATS || how.out == DG_SINK_NORM_DX)
+            if (how.out == DG_EPILOGUE_STATS || how.out == DG_EPILOGUE_NORM_DX)
                 compare_sums(m, r, running.get(), t, dgamma.get(), dbeta.get());
         }
         return true;
@@ -321,7 +322,7 @@ int main()
     const int count = (int)(sizeof setups / sizeof *setups);
     int used[count] = {}, list[2][count], lists[2] = {}, turn[2] = {};
     for (int k = 0; k < count; k++) {
-        const int two = setups[k].in == DG_SOURCE_NORM_DX;
+        const int two = setups[k].in == DG_PROLOGUE_NORM_DX;
         list[two][lists[two]++] = k;
     }
     /* every kernel, with the setups that it can have by turns; from 32 on those of wgmma, from 48 on fp16's */

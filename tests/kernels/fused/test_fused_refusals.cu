@@ -20,7 +20,7 @@ static void convolutions()
     DG_CHECK(!dg_variant_check(&op, &tune, DG_F32, &gpu));
     dg_fused_conv f = {};
     f.conv = op.u.conv;
-    f.in.kind = DG_SOURCE_NORM_DX;
+    f.in.kind = DG_PROLOGUE_NORM_DX;
     f.in.groups = f.out.groups = 2;
     auto refuses = [&](const char *word) {
         const char *const why = dg_fused_conv_refuses(op.kind, &f, &tune, &gpu);
@@ -37,14 +37,14 @@ static void convolutions()
     f.in.groups = 5;
     refuses("equal parts");
     f.in.groups = 1;
-    f.out.kind = DG_SINK_ACT_DX;
+    f.out.kind = DG_EPILOGUE_ACT_DX;
     f.out.act = DG_ACT_TANH;
     refuses("no such activation");
     f.out.act = DG_ACT_RELU;
     refuses(nullptr);
-    f.out.kind = DG_SINK_ACT;
+    f.out.kind = DG_EPILOGUE_ACT;
     refuses("no such activation");
-    f.out.kind = DG_SINK_PLAIN;
+    f.out.kind = DG_EPILOGUE_PLAIN;
     f.gather.N = 1;
     refuses("pictures");
     f.gather.N = 0;
@@ -58,7 +58,7 @@ static void convolutions()
 /* The published network's D or G with a batch of N, as the pass over the plan has it; no memory. */
 static dg_fused_update published(int N, bool is_G, dg_math math)
 {
-    const dg_source_kind kind = is_G ? NORM : DX;
+    const dg_prologue_kind kind = is_G ? NORM : DX;
     const std::vector<job_case> layers = {
         {DG_UPDATE_THIN, N, 64, 64, 3, 32, PLAIN, is_G ? NORM : PLAIN, 1},
         {DG_UPDATE_MMA, N, 32, 32, 32, 64, is_G ? DX : PLAIN, kind, 1},

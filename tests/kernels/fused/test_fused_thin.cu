@@ -7,44 +7,44 @@ extern "C" {
 
 struct fwd_case {
     int N, H, W, Ci, Co, pictures, flip;
-    dg_sink_kind out;
+    dg_epilogue_kind out;
     dg_act act;
     int groups;
     bool small;
 };
 static const fwd_case forward[] = {
-    {3, 10, 12, 3, 8, 2, 1, DG_SINK_ACT, DG_ACT_LEAKY, 1, true},
-    {2, 9, 67, 1, 36, 2, 0, DG_SINK_ACT, DG_ACT_NONE, 1, false},
-    {4, 12, 6, 3, 40, 0, 0, DG_SINK_NORM_DX, DG_ACT_RELU, 2, false},
-    {3, 9, 7, 1, 4, 0, 0, DG_SINK_NORM_DX, DG_ACT_RELU, 1, true},
-    {34, 4, 4, 3, 8, 0, 0, DG_SINK_NORM_DX, DG_ACT_LEAKY, 2, true},
-    {2, 18, 70, 3, 68, 0, 0, DG_SINK_NORM_DX, DG_ACT_RELU, 1, false},
-    {2, 17, 66, 3, 8, 1, 1, DG_SINK_PLAIN, DG_ACT_NONE, 1, false},
-    {2, 8, 8, 3, 36, 2, 1, DG_SINK_ACT_DX, DG_ACT_LEAKY, 1, true},
-    {1, 64, 64, 3, 32, 1, 1, DG_SINK_NORM_DX, DG_ACT_RELU, 1, false},
-    {1, 16, 130, 1, 4, 1, 1, DG_SINK_ACT, DG_ACT_RELU, 1, false},
+    {3, 10, 12, 3, 8, 2, 1, DG_EPILOGUE_ACT, DG_ACT_LEAKY, 1, true},
+    {2, 9, 67, 1, 36, 2, 0, DG_EPILOGUE_ACT, DG_ACT_NONE, 1, false},
+    {4, 12, 6, 3, 40, 0, 0, DG_EPILOGUE_NORM_DX, DG_ACT_RELU, 2, false},
+    {3, 9, 7, 1, 4, 0, 0, DG_EPILOGUE_NORM_DX, DG_ACT_RELU, 1, true},
+    {34, 4, 4, 3, 8, 0, 0, DG_EPILOGUE_NORM_DX, DG_ACT_LEAKY, 2, true},
+    {2, 18, 70, 3, 68, 0, 0, DG_EPILOGUE_NORM_DX, DG_ACT_RELU, 1, false},
+    {2, 17, 66, 3, 8, 1, 1, DG_EPILOGUE_PLAIN, DG_ACT_NONE, 1, false},
+    {2, 8, 8, 3, 36, 2, 1, DG_EPILOGUE_ACT_DX, DG_ACT_LEAKY, 1, true},
+    {1, 64, 64, 3, 32, 1, 1, DG_EPILOGUE_NORM_DX, DG_ACT_RELU, 1, false},
+    {1, 16, 130, 1, 4, 1, 1, DG_EPILOGUE_ACT, DG_ACT_RELU, 1, false},
 };
 
 struct dx_case {
     int N, H, W, Ci, Co;
-    dg_source_kind in;
+    dg_prologue_kind in;
     float factor;
-    dg_sink_kind out;
+    dg_epilogue_kind out;
     dg_act act;
     int stages;
     bool small;
 };
 static const dx_case backward[] = {
-    {2, 12, 10, 3, 8, DG_SOURCE_NORM, 0, DG_SINK_ACT, DG_ACT_TANH, 2, true},
-    {9, 6, 8, 3, 12, DG_SOURCE_NORM, 0.2f, DG_SINK_ACT, DG_ACT_TANH, 3, true},
-    {1, 36, 70, 3, 20, DG_SOURCE_NORM, 0, DG_SINK_ACT, DG_ACT_TANH, 4, false},
-    {2, 9, 7, 1, 8, DG_SOURCE_NORM, 0, DG_SINK_PLAIN, DG_ACT_NONE, 2, true},
-    {1, 40, 36, 1, 16, DG_SOURCE_PLAIN, 0, DG_SINK_ACT_DX, DG_ACT_TANH, 3, false},
-    {3, 16, 16, 3, 8, DG_SOURCE_PLAIN, 0, DG_SINK_ACT_DX, DG_ACT_TANH, 2, true},
-    {1, 35, 66, 3, 52, DG_SOURCE_NORM, 0.2f, DG_SINK_ACT, DG_ACT_TANH, 2, false},
-    {2, 16, 67, 1, 20, DG_SOURCE_NORM, 0, DG_SINK_PLAIN, DG_ACT_NONE, 3, false},
-    {1, 33, 35, 3, 8, DG_SOURCE_PLAIN, 0, DG_SINK_ACT_DX, DG_ACT_LEAKY, 2, false},
-    {1, 64, 64, 3, 32, DG_SOURCE_NORM, 0, DG_SINK_ACT, DG_ACT_TANH, 2, false},
+    {2, 12, 10, 3, 8, DG_PROLOGUE_NORM, 0, DG_EPILOGUE_ACT, DG_ACT_TANH, 2, true},
+    {9, 6, 8, 3, 12, DG_PROLOGUE_NORM, 0.2f, DG_EPILOGUE_ACT, DG_ACT_TANH, 3, true},
+    {1, 36, 70, 3, 20, DG_PROLOGUE_NORM, 0, DG_EPILOGUE_ACT, DG_ACT_TANH, 4, false},
+    {2, 9, 7, 1, 8, DG_PROLOGUE_NORM, 0, DG_EPILOGUE_PLAIN, DG_ACT_NONE, 2, true},
+    {1, 40, 36, 1, 16, DG_PROLOGUE_PLAIN, 0, DG_EPILOGUE_ACT_DX, DG_ACT_TANH, 3, false},
+    {3, 16, 16, 3, 8, DG_PROLOGUE_PLAIN, 0, DG_EPILOGUE_ACT_DX, DG_ACT_TANH, 2, true},
+    {1, 35, 66, 3, 52, DG_PROLOGUE_NORM, 0.2f, DG_EPILOGUE_ACT, DG_ACT_TANH, 2, false},
+    {2, 16, 67, 1, 20, DG_PROLOGUE_NORM, 0, DG_EPILOGUE_PLAIN, DG_ACT_NONE, 3, false},
+    {1, 33, 35, 3, 8, DG_PROLOGUE_PLAIN, 0, DG_EPILOGUE_ACT_DX, DG_ACT_LEAKY, 2, false},
+    {1, 64, 64, 3, 32, DG_PROLOGUE_NORM, 0, DG_EPILOGUE_ACT, DG_ACT_TANH, 2, false},
 };
 
 static const char *math_name(dg_math math)
@@ -53,7 +53,8 @@ static const char *math_name(dg_math math)
 }
 
 /* Launch twice with the same counters: the same bits. False after a failure, which has been reported. */
-static bool launch(dg_op_kind kind, dg_fused_conv *f, dg_tune *tune, fused_sink *out, dg_math math, const char *name)
+static bool launch(dg_op_kind kind, dg_fused_conv *f, dg_tune *tune, fused_epilogue *out, dg_math math,
+                   const char *name)
 {
     const dg_gpu gpu = dev_gpu(200 << 10, math);
     dg_op op = {};
@@ -94,7 +95,7 @@ static std::vector<double> factors(const std::vector<float> &v, dg_math math)
 }
 
 /* How far sums may be off: as test_conv.cu has it, for factors that are rounded themselves; and by a factor that came
- * through a source and was rounded to its other neighbour. */
+ * through a prologue and was rounded to its other neighbour. */
 static std::vector<double> slack_of(const std::vector<double> &mass, const std::vector<int> &terms,
                                     dg_math math = DG_MATH_FP32)
 {
@@ -143,11 +144,11 @@ struct data_set {
 static void run(const fwd_case &k, dg_math math)
 {
     char name[200];
-    snprintf(name, sizeof name, "%s thin fwd N=%d H=%d W=%d C=%d>%d, %d pictures, sink %d act %d groups %d",
+    snprintf(name, sizeof name, "%s thin fwd N=%d H=%d W=%d C=%d>%d, %d pictures, epilogue %d act %d groups %d",
              math_name(math), k.N, k.H, k.W, k.Ci, k.Co, k.pictures, k.out, k.act, k.groups);
     const dg_ref_conv s = dg_ref_conv_shape(k.N, k.H, k.W, k.Ci, k.Co, 4, 2, 1);
-    fused_source in(DG_SOURCE_PLAIN, s.N, s.H * s.W, s.Ci, 1, 0, 1);
-    fused_sink out(k.out, s.N, s.Ho * s.Wo, s.Co, k.groups, k.act, 50);
+    fused_prologue in(DG_PROLOGUE_PLAIN, s.N, s.H * s.W, s.Ci, 1, 0, 1);
+    fused_epilogue out(k.out, s.N, s.Ho * s.Wo, s.Co, k.groups, k.act, 50);
     const std::vector<float> w = dev_random((size_t)(s.Co * 16 * s.Ci), 3);
     dev_buffer<float> d_w(w);
     data_set data(k);
@@ -193,11 +194,11 @@ static void run(const fwd_case &k, dg_math math)
 static void run(const dx_case &k, dg_math math)
 {
     char name[200];
-    snprintf(name, sizeof name, "%s thin dx N=%d H=%d W=%d C=%d<%d source %d sink %d act %d stages %d", math_name(math),
-             k.N, k.H, k.W, k.Ci, k.Co, k.in, k.out, k.act, k.stages);
+    snprintf(name, sizeof name, "%s thin dx N=%d H=%d W=%d C=%d<%d prologue %d epilogue %d act %d stages %d",
+             math_name(math), k.N, k.H, k.W, k.Ci, k.Co, k.in, k.out, k.act, k.stages);
     const dg_ref_conv s = dg_ref_conv_shape(k.N, k.H, k.W, k.Ci, k.Co, 4, 2, 1);
-    fused_source in(k.in, s.N, s.Ho * s.Wo, s.Co, 1, k.factor, 1);
-    fused_sink out(k.out, s.N, s.H * s.W, s.Ci, 1, k.act, 50);
+    fused_prologue in(k.in, s.N, s.Ho * s.Wo, s.Co, 1, k.factor, 1);
+    fused_epilogue out(k.out, s.N, s.H * s.W, s.Ci, 1, k.act, 50);
     const std::vector<float> w = dev_random((size_t)(s.Co * 16 * s.Ci), 3);
     dev_buffer<float> d_w(w);
     dg_fused_conv f = {};
@@ -217,7 +218,7 @@ static void run(const dx_case &k, dg_math math)
     std::vector<double> want(out.count), mass(out.count);
     std::vector<int> terms(out.count);
     dg_ref_conv_dx(want.data(), mass.data(), terms.data(), value.data(), weight.data(), &s);
-    out.check(want, slack_of(mass, terms, k.in == DG_SOURCE_PLAIN ? DG_MATH_FP32 : math), name);
+    out.check(want, slack_of(mass, terms, k.in == DG_PROLOGUE_PLAIN ? DG_MATH_FP32 : math), name);
 }
 
 static void refusals()
@@ -233,16 +234,16 @@ static void refusals()
     DG_CHECK(!dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu) &&
              !dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
     DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &little));
-    f.out.kind = DG_SINK_STATS;
+    f.out.kind = DG_EPILOGUE_STATS;
     DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu) &&
              dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
-    f.out.kind = DG_SINK_PLAIN;
-    f.in.kind = DG_SOURCE_NORM;
+    f.out.kind = DG_EPILOGUE_PLAIN;
+    f.in.kind = DG_PROLOGUE_NORM;
     DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu) &&
              !dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
     f.in.groups = 2;
     DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
-    f.in.kind = DG_SOURCE_PLAIN;
+    f.in.kind = DG_PROLOGUE_PLAIN;
     f.gather.N = 3;
     DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu));
 }

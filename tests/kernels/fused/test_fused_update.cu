@@ -46,15 +46,15 @@ static std::vector<float> numbers(size_t n, float around, float spread)
     return v;
 }
 
-/* One side of a job: a tensor, and what its source needs; `dense` is what the unfused ops make of it. */
+/* One side of a job: a tensor, and what its prologue needs; `dense` is what the unfused ops make of it. */
 struct side {
-    dg_source s = {};
+    dg_prologue s = {};
     int N, H, W, C, groups;
     int64_t norm = 0; /* gamma, then beta, in the weights */
     std::vector<float> dy, pre, mean, rstd;
     dev_buffer<float> tensor, before, means, rstds, totals, dense;
 
-    side(dg_source_kind kind, int n, int h, int w, int c, int g, float size)
+    side(dg_prologue_kind kind, int n, int h, int w, int c, int g, float size)
         : N(n), H(h), W(w), C(c), groups(g), dy(numbers((size_t)n * h * w * c, 0, size)),
           pre(numbers(dy.size(), 0.2f, 1)), mean(numbers((size_t)g * c, 0.1f, 0.3f)),
           rstd(numbers((size_t)g * c, 1.2f, 0.4f)), tensor(dy), before(pre), means(mean), rstds(rstd),
@@ -71,7 +71,7 @@ struct side {
         s.totals = kind == DX ? totals.p : nullptr;
     }
 
-    /* With these weights: what the sink in front left, the source, and the unfused op. */
+    /* With these weights: what the epilogue in front left, the prologue, and the unfused op. */
     void prepare(float *p, float *g, bool *ok)
     {
         if (s.kind == PLAIN) return dense.put(dy);
@@ -107,7 +107,7 @@ struct side {
     std::unique_ptr<dev_buffer<char>> extern_scratch;
     static size_t scratch_bytes(const dg_op *op);
 
-    /* Gradients in front of the norm and their means, as DG_SINK_NORM_DX has them. */
+    /* Gradients in front of the norm and their means, as DG_EPILOGUE_NORM_DX has them. */
     void leave_gradient(const float *p)
     {
         std::vector<float> affine((size_t)(2 * C)), left(dy.size()), sums((size_t)(2 * groups * C));
@@ -258,7 +258,7 @@ struct problem {
                 std::fill_n(there.begin() + j->offset, (int64_t)j->conv.Co * j->conv.K * j->conv.K * j->conv.Ci, NAN);
                 j->x = x[(size_t)i]->s;
                 j->y = y[(size_t)i]->s;
-                for (dg_source *s : {&j->x, &j->y}) {
+                for (dg_prologue *s : {&j->x, &j->y}) {
                     if (s->gamma) s->gamma = p.p + (s->gamma - wp.p);
                     if (s->beta) s->beta = p.p + (s->beta - wp.p);
                 }

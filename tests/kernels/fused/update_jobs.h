@@ -9,10 +9,10 @@ extern "C" {
 struct job_case {
     dg_update_kind kind;
     int N, H, W, Ci, Co;
-    dg_source_kind x, y;
+    dg_prologue_kind x, y;
     int split;
 };
-static const dg_source_kind PLAIN = DG_SOURCE_PLAIN, NORM = DG_SOURCE_NORM, DX = DG_SOURCE_NORM_DX;
+static const dg_prologue_kind PLAIN = DG_PROLOGUE_PLAIN, NORM = DG_PROLOGUE_NORM, DX = DG_PROLOGUE_NORM_DX;
 
 static dg_conv_args shape_of(const job_case &c)
 {

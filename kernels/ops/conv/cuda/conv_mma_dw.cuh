@@ -2,8 +2,8 @@
  * time. Both sides are read by columns (mma.cuh): y is [plane of Co][position], positions of odd planes exchanged; of x
  * there is the patch, which every tap reads from another first position. A warp has two taps.
  *
- * How a side's values get from memory to registers and become units is the side's matter: dg_dw_plain here, the sources
- * of a fused launch in fused_update_mma.cuh. A thread has the same channels of all of its values. */
+ * How a side's values get from memory to registers and become units is the side's matter: dg_dw_plain here, the
+ * prologues of a fused launch in fused_update_mma.cuh. A thread has the same channels of all of its values. */
 #ifndef DG_CONV_MMA_DW_CUH
 #define DG_CONV_MMA_DW_CUH
 

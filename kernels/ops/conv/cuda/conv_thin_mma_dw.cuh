@@ -100,7 +100,7 @@ template <class E, int CI> struct dg_thin_mma_dw {
  * registers while one is multiplied. of: y; shared: DG_THIN_DW_WORDS. */
 template <class E, int CI>
 static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a, const float *pictures,
-                                                           const dg_source &of, int per_group, int co0, int first,
+                                                           const dg_prologue &of, int per_group, int co0, int first,
                                                            int last, float *shared, float *out)
 {
     typedef dg_thin_mma_dw<E, CI> dw;

@@ -14,7 +14,7 @@ static __global__ void __launch_bounds__(DG_THIN_MMA_DW_THREADS) dw_kernel(const
     const dg_thin_tiling t = dg_thin_tiling_of(a);
     const int part = (int)blockIdx.y, tiles = a.N * t.down * t.across;
     const int first = (int)((int64_t)tiles * part / split), last = (int)((int64_t)tiles * (part + 1) / split);
-    dg_source y = {};
+    dg_prologue y = {};
     y.x = (const float *)a.y;
     y.groups = 1;
     out += (int64_t)part * a.Co * 16 * CI;
