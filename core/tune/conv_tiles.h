@@ -79,11 +79,11 @@ enum { DG_MMA_SMALL = 4 }; /* up to this width of y cells are 4x4 */
     ((halved) ? 4 * DG_MMA_PHASE(small, pieces, halved) + 4 : DG_MMA_UP(DG_MMA_CELLS(small, pieces, halved), 4))
 #define DG_MMA_VALUES(small, pieces, halved) \
     ((pieces) * ((halved) ? ((small) ? 400 : 324) : ((small) ? 144 : 100))) /* of a patch's plane */
-#define DG_MMA_PLACES(small, pieces, halved, threads) \
+#define DG_MMA_TRANSFERS(small, pieces, halved, threads) \
     ((2 * DG_MMA_VALUES(small, pieces, halved) + (threads)-1) / (threads) * (threads) / 2)
 #define DG_MMA_BYTES(small, pieces, halved, n, groups, threads)                                                   \
     (32 * (2 * DG_MMA_PLANE(small, pieces, halved) + 16 / (groups)*2 * (n)) + 16 * (pieces) * ((small) ? 4 : 1) + \
-     8 * DG_MMA_PLACES(small, pieces, halved, threads))
+     8 * DG_MMA_TRANSFERS(small, pieces, halved, threads))
 #define DG_WGMMA_FWD_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 1, (n) + 4, groups, (m)*2)
 #define DG_WGMMA_DX_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 0, (n) / 4 * 5, groups, (m)*8)
 #define DG_MMA_DW_BYTES(small, unit) (32 * (16 / (unit)*DG_MMA_PLANE(small, 1, 1) + 64 / (unit)*64))

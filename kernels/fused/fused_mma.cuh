@@ -232,7 +232,7 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
     dev_pool pool;
     uint4 *const patch = pool.take<uint4>(2 * P::units), *const weights = pool.take<uint4>(2 * G::portion);
     dg_cell *const cell = pool.take<dg_cell>(P::cells);
-    dg_place *const place = pool.take<dg_place>(G::loader::places);
+    dg_transfer *const place = pool.take<dg_transfer>(G::loader::transfers);
     float *const table = pool.take<float>((size_t)(f.channels * G::loader::numbers));
     const dg_conv_args &a = f.conv;
     const dg_maps from = Job::from_maps(a), to = Job::to_maps(a);

@@ -33,7 +33,7 @@ static __device__ __forceinline__ void put(float *p, const dg_pack<float, 4> &v,
  * two phases take turns. at: the first one's index. */
 template <class G, class F>
 static __device__ __forceinline__ void for_each_pack(const float (&acc)[2][2][4][G::T], const dg_conv_args &a,
-                                                     const dg_patch_place<G> &at, const F &f)
+                                                     const dg_patch_coord<G> &at, const F &f)
 {
     const int ix = 2 * (at.b0 + at.col), valid = (a.W - ix) * G::T; /* 8 pixels from here on, as far as there are */
 #pragma unroll
@@ -71,7 +71,7 @@ static __global__ void __launch_bounds__(G::NT, G::T == 1 ? 4 : 3) dx_kernel(con
     grid_dependents_launch();
     dg_conv_args a = f.conv;
     a.y = (void *)f.in.x;
-    const dg_patch_place<G> at(a, (int)blockIdx.x);
+    const dg_patch_coord<G> at(a, (int)blockIdx.x);
     const bool normed = f.in.kind == DG_PROLOGUE_NORM;
     if (normed) {
         for (int c = (int)threadIdx.x; c < a.Co; c += G::NT) {

@@ -45,7 +45,7 @@ static size_t shared_of(const dg_update_job *j)
 
 size_t dg_update_shared(const dg_fused_update *u)
 {
-    size_t most = sizeof(float) * DG_UPDATE_THREADS * 4; /* of a finisher */
+    size_t most = sizeof(float) * DG_UPDATE_THREADS * 4; /* of a consumer */
     for (int i = 0; i < u->jobs; i++)
         if (shared_of(&u->job[i]) > most) most = shared_of(&u->job[i]);
     return most;
@@ -99,7 +99,7 @@ static dg_update_work work_of(const dg_update_job *j)
         break;
     }
     w.conv.scratch = NULL;
-    w.makers = w.rows * w.cols * w.parts;
+    w.producers = w.rows * w.cols * w.parts;
     return w;
 }
 
@@ -129,7 +129,7 @@ static void sort_jobs(const dg_fused_update *u, const dg_update_work *work, dg_u
     }
 }
 
-/* Weights in a row get their finishers, as many as have something to do at a time. */
+/* Weights in a row get their consumers, as many as have something to do at a time. */
 static void add_range(dg_update_layout *l, int64_t from, int64_t end, int work)
 {
     if (from >= end) return;
@@ -143,8 +143,8 @@ static void add_range(dg_update_layout *l, int64_t from, int64_t end, int work)
     r->width = DG_UPDATE_THREADS * 8 / r->slots;
     const int64_t wanted = (r->count + r->width - 1) / r->width;
     r->blocks = wanted < 264 ? (int)wanted : 264; /* more of them would only repeat the powers */
-    r->first = l->finishers;
-    l->finishers += r->blocks;
+    r->first = l->consumers;
+    l->consumers += r->blocks;
 }
 
 void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out)
@@ -166,8 +166,8 @@ void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out)
     int64_t scratch = 0;
     for (int i = 0; i < out->jobs; i++) {
         dg_update_work *w = &out->job[i];
-        w->first = out->makers;
-        out->makers += w->makers;
+        w->first = out->producers;
+        out->producers += w->producers;
         w->scratch = scratch;
         if (w->parts > 1) scratch += w->parts * w->count;
     }
@@ -195,7 +195,7 @@ dg_fused_size dg_fused_update_size(const dg_fused_update *u)
     return (dg_fused_size){values * sizeof(float), DG_UPDATE_COUNTERS};
 }
 
-int dg_fused_update_blocks(const dg_fused_update *u, int job) { return work_of(&u->job[job]).makers; }
+int dg_fused_update_blocks(const dg_fused_update *u, int job) { return work_of(&u->job[job]).producers; }
 
 /* ---- Splits ---- */
 
@@ -220,7 +220,7 @@ static void insert(free_units *f, double at, int count)
     f->count[i] = count;
 }
 
-/* About how long all makers take, one a multiprocessor, and then the finishers with the parts. */
+/* About how long all producers take, one a multiprocessor, and then the consumers with the parts. */
 static double makespan(const dg_fused_update *u, const dg_update_work *work)
 {
     dg_update_work job[DG_UPDATE_JOBS]; /* longest blocks first, as they are started */
@@ -230,7 +230,7 @@ static double makespan(const dg_fused_update *u, const dg_update_work *work)
     for (int i = 0; i < u->jobs; i++) {
         const double each = block_ns(&job[i], dg_update_math(u));
         if (job[i].parts > 1) parts += 4.0 * job[i].parts * (double)job[i].count;
-        for (int left = job[i].makers; left > 0;) {
+        for (int left = job[i].producers; left > 0;) {
             const int taken = at_most(left, f.count[0]);
             const double until = f.at[0] + each;
             left -= taken;
@@ -260,7 +260,7 @@ void dg_fused_update_split(dg_fused_update *u)
             work[i].parts = 1;
             const double all = block_ns(&work[i], math);
             work[i].parts = at_most(at_most((int)(all / longest) + 1, work[i].units), DG_UPDATE_PARTS);
-            work[i].makers = work[i].rows * work[i].cols * work[i].parts;
+            work[i].producers = work[i].rows * work[i].cols * work[i].parts;
         }
         longest *= 1.4;
         const double ns = makespan(u, work);

@@ -2,8 +2,8 @@
  * side that the gradient may be on; they are in files of their own.
  *
  * Tile: of each job its own (fused_update.h). Shared memory: of the largest job, 4 to 100 KB, and 240 bytes. Registers:
- * bf16 218 or 234, tf32 228 or 244. Bound by: makers by shared memory, finishers by memory, 36 bytes a weight. Template
- * parameters: E, arithmetic of jobs on tensor cores (mma.cuh); OF_X, the gradient is on the side of x. */
+ * bf16 218 or 234, tf32 228 or 244. Bound by: producers by shared memory, consumers by memory, 36 bytes a weight.
+ * Template parameters: E, arithmetic of jobs on tensor cores (mma.cuh); OF_X, the gradient is on the side of x. */
 #ifndef DG_FUSED_UPDATE_CUH
 #define DG_FUSED_UPDATE_CUH
 
@@ -15,7 +15,7 @@ void dg_fused_update_bf16(const dg_update_layout *l, size_t shared, cudaStream_t
 void dg_fused_update_tf32(const dg_update_layout *l, size_t shared, cudaStream_t stream);
 void dg_fused_update_fp16(const dg_update_layout *l, size_t shared, cudaStream_t stream);
 
-/* Whole block: what it wrote is seen by those who wait for `makers` of them. */
+/* Whole block: what it wrote is seen by those who wait for `producers` of them. */
 static __device__ __forceinline__ void dg_update_made(unsigned *counter)
 {
     __threadfence();
@@ -23,13 +23,13 @@ static __device__ __forceinline__ void dg_update_made(unsigned *counter)
     if (threadIdx.x == 0) atomicAdd(counter, 1u);
 }
 
-/* One thread, whose block has a number above those of all the makers: they are running, or done. */
-static __device__ __forceinline__ void dg_update_await(unsigned *counter, unsigned makers)
+/* One thread, whose block has a number above those of all the producers: they are running, or done. */
+static __device__ __forceinline__ void dg_update_await(unsigned *counter, unsigned producers)
 {
-    while (atomicAdd(counter, 0u) < makers) __nanosleep(100);
+    while (atomicAdd(counter, 0u) < producers) __nanosleep(100);
 }
 
-/* ---- Finishers: parts are added in order, a slot of threads every so many; then the slots are halved again and again
+/* ---- Consumers: parts are added in order, a slot of threads every so many; then the slots are halved again and again
  * ---- */
 
 static __device__ __forceinline__ void dg_update_finish(const dg_update_layout &u, const dg_update_range &r, int block)
@@ -68,9 +68,9 @@ static __device__ __forceinline__ void dg_update_finish(const dg_update_layout &
                 step_now = a.state->step;
                 factors = dg_adam_factors_of<float>(a, step_now);
                 bad_here = 0;
-                /* Nobody's weights are the norms', which the makers of all jobs read. */
+                /* Nobody's weights are the norms', which the producers of all jobs read. */
                 for (int k = own ? r.work : 0; k < (own ? r.work + 1 : u.jobs); k++)
-                    dg_update_await(u.counters + DG_UPDATE_MADE + k, (unsigned)u.job[k].makers);
+                    dg_update_await(u.counters + DG_UPDATE_MADE + k, (unsigned)u.job[k].producers);
                 __threadfence();
             }
             ready = true;
@@ -112,7 +112,7 @@ static __device__ __forceinline__ void dg_update_finish(const dg_update_layout &
     unsigned *const counter = u.counters;
     if (bad_here) atomicAdd(counter + DG_UPDATE_BAD, bad_here);
     __threadfence();
-    if (atomicAdd(counter + DG_UPDATE_DONE, 1u) != (unsigned)u.finishers - 1) return;
+    if (atomicAdd(counter + DG_UPDATE_DONE, 1u) != (unsigned)u.consumers - 1) return;
     __threadfence();
     /* The last of all: nobody reads the step or a counter any more. */
     a.ring[step_now % DG_RING].value[a.bad] = (double)atomicExch(counter + DG_UPDATE_BAD, 0u);
@@ -132,17 +132,17 @@ template <class E, bool OF_X> static __device__ __forceinline__ void dg_update_b
     DEV_CHECK(blockDim.x == DG_UPDATE_THREADS);
     grid_dependency_wait();
     grid_dependents_launch();
-    SHARED(unsigned, ticket, );
-    if (threadIdx.x == 0) ticket = atomicAdd(u.counters + DG_UPDATE_NUMBER, 1u);
+    SHARED(unsigned, work_index, );
+    if (threadIdx.x == 0) work_index = atomicAdd(u.counters + DG_UPDATE_NUMBER, 1u);
     __syncthreads();
-    const int number = (int)ticket;
-    if (number >= u.makers) {
+    const int number = (int)work_index;
+    if (number >= u.producers) {
         int k = 0;
-        while (number - u.makers >= u.range[k].first + u.range[k].blocks) k++;
-        return dg_update_finish(u, u.range[k], number - u.makers - u.range[k].first);
+        while (number - u.producers >= u.range[k].first + u.range[k].blocks) k++;
+        return dg_update_finish(u, u.range[k], number - u.producers - u.range[k].first);
     }
     int k = 0;
-    while (number >= u.job[k].first + u.job[k].makers) k++;
+    while (number >= u.job[k].first + u.job[k].producers) k++;
     const dg_update_work &w = u.job[k];
     const int tiles = w.rows * w.cols, tile = (number - w.first) % tiles, part = (number - w.first) / tiles;
     float *const out = w.parts > 1 ? u.scratch + w.scratch + part * w.count : (float *)w.conv.w;
@@ -168,7 +168,7 @@ static __global__ void __launch_bounds__(DG_UPDATE_THREADS) dg_update_kernel(con
 
 template <class E> static void dg_update_start(const dg_update_layout *l, size_t shared, cudaStream_t stream)
 {
-    const dim3 grid((unsigned)(l->makers + l->finishers)), block(DG_UPDATE_THREADS);
+    const dim3 grid((unsigned)(l->producers + l->consumers)), block(DG_UPDATE_THREADS);
     if (l->gradient_of_x) KLAUNCH_AFTER((dg_update_kernel<E, true>), grid, block, shared, stream, *l);
     else KLAUNCH_AFTER((dg_update_kernel<E, false>), grid, block, shared, stream, *l);
 }

@@ -1,9 +1,9 @@
 /* How a fused update (fuse.h) is divided among the blocks of its launch: what the kernel is given, made by
  * fused_update.c. Internal to kernels/; plain C.
  *
- * Makers come first: each makes one part of the sums of one tile of one weight gradient. Then come finishers, each
- * with a few weights in a row: they wait for the makers of their job, add its parts up and do Adam. Blocks take their
- * numbers when they start, so that whoever waits does so for blocks that are running. */
+ * Producers come first: each makes one part of the sums of one tile of one weight gradient. Then come consumers, each
+ * with a few weights in a row: they wait for the producers of their job, add its parts up and do Adam. Blocks take
+ * their numbers when they start, so that whoever waits does so for blocks that are running. */
 #ifndef DG_FUSED_UPDATE_H
 #define DG_FUSED_UPDATE_H
 
@@ -20,7 +20,8 @@ enum {
     DG_UPDATE_RANGES = 2 * DG_UPDATE_JOBS + 1
 };
 
-/* Counters: the next number, finishers that are done, weights that are not finite; then, of each job, makers done. */
+/* Counters: the next number, consumers that are done, weights that are not finite; then, of each job, producers done.
+ */
 enum {
     DG_UPDATE_NUMBER,
     DG_UPDATE_DONE,
@@ -42,7 +43,7 @@ typedef struct {
     int groups, per_group; /* of the batch; images of one */
     int rows, cols;        /* tiles of channels of y, and of the other side */
     int units, parts;      /* into so many parts the sum over pieces, tiles of pixels or images is divided */
-    int first, makers;     /* its blocks */
+    int first, producers;  /* its blocks */
     int64_t scratch;       /* values before its first part there; one part goes to conv.w */
     int64_t offset, count; /* its weights, in adam.p */
 } dg_update_work;
@@ -51,11 +52,11 @@ typedef struct {
     int64_t from, count;      /* weights */
     int work;                 /* whose they are; -1: nobody's, their gradient is in adam.g */
     int slots;                /* among which the parts are divided, a power of two */
-    int first, blocks, width; /* finishers, counted from 0; weights that one has at a time */
+    int first, blocks, width; /* consumers, counted from 0; weights that one has at a time */
 } dg_update_range;
 
 typedef struct {
-    int jobs, ranges, makers, finishers;
+    int jobs, ranges, producers, consumers;
     int gradient_of_x;                  /* or of y: the side of which tensor-core jobs have two tensors */
     dg_update_work job[DG_UPDATE_JOBS]; /* longest blocks first */
     dg_update_range range[DG_UPDATE_RANGES];

@@ -2,7 +2,7 @@
  *
  *   cell      8x8 neighbouring positions of the small side (y), or 4x4 where maps are that small; cells of all images
  *             are numbered through
- *   piece     64 positions, the rows of a warp's products: one cell, or four small ones
+ *   piece     64 positions, the rows of a warp's products (dg_row_tile): a cell, or four small ones
  *   patch     what a piece's products read of the other side, with its border. It comes into shared memory once and all
  *             taps are read from there
  *   chunk     the channels (of a weight gradient: the positions) that are in shared memory at a time; there is room for
@@ -40,7 +40,7 @@ static __device__ __forceinline__ dg_cell dg_cell_of(int number, int side, int r
 
 /* Where position p of a piece is. Small cells lie so that eight neighbouring positions are two rows of two cells: a
  * plane's cells are 4 units (mod 8) apart, so that these eight share no bank either. */
-template <bool SMALL> struct dg_piece {
+template <bool SMALL> struct dg_row_tile {
     static constexpr int side = SMALL ? 4 : 8, cells = SMALL ? 4 : 1;
     static __device__ __forceinline__ int cell(int p) { return SMALL ? (p >> 2 & 1) + (p >> 5 & 1) * 2 : 0; }
     static __device__ __forceinline__ int row(int p) { return SMALL ? p >> 3 & 3 : p >> 3; }
@@ -54,7 +54,7 @@ template <bool SMALL> struct dg_piece {
  * (r, c) is (r + ky / 2, c + kx / 2) of phase (ky % 2, kx % 2). Else: of the small side, tap (ky, kx) of (r, c) is (r +
  * ky, c + kx). */
 template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
-    typedef dg_piece<SMALL> piece;
+    typedef dg_row_tile<SMALL> piece;
     static constexpr bool small = SMALL;
     static constexpr int PIECES = PIECES_, PLANES = PLANES_, cells = PIECES * piece::cells;
     /* values an edge, as they are in memory */
@@ -135,7 +135,7 @@ template <class E> struct dg_parcel<E, float> {
 
 /* A table in shared memory says of each of the patch's values where it is in memory and which unit it becomes. Units of
  * values outside of the map are 0 from the beginning and stay so: to < 0; what is loaded in their place is not used. */
-struct dg_place {
+struct dg_transfer {
     unsigned from; /* its first channel, counted from the first image of the block */
     int to;        /* unit of plane 0 */
 };
@@ -156,22 +156,22 @@ static __device__ __forceinline__ dg_channel dg_channel_times(const dg_channel &
 template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_patch_loader {
     static constexpr int all = P::cells * P::input * P::input, items = dg_div_up(2 * all, NT),
                          slice = dg_div_up(items, GROUPS);
-    static constexpr int places = items * NT / 2;                                      /* of the table */
+    static constexpr int transfers = items * NT / 2;                                   /* of the table */
     static constexpr int numbers = MAP == DG_AS_IS ? 0 : MAP == DG_ONE_TENSOR ? 2 : 3; /* of a channel */
     static_assert(P::PLANES == 2 && NT % 8 == 0, "two threads a value");
 
     const T *tensor; /* the first image, this thread's plane */
-    const dg_place *place;
+    const dg_transfer *place;
     dg_parcel<E, T> parcel[slice]; /* of one slice: what is not used any more shall not be kept for another */
     const T *second;               /* the same of the second tensor; of one tensor unused, as what follows is of none */
     dg_parcel<E, T> beside[MAP == DG_TWO_TENSORS ? slice : 1];
     const float *number; /* those of this thread's first unit */
     float below;         /* of no map: what values are multiplied by where the arithmetic is scaled */
 
-    static __device__ __forceinline__ void build(dg_place *place, uint4 *patch, int N, int H, int W, int C,
+    static __device__ __forceinline__ void build(dg_transfer *place, uint4 *patch, int N, int H, int W, int C,
                                                  const dg_cell *cell)
     {
-        for (int i = (int)threadIdx.x; i < places; i += NT) {
+        for (int i = (int)threadIdx.x; i < transfers; i += NT) {
             place[i] = {0, -1};
             if (i >= all) break;
             const int c = i / (P::input * P::input), row = i % (P::input * P::input) / P::input, col = i % P::input;
@@ -187,7 +187,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
         }
     }
     __device__ __forceinline__ dg_patch_loader(const T *of, int H, int W, int C, const dg_cell *cell,
-                                               const dg_place *table)
+                                               const dg_transfer *table)
     {
         tensor = of + (int64_t)cell[0].image * H * W * C + (int)threadIdx.x % 2 * E::unit;
         place = table + threadIdx.x / 2;

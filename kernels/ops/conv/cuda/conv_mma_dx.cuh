@@ -69,7 +69,7 @@ template <class G> struct dg_dx_job {
     int four;                     /* from a weight of co to that of co + 4 */
 
     __device__ __forceinline__ dg_dx_job(const dg_conv_args &a, int ci0, int first, const dg_cell *cell,
-                                         const dg_place *place, uint4 *p, uint4 *units)
+                                         const dg_transfer *place, uint4 *p, uint4 *units)
         : first_chunk(first), Ci(a.Ci), loader((const T *)a.y, a.Ho, a.Wo, a.Co, cell, place)
     {
         const int phase = share() / E::warps % 4, piece = share() / E::warps / 4, n = column();

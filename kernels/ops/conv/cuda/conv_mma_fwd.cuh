@@ -57,7 +57,7 @@ template <class G> struct dg_fwd_job {
     const uint4 *mine_a, *mine_b; /* this lane's units of the first products */
 
     __device__ __forceinline__ dg_fwd_job(const dg_conv_args &a, int co0, int first, const dg_cell *cell,
-                                          const dg_place *place, uint4 *p, uint4 *units)
+                                          const dg_transfer *place, uint4 *p, uint4 *units)
         : first_chunk(first), Ci(a.Ci), loader((const T *)a.x, a.H, a.W, a.Ci, cell, place)
     {
         typedef typename G::patch P;

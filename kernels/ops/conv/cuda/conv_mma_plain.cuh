@@ -18,7 +18,7 @@ static __device__ __forceinline__ void dg_conv_block(const dg_conv_args &a, floa
     dev_pool pool;
     uint4 *const patch = pool.take<uint4>(2 * P::units), *const weights = pool.take<uint4>(2 * G::portion);
     dg_cell *const cell = pool.take<dg_cell>(P::cells);
-    dg_place *const place = pool.take<dg_place>(G::loader::places);
+    dg_transfer *const place = pool.take<dg_transfer>(G::loader::transfers);
     const dg_maps from = Job::from_maps(a), to = Job::to_maps(a);
     const int part = (int)blockIdx.z, n0 = (int)blockIdx.y * G::N, chunks = from.channels / G::chunk;
     const int first = (int)((int64_t)chunks * part / split), last = (int)((int64_t)chunks * (part + 1) / split);

@@ -95,11 +95,11 @@ static __device__ __forceinline__ void dg_patch_multiply(float (&acc)[2][4][G::T
 }
 
 /* The tile of a block, and what a thread has of it. */
-template <class G> struct dg_patch_place {
+template <class G> struct dg_patch_coord {
     int image0, a0, b0;        /* first image, first positions */
     int lane, image, row, col; /* of the thread, from there on */
 
-    __device__ __forceinline__ dg_patch_place(const dg_conv_args &a, int tile)
+    __device__ __forceinline__ dg_patch_coord(const dg_conv_args &a, int tile)
     {
         const int A = (a.H + 1) / 2, B = (a.W + 1) / 2, tiles_b = (B + G::COLS - 1) / G::COLS,
                   tiles_a = (A + G::ROWS - 1) / G::ROWS;
@@ -119,7 +119,7 @@ template <class G> struct dg_patch_place {
  */
 template <class G, class F>
 static __device__ __forceinline__ void dg_patch_sums(float (&acc)[2][2][4][G::T], const dg_conv_args &a, float *shared,
-                                                     const dg_patch_place<G> &at, int ci0, int part, int split,
+                                                     const dg_patch_coord<G> &at, int ci0, int part, int split,
                                                      int stages, const F &change)
 {
     constexpr int words = G::patch_words + G::weight_words;
