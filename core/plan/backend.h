@@ -16,14 +16,14 @@ struct dg_plan;
 struct dg_machine;
 
 /* Queues of a device that run side by side; what one is given happens in order. Ops, put and get are in the first. */
-typedef enum { DG_COMPUTE, DG_COPY, DG_LANES } dg_lane;
-/* Who uses which mark. */
+typedef enum { DG_COMPUTE, DG_COPY, DG_STREAMS } dg_stream;
+/* Who uses which event. */
 enum {
-    DG_MARK_METRICS,                       /* and one more: ring_reader.h */
-    DG_MARK_SAMPLES = DG_MARK_METRICS + 2, /* train.h */
-    DG_MARK_FILLED,                        /* and one more: feed.h */
-    DG_MARK_READ = DG_MARK_FILLED + 2,
-    DG_MARKS
+    DG_EVENT_METRICS,                        /* and one more: ring_reader.h */
+    DG_EVENT_SAMPLES = DG_EVENT_METRICS + 2, /* train.h */
+    DG_EVENT_FILLED,                         /* and one more: feed.h */
+    DG_EVENT_READ = DG_EVENT_FILLED + 2,
+    DG_EVENTS
 };
 
 typedef struct dg_backend dg_backend;
@@ -33,7 +33,7 @@ struct dg_backend {
     dg_type real;    /* type of weights, gradients, statistics and activations */
     dg_math math;    /* what the factors of convolutions are rounded to where that is faster: precision.h */
     int threads;     /* of the CPU backend; 0 elsewhere */
-    bool queues;     /* run() returns before the work is done; sync(), get() and reached() wait for it */
+    bool queues;     /* run() returns before the work is done; sync(), get() and query() wait for it */
 
     dg_err (*memory)(dg_backend *, size_t *free, size_t *total); /* bytes for alloc */
     dg_err (*alloc)(dg_backend *, size_t bytes, void **mem);     /* zeroed, 256-aligned; the caller releases */
@@ -41,16 +41,16 @@ struct dg_backend {
     dg_err (*put)(dg_backend *, void *dst, const void *host, size_t bytes);
     dg_err (*get)(dg_backend *, void *host, const void *src, size_t bytes);
 
-    /* Copies that are only begun: host is memory of alloc_host, and stays as it is until the copy is done. A mark
-     * (0 .. DG_MARKS - 1) is a place in a lane: everything that it was given before. follow: what the lane is given
-     * from now on begins after that mark. reached: has it been, or wait until it has. */
+    /* Copies that are only begun: host is memory of alloc_host, and stays as it is until the copy is done. record: the
+     * event (0 .. DG_EVENTS - 1) completes when the stream has done all that it was given before. wait: what the stream
+     * is given from now on begins after the event. query: has it completed, or block until it has. */
     dg_err (*alloc_host)(dg_backend *, size_t bytes, void **mem);
     void (*release_host)(dg_backend *, void *mem);
-    dg_err (*start_put)(dg_backend *, dg_lane, void *dst, const void *host, size_t bytes);
-    dg_err (*start_get)(dg_backend *, dg_lane, void *host, const void *src, size_t bytes);
-    dg_err (*mark)(dg_backend *, dg_lane, int mark);
-    dg_err (*follow)(dg_backend *, dg_lane, int mark);
-    dg_err (*reached)(dg_backend *, int mark, bool wait, bool *yes);
+    dg_err (*start_put)(dg_backend *, dg_stream, void *dst, const void *host, size_t bytes);
+    dg_err (*start_get)(dg_backend *, dg_stream, void *host, const void *src, size_t bytes);
+    dg_err (*record)(dg_backend *, dg_stream, int event);
+    dg_err (*wait)(dg_backend *, dg_stream, int event);
+    dg_err (*query)(dg_backend *, int event, bool wait, bool *yes);
 
     /* Before placing: NULL, or why this op cannot run here (static text). Fills op->tune. choices: every way in which
      * it can run here, at most `room` into out; how many. NULL: refuses() knows best. */

@@ -88,8 +88,8 @@ static dg_err change_windows(dg_feed *f)
     dg_backend *b = f->b;
     bool yes;
     dg_err e = give(f, f->next.end - f->next.first - f->next.given);
-    if (!e) e = b->mark(b, DG_COPY, DG_MARK_FILLED + 1 - f->side);
-    if (!e) e = b->follow(b, DG_COMPUTE, DG_MARK_FILLED + 1 - f->side);
+    if (!e) e = b->record(b, DG_COPY, DG_EVENT_FILLED + 1 - f->side);
+    if (!e) e = b->wait(b, DG_COMPUTE, DG_EVENT_FILLED + 1 - f->side);
     if (e) return e;
     f->end = f->next.end;
     f->side = 1 - f->side;
@@ -97,9 +97,9 @@ static dg_err change_windows(dg_feed *f)
     if (f->end < f->used) plan_next(f, f->next.epoch, f->end);
     else plan_next(f, f->next.epoch + 1, 0);
     /* no copy into what steps given so far still read; nor a change to pinned memory that is still being copied */
-    e = b->mark(b, DG_COMPUTE, DG_MARK_READ);
-    if (!e) e = b->follow(b, DG_COPY, DG_MARK_READ);
-    return e ? e : b->reached(b, DG_MARK_FILLED + 1 - f->side, true, &yes);
+    e = b->record(b, DG_COMPUTE, DG_EVENT_READ);
+    if (!e) e = b->wait(b, DG_COPY, DG_EVENT_READ);
+    return e ? e : b->query(b, DG_EVENT_FILLED + 1 - f->side, true, &yes);
 }
 
 dg_err dg_feed_step(dg_feed *f, int place)

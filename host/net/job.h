@@ -98,7 +98,7 @@ dg_err dg_job_put_input(dg_job *job, dg_plan_role plan, size_t first, const doub
  * unless NULL, the values before rounding as double. n may be more than o.samples: done in chunks. */
 dg_err dg_job_generate(dg_job *job, const float *in, int n, uint8_t *pixels, double *x);
 
-/* The pictures alone, only begun: they are in `pixels`, memory of alloc_host, when a mark set now is reached. */
+/* The pictures alone, only begun: they are in `pixels`, memory of alloc_host, when an event recorded now has come. */
 dg_err dg_job_start_generate(dg_job *job, const float *in, int n, uint8_t *pixels);
 
 #endif

@@ -121,7 +121,7 @@ void dg_begin_samples(dg_outputs *w, uint64_t epoch)
     for (int i = 0; i < n && !e; i++)
         w->job->recipe->sample(in + (size_t)i * (size_t)inputs, inputs, w->o->seed, (uint64_t)i);
     if (!e) e = dg_job_start_generate(w->job, in, n, w->samples.pixels);
-    if (!e) e = b->mark(b, DG_COMPUTE, DG_MARK_SAMPLES);
+    if (!e) e = b->record(b, DG_COMPUTE, DG_EVENT_SAMPLES);
     if (!e) w->samples.epoch = epoch;
     dg_outputs_failed(w, e);
     free(in);
@@ -134,7 +134,7 @@ void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait)
     const uint64_t epoch = w->samples.epoch;
     bool here = false;
     if (!epoch || (!wait && read->epoch < epoch)) return; /* not before its epoch's numbers are known to be good */
-    dg_err e = b->reached(b, DG_MARK_SAMPLES, wait, &here);
+    dg_err e = b->query(b, DG_EVENT_SAMPLES, wait, &here);
     if (!e && !here) return;
     w->samples.epoch = 0;
     picture *p = new_picture(w);

@@ -25,7 +25,7 @@ dg_err dg_ring_reader_ask(dg_ring_reader *r, uint64_t step, bool at_once)
     const int k = (r->oldest + r->on_the_way) % DG_REQUESTS;
     const int n = waiting < DG_REQUEST_ROWS ? (int)waiting : DG_REQUEST_ROWS;
     dg_err e = dg_job_start_metrics(r->job, r->next, n, r->host + (size_t)k * DG_REQUEST_ROWS);
-    if (!e) e = b->mark(b, DG_COMPUTE, DG_MARK_METRICS + k);
+    if (!e) e = b->record(b, DG_COMPUTE, DG_EVENT_METRICS + k);
     if (e) return e;
     r->request[k].first = r->next;
     r->request[k].n = n;
@@ -52,7 +52,7 @@ dg_err dg_ring_reader_take(dg_ring_reader *r, bool wait, uint64_t *first, const 
     bool here;
     *n = 0;
     if (!r->on_the_way) return DG_OK;
-    dg_err e = b->reached(b, DG_MARK_METRICS + r->oldest, wait || r->on_the_way == DG_REQUESTS, &here);
+    dg_err e = b->query(b, DG_EVENT_METRICS + r->oldest, wait || r->on_the_way == DG_REQUESTS, &here);
     if (e || !here) return e;
     *first = r->request[r->oldest].first;
     *n = r->request[r->oldest].n;

@@ -112,21 +112,21 @@ static dg_err cpu_copy(dg_backend *b, void *dst, const void *src, size_t bytes)
 }
 
 /* Everything here is done when it returns. */
-static dg_err cpu_start_copy(dg_backend *b, dg_lane lane, void *dst, const void *src, size_t bytes)
+static dg_err cpu_start_copy(dg_backend *b, dg_stream stream, void *dst, const void *src, size_t bytes)
 {
-    (void)lane;
+    (void)stream;
     return cpu_copy(b, dst, src, bytes);
 }
 
-static dg_err cpu_mark(dg_backend *b, dg_lane lane, int mark)
+static dg_err cpu_event(dg_backend *b, dg_stream stream, int event)
 {
-    (void)b, (void)lane, (void)mark;
+    (void)b, (void)stream, (void)event;
     return DG_OK;
 }
 
-static dg_err cpu_reached(dg_backend *b, int mark, bool wait, bool *yes)
+static dg_err cpu_query(dg_backend *b, int event, bool wait, bool *yes)
 {
-    (void)b, (void)mark, (void)wait;
+    (void)b, (void)event, (void)wait;
     *yes = true;
     return DG_OK;
 }
@@ -290,9 +290,9 @@ dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out)
         .release_host = cpu_release,
         .start_put = cpu_start_copy,
         .start_get = cpu_start_copy,
-        .mark = cpu_mark,
-        .follow = cpu_mark,
-        .reached = cpu_reached,
+        .record = cpu_event,
+        .wait = cpu_event,
+        .query = cpu_query,
         .refuses = cpu_refuses,
         .scratch = cpu_scratch,
         .run = cpu_run,

@@ -119,9 +119,9 @@ dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i, cudaStream_t stream
 static dg_err run_eagerly(gpu *c, const dg_plan *p)
 {
     for (int i = 0; i < dg_plan_pieces(p); i++) {
-        const dg_err e = dg_gpu_enqueue_piece(c, p, i, c->lane[DG_COMPUTE]);
+        const dg_err e = dg_gpu_enqueue_piece(c, p, i, c->stream[DG_COMPUTE]);
         if (e) return e;
-        TRY(c, p->op[p->launch ? p->launch[i].main : i].name, cudaStreamSynchronize(c->lane[DG_COMPUTE]));
+        TRY(c, p->op[p->launch ? p->launch[i].main : i].name, cudaStreamSynchronize(c->stream[DG_COMPUTE]));
     }
     return DG_OK;
 }
@@ -137,7 +137,7 @@ static dg_err cuda_run_many(dg_backend *b, struct dg_plan *p, int n)
         e = dg_gpu_graph_for(c, p, n, &g);
         if (!e && !g) e = run_eagerly(c, p);
         if (e) return e;
-        if (g) TRY(c, p->name, cudaGraphLaunch(g->graph, c->lane[DG_COMPUTE]));
+        if (g) TRY(c, p->name, cudaGraphLaunch(g->graph, c->stream[DG_COMPUTE]));
         n -= g ? g->runs : 1;
     }
     return e;
@@ -148,11 +148,11 @@ static dg_err cuda_run(dg_backend *b, struct dg_plan *p) { return cuda_run_many(
 /* What was enqueued between the two events. */
 static dg_err run_one(gpu *c, const char *name, const dg_op *op, const dg_plan *p, int launch, double *ms)
 {
-    TRY(c, name, cudaEventRecord(c->from, c->lane[DG_COMPUTE]));
-    const dg_err e = op ? dg_gpu_enqueue(c, op, c->lane[DG_COMPUTE])
-                        : dg_gpu_enqueue_piece(c, p, launch, c->lane[DG_COMPUTE]);
+    TRY(c, name, cudaEventRecord(c->from, c->stream[DG_COMPUTE]));
+    const dg_err e = op ? dg_gpu_enqueue(c, op, c->stream[DG_COMPUTE])
+                        : dg_gpu_enqueue_piece(c, p, launch, c->stream[DG_COMPUTE]);
     if (e) return e;
-    TRY(c, name, cudaEventRecord(c->to, c->lane[DG_COMPUTE]));
+    TRY(c, name, cudaEventRecord(c->to, c->stream[DG_COMPUTE]));
     TRY(c, name, cudaEventSynchronize(c->to));
     float elapsed = 0;
     TRY(c, name, cudaEventElapsedTime(&elapsed, c->from, c->to));
@@ -178,7 +178,7 @@ static dg_err cuda_sync(dg_backend *b)
 {
     gpu *c = (gpu *)b;
     ENTER(c);
-    const cudaError_t e = cudaStreamSynchronize(c->lane[DG_COMPUTE]);
+    const cudaError_t e = cudaStreamSynchronize(c->stream[DG_COMPUTE]);
     if (e == cudaSuccess) return DG_OK;
     return dg_gpu_report(c, "", "waiting for the device", e);
 }
@@ -188,7 +188,7 @@ static void cuda_close(dg_backend *b)
     gpu *c = (gpu *)b;
     if (!c->broken && c->device >= 0) {
         (void)cudaSetDevice(c->device);
-        if (c->lane[DG_COMPUTE]) (void)cudaStreamSynchronize(c->lane[DG_COMPUTE]);
+        if (c->stream[DG_COMPUTE]) (void)cudaStreamSynchronize(c->stream[DG_COMPUTE]);
         dg_cublas_close();
         dg_cuda_timer_free(&c->timer);
         if (c->from) (void)cudaEventDestroy(c->from);

@@ -35,8 +35,8 @@ typedef struct {
     bool eager;
     unsigned fuse; /* DG_FUSE_... */
     dg_gpu limits;
-    cudaStream_t lane[DG_LANES];
-    cudaEvent_t mark[DG_MARKS];
+    cudaStream_t stream[DG_STREAMS];
+    cudaEvent_t event[DG_EVENTS];
     dg_cuda_timer timer;
     cudaEvent_t from, to;
     void *stage[STAGES];
@@ -44,7 +44,7 @@ typedef struct {
     int next_stage;
     dg_chooser chooser;
     captured *graphs;
-    /* while a plan is captured; the first is lane[DG_COMPUTE], others are made when wanted */
+    /* while a plan is captured; the first is stream[DG_COMPUTE], others are made when wanted */
     cudaStream_t branch[DG_BRANCHES];
     cudaError_t last; /* what was last reported */
     dg_err broken;    /* set by the first fatal error: the device is lost to this process, no call makes sense */

@@ -47,7 +47,7 @@ static dg_err prepare(recording *r)
         for (int k = 0; k < DG_BRANCHES; k++)
             if (k != b->branch && b->after[k] >= 0) TRY(c, r->p->name, want(&r->ended[b->after[k]]));
     }
-    c->branch[0] = c->lane[DG_COMPUTE];
+    c->branch[0] = c->stream[DG_COMPUTE];
     for (int k = 1; k < DG_BRANCHES; k++) {
         if (r->tail[k] < 0) continue;
         if (!c->branch[k]) TRY(c, r->p->name, cudaStreamCreateWithFlags(&c->branch[k], cudaStreamNonBlocking));
@@ -98,9 +98,9 @@ static dg_err capture_into(recording *r, int runs, captured *made)
     dg_err e = prepare(r);
     if (e) return e;
     cudaGraph_t graph = nullptr;
-    TRY(c, r->p->name, cudaStreamBeginCapture(c->lane[DG_COMPUTE], cudaStreamCaptureModeThreadLocal));
+    TRY(c, r->p->name, cudaStreamBeginCapture(c->stream[DG_COMPUTE], cudaStreamCaptureModeThreadLocal));
     for (int k = 0; k < runs && !e; k++) e = record_run(r);
-    cudaError_t error = cudaStreamEndCapture(c->lane[DG_COMPUTE], &graph);
+    cudaError_t error = cudaStreamEndCapture(c->stream[DG_COMPUTE], &graph);
     if (!e && error == cudaSuccess) error = cudaGraphInstantiateWithFlags(&made->graph, graph, 0);
     if (graph) (void)cudaGraphDestroy(graph);
     if (e || error != cudaSuccess) (void)cudaGetLastError();

@@ -1,4 +1,5 @@
-/* The CUDA backend's memory: allocating, copying with and without waiting, and the marks that order its two lanes. */
+/* The CUDA backend's memory: allocating, copying with and without waiting, and the events that order its two streams.
+ */
 #include "kernels/cuda/backend_cuda.cuh"
 
 #include <string.h>
@@ -21,11 +22,11 @@ static dg_err memory(dg_backend *b, size_t *free_bytes, size_t *total)
     return DG_OK;
 }
 
-/* Zero before anything else can use it, whatever lane that is in. */
+/* Zero before anything else can use it, whatever stream that is in. */
 static cudaError_t clear(gpu *c, void *p, size_t bytes)
 {
-    const cudaError_t e = cudaMemsetAsync(p, 0, bytes, c->lane[DG_COMPUTE]);
-    return e == cudaSuccess ? cudaStreamSynchronize(c->lane[DG_COMPUTE]) : e;
+    const cudaError_t e = cudaMemsetAsync(p, 0, bytes, c->stream[DG_COMPUTE]);
+    return e == cudaSuccess ? cudaStreamSynchronize(c->stream[DG_COMPUTE]) : e;
 }
 
 static dg_err alloc(dg_backend *b, size_t bytes, void **mem)
@@ -72,7 +73,7 @@ static dg_err alloc_host(dg_backend *b, size_t bytes, void **mem)
 static void wait_for_all(gpu *c)
 {
     (void)cudaSetDevice(c->device);
-    for (int i = 0; i < DG_LANES; i++) (void)cudaStreamSynchronize(c->lane[i]);
+    for (int i = 0; i < DG_STREAMS; i++) (void)cudaStreamSynchronize(c->stream[i]);
 }
 
 static void release(dg_backend *b, void *mem)
@@ -116,8 +117,8 @@ static dg_err put(dg_backend *b, void *dst, const void *host, size_t bytes)
         if (e) return e;
         memcpy(c->stage[k], (const char *)host + at, n);
         TRY(c, "copying to the device",
-            cudaMemcpyAsync((char *)dst + at, c->stage[k], n, cudaMemcpyHostToDevice, c->lane[DG_COMPUTE]));
-        TRY(c, "copying to the device", cudaEventRecord(c->staged[k], c->lane[DG_COMPUTE]));
+            cudaMemcpyAsync((char *)dst + at, c->stage[k], n, cudaMemcpyHostToDevice, c->stream[DG_COMPUTE]));
+        TRY(c, "copying to the device", cudaEventRecord(c->staged[k], c->stream[DG_COMPUTE]));
     }
     return DG_OK;
 }
@@ -127,8 +128,8 @@ static dg_err start_piece(gpu *c, const char *src, size_t n, int *k)
     const dg_err e = take_stage(c, k);
     if (e) return e;
     TRY(c, "copying from the device",
-        cudaMemcpyAsync(c->stage[*k], src, n, cudaMemcpyDeviceToHost, c->lane[DG_COMPUTE]));
-    TRY(c, "copying from the device", cudaEventRecord(c->staged[*k], c->lane[DG_COMPUTE]));
+        cudaMemcpyAsync(c->stage[*k], src, n, cudaMemcpyDeviceToHost, c->stream[DG_COMPUTE]));
+    TRY(c, "copying from the device", cudaEventRecord(c->staged[*k], c->stream[DG_COMPUTE]));
     return DG_OK;
 }
 
@@ -151,49 +152,49 @@ static dg_err get(dg_backend *b, void *host, const void *src, size_t bytes)
 
 /* ---- Work that nobody waits for ---- */
 
-static dg_err start_put(dg_backend *b, dg_lane lane, void *dst, const void *host, size_t bytes)
+static dg_err start_put(dg_backend *b, dg_stream stream, void *dst, const void *host, size_t bytes)
 {
     gpu *c = (gpu *)b;
     ENTER(c);
-    TRY(c, "copying to the device", cudaMemcpyAsync(dst, host, bytes, cudaMemcpyHostToDevice, c->lane[lane]));
+    TRY(c, "copying to the device", cudaMemcpyAsync(dst, host, bytes, cudaMemcpyHostToDevice, c->stream[stream]));
     return DG_OK;
 }
 
-static dg_err start_get(dg_backend *b, dg_lane lane, void *host, const void *src, size_t bytes)
+static dg_err start_get(dg_backend *b, dg_stream stream, void *host, const void *src, size_t bytes)
 {
     gpu *c = (gpu *)b;
     ENTER(c);
-    TRY(c, "copying from the device", cudaMemcpyAsync(host, src, bytes, cudaMemcpyDeviceToHost, c->lane[lane]));
+    TRY(c, "copying from the device", cudaMemcpyAsync(host, src, bytes, cudaMemcpyDeviceToHost, c->stream[stream]));
     return DG_OK;
 }
 
-static dg_err mark(dg_backend *b, dg_lane lane, int number)
+static dg_err record(dg_backend *b, dg_stream stream, int event)
 {
     gpu *c = (gpu *)b;
     ENTER(c);
-    TRY(c, "", cudaEventRecord(c->mark[number], c->lane[lane]));
+    TRY(c, "", cudaEventRecord(c->event[event], c->stream[stream]));
     return DG_OK;
 }
 
-static dg_err follow(dg_backend *b, dg_lane lane, int number)
+static dg_err wait_event(dg_backend *b, dg_stream stream, int event)
 {
     gpu *c = (gpu *)b;
     ENTER(c);
-    TRY(c, "", cudaStreamWaitEvent(c->lane[lane], c->mark[number], 0));
+    TRY(c, "", cudaStreamWaitEvent(c->stream[stream], c->event[event], 0));
     return DG_OK;
 }
 
-static dg_err reached(dg_backend *b, int number, bool wait, bool *yes)
+static dg_err query(dg_backend *b, int event, bool wait, bool *yes)
 {
     gpu *c = (gpu *)b;
     *yes = false;
     ENTER(c);
     if (!wait) {
-        const cudaError_t e = cudaEventQuery(c->mark[number]);
+        const cudaError_t e = cudaEventQuery(c->event[event]);
         if (e == cudaErrorNotReady) return DG_OK;
-        if (e != cudaSuccess) return wait_for(c, c->mark[number]);
+        if (e != cudaSuccess) return wait_for(c, c->event[event]);
     } else {
-        const dg_err e = wait_for(c, c->mark[number]);
+        const dg_err e = wait_for(c, c->event[event]);
         if (e) return e;
     }
     *yes = true;
@@ -211,15 +212,15 @@ void dg_gpu_memory_functions(dg_backend *b)
     b->get = get;
     b->start_put = start_put;
     b->start_get = start_get;
-    b->mark = mark;
-    b->follow = follow;
-    b->reached = reached;
+    b->record = record;
+    b->wait = wait_event;
+    b->query = query;
 }
 
 dg_err dg_gpu_memory_open(gpu *c)
 {
-    for (int i = 0; i < DG_LANES; i++) TRY(c, "", cudaStreamCreateWithFlags(&c->lane[i], cudaStreamNonBlocking));
-    for (int i = 0; i < DG_MARKS; i++) TRY(c, "", cudaEventCreateWithFlags(&c->mark[i], cudaEventDisableTiming));
+    for (int i = 0; i < DG_STREAMS; i++) TRY(c, "", cudaStreamCreateWithFlags(&c->stream[i], cudaStreamNonBlocking));
+    for (int i = 0; i < DG_EVENTS; i++) TRY(c, "", cudaEventCreateWithFlags(&c->event[i], cudaEventDisableTiming));
     for (int i = 0; i < STAGES; i++) {
         TRY(c, "", cudaHostAlloc(&c->stage[i], STAGE_BYTES, cudaHostAllocDefault));
         TRY(c, "", cudaEventCreateWithFlags(&c->staged[i], cudaEventDisableTiming));
@@ -229,14 +230,14 @@ dg_err dg_gpu_memory_open(gpu *c)
 
 void dg_gpu_memory_close(gpu *c)
 {
-    for (int i = 0; i < DG_LANES; i++)
-        if (c->lane[i]) (void)cudaStreamSynchronize(c->lane[i]);
+    for (int i = 0; i < DG_STREAMS; i++)
+        if (c->stream[i]) (void)cudaStreamSynchronize(c->stream[i]);
     for (int i = 0; i < STAGES; i++) {
         if (c->stage[i]) (void)cudaFreeHost(c->stage[i]);
         if (c->staged[i]) (void)cudaEventDestroy(c->staged[i]);
     }
-    for (int i = 0; i < DG_MARKS; i++)
-        if (c->mark[i]) (void)cudaEventDestroy(c->mark[i]);
-    for (int i = 0; i < DG_LANES; i++)
-        if (c->lane[i]) (void)cudaStreamDestroy(c->lane[i]);
+    for (int i = 0; i < DG_EVENTS; i++)
+        if (c->event[i]) (void)cudaEventDestroy(c->event[i]);
+    for (int i = 0; i < DG_STREAMS; i++)
+        if (c->stream[i]) (void)cudaStreamDestroy(c->stream[i]);
 }

@@ -89,7 +89,7 @@ static dg_err time_pieces(timed *t, int n, double *ms)
     gpu *c = t->c;
     ENTER(c);
     dg_err failed;
-    c->timer.stream = c->lane[DG_COMPUTE];
+    c->timer.stream = c->stream[DG_COMPUTE];
     const cudaError_t e = dg_cuda_time(&c->timer, n, t->op != nullptr, enqueue_timed, t, ms, &failed);
     if (failed) return failed;
     return e == cudaSuccess ? DG_OK : dg_gpu_report(c, t->op ? t->op->name : t->plan->name, "timing", e);
@@ -119,7 +119,7 @@ static dg_err cuda_measure(dg_backend *b, dg_machine *m, int rounds)
     gpu *c = (gpu *)b;
     ENTER(c);
     const char *what;
-    const cudaError_t e = dg_cuda_limits(c->lane[DG_COMPUTE], c->device, b->real, m, rounds, &what);
+    const cudaError_t e = dg_cuda_limits(c->stream[DG_COMPUTE], c->device, b->real, m, rounds, &what);
     return e == cudaSuccess ? DG_OK : dg_gpu_report(c, "measuring the device", what, e);
 }
 
