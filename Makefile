@@ -64,12 +64,13 @@ vpath fuzz_%.c tests/fuzz
 vpath bench_%.c tests/kernels/cpu
 
 TESTS     := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(TEST_SRC)))
-CLI_TESTS := $(wildcard tests/cli/*.sh)
+CLI_TESTS  := $(wildcard tests/cli/*.sh)
+LONG_TESTS := $(wildcard tests/cli/long/*.sh)
 REFERENCE := $(patsubst tests/%.c,$(BUILD)/tests/%.o,$(wildcard tests/reference*.c))
 MODELS    := $(sort $(wildcard models/*.cfg))
 DOCS      := $(BUILD)/dcgan.1 $(BUILD)/dcgan.bash
 
-.PHONY: all tests check install uninstall clean distclean help format lint fuzz fuzzers soak FORCE
+.PHONY: all tests check check-all install uninstall clean distclean help format lint fuzz fuzzers soak FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -154,9 +155,17 @@ $(BUILD)/tests/preload/%.so: tests/preload/%.c $(BUILD)/flags
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -shared -fPIC -MMD -MP -o $@ $< -ldl
 
 tests: $(TESTS) $(PRELOADS) ## build the tests
-check: $(PROGRAM) $(TESTS) $(PRELOADS) ## build and run every test
-	$(Q)DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' \
-	    sh scripts/run-tests scripts/walls $(TESTS) $(CLI_TESTS) $(SIM_PARTS) $(GPU_PARTS)
+RUN_TESTS = DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' sh scripts/run-tests
+ifneq ($(ROOM),)
+ROOM_TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(filter tests/$(ROOM)/%,$(TEST_SRC))))
+check: $(PROGRAM) $(ROOM_TESTS)
+	$(Q)$(RUN_TESTS) scripts/walls $(ROOM_TESTS)
+else
+check: $(PROGRAM) $(TESTS) $(PRELOADS) ## the tests that take some minutes, or ROOM=core/plan alone
+	$(Q)$(RUN_TESTS) scripts/walls $(TESTS) $(CLI_TESTS) $(SIM_QUICK) $(GPU_PARTS)
+endif
+check-all: $(PROGRAM) $(TESTS) $(PRELOADS) ## every test, kernels in all flavours of the simulator
+	$(Q)$(RUN_TESTS) scripts/walls $(LONG_TESTS) $(SIM_PARTS) $(TESTS) $(CLI_TESTS) $(GPU_PARTS)
 
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/%,$(wildcard tests/fuzz/*.c))
 FUZZ_SECONDS ?= 60
@@ -167,13 +176,14 @@ fuzz: ## fuzz the decoder and the parsers, FUZZ_SECONDS (60) each; needs clang
 	    LDFLAGS=-fsanitize=fuzzer-no-link FUZZER=-fsanitize=fuzzer fuzzers
 	$(Q)sh scripts/fuzz build-fuzz $(FUZZ_SECONDS)
 soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kill and resume, the tests, fuzzing: over and over, SOAK_MINUTES (60) long
-	$(Q)DCGAN=$(RUN) PRELOADS='$(RUN_PRELOADS)' KILLS=$$(($(SOAK_MINUTES) * 100)) SEED=$$$$ sh tests/cli/kills.sh
+	$(Q)DCGAN=$(RUN) PRELOADS='$(RUN_PRELOADS)' KILLS=$$(($(SOAK_MINUTES) * 100)) SEED=$$$$ sh tests/cli/long/kills.sh
 	$(Q)DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' \
-	    sh scripts/soak $$(($(SOAK_MINUTES) * 20)) $(TESTS) $(CLI_TESTS)
+	    sh scripts/soak $$(($(SOAK_MINUTES) * 20)) $(TESTS) $(CLI_TESTS) $(LONG_TESTS)
+	$(Q)sh scripts/cuda-archs --all
 	$(Q)$(MAKE) fuzz FUZZ_SECONDS=$$(($(SOAK_MINUTES) * 20 / $(words $(FUZZERS))))
 
 # Nothing is compiled here: root would do it with other settings, and leave files in the build that are not the user's.
-install: $(filter all check tests,$(MAKECMDGOALS)) ## install what make built below PREFIX (/usr/local), or DESTDIR
+install: $(filter all check check-all tests,$(MAKECMDGOALS)) ## install what make built below PREFIX (/usr/local), or DESTDIR
 	@for f in $(PROGRAM) $(DOCS); do \
 	    [ -e "$$f" ] || { echo "There is no $$f to install yet: run make first, then make install" >&2; exit 1; }; \
 	done

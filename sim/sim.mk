@@ -6,19 +6,22 @@
 # tests/kernels/*/test_X.cu has all kernels. The tests of the CPU's ops judge the CUDA ops as well:
 # tests/kernels/ops/test_X.c with tests/case_cuda.cu is cuda_X.
 #
-# `make check` runs all of it, `make sim-check` and `make sim-bugs` the two halves; FLAVOURS= takes fewer of the three.
-# Where there is no C++20 compiler for x86-64, `make check` goes without, and says so.
+# `make check` runs the tests in one flavour and one mode, `make check-all` all of it, `make sim-check` and `make
+# sim-bugs` the two halves; FLAVOURS= takes fewer of the three. Where there is no C++20 compiler for x86-64 they go
+# without, and say so.
 
 SIM          := $(BUILD)/sim
 SIM_ALL      := $(if $(SAN),asan,plain asan tsan)
 FLAVOURS     ?= $(SIM_ALL)
+# That of quick tests and of the program with the simulated GPU.
+SIM_FIRST    := $(firstword $(SIM_ALL))
 SIM_FLAVOURS := $(filter $(FLAVOURS),$(SIM_ALL))
 # Lines, for reports; SIM_DEBUG=-g for a debugger, and a third longer to compile.
 SIM_DEBUG    ?= -g1
 SIM_plain    := -O1
 # Calls for ASan's checks, not code at each access, where the compiler can: fused kernels compile in half the time and
 # run a third longer.
-ifneq ($(filter check sim% %/dcgan $(BUILD)/%,$(MAKECMDGOALS)),)
+ifneq ($(filter check% sim% %/dcgan $(BUILD)/%,$(MAKECMDGOALS)),)
 ASAN_CALLS   := --param asan-instrumentation-with-call-threshold=0
 SIM_CALLS    := $(shell echo | $(CXX) -Werror -fsanitize=address $(ASAN_CALLS) -x c++ -c -o /dev/null - 2>/dev/null && \
                 echo '$(ASAN_CALLS)')
@@ -28,7 +31,7 @@ SIM_asan     := -O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined 
 SIM_tsan     := -O1 -fsanitize=thread
 SIM_FLAGS     = -std=c++20 $(SIM_DEBUG) -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) -I. $(DEP_CFLAGS)
 
-ifneq ($(filter check sim-check,$(MAKECMDGOALS)),)
+ifneq ($(filter check check-all sim-check,$(MAKECMDGOALS)),)
 SIM_WHY_NOT := $(shell echo 'int main() { return sizeof __x86_64__; }' | \
                  $(CXX) -std=c++20 -x c++ -fsyntax-only - 2>/dev/null || echo $(CXX) compiles no C++20 for x86-64 here)
 endif
@@ -83,6 +86,9 @@ $(foreach f,$(SIM_ALL),$(eval $(call sim_flavour,$(f))))
 $(SIM_CHECKS:%=$(SIM)/check/%): $(SIM)/check/%: sim/sim.mk
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec sh tests/sim/run $(SIM) "$(SIM_FLAVOURS)" $*\n' > $@ && chmod +x $@
+$(SIM_CHECKS:%=$(SIM)/quick/%): $(SIM)/quick/%: sim/sim.mk
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec sh tests/sim/run $(SIM) $(SIM_FIRST) $* "random lazy deferred"\n' > $@ && chmod +x $@
 $(SIM)/check/planted-bugs: sim/sim.mk
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec sh tests/sim/find-bugs $(SIM) "$(SIM_FLAVOURS)"\n' > $@ && chmod +x $@
@@ -103,9 +109,15 @@ sim-bugs: $(SIM_BUG) ## bugs planted in kernels, and which mode finds them
 
 ifneq ($(SIM_WHY_NOT),)
 SIM_PARTS := $(SIM)/check/skipped
+SIM_QUICK := $(SIM_PARTS)
 else
 SIM_PARTS := $(SIM_RUN) $(SIM)/check/planted-bugs
-SIM_PROGRAM := $(SIM)/$(if $(SAN),asan,plain)/dcgan
-check: $(SIM_BIN) $(SIM_BUG) $(SIM_PROGRAM)
+SIM_QUICK := $(SIM_CHECKS:%=$(SIM)/quick/%)
+ifeq ($(filter check,$(MAKECMDGOALS)),)
+SIM_PROGRAM := $(SIM)/$(SIM_FIRST)/dcgan
 endif
-check: $(SIM_PARTS)
+check-all: $(SIM_BIN) $(SIM_BUG) $(SIM_PROGRAM)
+$(if $(ROOM),,check): $(SIM_CHECKS:%=$(SIM)/$(SIM_FIRST)/%)
+endif
+check-all: $(SIM_PARTS)
+$(if $(ROOM),,check): $(SIM_QUICK)

@@ -35,4 +35,4 @@ $(filter-out %/skipped,$(GPU_PARTS)): $(GPU)/%: $(GPU)/%.cu.o $(LIB) $(CUDA_LIB)
 $(GPU)/skipped: $(BUILD)/cuda-found.mk
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\necho "SKIP: no launcher of a build by nvcc: $(CUDA_WHY)"\nexit 77\n' > $@ && chmod +x $@
-check: $(GPU_PARTS)
+check-all $(if $(ROOM),,check): $(GPU_PARTS)

@@ -82,7 +82,8 @@ $(BUILD)/%.cu.o: %.cu $(BUILD)/cuda.flags
 # says. What does not compile has no log. The sources know three generations (scripts/cuda-archs looks): PTX is made
 # once for each, and ptxas translates it for all that belong to it; but for sm_120, where registers spill of sm_90's PTX
 # and do not of its own.
-ARCHS := $(filter $(CUDA_OFFERS),75 80 86 89 90 100 120) $(CUDA_WIDE)
+ARCHS ?= 75 80 86 89 90 100 120
+ARCHS := $(filter $(CUDA_OFFERS),$(ARCHS)) $(CUDA_WIDE)
 $(BUILD)/archs.flags: FORCE
 	$(call update,$(call quoted,$(NVCC) $(NVCC_BASE)))
 generation = $(if $(filter 80 86 89,$(1)),80,$(if $(filter 90 100,$(1)),90,$(1)))

@@ -78,7 +78,7 @@ static void same_bytes()
     DG_CHECK(old == want);
     DG_CHECK(train(false, {1, STEPS - 1}, &many) == want);
     DG_CHECKF(one > 0 && many == (slow ? 1 + 2 : 1 + 2 + 4) * one, "%ld and %ld launches were captured", one, many);
-    if (!slow) { /* tests/cli/sim_train.sh does that, too */
+    if (!slow) { /* tests/cli/long/sim_train.sh does that, too */
         DG_CHECK(train(false, {2, 5, 3, 1}, &many) == want);
         DG_CHECKF(many == (1 + 2) * one, "%ld and %ld launches were captured", one, many);
         DG_CHECK(train(true, {4, STEPS - 4}, &eager) == want);

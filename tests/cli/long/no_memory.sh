@@ -2,7 +2,7 @@
 # No memory and no threads are exit code 5 with a message, in every command: allocations fail one after the other, in
 # strides (FAULT_TRIES a command; 1000000 for all of them). What ends with 0 all the same has to print what it prints
 # undisturbed.
-. "$(dirname "$0")/kit"
+. "$(dirname "$0")/../kit"
 faults=${PRELOADS-$root/build/tests/preload}/faults.so tries=${FAULT_TRIES:-6}
 if [ ! -e "$faults" ]; then
     skip "allocations that fail: there is no $faults (under a sanitizer allocations are its own)"

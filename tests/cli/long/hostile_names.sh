@@ -2,7 +2,7 @@
 # Every command with names of files and texts in files that would drive a terminal: nothing of them reaches it, JSON
 # stays JSON, and the commands that are printed can be pasted. A command that --help lists and that is not tried here is
 # an error.
-. "$(dirname "$0")/kit"
+. "$(dirname "$0")/../kit"
 if ! command -v python3 > /dev/null || ! command -v bash > /dev/null; then
     skip 'python3 and bash judge what is printed'
     finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Building elsewhere than in build/, on how many cores, and installing what was built: in a copy of the sources with the
 # objects of this build, so that little is compiled. CC and the like come from `make check`, in the environment.
-. "$(dirname "$0")/kit"
+. "$(dirname "$0")/../kit"
 export NVCC=''
 build=$(dirname "$program")
 [ "$build" -ef "$root" ] && build=$root/build

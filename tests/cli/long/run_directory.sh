@@ -1,7 +1,7 @@
 #!/bin/sh
 # The directory of a run is moved, removed, or replaced while it trains: it ends with exit code 4, says where its files
 # are, and nothing of it gets into what bears the name then. And starts that were cut off or cannot write.
-. "$(dirname "$0")/kit"
+. "$(dirname "$0")/../kit"
 exits 0 data --synthesize "$dir/pictures" --count 200 --size 16 -q
 set -- --data "$dir/pictures" --model tests/tiny.cfg --batch 4 --checkpoint-every 1
 

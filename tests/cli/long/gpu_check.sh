@@ -2,7 +2,7 @@
 # scripts/gpu-check without a GPU: all of its steps, tiny, with the program in the kernel simulator ($SIM_DCGAN; on the
 # CPU where that was not built); then with a program, a compiler and tools that only pretend, to see every step as a
 # machine with a GPU has it, and every way to fail.
-. "$(dirname "$0")/kit"
+. "$(dirname "$0")/../kit"
 
 check() # check CODE OPTION...: run it into $dir/out; its table is then what prints looks at
 {
@@ -55,12 +55,13 @@ printf '#!/bin/sh\nexit 77\n' > "$dir/none"
 printf '#!/bin/sh\nexec sleep 100\n' > "$dir/hangs"
 printf '#!/bin/sh\nexit 1\n' > "$dir/no-python"
 chmod +x "$dir/good" "$dir/bad" "$dir/none" "$dir/hangs" "$dir/no-python"
-if [ -x "${SIM_DCGAN:-}" ]; then
-    DCGAN=$SIM_DCGAN DEVICE=cuda
-else
-    DCGAN=$program DEVICE=cpu
-    skip 'the program in the simulator was not built: on the CPU instead'
-fi
+case ${SIM_DCGAN:-} in
+    '' | */asan/*) # minutes with a sanitizer; sim_*.sh are for its findings
+        DCGAN=$program DEVICE=cpu
+        skip 'no simulated GPU, or a sanitized one: on the CPU instead'
+        ;;
+    *) DCGAN=$SIM_DCGAN DEVICE=cuda ;;
+esac
 export DCGAN DEVICE PYTHON="$dir/no-python"
 TESTS="$dir/good $dir/none" check 0 --simulate
 json

@@ -2,7 +2,7 @@
 # Kills at every phase of a run: at the k-th call that changes a file, in a start, in what goes on from it, and while a
 # run goes back to an older checkpoint. However often it is killed it ends in the weights, the log and the files of a
 # run that was left alone, and none of it is a dead end. KILLS: how many (80); SEED: where they fall.
-. "$(dirname "$0")/kit"
+. "$(dirname "$0")/../kit"
 preload=${PRELOADS-build/tests/preload}/kill_at.so
 case $preload in /*) ;; *) preload=$PWD/$preload ;; esac
 [ -e "$preload" ] || { skip "no $preload: sanitizers do not load it"; finish; }

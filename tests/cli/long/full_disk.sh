@@ -6,7 +6,7 @@ if [ -z "${IN_NAMESPACE:-}" ]; then
     echo 'SKIP: may not mount a tmpfs here'
     exit 77
 fi
-. "$(dirname "$0")/kit"
+. "$(dirname "$0")/../kit"
 disk=$dir/disk
 mkdir "$disk"
 mount -t tmpfs -o size=20m none "$disk" || exit 1
