@@ -72,7 +72,7 @@ gencode_of = $(or $(GENCODE_$(or $(call folder,$(1)),$(if $(filter %wgmma.cu,$(1
 define nvcc_compile
 @mkdir -p $(@D)
 @echo "  NVCC  $<"
-$(Q)$(NVCC) $(NVCC_FLAGS) $(call gencode_of,$<) $(CUDA_DEFS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+$(Q)$(CCACHE) $(NVCC) $(NVCC_FLAGS) $(call gencode_of,$<) $(CUDA_DEFS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 endef
 $(BUILD)/%.cu.o: %.cu $(BUILD)/cuda.flags
 	$(nvcc_compile)
@@ -83,7 +83,7 @@ $(BUILD)/%.cu.o: %.cu $(BUILD)/cuda.flags
 # once for each, and ptxas translates it for all that belong to it; but for sm_120, where registers spill of sm_90's PTX
 # and do not of its own.
 ARCHS ?= 75 80 86 89 90 100 120
-ARCHS := $(filter $(CUDA_OFFERS),$(ARCHS)) $(CUDA_WIDE)
+override ARCHS := $(filter $(CUDA_OFFERS),$(ARCHS)) $(CUDA_WIDE)
 $(BUILD)/archs.flags: FORCE
 	$(call update,$(call quoted,$(NVCC) $(NVCC_BASE)))
 generation = $(if $(filter 80 86 89,$(1)),80,$(if $(filter 90 100,$(1)),90,$(1)))
