@@ -89,13 +89,13 @@ $(LIB): $(HOST_OBJ) $(KERN_OBJ)
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 define kernel_rule
 $(BUILD)/kernels/%.$(1).f$(2).o: kernels/%.c $(BUILD)/flags
 	@mkdir -p $$(@D)
 	@echo "  CC    $$< ($(1), fp$(2))"
-	$(Q)$$(CC) $$(ALL_CFLAGS) $$(KFLAGS) $$(ISA_$(1)) -DDG_ISA=$(1) -DDG_FP=$(2) -MMD -MP -c -o $$@ $$<
+	$(Q)$(CCACHE) $$(CC) $$(ALL_CFLAGS) $$(KFLAGS) $$(ISA_$(1)) -DDG_ISA=$(1) -DDG_FP=$(2) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach i,$(ISAS),$(foreach f,32 64,$(eval $(call kernel_rule,$(i),$(f)))))
 
@@ -214,6 +214,7 @@ help: ## this list
 	@echo 'Variables (on the command line or in config.mk):'
 	@echo '  CC=clang      another compiler'
 	@echo '  CFLAGS="..."  instead of $(CFLAGS)'
+	@echo '  CCACHE=       without the compiler cache (ccache, used where it is there)'
 	@echo '  V=1           show the commands'
 	@echo '  WERROR=1      warnings are errors'
 	@echo '  NVCC=...      the CUDA compiler (found by itself); empty: build without CUDA'

@@ -47,18 +47,18 @@ SIM_HOST    := $(filter-out %/reference_cpu.o,$(REFERENCE)) $(LIB)
 $(SIM)/sim/%.o: sim/%.cpp $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  CXX   $<"
-	$(Q)$(CXX) $(SIM_FLAGS) -O2 -MMD -MP -c -o $@ $<
+	$(Q)$(CCACHE) $(CXX) $(SIM_FLAGS) -O2 -MMD -MP -c -o $@ $<
 
 $(SIM)/tests/test_%.o: tests/kernels/ops/test_%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
-	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP -c -o $@ $<
+	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) -Itests -MMD -MP -c -o $@ $<
 
 define sim_flavour
 $(SIM)/$(1)/%.o: %.cu $(BUILD)/flags
 	@mkdir -p $$(@D)
 	@echo "  SIM   $$< ($(1))"
-	$(Q)$$(CXX) $$(SIM_FLAGS) $$(SIM_$(1)) -MMD -MP -x c++ -c -o $$@ $$<
+	$(Q)$(CCACHE) $$(CXX) $$(SIM_FLAGS) $$(SIM_$(1)) -MMD -MP -x c++ -c -o $$@ $$<
 
 $(SIM_OWN:%=$(SIM)/$(1)/%) $(SIM)/$(1)/bugs: $(SIM)/$(1)/%: $(SIM)/$(1)/tests/sim/%.o $(SIM_OBJ) \
                 $(BUILD)/core/base/rng.o
