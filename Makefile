@@ -183,7 +183,7 @@ soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kill and resume, the tests, fuzzing: ov
 	$(Q)$(MAKE) fuzz FUZZ_SECONDS=$$(($(SOAK_MINUTES) * 20 / $(words $(FUZZERS))))
 
 # Nothing is compiled here: root would do it with other settings, and leave files in the build that are not the user's.
-install: $(filter all check check-all tests,$(MAKECMDGOALS)) ## install what make built below PREFIX (/usr/local), or DESTDIR
+install: $(filter all check check-all tests,$(MAKECMDGOALS)) ## install what make built below PREFIX or DESTDIR
 	@for f in $(PROGRAM) $(DOCS); do \
 	    [ -e "$$f" ] || { echo "There is no $$f to install yet: run make first, then make install" >&2; exit 1; }; \
 	done

@@ -1,5 +1,6 @@
 #!/bin/sh
-# scripts/pre-commit and scripts/walls in a small house of its own: what is in order passes, and each wrong thing is named.
+# scripts/pre-commit and scripts/walls in a small house of its own: what is in order passes, and each wrong thing is
+# named.
 . "$(dirname "$0")/kit"
 if ! command -v git > /dev/null; then
     skip 'there is no git'
