@@ -59,7 +59,8 @@ exits 0 data --synthesize "$dir/toy" --count 20 --size 28
 cat tests/vgg16-body.cfg > "$dir/net.cfg"
 for command in "--data $dir/toy --out $dir/run --batch 4" 'bench' 'profile' 'check --device cpu'; do
     exits 2 $command --model "$dir/net.cfg"
-    says "$dir/net.cfg: cannot be trained: its networks are C; what can be trained is a GAN of a generator G and a discriminator D"
+    says "$dir/net.cfg: cannot be trained: its networks are C; what can be trained is"
+    says "a GAN of a generator G and a discriminator D"
 done
 lacks "$dir/run/log.csv"
 # networks whose gradient would be a sum

@@ -52,6 +52,7 @@ sim 'fault=D.2.conv.dx:7:700' 5 --data "$dir/cats" --model "$dir/wide.cfg" --bat
     --precision tf32 --out "$dir/bad/run"
 says 'D.2.conv.dx'
 sim forward 2 check "$dir/wide.cfg" --fuse -norm
-says "--fuse -norm: what may be named, with commas between, is: all, none, convs, update, overlap, branches; with a minus"
+says "--fuse -norm: what may be named, with commas between, is: \
+all, none, convs, update, overlap, branches; with a minus"
 says "input, norm, stats, act, grad and head of older versions are one word now, convs"
 finish
