@@ -15,8 +15,10 @@ static dg_op small_op(dg_op_kind kind)
     for (int k = 0; info->operand[k].name; k++)
         for (int d = 0; d < 4; d++)
             if (info->operand[k].dim[d].bytes) dg_field_set(&op, &info->operand[k].dim[d], 2);
-    for (int i = 0; info->shape[i].name; i++)
-        dg_field_set(&op, &info->shape[i].field, info->shape[i].name[0] == 'K' ? 1 : 2);
+    for (int i = 0; info->shape[i].name; i++) { /* a window of one pixel, without padding */
+        const char first = info->shape[i].name[0];
+        dg_field_set(&op, &info->shape[i].field, first == 'K' ? 1 : first == 'P' ? 0 : 2);
+    }
     for (int k = 0; k < DG_MAX_OPERANDS; k++) op.operand[k].row = -1;
     return op;
 }

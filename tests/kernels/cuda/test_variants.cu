@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include "any_op.h"
+#include "tests/op_shape.h"
 
 /* N, H, W, Ci, Co, K, S, P: batches of 1 and 3, 1, 3 and 5 channels, odd sizes, tiles that do not divide */
 static const int convs[][8] = {
@@ -14,12 +15,11 @@ static const int convs[][8] = {
     {1, 9, 33, 72, 16, 4, 2, 1},   {1, 36, 70, 3, 36, 4, 2, 1},  {5, 8, 6, 16, 72, 4, 2, 1},
     {1, 12, 12, 68, 136, 4, 2, 1}, {3, 36, 34, 16, 24, 4, 2, 1}, {65, 6, 4, 16, 8, 4, 2, 1},
 };
-static const int norms[][5] = {
+static const int maps[][5] = {
     /* N, H, W, C, groups */
     {1, 3, 5, 1, 1}, {3, 7, 3, 3, 1},    {3, 5, 7, 5, 3},  {3, 3, 3, 12, 3},
     {2, 9, 9, 6, 2}, {1, 17, 17, 68, 1}, {4, 8, 9, 64, 2}, {3, 16, 15, 12, 1},
 };
-static const int pictures[][4] = {{1, 1, 1, 1}, {3, 5, 7, 3}, {5, 4, 4, 5}, {3, 8, 9, 1}, {3, 16, 18, 3}};
 static const int64_t lengths[] = {1, 3, 5, 68, 1001, 4100};
 
 static int tested, offered;
@@ -74,35 +74,21 @@ static void shapes_of(dg_backend *b, dg_op_kind kind)
         return;
     }
     if (b->math != DG_MATH_FP32) return;
-    dg_op op = {};
-    op.kind = kind;
-    auto sized = [&](int64_t n) { return !dev_small() || n < 1100; };
-    for (const int *d : norms) {
-        if (!sized((int64_t)d[0] * d[1] * d[2] * d[3])) continue;
-        if (kind == DG_OP_norm_stats)
-            op.u.norm_stats.N = d[0], op.u.norm_stats.H = d[1], op.u.norm_stats.W = d[2], op.u.norm_stats.C = d[3],
-            op.u.norm_stats.groups = d[4];
-        else if (kind == DG_OP_norm_act || kind == DG_OP_norm_act_dx)
-            op.u.norm_act.N = d[0], op.u.norm_act.H = d[1], op.u.norm_act.W = d[2], op.u.norm_act.C = d[3],
-            op.u.norm_act.groups = d[4];
-        else if (kind == DG_OP_norm_frozen) op.u.norm_frozen.C = d[3];
-        else break;
-        every_choice(b, op);
+    dg_op op;
+    if (shape_has(kind, "n") || shape_has(kind, "batch")) {
+        for (int64_t n : lengths) {
+            const shape_value values[] = {{"n", n}, {"batch", n}};
+            if (dev_small() && n >= 1100) continue;
+            DG_CHECK(!shape_set(&op, kind, values, 2));
+            every_choice(b, op);
+        }
+        return;
     }
-    for (const int *d : pictures) {
-        if (kind != DG_OP_gather || !sized(d[0] * d[1] * d[2] * d[3])) continue;
-        op.u.gather.N = d[0], op.u.gather.H = d[1], op.u.gather.W = d[2], op.u.gather.C = d[3];
-        every_choice(b, op);
-    }
-    for (int64_t n : lengths) {
-        if (!sized(n)) continue;
-        if (kind == DG_OP_act || kind == DG_OP_act_dx) op.u.act.n = n;
-        else if (kind == DG_OP_bce) op.u.bce.n = (int)n;
-        else if (kind == DG_OP_adam) op.u.adam.n = n;
-        else if (kind == DG_OP_noise) op.u.noise.n = n;
-        else if (kind == DG_OP_to_u8) op.u.to_u8.n = n;
-        else if (kind == DG_OP_advance) op.u.advance.batch = (int)n;
-        else break;
+    for (const int *d : maps) {
+        const shape_value values[] = {{"N", d[0]},      {"H", d[1]}, {"W", d[2]}, {"C", d[3]},
+                                      {"groups", d[4]}, {"K", 3},    {"S", 2},    {"P", 1}};
+        if (dev_small() && d[0] * d[1] * d[2] * d[3] >= 1100) continue;
+        DG_CHECK(!shape_set(&op, kind, values, 8));
         every_choice(b, op);
     }
 }

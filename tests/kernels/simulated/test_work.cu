@@ -1,6 +1,7 @@
 /* What core/tune/work.c says that an op launches is what is launched: kernels, blocks, threads and shared memory of
  * every choice that dg_variant_list() finds, at even and awkward shapes. Nothing is run. */
 #include "tests/devtest.h"
+#include "tests/op_shape.h"
 #include "kernels/ops/conv/cuda/conv.cuh"
 #include "kernels/cuda/cublas.cuh"
 extern "C" {
@@ -88,44 +89,13 @@ static void convolutions(dg_type real, const dg_gpu *g)
 
 static void others(dg_type real, const dg_gpu *g)
 {
-    dg_op op = {};
-    op.kind = DG_OP_norm_stats;
-    op.u.norm_stats.N = 8, op.u.norm_stats.H = op.u.norm_stats.W = 6, op.u.norm_stats.C = 20,
-    op.u.norm_stats.groups = 2;
-    every_choice(op, real, g);
-    for (dg_op_kind kind : {DG_OP_norm_act, DG_OP_norm_act_dx}) {
-        op = {};
-        op.kind = kind;
-        op.u.norm_act.N = 8, op.u.norm_act.H = op.u.norm_act.W = 6, op.u.norm_act.C = 20, op.u.norm_act.groups = 2;
-        op.u.norm_act.act = DG_ACT_RELU;
+    const shape_value values[] = {{"N", 8}, {"H", 7}, {"W", 6}, {"C", 20},   {"groups", 2},
+                                  {"K", 3}, {"S", 2}, {"P", 1}, {"n", 6400}, {"batch", 3}};
+    for (int kind = DG_OP_conv_dw + 1; kind < DG_OP_KINDS; kind++) {
+        dg_op op;
+        DG_CHECKF(!shape_set(&op, (dg_op_kind)kind, values, 10), "%s", dg_op_kind_name((dg_op_kind)kind));
         every_choice(op, real, g);
     }
-    op = {};
-    op.kind = DG_OP_norm_frozen, op.u.norm_frozen.C = 100;
-    every_choice(op, real, g);
-    for (dg_op_kind kind : {DG_OP_act, DG_OP_act_dx}) {
-        op = {};
-        op.kind = kind, op.u.act.n = 5000, op.u.act.act = DG_ACT_TANH;
-        every_choice(op, real, g);
-    }
-    op = {};
-    op.kind = DG_OP_bce, op.u.bce.n = 70;
-    every_choice(op, real, g);
-    op = {};
-    op.kind = DG_OP_adam, op.u.adam.n = 123456;
-    every_choice(op, real, g);
-    op = {};
-    op.kind = DG_OP_gather, op.u.gather.N = 5, op.u.gather.H = op.u.gather.W = 8, op.u.gather.C = 3;
-    every_choice(op, real, g);
-    op = {};
-    op.kind = DG_OP_noise, op.u.noise.n = 6400;
-    every_choice(op, real, g);
-    op = {};
-    op.kind = DG_OP_to_u8, op.u.to_u8.n = 6400;
-    every_choice(op, real, g);
-    op = {};
-    op.kind = DG_OP_advance, op.u.advance.batch = 3;
-    every_choice(op, real, g);
 }
 
 int main()

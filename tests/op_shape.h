@@ -1,0 +1,40 @@
+/* An op of any kind with a shape by the words of its row, for tests that go over all ops. */
+#ifndef OP_SHAPE_H
+#define OP_SHAPE_H
+
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#include "core/plan/op_info.h"
+#ifdef __cplusplus
+}
+#endif
+
+/* What each word is set to, where the op has it. */
+typedef struct {
+    const char *word;
+    int64_t value;
+} shape_value;
+
+static inline bool shape_has(dg_op_kind kind, const char *word)
+{
+    for (const dg_shape_word *w = dg_op_info_of(kind)->shape; w->name; w++)
+        if (!strcmp(w->name, word)) return true;
+    return false;
+}
+
+/* Completes the shape, too; NULL, or why there is none. Words that are not named stay 0. */
+static inline const char *shape_set(dg_op *op, dg_op_kind kind, const shape_value *values, int n)
+{
+    memset(op, 0, sizeof *op);
+    op->kind = kind;
+    const dg_op_info *info = dg_op_info_of(kind);
+    for (const dg_shape_word *w = info->shape; w->name; w++)
+        for (int i = 0; i < n; i++)
+            if (!strcmp(w->name, values[i].word)) dg_field_set(op, &w->field, values[i].value);
+    return info->complete ? info->complete(op) : NULL;
+}
+
+#endif
