@@ -156,6 +156,38 @@ static void to_u8(const dg_to_u8_args *a)
         a->out[i] = (uint8_t)fmin(fmax(floor((((double *)a->x)[i] + 1) * 127.5 + 0.5), 0), 255);
 }
 
+static void maxpool(const dg_pool_args *a)
+{
+    const double *x = a->x;
+    for (int64_t i = 0; i < (int64_t)a->N * a->Ho * a->Wo * a->C; i++) {
+        const int c = (int)(i % a->C), ox = (int)(i / a->C % a->Wo), oy = (int)(i / a->C / a->Wo % a->Ho);
+        const int64_t n = i / a->C / a->Wo / a->Ho;
+        double best = -INFINITY;
+        int place = -1;
+        for (int k = 0; k < a->K * a->K && !isnan(best); k++) {
+            const int iy = oy * a->S - a->P + k / a->K, ix = ox * a->S - a->P + k % a->K;
+            if (iy < 0 || iy >= a->H || ix < 0 || ix >= a->W) continue;
+            const double v = x[((n * a->H + iy) * a->W + ix) * a->C + c];
+            if (place < 0 || v > best || isnan(v)) best = v, place = k;
+        }
+        ((double *)a->y)[i] = best;
+        a->place[i] = (uint8_t)place;
+    }
+}
+
+static void maxpool_dx(const dg_pool_args *a)
+{
+    double *dx = a->dx;
+    for (int64_t i = 0; i < (int64_t)a->N * a->H * a->W * a->C; i++) dx[i] = 0;
+    for (int64_t i = 0; i < (int64_t)a->N * a->Ho * a->Wo * a->C; i++) {
+        const int c = (int)(i % a->C), ox = (int)(i / a->C % a->Wo), oy = (int)(i / a->C / a->Wo % a->Ho);
+        const int64_t n = i / a->C / a->Wo / a->Ho;
+        const int iy = oy * a->S - a->P + a->place[i] / a->K, ix = ox * a->S - a->P + a->place[i] % a->K;
+        if (iy < 0 || iy >= a->H || ix < 0 || ix >= a->W) continue; /* no window has its place there */
+        dx[((n * a->H + iy) * a->W + ix) * a->C + c] += ((const double *)a->dy)[i];
+    }
+}
+
 void dg_ref_run(const dg_op *op)
 {
     switch (op->kind) {
@@ -172,6 +204,8 @@ void dg_ref_run(const dg_op *op)
             ((double *)op->u.act.dx)[i] = ((double *)op->u.act.dy)[i] *
                                           slope_of(op->u.act.act, op->u.act.slope, ((double *)op->u.act.y)[i]);
         break;
+    case DG_OP_maxpool: maxpool(&op->u.pool); break;
+    case DG_OP_maxpool_dx: maxpool_dx(&op->u.pool); break;
     case DG_OP_bce: bce(&op->u.bce); break;
     case DG_OP_adam: adam(&op->u.adam); break;
     case DG_OP_gather: gather(&op->u.gather); break;

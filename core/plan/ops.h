@@ -98,6 +98,19 @@ typedef struct {
     double slope;
 } dg_act_args;
 
+/* Max pooling over windows of K x K pixels, every S pixels, P around the picture (P < K; padding is never the largest):
+ *     maxpool     y[n,oy,ox,c] = the largest of x[n, oy*S-P+ky, ox*S-P+kx, c], place its ky*K+kx: the first of equals;
+ *                 the first NaN wins
+ *     maxpool_dx  dx[n,iy,ix,c] = sum of dy of the windows whose place is this pixel, in the order of their rows and
+ *                 columns: a gather, the same bits each time */
+typedef struct {
+    void *y;        /* maxpool: out (N, Ho, Wo, C), Ho = (H + 2P - K)/S + 1 */
+    void *dx;       /* maxpool_dx: out (N, H, W, C) */
+    uint8_t *place; /* maxpool: out, maxpool_dx: in (N, Ho, Wo, C); K is at most 16 */
+    void *x, *dy;   /* in (N, H, W, C); in (N, Ho, Wo, C) */
+    int N, H, W, C, Ho, Wo, K, S, P;
+} dg_pool_args;
+
 /* Mean binary cross entropy on logits with one target for all, and its gradient:
  *     loss = mean(max(l,0) - l*t + log1p(exp(-|l|))),  dlogit = (sigmoid(l) - t) / n
  * the sums are in double and in index order. Writes ring[step % DG_RING].value[loss] and .value[prob]. */
@@ -170,6 +183,8 @@ typedef struct {
     X(norm_act_dx, norm_act, norm)     \
     X(act, act, plain)                 \
     X(act_dx, act, plain)              \
+    X(maxpool, pool, plain)            \
+    X(maxpool_dx, pool, plain)         \
     X(bce, bce, plain)                 \
     X(adam, adam, plain)               \
     X(gather, gather, plain)           \
@@ -219,6 +234,7 @@ typedef struct {
         dg_norm_frozen_args norm_frozen;
         dg_norm_act_args norm_act;
         dg_act_args act;
+        dg_pool_args pool;
         dg_bce_args bce;
         dg_adam_args adam;
         dg_gather_args gather;

@@ -7,9 +7,10 @@
 #include "host/net/build.h"
 
 /* X(NAME): dg_layer_NAME is the kind that `op = NAME` means. The first one is meant where no op is given. */
-#define DG_LAYERS(X) \
-    X(conv)          \
-    X(conv_transpose)
+#define DG_LAYERS(X)  \
+    X(conv)           \
+    X(conv_transpose) \
+    X(max_pool)
 
 /* The keys of a layer, in the order in which messages tell them. */
 typedef enum {

@@ -1,0 +1,87 @@
+/* Max pooling and its gradient: one thread a result (direct) or 16 bytes of its channels (vector).
+ *
+ * Tile: a thread n results (n = 1, or 16 bytes of them). Shared memory: none. Registers: 32 to 48. Bound by: memory; a
+ * pixel is read by each window that reaches it, by neighbouring threads, from the first cache. Template parameters:
+ * real, type of the values; n, results a thread. */
+#include "kernels/dev/cuda.cuh"
+
+/* Result number `thread` of n channels as picture, row, column and first channel of (N, rows, cols, C). */
+struct pool_at {
+    int image, row, col, c;
+};
+template <int n> static __device__ __forceinline__ pool_at pool_of(int64_t thread, int rows, int cols, int C)
+{
+    const int parts = C / n;
+    const int64_t pixel = thread / parts;
+    return {(int)(pixel / cols / rows), (int)(pixel / cols % rows), (int)(pixel % cols), (int)(thread % parts) * n};
+}
+
+template <class real, int n> static __global__ void maxpool_kernel(dg_pool_args a, int64_t count)
+{
+    const int64_t i = dg_thread();
+    if (i >= count) return;
+    const pool_at at = pool_of<n>(i, a.Ho, a.Wo, a.C);
+    const real *picture = (const real *)a.x + (int64_t)at.image * a.H * a.W * a.C + at.c;
+    dg_pack<real, n> best;
+    dg_pack<uint8_t, n> place;
+    for (int k = 0; k < n; k++) best.v[k] = 0, place.v[k] = 0;
+    bool first = true;
+    for (int ky = 0; ky < a.K; ky++)
+        for (int kx = 0; kx < a.K; kx++) {
+            const int iy = at.row * a.S - a.P + ky, ix = at.col * a.S - a.P + kx;
+            if (iy < 0 || iy >= a.H || ix < 0 || ix >= a.W) continue;
+            const dg_pack<real, n> v = dg_load<n>(picture + ((int64_t)iy * a.W + ix) * a.C);
+            for (int k = 0; k < n; k++) {
+                /* the first NaN wins and stays */
+                const bool wins = first || v.v[k] > best.v[k] || (v.v[k] != v.v[k] && best.v[k] == best.v[k]);
+                if (wins) best.v[k] = v.v[k], place.v[k] = (uint8_t)(ky * a.K + kx);
+            }
+            first = false;
+        }
+    dg_store<n>((real *)a.y + i * n, best);
+    dg_store<n>(a.place + i * n, place);
+}
+
+/* The windows that reach pixel i, in their order. */
+template <class real, int n> static __global__ void maxpool_dx_kernel(dg_pool_args a, int64_t count)
+{
+    const int64_t i = dg_thread();
+    if (i >= count) return;
+    const pool_at at = pool_of<n>(i, a.H, a.W, a.C);
+    dg_pack<real, n> sum;
+    for (int k = 0; k < n; k++) sum.v[k] = 0;
+    const int first_y = at.row + a.P - a.K + 1, first_x = at.col + a.P - a.K + 1;
+    for (int oy = first_y <= 0 ? 0 : (first_y + a.S - 1) / a.S; oy < a.Ho && oy * a.S <= at.row + a.P; oy++)
+        for (int ox = first_x <= 0 ? 0 : (first_x + a.S - 1) / a.S; ox < a.Wo && ox * a.S <= at.col + a.P; ox++) {
+            const int64_t from = (((int64_t)at.image * a.Ho + oy) * a.Wo + ox) * a.C + at.c;
+            const int here = (at.row + a.P - oy * a.S) * a.K + at.col + a.P - ox * a.S;
+            const dg_pack<real, n> dy = dg_load<n>((const real *)a.dy + from);
+            const dg_pack<uint8_t, n> place = dg_load<n>((const uint8_t *)a.place + from);
+            for (int k = 0; k < n; k++) sum.v[k] += place.v[k] == here ? dy.v[k] : 0;
+        }
+    dg_store<n>((real *)a.dx + i * n, sum);
+}
+
+template <class real, int n> static void launch(const dg_pool_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    const int64_t count = (int64_t)a->N * a->Ho * a->Wo * a->C / n;
+    KLAUNCH((maxpool_kernel<real, n>), dg_grid(count, tune->block), dim3(tune->block), 0, stream, *a, count);
+}
+
+template <class real, int n> static void launch_dx(const dg_pool_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    const int64_t count = (int64_t)a->N * a->H * a->W * a->C / n;
+    KLAUNCH((maxpool_dx_kernel<real, n>), dg_grid(count, tune->block), dim3(tune->block), 0, stream, *a, count);
+}
+
+template <class real> void dg_cuda_maxpool(const dg_pool_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    dg_is(tune, "vector") ? launch<real, dg_wide<real>>(a, tune, stream) : launch<real, 1>(a, tune, stream);
+}
+DG_INSTANTIATE(maxpool, pool)
+
+template <class real> void dg_cuda_maxpool_dx(const dg_pool_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    dg_is(tune, "vector") ? launch_dx<real, dg_wide<real>>(a, tune, stream) : launch_dx<real, 1>(a, tune, stream);
+}
+DG_INSTANTIATE(maxpool_dx, pool)
