@@ -46,8 +46,8 @@ exits 2 plan "$dir/wrong.cfg"
 says 'section [G.2] is missing'
 
 # a network that is no GAN: a pass forward is planned, and nothing else is done with it
-exits 0 plan tests/vgg16-body.cfg --batch 3
-prints 'plan C forward: 40 ops'
+exits 0 plan vgg16-cifar --batch 3
+prints 'plan C forward: 51 ops'
 prints 'x=C.x[3x32x32x3]'
 prints 'Nothing trains such a network yet'
 exits 0 plan tests/resnet50-body.cfg --arch sm_90 --batch 3
@@ -56,7 +56,7 @@ fact $? 'the plan should count its dependent kernels'
 exits 0 plan tests/resnet50-body.cfg --json --batch 3
 prints '"name": "C.29.2.norm.act"'
 exits 0 data --synthesize "$dir/toy" --count 20 --size 28
-cat tests/vgg16-body.cfg > "$dir/net.cfg"
+cat models/vgg16-cifar.cfg > "$dir/net.cfg"
 for command in "--data $dir/toy --out $dir/run --batch 4" 'bench' 'profile' 'check --device cpu'; do
     exits 2 $command --model "$dir/net.cfg"
     says "$dir/net.cfg: cannot be trained: its networks are C; what can be trained is"
@@ -83,4 +83,11 @@ exits 0 --data "$dir/toy" --model "$dir/deep.cfg" --batch 20 --epochs 1 -q --no-
 exits 0 --resume --out "$dir/deep" --epochs 2 -q
 exits 0 info "$dir/deep/checkpoint.safetensors"
 prints 'discriminator'
+
+# pooling in a discriminator: trained, and the same by every way that the CPU has
+sed -e 's/^\[D.3\]/[D.4]/' -e 's/^\[D.2\]/[D.2]\nop = max_pool\nkernel = 3\nstride = 1\npad = 1\n[D.3]/' \
+    tests/gan28.cfg > "$dir/pool.cfg"
+exits 0 --data "$dir/toy" --model "$dir/pool.cfg" --batch 10 --epochs 1 -q --no-curves --out "$dir/pool"
+exits 0 check "$dir/pool.cfg" --device cpu --batch 5
+prints 'D.2.max_pool.dx'
 finish

@@ -145,22 +145,25 @@ static void check_backward(void)
              strstr(dg_message(), "c.cfg: cannot be trained: its networks are C; what can be trained is a GAN of"));
 }
 
-/* The trunk of a well-known network: so many layers and weights, in a file that leaves room below 120 lines for what
- * its kinds of layers, which are still to come, will add. */
+/* A well-known network: so many layers with weights, and weights. What its file lacks for kinds of layers that are
+ * still to come has room below 120 lines. */
 static void check_trunk(const char *path, int layers, size_t weights, int room)
 {
     if (!DG_CHECKF(dg_model_read(path, &m) == DG_OK, "%s", dg_message())) return;
     size_t n = 0;
+    int weighted = 0;
     for (int i = 0; i < m.net[0].layers; i++) {
         dg_parameter list[DG_LAYER_PARAMETERS];
         const dg_layer *l = &m.net[0].layer[i];
+        if (!l->kind->parameters) continue;
+        weighted++;
         for (int k = l->kind->parameters(l, list) - 1; k >= 0; k--)
             if (list[k].kind == DG_PARAMETER_WEIGHT)
                 n += list[k].rank == 1 ? (size_t)list[k].dim[0]
                                        : (size_t)list[k].dim[0] * (size_t)list[k].dim[1] * (size_t)list[k].dim[2] *
                                              (size_t)list[k].dim[3];
     }
-    DG_CHECKF(m.net[0].layers == layers && n == weights, "%s: %d layers, %zu weights", path, m.net[0].layers, n);
+    DG_CHECKF(weighted == layers && n == weights, "%s: %d layers, %zu weights", path, weighted, n);
     int lines = 0;
     for (const char *c = m.text; *c; c++) lines += *c == '\n';
     DG_CHECKF(lines + room < 120, "%s has %d lines", path, lines);
@@ -199,6 +202,31 @@ static void check_damaged(const char *path)
     DG_CHECKF(taken > 100 && taken < 2900 && planned > 100, "%s: %u taken, %u planned", path, taken, planned);
 }
 
+/* Sizes of pooling: PyTorch's floor, its stride by default the window's side; and what it refuses. */
+static void check_pool(void)
+{
+    static const struct {
+        const char *keys;
+        int side; /* of 13 x 13 pictures; 0: refused */
+    } pools[] = {{"kernel = 2\n", 6},
+                 {"kernel = 3\nstride = 2\n", 6},
+                 {"kernel = 3\nstride = 2\npad = 1\n", 7},
+                 {"kernel = 13\n", 1},
+                 {"kernel = 14\n", 0},
+                 {"kernel = 2\npad = 2\n", 0},
+                 {"stride = 2\n", 0},
+                 {"kernel = 2\nfilters = 3\n", 0}};
+    for (size_t i = 0; i < sizeof pools / sizeof *pools; i++) {
+        char text[300];
+        snprintf(text, sizeof text, "[model]\nname = p\nsize = 13\n[C.1]\nop = max_pool\n%s", pools[i].keys);
+        const dg_err e = dg_model_parse(text, "pool.cfg", &m);
+        if (!pools[i].side) DG_CHECKF(e == DG_USAGE, "%s: taken", pools[i].keys);
+        else if (DG_CHECKF(!e, "%s: %s", pools[i].keys, dg_message()))
+            DG_CHECKF(m.net[0].layer[0].out.H == pools[i].side && m.net[0].layer[0].out.C == 3, "%s: %d", pools[i].keys,
+                      m.net[0].layer[0].out.H);
+    }
+}
+
 int main(void)
 {
     if (dg_cpu_open(&(dg_cpu_options){.threads = 1, .real = DG_F32}, &b) != DG_OK) {
@@ -211,8 +239,9 @@ int main(void)
     check_forward();
     check_backward();
     check_trunk("tests/resnet50-body.cfg", 54, 23520832,
-                8 + 3);                                       /* a line each for its eight sums, three for the mean */
-    check_trunk("tests/vgg16-body.cfg", 14, 14724032, 5 * 2); /* five poolings */
+                8 + 3); /* a line each for its eight sums, three for the mean */
+    check_trunk("models/vgg16-cifar.cfg", 16, 15250368, 0);
+    check_pool();
     check_damaged("tests/gan28.cfg");
     check_damaged("tests/resnet50-body.cfg");
     b->close(b);

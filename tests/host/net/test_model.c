@@ -65,7 +65,7 @@ static void ranges(void)
     range("size", "16", "8 28 96 224 512", "7 513 -16 16.0 x 99999999999999999999", "a whole number from 8 to 512");
     range("channels", "3", "1 3", "0 2 4 RGB", "1 (grey) or 3 (RGB)");
     range("latent", "10", "1 4096", "0 4097 1e3", "a whole number from 1 to 4096");
-    range("op", "conv_transpose", "conv", "deconv convolution con", "conv or conv_transpose");
+    range("op", "conv_transpose", "conv", "deconv convolution con", "conv, conv_transpose or max_pool");
     range("filters", "8", "1 16384", "0 16385 -8 99999999999999999999", "a whole number from 1 to 16384");
     range("kernel", "4", "1 16", "0 17 4.5", "a whole number from 1 to 16");
     range("stride", "1", "1 8", "0 9", "a whole number from 1 to 8");
