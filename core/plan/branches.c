@@ -173,15 +173,47 @@ dg_err dg_plan_branch(const dg_plan *p, dg_branched *out)
     return e;
 }
 
-/* Has every piece of `first` ended before any of `then` begins? */
-static bool all_before(const branches *b, const unsigned *first, const unsigned *then)
+/* The pieces that have ended before any user of a row begins; all of them, of a row without users. */
+static void before_users(const branches *b, size_t row, unsigned *out)
 {
+    const unsigned *users = b->users + row * b->words;
+    memset(out, 0xff, b->words * sizeof *out);
     for (int i = 0; i < b->pieces; i++) {
-        if (!(then[i / 32] >> i % 32 & 1)) continue;
-        for (size_t w = 0; w < b->words; w++)
-            if (first[w] & ~before(b, i)[w]) return false;
+        if (!(users[i / 32] >> i % 32 & 1)) continue;
+        for (size_t w = 0; w < b->words; w++) out[w] &= before(b, i)[w];
     }
+}
+
+/* Has every piece of `users` ended? */
+static bool all_in(const branches *b, const unsigned *users, const unsigned *ended)
+{
+    for (size_t w = 0; w < b->words; w++)
+        if (users[w] & ~ended[w]) return false;
     return true;
+}
+
+static bool has_work(const dg_plan *p, size_t row)
+{
+    const dg_row *r = &p->arena->row[row];
+    return r->kind == DG_WORK && r->plan == p->id && !r->absent;
+}
+
+static dg_err find_apart(const branches *b, bool *out)
+{
+    const size_t n = (size_t)b->p->arena->rows;
+    unsigned *ended = malloc((n * b->words + 1) * sizeof *ended);
+    if (!ended) return dg_fail(DG_DEVICE, "out of memory while planning");
+    for (size_t i = 0; i < n; i++) {
+        if (!has_work(b->p, i)) continue;
+        unsigned *mine = ended + i * b->words;
+        before_users(b, i, mine);
+        for (size_t k = 0; k < i; k++)
+            if (has_work(b->p, k))
+                out[i * n + k] = out[k * n + i] = all_in(b, b->users + k * b->words, mine) ||
+                                                  all_in(b, b->users + i * b->words, ended + k * b->words);
+    }
+    free(ended);
+    return DG_OK;
 }
 
 /* Rows that have no place yet get one of their own for as long as this looks at the plan, so that conflicts are those
@@ -200,11 +232,7 @@ dg_err dg_plan_apart(const dg_plan *p, bool **out)
         at += a->row[i].bytes;
     }
     dg_err e = all && *out ? find_order(&b, p, all) : dg_fail(DG_DEVICE, "out of memory while planning");
-    for (size_t i = 0; i < n && !e; i++)
-        for (size_t k = 0; k < i; k++) {
-            const unsigned *x = b.users + i * b.words, *y = b.users + k * b.words;
-            (*out)[i * n + k] = (*out)[k * n + i] = all_before(&b, x, y) || all_before(&b, y, x);
-        }
+    if (!e) e = find_apart(&b, *out);
     forget(&b);
     free(all);
     if (e) free(*out), *out = NULL;
