@@ -2,7 +2,22 @@
  * FLOPs are exact before anything is allocated.
  *
  * Several plans (full batch, short last batch, samples) share one arena: persistent rows (weights, gradients,
- * Adam moments, running statistics, state) exist once, work rows of different plans overlap. */
+ * Adam moments, running statistics, state) exist once, work rows of different plans overlap.
+ *
+ *     0                                                        persistent                             bytes
+ *     | weights | gradients | moments 1, 2 | running | state    | work                                 |
+ *     |  G | D  |   G | D   |  G | D  each |  G | D  |          | plan train:       D.x, G.1.pre ...   |
+ *     |<- one Adam each ->                             |        | plan train-short: the same bytes     |
+ *                                                               | plan sample:      the same bytes     |
+ *
+ *     within the work of one plan, by first op .. last op (time goes down):
+ *
+ *     offset ->   | D.x ........................ |
+ *        op 1     | #### | G.1.pre | G.1.out     |     a row has its bytes from its first to its last op;
+ *        op 5     | #### |   G.2.pre   | G.2.out |     two that never live at the same time may lie over
+ *        op 9     | #### | D.1.out |  D.2.pre    |     each other: first fit, the largest first
+ *
+ * Rows of kind DG_OUTSIDE (the data set, its permutation) are the caller's memory. */
 #ifndef DG_PLAN_H
 #define DG_PLAN_H
 
