@@ -21,7 +21,7 @@ typedef enum { DG_COMPUTE, DG_COPY, DG_STREAMS } dg_stream;
 enum {
     DG_EVENT_METRICS,                        /* and one more: ring_reader.h */
     DG_EVENT_SAMPLES = DG_EVENT_METRICS + 2, /* train.h */
-    DG_EVENT_FILLED,                         /* and one more: feed.h */
+    DG_EVENT_FILLED,                         /* and one more: loader.h */
     DG_EVENT_READ = DG_EVENT_FILLED + 2,
     DG_EVENTS
 };

@@ -45,7 +45,7 @@ void dg_plan_operand(dg_op *op, const char *member, int row, int64_t skip)
         return;
     }
     op->operand[k].row = row;
-    op->operand[k].skip = skip;
+    op->operand[k].offset = skip;
 }
 
 const dg_row *dg_plan_row(const dg_plan *p, const dg_op *op, int operand)
@@ -67,7 +67,7 @@ dg_err dg_plan_bind(dg_plan *p)
                 char *base = r->kind == DG_OUTSIDE ? r->outside : (char *)p->arena->base + r->offset;
                 if (r->kind == DG_OUTSIDE ? !base : !p->arena->base)
                     return dg_fail(DG_FAILED, "%s: row %s has no memory yet", op->name, r->name);
-                at = base + op->operand[k].skip * (int64_t)dg_type_bytes(r->type);
+                at = base + op->operand[k].offset * (int64_t)dg_type_bytes(r->type);
             }
             memcpy((char *)&op->u + operand[k].member, &at, sizeof at);
         }

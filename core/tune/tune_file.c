@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/atomic.h"
+#include "core/base/file_io.h"
 #include "core/tune/tune.h"
 
 static dg_err no_memory(void) { return dg_fail(DG_DEVICE, "out of memory for a tuning file"); }

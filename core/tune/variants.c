@@ -42,7 +42,7 @@ static bool aligned(const dg_op *op, dg_type real)
     int n;
     dg_operands(op->kind, &n);
     for (int k = 0; k < n; k++)
-        if (op->operand[k].skip * (int64_t)dg_type_bytes(real) % 16) return false;
+        if (op->operand[k].offset * (int64_t)dg_type_bytes(real) % 16) return false;
     return true;
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/base/atomic.h"
+#include "core/base/file_io.h"
 #include "host/cli/commands.h"
 #include "host/run/log_text.h"
 #include "host/figure/pictures.h"

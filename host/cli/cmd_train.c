@@ -4,10 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/atomic.h"
+#include "core/base/file_io.h"
 #include "core/base/clock.h"
 #include "host/run/history.h"
-#include "host/cli/open_ahead.h"
+#include "host/cli/open_async.h"
 #include "core/base/shell.h"
 #include "host/net/recipes.h"
 #include "host/run/fit.h"
@@ -38,8 +38,8 @@ static dg_err load_data(dg_training *r, const dg_model *model, dg_opening *openi
                             .progress = show_loading,
                             .context = r->progress,
                             .stop = &dg_stop_signal,
-                            .vain = dg_opening_failed,
-                            .of = opening};
+                            .cancelled = dg_opening_failed,
+                            .cancel_arg = opening};
     d.decode.alpha = o->alpha;
     d.decode.exif = o->exif;
     dg_err e = dg_dataset_load(&d, &r->data);
@@ -83,8 +83,8 @@ static dg_err build_job(dg_training *r, const dg_model *model)
         dg_progress_note(r->progress, "the pictures do not fit beside the network: they pass through two windows of %d",
                          window);
     if (!e)
-        e = dg_feed_open(&r->feed, r->backend, &r->data, o->batch, o->drop_last ? count - rest : count, window,
-                         o->seed);
+        e = dg_loader_open(&r->feed, r->backend, &r->data, o->batch, o->drop_last ? count - rest : count, window,
+                           o->seed);
     return e ? e : dg_job_alloc(&r->job, r->feed.data, r->feed.perm);
 }
 
@@ -239,7 +239,7 @@ static dg_err take_down(dg_training *r)
     dg_err e = dg_outputs_close(&r->out), f = r->log ? dg_log_close(r->log) : DG_OK;
     dg_ring_reader_close(&r->metrics);
     dg_job_free(&r->job);
-    dg_feed_close(&r->feed);
+    dg_loader_close(&r->feed);
     if (r->backend) r->backend->close(r->backend);
     dg_dataset_free(&r->data);
     dg_progress_close(r->progress);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/atomic.h"
+#include "core/base/file_io.h"
 
 enum { VALUE_SIZE = 4 * DG_CONFIG_VALUE, CONFIG_LIMIT = 1 << 20, MOST_OPTIONS = 64, MARK = 1 };
 

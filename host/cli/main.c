@@ -9,7 +9,7 @@
 #include "host/cli/commands.h"
 #include "host/cli/option_table.h"
 #include "core/base/shell.h"
-#include "core/base/wait_briefly.h"
+#include "core/base/omp_spin.h"
 
 static int (*const command[DG_CMDS])(const dg_options *) = {
     [DG_CMD_TRAIN] = dg_cmd_train,
@@ -64,7 +64,7 @@ static void ended_by_library(void)
 int main(int argc, char **argv)
 {
     (void)atexit(ended_by_library); /* cannot fail: there is room for 32 without memory */
-    dg_wait_briefly(argv);
+    dg_omp_spin(argv);
     dg_set_program(argv[0]);
     fill_standard_descriptors();
     dg_options o;

@@ -1,6 +1,6 @@
 /* Which backend the options mean. `cuda` is never replaced by something else; `auto` may be, and says so when there is
  * a GPU that it leaves out. */
-#include "host/cli/open_ahead.h"
+#include "host/cli/open_async.h"
 #include "core/plan/fuse.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* What `dcgan data DIR` prints: is this folder fit for training? */
-#include "host/data/dataset_parts.h"
+#include "host/data/dataset_internal.h"
 #include "host/files/json.h"
 #include "host/files/json_text.h"
 #include "host/cli/options.h"

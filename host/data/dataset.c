@@ -1,5 +1,5 @@
-#include "host/data/dataset_parts.h"
-#include "core/base/atomic.h"
+#include "host/data/dataset_internal.h"
+#include "core/base/file_io.h"
 #include "host/data/made.h"
 #include "core/base/team.h"
 
@@ -54,7 +54,7 @@ static void stop_with(job *j, dg_err e)
 static bool stopped(job *j)
 {
     const dg_dataset_options *o = j->o;
-    if (((o->stop && *o->stop) || (o->vain && o->vain(o->of))) && !atomic_load(&j->error))
+    if (((o->stop && *o->stop) || (o->cancelled && o->cancelled(o->cancel_arg))) && !atomic_load(&j->error))
         stop_with(j, dg_fail(DG_FAILED, "stopped while reading pictures"));
     return atomic_load(&j->error) != DG_OK;
 }

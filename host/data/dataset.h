@@ -3,7 +3,7 @@
 #define DG_DATASET_H
 
 #include <signal.h>
-#include "core/base/atomic.h"
+#include "core/base/file_io.h"
 #include "host/image/image.h"
 
 typedef struct {
@@ -20,9 +20,9 @@ typedef struct {
     const dg_directory *skipped_dir; /* its directory, where it is skipped.txt; NULL: the path names it */
     void (*progress)(void *context, long done, long total); /* may be NULL; called from one thread */
     void *context;
-    volatile sig_atomic_t *stop; /* may be NULL; non-zero stops loading with DG_FAILED */
-    bool (*vain)(void *of);      /* so does true, for any thread that asks; may be NULL */
-    void *of;
+    volatile sig_atomic_t *stop;         /* may be NULL; non-zero stops loading with DG_FAILED */
+    bool (*cancelled)(void *cancel_arg); /* so does true, for any thread that asks; may be NULL */
+    void *cancel_arg;
 } dg_dataset_options;
 
 typedef struct {

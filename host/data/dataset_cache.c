@@ -1,7 +1,7 @@
 /* The decoded pictures as a file, so that the next run starts at once. It belongs to one machine and is never
  * trusted: the key says whether it is of these files and settings, checksums whether it is whole. */
-#include "core/base/atomic.h"
-#include "host/data/dataset_parts.h"
+#include "core/base/file_io.h"
+#include "host/data/dataset_internal.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

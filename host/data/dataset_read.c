@@ -1,5 +1,5 @@
 /* Reading one file of a folder that anybody may have filled. */
-#include "host/data/dataset_parts.h"
+#include "host/data/dataset_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

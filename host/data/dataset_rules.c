@@ -1,5 +1,5 @@
 /* How many bad pictures are too many, and how that is said; the fingerprint. */
-#include "host/data/dataset_parts.h"
+#include "host/data/dataset_internal.h"
 #include "core/base/shell.h"
 
 #include <omp.h>

@@ -1,4 +1,4 @@
-#include "host/data/dataset_parts.h"
+#include "host/data/dataset_internal.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include <gif_lib.h>
 #include <stdlib.h>
 #include <string.h>
-#include "core/base/atomic.h"
+#include "core/base/file_io.h"
 
 /* Colours are counted in cells of 6 bits a channel; a palette's entry is the mean of a box of cells. */
 enum { BITS = 6, SIDE = 1 << BITS, CELLS = 1 << (3 * BITS), COLORS = 256 };

@@ -2,7 +2,7 @@
 #ifndef DG_PICTURES_H
 #define DG_PICTURES_H
 
-#include "core/base/atomic.h"
+#include "core/base/file_io.h"
 #include "core/base/err.h"
 #include "host/image/image.h"
 #include "host/run/log_text.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
-#include "core/base/atomic.h"
+#include "core/base/file_io.h"
 #include "core/base/bytes.h"
 
 /* What a PNG file of ours can be at most; anything beyond is refused before memory is taken for it. */

@@ -1,5 +1,5 @@
 /* Taking and writing checkpoints. Reading them is in checkpoint_load.c. */
-#include "host/files/checkpoint_parts.h"
+#include "host/files/checkpoint_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #ifndef DG_CHECKPOINT_H
 #define DG_CHECKPOINT_H
 
-#include "core/base/atomic.h"
+#include "core/base/file_io.h"
 #include "host/net/job.h"
 #include "host/files/safetensors.h"
 

@@ -1,4 +1,4 @@
-#include "host/files/checkpoint_parts.h"
+#include "host/files/checkpoint_internal.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/files/safetensors_parts.h"
+#include "host/files/safetensors_internal.h"
 #include "host/net/recipes.h"
 
 int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST])

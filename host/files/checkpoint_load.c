@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/files/checkpoint_parts.h"
+#include "host/files/checkpoint_internal.h"
 #include "core/plan/precision.h"
 #include "core/base/shell.h"
 #include "host/net/recipes.h"

@@ -1,9 +1,9 @@
-#include "host/files/checkpoint_parts.h"
+#include "host/files/checkpoint_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/files/safetensors_parts.h"
+#include "host/files/safetensors_internal.h"
 
 /* U+F780 ... U+F7FF in UTF-8: EF 9E 80 ... EF 9F BF. */
 static bool is_private(const unsigned char *s) { return s[0] == 0xef && (s[1] & 0xfe) == 0x9e; }

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "core/plan/backend.h"
-#include "host/files/checkpoint_parts.h"
+#include "host/files/checkpoint_internal.h"
 #include "host/cli/commands.h"
 #include "host/cli/option_table.h"
 #include "core/base/shell.h"

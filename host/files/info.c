@@ -1,5 +1,5 @@
 /* `dcgan info FILE`: what a file of ours is and says of itself. */
-#include "host/files/info_parts.h"
+#include "host/files/info_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/atomic.h"
-#include "host/files/checkpoint_parts.h"
+#include "core/base/file_io.h"
+#include "host/files/checkpoint_internal.h"
 #include "host/cli/commands.h"
 #include "host/files/json.h"
 #include "host/files/json_text.h"

@@ -1,4 +1,4 @@
-#include "host/files/info_parts.h"
+#include "host/files/info_internal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/atomic.h"
+#include "core/base/file_io.h"
 #include "host/run/log_text.h"
 #include "host/cli/option_table.h"
 

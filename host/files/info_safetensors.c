@@ -1,11 +1,11 @@
-#include "host/files/info_parts.h"
+#include "host/files/info_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/files/checkpoint_parts.h"
-#include "host/files/safetensors_parts.h"
+#include "host/files/checkpoint_internal.h"
+#include "host/files/safetensors_internal.h"
 #include "host/net/recipes.h"
 
 static unsigned long long values(const dg_st_tensor *t) { return t->bytes / dg_type_bytes(t->type); }

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/atomic.h"
+#include "core/base/file_io.h"
 #include "host/files/file_kind.h"
 #include "host/files/json.h"
-#include "host/files/safetensors_parts.h"
+#include "host/files/safetensors_internal.h"
 #include "core/base/shell.h"
 
 /* No file of ours comes near; a sparse file must not ask for all memory. */

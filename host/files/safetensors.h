@@ -8,7 +8,7 @@
 #define DG_SAFETENSORS_H
 
 #include <stdbool.h>
-#include "core/base/atomic.h"
+#include "core/base/file_io.h"
 #include "core/base/err.h"
 #include "core/base/tensor.h"
 

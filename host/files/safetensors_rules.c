@@ -1,4 +1,4 @@
-#include "host/files/safetensors_parts.h"
+#include "host/files/safetensors_internal.h"
 
 #include <string.h>
 #include <zlib.h>

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/atomic.h"
-#include "host/files/safetensors_parts.h"
+#include "core/base/file_io.h"
+#include "host/files/safetensors_internal.h"
 
 static dg_err check_text(const char *path, const char *what, const char *text)
 {

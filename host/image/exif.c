@@ -1,5 +1,5 @@
 /* The one EXIF tag that changes pixels. TIFF 6.0, section 2: header, then directories of 12-byte entries. */
-#include "host/image/image_parts.h"
+#include "host/image/image_internal.h"
 
 #include <string.h>
 

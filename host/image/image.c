@@ -1,4 +1,4 @@
-#include "host/image/image_parts.h"
+#include "host/image/image_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

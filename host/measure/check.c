@@ -1,4 +1,4 @@
-#include "host/measure/check_parts.h"
+#include "host/measure/check_internal.h"
 
 #include <float.h>
 #include <math.h>
@@ -24,7 +24,7 @@ void *dg_check_memory(const dg_job *job, const dg_row *r)
 size_t dg_check_bytes(const dg_op *op, int operand, const dg_row *r)
 {
     if (r->kind == DG_STATE) return r->bytes;
-    const int64_t end = op->operand[operand].skip + dg_operand_count(op, operand);
+    const int64_t end = op->operand[operand].offset + dg_operand_count(op, operand);
     const size_t bytes = (size_t)end * dg_type_bytes(r->type);
     return bytes > r->bytes ? bytes : r->bytes;
 }

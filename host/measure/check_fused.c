@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/measure/check_parts.h"
+#include "host/measure/check_internal.h"
 #include "core/plan/fuse.h"
 #include "core/plan/precision.h"
 
@@ -50,7 +50,7 @@ static bool pair_of(const sides *s, const dg_op *fused, int k, pair *out)
     out->row[1] = dg_plan_row(s->plan[1], fused, k);
     if (!out->row[0] || !out->row[1] || out->row[1]->absent || out->row[0]->kind == DG_OUTSIDE) return false;
     const dg_row *r = out->row[0];
-    out->first = (size_t)plain->operand[k].skip * dg_type_bytes(r->type);
+    out->first = (size_t)plain->operand[k].offset * dg_type_bytes(r->type);
     out->bytes = r->kind == DG_STATE ? r->bytes : (size_t)dg_operand_count(plain, k) * dg_type_bytes(r->type);
     return true;
 }

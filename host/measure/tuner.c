@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/measure/check_parts.h"
+#include "host/measure/check_internal.h"
 #include "core/base/clock.h"
 #include "core/base/rng.h"
 #include "core/tune/tune.h"

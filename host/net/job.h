@@ -11,7 +11,7 @@ struct dg_job_options {
     int last_batch; /* B of "train-short", 0: there is none */
     int samples;    /* pictures that one run of "sample" makes; 0: no such plan, as where the recipe draws nothing */
     int rows;       /* of the data set */
-    int window;     /* pictures of each of the two windows through which it passes; 0: it is there whole (feed.h) */
+    int window;     /* pictures of each of the two windows through which it passes; 0: it is there whole (loader.h) */
     bool train;     /* false: only "sample" and its net (no gradients, no moments) */
     bool z_given;   /* no noise op: the caller puts the plan's input before each step (replay) */
     bool flip;

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/atomic.h"
-#include "host/net/model_parts.h"
+#include "core/base/file_io.h"
+#include "host/net/model_internal.h"
 
 struct dg_model_file {
     const char *name, *text;

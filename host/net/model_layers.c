@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/net/model_parts.h"
+#include "host/net/model_internal.h"
 
 typedef struct {
     dg_model_text *t;

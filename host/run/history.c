@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/atomic.h"
+#include "core/base/file_io.h"
 
 static const char newest[] = "checkpoint.safetensors", folder_name[] = "later-than-";
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/atomic.h"
+#include "core/base/file_io.h"
 #include "core/base/clock.h"
 #include "host/files/json.h"
 

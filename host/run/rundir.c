@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/base/atomic.h"
+#include "core/base/file_io.h"
 #include "core/base/shell.h"
 #include "host/run/log_text.h"
 

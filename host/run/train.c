@@ -36,7 +36,7 @@ static void name_bad_tensor(dg_job *job, char *out, size_t size)
 static dg_err begin_epoch(dg_training *r)
 {
     const int place = (int)r->given.batch * r->o->batch;
-    dg_err e = dg_feed_epoch(&r->feed, r->given.epoch, place);
+    dg_err e = dg_loader_epoch(&r->feed, r->given.epoch, place);
     dg_step_state s = {.seed = r->o->seed, .step = r->given.step, .cursor = place};
     for (int i = 0; i < r->job.recipe->nets; i++) s.lr[i] = dg_learning_rate(r->o, r->job.recipe->net[i].letter);
     return e ? e : dg_job_put_state(&r->job, &s);
@@ -133,7 +133,7 @@ static dg_err give_steps(dg_training *r)
 {
     const int place = (int)r->given.batch * r->o->batch, left = r->data.count - place;
     const int batch = left < r->o->batch ? left : r->o->batch, n = dg_steps_in_a_row(r);
-    dg_err e = dg_feed_step(&r->feed, place);
+    dg_err e = dg_loader_step(&r->feed, place);
     if (!e) e = dg_job_steps(&r->job, batch, n);
     if (e) return e;
     dg_position_add(&r->given, (uint64_t)n);

@@ -2,7 +2,7 @@
 #ifndef DG_TRAIN_H
 #define DG_TRAIN_H
 
-#include "host/data/feed.h"
+#include "host/data/loader.h"
 #include "host/run/outputs.h"
 #include "host/run/progress.h"
 #include "host/run/ring_reader.h"
@@ -16,7 +16,7 @@ typedef struct {
     dg_rundir dir;
     dg_log *log;
     dg_progress *progress;
-    dg_feed feed;
+    dg_loader feed;
     dg_ring_reader metrics;
     dg_outputs out;
 

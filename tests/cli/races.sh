@@ -1,9 +1,9 @@
 #!/bin/sh
 # The thread that opens a GPU beside other work, under ThreadSanitizer. The kernels' tests have theirs in tests/sim.
 . "$(dirname "$0")/kit"
-ran=race_open_ahead
-if ! ${CC:-cc} -std=c11 -D_GNU_SOURCE -g -O1 -fsanitize=thread -I. -o "$dir/race" tests/cli/race_open_ahead.c \
-    host/cli/open_ahead.c \
+ran=race_open_async
+if ! ${CC:-cc} -std=c11 -D_GNU_SOURCE -g -O1 -fsanitize=thread -I. -o "$dir/race" tests/cli/race_open_async.c \
+    host/cli/open_async.c \
     core/base/err.c -pthread > "$dir/.err" 2>&1; then
     skip "${CC:-cc} does not link with ThreadSanitizer: $(head -n 1 "$dir/.err")"
     finish

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/files/checkpoint_parts.h"
-#include "host/files/safetensors_parts.h"
+#include "host/files/checkpoint_internal.h"
+#include "host/files/safetensors_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);

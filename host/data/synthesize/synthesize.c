@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "core/base/atomic.h"
+#include "core/base/file_io.h"
 #include "host/data/made.h"
 #include "host/figure/pictures.h"
 

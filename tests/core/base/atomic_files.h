@@ -2,7 +2,7 @@
 #ifndef ATOMIC_FILES_H
 #define ATOMIC_FILES_H
 
-#include "core/base/atomic.h"
+#include "core/base/file_io.h"
 #include "tempdir.h"
 #include "test.h"
 

@@ -94,7 +94,7 @@ static void count_calls(void *context, long done, long total)
     last = done;
 }
 
-static bool in_vain(void *of) { return *(const bool *)of; }
+static bool is_cancelled(void *of) { return *(const bool *)of; }
 
 static void progress_and_stop(void)
 {
@@ -106,13 +106,13 @@ static void progress_and_stop(void)
     dg_dataset d;
     if (loads(&o, &d)) DG_CHECK(calls >= 2 && last == 2);
     dg_dataset_free(&d);
-    bool vain = false;
+    bool cancelled = false;
     o.progress = NULL;
-    o.vain = in_vain;
-    o.of = &vain;
+    o.cancelled = is_cancelled;
+    o.cancel_arg = &cancelled;
     if (loads(&o, &d)) DG_CHECK(d.count == 2);
     dg_dataset_free(&d);
-    vain = true;
+    cancelled = true;
     fails(&o, DG_FAILED, "stopped");
     end();
 }

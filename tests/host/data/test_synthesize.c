@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
-#include "core/base/atomic.h"
+#include "core/base/file_io.h"
 #include "test.h"
 
 static char base[200];

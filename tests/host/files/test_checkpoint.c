@@ -1,7 +1,7 @@
 /* Checkpoints resume bit for bit, and what is not exactly a checkpoint of this model is refused with its name. */
 #include "host/files/checkpoint.h"
 #include "checkpoint_files.h"
-#include "host/files/checkpoint_parts.h"
+#include "host/files/checkpoint_internal.h"
 #include "kill_at_random.h"
 #include "tempdir.h"
 #include "test.h"
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "core/base/atomic.h"
+#include "core/base/file_io.h"
 
 /* ---- Round trip. ---- */
 

@@ -153,7 +153,7 @@ static bool up(void)
     if (!e) e = dg_model_parse(text, "toy", &model);
     if (!e) e = dg_cpu_open(&(dg_cpu_options){.threads = 2, .real = DG_F64}, &r.backend);
     if (!e) e = dg_job_build(&r.job, &model, &go, r.backend);
-    if (!e) e = dg_feed_open(&r.feed, r.backend, &r.data, BATCH, PICTURES, 0, 3);
+    if (!e) e = dg_loader_open(&r.feed, r.backend, &r.data, BATCH, PICTURES, 0, 3);
     if (!e) e = dg_job_alloc(&r.job, r.feed.data, r.feed.perm);
     if (!e) e = dg_job_init(&r.job, 3);
     if (!e) e = dg_rundir_open(temp_path("run"), false, &r.dir);
@@ -172,7 +172,7 @@ static void down(void)
     dg_progress_close(r.progress);
     dg_ring_reader_close(&r.metrics);
     dg_job_free(&r.job);
-    dg_feed_close(&r.feed);
+    dg_loader_close(&r.feed);
     r.backend->close(r.backend);
     free(r.data.pixels);
     dg_rundir_close(&r.dir);

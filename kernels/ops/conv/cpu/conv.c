@@ -1,5 +1,5 @@
 /* Convolution on the CPU: the three directions and the choice between their variants. */
-#include "kernels/ops/conv/cpu/conv_parts.h"
+#include "kernels/ops/conv/cpu/conv_internal.h"
 
 #include <string.h>
 

@@ -16,7 +16,7 @@
  * Work is split by sets of image groups, bands of output rows and, where that is not enough for all threads,
  * blocks of channels. Dumoulin & Visin 2016 for the arithmetic; Shi et al. 2016 for sub-pixels. */
 #include "kernels/ops/conv/cpu/conv_pack.h"
-#include "kernels/ops/conv/cpu/conv_parts.h"
+#include "kernels/ops/conv/cpu/conv_internal.h"
 
 #include <omp.h>
 #include <string.h>

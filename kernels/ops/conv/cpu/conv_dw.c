@@ -8,7 +8,7 @@
  * Work is split by blocks of channels and by slices of the list of pieces. Each slice sums into its own copy of
  * w; the copies are added in order at the end. Their number depends on shapes alone. */
 #include "kernels/ops/conv/cpu/conv_micro.h"
-#include "kernels/ops/conv/cpu/conv_parts.h"
+#include "kernels/ops/conv/cpu/conv_internal.h"
 
 #include <omp.h>
 #include <string.h>

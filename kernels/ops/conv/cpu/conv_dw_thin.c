@@ -8,7 +8,7 @@
  * Work is split by slices of the list of pieces (bands of rows of an image); each slice sums into its own copy of
  * w, and the copies are added in order. Their number depends on shapes alone. */
 #include "kernels/ops/conv/cpu/conv_micro.h"
-#include "kernels/ops/conv/cpu/conv_parts.h"
+#include "kernels/ops/conv/cpu/conv_internal.h"
 
 #include <omp.h>
 #include <string.h>

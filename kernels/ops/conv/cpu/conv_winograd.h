@@ -14,7 +14,7 @@
 #define DG_CONV_WINOGRAD_H
 
 #include "kernels/ops/conv/cpu/conv_pack.h"
-#include "kernels/ops/conv/cpu/conv_parts.h"
+#include "kernels/ops/conv/cpu/conv_internal.h"
 
 enum { DG_POINTS = 5 }; /* at most: m + 1 */
 

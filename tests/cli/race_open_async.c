@@ -1,7 +1,7 @@
 /* For tests/cli/races.sh, which compiles it with ThreadSanitizer: a GPU opened beside other work, by a function that
  * takes no time and succeeds or fails. "planted" makes a race of its own, to see that the sanitizer reports one here.
  */
-#include "host/cli/open_ahead.h"
+#include "host/cli/open_async.h"
 
 #include <pthread.h>
 #include <stdio.h>

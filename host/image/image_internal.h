@@ -1,6 +1,6 @@
 /* What the picture files share with each other: kind, orientation, limits, and where decoded rows go. */
-#ifndef DG_IMAGE_PARTS_H
-#define DG_IMAGE_PARTS_H
+#ifndef DG_IMAGE_INTERNAL_H
+#define DG_IMAGE_INTERNAL_H
 
 #include "host/image/image.h"
 

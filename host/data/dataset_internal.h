@@ -1,6 +1,6 @@
 /* The steps of loading a folder of pictures. */
-#ifndef DG_DATASET_PARTS_H
-#define DG_DATASET_PARTS_H
+#ifndef DG_DATASET_INTERNAL_H
+#define DG_DATASET_INTERNAL_H
 
 #include "host/data/dataset.h"
 

@@ -1,6 +1,6 @@
 /* What a checkpoint of a model holds, for the files that write, read, export and import it. */
-#ifndef DG_CHECKPOINT_PARTS_H
-#define DG_CHECKPOINT_PARTS_H
+#ifndef DG_CHECKPOINT_INTERNAL_H
+#define DG_CHECKPOINT_INTERNAL_H
 
 #include "host/files/checkpoint.h"
 #include "host/net/layers/layers.h"

@@ -1,18 +1,18 @@
-#include "host/data/feed.h"
+#include "host/data/loader.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/rng.h"
 
-static dg_err no_memory(const dg_feed *f)
+static dg_err no_memory(const dg_loader *f)
 {
     return dg_fail(DG_DEVICE, "out of memory for the order of %d pictures", f->count);
 }
 
-dg_err dg_feed_open(dg_feed *f, dg_backend *b, const dg_dataset *d, int batch, int used, int window, uint64_t seed)
+dg_err dg_loader_open(dg_loader *f, dg_backend *b, const dg_dataset *d, int batch, int used, int window, uint64_t seed)
 {
-    *f = (dg_feed){
+    *f = (dg_loader){
         .b = b, .pixels = d->pixels, .count = d->count, .batch = batch, .used = used, .window = window, .seed = seed};
     f->picture = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
     f->order = malloc((size_t)f->count * sizeof *f->order);
@@ -30,7 +30,7 @@ dg_err dg_feed_open(dg_feed *f, dg_backend *b, const dg_dataset *d, int batch, i
     return e;
 }
 
-void dg_feed_close(dg_feed *f)
+void dg_loader_close(dg_loader *f)
 {
     if (f->data) f->b->release(f->b, f->data);
     if (f->perm) f->b->release(f->b, f->perm);
@@ -38,13 +38,13 @@ void dg_feed_close(dg_feed *f)
         if (f->pinned[i]) f->b->release_host(f->b, f->pinned[i]);
     free(f->order);
     free(f->next_order);
-    *f = (dg_feed){.b = NULL};
+    *f = (dg_loader){.b = NULL};
 }
 
 static int least(int a, int b) { return a < b ? a : b; }
 
 /* The other window's contents are now wanted to be these. */
-static void plan_next(dg_feed *f, uint64_t epoch, int first)
+static void plan_next(dg_loader *f, uint64_t epoch, int first)
 {
     if (!f->begun || epoch != f->next.epoch) dg_permutation(f->next_order, f->count, f->seed, epoch);
     f->next.epoch = epoch;
@@ -53,7 +53,7 @@ static void plan_next(dg_feed *f, uint64_t epoch, int first)
     f->next.given = 0;
 }
 
-dg_err dg_feed_epoch(dg_feed *f, uint64_t epoch, int place)
+dg_err dg_loader_epoch(dg_loader *f, uint64_t epoch, int place)
 {
     if (!f->window) dg_permutation(f->order, f->count, f->seed, epoch);
     else {
@@ -68,7 +68,7 @@ dg_err dg_feed_epoch(dg_feed *f, uint64_t epoch, int place)
 }
 
 /* Gather n more pictures of the next window and send them. */
-static dg_err give(dg_feed *f, int n)
+static dg_err give(dg_loader *f, int n)
 {
     const int at = f->next.given, to = 1 - f->side;
     const int32_t *order = f->next_order + f->next.first + at;
@@ -83,7 +83,7 @@ static dg_err give(dg_feed *f, int n)
 }
 
 /* Steps go over to the window that was filled; the one that they leave is filled next. */
-static dg_err change_windows(dg_feed *f)
+static dg_err change_windows(dg_loader *f)
 {
     dg_backend *b = f->b;
     bool yes;
@@ -102,7 +102,7 @@ static dg_err change_windows(dg_feed *f)
     return e ? e : b->query(b, DG_EVENT_FILLED + 1 - f->side, true, &yes);
 }
 
-dg_err dg_feed_step(dg_feed *f, int place)
+dg_err dg_loader_step(dg_loader *f, int place)
 {
     if (!f->window) return DG_OK;
     dg_err e = !f->begun || place % f->window == 0 ? change_windows(f) : DG_OK;

@@ -5,8 +5,8 @@
  * read, in their order, for the permutations of all epochs are known in advance. The host gathers some of them into
  * pinned memory before each step, and their copy runs beside the steps. The ops are the same in both cases (the
  * permutation then names places in the windows), and so are the results, bit for bit. */
-#ifndef DG_FEED_H
-#define DG_FEED_H
+#ifndef DG_LOADER_H
+#define DG_LOADER_H
 
 #include "core/plan/backend.h"
 #include "host/data/dataset.h"
@@ -32,14 +32,14 @@ typedef struct {
     int end;             /* of the window that steps read */
     int32_t *next_order; /* the permutation of next.epoch */
     uint8_t *pinned[2];
-} dg_feed;
+} dg_loader;
 
 /* Allocate on the device, and copy the data set there if window is 0. used: see above. */
-dg_err dg_feed_open(dg_feed *f, dg_backend *b, const dg_dataset *d, int batch, int used, int window, uint64_t seed);
-void dg_feed_close(dg_feed *f);
+dg_err dg_loader_open(dg_loader *f, dg_backend *b, const dg_dataset *d, int batch, int used, int window, uint64_t seed);
+void dg_loader_close(dg_loader *f);
 
 /* An epoch begins, or goes on at this place; then before each step, the first of the session included. */
-dg_err dg_feed_epoch(dg_feed *f, uint64_t epoch, int place);
-dg_err dg_feed_step(dg_feed *f, int place);
+dg_err dg_loader_epoch(dg_loader *f, uint64_t epoch, int place);
+dg_err dg_loader_step(dg_loader *f, int place);
 
 #endif

@@ -1,7 +1,7 @@
 /* Inside the reader of model files: the text as sections with their keys (model_keys.c), then as layers
  * (model_layers.c). */
-#ifndef DG_MODEL_PARTS_H
-#define DG_MODEL_PARTS_H
+#ifndef DG_MODEL_INTERNAL_H
+#define DG_MODEL_INTERNAL_H
 
 #include "host/net/layers/layers.h"
 

@@ -1,5 +1,5 @@
 /* Opening a GPU takes a second or so that the pictures can be read in: it happens in a thread of its own. */
-#include "host/cli/open_ahead.h"
+#include "host/cli/open_async.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* What the reader and the writer of safetensors share. */
-#ifndef DG_SAFETENSORS_PARTS_H
-#define DG_SAFETENSORS_PARTS_H
+#ifndef DG_SAFETENSORS_INTERNAL_H
+#define DG_SAFETENSORS_INTERNAL_H
 
 #include "host/files/safetensors.h"
 

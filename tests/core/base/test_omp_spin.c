@@ -1,5 +1,5 @@
 /* The program starts itself again once, and only once, with the waiting time set. */
-#include "core/base/wait_briefly.h"
+#include "core/base/omp_spin.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ static int child(const char *program, const char *policy, const char *spins)
         unsetenv("GOMP_SPINCOUNT");
         if (policy) setenv("OMP_WAIT_POLICY", policy, 1);
         if (spins) setenv("GOMP_SPINCOUNT", spins, 1);
-        dg_wait_briefly(argv);
+        dg_omp_spin(argv);
         _exit(getenv("GOMP_SPINCOUNT") && !spins ? 1 : 7); /* came back */
     }
     int status = -1;
@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 {
     if (argc > 1) {
         const char *spins = getenv("GOMP_SPINCOUNT");
-        dg_wait_briefly(argv); /* must return now */
+        dg_omp_spin(argv); /* must return now */
         return argc == 3 && !strcmp(argv[1], "again") && !*argv[2] && spins && atoi(spins) > 0 ? 42 : 43;
     }
     int code = child(argv[0], NULL, NULL);

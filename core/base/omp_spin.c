@@ -1,4 +1,4 @@
-#include "core/base/wait_briefly.h"
+#include "core/base/omp_spin.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
  * some ten other processes wanted as well: 2.5 s a step with the default, 0.85 s with this. */
 static const char spins[] = "5000";
 
-void dg_wait_briefly(char **argv)
+void dg_omp_spin(char **argv)
 {
     char self[4096];
     if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;

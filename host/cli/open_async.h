@@ -5,8 +5,8 @@
  *     ... other work, which may stop early when dg_opening_failed(opening) ...
  *     dg_err f = dg_opening_finish(&opening, &backend);
  */
-#ifndef DG_OPEN_AHEAD_H
-#define DG_OPEN_AHEAD_H
+#ifndef DG_OPEN_ASYNC_H
+#define DG_OPEN_ASYNC_H
 
 #include "host/cli/commands.h"
 

@@ -2,8 +2,8 @@
  * final name, directory fsynced. After a failure the old file is untouched, the temporary one is gone, and the
  * message says path and bytes needed when the disk is full, and bytes free if they are fewer. A failed fsync is
  * never retried (Rebello et al., ATC 2020: the pages are marked clean). */
-#ifndef DG_ATOMIC_H
-#define DG_ATOMIC_H
+#ifndef DG_FILE_IO_H
+#define DG_FILE_IO_H
 
 #include <dirent.h>
 #include <stddef.h>

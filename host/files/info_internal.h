@@ -1,7 +1,7 @@
 /* `dcgan info`: each kind of file adds what it says of itself to one JSON object, which is printed as it is or as
  * lines of text. */
-#ifndef DG_INFO_PARTS_H
-#define DG_INFO_PARTS_H
+#ifndef DG_INFO_INTERNAL_H
+#define DG_INFO_INTERNAL_H
 
 #include <cjson/cJSON.h>
 #include "core/base/err.h"

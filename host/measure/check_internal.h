@@ -1,6 +1,6 @@
 /* Inside the lockstep check: an operand on the host, and its limits. */
-#ifndef DG_CHECK_PARTS_H
-#define DG_CHECK_PARTS_H
+#ifndef DG_CHECK_INTERNAL_H
+#define DG_CHECK_INTERNAL_H
 
 #include "core/plan/limits.h"
 #include "host/measure/check.h"

@@ -1,4 +1,4 @@
-#include "core/base/atomic.h"
+#include "core/base/file_io.h"
 
 #include <dirent.h>
 #include <errno.h>

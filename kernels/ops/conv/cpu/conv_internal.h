@@ -1,7 +1,7 @@
 /* The parts of conv.c: each variant says what scratch memory it needs and runs. Scratch sizes depend on shapes
  * alone, and so does the number of workspaces in it: a team is never larger than that. */
-#ifndef DG_CONV_PARTS_H
-#define DG_CONV_PARTS_H
+#ifndef DG_CONV_INTERNAL_H
+#define DG_CONV_INTERNAL_H
 
 #include <stdbool.h>
 
