@@ -158,6 +158,7 @@ tests: $(TESTS) $(PRELOADS) ## build the tests
 RUN_TESTS = DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' sh scripts/run-tests
 ifneq ($(ROOM),)
 ROOM_TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(filter tests/$(ROOM)/%,$(TEST_SRC))))
+$(if $(ROOM_TESTS),,$(error ROOM=$(ROOM): no C test in tests/$(ROOM); a room is core/plan, host/data ...))
 check: $(PROGRAM) $(ROOM_TESTS)
 	$(Q)$(RUN_TESTS) scripts/walls $(ROOM_TESTS)
 else

@@ -184,7 +184,7 @@ static dg_err place_work(dg_plan *p)
 static void place_persistent(dg_arena *a, int first)
 {
     for (int kind = DG_PARAM; kind <= DG_STATE; kind++) {
-        for (int net = 0; net < 2; net++) {
+        for (int net = 0; net < DG_NETS_MAX; net++) {
             for (int i = first; i < a->rows; i++) {
                 dg_row *r = &a->row[i];
                 if ((int)r->kind != kind || r->net != net) continue;

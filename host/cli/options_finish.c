@@ -136,8 +136,8 @@ static dg_err parse_fuse(dg_options *o)
     }
     return dg_fail(DG_USAGE,
                    "--fuse %s: what may be named, with commas between, is: all, none%s; with a minus in front: all but "
-                   "that; input, "
-                   "norm, stats, act, grad and head of older versions are one word now, convs",
+                   "that; input, norm, stats, act, grad and head of older versions are one word now, convs (for a "
+                   "run of such a version, --fuse all overrules its config.ini)",
                    o->fuse, names);
 }
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "core/plan/backend.h"
+#include "host/net/recipes.h"
 #include "host/files/checkpoint_internal.h"
 #include "host/cli/commands.h"
 #include "host/cli/option_table.h"
@@ -147,6 +148,8 @@ dg_err dg_import(const char *weights, const char *model, const char *out)
     if (!e && format && !strcmp(format, DG_CHECKPOINT_FORMAT))
         e = dg_fail(DG_USAGE, "%s: is a checkpoint already; generate, resume and export take it as it is", weights);
     if (!e) e = model ? dg_model_read(model, m) : dg_ck_derive(st, weights, m);
+    const dg_recipe *recipe;
+    if (!e) e = dg_recipe_for(m, &recipe);
     if (!e) e = dg_ck_load(st, weights, m, false, DG_F32);
     if (!e) e = may_replace(out, false);
     if (!e) e = write_import(st, m, out);

@@ -24,6 +24,17 @@ static dg_err check_end(const dg_model *m, int net, const dg_layer *last)
     return DG_OK;
 }
 
+static bool has_weights(const dg_net *n)
+{
+    for (int i = 0; i < n->layers; i++) {
+        dg_parameter list[DG_LAYER_PARAMETERS];
+        const dg_layer *l = &n->layer[i];
+        for (int k = l->kind->parameters ? l->kind->parameters(l, list) : 0; k > 0; k--)
+            if (list[k - 1].kind == DG_PARAMETER_WEIGHT) return true;
+    }
+    return false;
+}
+
 dg_err dg_gan_check_model(const dg_model *m)
 {
     for (int net = 0; net < 2; net++) {
@@ -32,6 +43,8 @@ dg_err dg_gan_check_model(const dg_model *m)
             return dg_layer_fail(&n->layer[0], m->where, "in = %s: the %s reads the %s",
                                  n->latent ? "latent" : "pictures", net == DG_G ? "generator" : "discriminator",
                                  n->latent ? "pictures" : "latent vector");
+        if (!has_weights(n))
+            return dg_layer_fail(&n->layer[0], m->where, "no layer of network %s has weights to train", n->name);
         dg_err e = check_end(m, net, &n->layer[n->layers - 1]);
         if (!e) e = dg_net_check_backward(m, net);
         if (e) return e;

@@ -50,7 +50,7 @@ typedef struct {
     dg_layer layer[DG_MAX_LAYERS];
 } dg_net;
 
-/* About 60 KB: on the heap, please. */
+/* About 75 KB: on the heap, please. */
 typedef struct {
     char name[64], where[256]; /* where: the file, for messages */
     int size, channels, latent;

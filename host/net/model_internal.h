@@ -34,7 +34,7 @@ dg_err dg_model_layers(dg_model_text *t);
 /* The names of the keys in the mask: "filters, kernel, stride". */
 void dg_key_names(unsigned keys, char out[160]);
 /* Gives section s the keys that section defaults has and s has not. */
-void dg_key_inherit(dg_section *s, const dg_section *defaults);
+void dg_key_inherit(dg_section *s, const dg_section *defaults, unsigned keys);
 
 /* "G.12" is 12 of network "G"; "G" is 0. False: neither. */
 bool dg_section_name(const char *text, char net[8], int *number);

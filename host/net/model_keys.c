@@ -278,6 +278,7 @@ static int on_key(void *context, const char *section, const char *name, const ch
 static void note_heading(dg_model_text *t, const char *line)
 {
     char heading[64];
+    line += strspn(line, " \t"); /* to inih an indented heading is one, too */
     const size_t n = *line == '[' ? strcspn(line + 1, "]\n") : 0;
     if (!n || line[n + 1] != ']') return;
     snprintf(heading, sizeof heading, "%.*s", (int)n, line + 1);
@@ -321,11 +322,11 @@ void dg_key_names(unsigned keys, char out[160])
         if (keys & 1u << i) n += (size_t)snprintf(out + n, 160 - n, "%s%s", n ? ", " : "", layer_keys[i].name);
 }
 
-void dg_key_inherit(dg_section *s, const dg_section *defaults)
+void dg_key_inherit(dg_section *s, const dg_section *defaults, unsigned keys)
 {
     for (int i = 0; i < DG_KEYS; i++) {
         const key *k = &layer_keys[i];
-        if (!(defaults->given & ~s->given & 1u << i)) continue;
+        if (!(defaults->given & ~s->given & keys & 1u << i)) continue;
         memcpy((char *)s + k->offset, (const char *)defaults + k->offset, k->bytes);
         s->given |= 1u << i;
     }

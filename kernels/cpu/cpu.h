@@ -1,6 +1,6 @@
 /* Shared by the CPU kernels. Every kernel file is compiled once for each (instruction set, real) pair: the
  * Makefile passes DG_ISA (base, avx2, avx512) and DG_FP (32 or 64), and DG_CPU(name) appends both, so that
- * dg_cpu_conv_fwd exists as dg_cpu_conv_fwd_avx512_f32 and so on. kernels/cpu/cpu_table.c, compiled likewise,
+ * dg_cpu_conv_fwd exists as dg_cpu_conv_fwd_avx512_f32 and so on. kernels/ops/cpu_table.c, compiled likewise,
  * gathers each set into one table; the backend chooses a table when it is opened.
  *
  * Rules for kernels: OpenMP work is split into pieces whose number and borders depend on shapes alone, never

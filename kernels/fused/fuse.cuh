@@ -105,7 +105,7 @@ struct dg_four {
     __device__ __forceinline__ bool two() const { return s.kind == DG_PROLOGUE_NORM_DX; }
 };
 
-/* ---- Sinks ---- */
+/* ---- Epilogues ---- */
 
 /* One result that needs no sums. y: of act_dx. */
 static __device__ __forceinline__ float dg_epilogue_act(const dg_epilogue &s, float v)

@@ -75,6 +75,18 @@ fact $? 'log.csv should have a header and 2 steps'
 exits 0 info "$dir/28/epoch-0001.png"
 exits 0 generate "$dir/28" -n 2 --out "$dir/pictures"
 
+# weights are imported into a generator alone
+exits 0 export "$dir/28" --out "$dir/28.weights"
+exits 2 import "$dir/28.weights" --model vgg16-cifar --out "$dir/imported.safetensors"
+says 'vgg16-cifar: cannot be trained'
+lacks "$dir/imported.safetensors"
+
+# a network in which nothing learns
+sed '/^\[D\]/,$d' tests/gan28.cfg > "$dir/idle.cfg"
+printf '[D.1]\nop = max_pool\nkernel = 14\n' >> "$dir/idle.cfg"
+exits 2 plan "$dir/idle.cfg"
+says '[D.1] no layer of network D has weights to train'
+
 # as many layers as there may be, in both networks: trained, saved, gone on with
 thin='filters = 2\nkernel = 1\nstride = 1\npad = 0\nnorm = batch\nrepeat'
 sed -e "/^\[G.1\]/,/^\[G.2\]/ { s/^\[G.2\]/[G.2]\nop = conv\n$thin = 125\n[G.3]/ }" -e 's/^\[G.3\]/[G.4]/' \

@@ -48,6 +48,7 @@ typedef struct {
 struct dg_layer_kind {
     const char *name;
     unsigned takes, needs; /* keys, by DG_KEY; all kinds take op, in, repeat and repeat_from */
+    unsigned own;          /* those of them that it does not take from the network's section [NET] */
     /* Sets out, and the keys that were left open (-1), from in and the other keys; refuses what does not go together.
      */
     dg_err (*shape)(dg_layer *l, const char *where);

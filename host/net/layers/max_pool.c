@@ -43,7 +43,7 @@ static void forward(dg_builder *b, dg_pass *p, int i)
     dg_layer_pass *own = &p->layer[i];
     char name[64];
     snprintf(name, sizeof name, "%s.place%s", l->name, p->suffix);
-    own->saved[PLACE] = dg_arena_row(b->arena, name, DG_WORK, p->net, DG_U8, dg_batch_of(l->out, p->N));
+    own->saved[PLACE] = dg_arena_row(b->arena, name, DG_WORK, p->net - b->first, DG_U8, dg_batch_of(l->out, p->N));
     own->out = dg_layer_out(b, p, i);
     dg_op *op = add(b, p, i, DG_OP_maxpool, "fwd");
     dg_bind(op, "y", own->out);
@@ -64,6 +64,7 @@ static dg_view backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsi
 const dg_layer_kind dg_layer_max_pool = {.name = "max_pool",
                                          .takes = DG_KEY(KERNEL) | DG_KEY(STRIDE) | DG_KEY(PAD),
                                          .needs = DG_KEY(KERNEL),
+                                         .own = DG_KEY(KERNEL) | DG_KEY(STRIDE) | DG_KEY(PAD),
                                          .shape = shape,
                                          .modules = modules,
                                          .forward = forward,

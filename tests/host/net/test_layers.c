@@ -227,6 +227,19 @@ static void check_pool(void)
     }
 }
 
+/* A pool has its window, stride and padding from its own section alone; an indented heading begins a section. */
+static void check_sections(void)
+{
+    DG_CHECKF(parse("stride = 1\npad = 1\n[C.1]\n[C.2]\nop = max_pool\nkernel = 2\n"
+                    "[C.3]\n  [C.4]\n") == DG_OK,
+              "%s", dg_message());
+    const dg_layer *l = m.net[0].layer;
+    DG_CHECKF(m.net[0].layers == 4, "%d layers", m.net[0].layers);
+    DG_CHECKF(l[1].stride == 2 && l[1].pad == 0 && l[1].out.H == l[0].out.H / 2, "%d x %d pixels", l[1].out.H,
+              l[1].out.W);
+    DG_CHECK(parse("[C.1]\nop = max_pool\n") == DG_USAGE);
+}
+
 int main(void)
 {
     if (dg_cpu_open(&(dg_cpu_options){.threads = 1, .real = DG_F32}, &b) != DG_OK) {
@@ -242,6 +255,7 @@ int main(void)
                 8 + 3); /* a line each for its eight sums, three for the mean */
     check_trunk("models/vgg16-cifar.cfg", 16, 15250368, 0);
     check_pool();
+    check_sections();
     check_damaged("tests/gan28.cfg");
     check_damaged("tests/resnet50-body.cfg");
     b->close(b);
