@@ -124,8 +124,8 @@ $(BUILD)/flags: FORCE
 	$(call update,$(call quoted,$(FLAGS_TEXT)))
 $(BUILD)/version.h: FORCE
 	$(call update,'#define DG_VERSION "dcgan $(VERSION)$(if $(COMMIT), ($(COMMIT)))"' '#define DG_FEATURES "$(FOUND)"')
-$(BUILD)/host/cli/version.o: ALL_CFLAGS += -I$(BUILD)
-$(BUILD)/host/cli/version.o: $(BUILD)/version.h
+$(BUILD)/core/base/build_info.o: ALL_CFLAGS += -I$(BUILD)
+$(BUILD)/core/base/build_info.o: $(BUILD)/version.h
 
 $(BUILD)/found.mk: scripts/detect $(BUILD)/flags
 	$(Q)CC='$(CC)' CFLAGS='$(CPPFLAGS) $(CFLAGS)' LDFLAGS='$(LDFLAGS)' SAN='$(SAN)' sh scripts/detect > $@.tmp

@@ -3,9 +3,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static _Thread_local char message[DG_MESSAGE_BYTES];
 
@@ -82,25 +80,22 @@ dg_err dg_context(dg_err code, const char *format, ...)
     return code;
 }
 
-void dg_warn(const char *format, ...)
+static dg_on_warning *on_warning;
+static void *warning_context;
+
+void dg_set_warnings(dg_on_warning *f, void *context)
 {
-    char raw[DG_MESSAGE_BYTES], line[DG_MESSAGE_BYTES];
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(raw, sizeof raw, format, ap);
-    va_end(ap);
-    /* A progress line may be on the screen: start over it, or the warning sticks to its end. */
-    const char *term = getenv("TERM");
-    bool terminal = isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
-    fprintf(stderr, "%sdcgan: warning: %s\n", terminal ? "\r\033[K" : "", dg_printable(line, sizeof line, raw));
+    on_warning = f;
+    warning_context = context;
 }
 
-void dg_say(const char *format, ...)
+void dg_warn(const char *format, ...)
 {
-    char raw[1 << 15], shown[4 * sizeof raw]; /* not from the heap: a result is printed where that is used up, too */
+    char raw[DG_MESSAGE_BYTES], text[DG_MESSAGE_BYTES];
+    if (!on_warning) return;
     va_list ap;
     va_start(ap, format);
     vsnprintf(raw, sizeof raw, format, ap);
     va_end(ap);
-    puts(dg_printable(shown, sizeof shown, raw));
+    on_warning(warning_context, dg_printable(text, sizeof text, raw));
 }

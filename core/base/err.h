@@ -31,12 +31,13 @@ dg_err dg_context(dg_err code, const char *format, ...) __attribute__((format(pr
 /* The last message of this thread, "" if there was none. Valid until the next dg_fail of this thread. */
 const char *dg_message(void);
 
-/* One line on stderr, "dcgan: warning: ...". */
+/* Something that whoever runs this should know, and that stops nothing. */
 void dg_warn(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
 
-/* One line on stdout, made visible as messages are: what a line with a path or a text from a file goes
- * through. At most 32767 bytes of it. */
-void dg_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What is done with warnings, each without a newline: NULL, as in the beginning: they are dropped. For the whole
+ * process, and not changed while other threads may warn. */
+typedef void dg_on_warning(void *context, const char *text);
+void dg_set_warnings(dg_on_warning *f, void *context);
 
 /* Copy text into out (size bytes with the final NUL) with control bytes, invalid UTF-8 and characters that turn the
  * direction of writing as \xNN, so that a file name cannot drive a terminal. Returns out. */

@@ -145,18 +145,23 @@ static void print(const dg_tune_file *f, FILE *to)
         }
 }
 
-dg_err dg_tune_file_write(const dg_tune_file *f, const char *path)
+dg_err dg_tune_file_text(const dg_tune_file *f, char **out)
 {
-    char *text = NULL;
     size_t bytes = 0;
-    FILE *to = open_memstream(&text, &bytes);
+    *out = NULL;
+    FILE *to = open_memstream(out, &bytes);
     if (!to) return no_memory();
     print(f, to);
-    /* text: it is trimmed when it is closed */
-    const bool bad = ferror(to) != 0, good = fclose(to) == 0 && !bad && text;
-    dg_err e = good ? DG_OK : no_memory();
-    if (!e && path) e = dg_write_atomic(path, &(dg_chunk){text, bytes}, 1);
-    for (char *next = text; !e && !path && next && *next;) dg_say("%s", strsep(&next, "\n"));
+    /* *out: it is trimmed when it is closed */
+    const bool bad = ferror(to) != 0, good = fclose(to) == 0 && !bad && *out;
+    return good ? DG_OK : no_memory();
+}
+
+dg_err dg_tune_file_write(const dg_tune_file *f, const char *path)
+{
+    char *text;
+    dg_err e = dg_tune_file_text(f, &text);
+    if (!e) e = dg_write_atomic(path, &(dg_chunk){text, strlen(text)}, 1);
     free(text);
     return e;
 }

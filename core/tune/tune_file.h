@@ -31,7 +31,8 @@ dg_err dg_tune_file_row(dg_tune_file *f, const char *section, const char *text);
  * it is left out in silence. */
 dg_err dg_tune_file_read(dg_tune_file *f, const char *path);
 
-/* Section by section; NULL: to stdout. */
+/* Section by section. The text is malloc'd, also after an error. */
+dg_err dg_tune_file_text(const dg_tune_file *f, char **out);
 dg_err dg_tune_file_write(const dg_tune_file *f, const char *path);
 void dg_tune_file_free(dg_tune_file *f);
 

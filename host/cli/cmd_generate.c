@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/cli/commands.h"
 #include "host/net/generator.h"
 #include "host/data/made.h"
 #include "host/figure/pictures.h"
@@ -96,7 +97,8 @@ int dg_cmd_generate(const dg_options *o)
 {
     job j = {.o = o};
     static const char *const names[] = {"seed-*.png", "grid.png", NULL};
-    dg_err e = dg_generator_open(o, &j.g);
+    const dg_device d = dg_options_device(o);
+    dg_err e = dg_generator_open(&d, o->operand[0], &j.g);
     if (!e) e = dg_results_directory(o, "generated", j.dir, sizeof j.dir);
     if (!e) e = dg_only_ours(j.dir, names, "Software", "dcgan ");
     if (!e) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/cli/commands.h"
 #include "host/net/generator.h"
 #include "host/figure/pictures.h"
 #include "host/run/progress.h"
@@ -130,7 +131,8 @@ static dg_err prepare(job *j)
 int dg_cmd_interpolate(const dg_options *o)
 {
     job j = {.o = o};
-    dg_err e = dg_generator_open(o, &j.g);
+    const dg_device d = dg_options_device(o);
+    dg_err e = dg_generator_open(&d, o->operand[0], &j.g);
     if (!e) e = prepare(&j);
     if (!e) {
         j.progress = dg_progress_open(o->quiet);

@@ -167,8 +167,11 @@ static dg_err merge(const dg_options *o)
 {
     dg_tune_file f = {0};
     dg_err e = DG_OK;
+    char *text = NULL;
     for (int i = 0; i < o->operands && !e; i++) e = dg_tune_file_read(&f, o->operand[i]);
-    if (!e) e = dg_tune_file_write(&f, o->out);
+    if (!e) e = o->out ? dg_tune_file_write(&f, o->out) : dg_tune_file_text(&f, &text);
+    for (char *next = text; !e && next && *next;) dg_say("%s", strsep(&next, "\n"));
+    free(text);
     dg_tune_file_free(&f);
     return e;
 }

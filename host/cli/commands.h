@@ -4,12 +4,16 @@
 
 #include "core/plan/backend.h"
 #include "host/cli/options.h"
+#include "host/cli/say.h"
+#include "host/net/open.h"
 
 /* Open the backend that the options ask for. */
 dg_err dg_open_backend(const dg_options *o, dg_backend **out);
 
-/* Is there an NVIDIA GPU among the devices of this directory, /sys/bus/pci/devices? Asked when no driver answers. */
-bool dg_nvidia_hardware(const char *devices);
+dg_device dg_options_device(const dg_options *o);
+
+/* Where the results of a checkpoint go: --out, else `name` beside it; made if missing. */
+dg_err dg_results_directory(const dg_options *o, const char *name, char *out, size_t size);
 
 int dg_cmd_list_devices(const dg_options *o); /* --list-devices */
 int dg_cmd_train(const dg_options *o);

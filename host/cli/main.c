@@ -8,6 +8,7 @@
 
 #include "host/cli/commands.h"
 #include "host/cli/option_table.h"
+#include "host/cli/say.h"
 #include "core/base/shell.h"
 #include "core/base/omp_spin.h"
 
@@ -66,6 +67,7 @@ int main(int argc, char **argv)
     (void)atexit(ended_by_library); /* cannot fail: there is room for 32 without memory */
     dg_omp_spin(argv);
     dg_set_program(argv[0]);
+    dg_show_warnings();
     fill_standard_descriptors();
     dg_options o;
     bool done;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include "host/data/dataset.h"
 #include "core/base/err.h"
+#include "core/base/build_info.h"
 #include "core/plan/precision.h"
 
 typedef enum {
@@ -62,10 +63,9 @@ typedef struct {
     int limit;
 
     /* machine */
-    char *device;        /* auto, cpu, cuda[:N] */
-    int precision;       /* --precision: place in dg_precisions (precision.h) */
-    int precision_there; /* what auto is where the device has it; elsewhere auto is fp32 */
-    int conv;            /* --conv: place in "auto", "direct", "winograd" */
+    char *device;  /* auto, cpu, cuda[:N] */
+    int precision; /* --precision: place in dg_precisions (precision.h) */
+    int conv;      /* --conv: place in "auto", "direct", "winograd" */
     int threads;
     char *tuning;         /* --tuning FILE, NULL: none */
     char *fuse;           /* --fuse LIST */
@@ -110,8 +110,5 @@ void dg_options_free(dg_options *o);
 
 /* A copy of `resolved`, malloc'd, with another value of this key. NULL: out of memory. */
 char *dg_config_settled(const char *text, const char *key, const char *value);
-
-extern const char *const dg_version;  /* "dcgan 0.1.0 (commit)" */
-extern const char *const dg_features; /* what this build was made of, one line */
 
 #endif

@@ -1,6 +1,7 @@
 /* Values that follow from others: where a run goes, which one is resumed, what a command's defaults are. */
 #include "core/plan/fuse.h"
 #include "host/cli/option_table.h"
+#include "host/net/open.h"
 #include "core/base/shell.h"
 
 #include <errno.h>
@@ -119,10 +120,7 @@ dg_err dg_options_run_config(dg_options *o, char *path, size_t size)
 
 static dg_err check_device(const char *name)
 {
-    const char *number = name + 5;
-    if (!strcmp(name, "auto") || !strcmp(name, "cpu") || !strcmp(name, "cuda")) return DG_OK;
-    if (!strncmp(name, "cuda:", 5) && *number && strlen(number) <= 3 && strspn(number, "0123456789") == strlen(number))
-        return DG_OK;
+    if (dg_device_known(name)) return DG_OK;
     return dg_fail(DG_USAGE, "--device %s: unknown; allowed: auto, cpu, cuda or cuda:N", name);
 }
 
@@ -274,13 +272,12 @@ double dg_learning_rate(const dg_options *o, char net)
 const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32)
 {
     *else_fp32 = o->precision == DG_PRECISION_AUTO;
-    return &dg_precisions[*else_fp32 ? o->precision_there : o->precision];
+    return &dg_precisions[*else_fp32 ? DG_PRECISION_BF16 : o->precision];
 }
 
 /* What compares with sums that are not rounded does not round either, unless it is told to. */
 static void finish_precision(dg_options *o)
 {
-    o->precision_there = DG_PRECISION_BF16;
     if (o->precision != DG_PRECISION_AUTO) return;
     if (o->command == DG_CMD_CHECK || o->command == DG_CMD_REPLAY) o->precision = DG_PRECISION_FP32;
 }

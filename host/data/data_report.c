@@ -1,4 +1,5 @@
 /* What `dcgan data DIR` prints: is this folder fit for training? */
+#include "host/cli/say.h"
 #include "host/data/dataset_internal.h"
 #include "host/files/json.h"
 #include "host/files/json_text.h"

@@ -54,6 +54,7 @@ dg_err dg_dataset_load(const dg_dataset_options *o, dg_dataset *out);
 /* "12 pictures that dcgan made and 1 hidden file or folder"; "" when nothing was left out. Returns out. */
 char *dg_left_out(const dg_dataset *d, char *out, size_t size);
 void dg_dataset_free(dg_dataset *d);
+uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads); /* threads 0: all */
 
 /* The command `dcgan data`: counts, histogram of sizes, skipped files with reasons, exact duplicates, and a
  * contact sheet PNG as the network sees the pictures (out may be NULL: no sheet). Result on stdout. */

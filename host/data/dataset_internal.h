@@ -54,8 +54,7 @@ dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d);
 /* "PNG: cut off after N bytes (9), JPEG: ... (3)": what was skipped, by reason, most frequent first. Returns out. */
 char *dg_skip_summary(const dg_dataset *d, bool bad_only, int most, char *out, size_t size);
 
-uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads); /* threads 0: all */
-uint64_t dg_hash(uint64_t h, const void *data, size_t bytes);      /* FNV-1a; start with DG_HASH */
+uint64_t dg_hash(uint64_t h, const void *data, size_t bytes); /* FNV-1a; start with DG_HASH */
 #define DG_HASH 0xcbf29ce484222325u
 
 /* Of everything that the result depends on: settings, and name, size and time of each file. `files` is of all that

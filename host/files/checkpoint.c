@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/cli/options.h"
+#include "core/base/build_info.h"
 
 struct dg_snapshot {
     dg_st_tensor *tensor;

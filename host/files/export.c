@@ -7,6 +7,7 @@
 
 #include "core/plan/backend.h"
 #include "host/net/recipes.h"
+#include "host/cli/say.h"
 #include "host/files/checkpoint_internal.h"
 #include "host/cli/commands.h"
 #include "host/cli/option_table.h"

@@ -1,36 +1,34 @@
 #include "host/net/generator.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
-dg_err dg_generator_open(const dg_options *o, dg_generator **out)
+dg_err dg_generator_load(dg_generator *g, const dg_st *st, const char *path)
 {
-    const char *path = o->operand[0];
+    dg_job_options go = {.samples = DG_GENERATOR_CHUNK};
+    dg_err e = dg_job_build(&g->job, &g->model, &go, g->backend);
+    if (!e && !g->job.plan[DG_PLAN_SAMPLE].ops)
+        e = dg_fail(DG_USAGE, "%s: model %s makes no pictures", path, g->model.name);
+    if (!e) g->inputs = dg_job_inputs(&g->job);
+    if (!e) e = dg_job_alloc(&g->job, NULL, NULL);
+    return e ? e : dg_checkpoint_load(st, path, &g->job);
+}
+
+dg_err dg_generator_open(const dg_device *d, const char *path, dg_generator **out)
+{
     dg_generator *g = *out = calloc(1, sizeof *g);
     if (!g) return dg_fail(DG_DEVICE, "out of memory");
     dg_st *st = NULL;
     dg_err e = dg_checkpoint_open(path, &st, &g->model, &g->info);
     if (!e) {
-        /* --precision auto: as it was trained, so that these are the pictures of the run's grids */
+        /* unless another one is asked for: as it was trained, so that these are the pictures of the run's grids */
         const dg_precision *trained = dg_precision_find(g->info.precision);
-        dg_options mine = *o;
-        mine.precision_there = trained ? (int)(trained - dg_precisions) : DG_PRECISION_FP32;
-        e = dg_open_backend(&mine, &g->backend);
+        dg_device mine = *d;
+        mine.preferred = trained ? trained : &dg_precisions[DG_PRECISION_FP32];
+        e = dg_device_open(&mine, &g->backend);
     }
-    if (!e) {
-        dg_job_options go = {.samples = DG_GENERATOR_CHUNK};
-        e = dg_job_build(&g->job, &g->model, &go, g->backend);
-    }
-    if (!e && !g->job.plan[DG_PLAN_SAMPLE].ops)
-        e = dg_fail(DG_USAGE, "%s: model %s makes no pictures", path, g->model.name);
-    if (!e) g->inputs = dg_job_inputs(&g->job);
-    if (!e) e = dg_job_alloc(&g->job, NULL, NULL);
-    if (!e) e = dg_checkpoint_load(st, path, &g->job);
+    if (!e) e = dg_generator_load(g, st, path);
     dg_st_free(st);
     return e;
 }
@@ -67,29 +65,4 @@ void dg_generator_close(dg_generator *g)
     if (g->backend) g->backend->close(g->backend);
     dg_checkpoint_info_free(&g->info);
     free(g);
-}
-
-static dg_err make_directories(char *path)
-{
-    for (char *c = path + 1;; c++) {
-        if (*c && *c != '/') continue;
-        char kept = *c;
-        *c = 0;
-        int failed = mkdir(path, 0777) && errno != EEXIST ? errno : 0;
-        *c = kept;
-        if (failed) return dg_fail(DG_IO, "cannot make the directory %s: %s", path, strerror(failed));
-        if (!kept) break;
-    }
-    struct stat st;
-    if (stat(path, &st) || !S_ISDIR(st.st_mode)) return dg_fail(DG_IO, "%s is not a directory", path);
-    return DG_OK;
-}
-
-dg_err dg_results_directory(const dg_options *o, const char *name, char *out, size_t size)
-{
-    const char *checkpoint = o->operand[0], *slash = strrchr(checkpoint, '/');
-    int n = o->out ? snprintf(out, size, "%s", o->out)
-                   : snprintf(out, size, "%.*s%s", slash ? (int)(slash - checkpoint) + 1 : 0, checkpoint, name);
-    if (n < 0 || (size_t)n >= size) return dg_fail(DG_USAGE, "--out: path too long");
-    return make_directories(out);
 }

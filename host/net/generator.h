@@ -3,8 +3,8 @@
 #define DG_GENERATOR_H
 
 #include "host/files/checkpoint.h"
-#include "host/cli/commands.h"
 #include "host/net/job.h"
+#include "host/net/open.h"
 
 typedef struct {
     dg_model model;
@@ -16,8 +16,11 @@ typedef struct {
 
 enum { DG_GENERATOR_CHUNK = 64 }; /* pictures at a time */
 
-/* Of the checkpoint o->operand[0]. *out is freed with dg_generator_close, after errors too. */
-dg_err dg_generator_open(const dg_options *o, dg_generator **out);
+/* Of the checkpoint `path`; d without a precision: the one that it was trained with. *out is freed with
+ * dg_generator_close, after errors too. */
+dg_err dg_generator_open(const dg_device *d, const char *path, dg_generator **out);
+/* The rest of it: build the job of g, whose model, info and backend are set, and load the values. */
+dg_err dg_generator_load(dg_generator *g, const dg_st *st, const char *path);
 void dg_generator_close(dg_generator *g); /* may be NULL */
 
 /* The inputs of n pictures from number `first` on: (n, inputs). */
@@ -26,8 +29,5 @@ void dg_generator_inputs(const dg_generator *g, float *in, uint64_t first, int n
 /* pixels of n <= DG_GENERATOR_CHUNK such inputs. DG_NUMBERS: what the generator gives is not a number; the message
  * calls the pictures `what` (seed, frame) and counts them from `first`. */
 dg_err dg_generator_make(dg_generator *g, const float *in, int n, uint8_t *pixels, const char *what, uint64_t first);
-
-/* Where the results go: --out, else `name` beside the checkpoint; made if missing. */
-dg_err dg_results_directory(const dg_options *o, const char *name, char *out, size_t size);
 
 #endif

@@ -35,11 +35,9 @@ static void name_bad_tensor(dg_job *job, char *out, size_t size)
 
 static dg_err begin_epoch(dg_training *r)
 {
-    const int place = (int)r->given.batch * r->o->batch;
-    dg_err e = dg_loader_epoch(&r->feed, r->given.epoch, place);
-    dg_step_state s = {.seed = r->o->seed, .step = r->given.step, .cursor = place};
-    for (int i = 0; i < r->job.recipe->nets; i++) s.lr[i] = dg_learning_rate(r->o, r->job.recipe->net[i].letter);
-    return e ? e : dg_job_put_state(&r->job, &s);
+    double lr[DG_NETS_MAX] = {0};
+    for (int i = 0; i < r->job.recipe->nets; i++) lr[i] = dg_learning_rate(r->o, r->job.recipe->net[i].letter);
+    return dg_epoch_begin(&r->job, &r->feed, &r->given, lr);
 }
 
 static void log_failed(dg_training *r, dg_err e)
@@ -129,17 +127,6 @@ int dg_steps_in_a_row(const dg_training *r)
     return (int)n;
 }
 
-static dg_err give_steps(dg_training *r)
-{
-    const int place = (int)r->given.batch * r->o->batch, left = r->data.count - place;
-    const int batch = left < r->o->batch ? left : r->o->batch, n = dg_steps_in_a_row(r);
-    dg_err e = dg_loader_step(&r->feed, place);
-    if (!e) e = dg_job_steps(&r->job, batch, n);
-    if (e) return e;
-    dg_position_add(&r->given, (uint64_t)n);
-    return DG_OK;
-}
-
 /* A checkpoint of what has been read. Where the run's directory was moved it is the last one, where it was removed
  * there is no place for one: both are errors. */
 static dg_err checkpoint(dg_training *r)
@@ -202,7 +189,7 @@ dg_err dg_train_loop(dg_training *r)
     r->epoch_began = dg_clock();
     while (!e && r->given.epoch < (uint64_t)r->o->epochs && !steps_done(r) && !dg_stop_signal) {
         if (!within) e = begin_epoch(r);
-        if (!e) e = give_steps(r);
+        if (!e) e = dg_epoch_steps(&r->job, &r->feed, &r->given, dg_steps_in_a_row(r));
         if (!e) e = read_metrics(r, false);
         within = r->given.batch < (uint64_t)r->batches;
         if (!e && !within) e = close_epoch(r);

@@ -2,10 +2,10 @@
 #ifndef DG_TRAIN_H
 #define DG_TRAIN_H
 
-#include "host/data/loader.h"
 #include "host/run/outputs.h"
 #include "host/run/progress.h"
 #include "host/run/ring_reader.h"
+#include "host/run/steps.h"
 
 typedef struct {
     const dg_options *o;

@@ -1,5 +1,6 @@
 /* Pictures that cannot be read this time: tried again, left out with a warning when that does not help, and a run is
  * not resumed without them unless that is meant. */
+#include "host/cli/say.h"
 #include "host/cli/commands.h"
 #include "host/data/dataset.h"
 #include "child.h"
@@ -228,6 +229,7 @@ static void resuming(void)
 
 int main(void)
 {
+    dg_show_warnings();
     if (!access("/dev/shm", W_OK)) setenv("TMPDIR", "/dev/shm", 0); /* many files are fsynced */
     temp_make(root);
     snprintf(cats, sizeof cats, "%s/cats", root);

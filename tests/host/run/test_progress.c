@@ -1,4 +1,5 @@
 /* What the user sees, through a pipe and on a pseudo-terminal. The clock is the test's own. */
+#include "host/cli/say.h"
 #include "host/run/progress.h"
 
 #include <fcntl.h>
@@ -363,6 +364,7 @@ static void wild_numbers(void)
 
 int main(void)
 {
+    dg_show_warnings();
     int terminal = posix_openpt(O_RDWR | O_NOCTTY);
     if (terminal < 0) {
         dg_test_skip("this machine gives no pseudo-terminal (is /dev/pts there?)");

@@ -1,0 +1,31 @@
+#include "host/cli/say.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/err.h"
+
+static void show(void *context, const char *text)
+{
+    (void)context;
+    /* A progress line may be on the screen: start over it, or the warning sticks to its end. */
+    const char *term = getenv("TERM");
+    bool terminal = isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
+    fprintf(stderr, "%sdcgan: warning: %s\n", terminal ? "\r\033[K" : "", text);
+}
+
+void dg_show_warnings(void) { dg_set_warnings(show, NULL); }
+
+void dg_say(const char *format, ...)
+{
+    char raw[1 << 15], shown[4 * sizeof raw]; /* not from the heap: a result is printed where that is used up, too */
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(raw, sizeof raw, format, ap);
+    va_end(ap);
+    puts(dg_printable(shown, sizeof shown, raw));
+}

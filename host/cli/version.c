@@ -1,6 +1,0 @@
-/* What was built: the Makefile writes version.h, and again when something in it changes. */
-#include "host/cli/options.h"
-#include "version.h"
-
-const char *const dg_version = DG_VERSION;
-const char *const dg_features = DG_FEATURES;
