@@ -2,14 +2,17 @@
 # (make CC=clang, make SAN=1, make V=1) or put them into config.mk.
 -include config.mk
 
-VERSION := 0.1.0
+VERSION := $(shell sed -n 's/^\#define DCGAN_VERSION "\(.*\)"/\1/p' include/dcgan.h)
 CC      ?= cc
 CFLAGS  ?= -O2 -g
 PREFIX  ?= /usr/local
 bindir  ?= $(PREFIX)/bin
+libdir  ?= $(PREFIX)/lib
+incdir  ?= $(PREFIX)/include
 datadir ?= $(PREFIX)/share
 mandir  ?= $(datadir)/man
 compdir ?= $(datadir)/bash-completion/completions
+OBJCOPY ?= objcopy
 BUILD   ?= build$(if $(SAN),-san)
 Q       := $(if $(V),,@)
 comma   := ,
@@ -26,18 +29,20 @@ endif
 
 WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror)
 SANFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+PIC      := -fPIC -fvisibility=hidden # the same objects are in the program and in the shared library
 KFLAGS   := -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math
 
 # What the compiler and the system have, found once by scripts/detect: OPENMP, HARDEN, HARDEN_LD, DEP_CFLAGS,
 # DEP_LIBS, ISAS, FOUND. Found again when the compiler or the flags below change; so is everything built again.
-FLAGS_TEXT := $(CC) | $(CPPFLAGS) | $(CFLAGS) | $(LDFLAGS) | $(WARN) | $(SANFLAGS) | $(KFLAGS)
+FLAGS_TEXT := $(CC) | $(CPPFLAGS) | $(CFLAGS) | $(LDFLAGS) | $(WARN) | $(SANFLAGS) | $(KFLAGS) | $(PIC)
 NO_BUILD   := clean distclean format help install lint uninstall
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/found.mk
 include kernels/cuda/cuda.mk
 endif
 
-ALL_CFLAGS  = -std=c11 -D_GNU_SOURCE -I. $(WARN) $(DEP_CFLAGS) $(OPENMP) $(HARDEN) $(SANFLAGS) $(CPPFLAGS) $(CFLAGS)
+ALL_CFLAGS  = -std=c11 -D_GNU_SOURCE -I. $(WARN) $(DEP_CFLAGS) $(OPENMP) $(PIC) $(HARDEN) $(SANFLAGS) $(CPPFLAGS) \
+              $(CFLAGS)
 ALL_LDFLAGS = $(OPENMP) -pthread $(HARDEN_LD) $(SANFLAGS) $(LDFLAGS)
 
 # The folder of a file says how it is compiled: C below kernels/ops, but for the rows of the ops (op.c), once for each
@@ -51,8 +56,12 @@ HOST_SRC  := $(filter-out host/cli/main.c,$(call below,core,.c) $(call below,hos
              $(wildcard kernels/cpu/*.c kernels/fused/*.c) $(filter %/op.c,$(call below,kernels/ops,.c))
 HOST_OBJ  := $(HOST_SRC:%.c=$(BUILD)/%.o) $(BUILD)/models.o $(BUILD)/tuning.o
 KERN_OBJ  := $(foreach i,$(ISAS),$(foreach f,32 64,$(MULTI:%=$(BUILD)/kernels/%.$(i).f$(f).o)))
-LIB       := $(BUILD)/libdcgan.a
+LIB       := $(BUILD)/host.a
 LIBS      := $(LIB) $(CUDA_LIB) $(LIB) # each needs the other
+# The library: only what include/dcgan.h declares can be seen from outside.
+SONAME    := libdcgan.so.$(firstword $(subst ., ,$(VERSION)))
+LIBRARY   := $(BUILD)/libdcgan.a $(BUILD)/$(SONAME) $(BUILD)/dcgan.pc.in
+PUBLIC    := $(patsubst %.c,$(BUILD)/%.o,$(wildcard host/lib/*.c))
 # Tests lie in the rooms of what they test, their programs side by side: $(BUILD)/tests/test_X. The folder of a .cu says
 # where it runs: sim/sim.mk, tests/gpu.mk.
 TEST_SRC   := $(sort $(wildcard $(patsubst %,tests/%/*/test_*.c,core kernels host)))
@@ -70,12 +79,12 @@ REFERENCE := $(patsubst tests/%.c,$(BUILD)/tests/%.o,$(wildcard tests/reference*
 MODELS    := $(sort $(wildcard models/*.cfg))
 DOCS      := $(BUILD)/dcgan.1 $(BUILD)/dcgan.bash
 
-.PHONY: all tests check check-all install uninstall clean distclean help format lint fuzz fuzzers soak FORCE
+.PHONY: all lib tests check check-all install uninstall clean distclean help format lint fuzz fuzzers soak FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(PROGRAM) $(DOCS) ## the program, its man page and shell completion (default)
+all: $(PROGRAM) $(LIBRARY) $(DOCS) ## the program, the library, man page and shell completion (default)
 	@echo "$(PROGRAM) $(VERSION): $(FOUND)"
 
 $(PROGRAM): $(BUILD)/host/cli/main.o $(LIB) $(CUDA_LIB)
@@ -85,6 +94,21 @@ $(PROGRAM): $(BUILD)/host/cli/main.o $(LIB) $(CUDA_LIB)
 $(LIB): $(HOST_OBJ) $(KERN_OBJ)
 	@echo "  AR    $@"
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+lib: $(LIBRARY) ## the library alone
+$(BUILD)/libdcgan.o: $(PUBLIC) $(LIB) $(CUDA_LIB)
+	$(Q)$(CC) -r -nostdlib -o $@ $(PUBLIC) $(LIBS)
+	$(Q)$(OBJCOPY) --wildcard --keep-global-symbol='dcgan_*' $@
+$(BUILD)/libdcgan.a: $(BUILD)/libdcgan.o
+	@echo "  AR    $@"
+	$(Q)rm -f $@ && $(AR) rcs $@ $<
+$(BUILD)/$(SONAME): $(PUBLIC) $(LIB) $(CUDA_LIB) host/lib/exports.map
+	@echo "  LINK  $@"
+	$(Q)$(CC) -shared $(filter-out -pie,$(ALL_LDFLAGS)) -Wl,-soname,$(SONAME) \
+	    -Wl,--version-script=host/lib/exports.map -o $@ $(PUBLIC) $(LIBS) $(DEP_LIBS) $(CUDA_LIBS)
+$(BUILD)/dcgan.pc.in: host/lib/dcgan.pc.in include/dcgan.h $(BUILD)/flags $(BUILD)/cuda-found.mk
+	$(Q)sed -e 's|@VERSION@|$(VERSION)|' \
+	    -e 's|@LIBS@|$(strip $(DEP_LIBS) $(CUDA_LIBS) $(OPENMP) $(SANFLAGS) -pthread)|' $< > $@
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -185,20 +209,29 @@ soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kill and resume, the tests, fuzzing: ov
 
 # Nothing is compiled here: root would do it with other settings, and leave files in the build that are not the user's.
 install: $(filter all check check-all tests,$(MAKECMDGOALS)) ## install what make built below PREFIX or DESTDIR
-	@for f in $(PROGRAM) $(DOCS); do \
+	@for f in $(PROGRAM) $(LIBRARY) $(DOCS); do \
 	    [ -e "$$f" ] || { echo "There is no $$f to install yet: run make first, then make install" >&2; exit 1; }; \
 	done
-	install -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(mandir)/man1' '$(DESTDIR)$(datadir)/dcgan/models' '$(DESTDIR)$(compdir)'
+	install -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(mandir)/man1' '$(DESTDIR)$(datadir)/dcgan/models' \
+	    '$(DESTDIR)$(compdir)' '$(DESTDIR)$(libdir)/pkgconfig' '$(DESTDIR)$(incdir)'
 	install -m 755 $(PROGRAM) '$(DESTDIR)$(bindir)/dcgan'
 	install -m 644 $(BUILD)/dcgan.1 '$(DESTDIR)$(mandir)/man1/dcgan.1'
 	install -m 644 $(MODELS) '$(DESTDIR)$(datadir)/dcgan/models'
 	install -m 644 $(BUILD)/dcgan.bash '$(DESTDIR)$(compdir)/dcgan'
+	install -m 644 include/dcgan.h '$(DESTDIR)$(incdir)/dcgan.h'
+	install -m 644 $(BUILD)/libdcgan.a $(BUILD)/$(SONAME) '$(DESTDIR)$(libdir)'
+	ln -sf $(SONAME) '$(DESTDIR)$(libdir)/libdcgan.so'
+	sed -e 's|@LIBDIR@|$(libdir)|' -e 's|@INCDIR@|$(incdir)|' $(BUILD)/dcgan.pc.in \
+	    > '$(DESTDIR)$(libdir)/pkgconfig/dcgan.pc'
 
 uninstall: ## remove what install put there
-	rm -f '$(DESTDIR)$(bindir)/dcgan' '$(DESTDIR)$(mandir)/man1/dcgan.1' '$(DESTDIR)$(compdir)/dcgan'
+	rm -f '$(DESTDIR)$(bindir)/dcgan' '$(DESTDIR)$(mandir)/man1/dcgan.1' '$(DESTDIR)$(compdir)/dcgan' \
+	    '$(DESTDIR)$(incdir)/dcgan.h' \
+	    $(foreach f,libdcgan.a libdcgan.so $(SONAME) pkgconfig/dcgan.pc,'$(DESTDIR)$(libdir)/$(f)')
 	rm -rf '$(DESTDIR)$(datadir)/dcgan'
 
-SOURCES = $(shell find core kernels host sim tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp')
+SOURCES = $(shell find core kernels host include samples sim tests \
+            -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp')
 format: ## all sources as .clang-format says
 	$(Q)clang-format-14 -i --style=file $(SOURCES)
 lint: ## who includes whom, clang-tidy (bugprone, cert) and cppcheck
@@ -222,7 +255,7 @@ help: ## this list
 	@echo '  CUDA_ARCH=... auto (the GPUs here, or a short list), one (or one of it), native, or a list such as 75,80,90'
 	@echo '  SAN=1         with AddressSanitizer and UndefinedBehaviorSanitizer, in build-san/; without CUDA'
 	@echo '  BUILD=DIR     objects go there'
-	@echo '  PREFIX=DIR    for install; also bindir, mandir, datadir, DESTDIR'
+	@echo '  PREFIX=DIR    for install; also bindir, libdir, incdir, mandir, datadir, DESTDIR'
 
 include sim/sim.mk
 include tests/gpu.mk

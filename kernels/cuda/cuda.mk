@@ -13,7 +13,7 @@
 # The backend is an archive of its own, because the simulator puts another one in its place.
 CUDA_ARCH  ?= auto
 NVCC_ASKED := $(if $(filter undefined,$(origin NVCC)),find,$(NVCC))
-CUDA_LIB   := $(BUILD)/libdcgan-cuda.a
+CUDA_LIB   := $(BUILD)/cuda.a
 CU_SRC     := $(sort $(call below,kernels,.cu))
 # A folder named after an architecture has what others could only refuse: sm75 tensor cores before sm_80, sm80 those
 # since, sm90a Hopper's alone.
@@ -54,7 +54,8 @@ else
 CUDA_OBJ     := $(NO_CUDA:%.c=$(BUILD)/%.o)
 endif
 NVCC_BASE    := -std=c++17 -O3 -I. $(NVFLAGS)
-NVCC_FLAGS    = $(NVCC_BASE) -Xcompiler -Wall,-Wextra,-fPIE,-fno-exceptions,-fno-threadsafe-statics \
+NVCC_FLAGS    = $(NVCC_BASE) -Xcompiler -Wall,-Wextra,-fPIC,-fvisibility=hidden \
+                -Xcompiler -fno-exceptions,-fno-threadsafe-statics \
                 $(if $(WERROR),-Werror all-warnings -Xcompiler -Werror)
 $(BUILD)/kernels/cuda/cuda_device.cu.o: CUDA_DEFS = '-DDG_CUDA_SASS="$(CUDA_LIST)"' -DDG_CUDA_PTX=$(CUDA_PTX) \
                 -DDG_CUDA_WGMMA=$(if $(WGMMA_HERE),1,0)

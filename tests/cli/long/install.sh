@@ -11,7 +11,7 @@ if ! command -v make > /dev/null || [ ! -e "$build/flags" ] || [ ! -e "$build/ho
 fi
 tree=$dir/tree
 mkdir -p "$tree/tests"
-for f in Makefile core host kernels man models scripts sim; do cp -pR "$root/$f" "$tree"; done
+for f in Makefile core host include kernels man models scripts sim; do cp -pR "$root/$f" "$tree"; done
 cp -pR "$root"/tests/*.mk "$tree/tests"
 cd "$tree" || exit 1
 if command -v git > /dev/null; then
@@ -65,7 +65,8 @@ for who in 0 1; do
     with="GIT_TEST_ASSUME_DIFFERENT_OWNER=$who CUDA_ARCH=75 PATH=$dir/none:$PATH"
     makes 0 install BUILD=build NVCC=nvcc CFLAGS=-O3 DESTDIR="$to" PREFIX=/usr
     with=''
-    for f in bin/dcgan share/man/man1/dcgan.1 share/dcgan/models/dcgan64.cfg share/bash-completion/completions/dcgan; do
+    for f in bin/dcgan share/man/man1/dcgan.1 share/dcgan/models/dcgan64.cfg share/bash-completion/completions/dcgan \
+        include/dcgan.h lib/libdcgan.a lib/libdcgan.so lib/pkgconfig/dcgan.pc; do
         holds "$to/usr/$f"
     done
     [ "$("$to/usr/bin/dcgan" --version | head -n 1)" = "$version" ]

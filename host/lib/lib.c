@@ -1,0 +1,125 @@
+/* The library, minimal: open, load, sample. */
+#include "host/lib/lib_internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "core/plan/fuse.h"
+#include "host/cli/options.h"
+#include "host/figure/pictures.h"
+
+/* The codes are those of the program. */
+#define SAME(name) static_assert((int)DCGAN_##name == (int)DG_##name, "include/dcgan.h and core/base/err.h")
+SAME(OK);
+SAME(FAILED);
+SAME(USAGE);
+SAME(DATA);
+SAME(IO);
+SAME(DEVICE);
+SAME(NUMBERS);
+
+const char *dcgan_version(void) { return dg_version; }
+
+const char *dcgan_message(void) { return dg_message(); }
+
+void dcgan_set_warnings(dcgan_on_warning *f, void *context) { dg_set_warnings(f, context); }
+
+dcgan_error dcgan_open(const dcgan_device *d, dcgan_backend **out)
+{
+    static const dcgan_device defaults;
+    *out = NULL;
+    if (!d) d = &defaults;
+    dg_device device = {.device = d->device ? d->device : "auto", .threads = d->threads, .fuse = DG_FUSE_ALL};
+    if (d->precision && !(device.precision = dg_precision_find(d->precision)))
+        return (dcgan_error)dg_fail(DG_USAGE, "precision %s: must be fp32, fp64, tf32, bf16 or fp16", d->precision);
+    if (!dg_device_known(device.device))
+        return (dcgan_error)dg_fail(DG_USAGE, "device %s: must be auto, cpu, cuda or cuda:N", device.device);
+    dcgan_backend *b = calloc(1, sizeof *b);
+    if (!b) return (dcgan_error)dg_fail(DG_DEVICE, "out of memory");
+    const dg_err e = dg_device_open(&device, &b->b);
+    if (e) free(b);
+    else *out = b;
+    return (dcgan_error)e;
+}
+
+const char *dcgan_backend_name(const dcgan_backend *b) { return b->b->name; }
+
+void dcgan_close(dcgan_backend *b)
+{
+    if (b) b->b->close(b->b);
+    free(b);
+}
+
+dcgan_error dg_lib_job(dcgan_backend *b, dcgan_job **out)
+{
+    dcgan_job *job = *out = calloc(1, sizeof *job);
+    if (!job) return (dcgan_error)dg_fail(DG_DEVICE, "out of memory");
+    job->g.backend = b->b;
+    return DCGAN_OK;
+}
+
+dcgan_error dg_lib_made(dg_err e, dcgan_job **job)
+{
+    if (e) {
+        dcgan_free(*job);
+        *job = NULL;
+    }
+    return (dcgan_error)e;
+}
+
+dcgan_error dcgan_load(dcgan_backend *b, const char *checkpoint, dcgan_job **out)
+{
+    if (dg_lib_job(b, out)) return DCGAN_DEVICE;
+    dg_generator *g = &(*out)->g;
+    dg_st *st = NULL;
+    dg_err e = dg_checkpoint_open(checkpoint, &st, &g->model, &g->info);
+    if (!e) e = dg_generator_load(g, st, checkpoint);
+    dg_st_free(st);
+    return dg_lib_made(e, out);
+}
+
+void dcgan_free(dcgan_job *job)
+{
+    if (!job) return;
+    dg_job_free(&job->g.job);
+    if (job->train) dg_loader_close(&job->feed);
+    dg_checkpoint_info_free(&job->g.info);
+    free(job);
+}
+
+dcgan_info dcgan_info_of(const dcgan_job *job)
+{
+    const dg_checkpoint_info *i = &job->g.info;
+    return (dcgan_info){.model = job->g.model.name,
+                        .size = job->g.model.size,
+                        .channels = job->g.model.channels,
+                        .seed = i->seed,
+                        .step = job->train ? job->at.step : i->step,
+                        .epoch = job->train ? job->at.epoch : i->epoch};
+}
+
+dcgan_error dcgan_sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels)
+{
+    dg_generator *g = &job->g;
+    if (n < 1) return (dcgan_error)dg_fail(DG_USAGE, "%d pictures: at least one", n);
+    if (!g->inputs) return (dcgan_error)dg_fail(DG_USAGE, "model %s makes no pictures", g->model.name);
+    const size_t each = (size_t)g->model.size * (size_t)g->model.size * (size_t)g->model.channels;
+    float *in = malloc((size_t)DG_GENERATOR_CHUNK * (size_t)g->inputs * sizeof *in);
+    dg_err e = in ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
+    for (int i = 0; i < n && !e; i += DG_GENERATOR_CHUNK) {
+        const int count = n - i < DG_GENERATOR_CHUNK ? n - i : DG_GENERATOR_CHUNK;
+        dg_generator_inputs(g, in, first + (uint64_t)i, count);
+        e = dg_generator_make(g, in, count, pixels + (size_t)i * each, "picture", first + (uint64_t)i);
+    }
+    free(in);
+    return (dcgan_error)e;
+}
+
+dcgan_error dcgan_write_png(const char *path, const uint8_t *pixels, int width, int height, int channels)
+{
+    if (width < 1 || height < 1 || (channels != 1 && channels != 3))
+        return (dcgan_error)dg_fail(DG_USAGE, "%s: a picture of %d x %d with %d channels: must have 1 or 3, and a size",
+                                    path, width, height, channels);
+    const dg_image im = {width, height, channels, (uint8_t *)(uintptr_t)pixels}; /* only read */
+    return (dcgan_error)dg_png_write(path, &im, &(dg_text){"Software", dg_version}, 1);
+}

@@ -1,0 +1,195 @@
+/* The library, training. */
+#include "host/lib/lib_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "host/net/recipes.h"
+#include "host/run/fit.h"
+
+dcgan_training dcgan_training_defaults(void)
+{
+    return (dcgan_training){
+        .model = "dcgan64-paper", .batch = 64, .seed = 1, .lr = 0.0002, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
+}
+
+static dg_err check_training(const dcgan_training *t)
+{
+    if (t->batch < 1 || t->batch > 65536) return dg_fail(DG_USAGE, "a batch of %d: must be 1 to 65536", t->batch);
+    if (!(t->lr > 0) || isinf(t->lr)) return dg_fail(DG_USAGE, "a learning rate of %g: must be above 0", t->lr);
+    if (!(t->beta1 >= 0 && t->beta1 < 1 && t->beta2 >= 0 && t->beta2 < 1 && t->eps > 0))
+        return dg_fail(DG_USAGE, "Adam with beta1 %g, beta2 %g, eps %g: betas are from 0 to below 1, eps is above 0",
+                       t->beta1, t->beta2, t->eps);
+    return DG_OK;
+}
+
+static dg_err check_pictures(const dcgan_pictures *p, const dg_model *m, int batch)
+{
+    if (p->size != m->size || p->channels != m->channels)
+        return dg_fail(DG_DATA, "the pictures are %d x %d x %d, and model %s is for %d x %d x %d", p->size, p->size,
+                       p->channels, m->name, m->size, m->size, m->channels);
+    if (p->count < batch)
+        return dg_fail(DG_DATA, "only %d pictures, at least %d are needed for one batch", p->count, batch);
+    return DG_OK;
+}
+
+static dg_err build(dcgan_job *job, const dcgan_training *t, const dcgan_pictures *p)
+{
+    dg_generator *g = &job->g;
+    const dg_recipe *recipe;
+    const int rest = p->count % t->batch, used = t->drop_last ? p->count - rest : p->count;
+    const dg_job_options o = {.batch = t->batch,
+                              .last_batch = t->drop_last ? 0 : rest,
+                              .samples = t->batch < DG_GENERATOR_CHUNK ? t->batch : DG_GENERATOR_CHUNK,
+                              .rows = p->count,
+                              .train = true,
+                              .flip = t->flip != 0,
+                              .beta1 = t->beta1,
+                              .beta2 = t->beta2,
+                              .eps = t->eps};
+    dg_err e = dg_recipe_for(&g->model, &recipe);
+    if (!e) e = check_pictures(p, &g->model, t->batch);
+    if (e) return e;
+    job->lr = t->lr;
+    job->data = (dg_dataset){.count = p->count,
+                             .size = p->size,
+                             .channels = p->channels,
+                             .pixels = (uint8_t *)(uintptr_t)p->pixels}; /* only read */
+    job->data.fingerprint = dg_dataset_fingerprint(&job->data, g->backend->threads);
+    e = dg_build_to_fit(&g->job, &g->model, &o, g->backend, 0);
+    if (e) return e;
+    job->train = true;
+    e = dg_loader_open(&job->feed, g->backend, &job->data, t->batch, used, g->job.o.window, g->info.seed);
+    if (!e) e = dg_job_alloc(&g->job, job->feed.data, job->feed.perm);
+    if (!e && g->job.plan[DG_PLAN_SAMPLE].ops) g->inputs = dg_job_inputs(&g->job);
+    return e;
+}
+
+dcgan_error dcgan_train(dcgan_backend *b, const dcgan_training *t, const dcgan_pictures *p, dcgan_job **out)
+{
+    const dcgan_training defaults = dcgan_training_defaults();
+    *out = NULL;
+    if (!t) t = &defaults;
+    dg_err e = check_training(t);
+    if (e) return (dcgan_error)e;
+    if (dg_lib_job(b, out)) return DCGAN_DEVICE;
+    dg_generator *g = &(*out)->g;
+    g->info.seed = t->seed;
+    e = dg_model_read(t->model, &g->model);
+    if (!e) e = build(*out, t, p);
+    if (!e) e = dg_job_init(&g->job, t->seed);
+    return dg_lib_made(e, out);
+}
+
+/* Where the checkpoint left it. */
+static dg_err take_up(dcgan_job *job, const dg_st *st, const char *path)
+{
+    const dg_checkpoint_info *i = &job->g.info;
+    const dg_backend *b = job->g.backend;
+    const char *precision = dg_precision_name(b->real, b->math);
+    if (strcmp(i->precision, precision) != 0)
+        return dg_fail(DG_USAGE, "%s was trained with precision %s; it cannot go on with %s", path, i->precision,
+                       precision);
+    if (i->data_count && i->data_fingerprint != job->data.fingerprint)
+        dg_warn("the pictures are not those that %s was trained with (%ju then, %d now)", path,
+                (uintmax_t)i->data_count, job->data.count);
+    job->at = (dg_position){i->step, i->epoch, i->batch < dg_epoch_length(&job->feed) ? i->batch : 0};
+    return dg_checkpoint_load(st, path, &job->g.job);
+}
+
+dcgan_error dcgan_resume(dcgan_backend *b, const char *checkpoint, const dcgan_training *t, const dcgan_pictures *p,
+                         dcgan_job **out)
+{
+    const dcgan_training defaults = dcgan_training_defaults();
+    *out = NULL;
+    if (!t) t = &defaults;
+    dg_err e = check_training(t);
+    if (e) return (dcgan_error)e;
+    if (dg_lib_job(b, out)) return DCGAN_DEVICE;
+    dg_generator *g = &(*out)->g;
+    dg_st *st = NULL;
+    e = dg_checkpoint_open(checkpoint, &st, &g->model, &g->info);
+    if (!e) e = build(*out, t, p);
+    if (!e) e = take_up(*out, st, checkpoint);
+    dg_st_free(st);
+    return dg_lib_made(e, out);
+}
+
+/* Judge the k steps that end where the job is; the last one's numbers stay. */
+static dg_err judge(dcgan_job *job, int k)
+{
+    dg_metrics m[DG_RING / 16];
+    char what[160];
+    const uint64_t first = job->at.step - (uint64_t)k;
+    dg_err e = dg_job_get_metrics(&job->g.job, first, k, m);
+    for (int i = 0; i < k && !e; i++)
+        if (dg_recipe_bad(job->g.job.recipe, &m[i], what, sizeof what))
+            e = dg_fail(DG_NUMBERS, "epoch %ju, step %ju: %s", (uintmax_t)job->at.epoch + 1,
+                        (uintmax_t)first + (uintmax_t)i + 1, what);
+    if (!e) job->last = m[k - 1];
+    return e;
+}
+
+/* Steps that can be given at once: full ones of this epoch. */
+static int in_a_row(const dcgan_job *job, int n)
+{
+    const dg_loader *f = &job->feed;
+    const uint64_t full = (uint64_t)(f->used / f->batch) - job->at.batch;
+    if (f->window || full < 1) return 1;
+    if (n > DG_RING / 16) n = DG_RING / 16;
+    return full < (uint64_t)n ? (int)full : n;
+}
+
+dcgan_error dcgan_step(dcgan_job *job, int n)
+{
+    if (!job->train) return (dcgan_error)dg_fail(DG_USAGE, "this job was loaded to make pictures; it does not train");
+    double lr[DG_NETS_MAX];
+    dg_err e = DG_OK;
+    for (int i = 0; i < DG_NETS_MAX; i++) lr[i] = job->lr;
+    for (int k; n > 0 && !e; n -= k) {
+        k = in_a_row(job, n);
+        if (!job->begun) e = dg_epoch_begin(&job->g.job, &job->feed, &job->at, lr);
+        if (!e) e = dg_epoch_steps(&job->g.job, &job->feed, &job->at, k);
+        if (!e) e = judge(job, k);
+        if (e) break;
+        job->begun = job->at.batch < dg_epoch_length(&job->feed);
+        if (!job->begun) dg_position_end_epoch(&job->at);
+    }
+    return (dcgan_error)e;
+}
+
+const char *dcgan_metric_name(const dcgan_job *job, int i)
+{
+    const dg_recipe *r = job->g.job.recipe;
+    for (int k = 0; k < r->metrics; k++)
+        if (r->metric[k].name && i-- == 0) return r->metric[k].name;
+    return NULL;
+}
+
+dcgan_error dcgan_metric(const dcgan_job *job, const char *name, double *value)
+{
+    const dg_recipe *r = job->g.job.recipe;
+    for (int k = 0; k < r->metrics; k++)
+        if (r->metric[k].name && strcmp(r->metric[k].name, name) == 0) {
+            *value = dg_metric_value(&r->metric[k], job->last.value);
+            return DCGAN_OK;
+        }
+    return (dcgan_error)dg_fail(DG_USAGE, "%s: no number of %s has this name", name, r->name);
+}
+
+dcgan_error dcgan_save(dcgan_job *job, const char *path)
+{
+    if (!job->train) return (dcgan_error)dg_fail(DG_USAGE, "this job was loaded to make pictures; it holds no more");
+    const dg_backend *b = job->g.backend;
+    dg_checkpoint_info info = {.step = job->at.step,
+                               .epoch = job->at.epoch,
+                               .batch = job->at.batch,
+                               .seed = job->g.info.seed,
+                               .data_count = (uint64_t)job->data.count,
+                               .data_fingerprint = job->data.fingerprint};
+    dg_snapshot *s;
+    snprintf(info.precision, sizeof info.precision, "%s", dg_precision_name(b->real, b->math));
+    const dg_err e = dg_snapshot_take(&job->g.job, &info, &s);
+    return (dcgan_error)(e ? e : dg_snapshot_write(s, NULL, path));
+}

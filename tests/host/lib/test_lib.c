@@ -1,0 +1,267 @@
+/* The library as its users see it, by include/dcgan.h. */
+#include "include/dcgan.h"
+
+#include "host/cli/commands.h"
+#include "host/net/model.h"
+#include "tempdir.h"
+#include "test.h"
+
+enum { SIZE = 16, PICTURES = 11, STEPS = 7 };
+
+static uint8_t pixels[PICTURES * 32 * 32 * 3];
+static char tiny[300];
+
+/* A job of model, on its own backend. */
+typedef struct {
+    const char *model;
+    int size, threads;
+    dcgan_backend *backend;
+    dcgan_job *job;
+} machine;
+
+static dcgan_training training(const char *model)
+{
+    dcgan_training t = dcgan_training_defaults();
+    t.model = model;
+    t.batch = 4;
+    t.flip = 1;
+    t.seed = 9;
+    return t;
+}
+
+static dcgan_pictures pictures(int size) { return (dcgan_pictures){pixels, PICTURES, size, 3}; }
+
+static int good(dcgan_error e) { return DG_CHECKF(e == DCGAN_OK, "%s", dcgan_message()); }
+
+static void up(machine *m)
+{
+    const dcgan_device d = {.device = "cpu", .threads = m->threads};
+    const dcgan_training t = training(m->model);
+    const dcgan_pictures p = pictures(m->size);
+    good(dcgan_open(&d, &m->backend));
+    good(dcgan_train(m->backend, &t, &p, &m->job));
+}
+
+static void down(machine *m)
+{
+    dcgan_free(m->job);
+    dcgan_close(m->backend);
+}
+
+/* The checkpoint of a job, and the pictures that it makes. */
+static void leave(const machine *m, const char *name)
+{
+    uint8_t made[3 * 32 * 32 * 3];
+    char file[64];
+    good(dcgan_save(m->job, temp_path(name)));
+    good(dcgan_sample(m->job, 5, 3, made));
+    snprintf(file, sizeof file, "%s.pictures", name);
+    temp_put(temp_path(file), (const char *)made, 3 * (size_t)m->size * (size_t)m->size * 3);
+}
+
+static int same(const char *a, const char *b)
+{
+    size_t n, k;
+    char *x = temp_slurp(temp_path(a), &n), *y = temp_slurp(temp_path(b), &k);
+    const int equal = x && y && n && n == k && memcmp(x, y, n) == 0;
+    free(x);
+    free(y);
+    return equal;
+}
+
+/* Each alone, then both step by step in turn: 7 steps, over the end of two epochs of 4 + 4 + 3 pictures. */
+static void in_turn(machine a, machine b)
+{
+    machine alone[2] = {a, b}, turn[2] = {a, b};
+    const char *const name[] = {"alone0", "alone1", "turn0", "turn1"};
+    for (int i = 0; i < 2; i++) {
+        up(&alone[i]);
+        good(dcgan_step(alone[i].job, STEPS));
+        leave(&alone[i], name[i]);
+        down(&alone[i]);
+    }
+    for (int i = 0; i < 2; i++) up(&turn[i]);
+    for (int s = 0; s < STEPS; s++)
+        for (int i = 0; i < 2; i++) good(dcgan_step(turn[i].job, 1));
+    for (int i = 0; i < 2; i++) leave(&turn[i], name[2 + i]);
+    for (int i = 0; i < 2; i++) down(&turn[i]);
+    const char *const file[][2] = {{"alone0", "turn0"},
+                                   {"alone1", "turn1"},
+                                   {"alone0.pictures", "turn0.pictures"},
+                                   {"alone1.pictures", "turn1.pictures"}};
+    for (int i = 0; i < 4; i++)
+        DG_CHECKF(same(file[i][0], file[i][1]), "%s %d and %s %d threads: %s is not %s", a.model, a.threads, b.model,
+                  b.threads, file[i][1], file[i][0]);
+}
+
+static void two_jobs(void)
+{
+    const machine one = {tiny, SIZE, 1, NULL, NULL}, two = {tiny, SIZE, 2, NULL, NULL},
+                  other = {"dcgan32", 32, 2, NULL, NULL};
+    in_turn(one, two);
+    in_turn(one, other);
+    in_turn(other, two);
+    DG_CHECK(same("alone1", "turn1") && !same("alone0", "alone1")); /* of other models, of other bytes */
+}
+
+/* Two jobs on one backend, the second from the first's checkpoint in the middle of an epoch. */
+static void goes_on(void)
+{
+    machine m = {tiny, SIZE, 2, NULL, NULL};
+    dcgan_job *later, *loaded;
+    const dcgan_training t = training("no such model");
+    const dcgan_pictures p = pictures(SIZE);
+    uint8_t a[2 * SIZE * SIZE * 3], b[2 * SIZE * SIZE * 3];
+    double x = 0, y = 1;
+    up(&m);
+    good(dcgan_step(m.job, 4));
+    good(dcgan_save(m.job, temp_path("four")));
+    good(dcgan_resume(m.backend, temp_path("four"), &t, &p, &later));
+    DG_CHECK(dcgan_info_of(later).step == 4 && dcgan_info_of(later).epoch == 1 && dcgan_info_of(later).seed == 9);
+    good(dcgan_step(m.job, 3));
+    good(dcgan_step(later, 3));
+    good(dcgan_save(m.job, temp_path("seven")));
+    good(dcgan_save(later, temp_path("later")));
+    DG_CHECK(same("seven", "later") && !same("four", "seven"));
+    good(dcgan_metric(m.job, "loss_d", &x));
+    good(dcgan_metric(later, "loss_d", &y));
+    DG_CHECK(x > 0 && x < 10 && x - y == 0);
+    int names = 0, found = 0;
+    for (const char *n; (n = dcgan_metric_name(later, names)); names++) found += !strcmp(n, "loss_d");
+    DG_CHECKF(names >= 2 && found == 1, "%d names, %d of them loss_d", names, found);
+    DG_CHECK(dcgan_metric(later, "loss of nothing", &x) == DCGAN_USAGE && strstr(dcgan_message(), "loss of nothing"));
+    /* loaded, it makes the same pictures, and no more */
+    good(dcgan_load(m.backend, temp_path("later"), &loaded));
+    good(dcgan_sample(loaded, 40, 2, a));
+    good(dcgan_sample(m.job, 40, 2, b));
+    DG_CHECK(!memcmp(a, b, sizeof a) && memcmp(a, a + sizeof a / 2, sizeof a / 2) != 0);
+    DG_CHECK(dcgan_info_of(loaded).step == 7 && dcgan_info_of(loaded).size == SIZE);
+    DG_CHECK(dcgan_step(loaded, 1) == DCGAN_USAGE && dcgan_save(loaded, temp_path("no")) == DCGAN_USAGE);
+    DG_CHECK(dcgan_sample(loaded, 0, 0, a) == DCGAN_USAGE);
+    good(dcgan_write_png(temp_path("a.png"), a, SIZE, SIZE, 3));
+    DG_CHECK(dcgan_write_png(temp_path("b.png"), a, SIZE, SIZE, 2) == DCGAN_USAGE);
+    DG_CHECK(dcgan_write_png(temp_path("none/b.png"), a, SIZE, SIZE, 3) == DCGAN_IO);
+    dcgan_free(loaded);
+    dcgan_free(later);
+    down(&m);
+}
+
+static void note(void *context, const char *text) { snprintf(context, 300, "%s", text); }
+
+static void mistakes(void)
+{
+    static const dcgan_device devices[] = {{.device = "gpu"},
+                                           {.device = "cuda:"},
+                                           {.precision = "fp8"},
+                                           {.device = "cpu", .threads = -1}};
+    dcgan_backend *b;
+    dcgan_job *job;
+    char warning[300] = "";
+    for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++)
+        DG_CHECKF(dcgan_open(&devices[i], &b) == DCGAN_USAGE && !b && *dcgan_message(), "device %zu", i);
+    good(dcgan_open(&(dcgan_device){.device = "cpu", .threads = 1}, &b));
+    DG_CHECK(!strncmp(dcgan_backend_name(b), "cpu, 1 thread,", 14));
+    DG_CHECK(dcgan_load(b, temp_path("nothing"), &job) == DCGAN_IO && !job && strstr(dcgan_message(), "nothing"));
+    dcgan_pictures p = pictures(SIZE);
+    dcgan_training t = training("none.cfg");
+    DG_CHECK(dcgan_train(b, &t, &p, &job) == DCGAN_USAGE && !job && strstr(dcgan_message(), "none.cfg"));
+    t = training(tiny), t.batch = 0;
+    DG_CHECK(dcgan_train(b, &t, &p, &job) == DCGAN_USAGE && strstr(dcgan_message(), "batch of 0"));
+    t = training(tiny), t.lr = NAN;
+    DG_CHECK(dcgan_train(b, &t, &p, &job) == DCGAN_USAGE && strstr(dcgan_message(), "learning rate of nan"));
+    t = training(tiny), t.beta2 = 1;
+    DG_CHECK(dcgan_train(b, &t, &p, &job) == DCGAN_USAGE && strstr(dcgan_message(), "beta2 1"));
+    t = training(tiny), t.batch = 12;
+    DG_CHECK(dcgan_train(b, &t, &p, &job) == DCGAN_DATA && strstr(dcgan_message(), "only 11 pictures"));
+    t = training("dcgan32");
+    DG_CHECK(dcgan_train(b, &t, &p, &job) == DCGAN_DATA && strstr(dcgan_message(), "32 x 32 x 3") && !job);
+    t = training(tiny), t.lr = 1e30;
+    good(dcgan_train(b, &t, &p, &job));
+    DG_CHECK(dcgan_step(job, STEPS) == DCGAN_NUMBERS && strstr(dcgan_message(), "step "));
+    dcgan_free(job);
+    /* other pictures than before: a warning */
+    t = training(tiny);
+    p.count--;
+    dcgan_set_warnings(note, warning);
+    good(dcgan_resume(b, temp_path("four"), &t, &p, &job));
+    dcgan_set_warnings(NULL, NULL);
+    DG_CHECKF(strstr(warning, "11 then, 10 now"), "the warning was \"%s\"", warning);
+    dcgan_free(job);
+    dcgan_free(NULL);
+    dcgan_close(b);
+    dcgan_close(NULL);
+}
+
+/* The program with these words, without its name. */
+static int program(const char *words)
+{
+    char text[2000], *argv[32] = {"dcgan"};
+    int argc = 1;
+    dg_options o;
+    bool done;
+    snprintf(text, sizeof text, "%s", words);
+    for (char *w = strtok(text, " "); w && argc < 31; w = strtok(NULL, " ")) argv[argc++] = w;
+    dg_err e = dg_options_parse(argc, argv, &o, &done);
+    if (!e) e = (dg_err)dg_cmd_train(&o);
+    dg_options_free(&o);
+    return e == DG_OK;
+}
+
+/* Run by the program and by the library: the same bytes. */
+static void as_the_program(void)
+{
+    char words[1500], cats[256];
+    dg_dataset d;
+    dcgan_backend *b;
+    dcgan_job *mine, *its;
+    snprintf(cats, sizeof cats, "%s", temp_path("cats"));
+    good((dcgan_error)dg_synthesize(cats, PICTURES, SIZE, 3));
+    snprintf(words, sizeof words, "--data %s --model %s --batch 4 --flip --seed 9 --epochs 2 --device cpu -q --out %s",
+             cats, tiny, temp_path("run"));
+    DG_CHECKF(program(words), "%s", dg_message());
+    good((dcgan_error)dg_dataset_load(&(dg_dataset_options){.dir = cats, .size = SIZE, .channels = 3}, &d));
+    const dcgan_pictures p = {d.pixels, d.count, SIZE, 3};
+    const dcgan_training t = training(tiny);
+    good(dcgan_open(&(dcgan_device){.device = "cpu"}, &b));
+    good(dcgan_train(b, &t, &p, &mine));
+    good(dcgan_step(mine, 6));
+    good(dcgan_resume(b, temp_path("run/checkpoint.safetensors"), &t, &p, &its));
+    good(dcgan_save(mine, temp_path("mine")));
+    good(dcgan_save(its, temp_path("its")));
+    DG_CHECK(same("mine", "its"));
+    dcgan_free(mine);
+    dcgan_free(its);
+    dcgan_close(b);
+    dg_dataset_free(&d);
+}
+
+static void defaults(void)
+{
+    char *argv[] = {"dcgan", "--data", "cats", NULL};
+    dg_options o;
+    bool done;
+    const dcgan_training t = dcgan_training_defaults();
+    DG_CHECK(dg_options_parse(3, argv, &o, &done) == DG_OK);
+    DG_CHECK(!strcmp(t.model, o.model) && t.batch == o.batch && t.seed == o.seed && t.flip == o.flip);
+    DG_CHECK(t.drop_last == o.drop_last && t.lr - o.lr == 0 && t.beta1 - o.beta1 == 0 && t.beta2 - o.beta2 == 0);
+    DG_CHECK(t.eps - o.eps == 0 && strstr(dcgan_version(), "dcgan " DCGAN_VERSION));
+    dg_options_free(&o);
+}
+
+int main(void)
+{
+    char text[DG_MODEL_TEXT_MAX];
+    unsigned long long s = 5;
+    temp_make("lib");
+    snprintf(tiny, sizeof tiny, "%s", temp_path("tiny.cfg"));
+    for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (uint8_t)(127.5 + 127 * dg_test_random(&s));
+    good((dcgan_error)dg_model_stock(text, "tiny", SIZE, 3, 10, 5, 3));
+    temp_put(tiny, text, strlen(text));
+    defaults();
+    goes_on();
+    two_jobs();
+    mistakes();
+    as_the_program();
+    temp_remove(temp_dir);
+    return dg_test_report();
+}
