@@ -1,7 +1,9 @@
 /* Errors. A function that can fail returns dg_err; the text of the last failure of this thread is in
  * dg_message(). The values are the program's exit codes (design: one table, in README and the man page).
  *
- *     if (n < 1) return dg_fail(DG_USAGE, "--batch %d: must be at least 1", n);
+ *     if (n < 1) return dg_fail(DG_USAGE, "{batch} %d: must be at least 1", n);
+ *
+ * {batch} in a format, also of a warning, is a setting as its user knows it: "batch", in the program "--batch".
  *
  * User mistakes are returned, never aborted on. A message says what is wrong, where (file, line, op) and what
  * to do; it has no trailing newline and no "error:" in front. */
@@ -24,6 +26,9 @@ enum { DG_MESSAGE_BYTES = 4096 };
 
 /* Store the message for this thread (control characters made visible) and return code. */
 dg_err dg_fail(dg_err code, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
+
+/* What stands before the names of settings: "", unless the program says "--". static text. */
+void dg_set_setting_prefix(const char *prefix);
 
 /* Put "context: " in front of the stored message; returns code unchanged, also when it is DG_OK. */
 dg_err dg_context(dg_err code, const char *format, ...) __attribute__((format(printf, 2, 3), cold));

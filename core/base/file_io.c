@@ -54,12 +54,11 @@ static dg_err failed(const writer *w, const char *what)
                                            : "the disk has no free inodes";
         char free_there[64] = ""; /* over NFS the figure is rounded up to blocks, and may be above what is needed */
         if (room < w->bytes) snprintf(free_there, sizeof free_there, ", %zu bytes free there", room);
-        return dg_fail(DG_IO, "%s: %s: %zu bytes needed%s%s; make room, or write to another directory with --out",
-                       w->path, why, w->bytes, free_there, old);
+        return dg_fail(DG_IO, "%s: %s: %zu bytes needed%s%s; make room, or write to another directory ({out})", w->path,
+                       why, w->bytes, free_there, old);
     }
     if (error == EROFS)
-        return dg_fail(DG_IO, "%s: the file system is read-only%s; write to another directory with --out", w->path,
-                       old);
+        return dg_fail(DG_IO, "%s: the file system is read-only%s; write to another directory ({out})", w->path, old);
     return dg_fail(DG_IO, "%s: cannot %s: %s%s", w->path, what, strerror(error), old);
 }
 

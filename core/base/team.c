@@ -59,7 +59,7 @@ dg_err dg_team_check(int threads)
     const int could = have + start(threads - have, &error);
     if (could < threads)
         return dg_fail(DG_DEVICE,
-                       "%d threads cannot be started, only %d (%s); fewer do the same more slowly: --threads %d, "
+                       "%d threads cannot be started, only %d (%s); fewer do the same more slowly: {threads} %d, "
                        "or OMP_NUM_THREADS=%d",
                        threads, could, strerror(error), could, could);
     atomic_store(&proven, threads);

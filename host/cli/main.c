@@ -67,7 +67,7 @@ int main(int argc, char **argv)
     (void)atexit(ended_by_library); /* cannot fail: there is room for 32 without memory */
     dg_omp_spin(argv);
     dg_set_program(argv[0]);
-    dg_show_warnings();
+    dg_speak_as_program();
     fill_standard_descriptors();
     dg_options o;
     bool done;

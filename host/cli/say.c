@@ -18,7 +18,11 @@ static void show(void *context, const char *text)
     fprintf(stderr, "%sdcgan: warning: %s\n", terminal ? "\r\033[K" : "", text);
 }
 
-void dg_show_warnings(void) { dg_set_warnings(show, NULL); }
+void dg_speak_as_program(void)
+{
+    dg_set_warnings(show, NULL);
+    dg_set_setting_prefix("--");
+}
 
 void dg_say(const char *format, ...)
 {

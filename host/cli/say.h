@@ -6,7 +6,7 @@
  * through. At most 32767 bytes of it. */
 void dg_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* From now on each warning is a line on stderr, "dcgan: warning: ...". */
-void dg_show_warnings(void);
+/* From now on each warning is a line on stderr, "dcgan: warning: ...", and messages name options: --batch. */
+void dg_speak_as_program(void);
 
 #endif

@@ -168,7 +168,7 @@ static dg_err make_room(job *j, long slots)
     double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     if (memory > 0 && need > 0.9 * memory)
         return dg_fail(DG_DEVICE,
-                       "%s: %ld pictures of %d x %d x %d need %.1f GiB, this machine has %.1f: use --limit "
+                       "%s: %ld pictures of %d x %d x %d need %.1f GiB, this machine has %.1f: use {limit} "
                        "or a smaller model",
                        o->dir, slots, o->size, o->size, o->channels, need / 0x1p30, memory / 0x1p30);
     j->pixels = malloc(slots ? (size_t)slots * j->bytes : 1);

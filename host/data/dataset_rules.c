@@ -94,7 +94,7 @@ dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d)
     for (int i = 0; i < d->skips; i++)
         if (d->skip[i].bad && bad++ == 0) first = i;
     if (o->strict && first >= 0)
-        return dg_fail(DG_DATA, "%s/%s: %s (the first bad picture is an error with --strict)", o->dir,
+        return dg_fail(DG_DATA, "%s/%s: %s (the first bad picture is an error with {strict})", o->dir,
                        dg_printable(name, sizeof name, d->skip[first].name), d->skip[first].reason);
     dg_skip_summary(d, bad > 0, 4, reasons, sizeof reasons);
     char dir[DG_SHELL_ROOM], list[DG_MESSAGE_BYTES];

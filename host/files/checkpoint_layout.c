@@ -164,7 +164,7 @@ dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model)
             first[0] > 4096 || last[0] > 16384 || last[1] > 3 || (d && d[0] > 16384))
             e = dg_fail(DG_IO,
                         "%s: its tensors are not those of a stock DCGAN generator (main.0.weight, main.1.weight, "
-                        "...); give the network with --model",
+                        "...); give the network with {model}",
                         path);
         else
             e = dg_model_stock(text, "imported", 4 << (layers - 1), (int)last[1], (int)first[0], (int)last[0],

@@ -196,7 +196,7 @@ dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_job *job)
                        "checkpoint.safetensors",
                        path, dg_program(), dg_shell_path(quoted, sizeof quoted, path));
     if (job->o.train && type != job->backend->real)
-        return dg_fail(DG_USAGE, "%s: was trained with --precision %s and can only go on with it", path, precision);
+        return dg_fail(DG_USAGE, "%s: was trained with {precision} %s and can only go on with it", path, precision);
     e = dg_ck_check(st, path, &job->model, full, type);
     if (!e && full) e = check_counts(st, path, job->recipe);
     return e ? e : dg_ck_put(st, job, job->o.train);

@@ -44,7 +44,7 @@ static const struct {
     {"a program", 0, 4,
      "\x7f"
      "ELF"},
-    {"a cache of pictures (--cache)", 0, 12, "dcgan-cache-"},
+    {"a cache of pictures", 0, 12, "dcgan-cache-"},
     {"a log of a run (log.csv)", 0, 11, "epoch,step,"},
 };
 

@@ -76,12 +76,12 @@ static dg_err check_sizes(const dg_model *model, const dg_job_options *o)
             double n = (double)dg_count(l->out) * pictures;
             if (n > 1 << 28)
                 return dg_fail(DG_USAGE,
-                               "--batch %d: layer %s of model %s would have %.0f million values; use a smaller batch",
+                               "{batch} %d: layer %s of model %s would have %.0f million values; use a smaller batch",
                                o->batch, l->name, model->name, n / 1e6);
             if (o->train && l->norm && least * l->out.H * l->out.W < 2)
                 return dg_fail(DG_USAGE,
                                "layer %s of model %s: batch norm over a batch of %d needs more than one value a "
-                               "channel; use another --batch or --drop-last",
+                               "channel; use another {batch} or {drop-last}",
                                l->name, model->name, least);
         }
     }

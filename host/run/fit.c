@@ -93,13 +93,13 @@ dg_err dg_build_to_fit(dg_job *job, const dg_model *m, const dg_job_options *o, 
     const double fixed = (double)fixed_bytes(job) / 1e6, pictures = (double)pictures_bytes(&r, job) / 1e6;
     dg_job_free(job);
     const int batch = largest_batch(&r, o);
-    if (batch) snprintf(advice, sizeof advice, "the largest --batch that fits is %d", batch);
+    if (batch) snprintf(advice, sizeof advice, "the largest batch that fits is %d", batch);
     char reserve[80] = "";
     if (most_mb > 0)
-        snprintf(reserve, sizeof reserve, ", of which %.1f may be used (--device-memory)", (double)r.have / 1e6);
+        snprintf(reserve, sizeof reserve, ", of which %.1f may be used (device-memory)", (double)r.have / 1e6);
     else if (others) snprintf(reserve, sizeof reserve, " (%.1f stay for the driver)", (double)others / 1e6);
     return dg_fail(DG_DEVICE,
-                   "--batch %d does not fit on %s: %.1f MB are needed (network %.1f, pictures %.1f), %.1f MB of %.1f "
+                   "{batch} %d does not fit on %s: %.1f MB are needed (network %.1f, pictures %.1f), %.1f MB of %.1f "
                    "are free%s; %s",
                    o->batch, b->name, fixed + pictures, fixed, pictures, unused, (double)r.total / 1e6, reserve,
                    advice);

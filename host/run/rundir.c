@@ -119,10 +119,10 @@ static dg_err locked(const char *path, int fd)
         if (strcmp(host, here) != 0 || kill((pid_t)pid, 0) == 0 || errno != ESRCH)
             return dg_fail(DG_LOCKED,
                            "%s: in use by process %ld on %s since %s; wait until it ends, or give another "
-                           "directory with --out",
+                           "directory with {out}",
                            path, pid, host, when);
     }
-    return dg_fail(DG_LOCKED, "%s: in use by another run; wait until it ends, or give another directory with --out",
+    return dg_fail(DG_LOCKED, "%s: in use by another run; wait until it ends, or give another directory with {out}",
                    path);
 }
 
@@ -203,12 +203,12 @@ static dg_err already_there(const dg_rundir *r)
     if (run)
         return dg_fail(DG_USAGE,
                        "%s: already holds a run, which is never overwritten. Go on with it:  %s --resume --out %s  or "
-                       "start another beside it, with --out %s",
+                       "start another beside it, with {out} %s",
                        r->path, dg_program(), here, other);
     if (!dg_rundir_has_results(r)) return DG_OK;
     return dg_fail(DG_USAGE,
                    "%s: holds pictures or a log of a run, but neither its config.ini nor a checkpoint to go on "
-                   "from. They are never overwritten: move them away, or start beside them, with --out %s",
+                   "from. They are never overwritten: move them away, or start beside them, with {out} %s",
                    r->path, other);
 }
 
@@ -217,15 +217,15 @@ dg_err dg_rundir_open(const char *path, bool resume, dg_rundir *out)
     *out = (dg_rundir){.fd = -1, .lock = -1};
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/') n--;
-    if (n == 0) return dg_fail(DG_USAGE, "--out: the name of the run directory is empty");
+    if (n == 0) return dg_fail(DG_USAGE, "{out}: the name of the run directory is empty");
     if (n > sizeof out->path - NAME_ROOM)
-        return dg_fail(DG_USAGE, "--out: a path of %zu bytes; at most %zu", n, sizeof out->path - NAME_ROOM);
+        return dg_fail(DG_USAGE, "{out}: a path of %zu bytes; at most %zu", n, sizeof out->path - NAME_ROOM);
     memcpy(out->path, path, n);
     out->path[n] = 0;
 
     struct stat s;
     if (resume && stat(out->path, &s) && errno == ENOENT)
-        return dg_fail(DG_USAGE, "%s: there is no run to resume; leave --resume out to start one", out->path);
+        return dg_fail(DG_USAGE, "%s: there is no run to resume; leave {resume} out to start one", out->path);
     dg_err e = open_locked(out);
     if (e) {
         remove_made(out);
@@ -292,7 +292,7 @@ dg_err dg_rundir_check(const dg_rundir *r, bool *removed)
     return dg_fail(
         DG_IO,
         "%s: no longer is the directory of this run, which was moved%s%s; the run ends after a last checkpoint "
-        "there, to go on with --resume",
+        "there, to go on with {resume}",
         r->path, there ? " to " : "", there ? now : "");
 }
 

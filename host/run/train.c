@@ -54,7 +54,7 @@ static dg_err bad_numbers(dg_training *r, const char *what)
     if (r->given.step == r->read.step) name_bad_tensor(&r->job, tensor, sizeof tensor);
     return dg_fail(DG_NUMBERS,
                    "epoch %llu, step %llu: %s%s. The last checkpoint is untouched; go on from it with a smaller "
-                   "--lr",
+                   "{lr}",
                    (unsigned long long)r->read.epoch + 1, (unsigned long long)r->read.step, what, tensor);
 }
 

@@ -84,7 +84,7 @@ static dg_err cpu_alloc(dg_backend *b, size_t bytes, void **mem)
     if (!p)
         return dg_fail(DG_DEVICE,
                        "out of memory: %.1f MB needed at once, the machine has %.1f MB in all; "
-                       "use a smaller --batch or a smaller model",
+                       "use a smaller {batch} or a smaller model",
                        (double)bytes / 1e6, (double)have / 1e6);
     if (align == HUGE_PAGE) (void)madvise(p, bytes, MADV_HUGEPAGE); /* only a wish */
     /* By pieces in parallel, so that on a machine with several memory nodes each holds a part. */
@@ -266,7 +266,7 @@ dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out)
 {
     *out = NULL;
     if (o->threads < 0 || o->threads > 1024)
-        return dg_fail(DG_USAGE, "--threads %d: must be 1 to 1024, or 0 for every core", o->threads);
+        return dg_fail(DG_USAGE, "{threads} %d: must be 1 to 1024, or 0 for every core", o->threads);
     if (o->real != DG_F32 && o->real != DG_F64) return dg_fail(DG_USAGE, "the CPU computes in fp32 or fp64 only");
     const isa *set;
     int threads = o->threads ? o->threads : default_threads();

@@ -29,7 +29,8 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e)
         c->broken_message, sizeof c->broken_message,
         "%s on %s%s. The device is lost to this process; the last checkpoint is intact. Look for 'NVRM: Xid' in dmesg: "
         "48, 63, 79 and 95 mean hardware, 13 and 31 a mistake in this program",
-        text, c->base.name, c->eager ? "" : "; some earlier operation failed: --no-graph names it");
+        text, c->base.name,
+        c->eager ? "" : "; some earlier operation failed: it is named where no graph is captured (no-graph)");
     return dg_fail(DG_DEVICE, "%s", c->broken_message);
 }
 
@@ -207,13 +208,13 @@ static dg_err open_device(gpu *c, int device)
     dg_cuda_device all[64];
     const char *why;
     const int count = dg_cuda_devices(all, 64, &why);
-    if (!count) return dg_fail(DG_DEVICE, "--device cuda: %s; --device cpu needs none", why);
+    if (!count) return dg_fail(DG_DEVICE, "{device cuda}: %s; {device cpu} needs none", why);
     if (device < 0 || device >= count)
         return dg_fail(DG_DEVICE,
-                       "--device cuda:%d: this machine has %d CUDA device%s, numbered from 0 (%s --list-devices)",
+                       "{device cuda:%d}: this machine has %d CUDA device%s, numbered from 0 (%s --list-devices)",
                        device, count, count == 1 ? "" : "s", dg_program());
     const dg_cuda_device *d = &all[device];
-    if (!d->usable) return dg_fail(DG_DEVICE, "--device cuda:%d: %s: %s", device, d->name, d->why_not);
+    if (!d->usable) return dg_fail(DG_DEVICE, "{device cuda:%d}: %s: %s", device, d->name, d->why_not);
     c->device = device;
     c->limits.arch = d->major * 10 + d->minor;
     snprintf(c->base.name, sizeof c->base.name, "cuda:%d, %.36s, sm_%d", device, d->name, c->limits.arch);

@@ -27,7 +27,7 @@ bool dg_cuda_has_wgmma(void) { return DG_CUDA_WGMMA; }
 
 const char *dg_cuda_built_for(void)
 {
-    static char text[160];
+    static thread_local char text[160];
     size_t n = 0;
     for (const char *at = DG_CUDA_SASS; *at && n + 16 < sizeof text; at += strcspn(at, " "), at += strspn(at, " "))
         n += (size_t)snprintf(text + n, sizeof text - n, "%ssm_%.*s", n ? ", " : "", (int)strcspn(at, " "), at);
@@ -121,7 +121,7 @@ static int count_devices(char *why, size_t size)
 
 extern "C" int dg_cuda_devices(dg_cuda_device *out, int room, const char **why)
 {
-    static char text[400];
+    static thread_local char text[400];
     *why = "";
     const int count = count_devices(text, sizeof text);
     if (!count) *why = text;

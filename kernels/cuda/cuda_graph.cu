@@ -129,7 +129,7 @@ static bool without_overlap(const gpu *c)
     default: return false;
     }
     if (c->broken || !dev_programmatic) return false;
-    dg_warn("%s; kernels do not begin before those in front of them have ended, then (--fuse -overlap says so from the "
+    dg_warn("%s; kernels do not begin before those in front of them have ended, then ({fuse} -overlap says so from the "
             "start)",
             dg_message());
     dev_programmatic = false;

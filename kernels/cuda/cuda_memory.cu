@@ -41,7 +41,7 @@ static dg_err alloc(dg_backend *b, size_t bytes, void **mem)
     if (e == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
         return dg_fail(DG_DEVICE,
-                       "out of memory on %s: %.1f MB needed at once, %.1f MB free of %.1f MB; use a smaller --batch, "
+                       "out of memory on %s: %.1f MB needed at once, %.1f MB free of %.1f MB; use a smaller {batch}, "
                        "a smaller model, or close other programs on this GPU",
                        b->name, (double)bytes / 1e6, (double)free_bytes / 1e6, (double)total / 1e6);
     }

@@ -108,8 +108,8 @@ static dg_err all(const char *dir, int count, int size, uint64_t seed, phase wha
 
 dg_err dg_synthesize(const char *dir, int count, int size, uint64_t seed)
 {
-    if (count < 1 || count > 1000000) return dg_fail(DG_USAGE, "--count %d: must be from 1 to 1000000", count);
-    if (size < 16 || size > 256) return dg_fail(DG_USAGE, "--size %d: must be from 16 to 256", size);
+    if (count < 1 || count > 1000000) return dg_fail(DG_USAGE, "{count} %d: must be from 1 to 1000000", count);
+    if (size < 16 || size > 256) return dg_fail(DG_USAGE, "{size} %d: must be from 16 to 256", size);
     dg_err e = dg_only_ours(dir, (const char *const[]){"cat-*.png", NULL}, "Source", DRAWN);
     if (!e) e = make_directories(dir);
     /* Everything is checked before anything is written, so that a refusal leaves the folder as it was. */

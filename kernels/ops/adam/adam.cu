@@ -6,7 +6,8 @@
 
 /* How many weights of this launch are not finite, and how many blocks have said so. The last block writes the
  * count into the ring and clears both, so that the next launch finds zeros. Integers: their order does not
- * matter. Launches on one device follow each other in one stream. */
+ * matter. Launches of a backend follow each other in one stream; two backends of one device in one process may not be
+ * at work at the same time (include/dcgan.h). */
 static __device__ unsigned bad_weights, blocks_done;
 
 /* The block is the tuning row's: dg_variant_check() lets it be so large. */

@@ -25,7 +25,7 @@ fact $? "one message should be enough: $(cat "$dir/.err")"
 goes_on_as_one eager
 trains 'uneven fault=G.adam:5:214' 5 graph --epochs 3
 says 'uncorrectable ECC error'
-says '--no-graph names it'
+says 'it is named where no graph is captured (no-graph)'
 goes_on_as_one graph
 
 # a launch that is refused: while the graph is captured, and later without one
@@ -52,8 +52,8 @@ says '--batch 4 does not fit on cuda:0, Simulated GPU 0'
 says 'MB are needed'
 lacks "$dir/small"
 trains 'memory=270' 5 large --epochs 3 --batch 10
-says 'the largest --batch that fits is '
-batch=$(sed -n 's/.*the largest --batch that fits is \([0-9]*\).*/\1/p' "$dir/.err")
+says 'the largest batch that fits is '
+batch=$(sed -n 's/.*the largest batch that fits is \([0-9]*\).*/\1/p' "$dir/.err")
 trains 'memory=270' 0 fits --epochs 1 --batch "$batch"
 trains 'memory=270' 5 larger --epochs 1 --batch $((batch + 1))
 

@@ -153,7 +153,7 @@ int main(void)
     DG_CHECK(dg_job_build(&g, &m, &o, b) == DG_OK);
     dg_job_free(&g);
     o.batch = 1 << 24;
-    DG_CHECK(dg_job_build(&g, &m, &o, b) == DG_USAGE && strstr(dg_message(), "--batch"));
+    DG_CHECK(dg_job_build(&g, &m, &o, b) == DG_USAGE && strstr(dg_message(), "batch "));
     b->close(b);
     return dg_test_report();
 }

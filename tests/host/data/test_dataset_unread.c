@@ -229,7 +229,7 @@ static void resuming(void)
 
 int main(void)
 {
-    dg_show_warnings();
+    dg_speak_as_program();
     if (!access("/dev/shm", W_OK)) setenv("TMPDIR", "/dev/shm", 0); /* many files are fsynced */
     temp_make(root);
     snprintf(cats, sizeof cats, "%s/cats", root);

@@ -207,7 +207,7 @@ static void test_refusals(void)
         machine_down(&b);
     }
     if (machine_up(&b, &tiny, DG_F64, true)) {
-        DG_CHECK(dg_checkpoint_load(st, path, &b.g) == DG_USAGE && strstr(dg_message(), "--precision fp32"));
+        DG_CHECK(dg_checkpoint_load(st, path, &b.g) == DG_USAGE && strstr(dg_message(), "precision fp32"));
         machine_down(&b);
     }
     if (machine_up(&b, &tiny, DG_F64, false)) { /* a generator takes either precision */

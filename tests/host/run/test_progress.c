@@ -364,7 +364,7 @@ static void wild_numbers(void)
 
 int main(void)
 {
-    dg_show_warnings();
+    dg_speak_as_program();
     int terminal = posix_openpt(O_RDWR | O_NOCTTY);
     if (terminal < 0) {
         dg_test_skip("this machine gives no pseudo-terminal (is /dev/pts there?)");

@@ -29,7 +29,7 @@ static void test_open(void)
     snprintf(want, sizeof want, "process %ld on ", (long)getpid());
     for (int resume = 0; resume < 2; resume++) {
         DG_CHECK(dg_rundir_open(temp_path("deep/er/run"), resume, &second) == DG_LOCKED && second.lock < 0);
-        DG_CHECKF(strstr(dg_message(), want) && strstr(dg_message(), "--out"), "%s", dg_message());
+        DG_CHECKF(strstr(dg_message(), want) && strstr(dg_message(), "directory with out"), "%s", dg_message());
     }
     dg_rundir_close(&r);
     DG_CHECK(r.lock == -1);
@@ -70,7 +70,7 @@ static void test_existing_run(void)
                   mark);
         snprintf(want, sizeof want, "dcgan --resume --out %s ", temp_path(name));
         DG_CHECKF(!strstr(dg_message(), want) == (i >= RUN), "%s", dg_message());
-        snprintf(want, sizeof want, "--out %s-2", temp_path(name));
+        snprintf(want, sizeof want, "with out %s-2", temp_path(name));
         DG_CHECKF(strstr(dg_message(), want), "%s", dg_message());
         DG_CHECK(dg_rundir_open(temp_path(name), true, &r) == DG_OK);
         dg_rundir_close(&r);

@@ -53,8 +53,7 @@ static void check_device(int major, int minor, const char *why_not)
     o.real = DG_F32;
     const dg_err e = dg_cuda_open(&o, &b);
     DG_CHECK(e == (*why_not ? DG_DEVICE : DG_OK));
-    DG_CHECKF(!*why_not ||
-                  (strstr(dg_message(), "--device cuda:0: Simulated GPU 0: ") && strstr(dg_message(), why_not)),
+    DG_CHECKF(!*why_not || (strstr(dg_message(), "device cuda:0: Simulated GPU 0: ") && strstr(dg_message(), why_not)),
               "%s", dg_message());
     if (!e) b->close(b);
 }
@@ -73,7 +72,7 @@ static void check_open(void)
     sim::device.count = 2;
     o.device = 2;
     DG_CHECK(dg_cuda_open(&o, &b) == DG_DEVICE && !b);
-    DG_CHECKF(strstr(dg_message(), "--device cuda:2: this machine has 2 CUDA devices, numbered from 0"), "%s",
+    DG_CHECKF(strstr(dg_message(), "device cuda:2: this machine has 2 CUDA devices, numbered from 0"), "%s",
               dg_message());
     sim::device.count = 0;
     o.device = 0;

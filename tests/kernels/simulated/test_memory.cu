@@ -36,8 +36,8 @@ static dg_err fit(dg_backend *b, int batch, double most, bool use)
 static int named_batch(void)
 {
     int batch = 0;
-    const char *at = strstr(dg_message(), "the largest --batch that fits is ");
-    if (at) sscanf(at, "the largest --batch that fits is %d", &batch);
+    const char *at = strstr(dg_message(), "the largest batch that fits is ");
+    if (at) sscanf(at, "the largest batch that fits is %d", &batch);
     return batch;
 }
 
@@ -60,9 +60,9 @@ static void one_size(size_t memory, double most)
     DG_CHECK(!b->memory(b, &unused, &total) && total == memory);
     DG_CHECK(fit(b, training.batch, most, false) == DG_DEVICE);
     const double needed = number_before(" MB are needed"), have = number_before(" MB of ");
-    DG_CHECKF(strstr(dg_message(), "--batch 4096 does not fit on cuda:0, Simulated GPU 0") &&
+    DG_CHECKF(strstr(dg_message(), "batch 4096 does not fit on cuda:0, Simulated GPU 0") &&
                   needed > (most > 0 ? most : (double)unused / 1e6) && fabs(have - (double)unused / 1e6) < 0.06 &&
-                  !strstr(dg_message(), "(--device-memory)") == !most,
+                  !strstr(dg_message(), "(device-memory)") == !most,
               "%s", dg_message());
     const int batch = named_batch();
     DG_CHECKF(batch > 100 && batch < 4096, "%s", dg_message());
@@ -119,7 +119,7 @@ static void train_command(const char *model_text)
     snprintf(words, sizeof words, "train --data %s/cats --model %s --device cuda --batch 40 --epochs 1 --out %s/run -q",
              folder, path, folder);
     DG_CHECKF(dcgan(words) == DG_DEVICE, "%s", dg_message());
-    DG_CHECKF(strstr(dg_message(), "--batch 40 does not fit on cuda:0") && named_batch() > 4, "%s", dg_message());
+    DG_CHECKF(strstr(dg_message(), "batch 40 does not fit on cuda:0") && named_batch() > 4, "%s", dg_message());
     snprintf(path, sizeof path, "%s/run", folder);
     DG_CHECK(stat(path, &st) != 0);
     temp_remove(folder);

@@ -1,0 +1,32 @@
+/* Messages: settings as their user knows them, contexts, and what must not reach a terminal. */
+#include "core/base/err.h"
+#include "test.h"
+
+static void is(const char *want) { DG_CHECKF(!strcmp(dg_message(), want), "\"%s\", not \"%s\"", dg_message(), want); }
+
+static void say(const char *text)
+{
+    DG_CHECK(dg_fail(DG_USAGE, "{batch} %d of %s: {drop-last}, {device cuda:%d}, {5}, {, }", 4, text, 1) == DG_USAGE);
+}
+
+static void keep(void *context, const char *text) { strcpy(context, text); }
+
+int main(void)
+{
+    char warning[100] = "";
+    say("a{batch}");
+    is("batch 4 of a{batch}: drop-last, device cuda:1, {5}, {, }"); /* what is not of the format stays */
+    DG_CHECK(dg_context(DG_IO, "{out} %s", "x{y}") == DG_IO);
+    is("out x{y}: batch 4 of a{batch}: drop-last, device cuda:1, {5}, {, }");
+    dg_set_setting_prefix("--");
+    say("\033[2J");
+    is("--batch 4 of \\x1b[2J: --drop-last, --device cuda:1, {5}, {, }");
+    dg_warn("nobody hears");
+    dg_set_warnings(keep, warning);
+    dg_warn("{lr} %g\n", 0.5);
+    dg_set_warnings(NULL, NULL);
+    dg_warn("nobody hears");
+    DG_CHECKF(!strcmp(warning, "--lr 0.5\\x0a"), "the warning was \"%s\"", warning);
+    is("--batch 4 of \\x1b[2J: --drop-last, --device cuda:1, {5}, {, }"); /* a warning is no message */
+    return dg_test_report();
+}
