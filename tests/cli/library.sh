@@ -39,7 +39,7 @@ warnings='-Wall -Wextra -Wpedantic -Werror'
 {
     builds "${CC:-cc}" -std=c11 $warnings $cflags -o "$dir/shared" "$root/samples/make_pictures.c" $libs
     builds "${CC:-cc}" -std=c11 $warnings $cflags -o "$dir/static" "$root/samples/make_pictures.c" \
-        "$to/lib/libdcgan.a" $static -lstdc++
+        "$to/lib/libdcgan.a" $static
 }
 if command -v "${CXX:-c++}" > /dev/null; then
     # shellcheck disable=SC2086
