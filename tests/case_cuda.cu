@@ -9,14 +9,14 @@ const dg_gpu dg_case_gpu = dev_gpu(227 << 10, DG_MATH_FP32);
 /* What dg_case_open counts through. */
 static const struct way {
     dg_type real;
-    const char *variant; /* nullptr: the backend's choice */
-    int block;           /* where it can be chosen: at most that many threads; 0: as it is */
-    bool offset;         /* operands begin one value off 16 bytes */
-} ways[] = {{DG_F32, nullptr, 0, false},
-            {DG_F32, "direct", 32, true},
-            {DG_F32, nullptr, 1024, false},
-            {DG_F64, nullptr, 64, false},
-            {DG_F64, "direct", 0, true}};
+    bool direct; /* else the backend's choice */
+    int block;   /* where it can be chosen: at most that many threads; 0: as it is */
+    bool offset; /* operands begin one value off 16 bytes */
+} ways[] = {{DG_F32, false, 0, false},
+            {DG_F32, true, 32, true},
+            {DG_F32, false, 1024, false},
+            {DG_F64, false, 64, false},
+            {DG_F64, true, 0, true}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 static way now;
@@ -75,12 +75,12 @@ static const char *choose(dg_backend *b, dg_op *op)
     if (forced) {
         op->tune = *forced;
         why = dg_variant_check(op, &op->tune, b->real, &gpu);
-        return why || strcmp(op->tune.variant, "cublas") != 0 ? why : dg_cublas_open();
+        return why || op->tune.variant != &dg_conv_variant_cublas ? why : dg_cublas_open();
     }
     dg_tune chosen = op->tune;
-    if (now.variant) {
+    if (now.direct) {
         chosen = dg_tune();
-        chosen.variant = now.variant;
+        chosen.variant = dg_op_info_of(op->kind)->variants[0];
     }
     for (int block = now.block; block >= 32; block /= 2) { /* norms take no more than 512, a few ops only their own */
         dg_tune t = chosen;

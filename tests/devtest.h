@@ -10,6 +10,7 @@
 #include "tests/test.h"
 extern "C" {
 #include "core/tune/tune.h"
+#include "kernels/ops/conv/variants.h"
 }
 
 /* Sanitizers are slow: shapes of at most a few thousand multiply-adds a launch, please. */

@@ -79,11 +79,10 @@ struct dg_backend {
 };
 
 typedef struct {
-    int threads;  /* 0: OMP_NUM_THREADS, else every core this process may use */
-    dg_type real; /* DG_F32 or DG_F64 */
-    /* NULL: the convolution variant that suits each shape; else "direct" or "winograd" where it can */
-    const char *conv;
-    const char *isa; /* instruction set; NULL: what DCGAN_ISA names, else the best that this machine has */
+    int threads;            /* 0: OMP_NUM_THREADS, else every core this process may use */
+    dg_type real;           /* DG_F32 or DG_F64 */
+    const dg_variant *conv; /* of convolutions, where it can; NULL: what suits each shape */
+    const char *isa;        /* instruction set; NULL: what DCGAN_ISA names, else the best that this machine has */
 } dg_cpu_options;
 
 /* DG_USAGE when an instruction set is named that this machine or build lacks. */

@@ -104,11 +104,10 @@ enum { DG_UPDATE_JOBS = 8 };
 typedef struct {
     dg_conv_args conv; /* w: the gradient, out; x and y are the prologues' */
     dg_prologue x, y;
-    dg_tune tune; /* mma, thin, gemv or dense: an enumerator, see dg_update_kind */
-    int kind;
-    int64_t offset; /* of the first weight in adam.p, in values */
+    dg_tune tune;
+    dg_fused_family kind; /* MMA, THIN, THIN_MMA, GEMV or DENSE; NONE: there is no kernel for it */
+    int64_t offset;       /* of the first weight in adam.p, in values */
 } dg_update_job;
-typedef enum { DG_UPDATE_MMA, DG_UPDATE_THIN, DG_UPDATE_GEMV, DG_UPDATE_DENSE, DG_UPDATE_THIN_MMA } dg_update_kind;
 typedef struct {
     int jobs;
     dg_update_job job[DG_UPDATE_JOBS];
@@ -172,8 +171,8 @@ void dg_fused_update_split(dg_fused_update *u);
 int dg_fused_update_blocks(const dg_fused_update *u, int job);
 
 /* NULL, or why there is no such launch here (static text, or valid until the next call): its ops are then launched one
- * by one. tune has been through dg_variant_check() for the op alone; what is launched is tune->variant where that is
- * mma or thin, and dense where the convolution is flat (conv_tiles.h), whatever tune says. */
+ * by one. tune has been through dg_variant_check() for the op alone; what is launched is of the family of its
+ * variant (variant.h), and dense where that has none and the convolution is flat (conv_tiles.h). */
 const char *dg_fused_conv_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu);
 const char *dg_fused_head_refuses(const dg_fused_head *h);
 const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu);

@@ -1,6 +1,4 @@
 /* From the ops of a launch to what its kernel takes. */
-#include <string.h>
-
 #include "core/tune/conv_tiles.h"
 #include "core/plan/fuse_launch.h"
 
@@ -131,13 +129,11 @@ static int64_t distance(const dg_plan *p, const dg_op *adam, const dg_op *dw)
     return ((int64_t)row->offset - (int64_t)first->offset) / (int64_t)sizeof(float);
 }
 
-static int update_kind(const dg_op *op)
+static dg_fused_family update_family(const dg_op *op)
 {
     const dg_conv_args flat = dg_conv_flat(&op->u.conv);
-    if (strcmp(op->tune.variant, "mma") == 0) return DG_UPDATE_MMA;
-    if (strcmp(op->tune.variant, "thin") == 0) return DG_UPDATE_THIN;
-    if (strcmp(op->tune.variant, "thin_mma") == 0) return DG_UPDATE_THIN_MMA;
-    return strcmp(op->tune.variant, "gemv") == 0 ? DG_UPDATE_GEMV : flat.K == 1 && flat.Ho == 1 ? DG_UPDATE_DENSE : -1;
+    if (op->tune.variant->fused) return op->tune.variant->fused;
+    return flat.K == 1 && flat.Ho == 1 ? DG_FUSED_DENSE : DG_FUSED_NONE;
 }
 
 dg_fused_update dg_fused_update_of(const dg_plan *p, const dg_launch *l)
@@ -152,7 +148,7 @@ dg_fused_update dg_fused_update_of(const dg_plan *p, const dg_launch *l)
                                             .x = prologue_of(p, op, "x"),
                                             .y = prologue_of(p, op, "y"),
                                             .tune = op->tune,
-                                            .kind = update_kind(op),
+                                            .kind = update_family(op),
                                             .offset = distance(p, adam, op)};
     }
     if (u.jobs <= DG_UPDATE_JOBS) dg_fused_update_split(&u);
@@ -191,7 +187,5 @@ const char *dg_fused_refuses(const dg_plan *p, const dg_launch *l, const dg_gpu 
     }
     const dg_fused_update u = dg_fused_update_of(p, l);
     if (u.jobs > DG_UPDATE_JOBS) return "more layers than an update takes";
-    for (int i = 0; i < u.jobs; i++)
-        if (u.job[i].kind < 0) return "no kernel fuses the variant of a weight gradient";
     return dg_fused_update_refuses(&u, gpu);
 }

@@ -6,7 +6,6 @@
 #include "core/plan/fuse.h"
 #include "core/base/rng.h"
 
-typedef enum { DG_FUSED_NONE, DG_FUSED_MMA, DG_FUSED_THIN, DG_FUSED_DENSE } dg_fused_family;
 dg_fused_family dg_fused_family_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
 
 /* fused_mma.c, fused_thin.c, fused_dense.c */

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "core/base/err.h"
-#include "core/plan/ops.h"
+#include "core/plan/variant.h"
 
 typedef enum { DG_IN = 1, DG_OUT = 2, DG_INOUT = 3, DG_SCRATCH = 4 } dg_role;
 
@@ -39,8 +39,9 @@ typedef struct {
     dg_field field;
 } dg_shape_word;
 
+enum { DG_MAX_VARIANTS = 10 };
+
 struct dg_op_values;
-struct dg_work;
 
 typedef struct dg_op_info {
     dg_operand operand[DG_MAX_OPERANDS + 1]; /* results first, scratch memory last; the one without a name ends them */
@@ -53,12 +54,14 @@ typedef struct dg_op_info {
     /* Arithmetic operations of one run. A multiply-add counts as two, taps in the padding count; outside of the
      * convolutions every addition, multiplication, division, comparison and function value of the formula is one. */
     double (*flops)(const dg_op *op);
-    /* Bytes of operand `scratch` that the CUDA backend's choice in op->tune needs; where there is such an operand. */
+    /* Bytes of operand `scratch` that the CUDA backend's choice in op->tune needs, where there is such an operand and
+     * the variant does not say. */
     size_t (*scratch)(const dg_op *op, dg_type real);
-    /* What a launch by op->tune does, as far as time depends on it (core/tune/work.h); NULL: one kernel that moves what
-     * the operands have. */
+    /* What all variants do besides, as far as time depends on it (core/tune/work.h); NULL: nothing. */
     void (*work)(const dg_op *op, dg_type real, struct dg_work *w);
-    const char *const *variants; /* of the CUDA backend, up to a NULL; the first is "direct", which takes every shape */
+    /* Of the CUDA backend, up to a NULL. The first takes every shape, on CPUs, too; the rule takes the last that can.
+     */
+    const dg_variant *variants[DG_MAX_VARIANTS + 1];
     /* Fills in `limit` of every result, how far two backends may be apart in each number (core/plan/limits.h).
      * weighed: the results of the op with the magnitudes of its inputs are its measure, as of sums of products. */
     dg_err (*limits)(const struct dg_op_values *v);

@@ -207,15 +207,15 @@ enum { DG_MAX_OPERANDS = 10 };
  * infinite. */
 typedef enum { DG_MATH_FP32, DG_MATH_TF32, DG_MATH_BF16, DG_MATH_FP16 } dg_math;
 
-/* How launches are chosen: a named variant of the op and its numbers. The CPU uses only the variant. */
+/* How launches are chosen: a variant of the op (variant.h) and its numbers. The CPU uses only the variant. */
 typedef struct {
-    const char *variant; /* "direct", "winograd", ... ; static text */
-    const char *why;     /* where the choice came from: "default", "--conv", "tuning.ini:12" */
-    int block;           /* CUDA: threads of a block */
-    int tile_m, tile_n;  /* results of a block: pixels and channels; 0 where the variant has no tile */
-    int stages;          /* tiles that are in flight at a time */
-    int split;           /* parts of the sum that blocks of their own make; 1: none */
-    dg_math math;        /* of variant mma; follows from --precision, not from tuning */
+    const struct dg_variant *variant;
+    const char *why;    /* where the choice came from: "default", "--conv", "tuning.ini:12" */
+    int block;          /* CUDA: threads of a block */
+    int tile_m, tile_n; /* results of a block: pixels and channels; 0 where the variant has no tile */
+    int stages;         /* tiles that are in flight at a time */
+    int split;          /* parts of the sum that blocks of their own make; 1: none */
+    dg_math math;       /* of variant mma; follows from --precision, not from tuning */
 } dg_tune;
 
 typedef struct {

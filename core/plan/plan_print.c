@@ -50,7 +50,7 @@ void dg_plan_print(const dg_plan *p, int chain, FILE *to)
         const dg_op *op = &p->op[i];
         const double f = dg_op_flops(op), b = dg_op_bytes(p, op);
         fprintf(to, "%4d  %-24s %-12s %-10s ", i + 1, op->name, dg_op_kind_name(op->kind),
-                op->tune.variant ? op->tune.variant : "");
+                op->tune.variant ? op->tune.variant->name : "");
         if (gpu) print_launch(op, dg_op_kernels(p, i), to);
         fprintf(to, "%9.2f %9.3f ", f / 1e6, b / 1e6);
         print_operands(p, op, to);

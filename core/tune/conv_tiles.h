@@ -1,7 +1,9 @@
 /* What the fast convolutions on CUDA are compiled for: one list for the kernels and for the rules that say what a
- * tuning row may ask for (core/tune/variants.c). Plain C. */
+ * tuning row may ask for (kernels/ops/conv/cuda). Plain C. */
 #ifndef DG_CONV_TILES_H
 #define DG_CONV_TILES_H
+
+#include <stdbool.h>
 
 #include "core/plan/ops.h"
 
@@ -117,5 +119,15 @@ static inline dg_conv_args dg_conv_flat(const dg_conv_args *a)
     }
     return f;
 }
+
+static inline bool dg_is_conv(dg_op_kind kind)
+{
+    return kind == DG_OP_conv_fwd || kind == DG_OP_conv_dx || kind == DG_OP_conv_dw;
+}
+
+static inline bool dg_conv_is_halving(const dg_conv_args *a) { return a->K == 4 && a->S == 2 && a->P == 1; }
+
+/* Are the cells of mma 4x4? */
+static inline bool dg_mma_is_small(const dg_conv_args *a) { return a->Wo <= DG_MMA_SMALL; }
 
 #endif

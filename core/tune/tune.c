@@ -13,6 +13,7 @@
 
 #include "core/base/file_io.h"
 #include "core/plan/precision.h"
+#include "core/tune/variants.h"
 
 enum { MAX_BYTES = 256 << 10, MAX_ROWS = 4096, MAX_LINE = 190 /* inih's lines are 200 */ };
 
@@ -203,6 +204,7 @@ static void parse_row(reader *r, char *text)
 {
     dg_op op = {0};
     dg_tune tune = {0};
+    const char *variant = NULL;
     char *save = NULL, *word = strtok_r(text, " \t\r", &save), *colon = NULL;
     const char *why = NULL;
     op.kind = word ? kind_of(word, strlen(word)) : DG_OP_KINDS;
@@ -223,11 +225,13 @@ static void parse_row(reader *r, char *text)
         word = NULL;
     }
     if (!why) {
-        tune.variant = colon[1] ? colon + 1 : strtok_r(NULL, " \t\r", &save);
+        variant = colon[1] ? colon + 1 : strtok_r(NULL, " \t\r", &save);
         word = colon;
-        if (!tune.variant) why = "no variant behind the :";
+        if (!variant) why = "no variant behind the :";
     }
-    while (!why && tune.variant && (word = strtok_r(NULL, " \t\r", &save))) why = tune_word(&tune, word);
+    while (!why && (word = strtok_r(NULL, " \t\r", &save))) why = tune_word(&tune, word);
+    if (!why && !(tune.variant = dg_variant_find(op.kind, variant)))
+        why = dg_variant_no("%s has no variant %s", dg_op_kind_name(op.kind), variant);
     /* on other architectures than this one only what does not depend on the device is checked */
     const bool elsewhere = r->arch && r->arch != r->gpu->arch;
     const dg_precision *p = r->precision;
@@ -328,7 +332,7 @@ char *dg_tune_text(char *out, size_t size, const dg_op *op, const dg_tune *tune)
         if (f->name[0] == '>') add(out, size, ">%lld", value);
         else add(out, size, " %s=%lld", f->name, value);
     }
-    add(out, size, " : %s", tune->variant);
+    add(out, size, " : %s", tune->variant ? tune->variant->name : "");
     if (tune->block) add(out, size, " block=%d", tune->block);
     if (tune->tile_m) add(out, size, " tile=%dx%d", tune->tile_m, tune->tile_n);
     if (tune->stages) add(out, size, " stages=%d", tune->stages);

@@ -23,13 +23,6 @@
 #include "core/base/err.h"
 #include "core/plan/op_info.h"
 
-/* What the rules look at. */
-typedef struct {
-    int arch;      /* 90 for sm_90 */
-    size_t shared; /* bytes of shared memory that a block may have */
-    dg_math math;  /* what factors of convolutions are rounded to: --precision */
-} dg_gpu;
-
 /* Fill in what the variant decides itself; then NULL if the op can run so, else why not (valid until this thread's
  * next call). real is the backend's type. */
 const char *dg_variant_check(const dg_op *op, dg_tune *tune, dg_type real, const dg_gpu *gpu);
@@ -40,8 +33,8 @@ const char *dg_variant_choose(const dg_op *op, dg_tune *out, dg_type real, const
 /* NULL, or why this GPU cannot round to gpu->math. */
 const char *dg_variant_refuses_math(const dg_gpu *gpu);
 
-/* Variant i of a kind of op, NULL past the last; the first is always "direct". */
-const char *dg_variant_name(dg_op_kind kind, int i);
+/* The variant of that name among those of the op; NULL: it has none. */
+const dg_variant *dg_variant_find(dg_op_kind kind, const char *name);
 
 /* Every legal choice for this op, completed: all variants, tiles and stages, some splits and blocks, each once. At most
  * `room` into out; how many there are there. */

@@ -3,7 +3,6 @@
 #include "core/tune/tune.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 typedef struct {
     const dg_op *op;
@@ -15,9 +14,8 @@ typedef struct {
 
 static bool same(const dg_tune *a, const dg_tune *b)
 {
-    return strcmp(a->variant, b->variant) == 0 && a->block == b->block && a->tile_m == b->tile_m &&
-           a->tile_n == b->tile_n && a->stages == b->stages &&
-           (a->split > 1 ? a->split : 1) == (b->split > 1 ? b->split : 1);
+    return a->variant == b->variant && a->block == b->block && a->tile_m == b->tile_m && a->tile_n == b->tile_n &&
+           a->stages == b->stages && (a->split > 1 ? a->split : 1) == (b->split > 1 ? b->split : 1);
 }
 
 /* Is it legal? Then it is listed, completed, unless it is there already. */
@@ -50,11 +48,10 @@ int dg_variant_list(const dg_op *op, dg_tune *out, int room, dg_type real, const
     static const int sides[] = {16, 32, 64, 128, 256};
     enum { SIDES = sizeof sides / sizeof *sides, MOST_STAGES = 8 };
     list l = {op, real, gpu, out, room, 0};
-    const char *name;
-    for (int v = 0; (name = dg_variant_name(op->kind, v)) != NULL; v++)
+    for (const dg_variant *const *v = dg_op_info_of(op->kind)->variants; *v; v++)
         for (int tile = 0; tile <= SIDES * SIDES; tile++)
             for (int stages = 0; stages <= MOST_STAGES; stages++) {
-                dg_tune t = {.variant = name, .stages = stages};
+                dg_tune t = {.variant = *v, .stages = stages};
                 if (tile) {
                     t.tile_m = sides[(tile - 1) / SIDES];
                     t.tile_n = sides[(tile - 1) % SIDES];

@@ -28,8 +28,4 @@ dg_work dg_work_of(const dg_op *op, dg_type real);
 /* Bytes of operand `scratch` that the CUDA backend's choice in op->tune needs. */
 size_t dg_scratch_of(const dg_op *op, dg_type real);
 
-/* Of a convolution, by the variant of op->tune: for its rows. */
-void dg_conv_work(const dg_op *op, dg_type real, dg_work *w);
-size_t dg_conv_scratch(const dg_op *op, dg_type real);
-
 #endif

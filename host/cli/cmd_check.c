@@ -9,6 +9,7 @@
 #include "host/measure/check.h"
 #include "host/cli/commands.h"
 #include "core/plan/fuse.h"
+#include "kernels/ops/conv/variants.h"
 
 enum { SAMPLES = 8 };
 
@@ -164,7 +165,7 @@ static dg_err open_all(side s[3], const dg_options *o)
     const bool cpu = s[1].b->threads > 0;
     const dg_cpu_options plain = {.threads = o->threads,
                                   .real = s[1].b->real,
-                                  .conv = "direct",
+                                  .conv = &dg_conv_variant_direct,
                                   .isa = cpu ? "base" : NULL};
     return dg_cpu_open(&plain, &s[0].b);
 }

@@ -35,7 +35,7 @@ static void print_json_plan(const dg_plan *p, int chain, bool first)
         int n;
         const dg_operand *operand = dg_operands(op->kind, &n);
         printf("%s\n    {\"name\": \"%s\", \"kind\": \"%s\", \"variant\": \"%s\", ", i ? "," : "", op->name,
-               dg_op_kind_name(op->kind), op->tune.variant ? op->tune.variant : "");
+               dg_op_kind_name(op->kind), op->tune.variant ? op->tune.variant->name : "");
         if (gpu) print_json_launch(p, i);
         printf("\"flop\": %.0f, \"bytes\": %.0f, \"operands\": {", dg_op_flops(op), dg_op_bytes(p, op));
         bool comma = false;

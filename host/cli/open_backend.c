@@ -1,10 +1,11 @@
 /* The device that the options mean. */
 #include "host/cli/open_async.h"
 #include "core/plan/fuse.h"
+#include "kernels/ops/conv/variants.h"
 
 dg_device dg_options_device(const dg_options *o)
 {
-    static const char *const conv[] = {NULL, "direct", "winograd"}; /* by o->conv */
+    static const dg_variant *const conv[] = {NULL, &dg_conv_variant_direct, &dg_conv_variant_winograd}; /* by o->conv */
     return (dg_device){.device = o->device,
                        .precision = o->precision == DG_PRECISION_AUTO ? NULL : &dg_precisions[o->precision],
                        .threads = o->threads,

@@ -65,7 +65,7 @@ typedef struct {
     /* machine */
     char *device;  /* auto, cpu, cuda[:N] */
     int precision; /* --precision: place in dg_precisions (precision.h) */
-    int conv;      /* --conv: place in "auto", "direct", "winograd" */
+    int conv;      /* --conv: place in the choices of its row */
     int threads;
     char *tuning;         /* --tuning FILE, NULL: none */
     char *fuse;           /* --fuse LIST */

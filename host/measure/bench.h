@@ -22,7 +22,8 @@ double dg_timing_median(const dg_timing *t);
 
 typedef struct {
     char name[40];
-    const char *kind, *variant;
+    const char *kind;
+    const dg_variant *variant; /* NULL: not chosen */
     double flops, bytes;
     dg_timing ms; /* n is 0 where nothing was measured */
     dg_prediction predicted;

@@ -18,7 +18,7 @@ static void add_op(cJSON *list, const dg_machine *m, const dg_bench_op *o)
     cJSON *row = cJSON_CreateObject(), *predicted;
     text(row, "name", o->name);
     text(row, "kind", o->kind);
-    text(row, "variant", o->variant);
+    text(row, "variant", o->variant ? o->variant->name : "");
     add(row, "gflop", o->flops * 1e-9);
     add(row, "mb", o->bytes * 1e-6);
     if (o->ms.n) {

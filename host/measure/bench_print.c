@@ -46,11 +46,12 @@ void dg_bench_print_machine(const dg_machine *m, const char *device)
                !m->gpu && m->foreign > 0.1 ? ": the numbers below are too slow by about that much" : "");
 }
 
-static bool filtered(const dg_bench_model *r)
+/* A variant that does less than is counted; NULL: no op runs so. */
+static const dg_variant *sparing(const dg_bench_model *r)
 {
     for (int i = 0; i < r->ops; i++)
-        if (strcmp(r->op[i].variant, "winograd") == 0) return true;
-    return false;
+        if (r->op[i].variant && r->op[i].variant->arithmetic) return r->op[i].variant;
+    return NULL;
 }
 
 static void print_step(const dg_machine *m, const dg_bench_model *r)
@@ -68,8 +69,9 @@ static void print_step(const dg_machine *m, const dg_bench_model *r)
     printf("\n%d ops", r->ops);
     if (m->gpu) printf(", %d kernels, %d dependent kernels", r->kernels, r->chain);
     printf("; the model predicts %.4g ms\n", r->predicted_us * 1e-3);
-    if (filtered(r))
-        printf("Ops of variant winograd multiply less than is counted for them: they can exceed 100%% of the peak.\n");
+    if (sparing(r))
+        printf("Ops of variant %s multiply less than is counted for them: they can exceed 100%% of the peak.\n",
+               sparing(r)->name);
 }
 
 /* Where the time goes, kind by kind. */
@@ -145,8 +147,8 @@ void dg_profile_print(const dg_machine *m, const dg_bench_model *r)
     printf("  %-10s %10s%s\n", "bound by", "model us", sum > 0 ? "  ratio" : "");
     for (int i = 0; i < r->ops; i++) {
         const dg_bench_op *o = &r->op[i];
-        print_op(o->name, o->kind, o->variant, dg_timing_median(&o->ms) * 1e3, sum, o->flops, o->bytes, m,
-                 dg_bound_name(o->predicted.bound), o->predicted.us);
+        print_op(o->name, o->kind, o->variant ? o->variant->name : "", dg_timing_median(&o->ms) * 1e3, sum, o->flops,
+                 o->bytes, m, dg_bound_name(o->predicted.bound), o->predicted.us);
     }
     print_op("all ops", "", "", sum, sum, r->flops, r->bytes, m, "", r->predicted_us);
     print_totals(r, sum);

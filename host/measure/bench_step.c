@@ -40,7 +40,7 @@ static dg_err describe(dg_bench_model *r, const dg_plan *p)
         dg_bench_op *o = &r->op[i];
         memcpy(o->name, op->name, sizeof o->name);
         o->kind = dg_op_kind_name(op->kind);
-        o->variant = op->tune.variant ? op->tune.variant : "";
+        o->variant = op->tune.variant;
         o->flops = dg_op_flops(op);
         o->bytes = dg_op_bytes(p, op);
         r->flops += o->flops;

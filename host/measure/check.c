@@ -127,7 +127,7 @@ static dg_err compare(const checker *c, const dg_check_operand *o, double *worst
     const char *name[2] = {c->job[0]->backend->name, c->job[1]->backend->name};
     if (!o->count && memcmp(o->want, o->got, o->bytes))
         return dg_fail(DG_FAILED, "%s (%s, %s): %s differs between %s and %s", op->name, dg_op_kind_name(op->kind),
-                       op->tune.variant, o->name, name[0], name[1]);
+                       op->tune.variant->name, o->name, name[0], name[1]);
     for (size_t i = 0; i < o->count; i++) {
         const double want = dg_check_value(o, o->want, i), got = dg_check_value(o, o->got, i), off = fabs(got - want);
         if (off <= o->limit[i]) { /* false for NaN */
@@ -139,8 +139,9 @@ static dg_err compare(const checker *c, const dg_check_operand *o, double *worst
         return dg_fail(DG_FAILED,
                        "%s (%s, %s): %s[%zu,%zu,%zu,%zu] of %dx%dx%dx%d is %.9g on %s and %.9g on %s: "
                        "%.3g apart, %.3g is allowed",
-                       op->name, dg_op_kind_name(op->kind), op->tune.variant, o->name, i / C / W / H, i / C / W % H,
-                       i / C % W, i % C, s.N, s.H, s.W, s.C, want, name[0], got, name[1], off, o->limit[i]);
+                       op->name, dg_op_kind_name(op->kind), op->tune.variant->name, o->name, i / C / W / H,
+                       i / C / W % H, i / C % W, i % C, s.N, s.H, s.W, s.C, want, name[0], got, name[1], off,
+                       o->limit[i]);
     }
     return DG_OK;
 }
@@ -195,7 +196,7 @@ dg_err dg_check_plan(dg_job *reference, dg_job *other, const char *name, FILE *t
         if (e && e != DG_FAILED) return dg_context(e, "%s", c.op[1]->name);
         if (to) {
             const dg_op *op = c.op[1];
-            fprintf(to, "%4d  %-30s %-12s %-10s ", i + 1, op->name, dg_op_kind_name(op->kind), op->tune.variant);
+            fprintf(to, "%4d  %-30s %-12s %-10s ", i + 1, op->name, dg_op_kind_name(op->kind), op->tune.variant->name);
             fprintf(to, e ? "DIFFERS\n" : "%5.1f%%\n", 100 * worst);
         }
         if (e) return e;

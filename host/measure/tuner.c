@@ -203,10 +203,16 @@ static dg_err look(tuner *s, double until, dg_tuned *t, int *looked)
     return DG_OK;
 }
 
+/* The variant that takes every shape. */
+static dg_tune direct_of(const dg_op *op)
+{
+    return (dg_tune){.variant = dg_op_info_of(op->kind)->variants[0], .block = 256, .split = 1};
+}
+
 /* Does it compute what direct computes? DG_FAILED when not. */
 static dg_err judge(tuner *s, const dg_op *op, const dg_tune *tune)
 {
-    const dg_tune direct = {.variant = "direct", .block = 256, .split = 1};
+    const dg_tune direct = direct_of(op);
     const dg_op reference = with(s, op, &direct), other = with(s, op, tune);
     double worst;
     dg_err e = fill(s, op, 1000);
@@ -243,7 +249,7 @@ static dg_err pick(tuner *s, const dg_op *op, int looked, dg_tuned *t, bool *rig
 /* What the op runs now, and direct: to be compared with, and to stay with. */
 static dg_err measure_before(tuner *s, const dg_op *op, dg_tuned *t, bool *right)
 {
-    choice now = {.tune = op->tune}, direct = {.tune = {.variant = "direct", .block = 256, .split = 1}};
+    choice now = {.tune = op->tune}, direct = {.tune = direct_of(op)};
     dg_err e = fill(s, op, 0);
     if (!e) e = time_choice(s, op, &now, s->o->repeats);
     if (e) return failed(e, op, &now.tune);
@@ -279,7 +285,7 @@ static dg_err tune_op(tuner *s, const dg_op *op, double until, dg_tuned *t, bool
 static bool same_key(const dg_op *a, const dg_op *b)
 {
     char x[256], y[256];
-    const dg_tune none = {.variant = ""};
+    const dg_tune none = {0};
     return !strcmp(dg_tune_text(x, sizeof x, a, &none), dg_tune_text(y, sizeof y, b, &none));
 }
 

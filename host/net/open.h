@@ -10,7 +10,7 @@ typedef struct {
     const dg_precision *precision; /* NULL: `preferred` where the device has it, else fp32 */
     const dg_precision *preferred; /* NULL: bf16 */
     int threads;                   /* of the CPU; 0: OMP_NUM_THREADS, else every core this process may use */
-    const char *conv;              /* of the CPU: NULL, "direct" or "winograd" */
+    const dg_variant *conv;        /* of the CPU's convolutions, where it can; NULL: what suits each shape */
     const char *tuning;            /* of a GPU: a file of rows, NULL: none */
     unsigned fuse;                 /* of a GPU: DG_FUSE_... (fuse.h) */
     bool eager;                    /* of a GPU: op by op instead of a captured graph */

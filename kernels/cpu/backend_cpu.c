@@ -16,7 +16,7 @@
 typedef struct {
     dg_backend base; /* first, so that a dg_backend pointer is a cpu pointer */
     const dg_cpu_table *table;
-    const char *conv; /* the variant asked for, NULL: by shape */
+    const dg_variant *conv; /* the variant asked for, NULL: by shape */
 } cpu;
 
 /* Floating-point mode. Late GAN gradients and Adam's v reach denormal numbers, on which some cores are hundreds
@@ -134,7 +134,7 @@ static dg_err cpu_query(dg_backend *b, int event, bool wait, bool *yes)
 static const char *cpu_refuses(dg_backend *b, dg_op *op)
 {
     const cpu *c = (cpu *)b;
-    op->tune = (dg_tune){.variant = "direct", .why = "default"};
+    op->tune = (dg_tune){.variant = dg_op_info_of(op->kind)->variants[0], .why = "default"};
     c->table->choose[op->kind](op, c->conv);
     return NULL;
 }

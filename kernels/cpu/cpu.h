@@ -9,7 +9,7 @@
 #define DG_CPU_H
 
 #include "core/base/err.h"
-#include "core/plan/ops.h"
+#include "core/plan/variant.h"
 
 #define DG_PASTE_(a, b, c) a##_##b##_f##c
 #define DG_PASTE(a, b, c) DG_PASTE_(a, b, c)
@@ -28,8 +28,9 @@ typedef struct {
 #define X(kind, member, cpu) void (*kind)(const dg_##member##_args *a, const dg_tune *tune);
     DG_OPS(X)
 #undef X
-    size_t (*scratch[DG_OP_KINDS])(const dg_op *op);           /* bytes of operand `scratch` */
-    void (*choose[DG_OP_KINDS])(dg_op *op, const char *asked); /* asked: what --conv names, NULL: nothing */
+    size_t (*scratch[DG_OP_KINDS])(const dg_op *op); /* bytes of operand `scratch` */
+    /* asked: what --conv names, NULL: nothing */
+    void (*choose[DG_OP_KINDS])(dg_op *op, const dg_variant *asked);
 
     /* kernels/ops/peak/peak.c, for `dcgan bench`. fma runs on the calling thread and returns the FLOPs that it did; the
      * other two share the work: out = left + right / 2, and a sum over in; n is a multiple of 4096. */
@@ -55,15 +56,16 @@ double DG_CPU(dg_cpu_fma)(int64_t loops, double *sink);
 void DG_CPU(dg_cpu_triad)(void *out, const void *left, const void *right, int64_t n);
 double DG_CPU(dg_cpu_read)(const void *in, int64_t n);
 size_t DG_CPU(dg_cpu_conv_scratch)(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
-/* The variant that a convolution would run as: asked is NULL for the choice by shape, or a name, which then
- * comes back, or NULL if there is no such variant or it cannot take this shape. Static text for op->tune. */
-const char *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_args *a, const char *asked);
+/* The variant that a convolution would run as: asked is NULL for the choice by shape, or a variant, which then comes
+ * back, or NULL if CPUs have no such variant or it cannot take this shape. */
+const dg_variant *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_args *a, const dg_variant *asked);
 
-/* Of each family of ops in DG_OPS: what op->tune, which is "direct" by default, becomes, and the scratch memory then.
+/* Of each family of ops in DG_OPS: what op->tune, which is the first variant by default, becomes, and the scratch
+ * memory then.
  */
 #define FAMILY(cpu)                                       \
     size_t DG_CPU(dg_cpu_scratch_##cpu)(const dg_op *op); \
-    void DG_CPU(dg_cpu_choose_##cpu)(dg_op * op, const char *asked);
+    void DG_CPU(dg_cpu_choose_##cpu)(dg_op * op, const dg_variant *asked);
 FAMILY(conv)
 FAMILY(norm)
 FAMILY(plain)

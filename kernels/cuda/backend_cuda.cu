@@ -12,6 +12,7 @@
 
 extern "C" {
 #include "core/base/shell.h"
+#include "kernels/ops/conv/variants.h"
 }
 
 dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e)
@@ -48,9 +49,9 @@ static dg_err check_launches(gpu *c)
 /* Loads cuBLAS where a row wants it. */
 static const char *has(const dg_tune *tune)
 {
-    if (strcmp(tune->variant, "wgmma") == 0 && !dg_cuda_has_wgmma())
+    if (tune->variant == &dg_conv_variant_wgmma && !dg_cuda_has_wgmma())
         return "this dcgan has no code for sm_90a, which wgmma needs";
-    return strcmp(tune->variant, "cublas") == 0 ? dg_cublas_open() : nullptr;
+    return tune->variant == &dg_conv_variant_cublas ? dg_cublas_open() : nullptr;
 }
 
 static const char *cuda_refuses(dg_backend *b, dg_op *op) { return dg_chooser_pick(&((gpu *)b)->chooser, op, has); }

@@ -1,9 +1,9 @@
 /* Shared by the CUDA kernels: one public launcher an op, from the list of ops, and what every launcher needs.
  *
  * Each launcher is a template over the type of real and instantiated at the end of its file for float and double,
- * so that a forgotten kernel fails the link. Fast variants exist for float alone; the table in core/tune/variants.c
- * says which. A launcher only enqueues kernels: nothing in it allocates, waits or copies from the host, so it may
- * run inside a stream capture. Kernels take the op's argument struct by value.
+ * so that a forgotten kernel fails the link. Fast variants exist for float alone; their rows (core/plan/variant.h)
+ * say what they take. A launcher only enqueues kernels: nothing in it allocates, waits or copies from the host, so it
+ * may run inside a stream capture. Kernels take the op's argument struct by value.
  *
  * No float atomics; every sum has an order that depends on shapes and on the tuning alone.
  *
@@ -17,7 +17,7 @@
 
 #include "kernels/dev/dev.cuh"
 extern "C" {
-#include "core/plan/ops.h"
+#include "core/plan/variant.h"
 }
 
 #define X(kind, member, cpu) \
@@ -46,7 +46,8 @@ template <int n, class real> static __device__ __forceinline__ void dg_store(rea
     *reinterpret_cast<dg_pack<real, n> *>(p) = v;
 }
 
-static inline bool dg_is(const dg_tune *tune, const char *variant) { return strcmp(tune->variant, variant) == 0; }
+/* Does the choice load 16 bytes at a time? */
+static inline bool dg_is_vector(const dg_tune *tune) { return tune->variant == &dg_vector; }
 
 template <class T> __host__ __device__ constexpr T dg_div_up(T a, T b) { return (a + b - 1) / b; }
 

@@ -1,14 +1,12 @@
 /* Which family of kernels a fused convolution belongs to, and what it says. */
-#include <string.h>
-
 #include "core/tune/conv_tiles.h"
 #include "core/plan/fuse_launch.h"
 
 dg_fused_family dg_fused_family_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune)
 {
     const dg_conv_args flat = dg_conv_flat(a);
-    if (strcmp(tune->variant, "mma") == 0 || strcmp(tune->variant, "wgmma") == 0) return DG_FUSED_MMA;
-    if (strcmp(tune->variant, "thin") == 0 || strcmp(tune->variant, "thin_mma") == 0) return DG_FUSED_THIN;
+    const dg_fused_family family = tune->variant->fused;
+    if (family && family != DG_FUSED_GEMV) return family;
     if (kind == DG_OP_conv_dx && flat.K == 1 && flat.Ho == 1 && flat.Wo == 1) return DG_FUSED_DENSE;
     return DG_FUSED_NONE;
 }
@@ -16,9 +14,12 @@ dg_fused_family dg_fused_family_of(dg_op_kind kind, const dg_conv_args *a, const
 const char *dg_fused_conv_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu)
 {
     switch (dg_fused_family_of(kind, &f->conv, tune)) {
-    case DG_FUSED_MMA: return dg_fused_mma_refuses(kind, f, tune, gpu);
-    case DG_FUSED_THIN: return dg_fused_thin_refuses(kind, f, tune, gpu);
+    case DG_FUSED_MMA:
+    case DG_FUSED_WGMMA: return dg_fused_mma_refuses(kind, f, tune, gpu);
+    case DG_FUSED_THIN:
+    case DG_FUSED_THIN_MMA: return dg_fused_thin_refuses(kind, f, tune, gpu);
     case DG_FUSED_DENSE: return dg_fused_dense_refuses(kind, f, tune, gpu);
+    case DG_FUSED_GEMV:
     case DG_FUSED_NONE: break;
     }
     return "no kernel fuses this variant";
@@ -27,9 +28,12 @@ const char *dg_fused_conv_refuses(dg_op_kind kind, const dg_fused_conv *f, const
 dg_fused_size dg_fused_conv_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune)
 {
     switch (dg_fused_family_of(kind, &f->conv, tune)) {
-    case DG_FUSED_MMA: return dg_fused_mma_size(kind, f, tune);
-    case DG_FUSED_THIN: return dg_fused_thin_size(kind, f);
+    case DG_FUSED_MMA:
+    case DG_FUSED_WGMMA: return dg_fused_mma_size(kind, f, tune);
+    case DG_FUSED_THIN:
+    case DG_FUSED_THIN_MMA: return dg_fused_thin_size(kind, f);
     case DG_FUSED_DENSE: return dg_fused_dense_size(kind, f, tune);
+    case DG_FUSED_GEMV:
     case DG_FUSED_NONE: break;
     }
     return (dg_fused_size){0, 0};

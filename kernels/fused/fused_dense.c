@@ -1,8 +1,7 @@
 /* What the product at the beginning of G can do besides, and what it needs. */
+#include "core/base/math.h"
 #include "core/tune/conv_tiles.h"
 #include "core/plan/fuse_launch.h"
-
-static int up(int a, int b) { return (a + b - 1) / b; }
 
 const char *dg_fused_dense_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu)
 {
@@ -11,7 +10,8 @@ const char *dg_fused_dense_refuses(dg_op_kind kind, const dg_fused_conv *f, cons
     if (kind != DG_OP_conv_dx || flat.K != 1 || flat.H != 1 || flat.W != 1 || flat.P)
         return "dense makes all of x from one pixel";
     if (a->Ci % 4) return "dense makes channels in multiples of 4";
-    if ((double)a->H * a->W * up(a->N, DG_DENSE_IMAGES) > 2147483647.0 || up(a->Ci, DG_DENSE_CHANNELS) > 65535)
+    if ((double)a->H * a->W * dg_ceil_div(a->N, DG_DENSE_IMAGES) > 2147483647.0 ||
+        dg_ceil_div(a->Ci, DG_DENSE_CHANNELS) > 65535)
         return "too many blocks";
     if (f->in.kind != DG_PROLOGUE_PLAIN || f->gather.N) return "dense reads latents";
     if (f->noise.n && f->noise.n != (int64_t)a->N * a->Co) return "noise of another size";
@@ -23,7 +23,8 @@ dg_fused_size dg_fused_dense_size(dg_op_kind kind, const dg_fused_conv *f, const
 {
     (void)kind, (void)tune;
     const dg_conv_args *a = &f->conv;
-    const int blocks = a->H * a->W * up(a->N, DG_DENSE_IMAGES), columns = up(a->Ci, DG_DENSE_CHANNELS);
+    const int blocks = a->H * a->W * dg_ceil_div(a->N, DG_DENSE_IMAGES),
+              columns = dg_ceil_div(a->Ci, DG_DENSE_CHANNELS);
     if (f->out.kind != DG_EPILOGUE_STATS) return (dg_fused_size){0, 0};
     return (dg_fused_size){dg_epilogue_bytes(blocks, 1, columns, a->Ci), columns * dg_epilogue_counters(blocks, 1)};
 }

@@ -1,30 +1,27 @@
 /* Fused convolutions on tensor cores: which there are, and what they need. The kernels are in fused_mma.cuh. */
-#include "core/tune/variants.h"
-
 #include <stddef.h>
 
-#include "core/tune/conv_tiles.h"
 #include "core/plan/fuse_launch.h"
 #include "core/plan/precision.h"
+#include "kernels/ops/conv/cuda/conv_rows.h"
 
 /* Shared memory that all kernels have beside that of the launch: the flag of the block that comes last. */
 enum { FIXED_SHARED = 16 };
 
-static int div_up(int a, int b) { return (a + b - 1) / b; }
-
 dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune)
 {
     const dg_conv_args *a = &f->conv;
-    const bool dx = kind == DG_OP_conv_dx, small = a->Wo <= DG_MMA_SMALL;
+    const bool dx = kind == DG_OP_conv_dx, small = dg_mma_is_small(a);
     const bool sums = f->out.kind == DG_EPILOGUE_STATS || f->out.kind == DG_EPILOGUE_NORM_DX;
-    const int side = small ? 4 : 8, rows = dx ? div_up(a->H, 2) : a->Ho, cols = dx ? div_up(a->W, 2) : a->Wo;
+    const int side = small ? 4 : 8, rows = dx ? dg_ceil_div(a->H, 2) : a->Ho, cols = dx ? dg_ceil_div(a->W, 2) : a->Wo;
     const int C = dx ? a->Ci : a->Co, summed = dx ? a->Co : a->Ci, chunk = 2 * dg_math_unit(tune->math);
     const int results = tune->tile_m * tune->tile_n * (dx ? 4 : 1); /* of a block */
     dg_fused_mma_grid g = {.groups = f->in.groups > f->out.groups ? f->in.groups : f->out.groups};
-    g.per_group = div_up(a->N / g.groups * div_up(rows, side) * div_up(cols, side), tune->tile_m / (side * side));
+    g.per_group = dg_ceil_div(a->N / g.groups * dg_ceil_div(rows, side) * dg_ceil_div(cols, side),
+                              tune->tile_m / (side * side));
     g.blocks = g.per_group * g.groups;
-    g.columns = div_up(C, tune->tile_n);
-    g.channels = div_up(summed / chunk, tune->split) * chunk;
+    g.columns = dg_ceil_div(C, tune->tile_n);
+    g.channels = dg_ceil_div(summed / chunk, tune->split) * chunk;
     g.shared = (size_t)dg_mma_tile_of(kind, a, tune).bytes +
                (size_t)g.channels * (f->in.kind == DG_PROLOGUE_NORM_DX ? 3 : 2) * sizeof(float);
     const int merged = g.blocks / f->out.groups; /* blocks of a group of the epilogue's */

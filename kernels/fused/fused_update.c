@@ -3,19 +3,14 @@
 
 #include <string.h>
 
-#include "core/tune/conv_tiles.h"
 #include "core/plan/precision.h"
-#include "core/tune/variants.h"
+#include "kernels/ops/conv/cuda/conv_rows.h"
 
-static int div_up(int a, int b) { return (a + b - 1) / b; }
 static int at_most(int a, int b) { return a < b ? a : b; }
 static int at_least(int a, int b) { return a > b ? a : b; }
 
-static bool is_halving(const dg_conv_args *a) { return a->K == 4 && a->S == 2 && a->P == 1; }
-static bool is_small(const dg_conv_args *a) { return a->Wo <= DG_MMA_SMALL; }
-
-static bool rounds(int kind) { return kind == DG_UPDATE_MMA || kind == DG_UPDATE_THIN_MMA; }
-static bool is_divided(int kind) { return rounds(kind) || kind == DG_UPDATE_THIN; }
+static bool rounds(int kind) { return kind == DG_FUSED_MMA || kind == DG_FUSED_THIN_MMA; }
+static bool is_divided(int kind) { return rounds(kind) || kind == DG_FUSED_THIN; }
 
 dg_math dg_update_math(const dg_fused_update *u)
 {
@@ -30,15 +25,17 @@ enum { FIXED_SHARED = 256 }; /* what the kernel has beside that of the launch, a
 
 static size_t shared_of(const dg_update_job *j)
 {
-    const bool small = is_small(&j->conv);
+    const bool small = dg_mma_is_small(&j->conv);
     const int unit = dg_math_unit(j->tune.math);
-    switch ((dg_update_kind)j->kind) {
-    case DG_UPDATE_MMA:
+    switch (j->kind) {
+    case DG_FUSED_MMA:
         return (size_t)(DG_MMA_DW_BYTES(small, unit) + DG_UPDATE_TABLE_BYTES + DG_UPDATE_SPOT_BYTES(small, unit));
-    case DG_UPDATE_THIN:
-    case DG_UPDATE_THIN_MMA: return sizeof(float) * (size_t)DG_THIN_DW_WORDS(j->conv.Ci);
-    case DG_UPDATE_GEMV: return sizeof(float) * DG_UPDATE_THREADS * 4;
-    case DG_UPDATE_DENSE: return sizeof(float) * DG_UPDATE_DENSE_IMAGES * (DG_UPDATE_DENSE_ROWS + DG_UPDATE_DENSE_COLS);
+    case DG_FUSED_THIN:
+    case DG_FUSED_THIN_MMA: return sizeof(float) * (size_t)DG_THIN_DW_WORDS(j->conv.Ci);
+    case DG_FUSED_GEMV: return sizeof(float) * DG_UPDATE_THREADS * 4;
+    case DG_FUSED_DENSE: return sizeof(float) * DG_UPDATE_DENSE_IMAGES * (DG_UPDATE_DENSE_ROWS + DG_UPDATE_DENSE_COLS);
+    case DG_FUSED_WGMMA:
+    case DG_FUSED_NONE: break;
     }
     return 0;
 }
@@ -57,7 +54,7 @@ size_t dg_update_shared(const dg_fused_update *u)
 static dg_update_work work_of(const dg_update_job *j)
 {
     const dg_conv_args *a = &j->conv, flat = dg_conv_flat(a);
-    const int side = is_small(a) ? 4 : 8;
+    const int side = dg_mma_is_small(a) ? 4 : 8;
     dg_update_work w;
     memset(&w, 0, sizeof w);
     w.conv = *a;
@@ -71,32 +68,34 @@ static dg_update_work work_of(const dg_update_job *j)
     w.offset = j->offset;
     w.count = (int64_t)a->Co * a->K * a->K * a->Ci;
     w.parts = 1;
-    switch ((dg_update_kind)j->kind) {
-    case DG_UPDATE_MMA:
-        w.rows = div_up(a->Co, 64);
-        w.cols = div_up(a->Ci, 16);
-        w.units = div_up(a->N * div_up(a->Ho, side) * div_up(a->Wo, side), is_small(a) ? 4 : 1);
+    switch (j->kind) {
+    case DG_FUSED_MMA:
+        w.rows = dg_ceil_div(a->Co, 64);
+        w.cols = dg_ceil_div(a->Ci, 16);
+        w.units = dg_ceil_div(a->N * dg_ceil_div(a->Ho, side) * dg_ceil_div(a->Wo, side), dg_mma_is_small(a) ? 4 : 1);
         w.parts = at_most(at_most(at_least(j->tune.split, 1), w.units), DG_UPDATE_PARTS);
         break;
-    case DG_UPDATE_THIN:
-    case DG_UPDATE_THIN_MMA:
-        w.rows = div_up(a->Co, DG_THIN_TILE_CHANNELS);
+    case DG_FUSED_THIN:
+    case DG_FUSED_THIN_MMA:
+        w.rows = dg_ceil_div(a->Co, DG_THIN_TILE_CHANNELS);
         w.cols = 1;
-        w.units = a->N * div_up(a->Ho, DG_THIN_TILE_ROWS) * div_up(a->Wo, DG_THIN_TILE_COLS);
+        w.units = a->N * dg_ceil_div(a->Ho, DG_THIN_TILE_ROWS) * dg_ceil_div(a->Wo, DG_THIN_TILE_COLS);
         w.parts = at_most(at_most(at_least(j->tune.split, 1), w.units), DG_UPDATE_PARTS);
         break;
-    case DG_UPDATE_GEMV:
+    case DG_FUSED_GEMV:
         w.conv = flat;
         w.rows = flat.Co;
-        w.cols = div_up(flat.Ci, DG_UPDATE_GEMV_COLS);
+        w.cols = dg_ceil_div(flat.Ci, DG_UPDATE_GEMV_COLS);
         w.units = flat.N;
         break;
-    case DG_UPDATE_DENSE:
+    case DG_FUSED_DENSE:
         w.conv = flat;
-        w.rows = div_up(flat.Co, DG_UPDATE_DENSE_ROWS);
-        w.cols = div_up(flat.Ci, DG_UPDATE_DENSE_COLS);
-        w.units = div_up(flat.N, DG_UPDATE_DENSE_IMAGES);
+        w.rows = dg_ceil_div(flat.Co, DG_UPDATE_DENSE_ROWS);
+        w.cols = dg_ceil_div(flat.Ci, DG_UPDATE_DENSE_COLS);
+        w.units = dg_ceil_div(flat.N, DG_UPDATE_DENSE_IMAGES);
         break;
+    case DG_FUSED_WGMMA:
+    case DG_FUSED_NONE: break;
     }
     w.conv.scratch = NULL;
     w.producers = w.rows * w.cols * w.parts;
@@ -107,13 +106,15 @@ static dg_update_work work_of(const dg_update_job *j)
 static double block_ns(const dg_update_work *w, dg_math math)
 {
     static const double begin = 2500;
-    const double units = div_up(w->units, w->parts);
-    switch ((dg_update_kind)w->kind) {
-    case DG_UPDATE_MMA: return begin + units * (math == DG_MATH_TF32 ? 2200 : 1300);
-    case DG_UPDATE_THIN: return begin + units * 430 * w->conv.Ci;
-    case DG_UPDATE_THIN_MMA: return begin + units * (250 + (math == DG_MATH_BF16 ? 60 : 120) * w->conv.Ci);
-    case DG_UPDATE_GEMV: return begin + units * 15;
-    case DG_UPDATE_DENSE: return begin + units * 1000;
+    const double units = dg_ceil_div(w->units, w->parts);
+    switch ((dg_fused_family)w->kind) {
+    case DG_FUSED_MMA: return begin + units * (math == DG_MATH_TF32 ? 2200 : 1300);
+    case DG_FUSED_THIN: return begin + units * 430 * w->conv.Ci;
+    case DG_FUSED_THIN_MMA: return begin + units * (250 + (math == DG_MATH_BF16 ? 60 : 120) * w->conv.Ci);
+    case DG_FUSED_GEMV: return begin + units * 15;
+    case DG_FUSED_DENSE: return begin + units * 1000;
+    case DG_FUSED_WGMMA:
+    case DG_FUSED_NONE: break;
     }
     return begin;
 }
@@ -158,7 +159,7 @@ void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out)
     out->jobs = u->jobs;
     for (int i = 0; i < u->jobs; i++) {
         work[i] = work_of(&u->job[i]);
-        if (work[i].kind == DG_UPDATE_MMA &&
+        if (work[i].kind == DG_FUSED_MMA &&
             (work[i].x.kind == DG_PROLOGUE_NORM_DX || work[i].y.kind == DG_PROLOGUE_NORM))
             out->gradient_of_x = 1;
     }
@@ -298,9 +299,9 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
     const dg_conv_args *a = &j->conv, flat = dg_conv_flat(a);
     const bool is_flat = flat.K == 1 && flat.P == 0 && flat.H == 1 && flat.W == 1 && flat.Ho == 1 && flat.Wo == 1;
     const int unit = dg_math_unit(j->tune.math);
-    switch ((dg_update_kind)j->kind) {
-    case DG_UPDATE_MMA:
-        if (!is_halving(a)) return "tensor cores are for K=4 S=2 P=1";
+    switch (j->kind) {
+    case DG_FUSED_MMA:
+        if (!dg_conv_is_halving(a)) return "tensor cores are for K=4 S=2 P=1";
         if (j->tune.math == DG_MATH_FP32) return "tensor cores round their factors";
         if (gpu->arch && !dg_math_on(j->tune.math, gpu->arch))
             return "tensor cores before sm_80 have neither bf16 nor tf32";
@@ -312,27 +313,28 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
               wants(&j->x, DG_PROLOGUE_NORM_DX, DG_PROLOGUE_NORM_DX)))
             return "of a weight gradient, one side is an input and one a gradient";
         break;
-    case DG_UPDATE_THIN:
-    case DG_UPDATE_THIN_MMA:
-        if (j->kind == DG_UPDATE_THIN_MMA && j->tune.math != DG_MATH_BF16 && j->tune.math != DG_MATH_TF32)
+    case DG_FUSED_THIN:
+    case DG_FUSED_THIN_MMA:
+        if (j->kind == DG_FUSED_THIN_MMA && j->tune.math != DG_MATH_BF16 && j->tune.math != DG_MATH_TF32)
             return "thin_mma rounds to bf16 or tf32";
-        if (j->kind == DG_UPDATE_THIN_MMA && gpu->arch && !dg_math_on(j->tune.math, gpu->arch))
+        if (j->kind == DG_FUSED_THIN_MMA && gpu->arch && !dg_math_on(j->tune.math, gpu->arch))
             return "tensor cores before sm_80 have neither bf16 nor tf32";
-        if (!is_halving(a) || (a->Ci != 1 && a->Ci != 3) || a->Co % 4)
+        if (!dg_conv_is_halving(a) || (a->Ci != 1 && a->Ci != 3) || a->Co % 4)
             return "thin is for K=4 S=2 P=1, 1 or 3 channels of x, a multiple of 4 of y";
         if (j->x.kind != DG_PROLOGUE_PLAIN) return "thin reads pictures as they are";
         break;
-    case DG_UPDATE_GEMV:
+    case DG_FUSED_GEMV:
         if (!is_flat || a->Co > 4 || a->Ci % 4) return "gemv is for one pixel of at most 4 channels that sees all of x";
         if (!wants(&j->x, DG_PROLOGUE_NORM, DG_PROLOGUE_NORM_DX) || j->y.kind != DG_PROLOGUE_PLAIN)
             return "gemv has a prologue for x alone";
         break;
-    case DG_UPDATE_DENSE:
+    case DG_FUSED_DENSE:
         if (!is_flat || a->Ci % 4) return "dense is for one pixel that sees all of x";
         if (!wants(&j->x, DG_PROLOGUE_NORM, DG_PROLOGUE_NORM_DX) || j->y.kind != DG_PROLOGUE_PLAIN)
             return "dense has a prologue for x alone";
         break;
-    default: return "there is no such job";
+    case DG_FUSED_WGMMA:
+    case DG_FUSED_NONE: return "no kernel fuses the variant of a weight gradient";
     }
     const size_t shared = shared_of(j) + FIXED_SHARED;
     return shared > gpu->shared ? dg_variant_no("a block would need %zu bytes of shared memory", shared)
@@ -357,7 +359,7 @@ const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu)
                                                                              u->job[k].conv.K * u->job[k].conv.Ci)
                 return "two jobs have the same weights";
         if (rounds(j->kind) && j->tune.math != dg_update_math(u)) return "jobs round in two ways";
-        if (j->kind != DG_UPDATE_MMA) continue;
+        if (j->kind != DG_FUSED_MMA) continue;
         of_x = of_x || j->x.kind == DG_PROLOGUE_NORM_DX || j->y.kind == DG_PROLOGUE_NORM;
         of_y = of_y || j->y.kind == DG_PROLOGUE_NORM_DX || j->x.kind == DG_PROLOGUE_NORM;
     }

@@ -146,14 +146,14 @@ template <class E, bool OF_X> static __device__ __forceinline__ void dg_update_b
     const dg_update_work &w = u.job[k];
     const int tiles = w.rows * w.cols, tile = (number - w.first) % tiles, part = (number - w.first) / tiles;
     float *const out = w.parts > 1 ? u.scratch + w.scratch + part * w.count : (float *)w.conv.w;
-    if (w.kind == DG_UPDATE_MMA) {
+    if (w.kind == DG_FUSED_MMA) {
         if constexpr (!E::there) __trap(); /* dg_fused_update_refuses() such a job */
         else if (w.conv.Wo <= DG_MMA_SMALL) dg_update_mma<E, true, OF_X>(w, tile, part, out);
         else dg_update_mma<E, false, OF_X>(w, tile, part, out);
-    } else if (w.kind == DG_UPDATE_THIN && w.conv.Ci == 1) dg_update_thin<1>(w, tile, part, out);
-    else if (w.kind == DG_UPDATE_THIN) dg_update_thin<3>(w, tile, part, out);
-    else if (w.kind == DG_UPDATE_THIN_MMA) dg_update_thin_mma<E>(w, tile, part, out);
-    else if (w.kind == DG_UPDATE_GEMV) dg_update_gemv(w, tile, out);
+    } else if (w.kind == DG_FUSED_THIN && w.conv.Ci == 1) dg_update_thin<1>(w, tile, part, out);
+    else if (w.kind == DG_FUSED_THIN) dg_update_thin<3>(w, tile, part, out);
+    else if (w.kind == DG_FUSED_THIN_MMA) dg_update_thin_mma<E>(w, tile, part, out);
+    else if (w.kind == DG_FUSED_GEMV) dg_update_gemv(w, tile, out);
     else dg_update_dense(w, tile, out);
     dg_update_made(u.counters + DG_UPDATE_MADE + k);
 }

@@ -39,7 +39,7 @@ enum {
 typedef struct {
     dg_conv_args conv; /* of gemv and dense flat (conv_tiles.h); w: where the gradient goes */
     dg_prologue x, y;
-    int kind, channels;    /* dg_update_kind; of x, where conv is flat */
+    int kind, channels;    /* dg_fused_family; of x, where conv is flat */
     int groups, per_group; /* of the batch; images of one */
     int rows, cols;        /* tiles of channels of y, and of the other side */
     int units, parts;      /* into so many parts the sum over pieces, tiles of pixels or images is divided */

@@ -7,7 +7,7 @@ size_t DG_CPU(dg_cpu_scratch_plain)(const dg_op *op)
     return 0;
 }
 
-void DG_CPU(dg_cpu_choose_plain)(dg_op *op, const char *asked) { (void)op, (void)asked; }
+void DG_CPU(dg_cpu_choose_plain)(dg_op *op, const dg_variant *asked) { (void)op, (void)asked; }
 
 extern const dg_cpu_table DG_CPU(dg_cpu_kernels);
 const dg_cpu_table DG_CPU(dg_cpu_kernels) = {

@@ -47,13 +47,12 @@ template <class real, int n> static void launch_act_dx(const dg_act_args *a, con
 
 template <class real> void dg_cuda_act(const dg_act_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_is(tune, "vector") ? launch_act<real, dg_wide<real>>(a, tune, stream) : launch_act<real, 1>(a, tune, stream);
+    dg_is_vector(tune) ? launch_act<real, dg_wide<real>>(a, tune, stream) : launch_act<real, 1>(a, tune, stream);
 }
 DG_INSTANTIATE(act, act)
 
 template <class real> void dg_cuda_act_dx(const dg_act_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_is(tune, "vector") ? launch_act_dx<real, dg_wide<real>>(a, tune, stream)
-                          : launch_act_dx<real, 1>(a, tune, stream);
+    dg_is_vector(tune) ? launch_act_dx<real, dg_wide<real>>(a, tune, stream) : launch_act_dx<real, 1>(a, tune, stream);
 }
 DG_INSTANTIATE(act_dx, act)

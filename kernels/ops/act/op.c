@@ -24,14 +24,12 @@ static double dx_flops(const dg_op *op)
     return (op->u.act.act == DG_ACT_NONE ? 0 : op->u.act.act == DG_ACT_TANH ? 3 : 1) * (double)op->u.act.n;
 }
 
-static const char *const variants[] = {"direct", "vector", NULL};
-
 const dg_op_info dg_info_act = {
     .operand = {DG_OUTPUT(act, y, n), DG_INPUT(act, x, n)},
     .shape = {{"n", DG_FIELD(act, n)}},
     .wide = DG_FIELDS(act, n),
     .flops = act_flops,
-    .variants = variants,
+    .variants = {&dg_direct, &dg_vector},
     .limits = act_limits,
 };
 
@@ -40,6 +38,6 @@ const dg_op_info dg_info_act_dx = {
     .shape = {{"n", DG_FIELD(act, n)}},
     .wide = DG_FIELDS(act, n),
     .flops = dx_flops,
-    .variants = variants,
+    .variants = {&dg_direct, &dg_vector},
     .limits = dx_limits,
 };

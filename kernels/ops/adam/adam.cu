@@ -58,6 +58,6 @@ template <class real, int n> static void launch(const dg_adam_args *a, const dg_
 
 template <class real> void dg_cuda_adam(const dg_adam_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_is(tune, "vector") ? launch<real, dg_wide<real>>(a, tune, stream) : launch<real, 1>(a, tune, stream);
+    dg_is_vector(tune) ? launch<real, dg_wide<real>>(a, tune, stream) : launch<real, 1>(a, tune, stream);
 }
 DG_INSTANTIATE(adam, adam)

@@ -20,14 +20,12 @@ static dg_err limits(const dg_op_values *v) { return dg_limits_each(v, limit); }
 
 static double flops(const dg_op *op) { return 14.0 * (double)op->u.adam.n; }
 
-static const char *const variants[] = {"direct", "vector", NULL};
-
 const dg_op_info dg_info_adam = {
     .operand = {DG_UPDATED(adam, p, n), DG_UPDATED(adam, m, n), DG_UPDATED(adam, v, n), DG_METRICS_WRITTEN(adam),
                 DG_INPUT(adam, g, n), DG_STEP_READ(adam)},
     .shape = {{"n", DG_FIELD(adam, n)}},
     .wide = DG_FIELDS(adam, n),
     .flops = flops,
-    .variants = variants,
+    .variants = {&dg_direct, &dg_vector},
     .limits = limits,
 };

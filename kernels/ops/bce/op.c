@@ -12,12 +12,10 @@ static dg_err limits(const dg_op_values *v) { return dg_limits_each(v, limit); }
 
 static double flops(const dg_op *op) { return 12.0 * op->u.bce.n; }
 
-static const char *const variants[] = {"direct", NULL};
-
 const dg_op_info dg_info_bce = {
     .operand = {DG_OUTPUT(bce, dlogit, n), DG_METRICS_WRITTEN(bce), DG_INPUT(bce, logit, n), DG_STEP_READ(bce)},
     .shape = {{"n", DG_FIELD(bce, n)}},
     .flops = flops,
-    .variants = variants,
+    .variants = {&dg_direct},
     .limits = limits,
 };

@@ -1,11 +1,9 @@
 /* Convolution in its three directions: what is known of it without running it. */
 #include <math.h>
-#include <string.h>
 
 #include "core/plan/limits.h"
 #include "core/plan/precision.h"
-#include "core/tune/variants.h"
-#include "core/tune/work.h"
+#include "kernels/ops/conv/cuda/conv_rows.h"
 
 /* ---- Limits, from the sums of |a||b| ---- */
 
@@ -38,7 +36,7 @@ static double fp16_steps(const dg_op_values *v)
 static dg_err limits(const dg_op_values *v)
 {
     const dg_tune *t = &v->op[1]->tune;
-    const bool mixed = t->variant && !strcmp(t->variant, "winograd");
+    const bool mixed = t->variant == &dg_conv_variant_winograd;
     const double rounding = dg_math_error(t->math);
     const double factor = sqrt(terms(v->op[0])) * v->eps * (mixed ? 32 : 8) + (2 + rounding) * rounding;
     for (int k = 0; k < v->operands; k++) {
@@ -53,6 +51,30 @@ static dg_err limits(const dg_op_values *v)
     }
     return DG_OK;
 }
+
+/* ---- Minimal filtering on the CPU ---- */
+
+/* Parts of the peak: its transformed tiles stream through the cache between its products; transforms are additions
+ * without products behind loads and stores. */
+#define FILTERED 0.7
+#define TRANSFORM 0.25
+
+/* Tiles of m x m outputs from (m+1)^2 products an input channel and phase, where direct sums need 4 m^2. */
+static double winograd_arithmetic(const dg_op *op)
+{
+    const dg_conv_args *a = &op->u.conv;
+    const bool dx = op->kind == DG_OP_conv_dx;
+    const int high = dx ? dg_ceil_div(a->H, a->S) : a->Ho, wide = dx ? dg_ceil_div(a->W, a->S) : a->Wo;
+    const int side = high % 4 == 0 && wide % 4 == 0 ? 4 : 2;
+    const double points = (side + 1.0) * (side + 1.0),
+                 tiles = a->N * dg_ceil_divf(high, side) * dg_ceil_divf(wide, side), phases = (double)a->S * a->S;
+    const double products = 2 * points * tiles * phases * a->Ci * a->Co;
+    /* two axes, about two operations a point and axis; the phases of x are transformed one by one */
+    const double transforms = 4 * points * tiles * (phases * a->Ci + a->Co);
+    return products / FILTERED + transforms / TRANSFORM;
+}
+
+const dg_variant dg_conv_variant_winograd = {.name = "winograd", .arithmetic = winograd_arithmetic};
 
 /* ---- Shape, arithmetic ---- */
 
@@ -75,21 +97,20 @@ static const char *complete(dg_op *op)
 #define X_OF(role) DG_OPERAND(conv, x, role, DG_REAL, N, H, W, Ci)
 #define Y_OF(role) DG_OPERAND(conv, y, role, DG_REAL, N, Ho, Wo, Co)
 #define W_OF(role) DG_OPERAND(conv, w, role, DG_REAL, Co, K, K, Ci)
-#define ROW(first, second, third, names)                                                                           \
-    {                                                                                                              \
-        .operand = {first, second, third, DG_WORKSPACE(conv)},                                                     \
-        .shape = {{"N", DG_FIELD(conv, N)},  {"H", DG_FIELD(conv, H)},  {"W", DG_FIELD(conv, W)},                  \
-                  {"C", DG_FIELD(conv, Ci)}, {">", DG_FIELD(conv, Co)}, {"K", DG_FIELD(conv, K)},                  \
-                  {"S", DG_FIELD(conv, S)},  {"P", DG_FIELD(conv, P)}},                                            \
-        .complete = complete, .flops = flops, .scratch = dg_conv_scratch, .work = dg_conv_work, .variants = names, \
-        .limits = limits, .weighed = true                                                                          \
+#define ROW(first, second, third, ...)                                                            \
+    {                                                                                             \
+        .operand = {first, second, third, DG_WORKSPACE(conv)},                                    \
+        .shape = {{"N", DG_FIELD(conv, N)},  {"H", DG_FIELD(conv, H)},  {"W", DG_FIELD(conv, W)}, \
+                  {"C", DG_FIELD(conv, Ci)}, {">", DG_FIELD(conv, Co)}, {"K", DG_FIELD(conv, K)}, \
+                  {"S", DG_FIELD(conv, S)},  {"P", DG_FIELD(conv, P)}},                           \
+        .complete = complete, .flops = flops, .scratch = dg_conv_scratch, .work = dg_conv_work,   \
+        .variants = {__VA_ARGS__}, .limits = limits, .weighed = true                              \
     }
 
-static const char *const fwd[] = {"direct", "tiled", "mma", "wgmma", "thin", "thin_mma", "gemv", "cublas", NULL};
-static const char *const dx[] = {"direct", "tiled",    "mma",  "wgmma",  "patch",
-                                 "thin",   "thin_mma", "gemv", "cublas", NULL};
-static const char *const dw[] = {"direct", "tiled", "mma", "thin", "thin_mma", "gemv", "cublas", NULL};
-
-const dg_op_info dg_info_conv_fwd = ROW(Y_OF(DG_OUT), X_OF(DG_IN), W_OF(DG_IN), fwd);
-const dg_op_info dg_info_conv_dx = ROW(X_OF(DG_OUT), Y_OF(DG_IN), W_OF(DG_IN), dx);
-const dg_op_info dg_info_conv_dw = ROW(W_OF(DG_OUT), X_OF(DG_IN), Y_OF(DG_IN), dw);
+#define V(name) &dg_conv_variant_##name
+const dg_op_info dg_info_conv_fwd = ROW(Y_OF(DG_OUT), X_OF(DG_IN), W_OF(DG_IN), V(direct), V(tiled), V(mma), V(wgmma),
+                                        V(thin), V(thin_mma), V(gemv), V(cublas));
+const dg_op_info dg_info_conv_dx = ROW(X_OF(DG_OUT), Y_OF(DG_IN), W_OF(DG_IN), V(direct), V(tiled), V(patch), V(mma),
+                                       V(wgmma), V(thin), V(thin_mma), V(gemv), V(cublas));
+const dg_op_info dg_info_conv_dw = ROW(W_OF(DG_OUT), X_OF(DG_IN), Y_OF(DG_IN), V(direct), V(tiled), V(mma), V(thin),
+                                       V(thin_mma), V(gemv), V(cublas));

@@ -35,8 +35,7 @@ static void launch_gather(const dg_gather_args *a, const dg_tune *tune, cudaStre
 
 template <class real> void dg_cuda_gather(const dg_gather_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_is(tune, "vector") ? launch_gather<real, dg_wide<real>>(a, tune, stream)
-                          : launch_gather<real, 1>(a, tune, stream);
+    dg_is_vector(tune) ? launch_gather<real, dg_wide<real>>(a, tune, stream) : launch_gather<real, 1>(a, tune, stream);
 }
 DG_INSTANTIATE(gather, gather)
 
@@ -62,7 +61,7 @@ template <class real, int n> static void launch_to_u8(const dg_to_u8_args *a, co
 
 template <class real> void dg_cuda_to_u8(const dg_to_u8_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_is(tune, "vector") ? launch_to_u8<real, dg_wide<real>>(a, tune, stream) : launch_to_u8<real, 1>(a, tune, stream);
+    dg_is_vector(tune) ? launch_to_u8<real, dg_wide<real>>(a, tune, stream) : launch_to_u8<real, 1>(a, tune, stream);
 }
 DG_INSTANTIATE(to_u8, to_u8)
 

@@ -19,8 +19,6 @@ static double gather_flops(const dg_op *op)
 static double to_u8_flops(const dg_op *op) { return 4.0 * (double)op->u.to_u8.n; }
 static double advance_flops(const dg_op *op) { return 0 * op->u.advance.batch; }
 
-static const char *const vector[] = {"direct", "vector", NULL}, *const direct[] = {"direct", NULL};
-
 /* The permutation says which pictures are read. */
 #define PICTURES                                                                                    \
     {                                                                                               \
@@ -39,7 +37,7 @@ const dg_op_info dg_info_gather = {
               {"C", DG_FIELD(gather, C)}},
     .wide = DG_FIELDS(gather, H, W, C),
     .flops = gather_flops,
-    .variants = vector,
+    .variants = {&dg_direct, &dg_vector},
     .limits = gather_limits,
 };
 
@@ -48,7 +46,7 @@ const dg_op_info dg_info_to_u8 = {
     .shape = {{"n", DG_FIELD(to_u8, n)}},
     .wide = DG_FIELDS(to_u8, n),
     .flops = to_u8_flops,
-    .variants = vector,
+    .variants = {&dg_direct, &dg_vector},
     .limits = dg_limits_exact,
 };
 
@@ -56,6 +54,6 @@ const dg_op_info dg_info_advance = {
     .operand = {{"state", offsetof(dg_advance_args, state), DG_INOUT, DG_ONE_STEP, {{0, 0}}, false}},
     .shape = {{"batch", DG_FIELD(advance, batch)}},
     .flops = advance_flops,
-    .variants = direct,
+    .variants = {&dg_direct},
     .limits = dg_limits_exact,
 };

@@ -12,12 +12,10 @@ static dg_err limits(const dg_op_values *v) { return dg_limits_each(v, limit); }
 
 static double flops(const dg_op *op) { return 7.0 * (double)op->u.noise.n; }
 
-static const char *const variants[] = {"direct", NULL};
-
 const dg_op_info dg_info_noise = {
     .operand = {DG_OUTPUT(noise, z, n), DG_STEP_READ(noise)},
     .shape = {{"n", DG_FIELD(noise, n)}},
     .flops = flops,
-    .variants = variants,
+    .variants = {&dg_direct},
     .limits = limits,
 };

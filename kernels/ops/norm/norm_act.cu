@@ -357,7 +357,7 @@ static void launch_act_dx(const dg_norm_act_args *a, const dg_tune *tune, cudaSt
 
 template <class real> void dg_cuda_norm_stats(const dg_norm_stats_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_is(tune, "vector") ? launch_stats<real, dg_wide<real>>(a, tune, stream) : launch_stats<real, 1>(a, tune, stream);
+    dg_is_vector(tune) ? launch_stats<real, dg_wide<real>>(a, tune, stream) : launch_stats<real, 1>(a, tune, stream);
 }
 DG_INSTANTIATE(norm_stats, norm_stats)
 
@@ -369,13 +369,12 @@ DG_INSTANTIATE(norm_frozen, norm_frozen)
 
 template <class real> void dg_cuda_norm_act(const dg_norm_act_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_is(tune, "vector") ? launch_act<real, dg_wide<real>>(a, tune, stream) : launch_act<real, 1>(a, tune, stream);
+    dg_is_vector(tune) ? launch_act<real, dg_wide<real>>(a, tune, stream) : launch_act<real, 1>(a, tune, stream);
 }
 DG_INSTANTIATE(norm_act, norm_act)
 
 template <class real> void dg_cuda_norm_act_dx(const dg_norm_act_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_is(tune, "vector") ? launch_act_dx<real, dg_wide<real>>(a, tune, stream)
-                          : launch_act_dx<real, 1>(a, tune, stream);
+    dg_is_vector(tune) ? launch_act_dx<real, dg_wide<real>>(a, tune, stream) : launch_act_dx<real, 1>(a, tune, stream);
 }
 DG_INSTANTIATE(norm_act_dx, norm_act)

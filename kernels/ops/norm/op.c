@@ -167,8 +167,6 @@ static void dx_work(const dg_op *op, dg_type real, dg_work *w)
     w->moved = 2 * (double)dg_type_bytes(real) * volume(a->N, a->H, a->W, a->C);
 }
 
-static const char *const vector[] = {"direct", "vector", NULL}, *const direct[] = {"direct", NULL};
-
 #define SHAPE(args)                                                                                             \
     {                                                                                                           \
         {"N", DG_FIELD(args, N)}, {"H", DG_FIELD(args, H)}, {"W", DG_FIELD(args, W)}, {"C", DG_FIELD(args, C)}, \
@@ -187,7 +185,7 @@ const dg_op_info dg_info_norm_stats = {
     .flops = stats_flops,
     .scratch = stats_scratch,
     .work = stats_work,
-    .variants = vector,
+    .variants = {&dg_direct, &dg_vector},
     .limits = stats_limits,
 };
 
@@ -196,7 +194,7 @@ const dg_op_info dg_info_norm_frozen = {
                 DG_INPUT(norm_frozen, running_mean, C), DG_INPUT(norm_frozen, running_var, C)},
     .shape = {{"C", DG_FIELD(norm_frozen, C)}},
     .flops = frozen_flops,
-    .variants = direct,
+    .variants = {&dg_direct},
     .limits = frozen_limits,
 };
 
@@ -208,7 +206,7 @@ const dg_op_info dg_info_norm_act = {
     .complete = act_complete,
     .wide = DG_FIELDS(norm_act, C),
     .flops = act_flops,
-    .variants = vector,
+    .variants = {&dg_direct, &dg_vector},
     .limits = act_limits,
 };
 
@@ -223,6 +221,6 @@ const dg_op_info dg_info_norm_act_dx = {
     .flops = dx_flops,
     .scratch = dx_scratch,
     .work = dx_work,
-    .variants = vector,
+    .variants = {&dg_direct, &dg_vector},
     .limits = dx_limits,
 };

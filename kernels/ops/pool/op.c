@@ -37,8 +37,6 @@ static const char *complete(dg_op *op)
     return NULL;
 }
 
-static const char *const variants[] = {"direct", "vector", NULL};
-
 #define PLACE(role) DG_OPERAND(pool, place, role, DG_BYTE, N, Ho, Wo, C)
 #define SHAPE                                                                                                   \
     {                                                                                                           \
@@ -55,7 +53,7 @@ const dg_op_info dg_info_maxpool = {
     .complete = complete,
     .wide = DG_FIELDS(pool, C),
     .flops = flops,
-    .variants = variants,
+    .variants = {&dg_direct, &dg_vector},
     .limits = dg_limits_exact,
 };
 
@@ -65,7 +63,7 @@ const dg_op_info dg_info_maxpool_dx = {
     .complete = complete,
     .wide = DG_FIELDS(pool, C),
     .flops = dx_flops,
-    .variants = variants,
+    .variants = {&dg_direct, &dg_vector},
     .limits = dx_limits,
     .weighed = true,
 };

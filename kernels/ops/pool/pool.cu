@@ -76,12 +76,12 @@ template <class real, int n> static void launch_dx(const dg_pool_args *a, const 
 
 template <class real> void dg_cuda_maxpool(const dg_pool_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_is(tune, "vector") ? launch<real, dg_wide<real>>(a, tune, stream) : launch<real, 1>(a, tune, stream);
+    dg_is_vector(tune) ? launch<real, dg_wide<real>>(a, tune, stream) : launch<real, 1>(a, tune, stream);
 }
 DG_INSTANTIATE(maxpool, pool)
 
 template <class real> void dg_cuda_maxpool_dx(const dg_pool_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_is(tune, "vector") ? launch_dx<real, dg_wide<real>>(a, tune, stream) : launch_dx<real, 1>(a, tune, stream);
+    dg_is_vector(tune) ? launch_dx<real, dg_wide<real>>(a, tune, stream) : launch_dx<real, 1>(a, tune, stream);
 }
 DG_INSTANTIATE(maxpool_dx, pool)

@@ -4,6 +4,7 @@
 #define DG_ORDERED_H
 
 #include "core/plan/fuse.h"
+#include "kernels/ops/conv/variants.h"
 #include "host/net/job.h"
 #include "core/base/rng.h"
 #include "test.h"
@@ -50,8 +51,9 @@ static dg_err ordered_for_cpu(ordered *o, dg_plan *p)
 
 static bool ordered_open(ordered *o)
 {
-    return DG_CHECKF(!dg_cpu_open(&(dg_cpu_options){.threads = 1, .real = DG_F32, .conv = "direct"}, &o->cpu), "%s",
-                     dg_message());
+    return DG_CHECKF(!dg_cpu_open(&(dg_cpu_options){.threads = 1, .real = DG_F32, .conv = &dg_conv_variant_direct},
+                                  &o->cpu),
+                     "%s", dg_message());
 }
 
 /* The checksum of all that training leaves, after two steps. */

@@ -1,6 +1,7 @@
 /* Branches of a plan: the waits that they name are enough, and no more than there have to be. */
 #include "core/plan/branches.h"
 #include "ordered.h"
+#include "core/tune/conv_tiles.h"
 #include "core/tune/planner.h"
 
 /* ---- Enough: a step in any order that the waits allow leaves the same bits ---- */
@@ -130,10 +131,49 @@ static void well_formed(void)
     b->close(b);
 }
 
+/* Does each convolution wait for the one in front of it? */
+static bool in_turn(const dg_plan *p)
+{
+    static dg_branched at[400];
+    int last = 0;
+    if (!DG_CHECK(p->ops <= 400 && dg_plan_pieces(p) == p->ops && !dg_plan_branch(p, at))) return false;
+    for (int i = 0; i < p->ops; i++) {
+        if (!dg_is_conv(p->op[i].kind)) continue;
+        if (at[i].chain <= last) return false;
+        last = at[i].chain;
+    }
+    return true;
+}
+
+/* Two launches of an exclusive variant do not run side by side, others do. */
+static void exclusive(void)
+{
+    static dg_model m;
+    dg_machine machine;
+    dg_backend *b;
+    dg_job g;
+    if (!DG_CHECKF(!dg_model_read("dcgan64", &m) && !dg_machine_arch("sm_90", DG_F32, &machine), "%s", dg_message()))
+        return;
+    if (!DG_CHECKF(!dg_planner_open(&machine, NULL, DG_FUSE_branches, &b), "%s", dg_message())) return;
+    const dg_job_options o = {.batch = 37, .rows = 74, .train = true};
+    if (DG_CHECKF(!dg_job_build(&g, &m, &o, b), "%s", dg_message())) {
+        dg_plan *p = &g.plan[DG_PLAN_TRAIN];
+        for (int i = 0; i < p->ops; i++)
+            if (dg_is_conv(p->op[i].kind)) p->op[i].tune.variant = &dg_conv_variant_tiled;
+        DG_CHECKF(!in_turn(p), "all convolutions wait for one another");
+        for (int i = 0; i < p->ops; i++)
+            if (dg_is_conv(p->op[i].kind)) p->op[i].tune.variant = &dg_conv_variant_cublas;
+        DG_CHECKF(in_turn(p), "two of an exclusive variant may run side by side");
+        dg_job_free(&g);
+    }
+    b->close(b);
+}
+
 int main(void)
 {
     same_bits();
     well_formed();
+    exclusive();
     chains("sm_90", DG_MATH_BF16, DG_FUSE_ALL, 28, 28, 28);
     chains("sm_90", DG_MATH_BF16, DG_FUSE_NONE, 128, 128, 128);
     chains("sm_90", DG_MATH_BF16, DG_FUSE_branches, 128, 116, 100);

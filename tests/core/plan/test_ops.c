@@ -3,6 +3,7 @@
 
 #include "core/plan/op_info.h"
 #include "core/tune/tune.h"
+#include "kernels/ops/conv/variants.h"
 #include "test.h"
 
 static const dg_gpu gpu = {90, 232448, DG_MATH_FP32};
@@ -66,19 +67,36 @@ static void check_tuning(dg_op_kind kind, dg_op *op)
     dg_tune_table t = {0};
     const char *name = dg_op_kind_name(kind);
     if (dg_op_info_of(kind)->complete) DG_CHECKF(!dg_op_info_of(kind)->complete(op), "%s: its shape", name);
-    DG_CHECKF(dg_variant_name(kind, 0) && !strcmp(dg_variant_name(kind, 0), "direct"), "%s: no variant direct", name);
-    op->tune = (dg_tune){.variant = "direct"};
+    const dg_variant *const *v = dg_op_info_of(kind)->variants;
+    DG_CHECKF(!strcmp(v[0]->name, "direct"), "%s: the first variant is %s", name, v[0]->name);
+    for (int i = 0; v[i]; i++)
+        DG_CHECKF(v[i]->check && dg_variant_find(kind, v[i]->name) == v[i], "%s: variant %s", name, v[i]->name);
+    op->tune = (dg_tune){.variant = v[0]};
     DG_CHECKF(!dg_variant_check(op, &op->tune, DG_F32, &gpu), "%s: direct does not take it", name);
     dg_tune_text(text, sizeof text, op, &op->tune);
     DG_CHECKF(dg_tune_parse(&t, text, "row", DG_F32, &gpu) == DG_OK, "%s: %s", text, dg_message());
     DG_CHECKF(dg_tune_find(&t, op, 90), "%s: its row is not found", text);
     dg_tune_free(&t);
-    if (dg_variant_name(kind, 1) && !strcmp(dg_variant_name(kind, 1), "vector"))
+    if (v[1] == &dg_vector)
         DG_CHECKF(known_number(&dg_op_info_of(kind)->wide[0]), "%s: what lies side by side, for vectors?", name);
+}
+
+static bool has(dg_op_kind kind, const dg_variant *variant) { return dg_variant_find(kind, variant->name) == variant; }
+
+/* No row is left out of the lists. */
+static void check_conv_variants(void)
+{
+#define X(name)                                                                                              \
+    DG_CHECKF(has(DG_OP_conv_fwd, &dg_conv_variant_##name) || has(DG_OP_conv_dx, &dg_conv_variant_##name) || \
+                  has(DG_OP_conv_dw, &dg_conv_variant_##name),                                               \
+              "%s: no convolution has this variant", #name);
+    DG_CONV_VARIANTS(X)
+#undef X
 }
 
 int main(void)
 {
+    check_conv_variants();
     for (int k = 0; k < DG_OP_KINDS; k++) {
         const dg_op_kind kind = (dg_op_kind)k;
         const dg_op_info *info = dg_op_info_of(kind);
@@ -87,8 +105,8 @@ int main(void)
         check_shape(kind);
         DG_CHECKF(info->flops && info->flops(&op) >= 0, "%s: no FLOPs", dg_op_kind_name(kind));
         DG_CHECKF(info->limits, "%s: how far may two backends be apart?", dg_op_kind_name(kind));
-        DG_CHECKF(info->variants, "%s: no variants", dg_op_kind_name(kind));
-        if (info->variants) check_tuning(kind, &op);
+        DG_CHECKF(info->variants[0], "%s: no variants", dg_op_kind_name(kind));
+        if (info->variants[0]) check_tuning(kind, &op);
     }
     int n;
     DG_CHECK(dg_operands(DG_OP_KINDS, &n)[0].name == NULL && n == 0);

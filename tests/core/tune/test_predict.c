@@ -9,10 +9,11 @@
 #include "test.h"
 #include "core/tune/tune.h"
 #include "core/tune/work.h"
+#include "kernels/ops/conv/variants.h"
 
 static dg_op conv_op(dg_op_kind kind, int N, int H, int Ci, int Co)
 {
-    dg_op op = {.kind = kind, .tune = {.variant = "direct"}};
+    dg_op op = {.kind = kind, .tune = {.variant = &dg_conv_variant_direct}};
     op.u.conv =
         (dg_conv_args){.N = N, .H = H, .W = H, .Ci = Ci, .Ho = H / 2, .Wo = H / 2, .Co = Co, .K = 4, .S = 2, .P = 1};
     return op;
@@ -28,7 +29,7 @@ static void check_cpu(void)
     DG_NEAR(p.memory_us, 400, 1e-9);
     DG_NEAR(p.launch_us, 3, 0);
     DG_NEAR(dg_predict_cpu(&op, 5e5, &m).memory_us, 10, 1e-9); /* out of the cache */
-    op.tune.variant = "winograd";                              /* 25 products for 64, some transforms */
+    op.tune.variant = &dg_conv_variant_winograd;               /* 25 products for 64, some transforms */
     const double filtered = dg_predict_cpu(&op, 4e6, &m).arithmetic_us;
     DG_CHECKF(filtered > 0.4 * p.arithmetic_us && filtered < 0.8 * p.arithmetic_us, "%g beside %g us", filtered,
               p.arithmetic_us);
@@ -50,7 +51,8 @@ static void check_gpu(void)
                           .cache_mb = 1,
                           .launch_us = 2};
     dg_op op = conv_op(DG_OP_conv_fwd, 10, 16, 32, 64); /* 640 pixels: 10 tiles of 64 x 64 */
-    op.tune = (dg_tune){.variant = "tiled", .tile_m = 64, .tile_n = 64, .stages = 3, .split = 1, .block = 128};
+    op.tune =
+        (dg_tune){.variant = &dg_conv_variant_tiled, .tile_m = 64, .tile_n = 64, .stages = 3, .split = 1, .block = 128};
     const dg_prediction ten = dg_predict_gpu(&op, 1e5, &m);
     DG_CHECKF(ten.blocks == 10 && ten.kernels == 1 && ten.launch_us == 2, "%g blocks, %d kernels", ten.blocks,
               ten.kernels);
@@ -66,10 +68,22 @@ static void check_gpu(void)
     op.tune.split = 2; /* and a kernel that adds the parts */
     DG_CHECK(dg_predict_gpu(&op, 1e5, &m).kernels == 2);
     DG_NEAR(dg_predict_gpu(&op, 9e6, &m).memory_us, (9e6 + dg_work_of(&op, DG_F32).moved) / 1e5, 1e-6);
-    op = (dg_op){.kind = DG_OP_act, .tune = {.variant = "vector", .block = 256}};
+    op = (dg_op){.kind = DG_OP_act, .tune = {.variant = &dg_vector, .block = 256}};
     op.u.act.n = 1000;
     DG_NEAR(dg_predict_gpu(&op, 5e5, &m).memory_us, 5e5 / 400e3, 1e-9); /* fits the cache */
     DG_NEAR(dg_predict_gpu(&op, 5e6, &m).memory_us, 5e6 / 100e3, 1e-9);
+}
+
+/* Patches lie in scratch memory, unless y is a product of x and w as they lie. */
+static void check_library(void)
+{
+    dg_op op = conv_op(DG_OP_conv_fwd, 10, 16, 32, 64), flat = op;
+    op.tune.variant = flat.tune.variant = &dg_conv_variant_cublas;
+    DG_CHECK(dg_scratch_of(&op, DG_F32) == (size_t)10 * 8 * 8 * 4 * 4 * 32 * sizeof(float));
+    flat.u.conv.H = flat.u.conv.W = 4, flat.u.conv.Ho = flat.u.conv.Wo = 1, flat.u.conv.S = 1, flat.u.conv.P = 0;
+    DG_CHECK(dg_scratch_of(&flat, DG_F32) == 0);
+    op.tune.variant = &dg_conv_variant_direct;
+    DG_CHECK(dg_scratch_of(&op, DG_F32) == 0);
 }
 
 /* Warpgroups come nearer to the peak than warps do, those of 32 channels less so, none beyond it. */
@@ -79,24 +93,24 @@ static void check_warpgroups(void)
     DG_CHECK(!dg_machine_find("h100", DG_F32, &m));
     const dg_gpu gpu = {90, m.shared, DG_MATH_BF16};
     static const struct {
-        const char *variant;
+        const dg_variant *variant;
         dg_op_kind kind;
         int tile_m, tile_n;
         double least, most; /* of the time that the peak would take */
-    } tries[] = {{"wgmma", DG_OP_conv_fwd, 128, 64, 1, 2},
-                 {"wgmma", DG_OP_conv_dx, 64, 64, 1, 2},
-                 {"wgmma", DG_OP_conv_dx, 64, 32, 1.6, 3},
-                 {"mma", DG_OP_conv_fwd, 128, 64, 3, 6},
-                 {"mma", DG_OP_conv_dx, 64, 32, 3, 6}};
+    } tries[] = {{&dg_conv_variant_wgmma, DG_OP_conv_fwd, 128, 64, 1, 2},
+                 {&dg_conv_variant_wgmma, DG_OP_conv_dx, 64, 64, 1, 2},
+                 {&dg_conv_variant_wgmma, DG_OP_conv_dx, 64, 32, 1.6, 3},
+                 {&dg_conv_variant_mma, DG_OP_conv_fwd, 128, 64, 3, 6},
+                 {&dg_conv_variant_mma, DG_OP_conv_dx, 64, 32, 3, 6}};
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
         dg_op op = conv_op(tries[i].kind, 132 * 16, 16, 64, 64);
         op.tune =
             (dg_tune){.variant = tries[i].variant, .tile_m = tries[i].tile_m, .tile_n = tries[i].tile_n, .split = 1};
         const char *const why = dg_variant_check(&op, &op.tune, DG_F32, &gpu);
-        if (!DG_CHECKF(!why, "%s: %s", tries[i].variant, why)) continue;
+        if (!DG_CHECKF(!why, "%s: %s", tries[i].variant->name, why)) continue;
         const double peak = dg_op_flops(&op) / 989e6, us = dg_predict_gpu(&op, 1e5, &m).arithmetic_us;
         DG_CHECKF(us > tries[i].least * peak && us < tries[i].most * peak, "%s %dx%d: %g us, %g at the peak",
-                  tries[i].variant, tries[i].tile_m, tries[i].tile_n, us, peak);
+                  tries[i].variant->name, tries[i].tile_m, tries[i].tile_n, us, peak);
     }
 }
 
@@ -200,6 +214,7 @@ int main(void)
 {
     check_cpu();
     check_gpu();
+    check_library();
     check_warpgroups();
     check_known();
     check_models();

@@ -1,6 +1,7 @@
 /* The lockstep check: two CPU backends agree on every op of the three plans; and when one number of one result of one
  * op is wrong, by little or not a number at all, the check stops there and says where. */
 #include "host/measure/check.h"
+#include "kernels/ops/conv/variants.h"
 #include "core/base/rng.h"
 #include "test.h"
 
@@ -145,7 +146,7 @@ static dg_err run_nothing(dg_backend *b, const dg_op *op, double *ms)
 
 static void equal_backends_agree(dg_type real)
 {
-    const dg_cpu_options reference = {.threads = 1, .real = real, .conv = "direct", .isa = "base"};
+    const dg_cpu_options reference = {.threads = 1, .real = real, .conv = &dg_conv_variant_direct, .isa = "base"};
     const dg_cpu_options best = {.threads = 3, .real = real};
     if (!up(&m[0], reference) || !up(&m[1], best)) return;
     static const char *const plan[] = {"train", "train-short", "sample"};

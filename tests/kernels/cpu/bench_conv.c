@@ -92,8 +92,9 @@ int main(int argc, char **argv)
 {
     int batch = 64, f = 32, repeats = 15, opt;
     const char *which = NULL, *only = NULL, *dir = NULL;
-    dg_tune tune = {.variant = "direct", .why = "default"};
-    const char *asked = NULL;
+    dg_tune tune = {.why = "default"};
+    const dg_variant *const direct = &dg_conv_variant_direct, *const winograd = &dg_conv_variant_winograd,
+                            *asked = NULL;
     while ((opt = getopt(argc, argv, "b:f:t:r:k:v:l:d:c")) != -1) {
         if (opt == 'b') batch = atoi(optarg);
         else if (opt == 'f') f = atoi(optarg);
@@ -102,7 +103,7 @@ int main(int argc, char **argv)
         else if (opt == 'd') dir = optarg;
         else if (opt == 'c') which_clock = CLOCK_PROCESS_CPUTIME_ID;
         else if (opt == 'k') which = optarg;
-        else if (opt == 'v') asked = optarg;
+        else if (opt == 'v') asked = !strcmp(optarg, direct->name) ? direct : winograd;
         else if (opt == 'l') only = optarg;
         else return 2;
     }
@@ -122,8 +123,8 @@ int main(int argc, char **argv)
     static const char *const direction[] = {"fwd", "dx", "dw"};
     static const dg_op_kind kinds[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};
     double peak = fma_peak(), total = 0, flops = 0;
-    printf("%s, variant %s, batch %d, %d threads, FMA peak of f32 %.0f GFLOP/s\n", k->name, asked ? asked : "by shape",
-           batch, omp_get_max_threads(), peak);
+    printf("%s, variant %s, batch %d, %d threads, FMA peak of f32 %.0f GFLOP/s\n", k->name,
+           asked ? asked->name : "by shape", batch, omp_get_max_threads(), peak);
     printf("layer  dir  variant  x/step   best ms  median ms   GFLOP/s  %% of peak  scratch MB\n");
     for (size_t l = 0; l < sizeof layers / sizeof *layers; l++) {
         const layer *y = &layers[l];
@@ -147,7 +148,7 @@ int main(int argc, char **argv)
         for (int d = 0; d < 3; d++) {
             if (dir && strcmp(dir, direction[d]) != 0) continue;
             tune.variant = k->variant(kinds[d], &a, asked);
-            if (!tune.variant) tune.variant = "direct";
+            if (!tune.variant) tune.variant = direct;
             size_t bytes = k->scratch(kinds[d], &a, &tune);
             a.scratch = memory(bytes, size);
             double t[1000] = {0};
@@ -161,8 +162,8 @@ int main(int argc, char **argv)
                 for (; i > 0 && t[i - 1] > v; i--) t[i] = t[i - 1];
                 t[i] = v;
             }
-            printf("%-6s %-4s %-8s %4d  %9.3f  %9.3f  %8.1f  %8.1f%%  %8.2f\n", y->name, direction[d], tune.variant,
-                   y->times[d], t[0] * 1e3, t[repeats / 2] * 1e3, flop / t[0] * 1e-9,
+            printf("%-6s %-4s %-8s %4d  %9.3f  %9.3f  %8.1f  %8.1f%%  %8.2f\n", y->name, direction[d],
+                   tune.variant->name, y->times[d], t[0] * 1e3, t[repeats / 2] * 1e3, flop / t[0] * 1e-9,
                    peak > 0 ? 100 * flop / t[0] * 1e-9 / peak : 0, (double)bytes / 1048576);
             fflush(stdout);
             total += t[0] * y->times[d];

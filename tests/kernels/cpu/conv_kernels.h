@@ -3,13 +3,15 @@
 #define DG_CONV_KERNELS_H
 
 #include "kernels/cpu/cpu.h"
+#include "kernels/ops/conv/variants.h"
 
 #define DG_CONV_DECLARE(isa, fp)                                                                           \
     void dg_cpu_conv_fwd_##isa##_f##fp(const dg_conv_args *a, const dg_tune *tune);                        \
     void dg_cpu_conv_dx_##isa##_f##fp(const dg_conv_args *a, const dg_tune *tune);                         \
     void dg_cpu_conv_dw_##isa##_f##fp(const dg_conv_args *a, const dg_tune *tune);                         \
     size_t dg_cpu_conv_scratch_##isa##_f##fp(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune); \
-    const char *dg_cpu_conv_variant_##isa##_f##fp(dg_op_kind kind, const dg_conv_args *a, const char *asked);
+    const dg_variant *dg_cpu_conv_variant_##isa##_f##fp(dg_op_kind kind, const dg_conv_args *a,            \
+                                                        const dg_variant *asked);
 
 typedef struct {
     const char *name;
@@ -17,7 +19,7 @@ typedef struct {
     dg_type real;
     void (*run[3])(const dg_conv_args *a, const dg_tune *tune); /* fwd, dx, dw */
     size_t (*scratch)(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
-    const char *(*variant)(dg_op_kind kind, const dg_conv_args *a, const char *asked);
+    const dg_variant *(*variant)(dg_op_kind kind, const dg_conv_args *a, const dg_variant *asked);
 } conv_kernels;
 
 #define DG_CONV_ROW(isa, fp, supported)                                                                   \

@@ -102,7 +102,7 @@ static void check_run(dg_backend *b)
     ops[2].u.advance = (dg_advance_args){.state = &state, .batch = 4};
     for (int i = 0; i < 3; i++) {
         DG_CHECK(b->refuses(b, &ops[i]) == NULL);
-        DG_CHECK(strcmp(ops[i].tune.variant, "direct") == 0 && strcmp(ops[i].tune.why, "default") == 0);
+        DG_CHECK(ops[i].tune.variant == &dg_direct && strcmp(ops[i].tune.why, "default") == 0);
         DG_CHECK(b->scratch(b, &ops[i]) == 0);
     }
     dg_plan plan = {.op = ops, .ops = 3};

@@ -133,11 +133,11 @@ static double value_at(const void *p, size_t i, dg_type real)
 
 /* Every element within 4 sqrt(terms) eps sum|a||b| of the reference; NaN fails. Minimal filtering mixes
  * neighbours, so there all elements share the largest of these limits, times the growth of its transforms. */
-static void compare(const problem *p, int d, const void *got, const conv_kernels *k, const char *variant)
+static void compare(const problem *p, int d, const void *got, const conv_kernels *k, const dg_variant *variant)
 {
     double eps = k->real == DG_F32 ? FLT_EPSILON : DBL_EPSILON, worst = 0, common = 0;
     size_t at = 0, bad = 0;
-    if (!strcmp(variant, "winograd")) {
+    if (variant == &dg_conv_variant_winograd) {
         double mass = 0, terms = 1;
         for (size_t i = 0; i < p->count[d]; i++) {
             mass = fmax(mass, p->mass[d][i]);
@@ -154,7 +154,7 @@ static void compare(const problem *p, int d, const void *got, const conv_kernels
             at = i;
         }
     }
-    DG_CHECKF(!bad, "%s %s %s %s: %zu of %zu wrong, at %zu %.9g instead of %.9g", k->name, variant, direction[d],
+    DG_CHECKF(!bad, "%s %s %s %s: %zu of %zu wrong, at %zu %.9g instead of %.9g", k->name, variant->name, direction[d],
               p->name, bad, p->count[d], at, value_at(got, at, k->real), p->want[d][at]);
 }
 
@@ -173,7 +173,7 @@ static void adjoint(const problem *p, void *const out[3], const conv_kernels *k)
                   product[0], direction[d], product[d]);
 }
 
-static void run(const problem *p, const conv_kernels *k, const char *variant)
+static void run(const problem *p, const conv_kernels *k, const dg_variant *variant)
 {
     static const int threads[] = {1, 2, 3, 7};
     size_t size = dg_type_bytes(k->real);
@@ -189,7 +189,7 @@ static void run(const problem *p, const conv_kernels *k, const char *variant)
                       .S = s->S,
                       .P = s->P};
     dg_tune tune = {.variant = variant, .why = "test"};
-    if (!strcmp(variant, "winograd") && !k->variant(DG_OP_conv_fwd, &a, variant)) return;
+    if (variant == &dg_conv_variant_winograd && !k->variant(DG_OP_conv_fwd, &a, variant)) return;
     void *in[3], *out[3];
     for (int i = 0; i < 3; i++) {
         in[i] = must(malloc(p->count[i] * size));
@@ -231,23 +231,24 @@ static void choice(const conv_kernels *k)
     dg_conv_args a = {.N = 16, .H = 8, .W = 8, .Ci = 16, .Ho = 4, .Wo = 4, .Co = 64, .K = 4, .S = 2, .P = 1};
     const dg_conv_args shorter = {
         .N = 15, .H = 8, .W = 8, .Ci = 15, .Ho = 4, .Wo = 4, .Co = 63, .K = 4, .S = 2, .P = 1};
-    const char *fast = k->real == DG_F32 ? "winograd" : "direct";
+    const dg_variant *direct = &dg_conv_variant_direct, *winograd = &dg_conv_variant_winograd,
+                     *fast = k->real == DG_F32 ? winograd : direct;
     for (int d = 0; d < 3; d++) {
-        DG_CHECK(!strcmp(k->variant(kind_of[d], &a, NULL), fast));
-        DG_CHECK(!strcmp(k->variant(kind_of[d], &shorter, NULL), "direct"));
-        DG_CHECK(!strcmp(k->variant(kind_of[d], &a, "direct"), "direct"));
-        DG_CHECK(!strcmp(k->variant(kind_of[d], &a, "winograd"), "winograd"));
-        DG_CHECK(!k->variant(kind_of[d], &a, "fft"));
+        DG_CHECK(k->variant(kind_of[d], &a, NULL) == fast);
+        DG_CHECK(k->variant(kind_of[d], &shorter, NULL) == direct);
+        DG_CHECK(k->variant(kind_of[d], &a, direct) == direct);
+        DG_CHECK(k->variant(kind_of[d], &a, winograd) == winograd);
+        DG_CHECK(!k->variant(kind_of[d], &a, &dg_conv_variant_tiled));
     }
     a.Ci = 3;
-    DG_CHECK(!strcmp(k->variant(DG_OP_conv_fwd, &a, NULL), "direct"));
+    DG_CHECK(k->variant(DG_OP_conv_fwd, &a, NULL) == direct);
     a.Ci = 16, a.H = 10, a.Ho = 5;
-    DG_CHECK(!strcmp(k->variant(DG_OP_conv_fwd, &a, NULL), "direct"));
+    DG_CHECK(k->variant(DG_OP_conv_fwd, &a, NULL) == direct);
     a.H = 8, a.Ho = 4, a.W = 10, a.Wo = 5;
-    DG_CHECK(!strcmp(k->variant(DG_OP_conv_fwd, &a, NULL), "direct"));
+    DG_CHECK(k->variant(DG_OP_conv_fwd, &a, NULL) == direct);
     a.S = 1, a.H = a.W = 4, a.Ho = a.Wo = 3;
-    DG_CHECK(!strcmp(k->variant(DG_OP_conv_dw, &a, NULL), "direct"));
-    DG_CHECK(!k->variant(DG_OP_conv_dw, &a, "winograd"));
+    DG_CHECK(k->variant(DG_OP_conv_dw, &a, NULL) == direct);
+    DG_CHECK(!k->variant(DG_OP_conv_dw, &a, winograd));
 }
 
 int main(void)
@@ -259,8 +260,8 @@ int main(void)
             problem p = problem_make(shapes[i], real);
             for (int k = 0; k < kernels; k++)
                 if (table[k].supported && table[k].real == real) {
-                    run(&p, &table[k], "direct");
-                    run(&p, &table[k], "winograd");
+                    run(&p, &table[k], &dg_conv_variant_direct);
+                    run(&p, &table[k], &dg_conv_variant_winograd);
                 }
             problem_free(&p);
         }

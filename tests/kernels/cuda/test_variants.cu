@@ -27,7 +27,7 @@ static std::map<std::string, int> runs; /* of a piece of a choice */
 
 static std::string piece(const char *kind, const char *precision, const dg_tune *t, const char *what, int a, int b)
 {
-    return std::string(kind) + " " + t->variant + " " + precision + " " + what + std::to_string(a) + "x" +
+    return std::string(kind) + " " + t->variant->name + " " + precision + " " + what + std::to_string(a) + "x" +
            std::to_string(b);
 }
 
@@ -40,22 +40,22 @@ static void every_choice(dg_backend *b, const dg_op &shape)
     const int n = dg_variant_list(&shape, list, DG_VARIANT_LIST, b->real, &gpu);
     DG_CHECKF(n > 0 && n < DG_VARIANT_LIST, "%s: %d choices", kind, n);
     std::unique_ptr<any_op> op;
-    const char *last = "";
+    const dg_variant *last = nullptr;
     for (int i = 0; i < n; i++) {
         const dg_tune *t = &list[i];
         if (b->math != DG_MATH_FP32 && t->math != b->math) continue; /* the others round nothing: they ran in fp32 */
-        if (strcmp(t->variant, "cublas") == 0 && !dev_cublas()) continue;
+        if (t->variant == &dg_conv_variant_cublas && !dev_cublas()) continue;
         offered++;
         const std::string pieces[] = {piece(kind, precision, t, "tile", t->tile_m, t->tile_n),
                                       piece(kind, precision, t, "stages", t->tile_m, t->stages),
                                       piece(kind, precision, t, "block", 0, t->block),
                                       piece(kind, precision, t, "split", 0, t->split)};
-        bool wanted = strcmp(t->variant, last) != 0; /* the first of a variant */
+        bool wanted = t->variant != last; /* the first of a variant */
         for (const std::string &p : pieces) wanted |= runs[p] < 1;
         if (!wanted) continue;
         last = t->variant;
         for (const std::string &p : pieces) runs[p]++;
-        runs[std::string(kind) + " " + t->variant]++;
+        runs[std::string(kind) + " " + t->variant->name]++;
         if (!op) op.reset(new any_op(shape));
         op->run(b, t);
         tested++;
@@ -110,11 +110,11 @@ int main()
         b->close(b);
     }
     for (int kind = 0; kind < DG_OP_KINDS; kind++)
-        for (int i = 0; const char *variant = dg_variant_name((dg_op_kind)kind, i); i++)
-            DG_CHECKF(!any_math(DG_MATH_BF16) || (dg_case_gpu.arch != 90 && strcmp(variant, "wgmma") == 0) ||
-                          (strcmp(variant, "cublas") == 0 && !dev_cublas()) ||
-                          runs[std::string(dg_op_kind_name((dg_op_kind)kind)) + " " + variant] > 0,
-                      "%s: no shape here suits variant %s", dg_op_kind_name((dg_op_kind)kind), variant);
+        for (const dg_variant *const *v = dg_op_info_of((dg_op_kind)kind)->variants; *v; v++)
+            DG_CHECKF(!any_math(DG_MATH_BF16) || (dg_case_gpu.arch != 90 && *v == &dg_conv_variant_wgmma) ||
+                          (*v == &dg_conv_variant_cublas && !dev_cublas()) ||
+                          runs[std::string(dg_op_kind_name((dg_op_kind)kind)) + " " + (*v)->name] > 0,
+                      "%s: no shape here suits variant %s", dg_op_kind_name((dg_op_kind)kind), (*v)->name);
     printf("%d of %d choices compared\n", tested, offered);
     return dg_test_report();
 }

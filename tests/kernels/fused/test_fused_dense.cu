@@ -46,7 +46,7 @@ static void run(const dense_case &k, int number)
         f.noise.stream = number % 2 ? DG_STREAM_SAMPLE : DG_STREAM_NOISE;
         f.noise.first_step = 3;
         dg_tune tune = {};
-        tune.variant = "direct";
+        tune.variant = &dg_direct;
         tune.block = 64;
         dg_cuda_noise<float>(&f.noise, &tune, 0);
         if (!dev_ok("noise")) return;
@@ -59,7 +59,7 @@ static void run(const dense_case &k, int number)
     f.in = in.s;
     f.out = out.s;
     dg_tune tune = {};
-    tune.variant = "direct";
+    tune.variant = &dg_conv_variant_direct;
     const char *why = dg_fused_conv_refuses(DG_OP_conv_dx, &f, &tune, &gpu);
     DG_CHECKF(!why, "%s: %s", name, why);
     fused_room room(dg_fused_conv_size(DG_OP_conv_dx, &f, &tune));
@@ -95,7 +95,7 @@ static void refusals()
     f.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, 2, 4, 4, 8, 1, 1, 10, 4, 1, 0, 0, 0};
     f.in.groups = f.out.groups = 1;
     dg_tune tune = {};
-    tune.variant = "tiled";
+    tune.variant = &dg_conv_variant_tiled;
     DG_CHECK(!dg_fused_dense_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
     f.noise.n = 20;
     DG_CHECK(!dg_fused_dense_refuses(DG_OP_conv_dx, &f, &tune, &gpu));

@@ -14,18 +14,19 @@ extern "C" {
 
 enum { FWD, DX };
 static const struct {
-    const char *variant;
+    const dg_variant *variant;
     int tile[2][2][2];
 } variants[] = {
 #define X(M, N, WN, GROUPS) {M, N},
-    {"mma", {{DG_MMA_FWD_TILES(X)}, {DG_MMA_DX_TILES(X)}}},
+    {&dg_conv_variant_mma, {{DG_MMA_FWD_TILES(X)}, {DG_MMA_DX_TILES(X)}}},
 #undef X
 #define X(M, N, GROUPS) {M, N},
-    {"wgmma", {{DG_WGMMA_FWD_TILES(X)}, {DG_WGMMA_DX_TILES(X)}}},
+    {&dg_conv_variant_wgmma, {{DG_WGMMA_FWD_TILES(X)}, {DG_WGMMA_DX_TILES(X)}}},
 #undef X
 #define X(SMALL, M, N, WN, GROUPS) {M, N},
 #define Y(M, N, WN, GROUPS) {M, N},
-    {"mma", {{DG_FP16_FWD_TILES(X)}, {DG_MMA_DX_TILES(Y)}}}, /* of fp16: forward, the first is for small maps */
+    {&dg_conv_variant_mma,
+     {{DG_FP16_FWD_TILES(X)}, {DG_MMA_DX_TILES(Y)}}}, /* of fp16: forward, the first is for small maps */
 #undef X
 #undef Y
 };
@@ -215,7 +216,7 @@ struct launch {
     }
 
     /* False where there is no such kernel. times: launches, one after another. */
-    bool run(const char *variant, const int *tile, int split, int times)
+    bool run(const dg_variant *variant, const int *tile, int split, int times)
     {
         dg_op op = {};
         op.kind = dir == FWD ? DG_OP_conv_fwd : DG_OP_conv_dx;

@@ -15,7 +15,7 @@ static void convolutions()
     op.u.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, 12, 8, 8, 1024, 4, 4, 256, 4, 2, 1, 0, 0};
     dg_gpu gpu = {90, 200 << 10, DG_MATH_BF16};
     dg_tune tune = {};
-    tune.variant = "mma";
+    tune.variant = &dg_conv_variant_mma;
     tune.tile_m = tune.tile_n = 128;
     DG_CHECK(!dg_variant_check(&op, &tune, DG_F32, &gpu));
     dg_fused_conv f = {};
@@ -60,11 +60,11 @@ static dg_fused_update published(int N, bool is_G, dg_math math)
 {
     const dg_prologue_kind kind = is_G ? NORM : DX;
     const std::vector<job_case> layers = {
-        {DG_UPDATE_THIN, N, 64, 64, 3, 32, PLAIN, is_G ? NORM : PLAIN, 1},
-        {DG_UPDATE_MMA, N, 32, 32, 32, 64, is_G ? DX : PLAIN, kind, 1},
-        {DG_UPDATE_MMA, N, 16, 16, 64, 128, is_G ? DX : NORM, kind, 1},
-        {DG_UPDATE_MMA, N, 8, 8, 128, 256, is_G ? DX : NORM, kind, 1},
-        {is_G ? DG_UPDATE_DENSE : DG_UPDATE_GEMV, N, 4, 4, 256, is_G ? 100 : 1, is_G ? DX : NORM, PLAIN, 1},
+        {DG_FUSED_THIN, N, 64, 64, 3, 32, PLAIN, is_G ? NORM : PLAIN, 1},
+        {DG_FUSED_MMA, N, 32, 32, 32, 64, is_G ? DX : PLAIN, kind, 1},
+        {DG_FUSED_MMA, N, 16, 16, 64, 128, is_G ? DX : NORM, kind, 1},
+        {DG_FUSED_MMA, N, 8, 8, 128, 256, is_G ? DX : NORM, kind, 1},
+        {is_G ? DG_FUSED_DENSE : DG_FUSED_GEMV, N, 4, 4, 256, is_G ? 100 : 1, is_G ? DX : NORM, PLAIN, 1},
     };
     dg_fused_update u = {};
     for (const job_case &k : layers) {
@@ -91,7 +91,8 @@ static void updates()
     } wrong[] = {
         {"no job", [](dg_fused_update *u, dg_gpu *) { u->jobs = 0; }},
         {"too many jobs", [](dg_fused_update *u, dg_gpu *) { u->jobs = DG_UPDATE_JOBS + 1; }},
-        {"a kind that there is not", [](dg_fused_update *u, dg_gpu *) { u->job[2].kind = 7; }},
+        {"a kind that there is not", [](dg_fused_update *u, dg_gpu *) { u->job[2].kind = DG_FUSED_NONE; }},
+        {"a kind of other launches", [](dg_fused_update *u, dg_gpu *) { u->job[2].kind = DG_FUSED_WGMMA; }},
         {"weights that Adam has not", [](dg_fused_update *u, dg_gpu *) { u->adam.n = u->job[4].offset; }},
         {"weights off 16 bytes", [](dg_fused_update *u, dg_gpu *) { u->job[4].offset += 2; }},
         {"weights not a multiple of four", [](dg_fused_update *u, dg_gpu *) { u->adam.n += 2; }},
@@ -106,9 +107,9 @@ static void updates()
         {"no rounding", [](dg_fused_update *u, dg_gpu *) { u->job[1].tune.math = DG_MATH_FP32; }},
         {"two roundings", [](dg_fused_update *u, dg_gpu *) { u->job[1].tune.math = DG_MATH_BF16; }},
         {"a picture without rounding",
-         [](dg_fused_update *u, dg_gpu *) { u->job[0].kind = DG_UPDATE_THIN_MMA, u->job[0].tune.math = DG_MATH_FP32; }},
+         [](dg_fused_update *u, dg_gpu *) { u->job[0].kind = DG_FUSED_THIN_MMA, u->job[0].tune.math = DG_MATH_FP32; }},
         {"a picture rounded in another way",
-         [](dg_fused_update *u, dg_gpu *) { u->job[0].kind = DG_UPDATE_THIN_MMA, u->job[0].tune.math = DG_MATH_BF16; }},
+         [](dg_fused_update *u, dg_gpu *) { u->job[0].kind = DG_FUSED_THIN_MMA, u->job[0].tune.math = DG_MATH_BF16; }},
         {"another stride", [](dg_fused_update *u, dg_gpu *) { u->job[1].conv.S = 1; }},
         {"odd channels", [](dg_fused_update *u, dg_gpu *) { u->job[1].conv.Co = 62; }},
         {"two gradients", [](dg_fused_update *u, dg_gpu *) { u->job[2].x.kind = u->job[2].y.kind = DX; }},
@@ -120,7 +121,7 @@ static void updates()
         {"a picture of two channels", [](dg_fused_update *u, dg_gpu *) { u->job[0].conv.Ci = 2; }},
         {"a picture with a norm", [](dg_fused_update *u, dg_gpu *) { u->job[0].x.kind = DX; }},
         {"many channels of one pixel",
-         [](dg_fused_update *u, dg_gpu *) { u->job[4].kind = DG_UPDATE_GEMV, u->job[4].conv.Co = 5; }},
+         [](dg_fused_update *u, dg_gpu *) { u->job[4].kind = DG_FUSED_GEMV, u->job[4].conv.Co = 5; }},
         {"a pixel with a norm", [](dg_fused_update *u, dg_gpu *) { u->job[4].y.kind = NORM; }},
         {"more than one pixel", [](dg_fused_update *u, dg_gpu *) { u->job[4].conv.H = 8; }},
     };
@@ -153,9 +154,9 @@ static void splits()
                 DG_CHECKF(j->tune.split >= 1 && mine >= j->tune.split && j->tune.split == again.job[i].tune.split,
                           "job %d: split=%d", i, j->tune.split);
                 blocks += mine;
-                if (j->kind > DG_UPDATE_THIN) continue;
+                if (j->kind != DG_FUSED_MMA && j->kind != DG_FUSED_THIN) continue;
                 const double work = (double)j->conv.Ho * j->conv.Wo * j->conv.Ci * j->conv.Co *
-                                    (j->kind == DG_UPDATE_THIN ? 6 : 1);
+                                    (j->kind == DG_FUSED_THIN ? 6 : 1);
                 all += work;
                 most = fmax(most, work / mine);
             }

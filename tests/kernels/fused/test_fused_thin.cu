@@ -162,7 +162,7 @@ static void run(const fwd_case &k, dg_math math)
         dg_gather_args g = data.args;
         g.x = want.p;
         dg_tune tune = {};
-        tune.variant = "direct";
+        tune.variant = &dg_direct;
         tune.block = 64;
         dg_cuda_gather<float>(&g, &tune, 0);
         if (!dev_ok("gather")) return;
@@ -177,7 +177,7 @@ static void run(const fwd_case &k, dg_math math)
     f.gather = data.args;
     f.gather.x = in.d_x.p;
     dg_tune tune = {};
-    tune.variant = math == DG_MATH_FP32 ? "thin" : "thin_mma";
+    tune.variant = math == DG_MATH_FP32 ? &dg_conv_variant_thin : &dg_conv_variant_thin_mma;
     f.early = k.Ci * k.Co == 24;
     if (!launch(DG_OP_conv_fwd, &f, &tune, &out, math, name)) return;
     if (drawn) {
@@ -207,9 +207,9 @@ static void run(const dx_case &k, dg_math math)
     f.in = in.s;
     f.out = out.s;
     dg_tune tune = {};
-    tune.variant = "thin_mma";
+    tune.variant = &dg_conv_variant_thin_mma;
     if (math == DG_MATH_FP32) {
-        tune.variant = "thin";
+        tune.variant = &dg_conv_variant_thin;
         tune.stages = k.stages;
     }
     f.early = k.Ci * k.Co == 24 && k.small;
@@ -227,7 +227,7 @@ static void refusals()
     f.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, 2, 8, 8, 3, 4, 4, 8, 4, 2, 1, 0, 0};
     f.in.groups = f.out.groups = 1;
     dg_tune tune = {};
-    tune.variant = "thin";
+    tune.variant = &dg_conv_variant_thin;
     tune.stages = 2;
     tune.split = 1;
     const dg_gpu gpu = {90, 200 << 10, DG_MATH_FP32}, little = {90, 16 << 10, DG_MATH_FP32};

@@ -15,28 +15,28 @@ extern "C" {
 
 /* What a D has, then what a G has; each with maps of odd sizes, tiles that are not full, and cells of both kinds. */
 static const std::vector<job_case> in_D = {
-    {DG_UPDATE_THIN, 2, 18, 68, 3, 36, PLAIN, PLAIN, 3},     {DG_UPDATE_MMA, 2, 20, 22, 16, 16, PLAIN, DX, 5},
-    {DG_UPDATE_MMA, 4, 10, 11, 24, 72, NORM, DX, 1},         {DG_UPDATE_MMA, 6, 8, 7, 16, 24, NORM, DX, 2},
-    {DG_UPDATE_GEMV, 6, 4, 4, 36, 1, NORM, PLAIN, 1},        {DG_UPDATE_THIN, 4, 8, 8, 1, 16, PLAIN, DX, 2},
-    {DG_UPDATE_THIN_MMA, 2, 14, 70, 3, 20, PLAIN, PLAIN, 3}, {DG_UPDATE_THIN_MMA, 4, 8, 9, 1, 36, PLAIN, DX, 2},
+    {DG_FUSED_THIN, 2, 18, 68, 3, 36, PLAIN, PLAIN, 3},     {DG_FUSED_MMA, 2, 20, 22, 16, 16, PLAIN, DX, 5},
+    {DG_FUSED_MMA, 4, 10, 11, 24, 72, NORM, DX, 1},         {DG_FUSED_MMA, 6, 8, 7, 16, 24, NORM, DX, 2},
+    {DG_FUSED_GEMV, 6, 4, 4, 36, 1, NORM, PLAIN, 1},        {DG_FUSED_THIN, 4, 8, 8, 1, 16, PLAIN, DX, 2},
+    {DG_FUSED_THIN_MMA, 2, 14, 70, 3, 20, PLAIN, PLAIN, 3}, {DG_FUSED_THIN_MMA, 4, 8, 9, 1, 36, PLAIN, DX, 2},
 };
 static const std::vector<job_case> in_G = {
-    {DG_UPDATE_THIN, 4, 12, 10, 3, 8, PLAIN, NORM, 4},      {DG_UPDATE_MMA, 2, 18, 20, 24, 16, DX, PLAIN, 3},
-    {DG_UPDATE_MMA, 4, 12, 10, 16, 8, DX, NORM, 1},         {DG_UPDATE_MMA, 6, 6, 8, 8, 80, DX, NORM, 1},
-    {DG_UPDATE_DENSE, 36, 3, 3, 12, 132, DX, PLAIN, 1},     {DG_UPDATE_THIN, 3, 10, 66, 1, 4, PLAIN, PLAIN, 20},
-    {DG_UPDATE_THIN_MMA, 4, 11, 10, 3, 40, PLAIN, NORM, 4},
+    {DG_FUSED_THIN, 4, 12, 10, 3, 8, PLAIN, NORM, 4},      {DG_FUSED_MMA, 2, 18, 20, 24, 16, DX, PLAIN, 3},
+    {DG_FUSED_MMA, 4, 12, 10, 16, 8, DX, NORM, 1},         {DG_FUSED_MMA, 6, 6, 8, 8, 80, DX, NORM, 1},
+    {DG_FUSED_DENSE, 36, 3, 3, 12, 132, DX, PLAIN, 1},     {DG_FUSED_THIN, 3, 10, 66, 1, 4, PLAIN, PLAIN, 20},
+    {DG_FUSED_THIN_MMA, 4, 11, 10, 3, 40, PLAIN, NORM, 4},
 };
 /* No job on tensor cores: any math will do. */
 static const std::vector<job_case> no_mma = {
-    {DG_UPDATE_GEMV, 10, 2, 2, 8, 3, DX, PLAIN, 1},
-    {DG_UPDATE_DENSE, 4, 2, 2, 4, 5, NORM, PLAIN, 1},
+    {DG_FUSED_GEMV, 10, 2, 2, 8, 3, DX, PLAIN, 1},
+    {DG_FUSED_DENSE, 4, 2, 2, 4, 5, NORM, PLAIN, 1},
 };
 
 /* A block that makes, one for its weights, one for its norm's: so few that ThreadSanitizer has a context for each, and
  * sees that the last one waits. */
-static const std::vector<job_case> alone = {{DG_UPDATE_DENSE, 4, 2, 2, 4, 8, DX, PLAIN, 1}};
+static const std::vector<job_case> alone = {{DG_FUSED_DENSE, 4, 2, 2, 4, 8, DX, PLAIN, 1}};
 
-static bool rounds(dg_update_kind kind) { return kind == DG_UPDATE_MMA || kind == DG_UPDATE_THIN_MMA; }
+static bool rounds(dg_fused_family kind) { return kind == DG_FUSED_MMA || kind == DG_FUSED_THIN_MMA; }
 
 static unsigned long long seed = 5;
 static std::vector<float> numbers(size_t n, float around, float spread)
@@ -83,7 +83,7 @@ struct side {
         a.slope = (double)s.factor;
         a.mean = means.p, a.rstd = rstds.p, a.gamma = p + norm, a.beta = p + norm + C, a.x = before.p;
         dg_tune tune = {};
-        tune.variant = "direct";
+        tune.variant = &dg_direct;
         tune.block = 64;
         if (s.kind == NORM) {
             a.y = dense.p;
@@ -141,7 +141,7 @@ size_t side::scratch_bytes(const dg_op *op) { return dg_scratch_of(op, DG_F32); 
 static std::vector<job_case> suited(std::vector<job_case> cases, dg_math math)
 {
     for (job_case &k : cases)
-        if (math == DG_MATH_FP16 && k.kind == DG_UPDATE_THIN_MMA) k.kind = DG_UPDATE_THIN;
+        if (math == DG_MATH_FP16 && k.kind == DG_FUSED_THIN_MMA) k.kind = DG_FUSED_THIN;
     return cases;
 }
 
@@ -183,26 +183,27 @@ struct problem {
 
     /* Gradients that would be subnormal in fp16 without their shift. */
     static constexpr int SHIFT = 18;
-    bool scaled(const job_case &k) const { return math == DG_MATH_FP16 && k.kind == DG_UPDATE_MMA; }
+    bool scaled(const job_case &k) const { return math == DG_MATH_FP16 && k.kind == DG_FUSED_MMA; }
 
     /* The gradient of job i by the unfused op, into g. */
     bool unfused(int i, float *g)
     {
         const job_case &k = cases[(size_t)i];
-        static const char *const variants[] = {"mma", "thin", "gemv", "direct", "thin_mma"};
         const dg_gpu gpu = dev_gpu(200 << 10, rounds(k.kind) ? math : DG_MATH_FP32);
         dg_op op = {};
         op.kind = DG_OP_conv_dw;
         op.u.conv = u.job[i].conv;
         dg_tune tune = {};
-        tune.variant = variants[k.kind];
+        for (const dg_variant *v : dg_op_info_of(op.kind)->variants)
+            if (v && v->fused == k.kind) tune.variant = v;
+        if (!tune.variant) tune.variant = &dg_conv_variant_direct;
         const char *why = dg_variant_check(&op, &tune, DG_F32, &gpu);
         if (!DG_CHECKF(!why, "%s job %d: %s", name, i, why)) return false;
         op.u.conv.x = x[(size_t)i]->dense.p;
         op.u.conv.y = y[(size_t)i]->dense.p;
         op.u.conv.w = g + u.job[i].offset;
         dg_cuda_conv_dw<float>(&op.u.conv, &tune, 0);
-        return dev_ok(variants[k.kind]);
+        return dev_ok(tune.variant->name);
     }
 
     /* The fused gradient of job i. A transformed factor may be rounded to the other neighbour. */
@@ -282,7 +283,7 @@ struct problem {
             wg.put(got);
             a.p = wp.p, a.m = wm.p, a.v = wv.p, a.g = wg.p, a.ring = other_ring.p, a.state = other.p;
             dg_tune tune = {};
-            tune.variant = "vector";
+            tune.variant = &dg_vector;
             tune.block = 256;
             dg_cuda_adam<float>(&a, &tune, 0);
             if (!dev_ok("adam")) return;

@@ -7,7 +7,7 @@ extern "C" {
 }
 
 struct job_case {
-    dg_update_kind kind;
+    dg_fused_family kind;
     int N, H, W, Ci, Co;
     dg_prologue_kind x, y;
     int split;
@@ -16,7 +16,7 @@ static const dg_prologue_kind PLAIN = DG_PROLOGUE_PLAIN, NORM = DG_PROLOGUE_NORM
 
 static dg_conv_args shape_of(const job_case &c)
 {
-    const bool flat = c.kind == DG_UPDATE_GEMV || c.kind == DG_UPDATE_DENSE;
+    const bool flat = c.kind == DG_FUSED_GEMV || c.kind == DG_FUSED_DENSE;
     const int K = flat ? c.H : 4, S = flat ? 1 : 2, P = flat ? 0 : 1;
     return dg_conv_args{
         nullptr, nullptr, nullptr, nullptr, c.N, c.H, c.W, c.Ci, (c.H + 2 * P - K) / S + 1, (c.W + 2 * P - K) / S + 1,

@@ -56,7 +56,8 @@ static void every_choice(const dg_op *shape, const dg_gpu *g)
         doing = text_of(&op, g);
         if (!seen.insert(doing).second) continue;
         must_refuse(dg_gpu_enqueue(&nowhere, &op, nullptr), op.name);
-        done.insert(dg_op_kind_name(op.kind) + (" " + std::string(op.tune.variant)) + " " + precision(op.tune.math));
+        done.insert(dg_op_kind_name(op.kind) + (" " + std::string(op.tune.variant->name)) + " " +
+                    precision(op.tune.math));
     }
 }
 
@@ -71,7 +72,7 @@ static void fused_piece(dg_plan *p, int i, const dg_gpu *g)
     if (l->kind == DG_LAUNCH_UPDATE) done.insert("fused update " + math);
     if (l->kind != DG_LAUNCH_CONV) return;
     const bool dense = dg_fused_family_of(op->kind, &op->u.conv, &op->tune) == DG_FUSED_DENSE;
-    done.insert(dense ? kind + "dense" : kind + op->tune.variant + " " + math);
+    done.insert(dense ? kind + "dense" : kind + op->tune.variant->name + " " + math);
 }
 
 /* A fused convolution with every tile and variant that can have its place. */
@@ -135,8 +136,9 @@ static void was_called(const std::string &what) { DG_CHECKF(done.count(what), "n
 static void all_were_called()
 {
     for (int k = 0; k < DG_OP_KINDS; k++)
-        for (int i = 0; const char *variant = dg_variant_name((dg_op_kind)k, i); i++) {
-            const std::string v = variant, name = std::string(dg_op_kind_name((dg_op_kind)k)) + " " + v + " ";
+        for (const dg_variant *variant : dg_op_info_of((dg_op_kind)k)->variants) {
+            if (!variant) break;
+            const std::string v = variant->name, name = std::string(dg_op_kind_name((dg_op_kind)k)) + " " + v + " ";
             const bool mma = v == "mma", thin = v == "thin_mma", rounds = mma || thin || v == "wgmma";
             if (mma || thin) was_called(name + "tf32");
             if (mma) was_called(name + "fp16");

@@ -50,7 +50,7 @@ struct problem {
         dg_op op = conv_op(d, s);
         const dg_type type = sizeof(real) == 8 ? DG_F64 : DG_F32;
         if (dg_variant_check(&op, &tune, type, &gpu)) return;
-        if (dg_is(&tune, "cublas") && !dev_cublas()) return;
+        if (tune.variant == &dg_conv_variant_cublas && !dev_cublas()) return;
         std::vector<real> in[3], result;
         for (int i = 0; i < 3; i++) in[i].assign(value[i].begin(), value[i].end());
         char name[200];
@@ -72,7 +72,7 @@ struct problem {
     }
 };
 
-static dg_tune tune_of(const char *variant, int m, int n, int stages, int split)
+static dg_tune tune_of(const dg_variant *variant, int m, int n, int stages, int split)
 {
     dg_tune t = {};
     t.variant = variant;
@@ -87,24 +87,27 @@ static dg_tune tune_of(const char *variant, int m, int n, int stages, int split)
 static void all_variants(problem *p, int d, int number)
 {
     static const int splits[] = {1, 2, 3, 7};
-    for (int i = 0; const char *variant = dg_variant_name(kind_of[d], i); i++) {
+    for (const dg_variant *variant : dg_op_info_of(kind_of[d])->variants) {
+        if (!variant) break;
         const dg_tune plain = tune_of(variant, 0, 0, 0, 0);
-        if (dg_is(&plain, "direct")) p->run<double>(d, plain);
-        if (dg_is(&plain, "direct") || dg_is(&plain, "gemv") || dg_is(&plain, "cublas")) p->run<float>(d, plain);
-        if (dg_is(&plain, "thin"))
+        if (variant == &dg_conv_variant_direct) p->run<double>(d, plain);
+        if (variant == &dg_conv_variant_direct || variant == &dg_conv_variant_gemv ||
+            variant == &dg_conv_variant_cublas)
+            p->run<float>(d, plain);
+        if (variant == &dg_conv_variant_thin)
             for (int split : splits) {
                 p->run<float>(d, tune_of(variant, 0, 0, 0, split));
                 p->run<float>(d, tune_of(variant, 0, 0, 3, split));
             }
         int k = number; /* which combination is next: all of them over the shapes, some for each */
 #define X(M, N, TM, TN)                                                         \
-    if (dg_is(&plain, "tiled") && (!dev_small() || k % 3 == 0))                 \
+    if (variant == &dg_conv_variant_tiled && (!dev_small() || k % 3 == 0))      \
         p->run<float>(d, tune_of(variant, M, N, 2 + k % 3, splits[k / 3 % 4])); \
     k++;
         DG_TILED_TILES(X)
 #undef X
 #define X(M, N)                                                                 \
-    if (dg_is(&plain, "patch") && (!dev_small() || k % 3 == 0))                 \
+    if (variant == &dg_conv_variant_patch && (!dev_small() || k % 3 == 0))      \
         p->run<float>(d, tune_of(variant, M, N, 2 + k % 3, splits[k / 3 % 4])); \
     k++;
         DG_PATCH_TILES(X)

@@ -78,7 +78,7 @@ struct problem {
     }
 
     /* False where there is no such kernel. */
-    bool run(const char *variant, int d, int m, int n, int split)
+    bool run(const dg_variant *variant, int d, int m, int n, int split)
     {
         dg_op op = conv_op(d, s);
         op.u.conv.shift_x = shift[1];
@@ -114,11 +114,11 @@ static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3])
     int k = number, tile = 0;
     if (p->s.Ci == 1 || p->s.Ci == 3) {
         for (int d = 0; d < 3; d++)
-            DG_CHECK((d == 2 && p->run("thin_mma", d, 0, 0, 2)) || p->run("thin_mma", d, 0, 0, 0) || p->gpu.arch < 80 ||
-                     p->gpu.math == DG_MATH_FP16);
+            DG_CHECK((d == 2 && p->run(&dg_conv_variant_thin_mma, d, 0, 0, 2)) ||
+                     p->run(&dg_conv_variant_thin_mma, d, 0, 0, 0) || p->gpu.arch < 80 || p->gpu.math == DG_MATH_FP16);
         return 0;
     }
-    auto next = [&](const char *variant, int d, int m, int n) {
+    auto next = [&](const dg_variant *variant, int d, int m, int n) {
         k++;
         const int step = dev_small() ? 3 : 2, mine = tile++;
         if (!(shape[5] >> d & 1) || k % step) return;
@@ -126,32 +126,32 @@ static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3])
             seen[mine][p->s.Wo <= DG_MMA_SMALL]++;
     };
     if (p->gpu.math == DG_MATH_FP16) {
-#define X(SMALL, M, N, WN, GROUPS) next("mma", 0, M, N);
+#define X(SMALL, M, N, WN, GROUPS) next(&dg_conv_variant_mma, 0, M, N);
         DG_FP16_FWD_TILES(X)
 #undef X
     } else if (p->gpu.math == DG_MATH_TF32) {
-#define X(M, N, WN, GROUPS) next("mma", 0, M, N);
+#define X(M, N, WN, GROUPS) next(&dg_conv_variant_mma, 0, M, N);
         DG_TF32_FWD_TILES(X)
 #undef X
-#define X(M, N, WN, GROUPS) next("mma", 1, M, N);
+#define X(M, N, WN, GROUPS) next(&dg_conv_variant_mma, 1, M, N);
         DG_TF32_DX_TILES(X)
 #undef X
     } else {
-#define X(M, N, WN, GROUPS) next("mma", 0, M, N);
+#define X(M, N, WN, GROUPS) next(&dg_conv_variant_mma, 0, M, N);
         DG_MMA_FWD_TILES(X)
 #undef X
     }
-#define X(M, N, WN, GROUPS) next("mma", 1, M, N);
+#define X(M, N, WN, GROUPS) next(&dg_conv_variant_mma, 1, M, N);
     if (p->gpu.math != DG_MATH_TF32) { DG_MMA_DX_TILES(X) }
 #undef X
-#define X(M, N) next("mma", 2, M, N);
+#define X(M, N) next(&dg_conv_variant_mma, 2, M, N);
     DG_MMA_DW_TILES(X)
 #undef X
     if (p->gpu.math != DG_MATH_BF16 || p->gpu.arch != 90) return tile;
-#define X(M, N, GROUPS) next("wgmma", 0, M, N);
+#define X(M, N, GROUPS) next(&dg_conv_variant_wgmma, 0, M, N);
     DG_WGMMA_FWD_TILES(X)
 #undef X
-#define X(M, N, GROUPS) next("wgmma", 1, M, N);
+#define X(M, N, GROUPS) next(&dg_conv_variant_wgmma, 1, M, N);
     DG_WGMMA_DX_TILES(X)
 #undef X
     return tile;
@@ -171,7 +171,7 @@ static void not_finite()
             op.u.conv.shift_x = p.shift[1];
             op.u.conv.shift_y = p.shift[0];
             dg_tune tune = {};
-            tune.variant = "mma";
+            tune.variant = &dg_conv_variant_mma;
             const char *why = dg_variant_check(&op, &tune, DG_F32, &p.gpu);
             if (!DG_CHECKF(!why, "%s", why)) continue;
             std::vector<float> in[3] = {p.value[0], p.value[1], p.value[2]}, result;

@@ -39,14 +39,14 @@ static bool is_conv(const dg_op *op)
 /* This one is fast and wrong: in the last of its results, by a little. */
 static bool is_faulty(const dg_op *op)
 {
-    return trouble == WELL && is_conv(op) && dg_is(&op->tune, "tiled") && op->tune.tile_m == 32;
+    return trouble == WELL && is_conv(op) && op->tune.variant == &dg_conv_variant_tiled && op->tune.tile_m == 32;
 }
 
 /* The one to be found. */
 static bool is_good(const dg_op *op)
 {
-    return is_conv(op) && dg_is(&op->tune, "tiled") && op->tune.tile_m == 64 && op->tune.tile_n == 64 &&
-           op->tune.stages == 4;
+    return is_conv(op) && op->tune.variant == &dg_conv_variant_tiled && op->tune.tile_m == 64 &&
+           op->tune.tile_n == 64 && op->tune.stages == 4;
 }
 
 static dg_err our_run_op(dg_backend *b, const dg_op *op, double *ms)
@@ -68,16 +68,16 @@ static dg_err our_time_op(dg_backend *b, const dg_op *op, int n, double *ms)
 {
     (void)b;
     timed++;
-    if (trouble != WELL && is_conv(op) && dg_is(&op->tune, "direct") && op->tune.block == 512) {
+    if (trouble != WELL && is_conv(op) && op->tune.variant == &dg_conv_variant_direct && op->tune.block == 512) {
         lost = trouble == LOST;
         return dg_fail(DG_DEVICE, "too many resources");
     }
     /* 9.9: not clearly faster */
-    const double each = dg_is(&op->tune, "mma") ? 0.5
-                        : is_faulty(op)         ? 1
-                        : is_good(op)           ? 2
-                        : op->tune.block == 64  ? 9.9
-                                                : 10;
+    const double each = op->tune.variant == &dg_conv_variant_mma ? 0.5
+                        : is_faulty(op)                          ? 1
+                        : is_good(op)                            ? 2
+                        : op->tune.block == 64                   ? 9.9
+                                                                 : 10;
     for (int i = 0; i < n; i++) ms[i] = each + 0.01 * i;
     return DG_OK;
 }
@@ -113,7 +113,7 @@ static dg_err found(void *context, const dg_tuned *t)
     DG_CHECK(context == &all);
     all.push_back(*t);
     if (first_alone && t->wrong) stop = 1;
-    if (!strcmp(t->best.variant, "mma")) stop = 1;
+    if (t->best.variant == &dg_conv_variant_mma) stop = 1;
     return DG_OK;
 }
 
@@ -142,9 +142,8 @@ static dg_err run(dg_tuner_result *result)
 
 static bool same(const dg_tune *a, const dg_tune *b)
 {
-    return !strcmp(a->variant, b->variant) && a->block == b->block && a->tile_m == b->tile_m &&
-           a->tile_n == b->tile_n && a->stages == b->stages &&
-           (a->split > 1 ? a->split : 1) == (b->split > 1 ? b->split : 1);
+    return a->variant == b->variant && a->block == b->block && a->tile_m == b->tile_m && a->tile_n == b->tile_n &&
+           a->stages == b->stages && (a->split > 1 ? a->split : 1) == (b->split > 1 ? b->split : 1);
 }
 
 static void the_fastest_right_one()
@@ -198,7 +197,7 @@ static void the_file_is_followed()
                 const dg_op *op = &t.job.plan[DG_PLAN_TRAIN].op[i];
                 if (strcmp(op->name, want.op.name)) continue;
                 DG_CHECKF(same(&op->tune, &want.best) && strstr(op->tune.why, "found.tune:"), "%s runs %s because %s",
-                          op->name, op->tune.variant, op->tune.why);
+                          op->name, op->tune.variant->name, op->tune.why);
             }
     double ms;
     DG_CHECKF(!dg_trial_steps(&t, 1, &ms), "%s", dg_message());
@@ -229,8 +228,8 @@ static void tensor_cores()
     dg_tuner_result r;
     math = DG_MATH_BF16;
     first_alone = false;
-    DG_CHECKF(run(&r) == DG_OK && !all.empty() && !strcmp(all.back().best.variant, "mma") && !all.back().wrong, "%s",
-              dg_message());
+    DG_CHECKF(run(&r) == DG_OK && !all.empty() && all.back().best.variant == &dg_conv_variant_mma && !all.back().wrong,
+              "%s", dg_message());
     math = DG_MATH_FP32;
 }
 

@@ -1,7 +1,6 @@
 /* Convolution on the CPU: the three directions and the choice between their variants. */
 #include "kernels/ops/conv/cpu/conv_internal.h"
-
-#include <string.h>
+#include "kernels/ops/conv/variants.h"
 
 /* Minimal filtering pays where its tiles fit the outputs and fill the registers. Its error in fp32, 4e-7 of the
  * result's size, is about that of a plain chain of 500 multiply-adds; much shorter sums are direct ones, so that a
@@ -17,23 +16,23 @@ static bool suits_winograd(dg_op_kind kind, const dg_conv_args *a)
     return DG_FP == 32 && a->Ci >= 16 && a->Co >= 16 && terms >= 256 && H % 4 == 0 && W % 4 == 0;
 }
 
-const char *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_args *a, const char *asked)
+const dg_variant *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_args *a, const dg_variant *asked)
 {
+    const dg_variant *direct = &dg_conv_variant_direct, *winograd = &dg_conv_variant_winograd;
     bool can = a->K == 2 * a->S;
-    if (!asked) return can && suits_winograd(kind, a) ? "winograd" : "direct";
-    if (!strcmp(asked, "direct")) return "direct";
-    return can && !strcmp(asked, "winograd") ? "winograd" : NULL;
+    if (!asked) return can && suits_winograd(kind, a) ? winograd : direct;
+    return asked == direct || (can && asked == winograd) ? asked : NULL;
 }
 
 /* What was asked for, where that variant takes the shape; else direct, which takes every shape. */
-void DG_CPU(dg_cpu_choose_conv)(dg_op *op, const char *asked)
+void DG_CPU(dg_cpu_choose_conv)(dg_op *op, const dg_variant *asked)
 {
-    const char *variant = DG_CPU(dg_cpu_conv_variant)(op->kind, &op->u.conv, asked);
+    const dg_variant *variant = DG_CPU(dg_cpu_conv_variant)(op->kind, &op->u.conv, asked);
     if (variant) op->tune.variant = variant;
     if (asked) op->tune.why = variant ? "--conv" : "--conv: not for this shape";
 }
 
-static bool winograd(const dg_tune *tune) { return tune && tune->variant && !strcmp(tune->variant, "winograd"); }
+static bool winograd(const dg_tune *tune) { return tune && tune->variant == &dg_conv_variant_winograd; }
 
 size_t DG_CPU(dg_cpu_conv_scratch)(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune)
 {

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "core/base/math.h"
 #include "kernels/cpu/cpu.h"
 
 enum { DG_TEAM = 32 }; /* workspaces, so threads of one op, at most */
@@ -41,7 +42,6 @@ static inline void *dg_carve(dg_carver *c, size_t bytes)
     return (void *)at; /* NOLINT(performance-no-int-to-ptr): only followed when base is real memory */
 }
 
-static inline int dg_ceil_div(int a, int b) { return (a + b - 1) / b; }
 static inline int dg_min(int a, int b) { return a < b ? a : b; }
 static inline size_t dg_min_size(size_t a, size_t b) { return a < b ? a : b; }
 static inline int dg_max(int a, int b) { return a > b ? a : b; }

@@ -1,5 +1,5 @@
-/* Convolution: the direct kernels, one thread a result, right for every shape and both types of real; and the
- * choice between the variants of each direction.
+/* Convolution: the direct kernels, one thread a result, right for every shape and both types of real; and from a
+ * variant to its launcher.
  *
  * Tile: direct, a thread one result; the sum of a split's parts, 32 results x 8 slots. Shared memory: direct none, the
  * sum 1 KB. Registers: 32 to 40; 22. Bound by: direct, the latency of its loads; the sum, memory. real: type of all
@@ -122,18 +122,44 @@ void dg_conv_sum(float *out, const float *part, size_t count, int parts, cudaStr
             (int64_t)count, parts);
 }
 
-void dg_conv_mma(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
+static float *result_of(dg_op_kind kind, const dg_conv_args *a)
 {
-    float *const result = (float *)(kind == DG_OP_conv_fwd ? a->y : kind == DG_OP_conv_dx ? a->x : a->w);
-    float *const out = tune->split > 1 ? (float *)a->scratch : result;
-    const bool wide = dg_is(tune, "wgmma");
-    if (tune->math == DG_MATH_FP16) dg_conv_mma_fp16(kind, a, tune, out, stream);
-    else if (kind == DG_OP_conv_dw) dg_conv_mma_dw(a, tune, out, stream);
-    else if (kind == DG_OP_conv_dx) (wide ? dg_conv_wgmma_dx : dg_conv_mma_dx)(a, tune, out, stream);
-    else (wide ? dg_conv_wgmma_fwd : dg_conv_mma_fwd)(a, tune, out, stream);
-    if (tune->split > 1) dg_conv_sum(result, out, dg_conv_count(kind, a), tune->split, stream);
+    return (float *)(kind == DG_OP_conv_fwd ? a->y : kind == DG_OP_conv_dx ? a->x : a->w);
 }
 
+/* Where the launchers of mma write to: the result, or the parts of it. */
+static float *out_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune)
+{
+    return tune->split > 1 ? (float *)a->scratch : result_of(kind, a);
+}
+
+static void sum_parts(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    if (tune->split < 2) return;
+    dg_conv_sum(result_of(kind, a), (const float *)a->scratch, dg_conv_count(kind, a), tune->split, stream);
+}
+
+void dg_conv_mma(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    float *const out = out_of(kind, a, tune);
+    if (tune->math == DG_MATH_FP16) dg_conv_mma_fp16(kind, a, tune, out, stream);
+    else if (kind == DG_OP_conv_dw) dg_conv_mma_dw(a, tune, out, stream);
+    else (kind == DG_OP_conv_dx ? dg_conv_mma_dx : dg_conv_mma_fwd)(a, tune, out, stream);
+    sum_parts(kind, a, tune, stream);
+}
+
+void dg_conv_wgmma(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    (kind == DG_OP_conv_dx ? dg_conv_wgmma_dx : dg_conv_wgmma_fwd)(a, tune, out_of(kind, a, tune), stream);
+    sum_parts(kind, a, tune, stream);
+}
+
+void dg_conv_direct(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    direct<float>(kind, a, tune, stream);
+}
+
+/* In double there is direct alone. */
 template <class real> static void conv(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     direct<real>(kind, a, tune, stream);
@@ -141,13 +167,16 @@ template <class real> static void conv(dg_op_kind kind, const dg_conv_args *a, c
 
 template <> void conv<float>(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    if (dg_is(tune, "mma") || dg_is(tune, "wgmma")) return dg_conv_mma(kind, a, tune, stream);
-    if (dg_is(tune, "tiled")) return dg_conv_tiled(kind, a, tune, stream);
-    if (dg_is(tune, "patch")) return dg_conv_patch(a, tune, stream);
-    if (dg_is(tune, "thin") || dg_is(tune, "thin_mma")) return dg_conv_thin(kind, a, tune, stream);
-    if (dg_is(tune, "gemv")) return dg_conv_gemv(kind, a, stream);
-    if (dg_is(tune, "cublas")) return dg_conv_cublas(kind, a, stream);
-    direct<float>(kind, a, tune, stream);
+    static const struct {
+        const dg_variant *variant;
+        void (*launch)(dg_op_kind, const dg_conv_args *, const dg_tune *, cudaStream_t);
+    } launchers[] = {
+#define X(name) {&dg_conv_variant_##name, dg_conv_##name},
+        DG_CONV_VARIANTS(X)
+#undef X
+    };
+    for (const auto &l : launchers)
+        if (l.variant == tune->variant) return l.launch(kind, a, tune, stream);
 }
 
 template <class real> size_t dg_cuda_conv_scratch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune)

@@ -54,7 +54,7 @@ template <int n> static void launch(bool fold, const dg_conv_args *a, float *pat
     else KLAUNCH(unfold_kernel<n>, dg_grid(unfolded / n, THREADS), dim3(THREADS), 0, stream, *a, patches);
 }
 
-void dg_conv_cublas(dg_op_kind kind, const dg_conv_args *args, cudaStream_t stream)
+void dg_conv_cublas(dg_op_kind kind, const dg_conv_args *args, const dg_tune *, cudaStream_t stream)
 {
     const dg_conv_args a = dg_conv_flat(args);
     const bool flat = is_flat(&a);

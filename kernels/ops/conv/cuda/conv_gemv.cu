@@ -79,7 +79,7 @@ static __global__ void dw_kernel(const dg_conv_args a)
     dg_store<4>((float *)a.w + (int64_t)co * a.Ci + k, acc);
 }
 
-void dg_conv_gemv(dg_op_kind kind, const dg_conv_args *args, cudaStream_t stream)
+void dg_conv_gemv(dg_op_kind kind, const dg_conv_args *args, const dg_tune *, cudaStream_t stream)
 {
     const dg_conv_args a = dg_conv_flat(args);
     const dim3 block(THREADS);

@@ -53,7 +53,7 @@ static void launch_tile(const dg_conv_args *a, const dg_tune *tune, float *out, 
     else launch<dg_patch_tile<POSITIONS / 8, 8, 1, BN, 4, false>>(a, tune, out, stream);
 }
 
-void dg_conv_patch(const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
+void dg_conv_patch(dg_op_kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     float *out = (float *)(tune->split > 1 ? a->scratch : a->x);
 #define X(POSITIONS, BN) \

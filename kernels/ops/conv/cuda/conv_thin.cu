@@ -45,14 +45,25 @@ template <int CI> static void launch_dw(const dg_conv_args *a, const dg_tune *tu
     if (tune->split > 1) dg_conv_sum((float *)a->w, out, dg_conv_count(DG_OP_conv_dw, a), tune->split, stream);
 }
 
-void dg_conv_thin(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
+/* A fused launch with nothing around it. */
+static void launch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    if (kind == DG_OP_conv_dw && dg_is(tune, "thin_mma")) return dg_conv_thin_mma_dw(a, tune, stream);
-    if (kind == DG_OP_conv_dw) return a->Ci == 1 ? launch_dw<1>(a, tune, stream) : launch_dw<3>(a, tune, stream);
     dg_fused_conv f = {};
     f.conv = *a;
     f.in.x = (const float *)(kind == DG_OP_conv_fwd ? a->x : a->y);
     f.in.factor = 1;
     f.in.groups = f.out.groups = 1;
     dg_fused_thin(kind, &f, tune, false, stream);
+}
+
+void dg_conv_thin(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    if (kind == DG_OP_conv_dw) return a->Ci == 1 ? launch_dw<1>(a, tune, stream) : launch_dw<3>(a, tune, stream);
+    launch(kind, a, tune, stream);
+}
+
+void dg_conv_thin_mma(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    if (kind == DG_OP_conv_dw) return dg_conv_thin_mma_dw(a, tune, stream);
+    launch(kind, a, tune, stream);
 }

@@ -1,0 +1,12 @@
+/* Divisions that are rounded up. */
+#ifndef DG_MATH_H
+#define DG_MATH_H
+
+#include <stdint.h>
+
+static inline int dg_ceil_div(int a, int b) { return (a + b - 1) / b; }
+
+/* The same for whole numbers in double. */
+static inline double dg_ceil_divf(double a, double b) { return (double)(int64_t)((a + b - 1) / b); }
+
+#endif

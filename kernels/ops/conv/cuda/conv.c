@@ -1,0 +1,129 @@
+/* Variant direct of the convolutions, and what the rows of the others share. */
+#include "kernels/ops/conv/cuda/conv_rows.h"
+
+#include "core/plan/precision.h"
+
+#define no dg_variant_no
+
+/* ---- Checks ---- */
+
+static const char *check_sizes(const dg_conv_args *a)
+{
+    const double x = (double)a->N * a->H * a->W * a->Ci, y = (double)a->N * a->Ho * a->Wo * a->Co,
+                 sizes[] = {x, y, (double)a->Co * a->K * a->K * a->Ci};
+    for (int i = 0; i < 3; i++)
+        if (sizes[i] > 2147483647.0) return no("%.0f million values in one tensor are too many", sizes[i] / 1e6);
+    return NULL;
+}
+
+const char *dg_conv_check(const dg_op *op, const dg_tune *t, dg_type real)
+{
+    const char *why = check_sizes(&op->u.conv);
+    if (why) return why;
+    if (real != DG_F32) return no("%s computes in fp32 only", t->variant->name);
+    return dg_variant_aligned(op, real) ? NULL : no("an operand does not start at 16 bytes");
+}
+
+const char *dg_conv_check_tile(dg_tune *t, int threads)
+{
+    if (!threads) return no("tile=%dx%d: %s is not compiled for it", t->tile_m, t->tile_n, t->variant->name);
+    if (t->block && t->block != threads)
+        return no("block=%d: a tile of %dx%d has %d threads", t->block, t->tile_m, t->tile_n, threads);
+    t->block = threads;
+    return NULL;
+}
+
+const char *dg_conv_check_stages(dg_tune *t, int usual, int words, const dg_gpu *gpu)
+{
+    if (!t->stages) t->stages = usual;
+    if (t->stages < 2 || t->stages > 4) return no("stages=%d: must be 2, 3 or 4", t->stages);
+    const size_t bytes = (size_t)t->stages * (size_t)words * sizeof(float);
+    if (bytes > gpu->shared)
+        return no("%d stages need %zu bytes of shared memory, a block here has at most %zu", t->stages, bytes,
+                  gpu->shared);
+    return NULL;
+}
+
+const char *dg_conv_check_split(dg_tune *t, int most, int phases)
+{
+    if (!t->split) t->split = 1;
+    return t->split < 1 || t->split > most || t->split * phases > 65535
+               ? no("split=%d: must be from 1 to %d", t->split, most)
+               : NULL;
+}
+
+const char *dg_conv_check_math(const dg_gpu *gpu)
+{
+    return gpu->arch && !dg_math_on(gpu->math, gpu->arch) ? dg_variant_refuses_math(gpu) : NULL;
+}
+
+const char *dg_fused_refuses_math(dg_math math, const dg_gpu *gpu)
+{
+    return math == DG_MATH_FP16 && gpu->arch >= 80 ? "from sm_80 on bf16 is as quick: fp16 has no fused kernels there"
+                                                   : NULL;
+}
+
+/* ---- The rule ---- */
+
+int dg_conv_split(int blocks, int steps, int least)
+{
+    int split = 1;
+    while (blocks * split < 256 && steps / (split * 2) >= least) split *= 2;
+    return split;
+}
+
+/* ---- Work, scratch memory ---- */
+
+dg_conv_product dg_conv_product_of(dg_op_kind kind, const dg_conv_args *a)
+{
+    const double pixels = (double)a->N * a->Ho * a->Wo, weights = (double)a->K * a->K * a->Ci;
+    if (kind == DG_OP_conv_fwd) return (dg_conv_product){pixels, a->Co, weights, 1, pixels * a->Co};
+    if (kind == DG_OP_conv_dw) return (dg_conv_product){a->Co, weights, pixels, 1, a->Co * weights};
+    const double taps = dg_ceil_divf(a->K, a->S) * dg_ceil_divf(a->K, a->S);
+    return (dg_conv_product){a->N * dg_ceil_divf(a->H, a->S) * dg_ceil_divf(a->W, a->S), a->Ci, taps * a->Co,
+                             (double)a->S * a->S, (double)a->N * a->H * a->W * a->Ci};
+}
+
+void dg_conv_work(const dg_op *op, dg_type real, dg_work *w)
+{
+    w->loads *= (double)dg_type_bytes(real) / 4;
+    if (w->split <= 1) return;
+    w->kernels++; /* the parts are written, read and added up */
+    w->moved += 4 * 2 * w->split * dg_conv_product_of(op->kind, &op->u.conv).results;
+}
+
+size_t dg_conv_scratch(const dg_op *op, dg_type real)
+{
+    const dg_conv_args *a = &op->u.conv;
+    if (op->tune.split <= 1) return 0;
+    const size_t x = (size_t)a->N * (size_t)a->H * (size_t)a->W * (size_t)a->Ci,
+                 w = (size_t)a->Co * (size_t)(a->K * a->K) * (size_t)a->Ci,
+                 y = (size_t)a->N * (size_t)a->Ho * (size_t)a->Wo * (size_t)a->Co;
+    return (size_t)op->tune.split *
+           (op->kind == DG_OP_conv_fwd  ? y
+            : op->kind == DG_OP_conv_dx ? x
+                                        : w) *
+           dg_type_bytes(real);
+}
+
+/* ---- direct ---- */
+
+static const char *check_direct(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu)
+{
+    const char *why = check_sizes(&op->u.conv);
+    if (!why) why = dg_variant_check_sweep(op, t, real, gpu);
+    t->split = 1;
+    return why;
+}
+
+/* One thread a result. What it reads comes from the cache: neighbours share one of the two factors. */
+static void direct_work(const dg_op *op, dg_work *w)
+{
+    const dg_conv_product p = dg_conv_product_of(op->kind, &op->u.conv);
+    w->blocks = dg_ceil_divf(p.results, w->threads);
+    w->products = p.k * w->threads;
+    w->loads = 4 * p.k * w->threads;
+    w->outputs = 1;
+}
+
+const dg_variant dg_conv_variant_direct = {.name = "direct", .check = check_direct, .work = direct_work};

@@ -1,0 +1,201 @@
+/* Variants mma and wgmma, convolutions on tensor cores: which shapes, tiles and precisions there are, and which tile a
+ * shape gets. */
+#include "kernels/ops/conv/cuda/conv_rows.h"
+
+#include <math.h>
+
+#include "core/plan/precision.h"
+
+#define no dg_variant_no
+
+typedef dg_mma_tile tile;
+
+static bool by_warpgroups(const dg_tune *t) { return t->variant == &dg_conv_variant_wgmma; }
+
+/* The tiles of a direction, the number returned. */
+static int tiles_of(dg_op_kind kind, bool small, const dg_tune *t, tile *out)
+{
+    const bool wide = by_warpgroups(t);
+    int n = 0;
+    if (kind == DG_OP_conv_fwd && wide) {
+#define X(M, N, GROUPS) out[n++] = (tile){M, N, M * 2, DG_WGMMA_FWD_BYTES(small, M, N, GROUPS)};
+        DG_WGMMA_FWD_TILES(X)
+#undef X
+    } else if (kind == DG_OP_conv_fwd && t->math == DG_MATH_FP16) {
+#define X(SMALL, M, N, WN, GROUPS)                      \
+    if (small == SMALL)                                 \
+        out[n++] = (tile){M, N, M / 64 * (N / WN) * 32, \
+                          DG_MMA_BYTES(SMALL, M / 64, 1, N, GROUPS, M / 64 * (N / WN) * 32)};
+        DG_FP16_FWD_TILES(X)
+#undef X
+    } else if (kind == DG_OP_conv_fwd) {
+#define X(M, N, WN, GROUPS) \
+    out[n++] = (tile){M, N, M / 64 * (N / WN) * 32, DG_MMA_BYTES(small, M / 64, 1, N, GROUPS, M / 64 * (N / WN) * 32)};
+        if (t->math == DG_MATH_TF32) {
+            DG_TF32_FWD_TILES(X)
+        } else {
+            DG_MMA_FWD_TILES(X)
+        }
+#undef X
+    } else if (kind == DG_OP_conv_dx && wide) {
+#define X(M, N, GROUPS) out[n++] = (tile){M, N, M * 8, DG_WGMMA_DX_BYTES(small, M, N, GROUPS)};
+        DG_WGMMA_DX_TILES(X)
+#undef X
+    } else if (kind == DG_OP_conv_dx) {
+#define X(M, N, WN, GROUPS) \
+    out[n++] = (tile){M, N, M / 16 * (N / WN) * 32, DG_MMA_BYTES(small, M / 64, 0, N, GROUPS, M / 16 * (N / WN) * 32)};
+        if (t->math == DG_MATH_TF32) {
+            DG_TF32_DX_TILES(X)
+        } else {
+            DG_MMA_DX_TILES(X)
+        }
+#undef X
+    } else {
+#define X(M, N) out[n++] = (tile){M, N, 256, DG_MMA_DW_BYTES(small, dg_math_unit(t->math))};
+        DG_MMA_DW_TILES(X)
+#undef X
+    }
+    return n;
+}
+
+enum { MOST_TILES = 8 };
+
+dg_mma_tile dg_mma_tile_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune *t)
+{
+    tile all[MOST_TILES];
+    const int n = tiles_of(kind, dg_mma_is_small(a), t, all);
+    for (int i = 0; i < n; i++)
+        if (all[i].m == t->tile_m && all[i].n == t->tile_n) return all[i];
+    return (tile){0};
+}
+
+/* Steps of the sum: chunks of channels, or pieces of 64 positions. */
+static int steps_of(dg_op_kind kind, const dg_conv_args *a, dg_math math)
+{
+    const int chunk = 2 * dg_math_unit(math), side = dg_mma_is_small(a) ? 4 : 8;
+    if (kind == DG_OP_conv_dw)
+        return dg_ceil_div(a->N * dg_ceil_div(a->Ho, side) * dg_ceil_div(a->Wo, side), dg_mma_is_small(a) ? 4 : 1);
+    return (kind == DG_OP_conv_fwd ? a->Ci : a->Co) / chunk;
+}
+
+static const char *check_channels(dg_op_kind kind, const dg_conv_args *a, const dg_tune *t)
+{
+    const int unit = dg_math_unit(t->math), chunk = 2 * unit;
+    const int summed = kind == DG_OP_conv_fwd ? a->Ci : kind == DG_OP_conv_dx ? a->Co : chunk;
+    if (!dg_conv_is_halving(a)) return no("%s is for K=4 S=2 P=1", t->variant->name);
+    if (summed % chunk) return no("%s adds up channels in multiples of %d, not %d", t->variant->name, chunk, summed);
+    if (a->Ci % unit || a->Co % unit)
+        return no("%s needs channels in multiples of %d, not %d", t->variant->name, unit, a->Ci % unit ? a->Ci : a->Co);
+    return NULL;
+}
+
+static const char *check_tile(dg_op_kind kind, const dg_conv_args *a, dg_tune *t, const dg_gpu *gpu)
+{
+    tile all[MOST_TILES];
+    const int n = tiles_of(kind, dg_mma_is_small(a), t, all);
+    const tile *mine = t->tile_m ? NULL : all;
+    for (int i = 0; i < n && !mine; i++)
+        if (all[i].m == t->tile_m && all[i].n == t->tile_n) mine = &all[i];
+    if (!mine) return dg_conv_check_tile(t, 0);
+    t->tile_m = mine->m;
+    t->tile_n = mine->n;
+    const char *why = dg_conv_check_tile(t, mine->threads);
+    if (why) return why;
+    if (t->stages) return no("%s has no stages to choose", t->variant->name);
+    if ((size_t)mine->bytes > gpu->shared)
+        return no("a tile of %dx%d needs %d bytes of shared memory, a block here has at most %zu", mine->m, mine->n,
+                  mine->bytes, gpu->shared);
+    return NULL;
+}
+
+static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu)
+{
+    const dg_conv_args *a = &op->u.conv;
+    const char *why = dg_conv_check(op, t, real);
+    if (why) return why;
+    if (gpu->math == DG_MATH_FP32) return no("mma rounds its factors: it is for --precision bf16, tf32 or fp16");
+    why = dg_conv_check_math(gpu);
+    if (why) return why;
+    t->math = gpu->math;
+    why = check_channels(op->kind, a, t);
+    if (!why) why = check_tile(op->kind, a, t, gpu);
+    return why ? why : dg_conv_check_split(t, steps_of(op->kind, a, t->math), 1);
+}
+
+/* Hopper's warpgroups. */
+static const char *check_wgmma(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu)
+{
+    const char *why = dg_conv_check(op, t, real);
+    if (why) return why;
+    if (gpu->math != DG_MATH_BF16) return no("wgmma rounds its factors to bf16: it is for --precision bf16");
+    if (gpu->arch != 90) return no("wgmma is for sm_90 alone, not for sm_%d", gpu->arch);
+    return check(op, t, real, gpu);
+}
+
+/* About how long it would take on an H100, in us, as core/tune/predict_gpu.c has it: products of the busiest
+ * multiprocessor, or what all blocks load through the L2 cache, and the sum of the parts. Always that GPU, so that sums
+ * have the same order on every one; others have more or fewer multiprocessors, but much the same bytes a product. */
+static double cost(const dg_op *op)
+{
+    enum { UNITS = 132, MOST_WARPS = 8 /* as many registers as there are */ };
+    /* operations, bytes a ns */
+    const double rate = (op->tune.math == DG_MATH_TF32 ? 156e3 : 311e3) / UNITS, cache = 6.2e3;
+    const dg_work w = dg_work_of(op, DG_F32);
+    const double rounds = ceil(w.blocks / UNITS), warps = fmin(rounds * w.threads / 32, MOST_WARPS);
+    const double products = rounds * 2 * w.products / rate * (warps + 2) / warps, loads = w.blocks * w.loads / cache;
+    return fmax(products, loads) * 1e-3 + (op->tune.split > 1 ? 1.2 + w.moved / cache * 1e-3 : 0);
+}
+
+static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
+{
+    const dg_conv_args *a = &op->u.conv;
+    tile all[MOST_TILES];
+    t->math = gpu->math;
+    const int n = tiles_of(op->kind, dg_mma_is_small(a), t, all), most = steps_of(op->kind, a, gpu->math);
+    double least = INFINITY;
+    for (int i = 0; i < n; i++)
+        for (int split = 1; split <= most && split <= 256; split *= 2) {
+            dg_op tried = *op;
+            tried.tune =
+                (dg_tune){.variant = t->variant, .why = t->why, .tile_m = all[i].m, .tile_n = all[i].n, .split = split};
+            if (check(op, &tried.tune, DG_F32, gpu)) continue;
+            const double us = cost(&tried);
+            if (us >= least) continue;
+            least = us;
+            *t = tried.tune;
+        }
+}
+
+/* Pieces of 64 positions with their patches; all taps and phases from one of them. */
+static void work(const dg_op *op, dg_work *w)
+{
+    const dg_conv_args *a = &op->u.conv;
+    const bool dx = op->kind == DG_OP_conv_dx, dw = op->kind == DG_OP_conv_dw, small = dg_mma_is_small(a);
+    const double side = small ? 4 : 8, m = op->tune.tile_m, n = op->tune.tile_n,
+                 chunk = 2 * dg_math_unit(op->tune.math);
+    const double cells = a->N * dg_ceil_divf(dx ? dg_ceil_divf(a->H, 2) : a->Ho, side) *
+                         dg_ceil_divf(dx ? dg_ceil_divf(a->W, 2) : a->Wo, side),
+                 cell = side * side;
+    /* as dev_pool hands them out, all of its parts are whole units */
+    w->shared = dg_mma_tile_of(op->kind, a, &op->tune).bytes;
+    w->warpgroups = by_warpgroups(&op->tune);
+    if (dw) {
+        const double pieces = dg_ceil_divf(dg_ceil_divf(cells, 64 / cell), w->split);
+        w->blocks = dg_ceil_divf(a->Co, m) * dg_ceil_divf(a->Ci, n) * w->split;
+        w->products = pieces * 64 * m * n * 16;
+        w->loads = 4 * pieces * (64 * m + DG_MMA_VALUES(small, 1, 1) * n);
+        w->outputs = m * n * 16 / w->threads;
+        return;
+    }
+    const double share = dg_ceil_divf(dg_ceil_divf(dx ? a->Co : a->Ci, chunk), w->split) *
+                         chunk; /* channels of a part */
+    w->blocks = dg_ceil_divf(cells, m / cell) * dg_ceil_divf(dx ? a->Ci : a->Co, n) * w->split;
+    w->products = m * n * 16 * share;
+    w->loads = 4 * share * (m / 64 * DG_MMA_VALUES(small, 1, !dx) + 16 * n);
+    w->outputs = m * n * (dx ? 4 : 1) / w->threads;
+}
+
+const dg_variant dg_conv_variant_mma = {
+    .name = "mma", .check = check, .choose = choose, .work = work, .fused = DG_FUSED_MMA};
+const dg_variant dg_conv_variant_wgmma = {
+    .name = "wgmma", .check = check_wgmma, .work = work, .fused = DG_FUSED_WGMMA, .by_row = true};

@@ -1,0 +1,156 @@
+/* Variants thin and thin_mma: pictures, 1 or 3 channels of x. */
+#include "kernels/ops/conv/cuda/conv_rows.h"
+
+#include "core/plan/precision.h"
+
+#define no dg_variant_no
+
+/* Into how many parts a sum can be cut at most: the tiles of a weight gradient. */
+static int most_parts(const dg_op *op)
+{
+    const dg_conv_args *a = &op->u.conv;
+    return op->kind == DG_OP_conv_dw ? a->N * dg_ceil_div(a->Ho, 4) * dg_ceil_div(a->Wo, 32) : 1;
+}
+
+static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
+{
+    (void)gpu;
+    if (op->kind != DG_OP_conv_dw) return;
+    const int most = most_parts(op);
+    t->split = most < 1 ? 1 : most < 256 ? most : 256;
+}
+
+/* ---- thin ---- */
+
+/* Of the data gradient. */
+static dg_patch_geometry geometry_of(const dg_conv_args *a)
+{
+    return a->W <= DG_THIN_SMALL ? (dg_patch_geometry){DG_THIN_DX_SMALL, 4} : (dg_patch_geometry){DG_THIN_DX_LARGE, 4};
+}
+
+static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu)
+{
+    const dg_conv_args *a = &op->u.conv;
+    const char *why = dg_conv_check(op, t, real);
+    if (why) return why;
+    if (!dg_conv_is_halving(a)) return no("thin is for K=4 S=2 P=1");
+    if (a->Ci != 1 && a->Ci != 3) return no("thin is for 1 or 3 channels of x, not %d", a->Ci);
+    if (a->Co % 4) return no("thin needs channels in multiples of 4, not %d", a->Co);
+    const int threads = op->kind == DG_OP_conv_dw ? 256 : 128;
+    if (t->tile_m) return no("thin has a tile of its own");
+    if (t->block && t->block != threads) return no("block=%d: thin has %d threads", t->block, threads);
+    t->block = threads;
+    if (op->kind != DG_OP_conv_dx && t->stages) return no("this variant has no stages");
+    const dg_patch_geometry g = geometry_of(a);
+    if (op->kind == DG_OP_conv_dx) why = dg_conv_check_stages(t, 2, dg_patch_words(&g), gpu);
+    return why ? why : dg_conv_check_split(t, most_parts(op), 1);
+}
+
+/* 4 x 32 pixels and 32 channels a block; of conv_dw, all the tiles of its part one after another. */
+static void work(const dg_op *op, dg_work *w)
+{
+    const dg_conv_args *a = &op->u.conv;
+    if (op->kind == DG_OP_conv_dx) {
+        const dg_patch_geometry g = geometry_of(a);
+        dg_patch_work(op, &g, a->Ci, w);
+        return;
+    }
+    const double tiles = a->N * dg_ceil_divf(a->Ho, 4) * dg_ceil_divf(a->Wo, 32), pixels = 4 * 32, channels = 32,
+                 picture = 10.0 * 66 * a->Ci;
+    const bool dw = op->kind == DG_OP_conv_dw;
+    const double each = dw ? dg_ceil_divf(tiles, w->split) : 1;
+    w->blocks = (dw ? w->split : tiles) * dg_ceil_divf(a->Co, channels);
+    w->products = each * pixels * channels * 16 * a->Ci;
+    w->loads = 4 * each * (picture + (dw ? pixels * channels : 16 * a->Ci * channels));
+    w->outputs = dw ? 16 * a->Ci : 32;
+    w->shared = 4 * (picture + (dw ? pixels * channels : 16 * a->Ci * (channels + 4)));
+}
+
+const dg_variant dg_conv_variant_thin = {
+    .name = "thin", .check = check, .choose = choose, .work = work, .fused = DG_FUSED_THIN};
+
+/* ---- thin_mma: on tensor cores ---- */
+
+static const char *check_mma(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu)
+{
+    const dg_conv_args *a = &op->u.conv;
+    const bool dx = op->kind == DG_OP_conv_dx;
+    const char *why = dg_conv_check(op, t, real);
+    if (why) return why;
+    if (gpu->math != DG_MATH_BF16 && gpu->math != DG_MATH_TF32)
+        return no("thin_mma rounds its factors: it is for --precision bf16 or tf32");
+    why = dg_conv_check_math(gpu);
+    if (why) return why;
+    if (!dg_conv_is_halving(a)) return no("thin_mma is for K=4 S=2 P=1");
+    if (a->Ci != 1 && a->Ci != 3) return no("thin_mma is for 1 or 3 channels of x, not %d", a->Ci);
+    if (a->Co % 4) return no("thin_mma needs channels in multiples of 4, not %d", a->Co);
+    if (t->tile_m || t->stages) return no("thin_mma has a tile of its own and no stages");
+    const int threads = op->kind == DG_OP_conv_fwd ? DG_THIN_TILE_ROWS * 32 : 256;
+    if (t->block && t->block != threads) return no("block=%d: thin_mma has %d threads", t->block, threads);
+    const size_t bytes = dx ? (size_t)DG_THIN_MMA_BYTES(a->Ci, a->Co, dg_math_unit(gpu->math)) : 0;
+    if (bytes > gpu->shared)
+        return no("thin_mma needs %zu bytes of shared memory for %d channels, a block here has at most %zu", bytes,
+                  a->Co, gpu->shared);
+    t->math = gpu->math;
+    t->block = threads;
+    return dg_conv_check_split(t, most_parts(op), 1);
+}
+
+/* What shared memory does takes longer than the products. Words of a quad of factors: conv_thin_mma.cuh. */
+static double words_of(const dg_op *op) { return 16.0 / dg_math_unit(op->tune.math); }
+
+static void fwd_work(const dg_op *op, dg_work *w)
+{
+    const dg_conv_args *a = &op->u.conv;
+    const double taps = 16.0 * a->Ci, words = words_of(op), pixels = 4 * 32, channels = 32, warps = 4,
+                 picture = 10.0 * 66 * a->Ci, sums = 3.0 * 2 * w->threads;
+    const double pitch = dg_ceil_divf(66 * a->Ci * words / 4 - 8, 32) * 32 + 8,
+                 held = 10 * pitch + taps / 4 * channels * words;
+    w->blocks = a->N * dg_ceil_divf(a->Ho, 4) * dg_ceil_divf(a->Wo, 32) * dg_ceil_divf(a->Co, channels);
+    w->products = pixels * channels * taps;
+    w->loads = 4 * (picture + taps * channels);
+    w->shared = 4 * (held > sums ? held : sums);
+    /* the picture, a word at a time, and the weights in and out; four quads of each factor for a row of the taps; y */
+    w->clocks = 2 * picture / 32 + taps * channels / 32 * (1 + words / 4) + warps * a->Ci * 8 * words +
+                pixels * channels / 32;
+}
+
+static void dw_work(const dg_op *op, dg_work *w)
+{
+    const dg_conv_args *a = &op->u.conv;
+    const double taps = 16.0 * a->Ci, words = words_of(op), pixels = 4 * 32, channels = 32, warps = 8,
+                 picture = 10.0 * 66 * a->Ci,
+                 each = dg_ceil_divf(a->N * dg_ceil_divf(a->Ho, 4) * dg_ceil_divf(a->Wo, 32), w->split);
+    w->blocks = w->split * dg_ceil_divf(a->Co, channels);
+    w->products = each * pixels * channels * taps;
+    w->loads = 4 * each * (picture + pixels * channels);
+    w->shared = 4.0 * DG_THIN_DW_WORDS(a->Ci);
+    /* of each tile the picture in and, twice, out, y from memory and quads of the picture; then the sums of the warps
+     * to and from each other */
+    w->clocks = each * (3 * picture / 32 + pixels * channels / 32 + warps * taps / 8 * words) + 14 * taps;
+}
+
+static void dx_work(const dg_op *op, dg_work *w)
+{
+    const dg_conv_args *a = &op->u.conv;
+    const double taps = 16.0 * a->Ci, words = words_of(op), rows = DG_THIN_MMA_ROWS, cols = DG_THIN_MMA_COLS,
+                 groups = dg_ceil_divf(a->Wo, DG_THIN_MMA_COLS), chunks = dg_ceil_divf(a->Co, DG_THIN_MMA_CHUNK);
+    w->blocks = a->N * dg_ceil_divf(a->Ho + 1, rows - 1);
+    w->products = rows * groups * cols * taps * chunks * DG_THIN_MMA_CHUNK;
+    w->loads = 4 * (rows * a->Wo * a->Co + taps * a->Co);
+    w->shared = DG_THIN_MMA_BYTES(a->Ci, a->Co, dg_math_unit(op->tune.math));
+    /* positions and weights of each chunk; what is handed on, out and in; shuffles, pixels in and out, and to memory;
+     * at first the weights */
+    w->clocks = rows * groups *
+                    (chunks * cols * DG_THIN_MMA_CHUNK / 32 + chunks * taps / 8 * words + 2 * 4 * a->Ci +
+                     3 * 4 * a->Ci) +
+                chunks * taps / 8 * (2 + words);
+}
+
+static void mma_work(const dg_op *op, dg_work *w)
+{
+    (op->kind == DG_OP_conv_fwd ? fwd_work : op->kind == DG_OP_conv_dw ? dw_work : dx_work)(op, w);
+}
+
+const dg_variant dg_conv_variant_thin_mma = {
+    .name = "thin_mma", .check = check_mma, .choose = choose, .work = mma_work, .fused = DG_FUSED_THIN_MMA};
