@@ -11,9 +11,9 @@ typedef struct {
     const char *key, *value; /* Latin-1 keyword of 1..79 bytes, value */
 } dg_text;
 
-/* 8-bit PNG, written whole or not at all (atomic.h). The same pixels and texts give the same bytes. */
+/* 8-bit PNG, written whole or not at all (file_io.h). The same pixels and texts give the same bytes. */
 dg_err dg_png_write(const char *path, const dg_image *im, const dg_text *text, int texts);
-/* Into this directory (atomic.h); dir = NULL: the one that the path names. */
+/* Into this directory (file_io.h); dir = NULL: the one that the path names. */
 dg_err dg_png_write_in(const dg_directory *dir, const char *path, const dg_image *im, const dg_text *text, int texts);
 /* Encode into memory: *data malloc'd. */
 dg_err dg_png_encode(const dg_image *im, const dg_text *text, int texts, void **data, size_t *bytes);

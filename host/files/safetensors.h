@@ -46,10 +46,10 @@ const char *dg_st_get(const dg_st *st, const char *key);           /* metadata v
 int dg_st_meta_count(const dg_st *st);
 dg_st_meta dg_st_meta_at(const dg_st *st, int i);
 
-/* Write all of it or nothing: see atomic.h. checked adds the checksums. */
+/* Write all of it or nothing: see file_io.h. checked adds the checksums. */
 dg_err dg_st_write(const char *path, const dg_st_tensor *tensor, int tensors, const dg_st_meta *meta, int metas,
                    bool checked);
-/* Into this directory (atomic.h); dir = NULL: the one that the path names. */
+/* Into this directory (file_io.h); dir = NULL: the one that the path names. */
 dg_err dg_st_write_in(const dg_directory *dir, const char *path, const dg_st_tensor *tensor, int tensors,
                       const dg_st_meta *meta, int metas, bool checked);
 

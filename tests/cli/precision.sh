@@ -91,7 +91,7 @@ says 'this run was begun with fp32, which cannot change'
 printf '%s\n' '[sm_90 bf16]' 'conv_dw N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : mma split=3' \
     '[sm_90]' 'conv_dw N=128 H=16 W=16 C=64>128 K=4 S=2 P=1 : mma' > "$dir/a.tune"
 exits 0 profile dcgan64-paper --batch 64 --predict h200 --tuning "$dir/a.tune" --precision fp32
-says 'a.tune:4: mma rounds its factors: it is for --precision bf16, tf32 or fp16'
+says 'a.tune:4: mma rounds its factors: it is for precision bf16, tf32 or fp16'
 exits 0 profile dcgan64-paper --batch 64 --predict h200 --tuning "$dir/a.tune" --precision bf16
 silent
 printf '%s\n' '[sm_75 fp16]' 'conv_dw N=128 H=32 W=32 C=32>64 K=4 S=2 P=1 : mma split=3' \

@@ -113,7 +113,7 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     const dg_conv_args *a = &op->u.conv;
     const char *why = dg_conv_check(op, t, real);
     if (why) return why;
-    if (gpu->math == DG_MATH_FP32) return no("mma rounds its factors: it is for --precision bf16, tf32 or fp16");
+    if (gpu->math == DG_MATH_FP32) return no("mma rounds its factors: it is for precision bf16, tf32 or fp16");
     why = dg_conv_check_math(gpu);
     if (why) return why;
     t->math = gpu->math;
@@ -127,7 +127,7 @@ static const char *check_wgmma(const dg_op *op, dg_tune *t, dg_type real, const 
 {
     const char *why = dg_conv_check(op, t, real);
     if (why) return why;
-    if (gpu->math != DG_MATH_BF16) return no("wgmma rounds its factors to bf16: it is for --precision bf16");
+    if (gpu->math != DG_MATH_BF16) return no("wgmma rounds its factors to bf16: it is for precision bf16");
     if (gpu->arch != 90) return no("wgmma is for sm_90 alone, not for sm_%d", gpu->arch);
     return check(op, t, real, gpu);
 }

@@ -78,7 +78,7 @@ static const char *check_mma(const dg_op *op, dg_tune *t, dg_type real, const dg
     const char *why = dg_conv_check(op, t, real);
     if (why) return why;
     if (gpu->math != DG_MATH_BF16 && gpu->math != DG_MATH_TF32)
-        return no("thin_mma rounds its factors: it is for --precision bf16 or tf32");
+        return no("thin_mma rounds its factors: it is for precision bf16 or tf32");
     why = dg_conv_check_math(gpu);
     if (why) return why;
     if (!dg_conv_is_halving(a)) return no("thin_mma is for K=4 S=2 P=1");
