@@ -79,7 +79,7 @@ static void check_open(void)
     DG_CHECK(dg_cuda_open(&o, &b) == DG_DEVICE && !b);
     DG_CHECKF(
         !strcmp(dg_message(),
-                "--device cuda: no NVIDIA GPU is visible (see CUDA_VISIBLE_DEVICES and nvidia-smi); --device cpu needs "
+                "device cuda: no NVIDIA GPU is visible (see CUDA_VISIBLE_DEVICES and nvidia-smi); device cpu needs "
                 "none"),
         "%s", dg_message());
     sim::device.count = 1;
