@@ -13,7 +13,6 @@
 
 #include "core/base/file_io.h"
 #include "core/plan/precision.h"
-#include "core/tune/variants.h"
 
 enum { MAX_BYTES = 256 << 10, MAX_ROWS = 4096, MAX_LINE = 190 /* inih's lines are 200 */ };
 

@@ -1,7 +1,229 @@
+/* The GAN: what its two networks must be like, the ops of a training step and of sampling, and its row of recipes. */
 #include "host/net/gan.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "core/base/rng.h"
-#include "host/net/gan_build.h"
+#include "host/net/job.h"
+#include "host/net/layers/layers.h"
+
+static const dg_view nothing = {-1, 0};
+
+static dg_err check_end(const dg_model *m, int net, const dg_layer *last)
+{
+    const dg_shape want = net == DG_G ? (dg_shape){1, m->size, m->size, m->channels} : (dg_shape){1, 1, 1, 1};
+    const dg_shape is = last->out;
+    if (is.H != want.H || is.W != want.W || is.C != want.C)
+        return dg_layer_fail(last, m->where, "ends in %d x %d x %d; the %s must end in %d x %d x %d", is.H, is.W, is.C,
+                             net == DG_G ? "generator" : "discriminator", want.H, want.W, want.C);
+    if (net == DG_G && (last->norm || last->act != DG_ACT_TANH))
+        return dg_layer_fail(last, m->where, "is the generator's last layer: it needs norm = none and act = tanh");
+    if (net == DG_D && (last->norm || last->act != DG_ACT_NONE))
+        return dg_layer_fail(last, m->where, "gives the logit: it needs norm = none and act = none");
+    return DG_OK;
+}
+
+static bool has_weights(const dg_net *n)
+{
+    for (int i = 0; i < n->layers; i++) {
+        dg_parameter list[DG_LAYER_PARAMETERS];
+        const dg_layer *l = &n->layer[i];
+        for (int k = l->kind->parameters ? l->kind->parameters(l, list) : 0; k > 0; k--)
+            if (list[k - 1].kind == DG_PARAMETER_WEIGHT) return true;
+    }
+    return false;
+}
+
+/* Refuses two networks that are no GAN: G makes pictures of the latent vector and ends in tanh, D one logit of
+ * pictures, and gradients find their way through both. */
+static dg_err check_model(const dg_model *m)
+{
+    for (int net = 0; net < 2; net++) {
+        const dg_net *n = &m->net[net];
+        if (n->latent != (net == DG_G))
+            return dg_layer_fail(&n->layer[0], m->where, "in = %s: the %s reads the %s",
+                                 n->latent ? "latent" : "pictures", net == DG_G ? "generator" : "discriminator",
+                                 n->latent ? "pictures" : "latent vector");
+        if (!has_weights(n))
+            return dg_layer_fail(&n->layer[0], m->where, "no layer of network %s has weights to train", n->name);
+        dg_err e = check_end(m, net, &n->layer[n->layers - 1]);
+        if (!e) e = dg_net_check_backward(m, net);
+        if (e) return e;
+    }
+    return DG_OK;
+}
+
+/* A network's parameters as files know them. */
+static void add_tensors(dg_job *job, const dg_builder *b, int net)
+{
+    const dg_net *n = &job->model.net[net];
+    for (int i = 0; i < n->layers; i++) {
+        const dg_layer *l = &n->layer[i];
+        const dg_layer_rows *r = &b->rows[net][i];
+        dg_parameter list[DG_LAYER_PARAMETERS];
+        const int count = l->kind->parameters ? l->kind->parameters(l, list) : 0;
+        for (int k = 0; k < count; k++) {
+            if (r->value[k] < 0) continue;
+            dg_job_tensor *t = &job->tensor[job->tensors++];
+            *t = (dg_job_tensor){.net = net,
+                                 .rank = list[k].rank,
+                                 .row = r->value[k],
+                                 .moment1 = r->moment1[k],
+                                 .moment2 = r->moment2[k],
+                                 .grad = r->grad[k]};
+            memcpy(t->dim, list[k].dim, sizeof t->dim);
+            snprintf(t->name, sizeof t->name, "%s.main.%d.%s", n->name, l->module + list[k].module, list[k].field);
+        }
+    }
+}
+
+/* args: how many logits, their target, and the metrics to write. */
+static void add_bce(dg_job *job, dg_plan *plan, const char *name, dg_view logit, dg_view dlogit, dg_bce_args args)
+{
+    dg_op *op = dg_plan_add(plan, DG_OP_bce, "%s", name);
+    op->u.bce = args;
+    dg_bind(op, "dlogit", dlogit);
+    dg_bind(op, "logit", logit);
+    dg_bind_row(op, "ring", job->row[DG_ROW_METRICS]);
+    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
+}
+
+static void add_adam(dg_job *job, dg_plan *plan, int net)
+{
+    const dg_arena *a = &job->arena;
+    int first[4] = {-1, -1, -1, -1};
+    size_t bytes = 0;
+    for (int i = 0; i < a->rows; i++) {
+        const dg_row *r = &a->row[i];
+        if (r->net != net || r->kind > DG_MOMENT2) continue;
+        if (first[r->kind] < 0) first[r->kind] = i;
+        if (r->kind == DG_PARAM) bytes += (r->bytes + 255) & ~(size_t)255; /* as dg_arena_place lays them out */
+    }
+    dg_op *op = dg_plan_add(plan, DG_OP_adam, "%c.adam", "GD"[net]);
+    op->u.adam = (dg_adam_args){.n = (int64_t)(bytes / dg_type_bytes(job->backend->real)),
+                                .beta1 = job->o.beta1,
+                                .beta2 = job->o.beta2,
+                                .eps = job->o.eps,
+                                .net = net,
+                                .bad = net == DG_G ? DG_BAD_G : DG_BAD_D};
+    dg_bind_row(op, "p", first[DG_PARAM]);
+    dg_bind_row(op, "g", first[DG_GRAD]);
+    dg_bind_row(op, "m", first[DG_MOMENT1]);
+    dg_bind_row(op, "v", first[DG_MOMENT2]);
+    dg_bind_row(op, "ring", job->row[DG_ROW_METRICS]);
+    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
+}
+
+static void add_noise(dg_job *job, dg_plan *plan, int z, int N, int stream)
+{
+    dg_op *op = dg_plan_add(plan, DG_OP_noise, "G.z");
+    op->u.noise = (dg_noise_args){.n = (int64_t)N * job->model.latent, .stream = stream};
+    dg_bind_row(op, "z", z);
+    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
+}
+
+static dg_view from(dg_view v, int64_t elements) { return (dg_view){v.row, v.offset + elements}; }
+
+static void add_gather(dg_job *job, dg_plan *plan, dg_view pictures, int B)
+{
+    const dg_model *m = &job->model;
+    dg_op *op = dg_plan_add(plan, DG_OP_gather, "D.x.gather");
+    op->u.gather = (dg_gather_args){.N = B, .H = m->size, .W = m->size, .C = m->channels, .flip = job->o.flip};
+    dg_bind(op, "x", pictures);
+    dg_bind_row(op, "data", job->row[DG_ROW_DATA]);
+    dg_bind_row(op, "perm", job->row[DG_ROW_PERM]);
+    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
+}
+
+static void train_plan(dg_builder *b, dg_job *job, dg_plan_role role, int B)
+{
+    const dg_model *m = &job->model;
+    const int S = m->size, C = m->channels;
+    dg_plan *plan = b->plan = &job->plan[role];
+    dg_plan_begin(plan, &job->arena, dg_plan_role_name[role]);
+
+    const dg_view pictures = {dg_work_row(b, DG_D, (dg_shape){2 * B, S, S, C}, "D.x"), 0}; /* real, then fake */
+    const dg_view fakes = from(pictures, (int64_t)B * S * S * C);
+    const dg_view z = {dg_work_row(b, DG_G, (dg_shape){B, 1, 1, m->latent}, "G.z"), 0};
+    job->input[role] = z.row;
+    job->arena.row[z.row].keep = job->o.z_given;
+    add_gather(job, plan, pictures, B);
+    if (!job->o.z_given) add_noise(job, plan, z.row, B, DG_STREAM_NOISE);
+
+    /* D: real and fake in one batch, each with its own batch statistics */
+    dg_pass g = {.net = DG_G, .N = B, .groups = 1, .suffix = "", .in = z, .target = fakes};
+    dg_forward(b, &g);
+    dg_pass d = {.net = DG_D, .N = 2 * B, .groups = 2, .suffix = "", .in = pictures, .target = nothing};
+    dg_forward(b, &d);
+    dg_view dlogit = {dg_work_row(b, DG_D, (dg_shape){2 * B, 1, 1, 1}, "D.dlogit"), 0};
+    add_bce(job, plan, "D.bce.real", d.out, dlogit,
+            (dg_bce_args){.n = B, .target = 1, .loss = DG_LOSS_D_REAL, .prob = DG_D_X});
+    add_bce(job, plan, "D.bce.fake", from(d.out, B), from(dlogit, B),
+            (dg_bce_args){.n = B, .target = 0, .loss = DG_LOSS_D_FAKE, .prob = DG_D_GZ1});
+    dg_backward(b, &d, dlogit, DG_WANT_WEIGHTS);
+    add_adam(job, plan, DG_D);
+
+    /* G: through the updated D on the same fakes */
+    d = (dg_pass){.net = DG_D, .N = B, .groups = 1, .suffix = ".g", .in = fakes, .target = nothing};
+    dg_forward(b, &d);
+    dlogit.row = dg_work_row(b, DG_D, (dg_shape){B, 1, 1, 1}, "D.dlogit.g");
+    add_bce(job, plan, "D.bce.g", d.out, dlogit,
+            (dg_bce_args){.n = B, .target = 1, .loss = DG_LOSS_G, .prob = DG_D_GZ2});
+    dg_backward(b, &g, dg_backward(b, &d, dlogit, DG_WANT_INPUT), DG_WANT_WEIGHTS);
+    add_adam(job, plan, DG_G);
+
+    dg_op *op = dg_plan_add(plan, DG_OP_advance, "advance");
+    op->u.advance = (dg_advance_args){.batch = B};
+    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
+}
+
+/* A row that the host writes before the plan runs, or reads afterwards. */
+static int kept(dg_job *job, int row)
+{
+    job->arena.row[row].keep = true;
+    return row;
+}
+
+static void sample_plan(dg_builder *b, dg_job *job, int N)
+{
+    dg_plan *plan = b->plan = &job->plan[DG_PLAN_SAMPLE];
+    dg_plan_begin(plan, &job->arena, dg_plan_role_name[DG_PLAN_SAMPLE]);
+    job->input[DG_PLAN_SAMPLE] = kept(job, dg_work_row(b, DG_G, (dg_shape){N, 1, 1, job->model.latent}, "sample.z"));
+    dg_pass p = {.net = DG_G,
+                 .N = N,
+                 .groups = 1,
+                 .frozen = true,
+                 .suffix = ".sample",
+                 .in = {job->input[DG_PLAN_SAMPLE], 0},
+                 .target = nothing};
+    dg_forward(b, &p);
+    job->values = kept(job, p.out.row);
+    const dg_shape shape = job->arena.row[job->values].shape;
+    job->pixels = kept(job, dg_arena_row(&job->arena, "sample.u8", DG_WORK, DG_G, DG_U8, shape));
+    dg_op *op = dg_plan_add(plan, DG_OP_to_u8, "sample.to_u8");
+    op->u.to_u8 = (dg_to_u8_args){.n = (int64_t)dg_count(shape)};
+    dg_bind_row(op, "out", job->pixels);
+    dg_bind_row(op, "x", job->values);
+}
+
+/* Append all rows and plans of a job whose model, options and backend are set. */
+static void build_plans(dg_job *job)
+{
+    dg_builder b = {.model = &job->model, .arena = &job->arena, .real = job->backend->real};
+    for (int net = 0; net < (job->o.train ? 2 : 1); net++) {
+        dg_build_parameters(&b, net, job->o.train);
+        add_tensors(job, &b, net);
+    }
+    if (job->o.train) {
+        dg_job_rows(job);
+        train_plan(&b, job, DG_PLAN_TRAIN, job->o.batch);
+        if (job->o.last_batch) train_plan(&b, job, DG_PLAN_TRAIN_SHORT, job->o.last_batch);
+    }
+    if (job->o.samples) sample_plan(&b, job, job->o.samples);
+}
+
+/* ---- The recipe ---- */
 
 enum { LOSSES, OUTPUTS, PARTS };
 static const dg_recipe_plot plots[] = {[LOSSES] = {"Losses", "cross entropy", 0},
@@ -90,7 +312,7 @@ static dg_err check_sizes(const dg_model *model, const dg_job_options *o)
 
 static dg_err check(const dg_model *model, const dg_job_options *o)
 {
-    const dg_err e = dg_gan_check_model(model);
+    const dg_err e = check_model(model);
     return e || !o ? e : check_sizes(model, o);
 }
 
@@ -113,6 +335,6 @@ const dg_recipe dg_gan_recipe = {
     .plots = sizeof plots / sizeof plots[0],
     .plot = plots,
     .check = check,
-    .build = dg_gan_build_plans,
+    .build = build_plans,
     .sample = dg_gan_z,
 };

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/net/model_internal.h"
+#include "host/net/model_read_internal.h"
 
 typedef enum {
     WHOLE,  /* int: min, min + step ... max */

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/net/model_internal.h"
+#include "host/net/model_read_internal.h"
 
 typedef struct {
     dg_model_text *t;

@@ -2,7 +2,7 @@
  * whatever changes from step to step lies in device memory. Nothing is allocated after alloc().
  *
  * Every call of CUDA is checked by TRY, every launch by check_launches; both end in report(), which names the op. */
-#include "kernels/cuda/backend_cuda.cuh"
+#include "kernels/cuda/cuda_internal.cuh"
 #include "kernels/cuda/cublas.cuh"
 #include "kernels/cuda/cuda_device.cuh"
 #include "kernels/fused/fuse.cuh"

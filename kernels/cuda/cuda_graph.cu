@@ -1,7 +1,7 @@
 /* Plans as graphs: captured when they are first run, replayed from then on. The branches of a plan (branches.h) are
  * captured from streams of their own; the first one is the stream that graphs are launched in, and all begin and end
  * there in every run of the plan. */
-#include "kernels/cuda/backend_cuda.cuh"
+#include "kernels/cuda/cuda_internal.cuh"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  *
  * Tile: 256 threads, 8 blocks a multiprocessor. Shared memory: none. Registers: 4 to 43. Bound by: what each is named
  * after. Template parameters: real, M, the arithmetic that is measured. */
-#include "kernels/cuda/cuda_time.cuh"
+#include "kernels/cuda/cuda_clock.cuh"
 
 #include <string.h>
 

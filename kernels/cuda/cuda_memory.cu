@@ -1,6 +1,6 @@
 /* The CUDA backend's memory: allocating, copying with and without waiting, and the events that order its two streams.
  */
-#include "kernels/cuda/backend_cuda.cuh"
+#include "kernels/cuda/cuda_internal.cuh"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/cuda/backend_cuda.cuh"
+#include "kernels/cuda/cuda_internal.cuh"
 
 #include <stdlib.h>
 

@@ -47,7 +47,7 @@ dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f)
 {
     const dg_conv_args *a = &f->conv;
     if (kind != DG_OP_conv_fwd || f->out.kind != DG_EPILOGUE_NORM_DX) return (dg_fused_size){0, 0};
-    /* 4 x 32 pixels and 32 channels a block, see conv_thin.cuh */
+    /* 4 x 32 pixels and 32 channels a block, see conv_thin_patch.cuh */
     const int groups = f->out.groups, per_group = a->N / groups * dg_ceil_div(a->Ho, 4) * dg_ceil_div(a->Wo, 32),
               columns = dg_ceil_div(a->Co, 32);
     return (dg_fused_size){dg_epilogue_bytes(per_group, groups, columns, a->Co),

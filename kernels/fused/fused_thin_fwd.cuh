@@ -7,7 +7,7 @@
 #ifndef DG_FUSED_THIN_FWD_CUH
 #define DG_FUSED_THIN_FWD_CUH
 
-#include "kernels/ops/conv/cuda/conv_thin.cuh"
+#include "kernels/ops/conv/cuda/conv_thin_patch.cuh"
 #include "kernels/fused/fuse.cuh"
 #include "kernels/ops/gather/gather.cuh"
 

@@ -1,5 +1,5 @@
 /* The fused update with factors rounded to tf32. */
-#include "kernels/fused/fused_update.cuh"
+#include "kernels/fused/fused_update_job.cuh"
 
 void dg_fused_update_tf32(const dg_update_layout *l, size_t shared, cudaStream_t stream)
 {

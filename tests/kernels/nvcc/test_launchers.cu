@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "kernels/cuda/backend_cuda.cuh"
+#include "kernels/cuda/cuda_internal.cuh"
 #include "kernels/fused/fuse.cuh"
 #include "tests/test.h"
 extern "C" {

@@ -1,4 +1,4 @@
-/* What the parts of minimal filtering, forward and data gradient, know in common (conv_winograd.c). */
+/* What the parts of minimal filtering, forward and data gradient, know in common (conv_winograd_data.c). */
 #ifndef DG_CONV_WINOGRAD_JOB_H
 #define DG_CONV_WINOGRAD_JOB_H
 

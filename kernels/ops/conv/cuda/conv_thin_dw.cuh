@@ -3,7 +3,7 @@
 #ifndef DG_CONV_THIN_DW_CUH
 #define DG_CONV_THIN_DW_CUH
 
-#include "kernels/ops/conv/cuda/conv_thin.cuh"
+#include "kernels/ops/conv/cuda/conv_thin_patch.cuh"
 
 static constexpr int DG_THIN_DW_THREADS = 256, DG_THIN_DW_WARPS = DG_THIN_DW_THREADS / 32;
 static constexpr int DG_THIN_DW_RUN = DG_THIN_ROWS * DG_THIN_COLS / DG_THIN_DW_WARPS;

@@ -2,7 +2,7 @@
 #ifndef DG_CONV_THIN_FWD_CUH
 #define DG_CONV_THIN_FWD_CUH
 
-#include "kernels/ops/conv/cuda/conv_thin.cuh"
+#include "kernels/ops/conv/cuda/conv_thin_patch.cuh"
 
 /* CI: channels of x. */
 template <int CI_> struct dg_thin_fwd {

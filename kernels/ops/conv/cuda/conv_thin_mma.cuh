@@ -5,7 +5,7 @@
 #ifndef DG_CONV_THIN_MMA_CUH
 #define DG_CONV_THIN_MMA_CUH
 
-#include "kernels/ops/conv/cuda/conv_thin.cuh"
+#include "kernels/ops/conv/cuda/conv_thin_patch.cuh"
 #include "kernels/dev/mma.cuh"
 
 /* Four factors, rounded: two words of bf16 or four of tf32, for one product of 16 or two of 8. */

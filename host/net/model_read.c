@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "core/base/file_io.h"
-#include "host/net/model_internal.h"
+#include "host/net/model_read_internal.h"
 
 struct dg_model_file {
     const char *name, *text;

@@ -1,5 +1,5 @@
 /* All weight gradients of a network and Adam behind them. */
-#include "kernels/fused/fused_update.cuh"
+#include "kernels/fused/fused_update_job.cuh"
 
 static_assert(sizeof(dg_update_layout) < 4096, "a kernel's parameters");
 

@@ -4,7 +4,7 @@
 #define DG_BACKEND_CUDA_CUH
 
 #include "kernels/dev/cuda.cuh"
-#include "kernels/cuda/cuda_time.cuh"
+#include "kernels/cuda/cuda_clock.cuh"
 extern "C" {
 #include "core/plan/branches.h"
 #include "core/plan/fuse.h"
