@@ -168,7 +168,7 @@ $(BUILD)/dcgan.bash: $(PROGRAM)
 $(BUILD)/tests/%: %.c $(REFERENCE) $(LIB) $(CUDA_LIB) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  TEST  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) $(FUZZER) -o $@ $< \
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests -fvisibility=default -MMD -MP $(ALL_LDFLAGS) $(FUZZER) -o $@ $< \
 	    $(REFERENCE) $(LIBS) $(DEP_LIBS) $(CUDA_LIBS)
 
 # Libraries that tests load into the program, which make its calls fail or kill it; not beside a sanitizer, whose

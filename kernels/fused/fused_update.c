@@ -9,8 +9,8 @@
 static int at_most(int a, int b) { return a < b ? a : b; }
 static int at_least(int a, int b) { return a > b ? a : b; }
 
-static bool rounds(int kind) { return kind == DG_FUSED_MMA || kind == DG_FUSED_THIN_MMA; }
-static bool is_divided(int kind) { return rounds(kind) || kind == DG_FUSED_THIN; }
+static bool rounds(dg_fused_family kind) { return kind == DG_FUSED_MMA || kind == DG_FUSED_THIN_MMA; }
+static bool is_divided(dg_fused_family kind) { return rounds(kind) || kind == DG_FUSED_THIN; }
 
 dg_math dg_update_math(const dg_fused_update *u)
 {
@@ -60,7 +60,7 @@ static dg_update_work work_of(const dg_update_job *j)
     w.conv = *a;
     w.x = j->x;
     w.y = j->y;
-    w.kind = j->kind;
+    w.kind = (int)j->kind;
     w.channels = a->Ci;
     w.groups = at_least(j->x.kind == DG_PROLOGUE_PLAIN ? 1 : j->x.groups,
                         j->y.kind == DG_PROLOGUE_PLAIN ? 1 : j->y.groups);
@@ -257,7 +257,7 @@ void dg_fused_update_split(dg_fused_update *u)
     for (int i = 0; i < u->jobs; i++) work[i] = work_of(&u->job[i]);
     for (int t = 0; t < TRIED; t++) {
         for (int i = 0; i < u->jobs; i++) {
-            if (!is_divided(work[i].kind)) continue;
+            if (!is_divided((dg_fused_family)work[i].kind)) continue;
             work[i].parts = 1;
             const double all = block_ns(&work[i], math);
             work[i].parts = at_most(at_most((int)(all / longest) + 1, work[i].units), DG_UPDATE_PARTS);
@@ -270,7 +270,7 @@ void dg_fused_update_split(dg_fused_update *u)
         for (int i = 0; i < u->jobs; i++) best[i] = work[i].parts;
     }
     for (int i = 0; i < u->jobs; i++)
-        if (is_divided(work[i].kind)) u->job[i].tune.split = best[i];
+        if (is_divided((dg_fused_family)work[i].kind)) u->job[i].tune.split = best[i];
 }
 
 /* ---- What it takes ---- */
