@@ -82,7 +82,7 @@ static bool is_epilogue(const pass *f, int i, int next)
     switch (op->kind) {
     case DG_OP_norm_stats: return row_of(op, "x") == row;
     case DG_OP_act: return row_of(op, "x") == row && row_of(op, "y") == row;
-    case DG_OP_act_dx: return row_of(op, "dy") == row && row_of(op, "dx") == row;
+    case DG_OP_act_dx:
     case DG_OP_norm_act_dx: return row_of(op, "dy") == row && row_of(op, "dx") == row;
     default: return false;
     }

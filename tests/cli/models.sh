@@ -58,6 +58,7 @@ prints '"name": "C.29.2.norm.act"'
 exits 0 data --synthesize "$dir/toy" --count 20 --size 28
 cat models/vgg16-cifar.cfg > "$dir/net.cfg"
 for command in "--data $dir/toy --out $dir/run --batch 4" 'bench' 'profile' 'check --device cpu'; do
+    # shellcheck disable=SC2086 # words
     exits 2 $command --model "$dir/net.cfg"
     says "$dir/net.cfg: cannot be trained: its networks are C; what can be trained is"
     says "a GAN of a generator G and a discriminator D"

@@ -138,7 +138,8 @@ static void dx_work(const dg_op *op, dg_work *w)
     w->blocks = a->N * dg_ceil_divf(a->Ho + 1, rows - 1);
     w->products = rows * groups * cols * taps * chunks * DG_THIN_MMA_CHUNK;
     w->loads = 4 * (rows * a->Wo * a->Co + taps * a->Co);
-    w->shared = DG_THIN_MMA_BYTES(a->Ci, a->Co, dg_math_unit(op->tune.math));
+    const int bytes = DG_THIN_MMA_BYTES(a->Ci, a->Co, dg_math_unit(op->tune.math)); /* whole units */
+    w->shared = bytes;
     /* positions and weights of each chunk; what is handed on, out and in; shuffles, pixels in and out, and to memory;
      * at first the weights */
     w->clocks = rows * groups *
