@@ -41,13 +41,13 @@ dg_err dg_limits_each(const dg_op_values *v, dg_limit_of *limit)
     return DG_OK;
 }
 
-static double nothing(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
+static double relative(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
-    (void)v, (void)o, (void)i, (void)want;
-    return 0;
+    (void)o, (void)i;
+    return dg_op_info_of(v->op[0]->kind)->roundings * v->eps * want;
 }
 
-dg_err dg_limits_exact(const dg_op_values *v) { return dg_limits_each(v, nothing); }
+dg_err dg_limits_relative(const dg_op_values *v) { return dg_limits_each(v, relative); }
 
 dg_err dg_op_limits(const dg_op_values *v)
 {

@@ -39,8 +39,8 @@ double dg_value_after(const dg_op_values *v, const char *name, size_t i);
 typedef double dg_limit_of(const dg_op_values *v, const dg_check_operand *o, size_t i, double want);
 dg_err dg_limits_each(const dg_op_values *v, dg_limit_of *limit);
 
-/* Limits of ops whose results are equal to the bit. */
-dg_err dg_limits_exact(const dg_op_values *v);
+/* Limits of ops whose results are right to their own size: as many roundings of it as the op's row says. */
+dg_err dg_limits_relative(const dg_op_values *v);
 
 /* Fills in the limits of all results, as the op's row says, and allows for what a denormal number is worth: the CPU
  * counts it as zero. DG_DEVICE: out of memory. */

@@ -66,6 +66,7 @@ typedef struct dg_op_info {
      * weighed: the results of the op with the magnitudes of its inputs are its measure, as of sums of products. */
     dg_err (*limits)(const struct dg_op_values *v);
     bool weighed;
+    double roundings; /* of dg_limits_relative: so many roundings of a result's own size; 0: equal to the bit */
 } dg_op_info;
 
 /* The row of a kind; that of DG_OP_KINDS has nothing in it. */

@@ -1,22 +1,6 @@
 /* Activations, act and act_dx: what is known of them without running them. */
 #include "core/plan/limits.h"
 
-/* Two libraries' tanh are 16 roundings apart at most. */
-static double act_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
-{
-    (void)o, (void)i;
-    return 16 * v->eps * want;
-}
-
-static double dx_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
-{
-    (void)o, (void)i;
-    return 8 * v->eps * want;
-}
-
-static dg_err act_limits(const dg_op_values *v) { return dg_limits_each(v, act_limit); }
-static dg_err dx_limits(const dg_op_values *v) { return dg_limits_each(v, dx_limit); }
-
 static double act_flops(const dg_op *op) { return op->u.act.act == DG_ACT_NONE ? 0 : (double)op->u.act.n; }
 
 static double dx_flops(const dg_op *op)
@@ -30,7 +14,8 @@ const dg_op_info dg_info_act = {
     .wide = DG_FIELDS(act, n),
     .flops = act_flops,
     .variants = {&dg_direct, &dg_vector},
-    .limits = act_limits,
+    .limits = dg_limits_relative,
+    .roundings = 16, /* tanh of two libraries */
 };
 
 const dg_op_info dg_info_act_dx = {
@@ -39,5 +24,6 @@ const dg_op_info dg_info_act_dx = {
     .wide = DG_FIELDS(act, n),
     .flops = dx_flops,
     .variants = {&dg_direct, &dg_vector},
-    .limits = dx_limits,
+    .limits = dg_limits_relative,
+    .roundings = 8,
 };

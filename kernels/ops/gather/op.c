@@ -47,7 +47,7 @@ const dg_op_info dg_info_to_u8 = {
     .wide = DG_FIELDS(to_u8, n),
     .flops = to_u8_flops,
     .variants = {&dg_direct, &dg_vector},
-    .limits = dg_limits_exact,
+    .limits = dg_limits_relative,
 };
 
 const dg_op_info dg_info_advance = {
@@ -55,5 +55,5 @@ const dg_op_info dg_info_advance = {
     .shape = {{"batch", DG_FIELD(advance, batch)}},
     .flops = advance_flops,
     .variants = {&dg_direct},
-    .limits = dg_limits_exact,
+    .limits = dg_limits_relative,
 };

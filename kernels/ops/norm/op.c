@@ -24,14 +24,7 @@ static double stats_limit(const dg_op_values *v, const dg_check_operand *o, size
     return (mean ? 8 : 32) * v->eps * sum;
 }
 
-static double frozen_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
-{
-    (void)o, (void)i;
-    return 8 * v->eps * want;
-}
-
 static dg_err stats_limits(const dg_op_values *v) { return dg_limits_each(v, stats_limit); }
-static dg_err frozen_limits(const dg_op_values *v) { return dg_limits_each(v, frozen_limit); }
 
 /* ---- Norm and activation ---- */
 
@@ -195,7 +188,8 @@ const dg_op_info dg_info_norm_frozen = {
     .shape = {{"C", DG_FIELD(norm_frozen, C)}},
     .flops = frozen_flops,
     .variants = {&dg_direct},
-    .limits = frozen_limits,
+    .limits = dg_limits_relative,
+    .roundings = 8,
 };
 
 const dg_op_info dg_info_norm_act = {

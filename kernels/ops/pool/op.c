@@ -54,7 +54,7 @@ const dg_op_info dg_info_maxpool = {
     .wide = DG_FIELDS(pool, C),
     .flops = flops,
     .variants = {&dg_direct, &dg_vector},
-    .limits = dg_limits_exact,
+    .limits = dg_limits_relative,
 };
 
 const dg_op_info dg_info_maxpool_dx = {
