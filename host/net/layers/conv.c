@@ -20,7 +20,7 @@ static dg_err shape(dg_layer *l, const char *where)
         return dg_layer_fail(l, where, "act = tanh: does not go with norm = batch; use norm = none");
     l->out = (dg_shape){1, 0, 0, l->filters};
     if (!transposed(l)) {
-        const dg_err e = dg_layer_windows(l, where, &l->out);
+        const dg_err e = dg_layer_windows(l, where, false, &l->out);
         return e ? e : dg_layer_check_size(l, where);
     }
     if (l->pad >= l->kernel)

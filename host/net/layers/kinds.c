@@ -20,7 +20,7 @@ dg_err dg_layer_fail(const dg_layer *l, const char *where, const char *format, .
     return dg_fail(DG_USAGE, "%s:%d: [%s] %s", where, l->line, l->name, why);
 }
 
-dg_err dg_layer_windows(const dg_layer *l, const char *where, dg_shape *out)
+dg_err dg_layer_windows(const dg_layer *l, const char *where, bool floors, dg_shape *out)
 {
     if (l->pad >= l->kernel)
         return dg_layer_fail(l, where, "pad = %d: must be less than kernel = %d", l->pad, l->kernel);
@@ -30,7 +30,7 @@ dg_err dg_layer_windows(const dg_layer *l, const char *where, dg_shape *out)
         const int span = from[d] + 2 * l->pad - l->kernel;
         const int rest = span < 0 ? 0 : span % l->stride;
         /* what is left over at the far side may be padding, and pixels between windows are left out anyway */
-        if (rest > l->pad && l->kernel >= l->stride)
+        if (!floors && rest > l->pad && l->kernel >= l->stride)
             return dg_layer_fail(l, where,
                                  "%d x %d with kernel = %d, stride = %d, pad = %d leaves a rest of %d pixels; choose "
                                  "pad so that it is 0",

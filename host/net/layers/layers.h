@@ -71,8 +71,9 @@ extern const dg_layer_kind *const dg_layer_kinds[]; /* ends with NULL */
 dg_err dg_layer_fail(const dg_layer *l, const char *where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* How many windows of l->kernel pixels every l->stride ones l->in has, with l->pad around it, as out->H and out->W. */
-dg_err dg_layer_windows(const dg_layer *l, const char *where, dg_shape *out);
+/* How many windows of l->kernel pixels every l->stride ones l->in has, with l->pad around it, as out->H and out->W.
+ * Pixels that no window reaches at the far side are left out where the kind floors, and otherwise a mistake. */
+dg_err dg_layer_windows(const dg_layer *l, const char *where, bool floors, dg_shape *out);
 /* Refuses an output of no pixel or of more than DG_LAYER_SIDE in a row. */
 enum { DG_LAYER_SIDE = 1024 };
 dg_err dg_layer_check_size(const dg_layer *l, const char *where);

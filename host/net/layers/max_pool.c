@@ -7,11 +7,9 @@ static dg_err shape(dg_layer *l, const char *where)
 {
     if (l->stride < 0) l->stride = l->kernel;
     if (l->pad < 0) l->pad = 0;
-    if (l->pad >= l->kernel)
-        return dg_layer_fail(l, where, "pad = %d: must be less than kernel = %d", l->pad, l->kernel);
-    const int H = l->in.H + 2 * l->pad - l->kernel, W = l->in.W + 2 * l->pad - l->kernel;
-    l->out = (dg_shape){1, H < 0 ? 0 : H / l->stride + 1, W < 0 ? 0 : W / l->stride + 1, l->in.C};
-    return dg_layer_check_size(l, where);
+    l->out = (dg_shape){1, 0, 0, l->in.C};
+    const dg_err e = dg_layer_windows(l, where, true, &l->out);
+    return e ? e : dg_layer_check_size(l, where);
 }
 
 static int modules(const dg_layer *l)
