@@ -98,8 +98,10 @@ $(LIB): $(HOST_OBJ) $(KERN_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 lib: $(LIBRARY) ## the library alone
+# What inline variables of the CUDA part leave, unique symbols in groups, becomes local only when neither is left.
 $(BUILD)/libdcgan.o: $(PUBLIC) $(LIB) $(CUDA_LIB)
-	$(Q)$(CC) -r -nostdlib -o $@ $(PUBLIC) $(LIBS)
+	$(Q)$(CC) -r -nostdlib -Wl,--force-group-allocation -o $@ $(PUBLIC) $(LIBS)
+	$(Q)$(OBJCOPY) --wildcard --weaken-symbol='dev_*' $@
 	$(Q)$(OBJCOPY) --wildcard --keep-global-symbol='dcgan_*' $@
 $(BUILD)/libdcgan.a: $(BUILD)/libdcgan.o
 	@echo "  AR    $@"
