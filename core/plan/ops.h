@@ -98,18 +98,73 @@ typedef struct {
     double slope;
 } dg_act_args;
 
-/* Max pooling over windows of K x K pixels, every S pixels, P around the picture (P < K; padding is never the largest):
- *     maxpool     y[n,oy,ox,c] = the largest of x[n, oy*S-P+ky, ox*S-P+kx, c], place its ky*K+kx: the first of equals;
- *                 the first NaN wins
- *     maxpool_dx  dx[n,iy,ix,c] = sum of dy of the windows whose place is this pixel, in the order of their rows and
- *                 columns: a gather, the same bits each time */
+/* y = act(x + b[c]) over the values of a channel, and from dy and that y: dx = dy * act', db[c] = the sum of dx, by
+ * pieces whose number and order follow from the shape. y may be x, and dx may be dy. */
 typedef struct {
-    void *y;        /* maxpool: out (N, Ho, Wo, C), Ho = (H + 2P - K)/S + 1 */
-    void *dx;       /* maxpool_dx: out (N, H, W, C) */
-    uint8_t *place; /* maxpool: out, maxpool_dx: in (N, Ho, Wo, C); K is at most 16 */
+    void *y;       /* bias_act: out (N, H, W, C); bias_act_dx: in */
+    void *dx, *db; /* bias_act_dx: out (N, H, W, C), (C); db NULL: not wanted */
+    void *dy;      /* bias_act_dx: in (N, H, W, C) */
+    void *x, *b;   /* bias_act: in (N, H, W, C), (C) */
+    void *scratch;
+    int N, H, W, C;
+    dg_act act;
+    double slope; /* of DG_ACT_LEAKY */
+} dg_bias_act_args;
+
+/* y = act(a + b), n values; y may be a or b. Where a and b come together its gradient is act_dx; where two read one
+ * tensor, their gradients are added by it. */
+typedef struct {
+    void *y;     /* out (n) */
+    void *a, *b; /* in (n) */
+    int64_t n;
+    dg_act act;
+    double slope;
+} dg_add_args;
+
+/* y[i] = x[i] / (1 - p) if word i % 4 of dg_philox(seed, (DG_STREAM_DROPOUT, layer << 40 | step), i / 4) is at least
+ * p * 2^32, else 0 (Srivastava et al. 2014, inverted). It is its own adjoint: the same op on dy. y may be x. */
+typedef struct {
+    void *y; /* out (n) */
+    void *x; /* in (n) */
+    const dg_step_state *state;
+    int64_t n;
+    double p;  /* 0 <= p < 1 */
+    int layer; /* below 2^16 */
+} dg_dropout_args;
+
+/* Pooling over windows of K x K pixels, every S pixels, P around the picture (P < K; padding is never the largest, and
+ * counts as 0 in a mean):
+ *     maxpool      y[n,oy,ox,c] = the largest of x[n, oy*S-P+ky, ox*S-P+kx, c], place its ky*K+kx: the first of equals;
+ *                  the first NaN wins
+ *     maxpool_dx   dx[n,iy,ix,c] = sum of dy of the windows whose place is this pixel, in the order of their rows and
+ *                  columns: a gather, the same bits each time
+ *     meanpool     y[n,oy,ox,c] = sum of the window's x / (K * K), in the order of rows and columns
+ *     meanpool_dx  dx[n,iy,ix,c] = sum of dy / (K * K) of the windows that reach this pixel, in that order */
+typedef struct {
+    void *y;        /* maxpool, meanpool: out (N, Ho, Wo, C), Ho = (H + 2P - K)/S + 1 */
+    void *dx;       /* maxpool_dx, meanpool_dx: out (N, H, W, C) */
+    uint8_t *place; /* maxpool: out, maxpool_dx: in (N, Ho, Wo, C); K is at most 16 there */
     void *x, *dy;   /* in (N, H, W, C); in (N, Ho, Wo, C) */
     int N, H, W, C, Ho, Wo, K, S, P;
 } dg_pool_args;
+
+/* Mean cross entropy of softmax by class index, with label smoothing s (Szegedy et al. 2016; 0: none), and its
+ * gradient: p = exp(l - m) / sum exp(l - m), m the largest l;  each = log sum exp(l - m) - sum_c q_c (l_c - m), q = (1
+ * - s) [c == label] + s / C;  dlogit = (p - q) / N No logarithm of a rounded zero is taken. The loss is the mean of
+ * each, in double and in index order; right is the share of rows whose first largest logit is the label's. Writes
+ * ring[step % DG_RING].value[loss] and .value[right] where there is a ring. */
+typedef struct {
+    void *dlogit;         /* out (N, C), NULL: not wanted */
+    void *p;              /* out (N, C), NULL: not wanted */
+    void *each;           /* out (N), NULL: not wanted */
+    dg_metrics *ring;     /* out, DG_RING rows, or NULL */
+    void *logit;          /* in (N, C) */
+    const int32_t *label; /* in (N), from 0 to C - 1; NULL: p alone is wanted */
+    const dg_step_state *state;
+    int N, C;
+    double smoothing;
+    int loss, right; /* metric indices */
+} dg_softmax_args;
 
 /* Mean binary cross entropy on logits with one target for all, and its gradient:
  *     loss = mean(max(l,0) - l*t + log1p(exp(-|l|))),  dlogit = (sigmoid(l) - t) / n
@@ -137,6 +192,24 @@ typedef struct {
     double beta1, beta2, eps;
     int net, bad; /* index into state->lr; metric index */
 } dg_adam_args;
+
+/* Optimisers over flat memory, as torch.optim has them; g' = g + decay * p for the first `decayed` values, g elsewhere:
+ *     sgd       m = momentum m + g', p = p - lr (nesterov ? g' + momentum m : m); without momentum p = p - lr g'
+ *     adagrad   v = v + g' g', p = p - lr g' / (sqrt(v) + eps)             (Duchi et al. 2011)
+ *     adadelta  v = rho v + (1-rho) g' g', d = g' sqrt(m + eps) / sqrt(v + eps), m = rho m + (1-rho) d d, p = p - lr d
+ *               (Zeiler 2012)
+ * Count the weights that are not finite afterwards into ring[...].value[bad]. */
+typedef struct {
+    void *p;     /* (n), updated in place */
+    void *m, *v; /* (n), updated in place: sgd has m, and only with momentum; adagrad v; adadelta both */
+    dg_metrics *ring;
+    void *g; /* in (n) */
+    const dg_step_state *state;
+    int64_t n, decayed;
+    double momentum, rho, eps, decay;
+    int nesterov;
+    int net, bad; /* index into state->lr; metric index */
+} dg_update_args;
 
 /* Rows perm[cursor + n] of the data set, each mirrored left-right if flip is set and bit 0 of word
  * n % 4 of dg_philox(seed, (DG_STREAM_FLIP, step), n / 4) is 1; x = pixel / 127.5 - 1. */
