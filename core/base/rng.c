@@ -41,9 +41,9 @@ static uint32_t below(words *w, uint32_t n)
     return (uint32_t)(product >> 32);
 }
 
-void dg_permutation(int32_t *perm, int n, uint64_t seed, uint64_t epoch)
+void dg_permutation_of(int32_t *perm, int n, uint64_t seed, uint64_t subsequence)
 {
-    words w = {.seed = seed, .subsequence = dg_subsequence(DG_STREAM_SHUFFLE, epoch), .used = 4};
+    words w = {.seed = seed, .subsequence = subsequence, .used = 4};
     for (int i = 0; i < n; i++) perm[i] = i;
     for (int i = n - 1; i > 0; i--) {
         uint32_t j = below(&w, (uint32_t)i + 1);

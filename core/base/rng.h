@@ -53,7 +53,12 @@ static inline DG_HD void dg_philox(uint32_t out[4], uint64_t seed, uint64_t subs
  * (0,1) give normals 0 and 1, words (2,3) give 2 and 3. Agrees with curand_normal4 to a few ulp. */
 void dg_normal4(float out[4], uint64_t seed, uint64_t subsequence, uint64_t block);
 
-/* perm[0..n-1] = a uniform permutation of 0..n-1 keyed by (seed, epoch): Fisher-Yates over Philox words. */
-void dg_permutation(int32_t *perm, int n, uint64_t seed, uint64_t epoch);
+/* perm[0..n-1] = a uniform permutation of 0..n-1 keyed by (seed, subsequence): Fisher-Yates over Philox words. */
+void dg_permutation_of(int32_t *perm, int n, uint64_t seed, uint64_t subsequence);
+/* The one of an epoch. */
+static inline void dg_permutation(int32_t *perm, int n, uint64_t seed, uint64_t epoch)
+{
+    dg_permutation_of(perm, n, seed, dg_subsequence(DG_STREAM_SHUFFLE, epoch));
+}
 
 #endif

@@ -99,7 +99,7 @@ static dg_err print_all(const sheet *s, bool json)
 }
 
 /* How many pictures the run would have: only reading them tells which are good. */
-static dg_err count_pictures(const dg_options *o, const dg_model *model, int *rows)
+static dg_err count_pictures(const dg_options *o, const dg_model *model, int *rows, int *tests)
 {
     dg_dataset_options d = {.dir = o->data,
                             .size = model->size,
@@ -109,22 +109,26 @@ static dg_err count_pictures(const dg_options *o, const dg_model *model, int *ro
                             .threads = o->threads,
                             .strict = o->strict,
                             .least = o->batch,
-                            .limit = o->limit};
+                            .limit = o->limit,
+                            .test = o->test,
+                            .seed = o->seed};
     dg_dataset set = {0};
     dg_err e = dg_dataset_load(&d, &set);
     if (e) return e;
     *rows = set.count;
+    *tests = set.aside;
     dg_dataset_free(&set);
     return DG_OK;
 }
 
-static void print_run(const dg_options *o, int rows)
+static void print_run(const dg_options *o, int rows, int tests)
 {
     int short_batch = o->drop_last ? 0 : rows % o->batch;
     long steps = rows / o->batch + (short_batch > 0);
-    char last[64] = "";
+    char last[64] = "", aside[64] = "";
+    if (tests) snprintf(aside, sizeof aside, " (the training part; %d are for testing)", tests);
     if (short_batch) snprintf(last, sizeof last, ", the last one of %d pictures", short_batch);
-    dg_say("run %s: %d pictures, %d epochs of %ld steps%s", o->out, rows, o->epochs, steps, last);
+    dg_say("run %s: %d pictures%s, %d epochs of %ld steps%s", o->out, rows, aside, o->epochs, steps, last);
     printf("\n");
 }
 
@@ -147,8 +151,9 @@ static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
                         .beta1 = o->beta1,
                         .beta2 = o->beta2,
                         .eps = o->eps};
+    int tests = 0;
     if (o->command == DG_CMD_TRAIN) {
-        dg_err e = count_pictures(o, model, &g.rows);
+        dg_err e = count_pictures(o, model, &g.rows, &tests);
         if (e) return e;
         g.last_batch = o->drop_last ? 0 : g.rows % o->batch;
         int cells = o->grid_rows * o->grid_cols;
@@ -158,7 +163,7 @@ static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
     dg_err e = o->command == DG_CMD_TRAIN ? dg_build_to_fit(&job, model, &g, b, o->device_memory)
                                           : dg_job_build(&job, model, &g, b);
     if (e) return e;
-    if (o->command == DG_CMD_TRAIN) print_run(o, g.rows);
+    if (o->command == DG_CMD_TRAIN) print_run(o, g.rows, tests);
     sheet all = {model, b, &job.arena, {0}};
     for (int i = 0; i < DG_PLANS; i++) all.plan[i] = &job.plan[i];
     e = print_all(&all, o->json);

@@ -22,7 +22,7 @@ static void show_loading(void *context, long done, long total)
 static dg_err load_data(dg_training *r, const dg_model *model, dg_opening *opening)
 {
     const dg_options *o = r->o;
-    char skipped[4096], left_out[128];
+    char skipped[4096], left_out[128], aside[64] = "";
     const dg_directory at = dg_rundir_at(&r->dir);
     dg_dataset_options d = {.dir = o->data,
                             .size = model->size,
@@ -32,6 +32,8 @@ static dg_err load_data(dg_training *r, const dg_model *model, dg_opening *openi
                             .strict = o->strict,
                             .least = o->batch,
                             .limit = o->limit,
+                            .test = o->test,
+                            .seed = o->seed,
                             .cache = o->cache,
                             .skipped = dg_rundir_file(&r->dir, skipped, "skipped.txt"),
                             .skipped_dir = &at,
@@ -44,7 +46,9 @@ static dg_err load_data(dg_training *r, const dg_model *model, dg_opening *openi
     d.decode.exif = o->exif;
     dg_err e = dg_dataset_load(&d, &r->data);
     if (e) return e;
-    dg_progress_note(r->progress, "%d pictures from %s%s", r->data.count, o->data, r->data.cached ? " (cached)" : "");
+    if (r->data.aside) snprintf(aside, sizeof aside, " (the training part; %d are for testing)", r->data.aside);
+    dg_progress_note(r->progress, "%d pictures from %s%s%s", r->data.count, o->data, aside,
+                     r->data.cached ? " (cached)" : "");
     if (r->data.skips)
         dg_progress_note(r->progress, "%d files skipped, listed with reasons in %s", r->data.skips, skipped);
     if (*dg_left_out(&r->data, left_out, sizeof left_out)) dg_progress_note(r->progress, "%s left out", left_out);

@@ -35,11 +35,11 @@ static void write_command_line(FILE *to, int argc, char **argv)
 /* Paths are written so that they still hold when the run is resumed from another directory. */
 static void absolute(const dg_option *t, char *value, size_t size)
 {
-    static const char *const path[] = {"model", "data", "cache", "tuning"};
+    static const char *const path[] = {"model", "data", "cache", "tuning", "test"};
     bool is_model = !strcmp(t->name, "model"), is_path = false;
     for (size_t i = 0; i < sizeof path / sizeof path[0]; i++) is_path |= !strcmp(t->name, path[i]);
     struct stat st;
-    if (!*value || !is_path) return;
+    if (!*value || !is_path || (!strcmp(t->name, "test") && dg_test_share(value) >= 0)) return;
     if (is_model && (stat(value, &st) || !S_ISREG(st.st_mode))) return; /* built in */
     char *real = realpath(value, NULL), here[VALUE_SIZE], joined[2 * VALUE_SIZE];
     if (real) snprintf(value, size, "%s", real);
@@ -62,6 +62,7 @@ char *dg_config_text(const dg_options *o, int argc, char **argv)
     for (const dg_option *t = dg_option_table; t->name; t++) {
         if (!(t->flags & DG_OPT_SAVED)) continue;
         dg_option_get(o, t, value, sizeof value);
+        if (!*value && t->flags & DG_OPT_IF_SET) continue;
         absolute(t, value, sizeof value);
         fprintf(to, "%s =%s", t->name, *value ? " " : "");
         write_value(to, value);

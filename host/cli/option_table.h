@@ -24,7 +24,8 @@ enum {
     DG_OPT_ARGV_ONLY = 2, /* not taken from the environment or a config file */
     DG_OPT_ABOVE_MIN = 4, /* min itself is not allowed */
     DG_OPT_BELOW_MAX = 8,
-    DG_OPT_FIXED = 16 /* a run keeps it for ever: cannot change with --resume */
+    DG_OPT_FIXED = 16, /* a run keeps it for ever: cannot change with --resume */
+    DG_OPT_IF_SET = 32 /* config.ini says nothing of it where it is not set, as before there was such an option */
 };
 
 typedef struct {

@@ -61,6 +61,7 @@ typedef struct {
     bool exif, strict;
     char *cache; /* --cache FILE */
     int limit;
+    char *test; /* --test DIR or a share, NULL: as the data has it */
 
     /* machine */
     char *device;  /* auto, cpu, cuda[:N] */

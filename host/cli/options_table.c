@@ -30,12 +30,13 @@ enum {
     ARGV = DG_OPT_ARGV_ONLY,
     ABOVE = DG_OPT_ABOVE_MIN,
     BELOW = DG_OPT_BELOW_MAX,
-    FIXED = DG_OPT_FIXED
+    FIXED = DG_OPT_FIXED,
+    IF_SET = DG_OPT_IF_SET
 };
 
 const dg_option dg_option_table[] = {
     {"data", 'd', "DIR", DG_OPT_TEXT, AT(data), NO_RANGE, NULL, NULL, RUN, T | D | C, SAVED,
-     "folder of pictures (PNG, JPEG), searched with its subfolders"},
+     "folder of pictures (PNG, JPEG), searched with its subfolders, or of IDX (MNIST) or CIFAR files"},
     {"model", 'm', "MODEL", DG_OPT_TEXT, AT(model), NO_RANGE, "dcgan64-paper", NULL, RUN, T | D | P | B | Q | U | M | C,
      SAVED | FIXED,
      "network: a built-in one (dcgan32, dcgan64-paper, dcgan64, dcgan128) or a file; import without it: "
@@ -69,7 +70,7 @@ const dg_option dg_option_table[] = {
      "Adam's decay of the second moment"},
     {"eps", 0, "X", DG_OPT_REAL, AT(eps), 0, 1, "1e-8", NULL, TRAINING, T, SAVED | ABOVE, "Adam's epsilon"},
     {"seed", 's', "N", DG_OPT_U64, AT(seed), NO_RANGE, "1", NULL, TRAINING, T | D | C, SAVED | FIXED,
-     "of all random numbers: same seed, same bits; data: of the drawn pictures"},
+     "of all random numbers: same seed, same bits; data: of drawn pictures and of what --test takes"},
     {"flip", 0, NULL, DG_OPT_FLAG, AT(flip), NO_RANGE, "no", NULL, TRAINING, T, SAVED,
      "mirror every other picture, chosen at random"},
     {"drop-last", 0, NULL, DG_OPT_FLAG, AT(drop_last), NO_RANGE, "no", NULL, TRAINING, T, SAVED,
@@ -84,7 +85,11 @@ const dg_option dg_option_table[] = {
     {"strict", 0, NULL, DG_OPT_FLAG, AT(strict), NO_RANGE, "no", NULL, PICTURES, T | D | C, SAVED,
      "the first bad picture is an error (otherwise it is skipped and listed)"},
     {"limit", 0, "N", DG_OPT_INT, AT(limit), 0, 2e9, "0", NULL, PICTURES, T | D | C, SAVED,
-     "use only the first N files; 0: all"},
+     "use only the first N files; 0: all; for a classifier N of each part, evenly of all classes"},
+    {"test", 0, "DIR|X", DG_OPT_TEXT, AT(test), NO_RANGE, NULL, NULL, PICTURES, T | D, SAVED | IF_SET,
+     "pictures for testing, which no training reads: a folder with the same classes, or this share of each class "
+     "(0.5), "
+     "0: none (default: test/, t10k-... or test_batch.bin of --data, where that is there)"},
     {"cache", 0, "FILE", DG_OPT_TEXT, AT(cache), NO_RANGE, NULL, NULL, PICTURES, T | D | C, SAVED,
      "keep the decoded pictures here for the next run"},
 

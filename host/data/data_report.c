@@ -153,6 +153,32 @@ static void print_twins(const findings *f)
     }
 }
 
+/* Pictures of this class in [from, to). */
+static int count_class(const dg_dataset *d, int class, int from, int to)
+{
+    int n = 0;
+    for (int i = from; i < to; i++) n += d->label[i] == class;
+    return n;
+}
+
+static void print_classes(const dg_dataset *d)
+{
+    const int tests = d->count - d->train;
+    char of[64] = "";
+    if (d->unclassified) dg_say("classes: none, %s", dg_dataset_unclassified(d));
+    if (tests) snprintf(of, sizeof of, "%d pictures for training, %d for testing", d->train, tests);
+    if (!d->classes) {
+        if (tests) printf("parts: %s\n", of);
+        return;
+    }
+    printf("classes: %d%s%s\n", d->classes, tests ? "; " : "", of);
+    for (int i = 0; i < d->classes; i++) {
+        printf("  %7d", count_class(d, i, 0, d->train));
+        if (tests) printf(" %7d", count_class(d, i, d->train, d->count));
+        dg_say("  %s", d->class_name[i]);
+    }
+}
+
 static void print_report(const dg_dataset_options *o, const findings *f)
 {
     char reasons[512];
@@ -161,6 +187,7 @@ static void print_report(const dg_dataset_options *o, const findings *f)
     if (*dg_left_out(d, reasons, sizeof reasons)) printf("left out: %s\n", reasons);
     printf("for the network: %d x %d x %d, %.1f MiB, fingerprint %016llx\n", d->size, d->size, d->channels,
            (double)picture_bytes(d) * d->count / 0x1p20, (unsigned long long)d->fingerprint);
+    print_classes(d);
     if (d->count) {
         printf("kinds:\n");
         for (int i = 0; i < DG_KINDS; i++)
@@ -196,6 +223,19 @@ static cJSON *json_twins(const findings *f)
     return list;
 }
 
+static cJSON *json_classes(const dg_dataset *d)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (int i = 0; i < d->classes; i++) {
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddItemToObject(row, "name", text(d->class_name[i]));
+        cJSON_AddNumberToObject(row, "train", count_class(d, i, 0, d->train));
+        cJSON_AddNumberToObject(row, "test", count_class(d, i, d->train, d->count));
+        cJSON_AddItemToArray(list, row);
+    }
+    return list;
+}
+
 static dg_err print_json(const dg_dataset_options *o, const findings *f)
 {
     const dg_dataset *d = f->d;
@@ -214,6 +254,10 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
     cJSON_AddNumberToObject(j, "hidden", d->hidden);
     cJSON_AddNumberToObject(j, "without_colour", f->grey);
     cJSON_AddNumberToObject(j, "smaller", f->small);
+    cJSON_AddNumberToObject(j, "train", d->train);
+    cJSON_AddNumberToObject(j, "test", d->count - d->train);
+    cJSON_AddItemToObject(j, "classes", json_classes(d));
+    if (d->unclassified) cJSON_AddItemToObject(j, "unclassified", text(d->unclassified));
     cJSON *kinds = cJSON_AddObjectToObject(j, "kinds");
     for (int i = 0; i < DG_KINDS; i++)
         if (f->kind[i]) cJSON_AddNumberToObject(kinds, dg_kind_name((dg_kind)i), f->kind[i]);

@@ -1,7 +1,6 @@
 #include "host/data/dataset_internal.h"
 #include "core/base/file_io.h"
 #include "host/data/made.h"
-#include "core/base/team.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,8 +40,6 @@ static size_t file_limit(const dg_dataset_options *o)
 {
     return o->decode.max_bytes ? o->decode.max_bytes : (size_t)64 << 20;
 }
-
-static int thread_count(const dg_dataset_options *o) { return o->threads > 0 ? o->threads : omp_get_max_threads(); }
 
 static void stop_with(job *j, dg_err e)
 {
@@ -131,7 +128,7 @@ static void each_file(job *j, void (*work)(job *, long), long total)
     const dg_dataset_options *o = j->o;
     atomic_store(&j->done, 0);
     if (o->progress && total) o->progress(o->context, 0, total);
-#pragma omp parallel for schedule(dynamic, 4) num_threads(thread_count(o))
+#pragma omp parallel for schedule(dynamic, 4) num_threads(dg_dataset_threads(o))
     for (long i = 0; i < j->scan->files; i++) {
         if (j->fate[i].reason || j->fate[i].made || stopped(j)) continue;
         work(j, i);
@@ -161,33 +158,11 @@ static long give_slots(job *j, dg_scan *s)
     return slots;
 }
 
-static dg_err make_room(job *j, long slots)
-{
-    const dg_dataset_options *o = j->o;
-    double need = (double)slots * (double)j->bytes;
-    double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    if (memory > 0 && need > 0.9 * memory)
-        return dg_fail(DG_DEVICE,
-                       "%s: %ld pictures of %d x %d x %d need %.1f GiB, this machine has %.1f: use {limit} "
-                       "or a smaller model",
-                       o->dir, slots, o->size, o->size, o->channels, need / 0x1p30, memory / 0x1p30);
-    j->pixels = malloc(slots ? (size_t)slots * j->bytes : 1);
-    if (!j->pixels)
-        return dg_fail(DG_DEVICE, "%s: no memory for %ld pictures of %d x %d x %d (%.1f MiB)", o->dir, slots, o->size,
-                       o->size, o->channels, need / 0x1p20);
-    return DG_OK;
-}
-
 /* Good pictures move up into one array in the order of their names. */
 static dg_err collect(job *j, const dg_scan *s, long slots, dg_dataset *out)
 {
-    size_t n = slots ? (size_t)slots : 1;
-    out->name = calloc(n, sizeof *out->name);
-    out->width = calloc(n, sizeof *out->width);
-    out->height = calloc(n, sizeof *out->height);
-    out->kind = calloc(n, 1);
-    if (!out->name || !out->width || !out->height || !out->kind)
-        return dg_fail(DG_DEVICE, "no memory for the list of pictures");
+    dg_err e = dg_dataset_lists(out, slots);
+    if (e) return e;
     for (long i = 0; i < s->files; i++) {
         const fate *f = j->fate + i;
         if (f->reason || f->made || i > atomic_load(&j->first_bad)) continue;
@@ -245,13 +220,13 @@ static dg_err recall_failures(job *j, dg_scan *s, dg_dataset *out)
 
 static dg_err decode_all(job *j, dg_scan *s, long slots, dg_dataset *out)
 {
-    dg_err e = make_room(j, slots);
+    dg_err e = dg_dataset_pixels(j->o, slots, &j->pixels);
     if (e) return e;
     each_file(j, decode, slots);
     if (atomic_load(&j->error)) return dg_fail((dg_err)atomic_load(&j->error), "%s", j->message);
     e = collect(j, s, slots, out);
     if (!e) e = collect_skips(j, s, out);
-    if (!e) out->fingerprint = dg_dataset_fingerprint(out, thread_count(j->o));
+    if (!e) out->fingerprint = dg_dataset_fingerprint(out, dg_dataset_threads(j->o));
     return e;
 }
 
@@ -281,7 +256,7 @@ static dg_err read_files(job *j, dg_scan *s, dg_dataset *out)
     return e;
 }
 
-static dg_err open_folder(const char *dir, int *fd)
+dg_err dg_open_folder(const char *dir, int *fd)
 {
     *fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*fd >= 0) return DG_OK;
@@ -304,77 +279,22 @@ static void warn_unread(const dg_dataset_options *o, const dg_dataset *d)
                 dg_printable(name, sizeof name, first->name), first->reason);
 }
 
-dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out)
+dg_err dg_folder_read(const dg_dataset_options *o, int folder, dg_dataset *out)
 {
-    *out = (dg_dataset){.size = o->size, .channels = o->channels};
-    if (o->channels != 1 && o->channels != 3)
-        return dg_fail(DG_USAGE, "pictures of %d channels: 1 or 3 is possible", o->channels);
-    if (o->size < 1 || o->size > 4096) return dg_fail(DG_USAGE, "pictures of size %d: 1 to 4096 is possible", o->size);
-    job j = {.o = o, .bytes = (size_t)o->size * (size_t)o->size * (size_t)o->channels};
+    job j = {.o = o, .folder = folder, .bytes = (size_t)o->size * (size_t)o->size * (size_t)o->channels};
     atomic_store(&j.first_bad, LONG_MAX);
     dg_scan s;
-    dg_err e = dg_team_check(thread_count(o));
-    if (!e) e = open_folder(o->dir, &j.folder);
-    if (e) return e;
+    *out = (dg_dataset){.size = o->size, .channels = o->channels};
     j.scan = &s;
-    e = dg_scan_folder(j.folder, o->dir, (const char *const[]){o->cache, o->skipped}, 2, &s);
+    dg_err e = dg_scan_folder(j.folder, o->dir, (const char *const[]){o->cache, o->skipped}, 2, &s);
     if (!e) e = read_files(&j, &s, out);
     out->hidden = s.hidden;
     for (long i = 0; j.fate && i < s.files; i++) free(j.fate[i].reason);
     free(j.fate);
     free(j.pixels);
     dg_scan_free(&s);
-    close(j.folder);
+    out->train = out->usable = out->count;
     if (e) dg_dataset_free(out);
     if (!e) warn_unread(o, out);
     return e;
-}
-
-static dg_err write_skipped(const dg_dataset_options *o, const dg_dataset *d)
-{
-    if (!o->skipped) return DG_OK;
-    if (!d->skips) {
-        /* a list from an earlier time would be a lie */
-        if (o->skipped_dir) unlinkat(o->skipped_dir->fd, "skipped.txt", 0);
-        else unlink(o->skipped);
-        return DG_OK;
-    }
-    char *text = NULL, name[2 * DG_PATH_BYTES];
-    size_t bytes = 0;
-    FILE *f = open_memstream(&text, &bytes);
-    if (!f) return dg_fail(DG_DEVICE, "no memory for %s", o->skipped);
-    for (int i = 0; i < d->skips; i++)
-        fprintf(f, "%s\t%s\n", dg_printable(name, sizeof name, d->skip[i].name), d->skip[i].reason);
-    const bool whole = !ferror(f);
-    dg_err e = fclose(f) || !whole || !text
-                   ? dg_fail(DG_DEVICE, "no memory for %s", o->skipped)
-                   : dg_write_atomic_in(o->skipped_dir, o->skipped, &(dg_chunk){text, bytes}, 1);
-    free(text);
-    return e;
-}
-
-dg_err dg_dataset_load(const dg_dataset_options *o, dg_dataset *out)
-{
-    dg_err e = dg_dataset_read(o, out);
-    if (e) return e;
-    e = write_skipped(o, out);
-    if (!e) e = dg_dataset_judge(o, out);
-    if (e) dg_dataset_free(out);
-    return e;
-}
-
-void dg_dataset_free(dg_dataset *d)
-{
-    for (int i = 0; d->name && i < d->count; i++) free(d->name[i]);
-    for (int i = 0; d->skip && i < d->skips; i++) {
-        free(d->skip[i].name);
-        free(d->skip[i].reason);
-    }
-    free(d->name);
-    free(d->skip);
-    free(d->width);
-    free(d->height);
-    free(d->kind);
-    free(d->pixels);
-    *d = (dg_dataset){0};
 }

@@ -1,4 +1,4 @@
-/* A folder of pictures as one array in memory: (count, size, size, channels) uint8. */
+/* Pictures of a folder as one array in memory: (count, size, size, channels) uint8. */
 #ifndef DG_DATASET_H
 #define DG_DATASET_H
 
@@ -12,10 +12,14 @@ typedef struct {
     dg_fit fit;
     dg_decode_options decode;
     int threads;
-    bool strict;         /* the first bad picture is an error */
-    int least;           /* fewer good pictures than this is DG_DATA; 0: no check */
-    int limit;           /* use only the first `limit` pictures in order, bad ones counted; 0: all */
-    const char *cache;   /* cache file, NULL: none. Keyed by content (path, size, mtime of every file) and settings */
+    bool strict;       /* the first bad picture is an error */
+    int least;         /* fewer good pictures than this is DG_DATA; 0: no check */
+    int limit;         /* use only the first `limit` pictures in order, bad ones counted; 0: all */
+    bool labelled;     /* for a classifier: classes and the test part; false: the training part's pictures alone */
+    const char *test;  /* a folder with the test part, or a share of each class such as "0.5", "0" being none; NULL: the
+                        * test part that the source has */
+    uint64_t seed;     /* of the pictures that a share takes */
+    const char *cache; /* cache file, NULL: none. Keyed by content (path, size, mtime of every file) and settings */
     const char *skipped; /* where to write skipped.txt, NULL: nowhere; not written when nothing was skipped */
     const dg_directory *skipped_dir; /* its directory, where it is skipped.txt; NULL: the path names it */
     void (*progress)(void *context, long done, long total); /* may be NULL; called from one thread */
@@ -41,19 +45,35 @@ typedef struct {
     dg_skip *skip;
     int skips;
     int made, hidden;     /* left out: pictures that dcgan made (made.h); hidden files and folders */
-    uint64_t fingerprint; /* of the pixels in order: changes when the data set does */
+    uint64_t fingerprint; /* of the pixels in order, with `labelled` of labels and parts, too: changes when they do */
     bool cached;          /* came from the cache file */
+    int train;            /* pictures 0 to train - 1 are for training, the others for testing */
+    int usable;           /* pictures that were good: those that are here, and those that were left out all the same */
+    int aside;            /* without `labelled`: pictures of the test part, which are not here */
+    int32_t *label;       /* class of each; NULL: there are none */
+    int classes;          /* 0, or at least 2 */
+    char **class_name;
+    char *unclassified; /* why there are no classes though there are folders or labels; NULL: pictures alone */
 } dg_dataset;
 
-/* Recursive; order is bytewise by path. Symbolic links to files are followed, to directories not; anything
- * that is neither a regular file nor a directory is skipped with a reason; files that are no pictures are
- * skipped (counted as bad only when their name ends like a picture). More than 10% (or 1,000) bad pictures, or
- * fewer good ones than `least`, is DG_DATA with a summary by reason. What dcgan made and what is hidden is left out
- * and counted, no more. A file that cannot be read is tried again; a warning tells of those that are skipped for it. */
+/* Takes a folder of IDX files (MNIST; gzipped or not), of CIFAR-10's or CIFAR-100's .bin files, or of pictures, told by
+ * what is in it. A damaged IDX or .bin file is DG_DATA with the byte where it is wrong.
+ *
+ * Pictures: where each lies in a direct subfolder, these are the classes, in bytewise order; where the direct
+ * subfolders are train/ and test/ (beside them valid/, which is left out) with class folders below, these are the
+ * parts. Recursive; order is bytewise by path. Symbolic links to files are followed, to directories not; anything that
+ * is neither a regular file nor a directory is skipped with a reason; files that are no pictures are skipped (counted
+ * as bad only when their name ends like a picture). More than 10% (or 1,000) bad pictures, or fewer good ones to train
+ * on than `least`, is DG_DATA with a summary by reason. What dcgan made and what is hidden is left out and counted, no
+ * more. A file that cannot be read is tried again; a warning tells of those that are skipped for it. */
 dg_err dg_dataset_load(const dg_dataset_options *o, dg_dataset *out);
 /* "12 pictures that dcgan made and 1 hidden file or folder"; "" when nothing was left out. Returns out. */
 char *dg_left_out(const dg_dataset *d, char *out, size_t size);
 void dg_dataset_free(dg_dataset *d);
+/* Of the option `test`: the number that it is, or -1: it is a folder. */
+double dg_test_share(const char *test);
+/* Why it has no classes, in words. */
+const char *dg_dataset_unclassified(const dg_dataset *d);
 uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads); /* threads 0: all */
 
 /* The command `dcgan data`: counts, histogram of sizes, skipped files with reasons, exact duplicates, and a

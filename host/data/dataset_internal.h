@@ -48,6 +48,28 @@ dg_err dg_file_whole(int folder, const char *name, dg_lost *lost, size_t limit, 
 
 /* Everything but the rules and skipped.txt. */
 dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out);
+/* The pictures of the source that the folder is, with the labels and the test part that it has; a class of its own is
+ * not too few yet. fingerprint 0: not known yet. */
+dg_err dg_source_read(const dg_dataset_options *o, dg_dataset *out);
+/* The pictures of the open folder and those below it, in bytewise order. */
+dg_err dg_folder_read(const dg_dataset_options *o, int folder, dg_dataset *out);
+dg_err dg_open_folder(const char *dir, int *fd);
+/* How many threads; room for pictures, and for what is known of them. */
+int dg_dataset_threads(const dg_dataset_options *o);
+dg_err dg_dataset_pixels(const dg_dataset_options *o, long pictures, uint8_t **out);
+dg_err dg_dataset_lists(dg_dataset *out, long pictures);
+
+/* Labels and parts of pictures by the folders that they lie in; DG_OK where there are none. */
+dg_err dg_label_by_folder(const dg_dataset_options *o, dg_dataset *d);
+/* Of each part the first `limit`, of each class as many where there are classes. */
+dg_err dg_dataset_first(dg_dataset *d, int limit);
+/* The test part as the options want it; the pictures of the folder o->test as this part. */
+dg_err dg_dataset_divide(const dg_dataset_options *o, dg_dataset *d);
+dg_err dg_dataset_add_test(const dg_dataset_options *o, dg_dataset *d);
+/* Keep pictures order[0] ... order[n - 1], in this order; the first `train` of them are for training. order has room
+ * for d->count, and what is behind n is used up. */
+dg_err dg_dataset_arrange(dg_dataset *d, int32_t *order, int n, int train);
+dg_err dg_dataset_keep_test(dg_dataset *d);
 /* The rules: strict, at most 10% or 1,000 bad, at least `least`. */
 dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d);
 

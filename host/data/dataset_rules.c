@@ -100,17 +100,18 @@ dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d)
     char dir[DG_SHELL_ROOM], list[DG_MESSAGE_BYTES];
     if (o->skipped && d->skips) snprintf(list, sizeof list, "%s", o->skipped);
     else snprintf(list, sizeof list, "%s data %s lists them", dg_program(), dg_shell_path(dir, sizeof dir, o->dir));
-    if (bad > 1000 || 10 * (int64_t)bad > (int64_t)bad + d->count)
+    if (bad > 1000 || 10 * (int64_t)bad > (int64_t)bad + d->usable)
         return dg_fail(DG_DATA, "%s: %d of %d pictures are bad, more than 10%% or 1,000: %s (%s)", o->dir, bad,
-                       bad + d->count, reasons, list);
+                       bad + d->usable, reasons, list);
     char ours[128];
     const char *and_ours = *dg_left_out(d, ours, sizeof ours) ? "; left out: " : "";
     if (d->count == 0)
         return dg_fail(DG_DATA, "%s: no PNG or JPEG picture in it%s%s%s%s", o->dir, d->skips ? "; skipped: " : "",
                        reasons, and_ours, ours);
-    if (d->count < o->least)
-        return dg_fail(DG_DATA, "%s: only %d usable pictures, at least %d are needed for one batch%s%s%s%s", o->dir,
-                       d->count, o->least, d->skips ? "; skipped: " : "", reasons, and_ours, ours);
+    if (d->train < o->least)
+        return dg_fail(DG_DATA, "%s: only %d usable pictures%s, at least %d are needed for one batch%s%s%s%s", o->dir,
+                       d->train, d->train < d->count || d->aside ? " to train on" : "", o->least,
+                       d->skips ? "; skipped: " : "", reasons, and_ours, ours);
     return DG_OK;
 }
 

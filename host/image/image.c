@@ -149,6 +149,8 @@ const char *dg_kind_name(dg_kind k)
         "JPEG grey",
         "JPEG colour",
         "JPEG CMYK",
+        "IDX grey",
+        "CIFAR RGB",
     };
     return (unsigned)k < DG_KINDS ? name[k] : name[0];
 }

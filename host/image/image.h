@@ -47,6 +47,8 @@ typedef enum {
     DG_KIND_JPEG_GREY,
     DG_KIND_JPEG_COLOUR,
     DG_KIND_JPEG_CMYK,
+    DG_KIND_IDX, /* these two never by dg_image_kind: files of many pictures */
+    DG_KIND_CIFAR,
     DG_KINDS
 } dg_kind;
 dg_kind dg_image_kind(const void *data, size_t bytes);

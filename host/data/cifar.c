@@ -1,0 +1,132 @@
+/* A folder of CIFAR's .bin files as a data set. A record is the label (CIFAR-100: a coarse one, then the fine one),
+ * then 1,024 red, 1,024 green and 1,024 blue bytes, row by row. */
+#include "host/data/records_internal.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIDE = 32, PICTURE = 3 * SIDE * SIDE, COARSE = 20, NAMES_MOST = 1 << 16 };
+
+bool dg_cifar_named(const char *name)
+{
+    return !fnmatch("data_batch*.bin", name, 0) || !strcmp(name, "test_batch.bin") || !strcmp(name, "train.bin") ||
+           !strcmp(name, "test.bin");
+}
+
+size_t dg_cifar_record(int classes) { return PICTURE + (classes == 100 ? 2 : 1); }
+
+static dg_err check_labels(const uint8_t *data, size_t bytes, int classes)
+{
+    const size_t record = dg_cifar_record(classes);
+    for (size_t at = 0; at + record <= bytes; at += record) {
+        if (classes == 100 && data[at] >= COARSE)
+            return dg_fail(DG_DATA, "byte %zu: coarse label %d, CIFAR-100 has 0 to %d", at, data[at], COARSE - 1);
+        const size_t fine = at + (classes == 100);
+        if (data[fine] >= classes)
+            return dg_fail(DG_DATA, "byte %zu: label %d, CIFAR-%d has 0 to %d", fine, data[fine], classes, classes - 1);
+    }
+    return DG_OK;
+}
+
+dg_err dg_cifar_records(const uint8_t *data, size_t bytes, int classes, dg_records *out)
+{
+    const size_t record = dg_cifar_record(classes), count = bytes / record, before = record - PICTURE;
+    dg_err e = check_labels(data, bytes, classes);
+    if (e) return e;
+    if (!count || bytes % record)
+        return dg_fail(DG_DATA, "byte %zu: the file ends within a record: CIFAR-%d's have %zu bytes, %zu are left over",
+                       bytes, classes, record, bytes % record);
+    if (count > DG_FILES_MAX) return dg_fail(DG_DATA, "%zu pictures, at most %d are possible", count, DG_FILES_MAX);
+    *out = (dg_records){.pixels = data + before,
+                        .label = data + before - 1,
+                        .stride = record,
+                        .label_stride = record,
+                        .count = (int)count,
+                        .width = SIDE,
+                        .height = SIDE,
+                        .channels = 3};
+    return DG_OK;
+}
+
+/* CIFAR-10 or CIFAR-100: what all files can be; where they can be neither, what their names say. */
+static int classes_of(const dg_record_files *f)
+{
+    static const int kind[] = {10, 100};
+    dg_records r;
+    for (int k = 0; k < 2; k++) {
+        int fit = 0;
+        while (fit < f->files && !dg_cifar_records(f->file[fit].data, f->file[fit].bytes, kind[k], &r)) fit++;
+        if (fit == f->files) return kind[k];
+    }
+    return strstr(f->file[0].name, "batch") ? 10 : 100;
+}
+
+static dg_err add_name(const char *file, char *line, int number, dg_dataset *d)
+{
+    line[strcspn(line, "\r")] = 0;
+    for (int i = 0; i < d->classes; i++)
+        if (!strcmp(d->class_name[i], line)) return dg_fail(DG_DATA, "%s:%d: this class is there twice", file, number);
+    if (!(d->class_name[d->classes] = strdup(line))) return dg_fail(DG_DEVICE, "no memory for the classes");
+    d->classes++;
+    return DG_OK;
+}
+
+/* The lines of the file, empty ones left out. */
+static dg_err read_names(const char *file, char *text, int classes, dg_dataset *d)
+{
+    dg_err e = DG_OK;
+    int number = 1;
+    for (char *line = text, *end; *line && !e; line = end, number++) {
+        end = line + strcspn(line, "\n");
+        if (*end) *end++ = 0;
+        if (!*line || *line == '\r') continue;
+        if (d->classes == classes) return dg_fail(DG_DATA, "%s:%d: more than %d classes", file, number, classes);
+        e = add_name(file, line, number, d);
+    }
+    if (!e && d->classes < classes)
+        e = dg_fail(DG_DATA, "%s: names %d classes, there are %d", file, d->classes, classes);
+    return e;
+}
+
+static dg_err name_classes(const dg_dataset_options *o, int folder, int classes, dg_dataset *d)
+{
+    const char *file = classes == 10 ? "batches.meta.txt" : "fine_label_names.txt";
+    dg_record_file f = {.name = (char *)(uintptr_t)file};
+    if (!(d->class_name = calloc((size_t)classes, sizeof *d->class_name)))
+        return dg_fail(DG_DEVICE, "no memory for the classes");
+    void *text;
+    size_t bytes;
+    if (faccessat(folder, file, F_OK, 0)) {
+        dg_err e = DG_OK;
+        char number[16];
+        for (int i = 0; i < classes && !e; i++) {
+            snprintf(number, sizeof number, "%d", i);
+            e = add_name(file, number, i + 1, d);
+        }
+        return e;
+    }
+    dg_err e = dg_read_file_in(folder, file, NAMES_MOST, &text, &bytes);
+    if (e) return dg_record_file_wrong(o, &f, e);
+    e = read_names(file, text, classes, d);
+    free(text);
+    return e ? dg_context(e, "%s", o->dir) : DG_OK;
+}
+
+dg_err dg_cifar_read(const dg_dataset_options *o, dg_record_files *f, dg_dataset *out)
+{
+    dg_err e = DG_OK;
+    for (int i = 0; i < f->files && !e; i++) {
+        f->file[i].part = strstr(f->file[i].name, "test") ? DG_PART_TEST : DG_PART_TRAIN;
+        e = dg_record_file_read(o, f->folder, f->file + i);
+    }
+    if (e) return e;
+    const int classes = classes_of(f);
+    for (int i = 0; i < f->files && !e; i++) {
+        dg_record_file *file = f->file + i;
+        e = dg_record_file_wrong(o, file, dg_cifar_records(file->data, file->bytes, classes, &file->records));
+    }
+    if (!e) e = name_classes(o, f->folder, classes, out);
+    return e ? e : dg_records_into(o, f, NULL, out);
+}

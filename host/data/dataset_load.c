@@ -1,0 +1,140 @@
+/* From a folder to a data set: its source, its two parts, what was skipped, whether it is good enough. */
+#include "core/base/file_io.h"
+#include "core/base/team.h"
+#include "host/data/dataset_internal.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int dg_dataset_threads(const dg_dataset_options *o) { return o->threads > 0 ? o->threads : omp_get_max_threads(); }
+
+dg_err dg_dataset_pixels(const dg_dataset_options *o, long pictures, uint8_t **out)
+{
+    double need = (double)pictures * o->size * o->size * o->channels;
+    double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    if (memory > 0 && need > 0.9 * memory)
+        return dg_fail(DG_DEVICE,
+                       "%s: %ld pictures of %d x %d x %d need %.1f GiB, this machine has %.1f: use {limit} "
+                       "or a smaller model",
+                       o->dir, pictures, o->size, o->size, o->channels, need / 0x1p30, memory / 0x1p30);
+    *out = malloc(pictures ? (size_t)need : 1);
+    if (!*out)
+        return dg_fail(DG_DEVICE, "%s: no memory for %ld pictures of %d x %d x %d (%.1f MiB)", o->dir, pictures,
+                       o->size, o->size, o->channels, need / 0x1p20);
+    return DG_OK;
+}
+
+dg_err dg_dataset_lists(dg_dataset *out, long pictures)
+{
+    size_t n = pictures ? (size_t)pictures : 1;
+    out->name = calloc(n, sizeof *out->name);
+    out->width = calloc(n, sizeof *out->width);
+    out->height = calloc(n, sizeof *out->height);
+    out->kind = calloc(n, 1);
+    if (!out->name || !out->width || !out->height || !out->kind)
+        return dg_fail(DG_DEVICE, "no memory for the list of pictures");
+    return DG_OK;
+}
+
+/* One class is none: there is nothing to tell apart. */
+static dg_err check_classes(dg_dataset *d)
+{
+    if (d->classes != 1) return DG_OK;
+    char why[300];
+    snprintf(why, sizeof why, "all of them are of one class, %.200s", d->class_name[0]);
+    free(d->class_name[0]);
+    free(d->class_name);
+    free(d->label);
+    d->class_name = NULL;
+    d->label = NULL;
+    d->classes = 0;
+    return (d->unclassified = strdup(why)) ? DG_OK : dg_fail(DG_DEVICE, "no memory for the classes");
+}
+
+static void take_fingerprint(const dg_dataset_options *o, dg_dataset *d)
+{
+    if (!d->fingerprint) d->fingerprint = dg_dataset_fingerprint(d, dg_dataset_threads(o));
+    if (!o->labelled || (!d->classes && d->train == d->count)) return;
+    uint64_t h = dg_hash(d->fingerprint, &d->train, sizeof d->train);
+    if (d->classes) h = dg_hash(h, d->label, (size_t)d->count * sizeof *d->label);
+    for (int i = 0; i < d->classes; i++) h = dg_hash(h, d->class_name[i], strlen(d->class_name[i]) + 1);
+    d->fingerprint = h;
+}
+
+dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out)
+{
+    *out = (dg_dataset){.size = o->size, .channels = o->channels};
+    if (o->channels != 1 && o->channels != 3)
+        return dg_fail(DG_USAGE, "pictures of %d channels: 1 or 3 is possible", o->channels);
+    if (o->size < 1 || o->size > 4096) return dg_fail(DG_USAGE, "pictures of size %d: 1 to 4096 is possible", o->size);
+    dg_err e = dg_team_check(dg_dataset_threads(o));
+    if (!e) e = dg_source_read(o, out);
+    if (!e && !out->train && (out->count || out->aside))
+        e = dg_fail(DG_DATA, "%s: has pictures for testing and none to train on", o->dir);
+    if (!e) e = check_classes(out);
+    if (!e) e = dg_dataset_divide(o, out);
+    if (e) dg_dataset_free(out);
+    else take_fingerprint(o, out);
+    return e;
+}
+
+static dg_err write_skipped(const dg_dataset_options *o, const dg_dataset *d)
+{
+    if (!o->skipped) return DG_OK;
+    if (!d->skips) {
+        /* a list from an earlier time would be a lie */
+        if (o->skipped_dir) unlinkat(o->skipped_dir->fd, "skipped.txt", 0);
+        else unlink(o->skipped);
+        return DG_OK;
+    }
+    char *text = NULL, name[2 * DG_PATH_BYTES];
+    size_t bytes = 0;
+    FILE *f = open_memstream(&text, &bytes);
+    if (!f) return dg_fail(DG_DEVICE, "no memory for %s", o->skipped);
+    for (int i = 0; i < d->skips; i++)
+        fprintf(f, "%s\t%s\n", dg_printable(name, sizeof name, d->skip[i].name), d->skip[i].reason);
+    const bool whole = !ferror(f);
+    dg_err e = fclose(f) || !whole || !text
+                   ? dg_fail(DG_DEVICE, "no memory for %s", o->skipped)
+                   : dg_write_atomic_in(o->skipped_dir, o->skipped, &(dg_chunk){text, bytes}, 1);
+    free(text);
+    return e;
+}
+
+dg_err dg_dataset_load(const dg_dataset_options *o, dg_dataset *out)
+{
+    dg_err e = dg_dataset_read(o, out);
+    if (e) return e;
+    e = write_skipped(o, out);
+    if (!e) e = dg_dataset_judge(o, out);
+    if (e) dg_dataset_free(out);
+    return e;
+}
+
+void dg_dataset_free(dg_dataset *d)
+{
+    for (int i = 0; d->name && i < d->count; i++) free(d->name[i]);
+    for (int i = 0; d->skip && i < d->skips; i++) {
+        free(d->skip[i].name);
+        free(d->skip[i].reason);
+    }
+    free(d->name);
+    free(d->skip);
+    free(d->width);
+    free(d->height);
+    free(d->kind);
+    free(d->label);
+    for (int i = 0; d->class_name && i < d->classes; i++) free(d->class_name[i]);
+    free(d->class_name);
+    free(d->unclassified);
+    free(d->pixels);
+    *d = (dg_dataset){0};
+}
+
+const char *dg_dataset_unclassified(const dg_dataset *d)
+{
+    return d->unclassified ? d->unclassified : "its pictures do not lie in folders, one a class";
+}

@@ -1,0 +1,140 @@
+/* IDX files of bytes (yann.lecun.com's MNIST and its kin): two zero bytes, the type (8: unsigned bytes), the number of
+ * dimensions, each dimension big-endian in 4 bytes, the values. */
+#include "core/base/bytes.h"
+#include "host/data/records_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+enum { LABELS = 1, PICTURES = 3, HEADER_MOST = 4 + 4 * PICTURES, SIDE_MOST = 4096 };
+
+static bool gzipped(const uint8_t *data, size_t bytes) { return bytes > 2 && data[0] == 0x1f && data[1] == 0x8b; }
+
+/* At most `room` bytes of what is in gzipped data; returns how many, *end: that is all and it is sound. */
+static size_t inflate_some(const uint8_t *data, size_t bytes, uint8_t *out, size_t room, bool *end, const char **why)
+{
+    z_stream z = {0};
+    size_t done = 0;
+    int code = inflateInit2(&z, 15 + 16);
+    *end = false;
+    *why = "no memory";
+    if (code != Z_OK) return 0;
+    z.next_in = (Bytef *)(uintptr_t)data;
+    z.next_out = out;
+    while (code == Z_OK && (done < room || bytes)) {
+        const uInt in = (uInt)(bytes < 1 << 30 ? bytes : 1 << 30),
+                   left = room - done < 1 << 30 ? (uInt)(room - done) : 1 << 30;
+        z.avail_in = in;
+        z.avail_out = left;
+        code = inflate(&z, Z_NO_FLUSH);
+        bytes -= in - z.avail_in;
+        done += left - z.avail_out;
+    }
+    *end = code == Z_STREAM_END && !bytes;
+    *why = code == Z_STREAM_END ? "more follows" : code == Z_DATA_ERROR && z.msg ? z.msg : "it is cut off";
+    inflateEnd(&z);
+    return done;
+}
+
+/* The dimensions, 0: not an IDX file of bytes; *needed: bytes that the file should have, as far as this is known. */
+static int read_header(const uint8_t *data, size_t bytes, uint64_t *needed)
+{
+    const int n = bytes >= 4 && !data[0] && !data[1] && data[2] == 8 ? data[3] : 0;
+    if (n != LABELS && n != PICTURES) return 0;
+    uint64_t values = 1;
+    for (int i = 0; i < n && bytes >= (size_t)(8 + 4 * i); i++) {
+        const uint64_t side = dg_big_endian(data + 4 + 4 * i);
+        values = side && values > UINT64_MAX / 2 / side ? UINT64_MAX / 2 : values * side;
+    }
+    *needed = values + 4 + 4 * (unsigned)n;
+    return n;
+}
+
+int dg_idx_dimensions(const uint8_t *head, size_t bytes)
+{
+    uint8_t plain[HEADER_MOST];
+    uint64_t needed;
+    bool end;
+    const char *why;
+    if (!gzipped(head, bytes)) return read_header(head, bytes, &needed);
+    return read_header(plain, inflate_some(head, bytes, plain, sizeof plain, &end, &why), &needed);
+}
+
+dg_err dg_idx_unpack(uint8_t **data, size_t *bytes)
+{
+    uint8_t head[HEADER_MOST];
+    uint64_t needed;
+    bool end;
+    const char *why;
+    if (!gzipped(*data, *bytes)) return DG_OK;
+    size_t n = inflate_some(*data, *bytes, head, sizeof head, &end, &why);
+    if (!read_header(head, n, &needed) || n < sizeof head) needed = n; /* told by whoever reads it */
+    /* deflate never makes more than 1,032 bytes of one, so that a header that lies costs no memory */
+    if (needed > 1032 * (uint64_t)*bytes) needed = 1032 * (uint64_t)*bytes;
+    uint8_t *plain = malloc((size_t)needed + 1);
+    if (!plain) return dg_fail(DG_DEVICE, "no memory to unpack %zu bytes", (size_t)needed);
+    n = inflate_some(*data, *bytes, plain, (size_t)needed + 1, &end, &why);
+    if (!end && n <= needed) {
+        free(plain);
+        return dg_fail(DG_DATA, "byte %zu of what is unpacked: the gzipped file is damaged: %s", n, why);
+    }
+    free(*data);
+    *data = plain;
+    *bytes = n; /* more than needed by one where too much is in it */
+    return DG_OK;
+}
+
+/* The header of a file with so many dimensions, and that the file has the bytes that it speaks of. */
+static dg_err check(const uint8_t *data, size_t bytes, int dimensions)
+{
+    const uint8_t magic[4] = {0, 0, 8, (uint8_t)dimensions};
+    const size_t header = 4 + 4 * (size_t)dimensions;
+    for (size_t i = 0; i < 4 && i < bytes; i++)
+        if (data[i] != magic[i])
+            return dg_fail(DG_DATA, "byte %zu: %02x, but an IDX file of %s begins with 00 00 08 %02x", i, data[i],
+                           dimensions == LABELS ? "labels" : "pictures", dimensions);
+    if (bytes < header) return dg_fail(DG_DATA, "byte %zu: the file ends in its header of %zu bytes", bytes, header);
+    const uint32_t count = dg_big_endian(data + 4);
+    if (!count || count > DG_FILES_MAX)
+        return dg_fail(DG_DATA, "byte 4: a count of %u, from 1 to %d is possible", count, DG_FILES_MAX);
+    for (size_t i = 8; i < header; i += 4) {
+        const uint32_t side = dg_big_endian(data + i);
+        if (!side || side > SIDE_MOST)
+            return dg_fail(DG_DATA, "byte %zu: a side of %u pixels, from 1 to %d is possible", i, side, SIDE_MOST);
+    }
+    uint64_t needed;
+    (void)read_header(data, bytes, &needed);
+    if (bytes < needed)
+        return dg_fail(DG_DATA, "byte %zu: the file ends, its header says %llu bytes", bytes,
+                       (unsigned long long)needed);
+    if (bytes > needed)
+        return dg_fail(DG_DATA, "byte %llu: the file should end here, as its header says", (unsigned long long)needed);
+    return DG_OK;
+}
+
+dg_err dg_idx_pictures(const uint8_t *data, size_t bytes, dg_records *out)
+{
+    dg_err e = check(data, bytes, PICTURES);
+    if (e) return e;
+    *out = (dg_records){.pixels = data + 16,
+                        .count = (int)dg_big_endian(data + 4),
+                        .height = (int)dg_big_endian(data + 8),
+                        .width = (int)dg_big_endian(data + 12),
+                        .channels = 1};
+    out->stride = (size_t)out->height * (size_t)out->width;
+    return DG_OK;
+}
+
+dg_err dg_idx_labels(const uint8_t *data, size_t bytes, dg_records *out)
+{
+    dg_err e = check(data, bytes, LABELS);
+    if (e) return e;
+    const uint32_t count = dg_big_endian(data + 4);
+    if (count != (uint32_t)out->count)
+        return dg_fail(DG_DATA, "byte 4: %u labels, but there are %d pictures", count, out->count);
+    out->label = data + 8;
+    out->label_stride = 1;
+    return DG_OK;
+}

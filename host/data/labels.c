@@ -1,0 +1,208 @@
+/* Classes and parts of a data set by the folders that its pictures lie in. */
+#include "host/data/dataset_internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    char **name; /* sorted bytewise once they are all there */
+    int n, room;
+} folders;
+
+static dg_err no_memory(void) { return dg_fail(DG_DEVICE, "no memory for the classes"); }
+
+static void folders_free(folders *f)
+{
+    for (int i = 0; i < f->n; i++) free(f->name[i]);
+    free(f->name);
+    *f = (folders){0};
+}
+
+/* Bytes of the folder that this path begins with, 0: it begins with the file. */
+static size_t folder_of(const char *path)
+{
+    const char *slash = strchr(path, '/');
+    return slash ? (size_t)(slash - path) : 0;
+}
+
+static dg_err add(folders *f, const char *path, size_t bytes)
+{
+    if (f->n == f->room) {
+        char **more = realloc(f->name, sizeof *more * (size_t)(f->room = f->room ? 2 * f->room : 16));
+        if (!more) return no_memory();
+        f->name = more;
+    }
+    if (!(f->name[f->n] = strndup(path, bytes))) return no_memory();
+    f->n++;
+    return DG_OK;
+}
+
+static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+static int find(const folders *f, const char *name)
+{
+    char *const *at = f->n ? bsearch(&name, f->name, (size_t)f->n, sizeof *f->name, by_name) : NULL;
+    return at ? (int)(at - f->name) : -1;
+}
+
+/* The folders below the first `skip` bytes of the names of pictures [from, to), which are sorted, so that those of one
+ * folder stand together; *plain: the first picture that lies in none, or -1. */
+static dg_err collect(const dg_dataset *d, int from, int to, size_t skip, folders *out, int *plain)
+{
+    *out = (folders){0};
+    *plain = -1;
+    dg_err e = DG_OK;
+    for (int i = from; i < to && !e; i++) {
+        const char *path = d->name[i] + skip;
+        const size_t bytes = folder_of(path);
+        const char *last = out->n ? out->name[out->n - 1] : NULL;
+        if (!bytes) *plain = *plain < 0 ? i : *plain;
+        else if (!last || strlen(last) != bytes || memcmp(last, path, bytes)) e = add(out, path, bytes);
+    }
+    if (out->n) qsort(out->name, (size_t)out->n, sizeof *out->name, by_name);
+    if (e) folders_free(out);
+    return e;
+}
+
+__attribute__((format(printf, 2, 3))) static dg_err unclassified(dg_dataset *d, const char *format, ...)
+{
+    char why[DG_MESSAGE_BYTES];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(why, sizeof why, format, ap);
+    va_end(ap);
+    return (d->unclassified = strdup(why)) ? DG_OK : no_memory();
+}
+
+/* The place of each picture's folder among the classes; -1: it is none of them. */
+static void give_labels(dg_dataset *d, int from, int to, size_t skip, const folders *classes)
+{
+    char name[DG_PATH_BYTES] = "";
+    int label = -1;
+    for (int i = from; i < to; i++) {
+        const char *path = d->name[i] + skip;
+        const size_t bytes = folder_of(path);
+        if (strlen(name) != bytes || memcmp(name, path, bytes)) {
+            snprintf(name, sizeof name, "%.*s", (int)bytes, path);
+            label = find(classes, name);
+        }
+        d->label[i] = label;
+    }
+}
+
+static dg_err room_for_labels(dg_dataset *d)
+{
+    d->label = malloc(d->count ? (size_t)d->count * sizeof *d->label : 1);
+    return d->label ? DG_OK : no_memory();
+}
+
+static void take_classes(dg_dataset *d, folders *f)
+{
+    d->class_name = f->name;
+    d->classes = f->n;
+    *f = (folders){0};
+}
+
+static dg_err by_class(dg_dataset *d, folders *top)
+{
+    dg_err e = room_for_labels(d);
+    if (e) return e;
+    give_labels(d, 0, d->count, 0, top);
+    take_classes(d, top);
+    return DG_OK;
+}
+
+static const char *const held_out[] = {"valid", "val", "validation", "dev"};
+
+static bool is_held_out(const char *name)
+{
+    for (size_t i = 0; i < sizeof held_out / sizeof *held_out; i++)
+        if (!strcmp(name, held_out[i])) return true;
+    return false;
+}
+
+/* The pictures [from, to) in the folder `top` of the set. */
+static void range_of(const dg_dataset *d, const char *top, int *from, int *to)
+{
+    const size_t bytes = strlen(top);
+    *from = 0;
+    while (*from < d->count && (strncmp(d->name[*from], top, bytes) || d->name[*from][bytes] != '/')) ++*from;
+    *to = *from;
+    while (*to < d->count && !strncmp(d->name[*to], top, bytes) && d->name[*to][bytes] == '/') ++*to;
+}
+
+/* train/ comes first, then test/; what is in neither is left out. */
+static dg_err order_parts(const dg_dataset_options *o, dg_dataset *d, const int train[2], const int test[2])
+{
+    int32_t *order = malloc(sizeof *order * (size_t)d->count);
+    if (!order) return no_memory();
+    int n = 0;
+    const int trained = train[1] - train[0], tested = test[1] - test[0];
+    for (int i = train[0]; i < train[1]; i++) order[n++] = i;
+    for (int i = test[0]; i < test[1]; i++) order[n++] = i;
+    if (n < d->count)
+        dg_warn(
+            "%s: %d pictures that are neither in train/ nor in test/ are left out; to train on them, move them into "
+            "train/",
+            o->dir, d->count - n);
+    dg_err e = dg_dataset_arrange(d, order, trained + tested, trained);
+    free(order);
+    return e;
+}
+
+static dg_err check_test_classes(const dg_dataset_options *o, const dg_dataset *d, const int test[2])
+{
+    for (int i = test[0]; i < test[1] && o->labelled; i++) {
+        if (d->label[i] >= 0) continue;
+        char name[1024];
+        return dg_fail(DG_DATA, "%s/%s: its class has no pictures in %s/train, so that it cannot be learnt", o->dir,
+                       dg_printable(name, sizeof name, d->name[i]), o->dir);
+    }
+    return DG_OK;
+}
+
+static dg_err by_part(const dg_dataset_options *o, dg_dataset *d)
+{
+    static const size_t below_train = sizeof "train/" - 1, below_test = sizeof "test/" - 1;
+    int train[2], test[2], plain, plain_test;
+    folders f, g;
+    range_of(d, "train", train, train + 1);
+    range_of(d, "test", test, test + 1);
+    dg_err e = collect(d, train[0], train[1], below_train, &f, &plain);
+    if (e) return e;
+    e = collect(d, test[0], test[1], below_test, &g, &plain_test);
+    folders_free(&g);
+    if (!e && (plain >= 0 || plain_test >= 0))
+        e = unclassified(d, "%.500s lies in no folder of a class", d->name[plain >= 0 ? plain : plain_test]);
+    else if (!e) {
+        e = room_for_labels(d);
+        for (int i = 0; !e && i < d->count; i++) d->label[i] = -1;
+        if (!e) give_labels(d, train[0], train[1], below_train, &f);
+        if (!e) give_labels(d, test[0], test[1], below_test, &f);
+        if (!e) e = check_test_classes(o, d, test);
+        if (!e) take_classes(d, &f);
+        if (!e) e = order_parts(o, d, train, test);
+    }
+    folders_free(&f);
+    return e;
+}
+
+dg_err dg_label_by_folder(const dg_dataset_options *o, dg_dataset *d)
+{
+    int plain;
+    folders top;
+    dg_err e = collect(d, 0, d->count, 0, &top, &plain);
+    if (e || !top.n) return e;
+    const char *other = NULL;
+    const bool parts = find(&top, "train") >= 0 && find(&top, "test") >= 0;
+    for (int i = 0; i < top.n; i++)
+        if (strcmp(top.name[i], "train") && strcmp(top.name[i], "test") && !is_held_out(top.name[i]))
+            other = top.name[i];
+    if (plain >= 0) e = unclassified(d, "%.500s lies beside the folders", d->name[plain]);
+    else if (parts && other) e = unclassified(d, "%.500s/ stands beside train/ and test/", other);
+    else e = parts ? by_part(o, d) : by_class(d, &top);
+    folders_free(&top);
+    return e;
+}

@@ -1,0 +1,186 @@
+/* Which pictures are for testing: those of the source, of another folder, or a share of each class. */
+#include "core/base/rng.h"
+#include "host/data/dataset_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static dg_err no_memory(const dg_dataset *d)
+{
+    return dg_fail(DG_DEVICE, "no memory to divide %d pictures in two parts", d->count);
+}
+
+/* Item i becomes what was item order[i]; one is room for an item, done for as many marks. */
+static void permute(void *items, size_t bytes, const int32_t *order, int count, uint8_t *one, uint8_t *done)
+{
+    uint8_t *item = items;
+    memset(done, 0, (size_t)count);
+    for (int first = 0; items && first < count; first++) {
+        if (done[first] || order[first] == first) continue;
+        memcpy(one, item + (size_t)first * bytes, bytes);
+        int i = first;
+        for (int from; (from = order[i]) != first; i = from) {
+            memcpy(item + (size_t)i * bytes, item + (size_t)from * bytes, bytes);
+            done[i] = 1;
+        }
+        memcpy(item + (size_t)i * bytes, one, bytes);
+        done[i] = 1;
+    }
+}
+
+/* The pictures that are not among the first n follow them. */
+static void add_others(int32_t *order, int n, int count, uint8_t *kept)
+{
+    memset(kept, 0, (size_t)count);
+    for (int i = 0; i < n; i++) kept[order[i]] = 1;
+    for (int i = 0; i < count; i++)
+        if (!kept[i]) order[n++] = i;
+}
+
+dg_err dg_dataset_arrange(dg_dataset *d, int32_t *order, int n, int train)
+{
+    const size_t bytes = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
+    uint8_t *done = malloc((size_t)d->count + 1), *one = malloc(bytes > sizeof(char *) ? bytes : sizeof(char *));
+    if (done && one) {
+        add_others(order, n, d->count, done);
+        permute(d->pixels, bytes, order, d->count, one, done);
+        permute(d->name, sizeof *d->name, order, d->count, one, done);
+        permute(d->width, sizeof *d->width, order, d->count, one, done);
+        permute(d->height, sizeof *d->height, order, d->count, one, done);
+        permute(d->kind, sizeof *d->kind, order, d->count, one, done);
+        permute(d->label, sizeof *d->label, order, d->count, one, done);
+    }
+    free(one);
+    free(done);
+    if (!done || !one) return no_memory(d);
+    for (int i = n; i < d->count; i++) free(d->name[i]);
+    uint8_t *less = n < d->count && n ? realloc(d->pixels, (size_t)n * bytes) : NULL;
+    if (less) d->pixels = less;
+    d->count = n;
+    d->train = train;
+    d->fingerprint = 0;
+    return DG_OK;
+}
+
+/* Keep pictures [from, to), all for training. */
+static dg_err keep(dg_dataset *d, int from, int to)
+{
+    if (to - from == d->count) return DG_OK;
+    int32_t *order = malloc(sizeof *order * (size_t)d->count);
+    if (!order) return no_memory(d);
+    for (int i = from; i < to; i++) order[i - from] = i;
+    dg_err e = dg_dataset_arrange(d, order, to - from, to - from);
+    free(order);
+    return e;
+}
+
+static dg_err keep_training(dg_dataset *d) { return keep(d, 0, d->train); }
+
+dg_err dg_dataset_keep_test(dg_dataset *d) { return keep(d, d->train, d->count); }
+
+/* Mark the first `limit` of pictures [from, to): of every class the first, then of every class the second ... */
+static int mark_first(const dg_dataset *d, int from, int to, int limit, int *seen, uint8_t *mark)
+{
+    int marked = 0;
+    if (to - from < limit) limit = to - from;
+    for (int turn = 0; marked < limit; turn++) {
+        memset(seen, 0, sizeof *seen * ((size_t)d->classes + 1));
+        for (int i = from; i < to && marked < limit; i++) {
+            if (seen[d->label ? d->label[i] : 0]++ != turn && d->label) continue;
+            marked += !mark[i];
+            mark[i] = 1;
+        }
+    }
+    return marked;
+}
+
+dg_err dg_dataset_first(dg_dataset *d, int limit)
+{
+    uint8_t *mark = calloc((size_t)d->count + 1, 1);
+    int32_t *order = malloc(sizeof *order * ((size_t)d->count + 1));
+    int *seen = malloc(sizeof *seen * ((size_t)d->classes + 1));
+    dg_err e = DG_OK;
+    if (mark && order && seen) {
+        const int train = mark_first(d, 0, d->train, limit, seen, mark);
+        mark_first(d, d->train, d->count, limit, seen, mark);
+        int n = 0;
+        for (int i = 0; i < d->count; i++)
+            if (mark[i]) order[n++] = i;
+        e = dg_dataset_arrange(d, order, n, train);
+    } else {
+        e = no_memory(d);
+    }
+    free(mark);
+    free(order);
+    free(seen);
+    return e;
+}
+
+/* Of a class of n pictures: rounded down, but one stays in each part where there are two. */
+static int share_of(double share, int n)
+{
+    const int k = (int)floor(share * n + 1e-9);
+    return n < 2 || share <= 0 ? 0 : k < 1 ? 1 : k > n - 1 ? n - 1 : k;
+}
+
+/* Mark a share of the pictures of one class; member and perm have room for all of them. */
+static void draw_class(const dg_dataset *d, int label, double share, uint64_t seed, int32_t *member, int32_t *perm,
+                       uint8_t *mark)
+{
+    int n = 0;
+    for (int i = 0; i < d->count; i++)
+        if (!d->label || d->label[i] == label) member[n++] = i;
+    dg_permutation_of(perm, n, seed, dg_subsequence(DG_STREAM_SPLIT, (uint64_t)label));
+    for (int i = share_of(share, n) - 1; i >= 0; i--) mark[member[perm[i]]] = 1;
+}
+
+static dg_err divide_by_share(dg_dataset *d, double share, uint64_t seed)
+{
+    const size_t n = (size_t)d->count + 1;
+    int32_t *order = malloc(n * sizeof *order), *member = malloc(n * sizeof *member), *perm = malloc(n * sizeof *perm);
+    uint8_t *mark = calloc(n, 1);
+    dg_err e = DG_OK;
+    if (order && member && perm && mark) {
+        int train = 0, all = 0;
+        for (int c = 0; c < d->classes || !c; c++) draw_class(d, c, share, seed, member, perm, mark);
+        for (int test = 0; test < 2; test++) {
+            for (int i = 0; i < d->count; i++)
+                if (mark[i] == test) order[all++] = i;
+            if (!test) train = all;
+        }
+        e = dg_dataset_arrange(d, order, all, train);
+    } else {
+        e = no_memory(d);
+    }
+    free(order);
+    free(member);
+    free(perm);
+    free(mark);
+    return e;
+}
+
+double dg_test_share(const char *test)
+{
+    char *end;
+    if (strspn(test, "0123456789.eE+-") != strlen(test) || !strchr("0123456789.", *test)) return -1;
+    const double x = strtod(test, &end);
+    return end == test || *end ? -1 : x;
+}
+
+dg_err dg_dataset_divide(const dg_dataset_options *o, dg_dataset *d)
+{
+    const double share = o->test ? dg_test_share(o->test) : -1;
+    if (share >= 1)
+        return dg_fail(DG_USAGE, "{test} %s: a share is from 0 up to, not including, 1; a folder of that name is ./%s",
+                       o->test, o->test);
+    dg_err e = o->test ? keep_training(d) : DG_OK; /* the source's own test pictures are for nothing else */
+    if (!e && share > 0) e = divide_by_share(d, share, o->seed);
+    if (!e && o->test && share < 0 && o->labelled) e = dg_dataset_add_test(o, d);
+    if (!e && !o->labelled) {
+        d->aside += d->count - d->train;
+        e = keep_training(d);
+    }
+    return e;
+}
