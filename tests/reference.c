@@ -188,6 +188,24 @@ static void maxpool_dx(const dg_pool_args *a)
     }
 }
 
+/* To and from the windows, a term at a time: backward, each window gives its part to its pixels. */
+static void meanpool(const dg_pool_args *a, bool backward)
+{
+    const int64_t results = (int64_t)a->N * a->Ho * a->Wo * a->C, values = (int64_t)a->N * a->H * a->W * a->C;
+    memset(backward ? a->dx : a->y, 0, (size_t)(backward ? values : results) * sizeof(double));
+    for (int64_t i = 0; i < results; i++) {
+        const int c = (int)(i % a->C), ox = (int)(i / a->C % a->Wo), oy = (int)(i / a->C / a->Wo % a->Ho);
+        const int64_t n = i / a->C / a->Wo / a->Ho;
+        for (int iy = oy * a->S - a->P; iy < oy * a->S - a->P + a->K; iy++)
+            for (int ix = ox * a->S - a->P; ix < ox * a->S - a->P + a->K; ix++) {
+                if (iy < 0 || iy >= a->H || ix < 0 || ix >= a->W) continue;
+                const int64_t at = ((n * a->H + iy) * a->W + ix) * a->C + c;
+                if (backward) ((double *)a->dx)[at] += ((const double *)a->dy)[i] / a->K / a->K;
+                else ((double *)a->y)[i] += ((const double *)a->x)[at] / a->K / a->K;
+            }
+    }
+}
+
 void dg_ref_run(const dg_op *op)
 {
     switch (op->kind) {
@@ -206,6 +224,8 @@ void dg_ref_run(const dg_op *op)
         break;
     case DG_OP_maxpool: maxpool(&op->u.pool); break;
     case DG_OP_maxpool_dx: maxpool_dx(&op->u.pool); break;
+    case DG_OP_meanpool: meanpool(&op->u.pool, false); break;
+    case DG_OP_meanpool_dx: meanpool(&op->u.pool, true); break;
     case DG_OP_bce: bce(&op->u.bce); break;
     case DG_OP_adam: adam(&op->u.adam); break;
     case DG_OP_gather: gather(&op->u.gather); break;

@@ -258,6 +258,8 @@ typedef struct {
     X(act_dx, act, plain)              \
     X(maxpool, pool, plain)            \
     X(maxpool_dx, pool, plain)         \
+    X(meanpool, pool, plain)           \
+    X(meanpool_dx, pool, plain)        \
     X(bce, bce, plain)                 \
     X(adam, adam, plain)               \
     X(gather, gather, plain)           \

@@ -1,22 +1,31 @@
-/* Max pooling: what is known of it without running it. */
+/* Max and mean pooling: what is known of them without running them. */
 #include "core/plan/limits.h"
 
 /* Windows that reach a pixel, in each direction. */
 static int reach(const dg_pool_args *a) { return (a->K + a->S - 1) / a->S; }
 
-/* A sum of at most so many gradients. */
-static dg_err dx_limits(const dg_op_values *v)
+/* A sum of at most so many terms, and a division of means. */
+static double sum_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
-    const dg_check_operand *dx = dg_values_find(v, "dx");
-    const double terms = (double)reach(&v->op[0]->u.pool) * reach(&v->op[0]->u.pool);
-    for (size_t i = 0; i < dx->count; i++) dx->limit[i] = terms * v->eps * dg_check_value(dx, dx->weight, i);
-    return DG_OK;
+    (void)want;
+    const dg_pool_args *a = &v->op[0]->u.pool;
+    const double side = v->op[0]->kind == DG_OP_meanpool ? a->K : reach(a);
+    return (side * side + 1) * v->eps * dg_check_value(o, o->weight, i);
 }
+
+static dg_err sum_limits(const dg_op_values *v) { return dg_limits_each(v, sum_limit); }
 
 static double flops(const dg_op *op)
 {
     const dg_pool_args *a = &op->u.pool;
     return (double)a->N * a->Ho * a->Wo * a->C * a->K * a->K;
+}
+
+/* An addition for each pixel of a window, and a division. */
+static double mean_flops(const dg_op *op)
+{
+    const dg_pool_args *a = &op->u.pool;
+    return flops(op) + (double)a->N * a->Ho * a->Wo * a->C;
 }
 
 /* A comparison and an addition for each window that reaches a pixel. */
@@ -26,10 +35,18 @@ static double dx_flops(const dg_op *op)
     return 2.0 * a->N * a->H * a->W * a->C * reach(a) * reach(a);
 }
 
+static double mean_dx_flops(const dg_op *op)
+{
+    const dg_pool_args *a = &op->u.pool;
+    return (double)a->N * a->H * a->W * a->C * ((double)reach(a) * reach(a) + 1);
+}
+
 static const char *complete(dg_op *op)
 {
     dg_pool_args *a = &op->u.pool;
-    if (a->H > 65536 || a->W > 65536 || a->K > 16) return "the kernel is at most 16, a picture 65536";
+    const bool places = op->kind == DG_OP_maxpool || op->kind == DG_OP_maxpool_dx;
+    if (places && a->K > 16) return "the kernel is at most 16: a place in it is a byte";
+    if (a->H > 65536 || a->W > 65536 || a->K > 65536) return "the kernel and the picture are at most 65536";
     if (a->P >= a->K || a->H + 2 * a->P < a->K || a->W + 2 * a->P < a->K)
         return "the kernel does not fit into the picture";
     a->Ho = (a->H + 2 * a->P - a->K) / a->S + 1;
@@ -64,6 +81,28 @@ const dg_op_info dg_info_maxpool_dx = {
     .wide = DG_FIELDS(pool, C),
     .flops = dx_flops,
     .variants = {&dg_direct, &dg_vector},
-    .limits = dx_limits,
+    .limits = sum_limits,
+    .weighed = true,
+};
+
+const dg_op_info dg_info_meanpool = {
+    .operand = {DG_OUTPUT(pool, y, N, Ho, Wo, C), DG_INPUT(pool, x, N, H, W, C)},
+    .shape = SHAPE,
+    .complete = complete,
+    .wide = DG_FIELDS(pool, C),
+    .flops = mean_flops,
+    .variants = {&dg_direct, &dg_vector},
+    .limits = sum_limits,
+    .weighed = true,
+};
+
+const dg_op_info dg_info_meanpool_dx = {
+    .operand = {DG_OUTPUT(pool, dx, N, H, W, C), DG_INPUT(pool, dy, N, Ho, Wo, C)},
+    .shape = SHAPE,
+    .complete = complete,
+    .wide = DG_FIELDS(pool, C),
+    .flops = mean_dx_flops,
+    .variants = {&dg_direct, &dg_vector},
+    .limits = sum_limits,
     .weighed = true,
 };

@@ -1,4 +1,4 @@
-/* Max pooling and its gradient: one thread a result (direct) or 16 bytes of its channels (vector).
+/* Max and mean pooling and their gradients: one thread a result (direct) or 16 bytes of its channels (vector).
  *
  * Tile: a thread n results (n = 1, or 16 bytes of them). Shared memory: none. Registers: 32 to 48. Bound by: memory; a
  * pixel is read by each window that reaches it, by neighbouring threads, from the first cache. Template parameters:
@@ -16,72 +16,106 @@ template <int n> static __device__ __forceinline__ pool_at pool_of(int64_t threa
     return {(int)(pixel / cols / rows), (int)(pixel / cols % rows), (int)(pixel % cols), (int)(thread % parts) * n};
 }
 
-template <class real, int n> static __global__ void maxpool_kernel(dg_pool_args a, int64_t count)
+/* The pixels of a window that lie in the picture, in the order of rows and columns: where (N, H, W, C) has them, and
+ * their place in the window. */
+template <class each>
+static __device__ __forceinline__ void pool_window(const dg_pool_args &a, const pool_at &at, each one)
 {
-    const int64_t i = dg_thread();
-    if (i >= count) return;
-    const pool_at at = pool_of<n>(i, a.Ho, a.Wo, a.C);
-    const real *picture = (const real *)a.x + (int64_t)at.image * a.H * a.W * a.C + at.c;
-    dg_pack<real, n> best;
-    dg_pack<uint8_t, n> place;
-    for (int k = 0; k < n; k++) best.v[k] = 0, place.v[k] = 0;
-    bool first = true;
     for (int ky = 0; ky < a.K; ky++)
         for (int kx = 0; kx < a.K; kx++) {
             const int iy = at.row * a.S - a.P + ky, ix = at.col * a.S - a.P + kx;
             if (iy < 0 || iy >= a.H || ix < 0 || ix >= a.W) continue;
-            const dg_pack<real, n> v = dg_load<n>(picture + ((int64_t)iy * a.W + ix) * a.C);
-            for (int k = 0; k < n; k++) {
-                /* the first NaN wins and stays */
-                const bool wins = first || v.v[k] > best.v[k] || (v.v[k] != v.v[k] && best.v[k] == best.v[k]);
-                if (wins) best.v[k] = v.v[k], place.v[k] = (uint8_t)(ky * a.K + kx);
-            }
-            first = false;
+            one((((int64_t)at.image * a.H + iy) * a.W + ix) * a.C + at.c, ky * a.K + kx);
         }
+}
+
+/* The windows that reach a pixel, in the order of their rows and columns: where (N, Ho, Wo, C) has their results, and
+ * the pixel's place in them. */
+template <class each>
+static __device__ __forceinline__ void pool_reaching(const dg_pool_args &a, const pool_at &at, each one)
+{
+    const int first_y = at.row + a.P - a.K + 1, first_x = at.col + a.P - a.K + 1;
+    for (int oy = first_y <= 0 ? 0 : (first_y + a.S - 1) / a.S; oy < a.Ho && oy * a.S <= at.row + a.P; oy++)
+        for (int ox = first_x <= 0 ? 0 : (first_x + a.S - 1) / a.S; ox < a.Wo && ox * a.S <= at.col + a.P; ox++)
+            one((((int64_t)at.image * a.Ho + oy) * a.Wo + ox) * a.C + at.c,
+                (at.row + a.P - oy * a.S) * a.K + at.col + a.P - ox * a.S);
+}
+
+template <class real, int n> static __global__ void maxpool_kernel(dg_pool_args a, int64_t count)
+{
+    const int64_t i = dg_thread();
+    if (i >= count) return;
+    dg_pack<real, n> best;
+    dg_pack<uint8_t, n> place;
+    for (int k = 0; k < n; k++) best.v[k] = 0, place.v[k] = 0;
+    bool first = true;
+    pool_window(a, pool_of<n>(i, a.Ho, a.Wo, a.C), [&](int64_t from, int here) {
+        const dg_pack<real, n> v = dg_load<n>((const real *)a.x + from);
+        for (int k = 0; k < n; k++) {
+            /* the first NaN wins and stays */
+            const bool wins = first || v.v[k] > best.v[k] || (v.v[k] != v.v[k] && best.v[k] == best.v[k]);
+            if (wins) best.v[k] = v.v[k], place.v[k] = (uint8_t)here;
+        }
+        first = false;
+    });
     dg_store<n>((real *)a.y + i * n, best);
     dg_store<n>(a.place + i * n, place);
 }
 
-/* The windows that reach pixel i, in their order. */
 template <class real, int n> static __global__ void maxpool_dx_kernel(dg_pool_args a, int64_t count)
 {
     const int64_t i = dg_thread();
     if (i >= count) return;
-    const pool_at at = pool_of<n>(i, a.H, a.W, a.C);
     dg_pack<real, n> sum;
     for (int k = 0; k < n; k++) sum.v[k] = 0;
-    const int first_y = at.row + a.P - a.K + 1, first_x = at.col + a.P - a.K + 1;
-    for (int oy = first_y <= 0 ? 0 : (first_y + a.S - 1) / a.S; oy < a.Ho && oy * a.S <= at.row + a.P; oy++)
-        for (int ox = first_x <= 0 ? 0 : (first_x + a.S - 1) / a.S; ox < a.Wo && ox * a.S <= at.col + a.P; ox++) {
-            const int64_t from = (((int64_t)at.image * a.Ho + oy) * a.Wo + ox) * a.C + at.c;
-            const int here = (at.row + a.P - oy * a.S) * a.K + at.col + a.P - ox * a.S;
-            const dg_pack<real, n> dy = dg_load<n>((const real *)a.dy + from);
-            const dg_pack<uint8_t, n> place = dg_load<n>((const uint8_t *)a.place + from);
-            for (int k = 0; k < n; k++) sum.v[k] += place.v[k] == here ? dy.v[k] : 0;
-        }
+    pool_reaching(a, pool_of<n>(i, a.H, a.W, a.C), [&](int64_t from, int here) {
+        const dg_pack<real, n> dy = dg_load<n>((const real *)a.dy + from);
+        const dg_pack<uint8_t, n> place = dg_load<n>((const uint8_t *)a.place + from);
+        for (int k = 0; k < n; k++) sum.v[k] += place.v[k] == here ? dy.v[k] : 0;
+    });
     dg_store<n>((real *)a.dx + i * n, sum);
 }
 
-template <class real, int n> static void launch(const dg_pool_args *a, const dg_tune *tune, cudaStream_t stream)
+template <class real, int n> static __global__ void meanpool_kernel(dg_pool_args a, int64_t count)
 {
-    const int64_t count = (int64_t)a->N * a->Ho * a->Wo * a->C / n;
-    KLAUNCH((maxpool_kernel<real, n>), dg_grid(count, tune->block), dim3(tune->block), 0, stream, *a, count);
+    const int64_t i = dg_thread();
+    if (i >= count) return;
+    dg_pack<real, n> sum;
+    for (int k = 0; k < n; k++) sum.v[k] = 0;
+    pool_window(a, pool_of<n>(i, a.Ho, a.Wo, a.C), [&](int64_t from, int) {
+        const dg_pack<real, n> v = dg_load<n>((const real *)a.x + from);
+        for (int k = 0; k < n; k++) sum.v[k] += v.v[k];
+    });
+    for (int k = 0; k < n; k++) sum.v[k] /= (real)a.K * (real)a.K;
+    dg_store<n>((real *)a.y + i * n, sum);
 }
 
-template <class real, int n> static void launch_dx(const dg_pool_args *a, const dg_tune *tune, cudaStream_t stream)
+template <class real, int n> static __global__ void meanpool_dx_kernel(dg_pool_args a, int64_t count)
 {
-    const int64_t count = (int64_t)a->N * a->H * a->W * a->C / n;
-    KLAUNCH((maxpool_dx_kernel<real, n>), dg_grid(count, tune->block), dim3(tune->block), 0, stream, *a, count);
+    const int64_t i = dg_thread();
+    if (i >= count) return;
+    dg_pack<real, n> sum;
+    for (int k = 0; k < n; k++) sum.v[k] = 0;
+    pool_reaching(a, pool_of<n>(i, a.H, a.W, a.C), [&](int64_t from, int) {
+        const dg_pack<real, n> dy = dg_load<n>((const real *)a.dy + from);
+        for (int k = 0; k < n; k++) sum.v[k] += dy.v[k];
+    });
+    for (int k = 0; k < n; k++) sum.v[k] /= (real)a.K * (real)a.K;
+    dg_store<n>((real *)a.dx + i * n, sum);
 }
 
-template <class real> void dg_cuda_maxpool(const dg_pool_args *a, const dg_tune *tune, cudaStream_t stream)
-{
-    dg_is_vector(tune) ? launch<real, dg_wide<real>>(a, tune, stream) : launch<real, 1>(a, tune, stream);
-}
-DG_INSTANTIATE(maxpool, pool)
-
-template <class real> void dg_cuda_maxpool_dx(const dg_pool_args *a, const dg_tune *tune, cudaStream_t stream)
-{
-    dg_is_vector(tune) ? launch_dx<real, dg_wide<real>>(a, tune, stream) : launch_dx<real, 1>(a, tune, stream);
-}
-DG_INSTANTIATE(maxpool_dx, pool)
+/* The launcher of op `kind`, whose results are (N, rows, cols, C). */
+#define POOL(kind, rows, cols)                                                                                       \
+    template <class real> void dg_cuda_##kind(const dg_pool_args *a, const dg_tune *tune, cudaStream_t stream)       \
+    {                                                                                                                \
+        const int64_t all = (int64_t)a->N * a->rows * a->cols * a->C, count = all / dg_wide<real>;                   \
+        const dim3 block(tune->block);                                                                               \
+        if (dg_is_vector(tune))                                                                                      \
+            KLAUNCH((kind##_kernel<real, dg_wide<real>>), dg_grid(count, tune->block), block, 0, stream, *a, count); \
+        else KLAUNCH((kind##_kernel<real, 1>), dg_grid(all, tune->block), block, 0, stream, *a, all);                \
+    }                                                                                                                \
+    DG_INSTANTIATE(kind, pool)
+POOL(maxpool, Ho, Wo)
+POOL(maxpool_dx, H, W)
+POOL(meanpool, Ho, Wo)
+POOL(meanpool_dx, H, W)
