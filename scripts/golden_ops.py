@@ -73,4 +73,17 @@ for step in range(3):
     show(f'adam_g{step}', p.grad)
     adam.step()
     show(f'adam_p{step + 1}', p)
+
+print('\n/* CrossEntropyLoss without and with label smoothing of 0.1, its gradients, and softmax. */')
+logit = (exact(4, 5) * 4).float().double().requires_grad_()
+label = torch.tensor([3, 0, 4, 1])
+show('softmax_logit', logit)
+show('softmax_label', label)
+show('softmax_p', logit.softmax(1))
+for s in ('', '_smooth'):
+    logit.grad = None
+    loss = nn.CrossEntropyLoss(label_smoothing=0.1 if s else 0)(logit, label)
+    loss.backward()
+    show('softmax_loss' + s, loss)
+    show('softmax_dlogit' + s, logit.grad)
 print('\n#endif')

@@ -95,6 +95,32 @@ static void norm_act_dx(const dg_norm_act_args *a)
     }
 }
 
+static void softmax(const dg_softmax_args *a)
+{
+    double loss = 0, right = 0;
+    for (int64_t n = 0; n < a->N; n++) {
+        const double *l = (const double *)a->logit + n * a->C;
+        int top = 0;
+        for (int c = 0; c < a->C; c++) top = l[c] > l[top] ? c : top;
+        long double sum = 0, one = 0; /* one: sum_c q_c log p_c, with a minus */
+        for (int c = 0; c < a->C; c++) sum += expl((long double)l[c] - l[top]);
+        for (int c = 0; c < a->C; c++) {
+            const long double log_p = (long double)l[c] - l[top] - logl(sum), p = expl(log_p);
+            const long double q =
+                !a->label ? 0 : (1 - (long double)a->smoothing) * (c == a->label[n]) + (long double)a->smoothing / a->C;
+            if (a->p) ((double *)a->p)[n * a->C + c] = (double)p;
+            if (a->dlogit) ((double *)a->dlogit)[n * a->C + c] = (double)((p - q) / a->N);
+            one -= q > 0 ? q * log_p : 0 * p;
+        }
+        if (a->each) ((double *)a->each)[n] = (double)one;
+        loss += (double)one;
+        right += a->label && top == a->label[n] && !isnan(one);
+    }
+    if (!a->ring) return;
+    a->ring[a->state->step % DG_RING].value[a->loss] = loss / a->N;
+    a->ring[a->state->step % DG_RING].value[a->right] = right / a->N;
+}
+
 static void bce(const dg_bce_args *a)
 {
     const double *l = a->logit;
@@ -226,6 +252,7 @@ void dg_ref_run(const dg_op *op)
     case DG_OP_maxpool_dx: maxpool_dx(&op->u.pool); break;
     case DG_OP_meanpool: meanpool(&op->u.pool, false); break;
     case DG_OP_meanpool_dx: meanpool(&op->u.pool, true); break;
+    case DG_OP_softmax: softmax(&op->u.softmax); break;
     case DG_OP_bce: bce(&op->u.bce); break;
     case DG_OP_adam: adam(&op->u.adam); break;
     case DG_OP_gather: gather(&op->u.gather); break;

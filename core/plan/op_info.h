@@ -67,6 +67,7 @@ typedef struct dg_op_info {
     dg_err (*limits)(const struct dg_op_values *v);
     bool weighed;
     double roundings; /* of dg_limits_relative: so many roundings of a result's own size; 0: equal to the bit */
+    bool counts;      /* on a GPU it counts in memory beside the plan: no two such ops are at work at the same time */
 } dg_op_info;
 
 /* The row of a kind; that of DG_OP_KINDS has nothing in it. */

@@ -149,10 +149,12 @@ typedef struct {
 } dg_pool_args;
 
 /* Mean cross entropy of softmax by class index, with label smoothing s (Szegedy et al. 2016; 0: none), and its
- * gradient: p = exp(l - m) / sum exp(l - m), m the largest l;  each = log sum exp(l - m) - sum_c q_c (l_c - m), q = (1
- * - s) [c == label] + s / C;  dlogit = (p - q) / N No logarithm of a rounded zero is taken. The loss is the mean of
- * each, in double and in index order; right is the share of rows whose first largest logit is the label's. Writes
- * ring[step % DG_RING].value[loss] and .value[right] where there is a ring. */
+ * gradient. With m the largest logit of a row and q_c = (1 - s) [c == label] + s / C:
+ *     p_c = exp(l_c - m) / sum exp(l - m),  each = log sum exp(l - m) - sum_c q_c (l_c - m),  dlogit = (p - q) / N
+ * No logarithm of a rounded zero is taken. The loss is the mean of each, in double and in index order; right is the
+ * share of rows whose first largest logit is the label's. A row with NaN, or whose largest is infinite, is NaN and not
+ * right. Writes ring[step % DG_RING].value[loss] and .value[right] where there is a ring. Without labels p alone is
+ * written. */
 typedef struct {
     void *dlogit;         /* out (N, C), NULL: not wanted */
     void *p;              /* out (N, C), NULL: not wanted */
@@ -161,6 +163,7 @@ typedef struct {
     void *logit;          /* in (N, C) */
     const int32_t *label; /* in (N), from 0 to C - 1; NULL: p alone is wanted */
     const dg_step_state *state;
+    void *scratch;
     int N, C;
     double smoothing;
     int loss, right; /* metric indices */
@@ -260,6 +263,7 @@ typedef struct {
     X(maxpool_dx, pool, plain)         \
     X(meanpool, pool, plain)           \
     X(meanpool_dx, pool, plain)        \
+    X(softmax, softmax, plain)         \
     X(bce, bce, plain)                 \
     X(adam, adam, plain)               \
     X(gather, gather, plain)           \
@@ -310,6 +314,7 @@ typedef struct {
         dg_norm_act_args norm_act;
         dg_act_args act;
         dg_pool_args pool;
+        dg_softmax_args softmax;
         dg_bce_args bce;
         dg_adam_args adam;
         dg_gather_args gather;

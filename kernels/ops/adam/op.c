@@ -26,6 +26,7 @@ const dg_op_info dg_info_adam = {
     .shape = {{"n", DG_FIELD(adam, n)}},
     .wide = DG_FIELDS(adam, n),
     .flops = flops,
+    .counts = true,
     .variants = {&dg_direct, &dg_vector},
     .limits = limits,
 };

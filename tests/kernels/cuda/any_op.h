@@ -57,6 +57,7 @@ class any_op {
         case DG_OP_norm_act_dx: op.u.norm_act.act = DG_ACT_LEAKY, op.u.norm_act.slope = 0.2; break;
         case DG_OP_act:
         case DG_OP_act_dx: op.u.act.act = DG_ACT_TANH; break;
+        case DG_OP_softmax: op.u.softmax.smoothing = 0.1, op.u.softmax.loss = 1, op.u.softmax.right = 2; break;
         case DG_OP_bce: op.u.bce.target = 0.9, op.u.bce.loss = DG_LOSS_D_FAKE, op.u.bce.prob = DG_D_GZ1; break;
         case DG_OP_adam:
             op.u.adam.beta1 = 0.5, op.u.adam.beta2 = 0.999, op.u.adam.eps = 1e-8;
@@ -83,6 +84,8 @@ class any_op {
         if (is(i, "data"))
             for (unsigned char &b : bytes)
                 b = (unsigned char)((seed = seed * 6364136223846793005u + 1442695040888963407u) >> 40);
+        for (size_t k = 0; k < count && op.kind == DG_OP_softmax && is(i, "label"); k++)
+            ((int32_t *)(void *)bytes.data())[k] = (int32_t)(k * 7 % (size_t)op.u.softmax.C);
         if (type != DG_F64) return;
         const bool positive = is(i, "rstd") || is(i, "v") || is(i, "running_var") || is(i, "gamma");
         const bool coarse = op.kind <= DG_OP_conv_dw;

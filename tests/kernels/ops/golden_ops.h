@@ -66,4 +66,36 @@ static const double golden_adam_g2[5] = {-0x1.a145b40000000p-1, -0x1.d2d67800000
 static const double golden_adam_p3[5] = {-0x1.72bbd135e2b39p-1, 0x1.ed713e62a7314p-1, 0x1.12ec6e0000000p-3,
                                          0x1.18d882c7f7e58p-1, 0x1.1143263e97b24p+1};
 
+/* CrossEntropyLoss without and with label smoothing of 0.1, its gradients, and softmax. */
+static const double golden_softmax_logit[20] = {-0x1.a2daca0000000p+1, -0x1.e91c520000000p-3, 0x1.8d7f320000000p+1,
+                                                -0x1.1679a40000000p-1, -0x1.3b5f2e0000000p+1, 0x1.41d0960000000p+1,
+                                                0x1.79b0680000000p+0,  -0x1.7c64680000000p-1, -0x1.d74d100000000p+0,
+                                                0x1.c5aa540000000p+1,  -0x1.b492200000000p+2, -0x1.57b12e0000000p+0,
+                                                0x1.85fd980000000p+1,  0x1.20ed1e0000000p+1,  -0x1.60b5a60000000p+1,
+                                                0x1.e7cf700000000p+1,  -0x1.cddc300000000p+1, -0x1.6a93f80000000p+0,
+                                                -0x1.4a7c700000000p-4, 0x1.16f8d60000000p+3};
+static const double golden_softmax_label[4] = {0x1.8000000000000p+1, 0x0.0p+0, 0x1.0000000000000p+2,
+                                               0x1.0000000000000p+0};
+static const double golden_softmax_p[20] = {0x1.a17a8d9680c75p-10, 0x1.0ef618624a0a1p-5,  0x1.dfefe5fdad7bbp-1,
+                                            0x1.8f6f401391bf9p-6,  0x1.d48134c6153dfp-9,  0x1.e6dd78714a836p-3,
+                                            0x1.5892898a07653p-4,  0x1.2be607b37ac60p-7,  0x1.90154ce644b74p-9,
+                                            0x1.54f6a346b842cp-1,  0x1.27aa395319710p-15, 0x1.14b2470ed15bbp-7,
+                                            0x1.5c698eb5bf422p-1,  0x1.3c63433c10a0fp-2,  0x1.0d67e717db8c3p-9,
+                                            0x1.e108602c64d2ap-8,  0x1.275582da67933p-18, 0x1.4a81bdb8063b5p-15,
+                                            0x1.3a2e3eb60e7adp-13, 0x1.fc248eaa03884p-1};
+static const double golden_softmax_loss[1] = {0x1.7abf0ef272d6fp+2};
+static const double golden_softmax_dlogit[20] = {0x1.a17a8d9680c77p-12, 0x1.0ef618624a0a0p-7,  0x1.dfefe5fdad7bbp-3,
+                                                 -0x1.f38485ff63720p-3, 0x1.d48134c6153e1p-11, -0x1.8648a1e3ad5f3p-3,
+                                                 0x1.5892898a07654p-6,  0x1.2be607b37ac5ep-9,  0x1.90154ce644b71p-11,
+                                                 0x1.54f6a346b842bp-3,  0x1.27aa395319712p-17, 0x1.14b2470ed15bdp-9,
+                                                 0x1.5c698eb5bf422p-3,  0x1.3c63433c10a0fp-4,  -0x1.fef29818e8247p-3,
+                                                 0x1.e108602c64d27p-10, -0x1.ffff6c553e92dp-3, 0x1.4a81bdb8063b8p-17,
+                                                 0x1.3a2e3eb60e7b0p-15, 0x1.fc248eaa03884p-3};
+static const double golden_softmax_loss_smooth[1] = {0x1.72a57a9c72d6fp+2};
+static const double golden_softmax_dlogit_smooth[20] = {
+    -0x1.2d966ba1793b4p-8, 0x1.ac7c38936598ap-9,  0x1.d5b27559d6717p-3,  -0x1.ca8ec37007491p-3, -0x1.0d1dede21e9ffp-8,
+    -0x1.5d52df5451364p-3, 0x1.06a7046b4f135p-6,  -0x1.6376214247c98p-9, -0x1.15ab6ade18b0dp-8, 0x1.4ab932a2e1387p-3,
+    -0x1.471a3f5e37bafp-8, -0x1.7aa9e1e6f1339p-9, 0x1.522c1e11e837ep-3,  0x1.27e861f4628c7p-4,  -0x1.d5fcd5898bfb8p-3,
+    -0x1.9ed7f8df90262p-9, -0x1.d709a9c5e269ep-3, -0x1.4708d39c05449p-8, -0x1.4539b7fd752acp-8, 0x1.f1e71e062c7e0p-3};
+
 #endif

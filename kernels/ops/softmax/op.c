@@ -1,0 +1,40 @@
+/* Softmax and its cross entropy: what is known of it without running it. */
+#include <float.h>
+#include <string.h>
+
+#include "core/plan/limits.h"
+
+/* Each result is made in double and rounded once. Before that a sum of C exponentials, whose arguments are down to -745
+ * and have as many roundings, is divided by; a gradient also loses what p and q have in common, of which none is above
+ * 1. */
+static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
+{
+    (void)i;
+    const dg_softmax_args *a = &v->op[0]->u.softmax;
+    const double of_sum = (a->C + 800) * (DBL_EPSILON / 2);
+    return 4 * v->eps * want + of_sum * (strcmp(o->name, "dlogit") == 0 ? 2.0 / a->N : want);
+}
+
+static dg_err limits(const dg_op_values *v) { return dg_limits_each(v, limit); }
+
+/* Of each logit: largest, difference, exponential, sum, quotient and two for the gradient. */
+static double flops(const dg_op *op) { return 7.0 * op->u.softmax.N * op->u.softmax.C; }
+
+/* The losses of the rows, until the last block adds them. */
+static size_t scratch(const dg_op *op, dg_type real)
+{
+    (void)real;
+    return (size_t)op->u.softmax.N * sizeof(double);
+}
+
+const dg_op_info dg_info_softmax = {
+    .operand = {DG_OUTPUT(softmax, dlogit, N, C), DG_OUTPUT(softmax, p, N, C), DG_OUTPUT(softmax, each, N),
+                DG_METRICS_WRITTEN(softmax), DG_INPUT(softmax, logit, N, C),
+                DG_OPERAND(softmax, label, DG_IN, DG_INDEX, N), DG_STEP_READ(softmax), DG_WORKSPACE(softmax)},
+    .shape = {{"N", DG_FIELD(softmax, N)}, {"C", DG_FIELD(softmax, C)}},
+    .flops = flops,
+    .scratch = scratch,
+    .counts = true,
+    .variants = {&dg_direct},
+    .limits = limits,
+};

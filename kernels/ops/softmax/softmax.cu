@@ -1,0 +1,129 @@
+/* Softmax and its cross entropy: a warp a row, three times over its logits; the last block adds the losses of all rows
+ * in index order, as the CPU does.
+ *
+ * Tile: a row a warp, a logit a thread at a time. Shared memory: 2 KB. Registers: 58 (double: 62). Bound by:
+ * exponentials in double; a few dozen rows by latency. real: type of logits. */
+#include "kernels/dev/cuda.cuh"
+
+/* Blocks of this launch that are done, and rows that are right. The last block clears both, so that the next launch
+ * finds zeros; two launches are not at work at the same time (op_info.h: counts). */
+static __device__ unsigned blocks_done, rows_right;
+
+/* The first largest logit of a row, and the exponentials beside its own, which is 1: so nothing small is lost. */
+struct row_sum {
+    double largest, others;
+    int top;
+};
+
+static __device__ __forceinline__ double sum_of_warp(double v)
+{
+    for (int d = 16; d > 0; d /= 2) v += __shfl_xor_sync(0xffffffffu, v, d);
+    return v;
+}
+
+/* All threads of the warp get the same. */
+template <class real> static __device__ __forceinline__ row_sum sum_of_row(const real *l, int C, int lane)
+{
+    row_sum s;
+    real best = l[lane < C ? lane : 0];
+    s.top = lane < C ? lane : 0;
+    for (int c = lane + 32; c < C; c += 32)
+        if (l[c] > best) best = l[c], s.top = c;
+    for (int d = 16; d > 0; d /= 2) {
+        const real its = __shfl_xor_sync(0xffffffffu, best, d);
+        const int at = __shfl_xor_sync(0xffffffffu, s.top, d);
+        if (its > best || (its == best && at < s.top)) best = its, s.top = at;
+    }
+    /* a NaN may have hidden what is larger in some threads: then the sum is NaN, and the row */
+    s.top = __shfl_sync(0xffffffffu, s.top, 0);
+    s.largest = (double)__shfl_sync(0xffffffffu, best, 0);
+    s.others = s.largest - s.largest; /* 0, or NaN where it is infinite */
+    for (int c = lane; c < C; c += 32)
+        if (c != s.top) s.others += exp((double)l[c] - s.largest);
+    s.others = sum_of_warp(s.others);
+    return s;
+}
+
+template <class real>
+static __device__ __forceinline__ double loss_of_row(const dg_softmax_args &a, const real *l, const row_sum &s,
+                                                     int label, int lane)
+{
+    double below = 0; /* how far the logits are below the largest, together */
+    if (a.smoothing > 0) {
+        for (int c = lane; c < a.C; c += 32) below += s.largest - (double)l[c];
+        below = sum_of_warp(below);
+    }
+    return log1p(s.others) + (1 - a.smoothing) * (s.largest - (double)l[label]) + a.smoothing / a.C * below;
+}
+
+template <class real>
+static __device__ __forceinline__ void shares_of_row(const dg_softmax_args &a, int64_t row, const real *l,
+                                                     const row_sum &s, int lane)
+{
+    real *const p = a.p ? (real *)a.p + row * a.C : nullptr;
+    real *const dlogit = a.dlogit ? (real *)a.dlogit + row * a.C : nullptr;
+    const int label = dlogit ? a.label[row] : -1;
+    const double sum = 1 + s.others, smooth = a.smoothing / a.C;
+    for (int c = lane; c < a.C; c += 32) {
+        const double e = c == s.top ? 1 : exp((double)l[c] - s.largest);
+        if (p) p[c] = (real)(e / sum);
+        if (!dlogit) continue;
+        /* p - 1 is what the others have, with a minus: the gradient of a sure row stays exact */
+        const double most = c == s.top ? s.others : sum - e;
+        dlogit[c] = (real)((c == label ? a.smoothing - most / sum - smooth : e / sum - smooth) / a.N);
+    }
+}
+
+/* Whole block, the last one. */
+static __device__ __forceinline__ void add_losses(const dg_softmax_args &a)
+{
+    static constexpr int MOST = 256;
+    SHARED(double, loss_of, [MOST]);
+    double loss = 0;
+    for (int first = 0; first < a.N; first += MOST) {
+        const int n = a.N - first < MOST ? a.N - first : MOST;
+        for (int i = (int)threadIdx.x; i < n; i += (int)blockDim.x) loss_of[i] = ((const double *)a.scratch)[first + i];
+        __syncthreads();
+        for (int i = 0; i < n && threadIdx.x == 0; i++) loss += loss_of[i];
+        __syncthreads();
+    }
+    if (threadIdx.x) return;
+    dg_metrics *now = &a.ring[a.state->step % DG_RING];
+    now->value[a.loss] = loss / a.N;
+    now->value[a.right] = (double)atomicExch(&rows_right, 0u) / a.N;
+    atomicExch(&blocks_done, 0u);
+}
+
+template <class real> static __global__ void __launch_bounds__(1024) softmax_kernel(const dg_softmax_args a)
+{
+    DEV_CHECK(blockDim.x % 32 == 0);
+    SHARED(unsigned, before, );
+    const int64_t row = dg_thread() / 32;
+    const int lane = (int)threadIdx.x % 32;
+    if (row < a.N) {
+        const real *l = (const real *)a.logit + row * a.C;
+        const row_sum s = sum_of_row(l, a.C, lane);
+        shares_of_row(a, row, l, s, lane);
+        const int label = a.label ? a.label[row] : 0;
+        const double loss = a.label ? loss_of_row(a, l, s, label, lane) : 0;
+        if (lane == 0 && a.each) ((real *)a.each)[row] = (real)loss;
+        if (lane == 0 && a.ring) {
+            ((double *)a.scratch)[row] = loss;
+            if (s.top == label && s.others == s.others) atomicAdd(&rows_right, 1u);
+            __threadfence();
+        }
+    }
+    if (!a.ring) return;
+    __syncthreads();
+    if (threadIdx.x == 0) before = atomicAdd(&blocks_done, 1u);
+    __syncthreads();
+    if (before != gridDim.x - 1) return;
+    __threadfence();
+    add_losses(a);
+}
+
+template <class real> void dg_cuda_softmax(const dg_softmax_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    KLAUNCH(softmax_kernel<real>, dg_grid((int64_t)a->N * 32, tune->block), dim3(tune->block), 0, stream, *a);
+}
+DG_INSTANTIATE(softmax, softmax)
