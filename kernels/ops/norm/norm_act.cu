@@ -1,103 +1,15 @@
-/* Batch norm with an activation behind it: statistics, forward, backward.
- *
- * A tensor is a table of rows (pixels) by C columns (channels), in groups of rows. A block looks at a chunk of
- * rows and at `lanes` neighbouring packs of n channels; its threads form slots: thread = slot * lanes + lane, slot
- * s takes rows s, s + slots, ... of the chunk, so that a warp reads whole runs of memory. A thread adds up runs of a
- * few rows in its own type and the runs in double; sums over a chunk are finished in shared memory by a tree, left in
- * scratch in double, and merged by one warp a channel in the order of the chunks. Chunks and trees depend on the
- * shape and the block alone.
+/* Batch norm with an activation behind it: statistics, forward, backward. Sums as columns.cuh says.
  *
  * Tile: statistics and gradients a chunk of rows (norm_chunks.h) x 32 lanes at most; the sweeps a thread n values.
  * Shared memory: 4 to 16 KB of sums, the sweeps none. Registers: sums 32 to 64, merging 56 to 72, sweeps 30 to 56.
  * Bound by: memory; the merging by latency. Template parameters: real, type of the values; n, values of a pack (1, or
  * 16 bytes of them). */
-#include "kernels/dev/cuda.cuh"
-extern "C" {
-#include "core/tune/norm_chunks.h"
-}
-
-typedef struct {
-    int C, groups;
-    int64_t rows;      /* of one group */
-    int chunk, chunks; /* rows of a chunk (the last may have fewer), chunks of a group */
-    int lanes, slots;
-} columns;
-
-static constexpr int MAX_BLOCK = 512, WARP = 32;
-static constexpr int MERGE_WARPS = 4, MERGE_BLOCK = MERGE_WARPS * WARP;
-static constexpr int RUN = 8; /* rows that are added up before double takes over: few GPUs have much of it */
-
-static columns columns_of(int N, int H, int W, int C, int groups, int n, int block)
-{
-    columns s = {};
-    s.C = C;
-    s.groups = groups;
-    s.rows = (int64_t)(N / groups) * H * W;
-    s.chunk = dg_norm_chunk_rows(s.rows);
-    s.chunks = dg_norm_chunk_count(s.rows);
-    s.lanes = 1;
-    while (s.lanes < WARP && s.lanes * n < C) s.lanes *= 2;
-    s.slots = block / s.lanes;
-    return s;
-}
-
-static dim3 grid_of(const columns *s, int n)
-{
-    return dim3((unsigned)dg_div_up(s->C, s->lanes * n), (unsigned)s->chunks, (unsigned)s->groups);
-}
-
-/* Where this thread works: its first channel, first row and end of rows; at: index of its first value. */
-typedef struct {
-    int lane, slot, c;
-    int64_t row, end, at, step; /* step: from one of its rows to the next, in values */
-} place;
-
-static __device__ __forceinline__ place place_of(const columns &s, int n)
-{
-    place p;
-    p.lane = (int)threadIdx.x % s.lanes;
-    p.slot = (int)threadIdx.x / s.lanes;
-    p.c = ((int)blockIdx.x * s.lanes + p.lane) * n;
-    const int64_t first = (int64_t)blockIdx.y * s.chunk, group = (int64_t)blockIdx.z * s.rows;
-    p.end = first + s.chunk < s.rows ? first + s.chunk : s.rows;
-    p.row = first + p.slot;
-    p.at = (group + p.row) * s.C + p.c;
-    p.step = (int64_t)s.slots * s.C;
-    return p;
-}
+#include "kernels/ops/norm/columns.cuh"
 
 /* Where a chunk leaves its two sums for channel 0; the second ones follow C later. */
 static __device__ __forceinline__ double *part_of(void *scratch, const columns &s, int group, int chunk)
 {
     return (double *)scratch + 2 * ((int64_t)group * s.chunks + chunk) * s.C;
-}
-
-/* A thread's two sums for each of its n channels. */
-template <int n> struct two_sums {
-    double a[n], b[n];
-};
-
-/* They are summed over the slots of the block: slot 0 gets the result. Again and again the upper half of the slots
- * hands over and the lower half adds. */
-template <int n> static __device__ __forceinline__ void sum_slots(two_sums<n> &sums, const columns &s, const place &p)
-{
-    DEV_CHECK(blockDim.x <= MAX_BLOCK);
-    SHARED(double, upper, [2 * n][MAX_BLOCK / 2]);
-    for (int half = s.slots / 2; half > 0; half /= 2) {
-        const int lower = (int)threadIdx.x, from = lower - half * s.lanes;
-        __syncthreads();
-        if (p.slot >= half && p.slot < 2 * half)
-            for (int k = 0; k < n; k++) {
-                upper[2 * k][from] = sums.a[k];
-                upper[2 * k + 1][from] = sums.b[k];
-            }
-        __syncthreads();
-        if (p.slot < half)
-            for (int k = 0; k < n; k++) {
-                sums.a[k] += upper[2 * k][lower];
-                sums.b[k] += upper[2 * k + 1][lower];
-            }
-    }
 }
 
 /* Mean and sum of squared deviations of a chunk. Deviations are taken from the chunk's first row: one value of the
@@ -106,7 +18,7 @@ template <class real, int n>
 static __global__ void __launch_bounds__(MAX_BLOCK) stats_kernel(void *scratch, const real *x, const columns s)
 {
     const place p = place_of(s, n);
-    two_sums<n> all = {};
+    double all[2 * n] = {};
     dg_pack<real, n> shift = {};
     if (p.c < s.C) {
         shift = dg_load<n>(x + p.at - (int64_t)p.slot * s.C);
@@ -122,18 +34,18 @@ static __global__ void __launch_bounds__(MAX_BLOCK) stats_kernel(void *scratch, 
                 }
             }
             for (int k = 0; k < n; k++) {
-                all.a[k] += (double)run[k];
-                all.b[k] += (double)run_square[k];
+                all[2 * k] += (double)run[k];
+                all[2 * k + 1] += (double)run_square[k];
             }
         }
     }
-    sum_slots<n>(all, s, p);
+    sum_slots(all, s, p);
     if (p.slot || p.c >= s.C) return;
     double *part = part_of(scratch, s, (int)blockIdx.z, (int)blockIdx.y) + p.c;
     const double rows = (double)(p.end - p.row);
     for (int k = 0; k < n; k++) {
-        part[k] = (double)shift.v[k] + all.a[k] / rows;
-        part[s.C + k] = all.b[k] - all.a[k] * all.a[k] / rows;
+        part[k] = (double)shift.v[k] + all[2 * k] / rows;
+        part[s.C + k] = all[2 * k + 1] - all[2 * k] * all[2 * k] / rows;
     }
 }
 
@@ -185,8 +97,6 @@ static __global__ void __launch_bounds__(MERGE_BLOCK) stats_merge_kernel(const d
         running_var[c] = (real)((1 - a.momentum) * (double)running_var[c] + a.momentum * unbiased);
     }
 }
-
-static dim3 merge_grid(int C) { return dim3((unsigned)dg_div_up(C, MERGE_WARPS)); }
 
 template <class real, int n>
 static void launch_stats(const dg_norm_stats_args *a, const dg_tune *tune, cudaStream_t stream)
@@ -253,7 +163,7 @@ static __global__ void __launch_bounds__(MAX_BLOCK)
     gradient_kernel(const dg_norm_act_args a, const columns s, real factor)
 {
     const place p = place_of(s, n);
-    two_sums<n> all = {};
+    double all[2 * n] = {};
     if (p.c < s.C) {
         const affine<real, n> f = affine_of<real, n>(a, (int)blockIdx.z, p.c);
         const real *x = (const real *)a.x, *dy = (const real *)a.dy;
@@ -270,17 +180,17 @@ static __global__ void __launch_bounds__(MAX_BLOCK)
                 }
             }
             for (int k = 0; k < n; k++) {
-                all.a[k] += (double)run_g[k];
-                all.b[k] += (double)run_gx[k];
+                all[2 * k] += (double)run_g[k];
+                all[2 * k + 1] += (double)run_gx[k];
             }
         }
     }
-    sum_slots<n>(all, s, p);
+    sum_slots(all, s, p);
     if (p.slot || p.c >= s.C) return;
     double *part = part_of(a.scratch, s, (int)blockIdx.z, (int)blockIdx.y) + p.c;
     for (int k = 0; k < n; k++) {
-        part[k] = all.a[k];
-        part[s.C + k] = all.b[k];
+        part[k] = all[2 * k];
+        part[s.C + k] = all[2 * k + 1];
     }
 }
 

@@ -1,0 +1,87 @@
+/* How CUDA kernels add up the columns of a tensor: batch norm's, and the gradient of a bias.
+ *
+ * A tensor is a table of rows (pixels) by C columns (channels), in groups of rows. A block looks at a chunk of
+ * rows and at `lanes` neighbouring packs of n channels; its threads form slots: thread = slot * lanes + lane, slot
+ * s takes rows s, s + slots, ... of the chunk, so that a warp reads whole runs of memory. A thread adds up runs of a
+ * few rows in its own type and the runs in double; sums over a chunk are finished in shared memory by a tree, left in
+ * scratch in double, and merged by one warp a channel in the order of the chunks. Chunks and trees depend on the
+ * shape and the block alone. */
+#ifndef DG_COLUMNS_CUH
+#define DG_COLUMNS_CUH
+
+#include "kernels/dev/cuda.cuh"
+extern "C" {
+#include "core/tune/norm_chunks.h"
+}
+
+typedef struct {
+    int C, groups;
+    int64_t rows;      /* of one group */
+    int chunk, chunks; /* rows of a chunk (the last may have fewer), chunks of a group */
+    int lanes, slots;
+} columns;
+
+static constexpr int MAX_BLOCK = 512, WARP = 32;
+static constexpr int MERGE_WARPS = 4, MERGE_BLOCK = MERGE_WARPS * WARP;
+static constexpr int RUN = 8; /* rows that are added up before double takes over: few GPUs have much of it */
+
+static inline columns columns_of(int N, int H, int W, int C, int groups, int n, int block)
+{
+    columns s = {};
+    s.C = C;
+    s.groups = groups;
+    s.rows = (int64_t)(N / groups) * H * W;
+    s.chunk = dg_norm_chunk_rows(s.rows);
+    s.chunks = dg_norm_chunk_count(s.rows);
+    s.lanes = 1;
+    while (s.lanes < WARP && s.lanes * n < C) s.lanes *= 2;
+    s.slots = block / s.lanes;
+    return s;
+}
+
+static inline dim3 grid_of(const columns *s, int n)
+{
+    return dim3((unsigned)dg_div_up(s->C, s->lanes * n), (unsigned)s->chunks, (unsigned)s->groups);
+}
+
+/* Where this thread works: its first channel, first row and end of rows; at: index of its first value. */
+typedef struct {
+    int lane, slot, c;
+    int64_t row, end, at, step; /* step: from one of its rows to the next, in values */
+} place;
+
+static __device__ __forceinline__ place place_of(const columns &s, int n)
+{
+    place p;
+    p.lane = (int)threadIdx.x % s.lanes;
+    p.slot = (int)threadIdx.x / s.lanes;
+    p.c = ((int)blockIdx.x * s.lanes + p.lane) * n;
+    const int64_t first = (int64_t)blockIdx.y * s.chunk, group = (int64_t)blockIdx.z * s.rows;
+    p.end = first + s.chunk < s.rows ? first + s.chunk : s.rows;
+    p.row = first + p.slot;
+    p.at = (group + p.row) * s.C + p.c;
+    p.step = (int64_t)s.slots * s.C;
+    return p;
+}
+
+/* A thread's sums, m of them, are summed over the slots of the block: slot 0 gets the result. Again and again the upper
+ * half of the slots hands over and the lower half adds. */
+template <int m> static __device__ __forceinline__ void sum_slots(double (&sums)[m], const columns &s, const place &p)
+{
+    DEV_CHECK(blockDim.x <= MAX_BLOCK);
+    SHARED(double, upper, [m][MAX_BLOCK / 2]);
+    for (int half = s.slots / 2; half > 0; half /= 2) {
+        const int lower = (int)threadIdx.x, from = lower - half * s.lanes;
+        __syncthreads();
+        if (p.slot >= half && p.slot < 2 * half)
+            for (int k = 0; k < m; k++) upper[k][from] = sums[k];
+        __syncthreads();
+        if (p.slot < half)
+            for (int k = 0; k < m; k++) sums[k] += upper[k][lower];
+    }
+}
+
+/* The grid of a merging kernel, whose blocks have MERGE_BLOCK threads. */
+static inline dim3 merge_grid(int C) { return dim3((unsigned)dg_div_up(C, MERGE_WARPS)); }
+
+#endif
