@@ -121,6 +121,12 @@ static void softmax(const dg_softmax_args *a)
     a->ring[a->state->step % DG_RING].value[a->right] = right / a->N;
 }
 
+static void add(const dg_add_args *a)
+{
+    for (int64_t i = 0; i < a->n; i++)
+        ((double *)a->y)[i] = act_of(a->act, a->slope, ((double *)a->a)[i] + ((double *)a->b)[i]);
+}
+
 static void bce(const dg_bce_args *a)
 {
     const double *l = a->logit;
@@ -248,6 +254,7 @@ void dg_ref_run(const dg_op *op)
             ((double *)op->u.act.dx)[i] = ((double *)op->u.act.dy)[i] *
                                           slope_of(op->u.act.act, op->u.act.slope, ((double *)op->u.act.y)[i]);
         break;
+    case DG_OP_add: add(&op->u.add); break;
     case DG_OP_maxpool: maxpool(&op->u.pool); break;
     case DG_OP_maxpool_dx: maxpool_dx(&op->u.pool); break;
     case DG_OP_meanpool: meanpool(&op->u.pool, false); break;

@@ -1,84 +1,12 @@
-/* Activations without a norm. */
-#include "kernels/cpu/cpu.h"
-
-#include <string.h>
+/* Activations without a norm: of a tensor, backward, and of a sum of two. */
+#include "kernels/ops/act/act.h"
 
 enum { PIECE = 4096 };
-
-/* tanh(x) = q / (q + 2) with q = exp(2x) - 1, for |x|: no cancellation, no branch, so it vectorises, and one
- * libm's version does not decide the bits. exp(2x) - 1 = s (exp(r) - 1) + (s - 1), s = 2^k, |r| <= ln 2 / 2; the
- * series ends where its next term is below half an ulp. */
-#if DG_FP == 64
-typedef uint64_t bits;
-#define MAGIC 0x1.8p52
-#define LOG2E 0x1.71547652b82fep0
-#define LN2_HI 0x1.62e42feep-1 /* few enough bits that k times it is exact */
-#define LN2_LO 0x1.a39ef35793c76p-33
-#define LIMIT 19.1 /* tanh of it rounds to 1 */
-enum { MANTISSA = 52, BIAS = 1023 };
-#else
-typedef uint32_t bits;
-#define MAGIC 0x1.8p23f
-#define LOG2E 0x1.715476p0f
-#define LN2_HI 0x1.62e4p-1f
-#define LN2_LO 0x1.7f7d1cp-20f
-#define LIMIT 9.1f
-enum { MANTISSA = 23, BIAS = 127 };
-#endif
-
-static inline real from_bits(bits b)
-{
-    real r;
-    memcpy(&r, &b, sizeof r);
-    return r;
-}
-
-static inline bits to_bits(real r)
-{
-    bits b;
-    memcpy(&b, &r, sizeof b);
-    return b;
-}
-
-static inline real tanh_of(real x)
-{
-    const bits sign = (bits)1 << (sizeof(bits) * 8 - 1);
-    real t = from_bits(to_bits(x) & ~sign);
-    t = t > LIMIT ? LIMIT : t; /* NaN stays */
-    t += t;
-    real shifted = t * LOG2E + MAGIC, k = shifted - MAGIC;
-    real r = (t - k * LN2_HI) - k * LN2_LO;
-#if DG_FP == 64
-    real p = 1 / 6227020800.0; /* 1/13! */
-    p = p * r + 1 / 479001600.0;
-    p = p * r + 1 / 39916800.0;
-    p = p * r + 1 / 3628800.0;
-    p = p * r + 1 / 362880.0;
-    p = p * r + 1 / 40320.0;
-    p = p * r + 1 / 5040.0;
-#else
-    real p = 1 / 5040.0f;
-#endif
-    p = p * r + (real)(1 / 720.0);
-    p = p * r + (real)(1 / 120.0);
-    p = p * r + (real)(1 / 24.0);
-    p = p * r + (real)(1 / 6.0);
-    p = p * r + (real)0.5;
-    p = p * (r * r) + r;
-    real s = from_bits((to_bits(shifted) << MANTISSA) + ((bits)BIAS << MANTISSA));
-    real q = s * p + (s - 1);
-    return from_bits(to_bits(q / (q + 2)) | (to_bits(x) & sign));
-}
-
-static real below_zero(const dg_act_args *a)
-{
-    return a->act == DG_ACT_RELU ? 0 : a->act == DG_ACT_LEAKY ? (real)a->slope : 1;
-}
 
 void DG_CPU(dg_cpu_act)(const dg_act_args *a, const dg_tune *tune)
 {
     (void)tune;
-    const real *x = a->x, factor = below_zero(a);
+    const real *x = a->x, factor = below_zero(a->act, a->slope);
     real *y = a->y;
 #pragma omp parallel for schedule(static) if (a->n > PIECE)
     for (int64_t at = 0; at < a->n; at += PIECE) {
@@ -90,7 +18,7 @@ void DG_CPU(dg_cpu_act)(const dg_act_args *a, const dg_tune *tune)
             for (int i = 0; i < n; i++) py[i] = tanh_of(px[i]);
         } else {
 #pragma omp simd
-            for (int i = 0; i < n; i++) py[i] = px[i] > 0 ? px[i] : factor * px[i];
+            for (int i = 0; i < n; i++) py[i] = act_of(px[i], factor);
         }
     }
 }
@@ -98,7 +26,7 @@ void DG_CPU(dg_cpu_act)(const dg_act_args *a, const dg_tune *tune)
 void DG_CPU(dg_cpu_act_dx)(const dg_act_args *a, const dg_tune *tune)
 {
     (void)tune;
-    const real *dy = a->dy, *y = a->y, factor = below_zero(a);
+    const real *dy = a->dy, *y = a->y, factor = below_zero(a->act, a->slope);
     real *dx = a->dx;
 #pragma omp parallel for schedule(static) if (a->n > PIECE)
     for (int64_t at = 0; at < a->n; at += PIECE) {
@@ -107,10 +35,30 @@ void DG_CPU(dg_cpu_act_dx)(const dg_act_args *a, const dg_tune *tune)
         int n = a->n - at < PIECE ? (int)(a->n - at) : PIECE;
         if (a->act == DG_ACT_TANH) {
 #pragma omp simd
-            for (int i = 0; i < n; i++) out[i] = pd[i] * ((1 - py[i]) * (1 + py[i])); /* 1 - y^2, near 1 too */
+            for (int i = 0; i < n; i++) out[i] = tanh_dx_of(pd[i], py[i]);
         } else {
 #pragma omp simd
-            for (int i = 0; i < n; i++) out[i] = py[i] > 0 ? pd[i] : factor * pd[i];
+            for (int i = 0; i < n; i++) out[i] = act_dx_of(pd[i], py[i], factor);
+        }
+    }
+}
+
+void DG_CPU(dg_cpu_add)(const dg_add_args *a, const dg_tune *tune)
+{
+    (void)tune;
+    const real *left = a->a, *right = a->b, factor = below_zero(a->act, a->slope);
+    real *y = a->y;
+#pragma omp parallel for schedule(static) if (a->n > PIECE)
+    for (int64_t at = 0; at < a->n; at += PIECE) {
+        const real *pa = left + at, *pb = right + at;
+        real *py = y + at;
+        int n = a->n - at < PIECE ? (int)(a->n - at) : PIECE;
+        if (a->act == DG_ACT_TANH) {
+#pragma omp simd
+            for (int i = 0; i < n; i++) py[i] = tanh_of(pa[i] + pb[i]);
+        } else {
+#pragma omp simd
+            for (int i = 0; i < n; i++) py[i] = act_of(pa[i] + pb[i], factor);
         }
     }
 }

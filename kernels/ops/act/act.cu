@@ -1,11 +1,10 @@
-/* Activations without a norm: one thread a value (direct) or 16 bytes of values (vector).
+/* Activations without a norm, of a tensor, backward, and of a sum of two: one thread a value (direct) or 16 bytes of
+ * values (vector).
  *
  * Tile: a thread n values (n = 1, or 16 bytes of them). Shared memory: none. Registers: 11 to 24. Bound by: memory, 8
- * bytes a value forward, 12 backward. Template parameters: real, type of the values; n, values a thread. */
-#include "kernels/dev/cuda.cuh"
-
-static __device__ __forceinline__ float tanh_of(float x) { return tanhf(x); }
-static __device__ __forceinline__ double tanh_of(double x) { return tanh(x); }
+ * bytes a value forward, 12 backward and of a sum. Template parameters: real, type of the values; n, values a thread.
+ */
+#include "kernels/ops/act/act.cuh"
 
 /* y may be x: every thread reads what it writes, and nothing else. */
 template <class real, int n>
@@ -14,7 +13,7 @@ static __global__ void act_kernel(real *y, const real *x, int64_t count, bool is
     const int64_t i = dg_thread() * n;
     if (i >= count) return;
     dg_pack<real, n> v = dg_load<n>(x + i);
-    for (int k = 0; k < n; k++) v.v[k] = is_tanh ? tanh_of(v.v[k]) : v.v[k] > 0 ? v.v[k] : factor * v.v[k];
+    for (int k = 0; k < n; k++) v.v[k] = dg_act_of(v.v[k], is_tanh, factor);
     dg_store<n>(y + i, v);
 }
 
@@ -24,12 +23,19 @@ static __global__ void act_dx_kernel(real *dx, const real *dy, const real *y, in
     const int64_t i = dg_thread() * n;
     if (i >= count) return;
     dg_pack<real, n> d = dg_load<n>(dy + i), v = dg_load<n>(y + i);
-    for (int k = 0; k < n; k++) {
-        /* 1 - y^2 without cancelling where y is near 1 */
-        const real slope = is_tanh ? (1 - v.v[k]) * (1 + v.v[k]) : v.v[k] > 0 ? 1 : factor;
-        d.v[k] *= slope;
-    }
+    for (int k = 0; k < n; k++) d.v[k] = dg_act_dx_of(d.v[k], v.v[k], is_tanh, factor);
     dg_store<n>(dx + i, d);
+}
+
+/* y may be a or b. */
+template <class real, int n>
+static __global__ void add_kernel(real *y, const real *a, const real *b, int64_t count, bool is_tanh, real factor)
+{
+    const int64_t i = dg_thread() * n;
+    if (i >= count) return;
+    dg_pack<real, n> v = dg_load<n>(a + i), w = dg_load<n>(b + i);
+    for (int k = 0; k < n; k++) v.v[k] = dg_act_of(v.v[k] + w.v[k], is_tanh, factor);
+    dg_store<n>(y + i, v);
 }
 
 template <class real, int n> static void launch_act(const dg_act_args *a, const dg_tune *tune, cudaStream_t stream)
@@ -45,6 +51,12 @@ template <class real, int n> static void launch_act_dx(const dg_act_args *a, con
             dg_below_zero<real>(a->act, a->slope));
 }
 
+template <class real, int n> static void launch_add(const dg_add_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    KLAUNCH((add_kernel<real, n>), dg_grid(a->n / n, tune->block), dim3(tune->block), 0, stream, (real *)a->y,
+            (const real *)a->a, (const real *)a->b, a->n, a->act == DG_ACT_TANH, dg_below_zero<real>(a->act, a->slope));
+}
+
 template <class real> void dg_cuda_act(const dg_act_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     dg_is_vector(tune) ? launch_act<real, dg_wide<real>>(a, tune, stream) : launch_act<real, 1>(a, tune, stream);
@@ -56,3 +68,9 @@ template <class real> void dg_cuda_act_dx(const dg_act_args *a, const dg_tune *t
     dg_is_vector(tune) ? launch_act_dx<real, dg_wide<real>>(a, tune, stream) : launch_act_dx<real, 1>(a, tune, stream);
 }
 DG_INSTANTIATE(act_dx, act)
+
+template <class real> void dg_cuda_add(const dg_add_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    dg_is_vector(tune) ? launch_add<real, dg_wide<real>>(a, tune, stream) : launch_add<real, 1>(a, tune, stream);
+}
+DG_INSTANTIATE(add, add)

@@ -1,4 +1,6 @@
-/* Activations, act and act_dx: what is known of them without running them. */
+/* Activations, act, act_dx and add: what is known of them without running them. */
+#include <math.h>
+
 #include "core/plan/limits.h"
 
 static double act_flops(const dg_op *op) { return op->u.act.act == DG_ACT_NONE ? 0 : (double)op->u.act.n; }
@@ -7,6 +9,17 @@ static double dx_flops(const dg_op *op)
 {
     return (op->u.act.act == DG_ACT_NONE ? 0 : op->u.act.act == DG_ACT_TANH ? 3 : 1) * (double)op->u.act.n;
 }
+
+static double add_flops(const dg_op *op) { return (op->u.add.act == DG_ACT_NONE ? 1 : 2) * (double)op->u.add.n; }
+
+/* Sums may cancel. */
+static double add_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
+{
+    (void)o;
+    return v->eps * (16 * want + fabs(dg_value_before(v, "a", i)) + fabs(dg_value_before(v, "b", i)));
+}
+
+static dg_err add_limits(const dg_op_values *v) { return dg_limits_each(v, add_limit); }
 
 const dg_op_info dg_info_act = {
     .operand = {DG_OUTPUT(act, y, n), DG_INPUT(act, x, n)},
@@ -26,4 +39,13 @@ const dg_op_info dg_info_act_dx = {
     .variants = {&dg_direct, &dg_vector},
     .limits = dg_limits_relative,
     .roundings = 8,
+};
+
+const dg_op_info dg_info_add = {
+    .operand = {DG_OUTPUT(add, y, n), DG_INPUT(add, a, n), DG_INPUT(add, b, n)},
+    .shape = {{"n", DG_FIELD(add, n)}},
+    .wide = DG_FIELDS(add, n),
+    .flops = add_flops,
+    .variants = {&dg_direct, &dg_vector},
+    .limits = add_limits,
 };
