@@ -121,6 +121,24 @@ static void softmax(const dg_softmax_args *a)
     a->ring[a->state->step % DG_RING].value[a->right] = right / a->N;
 }
 
+static void bias_act(const dg_bias_act_args *a)
+{
+    const double *x = a->x, *b = a->b;
+    for (int64_t i = 0; i < (int64_t)a->N * a->H * a->W * a->C; i++)
+        ((double *)a->y)[i] = act_of(a->act, a->slope, x[i] + b[i % a->C]);
+}
+
+static void bias_act_dx(const dg_bias_act_args *a)
+{
+    const double *dy = a->dy, *y = a->y;
+    for (int c = 0; c < a->C; c++) {
+        long double sum = 0;
+        for (int64_t i = c; i < (int64_t)a->N * a->H * a->W * a->C; i += a->C)
+            sum += ((double *)a->dx)[i] = dy[i] * slope_of(a->act, a->slope, y[i]);
+        if (a->db) ((double *)a->db)[c] = (double)sum;
+    }
+}
+
 static void add(const dg_add_args *a)
 {
     for (int64_t i = 0; i < a->n; i++)
@@ -254,6 +272,8 @@ void dg_ref_run(const dg_op *op)
             ((double *)op->u.act.dx)[i] = ((double *)op->u.act.dy)[i] *
                                           slope_of(op->u.act.act, op->u.act.slope, ((double *)op->u.act.y)[i]);
         break;
+    case DG_OP_bias_act: bias_act(&op->u.bias_act); break;
+    case DG_OP_bias_act_dx: bias_act_dx(&op->u.bias_act); break;
     case DG_OP_add: add(&op->u.add); break;
     case DG_OP_maxpool: maxpool(&op->u.pool); break;
     case DG_OP_maxpool_dx: maxpool_dx(&op->u.pool); break;

@@ -259,6 +259,8 @@ typedef struct {
     X(norm_act_dx, norm_act, norm)     \
     X(act, act, plain)                 \
     X(act_dx, act, plain)              \
+    X(bias_act, bias_act, plain)       \
+    X(bias_act_dx, bias_act, bias)     \
     X(add, add, plain)                 \
     X(maxpool, pool, plain)            \
     X(maxpool_dx, pool, plain)         \
@@ -314,6 +316,7 @@ typedef struct {
         dg_norm_frozen_args norm_frozen;
         dg_norm_act_args norm_act;
         dg_act_args act;
+        dg_bias_act_args bias_act;
         dg_add_args add;
         dg_pool_args pool;
         dg_softmax_args softmax;

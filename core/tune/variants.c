@@ -32,7 +32,11 @@ const char *dg_variant_refuses_math(const dg_gpu *gpu)
 
 /* ---- One sweep over the operands ---- */
 
-static bool is_norm(dg_op_kind k) { return k == DG_OP_norm_stats || k == DG_OP_norm_act || k == DG_OP_norm_act_dx; }
+/* Ops whose blocks add up columns as a tree (kernels/ops/norm/columns.cuh). */
+static bool sums_columns(dg_op_kind k)
+{
+    return k == DG_OP_norm_stats || k == DG_OP_norm_act || k == DG_OP_norm_act_dx || k == DG_OP_bias_act_dx;
+}
 
 /* Rows start at 16 bytes; an operand may begin inside of one. */
 bool dg_variant_aligned(const dg_op *op, dg_type real)
@@ -53,7 +57,7 @@ const char *dg_variant_check_sweep(const dg_op *op, dg_tune *t, dg_type real, co
     const int most = op->kind == DG_OP_adam && real == DG_F64 ? 512 : 1024;
     if (t->block < 32 || t->block > most || t->block % 32)
         return no("block=%d: must be a multiple of 32 up to %d", t->block, most);
-    if (is_norm(op->kind) && (t->block > 512 || (t->block & (t->block - 1))))
+    if (sums_columns(op->kind) && (t->block > 512 || (t->block & (t->block - 1))))
         return no("block=%d: must be a power of two from 32 to 512", t->block);
     return NULL;
 }

@@ -68,6 +68,7 @@ const dg_variant *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_arg
     void DG_CPU(dg_cpu_choose_##cpu)(dg_op * op, const dg_variant *asked);
 FAMILY(conv)
 FAMILY(norm)
+FAMILY(bias)
 FAMILY(plain)
 #undef FAMILY
 #endif

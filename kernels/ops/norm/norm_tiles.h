@@ -1,4 +1,4 @@
-/* How the batch norm kernels walk a tensor; for norm_stats.c and norm_act.c.
+/* How the batch norm kernels walk a tensor, and that of biases; for norm_stats.c, norm_act.c and bias.c.
  *
  * A tensor is cut into chunks of rows (a row: the C channels of one pixel), small enough to stay in the cache
  * between two looks at them. Each chunk leaves its sums per channel; they are merged in the order of the chunks,

@@ -58,6 +58,8 @@ class any_op {
         case DG_OP_act:
         case DG_OP_act_dx: op.u.act.act = DG_ACT_TANH; break;
         case DG_OP_softmax: op.u.softmax.smoothing = 0.1, op.u.softmax.loss = 1, op.u.softmax.right = 2; break;
+        case DG_OP_bias_act:
+        case DG_OP_bias_act_dx: op.u.bias_act.act = DG_ACT_LEAKY, op.u.bias_act.slope = 0.2; break;
         case DG_OP_add: op.u.add.act = DG_ACT_RELU; break;
         case DG_OP_bce: op.u.bce.target = 0.9, op.u.bce.loss = DG_LOSS_D_FAKE, op.u.bce.prob = DG_D_GZ1; break;
         case DG_OP_adam:

@@ -140,7 +140,7 @@ static void every_op()
         for (int kind = DG_OP_conv_dw + 1; kind < DG_OP_KINDS; kind++) {
             dg_op op;
             nowhere.base.real = real;
-            DG_CHECK(!shape_any(&op, (dg_op_kind)kind));
+            DG_CHECK(!shape_any(&op, (dg_op_kind)kind, &op));
             snprintf(op.name, sizeof op.name, "op %d", kind);
             every_choice(&op, &g);
         }

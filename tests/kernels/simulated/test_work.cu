@@ -90,11 +90,14 @@ static void convolutions(dg_type real, const dg_gpu *g)
 
 static void others(dg_type real, const dg_gpu *g)
 {
+    void *somewhere;
+    DG_CHECK(cudaMalloc(&somewhere, 256) == cudaSuccess);
     for (int kind = DG_OP_conv_dw + 1; kind < DG_OP_KINDS; kind++) {
         dg_op op;
-        DG_CHECKF(!shape_any(&op, (dg_op_kind)kind), "%s", dg_op_kind_name((dg_op_kind)kind));
+        DG_CHECKF(!shape_any(&op, (dg_op_kind)kind, somewhere), "%s", dg_op_kind_name((dg_op_kind)kind));
         every_choice(op, real, g);
     }
+    DG_CHECK(cudaFree(somewhere) == cudaSuccess);
 }
 
 int main()

@@ -1,0 +1,122 @@
+/* A bias and an activation, forward and backward; tiles and chunks as batch norm has them. */
+#include "kernels/ops/act/act.h"
+#include "kernels/ops/bias/bias.h"
+#include "kernels/ops/norm/norm_tiles.h"
+
+INLINE split split_rows(const dg_bias_act_args *a) { return split_of(a->N, a->H, a->W, a->C, 1); }
+
+/* Sums of each chunk, a row of C each. */
+size_t DG_CPU(dg_cpu_scratch_bias)(const dg_op *op)
+{
+    if (!dg_bias_sums(op)) return 0;
+    const split s = split_rows(&op->u.bias_act);
+    return (size_t)s.chunks * (size_t)s.C * sizeof(double);
+}
+
+void DG_CPU(dg_cpu_choose_bias)(dg_op *op, const dg_variant *asked) { (void)op, (void)asked; }
+
+INLINE void apply(real *y, const real *x, const real *bias, real factor, const bool is_tanh, int64_t stride, int n,
+                  const int many)
+{
+#pragma omp simd
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < many; k++) {
+            const real z = x[k * stride + i] + bias[i];
+            y[k * stride + i] = is_tanh ? tanh_of(z) : act_of(z, factor);
+        }
+}
+
+INLINE void forward(const dg_bias_act_args *a, const split *s, const bool is_tanh)
+{
+    const real factor = below_zero(a->act, a->slope);
+    int lo, hi;
+    share_of(s, &lo, &hi);
+    for (int c0 = 0; c0 < s->C; c0 += s->width) {
+        int width = s->C - c0 < s->width ? s->C - c0 : s->width;
+        real bias[TILE];
+        spread(bias, (const real *)a->b + c0, width, s->tile);
+        for (int k = lo; k < hi; k++) {
+            const int64_t at = start_of(s, k) + c0;
+            const real *x = (const real *)a->x + at;
+            real *y = (real *)a->y + at;
+            TILES(rows_of(s, k), s->tile, width,
+                  apply(y + r * s->C, x + r * s->C, bias, factor, is_tanh, (int64_t)s->tile * s->C, n, many));
+        }
+    }
+}
+
+void DG_CPU(dg_cpu_bias_act)(const dg_bias_act_args *a, const dg_tune *tune)
+{
+    (void)tune;
+    const split s = split_rows(a);
+#pragma omp parallel if (s.chunks > 1)
+    {
+        if (a->act == DG_ACT_TANH) forward(a, &s, true);
+        else forward(a, &s, false);
+    }
+}
+
+INLINE void apply_gradient(real *restrict sum, real *dx, const real *dy, const real *y, real factor, const bool is_tanh,
+                           int64_t stride, int n, const int many)
+{
+#pragma omp simd
+    for (int i = 0; i < n; i++) {
+        real s = sum[i];
+        for (int k = 0; k < many; k++) {
+            const real d = dy[k * stride + i], v = y[k * stride + i];
+            const real g = is_tanh ? tanh_dx_of(d, v) : act_dx_of(d, v, factor);
+            dx[k * stride + i] = g;
+            s += g;
+        }
+        sum[i] = s;
+    }
+}
+
+/* dx of the calling thread's chunks, and their sums. */
+INLINE void backward(const dg_bias_act_args *a, const split *s, const bool is_tanh)
+{
+    const real factor = below_zero(a->act, a->slope);
+    int lo, hi;
+    share_of(s, &lo, &hi);
+    for (int k = lo; k < hi; k++)
+        for (int c0 = 0; c0 < s->C; c0 += s->width) {
+            int width = s->C - c0 < s->width ? s->C - c0 : s->width;
+            const int64_t at = start_of(s, k) + c0;
+            const real *dy = (const real *)a->dy + at, *y = (const real *)a->y + at;
+            real *dx = (real *)a->dx + at, sum[TILE] = {0};
+            TILES(rows_of(s, k), s->tile, width,
+                  apply_gradient(sum, dx + r * s->C, dy + r * s->C, y + r * s->C, factor, is_tanh,
+                                 (int64_t)s->tile * s->C, n, many));
+            fold((double *)a->scratch + (int64_t)k * s->C + c0, sum, width, s->tile);
+        }
+}
+
+/* db of n channels from c on, from the chunks' sums. */
+static void merge(const dg_bias_act_args *a, const split *s, int c, int n)
+{
+    double sum[MERGE] = {0};
+    for (int k = 0; k < s->chunks; k++) {
+        const double *part = (const double *)a->scratch + (int64_t)k * s->C + c;
+        for (int i = 0; i < n; i++) sum[i] += part[i];
+    }
+    for (int i = 0; i < n; i++) ((real *)a->db)[c + i] = (real)sum[i];
+}
+
+void DG_CPU(dg_cpu_bias_act_dx)(const dg_bias_act_args *a, const dg_tune *tune)
+{
+    const split s = split_rows(a);
+    if (!a->db) {
+        const int64_t n = s.rows * s.C;
+        DG_CPU(dg_cpu_act_dx)
+        (&(dg_act_args){.dx = a->dx, .dy = a->dy, .y = a->y, .n = n, .act = a->act, .slope = a->slope}, tune);
+        return;
+    }
+#pragma omp parallel if (s.chunks > 1)
+    {
+        if (a->act == DG_ACT_TANH) backward(a, &s, true);
+        else backward(a, &s, false);
+#pragma omp barrier
+#pragma omp for schedule(static)
+        for (int c = 0; c < s.C; c += MERGE) merge(a, &s, c, s.C - c < MERGE ? s.C - c : MERGE);
+    }
+}

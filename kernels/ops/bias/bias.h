@@ -1,0 +1,10 @@
+/* Which operands bias_act_dx has. */
+#ifndef DG_BIAS_H
+#define DG_BIAS_H
+
+#include "core/plan/op_info.h"
+
+/* Is db wanted, and with it scratch memory for sums? */
+static inline bool dg_bias_sums(const dg_op *op) { return op->operand[dg_operand_index(op->kind, "db")].row >= 0; }
+
+#endif

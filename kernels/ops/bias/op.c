@@ -1,0 +1,84 @@
+/* A bias and an activation: what is known of them without running them. */
+#include <math.h>
+
+#include "core/plan/limits.h"
+#include "core/tune/norm_chunks.h"
+#include "core/tune/work.h"
+#include "kernels/ops/bias/bias.h"
+
+static int64_t rows(const dg_bias_act_args *a) { return (int64_t)a->N * a->H * a->W; }
+
+static double flops(const dg_op *op)
+{
+    const dg_bias_act_args *a = &op->u.bias_act;
+    return (a->act == DG_ACT_NONE ? 1.0 : 2.0) * (double)rows(a) * a->C;
+}
+
+static double dx_flops(const dg_op *op)
+{
+    const dg_bias_act_args *a = &op->u.bias_act;
+    const int each = a->act == DG_ACT_NONE ? 0 : a->act == DG_ACT_TANH ? 3 : 1;
+    return (double)(each + dg_bias_sums(op)) * (double)rows(a) * a->C;
+}
+
+/* x + b may cancel. */
+static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
+{
+    (void)o;
+    const size_t c = i % (size_t)v->op[0]->u.bias_act.C;
+    return v->eps * (16 * want + fabs(dg_value_before(v, "x", i)) + fabs(dg_value_before(v, "b", c)));
+}
+
+static dg_err limits(const dg_op_values *v) { return dg_limits_each(v, limit); }
+
+/* db is a sum: what it adds up is its measure. */
+static double dx_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
+{
+    return v->eps * (o == dg_values_find(v, "db") ? 16 * dg_check_value(o, o->weight, i) : 8 * want);
+}
+
+static dg_err dx_limits(const dg_op_values *v) { return dg_limits_each(v, dx_limit); }
+
+/* Sums of each chunk in double; of one chunk they are the result. */
+static size_t scratch(const dg_op *op, dg_type real)
+{
+    (void)real;
+    const dg_bias_act_args *a = &op->u.bias_act;
+    const int chunks = dg_norm_chunk_count(rows(a));
+    return dg_bias_sums(op) && chunks > 1 ? (size_t)chunks * (size_t)a->C * sizeof(double) : 0;
+}
+
+static void work(const dg_op *op, dg_type real, dg_work *w)
+{
+    if (scratch(op, real)) w->kernels = 2;
+}
+
+#define SHAPE                                                                                     \
+    {                                                                                             \
+        {"N", DG_FIELD(bias_act, N)}, {"H", DG_FIELD(bias_act, H)}, {"W", DG_FIELD(bias_act, W)}, \
+        {                                                                                         \
+            "C", DG_FIELD(bias_act, C)                                                            \
+        }                                                                                         \
+    }
+
+const dg_op_info dg_info_bias_act = {
+    .operand = {DG_OUTPUT(bias_act, y, N, H, W, C), DG_INPUT(bias_act, x, N, H, W, C), DG_INPUT(bias_act, b, C)},
+    .shape = SHAPE,
+    .wide = DG_FIELDS(bias_act, C),
+    .flops = flops,
+    .variants = {&dg_direct, &dg_vector},
+    .limits = limits,
+};
+
+const dg_op_info dg_info_bias_act_dx = {
+    .operand = {DG_OUTPUT(bias_act, dx, N, H, W, C), DG_OUTPUT(bias_act, db, C), DG_INPUT(bias_act, dy, N, H, W, C),
+                DG_INPUT(bias_act, y, N, H, W, C), DG_WORKSPACE(bias_act)},
+    .shape = SHAPE,
+    .wide = DG_FIELDS(bias_act, C),
+    .flops = dx_flops,
+    .scratch = scratch,
+    .work = work,
+    .variants = {&dg_direct, &dg_vector},
+    .limits = dx_limits,
+    .weighed = true,
+};
