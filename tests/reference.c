@@ -145,6 +145,17 @@ static void add(const dg_add_args *a)
         ((double *)a->y)[i] = act_of(a->act, a->slope, ((double *)a->a)[i] + ((double *)a->b)[i]);
 }
 
+static void dropout(const dg_dropout_args *a)
+{
+    for (int64_t i = 0; i < a->n; i++) {
+        uint32_t word[4];
+        const uint64_t stream = (uint64_t)DG_STREAM_DROPOUT << 56 | (uint64_t)a->layer << 40 | a->state->step;
+        dg_philox(word, a->state->seed, stream, (uint64_t)i / 4);
+        const bool kept = ldexp((double)word[i % 4], -32) >= a->p;
+        ((double *)a->y)[i] = kept ? ((double *)a->x)[i] / (1 - a->p) : 0;
+    }
+}
+
 static void bce(const dg_bce_args *a)
 {
     const double *l = a->logit;
@@ -275,6 +286,7 @@ void dg_ref_run(const dg_op *op)
     case DG_OP_bias_act: bias_act(&op->u.bias_act); break;
     case DG_OP_bias_act_dx: bias_act_dx(&op->u.bias_act); break;
     case DG_OP_add: add(&op->u.add); break;
+    case DG_OP_dropout: dropout(&op->u.dropout); break;
     case DG_OP_maxpool: maxpool(&op->u.pool); break;
     case DG_OP_maxpool_dx: maxpool_dx(&op->u.pool); break;
     case DG_OP_meanpool: meanpool(&op->u.pool, false); break;

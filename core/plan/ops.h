@@ -262,6 +262,7 @@ typedef struct {
     X(bias_act, bias_act, plain)       \
     X(bias_act_dx, bias_act, bias)     \
     X(add, add, plain)                 \
+    X(dropout, dropout, plain)         \
     X(maxpool, pool, plain)            \
     X(maxpool_dx, pool, plain)         \
     X(meanpool, pool, plain)           \
@@ -318,6 +319,7 @@ typedef struct {
         dg_act_args act;
         dg_bias_act_args bias_act;
         dg_add_args add;
+        dg_dropout_args dropout;
         dg_pool_args pool;
         dg_softmax_args softmax;
         dg_bce_args bce;

@@ -61,6 +61,7 @@ class any_op {
         case DG_OP_bias_act:
         case DG_OP_bias_act_dx: op.u.bias_act.act = DG_ACT_LEAKY, op.u.bias_act.slope = 0.2; break;
         case DG_OP_add: op.u.add.act = DG_ACT_RELU; break;
+        case DG_OP_dropout: op.u.dropout.p = 0.3, op.u.dropout.layer = 5; break;
         case DG_OP_bce: op.u.bce.target = 0.9, op.u.bce.loss = DG_LOSS_D_FAKE, op.u.bce.prob = DG_D_GZ1; break;
         case DG_OP_adam:
             op.u.adam.beta1 = 0.5, op.u.adam.beta2 = 0.999, op.u.adam.eps = 1e-8;

@@ -1,0 +1,13 @@
+/* Dropout: what is known of it without running it. */
+#include "core/plan/limits.h"
+
+static double flops(const dg_op *op) { return 2.0 * (double)op->u.dropout.n; }
+
+const dg_op_info dg_info_dropout = {
+    .operand = {DG_OUTPUT(dropout, y, n), DG_INPUT(dropout, x, n), DG_STEP_READ(dropout)},
+    .shape = {{"n", DG_FIELD(dropout, n)}},
+    .wide = DG_FIELDS(dropout, n),
+    .flops = flops,
+    .variants = {&dg_direct, &dg_vector},
+    .limits = dg_limits_relative, /* one product: equal to the bit */
+};
