@@ -70,7 +70,9 @@ static dg_err open_and_load(dg_training *r, const dg_model *model)
 static dg_err build_job(dg_training *r, const dg_model *model)
 {
     const dg_options *o = r->o;
-    const int count = r->data.count, rest = count % o->batch, cells = o->grid_rows * o->grid_cols;
+    const dg_dataset *d = &r->data;
+    const int count = d->count, rest = count % o->batch, cells = o->grid_rows * o->grid_cols;
+    const dg_records records = {d->pixels, (size_t)d->size * (size_t)d->size * (size_t)d->channels, count};
     r->batches = count / o->batch + (rest && !o->drop_last ? 1 : 0);
     const dg_job_options g = {.batch = o->batch,
                               .last_batch = o->drop_last ? 0 : rest,
@@ -87,7 +89,7 @@ static dg_err build_job(dg_training *r, const dg_model *model)
         dg_progress_note(r->progress, "the pictures do not fit beside the network: they pass through two windows of %d",
                          window);
     if (!e)
-        e = dg_loader_open(&r->feed, r->backend, &r->data, o->batch, o->drop_last ? count - rest : count, window,
+        e = dg_loader_open(&r->feed, r->backend, records, o->batch, o->drop_last ? count - rest : count, window,
                            o->seed);
     return e ? e : dg_job_alloc(&r->job, r->feed.data, r->feed.perm);
 }

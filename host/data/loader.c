@@ -7,24 +7,22 @@
 
 static dg_err no_memory(const dg_loader *f)
 {
-    return dg_fail(DG_DEVICE, "out of memory for the order of %d pictures", f->count);
+    return dg_fail(DG_DEVICE, "out of memory for the order of %d pictures", f->records.count);
 }
 
-dg_err dg_loader_open(dg_loader *f, dg_backend *b, const dg_dataset *d, int batch, int used, int window, uint64_t seed)
+dg_err dg_loader_open(dg_loader *f, dg_backend *b, dg_records records, int batch, int used, int window, uint64_t seed)
 {
-    *f = (dg_loader){
-        .b = b, .pixels = d->pixels, .count = d->count, .batch = batch, .used = used, .window = window, .seed = seed};
-    f->picture = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
-    f->order = malloc((size_t)f->count * sizeof *f->order);
-    f->next_order = malloc((size_t)f->count * sizeof *f->next_order);
+    *f = (dg_loader){.b = b, .records = records, .batch = batch, .used = used, .window = window, .seed = seed};
+    f->order = malloc((size_t)f->records.count * sizeof *f->order);
+    f->next_order = malloc((size_t)f->records.count * sizeof *f->next_order);
     if (!f->order || !f->next_order) return no_memory(f);
-    const size_t bytes = (size_t)(window ? 2 * window : f->count) * f->picture;
+    const size_t bytes = (size_t)(window ? 2 * window : f->records.count) * f->records.bytes;
     dg_err e = dg_context(b->alloc(b, bytes, &f->data), "the data set");
-    if (!e) e = b->alloc(b, (size_t)f->count * sizeof *f->order, &f->perm);
-    if (!e && !window) e = b->put(b, f->data, f->pixels, bytes);
+    if (!e) e = b->alloc(b, (size_t)f->records.count * sizeof *f->order, &f->perm);
+    if (!e && !window) e = b->put(b, f->data, f->records.data, bytes);
     for (int i = 0; i < 2 && window && !e; i++) {
         void *p;
-        e = b->alloc_host(b, (size_t)window * f->picture, &p);
+        e = b->alloc_host(b, (size_t)window * f->records.bytes, &p);
         f->pinned[i] = p;
     }
     return e;
@@ -46,7 +44,7 @@ static int least(int a, int b) { return a < b ? a : b; }
 /* The other window's contents are now wanted to be these. */
 static void plan_next(dg_loader *f, uint64_t epoch, int first)
 {
-    if (!f->begun || epoch != f->next.epoch) dg_permutation(f->next_order, f->count, f->seed, epoch);
+    if (!f->begun || epoch != f->next.epoch) dg_permutation(f->next_order, f->records.count, f->seed, epoch);
     f->next.epoch = epoch;
     f->next.first = first;
     f->next.end = least(first + f->window, f->used);
@@ -55,31 +53,32 @@ static void plan_next(dg_loader *f, uint64_t epoch, int first)
 
 dg_err dg_loader_epoch(dg_loader *f, uint64_t epoch, int place)
 {
-    if (!f->window) dg_permutation(f->order, f->count, f->seed, epoch);
+    if (!f->window) dg_permutation(f->order, f->records.count, f->seed, epoch);
     else {
         const int first = place / f->window * f->window;
         if (!f->begun) plan_next(f, epoch, first);
-        for (int i = 0; i < f->count; i++) { /* window `first` is the one that is being filled now */
+        for (int i = 0; i < f->records.count; i++) { /* window `first` is the one that is being filled now */
             const int side = (i / f->window - first / f->window) % 2 ? f->side : 1 - f->side;
             f->order[i] = side * f->window + i % f->window;
         }
     }
-    return f->b->put(f->b, f->perm, f->order, (size_t)f->count * sizeof *f->order);
+    return f->b->put(f->b, f->perm, f->order, (size_t)f->records.count * sizeof *f->order);
 }
 
-/* Gather n more pictures of the next window and send them. */
+/* Gather n more records of the next window and send them. */
 static dg_err give(dg_loader *f, int n)
 {
     const int at = f->next.given, to = 1 - f->side;
     const int32_t *order = f->next_order + f->next.first + at;
-    uint8_t *host = f->pinned[to] + (size_t)at * f->picture;
+    uint8_t *host = f->pinned[to] + (size_t)at * f->records.bytes;
     if (n < 1) return DG_OK;
 #pragma omp parallel for schedule(static) if (n > 8)
     for (int i = 0; i < n; i++)
-        memcpy(host + (size_t)i * f->picture, f->pixels + (size_t)order[i] * f->picture, f->picture);
+        memcpy(host + (size_t)i * f->records.bytes, f->records.data + (size_t)order[i] * f->records.bytes,
+               f->records.bytes);
     f->next.given += n;
-    char *device = (char *)f->data + ((size_t)to * (size_t)f->window + (size_t)at) * f->picture;
-    return f->b->start_put(f->b, DG_COPY, device, host, (size_t)n * f->picture);
+    char *device = (char *)f->data + ((size_t)to * (size_t)f->window + (size_t)at) * f->records.bytes;
+    return f->b->start_put(f->b, DG_COPY, device, host, (size_t)n * f->records.bytes);
 }
 
 /* Steps go over to the window that was filled; the one that they leave is filled next. */

@@ -9,17 +9,21 @@
 #define DG_LOADER_H
 
 #include "core/plan/backend.h"
-#include "host/data/dataset.h"
+
+/* What is loaded: records one behind the other, pictures and whatever each has besides. */
+typedef struct {
+    const uint8_t *data;
+    size_t bytes; /* of one record */
+    int count;
+} dg_records;
 
 typedef struct {
     dg_backend *b;
-    const uint8_t *pixels;
-    size_t picture;  /* bytes of one */
-    int count;       /* of the data set */
-    int batch, used; /* pictures of a step, and those of an epoch that any step reads */
-    int window;      /* pictures of a window, a multiple of batch; 0: the whole data set is there */
+    dg_records records;
+    int batch, used; /* records of a step, and those of an epoch that any step reads */
+    int window;      /* records of a window, a multiple of batch; 0: the whole data set is there */
     uint64_t seed;
-    void *data, *perm; /* on the device: pictures, and which of them each place of the epoch is */
+    void *data, *perm; /* on the device: records, and which of them each place of the epoch is */
     int32_t *order;    /* what was written there */
 
     bool begun;
@@ -27,7 +31,7 @@ typedef struct {
     struct {
         uint64_t epoch;
         int first, end;  /* places of its epoch */
-        int given;       /* pictures already on their way */
+        int given;       /* records already on their way */
     } next;              /* what the other window is filled with */
     int end;             /* of the window that steps read */
     int32_t *next_order; /* the permutation of next.epoch */
@@ -35,7 +39,7 @@ typedef struct {
 } dg_loader;
 
 /* Allocate on the device, and copy the data set there if window is 0. used: see above. */
-dg_err dg_loader_open(dg_loader *f, dg_backend *b, const dg_dataset *d, int batch, int used, int window, uint64_t seed);
+dg_err dg_loader_open(dg_loader *f, dg_backend *b, dg_records records, int batch, int used, int window, uint64_t seed);
 void dg_loader_close(dg_loader *f);
 
 /* An epoch begins, or goes on at this place; then before each step, the first of the session included. */

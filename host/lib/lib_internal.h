@@ -2,6 +2,7 @@
 #ifndef DG_LIB_INTERNAL_H
 #define DG_LIB_INTERNAL_H
 
+#include "host/data/dataset.h"
 #include "host/net/generator.h"
 #include "host/run/steps.h"
 #include "include/dcgan.h"

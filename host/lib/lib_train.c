@@ -60,7 +60,8 @@ static dg_err build(dcgan_job *job, const dcgan_training *t, const dcgan_picture
     e = dg_build_to_fit(&g->job, &g->model, &o, g->backend, 0);
     if (e) return e;
     job->train = true;
-    e = dg_loader_open(&job->feed, g->backend, &job->data, t->batch, used, g->job.o.window, g->info.seed);
+    const dg_records records = {p->pixels, (size_t)p->size * (size_t)p->size * (size_t)p->channels, p->count};
+    e = dg_loader_open(&job->feed, g->backend, records, t->batch, used, g->job.o.window, g->info.seed);
     if (!e) e = dg_job_alloc(&g->job, job->feed.data, job->feed.perm);
     if (!e && g->job.plan[DG_PLAN_SAMPLE].ops) g->inputs = dg_job_inputs(&g->job);
     return e;

@@ -1,0 +1,51 @@
+/* Records of odd sizes reach the device whole, in the order of each epoch, all at once or through windows. */
+#include <string.h>
+
+#include "core/base/rng.h"
+#include "host/data/loader.h"
+#include "test.h"
+
+enum { COUNT = 23, BATCH = 3, EPOCHS = 3, MOST = 17, SEED = 5 };
+
+static uint8_t data[COUNT * MOST];
+
+/* The records that a step reads are those that the epoch's permutation names. */
+static void check_step(const dg_loader *f, const int32_t *order, int place, int n)
+{
+    const uint8_t *there = f->data;
+    const int32_t *perm = f->perm;
+    const size_t bytes = f->records.bytes;
+    for (int i = place; i < place + n; i++)
+        DG_CHECKF(!memcmp(there + (size_t)perm[i] * bytes, data + (size_t)order[i] * bytes, bytes),
+                  "window %d, records of %zu bytes: place %d of the epoch", f->window, bytes, i);
+}
+
+static void check(dg_backend *b, size_t bytes, int window, int used)
+{
+    dg_loader f;
+    int32_t order[COUNT];
+    if (!DG_CHECK(!dg_loader_open(&f, b, (dg_records){data, bytes, COUNT}, BATCH, used, window, SEED))) return;
+    for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
+        dg_permutation(order, COUNT, SEED, epoch);
+        DG_CHECK(!dg_loader_epoch(&f, epoch, 0));
+        for (int place = 0; place < used; place += BATCH) {
+            DG_CHECK(!dg_loader_step(&f, place));
+            check_step(&f, order, place, used - place < BATCH ? used - place : BATCH);
+        }
+    }
+    dg_loader_close(&f);
+}
+
+int main(void)
+{
+    dg_backend *b;
+    for (size_t i = 0; i < sizeof data; i++) data[i] = (uint8_t)(i * 2654435761u >> 13);
+    DG_CHECK(!dg_cpu_open(&(dg_cpu_options){.threads = 2, .real = DG_F32}, &b)); /* its memory is the host's */
+    for (size_t bytes = 1; bytes <= MOST; bytes += 4)
+        for (int window = 0; window <= 4 * BATCH; window += BATCH) {
+            check(b, bytes, window, COUNT);
+            check(b, bytes, window, COUNT - COUNT % BATCH);
+        }
+    b->close(b);
+    return dg_test_report();
+}
