@@ -71,7 +71,9 @@ int dg_cmd_data(const dg_options *o)
     int count = o->count > 0 ? o->count : 1000;
     if (o->threads > 0) omp_set_num_threads(o->threads);
     e = dg_team_check(omp_get_max_threads());
-    if (!e) e = dg_synthesize(dir, count, size, o->seed);
-    if (!e && !o->quiet) dg_say("%d pictures of %d x %d in %s", count, size, size, dir);
+    if (!e) e = dg_synthesize(dir, count, size, o->seed, o->classes);
+    if (!e && !o->quiet && o->classes)
+        dg_say("%d pictures of %d x %d in %d classes in %s", count, size, size, o->classes, dir);
+    else if (!e && !o->quiet) dg_say("%d pictures of %d x %d in %s", count, size, size, dir);
     return (int)e;
 }

@@ -47,7 +47,7 @@ static dg_err load_data(dg_training *r, const dg_model *model, dg_opening *openi
     dg_err e = dg_dataset_load(&d, &r->data);
     if (e) return e;
     if (r->data.aside) snprintf(aside, sizeof aside, " (the training part; %d are for testing)", r->data.aside);
-    dg_progress_note(r->progress, "%d pictures from %s%s%s", r->data.count, o->data, aside,
+    dg_progress_note(r->progress, "%d pictures%s from %s%s", r->data.count, aside, o->data,
                      r->data.cached ? " (cached)" : "");
     if (r->data.skips)
         dg_progress_note(r->progress, "%d files skipped, listed with reasons in %s", r->data.skips, skipped);

@@ -83,6 +83,7 @@ typedef struct {
     double tol;        /* replay */
     bool json;
     bool synthesize; /* data */
+    int classes;     /* data --synthesize: of shapes; 0: cats */
     int size;        /* data: side; 0: the model's */
     int channels;    /* data: 0: the model's */
     int repeats;     /* bench, profile, tune */

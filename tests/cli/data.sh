@@ -91,4 +91,48 @@ prints 'left out: 40 pictures that dcgan made and 1 hidden file or folder'
 exits 0 data . --json
 prints '"made_by_dcgan":	40'
 cd ..
+
+# classes: drawn, counted, divided; a GAN trains on what is not for testing
+exits 0 data --synthesize shapes --classes 4 --count 42 --size 16
+prints '42 pictures of 16 x 16 in 4 classes in shapes'
+holds shapes/disc/disc-00010.png
+exits 0 data --synthesize shapes-too --classes 4 --count 42 --size 16 -q --threads 1
+same shapes/square/square-00009.png shapes-too/square/square-00009.png
+exits 2 data --synthesize shapes --count 3
+says 'shapes: holds disc'
+exits 2 data --synthesize shapes --classes 3
+says 'shapes: holds something else than folders of drawn classes'
+exits 2 data --synthesize none --classes 1
+says 'must be from 2 to 10'
+exits 0 data shapes
+prints 'classes: 4'
+prints '       11  disc'
+prints '       10  triangle'
+exits 0 data shapes --test 0.25 --json
+prints '"train":	34'
+exits 0 data shapes --test 0.25
+prints 'classes: 4; 34 pictures for training, 8 for testing'
+prints '        9       2  ring'
+exits 0 data shapes --test shapes-too
+prints 'classes: 4; 42 pictures for training, 42 for testing'
+exits 3 data shapes --test cats
+says 'cats: has no classes to test by: its pictures do not lie in folders'
+exits 2 data shapes --test 2
+says '--test 2: a share is from 0 up to, not including, 1'
+exits 0 --data shapes $small --dry-run --test 0.25
+prints '34 pictures (the training part; 8 are for testing), 25 epochs of 3 steps, the last one of 2'
+exits 0 --data shapes $small --epochs 1 --test 0.25 --out shapes-run
+says '34 pictures (the training part; 8 are for testing) from shapes'
+grep -q '^test = 0.25$' shapes-run/config.ini
+fact $? 'config.ini should keep --test'
+! grep -q '^test' mixed-run/config.ini
+fact $? 'config.ini should not speak of --test where it was not given'
+mkdir parts
+mv shapes parts/train
+mv shapes-too parts/test
+exits 0 --data parts $small --dry-run
+prints '42 pictures (the training part; 42 are for testing)'
+cp cats/cat-00000.png parts/train
+exits 0 data parts
+prints 'classes: none, train/cat-00000.png lies in no folder of a class'
 finish

@@ -1,5 +1,6 @@
 #include "host/data/synthesize/synthesize.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ void dg_synthesize_one(uint8_t *pixels, int size, uint64_t seed, int i)
 static dg_err make_directories(const char *dir)
 {
     char path[4096];
-    if (snprintf(path, sizeof path, "%s", dir) >= (int)sizeof path - 32)
+    if (snprintf(path, sizeof path, "%s", dir) >= (int)sizeof path - 64)
         return dg_fail(DG_IO, "%s: the path is too long", dir);
     for (char *p = path + 1;; p++) {
         if (*p && *p != '/') continue;
@@ -37,13 +38,22 @@ static dg_err make_directories(const char *dir)
     return S_ISDIR(st.st_mode) ? DG_OK : dg_fail(DG_IO, "%s: is not a folder", dir);
 }
 
-static dg_err encode(int size, uint64_t seed, int i, void **data, size_t *bytes)
+/* What is drawn; classes 0: cats. */
+typedef struct {
+    const char *dir;
+    int size, classes;
+    uint64_t seed;
+} drawing;
+
+static dg_err encode(const drawing *w, int i, void **data, size_t *bytes)
 {
+    const int size = w->size;
     dg_image im = {size, size, 3, malloc((size_t)size * (size_t)size * 3)};
     if (!im.pixels) return dg_fail(DG_DEVICE, "picture %d: out of memory", i);
-    dg_synthesize_one(im.pixels, size, seed, i);
+    if (w->classes) dg_shape_draw(im.pixels, size, w->seed, i % w->classes, i / w->classes);
+    else dg_synthesize_one(im.pixels, size, w->seed, i);
     char source[100];
-    snprintf(source, sizeof source, DRAWN ", seed %llu, number %d", (unsigned long long)seed, i);
+    snprintf(source, sizeof source, DRAWN ", seed %llu, number %d", (unsigned long long)w->seed, i);
     dg_err e = dg_png_encode(&im, &(dg_text){"Source", source}, 1, data, bytes);
     free(im.pixels);
     return e;
@@ -65,16 +75,23 @@ static dg_err check_same(const char *path, const void *data, size_t bytes)
 
 typedef enum { CHECK, WRITE } phase;
 
-static dg_err one(const char *dir, int size, uint64_t seed, int i, phase what)
+static void path_of(const drawing *w, int i, char path[4096])
+{
+    const char *name = w->classes ? dg_shape_name[i % w->classes] : NULL;
+    if (name) snprintf(path, 4096, "%s/%s/%s-%05d.png", w->dir, name, name, i / w->classes);
+    else snprintf(path, 4096, "%s/cat-%05d.png", w->dir, i);
+}
+
+static dg_err one(const drawing *w, int i, phase what)
 {
     char path[4096];
-    snprintf(path, sizeof path, "%s/cat-%05d.png", dir, i);
+    path_of(w, i, path);
     struct stat st;
     bool there = lstat(path, &st) == 0;
     if (there != (what == CHECK)) return DG_OK;
     void *data;
     size_t bytes;
-    dg_err e = encode(size, seed, i, &data, &bytes);
+    dg_err e = encode(w, i, &data, &bytes);
     if (e) return e;
     e = what == CHECK ? check_same(path, data, bytes) : dg_write_atomic(path, &(dg_chunk){data, bytes}, 1);
     free(data);
@@ -82,7 +99,7 @@ static dg_err one(const char *dir, int size, uint64_t seed, int i, phase what)
 }
 
 /* All pictures through one phase; of several failures the first picture's is reported. */
-static dg_err all(const char *dir, int count, int size, uint64_t seed, phase what)
+static dg_err all(const drawing *w, int count, phase what)
 {
     dg_err error = DG_OK;
     char message[1024] = "";
@@ -93,7 +110,7 @@ static dg_err all(const char *dir, int count, int size, uint64_t seed, phase wha
 #pragma omp atomic read
         stop = failed;
         if (i > stop) continue;
-        dg_err e = one(dir, size, seed, i, what);
+        dg_err e = one(w, i, what);
         if (!e) continue;
 #pragma omp critical(dg_synthesize_error)
         if (i < failed) {
@@ -106,14 +123,51 @@ static dg_err all(const char *dir, int count, int size, uint64_t seed, phase wha
     return error ? dg_fail(error, "%s", message) : DG_OK;
 }
 
-dg_err dg_synthesize(const char *dir, int count, int size, uint64_t seed)
+/* DG_USAGE where the folder holds anything but folders of these classes with our pictures in them. */
+static dg_err check_classes(const drawing *w)
 {
+    dg_err e = DG_OK;
+    char path[4096], name[64];
+    int theirs = 0;
+    for (int i = 0; i < DG_SHAPES && !e; i++) {
+        struct stat st;
+        snprintf(path, sizeof path, "%s/%s", w->dir, dg_shape_name[i]);
+        snprintf(name, sizeof name, "%s-*.png", dg_shape_name[i]);
+        theirs += i < w->classes && !stat(path, &st) && S_ISDIR(st.st_mode);
+        if (i < w->classes) e = dg_only_ours(path, (const char *const[]){name, NULL}, "Source", DRAWN);
+    }
+    DIR *d = e ? NULL : opendir(w->dir);
+    for (const struct dirent *entry; d && (entry = readdir(d));) theirs -= entry->d_name[0] != '.';
+    if (d) closedir(d);
+    if (d && theirs < 0)
+        e = dg_fail(DG_USAGE, "%s: holds something else than folders of drawn classes: name an empty or a new folder",
+                    w->dir);
+    return e;
+}
+
+static dg_err make_folders(const drawing *w)
+{
+    dg_err e = make_directories(w->dir);
+    char path[4096];
+    for (int i = 0; i < w->classes && !e; i++) {
+        snprintf(path, sizeof path, "%s/%s", w->dir, dg_shape_name[i]);
+        e = make_directories(path);
+    }
+    return e;
+}
+
+dg_err dg_synthesize(const char *dir, int count, int size, uint64_t seed, int classes)
+{
+    const drawing w = {dir, size, classes, seed};
     if (count < 1 || count > 1000000) return dg_fail(DG_USAGE, "{count} %d: must be from 1 to 1000000", count);
     if (size < 16 || size > 256) return dg_fail(DG_USAGE, "{size} %d: must be from 16 to 256", size);
-    dg_err e = dg_only_ours(dir, (const char *const[]){"cat-*.png", NULL}, "Source", DRAWN);
-    if (!e) e = make_directories(dir);
+    if (classes < 0 || classes == 1 || classes > DG_SHAPES)
+        return dg_fail(DG_USAGE, "{classes} %d: must be from 2 to %d, or 0 for cats", classes, DG_SHAPES);
+    dg_err e = classes ? check_classes(&w)
+                       : dg_only_ours(dir, (const char *const[]){"cat-*.png", NULL}, "Source", DRAWN);
+    if (!e) e = make_folders(&w);
     /* Everything is checked before anything is written, so that a refusal leaves the folder as it was. */
-    if (!e) e = all(dir, count, size, seed, CHECK);
-    if (!e) e = all(dir, count, size, seed, WRITE);
+    if (!e) e = all(&w, count, CHECK);
+    if (!e) e = all(&w, count, WRITE);
     return e;
 }

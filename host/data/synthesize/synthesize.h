@@ -21,6 +21,23 @@ typedef struct {
     double r, g, b;
 } dg_rgb;
 
+/* Random words one after the other. One draw a statement or argument list at most: C leaves the order of arguments to
+ * the compiler. */
+typedef struct {
+    uint64_t seed, subsequence, block;
+    uint32_t word[4];
+    int used;
+} dg_dice;
+dg_dice dg_dice_of(uint64_t seed, uint64_t number); /* of the picture with this number */
+uint32_t dg_word(dg_dice *d);
+double dg_uniform(dg_dice *d, double a, double b);
+dg_rgb dg_hsv(double h, double s, double v);
+
+/* Picture `number` of a class: size x size x 3. */
+enum { DG_SHAPES = 10 };
+extern const char *const dg_shape_name[DG_SHAPES];
+void dg_shape_draw(uint8_t *pixels, int size, uint64_t seed, int class, int number);
+
 typedef enum { DG_SOLID, DG_TABBY, DG_POINTS, DG_BICOLOUR, DG_CALICO, DG_TORTIE, DG_PATTERNS } dg_pattern;
 typedef enum { DG_GRADIENT, DG_ROOM, DG_BOKEH, DG_CURTAIN, DG_GRASS, DG_SCENES } dg_scene;
 typedef enum { DG_MOUTH_PLAIN, DG_MOUTH_SMILE, DG_MOUTH_OPEN, DG_MOUTH_TONGUE } dg_mouth;

@@ -1,40 +1,23 @@
 #include "host/data/synthesize/synthesize.h"
 
 #include <string.h>
-#include "core/base/rng.h"
 
-/* One draw a statement or argument list at most: C leaves the order of arguments to the compiler. */
-typedef struct {
-    uint64_t seed, subsequence, block;
-    uint32_t word[4];
-    int used;
-} dice;
-
-static uint32_t word(dice *d)
-{
-    if (d->used == 4) {
-        dg_philox(d->word, d->seed, d->subsequence, d->block++);
-        d->used = 0;
-    }
-    return d->word[d->used++];
-}
-
-static double uniform(dice *d, double a, double b) { return a + (b - a) * ((word(d) >> 8) * (1.0 / 16777216)); }
+typedef dg_dice dice;
 
 /* Between a and b, the middle more likely. */
 static double middling(dice *d, double a, double b)
 {
-    double t = uniform(d, 0, 1);
-    return a + (b - a) * 0.5 * (t + uniform(d, 0, 1));
+    double t = dg_uniform(d, 0, 1);
+    return a + (b - a) * 0.5 * (t + dg_uniform(d, 0, 1));
 }
 
-static bool chance(dice *d, double p) { return uniform(d, 0, 1) < p; }
+static bool chance(dice *d, double p) { return dg_uniform(d, 0, 1) < p; }
 
 static int pick(dice *d, const double *weight, int n)
 {
     double sum = 0, at;
     for (int i = 0; i < n; i++) sum += weight[i];
-    at = uniform(d, 0, sum);
+    at = dg_uniform(d, 0, sum);
     for (int i = 0; i < n - 1; i++) {
         if (at < weight[i]) return i;
         at -= weight[i];
@@ -44,18 +27,8 @@ static int pick(dice *d, const double *weight, int n)
 
 static dg_rgb vary(dice *d, dg_rgb c, double by)
 {
-    double tone = uniform(d, 1 - by, 1 + by), warm = uniform(d, -by, by) * 0.3;
+    double tone = dg_uniform(d, 1 - by, 1 + by), warm = dg_uniform(d, -by, by) * 0.3;
     return (dg_rgb){c.r * tone * (1 + warm), c.g * tone, c.b * tone * (1 - warm)};
-}
-
-static dg_rgb hsv(double h, double s, double v)
-{
-    double f = h * 6;
-    int i = (int)f % 6;
-    f -= (int)f;
-    double p = v * (1 - s), q = v * (1 - s * f), t = v * (1 - s * (1 - f));
-    const double r[6] = {v, q, p, p, t, v}, g[6] = {t, v, v, q, p, p}, b[6] = {p, p, t, v, v, q};
-    return (dg_rgb){r[i], g[i], b[i]};
 }
 
 static double luma(dg_rgb c) { return 0.3 * c.r + 0.59 * c.g + 0.11 * c.b; }
@@ -78,10 +51,10 @@ static void choose_coat(dice *d, dg_cat *c)
     c->pattern = (dg_pattern)pick(d, weight, DG_PATTERNS);
     c->white = vary(d, WHITE, .03);
     c->ginger = vary(d, GINGER, .1);
-    c->stripe_phase = uniform(d, 0, 1);
-    c->patch_x = uniform(d, -.3, .3);
-    c->patch_y = uniform(d, -.5, .1);
-    c->blaze = uniform(d, .02, .12);
+    c->stripe_phase = dg_uniform(d, 0, 1);
+    c->patch_x = dg_uniform(d, -.3, .3);
+    c->patch_y = dg_uniform(d, -.5, .1);
+    c->blaze = dg_uniform(d, .02, .12);
     c->white_face = 0;
     switch (c->pattern) {
     case DG_TABBY:
@@ -94,7 +67,7 @@ static void choose_coat(dice *d, dg_cat *c)
         c->dark = vary(d, stripe[kind], .1);
         c->striped = c->pattern == DG_TABBY || chance(d, .35);
         if (c->pattern == DG_TABBY) {
-            c->white_face = chance(d, .6) ? uniform(d, .3, 1) : .15;
+            c->white_face = chance(d, .6) ? dg_uniform(d, .3, 1) : .15;
         } else {
             c->white_face = 1;
             if (!c->striped && chance(d, .75)) c->fur = vary(d, chance(d, .6) ? BLACK : GREY, .12);
@@ -142,13 +115,13 @@ static void choose_face(dice *d, dg_cat *c)
     c->eye_y = middling(d, -.10, -.01);
     c->eye_w = middling(d, .125, .175);
     c->eye_open[0] = c->eye_open[1] = middling(d, .62, .98);
-    if (chance(d, .08)) c->eye_open[0] = c->eye_open[1] = uniform(d, .35, .5);
-    turn(uniform(d, .0, .3), &c->sin_eye, &c->cos_eye);
-    c->pupil = uniform(d, .18, .85);
+    if (chance(d, .08)) c->eye_open[0] = c->eye_open[1] = dg_uniform(d, .35, .5);
+    turn(dg_uniform(d, .0, .3), &c->sin_eye, &c->cos_eye);
+    c->pupil = dg_uniform(d, .18, .85);
     c->gaze_x = middling(d, -.3, .3);
     c->gaze_y = middling(d, -.15, .2);
     c->shut_bend = chance(d, .6) ? -.5 : .45;
-    double blink = uniform(d, 0, 1);
+    double blink = dg_uniform(d, 0, 1);
     c->shut[0] = blink < .09;
     c->shut[1] = blink < .06 || (blink > .09 && blink < .12);
 
@@ -177,53 +150,53 @@ static void choose_pose(dice *d, dg_cat *c)
     c->head_w = middling(d, .60, .70);
     c->head_h = middling(d, .50, .59);
     c->cheeks = middling(d, .0, .09);
-    c->fluff = chance(d, .3) ? uniform(d, .05, .10) : uniform(d, .0, .03);
+    c->fluff = chance(d, .3) ? dg_uniform(d, .05, .10) : dg_uniform(d, .0, .03);
     c->ear_x = middling(d, .38, .58);
     c->ear_y = -middling(d, .70, .90);
     c->ear_in = middling(d, .04, .12);
     c->ear_out = c->head_w * middling(d, .84, .94);
     if (chance(d, .06)) { /* folded ears */
-        c->ear_x = uniform(d, .42, .50);
-        c->ear_y = -uniform(d, .58, .64);
+        c->ear_x = dg_uniform(d, .42, .50);
+        c->ear_y = -dg_uniform(d, .58, .64);
     }
     c->ear_skin = vary(d, (dg_rgb){.85, .62, .60}, .1);
-    c->body_x = uniform(d, -.25, .25);
-    c->body_w = uniform(d, .55, .8);
+    c->body_x = dg_uniform(d, -.25, .25);
+    c->body_w = dg_uniform(d, .55, .8);
     c->collar = chance(d, .2);
     c->bell = chance(d, .7);
-    double hue = uniform(d, 0, 1), saturation = uniform(d, .6, .9);
-    c->collar_colour = hsv(hue, saturation, uniform(d, .5, .9));
-    c->light_x = uniform(d, -1, 1);
-    c->exposure = uniform(d, .90, 1.08);
-    c->warmth = uniform(d, -.05, .05);
+    double hue = dg_uniform(d, 0, 1), saturation = dg_uniform(d, .6, .9);
+    c->collar_colour = dg_hsv(hue, saturation, dg_uniform(d, .5, .9));
+    c->light_x = dg_uniform(d, -1, 1);
+    c->exposure = dg_uniform(d, .90, 1.08);
+    c->warmth = dg_uniform(d, -.05, .05);
 }
 
 static void choose_background(dice *d, dg_cat *c)
 {
     static const double share[DG_SCENES] = {4, 3, 2, 2, 1.5};
     c->scene = (dg_scene)pick(d, share, DG_SCENES);
-    double hue = c->scene == DG_GRASS ? uniform(d, .20, .36) : uniform(d, 0, 1);
-    double saturation = c->scene == DG_GRASS ? uniform(d, .4, .7) : uniform(d, .05, .6);
-    double value = uniform(d, .3, 1), fur = luma(c->fur);
+    double hue = c->scene == DG_GRASS ? dg_uniform(d, .20, .36) : dg_uniform(d, 0, 1);
+    double saturation = c->scene == DG_GRASS ? dg_uniform(d, .4, .7) : dg_uniform(d, .05, .6);
+    double value = dg_uniform(d, .3, 1), fur = luma(c->fur);
     /* A cat that melts into the wall teaches nothing. */
     if (value - fur < .2 && value - fur > -.2) value += fur > .5 ? -.3 : .3;
-    double other = hue + uniform(d, -.12, .12) + 1;
-    c->back[0] = hsv(hue, saturation, dg_clamp01(value));
-    double paler = saturation * uniform(d, .4, .95);
-    c->back[1] = hsv(other - (int)other, paler, dg_clamp01(value * uniform(d, .62, 1.05)));
-    turn(uniform(d, -.6, .6), &c->back_x, &c->back_y);
+    double other = hue + dg_uniform(d, -.12, .12) + 1;
+    c->back[0] = dg_hsv(hue, saturation, dg_clamp01(value));
+    double paler = saturation * dg_uniform(d, .4, .95);
+    c->back[1] = dg_hsv(other - (int)other, paler, dg_clamp01(value * dg_uniform(d, .62, 1.05)));
+    turn(dg_uniform(d, -.6, .6), &c->back_x, &c->back_y);
     for (int i = 0; i < 5; i++) {
-        c->spot[i][0] = uniform(d, -1, 1);
-        c->spot[i][1] = uniform(d, -1, 1);
-        c->spot[i][2] = uniform(d, .15, .5);
+        c->spot[i][0] = dg_uniform(d, -1, 1);
+        c->spot[i][1] = dg_uniform(d, -1, 1);
+        c->spot[i][2] = dg_uniform(d, .15, .5);
     }
 }
 
 void dg_cat_choose(dg_cat *cat, uint64_t seed, int number)
 {
-    dice d = {.seed = seed, .subsequence = dg_subsequence(DG_STREAM_SYNTH, (uint64_t)number), .used = 4};
+    dice d = dg_dice_of(seed, (uint64_t)number);
     memset(cat, 0, sizeof *cat);
-    cat->grain = word(&d);
+    cat->grain = dg_word(&d);
     choose_coat(&d, cat);
     choose_face(&d, cat);
     choose_pose(&d, cat);

@@ -1,5 +1,6 @@
 /* Drawn cats: the same everywhere, all different, written once and never over another file. */
 #include "host/data/dataset.h"
+#include "host/data/synthesize/synthesize.h"
 
 #include <dirent.h>
 #include <omp.h>
@@ -99,6 +100,63 @@ static long count_files(const char *dir)
     return n;
 }
 
+/* The classes are in the shapes: neither mean colour nor mean brightness tells them apart, and none is like another. */
+static void shapes_are_what_they_were(void)
+{
+    enum { N = 60, SIZE = 24, BYTES = SIZE * SIZE * 3 };
+    static uint8_t pixels[2][DG_SHAPES][N][BYTES + 16];
+    static const unsigned long golden[DG_SHAPES] = {0x7c595ff4, 0x75fa5015, 0x6e884589, 0xd1a78986, 0xf2db687f,
+                                                    0x0f45df00, 0x8c4e1305, 0xc82b0de1, 0x3119b84a, 0x40bf98c6};
+    double mean[DG_SHAPES][3] = {{0}}, off[DG_SHAPES];
+    for (int c = 0; c < DG_SHAPES; c++) {
+        unsigned long crc = crc32(0, NULL, 0);
+        for (int i = 0; i < 2 * N; i++) {
+            uint8_t *p = pixels[i / N][c][i % N];
+            memset(p + BYTES, 0xa5, 16);
+            dg_shape_draw(p, SIZE, 1, c, i);
+            for (int k = 0; k < 16; k++) DG_CHECK(p[BYTES + k] == 0xa5);
+            crc = crc32(crc, p, BYTES);
+            for (int k = 0; k < BYTES && i < N; k++) mean[c][k % 3] += p[k] / (double)(N * SIZE * SIZE);
+        }
+        DG_CHECKF(crc == golden[c], "0x%08lx, /* %s */", crc, dg_shape_name[c]);
+        DG_CHECKF(memcmp(pixels[0][c][0], pixels[0][(c + 1) % DG_SHAPES][0], BYTES), "%s", dg_shape_name[c]);
+    }
+    int right = 0;
+    for (int t = 0; t < DG_SHAPES * N; t++) {
+        double colour[3] = {0};
+        int best = 0;
+        for (int k = 0; k < BYTES; k++)
+            colour[k % 3] += pixels[1][t % DG_SHAPES][t / DG_SHAPES][k] / (double)(SIZE * SIZE);
+        for (int c = 0; c < DG_SHAPES; c++) {
+            off[c] = 0;
+            for (int k = 0; k < 3; k++) off[c] += (colour[k] - mean[c][k]) * (colour[k] - mean[c][k]);
+            if (off[c] < off[best]) best = c;
+        }
+        right += best == t % DG_SHAPES;
+    }
+    DG_CHECKF(right < DG_SHAPES * N / 4, "mean colour tells %d of %d", right, DG_SHAPES * N);
+}
+
+static void classes_have_folders(void)
+{
+    char dir[400], path[800];
+    in_base(dir, "shapes");
+    DG_CHECKF(!dg_synthesize(dir, 25, 16, 9, DG_SHAPES), "%s", dg_message());
+    for (int c = 0; c < DG_SHAPES; c++) {
+        snprintf(path, sizeof path, "%s/%s", dir, dg_shape_name[c]);
+        DG_CHECKF(count_files(path) == (c < 5 ? 3 : 2), "%s has %ld", path, count_files(path));
+    }
+    DG_CHECK(!dg_synthesize(dir, 30, 16, 9, DG_SHAPES)); /* more of the same */
+    DG_CHECK(dg_synthesize(dir, 30, 16, 8, DG_SHAPES) == DG_USAGE &&
+             strstr(dg_message(), "disc-00000.png is there already"));
+    DG_CHECK(dg_synthesize(dir, 30, 16, 9, 5) == DG_USAGE && strstr(dg_message(), "something else"));
+    DG_CHECK(dg_synthesize(dir, 30, 16, 9, 11) == DG_USAGE && dg_synthesize(dir, 30, 16, 9, 1) == DG_USAGE);
+    snprintf(path, sizeof path, "%s/star/mine.png", dir);
+    FILE *f = fopen(path, "w");
+    if (f) fclose(f);
+    DG_CHECK(dg_synthesize(dir, 30, 16, 9, DG_SHAPES) == DG_USAGE && strstr(dg_message(), "star: holds mine.png"));
+}
+
 static int same_file(const char *a, const char *b)
 {
     void *x = NULL, *y = NULL;
@@ -116,9 +174,9 @@ static void files_are_written_once(void)
     in_base(deep, "new/folder/");
     in_base(other, "other");
     omp_set_num_threads(1);
-    DG_CHECKF(dg_synthesize(deep, 30, 16, 9) == DG_OK, "%s", dg_message());
+    DG_CHECKF(dg_synthesize(deep, 30, 16, 9, 0) == DG_OK, "%s", dg_message());
     omp_set_num_threads(3);
-    DG_CHECKF(dg_synthesize(other, 30, 16, 9) == DG_OK, "%s", dg_message());
+    DG_CHECKF(dg_synthesize(other, 30, 16, 9, 0) == DG_OK, "%s", dg_message());
     DG_CHECK(count_files(deep) == 30);
     for (int i = 0; i < 30; i++) {
         char name[40];
@@ -131,35 +189,35 @@ static void files_are_written_once(void)
     struct stat before, after;
     in_base(a, "other/cat-00007.png");
     DG_CHECK(stat(a, &before) == 0);
-    DG_CHECK(dg_synthesize(other, 32, 16, 9) == DG_OK);
+    DG_CHECK(dg_synthesize(other, 32, 16, 9, 0) == DG_OK);
     DG_CHECK(stat(a, &after) == 0 && before.st_ino == after.st_ino);
     DG_CHECK(count_files(other) == 32);
     /* Another seed: refused, and nothing is added. */
     for (int i = 0; i < 50; i++) { /* whichever thread is first, the first file is named */
-        DG_CHECK(dg_synthesize(other, 40, 16, 10) == DG_USAGE);
+        DG_CHECK(dg_synthesize(other, 40, 16, 10, 0) == DG_USAGE);
         DG_CHECKF(strstr(dg_message(), "cat-00000.png"), "message: %s", dg_message());
     }
     DG_CHECK(count_files(other) == 32);
     /* A foreign file of that name. */
     DG_CHECK(truncate(a, 100) == 0);
-    DG_CHECK(dg_synthesize(other, 32, 16, 9) == DG_USAGE);
+    DG_CHECK(dg_synthesize(other, 32, 16, 9, 0) == DG_USAGE);
     DG_CHECKF(strstr(dg_message(), "cat-00007.png"), "message: %s", dg_message());
     DG_CHECK(stat(a, &after) == 0 && after.st_size == 100);
     /* A dangling link would let us write somewhere else. */
     DG_CHECK(unlink(a) == 0 && symlink("nowhere", a) == 0);
-    DG_CHECK(dg_synthesize(other, 32, 16, 9) == DG_USAGE);
-    DG_CHECK(dg_synthesize(a, 1, 16, 9) == DG_IO);
+    DG_CHECK(dg_synthesize(other, 32, 16, 9, 0) == DG_USAGE);
+    DG_CHECK(dg_synthesize(a, 1, 16, 9, 0) == DG_IO);
     in_base(b, "other/cat-00000.png");
-    DG_CHECK(dg_synthesize(b, 1, 16, 9) == DG_IO); /* a file where the folder should be */
+    DG_CHECK(dg_synthesize(b, 1, 16, 9, 0) == DG_IO); /* a file where the folder should be */
 }
 
 static void nonsense_is_refused(void)
 {
     char dir[400];
     in_base(dir, "none");
-    DG_CHECK(dg_synthesize(dir, 0, 64, 1) == DG_USAGE);
-    DG_CHECK(dg_synthesize(dir, 10, 15, 1) == DG_USAGE);
-    DG_CHECK(dg_synthesize(dir, 10, 257, 1) == DG_USAGE);
+    DG_CHECK(dg_synthesize(dir, 0, 64, 1, 0) == DG_USAGE);
+    DG_CHECK(dg_synthesize(dir, 10, 15, 1, 0) == DG_USAGE);
+    DG_CHECK(dg_synthesize(dir, 10, 257, 1, 0) == DG_USAGE);
     DG_CHECK(access(dir, F_OK) != 0);
 }
 
@@ -186,6 +244,8 @@ int main(void)
     pictures_differ();
     sizes_agree();
     files_are_written_once();
+    shapes_are_what_they_were();
+    classes_have_folders();
     nonsense_is_refused();
     remove_tree(base);
     return dg_test_report();

@@ -215,7 +215,7 @@ static void as_the_program(void)
     dcgan_backend *b;
     dcgan_job *mine, *its;
     snprintf(cats, sizeof cats, "%s", temp_path("cats"));
-    good((dcgan_error)dg_synthesize(cats, PICTURES, SIZE, 3));
+    good((dcgan_error)dg_synthesize(cats, PICTURES, SIZE, 3, 0));
     snprintf(words, sizeof words, "--data %s --model %s --batch 4 --flip --seed 9 --epochs 2 --device cpu -q --out %s",
              cats, tiny, temp_path("run"));
     DG_CHECKF(program(words), "%s", dg_message());
