@@ -184,19 +184,35 @@ static void adam(const dg_adam_args *a)
     a->ring[a->state->step % DG_RING].value[a->bad] = bad;
 }
 
+/* Value i of a record, of so many bytes a value. */
+static double value_of(const dg_gather_args *a, const uint8_t *record, int i, int cell)
+{
+    double wide;
+    float narrow;
+    if (cell == 1) return record[i] / a->dev[i % a->C] - a->shift[i % a->C];
+    memcpy(&narrow, record + i * cell, sizeof narrow);
+    if (cell == sizeof narrow) return (double)narrow;
+    memcpy(&wide, record + i * cell, sizeof wide);
+    return wide;
+}
+
 static void gather(const dg_gather_args *a)
 {
+    const int count = a->H * a->W * a->C, cell = a->prepared ? (int)(a->record - (a->label ? 4 : 0)) / count : 1;
     for (int n = 0; n < a->N; n++) {
         uint32_t word[4];
         dg_philox(word, a->state->seed, (uint64_t)DG_STREAM_FLIP << 56 | a->state->step, (uint64_t)(n / 4));
         bool mirror = a->flip && word[n % 4] % 2;
-        int64_t row = a->perm[a->state->cursor + n];
+        const uint8_t *record = a->data + a->perm[a->state->cursor + n] * a->record;
+        uint32_t label = 0;
+        for (int i = 3; i >= 0 && a->label; i--) label = label * 256 + record[count * cell + i];
+        if (a->label) a->label[n] = (int32_t)label;
         for (int h = 0; h < a->H; h++)
             for (int w = 0; w < a->W; w++)
                 for (int c = 0; c < a->C; c++) {
                     int from = mirror ? a->W - 1 - w : w;
                     ((double *)a->x)[((n * a->H + h) * a->W + w) * a->C + c] =
-                        a->data[((row * a->H + h) * a->W + from) * a->C + c] / 127.5 - 1;
+                        value_of(a, record, (h * a->W + from) * a->C + c, cell);
                 }
     }
 }

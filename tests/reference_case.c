@@ -14,7 +14,7 @@ void **dg_ref_pointer(const dg_op *op, int i)
     return (void **)(void *)((char *)(uintptr_t)&op->u + dg_operands(op->kind, &n)[i].member);
 }
 
-/* The permutation is read from the cursor on, and says which pictures are read: all up to the last of them count. */
+/* The permutation is read from the cursor on, and says which records are read: all up to the last of them count. */
 static size_t count_anywhere(const dg_op *op, const char *name)
 {
     const dg_gather_args *a = &op->u.gather;
@@ -23,7 +23,7 @@ static size_t count_anywhere(const dg_op *op, const char *name)
     if (strcmp(name, "perm") == 0) return (size_t)end;
     for (int64_t i = 0; i < end; i++)
         if ((size_t)a->perm[i] > last) last = (size_t)a->perm[i];
-    return (last + 1) * (size_t)a->H * (size_t)a->W * (size_t)a->C;
+    return (last + 1) * (size_t)a->record;
 }
 
 void dg_ref_operand(const dg_op *op, int i, size_t *count, dg_type *type)

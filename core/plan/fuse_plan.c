@@ -12,6 +12,7 @@
 #include "core/tune/conv_tiles.h"
 #include "core/plan/deps.h"
 #include "core/plan/fuse_launch.h"
+#include "core/plan/gather.h"
 
 enum { NONE = -1 };
 
@@ -101,7 +102,8 @@ static void take_around(pass *f, int i)
     const dg_deps *d = &f->deps; /* the pictures before the fakes */
     for (int n = d->of_row[op->operand[k].row]; d->access[d->by_row[n]].op < i; n++) {
         const int j = d->access[d->by_row[n]].op;
-        if (p->op[j].kind == DG_OP_gather && f->note[j].launch == j) join(f, j, i);
+        if (p->op[j].kind == DG_OP_gather && dg_gather_is_signed(&p->op[j].u.gather) && f->note[j].launch == j)
+            join(f, j, i);
     }
 }
 

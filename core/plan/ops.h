@@ -214,14 +214,20 @@ typedef struct {
     int net, bad; /* index into state->lr; metric index */
 } dg_update_args;
 
-/* Rows perm[cursor + n] of the data set, each mirrored left-right if flip is set and bit 0 of word
- * n % 4 of dg_philox(seed, (DG_STREAM_FLIP, step), n / 4) is 1; x = pixel / 127.5 - 1. */
+/* Records perm[cursor + n] of the data set, each picture mirrored left-right if flip is set and bit 0 of word
+ * n % 4 of dg_philox(seed, (DG_STREAM_FLIP, step), n / 4) is 1; x = pixel / dev[c] - shift[c]. Where pictures are
+ * prepared the record has the values of x, of the backend's type. Behind the picture comes the label, where there are
+ * labels: 4 bytes, the lowest first. core/plan/gather.h */
+enum { DG_CHANNELS_MAX = 4 };
 typedef struct {
-    void *x;             /* out (N, H, W, C) */
-    const uint8_t *data; /* (rows, H, W, C) */
+    void *x;             /* out (N, H, W, C); C is at most DG_CHANNELS_MAX */
+    int32_t *label;      /* out (N), NULL: not wanted */
+    const uint8_t *data; /* (rows, record) */
     const int32_t *perm; /* permutation of the whole epoch */
     const dg_step_state *state;
-    int N, H, W, C, flip;
+    int64_t record; /* bytes of one; what comes behind picture and label is left alone */
+    double dev[DG_CHANNELS_MAX], shift[DG_CHANNELS_MAX];
+    int N, H, W, C, flip, prepared;
 } dg_gather_args;
 
 /* z[i] = normal i % 4 of dg_normal4(seed, (stream, step), i / 4), widened from float.

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/rng.h"
+#include "core/plan/gather.h"
 #include "host/net/job.h"
 #include "host/net/layers/layers.h"
 
@@ -130,6 +131,7 @@ static void add_gather(dg_job *job, dg_plan *plan, dg_view pictures, int B)
     const dg_model *m = &job->model;
     dg_op *op = dg_plan_add(plan, DG_OP_gather, "D.x.gather");
     op->u.gather = (dg_gather_args){.N = B, .H = m->size, .W = m->size, .C = m->channels, .flip = job->o.flip};
+    dg_gather_signed(&op->u.gather);
     dg_bind(op, "x", pictures);
     dg_bind_row(op, "data", job->row[DG_ROW_DATA]);
     dg_bind_row(op, "perm", job->row[DG_ROW_PERM]);

@@ -2,6 +2,7 @@
 #include "core/base/math.h"
 #include "core/tune/conv_tiles.h"
 #include "core/plan/fuse_launch.h"
+#include "core/plan/gather.h"
 
 static const char *fwd_refuses(const dg_fused_conv *f)
 {
@@ -11,6 +12,7 @@ static const char *fwd_refuses(const dg_fused_conv *f)
     if (f->out.kind == DG_EPILOGUE_STATS) return "thin makes no statistics";
     if (f->out.groups < 1 || a->N % f->out.groups) return "groups are equal parts of the batch";
     if (g->N && (g->N > a->N || g->H != a->H || g->W != a->W || g->C != a->Ci)) return "pictures of another size";
+    if (g->N && !dg_gather_is_signed(g)) return "pictures are read from -1 to 1, without labels";
     return NULL;
 }
 

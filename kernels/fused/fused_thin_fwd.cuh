@@ -34,9 +34,8 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
 #pragma unroll
         for (int k = 0; k < items; k++) {
             const int i = (int)threadIdx.x + k * fwd::NT, at = at_of(i);
-            v[k] = inside(i) ? dg_gather_value<float>(
-                                   in[row_of(i) * width + (mirrored ? (a.W - 1 - at / CI) * CI + at % CI : at)])
-                             : 0;
+            const int from = mirrored ? (a.W - 1 - at / CI) * CI + at % CI : at;
+            v[k] = inside(i) ? dg_gather_value(in[row_of(i) * width + from], 127.5f, 1.0f) : 0;
         }
     } else {
         const float *const x = (const float *)a.x + (int64_t)image * a.H * width;

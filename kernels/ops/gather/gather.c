@@ -3,6 +3,7 @@
 #include "core/base/rng.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 static bool mirrored(const dg_gather_args *a, int n)
 {
@@ -12,23 +13,59 @@ static bool mirrored(const dg_gather_args *a, int n)
     return word[n % 4] & 1;
 }
 
+/* Numbers of channels divide it, and so do lanes: value i of a picture is of the channel of i % PERIOD. */
+enum { PERIOD = 48 };
+
+typedef struct {
+    real dev[PERIOD], shift[PERIOD];
+} scales;
+
+static scales scales_of(const dg_gather_args *a)
+{
+    scales s;
+    for (int i = 0; i < PERIOD; i++) s.dev[i] = (real)a->dev[i % a->C], s.shift[i] = (real)a->shift[i % a->C];
+    return s;
+}
+
+static void scale(real *restrict out, const uint8_t *restrict in, int64_t count, const scales *s)
+{
+    for (int64_t at = 0; at < count; at += PERIOD) {
+        const int n = count - at < PERIOD ? (int)(count - at) : PERIOD;
+#pragma omp simd
+        for (int i = 0; i < n; i++) out[at + i] = (real)in[at + i] / s->dev[i] - s->shift[i];
+    }
+}
+
+/* The picture is in its place already. */
+static void mirror(real *x, const dg_gather_args *a)
+{
+    for (int h = 0; h < a->H; h++, x += (int64_t)a->W * a->C)
+        for (int w = 0; w < a->W / 2; w++)
+            for (int c = 0; c < a->C; c++) {
+                real *left = &x[w * a->C + c], *right = &x[(a->W - 1 - w) * a->C + c], was = *left;
+                *left = *right;
+                *right = was;
+            }
+}
+
+static int32_t label_at(const uint8_t *p)
+{
+    return (int32_t)((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24);
+}
+
 void DG_CPU(dg_cpu_gather)(const dg_gather_args *a, const dg_tune *tune)
 {
     (void)tune;
-    const int64_t width = (int64_t)a->W * a->C;
+    const int64_t count = (int64_t)a->H * a->W * a->C, bytes = count * (a->prepared ? (int64_t)sizeof(real) : 1);
+    const scales s = scales_of(a);
 #pragma omp parallel for schedule(static)
     for (int n = 0; n < a->N; n++) {
-        const uint8_t *in = a->data + (int64_t)a->perm[a->state->cursor + n] * a->H * width;
-        real *out = (real *)a->x + (int64_t)n * a->H * width;
-        if (!mirrored(a, n)) {
-#pragma omp simd
-            for (int64_t i = 0; i < a->H * width; i++) out[i] = (real)in[i] / (real)127.5 - 1;
-            continue;
-        }
-        for (int h = 0; h < a->H; h++, in += width, out += width)
-            for (int w = 0; w < a->W; w++)
-                for (int c = 0; c < a->C; c++)
-                    out[(a->W - 1 - w) * a->C + c] = (real)in[w * a->C + c] / (real)127.5 - 1;
+        const uint8_t *in = a->data + a->perm[a->state->cursor + n] * a->record;
+        real *out = (real *)a->x + n * count;
+        if (a->prepared) memcpy(out, in, (size_t)bytes);
+        else scale(out, in, count, &s);
+        if (mirrored(a, n)) mirror(out, a);
+        if (a->label) a->label[n] = label_at(in + bytes);
     }
 }
 

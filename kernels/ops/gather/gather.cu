@@ -4,38 +4,72 @@
  * of the values; n, values a thread (1, or 16 bytes of them). */
 #include "kernels/ops/gather/gather.cuh"
 
-/* One thread n values of one image: a whole word of bytes in, where the image is not mirrored. */
-template <class real, int n> static __global__ void gather_kernel(const dg_gather_args a)
+/* What becomes of the values of a record: pixels are scaled by channel, prepared ones are copied. */
+template <class real> struct gather_scale {
+    real dev[DG_CHANNELS_MAX], shift[DG_CHANNELS_MAX];
+    __device__ __forceinline__ real of(uint8_t pixel, int c) const { return dg_gather_value(pixel, dev[c], shift[c]); }
+    __device__ __forceinline__ real of(real value, int) const { return value; }
+};
+
+/* Values from..from + n - 1 of a record, whose parts may lie anywhere: a byte at a time. */
+template <int n, class cell> static __device__ __forceinline__ dg_pack<cell, n> gather_bytes(const uint8_t *from)
+{
+    dg_pack<cell, n> v;
+    uint8_t byte[sizeof v];
+    for (int k = 0; k < (int)sizeof v; k++) byte[k] = from[k];
+    memcpy(&v, byte, sizeof v);
+    return v;
+}
+
+/* One thread n values of one image: a load of all of them, where records lie so and the image is not mirrored. cell:
+ * uint8_t, or real where pictures are prepared. */
+template <class real, class cell, int n>
+static __global__ void gather_kernel(const dg_gather_args a, const gather_scale<real> scale, bool aligned)
 {
     const int width = a.W * a.C, count = a.H * width;
     const int i = (int)(blockIdx.y * blockDim.x + threadIdx.x) * n, image = (int)blockIdx.x; /* a grid is 65535 high */
     if (i >= count) return;
     const uint8_t *in = dg_gather_row(a, image);
     const bool mirrored = dg_gather_mirrored(a, image);
-    dg_pack<uint8_t, n> byte;
+    dg_pack<cell, n> v;
     if (mirrored) {
         for (int k = 0; k < n; k++) {
             const int row = (i + k) / width, at = (i + k) % width;
-            byte.v[k] = in[row * width + (a.W - 1 - at / a.C) * a.C + at % a.C];
+            const int64_t from = row * width + (a.W - 1 - at / a.C) * a.C + at % a.C;
+            v.v[k] = gather_bytes<1, cell>(in + from * (int)sizeof(cell)).v[0];
         }
+    } else if (aligned) {
+        v = dg_load<n>((const cell *)in + i);
     } else {
-        byte = dg_load<n>(in + i);
+        v = gather_bytes<n, cell>(in + (int64_t)i * (int)sizeof(cell));
     }
     dg_pack<real, n> x;
-    for (int k = 0; k < n; k++) x.v[k] = dg_gather_value<real>(byte.v[k]);
+    for (int k = 0; k < n; k++) x.v[k] = scale.of(v.v[k], (i + k) % a.C);
     dg_store<n>((real *)a.x + (int64_t)image * count + i, x);
+    if (a.label && !i) a.label[image] = gather_bytes<1, int32_t>(in + (int64_t)count * (int)sizeof(cell)).v[0];
 }
 
-template <class real, int n>
+template <class real, class cell, int n>
 static void launch_gather(const dg_gather_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     const int threads = a->H * a->W * a->C / n;
-    KLAUNCH((gather_kernel<real, n>), dim3(a->N, dg_div_up(threads, tune->block)), dim3(tune->block), 0, stream, *a);
+    gather_scale<real> scale;
+    for (int c = 0; c < DG_CHANNELS_MAX; c++) scale.dev[c] = (real)a->dev[c], scale.shift[c] = (real)a->shift[c];
+    const bool aligned = a->record % (int64_t)sizeof(dg_pack<cell, n>) == 0;
+    KLAUNCH((gather_kernel<real, cell, n>), dim3(a->N, dg_div_up(threads, tune->block)), dim3(tune->block), 0, stream,
+            *a, scale, aligned);
+}
+
+template <class real, class cell>
+static void gather_from(const dg_gather_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    if (dg_is_vector(tune)) launch_gather<real, cell, dg_wide<real>>(a, tune, stream);
+    else launch_gather<real, cell, 1>(a, tune, stream);
 }
 
 template <class real> void dg_cuda_gather(const dg_gather_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_is_vector(tune) ? launch_gather<real, dg_wide<real>>(a, tune, stream) : launch_gather<real, 1>(a, tune, stream);
+    a->prepared ? gather_from<real, real>(a, tune, stream) : gather_from<real, uint8_t>(a, tune, stream);
 }
 DG_INSTANTIATE(gather, gather)
 

@@ -16,12 +16,12 @@ static __device__ __forceinline__ bool dg_gather_mirrored(const dg_gather_args &
 
 static __device__ __forceinline__ const uint8_t *dg_gather_row(const dg_gather_args &a, int image)
 {
-    return a.data + (int64_t)a.perm[a.state->cursor + image] * (a.H * a.W * a.C);
+    return a.data + a.perm[a.state->cursor + image] * a.record;
 }
 
-template <class real> static __device__ __forceinline__ real dg_gather_value(uint8_t byte)
+template <class real> static __device__ __forceinline__ real dg_gather_value(uint8_t byte, real dev, real shift)
 {
-    return (real)byte / (real)127.5 - 1;
+    return (real)byte / dev - shift;
 }
 
 #endif

@@ -1,11 +1,15 @@
 /* Pictures in and out, and the step's counters: gather, to_u8, advance, without running them. */
+#include <math.h>
+
+#include "core/plan/gather.h"
 #include "core/plan/limits.h"
 
-/* Values in -1..1. */
+/* A division and a subtraction, both rounded; a copy is equal to the bit. */
 static double gather_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {
-    (void)o, (void)i, (void)want;
-    return 4 * v->eps;
+    (void)o;
+    const dg_gather_args *a = &v->op[0]->u.gather;
+    return a->prepared ? 0 : 2 * v->eps * (want + fabs(a->shift[i % (size_t)a->C]));
 }
 
 static dg_err gather_limits(const dg_op_values *v) { return dg_limits_each(v, gather_limit); }
@@ -13,16 +17,26 @@ static dg_err gather_limits(const dg_op_values *v) { return dg_limits_each(v, ga
 static double gather_flops(const dg_op *op)
 {
     const dg_gather_args *a = &op->u.gather;
-    return 2.0 * a->N * a->H * a->W * a->C;
+    return (a->prepared ? 0.0 : 2.0) * a->N * a->H * a->W * a->C;
+}
+
+/* Rows of a tuning file are about records without labels; those with them run the same kernels. */
+static const char *gather_complete(dg_op *op)
+{
+    dg_gather_args *a = &op->u.gather;
+    if (a->C > DG_CHANNELS_MAX) return "a picture has at most 4 channels";
+    if (a->H > 65536 || a->W > 65536 || (int64_t)a->H * a->W * a->C > INT32_MAX) return "the picture is too large";
+    a->record = dg_gather_record(a, DG_F32, false);
+    return NULL;
 }
 
 static double to_u8_flops(const dg_op *op) { return 4.0 * (double)op->u.to_u8.n; }
 static double advance_flops(const dg_op *op) { return 0 * op->u.advance.batch; }
 
-/* The permutation says which pictures are read. */
-#define PICTURES                                                                                    \
-    {                                                                                               \
-        "data", offsetof(dg_gather_args, data), DG_IN, DG_BYTE, DG_FIELDS(gather, N, H, W, C), true \
+/* The permutation says which records are read. */
+#define RECORDS                                                                                    \
+    {                                                                                              \
+        "data", offsetof(dg_gather_args, data), DG_IN, DG_BYTE, DG_FIELDS(gather, N, record), true \
     }
 #define PERMUTATION                                                                         \
     {                                                                                       \
@@ -30,11 +44,13 @@ static double advance_flops(const dg_op *op) { return 0 * op->u.advance.batch; }
     }
 
 const dg_op_info dg_info_gather = {
-    .operand = {DG_OUTPUT(gather, x, N, H, W, C), PICTURES, PERMUTATION, DG_STEP_READ(gather)},
+    .operand = {DG_OUTPUT(gather, x, N, H, W, C), DG_OPERAND(gather, label, DG_OUT, DG_INDEX, N), RECORDS, PERMUTATION,
+                DG_STEP_READ(gather)},
     .shape = {{"N", DG_FIELD(gather, N)},
               {"H", DG_FIELD(gather, H)},
               {"W", DG_FIELD(gather, W)},
               {"C", DG_FIELD(gather, C)}},
+    .complete = gather_complete,
     .wide = DG_FIELDS(gather, H, W, C),
     .flops = gather_flops,
     .variants = {&dg_direct, &dg_vector},

@@ -1,6 +1,7 @@
 /* The pass that puts ops into fused launches: every op is in one, none runs before what it needs, and the published
  * network's step has as few kernels as can be. What the launches compute is judged in the simulator. */
 #include "core/plan/branches.h"
+#include "core/plan/gather.h"
 #include "ordered.h"
 #include "core/tune/planner.h"
 
@@ -102,6 +103,78 @@ static void plans(const char *name, int batch, dg_math math, const char *arch, u
     b->close(b);
 }
 
+/* ---- Pictures ---- */
+
+static dg_err (*fuse_as_it_is)(dg_backend *b, struct dg_plan *p);
+static void (*changed)(dg_op *gather);
+
+static dg_op *gather_of(const dg_plan *p)
+{
+    for (int i = 0; i < p->ops; i++)
+        if (p->op[i].kind == DG_OP_gather) return &p->op[i];
+    return NULL;
+}
+
+static dg_err fuse_changed(dg_backend *b, struct dg_plan *p)
+{
+    dg_op *gather = gather_of(p);
+    if (gather) changed(gather);
+    return fuse_as_it_is(b, p);
+}
+
+static void leave(dg_op *op) { (void)op; }
+static void scaled(dg_op *op) { op->u.gather.dev[2] = 255; }
+static void shifted(dg_op *op) { op->u.gather.shift[0] = 0; }
+static void labelled(dg_op *op) { op->u.gather.record += 4; }
+static void prepared(dg_op *op)
+{
+    op->u.gather.prepared = 1;
+    op->u.gather.record = dg_gather_record(&op->u.gather, DG_F32, false);
+}
+
+/* Is the gather a part of the launch that reads its pictures? The convolution takes its activation along in any case.
+ */
+static void check_pictures(dg_backend *b, const dg_model *m, bool fused)
+{
+    const dg_job_options o = {.batch = 8, .samples = 8, .rows = 16, .train = true};
+    dg_job g;
+    if (!DG_CHECKF(!dg_job_build(&g, m, &o, b), "%s", dg_message())) return;
+    const dg_plan *p = &g.plan[DG_PLAN_TRAIN];
+    const int gather = (int)(gather_of(p) - p->op);
+    bool conv = false;
+    for (int i = 0; i < p->launches; i++) {
+        const dg_launch *l = &p->launch[i];
+        if (gather >= l->first && gather < l->first + l->count)
+            DG_CHECKF((l->count > 1) == fused, "the gather's launch has %d ops", l->count);
+        conv |= !strcmp(p->op[l->main].name, "D.1.conv.fwd") && l->kind == DG_LAUNCH_CONV;
+    }
+    DG_CHECK(conv);
+    check_launches(p, DG_FUSE_ALL);
+    dg_job_free(&g);
+}
+
+/* Fused kernels read what a GAN reads, others are gathered by themselves. */
+static void pictures(void)
+{
+    static const struct {
+        void (*change)(dg_op *gather);
+        bool fused;
+    } cases[] = {{leave, true}, {scaled, false}, {shifted, false}, {labelled, false}, {prepared, false}};
+    static dg_model m;
+    dg_machine machine;
+    dg_backend *b;
+    if (!DG_CHECK(!dg_model_read("dcgan32", &m) && !dg_machine_arch("sm_90", DG_F32, &machine))) return;
+    machine.math = DG_MATH_BF16;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (!DG_CHECKF(!dg_planner_open(&machine, NULL, DG_FUSE_ALL, &b), "%s", dg_message())) return;
+        fuse_as_it_is = b->fuse;
+        changed = cases[i].change;
+        b->fuse = fuse_changed;
+        check_pictures(b, &m, cases[i].fused);
+        b->close(b);
+    }
+}
+
 /* ---- Order ---- */
 
 static dg_err only_order(dg_backend *b, struct dg_plan *p)
@@ -156,6 +229,7 @@ int main(void)
     plans("dcgan64-paper", 64, DG_MATH_FP16, "sm_75", DG_FUSE_ALL, 28);
     plans("dcgan64", 128, DG_MATH_FP16, "sm_75", DG_FUSE_ALL, 28);
     plans("dcgan32", 1, DG_MATH_TF32, "sm_90", DG_FUSE_ALL, 0);
+    pictures();
     order();
     return dg_test_report();
 }

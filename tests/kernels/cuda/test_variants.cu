@@ -17,8 +17,8 @@ static const int convs[][8] = {
 };
 static const int maps[][5] = {
     /* N, H, W, C, groups */
-    {1, 3, 5, 1, 1}, {3, 7, 3, 3, 1},    {3, 5, 7, 5, 3},  {3, 3, 3, 12, 3},
-    {2, 9, 9, 6, 2}, {1, 17, 17, 68, 1}, {4, 8, 9, 64, 2}, {3, 16, 15, 12, 1},
+    {1, 3, 5, 1, 1},    {3, 7, 3, 3, 1},  {3, 5, 7, 5, 3},    {3, 3, 3, 12, 3}, {2, 9, 9, 6, 2},
+    {1, 17, 17, 68, 1}, {4, 8, 9, 64, 2}, {3, 16, 15, 12, 1}, {3, 5, 8, 3, 1},
 };
 static const int64_t lengths[] = {1, 3, 5, 68, 1001, 4100};
 
@@ -88,7 +88,7 @@ static void shapes_of(dg_backend *b, dg_op_kind kind)
         const shape_value values[] = {{"N", d[0]},      {"H", d[1]}, {"W", d[2]}, {"C", d[3]},
                                       {"groups", d[4]}, {"K", 3},    {"S", 2},    {"P", 1}};
         if (dev_small() && d[0] * d[1] * d[2] * d[3] >= 1100) continue;
-        DG_CHECK(!shape_set(&op, kind, values, 8));
+        if (shape_set(&op, kind, values, 8)) continue; /* pictures have 4 channels at most */
         every_choice(b, op);
     }
 }

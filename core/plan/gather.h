@@ -1,0 +1,19 @@
+/* What pictures are gathered from: records of a data set, each a picture and perhaps its label. */
+#ifndef DG_GATHER_H
+#define DG_GATHER_H
+
+#include <stdbool.h>
+
+#include "core/base/tensor.h"
+#include "core/plan/ops.h"
+
+/* Bytes of a record: the picture, and 4 of a label where there are labels. */
+int64_t dg_gather_record(const dg_gather_args *a, dg_type real, bool labels);
+
+/* Pixels to -1 .. 1, from records without labels: what a GAN reads. */
+void dg_gather_signed(dg_gather_args *a);
+
+/* Is it that and nothing more? Fused kernels read such pictures alone. */
+bool dg_gather_is_signed(const dg_gather_args *a);
+
+#endif
