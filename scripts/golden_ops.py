@@ -86,4 +86,23 @@ for s in ('', '_smooth'):
     loss.backward()
     show('softmax_loss' + s, loss)
     show('softmax_dlogit' + s, logit.grad)
+
+print('\n/* Five steps of three optimisers: weights after each, of which the first three decay by 0.01. */')
+p0, grads = exact(5), [(exact(5) * torch.tensor([1.0, 0.125, 0.0, 1e-4, 64.0])).float().double() for _ in range(5)]
+show('update_p0', p0)
+show('update_g', torch.stack(grads))
+for name, make in {
+    'sgd': lambda g: torch.optim.SGD(g, lr=0.05),
+    'momentum': lambda g: torch.optim.SGD(g, lr=0.05, momentum=0.9),
+    'nesterov': lambda g: torch.optim.SGD(g, lr=0.05, momentum=0.9, nesterov=True),
+    'adagrad': lambda g: torch.optim.Adagrad(g, lr=0.05, eps=1e-10, initial_accumulator_value=0.125),
+    'adadelta': lambda g: torch.optim.Adadelta(g, lr=0.05, rho=0.9, eps=1e-6),
+}.items():
+    p = [nn.Parameter(p0[:3].clone()), nn.Parameter(p0[3:].clone())]
+    optimizer, after = make([{'params': p[0], 'weight_decay': 0.01}, {'params': p[1]}]), []
+    for g in grads:
+        p[0].grad, p[1].grad = g[:3].clone(), g[3:].clone()
+        optimizer.step()
+        after.append(torch.cat(p).detach().clone())
+    show('update_' + name, torch.stack(after))
 print('\n#endif')

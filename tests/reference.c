@@ -184,6 +184,32 @@ static void adam(const dg_adam_args *a)
     a->ring[a->state->step % DG_RING].value[a->bad] = bad;
 }
 
+/* The optimisers beside Adam. */
+static void update(dg_op_kind kind, const dg_update_args *a)
+{
+    double *p = a->p, *m = a->m, *v = a->v, lr = a->state->lr[a->net], bad = 0;
+    for (int64_t i = 0; i < a->n; i++) {
+        const double g = ((const double *)a->g)[i] + (i < a->decayed ? a->decay * p[i] : 0);
+        double step = g;
+        if (kind == DG_OP_sgd && m) {
+            m[i] = a->momentum * m[i] + g;
+            step = a->nesterov ? g + a->momentum * m[i] : m[i];
+        }
+        if (kind == DG_OP_adagrad) {
+            v[i] += g * g;
+            step = g / (sqrt(v[i]) + a->eps);
+        }
+        if (kind == DG_OP_adadelta) {
+            v[i] = a->rho * v[i] + (1 - a->rho) * g * g;
+            step = g * sqrt(m[i] + a->eps) / sqrt(v[i] + a->eps);
+            m[i] = a->rho * m[i] + (1 - a->rho) * step * step;
+        }
+        p[i] -= lr * step;
+        bad += !isfinite(p[i]);
+    }
+    a->ring[a->state->step % DG_RING].value[a->bad] = bad;
+}
+
 /* Value i of a record, of so many bytes a value. */
 static double value_of(const dg_gather_args *a, const uint8_t *record, int i, int cell)
 {
@@ -310,6 +336,9 @@ void dg_ref_run(const dg_op *op)
     case DG_OP_softmax: softmax(&op->u.softmax); break;
     case DG_OP_bce: bce(&op->u.bce); break;
     case DG_OP_adam: adam(&op->u.adam); break;
+    case DG_OP_sgd:
+    case DG_OP_adagrad:
+    case DG_OP_adadelta: update(op->kind, &op->u.update); break;
     case DG_OP_gather: gather(&op->u.gather); break;
     case DG_OP_noise: noise(&op->u.noise); break;
     case DG_OP_to_u8: to_u8(&op->u.to_u8); break;

@@ -201,7 +201,8 @@ typedef struct {
  *     adagrad   v = v + g' g', p = p - lr g' / (sqrt(v) + eps)             (Duchi et al. 2011)
  *     adadelta  v = rho v + (1-rho) g' g', d = g' sqrt(m + eps) / sqrt(v + eps), m = rho m + (1-rho) d d, p = p - lr d
  *               (Zeiler 2012)
- * Count the weights that are not finite afterwards into ring[...].value[bad]. */
+ * eps is above 0, so that zeros stay zeros. Count the weights that are not finite afterwards into
+ * ring[...].value[bad]. */
 typedef struct {
     void *p;     /* (n), updated in place */
     void *m, *v; /* (n), updated in place: sgd has m, and only with momentum; adagrad v; adadelta both */
@@ -276,6 +277,9 @@ typedef struct {
     X(softmax, softmax, plain)         \
     X(bce, bce, plain)                 \
     X(adam, adam, plain)               \
+    X(sgd, update, plain)              \
+    X(adagrad, update, plain)          \
+    X(adadelta, update, plain)         \
     X(gather, gather, plain)           \
     X(noise, noise, plain)             \
     X(to_u8, to_u8, plain)             \
@@ -330,6 +334,7 @@ typedef struct {
         dg_softmax_args softmax;
         dg_bce_args bce;
         dg_adam_args adam;
+        dg_update_args update;
         dg_gather_args gather;
         dg_noise_args noise;
         dg_to_u8_args to_u8;

@@ -1,20 +1,5 @@
 /* Adam over one network's flat weights: one sweep, bound by memory (seven numbers moved for each weight). */
-#include "kernels/cpu/cpu.h"
-
-#include <float.h>
-#include <math.h>
-
-enum { PIECE = 4096 };
-
-#if DG_FP == 64
-#define LARGEST DBL_MAX
-#define ROOT sqrt
-#define MAGNITUDE fabs
-#else
-#define LARGEST FLT_MAX
-#define ROOT sqrtf
-#define MAGNITUDE fabsf
-#endif
+#include "kernels/ops/update/sweep.h"
 
 void DG_CPU(dg_cpu_adam)(const dg_adam_args *a, const dg_tune *tune)
 {
@@ -24,19 +9,19 @@ void DG_CPU(dg_cpu_adam)(const dg_adam_args *a, const dg_tune *tune)
     const real unbias = (real)(1 / sqrt(1 - pow(a->beta2, t))), eps = (real)a->eps;
     const real new1 = (real)(1 - a->beta1), keep2 = (real)a->beta2, new2 = (real)(1 - a->beta2);
     int64_t bad = 0; /* a sum of integers: its order does not matter */
-#pragma omp parallel for schedule(static) reduction(+ : bad) if (a->n > PIECE)
-    for (int64_t at = 0; at < a->n; at += PIECE) {
+#pragma omp parallel for schedule(static) reduction(+ : bad) if (a->n > DG_SWEEP_PIECE)
+    for (int64_t at = 0; at < a->n; at += DG_SWEEP_PIECE) {
         real *restrict p = (real *)a->p + at, *restrict m = (real *)a->m + at, *restrict v = (real *)a->v + at;
         const real *restrict g = (const real *)a->g + at;
-        int n = a->n - at < PIECE ? (int)(a->n - at) : PIECE, broken = 0;
+        int n = a->n - at < DG_SWEEP_PIECE ? (int)(a->n - at) : DG_SWEEP_PIECE, broken = 0;
 #pragma omp simd reduction(+ : broken)
         for (int i = 0; i < n; i++) {
             real gi = g[i], mi = m[i] + new1 * (gi - m[i]), vi = keep2 * v[i] + new2 * (gi * gi);
-            real pi = p[i] - rate * mi / (ROOT(vi) * unbias + eps);
+            real pi = p[i] - rate * mi / (dg_root(vi) * unbias + eps);
             m[i] = mi;
             v[i] = vi;
             p[i] = pi;
-            broken += !(MAGNITUDE(pi) <= LARGEST);
+            broken += !dg_finite(pi);
         }
         bad += broken;
     }

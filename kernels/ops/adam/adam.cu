@@ -3,12 +3,7 @@
  * Tile: a thread n weights (n = 1 direct, 4 vector; of double 2). Shared memory: 36 bytes (double: 52). Registers: 50
  * to 60 (double: 68 to 70). Bound by: memory, 28 bytes a weight. */
 #include "kernels/ops/adam/adam.cuh"
-
-/* How many weights of this launch are not finite, and how many blocks have said so. The last block writes the
- * count into the ring and clears both, so that the next launch finds zeros. Integers: their order does not
- * matter. Launches of a backend follow each other in one stream; two backends of one device in one process may not be
- * at work at the same time (include/dcgan.h). */
-static __device__ unsigned bad_weights, blocks_done;
+#include "kernels/ops/update/sweep.cuh"
 
 /* The block is the tuning row's: dg_variant_check() lets it be so large. */
 /* real: type of weights; n: weights a thread. */
@@ -16,11 +11,7 @@ template <class real, int n>
 static __global__ void __launch_bounds__(sizeof(real) == 4 ? 1024 : 512) adam_kernel(const dg_adam_args a)
 {
     SHARED(dg_adam_factors<real>, factors, );
-    SHARED(unsigned, bad_here, );
-    if (threadIdx.x == 0) {
-        factors = dg_adam_factors_of<real>(a, a.state->step);
-        bad_here = 0;
-    }
+    if (threadIdx.x == 0) factors = dg_adam_factors_of<real>(a, a.state->step);
     __syncthreads();
     const dg_adam_factors<real> f = factors;
     real *p = (real *)a.p, *m = (real *)a.m, *v = (real *)a.v;
@@ -35,25 +26,12 @@ static __global__ void __launch_bounds__(sizeof(real) == 4 ? 1024 : 512) adam_ke
         dg_store<n>(m + i, mm);
         dg_store<n>(v + i, vv);
     }
-    if (broken) atomicAdd(&bad_here, broken);
-    __syncthreads();
-    if (threadIdx.x) return;
-    if (bad_here) atomicAdd(&bad_weights, bad_here);
-    __threadfence();
-    if (atomicAdd(&blocks_done, 1u) != gridDim.x - 1) return;
-    __threadfence();
-    a.ring[a.state->step % DG_RING].value[a.bad] = (double)atomicExch(&bad_weights, 0u);
-    atomicExch(&blocks_done, 0u);
+    dg_count_broken(a, broken);
 }
-
-/* Enough blocks to fill any GPU; more of them would only repeat the powers. */
-static constexpr int MAX_BLOCKS = 2048;
 
 template <class real, int n> static void launch(const dg_adam_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    int64_t blocks = dg_div_up<int64_t>(a->n, (int64_t)n * tune->block);
-    if (blocks > MAX_BLOCKS) blocks = MAX_BLOCKS;
-    KLAUNCH((adam_kernel<real, n>), dim3((unsigned)blocks), dim3(tune->block), 0, stream, *a);
+    KLAUNCH((adam_kernel<real, n>), dg_sweep_grid(a->n, n, tune->block), dim3(tune->block), 0, stream, *a);
 }
 
 template <class real> void dg_cuda_adam(const dg_adam_args *a, const dg_tune *tune, cudaStream_t stream)

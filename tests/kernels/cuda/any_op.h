@@ -68,6 +68,13 @@ class any_op {
             op.u.adam.beta1 = 0.5, op.u.adam.beta2 = 0.999, op.u.adam.eps = 1e-8;
             op.u.adam.net = DG_D, op.u.adam.bad = DG_BAD_D;
             break;
+        case DG_OP_sgd:
+        case DG_OP_adagrad:
+        case DG_OP_adadelta:
+            op.u.update.momentum = op.u.update.rho = 0.9, op.u.update.nesterov = 1, op.u.update.eps = 1e-6;
+            op.u.update.decay = 0.01, op.u.update.decayed = op.u.update.n / 2;
+            op.u.update.net = DG_D, op.u.update.bad = DG_BAD_D;
+            break;
         case DG_OP_gather:
             op.u.gather.flip = 1;
             dg_gather_signed(&op.u.gather);
@@ -94,7 +101,8 @@ class any_op {
         for (size_t k = 0; k < count && op.kind == DG_OP_softmax && is(i, "label"); k++)
             ((int32_t *)(void *)bytes.data())[k] = (int32_t)(k * 7 % (size_t)op.u.softmax.C);
         if (type != DG_F64) return;
-        const bool positive = is(i, "rstd") || is(i, "v") || is(i, "running_var") || is(i, "gamma");
+        const bool positive = is(i, "rstd") || is(i, "v") || is(i, "running_var") || is(i, "gamma") ||
+                              (is(i, "m") && op.kind == DG_OP_adadelta);
         const bool coarse = op.kind <= DG_OP_conv_dw;
         for (size_t k = 0; k < count; k++) {
             const double v = dg_test_random(&seed);

@@ -98,4 +98,44 @@ static const double golden_softmax_dlogit_smooth[20] = {
     -0x1.471a3f5e37bafp-8, -0x1.7aa9e1e6f1339p-9, 0x1.522c1e11e837ep-3,  0x1.27e861f4628c7p-4,  -0x1.d5fcd5898bfb8p-3,
     -0x1.9ed7f8df90262p-9, -0x1.d709a9c5e269ep-3, -0x1.4708d39c05449p-8, -0x1.4539b7fd752acp-8, 0x1.f1e71e062c7e0p-3};
 
+/* Five steps of three optimisers: weights after each, of which the first three decay by 0.01. */
+static const double golden_update_p0[5] = {-0x1.192f500000000p-3, 0x1.bd95e00000000p-1, -0x1.c26b0e0000000p-1,
+                                           -0x1.0bbf080000000p+0, -0x1.1b15d40000000p+0};
+static const double golden_update_g[25] = {
+    -0x1.79805c0000000p+0, -0x1.c301aa0000000p-9, 0x0.0p+0,  -0x1.da0ef00000000p-14, -0x1.c174c80000000p+5,
+    -0x1.a62fb20000000p+0, -0x1.1120740000000p-2, 0x0.0p+0,  0x1.599f2c0000000p-14,  -0x1.da38400000000p+3,
+    0x1.7f2ace0000000p-1,  -0x1.d203660000000p-5, 0x0.0p+0,  0x1.75800e0000000p-17,  0x1.1bdd5c0000000p+7,
+    0x1.54f4b20000000p+0,  0x1.729b4c0000000p-5,  -0x0.0p+0, 0x1.10022a0000000p-13,  0x1.8ec3e80000000p+5,
+    -0x1.ee60420000000p-2, 0x1.0b0f300000000p-3,  0x0.0p+0,  0x1.2df05c0000000p-18,  -0x1.bb0a940000000p+1};
+static const double golden_update_sgd[25] = {
+    -0x1.04165aac08312p-4, 0x1.bd7363f06f9dbp-1, -0x1.c23166b26e979p-1, -0x1.0bbea93036666p+0, 0x1.b40b6c0000001p+0,
+    0x1.372ac5e0999e0p-6,  0x1.c40e624f29edap-1, -0x1.c1f7c6c60e065p-1, -0x1.0bbeee500c000p+0, 0x1.38ddc2ccccccdp+1,
+    -0x1.2e0e580bac179p-6, 0x1.c54954d9cfec6p-1, -0x1.c1be2e39ec7b5p-1, -0x1.0bbef7a672c00p+0, -0x1.29c0183333334p+2,
+    -0x1.5c3dad2b1bcd3p-4, 0x1.c3e6d352a9cdbp-1, -0x1.c1849d0d18447p-1, -0x1.0bbf64741d266p+0, -0x1.c941a83333334p+2,
+    -0x1.f262199e9f415p-5, 0x1.c0566468c4163p-1, -0x1.c14b133e9fceap-1, -0x1.0bbf683a51800p+0, -0x1.be2e314cccccep+2};
+static const double golden_update_momentum[25] = {
+    -0x1.04165aac08312p-4, 0x1.bd7363f06f9dbp-1, -0x1.c23166b26e979p-1, -0x1.0bbea93036666p+0, 0x1.b40b6c0000001p+0,
+    0x1.5dd88976ebd4fp-4,  0x1.c3ef590df4c85p-1, -0x1.c1c3e366a4c1fp-1, -0x1.0bbe98fb7028fp+0, 0x1.3e3cc30000000p+2,
+    0x1.74ac04b826de1p-3,  0x1.cb0045c5c3ef2p-1, -0x1.c127c1ba931ecp-1, -0x1.0bbe93bbf14b4p+0, 0x1.a2dc04ccccccbp-1,
+    0x1.9e13d0317f72dp-3,  0x1.cff9113bfda1fp-1, -0x1.c061bf1a5f13bp-1, -0x1.0bbefbd076508p+0, -0x1.5a70cb28f5c29p+2,
+    0x1.f492a70828115p-3,  0x1.d0e09aaf739c4p-1, -0x1.bf7624f6d8e50p-1, -0x1.0bbf5d42bbfbap+0, -0x1.5b24329f3b646p+3};
+static const double golden_update_nesterov[25] = {
+    0x1.7eefaa57a7878p-9, 0x1.bd545aaf3a787p-1, -0x1.c1fd835305532p-1, -0x1.0bbe53db9a8f6p+0, 0x1.0ed0bc999999ap+2,
+    0x1.c1437cdbeebafp-3, 0x1.c9c556ce69090p-1, -0x1.c1616040f3439p-1, -0x1.0bbe8a658a8b4p+0, 0x1.fa8a7a3333334p+2,
+    0x1.1319be8cce8cap-2, 0x1.d15aed7225437p-1, -0x1.c09b66fb2546dp-1, -0x1.0bbe8f02cbea2p+0, -0x1.75de7651eb853p+1,
+    0x1.c2916984ab8ccp-3, 0x1.d46f10f942e7ap-1, -0x1.bfafe4afcc68fp-1, -0x1.0bbf597c87a21p+0, -0x1.60adee126e979p+3,
+    0x1.20b258055bdabp-2, 0x1.d1ab316da99b0p-1, -0x1.bea2bcbdfae55p-1, -0x1.0bbfb4f66115bp+0, -0x1.f7ab9e5c1bda6p+3};
+static const double golden_update_adagrad[25] = {
+    -0x1.6b342bcadc1bep-4, 0x1.bd34593d04958p-1, -0x1.c1c8094dd620ap-1, -0x1.0bbdfbd5057a4p+0, -0x1.0e4917cf49d85p+0,
+    -0x1.a8f13fff8f023p-5, 0x1.cc4b85a78f6fep-1, -0x1.c1254c758a478p-1, -0x1.0bbebf5865396p+0, -0x1.0b055bda91d69p+0,
+    -0x1.1546ffe59f1b3p-4, 0x1.cf145c53d109fp-1, -0x1.c082d747810a7p-1, -0x1.0bbed9c1788f7p+0, -0x1.16dde15e09212p+0,
+    -0x1.79c9106cab50fp-4, 0x1.cbf283c0b6ce4p-1, -0x1.bfe0a99452deep-1, -0x1.0bc00d7f85d57p+0, -0x1.1ad2ba7f2af48p+0,
+    -0x1.55d4bda86e49cp-4, 0x1.c4464ef208bcdp-1, -0x1.bf3ec32ccbc7bp-1, -0x1.0bc0182c5c838p+0, -0x1.1a8c69b87690ap+0};
+static const double golden_update_adadelta[25] = {
+    -0x1.18dc6a5cd0f46p-3, 0x1.bd841c9739064p-1, -0x1.c2578d577255ap-1, -0x1.0bbea93fb35e3p+0, -0x1.1b0b774a0b651p+0,
+    -0x1.1883048d9634cp-3, 0x1.bd9f66599a3d2p-1, -0x1.c2439394f00ffp-1, -0x1.0bbeee5aa6b74p+0, -0x1.1b078a55e51e1p+0,
+    -0x1.18b49dd95afc0p-3, 0x1.bda6c5d1d9403p-1, -0x1.c22f45d271d1cp-1, -0x1.0bbef7b140fa3p+0, -0x1.1b156f1136f48p+0,
+    -0x1.1904e646aa0f4p-3, 0x1.bd9e6e77306ccp-1, -0x1.c21ab6b3444d8p-1, -0x1.0bbf6469d5e57p+0, -0x1.1b1c010fba204p+0,
+    -0x1.18e38db2670cep-3, 0x1.bd8b3856df742p-1, -0x1.c205f15e07b35p-1, -0x1.0bbf683030a5bp+0, -0x1.1b1b83e2e27bap+0};
+
 #endif

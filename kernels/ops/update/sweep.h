@@ -1,0 +1,20 @@
+/* What the sweeps of optimisers share on CPUs. */
+#ifndef DG_SWEEP_H
+#define DG_SWEEP_H
+
+#include "kernels/cpu/cpu.h"
+
+#include <float.h>
+#include <math.h>
+
+enum { DG_SWEEP_PIECE = 4096 }; /* values that a thread takes at a time */
+
+#if DG_FP == 64
+static inline real dg_root(real x) { return sqrt(x); }
+static inline int dg_finite(real x) { return fabs(x) <= DBL_MAX; }
+#else
+static inline real dg_root(real x) { return sqrtf(x); }
+static inline int dg_finite(real x) { return fabsf(x) <= FLT_MAX; }
+#endif
+
+#endif

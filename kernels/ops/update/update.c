@@ -1,0 +1,122 @@
+/* Optimisers over one network's flat weights: one sweep each, bound by memory. */
+#include "kernels/ops/update/sweep.h"
+
+/* One piece of the sweep: n values, of which the first `decayed` decay. */
+typedef struct {
+    real *p, *m, *v;
+    const real *g;
+    int n, decayed;
+    real rate, decay, momentum, rho, eps;
+    int nesterov;
+} piece;
+
+/* Updates a piece; how many of its weights are not finite afterwards. */
+typedef int rule(const piece *a);
+
+static inline real gradient(const piece *a, const real *g, const real *p, int i)
+{
+    return i < a->decayed ? g[i] + a->decay * p[i] : g[i];
+}
+
+static int sgd(const piece *a)
+{
+    real *restrict p = a->p;
+    const real *restrict g = a->g;
+    int bad = 0;
+#pragma omp simd reduction(+ : bad)
+    for (int i = 0; i < a->n; i++) {
+        p[i] -= a->rate * gradient(a, g, p, i);
+        bad += !dg_finite(p[i]);
+    }
+    return bad;
+}
+
+static int momentum(const piece *a)
+{
+    real *restrict p = a->p, *restrict m = a->m;
+    const real *restrict g = a->g;
+    int bad = 0;
+#pragma omp simd reduction(+ : bad)
+    for (int i = 0; i < a->n; i++) {
+        const real gi = gradient(a, g, p, i), mi = a->momentum * m[i] + gi;
+        m[i] = mi;
+        p[i] -= a->rate * (a->nesterov ? gi + a->momentum * mi : mi);
+        bad += !dg_finite(p[i]);
+    }
+    return bad;
+}
+
+static int adagrad(const piece *a)
+{
+    real *restrict p = a->p, *restrict v = a->v;
+    const real *restrict g = a->g;
+    int bad = 0;
+#pragma omp simd reduction(+ : bad)
+    for (int i = 0; i < a->n; i++) {
+        const real gi = gradient(a, g, p, i), vi = v[i] + gi * gi;
+        v[i] = vi;
+        p[i] -= a->rate * gi / (dg_root(vi) + a->eps);
+        bad += !dg_finite(p[i]);
+    }
+    return bad;
+}
+
+static int adadelta(const piece *a)
+{
+    real *restrict p = a->p, *restrict m = a->m, *restrict v = a->v;
+    const real *restrict g = a->g;
+    const real fresh = 1 - a->rho;
+    int bad = 0;
+#pragma omp simd reduction(+ : bad)
+    for (int i = 0; i < a->n; i++) {
+        const real gi = gradient(a, g, p, i), vi = a->rho * v[i] + fresh * (gi * gi);
+        const real d = gi * dg_root(m[i] + a->eps) / dg_root(vi + a->eps);
+        v[i] = vi;
+        m[i] = a->rho * m[i] + fresh * (d * d);
+        p[i] -= a->rate * d;
+        bad += !dg_finite(p[i]);
+    }
+    return bad;
+}
+
+static void sweep(const dg_update_args *a, rule *update)
+{
+    const piece all = {.rate = (real)a->state->lr[a->net],
+                       .decay = (real)a->decay,
+                       .momentum = (real)a->momentum,
+                       .rho = (real)a->rho,
+                       .eps = (real)a->eps,
+                       .nesterov = a->nesterov};
+    int64_t bad = 0; /* a sum of integers: its order does not matter */
+#pragma omp parallel for schedule(static) reduction(+ : bad) if (a->n > DG_SWEEP_PIECE)
+    for (int64_t at = 0; at < a->n; at += DG_SWEEP_PIECE) {
+        const int64_t left = a->n - at, decayed = a->decayed - at;
+        piece one = all;
+        one.p = (real *)a->p + at;
+        one.m = a->m ? (real *)a->m + at : NULL;
+        one.v = a->v ? (real *)a->v + at : NULL;
+        one.g = (const real *)a->g + at;
+        one.n = left < DG_SWEEP_PIECE ? (int)left : DG_SWEEP_PIECE;
+        one.decayed = decayed < 0 ? 0 : decayed < one.n ? (int)decayed : one.n;
+        bad += update(&one);
+    }
+    a->ring[a->state->step % DG_RING].value[a->bad] = (double)bad;
+}
+
+void DG_CPU(dg_cpu_sgd)(const dg_update_args *a, const dg_tune *tune)
+{
+    (void)tune;
+    sweep(a, a->m ? momentum : sgd);
+}
+
+void DG_CPU(dg_cpu_adagrad)(const dg_update_args *a, const dg_tune *tune)
+{
+    (void)tune;
+    sweep(a, adagrad);
+}
+
+void DG_CPU(dg_cpu_adadelta)(const dg_update_args *a, const dg_tune *tune)
+{
+    (void)tune;
+    sweep(a, adadelta);
+}
