@@ -1,0 +1,281 @@
+/* Class folders, training and test parts, and how a share of each class is chosen. */
+#include "dataset_folder.h"
+
+#include <sys/stat.h>
+
+static const char *const tree[] = {"a/1.png", "a/2.png", "a/deep/3.png", "a-b/1.png", "c/1.png", "c/2.png"};
+
+static void folder(const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    for (char *p = path + strlen(root) + 1; (p = strchr(p, '/')); *p++ = '/') {
+        *p = 0;
+        mkdir(path, 0777);
+    }
+}
+
+/* A picture whose noise is its name's. */
+static void picture(const char *name)
+{
+    uint32_t seed = 1;
+    for (const char *p = name; *p; p++) seed = 31 * seed + (uint8_t)*p;
+    folder(name);
+    save(name, png_noise(8, 8, seed));
+}
+
+static void pictures(const char *const *name, size_t n, const char *below)
+{
+    for (size_t i = 0; i < n; i++) {
+        char path[300];
+        snprintf(path, sizeof path, "%s%s", below, name[i]);
+        picture(path);
+    }
+}
+
+static dg_dataset_options labelled(void)
+{
+    dg_dataset_options o = options();
+    o.labelled = true;
+    return o;
+}
+
+/* The names in order, a | before the test part. */
+static char *names_of(const dg_dataset *d)
+{
+    static char out[4096];
+    size_t at_byte = 0;
+    *out = 0;
+    for (int i = 0; i < d->count; i++)
+        at_byte += (size_t)snprintf(out + at_byte, sizeof out - at_byte, "%s%s%s", i ? " " : "",
+                                    i == d->train ? "| " : "", d->name[i]);
+    return out;
+}
+
+static void names_are(const dg_dataset *d, const char *want)
+{
+    DG_CHECKF(!strcmp(names_of(d), want), "\"%s\" expected, got \"%s\"", want, names_of(d));
+}
+
+/* Each picture's label is its class folder's, and its pixels and everything else are its own. */
+static void check_pictures(const dg_dataset *d, size_t skip)
+{
+    for (int i = 0; i < d->count && d->label; i++) {
+        const char *name = d->name[i] + (i < d->train ? skip
+                                         : skip       ? skip - 1
+                                                      : 0),
+                   *class = d->class_name[d->label[i]];
+        DG_CHECKF(!strncmp(name, class, strlen(class)) && name[strlen(class)] == '/', "%s is labelled %s", d->name[i],
+                  class);
+        dg_dataset alone;
+        char dir[600];
+        snprintf(dir, sizeof dir, "%s/%s", root, d->name[i]);
+        *strrchr(dir, '/') = 0;
+        dg_dataset_options o = options();
+        o.dir = dir;
+        if (!loads(&o, &alone)) continue;
+        int k = 0;
+        while (k < alone.count && strcmp(alone.name[k], strrchr(d->name[i], '/') + 1)) k++;
+        DG_CHECKF(k < alone.count && !memcmp(alone.pixels + k * 192, d->pixels + i * 192, 192), "pixels of %s",
+                  d->name[i]);
+        dg_dataset_free(&alone);
+    }
+}
+
+static void class_folders(void)
+{
+    begin();
+    pictures(tree, 6, "");
+    mkdir(at("empty"), 0777);
+    save_text("b.txt", "no picture");
+    dg_dataset d;
+    dg_dataset_options o = labelled();
+    if (loads(&o, &d)) {
+        names_are(&d, "a-b/1.png a/1.png a/2.png a/deep/3.png c/1.png c/2.png");
+        DG_CHECK(d.classes == 3 && d.train == 6 && !d.unclassified && !strcmp(d.class_name[0], "a") &&
+                 !strcmp(d.class_name[1], "a-b") && !strcmp(d.class_name[2], "c"));
+        check_pictures(&d, 0);
+    }
+    const uint64_t with_labels = d.fingerprint;
+    dg_dataset_free(&d);
+    o.labelled = false; /* the same pictures, and the fingerprint that they have without labels */
+    if (loads(&o, &d)) {
+        names_are(&d, "a-b/1.png a/1.png a/2.png a/deep/3.png c/1.png c/2.png");
+        DG_CHECK(d.fingerprint == dg_dataset_fingerprint(&d, 1) && d.fingerprint != with_labels && !d.aside);
+    }
+    dg_dataset_free(&d);
+    o = labelled();
+    o.cache = cache;
+    for (int i = 0; i < 2; i++) {
+        if (loads(&o, &d)) DG_CHECK(d.cached == i && d.classes == 3 && d.label[0] == 1 && d.fingerprint == with_labels);
+        dg_dataset_free(&d);
+    }
+    o.limit = 4; /* of each class as many */
+    if (loads(&o, &d)) names_are(&d, "a-b/1.png a/1.png a/2.png c/1.png");
+    dg_dataset_free(&d);
+    picture("0.png");
+    if (loads(&o, &d)) DG_CHECK(!d.classes && !d.label && strstr(dg_dataset_unclassified(&d), "0.png lies beside"));
+    dg_dataset_free(&d);
+    end();
+    begin();
+    picture("a/1.png");
+    if (loads(&o, &d)) DG_CHECK(!d.classes && strstr(dg_dataset_unclassified(&d), "of one class, a"));
+    dg_dataset_free(&d);
+    end();
+    begin();
+    picture("1.png");
+    if (loads(&o, &d)) DG_CHECK(!d.classes && !d.unclassified);
+    dg_dataset_free(&d);
+    end();
+}
+
+static void parts(void)
+{
+    static const char *const test[] = {"test/c/9.png", "test/a/7.png", "test/a/8.png"};
+    begin();
+    pictures(tree, 6, "train/");
+    pictures(test, 3, "");
+    dg_dataset d;
+    dg_dataset_options o = labelled();
+    if (loads(&o, &d)) {
+        names_are(&d, "train/a-b/1.png train/a/1.png train/a/2.png train/a/deep/3.png train/c/1.png train/c/2.png "
+                      "| test/a/7.png test/a/8.png test/c/9.png");
+        DG_CHECK(d.classes == 3 && d.label[6] == 0 && d.label[8] == 2);
+        check_pictures(&d, 6);
+    }
+    dg_dataset_free(&d);
+    o.test = "0";
+    if (loads(&o, &d)) DG_CHECK(d.train == 6 && d.count == 6 && d.usable == 9);
+    dg_dataset_free(&d);
+    o.test = NULL;
+    o.limit = 2;
+    if (loads(&o, &d)) names_are(&d, "train/a-b/1.png train/a/1.png | test/a/7.png test/c/9.png");
+    dg_dataset_free(&d);
+    o = options();
+    if (loads(&o, &d)) DG_CHECK(d.count == 6 && d.train == 6 && d.aside == 3 && !strncmp(d.name[0], "train/", 6));
+    dg_dataset_free(&d);
+    picture("valid/a/1.png");
+    if (loads(&o, &d)) DG_CHECK(d.count == 6 && d.aside == 3);
+    dg_dataset_free(&d);
+    picture("test/dog/1.png");
+    o.labelled = true;
+    fails(&o, DG_DATA, "/test/dog/1.png: its class has no pictures in ");
+    o.labelled = false;
+    if (loads(&o, &d)) DG_CHECK(d.count == 6 && d.aside == 4);
+    dg_dataset_free(&d);
+    o.least = 7;
+    fails(&o, DG_DATA, "only 6 usable pictures to train on, at least 7");
+    o.least = 0;
+    picture("test/0.png"); /* no parts then: all pictures are there */
+    if (loads(&o, &d))
+        DG_CHECK(d.count == 12 && d.train == 12 && strstr(d.unclassified, "test/0.png lies in no folder"));
+    dg_dataset_free(&d);
+    unlink(at("test/0.png"));
+    picture("more/a/1.png");
+    if (loads(&o, &d)) DG_CHECK(d.count == 12 && strstr(d.unclassified, "more/ stands beside train/ and test/"));
+    dg_dataset_free(&d);
+    end();
+}
+
+static void shares(void)
+{
+    static const int sizes[] = {1, 2, 3, 7, 10, 10};
+    begin();
+    for (int c = 0; c < 6; c++)
+        for (int i = 0; i < sizes[c]; i++) {
+            char name[32];
+            snprintf(name, sizeof name, "%c/%d.png", 'a' + c, i);
+            picture(name);
+        }
+    static const struct {
+        const char *share;
+        int test[6];
+    } want[] = {{"0.5", {0, 1, 1, 3, 5, 5}},
+                {"0.01", {0, 1, 1, 1, 1, 1}},
+                {".99", {0, 1, 2, 6, 9, 9}},
+                {"0.7", {0, 1, 2, 4, 7, 7}},
+                {"1e-1", {0, 1, 1, 1, 1, 1}}};
+    dg_dataset_options o = labelled();
+    dg_dataset d;
+    char first[4096];
+    for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
+        o.test = want[k].share;
+        if (!loads(&o, &d)) continue;
+        int n[6] = {0};
+        for (int i = d.train; i < d.count; i++) n[d.label[i]]++;
+        DG_CHECKF(!memcmp(n, want[k].test, sizeof n), "share %s: %d %d %d %d %d", o.test, n[0], n[1], n[2], n[3], n[4]);
+        check_pictures(&d, 0);
+        char drawn[2][11] = {"", ""}; /* of two classes of 10 pictures not the same */
+        for (int i = d.train; i < d.count; i++)
+            if (d.label[i] >= 4) strcat(drawn[d.label[i] - 4], (char[]){d.name[i][2], 0});
+        if (!k) DG_CHECKF(strcmp(drawn[0], drawn[1]), "of both classes %s", drawn[0]);
+        if (!k) snprintf(first, sizeof first, "%s", names_of(&d));
+        dg_dataset_free(&d);
+    }
+    o.test = "0.5";
+    o.threads = 1;
+    if (loads(&o, &d)) names_are(&d, first);
+    dg_dataset_free(&d);
+    o.seed = 1;
+    if (loads(&o, &d)) DG_CHECKF(strcmp(names_of(&d), first), "another seed draws the same: %s", first);
+    dg_dataset_free(&d);
+    o.labelled = false;
+    if (loads(&o, &d)) DG_CHECK(d.count == 18 && d.train == 18 && d.aside == 15);
+    dg_dataset_free(&d);
+    static const char *const wrong[] = {"1", "1.5", "2e3"};
+    for (int i = 0; i < 3; i++) {
+        o.test = wrong[i];
+        fails(&o, DG_USAGE, "a share is from 0 up to, not including, 1");
+    }
+    end();
+}
+
+static void other_folder(void)
+{
+    static const char *const test[] = {"t/c/1.png", "t/a/1.png"};
+    begin();
+    pictures(tree, 6, "all/");
+    pictures(test, 2, "");
+    save_text("t/a/bad.png", "no picture");
+    for (int i = 0; i < 12; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "t/c/more%d.png", i);
+        picture(name);
+    }
+    char dir[300], other[300], want[700];
+    snprintf(dir, sizeof dir, "%s/all", root);
+    snprintf(other, sizeof other, "%s/t", root);
+    dg_dataset_options o = labelled();
+    dg_dataset d;
+    o.dir = dir;
+    o.test = other;
+    o.skipped = skipped;
+    if (loads(&o, &d)) {
+        DG_CHECK(d.train == 6 && d.count == 20 && d.label[6] == 0 && d.label[19] == 2 && d.skips == 1);
+        snprintf(want, sizeof want, "%s/a/1.png", other);
+        DG_CHECKF(!strcmp(d.name[6], want), "%s", d.name[6]);
+        snprintf(want, sizeof want, "%s/a/bad.png", other);
+        DG_CHECK(*reason_of(&d, want));
+    }
+    dg_dataset_free(&d);
+    o.labelled = false;
+    if (loads(&o, &d)) DG_CHECK(d.count == 6 && !d.skips && !d.aside);
+    dg_dataset_free(&d);
+    o.labelled = true;
+    picture("t/dog/1.png");
+    fails(&o, DG_DATA, "/t/dog/1.png: its class dog is none of those to train on");
+    picture("t/0.png");
+    fails(&o, DG_DATA, "/t: has no classes to test by: 0.png lies beside");
+    o.test = "/nowhere/at/all";
+    fails(&o, DG_DATA, "/nowhere/at/all: No such file");
+    end();
+}
+
+int main(void)
+{
+    class_folders();
+    parts();
+    shares();
+    other_folder();
+    return dg_test_report();
+}

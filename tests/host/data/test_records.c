@@ -1,0 +1,367 @@
+/* Data sets of IDX and CIFAR files: their pixels, labels and names; every damage is told with the byte. */
+#include "dataset_folder.h"
+#include "host/data/records.h"
+
+enum { TRAIN = 4, TEST = 3, W = 3, H = 2, RECORD = 3073, RECORD_100 = 3074 };
+
+static const char train_pictures[] = "train-images-idx3-ubyte", train_labels[] = "train-labels-idx1-ubyte";
+static const char test_pictures[] = "t10k-images-idx3-ubyte", test_labels[] = "t10k-labels-idx1-ubyte";
+
+static void put_number(blob *b, uint32_t n)
+{
+    for (int i = 24; i >= 0; i -= 8) blob_put(b, &(uint8_t){(uint8_t)(n >> i)}, 1);
+}
+
+static blob idx_pictures(int count, int first)
+{
+    blob b = {0};
+    put_number(&b, 0x803);
+    put_number(&b, (uint32_t)count);
+    put_number(&b, H);
+    put_number(&b, W);
+    for (int i = 0; i < count * H * W; i++) blob_put(&b, &(uint8_t){(uint8_t)(first + 7 * i)}, 1);
+    return b;
+}
+
+static blob idx_labels(int count, const char *labels)
+{
+    blob b = {0};
+    put_number(&b, 0x801);
+    put_number(&b, (uint32_t)count);
+    for (int i = 0; i < count; i++) blob_put(&b, &(uint8_t){(uint8_t)(labels[i] - '0')}, 1);
+    return b;
+}
+
+static blob gzip(blob plain)
+{
+    z_stream z = {0};
+    blob b = {0};
+    uint8_t out[20000];
+    if (deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY) != Z_OK) abort();
+    z.next_in = plain.data;
+    z.avail_in = (uInt)plain.bytes;
+    z.next_out = out;
+    z.avail_out = sizeof out;
+    if (deflate(&z, Z_FINISH) != Z_STREAM_END) abort();
+    blob_put(&b, out, sizeof out - z.avail_out);
+    deflateEnd(&z);
+    blob_free(&plain);
+    return b;
+}
+
+static blob cifar(int classes, int count, int first)
+{
+    blob b = {0};
+    for (int i = 0; i < count; i++) {
+        if (classes == 100) blob_put(&b, &(uint8_t){(uint8_t)(i % 20)}, 1);
+        blob_put(&b, &(uint8_t){(uint8_t)((first + 3 * i) % classes)}, 1);
+        for (int k = 0; k < 3072; k++) blob_put(&b, &(uint8_t){(uint8_t)(first + i + 5 * k + k / 1024)}, 1);
+    }
+    return b;
+}
+
+static void make_mnist(bool packed)
+{
+    char name[4][64];
+    const char *const plain[] = {train_pictures, train_labels, test_pictures, test_labels};
+    for (int i = 0; i < 4; i++) snprintf(name[i], sizeof name[i], "%s%s", plain[i], packed ? ".gz" : "");
+    const blob b[] = {idx_pictures(TRAIN, 1), idx_labels(TRAIN, "2702"), idx_pictures(TEST, 100),
+                      idx_labels(TEST, "777")};
+    for (int i = 0; i < 4; i++) save(name[i], packed ? gzip(b[i]) : b[i]);
+}
+
+static dg_dataset_options wanted(int size, int channels)
+{
+    dg_dataset_options o = options();
+    o.size = size;
+    o.channels = channels;
+    o.labelled = true;
+    return o;
+}
+
+static void check_mnist(const dg_dataset *d)
+{
+    static const int label[] = {1, 2, 0, 1, 2, 2, 2}; /* places among 0, 2 and 7 */
+    DG_CHECK(d->count == TRAIN + TEST && d->train == TRAIN && d->classes == 3 && d->skips == 0);
+    for (int i = 0; i < d->count && d->label; i++)
+        DG_CHECKF(d->label[i] == label[i] && d->width[i] == W && d->height[i] == H, "picture %d", i);
+    DG_CHECK(d->classes == 3 && !strcmp(d->class_name[0], "0") && !strcmp(d->class_name[1], "2") &&
+             !strcmp(d->class_name[2], "7"));
+    DG_CHECK(!strcmp(d->name[1], "train/00001") && !strcmp(d->name[TRAIN], "test/00000"));
+}
+
+/* As a PNG of the same pixels would be. */
+static void same_as_png(const dg_dataset *d, const dg_dataset_options *o, int i)
+{
+    uint8_t grey[H * W];
+    for (int k = 0; k < H * W; k++) grey[k] = (uint8_t)(1 + 7 * (i * H * W + k));
+    dg_image im = {W, H, 3, malloc(3 * H * W)}, fitted;
+    for (int k = 0; k < 3 * H * W && im.pixels; k++) im.pixels[k] = grey[k / 3];
+    if (o->channels == 1) dg_image_grey(&im);
+    DG_CHECK(!dg_image_fit(&im, o->size, o->fit, &fitted));
+    const size_t bytes = (size_t)o->size * (size_t)o->size * (size_t)o->channels;
+    DG_CHECKF(!memcmp(d->pixels + (size_t)i * bytes, fitted.pixels, bytes), "picture %d of %d channels", i,
+              o->channels);
+    dg_image_free(&im);
+    dg_image_free(&fitted);
+}
+
+static void idx(bool packed)
+{
+    begin();
+    make_mnist(packed);
+    dg_dataset d;
+    for (int channels = 1; channels <= 3; channels += 2) {
+        dg_dataset_options o = wanted(5, channels);
+        o.fit = channels == 1 ? DG_FIT_PAD : DG_FIT_CROP;
+        if (!loads(&o, &d)) continue;
+        check_mnist(&d);
+        for (int i = 0; i < TRAIN; i++) same_as_png(&d, &o, i);
+        const uint64_t fingerprint = d.fingerprint;
+        dg_dataset_free(&d);
+        o.threads = 1;
+        if (loads(&o, &d)) DG_CHECK(d.fingerprint == fingerprint);
+        dg_dataset_free(&d);
+        o.labelled = false;
+        if (loads(&o, &d)) DG_CHECK(d.count == TRAIN && d.train == TRAIN && d.aside == TEST && d.usable == TRAIN);
+        dg_dataset_free(&d);
+    }
+    end();
+}
+
+static void idx_faults(void)
+{
+    static const struct {
+        const char *file;
+        int byte, value; /* value -1: cut there; -2: one byte more */
+        const char *why;
+    } fault[] = {
+        {train_pictures, 0, 1,
+         "/train-images-idx3-ubyte: byte 0: 01, but an IDX file of pictures begins with 00 00 08 03"},
+        {train_labels, 2, 9, "/train-labels-idx1-ubyte: byte 2: 09"},
+        {test_labels, 3, 2, "/t10k-labels-idx1-ubyte: byte 3: 02"},
+        {train_pictures, 9, -1, "/train-images-idx3-ubyte: byte 9: the file ends in its header of 16"},
+        {train_pictures, 39, -1, "/train-images-idx3-ubyte: byte 39: the file ends, its header says 40 bytes"},
+        {test_pictures, 0, -2, "/t10k-images-idx3-ubyte: byte 34: the file should end here"},
+        {train_pictures, 7, 0, "/train-images-idx3-ubyte: byte 4: a count of 0"},
+        {train_pictures, 10, 0x77, "/train-images-idx3-ubyte: byte 8: a side of 30466"},
+        {train_pictures, 15, 0, "/train-images-idx3-ubyte: byte 12: a side of 0"},
+        {test_labels, 9, 1, "/t10k-labels-idx1-ubyte: byte 9: label 1, which no picture for training has"},
+    };
+    for (size_t i = 0; i < sizeof fault / sizeof *fault; i++) {
+        begin();
+        make_mnist(false);
+        FILE *f = fopen(at(fault[i].file), "r+b");
+        if (fault[i].value >= 0) {
+            fseek(f, fault[i].byte, SEEK_SET);
+            fputc(fault[i].value, f);
+        }
+        if (fault[i].value == -1 && ftruncate(fileno(f), fault[i].byte)) abort();
+        if (fault[i].value == -2 && (fseek(f, 0, SEEK_END) || fputc(0, f) == EOF)) abort();
+        fclose(f);
+        const dg_dataset_options o = wanted(4, 1);
+        fails(&o, DG_DATA, fault[i].why);
+        end();
+    }
+}
+
+/* Files that do not go together. */
+static void idx_sets(void)
+{
+    dg_dataset_options o = wanted(4, 1);
+    dg_dataset d;
+    begin();
+    save(train_pictures, idx_pictures(TRAIN, 1));
+    if (loads(&o, &d)) DG_CHECK(!d.classes && strstr(dg_dataset_unclassified(&d), "has no file of labels"));
+    dg_dataset_free(&d);
+    save(train_labels, idx_labels(3, "012"));
+    fails(&o, DG_DATA, "/train-labels-idx1-ubyte: byte 4: 3 labels, but there are 4 pictures");
+    save(train_labels, idx_labels(TRAIN, "0120"));
+    save("train-labels-idx1-ubyte.gz", gzip(idx_labels(TRAIN, "3333"))); /* the plain one is taken */
+    save(test_labels, idx_labels(TEST, "012"));
+    fails(&o, DG_DATA, "/t10k-labels-idx1-ubyte: the pictures of these labels are missing");
+    unlink(at(test_labels));
+    if (loads(&o, &d)) DG_CHECK(d.classes == 3 && d.train == TRAIN && d.count == TRAIN);
+    dg_dataset_free(&d);
+    save("train-more", idx_pictures(2, 1)); /* known by what is in it */
+    fails(&o, DG_DATA, "both train-images-idx3-ubyte and train-more have pictures for training");
+    unlink(at("train-more"));
+    unlink(at(train_labels));
+    unlink(at("train-labels-idx1-ubyte.gz"));
+    save("notes.txt", idx_labels(TRAIN, "1122")); /* so are labels */
+    if (loads(&o, &d)) DG_CHECK(d.classes == 2 && d.label[3] == 1);
+    dg_dataset_free(&d);
+    save("a.png", png_noise(4, 4, 1)); /* a picture beside them: a folder of pictures, as ever */
+    if (loads(&o, &d)) DG_CHECK(d.count == 1 && !d.classes);
+    dg_dataset_free(&d);
+    end();
+    begin();
+    save(test_pictures, idx_pictures(TEST, 1));
+    save(test_labels, idx_labels(TEST, "012"));
+    fails(&o, DG_DATA, "has pictures for testing and none to train on");
+    o.labelled = false;
+    fails(&o, DG_DATA, "has pictures for testing and none to train on");
+    end();
+}
+
+static void limited(void)
+{
+    begin();
+    make_mnist(true);
+    dg_dataset_options o = wanted(4, 3);
+    dg_dataset d;
+    o.limit = 2;
+    if (loads(&o, &d)) DG_CHECK(d.train == 2 && d.count == 4 && d.classes == 3 && d.label[2] == 2);
+    dg_dataset_free(&d);
+    end();
+}
+
+/* A load of the folder is good, where it may be, or names a file of it and a byte. */
+static void survives(const char *what, size_t byte, bool may_load)
+{
+    const dg_dataset_options o = wanted(4, 3);
+    char dir[sizeof root + 1];
+    dg_dataset d;
+    const dg_err e = dg_dataset_load(&o, &d);
+    snprintf(dir, sizeof dir, "%s/", root);
+    if (e)
+        DG_CHECKF(e == DG_DATA && !strncmp(dg_message(), dir, strlen(dir)) && strstr(dg_message(), "-ubyte") &&
+                      (strstr(dg_message(), "byte ") || strstr(dg_message(), "empty file")),
+                  "%s %zu: %d %s", what, byte, (int)e, dg_message());
+    else DG_CHECKF(may_load && d.count == TRAIN + TEST && d.train == TRAIN, "%s %zu: loads", what, byte);
+    dg_dataset_free(&d);
+}
+
+/* Of a gzipped file, what is behind its header of 10 bytes is under a checksum; but the last byte before that has bits
+ * that nothing reads. */
+static bool guarded(const blob *whole, size_t n, bool packed) { return packed && n >= 10 && n + 9 != whole->bytes; }
+
+static void damage(const char *name, const blob *whole, bool packed)
+{
+    for (size_t n = 0; n < whole->bytes; n++) {
+        blob b = {0};
+        blob_put(&b, whole->data, n);
+        save(name, b);
+        survives("cut at", n, false);
+        static const uint8_t change[] = {0xff, 0x01, 0x80};
+        for (size_t i = 0; i < sizeof change; i++) {
+            b = (blob){0};
+            blob_put(&b, whole->data, whole->bytes);
+            b.data[n] ^= change[i];
+            save(name, b);
+            survives("changed at", n, !guarded(whole, n, packed));
+        }
+    }
+}
+
+static void every_byte_of_idx(bool packed)
+{
+    const char *const plain[] = {train_pictures, train_labels};
+    for (int i = 0; i < 2; i++) {
+        begin();
+        make_mnist(packed);
+        char name[64];
+        snprintf(name, sizeof name, "%s%s", plain[i], packed ? ".gz" : "");
+        blob whole = i ? idx_labels(TRAIN, "2702") : idx_pictures(TRAIN, 1);
+        if (packed) whole = gzip(whole);
+        damage(name, &whole, packed);
+        blob_free(&whole);
+        end();
+    }
+}
+
+static void check_cifar(const dg_dataset *d, int classes)
+{
+    DG_CHECK(d->train == 5 && d->count == 7 && d->classes == classes);
+    for (int i = 0; i < d->count && d->label; i++) {
+        const int file = i < 2 ? 1 : i < 5 ? 2 : 9, k = i < 2 ? i : i < 5 ? i - 2 : i - 5;
+        DG_CHECKF(d->label[i] == (file + 3 * k) % classes, "picture %d: label %d", i, d->label[i]);
+        for (int p = 0; p < 1024; p += 341)
+            for (int c = 0; c < 3; c++) {
+                const uint8_t want = (uint8_t)(file + k + 5 * (1024 * c + p) + c);
+                DG_CHECKF(d->pixels[(size_t)i * 3072 + (size_t)(3 * p + c)] == want, "picture %d, pixel %d", i, p);
+            }
+    }
+}
+
+static void cifar_sets(void)
+{
+    const dg_dataset_options o = wanted(32, 3);
+    dg_dataset d;
+    begin();
+    save("data_batch_1.bin", cifar(10, 2, 1));
+    save("data_batch_2.bin", cifar(10, 3, 2));
+    save("test_batch.bin", cifar(10, 2, 9));
+    if (loads(&o, &d)) check_cifar(&d, 10), DG_CHECK(!strcmp(d.class_name[9], "9"));
+    dg_dataset_free(&d);
+    save_text("batches.meta.txt", "airplane\nautomobile\r\nbird\ncat\ndeer\ndog\nfrog\nhorse\nship\ntruck\n\n");
+    if (loads(&o, &d)) DG_CHECK(!strcmp(d.class_name[1], "automobile") && !strcmp(d.class_name[9], "truck"));
+    dg_dataset_free(&d);
+    save_text("batches.meta.txt", "a\nb\nc\nd\ne\nf\ng\nh\nc\nj\n");
+    fails(&o, DG_DATA, "batches.meta.txt:9: this class is there twice");
+    save_text("batches.meta.txt", "a\nb\n");
+    fails(&o, DG_DATA, "batches.meta.txt: names 2 classes, there are 10");
+    unlink(at("batches.meta.txt"));
+    blob b = cifar(10, 3, 2);
+    b.data[RECORD] = 10;
+    save("data_batch_2.bin", b);
+    fails(&o, DG_DATA, "/data_batch_2.bin: byte 3073: label 10, CIFAR-10 has 0 to 9");
+    b = cifar(10, 3, 2);
+    b.bytes--;
+    save("data_batch_2.bin", b);
+    fails(&o, DG_DATA, "/data_batch_2.bin: byte 9218: the file ends within a record");
+    end();
+    begin();
+    save("train.bin", cifar(100, 5, 1));
+    save("test.bin", cifar(100, 2, 9));
+    if (loads(&o, &d)) DG_CHECK(d.classes == 100 && d.train == 5 && d.label[4] == 13 && d.label[5] == 9);
+    dg_dataset_free(&d);
+    b = cifar(100, 5, 1);
+    b.data[RECORD_100] = 20;
+    save("train.bin", b);
+    fails(&o, DG_DATA, "/train.bin: byte 3074: coarse label 20");
+    end();
+}
+
+static void every_byte_of_cifar(int classes)
+{
+    blob whole = cifar(classes, 3, 4);
+    const size_t record = dg_cifar_record(classes);
+    dg_records r;
+    DG_CHECK(record == (classes == 10 ? RECORD : RECORD_100));
+    for (size_t n = 0; n <= whole.bytes; n++) {
+        uint8_t *cut = malloc(n ? n : 1); /* so that a byte too many is seen */
+        memcpy(cut, whole.data, n);
+        const dg_err e = dg_cifar_records(cut, n, classes, &r);
+        DG_CHECKF(n && n % record == 0 ? !e && r.count == (int)(n / record)
+                                       : e == DG_DATA && !strncmp(dg_message(), "byte ", 5),
+                  "CIFAR-%d cut at %zu", classes, n);
+        free(cut);
+        if (n == whole.bytes) break;
+        for (int change = 1; change < 256; change *= 4) {
+            whole.data[n] ^= (uint8_t)change;
+            const size_t in = n % record;
+            const bool label = in + 3072 < record, coarse = classes == 100 && !in;
+            const bool good = !label || whole.data[n] < (coarse ? 20 : classes);
+            DG_CHECKF(!dg_cifar_records(whole.data, whole.bytes, classes, &r) == good, "byte %zu is %d", n,
+                      whole.data[n]);
+            whole.data[n] ^= (uint8_t)change;
+        }
+    }
+    blob_free(&whole);
+}
+
+int main(void)
+{
+    idx(false);
+    idx(true);
+    idx_faults();
+    idx_sets();
+    limited();
+    every_byte_of_idx(false);
+    every_byte_of_idx(true);
+    cifar_sets();
+    every_byte_of_cifar(10);
+    every_byte_of_cifar(100);
+    return dg_test_report();
+}
