@@ -44,11 +44,12 @@ static int read_header(const uint8_t *data, size_t bytes, uint64_t *needed)
     const int n = bytes >= 4 && !data[0] && !data[1] && data[2] == 8 ? data[3] : 0;
     if (n != LABELS && n != PICTURES) return 0;
     uint64_t values = 1;
-    for (int i = 0; i < n && bytes >= (size_t)(8 + 4 * i); i++) {
-        const uint64_t side = dg_big_endian(data + 4 + 4 * i);
+    const size_t header = 4 + 4 * (size_t)n;
+    for (size_t at = 4; at < header && at + 4 <= bytes; at += 4) {
+        const uint64_t side = dg_big_endian(data + at);
         values = side && values > UINT64_MAX / 2 / side ? UINT64_MAX / 2 : values * side;
     }
-    *needed = values + 4 + 4 * (unsigned)n;
+    *needed = values + header;
     return n;
 }
 

@@ -49,7 +49,7 @@ static void choose_colours(dg_dice *d, shape *s)
         s->shape[1] = dg_mix(s->shape[0], colour(d), .3);
         double least = 9;
         for (int i = 0; i < 4; i++) least = smaller(least, apart(s->shape[i / 2], s->back[i % 2]));
-        if (least > .45) return;
+        if (least > .55) return;
     }
     const double grey = s->back[0].r + s->back[0].g + s->back[0].b < 1.5 ? .9 : .1;
     s->shape[0] = s->shape[1] = (dg_rgb){grey, grey, grey};
@@ -60,7 +60,7 @@ static void choose(shape *s, uint64_t seed, int class, int number)
     dg_dice d = dg_dice_of(seed, (uint64_t)1 << 32 | ((uint64_t)number * DG_SHAPES + (uint64_t) class));
     s->class = class;
     choose_colours(&d, s);
-    s->radius = dg_uniform(&d, .42, .85);
+    s->radius = dg_uniform(&d, .55, .9);
     s->x = dg_uniform(&d, s->radius - 1, 1 - s->radius);
     s->y = dg_uniform(&d, s->radius - 1, 1 - s->radius);
     turn(dg_uniform(&d, -1, 1), &s->cos_turn, &s->sin_turn);
@@ -69,7 +69,7 @@ static void choose(shape *s, uint64_t seed, int class, int number)
     s->phase_x = dg_uniform(&d, 8, 9);
     s->phase_y = dg_uniform(&d, 8, 9);
     turn(dg_uniform(&d, -1, 1), &s->light_x, &s->light_y);
-    s->noise = dg_uniform(&d, .02, .22);
+    s->noise = dg_uniform(&d, .02, .16);
     s->grain = (uint32_t)dg_uniform(&d, 0, 16777216);
 }
 
@@ -105,7 +105,7 @@ static double distance(const shape *s, double x, double y)
     case DISC: return dg_length(x, y) - .95 * r;
     case RING: return magnitude(dg_length(x, y) - .72 * r) - .23 * r;
     case SQUARE: return larger(ax, ay) - .75 * r;
-    case TRIANGLE: return larger(y, .86602540378443865 * ax - .5 * y) - .5 * r;
+    case TRIANGLE: return larger(y, .86602540378443865 * ax - .5 * y) - .58 * r;
     case CROSS: return smaller(larger(ax - r, ay - arm), larger(ax - arm, ay - r));
     case STAR: return star(x, y, r);
     case CHECKER: return across * down * s->period / 4;
@@ -141,10 +141,11 @@ void dg_shape_draw(uint8_t *pixels, int size, uint64_t seed, int class, int numb
 {
     shape s;
     choose(&s, seed, class, number);
-    for (int i = 0; i < size * size; i++) {
-        const dg_rgb c = paint(&s, size, (2 * (i % size) + 1.0) / size - 1, (2 * (i / size) + 1.0) / size - 1);
-        pixels[3 * i] = byte(c.r + s.noise * grain_at(s.grain, 3 * i));
-        pixels[3 * i + 1] = byte(c.g + s.noise * grain_at(s.grain, 3 * i + 1));
-        pixels[3 * i + 2] = byte(c.b + s.noise * grain_at(s.grain, 3 * i + 2));
-    }
+    for (int row = 0, i = 0; row < size; row++)
+        for (int column = 0; column < size; column++, i += 3, pixels += 3) {
+            const dg_rgb c = paint(&s, size, (2 * column + 1.0) / size - 1, (2 * row + 1.0) / size - 1);
+            pixels[0] = byte(c.r + s.noise * grain_at(s.grain, i));
+            pixels[1] = byte(c.g + s.noise * grain_at(s.grain, i + 1));
+            pixels[2] = byte(c.b + s.noise * grain_at(s.grain, i + 2));
+        }
 }

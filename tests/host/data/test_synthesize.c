@@ -105,8 +105,8 @@ static void shapes_are_what_they_were(void)
 {
     enum { N = 60, SIZE = 24, BYTES = SIZE * SIZE * 3 };
     static uint8_t pixels[2][DG_SHAPES][N][BYTES + 16];
-    static const unsigned long golden[DG_SHAPES] = {0x7c595ff4, 0x75fa5015, 0x6e884589, 0xd1a78986, 0xf2db687f,
-                                                    0x0f45df00, 0x8c4e1305, 0xc82b0de1, 0x3119b84a, 0x40bf98c6};
+    static const unsigned long golden[DG_SHAPES] = {0x6f7c08f2, 0x9b9a2aba, 0x85eb894e, 0xf51165f9, 0x831c98b9,
+                                                    0x85396a19, 0xd80db8fe, 0x3ed1c8b2, 0x17142cc4, 0x523726a7};
     double mean[DG_SHAPES][3] = {{0}}, off[DG_SHAPES];
     for (int c = 0; c < DG_SHAPES; c++) {
         unsigned long crc = crc32(0, NULL, 0);
