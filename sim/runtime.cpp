@@ -127,11 +127,12 @@ static cudaError_t load(const launch_site &at)
     return cudaSuccess;
 }
 
-std::function<bool(const launch_view &)> watch;
+bool (*watch)(const launch_view &);
 
 cudaError_t launch(const launch_site &at, launch_mode mode, dim3 blocks, dim3 threads, size_t shared,
-                   cudaStream_t stream, task body)
+                   cudaStream_t stream, kernel_call body)
 {
+    std::shared_ptr<void> call(body.what, body.drop);
     CALL;
     uint64_t n = (uint64_t)threads.x * threads.y * threads.z, all = (uint64_t)blocks.x * blocks.y * blocks.z;
     if (!n || !all || n > 1024 || threads.z > 64 || blocks.x > 0x7fffffff || blocks.y > 65535 || blocks.z > 65535)
@@ -146,7 +147,11 @@ cudaError_t launch(const launch_site &at, launch_mode mode, dim3 blocks, dim3 th
     if (watch && !watch({at.kernel, blocks, threads, shared, overlapping})) return cudaSuccess;
     if (cudaError_t e = fault_at_launch(at.op)) return e;
     auto g = std::make_shared<grid>();
-    *g = {at.kernel, at.op ? at.op : "", at.file, at.line, mode, overlapping, blocks, threads, shared, std::move(body)};
+    *g = {at.kernel, at.op ? at.op : "",
+          at.file,   at.line,
+          mode,      overlapping,
+          blocks,    threads,
+          shared,    [call, run = body.run] { run(call.get()); }};
     return submit(stream, [g] {
         run_grid(*g);
         fault_in(*g);

@@ -26,7 +26,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <functional>
 #include <type_traits>
 #include "runtime.h"
 
@@ -78,7 +77,7 @@ struct launch_view {
     size_t shared;
     bool overlapping; /* it may begin before the launch in front of it has ended */
 };
-extern std::function<bool(const launch_view &)> watch;
+extern bool (*watch)(const launch_view &);
 
 /* Bank conflicts of ldmatrix: 8-row reads made, and the extra cycles they took, since clear(). */
 struct ldmatrix_count {
@@ -110,9 +109,19 @@ struct launch_site {
     const char *kernel, *op, *file;
     int line;
 };
+/* A kernel with its arguments, on the heap. std::function would double the time that headers take in every .cu. */
+struct kernel_call {
+    void *what;
+    void (*run)(void *), (*drop)(void *);
+};
+template <class F> static inline kernel_call call_of(const F &f)
+{
+    return {new F(f), [](void *what) { (*static_cast<F *>(what))(); },
+            [](void *what) { delete static_cast<F *>(what); }};
+}
 enum launch_mode { SERIAL, COOPERATIVE, OVERLAPPING };
 cudaError_t launch(const launch_site &at, launch_mode mode, dim3 grid, dim3 block, size_t shared, cudaStream_t stream,
-                   std::function<void()> body);
+                   kernel_call body);
 [[noreturn]] void fail(site at, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void check_words(const char *kernel, const void *value, size_t bytes, bool pointer);
 template <class T> static inline void check_argument(const char *kernel, const T &value)

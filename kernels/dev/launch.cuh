@@ -97,7 +97,7 @@ static inline void dev_launch(dev_site at, dev_mode mode, void (*kernel)(P...), 
     std::tuple<P...> copy(static_cast<P>(args)...);
     const sim::launch_mode as[] = {sim::SERIAL, sim::COOPERATIVE, sim::OVERLAPPING};
     cudaError_t e = sim::launch({at.kernel, dev_op, at.file, at.line}, as[mode], grid, block, shared, stream,
-                                [kernel, copy] { std::apply(kernel, copy); });
+                                sim::call_of([kernel, copy] { std::apply(kernel, copy); }));
 #endif
     if (e != cudaSuccess && dev_first_fault.error == cudaSuccess) dev_first_fault = {e, dev_op, at};
 }
