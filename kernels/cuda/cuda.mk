@@ -75,6 +75,19 @@ define nvcc_compile
 @echo "  NVCC  $<"
 $(Q)$(CCACHE) $(NVCC) $(NVCC_FLAGS) $(call gencode_of,$<) $(CUDA_DEFS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 endef
+ifneq ($(and $(KEEP_PTX),$(filter $(CUDA_PTX),$(CUDA_LIST)),$(filter 1,$(words $(CUDA_LIST)))),)
+# KEEP_PTX=1, when the build is for one architecture: its PTX and what ptxas says go where scripts/cuda-archs looks, so
+# that nothing is compiled for it twice.
+kept = $(BUILD)/archs/$(if $(filter sm90a,$(call folder,$<)),$(CUDA_WIDE),$(CUDA_PTX))/$*
+$(BUILD)/kernels/%.cu.o: kernels/%.cu $(BUILD)/cuda.flags $(BUILD)/archs.flags
+	@mkdir -p $(@D) $(dir $(kept)) && rm -rf $(kept).keep && mkdir $(kept).keep
+	@echo "  NVCC  $<"
+	$(Q)$(NVCC) $(NVCC_FLAGS) $(call gencode_of,$<) $(CUDA_DEFS) -Xptxas -v --keep --keep-dir $(kept).keep \
+	    -MMD -MP -MF $(@:.o=.d) -c -o $@ $< > $(kept).keep/log 2>&1 || { cat $(kept).keep/log; exit 1; }
+	$(Q)sed 's|^[^ ]*\.o *:|$(kept).ptx:|' $(@:.o=.d) > $(kept).d && : > $(kept).said
+	$(Q)mv $(kept).keep/*.ptx $(kept).ptx && touch $(kept).ptx && cat $(kept).keep/log > $(kept).log
+	$(Q)rm -r $(kept).keep
+endif
 $(BUILD)/%.cu.o: %.cu $(BUILD)/cuda.flags
 	$(nvcc_compile)
 
