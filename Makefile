@@ -193,8 +193,9 @@ else
 check: $(PROGRAM) $(TESTS) $(PRELOADS) ## the tests that take some minutes, or ROOM=core/plan alone
 	$(Q)$(RUN_TESTS) scripts/walls $(TESTS) $(CLI_TESTS) $(SIM_QUICK) $(GPU_PARTS)
 endif
+# With sanitizers the long ones are for make SAN=1 soak: they are minutes of the same code that C tests run.
 check-all: $(PROGRAM) $(TESTS) $(PRELOADS) ## every test, kernels in all flavours of the simulator
-	$(Q)$(RUN_TESTS) scripts/walls $(LONG_TESTS) $(SIM_PARTS) $(TESTS) $(CLI_TESTS) $(GPU_PARTS)
+	$(Q)$(RUN_TESTS) scripts/walls $(if $(SAN),,$(LONG_TESTS)) $(SIM_PARTS) $(TESTS) $(CLI_TESTS) $(GPU_PARTS)
 
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/%,$(wildcard tests/fuzz/*.c))
 FUZZ_SECONDS ?= 60

@@ -31,7 +31,7 @@ SIM_asan     := -O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined 
 SIM_tsan     := -O1 -fsanitize=thread
 SIM_FLAGS     = -std=c++20 $(SIM_DEBUG) -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) -I. $(DEP_CFLAGS)
 
-ifneq ($(filter check check-all sim-check,$(MAKECMDGOALS)),)
+ifneq ($(filter check check-all sim-check soak,$(MAKECMDGOALS)),)
 SIM_WHY_NOT := $(shell echo 'int main() { return sizeof __x86_64__; }' | \
                  $(CXX) -std=c++20 -x c++ -fsyntax-only - 2>/dev/null || echo $(CXX) compiles no C++20 for x86-64 here)
 endif
@@ -116,7 +116,8 @@ SIM_QUICK := $(SIM_CHECKS:%=$(SIM)/quick/%)
 ifeq ($(filter check,$(MAKECMDGOALS)),)
 SIM_PROGRAM := $(SIM)/$(SIM_FIRST)/dcgan
 endif
-check-all: $(SIM_BIN) $(SIM_BUG) $(SIM_PROGRAM)
+check-all: $(SIM_BIN) $(SIM_BUG) $(if $(SAN),,$(SIM_PROGRAM))
+soak: $(SIM_PROGRAM)
 $(if $(ROOM),,check): $(SIM_CHECKS:%=$(SIM)/$(SIM_FIRST)/%)
 endif
 check-all: $(SIM_PARTS)
