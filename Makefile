@@ -77,6 +77,8 @@ vpath bench_%.c tests/kernels/cpu
 TESTS     := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(TEST_SRC)))
 CLI_TESTS  := $(wildcard tests/cli/*.sh)
 LONG_TESTS := $(wildcard tests/cli/long/*.sh)
+# Of these, what asks most of error paths: with sanitizers, too.
+HOSTILE_TESTS := $(filter %/full_disk.sh %/hostile_names.sh %/run_directory.sh,$(LONG_TESTS))
 REFERENCE := $(patsubst tests/%.c,$(BUILD)/tests/%.o,$(wildcard tests/reference*.c))
 MODELS    := $(sort $(wildcard models/*.cfg))
 DOCS      := $(BUILD)/dcgan.1 $(BUILD)/dcgan.bash
@@ -195,7 +197,7 @@ check: $(PROGRAM) $(TESTS) $(PRELOADS) ## the tests that take some minutes, or R
 endif
 # With sanitizers the long ones are for make SAN=1 soak: they are minutes of the same code that C tests run.
 check-all: $(PROGRAM) $(TESTS) $(PRELOADS) ## every test, kernels in all flavours of the simulator
-	$(Q)$(RUN_TESTS) scripts/walls $(if $(SAN),,$(LONG_TESTS)) $(SIM_PARTS) $(TESTS) $(CLI_TESTS) $(GPU_PARTS)
+	$(Q)$(RUN_TESTS) scripts/walls $(if $(SAN),$(HOSTILE_TESTS),$(LONG_TESTS)) $(SIM_PARTS) $(TESTS) $(CLI_TESTS) $(GPU_PARTS)
 
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/%,$(wildcard tests/fuzz/*.c))
 FUZZ_SECONDS ?= 60

@@ -4,6 +4,11 @@
     scripts/make_oracle.py --images DIR --out FILE.safetensors [--size 64] [--ngf 8] [--ndf 8] [--latent 100]
                            [--batch 8] [--count 60] [--steps 20] [--dtype float64] [--eps 1e-8] [--seed 1]
                            [--device cpu] [--arithmetic plain]
+    scripts/make_oracle.py --images DIR --out FILE.safetensors --model FILE.cfg [--batch 8] [--count 60]
+                           [--steps 20] [--dtype float64] [--seed 1] [--small]
+
+The second form records a classifier: the network and the recipe of the model file, built by scripts/torch_model.py.
+DIR has a folder a class; without such folders picture i is of class i modulo the number of classes.
 
 Needs torch, numpy and Pillow. The networks are those of PyTorch's DCGAN example for any power-of-two size from 16
 (models/dcgan64.cfg is ngf = ndf = 64), its loss on logits, its order of steps: D on real, D on fake (each with its
@@ -22,6 +27,13 @@ Layout (safetensors; names as in the example's state_dict, behind init., expect.
   expect.step0.grad.*     the gradients that Adam sees at step 0 (not with --small)
   expect.final.*          weights and running statistics at the end
   expect.sample           F64 [8 or fewer, C, H, W]: G in eval mode on z[0] with the final weights
+
+Of a classifier: model, optimizer, and all numbers of its recipe in the metadata; images and index as above; instead of z
+  labels                  I64 [count]
+  init.C.*                F32
+  expect.loss, expect.accuracy    F64 [steps]
+  expect.step0.grad.*, expect.final.*
+  expect.test             F64 [8 or fewer, classes]: shares of the first pictures in eval mode with the final weights
 """
 import argparse
 import json
@@ -34,6 +46,8 @@ import numpy as np
 import torch
 import torch.nn as nn
 from PIL import Image
+
+import torch_model
 
 CODES = {'float64': 'F64', 'float32': 'F32', 'int64': 'I64', 'uint8': 'U8'}
 
@@ -160,6 +174,65 @@ def train(o, G, D, images, index, z):
     return log, first
 
 
+def load_classes(o, net):
+    """Pictures and labels: folder by folder in turns, so that the first ones are of all classes."""
+    classes = sorted(e.name for e in os.scandir(o.images) if e.is_dir())
+    files = [sorted(os.listdir(os.path.join(o.images, c))) for c in classes]
+    names = [os.path.join(c, f[i]) for i in range(max(map(len, files), default=0)) for c, f in zip(classes, files)
+             if i < len(f)][:o.count] or sorted(os.listdir(o.images))[:o.count]
+    labels = np.array([classes.index(n.split('/')[0]) if classes else i % net.classes for i, n in enumerate(names)])
+    images = np.empty((len(names), net.channels, net.size, net.size), np.uint8)
+    for i, name in enumerate(names):
+        picture = Image.open(os.path.join(o.images, name)).convert('L' if net.channels == 1 else 'RGB')
+        a = np.asarray(picture.resize((net.size, net.size), Image.BILINEAR))
+        images[i] = a[None] if net.channels == 1 else a.transpose(2, 0, 1)
+    return images, labels.astype(np.int64)
+
+
+def classify(o):
+    """The oracle of a classifier."""
+    with open(o.model) as file:
+        text = file.read()
+    net = torch_model.Classifier(text)
+    dtype = getattr(torch, o.dtype)
+    tensors = arrays(net, 'init.C.')
+    net.to(dtype)
+    images, labels = load_classes(o, net)
+    index = batches(o, len(images))
+    pixels = torch.from_numpy(images).to(dtype)
+    mean, std = (f(pixels.double() / 255, dim=(0, 2, 3)).to(dtype) for f in
+                 (torch.mean, lambda x, dim: torch.std(x, dim=dim, correction=0)))
+    mean, std = (torch.from_numpy(np.array(v)).to(dtype) for v in (mean, std))
+    optimizer = torch_model.optimizer(net)
+    smoothing = torch_model.number(net.train_options, 'smoothing', 0)
+    log = {k: np.zeros(o.steps) for k in ('loss', 'accuracy')}
+    first = {}
+    for s in range(o.steps):
+        rows = index[s][index[s] >= 0]
+        target = torch.from_numpy(labels[rows])
+        net.step = s
+        optimizer.zero_grad()
+        logit = net(net.see(pixels[rows], mean, std))
+        loss = nn.functional.cross_entropy(logit, target, label_smoothing=smoothing)
+        loss.backward()
+        if s == 0:
+            first = gradients(net, 'expect.step0.grad.C.')
+        optimizer.step()
+        log['loss'][s], log['accuracy'][s] = loss.item(), (logit.argmax(1) == target).double().mean().item()
+    net.eval()
+    with torch.no_grad():
+        test = net(net.see(pixels[:8], mean, std)).softmax(1).double().numpy()
+    tensors = {'images': images, 'index': index, 'labels': labels, **tensors,
+               **{'expect.' + k: v for k, v in log.items()}, **({} if o.small else first),
+               **arrays(net, 'expect.final.C.'), 'expect.test': test}
+    meta = dict(torch_model.settings(net), format='dcgan-oracle-1', model=text, count=len(images), batch=o.batch,
+                steps=o.steps, dtype=o.dtype, seed=1, torch=torch.__version__,
+                mean=' '.join(repr(float(v)) for v in mean), std=' '.join(repr(float(v)) for v in std))
+    write_safetensors(o.out, tensors, {k: str(v) for k, v in meta.items()})
+    print(f"{o.out}: {os.path.getsize(o.out) / 1e6:.2f} MB, loss {log['loss'][0]:.6f} to {log['loss'][-1]:.6f}, "
+          f"{100 * log['accuracy'][-1]:.0f}% right at the last step")
+
+
 def main(arguments=None):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument('--images', required=True)
@@ -171,6 +244,7 @@ def main(arguments=None):
     p.add_argument('--dtype', default='float64', choices=['float64', 'float32'])
     p.add_argument('--device', default='cpu', choices=['cpu', 'cuda'])
     p.add_argument('--arithmetic', default='plain', choices=['plain', 'tf32', 'bf16', 'fp16'])
+    p.add_argument('--model', help='a classifier, as a model file')
     p.add_argument('--small', action='store_true', help='leave out the gradients')
     o = p.parse_args(arguments)
     if o.arithmetic != 'plain' and o.dtype == 'float64' or o.arithmetic == 'tf32' and o.device == 'cpu':
@@ -178,6 +252,8 @@ def main(arguments=None):
 
     torch.manual_seed(o.seed)
     torch.use_deterministic_algorithms(True)
+    if o.model:
+        return classify(o)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = o.arithmetic == 'tf32'
     G, D = networks(o)
     init(G), init(D)

@@ -8,6 +8,7 @@
 #include "core/base/rng.h"
 #include "host/measure/check.h"
 #include "host/cli/commands.h"
+#include "host/net/recipes.h"
 #include "core/plan/fuse.h"
 #include "kernels/ops/conv/variants.h"
 
@@ -68,20 +69,20 @@ static dg_err get_pictures(const dg_options *o, const dg_model *m, pictures *p)
 static dg_err set_up(side *s, const dg_options *o, const dg_model *m, const pictures *p, bool apart)
 {
     const size_t count = (size_t)p->set.count, order = count * sizeof *p->perm;
-    const size_t bytes = count * (size_t)m->size * (size_t)m->size * (size_t)m->channels;
-    const dg_job_options g = {.batch = o->batch,
-                              .last_batch = p->last_batch,
-                              .samples = SAMPLES,
-                              .rows = p->set.count,
-                              .train = true,
-                              .flip = true,
-                              .apart = apart,
-                              .beta1 = o->beta1,
-                              .beta2 = o->beta2,
-                              .eps = o->eps};
+    const dg_recipe *r = dg_recipe_find(m);
+    dg_job_options g = dg_options_job(o);
+    g.last_batch = p->last_batch;
+    g.samples = g.tested = SAMPLES;
+    g.rows = p->set.count;
+    g.flip = true;
+    g.apart = apart;
     dg_err e = dg_job_build(&s->job, m, &g, s->b);
+    const size_t bytes = e ? 0 : count * dg_job_record_bytes(r, m);
+    uint8_t *records = e ? NULL : dg_job_records(r, m, p->set.pixels, NULL, p->set.count);
+    if (!e && !records) e = dg_fail(DG_DEVICE, "out of memory for %d pictures", p->set.count);
     if (!e) e = s->b->alloc(s->b, bytes, &s->data);
-    if (!e) e = s->b->put(s->b, s->data, p->set.pixels, bytes);
+    if (!e) e = s->b->put(s->b, s->data, records, bytes);
+    free(records);
     if (!e) e = s->b->alloc(s->b, order, &s->perm);
     if (!e) e = s->b->put(s->b, s->perm, p->perm, order);
     if (!e) e = dg_job_alloc(&s->job, s->data, s->perm);
@@ -122,6 +123,16 @@ static dg_err put_input(dg_job *job, uint64_t seed)
     return e;
 }
 
+static dg_err put_test(dg_job *job, const pictures *p)
+{
+    const int n = p->set.count < job->o.tested ? p->set.count : job->o.tested;
+    uint8_t *records = dg_job_records(job->recipe, &job->model, p->set.pixels, NULL, n);
+    const dg_err e = records ? dg_job_put_test(job, records, n)
+                             : dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
+    free(records);
+    return e;
+}
+
 static dg_err check(side s[2], const dg_options *o, const pictures *p, dg_check_result *result)
 {
     FILE *to = o->quiet ? NULL : stdout;
@@ -134,10 +145,11 @@ static dg_err check(side s[2], const dg_options *o, const pictures *p, dg_check_
         e = begin_step(s, o, 1, p->set.count - p->last_batch);
         if (!e) e = dg_check_plan(a, b, "train-short", to, result);
     }
-    if (e || !a->recipe->sample) return e;
-    if (to) printf("%d samples:\n", SAMPLES);
-    e = put_input(a, o->seed);
-    return e ? e : dg_check_plan(a, b, "sample", to, result);
+    const char *last = a->recipe->sample ? "sample" : a->recipe->labels ? "test" : NULL;
+    if (e || !last) return e;
+    if (to) printf("%d pictures of plan %s:\n", a->recipe->labels ? a->o.tested : SAMPLES, last);
+    e = a->recipe->sample ? put_input(a, o->seed) : put_test(a, p);
+    return e ? e : dg_check_plan(a, b, last, to, result);
 }
 
 /* Launches that do several ops, beside these ops: on the same device. */
@@ -177,6 +189,8 @@ int dg_cmd_check(const dg_options *o)
     pictures p = {.perm = NULL};
     dg_check_result result = {.ops = 0}, fused = {.ops = 0};
     dg_err e = model && s ? dg_model_read(o->model, model) : dg_fail(DG_DEVICE, "out of memory");
+    const dg_recipe *recipe;
+    if (!e) e = dg_recipe_for(model, &recipe);
     if (!e) e = open_all(s, o);
     if (!e) e = get_pictures(o, model, &p);
     for (int i = 0; i < 3 && !e && s[i].b; i++) e = set_up(&s[i], o, model, &p, i < 2);

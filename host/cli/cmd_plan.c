@@ -99,7 +99,7 @@ static dg_err print_all(const sheet *s, bool json)
 }
 
 /* How many pictures the run would have: only reading them tells which are good. */
-static dg_err count_pictures(const dg_options *o, const dg_model *model, int *rows, int *tests)
+static dg_err count_pictures(const dg_options *o, const dg_model *model, bool labelled, int *rows, int *tested)
 {
     dg_dataset_options d = {.dir = o->data,
                             .size = model->size,
@@ -110,13 +110,14 @@ static dg_err count_pictures(const dg_options *o, const dg_model *model, int *ro
                             .strict = o->strict,
                             .least = o->batch,
                             .limit = o->limit,
+                            .labelled = labelled,
                             .test = o->test,
                             .seed = o->seed};
     dg_dataset set = {0};
     dg_err e = dg_dataset_load(&d, &set);
     if (e) return e;
-    *rows = set.count;
-    *tests = set.aside;
+    *rows = set.train;
+    *tested = set.count - set.train + set.aside;
     dg_dataset_free(&set);
     return DG_OK;
 }
@@ -143,18 +144,15 @@ static void print_host_memory(const dg_job *job, double pictures)
 
 static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
 {
-    dg_job_options g = {.batch = o->batch,
-                        .rows = o->batch,
-                        .samples = 64,
-                        .train = true,
-                        .flip = o->flip,
-                        .beta1 = o->beta1,
-                        .beta2 = o->beta2,
-                        .eps = o->eps};
+    dg_job_options g = dg_options_job(o);
+    g.rows = o->batch;
+    g.samples = g.tested = 64;
     int tests = 0;
     if (o->command == DG_CMD_TRAIN) {
-        dg_err e = count_pictures(o, model, &g.rows, &tests);
+        const dg_recipe *r = dg_recipe_find(model);
+        dg_err e = count_pictures(o, model, r && r->labels, &g.rows, &tests);
         if (e) return e;
+        g.tested = dg_tested_at_once(o, tests);
         g.last_batch = o->drop_last ? 0 : g.rows % o->batch;
         int cells = o->grid_rows * o->grid_cols;
         g.samples = cells < o->batch ? cells : o->batch; /* as in training */

@@ -39,7 +39,7 @@ static void print_losses(FILE *to, const dg_oracle *o, const dg_metrics *m, int 
     fprintf(to, "],\n \"losses\": {");
     for (int i = 0; i < r->metrics; i++) {
         const dg_metric *k = &r->metric[i];
-        if (!k->name || k->terms != 1 || k->kind != DG_METRIC_LOSS) continue;
+        if (!k->name || k->terms != 1 || k->kind != DG_METRIC_LOSS || k->over == DG_OVER_TEST) continue;
         char name[64];
         snprintf(name, sizeof name, "expect.%s", k->name);
         const double *theirs = dg_st_find(o->st, name)->data;

@@ -9,6 +9,7 @@
 #include "host/run/history.h"
 #include "host/cli/open_async.h"
 #include "core/base/shell.h"
+#include "host/net/classifier.h"
 #include "host/net/recipes.h"
 #include "host/run/fit.h"
 #include "host/run/train.h"
@@ -19,7 +20,28 @@ static void show_loading(void *context, long done, long total)
     dg_progress_count(context, "reading pictures", done, total);
 }
 
-static dg_err load_data(dg_training *r, const dg_model *model, dg_opening *opening)
+/* A classifier wants classes, as many as its last layer has, and says how many pictures are for what. */
+static dg_err check_classes(const dg_training *r, const dg_model *model)
+{
+    const dg_dataset *d = &r->data;
+    const int classes = dg_classifier_classes(model);
+    if (!d->classes)
+        return dg_fail(DG_DATA, "%s: has no classes, which model %s is to tell apart: %s", r->o->data, model->name,
+                       dg_dataset_unclassified(d));
+    if (d->classes != classes)
+        return dg_fail(DG_DATA,
+                       "%s: has %d classes, %s to %s; model %s tells %d apart: set filters of its last layer to %d",
+                       r->o->data, d->classes, d->class_name[0], d->class_name[d->classes - 1], model->name, classes,
+                       d->classes);
+    if (d->train == d->count)
+        dg_progress_note(r->progress, "no pictures are set aside for testing; --test 0.1 does that with every tenth");
+    else
+        dg_progress_note(r->progress, "%d classes, %d pictures for training and %d for testing", d->classes, d->train,
+                         d->count - d->train);
+    return DG_OK;
+}
+
+static dg_err load_data(dg_training *r, const dg_model *model, const dg_recipe *recipe, dg_opening *opening)
 {
     const dg_options *o = r->o;
     char skipped[4096], left_out[128], aside[64] = "";
@@ -32,6 +54,7 @@ static dg_err load_data(dg_training *r, const dg_model *model, dg_opening *openi
                             .strict = o->strict,
                             .least = o->batch,
                             .limit = o->limit,
+                            .labelled = recipe->labels,
                             .test = o->test,
                             .seed = o->seed,
                             .cache = o->cache,
@@ -52,42 +75,44 @@ static dg_err load_data(dg_training *r, const dg_model *model, dg_opening *openi
     if (r->data.skips)
         dg_progress_note(r->progress, "%d files skipped, listed with reasons in %s", r->data.skips, skipped);
     if (*dg_left_out(&r->data, left_out, sizeof left_out)) dg_progress_note(r->progress, "%s left out", left_out);
-    return DG_OK;
+    return recipe->labels ? check_classes(r, model) : DG_OK;
 }
 
 /* Both at once. What is wrong with the device comes first, and then a new run's directory is left as it was found. */
-static dg_err open_and_load(dg_training *r, const dg_model *model)
+static dg_err open_and_load(dg_training *r, const dg_model *model, const dg_recipe *recipe)
 {
     dg_opening *opening;
     dg_err e = dg_opening_start(r->o, &opening);
-    if (!e) e = load_data(r, model, opening);
+    if (!e) e = load_data(r, model, recipe, opening);
     const dg_err device = dg_opening_finish(&opening, &r->backend);
     if (!device) return e;
     if (!r->o->resume) unlinkat(r->dir.fd, "skipped.txt", 0);
     return device;
 }
 
-static dg_err build_job(dg_training *r, const dg_model *model)
+static dg_err build_job(dg_training *r, const dg_model *model, const dg_recipe *recipe, const dg_checkpoint_info *info)
 {
     const dg_options *o = r->o;
-    const dg_dataset *d = &r->data;
-    const int count = d->count, rest = count % o->batch, cells = o->grid_rows * o->grid_cols;
-    const dg_records records = {d->pixels, (size_t)d->size * (size_t)d->size * (size_t)d->channels, count};
+    const int count = r->data.train, rest = count % o->batch, cells = o->grid_rows * o->grid_cols;
     r->batches = count / o->batch + (rest && !o->drop_last ? 1 : 0);
-    const dg_job_options g = {.batch = o->batch,
-                              .last_batch = o->drop_last ? 0 : rest,
-                              .samples = cells < o->batch ? cells : o->batch,
-                              .rows = count,
-                              .train = true,
-                              .flip = o->flip,
-                              .beta1 = o->beta1,
-                              .beta2 = o->beta2,
-                              .eps = o->eps};
+    dg_job_options g = dg_options_job(o);
+    g.last_batch = o->drop_last ? 0 : rest;
+    g.samples = cells < o->batch ? cells : o->batch;
+    g.tested = dg_tested_at_once(o, r->data.count - r->data.train);
+    g.rows = count;
+    if (info->std[0] > 0) { /* of the run that goes on */
+        memcpy(g.mean, info->mean, sizeof g.mean);
+        memcpy(g.std, info->std, sizeof g.std);
+    } else if (model->input == DG_INPUT_STANDARD) dg_dataset_statistics(&r->data, g.mean, g.std);
     dg_err e = dg_build_to_fit(&r->job, model, &g, r->backend, o->device_memory);
     const int window = r->job.o.window;
     if (!e && window)
         dg_progress_note(r->progress, "the pictures do not fit beside the network: they pass through two windows of %d",
                          window);
+    if (!e && recipe->labels &&
+        !(r->records = dg_job_records(recipe, model, r->data.pixels, r->data.label, r->data.count)))
+        e = dg_fail(DG_DEVICE, "out of memory for %d pictures", r->data.count);
+    const dg_records records = {r->records ? r->records : r->data.pixels, dg_job_record_bytes(recipe, model), count};
     if (!e)
         e = dg_loader_open(&r->feed, r->backend, records, o->batch, o->drop_last ? count - rest : count, window,
                            o->seed);
@@ -117,7 +142,7 @@ static dg_err compare_pictures(const dg_training *r, const dg_checkpoint_info *i
     const unsigned long long then = info->data_count;
     char skipped[4096], list[4096 + 64] = "";
     /* 0: imported */
-    if (!then || (then == (uint64_t)r->data.count && info->data_fingerprint == r->data.fingerprint)) return DG_OK;
+    if (!then || (then == (uint64_t)r->data.train && info->data_fingerprint == r->data.fingerprint)) return DG_OK;
     if (r->data.skips)
         snprintf(list, sizeof list, " (skipped files: %d, listed in %s)", r->data.skips,
                  dg_rundir_file(&r->dir, skipped, "skipped.txt"));
@@ -126,10 +151,25 @@ static dg_err compare_pictures(const dg_training *r, const dg_checkpoint_info *i
             DG_DATA,
             "%s: the pictures are not those that this run began with, %llu then and %d now%s; bring them back, or "
             "go on with these by --other-pictures",
-            r->o->data, then, r->data.count, list);
+            r->o->data, then, r->data.train, list);
     dg_warn("the pictures are not those that this run began with (%llu then, %d now): it goes on, but differs from an "
             "uninterrupted run",
-            then, r->data.count);
+            then, r->data.train);
+    return DG_OK;
+}
+
+/* Classes of other names are other classes, even with --other-pictures. */
+static dg_err compare_classes(const dg_training *r, const char *path, const dg_checkpoint_info *info)
+{
+    const dg_dataset *d = &r->data;
+    const char *name = info->classes ? info->classes : "";
+    for (int i = 0; r->job.recipe->labels && i < d->classes; i++) {
+        const size_t n = strcspn(name, "\n");
+        if (strlen(d->class_name[i]) != n || memcmp(d->class_name[i], name, n))
+            return dg_fail(DG_DATA, "%s: class %d is %s; in %s it is %.*s", r->o->data, i + 1, d->class_name[i], path,
+                           (int)n, name);
+        name += n + (name[n] != 0);
+    }
     return DG_OK;
 }
 
@@ -144,6 +184,7 @@ static dg_err resume(dg_training *r, const dg_st *st, const char *path, const dg
         return dg_fail(DG_USAGE, "%s was trained with --seed %llu; it cannot go on with --seed %llu", path,
                        (unsigned long long)info->seed, (unsigned long long)r->o->seed);
     dg_err e = compare_pictures(r, info);
+    if (!e) e = compare_classes(r, path, info);
     if (!e) e = dg_checkpoint_load(st, path, &r->job);
     if (e) return e;
     r->first_step = info->step;
@@ -176,6 +217,13 @@ static void take_up_means(dg_training *r)
     if (n) r->seconds_before = row[n - 1].seconds;
     for (long i = n - 1; i >= 0 && row[i].epoch == r->read.epoch + 1; i--)
         dg_epoch_add(&r->epoch, r->job.recipe, row[i].value);
+    r->best = -1;
+    for (long i = 0; i < n; i++)
+        for (int k = 0; k < r->job.recipe->metrics; k++) {
+            const dg_metric *m = &r->job.recipe->metric[k];
+            const double v = row[i].value[m->term[0]];
+            if (m->over == DG_OVER_TEST && m->kind == DG_METRIC_PROBABILITY && v > r->best) r->best = v;
+        }
 }
 
 /* The checkpoint to go on from, NULL in *st when the run was killed before its first one: then it begins anew. */
@@ -214,10 +262,10 @@ static dg_err set_up(dg_training *r)
     if (!e) e = o->resume ? find_checkpoint(r, path, &st, model, &info) : dg_model_read(o->model, model);
     const dg_recipe *recipe;
     if (!e) e = dg_recipe_for(model, &recipe); /* before pictures are read */
-    if (!e) e = open_and_load(r, model);
+    if (!e) e = open_and_load(r, model, recipe);
     if (!e && !(r->config = dg_config_settled(o->resolved, "precision", precision_of(r))))
         e = dg_fail(DG_DEVICE, "out of memory");
-    if (!e) e = build_job(r, model);
+    if (!e) e = build_job(r, model, recipe, &info);
     if (!e) e = st ? resume(r, st, path, &info) : dg_job_init(&r->job, o->seed);
     const bool settled = !e && (o->resume || strcmp(r->config, o->resolved)); /* a new run has written the rest */
     if (settled) e = dg_save_config(&r->dir, r->config);
@@ -246,6 +294,8 @@ static dg_err take_down(dg_training *r)
     dg_ring_reader_close(&r->metrics);
     dg_job_free(&r->job);
     dg_loader_close(&r->feed);
+    dg_evaluation_free(&r->tested);
+    free(r->records);
     if (r->backend) r->backend->close(r->backend);
     dg_dataset_free(&r->data);
     dg_progress_close(r->progress);
@@ -266,8 +316,9 @@ static void say_finished(const dg_training *r)
                step, o->steps);
 }
 
-/* What to do next, on stdout because it is the result of the command. It points to nothing that is not there. */
-static void say_goodbye(const dg_training *r, bool draws)
+/* What to do next with what this recipe made, on stdout because it is the result of the command. It points to nothing
+ * that is not there. */
+static void say_goodbye(const dg_training *r, const dg_recipe *of)
 {
     const dg_options *o = r->o;
     char dir[DG_SHELL_ROOM];
@@ -285,7 +336,8 @@ static void say_goodbye(const dg_training *r, bool draws)
             dg_say("samples:   %s/epoch-%04ju.png", r->dir.path, (uintmax_t)r->read.epoch);
         dg_say("more:      %s --resume --out %s --epochs %d", dg_program(), dir,
                o->epochs > 500000 ? 1000000 : o->epochs * 2);
-        if (draws) dg_say("pictures:  %s generate %s --count 16", dg_program(), dir);
+        if (of && of->sample) dg_say("pictures:  %s generate %s --count 16", dg_program(), dir);
+        if (of && of->labels) dg_say("classify:  %s classify %s PICTURES", dg_program(), dir);
     } else {
         dg_say("resume:    %s --resume --out %s", dg_program(), dir);
     }
@@ -307,11 +359,11 @@ int dg_cmd_train(const dg_options *o)
     }
     char why[DG_MESSAGE_BYTES];
     snprintf(why, sizeof why, "%s", dg_message()); /* before later messages replace it */
-    const bool draws = begun && r->job.recipe->sample;
+    const dg_recipe *of = begun ? r->job.recipe : NULL;
     const dg_err saving = take_down(r);
     char unsaved[DG_MESSAGE_BYTES];
     snprintf(unsaved, sizeof unsaved, "%s", dg_message());
-    if (!e) say_goodbye(r, draws);
+    if (!e) say_goodbye(r, of);
     if (begun || o->resume) dg_rundir_close(&r->dir);
     else dg_rundir_abandon(&r->dir);
     if (e) dg_fail(e, "%s", why);

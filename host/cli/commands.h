@@ -3,7 +3,7 @@
 #define DG_COMMANDS_H
 
 #include "core/plan/backend.h"
-#include "host/cli/options.h"
+#include "host/options/options.h"
 #include "host/cli/say.h"
 #include "host/net/open.h"
 
@@ -20,6 +20,7 @@ int dg_cmd_train(const dg_options *o);
 int dg_cmd_generate(const dg_options *o);
 int dg_cmd_interpolate(const dg_options *o);
 int dg_cmd_data(const dg_options *o);
+int dg_cmd_classify(const dg_options *o);
 int dg_cmd_plan(const dg_options *o);
 int dg_cmd_replay(const dg_options *o);
 int dg_cmd_check(const dg_options *o);

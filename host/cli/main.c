@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "host/cli/commands.h"
-#include "host/cli/option_table.h"
+#include "host/options/option_table.h"
 #include "host/cli/say.h"
 #include "core/base/shell.h"
 #include "core/base/omp_spin.h"
@@ -20,6 +20,7 @@ static int (*const command[DG_CMDS])(const dg_options *) = {
     [DG_CMD_INFO] = dg_cmd_info,
     [DG_CMD_CURVES] = dg_cmd_curves,
     [DG_CMD_INTERPOLATE] = dg_cmd_interpolate,
+    [DG_CMD_CLASSIFY] = dg_cmd_classify,
     [DG_CMD_DATA] = dg_cmd_data,
     [DG_CMD_PLAN] = dg_cmd_plan,
     [DG_CMD_REPLAY] = dg_cmd_replay,

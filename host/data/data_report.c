@@ -3,7 +3,7 @@
 #include "host/data/dataset_internal.h"
 #include "host/files/json.h"
 #include "host/files/json_text.h"
-#include "host/cli/options.h"
+#include "host/options/options.h"
 #include "host/figure/pictures.h"
 
 #include <cjson/cJSON.h>

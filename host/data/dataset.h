@@ -74,6 +74,8 @@ void dg_dataset_free(dg_dataset *d);
 double dg_test_share(const char *test);
 /* Why it has no classes, in words. */
 const char *dg_dataset_unclassified(const dg_dataset *d);
+/* Of the channels of the pictures for training, from 0 to 1. */
+void dg_dataset_statistics(const dg_dataset *d, double mean[4], double std[4]);
 uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads); /* threads 0: all */
 
 /* The command `dcgan data`: counts, histogram of sizes, skipped files with reasons, exact duplicates, and a

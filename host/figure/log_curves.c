@@ -55,7 +55,8 @@ static dg_err collect(const dg_log_row *rows, long n, curves *c)
         for (int k = 0; k < r->metrics; k++) {
             double sum = 0;
             for (long i = begin; i < end; i++) sum += values_of(c, k)[i];
-            means_of(c, k)[epoch] = sum / (double)(end - begin);
+            means_of(c, k)[epoch] = r->metric[k].over == DG_OVER_TEST ? values_of(c, k)[end - 1]
+                                                                      : sum / (double)(end - begin);
         }
     }
     return DG_OK;
@@ -78,8 +79,9 @@ static int add_series(dg_series *out, const curves *c, int plot)
                                    .n = (int)c->epochs,
                                    .x = c->mean_x,
                                    .y = means_of(c, k)};
+        const int steps = m->over == DG_OVER_TEST ? 0 : (int)c->n;
         out[count++] = (dg_series){
-            .color = {color[0], color[1], color[2]}, .n = (int)c->n, .x = c->x, .y = values_of(c, k), .thin = true};
+            .color = {color[0], color[1], color[2]}, .n = steps, .x = c->x, .y = values_of(c, k), .thin = true};
     }
     return count;
 }

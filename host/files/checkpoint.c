@@ -11,10 +11,12 @@
 struct dg_snapshot {
     dg_st_tensor *tensor;
     int tensors;
-    char *memory; /* all values, one after another */
-    char *model, *config;
-    char number[6][24]; /* step, epoch, batch, seed, data_count, data_fingerprint */
+    char *memory;                   /* all values, one after another */
+    char *model, *config, *classes; /* classes NULL: there are none */
+    char input[200];                /* mean and standard deviation of the channels, "" where they do not matter */
+    char number[6][24];             /* step, epoch, batch, seed, data_count, data_fingerprint */
     char precision[8];
+    dg_optimizer optimizer;
 };
 
 static void snapshot_free(dg_snapshot *s)
@@ -24,6 +26,7 @@ static void snapshot_free(dg_snapshot *s)
     free(s->memory);
     free(s->model);
     free(s->config);
+    free(s->classes);
     free(s);
 }
 
@@ -32,8 +35,7 @@ static size_t describe(dg_st_tensor *out, const char *prefix, const dg_job_tenso
 {
     snprintf(out->name, sizeof out->name, "%s%s", prefix, t->name);
     out->type = type;
-    out->rank = t->rank;
-    for (int i = 0; i < t->rank; i++) out->dim[i] = t->dim[i];
+    out->rank = dg_job_tensor_shape(t, out->dim);
     out->bytes = dg_job_tensor_count(t) * dg_type_bytes(type);
     out->data = at;
     return (out->bytes + 7) & ~(size_t)7;
@@ -55,6 +57,13 @@ static size_t count_batches(dg_st_tensor *out, const dg_job_tensor *t, int passe
 
 static bool is_running_var(const dg_job_tensor *t) { return !strcmp(strrchr(t->name, '.'), ".running_var"); }
 
+void dg_ck_input_text(char *out, size_t size, int channels, const double mean[4], const double std[4])
+{
+    size_t n = 0;
+    for (int c = 0; c < channels && n < size; c++)
+        n += (size_t)snprintf(out + n, size - n, "%s%.17g %.17g", c ? " " : "", mean[c], std[c]);
+}
+
 dg_err dg_snapshot_take(dg_job *job, const dg_checkpoint_info *info, dg_snapshot **out)
 {
     const dg_type type = job->backend->real;
@@ -70,14 +79,16 @@ dg_err dg_snapshot_take(dg_job *job, const dg_checkpoint_info *info, dg_snapshot
         s->memory = calloc(1, bytes);
         s->model = dg_text_to_utf8(job->model.text);
         s->config = dg_text_to_utf8(info->config ? info->config : "");
+        s->classes = info->classes ? dg_text_to_utf8(info->classes) : NULL;
     }
-    if (!s || !s->tensor || !s->memory || !s->model || !s->config) {
+    if (!s || !s->tensor || !s->memory || !s->model || !s->config || (info->classes && !s->classes)) {
         snapshot_free(s);
         return dg_fail(DG_DEVICE, "checkpoint: out of memory for %zu bytes", bytes);
     }
     char *at = s->memory;
     dg_err e = DG_OK;
-    static const char *const prefix[] = {"", "adam.m.", "adam.v."};
+    const dg_optimizer_info *k = &dg_optimizers[job->o.optimizer];
+    const char *const prefix[] = {"", k->moment[0], k->moment[1]};
     for (int kind = 0; kind < 3; kind++) {
         for (int i = 0; i < job->tensors && !e; i++) {
             const dg_job_tensor *t = &job->tensor[i];
@@ -93,6 +104,9 @@ dg_err dg_snapshot_take(dg_job *job, const dg_checkpoint_info *info, dg_snapshot
                                info->seed, info->data_count, info->data_fingerprint};
     for (int i = 0; i < 6; i++) snprintf(s->number[i], sizeof s->number[i], "%" PRIu64, number[i]);
     snprintf(s->precision, sizeof s->precision, "%s", info->precision);
+    s->optimizer = job->o.optimizer;
+    if (job->model.input == DG_INPUT_STANDARD)
+        dg_ck_input_text(s->input, sizeof s->input, job->model.channels, job->o.mean, job->o.std);
     if (e) snapshot_free(s);
     else *out = s;
     return e;
@@ -100,7 +114,7 @@ dg_err dg_snapshot_take(dg_job *job, const dg_checkpoint_info *info, dg_snapshot
 
 dg_err dg_snapshot_write(dg_snapshot *s, const dg_directory *dir, const char *path)
 {
-    const dg_st_meta meta[] = {
+    dg_st_meta meta[14] = {
         {"format", DG_CHECKPOINT_FORMAT},
         {"version", dg_version},
         {"step", s->number[0]},
@@ -113,7 +127,11 @@ dg_err dg_snapshot_write(dg_snapshot *s, const dg_directory *dir, const char *pa
         {"model", s->model},
         {"config", s->config},
     };
-    dg_err e = dg_st_write_in(dir, path, s->tensor, s->tensors, meta, (int)(sizeof meta / sizeof meta[0]), true);
+    int n = 11;
+    if (s->optimizer != DG_ADAM) meta[n++] = (dg_st_meta){"optimizer", dg_optimizers[s->optimizer].name};
+    if (s->classes) meta[n++] = (dg_st_meta){"classes", s->classes};
+    if (*s->input) meta[n++] = (dg_st_meta){"input", s->input};
+    dg_err e = dg_st_write_in(dir, path, s->tensor, s->tensors, meta, n, true);
     snapshot_free(s);
     return e;
 }

@@ -1,8 +1,9 @@
 /* Checkpoints: one safetensors file that resumes bit for bit. Weights, gamma, beta and running statistics under
  * the stock example's names (G.main.0.weight), Adam's moments as adam.m.NAME and adam.v.NAME, and in the
  * metadata: format=dcgan-checkpoint-1, version, step, epoch (finished ones), batch-in-epoch, seed, precision,
- * model (the text), config (the run's config.ini), data (count and fingerprint of the data set), and the
- * checksums. */
+ * model (the text), config (the run's config.ini), data (count and fingerprint of the data set), and the checksums.
+ * Other optimisers have a line optimizer, and prefixes of their own; classifiers a line classes, and one input where it
+ * is standardised: mean and standard deviation of each channel. */
 #ifndef DG_CHECKPOINT_H
 #define DG_CHECKPOINT_H
 
@@ -18,6 +19,8 @@ typedef struct {
     uint64_t data_count, data_fingerprint;
     char precision[8]; /* a name of precision.h */
     char *config;      /* text of config.ini, malloc'd by dg_checkpoint_open, "" if none */
+    char *classes;     /* names of a classifier's classes, a line each, malloc'd by it as well; NULL: it has none */
+    double mean[4], std[4]; /* of dg_job_options */
 } dg_checkpoint_info;
 
 /* A copy of the training state taken now, to be written later by another thread. Freed by the write. */

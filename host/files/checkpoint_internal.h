@@ -21,6 +21,9 @@ enum { DG_CK_MOST = 2 * DG_MAX_LAYERS * DG_LAYER_PARAMETERS };
 /* The tensors of the networks of a model that a recipe trains, in the order of files; returns their number. */
 int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST]);
 
+/* Whose moments st holds: as its metadata say, else Adam's. DG_IO: they say something unknown. */
+dg_err dg_ck_optimizer(const dg_st *st, const char *path, dg_optimizer *out);
+
 /* Has st all that the layout of the model asks for, and nothing else, with the right types, shapes and, where they have
  * been read, values? full: a checkpoint with moments, all of type `type`; otherwise a generator, alone or with its
  * discriminator, whose names may lack "G." and whose counts may be missing. */
@@ -31,6 +34,10 @@ dg_err dg_ck_load(dg_st *st, const char *path, const dg_model *model, bool full,
 
 /* The tensor that st holds for want, under its own name or as a generator alone names it; NULL: none. */
 const dg_st_tensor *dg_ck_find(const dg_st *st, const dg_ck_tensor *want);
+
+/* Metadata `input`: mean and standard deviation of each channel, as text and back. DG_IO: there are none. */
+void dg_ck_input_text(char *out, size_t size, int channels, const double mean[4], const double std[4]);
+dg_err dg_ck_read_input(const dg_st *st, const char *path, const dg_model *m, double mean[4], double std[4]);
 
 /* Put the values that st, checked, holds into job, where it has them. */
 dg_err dg_ck_put(const dg_st *st, dg_job *job, bool moments);

@@ -23,6 +23,7 @@ int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST])
                 dg_ck_tensor *t = &out[n++];
                 *t = (dg_ck_tensor){.kind = p->kind, .net = net, .exported = r && net == r->exported, .rank = p->rank};
                 for (int d = 0; d < p->rank; d++) t->dim[d] = p->dim[d];
+                if (p->linear) t->rank = 2, t->dim[1] *= t->dim[2] * t->dim[3];
                 snprintf(t->name, sizeof t->name, "%s.main.%d.%s", model->net[net].name, l->module + p->module,
                          p->field);
             }
@@ -54,13 +55,41 @@ static dg_err check_values(const dg_st_tensor *t, const char *path, bool not_neg
     return DG_OK;
 }
 
+dg_err dg_ck_optimizer(const dg_st *st, const char *path, dg_optimizer *out)
+{
+    const char *name = dg_st_get(st, "optimizer");
+    *out = name ? dg_optimizer_find(name) : DG_ADAM;
+    if (*out < DG_OPTIMIZERS) return DG_OK;
+    return dg_fail(DG_IO, "%s: its optimizer is %s, which this version does not know", path, name);
+}
+
 typedef struct {
     const dg_st *st;
     const char *path;
     const dg_model *model;
     bool full;
     dg_type type;
+    const char *moment[2]; /* the prefixes of those that the file must have; NULL: none */
 } check;
+
+/* SGD without momentum has none. */
+static bool has_prefix(const dg_st *st, const char *prefix)
+{
+    for (int i = 0; i < dg_st_count(st); i++)
+        if (!strncmp(dg_st_at(st, i)->name, prefix, strlen(prefix))) return true;
+    return false;
+}
+
+static dg_err set_moments(check *c)
+{
+    dg_optimizer k;
+    const dg_err e = c->full ? dg_ck_optimizer(c->st, c->path, &k) : DG_OK;
+    for (int i = 0; i < 2 && !e && c->full; i++) {
+        c->moment[i] = dg_optimizers[k].moment[i];
+        if (k == DG_SGD && c->moment[i] && !has_prefix(c->st, c->moment[i])) c->moment[i] = NULL;
+    }
+    return e;
+}
 
 static dg_err check_one(const check *c, const dg_st_tensor *t, const dg_ck_tensor *want, bool second_moment)
 {
@@ -83,12 +112,13 @@ static const dg_ck_tensor *meaning(const check *c, const dg_ck_tensor *layout, i
 {
     const dg_recipe *r = dg_recipe_find(c->model);
     char full[sizeof((dg_st_tensor *)0)->name + 2], letter[] = {r->net[r->exported].letter, '.', 0};
-    *moment = !strncmp(name, "adam.m.", 7) ? 1 : !strncmp(name, "adam.v.", 7) ? 2 : 0;
+    *moment = 0;
+    for (int i = 0; i < 2 && !*moment; i++)
+        if (c->moment[i] && !strncmp(name, c->moment[i], strlen(c->moment[i]))) *moment = i + 1;
     const char *prefix = !c->full && !strncmp(name, "main.", 5) ? letter : "";
-    snprintf(full, sizeof full, "%s%s", prefix, name + (*moment ? 7 : 0));
+    snprintf(full, sizeof full, "%s%s", prefix, name + (*moment ? strlen(c->moment[*moment - 1]) : 0));
     for (int i = 0; i < n; i++)
-        if (!strcmp(layout[i].name, full))
-            return *moment && (!c->full || layout[i].kind != DG_PARAMETER_WEIGHT) ? NULL : &layout[i];
+        if (!strcmp(layout[i].name, full)) return *moment && layout[i].kind != DG_PARAMETER_WEIGHT ? NULL : &layout[i];
     return NULL;
 }
 
@@ -100,11 +130,12 @@ const dg_st_tensor *dg_ck_find(const dg_st *st, const dg_ck_tensor *want)
 
 dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, bool full, dg_type type)
 {
-    const check c = {st, path, model, full, type};
+    check c = {.st = st, .path = path, .model = model, .full = full, .type = type};
+    dg_err e = set_moments(&c);
+    if (e) return e;
     dg_ck_tensor *layout = malloc(DG_CK_MOST * sizeof *layout);
     if (!layout) return dg_fail(DG_DEVICE, "%s: out of memory", path);
     const int n = dg_ck_layout(model, layout);
-    dg_err e = DG_OK;
     int nets = 0; /* a bit for each network of which the file has something */
     for (int i = 0; i < dg_st_count(st) && !e; i++) {
         const dg_st_tensor *t = dg_st_at(st, i);
@@ -118,11 +149,12 @@ dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, boo
         }
     }
     for (int i = 0; i < n && !e; i++) {
-        static const char *const prefix[] = {"", "adam.m.", "adam.v."};
+        const char *const prefix[] = {"", c.moment[0], c.moment[1]};
         const dg_ck_tensor *want = &layout[i];
         if (!full && (want->kind == DG_PARAMETER_COUNT || (!want->exported && !(nets & 1 << want->net)))) continue;
         for (int k = 0; k < (full && want->kind == DG_PARAMETER_WEIGHT ? 3 : 1) && !e; k++) {
             char name[80];
+            if (!prefix[k]) continue;
             snprintf(name, sizeof name, "%s%s", prefix[k], want->name);
             if (!(k ? dg_st_find(st, name) : dg_ck_find(st, want)))
                 e = dg_fail(DG_IO, "%s: has no tensor %s, which model %s needs", path, name, model->name);

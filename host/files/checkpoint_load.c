@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,10 +97,40 @@ static dg_err check_counts(const dg_st *st, const char *path, const dg_recipe *r
     return DG_OK;
 }
 
+/* What a model with input = standard was given. */
+dg_err dg_ck_read_input(const dg_st *st, const char *path, const dg_model *m, double mean[4], double std[4])
+{
+    if (m->input != DG_INPUT_STANDARD) return DG_OK;
+    const char *text = dg_st_get(st, "input"), *at = text ? text : "";
+    for (int i = 0; i < 2 * m->channels; i++) {
+        char *end;
+        const double v = strtod(at, &end);
+        if (end == at || !isfinite(v) || (i % 2 && !(v > 0)))
+            return dg_fail(DG_IO, "%s: its input is %s; mean and standard deviation of %d channels are wanted", path,
+                           text ? text : "missing", m->channels);
+        *(i % 2 ? &std[i / 2] : &mean[i / 2]) = v;
+        at = end;
+    }
+    return DG_OK;
+}
+
+/* A name a line, as many as the recipe's network tells apart. */
+static dg_err check_names(const char *path, const dg_model *m, const dg_checkpoint_info *info)
+{
+    const dg_recipe *r = dg_recipe_find(m);
+    if (!r || !r->labels) return DG_OK;
+    const dg_net *n = &m->net[0];
+    const int wanted = n->layer[n->layers - 1].out.C;
+    int names = 0;
+    for (const char *c = info->classes ? info->classes : ""; *c; c++) names += *c == '\n';
+    if (names == wanted) return DG_OK;
+    return dg_fail(DG_IO, "%s: names %d classes; model %s tells %d apart", path, names, m->name, wanted);
+}
+
 static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_checkpoint_info *info)
 {
     const char *precision = dg_st_get(st, "precision"), *text = dg_st_get(st, "model"),
-               *config = dg_st_get(st, "config");
+               *config = dg_st_get(st, "config"), *classes = dg_st_get(st, "classes");
     if (!text) return dg_fail(DG_IO, "%s: has no model", path);
     if (!precision || !dg_precision_find(precision))
         return dg_fail(DG_IO, "%s: its precision is %s, which this version does not know", path,
@@ -116,12 +147,15 @@ static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_c
         if (e) return e;
     }
     info->config = dg_text_from_utf8(config ? config : "");
-    if (!info->config) return dg_fail(DG_DEVICE, "%s: out of memory", path);
-    const dg_err e = check_place(info, path);
-    return e ? e : dg_ck_derive(st, path, model);
+    info->classes = classes ? dg_text_from_utf8(classes) : NULL;
+    if (!info->config || (classes && !info->classes)) return dg_fail(DG_DEVICE, "%s: out of memory", path);
+    dg_err e = check_place(info, path);
+    if (!e) e = dg_ck_derive(st, path, model);
+    if (!e) e = dg_ck_read_input(st, path, model, info->mean, info->std);
+    return e ? e : check_names(path, model, info);
 }
 
-/* A generator: of a checkpoint's numbers it has what `dcgan export` has written, or nothing. */
+/* A network alone: of a checkpoint's numbers it has what `dcgan export` has written, or nothing. */
 static dg_err generator_info(const dg_st *st, const char *path, dg_model *model, dg_checkpoint_info *info)
 {
     if (dg_st_get(st, "step")) (void)number(st, path, "step", &info->step);
@@ -130,9 +164,13 @@ static dg_err generator_info(const dg_st *st, const char *path, dg_model *model,
     bool wide = true;
     for (int i = 0; i < dg_st_count(st); i++) wide &= dg_st_at(st, i)->type != DG_F32;
     snprintf(info->precision, sizeof info->precision, "%s", wide ? "fp64" : "fp32");
+    const char *classes = dg_st_get(st, "classes");
     info->config = calloc(1, 1);
-    if (!info->config) return dg_fail(DG_DEVICE, "%s: out of memory", path);
-    return dg_ck_derive(st, path, model);
+    info->classes = classes ? dg_text_from_utf8(classes) : NULL;
+    if (!info->config || (classes && !info->classes)) return dg_fail(DG_DEVICE, "%s: out of memory", path);
+    dg_err e = dg_ck_derive(st, path, model);
+    if (!e && classes) e = check_names(path, model, info);
+    return e || !classes ? e : dg_ck_read_input(st, path, model, info->mean, info->std);
 }
 
 static dg_type type_of(const dg_checkpoint_info *info) { return strcmp(info->precision, "fp64") ? DG_F32 : DG_F64; }
@@ -158,16 +196,19 @@ dg_err dg_checkpoint_open(const char *path, dg_st **st, dg_model *model, dg_chec
 void dg_checkpoint_info_free(dg_checkpoint_info *info)
 {
     free(info->config);
+    free(info->classes);
     memset(info, 0, sizeof *info);
 }
 
+/* A net alone has no "G." in front of its names. Memory for moments that the file lacks cannot be left as it is. */
 static dg_err put_one(const dg_st *st, dg_job *job, const char *prefix, const dg_job_tensor *t, int row)
 {
     char name[80];
     snprintf(name, sizeof name, "%s%s", prefix, t->name);
     const dg_st_tensor *from = dg_st_find(st, name);
-    if (!from && t->net == job->recipe->exported) from = dg_st_find(st, name + 2); /* a net alone has no "G." */
-    return from ? dg_job_write(job, t, row, from->type, from->data) : DG_OK;
+    if (!from && t->net == job->recipe->exported) from = dg_st_find(st, name + 2);
+    if (from) return dg_job_write(job, t, row, from->type, from->data);
+    return *prefix ? dg_fail(DG_USAGE, "there is no tensor %s: that run had no {momentum}", name) : DG_OK;
 }
 
 dg_err dg_ck_put(const dg_st *st, dg_job *job, bool moments)
@@ -176,8 +217,9 @@ dg_err dg_ck_put(const dg_st *st, dg_job *job, bool moments)
     for (int i = 0; i < job->tensors && !e; i++) {
         const dg_job_tensor *t = &job->tensor[i];
         e = put_one(st, job, "", t, t->row);
-        if (!e && moments && t->moment1 >= 0) e = put_one(st, job, "adam.m.", t, t->moment1);
-        if (!e && moments && t->moment2 >= 0) e = put_one(st, job, "adam.v.", t, t->moment2);
+        const dg_optimizer_info *k = &dg_optimizers[job->o.optimizer];
+        if (!e && moments && t->moment1 >= 0) e = put_one(st, job, k->moment[0], t, t->moment1);
+        if (!e && moments && t->moment2 >= 0) e = put_one(st, job, k->moment[1], t, t->moment2);
     }
     return e;
 }
@@ -197,7 +239,12 @@ dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_job *job)
                        path, dg_program(), dg_shell_path(quoted, sizeof quoted, path));
     if (job->o.train && type != job->backend->real)
         return dg_fail(DG_USAGE, "%s: was trained with {precision} %s and can only go on with it", path, precision);
-    e = dg_ck_check(st, path, &job->model, full, type);
+    dg_optimizer k;
+    e = dg_ck_optimizer(st, path, &k);
+    if (!e && job->o.train && k != job->o.optimizer)
+        return dg_fail(DG_USAGE, "%s: was trained with {optimizer} %s and can only go on with it", path,
+                       dg_optimizers[k].name);
+    if (!e) e = dg_ck_check(st, path, &job->model, full, type);
     if (!e && full) e = check_counts(st, path, job->recipe);
     return e ? e : dg_ck_put(st, job, job->o.train);
 }

@@ -1,4 +1,4 @@
-/* Generators out to PyTorch and back in. */
+/* Generators and classifiers out to PyTorch and back in. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "host/cli/say.h"
 #include "host/files/checkpoint_internal.h"
 #include "host/cli/commands.h"
-#include "host/cli/option_table.h"
+#include "host/options/option_table.h"
 #include "core/base/shell.h"
 
 /* What stands at `out` now may be replaced only by a file of the same kind: a slip of the hand must not cost a
@@ -81,26 +81,33 @@ dg_err dg_export(const char *checkpoint, const char *out)
     dg_ck_tensor *layout = malloc(DG_CK_MOST * sizeof *layout);
     dg_st_tensor *tensor = calloc(DG_CK_MOST, sizeof *tensor);
     void **owned = calloc(DG_CK_MOST, sizeof *owned);
-    char *text = NULL, number[3][24];
+    char *text = NULL, *classes = NULL, number[3][24], input[200] = "";
     int count = 0;
     dg_err e = model && layout && tensor && owned ? DG_OK : dg_fail(DG_DEVICE, "%s: out of memory", checkpoint);
     if (!e) e = dg_checkpoint_open(checkpoint, &st, model, &info);
     if (!e) e = may_replace(out, true);
     if (!e) e = collect(st, checkpoint, layout, dg_ck_layout(model, layout), tensor, owned, &count);
     if (!e && !(text = dg_text_to_utf8(model->text))) e = dg_fail(DG_DEVICE, "%s: out of memory", checkpoint);
+    if (!e && info.classes && !(classes = dg_text_to_utf8(info.classes)))
+        e = dg_fail(DG_DEVICE, "%s: out of memory", checkpoint);
+    if (!e && info.std[0] > 0) dg_ck_input_text(input, sizeof input, model->channels, info.mean, info.std);
     if (!e) {
         const uint64_t value[] = {info.step, info.epoch, info.seed};
         for (int i = 0; i < 3; i++) snprintf(number[i], sizeof number[i], "%ju", (uintmax_t)value[i]);
-        const dg_st_meta meta[] = {{"format", DG_GENERATOR_FORMAT},
-                                   {"version", dg_version},
-                                   {"step", number[0]},
-                                   {"epoch", number[1]},
-                                   {"seed", number[2]},
-                                   {"model", text}};
-        e = dg_st_write(out, tensor, count, meta, (int)(sizeof meta / sizeof meta[0]), true);
+        dg_st_meta meta[8] = {{"format", DG_GENERATOR_FORMAT},
+                              {"version", dg_version},
+                              {"step", number[0]},
+                              {"epoch", number[1]},
+                              {"seed", number[2]},
+                              {"model", text}};
+        int n = 6;
+        if (classes) meta[n++] = (dg_st_meta){"classes", classes};
+        if (*input) meta[n++] = (dg_st_meta){"input", input};
+        e = dg_st_write(out, tensor, count, meta, n, true);
     }
     for (int i = 0; owned && i < DG_CK_MOST; i++) free(owned[i]);
     free(text);
+    free(classes);
     free(owned);
     free(tensor);
     free(layout);
@@ -108,6 +115,18 @@ dg_err dg_export(const char *checkpoint, const char *out)
     dg_checkpoint_info_free(&info);
     dg_st_free(st);
     return e;
+}
+
+/* The classes that PyTorch's weights do not name are called 0, 1, 2 ... NULL: out of memory. */
+static char *names_of(const dg_st *st, const dg_model *m)
+{
+    const char *classes = dg_st_get(st, "classes");
+    const dg_net *n = &m->net[0];
+    const int count = n->layer[n->layers - 1].out.C;
+    if (classes) return dg_text_from_utf8(classes);
+    char *out = malloc((size_t)count * 8 + 1), *to = out;
+    for (int i = 0; out && i < count; i++) to += snprintf(to, 9, "%d\n", i);
+    return out;
 }
 
 /* What st lacks, the discriminator for one, is freshly drawn. */
@@ -122,10 +141,12 @@ static dg_err write_import(const dg_st *st, const dg_model *model, const char *o
     dg_checkpoint_info info = {.seed = 1};
     snprintf(info.precision, sizeof info.precision, wide ? "fp64" : "fp32");
     dg_job_options o = {.batch = 2, .samples = 1, .rows = 2, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
+    const dg_recipe *r = dg_recipe_find(model);
     dg_err e = dg_cpu_open(&(dg_cpu_options){.threads = 0, .real = wide ? DG_F64 : DG_F32}, &b);
+    if (!e && model->input == DG_INPUT_STANDARD) e = dg_ck_read_input(st, out, model, o.mean, o.std);
+    if (!e && r->labels && !(info.classes = names_of(st, model))) e = dg_fail(DG_DEVICE, "%s: out of memory", out);
     if (!e) e = dg_job_build(&job, model, &o, b);
-    const size_t picture = (size_t)model->size * (size_t)model->size * (size_t)model->channels;
-    if (!e) e = b->alloc(b, (size_t)o.rows * picture, &data);
+    if (!e) e = b->alloc(b, (size_t)o.rows * dg_job_record_bytes(r, model), &data);
     if (!e) e = b->alloc(b, (size_t)o.rows * sizeof(int32_t), &perm);
     if (!e) e = dg_job_alloc(&job, data, perm);
     if (!e) e = dg_job_init(&job, info.seed);
@@ -136,6 +157,7 @@ static dg_err write_import(const dg_st *st, const dg_model *model, const char *o
     if (data) b->release(b, data);
     if (perm) b->release(b, perm);
     if (b) b->close(b);
+    dg_checkpoint_info_free(&info);
     return e;
 }
 
@@ -165,7 +187,7 @@ int dg_cmd_export(const dg_options *o)
     char name[DG_SHELL_ROOM];
     if (!e && !o->quiet) {
         dg_say("%s", o->out);
-        dg_say("in Python: netG.load_state_dict(safetensors.torch.load_file(%s))",
+        dg_say("in Python: net.load_state_dict(safetensors.torch.load_file(%s))",
                dg_python_quote(name, sizeof name, o->out));
     }
     return (int)e;

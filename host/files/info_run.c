@@ -12,7 +12,7 @@
 
 #include "core/base/file_io.h"
 #include "host/run/log_text.h"
-#include "host/cli/option_table.h"
+#include "host/options/option_table.h"
 
 static void add_row(cJSON *to, const dg_recipe *recipe, const dg_log_row *r)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "core/plan/fuse.h"
-#include "host/cli/options.h"
+#include "host/options/options.h"
 #include "host/figure/pictures.h"
 
 /* The codes are those of the program. */

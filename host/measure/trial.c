@@ -6,27 +6,35 @@
 #include "core/base/clock.h"
 #include "core/base/rng.h"
 
-/* Random bytes; every step reads the same ones. */
-static dg_err make_data(dg_trial *t, size_t bytes, int batch)
+/* A batch of random pictures; NULL: no memory. */
+static uint8_t *draw(const dg_model *m, int batch)
+{
+    const size_t bytes = (size_t)batch * (size_t)m->size * (size_t)m->size * (size_t)m->channels;
+    uint8_t *pixels = malloc(bytes);
+    for (size_t i = 0; pixels && i < bytes; i += 16) {
+        uint32_t word[4];
+        dg_philox(word, 1, dg_subsequence(DG_STREAM_SYNTH, 0), i / 16);
+        memcpy(pixels + i, word, bytes - i < 16 ? bytes - i : 16);
+    }
+    return pixels;
+}
+
+/* Every step reads the same ones. */
+static dg_err make_data(dg_trial *t, const dg_model *m, int batch)
 {
     dg_backend *b = t->job.backend;
-    const size_t rows = (size_t)batch * DG_TRIAL_STEPS;
-    uint8_t *pixels = malloc(bytes);
+    const dg_recipe *r = t->job.recipe;
+    const size_t rows = (size_t)batch * DG_TRIAL_STEPS, bytes = (size_t)batch * dg_job_record_bytes(r, m);
+    uint8_t *pixels = draw(m, batch), *records = pixels ? dg_job_records(r, m, pixels, NULL, batch) : NULL;
     int32_t *order = malloc(rows * sizeof *order);
-    dg_err e = DG_OK;
-    if (pixels && order) {
-        for (size_t i = 0; i < bytes; i += 16) {
-            uint32_t word[4];
-            dg_philox(word, 1, dg_subsequence(DG_STREAM_SYNTH, 0), i / 16);
-            memcpy(pixels + i, word, bytes - i < 16 ? bytes - i : 16);
-        }
-        for (size_t i = 0; i < rows; i++) order[i] = (int32_t)(i % (size_t)batch);
-        e = b->alloc(b, bytes, &t->data);
-        if (!e) e = b->alloc(b, rows * sizeof *order, &t->perm);
-        if (!e) e = b->put(b, t->data, pixels, bytes);
-        if (!e) e = b->put(b, t->perm, order, rows * sizeof *order);
-    } else e = dg_fail(DG_DEVICE, "out of memory for a batch of pictures");
+    dg_err e = records && order ? DG_OK : dg_fail(DG_DEVICE, "out of memory for a batch of pictures");
+    for (size_t i = 0; i < rows && !e; i++) order[i] = (int32_t)(i % (size_t)batch);
+    if (!e) e = b->alloc(b, bytes, &t->data);
+    if (!e) e = b->alloc(b, rows * sizeof *order, &t->perm);
+    if (!e) e = b->put(b, t->data, records, bytes);
+    if (!e) e = b->put(b, t->perm, order, rows * sizeof *order);
     free(pixels);
+    free(records);
     free(order);
     return e;
 }
@@ -37,7 +45,7 @@ dg_err dg_trial_open(dg_trial *t, const dg_model *model, int batch, dg_backend *
     const dg_job_options o = {.batch = batch, .rows = batch, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
     dg_err e = dg_job_build(&t->job, model, &o, b);
     if (e) return e;
-    e = make_data(t, (size_t)batch * (size_t)model->size * (size_t)model->size * (size_t)model->channels, batch);
+    e = make_data(t, model, batch);
     if (!e) e = dg_job_alloc(&t->job, t->data, t->perm);
     if (!e) e = dg_job_init(&t->job, 1);
     return e;

@@ -22,7 +22,7 @@ typedef struct {
 
 /* What a pass forward through a layer leaves to the pass backward. */
 typedef struct {
-    dg_view in, out;
+    dg_view in, add, out;      /* add: what dg_layer.add made, if any */
     int saved[DG_LAYER_SAVED]; /* rows that mean something to the layer's kind */
 } dg_layer_pass;
 
@@ -31,6 +31,7 @@ typedef struct {
     int net, N;
     int groups;         /* equal parts of the batch that have statistics of their own */
     bool frozen;        /* batch norm takes its running statistics and leaves them as they are */
+    int order;          /* of the passes through this network in a step: dropout differs */
     const char *suffix; /* of the names of ops and work rows: "", ".g" */
     dg_view in;
     dg_view target; /* where the last layer writes; row -1: to a row of its own */
@@ -44,6 +45,9 @@ typedef struct {
     dg_plan *plan;
     dg_type real;
     int first; /* the network whose rows the arena counts as those of its first; 0 where all are in one arena */
+    int state; /* the row of the step's state; dropout reads it */
+    bool weights_first; /* before biases and norms, so that decay is for the first values of the rows */
+    bool moment[2];     /* which moments the optimiser keeps */
     dg_layer_rows rows[DG_MAX_NETS][DG_MAX_LAYERS];
 } dg_builder;
 
@@ -59,8 +63,7 @@ void dg_forward(dg_builder *b, dg_pass *p);
 enum { DG_WANT_WEIGHTS = 1, DG_WANT_INPUT = 2 };
 dg_view dg_backward(dg_builder *b, const dg_pass *p, dg_view dy, unsigned want);
 
-/* Refuses, naming the layers, a network in which two read the same tensor: its gradient is a sum, for which there is no
- * op yet. */
+/* Refuses, naming it, a layer whose output nobody reads: no gradient reaches it. */
 dg_err dg_net_check_backward(const dg_model *m, int net);
 
 /* The plan of one pass forward in evaluation mode, of N samples, over an arena of its own; placed, nothing allocated.

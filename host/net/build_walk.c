@@ -28,20 +28,22 @@ static void parameter(dg_builder *b, int net, int i, int k, const dg_parameter *
     snprintf(m, sizeof m, "%s.m", t->row);
     snprintf(v, sizeof v, "%s.v", t->row);
     r->grad[k] = row(b, DG_GRAD, net, l, t, t->grad);
-    r->moment1[k] = row(b, DG_MOMENT1, net, l, t, m);
-    r->moment2[k] = row(b, DG_MOMENT2, net, l, t, v);
+    if (b->moment[0]) r->moment1[k] = row(b, DG_MOMENT1, net, l, t, m);
+    if (b->moment[1]) r->moment2[k] = row(b, DG_MOMENT2, net, l, t, v);
 }
 
 void dg_build_parameters(dg_builder *b, int net, bool train)
 {
     const dg_net *n = &b->model->net[net];
-    for (int i = 0; i < n->layers; i++) {
-        const dg_layer_kind *kind = n->layer[i].kind;
-        dg_parameter list[DG_LAYER_PARAMETERS];
-        const int count = kind->parameters ? kind->parameters(&n->layer[i], list) : 0;
-        memset(&b->rows[net][i], 0xff, sizeof b->rows[net][i]); /* all -1 */
-        for (int k = 0; k < count; k++) parameter(b, net, i, k, &list[k], train);
-    }
+    memset(b->rows[net], 0xff, sizeof b->rows[net]); /* all -1 */
+    for (int pass = 0; pass < (b->weights_first ? 2 : 1); pass++)
+        for (int i = 0; i < n->layers; i++) {
+            const dg_layer_kind *kind = n->layer[i].kind;
+            dg_parameter list[DG_LAYER_PARAMETERS];
+            const int count = kind->parameters ? kind->parameters(&n->layer[i], list) : 0;
+            for (int k = 0; k < count; k++)
+                if (!b->weights_first || (list[k].rank == 4) == (pass == 0)) parameter(b, net, i, k, &list[k], train);
+        }
 }
 
 int dg_work_row(dg_builder *b, int net, dg_shape shape, const char *format, ...)
@@ -71,21 +73,42 @@ void dg_forward(dg_builder *b, dg_pass *p)
     for (int i = 0; i < n->layers; i++) {
         const dg_layer *l = &n->layer[i];
         p->layer[i].in = l->input < 0 ? p->in : p->layer[l->input].out;
+        p->layer[i].add = l->add < 0 ? nothing : p->layer[l->add].out;
         l->kind->forward(b, p, i);
         p->out = p->layer[i].out;
     }
+}
+
+/* One more gradient of a tensor of this shape: where it is not the first, their sum. */
+static void join(dg_builder *b, const dg_pass *p, dg_view *to, dg_view more, const char *of, dg_shape shape)
+{
+    if (more.row < 0) return;
+    if (to->row < 0) {
+        *to = more;
+        return;
+    }
+    const dg_view sum = {dg_work_row(b, p->net, dg_batch_of(shape, p->N), "%s.dsum%s", of, p->suffix), 0};
+    dg_op *op = dg_plan_add(b->plan, DG_OP_add, "%s.dsum%s", of, p->suffix);
+    op->u.add = (dg_add_args){.n = (int64_t)dg_count(dg_batch_of(shape, p->N)), .act = DG_ACT_NONE};
+    dg_bind(op, "y", sum);
+    dg_bind(op, "a", *to);
+    dg_bind(op, "b", more);
+    *to = sum;
 }
 
 dg_view dg_backward(dg_builder *b, const dg_pass *p, dg_view dy, unsigned want)
 {
     const dg_net *n = &b->model->net[p->net];
     dg_view of_input = nothing, of_output[DG_MAX_LAYERS]; /* gradients */
+    for (int i = 0; i < n->layers; i++) of_output[i] = nothing;
     of_output[n->layers - 1] = dy;
     for (int i = n->layers - 1; i >= 0; i--) {
-        const dg_layer *l = &n->layer[i];
-        const unsigned asked = l->input < 0 ? want : want | DG_WANT_INPUT;
-        const dg_view dx = l->kind->backward(b, p, i, of_output[i], asked);
-        *(l->input < 0 ? &of_input : &of_output[l->input]) = dx; /* of a second reader it would have to be added */
+        const dg_layer *l = &n->layer[i], *other = l->add < 0 ? NULL : &n->layer[l->add];
+        dg_view dx[2] = {nothing, nothing};
+        l->kind->backward(b, p, i, of_output[i], l->input < 0 ? want : want | DG_WANT_INPUT, dx);
+        if (l->input < 0) join(b, p, &of_input, dx[0], n->name, l->in);
+        else join(b, p, &of_output[l->input], dx[0], n->layer[l->input].name, l->in);
+        if (other) join(b, p, &of_output[l->add], dx[1], other->name, other->out);
     }
     return of_input;
 }
@@ -93,14 +116,16 @@ dg_view dg_backward(dg_builder *b, const dg_pass *p, dg_view dy, unsigned want)
 dg_err dg_net_check_backward(const dg_model *m, int net)
 {
     const dg_net *n = &m->net[net];
-    for (int k = 1; k < n->layers; k++)
-        for (int i = 0; i < k; i++)
-            if (n->layer[k].input == n->layer[i].input)
-                return dg_layer_fail(
-                    &n->layer[k], m->where,
-                    "reads %s as %s does: a gradient through a tensor with two readers is a sum, which "
-                    "no op makes yet, so that this network cannot be trained",
-                    n->layer[i].input < 0 ? "the input" : n->layer[n->layer[i].input].name, n->layer[i].name);
+    bool read[DG_MAX_LAYERS] = {false};
+    for (int i = 0; i < n->layers; i++) {
+        if (n->layer[i].input >= 0) read[n->layer[i].input] = true;
+        if (n->layer[i].add >= 0) read[n->layer[i].add] = true;
+    }
+    for (int i = 0; i < n->layers - 1; i++)
+        if (!read[i])
+            return dg_layer_fail(&n->layer[i], m->where,
+                                 "no layer reads what it makes, so that it cannot be trained; remove it, or name it "
+                                 "with in or add");
     return DG_OK;
 }
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "core/base/rng.h"
-#include "core/plan/gather.h"
 #include "host/net/job.h"
 #include "host/net/layers/layers.h"
+#include "host/net/recipe_parts.h"
 
 static const dg_view nothing = {-1, 0};
 
@@ -25,17 +25,6 @@ static dg_err check_end(const dg_model *m, int net, const dg_layer *last)
     return DG_OK;
 }
 
-static bool has_weights(const dg_net *n)
-{
-    for (int i = 0; i < n->layers; i++) {
-        dg_parameter list[DG_LAYER_PARAMETERS];
-        const dg_layer *l = &n->layer[i];
-        for (int k = l->kind->parameters ? l->kind->parameters(l, list) : 0; k > 0; k--)
-            if (list[k - 1].kind == DG_PARAMETER_WEIGHT) return true;
-    }
-    return false;
-}
-
 /* Refuses two networks that are no GAN: G makes pictures of the latent vector and ends in tanh, D one logit of
  * pictures, and gradients find their way through both. */
 static dg_err check_model(const dg_model *m)
@@ -46,37 +35,11 @@ static dg_err check_model(const dg_model *m)
             return dg_layer_fail(&n->layer[0], m->where, "in = %s: the %s reads the %s",
                                  n->latent ? "latent" : "pictures", net == DG_G ? "generator" : "discriminator",
                                  n->latent ? "pictures" : "latent vector");
-        if (!has_weights(n))
-            return dg_layer_fail(&n->layer[0], m->where, "no layer of network %s has weights to train", n->name);
-        dg_err e = check_end(m, net, &n->layer[n->layers - 1]);
-        if (!e) e = dg_net_check_backward(m, net);
+        dg_err e = dg_check_trainable(m, net);
+        if (!e) e = check_end(m, net, &n->layer[n->layers - 1]);
         if (e) return e;
     }
     return DG_OK;
-}
-
-/* A network's parameters as files know them. */
-static void add_tensors(dg_job *job, const dg_builder *b, int net)
-{
-    const dg_net *n = &job->model.net[net];
-    for (int i = 0; i < n->layers; i++) {
-        const dg_layer *l = &n->layer[i];
-        const dg_layer_rows *r = &b->rows[net][i];
-        dg_parameter list[DG_LAYER_PARAMETERS];
-        const int count = l->kind->parameters ? l->kind->parameters(l, list) : 0;
-        for (int k = 0; k < count; k++) {
-            if (r->value[k] < 0) continue;
-            dg_job_tensor *t = &job->tensor[job->tensors++];
-            *t = (dg_job_tensor){.net = net,
-                                 .rank = list[k].rank,
-                                 .row = r->value[k],
-                                 .moment1 = r->moment1[k],
-                                 .moment2 = r->moment2[k],
-                                 .grad = r->grad[k]};
-            memcpy(t->dim, list[k].dim, sizeof t->dim);
-            snprintf(t->name, sizeof t->name, "%s.main.%d.%s", n->name, l->module + list[k].module, list[k].field);
-        }
-    }
 }
 
 /* args: how many logits, their target, and the metrics to write. */
@@ -86,32 +49,6 @@ static void add_bce(dg_job *job, dg_plan *plan, const char *name, dg_view logit,
     op->u.bce = args;
     dg_bind(op, "dlogit", dlogit);
     dg_bind(op, "logit", logit);
-    dg_bind_row(op, "ring", job->row[DG_ROW_METRICS]);
-    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
-}
-
-static void add_adam(dg_job *job, dg_plan *plan, int net)
-{
-    const dg_arena *a = &job->arena;
-    int first[4] = {-1, -1, -1, -1};
-    size_t bytes = 0;
-    for (int i = 0; i < a->rows; i++) {
-        const dg_row *r = &a->row[i];
-        if (r->net != net || r->kind > DG_MOMENT2) continue;
-        if (first[r->kind] < 0) first[r->kind] = i;
-        if (r->kind == DG_PARAM) bytes += (r->bytes + 255) & ~(size_t)255; /* as dg_arena_place lays them out */
-    }
-    dg_op *op = dg_plan_add(plan, DG_OP_adam, "%c.adam", "GD"[net]);
-    op->u.adam = (dg_adam_args){.n = (int64_t)(bytes / dg_type_bytes(job->backend->real)),
-                                .beta1 = job->o.beta1,
-                                .beta2 = job->o.beta2,
-                                .eps = job->o.eps,
-                                .net = net,
-                                .bad = net == DG_G ? DG_BAD_G : DG_BAD_D};
-    dg_bind_row(op, "p", first[DG_PARAM]);
-    dg_bind_row(op, "g", first[DG_GRAD]);
-    dg_bind_row(op, "m", first[DG_MOMENT1]);
-    dg_bind_row(op, "v", first[DG_MOMENT2]);
     dg_bind_row(op, "ring", job->row[DG_ROW_METRICS]);
     dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
 }
@@ -126,18 +63,6 @@ static void add_noise(dg_job *job, dg_plan *plan, int z, int N, int stream)
 
 static dg_view from(dg_view v, int64_t elements) { return (dg_view){v.row, v.offset + elements}; }
 
-static void add_gather(dg_job *job, dg_plan *plan, dg_view pictures, int B)
-{
-    const dg_model *m = &job->model;
-    dg_op *op = dg_plan_add(plan, DG_OP_gather, "D.x.gather");
-    op->u.gather = (dg_gather_args){.N = B, .H = m->size, .W = m->size, .C = m->channels, .flip = job->o.flip};
-    dg_gather_signed(&op->u.gather);
-    dg_bind(op, "x", pictures);
-    dg_bind_row(op, "data", job->row[DG_ROW_DATA]);
-    dg_bind_row(op, "perm", job->row[DG_ROW_PERM]);
-    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
-}
-
 static void train_plan(dg_builder *b, dg_job *job, dg_plan_role role, int B)
 {
     const dg_model *m = &job->model;
@@ -150,7 +75,7 @@ static void train_plan(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     const dg_view z = {dg_work_row(b, DG_G, (dg_shape){B, 1, 1, m->latent}, "G.z"), 0};
     job->input[role] = z.row;
     job->arena.row[z.row].keep = job->o.z_given;
-    add_gather(job, plan, pictures, B);
+    dg_add_gather(job, plan, "D.x.gather", pictures, nothing, B)->u.gather.flip = job->o.flip;
     if (!job->o.z_given) add_noise(job, plan, z.row, B, DG_STREAM_NOISE);
 
     /* D: real and fake in one batch, each with its own batch statistics */
@@ -164,34 +89,24 @@ static void train_plan(dg_builder *b, dg_job *job, dg_plan_role role, int B)
     add_bce(job, plan, "D.bce.fake", from(d.out, B), from(dlogit, B),
             (dg_bce_args){.n = B, .target = 0, .loss = DG_LOSS_D_FAKE, .prob = DG_D_GZ1});
     dg_backward(b, &d, dlogit, DG_WANT_WEIGHTS);
-    add_adam(job, plan, DG_D);
+    dg_add_update(job, plan, DG_D, DG_BAD_D);
 
     /* G: through the updated D on the same fakes */
-    d = (dg_pass){.net = DG_D, .N = B, .groups = 1, .suffix = ".g", .in = fakes, .target = nothing};
+    d = (dg_pass){.net = DG_D, .N = B, .groups = 1, .order = 1, .suffix = ".g", .in = fakes, .target = nothing};
     dg_forward(b, &d);
     dlogit.row = dg_work_row(b, DG_D, (dg_shape){B, 1, 1, 1}, "D.dlogit.g");
     add_bce(job, plan, "D.bce.g", d.out, dlogit,
             (dg_bce_args){.n = B, .target = 1, .loss = DG_LOSS_G, .prob = DG_D_GZ2});
     dg_backward(b, &g, dg_backward(b, &d, dlogit, DG_WANT_INPUT), DG_WANT_WEIGHTS);
-    add_adam(job, plan, DG_G);
-
-    dg_op *op = dg_plan_add(plan, DG_OP_advance, "advance");
-    op->u.advance = (dg_advance_args){.batch = B};
-    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
-}
-
-/* A row that the host writes before the plan runs, or reads afterwards. */
-static int kept(dg_job *job, int row)
-{
-    job->arena.row[row].keep = true;
-    return row;
+    dg_add_update(job, plan, DG_G, DG_BAD_G);
+    dg_add_advance(job, plan, B);
 }
 
 static void sample_plan(dg_builder *b, dg_job *job, int N)
 {
     dg_plan *plan = b->plan = &job->plan[DG_PLAN_SAMPLE];
     dg_plan_begin(plan, &job->arena, dg_plan_role_name[DG_PLAN_SAMPLE]);
-    job->input[DG_PLAN_SAMPLE] = kept(job, dg_work_row(b, DG_G, (dg_shape){N, 1, 1, job->model.latent}, "sample.z"));
+    job->input[DG_PLAN_SAMPLE] = dg_keep(job, dg_work_row(b, DG_G, (dg_shape){N, 1, 1, job->model.latent}, "sample.z"));
     dg_pass p = {.net = DG_G,
                  .N = N,
                  .groups = 1,
@@ -200,9 +115,9 @@ static void sample_plan(dg_builder *b, dg_job *job, int N)
                  .in = {job->input[DG_PLAN_SAMPLE], 0},
                  .target = nothing};
     dg_forward(b, &p);
-    job->values = kept(job, p.out.row);
+    job->values = dg_keep(job, p.out.row);
     const dg_shape shape = job->arena.row[job->values].shape;
-    job->pixels = kept(job, dg_arena_row(&job->arena, "sample.u8", DG_WORK, DG_G, DG_U8, shape));
+    job->pixels = dg_keep(job, dg_arena_row(&job->arena, "sample.u8", DG_WORK, DG_G, DG_U8, shape));
     dg_op *op = dg_plan_add(plan, DG_OP_to_u8, "sample.to_u8");
     op->u.to_u8 = (dg_to_u8_args){.n = (int64_t)dg_count(shape)};
     dg_bind_row(op, "out", job->pixels);
@@ -212,13 +127,11 @@ static void sample_plan(dg_builder *b, dg_job *job, int N)
 /* Append all rows and plans of a job whose model, options and backend are set. */
 static void build_plans(dg_job *job)
 {
-    dg_builder b = {.model = &job->model, .arena = &job->arena, .real = job->backend->real};
-    for (int net = 0; net < (job->o.train ? 2 : 1); net++) {
-        dg_build_parameters(&b, net, job->o.train);
-        add_tensors(job, &b, net);
-    }
+    dg_builder b = dg_job_builder(job);
+    for (int net = 0; net < (job->o.train ? 2 : 1); net++) dg_add_parameters(job, &b, net);
     if (job->o.train) {
         dg_job_rows(job);
+        b.state = job->row[DG_ROW_STATE];
         train_plan(&b, job, DG_PLAN_TRAIN, job->o.batch);
         if (job->o.last_batch) train_plan(&b, job, DG_PLAN_TRAIN_SHORT, job->o.last_batch);
     }
@@ -289,33 +202,13 @@ static const dg_metric metrics[] = {
     {.terms = 1, .term = {DG_BAD_G}, .bad = DG_NOT_ZERO, .what = "weights of G are NaN or infinite after their update"},
 };
 
-/* What a batch size can do to a model: counts that an int cannot hold, norms over a single value. */
-static dg_err check_sizes(const dg_model *model, const dg_job_options *o)
-{
-    double pictures = o->train && 2 * (double)o->batch > o->samples ? 2 * (double)o->batch : o->samples;
-    int least = o->last_batch ? o->last_batch : o->batch;
-    for (int net = 0; net < 2; net++) {
-        for (int i = 0; i < model->net[net].layers; i++) {
-            const dg_layer *l = &model->net[net].layer[i];
-            double n = (double)dg_count(l->out) * pictures;
-            if (n > 1 << 28)
-                return dg_fail(DG_USAGE,
-                               "{batch} %d: layer %s of model %s would have %.0f million values; use a smaller batch",
-                               o->batch, l->name, model->name, n / 1e6);
-            if (o->train && l->norm && least * l->out.H * l->out.W < 2)
-                return dg_fail(DG_USAGE,
-                               "layer %s of model %s: batch norm over a batch of %d needs more than one value a "
-                               "channel; use another {batch} or {drop-last}",
-                               l->name, model->name, least);
-        }
-    }
-    return DG_OK;
-}
-
 static dg_err check(const dg_model *model, const dg_job_options *o)
 {
-    const dg_err e = check_model(model);
-    return e || !o ? e : check_sizes(model, o);
+    dg_err e = check_model(model);
+    if (e || !o) return e;
+    const double pictures = o->train && 2 * (double)o->batch > o->samples ? 2 * (double)o->batch : o->samples;
+    for (int net = 0; net < 2 && !e; net++) e = dg_check_sizes(model, net, o, pictures);
+    return e;
 }
 
 void dg_gan_z(float *z, int latent, uint64_t seed, uint64_t picture)

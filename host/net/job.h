@@ -4,20 +4,38 @@
 #define DG_JOB_H
 
 #include "core/plan/plan.h"
+#include "core/plan/optimizer.h"
 #include "host/net/recipe.h"
+
+/* How weights begin, drawn from Philox: N(0, 0.02) and norms' gamma N(1, 0.02) (Radford et al. 2016); N(0,
+ * start_sigma), biases N(0, start_bias); N(0, 2 / inputs of a sum) (He et al. 2015); uniform within sqrt(6 / (inputs +
+ * outputs)) (Glorot & Bengio 2010); uniform within 1 / sqrt(inputs), biases too, as PyTorch's layers do. Elsewhere
+ * gamma is 1 and biases are 0. */
+typedef enum { DG_START_DCGAN, DG_START_NORMAL, DG_START_HE, DG_START_GLOROT, DG_START_TORCH } dg_start;
 
 struct dg_job_options {
     int batch;      /* B of the plan "train" */
     int last_batch; /* B of "train-short", 0: there is none */
     int samples;    /* pictures that one run of "sample" makes; 0: no such plan, as where the recipe draws nothing */
+    int tested;     /* pictures that one run of "test" takes; 0: no such plan, as where the recipe tests nothing */
     int rows;       /* of the data set */
     int window;     /* pictures of each of the two windows through which it passes; 0: it is there whole (loader.h) */
     bool train;     /* false: only "sample" and its net (no gradients, no moments) */
     bool z_given;   /* no noise op: the caller puts the plan's input before each step (replay) */
     bool flip;
-    double beta1, beta2, eps; /* Adam */
-    bool apart;               /* no two tensors share memory, so that ops may run in another order: for comparing */
-    const dg_recipe *recipe;  /* NULL: the one for the model's nets */
+    dg_optimizer optimizer;   /* optimizer.h */
+    double beta1, beta2, eps; /* Adam; eps: of all but SGD */
+    double momentum, rho;     /* SGD; Adadelta */
+    double decay;             /* of weights, which is added to their gradient; not Adam's */
+    double accumulator;       /* Adagrad: what its sums begin with */
+    bool nesterov;            /* SGD */
+    double smoothing;         /* of a classifier's labels */
+    dg_start start;
+    double start_sigma, start_bias;
+    double mean[4],
+        std[4]; /* of the pictures' channels, from 0 to 1, for a model with input = standard; std 0: unknown */
+    bool apart; /* no two tensors share memory, so that ops may run in another order: for comparing */
+    const dg_recipe *recipe; /* NULL: the one for the model's nets */
 };
 
 /* One named tensor as files know it. */
@@ -26,12 +44,15 @@ typedef struct {
     int row;                    /* arena row of the values */
     int moment1, moment2, grad; /* rows, -1 for running statistics */
     int rank;
-    int dim[4]; /* PyTorch's shape: (Co, Ci, K, K), (C) */
+    int dim[4];  /* PyTorch's shape: (Co, Ci, K, K), (C) */
+    bool linear; /* in files (Co, Ci K K) */
     int net;
+    double fan_in,
+        fan_out; /* of weights: values that a sum has, sums that a value is in; of their biases fan_in alone */
 } dg_job_tensor;
 
-typedef enum { DG_PLAN_TRAIN, DG_PLAN_TRAIN_SHORT, DG_PLAN_SAMPLE, DG_PLANS } dg_plan_role;
-extern const char *const dg_plan_role_name[DG_PLANS]; /* "train", "train-short", "sample" */
+typedef enum { DG_PLAN_TRAIN, DG_PLAN_TRAIN_SHORT, DG_PLAN_SAMPLE, DG_PLAN_TEST, DG_PLANS } dg_plan_role;
+extern const char *const dg_plan_role_name[DG_PLANS]; /* "train", "train-short", "sample", "test" */
 
 /* The rows that every recipe's steps have. */
 typedef enum { DG_ROW_STATE, DG_ROW_METRICS, DG_ROW_DATA, DG_ROW_PERM, DG_ROWS } dg_row_role;
@@ -48,13 +69,24 @@ struct dg_job {
     int row[DG_ROWS];    /* arena rows, -1: none */
     int input[DG_PLANS]; /* what the caller puts before a run of the plan (latent vectors), -1: nothing */
     int values, pixels;  /* what plan "sample" makes: real, uint8 */
+    struct {
+        int data, perm, state; /* what plan "test" reads: records, their order, a state */
+        int p, each;           /* and makes: shares of the classes, losses */
+    } test;
 };
 
 /* Build and place; nothing is allocated, so this is enough for `plan` and --dry-run. */
 dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o, dg_backend *b);
 
-/* Allocate and bind. data (rows, size, size, channels) and perm (rows) are backend memory, may be NULL when
- * not training; they stay the caller's. */
+/* Bytes of a picture in the data set of a model, and where the recipe wants labels of its label, an int32, behind it.
+ */
+size_t dg_job_record_bytes(const dg_recipe *r, const dg_model *m);
+
+/* Records of so many pictures, malloc'd; label: their classes, NULL: 0, 1 ... over and over. NULL: out of memory. */
+uint8_t *dg_job_records(const dg_recipe *r, const dg_model *m, const uint8_t *pixels, const int32_t *label, int count);
+
+/* Allocate and bind. data (rows of records) and perm (rows) are backend memory, may be NULL when not training; they
+ * stay the caller's. */
 dg_err dg_job_alloc(dg_job *job, const uint8_t *data, const int32_t *perm);
 void dg_job_free(dg_job *job);
 
@@ -65,7 +97,7 @@ void dg_job_rows(dg_job *job);
 const dg_plan *dg_job_plan(const dg_job *job, const char *name);
 void *dg_job_memory(const dg_job *job, int row);
 
-/* Weights N(0, 0.02), gamma N(1, 0.02), beta 0, running mean 0 and variance 1, moments 0, from Philox. */
+/* Weights and biases as o.start says, running mean 0 and variance 1, moments 0 or o.accumulator. */
 dg_err dg_job_init(dg_job *job, uint64_t seed);
 
 dg_err dg_job_put_state(dg_job *job, const dg_step_state *state);
@@ -83,6 +115,9 @@ dg_err dg_job_steps(dg_job *job, int batch, int n);
 
 size_t dg_job_tensor_count(const dg_job_tensor *t);
 
+/* Its shape in files; returns the rank. */
+int dg_job_tensor_shape(const dg_job_tensor *t, int64_t dim[4]);
+
 /* Copy a tensor's values (or a moment or gradient: pass that row) between the arena and PyTorch's layout in
  * out/in, whose elements have type `type` (DG_F32 or DG_F64; converted when it is not the backend's). */
 dg_err dg_job_read(dg_job *job, const dg_job_tensor *t, int row, dg_type type, void *out);
@@ -97,6 +132,13 @@ dg_err dg_job_put_input(dg_job *job, dg_plan_role plan, size_t first, const doub
 /* Run plan "sample". in: (n, dg_job_inputs) floats, host memory. pixels: (n, size, size, channels) uint8, host; x,
  * unless NULL, the values before rounding as double. n may be more than o.samples: done in chunks. */
 dg_err dg_job_generate(dg_job *job, const float *in, int n, uint8_t *pixels, double *x);
+
+/* Run plan "test" on n records (dg_job_record_bytes) in host memory, in chunks of o.tested. p: (n, classes); each: the
+ * losses (n), or NULL. */
+dg_err dg_job_test(dg_job *job, const uint8_t *records, int n, double *p, double *each);
+int dg_job_classes(const dg_job *job);
+/* What plan "test" reads: n records, at most o.tested. In the place of others the first stands once more. */
+dg_err dg_job_put_test(dg_job *job, const uint8_t *records, int n);
 
 /* The pictures alone, only begun: they are in `pixels`, memory of alloc_host, when an event recorded now has come. */
 dg_err dg_job_start_generate(dg_job *job, const float *in, int n, uint8_t *pixels);

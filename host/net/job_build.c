@@ -5,7 +5,7 @@
 
 #include "host/net/recipes.h"
 
-const char *const dg_plan_role_name[DG_PLANS] = {"train", "train-short", "sample"};
+const char *const dg_plan_role_name[DG_PLANS] = {"train", "train-short", "sample", "test"};
 
 static int plans_of(dg_job *job, dg_plan *out[DG_PLANS])
 {
@@ -22,12 +22,39 @@ const dg_plan *dg_job_plan(const dg_job *job, const char *name)
     return NULL;
 }
 
+size_t dg_job_record_bytes(const dg_recipe *r, const dg_model *m)
+{
+    return (size_t)m->size * (size_t)m->size * (size_t)m->channels + (r->labels ? sizeof(int32_t) : 0);
+}
+
+uint8_t *dg_job_records(const dg_recipe *r, const dg_model *m, const uint8_t *pixels, const int32_t *label, int count)
+{
+    const size_t record = dg_job_record_bytes(r, m), picture = record - (r->labels ? sizeof *label : 0);
+    const dg_net *last = &m->net[m->nets - 1];
+    const int classes = last->layer[last->layers - 1].out.C;
+    uint8_t *out = malloc((size_t)count * record);
+    for (int i = 0; out && i < count; i++) {
+        const int32_t class = label ? label[i] : i % classes;
+        memcpy(out + (size_t)i * record, pixels + (size_t)i * picture, picture);
+        memcpy(out + (size_t)i * record + picture, &class, record - picture);
+    }
+    return out;
+}
+
+/* Pictures, or records of pictures and labels. */
+static dg_shape data_shape(const dg_job *job)
+{
+    const dg_model *m = &job->model;
+    const int rows = job->o.window ? 2 * job->o.window : job->o.rows;
+    if (!job->recipe->labels) return (dg_shape){rows, m->size, m->size, m->channels};
+    return (dg_shape){rows, 1, 1, (int)dg_job_record_bytes(job->recipe, m)};
+}
+
 void dg_job_rows(dg_job *job)
 {
     dg_arena *a = &job->arena;
-    const dg_model *m = &job->model;
     const dg_shape state = {1, 1, 1, (int)sizeof(dg_step_state)}, metrics = {1, 1, DG_RING, DG_METRICS_MAX},
-                   pictures = {job->o.window ? 2 * job->o.window : job->o.rows, m->size, m->size, m->channels};
+                   pictures = data_shape(job);
     job->row[DG_ROW_STATE] = dg_arena_row(a, "state", DG_STATE, 0, DG_U8, state);
     job->row[DG_ROW_METRICS] = dg_arena_row(a, "metrics", DG_STATE, 0, DG_F64, metrics);
     job->row[DG_ROW_DATA] = dg_arena_row(a, "data", DG_OUTSIDE, 0, DG_U8, pictures);
@@ -53,6 +80,8 @@ dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o,
         return e;
     }
     if (!job->recipe->sample) job->o.samples = 0;
+    if (!job->recipe->labels) job->o.tested = 0;
+    memset(&job->test, 0xff, sizeof job->test);
     job->recipe->build(job);
     for (int i = 0; i < job->arena.rows && o->apart; i++)
         if (job->arena.row[i].kind == DG_WORK) job->arena.row[i].keep = true;

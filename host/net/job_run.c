@@ -86,15 +86,15 @@ static dg_err run_samples(dg_job *job, const float *in, int n)
     return e ? e : b->run(b, &job->plan[DG_PLAN_SAMPLE]);
 }
 
-static dg_err get_values(dg_job *job, int n, double *x)
+static dg_err get_doubles(dg_job *job, int row, size_t n, double *out)
 {
     dg_backend *b = job->backend;
-    const size_t values = (size_t)n * values_of(job, job->values);
-    float *narrow = b->real == DG_F32 ? malloc(values * sizeof *narrow) : NULL;
-    if (b->real == DG_F32 && !narrow) return dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
-    void *to = narrow ? (void *)narrow : x;
-    dg_err e = b->get(b, to, dg_job_memory(job, job->values), values * dg_type_bytes(b->real));
-    for (size_t i = 0; narrow && !e && i < values; i++) x[i] = (double)narrow[i];
+    const void *from = dg_job_memory(job, row);
+    if (b->real == DG_F64) return b->get(b, out, from, n * sizeof *out);
+    float *narrow = malloc(n * sizeof *narrow);
+    if (!narrow) return dg_fail(DG_DEVICE, "out of memory");
+    const dg_err e = b->get(b, narrow, from, n * sizeof *narrow);
+    for (size_t i = 0; i < n && !e; i++) out[i] = (double)narrow[i];
     free(narrow);
     return e;
 }
@@ -109,7 +109,7 @@ dg_err dg_job_generate(dg_job *job, const float *in, int n, uint8_t *pixels, dou
         const size_t at = (size_t)i * each, bytes = (size_t)count * each;
         e = run_samples(job, in + (size_t)i * (size_t)dg_job_inputs(job), count);
         if (!e && pixels) e = b->get(b, pixels + at, dg_job_memory(job, job->pixels), bytes);
-        if (!e && x) e = get_values(job, count, x + at);
+        if (!e && x) e = get_doubles(job, job->values, (size_t)count * each, x + at);
     }
     return e;
 }
@@ -124,6 +124,37 @@ dg_err dg_job_start_generate(dg_job *job, const float *in, int n, uint8_t *pixel
         const void *from = dg_job_memory(job, job->pixels);
         e = run_samples(job, in + (size_t)i * (size_t)dg_job_inputs(job), count);
         if (!e) e = b->start_get(b, DG_COMPUTE, pixels + (size_t)i * each, from, (size_t)count * each);
+    }
+    return e;
+}
+
+int dg_job_classes(const dg_job *job) { return job->arena.row[job->test.p].shape.C; }
+
+dg_err dg_job_put_test(dg_job *job, const uint8_t *records, int n)
+{
+    dg_backend *b = job->backend;
+    const dg_step_state state = {0};
+    const size_t places = (size_t)job->o.tested, record = dg_job_record_bytes(job->recipe, &job->model);
+    int32_t *order = malloc(places * sizeof *order);
+    if (!order) return dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
+    for (int i = 0; i < job->o.tested; i++) order[i] = i < n ? i : 0;
+    dg_err e = b->put(b, dg_job_memory(job, job->test.perm), order, places * sizeof *order);
+    if (!e) e = b->put(b, dg_job_memory(job, job->test.state), &state, sizeof state);
+    if (!e) e = b->put(b, dg_job_memory(job, job->test.data), records, (size_t)n * record);
+    free(order);
+    return e;
+}
+
+dg_err dg_job_test(dg_job *job, const uint8_t *records, int n, double *p, double *each)
+{
+    const size_t record = dg_job_record_bytes(job->recipe, &job->model), classes = (size_t)dg_job_classes(job);
+    dg_err e = DG_OK;
+    for (int i = 0; i < n && !e; i += job->o.tested) {
+        const int count = n - i < job->o.tested ? n - i : job->o.tested;
+        e = dg_job_put_test(job, records + (size_t)i * record, count);
+        if (!e) e = job->backend->run(job->backend, &job->plan[DG_PLAN_TEST]);
+        if (!e) e = get_doubles(job, job->test.p, (size_t)count * classes, p + (size_t)i * classes);
+        if (!e && each) e = get_doubles(job, job->test.each, (size_t)count, each + i);
     }
     return e;
 }

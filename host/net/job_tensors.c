@@ -1,4 +1,5 @@
 /* A job's tensors: in and out in PyTorch's order, and what they begin with. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,36 +56,80 @@ dg_err dg_job_write(dg_job *job, const dg_job_tensor *t, int row, dg_type type, 
     return e;
 }
 
-/* What a fresh tensor is drawn from: mean + sigma * normal. */
-static void initial(const char *name, int rank, double *mean, double *sigma)
+/* What a fresh tensor is drawn from: mean + sigma * normal, or uniform within `within` of the mean. */
+typedef struct {
+    double mean, sigma, within;
+} distribution;
+
+static distribution weights_begin(const dg_job_options *o, const dg_job_tensor *t)
 {
-    const char *last = strrchr(name, '.') + 1;
-    *mean = *sigma = 0;
-    if (rank == 4 || !strcmp(last, "weight")) *sigma = 0.02; /* as the stock example's weights_init */
-    if (rank == 1 && !strcmp(last, "weight")) *mean = 1;
-    if (!strcmp(last, "running_var")) *mean = 1;
+    switch (o->start) {
+    case DG_START_DCGAN: return (distribution){.sigma = 0.02}; /* as the stock example's weights_init */
+    case DG_START_NORMAL: return (distribution){.sigma = o->start_sigma};
+    case DG_START_HE: return (distribution){.sigma = sqrt(2 / t->fan_in)};
+    case DG_START_GLOROT: return (distribution){.within = sqrt(6 / (t->fan_in + t->fan_out))};
+    case DG_START_TORCH: return (distribution){.within = 1 / sqrt(t->fan_in)};
+    }
+    return (distribution){0};
+}
+
+static distribution begin(const dg_job_options *o, const dg_job_tensor *t)
+{
+    const char *last = strrchr(t->name, '.') + 1;
+    if (t->rank == 4) return weights_begin(o, t);
+    if (!strcmp(last, "weight")) return (distribution){1, o->start == DG_START_DCGAN ? 0.02 : 0, 0};
+    if (!strcmp(last, "running_var")) return (distribution){.mean = 1};
+    if (t->fan_in > 0 && o->start == DG_START_NORMAL) return (distribution){.sigma = o->start_bias};
+    if (t->fan_in > 0 && o->start == DG_START_TORCH) return (distribution){.within = 1 / sqrt(t->fan_in)};
+    return (distribution){0};
+}
+
+/* Numbers 4 * block and after of tensor number i. */
+static void draw(float out[4], const distribution *d, uint64_t seed, int i, uint64_t block)
+{
+    const uint64_t subsequence = dg_subsequence(DG_STREAM_INIT, (uint64_t)i);
+    if (d->within > 0) {
+        uint32_t word[4];
+        dg_philox(word, seed, subsequence, block);
+        for (int k = 0; k < 4; k++) out[k] = (float)(d->mean + d->within * (((double)word[k] + 0.5) * 0x1p-31 - 1));
+        return;
+    }
+    dg_normal4(out, seed, subsequence, block);
+    for (int k = 0; k < 4; k++) out[k] = (float)(d->mean + d->sigma * (double)out[k]);
+}
+
+static dg_err fill(dg_job *job, const dg_job_tensor *t, int row, float *value, size_t n, double with)
+{
+    for (size_t k = 0; k < n; k++) value[k] = (float)with;
+    return row < 0 ? DG_OK : dg_job_write(job, t, row, DG_F32, value);
 }
 
 dg_err dg_job_init(dg_job *job, uint64_t seed)
 {
     for (int i = 0; i < job->tensors; i++) {
         const dg_job_tensor *t = &job->tensor[i];
-        size_t n = dg_job_tensor_count(t);
+        const distribution d = begin(&job->o, t);
+        const size_t n = dg_job_tensor_count(t);
         float *value = malloc(n * sizeof *value);
         if (!value) return dg_fail(DG_DEVICE, "%s: out of memory for %zu bytes", t->name, n * sizeof *value);
-        double mean, sigma;
-        initial(t->name, t->rank, &mean, &sigma);
         for (size_t k = 0; k < n; k += 4) {
             float z[4];
-            dg_normal4(z, seed, dg_subsequence(DG_STREAM_INIT, (uint64_t)i), k / 4);
-            for (size_t j = k; j < n && j < k + 4; j++) value[j] = (float)(mean + sigma * (double)z[j - k]);
+            draw(z, &d, seed, i, k / 4);
+            for (size_t j = k; j < n && j < k + 4; j++) value[j] = z[j - k];
         }
         dg_err e = dg_job_write(job, t, t->row, DG_F32, value);
-        memset(value, 0, n * sizeof *value);
-        if (!e && t->moment1 >= 0) e = dg_job_write(job, t, t->moment1, DG_F32, value);
-        if (!e && t->moment2 >= 0) e = dg_job_write(job, t, t->moment2, DG_F32, value);
+        if (!e) e = fill(job, t, t->moment1, value, n, 0);
+        if (!e) e = fill(job, t, t->moment2, value, n, job->o.optimizer == DG_ADAGRAD ? job->o.accumulator : 0);
         free(value);
         if (e) return e;
     }
     return DG_OK;
+}
+
+int dg_job_tensor_shape(const dg_job_tensor *t, int64_t dim[4])
+{
+    for (int i = 0; i < t->rank; i++) dim[i] = t->dim[i];
+    if (!t->linear) return t->rank;
+    dim[1] = dim[1] * dim[2] * dim[3];
+    return 2;
 }

@@ -26,7 +26,7 @@
 #include "core/base/err.h"
 #include "core/plan/ops.h"
 
-enum { DG_MAX_NETS = 4, DG_MAX_LAYERS = 128, DG_MODEL_TEXT_MAX = 16384 };
+enum { DG_MAX_NETS = 4, DG_MAX_LAYERS = 128, DG_TRAIN_MAX = 32, DG_MODEL_TEXT_MAX = 16384 };
 
 typedef struct dg_layer_kind dg_layer_kind; /* host/net/layers/layers.h */
 
@@ -35,10 +35,15 @@ typedef struct {
     int line;      /* of its section in the file */
     const dg_layer_kind *kind;
     int input; /* the layer of this network that it reads; -1: the network's input */
+    int add;   /* the layer whose output is added in front of its activation; -1: none */
     int filters, kernel, stride, pad;
     int norm; /* 1: batch norm */
+    int bias; /* 1: a number for each channel is added */
     dg_act act;
     double slope;     /* of leaky */
+    double p;         /* of dropout: the share that becomes 0 */
+    bool flat;        /* PyTorch has a vector behind it, as dense layers make */
+    bool flatten;     /* PyTorch has a Flatten in front of it */
     dg_shape in, out; /* N = 1 */
     int module;       /* index of its first module in PyTorch's nn.Sequential: main.N.weight */
 } dg_layer;
@@ -46,14 +51,29 @@ typedef struct {
 typedef struct {
     char name[8]; /* "G" */
     bool latent;  /* its input is the latent vector; otherwise pictures */
+    bool forks;   /* some tensor has two readers, so that gradients are added and none is overwritten */
     int layers;
     dg_layer layer[DG_MAX_LAYERS];
 } dg_net;
 
-/* About 75 KB: on the heap, please. */
+/* A line of section [train]: an option of training and its value. */
+typedef struct {
+    char key[32], value[96];
+    int line;
+} dg_model_value;
+
+/* What a network sees of a pixel p from 0 to 255: p / 127.5 - 1, p / 255, or the latter less the channel's mean over
+ * the pictures for training, divided by its standard deviation. */
+typedef enum { DG_INPUT_SIGNED, DG_INPUT_UNIT, DG_INPUT_STANDARD } dg_input;
+
+/* About 90 KB: on the heap, please. */
 typedef struct {
     char name[64], where[256]; /* where: the file, for messages */
     int size, channels, latent;
+    int classes; /* of a classifier; 0: as many as its last layer has filters */
+    dg_input input;
+    dg_model_value train[DG_TRAIN_MAX]; /* how it is trained unless the user says otherwise, in the order of the file */
+    int trains;
     int nets;
     dg_net net[DG_MAX_NETS];      /* those that begin from the latent vector first, then in the order of the file */
     char text[DG_MODEL_TEXT_MAX]; /* the file as read, kept in checkpoints */

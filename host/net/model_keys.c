@@ -37,6 +37,8 @@ static const key model_keys[] = {
     {"size", WHOLE, MODEL(size), 8, 512, 1, .preset = -1},
     {"channels", WHOLE, MODEL(channels), 1, 3, 2, .preset = 3, .must = "1 (grey) or 3 (RGB)"},
     {"latent", WHOLE, MODEL(latent), 1, 4096, 1, .preset = 100},
+    {"classes", WHOLE, MODEL(classes), 2, 16384, 1, .preset = 0},
+    {"input", CHOICE, MODEL(input), .choices = "signed|unit|standard"}, /* as dg_input */
 };
 enum { MODEL_KEYS = sizeof model_keys / sizeof *model_keys };
 
@@ -48,10 +50,13 @@ static const key layer_keys[DG_KEYS] = {
     [DG_KEY_KERNEL] = {"kernel", WHOLE, SECTION(layer.kernel), 1, 16, 1, .preset = -1},
     [DG_KEY_STRIDE] = {"stride", WHOLE, SECTION(layer.stride), 1, 8, 1, .preset = -1},
     [DG_KEY_PAD] = {"pad", WHOLE, SECTION(layer.pad), 0, 15, 1, .preset = -1},
+    [DG_KEY_BIAS] = {"bias", CHOICE, SECTION(layer.bias), .preset = -1, .choices = "no|yes"},
     [DG_KEY_NORM] = {"norm", CHOICE, SECTION(layer.norm), .choices = "none|batch"},
+    [DG_KEY_ADD] = {"add", LAYER, SECTION(add), .must = "an earlier layer of this network"},
     [DG_KEY_ACT] = {"act", CHOICE, SECTION(layer.act), .choices = "none|relu|leaky|tanh"}, /* as dg_act */
     [DG_KEY_SLOPE] = {"slope", NUMBER, SECTION(layer.slope), 0, 1, 0, 0.2,
                       .must = "a number from 0 up to, not including, 1"},
+    [DG_KEY_P] = {"p", NUMBER, SECTION(layer.p), 0, 1, 0, 0.5, .must = "a number from 0 up to, not including, 1"},
     [DG_KEY_REPEAT] = {"repeat", WHOLE, SECTION(repeat), 1, DG_MAX_LAYERS, 1, .preset = 1},
     [DG_KEY_REPEAT_FROM] = {"repeat_from", LAYER, SECTION(repeat_from),
                             .must = "a layer of this network, up to this one"},
@@ -64,7 +69,7 @@ typedef struct {
 static const key_table of_model = {"[model]", model_keys, MODEL_KEYS}, of_layer = {"a layer", layer_keys, DG_KEYS};
 
 /* What is said of one layer and cannot be said of all. */
-enum { OF_ONE = DG_KEY(IN) | DG_KEY(REPEAT) | DG_KEY(REPEAT_FROM) };
+enum { OF_ONE = DG_KEY(IN) | DG_KEY(ADD) | DG_KEY(REPEAT) | DG_KEY(REPEAT_FROM) };
 
 static int bad(dg_model_text *t, const char *section, const char *name, const char *value, const char *right)
 {
@@ -223,8 +228,8 @@ static dg_section *unknown_section(dg_model_text *t, const char *heading)
 {
     if (t->err == DG_OK) {
         t->err = dg_fail(DG_USAGE,
-                         "%s:%d: [%s]: unknown section; there are [model], [NET] and [NET.1] ... [NET.%d] for up to %d "
-                         "networks, each NET a name of 1 to 4 letters",
+                         "%s:%d: [%s]: unknown section; there are [model], [train], [NET] and [NET.1] ... [NET.%d] for "
+                         "up to %d networks, each NET a name of 1 to 4 letters",
                          t->where, t->line, heading, DG_MAX_LAYERS, DG_MAX_NETS);
         t->err_line = t->line;
     }
@@ -253,6 +258,22 @@ static dg_section *open_section(dg_model_text *t, const char *heading)
     return s;
 }
 
+/* Which options there are, and what they may be, is not known here. */
+static int on_train(dg_model_text *t, const char *name, const char *value)
+{
+    dg_model_value *v = &t->m->train[t->m->trains];
+    if (t->m->trains == DG_TRAIN_MAX) return bad(t, "train", name, value, "too many keys");
+    if (strlen(name) >= sizeof v->key || strlen(value) >= sizeof v->value)
+        return bad(t, "train", name, value, "too long");
+    for (int i = 0; i < t->m->trains; i++)
+        if (!strcmp(t->m->train[i].key, name)) return bad(t, "train", name, value, "this key is given twice");
+    snprintf(v->key, sizeof v->key, "%s", name);
+    snprintf(v->value, sizeof v->value, "%s", value);
+    v->line = t->line;
+    t->m->trains++;
+    return 1;
+}
+
 static int on_key(void *context, const char *section, const char *name, const char *value)
 {
     dg_model_text *t = context;
@@ -263,6 +284,7 @@ static int on_key(void *context, const char *section, const char *name, const ch
         t->given |= 1u << i;
         return set(&model_keys[i], section, value, t->m) || not_allowed(t, section, &model_keys[i], value);
     }
+    if (!strcmp(section, "train")) return on_train(t, name, value);
     dg_section *s = open_section(t, section);
     if (!s) return 0;
     const int i = find(&of_layer, name);
@@ -282,7 +304,7 @@ static void note_heading(dg_model_text *t, const char *line)
     const size_t n = *line == '[' ? strcspn(line + 1, "]\n") : 0;
     if (!n || line[n + 1] != ']') return;
     snprintf(heading, sizeof heading, "%.*s", (int)n, line + 1);
-    if (strcmp(heading, "model")) open_section(t, heading);
+    if (strcmp(heading, "model") && strcmp(heading, "train")) open_section(t, heading);
 }
 
 /* inih gives no line numbers in its callback, so the reader counts them. */

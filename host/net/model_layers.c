@@ -39,8 +39,11 @@ static dg_err check_keys(unroller *u, dg_section *s)
     return DG_OK;
 }
 
-/* The layer that section number i reads, -1: the network's input. Within a repeated block, what stands in front of the
- * block is the end of the copy before. */
+/* What section number `number` has made, seen from here: within a repeated block, what stands in front of the block is
+ * the end of the copy before. */
+static int earlier(const unroller *u, int number) { return number == u->from - 1 ? u->begin : u->newest[number]; }
+
+/* The layer that section number i reads, -1: the network's input. */
 static dg_err find_input(unroller *u, int i, int *input)
 {
     const dg_section *s = &u->section[i];
@@ -48,9 +51,27 @@ static dg_err find_input(unroller *u, int i, int *input)
         return BAD(s, "in = %s: only the first layer reads that; name an earlier layer",
                    s->in == DG_IN_LATENT ? "latent" : "pictures");
     if (s->in >= i) return BAD(s, "in = %s.%d: must be an earlier layer of this network", u->net->name, s->in);
-    if (s->in <= 0) *input = u->net->layers - 1;
-    else *input = s->in == u->from - 1 ? u->begin : u->newest[s->in];
+    *input = s->in <= 0 ? u->net->layers - 1 : earlier(u, s->in);
     return DG_OK;
+}
+
+/* The one whose output it adds, -1: none. */
+static dg_err find_addend(unroller *u, int i, int *add)
+{
+    const dg_section *s = &u->section[i];
+    if (s->add >= i) return BAD(s, "add = %s.%d: must be an earlier layer of this network", u->net->name, s->add);
+    *add = s->add <= 0 ? -1 : earlier(u, s->add);
+    return DG_OK;
+}
+
+static dg_err check_addend(unroller *u, const dg_section *s, const dg_layer *l)
+{
+    if (l->add < 0) return DG_OK;
+    const dg_layer *other = &u->net->layer[l->add];
+    const dg_shape a = l->out, b = other->out;
+    if (a.H == b.H && a.W == b.W && a.C == b.C) return DG_OK;
+    return BAD(s, "add: %d x %d x %d cannot be added to the %d x %d x %d of %s", a.H, a.W, a.C, b.H, b.W, b.C,
+               other->name);
 }
 
 /* Append what section number i says, as copy number `copy` of it; 0: it stands for one layer. */
@@ -63,10 +84,13 @@ static dg_err append(unroller *u, int i, int copy)
     dg_layer *l = &n->layer[n->layers];
     *l = s->layer;
     dg_err e = find_input(u, i, &l->input);
+    if (!e) e = find_addend(u, i, &l->add);
     if (e) return e;
     if (copy) snprintf(l->name, sizeof l->name, "%.8s.%u", s->layer.name, (unsigned)copy & 255u);
     l->in = l->input < 0 ? dg_net_input(u->t->m, n) : n->layer[l->input].out;
+    l->flat = l->input >= 0 && n->layer[l->input].flat;
     e = l->kind->shape(l, u->t->where);
+    if (!e) e = check_addend(u, s, l);
     if (e) return e;
     l->module = u->modules;
     u->modules += l->kind->modules(l);
@@ -136,12 +160,28 @@ static dg_err layers_of(dg_model_text *t, int net)
     return unroll(&u);
 }
 
+static bool forks(const dg_net *n)
+{
+    int readers[DG_MAX_LAYERS + 1] = {0}; /* of the network's input, of each layer */
+    for (int i = 0; i < n->layers; i++) {
+        readers[n->layer[i].input + 1]++;
+        if (n->layer[i].add >= 0) readers[n->layer[i].add + 1]++;
+    }
+    int most = 0;
+    for (int i = 0; i <= n->layers; i++)
+        if (readers[i] > most) most = readers[i];
+    return most > 1;
+}
+
 dg_err dg_model_layers(dg_model_text *t)
 {
     dg_model *m = t->m;
     if (!m->nets) return dg_fail(DG_USAGE, "%s: has no network; layers stand in sections [G.1], [G.2] ...", t->where);
     dg_err e = DG_OK;
-    for (int net = 0; net < m->nets && !e; net++) e = layers_of(t, net);
+    for (int net = 0; net < m->nets && !e; net++) {
+        e = layers_of(t, net);
+        m->net[net].forks = forks(&m->net[net]);
+    }
     for (int net = 0, to = 0; net < m->nets && !e; net++) {
         if (!m->net[net].latent) continue;
         const dg_net generator = m->net[net];

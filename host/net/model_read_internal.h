@@ -10,7 +10,7 @@ enum { DG_IN_BEFORE = 0, DG_IN_LATENT = -1, DG_IN_PICTURES = -2 }; /* otherwise 
 /* A section [C.4], or number 0: [C], what the others have unless they say otherwise. */
 typedef struct {
     dg_layer layer; /* the keys' values; numbers that nobody gave are the table's */
-    int in, repeat, repeat_from;
+    int in, add, repeat, repeat_from;
     unsigned given; /* by DG_KEY */
     int line;       /* 0: there is no such section */
 } dg_section;

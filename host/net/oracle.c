@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/net/recipes.h"
+
 static dg_err number(const dg_oracle *o, const char *key, double lo, double hi, double *out)
 {
     const char *text = dg_st_get(o->st, key);
@@ -72,6 +74,72 @@ static dg_err check_steps(dg_oracle *o)
     return DG_OK;
 }
 
+static dg_err check_labels(const dg_oracle *o)
+{
+    const dg_net *n = &o->model.net[0];
+    const int64_t *label = o->labels->data, classes = n->layer[n->layers - 1].out.C;
+    for (int i = 0; i < o->count; i++)
+        if (label[i] < 0 || label[i] >= classes)
+            return dg_fail(DG_USAGE, "%s: label %d is %lld; there are %lld classes", o->path, i, (long long)label[i],
+                           (long long)classes);
+    return DG_OK;
+}
+
+/* The stock networks of these widths. */
+static dg_err read_gan(dg_oracle *o)
+{
+    int size, channels, latent, ngf, ndf;
+    dg_err e = whole(o, "size", 16, 256, &size);
+    if (!e) e = whole(o, "channels", 1, 3, &channels);
+    if (!e) e = whole(o, "latent", 1, 4096, &latent);
+    if (!e) e = whole(o, "ngf", 1, 4096, &ngf);
+    if (!e) e = whole(o, "ndf", 1, 4096, &ndf);
+    char text[DG_MODEL_TEXT_MAX];
+    if (!e) e = dg_model_stock(text, "oracle", size, channels, latent, ngf, ndf);
+    return e ? e : dg_model_parse(text, o->path, &o->model);
+}
+
+/* "0.4 0.5 0.6", a number for each channel. */
+static dg_err channels(const dg_oracle *o, const char *key, double out[4])
+{
+    const char *text = dg_st_get(o->st, key), *at = text ? text : "";
+    for (int c = 0; c < o->model.channels; c++) {
+        char *end;
+        out[c] = strtod(at, &end);
+        if (end == at || !isfinite(out[c]))
+            return dg_fail(DG_USAGE, "%s: metadata %s = %s: must be %d numbers", o->path, key,
+                           text ? text : "(missing)", o->model.channels);
+        at = end;
+    }
+    return DG_OK;
+}
+
+/* The network and the recipe of the model file that the metadata hold. */
+static dg_err read_classifier(dg_oracle *o)
+{
+    const char *name = dg_st_get(o->st, "optimizer");
+    int nesterov = 0;
+    dg_job_options *j = &o->job;
+    const dg_recipe *r = NULL;
+    dg_err e = dg_model_parse(dg_st_get(o->st, "model"), o->path, &o->model);
+    if (!e) e = dg_recipe_for(&o->model, &r);
+    if (!e && !r->labels) e = dg_fail(DG_USAGE, "%s: its model is of a %s, not of a classifier", o->path, r->name);
+    if (!e) e = channels(o, "mean", j->mean);
+    if (!e) e = channels(o, "std", j->std);
+    if (!e) e = number(o, "momentum", 0, 1, &j->momentum);
+    if (!e) e = number(o, "rho", 0, 1, &j->rho);
+    if (!e) e = number(o, "decay", 0, 1, &j->decay);
+    if (!e) e = number(o, "accumulator", 0, 1e6, &j->accumulator);
+    if (!e) e = number(o, "smoothing", 0, 1, &j->smoothing);
+    if (!e) e = whole(o, "nesterov", 0, 1, &nesterov);
+    j->nesterov = nesterov;
+    j->optimizer = name ? dg_optimizer_find(name) : DG_ADAM;
+    o->labelled = true;
+    if (!e && j->optimizer == DG_OPTIMIZERS)
+        e = dg_fail(DG_USAGE, "%s: metadata optimizer = %s: is unknown", o->path, name);
+    return e;
+}
+
 dg_err dg_oracle_open(dg_oracle *o, const char *path)
 {
     memset(o, 0, sizeof *o);
@@ -82,24 +150,24 @@ dg_err dg_oracle_open(dg_oracle *o, const char *path)
     if (!format || strcmp(format, "dcgan-oracle-1"))
         return dg_fail(DG_USAGE, "%s: is no oracle (metadata format = %s, not dcgan-oracle-1)", path,
                        format ? format : "(missing)");
-    int size, channels, latent, ngf, ndf;
-    if ((e = whole(o, "size", 16, 256, &size)) || (e = whole(o, "channels", 1, 3, &channels)) ||
-        (e = whole(o, "latent", 1, 4096, &latent)) || (e = whole(o, "ngf", 1, 4096, &ngf)) ||
-        (e = whole(o, "ndf", 1, 4096, &ndf)) || (e = whole(o, "batch", 1, 65536, &o->batch)) ||
-        (e = whole(o, "count", 1, 1 << 24, &o->count)) || (e = whole(o, "steps", 1, 1 << 24, &o->steps)) ||
-        (e = number(o, "lr", 0, 1, &o->lr)) || (e = number(o, "beta1", 0, 1, &o->beta1)) ||
-        (e = number(o, "beta2", 0, 1, &o->beta2)) || (e = number(o, "eps", 0, 1, &o->eps)))
-        return e;
-    char text[DG_MODEL_TEXT_MAX];
-    e = dg_model_stock(text, "oracle", size, channels, latent, ngf, ndf);
-    if (!e) e = dg_model_parse(text, path, &o->model);
+    e = whole(o, "batch", 1, 65536, &o->batch);
+    if (!e) e = whole(o, "count", 1, 1 << 24, &o->count);
+    if (!e) e = whole(o, "steps", 1, 1 << 24, &o->steps);
+    if (!e) e = number(o, "lr", 0, 10, &o->lr);
+    if (!e) e = number(o, "beta1", 0, 1, &o->job.beta1);
+    if (!e) e = number(o, "beta2", 0, 1, &o->job.beta2);
+    if (!e) e = number(o, "eps", 0, 1, &o->job.eps);
+    if (!e) e = dg_st_get(o->st, "model") ? read_classifier(o) : read_gan(o);
+    const int size = o->model.size, channels = o->model.channels;
     if (e) return e;
     o->images = dg_oracle_tensor(o, "images", DG_U8, 4, (int64_t[]){o->count, channels, size, size});
     o->index = dg_oracle_tensor(o, "index", DG_I64, 2, (int64_t[]){o->steps, o->batch});
-    o->z = dg_oracle_tensor(o, "z", DG_F64, 3, (int64_t[]){o->steps, o->batch, latent});
-    if (!o->images || !o->index || !o->z) return DG_USAGE;
+    if (o->labelled) o->labels = dg_oracle_tensor(o, "labels", DG_I64, 1, (int64_t[]){o->count});
+    else o->z = dg_oracle_tensor(o, "z", DG_F64, 3, (int64_t[]){o->steps, o->batch, o->model.latent});
+    if (!o->images || !o->index || !(o->labelled ? o->labels : o->z)) return DG_USAGE;
     if ((e = dg_st_load(o->st))) return e;
-    return check_steps(o);
+    e = check_steps(o);
+    return e || !o->labelled ? e : check_labels(o);
 }
 
 void dg_oracle_close(dg_oracle *o) { dg_st_free(o->st); }
@@ -111,8 +179,8 @@ dg_err dg_oracle_weights(const dg_oracle *o, dg_job *job)
         char name[160];
         snprintf(name, sizeof name, "init.%s", t->name);
         int64_t dim[4];
-        for (int k = 0; k < 4; k++) dim[k] = t->dim[k];
-        const dg_st_tensor *from = dg_oracle_tensor(o, name, DG_F32, t->rank, dim);
+        const int rank = dg_job_tensor_shape(t, dim);
+        const dg_st_tensor *from = dg_oracle_tensor(o, name, DG_F32, rank, dim);
         if (!from) return DG_USAGE;
         dg_err e = dg_job_write(job, t, t->row, DG_F32, from->data);
         if (e) return e;
@@ -120,18 +188,28 @@ dg_err dg_oracle_weights(const dg_oracle *o, dg_job *job)
     return DG_OK;
 }
 
-dg_err dg_oracle_pictures(const dg_oracle *o, dg_backend *b, void **data)
+uint8_t *dg_oracle_records(const dg_oracle *o, const dg_recipe *r)
 {
     const size_t P = (size_t)o->model.size * (size_t)o->model.size, C = (size_t)o->model.channels,
-                 bytes = o->images->bytes;
-    uint8_t *nhwc = malloc(bytes);
-    if (!nhwc) return dg_fail(DG_DEVICE, "out of memory for %zu bytes", bytes);
+                 record = dg_job_record_bytes(r, &o->model);
+    uint8_t *out = malloc((size_t)o->count * record);
     const uint8_t *nchw = o->images->data;
-    for (size_t n = 0; n < (size_t)o->count; n++)
+    for (size_t n = 0; out && n < (size_t)o->count; n++) {
         for (size_t c = 0; c < C; c++)
-            for (size_t p = 0; p < P; p++) nhwc[(n * P + p) * C + c] = nchw[(n * C + c) * P + p];
+            for (size_t p = 0; p < P; p++) out[n * record + p * C + c] = nchw[(n * C + c) * P + p];
+        const int32_t label = o->labels ? (int32_t)((const int64_t *)o->labels->data)[n] : 0;
+        memcpy(out + n * record + P * C, &label, record - P * C);
+    }
+    return out;
+}
+
+dg_err dg_oracle_pictures(const dg_oracle *o, const dg_recipe *r, dg_backend *b, void **data)
+{
+    const size_t bytes = (size_t)o->count * dg_job_record_bytes(r, &o->model);
+    uint8_t *records = dg_oracle_records(o, r);
+    if (!records) return dg_fail(DG_DEVICE, "out of memory for %zu bytes", bytes);
     dg_err e = b->alloc(b, bytes, data);
-    if (!e) e = b->put(b, *data, nhwc, bytes);
-    free(nhwc);
+    if (!e) e = b->put(b, *data, records, bytes);
+    free(records);
     return e;
 }

@@ -11,8 +11,12 @@ typedef struct {
     dg_st *st;
     dg_model model;
     int count, steps, batch, last_batch;
-    const dg_st_tensor *images, *index, *z;
-    double lr, beta1, beta2, eps;
+    const dg_st_tensor *images, *index;
+    const dg_st_tensor *z;      /* of a GAN */
+    const dg_st_tensor *labels; /* of a classifier */
+    bool labelled;
+    double lr;
+    dg_job_options job; /* the optimiser, and what a classifier wants to know besides */
 } dg_oracle;
 
 /* Close it after errors too. */
@@ -29,7 +33,9 @@ const int64_t *dg_oracle_index(const dg_oracle *o, int s);
 /* Initial weights of every tensor of a job. */
 dg_err dg_oracle_weights(const dg_oracle *o, dg_job *job);
 
-/* The pictures as NHWC rows in backend memory. */
-dg_err dg_oracle_pictures(const dg_oracle *o, dg_backend *b, void **data);
+/* The pictures as NHWC records, with labels where there are some, malloc'd; NULL: out of memory. */
+uint8_t *dg_oracle_records(const dg_oracle *o, const dg_recipe *r);
+/* The same in backend memory. */
+dg_err dg_oracle_pictures(const dg_oracle *o, const dg_recipe *r, dg_backend *b, void **data);
 
 #endif

@@ -16,7 +16,9 @@ typedef struct {
 } dg_recipe_net;
 
 typedef enum { DG_METRIC_LOSS, DG_METRIC_PROBABILITY } dg_metric_kind; /* progress prints 0.61 | .61 */
-typedef enum { DG_OVER_MEAN, DG_OVER_LAST } dg_metric_over;            /* the steps of an epoch */
+/* What an epoch's value is: the mean of its steps, the last step's, or, measured behind it, the only one: the rows of
+ * other steps have NaN. */
+typedef enum { DG_OVER_MEAN, DG_OVER_LAST, DG_OVER_TEST } dg_metric_over;
 typedef enum { DG_NEVER_BAD, DG_NOT_FINITE, DG_NOT_ZERO } dg_metric_bad;
 
 /* A number of a step. The ops write values (dg_metrics); a metric is one of them, or the sum of two. */
@@ -44,9 +46,11 @@ struct dg_recipe {
     const char *name;
     int nets, metrics, plots;
     dg_recipe_net net[DG_NETS_MAX]; /* in the order of the model's */
-    int exported;                   /* the net that `export` writes, and that generates */
-    const dg_metric *metric;        /* in the order of the log's columns */
+    bool labels;             /* pictures have labels, and those that were set aside are tested after each epoch */
+    int exported;            /* the net that `export` writes, and that generates */
+    const dg_metric *metric; /* in the order of the log's columns */
     const dg_recipe_plot *plot;
+    const char *const (*preset)[2]; /* options of training that are others than for a GAN, up to a NULL; NULL: none */
     /* DG_USAGE: what is wrong with this model, which has these nets, for these options; o NULL: for any. */
     dg_err (*check)(const dg_model *m, const dg_job_options *o);
     /* Append rows, tensors and plans to a job whose model, options and backend are set (job.h). */

@@ -3,9 +3,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "host/net/classifier.h"
 #include "host/net/gan.h"
 
-static const dg_recipe *const recipes[] = {&dg_gan_recipe};
+static const dg_recipe *const recipes[] = {&dg_gan_recipe, &dg_classifier_recipe};
 enum { RECIPES = sizeof recipes / sizeof recipes[0] };
 
 const dg_recipe *dg_recipe_at(int i) { return i < RECIPES ? recipes[i] : NULL; }

@@ -12,17 +12,12 @@ typedef struct {
     dg_backend *b;
 } room;
 
-static size_t picture_bytes(const room *r)
-{
-    return (size_t)r->model->size * (size_t)r->model->size * (size_t)r->model->channels;
-}
-
 /* Everything but the pictures. */
 static size_t fixed_bytes(const dg_job *job) { return job->arena.bytes + (size_t)job->o.rows * sizeof(int32_t); }
 
 static size_t pictures_bytes(const room *r, const dg_job *job)
 {
-    return (size_t)(job->o.window ? 2 * job->o.window : job->o.rows) * picture_bytes(r);
+    return (size_t)(job->o.window ? 2 * job->o.window : job->o.rows) * dg_job_record_bytes(job->recipe, r->model);
 }
 
 static bool fits(const room *r, const dg_job *job)
@@ -35,7 +30,8 @@ static bool fits(const room *r, const dg_job *job)
 static int window_for(const room *r, const dg_job *job)
 {
     const size_t fixed = fixed_bytes(job), left = fixed < r->have ? (r->have - fixed) / 2 : 0;
-    const size_t batches = (left < WINDOW_BYTES ? left : WINDOW_BYTES) / ((size_t)job->o.batch * picture_bytes(r));
+    const size_t batches = (left < WINDOW_BYTES ? left : WINDOW_BYTES) /
+                           ((size_t)job->o.batch * dg_job_record_bytes(job->recipe, r->model));
     const int all = (job->o.rows + job->o.batch - 1) / job->o.batch;
     return job->o.batch * (batches < 1 ? 1 : batches > (size_t)all ? all : (int)batches);
 }

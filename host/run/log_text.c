@@ -87,7 +87,8 @@ int dg_log_json(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row
                      (uintmax_t)row->step);
     for (int i = 0; i < r->metrics; i++) {
         const dg_metric *m = &r->metric[i];
-        if (m->name) n = json_value(out, n, m->name, dg_metric_value(m, row->value));
+        const double v = dg_metric_value(m, row->value);
+        if (m->name && (m->over != DG_OVER_TEST || !isnan(v))) n = json_value(out, n, m->name, v);
     }
     for (int i = 0; i < LAST_COLUMNS; i++) n = json_value(out, n, last_name[i], last_value(row, i));
     n += snprintf(out + n, (size_t)(DG_LOG_LINE - n), "}\n");

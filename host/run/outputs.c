@@ -104,6 +104,8 @@ static bool shown(const dg_options *o, uint64_t epoch)
     return every(o->sample_every, epoch) || (o->sample_every > 0 && epoch == (uint64_t)o->epochs);
 }
 
+bool dg_shown(const dg_outputs *w, uint64_t epoch) { return shown(w->o, epoch); }
+
 bool dg_samples_due(const dg_outputs *w, uint64_t epoch) { return w->job->recipe->sample && shown(w->o, epoch); }
 
 void dg_begin_samples(dg_outputs *w, uint64_t epoch)
@@ -222,8 +224,11 @@ static dg_err write_checkpoint(void *context)
  * training gives the same bytes. malloc'd. */
 static char *result_settings(const char *config)
 {
-    static const char *const key[] = {"batch", "lr",        "lr-d", "lr-g",  "beta1",  "beta2", "eps",       "seed",
-                                      "flip",  "drop-last", "fit",  "alpha", "orient", "limit", "precision", "conv"};
+    static const char *const key[] = {"batch",     "lr",       "lr-d",        "lr-g",      "beta1",       "beta2",
+                                      "eps",       "seed",     "flip",        "drop-last", "fit",         "alpha",
+                                      "orient",    "limit",    "precision",   "conv",      "test",        "optimizer",
+                                      "momentum",  "nesterov", "rho",         "decay",     "accumulator", "schedule",
+                                      "smoothing", "start",    "start-sigma", "start-bias"};
     char *out = malloc(strlen(config) + 1), *to = out;
     for (const char *line = config; out && *line;) {
         size_t n = strcspn(line, "\n"), word = strcspn(line, " =\n");
@@ -249,36 +254,73 @@ bool dg_checkpoint_too_soon(const dg_outputs *w, uint64_t epoch)
     return dg_worker_left(w->write.checkpoints) > 0 || dg_clock() - w->saved_at < 10 * w->saving_took;
 }
 
-void dg_save_checkpoint(dg_outputs *w, const dg_position *read)
+/* A line each, without what would end one. malloc'd. */
+static char *class_names(const dg_dataset *d)
+{
+    size_t bytes = 1;
+    for (int i = 0; i < d->classes; i++) bytes += strlen(d->class_name[i]) + 1;
+    char *out = malloc(bytes), *to = out;
+    for (int i = 0; out && i < d->classes; i++) {
+        for (const char *c = d->class_name[i]; *c; c++) *to++ = *c == '\n' ? ' ' : *c;
+        *to++ = '\n';
+    }
+    if (out) *to = 0;
+    return out;
+}
+
+/* Taken now; given to its writer by the caller. NULL after an error, which is remembered. */
+static save *take(dg_outputs *w, const dg_position *read)
 {
     char *settings = result_settings(w->config);
     save *s = calloc(1, sizeof *s);
-    if (!s) {
-        free(settings);
-        dg_outputs_failed(w, dg_fail(DG_DEVICE, "out of memory for a checkpoint"));
-        return;
-    }
+    char *classes = w->job->recipe->labels ? class_names(w->data) : NULL;
+    const dg_backend *b = w->job->backend;
     dg_checkpoint_info info = {.step = read->step,
                                .epoch = read->epoch,
                                .batch = read->batch,
                                .seed = w->o->seed,
-                               .data_count = (uint64_t)w->data->count,
+                               .data_count = (uint64_t)w->data->train,
                                .data_fingerprint = w->data->fingerprint,
-                               .config = settings};
-    const dg_backend *b = w->job->backend;
+                               .config = settings,
+                               .classes = classes};
     snprintf(info.precision, sizeof info.precision, "%s", dg_precision_name(b->real, b->math));
-    dg_err e = settings ? dg_snapshot_take(w->job, &info, &s->snapshot)
-                        : dg_fail(DG_DEVICE, "out of memory for a checkpoint");
+    const bool whole = settings && s && (classes || !w->job->recipe->labels);
+    const dg_err e = whole ? dg_snapshot_take(w->job, &info, &s->snapshot)
+                           : dg_fail(DG_DEVICE, "out of memory for a checkpoint");
     free(settings);
-    w->given_step = read->step;
-    if (!e) dg_outputs_failed(w, dg_log_flush(w->log));
-    if (e) {
-        free(s);
-        dg_outputs_failed(w, e);
-        return;
+    free(classes);
+    if (!e) {
+        s->outputs = w;
+        s->saved = *read;
+        return s;
     }
-    s->outputs = w;
-    s->saved = *read;
+    free(s);
+    dg_outputs_failed(w, e);
+    return NULL;
+}
+
+void dg_save_checkpoint(dg_outputs *w, const dg_position *read)
+{
+    save *s = take(w, read);
+    if (!s) return;
+    w->given_step = read->step;
+    dg_outputs_failed(w, dg_log_flush(w->log));
     s->grids = dg_worker_given(w->write.grids);
     dg_worker_give(w->write.checkpoints, write_checkpoint, s);
+}
+
+static dg_err write_best(void *context)
+{
+    save *s = context;
+    const dg_directory at = dg_rundir_at(s->outputs->dir);
+    char path[4096];
+    const dg_err e = dg_snapshot_write(s->snapshot, &at, dg_rundir_file(s->outputs->dir, path, "best.safetensors"));
+    free(s);
+    return e;
+}
+
+void dg_save_best(dg_outputs *w, const dg_position *read)
+{
+    save *s = take(w, read);
+    if (s) dg_worker_give(w->write.checkpoints, write_best, s);
 }

@@ -4,7 +4,7 @@
 #define DG_OUTPUTS_H
 
 #include "core/base/worker.h"
-#include "host/cli/options.h"
+#include "host/options/options.h"
 #include "host/data/dataset.h"
 #include "host/files/checkpoint.h"
 #include "host/run/log.h"
@@ -48,7 +48,8 @@ dg_err dg_save_config(const dg_rundir *dir, const char *text);
 
 void dg_save_reals(dg_outputs *w);
 
-/* Is a grid due at the end of this epoch? Never where the recipe draws nothing. */
+/* Are pictures of this epoch wanted? And is a grid due at its end: never where the recipe draws nothing. */
+bool dg_shown(const dg_outputs *w, uint64_t epoch);
 bool dg_samples_due(const dg_outputs *w, uint64_t epoch);
 /* The grid of an epoch is only begun; the second gives it to a writer once it has come, and once its epoch's numbers
  * have been read. One at a time. */
@@ -64,5 +65,7 @@ bool dg_checkpoint_due(const dg_outputs *w, uint64_t epoch);
  * them more than a tenth of the time. Never the last epoch's. */
 bool dg_checkpoint_too_soon(const dg_outputs *w, uint64_t epoch);
 void dg_save_checkpoint(dg_outputs *w, const dg_position *read);
+/* The same into best.safetensors, which is no state that the run goes on from by itself. */
+void dg_save_best(dg_outputs *w, const dg_position *read);
 
 #endif

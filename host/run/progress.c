@@ -147,6 +147,7 @@ static int add_metrics(char out[LINE], int n, const dg_recipe *r, const dg_metri
         const dg_metric *k = &r->metric[i];
         const double v = dg_metric_value(k, m->value);
         if (!k->label || (k->kind == DG_METRIC_PROBABILITY && !probabilities)) continue;
+        if (k->over == DG_OVER_TEST && isnan(v)) continue;
         const char *label = full || !k->brief ? k->label : k->brief, *follows = strcmp(label, "/") ? " " : "";
         n = add(out, n, "%s%s%s%s", follows, label, follows,
                 k->kind == DG_METRIC_PROBABILITY ? short_number(text, v) : number(text, v));
@@ -256,7 +257,9 @@ void dg_progress_epoch(dg_progress *p, int epoch, int epochs, const dg_metrics *
     for (int i = 0; i < p->recipe->metrics; i++) {
         const dg_metric *k = &p->recipe->metric[i];
         const char *follows = k->label && strcmp(k->label, "/") ? " " : "";
-        if (k->label) n = add(text, n, "%s%s%s%.3f", follows, k->label, follows, dg_metric_value(k, mean->value));
+        const double v = dg_metric_value(k, mean->value);
+        if (k->label && (k->over != DG_OVER_TEST || !isnan(v)))
+            n = add(text, n, "%s%s%s%.3f", follows, k->label, follows, v);
     }
     add(text, n, " %.*f img/s %.1f s%s", images_per_second < 99.95 ? 1 : 0, images_per_second, took, eta);
     plain_line(p, text, dg_clock());

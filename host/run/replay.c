@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/net/recipes.h"
+
 /* Largest |a - b| over largest |b|; NaN or Inf anywhere gives NaN. */
 static double relative(const double *a, const double *b, size_t n)
 {
@@ -28,9 +30,9 @@ static dg_err play(const dg_oracle *o, dg_job *job, int s, int32_t *perm, dg_met
     for (int i = 0; i < n; i++) host[i] = (int32_t)row[i];
     dg_err e = b->put(b, perm, host, (size_t)n * sizeof *host);
     const size_t latents = (size_t)o->model.latent;
-    const double *z = (const double *)o->z->data + (size_t)s * (size_t)o->batch * latents;
+    const double *z = o->z ? (const double *)o->z->data + (size_t)s * (size_t)o->batch * latents : NULL;
     const dg_plan_role plan = n == job->o.batch ? DG_PLAN_TRAIN : DG_PLAN_TRAIN_SHORT;
-    if (!e) e = dg_job_put_input(job, plan, 0, z, (size_t)n * latents);
+    if (!e && z) e = dg_job_put_input(job, plan, 0, z, (size_t)n * latents);
     dg_step_state state = {.seed = 1, .step = (uint64_t)s, .cursor = 0};
     for (int i = 0; i < DG_NETS_MAX; i++) state.lr[i] = o->lr;
     if (!e) e = dg_job_put_state(job, &state);
@@ -47,12 +49,12 @@ static dg_err compare(const dg_oracle *o, dg_job *job, const dg_replay_report *r
     snprintf(name, sizeof name, "%s%s", prefix, t->name);
     if (!dg_st_find(o->st, name)) return DG_OK;
     int64_t dim[4];
-    size_t n = 1;
-    for (int k = 0; k < t->rank; k++) n *= (size_t)(dim[k] = t->dim[k]);
+    const size_t n = dg_job_tensor_count(t);
+    const int rank = dg_job_tensor_shape(t, dim);
     const dg_st_tensor *expected = dg_st_find(o->st, name);
     if (expected->type != DG_F64 && expected->type != DG_F32)
         return dg_fail(DG_USAGE, "%s: %s is neither F64 nor F32", o->path, name);
-    expected = dg_oracle_tensor(o, name, expected->type, t->rank, dim);
+    expected = dg_oracle_tensor(o, name, expected->type, rank, dim);
     if (!expected) return DG_USAGE;
     double *ours = malloc(2 * n * sizeof *ours);
     if (!ours) return dg_fail(DG_DEVICE, "out of memory");
@@ -66,7 +68,7 @@ static dg_err compare(const dg_oracle *o, dg_job *job, const dg_replay_report *r
     return e;
 }
 
-static bool is_recorded(const dg_metric *m) { return m->name && m->terms == 1; }
+static bool is_recorded(const dg_metric *m) { return m->name && m->terms == 1 && m->over != DG_OVER_TEST; }
 
 static dg_err compare_metric(const dg_oracle *o, const dg_replay_report *r, const dg_metric *k, const dg_metrics *m,
                              int steps)
@@ -117,18 +119,32 @@ static dg_err compare_sample(const dg_oracle *o, dg_job *job, const dg_replay_re
     return e;
 }
 
+/* The shares of the first pictures. */
+static dg_err compare_test(const dg_oracle *o, dg_job *job, const dg_replay_report *r)
+{
+    const int n = job->o.tested, classes = dg_job_classes(job);
+    const dg_st_tensor *t = dg_oracle_tensor(o, "expect.test", DG_F64, 2, (int64_t[]){n, classes});
+    if (!t) return DG_USAGE;
+    double *p = malloc((size_t)n * (size_t)classes * sizeof *p);
+    uint8_t *records = dg_oracle_records(o, job->recipe);
+    dg_err e = p && records ? dg_job_test(job, records, n, p, NULL) : dg_fail(DG_DEVICE, "out of memory");
+    if (!e) r->compared(r->context, "test", relative(p, t->data, (size_t)n * (size_t)classes), "");
+    free(records);
+    free(p);
+    return e;
+}
+
 static dg_err build(const dg_oracle *o, dg_backend *b, dg_job *job, void **data, void **perm)
 {
-    dg_job_options go = {.batch = o->batch,
-                         .last_batch = o->last_batch,
-                         .samples = o->batch < 8 ? o->batch : 8,
-                         .rows = o->count,
-                         .train = true,
-                         .z_given = true,
-                         .beta1 = o->beta1,
-                         .beta2 = o->beta2,
-                         .eps = o->eps};
-    dg_err e = dg_oracle_pictures(o, b, data);
+    const dg_recipe *r = dg_recipe_find(&o->model);
+    dg_job_options go = o->job;
+    go.batch = o->batch;
+    go.last_batch = o->last_batch;
+    go.samples = o->batch < 8 ? o->batch : 8;
+    go.tested = o->count < 8 ? o->count : 8;
+    go.rows = o->count;
+    go.train = go.z_given = true;
+    dg_err e = dg_oracle_pictures(o, r, b, data);
     if (!e) e = b->alloc(b, (size_t)o->batch * sizeof(int32_t), perm);
     if (!e) e = dg_job_build(job, &o->model, &go, b);
     if (!e) e = dg_job_alloc(job, *data, *perm);
@@ -150,7 +166,8 @@ static dg_err replay(const dg_oracle *o, dg_job *job, int steps, void *perm, con
     if (steps < o->steps) return e;
     for (int i = 0; i < job->tensors && !e; i++)
         e = compare(o, job, r, "expect.final.", &job->tensor[i], job->tensor[i].row);
-    return e || !job->recipe->sample ? e : compare_sample(o, job, r);
+    if (e) return e;
+    return job->recipe->sample ? compare_sample(o, job, r) : job->recipe->labels ? compare_test(o, job, r) : DG_OK;
 }
 
 dg_err dg_replay(const dg_oracle *o, dg_backend *b, int steps, const dg_replay_report *report, dg_metrics *m)

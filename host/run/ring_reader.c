@@ -46,7 +46,7 @@ static void adapt(dg_ring_reader *r, int n)
                                                           : 1;
 }
 
-dg_err dg_ring_reader_take(dg_ring_reader *r, bool wait, uint64_t *first, const dg_metrics **row, int *n)
+dg_err dg_ring_reader_take(dg_ring_reader *r, bool wait, uint64_t *first, dg_metrics **row, int *n)
 {
     dg_backend *b = r->job->backend;
     bool here;

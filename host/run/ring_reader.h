@@ -42,6 +42,6 @@ dg_err dg_ring_reader_ask(dg_ring_reader *r, uint64_t step, bool at_once);
 
 /* The oldest request, if it has come: *n rows, those of steps *first and after, valid until the next ask. *n = 0: it
  * has not. Waits for it if `wait` is set or no further request could be made. */
-dg_err dg_ring_reader_take(dg_ring_reader *r, bool wait, uint64_t *first, const dg_metrics **row, int *n);
+dg_err dg_ring_reader_take(dg_ring_reader *r, bool wait, uint64_t *first, dg_metrics **row, int *n);
 
 #endif

@@ -36,7 +36,8 @@ static void name_bad_tensor(dg_job *job, char *out, size_t size)
 static dg_err begin_epoch(dg_training *r)
 {
     double lr[DG_NETS_MAX] = {0};
-    for (int i = 0; i < r->job.recipe->nets; i++) lr[i] = dg_learning_rate(r->o, r->job.recipe->net[i].letter);
+    for (int i = 0; i < r->job.recipe->nets; i++)
+        lr[i] = dg_learning_rate(r->o, r->job.recipe->net[i].letter, r->given.epoch);
     return dg_epoch_begin(&r->job, &r->feed, &r->given, lr);
 }
 
@@ -78,14 +79,26 @@ static void end_epoch(dg_training *r)
     if (dg_curves_due(&r->out, r->read.epoch)) dg_save_curves(&r->out, false);
 }
 
+/* The numbers of the test behind an epoch stand in the row of its last step; in others NaN. */
+static void add_test(const dg_training *r, dg_metrics *m)
+{
+    const bool here = r->tested.n && r->read.batch == (uint64_t)r->batches;
+    for (int i = 0; i < r->job.recipe->metrics; i++) {
+        const dg_metric *k = &r->job.recipe->metric[i];
+        if (k->over != DG_OVER_TEST) continue;
+        m->value[k->term[0]] = !here ? NAN : k->kind == DG_METRIC_PROBABILITY ? r->tested.accuracy : r->tested.loss;
+    }
+}
+
 /* The metrics of one step have come. */
-static dg_err read_step(dg_training *r, const dg_metrics *m)
+static dg_err read_step(dg_training *r, dg_metrics *m)
 {
     const dg_options *o = r->o;
-    const int left = r->data.count - (int)r->read.batch * o->batch, B = left < o->batch ? left : o->batch;
+    const int left = r->data.train - (int)r->read.batch * o->batch, B = left < o->batch ? left : o->batch;
     char what[160];
     dg_position_add(&r->read, 1);
     if (dg_recipe_bad(r->job.recipe, m, what, sizeof what)) return bad_numbers(r, what);
+    add_test(r, m);
     dg_epoch_add(&r->epoch, r->job.recipe, m->value);
     const double seconds = dg_clock() - r->started;
     const long done = (long)(r->read.step - r->first_step);
@@ -108,7 +121,7 @@ static dg_err read_metrics(dg_training *r, bool all)
     int n = 0;
     do {
         uint64_t first;
-        const dg_metrics *row;
+        dg_metrics *row;
         e = dg_ring_reader_ask(&r->metrics, r->given.step, all);
         if (!e) e = dg_ring_reader_take(&r->metrics, all, &first, &row, &n);
         for (int i = 0; i < n && !e; i++) e = read_step(r, &row[i]);
@@ -119,7 +132,7 @@ static dg_err read_metrics(dg_training *r, bool all)
 
 int dg_steps_in_a_row(const dg_training *r)
 {
-    const uint64_t full = (uint64_t)(r->data.count / r->o->batch) - r->given.batch;
+    const uint64_t full = (uint64_t)(r->data.train / r->o->batch) - r->given.batch;
     uint64_t n = (uint64_t)dg_ring_reader_ahead(&r->metrics);
     if (r->job.o.window || full < 1) return 1; /* pictures are sent before each step; the short batch */
     if (n > full) n = full;
@@ -137,6 +150,33 @@ static dg_err checkpoint(dg_training *r)
     return e;
 }
 
+/* The pictures that were set aside, with the weights as all steps of the epoch leave them. */
+static dg_err test_epoch(dg_training *r)
+{
+    const dg_dataset *d = &r->data;
+    const size_t record = dg_job_record_bytes(r->job.recipe, &r->job.model);
+    dg_evaluation_free(&r->tested);
+    if (!r->job.o.tested) return DG_OK;
+    return dg_evaluate(&r->job, r->records + (size_t)d->train * record, d->label + d->train, d->count - d->train,
+                       &r->tested);
+}
+
+/* What a test leaves, once the epoch's numbers are known to be good: its pictures, and the best checkpoint so far. */
+static dg_err save_test(dg_training *r, uint64_t epoch)
+{
+    if (!r->tested.n) return DG_OK;
+    const bool best = r->tested.accuracy > r->best, shown = dg_shown(&r->out, epoch);
+    if (!best && !shown) return DG_OK;
+    bool removed;
+    dg_err e = read_metrics(r, true);
+    if (!e) e = dg_rundir_check(&r->dir, &removed);
+    if (e) return e;
+    if (shown) dg_outputs_failed(&r->out, dg_evaluation_write(&r->tested, &r->data, &r->dir, epoch));
+    if (best) dg_save_best(&r->out, &r->read);
+    if (best) r->best = r->tested.accuracy;
+    return DG_OK;
+}
+
 /* All steps of an epoch have been given: what it leaves behind takes its place after them. A checkpoint waits, so that
  * none holds what is not a number. */
 static dg_err close_epoch(dg_training *r)
@@ -144,7 +184,8 @@ static dg_err close_epoch(dg_training *r)
     dg_position_end_epoch(&r->given);
     const uint64_t epoch = r->given.epoch;
     bool removed;
-    dg_err e = DG_OK;
+    dg_err e = save_test(r, epoch);
+    if (e) return e;
     if ((dg_samples_due(&r->out, epoch) || dg_checkpoint_due(&r->out, epoch)) &&
         (e = dg_rundir_check(&r->dir, &removed)) != DG_OK) {
         if (removed) return e;
@@ -190,8 +231,9 @@ dg_err dg_train_loop(dg_training *r)
     while (!e && r->given.epoch < (uint64_t)r->o->epochs && !steps_done(r) && !dg_stop_signal) {
         if (!within) e = begin_epoch(r);
         if (!e) e = dg_epoch_steps(&r->job, &r->feed, &r->given, dg_steps_in_a_row(r));
-        if (!e) e = read_metrics(r, false);
         within = r->given.batch < (uint64_t)r->batches;
+        if (!e && !within) e = test_epoch(r);
+        if (!e) e = read_metrics(r, false);
         if (!e && !within) e = close_epoch(r);
     }
     if (!e) e = read_metrics(r, true);

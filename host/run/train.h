@@ -2,6 +2,7 @@
 #ifndef DG_TRAIN_H
 #define DG_TRAIN_H
 
+#include "host/run/evaluate.h"
 #include "host/run/outputs.h"
 #include "host/run/progress.h"
 #include "host/run/ring_reader.h"
@@ -13,6 +14,9 @@ typedef struct {
     dg_backend *backend;
     dg_job job;
     dg_dataset data;
+    uint8_t *records;     /* of data, where the recipe wants labels */
+    dg_evaluation tested; /* of the newest epoch, where there are pictures for that */
+    double best;          /* the best accuracy of all epochs; -1: there was none */
     dg_rundir dir;
     dg_log *log;
     dg_progress *progress;

@@ -45,29 +45,31 @@ sed 's/^\[G.2\]/[G.9]/' "$root/models/dcgan32.cfg" > "$dir/wrong.cfg"
 exits 2 plan "$dir/wrong.cfg"
 says 'section [G.2] is missing'
 
-# a network that is no GAN: a pass forward is planned, and nothing else is done with it
+# classifiers, and a network that is neither: of that a pass forward is planned, and nothing else is done with it
 exits 0 plan vgg16-cifar --batch 3
-prints 'plan C forward: 51 ops'
-prints 'x=C.x[3x32x32x3]'
-prints 'Nothing trains such a network yet'
-exits 0 plan tests/resnet50-body.cfg --arch sm_90 --batch 3
-grep -qE '^plan C forward: .* [0-9]+ kernels, [0-9]+ dependent kernels$' "$dir/.out"
+prints 'C.softmax'
+exits 0 plan resnet50 --arch sm_90 --batch 3
+grep -qE '^plan train: .* [0-9]+ kernels, [0-9]+ dependent kernels$' "$dir/.out"
 fact $? 'the plan should count its dependent kernels'
-exits 0 plan tests/resnet50-body.cfg --json --batch 3
+exits 0 plan resnet50 --json --batch 3
 prints '"name": "C.29.2.norm.act"'
 exits 0 data --synthesize "$dir/toy" --count 20 --size 28
-cat models/vgg16-cifar.cfg > "$dir/net.cfg"
+sed 's/^\[C/[X/; s/= C\./= X./' models/vgg16-cifar.cfg > "$dir/net.cfg"
+exits 0 plan "$dir/net.cfg" --batch 3
+prints 'plan X forward: 49 ops'
+prints 'x=X.x[3x32x32x3]'
+prints 'Nothing trains such a network yet'
 for command in "--data $dir/toy --out $dir/run --batch 4" 'bench' 'profile' 'check --device cpu'; do
     # shellcheck disable=SC2086 # words
     exits 2 $command --model "$dir/net.cfg"
-    says "$dir/net.cfg: cannot be trained: its networks are C; what can be trained is"
-    says "a GAN of a generator G and a discriminator D"
+    says "$dir/net.cfg: cannot be trained: its networks are X; what can be trained is"
+    says 'a GAN of a generator G and a discriminator D; a classifier of a network C'
 done
 lacks "$dir/run/log.csv"
-# networks whose gradient would be a sum
-sed '/^\[D.3\]/,$ { s/^kernel = 7/kernel = 14\nin = D.1/ }' tests/gan28.cfg > "$dir/sum.cfg"
-exits 2 plan "$dir/sum.cfg"
-says '[D.3] reads D.1 as D.2 does'
+# two readers of one tensor, in a discriminator: its gradient is their sum
+sed '/^\[D.3\]/,$ { s/^kernel = 7/kernel = 14\nin = D.1/ }' tests/gan28.cfg > "$dir/dead.cfg"
+exits 2 plan "$dir/dead.cfg"
+says '[D.2] no layer reads what it makes'
 
 # pictures of 28 x 28, two steps
 exits 0 --data "$dir/toy" --model tests/gan28.cfg --batch 10 --epochs 1 -q --out "$dir/28"
@@ -78,8 +80,8 @@ exits 0 generate "$dir/28" -n 2 --out "$dir/pictures"
 
 # weights are imported into a generator alone
 exits 0 export "$dir/28" --out "$dir/28.weights"
-exits 2 import "$dir/28.weights" --model vgg16-cifar --out "$dir/imported.safetensors"
-says 'vgg16-cifar: cannot be trained'
+exits 4 import "$dir/28.weights" --model vgg16-cifar --out "$dir/imported.safetensors"
+says 'belongs to no layer of model vgg16-cifar'
 lacks "$dir/imported.safetensors"
 
 # a network in which nothing learns

@@ -4,7 +4,7 @@
 
 #include "host/net/build.h"
 #include "host/net/job.h"
-#include "host/cli/option_table.h"
+#include "host/options/option_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

@@ -1,4 +1,6 @@
-/* conv and conv_transpose: a convolution, then batch norm if asked for, then the activation. */
+/* conv, conv_transpose and dense: a convolution, then bias or batch norm if asked for, then what another layer made,
+ * then the activation. A dense layer is a convolution whose kernel covers the map: PyTorch's Linear behind a Flatten
+ * has the same numbers in the same order. */
 #include <string.h>
 
 #include "host/net/layers/layers.h"
@@ -7,13 +9,24 @@ static const double NORM_EPS = 1e-5, NORM_MOMENTUM = 0.1; /* PyTorch's defaults 
 
 /* The layer's parameters in the order of parameters(), and what a pass saves: the rows before the norm, and of its
  * statistics. */
-enum { W, GAMMA, BETA, RUNNING_MEAN, RUNNING_VAR };
+enum { W, GAMMA, BETA, RUNNING_MEAN, RUNNING_VAR, BIAS = GAMMA };
 enum { PRE, MEAN, RSTD };
 
 static bool transposed(const dg_layer *l) { return l->kind == &dg_layer_conv_transpose; }
+static bool dense(const dg_layer *l) { return l->kind == &dg_layer_dense; }
 
 static dg_err shape(dg_layer *l, const char *where)
 {
+    if (l->bias < 0) l->bias = dense(l) && !l->norm;
+    if (l->bias && l->norm)
+        return dg_layer_fail(l, where, "bias = yes: does not go with norm = batch, which has one; use norm = none");
+    if (dense(l)) {
+        l->flatten = !l->flat;
+        l->kernel = l->in.H;
+        l->stride = 1;
+        l->pad = 0;
+    }
+    l->flat = dense(l);
     if (l->stride < 0) l->stride = 1;
     if (l->pad < 0) l->pad = (l->kernel - 1) / 2;
     if (l->norm && l->act == DG_ACT_TANH)
@@ -30,7 +43,7 @@ static dg_err shape(dg_layer *l, const char *where)
     return dg_layer_check_size(l, where);
 }
 
-static int modules(const dg_layer *l) { return 1 + (l->norm != 0) + (l->act != DG_ACT_NONE); }
+static int modules(const dg_layer *l) { return l->flatten + 1 + (l->norm != 0) + (l->act != DG_ACT_NONE); }
 
 /* The convolution that a layer is: of a transposed one, x is the output and y the input. */
 static dg_conv_args geometry(const dg_layer *l, int N)
@@ -52,16 +65,18 @@ static int parameters(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS])
 {
     const dg_conv_args c = geometry(l, 1);
     const int C = l->filters;
+    const int own = l->flatten, norm = own + 1;
     const dg_parameter all[] = {
-        [W] = {DG_PARAMETER_WEIGHT, "conv.w", "conv.dw", 0, "weight", 4, {c.Co, c.Ci, c.K, c.K}},
-        [GAMMA] = {DG_PARAMETER_WEIGHT, "norm.gamma", "norm.dgamma", 1, "weight", 1, {C}},
-        [BETA] = {DG_PARAMETER_WEIGHT, "norm.beta", "norm.dbeta", 1, "bias", 1, {C}},
-        [RUNNING_MEAN] = {DG_PARAMETER_MEAN, "norm.running_mean", NULL, 1, "running_mean", 1, {C}},
-        [RUNNING_VAR] = {DG_PARAMETER_VARIANCE, "norm.running_var", NULL, 1, "running_var", 1, {C}},
-        {DG_PARAMETER_COUNT, NULL, NULL, 1, "num_batches_tracked", 0, {0}},
+        [W] = {DG_PARAMETER_WEIGHT, "conv.w", "conv.dw", own, "weight", 4, {c.Co, c.Ci, c.K, c.K}, dense(l)},
+        [GAMMA] = {DG_PARAMETER_WEIGHT, "norm.gamma", "norm.dgamma", norm, "weight", 1, {C}, false},
+        [BETA] = {DG_PARAMETER_WEIGHT, "norm.beta", "norm.dbeta", norm, "bias", 1, {C}, false},
+        [RUNNING_MEAN] = {DG_PARAMETER_MEAN, "norm.running_mean", NULL, norm, "running_mean", 1, {C}, false},
+        [RUNNING_VAR] = {DG_PARAMETER_VARIANCE, "norm.running_var", NULL, norm, "running_var", 1, {C}, false},
+        {DG_PARAMETER_COUNT, NULL, NULL, norm, "num_batches_tracked", 0, {0}, false},
     };
     memcpy(out, all, sizeof all);
-    return l->norm ? (int)(sizeof all / sizeof *all) : 1;
+    if (l->bias) out[BIAS] = (dg_parameter){DG_PARAMETER_WEIGHT, "bias.b", "bias.db", own, "bias", 1, {C}, false};
+    return l->norm ? (int)(sizeof all / sizeof *all) : 1 + l->bias;
 }
 
 /* By how many binary places fp16, whose normal numbers reach from 2^-14 to 2^16, moves gradients up. The loss is a mean
@@ -83,13 +98,8 @@ static dg_norm_act_args norm_act(const dg_layer *l, const dg_pass *p)
                               .W = l->out.W,
                               .C = l->filters,
                               .groups = p->groups,
-                              .act = l->act,
+                              .act = l->add < 0 ? l->act : DG_ACT_NONE,
                               .slope = l->slope};
-}
-
-static dg_act_args plain_act(const dg_layer *l, const dg_pass *p)
-{
-    return (dg_act_args){.n = (int64_t)dg_count(dg_batch_of(l->out, p->N)), .act = l->act, .slope = l->slope};
 }
 
 /* The inputs that norm_act and norm_act_dx have in common. */
@@ -145,35 +155,24 @@ static void forward(dg_builder *b, dg_pass *p, int i)
     dg_bind(op, in, own->in);
     dg_bind(op, out, l->norm ? (dg_view){own->saved[PRE], 0} : own->out);
     dg_bind_row(op, "w", b->rows[p->net][i].value[W]);
-    if (l->norm) {
-        norm_forward(b, p, i, own);
-    } else if (l->act != DG_ACT_NONE) {
-        op = dg_plan_add(b->plan, DG_OP_act, "%s.act.fwd%s", l->name, p->suffix);
-        op->u.act = plain_act(l, p);
-        dg_bind(op, "y", own->out);
-        dg_bind(op, "x", own->out);
-    }
+    if (l->norm) norm_forward(b, p, i, own);
+    if (!l->norm || l->add >= 0) dg_finish_forward(b, p, i, l->bias ? b->rows[p->net][i].value[BIAS] : -1);
 }
 
-/* Back through norm and activation, in place. */
-static void act_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want)
+/* Back through batch norm and the activation that is a part of it. */
+static dg_view norm_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
     const dg_layer_rows *r = &b->rows[p->net][i];
-    if (!l->norm && l->act == DG_ACT_NONE) return;
-    dg_op *op = dg_plan_add(b->plan, l->norm ? DG_OP_norm_act_dx : DG_OP_act_dx, "%s.%s.dx%s", l->name,
-                            l->norm ? "norm.act" : "act", p->suffix);
-    dg_bind(op, "dx", dy);
+    const dg_view dx = dg_layer_gradient(b, p, i, dy);
+    dg_op *op = dg_plan_add(b->plan, DG_OP_norm_act_dx, "%s.norm.act.dx%s", l->name, p->suffix);
+    dg_bind(op, "dx", dx);
     dg_bind(op, "dy", dy);
-    if (!l->norm) {
-        op->u.act = plain_act(l, p);
-        dg_bind(op, "y", p->layer[i].out);
-        return;
-    }
     op->u.norm_act = norm_act(l, p);
     if (want & DG_WANT_WEIGHTS) dg_bind_row(op, "dgamma", r->grad[GAMMA]);
     if (want & DG_WANT_WEIGHTS) dg_bind_row(op, "dbeta", r->grad[BETA]);
     bind_norm(op, &p->layer[i], r);
+    return dx;
 }
 
 /* One of the two gradients of the convolution; dy counts as its y, of a transposed one as its x. */
@@ -188,35 +187,36 @@ static dg_op *gradient(dg_builder *b, const dg_pass *p, int i, dg_op_kind kind, 
     return op;
 }
 
-static dg_view backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want)
+static void backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2])
 {
     const dg_layer *l = dg_layer_of(b, p, i);
     const dg_layer_rows *r = &b->rows[p->net][i];
     const char *in = transposed(l) ? "y" : "x";
-    act_backward(b, p, i, dy, want);
+    if (!l->norm || l->add >= 0) dy = dg_finish_backward(b, p, i, dy, l->bias ? r->grad[BIAS] : -1, want, dx);
+    if (l->norm) dy = norm_backward(b, p, i, dy, want);
     if (want & DG_WANT_WEIGHTS) {
         dg_op *op = gradient(b, p, i, DG_OP_conv_dw, dy);
         dg_bind_row(op, "w", r->grad[W]);
         dg_bind(op, in, p->layer[i].in);
     }
-    if (!(want & DG_WANT_INPUT)) return (dg_view){-1, 0};
-    const dg_view dx = {dg_work_row(b, p->net, dg_batch_of(l->in, p->N), "%s.din%s", l->name, p->suffix), 0};
+    if (!(want & DG_WANT_INPUT)) return;
+    dx[0].row = dg_work_row(b, p->net, dg_batch_of(l->in, p->N), "%s.din%s", l->name, p->suffix);
     dg_op *op = gradient(b, p, i, transposed(l) ? DG_OP_conv_fwd : DG_OP_conv_dx, dy);
-    dg_bind(op, in, dx);
+    dg_bind(op, in, dx[0]);
     dg_bind_row(op, "w", r->value[W]);
-    return dx;
 }
 
 enum {
-    TAKES = DG_KEY(FILTERS) | DG_KEY(KERNEL) | DG_KEY(STRIDE) | DG_KEY(PAD) | DG_KEY(NORM) | DG_KEY(ACT) |
-            DG_KEY(SLOPE),
-    NEEDS = DG_KEY(FILTERS) | DG_KEY(KERNEL)
+    ANY = DG_KEY(FILTERS) | DG_KEY(BIAS) | DG_KEY(NORM) | DG_KEY(ADD) | DG_KEY(ACT) | DG_KEY(SLOPE),
+    WINDOWS = DG_KEY(KERNEL) | DG_KEY(STRIDE) | DG_KEY(PAD)
 };
 
-#define KIND(word)                                                                                                    \
-    {                                                                                                                 \
-        .name = (word), .takes = TAKES, .needs = NEEDS, .shape = shape, .modules = modules, .parameters = parameters, \
-        .forward = forward, .backward = backward                                                                      \
+#define KIND(word, keys, needed)                                                                \
+    {                                                                                           \
+        .name = (word), .takes = (keys), .needs = (needed), .shape = shape, .modules = modules, \
+        .parameters = parameters, .forward = forward, .backward = backward                      \
     }
 
-const dg_layer_kind dg_layer_conv = KIND("conv"), dg_layer_conv_transpose = KIND("conv_transpose");
+const dg_layer_kind dg_layer_conv = KIND("conv", ANY | WINDOWS, DG_KEY(FILTERS) | DG_KEY(KERNEL));
+const dg_layer_kind dg_layer_conv_transpose = KIND("conv_transpose", ANY | WINDOWS, DG_KEY(FILTERS) | DG_KEY(KERNEL));
+const dg_layer_kind dg_layer_dense = KIND("dense", ANY, DG_KEY(FILTERS));

@@ -10,7 +10,11 @@
 #define DG_LAYERS(X)  \
     X(conv)           \
     X(conv_transpose) \
-    X(max_pool)
+    X(dense)          \
+    X(max_pool)       \
+    X(mean_pool)      \
+    X(dropout)        \
+    X(add)
 
 /* The keys of a layer, in the order in which messages tell them. */
 typedef enum {
@@ -20,9 +24,12 @@ typedef enum {
     DG_KEY_KERNEL,
     DG_KEY_STRIDE,
     DG_KEY_PAD,
+    DG_KEY_BIAS,
     DG_KEY_NORM,
+    DG_KEY_ADD,
     DG_KEY_ACT,
     DG_KEY_SLOPE,
+    DG_KEY_P,
     DG_KEY_REPEAT,
     DG_KEY_REPEAT_FROM,
     DG_KEYS
@@ -43,6 +50,7 @@ typedef struct {
     int module;             /* its module in PyTorch, counted from the layer's first */
     const char *field;      /* PyTorch's name of it there: "weight" */
     int rank, dim[4];       /* PyTorch's shape: (Co, Ci, K, K), (C) */
+    bool linear;            /* the weights of a Linear: there of shape (Co, Ci K K) */
 } dg_parameter;
 
 struct dg_layer_kind {
@@ -56,9 +64,9 @@ struct dg_layer_kind {
     int (*parameters)(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS]); /* NULL: it has none */
     /* Layer i of the pass forward: reads pass->layer[i].in, sets .out and what backward needs. */
     void (*forward)(dg_builder *b, dg_pass *p, int i);
-    /* From dy, the gradient of .out, the gradients of the weights (DG_WANT_WEIGHTS); returns that of .in where
-     * DG_WANT_INPUT asks for it. dy may be overwritten. */
-    dg_view (*backward)(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want);
+    /* From dy, the gradient of .out, the gradients of the weights (DG_WANT_WEIGHTS), and where DG_WANT_INPUT asks for
+     * them those of .in and .add, as dx[0] and dx[1]. What it may overwrite dg_layer_gradient says. */
+    void (*backward)(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2]);
 };
 
 #define X(name) extern const dg_layer_kind dg_layer_##name;
@@ -70,6 +78,15 @@ extern const dg_layer_kind *const dg_layer_kinds[]; /* ends with NULL */
 /* "FILE:LINE: [C.4] ...": DG_USAGE. */
 dg_err dg_layer_fail(const dg_layer *l, const char *where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Where the gradient in front of an activation goes: over dy, or to a row of its own where others read dy, too. */
+dg_view dg_layer_gradient(dg_builder *b, const dg_pass *p, int i, dg_view dy);
+
+/* What may follow a layer's own op, in its place: bias, the output of layer `add`, activation. bias: the arena row of
+ * the biases, or -1. And back: from dy to the gradient of what was there before; db: where that of the biases goes, or
+ * -1. */
+void dg_finish_forward(dg_builder *b, const dg_pass *p, int i, int bias);
+dg_view dg_finish_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, int db, unsigned want, dg_view dx[2]);
 
 /* How many windows of l->kernel pixels every l->stride ones l->in has, with l->pad around it, as out->H and out->W.
  * Pixels that no window reaches at the far side are left out where the kind floors, and otherwise a mistake. */

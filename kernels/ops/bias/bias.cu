@@ -1,7 +1,7 @@
 /* A bias and an activation: a sweep forward; backward a sweep that adds up the columns (columns.cuh).
  *
  * Tile: forward a thread n values (n = 1, or 16 bytes of them), backward a chunk of rows (norm_chunks.h) x 32 lanes at
- * most. Shared memory: forward none, backward 2 to 8 KB of sums. Registers: forward 16 to 24, backward 32 to 40. Bound
+ * most. Shared memory: forward none, backward 2 to 8 KB of sums. Registers: forward 16 to 24, backward 32 to 52. Bound
  * by: memory, 8 bytes a value forward, 12 backward; the merging by latency. Template parameters: real, type of the
  * values; n, values of a pack. */
 #include "kernels/ops/act/act.cuh"
@@ -28,7 +28,7 @@ template <class real, int n> static void launch(const dg_bias_act_args *a, const
 
 /* dx, which may be dy, and its sums over a chunk; of one chunk they are db. */
 template <class real, int n>
-static __global__ void __launch_bounds__(MAX_BLOCK)
+static __global__ void __launch_bounds__(MAX_BLOCK, 2)
     bias_dx_kernel(const dg_bias_act_args a, const columns s, bool is_tanh, real factor)
 {
     const place p = place_of(s, n);

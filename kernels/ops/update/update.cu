@@ -1,6 +1,6 @@
 /* Optimisers over one network's flat weights: one launch each, bound by memory.
  *
- * Tile: a thread n weights (n = 1 direct, 4 vector; of double 2). Shared memory: 4 bytes. Registers: 32 to 64. Bound
+ * Tile: a thread n weights (n = 1 direct, 4 vector; of double 2). Shared memory: 4 bytes. Registers: 32 to 96. Bound
  * by: memory, 12 (sgd) to 28 bytes (adadelta) a weight. Template parameters: rule, the optimiser; real, type of
  * weights; n, weights a thread. */
 #include "kernels/ops/adam/adam.cuh"
@@ -47,7 +47,7 @@ struct adadelta_rule {
 };
 
 template <class rule, class real, int n>
-static __global__ void __launch_bounds__(1024) update_kernel(const dg_update_args a)
+static __global__ void __launch_bounds__(sizeof(real) == 4 ? 1024 : 512, 1) update_kernel(const dg_update_args a)
 {
     const factors<real> f = {
         (real)a.state->lr[a.net], (real)a.decay, (real)a.momentum, (real)a.rho, (real)a.eps, a.nesterov};

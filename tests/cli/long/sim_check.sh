@@ -31,4 +31,15 @@ agrees 142 'reverse deferred' "$dir/dcgan32-8.cfg" --batch 5 --precision fp64
 "$program" data --synthesize "$dir/cats" --count 7 --size 16 > "$dir/.out"
 agrees 105 forward "$root/tests/tiny.cfg" --data "$dir/cats" --batch 4
 prints 'a step of 3:'
+# classifiers: every kind of layer, all optimisers, and the numbers of PyTorch
+agrees 49 'random lazy uneven' cnn-mnist --batch 8
+agrees 129 'reverse deferred' "$root/tests/oracles/residual.cfg" --batch 5
+for m in adagrad-dropout adadelta-dropout sgd-overlap; do
+    sim lazy 0 check "$root/tests/oracles/$m.cfg" --batch 5 --precision fp64 --device cuda
+    prints 'ops agree'
+done
+for m in adam-pool residual; do
+    sim lazy 0 replay "$root/tests/oracles/$m.safetensors" --steps 20 --precision fp64 --tol 1e-9 --device cuda
+    prints 'within --tol'
+done
 finish

@@ -65,7 +65,8 @@ static void ranges(void)
     range("size", "16", "8 28 96 224 512", "7 513 -16 16.0 x 99999999999999999999", "a whole number from 8 to 512");
     range("channels", "3", "1 3", "0 2 4 RGB", "1 (grey) or 3 (RGB)");
     range("latent", "10", "1 4096", "0 4097 1e3", "a whole number from 1 to 4096");
-    range("op", "conv_transpose", "conv", "deconv convolution con", "conv, conv_transpose or max_pool");
+    range("op", "conv_transpose", "conv", "deconv convolution con",
+          "conv, conv_transpose, dense, max_pool, mean_pool, dropout or add");
     range("filters", "8", "1 16384", "0 16385 -8 99999999999999999999", "a whole number from 1 to 16384");
     range("kernel", "4", "1 16", "0 17 4.5", "a whole number from 1 to 16");
     range("stride", "1", "1 8", "0 9", "a whole number from 1 to 8");
@@ -129,7 +130,7 @@ int main(void)
     mistake("name = small", "name = a b", "net.cfg:2: [model] name = a b: must be 1 to 63 letters, digits, dots");
     mistake("name = small", "nam = small", "nam = small: unknown key; [model] has name, size, channels, latent");
     mistake("op = conv_transpose", "opp = conv",
-            "net.cfg:7: [G.1] opp = conv: unknown key; a layer has op, in, filters, kernel, stride, pad, norm, act");
+            "net.cfg:7: [G.1] opp = conv: unknown key; a layer has op, in, filters, kernel, stride, pad, bias, norm");
     mistake("pad = 0", "pad = 4", "[G.1] pad = 4: must be less than kernel");
     mistake("act = relu", "act = tanh", "net.cfg:6: [G.1] act = tanh: does not go with norm = batch");
     mistake("act = relu", "act = relu\nact = relu", "net.cfg:14: [G.1] act = relu: this key is given twice");

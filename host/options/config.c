@@ -5,7 +5,7 @@
  * indentation and hands over a long line in pieces: a first line and continuations, with a mark on each side of a cut,
  * so that what is there is neither stripped nor taken for a comment. Values with characters that would not survive in a
  * short line are written in quotes. */
-#include "host/cli/option_table.h"
+#include "host/options/option_table.h"
 
 #include <ctype.h>
 #include <ini.h>
@@ -14,7 +14,7 @@
 
 #include "core/base/file_io.h"
 
-enum { VALUE_SIZE = 4 * DG_CONFIG_VALUE, CONFIG_LIMIT = 1 << 20, MOST_OPTIONS = 64, MARK = 1 };
+enum { VALUE_SIZE = 4 * DG_CONFIG_VALUE, CONFIG_LIMIT = 1 << 20, MOST_OPTIONS = 96, MARK = 1 };
 
 typedef struct {
     const char *at; /* what is not read yet */

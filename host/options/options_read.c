@@ -1,5 +1,5 @@
 /* The command line: which command, which options, in which order values win. */
-#include "host/cli/option_table.h"
+#include "host/options/option_table.h"
 #include "core/base/shell.h"
 
 #include <ctype.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MOST_OPTIONS = 64, MOST_GIVEN = 256, LONG_FIRST = 256, LONG_HELP = 512, LONG_VERSION };
+enum { MOST_OPTIONS = 96, MOST_GIVEN = 256, LONG_FIRST = 256, LONG_HELP = 512, LONG_VERSION };
 
 /* An option as given on the command line. */
 typedef struct {
@@ -192,6 +192,27 @@ static dg_err compare(dg_options *o, const dg_options *run)
     return DG_OK;
 }
 
+/* The layers that users write. */
+static dg_err set_given(dg_options *o, const scanned *s, const char *config)
+{
+    dg_err e = config ? dg_config_read(config, o) : DG_OK;
+    if (!e) e = set_from_environment(o);
+    return e ? e : set_from_command_line(o, s);
+}
+
+/* What the model says of its training: its name is among the layers that come over it. */
+static dg_err set_from_model(dg_options *o, const scanned *s, const char *config)
+{
+    const bool operand = o->command == DG_CMD_PLAN || o->command == DG_CMD_PROFILE || o->command == DG_CMD_CHECK;
+    if (!operand && o->command != DG_CMD_TRAIN) return DG_OK;
+    dg_options named = {.command = o->command};
+    dg_err e = set_presets(&named);
+    if (!e) e = set_given(&named, s, config);
+    if (!e) e = dg_options_model(o, operand && o->operands ? o->operand[0] : named.model);
+    free_values(&named);
+    return e;
+}
+
 /* All layers, each over the one before. */
 static dg_err set_all(dg_options *o, const scanned *s)
 {
@@ -203,10 +224,9 @@ static dg_err set_all(dg_options *o, const scanned *s)
     if (!e && probe.resume) e = dg_options_run_config(&probe, run_config, sizeof run_config);
 
     if (!e) e = set_presets(o);
+    if (!e && !*run_config) e = set_from_model(o, s, probe.config);
     if (!e && *run_config) e = read_run_config(run_config, o, &run);
-    if (!e && probe.config) e = dg_config_read(probe.config, o);
-    if (!e) e = set_from_environment(o);
-    if (!e) e = set_from_command_line(o, s);
+    if (!e) e = set_given(o, s, probe.config);
 
     if (!e && *run_config && o->precision == DG_PRECISION_AUTO) o->precision = run.precision;
     if (!e && *run_config) e = compare(o, &run);

@@ -1,6 +1,6 @@
 /* Everything that is told about options: all of it comes from the tables in options_table.c. */
 #include "core/plan/fuse.h"
-#include "host/cli/option_table.h"
+#include "host/options/option_table.h"
 #include "core/base/shell.h"
 
 #include <ctype.h>

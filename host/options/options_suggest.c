@@ -1,5 +1,5 @@
 /* "did you mean": names looked up exactly, then by spelling. */
-#include "host/cli/option_table.h"
+#include "host/options/option_table.h"
 
 #include <string.h>
 

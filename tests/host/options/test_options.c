@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "host/cli/option_table.h"
+#include "host/options/option_table.h"
 #include "tempdir.h"
 #include "test.h"
 

@@ -1,6 +1,6 @@
 /* Values that follow from others: where a run goes, which one is resumed, what a command's defaults are. */
 #include "core/plan/fuse.h"
-#include "host/cli/option_table.h"
+#include "host/options/option_table.h"
 #include "host/net/open.h"
 #include "core/base/shell.h"
 
@@ -176,6 +176,7 @@ static dg_err finish_train(dg_options *o)
 {
     dg_err wrong = parse_checkpoints(o);
     if (!wrong) wrong = check_vanishing(o);
+    if (!wrong) wrong = dg_options_training(o);
     if (wrong) return wrong;
     if (!o->data)
         return dg_fail(DG_USAGE, "no pictures given: %s --data DIR; see: %s --help", dg_program(), dg_program());
@@ -263,12 +264,6 @@ static dg_err finish_tune(const dg_options *o)
     return DG_OK;
 }
 
-double dg_learning_rate(const dg_options *o, char net)
-{
-    const double own = net == 'G' ? o->lr_g : net == 'D' ? o->lr_d : 0;
-    return own > 0 ? own : o->lr;
-}
-
 const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32)
 {
     *else_fp32 = o->precision == DG_PRECISION_AUTO;
@@ -293,12 +288,12 @@ dg_err dg_options_finish(dg_options *o)
     if (o->operands && first) e = set_path(first, o->operand[0]);
     /* export, import */
     if (!e && o->operands > 1 && o->command != DG_CMD_BENCH && o->command != DG_CMD_CURVES &&
-        o->command != DG_CMD_TUNE) {
+        o->command != DG_CMD_TUNE && o->command != DG_CMD_CLASSIFY) {
         if (o->out) return dg_fail(DG_USAGE, "'%s' and --out %s: give the result one name", o->operand[1], o->out);
         e = set_path(&o->out, o->operand[1]);
     }
     const bool takes_run = o->command == DG_CMD_GENERATE || o->command == DG_CMD_INTERPOLATE ||
-                           o->command == DG_CMD_EXPORT;
+                           o->command == DG_CMD_EXPORT || o->command == DG_CMD_CLASSIFY;
     if (!e && takes_run) e = settle_run(o);
     if (!e) e = check_device(o->device);
     if (!e) e = parse_fuse(o);
@@ -325,6 +320,7 @@ dg_err dg_options_finish(dg_options *o)
     case DG_CMD_BENCH:
     case DG_CMD_PROFILE:
     case DG_CMD_INFO:
+    case DG_CMD_CLASSIFY:
     case DG_CMDS: break;
     }
     return DG_OK;

@@ -1,4 +1,4 @@
-/* Every option of every command, once: the table in host/cli/options_table.c gives getopt_long, --help, config.ini,
+/* Every option of every command, once: the table in host/options/options_table.c gives getopt_long, --help, config.ini,
  * the environment variables, the man page's table and the shell completion. */
 #ifndef DG_OPTIONS_H
 #define DG_OPTIONS_H
@@ -9,11 +9,13 @@
 #include "core/base/err.h"
 #include "core/base/build_info.h"
 #include "core/plan/precision.h"
+#include "host/net/job.h"
 
 typedef enum {
     DG_CMD_TRAIN,
     DG_CMD_GENERATE,
     DG_CMD_INTERPOLATE,
+    DG_CMD_CLASSIFY,
     DG_CMD_DATA,
     DG_CMD_PLAN,
     DG_CMD_REPLAY,
@@ -28,8 +30,10 @@ typedef enum {
     DG_CMDS
 } dg_command;
 
-/* All values, resolved: built-in < config file (--config, or the run's own with --resume) < DCGAN_* environment
- * < command line. Text is owned here. */
+enum { DG_SCHEDULE_MAX = 16 };
+
+/* All values, resolved: built-in < [train] of the model < config file (--config, or the run's own with --resume) <
+ * DCGAN_* environment < command line. Text is owned here. */
 typedef struct {
     dg_command command;
     char **operand; /* what is left after the options: FILE, MODEL */
@@ -44,6 +48,14 @@ typedef struct {
     int epochs, batch;
     double lr, lr_d, lr_g; /* lr_d and lr_g: 0 = lr */
     double beta1, beta2, eps;
+    int optimizer; /* dg_optimizer */
+    double momentum, rho, decay, accumulator, smoothing;
+    bool nesterov;
+    int start; /* dg_start */
+    double start_sigma, start_bias;
+    char *schedule; /* --schedule; parsed: from epoch change[i] on, rates are multiplied by factor[i] */
+    int changes, change[DG_SCHEDULE_MAX];
+    double factor[DG_SCHEDULE_MAX];
     uint64_t seed;
     bool flip, drop_last, resume, dry_run, quiet;
     bool other_pictures;                      /* --resume goes on where the pictures have changed */
@@ -91,15 +103,24 @@ typedef struct {
     bool merge;      /* tune: the operands are tuning files */
     char *predict;   /* profile: name of a GPU, NULL: measure */
     char *arch;      /* plan: for this GPU or architecture, NULL: --device */
-    char *sheet;     /* data: contact sheet */
+    char *sheet;     /* data, classify: contact sheet */
+    int top;         /* classify: classes told of each picture */
 
     /* --resume: "lr 0.0002 -> 0.5, flip no -> yes", what is not as the run's config.ini has it; NULL: nothing */
     char *changed;
     char *resolved; /* train: the text of config.ini: every training value, version, command line */
 } dg_options;
 
-/* Of the network with this letter: --lr, or the one of its own. */
-double dg_learning_rate(const dg_options *o, char net);
+/* Of the network with this letter in this epoch, counted from 0: --lr or the one of its own, as --schedule changes it.
+ */
+double dg_learning_rate(const dg_options *o, char net, uint64_t epoch);
+
+/* What they say of a job that trains: all but its batches, samples and rows. */
+dg_job_options dg_options_job(const dg_options *o);
+
+/* How many of so many pictures pass at once in a test: enough to keep a machine busy, without more memory than a step.
+ */
+int dg_tested_at_once(const dg_options *o, int pictures);
 
 /* The precision that is asked for; *else_fp32: it was not, so that fp32 takes its place where the device lacks it. */
 const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32);

@@ -1,5 +1,5 @@
 /* config.ini: whatever a value holds, it is read back as it was written. */
-#include "host/cli/option_table.h"
+#include "host/options/option_table.h"
 #include "test.h"
 
 enum { MOST = DG_CONFIG_VALUE };

@@ -1,4 +1,4 @@
-#include "host/cli/option_table.h"
+#include "host/options/option_table.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ char *dg_config_text(const dg_options *o, int argc, char **argv)
     for (const dg_option *t = dg_option_table; t->name; t++) {
         if (!(t->flags & DG_OPT_SAVED)) continue;
         dg_option_get(o, t, value, sizeof value);
-        if (!*value && t->flags & DG_OPT_IF_SET) continue;
+        if (t->flags & DG_OPT_IF_SET && !strcmp(value, t->preset ? t->preset : "")) continue;
         absolute(t, value, sizeof value);
         fprintf(to, "%s =%s", t->name, *value ? " " : "");
         write_value(to, value);

@@ -3,7 +3,7 @@
 #define DG_OPTION_TABLE_H
 
 #include <stdio.h>
-#include "host/cli/options.h"
+#include "host/options/options.h"
 
 typedef enum {
     DG_OPT_FLAG,   /* bool; --flip, --flip=no */
@@ -25,7 +25,8 @@ enum {
     DG_OPT_ABOVE_MIN = 4, /* min itself is not allowed */
     DG_OPT_BELOW_MAX = 8,
     DG_OPT_FIXED = 16, /* a run keeps it for ever: cannot change with --resume */
-    DG_OPT_IF_SET = 32 /* config.ini says nothing of it where it is not set, as before there was such an option */
+    DG_OPT_MODEL = 32, /* a model file may give it in its section [train] */
+    DG_OPT_IF_SET = 64 /* config.ini says nothing of it where it has its preset, as before there was such an option */
 };
 
 typedef struct {
@@ -66,20 +67,25 @@ void dg_option_get(const dg_options *o, const dg_option *t, char *out, size_t si
 /* "1 to 1000000", "crop, pad or stretch", "" where anything goes. */
 void dg_option_range(const dg_option *t, char *out, size_t size);
 
-/* host/cli/options_finish.c: with --resume, settle out and resume_from and give the path of the run's config.ini; and,
- * when all values are in, those that follow from others. */
+/* host/options/options_finish.c: with --resume, settle out and resume_from and give the path of the run's config.ini;
+ * and, when all values are in, those that follow from others. */
 dg_err dg_options_run_config(dg_options *o, char *path, size_t size);
 dg_err dg_options_finish(dg_options *o);
+/* host/options/options_job.c: settle --schedule, and refuse values of an optimiser that is another one. */
+dg_err dg_options_training(dg_options *o);
+/* Set what the model that o names, or operand of a command, says in [train], before which comes what its recipe
+ * presets. A model that cannot be read says nothing here. */
+dg_err dg_options_model(dg_options *o, const char *name);
 bool dg_same_place(const char *a, const char *b); /* the same text, or paths to the same file */
 
-/* config.ini: host/cli/config.c reads it, host/cli/config_write.c writes it. */
+/* config.ini: host/options/config.c reads it, host/options/config_write.c writes it. */
 enum { DG_CONFIG_VALUE = 4096 }; /* room for a value with its final NUL: a path that the system opens */
 dg_err dg_config_read(const char *path, dg_options *o);
 dg_err dg_config_parse(const char *text, const char *where, dg_options *o);
 /* The text of config.ini, malloc'd: every saved option, version, command line. NULL: no memory. */
 char *dg_config_text(const dg_options *o, int argc, char **argv);
 
-/* Help (host/cli/help.c). */
+/* Help (host/options/help.c). */
 void dg_help_short(FILE *to);
 void dg_help_full(FILE *to);
 void dg_help_command(FILE *to, dg_command c);

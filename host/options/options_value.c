@@ -1,5 +1,5 @@
 /* One option's value: from text, to text, and what it may be. */
-#include "host/cli/option_table.h"
+#include "host/options/option_table.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,0 +1,184 @@
+#include "host/net/classifier.h"
+
+#include "host/net/job.h"
+#include "host/net/layers/layers.h"
+#include "host/net/recipe_parts.h"
+
+static const dg_view nothing = {-1, 0};
+
+static const dg_layer *last_layer(const dg_model *m) { return &m->net[0].layer[m->net[0].layers - 1]; }
+
+int dg_classifier_classes(const dg_model *m) { return last_layer(m)->out.C; }
+
+static dg_err check_model(const dg_model *m)
+{
+    const dg_layer *last = last_layer(m);
+    const dg_shape is = last->out;
+    if (m->net[0].latent)
+        return dg_layer_fail(&m->net[0].layer[0], m->where, "in = latent: a classifier reads the pictures");
+    if (is.H != 1 || is.W != 1)
+        return dg_layer_fail(last, m->where,
+                             "ends in %d x %d x %d; a classifier ends in 1 x 1 and a logit for each "
+                             "class, as op = dense makes them",
+                             is.H, is.W, is.C);
+    if (last->norm || last->act != DG_ACT_NONE || last->kind == &dg_layer_dropout)
+        return dg_layer_fail(last, m->where,
+                             "gives the logits: it needs norm = none and act = none, and is no dropout");
+    if (is.C < 2) return dg_layer_fail(last, m->where, "gives one logit; a classifier has two classes or more");
+    if (m->classes && m->classes != is.C)
+        return dg_layer_fail(last, m->where, "gives %d logits; [model] says classes = %d", is.C, m->classes);
+    return dg_check_trainable(m, 0);
+}
+
+static dg_err check(const dg_model *m, const dg_job_options *o)
+{
+    const dg_err e = check_model(m);
+    if (e || !o) return e;
+    return dg_check_sizes(m, 0, o, o->train && o->batch > o->tested ? o->batch : o->tested);
+}
+
+/* Pictures and labels of a plan; where their data is, the caller says. */
+static dg_op *add_pictures(dg_builder *b, dg_job *job, int B, dg_view *pictures, dg_view *label, const char *suffix)
+{
+    const dg_model *m = &job->model;
+    char name[40];
+    pictures->row = dg_work_row(b, 0, (dg_shape){B, m->size, m->size, m->channels}, "C.x%s", suffix);
+    snprintf(name, sizeof name, "C.label%s", suffix);
+    label->row = dg_arena_row(b->arena, name, DG_WORK, 0, DG_I32, (dg_shape){1, 1, 1, B});
+    snprintf(name, sizeof name, "C.x.gather%s", suffix);
+    return dg_add_gather(job, b->plan, name, *pictures, *label, B);
+}
+
+static dg_op *add_softmax(dg_builder *b, dg_job *job, const dg_pass *c, dg_view label)
+{
+    dg_op *op = dg_plan_add(b->plan, DG_OP_softmax, "C.softmax%s", c->suffix);
+    op->u.softmax = (dg_softmax_args){.N = c->N,
+                                      .C = dg_classifier_classes(&job->model),
+                                      .smoothing = job->o.smoothing,
+                                      .loss = DG_CLASS_LOSS,
+                                      .right = DG_CLASS_RIGHT};
+    dg_bind(op, "logit", c->out);
+    dg_bind(op, "label", label);
+    return op;
+}
+
+static void train_plan(dg_builder *b, dg_job *job, dg_plan_role role, int B)
+{
+    dg_plan *plan = b->plan = &job->plan[role];
+    dg_view pictures = nothing, label = nothing, dlogit = nothing;
+    dg_plan_begin(plan, &job->arena, dg_plan_role_name[role]);
+    add_pictures(b, job, B, &pictures, &label, "")->u.gather.flip = job->o.flip;
+    dg_pass c = {.net = 0, .N = B, .groups = 1, .suffix = "", .in = pictures, .target = nothing};
+    dg_forward(b, &c);
+    dlogit.row = dg_work_row(b, 0, (dg_shape){B, 1, 1, dg_classifier_classes(&job->model)}, "C.dlogit");
+    dg_op *op = add_softmax(b, job, &c, label);
+    dg_bind(op, "dlogit", dlogit);
+    dg_bind_row(op, "ring", job->row[DG_ROW_METRICS]);
+    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
+    dg_backward(b, &c, dlogit, DG_WANT_WEIGHTS);
+    dg_add_update(job, plan, 0, DG_CLASS_BAD);
+    dg_add_advance(job, plan, B);
+}
+
+/* What a run of the test reads is put there by the host: records in their order, and a state that begins with them. */
+static void test_rows(dg_job *job, int N)
+{
+    dg_arena *a = &job->arena;
+    const dg_shape records = {N, 1, 1, (int)dg_job_record_bytes(job->recipe, &job->model)},
+                   state = {1, 1, 1, (int)sizeof(dg_step_state)};
+    job->test.data = dg_keep(job, dg_arena_row(a, "test.data", DG_WORK, 0, DG_U8, records));
+    job->test.perm = dg_keep(job, dg_arena_row(a, "test.permutation", DG_WORK, 0, DG_I32, (dg_shape){1, 1, 1, N}));
+    job->test.state = dg_keep(job, dg_arena_row(a, "test.state", DG_WORK, 0, DG_U8, state));
+}
+
+static void test_plan(dg_builder *b, dg_job *job, int N)
+{
+    dg_plan *plan = b->plan = &job->plan[DG_PLAN_TEST];
+    dg_view pictures = nothing, label = nothing;
+    dg_plan_begin(plan, &job->arena, dg_plan_role_name[DG_PLAN_TEST]);
+    test_rows(job, N);
+    dg_op *op = add_pictures(b, job, N, &pictures, &label, ".test");
+    dg_bind_row(op, "data", job->test.data);
+    dg_bind_row(op, "perm", job->test.perm);
+    dg_bind_row(op, "state", job->test.state);
+    dg_pass c = {.net = 0, .N = N, .groups = 1, .frozen = true, .suffix = ".test", .in = pictures, .target = nothing};
+    dg_forward(b, &c);
+    job->test.p = dg_keep(job, dg_work_row(b, 0, (dg_shape){N, 1, 1, dg_classifier_classes(&job->model)}, "test.p"));
+    job->test.each = dg_keep(job, dg_work_row(b, 0, (dg_shape){1, 1, 1, N}, "test.loss"));
+    op = add_softmax(b, job, &c, label);
+    op->u.softmax.smoothing = 0;
+    dg_bind_row(op, "p", job->test.p);
+    dg_bind_row(op, "each", job->test.each);
+}
+
+static void build(dg_job *job)
+{
+    dg_builder b = dg_job_builder(job);
+    dg_add_parameters(job, &b, 0);
+    if (job->o.train) {
+        dg_job_rows(job);
+        b.state = job->row[DG_ROW_STATE];
+        train_plan(&b, job, DG_PLAN_TRAIN, job->o.batch);
+        if (job->o.last_batch) train_plan(&b, job, DG_PLAN_TRAIN_SHORT, job->o.last_batch);
+    }
+    if (job->o.tested) test_plan(&b, job, job->o.tested);
+}
+
+enum { LOSSES, SHARES };
+static const dg_recipe_plot plots[] = {
+    [LOSSES] = {"Loss", "cross entropy", 0}, [SHARES] = {"Accuracy", "share of pictures", 1}};
+
+static const dg_metric metrics[] = {
+    {.name = "loss",
+     .terms = 1,
+     .term = {DG_CLASS_LOSS},
+     .label = "loss",
+     .plot = LOSSES,
+     .legend = "training",
+     .title = "Loss in training",
+     .bad = DG_NOT_FINITE,
+     .what = "the loss"},
+    {.name = "accuracy",
+     .terms = 1,
+     .term = {DG_CLASS_RIGHT},
+     .kind = DG_METRIC_PROBABILITY,
+     .label = "accuracy",
+     .brief = "acc",
+     .plot = SHARES,
+     .legend = "training"},
+    {.name = "test_loss",
+     .terms = 1,
+     .term = {DG_CLASS_TEST_LOSS},
+     .over = DG_OVER_TEST,
+     .label = "test",
+     .plot = LOSSES,
+     .legend = "test",
+     .title = "Loss on the test pictures"},
+    {.name = "test_accuracy",
+     .terms = 1,
+     .term = {DG_CLASS_TEST_RIGHT},
+     .kind = DG_METRIC_PROBABILITY,
+     .over = DG_OVER_TEST,
+     .label = "test accuracy",
+     .brief = "test acc",
+     .plot = SHARES,
+     .legend = "test",
+     .title = "Accuracy on the test pictures"},
+    {.terms = 1, .term = {DG_CLASS_BAD}, .bad = DG_NOT_ZERO, .what = "weights are NaN or infinite after their update"},
+};
+
+static const char *const preset[][2] = {{"lr", "0.001"}, {"beta1", "0.9"}, {"start", "he"}, {NULL, NULL}};
+
+const dg_recipe dg_classifier_recipe = {
+    .name = "classifier",
+    .nets = 1,
+    .net = {{'C', "network", 1}},
+    .labels = true,
+    .metrics = sizeof metrics / sizeof metrics[0],
+    .metric = metrics,
+    .plots = sizeof plots / sizeof plots[0],
+    .plot = plots,
+    .preset = preset,
+    .check = check,
+    .build = build,
+};

@@ -1,0 +1,49 @@
+/* dropout: in training a share p of the values becomes 0, and the others grow by 1 / (1 - p); otherwise nothing. */
+#include "host/net/layers/layers.h"
+
+static dg_err shape(dg_layer *l, const char *where)
+{
+    (void)where;
+    l->out = l->in;
+    return DG_OK;
+}
+
+static int modules(const dg_layer *l)
+{
+    (void)l;
+    return 1;
+}
+
+static void add(dg_builder *b, const dg_pass *p, int i, const char *what, dg_view y, dg_view x)
+{
+    const dg_layer *l = dg_layer_of(b, p, i);
+    dg_op *op = dg_plan_add(b->plan, DG_OP_dropout, "%s.dropout.%s%s", l->name, what, p->suffix);
+    op->u.dropout = (dg_dropout_args){.n = (int64_t)dg_count(dg_batch_of(l->out, p->N)),
+                                      .p = l->p,
+                                      .layer = p->order << 12 | p->net << 8 | i};
+    dg_bind(op, "y", y);
+    dg_bind(op, "x", x);
+    dg_bind_row(op, "state", b->state);
+}
+
+static void forward(dg_builder *b, dg_pass *p, int i)
+{
+    dg_layer_pass *own = &p->layer[i];
+    own->out = p->frozen ? own->in : dg_layer_out(b, p, i);
+    if (!p->frozen) add(b, p, i, "fwd", own->out, own->in);
+}
+
+static void backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2])
+{
+    if (!(want & DG_WANT_INPUT)) return;
+    dx[0] = dg_layer_gradient(b, p, i, dy);
+    add(b, p, i, "dx", dx[0], dy);
+}
+
+const dg_layer_kind dg_layer_dropout = {.name = "dropout",
+                                        .takes = DG_KEY(P),
+                                        .own = DG_KEY(P),
+                                        .shape = shape,
+                                        .modules = modules,
+                                        .forward = forward,
+                                        .backward = backward};

@@ -1,0 +1,71 @@
+/* What may follow a layer's own op, in its place: bias, the output of another layer, activation. And the way back. */
+#include "host/net/layers/layers.h"
+
+dg_view dg_layer_gradient(dg_builder *b, const dg_pass *p, int i, dg_view dy)
+{
+    const dg_layer *l = dg_layer_of(b, p, i);
+    if (!b->model->net[p->net].forks) return dy;
+    return (dg_view){dg_work_row(b, p->net, dg_batch_of(l->out, p->N), "%s.dpre%s", l->name, p->suffix), 0};
+}
+
+static int64_t values(const dg_layer *l, const dg_pass *p) { return (int64_t)dg_count(dg_batch_of(l->out, p->N)); }
+
+static dg_bias_act_args bias_act(const dg_layer *l, const dg_pass *p, dg_act act)
+{
+    return (dg_bias_act_args){.N = p->N, .H = l->out.H, .W = l->out.W, .C = l->out.C, .act = act, .slope = l->slope};
+}
+
+void dg_finish_forward(dg_builder *b, const dg_pass *p, int i, int bias)
+{
+    const dg_layer *l = dg_layer_of(b, p, i);
+    const dg_layer_pass *own = &p->layer[i];
+    if (bias >= 0) {
+        dg_op *op = dg_plan_add(b->plan, DG_OP_bias_act, "%s.bias.fwd%s", l->name, p->suffix);
+        op->u.bias_act = bias_act(l, p, l->add < 0 ? l->act : DG_ACT_NONE);
+        dg_bind(op, "y", own->out);
+        dg_bind(op, "x", own->out);
+        dg_bind_row(op, "b", bias);
+    }
+    if (l->add >= 0) {
+        dg_op *op = dg_plan_add(b->plan, DG_OP_add, "%s.add%s", l->name, p->suffix);
+        op->u.add = (dg_add_args){.n = values(l, p), .act = l->act, .slope = l->slope};
+        dg_bind(op, "y", own->out);
+        dg_bind(op, "a", own->out);
+        dg_bind(op, "b", own->add);
+    } else if (bias < 0 && l->act != DG_ACT_NONE) {
+        dg_op *op = dg_plan_add(b->plan, DG_OP_act, "%s.act.fwd%s", l->name, p->suffix);
+        op->u.act = (dg_act_args){.n = values(l, p), .act = l->act, .slope = l->slope};
+        dg_bind(op, "y", own->out);
+        dg_bind(op, "x", own->out);
+    }
+}
+
+static dg_view act_dx(dg_builder *b, const dg_pass *p, int i, dg_view dy)
+{
+    const dg_layer *l = dg_layer_of(b, p, i);
+    if (l->act == DG_ACT_NONE) return dy;
+    const dg_view dx = dg_layer_gradient(b, p, i, dy);
+    dg_op *op = dg_plan_add(b->plan, DG_OP_act_dx, "%s.act.dx%s", l->name, p->suffix);
+    op->u.act = (dg_act_args){.n = values(l, p), .act = l->act, .slope = l->slope};
+    dg_bind(op, "dx", dx);
+    dg_bind(op, "dy", dy);
+    dg_bind(op, "y", p->layer[i].out);
+    return dx;
+}
+
+dg_view dg_finish_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, int db, unsigned want, dg_view dx[2])
+{
+    const dg_layer *l = dg_layer_of(b, p, i);
+    const bool sums = db >= 0 && (want & DG_WANT_WEIGHTS);
+    if (l->add >= 0 || !sums) dy = act_dx(b, p, i, dy);
+    if (l->add >= 0) dx[1] = dy;
+    if (!sums) return dy;
+    const dg_view to = dg_layer_gradient(b, p, i, dy);
+    dg_op *op = dg_plan_add(b->plan, DG_OP_bias_act_dx, "%s.bias.dx%s", l->name, p->suffix);
+    op->u.bias_act = bias_act(l, p, l->add < 0 ? l->act : DG_ACT_NONE);
+    dg_bind(op, "dx", to);
+    dg_bind_row(op, "db", db);
+    dg_bind(op, "dy", dy);
+    dg_bind(op, "y", p->layer[i].out);
+    return to;
+}

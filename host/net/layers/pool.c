@@ -1,0 +1,82 @@
+/* max_pool and mean_pool: the largest value of each window, or their mean; then bias and activation if asked for. What
+ * is left over at the far side is left out, as PyTorch does. */
+#include "host/net/layers/layers.h"
+
+enum { PLACE };
+enum { BIAS };
+
+static bool takes_mean(const dg_layer *l) { return l->kind == &dg_layer_mean_pool; }
+
+static dg_err shape(dg_layer *l, const char *where)
+{
+    if (l->kernel < 0) l->kernel = l->in.H; /* of a mean: the whole map */
+    if (l->stride < 0) l->stride = l->kernel;
+    if (l->pad < 0) l->pad = 0;
+    if (l->bias < 0) l->bias = 0;
+    l->out = (dg_shape){1, 0, 0, l->in.C};
+    const dg_err e = dg_layer_windows(l, where, true, &l->out);
+    return e ? e : dg_layer_check_size(l, where);
+}
+
+static int modules(const dg_layer *l) { return 1 + l->bias + (l->act != DG_ACT_NONE); }
+
+static int parameters(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS])
+{
+    out[BIAS] = (dg_parameter){DG_PARAMETER_WEIGHT, "bias.b", "bias.db", 1, "bias", 1, {l->in.C}, false};
+    return l->bias;
+}
+
+static dg_op *add(dg_builder *b, const dg_pass *p, int i, dg_op_kind kind, const char *what)
+{
+    const dg_layer *l = dg_layer_of(b, p, i);
+    dg_op *op = dg_plan_add(b->plan, kind, "%s.%s.%s%s", l->name, l->kind->name, what, p->suffix);
+    op->u.pool = (dg_pool_args){.N = p->N,
+                                .H = l->in.H,
+                                .W = l->in.W,
+                                .C = l->in.C,
+                                .Ho = l->out.H,
+                                .Wo = l->out.W,
+                                .K = l->kernel,
+                                .S = l->stride,
+                                .P = l->pad};
+    if (!takes_mean(l)) dg_bind_row(op, "place", p->layer[i].saved[PLACE]);
+    return op;
+}
+
+static void forward(dg_builder *b, dg_pass *p, int i)
+{
+    const dg_layer *l = dg_layer_of(b, p, i);
+    dg_layer_pass *own = &p->layer[i];
+    char name[64];
+    snprintf(name, sizeof name, "%s.place%s", l->name, p->suffix);
+    if (!takes_mean(l))
+        own->saved[PLACE] = dg_arena_row(b->arena, name, DG_WORK, p->net - b->first, DG_U8, dg_batch_of(l->out, p->N));
+    own->out = dg_layer_out(b, p, i);
+    dg_op *op = add(b, p, i, takes_mean(l) ? DG_OP_meanpool : DG_OP_maxpool, "fwd");
+    dg_bind(op, "y", own->out);
+    dg_bind(op, "x", own->in);
+    dg_finish_forward(b, p, i, l->bias ? b->rows[p->net][i].value[BIAS] : -1);
+}
+
+static void backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2])
+{
+    const dg_layer *l = dg_layer_of(b, p, i);
+    dy = dg_finish_backward(b, p, i, dy, l->bias ? b->rows[p->net][i].grad[BIAS] : -1, want, dx);
+    if (!(want & DG_WANT_INPUT)) return;
+    dx[0].row = dg_work_row(b, p->net, dg_batch_of(l->in, p->N), "%s.din%s", l->name, p->suffix);
+    dg_op *op = add(b, p, i, takes_mean(l) ? DG_OP_meanpool_dx : DG_OP_maxpool_dx, "dx");
+    dg_bind(op, "dx", dx[0]);
+    dg_bind(op, "dy", dy);
+}
+
+/* Nothing of these but a network's activation is taken from [NET]: what holds for its convolutions does not for
+ * pools. */
+enum { TAKES = DG_KEY(KERNEL) | DG_KEY(STRIDE) | DG_KEY(PAD) | DG_KEY(BIAS) | DG_KEY(ACT) | DG_KEY(SLOPE) };
+
+#define KIND(word, needed)                                                                                   \
+    {                                                                                                        \
+        .name = (word), .takes = TAKES, .needs = (needed), .own = TAKES, .shape = shape, .modules = modules, \
+        .parameters = parameters, .forward = forward, .backward = backward                                   \
+    }
+
+const dg_layer_kind dg_layer_max_pool = KIND("max_pool", DG_KEY(KERNEL)), dg_layer_mean_pool = KIND("mean_pool", 0);

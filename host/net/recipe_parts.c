@@ -1,0 +1,177 @@
+#include "host/net/recipe_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/plan/gather.h"
+#include "host/net/layers/layers.h"
+
+dg_builder dg_job_builder(dg_job *job)
+{
+    const dg_job_options *o = &job->o;
+    const dg_optimizer_info *k = &dg_optimizers[o->optimizer];
+    return (dg_builder){.model = &job->model,
+                        .arena = &job->arena,
+                        .real = job->backend->real,
+                        .state = job->row[DG_ROW_STATE],
+                        .weights_first = o->decay > 0,
+                        .moment = {k->moment[0] && (o->optimizer != DG_SGD || o->momentum > 0), k->moment[1]}};
+}
+
+/* How many values a sum of the layer has, and how many sums a value of its input is in. */
+static void set_fans(dg_job_tensor *t, const dg_parameter *own, const dg_parameter *weights)
+{
+    const int *d = weights->dim;
+    if (weights->rank != 4 || own->module != weights->module) return; /* of a norm */
+    t->fan_in = (double)d[1] * d[2] * d[3];
+    if (own == weights) t->fan_out = (double)d[0] * d[2] * d[3];
+}
+
+void dg_add_parameters(dg_job *job, dg_builder *b, int net)
+{
+    const dg_net *n = &job->model.net[net];
+    dg_build_parameters(b, net, job->o.train);
+    for (int i = 0; i < n->layers; i++) {
+        const dg_layer *l = &n->layer[i];
+        const dg_layer_rows *r = &b->rows[net][i];
+        dg_parameter list[DG_LAYER_PARAMETERS];
+        const int count = l->kind->parameters ? l->kind->parameters(l, list) : 0;
+        for (int k = 0; k < count; k++) {
+            if (r->value[k] < 0) continue;
+            dg_job_tensor *t = &job->tensor[job->tensors++];
+            *t = (dg_job_tensor){.net = net,
+                                 .rank = list[k].rank,
+                                 .linear = list[k].linear,
+                                 .row = r->value[k],
+                                 .moment1 = r->moment1[k],
+                                 .moment2 = r->moment2[k],
+                                 .grad = r->grad[k]};
+            memcpy(t->dim, list[k].dim, sizeof t->dim);
+            set_fans(t, &list[k], &list[0]);
+            snprintf(t->name, sizeof t->name, "%s.main.%d.%s", n->name, l->module + list[k].module, list[k].field);
+        }
+    }
+}
+
+dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view pictures, dg_view label, int B)
+{
+    const dg_model *m = &job->model;
+    dg_op *op = dg_plan_add(plan, DG_OP_gather, "%s", name);
+    dg_gather_args *a = &op->u.gather;
+    *a = (dg_gather_args){.N = B, .H = m->size, .W = m->size, .C = m->channels};
+    for (int c = 0; c < m->channels; c++) {
+        const double known = job->o.std[c], mean = known > 0 ? job->o.mean[c] : 0.5, std = known > 0 ? known : 0.25;
+        a->dev[c] = m->input == DG_INPUT_SIGNED ? 127.5 : m->input == DG_INPUT_UNIT ? 255 : 255 * std;
+        a->shift[c] = m->input == DG_INPUT_SIGNED ? 1 : m->input == DG_INPUT_UNIT ? 0 : mean / std;
+    }
+    a->record = dg_gather_record(a, job->backend->real, label.row >= 0);
+    dg_bind(op, "x", pictures);
+    if (label.row >= 0) dg_bind(op, "label", label);
+    dg_bind_row(op, "data", job->row[DG_ROW_DATA]);
+    dg_bind_row(op, "perm", job->row[DG_ROW_PERM]);
+    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
+    return op;
+}
+
+/* The first rows of a network's weights, gradients and moments, which its others follow, and how many values these are:
+ * all, and those that decay. Each row is laid out as dg_arena_place does it, on a multiple of 256 bytes. */
+typedef struct {
+    int first[DG_MOMENT2 + 1];
+    int64_t n, decayed;
+} weights;
+
+static weights weights_of(const dg_job *job, int net)
+{
+    const dg_arena *a = &job->arena;
+    weights w = {.first = {-1, -1, -1, -1}};
+    size_t bytes = 0, decayed = 0;
+    for (int i = 0; i < a->rows; i++) {
+        const dg_row *r = &a->row[i];
+        if (r->net != net || r->kind > DG_MOMENT2) continue;
+        if (w.first[r->kind] < 0) w.first[r->kind] = i;
+        if (r->kind != DG_PARAM) continue;
+        bytes += (r->bytes + 255) & ~(size_t)255;
+        if (r->shape.H * r->shape.W > 1 || r->shape.N > 1) decayed = bytes;
+    }
+    w.n = (int64_t)(bytes / dg_type_bytes(job->backend->real));
+    w.decayed = (int64_t)(decayed / dg_type_bytes(job->backend->real));
+    return w;
+}
+
+void dg_add_update(dg_job *job, dg_plan *plan, int net, int bad)
+{
+    const dg_job_options *o = &job->o;
+    const weights w = weights_of(job, net);
+    const dg_optimizer_info *k = &dg_optimizers[o->optimizer];
+    dg_op *op = dg_plan_add(plan, k->op, "%s.%s", job->model.net[net].name, k->name);
+    if (o->optimizer == DG_ADAM)
+        op->u.adam =
+            (dg_adam_args){.n = w.n, .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->eps, .net = net, .bad = bad};
+    else
+        op->u.update = (dg_update_args){.n = w.n,
+                                        .decayed = o->decay > 0 ? w.decayed : 0,
+                                        .momentum = o->momentum,
+                                        .rho = o->rho,
+                                        .eps = o->eps,
+                                        .decay = o->decay,
+                                        .nesterov = o->nesterov,
+                                        .net = net,
+                                        .bad = bad};
+    dg_bind_row(op, "p", w.first[DG_PARAM]);
+    dg_bind_row(op, "g", w.first[DG_GRAD]);
+    if (w.first[DG_MOMENT1] >= 0) dg_bind_row(op, "m", w.first[DG_MOMENT1]);
+    if (w.first[DG_MOMENT2] >= 0) dg_bind_row(op, "v", w.first[DG_MOMENT2]);
+    dg_bind_row(op, "ring", job->row[DG_ROW_METRICS]);
+    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
+}
+
+void dg_add_advance(dg_job *job, dg_plan *plan, int B)
+{
+    dg_op *op = dg_plan_add(plan, DG_OP_advance, "advance");
+    op->u.advance = (dg_advance_args){.batch = B};
+    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
+}
+
+int dg_keep(dg_job *job, int row)
+{
+    job->arena.row[row].keep = true;
+    return row;
+}
+
+static bool has_weights(const dg_net *n)
+{
+    for (int i = 0; i < n->layers; i++) {
+        dg_parameter list[DG_LAYER_PARAMETERS];
+        const dg_layer *l = &n->layer[i];
+        for (int k = l->kind->parameters ? l->kind->parameters(l, list) : 0; k > 0; k--)
+            if (list[k - 1].kind == DG_PARAMETER_WEIGHT) return true;
+    }
+    return false;
+}
+
+dg_err dg_check_trainable(const dg_model *m, int net)
+{
+    const dg_net *n = &m->net[net];
+    if (!has_weights(n))
+        return dg_layer_fail(&n->layer[0], m->where, "no layer of network %s has weights to train", n->name);
+    return dg_net_check_backward(m, net);
+}
+
+dg_err dg_check_sizes(const dg_model *m, int net, const dg_job_options *o, double pictures)
+{
+    const int least = o->last_batch ? o->last_batch : o->batch;
+    for (int i = 0; i < m->net[net].layers; i++) {
+        const dg_layer *l = &m->net[net].layer[i];
+        const double n = (double)dg_count(l->out) * pictures;
+        if (n > 1 << 28)
+            return dg_fail(DG_USAGE,
+                           "{batch} %d: layer %s of model %s would have %.0f million values; use a smaller batch",
+                           o->batch, l->name, m->name, n / 1e6);
+        if (o->train && l->norm && least * l->out.H * l->out.W < 2)
+            return dg_fail(DG_USAGE,
+                           "layer %s of model %s: batch norm over a batch of %d needs more than one value a "
+                           "channel; use another {batch} or {drop-last}",
+                           l->name, m->name, least);
+    }
+    return DG_OK;
+}

@@ -1,0 +1,124 @@
+/* What the options say of a training job: the optimiser, its rates, how weights begin; and what a model says of them.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/options/option_table.h"
+#include "host/net/recipes.h"
+
+double dg_learning_rate(const dg_options *o, char net, uint64_t epoch)
+{
+    const double own = net == 'G' ? o->lr_g : net == 'D' ? o->lr_d : 0;
+    double factor = 1;
+    for (int i = 0; i < o->changes; i++)
+        if (epoch >= (uint64_t)o->change[i]) factor = o->factor[i];
+    return (own > 0 ? own : o->lr) * factor;
+}
+
+dg_job_options dg_options_job(const dg_options *o)
+{
+    return (dg_job_options){.batch = o->batch,
+                            .train = true,
+                            .flip = o->flip,
+                            .optimizer = (dg_optimizer)o->optimizer,
+                            .beta1 = o->beta1,
+                            .beta2 = o->beta2,
+                            .eps = o->eps,
+                            .momentum = o->momentum,
+                            .nesterov = o->nesterov,
+                            .rho = o->rho,
+                            .decay = o->decay,
+                            .accumulator = o->accumulator,
+                            .smoothing = o->smoothing,
+                            .start = (dg_start)o->start,
+                            .start_sigma = o->start_sigma,
+                            .start_bias = o->start_bias};
+}
+
+int dg_tested_at_once(const dg_options *o, int pictures)
+{
+    const int most = o->batch > 64 ? o->batch : 64;
+    return pictures < most ? pictures : most;
+}
+
+/* "30:0.1,40:0.01" */
+static dg_err parse_schedule(dg_options *o)
+{
+    const char *at = o->schedule;
+    o->changes = 0;
+    while (at && *at) {
+        char *end;
+        const long epoch = strtol(at, &end, 10);
+        const bool first = end != at && *end == ':' && epoch > (o->changes ? o->change[o->changes - 1] : 0);
+        const char *number = first ? end + 1 : at;
+        const double factor = strtod(number, &end);
+        if (!first || end == number || (*end && *end != ',') || (*end == ',' && !end[1]) || !(factor > 0) ||
+            !isfinite(factor) || epoch > 1000000 || o->changes == DG_SCHEDULE_MAX)
+            return dg_fail(DG_USAGE,
+                           "--schedule %s: up to %d pairs of an epoch and a factor above 0, with rising epochs, as "
+                           "30:0.1,40:0.01",
+                           o->schedule, DG_SCHEDULE_MAX);
+        o->change[o->changes] = (int)epoch;
+        o->factor[o->changes++] = factor;
+        at = end + (*end == ',');
+    }
+    return DG_OK;
+}
+
+dg_err dg_options_training(dg_options *o)
+{
+    const char *name = dg_optimizers[o->optimizer].name;
+    if (o->decay > 0 && o->optimizer == DG_ADAM)
+        return dg_fail(DG_USAGE, "--decay %g: Adam has none here; it goes with --optimizer sgd, adagrad or adadelta",
+                       o->decay);
+    if (o->momentum > 0 && o->optimizer != DG_SGD)
+        return dg_fail(DG_USAGE, "--momentum %g: belongs to --optimizer sgd, not to %s", o->momentum, name);
+    if (o->nesterov && !(o->momentum > 0))
+        return dg_fail(DG_USAGE, "--nesterov: looks ahead along a momentum; give --optimizer sgd --momentum 0.9");
+    return parse_schedule(o);
+}
+
+/* The option that a key of [train] means: with dashes where the key may have underscores. */
+static const dg_option *option_of(const char *key)
+{
+    char name[sizeof((dg_model_value *)0)->key];
+    snprintf(name, sizeof name, "%s", key);
+    for (char *c = name; *c; c++)
+        if (*c == '_') *c = '-';
+    const dg_option *t = dg_option_find(name);
+    return t && t->flags & DG_OPT_MODEL ? t : NULL;
+}
+
+static dg_err set_one(dg_options *o, const dg_model *m, const dg_model_value *v)
+{
+    char where[512];
+    const dg_option *t = option_of(v->key);
+    if (t) {
+        snprintf(where, sizeof where, "%s:%d: [train] %s = %s", m->where, v->line, v->key, v->value);
+        return dg_option_set(o, t, v->value, where);
+    }
+    char all[512] = "";
+    size_t n = 0;
+    for (t = dg_option_table; t->name; t++)
+        if (t->flags & DG_OPT_MODEL) n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", t->name);
+    return dg_fail(DG_USAGE, "%s:%d: [train] %s: no such key; there are %s", m->where, v->line, v->key, all);
+}
+
+dg_err dg_options_model(dg_options *o, const char *name)
+{
+    dg_model *m = malloc(sizeof *m);
+    if (!m) return dg_fail(DG_DEVICE, "out of memory");
+    dg_err e = dg_model_read(name, m);
+    const dg_recipe *r = e ? NULL : dg_recipe_find(m);
+    if (e && e != DG_DEVICE) {
+        free(m); /* who uses the model says what is wrong with it */
+        return DG_OK;
+    }
+    for (const char *const(*k)[2] = r ? r->preset : NULL; k && (*k)[0] && !e; k++)
+        e = dg_option_set(o, dg_option_find((*k)[0]), (*k)[1], m->name);
+    for (int i = 0; i < m->trains && !e; i++) e = set_one(o, m, &m->train[i]);
+    free(m);
+    return e;
+}

@@ -1,0 +1,146 @@
+#include "host/run/evaluate.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/build_info.h"
+#include "host/figure/confusion.h"
+
+static void count(dg_evaluation *v, const int32_t *label, const double *p, const double *each)
+{
+    double loss = 0;
+    long right = 0;
+    for (int i = 0; i < v->n; i++) {
+        const double *of = p + (size_t)i * (size_t)v->classes;
+        int top = 0;
+        for (int c = 1; c < v->classes; c++)
+            if (of[c] > of[top]) top = c;
+        v->said[i] = top;
+        v->share[i] = of[top];
+        v->confusion[(size_t)label[i] * (size_t)v->classes + (size_t)top]++;
+        loss += each[i];
+        right += top == label[i];
+    }
+    v->loss = v->n ? loss / v->n : NAN;
+    v->accuracy = v->n ? (double)right / v->n : NAN;
+}
+
+dg_err dg_evaluate(dg_job *job, const uint8_t *records, const int32_t *label, int n, dg_evaluation *out)
+{
+    const size_t classes = (size_t)dg_job_classes(job), pictures = (size_t)(n > 0 ? n : 1);
+    *out = (dg_evaluation){.classes = (int)classes, .n = n};
+    out->confusion = calloc(classes * classes, sizeof *out->confusion);
+    out->said = malloc(pictures * sizeof *out->said);
+    out->share = malloc(pictures * sizeof *out->share);
+    double *p = malloc(pictures * classes * sizeof *p), *each = malloc(pictures * sizeof *each);
+    dg_err e = out->confusion && out->said && out->share && p && each
+                   ? dg_job_test(job, records, n, p, each)
+                   : dg_fail(DG_DEVICE, "out of memory for a test of %d pictures", n);
+    if (!e) count(out, label, p, each);
+    else dg_evaluation_free(out);
+    free(p);
+    free(each);
+    return e;
+}
+
+void dg_evaluation_free(dg_evaluation *v)
+{
+    free(v->confusion);
+    free(v->said);
+    free(v->share);
+    *v = (dg_evaluation){0};
+}
+
+/* A name as a field of CSV. */
+static void put_field(FILE *f, const char *name)
+{
+    if (!name[strcspn(name, ",\"\n\r")]) {
+        fputs(name, f);
+        return;
+    }
+    fputc('"', f);
+    for (; *name; name++) fputs(*name == '"' ? "\"\"" : (char[]){*name, 0}, f);
+    fputc('"', f);
+}
+
+static dg_err write_csv(const dg_evaluation *v, const dg_dataset *d, const dg_rundir *dir)
+{
+    char path[4096], *text = NULL;
+    size_t bytes = 0;
+    const dg_directory at = dg_rundir_at(dir);
+    FILE *f = open_memstream(&text, &bytes);
+    if (!f) return dg_fail(DG_DEVICE, "confusion.csv: out of memory");
+    fputs("is \\ said", f);
+    for (int c = 0; c < v->classes; c++) fputc(',', f), put_field(f, d->class_name[c]);
+    fputc('\n', f);
+    for (int c = 0; c < v->classes; c++) {
+        put_field(f, d->class_name[c]);
+        for (int k = 0; k < v->classes; k++)
+            fprintf(f, ",%ld", v->confusion[(size_t)c * (size_t)v->classes + (size_t)k]);
+        fputc('\n', f);
+    }
+    const bool whole = !ferror(f);
+    const dg_err e = fclose(f) || !whole ? dg_fail(DG_DEVICE, "confusion.csv: out of memory")
+                                         : dg_write_atomic_in(&at, dg_rundir_file(dir, path, "confusion.csv"),
+                                                              &(dg_chunk){text, bytes}, 1);
+    free(text);
+    return e;
+}
+
+static dg_err write_png(const dg_rundir *dir, const char *name, dg_image *im, uint64_t epoch)
+{
+    char path[4096], number[24];
+    const dg_directory at = dg_rundir_at(dir);
+    snprintf(number, sizeof number, "%llu", (unsigned long long)epoch);
+    const dg_text words[] = {{"Software", dg_version}, {"Epoch", number}};
+    const dg_err e = dg_png_write_in(&at, dg_rundir_file(dir, path, "%s", name), im, words, 2);
+    dg_image_free(im);
+    return e;
+}
+
+enum { WORST = 40 };
+
+/* The surest mistakes, the surest first: their places. Returns how many. */
+static int find_worst(const dg_evaluation *v, const int32_t *label, int out[WORST])
+{
+    int n = 0;
+    for (int i = 0; i < v->n; i++) {
+        if (v->said[i] == label[i]) continue;
+        if (n == WORST && v->share[i] <= v->share[out[WORST - 1]]) continue;
+        int at = n < WORST ? n++ : WORST - 1;
+        for (; at > 0 && v->share[out[at - 1]] < v->share[i]; at--) out[at] = out[at - 1];
+        out[at] = i;
+    }
+    return n;
+}
+
+static dg_err draw_worst(const dg_evaluation *v, const dg_dataset *d, uint64_t epoch, dg_image *out)
+{
+    int worst[WORST];
+    const int32_t *label = d->label + d->train;
+    const int n = find_worst(v, label, worst);
+    const size_t picture = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
+    dg_mistake m[WORST];
+    char title[160];
+    for (int i = 0; i < n; i++)
+        m[i] = (dg_mistake){d->pixels + (size_t)(d->train + worst[i]) * picture, d->class_name[label[worst[i]]],
+                            d->class_name[v->said[worst[i]]], v->share[worst[i]]};
+    snprintf(title, sizeof title, "The surest mistakes after epoch %llu: what it is, what was said",
+             (unsigned long long)epoch);
+    return dg_mistakes_draw(m, n, d->size, d->channels, title, out);
+}
+
+dg_err dg_evaluation_write(const dg_evaluation *v, const dg_dataset *d, const dg_rundir *dir, uint64_t epoch)
+{
+    char title[160];
+    dg_image im;
+    snprintf(title, sizeof title, "%.2f%% of %d test pictures after epoch %llu", 100 * v->accuracy, v->n,
+             (unsigned long long)epoch);
+    dg_err e = write_csv(v, d, dir);
+    if (!e) e = dg_confusion_draw(v->confusion, v->classes, d->class_name, title, &im);
+    if (!e) e = write_png(dir, "confusion.png", &im, epoch);
+    if (!e) e = draw_worst(v, d, epoch, &im);
+    return e ? e : write_png(dir, "worst.png", &im, epoch);
+}

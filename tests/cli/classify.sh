@@ -1,0 +1,146 @@
+#!/bin/sh
+# A classifier as users meet it: trained on folders, tested after each epoch, resumed, asked about pictures; and what is
+# said where the data or the model are not what it needs.
+. "$(dirname "$0")/kit"
+cat > "$dir/tiny.cfg" << 'END'
+[model]
+name = tiny
+size = 16
+classes = 4
+input = standard
+[train]
+batch = 16
+lr = 0.01
+optimizer = sgd
+momentum = 0.9
+decay = 1e-4
+schedule = 2:0.5
+[C.1]
+filters = 8
+kernel = 3
+bias = yes
+act = relu
+[C.2]
+op = max_pool
+kernel = 4
+stride = 2
+[C.3]
+op = dropout
+p = 0.2
+[C.4]
+op = dense
+filters = 4
+END
+exits 0 data --synthesize "$dir/shapes" --classes 4 --count 130 --size 20 -q
+
+# trained, and what an epoch leaves
+exits 0 --data "$dir/shapes" --test 0.2 --model "$dir/tiny.cfg" --epochs 4 --out "$dir/run" --threads 2
+says '4 classes,'
+says 'test accuracy'
+for f in log.csv log.jsonl confusion.csv confusion.png worst.png curves.png best.safetensors checkpoint.safetensors; do
+    holds "$dir/run/$f"
+done
+lacks "$dir/run/epoch-0001.png"
+head -n 1 "$dir/run/log.csv" | grep -q '^epoch,step,loss,accuracy,test_loss,test_accuracy,img_s,seconds$'
+fact $? "log.csv begins with $(head -n 1 "$dir/run/log.csv")"
+[ "$(awk -F, 'NR > 1 && $5 != ""' "$dir/run/log.csv" | wc -l)" -eq 4 ]
+fact $? 'four rows of log.csv should have a test loss'
+tested=$(awk -F, 'NR > 1 { for (i = 2; i <= 5; i++) n += $i } END { print n }' "$dir/run/confusion.csv")
+[ "$(wc -l < "$dir/run/confusion.csv")" -eq 5 ] && [ "$tested" -eq 24 ]
+fact $? "confusion.csv should count 24 pictures: $(cat "$dir/run/confusion.csv")"
+grep -q '^optimizer = sgd$' "$dir/run/config.ini" && grep -q '^lr = 0.01$' "$dir/run/config.ini"
+fact $? 'config.ini should have what the model says'
+awk -F, 'NR > 1 { sum[$1] += $3 } END { exit !(sum[4] < sum[1]) }' "$dir/run/log.csv"
+fact $? "it should learn: $(cut -d, -f 1,3 "$dir/run/log.csv" | tr '\n' ' ')"
+
+# the command line wins over the model, and a mistake there has its line
+exits 0 --data "$dir/shapes" --test 0.2 --model "$dir/tiny.cfg" --epochs 1 --lr 0.02 --out "$dir/other" -q
+grep -q '^lr = 0.02$' "$dir/other/config.ini"
+fact $? 'the command line should win'
+sed 's/^momentum = .*/momentum = 2/' "$dir/tiny.cfg" > "$dir/wrong.cfg"
+exits 2 --data "$dir/shapes" --model "$dir/wrong.cfg" --out "$dir/none"
+says 'wrong.cfg:10: [train] momentum = 2'
+sed 's/^momentum = .*/device = cpu/' "$dir/tiny.cfg" > "$dir/wrong.cfg"
+exits 2 --data "$dir/shapes" --model "$dir/wrong.cfg" --out "$dir/none"
+says 'wrong.cfg:10: [train] device: no such key; there are epochs'
+exits 2 --data "$dir/shapes" --model "$dir/tiny.cfg" --schedule 5:0.1,3:2 --out "$dir/none"
+says '--schedule 5:0.1,3:2'
+exits 2 --data "$dir/shapes" --model "$dir/tiny.cfg" --optimizer adam --momentum 0 --out "$dir/none"
+says '--decay 0.0001: Adam has none'
+lacks "$dir/none"
+
+# other threads, and a run that stops and goes on: the same bytes
+values() # without what a version or a path changes
+{
+    python3 - "$1" << 'END'
+import json, struct, sys, hashlib
+b = open(sys.argv[1], 'rb').read()
+n = struct.unpack('<Q', b[:8])[0]
+h = json.loads(b[8:8 + n])
+m = h.pop('__metadata__')
+print(hashlib.sha256(b[8 + n:]).hexdigest(), sorted(h), m['step'], m.get('optimizer'), m.get('classes'), m.get('input'))
+END
+}
+if command -v python3 > /dev/null; then
+    for t in 1 3 7; do
+        exits 0 --data "$dir/shapes" --test 0.2 --model "$dir/tiny.cfg" --epochs 4 --out "$dir/run-$t" --threads $t -q
+        [ "$(values "$dir/run-$t/checkpoint.safetensors")" = "$(values "$dir/run/checkpoint.safetensors")" ]
+        fact $? "$t threads leave other weights"
+    done
+    exits 0 --data "$dir/shapes" --test 0.2 --model "$dir/tiny.cfg" --epochs 4 --steps 10 --out "$dir/stopped" -q
+    exits 0 --resume --out "$dir/stopped" --steps 0 -q
+    [ "$(values "$dir/stopped/checkpoint.safetensors")" = "$(values "$dir/run/checkpoint.safetensors")" ]
+    fact $? 'a run that was stopped leaves other weights'
+    cut -d, -f 1-6 "$dir/run/log.csv" > "$dir/a" && cut -d, -f 1-6 "$dir/stopped/log.csv" > "$dir/b"
+    same "$dir/a" "$dir/b"
+else
+    skip 'python3 is not here'
+fi
+
+# asked about pictures
+class=$(basename "$(find "$dir/shapes" -mindepth 1 -maxdepth 1 -type d | sort | head -n 1)")
+one=$(find "$dir/shapes/$class" -name '*.png' | sort | head -n 1)
+exits 0 classify "$dir/run" "$one" "$dir/shapes" --sheet "$dir/sheet.png"
+[ "$(grep -c '%$' "$dir/.out")" -eq 131 ]
+fact $? "classify should print 131 lines: $(wc -l < "$dir/.out")"
+holds "$dir/sheet.png"
+exits 0 classify "$dir/run/best.safetensors" "$one" --top 3 --json
+if command -v python3 > /dev/null; then
+    python3 -c 'import json, sys; v = json.load(open(sys.argv[1])); assert len(v) == 1 and len(v[0]["classes"]) == 3' \
+        "$dir/.out"
+    fact $? 'classify --json should be JSON of three classes'
+fi
+# out and in again: what it says stays the same
+"$program" classify "$dir/run" "$one" --json > "$dir/before"
+exits 0 export "$dir/run" --out "$dir/net.safetensors"
+exits 0 import "$dir/net.safetensors" --out "$dir/back.safetensors"
+for f in net back; do
+    exits 0 classify "$dir/$f.safetensors" "$one" --json
+    same "$dir/.out" "$dir/before"
+done
+exits 0 info "$dir/run/best.safetensors"
+prints 'classes:'
+exits 0 info "$dir/run"
+exits 0 plan "$dir/tiny.cfg"
+prints 'plan test'
+exits 0 check "$dir/tiny.cfg" --device cpu --batch 5
+prints 'C.3.dropout.fwd'
+exits 0 profile "$dir/tiny.cfg" --repeats 2 -q
+
+# what does not go
+exits 2 classify "$dir/run"
+exits 3 classify "$dir/run" "$dir/tiny.cfg"
+says 'tiny.cfg'
+exits 2 generate "$dir/run"
+exits 0 data --synthesize "$dir/cats" --count 20 --size 16 -q
+exits 3 --data "$dir/cats" --model "$dir/tiny.cfg" --out "$dir/none"
+says 'has no classes, which model tiny is to tell apart'
+exits 0 data --synthesize "$dir/three" --classes 3 --count 30 --size 16 -q
+exits 3 --data "$dir/three" --model "$dir/tiny.cfg" --out "$dir/none"
+says 'has 3 classes'
+exits 0 --data "$dir/cats" --model dcgan32 --batch 10 --epochs 1 --out "$dir/gan" -q
+exits 2 classify "$dir/gan" "$one"
+says 'not of a classifier'
+mv "$dir/shapes/$class" "$dir/shapes/other"
+exits 3 --resume --out "$dir/run" --epochs 5 -q
+finish

@@ -1,0 +1,22 @@
+#!/bin/sh
+# Recorded runs of PyTorch, 100 steps each in fp64, of a small classifier for each mechanism. Written by
+#     scripts/make_oracle.py --images DIR --model tests/oracles/X.cfg --batch 6 --count 20 --steps 100 --small
+# from pictures of `dcgan data --synthesize DIR --classes 4 --count 800 --size 20`.
+. "$(dirname "$0")/kit"
+for f in tests/oracles/*.safetensors; do
+    exits 0 replay "$f" --precision fp64 --tol 1e-9
+    prints 'within --tol'
+    exits 0 replay "$f" --steps 5
+done
+[ "$(find tests/oracles -name '*.safetensors' | wc -l)" -eq "$(find tests/oracles -name '*.cfg' | wc -l)" ]
+fact $? 'each model of tests/oracles should have its oracle'
+# what PyTorch did is in the file, not the program's own defaults
+sed 's/"decay": *"0.001"/"decay":"0.002"/' tests/oracles/sgd-overlap.safetensors > "$dir/other.safetensors"
+exits 1 replay "$dir/other.safetensors" --precision fp64 --tol 1e-9
+says 'more than --tol'
+head -c 200 tests/oracles/residual.safetensors > "$dir/cut.safetensors"
+exits 4 replay "$dir/cut.safetensors"
+sed 's/op = mean_pool/op = mean_poop/' tests/oracles/residual.safetensors > "$dir/wrong.safetensors"
+exits 2 replay "$dir/wrong.safetensors"
+says 'op = mean_poop'
+finish

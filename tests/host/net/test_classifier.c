@@ -1,0 +1,243 @@
+/* A classifier with every kind of layer: its gradients by finite differences of its loss, the same bits for any number
+ * of threads, the plan of its test, and what makes a network none. */
+#include "core/base/rng.h"
+#include "host/net/classifier.h"
+#include "host/net/job.h"
+#include "host/net/recipes.h"
+#include "test.h"
+
+enum { ROWS = 7, SIZE = 9, CLASSES = 5, BATCH = 4, RECORD = SIZE * SIZE * 3 + 4 };
+
+/* Two readers of one tensor, a sum in front of an activation and as a layer, biases behind pools, overlapping pools. */
+static const char network[] = "[model]\nname = t\nsize = 9\nchannels = 3\nclasses = 5\ninput = unit\n"
+                              "[C.1]\nfilters = 4\nkernel = 3\nbias = yes\nact = leaky\n"
+                              "[C.2]\nfilters = 4\nkernel = 3\nnorm = batch\nact = leaky\n"
+                              "[C.3]\nfilters = 4\nkernel = 3\nnorm = batch\nadd = C.1\nact = leaky\n"
+                              "[C.4]\nop = max_pool\nkernel = 3\nstride = 2\nbias = yes\nact = leaky\n"
+                              "[C.5]\nfilters = 6\nkernel = 1\nbias = yes\n"
+                              "[C.6]\nop = dropout\np = 0.3\n"
+                              "[C.7]\nfilters = 6\nkernel = 3\nin = C.5\nbias = yes\nadd = C.5\n"
+                              "[C.8]\nop = add\nadd = C.6\nact = tanh\n"
+                              "[C.9]\nop = mean_pool\nkernel = 3\nstride = 1\n"
+                              "[C.10]\nop = dense\nfilters = 7\nact = leaky\n"
+                              "[C.11]\nop = dense\nfilters = 5\n";
+
+typedef struct {
+    dg_backend *b;
+    dg_job job;
+    void *data, *perm;
+} machine;
+
+static dg_model m;
+static uint8_t records[ROWS * RECORD];
+
+static void draw_records(void)
+{
+    unsigned long long s = 5;
+    for (size_t i = 0; i < sizeof records; i++) records[i] = (uint8_t)(127.5 + 127 * dg_test_random(&s));
+    for (int32_t i = 0; i < ROWS; i++) {
+        const int32_t label = (i * 3 + 1) % CLASSES;
+        memcpy(records + (i + 1) * RECORD - 4, &label, 4);
+    }
+}
+
+static bool up(machine *x, int threads, dg_type real, dg_optimizer optimizer)
+{
+    *x = (machine){.b = NULL};
+    const dg_job_options o = {.batch = BATCH,
+                              .last_batch = 3,
+                              .tested = 3,
+                              .rows = ROWS,
+                              .train = true,
+                              .optimizer = optimizer,
+                              .beta1 = 0.9,
+                              .beta2 = 0.999,
+                              .eps = 1e-8,
+                              .momentum = optimizer == DG_SGD ? 0.9 : 0,
+                              .rho = 0.9,
+                              .decay = optimizer == DG_ADAM ? 0 : 1e-3,
+                              .smoothing = 0.1,
+                              .start = DG_START_HE};
+    int32_t perm[ROWS];
+    dg_permutation(perm, ROWS, 3, 0);
+    bool ok = dg_cpu_open(&(dg_cpu_options){.threads = threads, .real = real}, &x->b) == DG_OK;
+    ok = ok && x->b->alloc(x->b, sizeof records, &x->data) == DG_OK &&
+         x->b->put(x->b, x->data, records, sizeof records) == DG_OK;
+    ok = ok && x->b->alloc(x->b, sizeof perm, &x->perm) == DG_OK &&
+         x->b->put(x->b, x->perm, perm, sizeof perm) == DG_OK;
+    ok = ok && dg_job_build(&x->job, &m, &o, x->b) == DG_OK && dg_job_alloc(&x->job, x->data, x->perm) == DG_OK &&
+         dg_job_init(&x->job, 7) == DG_OK;
+    DG_CHECKF(ok, "%s", dg_message());
+    return ok;
+}
+
+static void down(machine *x)
+{
+    dg_job_free(&x->job);
+    x->b->release(x->b, x->data);
+    x->b->release(x->b, x->perm);
+    x->b->close(x->b);
+}
+
+/* Step number 0 on the first pictures; its loss. */
+static double step(machine *x, double lr)
+{
+    const dg_step_state state = {.seed = 3, .lr = {lr}};
+    dg_metrics got;
+    DG_CHECK(!dg_job_put_state(&x->job, &state) && !dg_job_step(&x->job, BATCH) &&
+             !dg_job_get_metrics(&x->job, 0, 1, &got));
+    return got.value[DG_CLASS_LOSS];
+}
+
+static void check_tensor(machine *x, const dg_job_tensor *t)
+{
+    const size_t n = dg_job_tensor_count(t);
+    double *g = malloc(n * sizeof *g), *w = malloc(n * sizeof *w), h = 1e-7;
+    if (!DG_CHECK(g && w && !dg_job_read(&x->job, t, t->grad, DG_F64, g) &&
+                  !dg_job_read(&x->job, t, t->row, DG_F64, w)))
+        return;
+    for (size_t i = 0; i < n; i += 1 + n / 9) {
+        double loss[2];
+        const double was = w[i];
+        for (int side = 0; side < 2; side++) {
+            w[i] = was + (side ? h : -h);
+            DG_CHECK(!dg_job_write(&x->job, t, t->row, DG_F64, w));
+            loss[side] = step(x, 0);
+        }
+        w[i] = was;
+        DG_CHECK(!dg_job_write(&x->job, t, t->row, DG_F64, w));
+        const double d = (loss[1] - loss[0]) / (2 * h);
+        DG_CHECKF(fabs(d - g[i]) < 1e-7 + 1e-5 * fabs(d), "gradient of %s[%zu] is %.10g, by differences %.10g", t->name,
+                  i, g[i], d);
+    }
+    free(g);
+    free(w);
+}
+
+static void check_gradients(void)
+{
+    machine x;
+    if (!up(&x, 2, DG_F64, DG_ADAM)) return;
+    step(&x, 0);
+    int trained = 0;
+    for (int i = 0; i < x.job.tensors; i++) trained += x.job.tensor[i].grad >= 0;
+    DG_CHECKF(trained == 17, "%d tensors are trained", trained);
+    for (int i = 0; i < x.job.tensors; i++)
+        if (x.job.tensor[i].grad >= 0) check_tensor(&x, &x.job.tensor[i]);
+    down(&x);
+}
+
+/* All weights after two steps, a full batch and a short one. */
+static void after_steps(int threads, dg_optimizer optimizer, double *out, size_t capacity)
+{
+    machine x;
+    if (!up(&x, threads, DG_F32, optimizer)) return;
+    const dg_step_state state = {.seed = 3, .lr = {0.01}};
+    DG_CHECK(!dg_job_put_state(&x.job, &state) && !dg_job_step(&x.job, BATCH) && !dg_job_step(&x.job, 3));
+    size_t at = 0;
+    for (int i = 0; i < x.job.tensors; i++) {
+        const size_t n = dg_job_tensor_count(&x.job.tensor[i]);
+        if (DG_CHECK(at + n <= capacity))
+            DG_CHECK(!dg_job_read(&x.job, &x.job.tensor[i], x.job.tensor[i].row, DG_F64, out + at));
+        at += n;
+    }
+    for (size_t i = 0; i < at; i++) DG_CHECK(isfinite(out[i]));
+    down(&x);
+}
+
+static void check_threads(void)
+{
+    static double one[20000], some[20000];
+    for (int k = 0; k < DG_OPTIMIZERS; k++)
+        for (int t = 1; t <= 7; t = t < 3 ? t + 1 : t + 4) {
+            after_steps(t, (dg_optimizer)k, t == 1 ? one : some, 20000);
+            if (t > 1)
+                DG_CHECKF(!memcmp(one, some, sizeof one), "%s with %d threads: not one thread's bits",
+                          dg_optimizers[k].name, t);
+        }
+}
+
+/* The test plan: shares that add up to 1, losses of these shares, the same whatever other pictures pass with one, and
+ * nothing of the network moves. */
+static void check_test(void)
+{
+    machine x;
+    double p[ROWS * CLASSES], each[ROWS], alone[CLASSES], before[4 * 27], after[4 * 27];
+    if (!up(&x, 2, DG_F64, DG_SGD)) return;
+    step(&x, 0.01);
+    DG_CHECK(!dg_job_read(&x.job, &x.job.tensor[0], x.job.tensor[0].row, DG_F64, before));
+    DG_CHECK(dg_job_classes(&x.job) == CLASSES && !dg_job_test(&x.job, records, ROWS, p, each));
+    for (int i = 0; i < ROWS; i++) {
+        double sum = 0;
+        int32_t label;
+        memcpy(&label, records + (i + 1) * RECORD - 4, 4);
+        for (int c = 0; c < CLASSES; c++) sum += p[i * CLASSES + c];
+        DG_NEAR(sum, 1, 1e-12);
+        DG_CHECK(!dg_job_test(&x.job, records + i * RECORD, 1, alone, NULL));
+        DG_CHECKF(!memcmp(alone, p + i * CLASSES, sizeof alone), "picture %d: other shares when it is alone", i);
+        DG_NEAR(each[i], -log(p[i * CLASSES + label]), 1e-9); /* labels are not smoothed there */
+    }
+    DG_CHECK(!dg_job_read(&x.job, &x.job.tensor[0], x.job.tensor[0].row, DG_F64, after));
+    DG_CHECK(!memcmp(before, after, sizeof before));
+    down(&x);
+}
+
+static void check_names(void)
+{
+    static const char *const names[] = {"C.main.0.weight",     "C.main.0.bias", "C.main.2.weight",
+                                        "C.main.3.weight",     "C.main.3.bias", "C.main.3.running_mean",
+                                        "C.main.3.running_var"};
+    machine x;
+    if (!up(&x, 1, DG_F32, DG_ADAM)) return;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        DG_CHECKF(!strcmp(x.job.tensor[i].name, names[i]), "tensor %zu is %s", i, x.job.tensor[i].name);
+    int64_t dim[4];
+    const dg_job_tensor *dense = &x.job.tensor[x.job.tensors - 4];
+    DG_CHECKF(dg_job_tensor_shape(dense, dim) == 2 && dim[0] == 7 && dim[1] == 24, "%s: %lld x %lld", dense->name,
+              (long long)dim[0], (long long)dim[1]);
+    down(&x);
+}
+
+static void refused(const char *layers, const char *why)
+{
+    static dg_model wrong;
+    char text[600];
+    const dg_recipe *r;
+    snprintf(text, sizeof text, "[model]\nname = w\nsize = 8\n%s", layers);
+    const dg_err e = dg_model_parse(text, "wrong.cfg", &wrong);
+    DG_CHECKF(e == DG_USAGE || (!e && dg_recipe_for(&wrong, &r) == DG_USAGE), "taken: %s", layers);
+    DG_CHECKF(strstr(dg_message(), why), "%s: the message is %s", layers, dg_message());
+}
+
+static void check_refused(void)
+{
+    refused("[C.1]\nfilters = 3\nkernel = 3\n", "a classifier ends in 1 x 1");
+    refused("[C.1]\nop = dense\nfilters = 1\n", "two classes or more");
+    refused("[C.1]\nop = dense\nfilters = 3\nact = relu\n", "gives the logits");
+    refused("[C.1]\nop = dense\nfilters = 3\nnorm = batch\n", "gives the logits");
+    refused("[C.1]\nop = dense\nfilters = 3\nnorm = batch\nbias = yes\n", "bias = yes");
+    refused("[C.1]\nop = dense\nfilters = 3\nkernel = 2\n", "not a key of op = dense");
+    refused("[C.1]\nop = dense\nfilters = 4\n[C.2]\nop = dropout\n", "is no dropout");
+    refused("[C.1]\nop = dense\nfilters = 4\n[C.2]\nop = dropout\np = 1\n", "a number from 0 up to, not including, 1");
+    refused("[C.1]\nop = max_pool\nkernel = 8\n", "no layer of network C has weights");
+    refused("[C.1]\nop = add\n", "op = add needs it");
+    refused("[C.1]\nfilters = 3\nkernel = 1\n[C.2]\nop = add\nadd = C.2\n", "must be an earlier layer");
+    refused("[C.1]\nfilters = 3\nkernel = 1\n[C.2]\nfilters = 4\nkernel = 1\nadd = C.1\n", "cannot be added to");
+    refused("[C.1]\nfilters = 3\nkernel = 1\n[C.2]\nop = dense\nfilters = 4\nin = C.1\n[C.3]\nop = dense\nfilters = 4\n"
+            "in = C.1\n",
+            "[C.2] no layer reads what it makes");
+    refused("[C.1]\nin = latent\nop = dense\nfilters = 4\n", "reads the pictures");
+    refused("[train]\nlr = 1\nlr = 2\n[C.1]\nop = dense\nfilters = 4\n", "given twice");
+}
+
+int main(void)
+{
+    draw_records();
+    if (!DG_CHECKF(!dg_model_parse(network, "t", &m), "%s", dg_message())) return dg_test_report();
+    check_names();
+    check_gradients();
+    check_threads();
+    check_test();
+    check_refused();
+    return dg_test_report();
+}
