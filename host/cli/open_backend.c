@@ -5,7 +5,8 @@
 
 dg_device dg_options_device(const dg_options *o)
 {
-    static const dg_variant *const conv[] = {NULL, &dg_conv_variant_direct, &dg_conv_variant_winograd}; /* by o->conv */
+    static const dg_variant *const conv[] = {NULL, &dg_conv_variant_direct, &dg_conv_variant_winograd,
+                                             &dg_conv_variant_gemm}; /* by o->conv */
     return (dg_device){.device = o->device,
                        .precision = o->precision == DG_PRECISION_AUTO ? NULL : &dg_precisions[o->precision],
                        .threads = o->threads,

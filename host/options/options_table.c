@@ -187,9 +187,10 @@ const dg_option dg_option_table[] = {
      "factors to that (sm_80 and newer; sm_75: fp16 alone, with gradients scaled); auto: bf16 on sm_80 and newer, else "
      "fp32; generate and interpolate: as was trained, where the device can; "
      "check and replay: fp32"},
-    {"conv", 0, "WAY", DG_OPT_CHOICE, AT(conv), NO_RANGE, "auto", "auto|direct|winograd", MACHINE,
+    {"conv", 0, "WAY", DG_OPT_CHOICE, AT(conv), NO_RANGE, "auto", "auto|direct|winograd|gemm", MACHINE,
      T | G | I | K | P | R | B | Q | C, SAVED | FIXED,
-     "CPU, stride-2 convolutions: minimal filtering (winograd) where it is faster, or one way wherever it can"},
+     "CPU, convolutions: minimal filtering (winograd, stride 2) and matrix products (gemm, dense and 1x1 layers) "
+     "where they are faster, or one way wherever it can"},
     {"threads", 't', "N", DG_OPT_INT, AT(threads), 0, 1024, "0", NULL, MACHINE, T | G | I | K | D | P | R | B | Q | C,
      SAVED, "0: OMP_NUM_THREADS, else every core; results do not depend on it"},
     {0},

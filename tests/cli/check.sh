@@ -15,6 +15,16 @@ prints 'fp64'
 [ "$(wc -l < .out)" -eq 2 ]
 fact $? '-q should leave two lines'
 
+# dense layers are products of matrices by themselves, the ends of a GAN only when asked
+exits 0 check cnn-mnist --device cpu --batch 3
+grep -Eq 'C[.]3[.]dense[.]dw +conv_dw +gemm' .out
+fact $? 'C.3.dense.dw should be gemm'
+exits 0 check dcgan32 --device cpu --batch 3
+if grep -q 'gemm' .out; then fact 1 'a GAN as shipped has no gemm'; fi
+exits 0 check dcgan32 --device cpu --batch 3 --conv gemm
+grep -Eq 'D[.]4[.]conv[.]dw +conv_dw +gemm' .out
+fact $? 'D.4.conv.dw should be gemm'
+
 # pictures of a folder, their last batch as short as it is in training; one picture has none
 exits 0 data --synthesize cats --count 7 --size 32
 exits 0 check dcgan32 --device cpu --batch 4 --data cats --seed 3

@@ -76,6 +76,9 @@ static double winograd_arithmetic(const dg_op *op)
 
 const dg_variant dg_conv_variant_winograd = {.name = "winograd", .arithmetic = winograd_arithmetic};
 
+/* One product of matrices on the CPU: what is done is what the op's row counts. */
+const dg_variant dg_conv_variant_gemm = {.name = "gemm"};
+
 /* ---- Shape, arithmetic ---- */
 
 static double flops(const dg_op *op)

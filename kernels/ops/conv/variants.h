@@ -20,7 +20,7 @@
 DG_CONV_VARIANTS(X)
 #undef X
 
-/* Of CPUs, beside direct (conv/cpu/conv.c chooses): minimal filtering. */
-extern const dg_variant dg_conv_variant_winograd;
+/* Of CPUs, beside direct (conv/cpu/conv.c chooses): minimal filtering, one product. */
+extern const dg_variant dg_conv_variant_winograd, dg_conv_variant_gemm;
 
 #endif

@@ -94,7 +94,7 @@ int main(int argc, char **argv)
     const char *which = NULL, *only = NULL, *dir = NULL;
     dg_tune tune = {.why = "default"};
     const dg_variant *const direct = &dg_conv_variant_direct, *const winograd = &dg_conv_variant_winograd,
-                            *asked = NULL;
+                            *const gemm = &dg_conv_variant_gemm, *asked = NULL;
     while ((opt = getopt(argc, argv, "b:f:t:r:k:v:l:d:c")) != -1) {
         if (opt == 'b') batch = atoi(optarg);
         else if (opt == 'f') f = atoi(optarg);
@@ -103,7 +103,8 @@ int main(int argc, char **argv)
         else if (opt == 'd') dir = optarg;
         else if (opt == 'c') which_clock = CLOCK_PROCESS_CPUTIME_ID;
         else if (opt == 'k') which = optarg;
-        else if (opt == 'v') asked = !strcmp(optarg, direct->name) ? direct : winograd;
+        else if (opt == 'v')
+            asked = !strcmp(optarg, direct->name) ? direct : !strcmp(optarg, gemm->name) ? gemm : winograd;
         else if (opt == 'l') only = optarg;
         else return 2;
     }

@@ -16,12 +16,16 @@ static bool suits_winograd(dg_op_kind kind, const dg_conv_args *a)
     return DG_FP == 32 && a->Ci >= 16 && a->Co >= 16 && terms >= 256 && H % 4 == 0 && W % 4 == 0;
 }
 
+/* A map of 4x4 is where GANs begin and end, whose checkpoints stay the same: their sums are direct ones. */
+static bool suits_gemm(const dg_conv_args *a) { return a->K != 4; }
+
 const dg_variant *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_args *a, const dg_variant *asked)
 {
-    const dg_variant *direct = &dg_conv_variant_direct, *winograd = &dg_conv_variant_winograd;
-    bool can = a->K == 2 * a->S;
-    if (!asked) return can && suits_winograd(kind, a) ? winograd : direct;
-    return asked == direct || (can && asked == winograd) ? asked : NULL;
+    const dg_variant *direct = &dg_conv_variant_direct, *winograd = &dg_conv_variant_winograd,
+                     *gemm = &dg_conv_variant_gemm;
+    const bool filters = a->K == 2 * a->S, flat = DG_CPU(dg_conv_gemm_takes)(a);
+    if (!asked) return flat && suits_gemm(a) ? gemm : filters && suits_winograd(kind, a) ? winograd : direct;
+    return asked == direct || (filters && asked == winograd) || (flat && asked == gemm) ? asked : NULL;
 }
 
 /* What was asked for, where that variant takes the shape; else direct, which takes every shape. */
@@ -33,9 +37,11 @@ void DG_CPU(dg_cpu_choose_conv)(dg_op *op, const dg_variant *asked)
 }
 
 static bool winograd(const dg_tune *tune) { return tune && tune->variant == &dg_conv_variant_winograd; }
+static bool gemm(const dg_tune *tune) { return tune && tune->variant == &dg_conv_variant_gemm; }
 
 size_t DG_CPU(dg_cpu_conv_scratch)(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune)
 {
+    if (gemm(tune)) return DG_CPU(dg_conv_gemm_scratch)(kind, a);
     if (winograd(tune))
         return kind == DG_OP_conv_dw ? DG_CPU(dg_conv_winograd_dw_scratch)(a)
                                      : DG_CPU(dg_conv_winograd_scratch)(kind == DG_OP_conv_dx, a);
@@ -50,18 +56,21 @@ size_t DG_CPU(dg_cpu_scratch_conv)(const dg_op *op)
 
 void DG_CPU(dg_cpu_conv_fwd)(const dg_conv_args *a, const dg_tune *tune)
 {
-    if (winograd(tune)) DG_CPU(dg_conv_winograd)(false, a);
+    if (gemm(tune)) DG_CPU(dg_conv_gemm)(DG_OP_conv_fwd, a);
+    else if (winograd(tune)) DG_CPU(dg_conv_winograd)(false, a);
     else DG_CPU(dg_conv_direct)(false, a);
 }
 
 void DG_CPU(dg_cpu_conv_dx)(const dg_conv_args *a, const dg_tune *tune)
 {
-    if (winograd(tune)) DG_CPU(dg_conv_winograd)(true, a);
+    if (gemm(tune)) DG_CPU(dg_conv_gemm)(DG_OP_conv_dx, a);
+    else if (winograd(tune)) DG_CPU(dg_conv_winograd)(true, a);
     else DG_CPU(dg_conv_direct)(true, a);
 }
 
 void DG_CPU(dg_cpu_conv_dw)(const dg_conv_args *a, const dg_tune *tune)
 {
-    if (winograd(tune)) DG_CPU(dg_conv_winograd_dw)(a);
+    if (gemm(tune)) DG_CPU(dg_conv_gemm)(DG_OP_conv_dw, a);
+    else if (winograd(tune)) DG_CPU(dg_conv_winograd_dw)(a);
     else DG_CPU(dg_conv_dw_direct)(a);
 }

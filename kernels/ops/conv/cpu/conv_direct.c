@@ -338,7 +338,7 @@ void DG_CPU(dg_conv_direct)(bool adjoint, const dg_conv_args *a)
     job j = plan(adjoint, a);
     real *panel, *packs;
     carve(&j, a->scratch, &panel, &packs);
-    int team = dg_min(j.team, omp_get_max_threads());
+    int team = dg_conv_team(a, j.team);
     /* Splitting channels packs the input again for each part: only as far as it takes to keep everybody busy.
      * No sum crosses a border here, so this may depend on the number of threads. */
     int parts = dg_max(1, dg_min(j.blocks, dg_ceil_div(3 * team, j.sets * j.bands)));

@@ -233,7 +233,7 @@ void DG_CPU(dg_conv_dw_direct)(const dg_conv_args *a)
     job j = plan(a);
     real *copies, *xs, *ys;
     carve(&j, a->scratch, &copies, &xs, &ys);
-#pragma omp parallel num_threads(dg_min(j.team, omp_get_max_threads()))
+#pragma omp parallel num_threads(dg_conv_team(a, j.team))
     {
         real *x = xs + (size_t)omp_get_thread_num() * j.x_count, *y = ys + (size_t)omp_get_thread_num() * j.y_count;
 #pragma omp for schedule(dynamic, 1)

@@ -171,7 +171,7 @@ void DG_CPU(dg_conv_dw_thin)(const dg_conv_args *a)
     job j = plan(a);
     real *copies, *xs, *ys;
     carve(&j, a->scratch, &copies, &xs, &ys);
-#pragma omp parallel num_threads(dg_min(j.team, omp_get_max_threads()))
+#pragma omp parallel num_threads(dg_conv_team(a, j.team))
     {
         size_t t = (size_t)omp_get_thread_num();
 #pragma omp for schedule(dynamic, 1)

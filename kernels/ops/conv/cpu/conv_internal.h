@@ -3,6 +3,7 @@
 #ifndef DG_CONV_INTERNAL_H
 #define DG_CONV_INTERNAL_H
 
+#include <omp.h>
 #include <stdbool.h>
 
 #include "core/base/math.h"
@@ -29,6 +30,11 @@ void DG_CPU(dg_conv_winograd)(bool adjoint, const dg_conv_args *a);
 size_t DG_CPU(dg_conv_winograd_dw_scratch)(const dg_conv_args *a);
 void DG_CPU(dg_conv_winograd_dw)(const dg_conv_args *a);
 
+/* gemm: one product of matrices (conv_gemm.c) */
+bool DG_CPU(dg_conv_gemm_takes)(const dg_conv_args *a);
+size_t DG_CPU(dg_conv_gemm_scratch)(dg_op_kind kind, const dg_conv_args *a);
+void DG_CPU(dg_conv_gemm)(dg_op_kind kind, const dg_conv_args *a);
+
 /* Scratch memory handed out piece by piece, each on a cache line of its own; with base 0 it only counts. */
 typedef struct {
     uintptr_t base;
@@ -45,5 +51,12 @@ static inline void *dg_carve(dg_carver *c, size_t bytes)
 static inline int dg_min(int a, int b) { return a < b ? a : b; }
 static inline size_t dg_min_size(size_t a, size_t b) { return a < b ? a : b; }
 static inline int dg_max(int a, int b) { return a > b ? a : b; }
+
+/* Threads of an op, of at most so many: below some 20 us on one thread the others would not help. */
+static inline int dg_conv_team(const dg_conv_args *a, int most)
+{
+    const double products = (double)a->N * a->Ho * a->Wo * a->Co * a->K * a->K * a->Ci;
+    return products < 3e5 ? 1 : dg_min(most, omp_get_max_threads());
+}
 
 #endif

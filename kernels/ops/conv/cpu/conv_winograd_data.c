@@ -199,7 +199,7 @@ void DG_CPU(dg_conv_winograd)(bool adjoint, const dg_conv_args *a)
     real *Us, *Vs, *Ms;
     carve(&j, a->scratch, &Us, &Vs, &Ms);
     memset(j.zeros, 0, (size_t)j.ci * sizeof(real));
-    int team = dg_min(j.team, omp_get_max_threads());
+    int team = dg_conv_team(a, j.team);
     int parts = team == 1 ? 1 : dg_max(1, dg_min(j.blocks, dg_ceil_div(2 * team, j.groups * j.bands)));
 #pragma omp parallel num_threads(team)
     {

@@ -281,7 +281,7 @@ void DG_CPU(dg_conv_winograd_dw)(const dg_conv_args *a)
     real *Vs, *Zs;
     carve(&j, a->scratch, &Vs, &Zs);
     memset(j.zeros, 0, (size_t)dg_max(j.NR, j.chunk) * sizeof(real));
-#pragma omp parallel num_threads(dg_min(j.team, omp_get_max_threads()))
+#pragma omp parallel num_threads(dg_conv_team(a, j.team))
     {
         size_t t = (size_t)omp_get_thread_num(), points = (size_t)j.points;
 #pragma omp for schedule(dynamic, 1)

@@ -1,0 +1,244 @@
+/* Convolutions that are one product of matrices: a kernel that covers the map (a dense layer), or one pixel at
+ * stride 1. With R rows (pixels of y), T terms (taps and channels of x together) and Co channels of y
+ *
+ *     forward           y[R][Co] = x[R][T] w[Co][T]'
+ *     data gradient     x[R][T]  = y[R][Co] w[Co][T]
+ *     weight gradient   w[Co][T] = y[R][Co]' x[R][T]
+ *
+ * The result is cut into units of work, and long sums of small results into slices, too. In a unit, CHAIN terms at a
+ * time meet: for each strip of the right matrix, as wide as a tile and packed into L1, all tiles of the unit. The left
+ * matrix is read row by row where its terms are neighbours, else it is packed for all strips of the unit. Every sum is
+ * chains of CHAIN terms added in order, then slices in order; where they end depends on the shape alone.
+ *
+ * Goto & van de Geijn 2008, "Anatomy of High-Performance Matrix Multiplication", for the blocking. */
+#include "kernels/ops/conv/cpu/conv_internal.h"
+#include "kernels/ops/conv/cpu/conv_pack.h"
+
+#include <omp.h>
+#include <string.h>
+
+enum {
+    CHAIN = DG_SUM_TERMS,
+    ROWS = 256 / DG_MR * DG_MR, /* of a unit: with CHAIN terms they share L2 with the unit's part of the result */
+    COLUMNS = 128,
+    UNITS = 16, /* enough for that many threads, if there are tiles or terms */
+    NR = 2 * DG_LANES,
+    LOW = 4,      /* rows of the lower tile, for batches of up to 8 */
+    FEW_TILES = 2 /* so few do not pay for packing what lies in order */
+};
+
+/* c[i][j] (+)= sum over k < n of a[i*AM + k*AK] * b[k*bk + j]; rows from `rows` on repeat the last one. */
+#define MICRO(name, MR, NV, AM, AK)                                                                                \
+    static __attribute__((noinline)) void name(const real *a, ptrdiff_t am, int rows, const real *b, ptrdiff_t bk, \
+                                               ptrdiff_t n, real *c, ptrdiff_t ldc, bool add)                      \
+    {                                                                                                              \
+        (void)am;                                                                                                  \
+        const real *row[MR];                                                                                       \
+        dg_vec acc[MR][NV];                                                                                        \
+        DG_UNROLL for (int i = 0; i < (MR); i++) row[i] = a + (i < rows ? i : rows - 1) * (AM);                    \
+        DG_UNROLL for (int i = 0; i < (MR); i++) DG_UNROLL for (int j = 0; j < (NV); j++) acc[i][j] = (dg_vec){0}; \
+        for (ptrdiff_t k = 0; k < n; k++, b += bk) {                                                               \
+            dg_vec v[NV];                                                                                          \
+            DG_UNROLL for (int j = 0; j < (NV); j++) v[j] = *(const dg_vec *)(b + j * DG_LANES);                   \
+            DG_UNROLL for (int i = 0; i < (MR); i++) DG_UNROLL for (int j = 0; j < (NV); j++)                      \
+                acc[i][j] += row[i][k * (AK)] * v[j];                                                              \
+        }                                                                                                          \
+        DG_UNROLL for (int i = 0; i < (MR); i++) DG_UNROLL for (int j = 0; j < (NV); j++)                          \
+        {                                                                                                          \
+            dg_vec *to = (dg_vec *)(c + i * ldc + j * DG_LANES);                                                   \
+            if (add) acc[i][j] += *to;                                                                             \
+            *to = acc[i][j];                                                                                       \
+        }                                                                                                          \
+    }
+typedef void micro(const real *a, ptrdiff_t am, int rows, const real *b, ptrdiff_t bk, ptrdiff_t n, real *c,
+                   ptrdiff_t ldc, bool add);
+MICRO(rows1, DG_MR, 1, am, 1)
+MICRO(rows2, DG_MR, 2, am, 1)
+MICRO(low1, LOW, 1, am, 1)
+MICRO(low2, LOW, 2, am, 1)
+MICRO(packed1, DG_MR, 1, 1, DG_MR)
+MICRO(packed2, DG_MR, 2, 1, DG_MR)
+
+typedef struct {
+    const real *a, *b; /* a[m*am + k*ak], b[k*bk + n*bn] */
+    real *c;           /* c[m*N + n] */
+    ptrdiff_t M, N, K, am, ak, bk, bn;
+    int height; /* rows of a tile */
+    ptrdiff_t rows, columns;
+    ptrdiff_t row_units, column_units, slices, units;
+    int team;
+    size_t pack_count; /* reals of a unit's packed part of a */
+    micro *one, *two;  /* a tile's product, of one and two vectors */
+} job;
+
+static ptrdiff_t parts_of(ptrdiff_t n, ptrdiff_t part) { return (n + part - 1) / part; }
+
+static void cut(job *j)
+{
+    j->rows = j->M < ROWS ? j->M : ROWS;
+    j->row_units = parts_of(j->M, j->rows);
+    for (j->columns = COLUMNS; j->columns > NR; j->columns /= 2)
+        if (j->row_units * parts_of(j->N, j->columns) >= UNITS) break;
+    if (j->columns < NR) j->columns = NR;
+    j->column_units = parts_of(j->N, j->columns);
+    const ptrdiff_t blocks = j->row_units * j->column_units, most = parts_of(j->K, 16 * CHAIN);
+    j->slices = blocks >= UNITS ? 1 : parts_of(UNITS, blocks);
+    if (j->slices > most) j->slices = most;
+    j->units = blocks * j->slices;
+    j->team = j->units < DG_TEAM ? (int)j->units : DG_TEAM;
+}
+
+static job plan(dg_op_kind kind, const dg_conv_args *a)
+{
+    const ptrdiff_t R = (ptrdiff_t)a->N * a->Ho * a->Wo, T = (ptrdiff_t)a->K * a->K * a->Ci, Co = a->Co;
+    job j;
+    if (kind == DG_OP_conv_fwd)
+        j = (job){.a = a->x, .b = a->w, .c = a->y, .M = R, .N = Co, .K = T, .am = T, .ak = 1, .bk = 1, .bn = T};
+    else if (kind == DG_OP_conv_dx)
+        j = (job){.a = a->y, .b = a->w, .c = a->x, .M = R, .N = T, .K = Co, .am = Co, .ak = 1, .bk = T, .bn = 1};
+    else j = (job){.a = a->y, .b = a->x, .c = a->w, .M = Co, .N = T, .K = R, .am = 1, .ak = Co, .bk = T, .bn = 1};
+    const bool in_rows = kind != DG_OP_conv_dw, low = in_rows && (j.M <= LOW || (j.M > DG_MR && j.M <= 2 * LOW));
+    j.height = low ? LOW : DG_MR;
+    j.one = low ? low1 : in_rows ? rows1 : packed1;
+    j.two = low ? low2 : in_rows ? rows2 : packed2;
+    cut(&j);
+    if (!in_rows) j.pack_count = (size_t)(parts_of(j.rows, DG_MR) * DG_MR * CHAIN);
+    return j;
+}
+
+/* Rows m0 .. m1 - 1 of n terms, [tile][term][DG_MR]: a's rows are neighbours, its terms are not. */
+static void pack_rows(const job *j, real *restrict to, ptrdiff_t m0, ptrdiff_t m1, ptrdiff_t k0, ptrdiff_t n)
+{
+    for (ptrdiff_t m = m0; m < m1; m += DG_MR) {
+        const real *from = j->a + m + k0 * j->ak;
+        const ptrdiff_t rows = m1 - m;
+        for (ptrdiff_t k = 0; k < n; k++, from += j->ak, to += DG_MR) {
+            if (rows >= DG_MR) {
+                DG_UNROLL for (int i = 0; i < DG_MR; i++) to[i] = from[i];
+            } else {
+                for (int i = 0; i < DG_MR; i++) to[i] = i < rows ? from[i] : 0;
+            }
+        }
+    }
+}
+
+/* A strip of b: n terms of `width` vectors, of which `columns` numbers are meant. */
+static void pack_strip(const job *j, real *restrict to, ptrdiff_t n0, int columns, int width, ptrdiff_t k0, ptrdiff_t n)
+{
+    const real *from = j->b + k0 * j->bk + n0 * j->bn;
+    if (j->bk == 1) {
+        dg_interleave(to, width, from, j->bn, columns, n);
+        return;
+    }
+    for (ptrdiff_t k = 0; k < n; k++, from += j->bk, to += width) {
+        if (columns == width) {
+            for (int i = 0; i < width; i += DG_LANES) *(dg_vec *)(to + i) = *(const dg_vec *)(from + i);
+        } else {
+            for (int i = 0; i < width; i++) to[i] = i < columns ? from[i] : 0;
+        }
+    }
+}
+
+/* What the tiles of one strip share. */
+typedef struct {
+    const real *a, *b; /* of the first tile; the strip */
+    ptrdiff_t tile;    /* reals of a between tiles */
+    ptrdiff_t bk, n;
+    int columns, width;
+    bool add;
+} strip;
+
+/* Rows m0 .. m1 - 1 of c, which starts at the strip's first column. */
+static void tiles(const job *j, const strip *s, real *c, ptrdiff_t m0, ptrdiff_t m1)
+{
+    micro *product = s->width == DG_LANES ? j->one : j->two;
+    const real *a = s->a;
+    c += m0 * j->N;
+    for (ptrdiff_t m = m0; m < m1; m += j->height, a += s->tile, c += j->height * j->N) {
+        const int rows = m1 - m < j->height ? (int)(m1 - m) : j->height;
+        if (rows == j->height && s->columns == s->width) {
+            product(a, j->am, rows, s->b, s->bk, s->n, c, j->N, s->add);
+            continue;
+        }
+        real edge[DG_MR * NR];
+        product(a, j->am, rows, s->b, s->bk, s->n, edge, s->width, false);
+        for (int i = 0; i < rows; i++)
+            for (int k = 0; k < s->columns; k++)
+                c[i * j->N + k] = s->add ? edge[i * s->width + k] + c[i * j->N + k] : edge[i * s->width + k];
+    }
+}
+
+static void unit(const job *j, real *copies, real *pack, ptrdiff_t u)
+{
+    const ptrdiff_t slice = u % j->slices, column = u / j->slices % j->column_units;
+    const ptrdiff_t m0 = u / j->slices / j->column_units * j->rows, n0 = column * j->columns;
+    const ptrdiff_t m1 = j->M - m0 < j->rows ? j->M : m0 + j->rows,
+                    n1 = j->N - n0 < j->columns ? j->N : n0 + j->columns;
+    const ptrdiff_t chains = parts_of(j->K, CHAIN), k0 = chains * slice / j->slices * CHAIN,
+                    end = chains * (slice + 1) / j->slices * CHAIN, k1 = end < j->K ? end : j->K;
+    const bool few = j->bn == 1 && m1 - m0 <= FEW_TILES * j->height;
+    real *c = j->slices > 1 ? copies + slice * j->M * j->N : j->c;
+    real b[CHAIN * NR] __attribute__((aligned(64)));
+    for (ptrdiff_t k = k0; k < k1; k += CHAIN) {
+        strip s = {.a = j->a + m0 * j->am + k * j->ak, .tile = j->height * j->am, .add = k > k0};
+        s.n = k1 - k < CHAIN ? k1 - k : CHAIN;
+        if (j->pack_count) {
+            pack_rows(j, pack, m0, m1, k, s.n);
+            s.a = pack, s.tile = DG_MR * s.n;
+        }
+        for (ptrdiff_t n = n0; n < n1; n += NR) {
+            s.columns = n1 - n < NR ? (int)(n1 - n) : NR;
+            s.width = s.columns <= DG_LANES ? DG_LANES : NR;
+            const bool in_place = few && s.columns == s.width;
+            s.b = in_place ? j->b + k * j->bk + n : b;
+            s.bk = in_place ? j->bk : s.width;
+            if (!in_place) pack_strip(j, b, n, s.columns, s.width, k, s.n);
+            tiles(j, &s, c + n, m0, m1);
+        }
+    }
+}
+
+static size_t carve(const job *j, void *scratch, real **copies, real **packs)
+{
+    dg_carver c = {(uintptr_t)scratch, 0};
+    *copies = dg_carve(&c, j->slices > 1 ? (size_t)j->slices * (size_t)(j->M * j->N) * sizeof(real) : 0);
+    *packs = dg_carve(&c, (size_t)j->team * j->pack_count * sizeof(real));
+    return c.used;
+}
+
+bool DG_CPU(dg_conv_gemm_takes)(const dg_conv_args *a)
+{
+    const bool dense = a->K == a->H && a->K == a->W, pixel = a->K == 1 && a->S == 1;
+    return a->P == 0 && (dense || pixel);
+}
+
+size_t DG_CPU(dg_conv_gemm_scratch)(dg_op_kind kind, const dg_conv_args *a)
+{
+    const job j = plan(kind, a);
+    real *copies, *packs;
+    return carve(&j, NULL, &copies, &packs);
+}
+
+void DG_CPU(dg_conv_gemm)(dg_op_kind kind, const dg_conv_args *a)
+{
+    const job j = plan(kind, a);
+    real *copies, *packs;
+    carve(&j, a->scratch, &copies, &packs);
+#pragma omp parallel num_threads(dg_conv_team(a, j.team))
+    {
+        real *pack = packs + (size_t)omp_get_thread_num() * j.pack_count;
+#pragma omp for schedule(dynamic, 1)
+        for (ptrdiff_t u = 0; u < j.units; u++) unit(&j, copies, pack, u);
+        if (j.slices > 1) {
+#pragma omp for schedule(static)
+            for (ptrdiff_t m = 0; m < j.M; m++) {
+                real *restrict c = j.c + m * j.N;
+                memcpy(c, copies + m * j.N, (size_t)j.N * sizeof(real));
+                for (ptrdiff_t s = 1; s < j.slices; s++) {
+                    const real *more = copies + (s * j.M + m) * j.N;
+                    for (ptrdiff_t n = 0; n < j.N; n++) c[n] += more[n];
+                }
+            }
+        }
+    }
+}
