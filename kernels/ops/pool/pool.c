@@ -1,5 +1,6 @@
 /* Max and mean pooling and their gradients: a pixel of the result at a time, its channels side by side. */
 #include <stdbool.h>
+#include <string.h>
 
 #include "kernels/cpu/cpu.h"
 
@@ -54,38 +55,88 @@ static inline void pixels(const dg_pool_args *a, int64_t row, each_spot *one)
     }
 }
 
-/* A new largest value: also the first NaN, which stays. */
-static inline bool wins(real v, real best) { return v > best || (v != v && best == best); }
+/* Eight channels: values, and numbers as wide, so that comparisons choose among both. */
+enum { LANES = 8 };
+#if DG_FP == 64
+typedef int64_t number;
+#else
+typedef int32_t number;
+#endif
+typedef real values __attribute__((vector_size(LANES * sizeof(real))));
+typedef number numbers __attribute__((vector_size(LANES * sizeof(real))));
+typedef uint8_t places __attribute__((vector_size(LANES)));
+#define INLINE static inline __attribute__((always_inline))
 
-static inline void largest(const dg_pool_args *a, const spot *s)
+/* Channels c0 .. c0 + n - 1 of a spot. */
+typedef void some_channels(const dg_pool_args *a, const spot *s, int c0, const int n);
+
+/* All channels; where the last ones are fewer than a vector, some are done again. */
+INLINE void by_lanes(const dg_pool_args *a, const spot *s, some_channels *some)
 {
-    real *restrict y = (real *)a->y + s->at;
-    uint8_t *restrict place = a->place + s->at;
-    bool first = true;
-    for (int r = s->y[0]; r < s->y[1]; r++)
-        for (int q = s->x[0]; q < s->x[1]; q++) {
-            const real *x = (const real *)a->x + s->from + ((int64_t)r * a->W + q) * a->C;
-            const uint8_t here = (uint8_t)(r * a->K + q);
-            for (int c = 0; c < a->C; c++) {
-                const bool better = first || wins(x[c], y[c]);
-                y[c] = better ? x[c] : y[c];
-                place[c] = better ? here : place[c];
-            }
-            first = false;
-        }
+    if (a->C < LANES) some(a, s, 0, a->C);
+    for (int c = 0; c < a->C && a->C >= LANES; c += LANES) some(a, s, a->C - c < LANES ? a->C - LANES : c, LANES);
 }
 
-static inline void largest_dx(const dg_pool_args *a, const spot *s)
+/* The largest value and its place, without jumps, as nobody can guess which pixel it is: also the first NaN, which
+ * stays. */
+INLINE void largest_of(const dg_pool_args *a, const spot *s, int c0, const int n)
 {
-    real *restrict dx = (real *)a->dx + s->at;
-    for (int c = 0; c < a->C; c++) dx[c] = 0;
+    values best = {0};
+    numbers which = {0}, first = which - 1;
     for (int r = s->y[0]; r < s->y[1]; r++)
         for (int q = s->x[0]; q < s->x[1]; q++) {
-            const int64_t at = s->from + ((int64_t)r * a->Wo + q) * a->C;
-            const real *dy = (const real *)a->dy + at;
-            const uint8_t *place = a->place + at;
-            const int here = (s->row + a->P - r * a->S) * a->K + s->col + a->P - q * a->S;
-            for (int c = 0; c < a->C; c++) dx[c] += place[c] == here ? dy[c] : 0;
+            values v = {0};
+            memcpy(&v, (const real *)a->x + s->from + ((int64_t)r * a->W + q) * a->C + c0, (size_t)n * sizeof(real));
+            const numbers better = first | (v > best) | ((v != v) & (best == best));
+            best = (values)((better & (numbers)v) | (~better & (numbers)best));
+            which = (better & ((number)r * a->K + q)) | (~better & which);
+            first = (numbers){0};
+        }
+    const places place = __builtin_convertvector(which, places);
+    memcpy((real *)a->y + s->at + c0, &best, (size_t)n * sizeof(real));
+    memcpy(a->place + s->at + c0, &place, (size_t)n);
+}
+
+static inline void largest(const dg_pool_args *a, const spot *s) { by_lanes(a, s, largest_of); }
+
+/* What a window says of the pixels of one row, to channels 0 .. n - 1 of each: pixels q[0] .. q[1] - 1 of the window,
+ * the first at dx, which are places from `here` on. The first `done` channels have been told already. */
+INLINE void tell(real *dx, const dg_pool_args *a, int64_t at, const int q[2], number here, int done, const int n)
+{
+    const numbers lane = {0, 1, 2, 3, 4, 5, 6, 7};
+    values dy = {0};
+    places place = {0};
+    memcpy(&dy, (const real *)a->dy + at, (size_t)n * sizeof(real));
+    memcpy(&place, a->place + at, (size_t)n);
+    const numbers which = __builtin_convertvector(place, numbers), to = lane >= done;
+    for (int k = q[0]; k < q[1]; k++, dx += a->C) {
+        values sum = {0};
+        if (a->K > a->S) memcpy(&sum, dx, (size_t)n * sizeof(real)); /* else no other window reaches it */
+        sum += (values)((which == here + k) & to & (numbers)dy);
+        memcpy(dx, &sum, (size_t)n * sizeof(real));
+    }
+}
+
+/* A row of pixels: every window that reaches it, so that each pixel adds them in the order of rows and columns. */
+static void largest_dx(const dg_pool_args *a, int64_t row)
+{
+    const int C = a->C, y = (int)(row % a->H);
+    real *dx = (real *)a->dx + row * a->W * C;
+    int r[2], q[2];
+    reaching(r, y, a, a->Ho);
+    memset(dx, 0, (size_t)a->W * (size_t)C * sizeof(real));
+    for (int oy = r[0]; oy < r[1]; oy++)
+        for (int ox = 0; ox < a->Wo; ox++) {
+            const int col = ox * a->S - a->P;
+            const int64_t at = ((row / a->H * a->Ho + oy) * a->Wo + ox) * C;
+            const number here = (number)(y + a->P - oy * a->S) * a->K;
+            inside(q, col, a->K, a->W);
+            real *first = dx + (int64_t)(col + q[0]) * C;
+            if (C < LANES) tell(first, a, at, q, here, 0, C);
+            for (int c = 0; c < C && C >= LANES; c += LANES) {
+                const int back = C - c < LANES ? LANES - (C - c) : 0;
+                tell(first + c - back, a, at + c - back, q, here, a->K > a->S ? back : 0, LANES);
+            }
         }
 }
 
@@ -105,14 +156,24 @@ static inline void mean(real *restrict out, const real *in, int width, const dg_
 static inline void average(const dg_pool_args *a, const spot *s) { mean((real *)a->y + s->at, a->x, a->W, a, s); }
 static inline void average_dx(const dg_pool_args *a, const spot *s) { mean((real *)a->dx + s->at, a->dy, a->Wo, a, s); }
 
-#define OP(name, rows, sweep, one)                                                                            \
-    void DG_CPU(name)(const dg_pool_args *a, const dg_tune *tune)                                             \
-    {                                                                                                         \
-        (void)tune;                                                                                           \
-        _Pragma("omp parallel for schedule(static)") for (int64_t row = 0; row < a->N * (int64_t)rows; row++) \
-            sweep(a, row, one);                                                                               \
+/* Values that are read or written, whichever are more, from which on threads are worth it: 20 us of one. */
+enum { MANY = 1 << 16 };
+
+static bool many(const dg_pool_args *a)
+{
+    const int64_t all = (int64_t)a->N * a->C, windows = (int64_t)a->Ho * a->Wo * a->K * a->K;
+    const int64_t pixels = (int64_t)a->H * a->W;
+    return all * (windows > pixels ? windows : pixels) >= MANY;
+}
+
+#define OP(name, rows, sweep)                                                                                  \
+    void DG_CPU(name)(const dg_pool_args *a, const dg_tune *tune)                                              \
+    {                                                                                                          \
+        (void)tune;                                                                                            \
+        const int64_t n = (int64_t)a->N * (rows);                                                              \
+        _Pragma("omp parallel for schedule(static) if (many(a))") for (int64_t row = 0; row < n; row++) sweep; \
     }
-OP(dg_cpu_maxpool, a->Ho, windows, largest)
-OP(dg_cpu_maxpool_dx, a->H, pixels, largest_dx)
-OP(dg_cpu_meanpool, a->Ho, windows, average)
-OP(dg_cpu_meanpool_dx, a->H, pixels, average_dx)
+OP(dg_cpu_maxpool, a->Ho, windows(a, row, largest))
+OP(dg_cpu_maxpool_dx, a->H, largest_dx(a, row))
+OP(dg_cpu_meanpool, a->Ho, windows(a, row, average))
+OP(dg_cpu_meanpool_dx, a->H, pixels(a, row, average_dx))
