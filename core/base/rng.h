@@ -28,25 +28,26 @@ enum {
 
 static inline DG_HD uint64_t dg_subsequence(int stream, uint64_t step) { return (uint64_t)stream << 56 | step; }
 
+/* One of its rounds: keys are Weyl sequences of the golden ratio and of sqrt(3) - 1. */
+enum { DG_PHILOX_ROUNDS = 10 };
+static inline DG_HD void dg_philox_round(uint32_t c[4], uint64_t seed, uint32_t round)
+{
+    const uint32_t k0 = (uint32_t)seed + round * 0x9E3779B9u, k1 = (uint32_t)(seed >> 32) + round * 0xBB67AE85u;
+    const uint64_t p0 = (uint64_t)0xD2511F53u * c[0], p1 = (uint64_t)0xCD9E8D57u * c[2];
+    c[0] = (uint32_t)(p1 >> 32) ^ c[1] ^ k0;
+    c[1] = (uint32_t)p1;
+    c[2] = (uint32_t)(p0 >> 32) ^ c[3] ^ k1;
+    c[3] = (uint32_t)p0;
+}
+
 /* out[0..3] = the four words of this block. */
 static inline DG_HD void dg_philox(uint32_t out[4], uint64_t seed, uint64_t subsequence, uint64_t block)
 {
-    uint32_t c0 = (uint32_t)block, c1 = (uint32_t)(block >> 32);
-    uint32_t c2 = (uint32_t)subsequence, c3 = (uint32_t)(subsequence >> 32);
-    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
-    for (int round = 0; round < 10; round++) {
-        uint64_t p0 = (uint64_t)0xD2511F53u * c0, p1 = (uint64_t)0xCD9E8D57u * c2;
-        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
-        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
-        c1 = (uint32_t)p1;
-        c3 = (uint32_t)p0;
-        k0 += 0x9E3779B9u; /* Weyl sequence of the golden ratio */
-        k1 += 0xBB67AE85u; /* and of sqrt(3) - 1 */
-    }
-    out[0] = c0;
-    out[1] = c1;
-    out[2] = c2;
-    out[3] = c3;
+    out[0] = (uint32_t)block;
+    out[1] = (uint32_t)(block >> 32);
+    out[2] = (uint32_t)subsequence;
+    out[3] = (uint32_t)(subsequence >> 32);
+    for (uint32_t round = 0; round < DG_PHILOX_ROUNDS; round++) dg_philox_round(out, seed, round);
 }
 
 /* Four independent N(0, 1) floats from the four words of this block: Box-Muller with cuRAND's scaling, words

@@ -2,18 +2,40 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/ops/dropout/dropout.h"
 
+#include <string.h>
+
 enum { BLOCKS = 64, PIECE = 4 * BLOCKS };
 
-/* The words of n blocks from `first` on, word by word: so that they vectorise. */
-static void draw(uint32_t word[restrict 4][BLOCKS], const dg_dropout_args *a, uint64_t first)
+/* The words of BLOCKS blocks from `first` on, c[k][i] word k of block i: a round of all of them at a time, which
+ * vectorises. */
+static void draw(uint32_t c[restrict 4][BLOCKS], const dg_dropout_args *a, uint64_t first)
 {
     const uint64_t seed = a->state->seed, subsequence = dg_dropout_subsequence(a);
+    for (int i = 0; i < BLOCKS; i++) {
+        c[0][i] = (uint32_t)(first + (uint64_t)i);
+        c[1][i] = (uint32_t)((first + (uint64_t)i) >> 32);
+        c[2][i] = (uint32_t)subsequence;
+        c[3][i] = (uint32_t)(subsequence >> 32);
+    }
+    for (uint32_t round = 0; round < DG_PHILOX_ROUNDS; round++) {
+        for (int i = 0; i < BLOCKS; i++) {
+            uint32_t four[4] = {c[0][i], c[1][i], c[2][i], c[3][i]};
+            dg_philox_round(four, seed, round);
+            c[0][i] = four[0], c[1][i] = four[1], c[2][i] = four[2], c[3][i] = four[3];
+        }
+    }
+}
+
+/* What of n values is kept, by words from `least` on. */
+static void keep(real *y, const real *x, int n, uint32_t word[4][BLOCKS], uint32_t least, real scale)
+{
+    real factor[PIECE];
 #pragma omp simd
     for (int i = 0; i < BLOCKS; i++) {
-        uint32_t four[4];
-        dg_philox(four, seed, subsequence, first + (uint64_t)i);
-        for (int k = 0; k < 4; k++) word[k][i] = four[k];
+        for (int k = 0; k < 4; k++) factor[4 * i + k] = word[k][i] >= least ? scale : 0;
     }
+#pragma omp simd
+    for (int i = 0; i < n; i++) y[i] = factor[i] > 0 ? x[i] * factor[i] : 0;
 }
 
 void DG_CPU(dg_cpu_dropout)(const dg_dropout_args *a, const dg_tune *tune)
@@ -21,13 +43,15 @@ void DG_CPU(dg_cpu_dropout)(const dg_dropout_args *a, const dg_tune *tune)
     (void)tune;
     const uint64_t threshold = dg_dropout_threshold(a);
     const real scale = (real)dg_dropout_scale(a);
-#pragma omp parallel for schedule(static) if (a->n > 16 * PIECE)
+    if (threshold >> 32) { /* above every word */
+        memset(a->y, 0, (size_t)a->n * sizeof(real));
+        return;
+    }
+#pragma omp parallel for schedule(static) if (a->n > 64 * PIECE)
     for (int64_t at = 0; at < a->n; at += PIECE) {
-        const real *x = (const real *)a->x + at;
-        real *y = (real *)a->y + at;
-        const int n = a->n - at < PIECE ? (int)(a->n - at) : PIECE;
         uint32_t word[4][BLOCKS];
         draw(word, a, (uint64_t)at / 4);
-        for (int i = 0; i < n; i++) y[i] = word[i % 4][i / 4] >= threshold ? x[i] * scale : 0;
+        const int n = a->n - at < PIECE ? (int)(a->n - at) : PIECE;
+        keep((real *)a->y + at, (const real *)a->x + at, n, word, (uint32_t)threshold, scale);
     }
 }
