@@ -3,6 +3,8 @@
 #include "kernels/ops/bias/bias.h"
 #include "kernels/ops/norm/norm_tiles.h"
 
+enum { MANY = 1 << 16 }; /* values from which on threads are worth it forward: 20 us of one */
+
 INLINE split split_rows(const dg_bias_act_args *a) { return split_of(a->N, a->H, a->W, a->C, 1); }
 
 /* Sums of each chunk, a row of C each. */
@@ -49,7 +51,7 @@ void DG_CPU(dg_cpu_bias_act)(const dg_bias_act_args *a, const dg_tune *tune)
 {
     (void)tune;
     const split s = split_rows(a);
-#pragma omp parallel if (s.chunks > 1)
+#pragma omp parallel if (s.rows * s.C > MANY)
     {
         if (a->act == DG_ACT_TANH) forward(a, &s, true);
         else forward(a, &s, false);
@@ -111,7 +113,7 @@ void DG_CPU(dg_cpu_bias_act_dx)(const dg_bias_act_args *a, const dg_tune *tune)
         (&(dg_act_args){.dx = a->dx, .dy = a->dy, .y = a->y, .n = n, .act = a->act, .slope = a->slope}, tune);
         return;
     }
-#pragma omp parallel if (s.chunks > 1)
+#pragma omp parallel if (s.rows * s.C > MANY / 2)
     {
         if (a->act == DG_ACT_TANH) backward(a, &s, true);
         else backward(a, &s, false);

@@ -13,6 +13,8 @@ static bool mirrored(const dg_gather_args *a, int n)
     return word[n % 4] & 1;
 }
 
+enum { MANY = 1 << 15 }; /* values from which on threads are worth it: 20 us of one */
+
 /* Numbers of channels divide it, and so do lanes: value i of a picture is of the channel of i % PERIOD. */
 enum { PERIOD = 48 };
 
@@ -58,7 +60,7 @@ void DG_CPU(dg_cpu_gather)(const dg_gather_args *a, const dg_tune *tune)
     (void)tune;
     const int64_t count = (int64_t)a->H * a->W * a->C, bytes = count * (a->prepared ? (int64_t)sizeof(real) : 1);
     const scales s = scales_of(a);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (a->N * count > MANY)
     for (int n = 0; n < a->N; n++) {
         const uint8_t *in = a->data + a->perm[a->state->cursor + n] * a->record;
         real *out = (real *)a->x + n * count;
@@ -74,7 +76,7 @@ enum { PIECE = 4096 };
 void DG_CPU(dg_cpu_to_u8)(const dg_to_u8_args *a, const dg_tune *tune)
 {
     (void)tune;
-#pragma omp parallel for schedule(static) if (a->n > PIECE)
+#pragma omp parallel for schedule(static) if (a->n > MANY)
     for (int64_t at = 0; at < a->n; at += PIECE) {
         const real *x = (const real *)a->x + at;
         uint8_t *out = a->out + at;

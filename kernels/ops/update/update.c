@@ -88,7 +88,7 @@ static void sweep(const dg_update_args *a, rule *update)
                        .eps = (real)a->eps,
                        .nesterov = a->nesterov};
     int64_t bad = 0; /* a sum of integers: its order does not matter */
-#pragma omp parallel for schedule(static) reduction(+ : bad) if (a->n > DG_SWEEP_PIECE)
+#pragma omp parallel for schedule(static) reduction(+ : bad) if (a->n > DG_SWEEP_MANY)
     for (int64_t at = 0; at < a->n; at += DG_SWEEP_PIECE) {
         const int64_t left = a->n - at, decayed = a->decayed - at;
         piece one = all;
