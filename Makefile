@@ -197,7 +197,8 @@ check: $(PROGRAM) $(TESTS) $(PRELOADS) ## the tests that take some minutes, or R
 endif
 # With sanitizers the long ones are for make SAN=1 soak: they are minutes of the same code that C tests run.
 check-all: $(PROGRAM) $(TESTS) $(PRELOADS) ## every test, kernels in all flavours of the simulator
-	$(Q)$(RUN_TESTS) scripts/walls $(if $(SAN),$(HOSTILE_TESTS),$(LONG_TESTS)) $(SIM_PARTS) $(TESTS) $(CLI_TESTS) $(GPU_PARTS)
+	$(Q)$(RUN_TESTS) scripts/walls $(if $(SAN),$(HOSTILE_TESTS),$(LONG_TESTS)) $(SIM_PARTS) $(TESTS) $(CLI_TESTS) \
+	    $(GPU_PARTS)
 
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/%,$(wildcard tests/fuzz/*.c))
 FUZZ_SECONDS ?= 60

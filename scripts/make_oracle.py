@@ -28,7 +28,8 @@ Layout (safetensors; names as in the example's state_dict, behind init., expect.
   expect.final.*          weights and running statistics at the end
   expect.sample           F64 [8 or fewer, C, H, W]: G in eval mode on z[0] with the final weights
 
-Of a classifier: model, optimizer, and all numbers of its recipe in the metadata; images and index as above; instead of z
+Of a classifier: model, optimizer, and all numbers of its recipe in the metadata; images and index as above; instead
+of z
   labels                  I64 [count]
   init.C.*                F32
   expect.loss, expect.accuracy    F64 [steps]

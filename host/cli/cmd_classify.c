@@ -123,7 +123,7 @@ static int class_at(const double *p, int classes, int place)
 {
     for (int c = 0; c < classes; c++) {
         int before = 0;
-        for (int k = 0; k < classes; k++) before += p[k] > p[c] || (p[k] == p[c] && k < c);
+        for (int k = 0; k < classes; k++) before += p[k] > p[c] || (k < c && p[k] == p[c]);
         if (before == place) return c;
     }
     return 0;

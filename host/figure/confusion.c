@@ -1,5 +1,6 @@
 #include "host/figure/confusion.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,15 +48,23 @@ static void draw_row(dg_canvas *c, const long *row, int classes, int i, int cell
         fill(c, x, y, cell - gap, cell - gap, row[k] ? color : (dg_color){246, 246, 247});
         if (cell < 40 || !row[k]) continue;
         snprintf(number, sizeof number, share < 0.0995 ? "%.1f" : "%.0f", 100 * share);
-        text(c, x + (cell - dg_text_width(0.9, number)) / 2, y + cell / 2 + 4, 0.9, share > 0.7 ? light : dark, false,
+        text(c, x + (cell - dg_text_width(0.9, number)) / 2, y + cell / 2.0 + 4, 0.9, share > 0.7 ? light : dark, false,
              number);
     }
 }
 
+/* For the longest name, if it is not too long. */
+static int room_for(char *const *names, int classes)
+{
+    double most = 20;
+    for (int i = 0; i < classes; i++) most = fmax(most, dg_text_width(0.9, names[i]) + 10);
+    return most < NAMES ? (int)most : NAMES;
+}
+
 dg_err dg_confusion_draw(const long *count, int classes, char *const *names, const char *title, dg_image *out)
 {
-    const int cell = cell_size(classes), named = classes <= NAMED ? NAMES : 20, left = named + MARGIN,
-              top = HEAD + named, side = cell * classes;
+    const int cell = cell_size(classes), named = classes <= NAMED ? room_for(names, classes) : 20,
+              left = named + MARGIN, top = HEAD + named, side = cell * classes;
     const int W = left + side + MARGIN < 460 ? 460 : left + side + MARGIN;
     dg_canvas c;
     dg_err e = dg_draw_open(&c, W, top + side + MARGIN);

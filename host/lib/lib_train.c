@@ -50,8 +50,10 @@ static dg_err build(dcgan_job *job, const dcgan_training *t, const dcgan_picture
                               .eps = t->eps};
     dg_err e = dg_recipe_for(&g->model, &recipe);
     if (!e && recipe->labels)
-        e = dg_fail(DG_USAGE, "model %s is a %s: it needs to be told the classes of pictures, for which there is no "
-                    "function here yet; the program dcgan trains it", g->model.name, recipe->name);
+        e = dg_fail(DG_USAGE,
+                    "model %s is a %s: it needs to be told the classes of pictures, for which there is no "
+                    "function here yet; the program dcgan trains it",
+                    g->model.name, recipe->name);
     if (!e) e = check_pictures(p, &g->model, t->batch);
     if (e) return e;
     job->lr = t->lr;

@@ -261,7 +261,10 @@ static char *class_names(const dg_dataset *d)
     for (int i = 0; i < d->classes; i++) bytes += strlen(d->class_name[i]) + 1;
     char *out = malloc(bytes), *to = out;
     for (int i = 0; out && i < d->classes; i++) {
-        for (const char *c = d->class_name[i]; *c; c++) *to++ = *c == '\n' ? ' ' : *c;
+        for (const char *c = d->class_name[i]; *c; c++, to++) {
+            *to = *c;
+            if (*c == '\n') *to = ' ';
+        }
         *to++ = '\n';
     }
     if (out) *to = 0;

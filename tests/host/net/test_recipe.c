@@ -149,7 +149,8 @@ static bool up(void)
                                .eps = 1e-8};
     const size_t each = SIZE * SIZE * 3;
     r = (dg_training){.o = &o, .config = config, .batches = 3, .dir = {.lock = -1}};
-    r.data = (dg_dataset){.count = PICTURES, .train = PICTURES, .size = SIZE, .channels = 3, .pixels = malloc(PICTURES * each)};
+    r.data = (dg_dataset){
+        .count = PICTURES, .train = PICTURES, .size = SIZE, .channels = 3, .pixels = malloc(PICTURES * each)};
     for (size_t i = 0; i < PICTURES * each; i++) r.data.pixels[i] = (uint8_t)(i % each * 5 % 251);
     dg_err e = dg_model_stock(text, "toy", SIZE, 3, 4, 2, 2);
     if (!e) e = dg_model_parse(text, "toy", &model);
