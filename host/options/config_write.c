@@ -62,7 +62,8 @@ char *dg_config_text(const dg_options *o, int argc, char **argv)
     for (const dg_option *t = dg_option_table; t->name; t++) {
         if (!(t->flags & DG_OPT_SAVED)) continue;
         dg_option_get(o, t, value, sizeof value);
-        if (t->flags & DG_OPT_IF_SET && !strcmp(value, t->preset ? t->preset : "")) continue;
+        const bool plain = !*value || (!o->model_says && t->preset && !strcmp(value, t->preset));
+        if (t->flags & DG_OPT_IF_SET && plain) continue;
         absolute(t, value, sizeof value);
         fprintf(to, "%s =%s", t->name, *value ? " " : "");
         write_value(to, value);

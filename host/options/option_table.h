@@ -26,7 +26,8 @@ enum {
     DG_OPT_BELOW_MAX = 8,
     DG_OPT_FIXED = 16, /* a run keeps it for ever: cannot change with --resume */
     DG_OPT_MODEL = 32, /* a model file may give it in its section [train] */
-    DG_OPT_IF_SET = 64 /* config.ini says nothing of it where it has its preset, as before there was such an option */
+    DG_OPT_IF_SET = 64 /* config.ini leaves it out with its preset, as before there was such an option, unless the model
+                          says something of training */
 };
 
 typedef struct {

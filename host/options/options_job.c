@@ -116,6 +116,7 @@ dg_err dg_options_model(dg_options *o, const char *name)
         free(m); /* who uses the model says what is wrong with it */
         return DG_OK;
     }
+    o->model_says = m->trains > 0 || (r && r->preset);
     for (const char *const(*k)[2] = r ? r->preset : NULL; k && (*k)[0] && !e; k++)
         e = dg_option_set(o, dg_option_find((*k)[0]), (*k)[1], m->name);
     for (int i = 0; i < m->trains && !e; i++) e = set_one(o, m, &m->train[i]);

@@ -83,7 +83,7 @@ END
 }
 if command -v python3 > /dev/null; then
     for t in 1 3 7; do
-        exits 0 --data "$dir/shapes" --test 0.2 --model "$dir/tiny.cfg" --epochs 4 --out "$dir/run-$t" --threads $t -q
+        exits 0 --data "$dir/shapes" --test 0.2 --model "$dir/tiny.cfg" --epochs 4 --out "$dir/run-$t" --threads $t -q --checkpoint-every 1 --keep 3
         [ "$(values "$dir/run-$t/checkpoint.safetensors")" = "$(values "$dir/run/checkpoint.safetensors")" ]
         fact $? "$t threads leave other weights"
     done
@@ -91,6 +91,15 @@ if command -v python3 > /dev/null; then
     exits 0 --resume --out "$dir/stopped" --steps 0 -q
     [ "$(values "$dir/stopped/checkpoint.safetensors")" = "$(values "$dir/run/checkpoint.safetensors")" ]
     fact $? 'a run that was stopped leaves other weights'
+    # back to the third epoch, and forth again; a value that is the program's own, but not the model's, is kept
+    exits 0 --resume "$dir/run-1/checkpoint-0003.safetensors" -q
+    [ "$(values "$dir/run-1/checkpoint.safetensors")" = "$(values "$dir/run/checkpoint.safetensors")" ]
+    fact $? 'a run that went back leaves other weights'
+    holds "$dir/run-1/best.safetensors"
+    exits 0 --data "$dir/shapes" --test 0.2 --model "$dir/tiny.cfg" --epochs 1 --start dcgan --out "$dir/plain" -q
+    exits 0 --config "$dir/plain/config.ini" --out "$dir/again" -q
+    [ "$(values "$dir/plain/checkpoint.safetensors")" = "$(values "$dir/again/checkpoint.safetensors")" ]
+    fact $? 'a config.ini leads to other weights'
     cut -d, -f 1-6 "$dir/run/log.csv" > "$dir/a" && cut -d, -f 1-6 "$dir/stopped/log.csv" > "$dir/b"
     same "$dir/a" "$dir/b"
 else

@@ -166,12 +166,14 @@ static bool many(const dg_pool_args *a)
     return all * (windows > pixels ? windows : pixels) >= MANY;
 }
 
-#define OP(name, rows, sweep)                                                                                  \
-    void DG_CPU(name)(const dg_pool_args *a, const dg_tune *tune)                                              \
-    {                                                                                                          \
-        (void)tune;                                                                                            \
-        const int64_t n = (int64_t)a->N * (rows);                                                              \
-        _Pragma("omp parallel for schedule(static) if (many(a))") for (int64_t row = 0; row < n; row++) sweep; \
+#define OP(name, rows, sweep)                                                                               \
+    void DG_CPU(name)(const dg_pool_args *a, const dg_tune *tune)                                           \
+    {                                                                                                       \
+        (void)tune;                                                                                         \
+        const int64_t n = (int64_t)a->N * (rows);                                                           \
+        const bool team = many(a);                                                                          \
+        (void)team; /* without OpenMP */                                                                    \
+        _Pragma("omp parallel for schedule(static) if (team)") for (int64_t row = 0; row < n; row++) sweep; \
     }
 OP(dg_cpu_maxpool, a->Ho, windows(a, row, largest))
 OP(dg_cpu_maxpool_dx, a->H, largest_dx(a, row))

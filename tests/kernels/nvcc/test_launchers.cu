@@ -99,7 +99,14 @@ static void every_fused_choice(dg_plan *p, int i, const dg_gpu *g)
 static void every_plan(const dg_model *model, const dg_machine *m)
 {
     const dg_gpu g = {m->arch, m->shared, m->math};
-    const dg_job_options o = {6, 2, 4, 6, 0, true, false, true, 0.5, 0.999, 1e-8, false, nullptr};
+    dg_job_options o = {};
+    o.batch = o.rows = 6;
+    o.last_batch = 2;
+    o.samples = 4;
+    o.train = o.flip = true;
+    o.beta1 = 0.5;
+    o.beta2 = 0.999;
+    o.eps = 1e-8;
     for (unsigned fuse : {(unsigned)DG_FUSE_NONE, (unsigned)DG_FUSE_ALL}) {
         dg_backend *b;
         dg_job job;

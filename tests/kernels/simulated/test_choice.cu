@@ -40,7 +40,20 @@ static dg_backend *open_cuda(const char *tuning, dg_type real)
     exit(1);
 }
 
-static const dg_job_options training = {BATCH, 2, 4, BATCH, 0, true, false, false, 0.5, 0.999, 1e-8, false, nullptr};
+static dg_job_options training_options()
+{
+    dg_job_options o = {};
+    o.batch = BATCH;
+    o.last_batch = 2;
+    o.samples = 4;
+    o.rows = BATCH;
+    o.train = true;
+    o.beta1 = 0.5;
+    o.beta2 = 0.999;
+    o.eps = 1e-8;
+    return o;
+}
+static const dg_job_options training = training_options();
 
 /* Every choice of the three plans and the memory, as text. */
 static std::string plan_text(dg_backend *b)

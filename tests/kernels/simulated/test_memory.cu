@@ -9,7 +9,20 @@ extern "C" {
 }
 
 static dg_model model;
-static const dg_job_options training = {4096, 0, 4, 10000, 0, true, false, false, 0.5, 0.999, 1e-8, false, nullptr};
+static dg_job_options training_options()
+{
+    dg_job_options o = {};
+    o.batch = 4096;
+    o.last_batch = 0;
+    o.samples = 4;
+    o.rows = 10000;
+    o.train = true;
+    o.beta1 = 0.5;
+    o.beta2 = 0.999;
+    o.eps = 1e-8;
+    return o;
+}
+static const dg_job_options training = training_options();
 
 static dg_err fit(dg_backend *b, int batch, double most, bool use)
 {
