@@ -83,7 +83,8 @@ END
 }
 if command -v python3 > /dev/null; then
     for t in 1 3 7; do
-        exits 0 --data "$dir/shapes" --test 0.2 --model "$dir/tiny.cfg" --epochs 4 --out "$dir/run-$t" --threads $t -q --checkpoint-every 1 --keep 3
+        exits 0 --data "$dir/shapes" --test 0.2 --model "$dir/tiny.cfg" --epochs 4 --out "$dir/run-$t" --threads $t \
+            --checkpoint-every 1 --keep 3 -q
         [ "$(values "$dir/run-$t/checkpoint.safetensors")" = "$(values "$dir/run/checkpoint.safetensors")" ]
         fact $? "$t threads leave other weights"
     done
