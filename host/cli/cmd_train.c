@@ -182,7 +182,10 @@ static dg_err compare_classes(const dg_training *r, const char *path, const dg_c
     const char *name = info->classes ? info->classes : "";
     for (int i = 0; r->job.recipe->labels && i < d->classes; i++) {
         const size_t n = strcspn(name, "\n");
-        if (strlen(d->class_name[i]) != n || memcmp(d->class_name[i], name, n))
+        bool same = strlen(d->class_name[i]) == n;
+        for (size_t k = 0; k < n && same; k++) /* as the file has it, a line each */
+            same = name[k] == d->class_name[i][k] || (name[k] == ' ' && d->class_name[i][k] == '\n');
+        if (!same)
             return dg_fail(DG_DATA, "%s: class %d is %s; in %s it is %.*s", r->o->data, i + 1, d->class_name[i], path,
                            (int)n, name);
         name += n + (name[n] != 0);

@@ -58,6 +58,7 @@ static dg_err build(dcgan_job *job, const dcgan_training *t, const dcgan_picture
     if (e) return e;
     job->lr = t->lr;
     job->data = (dg_dataset){.count = p->count,
+                             .train = p->count,
                              .size = p->size,
                              .channels = p->channels,
                              .pixels = (uint8_t *)(uintptr_t)p->pixels}; /* only read */

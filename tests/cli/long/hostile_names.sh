@@ -127,7 +127,25 @@ try 0 import "./$n.generator" --model "$n.cfg" --out "$n.imported"
 cp "$at.out" imported
 try 0 curves "./$n.run" --out "$n.curves"
 
+# classes whose names are hostile
+mkdir -p "./$n.classes/a$n" "./$n.classes/b$n"
+cp "./$n.d"/cat-0000*.png "./$n.classes/a$n" && cp "./$n.d"/cat-0001*.png "./$n.classes/b$n"
+printf '[model]\nname = two\nsize = 16\n[C.1]\nop = dense\nfilters = 2\n' > "./$n.two.cfg"
+try 0 train --data "$n.classes" --model "$n.two.cfg" --batch 4 --epochs 1 --test 0.3 --out "$n.labels"
+try 0 train --resume --out "$n.labels" --epochs 2
+try 0 data "./$n.classes" --size 16
+try 0 data "./$n.classes" --size 16 --json
+try 0 classify "./$n.labels" "./$n.classes" --sheet "$n.seen"
+try 0 classify "./$n.labels" "./$n.classes" "./$n.png" --top 2 --json
+try 0 info "./$n.labels/best.safetensors"
+try 0 info "./$n.labels/best.safetensors" --json
+
 # what does not
+try 1-7 classify "./$n.labels" "./$n.none"
+try 1-7 classify "./$n.labels" "./$n.cfg"
+try 1-7 classify "./$n.run" "./$n.png"
+try 1-7 train --data "$n.d" --model "$n.two.cfg" --batch 4 --out "$n.left"
+try 1-7 train --data "$n.classes" --model vgg16-cifar --batch 4 --out "$n.left"
 try 1-7 train --data "$n.d" --model "$n.cfg" --batch 8 --out "$n.run"
 cp "$at.err" already
 try 1-7 train --data "$n" --model "$n" --out "$n.left"

@@ -135,7 +135,7 @@ static void how_many()
     run.o = &o;
     run.metrics = r;
     run.job.backend = &b;
-    run.data.count = 46 * 64 + 5;
+    run.data.count = run.data.train = 46 * 64 + 5;
     o.batch = 64;
     const struct {
         uint64_t batch, step;
