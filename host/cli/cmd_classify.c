@@ -11,6 +11,7 @@
 #include "host/figure/confusion.h"
 #include "host/files/json_text.h"
 #include "host/net/labeller.h"
+#include "host/options/option_table.h"
 #include "host/run/progress.h"
 
 /* All pictures that the operands mean, one behind the other. */
@@ -54,10 +55,13 @@ static dg_err add_folder(job *j, const char *path)
                                   .decode = {.alpha = o->alpha, .exif = o->exif},
                                   .threads = o->threads,
                                   .strict = o->strict,
+                                  .take_made = true,
                                   .least = 1,
                                   .limit = o->limit};
     dg_dataset set = {0};
     dg_err e = dg_dataset_load(&d, &set);
+    if (!e && set.aside)
+        dg_warn("%s: its test part, %d pictures, is left out; name that folder to have it", path, set.aside);
     for (int i = 0; i < set.count && !e; i++)
         e = add_picture(j, path, set.name[i], set.pixels + (size_t)i * j->picture);
     for (int i = 0; i < set.skips && !e; i++)
@@ -188,13 +192,28 @@ static dg_err draw_sheet(const job *j)
     return e;
 }
 
-int dg_cmd_classify(const dg_options *o)
+/* Pictures are prepared as for training, unless another way is asked for. */
+static dg_err as_trained(dg_options *o, const char *config)
 {
+    dg_options then = {.command = DG_CMD_TRAIN, .fit = o->fit, .alpha = o->alpha, .exif = o->exif};
+    const dg_err e = dg_config_parse(config, "the checkpoint's config", &then);
+    if (o->fit == DG_FIT_CROP) o->fit = then.fit;
+    if (o->alpha == DG_ALPHA_DROP) o->alpha = then.alpha;
+    if (o->exif) o->exif = then.exif;
+    dg_options_free(&then);
+    return e;
+}
+
+int dg_cmd_classify(const dg_options *given)
+{
+    dg_options mine = *given;
+    const dg_options *const o = &mine;
     job j = {.o = o};
     const dg_device d = dg_options_device(o);
     dg_progress *progress = dg_progress_open(o->quiet || o->json);
     dg_err e = dg_labeller_open(&d, o->operand[0], &j.l);
     if (!e) j.picture = (size_t)j.l->model.size * (size_t)j.l->model.size * (size_t)j.l->model.channels;
+    if (!e) e = as_trained(&mine, j.l->info.config);
     if (!e) e = read_pictures(&j);
     if (!e) e = classify(&j, progress);
     dg_progress_close(progress);

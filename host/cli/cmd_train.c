@@ -1,5 +1,5 @@
 /* `dcgan --data DIR`: set a run up, train it, take it down. */
-#include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 
 #include "core/base/file_io.h"
 #include "core/base/clock.h"
+#include "host/run/best.h"
 #include "host/run/history.h"
 #include "host/cli/open_async.h"
 #include "core/base/shell.h"
@@ -122,21 +123,6 @@ static dg_err build_job(dg_training *r, const dg_model *model, const dg_recipe *
 
 static const char *precision_of(const dg_training *r) { return dg_precision_name(r->backend->real, r->backend->math); }
 
-/* The best state so far may be one that was left behind: it moves where that has moved. */
-static void move_best(const dg_training *r, const char *moved)
-{
-    char path[4096], to[128];
-    dg_st *st = NULL;
-    if (!dg_rundir_has(&r->dir, "best.safetensors")) return;
-    dg_rundir_file(&r->dir, path, "best.safetensors");
-    const char *epoch = dg_st_open(path, DG_ST_CHECKED, &st) ? NULL : dg_st_get(st, "epoch");
-    const bool later = !epoch || strtoull(epoch, NULL, 10) > r->read.epoch;
-    dg_st_free(st);
-    snprintf(to, sizeof to, "%.64s/best.safetensors", moved);
-    if (later && renameat(r->dir.fd, "best.safetensors", r->dir.fd, to))
-        dg_warn("%s: cannot be moved to %s: %s", path, to, strerror(errno));
-}
-
 /* The checkpoint that the run goes on from becomes its newest; what came after it does not stay among what comes now.
  */
 static dg_err go_back(dg_training *r, const char *path)
@@ -145,7 +131,7 @@ static dg_err go_back(dg_training *r, const char *path)
     bool removed;
     dg_err e = dg_rundir_check(&r->dir, &removed); /* the checkpoint was read by its path */
     if (!e) e = dg_history_go_back(&r->dir, path, r->read.epoch, moved);
-    if (!e && *moved) move_best(r, moved);
+    if (!e && *moved) dg_best_go_back(&r->dir, r->read.epoch, moved);
     if (!e && *moved)
         dg_progress_note(r->progress,
                          "what came after epoch %ju has moved to %s/%s, from where it can be resumed as well",
@@ -238,11 +224,13 @@ static void take_up_means(dg_training *r)
     for (long i = n - 1; i >= 0 && row[i].epoch == r->read.epoch + 1; i--)
         dg_epoch_add(&r->epoch, r->job.recipe, row[i].value);
     r->best = -1;
-    for (long i = 0; i < n && dg_rundir_has(&r->dir, "best.safetensors"); i++)
+    const uint64_t step = dg_best_step(&r->dir);
+    for (long i = 0; i < n && step; i++)
         for (int k = 0; k < r->job.recipe->metrics; k++) {
             const dg_metric *m = &r->job.recipe->metric[k];
             const double v = row[i].value[m->term[0]];
-            if (m->over == DG_OVER_TEST && m->kind == DG_METRIC_PROBABILITY && v > r->best) r->best = v;
+            const bool accuracy = m->over == DG_OVER_TEST && m->kind == DG_METRIC_PROBABILITY;
+            if (accuracy && row[i].step == step && !isnan(v)) r->best = v;
         }
 }
 

@@ -13,6 +13,7 @@ typedef struct {
     dg_decode_options decode;
     int threads;
     bool strict;       /* the first bad picture is an error */
+    bool take_made;    /* pictures that dcgan made, too */
     int least;         /* fewer good pictures than this is DG_DATA; 0: no check */
     int limit;         /* use only the first `limit` pictures in order, bad ones counted; 0: all */
     bool labelled;     /* for a classifier: classes and the test part; false: the training part's pictures alone */

@@ -88,7 +88,8 @@ static int mark_first(const dg_dataset *d, int from, int to, int limit, int *see
     for (int turn = 0; marked < limit; turn++) {
         memset(seen, 0, sizeof *seen * ((size_t)d->classes + 1));
         for (int i = from; i < to && marked < limit; i++) {
-            if (seen[d->label ? d->label[i] : 0]++ != turn && d->label) continue;
+            const int label = d->label && d->label[i] > 0 ? d->label[i] : 0; /* -1: of a class that training lacks */
+            if (seen[label]++ != turn && d->label) continue;
             marked += !mark[i];
             mark[i] = 1;
         }

@@ -7,6 +7,7 @@
 #include "host/net/model.h"
 
 enum { DG_LAYER_PARAMETERS = 6, DG_LAYER_SAVED = 3 };
+enum { DG_LAYER_VALUES = 1 << 28 }; /* of a layer at most, all pictures of a pass together */
 
 /* A row of the arena, from element `offset` on. row < 0: nothing. */
 typedef struct {

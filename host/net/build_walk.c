@@ -134,7 +134,7 @@ static dg_err check_size(const dg_model *m, int net, int N)
     const dg_net *n = &m->net[net];
     for (int i = 0; i < n->layers; i++) {
         const double values = (double)dg_count(n->layer[i].out) * N;
-        if (values > 1 << 28)
+        if (values > DG_LAYER_VALUES)
             return dg_fail(DG_USAGE,
                            "layer %s of model %s would have %.0f million values for %d pictures; use a smaller batch",
                            n->layer[i].name, m->name, values / 1e6, N);

@@ -34,7 +34,7 @@ static dg_err check(const dg_model *m, const dg_job_options *o)
 {
     const dg_err e = check_model(m);
     if (e || !o) return e;
-    return dg_check_sizes(m, 0, o, o->train && o->batch > o->tested ? o->batch : o->tested);
+    return dg_check_sizes(m, 0, o, o->train ? o->batch : 1); /* a test takes as many at once as fit */
 }
 
 /* Pictures and labels of a plan; where their data is, the caller says. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/net/build.h"
 #include "host/net/recipes.h"
 
 const char *const dg_plan_role_name[DG_PLANS] = {"train", "train-short", "sample", "test"};
@@ -61,6 +62,17 @@ void dg_job_rows(dg_job *job)
     job->row[DG_ROW_PERM] = dg_arena_row(a, "permutation", DG_OUTSIDE, 0, DG_I32, (dg_shape){1, 1, 1, job->o.rows});
 }
 
+/* So many of `pictures` that no layer of a test has more values than DG_LAYER_VALUES, at least one. */
+static int that_fit(const dg_model *m, int pictures)
+{
+    size_t most = 1;
+    for (int net = 0; net < m->nets; net++)
+        for (int i = 0; i < m->net[net].layers; i++)
+            if (dg_count(m->net[net].layer[i].out) > most) most = dg_count(m->net[net].layer[i].out);
+    const size_t fit = DG_LAYER_VALUES / most;
+    return fit >= (size_t)pictures ? pictures : fit ? (int)fit : 1;
+}
+
 dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o, dg_backend *b)
 {
     memset(job, 0, sizeof *job);
@@ -81,6 +93,7 @@ dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o,
     }
     if (!job->recipe->sample) job->o.samples = 0;
     if (!job->recipe->labels) job->o.tested = 0;
+    job->o.tested = that_fit(model, job->o.tested);
     memset(&job->test, 0xff, sizeof job->test);
     job->recipe->build(job);
     for (int i = 0; i < job->arena.rows && o->apart; i++)

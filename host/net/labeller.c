@@ -38,8 +38,11 @@ dg_err dg_labeller_open(const dg_device *d, const char *path, dg_labeller **out)
     dg_err e = dg_checkpoint_open(path, &st, &l->model, &l->info);
     const dg_recipe *r = e ? NULL : dg_recipe_find(&l->model);
     if (!e && (!r->labels || !l->info.classes))
-        e = dg_fail(DG_USAGE, "%s: is of a %s, not of a classifier; a model with sections [C.1], [C.2] ... trains one",
-                    path, r->name);
+        e = r->labels ? dg_fail(DG_USAGE, "%s: does not name its classes; `import` makes a checkpoint of it", path)
+                      : dg_fail(DG_USAGE,
+                                "%s: is of a %s, not of a classifier; a model with sections [C.1], [C.2] ... "
+                                "trains one",
+                                path, r->name);
     if (!e) e = split_names(l);
     if (!e) {
         const dg_precision *trained = dg_precision_find(l->info.precision);

@@ -80,6 +80,13 @@ typedef struct {
     int64_t n, decayed;
 } weights;
 
+static bool is_matrix(const dg_job *job, int row)
+{
+    for (int i = 0; i < job->tensors; i++)
+        if (job->tensor[i].row == row) return job->tensor[i].rank == 4;
+    return false;
+}
+
 static weights weights_of(const dg_job *job, int net)
 {
     const dg_arena *a = &job->arena;
@@ -91,7 +98,7 @@ static weights weights_of(const dg_job *job, int net)
         if (w.first[r->kind] < 0) w.first[r->kind] = i;
         if (r->kind != DG_PARAM) continue;
         bytes += (r->bytes + 255) & ~(size_t)255;
-        if (r->shape.H * r->shape.W > 1 || r->shape.N > 1) decayed = bytes;
+        if (is_matrix(job, i)) decayed = bytes;
     }
     w.n = (int64_t)(bytes / dg_type_bytes(job->backend->real));
     w.decayed = (int64_t)(decayed / dg_type_bytes(job->backend->real));
@@ -163,7 +170,7 @@ dg_err dg_check_sizes(const dg_model *m, int net, const dg_job_options *o, doubl
     for (int i = 0; i < m->net[net].layers; i++) {
         const dg_layer *l = &m->net[net].layer[i];
         const double n = (double)dg_count(l->out) * pictures;
-        if (n > 1 << 28)
+        if (n > DG_LAYER_VALUES)
             return dg_fail(DG_USAGE,
                            "{batch} %d: layer %s of model %s would have %.0f million values; use a smaller batch",
                            o->batch, l->name, m->name, n / 1e6);

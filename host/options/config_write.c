@@ -50,9 +50,22 @@ static void absolute(const dg_option *t, char *value, size_t size)
     free(real);
 }
 
+/* Was any of what a model may say set, by whomever? Then config.ini has all of it. */
+static bool says_training(const dg_options *o)
+{
+    char value[VALUE_SIZE];
+    for (const dg_option *t = dg_option_table; t->name; t++) {
+        if (!(t->flags & DG_OPT_IF_SET) || !(t->flags & DG_OPT_MODEL)) continue;
+        dg_option_get(o, t, value, sizeof value);
+        if (strcmp(value, t->preset ? t->preset : "")) return true;
+    }
+    return o->model_says;
+}
+
 char *dg_config_text(const dg_options *o, int argc, char **argv)
 {
     char *text = NULL, value[VALUE_SIZE];
+    const bool all = says_training(o);
     size_t bytes;
     FILE *to = open_memstream(&text, &bytes);
     if (!to) return NULL;
@@ -62,7 +75,7 @@ char *dg_config_text(const dg_options *o, int argc, char **argv)
     for (const dg_option *t = dg_option_table; t->name; t++) {
         if (!(t->flags & DG_OPT_SAVED)) continue;
         dg_option_get(o, t, value, sizeof value);
-        const bool plain = !*value || (!o->model_says && t->preset && !strcmp(value, t->preset));
+        const bool plain = !*value || (!all && t->preset && !strcmp(value, t->preset));
         if (t->flags & DG_OPT_IF_SET && plain) continue;
         absolute(t, value, sizeof value);
         fprintf(to, "%s =%s", t->name, *value ? " " : "");

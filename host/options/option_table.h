@@ -74,6 +74,8 @@ dg_err dg_options_run_config(dg_options *o, char *path, size_t size);
 dg_err dg_options_finish(dg_options *o);
 /* host/options/options_job.c: settle --schedule, and refuse values of an optimiser that is another one. */
 dg_err dg_options_training(dg_options *o);
+/* Of another optimiser than the model's, numbers that only the model gave are none. */
+void dg_options_drop(dg_options *o, const dg_options *model);
 /* Set what the model that o names, or operand of a command, says in [train], before which comes what its recipe
  * presets. A model that cannot be read says nothing here. */
 dg_err dg_options_model(dg_options *o, const char *name);

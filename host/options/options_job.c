@@ -46,7 +46,7 @@ int dg_tested_at_once(const dg_options *o, int pictures)
 /* "30:0.1,40:0.01" */
 static dg_err parse_schedule(dg_options *o)
 {
-    const char *at = o->schedule;
+    const char *at = o->schedule && strcmp(o->schedule, "none") ? o->schedule : NULL;
     o->changes = 0;
     while (at && *at) {
         char *end;
@@ -65,6 +65,14 @@ static dg_err parse_schedule(dg_options *o)
         at = end + (*end == ',');
     }
     return DG_OK;
+}
+
+void dg_options_drop(dg_options *o, const dg_options *model)
+{
+    if (o->optimizer == model->optimizer) return;
+    if (o->momentum == model->momentum) o->momentum = 0;
+    if (o->decay == model->decay) o->decay = 0;
+    if (o->nesterov == model->nesterov) o->nesterov = false;
 }
 
 dg_err dg_options_training(dg_options *o)

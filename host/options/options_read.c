@@ -225,8 +225,10 @@ static dg_err set_all(dg_options *o, const scanned *s)
 
     if (!e) e = set_presets(o);
     if (!e && !*run_config) e = set_from_model(o, s, probe.config);
+    const dg_options model = *o; /* its numbers */
     if (!e && *run_config) e = read_run_config(run_config, o, &run);
     if (!e) e = set_given(o, s, probe.config);
+    if (!e) dg_options_drop(o, &model);
 
     if (!e && *run_config && o->precision == DG_PRECISION_AUTO) o->precision = run.precision;
     if (!e && *run_config) e = compare(o, &run);

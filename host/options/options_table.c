@@ -85,7 +85,7 @@ const dg_option dg_option_table[] = {
     {"accumulator", 0, "X", DG_OPT_REAL, AT(accumulator), 0, 1e6, "0", NULL, TRAINING, T, SAVED | IF_SET | MODEL,
      "what Adagrad's sums of squares begin with"},
     {"schedule", 0, "E:X,...", DG_OPT_TEXT, AT(schedule), NO_RANGE, NULL, NULL, TRAINING, T, SAVED | IF_SET | MODEL,
-     "after E epochs learning rates are X times those given, as 30:0.1,40:0.01"},
+     "after E epochs learning rates are X times those given, as 30:0.1,40:0.01; none: over a model's"},
     {"smoothing", 0, "X", DG_OPT_REAL, AT(smoothing), 0, 1, "0", NULL, TRAINING, T, SAVED | IF_SET | MODEL | BELOW,
      "of a classifier's labels: this share of each goes to all classes alike"},
     {"start", 0, "HOW", DG_OPT_CHOICE, AT(start), NO_RANGE, "dcgan", "dcgan|normal|he|glorot|torch", TRAINING, T,
@@ -112,7 +112,7 @@ const dg_option dg_option_table[] = {
     {"strict", 0, NULL, DG_OPT_FLAG, AT(strict), NO_RANGE, "no", NULL, PICTURES, T | D | C | K, SAVED,
      "the first bad picture is an error (otherwise it is skipped and listed)"},
     {"limit", 0, "N", DG_OPT_INT, AT(limit), 0, 2e9, "0", NULL, PICTURES, T | D | C | K, SAVED,
-     "use only the first N files; 0: all; for a classifier N of each part, evenly of all classes"},
+     "use only the first N files; 0: all; of class folders N of each part, evenly of all classes"},
     {"test", 0, "DIR|X", DG_OPT_TEXT, AT(test), NO_RANGE, NULL, NULL, PICTURES, T | D, SAVED | IF_SET,
      "pictures for testing, which no training reads: a folder with the same classes, or this share of each class "
      "(0.5), "

@@ -165,12 +165,12 @@ static dg_err test_epoch(dg_training *r)
 static dg_err save_test(dg_training *r, uint64_t epoch)
 {
     if (!r->tested.n) return DG_OK;
-    const bool best = r->tested.accuracy > r->best, shown = dg_shown(&r->out, epoch);
-    if (!best && !shown) return DG_OK;
+    /* by half a picture: the log, from which a resumed run has the best one, is rounded */
+    const bool best = r->tested.accuracy > r->best + 0.5 / r->tested.n, shown = dg_shown(&r->out, epoch);
     bool removed;
-    dg_err e = read_metrics(r, true);
-    if (!e) e = dg_rundir_check(&r->dir, &removed);
-    if (e) return e;
+    dg_err e = read_metrics(r, true); /* before another test replaces its numbers */
+    if (!e && (best || shown)) e = dg_rundir_check(&r->dir, &removed);
+    if (e || (!best && !shown)) return e;
     if (shown) dg_outputs_failed(&r->out, dg_evaluation_write(&r->tested, &r->data, &r->dir, epoch));
     if (best) dg_save_best(&r->out, &r->read);
     if (best) r->best = r->tested.accuracy;
@@ -184,8 +184,7 @@ static dg_err close_epoch(dg_training *r)
     dg_position_end_epoch(&r->given);
     const uint64_t epoch = r->given.epoch;
     bool removed;
-    dg_err e = save_test(r, epoch);
-    if (e) return e;
+    dg_err e = DG_OK;
     if ((dg_samples_due(&r->out, epoch) || dg_checkpoint_due(&r->out, epoch)) &&
         (e = dg_rundir_check(&r->dir, &removed)) != DG_OK) {
         if (removed) return e;
@@ -203,7 +202,7 @@ static dg_err close_epoch(dg_training *r)
         r->out.saved_at = dg_clock();
         r->out.saving_took = r->out.saved_at - began;
     }
-    return e;
+    return e ? e : save_test(r, epoch); /* after it: the best state is no checkpoint that makes another one too soon */
 }
 
 /* A run that was killed, or whose disk or device failed, behind its checkpoint and in front of its pictures makes them

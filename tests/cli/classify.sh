@@ -65,9 +65,23 @@ exits 2 --data "$dir/shapes" --model "$dir/wrong.cfg" --out "$dir/none"
 says 'wrong.cfg:10: [train] device: no such key; there are epochs'
 exits 2 --data "$dir/shapes" --model "$dir/tiny.cfg" --schedule 5:0.1,3:2 --out "$dir/none"
 says '--schedule 5:0.1,3:2'
-exits 2 --data "$dir/shapes" --model "$dir/tiny.cfg" --optimizer adam --momentum 0 --out "$dir/none"
-says '--decay 0.0001: Adam has none'
+exits 2 --data "$dir/shapes" --model "$dir/tiny.cfg" --optimizer adam --decay 0.5 --out "$dir/none"
+says '--decay 0.5: Adam has none'
 lacks "$dir/none"
+# another optimiser than the model's takes none of its numbers; pictures are seen as in training; the limit counts
+exits 0 --data "$dir/shapes" --model "$dir/tiny.cfg" --optimizer adam --schedule none --epochs 1 --out "$dir/adam"
+says 'no pictures are set aside'
+grep -q '^momentum = 0$' "$dir/adam/config.ini"
+fact $? 'Adam should have no momentum'
+exits 0 --data "$dir/shapes" --model "$dir/tiny.cfg" --fit stretch --epochs 1 --out "$dir/wide" -q
+exits 0 classify "$dir/wide" "$dir/shapes" --fit stretch --limit 9
+cp "$dir/.out" "$dir/stretched"
+exits 0 classify "$dir/wide" "$dir/shapes" --limit 9
+same "$dir/.out" "$dir/stretched"
+mkdir -p "$dir/parts/train" "$dir/parts/test/another"
+cp -r "$dir/shapes"/* "$dir/parts/train" && cp "$dir/shapes"/*/*-0000[0-3].png "$dir/parts/test/another"
+exits 0 classify "$dir/wide" "$dir/parts" --limit 3
+says 'its test part'
 
 # other threads, and a run that stops and goes on: the same bytes
 values() # without what a version or a path changes
@@ -149,6 +163,11 @@ exits 0 data --synthesize "$dir/three" --classes 3 --count 30 --size 16 -q
 exits 3 --data "$dir/three" --model "$dir/tiny.cfg" --out "$dir/none"
 says 'has 3 classes'
 exits 0 --data "$dir/cats" --model dcgan32 --batch 10 --epochs 1 --out "$dir/gan" -q
+exits 0 generate "$dir/gan" -n 3 --out "$dir/made"
+exits 0 classify "$dir/run" "$dir/made"
+sed 's/^size = 32/size = 32\ninput = unit/' models/dcgan32.cfg > "$dir/unit.cfg"
+exits 2 plan "$dir/unit.cfg"
+says 'input: is for classifiers'
 exits 2 classify "$dir/gan" "$one"
 says 'not of a classifier'
 mv "$dir/shapes/$class" "$dir/shapes/other"
