@@ -9,6 +9,7 @@
 #include "host/files/checkpoint_internal.h"
 #include "core/plan/precision.h"
 #include "core/base/shell.h"
+#include "host/net/classifier.h"
 #include "host/net/recipes.h"
 
 static dg_err number(const dg_st *st, const char *path, const char *key, uint64_t *out)
@@ -119,8 +120,7 @@ static dg_err check_names(const char *path, const dg_model *m, const dg_checkpoi
 {
     const dg_recipe *r = dg_recipe_find(m);
     if (!r || !r->labels) return DG_OK;
-    const dg_net *n = &m->net[0];
-    const int wanted = n->layer[n->layers - 1].out.C;
+    const int wanted = dg_classifier_classes(m);
     int names = 0;
     for (const char *c = info->classes ? info->classes : ""; *c; c++) names += *c == '\n';
     if (names == wanted) return DG_OK;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "core/plan/backend.h"
+#include "host/net/classifier.h"
 #include "host/net/recipes.h"
 #include "host/cli/say.h"
 #include "host/files/checkpoint_internal.h"
@@ -121,8 +122,7 @@ dg_err dg_export(const char *checkpoint, const char *out)
 static char *names_of(const dg_st *st, const dg_model *m)
 {
     const char *classes = dg_st_get(st, "classes");
-    const dg_net *n = &m->net[0];
-    const int count = n->layer[n->layers - 1].out.C;
+    const int count = dg_classifier_classes(m);
     if (classes) return dg_text_from_utf8(classes);
     char *out = malloc((size_t)count * 8 + 1), *to = out;
     for (int i = 0; out && i < count; i++) to += snprintf(to, 9, "%d\n", i);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/net/classifier.h"
 #include "host/net/recipes.h"
 
 static dg_err number(const dg_oracle *o, const char *key, double lo, double hi, double *out)
@@ -76,8 +77,7 @@ static dg_err check_steps(dg_oracle *o)
 
 static dg_err check_labels(const dg_oracle *o)
 {
-    const dg_net *n = &o->model.net[0];
-    const int64_t *label = o->labels->data, classes = n->layer[n->layers - 1].out.C;
+    const int64_t *label = o->labels->data, classes = dg_classifier_classes(&o->model);
     for (int i = 0; i < o->count; i++)
         if (label[i] < 0 || label[i] >= classes)
             return dg_fail(DG_USAGE, "%s: label %d is %lld; there are %lld classes", o->path, i, (long long)label[i],

@@ -1,22 +1,10 @@
 /* add: the outputs of two layers, in and add, added; then the activation if asked for. */
 #include "host/net/layers/layers.h"
 
-static dg_err shape(dg_layer *l, const char *where)
-{
-    (void)where;
-    l->out = l->in;
-    return DG_OK;
-}
-
 static int modules(const dg_layer *l)
 {
     (void)l;
     return 0; /* PyTorch's Sequential has no such module */
-}
-
-static dg_op *op_of(dg_builder *b, const dg_pass *p, int i, dg_op_kind kind, const char *what)
-{
-    return dg_plan_add(b->plan, kind, "%s.add.%s%s", dg_layer_of(b, p, i)->name, what, p->suffix);
 }
 
 static void forward(dg_builder *b, dg_pass *p, int i)
@@ -24,7 +12,7 @@ static void forward(dg_builder *b, dg_pass *p, int i)
     const dg_layer *l = dg_layer_of(b, p, i);
     dg_layer_pass *own = &p->layer[i];
     own->out = dg_layer_out(b, p, i);
-    dg_op *op = op_of(b, p, i, DG_OP_add, "fwd");
+    dg_op *op = dg_plan_add(b->plan, DG_OP_add, "%s.add.fwd%s", l->name, p->suffix);
     op->u.add = (dg_add_args){.n = (int64_t)dg_count(dg_batch_of(l->out, p->N)), .act = l->act, .slope = l->slope};
     dg_bind(op, "y", own->out);
     dg_bind(op, "a", own->in);
@@ -42,7 +30,7 @@ const dg_layer_kind dg_layer_add = {.name = "add",
                                     .takes = TAKES,
                                     .needs = DG_KEY(ADD),
                                     .own = TAKES,
-                                    .shape = shape,
+                                    .shape = dg_layer_same_shape,
                                     .modules = modules,
                                     .forward = forward,
                                     .backward = backward};

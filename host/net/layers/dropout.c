@@ -1,13 +1,6 @@
 /* dropout: in training a share p of the values becomes 0, and the others grow by 1 / (1 - p); otherwise nothing. */
 #include "host/net/layers/layers.h"
 
-static dg_err shape(dg_layer *l, const char *where)
-{
-    (void)where;
-    l->out = l->in;
-    return DG_OK;
-}
-
 static int modules(const dg_layer *l)
 {
     (void)l;
@@ -43,7 +36,7 @@ static void backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigne
 const dg_layer_kind dg_layer_dropout = {.name = "dropout",
                                         .takes = DG_KEY(P),
                                         .own = DG_KEY(P),
-                                        .shape = shape,
+                                        .shape = dg_layer_same_shape,
                                         .modules = modules,
                                         .forward = forward,
                                         .backward = backward};

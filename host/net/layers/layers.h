@@ -91,6 +91,8 @@ dg_view dg_finish_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, i
 /* How many windows of l->kernel pixels every l->stride ones l->in has, with l->pad around it, as out->H and out->W.
  * Pixels that no window reaches at the far side are left out where the kind floors, and otherwise a mistake. */
 dg_err dg_layer_windows(const dg_layer *l, const char *where, bool floors, dg_shape *out);
+/* The shape of kinds whose output is like their input. */
+dg_err dg_layer_same_shape(dg_layer *l, const char *where);
 /* Refuses an output of no pixel or of more than DG_LAYER_SIDE in a row. */
 enum { DG_LAYER_SIDE = 1024 };
 dg_err dg_layer_check_size(const dg_layer *l, const char *where);
