@@ -116,7 +116,8 @@ def make_step(torch, o, words):
 
 
 def captured(torch, step):
-    """The step as one graph. All warm-up is on a side stream, so that autograd ties nothing to the default stream."""
+    """The step as one graph. All warm-up is on a side stream, so that autograd ties nothing to the default stream.
+    The graph reads tensors that only the step refers to (pictures, targets, G): what is returned keeps them."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -132,6 +133,7 @@ def captured(torch, step):
         graph.replay()
         return losses
 
+    replay.step = step
     return replay
 
 

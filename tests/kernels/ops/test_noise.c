@@ -1,4 +1,5 @@
-/* z: the same normals on every instruction set, thread count and precision. */
+/* z: the same normals on every instruction set, thread count and precision; on a GPU, whose logarithm, sine and cosine
+ * are another library's, to a few roundings. */
 #include "reference.h"
 #include "core/base/rng.h"
 #include "test.h"
@@ -20,8 +21,13 @@ static void check(dg_backend *b, int64_t n, int stream)
     dg_ref_run(&want);
     const char *wrong = dg_case_run(b, &op);
     DG_CHECKF(!wrong, "%s: n %ld: %s", b->name, (long)n, wrong ? wrong : "");
-    DG_CHECKF(memcmp(op.u.noise.z, want.u.noise.z, (size_t)n * sizeof(double)) == 0, "%s: n %ld: other bits", b->name,
-              (long)n);
+    const double allowed = strncmp(b->name, "cpu", 3) == 0 ? 0 : 16 * 0x1p-24;
+    const double *z = op.u.noise.z, *wanted = want.u.noise.z;
+    int64_t bad = 0, at = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (!(fabs(z[i] - wanted[i]) <= allowed * (fabs(wanted[i]) + 0.01)) && !bad++) at = i;
+    DG_CHECKF(!bad, "%s: n %ld: %ld wrong, at %ld %.17g instead of %.17g", b->name, (long)n, (long)bad, (long)at, z[at],
+              wanted[at]);
 }
 
 /* Moments of 200,000 normals; the bounds are five standard deviations of each estimate. */
