@@ -26,27 +26,39 @@ typedef struct {
 } dg_fused_mma_grid;
 dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
-/* The sums of an epilogue (fuse.cuh). Blocks of a column of tiles, per_group for each of the groups; more than 2
- * clusters of them are merged in two steps: then clusters of a group, else 0. */
-enum { DG_EPILOGUE_CLUSTER = 16 };
-static inline DG_HD int dg_epilogue_clusters(int per_group, int groups)
+/* The sums of an epilogue (fuse.cuh). Blocks of a column of tiles, per_group for each of the groups; channels: of a
+ * tile. Where one block would have too much to load they are merged in two steps, first clusters of neighbours: then
+ * clusters of a group, else 0. */
+enum { DG_EPILOGUE_CLUSTER = 16, DG_EPILOGUE_VALUES = 128 * 64 };
+static inline DG_HD int dg_epilogue_clusters(int per_group, int groups, int channels)
 {
-    return per_group * groups <= 2 * DG_EPILOGUE_CLUSTER ? 0
-                                                         : (per_group + DG_EPILOGUE_CLUSTER - 1) / DG_EPILOGUE_CLUSTER;
+    return per_group * groups * channels <= DG_EPILOGUE_VALUES || per_group <= DG_EPILOGUE_CLUSTER
+               ? 0
+               : (per_group + DG_EPILOGUE_CLUSTER - 1) / DG_EPILOGUE_CLUSTER;
 }
 static inline DG_HD size_t dg_parts_bytes(int blocks, int columns, int C)
 {
     return ((size_t)blocks * (size_t)(2 * C + columns) * sizeof(float) + 15) / 16 * 16;
 }
-static inline size_t dg_epilogue_bytes(int per_group, int groups, int columns, int C)
+static inline size_t dg_epilogue_bytes(int per_group, int groups, int columns, int channels, int C)
 {
     return dg_parts_bytes(per_group * groups, columns, C) +
-           dg_parts_bytes(dg_epilogue_clusters(per_group, groups) * groups, columns, C);
+           dg_parts_bytes(dg_epilogue_clusters(per_group, groups, channels) * groups, columns, C);
 }
 /* of a column */
-static inline DG_HD int dg_epilogue_counters(int per_group, int groups)
+static inline DG_HD int dg_epilogue_counters(int per_group, int groups, int channels)
 {
-    return 1 + dg_epilogue_clusters(per_group, groups) * groups;
+    return 1 + dg_epilogue_clusters(per_group, groups, channels) * groups;
+}
+
+/* Of a head's scratch, in front of its parts: an image's loss and probability. */
+enum { DG_HEAD_TERM_BYTES = 2 * sizeof(double) };
+/* A head's C channels are one tile of a power of two. */
+static inline int dg_head_channels(int C)
+{
+    int channels = 4;
+    while (channels < C) channels *= 2;
+    return channels;
 }
 
 /* fuse_plan.c: operand of that name, -1: none; the name of the operand that a convolution reads beside the weights. */

@@ -28,21 +28,22 @@ void dg_fused_update_launch(const dg_fused_update *u, cudaStream_t stream);
 
 /* Whole block. What this block wrote is seen by the one of `expected` blocks that comes last, which alone gets true and
  * leaves the counter at 0. Sums that it makes of the others' work have an order of their own, so that it does not
- * matter which one it is. */
+ * matter which one it is. A fence of one thread stands for the block's between two barriers: what is ordered before it
+ * includes what the barrier made visible to that thread (causality order in the PTX ISA's memory model). */
 static __device__ __forceinline__ bool dg_comes_last(unsigned *counter, unsigned expected)
 {
     SHARED(int, last, );
-    __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) {
+        __threadfence();
         last = atomicAdd(counter, 1u) == expected - 1;
-        if (last) atomicExch(counter, 0u);
+        if (last) {
+            atomicExch(counter, 0u);
+            __threadfence();
+        }
     }
     __syncthreads();
-    const bool mine = last != 0;
-    if (mine) __threadfence();
-    __syncthreads(); /* the next call may write last again */
-    return mine;
+    return last != 0; /* another call writes it behind a barrier */
 }
 
 /* ---- Prologues ---- */
@@ -134,132 +135,143 @@ static __host__ __device__ __forceinline__ float *dg_rows_of(float *parts, int b
     return parts + 2 * (int64_t)blocks * C + (int64_t)column * blocks;
 }
 
-/* Sums over some parts. Of stats: values, deviations of the parts' means from `shift` (one of them, so that nothing
- * cancels), squares about it. */
-struct dg_epilogue_sums {
-    double n, a, b;
+/* Sums over some parts for two neighbouring channels. Of stats: values, deviations of the parts' means from `shift`
+ * (the first of them, so that nothing cancels), squares about it. */
+struct dg_merged {
+    float n, shift[2], a[2], b[2];
 };
 
-/* Whole block: the parts first .. first + count - 1, of which each slot takes every slots'th; slot 0 gets all. */
+/* Whole block: the parts first .. first + count - 1, of which each slot takes every slots'th; slot 0 gets all. It runs
+ * once, in a block that all others wait for: what costs time is to fetch its instructions and its loads one behind the
+ * other, so the code is short, and the loads are many at a time. */
 template <int NT>
-static __device__ __forceinline__ dg_epilogue_sums dg_add_parts(dg_epilogue_kind kind, float *parts, const float *rows,
-                                                                int first, int count, int c, int C, int lanes,
-                                                                float shift, double *room)
+static __device__ __forceinline__ dg_merged dg_merge_parts(bool stats, float *parts, const float *rows, int first,
+                                                           int count, int c, int C, int lanes, float *room)
 {
-    constexpr int BATCH = 8; /* loads in flight: these parts come from afar */
+    constexpr int BATCH = NT <= 128 ? 16 : 8;
     const int slots = NT / lanes, slot = (int)threadIdx.x / lanes;
-    dg_epilogue_sums sums = {0, 0, 0};
+    const float squares = stats ? 1 : 0;
+    dg_merged m = {};
+    if (stats && c < C) {
+        const dg_pack<float, 4> part = dg_load<4>(dg_parts_of(parts, first, c, C));
+        m.shift[0] = part.v[0], m.shift[1] = part.v[2];
+    }
     for (int at = slot; at < count && c < C; at += BATCH * slots) {
-        dg_pack<float, 2> part[BATCH];
+        dg_pack<float, 4> part[BATCH];
         float n[BATCH];
 #pragma unroll
         for (int i = 0; i < BATCH; i++) {
             const int k = at + i * slots;
-            part[i] = k < count ? dg_load<2>(dg_parts_of(parts, first + k, c, C)) : dg_pack<float, 2>{};
-            n[i] = k < count && kind == DG_EPILOGUE_STATS ? rows[first + k] : 0;
+            part[i] = k < count ? dg_load<4>(dg_parts_of(parts, first + k, c, C)) : dg_pack<float, 4>{};
+            n[i] = k >= count ? 0 : stats ? rows[first + k] : 1;
         }
 #pragma unroll
         for (int i = 0; i < BATCH; i++) {
-            if (kind != DG_EPILOGUE_STATS) {
-                sums.a += (double)part[i].v[0];
-                sums.b += (double)part[i].v[1];
-            } else if (n[i] > 0) {
-                const double m = (double)n[i], d = (double)part[i].v[0] - (double)shift;
-                sums.n += m;
-                sums.a += m * d;
-                sums.b += (double)part[i].v[1] + m * d * d;
+            m.n += n[i];
+#pragma unroll
+            for (int e = 0; e < 2; e++) {
+                const float d = part[i].v[2 * e] - m.shift[e], weighted = n[i] * d;
+                m.a[e] += weighted;
+                m.b[e] += part[i].v[2 * e + 1] + squares * (weighted * d);
             }
         }
     }
     __syncthreads();
-    double *const mine = room + 3 * (int)threadIdx.x;
-    mine[0] = sums.n;
-    mine[1] = sums.a;
-    mine[2] = sums.b;
+    dg_store<4>(room + 4 * threadIdx.x, dg_pack<float, 4>{{m.a[0], m.b[0], m.a[1], m.b[1]}});
+    room[4 * NT + threadIdx.x] = m.n;
     __syncthreads();
-    if (slot) return sums;
-    for (int k = 1; k < slots; k++) {
-        sums.n += mine[3 * k * lanes];
-        sums.a += mine[3 * k * lanes + 1];
-        sums.b += mine[3 * k * lanes + 2];
+    if (slot) return m;
+#pragma unroll 4
+    for (int k = (int)threadIdx.x + lanes; k < NT; k += lanes) {
+        const dg_pack<float, 4> v = dg_load<4>(room + 4 * k);
+        m.a[0] += v.v[0], m.b[0] += v.v[1], m.a[1] += v.v[2], m.b[1] += v.v[3];
+        m.n += room[4 * NT + k];
     }
-    return sums;
+    return m;
 }
 
-/* What an epilogue's sums come to in one group, for channel c. */
+/* What an epilogue's sums come to in one group, for channels c and c + 1. */
 static __device__ __forceinline__ void dg_epilogue_write(const dg_epilogue &s, int group, int c, int C,
-                                                         const dg_epilogue_sums &sums, float shift, double values)
+                                                         const dg_merged &m, float values)
 {
-    const int at = group * C + c;
-    if (s.kind == DG_EPILOGUE_STATS) {
-        const double mean = (double)shift + sums.a / values, m2 = sums.b - sums.a * sums.a / values;
-        const double unbiased = values > 1 ? m2 / (values - 1) : m2;
-        s.mean[at] = (float)mean;
-        s.rstd[at] = (float)(1 / sqrt(m2 / values + s.eps));
-        s.running_mean[c] = (float)((1 - s.momentum) * (double)s.running_mean[c] + s.momentum * mean);
-        s.running_var[c] = (float)((1 - s.momentum) * (double)s.running_var[c] + s.momentum * unbiased);
-    } else {
-        const double rstd = (double)s.rstd[at];
-        s.totals[2 * group * C + c] = (float)(sums.a / values);
-        s.totals[(2 * group + 1) * C + c] = (float)(sums.b * rstd * rstd / values);
+    const float momentum = (float)s.momentum;
+#pragma unroll
+    for (int e = 0; e < 2; e++) {
+        const int at = group * C + c + e;
+        const float a = m.a[e] / values;
+        if (s.kind == DG_EPILOGUE_STATS) {
+            const float mean = m.shift[e] + a, squares = m.b[e] - m.a[e] * a;
+            s.mean[at] = mean;
+            s.rstd[at] = 1 / sqrtf(squares / values + (float)s.eps);
+            s.running_mean[c + e] = (1 - momentum) * s.running_mean[c + e] + momentum * mean;
+            s.running_var[c + e] = (1 - momentum) * s.running_var[c + e] +
+                                   momentum * (squares / (values > 1 ? values - 1 : 1));
+        } else {
+            const float rstd = s.rstd[at];
+            s.totals[2 * group * C + c + e] = a;
+            s.totals[(2 * group + 1) * C + c + e] = m.b[e] / values * (rstd * rstd);
+        }
     }
 }
 
 /* Whole block of NT threads (a power of two), behind its parts for channels c0 .. c0 + channels - 1 (a power of two, of
- * which those below C exist) of column c0 / channels: the last block of the column merges them all and finishes the
- * epilogue. Where there are many, the last of each cluster of neighbours first makes one part of theirs. True in the
- * last block of all. scratch: dg_epilogue_bytes (fuse_launch.h), begins with the parts; counters: dg_epilogue_counters
- * of the column's own; block: its number; values: of a channel, in a group; room: 3 * NT doubles of shared memory that
- * nobody uses any more. */
+ * which those below C exist; both even) of column c0 / channels: the last block of the column merges them all and
+ * finishes the epilogue. Where there are many, the last of each cluster of neighbours first makes one part of theirs.
+ * True in the last block of all. scratch: dg_epilogue_bytes (fuse_launch.h), begins with the parts; counters:
+ * dg_epilogue_counters of the column's own; block: its number; values: of a channel, in a group; room: 5 * NT floats of
+ * shared memory that nobody uses any more. */
 template <int NT>
 static __device__ __forceinline__ bool dg_epilogue_finish(const dg_epilogue &s, float *scratch, unsigned *counters,
                                                           int block, int c0, int channels, int C, int columns,
-                                                          int per_group, double values, double *room)
+                                                          int per_group, float values, float *room)
 {
-    const int lanes = channels < NT ? channels : NT, lane = (int)threadIdx.x % lanes, slot = (int)threadIdx.x / lanes,
-              column = c0 / channels;
-    float *parts = scratch;
-    const float *rows = dg_rows_of(parts, per_group * s.groups, C, column);
-    const int clusters = dg_epilogue_clusters(per_group, s.groups);
-    if (clusters) { /* two steps */
-        float *const next = scratch + dg_parts_bytes(per_group * s.groups, columns, C) / sizeof(float);
-        const int group = block / per_group, which = block % per_group / DG_EPILOGUE_CLUSTER,
-                  to = group * clusters + which;
-        const int first = group * per_group + which * DG_EPILOGUE_CLUSTER,
-                  left = per_group - which * DG_EPILOGUE_CLUSTER;
-        const int count = left < DG_EPILOGUE_CLUSTER ? left : DG_EPILOGUE_CLUSTER;
-        if (!dg_comes_last(counters + 1 + to, (unsigned)count)) return false;
-        for (int c = c0 + lane; c < c0 + channels; c += lanes) {
-            const float shift = s.kind == DG_EPILOGUE_STATS && c < C ? *dg_parts_of(parts, first, c, C) : 0;
-            const dg_epilogue_sums sums = dg_add_parts<NT>(s.kind, parts, rows, first, count, c, C, lanes, shift, room);
-            if (slot || c >= C) continue;
-            const bool stats = s.kind == DG_EPILOGUE_STATS, some = stats && sums.n > 0;
-            const dg_pack<float, 2> part = {{some    ? (float)((double)shift + sums.a / sums.n)
-                                             : stats ? 0
-                                                     : (float)sums.a,
-                                             some ? (float)(sums.b - sums.a * sums.a / sums.n) : (float)sums.b}};
-            dg_store<2>(dg_parts_of(next, to, c, C), part);
-            if (stats && c == c0) dg_rows_of(next, clusters * s.groups, C, column)[to] = (float)sums.n;
+    const bool stats = s.kind == DG_EPILOGUE_STATS;
+    const int lanes = min(channels / 2, NT), mine = c0 + (int)threadIdx.x % lanes * 2, column = c0 / channels;
+    const bool writes = (int)threadIdx.x < lanes;
+    const int clusters = dg_epilogue_clusters(per_group, s.groups, channels), group = block / per_group,
+              which = block % per_group / DG_EPILOGUE_CLUSTER, to = group * clusters + which;
+    float *const merged = scratch + dg_parts_bytes(per_group * s.groups, columns, C) / sizeof(float);
+#pragma unroll 1
+    for (int last = !clusters; last < 2; last++) { /* is it the last step? */
+        float *const parts = last && clusters ? merged : scratch;
+        const int each = last && clusters ? clusters : per_group, runs = last ? s.groups : 1; /* parts of a group */
+        const int begin = last ? 0 : group * per_group + which * DG_EPILOGUE_CLUSTER;
+        const int count = last ? each : min(per_group - which * DG_EPILOGUE_CLUSTER, (int)DG_EPILOGUE_CLUSTER);
+        const float *const rows = dg_rows_of(parts, each * s.groups, C, column);
+        if (!dg_comes_last(last ? counters : counters + 1 + to, (unsigned)(count * runs))) return false;
+#pragma unroll 1
+        for (int c = mine; c < c0 + channels; c += 2 * lanes) {
+            float dgamma[2] = {}, dbeta[2] = {};
+#pragma unroll 1
+            for (int g = 0; g < runs; g++) {
+                const dg_merged m = dg_merge_parts<NT>(stats, parts, rows, begin + g * each, count, c, C, lanes, room);
+                if (!writes || c >= C) continue;
+                if (last) {
+                    dg_epilogue_write(s, g, c, C, m, values);
+#pragma unroll
+                    for (int e = 0; e < 2; e++) {
+                        dbeta[e] += m.a[e];
+                        if (!stats) dgamma[e] += m.b[e] * s.rstd[g * C + c + e];
+                    }
+                    continue;
+                }
+                dg_pack<float, 4> part;
+#pragma unroll
+                for (int e = 0; e < 2; e++) {
+                    const float a = m.a[e] / (stats ? m.n : 1);
+                    part.v[2 * e] = m.shift[e] + a;
+                    part.v[2 * e + 1] = stats ? m.b[e] - m.a[e] * a : m.b[e];
+                }
+                dg_store<4>(dg_parts_of(merged, to, c, C), part);
+                if (stats && c == c0) dg_rows_of(merged, clusters * s.groups, C, column)[to] = m.n;
+            }
+            if (!last || stats || !writes || c >= C) continue;
+#pragma unroll
+            for (int e = 0; e < 2; e++) {
+                if (s.dgamma) s.dgamma[c + e] = dgamma[e];
+                if (s.dbeta) s.dbeta[c + e] = dbeta[e];
+            }
         }
-        parts = next;
-        per_group = clusters;
-        rows = dg_rows_of(parts, per_group * s.groups, C, column);
-    }
-    if (!dg_comes_last(counters, (unsigned)(per_group * s.groups))) return false;
-    for (int c = c0 + lane; c < c0 + channels; c += lanes) {
-        double dgamma = 0, dbeta = 0;
-        for (int g = 0; g < s.groups; g++) {
-            const float shift = s.kind == DG_EPILOGUE_STATS && c < C ? *dg_parts_of(parts, g * per_group, c, C) : 0;
-            const dg_epilogue_sums sums = dg_add_parts<NT>(s.kind, parts, rows, g * per_group, per_group, c, C, lanes,
-                                                           shift, room);
-            if (slot || c >= C) continue;
-            dg_epilogue_write(s, g, c, C, sums, shift, values);
-            dbeta += sums.a;
-            if (s.kind == DG_EPILOGUE_NORM_DX) dgamma += sums.b * (double)s.rstd[g * C + c];
-        }
-        if (slot || c >= C || s.kind != DG_EPILOGUE_NORM_DX) continue;
-        if (s.dgamma) s.dgamma[c] = (float)dgamma;
-        if (s.dbeta) s.dbeta[c] = (float)dbeta;
     }
     return true;
 }

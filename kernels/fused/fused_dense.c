@@ -26,5 +26,6 @@ dg_fused_size dg_fused_dense_size(dg_op_kind kind, const dg_fused_conv *f, const
     const int blocks = a->H * a->W * dg_ceil_div(a->N, DG_DENSE_IMAGES),
               columns = dg_ceil_div(a->Ci, DG_DENSE_CHANNELS);
     if (f->out.kind != DG_EPILOGUE_STATS) return (dg_fused_size){0, 0};
-    return (dg_fused_size){dg_epilogue_bytes(blocks, 1, columns, a->Ci), columns * dg_epilogue_counters(blocks, 1)};
+    return (dg_fused_size){dg_epilogue_bytes(blocks, 1, columns, DG_DENSE_CHANNELS, a->Ci),
+                           columns * dg_epilogue_counters(blocks, 1, DG_DENSE_CHANNELS)};
 }

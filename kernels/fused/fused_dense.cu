@@ -12,7 +12,7 @@
 static constexpr int IMAGES = DG_DENSE_IMAGES, CHANNELS = DG_DENSE_CHANNELS, DEPTH = 128,
                      THREADS = IMAGES / 2 * (CHANNELS / 4);
 static constexpr int LINE = DEPTH + 4; /* of y: rows of 128 would share a bank */
-static_assert(IMAGES * LINE * sizeof(float) >= 3 * THREADS * sizeof(double), "room for the sums of an epilogue");
+static_assert(IMAGES * LINE * sizeof(float) >= 5 * THREADS * sizeof(float), "room for the sums of an epilogue");
 static_assert(LINE >= CHANNELS && THREADS >= CHANNELS, "results lie where y was; a thread a channel");
 
 /* Latents k0 .. k0 + depth - 1 of the images from n0 on; normals come in fours, which may begin in the image before. */
@@ -112,8 +112,9 @@ static __global__ void __launch_bounds__(THREADS) dense_kernel(const dg_fused_co
         dg_store<2>(dg_parts_of(f.scratch, (int)blockIdx.x, c0 + c, C), dg_pack<float, 2>{{mean, m2}});
     }
     if (c == 0) dg_rows_of(f.scratch, blocks, C, (int)blockIdx.y)[blockIdx.x] = (float)rows;
-    dg_epilogue_finish<THREADS>(f.out, f.scratch, f.counters + (int)blockIdx.y * dg_epilogue_counters(blocks, 1),
-                                (int)blockIdx.x, c0, CHANNELS, C, columns, blocks, (double)a.N * pixels, (double *)y);
+    dg_epilogue_finish<THREADS>(f.out, f.scratch,
+                                f.counters + (int)blockIdx.y * dg_epilogue_counters(blocks, 1, CHANNELS),
+                                (int)blockIdx.x, c0, CHANNELS, C, columns, blocks, (float)(a.N * pixels), y);
 }
 
 void dg_fused_dense(const dg_fused_conv *f, cudaStream_t stream)

@@ -22,10 +22,12 @@ const char *dg_fused_head_refuses(const dg_fused_head *h)
     return "the head's result is a gradient";
 }
 
+/* The terms of the losses come first, two doubles an image. */
 dg_fused_size dg_fused_head_size(const dg_fused_head *h)
 {
-    if (h->out.kind != DG_EPILOGUE_NORM_DX) return (dg_fused_size){0, 1};
-    const int per_group = h->N / h->out.groups;
-    return (dg_fused_size){dg_epilogue_bytes(per_group, h->out.groups, 1, h->C),
-                           dg_epilogue_counters(per_group, h->out.groups)};
+    const size_t terms = DG_HEAD_TERM_BYTES * (size_t)h->N;
+    if (h->out.kind != DG_EPILOGUE_NORM_DX) return (dg_fused_size){terms, 1};
+    const int per_group = h->N / h->out.groups, channels = dg_head_channels(h->C);
+    return (dg_fused_size){terms + dg_epilogue_bytes(per_group, h->out.groups, 1, channels, h->C),
+                           dg_epilogue_counters(per_group, h->out.groups, channels)};
 }

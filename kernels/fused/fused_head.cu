@@ -59,37 +59,39 @@ static __device__ __forceinline__ float sum_of_block(float v)
     return sum;
 }
 
-/* The last block: sums in index order, as bce.cu has them. room: 2 * THREADS doubles. */
+/* Loss and probability of an image, from its own block. */
+struct alignas(16) head_term {
+    double loss, prob;
+};
+static_assert(sizeof(head_term) == DG_HEAD_TERM_BYTES, "as many bytes as its scratch has");
+
+/* The last block: each thread its images' terms, then the threads as a tree. room: 4 * WARPS doubles. */
 static __device__ __forceinline__ void sum_losses(const dg_fused_head &h, double *room)
 {
-    double *const loss_of = room, *const prob_of = room + THREADS;
-    const int each = h.N / h.losses, mine = (int)threadIdx.x / 32; /* a warp's first thread adds up a loss */
-    const bool adds = threadIdx.x % 32 == 0 && mine < h.losses;
-    double loss = 0, prob = 0;
-    for (int first = 0; first < h.N; first += THREADS) {
-        const int i = first + (int)threadIdx.x;
-        __syncthreads();
-        if (i < h.N) {
-            const dg_bce_term term = dg_bce_of((double)h.logit[i], h.target[i / each]);
-            loss_of[threadIdx.x] = term.loss;
-            prob_of[threadIdx.x] = term.prob;
-        }
-        __syncthreads();
-        if (!adds) continue;
-        const int from = max(first, mine * each), to = min(first + THREADS, (mine + 1) * each);
-        for (int k = from; k < to; k++) {
-            loss += loss_of[k - first];
-            prob += prob_of[k - first];
-        }
+    const int each = h.N / h.losses, mine = (int)threadIdx.x;
+    const head_term *const terms = (const head_term *)h.scratch;
+    double sum[4] = {}; /* loss and probability of either part */
+    for (int i = mine; i < h.N; i += THREADS) {
+        const head_term term = terms[i];
+        const bool second = i >= each;
+        sum[0] += second ? 0 : term.loss, sum[2] += second ? term.loss : 0;
+        sum[1] += second ? 0 : term.prob, sum[3] += second ? term.prob : 0;
     }
-    if (!adds) return;
-    dg_metrics *const row = &h.ring[h.state->step % DG_RING];
-    row->value[h.loss[mine]] = loss / each;
-    row->value[h.prob[mine]] = prob / each;
+    __syncthreads();
+#pragma unroll
+    for (int q = 0; q < 4; q++) {
+        for (int d = 16; d > 0; d /= 2) sum[q] += __shfl_xor_sync(0xffffffffu, sum[q], d);
+        if (mine % 32 == 0) room[mine / 32 * 4 + q] = sum[q];
+    }
+    __syncthreads();
+    if (mine >= 2 * h.losses) return;
+    double all = 0;
+    for (int k = 0; k < WARPS; k++) all += room[k * 4 + mine];
+    h.ring[h.state->step % DG_RING].value[mine % 2 ? h.prob[mine / 2] : h.loss[mine / 2]] = all / each;
 }
 
 /* lanes and channels: powers of two, of which channels is at least C. */
-static __global__ void __launch_bounds__(THREADS) head_kernel(const dg_fused_head h, int lanes, int channels)
+static __global__ void __launch_bounds__(THREADS, 2) head_kernel(const dg_fused_head h, int lanes, int channels)
 {
     DEV_CHECK(blockDim.x == THREADS);
     SHARED(double, room, [4 * THREADS]);
@@ -115,11 +117,14 @@ static __global__ void __launch_bounds__(THREADS) head_kernel(const dg_fused_hea
     }
     sum = sum_of_block(sum);
     if (threadIdx.x == 0) {
+        const dg_bce_term term = dg_bce_of((double)sum, h.target[image / each]);
         h.logit[image] = sum;
-        h.dlogit[image] = slope = (float)(dg_bce_of((double)sum, h.target[image / each]).slope / each);
+        h.dlogit[image] = slope = (float)(term.slope / each);
+        ((head_term *)h.scratch)[image] = {term.loss, term.prob};
     }
     __syncthreads();
 
+    float *const parts = h.scratch + (size_t)h.N * (DG_HEAD_TERM_BYTES / sizeof(float));
     const float back = slope;
     const bool norm_dx = h.out.kind == DG_EPILOGUE_NORM_DX;
     float *const shared = (float *)room; /* [8][THREADS] */
@@ -166,19 +171,18 @@ static __global__ void __launch_bounds__(THREADS) head_kernel(const dg_fused_hea
                 part.v[0] += shared[2 * e * THREADS + k * lanes + lane];
                 part.v[1] += shared[(2 * e + 1) * THREADS + k * lanes + lane];
             }
-            dg_store<2>(dg_parts_of(h.scratch, image, c + e, h.C), part);
+            dg_store<2>(dg_parts_of(parts, image, c + e, h.C), part);
         }
     }
-    const bool last = norm_dx ? dg_epilogue_finish<THREADS>(h.out, h.scratch, h.counters, image, 0, channels, h.C, 1,
-                                                            per_group, (double)per_group * h.pixels, room)
+    const bool last = norm_dx ? dg_epilogue_finish<THREADS>(h.out, parts, h.counters, image, 0, channels, h.C, 1,
+                                                            per_group, (float)(per_group * h.pixels), shared)
                               : dg_comes_last(h.counters, (unsigned)h.N);
     if (last) sum_losses(h, room);
 }
 
 void dg_fused_head_launch(const dg_fused_head *h, cudaStream_t stream)
 {
-    int channels = 4;
-    while (channels < h->C) channels *= 2;
+    const int channels = dg_head_channels(h->C);
     const int lanes = channels / 4 < THREADS ? channels / 4 : THREADS;
     KLAUNCH_AFTER(head_kernel, dim3((unsigned)h->N), dim3(THREADS), 0, stream, *h, lanes, channels);
 }

@@ -25,8 +25,8 @@ dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, 
     g.shared = (size_t)dg_mma_tile_of(kind, a, tune).bytes +
                (size_t)g.channels * (f->in.kind == DG_PROLOGUE_NORM_DX ? 3 : 2) * sizeof(float);
     const int merged = g.blocks / f->out.groups; /* blocks of a group of the epilogue's */
-    g.sum_bytes = sums ? dg_epilogue_bytes(merged, f->out.groups, g.columns, C) : 0;
-    g.sum_counters = sums ? g.columns * dg_epilogue_counters(merged, f->out.groups) : 0;
+    g.sum_bytes = sums ? dg_epilogue_bytes(merged, f->out.groups, g.columns, tune->tile_n, C) : 0;
+    g.sum_counters = sums ? g.columns * dg_epilogue_counters(merged, f->out.groups, tune->tile_n) : 0;
     g.part_bytes = tune->split > 1
                        ? (size_t)g.blocks * (size_t)g.columns * (size_t)tune->split * (size_t)results * sizeof(float)
                        : 0;

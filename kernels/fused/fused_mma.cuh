@@ -130,7 +130,7 @@ static __device__ __forceinline__ int dg_fused_rows(const dg_conv_args &a, const
 /* dg_epilogue_finish, one for all kernels of a file: what happens once a block need not be compiled dozens of times. */
 template <int NT>
 static __device__ DEV_NOINLINE void dg_fused_finish(dg_epilogue s, float *sums, unsigned *counters, int n0,
-                                                    int channels, int C, int per_group, double values, double *room)
+                                                    int channels, int C, int per_group, float values, float *room)
 {
     dg_epilogue_finish<NT>(s, sums, counters, (int)blockIdx.x, n0, channels, C, (int)gridDim.y, per_group, values,
                            room);
@@ -213,9 +213,9 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
         part.v[1] = dg_column_sum<Job, G>(second, other);
     }
     if (threadIdx.x < G::N && c < C) dg_store<2>(dg_parts_of(f.sums, (int)blockIdx.x, c, C), part);
-    const int merged = blocks / s.groups, counters = dg_epilogue_counters(merged, s.groups);
+    const int merged = blocks / s.groups, counters = dg_epilogue_counters(merged, s.groups, G::N);
     dg_fused_finish<G::NT>(s, f.sums, f.columns + (int)blockIdx.y * counters, n0, G::N, C, merged,
-                           (double)(f.conv.N / s.groups) * to.rows * to.cols, reinterpret_cast<double *>(room));
+                           (float)(f.conv.N / s.groups * to.rows * to.cols), room);
 }
 
 /* ---- The kernel ---- */
@@ -227,7 +227,7 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
     typedef typename P::piece piece;
     static constexpr bool there = P::units > G::portion; /* the larger of both */
     static constexpr size_t room = 2 * sizeof(uint4) * (there ? P::units : G::portion);
-    static_assert(room >= 3 * G::NT * sizeof(double) && room >= 2 * Job::shares * G::N * sizeof(float),
+    static_assert(room >= 5 * G::NT * sizeof(float) && room >= 2 * Job::shares * G::N * sizeof(float),
                   "the epilogue works where factors were");
     dev_pool pool;
     uint4 *const patch = pool.take<uint4>(2 * P::units), *const weights = pool.take<uint4>(2 * G::portion);
@@ -251,11 +251,11 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
     Job job(a, n0, first, cell, place, patch, weights);
     if (f.early) job.first_weights();
     grid_dependency_wait(); /* until here nothing was read but weights that are as they will be */
-    grid_dependents_launch();
     dg_fused_table<G>(table, f.in, group, first * G::chunk, (last - first) * G::chunk, from.channels, Job::shift(a));
     __syncthreads();
     job.loader.map(f.in.pre, from.rows, from.cols, from.channels, cell, table, f.in.factor);
     dg_mma_run(job, last - first);
+    grid_dependents_launch();
     if (f.split > 1 && !dg_fused_join<G>(f, job.sums)) return;
     if (G::E::scaled) job.sums.times(dg_power_of_two(-Job::shift(a)));
     dg_fused_results<Job, G>(f, job.sums, cell, group, n0, reinterpret_cast<float *>(there ? patch : weights));

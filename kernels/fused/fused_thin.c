@@ -52,6 +52,6 @@ dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f)
     /* 4 x 32 pixels and 32 channels a block, see conv_thin_patch.cuh */
     const int groups = f->out.groups, per_group = a->N / groups * dg_ceil_div(a->Ho, 4) * dg_ceil_div(a->Wo, 32),
               columns = dg_ceil_div(a->Co, 32);
-    return (dg_fused_size){dg_epilogue_bytes(per_group, groups, columns, a->Co),
-                           columns * dg_epilogue_counters(per_group, groups)};
+    return (dg_fused_size){dg_epilogue_bytes(per_group, groups, columns, 32, a->Co),
+                           columns * dg_epilogue_counters(per_group, groups, 32)};
 }

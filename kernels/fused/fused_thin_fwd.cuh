@@ -95,8 +95,7 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
 {
     DEV_CHECK(blockDim.x == fwd::NT);
     /* of the sums of an epilogue */
-    constexpr int room = 3 * fwd::NT * (int)(sizeof(double) / sizeof(float)),
-                  both = fwd::patch_words + fwd::weight_words;
+    constexpr int room = 5 * fwd::NT, both = fwd::patch_words + fwd::weight_words;
     SHARED(float, shared, [both > room ? both : room]);
     static_assert(fwd::patch_words % 4 == 0, "weights begin at 16 bytes");
     float *const patch = shared, *const weight = shared + fwd::patch_words;
@@ -172,9 +171,10 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
     dg_epilogue out = f.out;
     out.kind = DG_EPILOGUE_NORM_DX; /* the compiler leaves out what other kinds need */
     dg_epilogue_finish<fwd::NT>(out, f.scratch,
-                                f.counters + (int)blockIdx.y * dg_epilogue_counters(blocks, f.out.groups), tile, co0,
-                                DG_THIN_CHANNELS, a.Co, (int)gridDim.y, blocks, (double)per_group * a.Ho * a.Wo,
-                                (double *)shared);
+                                f.counters +
+                                    (int)blockIdx.y * dg_epilogue_counters(blocks, f.out.groups, DG_THIN_CHANNELS),
+                                tile, co0, DG_THIN_CHANNELS, a.Co, (int)gridDim.y, blocks,
+                                (float)(per_group * a.Ho * a.Wo), shared);
 }
 
 template <class fwd>
