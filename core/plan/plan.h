@@ -112,10 +112,11 @@ double dg_op_bytes(const dg_plan *p, const dg_op *op);
 double dg_operand_bytes(const dg_plan *p, const dg_op *op, int operand);
 
 /* The launch that op number `op` belongs to, NULL where the plan has none; is it fused; how many kernels the op has of
- * its own: of a fused launch the main op has one. Bytes that a fused launch reads and writes. */
+ * its own: of a fused launch the main op has all. Kernels of a fused launch; bytes that it reads and writes. */
 const dg_launch *dg_plan_launch(const dg_plan *p, int op);
 bool dg_plan_fused(const dg_plan *p, int op);
 int dg_op_kernels(const dg_plan *p, int op);
+int dg_launch_kernels(const dg_launch *l);
 double dg_launch_bytes(const dg_plan *p, const dg_launch *l);
 
 /* Tables for `dcgan plan`: an op a line with shapes, bytes, FLOPs; of a GPU's plan, whose chain (branches.h) is not 0,

@@ -15,10 +15,14 @@ bool dg_plan_fused(const dg_plan *p, int op)
     return l && l->kind != DG_LAUNCH_OP;
 }
 
+/* An update is the parts of all sums, then their sums and Adam. */
+int dg_launch_kernels(const dg_launch *l) { return l->kind == DG_LAUNCH_UPDATE ? 2 : 1; }
+
 int dg_op_kernels(const dg_plan *p, int op)
 {
     const dg_launch *l = dg_plan_launch(p, op);
-    return !l || l->kind == DG_LAUNCH_OP ? dg_work_of(&p->op[op], DG_F32).kernels : l->main == op;
+    if (!l || l->kind == DG_LAUNCH_OP) return dg_work_of(&p->op[op], DG_F32).kernels;
+    return l->main == op ? dg_launch_kernels(l) : 0;
 }
 
 /* Is operand k of op i the first (want: of those that write it) of the launch in its row? */

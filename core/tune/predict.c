@@ -36,7 +36,8 @@ dg_prediction dg_predict_cpu(const dg_op *op, double bytes, const dg_machine *m)
 /* All of a fused launch. The parts of sums are added by the kernel itself: they are moved still, but nothing waits. */
 static dg_prediction predict_launch(const dg_plan *p, const dg_launch *l, const dg_machine *m)
 {
-    dg_prediction r = {.kernels = 1, .launch_us = m->launch_us};
+    const int kernels = dg_launch_kernels(l);
+    dg_prediction r = {.kernels = kernels, .launch_us = kernels * m->launch_us};
     for (int i = l->first; i < l->first + l->count; i++) {
         if (!dg_is_conv(p->op[i].kind)) continue;
         const dg_prediction one = dg_predict_gpu(&p->op[i], 0, m);

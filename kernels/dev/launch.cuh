@@ -52,7 +52,9 @@ template <class K> static inline bool dev_may_overlap(K kernel)
 
 #ifdef __CUDACC__
 /* Without being asked, a kernel gets 48 KB less its static arrays. The limit is raised, never lowered: launches that
- * were captured before may need more of it than this one. */
+ * were captured before may need more of it than this one. The split of L1 and shared memory is left to the driver: with
+ * all for shared memory, so that no kernel waits for another split, every fused kernel was 5 to 15% slower on an H100.
+ */
 static inline cudaError_t dev_allow_shared(const void *kernel, size_t shared)
 {
     cudaFuncAttributes a;

@@ -42,7 +42,7 @@ static size_t shared_of(const dg_update_job *j)
 
 size_t dg_update_shared(const dg_fused_update *u)
 {
-    size_t most = sizeof(float) * DG_UPDATE_THREADS * 4; /* of a consumer */
+    size_t most = 0;
     for (int i = 0; i < u->jobs; i++)
         if (shared_of(&u->job[i]) > most) most = shared_of(&u->job[i]);
     return most;
@@ -102,15 +102,17 @@ static dg_update_work work_of(const dg_update_job *j)
     return w;
 }
 
-/* About how long a block of a job takes on an H100, in ns: to begin and to leave its sums, and for each unit. */
+/* How long a block of a job takes, in ns: to begin and to leave its sums, and for each unit. Measured on an H100 in
+ * bf16 (samples of the kernel's instructions by job, docs/results/2026-11-22-h100.md); those of other arithmetics, and
+ * of gemv and dense, are estimates. */
 static double block_ns(const dg_update_work *w, dg_math math)
 {
-    static const double begin = 2500;
+    static const double begin = 4000;
     const double units = dg_ceil_div(w->units, w->parts);
     switch ((dg_fused_family)w->kind) {
-    case DG_FUSED_MMA: return begin + units * (math == DG_MATH_TF32 ? 2200 : 1300);
-    case DG_FUSED_THIN: return begin + units * 430 * w->conv.Ci;
-    case DG_FUSED_THIN_MMA: return begin + units * (250 + (math == DG_MATH_BF16 ? 60 : 120) * w->conv.Ci);
+    case DG_FUSED_MMA: return begin + units * (math == DG_MATH_TF32 ? 4000 : 2500);
+    case DG_FUSED_THIN: return begin + units * 1000 * w->conv.Ci;
+    case DG_FUSED_THIN_MMA: return begin + units * (math == DG_MATH_BF16 ? 730 : 1100) * w->conv.Ci;
     case DG_FUSED_GEMV: return begin + units * 15;
     case DG_FUSED_DENSE: return begin + units * 1000;
     case DG_FUSED_WGMMA:
@@ -142,8 +144,7 @@ static void add_range(dg_update_layout *l, int64_t from, int64_t end, int work)
     r->slots = 1;
     while (parts > 8 * r->slots && r->slots < 64) r->slots *= 2;
     r->width = DG_UPDATE_THREADS * 8 / r->slots;
-    const int64_t wanted = (r->count + r->width - 1) / r->width;
-    r->blocks = wanted < 264 ? (int)wanted : 264; /* more of them would only repeat the powers */
+    r->blocks = (int)((r->count + r->width - 1) / r->width);
     r->first = l->consumers;
     l->consumers += r->blocks;
 }

@@ -1,9 +1,8 @@
 /* How a fused update (fuse.h) is divided among the blocks of its launch: what the kernel is given, made by
  * fused_update.c. Internal to kernels/; plain C.
  *
- * Producers come first: each makes one part of the sums of one tile of one weight gradient. Then come consumers, each
- * with a few weights in a row: they wait for the producers of their job, add its parts up and do Adam. Blocks take
- * their numbers when they start, so that whoever waits does so for blocks that are running. */
+ * The producers are one launch: each makes one part of the sums of one tile of one weight gradient. Behind it the
+ * consumers are another, each with a few weights in a row: they add their job's parts up and do Adam. */
 #ifndef DG_FUSED_UPDATE_H
 #define DG_FUSED_UPDATE_H
 
@@ -20,15 +19,8 @@ enum {
     DG_UPDATE_RANGES = 2 * DG_UPDATE_JOBS + 1
 };
 
-/* Counters: the next number, consumers that are done, weights that are not finite; then, of each job, producers done.
- */
-enum {
-    DG_UPDATE_NUMBER,
-    DG_UPDATE_DONE,
-    DG_UPDATE_BAD,
-    DG_UPDATE_MADE,
-    DG_UPDATE_COUNTERS = DG_UPDATE_MADE + DG_UPDATE_JOBS
-};
+/* Counters: consumers that are done, weights that are not finite. */
+enum { DG_UPDATE_DONE, DG_UPDATE_BAD, DG_UPDATE_COUNTERS };
 
 /* Bytes of shared memory of tensor-core jobs behind those of the plain kernel: for each group three numbers a channel
  * of one side and two of the other, of 64 and 16 channels; where values of the patch are. */

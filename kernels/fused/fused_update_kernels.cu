@@ -1,7 +1,99 @@
-/* All weight gradients of a network and Adam behind them. */
+/* All weight gradients of a network and Adam behind them, in two kernels: the parts of the sums
+ * (fused_update_job.cuh), then, here, their sums and Adam.
+ *
+ * Tile: 2,048 weights a block, or fewer where their sum has many parts. Shared memory: 4 KB. Registers: 64. Bound by:
+ * memory, 24 bytes a weight, 4 more each part, and what the sum's parts are. */
 #include "kernels/fused/fused_update_job.cuh"
+#include "kernels/ops/adam/adam.cuh"
 
 static_assert(sizeof(dg_update_layout) < 4096, "a kernel's parameters");
+
+/* Parts are added in order, a slot of threads every so many; then the slots are halved again and again. */
+static __global__ void __launch_bounds__(DG_UPDATE_THREADS) adam_kernel(const GRID_CONSTANT dg_update_layout u)
+{
+    const dg_adam_args &a = u.adam;
+    SHARED(dg_adam_factors<float>, factors, );
+    SHARED(unsigned, bad_here, );
+    dev_pool pool;
+    float *const room = pool.take<float>(DG_UPDATE_THREADS * 4);
+    int number = 0;
+    while ((int)blockIdx.x >= u.range[number].first + u.range[number].blocks) number++;
+    const dg_update_range &r = u.range[number];
+    const int lanes = DG_UPDATE_THREADS / r.slots, lane = (int)threadIdx.x % lanes, slot = (int)threadIdx.x / lanes;
+    float *const p = (float *)a.p + r.from, *const m = (float *)a.m + r.from, *const v = (float *)a.v + r.from;
+    const bool own = r.work >= 0; /* else the gradient is there */
+    const dg_update_work &w = u.job[own ? r.work : 0];
+    const int parts = own ? w.parts : 1;
+    float *const gradient = own ? (float *)w.conv.w : (float *)a.g + r.from;
+    const float *const from = parts > 1 ? u.scratch + w.scratch : gradient;
+    grid_dependency_wait();
+    grid_dependents_launch();
+    const uint64_t step_now = a.state->step;
+    if (threadIdx.x == 0) {
+        factors = dg_adam_factors_of<float>(a, step_now);
+        bad_here = 0;
+    }
+    unsigned broken = 0;
+    const int64_t i0 = (int64_t)((int)blockIdx.x - r.first) * r.width;
+    dg_pack<float, 4> pp[2], mm[2], vv[2], g[2];
+    int64_t at[2];
+    bool mine[2];
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        at[h] = i0 + (h * lanes + lane) * 4;
+        mine[h] = at[h] < r.count;
+        pp[h] = mm[h] = vv[h] = g[h] = {};
+        if (slot || !mine[h]) continue;
+        pp[h] = dg_load<4>(p + at[h]);
+        mm[h] = dg_load<4>(m + at[h]);
+        vv[h] = dg_load<4>(v + at[h]);
+    }
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        if (!mine[h]) continue;
+        const float *const part = from + at[h];
+#pragma unroll 4
+        for (int k = slot; k < parts; k += r.slots) {
+            const dg_pack<float, 4> one = dg_load<4>(part + k * w.count);
+#pragma unroll
+            for (int e = 0; e < 4; e++) g[h].v[e] += one.v[e];
+        }
+    }
+    __syncthreads(); /* the factors are there */
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        for (int half = r.slots / 2; half > 0; half /= 2) {
+            __syncthreads();
+            if (slot >= half && slot < 2 * half) dg_store<4>(room + ((int)threadIdx.x - half * lanes) * 4, g[h]);
+            __syncthreads();
+            if (slot >= half) continue;
+            const dg_pack<float, 4> upper = dg_load<4>(room + (int)threadIdx.x * 4);
+#pragma unroll
+            for (int e = 0; e < 4; e++) g[h].v[e] += upper.v[e];
+        }
+        if (slot || !mine[h]) continue;
+        if (parts > 1) dg_store<4>(gradient + at[h], g[h]);
+        broken += dg_adam_step<float, 4>(factors, pp[h], mm[h], vv[h], g[h]);
+        dg_store<4>(p + at[h], pp[h]);
+        dg_store<4>(m + at[h], mm[h]);
+        dg_store<4>(v + at[h], vv[h]);
+    }
+    if (broken) atomicAdd(&bad_here, broken);
+    __syncthreads();
+    if (threadIdx.x) return;
+    unsigned *const counter = u.counters;
+    if (bad_here) atomicAdd(counter + DG_UPDATE_BAD, bad_here);
+    __threadfence();
+    if (atomicAdd(counter + DG_UPDATE_DONE, 1u) != (unsigned)u.consumers - 1) return;
+    __threadfence();
+    /* The last of all: nobody reads the step or a counter any more. */
+    a.ring[step_now % DG_RING].value[a.bad] = (double)atomicExch(counter + DG_UPDATE_BAD, 0u);
+    if (u.advance.state) {
+        u.advance.state->step = step_now + 1;
+        u.advance.state->cursor += u.advance.batch;
+    }
+    atomicExch(counter + DG_UPDATE_DONE, 0u);
+}
 
 void dg_fused_update_launch(const dg_fused_update *u, cudaStream_t stream)
 {
@@ -12,4 +104,6 @@ void dg_fused_update_launch(const dg_fused_update *u, cudaStream_t stream)
                        : math == DG_MATH_FP16 ? dg_fused_update_fp16
                                               : dg_fused_update_bf16;
     start(&l, dg_update_shared(u), stream);
+    KLAUNCH_AFTER(adam_kernel, dim3((unsigned)l.consumers), dim3(DG_UPDATE_THREADS),
+                  sizeof(float) * DG_UPDATE_THREADS * 4, stream, l);
 }

@@ -13,7 +13,7 @@ grep -qE '^plan train: .* [0-9]+ dependent kernels$' "$dir/.out"
 fact $? 'the plan should count its dependent kernels'
 for arch in sm_90 sm_80; do
     exits 0 plan dcgan64-paper --arch $arch --precision bf16 --fuse all
-    prints ' 28 dependent kernels'
+    prints ' 30 dependent kernels'
 done
 exits 0 plan dcgan64-paper --arch sm_90 --precision tf32 --fuse all,-update --json
 prints '"because": "rule", "launch": '

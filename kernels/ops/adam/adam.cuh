@@ -11,14 +11,20 @@ template <class real> struct dg_adam_factors {
     real rate, unbias, eps, new1, keep2, new2;
 };
 
-/* The powers are in double and the same for all weights: one thread a block makes them. */
+/* The powers are in double and the same for all weights: one thread a block makes them, by squaring, for everybody
+ * waits for it and the library's pow() is a lot of code for a whole exponent. */
 template <class real>
 static __device__ __forceinline__ dg_adam_factors<real> dg_adam_factors_of(const dg_adam_args &a, uint64_t step)
 {
-    const double t = (double)(step + 1);
     dg_adam_factors<real> f;
-    f.rate = (real)(a.state->lr[a.net] / (1 - pow(a.beta1, t)));
-    f.unbias = (real)(1 / sqrt(1 - pow(a.beta2, t)));
+    double power1 = 1, power2 = 1, square1 = a.beta1, square2 = a.beta2;
+#pragma unroll 1
+    for (uint64_t t = step + 1; t; t >>= 1) {
+        if (t & 1) power1 *= square1, power2 *= square2;
+        square1 *= square1, square2 *= square2;
+    }
+    f.rate = (real)(a.state->lr[a.net] / (1 - power1));
+    f.unbias = (real)(1 / sqrt(1 - power2));
     f.eps = (real)a.eps;
     f.new1 = (real)(1 - a.beta1);
     f.keep2 = (real)a.beta2;
