@@ -105,7 +105,7 @@ const char *dg_variant_choose(const dg_op *op, dg_tune *out, dg_type real, const
     int i = 0;
     while (v[i]) i++;
     while (i-- > 0) {
-        if (v[i]->by_row) continue;
+        if (v[i]->by_row >> op->kind & 1) continue;
         dg_tune t = {.variant = v[i], .why = "rule"};
         if (i > 0 && dg_variant_check(op, &t, real, gpu)) continue;
         t = (dg_tune){.variant = v[i], .why = "rule"};

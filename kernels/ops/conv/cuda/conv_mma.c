@@ -197,5 +197,9 @@ static void work(const dg_op *op, dg_work *w)
 
 const dg_variant dg_conv_variant_mma = {
     .name = "mma", .check = check, .choose = choose, .work = work, .fused = DG_FUSED_MMA};
-const dg_variant dg_conv_variant_wgmma = {
-    .name = "wgmma", .check = check_wgmma, .work = work, .fused = DG_FUSED_WGMMA, .by_row = true};
+const dg_variant dg_conv_variant_wgmma = {.name = "wgmma",
+                                          .check = check_wgmma,
+                                          .choose = choose,
+                                          .work = work,
+                                          .fused = DG_FUSED_WGMMA,
+                                          .by_row = 1u << DG_OP_conv_dx};
