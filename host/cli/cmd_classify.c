@@ -14,6 +14,11 @@
 #include "host/options/option_table.h"
 #include "host/run/progress.h"
 
+typedef struct {
+    double share;
+    int class;
+} ranked;
+
 /* All pictures that the operands mean, one behind the other. */
 typedef struct {
     const dg_options *o;
@@ -23,6 +28,7 @@ typedef struct {
     char **path;
     int count, capacity;
     double *share; /* (count, classes) */
+    ranked *rank;  /* (classes): of one picture, as rank leaves them */
 } job;
 
 static dg_err add_picture(job *j, const char *folder, const char *name, const uint8_t *pixels)
@@ -106,7 +112,8 @@ static dg_err classify(job *j, dg_progress *progress)
 {
     const size_t classes = (size_t)j->l->classes;
     j->share = malloc((size_t)j->count * classes * sizeof *j->share);
-    if (!j->share) return dg_fail(DG_DEVICE, "out of memory for %d pictures", j->count);
+    j->rank = malloc(classes * sizeof *j->rank);
+    if (!j->share || !j->rank) return dg_fail(DG_DEVICE, "out of memory for %d pictures", j->count);
     for (int i = 0; i < j->count; i += DG_LABELLER_CHUNK) {
         const int n = j->count - i < DG_LABELLER_CHUNK ? j->count - i : DG_LABELLER_CHUNK;
         double *p = j->share + (size_t)i * classes;
@@ -122,42 +129,41 @@ static dg_err classify(job *j, dg_progress *progress)
     return DG_OK;
 }
 
-/* The class with the place-th largest share; of equals the first. */
-static int class_at(const double *p, int classes, int place)
+static int larger_first(const void *a, const void *b)
 {
-    for (int c = 0; c < classes; c++) {
-        int before = 0;
-        for (int k = 0; k < classes; k++) before += p[k] > p[c] || (k < c && p[k] == p[c]);
-        if (before == place) return c;
-    }
-    return 0;
+    const ranked *x = a, *y = b;
+    return x->share != y->share ? (x->share < y->share ? 1 : -1) : x->class - y->class;
+}
+
+/* The classes of picture i, the likeliest first; of equals the first. */
+static const ranked *rank(const job *j, int i)
+{
+    const double *p = j->share + (size_t)i * (size_t)j->l->classes;
+    for (int c = 0; c < j->l->classes; c++) j->rank[c] = (ranked){p[c], c};
+    qsort(j->rank, (size_t)j->l->classes, sizeof *j->rank, larger_first);
+    return j->rank;
 }
 
 static void print_text(const job *j, int i, int top)
 {
-    const double *p = j->share + (size_t)i * (size_t)j->l->classes;
-    char line[4096], path[4096], name[300];
-    size_t n = 0;
-    *line = 0;
-    for (int k = 0; k < top && n < sizeof line; k++) {
-        const int c = class_at(p, j->l->classes, k);
-        n += (size_t)snprintf(line + n, sizeof line - n, "%s%s %.1f%%", k ? ", " : "",
-                              dg_printable(name, sizeof name, j->l->name[c]), 100 * p[c]);
-    }
-    dg_say("%s: %s", dg_printable(path, sizeof path, j->path[i]), line);
+    const ranked *r = rank(j, i);
+    char path[4 * 4096], name[4 * 256];
+    printf("%s: ", dg_printable(path, sizeof path, j->path[i]));
+    for (int k = 0; k < top; k++)
+        printf("%s%s %.1f%%", k ? ", " : "", dg_printable(name, sizeof name, j->l->name[r[k].class]), 100 * r[k].share);
+    putchar('\n');
 }
 
 static void print_json(const job *j, int i, int top)
 {
-    const double *p = j->share + (size_t)i * (size_t)j->l->classes;
+    const ranked *r = rank(j, i);
     printf("%s\n  {\"path\": ", i ? "," : "");
     dg_json_text(stdout, j->path[i]);
     printf(", \"classes\": [");
     for (int k = 0; k < top; k++) {
-        const int c = class_at(p, j->l->classes, k);
         printf("%s{\"class\": ", k ? ", " : "");
-        dg_json_text(stdout, j->l->name[c]);
-        printf(", \"share\": %.6f}", p[c]);
+        dg_json_text(stdout, j->l->name[r[k].class]);
+        printf(", \"share\": %.6f}", r[k].share);
     }
     printf("]}");
 }
@@ -174,20 +180,20 @@ enum { ON_SHEET = 400 };
 
 static dg_err draw_sheet(const job *j)
 {
-    const int n = j->count < ON_SHEET ? j->count : ON_SHEET, classes = j->l->classes;
+    const int n = j->count < ON_SHEET ? j->count : ON_SHEET;
     dg_mistake *m = malloc((size_t)n * sizeof *m);
-    dg_image im;
+    dg_image im = {.pixels = NULL};
     if (!m) return dg_fail(DG_DEVICE, "out of memory for %s", j->o->sheet);
     for (int i = 0; i < n; i++) {
-        const double *p = j->share + (size_t)i * (size_t)classes;
+        const ranked first = *rank(j, i);
         const char *slash = strrchr(j->path[i], '/');
-        const int c = class_at(p, classes, 0);
-        m[i] = (dg_mistake){j->pixels + (size_t)i * j->picture, slash ? slash + 1 : j->path[i], j->l->name[c], p[c]};
+        m[i] = (dg_mistake){j->pixels + (size_t)i * j->picture, slash ? slash + 1 : j->path[i], j->l->name[first.class],
+                            first.share};
     }
     dg_err e = dg_mistakes_draw(m, n, j->l->model.size, j->l->model.channels, j->l->model.name, &im);
     const dg_text words[] = {{"Software", dg_version}, {"Model", j->l->model.name}};
     if (!e) e = dg_png_write(j->o->sheet, &im, words, 2);
-    if (!e) dg_image_free(&im);
+    dg_image_free(&im);
     free(m);
     return e;
 }
@@ -223,6 +229,7 @@ int dg_cmd_classify(const dg_options *given)
     free(j.path);
     free(j.pixels);
     free(j.share);
+    free(j.rank);
     dg_labeller_close(j.l);
     return (int)e;
 }

@@ -40,6 +40,11 @@ static dg_err check_classes(const dg_training *r, const dg_model *model)
     else
         dg_progress_note(r->progress, "%d classes, %d pictures for training and %d for testing", d->classes, d->train,
                          d->count - d->train);
+    if (d->train < d->count && classes > DG_CONFUSED_CLASSES)
+        dg_progress_note(r->progress,
+                         "with more than %d classes there is no confusion.png, and confusion.csv has the accuracy of "
+                         "each alone",
+                         DG_CONFUSED_CLASSES);
     return DG_OK;
 }
 

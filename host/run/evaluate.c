@@ -19,7 +19,9 @@ static void count(dg_evaluation *v, const int32_t *label, const double *p, const
             if (of[c] > of[top]) top = c;
         v->said[i] = top;
         v->share[i] = of[top];
-        v->confusion[(size_t)label[i] * (size_t)v->classes + (size_t)top]++;
+        v->is[label[i]]++;
+        v->right[label[i]] += top == label[i];
+        if (v->confusion) v->confusion[(size_t)label[i] * (size_t)v->classes + (size_t)top]++;
         loss += each[i];
         right += top == label[i];
     }
@@ -31,13 +33,16 @@ dg_err dg_evaluate(dg_job *job, const uint8_t *records, const int32_t *label, in
 {
     const size_t classes = (size_t)dg_job_classes(job), pictures = (size_t)(n > 0 ? n : 1);
     *out = (dg_evaluation){.classes = (int)classes, .n = n};
-    out->confusion = calloc(classes * classes, sizeof *out->confusion);
+    const bool confused = classes <= DG_CONFUSED_CLASSES;
+    out->is = calloc(classes, sizeof *out->is);
+    out->right = calloc(classes, sizeof *out->right);
+    if (confused) out->confusion = calloc(classes * classes, sizeof *out->confusion);
     out->said = malloc(pictures * sizeof *out->said);
     out->share = malloc(pictures * sizeof *out->share);
     double *p = malloc(pictures * classes * sizeof *p), *each = malloc(pictures * sizeof *each);
-    dg_err e = out->confusion && out->said && out->share && p && each
-                   ? dg_job_test(job, records, n, p, each)
-                   : dg_fail(DG_DEVICE, "out of memory for a test of %d pictures", n);
+    const bool whole = out->is && out->right && (out->confusion || !confused) && out->said && out->share && p && each;
+    dg_err e = whole ? dg_job_test(job, records, n, p, each)
+                     : dg_fail(DG_DEVICE, "out of memory for a test of %d pictures", n);
     if (!e) count(out, label, p, each);
     else dg_evaluation_free(out);
     free(p);
@@ -47,6 +52,8 @@ dg_err dg_evaluate(dg_job *job, const uint8_t *records, const int32_t *label, in
 
 void dg_evaluation_free(dg_evaluation *v)
 {
+    free(v->is);
+    free(v->right);
     free(v->confusion);
     free(v->said);
     free(v->share);
@@ -65,6 +72,22 @@ static void put_field(FILE *f, const char *name)
     fputc('"', f);
 }
 
+/* The matrix, and behind each class's row the share of its pictures that are right: nothing where it has none. */
+static void put_csv(FILE *f, const dg_evaluation *v, char *const *name)
+{
+    const int said = v->confusion ? v->classes : 0;
+    fputs("is \\ said", f);
+    for (int c = 0; c < said; c++) fputc(',', f), put_field(f, name[c]);
+    fputs(",accuracy\n", f);
+    for (int c = 0; c < v->classes; c++) {
+        put_field(f, name[c]);
+        for (int k = 0; k < said; k++) fprintf(f, ",%ld", v->confusion[(size_t)c * (size_t)v->classes + (size_t)k]);
+        fputc(',', f);
+        if (v->is[c]) fprintf(f, "%.4f", (double)v->right[c] / (double)v->is[c]);
+        fputc('\n', f);
+    }
+}
+
 static dg_err write_csv(const dg_evaluation *v, const dg_dataset *d, const dg_rundir *dir)
 {
     char path[4096], *text = NULL;
@@ -72,15 +95,7 @@ static dg_err write_csv(const dg_evaluation *v, const dg_dataset *d, const dg_ru
     const dg_directory at = dg_rundir_at(dir);
     FILE *f = open_memstream(&text, &bytes);
     if (!f) return dg_fail(DG_DEVICE, "confusion.csv: out of memory");
-    fputs("is \\ said", f);
-    for (int c = 0; c < v->classes; c++) fputc(',', f), put_field(f, d->class_name[c]);
-    fputc('\n', f);
-    for (int c = 0; c < v->classes; c++) {
-        put_field(f, d->class_name[c]);
-        for (int k = 0; k < v->classes; k++)
-            fprintf(f, ",%ld", v->confusion[(size_t)c * (size_t)v->classes + (size_t)k]);
-        fputc('\n', f);
-    }
+    put_csv(f, v, d->class_name);
     const bool whole = !ferror(f);
     const dg_err e = fclose(f) || !whole ? dg_fail(DG_DEVICE, "confusion.csv: out of memory")
                                          : dg_write_atomic_in(&at, dg_rundir_file(dir, path, "confusion.csv"),
@@ -139,8 +154,10 @@ dg_err dg_evaluation_write(const dg_evaluation *v, const dg_dataset *d, const dg
     snprintf(title, sizeof title, "%.2f%% of %d test pictures after epoch %llu", 100 * v->accuracy, v->n,
              (unsigned long long)epoch);
     dg_err e = write_csv(v, d, dir);
-    if (!e) e = dg_confusion_draw(v->confusion, v->classes, d->class_name, title, &im);
-    if (!e) e = write_png(dir, "confusion.png", &im, epoch);
+    if (!e && v->confusion) {
+        e = dg_confusion_draw(v->confusion, v->classes, d->class_name, title, &im);
+        if (!e) e = write_png(dir, "confusion.png", &im, epoch);
+    }
     if (!e) e = draw_worst(v, d, epoch, &im);
     return e ? e : write_png(dir, "worst.png", &im, epoch);
 }

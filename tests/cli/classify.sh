@@ -46,6 +46,9 @@ fact $? "log.csv begins with $(head -n 1 "$dir/run/log.csv")"
 [ "$(awk -F, 'NR > 1 && $5 != ""' "$dir/run/log.csv" | wc -l)" -eq 4 ]
 fact $? 'four rows of log.csv should have a test loss'
 tested=$(awk -F, 'NR > 1 { for (i = 2; i <= 5; i++) n += $i } END { print n }' "$dir/run/confusion.csv")
+awk -F, 'NR > 1 { for (i = 2; i <= 5; i++) n += $i; if (sprintf("%.4f", $NR / n) != $6) exit 1; n = 0 }' \
+    "$dir/run/confusion.csv"
+fact $? "confusion.csv should end in each class's accuracy: $(cat "$dir/run/confusion.csv")"
 [ "$(wc -l < "$dir/run/confusion.csv")" -eq 5 ] && [ "$tested" -eq 24 ]
 fact $? "confusion.csv should count 24 pictures: $(cat "$dir/run/confusion.csv")"
 grep -q '^optimizer = sgd$' "$dir/run/config.ini" && grep -q '^lr = 0.01$' "$dir/run/config.ini"
@@ -151,7 +154,27 @@ exits 0 check "$dir/tiny.cfg" --device cpu --batch 5
 prints 'C.3.dropout.fwd'
 exits 0 profile "$dir/tiny.cfg" --repeats 2 -q
 
+# more classes than a table is read of
+exits 0 data --synthesize "$dir/many" --count 1 --size 16 -q
+for k in $(seq 1001 2100); do
+    mkdir "$dir/many/c$k" && cp "$dir/many/cat-00000.png" "$dir/many/c$k/a.png" &&
+        cp "$dir/many/cat-00000.png" "$dir/many/c$k/b.png"
+done
+rm "$dir/many/cat-00000.png"
+printf '[model]\nname = many\nsize = 8\n[C.1]\nop = dense\nfilters = 1100\n' > "$dir/many.cfg"
+exits 0 --data "$dir/many" --test 0.5 --model "$dir/many.cfg" --epochs 1 --out "$dir/many-run"
+says 'with more than 1024 classes there is no confusion.png'
+lacks "$dir/many-run/confusion.png"
+[ "$(head -n 1 "$dir/many-run/confusion.csv")" = 'is \ said,accuracy' ] &&
+    [ "$(awk -F, 'NR > 1 && NF == 2 && $2 != ""' "$dir/many-run/confusion.csv" | wc -l)" -eq 1100 ]
+fact $? 'confusion.csv of many classes should have the accuracy of each'
+exits 0 classify "$dir/many-run" "$dir/many/c1001/a.png" --top 1000
+tr ',' '\n' < "$dir/.out" |
+    awk '/%/ { n++; v = $NF + 0; if (n > 1 && v > last) exit 1; last = v } END { exit n != 1000 }'
+fact $? "classify --top 1000 should print as many, the likeliest first: $(wc -c < "$dir/.out") bytes"
+
 # what does not go
+exits 4 classify "$dir/run" "$one" --sheet "$dir/no/such/sheet.png"
 exits 2 classify "$dir/run"
 exits 3 classify "$dir/run" "$dir/tiny.cfg"
 says 'tiny.cfg'
