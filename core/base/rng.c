@@ -1,6 +1,7 @@
 #include "core/base/rng.h"
 
 #include <math.h>
+#include <string.h>
 
 void dg_normal4(float out[4], uint64_t seed, uint64_t subsequence, uint64_t block)
 {
@@ -39,6 +40,15 @@ static uint32_t below(words *w, uint32_t n)
     if ((uint32_t)product < n)
         for (uint32_t reject = (0u - n) % n; (uint32_t)product < reject;) product = (uint64_t)next(w) * n;
     return (uint32_t)(product >> 32);
+}
+
+void dg_random_bytes(void *out, size_t bytes, uint64_t seed, uint64_t subsequence)
+{
+    for (size_t i = 0; i < bytes; i += 16) {
+        uint32_t word[4];
+        dg_philox(word, seed, subsequence, i / 16);
+        memcpy((uint8_t *)out + i, word, bytes - i < 16 ? bytes - i : 16);
+    }
 }
 
 void dg_permutation_of(int32_t *perm, int n, uint64_t seed, uint64_t subsequence)

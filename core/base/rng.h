@@ -6,6 +6,7 @@
 #ifndef DG_RNG_H
 #define DG_RNG_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __CUDACC__
@@ -53,6 +54,9 @@ static inline DG_HD void dg_philox(uint32_t out[4], uint64_t seed, uint64_t subs
 /* Four independent N(0, 1) floats from the four words of this block: Box-Muller with cuRAND's scaling, words
  * (0,1) give normals 0 and 1, words (2,3) give 2 and 3. Agrees with curand_normal4 to a few ulp. */
 void dg_normal4(float out[4], uint64_t seed, uint64_t subsequence, uint64_t block);
+
+/* The bytes of the blocks from 0 on. */
+void dg_random_bytes(void *out, size_t bytes, uint64_t seed, uint64_t subsequence);
 
 /* perm[0..n-1] = a uniform permutation of 0..n-1 keyed by (seed, subsequence): Fisher-Yates over Philox words. */
 void dg_permutation_of(int32_t *perm, int n, uint64_t seed, uint64_t subsequence);

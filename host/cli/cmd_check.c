@@ -36,11 +36,7 @@ static dg_err draw_pictures(const dg_options *o, const dg_model *m, dg_dataset *
     const size_t bytes = (size_t)set->count * (size_t)m->size * (size_t)m->size * (size_t)m->channels;
     set->pixels = malloc(bytes);
     if (!set->pixels) return dg_fail(DG_DEVICE, "out of memory for %d pictures", set->count);
-    for (size_t i = 0; i < bytes; i += 16) {
-        uint32_t word[4];
-        dg_philox(word, o->seed, dg_subsequence(DG_STREAM_SYNTH, 0), i / 16);
-        memcpy(set->pixels + i, word, bytes - i < 16 ? bytes - i : 16);
-    }
+    dg_random_bytes(set->pixels, bytes, o->seed, dg_subsequence(DG_STREAM_SYNTH, 0));
     return DG_OK;
 }
 

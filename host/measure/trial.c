@@ -6,26 +6,16 @@
 #include "core/base/clock.h"
 #include "core/base/rng.h"
 
-/* A batch of random pictures; NULL: no memory. */
-static uint8_t *draw(const dg_model *m, int batch)
-{
-    const size_t bytes = (size_t)batch * (size_t)m->size * (size_t)m->size * (size_t)m->channels;
-    uint8_t *pixels = malloc(bytes);
-    for (size_t i = 0; pixels && i < bytes; i += 16) {
-        uint32_t word[4];
-        dg_philox(word, 1, dg_subsequence(DG_STREAM_SYNTH, 0), i / 16);
-        memcpy(pixels + i, word, bytes - i < 16 ? bytes - i : 16);
-    }
-    return pixels;
-}
-
-/* Every step reads the same ones. */
+/* Every step reads the same ones, which are random. */
 static dg_err make_data(dg_trial *t, const dg_model *m, int batch)
 {
     dg_backend *b = t->job.backend;
     const dg_recipe *r = t->job.recipe;
     const size_t rows = (size_t)batch * DG_TRIAL_STEPS, bytes = (size_t)batch * dg_job_record_bytes(r, m);
-    uint8_t *pixels = draw(m, batch), *records = pixels ? dg_job_records(r, m, pixels, NULL, batch) : NULL;
+    const size_t values = (size_t)batch * (size_t)m->size * (size_t)m->size * (size_t)m->channels;
+    uint8_t *pixels = malloc(values), *records = NULL;
+    if (pixels) dg_random_bytes(pixels, values, 1, dg_subsequence(DG_STREAM_SYNTH, 0));
+    if (pixels) records = dg_job_records(r, m, pixels, NULL, batch);
     int32_t *order = malloc(rows * sizeof *order);
     dg_err e = records && order ? DG_OK : dg_fail(DG_DEVICE, "out of memory for a batch of pictures");
     for (size_t i = 0; i < rows && !e; i++) order[i] = (int32_t)(i % (size_t)batch);

@@ -74,6 +74,9 @@ dg_err dg_build_forward(const dg_model *m, int net, int N, dg_backend *backend, 
 /* For the kinds of layers. */
 int dg_work_row(dg_builder *b, int net, dg_shape shape, const char *format, ...) __attribute__((format(printf, 4, 5)));
 dg_view dg_layer_out(dg_builder *b, const dg_pass *p, int i); /* where layer i writes: p->target or a new row */
+/* Append op WHOSE.WHAT: y = a + b, of the pass's samples of this shape. */
+dg_op *dg_build_add(dg_builder *b, const dg_pass *p, const char *whose, const char *what, dg_shape shape,
+                    const dg_view yab[3]);
 void dg_bind(dg_op *op, const char *operand, dg_view v);
 void dg_bind_row(dg_op *op, const char *operand, int row);
 static inline const dg_layer *dg_layer_of(const dg_builder *b, const dg_pass *p, int i)

@@ -79,6 +79,17 @@ void dg_forward(dg_builder *b, dg_pass *p)
     }
 }
 
+dg_op *dg_build_add(dg_builder *b, const dg_pass *p, const char *whose, const char *what, dg_shape shape,
+                    const dg_view yab[3])
+{
+    dg_op *op = dg_plan_add(b->plan, DG_OP_add, "%s.%s%s", whose, what, p->suffix);
+    op->u.add = (dg_add_args){.n = (int64_t)dg_count(dg_batch_of(shape, p->N)), .act = DG_ACT_NONE};
+    dg_bind(op, "y", yab[0]);
+    dg_bind(op, "a", yab[1]);
+    dg_bind(op, "b", yab[2]);
+    return op;
+}
+
 /* One more gradient of a tensor of this shape: where it is not the first, their sum. */
 static void join(dg_builder *b, const dg_pass *p, dg_view *to, dg_view more, const char *of, dg_shape shape)
 {
@@ -88,11 +99,7 @@ static void join(dg_builder *b, const dg_pass *p, dg_view *to, dg_view more, con
         return;
     }
     const dg_view sum = {dg_work_row(b, p->net, dg_batch_of(shape, p->N), "%s.dsum%s", of, p->suffix), 0};
-    dg_op *op = dg_plan_add(b->plan, DG_OP_add, "%s.dsum%s", of, p->suffix);
-    op->u.add = (dg_add_args){.n = (int64_t)dg_count(dg_batch_of(shape, p->N)), .act = DG_ACT_NONE};
-    dg_bind(op, "y", sum);
-    dg_bind(op, "a", *to);
-    dg_bind(op, "b", more);
+    dg_build_add(b, p, of, "dsum", shape, (const dg_view[]){sum, *to, more});
     *to = sum;
 }
 

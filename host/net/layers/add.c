@@ -9,14 +9,8 @@ static int modules(const dg_layer *l)
 
 static void forward(dg_builder *b, dg_pass *p, int i)
 {
-    const dg_layer *l = dg_layer_of(b, p, i);
-    dg_layer_pass *own = &p->layer[i];
-    own->out = dg_layer_out(b, p, i);
-    dg_op *op = dg_plan_add(b->plan, DG_OP_add, "%s.add.fwd%s", l->name, p->suffix);
-    op->u.add = (dg_add_args){.n = (int64_t)dg_count(dg_batch_of(l->out, p->N)), .act = l->act, .slope = l->slope};
-    dg_bind(op, "y", own->out);
-    dg_bind(op, "a", own->in);
-    dg_bind(op, "b", own->add);
+    p->layer[i].out = dg_layer_out(b, p, i);
+    dg_finish_add(b, p, i, "add.fwd", p->layer[i].in);
 }
 
 static void backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2])

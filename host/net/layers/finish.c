@@ -15,6 +15,15 @@ static dg_bias_act_args bias_act(const dg_layer *l, const dg_pass *p, dg_act act
     return (dg_bias_act_args){.N = p->N, .H = l->out.H, .W = l->out.W, .C = l->out.C, .act = act, .slope = l->slope};
 }
 
+void dg_finish_add(dg_builder *b, const dg_pass *p, int i, const char *what, dg_view a)
+{
+    const dg_layer *l = dg_layer_of(b, p, i);
+    const dg_layer_pass *own = &p->layer[i];
+    dg_op *op = dg_build_add(b, p, l->name, what, l->out, (const dg_view[]){own->out, a, own->add});
+    op->u.add.act = l->act;
+    op->u.add.slope = l->slope;
+}
+
 void dg_finish_forward(dg_builder *b, const dg_pass *p, int i, int bias)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
@@ -27,11 +36,7 @@ void dg_finish_forward(dg_builder *b, const dg_pass *p, int i, int bias)
         dg_bind_row(op, "b", bias);
     }
     if (l->add >= 0) {
-        dg_op *op = dg_plan_add(b->plan, DG_OP_add, "%s.add%s", l->name, p->suffix);
-        op->u.add = (dg_add_args){.n = values(l, p), .act = l->act, .slope = l->slope};
-        dg_bind(op, "y", own->out);
-        dg_bind(op, "a", own->out);
-        dg_bind(op, "b", own->add);
+        dg_finish_add(b, p, i, "add", own->out);
     } else if (bias < 0 && l->act != DG_ACT_NONE) {
         dg_op *op = dg_plan_add(b->plan, DG_OP_act, "%s.act.fwd%s", l->name, p->suffix);
         op->u.act = (dg_act_args){.n = values(l, p), .act = l->act, .slope = l->slope};

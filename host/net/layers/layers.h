@@ -82,6 +82,9 @@ dg_err dg_layer_fail(const dg_layer *l, const char *where, const char *format, .
 /* Where the gradient in front of an activation goes: over dy, or to a row of its own where others read dy, too. */
 dg_view dg_layer_gradient(dg_builder *b, const dg_pass *p, int i, dg_view dy);
 
+/* The op that adds what layer `add` made to a, then the layer's activation. */
+void dg_finish_add(dg_builder *b, const dg_pass *p, int i, const char *what, dg_view a);
+
 /* What may follow a layer's own op, in its place: bias, the output of layer `add`, activation. bias: the arena row of
  * the biases, or -1. And back: from dy to the gradient of what was there before; db: where that of the biases goes, or
  * -1. */

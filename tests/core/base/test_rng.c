@@ -84,6 +84,22 @@ static void check_permutations(void)
     DG_CHECKF(orders == 24 && chi < 70, "%d orders of four, chi squared %g", orders, chi);
 }
 
+static void check_bytes(void)
+{
+    uint8_t all[37], part[37];
+    uint32_t word[4];
+    dg_random_bytes(all, sizeof all, 5, 9);
+    for (size_t n = 0; n <= sizeof all; n++) {
+        memset(part, 0xa5, sizeof part);
+        dg_random_bytes(part, n, 5, 9);
+        DG_CHECKF(!memcmp(part, all, n) && (n == sizeof all || part[n] == 0xa5), "%zu bytes", n);
+    }
+    for (uint64_t block = 0; block < 3; block++) {
+        dg_philox(word, 5, 9, block);
+        DG_CHECK(!memcmp(all + 16 * block, word, block < 2 ? 16 : sizeof all - 32));
+    }
+}
+
 /* Runs must resume in years: these bits are a promise. */
 static void check_frozen(void)
 {
@@ -103,6 +119,7 @@ int main(void)
     check_philox();
     check_normals();
     check_permutations();
+    check_bytes();
     check_frozen();
     return dg_test_report();
 }
