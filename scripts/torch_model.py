@@ -173,7 +173,7 @@ class Classifier(nn.Module):
 
 
 def number(o, key, default):
-    return float(o.get(key, o.get(key.replace('_', '-'), default)))
+    return float(o.get(key, default))
 
 
 def optimizer(net):

@@ -40,7 +40,7 @@ void dg_ck_input_text(char *out, size_t size, int channels, const double mean[4]
 dg_err dg_ck_read_input(const dg_st *st, const char *path, const dg_model *m, double mean[4], double std[4]);
 
 /* Put the values that st, checked, holds into job, where it has them. */
-dg_err dg_ck_put(const dg_st *st, dg_job *job, bool moments);
+dg_err dg_ck_put(const dg_st *st, const char *path, dg_job *job, bool moments);
 
 /* The model of a generator file: what its metadata say, else the stock DCGAN of these shapes. */
 dg_err dg_ck_derive(const dg_st *st, const char *path, dg_model *model);

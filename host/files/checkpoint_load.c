@@ -201,25 +201,26 @@ void dg_checkpoint_info_free(dg_checkpoint_info *info)
 }
 
 /* A net alone has no "G." in front of its names. Memory for moments that the file lacks cannot be left as it is. */
-static dg_err put_one(const dg_st *st, dg_job *job, const char *prefix, const dg_job_tensor *t, int row)
+static dg_err put_one(const dg_st *st, const char *path, dg_job *job, const char *prefix, const dg_job_tensor *t,
+                      int row)
 {
     char name[80];
     snprintf(name, sizeof name, "%s%s", prefix, t->name);
     const dg_st_tensor *from = dg_st_find(st, name);
     if (!from && t->net == job->recipe->exported) from = dg_st_find(st, name + 2);
     if (from) return dg_job_write(job, t, row, from->type, from->data);
-    return *prefix ? dg_fail(DG_USAGE, "there is no tensor %s: that run had no {momentum}", name) : DG_OK;
+    return *prefix ? dg_fail(DG_USAGE, "%s: there is no tensor %s: that run had no {momentum}", path, name) : DG_OK;
 }
 
-dg_err dg_ck_put(const dg_st *st, dg_job *job, bool moments)
+dg_err dg_ck_put(const dg_st *st, const char *path, dg_job *job, bool moments)
 {
     dg_err e = DG_OK;
     for (int i = 0; i < job->tensors && !e; i++) {
         const dg_job_tensor *t = &job->tensor[i];
-        e = put_one(st, job, "", t, t->row);
+        e = put_one(st, path, job, "", t, t->row);
         const dg_optimizer_info *k = &dg_optimizers[job->o.optimizer];
-        if (!e && moments && t->moment1 >= 0) e = put_one(st, job, k->moment[0], t, t->moment1);
-        if (!e && moments && t->moment2 >= 0) e = put_one(st, job, k->moment[1], t, t->moment2);
+        if (!e && moments && t->moment1 >= 0) e = put_one(st, path, job, k->moment[0], t, t->moment1);
+        if (!e && moments && t->moment2 >= 0) e = put_one(st, path, job, k->moment[1], t, t->moment2);
     }
     return e;
 }
@@ -234,7 +235,7 @@ dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_job *job)
     const dg_type type = precision && !strcmp(precision, "fp64") ? DG_F64 : DG_F32;
     if (job->o.train && !full)
         return dg_fail(DG_IO,
-                       "%s: holds no training state, only a generator; make a checkpoint of it: %s import %s --out "
+                       "%s: holds no training state, only a network; make a checkpoint of it: %s import %s --out "
                        "checkpoint.safetensors",
                        path, dg_program(), dg_shell_path(quoted, sizeof quoted, path));
     if (job->o.train && type != job->backend->real)
@@ -246,5 +247,5 @@ dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_job *job)
                        dg_optimizers[k].name);
     if (!e) e = dg_ck_check(st, path, &job->model, full, type);
     if (!e && full) e = check_counts(st, path, job->recipe);
-    return e ? e : dg_ck_put(st, job, job->o.train);
+    return e ? e : dg_ck_put(st, path, job, job->o.train);
 }

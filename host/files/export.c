@@ -130,7 +130,7 @@ static char *names_of(const dg_st *st, const dg_model *m)
 }
 
 /* What st lacks, the discriminator for one, is freshly drawn. */
-static dg_err write_import(const dg_st *st, const dg_model *model, const char *out)
+static dg_err write_import(const dg_st *st, const char *weights, const dg_model *model, const char *out)
 {
     bool wide = true;
     for (int i = 0; i < dg_st_count(st); i++) wide &= dg_st_at(st, i)->type != DG_F32;
@@ -143,14 +143,14 @@ static dg_err write_import(const dg_st *st, const dg_model *model, const char *o
     dg_job_options o = {.batch = 2, .samples = 1, .rows = 2, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
     const dg_recipe *r = dg_recipe_find(model);
     dg_err e = dg_cpu_open(&(dg_cpu_options){.threads = 0, .real = wide ? DG_F64 : DG_F32}, &b);
-    if (!e && model->input == DG_INPUT_STANDARD) e = dg_ck_read_input(st, out, model, o.mean, o.std);
-    if (!e && r->labels && !(info.classes = names_of(st, model))) e = dg_fail(DG_DEVICE, "%s: out of memory", out);
+    if (!e && model->input == DG_INPUT_STANDARD) e = dg_ck_read_input(st, weights, model, o.mean, o.std);
+    if (!e && r->labels && !(info.classes = names_of(st, model))) e = dg_fail(DG_DEVICE, "%s: out of memory", weights);
     if (!e) e = dg_job_build(&job, model, &o, b);
     if (!e) e = b->alloc(b, (size_t)o.rows * dg_job_record_bytes(r, model), &data);
     if (!e) e = b->alloc(b, (size_t)o.rows * sizeof(int32_t), &perm);
     if (!e) e = dg_job_alloc(&job, data, perm);
     if (!e) e = dg_job_init(&job, info.seed);
-    if (!e) e = dg_ck_put(st, &job, false);
+    if (!e) e = dg_ck_put(st, weights, &job, false);
     if (!e) e = dg_snapshot_take(&job, &info, &snapshot);
     if (!e) e = dg_snapshot_write(snapshot, NULL, out);
     dg_job_free(&job);
@@ -175,7 +175,7 @@ dg_err dg_import(const char *weights, const char *model, const char *out)
     if (!e) e = dg_recipe_for(m, &recipe);
     if (!e) e = dg_ck_load(st, weights, m, false, DG_F32);
     if (!e) e = may_replace(out, false);
-    if (!e) e = write_import(st, m, out);
+    if (!e) e = write_import(st, weights, m, out);
     dg_st_free(st);
     free(m);
     return e;

@@ -104,7 +104,7 @@ static dg_err info_text(const char *path, cJSON *to)
         dg_info_text(to, "kind", "model");
         dg_info_text(to, "name", "%s", m->name);
         dg_info_text(to, "pictures", "%d x %d, %s", m->size, m->size, m->channels == 3 ? "colour" : "grey");
-        dg_info_whole(to, "latent", (unsigned)m->latent);
+        if (m->net[0].latent) dg_info_whole(to, "latent", (unsigned)m->latent);
     } else if (strstr(text, "epochs =") || strstr(text, "epochs=")) {
         dg_info_text(to, "kind", "configuration of a run");
         char *valid = dg_text_to_utf8(text);

@@ -10,7 +10,7 @@
 
 static unsigned long long values(const dg_st_tensor *t) { return t->bytes / dg_type_bytes(t->type); }
 
-/* The network, and how many weights each half has. */
+/* The networks, and how many weights each has. */
 static dg_err add_model(cJSON *to, const dg_model *m, const dg_st *st)
 {
     cJSON *o = cJSON_AddObjectToObject(to, "model");
@@ -18,8 +18,8 @@ static dg_err add_model(cJSON *to, const dg_model *m, const dg_st *st)
     if (!layout) return dg_fail(DG_DEVICE, "%s: out of memory", m->name);
     dg_info_text(o, "name", "%s", m->name);
     dg_info_text(o, "pictures", "%d x %d, %s", m->size, m->size, m->channels == 3 ? "colour" : "grey");
-    dg_info_whole(o, "latent", (unsigned)m->latent);
-    for (int net = 0; net < 2; net++) {
+    if (m->net[0].latent) dg_info_whole(o, "latent", (unsigned)m->latent);
+    for (int net = 0; net < m->nets; net++) {
         char widths[200] = "";
         size_t n = 0;
         const dg_net *d = &m->net[net];
@@ -73,12 +73,19 @@ dg_err dg_info_safetensors(const char *path, cJSON *to)
     dg_err e = dg_st_open(path, 0, &st);
     const char *format = e ? NULL : dg_st_get(st, "format");
     bool ours = format && (!strcmp(format, DG_CHECKPOINT_FORMAT) || !strcmp(format, DG_GENERATOR_FORMAT));
+    if (!e && ours) {
+        dg_st *again = NULL;
+        e = dg_checkpoint_open(path, &again, m, &info); /* checks every value, and the checksums */
+        dg_st_free(again);
+    }
     if (!e && !ours && dg_st_get(st, DG_ST_CRC)) e = dg_st_load(st); /* to say that the checksums are right */
     if (!e) {
-        dg_info_text(to, "kind", "%s",
+        const dg_recipe *r = ours ? dg_recipe_find(m) : NULL;
+        const bool alone = ours && !strcmp(format, DG_GENERATOR_FORMAT);
+        dg_info_text(to, "kind", "%s%s", alone ? r->net[r->exported].name : "",
                      !format || !strcmp(format, "pt")        ? "tensors (safetensors)"
                      : !strcmp(format, DG_CHECKPOINT_FORMAT) ? "checkpoint"
-                     : !strcmp(format, DG_GENERATOR_FORMAT)  ? "generator for PyTorch"
+                     : alone                                 ? " for PyTorch"
                      : !strncmp(format, "dcgan-oracle-", 13) ? "PyTorch run to replay"
                                                              : "tensors (safetensors)");
         if (format) dg_info_text(to, "format", "%s", format);
@@ -87,10 +94,7 @@ dg_err dg_info_safetensors(const char *path, cJSON *to)
         dg_info_whole(to, "tensors", (unsigned)dg_st_count(st));
     }
     if (!e && ours) {
-        dg_st *again = NULL;
-        e = dg_checkpoint_open(path, &again, m, &info); /* checks every value, and the checksums */
-        dg_st_free(again);
-        if (!e) e = add_model(to, m, st);
+        e = add_model(to, m, st);
         if (!e && *info.config) cJSON_AddStringToObject(to, "config", dg_st_get(st, "config"));
     } else if (!e) {
         add_tensors(to, st);

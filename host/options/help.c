@@ -53,7 +53,7 @@ static void print_row(FILE *to, const char *left, const char *text)
 
 static void print_examples(FILE *to, dg_command c)
 {
-    for (int i = 0; i < 3 && dg_commands[c].example[i]; i++) {
+    for (int i = 0; i < DG_EXAMPLES && dg_commands[c].example[i]; i++) {
         const char *line = dg_commands[c].example[i], *why = strstr(line, " :: ");
         fprintf(to, "  %.*s\n", why ? (int)(why - line) : (int)strlen(line), line);
         if (why) fprintf(to, "      %s\n", why + 4);
@@ -92,7 +92,7 @@ void dg_help_short(FILE *to)
 {
     const char *us = dg_program();
     fprintf(to,
-            "dcgan trains a DCGAN on a folder of pictures.\n\n"
+            "dcgan trains a DCGAN, or a classifier, on a folder of pictures.\n\n"
             "  %s --data cats/ --epochs 300\n"
             "  %s generate samples/cats-dcgan64-paper -n 64 --out pictures/\n\n"
             "All options and commands: %s --help\n",
@@ -126,7 +126,7 @@ void dg_help_full(FILE *to)
 {
     fputs("Usage: dcgan [train] --data DIR [OPTION]...\n"
           "       dcgan COMMAND [OPERAND]... [OPTION]...\n"
-          "Train a DCGAN on a folder of pictures, and use what it learned.\n\nExamples:\n",
+          "Train a DCGAN, or a classifier, on a folder of pictures; use what it learned.\n\nExamples:\n",
           to);
     print_examples(to, DG_CMD_TRAIN);
     print_examples(to, DG_CMD_GENERATE);

@@ -45,12 +45,13 @@ typedef struct {
     const char *help;
 } dg_option;
 
+enum { DG_EXAMPLES = 4 };
 typedef struct {
     const char *name;
-    const char *operands;   /* "RUN|CHECKPOINT", "" */
-    int least, most;        /* number of operands */
-    const char *summary;    /* one line */
-    const char *example[3]; /* "dcgan plan dcgan64 :: every op of this network" */
+    const char *operands;             /* "RUN|CHECKPOINT", "" */
+    int least, most;                  /* number of operands */
+    const char *summary;              /* one line */
+    const char *example[DG_EXAMPLES]; /* "dcgan plan dcgan64 :: every op of this network" */
 } dg_command_info;
 
 extern const dg_option dg_option_table[]; /* ends with name NULL */

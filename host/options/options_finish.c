@@ -148,15 +148,19 @@ static dg_err parse_checkpoints(dg_options *o)
     return dg_fail(DG_USAGE, "--checkpoint-every %s: a number of epochs from 0 to 1000000, or auto", o->checkpoints);
 }
 
-/* What Adam is given must not become 0, nor a decay 1, in the type that it computes in, where denormal numbers are 0.
- */
+/* What an optimiser is given must not become 0, nor a share that is kept 1, in the type that it computes in, where
+ * denormal numbers are 0. */
 static dg_err check_vanishing(const dg_options *o)
 {
     const struct {
         const char *name;
         double value, below;
-    } given[] = {{"lr", o->lr, INFINITY},   {"lr-d", o->lr_d, INFINITY}, {"lr-g", o->lr_g, INFINITY},
-                 {"eps", o->eps, INFINITY}, {"beta1", o->beta1, 1},      {"beta2", o->beta2, 1}};
+    } given[] = {{"lr", o->lr, INFINITY},       {"lr-d", o->lr_d, INFINITY},
+                 {"lr-g", o->lr_g, INFINITY},   {"eps", o->eps, INFINITY},
+                 {"beta1", o->beta1, 1},        {"beta2", o->beta2, 1},
+                 {"momentum", o->momentum, 1},  {"rho", o->rho, 1},
+                 {"decay", o->decay, INFINITY}, {"accumulator", o->accumulator, INFINITY},
+                 {"smoothing", o->smoothing, 1}};
     const bool wide = o->precision == DG_PRECISION_FP64;
     const char *type = wide ? "fp64" : "fp32", *more = wide ? "" : "; --precision fp64 has room for more";
     const double least = wide ? 2.3e-308 : 1.2e-38; /* the smallest normal numbers, rounded up */

@@ -43,8 +43,8 @@ int dg_tested_at_once(const dg_options *o, int pictures)
     return pictures < most ? pictures : most;
 }
 
-/* "30:0.1,40:0.01" */
-static dg_err parse_schedule(dg_options *o)
+/* "30:0.1,40:0.01"; where: in front of what is wrong. */
+static dg_err parse_schedule(dg_options *o, const char *where)
 {
     const char *at = o->schedule && strcmp(o->schedule, "none") ? o->schedule : NULL;
     o->changes = 0;
@@ -57,9 +57,8 @@ static dg_err parse_schedule(dg_options *o)
         if (!first || end == number || (*end && *end != ',') || (*end == ',' && !end[1]) || !(factor > 0) ||
             !isfinite(factor) || epoch > 1000000 || o->changes == DG_SCHEDULE_MAX)
             return dg_fail(DG_USAGE,
-                           "--schedule %s: up to %d pairs of an epoch and a factor above 0, with rising epochs, as "
-                           "30:0.1,40:0.01",
-                           o->schedule, DG_SCHEDULE_MAX);
+                           "%s: up to %d pairs of an epoch and a factor above 0, with rising epochs, as 30:0.1,40:0.01",
+                           where, DG_SCHEDULE_MAX);
         o->change[o->changes] = (int)epoch;
         o->factor[o->changes++] = factor;
         at = end + (*end == ',');
@@ -85,17 +84,24 @@ dg_err dg_options_training(dg_options *o)
         return dg_fail(DG_USAGE, "--momentum %g: belongs to --optimizer sgd, not to %s", o->momentum, name);
     if (o->nesterov && !(o->momentum > 0))
         return dg_fail(DG_USAGE, "--nesterov: looks ahead along a momentum; give --optimizer sgd --momentum 0.9");
-    return parse_schedule(o);
+    char where[512];
+    snprintf(where, sizeof where, "--schedule %.480s", o->schedule ? o->schedule : "");
+    return parse_schedule(o, where);
 }
 
-/* The option that a key of [train] means: with dashes where the key may have underscores. */
+/* A key of [train] has underscores, as those of other sections, where an option has dashes. */
+static void swap(char *text, char from, char to)
+{
+    for (; *text; text++)
+        if (*text == from) *text = to;
+}
+
 static const dg_option *option_of(const char *key)
 {
     char name[sizeof((dg_model_value *)0)->key];
     snprintf(name, sizeof name, "%s", key);
-    for (char *c = name; *c; c++)
-        if (*c == '_') *c = '-';
-    const dg_option *t = dg_option_find(name);
+    swap(name, '_', '-');
+    const dg_option *t = strchr(key, '-') ? NULL : dg_option_find(name);
     return t && t->flags & DG_OPT_MODEL ? t : NULL;
 }
 
@@ -105,12 +111,14 @@ static dg_err set_one(dg_options *o, const dg_model *m, const dg_model_value *v)
     const dg_option *t = option_of(v->key);
     if (t) {
         snprintf(where, sizeof where, "%s:%d: [train] %s = %s", m->where, v->line, v->key, v->value);
-        return dg_option_set(o, t, v->value, where);
+        const dg_err e = dg_option_set(o, t, v->value, where);
+        return e || strcmp(t->name, "schedule") ? e : parse_schedule(o, where);
     }
     char all[512] = "";
     size_t n = 0;
     for (t = dg_option_table; t->name; t++)
         if (t->flags & DG_OPT_MODEL) n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", t->name);
+    swap(all, '-', '_');
     return dg_fail(DG_USAGE, "%s:%d: [train] %s: no such key; there are %s", m->where, v->line, v->key, all);
 }
 

@@ -41,8 +41,8 @@ const dg_option dg_option_table[] = {
      "folder of pictures (PNG, JPEG), searched with its subfolders, or of IDX (MNIST) or CIFAR files"},
     {"model", 'm', "MODEL", DG_OPT_TEXT, AT(model), NO_RANGE, "dcgan64-paper", NULL, RUN, T | D | P | B | Q | U | M | C,
      SAVED | FIXED,
-     "network: a built-in one (dcgan32, dcgan64-paper, dcgan64, dcgan128) or a file; import without it: "
-     "as the weights say"},
+     "what is trained: a built-in model, of a GAN (dcgan32, dcgan64-paper, dcgan64, dcgan128) or of a classifier "
+     "(cnn-mnist, vgg16-cifar, resnet50 ...), or a file; import without it: as the weights say"},
     {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | U | X | M | L, 0,
      "where results go: a directory; export, import, curves and tune: a file (default: of a run samples/DATA-MODEL, "
      "numbered when that exists, of tune sm_90.tune or as the GPU is)"},
@@ -61,13 +61,14 @@ const dg_option dg_option_table[] = {
      "stop after N steps in all; 0: by epochs alone"},
     {"batch", 'b', "N", DG_OPT_INT, AT(batch), 1, 65536, "64", NULL, TRAINING, T | P | B | Q | U | C, SAVED | MODEL,
      "pictures a step"},
-    {"lr", 0, "X", DG_OPT_REAL, AT(lr), 0, 10, "0.0002", NULL, TRAINING, T, SAVED | MODEL | ABOVE, "learning rate"},
+    {"lr", 0, "X", DG_OPT_REAL, AT(lr), 0, 10, "0.0002", NULL, TRAINING, T, SAVED | MODEL | ABOVE,
+     "learning rate; of a classifier 0.001, unless its model or you say another"},
     {"lr-d", 0, "X", DG_OPT_REAL, AT(lr_d), 0, 10, "0", NULL, TRAINING, T, SAVED | MODEL,
      "the same for the discriminator; 0: as --lr"},
     {"lr-g", 0, "X", DG_OPT_REAL, AT(lr_g), 0, 10, "0", NULL, TRAINING, T, SAVED | MODEL,
      "the same for the generator; 0: as --lr"},
     {"beta1", 0, "X", DG_OPT_REAL, AT(beta1), 0, 1, "0.5", NULL, TRAINING, T, SAVED | MODEL | BELOW,
-     "Adam's decay of the first moment"},
+     "Adam's decay of the first moment; of a classifier 0.9"},
     {"beta2", 0, "X", DG_OPT_REAL, AT(beta2), 0, 1, "0.999", NULL, TRAINING, T, SAVED | MODEL | BELOW,
      "Adam's decay of the second moment"},
     {"eps", 0, "X", DG_OPT_REAL, AT(eps), 0, 1, "1e-8", NULL, TRAINING, T, SAVED | MODEL | ABOVE,
@@ -91,7 +92,7 @@ const dg_option dg_option_table[] = {
     {"start", 0, "HOW", DG_OPT_CHOICE, AT(start), NO_RANGE, "dcgan", "dcgan|normal|he|glorot|torch", TRAINING, T,
      SAVED | IF_SET | MODEL,
      "how weights begin: dcgan: N(0, 0.02), gamma N(1, 0.02); normal: N(0, --start-sigma); he, glorot; torch: as its "
-     "layers do"},
+     "layers do; of a classifier he"},
     {"start-sigma", 0, "X", DG_OPT_REAL, AT(start_sigma), 0, 10, "0.02", NULL, TRAINING, T, SAVED | IF_SET | MODEL,
      "standard deviation of weights with --start normal"},
     {"start-bias", 0, "X", DG_OPT_REAL, AT(start_bias), 0, 10, "0", NULL, TRAINING, T, SAVED | IF_SET | MODEL,
@@ -198,9 +199,11 @@ const dg_option dg_option_table[] = {
 
 // clang-format off
 const dg_command_info dg_commands[DG_CMDS] = {
-    [DG_CMD_TRAIN] = {"train", "", 0, 0, "train a DCGAN on a folder of pictures (the word may be left out)",
+    [DG_CMD_TRAIN] = {"train", "", 0, 0,
+                      "train a DCGAN, or a classifier, on a folder of pictures (the word may be left out)",
                       {"dcgan --data cats/ --epochs 300 :: train, results in samples/cats-dcgan64-paper/",
                        "dcgan --resume --out samples/cats-dcgan64-paper --epochs 400 :: go on, 400 epochs in all",
+                       "dcgan --data digits/ --model cnn-mnist --test 0.1 :: a classifier of the folders in digits/",
                        "dcgan --data cats/ --model dcgan128 --dry-run :: what it would do and need"}},
     [DG_CMD_GENERATE] = {"generate", "RUN|CHECKPOINT", 1, 1,
                          "make pictures with a trained generator, of a run its newest",
@@ -234,13 +237,15 @@ const dg_command_info dg_commands[DG_CMDS] = {
                      {"dcgan tune dcgan64-paper --batch 64 --out my.tune :: then: dcgan --data cats/ --tuning my.tune",
                       "dcgan tune dcgan64 --batch 128 --seconds 120 --out my.tune :: two minutes, the costly ops first",
                       "dcgan tune --merge a.tune b.tune --out both.tune"}},
-    [DG_CMD_INFO] = {"info", "RUN|FILE", 1, 1, "say what a run or a file of ours is: checkpoint, picture, generator",
+    [DG_CMD_INFO] = {"info", "RUN|FILE", 1, 1, "say what a run or a file of ours is: checkpoint, picture, network",
                      {"dcgan info samples/cats-dcgan64-paper", "dcgan info pictures/grid.png"}},
-    [DG_CMD_EXPORT] = {"export", "RUN|CHECKPOINT [OUT]", 1, 2, "write the generator for PyTorch's stock DCGAN example",
-                       {"dcgan export samples/cats-dcgan64-paper --out generator.safetensors"}},
-    [DG_CMD_IMPORT] = {"import", "WEIGHTS [OUT]", 1, 2, "make a checkpoint from such a generator",
+    [DG_CMD_EXPORT] = {"export", "RUN|CHECKPOINT [OUT]", 1, 2,
+                       "write the generator, or the classifier, by PyTorch's names",
+                       {"dcgan export samples/cats-dcgan64-paper --out generator.safetensors",
+                        "dcgan export samples/digits-cnn-mnist/best.safetensors --out digits.safetensors"}},
+    [DG_CMD_IMPORT] = {"import", "WEIGHTS [OUT]", 1, 2, "make a checkpoint from such weights, ours or PyTorch's",
                        {"dcgan import generator.safetensors --model dcgan64 --out checkpoint.safetensors"}},
-    [DG_CMD_CURVES] = {"curves", "RUN...", 1, 7, "draw the losses of several runs into one picture",
+    [DG_CMD_CURVES] = {"curves", "RUN...", 1, 7, "draw the curves of several runs into one picture",
                        {"dcgan curves samples/cats-a samples/cats-b --out compare.png"}},
 };
 // clang-format on

@@ -66,6 +66,13 @@ says 'wrong.cfg:10: [train] momentum = 2'
 sed 's/^momentum = .*/device = cpu/' "$dir/tiny.cfg" > "$dir/wrong.cfg"
 exits 2 --data "$dir/shapes" --model "$dir/wrong.cfg" --out "$dir/none"
 says 'wrong.cfg:10: [train] device: no such key; there are epochs'
+says 'start_sigma'
+sed 's/^schedule = .*/schedule = 3:0.1,2:0.01/' "$dir/tiny.cfg" > "$dir/wrong.cfg"
+exits 2 --data "$dir/shapes" --model "$dir/wrong.cfg" --out "$dir/none"
+says 'wrong.cfg:12: [train] schedule = 3:0.1,2:0.01: up to'
+sed 's/^schedule = .*/start-sigma = 0.1/' "$dir/tiny.cfg" > "$dir/wrong.cfg"
+exits 2 --data "$dir/shapes" --model "$dir/wrong.cfg" --out "$dir/none"
+says 'wrong.cfg:12: [train] start-sigma: no such key'
 exits 2 --data "$dir/shapes" --model "$dir/tiny.cfg" --schedule 5:0.1,3:2 --out "$dir/none"
 says '--schedule 5:0.1,3:2'
 exits 2 --data "$dir/shapes" --model "$dir/tiny.cfg" --optimizer adam --decay 0.5 --out "$dir/none"
@@ -114,10 +121,13 @@ if command -v python3 > /dev/null; then
     [ "$(values "$dir/run-1/checkpoint.safetensors")" = "$(values "$dir/run/checkpoint.safetensors")" ]
     fact $? 'a run that went back leaves other weights'
     holds "$dir/run-1/best.safetensors"
-    exits 0 --data "$dir/shapes" --test 0.2 --model "$dir/tiny.cfg" --epochs 1 --start dcgan --out "$dir/plain" -q
+    exits 0 --data "$dir/shapes" --test 0.2 --model "$dir/tiny.cfg" --epochs 1 --start dcgan --momentum 0 \
+        --out "$dir/plain" -q
     exits 0 --config "$dir/plain/config.ini" --out "$dir/again" -q
     [ "$(values "$dir/plain/checkpoint.safetensors")" = "$(values "$dir/again/checkpoint.safetensors")" ]
     fact $? 'a config.ini leads to other weights'
+    exits 2 --resume --out "$dir/again" --momentum 0.9 --epochs 2
+    says 'again/checkpoint.safetensors: there is no tensor sgd.m.C.main.0.weight'
     cut -d, -f 1-6 "$dir/run/log.csv" > "$dir/a" && cut -d, -f 1-6 "$dir/stopped/log.csv" > "$dir/b"
     same "$dir/a" "$dir/b"
 else
@@ -147,9 +157,14 @@ for f in net back; do
 done
 exits 0 info "$dir/run/best.safetensors"
 prints 'classes:'
+exits 0 info "$dir/net.safetensors"
+prints 'kind: network for PyTorch'
+! grep -q 'latent' "$dir/.out"
+fact $? 'a classifier has no latent vector'
 exits 0 info "$dir/run"
 exits 0 plan "$dir/tiny.cfg"
 prints 'plan test'
+prints '  first moments'
 exits 0 check "$dir/tiny.cfg" --device cpu --batch 5
 prints 'C.3.dropout.fwd'
 exits 0 profile "$dir/tiny.cfg" --repeats 2 -q

@@ -62,12 +62,15 @@ for o in lr lr-d lr-g eps beta1 beta2; do
     exits 3 --dry-run --data "$dir" --$o 1.2e-38
     exits 3 --dry-run --data "$dir" --$o 1e-60 --precision fp64
 done
-for o in beta1 beta2; do
+for o in beta1 beta2 rho momentum smoothing; do
     exits 2 --data "$dir" --$o 0.99999999
     says "--$o 0.99999999: would be 1 in fp32; the largest value is 0.99999994"
-    exits 3 --dry-run --data "$dir" --$o 0.99999994
+    case $o in momentum) set -- --optimizer sgd ;; *) set -- ;; esac
+    exits 3 --dry-run --data "$dir" --$o 0.99999994 "$@"
     exits 3 --dry-run --data "$dir" --$o 0
 done
+exits 2 --data "$dir" --optimizer sgd --decay 1e-60
+says "--decay 1e-60: would be 0 in fp32"
 exits 2 --epochs 3
 says 'no pictures given'
 exits 2 --data
