@@ -12,7 +12,7 @@ typedef struct {
     char name[64]; /* "G.main.0.weight" */
     dg_parameter_kind kind;
     int net, rank;
-    bool exported;  /* of the net that `export` writes, alone and without its letter */
+    char alone[72]; /* of the net that `export` writes: its name there, PyTorch's; "": it is of another net */
     int64_t dim[4]; /* PyTorch's */
 } dg_ck_tensor;
 
@@ -32,12 +32,15 @@ dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, boo
 /* The data of st, of which the header alone has been read, if it is that of this model; then its values. */
 dg_err dg_ck_load(dg_st *st, const char *path, const dg_model *model, bool full, dg_type type);
 
-/* The tensor that st holds for want, under its own name or as a generator alone names it; NULL: none. */
+/* The tensor that st holds for want, under its own name or that in a file of the network alone; NULL: none. */
 const dg_st_tensor *dg_ck_find(const dg_st *st, const dg_ck_tensor *want);
 
 /* Metadata `input`: mean and standard deviation of each channel, as text and back. DG_IO: there are none. */
 void dg_ck_input_text(char *out, size_t size, int channels, const double mean[4], const double std[4]);
 dg_err dg_ck_read_input(const dg_st *st, const char *path, const dg_model *m, double mean[4], double std[4]);
+
+/* As many names of classes, a line each, as the model tells apart? DG_IO: no. NULL is none. */
+dg_err dg_ck_check_names(const char *path, const dg_model *m, const char *classes);
 
 /* Put the values that st, checked, holds into job, where it has them. */
 dg_err dg_ck_put(const dg_st *st, const char *path, dg_job *job, bool moments);

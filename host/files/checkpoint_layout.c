@@ -21,11 +21,15 @@ int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST])
             for (int k = 0; k < count; k++) {
                 const dg_parameter *p = &list[k];
                 dg_ck_tensor *t = &out[n++];
-                *t = (dg_ck_tensor){.kind = p->kind, .net = net, .exported = r && net == r->exported, .rank = p->rank};
+                *t = (dg_ck_tensor){.kind = p->kind, .net = net, .rank = p->rank};
                 for (int d = 0; d < p->rank; d++) t->dim[d] = p->dim[d];
                 if (p->linear) t->rank = 2, t->dim[1] *= t->dim[2] * t->dim[3];
                 snprintf(t->name, sizeof t->name, "%s.main.%d.%s", model->net[net].name, l->module + p->module,
                          p->field);
+                const char *module = l->torch[p->module != list[0].module];
+                if (!r || net != r->exported) continue;
+                if (*module) snprintf(t->alone, sizeof t->alone, "%s.%s", module, p->field);
+                else snprintf(t->alone, sizeof t->alone, "%s", t->name + 2);
             }
         }
     return n;
@@ -110,22 +114,20 @@ static dg_err check_one(const check *c, const dg_st_tensor *t, const dg_ck_tenso
 /* The layout's tensor that a name in the file means. */
 static const dg_ck_tensor *meaning(const check *c, const dg_ck_tensor *layout, int n, const char *name, int *moment)
 {
-    const dg_recipe *r = dg_recipe_find(c->model);
-    char full[sizeof((dg_st_tensor *)0)->name + 2], letter[] = {r->net[r->exported].letter, '.', 0};
     *moment = 0;
     for (int i = 0; i < 2 && !*moment; i++)
         if (c->moment[i] && !strncmp(name, c->moment[i], strlen(c->moment[i]))) *moment = i + 1;
-    const char *prefix = !c->full && !strncmp(name, "main.", 5) ? letter : "";
-    snprintf(full, sizeof full, "%s%s", prefix, name + (*moment ? strlen(c->moment[*moment - 1]) : 0));
+    if (*moment) name += strlen(c->moment[*moment - 1]);
     for (int i = 0; i < n; i++)
-        if (!strcmp(layout[i].name, full)) return *moment && layout[i].kind != DG_PARAMETER_WEIGHT ? NULL : &layout[i];
+        if (!strcmp(layout[i].name, name) || (!c->full && !strcmp(layout[i].alone, name)))
+            return *moment && layout[i].kind != DG_PARAMETER_WEIGHT ? NULL : &layout[i];
     return NULL;
 }
 
 const dg_st_tensor *dg_ck_find(const dg_st *st, const dg_ck_tensor *want)
 {
     const dg_st_tensor *t = dg_st_find(st, want->name);
-    return t || !want->exported ? t : dg_st_find(st, want->name + 2); /* "main.0.weight" */
+    return t || !*want->alone ? t : dg_st_find(st, want->alone);
 }
 
 dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, bool full, dg_type type)
@@ -151,13 +153,14 @@ dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, boo
     for (int i = 0; i < n && !e; i++) {
         const char *const prefix[] = {"", c.moment[0], c.moment[1]};
         const dg_ck_tensor *want = &layout[i];
-        if (!full && (want->kind == DG_PARAMETER_COUNT || (!want->exported && !(nets & 1 << want->net)))) continue;
+        if (!full && (want->kind == DG_PARAMETER_COUNT || (!*want->alone && !(nets & 1 << want->net)))) continue;
         for (int k = 0; k < (full && want->kind == DG_PARAMETER_WEIGHT ? 3 : 1) && !e; k++) {
             char name[80];
             if (!prefix[k]) continue;
             snprintf(name, sizeof name, "%s%s", prefix[k], want->name);
             if (!(k ? dg_st_find(st, name) : dg_ck_find(st, want)))
-                e = dg_fail(DG_IO, "%s: has no tensor %s, which model %s needs", path, name, model->name);
+                e = dg_fail(DG_IO, "%s: has no tensor %s%s%s, which model %s needs", path, name,
+                            full || !*want->alone ? "" : " or ", full ? "" : want->alone, model->name);
         }
     }
     free(layout);

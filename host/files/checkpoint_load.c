@@ -115,14 +115,13 @@ dg_err dg_ck_read_input(const dg_st *st, const char *path, const dg_model *m, do
     return DG_OK;
 }
 
-/* A name a line, as many as the recipe's network tells apart. */
-static dg_err check_names(const char *path, const dg_model *m, const dg_checkpoint_info *info)
+dg_err dg_ck_check_names(const char *path, const dg_model *m, const char *classes)
 {
     const dg_recipe *r = dg_recipe_find(m);
     if (!r || !r->labels) return DG_OK;
     const int wanted = dg_classifier_classes(m);
     int names = 0;
-    for (const char *c = info->classes ? info->classes : ""; *c; c++) names += *c == '\n';
+    for (const char *c = classes ? classes : ""; *c; c++) names += *c == '\n';
     if (names == wanted) return DG_OK;
     return dg_fail(DG_IO, "%s: names %d classes; model %s tells %d apart", path, names, m->name, wanted);
 }
@@ -152,7 +151,7 @@ static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_c
     dg_err e = check_place(info, path);
     if (!e) e = dg_ck_derive(st, path, model);
     if (!e) e = dg_ck_read_input(st, path, model, info->mean, info->std);
-    return e ? e : check_names(path, model, info);
+    return e ? e : dg_ck_check_names(path, model, info->classes);
 }
 
 /* A network alone: of a checkpoint's numbers it has what `dcgan export` has written, or nothing. */
@@ -169,7 +168,7 @@ static dg_err generator_info(const dg_st *st, const char *path, dg_model *model,
     info->classes = classes ? dg_text_from_utf8(classes) : NULL;
     if (!info->config || (classes && !info->classes)) return dg_fail(DG_DEVICE, "%s: out of memory", path);
     dg_err e = dg_ck_derive(st, path, model);
-    if (!e && classes) e = check_names(path, model, info);
+    if (!e && classes) e = dg_ck_check_names(path, model, info->classes);
     return e || !classes ? e : dg_ck_read_input(st, path, model, info->mean, info->std);
 }
 
@@ -200,28 +199,39 @@ void dg_checkpoint_info_free(dg_checkpoint_info *info)
     memset(info, 0, sizeof *info);
 }
 
-/* A net alone has no "G." in front of its names. Memory for moments that the file lacks cannot be left as it is. */
-static dg_err put_one(const dg_st *st, const char *path, dg_job *job, const char *prefix, const dg_job_tensor *t,
-                      int row)
+/* Memory for moments that the file lacks cannot be left as it is. */
+static dg_err put_moment(const dg_st *st, const char *path, dg_job *job, const char *prefix, const dg_job_tensor *t,
+                         int row)
 {
     char name[80];
     snprintf(name, sizeof name, "%s%s", prefix, t->name);
     const dg_st_tensor *from = dg_st_find(st, name);
-    if (!from && t->net == job->recipe->exported) from = dg_st_find(st, name + 2);
     if (from) return dg_job_write(job, t, row, from->type, from->data);
-    return *prefix ? dg_fail(DG_USAGE, "%s: there is no tensor %s: that run had no {momentum}", path, name) : DG_OK;
+    return dg_fail(DG_USAGE, "%s: there is no tensor %s: that run had no {momentum}", path, name);
+}
+
+static dg_err put_one(const dg_st *st, const char *path, dg_job *job, const dg_job_tensor *t, const dg_ck_tensor *want,
+                      bool moments)
+{
+    const dg_st_tensor *from = dg_ck_find(st, want);
+    const dg_optimizer_info *k = &dg_optimizers[job->o.optimizer];
+    dg_err e = from ? dg_job_write(job, t, t->row, from->type, from->data) : DG_OK;
+    if (!e && moments && t->moment1 >= 0) e = put_moment(st, path, job, k->moment[0], t, t->moment1);
+    if (!e && moments && t->moment2 >= 0) e = put_moment(st, path, job, k->moment[1], t, t->moment2);
+    return e;
 }
 
 dg_err dg_ck_put(const dg_st *st, const char *path, dg_job *job, bool moments)
 {
+    dg_ck_tensor *layout = malloc(DG_CK_MOST * sizeof *layout);
+    if (!layout) return dg_fail(DG_DEVICE, "%s: out of memory", path);
+    const int n = dg_ck_layout(&job->model, layout);
     dg_err e = DG_OK;
-    for (int i = 0; i < job->tensors && !e; i++) {
-        const dg_job_tensor *t = &job->tensor[i];
-        e = put_one(st, path, job, "", t, t->row);
-        const dg_optimizer_info *k = &dg_optimizers[job->o.optimizer];
-        if (!e && moments && t->moment1 >= 0) e = put_one(st, path, job, k->moment[0], t, t->moment1);
-        if (!e && moments && t->moment2 >= 0) e = put_one(st, path, job, k->moment[1], t, t->moment2);
-    }
+    for (int i = 0; i < job->tensors && !e; i++)
+        for (int k = 0; k < n && !e; k++)
+            if (!strcmp(layout[k].name, job->tensor[i].name))
+                e = put_one(st, path, job, &job->tensor[i], &layout[k], moments);
+    free(layout);
     return e;
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/rng.h"
+#include "host/options/options.h"
 
 /* Every step reads the same ones, which are random. */
 static dg_err make_data(dg_trial *t, const dg_model *m, int batch)
@@ -29,26 +30,13 @@ static dg_err make_data(dg_trial *t, const dg_model *m, int batch)
     return e;
 }
 
-/* What moves the weights, as the model says: other numbers take the same time. */
-static void take_optimizer(const dg_model *m, dg_job_options *o)
-{
-    for (int i = 0; i < m->trains; i++) {
-        const dg_model_value *v = &m->train[i];
-        const dg_optimizer k = dg_optimizer_find(v->value);
-        if (!strcmp(v->key, "optimizer") && k < DG_OPTIMIZERS) o->optimizer = k;
-        if (!strcmp(v->key, "momentum")) o->momentum = strtod(v->value, NULL);
-        if (!strcmp(v->key, "decay")) o->decay = strtod(v->value, NULL);
-    }
-    if (o->optimizer != DG_SGD) o->momentum = 0;
-    o->rho = 0.9;
-}
-
 dg_err dg_trial_open(dg_trial *t, const dg_model *model, int batch, dg_backend *b)
 {
     *t = (dg_trial){.data = NULL};
-    dg_job_options o = {.batch = batch, .rows = batch, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
-    take_optimizer(model, &o);
-    dg_err e = dg_job_build(&t->job, model, &o, b);
+    dg_job_options o;
+    dg_err e = dg_options_model_job(model, &o); /* what moves the weights */
+    o.batch = o.rows = batch;
+    if (!e) e = dg_job_build(&t->job, model, &o, b);
     if (e) return e;
     e = make_data(t, model, batch);
     if (!e) e = dg_job_alloc(&t->job, t->data, t->perm);

@@ -46,6 +46,8 @@ typedef struct {
     bool flatten;     /* PyTorch has a Flatten in front of it */
     dg_shape in, out; /* N = 1 */
     int module;       /* index of its first module in PyTorch's nn.Sequential: main.N.weight */
+    char torch[2]
+              [48]; /* what PyTorch calls it and its batch norm in a network that is no such Sequential; "": main.N */
 } dg_layer;
 
 typedef struct {
@@ -66,7 +68,7 @@ typedef struct {
  * the pictures for training, divided by its standard deviation. */
 typedef enum { DG_INPUT_SIGNED, DG_INPUT_UNIT, DG_INPUT_STANDARD } dg_input;
 
-/* About 90 KB: on the heap, please. */
+/* About 140 KB: on the heap, please. */
 typedef struct {
     char name[64], where[256]; /* where: the file, for messages */
     int size, channels, latent;

@@ -15,6 +15,7 @@ typedef enum {
     NUMBER, /* double from min up to, not including, max */
     CHOICE, /* int: the place in choices */
     NAME,   /* char[64] */
+    TORCH,  /* char[96]: one or two names of modules */
     OP,     /* const dg_layer_kind * */
     LAYER   /* int: an earlier section of the same network; of the key in also DG_IN_LATENT or DG_IN_PICTURES */
 } value_kind;
@@ -57,6 +58,10 @@ static const key layer_keys[DG_KEYS] = {
     [DG_KEY_SLOPE] = {"slope", NUMBER, SECTION(layer.slope), 0, 1, 0, 0.2,
                       .must = "a number from 0 up to, not including, 1"},
     [DG_KEY_P] = {"p", NUMBER, SECTION(layer.p), 0, 1, 0, 0.5, .must = "a number from 0 up to, not including, 1"},
+    [DG_KEY_TORCH] = {"torch", TORCH, SECTION(torch),
+                      .must =
+                          "what PyTorch calls it, as features.0, and behind a blank its batch norm; in a layer that "
+                          "is repeated {1+2} is 1 in the first copy and 2 more in each other"},
     [DG_KEY_REPEAT] = {"repeat", WHOLE, SECTION(repeat), 1, DG_MAX_LAYERS, 1, .preset = 1},
     [DG_KEY_REPEAT_FROM] = {"repeat_from", LAYER, SECTION(repeat_from),
                             .must = "a layer of this network, up to this one"},
@@ -69,7 +74,7 @@ typedef struct {
 static const key_table of_model = {"[model]", model_keys, MODEL_KEYS}, of_layer = {"a layer", layer_keys, DG_KEYS};
 
 /* What is said of one layer and cannot be said of all. */
-enum { OF_ONE = DG_KEY(IN) | DG_KEY(ADD) | DG_KEY(REPEAT) | DG_KEY(REPEAT_FROM) };
+enum { OF_ONE = DG_KEY(IN) | DG_KEY(ADD) | DG_KEY(TORCH) | DG_KEY(REPEAT) | DG_KEY(REPEAT_FROM) };
 
 static int bad(dg_model_text *t, const char *section, const char *name, const char *value, const char *right)
 {
@@ -144,12 +149,45 @@ static bool choice(const char *text, const key *k, int *out)
     }
 }
 
+static const char of_names[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+
 static bool name(const char *text, const key *k, char *out)
 {
-    static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     const size_t n = strlen(text);
-    if (!n || n >= k->bytes || strspn(text, good) != n) return false;
+    if (!n || n >= k->bytes || strspn(text, of_names) != n) return false;
     memcpy(out, text, n + 1);
+    return true;
+}
+
+int dg_copy_number(const char *text, int *first, int *step)
+{
+    static const char digits[] = "0123456789";
+    const size_t a = *text == '{' ? strspn(text + 1, digits) : 0;
+    if (a < 1 || a > 3 || text[1 + a] != '+') return 0;
+    const size_t b = strspn(text + 2 + a, digits);
+    if (b < 1 || b > 3 || text[2 + a + b] != '}') return 0;
+    *first = (int)strtol(text + 1, NULL, 10);
+    *step = (int)strtol(text + 2 + a, NULL, 10);
+    return (int)(a + b + 3);
+}
+
+/* One or two words, of names and of {4+2}. */
+static bool torch(const char *text, const key *k, char *out)
+{
+    const size_t length = strlen(text);
+    int words = 0;
+    bool within = false;
+    if (length >= k->bytes) return false;
+    for (const char *c = text; *c;) {
+        int first, step, n = dg_copy_number(c, &first, &step);
+        if (!n) n = (int)strspn(c, of_names);
+        if (!n && *c != ' ') return false;
+        words += n && !within;
+        within = n > 0;
+        c += n ? n : 1;
+    }
+    if (words < 1 || words > 2) return false;
+    memcpy(out, text, length + 1);
     return true;
 }
 
@@ -179,6 +217,7 @@ static bool set(const key *k, const char *section, const char *text, void *objec
     case NUMBER: return number(text, k, to);
     case CHOICE: return choice(text, k, to);
     case NAME: return name(text, k, to);
+    case TORCH: return torch(text, k, to);
     case OP: return op(text, to);
     case LAYER: return layer(text, k, section, to);
     }

@@ -1,5 +1,6 @@
 /* From the sections of a model file to the layers of its networks. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/net/model_read_internal.h"
@@ -74,6 +75,61 @@ static dg_err check_addend(unroller *u, const dg_section *s, const dg_layer *l)
                other->name);
 }
 
+/* A word of `torch` for copy number `copy`: {4+2} is 4, 6, 8 ... Returns what follows the word; NULL: it is too long.
+ */
+static const char *expand(const char *text, int copy, char out[48])
+{
+    char all[sizeof((dg_section *)0)->torch];
+    size_t n = 0;
+    text += strspn(text, " ");
+    while (*text && *text != ' ') {
+        int first, step;
+        const int read = dg_copy_number(text, &first, &step);
+        if (read) {
+            n += (size_t)snprintf(all + n, sizeof all - n, "%d", first + step * (copy ? copy - 1 : 0));
+            text += read;
+        } else {
+            all[n++] = *text++;
+        }
+    }
+    all[n] = 0;
+    return snprintf(out, 48, "%s", all) < 48 ? text : NULL;
+}
+
+/* features.0 has its batch norm behind it, features.1. */
+static bool name_norm(const char *conv, char out[48])
+{
+    size_t n = strlen(conv), digits = 0;
+    while (digits < n && conv[n - 1 - digits] >= '0' && conv[n - 1 - digits] <= '9') digits++;
+    if (!digits || digits > 6 || (digits < n && conv[n - 1 - digits] != '.')) return false;
+    char all[64];
+    const int length = snprintf(all, sizeof all, "%.*s%ld", (int)(n - digits), conv,
+                                strtol(conv + n - digits, NULL, 10) + 1);
+    if (length < 48) memcpy(out, all, (size_t)length + 1);
+    return length < 48;
+}
+
+/* The names of its modules in PyTorch. */
+static dg_err name_modules(unroller *u, const dg_section *s, dg_layer *l, int copy)
+{
+    dg_parameter list[DG_LAYER_PARAMETERS];
+    if (!*s->torch) return DG_OK;
+    const char *rest = expand(s->torch, copy, l->torch[0]);
+    if (rest) rest = expand(rest, copy, l->torch[1]);
+    if (!rest) return BAD(s, "torch = %s: a name has at most 47 characters", s->torch);
+    if (!l->kind->parameters || !l->kind->parameters(l, list))
+        return BAD(s, "torch = %s: the layer has no weights to name", s->torch);
+    if (*l->torch[1] && !l->norm) return BAD(s, "torch = %s: has two names, but no batch norm", s->torch);
+    if (l->norm && !*l->torch[1] && !name_norm(l->torch[0], l->torch[1]))
+        return BAD(s, "torch = %s: name its batch norm, too, as torch = conv1 bn1", s->torch);
+    for (int i = 0; i < u->net->layers; i++)
+        for (int k = 0; k < 4; k++)
+            if (*l->torch[k / 2] && !strcmp(l->torch[k / 2], u->net->layer[i].torch[k % 2]))
+                return BAD(s, "torch = %s: %s is in layer %s already", s->torch, l->torch[k / 2],
+                           u->net->layer[i].name);
+    return DG_OK;
+}
+
 /* Append what section number i says, as copy number `copy` of it; 0: it stands for one layer. */
 static dg_err append(unroller *u, int i, int copy)
 {
@@ -91,6 +147,7 @@ static dg_err append(unroller *u, int i, int copy)
     l->flat = l->input >= 0 && n->layer[l->input].flat;
     e = l->kind->shape(l, u->t->where);
     if (!e) e = check_addend(u, s, l);
+    if (!e) e = name_modules(u, s, l, copy);
     if (e) return e;
     l->module = u->modules;
     u->modules += l->kind->modules(l);

@@ -11,6 +11,7 @@ enum { DG_IN_BEFORE = 0, DG_IN_LATENT = -1, DG_IN_PICTURES = -2 }; /* otherwise 
 typedef struct {
     dg_layer layer; /* the keys' values; numbers that nobody gave are the table's */
     int in, add, repeat, repeat_from;
+    char torch[96]; /* as the file has it; "": nothing */
     unsigned given; /* by DG_KEY */
     int line;       /* 0: there is no such section */
 } dg_section;
@@ -30,6 +31,9 @@ dg_err dg_model_sections(dg_model_text *t);
 
 /* model_layers.c: the sections into the layers of t->m, with defaults, repeats, inputs and shapes. */
 dg_err dg_model_layers(dg_model_text *t);
+
+/* Bytes of {4+2} that the text begins with: 4 and 2, of up to three digits each; 0: it begins with none. */
+int dg_copy_number(const char *text, int *first, int *step);
 
 /* The names of the keys in the mask: "filters, kernel, stride". */
 void dg_key_names(unsigned keys, char out[160]);

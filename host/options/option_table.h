@@ -80,6 +80,8 @@ void dg_options_drop(dg_options *o, const dg_options *model);
 /* Set what the model that o names, or operand of a command, says in [train], before which comes what its recipe
  * presets. A model that cannot be read says nothing here. */
 dg_err dg_options_model(dg_options *o, const char *name);
+/* The values that the program has built in. */
+dg_err dg_options_presets(dg_options *o);
 bool dg_same_place(const char *a, const char *b); /* the same text, or paths to the same file */
 
 /* config.ini: host/options/config.c reads it, host/options/config_write.c writes it. */

@@ -119,6 +119,9 @@ double dg_learning_rate(const dg_options *o, char net, uint64_t epoch);
 /* What they say of a job that trains: all but its batches, samples and rows. */
 dg_job_options dg_options_job(const dg_options *o);
 
+/* The same as a model alone says it: its [train] over what the program has built in. */
+dg_err dg_options_model_job(const dg_model *m, dg_job_options *out);
+
 /* How many of so many pictures pass at once in a test: enough to keep a machine busy, without more memory than a step.
  */
 int dg_tested_at_once(const dg_options *o, int pictures);

@@ -122,20 +122,34 @@ static dg_err set_one(dg_options *o, const dg_model *m, const dg_model_value *v)
     return dg_fail(DG_USAGE, "%s:%d: [train] %s: no such key; there are %s", m->where, v->line, v->key, all);
 }
 
-dg_err dg_options_model(dg_options *o, const char *name)
+static dg_err take_model(dg_options *o, const dg_model *m)
 {
-    dg_model *m = malloc(sizeof *m);
-    if (!m) return dg_fail(DG_DEVICE, "out of memory");
-    dg_err e = dg_model_read(name, m);
-    const dg_recipe *r = e ? NULL : dg_recipe_find(m);
-    if (e && e != DG_DEVICE) {
-        free(m); /* who uses the model says what is wrong with it */
-        return DG_OK;
-    }
+    const dg_recipe *r = dg_recipe_find(m);
+    dg_err e = DG_OK;
     o->model_says = m->trains > 0 || (r && r->preset);
     for (const char *const(*k)[2] = r ? r->preset : NULL; k && (*k)[0] && !e; k++)
         e = dg_option_set(o, dg_option_find((*k)[0]), (*k)[1], m->name);
     for (int i = 0; i < m->trains && !e; i++) e = set_one(o, m, &m->train[i]);
+    return e;
+}
+
+dg_err dg_options_model(dg_options *o, const char *name)
+{
+    dg_model *m = malloc(sizeof *m);
+    if (!m) return dg_fail(DG_DEVICE, "out of memory");
+    const dg_err e = dg_model_read(name, m);
+    const dg_err set = e ? e == DG_DEVICE ? e : DG_OK : take_model(o, m); /* who uses the model says what is wrong */
     free(m);
+    return set;
+}
+
+dg_err dg_options_model_job(const dg_model *m, dg_job_options *out)
+{
+    dg_options o = {.command = DG_CMD_TRAIN};
+    dg_err e = dg_options_presets(&o);
+    if (!e) e = take_model(&o, m);
+    if (!e) e = dg_options_training(&o);
+    *out = dg_options_job(&o);
+    dg_options_free(&o);
     return e;
 }

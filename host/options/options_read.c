@@ -101,7 +101,7 @@ static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
     return DG_OK;
 }
 
-static dg_err set_presets(dg_options *o)
+dg_err dg_options_presets(dg_options *o)
 {
     for (const dg_option *t = dg_option_table; t->name; t++) {
         if (!t->preset || (o->command == DG_CMD_IMPORT && t == dg_option_find("model"))) continue;
@@ -162,7 +162,7 @@ static void free_values(dg_options *o)
 /* The resumed run's values into o, and once more, alone, into run. */
 static dg_err read_run_config(const char *path, dg_options *o, dg_options *run)
 {
-    dg_err e = set_presets(run);
+    dg_err e = dg_options_presets(run);
     if (e) return e;
     o->precision = run->precision = DG_PRECISION_FP32; /* of runs that do not say: there was no other default then */
     e = dg_config_read(path, o);
@@ -206,7 +206,7 @@ static dg_err set_from_model(dg_options *o, const scanned *s, const char *config
     const bool operand = o->command == DG_CMD_PLAN || o->command == DG_CMD_PROFILE || o->command == DG_CMD_CHECK;
     if (!operand && o->command != DG_CMD_TRAIN) return DG_OK;
     dg_options named = {.command = o->command};
-    dg_err e = set_presets(&named);
+    dg_err e = dg_options_presets(&named);
     if (!e) e = set_given(&named, s, config);
     if (!e) e = dg_options_model(o, operand && o->operands ? o->operand[0] : named.model);
     free_values(&named);
@@ -223,7 +223,7 @@ static dg_err set_all(dg_options *o, const scanned *s)
     if (!e) e = set_from_command_line(&probe, s);
     if (!e && probe.resume) e = dg_options_run_config(&probe, run_config, sizeof run_config);
 
-    if (!e) e = set_presets(o);
+    if (!e) e = dg_options_presets(o);
     if (!e && !*run_config) e = set_from_model(o, s, probe.config);
     const dg_options model = *o; /* its numbers */
     if (!e && *run_config) e = read_run_config(run_config, o, &run);

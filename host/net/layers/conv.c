@@ -207,7 +207,7 @@ static void backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigne
 }
 
 enum {
-    ANY = DG_KEY(FILTERS) | DG_KEY(BIAS) | DG_KEY(NORM) | DG_KEY(ADD) | DG_KEY(ACT) | DG_KEY(SLOPE),
+    ANY = DG_KEY(FILTERS) | DG_KEY(BIAS) | DG_KEY(NORM) | DG_KEY(ADD) | DG_KEY(ACT) | DG_KEY(SLOPE) | DG_KEY(TORCH),
     WINDOWS = DG_KEY(KERNEL) | DG_KEY(STRIDE) | DG_KEY(PAD)
 };
 

@@ -30,6 +30,7 @@ typedef enum {
     DG_KEY_ACT,
     DG_KEY_SLOPE,
     DG_KEY_P,
+    DG_KEY_TORCH,
     DG_KEY_REPEAT,
     DG_KEY_REPEAT_FROM,
     DG_KEYS

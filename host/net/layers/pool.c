@@ -71,7 +71,9 @@ static void backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigne
 
 /* Nothing of these but a network's activation is taken from [NET]: what holds for its convolutions does not for
  * pools. */
-enum { TAKES = DG_KEY(KERNEL) | DG_KEY(STRIDE) | DG_KEY(PAD) | DG_KEY(BIAS) | DG_KEY(ACT) | DG_KEY(SLOPE) };
+enum {
+    TAKES = DG_KEY(KERNEL) | DG_KEY(STRIDE) | DG_KEY(PAD) | DG_KEY(BIAS) | DG_KEY(ACT) | DG_KEY(SLOPE) | DG_KEY(TORCH)
+};
 
 #define KIND(word, needed)                                                                                   \
     {                                                                                                        \

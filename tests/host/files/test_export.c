@@ -8,6 +8,12 @@
 
 static char checkpoint[600], exported[600];
 
+static dg_err import_of(const char *weights, const char *model, const char *out)
+{
+    const dg_recipe *r;
+    return dg_import(weights, model, out, &r);
+}
+
 /* Pictures before rounding that a file draws; NULL with a message when it cannot. */
 static double *draw(const char *path, dg_type real)
 {
@@ -136,7 +142,7 @@ static void test_fp64(void)
     dg_st *st;
     dg_model model;
     DG_CHECK(edit_file(path, temp_path("torch64.safetensors"), &bare));
-    DG_CHECK(dg_import(temp_path("torch64.safetensors"), NULL, temp_path("in64.safetensors")) == DG_OK);
+    DG_CHECK(import_of(temp_path("torch64.safetensors"), NULL, temp_path("in64.safetensors")) == DG_OK);
     DG_CHECK(dg_checkpoint_open(temp_path("in64.safetensors"), &st, &model, &info) == DG_OK &&
              !strcmp(info.precision, "fp64"));
     dg_st_free(st);
@@ -157,7 +163,7 @@ static void test_import(void)
                            : i == 1 ? "in1.safetensors"
                                     : "in2.safetensors"));
         const char *from = i == 0 ? alone : i == 1 ? both : exported;
-        DG_CHECKF(dg_import(from, NULL, in) == DG_OK, "%s", dg_message());
+        DG_CHECKF(import_of(from, NULL, in) == DG_OK, "%s", dg_message());
         DG_CHECK(same_pictures(from, in, DG_F32, 0) && same_pictures(checkpoint, in, DG_F32, 0));
         dg_st *st, *was;
         dg_model model;
@@ -186,7 +192,7 @@ static void test_import(void)
     }
     /* With the model given, by the same way. */
     temp_put(temp_path("tiny.cfg"), tiny_text(&tiny), strlen(tiny_text(&tiny)));
-    DG_CHECK(dg_import(alone, temp_path("tiny.cfg"), temp_path("in0.safetensors")) == DG_OK);
+    DG_CHECK(import_of(alone, temp_path("tiny.cfg"), temp_path("in0.safetensors")) == DG_OK);
     DG_CHECK(same_pictures(checkpoint, temp_path("in0.safetensors"), DG_F32, 0));
 }
 
@@ -207,19 +213,19 @@ static void test_refusals(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         if (!edit_file(exported, bad, &cases[i].e)) continue;
-        DG_CHECKF(dg_import(bad, NULL, out) == DG_IO && strstr(dg_message(), cases[i].why),
+        DG_CHECKF(import_of(bad, NULL, out) == DG_IO && strstr(dg_message(), cases[i].why),
                   "case %zu: expected %s, got %s", i, cases[i].why, dg_message());
     }
     const edit uncounted = {.bare = true,
                             .tensor = "main.1.num_batches_tracked",
                             .drop = true}; /* PyTorch before 0.4.1 */
-    DG_CHECK(edit_file(exported, bad, &uncounted) && dg_import(bad, NULL, temp_path("old.safetensors")) == DG_OK);
-    DG_CHECK(dg_import(exported, "dcgan64", out) == DG_IO && strstr(dg_message(), "model dcgan64 needs"));
-    DG_CHECK(dg_import(exported, "no-such-model", out) == DG_USAGE);
-    DG_CHECK(dg_import(checkpoint, NULL, out) == DG_USAGE && strstr(dg_message(), "checkpoint already"));
-    DG_CHECK(dg_import(temp_path("nothing"), NULL, out) == DG_IO && strstr(dg_message(), "No such file"));
+    DG_CHECK(edit_file(exported, bad, &uncounted) && import_of(bad, NULL, temp_path("old.safetensors")) == DG_OK);
+    DG_CHECK(import_of(exported, "dcgan64", out) == DG_IO && strstr(dg_message(), "model dcgan64 needs"));
+    DG_CHECK(import_of(exported, "no-such-model", out) == DG_USAGE);
+    DG_CHECK(import_of(checkpoint, NULL, out) == DG_USAGE && strstr(dg_message(), "checkpoint already"));
+    DG_CHECK(import_of(temp_path("nothing"), NULL, out) == DG_IO && strstr(dg_message(), "No such file"));
     temp_put(bad, "PK\003\004archive/data.pkl", 20);
-    DG_CHECK(dg_import(bad, NULL, out) == DG_IO && strstr(dg_message(), "torch.save") &&
+    DG_CHECK(import_of(bad, NULL, out) == DG_IO && strstr(dg_message(), "torch.save") &&
              strstr(dg_message(), "save_file"));
     DG_CHECK(access(out, F_OK) != 0);
 
@@ -239,13 +245,13 @@ static void test_refusals(void)
     const edit none = {0};
     DG_CHECK(edit_file(checkpoint, kept, &none));
     DG_CHECK(dg_export(checkpoint, checkpoint) == DG_USAGE && strstr(dg_message(), "already there"));
-    DG_CHECK(dg_import(exported, NULL, checkpoint) == DG_USAGE && dg_import(exported, NULL, exported) == DG_USAGE);
+    DG_CHECK(import_of(exported, NULL, checkpoint) == DG_USAGE && import_of(exported, NULL, exported) == DG_USAGE);
     DG_CHECK(same_file(kept, checkpoint));
     temp_put(temp_path("cat.png"), "cat", 3);
     DG_CHECK(dg_export(checkpoint, temp_path("cat.png")) == DG_USAGE &&
-             dg_import(exported, NULL, temp_path("cat.png")) == DG_USAGE);
+             import_of(exported, NULL, temp_path("cat.png")) == DG_USAGE);
     DG_CHECK(dg_export(checkpoint, exported) == DG_OK);
-    DG_CHECK(dg_import(exported, NULL, temp_path("in1.safetensors")) == DG_OK);
+    DG_CHECK(import_of(exported, NULL, temp_path("in1.safetensors")) == DG_OK);
     DG_CHECK(dg_export(checkpoint, temp_path("no/such/dir")) == DG_IO);
 }
 

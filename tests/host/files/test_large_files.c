@@ -64,8 +64,13 @@ static dg_err use_checkpoint(const char *path) /* generate, interpolate, --resum
     return dg_checkpoint_open(path, &st, model, &info);
 }
 static dg_err use_export(const char *path) { return dg_export(path, temp_path("out.safetensors")); }
-static dg_err use_import(const char *path) { return dg_import(path, NULL, temp_path("out.safetensors")); }
-static dg_err use_import_as(const char *path) { return dg_import(path, "dcgan32", temp_path("out.safetensors")); }
+static dg_err import_as(const char *path, const char *model)
+{
+    const dg_recipe *r;
+    return dg_import(path, model, temp_path("out.safetensors"), &r);
+}
+static dg_err use_import(const char *path) { return import_as(path, NULL); }
+static dg_err use_import_as(const char *path) { return import_as(path, "dcgan32"); }
 static dg_err use_info(const char *path)
 {
     return freopen("/dev/null", "w", stdout) ? dg_info(path, false) : DG_FAILED;

@@ -1,0 +1,76 @@
+#!/bin/sh
+# Networks that PyTorch does not call main: `torch = conv1 bn1` in the model file names them, for import and export.
+# $PYTHON (python3) makes the weights; where it has PyTorch, that judges what they say, too.
+. "$(dirname "$0")/kit"
+python=${PYTHON:-python3}
+command -v "$python" > /dev/null || { skip 'python3 is not here'; finish; }
+resnet() { "$python" "$root/tests/cli/torch_resnet.py" "$@"; }
+
+# torchvision's ResNet50, narrower
+sed 's/^size = .*/size = 64/; s/^filters = 1000/filters = 192/' models/resnet50-imagenet.cfg |
+    awk -F' = ' '$1 == "filters" { $0 = "filters = " $2 / 16 } { print }' > "$dir/narrow.cfg"
+resnet write "$dir/torch.safetensors"
+exits 0 import "$dir/torch.safetensors" --model "$dir/narrow.cfg" --out "$dir/in.safetensors"
+says 'the mean and standard deviation of ImageNet'
+prints 'classify: '
+exits 0 export "$dir/in.safetensors" --out "$dir/out.safetensors"
+resnet same "$dir/torch.safetensors" "$dir/out.safetensors"
+fact $? 'export should write what import has read'
+exits 0 import "$dir/out.safetensors" --out "$dir/again.safetensors"
+silent
+exits 0 data --synthesize "$dir/cats" --count 1 --size 64 -q
+exits 0 classify "$dir/in.safetensors" "$dir/cats/cat-00000.png" --top 12 --json
+cp "$dir/.out" "$dir/said"
+exits 0 classify "$dir/out.safetensors" "$dir/cats/cat-00000.png" --top 12 --json
+same "$dir/said" "$dir/.out"
+resnet judge "$dir/torch.safetensors" "$dir/cats/cat-00000.png" "$dir/said" > "$dir/judged" 2>&1
+case $? in
+    0) fact 0 'PyTorch' ;;
+    77) skip "$(cat "$dir/judged")" ;;
+    *) fact 1 "PyTorch and dcgan should agree: $(tail -n 3 "$dir/judged")" ;;
+esac
+
+# the optimiser's moments are those that [train] wants, so that training can go on from there
+"$python" -c 'import json, sys; d = open(sys.argv[1], "rb").read(); n = int.from_bytes(d[:8], "little")
+h = json.loads(d[8:8 + n]); sys.exit(not ("sgd.m.C.main.0.weight" in h and h["__metadata__"]["optimizer"] == "sgd"
+and not [k for k in h if k.startswith("adam")]))' "$dir/in.safetensors"
+fact $? 'an imported checkpoint should have the moments of sgd'
+
+# what does not go
+exits 4 import "$dir/torch.safetensors" --model resnet50 --out "$dir/none.safetensors"
+says 'torch.safetensors: tensor conv1.weight has shape (4, 3, 7, 7); model resnet50 needs (64, 3, 3, 3)'
+sed 's/^torch = fc/torch = head/' "$dir/narrow.cfg" > "$dir/other.cfg"
+exits 4 import "$dir/torch.safetensors" --model "$dir/other.cfg" --out "$dir/none.safetensors"
+says 'torch.safetensors: tensor fc.weight belongs to no layer'
+sed 's/^channels = .*//; s/^size = .*/size = 64\nchannels = 1/' "$dir/narrow.cfg" > "$dir/grey.cfg"
+exits 4 import "$dir/out.safetensors" --model "$dir/grey.cfg" --out "$dir/none.safetensors"
+lacks "$dir/none.safetensors"
+# a file of another recipe, and one whose names of classes are too few
+printf '[model]\nname = small\nsize = 16\nclasses = 2\n[C.1]\nop = dense\nfilters = 2\ntorch = fc\n' > "$dir/small.cfg"
+exits 0 data --synthesize "$dir/two" --classes 2 --count 8 --size 16 -q
+exits 0 --data "$dir/two" --model "$dir/small.cfg" --batch 8 --epochs 1 --out "$dir/small" -q
+exits 0 --data "$dir/two" --model tests/tiny.cfg --batch 8 --epochs 1 --out "$dir/gan" -q
+exits 0 export "$dir/gan" --out "$dir/gan.safetensors"
+exits 2 export "$dir/small" --out "$dir/gan.safetensors"
+says 'gan.safetensors: is already there and is not an exported network of a classifier'
+exits 0 export "$dir/small" --out "$dir/small.safetensors"
+exits 0 export "$dir/small" --out "$dir/small.safetensors"
+exits 0 import "$dir/gan.safetensors" --out "$dir/gan-in.safetensors"
+prints 'generate'
+exits 2 import "$dir/small.safetensors" --out "$dir/gan-in.safetensors"
+says 'gan-in.safetensors: is already there and is not an imported checkpoint of a classifier'
+"$python" - "$dir/small.safetensors" "$dir/one.safetensors" << 'END'
+import json, struct, sys
+d = open(sys.argv[1], 'rb').read()
+n = struct.unpack('<Q', d[:8])[0]
+h = json.loads(d[8:8 + n])
+assert set(h) == {'__metadata__', 'fc.weight', 'fc.bias'}, set(h)
+h['__metadata__'] = {'model': h['__metadata__']['model'], 'classes': 'a\n'}
+t = json.dumps(h).encode()
+t += b' ' * (-len(t) % 8)
+open(sys.argv[2], 'wb').write(struct.pack('<Q', len(t)) + t + d[8 + n:])
+END
+exits 4 import "$dir/one.safetensors" --out "$dir/none.safetensors"
+says 'one.safetensors: names 1 classes; model small tells 2 apart'
+lacks "$dir/none.safetensors"
+finish
