@@ -136,7 +136,6 @@ static dg_err go_back(dg_training *r, const char *path)
     bool removed;
     dg_err e = dg_rundir_check(&r->dir, &removed); /* the checkpoint was read by its path */
     if (!e) e = dg_history_go_back(&r->dir, path, r->read.epoch, moved);
-    if (!e && *moved) dg_best_go_back(&r->dir, r->read.epoch, moved);
     if (!e && *moved)
         dg_progress_note(r->progress,
                          "what came after epoch %ju has moved to %s/%s, from where it can be resumed as well",
@@ -228,15 +227,8 @@ static void take_up_means(dg_training *r)
     if (n) r->seconds_before = row[n - 1].seconds;
     for (long i = n - 1; i >= 0 && row[i].epoch == r->read.epoch + 1; i--)
         dg_epoch_add(&r->epoch, r->job.recipe, row[i].value);
-    r->best = -1;
-    const uint64_t step = dg_best_step(&r->dir);
-    for (long i = 0; i < n && step; i++)
-        for (int k = 0; k < r->job.recipe->metrics; k++) {
-            const dg_metric *m = &r->job.recipe->metric[k];
-            const double v = row[i].value[m->term[0]];
-            const bool accuracy = m->over == DG_OVER_TEST && m->kind == DG_METRIC_PROBABILITY;
-            if (accuracy && row[i].step == step && !isnan(v)) r->best = v;
-        }
+    r->best = dg_best_settle(&r->dir, r->job.recipe, row, n, r->read.step);
+    dg_evaluation_cut(&r->dir, r->read.epoch);
 }
 
 /* The checkpoint to go on from, NULL in *st when the run was killed before its first one: then it begins anew. */

@@ -1,39 +1,73 @@
 #include "host/run/best.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "host/files/safetensors.h"
+#include "host/run/history.h"
 
-static const char name[] = "best.safetensors";
+static const char best[] = "best.safetensors";
 
-/* A number of its metadata; false: there is no such file, or no such number. */
-static bool number(const dg_rundir *r, const char *key, uint64_t *out)
+/* The step that a file holds, 0: there is none that can be read. */
+static uint64_t step_of(const dg_rundir *r, const char *name)
 {
     char path[4096];
     dg_st *st = NULL;
-    if (!dg_rundir_has(r, "%s", name)) return false;
+    if (!dg_rundir_has(r, "%s", name)) return 0;
     const dg_err e = dg_st_open(dg_rundir_file(r, path, "%s", name), DG_ST_CHECKED, &st);
-    const char *text = e ? NULL : dg_st_get(st, key);
-    if (text) *out = strtoull(text, NULL, 10);
+    const char *text = e ? NULL : dg_st_get(st, "step");
+    const uint64_t step = text ? strtoull(text, NULL, 10) : 0;
     dg_st_free(st);
-    return text != NULL;
+    return step;
 }
 
-uint64_t dg_best_step(const dg_rundir *r)
+/* Of the test behind this step; -1: there was none. */
+static double accuracy_of(const dg_recipe *recipe, const dg_log_row *row, long n, uint64_t step)
 {
-    uint64_t step = 0;
-    return number(r, "step", &step) ? step : 0;
+    while (n > 0 && row[n - 1].step > step) n--;
+    for (int k = 0; k < recipe->metrics && n > 0 && row[n - 1].step == step; k++) {
+        const dg_metric *m = &recipe->metric[k];
+        const double v = row[n - 1].value[m->term[0]];
+        if (m->over == DG_OVER_TEST && m->kind == DG_METRIC_PROBABILITY && !isnan(v)) return v;
+    }
+    return -1;
 }
 
-void dg_best_go_back(const dg_rundir *r, uint64_t epoch, const char *moved)
+/* The best of the states up to `step`, of equals the first, by name; returns its accuracy, -1: there is none. */
+static double find_best(const dg_rundir *r, const dg_recipe *recipe, const dg_log_row *row, long n, uint64_t step,
+                        char name[256])
 {
-    uint64_t of = 0;
-    char to[128];
-    if (!dg_rundir_has(r, "%s", name) || (number(r, "epoch", &of) && of <= epoch)) return;
-    snprintf(to, sizeof to, "%.64s/%s", moved, name);
-    if (renameat(r->fd, name, r->fd, to))
-        dg_warn("%s/%s: cannot be moved to %s: %s", r->path, name, to, strerror(errno));
+    double most = -1;
+    uint64_t first = 0;
+    DIR *d = dg_list_directory(r->fd);
+    for (struct dirent *f; d && (f = readdir(d));) {
+        const char *end = strrchr(f->d_name, '.');
+        const bool checkpoint = !strncmp(f->d_name, "checkpoint", 10) && end && !strcmp(end, ".safetensors");
+        if (!checkpoint && strcmp(f->d_name, best)) continue;
+        const uint64_t s = step_of(r, f->d_name);
+        const double v = s && s <= step ? accuracy_of(recipe, row, n, s) : -1;
+        if (v < 0 || v < most || (v == most && s >= first)) continue;
+        most = v;
+        first = s;
+        snprintf(name, 256, "%s", f->d_name);
+    }
+    if (d) closedir(d);
+    return most;
+}
+
+double dg_best_settle(const dg_rundir *r, const dg_recipe *recipe, const dg_log_row *row, long n, uint64_t step)
+{
+    char name[256];
+    if (!recipe->labels) return -1;
+    const uint64_t held = step_of(r, best);
+    if (held && held <= step && accuracy_of(recipe, row, n, held) < 0) return -1; /* a log that was lost */
+    const double v = find_best(r, recipe, row, n, step, name);
+    if (v >= 0 && strcmp(name, best) && dg_history_name(r, name, best)) dg_warn("%s", dg_message());
+    if (v < 0 && held > step && unlinkat(r->fd, best, 0))
+        dg_warn("%s/%s: is of a later step, and cannot be removed: %s", r->path, best, strerror(errno));
+    return v;
 }

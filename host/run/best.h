@@ -2,14 +2,13 @@
 #ifndef DG_BEST_H
 #define DG_BEST_H
 
-#include <stdint.h>
+#include "host/run/log_text.h"
 #include "host/run/rundir.h"
 
-/* The step that it holds, 0: there is none that can be read. */
-uint64_t dg_best_step(const dg_rundir *r);
-
-/* Where a run goes back to an epoch, a later one goes with what is later: into the folder `moved`. A failure is a
- * warning. */
-void dg_best_go_back(const dg_rundir *r, uint64_t epoch, const char *moved);
+/* The run goes on at `step`, behind these rows of its log. The file becomes the best of itself and the checkpoints that
+ * are there, by the tests in the log: it may be of a later step, as when the run goes back or its last epochs were lost
+ * in a kill, or lack the newest checkpoint's. Without any it goes. Returns the accuracy of what it holds then; -1: it
+ * is not there, or the log does not tell. Failures are warnings. */
+double dg_best_settle(const dg_rundir *r, const dg_recipe *recipe, const dg_log_row *row, long n, uint64_t step);
 
 #endif

@@ -1,9 +1,11 @@
 #include "host/run/evaluate.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/build_info.h"
 #include "host/figure/confusion.h"
@@ -153,11 +155,36 @@ dg_err dg_evaluation_write(const dg_evaluation *v, const dg_dataset *d, const dg
     dg_image im;
     snprintf(title, sizeof title, "%.2f%% of %d test pictures after epoch %llu", 100 * v->accuracy, v->n,
              (unsigned long long)epoch);
-    dg_err e = write_csv(v, d, dir);
-    if (!e && v->confusion) {
+    dg_err e = DG_OK;
+    if (v->confusion) {
         e = dg_confusion_draw(v->confusion, v->classes, d->class_name, title, &im);
         if (!e) e = write_png(dir, "confusion.png", &im, epoch);
     }
     if (!e) e = draw_worst(v, d, epoch, &im);
-    return e ? e : write_png(dir, "worst.png", &im, epoch);
+    if (!e) e = write_png(dir, "worst.png", &im, epoch);
+    return e ? e : write_csv(v, d, dir); /* behind those that say of which epoch they are */
+}
+
+/* Of a picture; 0: it does not say. */
+static uint64_t epoch_of(const dg_rundir *dir, const char *name)
+{
+    char path[4096];
+    dg_text *text = NULL;
+    int texts, W, H;
+    uint64_t epoch = 0;
+    if (!dg_rundir_has(dir, "%s", name) || dg_png_texts(dg_rundir_file(dir, path, "%s", name), &text, &texts, &W, &H))
+        return 0;
+    for (int i = 0; i < texts; i++)
+        if (!strcmp(text[i].key, "Epoch")) epoch = strtoull(text[i].value, NULL, 10);
+    free(text);
+    return epoch;
+}
+
+void dg_evaluation_cut(const dg_rundir *dir, uint64_t epoch)
+{
+    static const char *const name[] = {"confusion.csv", "worst.png", "confusion.png"};
+    if (epoch_of(dir, "confusion.png") <= epoch && epoch_of(dir, "worst.png") <= epoch) return;
+    for (size_t i = 0; i < sizeof name / sizeof name[0]; i++)
+        if (unlinkat(dir->fd, name[i], 0) && errno != ENOENT)
+            dg_warn("%s/%s: is of a later epoch, and cannot be removed: %s", dir->path, name[i], strerror(errno));
 }

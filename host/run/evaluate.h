@@ -27,4 +27,7 @@ void dg_evaluation_free(dg_evaluation *v);
  * confusion.png. d: the pictures that were tested, from number d->train on. */
 dg_err dg_evaluation_write(const dg_evaluation *v, const dg_dataset *d, const dg_rundir *dir, uint64_t epoch);
 
+/* Remove them where they are of an epoch behind this one. */
+void dg_evaluation_cut(const dg_rundir *dir, uint64_t epoch);
+
 #endif

@@ -135,21 +135,29 @@ static dg_err copy(const dg_rundir *r, int folder, const char *from, const char 
     return e;
 }
 
-/* The chosen checkpoint becomes the newest: by another name, or as a copy where files have but one. */
-static dg_err replace_newest(const dg_rundir *r, const char *chosen)
+dg_err dg_history_name(const dg_rundir *r, const char *file, const char *name)
 {
-    if (link_over(r, chosen, newest)) return copy(r, r->fd, chosen, newest);
-    return dg_sync_directory(r->fd) ? failed(r, "bring to the disk", newest) : DG_OK;
+    if (link_over(r, file, name)) return copy(r, r->fd, file, name);
+    return dg_sync_directory(r->fd) ? failed(r, "bring to the disk", name) : DG_OK;
 }
 
-/* After that: move or copy the rest. */
+/* Both directories have it; it is replaced, never changed, so that one file will do. */
+static dg_err share(const dg_rundir *r, int folder, const char *name)
+{
+    unlinkat(folder, name, 0); /* of a kill within this */
+    return linkat(r->fd, name, folder, name, 0) ? copy(r, folder, name, name) : DG_OK;
+}
+
+/* After that: move or copy the rest. What of it is later than the run now, whoever resumes replaces. */
 static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
 {
-    static const char *const kept[] = {"curves.png", "log.csv", "log.jsonl", "config.ini"};
+    static const char *const kept[] = {"curves.png", "confusion.csv", "confusion.png", "worst.png",
+                                       "log.csv",    "log.jsonl",     "config.ini"};
     dg_err e = move_later(r, folder, of_picture, epoch);
     if (!e) e = move_later(r, folder, of_checkpoint, epoch);
     for (size_t i = 0; i < sizeof kept / sizeof kept[0] && !e; i++)
         if (exists(r->fd, kept[i])) e = copy(r, folder, kept[i], kept[i]);
+    if (!e && exists(r->fd, "best.safetensors")) e = share(r, folder, "best.safetensors");
     if (!e && dg_sync_directory(folder)) e = failed(r, "bring to the disk", "what was later");
     if (!e && unlinkat(folder, marker, 0)) e = failed(r, "remove", marker);
     return e;
@@ -172,7 +180,7 @@ static dg_err take_up(const dg_rundir *r, const char *name)
         const bool moved = exists(folder, newest), there = exists(r->fd, newest);
         const bool back = there &&
                           (moved ? !same_file(folder, newest, r->fd, newest) : same_file(r->fd, chosen, r->fd, newest));
-        if (moved && !there) e = replace_newest(r, chosen);
+        if (moved && !there) e = dg_history_name(r, chosen, newest);
         if (back || (moved && !there)) {
             if (!e) e = finish(r, folder, epoch);
         } else {
@@ -229,7 +237,7 @@ dg_err dg_history_go_back(const dg_rundir *r, const char *file, uint64_t epoch, 
     if (linkat(r->fd, newest, folder, newest, 0) && errno != ENOENT && renameat(r->fd, newest, folder, newest))
         e = failed(r, "move", newest);
     else if (dg_sync_directory(folder)) e = failed(r, "bring to the disk", moved);
-    if (!e) e = replace_newest(r, chosen);
+    if (!e) e = dg_history_name(r, chosen, newest);
     if (!e) e = finish(r, folder, epoch);
     close(folder);
     return e;

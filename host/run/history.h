@@ -10,6 +10,11 @@
  * file that bears the name and holds something else is replaced. DG_IO: it has none, and messages say why. */
 dg_err dg_history_keep(const dg_rundir *r, uint64_t epoch);
 
+/* Give a file of the directory one more name, in the place of what bears it; a copy of its own where files have but
+ * one.
+ */
+dg_err dg_history_name(const dg_rundir *r, const char *file, const char *name);
+
 /* The name of the newest of the older checkpoints; false: there is none. */
 bool dg_history_newest(const dg_rundir *r, char name[256]);
 

@@ -217,6 +217,10 @@ static void make_up_for_pictures(dg_training *r)
     if (dg_samples_due(&r->out, epoch) && !dg_rundir_has(&r->dir, "epoch-%04ju.png", (uintmax_t)epoch))
         dg_begin_samples(&r->out, epoch);
     if (dg_curves_due(&r->out, epoch)) dg_save_curves(&r->out, false);
+    if (!r->job.o.tested || !dg_shown(&r->out, epoch)) return;
+    dg_err e = test_epoch(r);
+    if (!e) e = dg_evaluation_write(&r->tested, &r->data, &r->dir, epoch);
+    dg_outputs_failed(&r->out, e);
 }
 
 static bool steps_done(const dg_training *r) { return r->o->steps > 0 && r->given.step >= (uint64_t)r->o->steps; }

@@ -121,6 +121,32 @@ if command -v python3 > /dev/null; then
     [ "$(values "$dir/run-1/checkpoint.safetensors")" = "$(values "$dir/run/checkpoint.safetensors")" ]
     fact $? 'a run that went back leaves other weights'
     holds "$dir/run-1/best.safetensors"
+    # back to the second epoch, and no further: what a run of two epochs leaves is there, the rest is in later-than-0002
+    exits 0 --data "$dir/shapes" --test 0.2 --model "$dir/tiny.cfg" --epochs 2 --out "$dir/two" -q
+    cp -r "$dir/run-7" "$dir/back"
+    exits 0 --resume "$dir/back/checkpoint-0002.safetensors" --epochs 2 -q
+    for f in confusion.csv confusion.png worst.png; do
+        same "$dir/back/$f" "$dir/two/$f"
+        same "$dir/back/later-than-0002/$f" "$dir/run-7/$f"
+    done
+    same "$dir/back/later-than-0002/best.safetensors" "$dir/run-7/best.safetensors"
+    [ "$(values "$dir/back/best.safetensors")" = "$(values "$dir/two/best.safetensors")" ]
+    fact $? 'the best state should be that of two epochs'
+    # the same where a kill has lost the checkpoints of the last two
+    cp "$dir/run-7/checkpoint-0002.safetensors" "$dir/run-7/checkpoint.safetensors"
+    rm "$dir/run-7/checkpoint-0002.safetensors" "$dir/run-7/checkpoint-0003.safetensors"
+    exits 0 --resume --out "$dir/run-7" --epochs 2 -q
+    for f in confusion.csv confusion.png worst.png; do same "$dir/run-7/$f" "$dir/two/$f"; done
+    [ "$(values "$dir/run-7/best.safetensors")" = "$(values "$dir/two/best.safetensors")" ]
+    fact $? 'after a kill, too'
+    cp "$dir/run-7/checkpoint-0001.safetensors" "$dir/run-7/checkpoint.safetensors"
+    rm "$dir/run-7/checkpoint-0001.safetensors"
+    exits 0 --resume --out "$dir/run-7" --epochs 2 --steps 10 -q # within the second epoch
+    rm "$dir/run-7"/checkpoint-*.safetensors
+    exits 0 --resume --out "$dir/run-7" --epochs 2 --steps 0 -q
+    same "$dir/run-7/confusion.csv" "$dir/two/confusion.csv"
+    [ "$(values "$dir/run-7/best.safetensors")" = "$(values "$dir/two/best.safetensors")" ]
+    fact $? 'and from within an epoch'
     exits 0 --data "$dir/shapes" --test 0.2 --model "$dir/tiny.cfg" --epochs 1 --start dcgan --momentum 0 \
         --out "$dir/plain" -q
     exits 0 --config "$dir/plain/config.ini" --out "$dir/again" -q
