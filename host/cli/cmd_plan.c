@@ -12,6 +12,7 @@
 #include "core/base/shell.h"
 #include "host/data/dataset.h"
 #include "host/net/build.h"
+#include "host/net/classifier.h"
 #include "host/net/recipes.h"
 #include "host/run/fit.h"
 
@@ -116,10 +117,11 @@ static dg_err count_pictures(const dg_options *o, const dg_model *model, bool la
     dg_dataset set = {0};
     dg_err e = dg_dataset_load(&d, &set);
     if (e) return e;
+    if (labelled) e = dg_dataset_check_classes(&set, o->data, model->name, dg_classifier_classes(model));
     *rows = set.train;
     *tested = set.count - set.train + set.aside;
     dg_dataset_free(&set);
-    return DG_OK;
+    return e;
 }
 
 static void print_run(const dg_options *o, int rows, int tests)

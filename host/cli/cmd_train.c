@@ -27,14 +27,8 @@ static dg_err check_classes(const dg_training *r, const dg_model *model)
 {
     const dg_dataset *d = &r->data;
     const int classes = dg_classifier_classes(model);
-    if (!d->classes)
-        return dg_fail(DG_DATA, "%s: has no classes, which model %s is to tell apart: %s", r->o->data, model->name,
-                       dg_dataset_unclassified(d));
-    if (d->classes != classes)
-        return dg_fail(DG_DATA,
-                       "%s: has %d classes, %s to %s; model %s tells %d apart: set filters of its last layer to %d",
-                       r->o->data, d->classes, d->class_name[0], d->class_name[d->classes - 1], model->name, classes,
-                       d->classes);
+    const dg_err e = dg_dataset_check_classes(d, r->o->data, model->name, classes);
+    if (e) return e;
     if (d->train == d->count)
         dg_progress_note(r->progress, "no pictures are set aside for testing; --test 0.1 does that with every tenth");
     else

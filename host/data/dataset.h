@@ -15,7 +15,8 @@ typedef struct {
     bool strict;       /* the first bad picture is an error */
     bool take_made;    /* pictures that dcgan made, too */
     int least;         /* fewer good pictures than this is DG_DATA; 0: no check */
-    int limit;         /* use only the first `limit` pictures in order, bad ones counted; 0: all */
+    int limit;         /* use only the first `limit` pictures in order, bad ones counted; 0: all; with classes to learn
+                        * so many of each part, of all classes alike */
     bool labelled;     /* for a classifier: classes and the test part; false: the training part's pictures alone */
     const char *test;  /* a folder with the test part, or a share of each class such as "0.5", "0" being none; NULL: the
                         * test part that the source has */
@@ -61,12 +62,13 @@ typedef struct {
  * what is in it. A damaged IDX or .bin file is DG_DATA with the byte where it is wrong.
  *
  * Pictures: where each lies in a direct subfolder, these are the classes, in bytewise order; where the direct
- * subfolders are train/ and test/ (beside them valid/, which is left out) with class folders below, these are the
- * parts. Recursive; order is bytewise by path. Symbolic links to files are followed, to directories not; anything that
- * is neither a regular file nor a directory is skipped with a reason; files that are no pictures are skipped (counted
- * as bad only when their name ends like a picture). More than 10% (or 1,000) bad pictures, or fewer good ones to train
- * on than `least`, is DG_DATA with a summary by reason. What dcgan made and what is hidden is left out and counted, no
- * more. A file that cannot be read is tried again; a warning tells of those that are skipped for it. */
+ * subfolders are train/ and test/ (beside them valid/, which is left out; without test/ it is the test part) with
+ * class folders below, these are the parts. Recursive; order is bytewise by path. Symbolic links to files are followed,
+ * to directories not; anything that is neither a regular file nor a directory is skipped with a reason; files that are
+ * no pictures are skipped (counted as bad only when their name ends like a picture). More than 10% (or 1,000) bad
+ * pictures, or fewer good ones to train on than `least`, is DG_DATA with a summary by reason. What dcgan made and what
+ * is hidden is left out and counted, no more. A file that cannot be read is tried again; a warning tells of those that
+ * are skipped for it. */
 dg_err dg_dataset_load(const dg_dataset_options *o, dg_dataset *out);
 /* "12 pictures that dcgan made and 1 hidden file or folder"; "" when nothing was left out. Returns out. */
 char *dg_left_out(const dg_dataset *d, char *out, size_t size);
@@ -75,6 +77,8 @@ void dg_dataset_free(dg_dataset *d);
 double dg_test_share(const char *test);
 /* Why it has no classes, in words. */
 const char *dg_dataset_unclassified(const dg_dataset *d);
+/* DG_DATA: the folder has not the classes, so many, that this model tells apart. */
+dg_err dg_dataset_check_classes(const dg_dataset *d, const char *dir, const char *model, int classes);
 /* Of the channels of the pictures for training, from 0 to 1. */
 void dg_dataset_statistics(const dg_dataset *d, double mean[4], double std[4]);
 uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads); /* threads 0: all */

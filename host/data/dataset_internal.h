@@ -59,8 +59,13 @@ int dg_dataset_threads(const dg_dataset_options *o);
 dg_err dg_dataset_pixels(const dg_dataset_options *o, long pictures, uint8_t **out);
 dg_err dg_dataset_lists(dg_dataset *out, long pictures);
 
+/* Names of the folder with the test part beside train/, the first that is there; ends with NULL. */
+extern const char *const dg_test_names[];
 /* Labels and parts of pictures by the folders that they lie in; DG_OK where there are none. */
 dg_err dg_label_by_folder(const dg_dataset_options *o, dg_dataset *d);
+/* Mark `limit` of n pictures: of every class the first, then of every class the second ...; label NULL: the first ones.
+ * Returns how many, -1: no memory. */
+int dg_mark_evenly(const int32_t *label, int n, int classes, int limit, uint8_t *mark);
 /* Of each part the first `limit`, of each class as many where there are classes. */
 dg_err dg_dataset_first(dg_dataset *d, int limit);
 /* The test part as the options want it; the pictures of the folder o->test as this part. */

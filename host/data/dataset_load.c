@@ -138,3 +138,14 @@ const char *dg_dataset_unclassified(const dg_dataset *d)
 {
     return d->unclassified ? d->unclassified : "its pictures do not lie in folders, one a class";
 }
+
+dg_err dg_dataset_check_classes(const dg_dataset *d, const char *dir, const char *model, int classes)
+{
+    if (!d->classes)
+        return dg_fail(DG_DATA, "%s: has no classes, which model %s is to tell apart: %s", dir, model,
+                       dg_dataset_unclassified(d));
+    if (d->classes == classes) return DG_OK;
+    return dg_fail(DG_DATA,
+                   "%s: has %d classes, %s to %s; model %s tells %d apart: set filters of its last layer to %d", dir,
+                   d->classes, d->class_name[0], d->class_name[d->classes - 1], model, classes, d->classes);
+}

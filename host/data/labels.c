@@ -114,13 +114,13 @@ static dg_err by_class(dg_dataset *d, folders *top)
     return DG_OK;
 }
 
-static const char *const held_out[] = {"valid", "val", "validation", "dev"};
+const char *const dg_test_names[] = {"test", "valid", "val", "validation", "dev", NULL};
 
 static bool is_held_out(const char *name)
 {
-    for (size_t i = 0; i < sizeof held_out / sizeof *held_out; i++)
-        if (!strcmp(name, held_out[i])) return true;
-    return false;
+    const char *const *t = dg_test_names;
+    while (*t && strcmp(*t, name)) t++;
+    return *t != NULL;
 }
 
 /* The pictures [from, to) in the folder `top` of the set. */
@@ -133,8 +133,9 @@ static void range_of(const dg_dataset *d, const char *top, int *from, int *to)
     while (*to < d->count && !strncmp(d->name[*to], top, bytes) && d->name[*to][bytes] == '/') ++*to;
 }
 
-/* train/ comes first, then test/; what is in neither is left out. */
-static dg_err order_parts(const dg_dataset_options *o, dg_dataset *d, const int train[2], const int test[2])
+/* train/ comes first, then the test part; what is in neither is left out. */
+static dg_err order_parts(const dg_dataset_options *o, dg_dataset *d, const int train[2], const int test[2],
+                          const char *name)
 {
     int32_t *order = malloc(sizeof *order * (size_t)d->count);
     if (!order) return no_memory();
@@ -143,10 +144,9 @@ static dg_err order_parts(const dg_dataset_options *o, dg_dataset *d, const int 
     for (int i = train[0]; i < train[1]; i++) order[n++] = i;
     for (int i = test[0]; i < test[1]; i++) order[n++] = i;
     if (n < d->count)
-        dg_warn(
-            "%s: %d pictures that are neither in train/ nor in test/ are left out; to train on them, move them into "
-            "train/",
-            o->dir, d->count - n);
+        dg_warn("%s: %d pictures that are neither in train/ nor in %s/ are left out; to train on them, move them into "
+                "train/",
+                o->dir, d->count - n, name);
     dg_err e = dg_dataset_arrange(d, order, trained + tested, trained);
     free(order);
     return e;
@@ -163,13 +163,14 @@ static dg_err check_test_classes(const dg_dataset_options *o, const dg_dataset *
     return DG_OK;
 }
 
-static dg_err by_part(const dg_dataset_options *o, dg_dataset *d)
+/* name: of the folder with the test part. */
+static dg_err by_part(const dg_dataset_options *o, dg_dataset *d, const char *name)
 {
-    static const size_t below_train = sizeof "train/" - 1, below_test = sizeof "test/" - 1;
+    const size_t below_train = sizeof "train/" - 1, below_test = strlen(name) + 1;
     int train[2], test[2], plain, plain_test;
     folders f, g;
     range_of(d, "train", train, train + 1);
-    range_of(d, "test", test, test + 1);
+    range_of(d, name, test, test + 1);
     dg_err e = collect(d, train[0], train[1], below_train, &f, &plain);
     if (e) return e;
     e = collect(d, test[0], test[1], below_test, &g, &plain_test);
@@ -183,7 +184,7 @@ static dg_err by_part(const dg_dataset_options *o, dg_dataset *d)
         if (!e) give_labels(d, test[0], test[1], below_test, &f);
         if (!e) e = check_test_classes(o, d, test);
         if (!e) take_classes(d, &f);
-        if (!e) e = order_parts(o, d, train, test);
+        if (!e) e = order_parts(o, d, train, test, name);
     }
     folders_free(&f);
     return e;
@@ -195,14 +196,14 @@ dg_err dg_label_by_folder(const dg_dataset_options *o, dg_dataset *d)
     folders top;
     dg_err e = collect(d, 0, d->count, 0, &top, &plain);
     if (e || !top.n) return e;
-    const char *other = NULL;
-    const bool parts = find(&top, "train") >= 0 && find(&top, "test") >= 0;
+    const char *other = NULL, *const *test = dg_test_names;
+    while (*test && find(&top, *test) < 0) test++;
+    const bool parts = find(&top, "train") >= 0 && *test;
     for (int i = 0; i < top.n; i++)
-        if (strcmp(top.name[i], "train") && strcmp(top.name[i], "test") && !is_held_out(top.name[i]))
-            other = top.name[i];
+        if (strcmp(top.name[i], "train") && !is_held_out(top.name[i])) other = top.name[i];
     if (plain >= 0) e = unclassified(d, "%.500s lies beside the folders", d->name[plain]);
-    else if (parts && other) e = unclassified(d, "%.500s/ stands beside train/ and test/", other);
-    else e = parts ? by_part(o, d) : by_class(d, &top);
+    else if (parts && other) e = unclassified(d, "%.500s/ stands beside train/ and %s/", other, *test);
+    else e = parts ? by_part(o, d, *test) : by_class(d, &top);
     folders_free(&top);
     return e;
 }

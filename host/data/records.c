@@ -41,19 +41,21 @@ static dg_err stopped(const dg_dataset_options *o)
     return DG_OK;
 }
 
-static dg_err take_all(const dg_dataset_options *o, const dg_records *r, int first, dg_dataset *out)
+static dg_err take_all(const dg_dataset_options *o, const dg_records *r, const int *number, int n, int first,
+                       const dg_dataset *out)
 {
     const size_t bytes = (size_t)o->size * (size_t)o->size * (size_t)o->channels;
+    uint8_t *to = out->pixels + (size_t)out->count * bytes;
     dg_err error = DG_OK;
     char message[DG_MESSAGE_BYTES] = "";
 #pragma omp parallel for schedule(static) num_threads(dg_dataset_threads(o))
-    for (int i = 0; i < r->count; i++) {
+    for (int i = 0; i < n; i++) {
         dg_err e;
 #pragma omp atomic read
         e = error;
         if (e) continue;
         if (i % 64 == 0) e = stopped(o);
-        if (!e) e = take(o, r, i, out->pixels + (size_t)(first + i) * bytes);
+        if (!e) e = take(o, r, number[i] - first, to + (size_t)i * bytes);
         if (!e) continue;
 #pragma omp critical(dg_records_error)
         {
@@ -65,21 +67,21 @@ static dg_err take_all(const dg_dataset_options *o, const dg_records *r, int fir
     return error ? dg_fail(error, "%s", message) : DG_OK;
 }
 
-dg_err dg_records_take(const dg_dataset_options *o, const dg_records *r, const char *part, int number,
-                       const int *label_of, dg_dataset *out)
+dg_err dg_records_take(const dg_dataset_options *o, const dg_records *r, const char *part, const int *number, int n,
+                       int first, const int *label_of, dg_dataset *out)
 {
-    dg_err e = take_all(o, r, out->count, out);
-    for (int i = 0; i < r->count && !e; i++) {
+    dg_err e = take_all(o, r, number, n, first, out);
+    for (int i = 0; i < n && !e; i++) {
         char name[64];
         const int to = out->count;
-        snprintf(name, sizeof name, "%s/%05d", part, number + i);
+        snprintf(name, sizeof name, "%s/%05d", part, number[i]);
         if (!(out->name[to] = strdup(name))) return dg_fail(DG_DEVICE, "no memory for the list of pictures");
         out->count++;
         out->width[to] = r->width;
         out->height[to] = r->height;
         out->kind[to] = r->channels == 3 ? DG_KIND_CIFAR : DG_KIND_IDX;
         if (!out->label) continue;
-        const int label = r->label[(size_t)i * r->label_stride];
+        const int label = r->label[(size_t)(number[i] - first) * r->label_stride];
         out->label[to] = label_of ? label_of[label] : label;
     }
     return e;
@@ -98,51 +100,97 @@ dg_err dg_record_file_read(const dg_dataset_options *o, int folder, dg_record_fi
     return dg_record_file_wrong(o, f, dg_file_whole(folder, f->name, &lost, (size_t)1 << 40, &f->data, &f->bytes));
 }
 
-/* Pictures of a file that are wanted, `taken` of its part being there already. */
-static int wanted(const dg_dataset_options *o, const dg_record_file *f, int taken)
-{
-    const int n = f->labels ? 0 : f->records.count;
-    return o->limit > 0 && n > o->limit - taken ? o->limit - taken : n;
-}
-
 /* The test part is only for classifiers, and not for those that bring another one. */
 bool dg_test_wanted(const dg_dataset_options *o) { return o->labelled && !o->test; }
 
-static dg_err count_all(const dg_dataset_options *o, const dg_record_files *f, long total[DG_PARTS])
+static bool is_of(const dg_record_file *f, int part) { return !f->labels && (int)f->part == part; }
+
+static dg_err count_part(const dg_dataset_options *o, const dg_record_files *f, int part, int *out)
 {
+    long n = 0;
     for (int i = 0; i < f->files; i++) {
-        const dg_record_file *file = f->file + i;
-        total[file->part] += wanted(o, file, (int)total[file->part]);
-        if (total[file->part] > DG_FILES_MAX)
-            return dg_record_file_wrong(o, file, dg_fail(DG_DATA, "more than %d pictures", DG_FILES_MAX));
+        if (is_of(f->file + i, part)) n += f->file[i].records.count;
+        if (n > DG_FILES_MAX)
+            return dg_record_file_wrong(o, f->file + i, dg_fail(DG_DATA, "more than %d pictures", DG_FILES_MAX));
     }
+    *out = (int)n;
     return DG_OK;
+}
+
+/* The numbers of `limit` pictures of a part of n, evenly of all classes. */
+static dg_err choose_evenly(const dg_dataset_options *o, const dg_record_files *f, int part, int n, const int *label_of,
+                            int classes, int *number)
+{
+    int32_t *label = malloc((size_t)n * sizeof *label);
+    uint8_t *mark = calloc((size_t)n, 1);
+    int at = 0, taken = 0;
+    for (int i = 0; i < f->files && label; i++) {
+        const dg_records *r = &f->file[i].records;
+        for (int k = 0; k < r->count && is_of(f->file + i, part); k++) {
+            const int l = r->label[(size_t)k * r->label_stride];
+            label[at++] = label_of ? label_of[l] : l;
+        }
+    }
+    const bool done = label && mark && dg_mark_evenly(label, n, classes, o->limit, mark) >= 0;
+    for (int i = 0; i < n && done; i++)
+        if (mark[i]) number[taken++] = i;
+    free(label);
+    free(mark);
+    return done ? DG_OK : dg_fail(DG_DEVICE, "no memory for a choice of %d pictures", n);
+}
+
+/* The numbers of the pictures of a part that are wanted: with a limit the first ones, or as many of each class. */
+static dg_err choose(const dg_dataset_options *o, const dg_record_files *f, int part, const int *label_of, int classes,
+                     int **number, int *wanted)
+{
+    int n = 0;
+    dg_err e = count_part(o, f, part, &n);
+    if (e) return e;
+    *wanted = o->limit > 0 && n > o->limit ? o->limit : n;
+    if (!(*number = malloc(((size_t)n + 1) * sizeof **number)))
+        return dg_fail(DG_DEVICE, "no memory for the list of pictures");
+    for (int i = 0; i < n; i++) (*number)[i] = i;
+    return *wanted < n && o->labelled && classes ? choose_evenly(o, f, part, n, label_of, classes, *number) : DG_OK;
+}
+
+static dg_err take_part(const dg_dataset_options *o, const dg_record_files *f, int part, const int *number, int wanted,
+                        const int *label_of, dg_dataset *d)
+{
+    static const char *const name[DG_PARTS] = {"train", "test"};
+    dg_err e = DG_OK;
+    int first = 0, at = 0;
+    for (int i = 0; i < f->files && !e; i++) {
+        const dg_records *r = &f->file[i].records;
+        if (!is_of(f->file + i, part)) continue;
+        int n = 0;
+        while (at + n < wanted && number[at + n] < first + r->count) n++;
+        if (n) e = dg_records_take(o, r, name[part], number + at, n, first, label_of, d);
+        first += r->count;
+        at += n;
+    }
+    return e;
 }
 
 dg_err dg_records_into(const dg_dataset_options *o, const dg_record_files *f, const int *label_of, dg_dataset *d)
 {
-    static const char *const name[DG_PARTS] = {"train", "test"};
-    long total[DG_PARTS] = {0};
-    dg_err e = count_all(o, f, total);
+    int *number[DG_PARTS] = {NULL}, wanted[DG_PARTS] = {0};
+    dg_err e = DG_OK;
+    for (int part = 0; part < DG_PARTS && !e; part++)
+        e = choose(o, f, part, label_of, d->classes, &number[part], &wanted[part]);
     const int parts = dg_test_wanted(o) ? DG_PARTS : DG_PART_TEST;
-    const long all = total[DG_PART_TRAIN] + (parts == DG_PARTS ? total[DG_PART_TEST] : 0);
+    const long all = wanted[DG_PART_TRAIN] + (parts == DG_PARTS ? wanted[DG_PART_TEST] : 0);
     if (!e) e = dg_dataset_pixels(o, all, &d->pixels);
     if (!e) e = dg_dataset_lists(d, all);
     if (!e && d->classes && !(d->label = malloc(sizeof *d->label * ((size_t)all + 1))))
         e = dg_fail(DG_DEVICE, "no memory for the labels");
     for (int part = 0; part < parts && !e; part++) {
-        int number = 0;
         if (o->progress && all) o->progress(o->context, d->count, all);
-        for (int i = 0; i < f->files && !e; i++) {
-            dg_records r = f->file[i].records;
-            if ((int)f->file[i].part != part || !(r.count = wanted(o, f->file + i, number))) continue;
-            e = dg_records_take(o, &r, name[part], number, label_of, d);
-            number += r.count;
-        }
+        e = take_part(o, f, part, number[part], wanted[part], label_of, d);
         if (!part) d->train = d->count;
     }
+    for (int part = 0; part < DG_PARTS; part++) free(number[part]);
     d->usable = d->count;
-    if (!o->test && parts < DG_PARTS) d->aside = (int)total[DG_PART_TEST];
+    if (!o->test && parts < DG_PARTS) d->aside = wanted[DG_PART_TEST];
     if (o->progress && all && !e) o->progress(o->context, all, all);
     return e;
 }

@@ -25,9 +25,9 @@ dg_err dg_idx_labels(const uint8_t *data, size_t bytes, dg_records *out);
 size_t dg_cifar_record(int classes);
 dg_err dg_cifar_records(const uint8_t *data, size_t bytes, int classes, dg_records *out);
 
-/* Append the pictures, at most {limit} of a part, as PART/NUMBER, counted from `number`. label_of: the class of each
- * label, NULL: they are the same; there is room. */
-dg_err dg_records_take(const dg_dataset_options *o, const dg_records *r, const char *part, int number,
-                       const int *label_of, dg_dataset *out);
+/* Append n pictures as PART/NUMBER, number[i] being that of each; those of r count from `first`. label_of: the class of
+ * each label, NULL: they are the same; there is room. */
+dg_err dg_records_take(const dg_dataset_options *o, const dg_records *r, const char *part, const int *number, int n,
+                       int first, const int *label_of, dg_dataset *out);
 
 #endif

@@ -92,12 +92,18 @@ static guess look(dg_record_files *f)
     return g;
 }
 
+static bool has_folder(int folder, const char *name)
+{
+    struct stat s;
+    return !fstatat(folder, name, &s, 0) && S_ISDIR(s.st_mode);
+}
+
 /* Whether there are the folders train/ and test/, so that what comes first is not known before all is read. */
 static bool has_parts(int folder)
 {
-    struct stat train, test;
-    return !fstatat(folder, "train", &train, 0) && !fstatat(folder, "test", &test, 0) && S_ISDIR(train.st_mode) &&
-           S_ISDIR(test.st_mode);
+    bool test = false;
+    for (const char *const *name = dg_test_names; *name; name++) test |= has_folder(folder, *name);
+    return test && has_folder(folder, "train");
 }
 
 static dg_err read_pictures(const dg_dataset_options *o, int folder, dg_dataset *out)

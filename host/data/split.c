@@ -80,42 +80,36 @@ static dg_err keep_training(dg_dataset *d) { return keep(d, 0, d->train); }
 
 dg_err dg_dataset_keep_test(dg_dataset *d) { return keep(d, d->train, d->count); }
 
-/* Mark the first `limit` of pictures [from, to): of every class the first, then of every class the second ... */
-static int mark_first(const dg_dataset *d, int from, int to, int limit, int *seen, uint8_t *mark)
+int dg_mark_evenly(const int32_t *label, int n, int classes, int limit, uint8_t *mark)
 {
-    int marked = 0;
-    if (to - from < limit) limit = to - from;
-    for (int turn = 0; marked < limit; turn++) {
-        memset(seen, 0, sizeof *seen * ((size_t)d->classes + 1));
-        for (int i = from; i < to && marked < limit; i++) {
-            const int label = d->label && d->label[i] > 0 ? d->label[i] : 0; /* -1: of a class that training lacks */
-            if (seen[label]++ != turn && d->label) continue;
+    int *seen = malloc(sizeof *seen * ((size_t)classes + 1)), marked = 0;
+    if (n < limit) limit = n;
+    for (int turn = 0; seen && marked < limit; turn++) {
+        memset(seen, 0, sizeof *seen * ((size_t)classes + 1));
+        for (int i = 0; i < n && marked < limit; i++) {
+            const int of = label && label[i] > 0 ? label[i] : 0; /* -1: of a class that training lacks */
+            if (seen[of]++ != turn && label) continue;
             marked += !mark[i];
             mark[i] = 1;
         }
     }
-    return marked;
+    free(seen);
+    return seen ? marked : -1;
 }
 
 dg_err dg_dataset_first(dg_dataset *d, int limit)
 {
     uint8_t *mark = calloc((size_t)d->count + 1, 1);
-    int32_t *order = malloc(sizeof *order * ((size_t)d->count + 1));
-    int *seen = malloc(sizeof *seen * ((size_t)d->classes + 1));
-    dg_err e = DG_OK;
-    if (mark && order && seen) {
-        const int train = mark_first(d, 0, d->train, limit, seen, mark);
-        mark_first(d, d->train, d->count, limit, seen, mark);
-        int n = 0;
-        for (int i = 0; i < d->count; i++)
-            if (mark[i]) order[n++] = i;
-        e = dg_dataset_arrange(d, order, n, train);
-    } else {
-        e = no_memory(d);
-    }
+    int32_t *order = malloc(sizeof *order * ((size_t)d->count + 1)), *label = d->label;
+    int train = -1, test = -1, n = 0;
+    if (mark && order) train = dg_mark_evenly(label, d->train, d->classes, limit, mark);
+    if (train >= 0)
+        test = dg_mark_evenly(label ? label + d->train : NULL, d->count - d->train, d->classes, limit, mark + d->train);
+    for (int i = 0; i < d->count && test >= 0; i++)
+        if (mark[i]) order[n++] = i;
+    const dg_err e = test < 0 ? no_memory(d) : dg_dataset_arrange(d, order, n, train);
     free(mark);
     free(order);
-    free(seen);
     return e;
 }
 

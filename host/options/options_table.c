@@ -113,11 +113,12 @@ const dg_option dg_option_table[] = {
     {"strict", 0, NULL, DG_OPT_FLAG, AT(strict), NO_RANGE, "no", NULL, PICTURES, T | D | C | K, SAVED,
      "the first bad picture is an error (otherwise it is skipped and listed)"},
     {"limit", 0, "N", DG_OPT_INT, AT(limit), 0, 2e9, "0", NULL, PICTURES, T | D | C | K, SAVED,
-     "use only the first N files; 0: all; of class folders N of each part, evenly of all classes"},
+     "use only the first N files; 0: all; for a classifier, and of train/ and test/, N of each part, evenly of all "
+     "classes"},
     {"test", 0, "DIR|X", DG_OPT_TEXT, AT(test), NO_RANGE, NULL, NULL, PICTURES, T | D, SAVED | IF_SET,
      "pictures for testing, which no training reads: a folder with the same classes, or this share of each class "
      "(0.5), "
-     "0: none (default: test/, t10k-... or test_batch.bin of --data, where that is there)"},
+     "0: none (default: test/ or valid/, t10k-... or test_batch.bin of --data, where that is there)"},
     {"cache", 0, "FILE", DG_OPT_TEXT, AT(cache), NO_RANGE, NULL, NULL, PICTURES, T | D | C, SAVED,
      "keep the decoded pictures here for the next run"},
 

@@ -223,6 +223,8 @@ exits 2 generate "$dir/run"
 exits 0 data --synthesize "$dir/cats" --count 20 --size 16 -q
 exits 3 --data "$dir/cats" --model "$dir/tiny.cfg" --out "$dir/none"
 says 'has no classes, which model tiny is to tell apart'
+exits 3 --data "$dir/cats" --model "$dir/tiny.cfg" --out "$dir/none" --dry-run
+says 'has no classes, which model tiny is to tell apart'
 exits 0 data --synthesize "$dir/three" --classes 3 --count 30 --size 16 -q
 exits 3 --data "$dir/three" --model "$dir/tiny.cfg" --out "$dir/none"
 says 'has 3 classes'

@@ -40,7 +40,7 @@ static void take_one(const dg_records *r)
     dg_records one = *r;
     one.count = 1;
     if ((size_t)r->width * (size_t)r->height > 1 << 16) return; /* only slow */
-    if (dg_records_take(&o, &one, "train", 0, NULL, &d) != DG_OK || d.count != 1) abort();
+    if (dg_records_take(&o, &one, "train", &(int){0}, 1, 0, NULL, &d) != DG_OK || d.count != 1) abort();
     free(name);
 }
 

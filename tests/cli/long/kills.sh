@@ -1,8 +1,8 @@
 #!/bin/sh
 # Kills at every phase of a run, of a GAN and of a classifier with dropout: at the k-th call that changes a file, in a
-# start, in what goes on from it, and while a run goes back to an older checkpoint. However often it is killed it ends in
-# the weights, the log and the files of a run that was left alone, and none of it is a dead end. KILLS: how many (80),
-# three in eight of them of the classifier; SEED: where they fall.
+# start, in what goes on from it, and while a run goes back to an older checkpoint. However often it is killed it ends
+# in the weights, the log and the files of a run that was left alone, and none of it is a dead end. KILLS: how many
+# (80), three in eight of them of the classifier; SEED: where they fall.
 . "$(dirname "$0")/../kit"
 preload=${PRELOADS-build/tests/preload}/kill_at.so
 case $preload in /*) ;; *) preload=$PWD/$preload ;; esac

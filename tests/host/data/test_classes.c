@@ -177,6 +177,31 @@ static void parts(void)
     end();
 }
 
+/* Without test/ it is the first of valid/, val/ ... that is there. */
+static void other_parts(void)
+{
+    static const char *const files[] = {"train/a/1.png", "train/b/1.png", "valid/a/2.png", "dev/b/3.png"};
+    begin();
+    pictures(files, 4, "");
+    dg_dataset d;
+    dg_dataset_options o = labelled();
+    if (loads(&o, &d)) names_are(&d, "train/a/1.png train/b/1.png | valid/a/2.png");
+    DG_CHECK(d.classes == 2);
+    dg_dataset_free(&d);
+    o.limit = 1;
+    if (loads(&o, &d)) names_are(&d, "train/a/1.png | valid/a/2.png");
+    dg_dataset_free(&d);
+    o = options();
+    o.limit = 3;
+    if (loads(&o, &d)) DG_CHECK(d.train == 2 && d.count == 2 && d.aside == 1);
+    dg_dataset_free(&d);
+    o = labelled();
+    picture("cats/1.png"); /* a class beside two that are called so */
+    if (loads(&o, &d)) DG_CHECK(!d.classes && strstr(d.unclassified, "cats/ stands beside train/ and valid/"));
+    dg_dataset_free(&d);
+    end();
+}
+
 static void shares(void)
 {
     static const int sizes[] = {1, 2, 3, 7, 10, 10};
@@ -275,6 +300,7 @@ int main(void)
 {
     class_folders();
     parts();
+    other_parts();
     shares();
     other_folder();
     return dg_test_report();
