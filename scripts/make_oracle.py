@@ -5,7 +5,7 @@
                            [--batch 8] [--count 60] [--steps 20] [--dtype float64] [--eps 1e-8] [--seed 1]
                            [--device cpu] [--arithmetic plain]
     scripts/make_oracle.py --images DIR --out FILE.safetensors --model FILE.cfg [--batch 8] [--count 60]
-                           [--steps 20] [--dtype float64] [--seed 1] [--small]
+                           [--steps 20] [--dtype float64] [--seed 1] [--small] [--ties]
 
 The second form records a classifier: the network and the recipe of the model file, built by scripts/torch_model.py.
 DIR has a folder a class; without such folders picture i is of class i modulo the number of classes.
@@ -196,9 +196,16 @@ def classify(o):
         text = file.read()
     net = torch_model.Classifier(text)
     dtype = getattr(torch, o.dtype)
+    if o.ties:
+        with torch.no_grad():
+            for convolution in (m for m in net.modules() if isinstance(m, nn.Conv2d)):
+                for parameter in convolution.parameters():
+                    parameter.copy_((4 * parameter).round() / 4)
     tensors = arrays(net, 'init.C.')
     net.to(dtype)
     images, labels = load_classes(o, net)
+    if o.ties:
+        images = np.where(images > 127, 255, 0).astype(np.uint8)
     index = batches(o, len(images))
     pixels = torch.from_numpy(images).to(dtype)
     mean, std = (f(pixels.double() / 255, dim=(0, 2, 3)).to(dtype) for f in
@@ -247,6 +254,9 @@ def main(arguments=None):
     p.add_argument('--arithmetic', default='plain', choices=['plain', 'tf32', 'bf16', 'fp16'])
     p.add_argument('--model', help='a classifier, as a model file')
     p.add_argument('--small', action='store_true', help='leave out the gradients')
+    p.add_argument('--ties', action='store_true',
+                   help='black and white pictures and first convolutions in quarters: with input = unit their sums are '
+                        'exact, and of many windows several pixels are the largest')
     o = p.parse_args(arguments)
     if o.arithmetic != 'plain' and o.dtype == 'float64' or o.arithmetic == 'tf32' and o.device == 'cpu':
         p.error(f'--arithmetic {o.arithmetic} is for --dtype float32, and tf32 for --device cuda')
