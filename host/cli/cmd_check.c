@@ -65,17 +65,16 @@ static dg_err get_pictures(const dg_options *o, const dg_model *m, pictures *p)
 static dg_err set_up(side *s, const dg_options *o, const dg_model *m, const pictures *p, bool apart)
 {
     const size_t count = (size_t)p->set.count, order = count * sizeof *p->perm;
-    const dg_recipe *r = dg_recipe_find(m);
     dg_job_options g = dg_options_job(o);
     g.last_batch = p->last_batch;
     g.samples = g.tested = SAMPLES;
     g.rows = p->set.count;
-    g.flip = true;
+    g.flip = m->input != DG_INPUT_ZCA; /* nothing random comes before that */
     g.apart = apart;
     dg_err e = dg_job_build(&s->job, m, &g, s->b);
-    const size_t bytes = e ? 0 : count * dg_job_record_bytes(r, m);
-    uint8_t *records = e ? NULL : dg_job_records(r, m, p->set.pixels, NULL, p->set.count);
-    if (!e && !records) e = dg_fail(DG_DEVICE, "out of memory for %d pictures", p->set.count);
+    const size_t bytes = e ? 0 : count * dg_job_record_bytes(&s->job);
+    uint8_t *records = NULL;
+    if (!e) e = dg_job_records(&s->job, p->set.pixels, NULL, p->set.count, &records);
     if (!e) e = s->b->alloc(s->b, bytes, &s->data);
     if (!e) e = s->b->put(s->b, s->data, records, bytes);
     free(records);
@@ -122,9 +121,9 @@ static dg_err put_input(dg_job *job, uint64_t seed)
 static dg_err put_test(dg_job *job, const pictures *p)
 {
     const int n = p->set.count < job->o.tested ? p->set.count : job->o.tested;
-    uint8_t *records = dg_job_records(job->recipe, &job->model, p->set.pixels, NULL, n);
-    const dg_err e = records ? dg_job_put_test(job, records, n)
-                             : dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
+    uint8_t *records;
+    dg_err e = dg_job_records(job, p->set.pixels, NULL, n, &records);
+    if (!e) e = dg_job_put_test(job, records, n);
     free(records);
     return e;
 }

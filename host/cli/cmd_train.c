@@ -10,6 +10,7 @@
 #include "host/run/best.h"
 #include "host/run/history.h"
 #include "host/cli/open_async.h"
+#include "host/cli/train_whitening.h"
 #include "core/base/shell.h"
 #include "host/net/classifier.h"
 #include "host/net/recipes.h"
@@ -91,7 +92,7 @@ static dg_err open_and_load(dg_training *r, const dg_model *model, const dg_reci
     return device;
 }
 
-static dg_err build_job(dg_training *r, const dg_model *model, const dg_recipe *recipe, const dg_checkpoint_info *info)
+static dg_err build_job(dg_training *r, const dg_model *model, const dg_recipe *recipe, dg_checkpoint_info *info)
 {
     const dg_options *o = r->o;
     const int count = r->data.train, rest = count % o->batch, cells = o->grid_rows * o->grid_cols;
@@ -101,22 +102,22 @@ static dg_err build_job(dg_training *r, const dg_model *model, const dg_recipe *
     g.samples = cells < o->batch ? cells : o->batch;
     g.tested = dg_tested_at_once(o, r->data.count - r->data.train);
     g.rows = count;
-    if (info->std[0] > 0) { /* of the run that goes on */
-        memcpy(g.mean, info->mean, sizeof g.mean);
-        memcpy(g.std, info->std, sizeof g.std);
-    } else if (model->input == DG_INPUT_STANDARD) dg_dataset_statistics(&r->data, g.mean, g.std);
+    r->input = info->input;
+    info->input.whitening = NULL;
+    if (model->input == DG_INPUT_STANDARD && !(r->input.std[0] > 0))
+        dg_dataset_statistics(&r->data, r->input.mean, r->input.std);
+    g.input = r->input;
     dg_err e = dg_build_to_fit(&r->job, model, &g, r->backend, o->device_memory);
     const int window = r->job.o.window;
     if (!e && window)
         dg_progress_note(r->progress, "the pictures do not fit beside the network: they pass through two windows of %d",
                          window);
-    if (!e && recipe->labels &&
-        !(r->records = dg_job_records(recipe, model, r->data.pixels, r->data.label, r->data.count)))
-        e = dg_fail(DG_DEVICE, "out of memory for %d pictures", r->data.count);
-    const dg_records records = {r->records ? r->records : r->data.pixels, dg_job_record_bytes(recipe, model), count};
-    if (!e)
-        e = dg_loader_open(&r->feed, r->backend, records, o->batch, o->drop_last ? count - rest : count, window,
-                           o->seed);
+    if (!e) e = dg_train_whitening(r, model); /* which takes a while: what does not fit has been told */
+    r->job.o.input = r->input;
+    if (!e && recipe->labels) e = dg_job_records(&r->job, r->data.pixels, r->data.label, r->data.count, &r->records);
+    if (e) return e;
+    const dg_records records = {r->records ? r->records : r->data.pixels, dg_job_record_bytes(&r->job), count};
+    e = dg_loader_open(&r->feed, r->backend, records, o->batch, o->drop_last ? count - rest : count, window, o->seed);
     return e ? e : dg_job_alloc(&r->job, r->feed.data, r->feed.perm);
 }
 
@@ -295,6 +296,7 @@ static dg_err take_down(dg_training *r)
     dg_loader_close(&r->feed);
     dg_evaluation_free(&r->tested);
     free(r->records);
+    dg_whitening_free(r->input.whitening);
     if (r->backend) r->backend->close(r->backend);
     dg_dataset_free(&r->data);
     dg_progress_close(r->progress);

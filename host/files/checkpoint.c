@@ -57,18 +57,40 @@ static size_t count_batches(dg_st_tensor *out, const dg_job_tensor *t, int passe
 
 static bool is_running_var(const dg_job_tensor *t) { return !strcmp(strrchr(t->name, '.'), ".running_var"); }
 
-void dg_ck_input_text(char *out, size_t size, int channels, const double mean[4], const double std[4])
+void dg_ck_input_text(char *out, size_t size, int channels, const dg_input_data *in)
 {
     size_t n = 0;
     for (int c = 0; c < channels && n < size; c++)
-        n += (size_t)snprintf(out + n, size - n, "%s%.17g %.17g", c ? " " : "", mean[c], std[c]);
+        n += (size_t)snprintf(out + n, size - n, "%s%.17g %.17g", c ? " " : "", in->mean[c], in->std[c]);
+}
+
+static size_t add_value(dg_snapshot *s, const dg_ck_tensor *t, dg_type type, char *at)
+{
+    dg_st_tensor *out = &s->tensor[s->tensors++];
+    *out = (dg_st_tensor){.type = type, .rank = t->rank, .bytes = dg_type_bytes(type), .data = at};
+    snprintf(out->name, sizeof out->name, "%s", t->name);
+    for (int i = 0; i < t->rank; i++) out->bytes *= (size_t)(out->dim[i] = t->dim[i]);
+    return (out->bytes + 7) & ~(size_t)7;
+}
+
+/* What whitens the pictures, where something does. */
+static void add_whitening(dg_snapshot *s, const dg_job *job, char *at)
+{
+    const dg_whitening *w = job->o.input.whitening;
+    const dg_type type = job->backend->real;
+    dg_ck_tensor t[2];
+    if (!w || !dg_ck_input(&job->model, t)) return;
+    char *bias = at + add_value(s, &t[0], type, at);
+    add_value(s, &t[1], type, bias);
+    dg_whitening_to_file(w, type, at, bias);
 }
 
 dg_err dg_snapshot_take(dg_job *job, const dg_checkpoint_info *info, dg_snapshot **out)
 {
     const dg_type type = job->backend->real;
-    size_t bytes = 0;
-    int most = 0;
+    const size_t whitened = job->o.input.whitening ? (size_t)job->o.input.whitening->values : 0;
+    size_t bytes = (whitened + 1) * whitened * dg_type_bytes(type) + 16;
+    int most = 2;
     for (int i = 0; i < job->tensors; i++) {
         bytes += 3 * (dg_job_tensor_count(&job->tensor[i]) * dg_type_bytes(type) + 8) + 8;
         most += 4;
@@ -100,13 +122,14 @@ dg_err dg_snapshot_take(dg_job *job, const dg_checkpoint_info *info, dg_snapshot
                 at += count_batches(&s->tensor[s->tensors++], t, job->recipe->net[t->net].passes, info->step, at);
         }
     }
+    if (!e) add_whitening(s, job, at);
     const uint64_t number[] = {info->step, info->epoch,      info->batch,
                                info->seed, info->data_count, info->data_fingerprint};
     for (int i = 0; i < 6; i++) snprintf(s->number[i], sizeof s->number[i], "%" PRIu64, number[i]);
     snprintf(s->precision, sizeof s->precision, "%s", info->precision);
     s->optimizer = job->o.optimizer;
     if (job->model.input == DG_INPUT_STANDARD)
-        dg_ck_input_text(s->input, sizeof s->input, job->model.channels, job->o.mean, job->o.std);
+        dg_ck_input_text(s->input, sizeof s->input, job->model.channels, &job->o.input);
     if (e) snapshot_free(s);
     else *out = s;
     return e;

@@ -3,7 +3,8 @@
  * metadata: format=dcgan-checkpoint-1, version, step, epoch (finished ones), batch-in-epoch, seed, precision,
  * model (the text), config (the run's config.ini), data (count and fingerprint of the data set), and the checksums.
  * Other optimisers have a line optimizer, and prefixes of their own; classifiers a line classes, and one input where it
- * is standardised: mean and standard deviation of each channel. */
+ * is standardised: mean and standard deviation of each channel. What whitens pictures is C.input.weight and
+ * C.input.bias, a Linear over their values in the order C, H, W. */
 #ifndef DG_CHECKPOINT_H
 #define DG_CHECKPOINT_H
 
@@ -17,10 +18,10 @@ typedef struct {
     uint64_t batch; /* steps done in the epoch that is under way */
     uint64_t seed;
     uint64_t data_count, data_fingerprint;
-    char precision[8]; /* a name of precision.h */
-    char *config;      /* text of config.ini, malloc'd by dg_checkpoint_open, "" if none */
-    char *classes;     /* names of a classifier's classes, a line each, malloc'd by it as well; NULL: it has none */
-    double mean[4], std[4]; /* of dg_job_options */
+    char precision[8];   /* a name of precision.h */
+    char *config;        /* text of config.ini, malloc'd by dg_checkpoint_open, "" if none */
+    char *classes;       /* names of a classifier's classes, a line each, malloc'd by it as well; NULL: it has none */
+    dg_input_data input; /* of dg_job_options; the whitening is freed with the rest */
 } dg_checkpoint_info;
 
 /* A copy of the training state taken now, to be written later by another thread. Freed by the write. */

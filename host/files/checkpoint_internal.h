@@ -16,10 +16,12 @@ typedef struct {
     int64_t dim[4]; /* PyTorch's */
 } dg_ck_tensor;
 
-enum { DG_CK_MOST = 2 * DG_MAX_LAYERS * DG_LAYER_PARAMETERS };
+enum { DG_CK_MOST = 2 * DG_MAX_LAYERS * DG_LAYER_PARAMETERS + 2 };
 
 /* The tensors of the networks of a model that a recipe trains, in the order of files; returns their number. */
 int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST]);
+/* Of these the weight and the bias that whiten pictures; returns 2, or 0 where the model has another input. */
+int dg_ck_input(const dg_model *model, dg_ck_tensor out[2]);
 
 /* Whose moments st holds: as its metadata say, else Adam's. DG_IO: they say something unknown. */
 dg_err dg_ck_optimizer(const dg_st *st, const char *path, dg_optimizer *out);
@@ -36,8 +38,10 @@ dg_err dg_ck_load(dg_st *st, const char *path, const dg_model *model, bool full,
 const dg_st_tensor *dg_ck_find(const dg_st *st, const dg_ck_tensor *want);
 
 /* Metadata `input`: mean and standard deviation of each channel, as text and back. DG_IO: there are none. */
-void dg_ck_input_text(char *out, size_t size, int channels, const double mean[4], const double std[4]);
-dg_err dg_ck_read_input(const dg_st *st, const char *path, const dg_model *m, double mean[4], double std[4]);
+void dg_ck_input_text(char *out, size_t size, int channels, const dg_input_data *in);
+dg_err dg_ck_read_input(const dg_st *st, const char *path, const dg_model *m, dg_input_data *out);
+/* What whitens pictures, of a file whose values have been read; nothing where the model has another input. */
+dg_err dg_ck_read_whitening(const dg_st *st, const dg_model *m, dg_whitening **out);
 
 /* As many names of classes, a line each, as the model tells apart? DG_IO: no. NULL is none. */
 dg_err dg_ck_check_names(const char *path, const dg_model *m, const char *classes);

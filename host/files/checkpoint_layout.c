@@ -9,10 +9,23 @@
 #include "host/files/safetensors_internal.h"
 #include "host/net/recipes.h"
 
+/* Like running statistics they have no moments. */
+int dg_ck_input(const dg_model *model, dg_ck_tensor out[2])
+{
+    const dg_recipe *r = dg_recipe_find(model);
+    const int64_t values = (int64_t)model->size * model->size * model->channels;
+    for (int i = 0; i < 2 && model->input == DG_INPUT_ZCA; i++) {
+        out[i] = (dg_ck_tensor){.kind = DG_PARAMETER_MEAN, .rank = 2 - i, .dim = {values, values}};
+        snprintf(out[i].name, sizeof out[i].name, "%s.input.%s", model->net[0].name, i ? "bias" : "weight");
+        if (r && r->exported == 0) snprintf(out[i].alone, sizeof out[i].alone, "input.%s", i ? "bias" : "weight");
+    }
+    return model->input == DG_INPUT_ZCA ? 2 : 0;
+}
+
 int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST])
 {
-    int n = 0;
     const dg_recipe *r = dg_recipe_find(model);
+    int n = dg_ck_input(model, out);
     for (int net = 0; net < model->nets; net++)
         for (int i = 0; i < model->net[net].layers; i++) {
             const dg_layer *l = &model->net[net].layer[i];
@@ -165,6 +178,20 @@ dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, boo
     }
     free(layout);
     return e;
+}
+
+dg_err dg_ck_read_whitening(const dg_st *st, const dg_model *m, dg_whitening **out)
+{
+    dg_ck_tensor want[2];
+    *out = NULL;
+    if (!dg_ck_input(m, want)) return DG_OK;
+    const dg_st_tensor *weight = dg_ck_find(st, &want[0]), *bias = dg_ck_find(st, &want[1]);
+    if (!weight || !bias || weight->type != bias->type)
+        return dg_fail(DG_IO, "tensors %s and %s are of two types", want[0].name, want[1].name);
+    *out = dg_whitening_new(m->size, m->channels);
+    if (!*out) return dg_fail(DG_DEVICE, "out of memory for tensor %s", want[0].name);
+    dg_whitening_from_file(*out, weight->type, weight->data, bias->data);
+    return DG_OK;
 }
 
 dg_err dg_ck_load(dg_st *st, const char *path, const dg_model *model, bool full, dg_type type)

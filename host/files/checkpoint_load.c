@@ -99,7 +99,7 @@ static dg_err check_counts(const dg_st *st, const char *path, const dg_recipe *r
 }
 
 /* What a model with input = standard was given. */
-dg_err dg_ck_read_input(const dg_st *st, const char *path, const dg_model *m, double mean[4], double std[4])
+dg_err dg_ck_read_input(const dg_st *st, const char *path, const dg_model *m, dg_input_data *out)
 {
     if (m->input != DG_INPUT_STANDARD) return DG_OK;
     const char *text = dg_st_get(st, "input"), *at = text ? text : "";
@@ -109,7 +109,7 @@ dg_err dg_ck_read_input(const dg_st *st, const char *path, const dg_model *m, do
         if (end == at || !isfinite(v) || (i % 2 && !(v > 0)))
             return dg_fail(DG_IO, "%s: its input is %s; mean and standard deviation of %d channels are wanted", path,
                            text ? text : "missing", m->channels);
-        *(i % 2 ? &std[i / 2] : &mean[i / 2]) = v;
+        *(i % 2 ? &out->std[i / 2] : &out->mean[i / 2]) = v;
         at = end;
     }
     return DG_OK;
@@ -150,7 +150,7 @@ static dg_err read_info(const dg_st *st, const char *path, dg_model *model, dg_c
     if (!info->config || (classes && !info->classes)) return dg_fail(DG_DEVICE, "%s: out of memory", path);
     dg_err e = check_place(info, path);
     if (!e) e = dg_ck_derive(st, path, model);
-    if (!e) e = dg_ck_read_input(st, path, model, info->mean, info->std);
+    if (!e) e = dg_ck_read_input(st, path, model, &info->input);
     return e ? e : dg_ck_check_names(path, model, info->classes);
 }
 
@@ -169,7 +169,7 @@ static dg_err generator_info(const dg_st *st, const char *path, dg_model *model,
     if (!info->config || (classes && !info->classes)) return dg_fail(DG_DEVICE, "%s: out of memory", path);
     dg_err e = dg_ck_derive(st, path, model);
     if (!e && classes) e = dg_ck_check_names(path, model, info->classes);
-    return e || !classes ? e : dg_ck_read_input(st, path, model, info->mean, info->std);
+    return e || !classes ? e : dg_ck_read_input(st, path, model, &info->input);
 }
 
 static dg_type type_of(const dg_checkpoint_info *info) { return strcmp(info->precision, "fp64") ? DG_F32 : DG_F64; }
@@ -185,6 +185,7 @@ dg_err dg_checkpoint_open(const char *path, dg_st **st, dg_model *model, dg_chec
     if (!e) e = full ? read_info(*st, path, model, info) : generator_info(*st, path, model, info);
     if (!e) e = dg_ck_load(*st, path, model, full, type_of(info));
     if (!e && full) e = check_counts(*st, path, dg_recipe_find(model));
+    if (!e) e = dg_context(dg_ck_read_whitening(*st, model, &info->input.whitening), "%s", path);
     if (!e) return DG_OK;
     dg_checkpoint_info_free(info);
     dg_st_free(*st);
@@ -196,6 +197,7 @@ void dg_checkpoint_info_free(dg_checkpoint_info *info)
 {
     free(info->config);
     free(info->classes);
+    dg_whitening_free(info->input.whitening);
     memset(info, 0, sizeof *info);
 }
 

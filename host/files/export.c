@@ -100,7 +100,7 @@ dg_err dg_export(const char *checkpoint, const char *out)
     if (!e && !(text = dg_text_to_utf8(model->text))) e = dg_fail(DG_DEVICE, "%s: out of memory", checkpoint);
     if (!e && info.classes && !(classes = dg_text_to_utf8(info.classes)))
         e = dg_fail(DG_DEVICE, "%s: out of memory", checkpoint);
-    if (!e && info.std[0] > 0) dg_ck_input_text(input, sizeof input, model->channels, info.mean, info.std);
+    if (!e && info.input.std[0] > 0) dg_ck_input_text(input, sizeof input, model->channels, &info.input);
     if (!e) {
         const uint64_t value[] = {info.step, info.epoch, info.seed};
         for (int i = 0; i < 3; i++) snprintf(number[i], sizeof number[i], "%ju", (uintmax_t)value[i]);
@@ -140,13 +140,13 @@ static dg_err names_of(const dg_st *st, const char *weights, const dg_model *m, 
 
 /* What the pictures were less and divided by; of PyTorch's weights for three channels, which do not say it, ImageNet's
  * numbers, as for all of torchvision's. */
-static dg_err input_of(const dg_st *st, const char *weights, const dg_model *m, double mean[4], double std[4])
+static dg_err input_of(const dg_st *st, const char *weights, const dg_model *m, dg_input_data *out)
 {
     static const double imagenet[2][3] = {{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};
     if (m->input != DG_INPUT_STANDARD || dg_st_get(st, "input") || m->channels != 3)
-        return dg_ck_read_input(st, weights, m, mean, std);
-    memcpy(mean, imagenet[0], sizeof imagenet[0]);
-    memcpy(std, imagenet[1], sizeof imagenet[1]);
+        return dg_ck_read_input(st, weights, m, out);
+    memcpy(out->mean, imagenet[0], sizeof imagenet[0]);
+    memcpy(out->std, imagenet[1], sizeof imagenet[1]);
     dg_warn("%s: does not say how pictures were standardised; taken are the mean and standard deviation of ImageNet. "
             "Others: metadata input = \"mean std\" of each channel, as save_file(..., metadata={\"input\": ...}) "
             "writes them",
@@ -171,10 +171,12 @@ static dg_err write_import(const dg_st *st, const char *weights, const dg_model 
     o.batch = o.rows = 2;
     o.samples = 1;
     if (!e) e = dg_cpu_open(&(dg_cpu_options){.threads = 0, .real = wide ? DG_F64 : DG_F32}, &b);
-    if (!e) e = input_of(st, weights, model, o.mean, o.std);
+    if (!e) e = input_of(st, weights, model, &o.input);
+    if (!e) e = dg_ck_read_whitening(st, model, &info.input.whitening);
+    o.input.whitening = info.input.whitening;
     if (!e && r->labels) e = names_of(st, weights, model, &info.classes);
     if (!e) e = dg_job_build(&job, model, &o, b);
-    if (!e) e = b->alloc(b, (size_t)o.rows * dg_job_record_bytes(r, model), &data);
+    if (!e) e = b->alloc(b, (size_t)o.rows * dg_job_record_bytes(&job), &data);
     if (!e) e = b->alloc(b, (size_t)o.rows * sizeof(int32_t), &perm);
     if (!e) e = dg_job_alloc(&job, data, perm);
     if (!e) e = dg_job_init(&job, info.seed);

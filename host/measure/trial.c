@@ -11,15 +11,14 @@
 static dg_err make_data(dg_trial *t, const dg_model *m, int batch)
 {
     dg_backend *b = t->job.backend;
-    const dg_recipe *r = t->job.recipe;
-    const size_t rows = (size_t)batch * DG_TRIAL_STEPS, bytes = (size_t)batch * dg_job_record_bytes(r, m);
+    const size_t rows = (size_t)batch * DG_TRIAL_STEPS, bytes = (size_t)batch * dg_job_record_bytes(&t->job);
     const size_t values = (size_t)batch * (size_t)m->size * (size_t)m->size * (size_t)m->channels;
     uint8_t *pixels = malloc(values), *records = NULL;
     if (pixels) dg_random_bytes(pixels, values, 1, dg_subsequence(DG_STREAM_SYNTH, 0));
-    if (pixels) records = dg_job_records(r, m, pixels, NULL, batch);
     int32_t *order = malloc(rows * sizeof *order);
-    dg_err e = records && order ? DG_OK : dg_fail(DG_DEVICE, "out of memory for a batch of pictures");
+    dg_err e = pixels && order ? DG_OK : dg_fail(DG_DEVICE, "out of memory for a batch of pictures");
     for (size_t i = 0; i < rows && !e; i++) order[i] = (int32_t)(i % (size_t)batch);
+    if (!e) e = dg_job_records(&t->job, pixels, NULL, batch, &records);
     if (!e) e = b->alloc(b, bytes, &t->data);
     if (!e) e = b->alloc(b, rows * sizeof *order, &t->perm);
     if (!e) e = b->put(b, t->data, records, bytes);

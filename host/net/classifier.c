@@ -27,6 +27,10 @@ static dg_err check_model(const dg_model *m)
     if (is.C < 2) return dg_layer_fail(last, m->where, "gives one logit; a classifier has two classes or more");
     if (m->classes && m->classes != is.C)
         return dg_layer_fail(last, m->where, "gives %d logits; [model] says classes = %d", is.C, m->classes);
+    const size_t values = (size_t)m->size * (size_t)m->size * (size_t)m->channels;
+    if (m->input == DG_INPUT_ZCA && values > DG_WHITENED_MOST)
+        return dg_fail(DG_USAGE, "%s: input = zca: pictures have %zu values; up to %d can be whitened", m->where,
+                       values, DG_WHITENED_MOST);
     return dg_check_trainable(m, 0);
 }
 
@@ -34,6 +38,11 @@ static dg_err check(const dg_model *m, const dg_job_options *o)
 {
     const dg_err e = check_model(m);
     if (e || !o) return e;
+    if (m->input == DG_INPUT_ZCA && o->flip)
+        return dg_fail(DG_USAGE,
+                       "{flip}: model %s has input = zca, which whitens each picture once and before anything random; "
+                       "leave one of them out",
+                       m->name);
     return dg_check_sizes(m, 0, o, o->train ? o->batch : 1); /* a test takes as many at once as fit */
 }
 
@@ -84,8 +93,7 @@ static void train_plan(dg_builder *b, dg_job *job, dg_plan_role role, int B)
 static void test_rows(dg_job *job, int N)
 {
     dg_arena *a = &job->arena;
-    const dg_shape records = {N, 1, 1, (int)dg_job_record_bytes(job->recipe, &job->model)},
-                   state = {1, 1, 1, (int)sizeof(dg_step_state)};
+    const dg_shape records = {N, 1, 1, (int)dg_job_record_bytes(job)}, state = {1, 1, 1, (int)sizeof(dg_step_state)};
     job->test.data = dg_keep(job, dg_arena_row(a, "test.data", DG_WORK, 0, DG_U8, records));
     job->test.perm = dg_keep(job, dg_arena_row(a, "test.permutation", DG_WORK, 0, DG_I32, (dg_shape){1, 1, 1, N}));
     job->test.state = dg_keep(job, dg_arena_row(a, "test.state", DG_WORK, 0, DG_U8, state));

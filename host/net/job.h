@@ -5,6 +5,7 @@
 
 #include "core/plan/plan.h"
 #include "core/plan/optimizer.h"
+#include "host/data/whiten.h"
 #include "host/net/recipe.h"
 
 /* How weights begin, drawn from Philox: N(0, 0.02) and norms' gamma N(1, 0.02) (Radford et al. 2016); N(0,
@@ -12,6 +13,12 @@
  * outputs)) (Glorot & Bengio 2010); uniform within 1 / sqrt(inputs), biases too, as PyTorch's layers do. Elsewhere
  * gamma is 1 and biases are 0. */
 typedef enum { DG_START_DCGAN, DG_START_NORMAL, DG_START_HE, DG_START_GLOROT, DG_START_TORCH } dg_start;
+
+/* What of the pictures for training the input of a model depends on. */
+typedef struct {
+    double mean[4], std[4];  /* input = standard: of the channels, from 0 to 1; std 0: unknown */
+    dg_whitening *whitening; /* input = zca; NULL: unknown */
+} dg_input_data;
 
 struct dg_job_options {
     int batch;      /* B of the plan "train" */
@@ -32,9 +39,8 @@ struct dg_job_options {
     double smoothing;         /* of a classifier's labels */
     dg_start start;
     double start_sigma, start_bias;
-    double mean[4],
-        std[4]; /* of the pictures' channels, from 0 to 1, for a model with input = standard; std 0: unknown */
-    bool apart; /* no two tensors share memory, so that ops may run in another order: for comparing */
+    dg_input_data input;
+    bool apart;              /* no two tensors share memory, so that ops may run in another order: for comparing */
     const dg_recipe *recipe; /* NULL: the one for the model's nets */
 };
 
@@ -78,12 +84,13 @@ struct dg_job {
 /* Build and place; nothing is allocated, so this is enough for `plan` and --dry-run. */
 dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o, dg_backend *b);
 
-/* Bytes of a picture in the data set of a model, and where the recipe wants labels of its label, an int32, behind it.
- */
-size_t dg_job_record_bytes(const dg_recipe *r, const dg_model *m);
+/* Bytes of a picture in the data set of a job that is built, and where the recipe wants labels of its label, an int32,
+ * behind it. */
+size_t dg_job_record_bytes(const dg_job *job);
 
-/* Records of so many pictures, malloc'd; label: their classes, NULL: 0, 1 ... over and over. NULL: out of memory. */
-uint8_t *dg_job_records(const dg_recipe *r, const dg_model *m, const uint8_t *pixels, const int32_t *label, int count);
+/* Records of so many pictures, malloc'd. They are as the network sees them where that is not done in each step, input =
+ * zca; without whitening, from -1 to 1. label: their classes, NULL: 0, 1 ... over and over. */
+dg_err dg_job_records(const dg_job *job, const uint8_t *pixels, const int32_t *label, int count, uint8_t **out);
 
 /* Allocate and bind. data (rows of records) and perm (rows) are backend memory, may be NULL when not training; they
  * stay the caller's. */

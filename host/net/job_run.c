@@ -134,7 +134,7 @@ dg_err dg_job_put_test(dg_job *job, const uint8_t *records, int n)
 {
     dg_backend *b = job->backend;
     const dg_step_state state = {0};
-    const size_t places = (size_t)job->o.tested, record = dg_job_record_bytes(job->recipe, &job->model);
+    const size_t places = (size_t)job->o.tested, record = dg_job_record_bytes(job);
     int32_t *order = malloc(places * sizeof *order);
     if (!order) return dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
     for (int i = 0; i < job->o.tested; i++) order[i] = i < n ? i : 0;
@@ -147,7 +147,7 @@ dg_err dg_job_put_test(dg_job *job, const uint8_t *records, int n)
 
 dg_err dg_job_test(dg_job *job, const uint8_t *records, int n, double *p, double *each)
 {
-    const size_t record = dg_job_record_bytes(job->recipe, &job->model), classes = (size_t)dg_job_classes(job);
+    const size_t record = dg_job_record_bytes(job), classes = (size_t)dg_job_classes(job);
     dg_err e = DG_OK;
     for (int i = 0; i < n && !e; i += job->o.tested) {
         const int count = n - i < job->o.tested ? n - i : job->o.tested;

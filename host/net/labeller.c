@@ -22,9 +22,7 @@ static dg_err split_names(dg_labeller *l)
 
 static dg_err load(dg_labeller *l, const dg_st *st, const char *path)
 {
-    dg_job_options o = {.tested = DG_LABELLER_CHUNK};
-    memcpy(o.mean, l->info.mean, sizeof o.mean);
-    memcpy(o.std, l->info.std, sizeof o.std);
+    dg_job_options o = {.tested = DG_LABELLER_CHUNK, .input = l->info.input};
     dg_err e = dg_job_build(&l->job, &l->model, &o, l->backend);
     if (!e) e = dg_job_alloc(&l->job, NULL, NULL);
     return e ? e : dg_checkpoint_load(st, path, &l->job);
@@ -57,9 +55,9 @@ dg_err dg_labeller_open(const dg_device *d, const char *path, dg_labeller **out)
 
 dg_err dg_labeller_shares(dg_labeller *l, const uint8_t *pixels, int n, double *p)
 {
-    uint8_t *records = dg_job_records(l->job.recipe, &l->model, pixels, NULL, n);
-    const dg_err e = records ? dg_job_test(&l->job, records, n, p, NULL)
-                             : dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
+    uint8_t *records;
+    dg_err e = dg_job_records(&l->job, pixels, NULL, n, &records);
+    if (!e) e = dg_job_test(&l->job, records, n, p, NULL);
     free(records);
     return e;
 }

@@ -65,8 +65,9 @@ typedef struct {
 } dg_model_value;
 
 /* What a network sees of a pixel p from 0 to 255: p / 127.5 - 1, p / 255, or the latter less the channel's mean over
- * the pictures for training, divided by its standard deviation. */
-typedef enum { DG_INPUT_SIGNED, DG_INPUT_UNIT, DG_INPUT_STANDARD } dg_input;
+ * the pictures for training, divided by its standard deviation; or p / 255 whitened, as these pictures say
+ * (host/data/whiten.h). */
+typedef enum { DG_INPUT_SIGNED, DG_INPUT_UNIT, DG_INPUT_STANDARD, DG_INPUT_ZCA } dg_input;
 
 /* About 140 KB: on the heap, please. */
 typedef struct {
@@ -74,6 +75,7 @@ typedef struct {
     int size, channels, latent;
     int classes; /* of a classifier; 0: as many as its last layer has filters */
     dg_input input;
+    double epsilon;                     /* of ZCA */
     dg_model_value train[DG_TRAIN_MAX]; /* how it is trained unless the user says otherwise, in the order of the file */
     int trains;
     int nets;

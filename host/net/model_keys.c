@@ -39,7 +39,8 @@ static const key model_keys[] = {
     {"channels", WHOLE, MODEL(channels), 1, 3, 2, .preset = 3, .must = "1 (grey) or 3 (RGB)"},
     {"latent", WHOLE, MODEL(latent), 1, 4096, 1, .preset = 100},
     {"classes", WHOLE, MODEL(classes), 2, 16384, 1, .preset = 0},
-    {"input", CHOICE, MODEL(input), .choices = "signed|unit|standard"}, /* as dg_input */
+    {"input", CHOICE, MODEL(input), .choices = "signed|unit|standard|zca"}, /* as dg_input */
+    {"epsilon", NUMBER, MODEL(epsilon), 1e-8, 1, 0, 0.01, .must = "a number from 1e-8 up to, not including, 1"},
 };
 enum { MODEL_KEYS = sizeof model_keys / sizeof *model_keys };
 
@@ -372,6 +373,8 @@ dg_err dg_model_sections(dg_model_text *t)
     for (int i = 0; i < MODEL_KEYS; i++)
         if (!(t->given & 1u << i) && model_keys[i].preset < 0)
             return dg_fail(DG_USAGE, "%s: section [model] has no key %s", t->where, model_keys[i].name);
+    if (t->given & 1u << find(&of_model, "epsilon") && t->m->input != DG_INPUT_ZCA)
+        return dg_fail(DG_USAGE, "%s: [model] epsilon: belongs to input = zca, which is not what it says", t->where);
     return DG_OK;
 }
 

@@ -124,8 +124,8 @@ static dg_err read_classifier(dg_oracle *o)
     dg_err e = dg_model_parse(dg_st_get(o->st, "model"), o->path, &o->model);
     if (!e) e = dg_recipe_for(&o->model, &r);
     if (!e && !r->labels) e = dg_fail(DG_USAGE, "%s: its model is of a %s, not of a classifier", o->path, r->name);
-    if (!e) e = channels(o, "mean", j->mean);
-    if (!e) e = channels(o, "std", j->std);
+    if (!e) e = channels(o, "mean", j->input.mean);
+    if (!e) e = channels(o, "std", j->input.std);
     if (!e) e = number(o, "momentum", 0, 1, &j->momentum);
     if (!e) e = number(o, "rho", 0, 1, &j->rho);
     if (!e) e = number(o, "decay", 0, 1, &j->decay);
@@ -188,27 +188,52 @@ dg_err dg_oracle_weights(const dg_oracle *o, dg_job *job)
     return DG_OK;
 }
 
-uint8_t *dg_oracle_records(const dg_oracle *o, const dg_recipe *r)
+/* From PyTorch's order to ours. */
+static dg_err pixels(const dg_oracle *o, uint8_t **out)
 {
-    const size_t P = (size_t)o->model.size * (size_t)o->model.size, C = (size_t)o->model.channels,
-                 record = dg_job_record_bytes(r, &o->model);
-    uint8_t *out = malloc((size_t)o->count * record);
+    const size_t P = (size_t)o->model.size * (size_t)o->model.size, C = (size_t)o->model.channels;
     const uint8_t *nchw = o->images->data;
-    for (size_t n = 0; out && n < (size_t)o->count; n++) {
+    *out = malloc((size_t)o->count * P * C);
+    if (!*out) return dg_fail(DG_DEVICE, "out of memory for %d pictures", o->count);
+    for (size_t n = 0; n < (size_t)o->count; n++)
         for (size_t c = 0; c < C; c++)
-            for (size_t p = 0; p < P; p++) out[n * record + p * C + c] = nchw[(n * C + c) * P + p];
-        const int32_t label = o->labels ? (int32_t)((const int64_t *)o->labels->data)[n] : 0;
-        memcpy(out + n * record + P * C, &label, record - P * C);
-    }
-    return out;
+            for (size_t p = 0; p < P; p++) (*out)[(n * P + p) * C + c] = nchw[(n * C + c) * P + p];
+    return DG_OK;
 }
 
-dg_err dg_oracle_pictures(const dg_oracle *o, const dg_recipe *r, dg_backend *b, void **data)
+dg_err dg_oracle_records(const dg_oracle *o, const dg_job *job, uint8_t **out)
 {
-    const size_t bytes = (size_t)o->count * dg_job_record_bytes(r, &o->model);
-    uint8_t *records = dg_oracle_records(o, r);
-    if (!records) return dg_fail(DG_DEVICE, "out of memory for %zu bytes", bytes);
-    dg_err e = b->alloc(b, bytes, data);
+    int32_t *label = malloc((size_t)o->count * sizeof *label);
+    uint8_t *nhwc = NULL;
+    dg_err e = label ? pixels(o, &nhwc) : dg_fail(DG_DEVICE, "out of memory for %d pictures", o->count);
+    for (int n = 0; n < o->count && !e; n++) label[n] = o->labels ? (int32_t)((const int64_t *)o->labels->data)[n] : 0;
+    if (!e) e = dg_job_records(job, nhwc, label, o->count, out);
+    free(nhwc);
+    free(label);
+    return e;
+}
+
+dg_err dg_oracle_whitening(const dg_oracle *o, const dg_backend *b, dg_whitening **out)
+{
+    const dg_model *m = &o->model;
+    const dg_whitening_options w = {
+        .size = m->size, .channels = m->channels, .epsilon = m->epsilon, .real = b->real, .threads = b->threads};
+    uint8_t *nhwc;
+    *out = NULL;
+    if (m->input != DG_INPUT_ZCA) return DG_OK;
+    dg_err e = pixels(o, &nhwc);
+    if (!e) e = dg_whitening_fit(&w, nhwc, o->count, out);
+    free(nhwc);
+    return e;
+}
+
+dg_err dg_oracle_pictures(const dg_oracle *o, const dg_job *job, void **data)
+{
+    const size_t bytes = (size_t)o->count * dg_job_record_bytes(job);
+    dg_backend *b = job->backend;
+    uint8_t *records = NULL;
+    dg_err e = dg_oracle_records(o, job, &records);
+    if (!e) e = b->alloc(b, bytes, data);
     if (!e) e = b->put(b, *data, records, bytes);
     free(records);
     return e;

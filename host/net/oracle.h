@@ -33,9 +33,11 @@ const int64_t *dg_oracle_index(const dg_oracle *o, int s);
 /* Initial weights of every tensor of a job. */
 dg_err dg_oracle_weights(const dg_oracle *o, dg_job *job);
 
-/* The pictures as NHWC records, with labels where there are some, malloc'd; NULL: out of memory. */
-uint8_t *dg_oracle_records(const dg_oracle *o, const dg_recipe *r);
+/* The pictures as records of the job, which is built, malloc'd. */
+dg_err dg_oracle_records(const dg_oracle *o, const dg_job *job, uint8_t **out);
 /* The same in backend memory. */
-dg_err dg_oracle_pictures(const dg_oracle *o, const dg_recipe *r, dg_backend *b, void **data);
+dg_err dg_oracle_pictures(const dg_oracle *o, const dg_job *job, void **data);
+/* What whitens them, to be freed by the caller; NULL: nothing does. */
+dg_err dg_oracle_whitening(const dg_oracle *o, const dg_backend *b, dg_whitening **out);
 
 #endif

@@ -58,9 +58,10 @@ dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view pictu
     const dg_model *m = &job->model;
     dg_op *op = dg_plan_add(plan, DG_OP_gather, "%s", name);
     dg_gather_args *a = &op->u.gather;
-    *a = (dg_gather_args){.N = B, .H = m->size, .W = m->size, .C = m->channels};
+    const dg_input_data *in = &job->o.input;
+    *a = (dg_gather_args){.N = B, .H = m->size, .W = m->size, .C = m->channels, .prepared = m->input == DG_INPUT_ZCA};
     for (int c = 0; c < m->channels; c++) {
-        const double known = job->o.std[c], mean = known > 0 ? job->o.mean[c] : 0.5, std = known > 0 ? known : 0.25;
+        const double known = in->std[c], mean = known > 0 ? in->mean[c] : 0.5, std = known > 0 ? known : 0.25;
         a->dev[c] = m->input == DG_INPUT_SIGNED ? 127.5 : m->input == DG_INPUT_UNIT ? 255 : 255 * std;
         a->shift[c] = m->input == DG_INPUT_SIGNED ? 1 : m->input == DG_INPUT_UNIT ? 0 : mean / std;
     }

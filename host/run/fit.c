@@ -15,15 +15,15 @@ typedef struct {
 /* Everything but the pictures. */
 static size_t fixed_bytes(const dg_job *job) { return job->arena.bytes + (size_t)job->o.rows * sizeof(int32_t); }
 
-static size_t pictures_bytes(const room *r, const dg_job *job)
+static size_t pictures_bytes(const dg_job *job)
 {
-    return (size_t)(job->o.window ? 2 * job->o.window : job->o.rows) * dg_job_record_bytes(job->recipe, r->model);
+    return (size_t)(job->o.window ? 2 * job->o.window : job->o.rows) * dg_job_record_bytes(job);
 }
 
 static bool fits(const room *r, const dg_job *job)
 {
     const size_t fixed = fixed_bytes(job);
-    return fixed <= r->have && pictures_bytes(r, job) <= r->have - fixed;
+    return fixed <= r->have && pictures_bytes(job) <= r->have - fixed;
 }
 
 /* Two windows of whole batches in the room that is left; at least one batch each, whether it fits or not. */
@@ -31,7 +31,7 @@ static int window_for(const room *r, const dg_job *job)
 {
     const size_t fixed = fixed_bytes(job), left = fixed < r->have ? (r->have - fixed) / 2 : 0;
     const size_t batches = (left < WINDOW_BYTES ? left : WINDOW_BYTES) /
-                           ((size_t)job->o.batch * dg_job_record_bytes(job->recipe, r->model));
+                           ((size_t)job->o.batch * dg_job_record_bytes(job));
     const int all = (job->o.rows + job->o.batch - 1) / job->o.batch;
     return job->o.batch * (batches < 1 ? 1 : batches > (size_t)all ? all : (int)batches);
 }
@@ -86,7 +86,7 @@ dg_err dg_build_to_fit(dg_job *job, const dg_model *m, const dg_job_options *o, 
     e = build(job, &r, o, &yes);
     if (e || yes) return e;
     char advice[80] = "no batch is small enough: use a smaller model";
-    const double fixed = (double)fixed_bytes(job) / 1e6, pictures = (double)pictures_bytes(&r, job) / 1e6;
+    const double fixed = (double)fixed_bytes(job) / 1e6, pictures = (double)pictures_bytes(job) / 1e6;
     dg_job_free(job);
     const int batch = largest_batch(&r, o);
     if (batch) snprintf(advice, sizeof advice, "the largest batch that fits is %d", batch);

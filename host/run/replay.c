@@ -126,17 +126,17 @@ static dg_err compare_test(const dg_oracle *o, dg_job *job, const dg_replay_repo
     const dg_st_tensor *t = dg_oracle_tensor(o, "expect.test", DG_F64, 2, (int64_t[]){n, classes});
     if (!t) return DG_USAGE;
     double *p = malloc((size_t)n * (size_t)classes * sizeof *p);
-    uint8_t *records = dg_oracle_records(o, job->recipe);
-    dg_err e = p && records ? dg_job_test(job, records, n, p, NULL) : dg_fail(DG_DEVICE, "out of memory");
+    uint8_t *records = NULL;
+    dg_err e = p ? dg_oracle_records(o, job, &records) : dg_fail(DG_DEVICE, "out of memory");
+    if (!e) e = dg_job_test(job, records, n, p, NULL);
     if (!e) r->compared(r->context, "test", relative(p, t->data, (size_t)n * (size_t)classes), "");
     free(records);
     free(p);
     return e;
 }
 
-static dg_err build(const dg_oracle *o, dg_backend *b, dg_job *job, void **data, void **perm)
+static dg_err build(const dg_oracle *o, dg_backend *b, dg_job *job, void **data, void **perm, dg_whitening **whitening)
 {
-    const dg_recipe *r = dg_recipe_find(&o->model);
     dg_job_options go = o->job;
     go.batch = o->batch;
     go.last_batch = o->last_batch;
@@ -144,9 +144,11 @@ static dg_err build(const dg_oracle *o, dg_backend *b, dg_job *job, void **data,
     go.tested = o->count < 8 ? o->count : 8;
     go.rows = o->count;
     go.train = go.z_given = true;
-    dg_err e = dg_oracle_pictures(o, r, b, data);
-    if (!e) e = b->alloc(b, (size_t)o->batch * sizeof(int32_t), perm);
+    dg_err e = dg_oracle_whitening(o, b, &go.input.whitening);
+    *whitening = go.input.whitening;
     if (!e) e = dg_job_build(job, &o->model, &go, b);
+    if (!e) e = dg_oracle_pictures(o, job, data);
+    if (!e) e = b->alloc(b, (size_t)o->batch * sizeof(int32_t), perm);
     if (!e) e = dg_job_alloc(job, *data, *perm);
     if (!e) e = dg_job_init(job, 1); /* moments to zero */
     return e ? e : dg_oracle_weights(o, job);
@@ -173,12 +175,14 @@ static dg_err replay(const dg_oracle *o, dg_job *job, int steps, void *perm, con
 dg_err dg_replay(const dg_oracle *o, dg_backend *b, int steps, const dg_replay_report *report, dg_metrics *m)
 {
     void *data = NULL, *perm = NULL;
+    dg_whitening *whitening = NULL;
     dg_job *job = calloc(1, sizeof *job);
-    dg_err e = job ? build(o, b, job, &data, &perm) : dg_fail(DG_DEVICE, "out of memory");
+    dg_err e = job ? build(o, b, job, &data, &perm, &whitening) : dg_fail(DG_DEVICE, "out of memory");
     if (!e) e = replay(o, job, steps, perm, report, m);
     if (data) b->release(b, data);
     if (perm) b->release(b, perm);
     if (job) dg_job_free(job);
     free(job);
+    dg_whitening_free(whitening);
     return e;
 }

@@ -154,7 +154,7 @@ static dg_err checkpoint(dg_training *r)
 static dg_err test_epoch(dg_training *r)
 {
     const dg_dataset *d = &r->data;
-    const size_t record = dg_job_record_bytes(r->job.recipe, &r->job.model);
+    const size_t record = dg_job_record_bytes(&r->job);
     dg_evaluation_free(&r->tested);
     if (!r->job.o.tested) return DG_OK;
     return dg_evaluate(&r->job, r->records + (size_t)d->train * record, d->label + d->train, d->count - d->train,

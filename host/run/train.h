@@ -14,6 +14,7 @@ typedef struct {
     dg_backend *backend;
     dg_job job;
     dg_dataset data;
+    dg_input_data input;  /* of the model */
     uint8_t *records;     /* of data, where the recipe wants labels */
     dg_evaluation tested; /* of the newest epoch, where there are pictures for that */
     double best;          /* the best accuracy of all epochs; -1: there was none */
