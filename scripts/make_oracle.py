@@ -211,6 +211,8 @@ def classify(o):
     mean, std = (f(pixels.double() / 255, dim=(0, 2, 3)).to(dtype) for f in
                  (torch.mean, lambda x, dim: torch.std(x, dim=dim, correction=0)))
     mean, std = (torch.from_numpy(np.array(v)).to(dtype) for v in (mean, std))
+    if net.input == 'zca':
+        net.whiten_by(pixels)
     optimizer = torch_model.optimizer(net)
     smoothing = torch_model.number(net.train_options, 'smoothing', 0)
     log = {k: np.zeros(o.steps) for k in ('loss', 'accuracy')}

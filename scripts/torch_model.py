@@ -92,7 +92,7 @@ class Classifier(nn.Module):
         sections = parse(text)
         model = sections['model']
         self.size, self.channels = int(model['size']), int(model.get('channels', 3))
-        self.input = model.get('input', 'signed')
+        self.input, self.epsilon = model.get('input', 'signed'), float(model.get('epsilon', 0.01))
         self.train_options = sections.get('train', {})
         self.layers, self.main, self.step, self.seed = layers(sections), nn.ModuleDict(), 0, 1
         at, shapes = 0, []
@@ -163,8 +163,19 @@ class Classifier(nn.Module):
             out.append(y)
         return out[-1].flatten(1)
 
+    def whiten_by(self, pixels):
+        """ZCA of these pictures (N, C, H, W), of which a network with input = zca is given any from then on."""
+        x = pixels.double().flatten(1).numpy() / 255
+        mean = x.mean(0)
+        values, vectors = np.linalg.eigh((x - mean).T @ (x - mean) / len(x))
+        weight = vectors / np.sqrt(values + self.epsilon) @ vectors.T
+        self.whitening = [torch.from_numpy(v).to(pixels.dtype) for v in (weight, -weight @ mean)]
+
     def see(self, pixels, mean, std):
         """Pictures (N, C, H, W) of 0 to 255 as the network sees them."""
+        if self.input == 'zca':
+            weight, bias = self.whitening
+            return (pixels.flatten(1) / 255 @ weight + bias).view_as(pixels)
         if self.input == 'signed':
             return pixels / 127.5 - 1
         if self.input == 'unit':
