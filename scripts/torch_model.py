@@ -92,7 +92,7 @@ class Classifier(nn.Module):
         sections = parse(text)
         model = sections['model']
         self.size, self.channels = int(model['size']), int(model.get('channels', 3))
-        self.input, self.epsilon = model.get('input', 'signed'), float(model.get('epsilon', 0.01))
+        self.input, self.epsilon = model.get('input', 'signed'), float(model.get('epsilon', 0.001))
         self.train_options = sections.get('train', {})
         self.layers, self.main, self.step, self.seed = layers(sections), nn.ModuleDict(), 0, 1
         at, shapes = 0, []

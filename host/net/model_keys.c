@@ -40,7 +40,7 @@ static const key model_keys[] = {
     {"latent", WHOLE, MODEL(latent), 1, 4096, 1, .preset = 100},
     {"classes", WHOLE, MODEL(classes), 2, 16384, 1, .preset = 0},
     {"input", CHOICE, MODEL(input), .choices = "signed|unit|standard|zca"}, /* as dg_input */
-    {"epsilon", NUMBER, MODEL(epsilon), 1e-8, 1, 0, 0.01, .must = "a number from 1e-8 up to, not including, 1"},
+    {"epsilon", NUMBER, MODEL(epsilon), 1e-8, 1, 0, 0.001, .must = "a number from 1e-8 up to, not including, 1"},
 };
 enum { MODEL_KEYS = sizeof model_keys / sizeof *model_keys };
 

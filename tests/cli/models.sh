@@ -48,6 +48,11 @@ says 'section [G.2] is missing'
 # classifiers, and a network that is neither: of that a pass forward is planned, and nothing else is done with it
 exits 0 plan vgg16-cifar --batch 3
 prints 'C.softmax'
+exits 0 plan cnn-cifar --batch 3
+prints '>y=C.2.out[3x7x7x16]'
+prints 'data=data[3x1x1x12292]' # whitened, and a label
+exits 0 plan cnn-cifar-overlap --batch 3
+prints '>y=C.2.out[3x13x13x64]'
 exits 0 plan resnet50 --arch sm_90 --batch 3
 grep -qE '^plan train: .* [0-9]+ kernels, [0-9]+ dependent kernels$' "$dir/.out"
 fact $? 'the plan should count its dependent kernels'
