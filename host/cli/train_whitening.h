@@ -4,7 +4,8 @@
 
 #include "host/run/train.h"
 
-/* Sets r->input.whitening by the pictures for training where the model asks for it and no checkpoint has had it. */
+/* Sets r->input.whitening where the model asks for it: by the pictures for training, unless a checkpoint has had it. It
+ * shows how far it is, and ends when the run is to stop. */
 dg_err dg_train_whitening(dg_training *r, const dg_model *model);
 
 #endif

@@ -181,9 +181,13 @@ dg_err dg_whiten(dg_whitening *w, dg_type real, int threads, const uint8_t *pixe
     dg_err e = w->apply.b ? DG_OK : begin(w, real, threads);
     void *x = malloc((size_t)CHUNK * (size_t)w->values * sizeof(double));
     if (!e && !x) e = dg_fail(DG_DEVICE, "out of memory for whitening");
-    for (int i = 0; i < n && !e; i += CHUNK)
-        e = whiten_chunk(w, pixels + (size_t)i * (size_t)w->values, (size_t)(n - i < CHUNK ? n - i : CHUNK), x,
-                         (char *)out + (size_t)i * stride, stride);
+    for (int i = 0; i < n && !e; i += CHUNK) {
+        const int count = n - i < CHUNK ? n - i : CHUNK;
+        e = whiten_chunk(w, pixels + (size_t)i * (size_t)w->values, (size_t)count, x, (char *)out + (size_t)i * stride,
+                         stride);
+        if (!e && w->stop && *w->stop) e = dg_fail(DG_FAILED, "stopped while whitening");
+        if (!e && w->progress) w->progress(w->context, i + count, n);
+    }
     free(x);
     return e;
 }

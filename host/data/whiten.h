@@ -13,6 +13,9 @@ enum { DG_WHITENED_MOST = 8192 };
 typedef struct {
     int size, channels, values;
     double *weight, *bias; /* (values, values), symmetric; (values): minus weight times mean. In the order H, W, C */
+    void (*progress)(void *context, long done, long total); /* of dg_whiten; may be NULL */
+    void *context;
+    volatile sig_atomic_t *stop; /* may be NULL; ends dg_whiten with DG_FAILED */
     struct {
         dg_backend *b;
         dg_arena arena;

@@ -188,8 +188,8 @@ static void check_files(const uint8_t *pixels)
 {
     enum { PLANE = SIZE * SIZE };
     dg_whitening *w = fitted(pixels, 0.01, DG_F32, 2), *back = dg_whitening_new(SIZE, CHANNELS);
-    float *weight = malloc(sizeof *weight * VALUES * VALUES), bias[VALUES];
-    if (!w || !DG_CHECK(back && weight)) return;
+    static float weight[VALUES * VALUES], bias[VALUES];
+    if (!DG_CHECK(w && back)) return;
     dg_whitening_to_file(w, DG_F32, weight, bias);
     for (size_t i = 0; i < VALUES; i++) {
         const size_t c = i / PLANE, p = i % PLANE, at = p * CHANNELS + c;
@@ -201,7 +201,6 @@ static void check_files(const uint8_t *pixels)
     DG_CHECK(!memcmp(back->bias, w->bias, sizeof *w->bias * VALUES));
     dg_whitening_free(w);
     dg_whitening_free(back);
-    free(weight);
 }
 
 static void check_stop(const uint8_t *pixels)
@@ -211,6 +210,12 @@ static void check_stop(const uint8_t *pixels)
     dg_whitening *w;
     DG_CHECK(dg_whitening_fit(&o, pixels, PICTURES, &w) == DG_FAILED && !w);
     DG_CHECK(strstr(dg_message(), "stopped") != NULL);
+    static float out[PICTURES * VALUES];
+    w = fitted(pixels, 0.01, DG_F32, 2);
+    if (!DG_CHECK(w != NULL)) return;
+    w->stop = &stop;
+    DG_CHECK(dg_whiten(w, DG_F32, 2, pixels, PICTURES, out, VALUES * sizeof(float)) == DG_FAILED);
+    dg_whitening_free(w);
 }
 
 int main(void)
