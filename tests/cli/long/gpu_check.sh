@@ -65,7 +65,7 @@ esac
 export DCGAN DEVICE PYTHON="$dir/no-python"
 TESTS="$dir/good $dir/none" check 0 --simulate
 json
-for s in machine build kernels check replay repeat resume train w1 w2 w3 profile long; do row $s ok; done
+for s in machine build kernels check replay repeat resume classifier train w1 w2 w3 profile long; do row $s ok; done
 if [ "$DEVICE" = cpu ]; then row tune skipped; else row tune ok; fi
 for s in tests memcheck published drift; do row $s skipped; done
 about kernels '1 passed, 0 failed, 1 skipped'
