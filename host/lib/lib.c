@@ -82,7 +82,7 @@ void dcgan_free(dcgan_job *job)
 {
     if (!job) return;
     dg_job_free(&job->g.job);
-    if (job->train) dg_loader_close(&job->feed);
+    if (job->train) dg_trainer_close(&job->trainer);
     dg_checkpoint_info_free(&job->g.info);
     free(job);
 }
@@ -94,8 +94,8 @@ dcgan_info dcgan_info_of(const dcgan_job *job)
                         .size = job->g.model.size,
                         .channels = job->g.model.channels,
                         .seed = i->seed,
-                        .step = job->train ? job->at.step : i->step,
-                        .epoch = job->train ? job->at.epoch : i->epoch};
+                        .step = job->train ? job->trainer.at.step : i->step,
+                        .epoch = job->train ? job->trainer.at.epoch : i->epoch};
 }
 
 dcgan_error dcgan_sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels)
@@ -103,16 +103,7 @@ dcgan_error dcgan_sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels)
     dg_generator *g = &job->g;
     if (n < 1) return (dcgan_error)dg_fail(DG_USAGE, "%d pictures: at least one", n);
     if (!g->inputs) return (dcgan_error)dg_fail(DG_USAGE, "model %s makes no pictures", g->model.name);
-    const size_t each = (size_t)g->model.size * (size_t)g->model.size * (size_t)g->model.channels;
-    float *in = malloc((size_t)DG_GENERATOR_CHUNK * (size_t)g->inputs * sizeof *in);
-    dg_err e = in ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
-    for (int i = 0; i < n && !e; i += DG_GENERATOR_CHUNK) {
-        const int count = n - i < DG_GENERATOR_CHUNK ? n - i : DG_GENERATOR_CHUNK;
-        dg_generator_inputs(g, in, first + (uint64_t)i, count);
-        e = dg_generator_make(g, in, count, pixels + (size_t)i * each, "picture", first + (uint64_t)i);
-    }
-    free(in);
-    return (dcgan_error)e;
+    return (dcgan_error)dg_generator_pictures(g, first, n, pixels, "picture");
 }
 
 dcgan_error dcgan_write_png(const char *path, const uint8_t *pixels, int width, int height, int channels)

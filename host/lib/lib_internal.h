@@ -16,11 +16,7 @@ struct dcgan_job {
     /* The rest of one that trains: */
     bool train;
     dg_dataset data; /* pixels are the caller's */
-    dg_loader feed;
-    dg_position at;
-    bool begun; /* the epoch under way, by this handle */
-    double lr;
-    dg_metrics last;
+    dg_trainer trainer;
 };
 
 /* A job without anything but its backend. */

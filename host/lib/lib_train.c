@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "host/net/recipes.h"
-#include "host/run/fit.h"
 
 dcgan_training dcgan_training_defaults(void)
 {
@@ -38,11 +37,8 @@ static dg_err build(dcgan_job *job, const dcgan_training *t, const dcgan_picture
 {
     dg_generator *g = &job->g;
     const dg_recipe *recipe;
-    const int rest = p->count % t->batch, used = t->drop_last ? p->count - rest : p->count;
     const dg_job_options o = {.batch = t->batch,
-                              .last_batch = t->drop_last ? 0 : rest,
                               .samples = t->batch < DG_GENERATOR_CHUNK ? t->batch : DG_GENERATOR_CHUNK,
-                              .rows = p->count,
                               .train = true,
                               .flip = t->flip != 0,
                               .beta1 = t->beta1,
@@ -56,19 +52,16 @@ static dg_err build(dcgan_job *job, const dcgan_training *t, const dcgan_picture
                     g->model.name, recipe->name);
     if (!e) e = check_pictures(p, &g->model, t->batch);
     if (e) return e;
-    job->lr = t->lr;
+    job->trainer.lr = t->lr;
     job->data = (dg_dataset){.count = p->count,
                              .train = p->count,
                              .size = p->size,
                              .channels = p->channels,
                              .pixels = (uint8_t *)(uintptr_t)p->pixels}; /* only read */
     job->data.fingerprint = dg_dataset_fingerprint(&job->data, g->backend->threads);
-    e = dg_build_to_fit(&g->job, &g->model, &o, g->backend, 0);
-    if (e) return e;
     job->train = true;
-    const dg_records records = {p->pixels, (size_t)p->size * (size_t)p->size * (size_t)p->channels, p->count};
-    e = dg_loader_open(&job->feed, g->backend, records, t->batch, used, g->job.o.window, g->info.seed);
-    if (!e) e = dg_job_alloc(&g->job, job->feed.data, job->feed.perm);
+    e = dg_trainer_open(&job->trainer, &g->job, &g->model, &o, g->backend, p->pixels, NULL, p->count, t->drop_last != 0,
+                        g->info.seed);
     if (!e && g->job.plan[DG_PLAN_SAMPLE].ops) g->inputs = dg_job_inputs(&g->job);
     return e;
 }
@@ -101,7 +94,7 @@ static dg_err take_up(dcgan_job *job, const dg_st *st, const char *path)
     if (i->data_count && i->data_fingerprint != job->data.fingerprint)
         dg_warn("the pictures are not those that %s was trained with (%ju then, %d now)", path,
                 (uintmax_t)i->data_count, job->data.count);
-    job->at = (dg_position){i->step, i->epoch, i->batch < dg_epoch_length(&job->feed) ? i->batch : 0};
+    job->trainer.at = (dg_position){i->step, i->epoch, i->batch < dg_epoch_length(&job->trainer.feed) ? i->batch : 0};
     return dg_checkpoint_load(st, path, &job->g.job);
 }
 
@@ -123,47 +116,10 @@ dcgan_error dcgan_resume(dcgan_backend *b, const char *checkpoint, const dcgan_t
     return dg_lib_made(e, out);
 }
 
-/* Judge the k steps that end where the job is; the last one's numbers stay. */
-static dg_err judge(dcgan_job *job, int k)
-{
-    dg_metrics m[DG_RING / 16];
-    char what[160];
-    const uint64_t first = job->at.step - (uint64_t)k;
-    dg_err e = dg_job_get_metrics(&job->g.job, first, k, m);
-    for (int i = 0; i < k && !e; i++)
-        if (dg_recipe_bad(job->g.job.recipe, &m[i], what, sizeof what))
-            e = dg_fail(DG_NUMBERS, "epoch %ju, step %ju: %s", (uintmax_t)job->at.epoch + 1,
-                        (uintmax_t)first + (uintmax_t)i + 1, what);
-    if (!e) job->last = m[k - 1];
-    return e;
-}
-
-/* Steps that can be given at once: full ones of this epoch. */
-static int in_a_row(const dcgan_job *job, int n)
-{
-    const dg_loader *f = &job->feed;
-    const uint64_t full = (uint64_t)(f->used / f->batch) - job->at.batch;
-    if (f->window || full < 1) return 1;
-    if (n > DG_RING / 16) n = DG_RING / 16;
-    return full < (uint64_t)n ? (int)full : n;
-}
-
 dcgan_error dcgan_step(dcgan_job *job, int n)
 {
     if (!job->train) return (dcgan_error)dg_fail(DG_USAGE, "this job was loaded to make pictures; it does not train");
-    double lr[DG_NETS_MAX];
-    dg_err e = DG_OK;
-    for (int i = 0; i < DG_NETS_MAX; i++) lr[i] = job->lr;
-    for (int k; n > 0 && !e; n -= k) {
-        k = in_a_row(job, n);
-        if (!job->begun) e = dg_epoch_begin(&job->g.job, &job->feed, &job->at, lr);
-        if (!e) e = dg_epoch_steps(&job->g.job, &job->feed, &job->at, k);
-        if (!e) e = judge(job, k);
-        if (e) break;
-        job->begun = job->at.batch < dg_epoch_length(&job->feed);
-        if (!job->begun) dg_position_end_epoch(&job->at);
-    }
-    return (dcgan_error)e;
+    return (dcgan_error)dg_trainer_steps(&job->trainer, n);
 }
 
 const char *dcgan_metric_name(const dcgan_job *job, int i)
@@ -179,7 +135,7 @@ dcgan_error dcgan_metric(const dcgan_job *job, const char *name, double *value)
     const dg_recipe *r = job->g.job.recipe;
     for (int k = 0; k < r->metrics; k++)
         if (r->metric[k].name && strcmp(r->metric[k].name, name) == 0) {
-            *value = dg_metric_value(&r->metric[k], job->last.value);
+            *value = dg_metric_value(&r->metric[k], job->trainer.last.value);
             return DCGAN_OK;
         }
     return (dcgan_error)dg_fail(DG_USAGE, "%s: no number of %s has this name", name, r->name);
@@ -189,9 +145,9 @@ dcgan_error dcgan_save(dcgan_job *job, const char *path)
 {
     if (!job->train) return (dcgan_error)dg_fail(DG_USAGE, "this job was loaded to make pictures; it holds no more");
     const dg_backend *b = job->g.backend;
-    dg_checkpoint_info info = {.step = job->at.step,
-                               .epoch = job->at.epoch,
-                               .batch = job->at.batch,
+    dg_checkpoint_info info = {.step = job->trainer.at.step,
+                               .epoch = job->trainer.at.epoch,
+                               .batch = job->trainer.at.batch,
                                .seed = job->g.info.seed,
                                .data_count = (uint64_t)job->data.count,
                                .data_fingerprint = job->data.fingerprint};

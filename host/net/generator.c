@@ -58,6 +58,20 @@ dg_err dg_generator_make(dg_generator *g, const float *in, int n, uint8_t *pixel
     return e;
 }
 
+dg_err dg_generator_pictures(dg_generator *g, uint64_t first, int n, uint8_t *pixels, const char *what)
+{
+    const size_t each = (size_t)g->model.size * (size_t)g->model.size * (size_t)g->model.channels;
+    float *in = malloc((size_t)DG_GENERATOR_CHUNK * (size_t)g->inputs * sizeof *in);
+    dg_err e = in ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
+    for (int i = 0; i < n && !e; i += DG_GENERATOR_CHUNK) {
+        const int count = n - i < DG_GENERATOR_CHUNK ? n - i : DG_GENERATOR_CHUNK;
+        dg_generator_inputs(g, in, first + (uint64_t)i, count);
+        e = dg_generator_make(g, in, count, pixels + (size_t)i * each, what, first + (uint64_t)i);
+    }
+    free(in);
+    return e;
+}
+
 void dg_generator_close(dg_generator *g)
 {
     if (!g) return;

@@ -30,4 +30,7 @@ void dg_generator_inputs(const dg_generator *g, float *in, uint64_t first, int n
  * calls the pictures `what` (seed, frame) and counts them from `first`. */
 dg_err dg_generator_make(dg_generator *g, const float *in, int n, uint8_t *pixels, const char *what, uint64_t first);
 
+/* The same of pictures number `first` to first + n - 1. */
+dg_err dg_generator_pictures(dg_generator *g, uint64_t first, int n, uint8_t *pixels, const char *what);
+
 #endif

@@ -20,4 +20,26 @@ dg_err dg_epoch_begin(dg_job *job, dg_loader *f, const dg_position *at, const do
 /* Give n steps, as many full ones as are left at most or the short one, and move on. One, where there are windows. */
 dg_err dg_epoch_steps(dg_job *job, dg_loader *f, dg_position *at, int n);
 
+/* Training in memory: a job with its feed, without a run directory, and every step judged before the next ones are
+ * given. What the library does, and the judge of `eval`; the program's runs have the loop of train.h. */
+typedef struct {
+    dg_job *job;
+    uint8_t *records; /* pictures with their labels; NULL: the caller's pictures are the records */
+    dg_loader feed;
+    dg_position at;
+    bool begun; /* the epoch under way, by this trainer */
+    double lr;
+    dg_metrics last; /* of the last step */
+} dg_trainer;
+
+/* Build *job for `count` pictures, which stay the caller's and where they are, and for their labels where the recipe
+ * wants some; o: all but rows and last_batch. The weights are still to be drawn or loaded. t is zero before, and is
+ * closed after errors too; the job is freed apart. */
+dg_err dg_trainer_open(dg_trainer *t, dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b,
+                       const uint8_t *pixels, const int32_t *label, int count, bool drop_last, uint64_t seed);
+void dg_trainer_close(dg_trainer *t);
+
+/* n more steps. DG_NUMBERS: a number of one of them is bad. */
+dg_err dg_trainer_steps(dg_trainer *t, int n);
+
 #endif
