@@ -11,7 +11,6 @@
 #include "host/figure/confusion.h"
 #include "host/files/json_text.h"
 #include "host/net/labeller.h"
-#include "host/options/option_table.h"
 #include "host/run/progress.h"
 
 typedef struct {
@@ -53,17 +52,7 @@ static dg_err add_picture(job *j, const char *folder, const char *name, const ui
 
 static dg_err add_folder(job *j, const char *path)
 {
-    const dg_options *o = j->o;
-    const dg_dataset_options d = {.dir = path,
-                                  .size = j->l->model.size,
-                                  .channels = j->l->model.channels,
-                                  .fit = o->fit,
-                                  .decode = {.alpha = o->alpha, .exif = o->exif},
-                                  .threads = o->threads,
-                                  .strict = o->strict,
-                                  .take_made = true,
-                                  .least = 1,
-                                  .limit = o->limit};
+    const dg_dataset_options d = dg_all_pictures(j->o, path, j->l->model.size, j->l->model.channels);
     dg_dataset set = {0};
     dg_err e = dg_dataset_load(&d, &set);
     if (!e && set.aside)
@@ -117,7 +106,7 @@ static dg_err classify(job *j, dg_progress *progress)
     for (int i = 0; i < j->count; i += DG_LABELLER_CHUNK) {
         const int n = j->count - i < DG_LABELLER_CHUNK ? j->count - i : DG_LABELLER_CHUNK;
         double *p = j->share + (size_t)i * classes;
-        const dg_err e = dg_labeller_shares(j->l, j->pixels + (size_t)i * j->picture, n, p);
+        const dg_err e = dg_labeller_shares(j->l, j->pixels + (size_t)i * j->picture, n, p, NULL);
         if (e) return e;
         for (size_t k = 0; k < (size_t)n * classes; k++)
             if (!isfinite(p[k]))
@@ -198,18 +187,6 @@ static dg_err draw_sheet(const job *j)
     return e;
 }
 
-/* Pictures are prepared as for training, unless another way is asked for. */
-static dg_err as_trained(dg_options *o, const char *config)
-{
-    dg_options then = {.command = DG_CMD_TRAIN, .fit = o->fit, .alpha = o->alpha, .exif = o->exif};
-    const dg_err e = dg_config_parse(config, "the checkpoint's config", &then);
-    if (o->fit == DG_FIT_CROP) o->fit = then.fit;
-    if (o->alpha == DG_ALPHA_DROP) o->alpha = then.alpha;
-    if (o->exif) o->exif = then.exif;
-    dg_options_free(&then);
-    return e;
-}
-
 int dg_cmd_classify(const dg_options *given)
 {
     dg_options mine = *given;
@@ -219,7 +196,7 @@ int dg_cmd_classify(const dg_options *given)
     dg_progress *progress = dg_progress_open(o->quiet || o->json);
     dg_err e = dg_labeller_open(&d, o->operand[0], &j.l);
     if (!e) j.picture = (size_t)j.l->model.size * (size_t)j.l->model.size * (size_t)j.l->model.channels;
-    if (!e) e = as_trained(&mine, j.l->info.config);
+    if (!e) e = dg_prepare_as_trained(&mine, j.l->info.config);
     if (!e) e = read_pictures(&j);
     if (!e) e = classify(&j, progress);
     dg_progress_close(progress);

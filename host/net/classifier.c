@@ -99,6 +99,19 @@ static void test_rows(dg_job *job, int N)
     job->test.state = dg_keep(job, dg_arena_row(a, "test.state", DG_WORK, 0, DG_U8, state));
 }
 
+/* What the last layer reads, in a row of its own: where convolutions alone read a norm's result, fused launches do not
+ * store it. */
+static void add_hidden(dg_builder *b, dg_job *job, const dg_pass *c)
+{
+    const dg_layer *last = last_layer(&job->model);
+    const dg_shape shape = dg_batch_of(last->in, c->N);
+    job->test.hidden = dg_keep(job, dg_work_row(b, 0, shape, "test.hidden"));
+    dg_op *op = dg_plan_add(b->plan, DG_OP_act, "C.hidden%s", c->suffix);
+    op->u.act = (dg_act_args){.n = (int64_t)dg_count(shape), .act = DG_ACT_NONE};
+    dg_bind_row(op, "y", job->test.hidden);
+    dg_bind(op, "x", c->layer[job->model.net[0].layers - 1].in);
+}
+
 static void test_plan(dg_builder *b, dg_job *job, int N)
 {
     dg_plan *plan = b->plan = &job->plan[DG_PLAN_TEST];
@@ -111,6 +124,7 @@ static void test_plan(dg_builder *b, dg_job *job, int N)
     dg_bind_row(op, "state", job->test.state);
     dg_pass c = {.net = 0, .N = N, .groups = 1, .frozen = true, .suffix = ".test", .in = pictures, .target = nothing};
     dg_forward(b, &c);
+    if (!job->o.train) add_hidden(b, job, &c);
     job->test.p = dg_keep(job, dg_work_row(b, 0, (dg_shape){N, 1, 1, dg_classifier_classes(&job->model)}, "test.p"));
     job->test.each = dg_keep(job, dg_work_row(b, 0, (dg_shape){1, 1, 1, N}, "test.loss"));
     op = add_softmax(b, job, &c, label);

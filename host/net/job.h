@@ -78,6 +78,7 @@ struct dg_job {
     struct {
         int data, perm, state; /* what plan "test" reads: records, their order, a state */
         int p, each;           /* and makes: shares of the classes, losses */
+        int hidden;            /* what the last layer reads; where the job trains -1 */
     } test;
 };
 
@@ -141,8 +142,9 @@ dg_err dg_job_put_input(dg_job *job, dg_plan_role plan, size_t first, const doub
 dg_err dg_job_generate(dg_job *job, const float *in, int n, uint8_t *pixels, double *x);
 
 /* Run plan "test" on n records (dg_job_record_bytes) in host memory, in chunks of o.tested. p: (n, classes); each: the
- * losses (n), or NULL. */
-dg_err dg_job_test(dg_job *job, const uint8_t *records, int n, double *p, double *each);
+ * losses (n), or NULL; hidden, of a job that does not train: what the last layer reads (n, dg_job_hidden), or NULL. */
+dg_err dg_job_test(dg_job *job, const uint8_t *records, int n, double *p, double *each, double *hidden);
+dg_shape dg_job_hidden(const dg_job *job); /* N = 1 */
 int dg_job_classes(const dg_job *job);
 /* What plan "test" reads: n records, at most o.tested. In the place of others the first stands once more. */
 dg_err dg_job_put_test(dg_job *job, const uint8_t *records, int n);

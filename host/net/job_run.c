@@ -145,9 +145,16 @@ dg_err dg_job_put_test(dg_job *job, const uint8_t *records, int n)
     return e;
 }
 
-dg_err dg_job_test(dg_job *job, const uint8_t *records, int n, double *p, double *each)
+dg_shape dg_job_hidden(const dg_job *job)
 {
-    const size_t record = dg_job_record_bytes(job), classes = (size_t)dg_job_classes(job);
+    const dg_net *n = &job->model.net[0];
+    return n->layer[n->layers - 1].in;
+}
+
+dg_err dg_job_test(dg_job *job, const uint8_t *records, int n, double *p, double *each, double *hidden)
+{
+    const size_t record = dg_job_record_bytes(job), classes = (size_t)dg_job_classes(job),
+                 values = dg_count(dg_job_hidden(job));
     dg_err e = DG_OK;
     for (int i = 0; i < n && !e; i += job->o.tested) {
         const int count = n - i < job->o.tested ? n - i : job->o.tested;
@@ -155,6 +162,7 @@ dg_err dg_job_test(dg_job *job, const uint8_t *records, int n, double *p, double
         if (!e) e = job->backend->run(job->backend, &job->plan[DG_PLAN_TEST]);
         if (!e) e = get_doubles(job, job->test.p, (size_t)count * classes, p + (size_t)i * classes);
         if (!e && each) e = get_doubles(job, job->test.each, (size_t)count, each + i);
+        if (!e && hidden) e = get_doubles(job, job->test.hidden, (size_t)count * values, hidden + (size_t)i * values);
     }
     return e;
 }

@@ -53,11 +53,30 @@ dg_err dg_labeller_open(const dg_device *d, const char *path, dg_labeller **out)
     return e;
 }
 
-dg_err dg_labeller_shares(dg_labeller *l, const uint8_t *pixels, int n, double *p)
+int dg_labeller_features(const dg_labeller *l) { return dg_job_hidden(&l->job).C; }
+
+/* Of maps (H, W, C) the mean over their pixels, (C). */
+static void mean_over_pixels(const double *map, int n, dg_shape s, double *out)
 {
-    uint8_t *records;
-    dg_err e = dg_job_records(&l->job, pixels, NULL, n, &records);
-    if (!e) e = dg_job_test(&l->job, records, n, p, NULL);
+    const size_t C = (size_t)s.C, pixels = (size_t)s.H * (size_t)s.W;
+    for (size_t i = 0; i < (size_t)n; i++)
+        for (size_t c = 0; c < C; c++) {
+            double sum = 0;
+            for (size_t k = 0; k < pixels; k++) sum += map[(i * pixels + k) * C + c];
+            out[i * C + c] = sum / (double)pixels;
+        }
+}
+
+dg_err dg_labeller_shares(dg_labeller *l, const uint8_t *pixels, int n, double *p, double *hidden)
+{
+    const dg_shape s = dg_job_hidden(&l->job);
+    uint8_t *records = NULL;
+    double *map = hidden ? malloc((size_t)n * dg_count(s) * sizeof *map) : NULL;
+    dg_err e = map || !hidden ? dg_job_records(&l->job, pixels, NULL, n, &records)
+                              : dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
+    if (!e) e = dg_job_test(&l->job, records, n, p, NULL, map);
+    if (!e && map) mean_over_pixels(map, n, s, hidden);
+    free(map);
     free(records);
     return e;
 }

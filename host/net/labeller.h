@@ -22,7 +22,9 @@ enum { DG_LABELLER_CHUNK = 64 }; /* pictures at a time */
 dg_err dg_labeller_open(const dg_device *d, const char *path, dg_labeller **out);
 void dg_labeller_close(dg_labeller *l); /* may be NULL */
 
-/* The share of each class, (n, classes), of n pictures of the model's size. */
-dg_err dg_labeller_shares(dg_labeller *l, const uint8_t *pixels, int n, double *p);
+/* The share of each class, (n, classes), of n pictures of the model's size; hidden, unless NULL: what its last layer
+ * reads, (n, dg_labeller_features), of a map the mean over its pixels. */
+dg_err dg_labeller_shares(dg_labeller *l, const uint8_t *pixels, int n, double *p, double *hidden);
+int dg_labeller_features(const dg_labeller *l);
 
 #endif

@@ -43,7 +43,7 @@ dg_err dg_evaluate(dg_job *job, const uint8_t *records, const int32_t *label, in
     out->share = malloc(pictures * sizeof *out->share);
     double *p = malloc(pictures * classes * sizeof *p), *each = malloc(pictures * sizeof *each);
     const bool whole = out->is && out->right && (out->confusion || !confused) && out->said && out->share && p && each;
-    dg_err e = whole ? dg_job_test(job, records, n, p, each)
+    dg_err e = whole ? dg_job_test(job, records, n, p, each, NULL)
                      : dg_fail(DG_DEVICE, "out of memory for a test of %d pictures", n);
     if (!e) count(out, label, p, each);
     else dg_evaluation_free(out);

@@ -128,7 +128,7 @@ static dg_err compare_test(const dg_oracle *o, dg_job *job, const dg_replay_repo
     double *p = malloc((size_t)n * (size_t)classes * sizeof *p);
     uint8_t *records = NULL;
     dg_err e = p ? dg_oracle_records(o, job, &records) : dg_fail(DG_DEVICE, "out of memory");
-    if (!e) e = dg_job_test(job, records, n, p, NULL);
+    if (!e) e = dg_job_test(job, records, n, p, NULL, NULL);
     if (!e) r->compared(r->context, "test", relative(p, t->data, (size_t)n * (size_t)classes), "");
     free(records);
     free(p);

@@ -165,14 +165,14 @@ static void check_test(void)
     if (!up(&x, 2, DG_F64, DG_SGD)) return;
     step(&x, 0.01);
     DG_CHECK(!dg_job_read(&x.job, &x.job.tensor[0], x.job.tensor[0].row, DG_F64, before));
-    DG_CHECK(dg_job_classes(&x.job) == CLASSES && !dg_job_test(&x.job, records, ROWS, p, each));
+    DG_CHECK(dg_job_classes(&x.job) == CLASSES && !dg_job_test(&x.job, records, ROWS, p, each, NULL));
     for (int i = 0; i < ROWS; i++) {
         double sum = 0;
         int32_t label;
         memcpy(&label, records + (i + 1) * RECORD - 4, 4);
         for (int c = 0; c < CLASSES; c++) sum += p[i * CLASSES + c];
         DG_NEAR(sum, 1, 1e-12);
-        DG_CHECK(!dg_job_test(&x.job, records + i * RECORD, 1, alone, NULL));
+        DG_CHECK(!dg_job_test(&x.job, records + i * RECORD, 1, alone, NULL, NULL));
         DG_CHECKF(!memcmp(alone, p + i * CLASSES, sizeof alone), "picture %d: other shares when it is alone", i);
         DG_NEAR(each[i], -log(p[i * CLASSES + label]), 1e-9); /* labels are not smoothed there */
     }

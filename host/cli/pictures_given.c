@@ -1,0 +1,28 @@
+/* How the pictures that a command is given are read. */
+#include "host/cli/commands.h"
+#include "host/options/option_table.h"
+
+dg_err dg_prepare_as_trained(dg_options *o, const char *config)
+{
+    dg_options then = {.command = DG_CMD_TRAIN, .fit = o->fit, .alpha = o->alpha, .exif = o->exif};
+    const dg_err e = dg_config_parse(config, "the checkpoint's config", &then);
+    if (o->fit == DG_FIT_CROP) o->fit = then.fit;
+    if (o->alpha == DG_ALPHA_DROP) o->alpha = then.alpha;
+    if (o->exif) o->exif = then.exif;
+    dg_options_free(&then);
+    return e;
+}
+
+dg_dataset_options dg_all_pictures(const dg_options *o, const char *dir, int size, int channels)
+{
+    return (dg_dataset_options){.dir = dir,
+                                .size = size,
+                                .channels = channels,
+                                .fit = o->fit,
+                                .decode = {.alpha = o->alpha, .exif = o->exif},
+                                .threads = o->threads,
+                                .strict = o->strict,
+                                .take_made = true,
+                                .least = 1,
+                                .limit = o->limit};
+}
