@@ -21,6 +21,7 @@ static int (*const command[DG_CMDS])(const dg_options *) = {
     [DG_CMD_CURVES] = dg_cmd_curves,
     [DG_CMD_INTERPOLATE] = dg_cmd_interpolate,
     [DG_CMD_CLASSIFY] = dg_cmd_classify,
+    [DG_CMD_EVAL] = dg_cmd_eval,
     [DG_CMD_DATA] = dg_cmd_data,
     [DG_CMD_PLAN] = dg_cmd_plan,
     [DG_CMD_REPLAY] = dg_cmd_replay,

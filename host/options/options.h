@@ -16,6 +16,7 @@ typedef enum {
     DG_CMD_GENERATE,
     DG_CMD_INTERPOLATE,
     DG_CMD_CLASSIFY,
+    DG_CMD_EVAL,
     DG_CMD_DATA,
     DG_CMD_PLAN,
     DG_CMD_REPLAY,
@@ -41,7 +42,7 @@ typedef struct {
 
     /* training */
     char *data;  /* also the operand of `data` */
-    char *model; /* also the operand of `plan`, `check`, `bench` and `profile`; import: NULL when not given */
+    char *model; /* also the operand of `plan`, `check`, `bench` and `profile`; import, eval: NULL when not given */
     char *out;   /* a run gets samples/<data>-<model>[-N] when none is given; also operand 2 of
                     `export` and `import` */
     char *config;
@@ -89,23 +90,25 @@ typedef struct {
     double device_memory; /* MB of it that a run uses at most; 0: all */
 
     /* other commands */
-    int count;                      /* -n, --count: generate: pictures; data --synthesize: pictures */
+    int count; /* -n, --count: generate, data --synthesize, eval: pictures; eval: 0, as many as there are */
     uint64_t seed_first, seed_last; /* --seeds A-B; generate without it: 0 to count - 1 */
     bool seeds_given;
     int steps_between; /* interpolate --frames: frames from one picture to the next */
     double tol;        /* replay */
     bool json;
-    bool synthesize; /* data */
-    int classes;     /* data --synthesize: of shapes; 0: cats */
-    int size;        /* data: side; 0: the model's */
-    int channels;    /* data: 0: the model's */
-    int repeats;     /* bench, profile, tune */
-    double seconds;  /* tune: time for trying, 0: as long as it takes */
-    bool merge;      /* tune: the operands are tuning files */
-    char *predict;   /* profile: name of a GPU, NULL: measure */
-    char *arch;      /* plan: for this GPU or architecture, NULL: --device */
-    char *sheet;     /* data, classify: contact sheet */
-    int top;         /* classify: classes told of each picture */
+    bool synthesize;  /* data */
+    int classes;      /* data --synthesize: of shapes; 0: cats */
+    int size;         /* data: side; 0: the model's */
+    int channels;     /* data: 0: the model's */
+    int repeats;      /* bench, profile, tune */
+    double seconds;   /* tune: time for trying, 0: as long as it takes */
+    bool merge;       /* tune: the operands are tuning files */
+    char *predict;    /* profile: name of a GPU, NULL: measure */
+    char *arch;       /* plan: for this GPU or architecture, NULL: --device */
+    char *sheet;      /* data, classify: contact sheet */
+    int top;          /* classify: classes told of each picture */
+    char *classifier; /* eval: checkpoint of one, NULL: none */
+    bool two_sample;  /* eval */
 
     /* --resume: "lr 0.0002 -> 0.5, flip no -> yes", what is not as the run's config.ini has it; NULL: nothing */
     char *changed;

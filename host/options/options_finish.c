@@ -191,23 +191,36 @@ static dg_err finish_train(dg_options *o)
     return set_path(&o->out, out);
 }
 
-/* A run directory stands for its newest checkpoint. */
-static dg_err settle_run(dg_options *o)
+/* A run directory stands for its newest checkpoint; another folder is a mistake, or one of pictures. */
+static dg_err settle_run(char **given, bool or_pictures)
 {
     char path[PATH_SIZE];
     struct stat st;
-    if (stat(o->operand[0], &st) || !S_ISDIR(st.st_mode)) return DG_OK;
-    const size_t n = strlen(o->operand[0]);
-    const char *slash = o->operand[0][n - 1] == '/' ? "" : "/";
-    if (snprintf(path, sizeof path, "%s%sconfig.ini", o->operand[0], slash) >= (int)sizeof path)
-        return dg_fail(DG_USAGE, "%s: path too long", o->operand[0]);
+    if (stat(*given, &st) || !S_ISDIR(st.st_mode)) return DG_OK;
+    const size_t n = strlen(*given);
+    const char *slash = (*given)[n - 1] == '/' ? "" : "/";
+    if (snprintf(path, sizeof path, "%s%sconfig.ini", *given, slash) >= (int)sizeof path)
+        return dg_fail(DG_USAGE, "%s: path too long", *given);
     const bool run = exists(path);
-    snprintf(path, sizeof path, "%s%scheckpoint.safetensors", o->operand[0], slash);
-    if (exists(path)) return set_path(&o->operand[0], path);
+    snprintf(path, sizeof path, "%s%scheckpoint.safetensors", *given, slash);
+    if (exists(path)) return set_path(given, path);
+    if (or_pictures && !run) return DG_OK;
     return dg_fail(DG_IO,
                    run ? "%s: this run has no checkpoint.safetensors yet; its first is written after an epoch"
                        : "%s: is a folder, but not of a run: it has no checkpoint.safetensors",
-                   o->operand[0]);
+                   *given);
+}
+
+static dg_err finish_eval(dg_options *o)
+{
+    if (!o->data)
+        return dg_fail(DG_USAGE, "beside which real pictures? %s eval %s --data DIR", dg_program(), o->operand[0]);
+    if (!o->classifier && !o->two_sample)
+        return dg_fail(DG_USAGE,
+                       "nothing to judge by: give --classifier RUN, one that was trained on such pictures, or "
+                       "--two-sample, which needs no classes");
+    const dg_err e = settle_run(&o->operand[0], true);
+    return e || !o->classifier ? e : settle_run(&o->classifier, false);
 }
 
 static dg_err finish_generate(dg_options *o)
@@ -298,7 +311,7 @@ dg_err dg_options_finish(dg_options *o)
     }
     const bool takes_run = o->command == DG_CMD_GENERATE || o->command == DG_CMD_INTERPOLATE ||
                            o->command == DG_CMD_EXPORT || o->command == DG_CMD_CLASSIFY;
-    if (!e && takes_run) e = settle_run(o);
+    if (!e && takes_run) e = settle_run(&o->operand[0], false);
     if (!e) e = check_device(o->device);
     if (!e) e = parse_fuse(o);
     if (e) return e;
@@ -306,6 +319,7 @@ dg_err dg_options_finish(dg_options *o)
     case DG_CMD_TRAIN: return finish_train(o);
     case DG_CMD_GENERATE: return finish_generate(o);
     case DG_CMD_INTERPOLATE: return finish_interpolate(o);
+    case DG_CMD_EVAL: return finish_eval(o);
     case DG_CMD_DATA: return finish_data(o);
     case DG_CMD_TUNE: return finish_tune(o);
     case DG_CMD_REPLAY:

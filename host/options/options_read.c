@@ -104,7 +104,8 @@ static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
 dg_err dg_options_presets(dg_options *o)
 {
     for (const dg_option *t = dg_option_table; t->name; t++) {
-        if (!t->preset || (o->command == DG_CMD_IMPORT && t == dg_option_find("model"))) continue;
+        const bool no_model = o->command == DG_CMD_IMPORT || o->command == DG_CMD_EVAL;
+        if (!t->preset || (no_model && t == dg_option_find("model"))) continue;
         dg_err e = dg_option_set(o, t, t->preset, t->name);
         if (e) return e;
     }

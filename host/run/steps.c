@@ -40,9 +40,9 @@ dg_err dg_trainer_open(dg_trainer *t, dg_job *job, const dg_model *m, const dg_j
     t->job = job;
     dg_err e = dg_build_to_fit(job, m, &whole, b, 0);
     if (e) return e;
-    if (job->recipe->labels && !(t->records = dg_job_records(job->recipe, m, pixels, label, count)))
-        return dg_fail(DG_DEVICE, "out of memory for %d pictures", count);
-    const dg_records r = {t->records ? t->records : pixels, dg_job_record_bytes(job->recipe, m), count};
+    if (job->recipe->labels) e = dg_job_records(job, pixels, label, count, &t->records);
+    if (e) return e;
+    const dg_records r = {t->records ? t->records : pixels, dg_job_record_bytes(job), count};
     e = dg_loader_open(&t->feed, b, r, o->batch, drop_last ? count - rest : count, job->o.window, seed);
     return e ? e : dg_job_alloc(job, t->feed.data, t->feed.perm);
 }

@@ -2,7 +2,7 @@
 # Model files: the built-in ones, files, and mistakes with file, line and key.
 . "$(dirname "$0")/kit"
 
-for m in dcgan32 dcgan64 dcgan64-paper dcgan128; do
+for m in dcgan28 dcgan32 dcgan64 dcgan64-paper dcgan128; do
     exits 0 plan $m
     prints 'plan train'
     prints 'arena, one allocation'

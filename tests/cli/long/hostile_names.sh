@@ -137,6 +137,9 @@ try 0 data "./$n.classes" --size 16
 try 0 data "./$n.classes" --size 16 --json
 try 0 classify "./$n.labels" "./$n.classes" --sheet "$n.seen"
 try 0 classify "./$n.labels" "./$n.classes" "./$n.png" --top 2 --json
+try 0 data --synthesize "./$n.many" --count 40 --size 16
+try 0 eval "./$n.run" --data "./$n.many" --classifier "./$n.labels"
+try 0 eval "./$n.many" --data "./$n.many" --classifier "./$n.labels" --json
 try 0 info "./$n.labels/best.safetensors"
 try 0 info "./$n.labels/best.safetensors" --json
 
@@ -144,6 +147,9 @@ try 0 info "./$n.labels/best.safetensors" --json
 try 1-7 classify "./$n.labels" "./$n.none"
 try 1-7 classify "./$n.labels" "./$n.cfg"
 try 1-7 classify "./$n.run" "./$n.png"
+try 1-7 eval "./$n.run" --data "./$n.classes" --classifier "./$n.labels"
+try 1-7 eval "./$n.classes" --data "./$n.many" --classifier "./$n.run"
+try 1-7 eval "./$n.classes" --data "./$n.many" --two-sample --model "./$n.two.cfg"
 try 1-7 train --data "$n.d" --model "$n.two.cfg" --batch 4 --out "$n.left"
 try 1-7 train --data "$n.classes" --model vgg16-cifar --batch 4 --out "$n.left"
 try 1-7 train --data "$n.d" --model "$n.cfg" --batch 8 --out "$n.run"

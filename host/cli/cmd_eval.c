@@ -1,0 +1,252 @@
+/* `dcgan eval`: how good generated pictures are, by the table of measures (host/judge). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "host/cli/commands.h"
+#include "host/data/dataset.h"
+#include "host/files/json_text.h"
+#include "host/judge/judge.h"
+#include "host/net/generator.h"
+#include "host/net/recipes.h"
+
+enum { COUNT = 5000, MEASURES = 16 };
+
+typedef struct {
+    dg_options o;
+    dg_generator *generator; /* NULL: the pictures to be judged are in a folder */
+    dg_labeller *labeller;
+    dg_model *named;     /* by --model */
+    dg_backend *backend; /* for --two-sample */
+    dg_dataset reals, folder;
+    dg_jury jury;
+    uint8_t *made;
+    dg_judged real, other, floor; /* floor: other real pictures than real */
+    dg_class_verdict *class;      /* NULL without a classifier */
+    dg_measured value[MEASURES], least[MEASURES];
+} job;
+
+static bool is_folder(const char *path)
+{
+    struct stat s;
+    return !stat(path, &s) && S_ISDIR(s.st_mode);
+}
+
+/* What the pictures come from, and with it their side and channels. */
+static dg_err open_all(job *j)
+{
+    dg_options *o = &j->o;
+    const dg_device d = dg_options_device(o);
+    dg_err e = DG_OK;
+    if (!is_folder(o->operand[0])) e = dg_generator_open(&d, o->operand[0], &j->generator);
+    if (!e && o->classifier) e = dg_labeller_open(&d, o->classifier, &j->labeller);
+    if (!e && o->model && !(j->named = calloc(1, sizeof *j->named))) e = dg_fail(DG_DEVICE, "out of memory");
+    if (!e && j->named) e = dg_model_read(o->model, j->named);
+    if (!e && o->two_sample) {
+        dg_device mine = d;
+        mine.preferred = &dg_precisions[DG_PRECISION_FP32];
+        e = dg_device_open(&mine, &j->backend);
+    }
+    if (e) return e;
+    const dg_model *own = j->generator ? &j->generator->model : NULL, *of = own           ? own
+                                                                            : j->named    ? j->named
+                                                                            : j->labeller ? &j->labeller->model
+                                                                                          : NULL;
+    if (o->two_sample && !own && !j->named)
+        return dg_fail(DG_USAGE,
+                       "%s: is a folder, so that --two-sample has no discriminator: name a GAN's model by --model",
+                       o->operand[0]);
+    if (own && j->named && (own->size != j->named->size || own->channels != j->named->channels))
+        return dg_fail(DG_USAGE, "--model %s: is for %d x %d x %d, and %s makes pictures of %d x %d x %d", o->model,
+                       j->named->size, j->named->size, j->named->channels, o->operand[0], own->size, own->size,
+                       own->channels);
+    j->jury.size = of->size;
+    j->jury.channels = of->channels;
+    j->jury.gan = !o->two_sample ? NULL : j->named ? j->named : own;
+    j->jury.backend = j->backend;
+    j->jury.labeller = j->labeller;
+    j->jury.seed = o->seed;
+    const dg_checkpoint_info *trained = j->generator ? &j->generator->info : j->labeller ? &j->labeller->info : NULL;
+    return trained ? dg_prepare_as_trained(o, trained->config) : DG_OK;
+}
+
+static void on_reading(void *context, long done, long total)
+{
+    dg_progress_count(context, "reading pictures", done, total);
+}
+
+static dg_err load(const job *j, const char *dir, bool made, dg_dataset *out)
+{
+    dg_dataset_options d = dg_all_pictures(&j->o, dir, j->jury.size, j->jury.channels);
+    d.take_made = made;
+    d.progress = on_reading;
+    d.context = j->jury.progress;
+    if (made) d.limit = 0;
+    const dg_err e = dg_dataset_load(&d, out);
+    for (int i = 0; i < out->skips && !e; i++)
+        if (out->skip[i].bad) dg_warn("%s/%s: %s; it is left out", dir, out->skip[i].name, out->skip[i].reason);
+    return e;
+}
+
+/* Real pictures are needed twice: to compare with, and for the floors. */
+static dg_err settle_count(job *j)
+{
+    const dg_options *o = &j->o;
+    const int half = j->reals.count / 2, have = j->generator || j->folder.count > half ? half : j->folder.count;
+    j->jury.count = o->count ? o->count : have < COUNT ? have : COUNT;
+    if (j->jury.count > half)
+        return dg_fail(DG_DATA,
+                       "--count %d: of the %d real pictures in %s half stand for the floor of each measure, which "
+                       "leaves %d to compare with",
+                       o->count, j->reals.count, o->data, half);
+    if (j->jury.count > have)
+        return dg_fail(DG_DATA, "--count %d: %s has only %d pictures", o->count, o->operand[0], j->folder.count);
+    if (j->jury.count < DG_JUDGED_LEAST)
+        return dg_fail(DG_DATA, "%d pictures beside as many of the %d real ones: too few to judge by, %d are the least",
+                       j->jury.count, j->reals.count, DG_JUDGED_LEAST);
+    return DG_OK;
+}
+
+/* Those that `generate` makes of the seeds from 0 on. */
+static dg_err make(job *j)
+{
+    const size_t picture = (size_t)j->jury.size * (size_t)j->jury.size * (size_t)j->jury.channels;
+    j->made = malloc((size_t)j->jury.count * picture);
+    dg_err e = j->made ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d pictures", j->jury.count);
+    for (int i = 0; i < j->jury.count && !e; i += DG_GENERATOR_CHUNK) {
+        const int n = j->jury.count - i < DG_GENERATOR_CHUNK ? j->jury.count - i : DG_GENERATOR_CHUNK;
+        e = dg_generator_pictures(j->generator, (uint64_t)i, n, j->made + (size_t)i * picture, "seed");
+        dg_progress_count(j->jury.progress, "making pictures", i + n, j->jury.count);
+    }
+    return e;
+}
+
+static dg_err take_pictures(job *j)
+{
+    const int n = j->jury.count;
+    dg_err e = j->generator ? make(j) : DG_OK;
+    const uint8_t *other = j->generator ? j->made : j->folder.pixels;
+    if (!e) e = dg_judged_take(&j->jury, j->reals.pixels, j->reals.count, 0, 0, &j->real);
+    if (!e) e = dg_judged_take(&j->jury, j->reals.pixels, j->reals.count, 0, n, &j->floor);
+    if (!e) e = dg_judged_take(&j->jury, other, j->generator ? n : j->folder.count, 1, 0, &j->other);
+    return e;
+}
+
+static dg_err measure(job *j)
+{
+    dg_err e = DG_OK;
+    if (j->labeller && !(j->class = malloc((size_t)j->labeller->classes * sizeof *j->class)))
+        e = dg_fail(DG_DEVICE, "out of memory for %d classes", j->labeller->classes);
+    if (j->class) e = dg_judge_classes(&j->jury, &j->real, &j->other, j->class);
+    for (int i = 0; dg_measures[i].name && !e; i++) {
+        if (!dg_measurable(&dg_measures[i], &j->jury)) continue;
+        e = dg_measure_take(&dg_measures[i], &j->jury, &j->real, &j->other, &j->value[i]);
+        if (!e) e = dg_measure_take(&dg_measures[i], &j->jury, &j->real, &j->floor, &j->least[i]);
+    }
+    return e;
+}
+
+/* ---- What is printed ---- */
+
+static void print_classes(const job *j)
+{
+    char name[300];
+    dg_say("%-36s %14s %14s %14s", "class", "judged", "real", "surely judged");
+    for (int c = 0; c < j->labeller->classes; c++) {
+        const dg_class_verdict *v = &j->class[c];
+        dg_say("%-36.36s %13.1f%% %13.1f%% %13.1f%%%s", dg_printable(name, sizeof name, j->labeller->name[c]),
+               100 * v->other, 100 * v->real, 100 * v->sure, v->left_out ? "  left out" : "");
+    }
+    dg_say("%s", "");
+}
+
+static void put_number(char *out, size_t size, const dg_measure *m, const dg_measured *x)
+{
+    if (x->low < x->high) snprintf(out, size, "%.1f%% (%.1f-%.1f)", 100 * x->value, 100 * x->low, 100 * x->high);
+    else if (m->percent) snprintf(out, size, "%.1f%%", 100 * x->value);
+    else snprintf(out, size, "%.4g", x->value);
+}
+
+static void print_text(const job *j)
+{
+    char value[80], least[80];
+    dg_say("%s: %d pictures beside %d of %d in %s, seed %llu", j->o.operand[0], j->jury.count, j->jury.count,
+           j->reals.count, j->o.data, (unsigned long long)j->o.seed);
+    dg_say("%s", "");
+    if (j->labeller) print_classes(j);
+    dg_say("%-36s %20s %20s  %s", "measure", "judged", "real", "better");
+    for (int i = 0; dg_measures[i].name; i++) {
+        const dg_measure *m = &dg_measures[i];
+        if (!dg_measurable(m, &j->jury)) continue;
+        put_number(value, sizeof value, m, &j->value[i]);
+        put_number(least, sizeof least, m, &j->least[i]);
+        dg_say("%-36s %20s %20s  %s", m->label, value, least, m->higher ? "higher" : "lower");
+    }
+}
+
+static void print_measured(const char *key, const dg_measured *x)
+{
+    printf(", \"%s\": %.9g", key, x->value);
+    if (x->low < x->high) printf(", \"%s_low\": %.9g, \"%s_high\": %.9g", key, x->low, key, x->high);
+}
+
+static void print_json(const job *j)
+{
+    printf("{\"judged\": ");
+    dg_json_text(stdout, j->o.operand[0]);
+    printf(", \"data\": ");
+    dg_json_text(stdout, j->o.data);
+    printf(", \"count\": %d, \"seed\": %llu,\n \"classes\": [", j->jury.count, (unsigned long long)j->o.seed);
+    for (int c = 0; j->labeller && c < j->labeller->classes; c++) {
+        const dg_class_verdict *v = &j->class[c];
+        printf("%s\n  {\"class\": ", c ? "," : "");
+        dg_json_text(stdout, j->labeller->name[c]);
+        printf(", \"judged\": %.9g, \"real\": %.9g, \"surely_judged\": %.9g, \"left_out\": %s}", v->other, v->real,
+               v->sure, v->left_out ? "true" : "false");
+    }
+    printf("],\n \"measures\": [");
+    for (int i = 0, n = 0; dg_measures[i].name; i++) {
+        if (!dg_measurable(&dg_measures[i], &j->jury)) continue;
+        printf("%s\n  {\"name\": \"%s\", \"better\": \"%s\"", n++ ? "," : "", dg_measures[i].name,
+               dg_measures[i].higher ? "higher" : "lower");
+        print_measured("judged", &j->value[i]);
+        print_measured("real", &j->least[i]);
+        printf("}");
+    }
+    printf("]}\n");
+}
+
+static void take_down(job *j)
+{
+    dg_judged_free(&j->real);
+    dg_judged_free(&j->other);
+    dg_judged_free(&j->floor);
+    dg_dataset_free(&j->reals);
+    dg_dataset_free(&j->folder);
+    dg_generator_close(j->generator);
+    dg_labeller_close(j->labeller);
+    if (j->backend) j->backend->close(j->backend);
+    free(j->named);
+    free(j->made);
+    free(j->class);
+    free(j);
+}
+
+int dg_cmd_eval(const dg_options *o)
+{
+    job *j = calloc(1, sizeof *j);
+    if (!j) return (int)dg_fail(DG_DEVICE, "out of memory");
+    j->o = *o;
+    j->jury.progress = dg_progress_open(o->quiet || o->json);
+    dg_err e = open_all(j);
+    if (!e) e = load(j, o->data, false, &j->reals);
+    if (!e && !j->generator) e = load(j, o->operand[0], true, &j->folder);
+    if (!e) e = settle_count(j);
+    if (!e) e = take_pictures(j);
+    if (!e) e = measure(j);
+    dg_progress_close(j->jury.progress);
+    if (!e) j->o.json ? print_json(j) : print_text(j);
+    take_down(j);
+    return (int)e;
+}

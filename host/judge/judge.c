@@ -1,0 +1,121 @@
+/* The table of measures, and the sets of pictures that they compare. */
+#include "host/judge/judge.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/rng.h"
+#include "host/image/image.h"
+#include "host/judge/judge_internal.h"
+
+const dg_measure dg_measures[] = {
+    {.name = "class_distance",
+     .label = "distance of the classes' shares",
+     .percent = true,
+     .needs = DG_NEEDS_LABELLER,
+     .compute = dg_judge_class_distance},
+    {.name = "classes_left_out", .label = "classes left out", .needs = DG_NEEDS_LABELLER, .compute = dg_judge_left_out},
+    {.name = "sureness",
+     .label = "the classifier's sureness",
+     .higher = true,
+     .percent = true,
+     .needs = DG_NEEDS_LABELLER,
+     .compute = dg_judge_sureness},
+    {.name = "frechet",
+     .label = "Frechet distance, last hidden layer",
+     .needs = DG_NEEDS_LABELLER,
+     .compute = dg_judge_frechet},
+    {.name = "two_sample",
+     .label = "told from real ones",
+     .percent = true,
+     .needs = DG_NEEDS_TRAINING,
+     .compute = dg_judge_two_sample},
+    {0},
+};
+
+bool dg_measurable(const dg_measure *m, const dg_jury *j)
+{
+    return (j->labeller || !(m->needs & DG_NEEDS_LABELLER)) && (j->gan || !(m->needs & DG_NEEDS_TRAINING));
+}
+
+dg_err dg_measure_take(const dg_measure *m, const dg_jury *j, const dg_judged *reals, const dg_judged *other,
+                       dg_measured *out)
+{
+    *out = (dg_measured){0};
+    const dg_err e = m->compute(j, reals, other, out);
+    if (e || (isfinite(out->value) && isfinite(out->low) && isfinite(out->high))) return e;
+    return dg_fail(DG_NUMBERS, "%s is %g: the weights of the classifier are numbers, but too large to compute with",
+                   m->label, out->value);
+}
+
+/* A picture as the classifier wants it: its size, and as many channels. */
+static dg_err fit(const dg_jury *j, const uint8_t *pixels, uint8_t *out)
+{
+    const dg_model *m = &j->labeller->model;
+    const size_t bytes = (size_t)j->size * (size_t)j->size * (size_t)j->channels;
+    dg_image im = {j->size, j->size, j->channels, malloc(bytes)}, fitted;
+    if (!im.pixels) return dg_fail(DG_DEVICE, "out of memory");
+    memcpy(im.pixels, pixels, bytes);
+    if (m->channels < j->channels) dg_image_grey(&im);
+    const dg_err e = dg_image_fit(&im, m->size, DG_FIT_STRETCH, &fitted);
+    dg_image_free(&im);
+    if (e) return e;
+    const int repeat = m->channels / fitted.C;
+    for (int i = 0; i < m->size * m->size * m->channels; i++) out[i] = fitted.pixels[i / repeat];
+    dg_image_free(&fitted);
+    return DG_OK;
+}
+
+static dg_err look_at(const dg_jury *j, const uint8_t *pixels, int n, uint8_t *fitted, double *share, double *hidden)
+{
+    const dg_model *m = &j->labeller->model;
+    const size_t from = (size_t)j->size * (size_t)j->size * (size_t)j->channels,
+                 to = (size_t)m->size * (size_t)m->size * (size_t)m->channels;
+    if (m->size == j->size && m->channels == j->channels)
+        return dg_labeller_shares(j->labeller, pixels, n, share, hidden);
+    dg_err e = DG_OK;
+    for (size_t i = 0; i < (size_t)n && !e; i++) e = fit(j, pixels + i * from, fitted + i * to);
+    return e ? e : dg_labeller_shares(j->labeller, fitted, n, share, hidden);
+}
+
+static dg_err look(const dg_jury *j, dg_judged *x)
+{
+    const dg_model *m = &j->labeller->model;
+    const size_t count = (size_t)j->count, classes = (size_t)j->labeller->classes,
+                 features = (size_t)dg_labeller_features(j->labeller),
+                 picture = (size_t)j->size * (size_t)j->size * (size_t)j->channels;
+    uint8_t *fitted = malloc((size_t)DG_LABELLER_CHUNK * (size_t)m->size * (size_t)m->size * (size_t)m->channels);
+    x->share = malloc(count * classes * sizeof *x->share);
+    x->hidden = malloc(count * features * sizeof *x->hidden);
+    dg_err e = fitted && x->share && x->hidden ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d pictures", j->count);
+    for (size_t i = 0; i < count && !e; i += DG_LABELLER_CHUNK) {
+        const size_t n = count - i < DG_LABELLER_CHUNK ? count - i : DG_LABELLER_CHUNK;
+        e = look_at(j, x->pixels + i * picture, (int)n, fitted, x->share + i * classes, x->hidden + i * features);
+        dg_progress_count(j->progress, "looking at pictures", (long)(i + n), j->count);
+    }
+    free(fitted);
+    return e;
+}
+
+dg_err dg_judged_take(const dg_jury *j, const uint8_t *pixels, int pictures, int stream, int first, dg_judged *out)
+{
+    const size_t picture = (size_t)j->size * (size_t)j->size * (size_t)j->channels;
+    *out = (dg_judged){.pixels = malloc((size_t)j->count * picture)};
+    int32_t *order = malloc((size_t)pictures * sizeof *order);
+    const bool room = out->pixels && order;
+    if (room) dg_permutation_of(order, pictures, j->seed, dg_subsequence(DG_STREAM_JUDGE, (uint64_t)stream));
+    for (int i = 0; i < j->count && room; i++)
+        memcpy(out->pixels + (size_t)i * picture, pixels + (size_t)order[first + i] * picture, picture);
+    free(order);
+    if (!room) return dg_fail(DG_DEVICE, "out of memory for %d pictures", pictures);
+    return j->labeller ? look(j, out) : DG_OK;
+}
+
+void dg_judged_free(dg_judged *x)
+{
+    free(x->pixels);
+    free(x->share);
+    free(x->hidden);
+    *x = (dg_judged){0};
+}

@@ -1,0 +1,128 @@
+/* A classifier two-sample test (Lopez-Paz & Oquab 2017): the layout of a GAN's discriminator learns to tell half of the
+ * real pictures from half of the others, and is asked about the rest. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/judge/judge_internal.h"
+#include "host/net/gan.h"
+#include "host/net/layers/layers.h"
+#include "host/run/evaluate.h"
+#include "host/run/steps.h"
+
+enum { STEPS = 1000, AT_ONCE = 20, BATCH = 64 };
+
+/* The discriminator with two logits in the place of one is a classifier of two classes. */
+static dg_err judge_of(const dg_model *gan, dg_model *out)
+{
+    const dg_net *d = gan->nets > DG_D ? &gan->net[DG_D] : NULL;
+    if (!d || strcmp(d->name, "D") != 0 || d->latent)
+        return dg_fail(DG_USAGE, "%s: has no discriminator D whose layout could learn to tell pictures", gan->where);
+    const dg_layer *last = &d->layer[d->layers - 1];
+    if (!(last->kind->takes & DG_KEY(FILTERS)) || last->add >= 0)
+        return dg_layer_fail(last, gan->where,
+                             "a judge has two logits where the discriminator has one, which a last layer of "
+                             "convolutions can have; here it is %s",
+                             last->add >= 0 ? "a sum" : last->kind->name);
+    *out = *gan;
+    out->nets = 1;
+    out->net[0] = *d;
+    snprintf(out->net[0].name, sizeof out->net[0].name, "C");
+    for (int i = 0; i < d->layers; i++) out->net[0].layer[i].name[0] = 'C';
+    out->net[0].layer[d->layers - 1].filters = out->net[0].layer[d->layers - 1].out.C = 2;
+    return DG_OK;
+}
+
+typedef struct {
+    const dg_jury *jury;
+    const dg_judged *set[2]; /* real pictures are class 0, the others class 1 */
+    dg_model model;
+    dg_job job;
+    dg_trainer trainer;
+    uint8_t *pixels; /* of both, one set behind the other */
+    int32_t *label;
+} trial;
+
+/* Pictures first to first + count - 1 of each set. */
+static void take(trial *t, int first, int count)
+{
+    const dg_jury *j = t->jury;
+    const size_t picture = (size_t)j->size * (size_t)j->size * (size_t)j->channels, half = (size_t)count * picture;
+    for (int k = 0; k < 2; k++) memcpy(t->pixels + (size_t)k * half, t->set[k]->pixels + (size_t)first * picture, half);
+    for (int i = 0; i < 2 * count; i++) t->label[i] = i >= count;
+}
+
+static dg_err train(trial *t, int count)
+{
+    const dg_jury *j = t->jury;
+    const dg_job_options o = {.batch = count < BATCH ? count : BATCH,
+                              .tested = BATCH,
+                              .train = true,
+                              .beta1 = 0.9,
+                              .beta2 = 0.999,
+                              .eps = 1e-8,
+                              .start = DG_START_HE};
+    dg_err e = dg_trainer_open(&t->trainer, &t->job, &t->model, &o, j->backend, t->pixels, t->label, count, true,
+                               j->seed);
+    t->trainer.lr = 0.001;
+    if (!e) e = dg_job_init(&t->job, j->seed);
+    for (int i = 0; i < STEPS && !e; i += AT_ONCE) {
+        e = dg_trainer_steps(&t->trainer, AT_ONCE);
+        dg_progress_count(j->progress, "learning to tell pictures, step", i + AT_ONCE, STEPS);
+    }
+    return e;
+}
+
+static dg_err test(trial *t, int count, dg_evaluation *out)
+{
+    uint8_t *records = NULL;
+    dg_err e = dg_job_records(&t->job, t->pixels, t->label, count, &records);
+    if (!e) e = dg_evaluate(&t->job, records, t->label, count, out);
+    free(records);
+    return e;
+}
+
+/* Wilson's interval of a share of n: where it lies in 95 of 100 cases. */
+static void put_interval(dg_measured *out, double share, double n)
+{
+    const double z = 1.959963984540054, scale = 1 / (1 + z * z / n), centre = share + z * z / (2 * n),
+                 reach = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n));
+    *out = (dg_measured){share, scale * (centre - reach), scale * (centre + reach)};
+}
+
+static dg_err try_it(trial *t, dg_measured *out)
+{
+    const dg_jury *j = t->jury;
+    const int half = j->count / 2, rest = j->count - half;
+    const size_t most = 2 * (size_t)rest;
+    dg_evaluation v;
+    t->pixels = malloc(most * (size_t)j->size * (size_t)j->size * (size_t)j->channels);
+    t->label = malloc(most * sizeof *t->label);
+    if (!t->pixels || !t->label) return dg_fail(DG_DEVICE, "out of memory for %d pictures", j->count);
+    take(t, 0, half);
+    dg_err e = train(t, 2 * half);
+    take(t, half, rest);
+    if (!e) e = test(t, 2 * rest, &v);
+    if (e) return e;
+    put_interval(out, v.accuracy, v.n);
+    dg_evaluation_free(&v);
+    return DG_OK;
+}
+
+dg_err dg_judge_two_sample(const dg_jury *j, const dg_judged *reals, const dg_judged *other, dg_measured *out)
+{
+    trial *t = calloc(1, sizeof *t);
+    if (!t) return dg_fail(DG_DEVICE, "out of memory");
+    t->jury = j;
+    t->set[0] = reals;
+    t->set[1] = other;
+    dg_err e = judge_of(j->gan, &t->model);
+    if (!e) e = try_it(t, out);
+    dg_trainer_close(&t->trainer);
+    dg_job_free(&t->job);
+    free(t->label);
+    free(t->pixels);
+    free(t);
+    return e;
+}
