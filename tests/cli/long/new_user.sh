@@ -1,0 +1,37 @@
+#!/bin/sh
+# A new user's path: the commands of README's "From nothing to a judged GAN" as they stand there, one after the other,
+# on fewer pictures and for fewer epochs. Where dataset-fashion-mnist is not installed, on drawn pictures in its place.
+. "$(dirname "$0")/../kit"
+installed=/usr/share/datasets/fashion-mnist set=$installed
+export DCGAN_LIMIT=3000 DCGAN_EPOCHS=3
+cd "$dir" || exit 1
+mkdir bin && ln -s "$program" bin/dcgan && PATH=$dir/bin:$PATH
+if [ ! -e "$installed/train-images-idx3-ubyte.gz" ]; then
+    echo "dataset-fashion-mnist is not installed: drawn pictures take its place"
+    set=$dir/drawn
+    exits 0 data --synthesize "$set" --classes 10 --count 3000 --size 28 -q
+fi
+exits 0 data --synthesize my-pictures --classes 2 --count 6 --size 40 -q
+
+sed -n '/^## From nothing to a judged GAN$/,/^## As a library$/p' "$root/README.md" |
+    sed -n '/^```$/,/^```$/p' | grep '^dcgan ' | sed "s|$installed|$set|g" > commands
+[ "$(wc -l < commands)" -eq 6 ]
+fact $? "README should have six commands: $(cat commands)"
+while read -r command; do
+    ran=$command
+    sh -c "$command" > .out 2> .err < /dev/null
+    fact $? "README's '$command' exited $?: $(tail -n 3 .err)" || continue
+    case $command in
+        'dcgan data '*) prints 'classes: 10'; holds fashion.png ;;
+        *cnn-mnist*) says 'epoch 3/3'; holds runs/eyes/checkpoint.safetensors ;;
+        *classify*) [ "$(grep -c '^my-pictures/' .out)" -eq 6 ]; fact $? "six pictures: $(cat .out)"; holds seen.png ;;
+        *dcgan28*) holds runs/gan/checkpoint.safetensors ;;
+        *generate*) holds made/seed-0063.png ;;
+        *eval*)
+            [ "$(grep -c '%' .out)" -eq 13 ]
+            fact $? "ten classes and three shares: $(cat .out)"
+            prints 'Frechet distance' && prints 'told from real ones' ;;
+        *) fact 1 "a command that this test does not know: $command" ;;
+    esac
+done < commands
+finish
