@@ -41,7 +41,7 @@ const dg_option dg_option_table[] = {
     {"data", 'd', "DIR", DG_OPT_TEXT, AT(data), NO_RANGE, NULL, NULL, RUN, T | D | C | E, SAVED,
      "folder of pictures (PNG, JPEG), searched with its subfolders, or of IDX (MNIST) or CIFAR files"},
     {"model", 'm', "MODEL", DG_OPT_TEXT, AT(model), NO_RANGE, "dcgan64-paper", NULL, RUN,
-      T | D | P | B | Q | U | M | C | E, SAVED | FIXED,
+     T | D | P | B | Q | U | M | C | E, SAVED | FIXED,
      "what is trained: a built-in model, of a GAN (dcgan28, dcgan32, dcgan64-paper, dcgan64, dcgan128) or of a "
      "classifier (cnn-mnist, vgg16-cifar, resnet50 ...), or a file; import without it: as the weights say; eval: whose "
      "discriminator's layout --two-sample trains, without it the checkpoint's"},

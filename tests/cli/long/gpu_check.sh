@@ -211,8 +211,8 @@ chmod +x "$dir"/bin/*
 export PATH="$dir/bin:$PATH" GPU_BUILD="$dir/build" PRETENDED="$dir" DCGAN_SHARED="$dir/shared" PYTHON=python3
 export FAIL='' HANG=''
 unset DCGAN DEVICE REAL
-every='machine build tests kernels check replay repeat resume train w1 w2 w3 memcheck racecheck initcheck synccheck'
-every="$every published drift profile long tune"
+every='machine build tests kernels check replay repeat resume classifier train w1 w2 w3 memcheck racecheck'
+every="$every initcheck synccheck published drift profile long tune"
 
 check 0
 for s in $every; do row "$s" ok; done
