@@ -116,13 +116,14 @@ static const char *check_direct(const dg_op *op, dg_tune *t, dg_type real, const
     return why;
 }
 
-/* One thread a result. What it reads comes from the cache: neighbours share one of the two factors. */
+/* One thread a result, or one warp. What it reads comes from the cache: neighbours share one of the two factors. */
 static void direct_work(const dg_op *op, dg_work *w)
 {
     const dg_conv_product p = dg_conv_product_of(op->kind, &op->u.conv);
-    w->blocks = dg_ceil_divf(p.results, w->threads);
-    w->products = p.k * w->threads;
-    w->loads = 4 * p.k * w->threads;
+    const double lanes = op->kind == DG_OP_conv_dw && dg_direct_by_warps(&op->u.conv) ? 32 : 1;
+    w->blocks = dg_ceil_divf(p.results * lanes, w->threads);
+    w->products = p.k * w->threads / lanes;
+    w->loads = 4 * p.k * w->threads / lanes;
     w->outputs = 1;
 }
 

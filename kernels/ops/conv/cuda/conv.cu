@@ -1,5 +1,5 @@
-/* Convolution: the direct kernels, one thread a result, right for every shape and both types of real; and from a
- * variant to its launcher.
+/* Convolution: the direct kernels, one thread (or, of long sums, one warp) a result, right for every shape and both
+ * types of real; and from a variant to its launcher.
  *
  * Tile: direct, a thread one result; the sum of a split's parts, 32 results x 8 slots. Shared memory: direct none, the
  * sum 1 KB. Registers: 32 to 40; 22. Bound by: direct, the latency of its loads; the sum, memory. real: type of all
@@ -79,6 +79,27 @@ template <class real> static __global__ void dw_direct(const dg_conv_args a)
     ((real *)a.w)[i] = all;
 }
 
+/* The same where a sum is long and results are few, a first layer's for one: a warp a result, its lanes every 32nd
+ * position, then the lanes as a tree. */
+template <class real> static __global__ void dw_by_warps(const dg_conv_args a)
+{
+    const int64_t i = dg_thread() / 32;
+    if (i >= (int64_t)a.Co * a.K * a.K * a.Ci) return;
+    const int ci = (int)(i % a.Ci), kx = (int)(i / a.Ci % a.K), ky = (int)(i / a.Ci / a.K % a.K);
+    const int co = (int)(i / a.Ci / a.K / a.K), map = a.Ho * a.Wo, lane = (int)threadIdx.x % 32;
+    const real *const x = (const real *)a.x + ci, *const y = (const real *)a.y + co;
+    real sum = 0;
+#pragma unroll 4
+    for (int p = lane; p < a.N * map; p += 32) {
+        const int n = p / map, row = (p - n * map) / a.Wo, col = p - n * map - row * a.Wo;
+        const int iy = row * a.S - a.P + ky, ix = col * a.S - a.P + kx;
+        if ((unsigned)iy < (unsigned)a.H && (unsigned)ix < (unsigned)a.W)
+            sum += x[(((int64_t)n * a.H + iy) * a.W + ix) * a.Ci] * y[(int64_t)p * a.Co];
+    }
+    for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, d);
+    if (lane == 0) ((real *)a.w)[i] = sum;
+}
+
 template <class real>
 static void direct(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
 {
@@ -87,7 +108,9 @@ static void direct(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, 
     const dim3 block(tune->block);
     if (kind == DG_OP_conv_fwd) KLAUNCH(fwd_direct<real>, dg_grid(y, tune->block), block, 0, stream, *a);
     if (kind == DG_OP_conv_dx) KLAUNCH(dx_direct<real>, dg_grid(x, tune->block), block, 0, stream, *a);
-    if (kind == DG_OP_conv_dw) KLAUNCH(dw_direct<real>, dg_grid(w, tune->block), block, 0, stream, *a);
+    if (kind != DG_OP_conv_dw) return;
+    if (dg_direct_by_warps(a)) KLAUNCH(dw_by_warps<real>, dg_grid(32 * w, tune->block), block, 0, stream, *a);
+    else KLAUNCH(dw_direct<real>, dg_grid(w, tune->block), block, 0, stream, *a);
 }
 
 size_t dg_conv_count(dg_op_kind kind, const dg_conv_args *a)
