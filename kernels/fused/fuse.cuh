@@ -143,12 +143,12 @@ struct dg_merged {
 
 /* Whole block: the parts first .. first + count - 1, of which each slot takes every slots'th; slot 0 gets all. It runs
  * once, in a block that all others wait for: what costs time is to fetch its instructions and its loads one behind the
- * other, so the code is short, and the loads are many at a time. */
+ * other, so the code is short, and the loads are eight at a time. */
 template <int NT>
 static __device__ __forceinline__ dg_merged dg_merge_parts(bool stats, float *parts, const float *rows, int first,
                                                            int count, int c, int C, int lanes, float *room)
 {
-    constexpr int BATCH = NT <= 128 ? 16 : 8;
+    constexpr int BATCH = 8;
     const int slots = NT / lanes, slot = (int)threadIdx.x / lanes;
     const float squares = stats ? 1 : 0;
     dg_merged m = {};
