@@ -43,8 +43,8 @@ const dg_option dg_option_table[] = {
     {"model", 'm', "MODEL", DG_OPT_TEXT, AT(model), NO_RANGE, "dcgan64-paper", NULL, RUN,
      T | D | P | B | Q | U | M | C | E, SAVED | FIXED,
      "what is trained: a built-in model, of a GAN (dcgan28, dcgan32, dcgan64-paper, dcgan64, dcgan128) or of a "
-     "classifier (cnn-mnist, vgg16-cifar, resnet50 ...), or a file; import without it: as the weights say; eval: whose "
-     "discriminator's layout --two-sample trains, without it the checkpoint's"},
+     "classifier (cnn-mnist, vgg16-cifar, resnet50 ...), or a file; import without it: as the weights say; eval "
+     "--two-sample: whose D it trains, without it the checkpoint's"},
     {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | U | X | M | L, 0,
      "where results go: a directory; export, import, curves and tune: a file (default: of a run samples/DATA-MODEL, "
      "numbered when that exists, of tune sm_90.tune or as the GPU is)"},
