@@ -127,10 +127,10 @@ static inline bool dg_is_conv(dg_op_kind kind)
 
 static inline bool dg_conv_is_halving(const dg_conv_args *a) { return a->K == 4 && a->S == 2 && a->P == 1; }
 
-/* Are the cells of mma 4x4? */
 /* direct, weight gradients: a warp a result, not a thread. */
 static inline bool dg_direct_by_warps(const dg_conv_args *a) { return (int64_t)a->N * a->Ho * a->Wo >= 512; }
 
+/* Are the cells of mma 4x4? */
 static inline bool dg_mma_is_small(const dg_conv_args *a) { return a->Wo <= DG_MMA_SMALL; }
 
 #endif

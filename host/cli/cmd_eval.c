@@ -64,6 +64,7 @@ static dg_err open_all(job *j)
     j->jury.size = of->size;
     j->jury.channels = of->channels;
     j->jury.gan = !o->two_sample ? NULL : j->named ? j->named : own;
+    if (j->jury.gan && (e = dg_judge_takes(j->jury.gan)) != DG_OK) return e;
     j->jury.backend = j->backend;
     j->jury.labeller = j->labeller;
     j->jury.seed = o->seed;

@@ -172,7 +172,7 @@ static dg_err write_import(const dg_st *st, const char *weights, const dg_model 
     o.samples = 1;
     if (!e) e = dg_cpu_open(&(dg_cpu_options){.threads = 0, .real = wide ? DG_F64 : DG_F32}, &b);
     if (!e) e = input_of(st, weights, model, &o.input);
-    if (!e) e = dg_ck_read_whitening(st, model, &info.input.whitening);
+    if (!e) e = dg_context(dg_ck_read_whitening(st, model, &info.input.whitening), "%s", weights);
     o.input.whitening = info.input.whitening;
     if (!e && r->labels) e = names_of(st, weights, model, &info.classes);
     if (!e) e = dg_job_build(&job, model, &o, b);

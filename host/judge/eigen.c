@@ -80,6 +80,10 @@ dg_err dg_eigen(double *a, int rows, double *w)
     for (size_t i = 0; i < n; i++) v[i * n + i] = 1;
     int sweeps = 0;
     while (sweeps < SWEEPS && sweep(a, v, n)) sweeps++;
+    if (sweeps == SWEEPS) {
+        free(v);
+        return dg_fail(DG_NUMBERS, "the eigenvectors of a matrix of %d rows were not found in %d sweeps", rows, SWEEPS);
+    }
     for (size_t i = 0; i < n; i++) w[i] = a[i * n + i];
     for (size_t i = 0; i < n * n; i++) a[i] = v[i];
     free(v);

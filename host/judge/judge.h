@@ -19,6 +19,9 @@ typedef struct {
 } dg_jury;
 enum { DG_JUDGED_LEAST = 16 };
 
+/* DG_USAGE: its discriminator's layout cannot become a judge of two classes. */
+dg_err dg_judge_takes(const dg_model *gan);
+
 /* A set of so many pictures, and what the classifier takes them for. */
 typedef struct {
     uint8_t *pixels; /* (count, size, size, channels) */

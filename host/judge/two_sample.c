@@ -13,8 +13,7 @@
 
 enum { STEPS = 1000, AT_ONCE = 20, BATCH = 64 };
 
-/* The discriminator with two logits in the place of one is a classifier of two classes. */
-static dg_err judge_of(const dg_model *gan, dg_model *out)
+dg_err dg_judge_takes(const dg_model *gan)
 {
     const dg_net *d = gan->nets > DG_D ? &gan->net[DG_D] : NULL;
     if (!d || strcmp(d->name, "D") != 0 || d->latent)
@@ -25,6 +24,15 @@ static dg_err judge_of(const dg_model *gan, dg_model *out)
                              "a judge has two logits where the discriminator has one, which a last layer of "
                              "convolutions can have; here it is %s",
                              last->add >= 0 ? "a sum" : last->kind->name);
+    return DG_OK;
+}
+
+/* The discriminator with two logits in the place of one is a classifier of two classes. */
+static dg_err judge_of(const dg_model *gan, dg_model *out)
+{
+    const dg_err e = dg_judge_takes(gan);
+    if (e) return e;
+    const dg_net *d = &gan->net[DG_D];
     *out = *gan;
     out->nets = 1;
     out->net[0] = *d;

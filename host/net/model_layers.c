@@ -109,6 +109,12 @@ static bool name_norm(const char *conv, char out[48])
     return length < 48;
 }
 
+static bool is_below(const char *name, const char *module)
+{
+    const size_t n = strlen(module);
+    return !strncmp(name, module, n) && (!name[n] || name[n] == '.');
+}
+
 /* The names of its modules in PyTorch. */
 static dg_err name_modules(unroller *u, const dg_section *s, dg_layer *l, int copy)
 {
@@ -122,6 +128,10 @@ static dg_err name_modules(unroller *u, const dg_section *s, dg_layer *l, int co
     if (*l->torch[1] && !l->norm) return BAD(s, "torch = %s: has two names, but no batch norm", s->torch);
     if (l->norm && !*l->torch[1] && !name_norm(l->torch[0], l->torch[1]))
         return BAD(s, "torch = %s: name its batch norm, too, as torch = conv1 bn1", s->torch);
+    if (l->norm && !strcmp(l->torch[0], l->torch[1])) return BAD(s, "torch = %s: two modules have one name", s->torch);
+    for (int k = 0; k < 2; k++) /* what modules without names and the whitening are called */
+        if (is_below(l->torch[k], "main") || is_below(l->torch[k], "input"))
+            return BAD(s, "torch = %s: main and input are names that dcgan gives itself", s->torch);
     for (int i = 0; i < u->net->layers; i++)
         for (int k = 0; k < 4; k++)
             if (*l->torch[k / 2] && !strcmp(l->torch[k / 2], u->net->layer[i].torch[k % 2]))

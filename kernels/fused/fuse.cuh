@@ -124,8 +124,8 @@ static __device__ __forceinline__ float dg_epilogue_act_dx(const dg_epilogue &s,
  * of them; block b leaves for channel c
  *     stats     mean and sum of squared deviations of its values,   parts[2 (b C + c)] and + 1
  *     norm_dx   sum of g and of g (pre - mean)
- * and, of stats, how many values of a channel it had, at rows[b], which each column of tiles has its own of. Without
- * any they are all 0. */
+ * and, of stats, how many values of a channel it had, at rows[b], which each column of tiles has its own of. Each
+ * block has at least one. */
 static __host__ __device__ __forceinline__ float *dg_parts_of(float *parts, int block, int c, int C)
 {
     return parts + 2 * ((int64_t)block * C + c);

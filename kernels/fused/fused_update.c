@@ -174,7 +174,7 @@ void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out)
         if (w->parts > 1) scratch += w->parts * w->count;
     }
     for (int i = 0; i < out->jobs; i++) add_range(out, out->job[i].offset, out->job[i].offset + out->job[i].count, i);
-    for (int64_t at = 0; at < u->adam.n;) { /* what is between them comes last: it waits for all */
+    for (int64_t at = 0; at < u->adam.n;) { /* what is between them */
         int64_t end = u->adam.n, skip = 0;
         for (int i = 0; i < out->jobs; i++) {
             const dg_update_work *w = &out->job[i];

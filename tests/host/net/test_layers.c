@@ -91,6 +91,9 @@ static void check_torch(void)
     mistake("[C.1]\ntorch = a b\n", "[C.1] torch = a b: has two names, but no batch norm");
     mistake("[C.1]\nnorm = batch\ntorch = conv1\n", "name its batch norm, too, as torch = conv1 bn1");
     mistake("[C.1]\ntorch = a\n[C.2]\ntorch = a\n", "[C.2] torch = a: a is in layer C.1 already");
+    mistake("[C.1]\nnorm = batch\ntorch = a a\n", "torch = a a: two modules have one name");
+    mistake("[C.1]\ntorch = main.3\n", "main and input are names that dcgan gives itself");
+    mistake("[C.1]\ntorch = input\n", "main and input are names that dcgan gives itself");
     mistake("[C.1]\ntorch = a\nrepeat = 2\n", "[C.1] torch = a: a is in layer C.1.1 already");
     mistake("[C.1]\nnorm = batch\ntorch = f.{4+1}\nrepeat = 2\n", "f.5 is in layer C.1.1 already");
     mistake("[C.1]\nop = max_pool\nkernel = 2\ntorch = a\n", "has no weights to name");
