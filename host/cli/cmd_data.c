@@ -37,22 +37,15 @@ static void on_progress(void *context, long done, long total)
 static dg_err report(const dg_options *o, const char *dir, int size, int channels)
 {
     dg_progress *p = dg_progress_open(o->quiet);
-    dg_dataset_options want = {
-        .dir = dir,
-        .size = size,
-        .channels = channels,
-        .fit = o->fit,
-        .decode = {.alpha = o->alpha, .exif = o->exif},
-        .threads = o->threads,
-        .strict = o->strict,
-        .limit = o->limit,
-        .labelled = true,
-        .test = o->test,
-        .seed = o->seed,
-        .cache = o->cache,
-        .progress = on_progress,
-        .context = &p,
-    };
+    dg_dataset_options want = dg_all_pictures(o, dir, size, channels);
+    want.take_made = false;
+    want.least = 0;
+    want.labelled = true;
+    want.test = o->test;
+    want.seed = o->seed;
+    want.cache = o->cache;
+    want.progress = on_progress;
+    want.context = &p;
     dg_err e = dg_data_report(&want, o->sheet, o->json);
     dg_progress_close(p);
     return e;

@@ -79,13 +79,7 @@ fi
 
 # out and in again; what is known of a checkpoint
 one=$(find "$dir/others" -name '*.png' | sort | head -n 1)
-"$program" classify "$dir/run" "$one" --json > "$dir/before"
-exits 0 export "$dir/run" --out "$dir/net.safetensors"
-exits 0 import "$dir/net.safetensors" --out "$dir/back.safetensors"
-for f in net back; do
-    exits 0 classify "$dir/$f.safetensors" "$one" --json
-    same "$dir/.out" "$dir/before"
-done
+out_and_in "$dir/run" "$one"
 exits 0 info "$dir/run/checkpoint.safetensors"
 prints 'checksums: right'
 exits 0 check "$dir/tiny.cfg" --device cpu --batch 5
