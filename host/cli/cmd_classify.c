@@ -25,12 +25,13 @@ typedef struct {
     size_t picture; /* bytes of one */
     uint8_t *pixels;
     char **path;
+    const char **label; /* the class that a picture's folder or file says, a name of l; NULL: none that l knows */
     int count, capacity;
     double *share; /* (count, classes) */
     ranked *rank;  /* (classes): of one picture, as rank leaves them */
 } job;
 
-static dg_err add_picture(job *j, const char *folder, const char *name, const uint8_t *pixels)
+static dg_err add_picture(job *j, const char *folder, const char *name, const char *label, const uint8_t *pixels)
 {
     if (j->count == j->capacity) {
         const int capacity = j->capacity ? 2 * j->capacity : 64;
@@ -38,7 +39,9 @@ static dg_err add_picture(job *j, const char *folder, const char *name, const ui
         if (p) j->pixels = p;
         char **q = realloc(j->path, (size_t)capacity * sizeof *q);
         if (q) j->path = q;
-        if (!p || !q) return dg_fail(DG_DEVICE, "out of memory for %d pictures", capacity);
+        const char **r = realloc(j->label, (size_t)capacity * sizeof *r);
+        if (r) j->label = r;
+        if (!p || !q || !r) return dg_fail(DG_DEVICE, "out of memory for %d pictures", capacity);
         j->capacity = capacity;
     }
     const size_t n = strlen(folder), room = n + strlen(name) + 2;
@@ -46,19 +49,31 @@ static dg_err add_picture(job *j, const char *folder, const char *name, const ui
     if (!path) return dg_fail(DG_DEVICE, "out of memory for %d pictures", j->count);
     snprintf(path, room, "%s%s%s", folder, n && folder[n - 1] != '/' ? "/" : "", name);
     memcpy(j->pixels + (size_t)j->count * j->picture, pixels, j->picture);
+    j->label[j->count] = label;
     j->path[j->count++] = path;
     return DG_OK;
 }
 
+/* The classifier's name for the class of picture i; NULL: it has none. */
+static const char *label_of(const job *j, const dg_dataset *set, int i)
+{
+    const char *class = set->label && set->label[i] >= 0 ? set->class_name[set->label[i]] : NULL;
+    for (int c = 0; class && c < j->l->classes; c++)
+        if (!strcmp(j->l->name[c], class)) return j->l->name[c];
+    return NULL;
+}
+
 static dg_err add_folder(job *j, const char *path)
 {
-    const dg_dataset_options d = dg_all_pictures(j->o, path, j->l->model.size, j->l->model.channels);
+    dg_dataset_options d = dg_all_pictures(j->o, path, j->l->model.size, j->l->model.channels);
     dg_dataset set = {0};
+    d.labelled = d.any_part = true;
     dg_err e = dg_dataset_load(&d, &set);
-    if (!e && set.aside)
-        dg_warn("%s: its test part, %d pictures, is left out; name that folder to have it", path, set.aside);
-    for (int i = 0; i < set.count && !e; i++)
-        e = add_picture(j, path, set.name[i], set.pixels + (size_t)i * j->picture);
+    if (!e && set.count > set.train)
+        dg_warn("%s: its test part, %d pictures, is left out; in a folder of its own it can be named", path,
+                set.count - set.train);
+    for (int i = 0; i < set.train && !e; i++)
+        e = add_picture(j, path, set.name[i], label_of(j, &set, i), set.pixels + (size_t)i * j->picture);
     for (int i = 0; i < set.skips && !e; i++)
         if (set.skip[i].bad) dg_warn("%s/%s: %s; it is left out", path, set.skip[i].name, set.skip[i].reason);
     dg_dataset_free(&set);
@@ -81,7 +96,7 @@ static dg_err add_file(job *j, const char *path)
     e = dg_context(dg_image_fit(&im, j->l->model.size, o->fit, &fitted), "%s", path);
     dg_image_free(&im);
     if (e) return e;
-    e = add_picture(j, "", path, fitted.pixels);
+    e = add_picture(j, "", path, NULL, fitted.pixels);
     dg_image_free(&fitted);
     return e;
 }
@@ -148,6 +163,10 @@ static void print_json(const job *j, int i, int top)
     const ranked *r = rank(j, i);
     printf("%s\n  {\"path\": ", i ? "," : "");
     dg_json_text(stdout, j->path[i]);
+    if (j->label[i]) {
+        printf(", \"label\": ");
+        dg_json_text(stdout, j->label[i]);
+    }
     printf(", \"classes\": [");
     for (int k = 0; k < top; k++) {
         printf("%s{\"class\": ", k ? ", " : "");
@@ -157,12 +176,24 @@ static void print_json(const job *j, int i, int top)
     printf("]}");
 }
 
+/* How often the likeliest class is the label, where there are labels. */
+static void print_right(const job *j)
+{
+    int labels = 0, right = 0;
+    for (int i = 0; i < j->count; i++) {
+        labels += j->label[i] != NULL;
+        right += j->label[i] == j->l->name[rank(j, i)->class];
+    }
+    if (labels) printf("right: %d of %d, %.2f%%\n", right, labels, 100.0 * right / labels);
+}
+
 static void print(const job *j)
 {
     const int top = j->o->top < j->l->classes ? j->o->top : j->l->classes;
     if (j->o->json) printf("[");
     for (int i = 0; i < j->count; i++) j->o->json ? print_json(j, i, top) : print_text(j, i, top);
     if (j->o->json) printf("\n]\n");
+    else print_right(j);
 }
 
 enum { ON_SHEET = 400 };
@@ -204,6 +235,7 @@ int dg_cmd_classify(const dg_options *given)
     if (!e && o->sheet) e = draw_sheet(&j);
     for (int i = 0; i < j.count; i++) free(j.path[i]);
     free(j.path);
+    free(j.label);
     free(j.pixels);
     free(j.share);
     free(j.rank);

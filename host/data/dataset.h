@@ -20,6 +20,7 @@ typedef struct {
     bool labelled;     /* for a classifier: classes and the test part; false: the training part's pictures alone */
     const char *test;  /* a folder with the test part, or a share of each class such as "0.5", "0" being none; NULL: the
                         * test part that the source has */
+    bool any_part;     /* a source that has a test part alone: these are the pictures; false: DG_DATA */
     uint64_t seed;     /* of the pictures that a share takes */
     const char *cache; /* cache file, NULL: none. Keyed by content (path, size, mtime of every file) and settings */
     const char *skipped; /* where to write skipped.txt, NULL: nowhere; not written when nothing was skipped */

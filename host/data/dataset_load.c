@@ -72,6 +72,7 @@ dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out)
     if (o->size < 1 || o->size > 4096) return dg_fail(DG_USAGE, "pictures of size %d: 1 to 4096 is possible", o->size);
     dg_err e = dg_team_check(dg_dataset_threads(o));
     if (!e) e = dg_source_read(o, out);
+    if (!e && o->any_part && !out->train) out->train = out->count;
     if (!e && !out->train && (out->count || out->aside))
         e = dg_fail(DG_DATA, "%s: has pictures for testing and none to train on", o->dir);
     if (!e) e = check_classes(out);

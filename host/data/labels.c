@@ -154,7 +154,7 @@ static dg_err order_parts(const dg_dataset_options *o, dg_dataset *d, const int 
 
 static dg_err check_test_classes(const dg_dataset_options *o, const dg_dataset *d, const int test[2])
 {
-    for (int i = test[0]; i < test[1] && o->labelled; i++) {
+    for (int i = test[0]; i < test[1] && o->labelled && !o->any_part; i++) {
         if (d->label[i] >= 0) continue;
         char name[1024];
         return dg_fail(DG_DATA, "%s/%s: its class has no pictures in %s/train, so that it cannot be learnt", o->dir,

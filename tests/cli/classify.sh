@@ -163,15 +163,32 @@ fi
 class=$(basename "$(find "$dir/shapes" -mindepth 1 -maxdepth 1 -type d | sort | head -n 1)")
 one=$(find "$dir/shapes/$class" -name '*.png' | sort | head -n 1)
 exits 0 classify "$dir/run" "$one" "$dir/shapes" --sheet "$dir/sheet.png"
-[ "$(grep -c '%$' "$dir/.out")" -eq 131 ]
-fact $? "classify should print 131 lines: $(wc -l < "$dir/.out")"
+[ "$(grep -c ': .* .*%$' "$dir/.out")" -eq 132 ]
+fact $? "classify should print 131 pictures and a sum: $(wc -l < "$dir/.out")"
+right=$(awk -v dir="$dir/shapes/" 'index($0, dir) == 1 { split(substr($1, length(dir) + 1), part, "/"); n += part[1] == $2 }
+    END { print n }' "$dir/.out")
+prints "right: $right of 130"
+[ "$right" -gt 60 ]
+fact $? "of 130 pictures $right are right"
 holds "$dir/sheet.png"
 exits 0 classify "$dir/run/best.safetensors" "$one" --top 3 --json
 if command -v python3 > /dev/null; then
     python3 -c 'import json, sys; v = json.load(open(sys.argv[1])); assert len(v) == 1 and len(v[0]["classes"]) == 3' \
         "$dir/.out"
     fact $? 'classify --json should be JSON of three classes'
+    exits 0 classify "$dir/run" "$dir/shapes" --limit 8 --json
+    python3 -c 'import json, sys; v = json.load(open(sys.argv[1])); assert len(v) == 8
+for p in v: assert "/" + p["label"] + "/" in p["path"], p' \
+        "$dir/.out"
+    fact $? 'classify --json should have the folder as label'
 fi
+# a test part alone is what there is to look at
+mkdir -p "$dir/tests" && head -c 61460 /dev/zero > "$dir/tests/test_batch.bin"
+exits 0 classify "$dir/run" "$dir/tests"
+[ "$(grep -c ': .*%$' "$dir/.out")" -eq 20 ]
+fact $? "classify should print 20 pictures: $(head -c 600 "$dir/.out")"
+exits 3 --data "$dir/tests" --model "$dir/tiny.cfg" --out "$dir/none"
+says 'none to train on'
 # out and in again: what it says stays the same
 out_and_in "$dir/run" "$one"
 exits 0 info "$dir/run/best.safetensors"
