@@ -192,11 +192,11 @@ $(if $(ROOM_TESTS),,$(error ROOM=$(ROOM): no C test in tests/$(ROOM); a room is 
 check: $(PROGRAM) $(ROOM_TESTS)
 	$(Q)$(RUN_TESTS) scripts/walls $(ROOM_TESTS)
 else
-check: $(PROGRAM) $(TESTS) $(PRELOADS) ## the tests that take some minutes, or ROOM=core/plan alone
+check: $(PROGRAM) $(LIBRARY) $(TESTS) $(PRELOADS) ## the tests that take some minutes, or ROOM=core/plan alone
 	$(Q)$(RUN_TESTS) scripts/walls $(TESTS) $(CLI_TESTS) $(SIM_QUICK) $(GPU_PARTS)
 endif
 # With sanitizers the long ones are for make SAN=1 soak: they are minutes of the same code that C tests run.
-check-all: $(PROGRAM) $(TESTS) $(PRELOADS) ## every test, kernels in all flavours of the simulator
+check-all: $(PROGRAM) $(LIBRARY) $(TESTS) $(PRELOADS) ## every test, kernels in all flavours of the simulator
 	$(Q)$(RUN_TESTS) scripts/walls $(if $(SAN),$(HOSTILE_TESTS),$(LONG_TESTS)) $(SIM_PARTS) $(TESTS) $(CLI_TESTS) \
 	    $(GPU_PARTS)
 

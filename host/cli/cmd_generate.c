@@ -24,14 +24,14 @@ typedef struct {
 } job;
 
 /* PNGs tell how they can be made again. */
-static dg_err write_png(const job *j, const char *path, const dg_image *im, const char *pictures)
+static dg_err write_png(const job *j, const char *path, const dg_image *im, const char *key, const char *pictures)
 {
     char checkpoint[4096], run_seed[24], step[24];
     dg_printable(checkpoint, sizeof checkpoint, j->o->operand[0]);
     snprintf(run_seed, sizeof run_seed, "%" PRIu64, j->g->info.seed);
     snprintf(step, sizeof step, "%" PRIu64, j->g->info.step);
     const dg_text text[] = {{"Software", dg_version}, {"Checkpoint", checkpoint}, {"Model", j->g->model.name},
-                            {"Step", step},           {"Seed", run_seed},         {"Picture", pictures}};
+                            {"Step", step},           {"Seed", run_seed},         {key, pictures}};
     return dg_png_write(path, im, text, (int)(sizeof text / sizeof text[0]));
 }
 
@@ -44,7 +44,7 @@ static dg_err write_chunk(const job *j, int first, int n, uint8_t *pixels)
         snprintf(seed, sizeof seed, "%" PRIu64, s);
         snprintf(path, sizeof path, "%s/seed-%04" PRIu64 ".png", j->dir, s);
         dg_image im = {m->size, m->size, m->channels, pixels + (size_t)i * j->picture};
-        dg_err e = write_png(j, path, &im, seed);
+        dg_err e = write_png(j, path, &im, "Picture", seed);
         if (e) return e;
         if (first + i < j->in_grid) memcpy(j->grid + (size_t)(first + i) * j->picture, im.pixels, j->picture);
     }
@@ -80,7 +80,7 @@ static dg_err make_grid(const job *j)
     snprintf(path, sizeof path, "%s/grid.png", j->dir);
     snprintf(seeds, sizeof seeds, "%" PRIu64 "-%" PRIu64, j->o->seed_first,
              j->o->seed_first + (uint64_t)j->in_grid - 1);
-    e = write_png(j, path, &im, seeds);
+    e = write_png(j, path, &im, "Pictures", seeds);
     dg_image_free(&im);
     return e;
 }

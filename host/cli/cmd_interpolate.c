@@ -88,7 +88,7 @@ static dg_err write_strip(const job *j)
                             {"Checkpoint", checkpoint},
                             {"Model", m->name},
                             {"Seed", run_seed},
-                            {"Picture", seeds}};
+                            {"Pictures", seeds}};
     e = dg_png_write(path, &im, text, (int)(sizeof text / sizeof text[0]));
     dg_image_free(&im);
     return e;

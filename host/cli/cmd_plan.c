@@ -11,6 +11,7 @@
 #include "core/tune/planner.h"
 #include "core/base/shell.h"
 #include "host/data/dataset.h"
+#include "host/data/whiten.h"
 #include "host/net/build.h"
 #include "host/net/classifier.h"
 #include "host/net/recipes.h"
@@ -100,7 +101,8 @@ static dg_err print_all(const sheet *s, bool json)
 }
 
 /* How many pictures the run would have: only reading them tells which are good. */
-static dg_err count_pictures(const dg_options *o, const dg_model *model, bool labelled, int *rows, int *tested)
+static dg_err count_pictures(const dg_options *o, const dg_model *model, bool labelled, int *rows, int *tested,
+                             int *decoded)
 {
     dg_dataset_options d = {.dir = o->data,
                             .size = model->size,
@@ -119,6 +121,7 @@ static dg_err count_pictures(const dg_options *o, const dg_model *model, bool la
     if (e) return e;
     if (labelled) e = dg_dataset_check_classes(&set, o->data, model->name, dg_classifier_classes(model));
     *rows = set.train;
+    *decoded = set.count;
     *tested = set.count - set.train + set.aside;
     dg_dataset_free(&set);
     return e;
@@ -135,13 +138,29 @@ static void print_run(const dg_options *o, int rows, int tests)
     printf("\n");
 }
 
-/* The pictures as decoded stay beside the copy that training reads. */
-static void print_host_memory(const dg_job *job, double pictures)
+static void print_part(const char *name, double bytes)
 {
-    double all = (double)job->arena.bytes + pictures;
+    if (bytes > 0) printf("  %-22s %9.3f\n", name, bytes / 1e6);
+}
+
+/* The pictures as decoded stay beside the copy that training reads; where they have labels or are whitened, so do the
+ * records that are copied. What finds the whitening is freed before the rest is there. */
+static void print_host_memory(const dg_job *job, bool labels, int pictures)
+{
+    const dg_model *m = &job->model;
+    const double decoded = (double)pictures * m->size * m->size * m->channels;
+    const double records = labels ? (double)pictures * (double)dg_job_record_bytes(job) : 0;
+    const bool whitened = m->input == DG_INPUT_ZCA;
+    const double matrix = whitened ? dg_whitening_bytes(m->size, m->channels) : 0;
+    const double finding = whitened ? dg_whitening_bytes_to_find(m->size, m->channels) : 0;
+    double all = (double)job->arena.bytes + decoded + records + matrix;
     for (int i = 0; i < job->arena.rows; i++)
         if (job->arena.row[i].kind == DG_OUTSIDE) all += (double)job->arena.row[i].bytes;
-    printf("  %-22s %9.3f\n  %-22s %9.3f\n", "pictures as decoded", pictures / 1e6, "whole run", all / 1e6);
+    print_part("pictures as decoded", decoded);
+    print_part("records of them", records);
+    print_part("whitening", matrix);
+    print_part("until that is found", finding);
+    print_part("whole run", decoded + finding > all ? decoded + finding : all);
 }
 
 static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
@@ -149,10 +168,11 @@ static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
     dg_job_options g = dg_options_job(o);
     g.rows = o->batch;
     g.samples = g.tested = 64;
-    int tests = 0;
+    int tests = 0, decoded = 0;
+    const dg_recipe *r = dg_recipe_find(model);
+    const bool labels = r && r->labels;
     if (o->command == DG_CMD_TRAIN) {
-        const dg_recipe *r = dg_recipe_find(model);
-        dg_err e = count_pictures(o, model, r && r->labels, &g.rows, &tests);
+        dg_err e = count_pictures(o, model, labels, &g.rows, &tests, &decoded);
         if (e) return e;
         g.tested = dg_tested_at_once(o, tests);
         g.last_batch = o->drop_last ? 0 : g.rows % o->batch;
@@ -167,8 +187,7 @@ static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
     sheet all = {model, b, &job.arena, {0}};
     for (int i = 0; i < DG_PLANS; i++) all.plan[i] = &job.plan[i];
     e = print_all(&all, o->json);
-    if (!e && o->command == DG_CMD_TRAIN)
-        print_host_memory(&job, (double)g.rows * model->size * model->size * model->channels);
+    if (!e && o->command == DG_CMD_TRAIN) print_host_memory(&job, labels, decoded);
     else if (!e && !o->json)
         dg_say("The data set is counted as one batch here; %s --data DIR --dry-run tells it for a whole run.",
                dg_program());

@@ -78,7 +78,7 @@ static void look_at(job *j, long i)
     size_t bytes;
     dg_file *file = j->scan->file + i;
     dg_err e = dg_file_head(j->folder, file->name, &j->lost, head, sizeof head, &bytes);
-    j->fate[i].made = !e && !j->o->take_made && dg_made_by_us(head, bytes);
+    j->fate[i].made = !e && dg_made_by_us(head, bytes) && !(j->o->take_made && dg_made_picture(head, bytes));
     if (!e && !dg_image_known(head, bytes)) {
         dg_image im;
         e = dg_image_decode(head, bytes, &j->o->decode, &im); /* for its reason */

@@ -13,7 +13,7 @@ typedef struct {
     dg_decode_options decode;
     int threads;
     bool strict;       /* the first bad picture is an error */
-    bool take_made;    /* pictures that dcgan made, too */
+    bool take_made;    /* single pictures that dcgan made, too; its grids and curves never */
     int least;         /* fewer good pictures than this is DG_DATA; 0: no check */
     int limit;         /* use only the first `limit` pictures in order, bad ones counted; 0: all; with classes to learn
                         * so many of each part, of all classes alike */

@@ -31,6 +31,8 @@ bool dg_png_says(const void *head, size_t bytes, const char *key, const char *va
 
 bool dg_made_by_us(const void *head, size_t bytes) { return dg_png_says(head, bytes, "Software", "dcgan "); }
 
+bool dg_made_picture(const void *head, size_t bytes) { return dg_png_says(head, bytes, "Picture", ""); }
+
 static bool ours(int folder, const char *file, const char *const *names, const char *key, const char *value)
 {
     while (*names && fnmatch(*names, file, 0)) names++;

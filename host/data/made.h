@@ -15,6 +15,9 @@ bool dg_png_says(const void *head, size_t bytes, const char *key, const char *va
  * trained on. */
 bool dg_made_by_us(const void *head, size_t bytes);
 
+/* Of these the single pictures that `generate` wrote: no grid, no curves. */
+bool dg_made_picture(const void *head, size_t bytes);
+
 /* DG_USAGE, and what to do, when the folder holds anything but PNGs with such a text and one of these names
  * (fnmatch; NULL ends them). Hidden files do not count; DG_OK when there is no such folder. */
 dg_err dg_only_ours(const char *dir, const char *const *names, const char *key, const char *value);

@@ -4,6 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+double dg_whitening_bytes(int size, int channels)
+{
+    const double n = (double)size * size * channels;
+    return (n * n + n) * sizeof(double);
+}
+
+/* Of matrices: the result, four of products, and two of sums or of the root. */
+double dg_whitening_bytes_to_find(int size, int channels) { return 7 * dg_whitening_bytes(size, channels); }
+
 dg_whitening *dg_whitening_new(int size, int channels)
 {
     dg_whitening *w = calloc(1, sizeof *w);

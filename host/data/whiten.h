@@ -34,6 +34,10 @@ typedef struct {
     volatile sig_atomic_t *stop; /* may be NULL; ends it with DG_FAILED */
 } dg_whitening_options;
 
+/* Memory of what is kept, and of all that dg_whitening_fit has at a time. */
+double dg_whitening_bytes(int size, int channels);
+double dg_whitening_bytes_to_find(int size, int channels);
+
 /* Of zeros. NULL: out of memory. */
 dg_whitening *dg_whitening_new(int size, int channels);
 void dg_whitening_free(dg_whitening *w); /* may be NULL */

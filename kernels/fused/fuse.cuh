@@ -150,7 +150,6 @@ static __device__ __forceinline__ dg_merged dg_merge_parts(bool stats, float *pa
 {
     constexpr int BATCH = 8;
     const int slots = NT / lanes, slot = (int)threadIdx.x / lanes;
-    const float squares = stats ? 1 : 0;
     dg_merged m = {};
     if (stats && c < C) {
         const dg_pack<float, 4> part = dg_load<4>(dg_parts_of(parts, first, c, C));
@@ -172,7 +171,7 @@ static __device__ __forceinline__ dg_merged dg_merge_parts(bool stats, float *pa
             for (int e = 0; e < 2; e++) {
                 const float d = part[i].v[2 * e] - m.shift[e], weighted = n[i] * d;
                 m.a[e] += weighted;
-                m.b[e] += part[i].v[2 * e + 1] + squares * (weighted * d);
+                m.b[e] += part[i].v[2 * e + 1] + weighted * (stats ? d : 0);
             }
         }
     }

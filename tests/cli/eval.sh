@@ -29,7 +29,7 @@ if cmp -s "$dir/.out" "$dir/one"; then fact 1 'another seed should take other pi
 
 exits 0 generate "$dir/gan" -n 40 --out "$dir/made" -q
 exits 0 eval "$dir/made" --data "$dir/three" --classifier "$dir/eyes"
-prints '41 pictures beside 41 of 600' # the grid is one, too
+prints '40 pictures beside 40 of 600' # without their grid
 
 # what is refused, each with what to do
 exits 2 eval "$dir/gan"
@@ -47,7 +47,7 @@ says 'makes no pictures'
 exits 3 eval "$dir/gan" --data "$dir/three" --two-sample -n 301
 says 'of the 600 real pictures'
 exits 3 eval "$dir/made" --data "$dir/three" --classifier "$dir/eyes" -n 60
-says 'has only 41 pictures'
+says 'has only 40 pictures'
 exits 3 eval "$dir/gan" --data "$dir/three" --classifier "$dir/eyes" --limit 20
 says 'too few to judge by'
 exits 4 eval "$dir/none" --data "$dir/three" --two-sample
