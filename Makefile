@@ -83,7 +83,7 @@ REFERENCE := $(patsubst tests/%.c,$(BUILD)/tests/%.o,$(wildcard tests/reference*
 MODELS    := $(sort $(wildcard models/*.cfg))
 DOCS      := $(BUILD)/dcgan.1 $(BUILD)/dcgan.bash
 
-.PHONY: all lib tests check check-all install uninstall clean distclean help format lint fuzz fuzzers soak FORCE
+.PHONY: all lib tests check check-all install uninstall clean distclean help format lint fuzz fuzzers soak ptx-soak FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -215,6 +215,9 @@ soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kill and resume, the tests, fuzzing: ov
 	$(Q)sh scripts/cuda-archs --all
 	$(Q)$(MAKE) fuzz FUZZ_SECONDS=$$(($(SOAK_MINUTES) * 20 / $(words $(FUZZERS))))
 
+ptx-soak: ## scripts/ptx-check with more models, batches, tests and orders of warps
+	$(Q)sh scripts/ptx-check --long
+
 # Nothing is compiled here: root would do it with other settings, and leave files in the build that are not the user's.
 install: $(filter all check check-all tests,$(MAKECMDGOALS)) ## install what make built below PREFIX or DESTDIR
 	@for f in $(PROGRAM) $(LIBRARY) $(DOCS); do \
@@ -267,4 +270,5 @@ help: ## this list
 
 include sim/sim.mk
 include tests/gpu.mk
+include tests/ptx.mk
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

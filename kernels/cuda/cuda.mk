@@ -43,17 +43,19 @@ $(BUILD)/cuda-found.mk: scripts/detect-cuda $(BUILD)/cuda-asked
 ifneq ($(CUDA_PTX),)
 CUDA_OBJ     := $(CU_SRC:%.cu=$(BUILD)/%.cu.o)
 sass          = $(foreach a,$(1),-gencode arch=compute_$(a),code=sm_$(a))
-gencode       = $(call sass,$(1)) -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
+ptx_code      = -gencode arch=compute_$(1),code=compute_$(1)
+gencode       = $(call sass,$(1)) $(call ptx_code,$(CUDA_PTX))
 CUDA_GENCODE := $(call gencode,$(CUDA_LIST))
 WGMMA_HERE   := $(and $(CUDA_WIDE),$(filter 90,$(CUDA_LIST)))
 GENCODE_sm75  := $(call sass,$(filter 75,$(CUDA_LIST)))
 GENCODE_sm80  := $(if $(filter-out 75,$(CUDA_PTX)),$(call gencode,$(filter-out 75,$(CUDA_LIST))))
-GENCODE_sm90a := $(if $(WGMMA_HERE),$(call sass,$(CUDA_WIDE)))
+GENCODE_sm90a := $(if $(WGMMA_HERE),$(call sass,$(CUDA_WIDE)) \
+                     $(if $(KEEP_PTX),$(call ptx_code,$(CUDA_WIDE))))
 GENCODE_test  := $(call gencode,$(if $(WGMMA_HERE),$(patsubst 90,$(CUDA_WIDE),$(CUDA_LIST)),$(CUDA_LIST)))
 else
 CUDA_OBJ     := $(NO_CUDA:%.c=$(BUILD)/%.o)
 endif
-NVCC_BASE    := -std=c++17 -O3 -I. $(NVFLAGS)
+NVCC_BASE    := -std=c++17 -O3 -I. $(if $(KEEP_PTX),--no-compress) $(NVFLAGS)
 NVCC_FLAGS    = $(NVCC_BASE) -Xcompiler -Wall,-Wextra,-fPIC,-fvisibility=hidden \
                 -Xcompiler -fno-exceptions,-fno-threadsafe-statics \
                 $(if $(WERROR),-Werror all-warnings -Xcompiler -Werror)
@@ -77,7 +79,7 @@ $(Q)$(CCACHE) $(NVCC) $(NVCC_FLAGS) $(call gencode_of,$<) $(CUDA_DEFS) -MMD -MP 
 endef
 ifneq ($(and $(KEEP_PTX),$(filter $(CUDA_PTX),$(CUDA_LIST)),$(filter 1,$(words $(CUDA_LIST)))),)
 # KEEP_PTX=1, when the build is for one architecture: its PTX and what ptxas says go where scripts/cuda-archs looks, so
-# that nothing is compiled for it twice.
+# that nothing is compiled for it twice; and the PTX in the objects is not compressed, for tests/ptx.mk.
 kept = $(BUILD)/archs/$(if $(filter sm90a,$(call folder,$<)),$(CUDA_WIDE),$(CUDA_PTX))/$*
 $(BUILD)/kernels/%.cu.o: kernels/%.cu $(BUILD)/cuda.flags $(BUILD)/archs.flags
 	@mkdir -p $(@D) $(dir $(kept)) && rm -rf $(kept).keep && mkdir $(kept).keep

@@ -63,8 +63,9 @@ static __global__ void __launch_bounds__(THREADS) dense_kernel(const dg_fused_co
         cp_async_commit();
         if (f.noise.n) {
             draw(y, f, n0, k0, depth, pixel == 0 && c0 == 0);
-            for (int i = (int)threadIdx.x; i < IMAGES * (whole - depth); i += THREADS)
-                y[i % IMAGES * LINE + depth + i / IMAGES] = 0;
+            const bool edge = a.N - n0 < IMAGES || depth < whole;
+            for (int i = (int)threadIdx.x; i < IMAGES * whole && edge; i += THREADS)
+                if (n0 + i / whole >= a.N || i % whole >= depth) y[i / whole * LINE + i % whole] = 0;
         } else {
             for (int i = (int)threadIdx.x; i < IMAGES * whole; i += THREADS) {
                 const int r = i / whole, k = i % whole;
