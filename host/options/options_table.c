@@ -200,8 +200,8 @@ const dg_option dg_option_table[] = {
      "check and replay: fp32"},
     {"conv", 0, "WAY", DG_OPT_CHOICE, AT(conv), NO_RANGE, "auto", "auto|direct|winograd|gemm", MACHINE,
      T | G | I | K | E | P | R | B | Q | C, SAVED | FIXED,
-     "CPU, convolutions: minimal filtering (winograd, stride 2) and matrix products (gemm, dense and 1x1 layers) "
-     "where they are faster, or one way wherever it can"},
+     "CPU, convolutions: minimal filtering (winograd, stride 2 and 3x3 layers) and matrix products (gemm, dense "
+     "and 1x1 layers) where they are faster, or one way wherever it can"},
     {"threads", 't', "N", DG_OPT_INT, AT(threads), 0, 1024, "0", NULL, MACHINE,
      T | G | I | K | E | D | P | R | B | Q | C, SAVED,
      "0: OMP_NUM_THREADS, else every core; results do not depend on it"},

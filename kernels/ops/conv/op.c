@@ -59,14 +59,15 @@ static dg_err limits(const dg_op_values *v)
 #define FILTERED 0.7
 #define TRANSFORM 0.25
 
-/* Tiles of m x m outputs from (m+1)^2 products an input channel and phase, where direct sums need 4 m^2. */
+/* Tiles of m x m outputs from (m+r-1)^2 products an input channel and phase, where direct sums of r x r taps need
+ * r^2 m^2. */
 static double winograd_arithmetic(const dg_op *op)
 {
     const dg_conv_args *a = &op->u.conv;
     const bool dx = op->kind == DG_OP_conv_dx;
     const int high = dx ? dg_ceil_div(a->H, a->S) : a->Ho, wide = dx ? dg_ceil_div(a->W, a->S) : a->Wo;
-    const int side = high % 4 == 0 && wide % 4 == 0 ? 4 : 2;
-    const double points = (side + 1.0) * (side + 1.0),
+    const int taps = a->K / a->S, side = taps == 3 || (high % 4 == 0 && wide % 4 == 0) ? 4 : 2;
+    const double points = (side + taps - 1.0) * (side + taps - 1.0),
                  tiles = a->N * dg_ceil_divf(high, side) * dg_ceil_divf(wide, side), phases = (double)a->S * a->S;
     const double products = 2 * points * tiles * phases * a->Ci * a->Co;
     /* two axes, about two operations a point and axis; the phases of x are transformed one by one */

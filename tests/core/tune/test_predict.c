@@ -34,6 +34,10 @@ static void check_cpu(void)
     const double filtered = dg_predict_cpu(&op, 4e6, &m).arithmetic_us;
     DG_CHECKF(filtered > 0.4 * p.arithmetic_us && filtered < 0.8 * p.arithmetic_us, "%g beside %g us", filtered,
               p.arithmetic_us);
+    /* 36 products for 144, some transforms */
+    op.u.conv.K = 3, op.u.conv.S = 1, op.u.conv.Ho = op.u.conv.Wo = 32;
+    const double three = dg_predict_cpu(&op, 4e6, &m).arithmetic_us * 85e3 / dg_op_flops(&op);
+    DG_CHECKF(three > 0.3 && three < 0.55, "%g of direct", three);
     /* three channels fill three of sixteen lanes; as a gradient they are taken four phases together */
     dg_op thin = conv_op(DG_OP_conv_dx, 8, 32, 3, 64), wide = conv_op(DG_OP_conv_dx, 8, 32, 16, 64);
     const double each = dg_predict_cpu(&wide, 0, &m).arithmetic_us / dg_op_flops(&wide);

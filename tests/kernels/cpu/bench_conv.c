@@ -1,8 +1,11 @@
-/* Times the convolution kernels on W1's layers and prints what a training step costs; not run by make check.
+/* Times the convolution kernels on a network's layers and prints what a training step costs; not run by make check.
  *
  *     make build/tests/bench_conv && build/tests/bench_conv [-b batch] [-f filters] [-t threads] [-r repeats]
  *                                                          [-k "avx512 f32"] [-v variant] [-l layer] [-d dir] [-c]
+ *                                                          [-n gan|caltech|vgg16|resnet50|keras]
  *
+ * -n names the network: W1's GAN with -f filters, or the 3x3 layers of cnn-caltech, vgg16-cifar,
+ * resnet50 or cnn-mnist-keras, at stride 1.
  * Without -v each op runs as the plan would run it; where a named variant cannot, direct does.
  * -c takes processor time, which with -t 1 gives figures on a busy machine, too.
  *
@@ -19,8 +22,28 @@
 typedef struct {
     const char *name;
     int H, Ci, Co, K, S, P;
-    int times[3]; /* fwd, dx, dw of this geometry in one training step of D and G together */
+    int times[3]; /* fwd, dx, dw of this geometry in one training step, of D and G together */
 } layer;
+
+static const layer caltech[] = {{"C1.2", 224, 32, 32, 3, 1, 1, {1, 1, 1}},  {"C3.1", 112, 32, 64, 3, 1, 1, {1, 1, 1}},
+                                {"C3.2", 112, 64, 64, 3, 1, 1, {1, 1, 1}},  {"C5.1", 56, 64, 128, 3, 1, 1, {1, 1, 1}},
+                                {"C5.2", 56, 128, 128, 3, 1, 1, {1, 1, 1}}, {NULL}};
+static const layer vgg16[] = {{"f.3", 32, 64, 64, 3, 1, 1, {1, 1, 1}},
+                              {"f.7", 16, 64, 128, 3, 1, 1, {1, 1, 1}},
+                              {"f.10", 16, 128, 128, 3, 1, 1, {1, 1, 1}},
+                              {"f.14", 8, 128, 256, 3, 1, 1, {1, 1, 1}},
+                              {"f.17", 8, 256, 256, 3, 1, 1, {2, 2, 2}},
+                              {"f.24", 4, 256, 512, 3, 1, 1, {1, 1, 1}},
+                              {"f.27", 4, 512, 512, 3, 1, 1, {2, 2, 2}},
+                              {"f.34", 2, 512, 512, 3, 1, 1, {3, 3, 3}},
+                              {NULL}};
+
+static const layer resnet50[] = {{"56", 56, 64, 64, 3, 1, 1, {3, 3, 3}},
+                                 {"28", 28, 128, 128, 3, 1, 1, {3, 3, 3}},
+                                 {"14", 14, 256, 256, 3, 1, 1, {5, 5, 5}},
+                                 {"7", 7, 512, 512, 3, 1, 1, {2, 2, 2}},
+                                 {NULL}};
+static const layer keras[] = {{"C.2", 26, 32, 64, 3, 1, 0, {1, 1, 1}}, {NULL}};
 
 static clockid_t which_clock = CLOCK_MONOTONIC;
 
@@ -91,11 +114,11 @@ static void *memory(size_t bytes, unsigned size)
 int main(int argc, char **argv)
 {
     int batch = 64, f = 32, repeats = 15, opt;
-    const char *which = NULL, *only = NULL, *dir = NULL;
+    const char *which = NULL, *only = NULL, *dir = NULL, *network = "gan";
     dg_tune tune = {.why = "default"};
     const dg_variant *const direct = &dg_conv_variant_direct, *const winograd = &dg_conv_variant_winograd,
                             *const gemm = &dg_conv_variant_gemm, *asked = NULL;
-    while ((opt = getopt(argc, argv, "b:f:t:r:k:v:l:d:c")) != -1) {
+    while ((opt = getopt(argc, argv, "b:f:t:r:k:v:l:d:n:c")) != -1) {
         if (opt == 'b') batch = atoi(optarg);
         else if (opt == 'f') f = atoi(optarg);
         else if (opt == 't') omp_set_num_threads(atoi(optarg));
@@ -106,6 +129,7 @@ int main(int argc, char **argv)
         else if (opt == 'v')
             asked = !strcmp(optarg, direct->name) ? direct : !strcmp(optarg, gemm->name) ? gemm : winograd;
         else if (opt == 'l') only = optarg;
+        else if (opt == 'n') network = optarg;
         else return 2;
     }
     conv_kernels table[CONV_KERNELS], *k = NULL;
@@ -116,10 +140,14 @@ int main(int argc, char **argv)
         fprintf(stderr, "no such kernels here: %s\n", which ? which : "any");
         return 2;
     }
-    const layer layers[] = {
-        {"D1/G5", 64, 3, f, 4, 2, 1, {4, 2, 3}},         {"D2/G4", 32, f, 2 * f, 4, 2, 1, {4, 4, 3}},
-        {"D3/G3", 16, 2 * f, 4 * f, 4, 2, 1, {4, 4, 3}}, {"D4/G2", 8, 4 * f, 8 * f, 4, 2, 1, {4, 4, 3}},
-        {"D5", 4, 8 * f, 1, 4, 1, 0, {3, 3, 2}},         {"G1", 4, 8 * f, 100, 4, 1, 0, {0, 1, 1}},
+    const layer gan[] = {
+        {"D1/G5", 64, 3, f, 4, 2, 1, {4, 2, 3}},
+        {"D2/G4", 32, f, 2 * f, 4, 2, 1, {4, 4, 3}},
+        {"D3/G3", 16, 2 * f, 4 * f, 4, 2, 1, {4, 4, 3}},
+        {"D4/G2", 8, 4 * f, 8 * f, 4, 2, 1, {4, 4, 3}},
+        {"D5", 4, 8 * f, 1, 4, 1, 0, {3, 3, 2}},
+        {"G1", 4, 8 * f, 100, 4, 1, 0, {0, 1, 1}},
+        {NULL},
     };
     static const char *const direction[] = {"fwd", "dx", "dw"};
     static const dg_op_kind kinds[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};
@@ -127,8 +155,12 @@ int main(int argc, char **argv)
     printf("%s, variant %s, batch %d, %d threads, FMA peak of f32 %.0f GFLOP/s\n", k->name,
            asked ? asked->name : "by shape", batch, omp_get_max_threads(), peak);
     printf("layer  dir  variant  x/step   best ms  median ms   GFLOP/s  %% of peak  scratch MB\n");
-    for (size_t l = 0; l < sizeof layers / sizeof *layers; l++) {
-        const layer *y = &layers[l];
+    const layer *layers = !strcmp(network, "caltech")    ? caltech
+                          : !strcmp(network, "vgg16")    ? vgg16
+                          : !strcmp(network, "resnet50") ? resnet50
+                          : !strcmp(network, "keras")    ? keras
+                                                         : gan;
+    for (const layer *y = layers; y->name; y++) {
         if (only && strncmp(only, y->name, strlen(only)) != 0) continue;
         int Ho = (y->H + 2 * y->P - y->K) / y->S + 1;
         dg_conv_args a = {.N = batch,

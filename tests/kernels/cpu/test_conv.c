@@ -40,7 +40,11 @@ static const int shapes[][8] = {
     {3, 1, 29, 130, 1, 1, 1, 0},    {65, 1, 1, 1, 129, 1, 1, 0},  {3, 9, 11, 65, 257, 1, 1, 0},
     {65, 8, 9, 1, 3, 1, 1, 0},      {1, 65, 65, 17, 24, 1, 1, 0}, {9, 1, 1, 2049, 3, 1, 1, 0},
     {65, 13, 17, 5, 35, 1, 1, 0},   {7, 1, 1, 300, 40, 1, 1, 0},  {4, 5, 5, 16, 16, 5, 1, 0},
-    {2, 2, 2, 3, 8, 1, 1, 0},
+    {2, 2, 2, 3, 8, 1, 1, 0},       {7, 14, 13, 17, 33, 3, 1, 1}, {1, 26, 26, 32, 64, 3, 1, 0},
+    {3, 7, 7, 33, 16, 3, 1, 2},     {1, 29, 31, 16, 17, 3, 1, 1}, {33, 4, 4, 16, 33, 3, 1, 1},
+    {2, 5, 6, 130, 33, 3, 1, 1},    {1, 9, 10, 20, 145, 3, 1, 0}, {7, 16, 16, 16, 16, 3, 1, 1},
+    {5, 2, 3, 20, 300, 3, 1, 2},    {9, 31, 15, 18, 7, 3, 1, 1},  {1, 3, 66, 40, 24, 3, 1, 2},
+    {16, 3, 90, 145, 5, 3, 1, 1},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes, GUARD = 64, WINOGRAD = 4 * 4 };
 
@@ -255,6 +259,29 @@ static void flat(const conv_kernels *k)
         }
 }
 
+/* Filters of three taps: whatever their padding, as long as most of their tiles lies inside, and stride 1 alone. */
+static void choice_of_three(const conv_kernels *k)
+{
+    const dg_variant *direct = &dg_conv_variant_direct, *winograd = &dg_conv_variant_winograd,
+                     *fast = k->real == DG_F32 ? winograd : direct;
+    for (int P = 0; P <= 2; P++)
+        for (int d = 0; d < 3; d++) {
+            dg_conv_args a = {.N = 64, .H = 14, .W = 13, .Ci = 33, .Co = 47, .K = 3, .S = 1, .P = P};
+            a.Ho = a.H + 2 * P - 2, a.Wo = a.W + 2 * P - 2;
+            DG_CHECK(k->variant(kind_of[d], &a, NULL) == fast && k->variant(kind_of[d], &a, winograd) == winograd);
+            a.Co = 15;
+            DG_CHECK(k->variant(kind_of[d], &a, NULL) == direct && k->variant(kind_of[d], &a, winograd) == winograd);
+            a.Co = 47, a.H = a.W = a.Ho = a.Wo = 2;
+            DG_CHECK(k->variant(kind_of[d], &a, NULL) == (d == 2 ? fast : direct)); /* a quarter of a tile */
+            a.H = a.W = a.Ho = a.Wo = 5;
+            DG_CHECK(k->variant(kind_of[d], &a, NULL) == (d == 2 ? fast : direct));
+            a.H = a.Ho = 1;
+            DG_CHECK(k->variant(kind_of[d], &a, NULL) == direct);
+            a.H = a.W = 15, a.Ho = a.Wo = 7 + P, a.S = 2;
+            DG_CHECK(k->variant(kind_of[d], &a, NULL) == direct && !k->variant(kind_of[d], &a, winograd));
+        }
+}
+
 /* Which variant a shape gets: filtering for float, whole tiles and sums of 256 terms or more only, and a name that
  * cannot run is refused. */
 static void choice(const conv_kernels *k)
@@ -280,6 +307,7 @@ static void choice(const conv_kernels *k)
     a.S = 1, a.H = a.W = 4, a.Ho = a.Wo = 3;
     DG_CHECK(k->variant(DG_OP_conv_dw, &a, NULL) == direct);
     DG_CHECK(!k->variant(DG_OP_conv_dw, &a, winograd));
+    choice_of_three(k);
     flat(k);
 }
 

@@ -2,9 +2,21 @@
 #include "kernels/ops/conv/cpu/conv_internal.h"
 #include "kernels/ops/conv/variants.h"
 
+static bool filters(const dg_conv_args *a) { return a->K == 2 * a->S || (a->K == 3 && a->S == 1); }
+
+/* With two taps tiles must fit. With three, which save more, at most half of what they compute may hang over the edge;
+ * three quarters for the weight gradient, whose direct sums are slow on small maps. */
+static bool tiles_fit(dg_op_kind kind, const dg_conv_args *a, int H, int W)
+{
+    if (a->K == 2 * a->S) return H % 4 == 0 && W % 4 == 0;
+    const int64_t computed = (int64_t)dg_ceil_div(H, 4) * dg_ceil_div(W, 4) * 16, used = (int64_t)H * W;
+    return kind == DG_OP_conv_dw ? computed <= 4 * used : H >= 4 && W >= 4 && computed <= 2 * used;
+}
+
 /* Minimal filtering pays where its tiles fit the outputs and fill the registers. Its error in fp32, 4e-7 of the
- * result's size, is about that of a plain chain of 500 multiply-adds; much shorter sums are direct ones, so that a
- * narrow network is as exact as with a library. Doubles keep the direct sum: they are asked for to compare numbers. */
+ * result's size (5e-7 with three taps), is about that of a plain chain of 500 multiply-adds; much shorter sums are
+ * direct ones, so that a narrow network is as exact as with a library. Doubles keep the direct sum: they are asked for
+ * to compare numbers. */
 static bool suits_winograd(dg_op_kind kind, const dg_conv_args *a)
 {
     int H = kind == DG_OP_conv_dx ? dg_ceil_div(a->H, a->S) : a->Ho;
@@ -13,7 +25,7 @@ static bool suits_winograd(dg_op_kind kind, const dg_conv_args *a)
     const int64_t terms = kind == DG_OP_conv_dw   ? (int64_t)a->N * a->Ho * a->Wo
                           : kind == DG_OP_conv_dx ? taps / (a->S * a->S) * a->Co
                                                   : taps * a->Ci;
-    return DG_FP == 32 && a->Ci >= 16 && a->Co >= 16 && terms >= 256 && H % 4 == 0 && W % 4 == 0;
+    return DG_FP == 32 && a->Ci >= 16 && a->Co >= 16 && terms >= 256 && tiles_fit(kind, a, H, W);
 }
 
 /* A map of 4x4 is where GANs begin and end, whose checkpoints stay the same: their sums are direct ones. */
@@ -23,9 +35,9 @@ const dg_variant *DG_CPU(dg_cpu_conv_variant)(dg_op_kind kind, const dg_conv_arg
 {
     const dg_variant *direct = &dg_conv_variant_direct, *winograd = &dg_conv_variant_winograd,
                      *gemm = &dg_conv_variant_gemm;
-    const bool filters = a->K == 2 * a->S, flat = DG_CPU(dg_conv_gemm_takes)(a);
-    if (!asked) return flat && suits_gemm(a) ? gemm : filters && suits_winograd(kind, a) ? winograd : direct;
-    return asked == direct || (filters && asked == winograd) || (flat && asked == gemm) ? asked : NULL;
+    const bool flat = DG_CPU(dg_conv_gemm_takes)(a);
+    if (!asked) return flat && suits_gemm(a) ? gemm : filters(a) && suits_winograd(kind, a) ? winograd : direct;
+    return asked == direct || (filters(a) && asked == winograd) || (flat && asked == gemm) ? asked : NULL;
 }
 
 /* What was asked for, where that variant takes the shape; else direct, which takes every shape. */

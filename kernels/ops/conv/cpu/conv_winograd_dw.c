@@ -1,12 +1,13 @@
-/* Weight gradient of convolutions with K = 2S by minimal filtering (conv_winograd.h).
+/* Weight gradient of convolutions with K = 2S, or K = 3 and S = 1, by minimal filtering (conv_winograd.h).
  *
- *     V[phase][frequency][tile][NR]   x transformed: one block of input channels, S phases of one row
- *     Z[frequency][tile][channel]     y transformed: a chunk of output channels
- *     M[frequency][DG_MR][NR]         their products, summed over the tiles of a piece, for one tile of w
+ *     V[phase][frequency][tile][channel]   x transformed: one block of input channels, S phases of one row
+ *     Z[frequency][tile][channel]          y transformed: a chunk of output channels
  *
- * M stays in L1 and goes straight back to 2 x 2 taps, which are added to a copy of w. Work is split by blocks of
- * input channels, rows of phases and slices of the list of pieces (a few images, or a band of one); each slice
- * has its own copy, added in order at the end. Their number depends on shapes alone. */
+ * Their products are summed over the tiles of a piece. With two taps, M[frequency][DG_MR][NR] of one tile of w stays
+ * in L1 and goes straight back to 2 x 2 taps, which are added to a copy of w. With three there is one phase to pay for
+ * the transforms: blocks are wide, and a copy holds sums of frequencies, which go back to taps once, at the end.
+ * Work is split by blocks of input channels, rows of phases and slices of the list of pieces (a few images, or a band
+ * of one); each slice has its own copy, added in order at the end. Their number depends on shapes alone. */
 #include "kernels/ops/conv/cpu/conv_winograd.h"
 
 #include <omp.h>
@@ -15,33 +16,52 @@
 enum {
     TILES = 64 * 25,             /* tiles of a piece times frequencies: V and Z of a piece share L2 */
     UNITS = 16,                  /* pieces of work, if there are enough pieces */
+    WIDE = 128,                  /* three taps: most input channels of a block, */
+    CHAIN = 32,                  /* most tiles in one chain of a sum, */
+    COPIES_BYTES = 64 << 20,     /* most bytes of all copies, if there is more than one */
     CHUNK = DG_MR == 6 ? 72 : 64 /* output channels in Z: whole tiles and whole vectors */
 };
 _Static_assert(CHUNK % DG_MR == 0 && CHUNK % DG_LANES == 0, "tiles and vectors must divide a chunk");
 
 DG_MICRO(micro2, DG_MR, 2, ak, 2 * DG_LANES)
 DG_MICRO(micro1, DG_MR, 1, ak, DG_LANES)
+DG_MICRO(wide2, DG_MR, 2, ak, bk)
+DG_MICRO(wide1, DG_MR, 1, ak, bk)
 
 typedef struct {
     const dg_conv_args *a;
-    int m, points;
-    int NR, ci_blocks, chunk, chunks; /* input channels a block; output channels a chunk */
-    int down, across;                 /* tiles of an image */
-    int images, rows, groups, bands;  /* of a piece; pieces */
+    int n, m, points, taps;          /* of an axis: points, outputs of a tile; n * n; of an axis of a filter */
+    int rows_of_w;                   /* Co in whole micro tiles */
+    int NR, wide, blocks;            /* input channels: of a micro tile, of a block; blocks */
+    int chunk, chunks;               /* output channels a chunk */
+    int down, across;                /* tiles of an image */
+    int images, rows, groups, bands; /* of a piece; pieces */
     int slices, units, team;
-    size_t v_step, z_step, ldz; /* reals between frequencies of V and Z, between tiles of Z */
-    size_t ldw, copy_count;     /* reals between taps of a copy of w, of one copy */
+    size_t v_step, z_step, ldv, ldz; /* reals between frequencies of V and Z, between their tiles */
+    size_t ldw, copy_count;          /* reals between taps of a copy of w, of one copy */
     real *zeros, *copies;
 } job;
 
+/* Three taps: slices as far as their copies are not too large, else blocks, wide ones, as each transforms all of y. */
+static void plan_frequencies(job *j, int pieces)
+{
+    const int tiles = dg_ceil_div(j->a->Ci, j->NR);
+    const size_t copy = (size_t)j->points * (size_t)j->rows_of_w * (size_t)(tiles * j->NR) * sizeof(real);
+    j->slices = dg_max(1, dg_min(dg_min(UNITS, pieces), (int)(COPIES_BYTES / copy)));
+    j->wide = dg_max(1, dg_min(WIDE / j->NR, tiles / dg_ceil_div(UNITS, j->slices))) * j->NR;
+    j->blocks = dg_ceil_div(tiles * j->NR, j->wide);
+}
+
 static job plan(const dg_conv_args *a)
 {
-    job j = {.a = a, .m = dg_winograd_tile(a->Ho, a->Wo)};
-    j.points = (j.m + 1) * (j.m + 1);
+    job j = {.a = a, .taps = a->K / a->S};
+    j.n = dg_winograd_points(j.taps, a->Ho, a->Wo);
+    j.m = DG_TILE_OF(j.n);
+    j.points = j.n * j.n;
     j.NR = a->Ci <= DG_LANES ? DG_LANES : 2 * DG_LANES;
-    j.ci_blocks = dg_ceil_div(a->Ci, j.NR);
     j.chunk = dg_min(CHUNK, dg_ceil_div(a->Co, DG_LANES) * DG_LANES);
     j.chunks = dg_ceil_div(a->Co, j.chunk);
+    j.rows_of_w = dg_ceil_div(a->Co, DG_MR) * DG_MR;
     j.down = dg_ceil_div(a->Ho, j.m);
     j.across = dg_ceil_div(a->Wo, j.m);
     int tiles = TILES / j.points;
@@ -49,15 +69,23 @@ static job plan(const dg_conv_args *a)
     j.bands = dg_ceil_div(j.down, j.rows);
     j.images = dg_max(1, dg_min(a->N, tiles / (j.across * j.rows)));
     j.groups = dg_ceil_div(a->N, j.images);
+    if (j.taps == 3) {
+        plan_frequencies(&j, j.groups * j.bands);
+    } else {
+        j.wide = j.NR;
+        j.blocks = dg_ceil_div(a->Ci, j.NR);
+        j.slices = dg_max(1, dg_min(dg_ceil_div(UNITS, j.blocks * a->S), j.groups * j.bands));
+    }
     size_t room = (size_t)j.images * (size_t)j.rows * (size_t)j.across;
     j.ldz = dg_odd_lines((size_t)j.chunk + DG_MR);
+    j.ldv = j.wide == j.NR ? (size_t)j.NR : dg_odd_lines((size_t)j.wide);
     j.z_step = dg_odd_lines(room * j.ldz);
-    j.v_step = dg_odd_lines(room * (size_t)j.NR);
-    j.slices = dg_max(1, dg_min(dg_ceil_div(UNITS, j.ci_blocks * a->S), j.groups * j.bands));
-    j.units = j.slices * j.ci_blocks * a->S;
+    j.v_step = dg_odd_lines(room * j.ldv);
+    j.units = j.slices * j.blocks * a->S;
     j.team = dg_min(j.units, DG_TEAM);
-    j.ldw = (size_t)j.ci_blocks * (size_t)j.NR;
-    j.copy_count = (size_t)a->Co * 4 * (size_t)(a->S * a->S) * j.ldw;
+    j.ldw = (size_t)j.blocks * (size_t)j.wide;
+    j.copy_count = (j.taps == 3 ? (size_t)j.points * (size_t)j.rows_of_w : (size_t)a->Co * 4 * (size_t)(a->S * a->S)) *
+                   j.ldw;
     return j;
 }
 
@@ -73,44 +101,43 @@ static piece piece_of(const job *j, int p)
     return c;
 }
 
-static __attribute__((noinline)) void input4(const real *const *from, int channels, real *to, size_t step)
-{
-    for (ptrdiff_t c = 0; c < channels; c += DG_LANES) dg_transform_input(4, from, c, to + c, step);
-}
-
-static __attribute__((noinline)) void input2(const real *const *from, int channels, real *to, size_t step)
-{
-    for (ptrdiff_t c = 0; c < channels; c += DG_LANES) dg_transform_input(2, from, c, to + c, step);
-}
+#define INPUT(n)                                                                                                 \
+    static __attribute__((noinline)) void input##n(const real *const *from, int channels, real *to, size_t step) \
+    {                                                                                                            \
+        for (ptrdiff_t c = 0; c < channels; c += DG_LANES) dg_transform_input(n, from, c, to + c, step);         \
+    }
+INPUT(3)
+INPUT(5)
+INPUT(6)
 
 /* m x m outputs at channels c.. to all frequencies. */
-DG_INLINE void transform_back(const int m, const real *const *from, ptrdiff_t c, real *to, size_t step)
+DG_INLINE void transform_back(const int n, const real *const *from, ptrdiff_t c, real *to, size_t step)
 {
+    const int m = DG_TILE_OF(n);
     dg_vec t[4][DG_POINTS];
     DG_UNROLL for (int i = 0; i < m; i++)
     {
         dg_vec y[4];
         DG_UNROLL for (int k = 0; k < m; k++) y[k] = *(const dg_vec *)(from[i * m + k] + c);
-        dg_wide_outputs_back(m, y, t[i]);
+        dg_wide_outputs_back(n, y, t[i]);
     }
-    DG_UNROLL for (int s = 0; s <= m; s++)
+    DG_UNROLL for (int s = 0; s < n; s++)
     {
         dg_vec y[4], z[DG_POINTS];
         DG_UNROLL for (int i = 0; i < m; i++) y[i] = t[i][s];
-        dg_wide_outputs_back(m, y, z);
-        DG_UNROLL for (int r = 0; r <= m; r++) * (dg_vec *)(to + (size_t)(r * (m + 1) + s) * step) = z[r];
+        dg_wide_outputs_back(n, y, z);
+        DG_UNROLL for (int r = 0; r < n; r++) * (dg_vec *)(to + (size_t)(r * n + s) * step) = z[r];
     }
 }
 
-static __attribute__((noinline)) void back4(const real *const *from, int channels, real *to, size_t step)
-{
-    for (ptrdiff_t c = 0; c < channels; c += DG_LANES) transform_back(4, from, c, to + c, step);
-}
-
-static __attribute__((noinline)) void back2(const real *const *from, int channels, real *to, size_t step)
-{
-    for (ptrdiff_t c = 0; c < channels; c += DG_LANES) transform_back(2, from, c, to + c, step);
-}
+#define BACK(n)                                                                                                 \
+    static __attribute__((noinline)) void back##n(const real *const *from, int channels, real *to, size_t step) \
+    {                                                                                                           \
+        for (ptrdiff_t c = 0; c < channels; c += DG_LANES) transform_back(n, from, c, to + c, step);            \
+    }
+BACK(3)
+BACK(5)
+BACK(6)
 
 /* Transform `channels` channels behind the n pointers; the last, partial vector goes through a copy. */
 static void whole_and_rest(void (*transform)(const real *const *, int, real *, size_t), const real **from, int n,
@@ -131,14 +158,14 @@ static void whole_and_rest(void (*transform)(const real *const *, int, real *, s
 static void transform_x(const job *j, const piece *p, real *V, int block, int py)
 {
     const dg_conv_args *a = j->a;
-    int n = j->m + 1, c0 = block * j->NR;
+    int n = j->n, c0 = block * j->wide;
     ptrdiff_t size = (ptrdiff_t)a->H * a->W * a->Ci, share = size / (j->down * j->across + 1);
     const real *end = (const real *)a->x + a->N * size;
     for (int i = p->n0; i < p->n0 + p->images; i++) {
         const real *image = (const real *)a->x + i * size;
-        for (int t = 0; t < p->rows * j->across; t++, V += j->NR) {
+        for (int t = 0; t < p->rows * j->across; t++, V += j->ldv) {
             int ty = p->row0 + t / j->across, tx = t % j->across, y0 = ty * j->m * a->S + py - a->P;
-            if (j->ci_blocks == 1) dg_fetch(image + (ptrdiff_t)((ty + 1) * j->across + tx) * share, share, end);
+            if (j->blocks == 1) dg_fetch(image + (ptrdiff_t)((ty + 1) * j->across + tx) * share, share, end);
             for (int px = 0; px < a->S; px++) {
                 int x0 = tx * j->m * a->S + px - a->P;
                 const real *from[DG_POINTS * DG_POINTS];
@@ -148,8 +175,11 @@ static void transform_x(const job *j, const piece *p, real *V, int block, int py
                         bool in = iy >= 0 && iy < a->H && ix >= 0 && ix < a->W;
                         from[r * n + s] = in ? image + ((ptrdiff_t)iy * a->W + ix) * a->Ci + c0 : j->zeros;
                     }
-                whole_and_rest(j->m == 4 ? input4 : input2, from, n * n, dg_min(j->NR, a->Ci - c0),
-                               V + (size_t)(px * j->points) * j->v_step, j->v_step);
+                whole_and_rest(n == 6   ? input6
+                               : n == 5 ? input5
+                                        : input3,
+                               from, n * n, dg_min(j->wide, a->Ci - c0), V + (size_t)(px * j->points) * j->v_step,
+                               j->v_step);
             }
         }
     }
@@ -172,25 +202,27 @@ static void transform_y(const job *j, const piece *p, real *Z, int chunk)
                     bool in = y0 + r < a->Ho && x0 + s < a->Wo;
                     from[r * m + s] = in ? image + ((ptrdiff_t)(y0 + r) * a->Wo + x0 + s) * a->Co : j->zeros;
                 }
-            whole_and_rest(m == 4 ? back4 : back2, from, m * m, dg_min(j->chunk, a->Co - c0), Z, j->z_step);
+            whole_and_rest(j->n == 6   ? back6
+                           : j->n == 5 ? back5
+                                       : back3,
+                           from, m * m, dg_min(j->chunk, a->Co - c0), Z, j->z_step);
         }
     }
 }
 
-/* All frequencies of one vector to 2 x 2 taps: g[p * 2 + q]. */
-DG_INLINE void transform_taps(const int m, const real *M, ptrdiff_t step, dg_vec g[4])
+/* All frequencies of one vector to r x r taps: g[p * r + q]. */
+DG_INLINE void transform_taps(const int n, const real *M, size_t step, dg_vec *g)
 {
-    dg_vec t[2][DG_POINTS];
-    DG_UNROLL for (int s = 0; s <= m; s++)
+    const int r = DG_TAPS_OF(n);
+    dg_vec t[DG_TAPS][DG_POINTS];
+    DG_UNROLL for (int s = 0; s < n; s++)
     {
-        dg_vec u[DG_POINTS], two[2];
-        DG_UNROLL for (int r = 0; r <= m; r++) u[r] = *(const dg_vec *)(M + (r * (m + 1) + s) * step);
-        dg_wide_taps_back(m, u, two);
-        t[0][s] = two[0];
-        t[1][s] = two[1];
+        dg_vec u[DG_POINTS], column[DG_TAPS];
+        DG_UNROLL for (int i = 0; i < n; i++) u[i] = *(const dg_vec *)(M + (size_t)(i * n + s) * step);
+        dg_wide_taps_back(n, u, column);
+        DG_UNROLL for (int p = 0; p < r; p++) t[p][s] = column[p];
     }
-    dg_wide_taps_back(m, t[0], g);
-    dg_wide_taps_back(m, t[1], g + 2);
+    DG_UNROLL for (int p = 0; p < r; p++) dg_wide_taps_back(n, t[p], g + p * r);
 }
 
 enum { M_STEP = DG_MR * 2 * DG_LANES + 64 / (int)sizeof(real) };
@@ -203,8 +235,8 @@ static __attribute__((noinline)) void add_taps(const job *j, const real *M, real
     for (int i = 0; i < rows; i++)
         for (int c = 0; c < j->NR; c += DG_LANES) {
             dg_vec g[4];
-            if (j->m == 4) transform_taps(4, M + i * j->NR + c, M_STEP, g);
-            else transform_taps(2, M + i * j->NR + c, M_STEP, g);
+            if (j->n == 5) transform_taps(5, M + i * j->NR + c, M_STEP, g);
+            else transform_taps(3, M + i * j->NR + c, M_STEP, g);
             for (int t = 0; t < 4; t++) {
                 size_t tap = (size_t)((t / 2 * S + py) * K + t % 2 * S + px);
                 dg_vec *to = (dg_vec *)(copy + ((size_t)i * (size_t)(K * K) + tap) * j->ldw + c);
@@ -214,46 +246,93 @@ static __attribute__((noinline)) void add_taps(const job *j, const real *M, real
         }
 }
 
+/* Two taps: a piece's products of one chunk, back to taps. */
+static void add_piece_to_taps(const job *j, const real *V, const real *Z, real *copy, int tiles, int chunk, int py,
+                              int add)
+{
+    const dg_conv_args *a = j->a;
+    dg_micro *micro = j->NR == DG_LANES ? micro1 : micro2;
+    int channels = dg_min(j->chunk, a->Co - chunk * j->chunk);
+    real M[25 * M_STEP];
+    for (int px = 0; px < a->S; px++)
+        for (int c = 0; c < channels; c += DG_MR) {
+            for (int f = 0; f < j->points; f++) {
+                const real *v = V + (size_t)(px * j->points + f) * j->v_step;
+                dg_span run = {Z + (size_t)f * j->z_step + c, v, tiles};
+                micro(&run, 1, M + f * M_STEP, j->NR, 0, (ptrdiff_t)j->ldz, j->NR);
+            }
+            size_t co = (size_t)(chunk * j->chunk + c);
+            add_taps(j, M, copy + co * 4 * (size_t)(a->S * a->S) * j->ldw, dg_min(DG_MR, channels - c), py, px, add);
+        }
+}
+
+/* Three taps: copy[frequency][co][ci..] = or += a piece's products of one chunk, in chains of at most CHAIN tiles. */
+static void add_piece(const job *j, const real *V, const real *Z, real *copy, int tiles, int block, int chunk, int add)
+{
+    dg_micro *micro = j->NR == DG_LANES ? wide1 : wide2;
+    const int wide = dg_min(j->wide, j->a->Ci - block * j->wide);
+    const int channels = dg_min(j->chunk, j->a->Co - chunk * j->chunk),
+              chain = dg_ceil_div(tiles, dg_ceil_div(tiles, CHAIN));
+    for (int f = 0; f < j->points; f++, V += j->v_step, Z += j->z_step)
+        for (int c = 0; c < channels; c += DG_MR) {
+            real *to = copy + (size_t)(f * j->rows_of_w + chunk * j->chunk + c) * j->ldw;
+            for (int b = 0; b < wide; b += j->NR)
+                for (int t = 0; t < tiles; t += chain) {
+                    dg_span run = {Z + (size_t)t * j->ldz + c, V + (size_t)t * j->ldv + b, dg_min(chain, tiles - t)};
+                    micro(&run, 1, to + b, (ptrdiff_t)j->ldw, add || t, (ptrdiff_t)j->ldz, (ptrdiff_t)j->ldv);
+                }
+        }
+}
+
 /* One slice, block of input channels and row of phases. */
 static void unit(const job *j, real *V, real *Z, int u)
 {
     const dg_conv_args *a = j->a;
-    int py = u % a->S, block = u / a->S % j->ci_blocks, slice = u / a->S / j->ci_blocks;
+    int py = u % a->S, block = u / a->S % j->blocks, slice = u / a->S / j->blocks;
     int pieces = j->groups * j->bands;
     int p0 = (int)((long)pieces * slice / j->slices), p1 = (int)((long)pieces * (slice + 1) / j->slices);
-    real *copy = j->copies + (size_t)slice * j->copy_count + (size_t)block * (size_t)j->NR;
-    real M[DG_POINTS * DG_POINTS * M_STEP];
-    dg_micro *micro = j->NR == DG_LANES ? micro1 : micro2;
+    real *copy = j->copies + (size_t)slice * j->copy_count + (size_t)block * (size_t)j->wide;
     for (int i = p0; i < p1; i++) {
         piece p = piece_of(j, i);
         int tiles = p.images * p.rows * j->across;
         transform_x(j, &p, V, block, py);
         for (int chunk = 0; chunk < j->chunks; chunk++) {
             transform_y(j, &p, Z, chunk);
-            int channels = dg_min(j->chunk, a->Co - chunk * j->chunk);
-            for (int px = 0; px < a->S; px++)
-                for (int c = 0; c < channels; c += DG_MR) {
-                    for (int f = 0; f < j->points; f++) {
-                        const real *v = V + (size_t)(px * j->points + f) * j->v_step;
-                        dg_span run = {Z + (size_t)f * j->z_step + c, v, tiles};
-                        micro(&run, 1, M + f * M_STEP, j->NR, 0, (ptrdiff_t)j->ldz, 0);
-                    }
-                    size_t co = (size_t)(chunk * j->chunk + c);
-                    add_taps(j, M, copy + co * 4 * (size_t)(a->S * a->S) * j->ldw, dg_min(DG_MR, channels - c), py, px,
-                             i > p0);
-                }
+            if (j->taps == 3) add_piece(j, V, Z, copy, tiles, block, chunk, i > p0);
+            else add_piece_to_taps(j, V, Z, copy, tiles, chunk, py, i > p0);
         }
     }
 }
 
-/* w of one output channel: the slices' copies added in order. */
-static void finish(const job *j, int co)
+/* The slices' copies added in order, `count` reals. */
+static void add_slices(const job *j, real *sum, size_t count)
+{
+    for (int s = 1; s < j->slices; s++)
+        for (size_t i = 0; i < count; i++) sum[i] += sum[(size_t)s * j->copy_count + i];
+}
+
+/* w of one output channel, from frequencies. */
+static void finish_frequencies(const job *j, int co)
+{
+    const dg_conv_args *a = j->a;
+    const size_t step = (size_t)j->rows_of_w * j->ldw;
+    real *w = (real *)a->w + (size_t)co * 9 * (size_t)a->Ci, *sum = j->copies + (size_t)co * j->ldw;
+    for (int f = 0; f < j->points; f++) add_slices(j, sum + (size_t)f * step, j->ldw);
+    for (int c = 0; c < a->Ci; c += DG_LANES) {
+        dg_vec g[DG_TAPS * DG_TAPS];
+        transform_taps(6, sum + c, step, g);
+        for (int t = 0; t < 9; t++)
+            memcpy(w + (ptrdiff_t)t * a->Ci + c, &g[t], (size_t)dg_min(DG_LANES, a->Ci - c) * sizeof(real));
+    }
+}
+
+/* w of one output channel, from taps. */
+static void finish_taps(const job *j, int co)
 {
     const dg_conv_args *a = j->a;
     size_t taps = 4 * (size_t)(a->S * a->S), row = taps * j->ldw;
     real *w = (real *)a->w + (size_t)co * taps * (size_t)a->Ci, *sum = j->copies + (size_t)co * row;
-    for (int s = 1; s < j->slices; s++)
-        for (size_t i = 0; i < row; i++) sum[i] += sum[(size_t)s * j->copy_count + i];
+    add_slices(j, sum, row);
     for (size_t t = 0; t < taps; t++) memcpy(w + t * (size_t)a->Ci, sum + t * j->ldw, (size_t)a->Ci * sizeof(real));
 }
 
@@ -261,7 +340,7 @@ static size_t carve(job *j, void *scratch, real **V, real **Z)
 {
     dg_carver c = {(uintptr_t)scratch, 0};
     size_t points = (size_t)j->points, team = (size_t)j->team;
-    j->zeros = dg_carve(&c, (size_t)dg_max(j->NR, j->chunk) * sizeof(real));
+    j->zeros = dg_carve(&c, (size_t)dg_max(j->wide, j->chunk) * sizeof(real));
     j->copies = dg_carve(&c, (size_t)j->slices * j->copy_count * sizeof(real));
     *V = dg_carve(&c, (size_t)j->a->S * points * j->v_step * team * sizeof(real));
     *Z = dg_carve(&c, (points * j->z_step * team + DG_MR) * sizeof(real));
@@ -280,7 +359,7 @@ void DG_CPU(dg_conv_winograd_dw)(const dg_conv_args *a)
     job j = plan(a);
     real *Vs, *Zs;
     carve(&j, a->scratch, &Vs, &Zs);
-    memset(j.zeros, 0, (size_t)dg_max(j.NR, j.chunk) * sizeof(real));
+    memset(j.zeros, 0, (size_t)dg_max(j.wide, j.chunk) * sizeof(real));
 #pragma omp parallel num_threads(dg_conv_team(a, j.team))
     {
         size_t t = (size_t)omp_get_thread_num(), points = (size_t)j.points;
@@ -288,6 +367,6 @@ void DG_CPU(dg_conv_winograd_dw)(const dg_conv_args *a)
         for (int u = 0; u < j.units; u++)
             unit(&j, Vs + t * (size_t)a->S * points * j.v_step, Zs + t * points * j.z_step, u);
 #pragma omp for schedule(static)
-        for (int co = 0; co < a->Co; co++) finish(&j, co);
+        for (int co = 0; co < a->Co; co++) (j.taps == 3 ? finish_frequencies : finish_taps)(&j, co);
     }
 }

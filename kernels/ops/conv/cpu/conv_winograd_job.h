@@ -13,22 +13,29 @@ typedef struct {
     real *out, *zeros;
     int N, Hi, Wi, Ci, Ho, Wo, Co, S, P;
     bool adjoint;
-    int m, points;        /* tile of outputs, (m+1)^2 */
+    int n, m, points;     /* of an axis: points, outputs of a tile; n * n */
+    int taps;             /* of an axis of a filter */
     int segments, phases; /* phases of the input, of the output */
     int ci;               /* Ci in whole vectors */
     int terms;            /* segments * ci */
     int NR, blocks;
     bool few;          /* tiles: the second order */
-    int images, rows;  /* of a piece: images, rows of tiles */
-    int groups, bands; /* pieces */
+    int tiles, pieces; /* tiles of a piece, a multiple of DG_MR; pieces */
     int room;          /* tiles in V, whole groups of DG_MR */
     int team;
     size_t lda, u_step, v_step, m_step; /* reals between tiles of V; between frequencies */
     size_t u_count, v_count, m_count;   /* reals of U of one block and phase, of V of one phase, of M */
 } dg_winograd_job;
 
+/* Tiles of an image, for the outputs of one phase. */
 typedef struct {
-    int n0, images, row0, rows; /* images and rows of tiles */
+    dg_winograd_axis y, x;
+    int tiles;
+} dg_winograd_grid;
+
+/* Tiles of a phase: images one after another, rows of tiles one after another. */
+typedef struct {
+    int first, count;
 } dg_winograd_piece;
 
 /* Axis of output phase p (backward) or input phase p (forward). */
@@ -37,7 +44,16 @@ static inline dg_winograd_axis dg_winograd_make_axis(const dg_winograd_job *j, i
     if (!j->adjoint) return (dg_winograd_axis){p - j->P, j->S, 0, 1, dg_ceil_div(outputs, j->m)};
     int first = dg_ceil_div(dg_max(j->P - p, 0), j->S), end = (outputs - 1 + j->P - p) / j->S + 1;
     if (outputs - 1 + j->P - p < 0) end = first;
-    return (dg_winograd_axis){first - 1, 1, j->S * first + p - j->P, j->S, dg_ceil_div(dg_max(end - first, 0), j->m)};
+    return (dg_winograd_axis){first + 1 - j->taps, 1, j->S * first + p - j->P, j->S,
+                              dg_ceil_div(dg_max(end - first, 0), j->m)};
+}
+
+static inline dg_winograd_grid dg_winograd_make_grid(const dg_winograd_job *j, int phase)
+{
+    dg_winograd_grid g = {.y = dg_winograd_make_axis(j, j->adjoint ? phase / j->S : 0, j->Ho),
+                          .x = dg_winograd_make_axis(j, j->adjoint ? phase % j->S : 0, j->Wo)};
+    g.tiles = g.y.tiles * g.x.tiles;
+    return g;
 }
 
 /* U of one phase and block (conv_winograd_weights.c). */

@@ -3,24 +3,31 @@
 
 typedef dg_winograd_job job;
 
-/* The 2 x 2 taps g of DG_SQUARE channels to all frequencies: to[f * step]. */
-DG_INLINE void transform_taps(const int m, const dg_square_row g[4], real *to, size_t step)
+/* The r x r taps g of DG_SQUARE channels to all frequencies: to[f * step]. */
+DG_INLINE void transform_taps(const int n, const dg_square_row *g, real *to, size_t step)
 {
-    dg_square_row column[2][DG_POINTS];
-    dg_slim_taps(m, g[0], g[2], column[0]);
-    dg_slim_taps(m, g[1], g[3], column[1]);
-    DG_UNROLL for (int r = 0; r <= m; r++)
+    const int r = DG_TAPS_OF(n);
+    dg_square_row column[DG_POINTS][DG_TAPS];
+    DG_UNROLL for (int q = 0; q < r; q++)
+    {
+        dg_square_row tap[DG_TAPS], u[DG_POINTS];
+        DG_UNROLL for (int p = 0; p < r; p++) tap[p] = g[p * r + q];
+        dg_slim_taps(n, tap, u);
+        DG_UNROLL for (int i = 0; i < n; i++) column[i][q] = u[i];
+    }
+    DG_UNROLL for (int i = 0; i < n; i++)
     {
         dg_square_row u[DG_POINTS];
-        dg_slim_taps(m, column[0][r], column[1][r], u);
-        DG_UNROLL for (int s = 0; s <= m; s++) * (dg_square_row *)(to + (size_t)(r * (m + 1) + s) * step) = u[s];
+        dg_slim_taps(n, column[i], u);
+        DG_UNROLL for (int s = 0; s < n; s++) * (dg_square_row *)(to + (size_t)(i * n + s) * step) = u[s];
     }
 }
 
-static void taps(const job *j, const dg_square_row g[4], real *to, size_t step)
+static void taps(const job *j, const dg_square_row *g, real *to, size_t step)
 {
-    if (j->m == 4) transform_taps(4, g, to, step);
-    else transform_taps(2, g, to, step);
+    if (j->n == 6) transform_taps(6, g, to, step);
+    else if (j->n == 5) transform_taps(5, g, to, step);
+    else transform_taps(3, g, to, step);
 }
 
 static dg_square_row load_some(const real *from, int n)
@@ -34,22 +41,23 @@ static dg_square_row load_some(const real *from, int n)
 /* Forward: U of DG_SQUARE output channels co0.. and one input phase; vectors of w run over ci, those of U over co. */
 static void weights_forward(const job *j, real *panel, int co0, int py, int px)
 {
-    int K = 2 * j->S, n = dg_min(DG_SQUARE, j->Co - co0);
+    int r = j->taps, K = r * j->S, n = dg_min(DG_SQUARE, j->Co - co0);
     for (int c0 = 0; c0 < j->ci; c0 += DG_SQUARE) {
-        dg_square_row all[4][DG_SQUARE];
-        for (int t = 0; t < 4; t++) {
+        dg_square_row all[DG_TAPS * DG_TAPS][DG_SQUARE];
+        for (int t = 0; t < r * r; t++) {
             for (int i = 0; i < DG_SQUARE; i++) {
                 if (i >= n) {
                     all[t][i] = (dg_square_row){0};
                     continue;
                 }
-                ptrdiff_t tap = (ptrdiff_t)(t / 2 * j->S + py) * K + t % 2 * j->S + px;
+                ptrdiff_t tap = (ptrdiff_t)(t / r * j->S + py) * K + t % r * j->S + px;
                 all[t][i] = load_some(j->w + ((ptrdiff_t)(co0 + i) * K * K + tap) * j->Ci + c0, j->Ci - c0);
             }
             dg_transpose(all[t]);
         }
         for (int k = 0; k < DG_SQUARE; k++) {
-            dg_square_row g[4] = {all[0][k], all[1][k], all[2][k], all[3][k]};
+            dg_square_row g[DG_TAPS * DG_TAPS];
+            for (int t = 0; t < r * r; t++) g[t] = all[t][k];
             size_t term = (size_t)((py * j->S + px) * j->ci + c0 + k);
             taps(j, g, panel + term * (size_t)j->NR + co0 % j->NR, j->u_step);
         }
@@ -59,13 +67,13 @@ static void weights_forward(const job *j, real *panel, int co0, int py, int px)
 /* Backward: U of one output phase and block; taps in falling order, vectors over the channels of x. */
 static void weights_backward(const job *j, real *panel, int block, int py, int px)
 {
-    int K = 2 * j->S;
+    int r = j->taps, K = r * j->S;
     for (int c = 0; c < j->ci; c++) {
         for (int i = 0; i < j->NR; i += DG_SQUARE) {
             int n0 = block * j->NR + i;
-            dg_square_row g[4];
-            for (int t = 0; t < 4; t++) {
-                ptrdiff_t tap = (ptrdiff_t)((1 - t / 2) * j->S + py) * K + (1 - t % 2) * j->S + px;
+            dg_square_row g[DG_TAPS * DG_TAPS];
+            for (int t = 0; t < r * r; t++) {
+                ptrdiff_t tap = (ptrdiff_t)((r - 1 - t / r) * j->S + py) * K + (r - 1 - t % r) * j->S + px;
                 int n = c < j->Ci ? j->Co - n0 : 0;
                 g[t] = n > 0 ? load_some(j->w + ((ptrdiff_t)c * K * K + tap) * j->Co + n0, n) : (dg_square_row){0};
             }
