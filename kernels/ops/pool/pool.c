@@ -1,8 +1,15 @@
-/* Max and mean pooling and their gradients: a pixel of the result at a time, its channels side by side. */
+/* Max and mean pooling and their gradients: pixels of the result with their channels side by side. */
 #include <stdbool.h>
 #include <string.h>
 
 #include "kernels/cpu/cpu.h"
+
+#define INLINE static inline __attribute__((always_inline))
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
 
 /* A pixel of the result and what it is made of: a window, or of a gradient the windows that reach it. */
 typedef struct {
@@ -13,14 +20,14 @@ typedef struct {
 } spot;
 
 /* The part of a window from pixel `first` on that lies inside of 0 .. n - 1. */
-static inline void inside(int out[2], int first, int K, int n)
+INLINE void inside(int out[2], int first, int K, int n)
 {
     out[0] = first < 0 ? -first : 0;
     out[1] = first + K > n ? n - first : K;
 }
 
 /* The windows that reach pixel i: out[0] .. out[1] - 1 of n. */
-static inline void reaching(int out[2], int i, const dg_pool_args *a, int n)
+INLINE void reaching(int out[2], int i, const dg_pool_args *a, int n)
 {
     const int last = (i + a->P) / a->S, first = i + a->P - a->K + 1;
     out[0] = first <= 0 ? 0 : (first + a->S - 1) / a->S;
@@ -30,7 +37,7 @@ static inline void reaching(int out[2], int i, const dg_pool_args *a, int n)
 typedef void each_spot(const dg_pool_args *a, const spot *s);
 
 /* Every window of a row of results. */
-static inline void windows(const dg_pool_args *a, int64_t row, each_spot *one)
+INLINE void windows(const dg_pool_args *a, int64_t row, each_spot *one)
 {
     spot s = {.row = (int)(row % a->Ho) * a->S - a->P};
     inside(s.y, s.row, a->K, a->H);
@@ -39,21 +46,43 @@ static inline void windows(const dg_pool_args *a, int64_t row, each_spot *one)
         s.at = (row * a->Wo + ox) * a->C;
         s.from = ((row / a->Ho * a->H + s.row) * a->W + s.col) * a->C;
         inside(s.x, s.col, a->K, a->W);
-        one(a, &s);
+        spot whole = s; /* loops of constant length, where K is constant */
+        whole.y[0] = whole.x[0] = 0;
+        whole.y[1] = whole.x[1] = a->K;
+        if (s.y[1] - s.y[0] == a->K && s.x[1] - s.x[0] == a->K) one(a, &whole);
+        else one(a, &s);
     }
 }
 
-/* Every pixel of a row, with the windows that reach it. */
-static inline void pixels(const dg_pool_args *a, int64_t row, each_spot *one)
+/* Pixels x0 .. x1 - 1 of a row, with the windows that reach them. */
+INLINE void pixels(const dg_pool_args *a, int64_t row, int x0, int x1, each_spot *one)
 {
     spot s = {.row = (int)(row % a->H), .from = row / a->H * a->Ho * a->Wo * a->C};
     reaching(s.y, s.row, a, a->Ho);
-    for (s.col = 0; s.col < a->W; s.col++) {
+    for (s.col = x0; s.col < x1; s.col++) {
         s.at = (row * a->W + s.col) * a->C;
         reaching(s.x, s.col, a, a->Wo);
         one(a, &s);
     }
 }
+
+/* sweep(pool, row, known): common sizes of windows are constants, which it is told, so that loops over them unroll. */
+#define SIZE(kernel, step, a, row, sweep)         \
+    if ((a)->K == (kernel) && (a)->S == (step)) { \
+        dg_pool_args known = *(a);                \
+        known.K = (kernel), known.S = (step);     \
+        sweep(&known, row, true);                 \
+        return;                                   \
+    }
+#define BY_SIZE(name, sweep)                             \
+    static void name(const dg_pool_args *a, int64_t row) \
+    {                                                    \
+        SIZE(2, 2, a, row, sweep)                        \
+        SIZE(3, 2, a, row, sweep)                        \
+        SIZE(4, 2, a, row, sweep)                        \
+        SIZE(4, 4, a, row, sweep)                        \
+        sweep(a, row, false);                            \
+    }
 
 /* Eight channels: values, and numbers as wide, so that comparisons choose among both. */
 enum { LANES = 8 };
@@ -64,8 +93,29 @@ typedef int32_t number;
 #endif
 typedef real values __attribute__((vector_size(LANES * sizeof(real))));
 typedef number numbers __attribute__((vector_size(LANES * sizeof(real))));
+typedef uint16_t halves __attribute__((vector_size(LANES * sizeof(uint16_t)))); /* gcc narrows well in two steps */
 typedef uint8_t places __attribute__((vector_size(LANES)));
-#define INLINE static inline __attribute__((always_inline))
+
+/* Eight places stay bytes of a number, each in the lane of its channel: gcc widens bytes one by one. */
+#if DG_FP == 64
+#define BYTE(k) ((number)(0xffull << 8 * (k)))
+static const numbers own = {BYTE(0), BYTE(1), BYTE(2), BYTE(3), BYTE(4), BYTE(5), BYTE(6), BYTE(7)};
+#else
+#define BYTE(k) ((number)(0xffu << 8 * (k)))
+static const numbers own = {BYTE(0), BYTE(1), BYTE(2), BYTE(3), BYTE(0), BYTE(1), BYTE(2), BYTE(3)};
+#endif
+
+INLINE void load_places(numbers *out, const uint8_t *at)
+{
+    const numbers upper = {0, 0, 0, 0, -1, -1, -1, -1};
+    number first, last;
+    memcpy(&first, at, sizeof first);
+    memcpy(&last, at + LANES - sizeof last, sizeof last);
+    *out = (((first - (numbers){0}) & ~upper) | ((last - (numbers){0}) & upper)) & own;
+}
+
+/* The same place in all lanes. */
+#define PLACE(k) (((number)(0x0101010101010101ull * (unsigned)(k)) - (numbers){0}) & own)
 
 /* Channels c0 .. c0 + n - 1 of a spot. */
 typedef void some_channels(const dg_pool_args *a, const spot *s, int c0, const int n);
@@ -92,53 +142,97 @@ INLINE void largest_of(const dg_pool_args *a, const spot *s, int c0, const int n
             which = (better & ((number)r * a->K + q)) | (~better & which);
             first = (numbers){0};
         }
-    const places place = __builtin_convertvector(which, places);
+    const places place = __builtin_convertvector(__builtin_convertvector(which, halves), places);
     memcpy((real *)a->y + s->at + c0, &best, (size_t)n * sizeof(real));
     memcpy(a->place + s->at + c0, &place, (size_t)n);
 }
 
-static inline void largest(const dg_pool_args *a, const spot *s) { by_lanes(a, s, largest_of); }
-
-/* What a window says of the pixels of one row, to channels 0 .. n - 1 of each: pixels q[0] .. q[1] - 1 of the window,
- * the first at dx, which are places from `here` on. The first `done` channels have been told already. */
-INLINE void tell(real *dx, const dg_pool_args *a, int64_t at, const int q[2], number here, int done, const int n)
+INLINE void largest(const dg_pool_args *a, const spot *s) { by_lanes(a, s, largest_of); }
+INLINE void largest_windows(const dg_pool_args *a, int64_t row, bool known)
 {
-    const numbers lane = {0, 1, 2, 3, 4, 5, 6, 7};
-    values dy = {0};
-    places place = {0};
-    memcpy(&dy, (const real *)a->dy + at, (size_t)n * sizeof(real));
-    memcpy(&place, a->place + at, (size_t)n);
-    const numbers which = __builtin_convertvector(place, numbers), to = lane >= done;
-    for (int k = q[0]; k < q[1]; k++, dx += a->C) {
+    (void)known;
+    windows(a, row, largest);
+}
+BY_SIZE(largest_row, largest_windows)
+
+/* What the windows that reach a pixel say of n of its channels, in the order of their rows and columns. */
+INLINE void told_of(const dg_pool_args *a, const spot *s, int c0, const int n)
+{
+    values sum = {0};
+    for (int oy = s->y[0]; oy < s->y[1]; oy++)
+        for (int ox = s->x[0]; ox < s->x[1]; ox++) {
+            const int here = (s->row + a->P - oy * a->S) * a->K + s->col + a->P - ox * a->S;
+            const int64_t at = s->from + ((int64_t)oy * a->Wo + ox) * a->C + c0;
+            const real *dy = (const real *)a->dy + at;
+            if (n == 1) {
+                sum[0] += a->place[at] == here ? *dy : 0;
+                continue;
+            }
+            values v;
+            numbers place;
+            memcpy(&v, dy, sizeof v);
+            load_places(&place, a->place + at);
+            sum += (values)((place == PLACE(here)) & (numbers)v);
+        }
+    memcpy((real *)a->dx + s->at + c0, &sum, (size_t)n * sizeof(real));
+}
+
+INLINE void told(const dg_pool_args *a, const spot *s)
+{
+    if (a->C >= LANES) by_lanes(a, s, told_of);
+    else
+        for (int c = 0; c < a->C; c++) told_of(a, s, c, 1);
+}
+
+/* A cell is the S x S pixels that the same windows reach, at most R in each direction: window (oy, ox) is the last of
+ * them. Each pixel adds what they say in their order; windows outside say nothing. */
+INLINE void cell(const dg_pool_args *a, int64_t image, int oy, int ox, int c, const int R)
+{
+    values dy[4];
+    numbers place[4];
+    UNROLL for (int w = 0; w < R * R; w++)
+    {
+        const int y = oy - R + 1 + w / R, x = ox - R + 1 + w % R;
+        const int64_t at = ((image * a->Ho + y) * a->Wo + x) * a->C + c;
+        const bool there = y >= 0 && y < a->Ho && x >= 0 && x < a->Wo;
+        dy[w] = (values){0};
+        place[w] = own;
+        if (!there) continue;
+        memcpy(&dy[w], (const real *)a->dy + at, sizeof dy[w]);
+        load_places(&place[w], a->place + at);
+    }
+    real *to = (real *)a->dx + ((image * a->H + oy * a->S - a->P) * a->W + ox * a->S - a->P) * a->C + c;
+    UNROLL for (int p = 0; p < a->S * a->S; p++)
+    {
         values sum = {0};
-        if (a->K > a->S) memcpy(&sum, dx, (size_t)n * sizeof(real)); /* else no other window reaches it */
-        sum += (values)((which == here + k) & to & (numbers)dy);
-        memcpy(dx, &sum, (size_t)n * sizeof(real));
+        UNROLL for (int w = 0; w < R * R; w++)
+        {
+            const int r = p / a->S + (R - 1 - w / R) * a->S, q = p % a->S + (R - 1 - w % R) * a->S;
+            if (r < a->K && q < a->K) sum += (values)((place[w] == PLACE(r * a->K + q)) & (numbers)dy[w]);
+        }
+        memcpy(to + ((int64_t)(p / a->S) * a->W + p % a->S) * a->C, &sum, sizeof sum);
     }
 }
 
-/* A row of pixels: every window that reaches it, so that each pixel adds them in the order of rows and columns. */
-static void largest_dx(const dg_pool_args *a, int64_t row)
+static inline int cell_rows(const dg_pool_args *a) { return (a->H + a->P - 1) / a->S + 1; }
+
+/* A row of cells; pixels go one by one where cells reach over the border or K and S are not constants. */
+INLINE void cells(const dg_pool_args *a, int64_t row, bool known)
 {
-    const int C = a->C, y = (int)(row % a->H);
-    real *dx = (real *)a->dx + row * a->W * C;
-    int r[2], q[2];
-    reaching(r, y, a, a->Ho);
-    memset(dx, 0, (size_t)a->W * (size_t)C * sizeof(real));
-    for (int oy = r[0]; oy < r[1]; oy++)
-        for (int ox = 0; ox < a->Wo; ox++) {
-            const int col = ox * a->S - a->P;
-            const int64_t at = ((row / a->H * a->Ho + oy) * a->Wo + ox) * C;
-            const number here = (number)(y + a->P - oy * a->S) * a->K;
-            inside(q, col, a->K, a->W);
-            real *first = dx + (int64_t)(col + q[0]) * C;
-            if (C < LANES) tell(first, a, at, q, here, 0, C);
-            for (int c = 0; c < C && C >= LANES; c += LANES) {
-                const int back = C - c < LANES ? LANES - (C - c) : 0;
-                tell(first + c - back, a, at + c - back, q, here, a->K > a->S ? back : 0, LANES);
-            }
-        }
+    const int64_t image = row / cell_rows(a);
+    const int oy = (int)(row % cell_rows(a)), y0 = oy * a->S - a->P, y1 = y0 + a->S;
+    for (int ox = 0, x0 = -a->P; x0 < a->W; ox++, x0 += a->S) {
+        const int x1 = x0 + a->S;
+        if (known && a->C >= LANES && y0 >= 0 && y1 <= a->H && x0 >= 0 && x1 <= a->W)
+            for (int c = 0; c < a->C; c += LANES)
+                cell(a, image, oy, ox, a->C - c < LANES ? a->C - LANES : c, (a->K + a->S - 1) / a->S);
+        else
+            for (int y = y0 < 0 ? 0 : y0; y < y1 && y < a->H; y++)
+                pixels(a, image * a->H + y, x0 < 0 ? 0 : x0, x1 < a->W ? x1 : a->W, told);
+    }
 }
+
+BY_SIZE(largest_dx_row, cells)
 
 /* The mean over rows and columns of `in`, which is `width` wide; of a window those outside are 0. */
 static inline void mean(real *restrict out, const real *in, int width, const dg_pool_args *a, const spot *s)
@@ -175,7 +269,7 @@ static bool many(const dg_pool_args *a)
         (void)team; /* without OpenMP */                                                                    \
         _Pragma("omp parallel for schedule(static) if (team)") for (int64_t row = 0; row < n; row++) sweep; \
     }
-OP(dg_cpu_maxpool, a->Ho, windows(a, row, largest))
-OP(dg_cpu_maxpool_dx, a->H, largest_dx(a, row))
+OP(dg_cpu_maxpool, a->Ho, largest_row(a, row))
+OP(dg_cpu_maxpool_dx, cell_rows(a), largest_dx_row(a, row))
 OP(dg_cpu_meanpool, a->Ho, windows(a, row, average))
-OP(dg_cpu_meanpool_dx, a->H, pixels(a, row, average_dx))
+OP(dg_cpu_meanpool_dx, a->H, pixels(a, row, 0, a->W, average_dx))

@@ -4,12 +4,13 @@
 #include "test.h"
 
 /* H, W, K, S, P: windows that overlap, that leave pixels out, with padding, one pixel, one window */
-static const int windows[][5] = {{4, 4, 2, 2, 0},  {5, 7, 2, 2, 0},   {7, 5, 3, 2, 1},    {6, 9, 3, 2, 0},
-                                 {8, 8, 3, 1, 1},  {1, 1, 1, 1, 0},   {2, 3, 2, 1, 0},    {9, 4, 4, 2, 1},
-                                 {5, 5, 5, 5, 0},  {6, 6, 2, 3, 0},   {3, 3, 3, 1, 2},    {11, 6, 4, 4, 0},
-                                 {5, 9, 5, 1, 4},  {7, 7, 1, 3, 0},   {16, 17, 16, 1, 3}, {13, 3, 3, 3, 1},
-                                 {10, 8, 4, 2, 0}, {11, 13, 4, 2, 2}, {17, 19, 17, 2, 1}, {20, 23, 18, 3, 5}};
-static const int batches[][2] = {{1, 1}, {3, 3}, {2, 8}, {1, 20}, {5, 4}, {2, 68}}; /* N, C */
+static const int windows[][5] = {{4, 4, 2, 2, 0},   {5, 7, 2, 2, 0},   {7, 5, 3, 2, 1},    {6, 9, 3, 2, 0},
+                                 {8, 8, 3, 1, 1},   {1, 1, 1, 1, 0},   {2, 3, 2, 1, 0},    {9, 4, 4, 2, 1},
+                                 {5, 5, 5, 5, 0},   {6, 6, 2, 3, 0},   {3, 3, 3, 1, 2},    {11, 6, 4, 4, 0},
+                                 {5, 9, 5, 1, 4},   {7, 7, 1, 3, 0},   {16, 17, 16, 1, 3}, {13, 3, 3, 3, 1},
+                                 {10, 8, 4, 2, 0},  {11, 13, 4, 2, 2}, {17, 19, 17, 2, 1}, {20, 23, 18, 3, 5},
+                                 {13, 10, 2, 2, 1}, {17, 9, 4, 4, 3},  {15, 11, 3, 2, 2},  {9, 14, 4, 2, 3}};
+static const int batches[][2] = {{1, 1}, {3, 3}, {2, 8}, {1, 20}, {5, 4}, {2, 68}, {1, 10}, {2, 17}}; /* N, C */
 enum { WINDOWS = sizeof windows / sizeof *windows, BATCHES = sizeof batches / sizeof *batches };
 
 static size_t inputs(const dg_pool_args *a) { return (size_t)a->N * (size_t)a->H * (size_t)a->W * (size_t)a->C; }
@@ -135,9 +136,9 @@ static void check_differences(dg_backend *b, const pool *p, const int window[5])
     }
 }
 
-static void check_threads(const pool *p)
+static void check_threads(const pool *p, const int window[5])
 {
-    dg_op op = pool_op(p, (const int[5]){23, 21, 3, 2, 1}, (const int[2]){3, 12});
+    dg_op op = pool_op(p, window, (const int[2]){3, 68}); /* enough for a team */
     const size_t n = inputs(&op.u.pool), m = outputs(&op.u.pool);
     double *dx = dg_case_numbers(n, 1, 0), *y = dg_case_numbers(m, 1, 0);
     for (int i = 0; i < 6; i++)
@@ -185,8 +186,9 @@ int main(void)
         check_whole(b);
         b->close(b);
     }
-    check_threads(&largest);
-    check_threads(&mean);
+    check_threads(&largest, (const int[5]){23, 21, 3, 2, 1});
+    check_threads(&largest, (const int[5]){23, 21, 5, 3, 1});
+    check_threads(&mean, (const int[5]){23, 21, 3, 2, 1});
     dg_op op = {.kind = DG_OP_maxpool, .u.pool = {.N = 1, .H = 20, .W = 20, .C = 1, .K = 17, .S = 1}};
     DG_CHECK(dg_op_info_of(op.kind)->complete(&op)); /* more places than a byte names */
     dg_case_free();
