@@ -328,6 +328,7 @@ static size_t carve(const job *j, void *scratch, real **panel, real **packs)
 
 size_t DG_CPU(dg_conv_direct_scratch)(bool adjoint, const dg_conv_args *a)
 {
+    if (!adjoint && DG_CPU(dg_conv_fwd_is_thin)(a)) return DG_CPU(dg_conv_fwd_thin_scratch)(a);
     job j = plan(adjoint, a);
     real *panel, *packs;
     return carve(&j, NULL, &panel, &packs);
@@ -335,6 +336,10 @@ size_t DG_CPU(dg_conv_direct_scratch)(bool adjoint, const dg_conv_args *a)
 
 void DG_CPU(dg_conv_direct)(bool adjoint, const dg_conv_args *a)
 {
+    if (!adjoint && DG_CPU(dg_conv_fwd_is_thin)(a)) {
+        DG_CPU(dg_conv_fwd_thin)(a);
+        return;
+    }
     job j = plan(adjoint, a);
     real *panel, *packs;
     carve(&j, a->scratch, &panel, &packs);

@@ -15,6 +15,11 @@ enum { DG_TEAM = 32 }; /* workspaces, so threads of one op, at most */
 size_t DG_CPU(dg_conv_direct_scratch)(bool adjoint, const dg_conv_args *a);
 void DG_CPU(dg_conv_direct)(bool adjoint, const dg_conv_args *a);
 
+/* direct: forward of layers with few input channels (conv_fwd_thin.c); conv_direct.c hands over to it */
+bool DG_CPU(dg_conv_fwd_is_thin)(const dg_conv_args *a);
+size_t DG_CPU(dg_conv_fwd_thin_scratch)(const dg_conv_args *a);
+void DG_CPU(dg_conv_fwd_thin)(const dg_conv_args *a);
+
 /* direct: weight gradient (conv_dw.c) */
 size_t DG_CPU(dg_conv_dw_scratch)(const dg_conv_args *a);
 void DG_CPU(dg_conv_dw_direct)(const dg_conv_args *a);

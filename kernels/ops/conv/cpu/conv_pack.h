@@ -11,13 +11,6 @@
 #define DG_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (dg_square_places){__VA_ARGS__})
 #endif
 
-/* The elements of a followed by b that the numbers name: gcc has clang's builtin from version 12 on. */
-#if defined __clang__ || __GNUC__ >= 12
-#define DG_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define DG_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (dg_square_places){__VA_ARGS__})
-#endif
-
 /* Side of the squares: lanes of a register, at most 8. */
 #if (defined __AVX512F__) || (defined __AVX__ && DG_FP == 32)
 #define DG_SQUARE 8

@@ -1,0 +1,156 @@
+/* Direct forward convolution of few input channels, such as the first one of a classifier or a discriminator.
+ *
+ * conv_direct.c packs images innermost, which costs more than it saves where a pixel is a few numbers. Here a tile is
+ * DG_MR neighbouring pixels of a row times one or two vectors of output channels, and x is read from where it lies, or
+ * from a copy with its padding as zeros. One list says where a window's terms lie; rows outside are skipped. Each sum
+ * is one chain in the order of conv_direct.c, so that both have the same bits. */
+#include "kernels/ops/conv/cpu/conv_pack.h"
+#include "kernels/ops/conv/cpu/conv_internal.h"
+
+#include <string.h>
+
+enum {
+    BAND_BYTES = 24 << 10, /* padded rows of x of one unit of work: they share L1 with the weights */
+    UNITS = 16             /* enough for that many threads, if there are rows */
+};
+
+/* c[i][j] = sum over k < n of a[i*am + place[k]] * b[k*NV*DG_LANES + j] */
+#define MICRO(name, NV)                                                                                             \
+    static __attribute__((noinline)) void name(const real *a, ptrdiff_t am, const int *place, int n, const real *b, \
+                                               real *c, ptrdiff_t ldc)                                              \
+    {                                                                                                               \
+        const real *row[DG_MR];                                                                                     \
+        dg_vec acc[DG_MR][NV];                                                                                      \
+        DG_UNROLL for (int i = 0; i < DG_MR; i++) row[i] = a + i * am;                                              \
+        DG_UNROLL for (int i = 0; i < DG_MR; i++) DG_UNROLL for (int j = 0; j < (NV); j++) acc[i][j] = (dg_vec){0}; \
+        for (int k = 0; k < n; k++, b += (NV)*DG_LANES) {                                                           \
+            const ptrdiff_t at = place[k];                                                                          \
+            dg_vec v[NV];                                                                                           \
+            DG_UNROLL for (int j = 0; j < (NV); j++) v[j] = *(const dg_vec *)(b + j * DG_LANES);                    \
+            DG_UNROLL for (int i = 0; i < DG_MR; i++) DG_UNROLL for (int j = 0; j < (NV); j++)                      \
+                acc[i][j] += row[i][at] * v[j];                                                                     \
+        }                                                                                                           \
+        DG_UNROLL for (int i = 0; i < DG_MR; i++) DG_UNROLL for (int j = 0; j < (NV); j++) *                        \
+            (dg_vec *)(c + i * ldc + j * DG_LANES) = acc[i][j];                                                     \
+    }
+MICRO(micro1, 1)
+MICRO(micro2, 2)
+
+typedef struct {
+    const dg_conv_args *a;
+    int NR, blocks;              /* output channels a block, blocks */
+    int rows, bands;             /* output rows of a unit of work; units an image */
+    int line;                    /* reals of a row of x with its padding */
+    int place[DG_SUM_TERMS];     /* of a window's terms, from its first one on */
+    size_t panel_count, x_count; /* reals: all weights; one unit's copy of x, 0 without padding */
+    int team;
+} job;
+
+/* One chain has room for all terms, and rows for a tile. */
+bool DG_CPU(dg_conv_fwd_is_thin)(const dg_conv_args *a)
+{
+    return (int64_t)a->K * a->K * a->Ci <= DG_SUM_TERMS && a->Wo >= DG_MR;
+}
+
+static job plan(const dg_conv_args *a)
+{
+    job j = {.a = a, .NR = a->Co <= DG_LANES ? DG_LANES : 2 * DG_LANES, .line = (a->W + 2 * a->P) * a->Ci};
+    j.blocks = dg_ceil_div(a->Co, j.NR);
+    for (int k = 0; k < a->K * a->K * a->Ci; k++) j.place[k] = k / (a->K * a->Ci) * j.line + k % (a->K * a->Ci);
+    j.panel_count = (size_t)j.blocks * (size_t)(a->K * a->K * a->Ci) * (size_t)j.NR;
+    j.rows = dg_min(dg_max(1, (BAND_BYTES / (int)sizeof(real) / j.line - a->K) / a->S + 1), a->Ho);
+    while (j.rows > 1 && a->N * dg_ceil_div(a->Ho, j.rows) < UNITS) j.rows = (j.rows + 1) / 2;
+    j.bands = dg_ceil_div(a->Ho, j.rows);
+    if (a->P) j.x_count = (size_t)dg_min(a->H, (j.rows - 1) * a->S + a->K) * (size_t)j.line;
+    j.team = (int)dg_min_size((size_t)a->N * (size_t)j.bands, DG_TEAM);
+    return j;
+}
+
+/* Rows from .. to - 1 of image n, with padding on both sides. */
+static void pad_rows(const job *j, real *restrict out, int n, int from, int to)
+{
+    const dg_conv_args *a = j->a;
+    const size_t border = (size_t)a->P * (size_t)a->Ci, inner = (size_t)a->W * (size_t)a->Ci;
+    const real *x = (const real *)a->x + ((size_t)n * (size_t)a->H + (size_t)from) * inner;
+    for (int iy = from; iy < to; iy++, x += inner, out += j->line) {
+        memset(out, 0, border * sizeof(real));
+        memcpy(out + border, x, inner * sizeof(real));
+        memset(out + border + inner, 0, border * sizeof(real));
+    }
+}
+
+/* A tile's n channels to pixels of Co channels, with room for so many reals. What is too much lies in the next pixels,
+ * which are written later; behind the last one nothing is. */
+static void store(const job *j, real *to, const real *tile, int n, int room)
+{
+    for (int i = 0; i < DG_MR; i++, to += j->a->Co, tile += j->NR, room -= j->a->Co) {
+        if (room < j->NR) memcpy(to, tile, (size_t)n * sizeof(real));
+        else
+            for (int k = 0; k < n; k += DG_LANES) *(dg_vec *)(to + k) = *(const dg_vec *)(tile + k);
+    }
+}
+
+/* A row of y: `n` terms of its windows are in the picture, x and panel are at the first of them. The last block comes
+ * first, as it may spoil what the others write; the last tile does some pixels again. */
+static void row_tiles(const job *j, const real *x, const real *panel, int n, real *y)
+{
+    const dg_conv_args *a = j->a;
+    const ptrdiff_t step = (ptrdiff_t)a->S * a->Ci, block = (ptrdiff_t)a->K * a->K * a->Ci * j->NR;
+    for (int b = j->blocks - 1; b >= 0; b--) {
+        const int c0 = b * j->NR, channels = dg_min(j->NR, a->Co - c0);
+        for (int done = 0; done < a->Wo; done += DG_MR) {
+            const int ox = dg_min(done, a->Wo - DG_MR);
+            real *to = y + (ptrdiff_t)ox * a->Co + c0, edge[DG_MR * 2 * DG_LANES];
+            const bool whole = channels == j->NR;
+            (j->NR == DG_LANES ? micro1 : micro2)(x + ox * step, step, j->place, n, panel + b * block,
+                                                  whole ? to : edge, whole ? a->Co : j->NR);
+            if (!whole) store(j, to, edge, channels, DG_MR * a->Co - c0);
+        }
+    }
+}
+
+static void unit(const job *j, const real *panel, real *copy, int n, int band)
+{
+    const dg_conv_args *a = j->a;
+    const int o0 = band * j->rows, o1 = dg_min(o0 + j->rows, a->Ho);
+    const int lo = dg_min(dg_max(o0 * a->S - a->P, 0), a->H);
+    const int hi = dg_max(dg_min((o1 - 1) * a->S - a->P + a->K, a->H), lo);
+    const real *x = (const real *)a->x + ((ptrdiff_t)n * a->H + lo) * j->line;
+    if (a->P) pad_rows(j, copy, n, lo, hi), x = copy;
+    for (int oy = o0; oy < o1; oy++) {
+        const int top = oy * a->S - a->P, first = dg_min(dg_max(top, lo), hi), last = dg_min(top + a->K, hi);
+        const int terms = dg_max(last - first, 0) * a->K * a->Ci, skipped = (first - top) * a->K * a->Ci;
+        row_tiles(j, x + (ptrdiff_t)(first - lo) * j->line, panel + (ptrdiff_t)(terms ? skipped : 0) * j->NR, terms,
+                  (real *)a->y + ((ptrdiff_t)n * a->Ho + oy) * a->Wo * a->Co);
+    }
+}
+
+static size_t carve(const job *j, void *scratch, real **panel, real **copies)
+{
+    dg_carver c = {(uintptr_t)scratch, 0};
+    *panel = dg_carve(&c, (j->panel_count + DG_SQUARE) * sizeof(real)); /* packing writes a few more */
+    *copies = dg_carve(&c, (size_t)j->team * j->x_count * sizeof(real));
+    return c.used;
+}
+
+size_t DG_CPU(dg_conv_fwd_thin_scratch)(const dg_conv_args *a)
+{
+    const job j = plan(a);
+    real *panel, *copies;
+    return carve(&j, NULL, &panel, &copies);
+}
+
+void DG_CPU(dg_conv_fwd_thin)(const dg_conv_args *a)
+{
+    const job j = plan(a);
+    const ptrdiff_t terms = (ptrdiff_t)a->K * a->K * a->Ci;
+    real *panel, *copies;
+    carve(&j, a->scratch, &panel, &copies);
+    for (int b = 0; b < j.blocks; b++)
+        dg_interleave(panel + b * terms * j.NR, j.NR, (const real *)a->w + b * j.NR * terms, terms,
+                      dg_min(j.NR, a->Co - b * j.NR), terms);
+#pragma omp parallel for num_threads(dg_conv_team(a, j.team)) collapse(2) schedule(dynamic, 1)
+    for (int n = 0; n < a->N; n++)
+        for (int band = 0; band < j.bands; band++)
+            unit(&j, panel, copies + (size_t)omp_get_thread_num() * j.x_count, n, band);
+}
