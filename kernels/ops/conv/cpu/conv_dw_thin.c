@@ -87,7 +87,8 @@ static void pack_rest(const job *j, real *restrict to, const real *y, int pixels
 
 enum { RUNS = 32 };
 
-/* Add one piece to the tiles of one ky. copy: [blocks of (kx,ci)][blocks of co][TALL][NR]. */
+/* Add one piece to the tiles of one ky. rest: the packed last block of y, NULL: as it lies. copy: [blocks of
+ * (kx,ci)][blocks of co][TALL][NR]. */
 static void tiles(const job *j, const real *x, const real *y, const real *rest, real *copy, int ky, int o0, int o1,
                   int lo, int hi, int add)
 {
@@ -95,7 +96,7 @@ static void tiles(const job *j, const real *x, const real *y, const real *rest, 
     dg_micro *micro = j->NR == DG_LANES ? micro1 : micro2;
     for (int rb = 0; rb < j->run_blocks; rb++) {
         for (int cb = 0; cb < j->co_blocks; cb++, copy += TALL * j->NR) {
-            bool packed = a->Co % j->NR && cb == j->co_blocks - 1;
+            bool packed = rest && cb == j->co_blocks - 1;
             const real *from = packed ? rest : y + cb * j->NR;
             ptrdiff_t bk = packed ? j->NR : a->Co;
             int n = 0, more = add;
@@ -127,10 +128,13 @@ static void slice(const job *j, real *copy, real *x, real *rest, int s)
         int hi = dg_max(dg_min((o1 - 1) * a->S - a->P + a->K, a->H), lo);
         const real *y = (const real *)a->y + ((ptrdiff_t)n * a->Ho + o0) * a->Wo * a->Co;
         pad_rows(j, x, n, lo, hi);
-        if (a->Co % j->NR) pack_rest(j, rest, y, (o1 - o0) * a->Wo);
+        /* The last block reads into the next pixel: sums that nobody wants. Behind the last pixels there is none. */
+        const ptrdiff_t behind = ((ptrdiff_t)(a->N - n) * a->Ho - o1) * a->Wo * a->Co;
+        const bool packed = a->Co % j->NR && behind < j->NR;
+        if (packed) pack_rest(j, rest, y, (o1 - o0) * a->Wo);
         for (int ky = 0; ky < a->K; ky++)
-            tiles(j, x, y, rest, copy + (ptrdiff_t)ky * j->run_blocks * j->co_blocks * TALL * j->NR, ky, o0, o1, lo, hi,
-                  p > p0);
+            tiles(j, x, y, packed ? rest : NULL, copy + (ptrdiff_t)ky * j->run_blocks * j->co_blocks * TALL * j->NR, ky,
+                  o0, o1, lo, hi, p > p0);
     }
 }
 
