@@ -7,8 +7,9 @@
  *
  * The result is cut into units of work, and long sums of small results into slices, too. In a unit, CHAIN terms at a
  * time meet: for each strip of the right matrix, as wide as a tile and packed into L1, all tiles of the unit. The left
- * matrix is read row by row where its terms are neighbours, else it is packed for all strips of the unit. Every sum is
- * chains of CHAIN terms added in order, then slices in order; where they end depends on the shape alone.
+ * matrix is read row by row where its terms are neighbours, else it is packed for all strips of the unit; of a dense
+ * layer, where it is small and meets many strips, it is packed once for all units. Every sum is chains of CHAIN terms
+ * added in order, then slices in order; where they end depends on the shape alone.
  *
  * Goto & van de Geijn 2008, "Anatomy of High-Performance Matrix Multiplication", for the blocking. */
 #include "kernels/ops/conv/cpu/conv_internal.h"
@@ -23,8 +24,9 @@ enum {
     COLUMNS = 128,
     UNITS = 16, /* enough for that many threads, if there are tiles or terms */
     NR = 2 * DG_LANES,
-    LOW = 4,      /* rows of the lower tile, for batches of up to 8 */
-    FEW_TILES = 2 /* so few do not pay for packing what lies in order */
+    LOW = 4,        /* rows of the lower tile, for batches of up to 8 */
+    FEW_TILES = 2,  /* so few do not pay for packing what lies in order */
+    MANY_STRIPS = 8 /* so many pay for packing a before */
 };
 
 /* c[i][j] (+)= sum over k < n of a[i*AM + k*AK] * b[k*bk + j]; rows from `rows` on repeat the last one. */
@@ -67,8 +69,10 @@ typedef struct {
     ptrdiff_t rows, columns;
     ptrdiff_t row_units, column_units, slices, units;
     int team;
-    size_t pack_count; /* reals of a unit's packed part of a */
-    micro *one, *two;  /* a tile's product, of one and two vectors */
+    ptrdiff_t packs;     /* packed pieces of a: (row unit, chain), or one a thread */
+    bool packed, shared; /* a is packed; once for all units, not by each for itself */
+    size_t pack_count;   /* reals of CHAIN terms of a unit's rows, packed */
+    micro *one, *two;    /* a tile's product, of one and two vectors */
 } job;
 
 static ptrdiff_t parts_of(ptrdiff_t n, ptrdiff_t part) { return (n + part - 1) / part; }
@@ -99,21 +103,30 @@ static job plan(dg_op_kind kind, const dg_conv_args *a)
     else j = (job){.a = a->y, .b = a->x, .c = a->w, .M = Co, .N = T, .K = R, .am = 1, .ak = Co, .bk = T, .bn = 1};
     const bool in_rows = kind != DG_OP_conv_dw, low = in_rows && (j.M <= LOW || (j.M > DG_MR && j.M <= 2 * LOW));
     j.height = low ? LOW : DG_MR;
-    j.one = low ? low1 : in_rows ? rows1 : packed1;
-    j.two = low ? low2 : in_rows ? rows2 : packed2;
     cut(&j);
-    if (!in_rows) j.pack_count = (size_t)(parts_of(j.rows, DG_MR) * DG_MR * CHAIN);
+    /* a dense layer's a is small and meets many strips */
+    j.shared = !low && a->Ho * a->Wo == 1 && j.N >= MANY_STRIPS * NR;
+    j.packed = !in_rows || j.shared;
+    j.one = low ? low1 : j.packed ? packed1 : rows1;
+    j.two = low ? low2 : j.packed ? packed2 : rows2;
+    if (j.packed) j.pack_count = (size_t)(parts_of(j.rows, DG_MR) * DG_MR * CHAIN + DG_SQUARE);
+    j.packs = j.shared ? j.row_units * parts_of(j.K, CHAIN) : j.team;
     return j;
 }
 
-/* Rows m0 .. m1 - 1 of n terms, [tile][term][DG_MR]: a's rows are neighbours, its terms are not. */
+/* Rows m0 .. m1 - 1 of n terms, [tile][term][DG_MR]. */
 static void pack_rows(const job *j, real *restrict to, ptrdiff_t m0, ptrdiff_t m1, ptrdiff_t k0, ptrdiff_t n)
 {
     for (ptrdiff_t m = m0; m < m1; m += DG_MR) {
-        const real *from = j->a + m + k0 * j->ak;
-        const ptrdiff_t rows = m1 - m;
+        const real *from = j->a + m * j->am + k0 * j->ak;
+        const int rows = m1 - m < DG_MR ? (int)(m1 - m) : DG_MR;
+        if (j->ak == 1) {
+            dg_interleave(to, DG_MR, from, j->am, rows, n);
+            to += n * DG_MR;
+            continue;
+        }
         for (ptrdiff_t k = 0; k < n; k++, from += j->ak, to += DG_MR) {
-            if (rows >= DG_MR) {
+            if (rows == DG_MR) {
                 DG_UNROLL for (int i = 0; i < DG_MR; i++) to[i] = from[i];
             } else {
                 for (int i = 0; i < DG_MR; i++) to[i] = i < rows ? from[i] : 0;
@@ -182,9 +195,11 @@ static void unit(const job *j, real *copies, real *pack, ptrdiff_t u)
     for (ptrdiff_t k = k0; k < k1; k += CHAIN) {
         strip s = {.a = j->a + m0 * j->am + k * j->ak, .tile = j->height * j->am, .add = k > k0};
         s.n = k1 - k < CHAIN ? k1 - k : CHAIN;
-        if (j->pack_count) {
-            pack_rows(j, pack, m0, m1, k, s.n);
-            s.a = pack, s.tile = DG_MR * s.n;
+        if (j->packed) {
+            real *part = pack;
+            if (j->shared) part += (size_t)(m0 / j->rows * parts_of(j->K, CHAIN) + k / CHAIN) * j->pack_count;
+            else pack_rows(j, part, m0, m1, k, s.n);
+            s.a = part, s.tile = DG_MR * s.n;
         }
         for (ptrdiff_t n = n0; n < n1; n += NR) {
             s.columns = n1 - n < NR ? (int)(n1 - n) : NR;
@@ -202,7 +217,7 @@ static size_t carve(const job *j, void *scratch, real **copies, real **packs)
 {
     dg_carver c = {(uintptr_t)scratch, 0};
     *copies = dg_carve(&c, j->slices > 1 ? (size_t)j->slices * (size_t)(j->M * j->N) * sizeof(real) : 0);
-    *packs = dg_carve(&c, (size_t)j->team * j->pack_count * sizeof(real));
+    *packs = dg_carve(&c, (size_t)j->packs * j->pack_count * sizeof(real));
     return c.used;
 }
 
@@ -226,7 +241,15 @@ void DG_CPU(dg_conv_gemm)(dg_op_kind kind, const dg_conv_args *a)
     carve(&j, a->scratch, &copies, &packs);
 #pragma omp parallel num_threads(dg_conv_team(a, j.team))
     {
-        real *pack = packs + (size_t)omp_get_thread_num() * j.pack_count;
+        real *pack = packs + (j.shared ? 0 : (size_t)omp_get_thread_num() * j.pack_count);
+        if (j.shared) {
+#pragma omp for schedule(static)
+            for (ptrdiff_t p = 0; p < j.packs; p++) {
+                const ptrdiff_t chains = parts_of(j.K, CHAIN), m0 = p / chains * j.rows, k = p % chains * CHAIN;
+                pack_rows(&j, packs + (size_t)p * j.pack_count, m0, j.M - m0 < j.rows ? j.M : m0 + j.rows, k,
+                          j.K - k < CHAIN ? j.K - k : CHAIN);
+            }
+        }
 #pragma omp for schedule(dynamic, 1)
         for (ptrdiff_t u = 0; u < j.units; u++) unit(&j, copies, pack, u);
         if (j.slices > 1) {
