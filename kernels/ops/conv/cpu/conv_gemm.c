@@ -229,6 +229,7 @@ bool DG_CPU(dg_conv_gemm_takes)(const dg_conv_args *a)
 
 size_t DG_CPU(dg_conv_gemm_scratch)(dg_op_kind kind, const dg_conv_args *a)
 {
+    if (DG_CPU(dg_conv_is_dense)(kind, a)) return 0;
     const job j = plan(kind, a);
     real *copies, *packs;
     return carve(&j, NULL, &copies, &packs);
@@ -236,6 +237,10 @@ size_t DG_CPU(dg_conv_gemm_scratch)(dg_op_kind kind, const dg_conv_args *a)
 
 void DG_CPU(dg_conv_gemm)(dg_op_kind kind, const dg_conv_args *a)
 {
+    if (DG_CPU(dg_conv_is_dense)(kind, a)) {
+        DG_CPU(dg_conv_dense)(a);
+        return;
+    }
     const job j = plan(kind, a);
     real *copies, *packs;
     carve(&j, a->scratch, &copies, &packs);

@@ -40,6 +40,10 @@ bool DG_CPU(dg_conv_gemm_takes)(const dg_conv_args *a);
 size_t DG_CPU(dg_conv_gemm_scratch)(dg_op_kind kind, const dg_conv_args *a);
 void DG_CPU(dg_conv_gemm)(dg_op_kind kind, const dg_conv_args *a);
 
+/* gemm: forward of dense layers of few rows, without scratch memory (conv_dense.c); conv_gemm.c hands over to it */
+bool DG_CPU(dg_conv_is_dense)(dg_op_kind kind, const dg_conv_args *a);
+void DG_CPU(dg_conv_dense)(const dg_conv_args *a);
+
 /* Scratch memory handed out piece by piece, each on a cache line of its own; with base 0 it only counts. */
 typedef struct {
     uintptr_t base;
