@@ -83,7 +83,8 @@ REFERENCE := $(patsubst tests/%.c,$(BUILD)/tests/%.o,$(wildcard tests/reference*
 MODELS    := $(sort $(wildcard models/*.cfg))
 DOCS      := $(BUILD)/dcgan.1 $(BUILD)/dcgan.bash
 
-.PHONY: all lib tests check check-all install uninstall clean distclean help format lint fuzz fuzzers soak ptx-soak FORCE
+.PHONY: all lib tests check check-all install uninstall clean distclean help format lint fuzz fuzzers soak ptx-soak \
+        FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:

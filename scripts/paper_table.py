@@ -83,9 +83,8 @@ def curve(runs, o):
     picture = draw(done, o)
     return f"""## CIFAR-10 in Theano, epoch by epoch
 
-Means of {len(done)} seeds. The published training accuracy was taken after the epoch on all pictures, ours is the mean \
-over the
-epoch's steps, while the weights move.
+Means of {len(done)} seeds. The published training accuracy was taken after the epoch on all pictures, ours is the mean
+over the epoch's steps, while the weights move.
 
 {table(rows)}
 ![Curves of cnn-cifar over the published ones]({picture})
@@ -101,7 +100,8 @@ def draw(done, o):
     with open(os.path.join(published, 'log.csv'), 'w') as file:
         print('epoch,step,loss,accuracy,test_loss,test_accuracy,img_s,seconds', file=file)
         for epoch, (loss, accuracy, test_loss, test) in THEANO.items():
-            print(f'{epoch},{400 * epoch},{loss},{accuracy / 100},{test_loss},{test / 100},647,{74.1 * epoch}', file=file)
+            row = (epoch, 400 * epoch, loss, accuracy / 100, test_loss, test / 100, 647, 74.1 * epoch)
+            print(*row, sep=',', file=file)
     names = [published]
     for r in done:
         names.append(os.path.join(folder, f"here, seed {r['seed']}"))
@@ -123,9 +123,8 @@ def caltech(runs, missing):
         rows.append([i + 1, mean(ours), mean(theirs), f'{statistics.mean(theirs) - statistics.mean(ours):+.2f}'])
     return f"""## Caltech-101 in Cython, six classes
 
-Test accuracy in %, {len(done)} seeds, {done[0]['commit']}. The published accuracy is a curve without numbers; start of \
-the weights (He) and
-learning rate as in `models/cnn-caltech.cfg`, half of each class for testing.
+Test accuracy in %, {len(done)} seeds, {done[0]['commit']}. The published accuracy is a curve without numbers; start of
+the weights (He) and learning rate as in `models/cnn-caltech.cfg`, half of each class for testing.
 
 {table(rows)}
 """
@@ -154,12 +153,13 @@ def times(t, missing):
     if len(rows) == 1:
         return ''
     out = '## Time of an epoch\n\n' + table(rows) + """
-Here: medians and best of the epochs of two runs, with the test that follows each. PyTorch: the median of a few steps between our
-two runs times the steps of an epoch, pictures as tensors in memory, the faster of its two layouts, no test.
+Here: medians and best of the epochs of two runs, with the test that follows each. PyTorch: the median of a few steps
+between our two runs times the steps of an epoch, pictures as tensors in memory, the faster of its two layouts, no test.
 """
     if 'cifar-overlap' in t and 'cifar-64' in t:
-        out += (f"\nOverlapping pools take {t['cifar-overlap']['epoch'] / t['cifar-64']['epoch']:.2f} times an epoch of "
-                'pools side by side; their dense layer has\n3.45 times the weights.\n')
+        ratio = t['cifar-overlap']['epoch'] / t['cifar-64']['epoch']
+        out += (f'\nOverlapping pools take {ratio:.2f} times an epoch of pools side by side; their dense layer has\n'
+                '3.45 times the weights.\n')
     if 'whole' in t:
         w = t['whole']
         out += (f"\n50 epochs of `cnn-cifar` with reading, whitening and test took {w['wall'] / 60:.1f} minutes "
@@ -207,9 +207,8 @@ def write(o, path_of, wanted):
     with open(o.out, 'w') as file:
         file.write(f"""# The published classifiers, and ours
 
-{datetime.date.today()}, {cpu}, {os.cpu_count()} cores, fp32. Made by `scripts/paper-tables{' --short' if o.short else ''}`; \
-each row says its commit. Training runs may have
-shared the machine, measurements of time did not.
+{datetime.date.today()}, {cpu}, {os.cpu_count()} cores, fp32. Made by `scripts/paper-tables{' --short' if o.short else ''}`;
+each row says its commit. Training runs may have shared the machine, measurements of time did not.
 
 {body}""")
     print(o.out)

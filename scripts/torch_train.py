@@ -53,7 +53,8 @@ def pictures(folder, classes, size):
             im = Image.open(os.path.join(folder, name, file)).convert('RGB')
             side = min(im.size)
             left, top = (im.size[0] - side) // 2, (im.size[1] - side) // 2
-            im = im.resize((size, size), Image.BOX if side > size else Image.BILINEAR, (left, top, left + side, top + side))
+            box = (left, top, left + side, top + side)
+            im = im.resize((size, size), Image.BOX if side > size else Image.BILINEAR, box)
             x.append(np.asarray(im).transpose(2, 0, 1))
             y.append(label)
     x, y = np.stack(x), np.array(y)
@@ -94,7 +95,8 @@ def train(path, data, epochs, seed):
                         for i in range(0, len(tx), batch))
         accuracy.append(right / len(tx))
         losses.append(statistics.mean(loss))
-        print(f'PyTorch, seed {seed}: loss {losses[-1]:.3f}, test {accuracy[-1]:.4f}, {seconds[-1]:.1f} s', file=sys.stderr)
+        now = f'loss {losses[-1]:.3f}, test {accuracy[-1]:.4f}, {seconds[-1]:.1f} s'
+        print(f'PyTorch, seed {seed}: {now}', file=sys.stderr)
     return {'accuracy': accuracy, 'seconds': seconds, 'loss': losses}
 
 
