@@ -204,11 +204,12 @@ def write(o, path_of, wanted):
         body += 'Not run yet: ' + '; '.join(missing) + '.\n'
     with open('/proc/cpuinfo') as file:
         cpu = next((line.split(':')[1].strip() for line in file if line.startswith('model name')), 'an unnamed CPU')
+    how = 'scripts/paper-tables' + (' --short' if o.short else '')
     with open(o.out, 'w') as file:
         file.write(f"""# The published classifiers, and ours
 
-{datetime.date.today()}, {cpu}, {os.cpu_count()} cores, fp32. Made by `scripts/paper-tables{' --short' if o.short else ''}`;
-each row says its commit. Training runs may have shared the machine, measurements of time did not.
+{datetime.date.today()}, {cpu}, {os.cpu_count()} cores, fp32. Made by `{how}`; each row says its commit.
+Training runs may have shared the machine, measurements of time did not.
 
 {body}""")
     print(o.out)

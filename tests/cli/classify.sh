@@ -165,7 +165,8 @@ one=$(find "$dir/shapes/$class" -name '*.png' | sort | head -n 1)
 exits 0 classify "$dir/run" "$one" "$dir/shapes" --sheet "$dir/sheet.png"
 [ "$(grep -c ': .* .*%$' "$dir/.out")" -eq 132 ]
 fact $? "classify should print 131 pictures and a sum: $(wc -l < "$dir/.out")"
-right=$(awk -v dir="$dir/shapes/" 'index($0, dir) == 1 { split(substr($1, length(dir) + 1), part, "/"); n += part[1] == $2 }
+right=$(awk -v dir="$dir/shapes/" 'index($0, dir) == 1 { split(substr($1, length(dir) + 1), part, "/")
+    n += part[1] == $2 }
     END { print n }' "$dir/.out")
 prints "right: $right of 130"
 [ "$right" -gt 60 ]
