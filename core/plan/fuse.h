@@ -75,7 +75,7 @@ typedef struct {
     /* dense, data gradient of a flat convolution: y is drawn, and written to noise.z, which is in.x; n = 0: it is
      * there. */
     dg_noise_args noise;
-    /* mma, thin_mma: the launch in front does not write w, so it may be read while that one still runs */
+    /* mma, thin_mma: the two launches in front do not write w, so it may be read while the nearer one still runs */
     bool early;
     float *scratch;     /* dg_fused_size.bytes */
     unsigned *counters; /* dg_fused_size.counters of them, 0 before and after every launch */

@@ -1,6 +1,7 @@
 /* From the ops of a launch to what its kernel takes. */
 #include "core/tune/conv_tiles.h"
 #include "core/plan/fuse_launch.h"
+#include "core/plan/optimizer.h"
 
 static float below_zero(const dg_norm_act_args *a)
 {
@@ -72,10 +73,14 @@ static unsigned *counters_of(const dg_plan *p, const dg_launch *l)
     return (unsigned *)(void *)((char *)p->arena->base + p->arena->row[p->row_counters].offset) + l->counter;
 }
 
-/* Is the launch in front known, and no one that changes weights? */
+/* Are the two launches in front known, and none that changes weights? The one before them has ended: the nearer one let
+ * this one begin only after it had waited for it. That the nearer one may have read what the farther one wrote does not
+ * promise it to this one (PTX ISA, griddepcontrol), so two are asked. */
 static bool weights_stay(const dg_plan *p, const dg_launch *l)
 {
-    return l > p->launch && p->op[l[-1].main].kind != DG_OP_adam;
+    for (int back = 1; back <= 2; back++)
+        if (l - p->launch < back || dg_is_update(p->op[l[-back].main].kind)) return false;
+    return true;
 }
 
 dg_fused_conv dg_fused_conv_of(const dg_plan *p, const dg_launch *l)

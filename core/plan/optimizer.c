@@ -9,6 +9,13 @@ const dg_optimizer_info dg_optimizers[DG_OPTIMIZERS] = {
     [DG_ADADELTA] = {"adadelta", DG_OP_adadelta, {"adadelta.m.", "adadelta.v."}},
 };
 
+bool dg_is_update(dg_op_kind op)
+{
+    int i = 0;
+    while (i < DG_OPTIMIZERS && dg_optimizers[i].op != op) i++;
+    return i < DG_OPTIMIZERS;
+}
+
 dg_optimizer dg_optimizer_find(const char *name)
 {
     int i = 0;

@@ -2,6 +2,8 @@
 #ifndef DG_OPTIMIZER_H
 #define DG_OPTIMIZER_H
 
+#include <stdbool.h>
+
 #include "core/plan/ops.h"
 
 typedef enum { DG_ADAM, DG_SGD, DG_ADAGRAD, DG_ADADELTA, DG_OPTIMIZERS } dg_optimizer;
@@ -13,6 +15,9 @@ typedef struct {
 } dg_optimizer_info;
 
 extern const dg_optimizer_info dg_optimizers[DG_OPTIMIZERS];
+
+/* Is this op one of theirs? Then it writes the weights of a network. */
+bool dg_is_update(dg_op_kind op);
 
 /* The one of that name; DG_OPTIMIZERS: there is none. */
 dg_optimizer dg_optimizer_find(const char *name);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/plan/optimizer.h"
 #include "core/plan/precision.h"
 
 static _Thread_local char reason[160];
@@ -32,12 +33,6 @@ const char *dg_variant_refuses_math(const dg_gpu *gpu)
 
 /* ---- One sweep over the operands ---- */
 
-/* Optimisers, whose kernels in double take more registers than a large block has. */
-static bool updates(dg_op_kind kind)
-{
-    return kind == DG_OP_adam || kind == DG_OP_sgd || kind == DG_OP_adagrad || kind == DG_OP_adadelta;
-}
-
 /* Ops whose blocks add up columns as a tree (kernels/ops/norm/columns.cuh). */
 static bool sums_columns(dg_op_kind k)
 {
@@ -60,7 +55,7 @@ const char *dg_variant_check_sweep(const dg_op *op, dg_tune *t, dg_type real, co
     if (t->tile_m || t->stages || t->split > 1) return no("%s has no tile, stages or split", t->variant->name);
     if (!t->block) t->block = 256;
     /* a multiprocessor has 64K registers: the powers in double take more than 64 of a thread's */
-    const int most = updates(op->kind) && real == DG_F64 ? 512 : 1024;
+    const int most = dg_is_update(op->kind) && real == DG_F64 ? 512 : 1024;
     if (t->block < 32 || t->block > most || t->block % 32)
         return no("block=%d: must be a multiple of 32 up to %d", t->block, most);
     if (sums_columns(op->kind) && (t->block > 512 || (t->block & (t->block - 1))))

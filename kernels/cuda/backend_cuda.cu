@@ -220,9 +220,9 @@ static dg_err open_device(gpu *c, int device)
     c->limits.arch = d->major * 10 + d->minor;
     snprintf(c->base.name, sizeof c->base.name, "cuda:%d, %.36s, sm_%d", device, d->name, c->limits.arch);
     TRY(c, "", cudaSetDevice(device));
-    int shared = 0;
-    TRY(c, "", cudaDriverGetVersion(&c->driver));
-    snprintf(c->base.driver, sizeof c->base.driver, "CUDA %d.%d", c->driver / 1000, c->driver % 1000 / 10);
+    int shared = 0, driver = 0; /* 12040: of CUDA 12.4 */
+    TRY(c, "", cudaDriverGetVersion(&driver));
+    snprintf(c->base.driver, sizeof c->base.driver, "CUDA %d.%d", driver / 1000, driver % 1000 / 10);
     TRY(c, "", cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     c->limits.shared = (size_t)shared;
     TRY(c, "", cudaEventCreate(&c->from));

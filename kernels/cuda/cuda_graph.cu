@@ -1,6 +1,6 @@
-/* Plans as graphs: captured when they are first run, replayed from then on. The branches of a plan (branches.h) are
- * captured from streams of their own; the first one is the stream that graphs are launched in, and all begin and end
- * there in every run of the plan. */
+/* Plans as graphs: captured when they are run a second time, replayed from then on. The branches of a plan
+ * (branches.h) are captured from streams of their own; the first one is the stream that graphs are launched in, and all
+ * begin and end there in every run of the plan. */
 #include "kernels/cuda/cuda_internal.cuh"
 
 #include <stdlib.h>
@@ -152,9 +152,8 @@ static dg_err capture(gpu *c, dg_plan *p, int runs, captured **out)
     return DG_OK;
 }
 
-/* Kernels are loaded when they are first used, and drivers before CUDA 12.3 load none while a stream is captured: there
- * a plan's first run is not captured, and this is what it has for a graph. */
-static const int LOADS_IN_CAPTURE = 12030;
+/* Kernels are loaded when they are first used, and what a driver does of it while a stream is captured is nowhere
+ * promised: a plan's first run is not captured, and this is what it has for a graph. */
 static captured loaded;
 
 /* Graphs double: none is captured before the plan ran as often as that takes, so that the first steps wait for little,
@@ -163,11 +162,11 @@ dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out)
 {
     dg_err e = DG_OK;
     *out = nullptr;
-    if (!p->captured && c->driver < LOADS_IN_CAPTURE) {
+    if (!p->captured) {
         p->captured = &loaded;
         return DG_OK;
     }
-    if ((!p->captured || p->captured == &loaded) && (e = capture(c, p, 1, out)) == DG_OK) p->captured = *out;
+    if (p->captured == &loaded && (e = capture(c, p, 1, out)) == DG_OK) p->captured = *out;
     captured *first = (captured *)p->captured, *g = first;
     while (!e && 2 * g->runs <= n && 2 * g->runs <= MOST_RUNS && 2 * g->runs * dg_plan_pieces(p) <= MOST_PIECES &&
            g->runs < first->done) {

@@ -31,7 +31,7 @@ static constexpr int MOST_RUNS = 64, MOST_PIECES = 4096;
 
 typedef struct {
     dg_backend base;    /* first, so that a dg_backend pointer is a gpu pointer */
-    int device, driver; /* 12040: of CUDA 12.4 */
+    int device;
     bool eager;
     unsigned fuse; /* DG_FUSE_... */
     dg_gpu limits;

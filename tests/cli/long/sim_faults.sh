@@ -29,13 +29,13 @@ says 'it is named where no graph is captured (no-graph)'
 goes_on_as_one graph
 
 # a launch that is refused: while the graph is captured, and later without one
-trains 'refuse=G.2.conv_transpose.fwd:1:9' 5 refused --epochs 3
+trains 'refuse=G.2.conv_transpose.fwd:2:9' 5 refused --epochs 3
 says 'dcgan: G.2.conv_transpose.fwd: '
 says '.cu:'
 says 'invalid configuration argument (cudaErrorInvalidConfiguration, 9)'
 lacks "$dir/refused/run/checkpoint.safetensors"
 # what a driver may not capture is tried without overlap
-trains 'refuse=G.2.conv_transpose.fwd:1:801' 0 plainly --epochs 3
+trains 'refuse=G.2.conv_transpose.fwd:2:801' 0 plainly --epochs 3
 says 'warning: G.2.conv_transpose.fwd: '
 says 'kernels do not begin before those in front of them have ended'
 same_run one plainly

@@ -63,6 +63,26 @@ static void check_launches(const dg_plan *p, unsigned what)
               "%d counters", counters);
 }
 
+static bool updates(const dg_plan *p, int launch)
+{
+    for (int i = 0; i < DG_OPTIMIZERS; i++)
+        if (launch < 0 || p->op[p->launch[launch].main].kind == dg_optimizers[i].op) return true;
+    return false;
+}
+
+/* Weights that are read before the wait have not been written by the two launches in front. How many are read so. */
+static int check_early(const dg_plan *p)
+{
+    int early = 0;
+    for (int i = 0; i < p->launches; i++) {
+        if (p->launch[i].kind != DG_LAUNCH_CONV || !dg_fused_conv_of(p, &p->launch[i]).early) continue;
+        early++;
+        DG_CHECKF(!updates(p, i - 1) && !updates(p, i - 2), "%s reads its weights early",
+                  p->op[p->launch[i].main].name);
+    }
+    return early;
+}
+
 /* What an operand is made from while it is read lies in memory then. */
 static void check_lives(const dg_plan *p)
 {
@@ -77,6 +97,8 @@ static void check_lives(const dg_plan *p)
         }
 }
 
+static dg_optimizer optimizer = DG_ADAM;
+static int early;
 static void plans(const char *name, int batch, dg_math math, const char *arch, unsigned what, int most)
 {
     static dg_model m;
@@ -86,9 +108,14 @@ static void plans(const char *name, int batch, dg_math math, const char *arch, u
     if (!DG_CHECKF(!dg_model_read(name, &m) && !dg_machine_arch(arch, DG_F32, &machine), "%s", dg_message())) return;
     machine.math = math;
     if (!DG_CHECKF(!dg_planner_open(&machine, NULL, what, &b), "%s", dg_message())) return;
-    const dg_job_options o = {
-        .batch = batch, .last_batch = batch > 2 ? batch / 2 : 0, .samples = 9, .rows = 2 * batch, .train = true};
+    const dg_job_options o = {.batch = batch,
+                              .last_batch = batch > 2 ? batch / 2 : 0,
+                              .samples = 9,
+                              .rows = 2 * batch,
+                              .train = true,
+                              .optimizer = optimizer};
     if (DG_CHECKF(!dg_job_build(&g, &m, &o, b), "%s", dg_message())) {
+        early += check_early(&g.plan[DG_PLAN_TRAIN]);
         const dg_plan *const p[] = {&g.plan[DG_PLAN_TRAIN], &g.plan[DG_PLAN_TRAIN_SHORT], &g.plan[DG_PLAN_SAMPLE]};
         for (int i = 0; i < 3; i++) {
             if (!p[i]->ops) continue;
@@ -229,6 +256,10 @@ int main(void)
     plans("dcgan64-paper", 64, DG_MATH_FP16, "sm_75", DG_FUSE_ALL, 30);
     plans("dcgan64", 128, DG_MATH_FP16, "sm_75", DG_FUSE_ALL, 30);
     plans("dcgan32", 1, DG_MATH_TF32, "sm_90", DG_FUSE_ALL, 0);
+    DG_CHECK(early > 0);
+    for (early = 0, optimizer = DG_SGD; optimizer < DG_OPTIMIZERS; optimizer++)
+        plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 0);
+    DG_CHECK(early > 0);
     pictures();
     order();
     return dg_test_report();
