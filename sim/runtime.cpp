@@ -117,11 +117,11 @@ void check_words(const char *kernel, const void *value, size_t bytes, bool point
     }
 }
 
-/* Kernels are loaded when they are first launched, which no driver promises to do while a stream is captured. */
+/* Kernels are loaded when they are first launched; drivers before CUDA 12.3 do not while a stream is captured. */
 static cudaError_t load(const launch_site &at)
 {
     static std::set<std::string> &loaded = *new std::set<std::string>;
-    if (loaded.count(at.kernel)) return cudaSuccess;
+    if (device.driver >= 12030 || loaded.count(at.kernel)) return cudaSuccess;
     if (cudaError_t e = refuse_in_capture()) return e;
     loaded.insert(at.kernel);
     return cudaSuccess;

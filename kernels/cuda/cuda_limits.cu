@@ -181,6 +181,7 @@ static cudaError_t chain(job *j, int n, float *ms)
 static cudaError_t launch_us(job *j, double *us)
 {
     float few = 0, many = 0;
+    KLAUNCH(empty_kernel, dim3(1), dim3(32), 0, j->stream); /* loads it, which a capture need not do */
     TRY(chain(j, 20, &few));
     TRY(chain(j, 220, &many));
     const double one = (double)(many - few) * 1e3 / 200;
