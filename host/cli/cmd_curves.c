@@ -1,5 +1,6 @@
 /* `dcgan curves RUN...`: the losses of several runs in one picture, to compare them. A run is its directory, or a
  * file with the columns of log.csv from another program (scripts/bench-numpy.py writes such). */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +16,15 @@ enum { MOST = 7, PLOTS = 4, WIDTH = 900, HEIGHT = 380, WINDOWS = 40 };
 typedef struct {
     char label[80];
     const dg_recipe *recipe;
-    long n, means;
+    long n;
     double *memory;
-    double *column[1 + PLOTS],
-        *mean[1 + PLOTS]; /* steps, and each metric compared; means over windows of equal length */
+    double *column[1 + PLOTS]; /* steps, and each metric compared */
+    /* Of each metric means over windows of equally many values, with their mean steps. A test's metric has a value an
+     * epoch: rows without one are in no window. */
+    struct {
+        long n;
+        double *step, *value;
+    } mean[PLOTS];
 } run;
 
 /* The metrics of a recipe that this command compares; how many. */
@@ -47,25 +53,37 @@ static void name_run(run *r, const char *path)
 
 static dg_err reserve(run *r, long rows, const char *path)
 {
-    r->memory = malloc(((size_t)rows + WINDOWS) * (1 + PLOTS) * sizeof *r->memory);
+    r->memory = malloc(((size_t)rows * (1 + PLOTS) + 2 * WINDOWS * PLOTS) * sizeof *r->memory);
     if (!r->memory) return dg_fail(DG_DEVICE, "%s: out of memory for %ld steps", path, rows);
-    for (int k = 0; k <= PLOTS; k++) {
-        r->column[k] = r->memory + k * rows;
-        r->mean[k] = r->memory + (1 + PLOTS) * rows + (ptrdiff_t)k * WINDOWS;
+    for (int k = 0; k <= PLOTS; k++) r->column[k] = r->memory + k * rows;
+    for (int k = 0; k < PLOTS; k++) {
+        r->mean[k].step = r->memory + (1 + PLOTS) * rows + (ptrdiff_t)(2 * k) * WINDOWS;
+        r->mean[k].value = r->mean[k].step + WINDOWS;
     }
     return DG_OK;
 }
 
-static void take_means(run *r, int columns)
+static bool counts(const run *r, const dg_metric *m, int k, long row)
 {
-    r->means = r->n < WINDOWS ? r->n : WINDOWS;
-    for (long w = 0; w < r->means; w++) {
-        const long begin = r->n * w / r->means, end = r->n * (w + 1) / r->means;
-        for (int k = 0; k < columns; k++) {
-            double sum = 0;
-            for (long i = begin; i < end; i++) sum += r->column[k][i];
-            r->mean[k][w] = sum / (double)(end - begin);
+    return m->over != DG_OVER_TEST || !isnan(r->column[1 + k][row]);
+}
+
+static void take_means(run *r, const dg_metric *m, int k)
+{
+    long values = 0, at = 0;
+    for (long i = 0; i < r->n; i++) values += counts(r, m, k, i);
+    r->mean[k].n = values < WINDOWS ? values : WINDOWS;
+    for (long w = 0, i = 0; w < r->mean[k].n; w++) {
+        const long begin = at, end = values * (w + 1) / r->mean[k].n;
+        double step = 0, value = 0;
+        for (; at < end; i++) {
+            if (!counts(r, m, k, i)) continue;
+            step += r->column[0][i];
+            value += r->column[1 + k][i];
+            at++;
         }
+        r->mean[k].step[w] = step / (double)(end - begin);
+        r->mean[k].value[w] = value / (double)(end - begin);
     }
 }
 
@@ -91,7 +109,7 @@ static dg_err parse(run *r, char *text, const char *path)
         r->n++;
     }
     if (!e && !r->n) e = dg_fail(DG_USAGE, "%s: holds no steps yet", path);
-    if (!e) take_means(r, 1 + metrics);
+    for (int k = 0; k < metrics && !e; k++) take_means(r, metric[k], k);
     return e;
 }
 
@@ -125,7 +143,8 @@ static dg_err draw(const run *r, int runs, dg_image *out)
         for (size_t i = 0; i < (size_t)runs; i++) {
             const run *of = &r[i];
             dg_series *thick = &series[k][2 * i], *thin = thick + 1;
-            *thick = (dg_series){.label = of->label, .n = (int)of->means, .x = of->mean[0], .y = of->mean[1 + k]};
+            *thick =
+                (dg_series){.label = of->label, .n = (int)of->mean[k].n, .x = of->mean[k].step, .y = of->mean[k].value};
             *thin = (dg_series){.n = (int)of->n, .x = of->column[0], .y = of->column[1 + k], .thin = true};
             memcpy(thick->color, color[i], 3);
             memcpy(thin->color, color[i], 3);
