@@ -21,6 +21,3 @@ $(SIM_SHARED:%=$(PTX)/%): $(PTX)/cuda_%: $(SIM)/tests/test_%.o $(GPU_HOST) $(LIB
 .PHONY: ptx-tests
 ptx-tests: $(PTX)/dcgan $(PTX_TESTS:%=$(PTX)/%)
 endif
-# For tests/ptx_faults.sh: what a test links behind its own objects.
-.PHONY: ptx-rest
-ptx-rest: ; @echo $(GPU_HOST) $(LIBS) $(DEP_LIBS) $(PTX_LIBS)
