@@ -30,7 +30,7 @@ typedef struct captured {
 static constexpr int MOST_RUNS = 64, MOST_PIECES = 4096;
 
 typedef struct {
-    dg_backend base;    /* first, so that a dg_backend pointer is a gpu pointer */
+    dg_backend base; /* first, so that a dg_backend pointer is a gpu pointer */
     int device;
     bool eager;
     unsigned fuse; /* DG_FUSE_... */
