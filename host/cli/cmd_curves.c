@@ -53,7 +53,7 @@ static void name_run(run *r, const char *path)
 
 static dg_err reserve(run *r, long rows, const char *path)
 {
-    r->memory = malloc(((size_t)rows * (1 + PLOTS) + 2 * WINDOWS * PLOTS) * sizeof *r->memory);
+    r->memory = malloc(((size_t)rows * (1 + PLOTS) + (size_t)2 * WINDOWS * PLOTS) * sizeof *r->memory);
     if (!r->memory) return dg_fail(DG_DEVICE, "%s: out of memory for %ld steps", path, rows);
     for (int k = 0; k <= PLOTS; k++) r->column[k] = r->memory + k * rows;
     for (int k = 0; k < PLOTS; k++) {
