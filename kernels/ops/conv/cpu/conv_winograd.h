@@ -52,24 +52,17 @@ enum { DG_POINTS = 6, DG_TAPS = 3 }; /* of an axis, at most */
             v[2] = d[2] - d[1];                                                                         \
             return;                                                                                     \
         }                                                                                               \
-        if (n == 6) {                                                                                   \
-            VEC p = d[4] - DG_B6 * DG_B6 * d[2], q = d[3] - DG_B6 * DG_B6 * d[1];                       \
-            VEC e = d[4] - DG_A6 * DG_A6 * d[2], o = d[3] - DG_A6 * DG_A6 * d[1];                       \
-            v[0] = p + DG_A6 * q;                                                                       \
-            v[1] = p - DG_A6 * q;                                                                       \
-            v[2] = e + DG_B6 * o;                                                                       \
-            v[3] = e - DG_B6 * o;                                                                       \
-            v[4] = e - DG_B6 * DG_B6 * (d[2] - DG_A6 * DG_A6 * d[0]);                                   \
-            v[5] = (d[5] - DG_A6 * DG_A6 * d[3]) - DG_B6 * DG_B6 * o;                                   \
-            return;                                                                                     \
-        }                                                                                               \
-        VEC p = d[3] - DG_B * DG_B * d[1], q = d[2] - DG_B * DG_B * d[0];                               \
-        VEC e = d[3] - DG_A * DG_A * d[1], o = d[2] - DG_A * DG_A * d[0];                               \
-        v[0] = p + DG_A * q;                                                                            \
-        v[1] = p - DG_A * q;                                                                            \
-        v[2] = e + DG_B * o;                                                                            \
-        v[3] = e - DG_B * o;                                                                            \
-        v[4] = (d[4] - DG_A * DG_A * d[2]) - DG_B * DG_B * o;                                           \
+        /* the powers of 0 and of infinity apart, n = 6 is n = 5 one input on */                        \
+        const real a = n == 6 ? DG_A6 : DG_A, b = n == 6 ? DG_B6 : DG_B;                                \
+        const VEC *const at = d + (n - 5);                                                              \
+        VEC p = at[3] - b * b * at[1], q = at[2] - b * b * at[0];                                       \
+        VEC e = at[3] - a * a * at[1], o = at[2] - a * a * at[0];                                       \
+        v[0] = p + a * q;                                                                               \
+        v[1] = p - a * q;                                                                               \
+        v[2] = e + b * o;                                                                               \
+        v[3] = e - b * o;                                                                               \
+        if (n == 6) v[4] = e - b * b * (d[2] - a * a * d[0]);                                           \
+        v[n - 1] = (at[4] - a * a * at[2]) - b * b * o;                                                 \
     }                                                                                                   \
     /* u = G g: taps to n products */                                                                   \
     DG_INLINE void name##_taps(const int n, const VEC *g, VEC *u)                                       \
@@ -105,18 +98,12 @@ enum { DG_POINTS = 6, DG_TAPS = 3 }; /* of an axis, at most */
             y[1] = u[1] + u[2];                                                                         \
             return;                                                                                     \
         }                                                                                               \
+        const real a = n == 6 ? DG_A6 : DG_A, b = n == 6 ? DG_B6 : DG_B;                                \
         VEC p = u[0] + u[1], q = u[0] - u[1], r = u[2] + u[3], t = u[2] - u[3];                         \
-        if (n == 6) {                                                                                   \
-            y[0] = (p + r) + u[4];                                                                      \
-            y[1] = DG_A6 * q + DG_B6 * t;                                                               \
-            y[2] = DG_A6 * DG_A6 * p + DG_B6 * DG_B6 * r;                                               \
-            y[3] = DG_A6 * DG_A6 * DG_A6 * q + (DG_B6 * DG_B6 * DG_B6 * t + u[5]);                      \
-            return;                                                                                     \
-        }                                                                                               \
-        y[0] = p + r;                                                                                   \
-        y[1] = DG_A * q + DG_B * t;                                                                     \
-        y[2] = DG_A * DG_A * p + DG_B * DG_B * r;                                                       \
-        y[3] = DG_A * DG_A * DG_A * q + (DG_B * DG_B * DG_B * t + u[4]);                                \
+        y[0] = n == 6 ? (p + r) + u[4] : p + r;                                                         \
+        y[1] = a * q + b * t;                                                                           \
+        y[2] = a * a * p + b * b * r;                                                                   \
+        y[3] = a * a * a * q + (b * b * b * t + u[n - 1]);                                              \
     }                                                                                                   \
     /* z = A y: the outputs of a tile to n products */                                                  \
     DG_INLINE void name##_outputs_back(const int n, const VEC *y, VEC *z)                               \
@@ -159,24 +146,41 @@ enum { DG_POINTS = 6, DG_TAPS = 3 }; /* of an axis, at most */
 DG_WINOGRAD(dg_vec, dg_wide)
 DG_WINOGRAD(dg_square_row, dg_slim)
 
-/* n x n inputs at channels c.. to all frequencies: to[f * step]. */
-DG_INLINE void dg_transform_input(const int n, const real *const *from, ptrdiff_t c, real *to, size_t step)
+/* What transforms `channels` channels, a multiple of DG_LANES, behind pointers: to[f * step]; of n points, never
+ * inlined. */
+typedef void dg_transform(const real *const *from, int channels, real *to, size_t step);
+#define DG_BY_VECTORS(name, one, n)                                                                             \
+    static __attribute__((noinline)) void name##n(const real *const *from, int channels, real *to, size_t step) \
+    {                                                                                                           \
+        for (ptrdiff_t c = 0; c < channels; c += DG_LANES) one(n, from, c, to + c, step);                       \
+    }
+
+/* Any number of channels behind `count` pointers: the last, partial vector goes through a copy. */
+static inline void dg_whole_and_rest(dg_transform *transform, const real **from, int count, int channels, real *to,
+                                     size_t step)
 {
-    dg_vec t[DG_POINTS][DG_POINTS];
-    DG_UNROLL for (int s = 0; s < n; s++)
-    {
-        dg_vec d[DG_POINTS], v[DG_POINTS];
-        DG_UNROLL for (int r = 0; r < n; r++) d[r] = *(const dg_vec *)(from[r * n + s] + c);
-        dg_wide_input(n, d, v);
-        DG_UNROLL for (int r = 0; r < n; r++) t[r][s] = v[r];
+    int whole = channels / DG_LANES * DG_LANES, rest = channels - whole;
+    transform(from, whole, to, step);
+    if (!rest) return;
+    real tail[DG_POINTS * DG_POINTS][DG_LANES] = {{0}};
+    for (int i = 0; i < count; i++) {
+        for (int k = 0; k < rest; k++) tail[i][k] = from[i][whole + k];
+        from[i] = tail[i];
     }
-    DG_UNROLL for (int r = 0; r < n; r++)
-    {
-        dg_vec v[DG_POINTS];
-        dg_wide_input(n, t[r], v);
-        DG_UNROLL for (int s = 0; s < n; s++) * (dg_vec *)(to + (size_t)(r * n + s) * step) = v[s];
-    }
+    transform(from, DG_LANES, to + whole, step);
 }
+
+/* Pictures of C channels as a tile sees them: `image` is the first channel of one's first pixel, zeros stand outside.
+ */
+typedef struct {
+    const real *image, *zeros;
+    int H, W, C;
+} dg_winograd_image;
+
+/* The n x n inputs at rows y0, y0 + at ... and columns x0 ... of an image to all frequencies (conv_winograd_tiles.c).
+ */
+void DG_CPU(dg_winograd_input)(const dg_winograd_image *im, int n, int y0, int x0, int at, int channels, real *to,
+                               size_t step);
 
 /* Ask for `count` reals that are needed soon: the walk over tiles is too broken for the hardware to foresee. */
 static inline void dg_fetch(const real *from, ptrdiff_t count, const real *end)

@@ -101,15 +101,6 @@ static piece piece_of(const job *j, int p)
     return c;
 }
 
-#define INPUT(n)                                                                                                 \
-    static __attribute__((noinline)) void input##n(const real *const *from, int channels, real *to, size_t step) \
-    {                                                                                                            \
-        for (ptrdiff_t c = 0; c < channels; c += DG_LANES) dg_transform_input(n, from, c, to + c, step);         \
-    }
-INPUT(3)
-INPUT(5)
-INPUT(6)
-
 /* m x m outputs at channels c.. to all frequencies. */
 DG_INLINE void transform_back(const int n, const real *const *from, ptrdiff_t c, real *to, size_t step)
 {
@@ -130,56 +121,28 @@ DG_INLINE void transform_back(const int n, const real *const *from, ptrdiff_t c,
     }
 }
 
-#define BACK(n)                                                                                                 \
-    static __attribute__((noinline)) void back##n(const real *const *from, int channels, real *to, size_t step) \
-    {                                                                                                           \
-        for (ptrdiff_t c = 0; c < channels; c += DG_LANES) transform_back(n, from, c, to + c, step);            \
-    }
-BACK(3)
-BACK(5)
-BACK(6)
-
-/* Transform `channels` channels behind the n pointers; the last, partial vector goes through a copy. */
-static void whole_and_rest(void (*transform)(const real *const *, int, real *, size_t), const real **from, int n,
-                           int channels, real *to, size_t step)
-{
-    int whole = channels / DG_LANES * DG_LANES, rest = channels - whole;
-    transform(from, whole, to, step);
-    if (!rest) return;
-    real tail[DG_POINTS * DG_POINTS][DG_LANES] = {{0}};
-    for (int i = 0; i < n; i++) {
-        for (int k = 0; k < rest; k++) tail[i][k] = from[i][whole + k];
-        from[i] = tail[i];
-    }
-    transform(from, DG_LANES, to + whole, step);
-}
+DG_BY_VECTORS(back, transform_back, 3)
+DG_BY_VECTORS(back, transform_back, 5)
+DG_BY_VECTORS(back, transform_back, 6)
 
 /* V of a piece, S phases of one row: V[px]. */
 static void transform_x(const job *j, const piece *p, real *V, int block, int py)
 {
     const dg_conv_args *a = j->a;
-    int n = j->n, c0 = block * j->wide;
+    int c0 = block * j->wide;
     ptrdiff_t size = (ptrdiff_t)a->H * a->W * a->Ci, share = size / (j->down * j->across + 1);
     const real *end = (const real *)a->x + a->N * size;
     for (int i = p->n0; i < p->n0 + p->images; i++) {
         const real *image = (const real *)a->x + i * size;
+        const dg_winograd_image im = {image + c0, j->zeros, a->H, a->W, a->Ci};
         for (int t = 0; t < p->rows * j->across; t++, V += j->ldv) {
             int ty = p->row0 + t / j->across, tx = t % j->across, y0 = ty * j->m * a->S + py - a->P;
             if (j->blocks == 1) dg_fetch(image + (ptrdiff_t)((ty + 1) * j->across + tx) * share, share, end);
             for (int px = 0; px < a->S; px++) {
                 int x0 = tx * j->m * a->S + px - a->P;
-                const real *from[DG_POINTS * DG_POINTS];
-                for (int r = 0; r < n; r++)
-                    for (int s = 0; s < n; s++) {
-                        int iy = y0 + r * a->S, ix = x0 + s * a->S;
-                        bool in = iy >= 0 && iy < a->H && ix >= 0 && ix < a->W;
-                        from[r * n + s] = in ? image + ((ptrdiff_t)iy * a->W + ix) * a->Ci + c0 : j->zeros;
-                    }
-                whole_and_rest(n == 6   ? input6
-                               : n == 5 ? input5
-                                        : input3,
-                               from, n * n, dg_min(j->wide, a->Ci - c0), V + (size_t)(px * j->points) * j->v_step,
-                               j->v_step);
+                DG_CPU(dg_winograd_input)
+                (&im, j->n, y0, x0, a->S, dg_min(j->wide, a->Ci - c0), V + (size_t)(px * j->points) * j->v_step,
+                 j->v_step);
             }
         }
     }
@@ -202,10 +165,10 @@ static void transform_y(const job *j, const piece *p, real *Z, int chunk)
                     bool in = y0 + r < a->Ho && x0 + s < a->Wo;
                     from[r * m + s] = in ? image + ((ptrdiff_t)(y0 + r) * a->Wo + x0 + s) * a->Co : j->zeros;
                 }
-            whole_and_rest(j->n == 6   ? back6
-                           : j->n == 5 ? back5
-                                       : back3,
-                           from, m * m, dg_min(j->chunk, a->Co - c0), Z, j->z_step);
+            dg_whole_and_rest(j->n == 6   ? back6
+                              : j->n == 5 ? back5
+                                          : back3,
+                              from, m * m, dg_min(j->chunk, a->Co - c0), Z, j->z_step);
         }
     }
 }

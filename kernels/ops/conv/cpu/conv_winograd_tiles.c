@@ -6,39 +6,41 @@
 typedef dg_winograd_job job;
 typedef dg_winograd_grid grid;
 typedef dg_winograd_piece piece;
-typedef void transform(const real *const *from, int channels, real *to, size_t step);
 
-#define INPUT(n)                                                                                                 \
-    static __attribute__((noinline)) void input##n(const real *const *from, int channels, real *to, size_t step) \
-    {                                                                                                            \
-        for (ptrdiff_t c = 0; c < channels; c += DG_LANES) dg_transform_input(n, from, c, to + c, step);         \
+/* n x n inputs at channels c.. to all frequencies: to[f * step]. */
+DG_INLINE void transform_input(const int n, const real *const *from, ptrdiff_t c, real *to, size_t step)
+{
+    dg_vec t[DG_POINTS][DG_POINTS];
+    DG_UNROLL for (int s = 0; s < n; s++)
+    {
+        dg_vec d[DG_POINTS], v[DG_POINTS];
+        DG_UNROLL for (int r = 0; r < n; r++) d[r] = *(const dg_vec *)(from[r * n + s] + c);
+        dg_wide_input(n, d, v);
+        DG_UNROLL for (int r = 0; r < n; r++) t[r][s] = v[r];
     }
-INPUT(3)
-INPUT(5)
-INPUT(6)
+    DG_UNROLL for (int r = 0; r < n; r++)
+    {
+        dg_vec v[DG_POINTS];
+        dg_wide_input(n, t[r], v);
+        DG_UNROLL for (int s = 0; s < n; s++) * (dg_vec *)(to + (size_t)(r * n + s) * step) = v[s];
+    }
+}
 
-/* One tile of one segment: pointers to its inputs, zeros outside. */
-static void input_tile(const job *j, const real *image, int y0, int x0, int step, real *to)
+DG_BY_VECTORS(input, transform_input, 3)
+DG_BY_VECTORS(input, transform_input, 5)
+DG_BY_VECTORS(input, transform_input, 6)
+
+void DG_CPU(dg_winograd_input)(const dg_winograd_image *im, int n, int y0, int x0, int at, int channels, real *to,
+                               size_t step)
 {
     const real *from[DG_POINTS * DG_POINTS];
-    int n = j->n, whole = j->Ci / DG_LANES * DG_LANES, rest = j->Ci - whole;
-    for (int r = 0; r < n; r++) {
-        int iy = y0 + r * step;
+    for (int r = 0; r < n; r++)
         for (int s = 0; s < n; s++) {
-            int ix = x0 + s * step;
-            bool in = iy >= 0 && iy < j->Hi && ix >= 0 && ix < j->Wi;
-            from[r * n + s] = in ? image + ((ptrdiff_t)iy * j->Wi + ix) * j->Ci : j->zeros;
+            int iy = y0 + r * at, ix = x0 + s * at;
+            bool in = iy >= 0 && iy < im->H && ix >= 0 && ix < im->W;
+            from[r * n + s] = in ? im->image + ((ptrdiff_t)iy * im->W + ix) * im->C : im->zeros;
         }
-    }
-    transform *input = j->n == 6 ? input6 : j->n == 5 ? input5 : input3;
-    input(from, whole, to, j->v_step);
-    if (!rest) return;
-    real tail[DG_POINTS * DG_POINTS][DG_LANES] = {{0}};
-    for (int i = 0; i < j->points; i++) {
-        for (int k = 0; k < rest; k++) tail[i][k] = from[i][whole + k];
-        from[i] = tail[i];
-    }
-    input(from, DG_LANES, to + whole, j->v_step);
+    dg_whole_and_rest(n == 6 ? input6 : n == 5 ? input5 : input3, from, n * n, channels, to, step);
 }
 
 /* V of a piece. All segments of a tile together: they lie between each other in memory. */
@@ -48,11 +50,12 @@ void DG_CPU(dg_winograd_inputs)(const job *j, const piece *p, real *V, int phase
     ptrdiff_t size = (ptrdiff_t)j->Hi * j->Wi * j->Ci, share = size / (g.tiles + 1);
     for (int t = p->first; t < p->first + p->count; t++, V += j->lda) {
         const real *image = j->in + t / g.tiles * size;
+        const dg_winograd_image im = {image, j->zeros, j->Hi, j->Wi, j->Ci};
         int ty = t % g.tiles / g.x.tiles, tx = t % g.tiles % g.x.tiles;
         if (phase == 0) dg_fetch(image + ((ty + 1) * g.x.tiles + tx) * share, share, j->in + j->N * size);
         int y0 = g.y.in_step * j->m * ty + g.y.in_at, x0 = g.x.in_step * j->m * tx + g.x.in_at;
-        for (int s = 0; s < j->segments; s++)
-            input_tile(j, image, y0 + s / j->S, x0 + s % j->S, g.y.in_step, V + s * j->ci);
+        for (int s = 0; s < j->segments; s++) DG_CPU(dg_winograd_input)
+        (&im, j->n, y0 + s / j->S, x0 + s % j->S, g.y.in_step, j->Ci, V + s * j->ci, j->v_step);
     }
 }
 
