@@ -11,6 +11,9 @@ typedef struct {
     int N, H, W, C; /* a vector of n values is (1, 1, 1, n) */
 } dg_shape;
 
+/* Values that a tensor may have, all pictures of a pass together: kernels number them by int. */
+#define DG_TENSOR_VALUES INT32_MAX
+
 static inline size_t dg_type_bytes(dg_type t)
 {
     static const unsigned char bytes[DG_TYPES] = {4, 8, 1, 4, 8};

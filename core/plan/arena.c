@@ -32,8 +32,9 @@ int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_ty
 
 int dg_arena_bytes(dg_arena *a, const char *name, dg_row_kind kind, size_t bytes)
 {
-    /* counted in 64-byte units, so that the ints of the shape cannot overflow */
-    return dg_arena_row(a, name, kind, 0, DG_U8, (dg_shape){1, 1, (int)((bytes + 63) / 64), 64});
+    /* in units of 64 bytes, and rows of them where an int does not hold their number */
+    const size_t units = (bytes + 63) / 64, rows = units / INT32_MAX + 1;
+    return dg_arena_row(a, name, kind, 0, DG_U8, (dg_shape){1, (int)rows, (int)((units + rows - 1) / rows), 64});
 }
 
 int dg_arena_find(const dg_arena *a, const char *name)

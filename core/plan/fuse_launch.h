@@ -32,7 +32,7 @@ dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, 
 enum { DG_EPILOGUE_CLUSTER = 16, DG_EPILOGUE_VALUES = 128 * 64 };
 static inline DG_HD int dg_epilogue_clusters(int per_group, int groups, int channels)
 {
-    return per_group * groups * channels <= DG_EPILOGUE_VALUES || per_group <= DG_EPILOGUE_CLUSTER
+    return (int64_t)per_group * groups * channels <= DG_EPILOGUE_VALUES || per_group <= DG_EPILOGUE_CLUSTER
                ? 0
                : (per_group + DG_EPILOGUE_CLUSTER - 1) / DG_EPILOGUE_CLUSTER;
 }

@@ -7,7 +7,6 @@
 #include "host/net/model.h"
 
 enum { DG_LAYER_PARAMETERS = 6, DG_LAYER_SAVED = 3 };
-enum { DG_LAYER_VALUES = 1 << 28 }; /* of a layer at most, all pictures of a pass together */
 
 /* A row of the arena, from element `offset` on. row < 0: nothing. */
 typedef struct {
@@ -66,6 +65,10 @@ dg_view dg_backward(dg_builder *b, const dg_pass *p, dg_view dy, unsigned want);
 
 /* Refuses, naming it, a layer whose output nobody reads: no gradient reaches it. */
 dg_err dg_net_check_backward(const dg_model *m, int net);
+
+/* Refuses, naming it, a layer that would have more than DG_TENSOR_VALUES values for so many pictures, or weights; and
+ * so many pictures. */
+dg_err dg_net_check_values(const dg_model *m, int net, double pictures);
 
 /* The plan of one pass forward in evaluation mode, of N samples, over an arena of its own; placed, nothing allocated.
  */

@@ -136,22 +136,54 @@ dg_err dg_net_check_backward(const dg_model *m, int net)
     return DG_OK;
 }
 
-static dg_err check_size(const dg_model *m, int net, int N)
+static dg_err too_many(const dg_model *m, const char *which, double count, const char *of_what, const char *advice)
 {
-    const dg_net *n = &m->net[net];
-    for (int i = 0; i < n->layers; i++) {
-        const double values = (double)dg_count(n->layer[i].out) * N;
-        if (values > DG_LAYER_VALUES)
-            return dg_fail(DG_USAGE,
-                           "layer %s of model %s would have %.0f million values for %d pictures; use a smaller batch",
-                           n->layer[i].name, m->name, values / 1e6, N);
+    return dg_fail(DG_USAGE,
+                   "%s of model %s would have %.1f million %s; at most %.1f million (2^31 - 1) can be numbered%s",
+                   which, m->name, count / 1e6, of_what, DG_TENSOR_VALUES / 1e6, advice);
+}
+
+static dg_err check_tensor(const dg_model *m, const char *which, dg_shape s, double pictures)
+{
+    const double each = (double)s.H * s.W * s.C;
+    const int fit = (int)(DG_TENSOR_VALUES / each);
+    if (pictures <= fit) return DG_OK;
+    char of_what[80], advice[80] = ": use fewer filters, or smaller pictures";
+    snprintf(of_what, sizeof of_what, "values for %.0f x %d x %d x %d", pictures, s.H, s.W, s.C);
+    if (fit) snprintf(advice, sizeof advice, ", those of %d pictures: use a smaller batch", fit);
+    return too_many(m, which, each * pictures, of_what, advice);
+}
+
+static dg_err check_weights(const dg_model *m, const char *which, const dg_layer *l)
+{
+    dg_parameter list[DG_LAYER_PARAMETERS];
+    for (int k = l->kind->parameters ? l->kind->parameters(l, list) : 0; k > 0; k--) {
+        const dg_parameter *t = &list[k - 1];
+        double n = 1;
+        for (int i = 0; i < t->rank; i++) n *= t->dim[i];
+        if (n > DG_TENSOR_VALUES)
+            return too_many(m, which, n, "weights", ": use fewer filters, or a smaller map in front of it");
     }
     return DG_OK;
 }
 
+dg_err dg_net_check_values(const dg_model *m, int net, double pictures)
+{
+    const dg_net *n = &m->net[net];
+    char which[64];
+    snprintf(which, sizeof which, "the input of network %s", n->name);
+    dg_err e = check_tensor(m, which, dg_net_input(m, n), pictures);
+    for (int i = 0; i < n->layers && !e; i++) {
+        snprintf(which, sizeof which, "layer %s", n->layer[i].name);
+        e = check_tensor(m, which, n->layer[i].out, pictures);
+        if (!e) e = check_weights(m, which, &n->layer[i]);
+    }
+    return e;
+}
+
 dg_err dg_build_forward(const dg_model *m, int net, int N, dg_backend *backend, dg_arena *a, dg_plan *plan)
 {
-    dg_err e = check_size(m, net, N);
+    dg_err e = dg_net_check_values(m, net, N);
     if (e) return e;
     dg_builder b = {.model = m, .arena = a, .plan = plan, .real = backend->real, .first = net};
     dg_pass p = {.net = net, .N = N, .groups = 1, .frozen = true, .suffix = "", .target = nothing};

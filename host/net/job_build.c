@@ -94,14 +94,16 @@ void dg_job_rows(dg_job *job)
     job->row[DG_ROW_PERM] = dg_arena_row(a, "permutation", DG_OUTSIDE, 0, DG_I32, (dg_shape){1, 1, 1, job->o.rows});
 }
 
-/* So many of `pictures` that no layer of a test has more values than DG_LAYER_VALUES, at least one. */
+enum { TEST_VALUES = 1 << 28 }; /* of a tensor: with more of them a pass forward is larger, not quicker */
+
+/* So many of `pictures` that no layer of a test has more values than that, at least one. */
 static int that_fit(const dg_model *m, int pictures)
 {
     size_t most = 1;
     for (int net = 0; net < m->nets; net++)
         for (int i = 0; i < m->net[net].layers; i++)
             if (dg_count(m->net[net].layer[i].out) > most) most = dg_count(m->net[net].layer[i].out);
-    const size_t fit = DG_LAYER_VALUES / most;
+    const size_t fit = TEST_VALUES / most;
     return fit >= (size_t)pictures ? pictures : fit ? (int)fit : 1;
 }
 

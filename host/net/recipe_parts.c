@@ -168,13 +168,10 @@ dg_err dg_check_trainable(const dg_model *m, int net)
 dg_err dg_check_sizes(const dg_model *m, int net, const dg_job_options *o, double pictures)
 {
     const int least = o->last_batch ? o->last_batch : o->batch;
+    const dg_err e = dg_context(dg_net_check_values(m, net, pictures), "{batch} %d", o->batch);
+    if (e) return e;
     for (int i = 0; i < m->net[net].layers; i++) {
         const dg_layer *l = &m->net[net].layer[i];
-        const double n = (double)dg_count(l->out) * pictures;
-        if (n > DG_LAYER_VALUES)
-            return dg_fail(DG_USAGE,
-                           "{batch} %d: layer %s of model %s would have %.0f million values; use a smaller batch",
-                           o->batch, l->name, m->name, n / 1e6);
         if (o->train && l->norm && least * l->out.H * l->out.W < 2)
             return dg_fail(DG_USAGE,
                            "layer %s of model %s: batch norm over a batch of %d needs more than one value a "

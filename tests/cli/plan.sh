@@ -50,6 +50,19 @@ same "$dir/rule" "$dir/.out"
 exits 4 plan dcgan64-paper --arch sm_90 --tuning "$dir/none.tune"
 says none.tune
 
+# layers of 308 million values have a plan, and those that cannot be numbered a reason
+printf '[model]\nname = large\nsize = 224\n[C]\nkernel = 3\nfilters = 64\nact = relu\n[C.1]\n[C.2]\n' > "$dir/large.cfg"
+printf '[C.3]\nop = max_pool\nkernel = 16\n[C.4]\nop = dense\nfilters = 2\nact = none\n' >> "$dir/large.cfg"
+for where in '--device cpu' '--arch sm_90'; do
+    # shellcheck disable=SC2086 # two words
+    exits 0 plan "$dir/large.cfg" --batch 96 $where
+    prints 'C.1.out[96x224x224x64]'
+    prints 'arena, one allocation'
+done
+exits 2 plan "$dir/large.cfg" --batch 669 --arch sm_90
+says '--batch 669: layer C.1 of model large would have 2148.3 million values'
+says 'those of 668 pictures: use a smaller batch'
+
 exits 2 plan dcgan64-paper --arch sm_91
 says '--arch sm_91: neither an architecture (sm_75'
 exits 2 plan dcgan64-paper --arch sm_90x

@@ -1,5 +1,9 @@
 /* Plans and their arena: no two rows that live at the same time overlap, weights lie as Adam sweeps them, the
- * counts of work are those of the published tables. No op is run here. */
+ * counts of work are those of the published tables; tensors of hundreds of millions of values have their places, and
+ * those of too many are refused. No op is run here. */
+#include "core/plan/fuse.h"
+#include "core/tune/machine.h"
+#include "core/tune/planner.h"
 #include "host/net/job.h"
 #include "host/net/gan.h"
 #include "test.h"
@@ -90,6 +94,100 @@ static double conv_gmac(const dg_plan *p)
     return flops / 2e9;
 }
 
+/* VGG16, configuration D (Simonyan & Zisserman 2015), for pictures of 224 x 224. */
+static void parse_vgg16(void)
+{
+    static const int block[][2] = {{64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}}; /* filters, layers */
+    static char text[DG_MODEL_TEXT_MAX];
+    char *at = text + sprintf(text, "[model]\nname = vgg16\nsize = 224\n[C]\nkernel = 3\nact = relu\nbias = yes\n");
+    int n = 1;
+    for (int i = 0; i < 5; i++) {
+        for (int k = 0; k < block[i][1]; k++) at += sprintf(at, "[C.%d]\nfilters = %d\n", n++, block[i][0]);
+        at += sprintf(at, "[C.%d]\nop = max_pool\nkernel = 2\n", n++);
+    }
+    for (int k = 0; k < 2; k++, n += 2)
+        at += sprintf(at, "[C.%d]\nop = dense\nfilters = 4096\n[C.%d]\nop = dropout\n", n, n + 1);
+    sprintf(at, "[C.%d]\nop = dense\nfilters = 1000\nact = none\n", n);
+    DG_CHECKF(dg_model_parse(text, "vgg16.cfg", &m) == DG_OK, "%s", dg_message());
+}
+
+static const dg_job_options classifier = {.rows = 1000, .train = true, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8};
+
+static void refused(int batch, const char *said)
+{
+    static dg_job g;
+    dg_job_options o = classifier;
+    o.batch = batch;
+    DG_CHECKF(dg_job_build(&g, &m, &o, b) == DG_USAGE && strstr(dg_message(), said), "%s, not %s", dg_message(), said);
+}
+
+/* Its first layer has 308 million values at batch 96, and four rows of 1.2 GB live at a time. */
+static void check_vgg16(dg_backend *on)
+{
+    static dg_job g;
+    dg_job_options o = classifier;
+    o.batch = 96;
+    parse_vgg16();
+    if (!DG_CHECKF(dg_job_build(&g, &m, &o, on) == DG_OK, "%s", dg_message())) return;
+    check_layout(&g);
+    check_adam(&g);
+    const int first = dg_arena_find(&g.arena, "C.1.out");
+    DG_CHECK(first >= 0 && g.arena.row[first].bytes == (size_t)96 * 224 * 224 * 64 * 4);
+    size_t end = 0;
+    for (int i = 0; i < g.arena.rows; i++)
+        if (g.arena.row[i].kind != DG_OUTSIDE && end_of(&g.arena.row[i]) > end) end = end_of(&g.arena.row[i]);
+    DG_CHECKF((end + 255) / 256 * 256 == g.arena.bytes, "%zu bytes, the last row ends at %zu", g.arena.bytes, end);
+    /* 138,357,544 weights four times, the last bias padded, a state and a ring of metrics */
+    const size_t persistent = 4 * (138357544ul * 4 + 96) + 256 + sizeof(dg_metrics) * DG_RING;
+    DG_CHECKF(g.arena.persistent == persistent, "%zu bytes persist, not %zu", g.arena.persistent, persistent);
+    DG_CHECK(g.arena.bytes > persistent + 4 * g.arena.row[first].bytes);
+    dg_job_free(&g);
+}
+
+static void check_sizes(void)
+{
+    dg_machine gpu;
+    dg_backend *p = NULL;
+    check_vgg16(b);
+    if (DG_CHECK(!dg_machine_arch("sm_90", DG_F32, &gpu) && !dg_planner_open(&gpu, NULL, DG_FUSE_NONE, &p))) {
+        check_vgg16(p);
+        p->close(p);
+    }
+    parse_vgg16();
+    refused(669,
+            "batch 669: layer C.1 of model vgg16 would have 2148.3 million values for 669 x 224 x 224 x 64; at most "
+            "2147.5 million (2^31 - 1) can be numbered, those of 668 pictures: use a smaller batch");
+    DG_CHECK(!dg_model_parse("[model]\nname = in\nsize = 512\n[C.1]\nfilters = 1\nkernel = 8\nstride = 8\npad = 0\n"
+                             "[C.2]\nop = dense\nfilters = 2\n",
+                             "in.cfg", &m));
+    refused(2731, "the input of network C of model in would have 2147.7 million values for 2731 x 512 x 512 x 3");
+    DG_CHECK(!dg_model_parse("[model]\nname = wide\nsize = 512\n[C.1]\nfilters = 16384\nkernel = 1\n"
+                             "[C.2]\nop = mean_pool\n[C.3]\nop = dense\nfilters = 2\n",
+                             "wide.cfg", &m));
+    refused(1,
+            "4295.0 million values for 1 x 512 x 512 x 16384; at most 2147.5 million (2^31 - 1) can be numbered: use "
+            "fewer filters, or smaller pictures");
+    DG_CHECK(!dg_model_parse("[model]\nname = dense\nsize = 224\n[C.1]\nop = dense\nfilters = 16384\n"
+                             "[C.2]\nop = dense\nfilters = 2\n",
+                             "dense.cfg", &m));
+    refused(1, "layer C.1 of model dense would have 2466.3 million weights; at most 2147.5 million (2^31 - 1) can be "
+               "numbered: use fewer filters, or a smaller map in front of it");
+}
+
+/* Rows of bytes hold as many as they were asked for, whatever the number. */
+static void check_bytes(void)
+{
+    static const size_t bytes[] = {1, 64, 65, 137438953408, 137438953473, (size_t)1 << 45, ((size_t)1 << 45) + 1};
+    dg_arena a = {0};
+    for (int i = 0; i < (int)(sizeof bytes / sizeof *bytes); i++) {
+        const int row = dg_arena_bytes(&a, "bytes", DG_WORK, bytes[i]);
+        const dg_row *r = &a.row[row];
+        DG_CHECKF(r->bytes >= bytes[i] && r->bytes - bytes[i] < 64 * (bytes[i] / 137438953408 + 1), "%zu for %zu",
+                  r->bytes, bytes[i]);
+    }
+    free(a.row);
+}
+
 int main(void)
 {
     static dg_job g;
@@ -154,6 +252,8 @@ int main(void)
     dg_job_free(&g);
     o.batch = 1 << 24;
     DG_CHECK(dg_job_build(&g, &m, &o, b) == DG_USAGE && strstr(dg_message(), "batch "));
+    check_sizes();
+    check_bytes();
     b->close(b);
     return dg_test_report();
 }

@@ -86,6 +86,32 @@ static void check_bad(void)
         "split=1\n");
 }
 
+/* Tiles have numbers for up to 8 images beyond the batch, a thread a result has not: the last tensors that an int
+ * numbers are for direct. */
+static void check_largest(void)
+{
+    static const dg_op_kind kinds[] = {DG_OP_conv_fwd, DG_OP_conv_dx, DG_OP_conv_dw};
+    for (int k = 0; k < 3; k++)
+        for (int more = 0; more < 3; more++) {
+            dg_op op = {.kind = kinds[k]};
+            op.u.conv = (dg_conv_args){.N = 131063 + 8 * more,
+                                       .H = 16,
+                                       .W = 16,
+                                       .Ci = 64,
+                                       .Ho = 16,
+                                       .Wo = 16,
+                                       .Co = 64,
+                                       .K = 3,
+                                       .S = 1,
+                                       .P = 1};
+            dg_tune t;
+            const char *why = dg_variant_choose(&op, &t, DG_F32, &gpu), *name = why ? "" : t.variant->name;
+            const char *const want = more == 0 ? "tiled" : more == 1 ? "direct" : "";
+            DG_CHECKF(!strcmp(name, want), "%d images: %s, not %s", op.u.conv.N, why ? why : name, want);
+            DG_CHECK(!why || strstr(why, "too many"));
+        }
+}
+
 static void check_good(void)
 {
     static const char text[] = "\xef\xbb\xbf; a comment\r\n"
@@ -264,6 +290,7 @@ static void check_shipped(void)
 int main(void)
 {
     check_bad();
+    check_largest();
     check_good();
     check_precisions();
     check_rubbish();

@@ -7,18 +7,22 @@
 
 /* ---- Checks ---- */
 
-static const char *check_sizes(const dg_conv_args *a)
+/* more: images behind the last one that are numbered, too. */
+static const char *check_sizes(const dg_conv_args *a, int more)
 {
-    const double x = (double)a->N * a->H * a->W * a->Ci, y = (double)a->N * a->Ho * a->Wo * a->Co,
-                 sizes[] = {x, y, (double)a->Co * a->K * a->K * a->Ci};
+    const double N = (double)a->N + more,
+                 sizes[] = {N * a->H * a->W * a->Ci, N * a->Ho * a->Wo * a->Co, (double)a->Co * a->K * a->K * a->Ci};
     for (int i = 0; i < 3; i++)
-        if (sizes[i] > 2147483647.0) return no("%.0f million values in one tensor are too many", sizes[i] / 1e6);
+        if (sizes[i] > DG_TENSOR_VALUES) return no("%.0f million values in one tensor are too many", sizes[i] / 1e6);
     return NULL;
 }
 
+/* Images of a block's tile at most: those beyond the batch have numbers, though nobody reads or writes there. */
+enum { TILE_IMAGES = 8 };
+
 const char *dg_conv_check(const dg_op *op, const dg_tune *t, dg_type real)
 {
-    const char *why = check_sizes(&op->u.conv);
+    const char *why = check_sizes(&op->u.conv, TILE_IMAGES);
     if (why) return why;
     if (real != DG_F32) return no("%s computes in fp32 only", t->variant->name);
     return dg_variant_aligned(op, real) ? NULL : no("an operand does not start at 16 bytes");
@@ -110,7 +114,7 @@ size_t dg_conv_scratch(const dg_op *op, dg_type real)
 
 static const char *check_direct(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu)
 {
-    const char *why = check_sizes(&op->u.conv);
+    const char *why = check_sizes(&op->u.conv, 0);
     if (!why) why = dg_variant_check_sweep(op, t, real, gpu);
     t->split = 1;
     return why;

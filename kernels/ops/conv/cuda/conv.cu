@@ -90,8 +90,8 @@ template <class real> static __global__ void dw_by_warps(const dg_conv_args a)
     const real *const x = (const real *)a.x + ci, *const y = (const real *)a.y + co;
     real sum = 0;
 #pragma unroll 4
-    for (int p = lane; p < a.N * map; p += 32) {
-        const int n = p / map, row = (p - n * map) / a.Wo, col = p - n * map - row * a.Wo;
+    for (int k = 0; k <= (a.N * map - 1 - lane) / 32; k++) { /* no number is beyond the last position's */
+        const int p = lane + 32 * k, n = p / map, row = (p - n * map) / a.Wo, col = p - n * map - row * a.Wo;
         const int iy = row * a.S - a.P + ky, ix = col * a.S - a.P + kx;
         if ((unsigned)iy < (unsigned)a.H && (unsigned)ix < (unsigned)a.W)
             sum += x[(((int64_t)n * a.H + iy) * a.W + ix) * a.Ci] * y[(int64_t)p * a.Co];

@@ -14,7 +14,7 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     if (why) return why;
     if (t->block || t->tile_m || t->stages || t->split > 1) return no("cublas chooses its own numbers");
     const double patches = (double)a.N * a.Ho * a.Wo * a.K * a.K * a.Ci;
-    return patches > 2147483647.0 ? no("cublas: %.0f million values of patches are too many", patches / 1e6) : NULL;
+    return patches > DG_TENSOR_VALUES ? no("cublas: %.0f million values of patches are too many", patches / 1e6) : NULL;
 }
 
 /* One product, which we cannot look into, beside a kernel that unfolds or folds patches. */

@@ -10,7 +10,8 @@
 
 /* ---- Checks: NULL, or why not ---- */
 
-/* Of all but direct: fp32, operands at 16 bytes, tensors that an int can count. */
+/* Of all but direct: fp32, operands at 16 bytes, tensors whose values, and those of a tile beyond the batch, an int
+ * numbers. */
 const char *dg_conv_check(const dg_op *op, const dg_tune *t, dg_type real);
 
 /* A block of so many threads for the tile of t; 0: there is no such tile. */
