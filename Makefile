@@ -211,7 +211,7 @@ fuzz: ## fuzz the decoder and the parsers, FUZZ_SECONDS (60) each; needs clang
 	$(Q)sh scripts/fuzz build-fuzz $(FUZZ_SECONDS)
 soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kill and resume, the tests, fuzzing: over and over, SOAK_MINUTES (60) long
 	$(Q)DCGAN=$(RUN) PRELOADS='$(RUN_PRELOADS)' KILLS=$$(($(SOAK_MINUTES) * 100)) SEED=$$$$ sh tests/cli/long/kills.sh
-	$(Q)DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' \
+	$(Q)DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' $(if $(SAN),,DG_TEST_LARGE=1) \
 	    sh scripts/soak $$(($(SOAK_MINUTES) * 20)) $(TESTS) $(CLI_TESTS) $(LONG_TESTS)
 	$(Q)sh scripts/cuda-archs --all
 	$(Q)$(MAKE) fuzz FUZZ_SECONDS=$$(($(SOAK_MINUTES) * 20 / $(words $(FUZZERS))))
