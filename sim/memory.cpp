@@ -1,6 +1,7 @@
 /* Device memory and pinned host memory. Every allocation has pages of its own between two areas that nobody may touch,
- * ends as near to the second as 256-byte alignment allows, and is filled with NaN. Device memory is reachable only
- * while a kernel or a copy runs; freed memory never again. */
+ * ends as near to the second as 256-byte alignment allows, and is filled with NaN, unless it is larger than most
+ * machines' memory: then it is zeros, which take none until they are written. Device memory is reachable only while a
+ * kernel or a copy runs; freed memory never again. */
 #include "inside.h"
 
 #include <map>
@@ -17,6 +18,7 @@ struct allocation {
     char *data;
 };
 static const size_t PAGE = 4096, ALIGN = 256, GUARD = 1 << 20; /* a row or a picture too far is still in there */
+static const size_t FILLED = (size_t)2 << 30;
 static std::map<uintptr_t, allocation> &all = *new std::map<uintptr_t, allocation>; /* by end of the second guard */
 static std::vector<allocation *> &guarded = *new std::vector<allocation *>; /* device memory that is not freed */
 static spinlock lock;
@@ -45,7 +47,8 @@ void *memory_alloc(size_t bytes, bool host)
     char *base = (char *)m;
     allocation a = {bytes, pages, host, false, base, base + GUARD + pages - aligned};
     protect(a, true);
-    memset(base + GUARD, 0xff, pages);
+    memset(base + GUARD, 0xff, pages <= FILLED ? pages : (size_t)(a.data - base) - GUARD);
+    memset(a.data + bytes, 0xff, (size_t)(base + GUARD + pages - a.data) - bytes);
     poison(base + GUARD, (size_t)(a.data - base) - GUARD);
     poison(a.data + bytes, aligned - bytes);
     lock.lock();
@@ -67,6 +70,14 @@ bool memory_live(void *p, bool host)
     return live;
 }
 
+/* Neither in front of the data nor behind it. */
+static void check_untouched(const allocation &a, const char *from, const char *to)
+{
+    for (const char *c = from; c < to; c++)
+        if (*c != (char)0xff)
+            return report({nullptr, 0}, "written outside an allocation of %zu bytes, at byte %td", a.bytes, c - a.data);
+}
+
 bool memory_free(void *p, bool host)
 {
     if (!memory_live(p, host)) return false;
@@ -74,11 +85,8 @@ bool memory_free(void *p, bool host)
     allocation *a = find(p);
     protect(*a, true);
     unpoison(a->base + GUARD, a->pages);
-    for (char *c = a->base + GUARD; c < a->base + GUARD + a->pages; c++)
-        if ((c < a->data || c >= a->data + a->bytes) && *c != (char)0xff) {
-            report({nullptr, 0}, "written outside an allocation of %zu bytes, at byte %td", a->bytes, c - a->data);
-            break;
-        }
+    check_untouched(*a, a->base + GUARD, a->data);
+    check_untouched(*a, a->data + a->bytes, a->base + GUARD + a->pages);
     a->freed = true;
     if (!host) std::erase(guarded, a);
     madvise(a->base + GUARD, a->pages, MADV_DONTNEED);
