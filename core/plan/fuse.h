@@ -61,6 +61,18 @@ typedef struct {
     float *totals;                     /* norm_dx: (groups, 2, C), out */
 } dg_epilogue;
 
+/* ---- Weights ---- */
+
+/* A network's weights as factors of products on tensor cores, each rounded once a step and not in every block: bf16 and
+ * fp16 of 2 bytes, tf32 of 4, in the order of the weights. Whatever writes weights writes these, too: the fused update;
+ * behind other updates, and where the host has written something, a kernel of the backend. */
+typedef struct {
+    const float *from; /* the network's first weight */
+    void *to;          /* NULL: nobody reads them */
+    int64_t n;         /* with the gaps between rows; a multiple of 64 */
+    dg_math math;
+} dg_rounded;
+
 /* ---- Launches ---- */
 
 /* One convolution, forward (x to y) or data gradient (y to x; also the forward pass of a transposed one), with what is
@@ -77,8 +89,9 @@ typedef struct {
     dg_noise_args noise;
     /* mma, thin_mma: the two launches in front do not write w, so it may be read while the nearer one still runs */
     bool early;
-    float *scratch;     /* dg_fused_size.bytes */
-    unsigned *counters; /* dg_fused_size.counters of them, 0 before and after every launch */
+    const void *rounded; /* mma: conv.w as its products take it, in the same order (dg_rounded) */
+    float *scratch;      /* dg_fused_size.bytes */
+    unsigned *counters;  /* dg_fused_size.counters of them, 0 before and after every launch */
 } dg_fused_conv;
 
 /* The last layer of D, whose y is one pixel of one channel: logits, loss, and the gradient back through the norm and
@@ -113,6 +126,7 @@ typedef struct {
     dg_update_job job[DG_UPDATE_JOBS];
     dg_adam_args adam;       /* what no job makes (gamma, beta, gaps between rows) has its gradient in adam.g already */
     dg_advance_args advance; /* state NULL: not here */
+    dg_rounded rounded;      /* of adam.p; written together with it */
     float *scratch;
     unsigned *counters;
 } dg_fused_update;
@@ -155,6 +169,9 @@ dg_err dg_fuse_plan(dg_plan *p, unsigned what, dg_type real, const dg_gpu *gpu);
 dg_fused_conv dg_fused_conv_of(const dg_plan *p, const dg_launch *l);
 dg_fused_head dg_fused_head_of(const dg_plan *p, const dg_launch *l);
 dg_fused_update dg_fused_update_of(const dg_plan *p, const dg_launch *l);
+
+/* Of a network of a bound plan. */
+dg_rounded dg_rounded_of(const dg_plan *p, int net);
 
 /* What a launch needs beside its tensors. Pointers inside of the structures do not count, but for being NULL or not. */
 typedef struct {

@@ -2,6 +2,7 @@
 #include "core/tune/conv_tiles.h"
 #include "core/plan/fuse_launch.h"
 #include "core/plan/optimizer.h"
+#include "core/plan/precision.h"
 
 static float below_zero(const dg_norm_act_args *a)
 {
@@ -83,6 +84,64 @@ static bool weights_stay(const dg_plan *p, const dg_launch *l)
     return true;
 }
 
+/* Bytes of a network's weights, gaps between rows included; *first: where they begin. */
+static size_t weights_of(const dg_arena *a, int net, size_t *first)
+{
+    size_t end = 0;
+    *first = SIZE_MAX;
+    for (int i = 0; i < a->rows; i++) {
+        const dg_row *r = &a->row[i];
+        if (r->kind != DG_PARAM || r->net != net) continue;
+        if (r->offset < *first) *first = r->offset;
+        if (r->offset + r->bytes > end) end = r->offset + r->bytes;
+    }
+    return end ? (end - *first + 255) / 256 * 256 : 0; /* as rows are placed */
+}
+
+static size_t rounded_bytes(const dg_arena *a, size_t weight_bytes)
+{
+    return weight_bytes / sizeof(float) * 16 / (size_t)dg_math_unit(a->rounding);
+}
+
+void dg_rounded_row(dg_plan *p, const dg_launch *l)
+{
+    const dg_op *op = &p->op[l->main];
+    dg_arena *a = p->arena;
+    const dg_fused_family family = l->kind == DG_LAUNCH_CONV ? dg_fused_family_of(op->kind, &op->u.conv, &op->tune)
+                                                             : DG_FUSED_NONE;
+    if (family != DG_FUSED_MMA && family != DG_FUSED_WGMMA) return;
+    const int net = dg_plan_row(p, op, dg_fuse_operand(op, "w"))->net;
+    if (a->rounded[net]) return;
+    char name[32];
+    size_t first;
+    snprintf(name, sizeof name, "rounded.%d", net);
+    a->rounding = op->tune.math;
+    a->rounded[net] = dg_arena_bytes(a, name, DG_STATE, rounded_bytes(a, weights_of(a, net, &first)));
+}
+
+dg_rounded dg_rounded_of(const dg_plan *p, int net)
+{
+    const dg_arena *a = p->arena;
+    size_t first;
+    const size_t bytes = weights_of(a, net, &first);
+    char *const base = a->base;
+    if (!a->rounded[net] || !base) return (dg_rounded){.to = NULL};
+    return (dg_rounded){.from = (const float *)(const void *)(base + first),
+                        .to = base + a->row[a->rounded[net]].offset,
+                        .n = (int64_t)(bytes / sizeof(float)),
+                        .math = a->rounding};
+}
+
+/* The same of one weight. */
+static const void *rounded_weight(const dg_plan *p, const dg_op *op)
+{
+    const dg_row *row = dg_plan_row(p, op, dg_fuse_operand(op, "w"));
+    const dg_rounded all = dg_rounded_of(p, row->net);
+    if (!all.to) return NULL;
+    const char *const w = (const char *)p->arena->base + row->offset;
+    return (const char *)all.to + rounded_bytes(p->arena, (size_t)(w - (const char *)all.from));
+}
+
 dg_fused_conv dg_fused_conv_of(const dg_plan *p, const dg_launch *l)
 {
     const dg_op *op = &p->op[l->main];
@@ -92,6 +151,7 @@ dg_fused_conv dg_fused_conv_of(const dg_plan *p, const dg_launch *l)
         if (p->op[i].kind == DG_OP_noise) f.noise = p->op[i].u.noise;
     }
     f.early = weights_stay(p, l);
+    f.rounded = rounded_weight(p, op);
     f.scratch = scratch_of(p, l);
     f.counters = counters_of(p, l);
     return f;
@@ -157,6 +217,7 @@ dg_fused_update dg_fused_update_of(const dg_plan *p, const dg_launch *l)
                                             .offset = distance(p, adam, op)};
     }
     if (u.jobs <= DG_UPDATE_JOBS) dg_fused_update_split(&u);
+    u.rounded = dg_rounded_of(p, dg_plan_row(p, adam, dg_fuse_operand(adam, "p"))->net);
     u.scratch = scratch_of(p, l);
     u.counters = counters_of(p, l);
     return u;
@@ -183,6 +244,7 @@ const char *dg_fused_refuses(const dg_plan *p, const dg_launch *l, const dg_gpu 
 {
     const dg_op *op = &p->op[l->main];
     if (l->kind == DG_LAUNCH_CONV) {
+        if (dg_plan_row(p, op, dg_fuse_operand(op, "w"))->kind != DG_PARAM) return "its weights are no network's";
         const dg_fused_conv f = dg_fused_conv_of(p, l);
         return dg_fused_conv_refuses(op->kind, &f, &op->tune, gpu);
     }

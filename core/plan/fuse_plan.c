@@ -291,6 +291,7 @@ static void settle_rows(pass *f, const int *new_place)
     for (int i = 0; i < p->launches; i++) {
         dg_launch *l = &p->launch[i];
         if (l->kind == DG_LAUNCH_OP) continue;
+        dg_rounded_row(p, l);
         const dg_fused_size size = dg_fused_size_of(p, l);
         l->counter = counters;
         counters += size.counters;

@@ -56,6 +56,9 @@ typedef struct {
     void *base;               /* the backend's memory once allocated */
     int plans;                /* begun so far; new work rows belong to the last one */
     bool full;                /* a row or an op could not be stored: placing will say so */
+    int rounded[DG_NETS_MAX]; /* row of a network's weights as fused convolutions read them (fuse.h), 0: none */
+    dg_math rounding;         /* how they are rounded */
+    uint64_t rounded_at;      /* the backend's: what the host had written by the time when they were made */
 } dg_arena;
 
 /* What a backend runs at a time. Fused launches are made by dg_fuse_plan (fuse.h); each has one kernel. */

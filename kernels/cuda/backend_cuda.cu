@@ -12,6 +12,7 @@
 
 extern "C" {
 #include "core/base/shell.h"
+#include "core/plan/optimizer.h"
 #include "kernels/ops/conv/variants.h"
 }
 
@@ -95,12 +96,46 @@ dg_err dg_gpu_enqueue(gpu *c, const dg_op *op, cudaStream_t stream)
     return e;
 }
 
+/* Behind an op that is launched by itself. */
+static dg_err round_behind(gpu *c, const dg_plan *p, const dg_op *op, cudaStream_t stream)
+{
+    if (!dg_is_update(op->kind)) return DG_OK;
+    const dg_rounded r = dg_rounded_of(p, dg_plan_row(p, op, dg_fuse_operand(op, "p"))->net);
+    dev_op = op->name;
+    dg_round_weights(&r, stream);
+    const dg_err e = check_launches(c);
+    dev_op = "";
+    return e;
+}
+
+/* It waits, for what follows may begin before the launch in front has ended. */
+dg_err dg_gpu_round(gpu *c, const dg_plan *p)
+{
+    dg_arena *const a = p->arena;
+    if (a->rounded_at == c->written + 1) return DG_OK;
+    a->rounded_at = c->written + 1;
+    for (int net = 0; net < DG_NETS_MAX; net++) {
+        if (!a->rounded[net]) continue;
+        const dg_rounded r = dg_rounded_of(p, net);
+        dev_op = a->row[a->rounded[net]].name;
+        dg_round_weights(&r, c->stream[DG_COMPUTE]);
+        const dg_err e = check_launches(c);
+        dev_op = "";
+        if (e) return e;
+        TRY(c, a->row[a->rounded[net]].name, cudaStreamSynchronize(c->stream[DG_COMPUTE]));
+    }
+    return DG_OK;
+}
+
 dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i, cudaStream_t stream)
 {
     if (!p->launch) return dg_gpu_enqueue(c, &p->op[i], stream);
     const dg_launch *l = &p->launch[i];
     const dg_op *op = &p->op[l->main];
-    if (l->kind == DG_LAUNCH_OP) return dg_gpu_enqueue(c, op, stream);
+    if (l->kind == DG_LAUNCH_OP) {
+        const dg_err e = dg_gpu_enqueue(c, op, stream);
+        return e ? e : round_behind(c, p, op, stream);
+    }
     dev_op = op->name;
     if (l->kind == DG_LAUNCH_CONV) {
         const dg_fused_conv f = dg_fused_conv_of(p, l);
@@ -132,9 +167,9 @@ static dg_err cuda_run_many(dg_backend *b, struct dg_plan *p, int n)
 {
     gpu *c = (gpu *)b;
     ENTER(c);
-    dg_err e = DG_OK;
+    dg_err e = dg_gpu_round(c, p);
     for (int i = 0; i < n && c->eager && !e; i++) e = run_eagerly(c, p);
-    while (n > 0 && !c->eager) {
+    while (n > 0 && !c->eager && !e) {
         captured *g = nullptr;
         e = dg_gpu_graph_for(c, p, n, &g);
         if (!e && !g) e = run_eagerly(c, p);
@@ -166,6 +201,7 @@ static dg_err cuda_run_op(dg_backend *b, const dg_op *op, double *ms)
 {
     gpu *c = (gpu *)b;
     ENTER(c);
+    c->written += dg_is_update(op->kind);
     return run_one(c, op->name, op, nullptr, 0, ms);
 }
 
@@ -173,6 +209,8 @@ static dg_err cuda_run_launch(dg_backend *b, const struct dg_plan *p, int launch
 {
     gpu *c = (gpu *)b;
     ENTER(c);
+    const dg_err e = dg_gpu_round(c, p);
+    if (e) return e;
     return run_one(c, p->op[p->launch[launch].main].name, nullptr, p, launch, nullptr);
 }
 

@@ -43,6 +43,7 @@ typedef struct {
     cudaEvent_t staged[STAGES]; /* the last copy from or to this piece is done */
     int next_stage;
     dg_chooser chooser;
+    uint64_t written; /* how often the host, or an op by itself, has written what may be weights */
     captured *graphs;
     /* while a plan is captured; the first is stream[DG_COMPUTE], others are made when wanted */
     cudaStream_t branch[DG_BRANCHES];
@@ -71,6 +72,8 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
 dg_err dg_gpu_enqueue(gpu *c, const dg_op *op, cudaStream_t stream);
 /* The same for piece i of a plan (branches.h). */
 dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i, cudaStream_t stream);
+/* Before pieces of a plan: the weights of its arena, rounded (fuse.h), where they were written by others than it. */
+dg_err dg_gpu_round(gpu *c, const dg_plan *p);
 
 /* cuda_graph.cu: the longest graph for at most n runs of a plan. *out: NULL, the next run is to be without one. */
 dg_err dg_gpu_graph_for(gpu *c, dg_plan *p, int n, captured **out);

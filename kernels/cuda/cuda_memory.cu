@@ -110,6 +110,7 @@ static dg_err put(dg_backend *b, void *dst, const void *host, size_t bytes)
 {
     gpu *c = (gpu *)b;
     ENTER(c);
+    c->written++;
     for (size_t at = 0; at < bytes; at += STAGE_BYTES) {
         const size_t n = piece_at(bytes, at);
         int k;

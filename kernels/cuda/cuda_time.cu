@@ -88,7 +88,8 @@ static dg_err time_pieces(timed *t, int n, double *ms)
 {
     gpu *c = t->c;
     ENTER(c);
-    dg_err failed;
+    dg_err failed = t->plan ? dg_gpu_round(c, t->plan) : DG_OK;
+    if (failed) return failed;
     c->timer.stream = c->stream[DG_COMPUTE];
     const cudaError_t e = dg_cuda_time(&c->timer, n, t->op != nullptr, enqueue_timed, t, ms, &failed);
     if (failed) return failed;

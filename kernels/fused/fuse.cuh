@@ -23,6 +23,8 @@ void dg_fused_thin_mma_dx(const dg_fused_conv *f, const dg_tune *tune, bool over
 void dg_fused_dense(const dg_fused_conv *f, cudaStream_t stream);
 void dg_fused_head_launch(const dg_fused_head *h, cudaStream_t stream);
 void dg_fused_update_launch(const dg_fused_update *u, cudaStream_t stream);
+/* rounded.cu: nothing where r->to is NULL. */
+void dg_round_weights(const dg_rounded *r, cudaStream_t stream);
 
 /* ---- The last of several blocks ---- */
 
@@ -64,11 +66,11 @@ static __device__ __forceinline__ dg_channel dg_channel_of(const dg_prologue &s,
     return {scale, -scale * total[C], scale * (mean * total[C] - total[0])};
 }
 
-/* The value itself; pre is read for norm_dx alone. factor: 1 for plain. */
+/* The value itself; pre is read for norm_dx alone. factor: 0 to 1, of plain 1, so that the larger one is meant. */
 static __device__ __forceinline__ float dg_one_value(const dg_channel &k, float x, float factor)
 {
     const float z = k.scale * x + k.shift;
-    return z > 0 ? z : factor * z;
+    return fmaxf(z, factor * z);
 }
 static __device__ __forceinline__ float dg_two_value(const dg_channel &k, float x, float pre)
 {

@@ -22,7 +22,9 @@ dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, 
     g.blocks = g.per_group * g.groups;
     g.columns = dg_ceil_div(C, tune->tile_n);
     g.channels = dg_ceil_div(summed / chunk, tune->split) * chunk;
-    g.shared = (size_t)dg_mma_tile_of(kind, a, tune).bytes +
+    const dg_mma_tile tile = dg_mma_tile_of(kind, a, tune);
+    const int stages = DG_MMA_STAGES(true, tune->math == DG_MATH_FP16, tile.portion);
+    g.shared = (size_t)(tile.bytes + (stages - 2) * tile.portion) +
                (size_t)g.channels * (f->in.kind == DG_PROLOGUE_NORM_DX ? 3 : 2) * sizeof(float);
     const int merged = g.blocks / f->out.groups; /* blocks of a group of the epilogue's */
     g.sum_bytes = sums ? dg_epilogue_bytes(merged, f->out.groups, g.columns, tune->tile_n, C) : 0;

@@ -1,11 +1,11 @@
 /* Fused convolutions on tensor cores (fuse.h): the loop of the plain ones, conv_mma_fwd.cuh and conv_mma_dx.cuh,
- * between a prologue and an epilogue. Values go through the prologue once, on their way into shared memory; results are
- * still in registers when the epilogue gets them.
+ * between a prologue and an epilogue. Values go through the prologue once, on their way into shared memory; weights are
+ * copied as they were rounded before; results are still in registers when the epilogue gets them.
  *
- * Tile and most of the shared memory: of conv_mma_fwd.cuh and conv_mma_dx.cuh; beside it 8 or 12 bytes a channel that
- * is summed, the prologue's numbers, and 16 bytes. Registers: forward bf16 190 to 240, tf32 162 to 194; data gradient
- * bf16 186 to 224, tf32 170 to 194; by warpgroups 110 to 220. Bound by: shared memory, and the latency of the
- * epilogue's sums over blocks. */
+ * Tile and most of the shared memory: of conv_mma_fwd.cuh and conv_mma_dx.cuh; beside it two more stages of weights
+ * where they are small (8 KB each), 8 or 12 bytes a channel that is summed, the prologue's numbers, and 16 bytes.
+ * Registers: forward bf16 190 to 240, tf32 162 to 194; data gradient bf16 186 to 224, tf32 170 to 194; by warpgroups
+ * 110 to 220. Bound by: shared memory, and the latency of the epilogue's sums over blocks. */
 #ifndef DG_FUSED_MMA_CUH
 #define DG_FUSED_MMA_CUH
 
@@ -20,7 +20,8 @@ struct dg_fused_mma {
     dg_epilogue out;
     int groups, per_group;
     int split, channels;          /* parts of the sum; the most channels of one */
-    bool early;                   /* the first weights are read in front of the wait */
+    const void *rounded;          /* the weights */
+    bool early;                   /* the first of them are read in front of the wait */
     float *result, *sums, *parts; /* scratch: of the epilogue, of the split */
     unsigned *columns, *tiles;    /* counters of the same */
 };
@@ -230,7 +231,7 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
     static_assert(room >= 5 * G::NT * sizeof(float) && room >= 2 * Job::shares * G::N * sizeof(float),
                   "the epilogue works where factors were");
     dev_pool pool;
-    uint4 *const patch = pool.take<uint4>(2 * P::units), *const weights = pool.take<uint4>(2 * G::portion);
+    uint4 *const patch = pool.take<uint4>(2 * P::units), *const weights = pool.take<uint4>(G::stages * G::portion);
     dg_cell *const cell = pool.take<dg_cell>(P::cells);
     dg_transfer *const place = pool.take<dg_transfer>(G::loader::transfers);
     float *const table = pool.take<float>((size_t)(f.channels * G::loader::numbers));
@@ -248,8 +249,8 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
     }
     __syncthreads();
     G::loader::build(place, patch, a.N, from.rows, from.cols, from.channels, cell);
-    Job job(a, n0, first, cell, place, patch, weights);
-    if (f.early) job.first_weights();
+    Job job(a, f.rounded, n0, first, cell, place, patch, weights);
+    if (f.early) job.template first_weights<true>(last - first);
     grid_dependency_wait(); /* until here nothing was read but weights that are as they will be */
     dg_fused_table<G>(table, f.in, group, first * G::chunk, (last - first) * G::chunk, from.channels, Job::shift(a));
     __syncthreads();
@@ -284,6 +285,7 @@ static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
         k.out.factor = dg_below_zero<float>(f->out.act, (double)f->out.slope);
         k.out.pre = f->out.y;
     }
+    k.rounded = f->rounded;
     k.early = f->early;
     k.groups = g.groups;
     k.per_group = g.per_group;

@@ -155,6 +155,7 @@ void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out)
     memset(out, 0, sizeof *out);
     out->adam = u->adam;
     out->advance = u->advance;
+    out->rounded = u->rounded;
     out->scratch = u->scratch;
     out->counters = u->counters;
     out->jobs = u->jobs;

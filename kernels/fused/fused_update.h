@@ -54,6 +54,7 @@ typedef struct {
     dg_update_range range[DG_UPDATE_RANGES];
     dg_adam_args adam;
     dg_advance_args advance;
+    dg_rounded rounded;
     float *scratch;
     unsigned *counters;
 } dg_update_layout;

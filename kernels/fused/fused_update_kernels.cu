@@ -2,8 +2,9 @@
  * (fused_update_job.cuh), then, here, their sums and Adam.
  *
  * Tile: 2,048 weights a block, or fewer where their sum has many parts. Shared memory: 4 KB. Registers: 64. Bound by:
- * memory, 24 bytes a weight, 4 more each part, and what the sum's parts are. */
+ * memory, 26 bytes a weight (28 where weights are rounded to tf32), 4 more each part, and what the sum's parts are. */
 #include "kernels/fused/fused_update_job.cuh"
+#include "kernels/fused/rounded.cuh"
 #include "kernels/ops/adam/adam.cuh"
 
 static_assert(sizeof(dg_update_layout) < 4096, "a kernel's parameters");
@@ -75,6 +76,7 @@ static __global__ void __launch_bounds__(DG_UPDATE_THREADS) adam_kernel(const GR
         if (parts > 1) dg_store<4>(gradient + at[h], g[h]);
         broken += dg_adam_step<float, 4>(factors, pp[h], mm[h], vv[h], g[h]);
         dg_store<4>(p + at[h], pp[h]);
+        if (u.rounded.to) dg_round_four(u.rounded, r.from + at[h], pp[h]);
         dg_store<4>(m + at[h], mm[h]);
         dg_store<4>(v + at[h], vv[h]);
     }

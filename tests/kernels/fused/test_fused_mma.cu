@@ -247,6 +247,7 @@ struct launch {
         snprintf(name, sizeof name, "%s %s: %s", dg_precision_name(DG_F32, gpu.math), how.name,
                  dg_tune_text(text, sizeof text, &op, &tune));
         dev_op = name;
+        dev_buffer<char> b_rounded(w.size() * sizeof(float));
         dev_buffer<float> b_x(x), b_pre(pre), b_w(w), b_to(y_or_pre), result(want.size());
         dev_buffer<float> in_mean(in.mean), in_rstd(in.rstd), in_gamma(in.gamma), in_beta(in.beta),
             in_totals(in.totals);
@@ -255,7 +256,10 @@ struct launch {
         if (how.out == DG_EPILOGUE_NORM_DX) mean.put(out.mean), rstd.put(out.rstd);
         dg_fused_conv f = {};
         f.conv = op.u.conv;
-        f.conv.w = b_w.p;
+        const dg_rounded weights = {b_w.p, b_rounded.p, (int64_t)w.size(), gpu.math};
+        dg_round_weights(&weights, 0);
+        f.conv.w = nullptr; /* nobody reads it */
+        f.rounded = b_rounded.p;
         (dir == FWD ? f.conv.y : f.conv.x) = result.p;
         f.in = dg_prologue{how.in,     b_x.p,     b_pre.p,     in_mean.p, in_rstd.p,
                            in_gamma.p, in_beta.p, in_totals.p, factor,    how.in_groups};

@@ -18,19 +18,22 @@ static int tiles_of(dg_op_kind kind, bool small, const dg_tune *t, tile *out)
     const bool wide = by_warpgroups(t);
     int n = 0;
     if (kind == DG_OP_conv_fwd && wide) {
-#define X(M, N, GROUPS) out[n++] = (tile){M, N, M * 2, DG_WGMMA_FWD_BYTES(small, M, N, GROUPS)};
+#define X(M, N, GROUPS) \
+    out[n++] = (tile){M, N, M * 2, DG_WGMMA_FWD_BYTES(small, M, N, GROUPS), DG_MMA_PORTION(N + 4, GROUPS)};
         DG_WGMMA_FWD_TILES(X)
 #undef X
     } else if (kind == DG_OP_conv_fwd && t->math == DG_MATH_FP16) {
-#define X(SMALL, M, N, WN, GROUPS)                      \
-    if (small == SMALL)                                 \
-        out[n++] = (tile){M, N, M / 64 * (N / WN) * 32, \
-                          DG_MMA_BYTES(SMALL, M / 64, 1, N, GROUPS, M / 64 * (N / WN) * 32)};
+#define X(SMALL, M, N, WN, GROUPS)                                                           \
+    if (small == SMALL)                                                                      \
+        out[n++] = (tile){M, N, M / 64 * (N / WN) * 32,                                      \
+                          DG_MMA_BYTES(SMALL, M / 64, 1, N, GROUPS, M / 64 * (N / WN) * 32), \
+                          DG_MMA_PORTION(N, GROUPS)};
         DG_FP16_FWD_TILES(X)
 #undef X
     } else if (kind == DG_OP_conv_fwd) {
-#define X(M, N, WN, GROUPS) \
-    out[n++] = (tile){M, N, M / 64 * (N / WN) * 32, DG_MMA_BYTES(small, M / 64, 1, N, GROUPS, M / 64 * (N / WN) * 32)};
+#define X(M, N, WN, GROUPS)                                                                                            \
+    out[n++] = (tile){M, N, M / 64 * (N / WN) * 32, DG_MMA_BYTES(small, M / 64, 1, N, GROUPS, M / 64 * (N / WN) * 32), \
+                      DG_MMA_PORTION(N, GROUPS)};
         if (t->math == DG_MATH_TF32) {
             DG_TF32_FWD_TILES(X)
         } else {
@@ -38,12 +41,14 @@ static int tiles_of(dg_op_kind kind, bool small, const dg_tune *t, tile *out)
         }
 #undef X
     } else if (kind == DG_OP_conv_dx && wide) {
-#define X(M, N, GROUPS) out[n++] = (tile){M, N, M * 8, DG_WGMMA_DX_BYTES(small, M, N, GROUPS)};
+#define X(M, N, GROUPS) \
+    out[n++] = (tile){M, N, M * 8, DG_WGMMA_DX_BYTES(small, M, N, GROUPS), DG_MMA_PORTION(N / 4 * 5, GROUPS)};
         DG_WGMMA_DX_TILES(X)
 #undef X
     } else if (kind == DG_OP_conv_dx) {
-#define X(M, N, WN, GROUPS) \
-    out[n++] = (tile){M, N, M / 16 * (N / WN) * 32, DG_MMA_BYTES(small, M / 64, 0, N, GROUPS, M / 16 * (N / WN) * 32)};
+#define X(M, N, WN, GROUPS)                                                                                            \
+    out[n++] = (tile){M, N, M / 16 * (N / WN) * 32, DG_MMA_BYTES(small, M / 64, 0, N, GROUPS, M / 16 * (N / WN) * 32), \
+                      DG_MMA_PORTION(N, GROUPS)};
         if (t->math == DG_MATH_TF32) {
             DG_TF32_DX_TILES(X)
         } else {
@@ -51,7 +56,7 @@ static int tiles_of(dg_op_kind kind, bool small, const dg_tune *t, tile *out)
         }
 #undef X
     } else {
-#define X(M, N) out[n++] = (tile){M, N, 256, DG_MMA_DW_BYTES(small, dg_math_unit(t->math))};
+#define X(M, N) out[n++] = (tile){M, N, 256, DG_MMA_DW_BYTES(small, dg_math_unit(t->math)), 0};
         DG_MMA_DW_TILES(X)
 #undef X
     }

@@ -106,13 +106,11 @@ template <class E, class T> struct dg_parcel;
 template <class E> struct dg_parcel<E, float> {
     float v[E::unit];
 
-    /* EARLY: in front of grid_dependency_wait(). */
-    template <bool EARLY = false> __device__ __forceinline__ void fetch(const float *from)
+    __device__ __forceinline__ void fetch(const float *from)
     {
 #pragma unroll
         for (int q = 0; q < E::unit; q += 4) {
-            const dg_pack<float, 4> w = EARLY ? grid_early_load(reinterpret_cast<const dg_pack<float, 4> *>(from + q))
-                                              : dg_load<4>(from + q);
+            const dg_pack<float, 4> w = dg_load<4>(from + q);
 #pragma unroll
             for (int e = 0; e < 4; e++) v[q + e] = w.v[e];
         }
@@ -246,33 +244,105 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
     }
 };
 
-/* ---- The loop of all three directions ---- */
+/* ---- Weights ---- */
 
-/* A step is a group of a chunk. first brings what the first step reads (early: its weights alone, before that).
- * fetch(chunk, g, more) loads into registers what comes after that step, store writes it to shared memory; more: there
- * is another chunk.
+/* How weights come into shared memory, group by group. Launches with nothing around them load fp32 values into
+ * registers a step ahead, round and store them, as is done with patches. Fused ones copy what was rounded before
+ * (dg_rounded in fuse.h), stages - 1 steps ahead and past the registers. Job is of G's tile and has
+ *     unit(chunk, g, j)   where unit j of this thread in a group is in memory, in values; chunks count from this
+ * block's weight(stage, j)    where it goes */
+template <class Job, class G> struct dg_weights {
+    typedef typename G::E E;
+    static constexpr bool rounded = G::rounded;
+    static constexpr int items = G::copied / G::NT, groups = G::groups, ahead = G::stages - 1;
+    const void *w;
+    bool early = false; /* those of the first steps are on their way */
+    dg_parcel<E, float> parcel[rounded ? 1 : items];
+
+    __device__ __forceinline__ const Job &job() const { return *static_cast<const Job *>(this); }
+    static __device__ __forceinline__ int stage_of(int chunk, int g)
+    {
+        return groups % G::stages == 0 ? g % G::stages : (chunk * groups + g) % G::stages;
+    }
+
+    /* Of rounded weights. The step that is `later` steps behind (chunk, g); EARLY: in front of grid_dependency_wait().
+     */
+    template <bool EARLY> __device__ __forceinline__ void copy_step(int chunk, int g, int later, int chunks)
+    {
+        const int at = chunk + (g + later) / groups, group = (g + later) % groups, stage = stage_of(at, group);
+        if (at < chunks)
+#pragma unroll
+            for (int j = 0; j < items; j++) {
+                const char *const from = (const char *)w + job().unit(at, group, j) * (16u / E::unit);
+                if (EARLY) cp_async16_early(job().weight(stage, j), from, true);
+                else cp_async16(job().weight(stage, j), from, true);
+            }
+        cp_async_commit();
+    }
+    template <bool EARLY> __device__ __forceinline__ void first_weights(int chunks)
+    {
+        if (!rounded) return;
+#pragma unroll
+        for (int s = 0; s < ahead; s++) copy_step<EARLY>(0, 0, s, chunks);
+        early = true;
+    }
+    __device__ __forceinline__ void copy(int chunk, int g, int chunks)
+    {
+        if (rounded) copy_step<false>(chunk, g, ahead, chunks);
+    }
+    /* All but those of so many steps. */
+    template <int LATER = ahead - 1> static __device__ __forceinline__ void arrive()
+    {
+        if (rounded) cp_async_wait<LATER>();
+    }
+
+    /* Of others. */
+    __device__ __forceinline__ void fetch_weights(int chunk, int g)
+    {
+        if constexpr (!rounded)
+#pragma unroll
+            for (int j = 0; j < items; j++) parcel[j].fetch((const float *)w + job().unit(chunk, g, j));
+    }
+    __device__ __forceinline__ void store_weights(int chunk, int g)
+    {
+        if constexpr (!rounded)
+#pragma unroll
+            for (int j = 0; j < items; j++) parcel[j].put(job().weight(stage_of(chunk, g), j));
+    }
+};
+
+/* ---- The loop of forward passes and data gradients ---- */
+
+/* A step is a group of a chunk. first brings what the first step reads, and its weights unless
+ * first_weights has begun with them. fetch(chunk, g, more) loads into registers what comes after that step, store
+ * writes it to shared memory; more: there is another chunk. Where weights are copied, copy begins with those of a later
+ * step, and arrive waits for those of the next one.
  *
  * Loads are for the step after the next: they begin in front of a barrier, across which the compiler cannot put them
  * off, and are waited for behind the next step's products. */
 template <class Job> static __device__ __forceinline__ void dg_mma_run(Job &job, int chunks)
 {
-    job.first();
+    job.first(chunks);
     job.fetch(0, 0, chunks > 1);
+    Job::arrive();
     Job::E::publish();
     __syncthreads();
     for (int chunk = 0; chunk < chunks; chunk++) {
         const bool more = chunk + 1 < chunks;
 #pragma unroll
         for (int g = 0; g < Job::groups; g++) {
+            job.copy(chunk, g, chunks);
             job.multiply(chunk, g);
             job.store(chunk, g, more);
             if (g + 1 < Job::groups) job.fetch(chunk, g + 1, more);
             else if (more) job.fetch(chunk + 1, 0, chunk + 2 < chunks);
             Job::E::finish(job.sums);
+            Job::arrive();
             Job::E::publish();
             __syncthreads(); /* the next step's values are there, and nobody reads what is overwritten in it */
         }
     }
+    Job::template arrive<0>(); /* no copies of a group without any */
 }
 
 #endif

@@ -27,6 +27,8 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN_, int GROUPS, in
     static constexpr int chunk = 2 * E::unit, planes = N / E::unit, pitch = chunk + E::spacing;
     /* units of weights, in shared memory and in all */
     static constexpr int portion = 16 / GROUPS * planes * pitch, copied = 16 / GROUPS * 2 * N;
+    static constexpr bool rounded = MAP != DG_AS_IS; /* weights are, in memory */
+    static constexpr int stages = DG_MMA_STAGES(rounded, E::scaled, portion * 16);
     static constexpr int blocks = NT == 128 ? 2 : 1; /* of a multiprocessor */
     /* of weights that the threads take at a time */
     static constexpr int MI = 4 / E::warps, NJ = WN / 8, slots = NT / (2 * N);
@@ -46,11 +48,12 @@ static __device__ __forceinline__ constexpr int dg_taps_back(int slot)
 }
 
 /* Prologue (fetch, store) and mainloop (multiply) of the data gradient; G: its tile. */
-template <class G> struct dg_dx_job {
+template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
+    typedef dg_weights<dg_dx_job<G>, G> W;
     typedef typename G::E E;
     typedef typename G::T T;
     typedef typename G::patch P;
-    static constexpr int groups = G::groups, items = G::copied / G::NT;
+    static constexpr int groups = G::groups;
 
     /* Which maps are read and written; positions of results that a cell's position has in each direction. */
     static constexpr int step = 2;
@@ -59,16 +62,15 @@ template <class G> struct dg_dx_job {
     static __device__ __forceinline__ int shift(const dg_conv_args &a) { return a.shift_y; } /* of what is read */
 
     const int first_chunk, Ci;
-    bool early = false; /* the first weights are there */
     typename G::loader loader;
-    dg_parcel<E, float> parcel[items];
     dg_sums<E, G::MI, G::NJ> sums;
     uint4 *patch, *weights;       /* where this thread writes: its plane of the patch, its first unit of weights */
-    const float *w;               /* its first unit of weights in memory */
+    unsigned from;                /* its first unit of weights in memory, plus all that taps are counted back */
     const uint4 *mine_a, *mine_b; /* this lane's units of the first products */
     int four;                     /* from a weight of co to that of co + 4 */
 
-    __device__ __forceinline__ dg_dx_job(const dg_conv_args &a, int ci0, int first, const dg_cell *cell,
+    /* w: a's weights, rounded or not */
+    __device__ __forceinline__ dg_dx_job(const dg_conv_args &a, const void *w, int ci0, int first, const dg_cell *cell,
                                          const dg_transfer *place, uint4 *p, uint4 *units)
         : first_chunk(first), Ci(a.Ci), loader((const T *)a.y, a.Ho, a.Wo, a.Co, cell, place)
     {
@@ -86,62 +88,50 @@ template <class G> struct dg_dx_job {
         const int slot = (int)threadIdx.x / (2 * G::N), ci = min(ci0 + plane * E::unit, a.Ci - E::unit);
         patch = p + (int)threadIdx.x % 2 * P::plane;
         weights = units + (slot * G::planes + plane) * G::pitch + (k ^ plane % 2 * E::swap);
-        w = (const float *)a.w + ((first * G::chunk + k) * 16 + 15 - dg_taps_back(slot)) * Ci + ci;
+        W::w = w;
+        from = (unsigned)(((first * G::chunk + k) * 16 + 15 - dg_taps_back(slot)) * Ci + ci);
     }
 
-    __device__ __forceinline__ uint4 *weight(int half, int j) const
+    __device__ __forceinline__ uint4 *weight(int stage, int j) const
     {
-        return weights + half * G::portion + j * G::slots * G::planes * G::pitch;
+        return weights + stage * G::portion + j * G::slots * G::planes * G::pitch;
     }
-    /* Group g of chunk, counted from 0 in this block. */
-    template <bool EARLY = false> __device__ __forceinline__ void fetch_weights(int chunk, int g)
+    __device__ __forceinline__ unsigned unit(int chunk, int g, int j) const
     {
-        const float *const from = w + chunk * G::chunk * 16 * Ci;
-#pragma unroll
-        for (int j = 0; j < items; j++)
-            parcel[j].template fetch<EARLY>(from - dg_taps_back(g * (16 / groups) + j * G::slots) * Ci);
+        return from + (unsigned)(chunk * G::chunk * 16 * Ci) -
+               (unsigned)(dg_taps_back(g * (16 / groups) + j * G::slots) * Ci);
     }
-    __device__ __forceinline__ void store_weights(int half)
-    {
-#pragma unroll
-        for (int j = 0; j < items; j++) parcel[j].put(weight(half, j));
-    }
-    static __device__ __forceinline__ int half_of(int chunk, int g) { return (chunk * groups + g) % 2; }
     __device__ __forceinline__ uint4 *patch_of(int chunk) const { return patch + chunk % 2 * P::units; }
 
-    __device__ __forceinline__ void first_weights()
-    {
-        fetch_weights<true>(0, 0);
-        store_weights(0);
-        early = true;
-    }
-    __device__ __forceinline__ void first()
+    __device__ __forceinline__ void first(int chunks)
     {
         typename G::loader other = loader; /* of up to two slices */
         static_assert(groups <= 2, "all slices at a time");
-        if (!early) fetch_weights(0, 0);
+        if (!W::early) W::template first_weights<false>(chunks);
+        W::fetch_weights(0, 0);
         loader.fetch(0, first_chunk * G::chunk);
         if (groups == 2) other.fetch(1, first_chunk * G::chunk);
-        if (!early) store_weights(0);
+        W::store_weights(0, 0);
         loader.put(patch_of(0), 0, 0);
         if (groups == 2) other.put(patch_of(0), 1, 0);
         sums.clear();
     }
     __device__ __forceinline__ void fetch(int chunk, int g, bool more)
     {
-        if (g + 1 < groups) fetch_weights(chunk, g + 1);
-        else if (more) fetch_weights(chunk + 1, 0);
+        if (g + 1 < groups) W::fetch_weights(chunk, g + 1);
+        else if (more) W::fetch_weights(chunk + 1, 0);
         if (more) loader.fetch(g, (first_chunk + chunk + 1) * G::chunk);
     }
     __device__ __forceinline__ void store(int chunk, int g, bool more)
     {
-        if (g + 1 < groups || more) store_weights(half_of(chunk, g) ^ 1);
+        if (g + 1 < groups) W::store_weights(chunk, g + 1);
+        else if (more) W::store_weights(chunk + 1, 0);
         if (more) loader.put(patch_of(chunk + 1), g, chunk + 1);
     }
     __device__ __forceinline__ void multiply(int chunk, int g)
     {
         const uint4 *const from_a = mine_a + chunk % 2 * P::units, *const from_b = mine_b +
-                                                                                   half_of(chunk, g) * G::portion;
+                                                                                   W::stage_of(chunk, g) * G::portion;
         if constexpr (E::warps > 1) {
             E::template products<P, true, G::taps>(sums.c[0], from_a, from_b, 8, G::pitch, 4 * G::planes * G::pitch,
                                                    [=](int t) {

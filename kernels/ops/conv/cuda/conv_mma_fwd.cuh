@@ -22,6 +22,8 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN, int GROUPS, int
     static constexpr int chunk = 2 * E::unit, pitch = N + E::spacing;
     /* units of weights, in shared memory and in all */
     static constexpr int portion = taps * 2 * pitch, copied = taps * 2 * N;
+    static constexpr bool rounded = MAP != DG_AS_IS; /* weights are, in memory */
+    static constexpr int stages = DG_MMA_STAGES(rounded, E::scaled, portion * 16);
     static constexpr int blocks = NT == 128 ? 2 : 1; /* of a multiprocessor */
     static constexpr int MI = 4 / E::warps, NJ = WN / 8;
     typedef dg_patch<SMALL, PIECES, 2, true> patch;
@@ -30,15 +32,16 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN, int GROUPS, int
     /* a thread's channels of y, its taps' distance */
     static constexpr int rows = NT < 2 * N ? 2 * N / NT : 1, steps = NT < 2 * N ? 1 : NT / (2 * N);
     static_assert(copied % NT == 0 && (2 * N % NT == 0 || NT % (2 * N) == 0), "threads copy equally much");
-    static_assert(GROUPS % 2 == 0, "which half of the weights a group has is known");
+    static_assert(GROUPS % stages == 0, "which stage a group has is known");
     static_assert(N % 8 == 0 && WN % 16 == 0, "eight positions of a plane; two fragments a load");
 };
 
 /* Prologue (fetch, store) and mainloop (multiply) of the forward pass; G: its tile. */
-template <class G> struct dg_fwd_job {
+template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
+    typedef dg_weights<dg_fwd_job<G>, G> W;
     typedef typename G::E E;
     typedef typename G::T T;
-    static constexpr int groups = G::groups, items = G::copied / G::NT;
+    static constexpr int groups = G::groups;
 
     /* Which maps are read and written; positions of results that a cell's position has in each direction. */
     static constexpr int step = 1;
@@ -47,16 +50,14 @@ template <class G> struct dg_fwd_job {
     static __device__ __forceinline__ int shift(const dg_conv_args &a) { return a.shift_x; } /* of what is read */
 
     const int first_chunk, Ci;
-    bool early = false; /* the first weights are there */
     typename G::loader loader;
-    dg_parcel<E, float> parcel[items];
     dg_sums<E, G::MI, G::NJ> sums;
-    uint4 *patch, *weights; /* where this thread writes: its plane of the patch, its first unit of weights */
-    const float *w;
+    uint4 *patch, *weights;       /* where this thread writes: its plane of the patch, its first unit of weights */
     unsigned from[G::rows];       /* its first units of weights in memory */
     const uint4 *mine_a, *mine_b; /* this lane's units of the first products */
 
-    __device__ __forceinline__ dg_fwd_job(const dg_conv_args &a, int co0, int first, const dg_cell *cell,
+    /* w: a's weights, rounded or not */
+    __device__ __forceinline__ dg_fwd_job(const dg_conv_args &a, const void *w, int co0, int first, const dg_cell *cell,
                                           const dg_transfer *place, uint4 *p, uint4 *units)
         : first_chunk(first), Ci(a.Ci), loader((const T *)a.x, a.H, a.W, a.Ci, cell, place)
     {
@@ -71,7 +72,7 @@ template <class G> struct dg_fwd_job {
                   tap = (int)threadIdx.x / (2 * G::N);
         patch = p + plane * P::plane;
         weights = units + (tap * 2 + plane) * G::pitch + (row ^ plane * E::swap);
-        w = (const float *)a.w;
+        W::w = w;
 #pragma unroll
         for (int r = 0; r < G::rows; r++) {
             const int co = min(co0 + row + r * G::NT / 2, a.Co - 1); /* what is beyond is multiplied, but not stored */
@@ -79,42 +80,28 @@ template <class G> struct dg_fwd_job {
         }
     }
 
-    /* Where unit j of this thread goes in group g: it is of another channel or of another tap than unit 0. */
-    __device__ __forceinline__ uint4 *weight(int g, int j) const
+    /* Unit j is of another channel or of another tap than unit 0. */
+    __device__ __forceinline__ uint4 *weight(int stage, int j) const
     {
-        return weights + g % 2 * G::portion + j % G::rows * (G::NT / 2) + j / G::rows * (G::steps * 2 * G::pitch);
+        return weights + stage * G::portion + j % G::rows * (G::NT / 2) + j / G::rows * (G::steps * 2 * G::pitch);
     }
-    /* Group g of chunk, counted from 0 in this block. */
-    template <bool EARLY = false> __device__ __forceinline__ void fetch_weights(int chunk, int g)
+    __device__ __forceinline__ unsigned unit(int chunk, int g, int j) const
     {
-        const unsigned c = (unsigned)((first_chunk + chunk) * G::chunk);
-#pragma unroll
-        for (int j = 0; j < items; j++)
-            parcel[j].template fetch<EARLY>(
-                w + (from[j % G::rows] + (unsigned)((g * G::taps + j / G::rows * G::steps) * Ci) + c));
-    }
-    __device__ __forceinline__ void store_weights(int g)
-    {
-#pragma unroll
-        for (int j = 0; j < items; j++) parcel[j].put(weight(g, j));
+        return from[j % G::rows] + (unsigned)((g * G::taps + j / G::rows * G::steps) * Ci) +
+               (unsigned)((first_chunk + chunk) * G::chunk);
     }
     __device__ __forceinline__ uint4 *half(int chunk) const { return patch + chunk % 2 * G::patch::units; }
 
-    __device__ __forceinline__ void first_weights()
+    __device__ __forceinline__ void first(int chunks)
     {
-        fetch_weights<true>(0, 0);
-        store_weights(0);
-        early = true;
-    }
-    __device__ __forceinline__ void first()
-    {
-        if (!early) fetch_weights(0, 0);
+        if (!W::early) W::template first_weights<false>(chunks);
+        W::fetch_weights(0, 0);
 #pragma unroll
         for (int g = 0; g < groups; g += 2) { /* two slices at a time: registers are few */
             typename G::loader other = loader;
             loader.fetch(g, first_chunk * G::chunk);
             other.fetch(g + 1, first_chunk * G::chunk);
-            if (g == 0 && !early) store_weights(0);
+            if (g == 0) W::store_weights(0, 0);
             loader.put(half(0), g, 0);
             other.put(half(0), g + 1, 0);
         }
@@ -122,18 +109,19 @@ template <class G> struct dg_fwd_job {
     }
     __device__ __forceinline__ void fetch(int chunk, int g, bool more)
     {
-        if (g + 1 < groups || more) fetch_weights(g + 1 < groups ? chunk : chunk + 1, (g + 1) % groups);
+        if (g + 1 < groups || more) W::fetch_weights(g + 1 < groups ? chunk : chunk + 1, (g + 1) % groups);
         if (more) loader.fetch(g, (first_chunk + chunk + 1) * G::chunk);
     }
     __device__ __forceinline__ void store(int chunk, int g, bool more)
     {
-        if (g + 1 < groups || more) store_weights((g + 1) % groups);
+        if (g + 1 < groups || more) W::store_weights(g + 1 < groups ? chunk : chunk + 1, (g + 1) % groups);
         if (more) loader.put(half(chunk + 1), g, chunk + 1);
     }
     __device__ __forceinline__ void multiply(int chunk, int g)
     {
         typedef typename G::patch P;
-        const uint4 *const from_a = mine_a + chunk % 2 * P::units, *const from_b = mine_b + g % 2 * G::portion;
+        const uint4 *const from_a = mine_a + chunk % 2 * P::units, *const from_b = mine_b +
+                                                                                   W::stage_of(chunk, g) * G::portion;
         if constexpr (E::warps > 1) {
             E::template products<P, false, G::taps>(sums.c[0], from_a, from_b, G::pitch, 8, 2 * G::pitch, [=](int t) {
                 return P::of_tap((g * G::taps + t) / 4, (g * G::taps + t) % 4);

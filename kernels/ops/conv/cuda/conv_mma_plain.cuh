@@ -16,7 +16,7 @@ static __device__ __forceinline__ void dg_conv_block(const dg_conv_args &a, floa
     typedef typename G::patch P;
     typedef typename P::piece piece;
     dev_pool pool;
-    uint4 *const patch = pool.take<uint4>(2 * P::units), *const weights = pool.take<uint4>(2 * G::portion);
+    uint4 *const patch = pool.take<uint4>(2 * P::units), *const weights = pool.take<uint4>(G::stages * G::portion);
     dg_cell *const cell = pool.take<dg_cell>(P::cells);
     dg_transfer *const place = pool.take<dg_transfer>(G::loader::transfers);
     const dg_maps from = Job::from_maps(a), to = Job::to_maps(a);
@@ -28,7 +28,7 @@ static __device__ __forceinline__ void dg_conv_block(const dg_conv_args &a, floa
     __syncthreads();
     G::loader::build(place, patch, a.N, from.rows, from.cols, from.channels, cell);
     __syncthreads();
-    Job job(a, n0, first, cell, place, patch, weights);
+    Job job(a, a.w, n0, first, cell, place, patch, weights);
     if (G::E::scaled) job.loader.below = dg_power_of_two(Job::shift(a));
     dg_mma_run(job, last - first);
     if (G::E::scaled) job.sums.times(dg_power_of_two(-Job::shift(a)));

@@ -1,0 +1,22 @@
+/* Weights as factors of products on tensor cores (dg_rounded in fuse.h): four neighbours of them, and all. */
+#ifndef DG_ROUNDED_CUH
+#define DG_ROUNDED_CUH
+
+#include "kernels/dev/mma.cuh"
+#include "kernels/fused/fuse.cuh"
+
+/* Weights at .. at + 3, counted from the first one that r has; at: a multiple of four. */
+static __device__ __forceinline__ void dg_round_four(const dg_rounded &r, int64_t at, const dg_pack<float, 4> &v)
+{
+    if (r.math == DG_MATH_TF32) {
+        const uint4 u = dg_mma_tf32::round(v.v);
+        return dg_store<4>(static_cast<uint32_t *>(r.to) + at, dg_pack<uint32_t, 4>{{u.x, u.y, u.z, u.w}});
+    }
+    float unit[8] = {};
+#pragma unroll
+    for (int e = 0; e < 4; e++) unit[e] = v.v[e];
+    const uint4 u = r.math == DG_MATH_FP16 ? dg_mma_fp16::round(unit) : dg_mma_bf16::round(unit);
+    dg_store<2>(static_cast<uint32_t *>(r.to) + at / 2, dg_pack<uint32_t, 2>{{u.x, u.y}});
+}
+
+#endif
