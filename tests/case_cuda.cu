@@ -162,8 +162,9 @@ static const char *load(dg_backend *b, const twin *t)
     return nullptr;
 }
 
-/* Every operand of op gets its twin on the device, two with the same pointer one; op then points to them. */
-static std::vector<twin> place(dg_backend *b, dg_op *op, const dg_op *original)
+/* Every operand of op gets its twin on the device, two with the same pointer one; op then points to them. counters:
+ * those of an op that comes without. */
+static std::vector<twin> place(dg_backend *b, dg_op *op, const dg_op *original, uint32_t *counters)
 {
     int n;
     const dg_operand *list = dg_operands(op->kind, &n);
@@ -179,6 +180,7 @@ static std::vector<twin> place(dg_backend *b, dg_op *op, const dg_op *original)
             *pointer = bytes ? twins.back().mine() : nullptr;
             continue;
         }
+        if (!*pointer && list[i].element == DG_COUNTERS) *pointer = counters;
         if (!*pointer) continue;
         for (twin &other : twins)
             if (other.theirs == *pointer) t = &other;
@@ -211,12 +213,15 @@ const char *dg_case_run(dg_backend *b, const dg_op *original)
     if (op.kind == DG_OP_norm_act_dx) op.u.norm_act.y = nullptr;
     if (op.kind == DG_OP_act) op.u.act.dx = op.u.act.dy = nullptr;
     if (op.kind == DG_OP_act_dx) op.u.act.x = nullptr;
-    std::vector<twin> twins = place(b, &op, original);
+    uint32_t counters[DG_OP_COUNTERS] = {};
+    std::vector<twin> twins = place(b, &op, original, counters);
     if (b->run_op(b, &op, nullptr)) wrong = dg_message();
     for (twin &t : twins) {
         if (!wrong) wrong = load(b, &t);
         b->release(b, t.block);
     }
+    for (uint32_t left : counters)
+        if (!wrong && left) wrong = "left a counter that is not 0";
 #ifdef CUSIM
     if (!wrong && *sim::error()) wrong = sim::error(); /* written outside of an allocation: seen when it is freed */
 #endif

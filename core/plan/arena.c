@@ -56,12 +56,21 @@ static dg_err choose(dg_plan *p, dg_backend *b)
     return b->fuse ? b->fuse(b, p) : DG_OK;
 }
 
-/* A row for the scratch memory of an op. */
+/* The counters of all ops in turn: as each writes them, no two are at work at the same time. */
+static int counters_of(dg_arena *a)
+{
+    const int row = dg_arena_find(a, "counters");
+    if (row >= 0) return row;
+    return dg_arena_row(a, "counters", DG_STATE, 0, DG_I32, (dg_shape){1, 1, 1, DG_OP_COUNTERS});
+}
+
+/* Rows for the counters and the scratch memory of an op. */
 static void add_scratch(dg_plan *p, dg_op *op, dg_backend *b)
 {
     int n;
     const dg_operand *operand = dg_operands(op->kind, &n);
     for (int k = 0; k < n; k++) {
+        if (operand[k].element == DG_COUNTERS) op->operand[k].row = counters_of(p->arena);
         size_t bytes = operand[k].role == DG_SCRATCH ? b->scratch(b, op) : 0;
         if (!bytes) continue;
         char name[64];

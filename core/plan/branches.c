@@ -14,7 +14,7 @@ typedef struct {
 typedef struct {
     range *range;
     int ranges;
-    bool counts, exclusive; /* kinds that share more than operands: counters on the GPU, the workspace of a library */
+    bool exclusive; /* has the workspace of a library, which others have, too */
     int kernels;
 } piece;
 
@@ -70,7 +70,6 @@ static dg_err find_ranges(const branches *b, int number, int first, int count)
         add_op(b, number, i, false);
         for (int k = 0; k < DG_MAX_OPERANDS; k++) /* what is made while it is read is read as what it is made from */
             if (op->operand[k].from) add_op(b, number, op->operand[k].from - 1, true);
-        at->counts |= dg_op_info_of(op->kind)->counts;
         at->exclusive |= op->tune.variant && op->tune.variant->exclusive;
         at->kernels += dg_op_kernels(p, i);
     }
@@ -79,7 +78,7 @@ static dg_err find_ranges(const branches *b, int number, int first, int count)
 
 static bool conflict(const piece *a, const piece *b)
 {
-    if ((a->counts && b->counts) || (a->exclusive && b->exclusive)) return true;
+    if (a->exclusive && b->exclusive) return true;
     for (int i = 0; i < a->ranges; i++)
         for (int k = 0; k < b->ranges; k++) {
             const range *x = &a->range[i], *y = &b->range[k];

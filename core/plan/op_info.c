@@ -70,6 +70,7 @@ int64_t dg_operand_count(const dg_op *op, int k)
 {
     const dg_operand *o = &dg_op_info_of(op->kind)->operand[k];
     if (o->role == DG_SCRATCH) return 0;
+    if (o->element == DG_COUNTERS) return DG_OP_COUNTERS;
     return o->element == DG_ALL_STEPS ? DG_RING : product(op, o->dim, 4);
 }
 

@@ -12,12 +12,14 @@
 typedef enum { DG_IN = 1, DG_OUT = 2, DG_INOUT = 3, DG_SCRATCH = 4 } dg_role;
 
 typedef enum {
-    DG_REAL,     /* the backend's type */
-    DG_BYTE,     /* uint8_t */
-    DG_INDEX,    /* int32_t */
-    DG_ONE_STEP, /* a dg_step_state */
-    DG_ALL_STEPS /* DG_RING dg_metrics, of which an op writes some values of one row */
+    DG_REAL,      /* the backend's type */
+    DG_BYTE,      /* uint8_t */
+    DG_INDEX,     /* int32_t */
+    DG_ONE_STEP,  /* a dg_step_state */
+    DG_ALL_STEPS, /* DG_RING dg_metrics, of which an op writes some values of one row */
+    DG_COUNTERS /* DG_OP_COUNTERS of uint32_t for the blocks of a GPU's launch, 0 before and after it; CPUs need none */
 } dg_element;
+enum { DG_OP_COUNTERS = 2 };
 
 /* A whole number in an op's argument struct: its offset there and its size, 4 or 8 bytes; 0: there is none. */
 typedef struct {
@@ -67,7 +69,6 @@ typedef struct dg_op_info {
     dg_err (*limits)(const struct dg_op_values *v);
     bool weighed;
     double roundings; /* of dg_limits_relative: so many roundings of a result's own size; 0: equal to the bit */
-    bool counts;      /* on a GPU it counts in memory beside the plan: no two such ops are at work at the same time */
 } dg_op_info;
 
 /* The row of a kind; that of DG_OP_KINDS has nothing in it. */
@@ -127,6 +128,10 @@ double dg_op_flops(const dg_op *op);
 #define DG_STEP_READ(args)                                                              \
     {                                                                                   \
         "state", offsetof(dg_##args##_args, state), DG_IN, DG_ONE_STEP, {{0, 0}}, false \
+    }
+#define DG_COUNTED(args)                                                                         \
+    {                                                                                            \
+        "counters", offsetof(dg_##args##_args, counters), DG_INOUT, DG_COUNTERS, {{0, 0}}, false \
     }
 #define DG_METRICS_WRITTEN(args)                                                          \
     {                                                                                     \

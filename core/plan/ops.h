@@ -163,6 +163,7 @@ typedef struct {
     void *logit;          /* in (N, C) */
     const int32_t *label; /* in (N), from 0 to C - 1; NULL: p alone is wanted */
     const dg_step_state *state;
+    uint32_t *counters;
     void *scratch;
     int N, C;
     double smoothing;
@@ -191,6 +192,7 @@ typedef struct {
     dg_metrics *ring;
     void *g; /* in (n) */
     const dg_step_state *state;
+    uint32_t *counters;
     int64_t n;
     double beta1, beta2, eps;
     int net, bad; /* index into state->lr; metric index */
@@ -209,6 +211,7 @@ typedef struct {
     dg_metrics *ring;
     void *g; /* in (n) */
     const dg_step_state *state;
+    uint32_t *counters;
     int64_t n, decayed;
     double momentum, rho, eps, decay;
     int nesterov;

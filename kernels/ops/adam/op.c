@@ -22,11 +22,10 @@ static double flops(const dg_op *op) { return 14.0 * (double)op->u.adam.n; }
 
 const dg_op_info dg_info_adam = {
     .operand = {DG_UPDATED(adam, p, n), DG_UPDATED(adam, m, n), DG_UPDATED(adam, v, n), DG_METRICS_WRITTEN(adam),
-                DG_INPUT(adam, g, n), DG_STEP_READ(adam)},
+                DG_INPUT(adam, g, n), DG_STEP_READ(adam), DG_COUNTED(adam)},
     .shape = {{"n", DG_FIELD(adam, n)}},
     .wide = DG_FIELDS(adam, n),
     .flops = flops,
-    .counts = true,
     .variants = {&dg_direct, &dg_vector},
     .limits = limits,
 };

@@ -30,11 +30,11 @@ static size_t scratch(const dg_op *op, dg_type real)
 const dg_op_info dg_info_softmax = {
     .operand = {DG_OUTPUT(softmax, dlogit, N, C), DG_OUTPUT(softmax, p, N, C), DG_OUTPUT(softmax, each, N),
                 DG_METRICS_WRITTEN(softmax), DG_INPUT(softmax, logit, N, C),
-                DG_OPERAND(softmax, label, DG_IN, DG_INDEX, N), DG_STEP_READ(softmax), DG_WORKSPACE(softmax)},
+                DG_OPERAND(softmax, label, DG_IN, DG_INDEX, N), DG_STEP_READ(softmax), DG_COUNTED(softmax),
+                DG_WORKSPACE(softmax)},
     .shape = {{"N", DG_FIELD(softmax, N)}, {"C", DG_FIELD(softmax, C)}},
     .flops = flops,
     .scratch = scratch,
-    .counts = true,
     .variants = {&dg_direct},
     .limits = limits,
 };

@@ -5,10 +5,6 @@
  * exponentials in double; a few dozen rows by latency. real: type of logits. */
 #include "kernels/dev/cuda.cuh"
 
-/* Blocks of this launch that are done, and rows that are right. The last block clears both, so that the next launch
- * finds zeros; two launches are not at work at the same time (op_info.h: counts). */
-static __device__ unsigned blocks_done, rows_right;
-
 /* The first largest logit of a row, and the exponentials beside its own, which is 1: so nothing small is lost. */
 struct row_sum {
     double largest, others;
@@ -74,7 +70,7 @@ static __device__ __forceinline__ void shares_of_row(const dg_softmax_args &a, i
     }
 }
 
-/* Whole block, the last one. */
+/* Whole block, the last one. The counters, blocks that are done and rows that are right, are zeros then. */
 static __device__ __forceinline__ void add_losses(const dg_softmax_args &a)
 {
     static constexpr int MOST = 256;
@@ -90,8 +86,8 @@ static __device__ __forceinline__ void add_losses(const dg_softmax_args &a)
     if (threadIdx.x) return;
     dg_metrics *now = &a.ring[a.state->step % DG_RING];
     now->value[a.loss] = loss / a.N;
-    now->value[a.right] = (double)atomicExch(&rows_right, 0u) / a.N;
-    atomicExch(&blocks_done, 0u);
+    now->value[a.right] = (double)atomicExch(a.counters + 1, 0u) / a.N;
+    atomicExch(a.counters, 0u);
 }
 
 template <class real> static __global__ void __launch_bounds__(1024) softmax_kernel(const dg_softmax_args a)
@@ -109,16 +105,18 @@ template <class real> static __global__ void __launch_bounds__(1024) softmax_ker
         if (lane == 0 && a.each) ((real *)a.each)[row] = (real)loss;
         if (lane == 0 && a.ring) {
             ((double *)a.scratch)[row] = loss;
-            if (s.top == label && s.others == s.others) atomicAdd(&rows_right, 1u);
-            __threadfence();
+            if (s.top == label && s.others == s.others) atomicAdd(a.counters + 1, 1u);
         }
     }
     if (!a.ring) return;
     __syncthreads();
-    if (threadIdx.x == 0) before = atomicAdd(&blocks_done, 1u);
+    if (threadIdx.x == 0) {
+        __threadfence(); /* for the whole block, as in dg_comes_last (fuse.cuh) */
+        before = atomicAdd(a.counters, 1u);
+        __threadfence();
+    }
     __syncthreads();
     if (before != gridDim.x - 1) return;
-    __threadfence();
     add_losses(a);
 }
 

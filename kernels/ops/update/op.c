@@ -52,14 +52,13 @@ static double adadelta_flops(const dg_op *op) { return 17.0 * (double)op->u.upda
 #define P DG_UPDATED(update, p, n)
 #define M DG_UPDATED(update, m, n)
 #define V DG_UPDATED(update, v, n)
-#define REST DG_METRICS_WRITTEN(update), DG_INPUT(update, g, n), DG_STEP_READ(update)
+#define REST DG_METRICS_WRITTEN(update), DG_INPUT(update, g, n), DG_STEP_READ(update), DG_COUNTED(update)
 #define ROW(name, ...)                         \
     const dg_op_info dg_info_##name = {        \
         .operand = {__VA_ARGS__, REST},        \
         .shape = {{"n", DG_FIELD(update, n)}}, \
         .wide = DG_FIELDS(update, n),          \
         .flops = name##_flops,                 \
-        .counts = true,                        \
         .variants = {&dg_direct, &dg_vector},  \
         .limits = name##_limits,               \
     }

@@ -4,16 +4,12 @@
 
 #include "kernels/dev/cuda.cuh"
 
-/* How many weights of this launch are not finite, and how many blocks have said so. The last block writes the
- * count into the ring and clears both, so that the next launch finds zeros. Integers: their order does not
- * matter. Launches of a backend follow each other in one stream; two backends of one device in one process may not be
- * at work at the same time (include/dcgan.h). */
-static __device__ unsigned bad_weights, blocks_done;
-
 /* Enough blocks to fill any GPU; more of them would only repeat what each begins with. */
 static constexpr int DG_SWEEP_BLOCKS = 2048;
 
-/* Whole block, when it has no more to do; args: of the op. broken: of the weights of this thread. */
+/* Whole block, when it has no more to do; args: of the op. broken: of the weights of this thread. Counted are blocks
+ * that are done and weights that are not finite, integers, whose order does not matter; the last block writes the
+ * metric and leaves zeros. */
 template <class args> static __device__ __forceinline__ void dg_count_broken(const args &a, unsigned broken)
 {
     SHARED(unsigned, bad_here, );
@@ -22,12 +18,13 @@ template <class args> static __device__ __forceinline__ void dg_count_broken(con
     if (broken) atomicAdd(&bad_here, broken);
     __syncthreads();
     if (threadIdx.x) return;
-    if (bad_here) atomicAdd(&bad_weights, bad_here);
+    unsigned *const blocks_done = a.counters, *const bad_weights = a.counters + 1;
+    if (bad_here) atomicAdd(bad_weights, bad_here);
     __threadfence();
-    if (atomicAdd(&blocks_done, 1u) != gridDim.x - 1) return;
+    if (atomicAdd(blocks_done, 1u) != gridDim.x - 1) return;
     __threadfence();
-    a.ring[a.state->step % DG_RING].value[a.bad] = (double)atomicExch(&bad_weights, 0u);
-    atomicExch(&blocks_done, 0u);
+    a.ring[a.state->step % DG_RING].value[a.bad] = (double)atomicExch(bad_weights, 0u);
+    atomicExch(blocks_done, 0u);
 }
 
 /* Blocks for a sweep over `count` weights, n a thread. */

@@ -91,7 +91,7 @@ static size_t victim(const dg_op *op, const dg_row *r)
 static void element_text(char out[128], const char *operand, const dg_row *r, size_t at)
 {
     const size_t C = (size_t)r->shape.C, W = (size_t)r->shape.W, H = (size_t)r->shape.H;
-    if (r->type == DG_U8) snprintf(out, 128, "%s differs", operand);
+    if (r->type != DG_F32 && r->type != DG_F64) snprintf(out, 128, "%s differs", operand);
     else snprintf(out, 128, "%s[%zu,%zu,%zu,%zu]", operand, at / C / W / H, at / C / W % H, at / C % W, at % C);
 }
 

@@ -237,6 +237,7 @@ struct problem {
         dev_buffer<float> p(weights), m(zero), v(zero), g(zero), wp(weights), wm(zero), wv(zero), wg(zero);
         dev_buffer<char> scratch(size.bytes ? size.bytes : 1);
         dev_buffer<unsigned> counters(std::vector<unsigned>((size_t)size.counters, 0));
+        dev_buffer<unsigned> adam_counters(std::vector<unsigned>(DG_OP_COUNTERS, 0));
         dg_step_state now = {};
         now.seed = 3;
         now.step = 6;
@@ -282,6 +283,7 @@ struct problem {
             dg_adam_args a = u.adam;
             wg.put(got);
             a.p = wp.p, a.m = wm.p, a.v = wv.p, a.g = wg.p, a.ring = other_ring.p, a.state = other.p;
+            a.counters = adam_counters.p;
             dg_tune tune = {};
             tune.variant = &dg_vector;
             tune.block = 256;
