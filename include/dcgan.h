@@ -20,8 +20,7 @@
  * What a job computes is the same bytes as the program's run with the same values, and depends neither on the number of
  * threads nor on other jobs. Every function that can fail returns a code and leaves a message; nothing is printed, no
  * signal is caught, and the process is never ended. Handles become NULL where a call fails, and may be NULL where they
- * are freed. A backend and its jobs are for one thread at a time; different backends are independent, but for those of
- * the same GPU, of which one may be at work at a time. */
+ * are freed. A backend and its jobs are for one thread at a time; different backends are independent. */
 #ifndef DCGAN_H
 #define DCGAN_H
 

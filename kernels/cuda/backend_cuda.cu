@@ -279,7 +279,6 @@ extern "C" dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)
     c->device = -1;
     c->eager = o->eager;
     c->fuse = o->fuse;
-    dev_programmatic = (o->fuse & DG_FUSE_overlap) != 0;
     b->real = o->real;
     b->math = c->limits.math = o->math;
     b->queues = !o->eager;

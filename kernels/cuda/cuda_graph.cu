@@ -119,7 +119,7 @@ static dg_err try_capture(gpu *c, dg_plan *p, int runs, captured *made)
 
 /* Programmatic launches in a capture are young: some drivers refuse what others take. Is that what the capture failed
  * of? */
-static bool without_overlap(const gpu *c)
+static bool without_overlap(gpu *c)
 {
     switch ((int)c->last) {
     case cudaErrorInvalidResourceHandle:
@@ -132,6 +132,7 @@ static bool without_overlap(const gpu *c)
     dg_warn("%s; kernels do not begin before those in front of them have ended, then ({fuse} -overlap says so from the "
             "start)",
             dg_message());
+    c->fuse &= ~(unsigned)DG_FUSE_overlap;
     dev_programmatic = false;
     return true;
 }

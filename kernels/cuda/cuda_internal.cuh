@@ -61,11 +61,13 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
         if (error_ != cudaSuccess) return dg_gpu_report(c, op, #call, error_); \
     } while (0)
 
-/* Every entry begins so: after a fatal error nothing is tried; the calling thread uses our device. */
+/* Every entry begins so: after a fatal error nothing is tried; the calling thread uses our device, its launches overlap
+ * as ours do. */
 #define ENTER(c)                                                                 \
     do {                                                                         \
         if ((c)->broken) return dg_fail((c)->broken, "%s", (c)->broken_message); \
         TRY(c, "", cudaSetDevice((c)->device));                                  \
+        dev_programmatic = ((c)->fuse & DG_FUSE_overlap) != 0;                   \
     } while (0)
 
 /* Put an op's launches into a stream; a launch that was refused is an error that names the op. */

@@ -26,8 +26,8 @@ static inline dev_fault dev_take_fault(void)
     return fault;
 }
 
-/* The switch of KLAUNCH_AFTER, for all threads; set before anything is launched or captured. */
-inline bool dev_programmatic = true;
+/* The switch of KLAUNCH_AFTER, of this thread's launches. */
+inline thread_local bool dev_programmatic = true;
 
 /* Kernels on the current device may start early: it is sm_90 or newer, and they are compiled for that. Code that the
  * driver made of PTX for an older one waits for nothing. All kernels are compiled alike, so one of them is asked.

@@ -89,6 +89,29 @@ static void same_bytes()
     dev_bits(want.data(), want.size());
 }
 
+/* Two jobs in turn on one GPU: launches of each overlap or do not as its backend was opened, and both train alike. */
+static void two_backends()
+{
+    static long early[2];
+    static int turn;
+    sim::watch = [](const sim::launch_view &l) {
+        early[turn] += l.overlapping;
+        return true;
+    };
+    dg_backend *b[2] = {open_cuda(true, DG_FUSE_ALL), open_cuda(true, DG_FUSE_ALL & ~(unsigned)DG_FUSE_overlap)};
+    dg_trial t[2];
+    for (int k = 0; k < 2; k++)
+        DG_CHECKF(!dg_trial_open(&t[k], &model, BATCH, b[k]) && !dg_trial_rewind(&t[k]), "%s", dg_message());
+    for (int i = 0; i < STEPS; i++)
+        for (turn = 0; turn < 2; turn++) DG_CHECKF(dg_job_steps(&t[turn].job, BATCH, 1) == DG_OK, "%s", dg_message());
+    DG_CHECK(state_of(&t[0].job) == state_of(&t[1].job));
+    DG_CHECKF(early[0] > 0 && early[1] == 0, "%ld and %ld launches overlap", early[0], early[1]);
+    for (int k = 0; k < 2; k++) {
+        dg_trial_close(&t[k]);
+        b[k]->close(b[k]);
+    }
+}
+
 /* Graphs stay as short as a signal can wait for, however many steps are asked for. */
 static void not_too_long()
 {
@@ -164,6 +187,7 @@ int main()
         return true;
     };
     if (!dev_small()) same_bytes(); /* not under ThreadSanitizer: the same kernels as ever */
+    two_backends();
     not_too_long();
     how_many();
     return dg_test_report();
