@@ -8,14 +8,16 @@ gpu_link   = $(Q)$(CXX) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS) $(DEP_LIBS
 
 $(GPU)/%.cu.o: %.cu $(BUILD)/cuda.flags
 	$(nvcc_compile)
-$(GPU_TESTS:%=$(GPU)/%): $(GPU)/%: $(GPU)/%.cu.o $(GPU_HOST) $(LIB) $(CUDA_LIB)
-	@mkdir -p $(@D)
-	@echo "  LINK  $@"
-	$(gpu_link)
-$(SIM_SHARED:%=$(GPU)/%): $(GPU)/cuda_%: $(SIM)/tests/test_%.o $(GPU_HOST) $(LIB) $(CUDA_LIB)
-	@mkdir -p $(@D)
-	@echo "  LINK  $@"
-	$(gpu_link)
+# gpu_programs FOLDER: the tests there, linked with what CUDA_LIBS is of them.
+define gpu_programs
+$(GPU_TESTS:%=$(1)/%): $(1)/%: $(GPU)/%.cu.o
+$(SIM_SHARED:%=$(1)/%): $(1)/cuda_%: $(SIM)/tests/test_%.o
+$(patsubst %,$(1)/%,$(GPU_TESTS) $(SIM_SHARED)): $(GPU_HOST) $(LIB) $(CUDA_LIB)
+	@mkdir -p $$(@D)
+	@echo "  LINK  $$@"
+	$$(gpu_link)
+endef
+$(eval $(call gpu_programs,$(GPU)))
 
 .PHONY: gpu-tests
 gpu-tests: $(if $(CUDA_PTX),$(patsubst %,$(GPU)/%,$(GPU_TESTS) $(SIM_SHARED)),no-gpu-tests) ## the kernel tests, by nvcc

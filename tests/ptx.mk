@@ -8,16 +8,19 @@ ifneq ($(PTXRUN),)
 $(PTX)/libptxrun.a: $(wildcard $(PTXRUN)/*.cpp $(PTXRUN)/*.h)
 	@mkdir -p $(@D)
 	$(Q)+$(MAKE) -s -C $(PTXRUN) OUT=$(abspath $(PTX)) CUDA=$(patsubst %/bin/nvcc,%,$(NVCC))
-$(PTX)/dcgan: $(BUILD)/host/cli/main.o $(LIB) $(CUDA_LIB) $(PTX)/libptxrun.a
+$(eval $(call gpu_programs,$(PTX)))
+$(PTX)/dcgan: $(BUILD)/host/cli/main.o $(LIB) $(CUDA_LIB)
 	@echo "  LINK  $@"
-	$(Q)$(CXX) $(ALL_LDFLAGS) -o $@ $< $(LIBS) $(DEP_LIBS) $(PTX_LIBS)
-ptx_link = $(Q)$(CXX) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS) $(DEP_LIBS) $(PTX_LIBS)
-$(GPU_TESTS:%=$(PTX)/%): $(PTX)/%: $(GPU)/%.cu.o $(GPU_HOST) $(LIB) $(CUDA_LIB) $(PTX)/libptxrun.a
-	@echo "  LINK  $@"
-	$(ptx_link)
-$(SIM_SHARED:%=$(PTX)/%): $(PTX)/cuda_%: $(SIM)/tests/test_%.o $(GPU_HOST) $(LIB) $(CUDA_LIB) $(PTX)/libptxrun.a
-	@echo "  LINK  $@"
-	$(ptx_link)
-.PHONY: ptx-tests
-ptx-tests: $(PTX)/dcgan $(PTX_TESTS:%=$(PTX)/%)
+	$(gpu_link)
+PTX_PROGRAMS := $(patsubst %,$(PTX)/%,dcgan $(PTX_TESTS))
+$(PTX_PROGRAMS): $(PTX)/libptxrun.a
+$(PTX_PROGRAMS) ptx-commands: private CUDA_LIBS = $(PTX_LIBS)
+.PHONY: ptx-tests ptx-commands
+ptx-tests: $(PTX_PROGRAMS)
+# For tests/ptx_faults.sh: how one file is compiled and linked with all the rest, here and in the simulator.
+ptx-commands:
+	@echo "nvcc='$(NVCC) $(NVCC_FLAGS)' ptx_link='$(CXX) $(ALL_LDFLAGS)'"
+	@echo "ptx_rest='$(GPU_HOST) $(LIBS) $(DEP_LIBS) $(CUDA_LIBS)'"
+	@echo "sim='$(CXX) $(SIM_FLAGS) $(SIM_plain) -x c++' sim_link='$(CXX) $(SIM_plain) $(ALL_LDFLAGS)'"
+	@echo "sim_rest='$(SIM_KERNELS:%.cu=$(SIM)/plain/%.o) $(SIM_OBJ) $(SIM_HOST) $(DEP_LIBS)'"
 endif

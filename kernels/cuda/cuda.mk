@@ -51,7 +51,8 @@ GENCODE_sm75  := $(call sass,$(filter 75,$(CUDA_LIST)))
 GENCODE_sm80  := $(if $(filter-out 75,$(CUDA_PTX)),$(call gencode,$(filter-out 75,$(CUDA_LIST))))
 GENCODE_sm90a := $(if $(WGMMA_HERE),$(call sass,$(CUDA_WIDE)) \
                      $(if $(KEEP_PTX),$(call ptx_code,$(CUDA_WIDE))))
-GENCODE_test  := $(call gencode,$(if $(WGMMA_HERE),$(patsubst 90,$(CUDA_WIDE),$(CUDA_LIST)),$(CUDA_LIST)))
+GENCODE_test  := $(if $(WGMMA_HERE),$(call sass,$(patsubst 90,$(CUDA_WIDE),$(CUDA_LIST))) \
+                     $(call ptx_code,$(if $(KEEP_PTX),$(CUDA_WIDE),$(CUDA_PTX))))
 else
 CUDA_OBJ     := $(NO_CUDA:%.c=$(BUILD)/%.o)
 endif

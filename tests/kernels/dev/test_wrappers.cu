@@ -272,13 +272,6 @@ static void test_rest()
         std::vector<float> got = y.get();
         for (int i = 0; i < n; i++) DG_NEAR(got[i], n - 1 - i + (i + 1) % n, 0);
     }
-    std::vector<float> in = dev_random(4 * 64, 8);
-    dev_buffer<float> x(in), t(4 * 64);
-    KLAUNCH_COOP(shift_kernel, 4, 64, 0, 0, x.p, t.p, 4 * 64);
-    if (dev_ok("GRID_SYNC")) {
-        std::vector<float> got = x.get();
-        for (int i = 0; i < 4 * 64; i++) DG_NEAR(got[i], 2 * in[i], 0);
-    }
     dev_buffer<float4> z(32);
     KLAUNCH(normal_kernel, 1, 32, 0, 0, z.p, 1234567890123ull, dg_subsequence(DG_STREAM_NOISE, 77));
     if (dev_ok("dev_normal4")) {
@@ -289,6 +282,21 @@ static void test_rest()
             for (int k = 0; k < 4; k++) DG_NEAR(have[k], want[k], 4e-7 * (1 + fabs(want[k])));
         }
     }
+}
+
+static void test_grid_sync()
+{
+    cudaDeviceProp p;
+    if (cudaGetDeviceProperties(&p, 0) != cudaSuccess || !p.cooperativeLaunch) {
+        dg_test_skip("no cooperative launches here");
+        return;
+    }
+    std::vector<float> in = dev_random(4 * 64, 8);
+    dev_buffer<float> x(in), t(4 * 64);
+    KLAUNCH_COOP(shift_kernel, 4, 64, 0, 0, x.p, t.p, 4 * 64);
+    if (!dev_ok("GRID_SYNC")) return;
+    std::vector<float> got = x.get();
+    for (int i = 0; i < 4 * 64; i++) DG_NEAR(got[i], 2 * in[i], 0);
 }
 
 /* ---- a refused launch is known by its op, its kernel and its line ---- */
@@ -319,6 +327,7 @@ int main()
     test_copy();
     test_rounding();
     test_rest();
+    test_grid_sync();
     test_refusal();
     return dg_test_report();
 }
