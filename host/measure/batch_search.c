@@ -1,0 +1,245 @@
+#include "host/measure/batch_search.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GAIN 1.01          /* what a doubling must bring */
+enum { FEWEST_STEPS = 7 }; /* that a size costs: two to warm up, five that count */
+
+int dg_batch_after(int batch)
+{
+    int power = 1;
+    while (2 * power <= batch) power *= 2;
+    return batch < power + power / 2 ? power + power / 2 : 2 * power;
+}
+
+double dg_batch_rate(const dg_batch_row *r) { return r->ms > 0 ? 1e3 * r->batch / r->ms : 0; }
+
+int dg_batch_steps(const dg_search_limits *l, int batch)
+{
+    return l->pictures / batch + (l->pictures % batch && !l->drop_last);
+}
+
+double dg_batch_epoch(const dg_search_limits *l, const dg_batch_row *r)
+{
+    const int used = l->drop_last ? l->pictures - l->pictures % r->batch : l->pictures;
+    return 1e-3 * r->ms * used / r->batch;
+}
+
+void dg_search_begin(dg_search *s, const dg_search_limits *limits) { *s = (dg_search){.limits = *limits}; }
+
+void dg_search_free(dg_search *s)
+{
+    for (int i = 0; i < s->rows; i++) free(s->row[i].sample);
+    s->rows = 0;
+}
+
+static bool leaves_steps(const dg_search *s, int batch)
+{
+    return dg_batch_steps(&s->limits, batch) >= s->limits.least_steps;
+}
+
+static int fastest(const dg_search *s, bool enough_steps)
+{
+    int best = -1;
+    for (int i = 0; i < s->rows; i++) {
+        if (enough_steps && !leaves_steps(s, s->row[i].batch)) continue;
+        if (best < 0 || dg_batch_rate(&s->row[i]) > dg_batch_rate(&s->row[best])) best = i;
+    }
+    return best;
+}
+
+/* The smallest that is nearly as fast as the fastest; rows are by batch. */
+static int choose(const dg_search *s, bool enough_steps)
+{
+    const int best = fastest(s, enough_steps);
+    const double least = best < 0 ? 0 : (1 - s->limits.within) * dg_batch_rate(&s->row[best]);
+    for (int i = 0; i < best; i++)
+        if ((!enough_steps || leaves_steps(s, s->row[i].batch)) && dg_batch_rate(&s->row[i]) >= least) return i;
+    return best;
+}
+
+int dg_search_choice(const dg_search *s)
+{
+    const int i = choose(s, true);
+    return i < 0 && s->rows ? 0 : i;
+}
+
+/* Two sizes, a doubling, that gained nothing. Only called while all rows are steps of the ladder. */
+static bool is_flat(const dg_search *s)
+{
+    double before = 0, last = 0;
+    for (int i = 0; i < s->rows; i++) {
+        const double rate = dg_batch_rate(&s->row[i]);
+        if (i < s->rows - 2) before = fmax(before, rate);
+        else last = fmax(last, rate);
+    }
+    return s->rows > 2 && last < GAIN * before;
+}
+
+/* Seconds that a size will take at the least, by the nearest that was timed. */
+static double cost(const dg_search *s, int batch)
+{
+    const dg_batch_row *near = &s->row[0];
+    for (int i = 1; i < s->rows; i++)
+        if (abs(s->row[i].batch - batch) < abs(near->batch - batch)) near = &s->row[i];
+    const double ms = near->ms * fmax(1, (double)batch / near->batch);
+    return fmax(near->setup, 2e-3 * ms) + (FEWEST_STEPS - 2) * 1e-3 * ms;
+}
+
+static bool has_time(const dg_search *s, int batch, double elapsed)
+{
+    return !s->rows || elapsed + cost(s, batch) <= s->limits.seconds;
+}
+
+static int climb(dg_search *s, double elapsed)
+{
+    const dg_search_limits *l = &s->limits;
+    const int batch = s->rows ? dg_batch_after(s->row[s->rows - 1].batch) : l->from;
+    if (s->refused) s->end = DG_SEARCH_NO_ROOM;
+    else if (is_flat(s)) s->end = DG_SEARCH_FLAT;
+    else if (batch > l->most) s->end = DG_SEARCH_MOST;
+    else if (batch > l->pictures) s->end = DG_SEARCH_PICTURES;
+    else if (!has_time(s, batch, elapsed) || s->rows == DG_SEARCH_ROWS - 2) s->end = DG_SEARCH_SECONDS;
+    return s->end ? 0 : batch;
+}
+
+static bool is_tried(const dg_search *s, int batch)
+{
+    for (int i = 0; i < s->rows; i++)
+        if (s->row[i].batch == batch) return true;
+    return false;
+}
+
+static int look_beside(dg_search *s, double elapsed)
+{
+    const dg_search_limits *l = &s->limits;
+    static const int quarters[] = {3, 5};
+    while (s->rows && s->neighbours < 2) {
+        const int chosen = s->row[dg_search_choice(s)].batch, batch = chosen * quarters[s->neighbours++] / 4;
+        const bool may = batch >= l->from && batch <= l->most && batch <= l->pictures && !is_tried(s, batch);
+        if (may && (!s->refused || batch < s->refused) && leaves_steps(s, batch) && has_time(s, batch, elapsed))
+            return batch;
+    }
+    return 0;
+}
+
+int dg_search_next(dg_search *s, double elapsed)
+{
+    s->tries = s->end ? 0 : climb(s, elapsed);
+    if (!s->tries) s->tries = look_beside(s, elapsed);
+    return s->tries;
+}
+
+void dg_search_timed(dg_search *s, const dg_batch_row *row)
+{
+    int at = s->rows++;
+    for (; at > 0 && s->row[at - 1].batch > row->batch; at--) s->row[at] = s->row[at - 1];
+    s->row[at] = *row;
+}
+
+void dg_search_refused(dg_search *s, size_t needed, size_t have)
+{
+    s->refused = s->tries;
+    s->needed = needed;
+    s->have = have;
+}
+
+/* ---- The sentence ---- */
+
+static const char *fewer_updates(char out[40], double share)
+{
+    static const struct {
+        double share;
+        const char *words;
+    } known[] = {{0.25, "a quarter fewer updates"},
+                 {1.0 / 3, "a third fewer updates"},
+                 {0.5, "half the updates"},
+                 {2.0 / 3, "a third of the updates"},
+                 {0.75, "a quarter of the updates"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (fabs(share - known[i].share) < 0.02) return known[i].words;
+    snprintf(out, 40, "%.0f%% fewer updates", 100 * share);
+    return out;
+}
+
+static int add(char *out, size_t size, int at, const char *format, ...) __attribute__((format(printf, 4, 5)));
+static int add(char *out, size_t size, int at, const char *format, ...)
+{
+    va_list ap;
+    if ((size_t)at + 1 >= size) return at;
+    va_start(ap, format);
+    const int n = vsnprintf(out + at, size - (size_t)at, format, ap);
+    va_end(ap);
+    return n < 0 ? at : at + n;
+}
+
+static double percent_faster(const dg_batch_row *a, const dg_batch_row *b)
+{
+    return 100 * (dg_batch_rate(a) / dg_batch_rate(b) - 1);
+}
+
+/* Why this one, among those that were tried. */
+static int say_why(const dg_search *s, const dg_batch_row *chosen, char *out, size_t size, int n)
+{
+    const dg_search_limits *l = &s->limits;
+    const int best = fastest(s, true), any = choose(s, false), steps = dg_batch_steps(l, chosen->batch);
+    if (best < 0)
+        return add(out, size, n,
+                   "the smallest that was tried; it leaves %d step%s an epoch of %d pictures, where %d are wanted "
+                   "(--least-steps); --from %d tries smaller ones",
+                   steps, steps == 1 ? "" : "s", l->pictures, l->least_steps, chosen->batch > 8 ? 8 : 1);
+    const dg_batch_row *b = &s->row[best], *wish = &s->row[any];
+    const bool by_steps = wish->batch > chosen->batch;
+    char words[40], among[64] = "";
+    if (by_steps) snprintf(among, sizeof among, " that leaves %d steps an epoch", l->least_steps);
+    else if (s->end == DG_SEARCH_NO_ROOM) snprintf(among, sizeof among, " that fits");
+    if (b == chosen) n = add(out, size, n, "the fastest%s", among);
+    else
+        n = add(out, size, n, "the smallest within %g%% of the fastest%s, which is %d (%.1f%% faster)", 100 * l->within,
+                among, b->batch, percent_faster(b, chosen));
+    if (!by_steps) return n;
+    const double share = 1 - (double)dg_batch_steps(l, wish->batch) / steps;
+    return add(out, size, n, "; %d would be %.0f%% faster, with %s", wish->batch, percent_faster(wish, chosen),
+               fewer_updates(words, share));
+}
+
+/* Why there were no larger ones: of interest where speed was still rising. */
+static int say_end(const dg_search *s, char *out, size_t size, int n)
+{
+    const dg_search_limits *l = &s->limits;
+    const dg_batch_row *last = &s->row[s->rows - 1];
+    switch (s->end) {
+    case DG_SEARCH_NO_ROOM:
+        return add(out, size, n, "; %d does not: it needs %.1f MB, and there are %.1f MB", s->refused,
+                   (double)s->needed / 1e6, (double)s->have / 1e6);
+    case DG_SEARCH_MOST: return add(out, size, n, "; more than %d were not tried (--most)", last->batch);
+    case DG_SEARCH_PICTURES: return add(out, size, n, "; there are only %d pictures", l->pictures);
+    case DG_SEARCH_SECONDS:
+        if (s->rows == 1)
+            return add(out, size, n, "; nothing else was tried, its steps take %.3g s each: --seconds %.0f for more",
+                       1e-3 * last->ms, ceil(10 * fmax(l->seconds, 7e-3 * last->ms)));
+        return add(out, size, n, "; more than %d were not tried in %g s: --seconds %.0f for more", last->batch,
+                   l->seconds, ceil(4 * l->seconds));
+    case DG_SEARCH_FLAT:
+    case DG_SEARCH_RUNS: break;
+    }
+    return n;
+}
+
+void dg_search_sentence(const dg_search *s, char *out, size_t size)
+{
+    const int choice = dg_search_choice(s);
+    *out = 0;
+    if (choice < 0) return;
+    const dg_batch_row *chosen = &s->row[choice];
+    int n = add(out, size, 0, "%d: ", chosen->batch);
+    n = say_why(s, chosen, out, size, n);
+    /* where too few steps decided, larger ones would not have been chosen anyway */
+    if (dg_batch_steps(&s->limits, s->row[s->rows - 1].batch) >= s->limits.least_steps || s->end == DG_SEARCH_NO_ROOM)
+        n = say_end(s, out, size, n);
+    (void)add(out, size, n, ".");
+}

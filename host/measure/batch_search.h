@@ -1,0 +1,80 @@
+/* Which batch is fastest? What `dcgan batch` tries, when it ends, what it chooses and why: the decisions alone, on
+ * times that somebody measures, so that a test can invent them.
+ *
+ *     dg_search_begin(&s, &limits);
+ *     while ((batch = dg_search_next(&s, seconds since the beginning)))
+ *         fits ? dg_search_timed(&s, &row) : dg_search_refused(&s, needed, have);
+ *     s.row[dg_search_choice(&s)]
+ *
+ * Sizes are `from`, then 2^k and 3 * 2^k. A doubling, two sizes, that gains less than 1% over the best before it is the
+ * last. Chosen is the smallest whose pictures a second are within a share of the best; then 3/4 and 5/4 of it are
+ * tried, for kernels jump where their tiles end. One that leaves too few steps an epoch is timed, and never chosen. */
+#ifndef DG_BATCH_SEARCH_H
+#define DG_BATCH_SEARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* One size. The search reads batch, ms and setup. */
+typedef struct {
+    int batch;
+    double ms, low, high; /* of a step: the median and its 95% interval */
+    double setup;         /* seconds before the first step that counts */
+    size_t memory;        /* bytes on the device */
+    double busy, of_peak; /* percent; below 0: unknown, as below */
+    double utilisation;   /* what NVML calls so */
+    double waits;         /* percent of a step that waits for pictures */
+    int in_a_row;         /* steps of a sample */
+    double *sample;       /* ms of a step, in their order */
+    int samples;
+} dg_batch_row;
+
+typedef struct {
+    int from, most;  /* sizes */
+    int pictures;    /* of an epoch */
+    bool drop_last;  /* its short last batch is left out */
+    double within;   /* 0.03: of the best */
+    int least_steps; /* of an epoch */
+    double seconds;  /* no size is begun that would take longer than that in all; the first one is */
+} dg_search_limits;
+
+typedef enum {
+    DG_SEARCH_RUNS,
+    DG_SEARCH_FLAT,     /* a doubling gained nothing */
+    DG_SEARCH_NO_ROOM,  /* the next size does not fit */
+    DG_SEARCH_MOST,     /* it is more than `most` */
+    DG_SEARCH_PICTURES, /* or more than there are pictures */
+    DG_SEARCH_SECONDS
+} dg_search_end;
+
+enum { DG_SEARCH_ROWS = 64 };
+typedef struct {
+    dg_search_limits limits;
+    dg_batch_row row[DG_SEARCH_ROWS]; /* by batch */
+    int rows;
+    int tries;   /* the size that next() named, 0: none */
+    int refused; /* the smallest that does not fit, 0: none */
+    size_t needed, have;
+    int neighbours;    /* of the choice, so many have been looked at */
+    dg_search_end end; /* why no larger size came */
+} dg_search;
+
+void dg_search_begin(dg_search *s, const dg_search_limits *limits);
+/* The size to time next; 0: no more. elapsed: seconds since the beginning. */
+int dg_search_next(dg_search *s, double elapsed);
+void dg_search_timed(dg_search *s, const dg_batch_row *row); /* which has become the search's, samples and all */
+/* It would take so many bytes, and there are so many. */
+void dg_search_refused(dg_search *s, size_t needed, size_t have);
+void dg_search_free(dg_search *s);
+
+int dg_search_choice(const dg_search *s); /* place of the chosen row, -1: there is none */
+
+/* "64: the fastest that leaves 32 steps an epoch; 96 would be 4% faster, with a third fewer updates." */
+void dg_search_sentence(const dg_search *s, char *out, size_t size);
+
+int dg_batch_after(int batch);                                           /* the next size */
+double dg_batch_rate(const dg_batch_row *r);                             /* pictures a second */
+int dg_batch_steps(const dg_search_limits *l, int batch);                /* of an epoch */
+double dg_batch_epoch(const dg_search_limits *l, const dg_batch_row *r); /* seconds */
+
+#endif

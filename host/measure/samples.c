@@ -1,0 +1,68 @@
+#include "host/measure/samples.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST = 5 };
+#define WITHIN 0.01
+
+dg_err dg_samples_add(dg_samples *s, double value)
+{
+    if (s->n == s->room) {
+        const int room = s->room ? 2 * s->room : 64;
+        double *more = realloc(s->value, (size_t)room * sizeof *more);
+        if (!more) return dg_fail(DG_DEVICE, "out of memory for %d times", room);
+        s->value = more;
+        s->room = room;
+    }
+    s->value[s->n++] = value;
+    return DG_OK;
+}
+
+void dg_samples_free(dg_samples *s)
+{
+    free(s->value);
+    *s = (dg_samples){.n = 0};
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+dg_err dg_samples_median(const dg_samples *s, double *median, double *low, double *high)
+{
+    double *sorted = malloc((size_t)(s->n + 1) * sizeof *sorted);
+    if (!sorted) return dg_fail(DG_DEVICE, "out of memory for %d times", s->n);
+    *median = *low = *high = 0;
+    if (s->n) {
+        /* of the binomial distribution, so many values may lie on the wrong side of the median */
+        const int out = (int)fmax(0, floor(s->n / 2.0 - 0.98 * sqrt(s->n)));
+        memcpy(sorted, s->value, (size_t)s->n * sizeof *sorted);
+        qsort(sorted, (size_t)s->n, sizeof *sorted, ascending);
+        *median = (sorted[(s->n - 1) / 2] + sorted[s->n / 2]) / 2;
+        *low = sorted[out];
+        *high = sorted[s->n - 1 - out];
+    }
+    free(sorted);
+    return DG_OK;
+}
+
+/* Sorting after each of thousands of short steps would take longer than they do. */
+static bool is_time_to_look(int n)
+{
+    int step = 1;
+    while (step * 64 < n) step *= 2;
+    return n % step == 0;
+}
+
+bool dg_samples_enough(const dg_samples *s, double seconds, double most_seconds)
+{
+    double median, low, high;
+    if (s->n < LEAST) return false;
+    if (seconds >= most_seconds) return true;
+    if (!is_time_to_look(s->n) || dg_samples_median(s, &median, &low, &high)) return false;
+    return fmax(median - low, high - median) <= WITHIN * median;
+}

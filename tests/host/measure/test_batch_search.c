@@ -1,0 +1,158 @@
+/* The search for a batch on times that are invented. */
+#include "host/measure/batch_search.h"
+
+#include "host/measure/samples.h"
+#include "test.h"
+
+typedef double curve(double batch); /* pictures a second */
+
+static dg_search s;
+static dg_search_limits limits;
+static char why[400];
+static int tried[64], tries;
+
+/* Each size takes two seconds; none above `fits`. */
+static int search(curve *rate, int fits)
+{
+    double elapsed = 0;
+    dg_search_begin(&s, &limits);
+    for (tries = 0; (tried[tries] = dg_search_next(&s, elapsed)) && tries < 60; tries++) {
+        const int b = tried[tries];
+        if (b > fits) {
+            dg_search_refused(&s, (size_t)b * 1000000, (size_t)fits * 1000000);
+            continue;
+        }
+        dg_search_timed(&s, &(dg_batch_row){.batch = b, .ms = 1e3 * b / rate(b), .setup = 0.1});
+        elapsed += 1;
+    }
+    dg_search_sentence(&s, why, sizeof why);
+    const int i = dg_search_choice(&s);
+    return i < 0 ? 0 : s.row[i].batch;
+}
+
+static bool says(const char *words) { return strstr(why, words) != NULL; }
+
+static void sizes_are(const int *want, int n)
+{
+    DG_CHECKF(tries == n, "%d sizes, not %d; %s", tries, n, why);
+    for (int i = 0; i < n && i < tries; i++) DG_CHECKF(tried[i] == want[i], "%d, not %d", tried[i], want[i]);
+}
+
+static double flat(double b) { return 1000 + 0 * b; }
+static double rising(double b) { return 1000 * b / (b + 40); }
+static double jumps(double b) { return (b < 104 ? 1 : 1.3) * 1000 * b / (b + 20); }
+static double falls(double b) { return b <= 256 ? 10 * b : 2560 - b; }
+static double noisy(double b) { return rising(b) * (1 + 0.004 * sin(b * 12345.678)); }
+/* one that another program disturbed: ten times slower */
+static double outlier(double b) { return (b == 48 ? 0.1 : 1) * rising(b); }
+/* the tiles of its kernels are 40 wide */
+static double tiles(double b) { return 1000 * b / (40 * ceil(b / 40)); }
+
+static void check_choices(void)
+{
+    limits = (dg_search_limits){8, 65536, 1000000, false, 0.03, 32, 100};
+    static const int flat_sizes[] = {8, 12, 16, 10}; /* 3/4 of 8 is less than --from */
+    DG_CHECKF(search(flat, 1 << 20) == 8, "%s", why);
+    sizes_are(flat_sizes, 4);
+    DG_CHECKF(says("8: the fastest."), "%s", why);
+    const int chosen = search(rising, 1 << 20);
+    DG_CHECKF(chosen == 1024 && rising(chosen) >= 0.97 * rising(4096), "%d: %s", chosen, why);
+    DG_CHECKF(s.end == DG_SEARCH_FLAT && s.row[s.rows - 1].batch == 4096 &&
+                  says("the smallest within 3% of the fastest"),
+              "%d %s", s.row[s.rows - 1].batch, why);
+    DG_CHECKF(abs(search(noisy, 1 << 20) - chosen) <= chosen / 2, "%s", why);
+    DG_CHECKF(search(outlier, 1 << 20) == chosen, "%s", why);
+    DG_CHECKF(search(falls, 1 << 20) == 256 && s.end == DG_SEARCH_FLAT && s.row[s.rows - 1].batch == 512 &&
+                  says("256: the fastest."),
+              "%s", why);
+    const int jumped = search(jumps, 1 << 20);
+    DG_CHECKF(jumped >= 104 && jumps(jumped) > 0.96 * jumps(1e5), "%d: %s", jumped, why);
+    limits.most = 128;
+    DG_CHECKF(search(jumps, 1 << 20) == 128 && s.end == DG_SEARCH_MOST && says("more than 128 were not tried (--most)"),
+              "%s", why);
+    limits.most = 65536;
+    DG_CHECKF(search(tiles, 1 << 20) == 40, "%s", why); /* 32 by the ladder, and 5/4 of it fills a tile */
+}
+
+static void check_limits(void)
+{
+    limits = (dg_search_limits){8, 65536, 3000, false, 0.03, 32, 100};
+    /* 3000 / 93 is 32.3: 96 leaves exactly 32 with the short one, 128 leaves 24 */
+    DG_CHECKF(search(rising, 1 << 20) == 96 && says("96: the fastest that leaves 32 steps an epoch; "), "%s", why);
+    limits.drop_last = true;
+    DG_CHECKF(search(rising, 1 << 20) == 80, "%s", why); /* 96 leaves 31; 5/4 of 64 leaves 37 */
+    DG_CHECKF(says("80: the fastest that leaves 32 steps an epoch; ") && says("% faster, with "), "%s", why);
+    limits = (dg_search_limits){8, 65536, 2048, false, 0.03, 32, 100};
+    DG_CHECKF(search(rising, 100) == 64 && says("; 96 would be 15% faster, with 31% fewer updates; 128 does not"), "%s",
+              why);
+    limits.pictures = 40;
+    DG_CHECKF(search(rising, 1 << 20) == 8 && says("leaves 5 steps an epoch of 40 pictures") && says("--from 1"), "%s",
+              why);
+    DG_CHECK(s.end == DG_SEARCH_PICTURES && s.row[s.rows - 1].batch == 32);
+    limits.pictures = 8; /* one batch */
+    DG_CHECKF(search(rising, 1 << 20) == 8 && says("leaves 1 step an epoch of 8") && tries == 1, "%s", why);
+    limits.least_steps = 1;
+    DG_CHECKF(search(rising, 1 << 20) == 8 && says("8: the fastest; there are only 8 pictures."), "%s", why);
+    limits.pictures = 1000000;
+    DG_CHECKF(search(rising, 70) == 64 &&
+                  says("64: the fastest that fits; 80 does not: it needs 80.0 MB, and there are "
+                       "70.0 MB."),
+              "%s", why);
+    for (int i = 0; i < s.rows; i++) DG_CHECK(s.row[i].batch <= 70);
+    DG_CHECK(search(rising, 5) == 0 && s.refused == 8 && s.rows == 0 && !*why);
+    limits.seconds = 5;
+    DG_CHECKF(search(rising, 1 << 20) == 32 && s.end == DG_SEARCH_SECONDS && says("more than 32 were not tried in 5 s"),
+              "%s", why);
+    limits.seconds = 0.5; /* the first size is tried whatever it takes */
+    DG_CHECKF(search(rising, 1 << 20) == 8 && tries == 1 && says("nothing else was tried") && says("--seconds "), "%s",
+              why);
+    limits = (dg_search_limits){10, 65536, 1000000, false, 0.03, 32, 6};
+    static const int from_ten[] = {10, 12, 16, 24, 32};
+    (void)search(rising, 1 << 20);
+    DG_CHECK(tries >= 5);
+    tries = tries > 5 ? 5 : tries;
+    sizes_are(from_ten, 5);
+}
+
+static void check_samples(void)
+{
+    dg_samples t = {.n = 0};
+    double median, low, high;
+    DG_CHECK(dg_samples_median(&t, &median, &low, &high) == DG_OK && median == 0 && !dg_samples_enough(&t, 9, 2));
+    for (int i = 0; i < 4; i++) DG_CHECK(dg_samples_add(&t, 10) == DG_OK);
+    DG_CHECK(!dg_samples_enough(&t, 100, 2)); /* five at least */
+    DG_CHECK(dg_samples_add(&t, 10.05) == DG_OK && dg_samples_enough(&t, 0, 2));
+    DG_CHECK(dg_samples_add(&t, 100) == DG_OK && !dg_samples_enough(&t, 0, 2) && dg_samples_enough(&t, 2, 2));
+    for (int i = 0; i < 4; i++) DG_CHECK(dg_samples_add(&t, 10.01) == DG_OK);
+    DG_CHECK(dg_samples_enough(&t, 0, 2)); /* one of ten that is ten times slower says nothing */
+    DG_CHECK(dg_samples_median(&t, &median, &low, &high) == DG_OK);
+    DG_NEAR(median, 10.01, 1e-12);
+    DG_CHECK(low == 10 && high == 10.05 && t.value[5] == 100);
+    dg_samples_free(&t);
+    for (int i = 1; i <= 1000; i++) DG_CHECK(dg_samples_add(&t, (i * 7919) % 1000) == DG_OK);
+    DG_CHECK(dg_samples_median(&t, &median, &low, &high) == DG_OK && median == 499.5);
+    DG_CHECK(low == 469 && high == 530); /* 500 -+ 1.96 sqrt(250), as tables have it */
+    dg_samples_free(&t);
+}
+
+static void check_sizes(void)
+{
+    static const int sizes[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
+    for (int i = 1; i < 14; i++) DG_CHECKF(dg_batch_after(sizes[i - 1]) == sizes[i], "after %d", sizes[i - 1]);
+    DG_CHECK(dg_batch_after(10) == 12 && dg_batch_after(13) == 16 && dg_batch_after(100) == 128);
+    const dg_search_limits l = {.pictures = 100}, dropped = {.pictures = 100, .drop_last = true};
+    const dg_batch_row r = {.batch = 32, .ms = 10};
+    DG_CHECK(dg_batch_steps(&l, 32) == 4 && dg_batch_steps(&dropped, 32) == 3 && dg_batch_steps(&dropped, 101) == 0);
+    DG_NEAR(dg_batch_epoch(&l, &r), 0.03125, 1e-12);
+    DG_NEAR(dg_batch_epoch(&dropped, &r), 0.03, 1e-12);
+    DG_NEAR(dg_batch_rate(&r), 3200, 1e-9);
+}
+
+int main(void)
+{
+    check_samples();
+    check_sizes();
+    check_choices();
+    check_limits();
+    return dg_test_report();
+}
