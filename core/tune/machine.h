@@ -18,6 +18,7 @@ typedef struct dg_machine {
     int arch;                /* of a GPU: 90 for sm_90 */
     int units;               /* cores, multiprocessors */
     size_t shared;           /* of a GPU: bytes of shared memory that a block may have */
+    double memory_gb;        /* of a GPU that is known by its published numbers; 0 unknown */
     double one, all;         /* GFLOP/s of multiply-adds: of one thread (CPU), of all units; 0 unknown */
     double tf32, bf16, fp16; /* GFLOP/s of tensor cores through mma.sync; 0 none */
     double triad, read;      /* GB/s of memory; triad counts three arrays */

@@ -1,4 +1,5 @@
-/* A backend that only chooses: for a GPU that is not here. It has no memory and runs nothing. */
+/* A backend that only chooses: for a GPU that is not here. It runs nothing, and of its memory only the size is known.
+ */
 #include "core/tune/planner.h"
 
 #include <stdio.h>
@@ -12,7 +13,15 @@ typedef struct {
     dg_backend base; /* first, so that a dg_backend pointer is a planner pointer */
     dg_chooser chooser;
     unsigned fuse;
+    double memory_gb;
 } planner;
+
+static dg_err planner_memory(dg_backend *b, size_t *unused, size_t *total)
+{
+    const double bytes = 1e9 * ((planner *)b)->memory_gb;
+    *unused = *total = bytes > 0 ? (size_t)bytes : SIZE_MAX;
+    return DG_OK;
+}
 
 static const char *planner_refuses(dg_backend *b, dg_op *op)
 {
@@ -40,11 +49,13 @@ dg_err dg_planner_open(const dg_machine *m, const char *tuning, unsigned fuse, d
     if (!p) return dg_fail(DG_DEVICE, "out of memory for a plan");
     p->base = (dg_backend){.real = m->real,
                            .math = m->math,
+                           .memory = planner_memory,
                            .refuses = planner_refuses,
                            .scratch = planner_scratch,
                            .fuse = planner_fuse,
                            .close = planner_close};
     p->fuse = fuse;
+    p->memory_gb = m->memory_gb;
     snprintf(p->base.name, sizeof p->base.name, "%.50s, not here", m->name);
     const dg_err e = dg_chooser_open(&p->chooser, tuning, m->real, &(dg_gpu){m->arch, m->shared, m->math});
     if (e) planner_close(&p->base);

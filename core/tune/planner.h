@@ -1,5 +1,6 @@
 /* A backend that only chooses variants, for planning and predicting on a GPU that is not here. It says what the CUDA
- * backend would choose there; alloc, put, run and the like are NULL. */
+ * backend would choose there. memory: of a GPU that is known by name all that it has, else SIZE_MAX; alloc, put, run
+ * and the like are NULL. */
 #ifndef DG_PLANNER_H
 #define DG_PLANNER_H
 

@@ -17,6 +17,8 @@
 #include "host/net/recipes.h"
 #include "host/run/fit.h"
 
+enum { LARGEST_BATCH = 65536 }; /* that the option takes */
+
 static void print_json_launch(const dg_plan *p, int i)
 {
     const dg_op *op = &p->op[i];
@@ -166,18 +168,15 @@ static void print_host_memory(const dg_job *job, bool labels, int pictures)
 static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
 {
     dg_job_options g = dg_options_job(o);
-    g.rows = o->batch;
     g.samples = g.tested = 64;
-    int tests = 0, decoded = 0;
+    g.rows = o->batch;
+    int rows, tests = 0, decoded = 0;
     const dg_recipe *r = dg_recipe_find(model);
     const bool labels = r && r->labels;
     if (o->command == DG_CMD_TRAIN) {
-        dg_err e = count_pictures(o, model, labels, &g.rows, &tests, &decoded);
+        dg_err e = count_pictures(o, model, labels, &rows, &tests, &decoded);
         if (e) return e;
-        g.tested = dg_tested_at_once(o, tests);
-        g.last_batch = o->drop_last ? 0 : g.rows % o->batch;
-        int cells = o->grid_rows * o->grid_cols;
-        g.samples = cells < o->batch ? cells : o->batch; /* as in training */
+        g = dg_options_run(o, o->batch, rows, tests);
     }
     dg_job job;
     dg_err e = o->command == DG_CMD_TRAIN ? dg_build_to_fit(&job, model, &g, b, o->device_memory)
@@ -193,6 +192,50 @@ static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
                dg_program());
     dg_job_free(&job);
     return e;
+}
+
+static void print_largest(const dg_options *o, const sheet *s, int batch, size_t bytes, size_t have)
+{
+    const char *precision = dg_precision_name(s->backend->real, s->backend->math);
+    if (o->json) {
+        printf("{\"model\": \"%s\", \"backend\": ", s->model->name);
+        dg_json_text(stdout, s->backend->name);
+        printf(", \"precision\": \"%s\", \"largest_batch\": %d, \"bytes\": %zu, \"room_bytes\": %zu}\n", precision,
+               batch, bytes, have);
+        return;
+    }
+    dg_say("%s, %s on %s: the largest batch that fits is %d%s", s->model->name, precision, s->backend->name, batch,
+           batch == LARGEST_BATCH ? ", the largest that --batch takes" : "");
+    dg_say("It takes %.1f MB of %.1f, with a data set that passes through two windows of one batch.",
+           (double)bytes / 1e6, (double)have / 1e6);
+}
+
+/* plan --fit: nothing is allocated. */
+static dg_err plan_largest(const dg_options *o, const dg_model *model, dg_backend *b)
+{
+    dg_room room;
+    dg_job job;
+    dg_err e = dg_room_of(b, o->device_memory, &room);
+    if (!e && room.unused == SIZE_MAX && !(o->device_memory > 0))
+        e = dg_fail(DG_USAGE,
+                    "--fit: how much memory is there? --arch %s does not tell; name a GPU, such as --arch h200, or "
+                    "give --device-memory MB",
+                    o->arch ? o->arch : "of another GPU");
+    if (e) return e;
+    dg_job_options g = dg_options_run(o, LARGEST_BATCH, 0, LARGEST_BATCH);
+    const int batch = dg_largest_batch(model, &g, b, &room);
+    g = dg_options_run(o, batch ? batch : 1, 2 * (batch ? batch : 1), batch);
+    e = dg_build_to_fit(&job, model, &g, b, o->device_memory); /* which says what is wrong where none fits */
+    if (e) return e;
+    print_largest(o, &(sheet){.model = model, .backend = b}, batch, dg_fit_bytes(&job), room.have);
+    dg_job_free(&job);
+    g = dg_options_run(o, batch + 1, 2 * (batch + 1), batch + 1);
+    size_t needed;
+    if (o->json || batch == LARGEST_BATCH) return DG_OK;
+    if (dg_build_if_fits(&job, model, &g, b, &room, &needed))
+        dg_say("A larger one is refused for another reason: %s", dg_message());
+    else if (needed <= room.have) dg_job_free(&job);
+    return DG_OK;
 }
 
 /* Of networks that nothing trains, a pass forward of each. */
@@ -245,7 +288,10 @@ int dg_cmd_plan(const dg_options *o)
     if (!model) return (int)dg_fail(DG_DEVICE, "out of memory");
     dg_err e = dg_model_read(o->model, model);
     if (!e) e = o->arch ? open_planner(o, &b) : open_device(o, &b);
-    if (!e) e = o->command == DG_CMD_PLAN && !dg_recipe_find(model) ? plan_forward(o, model, b) : plan(o, model, b);
+    const bool trains = !e && (o->command == DG_CMD_TRAIN || dg_recipe_find(model));
+    const dg_recipe *recipe;
+    if (!e && o->largest) e = dg_recipe_for(model, &recipe); /* which says why it cannot be trained */
+    if (!e) e = o->largest ? plan_largest(o, model, b) : trains ? plan(o, model, b) : plan_forward(o, model, b);
     if (b) b->close(b);
     free(model);
     return (int)e;

@@ -95,13 +95,9 @@ static dg_err open_and_load(dg_training *r, const dg_model *model, const dg_reci
 static dg_err build_job(dg_training *r, const dg_model *model, const dg_recipe *recipe, dg_checkpoint_info *info)
 {
     const dg_options *o = r->o;
-    const int count = r->data.train, rest = count % o->batch, cells = o->grid_rows * o->grid_cols;
+    const int count = r->data.train, rest = count % o->batch;
     r->batches = count / o->batch + (rest && !o->drop_last ? 1 : 0);
-    dg_job_options g = dg_options_job(o);
-    g.last_batch = o->drop_last ? 0 : rest;
-    g.samples = cells < o->batch ? cells : o->batch;
-    g.tested = dg_tested_at_once(o, r->data.count - r->data.train);
-    g.rows = count;
+    dg_job_options g = dg_options_run(o, o->batch, count, r->data.count - r->data.train);
     r->input = info->input;
     info->input.whitening = NULL;
     if (model->input == DG_INPUT_STANDARD && !(r->input.std[0] > 0))

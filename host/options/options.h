@@ -105,6 +105,7 @@ typedef struct {
     bool merge;       /* tune: the operands are tuning files */
     char *predict;    /* profile: name of a GPU, NULL: measure */
     char *arch;       /* plan: for this GPU or architecture, NULL: --device */
+    bool largest;     /* plan --fit */
     char *sheet;      /* data, classify: contact sheet */
     int top;          /* classify: classes told of each picture */
     char *classifier; /* eval: checkpoint of one, NULL: none */
@@ -125,9 +126,8 @@ dg_job_options dg_options_job(const dg_options *o);
 /* The same as a model alone says it: its [train] over what the program has built in. */
 dg_err dg_options_model_job(const dg_model *m, dg_job_options *out);
 
-/* How many of so many pictures pass at once in a test: enough to keep a machine busy, without more memory than a step.
- */
-int dg_tested_at_once(const dg_options *o, int pictures);
+/* And of a run with this batch, of so many pictures to train on and so many to test with. */
+dg_job_options dg_options_run(const dg_options *o, int batch, int pictures, int tests);
 
 /* The precision that is asked for; *else_fp32: it was not, so that fp32 takes its place where the device lacks it. */
 const dg_precision *dg_options_precision(const dg_options *o, bool *else_fp32);

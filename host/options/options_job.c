@@ -37,10 +37,17 @@ dg_job_options dg_options_job(const dg_options *o)
                             .start_bias = o->start_bias};
 }
 
-int dg_tested_at_once(const dg_options *o, int pictures)
+/* Pictures of a test pass so many at once: enough to keep a machine busy, without more memory than a step. */
+dg_job_options dg_options_run(const dg_options *o, int batch, int pictures, int tests)
 {
-    const int most = o->batch > 64 ? o->batch : 64;
-    return pictures < most ? pictures : most;
+    const int cells = o->grid_rows * o->grid_cols, most = batch > 64 ? batch : 64;
+    dg_job_options g = dg_options_job(o);
+    g.batch = batch;
+    g.rows = pictures;
+    g.last_batch = o->drop_last ? 0 : pictures % batch;
+    g.samples = cells < batch ? cells : batch;
+    g.tested = tests < most ? tests : most;
+    return g;
 }
 
 /* "30:0.1,40:0.01"; where: in front of what is wrong. */

@@ -167,6 +167,8 @@ const dg_option dg_option_table[] = {
      "measure nothing: print what the model expects of this GPU, such as h200, a100 or rtx4090"},
     {"arch", 0, "GPU", DG_OPT_TEXT, AT(arch), NO_RANGE, NULL, NULL, OTHER, P, ARGV,
      "plan for a GPU that need not be here: sm_90, or a name such as h200"},
+    {"fit", 0, NULL, DG_OPT_FLAG, AT(largest), NO_RANGE, "no", NULL, OTHER, P, ARGV,
+     "name the largest batch that fits into the memory of the device, or of --arch, and print nothing else"},
     {"tol", 0, "X", DG_OPT_REAL, AT(tol), 0, 1e9, NULL, NULL, OTHER, R, ABOVE,
      "largest relative difference that passes (default: 1e-9 with fp64, 1e-3 with fp32, 0.5 with tf32 and fp16, 1 with "
      "bf16)"},
@@ -189,7 +191,7 @@ const dg_option dg_option_table[] = {
      "those with a minus (-update); sums are rounded differently"},
     {"no-graph", 0, NULL, DG_OPT_FLAG, AT(no_graph), NO_RANGE, "no", NULL, MACHINE, T | G | I | K | E | R | B | Q, 0,
      "CUDA: run the operations one by one, so that an error names its own; slower, same bits"},
-    {"device-memory", 0, "MB", DG_OPT_REAL, AT(device_memory), 0, 1e9, "0", NULL, MACHINE, T, SAVED,
+    {"device-memory", 0, "MB", DG_OPT_REAL, AT(device_memory), 0, 1e9, "0", NULL, MACHINE, T | P, SAVED,
      "memory that training uses on the device at most, 0: all; pictures that do not fit beside the network pass "
      "through"},
     {"precision", 0, "TYPE", DG_OPT_CHOICE, AT(precision), NO_RANGE, "auto", "auto|fp32|fp64|tf32|bf16|fp16", MACHINE,
@@ -238,7 +240,8 @@ const dg_command_info dg_commands[DG_CMDS] = {
     [DG_CMD_PLAN] = {"plan", "[MODEL]", 0, 1, "print every op of a network with shapes, bytes and FLOPs",
                      {"dcgan plan dcgan64 --batch 128",
                       "dcgan plan dcgan64 --device cuda :: how each op is launched on the GPU here, and why so",
-                      "dcgan plan dcgan64 --arch sm_80 --tuning a.tune :: the same for a GPU that is not here"}},
+                      "dcgan plan dcgan64 --arch sm_80 --tuning a.tune :: the same for a GPU that is not here",
+                      "dcgan plan dcgan128 --fit --arch rtx4090 :: the largest batch that fits there"}},
     [DG_CMD_REPLAY] = {"replay", "FILE", 1, 1, "run the steps of a recorded PyTorch run and show the differences",
                        {"dcgan replay tests/data/oracle.safetensors --precision fp64 --tol 1e-9"}},
     [DG_CMD_CHECK] = {"check", "[MODEL]", 0, 1, "run a step on two backends and stop at the first op that differs",

@@ -62,6 +62,25 @@ done
 exits 2 plan "$dir/large.cfg" --batch 669 --arch sm_90
 says '--batch 669: layer C.1 of model large would have 2148.3 million values'
 says 'those of 668 pictures: use a smaller batch'
+# --fit: what it names fits, with one picture more a step it does not
+"$program" data --synthesize "$dir/cats" --count 60 --size 16 -q
+for mb in 0.3 0.5 1; do
+    exits 0 plan tests/tiny.cfg --fit --device-memory $mb --json
+    batch=$(sed -n 's/.*"largest_batch": \([0-9]*\),.*/\1/p' "$dir/.out")
+    exits 0 --data "$dir/cats" --model tests/tiny.cfg --batch "$batch" --dry-run --device-memory $mb
+    exits 5 --data "$dir/cats" --model tests/tiny.cfg --batch $((batch + 1)) --dry-run --device-memory $mb
+done
+exits 0 plan dcgan64-paper --fit --arch h200
+prints 'the largest batch that fits is 4096'
+prints 'A larger one is refused for another reason: --batch 4097: layer G.4'
+exits 0 plan resnet50-imagenet --fit --arch h100
+silent
+exits 2 plan dcgan64-paper --fit --arch sm_90
+says '--arch sm_90 does not tell; name a GPU'
+exits 0 plan dcgan64-paper --fit --arch sm_90 --device-memory 1000
+exits 5 plan dcgan64-paper --fit --device-memory 20
+says 'use a smaller model'
+exits 2 plan dcgan64-paper --batch 8 --fit crop
 
 exits 2 plan dcgan64-paper --arch sm_91
 says '--arch sm_91: neither an architecture (sm_75'

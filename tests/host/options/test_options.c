@@ -51,7 +51,9 @@ static void test_built_in(void)
     DG_CHECK(o.grid_rows == 8 && o.grid_cols == 8 && !strcmp(o.device, "auto") && o.threads == 0);
     DG_CHECK(!strcmp(o.out, "samples/somewhere-dcgan64-paper"));
     for (const dg_option *t = dg_option_table; t->name; t++) { /* names, keys and letters are unique for a command */
-        DG_CHECKF(dg_option_find(t->name) == t, "%s is there twice", t->name);
+        DG_CHECKF(dg_option_find(t->name), "%s", t->name);
+        for (const dg_option *u = t + 1; u->name; u++)
+            DG_CHECKF(strcmp(t->name, u->name) != 0 || !(t->commands & u->commands), "%s is there twice", t->name);
         for (const dg_option *u = t + 1; u->name; u++)
             DG_CHECKF(!t->letter || t->letter != u->letter || !(t->commands & u->commands), "-%c", t->letter);
         DG_CHECKF(t->commands && *t->help && *t->group, "%s is not described", t->name);
