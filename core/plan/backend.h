@@ -30,6 +30,7 @@ typedef struct dg_backend dg_backend;
 struct dg_backend {
     char driver[32]; /* of a GPU: "CUDA 13.0" */
     char name[64];   /* "cpu, 2 threads, avx512" */
+    char bus[16];    /* of a GPU: its place on the PCI bus, "0000:3b:00.0" */
     dg_type real;    /* type of weights, gradients, statistics and activations */
     dg_math math;    /* what the factors of convolutions are rounded to where that is faster: precision.h */
     int threads;     /* of the CPU backend; 0 elsewhere */

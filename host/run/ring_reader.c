@@ -63,10 +63,10 @@ dg_err dg_ring_reader_take(dg_ring_reader *r, bool wait, uint64_t *first, dg_met
     return DG_OK;
 }
 
-int dg_ring_reader_ahead(const dg_ring_reader *r)
+int dg_steps_ahead(const dg_backend *b, double each)
 {
     enum { MOST = DG_REQUEST_ROWS };
-    if (!r->job->backend->queues || r->each <= 0) return 1;
-    const double n = 0.05 / r->each;
+    if (!b->queues || each <= 0) return 1;
+    const double n = 0.05 / each;
     return n < 1 ? 1 : n < MOST ? (int)n : MOST;
 }

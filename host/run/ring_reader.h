@@ -28,9 +28,10 @@ typedef struct {
     double each; /* seconds that a step takes, 0: not known yet */
 } dg_ring_reader;
 
-/* How many steps may be given at once: as many as take some 50 ms, so that a signal, a line of progress and bad numbers
- * wait no longer than that, and no more than a request holds. 1 where steps are done when they are given. */
-int dg_ring_reader_ahead(const dg_ring_reader *r);
+/* How many steps, which take so many seconds each (0: not known yet), may be given at once: as many as take some 50 ms,
+ * so that a signal, a line of progress and bad numbers wait no longer than that, and no more than a request holds. 1
+ * where steps are done when they are given. */
+int dg_steps_ahead(const dg_backend *b, double each);
 
 /* step: the first one to be read. */
 dg_err dg_ring_reader_open(dg_ring_reader *r, dg_job *job, uint64_t step);

@@ -133,7 +133,7 @@ static dg_err read_metrics(dg_training *r, bool all)
 int dg_steps_in_a_row(const dg_training *r)
 {
     const uint64_t full = (uint64_t)(r->data.train / r->o->batch) - r->given.batch;
-    uint64_t n = (uint64_t)dg_ring_reader_ahead(&r->metrics);
+    uint64_t n = (uint64_t)dg_steps_ahead(r->job.backend, r->metrics.each);
     if (r->job.o.window || full < 1) return 1; /* pictures are sent before each step; the short batch */
     if (n > full) n = full;
     if (r->o->steps > 0 && n > (uint64_t)r->o->steps - r->given.step) n = (uint64_t)r->o->steps - r->given.step;

@@ -135,22 +135,18 @@ static void not_too_long()
 static void how_many()
 {
     dg_backend b = {};
-    dg_job job = {};
     dg_ring_reader r = {};
-    job.backend = &b;
-    r.job = &job;
     b.queues = true;
-    DG_CHECK(dg_ring_reader_ahead(&r) == 1); /* nothing is known */
+    DG_CHECK(dg_steps_ahead(&b, 0) == 1); /* nothing is known */
     const struct {
         double seconds;
         int steps;
     } want[] = {{1, 1}, {0.03, 1}, {0.0249, 2}, {0.01, 5}, {200e-6, 64}, {1e-9, 64}};
-    for (auto w : want) {
-        r.each = w.seconds;
-        DG_CHECKF(dg_ring_reader_ahead(&r) == w.steps, "steps of %g s: %d", w.seconds, dg_ring_reader_ahead(&r));
-    }
+    for (auto w : want)
+        DG_CHECKF(dg_steps_ahead(&b, w.seconds) == w.steps, "steps of %g s: %d", w.seconds,
+                  dg_steps_ahead(&b, w.seconds));
     b.queues = false;
-    DG_CHECK(dg_ring_reader_ahead(&r) == 1);
+    DG_CHECK(dg_steps_ahead(&b, 1e-9) == 1);
 
     /* of a run of 46 full batches and a short one an epoch */
     dg_options o = {};
