@@ -12,12 +12,11 @@
 #include "core/base/shell.h"
 #include "host/data/dataset.h"
 #include "host/data/whiten.h"
+#include "host/measure/batch_search.h"
 #include "host/net/build.h"
 #include "host/net/classifier.h"
 #include "host/net/recipes.h"
 #include "host/run/fit.h"
-
-enum { LARGEST_BATCH = 65536 }; /* that the option takes */
 
 static void print_json_launch(const dg_plan *p, int i)
 {
@@ -205,7 +204,7 @@ static void print_largest(const dg_options *o, const sheet *s, int batch, size_t
         return;
     }
     dg_say("%s, %s on %s: the largest batch that fits is %d%s", s->model->name, precision, s->backend->name, batch,
-           batch == LARGEST_BATCH ? ", the largest that --batch takes" : "");
+           batch == DG_LARGEST_BATCH ? ", the largest that --batch takes" : "");
     dg_say("It takes %.1f MB of %.1f, with a data set that passes through two windows of one batch.",
            (double)bytes / 1e6, (double)have / 1e6);
 }
@@ -222,7 +221,7 @@ static dg_err plan_largest(const dg_options *o, const dg_model *model, dg_backen
                     "give --device-memory MB",
                     o->arch ? o->arch : "of another GPU");
     if (e) return e;
-    dg_job_options g = dg_options_run(o, LARGEST_BATCH, 0, LARGEST_BATCH);
+    dg_job_options g = dg_options_run(o, DG_LARGEST_BATCH, 0, DG_LARGEST_BATCH);
     const int batch = dg_largest_batch(model, &g, b, &room);
     g = dg_options_run(o, batch ? batch : 1, 2 * (batch ? batch : 1), batch);
     e = dg_build_to_fit(&job, model, &g, b, o->device_memory); /* which says what is wrong where none fits */
@@ -231,7 +230,7 @@ static dg_err plan_largest(const dg_options *o, const dg_model *model, dg_backen
     dg_job_free(&job);
     g = dg_options_run(o, batch + 1, 2 * (batch + 1), batch + 1);
     size_t needed;
-    if (o->json || batch == LARGEST_BATCH) return DG_OK;
+    if (o->json || batch == DG_LARGEST_BATCH) return DG_OK;
     if (dg_build_if_fits(&job, model, &g, b, &room, &needed))
         dg_say("A larger one is refused for another reason: %s", dg_message());
     else if (needed <= room.have) dg_job_free(&job);

@@ -10,6 +10,7 @@
 #include "host/run/best.h"
 #include "host/run/history.h"
 #include "host/cli/open_async.h"
+#include "host/cli/train_batch.h"
 #include "host/cli/train_whitening.h"
 #include "core/base/shell.h"
 #include "host/net/classifier.h"
@@ -54,7 +55,7 @@ static dg_err load_data(dg_training *r, const dg_model *model, const dg_recipe *
                             .fit = o->fit,
                             .threads = o->threads,
                             .strict = o->strict,
-                            .least = o->batch,
+                            .least = o->batch ? o->batch : o->from,
                             .limit = o->limit,
                             .labelled = recipe->labels,
                             .test = o->test,
@@ -261,6 +262,8 @@ static dg_err set_up(dg_training *r)
     if (!e) e = open_and_load(r, model, recipe);
     if (!e && !(r->config = dg_config_settled(o->resolved, "precision", precision_of(r))))
         e = dg_fail(DG_DEVICE, "out of memory");
+    if (!e) e = dg_train_batch(r, model);
+    o = r->o;
     if (!e) e = build_job(r, model, recipe, &info);
     if (!e) e = st ? resume(r, st, path, &info) : dg_job_init(&r->job, o->seed);
     const bool settled = !e && (o->resume || strcmp(r->config, o->resolved)); /* a new run has written the rest */

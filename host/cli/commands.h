@@ -30,6 +30,7 @@ int dg_cmd_data(const dg_options *o);
 int dg_cmd_classify(const dg_options *o);
 int dg_cmd_eval(const dg_options *o);
 int dg_cmd_plan(const dg_options *o);
+int dg_cmd_batch(const dg_options *o);
 int dg_cmd_replay(const dg_options *o);
 int dg_cmd_check(const dg_options *o);
 int dg_cmd_bench(const dg_options *o);

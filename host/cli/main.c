@@ -24,6 +24,7 @@ static int (*const command[DG_CMDS])(const dg_options *) = {
     [DG_CMD_EVAL] = dg_cmd_eval,
     [DG_CMD_DATA] = dg_cmd_data,
     [DG_CMD_PLAN] = dg_cmd_plan,
+    [DG_CMD_BATCH] = dg_cmd_batch,
     [DG_CMD_REPLAY] = dg_cmd_replay,
     [DG_CMD_CHECK] = dg_cmd_check,
     [DG_CMD_BENCH] = dg_cmd_bench,

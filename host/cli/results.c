@@ -24,7 +24,7 @@ static dg_err make_directories(char *path)
 
 dg_err dg_results_directory(const dg_options *o, const char *name, char *out, size_t size)
 {
-    const char *checkpoint = o->operand[0], *slash = strrchr(checkpoint, '/');
+    const char *checkpoint = o->operands ? o->operand[0] : "", *slash = strrchr(checkpoint, '/');
     int n = o->out ? snprintf(out, size, "%s", o->out)
                    : snprintf(out, size, "%.*s%s", slash ? (int)(slash - checkpoint) + 1 : 0, checkpoint, name);
     if (n < 0 || (size_t)n >= size) return dg_fail(DG_USAGE, "--out: path too long");

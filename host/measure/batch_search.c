@@ -18,7 +18,7 @@ int dg_batch_after(int batch)
 
 double dg_batch_rate(const dg_batch_row *r) { return r->ms > 0 ? 1e3 * r->batch / r->ms : 0; }
 
-int dg_batch_steps(const dg_search_limits *l, int batch)
+int dg_batch_updates(const dg_search_limits *l, int batch)
 {
     return l->pictures / batch + (l->pictures % batch && !l->drop_last);
 }
@@ -39,7 +39,7 @@ void dg_search_free(dg_search *s)
 
 static bool leaves_steps(const dg_search *s, int batch)
 {
-    return dg_batch_steps(&s->limits, batch) >= s->limits.least_steps;
+    return dg_batch_updates(&s->limits, batch) >= s->limits.least_steps;
 }
 
 static int fastest(const dg_search *s, bool enough_steps)
@@ -141,11 +141,10 @@ void dg_search_timed(dg_search *s, const dg_batch_row *row)
     s->row[at] = *row;
 }
 
-void dg_search_refused(dg_search *s, size_t needed, size_t have)
+void dg_search_refused(dg_search *s, const char *why)
 {
     s->refused = s->tries;
-    s->needed = needed;
-    s->have = have;
+    snprintf(s->why_not, sizeof s->why_not, "%s", why);
 }
 
 /* ---- The sentence ---- */
@@ -186,7 +185,7 @@ static double percent_faster(const dg_batch_row *a, const dg_batch_row *b)
 static int say_why(const dg_search *s, const dg_batch_row *chosen, char *out, size_t size, int n)
 {
     const dg_search_limits *l = &s->limits;
-    const int best = fastest(s, true), any = choose(s, false), steps = dg_batch_steps(l, chosen->batch);
+    const int best = fastest(s, true), any = choose(s, false), steps = dg_batch_updates(l, chosen->batch);
     if (best < 0)
         return add(out, size, n,
                    "the smallest that was tried; it leaves %d step%s an epoch of %d pictures, where %d are wanted "
@@ -202,7 +201,7 @@ static int say_why(const dg_search *s, const dg_batch_row *chosen, char *out, si
         n = add(out, size, n, "the smallest within %g%% of the fastest%s, which is %d (%.1f%% faster)", 100 * l->within,
                 among, b->batch, percent_faster(b, chosen));
     if (!by_steps) return n;
-    const double share = 1 - (double)dg_batch_steps(l, wish->batch) / steps;
+    const double share = 1 - (double)dg_batch_updates(l, wish->batch) / steps;
     return add(out, size, n, "; %d would be %.0f%% faster, with %s", wish->batch, percent_faster(wish, chosen),
                fewer_updates(words, share));
 }
@@ -213,9 +212,7 @@ static int say_end(const dg_search *s, char *out, size_t size, int n)
     const dg_search_limits *l = &s->limits;
     const dg_batch_row *last = &s->row[s->rows - 1];
     switch (s->end) {
-    case DG_SEARCH_NO_ROOM:
-        return add(out, size, n, "; %d does not: it needs %.1f MB, and there are %.1f MB", s->refused,
-                   (double)s->needed / 1e6, (double)s->have / 1e6);
+    case DG_SEARCH_NO_ROOM: return add(out, size, n, "; %d does not: %s", s->refused, s->why_not);
     case DG_SEARCH_MOST: return add(out, size, n, "; more than %d were not tried (--most)", last->batch);
     case DG_SEARCH_PICTURES: return add(out, size, n, "; there are only %d pictures", l->pictures);
     case DG_SEARCH_SECONDS:
@@ -239,7 +236,24 @@ void dg_search_sentence(const dg_search *s, char *out, size_t size)
     int n = add(out, size, 0, "%d: ", chosen->batch);
     n = say_why(s, chosen, out, size, n);
     /* where too few steps decided, larger ones would not have been chosen anyway */
-    if (dg_batch_steps(&s->limits, s->row[s->rows - 1].batch) >= s->limits.least_steps || s->end == DG_SEARCH_NO_ROOM)
+    if (dg_batch_updates(&s->limits, s->row[s->rows - 1].batch) >= s->limits.least_steps || s->end == DG_SEARCH_NO_ROOM)
         n = say_end(s, out, size, n);
     (void)add(out, size, n, ".");
+}
+
+/* ---- Sizes of a sweep ---- */
+
+bool dg_sweep_parse(const char *text, dg_sweep_range *out)
+{
+    int used = 0;
+    *out = (dg_sweep_range){.step = 0};
+    const int n = sscanf(text, "%5d-%5d%n:%5d%n", &out->first, &out->last, &used, &out->step, &used);
+    return n >= 2 && !text[used] && strspn(text, "0123456789-:") == strlen(text) && out->first >= 1 &&
+           out->last >= out->first && out->last <= DG_LARGEST_BATCH && (n == 2 || out->step >= 1);
+}
+
+int dg_sweep_after(const dg_sweep_range *r, int batch)
+{
+    const int next = r->step ? batch + r->step : dg_batch_after(batch);
+    return next <= r->last ? next : 0;
 }

@@ -3,7 +3,7 @@
  *
  *     dg_search_begin(&s, &limits);
  *     while ((batch = dg_search_next(&s, seconds since the beginning)))
- *         fits ? dg_search_timed(&s, &row) : dg_search_refused(&s, needed, have);
+ *         fits ? dg_search_timed(&s, &row) : dg_search_refused(&s, why);
  *     s.row[dg_search_choice(&s)]
  *
  * Sizes are `from`, then 2^k and 3 * 2^k. A doubling, two sizes, that gains less than 1% over the best before it is the
@@ -47,14 +47,14 @@ typedef enum {
     DG_SEARCH_SECONDS
 } dg_search_end;
 
-enum { DG_SEARCH_ROWS = 64 };
+enum { DG_SEARCH_ROWS = 64, DG_LARGEST_BATCH = 65536 };
 typedef struct {
     dg_search_limits limits;
     dg_batch_row row[DG_SEARCH_ROWS]; /* by batch */
     int rows;
-    int tries;   /* the size that next() named, 0: none */
-    int refused; /* the smallest that does not fit, 0: none */
-    size_t needed, have;
+    int tries;         /* the size that next() named, 0: none */
+    int refused;       /* the smallest that does not fit, 0: none */
+    char why_not[160]; /* in words */
     int neighbours;    /* of the choice, so many have been looked at */
     dg_search_end end; /* why no larger size came */
 } dg_search;
@@ -63,8 +63,7 @@ void dg_search_begin(dg_search *s, const dg_search_limits *limits);
 /* The size to time next; 0: no more. elapsed: seconds since the beginning. */
 int dg_search_next(dg_search *s, double elapsed);
 void dg_search_timed(dg_search *s, const dg_batch_row *row); /* which has become the search's, samples and all */
-/* It would take so many bytes, and there are so many. */
-void dg_search_refused(dg_search *s, size_t needed, size_t have);
+void dg_search_refused(dg_search *s, const char *why);       /* "it needs 80.0 MB, and there are 70.0 MB" */
 void dg_search_free(dg_search *s);
 
 int dg_search_choice(const dg_search *s); /* place of the chosen row, -1: there is none */
@@ -74,7 +73,17 @@ void dg_search_sentence(const dg_search *s, char *out, size_t size);
 
 int dg_batch_after(int batch);                                           /* the next size */
 double dg_batch_rate(const dg_batch_row *r);                             /* pictures a second */
-int dg_batch_steps(const dg_search_limits *l, int batch);                /* of an epoch */
+int dg_batch_updates(const dg_search_limits *l, int batch);              /* of an epoch */
 double dg_batch_epoch(const dg_search_limits *l, const dg_batch_row *r); /* seconds */
+
+/* The sizes of a sweep. */
+typedef struct {
+    int first, last, step; /* step 0: the sizes of the search */
+} dg_sweep_range;
+
+/* "10-500:10", "8-512". False: it is none. */
+bool dg_sweep_parse(const char *text, dg_sweep_range *out);
+/* The size after this one, 0: it was the last. */
+int dg_sweep_after(const dg_sweep_range *r, int batch);
 
 #endif

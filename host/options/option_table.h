@@ -8,6 +8,7 @@
 typedef enum {
     DG_OPT_FLAG,   /* bool; --flip, --flip=no */
     DG_OPT_INT,    /* int in min..max */
+    DG_OPT_AUTO,   /* the same, or "auto", which is 0 */
     DG_OPT_LONG,   /* long in min..max */
     DG_OPT_U64,    /* uint64_t */
     DG_OPT_REAL,   /* double in min..max */

@@ -19,6 +19,7 @@ typedef enum {
     DG_CMD_EVAL,
     DG_CMD_DATA,
     DG_CMD_PLAN,
+    DG_CMD_BATCH,
     DG_CMD_REPLAY,
     DG_CMD_CHECK,
     DG_CMD_BENCH,
@@ -42,11 +43,12 @@ typedef struct {
 
     /* training */
     char *data;  /* also the operand of `data` */
-    char *model; /* also the operand of `plan`, `check`, `bench` and `profile`; import, eval: NULL when not given */
+    char *model; /* also the operand of `plan`, `batch`, `check`, `bench` and `profile`; import, eval: NULL when not
+                    given */
     char *out;   /* a run gets samples/<data>-<model>[-N] when none is given; also operand 2 of
                     `export` and `import` */
     char *config;
-    int epochs, batch;
+    int epochs, batch;     /* batch 0: --batch auto, which training finds */
     double lr, lr_d, lr_g; /* lr_d and lr_g: 0 = lr */
     double beta1, beta2, eps;
     int optimizer; /* dg_optimizer */
@@ -101,11 +103,16 @@ typedef struct {
     int size;         /* data: side; 0: the model's */
     int channels;     /* data: 0: the model's */
     int repeats;      /* bench, profile, tune */
-    double seconds;   /* tune: time for trying, 0: as long as it takes */
+    double seconds;   /* tune: time for trying, 0: as long as it takes; batch: of a search, of a size; 0: its own */
     bool merge;       /* tune: the operands are tuning files */
     char *predict;    /* profile: name of a GPU, NULL: measure */
     char *arch;       /* plan: for this GPU or architecture, NULL: --device */
     bool largest;     /* plan --fit */
+    int from, most;   /* batch: sizes */
+    double within;    /* percent */
+    int least_steps;  /* of an epoch */
+    int rule;         /* 0: none, else 1 + dg_batch_rule_kind */
+    char *sweep;      /* "10-500:10", NULL: none */
     char *sheet;      /* data, classify: contact sheet */
     int top;          /* classify: classes told of each picture */
     char *classifier; /* eval: checkpoint of one, NULL: none */

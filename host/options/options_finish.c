@@ -1,5 +1,6 @@
 /* Values that follow from others: where a run goes, which one is resumed, what a command's defaults are. */
 #include "core/plan/fuse.h"
+#include "host/measure/batch_search.h"
 #include "host/options/option_table.h"
 #include "host/net/open.h"
 #include "core/base/shell.h"
@@ -184,6 +185,12 @@ static dg_err finish_train(dg_options *o)
     if (wrong) return wrong;
     if (!o->data)
         return dg_fail(DG_USAGE, "no pictures given: %s --data DIR; see: %s --help", dg_program(), dg_program());
+    if (!o->batch && o->dry_run)
+        return dg_fail(DG_USAGE,
+                       "--dry-run times nothing, and --batch auto is found by timing: give a number, as %s "
+                       "batch finds it",
+                       dg_program());
+    if (!o->from) o->from = 8;
     if (o->out) return DG_OK;
     char base[PATH_SIZE], out[PATH_SIZE];
     default_out(o, base, sizeof base);
@@ -271,6 +278,21 @@ static const double replay_tolerance[DG_PRECISIONS] = {[DG_PRECISION_FP32] = 1e-
                                                        [DG_PRECISION_BF16] = 1,
                                                        [DG_PRECISION_FP16] = 0.5};
 
+static dg_err finish_batch(dg_options *o)
+{
+    dg_sweep_range range;
+    if (!o->data) return dg_fail(DG_USAGE, "with which pictures? %s batch %s --data DIR", dg_program(), o->model);
+    if (!o->from) o->from = o->rule ? 32 : 8;
+    if (o->most < o->from) return dg_fail(DG_USAGE, "--most %d: is less than --from %d", o->most, o->from);
+    if (o->sweep && o->rule) return dg_fail(DG_USAGE, "--sweep and --rule: a sweep tells what each rule chooses");
+    if (o->sweep && !dg_sweep_parse(o->sweep, &range))
+        return dg_fail(DG_USAGE, "--sweep %s: not of the form A-B or A-B:STEP with sizes from 1 to 65536, as 10-500:10",
+                       o->sweep);
+    if (o->sweep && !o->out) return dg_fail(DG_USAGE, "--sweep: where to? --out DIR");
+    if (!o->sweep && o->out) return dg_fail(DG_USAGE, "--out %s: only --sweep writes files", o->out);
+    return DG_OK;
+}
+
 static dg_err finish_tune(const dg_options *o)
 {
     if (o->merge && o->operands < 2)
@@ -300,6 +322,7 @@ dg_err dg_options_finish(dg_options *o)
     finish_precision(o);
     char **first = o->command == DG_CMD_DATA                                                               ? &o->data
                    : o->command == DG_CMD_PLAN || o->command == DG_CMD_CHECK || o->command == DG_CMD_BENCH ? &o->model
+                   : o->command == DG_CMD_BATCH                                                            ? &o->model
                    : o->command == DG_CMD_PROFILE || (o->command == DG_CMD_TUNE && !o->merge)              ? &o->model
                                                                                                            : NULL;
     if (o->operands && first) e = set_path(first, o->operand[0]);
@@ -312,6 +335,9 @@ dg_err dg_options_finish(dg_options *o)
     const bool takes_run = o->command == DG_CMD_GENERATE || o->command == DG_CMD_INTERPOLATE ||
                            o->command == DG_CMD_EXPORT || o->command == DG_CMD_CLASSIFY;
     if (!e && takes_run) e = settle_run(&o->operand[0], false);
+    if (!e && !o->batch && o->command != DG_CMD_TRAIN)
+        e = dg_fail(DG_USAGE, "--batch auto is for training: %s batch finds that number, to be given here",
+                    dg_program());
     if (!e) e = check_device(o->device);
     if (!e) e = parse_fuse(o);
     if (e) return e;
@@ -322,6 +348,7 @@ dg_err dg_options_finish(dg_options *o)
     case DG_CMD_EVAL: return finish_eval(o);
     case DG_CMD_DATA: return finish_data(o);
     case DG_CMD_TUNE: return finish_tune(o);
+    case DG_CMD_BATCH: return finish_batch(o);
     case DG_CMD_REPLAY:
         if (o->tol <= 0) o->tol = replay_tolerance[o->precision];
         return DG_OK;

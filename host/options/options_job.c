@@ -119,6 +119,7 @@ static dg_err set_one(dg_options *o, const dg_model *m, const dg_model_value *v)
     if (t) {
         snprintf(where, sizeof where, "%s:%d: [train] %s = %s", m->where, v->line, v->key, v->value);
         const dg_err e = dg_option_set(o, t, v->value, where);
+        if (!e && !o->batch) return dg_fail(DG_USAGE, "%s: a number; auto is for the command line", where);
         return e || strcmp(t->name, "schedule") ? e : parse_schedule(o, where);
     }
     char all[512] = "";

@@ -204,7 +204,8 @@ static dg_err set_given(dg_options *o, const scanned *s, const char *config)
 /* What the model says of its training: its name is among the layers that come over it. */
 static dg_err set_from_model(dg_options *o, const scanned *s, const char *config)
 {
-    const bool operand = o->command == DG_CMD_PLAN || o->command == DG_CMD_PROFILE || o->command == DG_CMD_CHECK;
+    const bool operand = o->command == DG_CMD_PLAN || o->command == DG_CMD_PROFILE || o->command == DG_CMD_CHECK ||
+                         o->command == DG_CMD_BATCH;
     if (!operand && o->command != DG_CMD_TRAIN) return DG_OK;
     dg_options named = {.command = o->command};
     dg_err e = dg_options_presets(&named);
@@ -232,6 +233,7 @@ static dg_err set_all(dg_options *o, const scanned *s)
     if (!e) dg_options_drop(o, &model);
 
     if (!e && *run_config && o->precision == DG_PRECISION_AUTO) o->precision = run.precision;
+    if (!e && *run_config && !o->batch) o->batch = run.batch; /* what auto found then */
     if (!e && *run_config) e = compare(o, &run);
     if (!e && probe.resume) { /* as dg_options_run_config settled them */
         free(o->out);

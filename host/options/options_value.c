@@ -50,7 +50,10 @@ void dg_option_range(const dg_option *t, char *out, size_t size)
     *out = 0;
     switch (t->kind) {
     case DG_OPT_INT:
-    case DG_OPT_LONG: snprintf(out, size, "%.0f to %.0f", t->min, t->max); break;
+    case DG_OPT_AUTO:
+    case DG_OPT_LONG:
+        snprintf(out, size, "%.0f to %.0f%s", t->min, t->max, t->kind == DG_OPT_AUTO ? ", or auto" : "");
+        break;
     case DG_OPT_REAL:
         snprintf(out, size, "%s%g %s%g", t->flags & DG_OPT_ABOVE_MIN ? "above " : "", t->min,
                  t->flags & DG_OPT_BELOW_MAX ? "to below " : "to ", t->max);
@@ -94,8 +97,15 @@ static dg_err set_whole(dg_options *o, const dg_option *t, const char *value, co
         return DG_OK;
     }
     if ((double)v < t->min || (double)v > t->max) return wrong(t, where, "out of range");
-    if (t->kind == DG_OPT_INT) *(int *)member(o, t) = (int)v;
-    else *(long *)member(o, t) = (long)v;
+    if (t->kind == DG_OPT_LONG) *(long *)member(o, t) = (long)v;
+    else *(int *)member(o, t) = (int)v;
+    return DG_OK;
+}
+
+static dg_err set_whole_or_auto(dg_options *o, const dg_option *t, const char *value, const char *where)
+{
+    if (strcmp(value, "auto") != 0) return set_whole(o, t, value, where);
+    *(int *)member(o, t) = 0;
     return DG_OK;
 }
 
@@ -167,6 +177,7 @@ dg_err dg_option_set(dg_options *o, const dg_option *t, const char *value, const
     case DG_OPT_INT:
     case DG_OPT_LONG:
     case DG_OPT_U64: return set_whole(o, t, value, where);
+    case DG_OPT_AUTO: return set_whole_or_auto(o, t, value, where);
     case DG_OPT_REAL: return set_real(o, t, value, where);
     case DG_OPT_TEXT: return set_text(member(o, t), value, where);
     case DG_OPT_GRID: return set_grid(o, t, value, where);
@@ -197,6 +208,7 @@ void dg_option_get(const dg_options *o, const dg_option *t, char *out, size_t si
     switch (t->kind) {
     case DG_OPT_FLAG: snprintf(out, size, "%s", *(const bool *)at ? "yes" : "no"); break;
     case DG_OPT_INT: snprintf(out, size, "%d", *(const int *)at); break;
+    case DG_OPT_AUTO: snprintf(out, size, *(const int *)at ? "%d" : "auto", *(const int *)at); break;
     case DG_OPT_LONG: snprintf(out, size, "%ld", *(const long *)at); break;
     case DG_OPT_U64: snprintf(out, size, "%" PRIu64, *(const uint64_t *)at); break;
     case DG_OPT_REAL: { /* the shortest text that gives the same double */

@@ -10,7 +10,8 @@
 
 typedef struct {
     const dg_options *o;
-    char *config; /* text of config.ini: o->resolved, with the precision that --precision auto has become */
+    dg_options found; /* where o points once --batch auto has become a number */
+    char *config;     /* text of config.ini: o->resolved, with what --precision auto and --batch auto have become */
     dg_backend *backend;
     dg_job job;
     dg_dataset data;

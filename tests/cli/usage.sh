@@ -25,7 +25,7 @@ exits 0 help
 same "$dir/help" "$dir/.out"
 
 # every command tells its own options, and only those
-for c in train generate interpolate classify eval data plan replay check bench profile tune info export import \
+for c in train generate interpolate classify eval data plan batch replay check bench profile tune info export import \
     curves; do
     exits 0 help $c
     prints 'Examples:'

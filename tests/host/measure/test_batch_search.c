@@ -19,7 +19,9 @@ static int search(curve *rate, int fits)
     for (tries = 0; (tried[tries] = dg_search_next(&s, elapsed)) && tries < 60; tries++) {
         const int b = tried[tries];
         if (b > fits) {
-            dg_search_refused(&s, (size_t)b * 1000000, (size_t)fits * 1000000);
+            char needs[80];
+            snprintf(needs, sizeof needs, "it needs %d.0 MB, and there are %d.0 MB", b, fits);
+            dg_search_refused(&s, needs);
             continue;
         }
         dg_search_timed(&s, &(dg_batch_row){.batch = b, .ms = 1e3 * b / rate(b), .setup = 0.1});
@@ -142,7 +144,8 @@ static void check_sizes(void)
     DG_CHECK(dg_batch_after(10) == 12 && dg_batch_after(13) == 16 && dg_batch_after(100) == 128);
     const dg_search_limits l = {.pictures = 100}, dropped = {.pictures = 100, .drop_last = true};
     const dg_batch_row r = {.batch = 32, .ms = 10};
-    DG_CHECK(dg_batch_steps(&l, 32) == 4 && dg_batch_steps(&dropped, 32) == 3 && dg_batch_steps(&dropped, 101) == 0);
+    DG_CHECK(dg_batch_updates(&l, 32) == 4 && dg_batch_updates(&dropped, 32) == 3 &&
+             dg_batch_updates(&dropped, 101) == 0);
     DG_NEAR(dg_batch_epoch(&l, &r), 0.03125, 1e-12);
     DG_NEAR(dg_batch_epoch(&dropped, &r), 0.03, 1e-12);
     DG_NEAR(dg_batch_rate(&r), 3200, 1e-9);

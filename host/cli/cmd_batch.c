@@ -1,0 +1,244 @@
+/* `dcgan batch [MODEL] --data DIR`: which batch is fastest, by a search, by a published rule, or by a sweep of them
+ * all. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "host/cli/commands.h"
+#include "host/measure/batch_report.h"
+#include "host/measure/batch_sweep.h"
+#include "host/net/recipes.h"
+#include "host/run/progress.h"
+#include "host/run/stop.h"
+
+enum { RULE_FROM = 32, RULE_STEPS = 1000 };
+#define SWEEP_SECONDS 2.0
+
+typedef struct {
+    const dg_options *o;
+    dg_batch_bench bench;
+    dg_progress *progress;
+    dg_dataset data;
+    dg_search_limits limits;
+    double began; /* clock */
+} job;
+
+static void show_loading(void *context, long done, long total)
+{
+    dg_progress_count(((job *)context)->progress, "reading pictures", done, total);
+}
+
+static dg_err load(job *j, const dg_model *model, const dg_recipe *recipe)
+{
+    const dg_options *o = j->o;
+    dg_dataset_options d = dg_all_pictures(o, o->data, model->size, model->channels);
+    d.take_made = false;
+    d.labelled = recipe->labels;
+    d.test = o->test;
+    d.seed = o->seed;
+    d.cache = o->cache;
+    d.least = o->sweep ? 1 : j->limits.from;
+    d.progress = show_loading;
+    d.context = j;
+    d.stop = &dg_stop_signal;
+    const dg_err e = dg_dataset_load(&d, &j->data);
+    j->limits.pictures = j->data.train;
+    dg_progress_close(j->progress); /* so that a line of its own begins */
+    j->progress = NULL;
+    return e;
+}
+
+static void show_size(void *context, int batch)
+{
+    const job *j = context;
+    if (!j->o->quiet) fprintf(stderr, "timing batch %d ...\n", batch);
+}
+
+/* ---- The search ---- */
+
+static dg_err search(job *j)
+{
+    char why[400];
+    dg_search s;
+    const dg_err e = dg_batch_find(&j->bench, &j->limits, &s);
+    const double seconds = dg_clock() - j->began;
+    dg_batch_bench_close(&j->bench);
+    const int chosen = dg_search_choice(&s);
+    dg_search_sentence(&s, why, sizeof why);
+    dg_err printed = DG_OK;
+    if (!e && j->o->json) printed = dg_batch_json(&j->bench, &j->limits, s.row, s.rows, chosen, why, NULL, seconds);
+    else if (!e) {
+        dg_batch_print_head(&j->bench);
+        dg_batch_print_rows(&j->bench, &j->limits, s.row, s.rows, chosen);
+        dg_batch_print_notes(&j->bench, s.row, s.rows);
+        printf("\n");
+        dg_say("%s", why);
+    }
+    dg_search_free(&s);
+    return e ? e : printed;
+}
+
+/* ---- A published rule ---- */
+
+typedef struct {
+    job *j;
+    dg_batch_trial trial;
+    bool open;
+    double usage_at, cpu_at; /* when usage was asked last: clock and processor time, seconds */
+} device;
+
+static double read_clock(void *context)
+{
+    (void)context;
+    return dg_clock();
+}
+
+static double read_usage(void *context)
+{
+    device *d = context;
+    const dg_batch_bench *b = &d->j->bench;
+    const double now = dg_clock(), cpu = dg_cpu_seconds(), wall = now - d->usage_at, used = cpu - d->cpu_at;
+    d->usage_at = now;
+    d->cpu_at = cpu;
+    return b->backend->threads ? 100 * used / (wall * b->backend->threads) : dg_nvml_utilisation(b->nvml);
+}
+
+static dg_err open_batch(void *context, int batch, bool *yes)
+{
+    device *d = context;
+    char why[160];
+    if (d->open) dg_batch_close(&d->trial);
+    d->open = *yes = false;
+    if (batch > d->j->data.train) return DG_OK;
+    const dg_err e = dg_batch_open(&d->trial, &d->j->bench, batch, yes, why, sizeof why);
+    d->open = !e && *yes;
+    return d->open ? dg_batch_warm_up(&d->trial) : e;
+}
+
+static dg_err take_steps(void *context, long most, long *done)
+{
+    double ms;
+    return dg_batch_steps(&((device *)context)->trial, most, done, &ms);
+}
+
+static void show_round(void *context, const dg_batch_rule *r)
+{
+    const job *j = ((device *)context)->j;
+    if (!j->o->json) dg_rule_print_round(r);
+    else if (!j->o->quiet) fprintf(stderr, "round %d, batch %d\n", r->rounds - 1, dg_rule_answer(r));
+}
+
+static dg_err by_rule(job *j)
+{
+    const dg_options *o = j->o;
+    const dg_batch_rule_kind kind = o->rule - 1;
+    dg_batch_rule *r = malloc(sizeof *r);
+    device d = {.j = j};
+    const dg_rule_machine m = {&d, read_clock, read_usage, open_batch, take_steps, show_round};
+    char why[300];
+    if (!r) return dg_fail(DG_DEVICE, "out of memory for the rounds of a rule");
+    if (!o->json) dg_batch_print_head(&j->bench);
+    dg_rule_begin(r, kind, j->limits.from, j->data.train);
+    if (!o->json) dg_rule_print_head(r);
+    dg_err e = dg_rule_run(r, &m, o->steps ? o->steps : RULE_STEPS);
+    if (d.open) dg_batch_close(&d.trial);
+    const double seconds = dg_clock() - j->began;
+    dg_batch_bench_close(&j->bench);
+    dg_rule_sentence(r, why, sizeof why);
+    if (!e && o->json) e = dg_batch_json(&j->bench, &j->limits, NULL, 0, -1, why, r, seconds);
+    else if (!e) {
+        dg_batch_print_notes(&j->bench, NULL, 0);
+        printf("\n");
+        dg_say("%s It took %.4g s.", why, seconds);
+    }
+    free(r);
+    return e;
+}
+
+/* ---- A sweep ---- */
+
+static dg_err report_sweep(job *j, const dg_sweep *s, const dg_batch_rule *rule)
+{
+    const dg_options *o = j->o;
+    char dir[4096], title[200], why[300];
+    const int ours = dg_sweep_search(s, &j->limits);
+    snprintf(title, sizeof title, "%.60s on %.80s", j->bench.model->name, j->bench.backend->name);
+    dg_err e = dg_results_directory(o, "", dir, sizeof dir);
+    if (!e) e = dg_sweep_write(s, &j->limits, rule, ours, title, dir);
+    if (e || o->json)
+        return e ? e : dg_batch_json(&j->bench, &j->limits, s->row, s->rows, -1, NULL, NULL, dg_clock() - j->began);
+    dg_batch_print_head(&j->bench);
+    dg_batch_print_rows(&j->bench, &j->limits, s->row, s->rows, -1);
+    dg_batch_print_notes(&j->bench, s->row, s->rows);
+    printf("\n");
+    if (*s->why_not) dg_say("It ends at %d: %s.", s->row[s->rows - 1].batch, s->why_not);
+    dg_say("On this curve:");
+    for (int k = 0; k < DG_RULES; k++) {
+        dg_rule_sentence(&rule[k], why, sizeof why);
+        dg_say("  %s", why);
+    }
+    dg_say("  search: %d.", ours);
+    dg_say("%s: sweep.csv, rules.csv, time.png, usage.png", dir);
+    return DG_OK;
+}
+
+static dg_err sweep(job *j)
+{
+    dg_sweep_range range;
+    dg_sweep s = {.rows = 0};
+    dg_batch_rule *rule = calloc(DG_RULES, sizeof *rule);
+    dg_err e = rule ? DG_OK : dg_fail(DG_DEVICE, "out of memory for the rounds of a rule");
+    (void)dg_sweep_parse(j->o->sweep, &range); /* has been looked at with the other options */
+    if (!e) e = dg_sweep_run(&j->bench, &range, j->o->seconds > 0 ? j->o->seconds : SWEEP_SECONDS, &s);
+    dg_batch_bench_close(&j->bench);
+    for (int k = 0; k < DG_RULES && !e; k++)
+        dg_sweep_rule(&s, (dg_batch_rule_kind)k, RULE_FROM, j->data.train, &rule[k]);
+    if (!e) e = report_sweep(j, &s, rule);
+    dg_sweep_free(&s);
+    free(rule);
+    return e;
+}
+
+/* ---- The command ---- */
+
+static dg_err measure(job *j, const dg_model *model)
+{
+    const dg_options *o = j->o;
+    dg_backend *b = NULL;
+    dg_err e = dg_open_backend(o, &b);
+    if (e) return e;
+    j->bench = (dg_batch_bench){.o = o,
+                                .model = model,
+                                .backend = b,
+                                .data = &j->data,
+                                .stop = &dg_stop_signal,
+                                .progress = show_size,
+                                .context = j};
+    j->began = dg_clock();
+    e = dg_batch_bench_open(&j->bench);
+    if (!e && o->rule - 1 == DG_RULE_USAGE && !b->threads && !j->bench.nvml)
+        e = dg_fail(DG_DEVICE, "--rule usage goes by what NVML calls utilisation, and %s; --rule epoch-time needs none",
+                    j->bench.no_nvml);
+    if (!e) e = o->sweep ? sweep(j) : o->rule ? by_rule(j) : search(j);
+    dg_batch_bench_close(&j->bench);
+    b->close(b);
+    return e;
+}
+
+int dg_cmd_batch(const dg_options *o)
+{
+    job j = {.o = o, .limits = dg_batch_limits(o), .progress = dg_progress_open(o->quiet)};
+    dg_model *model = malloc(sizeof *model);
+    const dg_recipe *recipe;
+    dg_catch_signals();
+    dg_err e = model ? dg_model_read(o->model, model) : dg_fail(DG_DEVICE, "out of memory for a model");
+    if (!e) e = dg_recipe_for(model, &recipe);
+    if (!e) e = load(&j, model, recipe);
+    if (!e) e = measure(&j, model);
+    if (dg_stop_signal && (!e || e == DG_FAILED)) e = (dg_err)(128 + dg_stop_signal);
+    dg_progress_close(j.progress);
+    dg_dataset_free(&j.data);
+    free(model);
+    return (int)e;
+}

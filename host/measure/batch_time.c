@@ -1,0 +1,280 @@
+#include "host/measure/batch_time.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "core/base/clock.h"
+#include "host/net/recipes.h"
+#include "host/run/ring_reader.h"
+#include "host/run/steps.h"
+
+#define SAMPLE_SECONDS 2.0 /* of one size at most */
+
+double dg_cpu_seconds(void)
+{
+    struct rusage r;
+    if (getrusage(RUSAGE_SELF, &r)) return 0;
+    return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) + 1e-6 * (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec);
+}
+
+/* ---- What all sizes have in common ---- */
+
+dg_err dg_batch_bench_open(dg_batch_bench *b)
+{
+    const bool gpu = b->backend->threads == 0;
+    b->machine = (dg_machine){.real = b->backend->real, .math = b->backend->math, .foreign = -1};
+    b->no_nvml = "this is no GPU";
+    if (gpu) b->nvml = dg_nvml_open(b->backend->bus, &b->no_nvml);
+    dg_busy_start(&b->load);
+    return dg_room_of(b->backend, b->o->device_memory, &b->room);
+}
+
+void dg_batch_bench_close(dg_batch_bench *b)
+{
+    b->machine.foreign = dg_busy_foreign(&b->load);
+    dg_nvml_close(b->nvml);
+    free(b->records);
+    b->records = NULL;
+    b->nvml = NULL;
+}
+
+/* ---- One network ---- */
+
+/* Records of a classifier have labels, and values instead of pixels where the pictures are whitened; which values does
+ * not matter here, so that there is nothing to find out about the pictures before. */
+static dg_err feed_of(dg_batch_trial *t, dg_batch_bench *b)
+{
+    dg_job *job = &t->job;
+    const int count = b->data->train, batch = job->o.batch, rest = count % batch;
+    dg_err e = DG_OK;
+    if (job->recipe->labels && !b->records) e = dg_job_records(job, b->data->pixels, NULL, count, &b->records);
+    if (e) return e;
+    const dg_records r = {b->records ? b->records : b->data->pixels, dg_job_record_bytes(job), count};
+    e = dg_loader_open(&t->feed, b->backend, r, batch, b->o->drop_last ? count - rest : count, job->o.window,
+                       b->o->seed);
+    return e ? e : dg_job_alloc(job, t->feed.data, t->feed.perm);
+}
+
+dg_err dg_batch_open(dg_batch_trial *t, dg_batch_bench *b, int batch, bool *yes, char *why, size_t size)
+{
+    size_t needed = 0;
+    const dg_dataset *d = b->data;
+    const dg_job_options o = dg_options_run(b->o, batch, d->train, d->count - d->train);
+    *t = (dg_batch_trial){.bench = b, .ahead = 1};
+    *yes = false;
+    dg_err e = dg_build_if_fits(&t->job, b->model, &o, b->backend, &b->room, &needed);
+    if (e == DG_USAGE) snprintf(why, size, "%s", dg_message());
+    if (e) return e == DG_USAGE ? DG_OK : e;
+    *yes = needed <= b->room.have;
+    if (!*yes)
+        snprintf(why, size, "it needs %.1f MB, and there are %.1f MB%s", (double)needed / 1e6,
+                 (double)b->room.have / 1e6, b->o->device_memory > 0 ? " (--device-memory)" : "");
+    if (!*yes) return DG_OK;
+    e = feed_of(t, b);
+    if (!e) e = dg_job_init(&t->job, b->o->seed);
+    if (e) dg_batch_close(t);
+    return e;
+}
+
+void dg_batch_close(dg_batch_trial *t)
+{
+    dg_loader_close(&t->feed);
+    dg_job_free(&t->job);
+}
+
+/* Until a full step is next: the short one, and a new epoch. *full: how many are left in it. */
+static dg_err go_to_full_step(dg_batch_trial *t, long *full)
+{
+    static const double lr[DG_NETS_MAX];
+    dg_err e = DG_OK;
+    for (*full = 0; !*full && !e;) {
+        if (!t->begun) e = dg_epoch_begin(&t->job, &t->feed, &t->at, lr);
+        t->begun = true;
+        *full = t->feed.used / t->feed.batch - (long)t->at.batch;
+        if (*full || e) break;
+        if (t->at.batch < dg_epoch_length(&t->feed)) e = dg_epoch_steps(&t->job, &t->feed, &t->at, 1);
+        dg_position_end_epoch(&t->at);
+        t->begun = false;
+    }
+    return e;
+}
+
+dg_err dg_batch_steps(dg_batch_trial *t, long most, long *done, double *ms)
+{
+    dg_backend *b = t->bench->backend;
+    long full;
+    dg_err e = go_to_full_step(t, &full);
+    if (!e) e = b->sync(b);
+    if (e) return e;
+    if (t->bench->stop && *t->bench->stop) return dg_fail(DG_FAILED, "stopped");
+    *done = t->feed.window ? 1 : t->ahead;
+    if (*done > full) *done = full;
+    if (*done > most) *done = most;
+    const double start = dg_clock();
+    e = dg_epoch_steps(&t->job, &t->feed, &t->at, (int)*done);
+    if (!e) e = b->sync(b);
+    *ms = 1e3 * (dg_clock() - start) / (double)*done;
+    return e;
+}
+
+/* ---- One size ---- */
+
+/* Two steps, and one group of as many as are given at once: graphs of so many are captured then. What does not compute
+ * is not worth timing. */
+dg_err dg_batch_warm_up(dg_batch_trial *t)
+{
+    long done;
+    double ms;
+    char bad[160];
+    dg_metrics m;
+    dg_err e = DG_OK;
+    for (int i = 0; i < 2 && !e; i++) e = dg_batch_steps(t, 1, &done, &ms);
+    if (!e) t->ahead = dg_steps_ahead(t->bench->backend, 1e-3 * ms);
+    if (!e && t->ahead > 1) e = dg_batch_steps(t, t->ahead, &done, &ms);
+    if (!e) e = dg_job_get_metrics(&t->job, t->at.step - 1, 1, &m);
+    if (!e && dg_recipe_bad(t->job.recipe, &m, bad, sizeof bad))
+        e = dg_fail(DG_NUMBERS, "batch %d computes numbers that are not finite: %s", t->job.o.batch, bad);
+    return e;
+}
+
+/* Percent of the step's time in which kernels ran, by the events around each; some run side by side in a step. */
+static dg_err busy_of_gpu(dg_batch_trial *t, double ms, double *busy)
+{
+    dg_backend *b = t->bench->backend;
+    dg_plan *p = &t->job.plan[DG_PLAN_TRAIN];
+    long full;
+    double sum = 0, *each = calloc((size_t)p->ops, sizeof *each);
+    if (!each) return dg_fail(DG_DEVICE, "out of memory for the times of the ops");
+    dg_err e = go_to_full_step(t, &full);
+    if (!e) e = dg_loader_step(&t->feed, (int)t->at.batch * t->feed.batch);
+    if (!e) e = b->time_plan(b, p, each);
+    if (!e) dg_position_add(&t->at, 1);
+    for (int i = 0; i < p->ops && !e; i++) sum += each[i];
+    *busy = fmin(100, 100 * sum / ms);
+    free(each);
+    return e;
+}
+
+/* Percent of a step that goes by without the pictures' way: the same steps on those that are there. */
+static dg_err waits(dg_batch_trial *t, double ms, double seconds, double *percent)
+{
+    dg_backend *b = t->bench->backend;
+    const dg_step_state first = {.seed = t->feed.seed};
+    dg_samples s = {.n = 0};
+    double median = 0, low, high;
+    dg_err e = DG_OK;
+    for (const double begin = dg_clock(); !e && !dg_samples_enough(&s, dg_clock() - begin, seconds);) {
+        e = dg_job_put_state(&t->job, &first);
+        if (!e) e = b->sync(b);
+        const double start = dg_clock();
+        if (!e) e = dg_job_steps(&t->job, t->job.o.batch, 1);
+        if (!e) e = b->sync(b);
+        if (!e) e = dg_samples_add(&s, 1e3 * (dg_clock() - start));
+        if (!e && t->bench->stop && *t->bench->stop) e = dg_fail(DG_FAILED, "stopped");
+    }
+    if (!e) e = dg_samples_median(&s, &median, &low, &high);
+    *percent = fmax(0, 100 * (1 - median / ms));
+    dg_samples_free(&s);
+    return e;
+}
+
+static dg_err take_samples(dg_batch_trial *t, double most_seconds, bool all_of_them, dg_samples *s, dg_batch_row *row)
+{
+    const double begin = dg_clock(), threads = t->bench->backend->threads;
+    double cpu = 0, wall = 0;
+    dg_err e = DG_OK;
+    for (double now = begin; !e; now = dg_clock()) {
+        if (all_of_them ? s->n && now - begin >= most_seconds : dg_samples_enough(s, now - begin, most_seconds)) break;
+        long done;
+        double ms;
+        const double before = dg_cpu_seconds();
+        e = dg_batch_steps(t, DG_RING, &done, &ms);
+        if (e) break;
+        cpu += dg_cpu_seconds() - before;
+        wall += 1e-3 * ms * (double)done;
+        e = dg_samples_add(s, ms);
+    }
+    if (!e) e = dg_samples_median(s, &row->ms, &row->low, &row->high);
+    if (threads > 0) row->busy = fmin(100, 100 * cpu / (wall * threads));
+    return e;
+}
+
+static dg_err time_trial(dg_batch_trial *t, double most_seconds, bool all_of_them, dg_samples *s, dg_batch_row *row)
+{
+    const dg_batch_bench *b = t->bench;
+    const dg_plan *p = &t->job.plan[DG_PLAN_TRAIN];
+    double flops = 0;
+    dg_err e = take_samples(t, most_seconds, all_of_them, s, row);
+    if (e) return e;
+    for (int i = 0; i < p->ops; i++) flops += dg_op_flops(&p->op[i]);
+    row->of_peak = b->machine.all > 0 ? 100 * flops / row->ms * 1e-6 / b->machine.all : -1;
+    row->utilisation = dg_nvml_utilisation(b->nvml);
+    row->in_a_row = t->feed.window ? 1 : t->ahead;
+    row->memory = dg_fit_bytes(&t->job);
+    if (!b->backend->threads) e = busy_of_gpu(t, row->ms, &row->busy);
+    if (!e && t->feed.window) e = waits(t, row->ms, most_seconds, &row->waits);
+    return e;
+}
+
+dg_err dg_batch_time(dg_batch_bench *b, int batch, double most_seconds, bool all_of_them, dg_batch_row *row, bool *yes,
+                     char *why, size_t size)
+{
+    const double begin = dg_clock();
+    dg_batch_trial t;
+    dg_samples s = {.n = 0};
+    *row = (dg_batch_row){.batch = batch, .busy = -1, .of_peak = -1, .utilisation = -1, .waits = -1};
+    dg_err e = dg_batch_open(&t, b, batch, yes, why, size);
+    if (e || !*yes) return e;
+    if (b->progress) b->progress(b->context, batch);
+    e = dg_machine_peak(&b->machine, b->backend);
+    if (!e) e = dg_batch_warm_up(&t);
+    row->setup = dg_clock() - begin;
+    if (!e) e = time_trial(&t, most_seconds, all_of_them, &s, row);
+    dg_batch_close(&t);
+    row->sample = s.value;
+    row->samples = s.n;
+    if (e) dg_samples_free(&s);
+    return e;
+}
+
+/* The first one has to fit, or it is said what does. */
+static dg_err refuse_all(const dg_batch_bench *b, int batch)
+{
+    dg_job job;
+    const dg_dataset *d = b->data;
+    const dg_job_options o = dg_options_run(b->o, batch, d->train, d->count - d->train);
+    const dg_err e = dg_build_to_fit(&job, b->model, &o, b->backend, b->o->device_memory);
+    if (e) return e;
+    dg_job_free(&job);
+    return dg_fail(DG_DEVICE, "batch %d fits no more: memory was given to another program meanwhile", batch);
+}
+
+dg_search_limits dg_batch_limits(const dg_options *o)
+{
+    return (dg_search_limits){.from = o->from,
+                              .most = o->most,
+                              .drop_last = o->drop_last,
+                              .within = o->within / 100,
+                              .least_steps = o->least_steps,
+                              .seconds = o->seconds > 0 ? o->seconds : 20};
+}
+
+dg_err dg_batch_find(dg_batch_bench *b, const dg_search_limits *limits, dg_search *s)
+{
+    const double begin = dg_clock();
+    dg_err e = DG_OK;
+    dg_search_begin(s, limits);
+    for (int batch; !e && (batch = dg_search_next(s, dg_clock() - begin)) > 0;) {
+        const double left = limits->seconds - (dg_clock() - begin);
+        char why[160];
+        bool yes = false;
+        dg_batch_row row;
+        e = dg_batch_time(b, batch, fmin(SAMPLE_SECONDS, left), false, &row, &yes, why, sizeof why);
+        if (!e && yes) dg_search_timed(s, &row);
+        if (!e && !yes) dg_search_refused(s, why);
+    }
+    return e || s->rows ? e : refuse_all(b, limits->from);
+}

@@ -1,0 +1,61 @@
+#include "host/measure/nvml.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As nvml.h declares them; 0 is success everywhere. */
+typedef struct {
+    unsigned int gpu, memory;
+} utilisation;
+
+struct dg_nvml {
+    void *library, *device;
+    int (*end)(void);
+    int (*rates)(void *device, utilisation *out);
+};
+
+/* POSIX has the address of a function in a void *; C does not know of a cast. */
+static void find(void *library, const char *name, void *function)
+{
+    void *at = dlsym(library, name);
+    memcpy(function, &at, sizeof at);
+}
+
+dg_nvml *dg_nvml_open(const char *bus, const char **why)
+{
+    int (*begin)(void) = NULL, (*by_bus)(const char *, void **) = NULL;
+    dg_nvml *n = calloc(1, sizeof *n);
+    *why = "out of memory";
+    if (!n) return NULL;
+    *why = "libnvidia-ml.so.1, which comes with NVIDIA's driver, cannot be opened";
+    n->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (n->library) {
+        find(n->library, "nvmlInit_v2", &begin);
+        find(n->library, "nvmlDeviceGetHandleByPciBusId_v2", &by_bus);
+        find(n->library, "nvmlShutdown", &n->end);
+        find(n->library, "nvmlDeviceGetUtilizationRates", &n->rates);
+        *why = "libnvidia-ml.so.1 does not tell of this GPU";
+        if (begin && by_bus && n->end && n->rates && begin() == 0) {
+            if (by_bus(bus, &n->device) == 0 && dg_nvml_utilisation(n) >= 0) return n;
+            (void)n->end();
+        }
+        (void)dlclose(n->library);
+    }
+    free(n);
+    return NULL;
+}
+
+void dg_nvml_close(dg_nvml *n)
+{
+    if (!n) return;
+    (void)n->end();
+    (void)dlclose(n->library);
+    free(n);
+}
+
+double dg_nvml_utilisation(const dg_nvml *n)
+{
+    utilisation u;
+    return n && n->rates(n->device, &u) == 0 ? (double)u.gpu : -1;
+}

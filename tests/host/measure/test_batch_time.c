@@ -1,0 +1,194 @@
+/* Batches timed on the CPU: memory is what the plan says, nothing that does not fit is tried, nothing stays behind; and
+ * what rules choose on curves that are invented. */
+#include "host/measure/batch_sweep.h"
+
+#include <unistd.h>
+
+#include "host/options/option_table.h"
+#include "reference.h"
+#include "tempdir.h"
+#include "test.h"
+
+/* A backend that counts. */
+static struct {
+    void *at;
+    size_t bytes;
+} block[64];
+static size_t now, most;
+static int failures;
+static dg_err (*right_alloc)(dg_backend *, size_t, void **);
+static void (*right_release)(dg_backend *, void *);
+
+static dg_err counted_alloc(dg_backend *b, size_t bytes, void **mem)
+{
+    const dg_err e = right_alloc(b, bytes, mem);
+    failures += e != DG_OK;
+    for (int i = 0; i < 64 && !e; i++) {
+        if (block[i].at) continue;
+        block[i].at = *mem;
+        block[i].bytes = bytes;
+        now += bytes;
+        if (now > most) most = now;
+        return e;
+    }
+    return e;
+}
+
+static void counted_release(dg_backend *b, void *mem)
+{
+    for (int i = 0; i < 64; i++) {
+        if (!mem || block[i].at != mem) continue;
+        block[i].at = NULL;
+        now -= block[i].bytes;
+    }
+    right_release(b, mem);
+}
+
+static dg_options options;
+static dg_model model;
+static dg_dataset data;
+static volatile sig_atomic_t stop;
+static dg_batch_bench bench;
+
+static void begin(dg_backend *b, double device_memory)
+{
+    options.device_memory = device_memory;
+    bench = (dg_batch_bench){.o = &options, .model = &model, .backend = b, .data = &data, .stop = &stop};
+    DG_CHECK(dg_batch_bench_open(&bench) == DG_OK);
+    most = 0;
+}
+
+static size_t check_size(dg_backend *b, int batch, double device_memory, bool windows)
+{
+    dg_batch_row row;
+    char why[160];
+    bool yes;
+    begin(b, device_memory);
+    DG_CHECKF(dg_batch_time(&bench, batch, 0.05, false, &row, &yes, why, sizeof why) == DG_OK && yes, "%s",
+              dg_message());
+    DG_CHECKF(row.memory == most && now == 0, "batch %d: %zu planned, %zu taken, %zu left", batch, row.memory, most,
+              now);
+    DG_CHECK(row.batch == batch && row.samples >= 5 && row.in_a_row == 1 && row.setup > 0);
+    DG_CHECKF(row.low > 0 && row.low <= row.ms && row.ms <= row.high, "%g %g %g", row.low, row.ms, row.high);
+    DG_CHECKF(row.busy > 0 && row.busy <= 100 && row.of_peak > 0 && row.utilisation == -1, "%g %g", row.busy,
+              row.of_peak);
+    DG_CHECKF(windows ? row.waits >= 0 && row.waits <= 100 : row.waits == -1, "%g", row.waits);
+    free(row.sample);
+    dg_batch_bench_close(&bench);
+    return row.memory;
+}
+
+/* With memory for a batch of 8 and none of 12: that one is neither built on the device nor forgotten. */
+static void check_search(dg_backend *b, double mb)
+{
+    dg_search s;
+    char why[400];
+    dg_search_limits l = dg_batch_limits(&options);
+    l.pictures = data.train;
+    l.least_steps = 1;
+    begin(b, mb);
+    const dg_err e = dg_batch_find(&bench, &l, &s);
+    DG_CHECKF(e == DG_OK && s.end == DG_SEARCH_NO_ROOM, "%d %d: %s", (int)e, (int)s.end, dg_message());
+    DG_CHECKF((double)most <= mb * 1e6 && !failures && !now, "%zu bytes of %g MB", most, mb);
+    dg_search_sentence(&s, why, sizeof why);
+    DG_CHECK(s.rows == 1 && s.row[0].batch == 8 && s.row[0].samples >= 5 && s.refused < 12);
+    DG_CHECKF(strstr(why, "8: the fastest that fits; ") && strstr(why, "does not: it needs ") &&
+                  strstr(why, "(--device-memory)"),
+              "%s", why);
+    dg_search_free(&s);
+    l.from = 40;
+    DG_CHECK(dg_batch_find(&bench, &l, &s) == DG_DEVICE && strstr(dg_message(), "the largest batch that fits is "));
+    dg_search_free(&s);
+    l.from = 8;
+    stop = 1;
+    DG_CHECK(dg_batch_find(&bench, &l, &s) == DG_FAILED && now == 0 && !s.rows);
+    stop = 0;
+    dg_search_free(&s);
+    dg_batch_bench_close(&bench);
+}
+
+/* ---- Sweeps ---- */
+
+static dg_batch_row curve[50];
+
+static void check_sweep(void)
+{
+    dg_sweep_range r;
+    DG_CHECK(dg_sweep_parse("10-500:10", &r) && r.first == 10 && r.last == 500 && r.step == 10);
+    DG_CHECK(dg_sweep_after(&r, 490) == 500 && dg_sweep_after(&r, 500) == 0);
+    DG_CHECK(dg_sweep_parse("8-512", &r) && r.step == 0 && dg_sweep_after(&r, 8) == 12 && !dg_sweep_after(&r, 512));
+    static const char *const wrong[] = {"",      "8",    "8-",    "8-7",    "0-4",     "1-65537", "1-9:",
+                                        "1-9:0", "-1-9", "1-9:x", "1-9:1x", "1 - 9:2", "1--9",    "1-9:-1"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        DG_CHECKF(!dg_sweep_parse(wrong[i], &r), "'%s'", wrong[i]);
+
+    /* full from 55 on, as in the paper: sizes between those of the sweep are read off straight lines */
+    dg_sweep s = {.row = curve, .rows = 50};
+    for (int i = 0; i < 50; i++) {
+        const int b = 10 * (i + 1);
+        curve[i] = (dg_batch_row){.batch = b, .ms = 20 + 0.1 * b, .low = 19, .high = 22, .memory = 7, .of_peak = -1};
+        curve[i].utilisation = b > 50 ? 100 : 98 - 0.2 * (50 - b);
+        curve[i].busy = 100;
+        curve[i].waits = -1;
+    }
+    static dg_batch_rule rule[DG_RULES];
+    dg_sweep_rule(&s, DG_RULE_USAGE, 32, 50000, &rule[DG_RULE_USAGE]);
+    DG_CHECKF(dg_rule_answer(&rule[DG_RULE_USAGE]) == 54 && rule[DG_RULE_USAGE].rounds == 11, "%d",
+              dg_rule_answer(&rule[DG_RULE_USAGE]));
+    dg_sweep_rule(&s, DG_RULE_EPOCH_TIME, 32, 50000, &rule[DG_RULE_EPOCH_TIME]);
+    DG_CHECK(rule[DG_RULE_EPOCH_TIME].end == DG_RULE_STOPPED);
+    DG_NEAR(rule[DG_RULE_EPOCH_TIME].round[1].ms, 23.4, 1e-9);
+    dg_search_limits l = {8, 65536, 1000000, false, 0.03, 32, 20};
+    const int ours = dg_sweep_search(&s, &l);
+    DG_CHECKF(ours == 384 || ours == 480, "%d", ours);
+    curve[49].batch = 60; /* ends there: a rule that wants more cannot have it */
+    s.row = &curve[0];
+    s.rows = 5;
+    dg_sweep_rule(&s, DG_RULE_EPOCH_TIME, 32, 50000, &rule[0]);
+    DG_CHECK(rule[0].end == DG_RULE_CANNOT && rule[0].batch == 52 && dg_rule_answer(&rule[0]) == 46);
+    s.rows = 1;
+    DG_CHECK(dg_sweep_search(&s, &l) == 10);
+    s.rows = 5;
+    temp_make("batch");
+    DG_CHECKF(dg_sweep_write(&s, &l, rule, 40, "a title", temp_path("")) == DG_OK, "%s", dg_message());
+    static const char *const files[] = {"sweep.csv", "rules.csv", "time.png", "usage.png"};
+    for (int i = 0; i < 4; i++) DG_CHECK(access(temp_path(files[i]), R_OK) == 0);
+    void *text;
+    size_t bytes;
+    DG_CHECK(dg_read_file(temp_path("sweep.csv"), 1 << 20, &text, &bytes) == DG_OK);
+    DG_CHECKF(strstr(text, "\n10,21,19,22,2.1,476.19,2100,100,90,,,7\n"), "%s", (char *)text);
+    free(text);
+    DG_CHECK(dg_sweep_write(&s, &l, rule, 40, "a title", temp_path("none")) == DG_IO);
+    temp_remove(temp_dir);
+}
+
+int main(void)
+{
+    dg_backend *b;
+    char *argv[] = {"dcgan", "batch", "tests/tiny.cfg", "--data=x", NULL};
+    bool done;
+    DG_CHECKF(dg_options_parse(4, argv, &options, &done) == DG_OK, "%s", dg_message());
+    DG_CHECK(dg_model_read("tests/tiny.cfg", &model) == DG_OK);
+    DG_CHECK(dg_case_open(0, 2, &b));
+    data = (dg_dataset){.count = 61, .train = 61, .size = model.size, .channels = model.channels};
+    data.pixels = calloc(61, (size_t)model.size * (size_t)model.size * (size_t)model.channels);
+    right_alloc = b->alloc;
+    right_release = b->release;
+    b->alloc = counted_alloc;
+    b->release = counted_release;
+    const size_t eight = check_size(b, 8, 0, false); /* 7 full ones and a short one an epoch */
+    (void)check_size(b, 61, 0, false);
+    const size_t whole = check_size(b, 7, 0, false);
+    DG_CHECK(check_size(b, 7, 1e-6 * ((double)whole - 10000), true) < whole - 10000); /* in two windows */
+    options.drop_last = true;
+    (void)check_size(b, 8, 0, false);
+    options.drop_last = false;
+    check_search(b, 1e-6 * ((double)eight + 1000));
+    check_sweep();
+    b->alloc = right_alloc;
+    b->release = right_release;
+    b->close(b);
+    free(data.pixels);
+    dg_options_free(&options);
+    return dg_test_report();
+}
