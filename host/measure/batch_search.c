@@ -68,14 +68,20 @@ int dg_search_choice(const dg_search *s)
     return i < 0 && s->rows ? 0 : i;
 }
 
+/* Pictures a second as far as they are known: of times that did not come to rest, their faster end. */
+static double hoped_rate(const dg_batch_row *r)
+{
+    const bool noisy = r->low > 0 && r->ms - r->low > (GAIN - 1) * r->ms;
+    return noisy ? 1e3 * r->batch / r->low : dg_batch_rate(r);
+}
+
 /* Two sizes, a doubling, that gained nothing. Only called while all rows are steps of the ladder. */
 static bool is_flat(const dg_search *s)
 {
     double before = 0, last = 0;
     for (int i = 0; i < s->rows; i++) {
-        const double rate = dg_batch_rate(&s->row[i]);
-        if (i < s->rows - 2) before = fmax(before, rate);
-        else last = fmax(last, rate);
+        if (i < s->rows - 2) before = fmax(before, dg_batch_rate(&s->row[i]));
+        else last = fmax(last, hoped_rate(&s->row[i]));
     }
     return s->rows > 2 && last < GAIN * before;
 }

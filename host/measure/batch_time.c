@@ -11,7 +11,8 @@
 #include "host/run/ring_reader.h"
 #include "host/run/steps.h"
 
-#define SAMPLE_SECONDS 2.0 /* of one size at most */
+#define SAMPLE_SECONDS 2.0 /* of one size at most, */
+enum { SIZES = 8 };        /* nor more than this part of the search */
 
 double dg_cpu_seconds(void)
 {
@@ -272,7 +273,8 @@ dg_err dg_batch_find(dg_batch_bench *b, const dg_search_limits *limits, dg_searc
         char why[160];
         bool yes = false;
         dg_batch_row row;
-        e = dg_batch_time(b, batch, fmin(SAMPLE_SECONDS, left), false, &row, &yes, why, sizeof why);
+        e = dg_batch_time(b, batch, fmin(fmin(SAMPLE_SECONDS, limits->seconds / SIZES), left), false, &row, &yes, why,
+                          sizeof why);
         if (!e && yes) dg_search_timed(s, &row);
         if (!e && !yes) dg_search_refused(s, why);
     }

@@ -67,7 +67,7 @@ TESTS="$dir/good $dir/none" check 0 --simulate
 json
 for s in machine build kernels check replay repeat resume classifier train w1 w2 w3 profile long; do row $s ok; done
 if [ "$DEVICE" = cpu ]; then row tune skipped; else row tune ok; fi
-for s in tests memcheck published drift; do row $s skipped; done
+for s in tests memcheck published drift batch; do row $s skipped; done
 about kernels '1 passed, 0 failed, 1 skipped'
 about repeat '1 checkpoint'
 prints 'pictures: drawn by dcgan data --synthesize'
@@ -212,7 +212,7 @@ export PATH="$dir/bin:$PATH" GPU_BUILD="$dir/build" PRETENDED="$dir" DCGAN_SHARE
 export FAIL='' HANG=''
 unset DCGAN DEVICE REAL
 every='machine build tests kernels check replay repeat resume classifier train w1 w2 w3 memcheck racecheck'
-every="$every initcheck synccheck published drift profile long tune"
+every="$every initcheck synccheck published drift profile long tune batch"
 
 check 0
 for s in $every; do row "$s" ok; done
@@ -269,6 +269,7 @@ fails bench-numpy.py published
 fails drift.py drift
 fails profile profile
 fails tune tune
+fails batch-tables batch
 HANG=replay check 1 --only replay,repeat --limit 6
 row replay FAILED
 about replay 'stopped after the 6 s'

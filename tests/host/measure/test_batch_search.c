@@ -50,6 +50,19 @@ static double outlier(double b) { return (b == 48 ? 0.1 : 1) * rising(b); }
 /* the tiles of its kernels are 40 wide */
 static double tiles(double b) { return 1000 * b / (40 * ceil(b / 40)); }
 
+/* Times that another program disturbs from a batch of 12 to 24 on: slower, and known badly. */
+static void check_noise(void)
+{
+    limits = (dg_search_limits){8, 65536, 1000000, false, 0.03, 32, 100};
+    dg_search_begin(&s, &limits);
+    for (int b; (b = dg_search_next(&s, 0)) > 0;) {
+        const double ms = 1e3 * b / rising(b), slow = b > 8 && b <= 24 ? 4 * ms : ms;
+        dg_search_timed(&s, &(dg_batch_row){.batch = b, .ms = slow, .low = ms * 0.999, .high = 1.001 * slow});
+    }
+    dg_search_sentence(&s, why, sizeof why);
+    DG_CHECKF(s.row[dg_search_choice(&s)].batch == 1024, "%s", why);
+}
+
 static void check_choices(void)
 {
     limits = (dg_search_limits){8, 65536, 1000000, false, 0.03, 32, 100};
@@ -156,6 +169,7 @@ int main(void)
     check_samples();
     check_sizes();
     check_choices();
+    check_noise();
     check_limits();
     return dg_test_report();
 }

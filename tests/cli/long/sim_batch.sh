@@ -1,0 +1,60 @@
+#!/bin/sh
+# dcgan batch on the simulated GPU, from the first size to the answer: its own numbers and those of an NVML that pretends,
+# windows, rules, and a run with --batch auto.
+. "$(dirname "$0")/sim_kit"
+model="$root/tests/tiny.cfg"
+"$program" data --synthesize "$dir/cats" --count 24 --size 16 -q
+export DCGAN_SECONDS=1
+
+sim forward 0 batch "$model" --data "$dir/cats" --from 4 --most 6 -q
+silent
+prints 'cuda:0, Simulated GPU 0'
+prints 'This GPU is simulated: the times below mean nothing.'
+prints '4: the smallest that was tried'
+! grep -q NVML "$dir/.out"
+fact $? 'without its library there is no column of NVML'
+sim forward 0 batch "$model" --data "$dir/cats" --from 4 --most 4 --json -q
+prints '"busy_percent":'
+whole=$(sed -n 's/.*"memory_bytes":[^0-9]*\([0-9]*\),.*/\1/p' "$dir/.out")
+sim forward 0 batch "$model" --data "$dir/cats" --from 4 --most 4 --json -q \
+    --device-memory "$(awk -v n="$whole" 'BEGIN { print (n - 3000) / 1e6 }')"
+prints '"waits_percent":'
+sim forward 5 batch "$model" --data "$dir/cats" --device-memory 0.1 -q
+says 'does not fit on cuda:0, Simulated GPU 0'
+sim forward 0 batch "$model" --data "$dir/cats" --from 4 --rule epoch-time --steps 1 -q
+prints 'epoch-time: '
+sim forward 5 batch "$model" --data "$dir/cats" --from 4 --rule usage --steps 1 -q
+says 'libnvidia-ml.so.1'
+sim forward 0 plan "$model" --fit
+prints 'the largest batch that fits is '
+
+# an NVML that says 87% of the GPU at this place on the bus
+if ${CC:-cc} -w -shared -fPIC -o "$dir/libnvidia-ml.so.1" -x c - << 'END'; then
+#include <string.h>
+int nvmlInit_v2(void) { return 0; }
+int nvmlShutdown(void) { return 0; }
+int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **out) { *out = 0; return strcmp(bus, "0000:01:00.0"); }
+int nvmlDeviceGetUtilizationRates(void *device, unsigned *out) { out[0] = 87; out[1] = 12; return device != 0; }
+END
+    export LD_LIBRARY_PATH="$dir"
+    sim forward 0 batch "$model" --data "$dir/cats" --from 4 --most 4 -q
+    prints '    NVML'
+    prints '    87.0%'
+    prints 'which counts all time in which any kernel ran'
+    sim forward 0 batch "$model" --data "$dir/cats" --from 4 --rule usage --steps 1 -q
+    prints ' 87.00%'
+    sim forward 0 batch "$model" --data "$dir/cats" --sweep 4-6:2 --seconds 0.01 --out "$dir/s" -q
+    grep -q '^4,.*,87,' "$dir/s/sweep.csv"
+    fact $? "sweep.csv should have NVML's number: $(cat "$dir/s/sweep.csv")"
+    unset LD_LIBRARY_PATH
+else
+    skip 'no C compiler for an NVML that pretends'
+fi
+
+# a run that finds its batch is one with that batch
+trains 'random lazy uneven' 0 auto --epochs 3 --batch auto --from 4 --most 4
+trains 'random lazy uneven' 0 four --epochs 3 --batch 4
+same_run auto four
+grep -qx 'batch = 4' "$dir/auto/run/config.ini"
+fact $? "config.ini: $(grep '^batch' "$dir/auto/run/config.ini")"
+finish
