@@ -222,7 +222,9 @@ static dg_err plan_largest(const dg_options *o, const dg_model *model, dg_backen
                     o->arch ? o->arch : "of another GPU");
     if (e) return e;
     dg_job_options g = dg_options_run(o, DG_LARGEST_BATCH, 0, DG_LARGEST_BATCH);
-    const int batch = dg_largest_batch(model, &g, b, &room);
+    int batch;
+    e = dg_largest_batch(model, &g, b, &room, &batch);
+    if (e) return e;
     g = dg_options_run(o, batch ? batch : 1, 2 * (batch ? batch : 1), batch);
     e = dg_build_to_fit(&job, model, &g, b, o->device_memory); /* which says what is wrong where none fits */
     if (e) return e;
@@ -231,8 +233,9 @@ static dg_err plan_largest(const dg_options *o, const dg_model *model, dg_backen
     g = dg_options_run(o, batch + 1, 2 * (batch + 1), batch + 1);
     size_t needed;
     if (o->json || batch == DG_LARGEST_BATCH) return DG_OK;
-    if (dg_build_if_fits(&job, model, &g, b, &room, &needed))
-        dg_say("A larger one is refused for another reason: %s", dg_message());
+    e = dg_build_if_fits(&job, model, &g, b, &room, &needed);
+    if (e == DG_DEVICE) return e;
+    if (e) dg_say("A larger one is refused for another reason: %s", dg_message());
     else if (needed <= room.have) dg_job_free(&job);
     return DG_OK;
 }

@@ -281,7 +281,10 @@ static const double replay_tolerance[DG_PRECISIONS] = {[DG_PRECISION_FP32] = 1e-
 static dg_err finish_batch(dg_options *o)
 {
     dg_sweep_range range;
-    if (!o->data) return dg_fail(DG_USAGE, "with which pictures? %s batch %s --data DIR", dg_program(), o->model);
+    char quoted[DG_SHELL_ROOM];
+    if (!o->data)
+        return dg_fail(DG_USAGE, "with which pictures? %s batch %s --data DIR", dg_program(),
+                       dg_shell_path(quoted, sizeof quoted, o->model));
     if (!o->from) o->from = o->rule ? 32 : 8;
     if (o->most < o->from) return dg_fail(DG_USAGE, "--most %d: is less than --from %d", o->most, o->from);
     if (o->sweep && o->rule) return dg_fail(DG_USAGE, "--sweep and --rule: a sweep tells what each rule chooses");

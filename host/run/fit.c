@@ -72,7 +72,7 @@ static dg_job_options with_batch(const dg_job_options *o, int batch)
     return other;
 }
 
-int dg_largest_batch(const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room)
+dg_err dg_largest_batch(const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room, int *largest)
 {
     int lo = 0, hi = o->batch + 1; /* lo fits, hi does not */
     while (hi - lo > 1) {
@@ -80,12 +80,15 @@ int dg_largest_batch(const dg_model *m, const dg_job_options *o, dg_backend *b, 
         size_t needed;
         const int batch = lo + (hi - lo) / 2;
         const dg_job_options half = with_batch(o, batch);
-        const bool fit = !dg_build_if_fits(&job, m, &half, b, room, &needed) && needed <= room->have;
+        const dg_err e = dg_build_if_fits(&job, m, &half, b, room, &needed);
+        const bool fit = !e && needed <= room->have;
+        if (e == DG_DEVICE) return e;
         if (fit) dg_job_free(&job);
         if (fit) lo = batch;
         else hi = batch;
     }
-    return lo;
+    *largest = lo;
+    return DG_OK;
 }
 
 dg_err dg_build_to_fit(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, double most_mb)
@@ -99,7 +102,9 @@ dg_err dg_build_to_fit(dg_job *job, const dg_model *m, const dg_job_options *o, 
     dg_job_free(job);
     dg_job_options smaller = *o;
     smaller.batch--;
-    const int batch = dg_largest_batch(m, &smaller, b, &r);
+    int batch;
+    e = dg_largest_batch(m, &smaller, b, &r, &batch);
+    if (e) return e;
     if (batch) snprintf(advice, sizeof advice, "the largest batch that fits is %d", batch);
     char reserve[80] = "";
     if (most_mb > 0)

@@ -18,9 +18,9 @@ dg_err dg_room_of(dg_backend *b, double most, dg_room *out);
 dg_err dg_build_if_fits(dg_job *job, const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room,
                         size_t *needed);
 
-/* The largest batch up to o->batch that fits, 0: none does. Of o->rows pictures; 0: of two batches, the least that any
- * set must have there. */
-int dg_largest_batch(const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room);
+/* *batch: the largest up to o->batch that fits, and can be built, 0: none. Of o->rows pictures; 0: of two batches, the
+ * least that any set must have there. */
+dg_err dg_largest_batch(const dg_model *m, const dg_job_options *o, dg_backend *b, const dg_room *room, int *batch);
 
 /* Build the job, its data set whole or in two windows (job->o.window), so that it fits into b's memory, and into
  * `most` MB of it unless that is 0. DG_DEVICE says what is needed, what there is and the largest batch that fits. */

@@ -106,6 +106,13 @@ try 0 plan "./$n.cfg"
 try 0 plan "./$n.cfg" --json
 try 0 plan "./$n.cfg" --batch 8 --arch sm_90 --tuning "$n.tune"
 try 0 plan "./$n.cfg" --batch 8 --arch sm_90 --tuning "$n.tune" --json
+try 0 plan "./$n.cfg" --fit --device-memory 1
+try 0 plan "./$n.cfg" --fit --device-memory 1 --json
+try 0 batch "./$n.cfg" --data "$n.d" --most 8 --seconds 0.2
+try 0 batch "./$n.cfg" --data "$n.d" --most 8 --seconds 0.2 --json
+try 0 batch "./$n.cfg" --data "$n.d" --from 8 --rule epoch-time --steps 1
+try 0 batch "./$n.cfg" --data "$n.d" --sweep 8-12:4 --seconds 0.01 --out "$n.sweep"
+try 0 train --data "$n.d" --model "$n.cfg" --batch auto --epochs 1 --out "$n.auto" --seconds 0.2 --no-curves
 try 0 replay "./$n.oracle" --steps 1
 try 0 replay "./$n.oracle" --json
 try 1 replay "./$n.oracle" --json --tol 1e-30
@@ -189,7 +196,11 @@ for f in bad-format bad-steps lost-name; do
 done
 for f in bad-name bad-type bad-meta "./$n.png"; do try 1-7 replay "$f" --json; done
 try 1-7 data "./$n.d" --size 16 --sheet "$n.none/x"
-for c in plan check bench profile tune; do
+try 1-7 batch "./$n.none" --data "$n.d"
+try 1-7 batch "./$n.cfg" --data "$n.none"
+try 1-7 batch "./$n.cfg" --data "$n.d" --sweep "$n"
+try 1-7 batch "./$n.cfg" --data "$n.d" --sweep 8-8 --seconds 0.01 --out "./$n.cfg"
+for c in plan batch check bench profile tune; do
     try 1-7 $c "./$n.none"
     try 1-7 $c "./$n.bad.cfg"
     try 1-7 $c --device "$n"

@@ -69,10 +69,15 @@ survives memory same plan "$model" --arch h200
 survives memory same profile "$model" --predict h200
 survives memory other profile "$model" --batch 4 --repeats 1 --json
 survives memory other bench "$model" --batch 4 --repeats 1 --json
+survives memory same plan "$model" --fit --device-memory 1
+survives memory other batch "$model" --data cats --most 8 --seconds 0.1 --json
+survives memory other batch "$model" --data cats --sweep 8-8 --seconds 0.01 --out new
+survives memory other batch "$model" --data cats --rule epoch-time --from 8 --steps 1
 survives memory same tune --merge a.tune a.tune --out new
 survives memory other check "$model" --batch 3
 survives memory other replay "$oracle" --tol 1
 survives memory other --data cats --cache cache --model "$model" --batch 8 --epochs 1 -q --out new
+survives memory other --data cats --cache cache --model "$model" --batch auto --seconds 0.1 --epochs 1 -q --out new
 survives memory other --resume --out again --epochs 2 -q
 survives memory same --help
 

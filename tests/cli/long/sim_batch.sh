@@ -1,6 +1,6 @@
 #!/bin/sh
-# dcgan batch on the simulated GPU, from the first size to the answer: its own numbers and those of an NVML that pretends,
-# windows, rules, and a run with --batch auto.
+# dcgan batch on the simulated GPU, from the first size to the answer: its own numbers and those of an NVML that
+# pretends, windows, rules, and a run with --batch auto.
 . "$(dirname "$0")/sim_kit"
 model="$root/tests/tiny.cfg"
 "$program" data --synthesize "$dir/cats" --count 24 --size 16 -q
