@@ -249,13 +249,24 @@ void dg_search_sentence(const dg_search *s, char *out, size_t size)
 
 /* ---- Sizes of a sweep ---- */
 
+/* A number of digits alone, 1 to the largest batch; *text moves behind it. 0: it is none. */
+static int take_size(const char **text)
+{
+    int n = 0;
+    for (; **text >= '0' && **text <= '9' && n <= DG_LARGEST_BATCH; ++*text) n = 10 * n + (**text - '0');
+    return n <= DG_LARGEST_BATCH ? n : 0;
+}
+
 bool dg_sweep_parse(const char *text, dg_sweep_range *out)
 {
-    int used = 0;
-    *out = (dg_sweep_range){.step = 0};
-    const int n = sscanf(text, "%5d-%5d%n:%5d%n", &out->first, &out->last, &used, &out->step, &used);
-    return n >= 2 && !text[used] && strspn(text, "0123456789-:") == strlen(text) && out->first >= 1 &&
-           out->last >= out->first && out->last <= DG_LARGEST_BATCH && (n == 2 || out->step >= 1);
+    *out = (dg_sweep_range){.first = take_size(&text)};
+    if (!out->first || *text++ != '-') return false;
+    out->last = take_size(&text);
+    if (out->last < out->first) return false;
+    if (!*text) return true;
+    if (*text++ != ':') return false;
+    out->step = take_size(&text);
+    return out->step && !*text;
 }
 
 int dg_sweep_after(const dg_sweep_range *r, int batch)

@@ -111,9 +111,9 @@ static void put_rules(FILE *to, const dg_sweep *s, const dg_search_limits *l, co
 {
     fprintf(to, "rule,batch,round,epoch_s\n");
     for (int k = 0; k < DG_RULES; k++) {
-        const dg_rule_round *last = &rule[k].round[rule[k].rounds - 1];
-        if (rule[k].rounds)
-            fprintf(to, "%s,%d,%d,%.6g\n", dg_batch_rule_name[k], last->batch, rule[k].rounds - 1, last->epoch);
+        const int n = rule[k].rounds - 1;
+        if (n >= 0)
+            fprintf(to, "%s,%d,%d,%.6g\n", dg_batch_rule_name[k], dg_rule_answer(&rule[k]), n, rule[k].round[n].epoch);
     }
     const dg_batch_row r = {.batch = ours, .ms = ours ? time_on_curve(s, ours) : 0};
     if (ours) fprintf(to, "search,%d,,%.6g\n", ours, dg_batch_epoch(l, &r));
@@ -168,8 +168,9 @@ static dg_err draw(const char *dir, const char *name, const char *title, const c
 dg_err dg_sweep_write(const dg_sweep *s, const dg_search_limits *l, const dg_batch_rule *rule, int ours,
                       const char *title, const char *dir)
 {
-    double *x = malloc(3 * (size_t)s->rows * sizeof *x), *ms = x + s->rows, *usage = ms + s->rows;
+    double *x = malloc(3 * (size_t)s->rows * sizeof *x);
     if (!x) return dg_fail(DG_DEVICE, "out of memory for the sweep's figures");
+    double *ms = x + s->rows, *usage = ms + s->rows;
     for (int i = 0; i < s->rows; i++) {
         x[i] = s->row[i].batch;
         ms[i] = s->row[i].ms / s->row[i].batch;

@@ -187,8 +187,9 @@ static dg_err take_samples(dg_batch_trial *t, double most_seconds, bool all_of_t
     const double begin = dg_clock(), threads = t->bench->backend->threads;
     double cpu = 0, wall = 0;
     dg_err e = DG_OK;
-    for (double now = begin; !e; now = dg_clock()) {
-        if (all_of_them ? s->n && now - begin >= most_seconds : dg_samples_enough(s, now - begin, most_seconds)) break;
+    while (!e) {
+        const double spent = dg_clock() - begin;
+        if (all_of_them ? s->n && spent >= most_seconds : dg_samples_enough(s, spent, most_seconds)) break;
         long done;
         double ms;
         const double before = dg_cpu_seconds();

@@ -1,6 +1,7 @@
 #!/bin/sh
 # dcgan batch and --batch auto: few pictures, little memory, two windows, rules, sweeps, signals; and that a run with
 # auto is one with the number that it found.
+# shellcheck disable=SC2086 # $train is words
 . "$(dirname "$0")/kit"
 cd "$dir" || exit 1
 model="$root/tests/tiny.cfg"
