@@ -21,8 +21,8 @@ dg_err dg_room_of(dg_backend *b, double most_mb, dg_room *out)
     const dg_err e = b->memory(b, &out->unused, &out->total);
     if (e) return e;
     /* graphs and libraries take some of a GPU, too */
-    const size_t others = b->threads ? 0 : out->total / 16 < (size_t)256 << 20 ? out->total / 16 : (size_t)256 << 20;
-    out->have = out->unused > others ? out->unused - others : 0;
+    out->others = b->threads ? 0 : out->total / 16 < (size_t)256 << 20 ? out->total / 16 : (size_t)256 << 20;
+    out->have = out->unused > out->others ? out->unused - out->others : 0;
     if (most_mb > 0 && most_mb * 1e6 < (double)out->have) out->have = (size_t)(most_mb * 1e6);
     return DG_OK;
 }
@@ -109,8 +109,7 @@ dg_err dg_build_to_fit(dg_job *job, const dg_model *m, const dg_job_options *o, 
     char reserve[80] = "";
     if (most_mb > 0)
         snprintf(reserve, sizeof reserve, ", of which %.1f may be used (device-memory)", (double)r.have / 1e6);
-    else if (r.unused > r.have)
-        snprintf(reserve, sizeof reserve, " (%.1f stay for the driver)", (double)(r.unused - r.have) / 1e6);
+    else if (r.others) snprintf(reserve, sizeof reserve, " (%.1f stay for the driver)", (double)r.others / 1e6);
     return dg_fail(DG_DEVICE,
                    "{batch} %d does not fit on %s: %.1f MB are needed (network %.1f, pictures %.1f), %.1f MB of %.1f "
                    "are free%s; %s",

@@ -9,7 +9,7 @@ size_t dg_fit_bytes(const dg_job *job);
 
 /* What b has room for, of `most` MB of it unless that is 0. */
 typedef struct {
-    size_t unused, total, have; /* bytes; have: for a run, which leaves some of a GPU to the driver */
+    size_t unused, total, others, have; /* bytes; others: of a GPU's for the driver; have: for a run */
 } dg_room;
 dg_err dg_room_of(dg_backend *b, double most, dg_room *out);
 
