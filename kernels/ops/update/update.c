@@ -11,69 +11,67 @@ typedef struct {
 } piece;
 
 /* Updates a piece; how many of its weights are not finite afterwards. */
-typedef int rule(const piece *a);
+typedef int rule(piece a);
 
-static inline real gradient(const piece *a, const real *g, const real *p, int i)
-{
-    return i < a->decayed ? g[i] + a->decay * p[i] : g[i];
-}
+/* All three by value: loads that some weights alone need would keep the loops from being vectors. */
+static inline real gradient(const piece *a, int i, real g, real p) { return i < a->decayed ? g + a->decay * p : g; }
 
-static int sgd(const piece *a)
+static int sgd(piece a)
 {
-    real *restrict p = a->p;
-    const real *restrict g = a->g;
+    real *restrict p = a.p;
+    const real *restrict g = a.g;
     int bad = 0;
 #pragma omp simd reduction(+ : bad)
-    for (int i = 0; i < a->n; i++) {
-        p[i] -= a->rate * gradient(a, g, p, i);
+    for (int i = 0; i < a.n; i++) {
+        p[i] -= a.rate * gradient(&a, i, g[i], p[i]);
         bad += !dg_finite(p[i]);
     }
     return bad;
 }
 
-static int momentum(const piece *a)
+static int momentum(piece a)
 {
-    real *restrict p = a->p, *restrict m = a->m;
-    const real *restrict g = a->g;
+    real *restrict p = a.p, *restrict m = a.m;
+    const real *restrict g = a.g;
     int bad = 0;
 #pragma omp simd reduction(+ : bad)
-    for (int i = 0; i < a->n; i++) {
-        const real gi = gradient(a, g, p, i), mi = a->momentum * m[i] + gi;
+    for (int i = 0; i < a.n; i++) {
+        const real gi = gradient(&a, i, g[i], p[i]), mi = a.momentum * m[i] + gi;
         m[i] = mi;
-        p[i] -= a->rate * (a->nesterov ? gi + a->momentum * mi : mi);
+        p[i] -= a.rate * (a.nesterov ? gi + a.momentum * mi : mi);
         bad += !dg_finite(p[i]);
     }
     return bad;
 }
 
-static int adagrad(const piece *a)
+static int adagrad(piece a)
 {
-    real *restrict p = a->p, *restrict v = a->v;
-    const real *restrict g = a->g;
+    real *restrict p = a.p, *restrict v = a.v;
+    const real *restrict g = a.g;
     int bad = 0;
 #pragma omp simd reduction(+ : bad)
-    for (int i = 0; i < a->n; i++) {
-        const real gi = gradient(a, g, p, i), vi = v[i] + gi * gi;
+    for (int i = 0; i < a.n; i++) {
+        const real gi = gradient(&a, i, g[i], p[i]), vi = v[i] + gi * gi;
         v[i] = vi;
-        p[i] -= a->rate * gi / (dg_root(vi) + a->eps);
+        p[i] -= a.rate * gi / (dg_root(vi) + a.eps);
         bad += !dg_finite(p[i]);
     }
     return bad;
 }
 
-static int adadelta(const piece *a)
+static int adadelta(piece a)
 {
-    real *restrict p = a->p, *restrict m = a->m, *restrict v = a->v;
-    const real *restrict g = a->g;
-    const real fresh = 1 - a->rho;
+    real *restrict p = a.p, *restrict m = a.m, *restrict v = a.v;
+    const real *restrict g = a.g;
+    const real fresh = 1 - a.rho;
     int bad = 0;
 #pragma omp simd reduction(+ : bad)
-    for (int i = 0; i < a->n; i++) {
-        const real gi = gradient(a, g, p, i), vi = a->rho * v[i] + fresh * (gi * gi);
-        const real d = gi * dg_root(m[i] + a->eps) / dg_root(vi + a->eps);
+    for (int i = 0; i < a.n; i++) {
+        const real gi = gradient(&a, i, g[i], p[i]), vi = a.rho * v[i] + fresh * (gi * gi);
+        const real d = gi * dg_root(m[i] + a.eps) / dg_root(vi + a.eps);
         v[i] = vi;
-        m[i] = a->rho * m[i] + fresh * (d * d);
-        p[i] -= a->rate * d;
+        m[i] = a.rho * m[i] + fresh * (d * d);
+        p[i] -= a.rate * d;
         bad += !dg_finite(p[i]);
     }
     return bad;
@@ -98,7 +96,7 @@ static void sweep(const dg_update_args *a, rule *update)
         one.g = (const real *)a->g + at;
         one.n = left < DG_SWEEP_PIECE ? (int)left : DG_SWEEP_PIECE;
         one.decayed = decayed < 0 ? 0 : decayed < one.n ? (int)decayed : one.n;
-        bad += update(&one);
+        bad += update(one);
     }
     a->ring[a->state->step % DG_RING].value[a->bad] = (double)bad;
 }

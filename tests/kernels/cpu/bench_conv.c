@@ -4,8 +4,8 @@
  *                                                          [-k "avx512 f32"] [-v variant] [-l layer] [-d dir] [-c]
  *                                                          [-n gan|caltech|vgg16|resnet50|keras]
  *
- * -n names the network: W1's GAN with -f filters, or the 3x3 layers of cnn-caltech, vgg16-cifar,
- * resnet50 or cnn-mnist-keras, at stride 1.
+ * -n names the network: W1's GAN with -f filters, the layers of cnn-caltech, or the 3x3 layers of vgg16-cifar, resnet50
+ * or cnn-mnist-keras, at stride 1.
  * Without -v each op runs as the plan would run it; where a named variant cannot, direct does.
  * -c takes processor time, which with -t 1 gives figures on a busy machine, too.
  *
@@ -25,7 +25,8 @@ typedef struct {
     int times[3]; /* fwd, dx, dw of this geometry in one training step, of D and G together */
 } layer;
 
-static const layer caltech[] = {{"C1.2", 224, 32, 32, 3, 1, 1, {1, 1, 1}},  {"C3.1", 112, 32, 64, 3, 1, 1, {1, 1, 1}},
+static const layer caltech[] = {{"C1.1", 224, 3, 32, 3, 1, 1, {1, 0, 1}},   {"C7", 28, 128, 1024, 28, 1, 0, {1, 1, 1}},
+                                {"C1.2", 224, 32, 32, 3, 1, 1, {1, 1, 1}},  {"C3.1", 112, 32, 64, 3, 1, 1, {1, 1, 1}},
                                 {"C3.2", 112, 64, 64, 3, 1, 1, {1, 1, 1}},  {"C5.1", 56, 64, 128, 3, 1, 1, {1, 1, 1}},
                                 {"C5.2", 56, 128, 128, 3, 1, 1, {1, 1, 1}}, {NULL}};
 static const layer vgg16[] = {{"f.3", 32, 64, 64, 3, 1, 1, {1, 1, 1}},
