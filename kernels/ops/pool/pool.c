@@ -185,23 +185,30 @@ INLINE void told(const dg_pool_args *a, const spot *s)
 }
 
 /* A cell is the S x S pixels that the same windows reach, at most R in each direction: window (oy, ox) is the last of
- * them. Each pixel adds what they say in their order; windows outside say nothing. */
-INLINE void cell(const dg_pool_args *a, int64_t image, int oy, int ox, int c, const int R)
+ * them. Of a row of cells: window (oy, 0), pixel (0, 0) of its cell, and which of its R rows of windows exist. */
+typedef struct {
+    const real *dy;
+    const uint8_t *place;
+    real *dx;
+    bool there[2];
+} cell_row;
+
+/* Eight channels of a cell whose columns of windows all exist: each pixel adds what the windows say in their order;
+ * rows of windows outside say nothing. */
+INLINE void cell(const dg_pool_args *a, const cell_row *row, int64_t ox, int c, const int R)
 {
     values dy[4];
     numbers place[4];
     UNROLL for (int w = 0; w < R * R; w++)
     {
-        const int y = oy - R + 1 + w / R, x = ox - R + 1 + w % R;
-        const int64_t at = ((image * a->Ho + y) * a->Wo + x) * a->C + c;
-        const bool there = y >= 0 && y < a->Ho && x >= 0 && x < a->Wo;
+        const int64_t at = ((int64_t)(w / R - R + 1) * a->Wo + ox + w % R - R + 1) * a->C + c;
         dy[w] = (values){0};
         place[w] = own;
-        if (!there) continue;
-        memcpy(&dy[w], (const real *)a->dy + at, sizeof dy[w]);
-        load_places(&place[w], a->place + at);
+        if (!row->there[w / R]) continue;
+        memcpy(&dy[w], row->dy + at, sizeof dy[w]);
+        load_places(&place[w], row->place + at);
     }
-    real *to = (real *)a->dx + ((image * a->H + oy * a->S - a->P) * a->W + ox * a->S - a->P) * a->C + c;
+    real *to = row->dx + ox * a->S * a->C + c;
     UNROLL for (int p = 0; p < a->S * a->S; p++)
     {
         values sum = {0};
@@ -216,20 +223,37 @@ INLINE void cell(const dg_pool_args *a, int64_t image, int oy, int ox, int c, co
 
 static inline int cell_rows(const dg_pool_args *a) { return (a->H + a->P - 1) / a->S + 1; }
 
-/* A row of cells; pixels go one by one where cells reach over the border or K and S are not constants. */
+/* Pixels x0 .. x1 - 1 of rows y0 .. y1 - 1 of an image, one by one. */
+INLINE void single_pixels(const dg_pool_args *a, int64_t image, int y0, int y1, int x0, int x1)
+{
+    for (int y = y0 < 0 ? 0 : y0; y < y1 && y < a->H; y++)
+        pixels(a, image * a->H + y, x0 < 0 ? 0 : x0, x1 < a->W ? x1 : a->W, told);
+}
+
+/* A row of cells; pixels go one by one where cells or vectors reach over the border or K and S are not constants. What
+ * vectors of less than eight channels write too much is written later. */
 INLINE void cells(const dg_pool_args *a, int64_t row, bool known)
 {
     const int64_t image = row / cell_rows(a);
-    const int oy = (int)(row % cell_rows(a)), y0 = oy * a->S - a->P, y1 = y0 + a->S;
-    for (int ox = 0, x0 = -a->P; x0 < a->W; ox++, x0 += a->S) {
-        const int x1 = x0 + a->S;
-        if (known && a->C >= LANES && y0 >= 0 && y1 <= a->H && x0 >= 0 && x1 <= a->W)
-            for (int c = 0; c < a->C; c += LANES)
-                cell(a, image, oy, ox, a->C - c < LANES ? a->C - LANES : c, (a->K + a->S - 1) / a->S);
-        else
-            for (int y = y0 < 0 ? 0 : y0; y < y1 && y < a->H; y++)
-                pixels(a, image * a->H + y, x0 < 0 ? 0 : x0, x1 < a->W ? x1 : a->W, told);
+    const int oy = (int)(row % cell_rows(a)), y0 = oy * a->S - a->P, y1 = y0 + a->S, R = (a->K + a->S - 1) / a->S;
+    const int64_t at = (image * a->Ho + oy) * a->Wo * a->C;
+    const cell_row whole = {.dy = (const real *)a->dy + at,
+                            .place = a->place + at,
+                            .dx = (real *)a->dx + ((image * a->H + y0) * a->W - a->P) * a->C,
+                            .there = {R == 1 ? oy < a->Ho : oy > 0, oy < a->Ho}};
+    const int pixel = a->C < LANES ? (LANES - 1) / a->C : 0; /* so many more have to follow in a row */
+    int first = (a->P + a->S - 1) / a->S, last = (a->W - pixel + a->P) / a->S;
+    if (first < R - 1) first = R - 1;
+    if (last > a->Wo - pixel) last = a->Wo - pixel;
+    if (!known || y0 < 0 || y1 > a->H || last <= first) {
+        single_pixels(a, image, y0, y1, 0, a->W);
+        return;
     }
+    single_pixels(a, image, y0, y1, 0, first * a->S - a->P);
+    for (int ox = first; ox < last; ox++)
+        for (int c = 0; c < a->C; c += LANES)
+            cell(a, &whole, ox, a->C > LANES && a->C - c < LANES ? a->C - LANES : c, R);
+    single_pixels(a, image, y0, y1, last * a->S - a->P, a->W);
 }
 
 BY_SIZE(largest_dx_row, cells)
