@@ -316,6 +316,39 @@ static void choice(const conv_kernels *k)
     flat(k);
 }
 
+/* Reals that repeat late. */
+static void *numbers(size_t n, dg_type real)
+{
+    const size_t size = real == DG_F32 ? 4 : 8;
+    char *p = must(aligned_alloc(64, (n * size + 63) / 64 * 64));
+    for (size_t i = 0; i < n; i++) to_real(p + i * size, &(double){(double)(i * 7919 % 10007) / 5000 - 1}, 1, real);
+    return p;
+}
+
+/* Results of 64 MB and more pass the caches by, as two pictures do here; each alone does not: the bits are the same. */
+static void streams(const conv_kernels *k, int d, int K, int S)
+{
+    const dg_tune tune = {.variant = &dg_conv_variant_winograd};
+    const int H = k->real == DG_F32 ? 512 : 256, W = 1028;
+    dg_conv_args a = {.N = 2, .H = H, .W = W, .Ci = 16, .Ho = H / S, .Wo = W / S, .Co = 16, .K = K, .S = S, .P = 1};
+    const size_t size = k->real == DG_F32 ? 4 : 8, x = (size_t)H * (size_t)W * 16, y = x / (size_t)(S * S);
+    const size_t bytes = (d ? x : y) * size;
+    a.x = numbers(2 * x, k->real), a.y = numbers(2 * y, k->real), a.w = numbers((size_t)(256 * K * K), k->real);
+    char *both = d ? a.x : a.y, *one = numbers(bytes / size, k->real);
+    a.scratch = must(aligned_alloc(64, (k->scratch(kind_of[d], &a, &tune) + 63) / 64 * 64));
+    k->run[d](&a, &tune);
+    dg_conv_args part = a;
+    part.N = 1;
+    for (size_t i = 0; i < 2; i++) {
+        part.x = d ? one : (char *)a.x + i * x * size;
+        part.y = d ? (char *)a.y + i * y * size : one;
+        k->run[d](&part, &tune);
+        DG_CHECKF(!memcmp(one, both + i * bytes, bytes), "%s %s K %d S %d: a large result has other bits", k->name,
+                  direction[d], K, S);
+    }
+    free(a.x), free(a.y), free(a.w), free(a.scratch), free(one);
+}
+
 int main(void)
 {
     conv_kernels table[CONV_KERNELS];
@@ -334,6 +367,8 @@ int main(void)
     for (int k = 0; k < kernels; k++) {
         if (table[k].supported) {
             choice(&table[k]);
+            streams(&table[k], 0, 3, 1);
+            streams(&table[k], 1, 4, 2);
         } else {
             printf("%s: ", table[k].name);
             dg_test_skip("this machine lacks the instructions");

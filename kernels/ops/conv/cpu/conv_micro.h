@@ -14,6 +14,11 @@
 
 #include "kernels/cpu/cpu.h"
 
+#include <stdbool.h>
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
 #if defined __AVX512F__
 enum { DG_VEC_BYTES = 64, DG_MR = 8 };
 #elif defined __AVX__
@@ -32,6 +37,37 @@ typedef real dg_vec __attribute__((vector_size(DG_VEC_BYTES), aligned(sizeof(rea
 #define DG_UNROLL _Pragma("GCC unroll 32")
 #endif
 #define DG_INLINE static inline __attribute__((always_inline, unused))
+
+/* Stores that pass the caches by, for a result that is too large to be found there later: nothing is read first, and
+ * what lies there stays. Whole lines at a time, on lines' borders, are worth it. */
+enum { DG_LARGE = 64 << 20, DG_LINE = 64 / (int)sizeof(real) };
+
+/* Whether `count` reals from `to` on are such a result, in rows of so many reals. */
+static inline bool dg_streams(const real *to, size_t count, size_t row)
+{
+    return count * sizeof(real) >= DG_LARGE && row % DG_LINE == 0 && (uintptr_t)to % 64 == 0;
+}
+
+DG_INLINE void dg_stream(real *to, dg_vec v)
+{
+#if defined __AVX512F__
+    _mm512_stream_si512((__m512i *)to, (__m512i)v);
+#elif defined __AVX__
+    _mm256_stream_si256((__m256i *)to, (__m256i)v);
+#elif defined __SSE2__
+    _mm_stream_si128((__m128i *)to, (__m128i)v);
+#else
+    *(dg_vec *)to = v;
+#endif
+}
+
+/* Before others look at them. */
+DG_INLINE void dg_streamed(void)
+{
+#ifdef __SSE2__
+    _mm_sfence();
+#endif
+}
 
 typedef struct {
     const real *a, *b;

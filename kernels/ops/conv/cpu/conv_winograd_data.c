@@ -19,38 +19,37 @@
 enum {
     V_BYTES = 384 << 10, /* V of a piece, in L2 beside M and a panel of U */
     SUM_TERMS = 32,      /* of a chain */
-    /* sums of at most so many have chains of half the length: other errors are smaller there, too */
+    /* with two taps, sums of at most so many have chains of half the length: other errors are smaller there, too */
     SHORT_TERMS = 256,
     M_TILES = 64 /* tiles of a piece in the second order: M is in L2, U streams past it */
 };
 
 /* a is MR rows of V, read at the same term. Chains of terms are added to c one after another: the errors of
  * one chain of all terms would be twice as large, and the transforms multiply them. */
-#define MICRO_ROWS(name, NV)                                                                                \
-    static __attribute__((noinline)) void name(const real *a, ptrdiff_t lda, const real *b, real *c, int n) \
-    {                                                                                                       \
-        const real *row[DG_MR];                                                                             \
-        const ptrdiff_t chain = n <= SHORT_TERMS ? SUM_TERMS / 2 : SUM_TERMS;                               \
-        DG_UNROLL for (int i = 0; i < DG_MR; i++) row[i] = a + i * lda;                                     \
-        for (ptrdiff_t k = 0, end = 0; k < n;) {                                                            \
-            dg_vec acc[DG_MR][NV];                                                                          \
-            bool first = k == 0;                                                                            \
-            end = end + chain < n ? end + chain : n;                                                        \
-            DG_UNROLL for (int i = 0; i < DG_MR; i++) DG_UNROLL for (int j = 0; j < (NV); j++)              \
-                acc[i][j] = (dg_vec){0};                                                                    \
-            for (; k < end; k++, b += (NV)*DG_LANES) {                                                      \
-                dg_vec v[NV];                                                                               \
-                DG_UNROLL for (int j = 0; j < (NV); j++) v[j] = *(const dg_vec *)(b + j * DG_LANES);        \
-                DG_UNROLL for (int i = 0; i < DG_MR; i++) DG_UNROLL for (int j = 0; j < (NV); j++)          \
-                    acc[i][j] += row[i][k] * v[j];                                                          \
-            }                                                                                               \
-            DG_UNROLL for (int i = 0; i < DG_MR; i++) DG_UNROLL for (int j = 0; j < (NV); j++)              \
-            {                                                                                               \
-                dg_vec *to = (dg_vec *)(c + (i * (NV) + j) * DG_LANES);                                     \
-                if (!first) acc[i][j] += *to;                                                               \
-                *to = acc[i][j];                                                                            \
-            }                                                                                               \
-        }                                                                                                   \
+#define MICRO_ROWS(name, NV)                                                                                           \
+    static __attribute__((noinline)) void name(const real *a, ptrdiff_t lda, const real *b, real *c, int n, int chain) \
+    {                                                                                                                  \
+        const real *row[DG_MR];                                                                                        \
+        DG_UNROLL for (int i = 0; i < DG_MR; i++) row[i] = a + i * lda;                                                \
+        for (ptrdiff_t k = 0, end = 0; k < n;) {                                                                       \
+            dg_vec acc[DG_MR][NV];                                                                                     \
+            bool first = k == 0;                                                                                       \
+            end = end + chain < n ? end + chain : n;                                                                   \
+            DG_UNROLL for (int i = 0; i < DG_MR; i++) DG_UNROLL for (int j = 0; j < (NV); j++)                         \
+                acc[i][j] = (dg_vec){0};                                                                               \
+            for (; k < end; k++, b += (NV)*DG_LANES) {                                                                 \
+                dg_vec v[NV];                                                                                          \
+                DG_UNROLL for (int j = 0; j < (NV); j++) v[j] = *(const dg_vec *)(b + j * DG_LANES);                   \
+                DG_UNROLL for (int i = 0; i < DG_MR; i++) DG_UNROLL for (int j = 0; j < (NV); j++)                     \
+                    acc[i][j] += row[i][k] * v[j];                                                                     \
+            }                                                                                                          \
+            DG_UNROLL for (int i = 0; i < DG_MR; i++) DG_UNROLL for (int j = 0; j < (NV); j++)                         \
+            {                                                                                                          \
+                dg_vec *to = (dg_vec *)(c + (i * (NV) + j) * DG_LANES);                                                \
+                if (!first) acc[i][j] += *to;                                                                          \
+                *to = acc[i][j];                                                                                       \
+            }                                                                                                          \
+        }                                                                                                              \
     }
 MICRO_ROWS(micro2, 2)
 MICRO_ROWS(micro1, 1)
@@ -87,9 +86,12 @@ static job plan(bool adjoint, const dg_conv_args *a)
     j.points = j.n * j.n;
     j.ci = dg_ceil_div(j.Ci, DG_LANES) * DG_LANES;
     j.terms = j.segments * j.ci;
+    j.chain = j.n != 6 && j.terms <= SHORT_TERMS ? SUM_TERMS / 2 : SUM_TERMS;
     j.lda = dg_odd_lines((size_t)j.terms);
     j.NR = j.Co <= DG_LANES ? DG_LANES : 2 * DG_LANES;
     j.blocks = dg_ceil_div(j.Co, j.NR);
+    j.stream = j.n > 3 && j.NR % DG_LINE == 0 &&
+               dg_streams(j.out, (size_t)j.N * (size_t)j.Ho * (size_t)j.Wo * (size_t)j.Co, (size_t)j.Co);
 
     const int all = j.N * most_tiles(&j);
     j.few = all <= j.Co;
@@ -114,8 +116,8 @@ static void multiply(const job *j, const piece *p, const real *U, const real *V,
         const real *v = V + (size_t)f * j->v_step, *u = U + (size_t)f * j->u_step;
         real *c = M + (size_t)f * j->m_step;
         for (int t = 0; t < p->count; t += DG_MR, v += DG_MR * j->lda, c += DG_MR * j->NR) {
-            if (j->NR == DG_LANES) micro1(v, (ptrdiff_t)j->lda, u, c, j->terms);
-            else micro2(v, (ptrdiff_t)j->lda, u, c, j->terms);
+            if (j->NR == DG_LANES) micro1(v, (ptrdiff_t)j->lda, u, c, j->terms, j->chain);
+            else micro2(v, (ptrdiff_t)j->lda, u, c, j->terms, j->chain);
         }
     }
     DG_CPU(dg_winograd_outputs)(j, p, M, phase, block);
@@ -204,5 +206,6 @@ void DG_CPU(dg_conv_winograd)(bool adjoint, const dg_conv_args *a)
                     piece_by_all(&j, Us, Vs + t * j.v_count, M, i, part * j.blocks / parts,
                                  (part + 1) * j.blocks / parts);
         }
+        dg_streamed();
     }
 }

@@ -18,7 +18,9 @@ typedef struct {
     int segments, phases; /* phases of the input, of the output */
     int ci;               /* Ci in whole vectors */
     int terms;            /* segments * ci */
+    int chain;            /* terms of a chain */
     int NR, blocks;
+    bool stream;       /* the output passes the caches by */
     bool few;          /* tiles: the second order */
     int tiles, pieces; /* tiles of a piece, a multiple of DG_MR; pieces */
     int room;          /* tiles in V, whole groups of DG_MR */

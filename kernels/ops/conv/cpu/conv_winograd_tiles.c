@@ -89,6 +89,21 @@ OUTPUT(3)
 OUTPUT(5)
 OUTPUT(6)
 
+/* A tile that lies inside, a line of its channels, past the caches. */
+#define OUTPUT_LINES(n)                                                                                    \
+    static __attribute__((noinline)) void lines##n(const real *from, size_t step, real *to, ptrdiff_t row, \
+                                                   ptrdiff_t pixel)                                        \
+    {                                                                                                      \
+        enum { m = DG_TILE_OF(n), all = DG_LINE / DG_LANES };                                              \
+        dg_vec out[all][m * m];                                                                            \
+        for (int v = 0; v < all; v++) transform_output(n, from + v * DG_LANES, step, out[v]);              \
+        for (int i = 0; i < m; i++)                                                                        \
+            DG_UNROLL for (int k = 0; k < m; k++) DG_UNROLL for (int v = 0; v < all; v++)                  \
+                dg_stream(to + i * row + k * pixel + v * DG_LANES, out[v][i * m + k]);                     \
+    }
+OUTPUT_LINES(5)
+OUTPUT_LINES(6)
+
 /* Any tile: only what lies inside and exists. */
 static __attribute__((noinline)) void output_clipped(const job *j, const real *from, real *to, ptrdiff_t row,
                                                      ptrdiff_t pixel, int high, int wide, int channels)
@@ -108,6 +123,11 @@ static void output_tile(const job *j, const grid *g, const real *M, int block, i
     ptrdiff_t row = (ptrdiff_t)g->y.out_step * j->Wo * j->Co, pixel = (ptrdiff_t)g->x.out_step * j->Co;
     int high = dg_min(j->m, dg_ceil_div(j->Ho - oy, g->y.out_step));
     int wide = dg_min(j->m, dg_ceil_div(j->Wo - ox, g->x.out_step));
+    if (j->stream && high == j->m && wide == j->m && (block + 1) * j->NR <= j->Co) {
+        real *to = j->out + (((ptrdiff_t)n * j->Ho + oy) * j->Wo + ox) * j->Co + block * j->NR;
+        for (int c = 0; c < j->NR; c += DG_LINE) (j->n == 6 ? lines6 : lines5)(M + c, j->m_step, to + c, row, pixel);
+        return;
+    }
     for (int c = 0; c < j->NR; c += DG_LANES) {
         int c0 = block * j->NR + c, channels = dg_min(DG_LANES, j->Co - c0);
         if (channels <= 0) break;
