@@ -135,10 +135,20 @@ static void pack_rows(const job *j, real *restrict to, ptrdiff_t m0, ptrdiff_t m
     }
 }
 
+/* Ask for n terms of a strip of b while the one before is multiplied: they lie too far apart to be foreseen. */
+static void fetch_strip(const job *j, const real *from, ptrdiff_t n)
+{
+    const bool in_rows = j->bk == 1;
+    const ptrdiff_t rows = in_rows ? NR : n, row = in_rows ? j->bn : j->bk, reals = in_rows ? n : NR;
+    for (ptrdiff_t r = 0; r < rows; r++, from += row)
+        for (ptrdiff_t i = 0; i < reals; i += 64 / (ptrdiff_t)sizeof(real)) __builtin_prefetch(from + i, 0, 2);
+}
+
 /* A strip of b: n terms of `width` vectors, of which `columns` numbers are meant. */
 static void pack_strip(const job *j, real *restrict to, ptrdiff_t n0, int columns, int width, ptrdiff_t k0, ptrdiff_t n)
 {
     const real *from = j->b + k0 * j->bk + n0 * j->bn;
+    if (n0 + 2 * NR <= j->N) fetch_strip(j, from + NR * j->bn, n);
     if (j->bk == 1) {
         dg_interleave(to, width, from, j->bn, columns, n);
         return;
