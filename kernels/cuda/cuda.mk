@@ -47,7 +47,7 @@ ptx_code      = -gencode arch=compute_$(1),code=compute_$(1)
 gencode       = $(call sass,$(1)) $(call ptx_code,$(CUDA_PTX))
 CUDA_GENCODE := $(call gencode,$(CUDA_LIST))
 WGMMA_HERE   := $(and $(CUDA_WIDE),$(filter 90,$(CUDA_LIST)))
-GENCODE_sm75  := $(call sass,$(filter 75,$(CUDA_LIST)))
+GENCODE_sm75  := $(if $(filter 75,$(CUDA_LIST)),$(call sass,75) $(if $(KEEP_PTX),$(call ptx_code,75)))
 GENCODE_sm80  := $(if $(filter-out 75,$(CUDA_PTX)),$(call gencode,$(filter-out 75,$(CUDA_LIST))))
 GENCODE_sm90a := $(if $(WGMMA_HERE),$(call sass,$(CUDA_WIDE)) \
                      $(if $(KEEP_PTX),$(call ptx_code,$(CUDA_WIDE))))
