@@ -71,8 +71,8 @@ for mb in 0.3 0.5 1; do
     exits 5 --data "$dir/cats" --model tests/tiny.cfg --batch $((batch + 1)) --dry-run --device-memory $mb
 done
 exits 0 plan dcgan64-paper --fit --arch h200
-prints 'the largest batch that fits is 4096'
-prints 'A larger one is refused for another reason: --batch 4097: layer G.4'
+prints 'the largest batch that fits is 32767'
+prints 'A larger one is refused for another reason: --batch 32768: layer G.4'
 exits 0 plan resnet50-imagenet --fit --arch h100
 silent
 exits 2 plan dcgan64-paper --fit --arch sm_90
