@@ -5,6 +5,7 @@
 extern "C" {
 #include "tests/temp_folder.h"
 #include "host/cli/commands.h"
+#include "host/measure/batch_time.h"
 #include "host/run/fit.h"
 }
 
@@ -103,6 +104,47 @@ static void others_hold_most()
     (void)cudaFree(ballast);
 }
 
+/* What the device has less while a batch is timed is within 1% of what the table of `dcgan batch` says. */
+static double takes_what_is_planned(double most)
+{
+    static uint8_t pixels[100 * 16 * 16 * 3];
+    static dg_batch_bench bench;
+    static dg_batch_trial trial;
+    char why[160];
+    dg_options o = {};
+    dg_dataset data = {};
+    dg_backend *b;
+    dg_cuda_options device = {};
+    sim::device.memory = (size_t)512 << 20;
+    if (!DG_CHECKF(!dg_cuda_open(&device, &b), "%s", dg_message())) return 0;
+    data.count = data.train = 100;
+    data.size = 16;
+    data.channels = 3;
+    data.pixels = pixels;
+    o.grid_rows = o.grid_cols = 2;
+    o.beta1 = 0.5;
+    o.beta2 = 0.999;
+    o.eps = 1e-8;
+    o.device_memory = most;
+    bench = {};
+    bench.o = &o;
+    bench.model = &model;
+    bench.backend = b;
+    bench.data = &data;
+    size_t before = 0, with = 0, total;
+    bool yes = false;
+    DG_CHECK(!dg_batch_bench_open(&bench) && !b->memory(b, &before, &total));
+    DG_CHECKF(!dg_batch_open(&trial, &bench, 32, &yes, why, sizeof why) && yes, "%s", dg_message());
+    DG_CHECK(!b->memory(b, &with, &total) && !trial.job.o.window == !most);
+    const double planned = (double)dg_fit_bytes(&trial.job), taken = (double)(before - with);
+    DG_CHECKF(fabs(taken - planned) <= 0.01 * planned, "%.0f bytes taken, %.0f planned", taken, planned);
+    dg_batch_close(&trial);
+    DG_CHECK(!b->memory(b, &with, &total) && with == before);
+    dg_batch_bench_close(&bench);
+    b->close(b);
+    return planned;
+}
+
 static int dcgan(const char *words)
 {
     static char line[1200];
@@ -146,6 +188,8 @@ int main()
     one_size((size_t)90 << 20, 0);
     one_size((size_t)512 << 20, 40);
     others_hold_most();
+    const double whole = takes_what_is_planned(0);
+    DG_CHECK(takes_what_is_planned(1e-6 * (whole - 10000)) < whole); /* in two windows */
     if (!dev_small()) train_command(text); /* ThreadSanitizer does not know OpenMP, which draws the pictures */
     DG_CHECK(sim::live_handles() == 0 && sim::live_allocations() == 0);
     return dg_test_report();
