@@ -7,8 +7,9 @@
  *     s.row[dg_search_choice(&s)]
  *
  * Sizes are `from`, then 2^k and 3 * 2^k. A doubling, two sizes, that gains less than 1% over the best before it is the
- * last. Chosen is the smallest whose pictures a second are within a share of the best; then 3/4 and 5/4 of it are
- * tried, for kernels jump where their tiles end. One that leaves too few steps an epoch is timed, and never chosen. */
+ * last; of times that never came to rest their faster end counts there. Chosen is the smallest whose pictures a second
+ * are within a share of the best; then 3/4 and 5/4 of it are tried, for kernels jump where their tiles end. One that
+ * leaves too few steps an epoch is timed, and never chosen. */
 #ifndef DG_BATCH_SEARCH_H
 #define DG_BATCH_SEARCH_H
 
