@@ -4,8 +4,8 @@
  *
  * Tile and most of the shared memory: of conv_mma_fwd.cuh and conv_mma_dx.cuh; beside it two more stages of weights
  * where they are small (8 KB each), 8 or 12 bytes a channel that is summed, the prologue's numbers, and 16 bytes.
- * Registers: forward bf16 190 to 240, tf32 162 to 194; data gradient bf16 186 to 224, tf32 170 to 194; by warpgroups
- * 110 to 220. Bound by: shared memory, and the latency of the epilogue's sums over blocks. */
+ * Registers: forward bf16 154 to 188, tf32 150 to 168; data gradient bf16 148 to 192, tf32 146 to 166; by warpgroups
+ * 121 to 184. Bound by: shared memory, and the latency of the epilogue's sums over blocks. */
 #ifndef DG_FUSED_MMA_CUH
 #define DG_FUSED_MMA_CUH
 

@@ -281,10 +281,11 @@ template <class Job, class G> struct dg_weights {
     }
     template <bool EARLY> __device__ __forceinline__ void first_weights(int chunks)
     {
-        if (!rounded) return;
+        if constexpr (rounded) {
 #pragma unroll
-        for (int s = 0; s < ahead; s++) copy_step<EARLY>(0, 0, s, chunks);
-        early = true;
+            for (int s = 0; s < ahead; s++) copy_step<EARLY>(0, 0, s, chunks);
+            early = true;
+        }
     }
     __device__ __forceinline__ void copy(int chunk, int g, int chunks)
     {
