@@ -132,7 +132,7 @@ static void show_round(void *context, const dg_batch_rule *r)
 static dg_err by_rule(job *j)
 {
     const dg_options *o = j->o;
-    const dg_batch_rule_kind kind = o->rule - 1;
+    const dg_batch_rule_kind kind = (dg_batch_rule_kind)(o->rule - 1);
     dg_batch_rule *r = malloc(sizeof *r);
     device d = {.j = j};
     const dg_rule_machine m = {&d, read_clock, read_usage, open_batch, take_steps, show_round};
