@@ -233,13 +233,6 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int number)
     p->pciBusID = number + 1;
     return cudaSuccess;
 }
-cudaError_t cudaDeviceGetPCIBusId(char *bus, int bytes, int number)
-{
-    CALL;
-    if (number < 0 || number >= device.count || bytes < 13) return finish(cudaErrorInvalidValue);
-    snprintf(bus, (size_t)bytes, "0000:%02X:00.0", number + 1);
-    return cudaSuccess;
-}
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int number)
 {
     CALL;

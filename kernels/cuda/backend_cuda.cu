@@ -261,7 +261,10 @@ static dg_err open_device(gpu *c, int device)
     int shared = 0, driver = 0; /* 12040: of CUDA 12.4 */
     TRY(c, "", cudaDriverGetVersion(&driver));
     snprintf(c->base.driver, sizeof c->base.driver, "CUDA %d.%d", driver / 1000, driver % 1000 / 10);
-    TRY(c, "", cudaDeviceGetPCIBusId(c->base.bus, (int)sizeof c->base.bus, device));
+    cudaDeviceProp p;
+    TRY(c, "", cudaGetDeviceProperties(&p, device));
+    snprintf(c->base.bus, sizeof c->base.bus, "%04x:%02x:%02x.0", p.pciDomainID & 0xffff, p.pciBusID & 0xff,
+             p.pciDeviceID & 0xff);
     TRY(c, "", cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     c->limits.shared = (size_t)shared;
     TRY(c, "", cudaEventCreate(&c->from));
