@@ -16,7 +16,7 @@ static int search(curve *rate, int fits)
 {
     double elapsed = 0;
     dg_search_begin(&s, &limits);
-    for (tries = 0; (tried[tries] = dg_search_next(&s, elapsed)) && tries < 60; tries++) {
+    for (tries = 0; tries < 60 && (tried[tries] = dg_search_next(&s, elapsed)); tries++) {
         const int b = tried[tries];
         if (b > fits) {
             char needs[80];
