@@ -138,7 +138,8 @@ dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i, cudaStream_t stream
     }
     dev_op = op->name;
     if (l->kind == DG_LAUNCH_CONV) {
-        const dg_fused_conv f = dg_fused_conv_of(p, l);
+        dg_fused_conv f = dg_fused_conv_of(p, l);
+        f.early = f.early && !c->alone;
         dg_fused_conv_launch(op->kind, &f, &op->tune, stream);
     } else if (l->kind == DG_LAUNCH_HEAD) {
         const dg_fused_head h = dg_fused_head_of(p, l);
@@ -209,9 +210,11 @@ static dg_err cuda_run_launch(dg_backend *b, const struct dg_plan *p, int launch
 {
     gpu *c = (gpu *)b;
     ENTER(c);
-    const dg_err e = dg_gpu_round(c, p);
-    if (e) return e;
-    return run_one(c, p->op[p->launch[launch].main].name, nullptr, p, launch, nullptr);
+    c->alone = true;
+    dg_err e = dg_gpu_round(c, p);
+    if (!e) e = run_one(c, p->op[p->launch[launch].main].name, nullptr, p, launch, nullptr);
+    c->alone = false;
+    return e;
 }
 
 static dg_err cuda_sync(dg_backend *b)

@@ -44,6 +44,7 @@ typedef struct {
     int next_stage;
     dg_chooser chooser;
     uint64_t written; /* how often the host, or an op by itself, has written what may be weights */
+    bool alone;       /* what is enqueued now has other launches in front of it than in its plan */
     captured *graphs;
     /* while a plan is captured; the first is stream[DG_COMPUTE], others are made when wanted */
     cudaStream_t branch[DG_BRANCHES];

@@ -74,7 +74,8 @@ static void trains(dg_math math, unsigned fuse, const char *optimizer)
     double ms;
     char when[100];
     snprintf(when, sizeof when, "%s, %s, fuse %x", dg_precision_name(DG_F32, math), optimizer, fuse);
-    if (DG_CHECKF(!dg_trial_open(&t, &model, dev_small() ? 2 : 16, b) && !dg_trial_steps(&t, 2, &ms), "%s: %s", when, dg_message())) {
+    if (DG_CHECKF(!dg_trial_open(&t, &model, dev_small() ? 2 : 16, b) && !dg_trial_steps(&t, 2, &ms), "%s: %s", when,
+                  dg_message())) {
         compare(&t.job, when);
         /* other weights, before anything that changes them */
         DG_CHECKF(!dg_job_init(&t.job, 7) && !b->run_launch(b, &t.job.plan[DG_PLAN_TRAIN], 0), "%s: %s", when,
