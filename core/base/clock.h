@@ -1,4 +1,4 @@
-/* The one clock of the program: for durations, not for dates. */
+/* The clocks of the program: for durations, not for dates. */
 #ifndef DG_CLOCK_H
 #define DG_CLOCK_H
 
@@ -9,6 +9,14 @@ static inline double dg_clock(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Seconds of processor time that this process has had, all of its threads together. */
+static inline double dg_cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 

@@ -122,10 +122,10 @@ void dg_rounded_row(dg_plan *p, const dg_launch *l)
 dg_rounded dg_rounded_of(const dg_plan *p, int net)
 {
     const dg_arena *a = p->arena;
-    size_t first;
-    const size_t bytes = weights_of(a, net, &first);
     char *const base = a->base;
     if (!a->rounded[net] || !base) return (dg_rounded){.to = NULL};
+    size_t first;
+    const size_t bytes = weights_of(a, net, &first);
     return (dg_rounded){.from = (const float *)(const void *)(base + first),
                         .to = base + a->row[a->rounded[net]].offset,
                         .n = (int64_t)(bytes / sizeof(float)),

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 static void name_cpu(char *out, size_t size)
@@ -56,13 +55,9 @@ static double busy_seconds(void)
 
 void dg_busy_start(dg_busy *l)
 {
-    struct rusage r;
     l->wall = dg_clock();
     l->busy = busy_seconds();
-    l->own = 0;
-    if (getrusage(RUSAGE_SELF, &r) == 0)
-        l->own = (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) +
-                 (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1e-6;
+    l->own = dg_cpu_seconds();
 }
 
 double dg_busy_foreign(const dg_busy *start)

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "core/base/clock.h"
 #include "host/net/recipes.h"
@@ -13,13 +12,6 @@
 
 #define SAMPLE_SECONDS 2.0 /* of one size at most, */
 enum { SIZES = 8 };        /* nor more than this part of the search */
-
-double dg_cpu_seconds(void)
-{
-    struct rusage r;
-    if (getrusage(RUSAGE_SELF, &r)) return 0;
-    return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) + 1e-6 * (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec);
-}
 
 /* ---- What all sizes have in common ---- */
 

@@ -69,7 +69,4 @@ dg_search_limits dg_batch_limits(const dg_options *o);
 /* The search (batch_search.h) on this bench, which is to be freed. DG_DEVICE when not even the first size fits. */
 dg_err dg_batch_find(dg_batch_bench *b, const dg_search_limits *limits, dg_search *s);
 
-/* Processor time of this process, seconds. */
-double dg_cpu_seconds(void);
-
 #endif

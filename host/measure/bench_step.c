@@ -4,13 +4,8 @@
 
 #include "host/measure/bench.h"
 #include "core/plan/branches.h"
+#include "host/measure/samples.h"
 #include "host/measure/trial.h"
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 enum { KEPT = sizeof((dg_timing *)0)->value / sizeof(double) };
 
@@ -26,8 +21,7 @@ double dg_timing_median(const dg_timing *t)
     int n = t->n < KEPT ? t->n : KEPT;
     if (!n) return 0;
     memcpy(sorted, t->value, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
-    return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+    return dg_sort_median(sorted, n);
 }
 
 static dg_err describe(dg_bench_model *r, const dg_plan *p)

@@ -32,6 +32,12 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+double dg_sort_median(double *value, int n)
+{
+    qsort(value, (size_t)n, sizeof *value, ascending);
+    return (value[(n - 1) / 2] + value[n / 2]) / 2;
+}
+
 dg_err dg_samples_median(const dg_samples *s, double *median, double *low, double *high)
 {
     double *sorted = malloc((size_t)(s->n + 1) * sizeof *sorted);
@@ -41,8 +47,7 @@ dg_err dg_samples_median(const dg_samples *s, double *median, double *low, doubl
         /* of the binomial distribution, so many values may lie on the wrong side of the median */
         const int out = (int)fmax(0, floor(s->n / 2.0 - 0.98 * sqrt(s->n)));
         memcpy(sorted, s->value, (size_t)s->n * sizeof *sorted);
-        qsort(sorted, (size_t)s->n, sizeof *sorted, ascending);
-        *median = (sorted[(s->n - 1) / 2] + sorted[s->n / 2]) / 2;
+        *median = dg_sort_median(sorted, s->n);
         *low = sorted[out];
         *high = sorted[s->n - 1 - out];
     }

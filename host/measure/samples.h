@@ -14,6 +14,9 @@ typedef struct {
 dg_err dg_samples_add(dg_samples *s, double value);
 void dg_samples_free(dg_samples *s);
 
+/* Puts n values, at least one, in ascending order: their median. */
+double dg_sort_median(double *value, int n);
+
 /* The median and its 95% interval: two of the values, by their ranks alone, so that one value that is far off does
  * nothing. Of fewer than six values the interval is all of them. DG_DEVICE: no memory to sort in. */
 dg_err dg_samples_median(const dg_samples *s, double *median, double *low, double *high);
