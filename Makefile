@@ -12,6 +12,8 @@ incdir  ?= $(PREFIX)/include
 datadir ?= $(PREFIX)/share
 mandir  ?= $(datadir)/man
 compdir ?= $(datadir)/bash-completion/completions
+zshdir ?= $(datadir)/zsh/site-functions
+fishdir ?= $(datadir)/fish/vendor_completions.d
 OBJCOPY ?= objcopy
 BUILD   ?= build$(if $(SAN),-san)
 Q       := $(if $(V),,@)
@@ -56,7 +58,7 @@ MULTI     := $(patsubst kernels/%.c,%,$(filter-out $(ROWS),$(OPS_C)))
 
 HOST_SRC  := $(filter-out host/cli/main.c,$(call below,core,.c) $(call below,host,.c)) \
              $(wildcard kernels/cpu/*.c kernels/fused/*.c) $(ROWS)
-HOST_OBJ  := $(HOST_SRC:%.c=$(BUILD)/%.o) $(BUILD)/models.o $(BUILD)/tuning.o
+HOST_OBJ  := $(HOST_SRC:%.c=$(BUILD)/%.o) $(BUILD)/models.o $(BUILD)/tuning.o $(BUILD)/page.o
 KERN_OBJ  := $(foreach i,$(ISAS),$(foreach f,32 64,$(MULTI:%=$(BUILD)/kernels/%.$(i).f$(f).o)))
 LIB       := $(BUILD)/host.a
 LIBS      := $(LIB) $(CUDA_LIB) $(LIB) # each needs the other
@@ -81,7 +83,7 @@ LONG_TESTS := $(wildcard tests/cli/long/*.sh)
 HOSTILE_TESTS := $(filter %/full_disk.sh %/hostile_names.sh %/run_directory.sh,$(LONG_TESTS))
 REFERENCE := $(patsubst tests/%.c,$(BUILD)/tests/%.o,$(wildcard tests/reference*.c))
 MODELS    := $(sort $(wildcard models/*.cfg))
-DOCS      := $(BUILD)/dcgan.1 $(BUILD)/dcgan.bash
+DOCS      := $(BUILD)/dcgan.1 $(BUILD)/dcgan.bash $(BUILD)/dcgan.zsh $(BUILD)/dcgan.fish
 
 .PHONY: all lib tests check check-all install uninstall clean distclean help format lint fuzz fuzzers soak ptx-soak \
         FORCE
@@ -145,6 +147,14 @@ $(BUILD)/models.c: $(MODELS) scripts/embed-models
 $(BUILD)/models.o: $(BUILD)/models.c $(BUILD)/flags
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
+# Style and script of report.html as text inside the program.
+PAGE := $(wildcard host/report/page.*)
+$(BUILD)/page.c: $(PAGE) scripts/embed-text
+	@mkdir -p $(@D)
+	$(Q)sh scripts/embed-text $(PAGE) > $@.tmp && mv $@.tmp $@
+$(BUILD)/page.o: $(BUILD)/page.c $(BUILD)/flags
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
 # Files that are written anew only when their text changes, so that only then what depends on them is built again.
 update = @mkdir -p $(BUILD) && printf '%s\n' $(1) > $@.tmp && \
 	if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
@@ -167,8 +177,8 @@ $(BUILD)/dcgan.1: man/dcgan.1.in $(PROGRAM)
 	$(Q)$(RUN) --help-man > $@.tmp
 	$(Q)sed -e 's/@VERSION@/$(VERSION)/' -e '/^@TABLES@/{r $@.tmp' -e 'd}' $< > $@
 	@rm $@.tmp
-$(BUILD)/dcgan.bash: $(PROGRAM)
-	$(Q)$(RUN) --completion-bash > $@
+$(BUILD)/dcgan.bash $(BUILD)/dcgan.zsh $(BUILD)/dcgan.fish: $(BUILD)/dcgan.%: $(PROGRAM)
+	$(Q)$(RUN) --completion-$* > $@
 
 $(BUILD)/tests/%: %.c $(REFERENCE) $(LIB) $(CUDA_LIB) $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -225,11 +235,14 @@ install: $(filter all check check-all tests,$(MAKECMDGOALS)) ## install what mak
 	    [ -e "$$f" ] || { echo "There is no $$f to install yet: run make first, then make install" >&2; exit 1; }; \
 	done
 	install -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(mandir)/man1' '$(DESTDIR)$(datadir)/dcgan/models' \
-	    '$(DESTDIR)$(compdir)' '$(DESTDIR)$(libdir)/pkgconfig' '$(DESTDIR)$(incdir)'
+	    '$(DESTDIR)$(compdir)' '$(DESTDIR)$(zshdir)' '$(DESTDIR)$(fishdir)' '$(DESTDIR)$(libdir)/pkgconfig' \
+	    '$(DESTDIR)$(incdir)'
 	install -m 755 $(PROGRAM) '$(DESTDIR)$(bindir)/dcgan'
 	install -m 644 $(BUILD)/dcgan.1 '$(DESTDIR)$(mandir)/man1/dcgan.1'
 	install -m 644 $(MODELS) '$(DESTDIR)$(datadir)/dcgan/models'
 	install -m 644 $(BUILD)/dcgan.bash '$(DESTDIR)$(compdir)/dcgan'
+	install -m 644 $(BUILD)/dcgan.zsh '$(DESTDIR)$(zshdir)/_dcgan'
+	install -m 644 $(BUILD)/dcgan.fish '$(DESTDIR)$(fishdir)/dcgan.fish'
 	install -m 644 include/dcgan.h '$(DESTDIR)$(incdir)/dcgan.h'
 	install -m 644 $(BUILD)/libdcgan.a $(BUILD)/$(SONAME) '$(DESTDIR)$(libdir)'
 	ln -sf $(SONAME) '$(DESTDIR)$(libdir)/libdcgan.so'
@@ -238,7 +251,7 @@ install: $(filter all check check-all tests,$(MAKECMDGOALS)) ## install what mak
 
 uninstall: ## remove what install put there
 	rm -f '$(DESTDIR)$(bindir)/dcgan' '$(DESTDIR)$(mandir)/man1/dcgan.1' '$(DESTDIR)$(compdir)/dcgan' \
-	    '$(DESTDIR)$(incdir)/dcgan.h' \
+	    '$(DESTDIR)$(zshdir)/_dcgan' '$(DESTDIR)$(fishdir)/dcgan.fish' '$(DESTDIR)$(incdir)/dcgan.h' \
 	    $(foreach f,libdcgan.a libdcgan.so $(SONAME) pkgconfig/dcgan.pc,'$(DESTDIR)$(libdir)/$(f)')
 	rm -rf '$(DESTDIR)$(datadir)/dcgan'
 

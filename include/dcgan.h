@@ -91,7 +91,7 @@ DCGAN_API dcgan_info dcgan_info_of(const dcgan_job *job);
  * seeds. Also of a job that trains. */
 DCGAN_API dcgan_error dcgan_sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels);
 
-/* A picture of 1 (grey) or 3 (RGB) channels as a PNG file, which is written whole or not at all. */
+/* A picture of 1 (grey), 3 (RGB) or 4 (RGB and alpha) channels as a PNG file, which is written whole or not at all. */
 DCGAN_API dcgan_error dcgan_write_png(const char *path, const uint8_t *pixels, int width, int height, int channels);
 
 /* ---- Training ---- */

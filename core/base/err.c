@@ -53,14 +53,13 @@ static const char *setting_prefix = "";
 
 void dg_set_setting_prefix(const char *prefix) { setting_prefix = prefix; }
 
-/* format with the settings in it as their user knows them */
-static const char *with_settings(char out[DG_MESSAGE_BYTES], const char *format)
+char *dg_named_settings(char *out, unsigned long size, const char *text)
 {
     size_t n = 0;
     bool within = false;
-    for (const char *s = format; *s && n + sizeof "--" < DG_MESSAGE_BYTES; s++) {
+    for (const char *s = text; *s && n + sizeof "--" < size; s++) {
         const bool begins = *s == '{' && s[1] >= 'a' && s[1] <= 'z', ends = *s == '}' && within;
-        if (begins) n += (size_t)snprintf(out + n, DG_MESSAGE_BYTES - n, "%s", setting_prefix);
+        if (begins) n += (size_t)snprintf(out + n, size - n, "%s", setting_prefix);
         else if (!ends) out[n++] = *s;
         within = begins || (within && !ends);
     }
@@ -71,7 +70,7 @@ static const char *with_settings(char out[DG_MESSAGE_BYTES], const char *format)
 static void store(const char *format, va_list ap, const char *rest)
 {
     char raw[DG_MESSAGE_BYTES], named[DG_MESSAGE_BYTES];
-    int n = vsnprintf(raw, sizeof raw, with_settings(named, format), ap);
+    int n = vsnprintf(raw, sizeof raw, dg_named_settings(named, sizeof named, format), ap);
     if (n < 0) n = 0;
     if ((size_t)n >= sizeof raw) n = (int)sizeof raw - 1;
     snprintf(raw + n, sizeof raw - (size_t)n, "%s%s", *rest ? ": " : "", rest);
@@ -114,7 +113,7 @@ void dg_warn(const char *format, ...)
     if (!on_warning) return;
     va_list ap;
     va_start(ap, format);
-    vsnprintf(raw, sizeof raw, with_settings(named, format), ap);
+    vsnprintf(raw, sizeof raw, dg_named_settings(named, sizeof named, format), ap);
     va_end(ap);
     on_warning(warning_context, dg_printable(text, sizeof text, raw));
 }

@@ -12,13 +12,14 @@
 
 typedef enum {
     DG_OK = 0,
-    DG_FAILED = 1,  /* ran, but the result is not what was asked for */
-    DG_USAGE = 2,   /* command line, configuration or model file */
-    DG_DATA = 3,    /* pictures */
-    DG_IO = 4,      /* reading or writing a file */
-    DG_DEVICE = 5,  /* device, memory or threads */
-    DG_NUMBERS = 6, /* NaN or Inf while training */
-    DG_LOCKED = 7   /* run directory in use */
+    DG_FAILED = 1,   /* ran, but the result is not what was asked for */
+    DG_USAGE = 2,    /* command line, configuration or model file */
+    DG_DATA = 3,     /* pictures */
+    DG_IO = 4,       /* reading or writing a file */
+    DG_DEVICE = 5,   /* device, memory or threads */
+    DG_NUMBERS = 6,  /* NaN or Inf while training */
+    DG_LOCKED = 7,   /* run directory in use */
+    DG_COLLAPSED = 8 /* {stop-on-collapse} */
 } dg_err;
 
 /* Room for a message with its final NUL; what is longer is cut. */
@@ -26,6 +27,9 @@ enum { DG_MESSAGE_BYTES = 4096 };
 
 /* Store the message for this thread (control characters made visible) and return code. */
 dg_err dg_fail(dg_err code, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
+
+/* text with its {batch} in out (size bytes with the final NUL) as their user knows them. Returns out. */
+char *dg_named_settings(char *out, unsigned long size, const char *text);
 
 /* What stands before the names of settings: "", unless the program says "--". static text. */
 void dg_set_setting_prefix(const char *prefix);

@@ -25,7 +25,9 @@ enum {
     DG_STREAM_SYNTH = 6,   /* drawn pictures, step = picture */
     DG_STREAM_DROPOUT = 7, /* one word a value of step `step`: layer << 40 | step */
     DG_STREAM_SPLIT = 8,   /* which pictures of a class are for testing, step = class */
-    DG_STREAM_JUDGE = 9    /* order of the pictures that are judged, step = 0 real ones, 1 others */
+    /* order of the pictures that are judged, step = 0 real ones, 1 others; from step 16 on, seed 0: what is drawn once
+     * for all judgements */
+    DG_STREAM_JUDGE = 9
 };
 
 static inline DG_HD uint64_t dg_subsequence(int stream, uint64_t step) { return (uint64_t)stream << 56 | step; }

@@ -135,11 +135,11 @@ typedef struct {
 
 /* What may be fused, --fuse: X(name, help). Everything is the rule; a fault is found by leaving one of these out: convs
  * and update compute what their ops do, overlap and branches change only when a kernel begins. */
-#define DG_FUSIONS(X)                                                                                             \
-    X(convs, "what is around a convolution: norm, activation, noise, pictures, D's loss, and their gradients")    \
-    X(update, "all weight gradients of a network and Adam")                                                       \
-    X(overlap, "nothing, but fused kernels begin before the one in front has ended (sm_90 and newer); same bits") \
-    X(branches, "nothing, but kernels that need nothing of each other run side by side; same bits")
+#define DG_FUSIONS(X)                                                                                           \
+    X(convs, "what is around a convolution: norm, activation, noise, pictures, D's loss, and their gradients")  \
+    X(update, "all weight gradients of a network and Adam")                                                     \
+    X(overlap, "a fused kernel may begin before the one in front of it has ended (sm_90 and newer); same bits") \
+    X(branches, "kernels that do not need each other run side by side; same bits")
 enum {
 #define X(name, help) DG_FUSE_##name##_bit,
     DG_FUSIONS(X)

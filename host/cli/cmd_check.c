@@ -46,6 +46,7 @@ static dg_err get_pictures(const dg_options *o, const dg_model *m, pictures *p)
                                   .size = m->size,
                                   .channels = m->channels,
                                   .fit = o->fit,
+                                  .resize = (dg_resize)o->filter,
                                   .decode = {.alpha = o->alpha, .exif = o->exif},
                                   .threads = o->threads,
                                   .strict = o->strict,

@@ -83,7 +83,7 @@ static dg_err add_folder(job *j, const char *path)
 static dg_err add_file(job *j, const char *path)
 {
     const dg_options *o = j->o;
-    const dg_decode_options decode = {.alpha = o->alpha, .exif = o->exif};
+    const dg_decode_options decode = {.alpha = o->alpha, .exif = o->exif, .keep_alpha = j->l->model.channels == 4};
     void *data;
     size_t bytes;
     dg_image im, fitted;
@@ -93,7 +93,7 @@ static dg_err add_file(job *j, const char *path)
     free(data);
     if (e) return e;
     if (j->l->model.channels == 1) dg_image_grey(&im);
-    e = dg_context(dg_image_fit(&im, j->l->model.size, o->fit, &fitted), "%s", path);
+    e = dg_context(dg_image_fit(&im, j->l->model.size, o->fit, (dg_resize)o->filter, &fitted), "%s", path);
     dg_image_free(&im);
     if (e) return e;
     e = add_picture(j, "", path, NULL, fitted.pixels);

@@ -11,7 +11,7 @@
 #include "host/net/generator.h"
 #include "host/net/recipes.h"
 
-enum { COUNT = 5000, MEASURES = 16 };
+enum { COUNT = 5000, MEASURES = 24 };
 
 typedef struct {
     dg_options o;
@@ -53,9 +53,12 @@ static dg_err open_all(job *j)
                                                                             : j->named    ? j->named
                                                                             : j->labeller ? &j->labeller->model
                                                                                           : NULL;
-    if (o->two_sample && !own && !j->named)
+    if (!of || (o->two_sample && !own && !j->named))
         return dg_fail(DG_USAGE,
-                       "%s: is a folder, so that --two-sample has no discriminator: name a GAN's model by --model",
+                       o->two_sample
+                           ? "%s: is a folder, so that --two-sample has no discriminator: name a GAN's model by --model"
+                           : "%s: is a folder, which does not say of which size pictures are judged: name a model of "
+                             "that size by --model",
                        o->operand[0]);
     if (own && j->named && (own->size != j->named->size || own->channels != j->named->channels))
         return dg_fail(DG_USAGE, "--model %s: is for %d x %d x %d, and %s makes pictures of %d x %d x %d", o->model,
@@ -68,6 +71,8 @@ static dg_err open_all(job *j)
     j->jury.backend = j->backend;
     j->jury.labeller = j->labeller;
     j->jury.seed = o->seed;
+    j->jury.threads = o->threads;
+    if ((e = dg_random_net_open(&d, of->size, of->channels, &j->jury.random_net)) != DG_OK) return e;
     const dg_checkpoint_info *trained = j->generator ? &j->generator->info : j->labeller ? &j->labeller->info : NULL;
     return trained ? dg_prepare_as_trained(o, trained->config) : DG_OK;
 }
@@ -140,6 +145,11 @@ static dg_err measure(job *j)
     if (j->labeller && !(j->class = malloc((size_t)j->labeller->classes * sizeof *j->class)))
         e = dg_fail(DG_DEVICE, "out of memory for %d classes", j->labeller->classes);
     if (j->class) e = dg_judge_classes(&j->jury, &j->real, &j->other, j->class);
+    dg_progress_count(j->jury.progress, "comparing sets of pictures", 1, 3);
+    if (!e) e = dg_judged_beside(&j->jury, &j->real, &j->floor, &j->floor);
+    dg_progress_count(j->jury.progress, "comparing sets of pictures", 2, 3);
+    if (!e) e = dg_judged_beside(&j->jury, &j->real, &j->floor, &j->other);
+    dg_progress_count(j->jury.progress, "comparing sets of pictures", 3, 3);
     for (int i = 0; dg_measures[i].name && !e; i++) {
         if (!dg_measurable(&dg_measures[i], &j->jury)) continue;
         e = dg_measure_take(&dg_measures[i], &j->jury, &j->real, &j->other, &j->value[i]);
@@ -182,7 +192,7 @@ static void print_text(const job *j)
         if (!dg_measurable(m, &j->jury)) continue;
         put_number(value, sizeof value, m, &j->value[i]);
         put_number(least, sizeof least, m, &j->least[i]);
-        dg_say("%-36s %20s %20s  %s", m->label, value, least, m->higher ? "higher" : "lower");
+        dg_say("%-36s %20s %20s  %s", m->label, value, least, dg_measure_best(m));
     }
 }
 
@@ -210,7 +220,7 @@ static void print_json(const job *j)
     for (int i = 0, n = 0; dg_measures[i].name; i++) {
         if (!dg_measurable(&dg_measures[i], &j->jury)) continue;
         printf("%s\n  {\"name\": \"%s\", \"better\": \"%s\"", n++ ? "," : "", dg_measures[i].name,
-               dg_measures[i].higher ? "higher" : "lower");
+               dg_measure_best(&dg_measures[i]));
         print_measured("judged", &j->value[i]);
         print_measured("real", &j->least[i]);
         printf("}");
@@ -227,6 +237,7 @@ static void take_down(job *j)
     dg_dataset_free(&j->folder);
     dg_generator_close(j->generator);
     dg_labeller_close(j->labeller);
+    dg_random_net_close(j->jury.random_net);
     if (j->backend) j->backend->close(j->backend);
     free(j->named);
     free(j->made);

@@ -4,14 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "host/cli/commands.h"
 #include "host/net/generator.h"
 #include "host/data/made.h"
 #include "host/figure/pictures.h"
+#include "host/files/safetensors.h"
 #include "host/run/progress.h"
 
 enum { GRID_MOST = 1024, PATH_SIZE = 4400 };
+#define Z_FORMAT "dcgan-z-1"
 
 typedef struct {
     const dg_options *o;
@@ -70,6 +73,42 @@ static dg_err make_pictures(const job *j)
     return e;
 }
 
+/* A file that stands there is replaced only if it is such a one. */
+static dg_err may_replace_z(const char *path)
+{
+    struct stat s;
+    if (lstat(path, &s)) return DG_OK;
+    dg_st *st = NULL;
+    const dg_err e = dg_st_read(path, DG_ST_CHECKED, &st);
+    const char *format = e ? NULL : dg_st_get(st, "format");
+    const bool same = format && !strcmp(format, Z_FORMAT);
+    dg_st_free(st);
+    return same ? DG_OK : dg_fail(DG_USAGE, "--write-z %s: is already there and holds no z; give another name", path);
+}
+
+/* What the pictures are made of, for PyTorch and ONNX: tensor z, (n, latent, 1, 1). */
+static dg_err write_z(const job *j, const char *path)
+{
+    const size_t each = (size_t)j->g->inputs, n = (size_t)j->o->count;
+    float *z = malloc(n * each * sizeof *z);
+    if (!z) return dg_fail(DG_DEVICE, "--write-z %s: out of memory", path);
+    for (int i = 0; i < j->o->count; i += DG_GENERATOR_CHUNK)
+        dg_generator_inputs(j->g, z + (size_t)i * each, j->o->seed_first + (uint64_t)i,
+                            j->o->count - i < DG_GENERATOR_CHUNK ? j->o->count - i : DG_GENERATOR_CHUNK);
+    char seeds[64];
+    snprintf(seeds, sizeof seeds, "%" PRIu64 "-%" PRIu64, j->o->seed_first, j->o->seed_last);
+    const dg_st_tensor t = {.name = "z",
+                            .type = DG_F32,
+                            .rank = 4,
+                            .dim = {(int64_t)n, (int64_t)each, 1, 1},
+                            .data = z,
+                            .bytes = n * each * sizeof *z};
+    const dg_st_meta meta[] = {{"format", Z_FORMAT}, {"version", dg_version}, {"seeds", seeds}};
+    const dg_err e = dg_st_write(path, &t, 1, meta, 3, true);
+    free(z);
+    return e;
+}
+
 static dg_err make_grid(const job *j)
 {
     int cols = (int)ceil(sqrt(j->in_grid)), rows = (j->in_grid + cols - 1) / cols;
@@ -77,10 +116,11 @@ static dg_err make_grid(const job *j)
     dg_image im;
     dg_err e = dg_sheet(j->grid, j->in_grid, j->g->model.size, j->g->model.channels, rows, cols, &im);
     if (e) return e;
+    e = dg_enlarge(&im, dg_scale_of(j->o->scale, im.W, im.H));
     snprintf(path, sizeof path, "%s/grid.png", j->dir);
     snprintf(seeds, sizeof seeds, "%" PRIu64 "-%" PRIu64, j->o->seed_first,
              j->o->seed_first + (uint64_t)j->in_grid - 1);
-    e = write_png(j, path, &im, "Pictures", seeds);
+    if (!e) e = write_png(j, path, &im, "Pictures", seeds);
     dg_image_free(&im);
     return e;
 }
@@ -91,6 +131,7 @@ static void report(const job *j)
         dg_say("%s/seed-%04" PRIu64 ".png to seed-%04" PRIu64 ".png, %s/grid.png", j->dir, j->o->seed_first,
                j->o->seed_last, j->dir);
     else dg_say("%s/seed-%04" PRIu64 ".png", j->dir, j->o->seed_first);
+    if (j->o->write_z) dg_say("%s", j->o->write_z);
 }
 
 int dg_cmd_generate(const dg_options *o)
@@ -99,6 +140,7 @@ int dg_cmd_generate(const dg_options *o)
     static const char *const names[] = {"seed-*.png", "grid.png", NULL};
     const dg_device d = dg_options_device(o);
     dg_err e = dg_generator_open(&d, o->operand[0], &j.g);
+    if (!e && o->write_z) e = may_replace_z(o->write_z);
     if (!e) e = dg_results_directory(o, "generated", j.dir, sizeof j.dir);
     if (!e) e = dg_only_ours(j.dir, names, "Software", "dcgan ");
     if (!e) {
@@ -113,6 +155,7 @@ int dg_cmd_generate(const dg_options *o)
         dg_progress_close(j.progress);
     }
     if (!e && j.in_grid) e = make_grid(&j);
+    if (!e && o->write_z) e = write_z(&j, o->write_z);
     if (!e) report(&j);
     free(j.grid);
     dg_generator_close(j.g);

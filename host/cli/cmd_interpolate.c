@@ -1,5 +1,6 @@
 /* `dcgan interpolate`: from picture to picture along great circles of the latent space. strip.png has a row for
- * each pair of neighbours; walk.gif goes once round, back to the first picture, and repeats. */
+ * each pair of neighbours; walk.gif goes once round, back to the first picture, and repeats. Several walks, of seeds
+ * that follow each other, are side by side in it. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,10 +19,10 @@ typedef struct {
     const dg_options *o;
     dg_generator *g;
     char dir[4096];
-    int seeds, frames; /* frames from one picture to the next */
+    int walks, seeds, frames; /* seeds of each; frames from one picture to the next */
     size_t picture;
-    float *z;        /* (seeds, latent) */
-    uint8_t *pixels; /* (seeds * frames, size, size, channels), the way round */
+    float *z;        /* (walks * seeds, latent) */
+    uint8_t *pixels; /* (walks, seeds * frames, size, size, channels), the way round */
     dg_progress *progress;
 } job;
 
@@ -45,7 +46,7 @@ static void slerp(float *out, const float *a, const float *b, double t, int n)
 
 static dg_err make_frames(job *j)
 {
-    int latent = j->g->inputs, all = j->seeds * j->frames;
+    int latent = j->g->inputs, all = j->walks * j->seeds * j->frames;
     size_t width = (size_t)latent;
     float *z = malloc(DG_GENERATOR_CHUNK * width * sizeof *z);
     if (!z) return dg_fail(DG_DEVICE, "out of memory");
@@ -53,7 +54,7 @@ static dg_err make_frames(job *j)
     for (int first = 0; !e && first < all; first += DG_GENERATOR_CHUNK) {
         int here = all - first < DG_GENERATOR_CHUNK ? all - first : DG_GENERATOR_CHUNK;
         for (int i = 0; i < here; i++) {
-            int from = (first + i) / j->frames, to = (from + 1) % j->seeds;
+            int from = (first + i) / j->frames, walk = from / j->seeds, to = walk * j->seeds + (from + 1) % j->seeds;
             double t = (double)((first + i) % j->frames) / j->frames;
             slerp(z + (size_t)i * width, j->z + (size_t)from * width, j->z + (size_t)to * width, t, latent);
         }
@@ -67,22 +68,26 @@ static dg_err make_frames(job *j)
 static dg_err write_strip(const job *j)
 {
     const dg_model *m = &j->g->model;
-    int columns = j->frames + 1 < STRIP_COLUMNS ? j->frames + 1 : STRIP_COLUMNS, rows = j->seeds - 1;
+    int columns = j->frames + 1 < STRIP_COLUMNS ? j->frames + 1 : STRIP_COLUMNS, legs = j->seeds - 1,
+        rows = j->walks * legs;
     uint8_t *chosen = malloc((size_t)rows * (size_t)columns * j->picture);
     if (!chosen) return dg_fail(DG_DEVICE, "out of memory");
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < columns; c++) {
-            int frame = r * j->frames + c * j->frames / (columns - 1); /* last column: the next row's first frame */
+            /* last column: the next row's first frame */
+            int frame = (r / legs * j->seeds + r % legs) * j->frames + c * j->frames / (columns - 1);
             memcpy(chosen + (size_t)(r * columns + c) * j->picture, j->pixels + (size_t)frame * j->picture, j->picture);
         }
     dg_image im;
     dg_err e = dg_sheet(chosen, rows * columns, m->size, m->channels, rows, columns, &im);
     free(chosen);
+    if (!e) e = dg_enlarge(&im, dg_scale_of(j->o->scale, im.W, im.H));
     if (e) return e;
     char path[PATH_SIZE], checkpoint[4096], seeds[48], run_seed[24];
     dg_printable(checkpoint, sizeof checkpoint, j->o->operand[0]);
     snprintf(path, sizeof path, "%s/strip.png", j->dir);
-    snprintf(seeds, sizeof seeds, "%" PRIu64 "-%" PRIu64, j->o->seed_first, j->o->seed_last);
+    snprintf(seeds, sizeof seeds, "%" PRIu64 "-%" PRIu64, j->o->seed_first,
+             j->o->seed_first + (uint64_t)(j->walks * j->seeds) - 1);
     snprintf(run_seed, sizeof run_seed, "%" PRIu64, j->g->info.seed);
     const dg_text text[] = {{"Software", dg_version},
                             {"Checkpoint", checkpoint},
@@ -94,19 +99,44 @@ static dg_err write_strip(const job *j)
     return e;
 }
 
-static dg_err write_gif(const job *j)
+/* Frame f of the GIF: that of each walk, in a grid where there are several; three channels. */
+static dg_err make_frame(const job *j, int f, uint8_t *cells, dg_image *out)
 {
     const dg_model *m = &j->g->model;
-    int all = j->seeds * j->frames;
-    size_t dots = (size_t)all * (size_t)m->size * (size_t)m->size;
+    const int each = j->seeds * j->frames, cols = (int)ceil(sqrt(j->walks)), rows = (j->walks + cols - 1) / cols;
+    for (int w = 0; w < j->walks; w++) {
+        const uint8_t *from = j->pixels + (size_t)(w * each + f) * j->picture;
+        uint8_t *to = cells + (size_t)w * (size_t)m->size * (size_t)m->size * 3;
+        for (size_t i = 0; i < (size_t)m->size * (size_t)m->size; i++)
+            for (int k = 0; k < 3; k++) *to++ = dg_opaque_value(from + i * (size_t)m->channels, m->channels, k);
+    }
+    if (j->walks > 1) return dg_sheet(cells, j->walks, m->size, 3, rows, cols, out);
+    *out = (dg_image){m->size, m->size, 3, malloc((size_t)m->size * (size_t)m->size * 3)};
+    if (!out->pixels) return dg_fail(DG_DEVICE, "out of memory");
+    memcpy(out->pixels, cells, (size_t)m->size * (size_t)m->size * 3);
+    return DG_OK;
+}
+
+static dg_err write_gif(const job *j)
+{
+    const int all = j->seeds * j->frames;
     char path[PATH_SIZE];
+    uint8_t *frames = NULL, *cells = malloc((size_t)j->walks * (size_t)j->g->model.size * (size_t)j->g->model.size * 3);
+    dg_image im = {0};
+    size_t bytes = 0;
+    dg_err e = cells ? DG_OK : dg_fail(DG_DEVICE, "out of memory");
+    for (int f = 0; f < all && !e; f++) {
+        dg_image_free(&im);
+        e = make_frame(j, f, cells, &im);
+        bytes = (size_t)im.W * (size_t)im.H * 3;
+        if (!e && !frames && !(frames = malloc((size_t)all * bytes))) e = dg_fail(DG_DEVICE, "out of memory");
+        if (!e) memcpy(frames + (size_t)f * bytes, im.pixels, bytes);
+    }
     snprintf(path, sizeof path, "%s/walk.gif", j->dir);
-    if (m->channels == 3) return dg_gif_write(path, j->pixels, all, m->size, m->size, FRAME_MS);
-    uint8_t *rgb = malloc(3 * dots);
-    if (!rgb) return dg_fail(DG_DEVICE, "out of memory");
-    for (size_t i = 0; i < 3 * dots; i++) rgb[i] = j->pixels[i / 3];
-    dg_err e = dg_gif_write(path, rgb, all, m->size, m->size, FRAME_MS);
-    free(rgb);
+    if (!e) e = dg_gif_write(path, frames, all, im.W, im.H, dg_scale_of(j->o->scale, im.W, im.H), FRAME_MS);
+    dg_image_free(&im);
+    free(frames);
+    free(cells);
     return e;
 }
 
@@ -115,16 +145,17 @@ static dg_err prepare(job *j)
     j->seeds = (int)(j->o->seed_last - j->o->seed_first + 1);
     j->frames = j->o->steps_between;
     j->picture = (size_t)j->g->model.size * (size_t)j->g->model.size * (size_t)j->g->model.channels;
-    size_t all = (size_t)j->seeds * (size_t)j->frames;
+    j->walks = j->o->walks;
+    const size_t pictures = (size_t)j->walks * (size_t)j->seeds, all = pictures * (size_t)j->frames;
     if (all > gif_most / j->picture)
         return dg_fail(DG_USAGE,
-                       "%zu frames of %dx%d are too much for one GIF; use fewer --seeds or --frames (at most "
-                       "%zu frames)",
+                       "%zu frames of %dx%d are too much for one GIF; use fewer --seeds, --frames or --walks "
+                       "(at most %zu frames)",
                        all, j->g->model.size, j->g->model.size, gif_most / j->picture);
-    j->z = malloc((size_t)j->seeds * (size_t)j->g->inputs * sizeof *j->z);
+    j->z = malloc(pictures * (size_t)j->g->inputs * sizeof *j->z);
     j->pixels = malloc(all * j->picture);
     if (!j->z || !j->pixels) return dg_fail(DG_DEVICE, "out of memory");
-    dg_generator_inputs(j->g, j->z, j->o->seed_first, j->seeds);
+    dg_generator_inputs(j->g, j->z, j->o->seed_first, (int)pictures);
     return dg_results_directory(j->o, "interpolated", j->dir, sizeof j->dir);
 }
 

@@ -6,17 +6,19 @@
 
 #include "core/plan/branches.h"
 #include "host/cli/commands.h"
+#include "host/cli/train/dry_run.h"
 #include "host/files/json_text.h"
 #include "core/tune/machine.h"
 #include "core/tune/planner.h"
 #include "core/base/shell.h"
 #include "host/data/dataset.h"
-#include "host/data/whiten.h"
+#include "host/data/whiten/whiten.h"
 #include "host/measure/batch_search.h"
 #include "host/net/build.h"
 #include "host/net/classifier.h"
 #include "host/net/recipes.h"
 #include "host/run/fit.h"
+#include "host/options/length.h"
 
 static void print_json_launch(const dg_plan *p, int i)
 {
@@ -101,41 +103,37 @@ static dg_err print_all(const sheet *s, bool json)
     return DG_OK;
 }
 
-/* How many pictures the run would have: only reading them tells which are good. */
-static dg_err count_pictures(const dg_options *o, const dg_model *model, bool labelled, int *rows, int *tested,
-                             int *decoded)
+/* The pictures that the run would have: only reading them tells which are good. */
+static dg_err read_pictures(const dg_options *o, const dg_model *model, bool labelled, dg_dataset *out)
 {
     dg_dataset_options d = {.dir = o->data,
                             .size = model->size,
                             .channels = model->channels,
                             .fit = o->fit,
+                            .resize = (dg_resize)o->filter,
                             .decode = {.alpha = o->alpha, .exif = o->exif},
                             .threads = o->threads,
                             .strict = o->strict,
-                            .least = o->batch,
+                            .least = dg_least_pictures(o),
                             .limit = o->limit,
                             .labelled = labelled,
                             .test = o->test,
                             .seed = o->seed};
-    dg_dataset set = {0};
-    dg_err e = dg_dataset_load(&d, &set);
-    if (e) return e;
-    if (labelled) e = dg_dataset_check_classes(&set, o->data, model->name, dg_classifier_classes(model));
-    *rows = set.train;
-    *decoded = set.count;
-    *tested = set.count - set.train + set.aside;
-    dg_dataset_free(&set);
+    dg_err e = dg_dataset_load(&d, out);
+    if (e || !labelled) return e;
+    e = dg_dataset_check_classes(out, o->data, model->name, dg_classifier_classes(model));
+    if (e) dg_dataset_free(out);
     return e;
 }
 
 static void print_run(const dg_options *o, int rows, int tests)
 {
-    int short_batch = o->drop_last ? 0 : rows % o->batch;
-    long steps = rows / o->batch + (short_batch > 0);
+    const int short_batch = o->drop_last ? 0 : rows % o->batch;
     char last[64] = "", aside[64] = "";
     if (tests) snprintf(aside, sizeof aside, " (the training part; %d are for testing)", tests);
     if (short_batch) snprintf(last, sizeof last, ", the last one of %d pictures", short_batch);
-    dg_say("run %s: %d pictures%s, %d epochs of %ld steps%s", o->out, rows, aside, o->epochs, steps, last);
+    dg_say("run %s: %d pictures%s, %d epochs of %d steps%s", o->out, rows, aside, o->epochs, dg_steps_of_epoch(o, rows),
+           last);
     printf("\n");
 }
 
@@ -144,49 +142,81 @@ static void print_part(const char *name, double bytes)
     if (bytes > 0) printf("  %-22s %9.3f\n", name, bytes / 1e6);
 }
 
+/* Bytes of a whole run on the host's side and the device's. */
+typedef struct {
+    double decoded, records, matrix, finding, all;
+} run_memory;
+
 /* The pictures as decoded stay beside the copy that training reads; where they have labels or are whitened, so do the
  * records that are copied. What finds the whitening is freed before the rest is there. */
-static void print_host_memory(const dg_job *job, bool labels, int pictures)
+static run_memory memory_of(const dg_job *job, bool labels, int pictures)
 {
     const dg_model *m = &job->model;
-    const double decoded = (double)pictures * m->size * m->size * m->channels;
-    const double records = labels ? (double)pictures * (double)dg_job_record_bytes(job) : 0;
     const bool whitened = m->input == DG_INPUT_ZCA;
-    const double matrix = whitened ? dg_whitening_bytes(m->size, m->channels) : 0;
-    const double finding = whitened ? dg_whitening_bytes_to_find(m->size, m->channels) : 0;
-    double all = (double)job->arena.bytes + decoded + records + matrix;
+    run_memory r = {.decoded = (double)pictures * m->size * m->size * m->channels,
+                    .records = labels ? (double)pictures * (double)dg_job_record_bytes(job) : 0,
+                    .matrix = whitened ? dg_whitening_bytes(m->size, m->channels) : 0,
+                    .finding = whitened ? dg_whitening_bytes_to_find(m->size, m->channels) : 0};
+    r.all = (double)job->arena.bytes + r.decoded + r.records + r.matrix;
     for (int i = 0; i < job->arena.rows; i++)
-        if (job->arena.row[i].kind == DG_OUTSIDE) all += (double)job->arena.row[i].bytes;
-    print_part("pictures as decoded", decoded);
-    print_part("records of them", records);
-    print_part("whitening", matrix);
-    print_part("until that is found", finding);
-    print_part("whole run", decoded + finding > all ? decoded + finding : all);
+        if (job->arena.row[i].kind == DG_OUTSIDE) r.all += (double)job->arena.row[i].bytes;
+    if (r.decoded + r.finding > r.all) r.all = r.decoded + r.finding;
+    return r;
+}
+
+static void print_host_memory(const run_memory *r)
+{
+    print_part("pictures as decoded", r->decoded);
+    print_part("records of them", r->records);
+    print_part("whitening", r->matrix);
+    print_part("until that is found", r->finding);
+    print_part("whole run", r->all);
+}
+
+static dg_err print_job(const dg_job *job, bool json)
+{
+    sheet all = {&job->model, job->backend, &job->arena, {0}};
+    for (int i = 0; i < DG_PLANS; i++) all.plan[i] = &job->plan[i];
+    return print_all(&all, json);
+}
+
+/* --dry-run: as much of a run as there is before its first step. */
+static dg_err dry_run(const dg_options *given, const dg_model *model, dg_backend *b)
+{
+    dg_options o = *given;
+    dg_dataset d = {0};
+    dg_job job;
+    const bool labels = dg_recipe_find(model)->labels;
+    dg_err e = read_pictures(&o, model, labels, &d);
+    if (e) return e;
+    const int tests = d.count - d.train + d.aside;
+    dg_settle_batch(&o, d.train);
+    dg_settle_length(&o, d.train);
+    const dg_job_options g = dg_options_run(&o, o.batch, d.train, tests);
+    e = dg_build_to_fit(&job, model, &g, b, o.device_memory);
+    if (!e) {
+        const run_memory memory = memory_of(&job, labels, d.count);
+        if (o.dry_run == DG_DRY_RUN_OPS) {
+            print_run(&o, d.train, tests);
+            e = print_job(&job, false);
+            print_host_memory(&memory);
+        } else e = dg_dry_run_print(&o, &job, &d, memory.all);
+        dg_job_free(&job);
+    }
+    dg_dataset_free(&d);
+    return e;
 }
 
 static dg_err plan(const dg_options *o, const dg_model *model, dg_backend *b)
 {
+    dg_job job;
     dg_job_options g = dg_options_job(o);
     g.samples = g.tested = 64;
     g.rows = o->batch;
-    int rows, tests = 0, decoded = 0;
-    const dg_recipe *r = dg_recipe_find(model);
-    const bool labels = r && r->labels;
-    if (o->command == DG_CMD_TRAIN) {
-        dg_err e = count_pictures(o, model, labels, &rows, &tests, &decoded);
-        if (e) return e;
-        g = dg_options_run(o, o->batch, rows, tests);
-    }
-    dg_job job;
-    dg_err e = o->command == DG_CMD_TRAIN ? dg_build_to_fit(&job, model, &g, b, o->device_memory)
-                                          : dg_job_build(&job, model, &g, b);
+    dg_err e = dg_job_build(&job, model, &g, b);
     if (e) return e;
-    if (o->command == DG_CMD_TRAIN) print_run(o, g.rows, tests);
-    sheet all = {model, b, &job.arena, {0}};
-    for (int i = 0; i < DG_PLANS; i++) all.plan[i] = &job.plan[i];
-    e = print_all(&all, o->json);
-    if (!e && o->command == DG_CMD_TRAIN) print_host_memory(&job, labels, decoded);
-    else if (!e && !o->json)
+    e = print_job(&job, o->json);
+    if (!e && !o->json)
         dg_say("The data set is counted as one batch here; %s --data DIR --dry-run tells it for a whole run.",
                dg_program());
     dg_job_free(&job);
@@ -290,10 +320,14 @@ int dg_cmd_plan(const dg_options *o)
     if (!model) return (int)dg_fail(DG_DEVICE, "out of memory");
     dg_err e = dg_model_read(o->model, model);
     if (!e) e = o->arch ? open_planner(o, &b) : open_device(o, &b);
-    const bool trains = !e && (o->command == DG_CMD_TRAIN || dg_recipe_find(model));
+    const bool trains = !e && dg_recipe_find(model);
     const dg_recipe *recipe;
-    if (!e && o->largest) e = dg_recipe_for(model, &recipe); /* which says why it cannot be trained */
-    if (!e) e = o->largest ? plan_largest(o, model, b) : trains ? plan(o, model, b) : plan_forward(o, model, b);
+    if (!e && (o->largest || o->dry_run)) e = dg_recipe_for(model, &recipe); /* which says why it cannot be trained */
+    if (!e)
+        e = o->dry_run   ? dry_run(o, model, b)
+            : o->largest ? plan_largest(o, model, b)
+            : trains     ? plan(o, model, b)
+                         : plan_forward(o, model, b);
     if (b) b->close(b);
     free(model);
     return (int)e;

@@ -10,12 +10,16 @@
 #include "host/run/best.h"
 #include "host/run/history.h"
 #include "host/cli/open_async.h"
-#include "host/cli/train_batch.h"
-#include "host/cli/train_whitening.h"
+#include "host/cli/train/resume.h"
+#include "host/cli/train/settle.h"
+#include "host/cli/train/whitening.h"
+#include "host/doctor/diversity.h"
 #include "core/base/shell.h"
+#include "host/data/looks.h"
 #include "host/net/classifier.h"
 #include "host/net/recipes.h"
 #include "host/run/fit.h"
+#include "host/options/length.h"
 #include "host/run/train.h"
 #include "host/run/stop.h"
 
@@ -44,6 +48,18 @@ static dg_err check_classes(const dg_training *r, const dg_model *model)
     return DG_OK;
 }
 
+/* What the pictures are like, and what can be done about it. */
+static dg_err advise(const dg_training *r, const dg_dataset_options *o)
+{
+    dg_looks l;
+    char advice[DG_ADVICE][DG_ADVICE_BYTES], text[2 * DG_ADVICE_BYTES];
+    const dg_err e = dg_looks_at(&r->data, o->threads, &l);
+    const int n = e ? 0 : dg_looks_advice(&l, &r->data, o, advice);
+    for (int i = 0; i < n; i++) dg_progress_note(r->progress, "%s", dg_named_settings(text, sizeof text, advice[i]));
+    dg_looks_free(&l);
+    return e;
+}
+
 static dg_err load_data(dg_training *r, const dg_model *model, const dg_recipe *recipe, dg_opening *opening)
 {
     const dg_options *o = r->o;
@@ -53,9 +69,10 @@ static dg_err load_data(dg_training *r, const dg_model *model, const dg_recipe *
                             .size = model->size,
                             .channels = model->channels,
                             .fit = o->fit,
+                            .resize = (dg_resize)o->filter,
                             .threads = o->threads,
                             .strict = o->strict,
-                            .least = o->batch ? o->batch : o->from,
+                            .least = dg_least_pictures(o),
                             .limit = o->limit,
                             .labelled = recipe->labels,
                             .test = o->test,
@@ -78,7 +95,8 @@ static dg_err load_data(dg_training *r, const dg_model *model, const dg_recipe *
     if (r->data.skips)
         dg_progress_note(r->progress, "%d files skipped, listed with reasons in %s", r->data.skips, skipped);
     if (*dg_left_out(&r->data, left_out, sizeof left_out)) dg_progress_note(r->progress, "%s left out", left_out);
-    return recipe->labels ? check_classes(r, model) : DG_OK;
+    e = advise(r, &d);
+    return e || !recipe->labels ? e : check_classes(r, model);
 }
 
 /* Both at once. What is wrong with the device comes first, and then a new run's directory is left as it was found. */
@@ -97,7 +115,7 @@ static dg_err build_job(dg_training *r, const dg_model *model, const dg_recipe *
 {
     const dg_options *o = r->o;
     const int count = r->data.train, rest = count % o->batch;
-    r->batches = count / o->batch + (rest && !o->drop_last ? 1 : 0);
+    r->batches = dg_steps_of_epoch(o, count);
     dg_job_options g = dg_options_run(o, o->batch, count, r->data.count - r->data.train);
     r->input = info->input;
     info->input.whitening = NULL;
@@ -116,87 +134,6 @@ static dg_err build_job(dg_training *r, const dg_model *model, const dg_recipe *
     const dg_records records = {r->records ? r->records : r->data.pixels, dg_job_record_bytes(&r->job), count};
     e = dg_loader_open(&r->feed, r->backend, records, o->batch, o->drop_last ? count - rest : count, window, o->seed);
     return e ? e : dg_job_alloc(&r->job, r->feed.data, r->feed.perm);
-}
-
-static const char *precision_of(const dg_training *r) { return dg_precision_name(r->backend->real, r->backend->math); }
-
-/* The checkpoint that the run goes on from becomes its newest; what came after it does not stay among what comes now.
- */
-static dg_err go_back(dg_training *r, const char *path)
-{
-    char moved[64] = "";
-    bool removed;
-    dg_err e = dg_rundir_check(&r->dir, &removed); /* the checkpoint was read by its path */
-    if (!e) e = dg_history_go_back(&r->dir, path, r->read.epoch, moved);
-    if (!e && *moved)
-        dg_progress_note(r->progress,
-                         "what came after epoch %ju has moved to %s/%s, from where it can be resumed as well",
-                         (uintmax_t)r->read.epoch, r->dir.path, moved);
-    return e;
-}
-
-/* Other pictures make another run of this one, which is not to happen by a disk that failed or a folder that moved. */
-static dg_err compare_pictures(const dg_training *r, const dg_checkpoint_info *info)
-{
-    const unsigned long long then = info->data_count;
-    char skipped[4096], list[4096 + 64] = "";
-    /* 0: imported */
-    if (!then || (then == (uint64_t)r->data.train && info->data_fingerprint == r->data.fingerprint)) return DG_OK;
-    if (r->data.skips)
-        snprintf(list, sizeof list, " (skipped files: %d, listed in %s)", r->data.skips,
-                 dg_rundir_file(&r->dir, skipped, "skipped.txt"));
-    if (!r->o->other_pictures)
-        return dg_fail(
-            DG_DATA,
-            "%s: the pictures are not those that this run began with, %llu then and %d now%s; bring them back, or "
-            "go on with these by --other-pictures",
-            r->o->data, then, r->data.train, list);
-    dg_warn("the pictures are not those that this run began with (%llu then, %d now): it goes on, but differs from an "
-            "uninterrupted run",
-            then, r->data.train);
-    return DG_OK;
-}
-
-/* Classes of other names are other classes, even with --other-pictures. */
-static dg_err compare_classes(const dg_training *r, const char *path, const dg_checkpoint_info *info)
-{
-    const dg_dataset *d = &r->data;
-    const char *name = info->classes ? info->classes : "";
-    for (int i = 0; r->job.recipe->labels && i < d->classes; i++) {
-        const size_t n = strcspn(name, "\n");
-        bool same = strlen(d->class_name[i]) == n;
-        for (size_t k = 0; k < n && same; k++) /* as the file has it, a line each */
-            same = name[k] == d->class_name[i][k] || (name[k] == ' ' && d->class_name[i][k] == '\n');
-        if (!same)
-            return dg_fail(DG_DATA, "%s: class %d is %s; in %s it is %.*s", r->o->data, i + 1, d->class_name[i], path,
-                           (int)n, name);
-        name += n + (name[n] != 0);
-    }
-    return DG_OK;
-}
-
-/* Take up the run where its checkpoint left it. */
-static dg_err resume(dg_training *r, const dg_st *st, const char *path, const dg_checkpoint_info *info)
-{
-    const char *precision = precision_of(r);
-    if (strcmp(info->precision, precision))
-        return dg_fail(DG_USAGE, "%s was trained with --precision %s; it cannot go on with %s", path, info->precision,
-                       precision);
-    if (info->seed != r->o->seed)
-        return dg_fail(DG_USAGE, "%s was trained with --seed %llu; it cannot go on with --seed %llu", path,
-                       (unsigned long long)info->seed, (unsigned long long)r->o->seed);
-    dg_err e = compare_pictures(r, info);
-    if (!e) e = compare_classes(r, path, info);
-    if (!e) e = dg_checkpoint_load(st, path, &r->job);
-    if (e) return e;
-    r->first_step = info->step;
-    const bool fits = info->batch < (uint64_t)r->batches; /* always, with the same pictures and batch size */
-    if (!fits)
-        dg_warn("epoch %llu begins anew: %llu of its steps are done, and now it has only %d",
-                (unsigned long long)info->epoch + 1, (unsigned long long)info->batch, r->batches);
-    r->given = r->read = (dg_position){info->step, info->epoch, fits ? info->batch : 0};
-    r->out.saved = (dg_position){info->step, info->epoch, info->batch};
-    return go_back(r, path);
 }
 
 static dg_err open_outputs(dg_training *r)
@@ -219,30 +156,26 @@ static void take_up_means(dg_training *r)
     if (n) r->seconds_before = row[n - 1].seconds;
     for (long i = n - 1; i >= 0 && row[i].epoch == r->read.epoch + 1; i--)
         dg_epoch_add(&r->epoch, r->job.recipe, row[i].value);
+    if (dg_doctor_knows(r->job.recipe) && dg_doctor_take_up(&r->doctor, row, n, r->dir.path))
+        dg_warn("%s", dg_message());
     r->best = dg_best_settle(&r->dir, r->job.recipe, row, n, r->read.step);
     dg_evaluation_cut(&r->dir, r->read.epoch);
 }
 
-/* The checkpoint to go on from, NULL in *st when the run was killed before its first one: then it begins anew. */
-static dg_err find_checkpoint(dg_training *r, char path[4096], dg_st **st, dg_model *model, dg_checkpoint_info *info)
+/* --eval-every: what judges, and columns for what it says. */
+static dg_err open_critic(dg_training *r)
 {
-    if (r->o->resume_from) snprintf(path, 4096, "%s", r->o->resume_from);
-    else dg_rundir_file(&r->dir, path, "checkpoint.safetensors");
-    if (!r->o->resume_from && !dg_rundir_has(&r->dir, "checkpoint.safetensors")) {
-        char older[256], dir[DG_SHELL_ROOM];
-        if (dg_history_newest(&r->dir, older))
-            return dg_fail(
-                DG_IO,
-                "%s: checkpoint.safetensors is not there, but older ones are; go on from the newest of them:  "
-                "%s --resume %s/%s",
-                r->dir.path, dg_program(), dg_shell_path(dir, sizeof dir, r->dir.path), older);
-        if (dg_rundir_has_results(&r->dir)) /* killed before its first checkpoint, or without it by somebody */
-            dg_warn("%s has no checkpoint: it starts at the beginning, over the log and the pictures that are there",
-                    r->dir.path);
-        else dg_progress_note(r->progress, "%s has no checkpoint yet: starting at the beginning", r->dir.path);
-        return dg_model_read(r->o->model, model);
-    }
-    return dg_checkpoint_open(path, st, model, info);
+    const dg_options *o = r->o;
+    char floor[300];
+    if (!o->eval_every) return DG_OK;
+    const dg_device d = dg_options_device(o);
+    dg_err e = dg_log_judge(r->log, &r->dir);
+    if (!e) e = dg_critic_open(&r->critic, &r->job, &r->data, &d, o->seed);
+    if (e) return e;
+    dg_progress_note(r->progress, "%d generated pictures are judged beside %d real ones; other real ones reach %s",
+                     r->critic.jury.count, r->critic.jury.count,
+                     dg_critic_text(r->critic.floor, NULL, floor, sizeof floor));
+    return DG_OK;
 }
 
 static dg_err set_up(dg_training *r)
@@ -256,19 +189,25 @@ static dg_err set_up(dg_training *r)
     dg_err e = dg_rundir_open(o->out, o->resume, &r->dir);
     if (!e && !o->resume) e = dg_save_config(&r->dir, o->resolved);
     if (!e && o->resume) e = dg_history_take_up(&r->dir);
-    if (!e) e = o->resume ? find_checkpoint(r, path, &st, model, &info) : dg_model_read(o->model, model);
+    if (!e) e = o->resume ? dg_train_find(r, path, &st, model, &info) : dg_model_read(o->model, model);
     const dg_recipe *recipe;
     if (!e) e = dg_recipe_for(model, &recipe); /* before pictures are read */
+    if (!e && o->eval_every && !recipe->sample)
+        e = dg_fail(DG_USAGE, "--eval-every %d: judges generated pictures; %s is of a classifier, which --test tests",
+                    o->eval_every, model->name);
     if (!e) e = open_and_load(r, model, recipe);
-    if (!e && !(r->config = dg_config_settled(o->resolved, "precision", precision_of(r))))
+    if (!e && !(r->config = dg_config_settled(o->resolved, "precision",
+                                              dg_precision_name(r->backend->real, r->backend->math))))
         e = dg_fail(DG_DEVICE, "out of memory");
-    if (!e) e = dg_train_batch(r, model);
+    if (!e) e = dg_train_settle(r, model);
     o = r->o;
     if (!e) e = build_job(r, model, recipe, &info);
-    if (!e) e = st ? resume(r, st, path, &info) : dg_job_init(&r->job, o->seed);
+    if (!e) e = st ? dg_train_resume(r, st, path, &info) : dg_job_init(&r->job, o->seed);
     const bool settled = !e && (o->resume || strcmp(r->config, o->resolved)); /* a new run has written the rest */
     if (settled) e = dg_save_config(&r->dir, r->config);
     if (!e) e = dg_log_open(&r->dir, r->job.recipe, r->read.step, &r->log);
+    if (!e && o->tensorboard) e = dg_log_events(r->log, &r->dir, r->read.step);
+    if (!e) e = open_critic(r);
     if (!e) e = dg_ring_reader_open(&r->metrics, &r->job, r->read.step);
     if (!e) e = open_outputs(r);
     if (!e) dg_progress_recipe(r->progress, r->job.recipe);
@@ -279,7 +218,8 @@ static dg_err set_up(dg_training *r)
     if (!e && o->changed) dg_progress_note(r->progress, "with other values than before: %s", o->changed);
     if (!e)
         dg_progress_note(r->progress, "%s, %s on %s: %d epochs of %d steps, batch %d, into %s", model->name,
-                         precision_of(r), r->backend->name, o->epochs, r->batches, o->batch, r->dir.path);
+                         dg_precision_name(r->backend->real, r->backend->math), r->backend->name, o->epochs, r->batches,
+                         o->batch, r->dir.path);
     dg_checkpoint_info_free(&info);
     dg_st_free(st);
     free(model);
@@ -294,6 +234,7 @@ static dg_err take_down(dg_training *r)
     dg_job_free(&r->job);
     dg_loader_close(&r->feed);
     dg_evaluation_free(&r->tested);
+    dg_critic_close(&r->critic);
     free(r->records);
     dg_whitening_free(r->input.whitening);
     if (r->backend) r->backend->close(r->backend);
@@ -327,6 +268,7 @@ static void say_goodbye(const dg_training *r, const dg_recipe *of)
     dg_shell_path(dir, sizeof dir, r->dir.path);
     const bool saved = r->out.saved.step == r->read.step;
     say_finished(r);
+    if (!o->no_report && dg_rundir_has(&r->dir, "report.html")) dg_say("report:    %s/report.html", r->dir.path);
     if (!saved && r->out.saved.step)
         dg_say("saved:     step %ju, in epoch %ju, is the last that could be written: %s/checkpoint.safetensors",
                (uintmax_t)r->out.saved.step, (uintmax_t)r->out.saved.epoch + (r->out.saved.batch > 0), r->dir.path);
@@ -351,12 +293,15 @@ int dg_cmd_train(const dg_options *o)
     r->dir.fd = r->dir.lock = -1;
     r->progress = dg_progress_open(o->quiet);
     dg_catch_signals();
+    if (!o->quiet) dg_stop_says("stopping: no step was under way yet\n");
     dg_err e = set_up(r);
     const bool begun = !e;
     if (begun) {
         r->started = dg_clock();
+        if (!o->quiet) dg_stop_says("finishing the step, then saving; a second signal ends the run at once\n");
         e = dg_train_loop(r);
     }
+    if (!o->quiet) dg_stop_says("writing the last files; a second signal ends the run at once\n");
     char why[DG_MESSAGE_BYTES];
     snprintf(why, sizeof why, "%s", dg_message()); /* before later messages replace it */
     const dg_recipe *of = begun ? r->job.recipe : NULL;

@@ -40,5 +40,7 @@ int dg_cmd_info(const dg_options *o);
 int dg_cmd_export(const dg_options *o);
 int dg_cmd_import(const dg_options *o);
 int dg_cmd_curves(const dg_options *o);
+int dg_cmd_report(const dg_options *o);
+int dg_cmd_doctor(const dg_options *o);
 
 #endif

@@ -5,10 +5,12 @@
 dg_err dg_prepare_as_trained(dg_options *o, const char *config)
 {
     dg_options then = {.command = DG_CMD_TRAIN, .fit = o->fit, .alpha = o->alpha, .exif = o->exif};
+    then.filter = o->filter;
     const dg_err e = dg_config_parse(config, "the checkpoint's config", &then);
-    if (o->fit == DG_FIT_CROP) o->fit = then.fit;
-    if (o->alpha == DG_ALPHA_DROP) o->alpha = then.alpha;
-    if (o->exif) o->exif = then.exif;
+    if (!dg_option_given(o, "fit")) o->fit = then.fit;
+    if (!dg_option_given(o, "resize")) o->filter = then.filter;
+    if (!dg_option_given(o, "alpha")) o->alpha = then.alpha;
+    if (!dg_option_given(o, "orient")) o->exif = then.exif;
     dg_options_free(&then);
     return e;
 }
@@ -19,6 +21,7 @@ dg_dataset_options dg_all_pictures(const dg_options *o, const char *dir, int siz
                                 .size = size,
                                 .channels = channels,
                                 .fit = o->fit,
+                                .resize = (dg_resize)o->filter,
                                 .decode = {.alpha = o->alpha, .exif = o->exif},
                                 .threads = o->threads,
                                 .strict = o->strict,

@@ -1,6 +1,7 @@
 /* What `dcgan data DIR` prints: is this folder fit for training? */
 #include "host/cli/say.h"
 #include "host/data/dataset_internal.h"
+#include "host/data/looks.h"
 #include "host/files/json.h"
 #include "host/files/json_text.h"
 #include "host/options/options.h"
@@ -17,19 +18,13 @@ typedef struct {
 } size_count;
 
 typedef struct {
-    uint64_t hash;
-    int index;
-    int group; /* index of the first picture with the same pixels */
-} print_of;
-
-typedef struct {
     const dg_dataset *d;
     size_count *size;
     int sizes;
     int kind[DG_KINDS];
-    int grey, small;  /* pictures without colour; pictures smaller than the network's */
-    print_of *print;  /* sorted by group, then index */
-    int same, groups; /* pictures that have a twin earlier in order; groups of equal pictures */
+    dg_looks looks;
+    int advices;
+    char advice[DG_ADVICE][DG_ADVICE_BYTES];
     int bad;
 } findings;
 
@@ -46,31 +41,9 @@ static int by_count(const void *a, const void *b)
     return x->count != y->count ? (x->count < y->count) - (x->count > y->count) : by_size(a, b);
 }
 
-static int by_hash(const void *a, const void *b)
-{
-    const print_of *x = a, *y = b;
-    if (x->hash != y->hash) return x->hash < y->hash ? -1 : 1;
-    return (x->index > y->index) - (x->index < y->index);
-}
-
-static int by_group(const void *a, const void *b)
-{
-    const print_of *x = a, *y = b;
-    if (x->group != y->group) return x->group < y->group ? -1 : 1;
-    return (x->index > y->index) - (x->index < y->index);
-}
-
 static size_t picture_bytes(const dg_dataset *d) { return (size_t)d->size * (size_t)d->size * (size_t)d->channels; }
 
 static const uint8_t *picture(const dg_dataset *d, int i) { return d->pixels + (size_t)i * picture_bytes(d); }
-
-static bool colourless(const dg_dataset *d, int i)
-{
-    const uint8_t *p = picture(d, i), *end = p + picture_bytes(d);
-    for (; d->channels == 3 && p < end; p += 3)
-        if (p[0] != p[1] || p[1] != p[2]) return false;
-    return true;
-}
 
 static void count_sizes(findings *f)
 {
@@ -83,38 +56,15 @@ static void count_sizes(findings *f)
     if (f->sizes) qsort(f->size, (size_t)f->sizes, sizeof *f->size, by_count);
 }
 
-/* The same pixels as the network sees them, whatever the files are. The hash only says where to compare. */
-static void find_twins(findings *f)
-{
-    const dg_dataset *d = f->d;
-    for (int i = 0; i < d->count; i++)
-        f->print[i] = (print_of){dg_hash(DG_HASH, picture(d, i), picture_bytes(d)), i, i};
-    if (d->count) qsort(f->print, (size_t)d->count, sizeof *f->print, by_hash);
-    for (int i = 0; i < d->count; i++)
-        for (int k = i - 1; k >= 0 && f->print[k].hash == f->print[i].hash; k--)
-            if (!memcmp(picture(d, f->print[i].index), picture(d, f->print[k].index), picture_bytes(d))) {
-                f->print[i].group = f->print[k].group;
-                break;
-            }
-    if (d->count) qsort(f->print, (size_t)d->count, sizeof *f->print, by_group);
-    for (int i = 1; i < d->count; i++) {
-        if (f->print[i].group != f->print[i - 1].group) continue;
-        f->same++;
-        f->groups += f->print[i - 1].index == f->print[i].group;
-    }
-}
-
-static void look(findings *f)
+static dg_err look(findings *f, const dg_dataset_options *o)
 {
     const dg_dataset *d = f->d;
     count_sizes(f);
-    find_twins(f);
-    for (int i = 0; i < d->count; i++) {
-        f->kind[d->kind[i] < DG_KINDS ? d->kind[i] : DG_KIND_UNKNOWN]++;
-        f->grey += colourless(d, i);
-        f->small += d->width[i] < d->size || d->height[i] < d->size;
-    }
+    for (int i = 0; i < d->count; i++) f->kind[d->kind[i] < DG_KINDS ? d->kind[i] : DG_KIND_UNKNOWN]++;
     for (int i = 0; i < d->skips; i++) f->bad += d->skip[i].bad;
+    const dg_err e = dg_looks_at(d, o->threads, &f->looks);
+    if (!e) f->advices = dg_looks_advice(&f->looks, d, o, f->advice);
+    return e;
 }
 
 /* Few sizes are listed; of many, how many pictures have a shorter side of 64 to 127 and so on. */
@@ -141,15 +91,15 @@ static void print_sizes(const findings *f)
 static void print_twins(const findings *f)
 {
     const dg_dataset *d = f->d;
-    if (!f->same) {
+    if (!f->looks.copies) {
         printf("duplicates: none\n");
         return;
     }
-    printf("duplicates: %d pictures are copies of others, pixel by pixel:\n", f->same);
+    printf("duplicates: %d pictures are copies of others, pixel by pixel:\n", f->looks.copies);
     for (int i = 1; i < d->count; i++) {
-        if (f->print[i].group != f->print[i - 1].group) continue;
-        if (f->print[i - 1].index == f->print[i].group) dg_say("  %s", d->name[f->print[i].group]);
-        dg_say("    = %s", d->name[f->print[i].index]);
+        if (f->looks.twin[i].group != f->looks.twin[i - 1].group) continue;
+        if (f->looks.twin[i - 1].index == f->looks.twin[i].group) dg_say("  %s", d->name[f->looks.twin[i].group]);
+        dg_say("    = %s", d->name[f->looks.twin[i].index]);
     }
 }
 
@@ -181,7 +131,7 @@ static void print_classes(const dg_dataset *d)
 
 static void print_report(const dg_dataset_options *o, const findings *f)
 {
-    char reasons[512];
+    char reasons[512], named[2 * DG_ADVICE_BYTES];
     const dg_dataset *d = f->d;
     dg_say("%s: %d usable pictures, %d bad, %d other files", o->dir, d->count, f->bad, d->skips - f->bad);
     if (*dg_left_out(d, reasons, sizeof reasons)) printf("left out: %s\n", reasons);
@@ -192,11 +142,14 @@ static void print_report(const dg_dataset_options *o, const findings *f)
         printf("kinds:\n");
         for (int i = 0; i < DG_KINDS; i++)
             if (f->kind[i]) printf("  %7d  %s\n", f->kind[i], dg_kind_name((dg_kind)i));
-        if (d->channels == 3 && f->grey) printf("  %7d  without any colour\n", f->grey);
+        if (d->channels == 3 && f->looks.grey) printf("  %7d  without any colour\n", f->looks.grey);
         print_sizes(f);
-        if (f->small) printf("  %7d  smaller than the network's %d x %d: made larger\n", f->small, d->size, d->size);
+        if (f->looks.small)
+            printf("  %7d  smaller than the network's %d x %d: made larger\n", f->looks.small, d->size, d->size);
         print_twins(f);
     }
+    for (int i = 0; i < f->advices; i++)
+        dg_say("%s%s", i ? "        " : "advice: ", dg_named_settings(named, sizeof named, f->advice[i]));
     if (d->skips) dg_say("skipped: %s", dg_skip_summary(d, false, 6, reasons, sizeof reasons));
     for (int i = 0; i < d->skips; i++) dg_say("  %s: %s", d->skip[i].name, d->skip[i].reason);
 }
@@ -212,13 +165,13 @@ static cJSON *json_twins(const findings *f)
 {
     cJSON *list = cJSON_CreateArray(), *group = NULL;
     for (int i = 1; i < f->d->count; i++) {
-        if (f->print[i].group != f->print[i - 1].group) continue;
-        if (f->print[i - 1].index == f->print[i].group) {
+        if (f->looks.twin[i].group != f->looks.twin[i - 1].group) continue;
+        if (f->looks.twin[i - 1].index == f->looks.twin[i].group) {
             group = cJSON_CreateArray();
             cJSON_AddItemToArray(list, group);
-            cJSON_AddItemToArray(group, text(f->d->name[f->print[i].group]));
+            cJSON_AddItemToArray(group, text(f->d->name[f->looks.twin[i].group]));
         }
-        cJSON_AddItemToArray(group, text(f->d->name[f->print[i].index]));
+        cJSON_AddItemToArray(group, text(f->d->name[f->looks.twin[i].index]));
     }
     return list;
 }
@@ -239,7 +192,7 @@ static cJSON *json_classes(const dg_dataset *d)
 static dg_err print_json(const dg_dataset_options *o, const findings *f)
 {
     const dg_dataset *d = f->d;
-    char hex[20];
+    char hex[20], named[2 * DG_ADVICE_BYTES];
     snprintf(hex, sizeof hex, "%016llx", (unsigned long long)d->fingerprint);
     const unsigned long refused = dg_json_refused();
     cJSON *j = cJSON_CreateObject(), *list;
@@ -252,8 +205,9 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
     cJSON_AddNumberToObject(j, "bad", f->bad);
     cJSON_AddNumberToObject(j, "made_by_dcgan", d->made);
     cJSON_AddNumberToObject(j, "hidden", d->hidden);
-    cJSON_AddNumberToObject(j, "without_colour", f->grey);
-    cJSON_AddNumberToObject(j, "smaller", f->small);
+    cJSON_AddNumberToObject(j, "without_colour", f->looks.grey);
+    cJSON_AddNumberToObject(j, "smaller", f->looks.small);
+    cJSON_AddNumberToObject(j, "with_alpha", f->looks.alpha);
     cJSON_AddNumberToObject(j, "train", d->train);
     cJSON_AddNumberToObject(j, "test", d->count - d->train);
     cJSON_AddItemToObject(j, "classes", json_classes(d));
@@ -270,6 +224,9 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
         cJSON_AddItemToArray(list, row);
     }
     cJSON_AddItemToObject(j, "duplicates", json_twins(f));
+    list = cJSON_AddArrayToObject(j, "advice");
+    for (int i = 0; i < f->advices; i++)
+        cJSON_AddItemToArray(list, text(dg_named_settings(named, sizeof named, f->advice[i])));
     list = cJSON_AddArrayToObject(j, "skipped");
     for (int i = 0; i < d->skips; i++) {
         cJSON *row = cJSON_CreateObject();
@@ -308,18 +265,13 @@ dg_err dg_data_report(const dg_dataset_options *o, const char *sheet, bool json)
     if (e) return e;
     findings f = {.d = &d};
     f.size = calloc(d.count ? (size_t)d.count : 1, sizeof *f.size);
-    f.print = calloc(d.count ? (size_t)d.count : 1, sizeof *f.print);
-    if (f.size && f.print) {
-        look(&f);
-        if (json) e = print_json(o, &f);
-        else print_report(o, &f);
-    } else {
-        e = dg_fail(DG_DEVICE, "no memory for the report");
-    }
+    e = f.size ? look(&f, o) : dg_fail(DG_DEVICE, "no memory for the report");
+    if (!e && json) e = print_json(o, &f);
+    else if (!e) print_report(o, &f);
     if (!e && sheet) e = write_sheet(o, &d, sheet);
     if (!e) e = dg_dataset_judge(o, &d); /* would training take this folder? */
     free(f.size);
-    free(f.print);
+    dg_looks_free(&f.looks);
     dg_dataset_free(&d);
     return e;
 }

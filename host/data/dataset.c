@@ -97,14 +97,16 @@ static dg_err decode_into(job *j, long i)
     dg_err e = dg_file_whole(j->folder, j->scan->file[i].name, &j->lost, file_limit(o), &data, &bytes);
     if (e) return e;
     dg_image im, fitted;
-    e = dg_image_decode(data, bytes, &o->decode, &im);
+    dg_decode_options how = o->decode;
+    how.keep_alpha = o->channels == 4;
+    e = dg_image_decode(data, bytes, &how, &im);
     if (!e) f->kind = (uint8_t)dg_image_kind(data, bytes);
     free(data);
     if (e) return e;
     f->W = im.W;
     f->H = im.H;
     if (o->channels == 1) dg_image_grey(&im);
-    e = dg_image_fit(&im, o->size, o->fit, &fitted);
+    e = dg_image_fit(&im, o->size, o->fit, o->resize, &fitted);
     dg_image_free(&im);
     if (e) return e;
     memcpy(j->pixels + (size_t)f->slot * j->bytes, fitted.pixels, j->bytes);

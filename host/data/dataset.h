@@ -10,6 +10,7 @@ typedef struct {
     const char *dir;
     int size, channels;
     dg_fit fit;
+    dg_resize resize;
     dg_decode_options decode;
     int threads;
     bool strict;       /* the first bad picture is an error */

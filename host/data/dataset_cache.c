@@ -33,6 +33,7 @@ uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s, bool pictur
                           o->size,
                           o->channels,
                           o->fit,
+                          o->resize,
                           o->decode.alpha,
                           o->decode.exif,
                           (int64_t)o->decode.max_bytes,

@@ -67,8 +67,8 @@ static void take_fingerprint(const dg_dataset_options *o, dg_dataset *d)
 dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out)
 {
     *out = (dg_dataset){.size = o->size, .channels = o->channels};
-    if (o->channels != 1 && o->channels != 3)
-        return dg_fail(DG_USAGE, "pictures of %d channels: 1 or 3 is possible", o->channels);
+    if (o->channels != 1 && o->channels != 3 && o->channels != 4)
+        return dg_fail(DG_USAGE, "pictures of %d channels: 1, 3 or 4 is possible", o->channels);
     if (o->size < 1 || o->size > 4096) return dg_fail(DG_USAGE, "pictures of size %d: 1 to 4096 is possible", o->size);
     dg_err e = dg_team_check(dg_dataset_threads(o));
     if (!e) e = dg_source_read(o, out);

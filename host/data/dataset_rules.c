@@ -106,12 +106,12 @@ dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d)
     char ours[128];
     const char *and_ours = *dg_left_out(d, ours, sizeof ours) ? "; left out: " : "";
     if (d->count == 0)
-        return dg_fail(DG_DATA, "%s: no PNG or JPEG picture in it%s%s%s%s", o->dir, d->skips ? "; skipped: " : "",
-                       reasons, and_ours, ours);
+        return dg_fail(DG_DATA, "%s: no picture in it%s%s%s%s", o->dir, d->skips ? "; skipped: " : "", reasons,
+                       and_ours, ours);
     if (d->train < o->least)
-        return dg_fail(DG_DATA, "%s: only %d usable pictures%s, at least %d are needed for one batch%s%s%s%s", o->dir,
-                       d->train, d->train < d->count || d->aside ? " to train on" : "", o->least,
-                       d->skips ? "; skipped: " : "", reasons, and_ours, ours);
+        return dg_fail(DG_DATA, "%s: only %d usable picture%s%s, at least %d are needed for one batch%s%s%s%s", o->dir,
+                       d->train, d->train == 1 ? "" : "s", d->train < d->count || d->aside ? " to train on" : "",
+                       o->least, d->skips ? "; skipped: " : "", reasons, and_ours, ours);
     return DG_OK;
 }
 

@@ -12,8 +12,8 @@ static void unfold(const dg_records *r, int i, dg_image *out)
 {
     const uint8_t *from = r->pixels + (size_t)i * r->stride;
     const size_t plane = (size_t)r->width * (size_t)r->height, C = (size_t)out->C;
-    for (size_t c = 0; c < C; c++, from += r->channels == 3 ? plane : 0)
-        for (size_t p = 0; p < plane; p++) out->pixels[C * p + c] = from[p];
+    for (size_t c = 0; c < C; c++, from += r->channels == 3 && c < 3 ? plane : 0)
+        for (size_t p = 0; p < plane; p++) out->pixels[C * p + c] = c < 3 ? from[p] : 255;
 }
 
 static dg_err take(const dg_dataset_options *o, const dg_records *r, int i, uint8_t *to)
@@ -26,7 +26,7 @@ static dg_err take(const dg_dataset_options *o, const dg_records *r, int i, uint
     if (o->channels == 1) dg_image_grey(&im);
     dg_err e = DG_OK;
     if (im.W == o->size && im.H == o->size) memcpy(to, im.pixels, plane * (size_t)im.C);
-    else if (!(e = dg_image_fit(&im, o->size, o->fit, &fitted))) {
+    else if (!(e = dg_image_fit(&im, o->size, o->fit, o->resize, &fitted))) {
         memcpy(to, fitted.pixels, (size_t)o->size * (size_t)o->size * (size_t)o->channels);
         dg_image_free(&fitted);
     }

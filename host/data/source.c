@@ -1,6 +1,7 @@
 /* Which kind of source a folder is, by what is in it. */
 #include "host/data/made.h"
 #include "host/data/records_internal.h"
+#include "host/data/zip.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -123,7 +124,7 @@ static dg_err read_records(const dg_dataset_options *o, const guess *g, dg_datas
     return g->idx ? dg_idx_read(o, g->files, out) : dg_cifar_read(o, g->files, out);
 }
 
-dg_err dg_source_read(const dg_dataset_options *o, dg_dataset *out)
+static dg_err read_folder(const dg_dataset_options *o, dg_dataset *out)
 {
     int folder;
     dg_record_files *files = malloc(sizeof *files);
@@ -141,5 +142,19 @@ dg_err dg_source_read(const dg_dataset_options *o, dg_dataset *out)
     if (e) dg_dataset_free(out);
     free_files(files);
     free(files);
+    return e;
+}
+
+dg_err dg_source_read(const dg_dataset_options *o, dg_dataset *out)
+{
+    char unpacked[DG_ZIP_PATH];
+    dg_dataset_options inside = *o;
+    if (!dg_zip_inside(o->dir)) return read_folder(o, out);
+    *out = (dg_dataset){.size = o->size, .channels = o->channels};
+    dg_err e = dg_zip_unpack(o->dir, unpacked);
+    if (e) return e;
+    inside.dir = unpacked;
+    e = read_folder(&inside, out);
+    dg_zip_remove(unpacked);
     return e;
 }

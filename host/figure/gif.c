@@ -193,9 +193,10 @@ static int append(GifFileType *gif, const GifByteType *data, int n)
     return n;
 }
 
-static bool put_frames(GifFileType *gif, const palette *p, const uint8_t *frames, int n, int W, int H, int ms)
+static bool put_frames(GifFileType *gif, const palette *p, const uint8_t *frames, int n, int W, int H, int scale,
+                       int ms)
 {
-    GifByteType *row = malloc((size_t)W);
+    GifByteType *row = malloc((size_t)W * (size_t)scale);
     bool ok = row != NULL;
     ((memory *)gif->UserData)->exhausted |= !row;
     int hundredths = (ms + 5) / 10;
@@ -204,18 +205,21 @@ static bool put_frames(GifFileType *gif, const palette *p, const uint8_t *frames
     for (int i = 0; i < n && ok; i++) {
         GifByteType block[4];
         EGifGCBToExtension(&control, block);
-        ok = EGifPutExtension(gif, GRAPHICS_EXT_FUNC_CODE, 4, block) && EGifPutImageDesc(gif, 0, 0, W, H, false, NULL);
+        ok = EGifPutExtension(gif, GRAPHICS_EXT_FUNC_CODE, 4, block) &&
+             EGifPutImageDesc(gif, 0, 0, W * scale, H * scale, false, NULL);
         for (int y = 0; y < H && ok; y++) {
             const uint8_t *rgb = frames + ((size_t)i * (size_t)H + (size_t)y) * (size_t)W * 3;
-            for (int x = 0; x < W; x++, rgb += 3) row[x] = p->of[index_of(p, rgb)];
-            ok = EGifPutLine(gif, row, W);
+            for (int x = 0; x < W; x++, rgb += 3)
+                memset(row + (ptrdiff_t)x * scale, p->of[index_of(p, rgb)], (size_t)scale);
+            for (int k = 0; k < scale && ok; k++) ok = EGifPutLine(gif, row, W * scale);
         }
     }
     free(row);
     return ok;
 }
 
-static bool encode(memory *m, const palette *p, const uint8_t *frames, int n, int W, int H, int ms, int *error)
+static bool encode(memory *m, const palette *p, const uint8_t *frames, int n, int W, int H, int scale, int ms,
+                   int *error)
 {
     int bits = 1;
     while (1 << bits < p->colors) bits++;
@@ -231,9 +235,10 @@ static bool encode(memory *m, const palette *p, const uint8_t *frames, int n, in
     memcpy(map->Colors, p->color, (size_t)p->colors * sizeof(GifColorType));
     EGifSetGifVersion(gif, true);
     static const GifByteType forever[3] = {1, 0, 0};
-    bool ok = EGifPutScreenDesc(gif, W, H, 8, 0, map) && EGifPutExtensionLeader(gif, APPLICATION_EXT_FUNC_CODE) &&
-              EGifPutExtensionBlock(gif, 11, "NETSCAPE2.0") && EGifPutExtensionBlock(gif, 3, forever) &&
-              EGifPutExtensionTrailer(gif) && put_frames(gif, p, frames, n, W, H, ms);
+    bool ok = EGifPutScreenDesc(gif, W * scale, H * scale, 8, 0, map) &&
+              EGifPutExtensionLeader(gif, APPLICATION_EXT_FUNC_CODE) && EGifPutExtensionBlock(gif, 11, "NETSCAPE2.0") &&
+              EGifPutExtensionBlock(gif, 3, forever) && EGifPutExtensionTrailer(gif) &&
+              put_frames(gif, p, frames, n, W, H, scale, ms);
     *error = gif->Error;
     GifFreeMapObject(map);
     int closing = 0;
@@ -244,13 +249,13 @@ static bool encode(memory *m, const palette *p, const uint8_t *frames, int n, in
     return ok;
 }
 
-dg_err dg_gif_write(const char *path, const uint8_t *frames, int n, int W, int H, int ms)
+dg_err dg_gif_write(const char *path, const uint8_t *frames, int n, int W, int H, int scale, int ms)
 {
-    if (n < 1 || W < 1 || H < 1 || W > 65535 || H > 65535 || ms < 0 || ms > 655350)
+    if (n < 1 || W < 1 || H < 1 || scale < 1 || W > 65535 / scale || H > 65535 / scale || ms < 0 || ms > 655350)
         return dg_fail(DG_USAGE,
-                       "%s: a GIF of %d frames of %d x %d pixels, %d ms each: sides must be from 1 to 65535, "
-                       "the time at most 655350",
-                       path, n, W, H, ms);
+                       "%s: a GIF of %d frames of %d x %d pixels, enlarged %d times, %d ms each: sides must be from 1 "
+                       "to 65535, the time at most 655350",
+                       path, n, W, H, scale, ms);
     size_t pixels = (size_t)n * (size_t)W * (size_t)H;
     palette p = {0};
     if (!exact_palette(&p, frames, pixels) && !median_cut(&p, frames, pixels)) {
@@ -260,7 +265,7 @@ dg_err dg_gif_write(const char *path, const uint8_t *frames, int n, int W, int H
     memory m = {0};
     int error = 0;
     dg_err e = DG_OK;
-    if (!encode(&m, &p, frames, n, W, H, ms, &error)) {
+    if (!encode(&m, &p, frames, n, W, H, scale, ms, &error)) {
         const char *why = GifErrorString(error);
         if (m.exhausted || error == E_GIF_ERR_NOT_ENOUGH_MEM) e = dg_fail(DG_DEVICE, "%s: GIF: out of memory", path);
         else e = dg_fail(DG_FAILED, "%s: GIF: %s", path, why ? why : "unknown error");

@@ -3,13 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GAP = 2 };
+enum { GAP = 2, LOOKED_AT = 800 };
 
 dg_err dg_sheet(const uint8_t *pixels, int n, int S, int C, int rows, int cols, dg_image *out)
 {
     /* 32,768 pixels a side is more than any viewer shows, and keeps every product below inside an int64. */
     int64_t step = (int64_t)S + GAP;
-    if (S < 1 || rows < 1 || cols < 1 || (C != 1 && C != 3) || n < 0 || rows * step > 32768 || cols * step > 32768)
+    if (S < 1 || rows < 1 || cols < 1 || (C != 1 && C != 3 && C != 4) || n < 0 || rows * step > 32768 ||
+        cols * step > 32768)
         return dg_fail(DG_USAGE, "grid of %d x %d pictures of %d x %d pixels: at least 1 x 1, sides up to 32768 pixels",
                        rows, cols, S, S);
     dg_image im = {.W = cols * (S + GAP) + GAP, .H = rows * (S + GAP) + GAP, .C = C};
@@ -23,5 +24,45 @@ dg_err dg_sheet(const uint8_t *pixels, int n, int S, int C, int rows, int cols, 
                    pixels + ((size_t)i * (size_t)S + (size_t)line) * row, row);
     }
     *out = im;
+    return DG_OK;
+}
+
+void dg_lay_over_white(dg_image *im)
+{
+    if (im->C != 4) return;
+    uint8_t *to = im->pixels;
+    for (size_t i = 0; i < (size_t)im->W * (size_t)im->H; i++) {
+        uint8_t pixel[4];
+        memcpy(pixel, im->pixels + 4 * i, sizeof pixel);
+        for (int k = 0; k < 3; k++) *to++ = dg_opaque_value(pixel, 4, k);
+    }
+    im->C = 3;
+}
+
+int dg_scale_of(int scale, int W, int H)
+{
+    const int longer = W > H ? W : H;
+    return scale > 0 ? scale : longer < LOOKED_AT ? LOOKED_AT / longer : 1;
+}
+
+dg_err dg_enlarge(dg_image *im, int scale)
+{
+    const int64_t W = (int64_t)im->W * scale, H = (int64_t)im->H * scale;
+    if (scale == 1) return DG_OK;
+    if (scale < 1 || W > 32768 || H > 32768)
+        return dg_fail(DG_USAGE, "{scale} %d of a picture of %d x %d pixels: sides would have more than 32768 pixels",
+                       scale, im->W, im->H);
+    const size_t dot = (size_t)im->C, line = (size_t)W * dot;
+    uint8_t *out = malloc((size_t)H * line), *to = out;
+    if (!out) return dg_fail(DG_DEVICE, "a picture of %d x %d pixels: out of memory", (int)W, (int)H);
+    for (int y = 0; y < im->H; y++) {
+        const uint8_t *from = im->pixels + (size_t)y * (size_t)im->W * dot;
+        uint8_t *const first = to;
+        for (int x = 0; x < im->W; x++, from += dot)
+            for (int i = 0; i < scale; i++, to += dot) memcpy(to, from, dot);
+        for (int i = 1; i < scale; i++, to += line) memcpy(to, first, line);
+    }
+    free(im->pixels);
+    *im = (dg_image){(int)W, (int)H, im->C, out};
     return DG_OK;
 }

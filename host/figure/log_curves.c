@@ -29,6 +29,21 @@ static void count_epochs(const dg_log_row *rows, long n, long *epochs, long *lon
     }
 }
 
+void dg_curve_places(const dg_log_row *rows, long n, double *x)
+{
+    long epochs, longest;
+    count_epochs(rows, n, &epochs, &longest);
+    for (long begin = 0, end; begin < n; begin = end) {
+        for (end = begin; end < n && rows[end].epoch == rows[begin].epoch; end++) {}
+        /* An epoch that is under way, or whose log begins late, does not fill its unit of the axis. */
+        const bool last = end == n, first = begin == 0;
+        const double steps = last || first ? (double)longest : (double)(end - begin);
+        const double start = (double)rows[begin].epoch - 1;
+        const double skipped = first && !last ? steps - (double)(end - begin) : 0;
+        for (long i = begin; i < end; i++) x[i] = start + ((double)(i - begin) + skipped + .5) / steps;
+    }
+}
+
 static dg_err collect(const dg_log_row *rows, long n, curves *c)
 {
     long longest;
@@ -40,17 +55,12 @@ static dg_err collect(const dg_log_row *rows, long n, curves *c)
     if (!c->memory) return dg_fail(DG_DEVICE, "curves: out of memory for %ld steps", n);
     c->x = c->memory;
     c->mean_x = c->x + n * (r->metrics + 1);
+    dg_curve_places(rows, n, c->x);
+    for (long i = 0; i < n; i++)
+        for (int k = 0; k < r->metrics; k++) values_of(c, k)[i] = dg_metric_value(&r->metric[k], rows[i].value);
     long epoch = 0;
     for (long begin = 0, end; begin < n; begin = end, epoch++) {
         for (end = begin; end < n && rows[end].epoch == rows[begin].epoch; end++) {}
-        /* An epoch that is under way, or whose log begins late, does not fill its unit of the axis. */
-        bool last = end == n, first = begin == 0;
-        double steps = last || first ? (double)longest : (double)(end - begin), start = (double)rows[begin].epoch - 1;
-        double skipped = first && !last ? steps - (double)(end - begin) : 0;
-        for (long i = begin; i < end; i++) {
-            c->x[i] = start + ((double)(i - begin) + skipped + .5) / steps;
-            for (int k = 0; k < r->metrics; k++) values_of(c, k)[i] = dg_metric_value(&r->metric[k], rows[i].value);
-        }
         c->mean_x[epoch] = (c->x[begin] + c->x[end - 1]) / 2;
         for (int k = 0; k < r->metrics; k++) {
             double sum = 0;

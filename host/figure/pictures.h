@@ -17,12 +17,30 @@ dg_err dg_png_write(const char *path, const dg_image *im, const dg_text *text, i
 dg_err dg_png_write_in(const dg_directory *dir, const char *path, const dg_image *im, const dg_text *text, int texts);
 /* Encode into memory: *data malloc'd. */
 dg_err dg_png_encode(const dg_image *im, const dg_text *text, int texts, void **data, size_t *bytes);
+/* JPEG into memory: *data malloc'd; quality 1 to 100. The same pixels give the same bytes. */
+dg_err dg_jpeg_encode(const dg_image *im, int quality, void **data, size_t *bytes);
 /* The tEXt chunks of a PNG file: *text malloc'd (one block, freed with free). For `dcgan info`. */
 dg_err dg_png_texts(const char *path, dg_text **text, int *texts, int *W, int *H);
 
 /* n pictures (n, S, S, C) into rows x cols with a 2-pixel gap, like torchvision's make_grid(padding=2): missing
- * ones stay black. */
+ * ones stay black, with four channels they and the gaps transparent. */
 dg_err dg_sheet(const uint8_t *pixels, int n, int S, int C, int rows, int cols, dg_image *out);
+
+/* Value k of the three that a pixel of 1, 3 or 4 channels has where there is no alpha: it is laid over white. */
+static inline uint8_t dg_opaque_value(const uint8_t *pixel, int channels, int k)
+{
+    if (channels < 3) return *pixel;
+    if (channels == 3) return pixel[k];
+    const unsigned a = pixel[3];
+    return (uint8_t)((pixel[k] * a + 255 * (255 - a) + 127) / 255);
+}
+/* The same for a whole picture of four channels, which has three then. */
+void dg_lay_over_white(dg_image *im);
+
+/* So that people can look at it: how many times a picture of this size is enlarged; scale 0: to about 800 pixels. */
+int dg_scale_of(int scale, int W, int H);
+/* Each pixel becomes scale x scale of them, so that nothing is smoothed. */
+dg_err dg_enlarge(dg_image *im, int scale);
 
 /* Line plots with axes, ticks, labels, legend. */
 typedef struct {
@@ -46,7 +64,11 @@ dg_err dg_plots_draw(const dg_plot *plots, int count, int W, int H, dg_image *ou
  * be 0. */
 dg_err dg_curves(const dg_recipe *r, const dg_log_row *rows, long n, const char *title, dg_image *out);
 
-/* Animated GIF through giflib, looping, `ms` milliseconds a frame; frames (n, H, W, 3); one palette for all. */
-dg_err dg_gif_write(const char *path, const uint8_t *frames, int n, int W, int H, int ms);
+/* The place of each of n steps on the axis of epochs, its middle: 0.5 of an epoch of one step. */
+void dg_curve_places(const dg_log_row *rows, long n, double *x);
+
+/* Animated GIF through giflib, looping, `ms` milliseconds a frame; frames (n, H, W, 3), enlarged `scale` times; one
+ * palette for all. */
+dg_err dg_gif_write(const char *path, const uint8_t *frames, int n, int W, int H, int scale, int ms);
 
 #endif

@@ -79,8 +79,10 @@ static bool write_all(png_structp png, png_infop info, const dg_image *im, png_t
     /* with these half the time of the defaults, for a twentieth more bytes */
     png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_PAETH);
     png_set_IHDR(png, info, (png_uint_32)im->W, (png_uint_32)im->H, 8,
-                 im->C == 1 ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
-                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+                 im->C == 1   ? PNG_COLOR_TYPE_GRAY
+                 : im->C == 3 ? PNG_COLOR_TYPE_RGB
+                              : PNG_COLOR_TYPE_RGB_ALPHA,
+                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     if (texts) png_set_text(png, info, chunk, texts);
     png_write_info(png, info);
     for (int y = 0; y < im->H; y++) png_write_row(png, im->pixels + (size_t)y * (size_t)im->W * (size_t)im->C);
@@ -90,7 +92,7 @@ static bool write_all(png_structp png, png_infop info, const dg_image *im, png_t
 
 dg_err dg_png_encode(const dg_image *im, const dg_text *text, int texts, void **data, size_t *bytes)
 {
-    if (im->W < 1 || im->H < 1 || (im->C != 1 && im->C != 3))
+    if (im->W < 1 || im->H < 1 || (im->C != 1 && im->C != 3 && im->C != 4))
         return dg_fail(DG_FAILED, "PNG: cannot write %d x %d pixels of %d channels", im->W, im->H, im->C);
     if (texts > TEXTS_LIMIT) return dg_fail(DG_FAILED, "PNG: %d texts, at most %d", texts, TEXTS_LIMIT);
     png_text chunk[TEXTS_LIMIT];

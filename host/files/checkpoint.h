@@ -38,10 +38,11 @@ void dg_checkpoint_info_free(dg_checkpoint_info *info);
  * exported by us or by PyTorch (main.0.weight ...) are taken too when job->o.train is false. */
 dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_job *job);
 
-/* Commands. Each returns the exit code. The first writes the generator or the classifier alone, in fp32; the second
- * makes a checkpoint at step 0 of such a file, with moments as [train] of the model wants them; model NULL: as the
- * weights say. *recipe: what trains it. */
-dg_err dg_export(const char *checkpoint, const char *out);
+/* Commands. Each returns the exit code. The first writes network `net` of a checkpoint alone, in fp32, as safetensors
+ * under PyTorch's names or as ONNX; NULL: the generator or the classifier. The second makes a checkpoint at step 0 of
+ * such a file, with moments as [train] of the model wants them; model NULL: as the weights say. *recipe: what trains
+ * it. */
+dg_err dg_export(const char *checkpoint, const char *net, bool onnx, const char *out);
 dg_err dg_import(const char *weights, const char *model, const char *out, const dg_recipe **recipe);
 dg_err dg_info(const char *path, bool json); /* what a file of ours is */
 

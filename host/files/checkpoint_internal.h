@@ -7,6 +7,7 @@
 
 #define DG_CHECKPOINT_FORMAT "dcgan-checkpoint-1"
 #define DG_GENERATOR_FORMAT "dcgan-generator-1"
+#define DG_NETWORK_FORMAT "dcgan-network-1" /* another network than the one that export writes unasked */
 
 typedef struct {
     char name[64]; /* "G.main.0.weight" */

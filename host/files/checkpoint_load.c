@@ -33,6 +33,10 @@ static dg_err format_of(const dg_st *st, const char *path, bool *full)
     if (!strncmp(format, "dcgan-oracle-", 13))
         return dg_fail(DG_IO, "%s: is a PyTorch run to replay, no checkpoint: %s replay %s", path, dg_program(),
                        dg_shell_path(quoted, sizeof quoted, path));
+    if (!strcmp(format, DG_NETWORK_FORMAT) && dg_st_get(st, "network"))
+        return dg_fail(DG_USAGE,
+                       "%s: is network %.8s alone, exported for PyTorch; the checkpoint that it is from has all", path,
+                       dg_st_get(st, "network"));
     if (!strncmp(format, "dcgan-", 6))
         return dg_fail(DG_IO,
                        "%s: its format is %s; this version reads " DG_CHECKPOINT_FORMAT " and " DG_GENERATOR_FORMAT

@@ -10,17 +10,19 @@
 #include "host/net/recipes.h"
 #include "host/cli/say.h"
 #include "host/files/checkpoint_internal.h"
+#include "host/files/onnx_network.h"
 #include "host/cli/commands.h"
 #include "host/options/option_table.h"
 #include "core/base/shell.h"
 
-/* Of an exported network or an imported checkpoint, which trains by this recipe? *e: what stands in the way of knowing.
- */
-static bool is_such(const dg_st *st, const char *path, const dg_recipe *r, bool exported, dg_err *e)
+/* Of a checkpoint or an exported network of this format, which trains by this recipe? *e: what stands in the way of
+ * knowing. */
+static bool is_such(const dg_st *st, const char *path, const dg_recipe *r, const char *format, dg_err *e)
 {
-    const char *format = dg_st_get(st, "format"), *step = dg_st_get(st, "step");
-    if (!format || strcmp(format, exported ? DG_GENERATOR_FORMAT : DG_CHECKPOINT_FORMAT)) return false;
-    if (!exported && (!step || strcmp(step, "0"))) return false;
+    const char *has = dg_st_get(st, "format"), *step = dg_st_get(st, "step"), *text = dg_st_get(st, "model");
+    if (!has || strcmp(has, format)) return false;
+    if (!strcmp(format, DG_CHECKPOINT_FORMAT) && (!step || strcmp(step, "0"))) return false;
+    if (!strcmp(format, DG_NETWORK_FORMAT) && !text) return false;
     dg_model *m = malloc(sizeof *m);
     *e = m ? dg_ck_derive(st, path, m) : dg_fail(DG_DEVICE, "%s: out of memory", path);
     const bool same = !*e && dg_recipe_find(m) == r;
@@ -29,20 +31,29 @@ static bool is_such(const dg_st *st, const char *path, const dg_recipe *r, bool 
 }
 
 /* What stands at `out` now may be replaced only by a file of the same kind: a slip of the hand must not cost a
- * trained checkpoint. */
-static dg_err may_replace(const char *out, const dg_recipe *r, bool exported)
+ * trained checkpoint. format NULL: of ONNX. */
+static dg_err may_replace(const char *out, const dg_recipe *r, const char *format)
 {
     struct stat s;
     if (lstat(out, &s)) return DG_OK; /* nothing there, or the writing will say what is wrong */
     dg_st *st = NULL;
-    dg_err e = dg_st_open(out, DG_ST_CHECKED, &st);
-    const bool same = !e && is_such(st, out, r, exported, &e);
-    if (same) e = dg_st_load(st);
-    dg_st_free(st);
+    dg_err e = DG_OK;
+    bool same = false;
+    if (!format) {
+        same = dg_onnx_ours(out);
+    } else {
+        e = dg_st_open(out, DG_ST_CHECKED, &st);
+        same = !e && is_such(st, out, r, format, &e);
+        if (same) e = dg_st_load(st);
+        dg_st_free(st);
+    }
     if (e == DG_DEVICE) return e; /* no memory says nothing of the file */
     if (same && !e) return DG_OK;
     return dg_fail(DG_USAGE, "%s: is already there and is not %s of a %s; give another name", out,
-                   exported ? "an exported network" : "an imported checkpoint", r->name);
+                   !format                                 ? "an ONNX file"
+                   : !strcmp(format, DG_CHECKPOINT_FORMAT) ? "an imported checkpoint"
+                                                           : "an exported network",
+                   r->name);
 }
 
 /* The values as F32, which the caller frees, also after an error. */
@@ -59,71 +70,115 @@ static dg_err narrow(const dg_st_tensor *t, const char *path, void **values)
     return DG_OK;
 }
 
-/* The network's tensors under PyTorch's names. Floats are converted into memory that `owned` keeps. */
-static dg_err collect(const dg_st *st, const char *path, const dg_ck_tensor *layout, int n, dg_st_tensor *out,
-                      void **owned, int *count)
+/* A network on its way out. */
+typedef struct {
+    dg_st *st;
+    dg_model *model;
+    dg_checkpoint_info info;
+    int net;
+    dg_ck_tensor *layout;
+    dg_st_tensor *tensor; /* of the network, under PyTorch's names */
+    void **owned;         /* memory of those that were converted to floats */
+    int count;
+    char *text, *classes, number[3][24], input[200];
+    dg_st_meta meta[9];
+    int metas;
+} network;
+
+static dg_err no_memory(const char *path) { return dg_fail(DG_DEVICE, "%s: out of memory", path); }
+
+static dg_err collect(network *w, const char *path)
 {
+    const int n = dg_ck_layout(w->model, w->layout);
     for (int i = 0; i < n; i++) {
-        if (!*layout[i].alone) continue;
-        const dg_st_tensor *t = dg_ck_find(st, &layout[i]);
+        const dg_ck_tensor *want = &w->layout[i];
+        if (want->net != w->net) continue;
+        const dg_st_tensor *t = dg_ck_find(w->st, want);
         static const int64_t never;
-        dg_st_tensor *o = &out[*count];
-        *o = (dg_st_tensor){.type = DG_I64, .rank = layout[i].rank, .bytes = 8, .data = t ? t->data : &never};
-        snprintf(o->name, sizeof o->name, "%s", layout[i].alone);
-        memcpy(o->dim, layout[i].dim, sizeof layout[i].dim);
-        if (layout[i].kind != DG_PARAMETER_COUNT) {
-            dg_err e = narrow(t, path, &owned[*count]);
+        dg_st_tensor *o = &w->tensor[w->count];
+        if (!t && want->kind != DG_PARAMETER_COUNT)
+            return dg_fail(DG_USAGE, "%s: has no network %s; export it from a checkpoint", path,
+                           w->model->net[w->net].name);
+        *o = (dg_st_tensor){.type = DG_I64, .rank = want->rank, .bytes = 8, .data = t ? t->data : &never};
+        snprintf(o->name, sizeof o->name, "%s",
+                 *want->alone ? want->alone : want->name + strlen(w->model->net[w->net].name) + 1);
+        memcpy(o->dim, want->dim, sizeof want->dim);
+        if (want->kind != DG_PARAMETER_COUNT) {
+            const dg_err e = narrow(t, path, &w->owned[w->count]);
             if (e) return e;
-            o->data = owned[*count];
+            o->data = w->owned[w->count];
             o->type = DG_F32;
             o->bytes = t->bytes / dg_type_bytes(t->type) * sizeof(float);
         }
-        ++*count;
+        w->count++;
     }
     return DG_OK;
 }
 
-dg_err dg_export(const char *checkpoint, const char *out)
+static dg_err describe(network *w, const char *path, const char *format)
 {
-    dg_st *st = NULL;
-    dg_checkpoint_info info = {0};
-    dg_model *model = malloc(sizeof *model);
-    dg_ck_tensor *layout = malloc(DG_CK_MOST * sizeof *layout);
-    dg_st_tensor *tensor = calloc(DG_CK_MOST, sizeof *tensor);
-    void **owned = calloc(DG_CK_MOST, sizeof *owned);
-    char *text = NULL, *classes = NULL, number[3][24], input[200] = "";
-    int count = 0;
-    dg_err e = model && layout && tensor && owned ? DG_OK : dg_fail(DG_DEVICE, "%s: out of memory", checkpoint);
-    if (!e) e = dg_checkpoint_open(checkpoint, &st, model, &info);
-    if (!e) e = may_replace(out, dg_recipe_find(model), true);
-    if (!e) e = collect(st, checkpoint, layout, dg_ck_layout(model, layout), tensor, owned, &count);
-    if (!e && !(text = dg_text_to_utf8(model->text))) e = dg_fail(DG_DEVICE, "%s: out of memory", checkpoint);
-    if (!e && info.classes && !(classes = dg_text_to_utf8(info.classes)))
-        e = dg_fail(DG_DEVICE, "%s: out of memory", checkpoint);
-    if (!e && info.input.std[0] > 0) dg_ck_input_text(input, sizeof input, model->channels, &info.input);
-    if (!e) {
-        const uint64_t value[] = {info.step, info.epoch, info.seed};
-        for (int i = 0; i < 3; i++) snprintf(number[i], sizeof number[i], "%ju", (uintmax_t)value[i]);
-        dg_st_meta meta[8] = {{"format", DG_GENERATOR_FORMAT},
+    if (!(w->text = dg_text_to_utf8(w->model->text))) return no_memory(path);
+    if (w->info.classes && !(w->classes = dg_text_to_utf8(w->info.classes))) return no_memory(path);
+    if (w->info.input.std[0] > 0) dg_ck_input_text(w->input, sizeof w->input, w->model->channels, &w->info.input);
+    const uint64_t value[] = {w->info.step, w->info.epoch, w->info.seed};
+    for (int i = 0; i < 3; i++) snprintf(w->number[i], sizeof w->number[i], "%ju", (uintmax_t)value[i]);
+    const dg_st_meta all[] = {{"format", format},
                               {"version", dg_version},
-                              {"step", number[0]},
-                              {"epoch", number[1]},
-                              {"seed", number[2]},
-                              {"model", text}};
-        int n = 6;
-        if (classes) meta[n++] = (dg_st_meta){"classes", classes};
-        if (*input) meta[n++] = (dg_st_meta){"input", input};
-        e = dg_st_write(out, tensor, count, meta, n, true);
+                              {"step", w->number[0]},
+                              {"epoch", w->number[1]},
+                              {"seed", w->number[2]},
+                              {"model", w->text},
+                              {"classes", w->classes},
+                              {"input", w->input},
+                              {"network",
+                               format && !strcmp(format, DG_NETWORK_FORMAT) ? w->model->net[w->net].name : NULL}};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i].value && *all[i].value) w->meta[w->metas++] = all[i];
+    return DG_OK;
+}
+
+/* The network that is meant; NULL: the one that generates, or classifies. */
+static dg_err choose_net(network *w, const char *path, const char *name)
+{
+    const dg_recipe *r = dg_recipe_find(w->model);
+    w->net = r->exported;
+    if (!name) return DG_OK;
+    char all[80] = "";
+    for (int i = 0; i < w->model->nets; i++) {
+        if (!strcmp(w->model->net[i].name, name)) {
+            w->net = i;
+            return DG_OK;
+        }
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? " or " : "", w->model->net[i].name);
     }
-    for (int i = 0; owned && i < DG_CK_MOST; i++) free(owned[i]);
-    free(text);
-    free(classes);
-    free(owned);
-    free(tensor);
-    free(layout);
-    free(model);
-    dg_checkpoint_info_free(&info);
-    dg_st_free(st);
+    return dg_fail(DG_USAGE, "{network} %s: %s has %s", name, path, all);
+}
+
+dg_err dg_export(const char *checkpoint, const char *name, bool onnx, const char *out)
+{
+    network w = {.model = malloc(sizeof *w.model),
+                 .layout = malloc(DG_CK_MOST * sizeof *w.layout),
+                 .tensor = calloc(DG_CK_MOST, sizeof *w.tensor),
+                 .owned = calloc(DG_CK_MOST, sizeof *w.owned)};
+    dg_err e = w.model && w.layout && w.tensor && w.owned ? DG_OK : no_memory(checkpoint);
+    if (!e) e = dg_checkpoint_open(checkpoint, &w.st, w.model, &w.info);
+    if (!e) e = choose_net(&w, checkpoint, name);
+    const dg_recipe *r = e ? NULL : dg_recipe_find(w.model);
+    const char *format = onnx ? NULL : !e && w.net != r->exported ? DG_NETWORK_FORMAT : DG_GENERATOR_FORMAT;
+    if (!e) e = may_replace(out, r, format);
+    if (!e) e = collect(&w, checkpoint);
+    if (!e) e = describe(&w, checkpoint, format);
+    if (!e && onnx) e = dg_onnx_network(out, w.model, w.net, &w.info.input, w.tensor, w.meta, w.metas);
+    if (!e && !onnx) e = dg_st_write(out, w.tensor, w.count, w.meta, w.metas, true);
+    for (int i = 0; w.owned && i < DG_CK_MOST; i++) free(w.owned[i]);
+    free(w.text);
+    free(w.classes);
+    free(w.owned);
+    free(w.tensor);
+    free(w.layout);
+    free(w.model);
+    dg_checkpoint_info_free(&w.info);
+    dg_st_free(w.st);
     return e;
 }
 
@@ -203,7 +258,7 @@ dg_err dg_import(const char *weights, const char *model, const char *out, const 
     if (!e) e = model ? dg_model_read(model, m) : dg_ck_derive(st, weights, m);
     if (!e) e = dg_recipe_for(m, recipe);
     if (!e) e = dg_ck_load(st, weights, m, false, DG_F32);
-    if (!e) e = may_replace(out, *recipe, false);
+    if (!e) e = may_replace(out, *recipe, DG_CHECKPOINT_FORMAT);
     if (!e) e = write_import(st, weights, m, out);
     dg_st_free(st);
     free(m);
@@ -212,12 +267,13 @@ dg_err dg_import(const char *weights, const char *model, const char *out, const 
 
 int dg_cmd_export(const dg_options *o)
 {
-    dg_err e = dg_export(o->operand[0], o->out);
+    dg_err e = dg_export(o->operand[0], o->network, o->onnx, o->out);
     char name[DG_SHELL_ROOM];
     if (!e && !o->quiet) {
         dg_say("%s", o->out);
-        dg_say("in Python: net.load_state_dict(safetensors.torch.load_file(%s))",
-               dg_python_quote(name, sizeof name, o->out));
+        dg_python_quote(name, sizeof name, o->out);
+        if (o->onnx) dg_say("in Python: onnxruntime.InferenceSession(%s)", name);
+        else dg_say("in Python: net.load_state_dict(safetensors.torch.load_file(%s))", name);
     }
     return (int)e;
 }

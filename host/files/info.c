@@ -1,4 +1,5 @@
 /* `dcgan info FILE`: what a file of ours is and says of itself. */
+#include "host/image/image.h"
 #include "host/files/info_internal.h"
 
 #include <errno.h>
@@ -70,7 +71,7 @@ static dg_err info_cache(const char *path, const unsigned char *begin, size_t by
         return DG_OK;
     }
     dg_info_text(to, "pictures", "%d of %d x %d, %s", head.count, head.size, head.size,
-                 head.channels == 3 ? "colour" : "grey");
+                 dg_channels_name(head.channels));
     dg_info_text(to, "skipped", "%d", head.skips);
     dg_info_text(to, "fingerprint", "%016llx", (unsigned long long)head.fingerprint);
     return DG_OK;
@@ -84,7 +85,7 @@ static dg_err info_tuning(const char *path, const char *text, cJSON *to)
         dg_info_text(to, "kind", "tuning file");
         dg_info_whole(to, "rows", (unsigned)f.lines);
     } else if (!e || (e == DG_USAGE && !strstr(text, "[sm_"))) {
-        e = dg_fail(DG_DATA, "%s: is nothing that dcgan writes", path);
+        e = dg_fail(DG_DATA, "%s: is no run and no file of dcgan", path);
     }
     dg_tune_file_free(&f);
     return e;
@@ -99,11 +100,11 @@ static dg_err info_text(const char *path, cJSON *to)
     const char *text = data;
     dg_model *m = malloc(sizeof *m);
     if (!m || memchr(text, 0, bytes)) {
-        e = dg_fail(m ? DG_DATA : DG_DEVICE, "%s: %s", path, m ? "is nothing that dcgan writes" : "out of memory");
+        e = dg_fail(m ? DG_DATA : DG_DEVICE, "%s: %s", path, m ? "is no run and no file of dcgan" : "out of memory");
     } else if (strstr(text, "[model]") && dg_model_parse(text, path, m) == DG_OK) {
         dg_info_text(to, "kind", "model");
         dg_info_text(to, "name", "%s", m->name);
-        dg_info_text(to, "pictures", "%d x %d, %s", m->size, m->size, m->channels == 3 ? "colour" : "grey");
+        dg_info_text(to, "pictures", "%d x %d, %s", m->size, m->size, dg_channels_name(m->channels));
         if (m->net[0].latent) dg_info_whole(to, "latent", (unsigned)m->latent);
     } else if (strstr(text, "epochs =") || strstr(text, "epochs=")) {
         dg_info_text(to, "kind", "configuration of a run");
@@ -136,7 +137,7 @@ static dg_err info_file(const char *path, cJSON *to)
     if (!memcmp(begin, "dcgan-cache-", 12)) return info_cache(path, begin, (size_t)n, to);
     if (begin[8] == '{' && begin[7] == 0) return dg_info_safetensors(path, to);
     if (!memcmp(begin, "{\"kind\":", 8) || !memcmp(begin, "epoch,step,", 11)) return dg_info_log(path, to);
-    if (s.st_size > 1 << 20) return dg_fail(DG_DATA, "%s: is nothing that dcgan writes", path);
+    if (s.st_size > 1 << 20) return dg_fail(DG_DATA, "%s: is no run and no file of dcgan", path);
     return info_text(path, to);
 }
 

@@ -160,7 +160,7 @@ static void read_rows(reader *r)
     if (jpeg->output_components != C || (int)jpeg->output_width != W || (int)jpeg->output_height != H)
         give_up(r, "row of unexpected length"); /* our buffers depend on it */
     dg_row_sink sink;
-    r->error = dg_row_sink_open(&sink, W, H, r->o->exif ? r->head->orientation : 1, r->out);
+    r->error = dg_row_sink_open(&sink, W, H, 3, r->o->exif ? r->head->orientation : 1, r->out);
     if (r->error) longjmp(r->jump, 1);
     for (int y = 0; y < H; y++) {
         if (jpeg_read_scanlines(jpeg, &r->row, 1) != 1) give_up(r, "cut off");

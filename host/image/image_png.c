@@ -132,7 +132,7 @@ static void set_limits(png_structp png)
 static int set_transforms(reader *r)
 {
     png_structp png = r->png;
-    bool alpha = r->o->alpha != DG_ALPHA_DROP;
+    bool alpha = r->o->alpha != DG_ALPHA_DROP || r->o->keep_alpha;
     bool has_alpha = !r->head->palette && r->head->components % 2 == 0;
     bool has_trns = png_get_valid(png, r->info, PNG_INFO_tRNS) != 0;
     if (r->head->bits == 16) png_set_strip_16(png); /* the high byte, as PIL takes it */
@@ -151,25 +151,10 @@ static int set_transforms(reader *r)
     return channels;
 }
 
-/* out = round((c a + background (255 - a)) / 255) */
-static void compose(uint8_t *rgb, const uint8_t *rgba, int W, unsigned background)
-{
-    for (int x = 0; x < W; x++) {
-        unsigned a = rgba[4 * x + 3];
-        for (int c = 0; c < 3; c++) {
-            unsigned v = rgba[4 * x + c] * a + background * (255 - a) + 128;
-            rgb[3 * x + c] = (uint8_t)((v + (v >> 8)) >> 8);
-        }
-    }
-}
-
 static void give_row(reader *r, const dg_row_sink *s, int y, const uint8_t *row, int channels)
 {
-    if (channels == 4) {
-        compose(r->rgb, row, r->head->W, r->o->alpha == DG_ALPHA_WHITE ? 255 : 0);
-        row = r->rgb;
-    }
-    dg_row_sink_put(s, y, row);
+    if (channels == 4) dg_row_sink_put_rgba(s, y, row, r->o, r->rgb);
+    else dg_row_sink_put(s, y, row);
 }
 
 static void *get(reader *r, size_t bytes)
@@ -189,7 +174,8 @@ static void read_rows(reader *r)
     int channels = set_transforms(r);
     size_t row = (size_t)channels * (size_t)W;
     dg_row_sink sink;
-    r->error = dg_row_sink_open(&sink, W, H, r->o->exif ? r->head->orientation : 1, r->out);
+    r->error = dg_row_sink_open(&sink, W, H, r->o->keep_alpha ? channels : 3, r->o->exif ? r->head->orientation : 1,
+                                r->out);
     if (r->error) longjmp(r->jump, 1);
     r->rgb = get(r, 3 * (size_t)W);
     int passes = r->head->interlaced ? 7 : 1;

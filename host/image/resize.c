@@ -24,8 +24,9 @@ static void filter_free(filter *f)
 }
 
 /* The filter of in -> out, for the output positions first ... first + n - 1 only. */
-static dg_err filter_make(filter *f, int in, int out, int first, int n)
+static dg_err filter_make(filter *f, dg_resize how, int in, int out, int first, int n)
 {
+    const bool nearest = how == DG_RESIZE_NEAREST;
     double scale = (double)in / out, wide = scale < 1 ? 1 : scale, support = wide;
     f->n = n;
     f->most = (int)ceil(support) * 2 + 1;
@@ -41,11 +42,12 @@ static dg_err filter_make(filter *f, int in, int out, int first, int n)
     for (int i = 0; i < n; i++) {
         double center = (first + i + 0.5) * scale, inverse = 1.0 / wide, sum = 0;
         int from = (int)(center - support + 0.5), to = (int)(center + support + 0.5);
+        if (nearest) from = (int)center, to = from + 1;
         if (from < 0) from = 0;
         if (to > in) to = in;
         for (int k = 0; k < to - from; k++) {
             double x = fabs((k + from - center + 0.5) * inverse);
-            w[k] = x < 1 ? 1 - x : 0;
+            w[k] = nearest ? 1 : x < 1 ? 1 - x : 0;
             sum += w[k];
         }
         for (int k = 0; k < to - from; k++) {
@@ -71,7 +73,7 @@ static void across(uint8_t *out, const uint8_t *in, const filter *f, int C)
     for (int i = 0; i < f->n; i++) {
         const int32_t *w = f->weight + (size_t)i * (size_t)f->most;
         const uint8_t *p = in + (size_t)f->from[i] * (size_t)C;
-        int32_t sum[3] = {1 << (PRECISION - 1), 1 << (PRECISION - 1), 1 << (PRECISION - 1)};
+        int32_t sum[4] = {1 << (PRECISION - 1), 1 << (PRECISION - 1), 1 << (PRECISION - 1), 1 << (PRECISION - 1)};
         if (C == 3) {
             for (ptrdiff_t k = 0; k < f->count[i]; k++) {
                 sum[0] += w[k] * p[3 * k];
@@ -79,7 +81,8 @@ static void across(uint8_t *out, const uint8_t *in, const filter *f, int C)
                 sum[2] += w[k] * p[3 * k + 2];
             }
         } else {
-            for (int k = 0; k < f->count[i]; k++) sum[0] += w[k] * p[k];
+            for (ptrdiff_t k = 0; k < f->count[i]; k++)
+                for (int c = 0; c < C; c++) sum[c] += w[k] * p[C * k + c];
         }
         for (int c = 0; c < C; c++) out[i * C + c] = clip(sum[c]);
     }
@@ -100,12 +103,12 @@ typedef struct {
 
 /* The part `win` of what resizing the whole picture to W x H gives; nothing outside of it is computed, so a
  * 1 x 16384 picture costs no more than another. `to` has room for rows of `stride` bytes. */
-static dg_err resample(const dg_image *in, int W, int H, window win, uint8_t *to, size_t stride)
+static dg_err resample(const dg_image *in, dg_resize how, int W, int H, window win, uint8_t *to, size_t stride)
 {
     filter fx = {0}, fy = {0};
-    dg_err e = filter_make(&fx, in->W, W, win.x, win.W);
+    dg_err e = filter_make(&fx, how, in->W, W, win.x, win.W);
     if (e) return e;
-    e = filter_make(&fy, in->H, H, win.y, win.H);
+    e = filter_make(&fy, how, in->H, H, win.y, win.H);
     if (e) {
         filter_free(&fx);
         return e;
@@ -149,7 +152,7 @@ dg_err dg_image_resize(const dg_image *in, int W, int H, dg_image *out)
     if (W < 1 || H < 1 || W > 65536 || H > 65536)
         return dg_fail(DG_USAGE, "resize to %d x %d: sides of 1 to 65536 are possible", W, H);
     dg_err e = make(out, W, H, in->C);
-    if (!e) e = resample(in, W, H, (window){0, 0, W, H}, out->pixels, (size_t)W * (size_t)in->C);
+    if (!e) e = resample(in, DG_RESIZE_BILINEAR, W, H, (window){0, 0, W, H}, out->pixels, (size_t)W * (size_t)in->C);
     if (e) dg_image_free(out);
     return e;
 }
@@ -157,27 +160,60 @@ dg_err dg_image_resize(const dg_image *in, int W, int H, dg_image *out)
 /* round(n / 2) as Python rounds, to the even one */
 static int half(int n) { return n / 2 + (n % 4 == 3); }
 
-dg_err dg_image_fit(const dg_image *in, int size, dg_fit fit, dg_image *out)
+static dg_err fit_to(const dg_image *in, int size, dg_fit fit, dg_resize resize, dg_image *out)
 {
-    *out = (dg_image){0};
-    if (size < 1 || size > 16384) return dg_fail(DG_USAGE, "pictures of size %d: 1 to 16384 is possible", size);
     dg_err e = make(out, size, size, in->C);
     if (e) return e;
     int64_t W = in->W, H = in->H;
     size_t stride = (size_t)size * (size_t)in->C;
     if (fit == DG_FIT_CROP) { /* torchvision: the longer side is rounded down */
         int w = W <= H ? size : (int)(size * W / H), h = W <= H ? (int)(size * H / W) : size;
-        e = resample(in, w, h, (window){half(w - size), half(h - size), size, size}, out->pixels, stride);
+        e = resample(in, resize, w, h, (window){half(w - size), half(h - size), size, size}, out->pixels, stride);
     } else if (fit == DG_FIT_PAD) { /* PIL's ImageOps.pad: the shorter side is rounded to nearest */
         int w = W >= H ? size : (int)lrint((double)W / (double)H * size);
         int h = W >= H ? (int)lrint((double)H / (double)W * size) : size;
         if (w < 1) w = 1;
         if (h < 1) h = 1;
         size_t at = (size_t)half(size - h) * stride + (size_t)half(size - w) * (size_t)in->C;
-        e = resample(in, w, h, (window){0, 0, w, h}, out->pixels + at, stride);
+        e = resample(in, resize, w, h, (window){0, 0, w, h}, out->pixels + at, stride);
     } else {
-        e = resample(in, size, size, (window){0, 0, size, size}, out->pixels, stride);
+        e = resample(in, resize, size, size, (window){0, 0, size, size}, out->pixels, stride);
     }
     if (e) dg_image_free(out);
+    return e;
+}
+
+static unsigned parts(unsigned v, unsigned a) { return (v * a + 127) / 255; }
+
+/* Colours as much as they are opaque, a copy: where they are mixed, those that nobody sees do not count. */
+static dg_err weigh(const dg_image *in, dg_image *out)
+{
+    const dg_err e = make(out, in->W, in->H, 4);
+    const size_t n = e ? 0 : 4 * (size_t)in->W * (size_t)in->H;
+    for (size_t i = 0; i < n; i++)
+        out->pixels[i] = i % 4 == 3 ? in->pixels[i] : (uint8_t)parts(in->pixels[i], in->pixels[i | 3]);
+    return e;
+}
+
+static void unweigh(dg_image *im)
+{
+    const size_t n = 4 * (size_t)im->W * (size_t)im->H;
+    for (size_t i = 0; i < n; i++) {
+        const unsigned a = im->pixels[i | 3], v = im->pixels[i];
+        if (i % 4 == 3) continue;
+        im->pixels[i] = (uint8_t)(a == 0 || v >= a ? 255 : (v * 255 + a / 2) / a);
+    }
+}
+
+dg_err dg_image_fit(const dg_image *in, int size, dg_fit fit, dg_resize resize, dg_image *out)
+{
+    *out = (dg_image){0};
+    if (size < 1 || size > 16384) return dg_fail(DG_USAGE, "pictures of size %d: 1 to 16384 is possible", size);
+    if (in->C != 4) return fit_to(in, size, fit, resize, out);
+    dg_image weighed;
+    dg_err e = weigh(in, &weighed);
+    if (!e) e = fit_to(&weighed, size, fit, resize, out);
+    if (!e) unweigh(out);
+    dg_image_free(&weighed);
     return e;
 }

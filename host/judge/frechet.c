@@ -3,105 +3,98 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "host/judge/judge_internal.h"
+#include "host/judge/products.h"
 
-enum { ROWS = 16 }; /* of a covariance that are summed together, so that points are read less often */
-
-/* x becomes its distance from its mean. */
-static void centre(double *x, size_t n, size_t d, double *mean)
+/* y (rows, columns) = a (rows, k) b (columns, k)'. */
+static dg_err multiply(double *y, const double *a, const double *b, int rows, int k, int columns)
 {
+    dg_products p = {.rows = rows, .k = k, .columns = columns, .type = DG_F64};
+    dg_err e = dg_products_open(&p, 0, b);
+    if (!e) e = dg_products_take(&p, a, rows, y);
+    dg_products_close(&p);
+    return e;
+}
+
+/* Mean and covariance (d, d). */
+static dg_err moments(const double *x, size_t n, size_t d, double *mean, double *cov)
+{
+    double *turned = calloc(n * d, sizeof *turned); /* (d, n), its distance from the mean */
+    if (!turned) return dg_fail(DG_DEVICE, "out of memory for covariances of %zu features", d);
     for (size_t k = 0; k < d; k++) mean[k] = 0;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < d; k++) mean[k] += x[i * d + k] / (double)n;
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < d; k++) x[i * d + k] -= mean[k];
+    for (size_t k = 0; k < d; k++)
+        for (size_t i = 0; i < n; i++) turned[k * n + i] = x[i * d + k] - mean[k];
+    const dg_err e = multiply(cov, turned, turned, (int)d, (int)n, (int)d);
+    for (size_t k = 0; k < d * d && !e; k++) cov[k] /= (double)(n - 1);
+    free(turned);
+    return e;
 }
 
-/* c (d, d) = x^T x / (n - 1); each of its values is summed in the order of the points. */
-static void covariance(double *c, const double *x, size_t n, size_t d)
+static double trace(const double *a, size_t d)
 {
-#pragma omp parallel for schedule(dynamic)
-    for (size_t first = 0; first < d; first += ROWS) {
-        const size_t end = first + ROWS < d ? first + ROWS : d;
-        for (size_t k = first * d; k < end * d; k++) c[k] = 0;
-        for (size_t i = 0; i < n; i++)
-            for (size_t r = first; r < end; r++)
-                for (size_t k = 0; k < d; k++) c[r * d + k] += x[i * d + r] * x[i * d + k];
-        for (size_t k = first * d; k < end * d; k++) c[k] /= (double)(n - 1);
-    }
-}
-
-/* y (d, d) = a b^T. */
-static void multiply(double *y, const double *a, const double *b, size_t d)
-{
-#pragma omp parallel for
-    for (size_t i = 0; i < d; i++)
-        for (size_t k = 0; k < d; k++) {
-            double sum = 0;
-            for (size_t j = 0; j < d; j++) sum += a[i * d + j] * b[k * d + j];
-            y[i * d + k] = sum;
-        }
+    double sum = 0;
+    for (size_t i = 0; i < d; i++) sum += a[i * d + i];
+    return sum;
 }
 
 static double root(double x) { return x > 0 ? sqrt(x) : 0; } /* of rounding, an eigenvalue may be a little below 0 */
 
-/* tr (S S')^(1/2): with S = V W V^T it is the sum of the roots of the eigenvalues of W^(1/2) V^T S' V W^(1/2). s is
- * lost; t, u: room for as many values. */
-static dg_err trace_of_root(double *s, const double *other, double *t, double *u, double *w, size_t d, double *out)
+dg_err dg_normal_of(const double *x, int n, int d, dg_normal *out)
 {
-    dg_err e = dg_eigen(s, (int)d, w);
-    if (e) return e;
-    for (size_t i = 0; i < d; i++)
-        for (size_t k = 0; k < d; k++) s[i * d + k] *= root(w[i]);
-    multiply(t, s, other, d);
-    multiply(u, t, s, d);
-    e = dg_eigen(u, (int)d, w);
+    const size_t D = (size_t)d;
+    *out = (dg_normal){.d = d, .mean = malloc((D + D + D * D) * sizeof *out->mean)};
+    if (!out->mean) return dg_fail(DG_DEVICE, "out of memory for covariances of %d features", d);
+    out->root = out->mean + D;
+    double *w = out->root + D * D;
+    dg_err e = moments(x, (size_t)n, D, out->mean, out->root);
+    out->trace = trace(out->root, D);
+    if (e || !isfinite(out->trace)) return e; /* no matrix to take apart */
+    e = dg_eigen(out->root, d, w);
+    for (size_t i = 0; i < D; i++)
+        for (size_t k = 0; k < D; k++) out->root[i * D + k] *= root(w[i]);
+    return e;
+}
+
+void dg_normal_free(dg_normal *x)
+{
+    free(x->mean);
+    *x = (dg_normal){0};
+}
+
+/* tr (S S')^(1/2): with S = V W V' it is the sum of the roots of the eigenvalues of W^(1/2) V' S' V W^(1/2). s, t: room
+ * for as many values as S' has, which is in s. */
+static dg_err trace_of_root(const dg_normal *x, double *s, double *t, double *w, double *out)
+{
+    const int d = x->d;
+    dg_err e = multiply(t, x->root, s, d, d, d);
+    if (!e) e = multiply(s, t, x->root, d, d, d);
+    if (!e) e = dg_eigenvalues(s, d, w);
     *out = 0;
-    for (size_t i = 0; i < d && !e; i++) *out += root(w[i]);
+    for (int i = 0; i < d && !e; i++) *out += root(w[i]);
     return e;
 }
 
-static dg_err distance(double *x, size_t n, double *y, size_t m, size_t d, double *room, double *out)
+dg_err dg_frechet_from(const dg_normal *x, const double *y, int m, double *out)
 {
-    double *s = room, *other = s + d * d, *t = other + d * d, *u = t + d * d, *mean = u + d * d, *w = mean + 2 * d;
-    double sum = 0, trace = 0;
-    centre(x, n, d, mean);
-    centre(y, m, d, mean + d);
-    covariance(s, x, n, d);
-    covariance(other, y, m, d);
-    for (size_t k = 0; k < d; k++) {
-        const double apart = mean[k] - mean[d + k];
-        sum += apart * apart + s[k * d + k] + other[k * d + k];
-    }
-    if (!isfinite(sum)) { /* no matrix to take apart */
-        *out = sum;
-        return DG_OK;
-    }
-    const dg_err e = trace_of_root(s, other, t, u, w, d, &trace);
-    *out = sum > 2 * trace ? sum - 2 * trace : 0;
+    const size_t d = (size_t)x->d;
+    double *mean = malloc((2 * d + 2 * d * d) * sizeof *mean), apart = 0, both = 0;
+    if (!mean) return dg_fail(DG_DEVICE, "out of memory for covariances of %zu features", d);
+    double *w = mean + d, *s = w + d, *t = s + d * d;
+    dg_err e = moments(y, (size_t)m, d, mean, s);
+    for (size_t k = 0; k < d; k++) apart += (x->mean[k] - mean[k]) * (x->mean[k] - mean[k]);
+    const double sum = apart + x->trace + trace(s, d);
+    if (!e && isfinite(sum)) e = trace_of_root(x, s, t, w, &both);
+    *out = isfinite(sum) && sum < 2 * both ? 0 : sum - 2 * both;
+    free(mean);
     return e;
-}
-
-static double *copy(const double *x, size_t n)
-{
-    double *out = malloc(n * sizeof *out);
-    for (size_t i = 0; out && i < n; i++) out[i] = x[i];
-    return out;
 }
 
 dg_err dg_frechet(const double *x, int n, const double *y, int m, int d, double *out)
 {
-    const size_t D = (size_t)d;
-    double *a = copy(x, (size_t)n * D), *b = copy(y, (size_t)m * D), *room = malloc((4 * D + 3) * D * sizeof *room);
-    const dg_err e = a && b && room ? distance(a, (size_t)n, b, (size_t)m, D, room, out)
-                                    : dg_fail(DG_DEVICE, "out of memory for covariances of %d features", d);
-    free(a);
-    free(b);
-    free(room);
+    dg_normal normal;
+    dg_err e = dg_normal_of(x, n, d, &normal);
+    if (!e) e = dg_frechet_from(&normal, y, m, out);
+    dg_normal_free(&normal);
     return e;
-}
-
-dg_err dg_judge_frechet(const dg_jury *j, const dg_judged *reals, const dg_judged *other, dg_measured *out)
-{
-    return dg_frechet(reals->hidden, j->count, other->hidden, j->count, dg_labeller_features(j->labeller), &out->value);
 }

@@ -9,6 +9,11 @@
 #include "host/image/image.h"
 #include "host/judge/judge_internal.h"
 
+static dg_err frechet(const dg_jury *j, const dg_judged *reals, const dg_judged *other, dg_measured *out)
+{
+    return dg_frechet(reals->hidden, j->count, other->hidden, j->count, dg_labeller_features(j->labeller), &out->value);
+}
+
 const dg_measure dg_measures[] = {
     {.name = "class_distance",
      .label = "distance of the classes' shares",
@@ -22,28 +27,71 @@ const dg_measure dg_measures[] = {
      .percent = true,
      .needs = DG_NEEDS_LABELLER,
      .compute = dg_judge_sureness},
-    {.name = "frechet",
-     .label = "Frechet distance, last hidden layer",
-     .needs = DG_NEEDS_LABELLER,
-     .compute = dg_judge_frechet},
+    {.name = "frechet", .label = "Frechet distance, last hidden layer", .needs = DG_NEEDS_LABELLER, .compute = frechet},
     {.name = "two_sample",
      .label = "told from real ones",
      .percent = true,
      .needs = DG_NEEDS_TRAINING,
      .compute = dg_judge_two_sample},
+    {.name = "swd",
+     .label = "sliced Wasserstein distance, mean",
+     .needs = DG_NEEDS_RANDOM_NET,
+     .logged = true,
+     .place = DG_BESIDE_SWD},
+    {.name = "swd_full", .label = "  of full size", .needs = DG_NEEDS_RANDOM_NET, .place = DG_BESIDE_LEVEL},
+    {.name = "swd_half", .label = "  of half the size", .needs = DG_NEEDS_RANDOM_NET, .place = DG_BESIDE_LEVEL + 1},
+    {.name = "swd_quarter", .label = "  of a quarter", .needs = DG_NEEDS_RANDOM_NET, .place = DG_BESIDE_LEVEL + 2},
+    {.name = "swd_eighth", .label = "  of an eighth", .needs = DG_NEEDS_RANDOM_NET, .place = DG_BESIDE_LEVEL + 3},
+    {.name = "swd_sixteenth", .label = "  of a sixteenth", .needs = DG_NEEDS_RANDOM_NET, .place = DG_BESIDE_LEVEL + 4},
+    {.name = "random_frechet",
+     .label = "Frechet distance, random network",
+     .needs = DG_NEEDS_RANDOM_NET,
+     .logged = true,
+     .place = DG_BESIDE_FRECHET},
+    {.name = "recall",
+     .label = "recall: real ones within reach",
+     .higher = true,
+     .percent = true,
+     .needs = DG_NEEDS_RANDOM_NET,
+     .logged = true,
+     .place = DG_BESIDE_RECALL},
+    {.name = "coverage",
+     .label = "coverage: real ones met",
+     .higher = true,
+     .percent = true,
+     .needs = DG_NEEDS_RANDOM_NET,
+     .logged = true,
+     .place = DG_BESIDE_COVERAGE},
+    {.name = "nearest",
+     .label = "nearest real one, beside real ones'",
+     .one = true,
+     .needs = DG_NEEDS_RANDOM_NET,
+     .logged = true,
+     .place = DG_BESIDE_NEAREST},
     {0},
 };
 
+const dg_measure *dg_measure_logged(int column)
+{
+    const dg_measure *m = dg_measures;
+    while (!m->logged || column-- > 0) m++;
+    return m;
+}
+
 bool dg_measurable(const dg_measure *m, const dg_jury *j)
 {
-    return (j->labeller || !(m->needs & DG_NEEDS_LABELLER)) && (j->gan || !(m->needs & DG_NEEDS_TRAINING));
+    const int level = m->compute ? -1 : m->place == DG_BESIDE_SWD ? 0 : m->place - DG_BESIDE_LEVEL;
+    if (level >= 0 && level < DG_SLICED_LEVELS && !dg_sliced_level(j->size, level)) return false;
+    return (j->labeller || !(m->needs & DG_NEEDS_LABELLER)) && (j->gan || !(m->needs & DG_NEEDS_TRAINING)) &&
+           (j->random_net || !(m->needs & DG_NEEDS_RANDOM_NET));
 }
 
 dg_err dg_measure_take(const dg_measure *m, const dg_jury *j, const dg_judged *reals, const dg_judged *other,
                        dg_measured *out)
 {
     *out = (dg_measured){0};
-    const dg_err e = m->compute(j, reals, other, out);
+    const dg_err e = m->compute ? m->compute(j, reals, other, out) : DG_OK;
+    if (!m->compute) *out = (dg_measured){.value = other->beside[m->place]};
     if (e || (isfinite(out->value) && isfinite(out->low) && isfinite(out->high))) return e;
     return dg_fail(DG_NUMBERS, "%s is %g: the weights of the classifier are numbers, but too large to compute with",
                    m->label, out->value);
@@ -58,7 +106,7 @@ static dg_err fit(const dg_jury *j, const uint8_t *pixels, uint8_t *out)
     if (!im.pixels) return dg_fail(DG_DEVICE, "out of memory");
     memcpy(im.pixels, pixels, bytes);
     if (m->channels < j->channels) dg_image_grey(&im);
-    const dg_err e = dg_image_fit(&im, m->size, DG_FIT_STRETCH, &fitted);
+    const dg_err e = dg_image_fit(&im, m->size, DG_FIT_STRETCH, DG_RESIZE_BILINEAR, &fitted);
     dg_image_free(&im);
     if (e) return e;
     const int repeat = m->channels / fitted.C;
@@ -98,6 +146,22 @@ static dg_err look(const dg_jury *j, dg_judged *x)
     return e;
 }
 
+static dg_err look_at_random(const dg_jury *j, dg_judged *x)
+{
+    x->feature = malloc((size_t)j->count * DG_RANDOM_FEATURES * sizeof *x->feature);
+    if (!x->feature) return dg_fail(DG_DEVICE, "out of memory for %d pictures", j->count);
+    const dg_err e = dg_random_net_look(j->random_net, x->pixels, j->count, x->feature);
+    return e ? e : dg_judged_neighbours(j, x);
+}
+
+dg_err dg_judged_beside(const dg_jury *j, dg_judged *reals, const dg_judged *held, dg_judged *other)
+{
+    dg_err e = dg_beside_sliced(j, reals, other);
+    if (!e) e = dg_beside_neighbours(j, reals, held, other);
+    if (!e && !reals->normal.mean) e = dg_normal_of(reals->feature, j->count, DG_RANDOM_FEATURES, &reals->normal);
+    return e ? e : dg_frechet_from(&reals->normal, other->feature, j->count, &other->beside[DG_BESIDE_FRECHET]);
+}
+
 dg_err dg_judged_take(const dg_jury *j, const uint8_t *pixels, int pictures, int stream, int first, dg_judged *out)
 {
     const size_t picture = (size_t)j->size * (size_t)j->size * (size_t)j->channels;
@@ -109,7 +173,8 @@ dg_err dg_judged_take(const dg_jury *j, const uint8_t *pixels, int pictures, int
         memcpy(out->pixels + (size_t)i * picture, pixels + (size_t)order[first + i] * picture, picture);
     free(order);
     if (!room) return dg_fail(DG_DEVICE, "out of memory for %d pictures", pictures);
-    return j->labeller ? look(j, out) : DG_OK;
+    const dg_err e = j->labeller ? look(j, out) : DG_OK;
+    return e || !j->random_net ? e : look_at_random(j, out);
 }
 
 void dg_judged_free(dg_judged *x)
@@ -117,5 +182,11 @@ void dg_judged_free(dg_judged *x)
     free(x->pixels);
     free(x->share);
     free(x->hidden);
+    free(x->feature);
+    free(x->next);
+    free(x->ball);
+    free(x->near);
+    free(x->reals_near);
+    dg_normal_free(&x->normal);
     *x = (dg_judged){0};
 }

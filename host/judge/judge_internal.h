@@ -1,4 +1,4 @@
-/* What the rows of the table compute, a file each. */
+/* What the rows of the table compute, a file or two each. */
 #ifndef DG_JUDGE_INTERNAL_H
 #define DG_JUDGE_INTERNAL_H
 
@@ -7,7 +7,13 @@
 dg_err dg_judge_class_distance(const dg_jury *j, const dg_judged *reals, const dg_judged *other, dg_measured *out);
 dg_err dg_judge_left_out(const dg_jury *j, const dg_judged *reals, const dg_judged *other, dg_measured *out);
 dg_err dg_judge_sureness(const dg_jury *j, const dg_judged *reals, const dg_judged *other, dg_measured *out);
-dg_err dg_judge_frechet(const dg_jury *j, const dg_judged *reals, const dg_judged *other, dg_measured *out);
 dg_err dg_judge_two_sample(const dg_jury *j, const dg_judged *reals, const dg_judged *other, dg_measured *out);
+
+/* Has a picture of this side a level of so many halvings? */
+bool dg_sliced_level(int size, int level);
+
+dg_err dg_judged_neighbours(const dg_jury *j, dg_judged *x); /* x->next and x->ball */
+dg_err dg_beside_neighbours(const dg_jury *j, const dg_judged *reals, const dg_judged *held, dg_judged *other);
+dg_err dg_beside_sliced(const dg_jury *j, const dg_judged *reals, dg_judged *other);
 
 #endif

@@ -108,9 +108,10 @@ dcgan_error dcgan_sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels)
 
 dcgan_error dcgan_write_png(const char *path, const uint8_t *pixels, int width, int height, int channels)
 {
-    if (width < 1 || height < 1 || (channels != 1 && channels != 3))
-        return (dcgan_error)dg_fail(DG_USAGE, "%s: a picture of %d x %d with %d channels: must have 1 or 3, and a size",
-                                    path, width, height, channels);
+    if (width < 1 || height < 1 || (channels != 1 && channels != 3 && channels != 4))
+        return (dcgan_error)dg_fail(DG_USAGE,
+                                    "%s: a picture of %d x %d with %d channels: must have 1, 3 or 4, and a size", path,
+                                    width, height, channels);
     const dg_image im = {width, height, channels, (uint8_t *)(uintptr_t)pixels}; /* only read */
     return (dcgan_error)dg_png_write(path, &im, &(dg_text){"Software", dg_version}, 1);
 }

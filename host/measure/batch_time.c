@@ -246,6 +246,23 @@ static dg_err refuse_all(const dg_batch_bench *b, int batch)
     return dg_fail(DG_DEVICE, "batch %d fits no more: memory was given to another program meanwhile", batch);
 }
 
+dg_err dg_batch_glance(dg_batch_bench *b, int batch, double seconds, double *ms)
+{
+    dg_batch_trial t;
+    dg_batch_row row = {.batch = batch};
+    dg_samples s = {.n = 0};
+    char why[160];
+    bool yes;
+    dg_err e = dg_batch_open(&t, b, batch, &yes, why, sizeof why);
+    if (e || !yes) return e ? e : refuse_all(b, batch);
+    e = dg_batch_warm_up(&t);
+    if (!e) e = take_samples(&t, seconds, true, &s, &row);
+    *ms = row.ms;
+    dg_samples_free(&s);
+    dg_batch_close(&t);
+    return e;
+}
+
 dg_search_limits dg_batch_limits(const dg_options *o)
 {
     return (dg_search_limits){.from = o->from,

@@ -63,6 +63,9 @@ dg_err dg_batch_warm_up(dg_batch_trial *t);
 dg_err dg_batch_time(dg_batch_bench *b, int batch, double most_seconds, bool all_of_them, dg_batch_row *row, bool *yes,
                      char *why, size_t size);
 
+/* A first idea of one size: ms a step by the median of some seconds, behind a warm-up. DG_DEVICE: it does not fit. */
+dg_err dg_batch_glance(dg_batch_bench *b, int batch, double seconds, double *ms);
+
 /* As the options say, without the number of pictures. */
 dg_search_limits dg_batch_limits(const dg_options *o);
 

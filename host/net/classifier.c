@@ -189,7 +189,8 @@ static const dg_metric metrics[] = {
     {.terms = 1, .term = {DG_CLASS_BAD}, .bad = DG_NOT_ZERO, .what = "weights are NaN or infinite after their update"},
 };
 
-static const char *const preset[][2] = {{"lr", "0.001"}, {"beta1", "0.9"}, {"start", "he"}, {NULL, NULL}};
+static const char *const preset[][2] = {
+    {"epochs", "25"}, {"lr", "0.001"}, {"beta1", "0.9"}, {"start", "he"}, {NULL, NULL}};
 
 const dg_recipe dg_classifier_recipe = {
     .name = "classifier",

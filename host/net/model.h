@@ -66,7 +66,7 @@ typedef struct {
 
 /* What a network sees of a pixel p from 0 to 255: p / 127.5 - 1, p / 255, or the latter less the channel's mean over
  * the pictures for training, divided by its standard deviation; or p / 255 whitened, as these pictures say
- * (host/data/whiten.h). */
+ * (host/data/whiten/whiten.h). */
 typedef enum { DG_INPUT_SIGNED, DG_INPUT_UNIT, DG_INPUT_STANDARD, DG_INPUT_ZCA } dg_input;
 
 /* About 140 KB: on the heap, please. */
@@ -83,7 +83,9 @@ typedef struct {
     char text[DG_MODEL_TEXT_MAX]; /* the file as read, kept in checkpoints */
 } dg_model;
 
-/* name is a path, or the name of a built-in model ("dcgan64-paper"); a path wins. */
+/* name is a path, or the name of a built-in model ("dcgan64-paper"), or of a shape: "dcgan-28x1" is the published
+ * layout for 28 x 28 pixels of one channel, 32 filters next to the picture and twice as many at each halving; a path
+ * wins. */
 dg_err dg_model_read(const char *name, dg_model *out);
 
 /* text is the content of a model file; where names it in messages. */
@@ -93,8 +95,13 @@ dg_err dg_model_parse(const char *text, const char *where, dg_model *out);
 dg_shape dg_net_input(const dg_model *m, const dg_net *n);
 
 /* A stock DCGAN of these widths as model text (for replay and import): generator ngf * 2^depth ... ngf,
- * discriminator mirrored. size is a power of two. out holds DG_MODEL_TEXT_MAX bytes. */
+ * discriminator mirrored. size is 4, 5, 6 or 7 times a power of two, and the first of these is the kernel
+ * at the other end. out holds DG_MODEL_TEXT_MAX bytes. */
 dg_err dg_model_stock(char *out, const char *name, int size, int channels, int latent, int ngf, int ndf);
+
+/* The largest such size up to `most`, 0: there is none. */
+enum { DG_SIDE_LEAST = 16, DG_SIDE_MOST = 256 };
+int dg_model_side(int most);
 
 /* Built-in models: name i, or NULL past the last. */
 const char *dg_model_builtin(int i);

@@ -28,6 +28,7 @@ typedef struct {
     int step;
     double preset; /* -1: there is none; [model] must give it then, a layer's kind knows what it is */
     const char *choices, *must;
+    int without; /* a number among these that is not allowed, 0: none */
 } key;
 
 #define MODEL(member) offsetof(dg_model, member), sizeof((dg_model *)0)->member
@@ -36,7 +37,8 @@ typedef struct {
 static const key model_keys[] = {
     {"name", NAME, MODEL(name), .preset = -1, .must = "1 to 63 letters, digits, dots, dashes or underscores"},
     {"size", WHOLE, MODEL(size), 8, 512, 1, .preset = -1},
-    {"channels", WHOLE, MODEL(channels), 1, 3, 2, .preset = 3, .must = "1 (grey) or 3 (RGB)"},
+    {"channels", WHOLE, MODEL(channels), 1, 4, 1, .without = 2, .preset = 3,
+     .must = "1 (grey), 3 (RGB) or 4 (RGB and alpha)"},
     {"latent", WHOLE, MODEL(latent), 1, 4096, 1, .preset = 100},
     {"classes", WHOLE, MODEL(classes), 2, 16384, 1, .preset = 0},
     {"input", CHOICE, MODEL(input), .choices = "signed|unit|standard|zca"}, /* as dg_input */
@@ -126,7 +128,8 @@ static bool whole(const char *text, const key *k, int *out)
     char *end;
     errno = 0;
     const long v = strtol(text, &end, 10);
-    if (end == text || *end || errno || v < (long)k->min || v > (long)k->max || (v - (long)k->min) % k->step)
+    if (end == text || *end || errno || v < (long)k->min || v > (long)k->max || (v - (long)k->min) % k->step ||
+        (k->without && v == k->without))
         return false;
     *out = (int)v;
     return true;

@@ -58,16 +58,89 @@ const char *dg_model_builtin(int i)
     return dg_model_files[i].name;
 }
 
+/* Halvings from this side to first * first pixels, first being from 4 to 7; 0: there are none that end there. */
+static int halvings(int side, int *first)
+{
+    int n = 0;
+    for (*first = side; *first > 7 && *first % 2 == 0; n++) *first /= 2;
+    return side >= DG_SIDE_LEAST && side <= DG_SIDE_MOST && *first <= 7 ? n : 0;
+}
+
+int dg_model_side(int most)
+{
+    int first;
+    if (most > DG_SIDE_MOST) most = DG_SIDE_MOST;
+    while (most >= DG_SIDE_LEAST && !halvings(most, &first)) most--;
+    return most >= DG_SIDE_LEAST ? most : 0;
+}
+
+/* Append one layer section. */
+static void put_layer(char *out, size_t *at, const char *op, char net, int i, int filters, int kernel, int stride,
+                      const char *norm, const char *act)
+{
+    int n = snprintf(out + *at, DG_MODEL_TEXT_MAX - *at,
+                     "[%c.%d]\nop = %s\nfilters = %d\nkernel = %d\nstride = %d\npad = %d\nnorm = %s\nact = %s\n", net,
+                     i, op, filters, kernel, stride, stride - 1, norm, act);
+    *at += n > 0 ? (size_t)n : 0;
+}
+
+dg_err dg_model_stock(char *out, const char *name, int size, int channels, int latent, int ngf, int ndf)
+{
+    int first, depth = halvings(size, &first) - 1;
+    if (depth < 0)
+        return dg_fail(DG_USAGE,
+                       "size %d: must be 4, 5, 6 or 7 times a power of two, from %d to %d; the next smaller one is %d",
+                       size, DG_SIDE_LEAST, DG_SIDE_MOST, dg_model_side(size) ? dg_model_side(size) : DG_SIDE_LEAST);
+    if (ngf < 1 || ndf < 1 || ngf > (16384 >> depth) || ndf > (16384 >> depth))
+        return dg_fail(DG_USAGE, "widths %d and %d: must be from 1 to %d for size %d", ngf, ndf, 16384 >> depth, size);
+    size_t at = (size_t)snprintf(out, DG_MODEL_TEXT_MAX, "[model]\nname = %s\nsize = %d\nchannels = %d\nlatent = %d\n",
+                                 name, size, channels, latent);
+    for (int i = 0; i <= depth; i++)
+        put_layer(out, &at, "conv_transpose", 'G', i + 1, ngf << (depth - i), i ? 4 : first, i ? 2 : 1, "batch",
+                  "relu");
+    put_layer(out, &at, "conv_transpose", 'G', depth + 2, channels, 4, 2, "none", "tanh");
+    for (int i = 0; i <= depth; i++)
+        put_layer(out, &at, "conv", 'D', i + 1, ndf << i, 4, 2, i ? "batch" : "none", "leaky");
+    put_layer(out, &at, "conv", 'D', depth + 2, 1, first, 1, "none", "none");
+    return DG_OK;
+}
+
+/* "dcgan-28x1": a network for pictures of 28 x 28 pixels and one channel, as the published one is made. */
+static bool names_shape(const char *name, int *size, int *channels)
+{
+    char *end;
+    if (strncmp(name, "dcgan-", 6) || name[6] < '0' || name[6] > '9') return false;
+    const long side = strtol(name + 6, &end, 10);
+    if (*end != 'x' || end[1] < '0' || end[1] > '9' || end[2] || side > 9999) return false;
+    *size = (int)side;
+    *channels = end[1] - '0';
+    return true;
+}
+
+static dg_err read_shape(const char *name, int size, int channels, dg_model *out)
+{
+    char *text = malloc(DG_MODEL_TEXT_MAX);
+    if (!text) return dg_fail(DG_DEVICE, "model %s: out of memory", name);
+    dg_err e = dg_model_stock(text, name, size, channels, 100, 32, 32);
+    if (!e) e = dg_model_parse(text, name, out);
+    free(text);
+    return dg_context(e, "model %s", name);
+}
+
 dg_err dg_model_read(const char *name, dg_model *out)
 {
     const bool there = access(name, R_OK) == 0;
     if (!there && errno == ENOENT && !strchr(name, '/')) {
         for (int i = 0; dg_model_files[i].name; i++)
             if (!strcmp(name, dg_model_files[i].name)) return dg_model_parse(dg_model_files[i].text, name, out);
+        int size, channels;
+        if (names_shape(name, &size, &channels)) return read_shape(name, size, channels, out);
         char list[512] = "";
         for (int i = 0; dg_model_files[i].name; i++)
             snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", dg_model_files[i].name);
-        return dg_fail(DG_USAGE, "model %s: there is no such file and no built-in model of that name (built in: %s)",
+        return dg_fail(DG_USAGE,
+                       "model %s: there is no such file and no built-in model of that name (built in: %s, or of any "
+                       "shape such as dcgan-28x1)",
                        name, list);
     }
     if (!there) return dg_fail(DG_USAGE, "model %s: %s", name, strerror(errno));
@@ -79,33 +152,4 @@ dg_err dg_model_read(const char *name, dg_model *out)
     else e = dg_model_parse(text, name, out);
     free(text);
     return e;
-}
-
-/* Append one layer section. */
-static void put_layer(char *out, size_t *at, const char *op, char net, int i, int filters, int stride, int pad,
-                      const char *norm, const char *act)
-{
-    int n = snprintf(out + *at, DG_MODEL_TEXT_MAX - *at,
-                     "[%c.%d]\nop = %s\nfilters = %d\nkernel = 4\nstride = %d\npad = %d\nnorm = %s\nact = %s\n", net, i,
-                     op, filters, stride, pad, norm, act);
-    *at += n > 0 ? (size_t)n : 0;
-}
-
-dg_err dg_model_stock(char *out, const char *name, int size, int channels, int latent, int ngf, int ndf)
-{
-    if (size < 16 || size > 256 || (size & (size - 1)))
-        return dg_fail(DG_USAGE, "size %d: must be a power of two from 16 to 256", size);
-    int depth = 0; /* halvings between size / 2 and 4 */
-    while ((8 << depth) < size) depth++;
-    if (ngf < 1 || ndf < 1 || ngf > (16384 >> depth) || ndf > (16384 >> depth))
-        return dg_fail(DG_USAGE, "widths %d and %d: must be from 1 to %d for size %d", ngf, ndf, 16384 >> depth, size);
-    size_t at = (size_t)snprintf(out, DG_MODEL_TEXT_MAX, "[model]\nname = %s\nsize = %d\nchannels = %d\nlatent = %d\n",
-                                 name, size, channels, latent);
-    for (int i = 0; i <= depth; i++)
-        put_layer(out, &at, "conv_transpose", 'G', i + 1, ngf << (depth - i), i ? 2 : 1, i ? 1 : 0, "batch", "relu");
-    put_layer(out, &at, "conv_transpose", 'G', depth + 2, channels, 2, 1, "none", "tanh");
-    for (int i = 0; i <= depth; i++)
-        put_layer(out, &at, "conv", 'D', i + 1, ndf << i, 2, 1, i ? "batch" : "none", "leaky");
-    put_layer(out, &at, "conv", 'D', depth + 2, 1, 1, 0, "none", "none");
-    return DG_OK;
 }

@@ -14,7 +14,7 @@
 
 #include "core/base/file_io.h"
 
-enum { VALUE_SIZE = 4 * DG_CONFIG_VALUE, CONFIG_LIMIT = 1 << 20, MOST_OPTIONS = 96, MARK = 1 };
+enum { VALUE_SIZE = 4 * DG_CONFIG_VALUE, CONFIG_LIMIT = 1 << 20, MARK = 1 };
 
 typedef struct {
     const char *at; /* what is not read yet */
@@ -27,8 +27,8 @@ typedef struct {
     dg_options *o;
     char name[64], value[VALUE_SIZE]; /* collected so far, not yet set */
     int value_line;
-    int seen[MOST_OPTIONS]; /* line of each option */
-    dg_err error;           /* the first one; later lines are ignored */
+    int seen[DG_OPTIONS_MOST]; /* line of each option */
+    dg_err error;              /* the first one; later lines are ignored */
     int error_line;
 } reader;
 

@@ -60,12 +60,19 @@ static void print_examples(FILE *to, dg_command c)
     }
 }
 
-static void print_options(FILE *to, dg_command c)
+/* Finer points are left out, and named in the end, unless all are wanted. */
+static void print_options(FILE *to, dg_command c, bool all)
 {
     const char *group = "";
+    char left_out[200] = "";
     for (const dg_option *t = dg_option_table; t->name; t++) {
         char left[64], text[512];
         if (!(t->commands >> c & 1)) continue;
+        if (t->flags & DG_OPT_FINE && !all) {
+            const size_t n = strlen(left_out);
+            snprintf(left_out + n, sizeof left_out - n, "%s--%s", n ? ", " : "", t->name);
+            continue;
+        }
         if (strcmp(group, t->group)) fprintf(to, "\n%s:\n", group = t->group);
         usage_of(t, left, sizeof left);
         describe(t, text, sizeof text);
@@ -77,6 +84,11 @@ static void print_options(FILE *to, dg_command c)
     }
     fprintf(to, "\n");
     print_row(to, "-h, --help", "this text");
+    if (*left_out) {
+        char text[300];
+        snprintf(text, sizeof text, "with the finer points, too: %s", left_out);
+        print_row(to, "    --help-all", text);
+    }
     print_row(to, "-V, --version", "version and what this build was made of");
 }
 
@@ -99,14 +111,14 @@ void dg_help_short(FILE *to)
             us, us, us);
 }
 
-void dg_help_command(FILE *to, dg_command c)
+void dg_help_command(FILE *to, dg_command c, bool all)
 {
     const dg_command_info *info = &dg_commands[c];
     fprintf(to, "Usage: dcgan %s%s%s%s [OPTION]...\n", c == DG_CMD_TRAIN ? "[train]" : info->name,
             *info->operands ? " " : "", info->operands, c == DG_CMD_TRAIN ? " --data DIR" : "");
     fprintf(to, "%c%s.\n\nExamples:\n", toupper((unsigned char)info->summary[0]), info->summary + 1);
     print_examples(to, c);
-    print_options(to, c);
+    print_options(to, c, all);
     print_rules(to);
 }
 
@@ -119,10 +131,11 @@ static const char *const exit_codes[][2] = {
     {"5", "device, memory or threads"},
     {"6", "NaN or infinity while training"},
     {"7", "the run directory is in use by another run"},
+    {"8", "--stop-on-collapse stopped the run, after saving"},
     {"129, 130, 143", "stopped by SIGHUP, SIGINT or SIGTERM, after saving"},
 };
 
-void dg_help_full(FILE *to)
+void dg_help_full(FILE *to, bool all)
 {
     fputs("Usage: dcgan [train] --data DIR [OPTION]...\n"
           "       dcgan COMMAND [OPERAND]... [OPTION]...\n"
@@ -138,7 +151,7 @@ void dg_help_full(FILE *to)
         print_row(to, left, dg_commands[c].summary);
     }
     fputs("\nOptions of train\n----------------", to);
-    print_options(to, DG_CMD_TRAIN);
+    print_options(to, DG_CMD_TRAIN, all);
     print_rules(to);
     fputs("\nExit codes:\n", to);
     for (size_t i = 0; i < sizeof exit_codes / sizeof exit_codes[0]; i++)
@@ -166,7 +179,8 @@ static void man_option(FILE *to, const dg_option *t)
         snprintf(text + at, sizeof text - at, "%s \"%s\": %s", i ? ";" : ". To be named are", dg_fusion_name(i),
                  dg_fusion_help(i));
     }
-    if (!isdigit((unsigned char)text[0])) text[0] = (char)toupper((unsigned char)text[0]);
+    /* "cpu, cuda ...", "bench: ..." begin with a word as it is typed */
+    if (!strchr(",:", text[strcspn(text, " ,:")])) text[0] = (char)toupper((unsigned char)text[0]);
     print_roff(to, text);
     for (int c = 0; c < DG_CMDS; c++)
         if (t->commands >> c & 1) {
@@ -190,52 +204,22 @@ void dg_help_man(FILE *to)
         if (strcmp(group, t->group)) fprintf(to, ".SS %s\n", group = t->group);
         man_option(to, t);
     }
+    fputs(".SH EXAMPLES\n", to);
+    for (int c = 0; c < DG_CMDS; c++)
+        for (int i = 0; i < DG_EXAMPLES && dg_commands[c].example[i]; i++) {
+            const char *line = dg_commands[c].example[i], *why = strstr(line, " :: ");
+            char command[300];
+            snprintf(command, sizeof command, "%.*s", why ? (int)(why - line) : (int)strlen(line), line);
+            fputs(".TP\n\\fB", to);
+            print_roff(to, command);
+            fputs("\\fR\n", to);
+            print_roff(to, why ? why + 4 : ".");
+            fputc('\n', to);
+        }
     fputs(".SH EXIT STATUS\n", to);
     for (size_t i = 0; i < sizeof exit_codes / sizeof exit_codes[0]; i++) {
         fprintf(to, ".TP\n%s\n", exit_codes[i][0]);
         print_roff(to, exit_codes[i][1]);
         fputs(".\n", to);
     }
-}
-
-void dg_help_completion(FILE *to)
-{
-    fputs("# bash completion for dcgan, made by: dcgan --completion-bash\n"
-          "_dcgan()\n{\n"
-          "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} options=\n"
-          "    COMPREPLY=()\n"
-          "    case $prev in\n",
-          to);
-    for (const dg_option *t = dg_option_table; t->name; t++) {
-        const char *call = NULL;
-        if (t->choices || !strcmp(t->name, "device")) {
-            char words[64];
-            snprintf(words, sizeof words, "%s", t->choices ? t->choices : "auto|cpu|cuda");
-            for (char *c = words; *c; c++)
-                if (*c == '|') *c = ' ';
-            fprintf(to, "        --%s) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", t->name, words);
-        } else if (t->arg && (!strcmp(t->arg, "DIR") || !strcmp(t->arg, "PATH"))) call = "compgen -d";
-        else if (t->arg && (!strcmp(t->arg, "FILE") || !strcmp(t->arg, "MODEL") || t->kind == DG_OPT_RESUME))
-            call = "compgen -f";
-        if (!call) continue;
-        fprintf(to, "        --%s", t->name);
-        if (t->letter) fprintf(to, "|-%c", t->letter);
-        fprintf(to, ") COMPREPLY=($(%s -- \"$cur\")); return ;;\n", call);
-    }
-    fputs("    esac\n    case ${COMP_WORDS[1]} in\n", to);
-    for (int c = DG_CMDS - 1; c >= 0; c--) { /* train last: it is what no command word means */
-        fprintf(to, "        %s) options='", c == DG_CMD_TRAIN ? "*" : dg_commands[c].name);
-        for (const dg_option *t = dg_option_table; t->name; t++)
-            if (t->commands >> c & 1) fprintf(to, "--%s ", t->name);
-        fputs("--help --version' ;;\n", to);
-    }
-    fputs("    esac\n    if [[ $cur == -* ]]; then\n"
-          "        COMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
-          "    elif [[ $COMP_CWORD == 1 ]]; then\n"
-          "        COMPREPLY=($(compgen -W 'help",
-          to);
-    for (int c = 0; c < DG_CMDS; c++) fprintf(to, " %s", dg_commands[c].name);
-    fputs("' -- \"$cur\"))\n    else\n        COMPREPLY=($(compgen -f -- \"$cur\"))\n    fi\n}\n"
-          "complete -o filenames -F _dcgan dcgan\n",
-          to);
 }

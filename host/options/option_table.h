@@ -8,7 +8,7 @@
 typedef enum {
     DG_OPT_FLAG,   /* bool; --flip, --flip=no */
     DG_OPT_INT,    /* int in min..max */
-    DG_OPT_AUTO,   /* the same, or "auto", which is 0 */
+    DG_OPT_AUTO,   /* the same, or "auto", which is min - 1 */
     DG_OPT_LONG,   /* long in min..max */
     DG_OPT_U64,    /* uint64_t */
     DG_OPT_REAL,   /* double in min..max */
@@ -27,6 +27,7 @@ enum {
     DG_OPT_BELOW_MAX = 8,
     DG_OPT_FIXED = 16, /* a run keeps it for ever: cannot change with --resume */
     DG_OPT_MODEL = 32, /* a model file may give it in its section [train] */
+    DG_OPT_FINE = 128, /* a finer point: --help-all tells it, --help its name */
     DG_OPT_IF_SET = 64 /* config.ini leaves it out with its preset, as before there was such an option, unless the model
                           says something of training */
 };
@@ -34,7 +35,7 @@ enum {
 typedef struct {
     const char *name; /* also the key in config.ini; DCGAN_NAME in the environment */
     char letter;      /* 0: none */
-    const char *arg;  /* NULL for a flag */
+    const char *arg;  /* NULL: it may stand without a value, for "yes" */
     dg_option_kind kind;
     size_t offset; /* in dg_options */
     double min, max;
@@ -65,14 +66,25 @@ const char *dg_command_nearest(const char *name);
 
 /* Set from text. where stands in front of the message: "--epochs 0", "run/config.ini:7: epochs = 0". DG_USAGE. */
 dg_err dg_option_set(dg_options *o, const dg_option *t, const char *value, const char *where);
+/* The same, and remember that somebody asked for it. */
+dg_err dg_option_give(dg_options *o, const dg_option *t, const char *value, const char *where);
+bool dg_option_given(const dg_options *o, const char *name);
 /* The value as text that dg_option_set takes back; "" for text that is not set. */
 void dg_option_get(const dg_options *o, const dg_option *t, char *out, size_t size);
 /* "1 to 1000000", "crop, pad or stretch", "" where anything goes. */
 void dg_option_range(const dg_option *t, char *out, size_t size);
 
-/* host/options/options_finish.c: with --resume, settle out and resume_from and give the path of the run's config.ini;
- * and, when all values are in, those that follow from others. */
+/* host/options/options_runs.c: with --resume, settle out and resume_from and give the path of the run's config.ini. */
 dg_err dg_options_run_config(dg_options *o, char *path, size_t size);
+/* --from-epoch: out is settled; resume_from becomes that checkpoint. */
+dg_err dg_options_from_epoch(dg_options *o);
+/* out of a new run: samples/DATA-MODEL, numbered. */
+dg_err dg_options_new_run(dg_options *o);
+/* A run directory stands for its newest checkpoint; another folder is a mistake, or one of pictures. */
+dg_err dg_options_settle_run(char **given, bool or_pictures);
+dg_err dg_path_set(char **to, const char *path); /* *to, which is freed, becomes a copy */
+
+/* host/options/options_finish.c: when all values are in, settle those that follow from others. */
 dg_err dg_options_finish(dg_options *o);
 /* host/options/options_job.c: settle --schedule, and refuse values of an optimiser that is another one. */
 dg_err dg_options_training(dg_options *o);
@@ -92,11 +104,11 @@ dg_err dg_config_parse(const char *text, const char *where, dg_options *o);
 /* The text of config.ini, malloc'd: every saved option, version, command line. NULL: no memory. */
 char *dg_config_text(const dg_options *o, int argc, char **argv);
 
-/* Help (host/options/help.c). */
+/* Help (host/options/help.c); all: with the finer points. */
 void dg_help_short(FILE *to);
-void dg_help_full(FILE *to);
-void dg_help_command(FILE *to, dg_command c);
-void dg_help_man(FILE *to);        /* roff: commands and options, for man/dcgan.1.in */
-void dg_help_completion(FILE *to); /* for bash */
+void dg_help_full(FILE *to, bool all);
+void dg_help_command(FILE *to, dg_command c, bool all);
+void dg_help_man(FILE *to);                           /* roff: commands and options, for man/dcgan.1.in */
+bool dg_help_completion(FILE *to, const char *shell); /* bash, zsh or fish; false: another (completion.c) */
 
 #endif

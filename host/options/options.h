@@ -29,10 +29,14 @@ typedef enum {
     DG_CMD_EXPORT,
     DG_CMD_IMPORT,
     DG_CMD_CURVES,
+    DG_CMD_REPORT,
+    DG_CMD_DOCTOR,
     DG_CMDS
 } dg_command;
 
 enum { DG_SCHEDULE_MAX = 16 };
+enum { DG_DRY_RUN = 1, DG_DRY_RUN_OPS };
+enum { DG_OPTIONS_MOST = 128 };
 
 /* All values, resolved: built-in < [train] of the model < config file (--config, or the run's own with --resume) <
  * DCGAN_* environment < command line. Text is owned here. */
@@ -48,7 +52,7 @@ typedef struct {
     char *out;   /* a run gets samples/<data>-<model>[-N] when none is given; also operand 2 of
                     `export` and `import` */
     char *config;
-    int epochs, batch;     /* batch 0: --batch auto, which training finds */
+    int epochs, batch;     /* 0: auto, which a run settles (host/options/length.h, --batch by a search) */
     double lr, lr_d, lr_g; /* lr_d and lr_g: 0 = lr */
     double beta1, beta2, eps;
     int optimizer; /* dg_optimizer */
@@ -61,18 +65,24 @@ typedef struct {
     int changes, change[DG_SCHEDULE_MAX];
     double factor[DG_SCHEDULE_MAX];
     uint64_t seed;
-    bool flip, drop_last, resume, dry_run, quiet;
+    bool flip, drop_last, resume, quiet;
+    int dry_run;                              /* DG_DRY_RUN_...; 0: train */
     bool other_pictures;                      /* --resume goes on where the pictures have changed */
+    int from_epoch;                           /* --from-epoch: resume from this one's checkpoint; 0: none */
     char *resume_from;                        /* --resume CHECKPOINT; NULL: the newest in out */
-    int sample_every, checkpoint_every, keep; /* epochs; 0 = never; keep: older checkpoints kept */
+    int sample_every, checkpoint_every, keep; /* epochs; 0 = never, sample_every -1 = auto; keep: older checkpoints */
     char *checkpoints;                        /* --checkpoint-every as it was given */
     bool checkpoint_auto;     /* auto: epochs are left out where the disk does not keep up; checkpoint_every is 1 */
     int grid_rows, grid_cols; /* --grid RxC */
     long steps;               /* --steps: stop after so many in all, 0 = by epochs */
-    bool no_curves;
+    bool no_curves, no_report, tensorboard;
+    int preview;    /* place in the choices of its row */
+    int eval_every; /* epochs; 0: never */
+    bool stop_on_collapse;
 
     /* pictures */
     dg_fit fit;
+    int filter; /* --resize: dg_resize */
     dg_alpha alpha;
     bool exif, strict;
     char *cache; /* --cache FILE */
@@ -96,18 +106,24 @@ typedef struct {
     uint64_t seed_first, seed_last; /* --seeds A-B; generate without it: 0 to count - 1 */
     bool seeds_given;
     int steps_between; /* interpolate --frames: frames from one picture to the next */
+    int walks;         /* interpolate */
+    int scale;         /* times that pictures to look at are enlarged; 0: to about 800 pixels */
+    char *gif;         /* report --gif FILE, NULL: none */
     double tol;        /* replay */
     bool json;
     bool synthesize;  /* data */
     int classes;      /* data --synthesize: of shapes; 0: cats */
-    int size;         /* data: side; 0: the model's */
-    int channels;     /* data: 0: the model's */
+    int size;         /* side; 0: the model's. But for data they name the model */
+    int channels;     /* 0: the model's */
     int repeats;      /* bench, profile, tune */
     double seconds;   /* tune: time for trying, 0: as long as it takes; batch: of a search, of a size; 0: its own */
     bool merge;       /* tune: the operands are tuning files */
     char *predict;    /* profile: name of a GPU, NULL: measure */
     char *arch;       /* plan: for this GPU or architecture, NULL: --device */
     bool largest;     /* plan --fit */
+    bool onnx;        /* export */
+    char *write_z;    /* generate: FILE, NULL: do not */
+    char *network;    /* export: NULL: the one that generates or classifies */
     int from, most;   /* batch: sizes */
     double within;    /* percent */
     int least_steps;  /* of an epoch */
@@ -118,6 +134,7 @@ typedef struct {
     char *classifier; /* eval: checkpoint of one, NULL: none */
     bool two_sample;  /* eval */
 
+    bool given[DG_OPTIONS_MOST]; /* by row of the table: somebody asked for this value, the model's file included */
     /* --resume: "lr 0.0002 -> 0.5, flip no -> yes", what is not as the run's config.ini has it; NULL: nothing */
     char *changed;
     char *resolved; /* train: the text of config.ini: every training value, version, command line */

@@ -5,119 +5,13 @@
 #include "host/net/open.h"
 #include "core/base/shell.h"
 
-#include <errno.h>
+#include <dirent.h>
 #include <float.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-enum { PATH_SIZE = 4096 };
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-/* "samples/cats-dcgan64" of the data in /home/me/cats/ and models/dcgan64.cfg. */
-static void default_out(const dg_options *o, char *out, size_t size)
-{
-    char real[PATH_MAX]; /* of our own: without memory for one, the run would get another name */
-    const char *model = base_name(o->model ? o->model : dg_option_find("model")->preset);
-    const char *data = base_name(realpath(o->data, real) ? real : o->data);
-    size_t n = strlen(model);
-    if (n > 4 && !strcmp(model + n - 4, ".cfg")) n -= 4;
-    snprintf(out, size, "samples/%.255s-%.*s", *data ? data : "data", (int)n, model);
-}
-
-static bool exists(const char *path)
-{
-    struct stat st;
-    return lstat(path, &st) == 0 || errno != ENOENT;
-}
-
-/* samples/x, samples/x-2, samples/x-3 ...: the first that does not exist, or the last that does ("" if none). */
-static void numbered(const char *base, bool last, char *out, size_t size)
-{
-    char next[PATH_SIZE];
-    snprintf(out, size, "%s", last ? "" : base);
-    snprintf(next, sizeof next, "%s", base);
-    for (int i = 2; exists(next) && i < 1000000; i++) {
-        if (last) snprintf(out, size, "%s", next);
-        snprintf(next, sizeof next, "%.4080s-%d", base, i);
-        if (!last) snprintf(out, size, "%s", next);
-    }
-}
-
-static dg_err set_path(char **to, const char *path)
-{
-    char *copy = strdup(path);
-    if (!copy) return dg_fail(DG_DEVICE, "out of memory");
-    free(*to);
-    *to = copy;
-    return DG_OK;
-}
-
-bool dg_same_place(const char *a, const char *b)
-{
-    char x[PATH_MAX], y[PATH_MAX];
-    return !strcmp(a, b) || (realpath(a, x) && realpath(b, y) && !strcmp(x, y));
-}
-
-/* --resume CHECKPOINT: a run directory may be given in its place. Sets out where it is not given. */
-static dg_err settle_checkpoint(dg_options *o, char *home, size_t size)
-{
-    struct stat st;
-    if (stat(o->resume_from, &st)) return dg_fail(DG_IO, "--resume %s: %s", o->resume_from, strerror(errno));
-    snprintf(home, size, "%s", o->resume_from);
-    if (S_ISDIR(st.st_mode)) {
-        free(o->resume_from);
-        o->resume_from = NULL;
-        return set_path(&o->out, home);
-    }
-    char *slash = strrchr(home, '/');
-    if (slash) slash[slash == home] = 0;
-    else snprintf(home, size, ".");
-    if (!o->out) return set_path(&o->out, home);
-    if (!dg_same_place(home, o->out))
-        return dg_fail(DG_USAGE, "--resume %s goes on in %s; leave out --out %s", o->resume_from, home, o->out);
-    return DG_OK;
-}
-
-dg_err dg_options_run_config(dg_options *o, char *path, size_t size)
-{
-    char home[PATH_SIZE] = "";
-    if (o->resume_from) {
-        dg_err e = settle_checkpoint(o, home, sizeof home);
-        if (e) return e;
-    } else if (!o->out && o->data) {
-        char base[PATH_SIZE], found[PATH_SIZE];
-        default_out(o, base, sizeof base);
-        numbered(base, true, found, sizeof found);
-        if (!*found) return dg_fail(DG_USAGE, "--resume: there is no run %s; name it with --out DIR", base);
-        dg_err e = set_path(&o->out, found);
-        if (e) return e;
-    } else if (!o->out) return dg_fail(DG_USAGE, "--resume: which run? %s --resume --out DIR", dg_program());
-    if (!*home) snprintf(home, sizeof home, "%s", o->out);
-    if ((size_t)snprintf(path, size, "%s/config.ini", home) >= size)
-        return dg_fail(DG_USAGE, "--resume: path too long");
-    char quoted[DG_SHELL_ROOM], checkpoint[PATH_SIZE + 32];
-    dg_shell_path(quoted, sizeof quoted, home);
-    snprintf(checkpoint, sizeof checkpoint, "%s/checkpoint.safetensors", home);
-    if (!exists(path) && exists(checkpoint))
-        return dg_fail(
-            DG_USAGE,
-            "--resume: %s has a checkpoint, but its config.ini is gone: write one there, of a line [run], a line "
-            "data = DIR, and the lines that %s info %s/checkpoint.safetensors shows as config",
-            home, dg_program(), quoted);
-    if (!exists(path))
-        return dg_fail(DG_USAGE,
-                       "--resume: %s holds no run (it has no config.ini); to start one: %s --data DIR --out %s", home,
-                       dg_program(), quoted);
-    return DG_OK;
-}
 
 static dg_err check_device(const char *name)
 {
@@ -187,47 +81,20 @@ static dg_err finish_train(dg_options *o)
         return dg_fail(DG_USAGE, "no pictures given: %s --data DIR; see: %s --help", dg_program(), dg_program());
     if (!o->batch && o->dry_run)
         return dg_fail(DG_USAGE,
-                       "--dry-run times nothing, and --batch auto is found by timing: give a number, as %s "
+                       "--dry-run does not search, and --batch auto is found by a search: give a number, as %s "
                        "batch finds it",
                        dg_program());
     if (!o->from) o->from = 8;
     if (o->out) return DG_OK;
-    char base[PATH_SIZE], out[PATH_SIZE];
-    default_out(o, base, sizeof base);
-    numbered(base, false, out, sizeof out);
-    return set_path(&o->out, out);
-}
-
-/* A run directory stands for its newest checkpoint; another folder is a mistake, or one of pictures. */
-static dg_err settle_run(char **given, bool or_pictures)
-{
-    char path[PATH_SIZE];
-    struct stat st;
-    if (stat(*given, &st) || !S_ISDIR(st.st_mode)) return DG_OK;
-    const size_t n = strlen(*given);
-    const char *slash = (*given)[n - 1] == '/' ? "" : "/";
-    if (snprintf(path, sizeof path, "%s%sconfig.ini", *given, slash) >= (int)sizeof path)
-        return dg_fail(DG_USAGE, "%s: path too long", *given);
-    const bool run = exists(path);
-    snprintf(path, sizeof path, "%s%scheckpoint.safetensors", *given, slash);
-    if (exists(path)) return set_path(given, path);
-    if (or_pictures && !run) return DG_OK;
-    return dg_fail(DG_IO,
-                   run ? "%s: this run has no checkpoint.safetensors yet; its first is written after an epoch"
-                       : "%s: is a folder, but not of a run: it has no checkpoint.safetensors",
-                   *given);
+    return dg_options_new_run(o);
 }
 
 static dg_err finish_eval(dg_options *o)
 {
     if (!o->data)
         return dg_fail(DG_USAGE, "beside which real pictures? %s eval %s --data DIR", dg_program(), o->operand[0]);
-    if (!o->classifier && !o->two_sample)
-        return dg_fail(DG_USAGE,
-                       "nothing to judge by: give --classifier RUN, one that was trained on such pictures, or "
-                       "--two-sample, which needs no classes");
-    const dg_err e = settle_run(&o->operand[0], true);
-    return e || !o->classifier ? e : settle_run(&o->classifier, false);
+    const dg_err e = dg_options_settle_run(&o->operand[0], true);
+    return e || !o->classifier ? e : dg_options_settle_run(&o->classifier, false);
 }
 
 static dg_err finish_generate(dg_options *o)
@@ -260,7 +127,8 @@ static dg_err finish_interpolate(dg_options *o)
 
 static dg_err finish_data(dg_options *o)
 {
-    if (o->channels == 2) return dg_fail(DG_USAGE, "--channels 2: allowed: 3 (colour), 1 (grey), 0 (as the model)");
+    if (o->channels == 2)
+        return dg_fail(DG_USAGE, "--channels 2: allowed: 4 (with alpha), 3 (colour), 1 (grey), 0 (as the model)");
     if (o->size && o->size < 8) return dg_fail(DG_USAGE, "--size %d: allowed: 8 to 1024, or 0", o->size);
     if (!o->data)
         return dg_fail(DG_USAGE, "which folder? %s data DIR, or %s data --synthesize DIR --count 1000", dg_program(),
@@ -328,16 +196,16 @@ dg_err dg_options_finish(dg_options *o)
                    : o->command == DG_CMD_BATCH                                                            ? &o->model
                    : o->command == DG_CMD_PROFILE || (o->command == DG_CMD_TUNE && !o->merge)              ? &o->model
                                                                                                            : NULL;
-    if (o->operands && first) e = set_path(first, o->operand[0]);
+    if (o->operands && first) e = dg_path_set(first, o->operand[0]);
     /* export, import */
     if (!e && o->operands > 1 && o->command != DG_CMD_BENCH && o->command != DG_CMD_CURVES &&
-        o->command != DG_CMD_TUNE && o->command != DG_CMD_CLASSIFY) {
+        o->command != DG_CMD_REPORT && o->command != DG_CMD_TUNE && o->command != DG_CMD_CLASSIFY) {
         if (o->out) return dg_fail(DG_USAGE, "'%s' and --out %s: give the result one name", o->operand[1], o->out);
-        e = set_path(&o->out, o->operand[1]);
+        e = dg_path_set(&o->out, o->operand[1]);
     }
     const bool takes_run = o->command == DG_CMD_GENERATE || o->command == DG_CMD_INTERPOLATE ||
                            o->command == DG_CMD_EXPORT || o->command == DG_CMD_CLASSIFY;
-    if (!e && takes_run) e = settle_run(&o->operand[0], false);
+    if (!e && takes_run) e = dg_options_settle_run(&o->operand[0], false);
     if (!e && !o->batch && o->command != DG_CMD_TRAIN)
         e = dg_fail(DG_USAGE, "--batch auto is for training: %s batch finds that number, to be given here",
                     dg_program());
@@ -363,12 +231,18 @@ dg_err dg_options_finish(dg_options *o)
     case DG_CMD_CURVES:
         if (!o->out) return dg_fail(DG_USAGE, "where to? %s curves RUN... --out FILE.png", dg_program());
         return DG_OK;
+    case DG_CMD_REPORT:
+        if (!o->out && o->operands > 1)
+            return dg_fail(DG_USAGE, "where to? %s report RUN... --out FILE.html", dg_program());
+        if (o->gif && o->operands > 1) return dg_fail(DG_USAGE, "--gif %s: of one run at a time", o->gif);
+        return DG_OK;
     case DG_CMD_PLAN:
     case DG_CMD_CHECK:
     case DG_CMD_BENCH:
     case DG_CMD_PROFILE:
     case DG_CMD_INFO:
     case DG_CMD_CLASSIFY:
+    case DG_CMD_DOCTOR:
     case DG_CMDS: break;
     }
     return DG_OK;

@@ -118,7 +118,7 @@ static dg_err set_one(dg_options *o, const dg_model *m, const dg_model_value *v)
     const dg_option *t = option_of(v->key);
     if (t) {
         snprintf(where, sizeof where, "%s:%d: [train] %s = %s", m->where, v->line, v->key, v->value);
-        const dg_err e = dg_option_set(o, t, v->value, where);
+        const dg_err e = dg_option_give(o, t, v->value, where);
         if (!e && !o->batch) return dg_fail(DG_USAGE, "%s: a number; auto is for the command line", where);
         return e || strcmp(t->name, "schedule") ? e : parse_schedule(o, where);
     }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MOST_OPTIONS = 96, MOST_GIVEN = 256, LONG_FIRST = 256, LONG_HELP = 512, LONG_VERSION };
+enum { MOST_GIVEN = 256, LONG_FIRST = 256, LONG_HELP = 512, LONG_HELP_ALL, LONG_VERSION };
 
 /* An option as given on the command line. */
 typedef struct {
@@ -19,7 +19,7 @@ typedef struct {
 typedef struct {
     given given[MOST_GIVEN];
     int n;
-    bool help, version;
+    bool help, help_all, version;
 } scanned;
 
 static const dg_option *by_letter(int letter, dg_command c)
@@ -52,21 +52,24 @@ static dg_err unknown_long(const char *argument, dg_command c)
     return dg_fail(DG_USAGE, "unknown option --%s; see: %s help %s", name, dg_program(), dg_commands[c].name);
 }
 
+static bool is_optional(const dg_option *t) { return t->arg && *t->arg == '['; }
+
 static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
 {
-    struct option longs[MOST_OPTIONS + 3];
-    char shorts[2 * MOST_OPTIONS + 8] = ":hV"; /* leading colon: missing values are told apart */
+    struct option longs[DG_OPTIONS_MOST + 4];
+    char shorts[2 * DG_OPTIONS_MOST + 8] = ":hV"; /* leading colon: missing values are told apart */
     int n = 0;
     size_t at = strlen(shorts);
-    for (const dg_option *t = dg_option_table; t->name && n < MOST_OPTIONS; t++) {
+    for (const dg_option *t = dg_option_table; t->name && n < DG_OPTIONS_MOST; t++) {
         if (!(t->commands >> c & 1)) continue;
-        int has = t->kind == DG_OPT_FLAG || t->kind == DG_OPT_RESUME ? optional_argument : required_argument;
+        int has = !t->arg || is_optional(t) ? optional_argument : required_argument;
         longs[n++] = (struct option){t->name, has, NULL, LONG_FIRST + (int)(t - dg_option_table)};
         if (t->letter) shorts[at++] = t->letter;
         if (t->letter && has == required_argument) shorts[at++] = ':';
     }
     shorts[at] = 0;
     longs[n++] = (struct option){"help", no_argument, NULL, LONG_HELP};
+    longs[n++] = (struct option){"help-all", no_argument, NULL, LONG_HELP_ALL};
     longs[n++] = (struct option){"version", no_argument, NULL, LONG_VERSION};
     longs[n] = (struct option){0};
 
@@ -74,8 +77,9 @@ static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
     optind = 0; /* glibc: start afresh, so that tests can parse many lines */
     for (int k; (k = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
         const dg_option *t;
-        if (k == 'h' || k == LONG_HELP) {
+        if (k == 'h' || k == LONG_HELP || k == LONG_HELP_ALL) {
             s->help = true;
+            s->help_all |= k == LONG_HELP_ALL;
             continue;
         }
         if (k == 'V' || k == LONG_VERSION) {
@@ -83,7 +87,7 @@ static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
             continue;
         }
         if (k == '?') {
-            if (optopt == LONG_HELP || optopt == LONG_VERSION)
+            if (optopt >= LONG_HELP && optopt <= LONG_VERSION)
                 return dg_fail(DG_USAGE, "%s takes no value", argv[optind - 1]);
             if (!optopt) return unknown_long(argv[optind - 1], c);
             return dg_fail(DG_USAGE, "unknown option -%c; see: %s help %s", optopt, dg_program(), dg_commands[c].name);
@@ -95,7 +99,7 @@ static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
         if (missing) return dg_fail(DG_USAGE, "--%s needs a value: --%s %s", t->name, t->name, t->arg);
         if (s->n == MOST_GIVEN) return dg_fail(DG_USAGE, "more than %d options", MOST_GIVEN);
         /* --resume CHECKPOINT as well as --resume=CHECKPOINT: `train` has no operands that it could be */
-        if (t->kind == DG_OPT_RESUME && !optarg && optind < argc && argv[optind][0] != '-') optarg = argv[optind++];
+        if (is_optional(t) && !optarg && optind < argc && argv[optind][0] != '-') optarg = argv[optind++];
         s->given[s->n++] = (given){t, optarg};
     }
     return DG_OK;
@@ -124,7 +128,7 @@ static dg_err set_from_environment(dg_options *o)
         const char *value = getenv(name);
         if (!value || !*value) continue;
         snprintf(where, sizeof where, "%s=%s", name, value);
-        dg_err e = dg_option_set(o, t, value, where);
+        dg_err e = dg_option_give(o, t, value, where);
         if (e) return e;
     }
     return DG_OK;
@@ -140,7 +144,7 @@ static dg_err set_from_command_line(dg_options *o, const scanned *s)
             o->resume = true;
             continue;
         }
-        dg_err e = dg_option_set(o, g->t, g->value ? g->value : "yes", where);
+        dg_err e = dg_option_give(o, g->t, g->value ? g->value : "yes", where);
         if (e) return e;
     }
     return DG_OK;
@@ -193,12 +197,33 @@ static dg_err compare(dg_options *o, const dg_options *run)
     return DG_OK;
 }
 
+/* What auto was settled as then. */
+static void take_settled(dg_options *o, const dg_options *run)
+{
+    if (!o->batch) o->batch = run->batch;
+    if (!o->epochs) o->epochs = run->epochs;
+    if (o->sample_every < 0) o->sample_every = run->sample_every;
+}
+
+/* --size and --channels are another way to name a model. */
+static dg_err name_model(dg_options *o)
+{
+    char name[32];
+    if (o->command == DG_CMD_DATA || (!o->size && !o->channels)) return DG_OK;
+    if (o->operands || dg_option_given(o, "model"))
+        return dg_fail(DG_USAGE,
+                       "--size and --channels build a network, and a model has its own: give one or the other");
+    snprintf(name, sizeof name, "dcgan-%dx%d", o->size ? o->size : 64, o->channels ? o->channels : 3);
+    return dg_option_set(o, dg_option_find("model"), name, "--size");
+}
+
 /* The layers that users write. */
 static dg_err set_given(dg_options *o, const scanned *s, const char *config)
 {
     dg_err e = config ? dg_config_read(config, o) : DG_OK;
     if (!e) e = set_from_environment(o);
-    return e ? e : set_from_command_line(o, s);
+    if (!e) e = set_from_command_line(o, s);
+    return e ? e : name_model(o);
 }
 
 /* What the model says of its training: its name is among the layers that come over it. */
@@ -207,7 +232,7 @@ static dg_err set_from_model(dg_options *o, const scanned *s, const char *config
     const bool operand = o->command == DG_CMD_PLAN || o->command == DG_CMD_PROFILE || o->command == DG_CMD_CHECK ||
                          o->command == DG_CMD_BATCH;
     if (!operand && o->command != DG_CMD_TRAIN) return DG_OK;
-    dg_options named = {.command = o->command};
+    dg_options named = {.command = o->command, .operands = o->operands};
     dg_err e = dg_options_presets(&named);
     if (!e) e = set_given(&named, s, config);
     if (!e) e = dg_options_model(o, operand && o->operands ? o->operand[0] : named.model);
@@ -223,7 +248,9 @@ static dg_err set_all(dg_options *o, const scanned *s)
     char run_config[4096] = "";
     dg_err e = set_from_environment(&probe);
     if (!e) e = set_from_command_line(&probe, s);
+    probe.resume |= probe.from_epoch > 0;
     if (!e && probe.resume) e = dg_options_run_config(&probe, run_config, sizeof run_config);
+    if (!e && probe.from_epoch) e = dg_options_from_epoch(&probe);
 
     if (!e) e = dg_options_presets(o);
     if (!e && !*run_config) e = set_from_model(o, s, probe.config);
@@ -233,8 +260,9 @@ static dg_err set_all(dg_options *o, const scanned *s)
     if (!e) dg_options_drop(o, &model);
 
     if (!e && *run_config && o->precision == DG_PRECISION_AUTO) o->precision = run.precision;
-    if (!e && *run_config && !o->batch) o->batch = run.batch; /* what auto found then */
+    if (!e && *run_config) take_settled(o, &run);
     if (!e && *run_config) e = compare(o, &run);
+    o->resume |= probe.resume;
     if (!e && probe.resume) { /* as dg_options_run_config settled them */
         free(o->out);
         free(o->resume_from);
@@ -292,12 +320,15 @@ static dg_err special(int argc, char **argv, bool *done)
 {
     *done = true;
     if (!strcmp(argv[1], "--help-man")) return dg_help_man(stdout), DG_OK;
-    if (!strcmp(argv[1], "--completion-bash")) return dg_help_completion(stdout), DG_OK;
+    static const char completion[] = "--completion-";
+    const size_t n = sizeof completion - 1;
+    if (!strncmp(argv[1], completion, n) && dg_help_completion(stdout, argv[1] + n)) return DG_OK;
     if (!strcmp(argv[1], "help")) {
         dg_command c = DG_CMD_TRAIN;
-        if (argc < 3) return dg_help_full(stdout), DG_OK;
+        if (argc < 3) return dg_help_full(stdout, false), DG_OK;
+        if (!strcmp(argv[2], "--help-all")) return dg_help_full(stdout, true), DG_OK;
         dg_err e = set_command(argv[2], &c);
-        if (!e) dg_help_command(stdout, c);
+        if (!e) dg_help_command(stdout, c, argc > 3 && !strcmp(argv[3], "--help-all"));
         return e;
     }
     *done = false;
@@ -324,8 +355,8 @@ dg_err dg_options_parse(int argc, char **argv, dg_options *o, bool *done)
     if (s.help || s.version) {
         *done = true;
         if (s.version) printf("%s\n%s\n", dg_version, dg_features);
-        else if (word) dg_help_command(stdout, o->command);
-        else dg_help_full(stdout);
+        else if (word) dg_help_command(stdout, o->command, s.help_all);
+        else dg_help_full(stdout, s.help_all);
         return DG_OK;
     }
 

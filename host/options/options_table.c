@@ -28,6 +28,8 @@ enum {
     L = 1 << DG_CMD_CURVES,
     K = 1 << DG_CMD_CLASSIFY,
     E = 1 << DG_CMD_EVAL,
+    W = 1 << DG_CMD_REPORT,
+    O = 1 << DG_CMD_DOCTOR,
     EVERY = (1 << DG_CMDS) - 1,
     SAVED = DG_OPT_SAVED,
     ARGV = DG_OPT_ARGV_ONLY,
@@ -35,36 +37,53 @@ enum {
     BELOW = DG_OPT_BELOW_MAX,
     FIXED = DG_OPT_FIXED,
     MODEL = DG_OPT_MODEL,
-    IF_SET = DG_OPT_IF_SET
+    IF_SET = DG_OPT_IF_SET,
+    FINE = DG_OPT_FINE
 };
 
 const dg_option dg_option_table[] = {
     {"data", 'd', "DIR", DG_OPT_TEXT, AT(data), NO_RANGE, NULL, NULL, RUN, T | D | N | C | E, SAVED,
-     "folder of pictures (PNG, JPEG), searched with its subfolders, or of IDX (MNIST) or CIFAR files"},
+     "folder of pictures (PNG, JPEG, WebP, BMP, GIF), searched with its subfolders, or of IDX (MNIST) or CIFAR files; "
+     "or a zip file of these"},
     {"model", 'm', "MODEL", DG_OPT_TEXT, AT(model), NO_RANGE, "dcgan64-paper", NULL, RUN,
      T | D | P | N | B | Q | U | M | C | E, SAVED | FIXED,
-     "what is trained: a built-in model, of a GAN (dcgan28, dcgan32, dcgan64-paper, dcgan64, dcgan128) or of a "
-     "classifier (cnn-mnist, vgg16-cifar, resnet50 ...), or a file; import without it: as the weights say; eval "
-     "--two-sample: whose D it trains, without it the checkpoint's"},
-    {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | N | U | X | M | L, 0,
-     "where results go: a directory, of batch what --sweep writes; export, import, curves and tune: a file (default: "
+     "what is trained: a built-in model, of a GAN (dcgan28, dcgan32, dcgan64-paper, dcgan64, dcgan128, or of any shape "
+     "as dcgan-96x3 for --size 96) or of a "
+     "classifier (cnn-mnist, vgg16-cifar, resnet50 ...), or a file; import without it: as the weights say; eval: "
+     "of what size the pictures of a folder are judged, and whose D --two-sample trains, without it the "
+     "checkpoint's"},
+    {"size", 0, "N", DG_OPT_INT, AT(size), 0, 1024, "0", NULL, RUN, T | D | P | N, 0,
+     "instead of --model: a GAN for pictures of N x N, 16 to 256, laid out as the published one; data: read or draw "
+     "them "
+     "so; 0: as the model has it, or 64"},
+    {"channels", 0, "N", DG_OPT_INT, AT(channels), 0, 4, "0", NULL, RUN, T | D | P | N, 0,
+     "the same for their channels: 1 grey, 3 colour, 4 colour with alpha; 0: as the model has it, or 3"},
+    {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | N | U | X | M | L | W, 0,
+     "where results go: a directory, of batch what --sweep writes; export, import, curves, report and tune: a file "
+     "(default: "
      "of a run samples/DATA-MODEL, "
-     "numbered when that exists, of tune sm_90.tune or as the GPU is)"},
+     "numbered when that exists, of report report.html in the run, of tune sm_90.tune or as the GPU is)"},
     {"config", 'c', "FILE", DG_OPT_TEXT, AT(config), NO_RANGE, NULL, NULL, RUN, T, 0,
      "take values from the config.ini of a run; environment and command line come after it"},
     {"resume", 'r', "[CHECKPOINT]", DG_OPT_RESUME, AT(resume), NO_RANGE, NULL, NULL, RUN, T, ARGV,
      "continue the run in --out from its newest checkpoint, or from this one, with the values of its config.ini"},
+    {"from-epoch", 0, "N", DG_OPT_INT, AT(from_epoch), 0, 1000000, "0", NULL, RUN, T, ARGV,
+     "go back: --resume from the checkpoint that the run has kept of epoch N; what came later moves into a folder of "
+     "its own; 0: do not"},
     {"other-pictures", 0, NULL, DG_OPT_FLAG, AT(other_pictures), NO_RANGE, "no", NULL, RUN, T, ARGV,
      "with --resume: go on although the pictures are not those that the run began with"},
-    {"dry-run", 0, NULL, DG_OPT_FLAG, AT(dry_run), NO_RANGE, NULL, NULL, RUN, T, ARGV,
-     "print the plan and the exact memory of the run, train nothing, write nothing"},
+    {"dry-run", 0, NULL, DG_OPT_CHOICE, AT(dry_run), NO_RANGE, NULL, "no|yes|ops", RUN, T, ARGV,
+     "say what the run would do, how long it would take and what it needs, train nothing, write nothing; =ops: list "
+     "every operation with its memory"},
 
-    {"epochs", 'e', "N", DG_OPT_INT, AT(epochs), 1, 1000000, "25", NULL, TRAINING, T, SAVED | MODEL,
-     "epochs in all, those before --resume included"},
+    {"epochs", 'e', "N", DG_OPT_AUTO, AT(epochs), 1, 1000000, "auto", NULL, TRAINING, T, SAVED | MODEL,
+     "epochs in all, those before --resume included; auto: 25, but of few pictures so many that there are 4,000 steps, "
+     "of very many no more than 40,000 steps need; of a classifier 25, unless its model or you say another"},
     {"steps", 0, "N", DG_OPT_LONG, AT(steps), 0, 1e15, "0", NULL, TRAINING, T | N | R, SAVED,
      "stop after N steps in all; 0: by epochs alone; batch: a round of --rule has so many, 0: 1,000"},
     {"batch", 'b', "N", DG_OPT_AUTO, AT(batch), 1, 65536, "64", NULL, TRAINING, T | P | B | Q | U | C, SAVED | MODEL,
-     "pictures a step; auto, of training: the fastest one is found before it begins, as by the command batch"},
+     "pictures a step, of a smaller data set unless you say so 32, 16 ...; auto, of training: the fastest one is found "
+     "before it begins, as by the command batch"},
     {"lr", 0, "X", DG_OPT_REAL, AT(lr), 0, 10, "0.0002", NULL, TRAINING, T, SAVED | MODEL | ABOVE,
      "learning rate; of a classifier 0.001, unless its model or you say another"},
     {"lr-d", 0, "X", DG_OPT_REAL, AT(lr_d), 0, 10, "0", NULL, TRAINING, T, SAVED | MODEL,
@@ -111,8 +130,11 @@ const dg_option dg_option_table[] = {
 
     {"fit", 0, "HOW", DG_OPT_CHOICE, AT(fit), NO_RANGE, "crop", "crop|pad|stretch", PICTURES, T | D | N | C | K | E,
      SAVED, "how a picture becomes square"},
-    {"alpha", 0, "HOW", DG_OPT_CHOICE, AT(alpha), NO_RANGE, "drop", "drop|white|black", PICTURES, T | D | N | C | K | E,
-     SAVED, "transparency: ignored, or laid over white or black"},
+    {"resize", 0, "HOW", DG_OPT_CHOICE, AT(filter), NO_RANGE, "bilinear", "bilinear|nearest", PICTURES,
+     T | D | N | C | K | E, SAVED | IF_SET, "how its pixels become others; nearest: for pixel art, whose edges stay"},
+    {"alpha", 0, "HOW", DG_OPT_CHOICE, AT(alpha), NO_RANGE, "white", "drop|white|black", PICTURES,
+     T | D | N | C | K | E, SAVED,
+     "transparency: ignored, or laid over white or black, unless there are four channels"},
     {"orient", 0, "HOW", DG_OPT_EITHER, AT(exif), NO_RANGE, "exif", "ignore|exif", PICTURES, T | D | N | C | K | E,
      SAVED, "turn photographs as their camera noted, or not"},
     {"strict", 0, NULL, DG_OPT_FLAG, AT(strict), NO_RANGE, "no", NULL, PICTURES, T | D | N | C | K | E, SAVED,
@@ -127,8 +149,8 @@ const dg_option dg_option_table[] = {
     {"cache", 0, "FILE", DG_OPT_TEXT, AT(cache), NO_RANGE, NULL, NULL, PICTURES, T | D | N | C, SAVED,
      "keep the decoded pictures here for the next run"},
 
-    {"sample-every", 0, "N", DG_OPT_INT, AT(sample_every), 0, 1000000, "1", NULL, OTHER, T, SAVED,
-     "a grid of samples every N epochs; 0: never"},
+    {"sample-every", 0, "N", DG_OPT_AUTO, AT(sample_every), 0, 1000000, "auto", NULL, OTHER, T, SAVED,
+     "a grid of samples every N epochs and at the end; 0: never; auto: every epoch, but no more than 300 grids"},
     {"checkpoint-every", 0, "N", DG_OPT_TEXT, AT(checkpoints), NO_RANGE, "auto", NULL, OTHER, T, SAVED,
      "a checkpoint every N epochs and at the end; 0: only at the end; auto: every epoch, fewer where they are quicker "
      "than the disk"},
@@ -137,20 +159,39 @@ const dg_option dg_option_table[] = {
     {"grid", 0, "RxC", DG_OPT_GRID, AT(grid_rows), 1, 64, "8x8", NULL, OTHER, T, SAVED,
      "rows and columns of the grids"},
     {"no-curves", 0, NULL, DG_OPT_FLAG, AT(no_curves), NO_RANGE, "no", NULL, OTHER, T, SAVED, "do not draw curves.png"},
+    {"no-report", 0, NULL, DG_OPT_FLAG, AT(no_report), NO_RANGE, "no", NULL, OTHER, T, SAVED | IF_SET,
+     "do not write report.html"},
+    {"tensorboard", 0, NULL, DG_OPT_FLAG, AT(tensorboard), NO_RANGE, "no", NULL, OTHER, T, SAVED | IF_SET,
+     "also write the log and the grids for TensorBoard, into events.out.tfevents.run of the run's directory"},
+    {"preview", 0, "[HOW]", DG_OPT_CHOICE, AT(preview), NO_RANGE, "no", "no|yes|blocks|sixel|kitty", OTHER, T, 0,
+     "draw the newest grid in the terminal: yes, as without a word: where there is one, as it can; otherwise half "
+     "blocks in 24-bit colour, sixels or kitty's graphics, wherever stderr goes"},
+    {"eval-every", 0, "N", DG_OPT_INT, AT(eval_every), 0, 1000000, "0", NULL, OTHER, T, SAVED | IF_SET,
+     "measure every N epochs, and at the end, as eval does, up to 1,000 generated pictures beside as many real ones, "
+     "into "
+     "the log, and keep the state with the least Frechet distance as checkpoint-best.safetensors; 0: never"},
+    {"stop-on-collapse", 0, NULL, DG_OPT_FLAG, AT(stop_on_collapse), NO_RANGE, "no", NULL, OTHER, T, SAVED,
+     "stop, with exit code 8 and a checkpoint, where the pictures become alike or the losses run away "
+     "(docs/doctor.md)"},
     {"count", 'n', "N", DG_OPT_INT, AT(count), 1, 1000000, NULL, NULL, OTHER, G | D | E, 0,
      "number of pictures (default: generate 16, data --synthesize 1000, eval half of the real ones, 5000 at most)"},
     {"seeds", 0, "A-B", DG_OPT_SEEDS, AT(seed_first), 0, 9007199254740991.0, NULL, NULL, OTHER, G | I, 0,
      "one picture for each of these seeds (default: generate the first ones from 0, interpolate 1-5)"},
+    {"write-z", 0, "FILE", DG_OPT_TEXT, AT(write_z), NO_RANGE, NULL, NULL, OTHER, G, 0,
+     "write what the pictures are made of, for PyTorch and ONNX: a safetensors file with tensor z, (N, latent, 1, 1)"},
     {"frames", 0, "N", DG_OPT_INT, AT(steps_between), 1, 1000, "16", NULL, OTHER, I, 0,
      "frames from one picture to the next"},
+    {"walks", 0, "N", DG_OPT_INT, AT(walks), 1, 64, "1", NULL, OTHER, I, 0,
+     "walks side by side in the GIF, each of as many seeds as the first, which follow on its own"},
+    {"scale", 0, "N", DG_OPT_INT, AT(scale), 0, 32, "0", NULL, OTHER, G | I | W, 0,
+     "enlarge the grid, the strip or the GIF N times without smoothing; 1: exact pixels, as single pictures and the "
+     "grids of a run always are; 0: to about 800 pixels"},
+    {"gif", 0, "FILE", DG_OPT_TEXT, AT(gif), NO_RANGE, NULL, NULL, OTHER, W, ARGV,
+     "of one run: also a GIF of its grids, from the first epoch to the newest"},
     {"synthesize", 0, NULL, DG_OPT_FLAG, AT(synthesize), NO_RANGE, "no", NULL, OTHER, D, ARGV,
      "draw cat faces into DIR instead of reading it"},
     {"classes", 0, "N", DG_OPT_INT, AT(classes), 0, 10, "0", NULL, OTHER, D, 0,
      "with --synthesize: draw so many kinds of shapes, 2 to 10, a folder each; 0: cats"},
-    {"size", 0, "N", DG_OPT_INT, AT(size), 0, 1024, "0", NULL, OTHER, D, 0,
-     "side of the pictures; 0: as the model wants them"},
-    {"channels", 0, "N", DG_OPT_INT, AT(channels), 0, 3, "0", NULL, OTHER, D, 0,
-     "3 colour, 1 grey; 0: as the model wants them"},
     {"sheet", 0, "FILE", DG_OPT_TEXT, AT(sheet), NO_RANGE, NULL, NULL, OTHER, D | K, 0,
      "write a contact sheet of the pictures as the network sees them; classify: with what it takes them for"},
     {"top", 0, "N", DG_OPT_INT, AT(top), 1, 16384, "1", NULL, OTHER, K, 0,
@@ -177,6 +218,10 @@ const dg_option dg_option_table[] = {
     {"sweep", 0, "A-B:STEP", DG_OPT_TEXT, AT(sweep), NO_RANGE, NULL, NULL, OTHER, N, 0,
      "time every batch from A to B and write the curves of time and usage into --out, with what each rule chooses on "
      "them; A-B: the sizes of the search"},
+    {"onnx", 0, NULL, DG_OPT_FLAG, AT(onnx), NO_RANGE, "no", NULL, OTHER, X, 0,
+     "write an ONNX file, of the network in evaluation mode, for any number of pictures"},
+    {"network", 0, "NAME", DG_OPT_TEXT, AT(network), NO_RANGE, NULL, NULL, OTHER, X, 0,
+     "which network of the model, G or D (default: the generator, or the classifier)"},
     {"merge", 0, NULL, DG_OPT_FLAG, AT(merge), NO_RANGE, "no", NULL, OTHER, U, ARGV,
      "the operands are tuning files: of rows for the same operation and shape the faster one stays"},
     {"predict", 0, "GPU", DG_OPT_TEXT, AT(predict), NO_RANGE, NULL, NULL, OTHER, Q, ARGV,
@@ -188,7 +233,7 @@ const dg_option dg_option_table[] = {
     {"tol", 0, "X", DG_OPT_REAL, AT(tol), 0, 1e9, NULL, NULL, OTHER, R, ABOVE,
      "largest relative difference that passes (default: 1e-9 with fp64, 1e-3 with fp32, 0.5 with tf32 and fp16, 1 with "
      "bf16)"},
-    {"json", 0, NULL, DG_OPT_FLAG, AT(json), NO_RANGE, "no", NULL, OTHER, D | P | N | R | B | Q | F | K | E, 0,
+    {"json", 0, NULL, DG_OPT_FLAG, AT(json), NO_RANGE, "no", NULL, OTHER, D | P | N | R | B | Q | F | K | E | O, 0,
      "results as JSON"},
     {"quiet", 'q', NULL, DG_OPT_FLAG, AT(quiet), NO_RANGE, "no", NULL, OTHER, EVERY, 0,
      "no progress on stderr; warnings and errors stay"},
@@ -200,14 +245,14 @@ const dg_option dg_option_table[] = {
      T | G | I | K | E | P | N | R | B | Q | U | C, ARGV,
      "list what --device can name on this machine, do nothing else"},
     {"tuning", 0, "FILE", DG_OPT_TEXT, AT(tuning), NO_RANGE, NULL, NULL, MACHINE,
-     T | G | I | K | E | P | N | R | B | Q | U | C, SAVED,
+     T | G | I | K | E | P | N | R | B | Q | U | C, SAVED | FINE,
      "CUDA: which variant each operation runs and with what numbers; comes before the built-in tables"},
     {"fuse", 0, "LIST", DG_OPT_TEXT, AT(fuse), NO_RANGE, "all", NULL, MACHINE,
-     T | G | I | K | E | P | N | R | B | Q | C, SAVED,
+     T | G | I | K | E | P | N | R | B | Q | C, SAVED | FINE,
      "CUDA: what is done by one kernel together: all, none, those named with commas between, or all but "
      "those with a minus (-update); sums are rounded differently"},
     {"no-graph", 0, NULL, DG_OPT_FLAG, AT(no_graph), NO_RANGE, "no", NULL, MACHINE, T | G | I | K | E | N | R | B | Q,
-     0, "CUDA: run the operations one by one, so that an error names its own; slower, same bits"},
+     FINE, "CUDA: run the operations one by one, so that an error names its own; slower, same bits"},
     {"device-memory", 0, "MB", DG_OPT_REAL, AT(device_memory), 0, 1e9, "0", NULL, MACHINE, T | P | N, SAVED,
      "memory that training uses on the device at most, 0: all; pictures that do not fit beside the network pass "
      "through"},
@@ -218,7 +263,7 @@ const dg_option dg_option_table[] = {
      "fp32; generate, interpolate, classify and eval: as was trained, where the device can; "
      "check and replay: fp32"},
     {"conv", 0, "WAY", DG_OPT_CHOICE, AT(conv), NO_RANGE, "auto", "auto|direct|winograd|gemm", MACHINE,
-     T | G | I | K | E | P | N | R | B | Q | C, SAVED | FIXED,
+     T | G | I | K | E | P | N | R | B | Q | C, SAVED | FIXED | FINE,
      "CPU, convolutions: minimal filtering (winograd, stride 2 and 3x3 layers) and matrix products (gemm, dense "
      "and 1x1 layers) where they are faster, or one way wherever it can"},
     {"threads", 't', "N", DG_OPT_INT, AT(threads), 0, 1024, "0", NULL, MACHINE,
@@ -234,7 +279,7 @@ const dg_command_info dg_commands[DG_CMDS] = {
                       {"dcgan --data cats/ --epochs 300 :: train, results in samples/cats-dcgan64-paper/",
                        "dcgan --resume --out samples/cats-dcgan64-paper --epochs 400 :: go on, 400 epochs in all",
                        "dcgan --data digits/ --model cnn-mnist --test 0.1 :: a classifier of the folders in digits/",
-                       "dcgan --data cats/ --model dcgan128 --dry-run :: what it would do and need"}},
+                       "dcgan --data digits/ --size 28 --channels 1 --dry-run :: what it would do and need"}},
     [DG_CMD_GENERATE] = {"generate", "RUN|CHECKPOINT", 1, 1,
                          "make pictures with a trained generator, of a run its newest",
                          {"dcgan generate samples/cats-dcgan64-paper -n 64 --out pictures/ :: 64 pictures and a grid",
@@ -247,9 +292,10 @@ const dg_command_info dg_commands[DG_CMDS] = {
                           "dcgan classify run/best.safetensors a.png b.png --top 3 --json"}},
     [DG_CMD_EVAL] = {"eval", "RUN|CHECKPOINT|PICTURES", 1, 1,
                      "tell how good generated pictures are, beside real ones",
-                     {"dcgan eval samples/digits-gan --data digits/ --classifier runs/eyes :: by classes",
-                      "dcgan eval samples/cats-dcgan64-paper --data cats/ --two-sample :: needs no classes",
-                      "dcgan eval others/ --data cats/ --two-sample --model dcgan64 :: a folder of pictures"}},
+                     {"dcgan eval samples/cats-dcgan64-paper --data cats/ :: distances, each beside its floor",
+                      "dcgan eval samples/digits-gan --data digits/ --classifier runs/eyes :: by classes, too",
+                      "dcgan eval samples/cats-dcgan64-paper --data cats/ --two-sample :: by a judge that is trained",
+                      "dcgan eval others/ --data cats/ --model dcgan64 :: a folder of pictures, of that model's size"}},
     [DG_CMD_DATA] = {"data", "DIR", 0, 1, "look a folder of pictures over, or draw one with --synthesize",
                      {"dcgan data cats/ --sheet cats.png :: counts, sizes, bad files, duplicates; a contact sheet",
                       "dcgan data --synthesize toy/ --count 1000 :: draw 1,000 cat faces",
@@ -265,7 +311,7 @@ const dg_command_info dg_commands[DG_CMDS] = {
                        "dcgan batch dcgan64-paper --data cats/ --rule epoch-time :: by a published rule",
                        "dcgan batch dcgan64-paper --data cats/ --sweep 10-500:10 --out curves/ :: all of these"}},
     [DG_CMD_REPLAY] = {"replay", "FILE", 1, 1, "run the steps of a recorded PyTorch run and show the differences",
-                       {"dcgan replay tests/data/oracle.safetensors --precision fp64 --tol 1e-9"}},
+                       {"dcgan replay tests/golden/oracle16.safetensors --precision fp64 --tol 1e-9"}},
     [DG_CMD_CHECK] = {"check", "[MODEL]", 0, 1, "run a step on two backends and stop at the first op that differs",
                       {"dcgan check dcgan64-paper --device cuda :: the GPU against the CPU",
                        "dcgan check dcgan32 --device cpu --batch 9 :: the CPU's fast ways against its plain one"}},
@@ -283,10 +329,17 @@ const dg_command_info dg_commands[DG_CMDS] = {
     [DG_CMD_EXPORT] = {"export", "RUN|CHECKPOINT [OUT]", 1, 2,
                        "write the generator, or the classifier, by PyTorch's names",
                        {"dcgan export samples/cats-dcgan64-paper --out generator.safetensors",
+                        "dcgan export samples/cats-dcgan64-paper --onnx --out generator.onnx",
                         "dcgan export samples/digits-cnn-mnist/best.safetensors --out digits.safetensors"}},
     [DG_CMD_IMPORT] = {"import", "WEIGHTS [OUT]", 1, 2, "make a checkpoint from such weights, ours or PyTorch's",
                        {"dcgan import generator.safetensors --model dcgan64 --out checkpoint.safetensors"}},
     [DG_CMD_CURVES] = {"curves", "RUN...", 1, 7, "draw the curves of several runs into one picture",
                        {"dcgan curves samples/cats-a samples/cats-b --out compare.png"}},
+    [DG_CMD_REPORT] = {"report", "RUN...", 1, 7, "make the page of a run, or one that compares some, for a browser",
+                       {"dcgan report samples/cats-dcgan64-paper :: its report.html anew",
+                        "dcgan report samples/cats-dcgan64-paper --gif cats.gif :: and how they came to be",
+                        "dcgan report samples/cats-a samples/cats-b --out compare.html :: beside each other"}},
+    [DG_CMD_DOCTOR] = {"doctor", "RUN|LOG", 1, 1, "tell what went wrong in a GAN's training, when, and what to try",
+                       {"dcgan doctor samples/cats-dcgan64-paper :: by its log and its grids"}},
 };
 // clang-format on

@@ -105,7 +105,7 @@ static dg_err set_whole(dg_options *o, const dg_option *t, const char *value, co
 static dg_err set_whole_or_auto(dg_options *o, const dg_option *t, const char *value, const char *where)
 {
     if (strcmp(value, "auto") != 0) return set_whole(o, t, value, where);
-    *(int *)member(o, t) = 0;
+    *(int *)member(o, t) = (int)t->min - 1;
     return DG_OK;
 }
 
@@ -195,6 +195,15 @@ dg_err dg_option_set(dg_options *o, const dg_option *t, const char *value, const
     return DG_OK;
 }
 
+dg_err dg_option_give(dg_options *o, const dg_option *t, const char *value, const char *where)
+{
+    const dg_err e = dg_option_set(o, t, value, where);
+    if (!e) o->given[t - dg_option_table] = true;
+    return e;
+}
+
+bool dg_option_given(const dg_options *o, const char *name) { return o->given[dg_option_find(name) - dg_option_table]; }
+
 static void get_choice(const char *choices, int i, char *out, size_t size)
 {
     for (; i; i--) choices += strcspn(choices, "|") + 1;
@@ -208,7 +217,7 @@ void dg_option_get(const dg_options *o, const dg_option *t, char *out, size_t si
     switch (t->kind) {
     case DG_OPT_FLAG: snprintf(out, size, "%s", *(const bool *)at ? "yes" : "no"); break;
     case DG_OPT_INT: snprintf(out, size, "%d", *(const int *)at); break;
-    case DG_OPT_AUTO: snprintf(out, size, *(const int *)at ? "%d" : "auto", *(const int *)at); break;
+    case DG_OPT_AUTO: snprintf(out, size, *(const int *)at >= (int)t->min ? "%d" : "auto", *(const int *)at); break;
     case DG_OPT_LONG: snprintf(out, size, "%ld", *(const long *)at); break;
     case DG_OPT_U64: snprintf(out, size, "%" PRIu64, *(const uint64_t *)at); break;
     case DG_OPT_REAL: { /* the shortest text that gives the same double */

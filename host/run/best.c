@@ -10,7 +10,22 @@
 #include "host/files/safetensors.h"
 #include "host/run/history.h"
 
-static const char best[] = "best.safetensors";
+const char *dg_best_name(const dg_recipe *recipe)
+{
+    return recipe->labels ? "best.safetensors" : "checkpoint-best.safetensors";
+}
+
+double dg_best_score(const dg_recipe *recipe, const dg_log_row *row)
+{
+    for (int k = 0; k < recipe->metrics; k++) {
+        const dg_metric *m = &recipe->metric[k];
+        const double v = row->value[m->term[0]];
+        if (m->over == DG_OVER_TEST && m->kind == DG_METRIC_PROBABILITY && !isnan(v)) return v;
+    }
+    for (int k = 0; k < DG_LOGGED && row->judged && !recipe->labels; k++)
+        if (dg_measure_logged(k)->place == DG_BESIDE_FRECHET && !isnan(row->measure[k])) return -row->measure[k];
+    return -INFINITY;
+}
 
 /* The step that a file holds, 0: there is none that can be read. */
 static uint64_t step_of(const dg_rundir *r, const char *name)
@@ -25,32 +40,27 @@ static uint64_t step_of(const dg_rundir *r, const char *name)
     return step;
 }
 
-/* Of the test behind this step; -1: there was none. */
-static double accuracy_of(const dg_recipe *recipe, const dg_log_row *row, long n, uint64_t step)
+/* Of the test behind this step; -INFINITY: there was none. */
+static double score_at(const dg_recipe *recipe, const dg_log_row *row, long n, uint64_t step)
 {
     while (n > 0 && row[n - 1].step > step) n--;
-    for (int k = 0; k < recipe->metrics && n > 0 && row[n - 1].step == step; k++) {
-        const dg_metric *m = &recipe->metric[k];
-        const double v = row[n - 1].value[m->term[0]];
-        if (m->over == DG_OVER_TEST && m->kind == DG_METRIC_PROBABILITY && !isnan(v)) return v;
-    }
-    return -1;
+    return n > 0 && row[n - 1].step == step ? dg_best_score(recipe, &row[n - 1]) : -INFINITY;
 }
 
-/* The best of the states up to `step`, of equals the first, by name; returns its accuracy, -1: there is none. */
+/* The best of the states up to `step`, of equals the first, by name; returns its score, -INFINITY: there is none. */
 static double find_best(const dg_rundir *r, const dg_recipe *recipe, const dg_log_row *row, long n, uint64_t step,
                         char name[256])
 {
-    double most = -1;
+    double most = -INFINITY;
     uint64_t first = 0;
     DIR *d = dg_list_directory(r->fd);
     for (struct dirent *f; d && (f = readdir(d));) {
         const char *end = strrchr(f->d_name, '.');
         const bool checkpoint = !strncmp(f->d_name, "checkpoint", 10) && end && !strcmp(end, ".safetensors");
-        if (!checkpoint && strcmp(f->d_name, best)) continue;
+        if (!checkpoint && strcmp(f->d_name, dg_best_name(recipe))) continue;
         const uint64_t s = step_of(r, f->d_name);
-        const double v = s && s <= step ? accuracy_of(recipe, row, n, s) : -1;
-        if (v < 0 || v < most || (v == most && s >= first)) continue;
+        const double v = s && s <= step ? score_at(recipe, row, n, s) : -INFINITY;
+        if (isinf(v) || v < most || (v == most && s >= first)) continue;
         most = v;
         first = s;
         snprintf(name, 256, "%s", f->d_name);
@@ -61,13 +71,14 @@ static double find_best(const dg_rundir *r, const dg_recipe *recipe, const dg_lo
 
 double dg_best_settle(const dg_rundir *r, const dg_recipe *recipe, const dg_log_row *row, long n, uint64_t step)
 {
+    const char *best = dg_best_name(recipe);
     char name[256];
-    if (!recipe->labels) return -1;
+    if (!recipe->labels && !dg_rundir_has(r, "%s", best) && (!n || !row[n - 1].judged)) return -INFINITY;
     const uint64_t held = step_of(r, best);
-    if (held && held <= step && accuracy_of(recipe, row, n, held) < 0) return -1; /* a log that was lost */
+    if (held && held <= step && isinf(score_at(recipe, row, n, held))) return -INFINITY; /* a log that was lost */
     const double v = find_best(r, recipe, row, n, step, name);
-    if (v >= 0 && strcmp(name, best) && dg_history_name(r, name, best)) dg_warn("%s", dg_message());
-    if (v < 0 && held > step && unlinkat(r->fd, best, 0))
+    if (!isinf(v) && strcmp(name, best) && dg_history_name(r, name, best)) dg_warn("%s", dg_message());
+    if (isinf(v) && held > step && unlinkat(r->fd, best, 0))
         dg_warn("%s/%s: is of a later step, and cannot be removed: %s", r->path, best, strerror(errno));
     return v;
 }

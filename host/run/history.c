@@ -151,13 +151,24 @@ static dg_err share(const dg_rundir *r, int folder, const char *name)
 /* After that: move or copy the rest. What of it is later than the run now, whoever resumes replaces. */
 static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
 {
-    static const char *const kept[] = {"curves.png", "confusion.csv", "confusion.png", "worst.png",
-                                       "log.csv",    "log.jsonl",     "config.ini"};
+    static const char *const kept[] = {"curves.png",
+                                       "confusion.csv",
+                                       "confusion.png",
+                                       "worst.png",
+                                       "nearest.png",
+                                       "report.html",
+                                       "log.csv",
+                                       "log.jsonl",
+                                       "config.ini",
+                                       "session.json",
+                                       "events.out.tfevents.run"};
     dg_err e = move_later(r, folder, of_picture, epoch);
     if (!e) e = move_later(r, folder, of_checkpoint, epoch);
     for (size_t i = 0; i < sizeof kept / sizeof kept[0] && !e; i++)
         if (exists(r->fd, kept[i])) e = copy(r, folder, kept[i], kept[i]);
-    if (!e && exists(r->fd, "best.safetensors")) e = share(r, folder, "best.safetensors");
+    static const char *const best[] = {"best.safetensors", "checkpoint-best.safetensors"};
+    for (int i = 0; i < 2 && !e; i++)
+        if (exists(r->fd, best[i])) e = share(r, folder, best[i]);
     if (!e && dg_sync_directory(folder)) e = failed(r, "bring to the disk", "what was later");
     if (!e && unlinkat(folder, marker, 0)) e = failed(r, "remove", marker);
     return e;

@@ -3,13 +3,16 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/base/file_io.h"
 #include "core/base/clock.h"
+#include "host/figure/pictures.h"
 #include "host/files/json.h"
+#include "host/files/tfevents.h"
 
 enum { CSV, JSONL, FILES };
 static const char *const file_name[FILES] = {"log.csv", "log.jsonl"};
@@ -27,9 +30,11 @@ typedef struct {
 struct dg_log {
     const dg_recipe *recipe;
     log_file file[FILES];
+    bool judged; /* it has columns for measures */
     dg_log_row *row;
     long rows, room;
     double flushed; /* clock */
+    dg_tfevents *events;
 };
 
 static dg_err add_row(dg_log *l, const dg_log_row *row)
@@ -84,7 +89,8 @@ dg_err dg_log_flush(dg_log *l)
 {
     l->flushed = dg_clock();
     dg_err e = flush_file(&l->file[CSV]), f = flush_file(&l->file[JSONL]);
-    return e ? e : f;
+    const dg_err events = l->events ? dg_tfevents_flush(l->events) : DG_OK;
+    return e ? e : f ? f : events;
 }
 
 /* Keep this line of an earlier session? Loads rows of the CSV. */
@@ -132,7 +138,9 @@ static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_ste
     if (e) return e;
     char *text = data, *end = text + bytes, *to = text, *at = text;
     char wanted[DG_LOG_LINE];
-    const size_t header = which == CSV ? (size_t)dg_log_header(wanted, l->recipe) : 0;
+    size_t header = which == CSV ? (size_t)dg_log_header_judged(wanted, l->recipe) : 0;
+    if (which == CSV) l->judged = bytes >= header && !memcmp(text, wanted, header);
+    if (which == CSV && !l->judged) header = (size_t)dg_log_header(wanted, l->recipe);
     if (bytes < header || memcmp(text, wanted, header) != 0) {
         e = dg_fail(DG_IO, "%s: its first line is not that of a log of ours; move the file away to go on", f->path);
     } else {
@@ -156,6 +164,12 @@ static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_ste
     return e;
 }
 
+static dg_err open_file(const dg_rundir *r, log_file *f, const char *name)
+{
+    f->fd = openat(r->fd, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+    return f->fd < 0 ? dg_fail(DG_IO, "%s: cannot open it: %s", f->path, strerror(errno)) : DG_OK;
+}
+
 dg_err dg_log_open(const dg_rundir *r, const dg_recipe *recipe, uint64_t resume_step, dg_log **out)
 {
     *out = NULL;
@@ -169,8 +183,7 @@ dg_err dg_log_open(const dg_rundir *r, const dg_recipe *recipe, uint64_t resume_
         dg_rundir_file(r, f->path, "%s", file_name[i]);
         e = resume_step ? trim(r, l, i, resume_step) : begin_file(r, l, i);
         if (e) break;
-        f->fd = openat(r->fd, file_name[i], O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
-        if (f->fd < 0) e = dg_fail(DG_IO, "%s: cannot open it: %s", f->path, strerror(errno));
+        e = open_file(r, f, file_name[i]);
     }
     if (!e && resume_step && (l->rows == 0 || l->row[l->rows - 1].step != resume_step))
         dg_warn("%s: ends before step %ju of the checkpoint; the curves will have a gap", l->file[CSV].path,
@@ -181,9 +194,108 @@ dg_err dg_log_open(const dg_rundir *r, const dg_recipe *recipe, uint64_t resume_
     return e;
 }
 
-dg_err dg_log_step(dg_log *l, const dg_log_row *row)
+static dg_err add_event(dg_log *l, const dg_log_row *row)
+{
+    enum { MOST = DG_METRICS_MAX + 1 + DG_LOGGED };
+    const char *tag[MOST];
+    double value[MOST];
+    int n = 0;
+    for (int i = 0; i < DG_LOGGED && row->judged; i++) {
+        if (isnan(row->measure[i])) continue;
+        tag[n] = dg_measure_logged(i)->name;
+        value[n++] = row->measure[i];
+    }
+    for (int i = 0; i < l->recipe->metrics; i++) {
+        if (!l->recipe->metric[i].name) continue;
+        tag[n] = l->recipe->metric[i].name;
+        value[n++] = dg_metric_value(&l->recipe->metric[i], row->value);
+    }
+    tag[n] = "img_s";
+    value[n++] = row->images_per_second;
+    return dg_tfevents_scalars(l->events, row->step, tag, value, n);
+}
+
+dg_err dg_log_events(dg_log *l, const dg_rundir *r, uint64_t resume_step)
+{
+    static const char name[] = "events.out.tfevents.run";
+    char path[4096];
+    const dg_directory at = dg_rundir_at(r);
+    const bool there = dg_rundir_has(r, "%s", name);
+    dg_err e = dg_tfevents_open(&at, dg_rundir_file(r, path, "%s", name), resume_step, &l->events);
+    for (long i = 0; i < l->rows && !there && !e; i++) e = add_event(l, &l->row[i]);
+    return e;
+}
+
+dg_err dg_log_picture(const dg_log *l, uint64_t step, const dg_image *im)
+{
+    void *png;
+    size_t bytes;
+    if (!l->events) return DG_OK;
+    dg_err e = dg_png_encode(im, NULL, 0, &png, &bytes);
+    if (e) return e;
+    e = dg_tfevents_picture(l->events, step, "samples", im->W, im->H, im->C, png, bytes);
+    free(png);
+    return e;
+}
+
+uint64_t dg_log_end_of(const dg_log *l, uint64_t epoch)
+{
+    long n = l->rows;
+    while (n > 0 && l->row[n - 1].epoch > epoch) n--;
+    return n > 0 ? l->row[n - 1].step : 0;
+}
+
+/* The lines of an older log behind a longer header, each with as many more columns. malloc'd. */
+static char *widened(const dg_log *l, const char *text, size_t bytes, size_t *out_bytes)
+{
+    const char *line = memchr(text, '\n', bytes), *end = text + bytes;
+    char *out = malloc(DG_LOG_LINE + bytes * (1 + DG_LOGGED)), *to = out;
+    if (out) to += dg_log_header_judged(to, l->recipe);
+    for (line = line ? line + 1 : end; out && line < end;) {
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        const size_t n = stop ? (size_t)(stop - line) : (size_t)(end - line);
+        to = (char *)memcpy(to, line, n) + n;
+        to = (char *)memset(to, ',', DG_LOGGED) + DG_LOGGED;
+        *to++ = '\n';
+        line += n + 1;
+    }
+    *out_bytes = out ? (size_t)(to - out) : 0;
+    return out;
+}
+
+dg_err dg_log_judge(dg_log *l, const dg_rundir *r)
+{
+    log_file *f = &l->file[CSV];
+    const dg_directory at = dg_rundir_at(r);
+    void *text = NULL;
+    size_t bytes, wide_bytes = 0;
+    if (l->judged) return DG_OK;
+    dg_err e = dg_read_file_in(r->fd, f->path, (size_t)1 << 32, &text, &bytes);
+    char *wide = e ? NULL : widened(l, text, bytes, &wide_bytes);
+    if (!e)
+        e = wide ? dg_write_atomic_in(&at, f->path, &(dg_chunk){wide, wide_bytes}, 1)
+                 : dg_fail(DG_DEVICE, "%s: out of memory", f->path);
+    free(wide);
+    free(text);
+    if (e) return e;
+    close(f->fd); /* of the file that has been replaced */
+    l->judged = true;
+    return open_file(r, f, file_name[CSV]);
+}
+
+/* Every line of a log has the same columns. */
+static dg_log_row fitted(const dg_log *l, const dg_log_row *row)
+{
+    dg_log_row out = *row;
+    out.judged = l->judged;
+    for (int i = 0; i < DG_LOGGED && !row->judged; i++) out.measure[i] = NAN;
+    return out;
+}
+
+dg_err dg_log_step(dg_log *l, const dg_log_row *given)
 {
     char line[DG_LOG_LINE];
+    const dg_log_row fit = fitted(l, given), *row = &fit;
     dg_log_row kept;
     int n = dg_log_csv(line, l->recipe, row);
     dg_err e = add_text(&l->file[CSV], line, (size_t)n);
@@ -192,6 +304,7 @@ dg_err dg_log_step(dg_log *l, const dg_log_row *row)
     if (!e && dg_log_parse(line, l->recipe, &kept)) e = add_row(l, &kept);
     n = dg_log_json(line, l->recipe, row, "step");
     if (!e) e = add_text(&l->file[JSONL], line, (size_t)n);
+    if (!e && l->events) e = add_event(l, row);
     if (e) return e;
     return dg_clock() - l->flushed > 0.5 || l->file[JSONL].bytes > FLUSH_BYTES ? dg_log_flush(l) : DG_OK;
 }
@@ -199,7 +312,8 @@ dg_err dg_log_step(dg_log *l, const dg_log_row *row)
 dg_err dg_log_epoch(dg_log *l, const dg_log_row *means)
 {
     char line[DG_LOG_LINE];
-    int n = dg_log_json(line, l->recipe, means, "epoch");
+    const dg_log_row row = fitted(l, means);
+    int n = dg_log_json(line, l->recipe, &row, "epoch");
     dg_err e = add_text(&l->file[JSONL], line, (size_t)n);
     return e ? e : dg_log_flush(l);
 }
@@ -224,7 +338,8 @@ dg_err dg_log_close(dg_log *l)
         if (f->fd >= 0) close(f->fd);
         free(f->text);
     }
+    const dg_err events = dg_tfevents_close(l->events);
     free(l->row);
     free(l);
-    return e;
+    return e ? e : events;
 }

@@ -32,11 +32,21 @@ int dg_log_header(char out[DG_LOG_LINE], const dg_recipe *r)
     return n + snprintf(out + n, (size_t)(DG_LOG_LINE - n), "%s", last_columns);
 }
 
+int dg_log_header_judged(char out[DG_LOG_LINE], const dg_recipe *r)
+{
+    int n = dg_log_header(out, r) - 1;
+    for (int i = 0; i < DG_LOGGED; i++)
+        n += snprintf(out + n, (size_t)(DG_LOG_LINE - n), ",%s", dg_measure_logged(i)->name);
+    return n + snprintf(out + n, (size_t)(DG_LOG_LINE - n), "\n");
+}
+
 const dg_recipe *dg_log_recipe(const char *text, size_t *header)
 {
     const dg_recipe *r;
     char line[DG_LOG_LINE];
     for (int i = 0; (r = dg_recipe_at(i)); i++) {
+        *header = (size_t)dg_log_header_judged(line, r);
+        if (!strncmp(text, line, *header)) return r;
         *header = (size_t)dg_log_header(line, r);
         if (!strncmp(text, line, *header)) return r;
     }
@@ -67,6 +77,7 @@ int dg_log_csv(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row)
     for (int i = 0; i < r->metrics; i++)
         if (r->metric[i].name) n = csv_value(out, n, dg_metric_value(&r->metric[i], row->value));
     for (int i = 0; i < LAST_COLUMNS; i++) n = csv_value(out, n, last_value(row, i));
+    for (int i = 0; i < DG_LOGGED && row->judged; i++) n = csv_value(out, n, row->measure[i]);
     out[n++] = '\n';
     out[n] = 0;
     uselocale(before);
@@ -91,6 +102,8 @@ int dg_log_json(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row
         if (m->name && (m->over != DG_OVER_TEST || !isnan(v))) n = json_value(out, n, m->name, v);
     }
     for (int i = 0; i < LAST_COLUMNS; i++) n = json_value(out, n, last_name[i], last_value(row, i));
+    for (int i = 0; i < DG_LOGGED && row->judged; i++)
+        if (!isnan(row->measure[i])) n = json_value(out, n, dg_measure_logged(i)->name, row->measure[i]);
     n += snprintf(out + n, (size_t)(DG_LOG_LINE - n), "}\n");
     uselocale(before);
     return n;
@@ -118,6 +131,13 @@ static bool parse_number(const char **at, char end, double *out)
     return true;
 }
 
+static int commas(const char *line)
+{
+    int n = 0;
+    for (; *line; line++) n += *line == ',';
+    return n;
+}
+
 bool dg_log_parse(const char *line, const dg_recipe *r, dg_log_row *row)
 {
     memset(row, 0, sizeof *row);
@@ -129,7 +149,36 @@ bool dg_log_parse(const char *line, const dg_recipe *r, dg_log_row *row)
         double sum;
         if (m->name) ok = parse_number(&line, ',', m->terms == 1 ? &row->value[m->term[0]] : &sum);
     }
-    ok = ok && parse_number(&line, ',', &row->images_per_second) && parse_number(&line, 0, &row->seconds);
+    row->judged = ok && commas(line) > LAST_COLUMNS - 1;
+    ok = ok && parse_number(&line, ',', &row->images_per_second) &&
+         parse_number(&line, row->judged ? ',' : 0, &row->seconds);
+    for (int i = 0; i < DG_LOGGED && row->judged && ok; i++)
+        ok = parse_number(&line, i < DG_LOGGED - 1 ? ',' : 0, &row->measure[i]);
     uselocale(before);
     return ok;
+}
+
+dg_log_row *dg_log_rows_in(char *text, size_t header, const dg_recipe *r, long *rows, long *bad)
+{
+    long lines = 0;
+    for (const char *c = text; (c = strchr(c, '\n')); c++) lines++;
+    dg_log_row *row = malloc((size_t)(lines + 1) * sizeof *row);
+    *rows = *bad = 0;
+    char *line = text + header, *end;
+    for (long number = 2; row && (end = strchr(line, '\n')); number++, line = end + 1) {
+        *end = 0;
+        if (dg_log_parse(line, r, &row[*rows])) ++*rows;
+        else if (!*bad) *bad = number;
+    }
+    return row;
+}
+
+double dg_log_rounded(double v)
+{
+    char text[40];
+    const locale_t before = enter_c();
+    snprintf(text, sizeof text, "%.9g", v);
+    const double out = strtod(text, NULL);
+    uselocale(before);
+    return out;
 }

@@ -2,6 +2,7 @@
 #ifndef DG_LOG_TEXT_H
 #define DG_LOG_TEXT_H
 
+#include "host/judge/judge.h"
 #include "host/net/recipe.h"
 
 enum { DG_LOG_LINE = 1024 }; /* a line is shorter than this */
@@ -12,10 +13,13 @@ typedef struct {
     double value[DG_METRICS_MAX]; /* as dg_metrics has them */
     double seconds;               /* since the start of the run, over all sessions */
     double images_per_second;
+    bool judged;               /* the line has columns for measures */
+    double measure[DG_LOGGED]; /* NaN: not measured behind this step */
 } dg_log_row;
 
 /* The first line of log.csv with its newline; returns its length. */
 int dg_log_header(char out[DG_LOG_LINE], const dg_recipe *r);
+int dg_log_header_judged(char out[DG_LOG_LINE], const dg_recipe *r); /* with columns for measures */
 
 /* The recipe whose log begins with these bytes, and how many of them are the first line; NULL: it is no log.csv. */
 const dg_recipe *dg_log_recipe(const char *text, size_t *header);
@@ -29,5 +33,13 @@ int dg_log_json(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row
 
 /* From a line without its newline; false: not a row. What a file does not hold becomes 0. */
 bool dg_log_parse(const char *line, const dg_recipe *r, dg_log_row *row);
+
+/* All rows behind the header of a log.csv's text, in which ends of lines become NUL: a torn last line, without its end,
+ * is none. malloc'd; NULL: no memory. *bad: the number of the first line that is no row, 0: all are; they are left
+ * out. */
+dg_log_row *dg_log_rows_in(char *text, size_t header, const dg_recipe *r, long *rows, long *bad);
+
+/* What a value is when it has been written and read. */
+double dg_log_rounded(double v);
 
 #endif

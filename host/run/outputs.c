@@ -1,11 +1,15 @@
 /* What a run leaves behind. Everything is copied here and written by threads of their own. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "host/doctor/diversity.h"
 #include "host/figure/pictures.h"
+#include "host/run/best.h"
+#include "host/run/fit.h"
 #include "host/run/history.h"
 #include "host/run/outputs.h"
 
@@ -16,6 +20,28 @@ void dg_outputs_failed(dg_outputs *w, dg_err e)
     if (!w->error) w->error = e;
 }
 
+/* What is known of the session and of nothing else in the directory, and who writes the page. */
+static dg_err begin_report(dg_outputs *w)
+{
+    char path[4096];
+    const dg_backend *b = w->job->backend;
+    const dg_directory at = dg_rundir_at(w->dir);
+    const dg_dataset *d = w->data;
+    dg_report_session s = {.memory = (double)dg_fit_bytes(w->job), .pictures = d->train, .tests = d->count - d->train};
+    snprintf(s.version, sizeof s.version, "%s", dg_version);
+    snprintf(s.device, sizeof s.device, "%s", b->name);
+    snprintf(s.precision, sizeof s.precision, "%s", dg_precision_name(b->real, b->math));
+    if (dg_report_session_write(&s, &at, dg_rundir_file(w->dir, path, "session.json"))) dg_warn("%s", dg_message());
+    return dg_report_keep(w->dir, w->job->recipe->sample ? d : NULL, w->write.curves, w->write.grids, &w->report);
+}
+
+static bool has_rows(const dg_outputs *w)
+{
+    long n = 0;
+    if (w->log) (void)dg_log_rows(w->log, &n);
+    return n > 0;
+}
+
 dg_err dg_outputs_open(dg_outputs *w)
 {
     long threads = sysconf(_SC_NPROCESSORS_ONLN) / 2; /* a grid takes longer to compress than a quick epoch to train */
@@ -23,14 +49,21 @@ dg_err dg_outputs_open(dg_outputs *w)
     dg_err e = dg_worker_open(1, &w->write.checkpoints);
     if (!e) e = dg_worker_open(1, &w->write.curves);
     if (!e) e = dg_worker_open(threads < DG_WORKER_THREADS ? (int)threads : DG_WORKER_THREADS, &w->write.grids);
+    if (!e && !w->o->no_report) e = begin_report(w);
     return e;
 }
 
 dg_err dg_outputs_close(dg_outputs *w)
 {
     if (w->curves_due) dg_save_curves(w, true);
-    const dg_err saved = dg_worker_close(w->write.checkpoints); /* first: they wait for grids */
-    const dg_err grids = dg_worker_close(w->write.grids), drawn = dg_worker_close(w->write.curves);
+    if (w->report && has_rows(w)) {
+        dg_outputs_failed(w, dg_log_flush(w->log));
+        dg_report_renew(w->report, true);
+    }
+    /* in front of the grids, for which both wait */
+    const dg_err saved = dg_worker_close(w->write.checkpoints), drawn = dg_worker_close(w->write.curves);
+    const dg_err grids = dg_worker_close(w->write.grids);
+    dg_report_keep_end(w->report);
     if (w->samples.pixels) w->job->backend->release_host(w->job->backend, w->samples.pixels);
     return grids ? grids : drawn ? drawn : saved;
 }
@@ -40,14 +73,18 @@ typedef struct {
     dg_directory dir;
     char path[4096];
     dg_image image;
-    char run[256], epoch[24], seed[24];
+    dg_log *log; /* it goes there, too, under this step; NULL: it does not */
+    uint64_t step;
+    char run[256], epoch[24], seed[24], diversity[24];
 } picture;
 
 static dg_err write_picture(void *context)
 {
     picture *p = context;
-    dg_text text[] = {{"Software", dg_version}, {"Run", p->run}, {"Seed", p->seed}, {"Epoch", p->epoch}};
-    dg_err e = dg_png_write_in(&p->dir, p->path, &p->image, text, p->epoch[0] ? 4 : 3);
+    dg_text text[] = {
+        {"Software", dg_version}, {"Run", p->run}, {"Seed", p->seed}, {"Epoch", p->epoch}, {"Diversity", p->diversity}};
+    dg_err e = dg_png_write_in(&p->dir, p->path, &p->image, text, p->diversity[0] ? 5 : p->epoch[0] ? 4 : 3);
+    if (!e && p->log) e = dg_log_picture(p->log, p->step, &p->image);
     dg_image_free(&p->image);
     free(p);
     return e;
@@ -108,6 +145,11 @@ bool dg_shown(const dg_outputs *w, uint64_t epoch) { return shown(w->o, epoch); 
 
 bool dg_samples_due(const dg_outputs *w, uint64_t epoch) { return w->job->recipe->sample && shown(w->o, epoch); }
 
+bool dg_judge_due(const dg_outputs *w, uint64_t epoch)
+{
+    return every(w->o->eval_every, epoch) || (w->o->eval_every > 0 && epoch == (uint64_t)w->o->epochs);
+}
+
 void dg_begin_samples(dg_outputs *w, uint64_t epoch)
 {
     dg_backend *b = w->job->backend;
@@ -125,8 +167,19 @@ void dg_begin_samples(dg_outputs *w, uint64_t epoch)
     if (!e) e = dg_job_start_generate(w->job, in, n, w->samples.pixels);
     if (!e) e = b->record(b, DG_COMPUTE, DG_EVENT_SAMPLES);
     if (!e) w->samples.epoch = epoch;
+    else w->samples.given = epoch; /* there will be none */
     dg_outputs_failed(w, e);
     free(in);
+}
+
+/* How different the pictures of a grid are, beside as many real ones. */
+static double diversity_of(const dg_outputs *w, int cells)
+{
+    const dg_dataset *d = w->data;
+    const size_t values = (size_t)d->size * (size_t)d->size * (size_t)d->channels;
+    const int n = cells < d->count ? cells : d->count;
+    const double real = dg_diversity(d->pixels, n, values);
+    return real > 0 ? dg_diversity(w->samples.pixels, cells, values) / real : NAN;
 }
 
 void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait)
@@ -139,11 +192,16 @@ void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait)
     dg_err e = b->query(b, DG_EVENT_SAMPLES, wait, &here);
     if (!e && !here) return;
     w->samples.epoch = 0;
+    w->samples.given = epoch;
     picture *p = new_picture(w);
     if (!p) return;
     dg_rundir_file(w->dir, p->path, "epoch-%04llu.png", (unsigned long long)epoch);
     snprintf(p->epoch, sizeof p->epoch, "%llu", (unsigned long long)epoch);
+    p->log = w->log;
+    p->step = dg_log_end_of(w->log, epoch);
     const int rows = w->o->grid_rows, cols = w->o->grid_cols;
+    if (!e) w->seen = (dg_grid_seen){epoch, diversity_of(w, rows * cols)};
+    if (!e && isfinite(w->seen.diversity)) snprintf(p->diversity, sizeof p->diversity, "%.4f", w->seen.diversity);
     if (!e) e = dg_sheet(w->samples.pixels, rows * cols, m->size, m->channels, rows, cols, &p->image);
     give_picture(w, p, e);
 }
@@ -154,18 +212,37 @@ typedef struct {
     const dg_recipe *recipe;
     dg_log_row *rows;
     long n;
+    char title[700];
 } curves;
+
+/* What the curves are of: "cats-dcgan64: dcgan64 on cats, epoch 12". */
+static void name_curves(curves *c, const dg_outputs *w)
+{
+    size_t n = strlen(w->o->data);
+    while (n > 1 && w->o->data[n - 1] == '/') n--;
+    size_t from = n;
+    while (from > 0 && w->o->data[from - 1] != '/') from--;
+    snprintf(c->title, sizeof c->title, "%s: %.100s on %.*s, epoch %ju", c->picture->run, w->job->model.name,
+             (int)(n - from < 200 ? n - from : 200), w->o->data + from, (uintmax_t)c->rows[c->n - 1].epoch);
+}
 
 static dg_err write_curves(void *context)
 {
     curves *c = context;
     picture *p = c->picture;
-    dg_err e = dg_curves(c->recipe, c->rows, c->n, p->run, &p->image);
+    dg_err e = dg_curves(c->recipe, c->rows, c->n, c->title, &p->image);
     free(c->rows);
     free(c);
     if (!e) return write_picture(p);
     free(p);
     return e;
+}
+
+void dg_save_report(dg_outputs *w)
+{
+    const uint64_t epoch = w->report_due;
+    if (!epoch || !w->report || (dg_samples_due(w, epoch) && w->samples.given < epoch)) return;
+    if (dg_report_renew(w->report, false)) w->report_due = 0;
 }
 
 bool dg_curves_due(const dg_outputs *w, uint64_t epoch) { return shown(w->o, epoch) && !w->o->no_curves; }
@@ -188,59 +265,9 @@ void dg_save_curves(dg_outputs *w, bool last)
     }
     memcpy(copy, rows, (size_t)n * sizeof *copy);
     dg_rundir_file(w->dir, p->path, "curves.png");
-    *c = (curves){p, w->job->recipe, copy, n};
+    *c = (curves){.picture = p, .recipe = w->job->recipe, .rows = copy, .n = n};
+    name_curves(c, w);
     dg_worker_give(w->write.curves, write_curves, c);
-}
-
-/* A checkpoint on its way to its writer. */
-typedef struct {
-    dg_outputs *outputs;
-    dg_snapshot *snapshot;
-    dg_position saved;
-    long grids; /* how many had been given before it */
-} save;
-
-static dg_err write_checkpoint(void *context)
-{
-    save *s = context;
-    dg_outputs *const w = s->outputs;
-    const dg_directory at = dg_rundir_at(w->dir);
-    char path[4096];
-    bool removed;
-    /* A run that is killed after its checkpoint cannot make the grids of earlier epochs again: they come first. */
-    (void)dg_worker_wait(w->write.grids, s->grids);
-    (void)dg_rundir_check(w->dir, &removed); /* the writer looks once more before it renames */
-    const bool ends_epoch = w->saved.epoch && !w->saved.batch && w->saved.step != s->saved.step;
-    if (!removed && w->o->keep > 0 && ends_epoch && dg_history_keep(w->dir, w->saved.epoch))
-        dg_warn("%s", dg_message());
-    dg_err e = dg_snapshot_write(s->snapshot, &at, dg_rundir_file(w->dir, path, "checkpoint.safetensors"));
-    if (!e) w->saved = s->saved;
-    if (!e) dg_history_prune(w->dir, w->o->keep);
-    free(s);
-    return e;
-}
-
-/* The settings that decide what is trained, a line each; not where, how often and how fast, so that the same
- * training gives the same bytes. malloc'd. */
-static char *result_settings(const char *config)
-{
-    static const char *const key[] = {"batch",     "lr",       "lr-d",        "lr-g",      "beta1",       "beta2",
-                                      "eps",       "seed",     "flip",        "drop-last", "fit",         "alpha",
-                                      "orient",    "limit",    "precision",   "conv",      "test",        "optimizer",
-                                      "momentum",  "nesterov", "rho",         "decay",     "accumulator", "schedule",
-                                      "smoothing", "start",    "start-sigma", "start-bias"};
-    char *out = malloc(strlen(config) + 1), *to = out;
-    for (const char *line = config; out && *line;) {
-        size_t n = strcspn(line, "\n"), word = strcspn(line, " =\n");
-        n += line[n] != 0;
-        bool keep = false;
-        for (size_t i = 0; i < sizeof key / sizeof key[0] && !keep; i++)
-            keep = strlen(key[i]) == word && !strncmp(line, key[i], word);
-        if (keep) to = (char *)memcpy(to, line, n) + n;
-        line += n;
-    }
-    if (out) *to = 0;
-    return out;
 }
 
 bool dg_checkpoint_due(const dg_outputs *w, uint64_t epoch)
@@ -252,78 +279,4 @@ bool dg_checkpoint_too_soon(const dg_outputs *w, uint64_t epoch)
 {
     if (!w->o->checkpoint_auto || epoch == (uint64_t)w->o->epochs) return false;
     return dg_worker_left(w->write.checkpoints) > 0 || dg_clock() - w->saved_at < 10 * w->saving_took;
-}
-
-/* A line each, without what would end one. malloc'd. */
-static char *class_names(const dg_dataset *d)
-{
-    size_t bytes = 1;
-    for (int i = 0; i < d->classes; i++) bytes += strlen(d->class_name[i]) + 1;
-    char *out = malloc(bytes), *to = out;
-    for (int i = 0; out && i < d->classes; i++) {
-        for (const char *c = d->class_name[i]; *c; c++, to++) {
-            *to = *c;
-            if (*c == '\n') *to = ' ';
-        }
-        *to++ = '\n';
-    }
-    if (out) *to = 0;
-    return out;
-}
-
-/* Taken now; given to its writer by the caller. NULL after an error, which is remembered. */
-static save *take(dg_outputs *w, const dg_position *read)
-{
-    char *settings = result_settings(w->config);
-    save *s = calloc(1, sizeof *s);
-    char *classes = w->job->recipe->labels ? class_names(w->data) : NULL;
-    const dg_backend *b = w->job->backend;
-    dg_checkpoint_info info = {.step = read->step,
-                               .epoch = read->epoch,
-                               .batch = read->batch,
-                               .seed = w->o->seed,
-                               .data_count = (uint64_t)w->data->train,
-                               .data_fingerprint = w->data->fingerprint,
-                               .config = settings,
-                               .classes = classes};
-    snprintf(info.precision, sizeof info.precision, "%s", dg_precision_name(b->real, b->math));
-    const bool whole = settings && s && (classes || !w->job->recipe->labels);
-    const dg_err e = whole ? dg_snapshot_take(w->job, &info, &s->snapshot)
-                           : dg_fail(DG_DEVICE, "out of memory for a checkpoint");
-    free(settings);
-    free(classes);
-    if (!e) {
-        s->outputs = w;
-        s->saved = *read;
-        return s;
-    }
-    free(s);
-    dg_outputs_failed(w, e);
-    return NULL;
-}
-
-void dg_save_checkpoint(dg_outputs *w, const dg_position *read)
-{
-    save *s = take(w, read);
-    if (!s) return;
-    w->given_step = read->step;
-    dg_outputs_failed(w, dg_log_flush(w->log));
-    s->grids = dg_worker_given(w->write.grids);
-    dg_worker_give(w->write.checkpoints, write_checkpoint, s);
-}
-
-static dg_err write_best(void *context)
-{
-    save *s = context;
-    const dg_directory at = dg_rundir_at(s->outputs->dir);
-    char path[4096];
-    const dg_err e = dg_snapshot_write(s->snapshot, &at, dg_rundir_file(s->outputs->dir, path, "best.safetensors"));
-    free(s);
-    return e;
-}
-
-void dg_save_best(dg_outputs *w, const dg_position *read)
-{
-    save *s = take(w, read);
-    if (s) dg_worker_give(w->write.checkpoints, write_best, s);
 }

@@ -6,7 +6,9 @@
 #include "core/base/worker.h"
 #include "host/options/options.h"
 #include "host/data/dataset.h"
+#include "host/doctor/doctor.h"
 #include "host/files/checkpoint.h"
+#include "host/report/keep.h"
 #include "host/run/log.h"
 #include "host/run/position.h"
 
@@ -21,14 +23,18 @@ typedef struct {
 
     struct {
         dg_worker *checkpoints; /* one thread each, so that a file's newest is the last that is written */
-        dg_worker *curves;
-        dg_worker *grids; /* several at a time: no two have one name */
+        dg_worker *curves;      /* and report.html */
+        dg_worker *grids;       /* several at a time: no two have one name */
     } write;
     bool curves_due; /* newer ones than were given to their writer */
     struct {
         uint8_t *pixels; /* of a grid, where the device can write */
         uint64_t epoch;  /* of the grid that is on its way; 0: none is */
+        uint64_t given;  /* of the last one that was given to its writer */
     } samples;
+    dg_report_keeper *report;
+    uint64_t report_due;          /* an epoch that report.html is still to show; 0: there is none */
+    dg_grid_seen seen;            /* the newest grid that was given to its writer */
     uint64_t given_step;          /* of the last checkpoint that was given to its writer in this session */
     double saved_at, saving_took; /* clock and seconds: when it was taken, and how long training waited for that */
     /* what checkpoint.safetensors holds, {0}: none is there; its writer's until that is closed */
@@ -51,6 +57,7 @@ void dg_save_reals(dg_outputs *w);
 /* Are pictures of this epoch wanted? And is a grid due at its end: never where the recipe draws nothing. */
 bool dg_shown(const dg_outputs *w, uint64_t epoch);
 bool dg_samples_due(const dg_outputs *w, uint64_t epoch);
+bool dg_judge_due(const dg_outputs *w, uint64_t epoch); /* --eval-every */
 /* The grid of an epoch is only begun; the second gives it to a writer once it has come, and once its epoch's numbers
  * have been read. One at a time. */
 void dg_begin_samples(dg_outputs *w, uint64_t epoch);
@@ -60,12 +67,15 @@ void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait);
 bool dg_curves_due(const dg_outputs *w, uint64_t epoch);
 void dg_save_curves(dg_outputs *w, bool last);
 
+/* Once the grid of its epoch has been given to its writer. It is of what is in the directory by then. */
+void dg_save_report(dg_outputs *w);
+
 bool dg_checkpoint_due(const dg_outputs *w, uint64_t epoch);
 /* --checkpoint-every auto leaves this epoch's out: the disk has not finished the last one, or training would wait for
  * them more than a tenth of the time. Never the last epoch's. */
 bool dg_checkpoint_too_soon(const dg_outputs *w, uint64_t epoch);
 void dg_save_checkpoint(dg_outputs *w, const dg_position *read);
-/* The same into best.safetensors, which is no state that the run goes on from by itself. */
+/* The same as the best one (best.h), which is no state that the run goes on from by itself. */
 void dg_save_best(dg_outputs *w, const dg_position *read);
 
 #endif

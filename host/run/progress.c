@@ -295,6 +295,27 @@ void dg_progress_count(dg_progress *p, const char *what, long done, long total)
     pthread_mutex_unlock(&p->lock);
 }
 
+void dg_progress_wait(dg_progress *p, const char *what)
+{
+    if (!p || p->quiet || !p->terminal) return;
+    pthread_mutex_lock(&p->lock);
+    redraw(p, what);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void dg_progress_show(dg_progress *p, const char *text)
+{
+    if (!p || p->quiet) return;
+    pthread_mutex_lock(&p->lock);
+    const bool back = p->on_screen && p->training;
+    clear(p);
+    fputs(text, stderr);
+    if (back) draw_training(p, dg_clock());
+    pthread_mutex_unlock(&p->lock);
+}
+
+bool dg_progress_terminal(const dg_progress *p) { return p && p->terminal && !p->quiet; }
+
 void dg_progress_note(dg_progress *p, const char *format, ...)
 {
     if (!p || p->quiet) return;

@@ -19,6 +19,12 @@ void dg_progress_epoch(dg_progress *p, int epoch, int epochs, const dg_metrics *
                        double images_per_second);
 /* Any counted work: "reading pictures 1200/2944". */
 void dg_progress_count(dg_progress *p, const char *what, long done, long total);
+/* What is waited for, on a terminal at once, until the next line takes its place. */
+void dg_progress_wait(dg_progress *p, const char *what);
+/* Text of whole lines, a drawing, that goes to the terminal as it is. */
+void dg_progress_show(dg_progress *p, const char *text);
+/* Is there a terminal, for drawings that nobody asked to have elsewhere? */
+bool dg_progress_terminal(const dg_progress *p);
 /* A line of its own that does not disturb the bar. */
 void dg_progress_note(dg_progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -80,7 +80,8 @@ bool dg_rundir_has_results(const dg_rundir *r)
 {
     for (int i = 0; i < 2; i++)
         if (dg_rundir_has(r, "%s", logs[i]) && !is_empty_log(r, logs[i])) return true;
-    return has_like(r->fd, (const char *const[]){"epoch-*.png", "curves.png", "best.safetensors", "worst.png", NULL}) !=
+    return has_like(r->fd, (const char *const[]){"epoch-*.png", "curves.png", "best.safetensors",
+                                                 "checkpoint-best.safetensors", "worst.png", NULL}) !=
            0; /* not known: perhaps */
 }
 

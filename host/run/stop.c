@@ -1,14 +1,36 @@
 #include "host/run/stop.h"
 
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 
 volatile sig_atomic_t dg_stop_signal;
+static const char *volatile said;
+static volatile sig_atomic_t terminal;
+
+/* In a handler: nothing but write. */
+static void say(const char *text)
+{
+    const int before = errno;
+    if (write(STDERR_FILENO, text, strlen(text)) < 0) errno = 0; /* nobody hears it */
+    errno = before;
+}
 
 /* First signal: finish the step and save. Second: the user does not want to wait. */
 static void on_signal(int number)
 {
     if (dg_stop_signal) _exit(128 + number);
     dg_stop_signal = number;
+    const char *words = said;
+    if (words && terminal) say("\r\033[K"); /* over the line of progress */
+    if (words) say(words);
+}
+
+void dg_stop_says(const char *words)
+{
+    terminal = isatty(STDERR_FILENO);
+    said = words;
 }
 
 void dg_catch_signals(void)

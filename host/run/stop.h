@@ -10,4 +10,7 @@ extern volatile sig_atomic_t dg_stop_signal;
 /* The first SIGINT, SIGTERM or SIGHUP sets dg_stop_signal, the second ends the program at once. */
 void dg_catch_signals(void);
 
+/* What the first one says on stderr at once, a text that stays; NULL, as in the beginning: nothing. */
+void dg_stop_says(const char *words);
+
 #endif

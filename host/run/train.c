@@ -4,9 +4,14 @@
 #include <string.h>
 
 #include "core/base/clock.h"
+#include "host/figure/terminal.h"
+#include "host/run/best.h"
 #include "host/run/history.h"
+#include "host/options/length.h"
 #include "host/run/stop.h"
 #include "host/run/train.h"
+
+static const double TIMED_SECONDS = 3;
 
 /* The first tensor with a value that is not finite, for the message: gradients before weights. */
 static void name_bad_tensor(dg_job *job, char *out, size_t size)
@@ -59,6 +64,26 @@ static dg_err bad_numbers(dg_training *r, const char *what)
                    (unsigned long long)r->read.epoch + 1, (unsigned long long)r->read.step, what, tensor);
 }
 
+/* What was measured behind an epoch stands in the row of its last step, and in the epoch's. */
+static void add_measures(const dg_training *r, dg_log_row *row)
+{
+    row->judged = r->judged.epoch && r->judged.epoch == row->epoch;
+    memcpy(row->measure, r->judged.measure, sizeof row->measure);
+}
+
+static void on_finding(void *context, const dg_finding *f)
+{
+    dg_training *r = context;
+    char text[300];
+    dg_finding_text(f, text, sizeof text);
+    if (f->end_step) {
+        dg_progress_note(r->progress, "doctor, epoch %ju: %s", (uintmax_t)f->end_epoch, text);
+        return;
+    }
+    dg_progress_note(r->progress, "doctor, epoch %ju: %s (%s)", (uintmax_t)f->epoch, text, f->rule->advice);
+    if (r->o->stop_on_collapse && f->rule->collapse && !r->collapsed) r->collapsed = f->rule;
+}
+
 /* All steps of an epoch have been read. */
 static void end_epoch(dg_training *r)
 {
@@ -73,10 +98,12 @@ static void end_epoch(dg_training *r)
                       .seconds = r->seconds_before + now - r->started,
                       .images_per_second = rate};
     memcpy(row.value, mean.value, sizeof row.value);
+    add_measures(r, &row);
     log_failed(r, dg_log_epoch(r->log, &row));
     dg_progress_epoch(r->progress, (int)r->read.epoch, o->epochs, &mean, seconds, rate);
     r->epoch = (dg_epoch_metrics){.steps = 0};
     if (dg_curves_due(&r->out, r->read.epoch)) dg_save_curves(&r->out, false);
+    if (dg_shown(&r->out, r->read.epoch)) r->out.report_due = r->read.epoch;
 }
 
 /* The numbers of the test behind an epoch stand in the row of its last step; in others NaN. */
@@ -107,11 +134,64 @@ static dg_err read_step(dg_training *r, dg_metrics *m)
                       .seconds = r->seconds_before + seconds,
                       .images_per_second = (double)done * o->batch / fmax(seconds, 1e-9)};
     memcpy(row.value, m->value, sizeof row.value);
+    if (r->read.batch == (uint64_t)r->batches) add_measures(r, &row);
     log_failed(r, dg_log_step(r->log, &row));
+    if (dg_doctor_knows(r->job.recipe)) dg_doctor_row(&r->doctor, &row, on_finding, r);
     dg_progress_step(r->progress, (int)r->read.epoch + 1, o->epochs, (long)r->read.batch, r->batches, m,
                      done * o->batch, ((long)o->epochs * r->batches - (long)r->first_step) * o->batch, B);
     if (r->read.batch == (uint64_t)r->batches) end_epoch(r);
     return DG_OK;
+}
+
+/* The newest grid in the terminal, not more often than a reader can look. */
+static dg_err preview(dg_training *r, uint64_t epoch)
+{
+    enum { YES = 1, FIRST_WAY, SECONDS = 2 };
+    const dg_options *o = r->o;
+    const dg_model *m = &r->job.model;
+    const bool soon = dg_clock() - r->previewed < SECONDS && epoch != (uint64_t)o->epochs;
+    char *text;
+    if (soon || (o->preview == YES && !dg_progress_terminal(r->progress))) return DG_OK;
+    const dg_terminal_way way = o->preview == YES ? dg_terminal_best() : (dg_terminal_way)(o->preview - FIRST_WAY);
+    const dg_err e = dg_terminal_grid(r->out.samples.pixels, m->size, m->channels, o->grid_rows, o->grid_cols, way,
+                                      &text);
+    if (e) return e;
+    dg_progress_show(r->progress, text);
+    free(text);
+    r->previewed = dg_clock();
+    return DG_OK;
+}
+
+/* A grid that has come. */
+static void take_samples(dg_training *r, bool wait)
+{
+    const uint64_t before = r->out.samples.given;
+    dg_save_samples(&r->out, &r->read, wait);
+    if (r->out.seen.epoch) dg_doctor_grid(&r->doctor, &r->out.seen);
+    r->out.seen.epoch = 0;
+    const uint64_t now = r->out.samples.given;
+    if (now != before && r->o->preview) dg_outputs_failed(&r->out, preview(r, now));
+    dg_save_report(&r->out);
+}
+
+/* Once some seconds of steps have shown it. The first ones do not count: memory is touched and graphs are made. */
+static void say_time(dg_training *r)
+{
+    const double now = dg_clock(), seconds = now - r->timed_from;
+    if (r->timed_from < 0 || r->read.step == r->first_step) return;
+    if (r->timed_from == 0) {
+        r->timed_from = now;
+        r->timed_step = r->read.step;
+    }
+    if (r->read.step == r->timed_step || seconds < TIMED_SECONDS) return;
+    const long steps = (long)(r->read.step - r->timed_step);
+    const long left = dg_steps_of_run(r->o, r->data.train) - (long)r->read.step;
+    char text[40];
+    r->timed_from = -1;
+    if (left > 0)
+        dg_progress_note(r->progress, "%ld steps are left and take about %s, at %.3g ms a step over the last %ld", left,
+                         dg_duration(seconds / (double)steps * (double)left, text, sizeof text),
+                         1e3 * seconds / (double)steps, steps);
 }
 
 /* Read what has come; all: wait for every step that was given. */
@@ -126,7 +206,8 @@ static dg_err read_metrics(dg_training *r, bool all)
         if (!e) e = dg_ring_reader_take(&r->metrics, all, &first, &row, &n);
         for (int i = 0; i < n && !e; i++) e = read_step(r, &row[i]);
     } while (!e && n);
-    if (!e) dg_save_samples(&r->out, &r->read, all);
+    if (!e) say_time(r);
+    if (!e) take_samples(r, all);
     return e;
 }
 
@@ -159,6 +240,37 @@ static dg_err test_epoch(dg_training *r)
     if (!r->job.o.tested) return DG_OK;
     return dg_evaluate(&r->job, r->records + (size_t)d->train * record, d->label + d->train, d->count - d->train,
                        &r->tested);
+}
+
+/* The pictures that the weights make as all steps of the epoch leave them. */
+static dg_err judge_epoch(dg_training *r)
+{
+    const uint64_t epoch = r->given.epoch + 1;
+    if (!dg_judge_due(&r->out, epoch)) return DG_OK;
+    const dg_err e = dg_critic_judge(&r->critic, &r->job, r->o->seed, r->judged.measure);
+    if (!e) r->judged.epoch = epoch;
+    return e;
+}
+
+/* What that leaves, once the epoch's numbers are known to be good. */
+static dg_err save_judged(dg_training *r, uint64_t epoch)
+{
+    bool removed;
+    char line[300];
+    if (r->judged.epoch != epoch) return DG_OK;
+    dg_err e = read_metrics(r, true);
+    dg_log_row row = {.epoch = epoch};
+    for (int k = 0; k < r->job.recipe->metrics; k++) row.value[r->job.recipe->metric[k].term[0]] = NAN;
+    add_measures(r, &row);
+    const double score = dg_best_score(r->job.recipe, &row);
+    if (!e)
+        dg_progress_note(r->progress, "epoch %ju: %s", (uintmax_t)epoch,
+                         dg_critic_text(row.measure, r->critic.floor, line, sizeof line));
+    if (e || !(score > r->best)) return e;
+    if ((e = dg_rundir_check(&r->dir, &removed)) != DG_OK) return e;
+    dg_save_best(&r->out, &r->read);
+    r->best = score;
+    return DG_OK;
 }
 
 /* What a test leaves, once the epoch's numbers are known to be good: its pictures, and the best checkpoint so far. */
@@ -202,6 +314,7 @@ static dg_err close_epoch(dg_training *r)
         r->out.saved_at = dg_clock();
         r->out.saving_took = r->out.saved_at - began;
     }
+    if (!e) e = save_judged(r, epoch);
     return e ? e : save_test(r, epoch); /* after it: the best state is no checkpoint that makes another one too soon */
 }
 
@@ -230,17 +343,26 @@ dg_err dg_train_loop(dg_training *r)
     dg_err e = DG_OK;
     bool within = false; /* an epoch that has been begun in this session */
     make_up_for_pictures(r);
+    dg_progress_wait(r->progress, "the first step is under way ...");
     r->epoch_began = dg_clock();
-    while (!e && r->given.epoch < (uint64_t)r->o->epochs && !steps_done(r) && !dg_stop_signal) {
+    while (!e && r->given.epoch < (uint64_t)r->o->epochs && !steps_done(r) && !dg_stop_signal && !r->collapsed) {
         if (!within) e = begin_epoch(r);
         if (!e) e = dg_epoch_steps(&r->job, &r->feed, &r->given, dg_steps_in_a_row(r));
         within = r->given.batch < (uint64_t)r->batches;
         if (!e && !within) e = test_epoch(r);
+        if (!e && !within) e = judge_epoch(r);
         if (!e) e = read_metrics(r, false);
         if (!e && !within) e = close_epoch(r);
     }
     if (!e) e = read_metrics(r, true);
     if (e) return e;
+    if (!dg_stop_signal && !r->collapsed && dg_doctor_knows(r->job.recipe)) dg_doctor_end(&r->doctor, on_finding, r);
     /* stopped inside an epoch, or where no checkpoint was due or it was too soon */
-    return r->read.step > r->first_step && r->out.given_step != r->read.step ? checkpoint(r) : DG_OK;
+    if (r->read.step > r->first_step && r->out.given_step != r->read.step) e = checkpoint(r);
+    return e || !r->collapsed ? e
+                              : dg_fail(DG_COLLAPSED,
+                                        "stopped in epoch %ju, step %ju, by {stop-on-collapse}: %s; %s. {resume} goes "
+                                        "on from here all the same",
+                                        (uintmax_t)r->read.epoch + (r->read.batch > 0), (uintmax_t)r->read.step,
+                                        r->collapsed->name, r->collapsed->advice);
 }

@@ -2,6 +2,7 @@
 #ifndef DG_TRAIN_H
 #define DG_TRAIN_H
 
+#include "host/judge/critic.h"
 #include "host/run/evaluate.h"
 #include "host/run/outputs.h"
 #include "host/run/progress.h"
@@ -10,15 +11,22 @@
 
 typedef struct {
     const dg_options *o;
-    dg_options found; /* where o points once --batch auto has become a number */
-    char *config;     /* text of config.ini: o->resolved, with what --precision auto and --batch auto have become */
+    dg_options found; /* where o points once what was left to the run (length.h) has become numbers */
+    char *config;     /* text of config.ini: o->resolved, with what each auto has become */
     dg_backend *backend;
     dg_job job;
     dg_dataset data;
     dg_input_data input;  /* of the model */
     uint8_t *records;     /* of data, where the recipe wants labels */
     dg_evaluation tested; /* of the newest epoch, where there are pictures for that */
-    double best;          /* the best accuracy of all epochs; -1: there was none */
+    dg_critic critic;     /* with --eval-every */
+    struct {
+        uint64_t epoch; /* the newest that was judged, 0: none */
+        double measure[DG_LOGGED];
+    } judged;
+    dg_doctor doctor;
+    const dg_doctor_rule *collapsed; /* --stop-on-collapse stops */
+    double best;                     /* the best score of all epochs (best.h) */
     dg_rundir dir;
     dg_log *log;
     dg_progress *progress;
@@ -31,7 +39,10 @@ typedef struct {
     dg_position given;                           /* to the device */
     dg_position read;                            /* their metrics are here, checked and logged */
     dg_epoch_metrics epoch;                      /* of the one under way */
+    double previewed;                            /* clock: when a grid was drawn in the terminal */
     double epoch_began, started, seconds_before; /* clock; clock at the session's start; seconds of earlier sessions */
+    double timed_from;                           /* clock when step timed_step was read, the first; 0: not yet, */
+    uint64_t timed_step;                         /* -1: how long the run will take has been said */
 } dg_training;
 
 /* Train until the epochs (or --steps) are done, a signal comes, or numbers fail. */

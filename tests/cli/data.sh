@@ -16,17 +16,43 @@ prints 40
 holds "$dir/sheet.png"
 exits 0 data "$dir/cats" --json
 exits 0 data --data "$dir/cats"
+prints 'advice: most pictures, 40 of 40, are smaller than 64 x 64, with 32 pixels at their shorter side'
+prints 'for pixel art --resize nearest keeps its edges; --size 32 makes a network of their own size'
+exits 0 data "$dir/cats" --resize nearest --model dcgan32
+! grep -q '^advice' "$dir/.out"
+fact $? "there is nothing to advise: $(grep '^advice' "$dir/.out")"
 
 # --dry-run tells all and leaves nothing
 cd "$dir" || exit 1
-exits 0 --data cats $small --dry-run --epochs 7
+exits 0 --data cats $small --dry-run=ops --epochs 7
 prints 'run samples/cats-dcgan32: 40 pictures, 7 epochs of 3 steps, the last one of 8 pictures'
 prints 'plan train-short'
 prints 'whole run'
 silent
-exits 0 --data cats $small --dry-run --drop-last
-prints '25 epochs of 2 steps'
+exits 0 --data cats $small --dry-run=ops --drop-last
+prints '2000 epochs of 2 steps'
+exits 0 --data cats $small --dry-run --epochs 7
+prints 'pictures   40 from cats, cut to 32 x 32 in colour'
+prints 'network    dcgan32, weights: generator 0.4 million, discriminator 0.2 million'
+prints 'batch      16 pictures, 3 steps an epoch, the last one of 8 pictures'
+prints 'steps      21 in 7 epochs'
+prints 'memory     '
+prints '2 kept, 7 grids of 0.2 MB at most; '
+prints ' GB are free there'
+prints 'results    samples/cats-dcgan32'
+grep -Eq '^time       about [0-9]+ seconds?: [0-9.]+ ms a step' .out
+fact $? 'the time should be told'
+[ "$(wc -l < .out)" -eq 10 ]
+fact $? "a dry run should be ten lines, not $(wc -l < .out)"
+exits 0 --data cats $small --dry-run --steps 9 --drop-last --out "$dir/some/where else"
+prints 'steps      4000 in 2000 epochs, of which --steps takes 9'
+prints "results    $dir/some/where else"
+lacks some
 lacks samples
+exits 0 --data cats $small --dry-run=no --epochs 1 -q --out not-dry
+holds not-dry/config.ini
+exits 2 --data cats $small --dry-run=op
+says '--dry-run op: unknown; allowed: no, yes or ops'
 exits 2 --data cats --model none --dry-run
 exits 3 --data cats --dry-run --model dcgan32 --batch 41
 says 'only 40 usable pictures, at least 41 are needed for one batch'
@@ -42,6 +68,30 @@ echo 'no picture' > text/readme.txt
 exits 3 --data text $small -q
 exits 3 --data cats --model dcgan32 --batch 64 -q
 says 'only 40 usable pictures'
+
+# what the pictures are like is said before training, and --resize is kept where it is not the usual one
+cp -r cats twice
+cp cats/cat-00003.png twice/again.png
+exits 0 --data twice $small --epochs 1 --no-curves --out twice-run
+says '1 pictures are copies of others, pixel by pixel'
+! grep -q '^resize' twice-run/config.ini
+fact $? 'config.ini should not speak of --resize where it was not given'
+tiny="--model $root/tests/tiny.cfg --batch 8 --epochs 1 -q --no-curves"
+exits 0 --data twice $tiny --resize nearest --out nearest-run
+grep -q '^resize = nearest$' nearest-run/config.ini
+fact $? 'config.ini should keep --resize nearest'
+exits 0 --data twice $tiny --out smooth-run
+! cmp -s nearest-run/reals.png smooth-run/reals.png
+fact $? '--resize nearest should give other pixels'
+
+# a zip file is read as the folder that is in it, where there is libzip
+if "$program" --version | grep -q ' libzip [0-9]' && command -v python3 > /dev/null; then
+    python3 -m zipfile -c cats.zip cats
+    exits 0 --data cats.zip $tiny --out zip/run
+    exits 0 --data cats $tiny --out folder/run
+    same zip/run/epoch-0001.png folder/run/epoch-0001.png
+    same zip/run/checkpoint.safetensors folder/run/checkpoint.safetensors
+fi
 
 # bad pictures are skipped and listed, many are an error, --strict allows none
 cp -r cats mixed
@@ -62,7 +112,7 @@ cp cats/*.png deep/a/b
 mkfifo deep/pipe.png
 ln -s .. deep/a/up
 exits 0 --data deep $small --dry-run
-prints '40 pictures'
+prints 'pictures   40 from deep'
 
 # drawn cats go into a folder of their own
 mkdir mine
@@ -81,15 +131,15 @@ cd set || exit 1
 exits 0 --data . $small --epochs 2 -q --cache ../set-cache --out a/run
 exits 0 --data . $small --epochs 2 --cache ../set-cache --out b/run
 says '40 pictures from . (cached)'
-says '4 pictures that dcgan made and 1 hidden file or folder left out'
+says '5 pictures that dcgan made and 1 hidden file or folder left out'
 for e in 1 2; do same a/run/epoch-000$e.png b/run/epoch-000$e.png; done
 exits 0 generate a/run/checkpoint.safetensors -n 30 --out pictures
 exits 0 data . --sheet sheet.png
 exits 0 data .
 prints ': 40 usable pictures, 0 bad, '
-prints 'left out: 40 pictures that dcgan made and 1 hidden file or folder'
+prints 'left out: 42 pictures that dcgan made and 1 hidden file or folder'
 exits 0 data . --json
-prints '"made_by_dcgan":	40'
+prints '"made_by_dcgan":	42'
 cd ..
 
 # classes: drawn, counted, divided; a GAN trains on what is not for testing
@@ -119,8 +169,8 @@ exits 3 data shapes --test cats
 says 'cats: has no classes to test by: its pictures do not lie in folders'
 exits 2 data shapes --test 2
 says '--test 2: a share is from 0 up to, not including, 1'
-exits 0 --data shapes $small --dry-run --test 0.25
-prints '34 pictures (the training part; 8 are for testing), 25 epochs of 3 steps, the last one of 2'
+exits 0 --data shapes $small --dry-run=ops --test 0.25
+prints '34 pictures (the training part; 8 are for testing), 1334 epochs of 3 steps, the last one of 2'
 exits 0 --data shapes $small --epochs 1 --test 0.25 --out shapes-run
 says '34 pictures (the training part; 8 are for testing) from shapes'
 grep -q '^test = 0.25$' shapes-run/config.ini
@@ -131,7 +181,7 @@ mkdir parts
 mv shapes parts/train
 mv shapes-too parts/test
 exits 0 --data parts $small --dry-run
-prints '42 pictures (the training part; 42 are for testing)'
+prints '42 (the training part; 42 are for testing) from parts'
 cp cats/cat-00000.png parts/train
 exits 0 data parts
 prints 'classes: none, train/cat-00000.png lies in no folder of a class'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The judge as users meet it: a GAN and a folder of pictures beside real ones by a classifier, text and JSON, and what
-# is refused. What takes longer is in long/eval_gan.sh.
+# The judge as users meet it: a GAN and a folder of pictures beside real ones, with a classifier and without, text and
+# JSON, and what is refused. What takes longer is in long/eval_gan.sh.
 . "$(dirname "$0")/kit"
 export DCGAN_THREADS=1 # for networks this small, on a machine that other tests share
 exits 0 data --synthesize "$dir/all" --classes 10 --count 2000 --size 16 -q
@@ -10,7 +10,8 @@ exits 0 --data "$dir/three" --model "$root/tests/eyes16.cfg" --epochs 6 --out "$
 exits 0 --data "$dir/three" --model "$root/tests/gan16.cfg" --batch 32 --epochs 1 --out "$dir/gan" -q
 
 exits 0 eval "$dir/gan" --data "$dir/three" --classifier "$dir/eyes"
-for m in 'surely judged' "distance of the classes' shares" 'classes left out' 'sureness' 'Frechet distance'; do
+for m in 'surely judged' "distance of the classes' shares" 'classes left out' 'sureness' 'Frechet distance, last' \
+    'Wasserstein' 'Frechet distance, random network' recall coverage 'nearest real one'; do
     prints "$m"
 done
 if grep -q 'told from real' "$dir/.out"; then fact 1 'no judge was asked for'; fi
@@ -27,6 +28,15 @@ same "$dir/.out" "$dir/one"
 exits 0 eval "$dir/gan" --data "$dir/three" --classifier "$dir/eyes" -n 100 --json --seed 2
 if cmp -s "$dir/.out" "$dir/one"; then fact 1 'another seed should take other pictures'; fi
 
+# neither classifier nor judge, and copies are found
+exits 0 eval "$dir/gan" --data "$dir/three" --json
+grep -q '"name": "swd", "better": "lower"' "$dir/.out" && ! grep -q 'two_sample\|class_distance' "$dir/.out"
+fact $? "eval should need nothing but pictures: $(cat "$dir/.out")"
+if grep -q swd_half "$dir/.out"; then fact 1 'pictures of 16 x 16 have one level'; fi
+exits 0 eval "$dir/three" --data "$dir/three" --model "$root/tests/gan16.cfg"
+awk '/^nearest real one/ { exit !($(NF - 2) < 0.8) } END { if (!NR) exit 1 }' "$dir/.out"
+fact $? "the pictures themselves are copies: $(cat "$dir/.out")"
+
 exits 0 generate "$dir/gan" -n 40 --out "$dir/made" -q
 exits 0 eval "$dir/made" --data "$dir/three" --classifier "$dir/eyes"
 prints '40 pictures beside 40 of 600' # without their grid
@@ -34,8 +44,8 @@ prints '40 pictures beside 40 of 600' # without their grid
 # what is refused, each with what to do
 exits 2 eval "$dir/gan"
 says 'beside which real pictures?'
-exits 2 eval "$dir/gan" --data "$dir/three"
-says '--two-sample, which needs no classes'
+exits 2 eval "$dir/made" --data "$dir/three"
+says 'does not say of which size'
 exits 2 eval "$dir/three" --data "$dir/three" --two-sample
 says 'by --model'
 exits 2 eval "$dir/gan" --data "$dir/three" --two-sample --model dcgan32

@@ -47,7 +47,7 @@ exits 3 info cats
 says 'is a directory, but not of a run'
 printf 'text\n' > text
 exits 3 info text
-says 'is nothing that dcgan writes'
+says 'is no run and no file of dcgan'
 exits 4 info none
 says 'none: cannot open it'
 head -c 40 cache > ./cut

@@ -84,6 +84,24 @@ for p in shared static; do
         fact $? "picture $i of make_pictures ($p) is not that of dcgan generate"
     done
 done
+# the same from Python
+python=${PYTHON:-python3}
+if command -v "$python" > /dev/null; then
+    export LIBDCGAN="$to/lib/libdcgan.so.0"
+    mkdir python-made
+    ran='sample.py run/checkpoint.safetensors 5 python-made'
+    "$python" "$root/samples/sample.py" run/checkpoint.safetensors 5 python-made > .out 2> .err
+    fact $? "sample.py failed: $(tail -n 1 .err)"
+    for i in 0 1 2 3 4; do
+        cmp -s "shared-made/000$i.png" "python-made/000$i.png"
+        fact $? "picture $i of sample.py is not that of make_pictures"
+    done
+    ! "$python" "$root/samples/sample.py" nothing 1 python-made > .out 2> .err
+    fact $? 'sample.py of a checkpoint that is not there should fail'
+    says 'nothing: '
+else
+    skip 'python3 is not here'
+fi
 ran='make_pictures of nothing'
 ./shared nothing 1 shared-made > .out 2> .err
 [ $? -eq 4 ]

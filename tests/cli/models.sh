@@ -15,6 +15,14 @@ prints '"arena_bytes"'
 exits 0 plan dcgan32 --precision fp64
 prints 'weights'
 
+exits 0 plan dcgan64-paper
+cp "$dir/.out" "$dir/built-in"
+exits 0 plan --size 64
+same "$dir/built-in" "$dir/.out"
+exits 0 plan --size 256 --batch 2
+prints 'x=D.x[4x256x256x3]'
+exits 2 plan --size 100
+says 'must be 4, 5, 6 or 7 times a power of two, from 16 to 256; the next smaller one is 96'
 exits 2 plan dcgan65
 says 'built in: '
 exits 2 plan "$dir/none.cfg"

@@ -66,6 +66,13 @@ done
 cp a/run/epoch-0004.png last.png
 exits 0 --resume a/run/checkpoint-0003.safetensors -q
 same last.png a/run/epoch-0004.png
+mv a/run/epoch-0004.png .
+exits 0 --from-epoch 3 --out a/run -q # the same by its number
+same last.png a/run/epoch-0004.png
+exits 2 --from-epoch 2 --out a/run
+says 'has kept no checkpoint of that epoch, but of 3'
+exits 2 --from-epoch 3 --resume a/run/checkpoint-0003.safetensors
+says 'give one or the other'
 # what a kill or a full disk kept from being written behind the last checkpoint is made up for
 cp a/run/reals.png reals.png
 rm a/run/epoch-0004.png a/run/reals.png
@@ -97,11 +104,58 @@ holds few/epoch-0002.png
 exits 0 $train --steps 5 --out steps
 [ "$(wc -l < steps/log.csv)" -eq 6 ]
 fact $? '--steps 5 should leave 5 rows'
+grep -q '^epochs = 1000$' steps/config.ini && grep -q '^sample-every = 4$' steps/config.ini
+fact $? 'config.ini should keep what --epochs auto and --sample-every auto became'
 exits 0 --resume --out steps
 prints 'nothing to do, 5 steps are done and 5 asked for; --steps N'
+exits 0 --data cats --model dcgan32 --batch 16 --steps 1 --out auto
+says 'epochs auto: 1000, with 4000 steps (25 epochs, but from 4000 to 40000 steps)'
 exits 0 --data cats --model dcgan32 --batch 16 --epochs 1 --out loud
 says 'epoch 1/1'
 holds loud/curves.png
+
+# a network by its shape: trained, resumed, told, used
+exits 0 --data cats --size 20 --channels 1 --batch 16 --epochs 1 -q --no-curves --out shape
+grep -q '^model = dcgan-20x1$' shape/config.ini
+fact $? 'config.ini should name the shape'
+exits 0 --resume --out shape --epochs 2 -q
+exits 2 --resume --out shape --size 24 --channels 1
+says '--model dcgan-24x1: this run was begun with dcgan-20x1, which cannot change'
+exits 0 info shape/checkpoint.safetensors
+prints 'dcgan-20x1'
+exits 0 generate shape -n 2 --out shape-pictures
+holds shape-pictures/seed-0001.png
+
+# four channels: pictures with alpha in and out
+exits 0 --data cats --size 16 --channels 4 --batch 16 --epochs 1 -q --no-curves --out four
+exits 0 generate four -n 2 --out four-pictures
+exits 0 interpolate four --frames 2 --out four-walk
+holds four-walk/walk.gif
+for f in four/epoch-0001.png four/reals.png four-pictures/seed-0001.png four-pictures/grid.png four-walk/strip.png; do
+    [ "$(od -An -tu1 -j25 -N1 $f | tr -d ' ')" = 6 ]
+    fact $? "$f should be RGB with alpha"
+done
+exits 0 info four/checkpoint.safetensors
+prints 'colour with alpha'
+
+# fewer pictures than a batch that nobody asked for
+exits 0 --data cats --model dcgan32 --limit 40 --epochs 2 --out smaller
+says '40 pictures are fewer than a batch of 64: the batch is 32'
+says '40 pictures are so few that the network will repeat them'
+grep -q '^batch = 32$' smaller/config.ini
+fact $? 'config.ini should keep the smaller batch'
+sed -i 's/^batch = .*/batch = 64/' smaller/config.ini # as a run leaves it that is killed while it reads its pictures
+rm smaller/checkpoint*
+exits 0 --resume --out smaller --epochs 1
+says 'the batch is 32'
+exits 0 --data cats --model dcgan32 --limit 5 --steps 3 -q --no-curves --out five
+exits 0 --data cats --model dcgan32 --limit 5 --dry-run
+prints 'batch      4 pictures, 2 steps an epoch, the last one of 1 picture'
+exits 3 --data cats --model dcgan32 --limit 1 -q --out one
+says 'only 1 usable picture, at least 2 are needed'
+exits 3 --data cats --model dcgan32 --limit 40 --batch 64 -q --out one
+says 'only 40 usable pictures, at least 64 are needed for one batch'
+lacks one
 
 # one run at a time, stopped by signals, resumed
 begin() # begin ARGUMENT...: in the background, until the first rows are in the log
@@ -141,6 +195,16 @@ else
     skip 'SIGINT: this env cannot reset signals'
 fi
 
+# after some seconds of steps it is said how long the others will take
+begin --resume --out long --epochs 100000
+for i in $(seq 300); do
+    if grep -q 'steps are left' stopped; then break; fi
+    sleep 0.1
+done
+grep -Eq '^[0-9]+ steps are left and take about [0-9.]+ (minutes|hours|days), at [0-9.]+ ms a step over' stopped
+fact $? "the time should be told: $(tail -n 3 stopped)"
+stops TERM 143
+
 # NaN stops the run, and the last checkpoint stays
 sed 's/norm = batch/norm = none/' "$root/models/dcgan32.cfg" > wild.cfg
 exits 6 --data cats --model wild.cfg --batch 60 -q --lr 10 --eps 1e-30 --beta1 0.999 --beta2 0 --epochs 20 --out wild
@@ -168,10 +232,29 @@ prints g/grid.png
 exits 0 generate a/run/checkpoint.safetensors --seeds 3-3 --out h --threads 1
 same g/seed-0003.png h/seed-0003.png
 lacks h/grid.png
+# to be looked at, 3 x 2 pictures with their gaps, 104 x 70, grow to about 800 pixels: not with --scale 1
+exits 0 info g/grid.png
+prints '728 x 490'
+exits 0 generate a/run/checkpoint.safetensors -n 5 --scale 1 --out g
+exits 0 info g/grid.png
+prints '104 x 70'
+exits 2 generate a/run/checkpoint.safetensors -n 5 --scale 33 --out g
+says '--scale 33'
 exits 0 interpolate a/run/checkpoint.safetensors --seeds 3-5 --frames 4 --out w
 holds w/strip.png
 [ "$(head -c 6 w/walk.gif)" = GIF89a ]
 fact $? 'walk.gif should be a GIF'
+screen() { od -An -tu2 -j6 -N4 "$1" | tr -s ' ' x; }
+[ "$(screen w/walk.gif)" = x800x800 ]
+fact $? "a walk should be enlarged to 800 pixels, not $(screen w/walk.gif)"
+# several walks: seeds 3-5, 6-8 and 9-11, a row of the strip for each step of each, three of four places of the GIF
+exits 0 interpolate a/run/checkpoint.safetensors --seeds 3-5 --frames 4 --walks 3 --scale 2 --out w3
+[ "$(screen w3/walk.gif)" = x140x140 ]
+fact $? "three walks should be 140 pixels wide, not $(screen w3/walk.gif)"
+exits 0 info w3/strip.png
+prints '344 x 412'
+prints 'Pictures: 3-11'
+exits 2 interpolate a/run/checkpoint.safetensors --walks 0 --out w3
 exits 0 generate a/run/checkpoint.safetensors --seeds 2-6 --out g # once more into its own
 holds g/seed-0006.png
 for foreign in cats a/run w; do

@@ -8,9 +8,15 @@ says 'dcgan generate'
 [ "$(wc -l < "$dir/.err")" -le 8 ]
 fact $? 'the help of a bare "dcgan" is short'
 
-exits 0 --help
+exits 0 generate --help-all
+prints '--no-graph '
+exits 0 help generate --help-all
+prints '--no-graph '
+exits 0 --help-all
 prints '      convs   '  # what --fuse may name
 prints 'all weight gradients of a network and Adam'
+exits 0 --help
+prints '--help-all            with the finer points, too: --tuning, --fuse'
 prints 'Usage: dcgan [train] --data DIR'
 prints '--epochs N'
 prints 'default dcgan64-paper'
@@ -26,7 +32,7 @@ same "$dir/help" "$dir/.out"
 
 # every command tells its own options, and only those
 for c in train generate interpolate classify eval data plan batch replay check bench profile tune info export import \
-    curves; do
+    curves doctor; do
     exits 0 help $c
     prints 'Examples:'
     cp "$dir/.out" "$dir/help"
@@ -93,9 +99,46 @@ says 'DCGAN_ISA'
 # what the build takes from the program
 exits 0 --help-man
 prints '.SH OPTIONS'
-exits 0 --completion-bash
-bash -n "$dir/.out" 2> /dev/null || ! command -v bash > /dev/null
-fact $? 'the completion is not a bash script'
+exits 2 --completion-csh
+for shell in bash zsh fish; do
+    exits 0 --completion-$shell
+    cp "$dir/.out" "$dir/completion.$shell"
+done
+
+# offers SHELL WORD LINE: what it offers for the unfinished last word of this line has the word; lacks_offer: has not
+offered()
+{
+    case $1 in
+    fish) fish -c 'source $argv[1]; complete -C "$argv[2]"' "$dir/completion.fish" "$2" | cut -f 1 ;;
+    bash) bash -c '. "$1"; COMP_LINE=$2; read -ra COMP_WORDS <<< "$2"; [[ $2 == *" " ]] && COMP_WORDS+=("")
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _dcgan; printf "%s\n" "${COMPREPLY[@]}"' - "$dir/completion.bash" "$2" ;;
+    esac 2>&1
+}
+offers()
+{
+    offered "$1" "$3" | grep -qxF -e "$2"
+    fact $? "$1 should offer '$2' for '$3', not '$(offered "$1" "$3" | head -c 200)'"
+}
+lacks_offer() { ! offered "$1" "$3" | grep -qxF -e "$2"; fact $? "$1 should not offer '$2' for '$3'"; }
+for shell in bash fish; do
+    command -v $shell > /dev/null || { skip "$shell is not here"; continue; }
+    offers $shell generate 'dcgan ge'
+    offers $shell export 'dcgan help ex'
+    offers $shell cnn-mnist 'dcgan profile cnn-'
+    offers $shell dcgan128 'dcgan --data cats/ --model dcgan1'
+    offers $shell crop 'dcgan --data cats/ --fit '
+    lacks_offer $shell crop 'dcgan plan dcgan64 --fit '
+    offers $shell rtx4090 'dcgan profile --predict rtx'
+    offers $shell --beta1 'dcgan --be'
+    lacks_offer $shell --beta1 'dcgan generate --be'
+    offers $shell --write-z 'dcgan generate --wr'
+done
+if command -v zsh > /dev/null; then
+    zsh -n "$dir/completion.zsh"
+    fact $? 'the completion for zsh is no zsh script'
+else
+    skip 'zsh is not here'
+fi
 
 # an error in writing the results is one
 if [ -w /dev/full ]; then

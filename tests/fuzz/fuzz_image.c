@@ -37,14 +37,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     /* The large ones are for the tests of limits, here they would only be slow. */
     dg_decode_options o = {.exif = true, .max_pixels = 1 << 16};
+    o.keep_alpha = size % 5 == 1;
     o.alpha = size ? (dg_alpha)(data[size - 1] % 3) : DG_ALPHA_DROP;
     dg_image im, small;
     (void)dg_image_kind(data, size);
     if (dg_image_decode(data, size, &o, &im) == DG_OK) {
-        if ((size_t)im.W * (size_t)im.H > o.max_pixels || im.C != 3) abort();
+        if ((size_t)im.W * (size_t)im.H > o.max_pixels || im.C != (o.keep_alpha ? 4 : 3)) abort();
         dg_fit fit = (dg_fit)(size % 3);
         if (size % 2) dg_image_grey(&im);
-        if (dg_image_fit(&im, 16, fit, &small) == DG_OK) dg_image_free(&small);
+        if (dg_image_fit(&im, 16, fit, (dg_resize)(size / 3 % 2), &small) == DG_OK) dg_image_free(&small);
         dg_image_free(&im);
     } else if (im.pixels || !*dg_message()) {
         abort();

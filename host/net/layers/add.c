@@ -19,6 +19,8 @@ static void backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigne
     dx[0] = dx[1] = dg_finish_backward(b, p, i, dy, -1, 0, dx);
 }
 
+static void onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n) { dg_finish_onnx(o, l, n); }
+
 enum { TAKES = DG_KEY(ADD) | DG_KEY(ACT) | DG_KEY(SLOPE) };
 const dg_layer_kind dg_layer_add = {.name = "add",
                                     .takes = TAKES,
@@ -27,4 +29,5 @@ const dg_layer_kind dg_layer_add = {.name = "add",
                                     .shape = dg_layer_same_shape,
                                     .modules = modules,
                                     .forward = forward,
-                                    .backward = backward};
+                                    .backward = backward,
+                                    .onnx = onnx};

@@ -206,6 +206,26 @@ static void backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigne
     dg_bind_row(op, "w", r->value[W]);
 }
 
+static void onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n)
+{
+    if (l->flatten) dg_layer_node(o, l, n, "Flatten", "flat");
+    dg_onnx_node *node = dg_layer_node(o, l, n,
+                                       dense(l)        ? "Gemm"
+                                       : transposed(l) ? "ConvTranspose"
+                                                       : "Conv",
+                                       l->kind->name);
+    dg_onnx_input(node, n->parameter[W]);
+    if (l->bias) dg_onnx_input(node, n->parameter[BIAS]);
+    if (dense(l)) dg_onnx_int(node, "transB", 1);
+    else dg_windows_onnx(node, l);
+    if (l->norm) {
+        node = dg_layer_node(o, l, n, "BatchNormalization", "norm");
+        for (int k = GAMMA; k <= RUNNING_VAR; k++) dg_onnx_input(node, n->parameter[k]);
+        dg_onnx_real(node, "epsilon", NORM_EPS);
+    }
+    dg_finish_onnx(o, l, n);
+}
+
 enum {
     ANY = DG_KEY(FILTERS) | DG_KEY(BIAS) | DG_KEY(NORM) | DG_KEY(ADD) | DG_KEY(ACT) | DG_KEY(SLOPE) | DG_KEY(TORCH),
     WINDOWS = DG_KEY(KERNEL) | DG_KEY(STRIDE) | DG_KEY(PAD)
@@ -214,7 +234,7 @@ enum {
 #define KIND(word, keys, needed)                                                                \
     {                                                                                           \
         .name = (word), .takes = (keys), .needs = (needed), .shape = shape, .modules = modules, \
-        .parameters = parameters, .forward = forward, .backward = backward                      \
+        .parameters = parameters, .forward = forward, .backward = backward, .onnx = onnx        \
     }
 
 const dg_layer_kind dg_layer_conv = KIND("conv", ANY | WINDOWS, DG_KEY(FILTERS) | DG_KEY(KERNEL));

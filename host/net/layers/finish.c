@@ -58,6 +58,30 @@ static dg_view act_dx(dg_builder *b, const dg_pass *p, int i, dg_view dy)
     return dx;
 }
 
+dg_onnx_node *dg_layer_node(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n, const char *type, const char *what)
+{
+    return dg_onnx_then(o, type, l->name, what, n->value);
+}
+
+void dg_finish_onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n)
+{
+    if (l->add >= 0) dg_onnx_input(dg_layer_node(o, l, n, "Add", "sum"), n->add);
+    switch (l->act) {
+    case DG_ACT_NONE: break;
+    case DG_ACT_RELU: dg_layer_node(o, l, n, "Relu", "act"); break;
+    case DG_ACT_LEAKY: dg_onnx_real(dg_layer_node(o, l, n, "LeakyRelu", "act"), "alpha", l->slope); break;
+    case DG_ACT_TANH: dg_layer_node(o, l, n, "Tanh", "act"); break;
+    }
+}
+
+void dg_windows_onnx(dg_onnx_node *node, const dg_layer *l)
+{
+    const int64_t K = l->kernel, S = l->stride, P = l->pad;
+    dg_onnx_ints(node, "kernel_shape", 2, (const int64_t[]){K, K});
+    dg_onnx_ints(node, "strides", 2, (const int64_t[]){S, S});
+    dg_onnx_ints(node, "pads", 4, (const int64_t[]){P, P, P, P});
+}
+
 dg_view dg_finish_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, int db, unsigned want, dg_view dx[2])
 {
     const dg_layer *l = dg_layer_of(b, p, i);

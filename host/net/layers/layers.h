@@ -4,6 +4,7 @@
 #ifndef DG_LAYERS_H
 #define DG_LAYERS_H
 
+#include "host/files/onnx.h"
 #include "host/net/build.h"
 
 /* X(NAME): dg_layer_NAME is the kind that `op = NAME` means. The first one is meant where no op is given. */
@@ -54,6 +55,14 @@ typedef struct {
     bool linear;            /* the weights of a Linear: there of shape (Co, Ci K K) */
 } dg_parameter;
 
+/* A layer that is being written as nodes of ONNX. */
+typedef struct {
+    char value[DG_ONNX_NAME];                   /* what it reads, and after each node what that made */
+    const char *add;                            /* what layer `add` made */
+    const char *parameter[DG_LAYER_PARAMETERS]; /* names of its weights, in the order of the kind's list */
+    bool on_maps[DG_LAYER_PARAMETERS];          /* answer: it is added to maps, so it has to be (C, 1, 1) */
+} dg_layer_onnx;
+
 struct dg_layer_kind {
     const char *name;
     unsigned takes, needs; /* keys, by DG_KEY; all kinds take op, in, repeat and repeat_from */
@@ -68,6 +77,8 @@ struct dg_layer_kind {
     /* From dy, the gradient of .out, the gradients of the weights (DG_WANT_WEIGHTS), and where DG_WANT_INPUT asks for
      * them those of .in and .add, as dx[0] and dx[1]. What it may overwrite dg_layer_gradient says. */
     void (*backward)(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2]);
+    /* The nodes that it is in evaluation mode; NULL: none, it passes on what it reads. */
+    void (*onnx)(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n);
 };
 
 #define X(name) extern const dg_layer_kind dg_layer_##name;
@@ -91,6 +102,13 @@ void dg_finish_add(dg_builder *b, const dg_pass *p, int i, const char *what, dg_
  * -1. */
 void dg_finish_forward(dg_builder *b, const dg_pass *p, int i, int bias);
 dg_view dg_finish_backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, int db, unsigned want, dg_view dx[2]);
+
+/* The next node of a layer, which reads what the one before it made; and the nodes that dg_finish_forward's ops are,
+ * without the bias. */
+dg_onnx_node *dg_layer_node(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n, const char *type, const char *what);
+void dg_finish_onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n);
+/* Attributes of nodes with windows: kernel_shape, strides and pads. */
+void dg_windows_onnx(dg_onnx_node *node, const dg_layer *l);
 
 /* How many windows of l->kernel pixels every l->stride ones l->in has, with l->pad around it, as out->H and out->W.
  * Pixels that no window reaches at the far side are left out where the kind floors, and otherwise a mistake. */

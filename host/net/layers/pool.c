@@ -69,6 +69,16 @@ static void backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigne
     dg_bind(op, "dy", dy);
 }
 
+static void onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n)
+{
+    dg_onnx_node *node = dg_layer_node(o, l, n, takes_mean(l) ? "AveragePool" : "MaxPool", l->kind->name);
+    dg_windows_onnx(node, l);
+    if (takes_mean(l)) dg_onnx_int(node, "count_include_pad", 1);
+    if (l->bias) dg_onnx_input(dg_layer_node(o, l, n, "Add", "bias"), n->parameter[BIAS]);
+    n->on_maps[BIAS] = true;
+    dg_finish_onnx(o, l, n);
+}
+
 /* Nothing of these but a network's activation is taken from [NET]: what holds for its convolutions does not for
  * pools. */
 enum {
@@ -78,7 +88,7 @@ enum {
 #define KIND(word, needed)                                                                                   \
     {                                                                                                        \
         .name = (word), .takes = TAKES, .needs = (needed), .own = TAKES, .shape = shape, .modules = modules, \
-        .parameters = parameters, .forward = forward, .backward = backward                                   \
+        .parameters = parameters, .forward = forward, .backward = backward, .onnx = onnx                     \
     }
 
 const dg_layer_kind dg_layer_max_pool = KIND("max_pool", DG_KEY(KERNEL)), dg_layer_mean_pool = KIND("mean_pool", 0);

@@ -274,8 +274,8 @@ static inline void mean(real *restrict out, const real *in, int width, const dg_
 static inline void average(const dg_pool_args *a, const spot *s) { mean((real *)a->y + s->at, a->x, a->W, a, s); }
 static inline void average_dx(const dg_pool_args *a, const spot *s) { mean((real *)a->dx + s->at, a->dy, a->Wo, a, s); }
 
-/* Values that are read or written, whichever are more, from which on threads are worth it: 20 us of one. */
-enum { MANY = 1 << 16 };
+/* Values that are read or written, whichever are more, from which on threads are worth it: 10 us of one. */
+enum { MANY = 1 << 15 };
 
 static bool many(const dg_pool_args *a)
 {

@@ -54,6 +54,7 @@ names_are_true "$disk/run" 'one process'
 # Full to the end, killed and begun again in between: what is safe is named, nothing else is.
 rm -rf "$disk/run"
 exits 0 "$@" --epochs 3 --out "$disk/run" -q
+rm "$dir/progress" # the shell in the background may empty it after we have looked
 "$program" --resume --out "$disk/run" --epochs 11 > "$dir/end" 2> "$dir/progress" &
 pid=$!
 reached 4

@@ -133,6 +133,14 @@ try 0 info "./$n.generator" --json
 try 0 import "./$n.generator" --model "$n.cfg" --out "$n.imported"
 cp "$at.out" imported
 try 0 curves "./$n.run" --out "$n.curves"
+try 0 doctor "./$n.run"
+try 0 doctor "./$n.run" --json
+try 1-7 doctor "./$n.none"
+try 0 export "./$n.run" --onnx --out "$n.onnx"
+try 0 generate "./$n.run" --count 1 --write-z "$n.z" --out "$n.pictures"
+try 0 report "./$n.run"
+try 0 report "./$n.run" --out "$n.page"
+try 0 report "./$n.run" "./$n.two" --out "$n.page"
 
 # classes whose names are hostile
 mkdir -p "./$n.classes/a$n" "./$n.classes/b$n"

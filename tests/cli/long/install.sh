@@ -66,7 +66,8 @@ for who in 0 1; do
     makes 0 install BUILD=build NVCC=nvcc CFLAGS=-O3 DESTDIR="$to" PREFIX=/usr
     with=''
     for f in bin/dcgan share/man/man1/dcgan.1 share/dcgan/models/dcgan64.cfg share/bash-completion/completions/dcgan \
-        include/dcgan.h lib/libdcgan.a lib/libdcgan.so lib/pkgconfig/dcgan.pc; do
+        share/zsh/site-functions/_dcgan share/fish/vendor_completions.d/dcgan.fish include/dcgan.h lib/libdcgan.a \
+        lib/libdcgan.so lib/pkgconfig/dcgan.pc; do
         holds "$to/usr/$f"
     done
     [ "$("$to/usr/bin/dcgan" --version | head -n 1)" = "$version" ]

@@ -60,6 +60,8 @@ survives memory same info run
 survives memory same export run/checkpoint.safetensors new
 survives memory same import generator.safetensors new
 survives memory same curves run --out new
+survives memory same report run --out new
+survives memory same report run run --out new
 survives memory same data cats --cache cache --model "$model" --json --sheet new
 survives memory same data --synthesize new --count 3 --size 16
 survives memory same generate run/checkpoint.safetensors -n 2 --out new

@@ -49,7 +49,7 @@ goes_on forward 0 part --steps 0
 same "$dir/many/run/checkpoint.safetensors" "$dir/part/run/checkpoint.safetensors"
 
 # two windows: of one batch, which never holds what comes next, and of two, which the short one ends
-trains forward 0 dry --epochs 3 --dry-run
+trains forward 0 dry --epochs 3 --dry-run=ops
 all=$(awk '$1 == "all" { print $2 }' "$dir/.out")
 for n in 4 8; do
     for words in uneven 'uneven seed=5' deferred; do

@@ -53,7 +53,8 @@ static void text_report(const dg_dataset_options *o)
     has(t, "        1  smaller than the network's 8 x 8: made larger\n");
     has(t, "duplicates: 3 pictures are copies of others, pixel by pixel:\n"
            "  00.png\n    = copy-1.png\n    = copy-2.png\n  07.png\n    = copy-7.png\n");
-    has(t, "skipped: empty file (1), neither PNG nor JPEG (1)\n  bad\\x1b.png: empty file\n  notes: neither");
+    has(t, "skipped: empty file (1), neither PNG, JPEG, WebP, BMP nor GIF (1)\n  bad\\x1b.png: empty file\n  notes: "
+           "neither");
     for (const char *p = t; *p; p++) DG_CHECK((unsigned char)*p >= 0x20 || *p == '\n');
     free(t);
 }

@@ -26,13 +26,15 @@ static void plain_folder(void)
         DG_CHECK(d.kind[0] == DG_KIND_PNG_RGB && d.kind[1] == DG_KIND_JPEG_COLOUR);
         for (uint32_t i = 0; i < 192; i++)
             if (!DG_CHECK(d.pixels[2 * 192 + i] == noise_byte(1, i))) break;
-        DG_CHECK(d.skips == 1 && bad_count(&d) == 0 && !strcmp(reason_of(&d, "caption.txt"), "neither PNG nor JPEG"));
+        DG_CHECK(d.skips == 1 && bad_count(&d) == 0 &&
+                 !strcmp(reason_of(&d, "caption.txt"), "neither PNG, JPEG, WebP, BMP nor GIF"));
     }
     /* The list, and what it says, is not part of the folder; nor does it stay when there is nothing to say. */
     blob list;
     DG_CHECK(!blob_load(&list, o.skipped));
     blob_put(&list, "", 1);
-    DG_CHECKF(!strcmp((char *)list.data, "caption.txt\tneither PNG nor JPEG\n"), "%s", (char *)list.data);
+    DG_CHECKF(!strcmp((char *)list.data, "caption.txt\tneither PNG, JPEG, WebP, BMP nor GIF\n"), "%s",
+              (char *)list.data);
     blob_free(&list);
     uint64_t fingerprint = d.fingerprint;
     dg_dataset_free(&d);
@@ -152,7 +154,7 @@ static void odd_names(void)
     DG_CHECKF(lines == n && odd == 0, "%d lines, %d odd bytes", lines, odd);
     blob_free(&list);
     o.strict = true;
-    fails(&o, DG_DATA, ": neither PNG nor JPEG");
+    fails(&o, DG_DATA, ": neither PNG, JPEG, WebP, BMP nor GIF");
     for (const char *p = dg_message(); *p; p++) DG_CHECK((unsigned char)*p >= 0x20);
     end();
 }
@@ -277,7 +279,7 @@ static void rules(void)
 {
     begin();
     dg_dataset_options o = options();
-    fails(&o, DG_DATA, "no PNG or JPEG picture in it");
+    fails(&o, DG_DATA, "no picture in it");
     o.dir = at("missing");
     fails(&o, DG_DATA, "No such file or directory");
     save("0.png", png_noise(2, 2, 1));
@@ -285,13 +287,13 @@ static void rules(void)
     fails(&o, DG_DATA, "not a folder");
     o.dir = root;
     o.channels = 2;
-    fails(&o, DG_USAGE, "1 or 3");
+    fails(&o, DG_USAGE, "1, 3 or 4");
     o.channels = 3;
     o.size = 0;
     fails(&o, DG_USAGE, "size 0");
     o.size = 8;
     o.least = 2;
-    fails(&o, DG_DATA, "only 1 usable pictures, at least 2");
+    fails(&o, DG_DATA, "only 1 usable picture, at least 2");
     o.least = 0;
     for (int i = 1; i < 18; i++) {
         char name[32];
@@ -319,15 +321,15 @@ static void rules(void)
     fails(&o, DG_DATA, "PNG: cut off after 40 bytes (1)");
     unlink(at("cut40.png"));
     blob_free(&cut);
-    save_text("bad3.webp", "RIFF\1\1\1\1WEBP");
+    save_text("bad3.bmp", "BM");
     fails(&o, DG_DATA, "3 of 21 pictures are bad, more than 10%");
-    fails(&o, DG_DATA, "only PNG and JPEG are read (1)");
+    fails(&o, DG_DATA, "BMP: damaged header (1)");
     o.skipped = skipped;
     fails(&o, DG_DATA, "skipped.txt");
     DG_CHECK(!access(o.skipped, R_OK)); /* written all the same */
     o.strict = true;
     for (o.threads = 1; o.threads < 4; o.threads++)
-        fails(&o, DG_DATA, "/bad1.png: neither PNG nor JPEG (the first bad picture");
+        fails(&o, DG_DATA, "/bad1.png: neither PNG, JPEG, WebP, BMP nor GIF (the first bad picture");
     unlink(at("bad1.png"));
     save("5.png", (blob){0});
     fails(&o, DG_DATA, "/5.png: empty file");

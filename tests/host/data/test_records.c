@@ -98,7 +98,7 @@ static void same_as_png(const dg_dataset *d, const dg_dataset_options *o, int i)
     dg_image im = {W, H, 3, malloc(3 * H * W)}, fitted;
     for (int k = 0; k < 3 * H * W && im.pixels; k++) im.pixels[k] = grey[k / 3];
     if (o->channels == 1) dg_image_grey(&im);
-    DG_CHECK(!dg_image_fit(&im, o->size, o->fit, &fitted));
+    DG_CHECK(!dg_image_fit(&im, o->size, o->fit, DG_RESIZE_BILINEAR, &fitted));
     const size_t bytes = (size_t)o->size * (size_t)o->size * (size_t)o->channels;
     DG_CHECKF(!memcmp(d->pixels + (size_t)i * bytes, fitted.pixels, bytes), "picture %d of %d channels", i,
               o->channels);

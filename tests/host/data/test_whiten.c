@@ -1,6 +1,6 @@
 /* Products and inverse roots beside what they must be by construction, at sizes around those of panels and however ill
  * conditioned; whitening beside plain loops; the order of values in files; the same bits with any number of threads. */
-#include "host/data/whiten.h"
+#include "host/data/whiten/whiten.h"
 #include "test.h"
 
 enum { SIZE = 5, CHANNELS = 3, VALUES = SIZE * SIZE * CHANNELS, PICTURES = 200 };

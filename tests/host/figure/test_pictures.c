@@ -285,7 +285,7 @@ static double gif_error(const uint8_t *frames, int n, int W, int H, int ms, int 
     char path[400];
     int hundredths = -1, loops = 0;
     in_base(path, "a.gif");
-    if (!DG_CHECKF(dg_gif_write(path, frames, n, W, H, ms) == DG_OK, "%s", dg_message())) return 1e9;
+    if (!DG_CHECKF(dg_gif_write(path, frames, n, W, H, 1, ms) == DG_OK, "%s", dg_message())) return 1e9;
     uint8_t *back = read_gif(path, n, W, H, &hundredths, &loops);
     if (!DG_CHECKF(back != NULL, "%d frames of %d x %d cannot be read back", n, W, H)) return 1e9;
     DG_CHECKF(hundredths == want_hundredths && loops, "%d hundredths, loops %d", hundredths, loops);
@@ -328,15 +328,48 @@ static void gifs_come_back(void)
     void *a = NULL, *b = NULL;
     size_t n = 0, m = 0;
     in_base(path, "a.gif");
-    DG_CHECK(dg_gif_write(path, frames, N, W, H, 50) == DG_OK && dg_read_file(path, 1 << 20, &a, &n) == DG_OK);
-    DG_CHECK(dg_gif_write(path, frames, N, W, H, 50) == DG_OK && dg_read_file(path, 1 << 20, &b, &m) == DG_OK);
+    DG_CHECK(dg_gif_write(path, frames, N, W, H, 1, 50) == DG_OK && dg_read_file(path, 1 << 20, &a, &n) == DG_OK);
+    DG_CHECK(dg_gif_write(path, frames, N, W, H, 1, 50) == DG_OK && dg_read_file(path, 1 << 20, &b, &m) == DG_OK);
     DG_CHECK(n && n == m && memcmp(a, b, n) == 0);
     free(a);
     free(b);
-    DG_CHECK(dg_gif_write(path, frames, 0, W, H, 50) == DG_USAGE);
-    DG_CHECK(dg_gif_write(path, frames, 1, 65536, 1, 50) == DG_USAGE);
-    DG_CHECK(dg_gif_write(path, frames, 1, 1, 1, -5) == DG_USAGE);
-    DG_CHECK(dg_gif_write("/nonexistent-folder/a.gif", frames, 1, 1, 1, 50) == DG_IO);
+    DG_CHECK(dg_gif_write(path, frames, 0, W, H, 1, 50) == DG_USAGE);
+    DG_CHECK(dg_gif_write(path, frames, 1, 65536, 1, 1, 50) == DG_USAGE);
+    DG_CHECK(dg_gif_write(path, frames, 1, 1, 1, 1, -5) == DG_USAGE);
+    DG_CHECK(dg_gif_write("/nonexistent-folder/a.gif", frames, 1, 1, 1, 1, 50) == DG_IO);
+}
+
+/* Each pixel becomes a square of it, in pictures and in frames. */
+static void nothing_is_smoothed(void)
+{
+    enum { W = 5, H = 3, S = 4 };
+    static uint8_t frames[2 * W * H * 3];
+    for (int i = 0; i < 2 * W * H * 3; i++) frames[i] = (uint8_t)(i * 41);
+    for (int C = 1; C <= 3; C += 2) {
+        dg_image im = {W, H, C, malloc((size_t)(W * H * C))};
+        memcpy(im.pixels, frames, (size_t)(W * H * C));
+        if (!DG_CHECKF(dg_enlarge(&im, S) == DG_OK && im.W == S * W && im.H == S * H, "%s", dg_message())) return;
+        int wrong = 0;
+        for (int y = 0; y < S * H; y++)
+            for (int x = 0; x < S * W; x++)
+                wrong += memcmp(im.pixels + (y * S * W + x) * C, frames + (y / S * W + x / S) * C, (size_t)C) != 0;
+        DG_CHECKF(wrong == 0, "%d pixels of %d channels are wrong", wrong, C);
+        DG_CHECK(dg_enlarge(&im, 1) == DG_OK && im.W == S * W && dg_enlarge(&im, 2000) == DG_USAGE);
+        dg_image_free(&im);
+    }
+    DG_CHECK(dg_scale_of(0, 100, 266) == 3 && dg_scale_of(0, 900, 20) == 1 && dg_scale_of(7, 900, 20) == 7);
+    char path[400];
+    int hundredths, loops;
+    DG_CHECK(dg_gif_write(in_base(path, "a.gif"), frames, 2, W, H, S, 50) == DG_OK);
+    uint8_t *back = read_gif(path, 2, S * W, S * H, &hundredths, &loops);
+    int wrong = back ? 0 : 1;
+    for (int i = 0; back && i < 2 * S * H * S * W; i++) {
+        const int x = i % (S * W) / S, y = i / (S * W) % (S * H) / S, f = i / (S * W * S * H);
+        wrong += memcmp(back + 3 * i, frames + 3 * ((f * H + y) * W + x), 3) != 0;
+    }
+    DG_CHECKF(wrong == 0, "%d pixels of the frames are wrong", wrong);
+    free(back);
+    DG_CHECK(dg_gif_write(path, frames, 1, 40000, 1, 2, 50) == DG_USAGE);
 }
 
 int main(void)
@@ -349,6 +382,7 @@ int main(void)
     hostile_files_are_refused();
     grids_are_laid_out();
     gifs_come_back();
+    nothing_is_smoothed();
     static const char *const names[] = {"a.png", "t.png", "h.png", "a.gif"};
     char path[400];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) unlink(in_base(path, names[i]));

@@ -81,6 +81,7 @@ static void test_not_a_number(void)
     o.seed_first = 1;
     o.seed_last = 5;
     o.steps_between = 3;
+    o.walks = 1;
     DG_CHECKF(dg_cmd_interpolate(&o) == DG_NUMBERS && strstr(dg_message(), "frame "), "%s", dg_message());
     DG_CHECK(access(temp_path("pictures/walk.gif"), F_OK) && access(temp_path("pictures/grid.png"), F_OK));
 }
@@ -93,8 +94,8 @@ static void test_export(void)
     dg_checkpoint_info info = machine_info(&a, 4);
     DG_CHECK(machine_save(&a, &info, checkpoint) == DG_OK);
     machine_down(&a);
-    DG_CHECKF(dg_export(checkpoint, exported) == DG_OK, "%s", dg_message());
-    DG_CHECK(dg_export(checkpoint, temp_path("again.safetensors")) == DG_OK);
+    DG_CHECKF(dg_export(checkpoint, NULL, false, exported) == DG_OK, "%s", dg_message());
+    DG_CHECK(dg_export(checkpoint, NULL, false, temp_path("again.safetensors")) == DG_OK);
     DG_CHECK(same_file(exported, temp_path("again.safetensors")));
 
     dg_st *from, *to;
@@ -132,10 +133,10 @@ static void test_fp64(void)
     dg_checkpoint_info info = machine_info(&a, 2);
     DG_CHECK(machine_save(&a, &info, path) == DG_OK);
     machine_down(&a);
-    DG_CHECK(dg_export(path, out) == DG_OK && same_pictures(path, out, DG_F64, 1e-4));
+    DG_CHECK(dg_export(path, NULL, false, out) == DG_OK && same_pictures(path, out, DG_F64, 1e-4));
     const edit large = {.tensor = "G.main.0.weight", .value = 1e39, .at = 5};
     DG_CHECK(edit_file(path, temp_path("large.safetensors"), &large));
-    DG_CHECK(dg_export(temp_path("large.safetensors"), temp_path("never.safetensors")) == DG_FAILED);
+    DG_CHECK(dg_export(temp_path("large.safetensors"), NULL, false, temp_path("never.safetensors")) == DG_FAILED);
     DG_CHECK(strstr(dg_message(), "value 5 is too large") && access(temp_path("never.safetensors"), F_OK) != 0);
     /* Double precision stays double on the way in. */
     const edit bare = {.bare = true};
@@ -244,15 +245,15 @@ static void test_refusals(void)
     snprintf(kept, sizeof kept, "%s", temp_path("kept.safetensors"));
     const edit none = {0};
     DG_CHECK(edit_file(checkpoint, kept, &none));
-    DG_CHECK(dg_export(checkpoint, checkpoint) == DG_USAGE && strstr(dg_message(), "already there"));
+    DG_CHECK(dg_export(checkpoint, NULL, false, checkpoint) == DG_USAGE && strstr(dg_message(), "already there"));
     DG_CHECK(import_of(exported, NULL, checkpoint) == DG_USAGE && import_of(exported, NULL, exported) == DG_USAGE);
     DG_CHECK(same_file(kept, checkpoint));
     temp_put(temp_path("cat.png"), "cat", 3);
-    DG_CHECK(dg_export(checkpoint, temp_path("cat.png")) == DG_USAGE &&
+    DG_CHECK(dg_export(checkpoint, NULL, false, temp_path("cat.png")) == DG_USAGE &&
              import_of(exported, NULL, temp_path("cat.png")) == DG_USAGE);
-    DG_CHECK(dg_export(checkpoint, exported) == DG_OK);
+    DG_CHECK(dg_export(checkpoint, NULL, false, exported) == DG_OK);
     DG_CHECK(import_of(exported, NULL, temp_path("in1.safetensors")) == DG_OK);
-    DG_CHECK(dg_export(checkpoint, temp_path("no/such/dir")) == DG_IO);
+    DG_CHECK(dg_export(checkpoint, NULL, false, temp_path("no/such/dir")) == DG_IO);
 }
 
 int main(void)

@@ -63,7 +63,7 @@ static dg_err use_checkpoint(const char *path) /* generate, interpolate, --resum
     dg_model *model = malloc(sizeof *model);
     return dg_checkpoint_open(path, &st, model, &info);
 }
-static dg_err use_export(const char *path) { return dg_export(path, temp_path("out.safetensors")); }
+static dg_err use_export(const char *path) { return dg_export(path, NULL, false, temp_path("out.safetensors")); }
 static dg_err import_as(const char *path, const char *model)
 {
     const dg_recipe *r;

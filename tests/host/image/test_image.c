@@ -19,7 +19,7 @@ typedef struct {
 } png_case;
 
 /* What the pixel must become, by the standard: no libpng here. */
-static void expected_pixel(const png_case *k, int x, int y, dg_alpha alpha, uint8_t rgb[3])
+static void expected_pixel(const png_case *k, int x, int y, dg_alpha alpha, uint8_t rgb[4])
 {
     const uint8_t *row = k->rows + (size_t)y * k->row;
     int d = k->s.depth, n = k->channels;
@@ -38,6 +38,7 @@ static void expected_pixel(const png_case *k, int x, int y, dg_alpha alpha, uint
         if (k->s.key && n == 1 && v[0] == k->key.gray) a = 0;
         if (k->s.key && n == 3 && v[0] == k->key.red && v[1] == k->key.green && v[2] == k->key.blue) a = 0;
     }
+    rgb[3] = (uint8_t)a;
     unsigned back = alpha == DG_ALPHA_WHITE ? 255 : 0;
     if (alpha == DG_ALPHA_DROP) a = 255;
     for (int c = 0; c < 3; c++) rgb[c] = (uint8_t)((2 * (out[c] * a + back * (255 - a)) + 255) / 510);
@@ -46,17 +47,19 @@ static void expected_pixel(const png_case *k, int x, int y, dg_alpha alpha, uint
 static void check_case(const png_case *k, const char *what)
 {
     blob b = png_by_libpng(&k->s, k->rows);
-    for (dg_alpha alpha = DG_ALPHA_DROP; alpha <= DG_ALPHA_BLACK; alpha++) {
+    for (int way = 0; way < 6; way++) { /* three of alpha, each with three and with four channels */
         dg_image im;
-        dg_err e = dg_image_decode(b.data, b.bytes, &(dg_decode_options){.alpha = alpha}, &im);
+        const int C = way < 3 ? 3 : 4;
+        const dg_alpha alpha = (dg_alpha)(way % 3);
+        dg_err e = dg_image_decode(b.data, b.bytes, &(dg_decode_options){.alpha = alpha, .keep_alpha = C == 4}, &im);
         int wrong = 0;
         for (int y = 0; !e && y < k->s.H; y++)
             for (int x = 0; x < k->s.W; x++) {
-                uint8_t rgb[3];
-                expected_pixel(k, x, y, alpha, rgb);
-                wrong += memcmp(rgb, im.pixels + 3 * (y * im.W + x), 3) != 0;
+                uint8_t rgb[4];
+                expected_pixel(k, x, y, C == 4 ? DG_ALPHA_DROP : alpha, rgb);
+                wrong += memcmp(rgb, im.pixels + C * (y * im.W + x), (size_t)C) != 0;
             }
-        DG_CHECKF(!e && im.W == k->s.W && im.H == k->s.H && im.C == 3 && !wrong,
+        DG_CHECKF(!e && im.W == k->s.W && im.H == k->s.H && im.C == C && !wrong,
                   "%s, %d x %d, depth %d, interlace %d, alpha %d: %s, %d wrong pixels", what, k->s.W, k->s.H,
                   k->s.depth, k->s.interlace, (int)alpha, e ? dg_message() : "decoded", wrong);
         dg_image_free(&im);
@@ -227,23 +230,23 @@ static void content(void)
         const char *why;
     } k[] = {
         {"", 0, "empty file"},
-        {"x", 1, "neither PNG nor JPEG"},
+        {"x", 1, "neither PNG, JPEG, WebP, BMP nor GIF"},
         {"GIF89a..............", 20, "GIF"},
         {"RIFF\1\2\3\4WEBPVP8 ", 16, "WebP"},
         {"BM..............", 16, "BMP"},
-        {"II*\0............", 16, "TIFF"},
+        {"II*\0............", 16, "a TIFF picture, which is not read: tifftopnm"},
         {"MM\0*............", 16, "TIFF"},
         {"\0\0\0\x20"
          "ftypavif....",
          16, "AVIF"},
         {"\0\0\0\x20"
          "ftypheic....",
-         16, "HEIF"},
+         16, "heif-convert"},
         {"\x89PNG\n\x1a\n....", 12, "PNG: damaged signature"},
         {"\x89PNG\r\n\x1a\n", 8, "PNG: cut off"},
-        {"\xff\xd8", 2, "neither PNG nor JPEG"},
+        {"\xff\xd8", 2, "neither PNG, JPEG, WebP, BMP nor GIF"},
         {"\xff\xd8\xff", 3, "JPEG: cut off"},
-        {"<svg xmlns=\"http://www.w3.org/2000/svg\"/>", 41, "neither PNG nor JPEG"},
+        {"<svg xmlns=\"http://www.w3.org/2000/svg\"/>", 41, "neither PNG, JPEG, WebP, BMP nor GIF"},
     };
     for (size_t i = 0; i < sizeof k / sizeof *k; i++) {
         blob b = {0};

@@ -143,8 +143,8 @@ static void folder(void)
             blob list = {0};
             if (!blob_load(&list, skipped)) {
                 blob_put(&list, "", 1);
-                DG_CHECKF(!strcmp((char *)list.data, "notes.txt\tneither PNG nor JPEG\n"), "allocation %ld fails: %s",
-                          k, (char *)list.data);
+                DG_CHECKF(!strcmp((char *)list.data, "notes.txt\tneither PNG, JPEG, WebP, BMP nor GIF\n"),
+                          "allocation %ld fails: %s", k, (char *)list.data);
             }
             blob_free(&list);
             if (access(cache, F_OK)) continue;

@@ -30,14 +30,14 @@ static void vectors(void)
     for (size_t i = 0; i < sizeof fitted / sizeof *fitted; i++) {
         dg_image in = noise_picture(100 + (uint32_t)i, fitted[i].w, fitted[i].h, 3), out, plain;
         int size = fitted[i].size;
-        dg_err e = dg_image_fit(&in, size, DG_FIT_CROP, &out);
+        dg_err e = dg_image_fit(&in, size, DG_FIT_CROP, DG_RESIZE_BILINEAR, &out);
         DG_CHECKF(!e && out.W == size && out.H == size && crc_of(&out, 0) == fitted[i].crop, "%d x %d cropped to %d",
                   in.W, in.H, size);
         dg_image_free(&out);
-        e = dg_image_fit(&in, size, DG_FIT_PAD, &out);
+        e = dg_image_fit(&in, size, DG_FIT_PAD, DG_RESIZE_BILINEAR, &out);
         DG_CHECKF(!e && out.W == size && crc_of(&out, 0) == fitted[i].pad, "%d x %d padded to %d", in.W, in.H, size);
         dg_image_free(&out);
-        e = dg_image_fit(&in, size, DG_FIT_STRETCH, &out);
+        e = dg_image_fit(&in, size, DG_FIT_STRETCH, DG_RESIZE_BILINEAR, &out);
         DG_CHECK(!e && !dg_image_resize(&in, size, size, &plain) && crc_of(&out, 0) == crc_of(&plain, 0));
         dg_image_free(&plain);
         dg_image_free(&out);
@@ -72,11 +72,43 @@ static void flat(void)
         for (int i = 0; i < 64 * 5 * 3; i++) wrong += out.pixels[i] != v;
         DG_CHECKF(!wrong, "value %d: %d pixels differ", v, wrong);
         dg_image_free(&out);
-        DG_CHECK(!dg_image_fit(&in, 16, DG_FIT_PAD, &out)); /* 16 x 5, bars of 5 and 6 rows */
+        DG_CHECK(!dg_image_fit(&in, 16, DG_FIT_PAD, DG_RESIZE_BILINEAR, &out)); /* 16 x 5, bars of 5 and 6 rows */
         for (int y = 0; y < 16; y++) DG_CHECK(out.pixels[3 * 16 * y + 24] == (y >= 6 && y < 11 ? v : 0));
         dg_image_free(&out);
         dg_image_free(&in);
     }
+}
+
+/* Each value is the one whose pixel holds the centre of the new one, as PIL's NEAREST. */
+static void nearest(void)
+{
+    uint8_t row[] = {10, 20, 30};
+    static const uint8_t want[][7] = {{10, 30}, {10, 20, 30}, {10, 10, 20, 30, 30}, {10, 10, 20, 20, 20, 30, 30}};
+    static const int side[] = {2, 3, 5, 7};
+    uint8_t square[9];
+    for (int y = 0; y < 3; y++) memcpy(square + 3 * y, row, 3);
+    for (int i = 0; i < 4; i++) {
+        dg_image in = {.W = 3, .H = 3, .C = 1, .pixels = square}, out;
+        DG_CHECK(!dg_image_fit(&in, side[i], DG_FIT_CROP, DG_RESIZE_NEAREST, &out));
+        for (int y = 0; y < side[i]; y++)
+            DG_CHECKF(!memcmp(out.pixels + y * side[i], want[i], (size_t)side[i]), "3 to %d, row %d", side[i], y);
+        dg_image_free(&out);
+    }
+}
+
+/* Four channels: what is transparent gives no colour to what is beside it, and is white. */
+static void transparent(void)
+{
+    uint8_t pixels[] = {200, 40, 0, 255, 0, 255, 0, 0, /* opaque | not to be seen */
+                        200, 40, 0, 255, 9, 9,   9, 0};
+    static const uint8_t half[] = {200, 40, 0, 128}, hidden[] = {255, 255, 255, 0};
+    dg_image in = {.W = 2, .H = 2, .C = 4, .pixels = pixels}, out;
+    DG_CHECK(!dg_image_fit(&in, 1, DG_FIT_CROP, DG_RESIZE_BILINEAR, &out) && out.C == 4);
+    for (int c = 0; c < 4; c++) DG_CHECKF(abs(out.pixels[c] - half[c]) <= 1, "channel %d: %d", c, out.pixels[c]);
+    dg_image_free(&out);
+    DG_CHECK(!dg_image_fit(&in, 2, DG_FIT_CROP, DG_RESIZE_BILINEAR, &out) && !memcmp(out.pixels, pixels, 4) &&
+             !memcmp(out.pixels + 4, hidden, 4));
+    dg_image_free(&out);
 }
 
 static int long_thin(void *context, char *message)
@@ -85,7 +117,7 @@ static int long_thin(void *context, char *message)
     dg_image in = noise_picture(1, side[0], side[1], 3), out;
     dg_err e = DG_OK;
     for (dg_fit fit = DG_FIT_CROP; fit <= DG_FIT_STRETCH && !e; fit++) {
-        e = dg_image_fit(&in, 256, fit, &out);
+        e = dg_image_fit(&in, 256, fit, DG_RESIZE_BILINEAR, &out);
         dg_image_free(&out);
     }
     snprintf(message, 256, "%s", e ? dg_message() : "fitted");
@@ -105,7 +137,7 @@ static void extremes(void)
     dg_image in = noise_picture(1, 2, 2, 3), out;
     DG_CHECK(dg_image_resize(&in, 0, 5, &out) == DG_USAGE && !out.pixels);
     DG_CHECK(dg_image_resize(&in, 5, 70000, &out) == DG_USAGE && !out.pixels);
-    DG_CHECK(dg_image_fit(&in, 0, DG_FIT_CROP, &out) == DG_USAGE && !out.pixels);
+    DG_CHECK(dg_image_fit(&in, 0, DG_FIT_CROP, DG_RESIZE_BILINEAR, &out) == DG_USAGE && !out.pixels);
     dg_image_free(&in);
 }
 
@@ -114,6 +146,8 @@ int main(void)
     vectors();
     thousand_pairs();
     flat();
+    nearest();
+    transparent();
     extremes();
     return dg_test_report();
 }

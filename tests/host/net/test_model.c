@@ -63,7 +63,7 @@ static void range(const char *key, const char *was, const char *good, const char
 static void ranges(void)
 {
     range("size", "16", "8 28 96 224 512", "7 513 -16 16.0 x 99999999999999999999", "a whole number from 8 to 512");
-    range("channels", "3", "1 3", "0 2 4 RGB", "1 (grey) or 3 (RGB)");
+    range("channels", "3", "1 3 4", "0 2 5 RGB", "1 (grey), 3 (RGB) or 4 (RGB and alpha)");
     range("latent", "10", "1 4096", "0 4097 1e3", "a whole number from 1 to 4096");
     range("op", "conv_transpose", "conv", "deconv convolution con",
           "conv, conv_transpose, dense, max_pool, mean_pool, dropout or add");
@@ -86,6 +86,44 @@ static void ranges(void)
             "repeat_from = latent: must be a layer of this network");
 }
 
+/* dcgan-SIZExCHANNELS: every side there can be, and the built-in models of the same shape, layer by layer. */
+static void test_shapes(void)
+{
+    static const struct {
+        const char *shape, *same;
+    } pair[] = {{"dcgan-64x3", "dcgan64-paper"}, {"dcgan-32x3", "dcgan32"}, {"dcgan-28x1", "dcgan28"}};
+    static dg_model other;
+    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) {
+        DG_CHECK(dg_model_read(pair[i].shape, &m) == DG_OK && dg_model_read(pair[i].same, &other) == DG_OK);
+        DG_CHECK(m.size == other.size && m.channels == other.channels && m.latent == other.latent);
+        for (int net = 0; net < 2; net++) {
+            DG_CHECK(m.net[net].layers == other.net[net].layers);
+            for (int k = 0; k < m.net[net].layers; k++) {
+                const dg_layer *a = &m.net[net].layer[k], *b = &other.net[net].layer[k];
+                DG_CHECKF(a->kind == b->kind && a->filters == b->filters && a->kernel == b->kernel &&
+                              a->stride == b->stride && a->pad == b->pad && a->norm == b->norm && a->act == b->act &&
+                              a->slope == b->slope && a->module == b->module,
+                          "%s, layer %s", pair[i].shape, a->name);
+            }
+        }
+    }
+    int sides = 0;
+    for (int side = 1; side < 400; side++) {
+        char name[40];
+        snprintf(name, sizeof name, "dcgan-%dx1", side);
+        const bool there = dg_model_side(side) == side;
+        const dg_err e = dg_model_read(name, &m);
+        sides += there;
+        DG_CHECKF(there ? !e && !dg_recipe_for(&m, &recipe) && m.size == side && m.channels == 1 : e == DG_USAGE,
+                  "%s: %d %s", name, (int)e, dg_message());
+    }
+    DG_CHECK(sides == 17 && dg_model_side(15) == 0 && dg_model_side(1000) == 256 && dg_model_side(100) == 96);
+    for (const char *const *bad = (const char *const[]){"dcgan-64", "dcgan-64x", "dcgan-64x2", "dcgan-64x3x",
+                                                        "dcgan--64x3", "dcgan-64x33", NULL};
+         *bad; bad++)
+        DG_CHECKF(dg_model_read(*bad, &m) == DG_USAGE && strstr(dg_message(), *bad), "%s: %s", *bad, dg_message());
+}
+
 int main(void)
 {
     check_builtin("dcgan64-paper", 64, 256, 5);
@@ -105,7 +143,8 @@ int main(void)
             DG_CHECK(m.size == size && m.channels == channels);
             DG_CHECK(!strcmp(m.text, text));
         }
-    DG_CHECK(dg_model_stock(text, "any", 48, 3, 7, 5, 3) == DG_USAGE);
+    DG_CHECK(dg_model_stock(text, "any", 100, 3, 7, 5, 3) == DG_USAGE && strstr(dg_message(), "smaller one is 96"));
+    DG_CHECK(dg_model_stock(text, "any", 8, 3, 7, 5, 3) == DG_USAGE && strstr(dg_message(), "smaller one is 16"));
     DG_CHECK(dg_model_stock(text, "any", 64, 3, 7, 0, 3) == DG_USAGE);
 
     /* another geometry than 4/2/1 */
@@ -125,7 +164,7 @@ int main(void)
     mistake("size = 16", "size = 513", "net.cfg:3: [model] size = 513: must be a whole number from 8 to 512");
     mistake("size = 16\n", "", "section [model] has no key size");
     mistake("name = small\n", "", "section [model] has no key name");
-    mistake("channels = 3", "channels = 2", "net.cfg:4: [model] channels = 2: must be 1 (grey) or 3 (RGB)");
+    mistake("channels = 3", "channels = 2", "net.cfg:4: [model] channels = 2: must be 1 (grey), 3 (RGB) or 4");
     mistake("latent = 10", "latent = ten", "net.cfg:5: [model] latent = ten: must be a whole number from 1 to 4096");
     mistake("name = small", "name = a b", "net.cfg:2: [model] name = a b: must be 1 to 63 letters, digits, dots");
     mistake("name = small", "nam = small", "nam = small: unknown key; [model] has name, size, channels, latent");
@@ -160,5 +199,6 @@ int main(void)
     DG_CHECK(dg_model_read("no-such-model", &m) == DG_USAGE && strstr(dg_message(), "dcgan64-paper"));
     DG_CHECK(dg_model_read("no/such.cfg", &m) == DG_USAGE && strstr(dg_message(), "No such file"));
     DG_CHECK(dg_model_read("models", &m) == DG_USAGE);
+    test_shapes();
     return dg_test_report();
 }

@@ -123,7 +123,9 @@ static const dg_recipe scorer = {.name = "scorer",
                                  .build = build};
 
 static dg_training r;
-static dg_options o = {.epochs = EPOCHS,
+static char data[] = "drawn/";
+static dg_options o = {.data = data,
+                       .epochs = EPOCHS,
                        .batch = BATCH,
                        .lr = 0.01,
                        .lr_g = 9, /* of no net here */

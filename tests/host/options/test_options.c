@@ -44,10 +44,11 @@ static void test_built_in(void)
 {
     accepts("--data somewhere");
     DG_CHECK(o.command == DG_CMD_TRAIN && !strcmp(o.data, "somewhere") && !strcmp(o.model, "dcgan64-paper"));
-    DG_CHECK(o.epochs == 25 && o.batch == 64 && o.seed == 1 && o.keep == 1 && o.checkpoint_every == 1);
+    DG_CHECK(o.epochs == 0 && o.sample_every == -1 && o.batch == 64 && o.seed == 1 && o.keep == 1 &&
+             o.checkpoint_every == 1);
     DG_CHECK(o.lr == 0.0002 && o.lr_d == 0 && o.beta1 == 0.5 && o.beta2 == 0.999 && o.eps == 1e-8);
     DG_CHECK(!o.flip && !o.resume && o.precision == DG_PRECISION_AUTO && o.exif && o.fit == DG_FIT_CROP &&
-             o.alpha == DG_ALPHA_DROP);
+             o.alpha == DG_ALPHA_WHITE && o.filter == DG_RESIZE_BILINEAR);
     DG_CHECK(o.grid_rows == 8 && o.grid_cols == 8 && !strcmp(o.device, "auto") && o.threads == 0);
     DG_CHECK(!strcmp(o.out, "samples/somewhere-dcgan64-paper"));
     for (const dg_option *t = dg_option_table; t->name; t++) { /* names, keys and letters are unique for a command */
@@ -153,6 +154,19 @@ static void test_other_commands(void)
     DG_CHECK(!strcmp(o.model, "m.cfg") && o.batch == 7);
     accepts("plan");
     DG_CHECK(!strcmp(o.model, "dcgan64-paper"));
+    accepts("--data cats --size 28 --channels 1");
+    DG_CHECK(!strcmp(o.model, "dcgan-28x1") && !strcmp(o.out, "samples/cats-dcgan-28x1"));
+    DG_CHECK(strstr(o.resolved, "\nmodel = dcgan-28x1\n"));
+    accepts("--data a/cats.zip");
+    DG_CHECK(!strcmp(o.out, "samples/cats-dcgan64-paper"));
+    accepts("plan --size 256");
+    DG_CHECK(!strcmp(o.model, "dcgan-256x3"));
+    accepts("batch --channels 1 --data cats");
+    DG_CHECK(!strcmp(o.model, "dcgan-64x1"));
+    accepts("data cats --size 28");
+    DG_CHECK(!strcmp(o.model, "dcgan64-paper") && o.size == 28);
+    refuses("--data cats --size 28 --model dcgan28", "give one or the other");
+    refuses("plan dcgan28 --size 28", "give one or the other");
     accepts("plan m.cfg --fit --arch h200");
     DG_CHECK(o.largest && o.fit == DG_FIT_CROP);
     accepts("batch m.cfg --data cats");
@@ -168,6 +182,16 @@ static void test_other_commands(void)
     refuses("batch --data cats --within 100", "allowed: 0 to below 100");
     accepts("--data cats --batch auto");
     DG_CHECK(o.batch == 0 && strstr(o.resolved, "\nbatch = auto\n") && o.from == 8);
+    DG_CHECK(strstr(o.resolved, "\nepochs = auto\n") && strstr(o.resolved, "\nsample-every = auto\n"));
+    accepts("--data cats --epochs 7 --sample-every 0");
+    DG_CHECK(strstr(o.resolved, "\nepochs = 7\n") && strstr(o.resolved, "\nsample-every = 0\n"));
+    accepts("--data cats --model cnn-mnist");
+    DG_CHECK(o.epochs == 5); /* as its [train] has it */
+    accepts("--data cats --model tests/eyes16.cfg");
+    DG_CHECK(o.epochs == 25);
+    accepts("--data cats --model tests/eyes16.cfg --epochs auto");
+    DG_CHECK(o.epochs == 0);
+    refuses("--data cats --epochs 0", "--epochs 0: out of range; allowed: 1 to 1000000, or auto");
     refuses("--data cats --batch 0", "--batch 0: out of range; allowed: 1 to 65536, or auto");
     refuses("--data cats --batch auto --dry-run", "give a number");
     refuses("plan --batch auto", "--batch auto is for training");

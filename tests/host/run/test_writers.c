@@ -18,7 +18,8 @@ static dg_err stuck(void *context)
     return DG_OK;
 }
 
-static dg_options o;
+static char data[] = "drawn";
+static dg_options o = {.data = data, .no_report = true}; /* there is no job that one could be of */
 static dg_rundir dir = {.lock = -1};
 static dg_job job = {.recipe = &dg_gan_recipe};
 static dg_outputs w = {.o = &o, .dir = &dir, .job = &job};

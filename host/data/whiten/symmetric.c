@@ -1,4 +1,4 @@
-#include "host/data/symmetric.h"
+#include "host/data/whiten/symmetric.h"
 
 #include <math.h>
 #include <stdlib.h>

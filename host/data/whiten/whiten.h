@@ -4,7 +4,7 @@
 #ifndef DG_WHITEN_H
 #define DG_WHITEN_H
 
-#include "host/data/symmetric.h"
+#include "host/data/whiten/symmetric.h"
 
 /* More values than these in a picture (52 x 52 in colour, 90 x 90 in grey) are not whitened: their covariance alone
  * would be above half a GiB, and its root hours. */

@@ -1,4 +1,4 @@
-#include "host/cli/train_whitening.h"
+#include "host/cli/train/whitening.h"
 
 #include "core/base/clock.h"
 #include "host/run/stop.h"

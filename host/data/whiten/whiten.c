@@ -1,4 +1,4 @@
-#include "host/data/whiten.h"
+#include "host/data/whiten/whiten.h"
 
 #include <math.h>
 #include <stdlib.h>

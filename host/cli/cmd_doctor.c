@@ -1,0 +1,102 @@
+/* `dcgan doctor`: what a run's log and grids tell (host/doctor). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/base/file_io.h"
+#include "host/cli/commands.h"
+#include "host/doctor/diversity.h"
+#include "host/files/json_text.h"
+
+typedef struct {
+    char path[4096]; /* of the log */
+    void *text;
+    dg_log_row *row;
+    long rows;
+    dg_grid_seen *grid;
+    int grids;
+    dg_doctor doctor;
+} job;
+
+static dg_err parse(job *j)
+{
+    size_t header;
+    long bad;
+    const dg_recipe *r = dg_log_recipe(j->text, &header);
+    if (!r) return dg_fail(DG_USAGE, "%s: its first line is not that of a log.csv of ours", j->path);
+    if (!dg_doctor_knows(r)) return dg_fail(DG_USAGE, "%s: is of a %s; the rules are for GANs", j->path, r->name);
+    if (!(j->row = dg_log_rows_in(j->text, header, r, &j->rows, &bad)))
+        return dg_fail(DG_DEVICE, "%s: out of memory", j->path);
+    if (bad) return dg_fail(DG_USAGE, "%s:%ld: is not a row of a log of ours", j->path, bad);
+    return j->rows ? DG_OK : dg_fail(DG_USAGE, "%s: holds no steps yet", j->path);
+}
+
+static dg_err open_run(job *j, const char *operand)
+{
+    struct stat st;
+    const bool directory = stat(operand, &st) == 0 && S_ISDIR(st.st_mode);
+    size_t bytes;
+    if (snprintf(j->path, sizeof j->path, "%s%s", operand, directory ? "/log.csv" : "") >= (int)sizeof j->path)
+        return dg_fail(DG_IO, "a path of %zu bytes: too long", strlen(operand));
+    dg_err e = dg_read_file(j->path, (size_t)1 << 32, &j->text, &bytes);
+    if (!e) e = parse(j);
+    return e || !directory ? e : dg_grids_seen(operand, &j->grid, &j->grids);
+}
+
+static void print_text(const job *j, const char *run)
+{
+    const dg_log_row *last = &j->row[j->rows - 1];
+    char text[300], end[64];
+    dg_say("%s: %ju steps in %ju epochs, %d grids", run, (uintmax_t)last->step, (uintmax_t)last->epoch, j->grids);
+    for (int i = 0; i < j->doctor.findings; i++) {
+        const dg_finding *f = &j->doctor.finding[i];
+        dg_finding begun = *f;
+        begun.end_step = 0;
+        snprintf(end, sizeof end, "to epoch %ju", (uintmax_t)f->end_epoch);
+        dg_say("%s", "");
+        dg_say("%s, from epoch %ju (step %ju) %s: %s", f->rule->name, (uintmax_t)f->epoch, (uintmax_t)f->step,
+               f->end_step ? end : "on", dg_finding_text(&begun, text, sizeof text));
+        dg_say("    %s", f->rule->advice);
+    }
+    if (!j->doctor.findings) dg_say("nothing stands out");
+}
+
+static void print_json(const job *j, const char *run)
+{
+    const dg_log_row *last = &j->row[j->rows - 1];
+    char text[300];
+    printf("{\"run\": ");
+    dg_json_text(stdout, run);
+    printf(", \"steps\": %ju, \"epochs\": %ju, \"grids\": %d,\n \"findings\": [", (uintmax_t)last->step,
+           (uintmax_t)last->epoch, j->grids);
+    for (int i = 0; i < j->doctor.findings; i++) {
+        const dg_finding *f = &j->doctor.finding[i];
+        dg_finding begun = *f;
+        begun.end_step = 0;
+        printf("%s\n  {\"name\": \"%s\", \"epoch\": %ju, \"step\": %ju, ", i ? "," : "", f->rule->name,
+               (uintmax_t)f->epoch, (uintmax_t)f->step);
+        if (f->end_step)
+            printf("\"end_epoch\": %ju, \"end_step\": %ju, ", (uintmax_t)f->end_epoch, (uintmax_t)f->end_step);
+        printf("\"worst\": %.9g, \"says\": ", f->worst);
+        dg_json_text(stdout, dg_finding_text(&begun, text, sizeof text));
+        printf(", \"advice\": ");
+        dg_json_text(stdout, f->rule->advice);
+        printf("}");
+    }
+    printf("]}\n");
+}
+
+int dg_cmd_doctor(const dg_options *o)
+{
+    job *j = calloc(1, sizeof *j);
+    if (!j) return (int)dg_fail(DG_DEVICE, "out of memory");
+    const dg_err e = open_run(j, o->operand[0]);
+    if (!e) dg_doctor_examine(&j->doctor, j->row, j->rows, j->grid, j->grids);
+    if (!e) o->json ? print_json(j, o->operand[0]) : print_text(j, o->operand[0]);
+    free(j->text);
+    free(j->row);
+    free(j->grid);
+    free(j);
+    return (int)e;
+}

@@ -1,0 +1,52 @@
+/* `dcgan report RUN`: its report.html anew; `dcgan report RUN...`: a page that compares runs. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/cli/commands.h"
+#include "host/report/report.h"
+
+static dg_err read_run(dg_report_run *r, const char *path, bool all_grids)
+{
+    const int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *r = (dg_report_run){.dir = -1};
+    if (dir < 0) return dg_fail(DG_IO, "%s: cannot open this directory: %s", path, strerror(errno));
+    dg_err e = dg_report_read(r, dir, path);
+    if (!e) e = all_grids ? dg_report_grids_renew(&r->grids, dir, path) : dg_report_grids_newest(&r->grids, dir, path);
+    return e;
+}
+
+static dg_err write_page(const dg_options *o, const dg_report_run *r, char *path, size_t size)
+{
+    const size_t n = strlen(o->operand[0]);
+    const char *slash = n && o->operand[0][n - 1] == '/' ? "" : "/";
+    if (o->out) snprintf(path, size, "%s", o->out);
+    else if ((size_t)snprintf(path, size, "%s%sreport.html", o->operand[0], slash) >= size)
+        return dg_fail(DG_USAGE, "%s: path too long", o->operand[0]);
+    return o->operands > 1 ? dg_report_compare(r, o->operands, path) : dg_report_write(r, NULL, path);
+}
+
+int dg_cmd_report(const dg_options *o)
+{
+    char path[4096];
+    dg_report_run *r = calloc(DG_REPORT_RUNS, sizeof *r);
+    dg_err e = r ? DG_OK : dg_fail(DG_DEVICE, "out of memory");
+    int read = 0;
+    while (read < o->operands && !e) {
+        e = read_run(&r[read], o->operand[read], o->operands == 1);
+        read++;
+    }
+    if (!e) e = write_page(o, r, path, sizeof path);
+    if (!e && !o->quiet) dg_say("%s: %d run%s", path, o->operands, o->operands == 1 ? "" : "s");
+    int frames = 0;
+    if (!e && o->gif) e = dg_report_gif(&r[0], o->gif, o->scale, &frames);
+    if (!e && o->gif && !o->quiet) dg_say("%s: %d grids", o->gif, frames);
+    for (int i = 0; i < read; i++) {
+        if (r[i].dir >= 0) close(r[i].dir);
+        dg_report_free(&r[i]);
+    }
+    free(r);
+    return (int)e;
+}

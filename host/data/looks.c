@@ -1,0 +1,125 @@
+#include "host/data/looks.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/data/dataset_internal.h"
+#include "host/net/model.h"
+
+static int by_hash(const void *a, const void *b)
+{
+    const dg_twin *x = a, *y = b;
+    if (x->hash != y->hash) return x->hash < y->hash ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+static int by_group(const void *a, const void *b)
+{
+    const dg_twin *x = a, *y = b;
+    if (x->group != y->group) return x->group < y->group ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
+}
+
+static size_t picture_bytes(const dg_dataset *d) { return (size_t)d->size * (size_t)d->size * (size_t)d->channels; }
+
+static const uint8_t *picture(const dg_dataset *d, int i) { return d->pixels + (size_t)i * picture_bytes(d); }
+
+static bool colourless(const dg_dataset *d, int i)
+{
+    const uint8_t *p = picture(d, i), *end = p + picture_bytes(d);
+    for (; d->channels == 3 && p < end; p += 3)
+        if (p[0] != p[1] || p[1] != p[2]) return false;
+    return true;
+}
+
+static bool has_alpha(dg_kind k)
+{
+    return k == DG_KIND_PNG_GREY_ALPHA || k == DG_KIND_PNG_RGBA || k == DG_KIND_PNG_GREY_ALPHA_16 ||
+           k == DG_KIND_PNG_RGBA_16 || k == DG_KIND_WEBP_ALPHA;
+}
+
+/* The same pixels as the network sees them, whatever the files are. The hash only says where to compare. */
+static void find_twins(const dg_dataset *d, int threads, dg_looks *l)
+{
+#pragma omp parallel for num_threads(threads > 0 ? threads : omp_get_max_threads())
+    for (int i = 0; i < d->count; i++) l->twin[i] = (dg_twin){dg_hash(DG_HASH, picture(d, i), picture_bytes(d)), i, i};
+    qsort(l->twin, (size_t)d->count, sizeof *l->twin, by_hash);
+    for (int i = 0; i < d->count; i++)
+        for (int k = i - 1; k >= 0 && l->twin[k].hash == l->twin[i].hash; k--)
+            if (!memcmp(picture(d, l->twin[i].index), picture(d, l->twin[k].index), picture_bytes(d))) {
+                l->twin[i].group = l->twin[k].group;
+                break;
+            }
+    qsort(l->twin, (size_t)d->count, sizeof *l->twin, by_group);
+    for (int i = 1; i < d->count; i++) {
+        if (l->twin[i].group != l->twin[i - 1].group) continue;
+        l->copies++;
+        l->groups += l->twin[i - 1].index == l->twin[i].group;
+    }
+}
+
+dg_err dg_looks_at(const dg_dataset *d, int threads, dg_looks *out)
+{
+    const size_t n = d->count ? (size_t)d->count : 1;
+    *out = (dg_looks){.twin = calloc(n, sizeof *out->twin)};
+    int *side = malloc(n * sizeof *side);
+    if (!out->twin || !side) {
+        free(side);
+        dg_looks_free(out);
+        return dg_fail(DG_DEVICE, "no memory to look %d pictures over", d->count);
+    }
+    for (int i = 0; i < d->count; i++) {
+        const int shorter = d->width[i] < d->height[i] ? d->width[i] : d->height[i];
+        out->grey += colourless(d, i);
+        out->alpha += has_alpha((dg_kind)d->kind[i]);
+        if (shorter < d->size) side[out->small++] = shorter;
+    }
+    qsort(side, (size_t)out->small, sizeof *side, by_value);
+    if (out->small) out->side = side[out->small / 2];
+    free(side);
+    if (d->count) find_twins(d, threads, out);
+    return DG_OK;
+}
+
+void dg_looks_free(dg_looks *l)
+{
+    free(l->twin);
+    *l = (dg_looks){0};
+}
+
+static const char *const alpha_way[] = {
+    [DG_ALPHA_DROP] = "ignored ({alpha} white lays it over white)",
+    [DG_ALPHA_WHITE] = "laid over white ({channels} 4 keeps it, {alpha} black and drop are other ways)",
+    [DG_ALPHA_BLACK] = "laid over black ({channels} 4 keeps it)"};
+
+int dg_looks_advice(const dg_looks *l, const dg_dataset *d, const dg_dataset_options *o,
+                    char out[DG_ADVICE][DG_ADVICE_BYTES])
+{
+    int n = 0;
+    char size[64];
+    snprintf(size, sizeof size, "; {size} %d makes a network of their own size", dg_model_side(l->side));
+    if (d->count && d->channels == 3 && l->grey == d->count)
+        snprintf(out[n++], DG_ADVICE_BYTES,
+                 "all pictures are grey: {channels} 1 makes a network that learns them with less");
+    if (l->alpha)
+        snprintf(out[n++], DG_ADVICE_BYTES, "%d of %d pictures have transparency, which is %s", l->alpha, d->count,
+                 d->channels == 4 ? "learned, too" : alpha_way[o->decode.alpha]);
+    if (2 * l->small > d->count)
+        snprintf(out[n++], DG_ADVICE_BYTES,
+                 "most pictures, %d of %d, are smaller than %d x %d, with %d pixels at their shorter side, and are "
+                 "made larger%s%s",
+                 l->small, d->count, d->size, d->size, l->side,
+                 o->resize == DG_RESIZE_NEAREST ? "" : ": for pixel art {resize} nearest keeps its edges",
+                 dg_model_side(l->side) ? size : "");
+    if (l->copies)
+        snprintf(out[n++], DG_ADVICE_BYTES,
+                 "%d pictures are copies of others, pixel by pixel: these count more than once", l->copies);
+    return n;
+}

@@ -1,0 +1,75 @@
+#include "host/doctor/diversity.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/figure/pictures.h"
+
+double dg_diversity(const uint8_t *pixels, int n, size_t values)
+{
+    double sum = 0;
+    for (size_t k = 0; k < values; k++) {
+        double mean = 0, squares = 0;
+        for (size_t i = 0; i < (size_t)n; i++) {
+            const double v = pixels[i * values + k];
+            mean += v;
+            squares += v * v;
+        }
+        sum += fmax(0, squares / n - mean / n * (mean / n));
+    }
+    return sqrt(sum / (double)values);
+}
+
+static int by_epoch(const void *a, const void *b)
+{
+    const uint64_t x = ((const dg_grid_seen *)a)->epoch, y = ((const dg_grid_seen *)b)->epoch;
+    return (x > y) - (x < y);
+}
+
+/* What a file says of itself; false: not enough. */
+static bool look(const char *path, dg_grid_seen *out)
+{
+    dg_text *text;
+    int texts, W, H;
+    *out = (dg_grid_seen){.diversity = NAN};
+    if (dg_png_texts(path, &text, &texts, &W, &H)) return false;
+    for (int i = 0; i < texts; i++) {
+        if (!strcmp(text[i].key, "Epoch")) out->epoch = strtoull(text[i].value, NULL, 10);
+        if (!strcmp(text[i].key, "Diversity")) out->diversity = strtod(text[i].value, NULL);
+    }
+    free(text);
+    return out->epoch && isfinite(out->diversity);
+}
+
+dg_err dg_grids_seen(const char *dir, dg_grid_seen **out, int *n)
+{
+    char path[4096];
+    DIR *d = opendir(dir);
+    *out = NULL;
+    *n = 0;
+    dg_err e = DG_OK;
+    for (struct dirent *f; d && !e && (f = readdir(d));) {
+        const size_t digits = strncmp(f->d_name, "epoch-", 6) ? 0 : strspn(f->d_name + 6, "0123456789");
+        if (!digits || strcmp(f->d_name + 6 + digits, ".png")) continue;
+        dg_grid_seen *more = realloc(*out, ((size_t)*n + 1) * sizeof *more);
+        if (!more) e = dg_fail(DG_DEVICE, "out of memory for a list of grids");
+        else *out = more;
+        if (!e && snprintf(path, sizeof path, "%s/%s", dir, f->d_name) < (int)sizeof path) *n += look(path, &more[*n]);
+    }
+    if (d) closedir(d);
+    if (*n) qsort(*out, (size_t)*n, sizeof **out, by_epoch);
+    return e;
+}
+
+dg_err dg_doctor_take_up(dg_doctor *d, const dg_log_row *row, long rows, const char *dir)
+{
+    dg_grid_seen *grid;
+    int grids;
+    const dg_err e = dg_grids_seen(dir, &grid, &grids);
+    dg_doctor_replay(d, row, rows, grid, grids);
+    free(grid);
+    return e;
+}

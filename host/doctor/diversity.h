@@ -1,0 +1,16 @@
+/* How different the pictures of a grid are. Each grid's file says it, beside the real pictures, as text Diversity. */
+#ifndef DG_DIVERSITY_H
+#define DG_DIVERSITY_H
+
+#include "host/doctor/doctor.h"
+
+/* The root of the mean variance of a value over n pictures of so many values. */
+double dg_diversity(const uint8_t *pixels, int n, size_t values);
+
+/* Those of a run directory's grids, in their order, malloc'd; those that do not say it are left out. */
+dg_err dg_grids_seen(const char *dir, dg_grid_seen **out, int *n);
+
+/* A run goes on behind these rows: what was found in them is not told again. */
+dg_err dg_doctor_take_up(dg_doctor *d, const dg_log_row *row, long rows, const char *dir);
+
+#endif

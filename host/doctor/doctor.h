@@ -1,0 +1,81 @@
+/* What goes wrong in the training of a GAN, by rules over its log and its grids: when it began, when it ended, and what
+ * to try. docs/doctor.md explains each rule. */
+#ifndef DG_DOCTOR_H
+#define DG_DOCTOR_H
+
+#include "host/run/log_text.h"
+
+enum { DG_DOCTOR_WINDOW = 250 }; /* steps that are looked at together */
+
+/* What a rule looks at: a window of the log, its newest grid and its newest measures. */
+typedef struct {
+    uint64_t step, epoch;                    /* of its last row */
+    double d_x, d_gz, loss_d, most_loss_d;   /* means; D(G(z)) before D's update; the largest */
+    double most_loss;                        /* of D and G */
+    double swing;                            /* standard deviation of D(x) - D(G(z)) */
+    double loss_d_before;                    /* mean of the window before; NaN */
+    double diversity, best_diversity;        /* of the grid, beside the real pictures'; NaN: no grid yet */
+    double coverage, best_coverage, nearest; /* with --eval-every; NaN */
+} dg_vitals;
+
+typedef struct {
+    const char *name;
+    double (*value)(const dg_vitals *v); /* NaN: not known, which changes nothing */
+    bool below;                          /* it begins below `begins` and ends above `ends`; otherwise the other way */
+    double begins, ends;
+    int windows;                       /* so many one behind the other */
+    bool at_end;                       /* judged when the run ends, of what is there then */
+    bool collapse;                     /* --stop-on-collapse stops */
+    const char *says, *ended, *advice; /* says has one number, its worst value */
+} dg_doctor_rule;
+
+extern const dg_doctor_rule dg_doctor_rules[]; /* ends with name NULL */
+enum { DG_DOCTOR_RULES = 9 };
+
+typedef struct {
+    const dg_doctor_rule *rule;
+    uint64_t epoch, step;         /* when it began */
+    uint64_t end_epoch, end_step; /* 0: it goes on */
+    double worst;
+} dg_finding;
+
+/* How different the pictures of an epoch's grid are, beside real ones: 1 is as much (diversity.h). */
+typedef struct {
+    uint64_t epoch;
+    double diversity;
+} dg_grid_seen;
+
+enum { DG_FINDINGS = 64 }; /* later ones replace the last */
+
+typedef struct {
+    dg_finding finding[DG_FINDINGS];
+    int findings;
+    dg_vitals now;
+    struct { /* of the window under way */
+        long rows;
+        uint64_t number;
+        double d_x, d_gz, loss_d, margin, margin_squares;
+    } sum;
+    int in_a_row[DG_DOCTOR_RULES], open[DG_DOCTOR_RULES]; /* open: 1 + place of the finding that goes on */
+} dg_doctor;
+
+/* Is this what it knows of? */
+bool dg_doctor_knows(const dg_recipe *r);
+void dg_doctor_begin(dg_doctor *d);
+
+/* A row, and a grid, in the order of the run. `news` is told of each finding that begins or ends. */
+typedef void dg_doctor_news(void *context, const dg_finding *f);
+void dg_doctor_row(dg_doctor *d, const dg_log_row *row, dg_doctor_news *news, void *context);
+void dg_doctor_grid(dg_doctor *d, const dg_grid_seen *grid);
+/* The run is over: judge the window under way, and what is judged at the end. */
+void dg_doctor_end(dg_doctor *d, dg_doctor_news *news, void *context);
+
+/* All of that of a log and its grids, both in their order, but its end. */
+void dg_doctor_replay(dg_doctor *d, const dg_log_row *row, long rows, const dg_grid_seen *grid, int grids);
+/* And that as well; returns d->findings. */
+int dg_doctor_examine(dg_doctor *d, const dg_log_row *row, long rows, const dg_grid_seen *grid, int grids);
+
+/* "D wins: it tells ... (0.92)"; of one that ended "D wins no more". */
+char *dg_finding_text(const dg_finding *f, char *out, size_t size);
+
+#endif

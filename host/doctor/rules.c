@@ -1,0 +1,108 @@
+/* The table of rules. Thresholds come from the recorded runs of tests/host/doctor, which fire them, and those that do
+ * not; docs/doctor.md says where each comes from. */
+#include <math.h>
+
+#include "host/doctor/doctor.h"
+
+static double margin(const dg_vitals *v) { return v->d_x - v->d_gz; }
+static double most_loss(const dg_vitals *v) { return v->most_loss; }
+static double swing(const dg_vitals *v) { return v->swing; }
+static double nearest(const dg_vitals *v) { return v->nearest; }
+static double steps(const dg_vitals *v) { return (double)v->step; }
+
+/* More than the loss of tossing a coin, 2 ln 2. */
+static double leap(const dg_vitals *v) { return v->most_loss_d > 1.386 ? v->most_loss_d / v->loss_d_before : 0; }
+
+/* Of what there was at best; once there was something. */
+static double part_left(const dg_vitals *v)
+{
+    const double grid = v->best_diversity > 0.4 ? v->diversity / v->best_diversity : NAN;
+    const double covered = v->best_coverage > 0.2 ? v->coverage / v->best_coverage : NAN;
+    return fmin(grid, covered); /* of a NaN and a number the number */
+}
+
+static double never_diverse(const dg_vitals *v) { return v->step >= 1000 ? v->best_diversity : NAN; }
+
+const dg_doctor_rule dg_doctor_rules[] = {
+    {.name = "runs_away",
+     .value = most_loss,
+     .begins = 50,
+     .ends = 25,
+     .windows = 1,
+     .collapse = true,
+     .says = "the losses run away: one is %.4g, where 10 is much",
+     .ended = "the losses are small again",
+     .advice = "go back to an earlier checkpoint with a smaller --lr, or with --lr-d below --lr-g"},
+    {.name = "collapse",
+     .value = part_left,
+     .below = true,
+     .begins = 0.5,
+     .ends = 0.7,
+     .windows = 1,
+     .collapse = true,
+     .says = "the generated pictures become alike: %.2f of the best variety is left",
+     .ended = "the generated pictures differ again",
+     .advice = "go back to an earlier checkpoint; try another --seed, --lr-d below --lr-g, or --flip"},
+    {.name = "noise",
+     .value = never_diverse,
+     .below = true,
+     .begins = 0.25,
+     .ends = 0.3,
+     .windows = 1,
+     .says = "the generated pictures are still grey: they differ by %.2f of what real ones do",
+     .ended = "the generated pictures begin to differ",
+     .advice = "1,000 steps should show more: look at reals.png, then try --lr 0.0002 and the built-in model"},
+    {.name = "d_wins",
+     .value = margin,
+     .begins = 0.83,
+     .ends = 0.75,
+     .windows = 2,
+     .says = "D wins: it tells nearly every picture, D(x) - D(G(z)) is %.2f",
+     .ended = "D wins no more",
+     .advice = "G learns little from here: compare earlier grids; --lr-d below --lr-g, --flip or more pictures"},
+    {.name = "g_wins",
+     .value = margin,
+     .below = true,
+     .begins = -0.05,
+     .ends = 0,
+     .windows = 2,
+     .says = "G wins: D takes its pictures for real more than real ones, D(x) - D(G(z)) is %.2f",
+     .ended = "G wins no more",
+     .advice = "D is too weak to teach: --lr-g below --lr-d, or a model with a larger D"},
+    {.name = "swings",
+     .value = swing,
+     .begins = 0.3,
+     .ends = 0.22,
+     .windows = 2,
+     .says = "D and G win in turn: D(x) - D(G(z)) goes up and down by %.2f",
+     .ended = "D and G are steady again",
+     .advice = "a smaller --lr or a larger --batch is steadier"},
+    {.name = "spikes",
+     .value = leap,
+     .begins = 15,
+     .ends = 5,
+     .windows = 1,
+     .says = "the loss of D leaps to %.0f times what it was",
+     .ended = "the loss of D is steady again",
+     .advice = "what was learnt may be lost for an epoch: do not take the checkpoint from here"},
+    {.name = "copies",
+     .value = nearest,
+     .below = true,
+     .begins = 0.7,
+     .ends = 0.8,
+     .windows = 1,
+     .says =
+         "the generated pictures are near copies: their nearest real one is at %.2f of the distance between real ones",
+     .ended = "the generated pictures are no copies any more",
+     .advice = "more pictures, --flip, or an earlier checkpoint"},
+    {.name = "few_steps",
+     .value = steps,
+     .below = true,
+     .begins = 1000,
+     .windows = 1,
+     .at_end = true,
+     .says = "the run has %.0f steps, and pictures need some thousand",
+     .ended = "",
+     .advice = "go on: --resume with more --epochs"},
+    {0},
+};

@@ -1,0 +1,247 @@
+#include "host/files/tfevents.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host/files/protobuf.h"
+
+enum { WALL_TIME = 1, STEP = 2, FILE_VERSION = 3, SUMMARY = 5 }; /* of Event */
+enum { VALUE = 1, TAG = 1, SIMPLE_VALUE = 2, IMAGE = 4 };        /* of Summary and its Value */
+enum { HEIGHT = 1, WIDTH = 2, COLORSPACE = 3, ENCODED = 4 };     /* of Image */
+enum { HEAD = 12, TAIL = 4, FLUSH_BYTES = 1 << 15 };             /* of a record, around its data */
+
+struct dg_tfevents {
+    char path[4400];
+    int fd;
+    pthread_mutex_t lock;
+    char *text; /* not yet in the file */
+    size_t bytes, room;
+};
+
+/* Castagnoli's polynomial, as iSCSI has it (RFC 3720), and TensorFlow's mask over it. */
+static uint32_t masked_crc(const void *data, size_t bytes)
+{
+    static const uint32_t nibble[16] = {0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,
+                                        0x61c69362, 0x7198540d, 0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,
+                                        0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75};
+    const uint8_t *p = data;
+    uint32_t c = 0xffffffff;
+    for (size_t i = 0; i < bytes; i++) {
+        c = c >> 4 ^ nibble[(c ^ p[i]) & 15];
+        c = c >> 4 ^ nibble[(c ^ (uint32_t)(p[i] >> 4)) & 15];
+    }
+    c = ~c;
+    return (c >> 15 | c << 17) + 0xa282ead8;
+}
+
+/* Little endian, as all numbers here. */
+static uint64_t take_number(const uint8_t *p, int bytes)
+{
+    uint64_t v = 0;
+    for (int i = 0; i < bytes; i++) v |= (uint64_t)p[i] << (8 * i);
+    return v;
+}
+
+static double wall_time(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The record of an event with this field, which is a text or a message. */
+static dg_err make_record(const char *path, uint64_t step, int field, const void *data, size_t bytes, dg_pb *record)
+{
+    dg_pb event = {0};
+    dg_pb_double(&event, WALL_TIME, wall_time());
+    if (step) dg_pb_number(&event, STEP, step);
+    dg_pb_bytes(&event, field, data, bytes);
+    dg_pb_little(record, event.bytes, 8);
+    if (!record->failed) dg_pb_little(record, masked_crc(record->data, 8), 4);
+    dg_pb_append(record, event.data, event.bytes);
+    dg_pb_little(record, masked_crc(event.data, event.bytes), 4);
+    const bool failed = event.failed || record->failed;
+    free(event.data);
+    return failed ? dg_fail(DG_DEVICE, "%s: out of memory", path) : DG_OK;
+}
+
+/* The step of an event, 0: it has none; false: it is no message. */
+static bool step_of(const uint8_t *p, size_t bytes, uint64_t *step)
+{
+    const uint8_t *const behind = p + bytes;
+    *step = 0;
+    while (p < behind) {
+        uint64_t key = 0, v = 0;
+        for (int shift = 0; shift < 64; shift += 7) {
+            if (p == behind) return false;
+            key |= (uint64_t)(*p & 127) << shift;
+            if (*p++ < 128) break;
+        }
+        const int wire = (int)(key & 7);
+        for (int shift = 0; (wire == DG_PB_VARINT || wire == DG_PB_BYTES) && shift < 64; shift += 7) {
+            if (p == behind) return false;
+            v |= (uint64_t)(*p & 127) << shift;
+            if (*p++ < 128) break;
+        }
+        const uint64_t skip = wire == DG_PB_FIXED64 ? 8 : wire == DG_PB_FIXED32 ? 4 : wire == DG_PB_BYTES ? v : 0;
+        if (wire == 3 || wire == 4 || wire > 5 || skip > (uint64_t)(behind - p)) return false;
+        p += skip;
+        if (key == (STEP << 3 | DG_PB_VARINT)) *step = v;
+    }
+    return true;
+}
+
+/* How many bytes of a file stay, moved to its beginning: records up to this step, as far as they are whole. */
+static size_t keep_records(uint8_t *data, size_t bytes, uint64_t last_step)
+{
+    size_t kept = 0;
+    for (size_t at = 0; bytes - at >= HEAD + TAIL;) {
+        const uint64_t n = take_number(data + at, 8);
+        uint64_t step;
+        if (n > bytes - at - HEAD - TAIL || take_number(data + at + 8, 4) != masked_crc(data + at, 8)) break;
+        const uint8_t *event = data + at + HEAD;
+        if (take_number(event + n, 4) != masked_crc(event, n) || !step_of(event, n, &step)) break;
+        const size_t all = (size_t)n + HEAD + TAIL;
+        if (step <= last_step) memmove(data + kept, data + at, all), kept += all;
+        at += all;
+    }
+    return kept;
+}
+
+static dg_err begin_file(const dg_directory *dir, const char *path)
+{
+    static const char version[] = "brain.Event:2";
+    dg_pb record = {0};
+    dg_err e = make_record(path, 0, FILE_VERSION, version, strlen(version), &record);
+    if (!e) e = dg_write_atomic_in(dir, path, &(dg_chunk){record.data, record.bytes}, 1);
+    free(record.data);
+    return e;
+}
+
+static dg_err trim_file(const dg_directory *dir, const char *path, uint64_t last_step)
+{
+    void *data;
+    size_t bytes;
+    dg_err e = dg_read_file_in(dir->fd, path, (size_t)1 << 36, &data, &bytes);
+    if (e) return e;
+    const size_t kept = keep_records(data, bytes, last_step);
+    if (!kept) e = begin_file(dir, path);
+    else if (kept < bytes) e = dg_write_atomic_in(dir, path, &(dg_chunk){data, kept}, 1);
+    free(data);
+    return e;
+}
+
+dg_err dg_tfevents_open(const dg_directory *dir, const char *path, uint64_t last_step, dg_tfevents **out)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const bool there = last_step && faccessat(dir->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    dg_err e = there ? trim_file(dir, path, last_step) : begin_file(dir, path);
+    dg_tfevents *t = e ? NULL : calloc(1, sizeof *t);
+    if (e) return e;
+    if (!t) return dg_fail(DG_DEVICE, "%s: out of memory", path);
+    snprintf(t->path, sizeof t->path, "%s", path);
+    pthread_mutex_init(&t->lock, NULL);
+    t->fd = openat(dir->fd, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+    if (t->fd >= 0) {
+        *out = t;
+        return DG_OK;
+    }
+    e = dg_fail(DG_IO, "%s: cannot open it: %s", path, strerror(errno));
+    (void)dg_tfevents_close(t);
+    return e;
+}
+
+/* All or nothing, as with a log: what a full disk cut off is removed again, and waits. Called with the lock held. */
+static dg_err flush(dg_tfevents *t)
+{
+    const off_t before = t->bytes ? lseek(t->fd, 0, SEEK_END) : 0;
+    for (size_t done = 0; done < t->bytes;) {
+        const ssize_t n = write(t->fd, t->text + done, t->bytes - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) {
+            const int error = n < 0 ? errno : EIO;
+            if (before >= 0 && ftruncate(t->fd, before)) errno = error;
+            return dg_fail(DG_IO, "%s: cannot append to it: %s", t->path, strerror(error));
+        }
+        done += (size_t)n;
+    }
+    t->bytes = 0;
+    return DG_OK;
+}
+
+/* summary is empty then. */
+static dg_err append(dg_tfevents *t, uint64_t step, dg_pb *summary, bool now)
+{
+    dg_pb record = {0};
+    dg_err e = summary->failed ? dg_fail(DG_DEVICE, "%s: out of memory", t->path)
+                               : make_record(t->path, step, SUMMARY, summary->data, summary->bytes, &record);
+    free(summary->data);
+    pthread_mutex_lock(&t->lock);
+    if (!e && t->bytes + record.bytes > t->room) {
+        char *more = realloc(t->text, 2 * (t->bytes + record.bytes));
+        if (!more) e = dg_fail(DG_DEVICE, "%s: out of memory", t->path);
+        else t->text = more, t->room = 2 * (t->bytes + record.bytes);
+    }
+    if (!e) {
+        memcpy(t->text + t->bytes, record.data, record.bytes);
+        t->bytes += record.bytes;
+        if (now || t->bytes > FLUSH_BYTES) e = flush(t);
+    }
+    pthread_mutex_unlock(&t->lock);
+    free(record.data);
+    return e;
+}
+
+dg_err dg_tfevents_scalars(dg_tfevents *t, uint64_t step, const char *const *tag, const double *value, int n)
+{
+    dg_pb summary = {0};
+    for (int i = 0; i < n; i++) {
+        dg_pb one = {0};
+        if (isnan(value[i])) continue;
+        dg_pb_text(&one, TAG, tag[i]);
+        dg_pb_float(&one, SIMPLE_VALUE, value[i]);
+        dg_pb_put(&summary, VALUE, &one);
+    }
+    return append(t, step, &summary, false);
+}
+
+dg_err dg_tfevents_picture(dg_tfevents *t, uint64_t step, const char *tag, int W, int H, int C, const void *png,
+                           size_t bytes)
+{
+    dg_pb image = {0}, value = {0}, summary = {0};
+    dg_pb_number(&image, HEIGHT, (uint64_t)H);
+    dg_pb_number(&image, WIDTH, (uint64_t)W);
+    dg_pb_number(&image, COLORSPACE, (uint64_t)C);
+    dg_pb_bytes(&image, ENCODED, png, bytes);
+    dg_pb_text(&value, TAG, tag);
+    dg_pb_put(&value, IMAGE, &image);
+    dg_pb_put(&summary, VALUE, &value);
+    return append(t, step, &summary, true);
+}
+
+dg_err dg_tfevents_flush(dg_tfevents *t)
+{
+    pthread_mutex_lock(&t->lock);
+    const dg_err e = flush(t);
+    pthread_mutex_unlock(&t->lock);
+    return e;
+}
+
+dg_err dg_tfevents_close(dg_tfevents *t)
+{
+    if (!t) return DG_OK;
+    const dg_err e = t->fd >= 0 ? flush(t) : DG_OK;
+    if (t->fd >= 0) close(t->fd);
+    pthread_mutex_destroy(&t->lock);
+    free(t->text);
+    free(t);
+    return e;
+}

@@ -1,0 +1,101 @@
+/* WebP, by libwebp where it was there when dcgan was built. */
+#include "host/image/image_internal.h"
+
+#ifdef HAVE_WEBP
+#include <stdlib.h>
+#include <string.h>
+#include <webp/decode.h>
+
+static uint32_t little32(const uint8_t *p)
+{
+    return (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
+}
+
+/* Of the chunk EXIF, which stands behind the pixels. */
+static int orientation_of(const uint8_t *file, size_t bytes)
+{
+    for (size_t at = 12; bytes - at >= 8;) {
+        const size_t length = little32(file + at + 4), left = bytes - at - 8;
+        const uint8_t *data = file + at + 8;
+        if (length > left) break;
+        const size_t begins = length >= 6 && !memcmp(data, "Exif\0", 6) ? 6 : 0; /* some write it as in JPEG */
+        if (!memcmp(file + at, "EXIF", 4)) return dg_exif_orientation(data + begins, length - begins);
+        if (length + length % 2 > left) break;
+        at += 8 + length + length % 2;
+    }
+    return 1;
+}
+
+static dg_err wrong(VP8StatusCode code)
+{
+    if (code == VP8_STATUS_OUT_OF_MEMORY) return dg_fail(DG_DEVICE, "no memory to decode a WebP");
+    const bool cut = code == VP8_STATUS_NOT_ENOUGH_DATA || code == VP8_STATUS_SUSPENDED;
+    return dg_fail(DG_DATA, "WebP: %s", cut ? "cut off" : "damaged");
+}
+
+bool dg_webp_alpha(const uint8_t *file, size_t bytes)
+{
+    WebPBitstreamFeatures f;
+    return WebPGetFeatures(file, bytes, &f) == VP8_STATUS_OK && f.has_alpha;
+}
+
+static dg_err decode(const uint8_t *file, size_t bytes, const dg_decode_options *o, const WebPBitstreamFeatures *f,
+                     uint8_t *rgba, dg_image *out)
+{
+    WebPDecoderConfig c;
+    if (!WebPInitDecoderConfig(&c)) return dg_fail(DG_DATA, "WebP: libwebp is of another version than its header");
+    const size_t row = 4 * (size_t)f->width;
+    c.output.colorspace = MODE_RGBA;
+    c.output.is_external_memory = 1;
+    c.output.u.RGBA = (WebPRGBABuffer){rgba, (int)row, row * (size_t)f->height};
+    const VP8StatusCode code = WebPDecode(file, bytes, &c);
+    WebPFreeDecBuffer(&c.output);
+    if (code != VP8_STATUS_OK) return wrong(code);
+    dg_row_sink sink;
+    uint8_t *rgb = malloc(3 * (size_t)f->width);
+    dg_err e = rgb ? DG_OK : dg_fail(DG_DEVICE, "no memory to decode a WebP");
+    if (!e)
+        e = dg_row_sink_open(&sink, f->width, f->height, o->keep_alpha ? 4 : 3,
+                             o->exif ? orientation_of(file, bytes) : 1, out);
+    for (int y = 0; y < f->height && !e; y++) dg_row_sink_put_rgba(&sink, y, rgba + (size_t)y * row, o, rgb);
+    free(rgb);
+    return e;
+}
+
+dg_err dg_webp_pixels(const uint8_t *file, size_t bytes, const dg_decode_options *o, dg_image *out)
+{
+    WebPBitstreamFeatures f;
+    const VP8StatusCode code = WebPGetFeatures(file, bytes, &f);
+    if (code != VP8_STATUS_OK) return wrong(code);
+    if (bytes < 12 || little32(file + 4) > bytes - 8) return dg_fail(DG_DATA, "WebP: cut off");
+    if (f.has_animation)
+        return dg_fail(DG_DATA,
+                       "an animated WebP, which is not read: webpmux -get frame 1 FILE -o FRAME takes one out");
+    /* its own pixels beside ours, once more where it has lossless ones */
+    const uint64_t pixels = (uint64_t)f.width * (uint64_t)f.height;
+    dg_err e = dg_image_afford("WebP", f.width, f.height, bytes, 9 * pixels, o);
+    uint8_t *rgba = e ? NULL : malloc(4 * (size_t)pixels);
+    if (!e && !rgba) e = dg_fail(DG_DEVICE, "no memory to decode a WebP");
+    if (!e) e = decode(file, bytes, o, &f, rgba, out);
+    free(rgba);
+    if (e) dg_image_free(out);
+    return e;
+}
+
+#else
+
+bool dg_webp_alpha(const uint8_t *file, size_t bytes)
+{
+    (void)file, (void)bytes;
+    return false;
+}
+
+dg_err dg_webp_pixels(const uint8_t *file, size_t bytes, const dg_decode_options *o, dg_image *out)
+{
+    (void)file, (void)bytes, (void)o, (void)out;
+    return dg_fail(DG_DATA, "a WebP picture: this dcgan was built without libwebp (install libwebp-dev, make clean, "
+                            "make); dwebp FILE -o FILE.png "
+                            "converts it");
+}
+
+#endif

@@ -1,0 +1,274 @@
+/* The sliced Wasserstein distance of pictures at each level of a Laplacian pyramid (Karras et al. 2018, "Progressive
+ * growing of GANs", section 5; Rabin et al. 2011): of each picture 64 neighbourhoods of 7 x 7, their channels brought
+ * to mean 0 and deviation 1 over the set, along 128 directions. Times 1,000. */
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/rng.h"
+#include "host/judge/judge_internal.h"
+#include "host/judge/products.h"
+
+enum { SIDE = 7, PATCHES = 64, DIRECTIONS = 128, AT_ONCE = 4096, BITS = 11 };
+
+/* Of one level and one set. */
+typedef struct {
+    const dg_jury *j;
+    const uint8_t *pixels;
+    int level, side; /* of the level's pictures */
+    int values;      /* of a neighbourhood */
+    size_t rows;     /* neighbourhoods of all pictures */
+    float *patch;    /* (rows, values) */
+    float *along;    /* (DIRECTIONS, rows) */
+} slices;
+
+bool dg_sliced_level(int size, int level)
+{
+    return size >= SIDE && (!level || (size % (1 << level) == 0 && size >> level >= 16));
+}
+
+/* The place of i in a row of n that is mirrored at both ends. */
+static ptrdiff_t mirrored(ptrdiff_t i, ptrdiff_t n) { return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i; }
+
+/* Along one axis of x (n, stride apart): 1 4 6 4 1 over 16; up: with zeros between its values, twice that. */
+static float filter(const float *x, ptrdiff_t i, ptrdiff_t n, ptrdiff_t stride, bool up)
+{
+    static const float weight[5] = {1 / 16.f, 4 / 16.f, 6 / 16.f, 4 / 16.f, 1 / 16.f};
+    if (i >= 2 && i + 2 < n) {
+        const float *p = x + (up ? i / 2 : i) * stride;
+        if (!up)
+            return weight[0] * (p[-2 * stride] + p[2 * stride]) + weight[1] * (p[-stride] + p[stride]) + weight[2] * *p;
+        return i % 2 ? 0.5f * (p[0] + p[stride]) : 0.125f * (p[-stride] + p[stride]) + 0.75f * p[0];
+    }
+    float sum = 0;
+    for (ptrdiff_t k = -2; k <= 2; k++) {
+        const ptrdiff_t at = mirrored(i + k, n);
+        if (!up) sum += weight[k + 2] * x[at * stride];
+        else if (at % 2 == 0) sum += 2 * weight[k + 2] * x[at / 2 * stride];
+    }
+    return sum;
+}
+
+/* y (n / 2, n / 2, C) of x (n, n, C). */
+static void shrink(float *y, const float *x, float *room, ptrdiff_t n, ptrdiff_t C)
+{
+    for (ptrdiff_t r = 0; r < n; r++)
+        for (ptrdiff_t c = 0; c < n / 2; c++)
+            for (ptrdiff_t k = 0; k < C; k++)
+                room[(r * (n / 2) + c) * C + k] = filter(x + r * n * C + k, 2 * c, n, C, false);
+    for (ptrdiff_t r = 0; r < n / 2; r++)
+        for (ptrdiff_t c = 0; c < n / 2 * C; c++) y[r * (n / 2) * C + c] = filter(room + c, 2 * r, n, n / 2 * C, false);
+}
+
+/* x (n, n, C) minus the smaller y (n / 2, n / 2, C) grown to its size. */
+static void subtract_grown(float *x, const float *y, float *room, ptrdiff_t n, ptrdiff_t C)
+{
+    for (ptrdiff_t r = 0; r < n / 2; r++)
+        for (ptrdiff_t c = 0; c < n; c++)
+            for (ptrdiff_t k = 0; k < C; k++)
+                room[(r * n + c) * C + k] = filter(y + r * (n / 2) * C + k, c, n, C, true);
+    for (ptrdiff_t r = 0; r < n; r++)
+        for (ptrdiff_t c = 0; c < n * C; c++) x[r * n * C + c] -= filter(room + c, r, n, n * C, true);
+}
+
+/* One picture's level into x; y and room have the size of a picture, too. */
+static void take_level(const slices *s, const uint8_t *pixels, float *x, float *y, float *room)
+{
+    const int C = s->j->channels;
+    int n = s->j->size;
+    for (int i = 0; i < n * n * C; i++) x[i] = pixels[i];
+    for (int level = 0; level < s->level; level++, n /= 2) {
+        shrink(y, x, room, n, C);
+        memcpy(x, y, (size_t)(n / 2) * (size_t)(n / 2) * (size_t)C * sizeof *x);
+    }
+    if (!dg_sliced_level(s->j->size, s->level + 1)) return; /* the last is the small picture itself */
+    shrink(y, x, room, n, C);
+    subtract_grown(x, y, room, n, C);
+}
+
+/* Neighbourhoods lie anywhere, for picture i of any set in the same places. */
+static void cut(const slices *s, const float *x, int i, float *out)
+{
+    const int C = s->j->channels;
+    const int span = s->side - SIDE + 1;
+    uint32_t word[4] = {0};
+    for (int p = 0; p < PATCHES; p++) {
+        if (p % 2 == 0)
+            dg_philox(word, 0, dg_subsequence(DG_STREAM_JUDGE, DG_DRAW_PLACES + (uint64_t)s->level),
+                      (uint64_t)i * (PATCHES / 2) + (uint64_t)p / 2);
+        const uint32_t *at = p % 2 ? word + 2 : word;
+        const ptrdiff_t top = (ptrdiff_t)(at[0] * (uint64_t)span >> 32),
+                        left = (ptrdiff_t)(at[1] * (uint64_t)span >> 32);
+        const size_t row = (size_t)SIDE * (size_t)C;
+        for (int r = 0; r < SIDE; r++, out += row) memcpy(out, x + ((top + r) * s->side + left) * C, row * sizeof *out);
+    }
+}
+
+static dg_err cut_all(slices *s)
+{
+    const size_t picture = (size_t)s->j->size * (size_t)s->j->size * (size_t)s->j->channels,
+                 each = (size_t)PATCHES * (size_t)s->values;
+    bool whole = true;
+#pragma omp parallel for reduction(&& : whole)
+    for (int i = 0; i < s->j->count; i++) {
+        float *x = malloc(3 * picture * sizeof *x);
+        whole = whole && x;
+        if (!x) continue;
+        take_level(s, s->pixels + (size_t)i * picture, x, x + picture, x + 2 * picture);
+        cut(s, x, i, s->patch + (size_t)i * each);
+        free(x);
+    }
+    return whole ? DG_OK : dg_fail(DG_DEVICE, "out of memory for neighbourhoods of pictures");
+}
+
+/* Each channel to mean 0 and deviation 1; sums in the order of the pictures. A channel of one value stays at 0. */
+static void normalise(slices *s)
+{
+    const int C = s->j->channels;
+#pragma omp parallel for
+    for (int c = 0; c < C; c++) {
+        const size_t all = s->rows * (size_t)s->values;
+        double sum = 0, squares = 0;
+        for (size_t i = (size_t)c; i < all; i += (size_t)C) sum += (double)s->patch[i];
+        const size_t each = all / (size_t)C;
+        const double n = (double)each, mean = sum / n;
+        for (size_t i = (size_t)c; i < all; i += (size_t)C)
+            squares += ((double)s->patch[i] - mean) * ((double)s->patch[i] - mean);
+        const double scale = squares > 0 ? 1 / sqrt(squares / n) : 0;
+        for (size_t i = (size_t)c; i < all; i += (size_t)C) s->patch[i] = (float)(((double)s->patch[i] - mean) * scale);
+    }
+}
+
+/* (DIRECTIONS, values), each of length 1. */
+static float *directions(int values)
+{
+    const size_t n = (size_t)DIRECTIONS * (size_t)values;
+    float *w = malloc((n + 3) * sizeof *w);
+    for (size_t i = 0; i < n && w; i += 4)
+        dg_normal4(w + i, 0, dg_subsequence(DG_STREAM_JUDGE, DG_DRAW_DIRECTIONS), i / 4);
+    for (int d = 0; d < DIRECTIONS && w; d++) {
+        double square = 0;
+        float *at = w + (ptrdiff_t)d * values;
+        for (int k = 0; k < values; k++) square += (double)at[k] * (double)at[k];
+        for (int k = 0; k < values; k++) at[k] = (float)((double)at[k] / sqrt(square));
+    }
+    return w;
+}
+
+static dg_err project(slices *s, const float *w)
+{
+    dg_products p = {.rows = AT_ONCE, .k = s->values, .columns = DIRECTIONS, .type = DG_F32};
+    float *y = malloc((size_t)AT_ONCE * DIRECTIONS * sizeof *y);
+    dg_err e = y ? dg_products_open(&p, s->j->threads, w) : dg_fail(DG_DEVICE, "out of memory");
+    for (size_t first = 0; first < s->rows && !e; first += AT_ONCE) {
+        const size_t n = s->rows - first < AT_ONCE ? s->rows - first : AT_ONCE;
+        e = dg_products_take(&p, s->patch + first * (size_t)s->values, (int)n, y);
+#pragma omp parallel for
+        for (size_t d = 0; d < DIRECTIONS; d++)
+            for (size_t i = 0; i < n; i++) s->along[d * s->rows + first + i] = y[i * DIRECTIONS + d];
+    }
+    dg_products_close(&p);
+    free(y);
+    return e;
+}
+
+/* Floats as numbers that rise with them, and back. */
+static uint32_t rising(uint32_t bits) { return bits >> 31 ? ~bits : bits | 1u << 31; }
+static uint32_t falling_back(uint32_t key) { return key >> 31 ? key & ~(1u << 31) : ~key; }
+
+/* Radix sort of n keys, by 11 bits three times; room for as many. */
+static void sort(float *x, size_t n, uint32_t *key, uint32_t *room)
+{
+    memcpy(key, x, n * sizeof *key);
+    for (size_t i = 0; i < n; i++) key[i] = rising(key[i]);
+    for (int shift = 0; shift < 32; shift += BITS) {
+        size_t at[1 << BITS] = {0}, sum = 0;
+        for (size_t i = 0; i < n; i++) at[key[i] >> shift & ((1 << BITS) - 1)]++;
+        for (size_t k = 0; k < 1 << BITS; k++) {
+            const size_t count = at[k];
+            at[k] = sum;
+            sum += count;
+        }
+        for (size_t i = 0; i < n; i++) room[at[key[i] >> shift & ((1 << BITS) - 1)]++] = key[i];
+        uint32_t *was = key;
+        key = room;
+        room = was;
+    }
+    for (size_t i = 0; i < n; i++) key[i] = falling_back(key[i]);
+    memcpy(x, key, n * sizeof *key);
+}
+
+static dg_err sort_all(slices *s)
+{
+    bool whole = true;
+#pragma omp parallel for reduction(&& : whole)
+    for (size_t d = 0; d < DIRECTIONS; d++) {
+        uint32_t *room = malloc(2 * s->rows * sizeof *room);
+        whole = whole && room;
+        if (room) sort(s->along + d * s->rows, s->rows, room, room + s->rows);
+        free(room);
+    }
+    return whole ? DG_OK : dg_fail(DG_DEVICE, "out of memory for neighbourhoods of pictures");
+}
+
+static dg_err slice(slices *s, const float *w)
+{
+    s->patch = malloc(s->rows * (size_t)s->values * sizeof *s->patch);
+    s->along = malloc(s->rows * DIRECTIONS * sizeof *s->along);
+    dg_err e = s->patch && s->along
+                   ? cut_all(s)
+                   : dg_fail(DG_DEVICE, "out of memory for neighbourhoods of %d pictures", s->j->count);
+    if (!e) normalise(s);
+    if (!e) e = project(s, w);
+    free(s->patch);
+    s->patch = NULL;
+    return e ? e : sort_all(s);
+}
+
+static double distance(const slices *a, const slices *b)
+{
+    double each[DIRECTIONS], sum = 0;
+#pragma omp parallel for
+    for (size_t d = 0; d < DIRECTIONS; d++) {
+        each[d] = 0;
+        for (size_t i = d * a->rows; i < (d + 1) * a->rows; i++)
+            each[d] += fabs((double)a->along[i] - (double)b->along[i]);
+    }
+    for (int d = 0; d < DIRECTIONS; d++) sum += each[d];
+    return 1000 * sum / DIRECTIONS / (double)a->rows;
+}
+
+static dg_err compare(const dg_jury *j, int level, const dg_judged *reals, const dg_judged *other, double *out)
+{
+    slices a = {.j = j,
+                .pixels = reals->pixels,
+                .level = level,
+                .side = j->size >> level,
+                .values = SIDE * SIDE * j->channels,
+                .rows = (size_t)j->count * PATCHES},
+           b = a;
+    b.pixels = other->pixels;
+    float *w = directions(a.values);
+    dg_err e = w ? slice(&a, w) : dg_fail(DG_DEVICE, "out of memory");
+    if (!e) e = slice(&b, w);
+    if (!e) *out = distance(&a, &b);
+    free(w);
+    free(a.along);
+    free(b.along);
+    return e;
+}
+
+dg_err dg_beside_sliced(const dg_jury *j, const dg_judged *reals, dg_judged *other)
+{
+    dg_err e = DG_OK;
+    int levels = 0;
+    other->beside[DG_BESIDE_SWD] = 0;
+    for (; levels < DG_SLICED_LEVELS && dg_sliced_level(j->size, levels) && !e; levels++) {
+        double *out = &other->beside[DG_BESIDE_LEVEL + levels];
+        e = compare(j, levels, reals, other, out);
+        other->beside[DG_BESIDE_SWD] += *out;
+    }
+    other->beside[DG_BESIDE_SWD] /= levels ? levels : 1;
+    return e;
+}

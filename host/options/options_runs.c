@@ -1,0 +1,179 @@
+/* Where runs are: the directory of a new one, of one that is resumed, and the checkpoint that a run stands for. */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/base/shell.h"
+#include "host/options/option_table.h"
+
+enum { PATH_SIZE = 4096 };
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* "samples/cats-dcgan64" of the data in /home/me/cats/ and models/dcgan64.cfg. */
+static void default_out(const dg_options *o, char *out, size_t size)
+{
+    char real[PATH_MAX]; /* of our own: without memory for one, the run would get another name */
+    const char *model = base_name(o->model ? o->model : dg_option_find("model")->preset);
+    const char *data = base_name(realpath(o->data, real) ? real : o->data);
+    size_t n = strlen(model);
+    if (n > 4 && !strcmp(model + n - 4, ".cfg")) n -= 4;
+    const size_t length = strlen(data), zip = length > 4 && !strcmp(data + length - 4, ".zip") ? 4 : 0;
+    snprintf(out, size, "samples/%.*s-%.*s", length ? (int)(length < 255 ? length - zip : 255) : 4,
+             length ? data : "data", (int)n, model);
+}
+
+static bool exists(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 || errno != ENOENT;
+}
+
+/* samples/x, samples/x-2, samples/x-3 ...: the first that does not exist, or the last that does ("" if none). */
+static void numbered(const char *base, bool last, char *out, size_t size)
+{
+    char next[PATH_SIZE];
+    snprintf(out, size, "%s", last ? "" : base);
+    snprintf(next, sizeof next, "%s", base);
+    for (int i = 2; exists(next) && i < 1000000; i++) {
+        if (last) snprintf(out, size, "%s", next);
+        snprintf(next, sizeof next, "%.4080s-%d", base, i);
+        if (!last) snprintf(out, size, "%s", next);
+    }
+}
+
+dg_err dg_path_set(char **to, const char *path)
+{
+    char *copy = strdup(path);
+    if (!copy) return dg_fail(DG_DEVICE, "out of memory");
+    free(*to);
+    *to = copy;
+    return DG_OK;
+}
+
+bool dg_same_place(const char *a, const char *b)
+{
+    char x[PATH_MAX], y[PATH_MAX];
+    return !strcmp(a, b) || (realpath(a, x) && realpath(b, y) && !strcmp(x, y));
+}
+
+/* --resume CHECKPOINT: a run directory may be given in its place. Sets out where it is not given. */
+static dg_err settle_checkpoint(dg_options *o, char *home, size_t size)
+{
+    struct stat st;
+    if (stat(o->resume_from, &st)) return dg_fail(DG_IO, "--resume %s: %s", o->resume_from, strerror(errno));
+    snprintf(home, size, "%s", o->resume_from);
+    if (S_ISDIR(st.st_mode)) {
+        free(o->resume_from);
+        o->resume_from = NULL;
+        return dg_path_set(&o->out, home);
+    }
+    char *slash = strrchr(home, '/');
+    if (slash) slash[slash == home] = 0;
+    else snprintf(home, size, ".");
+    if (!o->out) return dg_path_set(&o->out, home);
+    if (!dg_same_place(home, o->out))
+        return dg_fail(DG_USAGE, "--resume %s goes on in %s; leave out --out %s", o->resume_from, home, o->out);
+    return DG_OK;
+}
+
+dg_err dg_options_run_config(dg_options *o, char *path, size_t size)
+{
+    char home[PATH_SIZE] = "";
+    if (o->resume_from) {
+        dg_err e = settle_checkpoint(o, home, sizeof home);
+        if (e) return e;
+    } else if (!o->out && o->data) {
+        char base[PATH_SIZE], found[PATH_SIZE];
+        default_out(o, base, sizeof base);
+        numbered(base, true, found, sizeof found);
+        if (!*found) return dg_fail(DG_USAGE, "--resume: there is no run %s; name it with --out DIR", base);
+        dg_err e = dg_path_set(&o->out, found);
+        if (e) return e;
+    } else if (!o->out) return dg_fail(DG_USAGE, "--resume: which run? %s --resume --out DIR", dg_program());
+    if (!*home) snprintf(home, sizeof home, "%s", o->out);
+    if ((size_t)snprintf(path, size, "%s/config.ini", home) >= size)
+        return dg_fail(DG_USAGE, "--resume: path too long");
+    char quoted[DG_SHELL_ROOM], checkpoint[PATH_SIZE + 32];
+    dg_shell_path(quoted, sizeof quoted, home);
+    snprintf(checkpoint, sizeof checkpoint, "%s/checkpoint.safetensors", home);
+    if (!exists(path) && exists(checkpoint))
+        return dg_fail(
+            DG_USAGE,
+            "--resume: %s has a checkpoint, but its config.ini is gone: write one there, of a line [run], a line "
+            "data = DIR, and the lines that %s info %s/checkpoint.safetensors shows as config",
+            home, dg_program(), quoted);
+    if (!exists(path))
+        return dg_fail(DG_USAGE,
+                       "--resume: %s holds no run (it has no config.ini); to start one: %s --data DIR --out %s", home,
+                       dg_program(), quoted);
+    return DG_OK;
+}
+
+/* "3, 6 and 12": epochs of which the run has kept checkpoints. */
+static void kept_epochs(const char *run, char *out, size_t size)
+{
+    struct dirent **entry = NULL;
+    const int n = scandir(run, &entry, NULL, alphasort);
+    *out = 0;
+    for (int i = 0; i < n; i++) {
+        static const char begin[] = "checkpoint-";
+        const char *number = entry[i]->d_name + sizeof begin - 1;
+        char *end = NULL;
+        const bool ours = !strncmp(entry[i]->d_name, begin, sizeof begin - 1) && *number >= '0' && *number <= '9';
+        const unsigned long epoch = ours ? strtoul(number, &end, 10) : 0;
+        if (ours && !strcmp(end, ".safetensors"))
+            snprintf(out + strlen(out), size - strlen(out), "%s%lu", *out ? ", " : "", epoch);
+        free(entry[i]);
+    }
+    free(entry);
+}
+
+dg_err dg_options_from_epoch(dg_options *o)
+{
+    char path[PATH_SIZE + 64], kept[400];
+    if (o->resume_from)
+        return dg_fail(DG_USAGE, "--from-epoch %d and --resume %s: give one or the other", o->from_epoch,
+                       o->resume_from);
+    snprintf(path, sizeof path, "%s/checkpoint-%04d.safetensors", o->out, o->from_epoch);
+    if (exists(path)) return dg_path_set(&o->resume_from, path);
+    kept_epochs(o->out, kept, sizeof kept);
+    return dg_fail(DG_USAGE,
+                   "--from-epoch %d: %s has kept no checkpoint of that epoch, %s%s; --keep N keeps more of them",
+                   o->from_epoch, o->out, *kept ? "but of " : "nor of another but the newest", kept);
+}
+
+dg_err dg_options_new_run(dg_options *o)
+{
+    char base[PATH_SIZE], out[PATH_SIZE];
+    default_out(o, base, sizeof base);
+    numbered(base, false, out, sizeof out);
+    return dg_path_set(&o->out, out);
+}
+
+dg_err dg_options_settle_run(char **given, bool or_pictures)
+{
+    char path[PATH_SIZE];
+    struct stat st;
+    if (stat(*given, &st) || !S_ISDIR(st.st_mode)) return DG_OK;
+    const size_t n = strlen(*given);
+    const char *slash = (*given)[n - 1] == '/' ? "" : "/";
+    if (snprintf(path, sizeof path, "%s%sconfig.ini", *given, slash) >= (int)sizeof path)
+        return dg_fail(DG_USAGE, "%s: path too long", *given);
+    const bool run = exists(path);
+    snprintf(path, sizeof path, "%s%scheckpoint.safetensors", *given, slash);
+    if (exists(path)) return dg_path_set(given, path);
+    if (or_pictures && !run) return DG_OK;
+    return dg_fail(DG_IO,
+                   run ? "%s: this run has no checkpoint.safetensors yet; its first is written after an epoch"
+                       : "%s: is a folder, but not of a run: it has no checkpoint.safetensors",
+                   *given);
+}

@@ -1,0 +1,162 @@
+/* A page that compares runs: curves over each other, the last grids side by side, what was set otherwise. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/options/option_table.h"
+#include "host/report/html.h"
+#include "host/report/plot.h"
+#include "host/report/report.h"
+
+typedef struct {
+    const dg_report_run *run;
+    int runs;
+} several;
+
+static dg_err put_curves(FILE *to, const several *s)
+{
+    const dg_recipe *recipe = s->run[0].recipe;
+    dg_report_plot *p = calloc(1, sizeof *p);
+    if (!p) return dg_fail(DG_DEVICE, "out of memory for curves");
+    fputs("<section aria-labelledby=\"curves-title\">\n<h2 id=\"curves-title\">Curves</h2>\n", to);
+    for (int k = 0; k < recipe->metrics; k++) {
+        const dg_metric *m = &recipe->metric[k];
+        if (!m->legend) continue;
+        char title[200];
+        if (m->title) snprintf(title, sizeof title, "%s", m->title);
+        else snprintf(title, sizeof title, "%s: %s", recipe->plot[m->plot].title, m->legend);
+        *p = (dg_report_plot){.title = title, .unit = "epoch", .y_max = recipe->plot[m->plot].y_max, .curves = s->runs};
+        p->epochs = true;
+        for (int i = 0; i < s->runs; i++) p->epochs &= dg_plot_by_epochs(s->run[i].row, s->run[i].n);
+        for (int i = 0; i < s->runs; i++) {
+            const dg_report_run *r = &s->run[i];
+            snprintf(p->curve[i].label, sizeof p->curve[i].label, "%.150s", r->name);
+            if (r->n) dg_plot_fill(&p->curve[i], m, r->row, r->place, r->n, p->epochs);
+            p->curve[i].bins = 0; /* shades of several would hide each other */
+        }
+        dg_plot_write(to, p);
+    }
+    fputs("</section>\n", to);
+    free(p);
+    return DG_OK;
+}
+
+static void put_grid(FILE *to, const dg_report_run *r)
+{
+    const dg_report_picture *p = &r->grids.grid[r->grids.n - 1];
+    fputs("<figure><img alt=\"Grid of pictures that ", to);
+    dg_html_text(to, r->name);
+    fprintf(to, " makes after epoch %ju\" width=\"%d\" height=\"%d\" src=\"", (uintmax_t)p->epoch, p->W, p->H);
+    dg_report_picture_src(to, p);
+    fputs("\"><figcaption>", to);
+    dg_html_text(to, r->name);
+    fprintf(to, ", epoch %ju</figcaption></figure>\n", (uintmax_t)p->epoch);
+}
+
+static void put_grids(FILE *to, const several *s)
+{
+    int with = 0;
+    for (int i = 0; i < s->runs; i++) with += s->run[i].grids.n > 0;
+    if (!with) return;
+    fputs("<section aria-labelledby=\"grids-title\">\n<h2 id=\"grids-title\">Newest pictures</h2>\n<div "
+          "class=\"pair\">\n",
+          to);
+    for (int i = 0; i < s->runs; i++)
+        if (s->run[i].grids.n) put_grid(to, &s->run[i]);
+    fputs("</div>\n</section>\n", to);
+}
+
+static void put_heads(FILE *to, const several *s, const char *first)
+{
+    fprintf(to, "<div class=\"wide\"><table><thead><tr><th scope=\"col\">%s</th>", first);
+    for (int i = 0; i < s->runs; i++) {
+        fputs("<th scope=\"col\">", to);
+        dg_html_text(to, s->run[i].name);
+        fputs("</th>", to);
+    }
+    fputs("</tr></thead><tbody>\n", to);
+}
+
+/* A row of settings, where they are not all the same. Returns whether. */
+static bool put_setting(FILE *to, const several *s, const dg_option *t)
+{
+    char value[DG_REPORT_RUNS][DG_CONFIG_VALUE];
+    bool same = true;
+    for (int i = 0; i < s->runs; i++) {
+        value[i][0] = 0;
+        if (s->run[i].configured) dg_option_get(&s->run[i].then, t, value[i], sizeof value[i]);
+        same &= !strcmp(value[i], value[0]);
+    }
+    if (same) return false;
+    fprintf(to, "<tr><th scope=\"row\">%s</th>", t->name);
+    for (int i = 0; i < s->runs; i++) {
+        fputs("<td>", to);
+        dg_html_text(to, *value[i] ? value[i] : "–");
+        fputs("</td>", to);
+    }
+    fputs("</tr>\n", to);
+    return true;
+}
+
+static void put_settings(FILE *to, const several *s)
+{
+    bool differ = false;
+    fputs("<section aria-labelledby=\"settings-title\">\n<h2 id=\"settings-title\">Settings that differ</h2>\n", to);
+    put_heads(to, s, "Setting");
+    for (const dg_option *t = dg_option_table; t->name; t++)
+        if (t->flags & DG_OPT_SAVED) differ |= put_setting(to, s, t);
+    fputs("</tbody></table></div>\n", to);
+    if (!differ) fputs("<p>None: all have the same settings.</p>\n", to);
+    fputs("</section>\n", to);
+}
+
+static void put_numbers(FILE *to, const several *s)
+{
+    const dg_recipe *recipe = s->run[0].recipe;
+    fputs("<section aria-labelledby=\"numbers-title\">\n<h2 id=\"numbers-title\">Last numbers</h2>\n", to);
+    put_heads(to, s, "Column of log.csv");
+    for (int k = -3; k < recipe->metrics; k++) {
+        static const char *const name[] = {"epoch", "step", "seconds"};
+        if (k >= 0 && !recipe->metric[k].name) continue;
+        fprintf(to, "<tr><th scope=\"row\">%s</th>", k < 0 ? name[k + 3] : recipe->metric[k].name);
+        for (int i = 0; i < s->runs; i++) {
+            const dg_log_row *last = &s->run[i].row[s->run[i].n - 1];
+            fputs("<td>", to);
+            if (k == -3 || k == -2) fprintf(to, "%ju", (uintmax_t)(k == -3 ? last->epoch : last->step));
+            else dg_html_number(to, k == -1 ? last->seconds : dg_metric_value(&recipe->metric[k], last->value));
+            fputs("</td>", to);
+        }
+        fputs("</tr>\n", to);
+    }
+    fputs("</tbody></table></div>\n</section>\n", to);
+}
+
+static dg_err put_page(FILE *to, const void *context)
+{
+    const several *s = context;
+    char line[80];
+    snprintf(line, sizeof line, "%d runs beside each other", s->runs);
+    dg_html_begin(to, "Comparison", line);
+    put_grids(to, s);
+    const dg_err e = put_curves(to, s);
+    put_numbers(to, s);
+    put_settings(to, s);
+    dg_html_end(to);
+    return e;
+}
+
+/* DG_USAGE: what cannot be compared. */
+static dg_err check(const dg_report_run *r, int runs)
+{
+    for (int i = 0; i < runs; i++) {
+        if (!r[i].n) return dg_fail(DG_USAGE, "%s: holds no steps yet", r[i].path);
+        if (r[i].recipe != r[0].recipe)
+            return dg_fail(DG_USAGE, "%s: is another kind of training than %s", r[i].path, r[0].path);
+    }
+    return DG_OK;
+}
+
+dg_err dg_report_compare(const dg_report_run *r, int runs, const char *path)
+{
+    const dg_err e = check(r, runs);
+    return e ? e : dg_html_page(NULL, path, put_page, &(several){r, runs});
+}

@@ -1,0 +1,224 @@
+#include "host/report/grids.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file_io.h"
+#include "host/figure/pictures.h"
+#include "host/report/html.h"
+
+enum {
+    ROOM = 6 << 20, /* bytes of all grids; as base64 a third more */
+    MOST = 600,     /* grids: more cannot be told apart on a slider */
+    LARGEST = 1072, /* pixels of a side, of any picture that is reduced: twice 8 of 64 with their gaps, rounded up */
+    REDUCED = 3,    /* levels: 0 files as they are, 1 as JPEG; then sides are halved, up to this one */
+    QUALITY = 85,
+    FILE_LIMIT = 64 << 20 /* as PNGs of ours */
+};
+
+static int side_of(int level) { return LARGEST >> (level < 1 ? 0 : level < REDUCED ? level - 1 : REDUCED - 1); }
+
+static uint64_t stride_of(int level) { return level > REDUCED ? (uint64_t)1 << (level - REDUCED) : 1; }
+
+/* The longer side becomes `side` at most, and the image a JPEG. */
+static dg_err encode(dg_image *im, int side, dg_report_picture *out)
+{
+    const int longer = im->W > im->H ? im->W : im->H;
+    dg_err e = DG_OK;
+    if (longer > side) {
+        dg_image small;
+        const int W = (int)((int64_t)im->W * side / longer), H = (int)((int64_t)im->H * side / longer);
+        e = dg_image_resize(im, W > 0 ? W : 1, H > 0 ? H : 1, &small);
+        if (e) return e;
+        dg_image_free(im);
+        *im = small;
+        out->side = side;
+    }
+    out->W = im->W;
+    out->H = im->H;
+    return dg_jpeg_encode(im, QUALITY, &out->data, &out->bytes);
+}
+
+static void keep(dg_report_picture *out, const dg_image *im, void *file, size_t bytes)
+{
+    out->W = im->W;
+    out->H = im->H;
+    out->data = file;
+    out->bytes = bytes;
+    out->png = true;
+}
+
+/* The file itself where it has at most `most` bytes, or no more than a JPEG; only then it is out's. */
+static dg_err shrink(const char *path, void *file, size_t bytes, size_t most, int side, dg_report_picture *out)
+{
+    dg_image im;
+    dg_err e = dg_image_decode(file, bytes, &(dg_decode_options){.alpha = DG_ALPHA_WHITE}, &im);
+    if (e) return dg_context(e, "%s", path);
+    const bool large = im.W > side || im.H > side;
+    if (bytes <= most) keep(out, &im, file, bytes);
+    else e = encode(&im, side, out);
+    if (!e && !large && bytes < out->bytes) {
+        free(out->data);
+        keep(out, &im, file, bytes);
+    }
+    dg_image_free(&im);
+    return e;
+}
+
+static dg_err read_picture(int dir, const char *path, size_t most, int side, dg_report_picture *out)
+{
+    void *file;
+    size_t bytes;
+    dg_err e = dg_read_file_in(dir, path, FILE_LIMIT, &file, &bytes);
+    if (e) return e;
+    e = shrink(path, file, bytes, most, side, out);
+    if (out->data != file) free(file);
+    return e;
+}
+
+dg_err dg_report_picture_read(int dir, const char *path, size_t most, dg_report_picture *out)
+{
+    *out = (dg_report_picture){0};
+    return read_picture(dir, path, most, LARGEST, out);
+}
+
+void dg_report_picture_src(FILE *to, const dg_report_picture *p)
+{
+    dg_html_data(to, p->png ? "image/png" : "image/jpeg", p->data, p->bytes);
+}
+
+void dg_report_grids_free(dg_report_grids *g)
+{
+    for (int i = 0; i < g->n; i++) free(g->grid[i].data);
+    free(g->grid);
+    *g = (dg_report_grids){0};
+}
+
+static int by_epoch(const void *a, const void *b)
+{
+    const uint64_t x = ((const dg_report_picture *)a)->epoch, y = ((const dg_report_picture *)b)->epoch;
+    return (x > y) - (x < y);
+}
+
+/* The epoch that a file name has a grid of; 0: none. */
+static uint64_t epoch_of(const char *name)
+{
+    char *end;
+    if (strncmp(name, "epoch-", 6) != 0 || name[6] < '0' || name[6] > '9') return 0;
+    errno = 0;
+    const uint64_t epoch = strtoull(name + 6, &end, 10);
+    return errno || strcmp(end, ".png") != 0 ? 0 : epoch;
+}
+
+/* Epochs of the files, by number, without data. malloc'd. */
+static dg_err list(int dir, const char *path, dg_report_picture **out, int *n)
+{
+    int room = 0;
+    DIR *d = dg_list_directory(dir);
+    *n = 0;
+    *out = NULL;
+    if (!d)
+        return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot read this directory: %s", path,
+                       strerror(errno));
+    dg_err e = DG_OK;
+    for (struct dirent *f; !e && (f = readdir(d));) {
+        const uint64_t epoch = epoch_of(f->d_name);
+        if (!epoch) continue;
+        if (*n == room) {
+            dg_report_picture *more = realloc(*out, (size_t)(room = 2 * room + 64) * sizeof *more);
+            if (!more) e = dg_fail(DG_DEVICE, "%s: out of memory for a list of grids", path);
+            else *out = more;
+        }
+        if (!e) (*out)[(*n)++] = (dg_report_picture){.epoch = epoch};
+    }
+    closedir(d);
+    if (*n) qsort(*out, (size_t)*n, sizeof **out, by_epoch);
+    return e;
+}
+
+/* Of n grids by epoch: the first and the newest stay, others whose number is a multiple of the stride. */
+static int thin(dg_report_picture *grid, int n, uint64_t stride)
+{
+    int kept = 0;
+    for (int i = 0; i < n; i++) {
+        if (i == 0 || i == n - 1 || (uint64_t)i % stride == 0) grid[kept++] = grid[i];
+        else free(grid[i].data);
+    }
+    return kept;
+}
+
+/* What g has of this epoch goes to p. */
+static bool take_over(dg_report_grids *g, dg_report_picture *p)
+{
+    dg_report_picture *old = g->n ? bsearch(p, g->grid, (size_t)g->n, sizeof *p, by_epoch) : NULL;
+    if (!old || !old->data) return false;
+    *p = *old;
+    old->data = NULL;
+    return true;
+}
+
+static dg_err load(dg_report_picture *p, int dir, const char *path, int level)
+{
+    char file[4400];
+    snprintf(file, sizeof file, "%s/epoch-%04ju.png", path, (uintmax_t)p->epoch);
+    return read_picture(dir, file, level ? 0 : ROOM, side_of(level), p);
+}
+
+/* All files at this level, but for those that cannot be read; *fits: they have room. */
+static dg_err renew(dg_report_grids *g, int dir, const char *path, bool *fits)
+{
+    dg_report_grids now = {.level = g->level};
+    size_t bytes = 0;
+    dg_err e = list(dir, path, &now.grid, &now.on_disk);
+    const int n = thin(now.grid, now.on_disk, stride_of(g->level));
+    *fits = n <= MOST;
+    for (int i = 0; i < n && *fits && !e; i++) {
+        dg_report_picture p = now.grid[i];
+        if (!take_over(g, &p)) e = load(&p, dir, path, g->level);
+        if (e && e != DG_DEVICE) {
+            e = DG_OK;
+            continue;
+        }
+        now.grid[now.n++] = p;
+        bytes += p.bytes;
+        *fits = bytes <= ROOM || n <= 2;
+    }
+    dg_report_grids_free(g);
+    *g = now;
+    return e;
+}
+
+dg_err dg_report_grids_renew(dg_report_grids *g, int dir, const char *path)
+{
+    bool fits = false;
+    dg_err e = renew(g, dir, path, &fits);
+    while (!e && !fits) {
+        const int level = g->level + 1;
+        if (level <= REDUCED) dg_report_grids_free(g); /* they are not reduced enough */
+        g->level = level;
+        e = renew(g, dir, path, &fits);
+    }
+    return e;
+}
+
+dg_err dg_report_grids_newest(dg_report_grids *g, int dir, const char *path)
+{
+    dg_err e = list(dir, path, &g->grid, &g->on_disk);
+    if (e || !g->on_disk) return e;
+    g->grid[0] = g->grid[g->on_disk - 1];
+    e = load(&g->grid[0], dir, path, 1);
+    g->n = !e;
+    return e;
+}
+
+dg_err dg_report_epochs(int dir, const char *path, uint64_t **epoch, int *n)
+{
+    dg_report_picture *all;
+    dg_err e = list(dir, path, &all, n);
+    *epoch = malloc((size_t)(*n + 1) * sizeof **epoch);
+    if (!e && !*epoch) e = dg_fail(DG_DEVICE, "%s: out of memory for a list of grids", path);
+    for (int i = 0; i < *n && *epoch; i++) (*epoch)[i] = all[i].epoch;
+    free(all);
+    return e;
+}

@@ -1,0 +1,144 @@
+/* Which training pictures the generator's are nearest to. */
+#include <stdlib.h>
+#include <string.h>
+#include <float.h>
+
+#include "core/base/build_info.h"
+#include "host/figure/pictures.h"
+#include "host/report/report.h"
+
+/* Pictures are compared as means of squares, so that a step to the side by one pixel is no other picture. */
+enum { SHOWN = 16, ROW = 8, SIDE = 16, GAP = 2, VALUES = 4 * SIDE * SIDE };
+
+typedef struct {
+    int cells, values;
+    uint8_t *pixels;           /* (cells, size, size, channels) */
+    float seen[SHOWN][VALUES]; /* of each, as it is compared */
+    double least[SHOWN];
+    int nearest[SHOWN];
+} search;
+
+static void reduce(float *out, const uint8_t *pixels, int size, int channels)
+{
+    const int side = size < SIDE ? size : SIDE;
+    for (int y = 0; y < side; y++)
+        for (int x = 0; x < side; x++)
+            for (int k = 0; k < channels; k++) {
+                const int top = y * size / side, bottom = (y + 1) * size / side;
+                const int left = x * size / side, right = (x + 1) * size / side;
+                int sum = 0;
+                for (int i = top; i < bottom; i++)
+                    for (int j = left; j < right; j++) sum += pixels[(i * size + j) * channels + k];
+                *out++ = (float)sum / (float)((bottom - top) * (right - left));
+            }
+}
+
+static double distance(const float *a, const float *b, int n)
+{
+    float part[8] = {0};
+    for (int i = 0; i < n; i += 8)
+        for (int k = 0; k < 8; k++) {
+            const float d = a[i + k] - b[i + k];
+            part[k] += d * d;
+        }
+    double sum = 0;
+    for (int k = 0; k < 8; k++) sum += part[k];
+    return sum;
+}
+
+static void look_through(search *s, const uint8_t *pixels, int n, int size, int channels)
+{
+    const size_t picture = (size_t)size * (size_t)size * (size_t)channels;
+    float seen[VALUES] = {0};
+    for (int c = 0; c < s->cells; c++) {
+        reduce(s->seen[c], s->pixels + (size_t)c * picture, size, channels);
+        s->least[c] = DBL_MAX;
+    }
+    for (int i = 0; i < n; i++) {
+        reduce(seen, pixels + (size_t)i * picture, size, channels);
+        for (int c = 0; c < s->cells; c++) {
+            const double d = distance(s->seen[c], seen, VALUES);
+            if (d < s->least[c]) s->least[c] = d, s->nearest[c] = i;
+        }
+    }
+}
+
+/* The first cells of a grid (pictures.h). decode gives three channels, or four where alpha is kept. */
+static void cut(search *s, const dg_image *grid, int size, int channels)
+{
+    const int columns = (grid->W - GAP) / (size + GAP), rows = (grid->H - GAP) / (size + GAP);
+    s->cells = columns * rows < SHOWN ? columns * rows : SHOWN;
+    uint8_t *to = s->pixels;
+    for (int c = 0; c < s->cells; c++)
+        for (int y = 0; y < size; y++)
+            for (int x = 0; x < size; x++, to += channels) {
+                const int row = c / columns * (size + GAP) + GAP + y, column = c % columns * (size + GAP) + GAP + x;
+                memcpy(to, grid->pixels + ((size_t)row * (size_t)grid->W + (size_t)column) * (size_t)grid->C,
+                       (size_t)channels);
+            }
+}
+
+/* Rows of pictures, each above a row of their nearest ones. */
+static dg_err draw(const search *s, const uint8_t *pixels, int size, int channels, dg_image *out)
+{
+    const size_t picture = (size_t)size * (size_t)size * (size_t)channels;
+    const int columns = s->cells < ROW ? s->cells : ROW, rows = 2 * ((s->cells + columns - 1) / columns);
+    uint8_t *cells = calloc((size_t)rows * (size_t)columns, picture);
+    if (!cells) return dg_fail(DG_DEVICE, "nearest.png: out of memory");
+    for (int c = 0; c < s->cells; c++) {
+        uint8_t *at = cells + (size_t)(c / columns * 2 * columns + c % columns) * picture;
+        memcpy(at, s->pixels + (size_t)c * picture, picture);
+        memcpy(at + (size_t)columns * picture, pixels + (size_t)s->nearest[c] * picture, picture);
+    }
+    const dg_err e = dg_sheet(cells, rows * columns, size, channels, rows, columns, out);
+    free(cells);
+    return e;
+}
+
+static dg_err write_png(const dg_directory *dir, const char *path, const dg_image *im, uint64_t epoch)
+{
+    char file[4400], number[24];
+    snprintf(file, sizeof file, "%s/nearest.png", path);
+    snprintf(number, sizeof number, "%ju", (uintmax_t)epoch);
+    const dg_text text[] = {{"Software", dg_version}, {"Epoch", number}};
+    return dg_png_write_in(dir, file, im, text, 2);
+}
+
+static dg_err search_all(const dg_directory *dir, const char *path, const dg_image *grid, uint64_t epoch,
+                         const uint8_t *pixels, int n, int size, int channels)
+{
+    search *s = calloc(1, sizeof *s);
+    dg_image im = {0};
+    if (s) s->pixels = malloc((size_t)SHOWN * (size_t)size * (size_t)size * (size_t)channels);
+    dg_err e = s && s->pixels ? DG_OK : dg_fail(DG_DEVICE, "nearest.png: out of memory");
+    if (!e) {
+        cut(s, grid, size, channels);
+        look_through(s, pixels, n, size, channels);
+        e = draw(s, pixels, size, channels, &im);
+    }
+    if (!e) e = write_png(dir, path, &im, epoch);
+    dg_image_free(&im);
+    if (s) free(s->pixels);
+    free(s);
+    return e;
+}
+
+dg_err dg_nearest_write(const dg_directory *dir, const char *path, uint64_t epoch, const uint8_t *pixels, int n,
+                        int size, int channels)
+{
+    char file[4400];
+    void *data;
+    size_t bytes;
+    dg_image grid;
+    snprintf(file, sizeof file, "%s/epoch-%04ju.png", path, (uintmax_t)epoch);
+    dg_err e = dg_read_file_in(dir->fd, file, (size_t)64 << 20, &data, &bytes);
+    if (e) return e;
+    e = dg_image_decode(data, bytes, &(dg_decode_options){.keep_alpha = channels == 4}, &grid);
+    free(data);
+    if (e) return dg_context(e, "%s", file);
+    const bool ours = (grid.W - GAP) % (size + GAP) == 0 && (grid.H - GAP) % (size + GAP) == 0 && grid.W > size &&
+                      channels <= grid.C;
+    if (ours) e = search_all(dir, path, &grid, epoch, pixels, n, size, channels);
+    dg_image_free(&grid);
+    return e;
+}

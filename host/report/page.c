@@ -1,0 +1,371 @@
+/* The page of one run, a section a function. A section that has nothing to show is left out. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/shell.h"
+#include "host/options/option_table.h"
+#include "host/report/html.h"
+#include "host/report/plot.h"
+#include "host/report/report.h"
+
+enum { EXACT = 900 << 10, EXACT_REALS = 600 << 10 }; /* bytes of a picture that stays as it is */
+
+static void open_section(FILE *to, const char *id, const char *title)
+{
+    fprintf(to, "<section id=\"%s\" aria-labelledby=\"%s-title\">\n<h2 id=\"%s-title\">%s</h2>\n", id, id, id, title);
+}
+
+static void close_section(FILE *to) { fputs("</section>\n", to); }
+
+static const dg_log_row *last_row(const dg_report_run *r) { return r->n ? &r->row[r->n - 1] : NULL; }
+
+static dg_err read_picture(const dg_report_run *r, const char *name, size_t most, dg_report_picture *out)
+{
+    char path[4400];
+    *out = (dg_report_picture){0};
+    if (faccessat(r->dir, name, F_OK, AT_SYMLINK_NOFOLLOW)) return DG_OK;
+    snprintf(path, sizeof path, "%s/%s", r->path, name);
+    const dg_err e = dg_report_picture_read(r->dir, path, most, out);
+    return e == DG_DEVICE ? e : DG_OK; /* a damaged one is none */
+}
+
+/* One figure, open for what else belongs to it; frees the picture. alt and caption are HTML. */
+static void open_figure(FILE *to, dg_report_picture *p, const char *id, const char *alt, const char *caption)
+{
+    fprintf(to, "<figure><img %s%s%s alt=\"%s\" width=\"%d\" height=\"%d\" src=\"", *id ? "id=\"" : "", id,
+            *id ? "\"" : "", alt, p->W, p->H);
+    dg_report_picture_src(to, p);
+    fprintf(to, "\"><figcaption>%s</figcaption>", caption);
+    free(p->data);
+    p->data = NULL;
+}
+
+static void put_figure(FILE *to, dg_report_picture *p, const char *alt, const char *caption)
+{
+    open_figure(to, p, "", alt, caption);
+    fputs("</figure>\n", to);
+}
+
+static void put_slider(FILE *to, const dg_report_grids *g)
+{
+    if (g->n < 2) return;
+    fprintf(to,
+            "<div class=\"slide\"><button id=\"play\" type=\"button\">Play</button><input id=\"slider\" type=\"range\" "
+            "min=\"0\" max=\"%d\" value=\"%d\" aria-label=\"Epoch of the pictures shown\"></div>\n",
+            g->n - 1, g->n - 1);
+}
+
+/* What is not as the files have it; the newest is. */
+static void say_reduced(FILE *to, const dg_report_grids *g)
+{
+    int jpeg = 0, side = 0;
+    for (int i = 0; i < g->n - 1; i++) {
+        jpeg += !g->grid[i].png;
+        if (g->grid[i].side) side = g->grid[i].side;
+    }
+    if (!jpeg && g->n == g->on_disk) return;
+    fputs("<p class=\"note\">This page stays small: ", to);
+    if (g->n < g->on_disk) fprintf(to, "it has %d of %d grids, ", g->n, g->on_disk);
+    fprintf(to, "%d older ones are JPEG", jpeg);
+    if (side) fprintf(to, ", reduced to %d pixels", side);
+    fputs(". All exact pixels are in the files epoch-NNNN.png beside it.</p>\n", to);
+}
+
+static void put_grids(FILE *to, const dg_report_run *r, const dg_report_picture *newest)
+{
+    const dg_report_grids *g = &r->grids;
+    fputs("<script type=\"application/json\" id=\"grids\">[", to);
+    for (int i = 0; i < g->n; i++) {
+        const dg_report_picture *p = i == g->n - 1 && newest->data ? newest : &g->grid[i];
+        fprintf(to, "%s[%ju,\"", i ? ",\n" : "", (uintmax_t)p->epoch);
+        dg_report_picture_src(to, p);
+        fputs("\"]", to);
+    }
+    fputs("]</script>\n", to);
+}
+
+static dg_err put_pictures(FILE *to, const dg_report_run *r)
+{
+    const dg_report_grids *g = &r->grids;
+    dg_report_picture newest, reals;
+    char name[64], alt[200], caption[200];
+    if (!g->n) return DG_OK;
+    const uint64_t epoch = g->grid[g->n - 1].epoch;
+    snprintf(name, sizeof name, "epoch-%04ju.png", (uintmax_t)epoch);
+    dg_err e = read_picture(r, name, EXACT, &newest);
+    if (!e) e = read_picture(r, "reals.png", EXACT_REALS, &reals);
+    if (e) return e;
+    newest.epoch = epoch;
+    open_section(to, "pictures", "Pictures");
+    put_grids(to, r, &newest);
+    if (!newest.data) newest = (dg_report_picture){.W = g->grid[g->n - 1].W, .H = g->grid[g->n - 1].H};
+    snprintf(alt, sizeof alt,
+             "Grid of pictures that the generator makes after epoch %ju, of the same random numbers "
+             "each time",
+             (uintmax_t)epoch);
+    snprintf(caption, sizeof caption, "Made after epoch <output id=\"epoch\">%ju</output>", (uintmax_t)epoch);
+    fputs("<div class=\"pair\">\n", to);
+    open_figure(to, &newest, "grid", alt, caption);
+    put_slider(to, g);
+    fputs("</figure>\n", to);
+    if (reals.data)
+        put_figure(to, &reals, "Grid of real pictures, the first ones of the data", "Real pictures of the data");
+    fputs("</div>\n", to);
+    say_reduced(to, g);
+    close_section(to);
+    return DG_OK;
+}
+
+static dg_err put_nearest(FILE *to, const dg_report_run *r)
+{
+    dg_report_picture p;
+    const dg_err e = read_picture(r, "nearest.png", EXACT_REALS, &p);
+    if (e || !p.data) return e;
+    open_section(to, "nearest", "Nearest training pictures");
+    fputs("<div class=\"alone\">", to);
+    put_figure(
+        to, &p, "Rows in pairs: pictures that the generator made, below each the training picture nearest to it",
+        "Pictures of the newest grid, and below each the training picture that is nearest to it, pixel by pixel. "
+        "Were they the same, the generator would have learned the data by heart.");
+    fputs("</div>\n", to);
+    close_section(to);
+    return DG_OK;
+}
+
+static dg_err put_tests(FILE *to, const dg_report_run *r)
+{
+    dg_report_picture confusion, worst;
+    dg_err e = read_picture(r, "confusion.png", EXACT_REALS, &confusion);
+    if (!e) e = read_picture(r, "worst.png", EXACT_REALS, &worst);
+    if (e || (!confusion.data && !worst.data)) return e;
+    open_section(to, "tests", "Pictures of the test");
+    fputs("<div class=\"pair\">\n", to);
+    if (confusion.data)
+        put_figure(to, &confusion,
+                   "Confusion matrix: a row for each class, a column for what was said; its numbers are "
+                   "in confusion.csv",
+                   "Which class is taken for which (numbers: confusion.csv)");
+    if (worst.data)
+        put_figure(to, &worst, "Test pictures that were taken for another class, the surest mistakes first",
+                   "The surest mistakes");
+    fputs("</div>\n", to);
+    close_section(to);
+    return DG_OK;
+}
+
+static void put_findings(FILE *to, const dg_report_run *r)
+{
+    if (!r->findings) return;
+    open_section(to, "doctor", "What the doctor says");
+    fputs("<ul class=\"findings\">\n", to);
+    for (int i = 0; i < r->findings; i++) {
+        const dg_report_finding *f = &r->finding[i];
+        fprintf(to, "<li><strong>Epoch %ju", (uintmax_t)f->from);
+        if (f->to > f->from) fprintf(to, " to %ju", (uintmax_t)f->to);
+        else if (!f->to) fputs(" till now", to);
+        fputs(": ", to);
+        dg_html_text(to, f->what);
+        fputs("</strong><br>", to);
+        dg_html_text(to, f->advice);
+        fputs("</li>\n", to);
+    }
+    fputs("</ul>\n", to);
+    close_section(to);
+}
+
+static dg_err put_curves(FILE *to, const dg_report_run *r)
+{
+    if (!r->n) return DG_OK;
+    dg_report_plot *p = calloc(1, sizeof *p);
+    if (!p) return dg_fail(DG_DEVICE, "out of memory for curves");
+    open_section(to, "curves", "Curves");
+    for (int i = 0; i < r->recipe->plots; i++) {
+        p->title = r->recipe->plot[i].title;
+        p->unit = "epoch";
+        p->y_max = r->recipe->plot[i].y_max;
+        p->epochs = dg_plot_by_epochs(r->row, r->n);
+        p->curves = 0;
+        for (int k = 0; k < r->recipe->metrics && p->curves < DG_PLOT_CURVES; k++) {
+            const dg_metric *m = &r->recipe->metric[k];
+            if (!m->legend || m->plot != i) continue;
+            dg_plot_curve *c = &p->curve[p->curves++];
+            snprintf(c->label, sizeof c->label, "%s", m->legend);
+            dg_plot_fill(c, m, r->row, r->place, r->n, p->epochs);
+        }
+        dg_plot_write(to, p);
+    }
+    fputs("<p class=\"note\">Lines are means, shaded is where single steps lie. Move over a plot, or choose it and use "
+          "the "
+          "arrow keys, to read values.</p>\n",
+          to);
+    close_section(to);
+    free(p);
+    return DG_OK;
+}
+
+/* Of each metric the last value, and the mean of the last epoch's steps. */
+static void put_numbers(FILE *to, const dg_report_run *r)
+{
+    const dg_log_row *last = last_row(r);
+    if (!last) return;
+    open_section(to, "numbers", "Last numbers");
+    fprintf(to,
+            "<div class=\"wide\"><table><thead><tr><th scope=\"col\">Column of log.csv</th><th scope=\"col\">Step %ju"
+            "</th><th scope=\"col\">Mean of epoch %ju</th></tr></thead><tbody>\n",
+            (uintmax_t)last->step, (uintmax_t)last->epoch);
+    dg_epoch_metrics epoch = {.steps = 0};
+    for (long i = r->n; i > 0 && r->row[i - 1].epoch == last->epoch; i--) epoch.steps++;
+    const long first = r->n - epoch.steps;
+    epoch.steps = 0;
+    for (long i = first; i < r->n; i++) dg_epoch_add(&epoch, r->recipe, r->row[i].value);
+    const dg_metrics mean = dg_epoch_result(&epoch, r->recipe);
+    for (int k = 0; k < r->recipe->metrics; k++) {
+        const dg_metric *m = &r->recipe->metric[k];
+        if (!m->name) continue;
+        fprintf(to, "<tr><th scope=\"row\">%s</th><td>", m->name);
+        dg_html_number(to, dg_metric_value(m, last->value));
+        fputs("</td><td>", to);
+        dg_html_number(to, dg_metric_value(m, mean.value));
+        fputs("</td></tr>\n", to);
+    }
+    fputs("</tbody></table></div>\n", to);
+    close_section(to);
+}
+
+static void duration(char out[64], double seconds)
+{
+    const long s = (long)(seconds + .5);
+    if (seconds < 100) snprintf(out, 64, "%.1f s", seconds);
+    else snprintf(out, 64, "%ld h %02ld min %02ld s", s / 3600, s / 60 % 60, s % 60);
+}
+
+static void put_machine(FILE *to, const dg_report_run *r)
+{
+    const dg_report_session *s = &r->session;
+    const dg_log_row *last = last_row(r);
+    char took[64];
+    if (!last && !*s->device) return;
+    open_section(to, "machine", "Time and memory");
+    fputs("<div class=\"wide\"><table><tbody>\n", to);
+    if (*s->device) dg_html_row(to, "Device", "%s, %s", s->device, s->precision);
+    if (s->pictures)
+        dg_html_row(to, "Pictures", s->tests ? "%d for training, %d for testing" : "%d", s->pictures, s->tests);
+    if (last) {
+        duration(took, last->seconds);
+        dg_html_row(to, "Training so far", "%s for %ju steps", took, (uintmax_t)last->step);
+        duration(took, last->seconds / r->place[r->n - 1]);
+        if (r->place[r->n - 1] > 1) dg_html_row(to, "An epoch", "%s", took);
+        dg_html_row(to, "Speed", "%.4g pictures a second", last->images_per_second);
+    }
+    if (s->memory > 0) dg_html_row(to, "Memory on the device", "%.1f MB, network and pictures", s->memory / 1e6);
+    if (*s->version) dg_html_row(to, "Trained by", "%s", s->version);
+    fputs("</tbody></table></div>\n", to);
+    close_section(to);
+}
+
+static void put_command(FILE *to, const char *what, const char *command)
+{
+    fprintf(to, "<p>%s</p><pre tabindex=\"0\">", what);
+    dg_html_text(to, command);
+    fputs("</pre>\n", to);
+}
+
+static void put_commands(FILE *to, const dg_report_run *r)
+{
+    char dir[DG_SHELL_ROOM], line[DG_SHELL_ROOM + 256];
+    const dg_log_row *last = last_row(r);
+    if (faccessat(r->dir, "config.ini", F_OK, 0)) return;
+    dg_shell_path(dir, sizeof dir, r->path);
+    const bool done = last && r->configured && last->epoch >= (uint64_t)r->then.epochs;
+    open_section(to, "commands", "Go on");
+    snprintf(line, sizeof line, "%s --resume --out %s", dg_program(), dir);
+    put_command(to, "Resume it", line);
+    if (done) {
+        snprintf(line, sizeof line, "%s --resume --out %s --epochs %d", dg_program(), dir,
+                 r->then.epochs > 500000 ? 1000000 : 2 * r->then.epochs);
+        put_command(to, "Train it for twice as many epochs", line);
+    }
+    if (r->recipe && r->recipe->sample) {
+        snprintf(line, sizeof line, "%s generate %s --count 16", dg_program(), dir);
+        put_command(to, "Make pictures", line);
+        snprintf(line, sizeof line, "%s interpolate %s", dg_program(), dir);
+        put_command(to, "Walk from picture to picture", line);
+    }
+    if (r->recipe && r->recipe->labels) {
+        snprintf(line, sizeof line, "%s classify %s PICTURES", dg_program(), dir);
+        put_command(to, "Classify pictures", line);
+    }
+    snprintf(line, sizeof line, "%s report %s", dg_program(), dir);
+    put_command(to, "Make this page again", line);
+    close_section(to);
+}
+
+/* Those with another value than the built-in one, or the others. */
+static void put_options(FILE *to, const dg_report_run *r, const dg_options *preset, bool changed)
+{
+    char value[DG_CONFIG_VALUE], built_in[DG_CONFIG_VALUE];
+    fputs("<div class=\"wide\"><table><tbody>\n", to);
+    for (const dg_option *t = dg_option_table; t->name; t++) {
+        if (!(t->flags & DG_OPT_SAVED)) continue;
+        dg_option_get(&r->then, t, value, sizeof value);
+        dg_option_get(preset, t, built_in, sizeof built_in);
+        if (*value && (strcmp(value, built_in) != 0) == changed) dg_html_row(to, t->name, "%s", value);
+    }
+    fputs("</tbody></table></div>\n", to);
+}
+
+static dg_err put_settings(FILE *to, const dg_report_run *r)
+{
+    dg_options preset = {.command = DG_CMD_TRAIN};
+    if (!r->configured) return DG_OK;
+    const dg_err e = dg_options_presets(&preset);
+    open_section(to, "settings", "Settings");
+    put_options(to, r, &preset, true);
+    fputs("<details><summary>All that are as built in</summary>\n", to);
+    put_options(to, r, &preset, false);
+    fputs("</details>\n", to);
+    close_section(to);
+    dg_options_free(&preset);
+    return e;
+}
+
+static void subtitle(const dg_report_run *r, char *out, size_t size)
+{
+    const dg_log_row *last = last_row(r);
+    const char *model = r->configured ? r->then.model : "a run", *slash = strrchr(model, '/');
+    char epochs[40] = "", made[200] = "";
+    if (r->configured) snprintf(epochs, sizeof epochs, " of %d", r->then.epochs);
+    if (r->session.pictures)
+        snprintf(made, sizeof made, " \u00b7 %d pictures \u00b7 %.150s", r->session.pictures, r->session.device);
+    const int n = snprintf(out, size, "%.250s%s \u00b7 ", slash ? slash + 1 : model, made);
+    if (!last) snprintf(out + n, size - (size_t)n, "no steps yet");
+    else
+        snprintf(out + n, size - (size_t)n, "epoch %ju%s, step %ju", (uintmax_t)last->epoch, epochs,
+                 (uintmax_t)last->step);
+}
+
+static dg_err put_page(FILE *to, const void *context)
+{
+    const dg_report_run *r = context;
+    char line[800];
+    subtitle(r, line, sizeof line);
+    dg_html_begin(to, r->name, line);
+    dg_err e = put_pictures(to, r);
+    put_findings(to, r);
+    if (!e) e = put_curves(to, r);
+    if (!e) e = put_tests(to, r);
+    put_numbers(to, r);
+    if (!e) e = put_nearest(to, r);
+    put_machine(to, r);
+    put_commands(to, r);
+    if (!e) e = put_settings(to, r);
+    dg_html_end(to);
+    return e;
+}
+
+dg_err dg_report_write(const dg_report_run *r, const dg_directory *dir, const char *path)
+{
+    return dg_html_page(dir, path, put_page, r);
+}

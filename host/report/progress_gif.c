@@ -1,0 +1,77 @@
+/* How the pictures of a run became what they are: its grids one after the other. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/figure/pictures.h"
+#include "host/report/report.h"
+
+enum { FRAMES = 60, CELLS = 4, GAP = 2, FRAME_MS = 150, HELD = 8 }; /* HELD: frames that the last one stays */
+
+/* As much of a grid's upper left corner as CELLS rows and columns take; all of it where it has no such. */
+static void corner(const dg_options *then, const dg_image *grid, int *W, int *H)
+{
+    const int rows = then->grid_rows, cols = then->grid_cols;
+    *W = grid->W;
+    *H = grid->H;
+    if (cols > CELLS && (grid->W - GAP) % cols == 0) *W = (grid->W - GAP) / cols * CELLS + GAP;
+    if (rows > CELLS && (grid->H - GAP) % rows == 0) *H = (grid->H - GAP) / rows * CELLS + GAP;
+}
+
+static dg_err read_grid(const dg_report_run *r, uint64_t epoch, dg_image *out)
+{
+    char path[4400];
+    void *data;
+    size_t bytes;
+    snprintf(path, sizeof path, "%s/epoch-%04ju.png", r->path, (uintmax_t)epoch);
+    dg_err e = dg_read_file_in(r->dir, path, (size_t)64 << 20, &data, &bytes);
+    if (e) return e;
+    e = dg_image_decode(data, bytes, &(dg_decode_options){.alpha = DG_ALPHA_WHITE}, out);
+    free(data);
+    return dg_context(e, "%s", path);
+}
+
+typedef struct {
+    uint8_t *frames;
+    int n, W, H;
+} film;
+
+/* A frame more; one of another size than the first is left out. */
+static dg_err add(film *f, const dg_report_run *r, uint64_t epoch, int room)
+{
+    dg_image im;
+    int W, H;
+    const dg_err e = read_grid(r, epoch, &im);
+    if (e) return e;
+    corner(&r->then, &im, &W, &H);
+    if (!f->frames) {
+        f->W = W;
+        f->H = H;
+        f->frames = malloc((size_t)room * (size_t)W * (size_t)H * 3);
+    }
+    uint8_t *to = f->frames ? f->frames + (size_t)f->n * (size_t)f->W * (size_t)f->H * 3 : NULL;
+    for (int y = 0; y < H && to && W == f->W && H == f->H; y++, to += (size_t)W * 3)
+        memcpy(to, im.pixels + (size_t)y * (size_t)im.W * 3, (size_t)W * 3);
+    f->n += to && W == f->W && H == f->H;
+    dg_image_free(&im);
+    return to ? DG_OK : dg_fail(DG_DEVICE, "out of memory for a GIF of %d grids", room);
+}
+
+dg_err dg_report_gif(const dg_report_run *r, const char *path, int scale, int *frames)
+{
+    uint64_t *epoch = NULL;
+    int n = 0;
+    film f = {0};
+    dg_err e = dg_report_epochs(r->dir, r->path, &epoch, &n);
+    if (!e && !n) e = dg_fail(DG_DATA, "%s: has no grids of samples to make a GIF of", r->path);
+    const int shown = n < FRAMES ? n : FRAMES;
+    for (int i = 0; i < shown && !e; i++)
+        e = add(&f, r, epoch[shown > 1 ? (int64_t)i * (n - 1) / (shown - 1) : 0], shown + HELD);
+    *frames = f.n;
+    const size_t bytes = (size_t)f.W * (size_t)f.H * 3;
+    for (int i = 0; i < HELD && !e; i++, f.n++)
+        memcpy(f.frames + (size_t)f.n * bytes, f.frames + (size_t)(f.n - 1) * bytes, bytes);
+    if (!e) e = dg_gif_write(path, f.frames, f.n, f.W, f.H, dg_scale_of(scale, f.W, f.H), FRAME_MS);
+    free(f.frames);
+    free(epoch);
+    return e;
+}

@@ -1,0 +1,167 @@
+/* A run from its directory. */
+#include <cjson/cJSON.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/doctor/diversity.h"
+#include "host/figure/pictures.h"
+#include "host/options/option_table.h"
+#include "host/report/report.h"
+
+enum { CONFIG_LIMIT = 1 << 20 };
+
+static bool has(int dir, const char *name) { return faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0; }
+
+static const char *file_of(const dg_report_run *r, char out[4400], const char *name)
+{
+    snprintf(out, 4400, "%s/%s", r->path, name);
+    return out;
+}
+
+/* Rows up to a torn last line; what is no row, as a crash may leave it, is left out. */
+static dg_err read_log(dg_report_run *r)
+{
+    char path[4400];
+    void *data;
+    size_t bytes, header;
+    dg_err e = dg_read_file_in(r->dir, file_of(r, path, "log.csv"), (size_t)1 << 32, &data, &bytes);
+    if (e) return e;
+    long bad; /* is left out, too */
+    r->recipe = dg_log_recipe(data, &header);
+    if (!r->recipe) e = dg_fail(DG_DATA, "%s: its first line is not that of a log.csv of ours", path);
+    if (!e) r->row = dg_log_rows_in(data, header, r->recipe, &r->n, &bad);
+    if (r->row) r->place = malloc((size_t)(r->n + 1) * sizeof *r->place);
+    if (!e && !r->place) e = dg_fail(DG_DEVICE, "%s: out of memory for its steps", path);
+    if (!e) dg_curve_places(r->row, r->n, r->place);
+    free(data);
+    return e;
+}
+
+static dg_err read_config(dg_report_run *r)
+{
+    char path[4400];
+    void *data;
+    size_t bytes;
+    dg_err e = dg_read_file_in(r->dir, file_of(r, path, "config.ini"), CONFIG_LIMIT, &data, &bytes);
+    if (e) return e;
+    r->then.command = DG_CMD_TRAIN;
+    e = dg_options_presets(&r->then);
+    if (!e) e = dg_config_parse(data, path, &r->then);
+    r->configured = !e;
+    free(data);
+    return e;
+}
+
+static void take_text(const cJSON *o, const char *key, char *out, size_t size)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, key));
+    snprintf(out, size, "%s", text ? text : "");
+}
+
+static double take_number(const cJSON *o, const char *key)
+{
+    const cJSON *n = cJSON_GetObjectItemCaseSensitive(o, key);
+    return cJSON_IsNumber(n) && n->valuedouble >= 0 && n->valuedouble < 1e15 ? n->valuedouble : 0;
+}
+
+static int take_whole(const cJSON *o, const char *key) { return (int)fmin(take_number(o, key), 2e9); }
+
+/* What is not there, or no JSON, says nothing. */
+static void read_session(dg_report_run *r)
+{
+    char path[4400];
+    void *data;
+    size_t bytes;
+    if (!has(r->dir, "session.json") ||
+        dg_read_file_in(r->dir, file_of(r, path, "session.json"), CONFIG_LIMIT, &data, &bytes))
+        return;
+    cJSON *o = cJSON_Parse(data);
+    dg_report_session *s = &r->session;
+    take_text(o, "version", s->version, sizeof s->version);
+    take_text(o, "device", s->device, sizeof s->device);
+    take_text(o, "precision", s->precision, sizeof s->precision);
+    s->memory = take_number(o, "memory");
+    s->pictures = take_whole(o, "pictures");
+    s->tests = take_whole(o, "tests");
+    cJSON_Delete(o);
+    free(data);
+}
+
+dg_err dg_report_session_write(const dg_report_session *s, const dg_directory *dir, const char *path)
+{
+    cJSON *o = cJSON_CreateObject();
+    cJSON_AddStringToObject(o, "version", s->version);
+    cJSON_AddStringToObject(o, "device", s->device);
+    cJSON_AddStringToObject(o, "precision", s->precision);
+    cJSON_AddNumberToObject(o, "memory", s->memory);
+    cJSON_AddNumberToObject(o, "pictures", s->pictures);
+    cJSON_AddNumberToObject(o, "tests", s->tests);
+    char *text = cJSON_Print(o);
+    cJSON_Delete(o);
+    if (!text) return dg_fail(DG_DEVICE, "%s: out of memory", path);
+    const dg_err e = dg_write_atomic_in(dir, path, (dg_chunk[]){{text, strlen(text)}, {"\n", 1}}, 2);
+    cJSON_free(text);
+    return e;
+}
+
+/* What the doctor says of a GAN, as far as the log is; of a run that is over, at its end, too. */
+static dg_err examine(dg_report_run *r)
+{
+    if (!r->n || !dg_doctor_knows(r->recipe)) return DG_OK;
+    dg_doctor *d = malloc(sizeof *d);
+    dg_grid_seen *grid = NULL;
+    int grids = 0;
+    dg_err e = d ? dg_grids_seen(r->path, &grid, &grids) : dg_fail(DG_DEVICE, "%s: out of memory", r->path);
+    if (!e && r->configured && r->row[r->n - 1].epoch == (uint64_t)r->then.epochs)
+        dg_doctor_examine(d, r->row, r->n, grid, grids);
+    else if (!e) dg_doctor_replay(d, r->row, r->n, grid, grids);
+    if (!e && d->findings && !(r->finding = malloc((size_t)d->findings * sizeof *r->finding)))
+        e = dg_fail(DG_DEVICE, "%s: out of memory", r->path);
+    for (int i = 0; i < (e ? 0 : d->findings); i++) {
+        dg_finding f = d->finding[i];
+        dg_report_finding *to = &r->finding[r->findings++];
+        to->from = f.epoch;
+        to->to = f.end_step ? f.end_epoch : 0;
+        f.end_step = 0;
+        dg_finding_text(&f, to->what, sizeof to->what);
+        snprintf(to->advice, sizeof to->advice, "%s", f.rule->advice);
+    }
+    free(grid);
+    free(d);
+    return e;
+}
+
+static void name_run(dg_report_run *r)
+{
+    char real[PATH_MAX];
+    const char *path = realpath(r->path, real) ? real : r->path, *slash = strrchr(path, '/');
+    snprintf(r->name, sizeof r->name, "%.255s", slash && slash[1] ? slash + 1 : path);
+}
+
+dg_err dg_report_read(dg_report_run *r, int dir, const char *path)
+{
+    r->path = path;
+    r->dir = dir;
+    name_run(r);
+    if (!has(dir, "log.csv") && !has(dir, "config.ini"))
+        return dg_fail(DG_DATA, "%s: is a directory, but not of a run", path);
+    dg_err e = has(dir, "config.ini") ? read_config(r) : DG_OK;
+    if (!e && has(dir, "log.csv")) e = read_log(r);
+    if (!e) e = examine(r);
+    if (!e) read_session(r);
+    return e;
+}
+
+void dg_report_free(dg_report_run *r)
+{
+    dg_options_free(&r->then);
+    dg_report_grids_free(&r->grids);
+    free(r->row);
+    free(r->place);
+    free(r->finding);
+    *r = (dg_report_run){0};
+}

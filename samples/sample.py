@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Pictures of a trained network by libdcgan from Python, without any package:
+
+    python3 samples/sample.py samples/cats-dcgan64-paper/checkpoint.safetensors 16 pictures/
+
+LIBDCGAN names the library where it is not installed (./libdcgan.so.0)."""
+import ctypes as c
+import os
+import sys
+
+
+class Info(c.Structure):  # dcgan_info of dcgan.h
+    _fields_ = [('model', c.c_char_p), ('size', c.c_int), ('channels', c.c_int), ('seed', c.c_uint64),
+                ('step', c.c_uint64), ('epoch', c.c_uint64)]
+
+
+lib = c.CDLL(os.environ.get('LIBDCGAN', 'libdcgan.so.0'))
+lib.dcgan_message.restype = c.c_char_p
+lib.dcgan_info_of.restype = Info
+
+
+def call(name, *args):
+    if getattr(lib, name)(*args):
+        sys.exit(lib.dcgan_message().decode(errors='replace'))
+
+
+def main(checkpoint, number, folder):
+    backend, job, n = c.c_void_p(), c.c_void_p(), int(number)
+    call('dcgan_open', None, c.byref(backend))
+    call('dcgan_load', backend, os.fsencode(checkpoint), c.byref(job))
+    info = lib.dcgan_info_of(job)
+    each = info.size * info.size * info.channels
+    pixels = (c.c_ubyte * (n * each))()
+    call('dcgan_sample', job, c.c_uint64(0), n, pixels)
+    for i in range(n):
+        path = os.fsencode(os.path.join(folder, f'{i:04}.png'))
+        call('dcgan_write_png', path, c.byref(pixels, i * each), info.size, info.size, info.channels)
+    lib.dcgan_free(job)
+    lib.dcgan_close(backend)
+
+
+main(*sys.argv[1:])

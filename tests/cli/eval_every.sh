@@ -1,0 +1,95 @@
+#!/bin/sh
+# --eval-every: what it writes, that training computes the same with it, that a run which was stopped, killed or begun
+# without it ends in the same bytes, and that eval says the same of its checkpoints.
+. "$(dirname "$0")/kit"
+export DCGAN_THREADS=1
+exits 0 data --synthesize "$dir/toy" --count 96 --size 16 -q
+gan="--data $dir/toy --model $root/tests/gan16.cfg --batch 32 --seed 3 --checkpoint-every 1 --keep 9 -q"
+timeless() { cut -d, -f1-9,12- "$1"; } # without img_s and seconds
+all='checkpoint.safetensors checkpoint-best.safetensors'
+
+# shellcheck disable=SC2086 # words
+exits 0 $gan --epochs 4 --eval-every 1 --out "$dir/run"
+# shellcheck disable=SC2086
+exits 0 $gan --epochs 4 --out "$dir/plain"
+same "$dir/run/checkpoint.safetensors" "$dir/plain/checkpoint.safetensors"
+lacks "$dir/plain/checkpoint-best.safetensors"
+head -n 1 "$dir/run/log.csv" | grep -q 'seconds,swd,random_frechet,recall,coverage,nearest$'
+fact $? "columns should follow: $(head -n 1 "$dir/run/log.csv")"
+[ "$(awk -F, 'NR > 1 && NF != 16' "$dir/run/log.csv" | wc -l)" -eq 0 ] &&
+    [ "$(awk -F, 'NR > 1 && $13 != "" && $2 % 3 == 0' "$dir/run/log.csv" | wc -l)" -eq 4 ] &&
+    [ "$(awk -F, 'NR > 1 && $13 != ""' "$dir/run/log.csv" | wc -l)" -eq 4 ]
+fact $? "the last step of each epoch should have measures: $(cat "$dir/run/log.csv")"
+[ "$(grep -c '"kind":"epoch".*"random_frechet":' "$dir/run/log.jsonl")" -eq 4 ]
+fact $? 'and each line of an epoch'
+
+# the best state is that of the epoch with the least distance, and eval says the same of it
+best=$(awk -F, 'NR > 1 && $13 != "" && (!e || $13 < least) { e = $1; least = $13 } END { printf "%04d %s", e, least }' \
+    "$dir/run/log.csv")
+kept="$dir/run/checkpoint-${best% *}.safetensors"
+[ -e "$kept" ] || kept="$dir/run/checkpoint.safetensors"
+same "$dir/run/checkpoint-best.safetensors" "$kept"
+exits 0 eval "$dir/run/checkpoint-best.safetensors" --data "$dir/toy" --seed 3 --json -q
+is=$(sed -n 's/.*"random_frechet".*"judged": \([^,]*\),.*/\1/p' "$dir/.out")
+[ "$is" = "${best#* }" ]
+fact $? "eval says $is of the best state, the log ${best#* }"
+
+# stopped within an epoch and behind one, with and without the option in between, killed
+# shellcheck disable=SC2086
+exits 0 $gan --epochs 4 --eval-every 1 --steps 4 --out "$dir/stopped"
+exits 0 --resume --out "$dir/stopped" --steps 0 -q
+# shellcheck disable=SC2086
+exits 0 $gan --epochs 1 --eval-every 1 --out "$dir/longer"
+exits 0 --resume --out "$dir/longer" --epochs 4 -q
+cp -r "$dir/run" "$dir/killed" # as a kill leaves it that loses the checkpoints of the last two epochs
+mv "$dir/killed/checkpoint-0002.safetensors" "$dir/killed/checkpoint.safetensors"
+rm "$dir/killed/checkpoint-0003.safetensors"
+exits 0 --resume --out "$dir/killed" -q
+for r in stopped longer killed; do
+    for f in $all; do same "$dir/$r/$f" "$dir/run/$f"; done
+    timeless "$dir/$r/log.csv" > "$dir/a"
+    timeless "$dir/run/log.csv" > "$dir/b"
+    same "$dir/a" "$dir/b"
+done
+
+# kill -9 at any time
+for wait in 0.2 0.5 0.9; do
+    rm -rf "$dir/k"
+    # shellcheck disable=SC2086
+    "$program" $gan --epochs 4 --eval-every 1 --out "$dir/k" 2> /dev/null &
+    sleep $wait
+    kill -9 $! 2> /dev/null
+    wait $! 2> /dev/null
+    if [ -e "$dir/k/config.ini" ]; then exits 0 --resume --out "$dir/k" -q; else continue; fi
+    for f in $all; do same "$dir/k/$f" "$dir/run/$f"; done
+    timeless "$dir/k/log.csv" > "$dir/a"
+    same "$dir/a" "$dir/b"
+done
+
+# a run that began without it: its lines get empty columns
+exits 0 --resume --out "$dir/plain" --epochs 5 --eval-every 1 -q
+[ "$(awk -F, 'NF != 16' "$dir/plain/log.csv" | wc -l)" -eq 0 ] &&
+    [ "$(awk -F, 'NR > 1 && $13 != ""' "$dir/plain/log.csv" | wc -l)" -eq 1 ]
+fact $? "the log should be widened: $(cat "$dir/plain/log.csv")"
+exits 0 info "$dir/plain"
+prints 'epoch: 5'
+exits 0 curves "$dir/plain" "$dir/run" --out "$dir/curves.png"
+exits 0 --resume --out "$dir/plain" --epochs 6 --eval-every 0 -q # and keeps them
+[ "$(awk -F, 'NF != 16' "$dir/plain/log.csv" | wc -l)" -eq 0 ]
+fact $? "and stay so: $(tail -n 2 "$dir/plain/log.csv")"
+
+# back to an epoch: the best one of what is left
+exits 0 --resume "$dir/run/checkpoint-0001.safetensors" --epochs 1 -q
+same "$dir/run/checkpoint-best.safetensors" "$dir/run/checkpoint.safetensors"
+holds "$dir/run/later-than-0001/checkpoint-best.safetensors"
+
+# what is refused
+exits 0 data --synthesize "$dir/few" --count 30 --size 16 -q
+exits 3 --data "$dir/few" --model "$root/tests/gan16.cfg" --batch 8 --epochs 1 --eval-every 1 --out "$dir/no"
+says '--eval-every: 30 pictures are too few'
+mkdir "$dir/classes"
+cp -r "$dir/few" "$dir/classes/a"
+cp -r "$dir/few" "$dir/classes/b"
+exits 2 --data "$dir/classes" --model "$root/tests/eyes16.cfg" --eval-every 1 --out "$dir/no"
+says '--test tests'
+finish

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Reads an ONNX file as onnx.proto says and runs it with NumPy: independent of what wrote it.
+
+    onnx_run.py picture FILE.onnx z.safetensors PICTURES    each is what `generate` drew, within 1 of 255
+    onnx_run.py classes FILE.onnx answers.json              shares of its pictures, as `classify --json` says
+    onnx_run.py logits FILE.onnx                            of the network D, of some picture: shape and finite
+
+Where the packages onnx and onnxruntime are there, they check and run the same file, to 1e-5 of ours."""
+import json
+import struct
+import sys
+import zlib
+
+import numpy as np
+
+
+def varint(b, i):
+    value = shift = 0
+    while True:
+        value |= (b[i] & 127) << shift
+        shift += 7
+        i += 1
+        if b[i - 1] < 128:
+            return value, i
+
+
+def fields(b):
+    """{field: [values]}; a length-delimited one stays bytes."""
+    out, i = {}, 0
+    while i < len(b):
+        tag, i = varint(b, i)
+        kind = tag & 7
+        if kind == 0:
+            value, i = varint(b, i)
+        elif kind == 5:
+            value, i = struct.unpack_from('<f', b, i)[0], i + 4
+        else:
+            assert kind == 2, kind
+            n, i = varint(b, i)
+            value, i = b[i:i + n], i + n
+            assert len(value) == n
+        out.setdefault(tag >> 3, []).append(value)
+    return out
+
+
+def attribute(b):
+    f = fields(b)
+    kind = f[20][0]
+    return f[1][0].decode(), f[2][0] if kind == 1 else f[3][0] if kind == 2 else f[8]
+
+
+def read(path):
+    model = fields(open(path, 'rb').read())
+    assert model[1] == [7] and fields(model[8][0])[2] == [13]
+    graph = fields(model[7][0])
+    weights = {}
+    for t in map(fields, graph.get(5, [])):
+        kind = {1: '<f4', 7: '<i8'}[t[2][0]]
+        weights[t[8][0].decode()] = np.frombuffer(t[9][0], kind).reshape(t.get(1, []))
+    nodes = []
+    for n in map(fields, graph[1]):
+        nodes.append(([s.decode() for s in n[1]], n[2][0].decode(), n[4][0].decode(),
+                      dict(attribute(a) for a in n.get(5, []))))
+    dims = [fields(d) for d in fields(fields(fields(fields(graph[11][0])[2][0])[1][0])[2][0])[1]]
+    meta = {e[1][0].decode(): e[2][0].decode() for e in map(fields, model.get(14, []))}
+    return {'nodes': nodes, 'weights': weights, 'in': fields(graph[11][0])[1][0].decode(), 'meta': meta,
+            'dims': [d[1][0] for d in dims[1:]], 'out': fields(graph[12][0])[1][0].decode()}
+
+
+def windows(x, a, fill):
+    k, s, p = a['kernel_shape'][0], a['strides'][0], a['pads'][0]
+    x = np.pad(x, ((0, 0), (0, 0), (p, p), (p, p)), constant_values=fill)
+    v = np.lib.stride_tricks.sliding_window_view(x, (k, k), axis=(2, 3))
+    return v[:, :, ::s, ::s]
+
+
+def transpose(x, w, a):
+    k, s, p = a['kernel_shape'][0], a['strides'][0], a['pads'][0]
+    n, _, h, wide = x.shape
+    out = np.zeros((n, w.shape[1], (h - 1) * s + k, (wide - 1) * s + k))
+    for i in range(k):
+        for j in range(k):
+            out[:, :, i:i + s * h:s, j:j + s * wide:s] += np.einsum('nihw,io->nohw', x, w[:, :, i, j])
+    return out[:, :, p:out.shape[2] - p, p:out.shape[3] - p]
+
+
+def channels(v, x):
+    return v.reshape([1, -1] + [1] * (x.ndim - 2))
+
+
+def run(o, x):
+    values = {o['in']: np.asarray(x, np.float64), **{k: v.astype(np.float64) for k, v in o['weights'].items()}}
+    for names, out, kind, a in o['nodes']:
+        v = [values[n] for n in names]
+        x = v[0]
+        if kind == 'Conv':
+            y = np.einsum('nchwij,ocij->nohw', windows(x, a, 0), v[1])
+        elif kind == 'ConvTranspose':
+            y = transpose(x, v[1], a)
+        elif kind == 'Gemm':
+            y = x @ (v[1].T if a.get('transB') else v[1])
+        elif kind == 'MaxPool':
+            y = windows(x, a, -np.inf).max(axis=(4, 5))
+        elif kind == 'AveragePool':
+            assert a['count_include_pad'] == 1
+            y = windows(x, a, 0).mean(axis=(4, 5))
+        elif kind == 'BatchNormalization':
+            gamma, beta, mean, var = (channels(t, x) for t in v[1:])
+            y = (x - mean) / np.sqrt(var + a['epsilon']) * gamma + beta
+        else:
+            y = {'Relu': lambda: np.maximum(x, 0), 'LeakyRelu': lambda: np.where(x < 0, x * a['alpha'], x),
+                 'Tanh': lambda: np.tanh(x), 'Flatten': lambda: x.reshape(len(x), -1), 'Identity': lambda: x,
+                 'Add': lambda: x + v[1], 'Sub': lambda: x - v[1], 'Div': lambda: x / v[1],
+                 'Reshape': lambda: x.reshape(v[1].astype(int))}[kind]()
+        if kind in ('Conv', 'ConvTranspose', 'Gemm') and len(v) > 2:
+            y = y + channels(v[2], y)
+        values[out] = y
+    return values[o['out']]
+
+
+def others(path, x, ours):
+    """What the packages say, if they are there."""
+    try:
+        import onnx
+        import onnxruntime
+    except ImportError:
+        print('onnx_run: onnx and onnxruntime are not here')
+        return
+    onnx.checker.check_model(onnx.load(path), full_check=True)
+    session = onnxruntime.InferenceSession(path, providers=['CPUExecutionProvider'])
+    theirs = session.run(None, {session.get_inputs()[0].name: np.asarray(x, np.float32)})[0]
+    assert theirs.shape == ours.shape
+    worst = np.abs(theirs - ours).max() / max(1, np.abs(ours).max())
+    assert worst < 1e-5, worst
+    print(f'onnx_run: ONNX Runtime {onnxruntime.__version__} is within {worst:.1e}')
+
+
+def png(path):
+    """8-bit grey or colour without interlace, as dcgan writes them: (C, H, W)."""
+    b = open(path, 'rb').read()
+    at, data = 8, b''
+    while at < len(b):
+        n, kind = struct.unpack_from('>I4s', b, at)
+        part = b[at + 8:at + 8 + n]
+        if kind == b'IHDR':
+            w, h, depth, colour, _, _, lace = struct.unpack('>IIBBBBB', part)
+            assert depth == 8 and lace == 0
+        data += part if kind == b'IDAT' else b''
+        at += 12 + n
+    c = {0: 1, 2: 3}[colour]
+    rows, raw, before = [], np.frombuffer(zlib.decompress(data), np.uint8).reshape(h, 1 + w * c), [0] * (w * c)
+    for line in raw.tolist():
+        way, row = line[0], line[1:]
+        for i, value in enumerate(row):
+            left, up, corner = row[i - c] if i >= c else 0, before[i], before[i - c] if i >= c else 0
+            paeth = min((abs(up - corner), 0, left), (abs(left - corner), 1, up),
+                        (abs(left + up - 2 * corner), 2, corner))[2]
+            row[i] = value + (0, left, up, (left + up) // 2, paeth)[way] & 255
+        rows.append(row)
+        before = row
+    return np.array(rows).reshape(h, w, c).transpose(2, 0, 1)
+
+
+def tensor(path, name):
+    b = open(path, 'rb').read()
+    n = struct.unpack_from('<Q', b)[0]
+    t = json.loads(b[8:8 + n])[name]
+    start, end = (8 + n + k for k in t['data_offsets'])
+    return np.frombuffer(b[start:end], '<f4').reshape(t['shape'])
+
+
+def main(what, path, *rest):
+    o = read(path)
+    if what == 'picture':
+        x = tensor(rest[0], 'z')
+        y = run(o, x)
+        drawn = np.array([png(p) for p in rest[1:]])
+        worst = np.abs(np.clip((y + 1) * 127.5, 0, 255) - drawn).max()
+        assert worst < 0.51, worst
+    elif what == 'classes':
+        answers = json.load(open(rest[0]))
+        x = np.array([png(a['path']) for a in answers])
+        y = run(o, x)
+        share = np.exp(y - y.max(axis=1, keepdims=True))
+        share /= share.sum(axis=1, keepdims=True)
+        names = o['meta']['classes'].split('\n')
+        for a, s in zip(answers, share):
+            for c in a['classes']:
+                assert abs(s[names.index(c['class'])] - c['share']) < 1e-5, (a, s)
+    else:
+        x = np.random.default_rng(1).standard_normal([3] + o['dims'])
+        y = run(o, x)
+        assert y.shape == (3, 1, 1, 1), y.shape
+    assert np.isfinite(y).all()
+    others(path, x, y)
+
+
+main(*sys.argv[1:])

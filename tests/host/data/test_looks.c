@@ -1,0 +1,73 @@
+/* What is said of pictures before they are trained on. */
+#include "host/data/looks.h"
+#include "test.h"
+
+#include <string.h>
+
+enum { N = 5, SIDE = 2 };
+
+/* Five pictures of 2 x 2: colour, grey, the same grey, another grey, colour. */
+static uint8_t pixels[N][3 * SIDE * SIDE];
+static int width[N] = {2, 1, 1, 1, 9}, height[N] = {2, 1, 2, 1, 2};
+static uint8_t kind[N] = {DG_KIND_PNG_RGBA, DG_KIND_PNG_GREY, DG_KIND_PNG_GREY_ALPHA_16, DG_KIND_JPEG_GREY,
+                          DG_KIND_PNG_RGB};
+
+static dg_dataset make(int channels)
+{
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < 3 * SIDE * SIDE; k++)
+            pixels[i][k] = (uint8_t)(i == 0 || i == 4 ? 7 * k + i : i == 3 ? 200 : 100);
+    return (dg_dataset){.count = N,
+                        .size = SIDE,
+                        .channels = channels,
+                        .pixels = pixels[0],
+                        .width = width,
+                        .height = height,
+                        .kind = kind};
+}
+
+static bool says(const dg_dataset *d, const dg_dataset_options *o, const char *words)
+{
+    char advice[DG_ADVICE][DG_ADVICE_BYTES];
+    dg_looks l;
+    bool found = false;
+    DG_CHECK(dg_looks_at(d, 1, &l) == DG_OK);
+    const int n = dg_looks_advice(&l, d, o, advice);
+    for (int i = 0; i < n; i++) found |= strstr(advice[i], words) != NULL;
+    dg_looks_free(&l);
+    return found;
+}
+
+int main(void)
+{
+    dg_dataset_options o = {.decode = {.alpha = DG_ALPHA_WHITE}};
+    dg_dataset d = make(3);
+    dg_looks l;
+    for (int threads = 1; threads < 4; threads++) {
+        DG_CHECK(dg_looks_at(&d, threads, &l) == DG_OK && l.grey == 3 && l.alpha == 2 && l.small == 3 && l.side == 1);
+        DG_CHECK(l.copies == 1 && l.groups == 1 && l.twin[1].index == 1 && l.twin[2].index == 2);
+        DG_CHECK(l.twin[2].group == 1 && l.twin[3].group == 3);
+        dg_looks_free(&l);
+    }
+    DG_CHECK(says(&d, &o, "2 of 5 pictures have transparency, which is laid over white ({channels} 4 keeps it"));
+    DG_CHECK(says(&d, &o, "most pictures, 3 of 5, are smaller than 2 x 2") && says(&d, &o, "{resize} nearest"));
+    DG_CHECK(says(&d, &o, "1 pictures are copies") && !says(&d, &o, "grey"));
+    o.resize = DG_RESIZE_NEAREST;
+    o.decode.alpha = DG_ALPHA_DROP;
+    DG_CHECK(!says(&d, &o, "{resize} nearest") && says(&d, &o, "which is ignored"));
+    d.pixels = pixels[1];
+    d.kind = kind + 1;
+    d.width = d.height = (int[]){2, 9};
+    d.count = 2;
+    DG_CHECK(says(&d, &o, "all pictures are grey") && !says(&d, &o, "most pictures"));
+    d.channels = 4;
+    d.size = 1;
+    DG_CHECK(says(&d, &o, "1 of 2 pictures have transparency, which is learned, too"));
+    d.size = 2;
+    d.channels = 1;
+    DG_CHECK(!says(&d, &o, "grey"));
+    d.count = 0;
+    DG_CHECK(dg_looks_at(&d, 1, &l) == DG_OK && !dg_looks_advice(&l, &d, &o, (char[DG_ADVICE][DG_ADVICE_BYTES]){{0}}));
+    dg_looks_free(&l);
+    return dg_test_report();
+}

@@ -1,0 +1,142 @@
+/* A zip file in the place of a folder: the same pictures, and nothing outside of the folder that it is unpacked into,
+ * whatever is in it. */
+#include "dataset_folder.h"
+#include "host/data/zip.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#ifdef HAVE_ZIP
+#include <zip.h>
+
+static char inside[320], file[320]; /* where it is unpacked; the zip file */
+
+static void add(zip_t *z, const char *name, const blob *b)
+{
+    const zip_int64_t i = zip_file_add(z, name, zip_source_buffer(z, b->data, b->bytes, 0), ZIP_FL_OVERWRITE);
+    DG_CHECK(i >= 0);
+    zip_file_set_mtime(z, (zip_uint64_t)i, 1700000000, 0);
+}
+
+/* Three pictures, in two folders and beside them, and a text. */
+static void make(const char *path, const char *odd)
+{
+    int code;
+    zip_t *z = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, &code);
+    static blob b[4];
+    for (int i = 0; i < 3; i++) {
+        blob_free(&b[i]);
+        b[i] = png_noise(8, 8, (uint32_t)i);
+    }
+    b[3].bytes = 0;
+    blob_put(&b[3], "a letter", 8);
+    zip_dir_add(z, "empty", 0);
+    add(z, "a/0.png", &b[0]);
+    add(z, "a/b/1.png", &b[1]);
+    add(z, "2.png", &b[2]);
+    add(z, "letter.txt", &b[3]);
+    if (odd) add(z, odd, &b[2]);
+    DG_CHECK(!zip_close(z));
+}
+
+static int files_in(const char *dir)
+{
+    int n = 0;
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));) n += e->d_name[0] != '.';
+    if (d) closedir(d);
+    return n;
+}
+
+static void test_same_as_folder(void)
+{
+    dg_dataset d, z;
+    dg_dataset_options o = options();
+    mkdir(at("set"), 0700), mkdir(at("set/a"), 0700), mkdir(at("set/a/b"), 0700);
+    save("set/a/0.png", png_noise(8, 8, 0));
+    save("set/a/b/1.png", png_noise(8, 8, 1));
+    save("set/2.png", png_noise(8, 8, 2));
+    save_text("set/letter.txt", "a letter");
+    o.dir = at("set");
+    if (!loads(&o, &d)) return;
+    make(at("set.zip"), NULL);
+    o.dir = at("set.zip");
+    o.cache = cache;
+    for (int again = 0; again < 2; again++) {
+        if (!loads(&o, &z)) return;
+        DG_CHECK(z.count == 3 && z.fingerprint == d.fingerprint && z.skips == 1 && z.cached == again);
+        for (int i = 0; i < 3 && i < z.count; i++) DG_CHECKF(!strcmp(z.name[i], d.name[i]), "%s", z.name[i]);
+        DG_CHECK(files_in(inside) == 0);
+        dg_dataset_free(&z);
+    }
+    dg_dataset_free(&d);
+}
+
+static void test_names_that_lead_out(void)
+{
+    static const char *const odd[] = {"../out.png", "a/../../out.png", "/tmp/dcgan-out.png", "a/..", "a/0.png/x.png"};
+    dg_dataset_options o = options();
+    dg_dataset d;
+    snprintf(file, sizeof file, "%s/odd.zip", root);
+    o.dir = file;
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        make(file, odd[i]);
+        const dg_err e = dg_dataset_load(&o, &d);
+        DG_CHECKF(e == DG_IO || (!e && d.count == 3), "%s: %d %s", odd[i], (int)e, dg_message());
+        if (!e) dg_dataset_free(&d);
+        DG_CHECKF(access(at("out.png"), F_OK) && access("/tmp/dcgan-out.png", F_OK) && !files_in(inside), "%s", odd[i]);
+    }
+}
+
+/* Cut off anywhere, and with any byte changed: a data set or a reason, and nothing stays behind. */
+static void test_damage(void)
+{
+    blob b, bad;
+    dg_dataset_options o = options();
+    dg_dataset d;
+    make(at("whole.zip"), NULL);
+    DG_CHECK(!blob_load(&b, at("whole.zip")));
+    snprintf(file, sizeof file, "%s/bad.zip", root);
+    o.dir = file;
+    for (size_t i = 0; i < 2 * b.bytes; i += 3) {
+        bad = (blob){0};
+        blob_put(&bad, b.data, i < b.bytes ? i : b.bytes);
+        if (i >= b.bytes) bad.data[i - b.bytes] ^= (uint8_t)(i % 2 ? 0xff : 1 << i % 8);
+        save("bad.zip", bad);
+        const dg_err e = dg_dataset_load(&o, &d);
+        DG_CHECKF(e ? (i < b.bytes || e == DG_DATA || e == DG_IO) && *dg_message() : i >= b.bytes && d.count <= 3,
+                  "byte %zu of %zu: %d %s", i, b.bytes, (int)e, dg_message());
+        if (!e) dg_dataset_free(&d);
+        if (!DG_CHECKF(!files_in(inside), "byte %zu leaves something", i)) break;
+    }
+    blob_free(&b);
+}
+
+int main(void)
+{
+    begin();
+    snprintf(inside, sizeof inside, "%s/inside", root);
+    mkdir(inside, 0700);
+    setenv("TMPDIR", inside, 1);
+    test_same_as_folder();
+    test_names_that_lead_out();
+    test_damage();
+    setenv("TMPDIR", at("none"), 1);
+    dg_dataset_options o = options();
+    o.dir = at("set.zip");
+    fails(&o, DG_IO, "TMPDIR names the folder for that");
+    end();
+    return dg_test_report();
+}
+#else
+int main(void)
+{
+    begin();
+    save_text("set.zip", "PK\3\4 and so on");
+    dg_dataset_options o = options();
+    o.dir = at("set.zip");
+    fails(&o, DG_DATA, "this dcgan was built without libzip");
+    end();
+    return dg_test_report();
+}
+#endif

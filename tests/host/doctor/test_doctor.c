@@ -1,0 +1,181 @@
+/* The doctor: for each rule a log that fires it and one that does not. Recorded logs, shortened to every fifth step
+ * (docs/doctor.md says how each was made), and rows that are made here where no short run shows it. */
+#include "core/base/file_io.h"
+#include "host/doctor/diversity.h"
+#include "host/net/gan.h"
+#include "test.h"
+
+enum { MOST = 2000 };
+static dg_log_row row[MOST];
+static long rows;
+static dg_doctor doctor;
+
+static void load(const char *name)
+{
+    char path[200];
+    void *text;
+    size_t bytes, header;
+    rows = 0;
+    snprintf(path, sizeof path, "tests/host/doctor/%s.csv", name);
+    if (!DG_CHECKF(!dg_read_file(path, 1 << 24, &text, &bytes), "%s", dg_message())) return;
+    if (DG_CHECK(dg_log_recipe(text, &header) == &dg_gan_recipe))
+        for (char *line = (char *)text + header, *end; rows < MOST && (end = strchr(line, '\n')); line = end + 1) {
+            *end = 0;
+            if (!DG_CHECKF(dg_log_parse(line, &dg_gan_recipe, &row[rows]), "%s:%ld", path, rows + 2)) break;
+            rows++;
+        }
+    free(text);
+}
+
+/* Rows of a run that goes well. */
+static void well(long n)
+{
+    rows = n;
+    for (long i = 0; i < n; i++) {
+        row[i] = (dg_log_row){.step = (uint64_t)(i + 1), .epoch = (uint64_t)(i / 10 + 1)};
+        row[i].value[DG_LOSS_D_REAL] = row[i].value[DG_LOSS_D_FAKE] = 0.3;
+        row[i].value[DG_LOSS_G] = 2;
+        row[i].value[DG_D_X] = 0.75 + 0.05 * (double)(i % 3 - 1);
+        row[i].value[DG_D_GZ1] = 0.25;
+    }
+}
+
+static const dg_finding *find(const char *name)
+{
+    for (int i = 0; i < doctor.findings; i++)
+        if (!strcmp(doctor.finding[i].rule->name, name)) return &doctor.finding[i];
+    return NULL;
+}
+
+/* These and no others; grids may be NULL. */
+static void fires(const char *what, const dg_grid_seen *grid, int grids, const char *const *want)
+{
+    int n = 0;
+    dg_doctor_examine(&doctor, row, rows, grid, grids);
+    for (int i = 0; want[i]; i++, n++) DG_CHECKF(find(want[i]), "%s: %s should fire", what, want[i]);
+    for (int i = 0; i < doctor.findings; i++) {
+        bool wanted = false;
+        for (int k = 0; want[k]; k++) wanted |= !strcmp(want[k], doctor.finding[i].rule->name);
+        DG_CHECKF(wanted, "%s: %s should not fire", what, doctor.finding[i].rule->name);
+    }
+}
+#define FIRES(what, grid, grids, ...) fires(what, grid, grids, (const char *const[]){__VA_ARGS__, NULL})
+#define NOTHING(what, grid, grids) fires(what, grid, grids, (const char *const[]){NULL})
+
+static void check_recorded(void)
+{
+    load("mnist-25-epochs");
+    NOTHING("25 epochs of MNIST", NULL, 0);
+    load("runs-away");
+    const dg_grid_seen grey[] = {{50, 0.0005}, {100, 0.0002}, {150, 0.0001}};
+    FIRES("a rate of 0.5", grey, 3, "runs_away", "d_wins", "noise");
+    DG_CHECK(find("runs_away")->step <= 250 && !find("runs_away")->end_step && find("runs_away")->worst > 100);
+    load("d-wins");
+    FIRES("a G that does not learn", NULL, 0, "d_wins");
+    load("g-wins");
+    FIRES("a D that does not learn", NULL, 0, "g_wins");
+    load("published-300-epochs");
+    FIRES("the published run", NULL, 0, "d_wins", "spikes");
+    DG_CHECKF(find("d_wins")->epoch >= 175 && find("d_wins")->epoch <= 185, "D wins from epoch %d",
+              (int)find("d_wins")->epoch);
+    DG_CHECKF(find("spikes")->epoch >= 265 && find("spikes")->epoch <= 275, "spikes in epoch %d",
+              (int)find("spikes")->epoch);
+}
+
+static void check_collapse(void)
+{
+    dg_grid_seen fine[] = {{10, 0.3}, {20, 0.9}, {60, 0.8}, {100, 0.85}},
+                 alike[] = {{10, 0.3}, {20, 0.9}, {60, 0.4}, {110, 0.85}};
+    well(1500);
+    NOTHING("grids that differ", fine, 4);
+    FIRES("grids that become alike", alike, 4, "collapse");
+    DG_CHECK(find("collapse")->epoch == 75 && find("collapse")->end_epoch == 125 && find("collapse")->worst < 0.5);
+    fine[1].diversity = 0.35; /* never were different: no collapse */
+    fine[2].diversity = fine[3].diversity = 0.1;
+    NOTHING("grids that grow", fine, 4);
+    well(1500);
+    for (int i = 0; i < 15; i++) {
+        row[100 * i + 99].judged = true;
+        for (int k = 0; k < DG_LOGGED; k++) row[100 * i + 99].measure[k] = i < 8 ? 0.9 : 0.1;
+    }
+    FIRES("coverage that falls", NULL, 0, "collapse", "copies");
+}
+
+static void check_others(void)
+{
+    const dg_grid_seen grey[] = {{10, 0.1}, {50, 0.2}}, late[] = {{10, 0.1}, {110, 0.6}};
+    well(1500);
+    FIRES("grids that stay grey", grey, 2, "noise");
+    FIRES("grids that were grey for long", late, 2, "noise");
+    DG_CHECK(find("noise")->step == 1000 && find("noise")->end_step == 1250);
+    well(900);
+    FIRES("900 steps", NULL, 0, "few_steps");
+    well(1500);
+    for (long i = 0; i < rows; i++) {
+        row[i].value[DG_D_X] = i / 40 % 2 ? 0.95 : 0.4;
+        row[i].value[DG_D_GZ1] = i / 40 % 2 ? 0.05 : 0.5;
+    }
+    FIRES("taking turns", NULL, 0, "swings");
+    well(1500);
+    for (long i = 0; i < rows; i++) row[i].judged = true;
+    for (long i = 0; i < rows; i++)
+        for (int k = 0; k < DG_LOGGED; k++) row[i].measure[k] = i % 100 == 99 ? i < 700 ? 1 : 0.5 : NAN;
+    FIRES("copies", NULL, 0, "copies"); /* coverage is at its half: not below */
+    DG_CHECK(find("copies")->step == 1000 || find("copies")->step == 750);
+}
+
+static int news;
+static void count(void *context, const dg_finding *f)
+{
+    (void)context;
+    news += f->end_step ? 100 : 1;
+}
+
+/* A run that goes on tells what begins and ends from there, and finds the same as one that was never stopped. */
+static void check_resumed(void)
+{
+    dg_doctor whole;
+    load("published-300-epochs");
+    dg_doctor_examine(&whole, row, rows, NULL, 0);
+    dg_doctor_replay(&doctor, row, 200, NULL, 0);
+    const int before = doctor.findings;
+    for (long i = 200; i < rows; i++) dg_doctor_row(&doctor, &row[i], count, NULL);
+    dg_doctor_end(&doctor, count, NULL);
+    DG_CHECK(before > 0 && before < whole.findings && news % 100 == whole.findings - before && news >= 100);
+    DG_CHECK(doctor.findings == whole.findings);
+    for (int i = 0; i < whole.findings; i++)
+        DG_CHECK(doctor.finding[i].step == whole.finding[i].step &&
+                 doctor.finding[i].end_step == whole.finding[i].end_step);
+}
+
+static void check_texts(void)
+{
+    char text[300];
+    int n = 0;
+    for (const dg_doctor_rule *r = dg_doctor_rules; r->name; r++, n++) {
+        dg_finding f = {.rule = r, .step = 1, .worst = 0.5};
+        dg_finding_text(&f, text, sizeof text);
+        DG_CHECKF(strstr(text, "0.5") || strstr(text, " 0 "), "%s: %s", r->name, text);
+        f.end_step = 2;
+        DG_CHECK(!strcmp(dg_finding_text(&f, text, sizeof text), r->ended));
+    }
+    DG_CHECK(n == DG_DOCTOR_RULES);
+}
+
+static void check_diversity(void)
+{
+    const uint8_t two[] = {0, 100, 50, 200, 100, 50}, same[] = {7, 8, 9, 7, 8, 9};
+    DG_NEAR(dg_diversity(two, 2, 3), sqrt((100. * 100 + 0 + 0) / 3), 1e-9);
+    DG_NEAR(dg_diversity(same, 2, 3), 0, 1e-6);
+}
+
+int main(void)
+{
+    check_recorded();
+    check_collapse();
+    check_others();
+    check_resumed();
+    check_texts();
+    check_diversity();
+    return dg_test_report();
+}

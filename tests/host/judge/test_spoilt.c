@@ -1,0 +1,241 @@
+/* The measures that need no classifier, beside pictures that were spoilt on purpose: each kind must be worse than other
+ * real ones, by a clear margin, in one measure at least; copies must be found. Drawn cats, and photographs where they
+ * are. */
+#include <omp.h>
+#include <unistd.h>
+
+#include "host/data/dataset.h"
+#include "host/judge/judge.h"
+#include "test.h"
+
+enum { SIZE = 32, COUNT = 300, PICTURE = SIZE * SIZE * 3, SETS = 3 };
+
+static unsigned long long dice = 7;
+static double normal(void)
+{
+    double sum = 0;
+    for (int i = 0; i < 12; i++) sum += dg_test_random(&dice) / 2;
+    return sum;
+}
+
+static uint8_t byte_of(double v) { return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v + 0.5); }
+
+/* ---- Spoiling: pictures are y, those that they are made of x ---- */
+
+static void blur(uint8_t *y, const uint8_t *x, int i)
+{
+    (void)i;
+    static const int weight[5] = {1, 4, 6, 4, 1};
+    for (int r = 0; r < SIZE; r++)
+        for (int c = 0; c < SIZE * 3; c++) {
+            int sum = 128;
+            for (int a = -2; a <= 2; a++)
+                for (int b = -2; b <= 2; b++) {
+                    const int R = r + a < 0 ? 0 : r + a >= SIZE ? SIZE - 1 : r + a, C = c + 3 * b;
+                    sum += weight[a + 2] * weight[b + 2] * x[R * SIZE * 3 + (C < 0 || C >= SIZE * 3 ? c : C)];
+                }
+            y[r * SIZE * 3 + c] = (uint8_t)(sum / 256);
+        }
+}
+
+static void noise(uint8_t *y, const uint8_t *x, int i)
+{
+    (void)i;
+    for (int k = 0; k < PICTURE; k++) y[k] = byte_of(x[k] + 0.05 * 255 * normal());
+}
+
+static void checkers(uint8_t *y, const uint8_t *x, int i)
+{
+    (void)i;
+    for (int k = 0; k < PICTURE; k++) y[k] = byte_of(x[k] + ((k / 3 % SIZE + k / 3 / SIZE) % 2 ? 0.03 : -0.03) * 255);
+}
+
+static void same(uint8_t *y, const uint8_t *x, int i)
+{
+    (void)i;
+    memcpy(y, x, PICTURE);
+}
+
+static void halves(uint8_t *y, const uint8_t *x, int i)
+{
+    (void)i;
+    for (int k = 0; k < PICTURE; k++) y[k] = x[k / (SIZE * 3) * SIZE * 3 + (k + SIZE / 2 * 3) % (SIZE * 3)];
+}
+
+static void turn(uint8_t *y, const uint8_t *x, int i)
+{
+    (void)i;
+    for (int k = 0; k < PICTURE; k++) y[k] = x[(SIZE - 1 - k / (SIZE * 3)) * SIZE * 3 + k % (SIZE * 3)];
+}
+
+static void brighten(uint8_t *y, const uint8_t *x, int i)
+{
+    (void)i;
+    for (int k = 0; k < PICTURE; k++) y[k] = byte_of(x[k] + 0.1 * 255);
+}
+
+static void grey(uint8_t *y, const uint8_t *x, int i)
+{
+    (void)i;
+    for (int k = 0; k < PICTURE; k++) {
+        const uint8_t *p = x + k / 3 * 3;
+        y[k] = (uint8_t)((299 * p[0] + 587 * p[1] + 114 * p[2]) / 1000);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*spoil)(uint8_t *y, const uint8_t *x, int i);
+    int modes;      /* so many different ones, 0: all */
+    const char *by; /* the measure that must see it, and how many times the floor, or of it, is worse */
+    double times;
+} spoilt[] = {
+    {"blurred", blur, 0, "swd_full", 2},
+    {"noisy", noise, 0, "swd_full", 1.5},
+    {"with a checkerboard", checkers, 0, "swd_full", 1.5},
+    {"of 30 kinds", same, COUNT / 10, "coverage", 0.8},
+    {"of 150 kinds", same, COUNT / 2, "coverage", 0.95},
+    {"with their halves swapped", halves, 0, "swd", 1.5},
+    {"upside down", turn, 0, "swd_half", 1.5},
+    {"brighter", brighten, 0, "random_frechet", 1.5},
+    {"grey", grey, 0, "random_frechet", 1.3},
+};
+
+/* ---- ---- */
+
+static dg_jury jury = {.count = COUNT, .size = SIZE, .channels = 3, .seed = 5};
+
+static const dg_measure *find(const char *name)
+{
+    const dg_measure *m = dg_measures;
+    while (m->name && strcmp(m->name, name)) m++;
+    return m;
+}
+
+static double value(const char *name, const dg_judged *reals, const dg_judged *x)
+{
+    dg_measured v = {NAN, 0, 0};
+    DG_CHECKF(!dg_measure_take(find(name), &jury, reals, x, &v), "%s", dg_message());
+    return v.value;
+}
+
+static void judge(const uint8_t *pixels, dg_judged *reals, const dg_judged *held, dg_judged *out)
+{
+    DG_CHECKF(!dg_judged_take(&jury, pixels, COUNT, 1, 0, out), "%s", dg_message());
+    DG_CHECKF(!dg_judged_beside(&jury, reals, held, out), "%s", dg_message());
+}
+
+static void print(const char *what, const dg_judged *reals, const dg_judged *x)
+{
+    printf("%-26s", what);
+    for (const dg_measure *m = dg_measures; m->name; m++)
+        if (dg_measurable(m, &jury)) printf(" %s %.3f", m->name, value(m->name, reals, x));
+    printf("\n");
+}
+
+/* Every kind of spoilt ones, of pictures that are in neither set of real ones. */
+static void check_spoilt(const uint8_t *pixels, dg_judged *reals, const dg_judged *held)
+{
+    uint8_t *made = malloc((size_t)COUNT * PICTURE);
+    dg_judged x;
+    print("real", reals, held);
+    for (size_t k = 0; k < sizeof spoilt / sizeof *spoilt; k++) {
+        const int modes = spoilt[k].modes ? spoilt[k].modes : COUNT;
+        for (int i = 0; i < COUNT; i++)
+            spoilt[k].spoil(made + (size_t)i * PICTURE, pixels + (size_t)(i % modes) * PICTURE, i);
+        judge(made, reals, held, &x);
+        print(spoilt[k].name, reals, &x);
+        const double is = value(spoilt[k].by, reals, &x), floor = value(spoilt[k].by, reals, held);
+        DG_CHECKF(find(spoilt[k].by)->higher ? is < spoilt[k].times * floor : is > spoilt[k].times * floor,
+                  "%s: %s is %g, %g of real ones", spoilt[k].name, spoilt[k].by, is, floor);
+        dg_judged_free(&x);
+    }
+    free(made);
+}
+
+/* Others are as good as real ones; what was seen in training, with a little noise, is known as copied. */
+static void check_copies(const uint8_t *others, dg_judged *reals, const dg_judged *held)
+{
+    uint8_t *made = malloc((size_t)COUNT * PICTURE);
+    dg_judged x;
+    judge(others, reals, held, &x);
+    DG_CHECKF(value("nearest", reals, &x) > 0.9 && value("nearest", reals, &x) < 1.15, "others are as near as %g",
+              value("nearest", reals, &x));
+    DG_CHECK(value("random_frechet", reals, &x) < 1.2 * value("random_frechet", reals, held));
+    DG_CHECK(value("swd", reals, &x) < 1.3 * value("swd", reals, held));
+    dg_judged_free(&x);
+    for (int i = 0; i < COUNT; i++)
+        for (int k = 0; k < PICTURE; k++)
+            made[(size_t)i * PICTURE + (size_t)k] = byte_of(
+                (i % 2 ? reals : held)->pixels[(size_t)i * PICTURE + (size_t)k] + 2 * normal());
+    judge(made, reals, held, &x);
+    DG_CHECKF(value("nearest", reals, &x) < 0.5, "copies are as near as %g", value("nearest", reals, &x));
+    dg_judged_free(&x);
+    free(made);
+}
+
+/* Real, held out, and others: COUNT pictures each. */
+static void check_set(const char *name, const uint8_t *pixels)
+{
+    dg_judged reals = {0}, held = {0};
+    printf("%s\n", name);
+    dg_err e = dg_judged_take(&jury, pixels, 2 * COUNT, 0, 0, &reals);
+    if (!e) e = dg_judged_take(&jury, pixels, 2 * COUNT, 0, COUNT, &held);
+    if (!e) e = dg_judged_beside(&jury, &reals, &held, &held);
+    if (DG_CHECKF(!e, "%s", dg_message())) {
+        check_spoilt(pixels + (size_t)2 * COUNT * PICTURE, &reals, &held);
+        check_copies(pixels + (size_t)2 * COUNT * PICTURE, &reals, &held);
+    }
+    dg_judged_free(&reals);
+    dg_judged_free(&held);
+}
+
+static void check_drawn(void)
+{
+    uint8_t *pixels = malloc((size_t)SETS * COUNT * PICTURE);
+    for (int i = 0; i < SETS * COUNT; i++) dg_synthesize_one(pixels + (size_t)i * PICTURE, SIZE, 1, i);
+    check_set("drawn cats", pixels);
+    free(pixels);
+}
+
+static void check_folder(const char *dir)
+{
+    dg_dataset d;
+    const dg_dataset_options o = {.dir = dir, .size = SIZE, .channels = 3, .limit = SETS * COUNT};
+    if (!DG_CHECKF(!dg_dataset_load(&o, &d), "%s", dg_message())) return;
+    if (d.count < SETS * COUNT) dg_test_skip("the folder has too few pictures");
+    else check_set(dir, d.pixels);
+    dg_dataset_free(&d);
+}
+
+/* The same bits with other threads. */
+static void check_repeatable(void)
+{
+    double feature[2][DG_RANDOM_FEATURES];
+    uint8_t pixels[PICTURE];
+    dg_synthesize_one(pixels, SIZE, 9, 1);
+    for (int k = 0; k < 2; k++) {
+        const dg_device d = {.device = "cpu", .threads = 1 + 2 * k};
+        dg_random_net *net;
+        omp_set_num_threads(1 + 2 * k);
+        DG_CHECK(!dg_random_net_open(&d, SIZE, 3, &net) && !dg_random_net_look(net, pixels, 1, feature[k]));
+        dg_random_net_close(net);
+    }
+    DG_CHECK(!memcmp(feature[0], feature[1], sizeof feature[0]));
+}
+
+int main(void)
+{
+    const char *shared = getenv("DCGAN_SHARED");
+    char dir[4096];
+    snprintf(dir, sizeof dir, "%s/data/cats", shared && *shared ? shared : "../shared");
+    const dg_device d = {.device = "cpu"};
+    if (DG_CHECKF(!dg_random_net_open(&d, SIZE, 3, &jury.random_net), "%s", dg_message())) {
+        check_drawn();
+        if (access(dir, R_OK) == 0) check_folder(dir);
+        else dg_test_skip("no folder data/cats in DCGAN_SHARED or ../shared: photographs were not judged");
+        check_repeatable();
+    }
+    dg_random_net_close(jury.random_net);
+    return dg_test_report();
+}

@@ -1,0 +1,252 @@
+/* Pieces of report.html, its size, and what nearest.png finds. */
+#include "host/report/report.h"
+
+#include "host/figure/pictures.h"
+#include "host/net/gan.h"
+#include "host/report/html.h"
+#include "host/run/rundir.h"
+#include "host/report/plot.h"
+#include "tempdir.h"
+#include "test.h"
+
+static char *text_of(void (*put)(FILE *, const void *), const void *context)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *to = open_memstream(&text, &bytes);
+    put(to, context);
+    fclose(to);
+    return text;
+}
+
+static void put_text(FILE *to, const void *text) { dg_html_text(to, text); }
+static void put_data(FILE *to, const void *text) { dg_html_data(to, "a/b", text, strlen(text)); }
+static void put_number(FILE *to, const void *v) { dg_html_json(to, *(const double *)v); }
+
+static void becomes(void (*put)(FILE *, const void *), const void *from, const char *want)
+{
+    char *is = text_of(put, from);
+    DG_CHECKF(!strcmp(is, want), "%s, not %s", is, want);
+    free(is);
+}
+
+static void pieces(void)
+{
+    becomes(put_text, "a<b>&\"'", "a&#60;b&#62;&#38;&#34;&#39;");
+    becomes(put_text, "K\xc3\xa4tzchen\n\x1b[0m", "K\xc3\xa4tzchen\\x0a\\x1b[0m");
+    becomes(put_text, "\xff\xe2\x80\xae", "\\xff\\xe2\\x80\\xae"); /* no UTF-8; what turns the direction of writing */
+    becomes(put_data, "", "data:a/b;base64,");
+    becomes(put_data, "M", "data:a/b;base64,TQ==");
+    becomes(put_data, "Ma", "data:a/b;base64,TWE=");
+    becomes(put_data, "Man\xff?", "data:a/b;base64,TWFu/z8=");
+    becomes(put_number, &(double){NAN}, "null");
+    becomes(put_number, &(double){-INFINITY}, "null");
+    becomes(put_number, &(double){0.123456}, "0.1235");
+}
+
+enum { EPOCHS = 20, STEPS = 60 };
+
+/* Rows of a GAN's log: the loss of G is its step, but for one that is not there. */
+static void make_rows(dg_log_row *row, double *x)
+{
+    for (int i = 0; i < EPOCHS * STEPS; i++) {
+        row[i] = (dg_log_row){.step = (uint64_t)i + 1, .epoch = (uint64_t)(i / STEPS) + 1, .seconds = i};
+        row[i].value[DG_LOSS_G] = i == 7 ? (double)NAN : (double)i;
+    }
+    dg_curve_places(row, EPOCHS * STEPS, x);
+}
+
+static void put_plot(FILE *to, const void *p) { dg_plot_write(to, p); }
+
+static void curves_are_means(void)
+{
+    static dg_log_row row[EPOCHS * STEPS];
+    static double x[EPOCHS * STEPS];
+    static dg_report_plot p = {.title = "a<b", .unit = "epoch", .curves = 1, .epochs = true};
+    const dg_metric m = {.terms = 1, .term = {DG_LOSS_G}, .legend = "G"};
+    dg_plot_curve *c = &p.curve[0];
+    make_rows(row, x);
+    DG_CHECK(dg_plot_by_epochs(row, EPOCHS * STEPS) && !dg_plot_by_epochs(row, 3 * STEPS));
+    dg_plot_fill(c, &m, row, x, EPOCHS * STEPS, true);
+    DG_CHECK(c->points == EPOCHS && c->bins == 300);
+    DG_NEAR(c->y[1], STEPS + (STEPS - 1) / 2., 1e-9);
+    DG_NEAR(c->x[1], 1.5, 1e-9);
+    DG_NEAR(c->y[0], ((STEPS - 1) * STEPS / 2. - 7) / (STEPS - 1), 1e-9); /* without the one that is not there */
+    DG_NEAR(c->low[299], EPOCHS * STEPS - 3, 1);
+    DG_NEAR(c->high[299], EPOCHS * STEPS - 1, 0);
+    dg_plot_fill(c, &m, row, x, 3 * STEPS, false);
+    DG_CHECKF(c->points == 90 && c->bins == 45, "%d points, %d bins", c->points, c->bins);
+    dg_plot_fill(c, &m, row, x, 0, false);
+    DG_CHECK(c->points == 0 && c->bins == 0);
+    snprintf(c->label, sizeof c->label, "<G>");
+    char *empty = text_of(put_plot, &p);
+    DG_CHECK(strstr(empty, "<h3>a&#60;b</h3>") && strstr(empty, "&#60;G&#62;") && !strstr(empty, "nan"));
+    free(empty);
+    /* a step that diverged does not hide all others, and is told */
+    dg_plot_fill(c, &m, row, x, EPOCHS * STEPS, false);
+    c->y[50] = 1e9;
+    char *cut = text_of(put_plot, &p);
+    DG_CHECK(strstr(cut, "the largest mean is 1e+09"));
+    free(cut);
+}
+
+static dg_rundir open_run(const char *name)
+{
+    dg_rundir r;
+    if (dg_rundir_open(temp_path(name), false, &r)) printf("%s\n", dg_message());
+    return r;
+}
+
+/* n grids of cells x cells pictures, all the same noise. */
+static void make_grids(const dg_rundir *r, int n, int cells, int size)
+{
+    char first[4096], path[4096];
+    unsigned long long state = 7;
+    const size_t bytes = (size_t)(cells * cells * size * size) * 3;
+    uint8_t *pixels = malloc(bytes);
+    for (size_t i = 0; i < bytes; i++) pixels[i] = (uint8_t)(127.5 + 127 * dg_test_random(&state));
+    dg_image im;
+    DG_CHECK(dg_sheet(pixels, cells * cells, size, 3, cells, cells, &im) == DG_OK);
+    DG_CHECK(dg_png_write(dg_rundir_file(r, first, "epoch-0001.png"), &im, NULL, 0) == DG_OK);
+    for (int i = 2; i <= n; i++) DG_CHECK(link(first, dg_rundir_file(r, path, "epoch-%04d.png", i)) == 0);
+    dg_image_free(&im);
+    free(pixels);
+}
+
+static void put_log(const dg_rundir *r)
+{
+    char path[4096], text[2 * DG_LOG_LINE];
+    const dg_log_row row = {.step = 1, .epoch = 1, .seconds = 2};
+    int n = dg_log_header(text, &dg_gan_recipe);
+    n += dg_log_csv(text + n, &dg_gan_recipe, &row);
+    temp_put(dg_rundir_file(r, path, "log.csv"), text, (size_t)n);
+}
+
+static size_t page_bytes(dg_report_run *r, const dg_rundir *d)
+{
+    char path[4096];
+    size_t bytes = 0;
+    DG_CHECKF(dg_report_write(r, NULL, dg_rundir_file(d, path, "report.html")) == DG_OK, "%s", dg_message());
+    free(temp_slurp(path, &bytes));
+    return bytes;
+}
+
+static void grids_have_room(void)
+{
+    char path[4096];
+    dg_rundir d = open_run("large");
+    make_grids(&d, 300, 8, 64);
+    put_log(&d);
+    dg_report_run r = {0};
+    DG_CHECKF(dg_report_grids_renew(&r.grids, d.fd, d.path) == DG_OK, "%s", dg_message());
+    DG_CHECKF(r.grids.on_disk == 300 && r.grids.n >= 100 && r.grids.grid[0].W == 268, "%d of %d grids, %d pixels wide",
+              r.grids.n, r.grids.on_disk, r.grids.grid[0].W);
+    DG_CHECK(r.grids.grid[0].epoch == 1 && r.grids.grid[r.grids.n - 1].epoch == 300);
+    DG_CHECK(dg_report_read(&r, d.fd, d.path) == DG_OK);
+    const size_t bytes = page_bytes(&r, &d);
+    DG_CHECKF(bytes > 5000000 && bytes < 12000000, "%zu bytes", bytes);
+    dg_report_free(&r);
+    dg_rundir_close(&d);
+    /* few of them stay as they are; more than a slider has places for are thinned */
+    d = open_run("small");
+    make_grids(&d, 3, 2, 8);
+    DG_CHECK(dg_report_grids_renew(&r.grids, d.fd, d.path) == DG_OK);
+    DG_CHECK(r.grids.n == 3 && r.grids.level == 0 && r.grids.grid[1].png && r.grids.grid[1].W == 22);
+    dg_rundir_file(&d, path, "epoch-0001.png");
+    char later[4096];
+    for (int i = 4; i <= 700; i++) DG_CHECK(link(path, dg_rundir_file(&d, later, "epoch-%04d.png", i)) == 0);
+    DG_CHECK(unlink(dg_rundir_file(&d, later, "epoch-0002.png")) == 0);
+    DG_CHECK(dg_report_grids_renew(&r.grids, d.fd, d.path) == DG_OK);
+    DG_CHECKF(r.grids.n == 350 && r.grids.on_disk == 699, "%d of %d grids", r.grids.n, r.grids.on_disk);
+    DG_CHECK(r.grids.grid[1].epoch == 4 && r.grids.grid[349].epoch == 700);
+    dg_report_free(&r);
+    dg_rundir_close(&d);
+}
+
+/* What is found stands in a section of its own, which is not there without. */
+static void findings(void)
+{
+    char path[4096];
+    dg_rundir d = open_run("doctor");
+    put_log(&d);
+    dg_report_run r = {0};
+    DG_CHECK(dg_report_read(&r, d.fd, d.path) == DG_OK);
+    DG_CHECK(page_bytes(&r, &d) > 1000);
+    char *page = temp_slurp(dg_rundir_file(&d, path, "report.html"), NULL);
+    DG_CHECK(!strstr(page, "What the doctor says"));
+    free(page);
+    r.finding = calloc(2, sizeof *r.finding);
+    r.findings = 2;
+    r.finding[0] = (dg_report_finding){"D wins <b>", "Try a smaller lr.", 180, 300};
+    r.finding[1] = (dg_report_finding){"Collapse", "", 7, 0};
+    DG_CHECK(page_bytes(&r, &d) > 1000);
+    page = temp_slurp(path, NULL);
+    DG_CHECK(strstr(page, "What the doctor says") &&
+             strstr(page, "Epoch 180 to 300: D wins &#60;b&#62;</strong><br>Try"));
+    DG_CHECK(strstr(page, "Epoch 7 till now: Collapse"));
+    free(page);
+    dg_report_free(&r);
+    dg_rundir_close(&d);
+}
+
+/* Each cell of a grid is a training picture with some noise: it is found, for colour and grey, small and odd sizes. */
+static void nearest_is_found(int size, int channels)
+{
+    enum { PICTURES = 40, ROWS = 3, COLUMNS = 5, CELLS = ROWS * COLUMNS };
+    char path[4096], name[40];
+    const size_t picture = (size_t)(size * size * channels);
+    unsigned long long state = 3;
+    uint8_t *pixels = malloc(PICTURES * picture), *cells = malloc(CELLS * picture);
+    for (size_t i = 0; i < PICTURES * picture; i++) pixels[i] = (uint8_t)(127.5 + 120 * dg_test_random(&state));
+    for (size_t i = 0; i < CELLS * picture; i++) {
+        const size_t from = (i / picture * 7 + 3) % PICTURES * picture + i % picture;
+        cells[i] = (uint8_t)(pixels[from] + 3 * dg_test_random(&state));
+    }
+    snprintf(name, sizeof name, "nearest-%d-%d", size, channels);
+    dg_rundir d = open_run(name);
+    const dg_directory at = dg_rundir_at(&d);
+    dg_image im, is, want;
+    DG_CHECK(dg_sheet(cells, CELLS, size, channels, ROWS, COLUMNS, &im) == DG_OK);
+    DG_CHECK(dg_png_write(dg_rundir_file(&d, path, "epoch-0012.png"), &im, NULL, 0) == DG_OK);
+    DG_CHECKF(dg_nearest_write(&at, d.path, 12, pixels, PICTURES, size, channels) == DG_OK, "%s", dg_message());
+    /* two rows of eight, below each the pictures that they were made of */
+    uint8_t *sheet = calloc(32, picture);
+    for (size_t c = 0; c < CELLS; c++) {
+        memcpy(sheet + (c / 8 * 16 + c % 8) * picture, cells + c * picture, picture);
+        memcpy(sheet + (c / 8 * 16 + c % 8 + 8) * picture, pixels + (c * 7 + 3) % PICTURES * picture, picture);
+    }
+    DG_CHECK(dg_sheet(sheet, 32, size, channels, 4, 8, &want) == DG_OK);
+    size_t bytes = 0;
+    char *file = temp_slurp(dg_rundir_file(&d, path, "nearest.png"), &bytes);
+    DG_CHECK(file && dg_image_decode(file, bytes, &(dg_decode_options){0}, &is) == DG_OK);
+    int wrong = is.W != want.W || is.H != want.H;
+    for (size_t i = 0; !wrong && i < (size_t)(is.W * is.H); i++)
+        wrong += is.pixels[3 * i] != want.pixels[i * (size_t)channels];
+    DG_CHECKF(!wrong, "%d x %d, %d channels: another sheet", size, size, channels);
+    /* of other pictures, as where the data has changed: none */
+    unlink(path);
+    DG_CHECK(dg_nearest_write(&at, d.path, 12, pixels, 2, size - 1, channels) == DG_OK);
+    DG_CHECK(!dg_rundir_has(&d, "nearest.png"));
+    dg_image_free(&im);
+    dg_image_free(&is);
+    dg_image_free(&want);
+    free(file);
+    free(sheet);
+    free(pixels);
+    free(cells);
+    dg_rundir_close(&d);
+}
+
+int main(void)
+{
+    temp_make("report");
+    pieces();
+    curves_are_means();
+    findings();
+    nearest_is_found(19, 3);
+    nearest_is_found(9, 1);
+    nearest_is_found(33, 1);
+    grids_have_room();
+    temp_remove(temp_dir);
+    return dg_test_report();
+}
