@@ -6,8 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GAIN 1.01          /* what a doubling must bring */
-enum { FEWEST_STEPS = 7 }; /* that a size costs: two to warm up, five that count */
+#define GAIN 1.01  /* what a doubling must bring */
+#define AGREE 1.01 /* the second fastest look over the fastest, where both are believed */
+#define DOUBT 0.95 /* of the slowest rate that may be chosen: so much may be noise */
+enum {
+    FEWEST_STEPS = 7, /* that a size costs: two to warm up, five that count */
+    MOST_LOOKS = 5,   /* at one size */
+    MOST_MOVES = 2    /* of the choice that are followed */
+};
 
 int dg_batch_after(int batch)
 {
@@ -68,6 +74,32 @@ int dg_search_choice(const dg_search *s)
     return i < 0 && s->rows ? 0 : i;
 }
 
+void dg_batch_merge(dg_batch_row *row, dg_batch_row *again)
+{
+    dg_batch_row slow = again->ms > row->ms ? *again : *row, fast = again->ms > row->ms ? *row : *again;
+    const int n = row->samples + again->samples;
+    double *all = n ? malloc((size_t)n * sizeof *all) : NULL;
+    if (all) { /* otherwise the samples of the faster look have to do */
+        if (row->samples) memcpy(all, row->sample, (size_t)row->samples * sizeof *all);
+        if (again->samples) memcpy(all + row->samples, again->sample, (size_t)again->samples * sizeof *all);
+        free(fast.sample);
+        fast.sample = all;
+        fast.samples = n;
+    }
+    free(slow.sample);
+    fast.second = fast.second > 0 ? fmin(fast.second, slow.ms) : slow.ms;
+    fast.looks = row->looks + 1;
+    fast.latest = again->ms;
+    fast.when = again->when;
+    *row = fast;
+    again->sample = NULL;
+}
+
+static bool is_sure(const dg_batch_row *r)
+{
+    return r->looks + 1 >= MOST_LOOKS || (r->looks && r->second <= AGREE * r->ms);
+}
+
 /* Pictures a second as far as they are known: of times that did not come to rest, their faster end. */
 static double hoped_rate(const dg_batch_row *r)
 {
@@ -75,15 +107,25 @@ static double hoped_rate(const dg_batch_row *r)
     return noisy ? 1e3 * r->batch / r->low : dg_batch_rate(r);
 }
 
-/* Two sizes, a doubling, that gained nothing. Only called while all rows are steps of the ladder. */
-static bool is_flat(const dg_search *s)
+/* The fastest of the rows before the last two; there are three at least. */
+static dg_batch_row *best_before(dg_search *s)
 {
-    double before = 0, last = 0;
-    for (int i = 0; i < s->rows; i++) {
-        if (i < s->rows - 2) before = fmax(before, dg_batch_rate(&s->row[i]));
-        else last = fmax(last, hoped_rate(&s->row[i]));
-    }
-    return s->rows > 2 && last < GAIN * before;
+    dg_batch_row *best = &s->row[0];
+    for (int i = 1; i < s->rows - 2; i++)
+        if (dg_batch_rate(&s->row[i]) > dg_batch_rate(best)) best = &s->row[i];
+    return best;
+}
+
+/* Two sizes, a doubling, that gained nothing: by what is known of all sizes, and by their last looks. Only called while
+ * all rows are steps of the ladder. */
+static bool is_flat(dg_search *s)
+{
+    if (s->rows < 3) return false;
+    const dg_batch_row *before = best_before(s), *last = &s->row[s->rows - 2];
+    const double known = fmax(hoped_rate(&last[0]), hoped_rate(&last[1]));
+    const double now = fmax(last[0].batch / last[0].latest, last[1].batch / last[1].latest);
+    const bool same_time = before->when >= last[0].when || before->when >= last[1].when;
+    return known < GAIN * dg_batch_rate(before) && (!same_time || now < GAIN * before->batch / before->latest);
 }
 
 /* Seconds that a size will take at the least, by the nearest that was timed. */
@@ -101,12 +143,23 @@ static bool has_time(const dg_search *s, int batch, double elapsed)
     return !s->rows || elapsed + cost(s, batch) <= s->limits.seconds;
 }
 
+/* A doubling that gained nothing: one more look at each of its sizes and at the best before; then it is the last. */
+static int doubt_doubling(dg_search *s, double elapsed)
+{
+    dg_batch_row *last = &s->row[s->rows - 2], *before = best_before(s);
+    dg_batch_row *doubt = !last[0].looks ? &last[0] : !last[1].looks ? &last[1] : before;
+    const bool seen = doubt == before && (before->when >= last[0].when || before->when >= last[1].when);
+    if (!seen && has_time(s, doubt->batch, elapsed)) return doubt->batch;
+    s->end = DG_SEARCH_FLAT;
+    return 0;
+}
+
 static int climb(dg_search *s, double elapsed)
 {
     const dg_search_limits *l = &s->limits;
     const int batch = s->rows ? dg_batch_after(s->row[s->rows - 1].batch) : l->from;
     if (s->refused) s->end = DG_SEARCH_NO_ROOM;
-    else if (is_flat(s)) s->end = DG_SEARCH_FLAT;
+    else if (is_flat(s)) return doubt_doubling(s, elapsed);
     else if (batch > l->most) s->end = DG_SEARCH_MOST;
     else if (batch > l->pictures) s->end = DG_SEARCH_PICTURES;
     else if (!has_time(s, batch, elapsed) || s->rows == DG_SEARCH_ROWS - 2) s->end = DG_SEARCH_SECONDS;
@@ -124,24 +177,57 @@ static int look_beside(dg_search *s, double elapsed)
 {
     const dg_search_limits *l = &s->limits;
     static const int quarters[] = {3, 5};
-    while (s->rows && s->neighbours < 2) {
-        const int chosen = s->row[dg_search_choice(s)].batch, batch = chosen * quarters[s->neighbours++] / 4;
+    const int chosen = s->rows ? s->row[dg_search_choice(s)].batch : 0;
+    if (chosen != s->beside && s->moves++ < MOST_MOVES) {
+        s->beside = chosen;
+        s->neighbours = 0;
+    }
+    while (chosen && s->neighbours < 2) {
+        const int batch = s->beside * quarters[s->neighbours++] / 4;
         const bool may = batch >= l->from && batch <= l->most && batch <= l->pictures && !is_tried(s, batch);
-        if (may && (!s->refused || batch < s->refused) && leaves_steps(s, batch) && has_time(s, batch, elapsed))
+        if (may && (!s->refused || batch < s->refused) && s->rows < DG_SEARCH_ROWS && leaves_steps(s, batch) &&
+            has_time(s, batch, elapsed))
             return batch;
     }
     return 0;
+}
+
+/* Of those that may be chosen or decide what is, and the sizes around the choice: one with the fewest looks, the
+ * fastest first. */
+static int look_again(const dg_search *s, double elapsed)
+{
+    const dg_batch_row *next = NULL;
+    for (int k = 0; k < 2; k++) {
+        const int best = fastest(s, k == 0);
+        const double least = best < 0 ? 0 : DOUBT * (1 - s->limits.within) * dg_batch_rate(&s->row[best]);
+        for (int i = 0; i < s->rows; i++) {
+            const dg_batch_row *r = &s->row[i];
+            const double rate = dg_batch_rate(r);
+            const bool beside = abs(i - dg_search_choice(s)) == 1 && !r->looks;
+            if ((rate < least && !beside) || is_sure(r) || (k == 0 && !leaves_steps(s, r->batch))) continue;
+            if (!next || r->looks < next->looks || (r->looks == next->looks && rate > dg_batch_rate(next))) next = r;
+        }
+    }
+    return next && has_time(s, next->batch, elapsed) ? next->batch : 0;
 }
 
 int dg_search_next(dg_search *s, double elapsed)
 {
     s->tries = s->end ? 0 : climb(s, elapsed);
     if (!s->tries) s->tries = look_beside(s, elapsed);
+    if (!s->tries) s->tries = look_again(s, elapsed);
     return s->tries;
 }
 
-void dg_search_timed(dg_search *s, const dg_batch_row *row)
+void dg_search_timed(dg_search *s, dg_batch_row *row)
 {
+    row->latest = row->ms;
+    row->when = ++s->looks;
+    for (int i = 0; i < s->rows; i++)
+        if (s->row[i].batch == row->batch) {
+            dg_batch_merge(&s->row[i], row);
+            return;
+        }
     int at = s->rows++;
     for (; at > 0 && s->row[at - 1].batch > row->batch; at--) s->row[at] = s->row[at - 1];
     s->row[at] = *row;
@@ -149,6 +235,12 @@ void dg_search_timed(dg_search *s, const dg_batch_row *row)
 
 void dg_search_refused(dg_search *s, const char *why)
 {
+    for (int i = 0; i < s->rows; i++)
+        if (s->row[i].batch == s->tries) { /* it did fit: another program has taken the memory */
+            s->row[i].looks = MOST_LOOKS;
+            s->row[i].when = ++s->looks;
+            return;
+        }
     s->refused = s->tries;
     snprintf(s->why_not, sizeof s->why_not, "%s", why);
 }

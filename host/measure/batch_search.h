@@ -9,24 +9,33 @@
  * Sizes are `from`, then 2^k and 3 * 2^k. A doubling, two sizes, that gains less than 1% over the best before it is the
  * last; of times that never came to rest their faster end counts there. Chosen is the smallest whose pictures a second
  * are within a share of the best; then 3/4 and 5/4 of it are tried, for kernels jump where their tiles end. One that
- * leaves too few steps an epoch is timed, and never chosen. */
+ * leaves too few steps an epoch is timed, and never chosen.
+ *
+ * Whatever else runs on a machine makes a step longer, never shorter, and often for seconds. So next() names a size
+ * again where that may change the answer: before it believes that a doubling gained nothing both sizes and the best
+ * before them, which are then compared by their last looks, too; and at the end each size that may be chosen or decides
+ * what is, until its two fastest looks agree, and the sizes on both sides of the choice. The fastest look counts. */
 #ifndef DG_BATCH_SEARCH_H
 #define DG_BATCH_SEARCH_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One size. The search reads batch, ms and setup. */
+/* One size. The search reads batch, ms, low and setup. */
 typedef struct {
     int batch;
-    double ms, low, high; /* of a step: the median and its 95% interval */
+    double ms, low, high; /* of a step: the median and its 95% interval, in the fastest look */
+    double second;        /* the median of the fastest but one; 0: there was one look */
+    int looks;            /* so many after the first */
+    double latest;        /* the median of the last one, */
+    int when;             /* which was the search's look of this number */
     double setup;         /* seconds before the first step that counts */
     size_t memory;        /* bytes on the device */
     double busy, of_peak; /* percent; below 0: unknown, as below */
     double utilisation;   /* what NVML calls so */
     double waits;         /* percent of a step that waits for pictures */
     int in_a_row;         /* steps of a sample */
-    double *sample;       /* ms of a step, in their order */
+    double *sample;       /* ms of a step, in their order, of all looks */
     int samples;
 } dg_batch_row;
 
@@ -53,24 +62,30 @@ typedef struct {
     dg_search_limits limits;
     dg_batch_row row[DG_SEARCH_ROWS]; /* by batch */
     int rows;
+    int looks;         /* at all sizes */
     int tries;         /* the size that next() named, 0: none */
     int refused;       /* the smallest that does not fit, 0: none */
     char why_not[160]; /* in words */
-    int neighbours;    /* of the choice, so many have been looked at */
+    int beside;        /* the choice whose neighbours are looked at, */
+    int neighbours;    /* so many up to now, */
+    int moves;         /* and how often it was another one than before */
     dg_search_end end; /* why no larger size came */
 } dg_search;
 
 void dg_search_begin(dg_search *s, const dg_search_limits *limits);
-/* The size to time next; 0: no more. elapsed: seconds since the beginning. */
+/* The size to time next, of which one look may be there already; 0: no more. elapsed: seconds since the beginning. */
 int dg_search_next(dg_search *s, double elapsed);
-void dg_search_timed(dg_search *s, const dg_batch_row *row); /* which has become the search's, samples and all */
-void dg_search_refused(dg_search *s, const char *why);       /* "it needs 80.0 MB, and there are 70.0 MB" */
+void dg_search_timed(dg_search *s, dg_batch_row *row); /* which has become the search's, samples and all */
+void dg_search_refused(dg_search *s, const char *why); /* "it needs 80.0 MB, and there are 70.0 MB" */
 void dg_search_free(dg_search *s);
 
 int dg_search_choice(const dg_search *s); /* place of the chosen row, -1: there is none */
 
 /* "64: the fastest that leaves 32 steps an epoch; 96 would be 4% faster, with a third fewer updates." */
 void dg_search_sentence(const dg_search *s, char *out, size_t size);
+
+/* Two looks at one size as one row, in `row`; the samples of `again` are the row's now. */
+void dg_batch_merge(dg_batch_row *row, dg_batch_row *again);
 
 int dg_batch_after(int batch);                                           /* the next size */
 double dg_batch_rate(const dg_batch_row *r);                             /* pictures a second */

@@ -10,8 +10,8 @@
 #include "host/run/ring_reader.h"
 #include "host/run/steps.h"
 
-#define SAMPLE_SECONDS 2.0 /* of one size at most, */
-enum { SIZES = 8 };        /* nor more than this part of the search */
+#define LOOK_SECONDS 1.0 /* of one look at a size at most, */
+enum { LOOKS = 20 };     /* nor more than this part of the search */
 
 /* ---- What all sizes have in common ---- */
 
@@ -283,7 +283,7 @@ dg_err dg_batch_find(dg_batch_bench *b, const dg_search_limits *limits, dg_searc
         char why[160];
         bool yes = false;
         dg_batch_row row;
-        e = dg_batch_time(b, batch, fmin(fmin(SAMPLE_SECONDS, limits->seconds / SIZES), left), false, &row, &yes, why,
+        e = dg_batch_time(b, batch, fmin(fmin(LOOK_SECONDS, limits->seconds / LOOKS), left), false, &row, &yes, why,
                           sizeof why);
         if (!e && yes) dg_search_timed(s, &row);
         if (!e && !yes) dg_search_refused(s, why);

@@ -9,22 +9,33 @@ typedef double curve(double batch); /* pictures a second */
 static dg_search s;
 static dg_search_limits limits;
 static char why[400];
-static int tried[64], tries;
+static int tried[64], tries, looks; /* sizes, in the order of their first look */
+static double (*slower)(int look);  /* times so much, which another program did; NULL: nothing */
 
-/* Each size takes two seconds; none above `fits`. */
+static void note(int batch)
+{
+    looks++;
+    for (int i = 0; i < tries; i++)
+        if (tried[i] == batch) return;
+    tried[tries++] = batch;
+}
+
+/* Each look takes a second; none above `fits`. */
 static int search(curve *rate, int fits)
 {
     double elapsed = 0;
     dg_search_begin(&s, &limits);
-    for (tries = 0; tries < 60 && (tried[tries] = dg_search_next(&s, elapsed)); tries++) {
-        const int b = tried[tries];
+    tries = looks = 0;
+    for (int b; looks < 300 && (b = dg_search_next(&s, elapsed));) {
+        note(b);
         if (b > fits) {
             char needs[80];
             snprintf(needs, sizeof needs, "it needs %d.0 MB, and there are %d.0 MB", b, fits);
             dg_search_refused(&s, needs);
             continue;
         }
-        dg_search_timed(&s, &(dg_batch_row){.batch = b, .ms = 1e3 * b / rate(b), .setup = 0.1});
+        const double ms = 1e3 * b / rate(b) * (slower ? slower(looks) : 1);
+        dg_search_timed(&s, &(dg_batch_row){.batch = b, .ms = ms, .low = ms, .high = ms, .setup = 0.1});
         elapsed += 1;
     }
     dg_search_sentence(&s, why, sizeof why);
@@ -61,6 +72,47 @@ static void check_noise(void)
     }
     dg_search_sentence(&s, why, sizeof why);
     DG_CHECKF(s.row[dg_search_choice(&s)].batch == 1024, "%s", why);
+}
+
+/* Every third look is slower by 5%, 10% ... 30%, which no look shows by itself. */
+static double now_and_then(int look) { return look % 3 ? 1 : 1.05 + 0.05 * (look / 3 % 6); }
+/* Another program runs for seven looks. */
+static double for_a_while(int look) { return look >= 6 && look < 13 ? 1.4 : 1; }
+
+static void check_disturbed(void)
+{
+    static double (*const how[])(int) = {now_and_then, for_a_while};
+    static curve *const curves[] = {flat, rising, falls, jumps};
+    for (int i = 0; i < 8; i++) {
+        limits = (dg_search_limits){8, 512, 1000000, false, 0.03, 32, 100};
+        slower = NULL;
+        const int quiet = search(curves[i / 2], 1 << 20);
+        slower = how[i % 2];
+        const int b = search(curves[i / 2], 1 << 20);
+        double best = 0;
+        for (int k = 0; k < s.rows; k++) best = fmax(best, curves[i / 2](s.row[k].batch));
+        DG_CHECKF(curves[i / 2](b) >= 0.96 * best && curves[i / 2](b) >= 0.96 * curves[i / 2](quiet),
+                  "curve %d, disturbance %d: %d, undisturbed %d", i / 2, i % 2, b, quiet);
+        DG_CHECKF(looks < 50, "%d looks", looks);
+    }
+    slower = NULL;
+    /* a row has all samples, its times are those of the fastest look; one more look may fail */
+    double *first = malloc(2 * sizeof *first), *second = malloc(sizeof *second);
+    dg_batch_row row = {.batch = 8, .ms = 3, .sample = first, .samples = 2},
+                 again = {.batch = 8, .ms = 2, .low = 1, .sample = second, .samples = 1};
+    first[0] = first[1] = 3, second[0] = 2;
+    dg_batch_merge(&row, &again);
+    DG_CHECK(row.ms == 2 && row.low == 1 && row.second == 3 && row.looks == 1 && row.samples == 3 && !again.sample);
+    DG_CHECK(row.sample[1] == 3 && row.sample[2] == 2);
+    free(row.sample);
+    dg_search_begin(&s, &limits);
+    for (int b, n = 0; (b = dg_search_next(&s, 0)) > 0 && DG_CHECK(n < 100); n++) {
+        bool is_new = true;
+        for (int i = 0; i < s.rows; i++) is_new = is_new && s.row[i].batch != b;
+        if (is_new) dg_search_timed(&s, &(dg_batch_row){.batch = b, .ms = 1e3 * b / flat(b)});
+        else dg_search_refused(&s, "no more");
+    }
+    DG_CHECK(s.refused == 0 && s.row[dg_search_choice(&s)].batch == 8);
 }
 
 static void check_choices(void)
@@ -170,6 +222,7 @@ int main(void)
     check_sizes();
     check_choices();
     check_noise();
+    check_disturbed();
     check_limits();
     return dg_test_report();
 }
