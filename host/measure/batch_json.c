@@ -18,12 +18,14 @@ static void add_row(cJSON *list, const dg_search_limits *l, const dg_batch_row *
     cJSON *j = cJSON_CreateObject();
     add(j, "batch", r->batch);
     add(j, "ms", r->ms);
+    add(j, "ms_median", r->median);
     add(j, "ms_low", r->low);
     add(j, "ms_high", r->high);
     add(j, "pictures_per_s", dg_batch_rate(r));
     add(j, "epoch_s", dg_batch_epoch(l, r));
     add(j, "steps_an_epoch", dg_batch_updates(l, r->batch));
     add(j, "memory_bytes", (double)r->memory);
+    add(j, "looks", r->looks + 1);
     add(j, "setup_s", r->setup);
     add_if_known(j, "busy_percent", r->busy);
     add_if_known(j, "percent_of_peak", r->of_peak);

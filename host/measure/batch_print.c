@@ -5,6 +5,8 @@
 #include "host/cli/say.h"
 #include "host/measure/batch_report.h"
 
+#define NOTABLE 0.05 /* what other programs add to a step */
+
 void dg_batch_print_head(const dg_batch_bench *b)
 {
     const dg_backend *d = b->backend;
@@ -49,8 +51,28 @@ void dg_batch_print_rows(const dg_batch_bench *b, const dg_search_limits *l, con
     }
 }
 
+/* How much longer than ms/step the median is, at most. */
+static double disturbed(const dg_batch_row *row, int rows, int *batch)
+{
+    double most = 0;
+    for (int i = 0; i < rows; i++) {
+        const double longer = row[i].median / row[i].ms - 1;
+        if (longer <= most) continue;
+        most = longer;
+        *batch = row[i].batch;
+    }
+    return most;
+}
+
 void dg_batch_print_notes(const dg_batch_bench *b, const dg_batch_row *row, int rows)
 {
+    int batch = 0;
+    const double longer = disturbed(row, rows, &batch);
+    if (longer > NOTABLE)
+        printf(
+            "ms/step: a tenth of the steps are faster. Their median is up to %.0f%% longer (batch %d): something else "
+            "takes time on this machine.\n",
+            100 * longer, batch);
     if (known(row, rows, offsetof(dg_batch_row, utilisation)))
         printf("NVML: its \"utilisation\", which counts all time in which any kernel ran, however small.\n");
     if (known(row, rows, offsetof(dg_batch_row, waits)))

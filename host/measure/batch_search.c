@@ -12,6 +12,7 @@
 enum {
     FEWEST_STEPS = 7, /* that a size costs: two to warm up, five that count */
     MOST_LOOKS = 5,   /* at one size */
+    MOST_SIZES = 14,  /* unless the doublings alone take more: then two beside the choice */
     MOST_MOVES = 2    /* of the choice that are followed */
 };
 
@@ -100,13 +101,6 @@ static bool is_sure(const dg_batch_row *r)
     return r->looks + 1 >= MOST_LOOKS || (r->looks && r->second <= AGREE * r->ms);
 }
 
-/* Pictures a second as far as they are known: of times that did not come to rest, their faster end. */
-static double hoped_rate(const dg_batch_row *r)
-{
-    const bool noisy = r->low > 0 && r->ms - r->low > (GAIN - 1) * r->ms;
-    return noisy ? 1e3 * r->batch / r->low : dg_batch_rate(r);
-}
-
 /* The fastest of the rows before the last two; there are three at least. */
 static dg_batch_row *best_before(dg_search *s)
 {
@@ -122,7 +116,7 @@ static bool is_flat(dg_search *s)
 {
     if (s->rows < 3) return false;
     const dg_batch_row *before = best_before(s), *last = &s->row[s->rows - 2];
-    const double known = fmax(hoped_rate(&last[0]), hoped_rate(&last[1]));
+    const double known = fmax(dg_batch_rate(&last[0]), dg_batch_rate(&last[1]));
     const double now = fmax(last[0].batch / last[0].latest, last[1].batch / last[1].latest);
     const bool same_time = before->when >= last[0].when || before->when >= last[1].when;
     return known < GAIN * dg_batch_rate(before) && (!same_time || now < GAIN * before->batch / before->latest);
@@ -163,6 +157,7 @@ static int climb(dg_search *s, double elapsed)
     else if (batch > l->most) s->end = DG_SEARCH_MOST;
     else if (batch > l->pictures) s->end = DG_SEARCH_PICTURES;
     else if (!has_time(s, batch, elapsed) || s->rows == DG_SEARCH_ROWS - 2) s->end = DG_SEARCH_SECONDS;
+    s->climbed = s->rows;
     return s->end ? 0 : batch;
 }
 
@@ -184,9 +179,10 @@ static int look_beside(dg_search *s, double elapsed)
     }
     while (chosen && s->neighbours < 2) {
         const int batch = s->beside * quarters[s->neighbours++] / 4;
-        const bool may = batch >= l->from && batch <= l->most && batch <= l->pictures && !is_tried(s, batch);
-        if (may && (!s->refused || batch < s->refused) && s->rows < DG_SEARCH_ROWS && leaves_steps(s, batch) &&
-            has_time(s, batch, elapsed))
+        const int room = s->climbed > MOST_SIZES - 1 ? s->climbed + 2 : MOST_SIZES;
+        const bool may = s->rows < room && batch >= l->from && batch <= l->most && batch <= l->pictures &&
+                         !is_tried(s, batch);
+        if (may && (!s->refused || batch < s->refused) && leaves_steps(s, batch) && has_time(s, batch, elapsed))
             return batch;
     }
     return 0;

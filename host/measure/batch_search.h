@@ -7,7 +7,7 @@
  *     s.row[dg_search_choice(&s)]
  *
  * Sizes are `from`, then 2^k and 3 * 2^k. A doubling, two sizes, that gains less than 1% over the best before it is the
- * last; of times that never came to rest their faster end counts there. Chosen is the smallest whose pictures a second
+ * last. Chosen is the smallest whose pictures a second
  * are within a share of the best; then 3/4 and 5/4 of it are tried, for kernels jump where their tiles end. One that
  * leaves too few steps an epoch is timed, and never chosen.
  *
@@ -21,21 +21,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One size. The search reads batch, ms, low and setup. */
+/* One size. The search reads batch, ms and setup. */
 typedef struct {
     int batch;
-    double ms, low, high; /* of a step: the median and its 95% interval, in the fastest look */
-    double second;        /* the median of the fastest but one; 0: there was one look */
-    int looks;            /* so many after the first */
-    double latest;        /* the median of the last one, */
-    int when;             /* which was the search's look of this number */
-    double setup;         /* seconds before the first step that counts */
-    size_t memory;        /* bytes on the device */
-    double busy, of_peak; /* percent; below 0: unknown, as below */
-    double utilisation;   /* what NVML calls so */
-    double waits;         /* percent of a step that waits for pictures */
-    int in_a_row;         /* steps of a sample */
-    double *sample;       /* ms of a step, in their order, of all looks */
+    double ms;                /* of a step: a tenth are faster, in the fastest look (dg_spread) */
+    double median, low, high; /* and its 95% interval, in that look */
+    double second;            /* ms in the fastest look but one; 0: there was one look */
+    int looks;                /* so many after the first */
+    double latest;            /* ms in the last one, */
+    int when;                 /* which was the search's look of this number */
+    double setup;             /* seconds before the first step that counts */
+    size_t memory;            /* bytes on the device */
+    double busy, of_peak;     /* percent; below 0: unknown, as below */
+    double utilisation;       /* what NVML calls so */
+    double waits;             /* percent of a step that waits for pictures */
+    int in_a_row;             /* steps of a sample */
+    double *sample;           /* ms of a step, in their order, of all looks */
     int samples;
 } dg_batch_row;
 
@@ -66,6 +67,7 @@ typedef struct {
     int tries;         /* the size that next() named, 0: none */
     int refused;       /* the smallest that does not fit, 0: none */
     char why_not[160]; /* in words */
+    int climbed;       /* rows when the last doubling had ended */
     int beside;        /* the choice whose neighbours are looked at, */
     int neighbours;    /* so many up to now, */
     int moves;         /* and how often it was another one than before */

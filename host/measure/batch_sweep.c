@@ -111,11 +111,13 @@ static dg_err write_text(const char *dir, const char *name, char *text, size_t b
 
 static void put_rows(FILE *to, const dg_sweep *s, const dg_search_limits *l)
 {
-    fprintf(to, "batch,ms_step,ms_low,ms_high,ms_picture,pictures_s,epoch_s,busy,nvml,of_peak,waits,memory_bytes\n");
+    fprintf(
+        to,
+        "batch,ms_step,ms_median,ms_low,ms_high,ms_picture,pictures_s,epoch_s,busy,nvml,of_peak,waits,memory_bytes\n");
     for (int i = 0; i < s->rows; i++) {
         const dg_batch_row *r = &s->row[i];
-        fprintf(to, "%d,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g", r->batch, r->ms, r->low, r->high, r->ms / r->batch,
-                dg_batch_rate(r), dg_batch_epoch(l, r));
+        fprintf(to, "%d,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g", r->batch, r->ms, r->median, r->low, r->high,
+                r->ms / r->batch, dg_batch_rate(r), dg_batch_epoch(l, r));
         const double known[] = {r->busy, r->utilisation, r->of_peak, r->waits};
         for (int k = 0; k < 4; k++) known[k] >= 0 ? fprintf(to, ",%.4g", known[k]) : fprintf(to, ",");
         fprintf(to, ",%zu\n", r->memory);

@@ -157,7 +157,7 @@ static dg_err waits(dg_batch_trial *t, double ms, double seconds, double *percen
     dg_backend *b = t->bench->backend;
     const dg_step_state first = {.seed = t->feed.seed};
     dg_samples s = {.n = 0};
-    double median = 0, low, high;
+    dg_spread r = {0};
     dg_err e = DG_OK;
     for (const double begin = dg_clock(); !e && !dg_samples_enough(&s, dg_clock() - begin, seconds);) {
         e = dg_job_put_state(&t->job, &first);
@@ -168,8 +168,8 @@ static dg_err waits(dg_batch_trial *t, double ms, double seconds, double *percen
         if (!e) e = dg_samples_add(&s, 1e3 * (dg_clock() - start));
         if (!e && t->bench->stop && *t->bench->stop) e = dg_fail(DG_FAILED, "stopped");
     }
-    if (!e) e = dg_samples_median(&s, &median, &low, &high);
-    *percent = fmax(0, 100 * (1 - median / ms));
+    if (!e) e = dg_samples_spread(&s, &r);
+    *percent = fmax(0, 100 * (1 - r.quick / ms));
     dg_samples_free(&s);
     return e;
 }
@@ -191,7 +191,12 @@ static dg_err take_samples(dg_batch_trial *t, double most_seconds, bool all_of_t
         wall += 1e-3 * ms * (double)done;
         e = dg_samples_add(s, ms);
     }
-    if (!e) e = dg_samples_median(s, &row->ms, &row->low, &row->high);
+    dg_spread r = {0};
+    if (!e) e = dg_samples_spread(s, &r);
+    row->ms = r.quick;
+    row->median = r.median;
+    row->low = r.low;
+    row->high = r.high;
     if (threads > 0) row->busy = fmin(100, 100 * cpu / (wall * threads));
     return e;
 }
@@ -257,7 +262,7 @@ dg_err dg_batch_glance(dg_batch_bench *b, int batch, double seconds, double *ms)
     if (e || !yes) return e ? e : refuse_all(b, batch);
     e = dg_batch_warm_up(&t);
     if (!e) e = take_samples(&t, seconds, true, &s, &row);
-    *ms = row.ms;
+    *ms = row.median;
     dg_samples_free(&s);
     dg_batch_close(&t);
     return e;

@@ -38,18 +38,19 @@ double dg_sort_median(double *value, int n)
     return (value[(n - 1) / 2] + value[n / 2]) / 2;
 }
 
-dg_err dg_samples_median(const dg_samples *s, double *median, double *low, double *high)
+dg_err dg_samples_spread(const dg_samples *s, dg_spread *r)
 {
     double *sorted = malloc((size_t)(s->n + 1) * sizeof *sorted);
     if (!sorted) return dg_fail(DG_DEVICE, "out of memory for %d times", s->n);
-    *median = *low = *high = 0;
+    *r = (dg_spread){0};
     if (s->n) {
         /* of the binomial distribution, so many values may lie on the wrong side of the median */
         const int out = (int)fmax(0, floor(s->n / 2.0 - 0.98 * sqrt(s->n)));
         memcpy(sorted, s->value, (size_t)s->n * sizeof *sorted);
-        *median = dg_sort_median(sorted, s->n);
-        *low = sorted[out];
-        *high = sorted[s->n - 1 - out];
+        r->median = dg_sort_median(sorted, s->n);
+        r->low = sorted[out];
+        r->high = sorted[s->n - 1 - out];
+        r->quick = sorted[(s->n - 1) / 10];
     }
     free(sorted);
     return DG_OK;
@@ -65,9 +66,9 @@ static bool is_time_to_look(int n)
 
 bool dg_samples_enough(const dg_samples *s, double seconds, double most_seconds)
 {
-    double median, low, high;
+    dg_spread r;
     if (s->n < LEAST) return false;
     if (seconds >= most_seconds) return true;
-    if (!is_time_to_look(s->n) || dg_samples_median(s, &median, &low, &high)) return false;
-    return fmax(median - low, high - median) <= WITHIN * median;
+    if (!is_time_to_look(s->n) || dg_samples_spread(s, &r)) return false;
+    return fmax(r.median - r.low, r.high - r.median) <= WITHIN * r.median;
 }

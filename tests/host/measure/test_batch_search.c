@@ -35,7 +35,7 @@ static int search(curve *rate, int fits)
             continue;
         }
         const double ms = 1e3 * b / rate(b) * (slower ? slower(looks) : 1);
-        dg_search_timed(&s, &(dg_batch_row){.batch = b, .ms = ms, .low = ms, .high = ms, .setup = 0.1});
+        dg_search_timed(&s, &(dg_batch_row){.batch = b, .ms = ms, .setup = 0.1});
         elapsed += 1;
     }
     dg_search_sentence(&s, why, sizeof why);
@@ -60,19 +60,6 @@ static double noisy(double b) { return rising(b) * (1 + 0.004 * sin(b * 12345.67
 static double outlier(double b) { return (b == 48 ? 0.1 : 1) * rising(b); }
 /* the tiles of its kernels are 40 wide */
 static double tiles(double b) { return 1000 * b / (40 * ceil(b / 40)); }
-
-/* Times that another program disturbs from a batch of 12 to 24 on: slower, and known badly. */
-static void check_noise(void)
-{
-    limits = (dg_search_limits){8, 65536, 1000000, false, 0.03, 32, 100};
-    dg_search_begin(&s, &limits);
-    for (int b; (b = dg_search_next(&s, 0)) > 0;) {
-        const double ms = 1e3 * b / rising(b), slow = b > 8 && b <= 24 ? 4 * ms : ms;
-        dg_search_timed(&s, &(dg_batch_row){.batch = b, .ms = slow, .low = ms * 0.999, .high = 1.001 * slow});
-    }
-    dg_search_sentence(&s, why, sizeof why);
-    DG_CHECKF(s.row[dg_search_choice(&s)].batch == 1024, "%s", why);
-}
 
 /* Every third look is slower by 5%, 10% ... 30%, which no look shows by itself. */
 static double now_and_then(int look) { return look % 3 ? 1 : 1.05 + 0.05 * (look / 3 % 6); }
@@ -184,21 +171,21 @@ static void check_limits(void)
 static void check_samples(void)
 {
     dg_samples t = {.n = 0};
-    double median, low, high;
-    DG_CHECK(dg_samples_median(&t, &median, &low, &high) == DG_OK && median == 0 && !dg_samples_enough(&t, 9, 2));
+    dg_spread r;
+    DG_CHECK(dg_samples_spread(&t, &r) == DG_OK && r.median == 0 && !dg_samples_enough(&t, 9, 2));
     for (int i = 0; i < 4; i++) DG_CHECK(dg_samples_add(&t, 10) == DG_OK);
     DG_CHECK(!dg_samples_enough(&t, 100, 2)); /* five at least */
     DG_CHECK(dg_samples_add(&t, 10.05) == DG_OK && dg_samples_enough(&t, 0, 2));
     DG_CHECK(dg_samples_add(&t, 100) == DG_OK && !dg_samples_enough(&t, 0, 2) && dg_samples_enough(&t, 2, 2));
     for (int i = 0; i < 4; i++) DG_CHECK(dg_samples_add(&t, 10.01) == DG_OK);
     DG_CHECK(dg_samples_enough(&t, 0, 2)); /* one of ten that is ten times slower says nothing */
-    DG_CHECK(dg_samples_median(&t, &median, &low, &high) == DG_OK);
-    DG_NEAR(median, 10.01, 1e-12);
-    DG_CHECK(low == 10 && high == 10.05 && t.value[5] == 100);
+    DG_CHECK(dg_samples_spread(&t, &r) == DG_OK);
+    DG_NEAR(r.median, 10.01, 1e-12);
+    DG_CHECK(r.low == 10 && r.high == 10.05 && r.quick == 10 && t.value[5] == 100);
     dg_samples_free(&t);
     for (int i = 1; i <= 1000; i++) DG_CHECK(dg_samples_add(&t, (i * 7919) % 1000) == DG_OK);
-    DG_CHECK(dg_samples_median(&t, &median, &low, &high) == DG_OK && median == 499.5);
-    DG_CHECK(low == 469 && high == 530); /* 500 -+ 1.96 sqrt(250), as tables have it */
+    DG_CHECK(dg_samples_spread(&t, &r) == DG_OK && r.median == 499.5);
+    DG_CHECK(r.low == 469 && r.high == 530 && r.quick == 99); /* 500 -+ 1.96 sqrt(250), as tables have it */
     dg_samples_free(&t);
 }
 
@@ -221,7 +208,6 @@ int main(void)
     check_samples();
     check_sizes();
     check_choices();
-    check_noise();
     check_disturbed();
     check_limits();
     return dg_test_report();

@@ -69,7 +69,8 @@ static size_t check_size(dg_backend *b, int batch, double device_memory, bool wi
     DG_CHECKF(row.memory == most && now == 0, "batch %d: %zu planned, %zu taken, %zu left", batch, row.memory, most,
               now);
     DG_CHECK(row.batch == batch && row.samples >= 5 && row.in_a_row == 1 && row.setup > 0);
-    DG_CHECKF(row.low > 0 && row.low <= row.ms && row.ms <= row.high, "%g %g %g", row.low, row.ms, row.high);
+    DG_CHECKF(row.ms > 0 && row.ms <= row.median && row.low <= row.median && row.median <= row.high, "%g %g %g %g",
+              row.ms, row.low, row.median, row.high);
     DG_CHECKF(row.busy > 0 && row.busy <= 100 && row.of_peak > 0 && row.utilisation == -1, "%g %g", row.busy,
               row.of_peak);
     DG_CHECKF(windows ? row.waits >= 0 && row.waits <= 100 : row.waits == -1, "%g", row.waits);
@@ -126,7 +127,8 @@ static void check_sweep(void)
     dg_sweep s = {.row = curve, .rows = 50};
     for (int i = 0; i < 50; i++) {
         const int b = 10 * (i + 1);
-        curve[i] = (dg_batch_row){.batch = b, .ms = 20 + 0.1 * b, .low = 19, .high = 22, .memory = 7, .of_peak = -1};
+        curve[i] = (dg_batch_row){
+            .batch = b, .ms = 20 + 0.1 * b, .median = 22, .low = 19, .high = 23, .memory = 7, .of_peak = -1};
         curve[i].utilisation = b > 50 ? 100 : 98 - 0.2 * (50 - b);
         curve[i].busy = 100;
         curve[i].waits = -1;
@@ -156,7 +158,7 @@ static void check_sweep(void)
     void *text;
     size_t bytes;
     DG_CHECK(dg_read_file(temp_path("sweep.csv"), 1 << 20, &text, &bytes) == DG_OK);
-    DG_CHECKF(strstr(text, "\n10,21,19,22,2.1,476.19,2100,100,90,,,7\n"), "%s", (char *)text);
+    DG_CHECKF(strstr(text, "\n10,21,22,19,23,2.1,476.19,2100,100,90,,,7\n"), "%s", (char *)text);
     free(text);
     DG_CHECK(dg_sweep_write(&s, &l, rule, 40, "a title", temp_path("none")) == DG_IO);
     temp_remove(temp_dir);
