@@ -26,6 +26,7 @@ static void add_row(cJSON *list, const dg_search_limits *l, const dg_batch_row *
     add(j, "steps_an_epoch", dg_batch_updates(l, r->batch));
     add(j, "memory_bytes", (double)r->memory);
     add(j, "looks", r->looks + 1);
+    if (r->speed > 0) add(j, "fma_gflops", r->speed);
     add(j, "setup_s", r->setup);
     add_if_known(j, "busy_percent", r->busy);
     add_if_known(j, "percent_of_peak", r->of_peak);

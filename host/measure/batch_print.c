@@ -73,6 +73,12 @@ void dg_batch_print_notes(const dg_batch_bench *b, const dg_batch_row *row, int 
             "ms/step: a tenth of the steps are faster. Their median is up to %.0f%% longer (batch %d): something else "
             "takes time on this machine.\n",
             100 * longer, batch);
+    const double slowed = dg_batch_slowed(row, rows);
+    if (slowed > NOTABLE)
+        printf(
+            "This machine itself was up to %.0f%% slower at times (multiply-adds alone, timed around each size): its "
+            "clock, or other guests of its host.\n",
+            100 * slowed);
     if (known(row, rows, offsetof(dg_batch_row, utilisation)))
         printf("NVML: its \"utilisation\", which counts all time in which any kernel ran, however small.\n");
     if (known(row, rows, offsetof(dg_batch_row, waits)))

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GAIN 1.01  /* what a doubling must bring */
-#define AGREE 1.01 /* the second fastest look over the fastest, where both are believed */
-#define DOUBT 0.95 /* of the slowest rate that may be chosen: so much may be noise */
+#define GAIN 1.01   /* what a doubling must bring */
+#define AGREE 1.01  /* the second fastest look over the fastest, where both are believed */
+#define SLOWED 0.93 /* of the highest speed of the machine: looks below it are doubted */
+#define DOUBT 0.95  /* of the slowest rate that may be chosen: so much may be noise */
 enum {
     FEWEST_STEPS = 7, /* that a size costs: two to warm up, five that count */
     MOST_LOOKS = 5,   /* at one size */
@@ -96,9 +97,21 @@ void dg_batch_merge(dg_batch_row *row, dg_batch_row *again)
     again->sample = NULL;
 }
 
-static bool is_sure(const dg_batch_row *r)
+double dg_batch_slowed(const dg_batch_row *row, int rows)
 {
-    return r->looks + 1 >= MOST_LOOKS || (r->looks && r->second <= AGREE * r->ms);
+    double least = 0, most = 0;
+    for (int i = 0; i < rows; i++) {
+        if (!least || row[i].speed < least) least = row[i].speed;
+        most = fmax(most, row[i].speed);
+    }
+    return most > 0 ? 1 - least / most : 0;
+}
+
+static bool is_slowed(const dg_search *s, const dg_batch_row *r) { return r->speed < SLOWED * s->speed; }
+
+static bool is_sure(const dg_search *s, const dg_batch_row *r)
+{
+    return r->looks + 1 >= MOST_LOOKS || (!is_slowed(s, r) && r->looks && r->second <= AGREE * r->ms);
 }
 
 /* The fastest of the rows before the last two; there are three at least. */
@@ -199,8 +212,8 @@ static int look_again(const dg_search *s, double elapsed)
         for (int i = 0; i < s->rows; i++) {
             const dg_batch_row *r = &s->row[i];
             const double rate = dg_batch_rate(r);
-            const bool beside = abs(i - dg_search_choice(s)) == 1 && !r->looks;
-            if ((rate < least && !beside) || is_sure(r) || (k == 0 && !leaves_steps(s, r->batch))) continue;
+            const bool beside = abs(i - dg_search_choice(s)) == 1 && (!r->looks || is_slowed(s, r));
+            if ((rate < least && !beside) || is_sure(s, r) || (k == 0 && !leaves_steps(s, r->batch))) continue;
             if (!next || r->looks < next->looks || (r->looks == next->looks && rate > dg_batch_rate(next))) next = r;
         }
     }
@@ -219,6 +232,7 @@ void dg_search_timed(dg_search *s, dg_batch_row *row)
 {
     row->latest = row->ms;
     row->when = ++s->looks;
+    s->speed = fmax(s->speed, row->speed);
     for (int i = 0; i < s->rows; i++)
         if (s->row[i].batch == row->batch) {
             dg_batch_merge(&s->row[i], row);

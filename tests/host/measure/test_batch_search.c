@@ -83,6 +83,17 @@ static void check_disturbed(void)
         DG_CHECKF(looks < 50, "%d looks", looks);
     }
     slower = NULL;
+    /* two looks agree, and the machine was slower in both: once it is fast again they are not believed */
+    limits = (dg_search_limits){8, 32, 1000000, false, 0.03, 32, 100};
+    dg_search_begin(&s, &limits);
+    for (int b, n = 0; n < 50 && (b = dg_search_next(&s, 0)) > 0; n++) {
+        const double speed = n >= 4 && n < 9 ? 70 : 100;
+        dg_search_timed(&s, &(dg_batch_row){.batch = b, .ms = 1e5 * b / (rising(b) * speed), .speed = speed});
+    }
+    DG_CHECKF(s.row[dg_search_choice(&s)].batch == 32, "%d", s.row[dg_search_choice(&s)].batch);
+    DG_NEAR(dg_batch_slowed(&(dg_batch_row){.speed = 3}, 1), 0, 1e-12);
+    DG_NEAR(dg_batch_slowed((dg_batch_row[]){{.speed = 4}, {.speed = 3}}, 2), 0.25, 1e-12);
+    DG_NEAR(dg_batch_slowed((dg_batch_row[]){{.batch = 4}, {.batch = 3}}, 2), 0, 1e-12);
     /* a row has all samples, its times are those of the fastest look; one more look may fail */
     double *first = malloc(2 * sizeof *first), *second = malloc(sizeof *second);
     dg_batch_row row = {.batch = 8, .ms = 3, .sample = first, .samples = 2},
