@@ -36,7 +36,8 @@ KFLAGS   := -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math
 
 # What the compiler and the system have, found once by scripts/detect: OPENMP, HARDEN, HARDEN_LD, DEP_CFLAGS,
 # DEP_LIBS, ISAS, FOUND. Found again when the compiler or the flags below change; so is everything built again.
-FLAGS_TEXT := $(CC) | $(CPPFLAGS) | $(CFLAGS) | $(LDFLAGS) | $(WARN) | $(SANFLAGS) | $(KFLAGS) | $(PIC)
+FLAGS_TEXT := $(CC) | $(CPPFLAGS) | $(CFLAGS) | $(LDFLAGS) | $(WARN) | $(SANFLAGS) | $(KFLAGS) | $(PIC)\
+              $(if $(ISAS), | $(ISAS))
 NO_BUILD   := clean distclean format help install lint uninstall
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/found.mk
@@ -123,6 +124,8 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
 	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/kernels/cpu/backend_cpu.o: ALL_CFLAGS += $(ISAS:%=-DDG_HAVE_%)
 
 define kernel_rule
 $(BUILD)/kernels/%.$(1).f$(2).o: kernels/%.c $(BUILD)/flags

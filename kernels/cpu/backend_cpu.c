@@ -194,7 +194,7 @@ static void cpu_close(dg_backend *b) { free(b); }
 
 const dg_cpu_table *dg_cpu_table_of(const dg_backend *b) { return b->run == cpu_run ? ((const cpu *)b)->table : NULL; }
 
-/* The instruction sets of this build, best last. */
+/* The instruction sets of this build, best last; the Makefile defines DG_HAVE_ of each. */
 #define DECLARE(isa) extern const dg_cpu_table dg_cpu_kernels_##isa##_f32, dg_cpu_kernels_##isa##_f64;
 #define ENTRY(isa)                                                                    \
     {                                                                                 \
@@ -202,14 +202,16 @@ const dg_cpu_table *dg_cpu_table_of(const dg_backend *b) { return b->run == cpu_
     }
 DECLARE(base)
 static int has_base(void) { return 1; }
-#if defined(__x86_64__)
+#ifdef DG_HAVE_avx2
 DECLARE(avx2)
-DECLARE(avx512)
 static int has_avx2(void) /* x86-64-v3 */
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
            __builtin_cpu_supports("bmi2");
 }
+#endif
+#ifdef DG_HAVE_avx512 /* beside avx2 alone */
+DECLARE(avx512)
 static int has_avx512(void) /* x86-64-v4 */
 {
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -226,8 +228,10 @@ typedef struct {
 
 static const isa isas[] = {
     ENTRY(base),
-#if defined(__x86_64__)
+#ifdef DG_HAVE_avx2
     ENTRY(avx2),
+#endif
+#ifdef DG_HAVE_avx512
     ENTRY(avx512),
 #endif
 };
