@@ -183,6 +183,17 @@ $(BUILD)/dcgan.1: man/dcgan.1.in $(PROGRAM)
 $(BUILD)/dcgan.bash $(BUILD)/dcgan.zsh $(BUILD)/dcgan.fish: $(BUILD)/dcgan.%: $(PROGRAM)
 	$(Q)$(RUN) --completion-$* > $@
 
+# Targets of tests/fuzz: with libFuzzer, or with a main of ours that tries the inputs that are kept.
+FUZZ_SRC    := $(wildcard tests/fuzz/*.c)
+FUZZERS     := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/%,$(filter tests/fuzz/fuzz_%,$(FUZZ_SRC)))
+FUZZ_COMMON := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(if $(FUZZER),%/driver.c) tests/fuzz/fuzz_%,$(FUZZ_SRC)))
+$(FUZZ_COMMON): ALL_CFLAGS += -Itests
+$(BUILD)/tests/fuzz_%: fuzz_%.c $(FUZZ_COMMON) $(LIB) $(CUDA_LIB) $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo "  FUZZ  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) $(FUZZER) -o $@ $< $(FUZZ_COMMON) $(LIBS) $(DEP_LIBS) \
+	    $(CUDA_LIBS)
+
 $(BUILD)/tests/%: %.c $(REFERENCE) $(LIB) $(CUDA_LIB) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  TEST  $@"
@@ -198,7 +209,7 @@ $(BUILD)/tests/preload/%.so: tests/preload/%.c $(BUILD)/flags
 	@echo "  TEST  $@"
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -shared -fPIC -MMD -MP -o $@ $< -ldl
 
-tests: $(TESTS) $(PRELOADS) ## build the tests
+tests: $(TESTS) $(FUZZERS) $(PRELOADS) ## build the tests
 RUN_TESTS = DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' sh scripts/run-tests
 ifneq ($(ROOM),)
 ROOM_TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(filter tests/$(ROOM)/%,$(TEST_SRC))))
@@ -206,22 +217,29 @@ $(if $(ROOM_TESTS),,$(error ROOM=$(ROOM): no C test in tests/$(ROOM); a room is 
 check: $(PROGRAM) $(ROOM_TESTS)
 	$(Q)$(RUN_TESTS) scripts/walls $(ROOM_TESTS)
 else
-check: $(PROGRAM) $(LIBRARY) $(TESTS) $(PRELOADS) ## the tests that take some minutes, or ROOM=core/plan alone
-	$(Q)$(RUN_TESTS) scripts/walls $(TESTS) $(CLI_TESTS) $(SIM_QUICK) $(GPU_PARTS)
+check: $(PROGRAM) $(LIBRARY) $(TESTS) $(FUZZERS) $(PRELOADS) ## the tests of some minutes, or ROOM=core/plan alone
+	$(Q)$(RUN_TESTS) scripts/walls $(TESTS) $(FUZZERS) $(CLI_TESTS) $(SIM_QUICK) $(GPU_PARTS)
 endif
 # With sanitizers the long ones are for make SAN=1 soak: they are minutes of the same code that C tests run.
-check-all: $(PROGRAM) $(LIBRARY) $(TESTS) $(PRELOADS) ## every test, kernels in all flavours of the simulator
-	$(Q)$(RUN_TESTS) scripts/walls $(if $(SAN),$(HOSTILE_TESTS),$(LONG_TESTS)) $(SIM_PARTS) $(TESTS) $(CLI_TESTS) \
-	    $(GPU_PARTS)
+check-all: $(PROGRAM) $(LIBRARY) $(TESTS) $(FUZZERS) $(PRELOADS) ## every test, all flavours of the simulator
+	$(Q)$(RUN_TESTS) scripts/walls $(if $(SAN),$(HOSTILE_TESTS),$(LONG_TESTS)) $(SIM_PARTS) $(TESTS) $(FUZZERS) \
+	    $(CLI_TESTS) $(GPU_PARTS)
 
-FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/%,$(wildcard tests/fuzz/*.c))
 FUZZ_SECONDS ?= 60
 SOAK_MINUTES ?= 60
 fuzzers: $(FUZZERS)
-fuzz: ## fuzz the decoder and the parsers, FUZZ_SECONDS (60) each; needs clang
-	$(Q)$(MAKE) CC=clang BUILD=build-fuzz SAN=1 CFLAGS='-O2 -g -fsanitize=fuzzer-no-link' \
+# FUZZ_SOURCES: a folder with the sources of zlib, libpng and libjpeg-turbo, to be built with instrumentation as well.
+FUZZ_BUILD  := build-fuzz$(if $(FUZZ_SOURCES),-sources)
+# Of kernels one set, quickly compiled: they read no foreign bytes.
+FUZZ_CFLAGS := -O2 -g -fsanitize=fuzzer-no-link
+FUZZ_KFLAGS := -O1 -fno-sanitize=undefined,fuzzer-no-link
+fuzz: ## fuzz every reader of files, FUZZ_SECONDS (60) each, or FUZZ_TARGETS="png log" alone; needs clang
+	$(Q)$(if $(FUZZ_SOURCES),CC=clang CFLAGS='$(FUZZ_CFLAGS) -fsanitize=address' \
+	    sh scripts/fuzz-libraries '$(FUZZ_SOURCES)' $(FUZZ_BUILD)/libraries)
+	$(Q)$(if $(FUZZ_SOURCES),PKG_CONFIG_PATH='$(abspath $(FUZZ_BUILD))/libraries/lib/pkgconfig') \
+	    $(MAKE) CC=clang BUILD=$(FUZZ_BUILD) SAN=1 ISAS=base CFLAGS='$(FUZZ_CFLAGS)' KFLAGS='$(FUZZ_KFLAGS)' \
 	    LDFLAGS=-fsanitize=fuzzer-no-link FUZZER=-fsanitize=fuzzer fuzzers
-	$(Q)sh scripts/fuzz build-fuzz $(FUZZ_SECONDS)
+	$(Q)sh scripts/fuzz $(FUZZ_BUILD) $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kill and resume, the tests, fuzzing: over and over, SOAK_MINUTES (60) long
 	$(Q)DCGAN=$(RUN) PRELOADS='$(RUN_PRELOADS)' KILLS=$$(($(SOAK_MINUTES) * 100)) SEED=$$$$ sh tests/cli/long/kills.sh
 	$(Q)DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' $(if $(SAN),,DG_TEST_LARGE=1) \
@@ -283,6 +301,7 @@ help: ## this list
 	@echo '  CUDA_ARCH=... auto (the GPUs here, or a short list), one (or one of it), native, or a list such as 75,80,90'
 	@echo '  SAN=1         with AddressSanitizer and UndefinedBehaviorSanitizer, in build-san/; without CUDA'
 	@echo '  BUILD=DIR     objects go there'
+	@echo '  FUZZ_SOURCES=DIR  of make fuzz: sources of zlib, libpng and libjpeg-turbo, to be fuzzed as well'
 	@echo '  PREFIX=DIR    for install; also bindir, libdir, incdir, mandir, datadir, DESTDIR'
 
 include sim/sim.mk

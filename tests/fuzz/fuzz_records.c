@@ -1,14 +1,12 @@
-/* libFuzzer: the readers of IDX (gzipped or not) and of CIFAR's files. Built by `make fuzz` with clang. The custom
- * mutator changes what is inside a gzipped file, and packs it again. */
-#include "host/data/records.h"
+/* libFuzzer: the readers of IDX (gzipped or not) and of CIFAR's files. The mutator changes what is inside a gzipped
+ * file, and packs it again. */
+#include "fuzz.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
+#include "host/data/records.h"
 
 static volatile unsigned sink;
 

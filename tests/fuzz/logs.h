@@ -1,0 +1,14 @@
+/* Inputs of the targets that read logs. */
+#ifndef DG_FUZZ_LOGS_H
+#define DG_FUZZ_LOGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "host/run/log_text.h"
+
+/* The first byte chooses a recipe, and whether its header, with or without measures, is put in front; up to a NUL comes
+ * the text of a log.csv, malloc'd in csv; what data and size leave is of a log.jsonl. Returns the recipe. */
+const dg_recipe *fuzz_log(const uint8_t **data, size_t *size, char **csv);
+
+#endif

@@ -1,0 +1,19 @@
+#!/bin/sh
+# What OSS-Fuzz runs in the root of the sources: the targets, their corpora and dictionaries, and the libraries that
+# they need go to OUT. CC, CFLAGS, LIB_FUZZING_ENGINE and OUT are set by it; what scripts/deps installs, and zip, are
+# packages of its image.
+set -eu
+# One set of kernels will do: they read no foreign bytes.
+make -j"$(nproc)" BUILD=build-oss-fuzz NVCC= ISAS=base OPENMP= CC="$CC" CFLAGS="$CFLAGS" FUZZER="$LIB_FUZZING_ENGINE" \
+    LDFLAGS="$CFLAGS -Wl,-rpath,'\$\$ORIGIN/lib'" fuzzers
+mkdir -p "$OUT/lib"
+for source in tests/fuzz/fuzz_*.c; do
+    target=${source##*/} target=${target%.c} name=${target#fuzz_}
+    cp "build-oss-fuzz/tests/$target" "$OUT/"
+    [ ! -e "tests/fuzz/$name.dict" ] || cp "tests/fuzz/$name.dict" "$OUT/$target.dict"
+    for inputs in tests/fuzz/corpus tests/fuzz/found; do
+        [ ! -d "$inputs/$name" ] || zip -q -j -r "$OUT/${target}_seed_corpus.zip" "$inputs/$name"
+    done
+    ldd "$OUT/$target" | awk '/lib(png|jpeg|z|inih|cjson|gif|webp|zip|bz2|lzma|zstd|crypto|sharpyuv)[-.0-9]*[.]so/ {
+        print $3 }' | sort -u | xargs -r cp -t "$OUT/lib"
+done
