@@ -46,7 +46,7 @@ static void bad(reader *r, const char *format, ...)
     va_end(ap);
 }
 
-/* Blanks at the start are dropped: to inih an indented line continues the one before. */
+/* Blanks at the start are dropped: to inih an indented line continues the one before. Comments become empty lines. */
 static char *next_line(char *out, int size, void *context)
 {
     reader *r = context;
@@ -55,6 +55,7 @@ static char *next_line(char *out, int size, void *context)
     r->line++;
     const size_t skip = strspn(r->at, " \t\r\f\v");
     size_t n = length > skip ? length - skip : 0;
+    if (n && (r->at[skip] == ';' || r->at[skip] == '#')) n = 0; /* comments may be of any length */
     if (n > MAX_LINE || n > (size_t)size - 2) {
         bad(r, "longer than %d characters", MAX_LINE);
         n = 0;
