@@ -22,10 +22,11 @@ static dg_err number(const dg_oracle *o, const char *key, double lo, double hi, 
 static dg_err whole(const dg_oracle *o, const char *key, int lo, int hi, int *out)
 {
     double v = 0;
-    dg_err e = number(o, key, lo, hi, &v);
+    const dg_err e = number(o, key, lo, hi, &v);
+    if (e) return e;
+    if (v != floor(v)) return dg_fail(DG_USAGE, "%s: metadata %s = %g: must be a whole number", o->path, key, v);
     *out = (int)v;
-    if (!e && v != floor(v)) e = dg_fail(DG_USAGE, "%s: metadata %s = %g: must be a whole number", o->path, key, v);
-    return e;
+    return DG_OK;
 }
 
 const dg_st_tensor *dg_oracle_tensor(const dg_oracle *o, const char *name, dg_type type, int rank, const int64_t *dim)
