@@ -4,7 +4,7 @@
 # packages of its image.
 set -eu
 # One set of kernels will do: they read no foreign bytes.
-make -j"$(nproc)" BUILD=build-oss-fuzz NVCC= ISAS=base OPENMP= CC="$CC" CFLAGS="$CFLAGS" FUZZER="$LIB_FUZZING_ENGINE" \
+make -j"$(nproc)" BUILD=build-oss-fuzz NVCC= ISAS=base CC="$CC" CFLAGS="$CFLAGS" FUZZER="$LIB_FUZZING_ENGINE" \
     LDFLAGS="$CFLAGS -Wl,-rpath,'\$\$ORIGIN/lib'" fuzzers
 mkdir -p "$OUT/lib"
 for source in tests/fuzz/fuzz_*.c; do
@@ -14,6 +14,7 @@ for source in tests/fuzz/fuzz_*.c; do
     for inputs in tests/fuzz/corpus tests/fuzz/found; do
         [ ! -d "$inputs/$name" ] || zip -q -j -r "$OUT/${target}_seed_corpus.zip" "$inputs/$name"
     done
-    ldd "$OUT/$target" | awk '/lib(png|jpeg|z|inih|cjson|gif|webp|zip|bz2|lzma|zstd|crypto|sharpyuv)[-.0-9]*[.]so/ {
-        print $3 }' | sort -u | xargs -r cp -t "$OUT/lib"
+    ldd "build-oss-fuzz/tests/$target" |
+        awk '/lib(omp|png|jpeg|z|inih|cjson|gif|webp|zip|bz2|lzma|zstd|crypto|sharpyuv)[-.0-9]*[.]so/ { print $3 }' |
+        sort -u | xargs -r cp -t "$OUT/lib"
 done
