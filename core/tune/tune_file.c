@@ -88,9 +88,9 @@ static dg_err check_text(const char *text, const char *path)
 static dg_err take_line(dg_tune_file *f, char *line, char *section, size_t size)
 {
     line += strspn(line, " \t\r\f\v");
-    line[strcspn(line, "\r")] = 0;
     for (char *c = line; *c; c++)
-        if (*c == '\t') *c = ' '; /* means the same, and is no control character */
+        if (*c == '\t' || *c == '\r') *c = ' '; /* means the same, and is no control character */
+    for (size_t n = strlen(line); n && line[n - 1] == ' '; n--) line[n - 1] = 0;
     if (*line == '[') {
         snprintf(section, size, "%.*s", (int)strcspn(line + 1, "]"), line + 1);
         return DG_OK;
