@@ -112,7 +112,8 @@ dg_err dg_tune_file_read(dg_tune_file *f, const char *path)
     char *next = text, section[32] = "";
     if (strlen(text) != bytes) e = dg_fail(DG_USAGE, "%s: not a text file", path);
     if (!e) e = check_text(text, path);
-    if (!e && strncmp(next, "\xef\xbb\xbf", 3) == 0) next += 3; /* what some editors put first */
+    const size_t blank = strspn(next, " \t\r\f\v");
+    if (!e && strncmp(next + blank, "\xef\xbb\xbf", 3) == 0) next += blank + 3; /* what some editors put first */
     while (!e && *next) {
         char *line = next;
         next += strcspn(next, "\n");
