@@ -37,13 +37,20 @@ static bool exists(const char *path)
     return lstat(path, &st) == 0 || errno != ENOENT;
 }
 
+/* Where names are too long, or samples is no folder, nothing is, and making the directory will say so. */
+static bool is_taken(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
 /* samples/x, samples/x-2, samples/x-3 ...: the first that does not exist, or the last that does ("" if none). */
 static void numbered(const char *base, bool last, char *out, size_t size)
 {
     char next[PATH_SIZE];
     snprintf(out, size, "%s", last ? "" : base);
     snprintf(next, sizeof next, "%s", base);
-    for (int i = 2; exists(next) && i < 1000000; i++) {
+    for (int i = 2; is_taken(next) && i < 1000000; i++) {
         if (last) snprintf(out, size, "%s", next);
         snprintf(next, sizeof next, "%.4080s-%d", base, i);
         if (!last) snprintf(out, size, "%s", next);
