@@ -6,6 +6,7 @@
 
 #include "core/plan/branches.h"
 #include "host/cli/commands.h"
+#include "host/cli/train/begin.h"
 #include "host/cli/train/dry_run.h"
 #include "host/files/json_text.h"
 #include "core/tune/machine.h"
@@ -317,12 +318,15 @@ int dg_cmd_plan(const dg_options *o)
 {
     dg_model *model = malloc(sizeof *model);
     dg_backend *b = NULL;
+    dg_st *init = NULL;
     if (!model) return (int)dg_fail(DG_DEVICE, "out of memory");
     dg_err e = dg_model_read(o->model, model);
     if (!e) e = o->arch ? open_planner(o, &b) : open_device(o, &b);
     const bool trains = !e && dg_recipe_find(model);
     const dg_recipe *recipe;
     if (!e && (o->largest || o->dry_run)) e = dg_recipe_for(model, &recipe); /* which says why it cannot be trained */
+    if (!e && o->dry_run && !o->resume) e = dg_train_weights(o, model, &init);
+    dg_st_free(init);
     if (!e)
         e = o->dry_run   ? dry_run(o, model, b)
             : o->largest ? plan_largest(o, model, b)

@@ -10,6 +10,7 @@
 #include "host/run/best.h"
 #include "host/run/history.h"
 #include "host/cli/open_async.h"
+#include "host/cli/train/begin.h"
 #include "host/cli/train/resume.h"
 #include "host/cli/train/settle.h"
 #include "host/cli/train/whitening.h"
@@ -178,13 +179,25 @@ static dg_err open_critic(dg_training *r)
     return DG_OK;
 }
 
+/* --resume with other pictures than the run's: they get a run of their own, which begins when this one is closed. */
+static dg_err become_another(dg_training *r, const char *path, uint64_t then)
+{
+    dg_err e = dg_train_own(r->o, path, &r->own);
+    if (!e)
+        dg_warn("the pictures are not those that this run began with (%ju then, %d now): they get a run of their own, "
+                "%s, which begins with its weights; --other-pictures goes on in %s",
+                (uintmax_t)then, r->data.train, r->own.out, r->o->out);
+    return e ? e : dg_fail(DG_DATA, "other pictures");
+}
+
 static dg_err set_up(dg_training *r)
 {
     const dg_options *o = r->o;
     dg_model *model = malloc(sizeof *model);
-    dg_st *st = NULL;
+    dg_st *st = NULL, *init = NULL;
     dg_checkpoint_info info = {0};
     char path[4096];
+    bool others = false;
     if (!model) return dg_fail(DG_DEVICE, "out of memory");
     dg_err e = dg_rundir_open(o->out, o->resume, &r->dir);
     if (!e && !o->resume) e = dg_save_config(&r->dir, o->resolved);
@@ -195,14 +208,17 @@ static dg_err set_up(dg_training *r)
     if (!e && o->eval_every && !recipe->sample)
         e = dg_fail(DG_USAGE, "--eval-every %d: judges generated pictures; %s is of a classifier, which --test tests",
                     o->eval_every, model->name);
+    if (!e && !st) e = dg_train_weights(o, model, &init);
     if (!e) e = open_and_load(r, model, recipe);
+    if (!e && st) e = dg_train_compare(r, &info, &others);
+    if (!e && others) e = become_another(r, path, info.data_count);
     if (!e && !(r->config = dg_config_settled(o->resolved, "precision",
                                               dg_precision_name(r->backend->real, r->backend->math))))
         e = dg_fail(DG_DEVICE, "out of memory");
     if (!e) e = dg_train_settle(r, model);
     o = r->o;
     if (!e) e = build_job(r, model, recipe, &info);
-    if (!e) e = st ? dg_train_resume(r, st, path, &info) : dg_job_init(&r->job, o->seed);
+    if (!e) e = st ? dg_train_resume(r, st, path, &info) : dg_train_begin(r, init);
     const bool settled = !e && (o->resume || strcmp(r->config, o->resolved)); /* a new run has written the rest */
     if (settled) e = dg_save_config(&r->dir, r->config);
     if (!e) e = dg_log_open(&r->dir, r->job.recipe, r->read.step, &r->log);
@@ -222,6 +238,7 @@ static dg_err set_up(dg_training *r)
                          o->batch, r->dir.path);
     dg_checkpoint_info_free(&info);
     dg_st_free(st);
+    dg_st_free(init);
     free(model);
     return e;
 }
@@ -285,10 +302,12 @@ static void say_goodbye(const dg_training *r, const dg_recipe *of)
     }
 }
 
-int dg_cmd_train(const dg_options *o)
+/* own: the run that takes the place of this one; resolved stays NULL where none does. */
+static dg_err train(const dg_options *o, dg_options *own)
 {
+    *own = (dg_options){0};
     dg_training *r = calloc(1, sizeof *r);
-    if (!r) return (int)dg_fail(DG_DEVICE, "out of memory");
+    if (!r) return dg_fail(DG_DEVICE, "out of memory");
     r->o = o;
     r->dir.fd = r->dir.lock = -1;
     r->progress = dg_progress_open(o->quiet);
@@ -314,7 +333,17 @@ int dg_cmd_train(const dg_options *o)
     if (e) dg_fail(e, "%s", why);
     else if (saving) e = dg_fail(saving, "training went on, but not everything could be saved: %s", unsaved);
     if (dg_stop_signal && (!e || e == DG_FAILED)) e = (dg_err)(128 + dg_stop_signal);
+    *own = r->own;
     free(r->config);
     free(r);
+    return e;
+}
+
+int dg_cmd_train(const dg_options *o)
+{
+    dg_options own, none;
+    dg_err e = train(o, &own);
+    if (own.resolved) e = train(&own, &none);
+    dg_train_own_free(&own);
     return (int)e;
 }

@@ -38,6 +38,19 @@ void dg_checkpoint_info_free(dg_checkpoint_info *info);
  * exported by us or by PyTorch (main.0.weight ...) are taken too when job->o.train is false. */
 dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_job *job);
 
+/* Weights as a beginning, of a checkpoint, whatever its training state, or of a network alone, ours or PyTorch's.
+ *
+ * The text of the model that they were trained as, malloc'd; *text NULL: the file does not say. */
+dg_err dg_weights_model(const char *path, char **text);
+
+/* Read and check them. DG_IO names the first tensor that this model has not, or has with another shape. *out is freed
+ * with dg_st_free. */
+dg_err dg_weights_open(const char *path, const dg_model *model, dg_st **out);
+
+/* Put them, and the running statistics, into a job of that model; moments stay as they are. *nets: a bit for each
+ * network that they have, in the order of the model; others stay as they are. */
+dg_err dg_weights_put(const dg_st *st, const char *path, dg_job *job, unsigned *nets);
+
 /* Commands. Each returns the exit code. The first writes network `net` of a checkpoint alone, in fp32, as safetensors
  * under PyTorch's names or as ONNX; NULL: the generator or the classifier. The second makes a checkpoint at step 0 of
  * such a file, with moments as [train] of the model wants them; model NULL: as the weights say. *recipe: what trains

@@ -24,6 +24,10 @@ int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST]);
 /* Of these the weight and the bias that whiten pictures; returns 2, or 0 where the model has another input. */
 int dg_ck_input(const dg_model *model, dg_ck_tensor out[2]);
 
+/* Is it a checkpoint of ours (*full), or a network alone that the checkpoint's readers take? DG_IO, DG_USAGE: neither.
+ */
+dg_err dg_ck_format(const dg_st *st, const char *path, bool *full);
+
 /* Whose moments st holds: as its metadata say, else Adam's. DG_IO: they say something unknown. */
 dg_err dg_ck_optimizer(const dg_st *st, const char *path, dg_optimizer *out);
 

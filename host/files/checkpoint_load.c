@@ -23,8 +23,7 @@ static dg_err number(const dg_st *st, const char *path, const char *key, uint64_
     return DG_OK;
 }
 
-/* A checkpoint of ours, a generator, or neither? */
-static dg_err format_of(const dg_st *st, const char *path, bool *full)
+dg_err dg_ck_format(const dg_st *st, const char *path, bool *full)
 {
     const char *format = dg_st_get(st, "format");
     char quoted[DG_SHELL_ROOM];
@@ -184,7 +183,7 @@ dg_err dg_checkpoint_open(const char *path, dg_st **st, dg_model *model, dg_chec
     bool full = false;
     dg_err e = dg_st_open(path, 0, st);
     if (e) return e;
-    e = format_of(*st, path, &full);
+    e = dg_ck_format(*st, path, &full);
     if (!e && full && !dg_st_get(*st, "crc32")) e = dg_fail(DG_IO, "%s: is a checkpoint without checksums", path);
     if (!e) e = full ? read_info(*st, path, model, info) : generator_info(*st, path, model, info);
     if (!e) e = dg_ck_load(*st, path, model, full, type_of(info));
@@ -245,7 +244,7 @@ dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_job *job)
 {
     bool full;
     char quoted[DG_SHELL_ROOM];
-    dg_err e = format_of(st, path, &full);
+    dg_err e = dg_ck_format(st, path, &full);
     if (e) return e;
     const char *precision = dg_st_get(st, "precision");
     const dg_type type = precision && !strcmp(precision, "fp64") ? DG_F64 : DG_F32;
@@ -264,4 +263,44 @@ dg_err dg_checkpoint_load(const dg_st *st, const char *path, dg_job *job)
     if (!e) e = dg_ck_check(st, path, &job->model, full, type);
     if (!e && full) e = check_counts(st, path, job->recipe);
     return e ? e : dg_ck_put(st, path, job, job->o.train);
+}
+
+dg_err dg_weights_model(const char *path, char **text)
+{
+    dg_st *st = NULL;
+    bool full;
+    *text = NULL;
+    dg_err e = dg_st_open(path, 0, &st);
+    if (!e) e = dg_ck_format(st, path, &full);
+    const char *stored = e ? NULL : dg_st_get(st, "model");
+    if (stored && !(*text = dg_text_from_utf8(stored))) e = dg_fail(DG_DEVICE, "%s: out of memory", path);
+    dg_st_free(st);
+    return e;
+}
+
+dg_err dg_weights_open(const char *path, const dg_model *model, dg_st **out)
+{
+    bool full = false;
+    dg_err e = dg_st_open(path, 0, out);
+    if (e) return e;
+    e = dg_ck_format(*out, path, &full);
+    const char *precision = e ? NULL : dg_st_get(*out, "precision");
+    const dg_type type = precision && !strcmp(precision, "fp64") ? DG_F64 : DG_F32;
+    if (!e) e = dg_ck_load(*out, path, model, full, type);
+    if (!e) return DG_OK;
+    dg_st_free(*out);
+    *out = NULL;
+    return e;
+}
+
+dg_err dg_weights_put(const dg_st *st, const char *path, dg_job *job, unsigned *nets)
+{
+    dg_ck_tensor *layout = malloc(DG_CK_MOST * sizeof *layout);
+    *nets = 0;
+    if (!layout) return dg_fail(DG_DEVICE, "%s: out of memory", path);
+    const int n = dg_ck_layout(&job->model, layout);
+    for (int i = 0; i < n; i++)
+        if (layout[i].kind == DG_PARAMETER_WEIGHT && dg_ck_find(st, &layout[i])) *nets |= 1u << layout[i].net;
+    free(layout);
+    return dg_ck_put(st, path, job, false);
 }

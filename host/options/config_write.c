@@ -35,7 +35,7 @@ static void write_command_line(FILE *to, int argc, char **argv)
 /* Paths are written so that they still hold when the run is resumed from another directory. */
 static void absolute(const dg_option *t, char *value, size_t size)
 {
-    static const char *const path[] = {"model", "data", "cache", "tuning", "test"};
+    static const char *const path[] = {"model", "data", "cache", "tuning", "test", "init"};
     bool is_model = !strcmp(t->name, "model"), is_path = false;
     for (size_t i = 0; i < sizeof path / sizeof path[0]; i++) is_path |= !strcmp(t->name, path[i]);
     struct stat st;

@@ -47,7 +47,7 @@ typedef struct {
     const char *help;
 } dg_option;
 
-enum { DG_EXAMPLES = 4 };
+enum { DG_EXAMPLES = 5 };
 typedef struct {
     const char *name;
     const char *operands;             /* "RUN|CHECKPOINT", "" */
@@ -80,8 +80,12 @@ dg_err dg_options_run_config(dg_options *o, char *path, size_t size);
 dg_err dg_options_from_epoch(dg_options *o);
 /* out of a new run: samples/DATA-MODEL, numbered. */
 dg_err dg_options_new_run(dg_options *o);
+/* The next such number of a run: a directory beside it that does not exist. *out is malloc'd. */
+dg_err dg_options_run_beside(const char *run, char **out);
 /* A run directory stands for its newest checkpoint; another folder is a mistake, or one of pictures. */
 dg_err dg_options_settle_run(char **given, bool or_pictures);
+/* --init without --model: model becomes the one that these weights were trained as. DG_USAGE: it has no name. */
+dg_err dg_options_init_model(dg_options *o);
 dg_err dg_path_set(char **to, const char *path); /* *to, which is freed, becomes a copy */
 
 /* host/options/options_finish.c: when all values are in, settle those that follow from others. */

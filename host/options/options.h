@@ -52,6 +52,7 @@ typedef struct {
     char *out;   /* a run gets samples/<data>-<model>[-N] when none is given; also operand 2 of
                     `export` and `import` */
     char *config;
+    char *init;            /* --init CHECKPOINT: where the weights begin; NULL: drawn */
     int epochs, batch;     /* 0: auto, which a run settles (host/options/length.h, --batch by a search) */
     double lr, lr_d, lr_g; /* lr_d and lr_g: 0 = lr */
     double beta1, beta2, eps;
@@ -138,6 +139,8 @@ typedef struct {
     /* --resume: "lr 0.0002 -> 0.5, flip no -> yes", what is not as the run's config.ini has it; NULL: nothing */
     char *changed;
     char *resolved; /* train: the text of config.ini: every training value, version, command line */
+    int argc;
+    char **argv; /* as dg_options_parse was given it, which must outlive this */
 } dg_options;
 
 /* Of the network with this letter in this epoch, counted from 0: --lr or the one of its own, as --schedule changes it.

@@ -85,7 +85,8 @@ static dg_err finish_train(dg_options *o)
                        "batch finds it",
                        dg_program());
     if (!o->from) o->from = 8;
-    if (o->out) return DG_OK;
+    if (o->init) wrong = dg_options_settle_run(&o->init, false);
+    if (wrong || o->out) return wrong;
     return dg_options_new_run(o);
 }
 

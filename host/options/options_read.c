@@ -189,7 +189,7 @@ static dg_err compare(dg_options *o, const dg_options *run)
             return dg_fail(DG_USAGE,
                            "--%s %s: this run was begun with %s, which cannot change; resume it without, or "
                            "start another one",
-                           t->name, now, then);
+                           t->name, now, *then ? then : "none");
         snprintf(text + at, sizeof text - at, "%s%s %s -> %s", at ? ", " : "", t->name, *then ? then : "(none)",
                  *now ? now : "(none)");
     }
@@ -209,6 +209,8 @@ static void take_settled(dg_options *o, const dg_options *run)
 static dg_err name_model(dg_options *o)
 {
     char name[32];
+    if (dg_option_given(o, "init") && !o->config && !o->size && !o->channels && !dg_option_given(o, "model"))
+        return dg_options_init_model(o);
     if (o->command == DG_CMD_DATA || (!o->size && !o->channels)) return DG_OK;
     if (o->operands || dg_option_given(o, "model"))
         return dg_fail(DG_USAGE,
@@ -347,6 +349,8 @@ dg_err dg_options_parse(int argc, char **argv, dg_options *o, bool *done)
     dg_err e = special(argc, argv, done);
     if (e || *done) return e;
 
+    o->argc = argc;
+    o->argv = argv;
     bool word = argv[1][0] != '-';
     if (word && (e = set_command(argv[1], &o->command))) return e;
     scanned s = {.n = 0};

@@ -166,6 +166,15 @@ dg_err dg_options_new_run(dg_options *o)
     return dg_path_set(&o->out, out);
 }
 
+dg_err dg_options_run_beside(const char *run, char **out)
+{
+    char base[PATH_SIZE], next[PATH_SIZE];
+    size_t n = (size_t)snprintf(base, sizeof base, "%.4080s", run);
+    while (n > 1 && base[n - 1] == '/') base[--n] = 0;
+    numbered(base, false, next, sizeof next);
+    return dg_path_set(out, next);
+}
+
 dg_err dg_options_settle_run(char **given, bool or_pictures)
 {
     char path[PATH_SIZE];

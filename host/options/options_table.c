@@ -65,13 +65,17 @@ const dg_option dg_option_table[] = {
      "numbered when that exists, of report report.html in the run, of tune sm_90.tune or as the GPU is)"},
     {"config", 'c', "FILE", DG_OPT_TEXT, AT(config), NO_RANGE, NULL, NULL, RUN, T, 0,
      "take values from the config.ini of a run; environment and command line come after it"},
+    {"init", 0, "RUN|FILE", DG_OPT_TEXT, AT(init), NO_RANGE, NULL, NULL, RUN, T, SAVED | IF_SET | FIXED,
+     "begin with the weights of this run or checkpoint, or of a generator alone (ours or PyTorch's), on other "
+     "pictures: a run of its own, from epoch 1, with their --model"},
     {"resume", 'r', "[CHECKPOINT]", DG_OPT_RESUME, AT(resume), NO_RANGE, NULL, NULL, RUN, T, ARGV,
      "continue the run in --out from its newest checkpoint, or from this one, with the values of its config.ini"},
     {"from-epoch", 0, "N", DG_OPT_INT, AT(from_epoch), 0, 1000000, "0", NULL, RUN, T, ARGV,
      "go back: --resume from the checkpoint that the run has kept of epoch N; what came later moves into a folder of "
      "its own; 0: do not"},
     {"other-pictures", 0, NULL, DG_OPT_FLAG, AT(other_pictures), NO_RANGE, "no", NULL, RUN, T, ARGV,
-     "with --resume: go on although the pictures are not those that the run began with"},
+     "with --resume: go on although the pictures are not those that the run began with; otherwise such pictures get a "
+     "run of their own, beside it, that begins as with --init"},
     {"dry-run", 0, NULL, DG_OPT_CHOICE, AT(dry_run), NO_RANGE, NULL, "no|yes|ops", RUN, T, ARGV,
      "say what the run would do, how long it would take and what it needs, train nothing, write nothing; =ops: list "
      "every operation with its memory"},
@@ -278,6 +282,7 @@ const dg_command_info dg_commands[DG_CMDS] = {
                       "train a DCGAN, or a classifier, on a folder of pictures (the word may be left out)",
                       {"dcgan --data cats/ --epochs 300 :: train, results in samples/cats-dcgan64-paper/",
                        "dcgan --resume --out samples/cats-dcgan64-paper --epochs 400 :: go on, 400 epochs in all",
+                       "dcgan --data kittens/ --init samples/cats-dcgan64-paper :: begin with what that run has learnt",
                        "dcgan --data digits/ --model cnn-mnist --test 0.1 :: a classifier of the folders in digits/",
                        "dcgan --data digits/ --size 28 --channels 1 --dry-run :: what it would do and need"}},
     [DG_CMD_GENERATE] = {"generate", "RUN|CHECKPOINT", 1, 1,

@@ -12,6 +12,7 @@
 typedef struct {
     const dg_options *o;
     dg_options found; /* where o points once what was left to the run (length.h) has become numbers */
+    dg_options own;   /* of another run that takes this one's place; resolved is NULL where none does */
     char *config;     /* text of config.ini: o->resolved, with what each auto has become */
     dg_backend *backend;
     dg_job job;

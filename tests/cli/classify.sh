@@ -248,5 +248,9 @@ says 'input: is for classifiers'
 exits 2 classify "$dir/gan" "$one"
 says 'not of a classifier'
 mv "$dir/shapes/$class" "$dir/shapes/other"
-exits 3 --resume --out "$dir/run" --epochs 5 -q
+exits 3 --resume --out "$dir/run" --epochs 5 -q --other-pictures
+says ': class '
+exits 0 --resume --out "$dir/run" --epochs 5 -q # a classifier of its own
+says "they get a run of their own, $dir/run-2"
+holds "$dir/run-2/best.safetensors"
 finish

@@ -21,6 +21,18 @@ prints 'for pixel art --resize nearest keeps its edges; --size 32 makes a networ
 exits 0 data "$dir/cats" --resize nearest --model dcgan32
 ! grep -q '^advice' "$dir/.out"
 fact $? "there is nothing to advise: $(grep '^advice' "$dir/.out")"
+mkdir "$dir/grey" # four pictures of 16 x 16, of any bytes
+{
+    printf '\000\000\010\003\000\000\000\004\000\000\000\020\000\000\000\020'
+    head -c 1024 "$program"
+} > "$dir/grey/train-images-idx3-ubyte"
+exits 0 data "$dir/grey" --model dcgan-16x3
+prints 'advice: all pictures are grey: --channels 1 makes a network that learns them with less'
+exits 0 --data "$dir/grey" --size 16 --steps 1 --batch 2 --out "$dir/grey-run"
+says 'all pictures are grey: --channels 1'
+exits 0 --data "$dir/grey" --size 16 --channels 1 --steps 1 --batch 2 --out "$dir/grey-one"
+! grep -q 'pictures are grey' "$dir/.err"
+fact $? 'a grey network has nothing to learn less'
 
 # --dry-run tells all and leaves nothing
 cd "$dir" || exit 1

@@ -42,26 +42,31 @@ static dg_err go_back(dg_training *r, const char *path)
     return e;
 }
 
-/* Other pictures make another run of this one, which is not to happen by a disk that failed or a folder that moved. */
-static dg_err compare_pictures(const dg_training *r, const dg_checkpoint_info *info)
+static bool unread(const dg_dataset *d)
+{
+    bool found = false;
+    for (int i = 0; i < d->skips; i++) found |= d->skip[i].unread;
+    return found;
+}
+
+dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bool *others)
 {
     const unsigned long long then = info->data_count;
-    char skipped[4096], list[4096 + 64] = "";
-    /* 0: imported */
-    if (!then || (then == (uint64_t)r->data.train && info->data_fingerprint == r->data.fingerprint)) return DG_OK;
-    if (r->data.skips)
-        snprintf(list, sizeof list, " (skipped files: %d, listed in %s)", r->data.skips,
-                 dg_rundir_file(&r->dir, skipped, "skipped.txt"));
-    if (!r->o->other_pictures)
-        return dg_fail(
-            DG_DATA,
-            "%s: the pictures are not those that this run began with, %llu then and %d now%s; bring them back, or "
-            "go on with these by --other-pictures",
-            r->o->data, then, r->data.train, list);
-    dg_warn("the pictures are not those that this run began with (%llu then, %d now): it goes on, but differs from an "
-            "uninterrupted run",
-            then, r->data.train);
-    return DG_OK;
+    char skipped[4096];
+    *others = then && (then != (uint64_t)r->data.train || info->data_fingerprint != r->data.fingerprint);
+    if (!*others) return DG_OK; /* 0: imported */
+    if (r->o->other_pictures) {
+        *others = false;
+        dg_warn("the pictures are not those that this run began with (%llu then, %d now): it goes on, but differs "
+                "from an uninterrupted run",
+                then, r->data.train);
+        return DG_OK;
+    }
+    if (!unread(&r->data)) return DG_OK;
+    return dg_fail(DG_DATA,
+                   "%s: the pictures are not those that this run began with, %llu then and %d now, and some cannot be "
+                   "read (skipped files: %d, listed in %s); bring them back, or go on with these by --other-pictures",
+                   r->o->data, then, r->data.train, r->data.skips, dg_rundir_file(&r->dir, skipped, "skipped.txt"));
 }
 
 /* Classes of other names are other classes, even with --other-pictures. */
@@ -91,8 +96,7 @@ dg_err dg_train_resume(dg_training *r, const dg_st *st, const char *path, const 
     if (info->seed != r->o->seed)
         return dg_fail(DG_USAGE, "%s was trained with --seed %llu; it cannot go on with --seed %llu", path,
                        (unsigned long long)info->seed, (unsigned long long)r->o->seed);
-    dg_err e = compare_pictures(r, info);
-    if (!e) e = compare_classes(r, path, info);
+    dg_err e = compare_classes(r, path, info);
     if (!e) e = dg_checkpoint_load(st, path, &r->job);
     if (e) return e;
     r->first_step = info->step;

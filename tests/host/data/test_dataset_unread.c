@@ -208,7 +208,7 @@ static void resuming(void)
     snprintf(words, sizeof words, "--resume --epochs 3 --out %s", run);
     snprintf(list, sizeof list, "%s/skipped.txt", run);
     fail("03.png", false, EIO, 1000);
-    runs(words, DG_DATA, "21 then and 20 now (skipped files: 2, listed in ");
+    runs(words, DG_DATA, "21 then and 20 now, and some cannot be read (skipped files: 2, listed in ");
     DG_CHECK(says("/03.png: cannot be read: ") && !access(list, F_OK));
     runs(words, DG_DATA, "");
     fault.name = NULL;
@@ -218,7 +218,8 @@ static void resuming(void)
     snprintf(gone, sizeof gone, "%s/03.png", cats), snprintf(kept, sizeof kept, "%s/kept", root);
     DG_CHECK(!rename(gone, kept));
     snprintf(words, sizeof words, "--resume --epochs 4 --out %s", run);
-    runs(words, DG_DATA, "--other-pictures");
+    runs(words, 0, "");
+    DG_CHECK(says("they get a run of their own"));
     snprintf(words, sizeof words, "--resume --epochs 4 --other-pictures --out %s", run);
     runs(words, 0, "");
     DG_CHECK(says("(21 then, 20 now): it goes on"));
