@@ -1,5 +1,5 @@
 /* The doctor: for each rule a log that fires it and one that does not. Recorded logs, shortened to every fifth step
- * (docs/doctor.md says how each was made), and rows that are made here where no short run shows it. */
+ * (docs/doctor.md says how each was made), and rows that are made here for what is at the edge of a rule. */
 #include "core/base/file_io.h"
 #include "host/doctor/diversity.h"
 #include "host/net/gan.h"
@@ -74,6 +74,23 @@ static void check_recorded(void)
     FIRES("a G that does not learn", NULL, 0, "d_wins");
     load("g-wins");
     FIRES("a D that does not learn", NULL, 0, "g_wins");
+    const dg_grid_seen alike[] = {{10, 0.2212}, {20, 0.2544}, {30, 0.3835}, {40, 0.5985},  {50, 0.6545}, {60, 0.7751},
+                                  {70, 0.0041}, {80, 0.0891}, {90, 0.1255}, {100, 0.1375}, {110, 0}};
+    load("collapse");
+    FIRES("rates times 100 after epoch 60", alike, 11, "collapse", "d_wins");
+    DG_CHECK(find("collapse")->epoch > 70 && find("collapse")->epoch < 90 && !find("collapse")->end_step);
+    load("swings");
+    FIRES("a D that is 1,000 times as fast as G", NULL, 0, "swings", "runs_away");
+    DG_CHECK(find("swings")->step <= 750 && find("swings")->worst > 0.3);
+    load("copies");
+    FIRES("32 pictures, learnt by heart", NULL, 0, "copies", "d_wins");
+    DG_CHECK(find("copies")->step == 4000 && find("copies")->worst < 0.67);
+    load("few-steps");
+    FIRES("500 steps", NULL, 0, "few_steps");
+    const dg_grid_seen fine[] = {{20, 0.5489},  {40, 0.75},    {60, 0.8403}, {80, 0.9667},
+                                 {100, 1.0254}, {120, 1.0400}, {140, 1.0805}};
+    load("well");
+    NOTHING("2,000 steps that go well, measured", fine, 7);
     load("published-300-epochs");
     FIRES("the published run", NULL, 0, "d_wins", "spikes");
     DG_CHECKF(find("d_wins")->epoch >= 175 && find("d_wins")->epoch <= 185, "D wins from epoch %d",
