@@ -135,12 +135,23 @@ static dg_err create(writer *w, const struct stat *old)
     return failed(w, "create a temporary file beside it");
 }
 
-static dg_err fill(const writer *w, const dg_chunk *piece, int pieces)
+/* Asking for the room first finds a full disk before anything is written. Where it is not supported the writes find it.
+ */
+static dg_err reserve(const writer *w)
 {
-    /* Asking for the room first finds a full disk before anything is written. Where it is not supported the
-     * writes find it. */
+#ifdef __linux__
     if (w->bytes && fallocate(w->fd, 0, 0, (off_t)w->bytes) && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
         return failed(w, "reserve room for it");
+#else
+    (void)w;
+#endif
+    return DG_OK;
+}
+
+static dg_err fill(const writer *w, const dg_chunk *piece, int pieces)
+{
+    const dg_err room = reserve(w);
+    if (room) return room;
     for (int i = 0; i < pieces; i++) {
         const char *at = piece[i].data;
         for (size_t left = piece[i].bytes; left;) {

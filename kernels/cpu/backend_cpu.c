@@ -3,15 +3,14 @@
 #include "kernels/cpu/cpu.h"
 #include "core/plan/plan.h"
 #include "core/base/clock.h"
+#include "core/base/cores.h"
 #include "core/base/team.h"
 
 #include <omp.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sysinfo.h>
 
 typedef struct {
     dg_backend base; /* first, so that a dg_backend pointer is a cpu pointer */
@@ -65,10 +64,7 @@ enum { PIECE = 1 << 20, HUGE_PAGE = 2 << 20 };
 static dg_err cpu_memory(dg_backend *b, size_t *free_bytes, size_t *total)
 {
     (void)b;
-    struct sysinfo machine;
-    *free_bytes = *total = SIZE_MAX;
-    if (sysinfo(&machine) == 0)
-        *free_bytes = *total = ((size_t)machine.totalram + machine.totalswap) * machine.mem_unit;
+    *free_bytes = *total = dg_machine_memory();
     return DG_OK;
 }
 
@@ -86,7 +82,9 @@ static dg_err cpu_alloc(dg_backend *b, size_t bytes, void **mem)
                        "out of memory: %.1f MB needed at once, the machine has %.1f MB in all; "
                        "use a smaller {batch} or a smaller model",
                        (double)bytes / 1e6, (double)have / 1e6);
+#ifdef MADV_HUGEPAGE
     if (align == HUGE_PAGE) (void)madvise(p, bytes, MADV_HUGEPAGE); /* only a wish */
+#endif
     /* By pieces in parallel, so that on a machine with several memory nodes each holds a part. */
     int64_t pieces = (int64_t)((bytes + PIECE - 1) / PIECE);
 #pragma omp parallel for schedule(static) num_threads(b->threads)
@@ -261,9 +259,8 @@ static int default_threads(void)
         long n = strtol(text, NULL, 10); /* of a list, the first */
         if (n >= 1 && n <= 1024) return (int)n;
     }
-    cpu_set_t mine;
-    int n = sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : omp_get_num_procs();
-    return n < 1 ? 1 : n > 1024 ? 1024 : n;
+    const int n = dg_cores();
+    return n > 1024 ? 1024 : n;
 }
 
 dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out)
