@@ -1,0 +1,79 @@
+#!/bin/sh
+# Every command line of dcgan in README.md, in the examples of `dcgan help COMMAND` and in the man page, as it stands
+# there, with data and runs of the names that are used: small ones, for few steps. What other tests run (new_user.sh the
+# walks through "Try it" and "From nothing ...", library.sh the library's) is left to them.
+. "$(dirname "$0")/../kit"
+cd "$dir" || exit 1
+export DCGAN_LIMIT=70 DCGAN_REPEATS=1 DCGAN_SECONDS=1 DCGAN_MOST=64 DCGAN_LEAST_STEPS=1 DCGAN_KEEP=2
+mkdir bin && ln -s "$program" bin/dcgan && PATH=$dir/bin:$PATH
+
+# The README's blocks and words in ` `, without the two walks; the help's; the man page's, as man shows it.
+sed '/^## Try it$/,/^## What you get$/d; /^## From nothing/,/^## As a library$/d' "$root/README.md" > text
+{ sed -n '/^```$/,/^```$/p' text; grep -o '`dcgan [^`]*`' text | tr -d '`'; } | sed 's/  *#.*//' > lines
+"$program" --help | sed -n 's/^  \([a-z]*\) .*/\1/p' | while read -r command; do
+    "$program" help "$command" 2> /dev/null | sed -n 's/^  \(dcgan .*\)/\1/p'
+done > of-help
+"$program" --help-man | sed -n '/^\.SH EXAMPLES/,/^\.SH EXIT/p' | sed -n 's/^\\fB\(.*\)\\fR$/\1/p' |
+    sed "s/\\\\-/-/g; s/\\\\(aq/'/g; s/\\\\e/\\\\/g" > of-man
+[ "$(wc -l < of-help)" -gt 40 ] && [ "$(grep -c '^dcgan' lines)" -gt 30 ]
+fact $? "examples are found: $(wc -l < of-help) in the help, $(grep -c '^dcgan' lines) in README.md"
+sort of-help > help-sorted
+sort of-man | cmp -s - help-sorted
+fact $? "the man page's examples should be the help's: $(sort of-man | diff - help-sorted)"
+cat of-help >> lines
+
+# What these lines take as given.
+exits 0 data --synthesize cats --count 70 --size 64 -q
+for name in kittens sprites scans others; do cp -r cats $name; done
+cp cats/cat-00001.png a.png && cp cats/cat-00002.png b.png
+exits 0 data --synthesize digits --classes 10 --count 100 --size 28 -q
+for run in cats-dcgan64-paper cats-a:--seed=2 cats-b:--seed=3; do
+    exits 0 --data cats --size 16 --batch 32 --steps 6 --epochs 3 -q "$(expr "$run:--seed=1" : '[^:]*:\([^:]*\)')" \
+        --out "samples/${run%%:*}"
+done
+exits 0 --data cats --model dcgan64 --batch 2 --steps 1 -q --out stock
+exits 0 export stock --out stock.safetensors
+exits 0 --data digits --model dcgan28 --batch 32 --steps 2 -q --out samples/digits-dcgan28
+exits 0 --data digits --model cnn-mnist --test 0.1 --batch 32 --epochs 1 -q --out samples/digits-cnn-mnist
+cp -r samples/digits-dcgan28 samples/digits-gan
+mkdir runs && cp -r samples/digits-cnn-mnist runs/eyes
+cp -r samples/digits-cnn-mnist run
+cp samples/cats-dcgan64-paper/checkpoint.safetensors run/checkpoint-0200.safetensors
+cat "$root"/kernels/tuning/*.tune > a.tune && cp a.tune b.tune
+ln -s "$root/tests" tests
+export DCGAN_STEPS=2
+cp -r samples given
+
+# allowed COMMAND: exit codes that are right for it here
+allowed()
+{
+    case $1 in
+        *'--device cuda'* | 'dcgan tune dcgan64'*) echo '0 2 5' ;; # without a GPU it says so
+        *) echo 0 ;;
+    esac
+}
+sed -i 's/--from-epoch 200/--from-epoch 1/; s/10-500:10/8-16:4/; s/ RUN$/ samples\/cats-a/' lines
+sort -u lines | while read -r command; do
+    case $command in
+        '```' | '' | 'make'* | 'scripts/'* | 'apt-get '* | 'cc '* | './make_pictures '* | 'python3 '*) continue ;;
+        'dcgan batch' | 'dcgan classify' | 'dcgan plan'*' --device cuda') continue ;; # of the first two only the name
+        'dcgan import resnet50.safetensors '*) continue ;; # torch_resnet.py has such weights
+        'dcgan '*) ;;
+        *) echo "1 a line that this test does not know: $command"; continue ;;
+    esac
+    rm -rf samples pictures walk made runs/big && cp -r given samples
+    cp stock.safetensors generator.safetensors
+    case $command in *checkpoint.safetensors) rm -f checkpoint.safetensors ;; esac
+    case $command in *pictures/grid.png) dcgan generate samples/cats-a -n 2 --out pictures -q > out ;; esac
+    case $command in *--resume*) steps=8 ;; *) steps=2 ;; esac
+    DCGAN_STEPS=$steps sh -c "$command" > out 2> err < /dev/null
+    code=$?
+    case " $(allowed "$command") " in
+        *" $code "*) echo "0 $command" ;;
+        *) echo "1 '$command' exited $code: $(tail -n 3 err | tr '\n' ' ')" ;;
+    esac
+done > results
+while read -r bad words; do fact "$bad" "$words"; done < results
+[ "$passed" -gt 60 ]
+fact $? "more lines should be found: $(cat results)"
+finish
