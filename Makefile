@@ -38,7 +38,7 @@ KFLAGS   := -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math
 # DEP_LIBS, ISAS, FOUND. Found again when the compiler or the flags below change; so is everything built again.
 FLAGS_TEXT := $(CC) | $(CPPFLAGS) | $(CFLAGS) | $(LDFLAGS) | $(WARN) | $(SANFLAGS) | $(KFLAGS) | $(PIC)\
               $(if $(ISAS), | $(ISAS))
-NO_BUILD   := clean distclean format help install lint uninstall
+NO_BUILD   := clean deb distclean format help install lint uninstall
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/found.mk
 include kernels/cuda/cuda.mk
@@ -87,7 +87,7 @@ MODELS    := $(sort $(wildcard models/*.cfg))
 DOCS      := $(BUILD)/dcgan.1 $(BUILD)/dcgan.bash $(BUILD)/dcgan.zsh $(BUILD)/dcgan.fish
 
 .PHONY: all lib tests check check-all install uninstall clean distclean help format lint fuzz fuzzers soak ptx-soak \
-        FORCE
+        deb FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -246,6 +246,9 @@ soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kill and resume, the tests, fuzzing: ov
 	    sh scripts/soak $$(($(SOAK_MINUTES) * 20)) $(TESTS) $(CLI_TESTS) $(LONG_TESTS)
 	$(Q)sh scripts/cuda-archs --all
 	$(Q)$(MAKE) fuzz FUZZ_SECONDS=$$(($(SOAK_MINUTES) * 20 / $(words $(FUZZERS))))
+
+deb: ## Debian packages in build-deb/, without CUDA
+	$(Q)sh scripts/deb
 
 ptx-soak: ## scripts/ptx-check with more models, batches, tests and orders of warps
 	$(Q)sh scripts/ptx-check --long
