@@ -17,9 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A temporary file is called ".NAME.PID-N.dcgan-tmp". While it is being written its writer holds a flock on it,
- * so a sweep can tell what a killed process left from what a living one is still writing, also when process
- * numbers repeat or belong to another container. */
+/* A temporary file is called ".NAME.PID-N.dcgan-tmp", or ".NAME.0-1.dcgan-tmp", which a writer tries first: so it comes
+ * upon what one that was killed has left of the same file, in whichever directory. While it is being written its writer
+ * holds a flock on it, so that what a killed process left can be told from what a living one is still writing, also
+ * when process numbers repeat or belong to another container. */
 static const char suffix[] = ".dcgan-tmp";
 
 typedef struct {
@@ -106,14 +107,32 @@ static dg_err begin(writer *w, struct stat *old)
     return dg_fail(DG_IO, "%s: is write-protected; give another name, or chmod u+w it", w->path);
 }
 
+/* Remove a temporary file unless a living process is writing it; true: it is gone. */
+static bool remove_dead(int dir, const char *name)
+{
+    /* Opened for writing: over NFS flock becomes a lock of a byte range, and an exclusive one needs that. */
+    const int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat s;
+    if (fd < 0) return false;
+    const bool gone = fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+                      unlinkat(dir, name, 0) == 0;
+    close(fd);
+    return gone;
+}
+
 static dg_err create(writer *w, const struct stat *old)
 {
     static atomic_uint counter;
+    bool first = true; /* of the two names */
     for (int tries = 0; tries < 100; tries++) {
-        snprintf(w->temp, sizeof w->temp, ".%.200s.%ld-%u%s", w->name, (long)getpid(), atomic_fetch_add(&counter, 1u),
-                 suffix);
+        const unsigned n = first ? 1 : atomic_fetch_add(&counter, 1u);
+        snprintf(w->temp, sizeof w->temp, ".%.200s.%ld-%u%s", w->name, first ? 0L : (long)getpid(), n, suffix);
         w->fd = openat(w->dir, w->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-        if (w->fd < 0 && (errno == EEXIST || errno == EINTR)) continue;
+        if (w->fd < 0 && errno == EINTR) continue;
+        if (w->fd < 0 && errno == EEXIST) {
+            first = first && remove_dead(w->dir, w->temp);
+            continue;
+        }
         if (w->fd < 0) return w->temp[0] = 0, failed(w, "create a temporary file beside it");
         struct stat s;
         /* A sweep that came between open and flock has removed the name: take the next one. */
@@ -197,12 +216,15 @@ dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_ch
     writer w = {.path = path, .given = dir, .dir = -1, .fd = -1};
     for (int i = 0; i < pieces; i++) w.bytes += piece[i].bytes;
 
-    /* Passing the limit of RLIMIT_FSIZE raises SIGXFSZ, which kills; here it becomes EFBIG. */
-    sigset_t limit, before, pending;
+    /* Passing the limit of RLIMIT_FSIZE raises SIGXFSZ, which kills; here it becomes EFBIG. What ends a program waits
+     * until the temporary file is gone. */
+    sigset_t limit, held, before, pending;
     sigemptyset(&limit);
     sigaddset(&limit, SIGXFSZ);
+    held = limit;
+    for (int i = 0; i < 3; i++) sigaddset(&held, (const int[]){SIGHUP, SIGINT, SIGTERM}[i]);
     sigpending(&pending);
-    pthread_sigmask(SIG_BLOCK, &limit, &before);
+    pthread_sigmask(SIG_BLOCK, &held, &before);
 
     struct stat old;
     dg_err e = begin(&w, &old);
@@ -251,16 +273,8 @@ void dg_sweep_temporaries(int dir)
 {
     DIR *d = dg_list_directory(dir);
     if (!d) return;
-    for (struct dirent *entry; (entry = readdir(d));) {
-        if (!is_temporary(entry->d_name)) continue;
-        /* Opened for writing: over NFS flock becomes a lock of a byte range, and an exclusive one needs that. */
-        int fd = openat(dirfd(d), entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (fd < 0) continue;
-        struct stat s;
-        if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
-            unlinkat(dirfd(d), entry->d_name, 0);
-        close(fd);
-    }
+    for (struct dirent *entry; (entry = readdir(d));)
+        if (is_temporary(entry->d_name)) (void)remove_dead(dirfd(d), entry->d_name);
     closedir(d);
 }
 

@@ -358,6 +358,30 @@ static void test_vanishing_directory(void)
     sweep(temp_path("vanishing"));
 }
 
+static void test_leftovers(void)
+{
+    dg_chunk p = body('l', 1000);
+    mkdir(temp_path("left"), 0700);
+    int fd = open(temp_path("left/.file.0-1.dcgan-tmp"), O_RDWR | O_CREAT, 0600);
+    DG_CHECK(fd >= 0 && flock(fd, LOCK_EX) == 0);
+    DG_CHECK(dg_write_atomic(temp_path("left/file"), &p, 1) == DG_OK && temporaries(temp_path("left")) == 1);
+    close(fd); /* whoever wrote it is dead now */
+    DG_CHECK(dg_write_atomic(temp_path("left/file"), &p, 1) == DG_OK && temporaries(temp_path("left")) == 0);
+}
+
+static int left_behind = -1;
+static void count_left(int number) { left_behind = number == SIGTERM ? temporaries(temp_path("left")) : -2; }
+static void stop(void) { raise(SIGTERM); }
+static void test_signal_waits(void)
+{
+    dg_chunk p = body('s', 1000);
+    signal(SIGTERM, count_left);
+    fault.hook = stop;
+    DG_CHECK(armed_write(temp_path("left/file"), &p, 1, 3, HOOK, 0) == DG_OK);
+    DG_CHECKF(left_behind == 0, "%d temporary files are left where a signal comes", left_behind);
+    signal(SIGTERM, SIG_DFL);
+}
+
 int main(void)
 {
     temp_make("atomic");
@@ -369,6 +393,8 @@ int main(void)
     test_file_limit();
     test_full_disk();
     test_vanishing_directory();
+    test_leftovers();
+    test_signal_waits();
     temp_remove(temp_dir);
     return dg_test_report();
 }
