@@ -6,18 +6,23 @@
 
 static size_t round_up(size_t n) { return (n + 255) & ~(size_t)255; }
 
+static bool has_room(dg_arena *a)
+{
+    if (a->rows < a->capacity) return true;
+    const int capacity = a->capacity ? 2 * a->capacity : 128;
+    dg_row *row = realloc(a->row, (size_t)capacity * sizeof *row);
+    a->full |= !row;
+    if (!row) return false;
+    a->row = row;
+    a->capacity = capacity;
+    return true;
+}
+
+dg_err dg_arena_begin(dg_arena *a) { return has_room(a) ? DG_OK : dg_fail(DG_DEVICE, "out of memory while planning"); }
+
 int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_type type, dg_shape shape)
 {
-    if (a->rows == a->capacity) {
-        int capacity = a->capacity ? 2 * a->capacity : 128;
-        dg_row *row = realloc(a->row, (size_t)capacity * sizeof *row);
-        if (!row) {
-            a->full = true;
-            return 0; /* never used: placing refuses */
-        }
-        a->row = row;
-        a->capacity = capacity;
-    }
+    if (!has_room(a)) return 0; /* for nothing but to be changed: placing refuses */
     dg_row *r = &a->row[a->rows];
     memset(r, 0, sizeof *r);
     snprintf(r->name, sizeof r->name, "%s", name);

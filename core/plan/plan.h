@@ -88,6 +88,8 @@ typedef struct dg_plan {
 /* Start an empty plan; rows and ops are then appended. Running out of memory is remembered and reported by
  * dg_arena_place. */
 void dg_plan_begin(dg_plan *p, dg_arena *a, const char *name);
+/* Make room for rows: then row 0, which dg_arena_row returns out of memory, can be changed. */
+dg_err dg_arena_begin(dg_arena *a);
 int dg_arena_row(dg_arena *a, const char *name, dg_row_kind kind, int net, dg_type type, dg_shape shape);
 int dg_arena_bytes(dg_arena *a, const char *name, dg_row_kind kind, size_t bytes); /* a row without a shape */
 int dg_arena_find(const dg_arena *a, const char *name);                            /* -1: no such row */

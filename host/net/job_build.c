@@ -129,6 +129,11 @@ dg_err dg_job_build(dg_job *job, const dg_model *model, const dg_job_options *o,
     if (!job->recipe->labels) job->o.tested = 0;
     job->o.tested = that_fit(model, job->o.tested);
     memset(&job->test, 0xff, sizeof job->test);
+    e = dg_arena_begin(&job->arena);
+    if (e) {
+        dg_job_free(job);
+        return e;
+    }
     job->recipe->build(job);
     for (int i = 0; i < job->arena.rows && o->apart; i++)
         if (job->arena.row[i].kind == DG_WORK) job->arena.row[i].keep = true;
