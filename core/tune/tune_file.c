@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/file_io.h"
+#include "core/base/memory_file.h"
 #include "core/tune/tune.h"
 
 static dg_err no_memory(void) { return dg_fail(DG_DEVICE, "out of memory for a tuning file"); }
@@ -148,14 +149,12 @@ static void print(const dg_tune_file *f, FILE *to)
 
 dg_err dg_tune_file_text(const dg_tune_file *f, char **out)
 {
-    size_t bytes = 0;
-    *out = NULL;
-    FILE *to = open_memstream(out, &bytes);
-    if (!to) return no_memory();
-    print(f, to);
-    /* *out: it is trimmed when it is closed */
-    const bool bad = ferror(to) != 0, good = fclose(to) == 0 && !bad && *out;
-    return good ? DG_OK : no_memory();
+    dg_memory_file m;
+    FILE *to = dg_memory_open(&m);
+    if (to) print(f, to);
+    const bool whole = dg_memory_close(to, &m);
+    *out = m.text;
+    return whole ? DG_OK : no_memory();
 }
 
 dg_err dg_tune_file_write(const dg_tune_file *f, const char *path)

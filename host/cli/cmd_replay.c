@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/memory_file.h"
 #include "host/cli/commands.h"
 #include "host/files/json_text.h"
 #include "host/run/replay.h"
@@ -109,14 +110,13 @@ int dg_cmd_replay(const dg_options *opt)
     if (opt->operands != 1)
         return (int)dg_fail(DG_USAGE, "replay needs one FILE, an oracle written by scripts/make_oracle.py");
     dg_oracle o = {0};
-    char *text = NULL; /* JSON is printed when all of it is there: a part of it would not be JSON */
-    size_t bytes = 0;
-    report r = {.tol = opt->tol > 0 ? opt->tol : INFINITY, .json = opt->json ? open_memstream(&text, &bytes) : NULL};
+    dg_memory_file m = {0}; /* JSON is printed when all of it is there: a part of it would not be JSON */
+    report r = {.tol = opt->tol > 0 ? opt->tol : INFINITY, .json = opt->json ? dg_memory_open(&m) : NULL};
     dg_err e = r.json || !opt->json ? dg_oracle_open(&o, opt->operand[0]) : dg_fail(DG_DEVICE, "out of memory");
     if (!e) e = run(opt, &o, &r);
-    if (r.json && fclose(r.json)) e = dg_fail(DG_DEVICE, "out of memory for the JSON text");
-    if (text && (e == DG_OK || e == DG_FAILED)) fputs(text, stdout);
-    free(text);
+    if (r.json && !dg_memory_close(r.json, &m)) e = dg_fail(DG_DEVICE, "out of memory for the JSON text");
+    if (m.text && (e == DG_OK || e == DG_FAILED)) fputs(m.text, stdout);
+    free(m.text);
     dg_oracle_close(&o);
     return (int)e;
 }

@@ -1,5 +1,6 @@
 /* From a folder to a data set: its source, its two parts, what was skipped, whether it is good enough. */
 #include "core/base/file_io.h"
+#include "core/base/memory_file.h"
 #include "core/base/team.h"
 #include "host/data/dataset_internal.h"
 
@@ -91,17 +92,16 @@ static dg_err write_skipped(const dg_dataset_options *o, const dg_dataset *d)
         else unlink(o->skipped);
         return DG_OK;
     }
-    char *text = NULL, name[2 * DG_PATH_BYTES];
-    size_t bytes = 0;
-    FILE *f = open_memstream(&text, &bytes);
+    char name[2 * DG_PATH_BYTES];
+    dg_memory_file m;
+    FILE *f = dg_memory_open(&m);
     if (!f) return dg_fail(DG_DEVICE, "no memory for %s", o->skipped);
     for (int i = 0; i < d->skips; i++)
         fprintf(f, "%s\t%s\n", dg_printable(name, sizeof name, d->skip[i].name), d->skip[i].reason);
-    const bool whole = !ferror(f);
-    dg_err e = fclose(f) || !whole || !text
-                   ? dg_fail(DG_DEVICE, "no memory for %s", o->skipped)
-                   : dg_write_atomic_in(o->skipped_dir, o->skipped, &(dg_chunk){text, bytes}, 1);
-    free(text);
+    const dg_err e = dg_memory_close(f, &m)
+                         ? dg_write_atomic_in(o->skipped_dir, o->skipped, &(dg_chunk){m.text, m.bytes}, 1)
+                         : dg_fail(DG_DEVICE, "no memory for %s", o->skipped);
+    free(m.text);
     return e;
 }
 

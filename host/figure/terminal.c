@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/base/base64.h"
+#include "core/base/memory_file.h"
 #include "host/figure/pictures.h"
 
 enum { COLUMN = 10, LEVELS = 6, COLORS = LEVELS * LEVELS * LEVELS, BAND = 6, PIECE = 3072, EACH = 12 };
@@ -141,16 +142,17 @@ static dg_err fit(const dg_image *im, int W, bool graphics, dg_image *out)
 dg_err dg_terminal_draw(const dg_image *im, dg_terminal_way way, int columns, char **text)
 {
     dg_image shown = {0};
-    size_t bytes;
+    dg_memory_file m = {0};
     dg_err e = fit(im, way == DG_TERMINAL_BLOCKS ? columns : columns * COLUMN, way != DG_TERMINAL_BLOCKS, &shown);
-    FILE *to = e ? NULL : open_memstream(text, &bytes);
+    FILE *to = e ? NULL : dg_memory_open(&m);
     if (!e && !to) e = dg_fail(DG_DEVICE, "out of memory for a preview");
     if (!e && way == DG_TERMINAL_BLOCKS) put_blocks(to, &shown);
     if (!e && way == DG_TERMINAL_SIXEL) put_sixel(to, &shown);
     if (!e && way == DG_TERMINAL_KITTY) e = put_kitty(to, &shown);
     dg_image_free(&shown);
-    if (to && fclose(to) && !e) e = dg_fail(DG_DEVICE, "out of memory for a preview");
-    if (to && e) free(*text);
+    if (to && !dg_memory_close(to, &m) && !e) e = dg_fail(DG_DEVICE, "out of memory for a preview");
+    if (e) free(m.text);
+    else *text = m.text;
     return e;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/memory_file.h"
 #include "host/figure/pictures.h"
 
 enum { WIDTH = 900, HEIGHT = 380 };
@@ -149,15 +150,13 @@ static dg_err write_csv(const dg_sweep *s, const dg_search_limits *l, const dg_b
 {
     dg_err e = DG_OK;
     for (int rules = 0; rules < 2 && !e; rules++) {
-        char *text = NULL;
-        size_t bytes;
-        FILE *to = open_memstream(&text, &bytes);
+        dg_memory_file m;
+        FILE *to = dg_memory_open(&m);
         if (to && rules) put_rules(to, s, l, rule, ours);
         if (to && !rules) put_rows(to, s, l);
-        const bool bad = !to || ferror(to);
-        if ((to && fclose(to)) || bad) e = dg_fail(DG_DEVICE, "out of memory for the sweep's table");
-        if (!e) e = write_text(dir, rules ? "rules.csv" : "sweep.csv", text, bytes);
-        free(text);
+        e = dg_memory_close(to, &m) ? write_text(dir, rules ? "rules.csv" : "sweep.csv", m.text, m.bytes)
+                                    : dg_fail(DG_DEVICE, "out of memory for the sweep's table");
+        free(m.text);
     }
     return e;
 }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/memory_file.h"
 #include "core/base/shell.h"
 
 enum { VALUE_SIZE = DG_CONFIG_VALUE };
@@ -64,10 +65,10 @@ static bool says_training(const dg_options *o)
 
 char *dg_config_text(const dg_options *o, int argc, char **argv)
 {
-    char *text = NULL, value[VALUE_SIZE];
+    char value[VALUE_SIZE];
     const bool all = says_training(o);
-    size_t bytes;
-    FILE *to = open_memstream(&text, &bytes);
+    dg_memory_file m;
+    FILE *to = dg_memory_open(&m);
     if (!to) return NULL;
     fprintf(to, "; All values of this run. To train another one with them: dcgan --config FILE --out DIR\n; command:");
     write_command_line(to, argc, argv);
@@ -82,12 +83,7 @@ char *dg_config_text(const dg_options *o, int argc, char **argv)
         write_value(to, value);
         fputc('\n', to);
     }
-    bool bad = ferror(to);
-    if (fclose(to) || bad) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    return dg_memory_close(to, &m) ? m.text : NULL;
 }
 
 char *dg_config_settled(const char *text, const char *key, const char *value)

@@ -8,6 +8,7 @@
 
 #include "core/base/base64.h"
 #include "core/base/build_info.h"
+#include "core/base/memory_file.h"
 
 /* host/report/page.css and page.js, by scripts/embed-text */
 extern const char *const dg_page_css[], *const dg_page_js[];
@@ -91,14 +92,12 @@ void dg_html_end(FILE *to)
 dg_err dg_html_page(const dg_directory *dir, const char *path, dg_err (*write)(FILE *to, const void *context),
                     const void *context)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *to = open_memstream(&text, &bytes);
+    dg_memory_file m;
+    FILE *to = dg_memory_open(&m);
     if (!to) return dg_fail(DG_DEVICE, "%s: out of memory", path);
     dg_err e = write(to, context);
-    const bool whole = !ferror(to);
-    if ((fclose(to) || !whole) && !e) e = dg_fail(DG_DEVICE, "%s: out of memory", path);
-    if (!e) e = dg_write_atomic_in(dir, path, &(dg_chunk){text, bytes}, 1);
-    free(text);
+    if (!dg_memory_close(to, &m) && !e) e = dg_fail(DG_DEVICE, "%s: out of memory", path);
+    if (!e) e = dg_write_atomic_in(dir, path, &(dg_chunk){m.text, m.bytes}, 1);
+    free(m.text);
     return e;
 }

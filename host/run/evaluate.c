@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/build_info.h"
+#include "core/base/memory_file.h"
 #include "host/figure/confusion.h"
 
 static void count(dg_evaluation *v, const int32_t *label, const double *p, const double *each)
@@ -92,17 +93,15 @@ static void put_csv(FILE *f, const dg_evaluation *v, char *const *name)
 
 static dg_err write_csv(const dg_evaluation *v, const dg_dataset *d, const dg_rundir *dir)
 {
-    char path[4096], *text = NULL;
-    size_t bytes = 0;
+    char path[4096];
+    dg_memory_file m;
     const dg_directory at = dg_rundir_at(dir);
-    FILE *f = open_memstream(&text, &bytes);
-    if (!f) return dg_fail(DG_DEVICE, "confusion.csv: out of memory");
-    put_csv(f, v, d->class_name);
-    const bool whole = !ferror(f);
-    const dg_err e = fclose(f) || !whole ? dg_fail(DG_DEVICE, "confusion.csv: out of memory")
-                                         : dg_write_atomic_in(&at, dg_rundir_file(dir, path, "confusion.csv"),
-                                                              &(dg_chunk){text, bytes}, 1);
-    free(text);
+    FILE *f = dg_memory_open(&m);
+    if (f) put_csv(f, v, d->class_name);
+    const dg_err e = dg_memory_close(f, &m) ? dg_write_atomic_in(&at, dg_rundir_file(dir, path, "confusion.csv"),
+                                                                 &(dg_chunk){m.text, m.bytes}, 1)
+                                            : dg_fail(DG_DEVICE, "confusion.csv: out of memory");
+    free(m.text);
     return e;
 }
 
