@@ -33,11 +33,11 @@ static size_t index_of(const palette *p, const uint8_t *rgb)
     return cell_of(rgb[0] >> (8 - BITS), rgb[1] >> (8 - BITS), rgb[2] >> (8 - BITS));
 }
 
-/* At most 256 different colours are kept as they are, in the order of their value. */
+/* At most 256 different colours are kept as they are, in the order of their value; p->exact: there are no more. */
 static bool exact_palette(palette *p, const uint8_t *rgb, size_t pixels)
 {
     uint8_t *seen = calloc(1 << 24, 1);
-    if (!seen) return false; /* the approximate palette needs less */
+    if (!seen) return false;
     p->exact = true;
     p->colors = 0;
     for (size_t i = 0; i < pixels; i++) {
@@ -46,7 +46,7 @@ static bool exact_palette(palette *p, const uint8_t *rgb, size_t pixels)
         if (p->colors++ == COLORS) {
             free(seen);
             p->exact = false;
-            return false;
+            return true;
         }
         seen[k] = 1;
     }
@@ -258,14 +258,15 @@ dg_err dg_gif_write(const char *path, const uint8_t *frames, int n, int W, int H
                        path, n, W, H, scale, ms);
     size_t pixels = (size_t)n * (size_t)W * (size_t)H;
     palette p = {0};
-    if (!exact_palette(&p, frames, pixels) && !median_cut(&p, frames, pixels)) {
+    if (!exact_palette(&p, frames, pixels) || (!p.exact && !median_cut(&p, frames, pixels))) {
         free(p.of);
         return dg_fail(DG_DEVICE, "%s: out of memory for the palette", path);
     }
     memory m = {0};
     int error = 0;
     dg_err e = DG_OK;
-    if (!encode(&m, &p, frames, n, W, H, scale, ms, &error)) {
+    /* giflib does not look whether all of its short pieces could be appended */
+    if (!encode(&m, &p, frames, n, W, H, scale, ms, &error) || m.exhausted) {
         const char *why = GifErrorString(error);
         if (m.exhausted || error == E_GIF_ERR_NOT_ENOUGH_MEM) e = dg_fail(DG_DEVICE, "%s: GIF: out of memory", path);
         else e = dg_fail(DG_FAILED, "%s: GIF: %s", path, why ? why : "unknown error");
