@@ -31,24 +31,26 @@ static void free_files(dg_record_files *f)
 }
 
 /* The files beside one another in the folder; none where one is named like a picture, or there are too many. */
-static dg_err list(int folder, dg_record_files *out)
+static dg_err list(const char *dir, int folder, dg_record_files *out)
 {
     *out = (dg_record_files){.folder = folder};
     DIR *d = dg_list_directory(folder);
     if (!d) return DG_OK; /* whoever reads it as pictures says why */
     dg_err e = DG_OK;
     struct stat st;
-    for (const struct dirent *entry; !e && (entry = readdir(d));) {
+    for (const struct dirent *entry; !e && (errno = 0, entry = readdir(d));) {
         const char *name = entry->d_name;
         if (*name == '.' || (!dg_named_like_a_picture(name) && (fstatat(folder, name, &st, 0) || !S_ISREG(st.st_mode))))
             continue;
         if (out->files == DG_RECORD_FILES || dg_named_like_a_picture(name)) {
             free_files(out);
+            errno = 0;
             break;
         }
         if (!(out->file[out->files].name = strdup(name))) e = dg_fail(DG_DEVICE, "no memory for the list of files");
         else out->files++;
     }
+    if (!e && errno) e = dg_fail(DG_IO, "%s: cannot be listed: %s", dir, strerror(errno));
     closedir(d);
     if (e) free_files(out);
     if (out->files) qsort(out->file, (size_t)out->files, sizeof *out->file, by_name);
@@ -133,7 +135,7 @@ static dg_err read_folder(const dg_dataset_options *o, dg_dataset *out)
     files->files = 0;
     dg_err e = dg_open_folder(o->dir, &folder);
     if (!e) {
-        e = list(folder, files);
+        e = list(o->dir, folder, files);
         const guess g = look(files);
         if (!e && !g.sure) e = read_pictures(o, folder, out);
         if (!e && files->files && !out->count) e = read_records(o, &g, out);

@@ -1,6 +1,7 @@
 #include "host/doctor/diversity.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,19 +30,23 @@ static int by_epoch(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What a file says of itself; false: not enough. */
-static bool look(const char *path, dg_grid_seen *out)
+/* What a file says of itself; *enough: an epoch and its diversity. One that cannot be read is left out. */
+static dg_err look(const char *path, dg_grid_seen *out, bool *enough)
 {
     dg_text *text;
     int texts, W, H;
     *out = (dg_grid_seen){.diversity = NAN};
-    if (dg_png_texts(path, &text, &texts, &W, &H)) return false;
+    *enough = false;
+    const dg_err e = dg_png_texts(path, &text, &texts, &W, &H);
+    if (e && e != DG_DEVICE) dg_warn("%s; it is left out", dg_message());
+    if (e) return e == DG_DEVICE ? e : DG_OK;
     for (int i = 0; i < texts; i++) {
         if (!strcmp(text[i].key, "Epoch")) out->epoch = strtoull(text[i].value, NULL, 10);
         if (!strcmp(text[i].key, "Diversity")) out->diversity = strtod(text[i].value, NULL);
     }
     free(text);
-    return out->epoch && isfinite(out->diversity);
+    *enough = out->epoch && isfinite(out->diversity);
+    return DG_OK;
 }
 
 dg_err dg_grids_seen(const char *dir, dg_grid_seen **out, int *n)
@@ -50,15 +55,21 @@ dg_err dg_grids_seen(const char *dir, dg_grid_seen **out, int *n)
     DIR *d = opendir(dir);
     *out = NULL;
     *n = 0;
-    dg_err e = DG_OK;
-    for (struct dirent *f; d && !e && (f = readdir(d));) {
+    dg_err e = d || errno == ENOENT
+                   ? DG_OK
+                   : dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot be listed: %s", dir, strerror(errno));
+    for (struct dirent *f; d && !e && (errno = 0, f = readdir(d));) {
         const size_t digits = strncmp(f->d_name, "epoch-", 6) ? 0 : strspn(f->d_name + 6, "0123456789");
         if (!digits || strcmp(f->d_name + 6 + digits, ".png")) continue;
         dg_grid_seen *more = realloc(*out, ((size_t)*n + 1) * sizeof *more);
         if (!more) e = dg_fail(DG_DEVICE, "out of memory for a list of grids");
         else *out = more;
-        if (!e && snprintf(path, sizeof path, "%s/%s", dir, f->d_name) < (int)sizeof path) *n += look(path, &more[*n]);
+        if (e || snprintf(path, sizeof path, "%s/%s", dir, f->d_name) >= (int)sizeof path) continue;
+        bool enough;
+        e = look(path, &more[*n], &enough);
+        *n += enough;
     }
+    if (d && !e && errno) e = dg_fail(DG_IO, "%s: cannot be listed: %s", dir, strerror(errno));
     if (d) closedir(d);
     if (*n) qsort(*out, (size_t)*n, sizeof **out, by_epoch);
     return e;

@@ -122,7 +122,7 @@ static dg_err list(int dir, const char *path, dg_report_picture **out, int *n)
         return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot read this directory: %s", path,
                        strerror(errno));
     dg_err e = DG_OK;
-    for (struct dirent *f; !e && (f = readdir(d));) {
+    for (struct dirent *f; !e && (errno = 0, f = readdir(d));) {
         const uint64_t epoch = epoch_of(f->d_name);
         if (!epoch) continue;
         if (*n == room) {
@@ -132,6 +132,7 @@ static dg_err list(int dir, const char *path, dg_report_picture **out, int *n)
         }
         if (!e) (*out)[(*n)++] = (dg_report_picture){.epoch = epoch};
     }
+    if (!e && errno) e = dg_fail(DG_IO, "%s: cannot read all of this directory: %s", path, strerror(errno));
     closedir(d);
     if (*n) qsort(*out, (size_t)*n, sizeof **out, by_epoch);
     return e;
@@ -177,6 +178,7 @@ static dg_err renew(dg_report_grids *g, int dir, const char *path, bool *fits)
         dg_report_picture p = now.grid[i];
         if (!take_over(g, &p)) e = load(&p, dir, path, g->level);
         if (e && e != DG_DEVICE) {
+            dg_warn("%s; it is left out", dg_message());
             e = DG_OK;
             continue;
         }

@@ -28,7 +28,8 @@ static dg_err read_picture(const dg_report_run *r, const char *name, size_t most
     if (faccessat(r->dir, name, F_OK, AT_SYMLINK_NOFOLLOW)) return DG_OK;
     snprintf(path, sizeof path, "%s/%s", r->path, name);
     const dg_err e = dg_report_picture_read(r->dir, path, most, out);
-    return e == DG_DEVICE ? e : DG_OK; /* a damaged one is none */
+    if (e && e != DG_DEVICE) dg_warn("%s; it is left out", dg_message());
+    return e == DG_DEVICE ? e : DG_OK;
 }
 
 /* One figure, open for what else belongs to it; frees the picture. alt and caption are HTML. */

@@ -82,8 +82,8 @@ typedef struct {
 static void find_y(const dg_report_plot *p, range *r)
 {
     int n = 0;
-    double *all = malloc(sizeof(double) * DG_PLOT_CURVES * DG_PLOT_POINTS);
-    for (int k = 0; k < p->curves && all; k++)
+    double all[DG_PLOT_CURVES * DG_PLOT_POINTS];
+    for (int k = 0; k < p->curves; k++)
         for (int i = 0; i < p->curve[k].points; i++)
             if (isfinite(p->curve[k].y[i])) all[n++] = p->curve[k].y[i];
     if (n) {
@@ -99,7 +99,6 @@ static void find_y(const dg_report_plot *p, range *r)
     const double room = p->y_max > 0 ? 0 : (r->high - r->low) / 20;
     if (r->low != 0) r->low -= room;
     r->high += room;
-    free(all);
 }
 
 static range find_range(const dg_report_plot *p)

@@ -9,6 +9,7 @@
 
 #include "host/doctor/diversity.h"
 #include "host/figure/pictures.h"
+#include "host/files/json.h"
 #include "host/options/option_table.h"
 #include "host/report/report.h"
 
@@ -71,14 +72,16 @@ static double take_number(const cJSON *o, const char *key)
 static int take_whole(const cJSON *o, const char *key) { return (int)fmin(take_number(o, key), 2e9); }
 
 /* What is not there, or no JSON, says nothing. */
-static void read_session(dg_report_run *r)
+static dg_err read_session(dg_report_run *r)
 {
     char path[4400];
     void *data;
     size_t bytes;
-    if (!has(r->dir, "session.json") ||
-        dg_read_file_in(r->dir, file_of(r, path, "session.json"), CONFIG_LIMIT, &data, &bytes))
-        return;
+    if (!has(r->dir, "session.json")) return DG_OK;
+    const dg_err e = dg_read_file_in(r->dir, file_of(r, path, "session.json"), CONFIG_LIMIT, &data, &bytes);
+    if (e && e != DG_DEVICE) dg_warn("%s; it is left out", dg_message());
+    if (e) return e == DG_DEVICE ? e : DG_OK;
+    const unsigned long refused = dg_json_refused();
     cJSON *o = cJSON_Parse(data);
     dg_report_session *s = &r->session;
     take_text(o, "version", s->version, sizeof s->version);
@@ -89,6 +92,7 @@ static void read_session(dg_report_run *r)
     s->tests = take_whole(o, "tests");
     cJSON_Delete(o);
     free(data);
+    return dg_json_refused() == refused ? DG_OK : dg_fail(DG_DEVICE, "%s: out of memory", path);
 }
 
 dg_err dg_report_session_write(const dg_report_session *s, const dg_directory *dir, const char *path)
@@ -152,8 +156,7 @@ dg_err dg_report_read(dg_report_run *r, int dir, const char *path)
     dg_err e = has(dir, "config.ini") ? read_config(r) : DG_OK;
     if (!e && has(dir, "log.csv")) e = read_log(r);
     if (!e) e = examine(r);
-    if (!e) read_session(r);
-    return e;
+    return e ? e : read_session(r);
 }
 
 void dg_report_free(dg_report_run *r)

@@ -137,9 +137,10 @@ static dg_err check_classes(const drawing *w)
         if (i < w->classes) e = dg_only_ours(path, (const char *const[]){name, NULL}, "Source", DRAWN);
     }
     DIR *d = e ? NULL : opendir(w->dir);
-    for (const struct dirent *entry; d && (entry = readdir(d));) theirs -= entry->d_name[0] != '.';
+    for (const struct dirent *entry; d && (errno = 0, entry = readdir(d));) theirs -= entry->d_name[0] != '.';
+    if (d && errno) e = dg_fail(DG_IO, "%s: cannot be listed: %s", w->dir, strerror(errno));
     if (d) closedir(d);
-    if (d && theirs < 0)
+    if (d && !e && theirs < 0)
         e = dg_fail(DG_USAGE, "%s: holds something else than folders of drawn classes: name an empty or a new folder",
                     w->dir);
     return e;
