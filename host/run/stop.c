@@ -35,7 +35,7 @@ void dg_stop_says(const char *words)
 
 void dg_catch_signals(void)
 {
-    struct sigaction a = {.sa_handler = on_signal};
+    struct sigaction a = {.sa_handler = on_signal, .sa_flags = SA_RESTART}; /* calls about files go on */
     sigemptyset(&a.sa_mask);
     static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
     for (int i = 0; i < 3; i++) {
