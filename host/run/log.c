@@ -93,6 +93,18 @@ dg_err dg_log_flush(dg_log *l)
     return e ? e : f ? f : events;
 }
 
+static dg_err sync_file(const log_file *f)
+{
+    if (f->fd < 0 || fsync(f->fd) == 0) return DG_OK;
+    return dg_fail(DG_IO, "%s: cannot bring it to the disk: %s", f->path, strerror(errno));
+}
+
+dg_err dg_log_sync(const dg_log *l)
+{
+    const dg_err e = sync_file(&l->file[CSV]), f = sync_file(&l->file[JSONL]);
+    return e ? e : f;
+}
+
 /* Keep this line of an earlier session? Loads rows of the CSV. */
 static dg_err keep_csv(dg_log *l, const char *line, uint64_t resume_step, bool *keep)
 {
@@ -331,9 +343,7 @@ dg_err dg_log_close(dg_log *l)
     for (int i = 0; i < FILES; i++) {
         log_file *f = &l->file[i];
         dg_err one = f->fd >= 0 ? flush_file(f) : DG_OK;
-        /* The rows survive a power failure from here on; during the run they only survive a kill. */
-        if (!one && f->fd >= 0 && fsync(f->fd))
-            one = dg_fail(DG_IO, "%s: cannot bring it to the disk: %s", f->path, strerror(errno));
+        if (!one) one = sync_file(f);
         if (!e) e = one;
         if (f->fd >= 0) close(f->fd);
         free(f->text);

@@ -17,6 +17,9 @@ dg_err dg_log_step(dg_log *l, const dg_log_row *row);
 dg_err dg_log_epoch(dg_log *l, const dg_log_row *means);
 /* Write the rows that wait in memory: before a checkpoint of the last one's step, or a kill would leave a gap. */
 dg_err dg_log_flush(dg_log *l);
+/* Bring what has been flushed to the disk, from any thread: before a checkpoint gets its name, or a power failure could
+ * leave that without its rows. */
+dg_err dg_log_sync(const dg_log *l);
 /* From now on also as TensorBoard reads it, in events.out.tfevents.run; the rows so far as well where there is no such
  * file. After dg_log_open, with the same step. */
 dg_err dg_log_events(dg_log *l, const dg_rundir *r, uint64_t resume_step);

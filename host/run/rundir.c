@@ -42,6 +42,20 @@ static dg_err make_directories(char *path, int *made)
     }
 }
 
+/* Bring the names of directories that were made to the disk, from this one up, or a power failure could take it with
+ * all that is certain in it. What may not be read above it is left to the system. */
+static void sync_made(int dir, int made)
+{
+    int at = dir;
+    for (int i = 0; i < made && at >= 0; i++) {
+        const int above = openat(at, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (at != dir) close(at);
+        if (above >= 0) (void)dg_sync_directory(above);
+        at = above;
+    }
+    if (at >= 0 && at != dir) close(at);
+}
+
 /* Has the directory an entry with a name like one of these? 1, 0, or -1 with errno where it cannot be read. */
 static int has_like(int dir, const char *const *pattern)
 {
@@ -187,6 +201,7 @@ static dg_err open_locked(dg_rundir *r)
         if (r->fd < 0) e = dg_fail(DG_IO, "%s: cannot open this directory: %s", r->path, strerror(errno));
         if (!e) e = take_lock(r, &again);
     }
+    if (!e) sync_made(r->fd, r->made);
     if (e && r->lock >= 0) close(r->lock), r->lock = -1; /* another run's: its text stays */
     if (e) dg_rundir_close(r);
     return e;
