@@ -92,7 +92,8 @@ static int open_folder(const dg_rundir *r, const char *name)
 
 static dg_err failed(const dg_rundir *r, const char *what, const char *name)
 {
-    return dg_fail(DG_IO, "%s: cannot %s %s: %s; nothing is lost, {resume} goes on with it", r->path, what, name,
+    return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO,
+                   "%s: cannot %s %s: %s; nothing is lost, {resume} goes on with it", r->path, what, name,
                    strerror(errno));
 }
 

@@ -89,15 +89,17 @@ static bool is_empty_log(const dg_rundir *r, const char *name)
     return empty;
 }
 
-/* Results without config.ini and checkpoints: no run that could go on, but nothing to write over either. */
-bool dg_rundir_has_results(const dg_rundir *r)
+/* Results without config.ini and checkpoints: no run that could go on, but nothing to write over either. 1, 0, or -1
+ * with errno where the directory cannot be read. */
+static int has_results(const dg_rundir *r)
 {
     for (int i = 0; i < 2; i++)
-        if (dg_rundir_has(r, "%s", logs[i]) && !is_empty_log(r, logs[i])) return true;
+        if (dg_rundir_has(r, "%s", logs[i]) && !is_empty_log(r, logs[i])) return 1;
     return has_like(r->fd, (const char *const[]){"epoch-*.png", "curves.png", "best.safetensors",
-                                                 "checkpoint-best.safetensors", "worst.png", NULL}) !=
-           0; /* not known: perhaps */
+                                                 "checkpoint-best.safetensors", "worst.png", NULL});
 }
+
+bool dg_rundir_has_results(const dg_rundir *r) { return has_results(r) != 0; } /* not known: perhaps */
 
 /* What a start leaves that did not get as far as its first step. */
 static void remove_start(const dg_rundir *r)
@@ -207,12 +209,15 @@ static dg_err open_locked(dg_rundir *r)
     return e;
 }
 
+static dg_err unreadable(const dg_rundir *r)
+{
+    return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot read this directory: %s", r->path, strerror(errno));
+}
+
 static dg_err already_there(const dg_rundir *r)
 {
     const int run = holds_run(r->fd);
-    if (run < 0)
-        return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot read this directory: %s", r->path,
-                       strerror(errno));
+    if (run < 0) return unreadable(r);
     char here[DG_SHELL_ROOM], other[DG_SHELL_ROOM], beside[sizeof r->path + 2];
     snprintf(beside, sizeof beside, "%s-2", r->path);
     dg_shell_path(here, sizeof here, r->path);
@@ -222,7 +227,9 @@ static dg_err already_there(const dg_rundir *r)
                        "%s: already holds a run, which is never overwritten. Go on with it:  %s --resume --out %s  or "
                        "start another beside it, with {out} %s",
                        r->path, dg_program(), here, other);
-    if (!dg_rundir_has_results(r)) return DG_OK;
+    const int results = has_results(r);
+    if (results < 0) return unreadable(r);
+    if (!results) return DG_OK;
     return dg_fail(DG_USAGE,
                    "%s: holds pictures or a log of a run, but neither its config.ini nor a checkpoint to go on "
                    "from. They are never overwritten: move them away, or start beside them, with {out} %s",
