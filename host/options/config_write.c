@@ -1,6 +1,8 @@
 #include "host/options/option_table.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -41,14 +43,13 @@ static void absolute(const dg_option *t, char *value, size_t size)
     for (size_t i = 0; i < sizeof path / sizeof path[0]; i++) is_path |= !strcmp(t->name, path[i]);
     struct stat st;
     if (!*value || !is_path || (!strcmp(t->name, "test") && dg_test_share(value) >= 0)) return;
-    if (is_model && (stat(value, &st) || !S_ISREG(st.st_mode))) return; /* built in */
-    char *real = realpath(value, NULL), here[VALUE_SIZE], joined[2 * VALUE_SIZE];
-    if (real) snprintf(value, size, "%s", real);
+    if (is_model && (stat(value, &st) ? errno == ENOENT : !S_ISREG(st.st_mode))) return; /* built in */
+    char real[PATH_MAX], here[VALUE_SIZE], joined[2 * VALUE_SIZE];
+    if (realpath(value, real)) snprintf(value, size, "%s", real);
     else if (*value != '/' && getcwd(here, sizeof here)) {
         snprintf(joined, sizeof joined, "%s/%s", here, value);
         if (strlen(joined) < size) memcpy(value, joined, strlen(joined) + 1);
     }
-    free(real);
 }
 
 /* Was any of what a model may say set, by whomever? Then config.ini has all of it. */
