@@ -1,5 +1,6 @@
 #include "core/base/err.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -77,13 +78,14 @@ static void store(const char *format, va_list ap, const char *rest)
     dg_printable(message, sizeof message, raw);
 }
 
-dg_err dg_fail(dg_err code, const char *format, ...)
+void dg_set_message(const char *format, ...)
 {
+    const int error = errno;
     va_list ap;
     va_start(ap, format);
     store(format, ap, "");
     va_end(ap);
-    return code;
+    errno = error;
 }
 
 dg_err dg_context(dg_err code, const char *format, ...)

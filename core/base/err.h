@@ -25,8 +25,12 @@ typedef enum {
 /* Room for a message with its final NUL; what is longer is cut. */
 enum { DG_MESSAGE_BYTES = 4096 };
 
-/* Store the message for this thread (control characters made visible) and return code. */
-dg_err dg_fail(dg_err code, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
+/* Store the message for this thread, control characters made visible. errno stays as it is. */
+void dg_set_message(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
+
+/* The same, and the value is code: dg_fail(dg_err code, const char *format, ...). A macro, so that analysers, which
+ * look at one file at a time, know that a function that failed does not return DG_OK. */
+#define dg_fail(code, ...) (dg_set_message(__VA_ARGS__), (dg_err)(code))
 
 /* text with its {batch} in out (size bytes with the final NUL) as their user knows them. Returns out. */
 char *dg_named_settings(char *out, unsigned long size, const char *text);
@@ -37,7 +41,7 @@ void dg_set_setting_prefix(const char *prefix);
 /* Put "context: " in front of the stored message; returns code unchanged, also when it is DG_OK. */
 dg_err dg_context(dg_err code, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 
-/* The last message of this thread, "" if there was none. Valid until the next dg_fail of this thread. */
+/* The last message of this thread, "" if there was none. Valid until the next dg_set_message of this thread. */
 const char *dg_message(void);
 
 /* Something that whoever runs this should know, and that stops nothing. */

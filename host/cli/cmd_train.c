@@ -330,7 +330,7 @@ static dg_err train(const dg_options *o, dg_options *own)
     if (!e) say_goodbye(r, of);
     if (begun || o->resume) dg_rundir_close(&r->dir);
     else dg_rundir_abandon(&r->dir);
-    if (e) dg_fail(e, "%s", why);
+    if (e) dg_set_message("%s", why);
     else if (saving) e = dg_fail(saving, "training went on, but not everything could be saved: %s", unsaved);
     if (dg_stop_signal && (!e || e == DG_FAILED)) e = (dg_err)(128 + dg_stop_signal);
     *own = r->own;

@@ -57,7 +57,7 @@ dg_err dg_opening_finish(dg_opening **opening, dg_backend **out)
     if (p->in_thread) pthread_join(p->thread, NULL);
     dg_err e = p->error;
     *out = p->backend;
-    if (e && strcmp(p->o->device, "cpu")) dg_fail(e, "%s", p->message);
+    if (e && strcmp(p->o->device, "cpu")) dg_set_message("%s", p->message);
     else if (!e && !*out) e = dg_open_instead(p->o, p->message, out);
     free(p);
     return e;

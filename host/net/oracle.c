@@ -33,13 +33,13 @@ const dg_st_tensor *dg_oracle_tensor(const dg_oracle *o, const char *name, dg_ty
 {
     const dg_st_tensor *t = dg_st_find(o->st, name);
     if (!t) {
-        dg_fail(DG_USAGE, "%s: has no tensor %s; write it with scripts/make_oracle.py", o->path, name);
+        dg_set_message("%s: has no tensor %s; write it with scripts/make_oracle.py", o->path, name);
         return NULL;
     }
     bool same = t->type == type && t->rank == rank;
     for (int i = 0; same && i < rank; i++) same = t->dim[i] == dim[i];
     if (!same) {
-        dg_fail(DG_USAGE, "%s: tensor %s has another type or shape than the metadata say", o->path, name);
+        dg_set_message("%s: tensor %s has another type or shape than the metadata say", o->path, name);
         return NULL;
     }
     return t;

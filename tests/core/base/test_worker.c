@@ -205,10 +205,10 @@ static void the_first_error_is_kept(void)
     dg_worker_give(w, fail, boxed(1));
     dg_worker_give(w, fail, boxed(2));
     dg_worker_give(w, note, boxed(3));
-    dg_fail(DG_USAGE, "older message of this thread");
+    dg_set_message("older message of this thread");
     dg_err waited = dg_worker_wait(w, dg_worker_given(w));
     int same = strcmp(dg_message(), "job 1 cannot") == 0;
-    dg_fail(DG_USAGE, "another");
+    dg_set_message("another");
     dg_err closed = dg_worker_close(w);
     dg_set_warnings(NULL, NULL);
     DG_CHECK(opened == DG_OK);

@@ -109,13 +109,13 @@ static void test_every_damage(void)
     long accepted = 0, silent = 0;
     for (int flags = 0; flags <= DG_ST_CHECKED; flags++) {
         for (size_t k = 0; k < n; k++) {
-            dg_fail(DG_OK, "nothing");
+            dg_set_message("nothing");
             if (dg_st_parse(file, k, "tiny", flags, &st) == DG_OK) accepted++, dg_st_free(st);
             silent += strncmp(dg_message(), "tiny: ", 6) != 0;
         }
         for (size_t bit = 0; bit < 8 * n; bit++) {
             file[bit / 8] ^= (unsigned char)(1u << bit % 8);
-            dg_fail(DG_OK, "nothing");
+            dg_set_message("nothing");
             if (dg_st_parse(file, n, "tiny", flags, &st) == DG_OK) {
                 printf("  accepted: bit %zu of byte %zu\n", bit % 8, bit / 8);
                 accepted++, dg_st_free(st);

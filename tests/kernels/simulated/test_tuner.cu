@@ -136,7 +136,7 @@ static dg_err run(dg_tuner_result *result)
     const std::string why = dg_message();
     dg_trial_close(&t);
     b->close(b);
-    if (e) dg_fail(e, "%s", why.c_str());
+    if (e) dg_set_message("%s", why.c_str());
     return e;
 }
 
