@@ -83,18 +83,16 @@ static dg_err add_folder(job *j, const char *path)
 static dg_err add_file(job *j, const char *path)
 {
     const dg_options *o = j->o;
-    const dg_decode_options decode = {.alpha = o->alpha, .exif = o->exif, .keep_alpha = j->l->model.channels == 4};
+    const dg_decode_options decode = {.alpha = o->alpha, .exif = o->exif};
+    const dg_fitting how = {j->l->model.size, j->l->model.channels, o->fit, (dg_resize)o->filter};
     void *data;
     size_t bytes;
-    dg_image im, fitted;
+    int W, H;
+    dg_image fitted;
     dg_err e = dg_read_file(path, (size_t)64 << 20, &data, &bytes);
     if (e) return e;
-    e = dg_context(dg_image_decode(data, bytes, &decode, &im), "%s", path);
+    e = dg_context(dg_image_decode_fitted(data, bytes, &decode, &how, &fitted, &W, &H), "%s", path);
     free(data);
-    if (e) return e;
-    if (j->l->model.channels == 1) dg_image_grey(&im);
-    e = dg_context(dg_image_fit(&im, j->l->model.size, o->fit, (dg_resize)o->filter, &fitted), "%s", path);
-    dg_image_free(&im);
     if (e) return e;
     e = add_picture(j, "", path, NULL, fitted.pixels);
     dg_image_free(&fitted);

@@ -23,9 +23,9 @@ double dg_decode_clock(void)
 
 bool dg_decode_late(double start) { return dg_decode_clock() - start > seconds_max; }
 
-dg_err dg_image_afford(const char *format, int64_t W, int64_t H, size_t file, uint64_t work, const dg_decode_options *o)
+dg_err dg_image_afford(const char *format, int64_t W, int64_t H, size_t file, uint64_t work, const dg_row_sink *to)
 {
-    uint64_t most = o->max_pixels ? o->max_pixels : (uint64_t)64 << 20;
+    uint64_t most = to->o->max_pixels ? to->o->max_pixels : (uint64_t)64 << 20;
     if (W < 1 || H < 1) return dg_fail(DG_DATA, "%s: no pixels (%lld x %lld)", format, (long long)W, (long long)H);
     if (W > DG_SIDE_MAX || H > DG_SIDE_MAX)
         return dg_fail(DG_DATA, "%s: %lld x %lld pixels, a side may have %d", format, (long long)W, (long long)H,
@@ -34,7 +34,7 @@ dg_err dg_image_afford(const char *format, int64_t W, int64_t H, size_t file, ui
     if (pixels > most)
         return dg_fail(DG_DATA, "%s: %lld x %lld pixels, the limit is %llu in all", format, (long long)W, (long long)H,
                        (unsigned long long)most);
-    uint64_t need = (o->keep_alpha ? 7u : 3u) * pixels + work + file;
+    uint64_t need = (to->fitting ? 0 : to->o->keep_alpha ? 4 : 3) * pixels + work + file;
     if (need > budget)
         return dg_fail(DG_DATA, "%s: %lld x %lld would need %llu MiB to decode, the limit is %llu", format,
                        (long long)W, (long long)H, (unsigned long long)(need >> 20),
@@ -42,69 +42,103 @@ dg_err dg_image_afford(const char *format, int64_t W, int64_t H, size_t file, ui
     return DG_OK;
 }
 
-dg_err dg_row_sink_open(dg_row_sink *s, int W, int H, int C, int orientation, dg_image *out)
+static dg_err open_whole(dg_row_sink *s, bool turned)
 {
-    bool turned = orientation >= 5; /* rows become columns */
-    bool back_x = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
-    bool back_y = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
-    *out = (dg_image){.W = turned ? H : W, .H = turned ? W : H, .C = C};
-    out->pixels = malloc((size_t)C * (size_t)W * (size_t)H);
-    if (!out->pixels) return dg_fail(DG_DEVICE, "no memory for a picture of %d x %d", W, H);
-
-    ptrdiff_t row = C * (ptrdiff_t)out->W;
-    s->x = turned ? row : C;
-    s->y = turned ? C : row;
-    s->first = out->pixels;
-    if (back_x) s->first += s->x * (W - 1), s->x = -s->x;
-    if (back_y) s->first += s->y * (H - 1), s->y = -s->y;
-    s->W = W;
-    s->C = C;
+    *s->out = (dg_image){.W = s->W, .H = s->H, .C = s->C};
+    s->out->pixels = malloc((size_t)s->C * (size_t)s->W * (size_t)s->H);
+    if (!s->out->pixels) return dg_fail(DG_DEVICE, "no memory for a picture of %d x %d", s->W, s->H);
+    ptrdiff_t row = s->C * (ptrdiff_t)s->W;
+    s->x = turned ? row : s->C;
+    s->y = turned ? s->C : row;
+    s->first = s->out->pixels;
+    if (s->back_x) s->first += s->x * (s->file_W - 1), s->x = -s->x;
+    if (s->back_y) s->first += s->y * (s->file_H - 1), s->y = -s->y;
     return DG_OK;
 }
 
-void dg_row_sink_put(const dg_row_sink *s, int y, const uint8_t *pixels)
+dg_err dg_row_sink_open(dg_row_sink *s, int W, int H, int orientation)
 {
-    uint8_t *to = s->first + s->y * y;
-    if (s->x == s->C) {
-        memcpy(to, pixels, (size_t)s->C * (size_t)s->W);
+    const bool turned = orientation >= 5; /* rows become columns */
+    s->back_x = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+    s->back_y = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+    s->file_W = W, s->file_H = H;
+    s->W = turned ? H : W;
+    s->H = turned ? W : H;
+    s->C = s->fitting ? s->fitting->channels : s->o->keep_alpha ? 4 : 3;
+    for (int i = 0; i < 2; i++) s->row[i] = malloc(4 * (size_t)W);
+    if (!s->row[0] || !s->row[1]) return dg_fail(DG_DEVICE, "no memory for a picture of %d x %d", W, H);
+    return s->fitting ? dg_fitter_open(&s->fitter, s->W, s->H, s->C, turned, s->fitting, s->out)
+                      : open_whole(s, turned);
+}
+
+void dg_row_sink_close(dg_row_sink *s, bool complete)
+{
+    dg_fitter_close(s->fitter, complete);
+    free(s->row[0]);
+    free(s->row[1]);
+    if (!complete) dg_image_free(s->out);
+}
+
+/* Pixels as they are in the picture: (W, C). */
+static void put(dg_row_sink *s, int y, const uint8_t *pixels)
+{
+    const ptrdiff_t W = s->file_W, C = s->C;
+    if (s->fitter) {
+        uint8_t *back = s->row[1];
+        for (ptrdiff_t x = 0; s->back_x && x < W; x++) memcpy(back + C * (W - 1 - x), pixels + C * x, (size_t)C);
+        dg_fitter_put(s->fitter, s->back_y ? s->file_H - 1 - y : y, s->back_x ? back : pixels);
         return;
     }
-    for (ptrdiff_t x = 0; x < s->W; x++)
-        for (ptrdiff_t c = 0; c < s->C; c++) to[s->x * x + c] = pixels[s->C * x + c];
+    uint8_t *to = s->first + s->y * y;
+    if (s->x == C) {
+        memcpy(to, pixels, (size_t)(C * W));
+        return;
+    }
+    for (ptrdiff_t x = 0; x < W; x++)
+        for (ptrdiff_t c = 0; c < C; c++) to[s->x * x + c] = pixels[C * x + c];
+}
+
+static uint8_t luma(const uint8_t *rgb)
+{
+    return (uint8_t)((19595u * rgb[0] + 38470u * rgb[1] + 7471u * rgb[2] + 32768u) >> 16);
+}
+
+/* Grey from colour, or opaque alpha beside it. */
+void dg_row_sink_put(dg_row_sink *s, int y, const uint8_t *rgb)
+{
+    uint8_t *to = s->row[0]; /* where rgb may be: what is read is not yet overwritten */
+    if (s->C == 3) {
+        put(s, y, rgb);
+        return;
+    }
+    for (size_t x = 0; x < (size_t)s->file_W; x++) {
+        if (s->C == 1) {
+            to[x] = luma(rgb + 3 * x);
+        } else {
+            memcpy(to + 4 * x, rgb + 3 * x, 3);
+            to[4 * x + 3] = 255;
+        }
+    }
+    put(s, y, to);
 }
 
 /* Over a background: round((c a + background (255 - a)) / 255). */
-void dg_row_sink_put_rgba(const dg_row_sink *s, int y, const uint8_t *rgba, const dg_decode_options *o, uint8_t *rgb)
+void dg_row_sink_put_rgba(dg_row_sink *s, int y, const uint8_t *rgba)
 {
-    const unsigned background = o->alpha == DG_ALPHA_WHITE ? 255 : 0;
-    for (size_t x = 0; x < (size_t)s->W && s->C == 3; x++) {
-        const unsigned a = o->alpha == DG_ALPHA_DROP ? 255 : rgba[4 * x + 3];
+    const unsigned background = s->o->alpha == DG_ALPHA_WHITE ? 255 : 0;
+    uint8_t *rgb = s->row[0];
+    if (s->C == 4) {
+        put(s, y, rgba);
+        return;
+    }
+    for (size_t x = 0; x < (size_t)s->file_W; x++) {
+        const unsigned a = s->o->alpha == DG_ALPHA_DROP ? 255 : rgba[4 * x + 3];
         for (size_t c = 0; c < 3; c++) {
             const unsigned v = rgba[4 * x + c] * a + background * (255 - a) + 128;
             rgb[3 * x + c] = (uint8_t)((v + (v >> 8)) >> 8);
         }
     }
-    dg_row_sink_put(s, y, s->C == 3 ? rgb : rgba);
-}
-
-/* A picture without alpha is opaque. */
-static dg_err add_alpha(dg_image *im)
-{
-    const size_t n = (size_t)im->W * (size_t)im->H;
-    uint8_t *to = malloc(4 * n);
-    if (!to) {
-        const dg_err e = dg_fail(DG_DEVICE, "no memory for a picture of %d x %d", im->W, im->H);
-        dg_image_free(im);
-        return e;
-    }
-    for (size_t i = 0; i < n; i++) {
-        memcpy(to + 4 * i, im->pixels + 3 * i, 3);
-        to[4 * i + 3] = 255;
-    }
-    free(im->pixels);
-    im->pixels = to;
-    im->C = 4;
-    return DG_OK;
+    dg_row_sink_put(s, y, rgb); /* C is 1 or 3 */
 }
 
 typedef enum { NEITHER, PNG, JPEG, BMP, GIF, WEBP } format;
@@ -198,27 +232,45 @@ const char *dg_kind_name(dg_kind k)
     return (unsigned)k < DG_KINDS ? name[k] : name[0];
 }
 
-static dg_err decode(const uint8_t *data, size_t bytes, const dg_decode_options *o, dg_image *out)
+static dg_err decode(const uint8_t *data, size_t bytes, dg_row_sink *to)
 {
     const char *reason;
     switch (recognise(data, bytes, &reason)) {
-    case PNG: return dg_png_pixels(data, bytes, o, out);
-    case JPEG: return dg_jpeg_pixels(data, bytes, o, out);
-    case BMP: return dg_bmp_pixels(data, bytes, o, out);
-    case GIF: return dg_gif_pixels(data, bytes, o, out);
-    case WEBP: return dg_webp_pixels(data, bytes, o, out);
+    case PNG: return dg_png_pixels(data, bytes, to);
+    case JPEG: return dg_jpeg_pixels(data, bytes, to);
+    case BMP: return dg_bmp_pixels(data, bytes, to);
+    case GIF: return dg_gif_pixels(data, bytes, to);
+    case WEBP: return dg_webp_pixels(data, bytes, to);
     case NEITHER: break;
     }
     return dg_fail(DG_DATA, "%s", reason);
 }
 
+static dg_err decode_to(const void *data, size_t bytes, dg_row_sink *to)
+{
+    *to->out = (dg_image){0};
+    const size_t most = to->o->max_bytes ? to->o->max_bytes : (size_t)64 << 20;
+    if (bytes > most) return dg_fail(DG_DATA, "a file of %zu bytes, the limit is %zu", bytes, most);
+    const dg_err e = decode(data, bytes, to);
+    dg_row_sink_close(to, !e);
+    return e;
+}
+
 dg_err dg_image_decode(const void *data, size_t bytes, const dg_decode_options *o, dg_image *out)
 {
-    *out = (dg_image){0};
-    size_t most = o->max_bytes ? o->max_bytes : (size_t)64 << 20;
-    if (bytes > most) return dg_fail(DG_DATA, "a file of %zu bytes, the limit is %zu", bytes, most);
-    const dg_err e = decode(data, bytes, o, out);
-    return !e && o->keep_alpha && out->C == 3 ? add_alpha(out) : e;
+    return decode_to(data, bytes, &(dg_row_sink){.o = o, .out = out});
+}
+
+dg_err dg_image_decode_fitted(const void *data, size_t bytes, const dg_decode_options *o, const dg_fitting *f,
+                              dg_image *out, int *W, int *H)
+{
+    dg_decode_options how = *o;
+    how.keep_alpha = f->channels == 4;
+    dg_row_sink to = {.o = &how, .fitting = f, .out = out};
+    const dg_err e = decode_to(data, bytes, &to);
+    *W = to.W;
+    *H = to.H;
+    return e;
 }
 
 const char *dg_channels_name(int channels)
@@ -230,9 +282,6 @@ void dg_image_grey(dg_image *im)
 {
     if (im->C != 3) return;
     size_t n = (size_t)im->W * (size_t)im->H;
-    for (size_t i = 0; i < n; i++) {
-        const uint8_t *p = im->pixels + 3 * i;
-        im->pixels[i] = (uint8_t)((19595u * p[0] + 38470u * p[1] + 7471u * p[2] + 32768u) >> 16);
-    }
+    for (size_t i = 0; i < n; i++) im->pixels[i] = luma(im->pixels + 3 * i);
     im->C = 1;
 }

@@ -31,6 +31,19 @@ void dg_image_free(dg_image *im);
  * CRC error"); no input needs more than 256 MiB or 5 s. Thread-safe. */
 dg_err dg_image_decode(const void *data, size_t bytes, const dg_decode_options *o, dg_image *out);
 
+/* What a network takes: see dg_image_fit. */
+typedef struct {
+    int size, channels; /* 1: grey, 3: colour, 4: with alpha, whatever keep_alpha says */
+    dg_fit fit;
+    dg_resize resize;
+} dg_fitting;
+
+/* Decode, dg_image_grey if that is wanted, and dg_image_fit: the same pixels, but row by row where the format allows
+ * it, so that a picture costs what its result and some rows need, and not what its sides promise. W, H: of the picture.
+ */
+dg_err dg_image_decode_fitted(const void *data, size_t bytes, const dg_decode_options *o, const dg_fitting *f,
+                              dg_image *out, int *W, int *H);
+
 /* Whether the first bytes (32 are enough) are those of such a file. */
 bool dg_image_known(const void *data, size_t bytes);
 

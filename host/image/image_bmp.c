@@ -41,7 +41,7 @@ static dg_err read_size(const uint8_t *f, uint32_t header, int64_t *W, int64_t *
     return *W < 1 || *H == 0 ? dg_fail(DG_DATA, "BMP: no pixels (%lld x %lld)", (long long)*W, (long long)*H) : DG_OK;
 }
 
-static dg_err read_head(const uint8_t *f, size_t bytes, const dg_decode_options *o, bmp_head *h)
+static dg_err read_head(const uint8_t *f, size_t bytes, const dg_row_sink *to, bmp_head *h)
 {
     *h = (bmp_head){0};
     const uint32_t header = bytes < 26 ? 0 : little(f + 14, 4);
@@ -52,7 +52,7 @@ static dg_err read_head(const uint8_t *f, size_t bytes, const dg_decode_options 
     if (e) return e;
     h->down = H < 0;
     H = h->down ? -H : H;
-    e = dg_image_afford("BMP", W, H, bytes, 0, o);
+    e = dg_image_afford("BMP", W, H, bytes, 0, to);
     if (e) return e;
     h->W = (int)W;
     h->H = (int)H;
@@ -102,23 +102,21 @@ static bool give_pixel(const bmp_head *h, const uint8_t *row, int x, uint8_t rgb
     return true;
 }
 
-dg_err dg_bmp_pixels(const uint8_t *file, size_t bytes, const dg_decode_options *o, dg_image *out)
+dg_err dg_bmp_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
 {
     bmp_head h;
-    dg_row_sink sink;
-    dg_err e = read_head(file, bytes, o, &h);
-    if (!e) e = dg_row_sink_open(&sink, h.W, h.H, o->keep_alpha ? 4 : 3, 1, out);
+    dg_err e = read_head(file, bytes, to, &h);
+    if (!e) e = dg_row_sink_open(to, h.W, h.H, 1);
     if (e) return e;
-    uint8_t *rgba = malloc(7 * (size_t)h.W);
+    uint8_t *rgba = malloc(4 * (size_t)h.W);
     if (!rgba) e = dg_fail(DG_DEVICE, "no memory for a picture of %d x %d", h.W, h.H);
     for (int y = 0; y < h.H && !e; y++) {
         const uint8_t *row = file + h.pixels + (size_t)(h.down ? y : h.H - 1 - y) * h.stride;
         for (int x = 0; x < h.W && !e; x++)
             if (!give_pixel(&h, row, x, rgba + 4 * (size_t)x))
                 e = dg_fail(DG_DATA, "BMP: a colour that its palette has not");
-        if (!e) dg_row_sink_put_rgba(&sink, y, rgba, o, rgba + 4 * (size_t)h.W);
+        if (!e) dg_row_sink_put_rgba(to, y, rgba);
     }
     free(rgba);
-    if (e) dg_image_free(out);
     return e;
 }

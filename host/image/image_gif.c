@@ -8,7 +8,7 @@
 typedef struct {
     const uint8_t *file;
     size_t bytes, at;
-    const dg_decode_options *o;
+    dg_row_sink *to;
     int transparent;    /* colour of the frame that is not seen, -1: none */
     GifByteType *frame; /* (Height, Width) colours */
     uint8_t *rgba;
@@ -94,7 +94,7 @@ static dg_err check_frame(const GifFileType *gif, const reader *r)
 {
     const GifImageDesc *d = &gif->Image;
     const dg_err e = dg_image_afford("GIF", gif->SWidth, gif->SHeight, r->bytes,
-                                     (uint64_t)gif->SWidth * (uint64_t)gif->SHeight, r->o);
+                                     (uint64_t)gif->SWidth * (uint64_t)gif->SHeight, r->to);
     if (e) return e;
     if (d->Width < 1 || d->Height < 1 || d->Left < 0 || d->Top < 0 || d->Left + d->Width > gif->SWidth ||
         d->Top + d->Height > gif->SHeight)
@@ -102,33 +102,31 @@ static dg_err check_frame(const GifFileType *gif, const reader *r)
     return d->ColorMap || gif->SColorMap ? DG_OK : dg_fail(DG_DATA, "GIF: no colours");
 }
 
-static dg_err read_frame(GifFileType *gif, reader *r, dg_image *out)
+static dg_err read_frame(GifFileType *gif, reader *r)
 {
-    dg_row_sink sink;
     dg_err e = to_frame(gif, r);
     if (!e) e = check_frame(gif, r);
     if (e) return e;
     r->frame = malloc((size_t)gif->Image.Width * (size_t)gif->Image.Height);
-    r->rgba = malloc(7 * (size_t)gif->SWidth);
+    r->rgba = malloc(4 * (size_t)gif->SWidth);
     if (!r->frame || !r->rgba) return dg_fail(DG_DEVICE, "no memory to decode a GIF");
     e = read_rows(gif, r);
-    if (!e) e = dg_row_sink_open(&sink, gif->SWidth, gif->SHeight, r->o->keep_alpha ? 4 : 3, 1, out);
+    if (!e) e = dg_row_sink_open(r->to, gif->SWidth, gif->SHeight, 1);
     for (int y = 0; y < gif->SHeight && !e; y++) {
         e = give_row(gif, r, y);
-        if (!e) dg_row_sink_put_rgba(&sink, y, r->rgba, r->o, r->rgba + 4 * (size_t)gif->SWidth);
+        if (!e) dg_row_sink_put_rgba(r->to, y, r->rgba);
     }
     return e;
 }
 
-dg_err dg_gif_pixels(const uint8_t *file, size_t bytes, const dg_decode_options *o, dg_image *out)
+dg_err dg_gif_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
 {
     int code = 0;
-    reader r = {.file = file, .bytes = bytes, .o = o, .transparent = -1, .start = dg_decode_clock()};
+    reader r = {.file = file, .bytes = bytes, .to = to, .transparent = -1, .start = dg_decode_clock()};
     GifFileType *gif = DGifOpen(&r, on_read, &code);
-    const dg_err e = gif ? read_frame(gif, &r, out) : wrong(NULL, code);
+    const dg_err e = gif ? read_frame(gif, &r) : wrong(NULL, code);
     if (gif) (void)DGifCloseFile(gif, NULL);
     free(r.frame);
     free(r.rgba);
-    if (e) dg_image_free(out);
     return e;
 }

@@ -63,9 +63,8 @@ typedef struct {
     const uint8_t *file;
     size_t bytes;
     const dg_image_head *head;
-    const dg_decode_options *o;
     double start;
-    dg_image *out;
+    dg_row_sink *to;
     uint8_t *row; /* as libjpeg gives it: 1, 3 or 4 components */
     uint8_t *rgb;
     bool strict;  /* between the first and the last pixel every warning counts */
@@ -144,7 +143,7 @@ static void read_rows(reader *r)
     jpeg_read_header(jpeg, TRUE);
     int W = (int)jpeg->image_width, H = (int)jpeg->image_height, C = jpeg->num_components;
     uint64_t work = jpeg_has_multiple_scans(jpeg) ? coefficient_bytes(jpeg) : 0;
-    r->error = dg_image_afford("JPEG", W, H, r->bytes, work, r->o);
+    r->error = dg_image_afford("JPEG", W, H, r->bytes, work, r->to);
     if (r->error) longjmp(r->jump, 1);
     if (C != 1 && C != 3 && C != 4) give_up(r, "unexpected number of components");
     jpeg->out_color_space = C == 1 ? JCS_GRAYSCALE : C == 3 ? JCS_RGB : JCS_CMYK;
@@ -159,14 +158,13 @@ static void read_rows(reader *r)
     jpeg_start_decompress(jpeg);
     if (jpeg->output_components != C || (int)jpeg->output_width != W || (int)jpeg->output_height != H)
         give_up(r, "row of unexpected length"); /* our buffers depend on it */
-    dg_row_sink sink;
-    r->error = dg_row_sink_open(&sink, W, H, 3, r->o->exif ? r->head->orientation : 1, r->out);
+    r->error = dg_row_sink_open(r->to, W, H, r->to->o->exif ? r->head->orientation : 1);
     if (r->error) longjmp(r->jump, 1);
     for (int y = 0; y < H; y++) {
         if (jpeg_read_scanlines(jpeg, &r->row, 1) != 1) give_up(r, "cut off");
         if (C == 1) from_grey(r->rgb, r->row, W);
         if (C == 4) from_cmyk(r->rgb, r->row, W);
-        dg_row_sink_put(&sink, y, C == 3 ? r->row : r->rgb);
+        dg_row_sink_put(r->to, y, C == 3 ? r->row : r->rgb);
         if (y % 64 == 0) on_progress((j_common_ptr)jpeg);
     }
     r->strict = false;
@@ -184,15 +182,15 @@ static bool read_all(reader *r)
     return true;
 }
 
-dg_err dg_jpeg_pixels(const uint8_t *file, size_t bytes, const dg_decode_options *o, dg_image *out)
+dg_err dg_jpeg_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
 {
     dg_image_head head;
     dg_err e = dg_jpeg_walk(file, bytes, &head);
     if (e) return e;
-    e = dg_image_afford("JPEG", head.W, head.H, bytes, 0, o);
+    e = dg_image_afford("JPEG", head.W, head.H, bytes, 0, to);
     if (e) return e;
 
-    reader r = {.file = file, .bytes = bytes, .head = &head, .o = o, .out = out, .start = dg_decode_clock()};
+    reader r = {.file = file, .bytes = bytes, .head = &head, .to = to, .start = dg_decode_clock()};
     r.jpeg.err = jpeg_std_error(&r.manager);
     r.manager.error_exit = on_error;
     r.manager.emit_message = on_message;
@@ -203,6 +201,5 @@ dg_err dg_jpeg_pixels(const uint8_t *file, size_t bytes, const dg_decode_options
     free(r.row);
     free(r.rgb);
     if (ok) return DG_OK;
-    dg_image_free(out);
     return r.error ? r.error : dg_fail(DG_DATA, "JPEG: %s", r.why);
 }

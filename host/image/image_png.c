@@ -76,11 +76,9 @@ typedef struct {
     const uint8_t *file;
     size_t bytes, at;
     const dg_image_head *head;
-    const dg_decode_options *o;
     double start;
-    dg_image *out;
+    dg_row_sink *to;
     uint8_t *row;   /* one row as libpng gives it, or the whole picture if interlaced */
-    uint8_t *rgb;   /* one row composed with the background */
     bool no_memory; /* libpng asked for some in vain, which is no fault of the picture */
     dg_err error;   /* DG_OK: the reason is in `why` */
     char why[160];
@@ -132,7 +130,7 @@ static void set_limits(png_structp png)
 static int set_transforms(reader *r)
 {
     png_structp png = r->png;
-    bool alpha = r->o->alpha != DG_ALPHA_DROP || r->o->keep_alpha;
+    bool alpha = r->to->o->alpha != DG_ALPHA_DROP || r->to->o->keep_alpha;
     bool has_alpha = !r->head->palette && r->head->components % 2 == 0;
     bool has_trns = png_get_valid(png, r->info, PNG_INFO_tRNS) != 0;
     if (r->head->bits == 16) png_set_strip_16(png); /* the high byte, as PIL takes it */
@@ -151,20 +149,10 @@ static int set_transforms(reader *r)
     return channels;
 }
 
-static void give_row(reader *r, const dg_row_sink *s, int y, const uint8_t *row, int channels)
+static void give_row(reader *r, int y, const uint8_t *row, int channels)
 {
-    if (channels == 4) dg_row_sink_put_rgba(s, y, row, r->o, r->rgb);
-    else dg_row_sink_put(s, y, row);
-}
-
-static void *get(reader *r, size_t bytes)
-{
-    void *p = malloc(bytes);
-    if (!p) {
-        r->error = dg_fail(DG_DEVICE, "no memory for a picture of %d x %d", r->head->W, r->head->H);
-        longjmp(r->jump, 1);
-    }
-    return p;
+    if (channels == 4) dg_row_sink_put_rgba(r->to, y, row);
+    else dg_row_sink_put(r->to, y, row);
 }
 
 static void read_rows(reader *r)
@@ -173,18 +161,16 @@ static void read_rows(reader *r)
     png_read_info(r->png, r->info);
     int channels = set_transforms(r);
     size_t row = (size_t)channels * (size_t)W;
-    dg_row_sink sink;
-    r->error = dg_row_sink_open(&sink, W, H, r->o->keep_alpha ? channels : 3, r->o->exif ? r->head->orientation : 1,
-                                r->out);
-    if (r->error) longjmp(r->jump, 1);
-    r->rgb = get(r, 3 * (size_t)W);
+    r->error = dg_row_sink_open(r->to, W, H, r->to->o->exif ? r->head->orientation : 1);
     int passes = r->head->interlaced ? 7 : 1;
-    r->row = get(r, passes > 1 ? row * (size_t)H : row);
+    if (!r->error && !(r->row = malloc(passes > 1 ? row * (size_t)H : row)))
+        r->error = dg_fail(DG_DEVICE, "no memory for a picture of %d x %d", W, H);
+    if (r->error) longjmp(r->jump, 1);
     for (int pass = 0; pass < passes; pass++)
         for (int y = 0; y < H; y++) {
             uint8_t *to = passes > 1 ? r->row + row * (size_t)y : r->row;
             png_read_row(r->png, to, NULL);
-            if (pass == passes - 1) give_row(r, &sink, y, to, channels);
+            if (pass == passes - 1) give_row(r, y, to, channels);
             if (y % 64 == 0 && dg_decode_late(r->start)) png_error(r->png, "takes too long to decode");
         }
     png_read_end(r->png, NULL);
@@ -205,22 +191,20 @@ static bool read_all(reader *r)
     return true;
 }
 
-dg_err dg_png_pixels(const uint8_t *file, size_t bytes, const dg_decode_options *o, dg_image *out)
+dg_err dg_png_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
 {
     dg_image_head head;
     dg_err e = dg_png_walk(file, bytes, &head);
     if (e) return e;
     uint64_t whole = head.interlaced ? 4 * (uint64_t)head.W * (uint64_t)head.H : 0;
-    e = dg_image_afford("PNG", head.W, head.H, bytes, whole, o);
+    e = dg_image_afford("PNG", head.W, head.H, bytes, whole, to);
     if (e) return e;
 
-    reader r = {.file = file, .bytes = bytes, .head = &head, .o = o, .out = out, .start = dg_decode_clock()};
+    reader r = {.file = file, .bytes = bytes, .head = &head, .to = to, .start = dg_decode_clock()};
     bool ok = read_all(&r);
     png_destroy_read_struct(&r.png, &r.info, NULL);
     free(r.row);
-    free(r.rgb);
     if (ok && !r.no_memory) return DG_OK; /* libpng may go on without what it lacks, with other pixels */
-    dg_image_free(out);
     if (r.no_memory && !r.error) return dg_fail(DG_DEVICE, "no memory to decode a PNG of %d x %d", head.W, head.H);
     return r.error ? r.error : dg_fail(DG_DATA, "PNG: %s", r.why);
 }

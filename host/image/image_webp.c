@@ -39,8 +39,7 @@ bool dg_webp_alpha(const uint8_t *file, size_t bytes)
     return WebPGetFeatures(file, bytes, &f) == VP8_STATUS_OK && f.has_alpha;
 }
 
-static dg_err decode(const uint8_t *file, size_t bytes, const dg_decode_options *o, const WebPBitstreamFeatures *f,
-                     uint8_t *rgba, dg_image *out)
+static dg_err decode(const uint8_t *file, size_t bytes, const WebPBitstreamFeatures *f, uint8_t *rgba, dg_row_sink *to)
 {
     WebPDecoderConfig c;
     if (!WebPInitDecoderConfig(&c)) return dg_fail(DG_DATA, "WebP: libwebp is of another version than its header");
@@ -51,18 +50,12 @@ static dg_err decode(const uint8_t *file, size_t bytes, const dg_decode_options 
     const VP8StatusCode code = WebPDecode(file, bytes, &c);
     WebPFreeDecBuffer(&c.output);
     if (code != VP8_STATUS_OK) return wrong(code);
-    dg_row_sink sink;
-    uint8_t *rgb = malloc(3 * (size_t)f->width);
-    dg_err e = rgb ? DG_OK : dg_fail(DG_DEVICE, "no memory to decode a WebP");
-    if (!e)
-        e = dg_row_sink_open(&sink, f->width, f->height, o->keep_alpha ? 4 : 3,
-                             o->exif ? orientation_of(file, bytes) : 1, out);
-    for (int y = 0; y < f->height && !e; y++) dg_row_sink_put_rgba(&sink, y, rgba + (size_t)y * row, o, rgb);
-    free(rgb);
+    const dg_err e = dg_row_sink_open(to, f->width, f->height, to->o->exif ? orientation_of(file, bytes) : 1);
+    for (int y = 0; y < f->height && !e; y++) dg_row_sink_put_rgba(to, y, rgba + (size_t)y * row);
     return e;
 }
 
-dg_err dg_webp_pixels(const uint8_t *file, size_t bytes, const dg_decode_options *o, dg_image *out)
+dg_err dg_webp_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
 {
     WebPBitstreamFeatures f;
     const VP8StatusCode code = WebPGetFeatures(file, bytes, &f);
@@ -73,12 +66,11 @@ dg_err dg_webp_pixels(const uint8_t *file, size_t bytes, const dg_decode_options
                        "an animated WebP, which is not read: webpmux -get frame 1 FILE -o FRAME takes one out");
     /* its own pixels beside ours, once more where it has lossless ones */
     const uint64_t pixels = (uint64_t)f.width * (uint64_t)f.height;
-    dg_err e = dg_image_afford("WebP", f.width, f.height, bytes, 9 * pixels, o);
+    dg_err e = dg_image_afford("WebP", f.width, f.height, bytes, 9 * pixels, to);
     uint8_t *rgba = e ? NULL : malloc(4 * (size_t)pixels);
     if (!e && !rgba) e = dg_fail(DG_DEVICE, "no memory to decode a WebP");
-    if (!e) e = decode(file, bytes, o, &f, rgba, out);
+    if (!e) e = decode(file, bytes, &f, rgba, to);
     free(rgba);
-    if (e) dg_image_free(out);
     return e;
 }
 
@@ -90,9 +82,9 @@ bool dg_webp_alpha(const uint8_t *file, size_t bytes)
     return false;
 }
 
-dg_err dg_webp_pixels(const uint8_t *file, size_t bytes, const dg_decode_options *o, dg_image *out)
+dg_err dg_webp_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
 {
-    (void)file, (void)bytes, (void)o, (void)out;
+    (void)file, (void)bytes, (void)to;
     return dg_fail(DG_DATA, "a WebP picture: this dcgan was built without libwebp (install libwebp-dev, make clean, "
                             "make); dwebp FILE -o FILE.png "
                             "converts it");

@@ -1,7 +1,7 @@
 /* Antialiased bilinear resize, bit for bit as Pillow's Image.resize(size, BILINEAR) does it (src/libImaging/
  * Resample.c): triangle filter stretched by the scale, coefficients rounded to 22-bit fixed point, along rows
  * first, 8 bits between the two passes. Pillow 13 sometimes takes the columns first, which is a difference of 1. */
-#include "host/image/image.h"
+#include "host/image/image_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void filter_free(filter *f)
     free(f->weight);
 }
 
-/* The filter of in -> out, for the output positions first ... first + n - 1 only. */
+/* The filter of in -> out, for the output positions first ... first + n - 1 only; freed also when this fails. */
 static dg_err filter_make(filter *f, dg_resize how, int in, int out, int first, int n)
 {
     const bool nearest = how == DG_RESIZE_NEAREST;
@@ -36,7 +36,6 @@ static dg_err filter_make(filter *f, dg_resize how, int in, int out, int first, 
     double *w = malloc((size_t)f->most * sizeof *w);
     if (!f->from || !f->count || !f->weight || !w) {
         free(w);
-        filter_free(f);
         return dg_fail(DG_DEVICE, "no memory to resize a picture from %d to %d", in, out);
     }
     for (int i = 0; i < n; i++) {
@@ -88,111 +87,103 @@ static void across(uint8_t *out, const uint8_t *in, const filter *f, int C)
     }
 }
 
-/* One row of n values: out[.] = sum over rows of weight * in[row][.]; sum is n values of scratch. */
-static void down(uint8_t *out, const uint8_t *in, const int32_t *weight, int rows, int n, int32_t *sum)
+/* Weighted sums of rows, as they come. They may come from the last to the first: integers are summed, so the order
+ * makes no difference. Kept are those alone that are not complete yet. */
+typedef struct {
+    filter f;
+    size_t n;     /* values of a row */
+    int open;     /* at most so many are incomplete at once */
+    int32_t *sum; /* (open, n): that of row i at i % open */
+    int *left;    /* (f.n): so many rows it still needs */
+    uint8_t *to;  /* (f.n, stride) */
+    size_t stride;
+} downward;
+
+static dg_err downward_open(downward *d, size_t n, uint8_t *to, size_t stride)
 {
-    for (int i = 0; i < n; i++) sum[i] = 1 << (PRECISION - 1);
-    for (int r = 0; r < rows; r++)
-        for (int i = 0; i < n; i++) sum[i] += weight[r] * in[(size_t)r * (size_t)n + (size_t)i];
-    for (int i = 0; i < n; i++) out[i] = clip(sum[i]);
+    const filter *f = &d->f;
+    d->n = n, d->to = to, d->stride = stride, d->open = 1;
+    for (int i = 0, k = 0; i < f->n; i++) { /* rows i to k need one in common */
+        while (k + 1 < f->n && f->from[k + 1] < f->from[i] + f->count[i]) k++;
+        if (k - i + 1 > d->open) d->open = k - i + 1;
+    }
+    d->sum = malloc((size_t)d->open * n * sizeof *d->sum);
+    d->left = malloc((size_t)f->n * sizeof *d->left);
+    if (!d->sum || !d->left) return dg_fail(DG_DEVICE, "no memory to resize a picture to %d rows", f->n);
+    memcpy(d->left, f->count, (size_t)f->n * sizeof *d->left);
+    return DG_OK;
+}
+
+static void downward_free(downward *d)
+{
+    filter_free(&d->f);
+    free(d->sum);
+    free(d->left);
+}
+
+static bool downward_wants(const downward *d, int y)
+{
+    const int last = d->f.n - 1;
+    return y >= d->f.from[0] && y < d->f.from[last] + d->f.count[last];
+}
+
+static void downward_put(downward *d, int y, const uint8_t *in)
+{
+    const filter *f = &d->f;
+    for (int i = 0; i < f->n && f->from[i] <= y; i++) {
+        const int k = y - f->from[i];
+        if (k >= f->count[i]) continue;
+        const int32_t w = f->weight[(size_t)i * (size_t)f->most + (size_t)k];
+        int32_t *sum = d->sum + (size_t)(i % d->open) * d->n;
+        if (d->left[i] == f->count[i])
+            for (size_t v = 0; v < d->n; v++) sum[v] = 1 << (PRECISION - 1);
+        for (size_t v = 0; v < d->n; v++) sum[v] += w * in[v];
+        if (--d->left[i] > 0) continue;
+        uint8_t *out = d->to + (size_t)i * d->stride;
+        for (size_t v = 0; v < d->n; v++) out[v] = clip(sum[v]);
+    }
 }
 
 typedef struct {
     int x, y, W, H;
 } window;
 
-/* The part `win` of what resizing the whole picture to W x H gives; nothing outside of it is computed, so a
- * 1 x 16384 picture costs no more than another. `to` has room for rows of `stride` bytes. */
-static dg_err resample(const dg_image *in, dg_resize how, int W, int H, window win, uint8_t *to, size_t stride)
-{
-    filter fx = {0}, fy = {0};
-    dg_err e = filter_make(&fx, how, in->W, W, win.x, win.W);
-    if (e) return e;
-    e = filter_make(&fy, how, in->H, H, win.y, win.H);
-    if (e) {
-        filter_free(&fx);
-        return e;
-    }
-    int first = fy.from[0], last = fy.from[win.H - 1] + fy.count[win.H - 1];
-    size_t row = (size_t)win.W * (size_t)in->C;
-    uint8_t *narrow = malloc((size_t)(last - first) * row);
-    int32_t *sum = malloc(row * sizeof *sum);
-    if (narrow && sum) {
-        for (int y = first; y < last; y++) {
-            const uint8_t *from = in->pixels + (size_t)y * (size_t)in->W * (size_t)in->C;
-            uint8_t *out = narrow + (size_t)(y - first) * row;
-            if (W == in->W) memcpy(out, from + (size_t)win.x * (size_t)in->C, row);
-            else across(out, from, &fx, in->C);
-        }
-        for (int y = 0; y < win.H; y++)
-            if (H == in->H) memcpy(to + (size_t)y * stride, narrow + (size_t)y * row, row);
-            else
-                down(to + (size_t)y * stride, narrow + (size_t)(fy.from[y] - first) * row,
-                     fy.weight + (size_t)y * (size_t)fy.most, fy.count[y], (int)row, sum);
-    } else {
-        e = dg_fail(DG_DEVICE, "no memory to resize a picture of %d x %d", in->W, in->H);
-    }
-    free(narrow);
-    free(sum);
-    filter_free(&fx);
-    filter_free(&fy);
-    return e;
-}
+/* Of a picture whose columns come as rows, along its rows is down: columns become narrow first, then the rows of that.
+ */
+struct dg_fitter {
+    int W, H, C;      /* of the picture */
+    int across_to;    /* wide as the window is cut from */
+    window win;       /* the part that is kept of the resized picture; nothing outside of it is computed */
+    bool turned;      /* its columns come */
+    bool weighed;     /* colours count as much as they are opaque */
+    filter fx;        /* not turned */
+    downward columns; /* turned: into narrow */
+    downward down;    /* into the result */
+    uint8_t *narrow;  /* a row (win.W, C); turned: (win.W, H, C) */
+    uint8_t *row;     /* (W or H, C) of scratch; turned: and (win.W, C) */
+    dg_image *out;
+};
 
-static dg_err make(dg_image *out, int W, int H, int C)
+/* What resizing the picture to W x H leaves in the window; `to` has room for rows of `stride` bytes. */
+static dg_err resample(dg_fitter *f, dg_resize how, int W, int H, window win, uint8_t *to, size_t stride)
 {
-    *out = (dg_image){.W = W, .H = H, .C = C};
-    out->pixels = calloc((size_t)W * (size_t)H, (size_t)C); /* black where nothing is drawn */
-    return out->pixels ? DG_OK : dg_fail(DG_DEVICE, "no memory for a picture of %d x %d", W, H);
-}
-
-dg_err dg_image_resize(const dg_image *in, int W, int H, dg_image *out)
-{
-    *out = (dg_image){0};
-    if (W < 1 || H < 1 || W > 65536 || H > 65536)
-        return dg_fail(DG_USAGE, "resize to %d x %d: sides of 1 to 65536 are possible", W, H);
-    dg_err e = make(out, W, H, in->C);
-    if (!e) e = resample(in, DG_RESIZE_BILINEAR, W, H, (window){0, 0, W, H}, out->pixels, (size_t)W * (size_t)in->C);
-    if (e) dg_image_free(out);
-    return e;
-}
-
-/* round(n / 2) as Python rounds, to the even one */
-static int half(int n) { return n / 2 + (n % 4 == 3); }
-
-static dg_err fit_to(const dg_image *in, int size, dg_fit fit, dg_resize resize, dg_image *out)
-{
-    dg_err e = make(out, size, size, in->C);
-    if (e) return e;
-    int64_t W = in->W, H = in->H;
-    size_t stride = (size_t)size * (size_t)in->C;
-    if (fit == DG_FIT_CROP) { /* torchvision: the longer side is rounded down */
-        int w = W <= H ? size : (int)(size * W / H), h = W <= H ? (int)(size * H / W) : size;
-        e = resample(in, resize, w, h, (window){half(w - size), half(h - size), size, size}, out->pixels, stride);
-    } else if (fit == DG_FIT_PAD) { /* PIL's ImageOps.pad: the shorter side is rounded to nearest */
-        int w = W >= H ? size : (int)lrint((double)W / (double)H * size);
-        int h = W >= H ? (int)lrint((double)H / (double)W * size) : size;
-        if (w < 1) w = 1;
-        if (h < 1) h = 1;
-        size_t at = (size_t)half(size - h) * stride + (size_t)half(size - w) * (size_t)in->C;
-        e = resample(in, resize, w, h, (window){0, 0, w, h}, out->pixels + at, stride);
-    } else {
-        e = resample(in, resize, size, size, (window){0, 0, size, size}, out->pixels, stride);
-    }
-    if (e) dg_image_free(out);
-    return e;
+    const size_t C = (size_t)f->C, row = (size_t)win.W * C, side = (size_t)(f->turned ? f->H : f->W);
+    f->across_to = W, f->win = win;
+    f->narrow = malloc(row * (f->turned ? side : 1));
+    f->row = malloc((side + (size_t)win.W) * C);
+    if (!f->narrow || !f->row) return dg_fail(DG_DEVICE, "no memory to resize a picture of %d x %d", f->W, f->H);
+    dg_err e = filter_make(f->turned ? &f->columns.f : &f->fx, how, f->W, W, win.x, win.W);
+    if (!e && f->turned) e = downward_open(&f->columns, side * C, f->narrow, side * C);
+    if (!e) e = filter_make(&f->down.f, how, f->H, H, win.y, win.H);
+    return e ? e : downward_open(&f->down, row, to, stride);
 }
 
 static unsigned parts(unsigned v, unsigned a) { return (v * a + 127) / 255; }
 
-/* Colours as much as they are opaque, a copy: where they are mixed, those that nobody sees do not count. */
-static dg_err weigh(const dg_image *in, dg_image *out)
+/* Colours as much as they are opaque: where they are mixed, those that nobody sees do not count. */
+static void weigh(uint8_t *out, const uint8_t *in, size_t pixels)
 {
-    const dg_err e = make(out, in->W, in->H, 4);
-    const size_t n = e ? 0 : 4 * (size_t)in->W * (size_t)in->H;
-    for (size_t i = 0; i < n; i++)
-        out->pixels[i] = i % 4 == 3 ? in->pixels[i] : (uint8_t)parts(in->pixels[i], in->pixels[i | 3]);
-    return e;
+    for (size_t i = 0; i < 4 * pixels; i++) out[i] = i % 4 == 3 ? in[i] : (uint8_t)parts(in[i], in[i | 3]);
 }
 
 static void unweigh(dg_image *im)
@@ -205,15 +196,115 @@ static void unweigh(dg_image *im)
     }
 }
 
-dg_err dg_image_fit(const dg_image *in, int size, dg_fit fit, dg_resize resize, dg_image *out)
+void dg_fitter_put(dg_fitter *f, int y, const uint8_t *row)
+{
+    downward *d = f->turned ? &f->columns : &f->down;
+    if (!downward_wants(d, y)) return;
+    if (f->weighed) {
+        weigh(f->row, row, (size_t)(f->turned ? f->H : f->W));
+        row = f->row;
+    }
+    if (!f->turned && f->across_to == f->W) row += (ptrdiff_t)f->win.x * f->C;
+    else if (!f->turned) {
+        across(f->narrow, row, &f->fx, f->C);
+        row = f->narrow;
+    }
+    downward_put(d, y, row);
+}
+
+static void put_narrow_rows(dg_fitter *f)
+{
+    const size_t C = (size_t)f->C, stride = (size_t)f->H * C;
+    for (int y = 0; y < f->H; y++) {
+        for (size_t x = 0; x < (size_t)f->win.W; x++) memcpy(f->row + x * C, f->narrow + x * stride + (size_t)y * C, C);
+        downward_put(&f->down, y, f->row);
+    }
+}
+
+void dg_fitter_close(dg_fitter *f, bool complete)
+{
+    if (!f) return;
+    if (complete && f->turned) put_narrow_rows(f);
+    if (complete && f->weighed) unweigh(f->out);
+    filter_free(&f->fx);
+    downward_free(&f->columns);
+    downward_free(&f->down);
+    free(f->narrow);
+    free(f->row);
+    free(f);
+}
+
+static dg_err make(dg_image *out, int W, int H, int C)
+{
+    *out = (dg_image){.W = W, .H = H, .C = C};
+    out->pixels = calloc((size_t)W * (size_t)H, (size_t)C); /* black where nothing is drawn */
+    return out->pixels ? DG_OK : dg_fail(DG_DEVICE, "no memory for a picture of %d x %d", W, H);
+}
+
+/* A fitter of a W x H picture and its empty result of W_out x H_out. */
+static dg_err prepare(dg_fitter **out, int W, int H, int C, int W_out, int H_out, dg_image *im)
+{
+    dg_fitter *f = *out = calloc(1, sizeof *f);
+    if (!f) return dg_fail(DG_DEVICE, "no memory to resize a picture of %d x %d", W, H);
+    *f = (dg_fitter){.W = W, .H = H, .C = C, .out = im};
+    return make(im, W_out, H_out, C);
+}
+
+/* round(n / 2) as Python rounds, to the even one */
+static int half(int n) { return n / 2 + (n % 4 == 3); }
+
+dg_err dg_fitter_open(dg_fitter **out, int W, int H, int C, bool turned, const dg_fitting *how, dg_image *im)
+{
+    const int size = how->size;
+    *im = (dg_image){0};
+    *out = NULL;
+    if (size < 1 || size > 16384) return dg_fail(DG_USAGE, "pictures of size %d: 1 to 16384 is possible", size);
+    const dg_err e = prepare(out, W, H, C, size, size, im);
+    if (e) return e;
+    dg_fitter *f = *out;
+    f->turned = turned;
+    f->weighed = C == 4;
+    const size_t stride = (size_t)size * (size_t)C;
+    const window all = {0, 0, size, size};
+    if (how->fit == DG_FIT_CROP) { /* torchvision: the longer side is rounded down */
+        const int w = W <= H ? size : (int)((int64_t)size * W / H), h = W <= H ? (int)((int64_t)size * H / W) : size;
+        return resample(f, how->resize, w, h, (window){half(w - size), half(h - size), size, size}, im->pixels, stride);
+    }
+    if (how->fit == DG_FIT_PAD) { /* PIL's ImageOps.pad: the shorter side is rounded to nearest */
+        int w = W >= H ? size : (int)lrint((double)W / (double)H * size);
+        int h = W >= H ? (int)lrint((double)H / (double)W * size) : size;
+        if (w < 1) w = 1;
+        if (h < 1) h = 1;
+        const size_t at = (size_t)half(size - h) * stride + (size_t)half(size - w) * (size_t)C;
+        return resample(f, how->resize, w, h, (window){0, 0, w, h}, im->pixels + at, stride);
+    }
+    return resample(f, how->resize, size, size, all, im->pixels, stride);
+}
+
+static dg_err put_all(dg_fitter *f, dg_err e, const dg_image *in, dg_image *out)
+{
+    const size_t row = (size_t)in->W * (size_t)in->C;
+    for (int y = 0; y < in->H && !e; y++) dg_fitter_put(f, y, in->pixels + (size_t)y * row);
+    dg_fitter_close(f, !e);
+    if (e) dg_image_free(out);
+    return e;
+}
+
+dg_err dg_image_resize(const dg_image *in, int W, int H, dg_image *out)
 {
     *out = (dg_image){0};
-    if (size < 1 || size > 16384) return dg_fail(DG_USAGE, "pictures of size %d: 1 to 16384 is possible", size);
-    if (in->C != 4) return fit_to(in, size, fit, resize, out);
-    dg_image weighed;
-    dg_err e = weigh(in, &weighed);
-    if (!e) e = fit_to(&weighed, size, fit, resize, out);
-    if (!e) unweigh(out);
-    dg_image_free(&weighed);
-    return e;
+    if (W < 1 || H < 1 || W > 65536 || H > 65536)
+        return dg_fail(DG_USAGE, "resize to %d x %d: sides of 1 to 65536 are possible", W, H);
+    dg_fitter *f;
+    dg_err e = prepare(&f, in->W, in->H, in->C, W, H, out);
+    const size_t stride = (size_t)W * (size_t)in->C;
+    if (!e) e = resample(f, DG_RESIZE_BILINEAR, W, H, (window){0, 0, W, H}, out->pixels, stride);
+    return put_all(f, e, in, out);
+}
+
+dg_err dg_image_fit(const dg_image *in, int size, dg_fit fit, dg_resize resize, dg_image *out)
+{
+    dg_fitter *f;
+    const dg_err e = dg_fitter_open(&f, in->W, in->H, in->C, false, &(dg_fitting){size, in->C, fit, resize}, out);
+    return put_all(f, e, in, out);
 }

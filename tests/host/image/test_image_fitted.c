@@ -1,0 +1,166 @@
+/* What is decoded row by row into the size of a network is the same, bit for bit, as the whole picture resized; and it
+ * costs what its rows cost. */
+#include "host/image/image.h"
+#include "child.h"
+#include "make_picture.h"
+#include "test.h"
+
+#include <ftw.h>
+#include <sys/stat.h>
+
+static int compared, taken;
+
+/* One way of one file: both refused, or the same pixels and sides. */
+static void compare(const blob *b, const char *what, const dg_decode_options *o, const dg_fitting *f)
+{
+    dg_decode_options keep = *o;
+    keep.keep_alpha = f->channels == 4;
+    dg_image whole, want = {0}, got;
+    int W, H;
+    dg_err e = dg_image_decode(b->data, b->bytes, &keep, &whole);
+    const int width = whole.W, height = whole.H;
+    if (!e && f->channels == 1) dg_image_grey(&whole);
+    if (!e) e = dg_image_fit(&whole, f->size, f->fit, f->resize, &want);
+    const dg_err other = dg_image_decode_fitted(b->data, b->bytes, o, f, &got, &W, &H);
+    const size_t n = (size_t)f->size * (size_t)f->size * (size_t)f->channels;
+    const bool same = e ? other == e && !got.pixels
+                        : !other && W == width && H == height && got.W == f->size && got.H == f->size &&
+                              got.C == f->channels && !memcmp(got.pixels, want.pixels, n);
+    DG_CHECKF(same, "%s: size %d, fit %d, %s, %d channels, alpha %d: %d and %d %s", what, f->size, f->fit,
+              f->resize ? "nearest" : "bilinear", f->channels, (int)o->alpha, (int)e, (int)other,
+              other ? dg_message() : "");
+    compared++;
+    taken += !e;
+    dg_image_free(&whole);
+    dg_image_free(&want);
+    dg_image_free(&got);
+}
+
+static void every_way(const blob *b, const char *what, bool exif)
+{
+    static const int size[] = {5, 33}, channels[] = {1, 3, 4};
+    for (int i = 0; i < 2 * 3 * 3 * 2; i++) {
+        const dg_fitting f = {size[i % 2], channels[i / 2 % 3], (dg_fit)(i / 6 % 3), (dg_resize)(i / 18)};
+        compare(b, what, &(dg_decode_options){.exif = exif, .alpha = (dg_alpha)(i % 3)}, &f);
+    }
+}
+
+static void png_turned(int W, int H, int colour, int interlace, int orientation)
+{
+    uint8_t rows[61 * 47 * 4], palette[768], trans[256];
+    for (uint32_t i = 0; i < sizeof rows; i++) rows[i] = noise_byte((uint32_t)(W + H), i);
+    for (uint32_t i = 0; i < 768; i++) palette[i] = trans[i % 256] = noise_byte(2, i);
+    png_spec s = {.W = W, .H = H, .depth = 8, .colour = colour, .interlace = interlace};
+    if (colour == 3) s.palette = palette, s.trans = trans;
+    blob b = png_by_libpng(&s, rows), exif = exif_block(W % 2, (uint32_t)orientation), chunk = {0};
+    char what[80];
+    snprintf(what, sizeof what, "PNG %d x %d, type %d%s, orientation %d", W, H, colour, interlace ? ", interlaced" : "",
+             orientation);
+    png_chunk(&chunk, "eXIf", exif.data, exif.bytes);
+    blob_insert(&b, 33, chunk.data, chunk.bytes);
+    every_way(&b, what, true);
+    blob_free(&chunk);
+    blob_free(&exif);
+    blob_free(&b);
+}
+
+static void made(void)
+{
+    static const int side[][2] = {{61, 47}, {9, 40}, {33, 33}, {1, 61}, {7, 5}};
+    static const int colour[] = {2, 6, 3};
+    for (int i = 0; i < 5; i++)
+        for (int n = 1; n <= 8; n++) png_turned(side[i][0], side[i][1], colour[(i + n) % 3], n % 2, n);
+    for (int n = 1; n <= 8; n++) {
+        blob b = jpeg_smooth(43, 29, (uint32_t)n), exif = exif_block(n % 2, (uint32_t)n);
+        jpeg_add_exif(&b, &exif);
+        every_way(&b, "JPEG", true);
+        every_way(&b, "JPEG that is not turned", false);
+        blob_free(&exif);
+        blob_free(&b);
+    }
+}
+
+static int one_file(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)ftw;
+    blob b;
+    if (type != FTW_F || !S_ISREG(st->st_mode)) return 0;
+    if (!DG_CHECKF(!blob_load(&b, path), "%s", path)) return 0;
+    every_way(&b, path, true);
+    blob_free(&b);
+    return 0;
+}
+
+/* PngSuite and others that lie beside the checkout. */
+static void corpora(void)
+{
+    const char *shared = getenv("DCGAN_SHARED");
+    char path[512];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/data/corpora/pngsuite", shared ? shared : "../shared");
+    if (stat(path, &st)) {
+        dg_test_skip("no PngSuite beside the checkout");
+        return;
+    }
+    compared = taken = 0;
+    DG_CHECK(!nftw(path, one_file, 16, FTW_PHYS));
+    printf("PngSuite: %d ways compared, %d of them pictures\n", compared, taken);
+    DG_CHECK(taken >= 161 * 36);
+}
+
+static int fit_in_child(void *context, char *message)
+{
+    const blob *b = context;
+    dg_image im;
+    int W, H;
+    const dg_err e = dg_image_decode_fitted(b->data, b->bytes, &(dg_decode_options){.exif = true},
+                                            &(dg_fitting){.size = 64, .channels = 3}, &im, &W, &H);
+    snprintf(message, 256, "%s", e ? dg_message() : "decoded");
+    dg_image_free(&im);
+    return (int)e;
+}
+
+/* White, 1 bit a pixel; orientation 1 to 8. */
+static blob png_huge(int W, int H, int interlace, int orientation)
+{
+    uint8_t *rows = calloc((size_t)H, ((size_t)W + 7) / 8);
+    blob b = png_by_libpng(&(png_spec){.W = W, .H = H, .depth = 1, .colour = 0, .interlace = interlace}, rows);
+    blob exif = exif_block(0, (uint32_t)orientation), chunk = {0};
+    free(rows);
+    png_chunk(&chunk, "eXIf", exif.data, exif.bytes);
+    blob_insert(&b, 33, chunk.data, chunk.bytes);
+    blob_free(&chunk);
+    blob_free(&exif);
+    return b;
+}
+
+/* Resident memory of one picture is what it needs, not what its sides promise. */
+static void memory(void)
+{
+    static const struct {
+        int W, H, interlace, orientation;
+        long kilobytes;
+    } k[] = {
+        {8000, 8000, 0, 1, 1024},  {8000, 8000, 0, 3, 1024},  {8000, 8000, 0, 6, 4096},
+        {16384, 4096, 0, 1, 1024}, {16384, 4096, 0, 8, 6144}, {5000, 5000, 1, 1, 110 << 10},
+    };
+    for (size_t i = 0; i < sizeof k / sizeof *k; i++) {
+        blob b = png_huge(k[i].W, k[i].H, k[i].interlace, k[i].orientation);
+        const child_result r = in_child(fit_in_child, &b, (size_t)256 << 20);
+        DG_CHECKF(r.code == DG_OK && (DG_SANITIZED || r.kilobytes <= k[i].kilobytes),
+                  "%d x %d of %zu bytes%s, orientation %d: %d %s, %ld KiB, %ld allowed", k[i].W, k[i].H, b.bytes,
+                  k[i].interlace ? ", interlaced" : "", k[i].orientation, r.code, r.message, r.kilobytes,
+                  k[i].kilobytes);
+        printf("%d x %d of %zu bytes, orientation %d: %ld KiB\n", k[i].W, k[i].H, b.bytes, k[i].orientation,
+               r.kilobytes);
+        blob_free(&b);
+    }
+}
+
+int main(void)
+{
+    made();
+    corpora();
+    memory();
+    return dg_test_report();
+}
