@@ -105,4 +105,20 @@ for name, make in {
         optimizer.step()
         after.append(torch.cat(p).detach().clone())
     show('update_' + name, torch.stack(after))
+
+print('\n/* Losses of GANs and their gradients by the logits: MSELoss to 1 and to 0, halved; hinge of real and of'
+      '\n * generated pictures; score; relativistic average least squares, halved, by either of its logits, and as loss'
+      '\n * of G. */')
+logit, other = ((exact(9) * 2).float().double().requires_grad_() for _ in range(2))
+show('gan_logit', logit)
+show('gan_other', other)
+relativistic = ((logit - other.mean() - 1) ** 2).mean() / 2 + ((other - logit.mean() + 1) ** 2).mean() / 2
+mirrored = ((logit - other.mean() + 1) ** 2).mean() / 2 + ((other - logit.mean() - 1) ** 2).mean() / 2
+for i, loss in enumerate([nn.MSELoss()(logit, torch.ones(9)) / 2, nn.MSELoss()(logit, torch.zeros(9)) / 2,
+                          (1 - logit).relu().mean(), (1 + logit).relu().mean(), -logit.mean(), relativistic, mirrored,
+                          relativistic]):
+    gradient, = torch.autograd.grad(loss, logit, retain_graph=True)
+    show(f'gan_dlogit{i}', gradient)
+    if i != 5 and i != 6:
+        show(f'gan_loss{i}', loss)
 print('\n#endif')

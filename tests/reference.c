@@ -335,6 +335,10 @@ void dg_ref_run(const dg_op *op)
     case DG_OP_meanpool_dx: meanpool(&op->u.pool, true); break;
     case DG_OP_softmax: softmax(&op->u.softmax); break;
     case DG_OP_bce: bce(&op->u.bce); break;
+    case DG_OP_gan_loss:
+    case DG_OP_ema:
+    case DG_OP_augment:
+    case DG_OP_augment_dx: dg_ref_gan(op); break;
     case DG_OP_adam: adam(&op->u.adam); break;
     case DG_OP_sgd:
     case DG_OP_adagrad:

@@ -7,6 +7,7 @@
 #include "core/plan/backend.h"
 
 void dg_ref_run(const dg_op *op);
+void dg_ref_gan(const dg_op *op); /* reference_gan.c: those of ops_gan.h */
 
 /* How many elements of what type operand i points to; DG_F64 stands for real, DG_U8 for bytes and structs. */
 void dg_ref_operand(const dg_op *op, int i, size_t *count, dg_type *type);

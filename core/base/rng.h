@@ -27,7 +27,9 @@ enum {
     DG_STREAM_SPLIT = 8,   /* which pictures of a class are for testing, step = class */
     /* order of the pictures that are judged, step = 0 real ones, 1 others; from step 16 on, seed 0: what is drawn once
      * for all judgements */
-    DG_STREAM_JUDGE = 9
+    DG_STREAM_JUDGE = 9,
+    DG_STREAM_AUGMENT = 10,   /* two blocks a picture of step `step`: order << 40 | step */
+    DG_STREAM_STATISTICS = 11 /* z of batch `step` of the statistics of averaged weights */
 };
 
 static inline DG_HD uint64_t dg_subsequence(int stream, uint64_t step) { return (uint64_t)stream << 56 | step; }

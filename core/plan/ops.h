@@ -257,6 +257,8 @@ typedef struct {
     int batch;
 } dg_advance_args;
 
+#include "core/plan/ops_gan.h"
+
 /* X(kind, member of the union dg_op.u, who chooses its variant and knows its scratch memory on the CPU: cpu.h). The row
  * of each, dg_info_KIND, is in its folder of kernels/ops (op_info.h). */
 #define DG_OPS(X)                      \
@@ -279,11 +281,15 @@ typedef struct {
     X(meanpool_dx, pool, plain)        \
     X(softmax, softmax, plain)         \
     X(bce, bce, plain)                 \
+    X(gan_loss, gan_loss, plain)       \
     X(adam, adam, plain)               \
     X(sgd, update, plain)              \
     X(adagrad, update, plain)          \
     X(adadelta, update, plain)         \
+    X(ema, ema, plain)                 \
     X(gather, gather, plain)           \
+    X(augment, augment, plain)         \
+    X(augment_dx, augment, plain)      \
     X(noise, noise, plain)             \
     X(to_u8, to_u8, plain)             \
     X(advance, advance, plain)
@@ -336,9 +342,12 @@ typedef struct {
         dg_pool_args pool;
         dg_softmax_args softmax;
         dg_bce_args bce;
+        dg_gan_loss_args gan_loss;
         dg_adam_args adam;
         dg_update_args update;
+        dg_ema_args ema;
         dg_gather_args gather;
+        dg_augment_args augment;
         dg_noise_args noise;
         dg_to_u8_args to_u8;
         dg_advance_args advance;

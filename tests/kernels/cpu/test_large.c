@@ -206,6 +206,9 @@ static void check_sweeps(void)
         {.name = "to_u8", .kind = DG_OP_to_u8},
         {.name = "adam", .kind = DG_OP_adam, .u.adam = {.beta1 = 0.5, .beta2 = 0.5, .eps = 1}},
         {.name = "sgd", .kind = DG_OP_sgd, .u.update = {.momentum = 0.5, .decay = 0.5}},
+        {.name = "ema", .kind = DG_OP_ema, .u.ema = {.decay = 0.5}},
+        {.name = "augment", .kind = DG_OP_augment, .u.augment = {.H = 8, .W = 8, .C = 3}},
+        {.name = "augment_dx", .kind = DG_OP_augment_dx, .u.augment = {.H = 8, .W = 8, .C = 3}},
         {.name = "adadelta", .kind = DG_OP_adadelta, .u.update = {.rho = 0.5, .eps = 1}},
     };
     const size_t n = sizeof ops / sizeof *ops;

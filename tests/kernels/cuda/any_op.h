@@ -64,6 +64,10 @@ class any_op {
         case DG_OP_add: op.u.add.act = DG_ACT_RELU; break;
         case DG_OP_dropout: op.u.dropout.p = 0.3, op.u.dropout.layer = 5; break;
         case DG_OP_bce: op.u.bce.target = 0.9, op.u.bce.loss = DG_LOSS_D_FAKE, op.u.bce.prob = DG_D_GZ1; break;
+        case DG_OP_gan_loss:
+            op.u.gan_loss.both = 1, op.u.gan_loss.target = -1, op.u.gan_loss.low = -1;
+            op.u.gan_loss.loss = DG_LOSS_G, op.u.gan_loss.prob = DG_D_GZ2;
+            break;
         case DG_OP_adam:
             op.u.adam.beta1 = 0.5, op.u.adam.beta2 = 0.999, op.u.adam.eps = 1e-8;
             op.u.adam.net = DG_D, op.u.adam.bad = DG_BAD_D;
@@ -83,6 +87,9 @@ class any_op {
             op.u.gather.state = &state;
             op.u.gather.perm = perm.data();
             break;
+        case DG_OP_ema: op.u.ema.decay = 0.9; break;
+        case DG_OP_augment:
+        case DG_OP_augment_dx: op.u.augment.what = 7, op.u.augment.order = 1; break;
         case DG_OP_noise: op.u.noise.stream = DG_STREAM_SAMPLE, op.u.noise.first_step = 5; break;
         default: break;
         }

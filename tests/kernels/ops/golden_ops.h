@@ -138,4 +138,56 @@ static const double golden_update_adadelta[25] = {
     -0x1.1904e646aa0f4p-3, 0x1.bd9e6e77306ccp-1, -0x1.c21ab6b3444d8p-1, -0x1.0bbf6469d5e57p+0, -0x1.1b1c010fba204p+0,
     -0x1.18e38db2670cep-3, 0x1.bd8b3856df742p-1, -0x1.c205f15e07b35p-1, -0x1.0bbf683030a5bp+0, -0x1.1b1b83e2e27bap+0};
 
+/* Losses of GANs and their gradients by the logits: MSELoss to 1 and to 0, halved; hinge of real and of
+ * generated pictures; score; relativistic average least squares, halved, by either of its logits, and as loss
+ * of G. */
+static const double golden_gan_logit[9] = {0x1.7a9df40000000p+2,  -0x1.30c3900000000p-2, 0x1.65ea1c0000000p+1,
+                                           0x1.59915a0000000p+0,  -0x1.b540100000000p+0, 0x1.6fffc00000000p-1,
+                                           -0x1.acaf0a0000000p+0, 0x1.b8887a0000000p-3,  -0x1.50a9240000000p+1};
+static const double golden_gan_other[9] = {-0x1.803dee0000000p+1, -0x1.7a6b360000000p-2, 0x1.3febd00000000p+0,
+                                           -0x1.2e97040000000p+1, -0x1.5b4ba80000000p-2, 0x1.1467820000000p+0,
+                                           -0x1.66e1ee0000000p+1, 0x1.bad1940000000p-4,  0x1.5cbfa20000000p+0};
+static const double golden_gan_dlogit0[9] = {0x1.17a8d8e38e38ep-1,  -0x1.2747e71c71c71p-3, 0x1.98bca38e38e38p-3,
+                                             0x1.3e76955555555p-5,  -0x1.341c78e38e38ep-2, -0x1.000071c71c71cp-5,
+                                             -0x1.304dcb8e38e39p-2, -0x1.6537015555555p-4, -0x1.9d08200000000p-2};
+static const double golden_gan_loss0[1] = {0x1.994db8bef6400p+1};
+static const double golden_gan_dlogit1[9] = {0x1.508c671c71c71p-1,  -0x1.0ee6b8e38e38ep-5, 0x1.3e256e38e38e3p-2,
+                                             0x1.332bde38e38e3p-3,  -0x1.84aab8e38e38ep-3, 0x1.471c38e38e38ep-4,
+                                             -0x1.7d0d5e38e38e3p-3, 0x1.8795c1c71c71cp-6,  -0x1.2b41038e38e39p-2};
+static const double golden_gan_loss1[1] = {0x1.9bf10eb44b955p+1};
+static const double golden_gan_dlogit2[9] = {-0x0.0p+0,
+                                             -0x1.c71c71c71c71cp-4,
+                                             -0x0.0p+0,
+                                             -0x0.0p+0,
+                                             -0x1.c71c71c71c71cp-4,
+                                             -0x1.c71c71c71c71cp-4,
+                                             -0x1.c71c71c71c71cp-4,
+                                             -0x1.c71c71c71c71cp-4,
+                                             -0x1.c71c71c71c71cp-4};
+static const double golden_gan_loss2[1] = {0x1.439909a38e38ep+0};
+static const double golden_gan_dlogit3[9] = {0x1.c71c71c71c71cp-4,
+                                             0x1.c71c71c71c71cp-4,
+                                             0x1.c71c71c71c71cp-4,
+                                             0x1.c71c71c71c71cp-4,
+                                             0x0.0p+0,
+                                             0x1.c71c71c71c71cp-4,
+                                             0x0.0p+0,
+                                             0x1.c71c71c71c71cp-4,
+                                             0x0.0p+0};
+static const double golden_gan_loss3[1] = {0x1.daf89a5c71c72p+0};
+static const double golden_gan_dlogit4[9] = {-0x1.c71c71c71c71cp-4, -0x1.c71c71c71c71cp-4, -0x1.c71c71c71c71cp-4,
+                                             -0x1.c71c71c71c71cp-4, -0x1.c71c71c71c71cp-4, -0x1.c71c71c71c71cp-4,
+                                             -0x1.c71c71c71c71cp-4, -0x1.c71c71c71c71cp-4, -0x1.c71c71c71c71cp-4};
+static const double golden_gan_loss4[1] = {-0x1.0a8d57d555555p-1};
+static const double golden_gan_dlogit5[9] = {0x1.3c9723f1c71c7p-1,  -0x1.271d75c71c71dp-4, 0x1.163ae7e38e38dp-2,
+                                             0x1.c6ada31c71c6fp-4,  -0x1.d47fc58e38e39p-3, 0x1.4ee43f1c71c6ep-5,
+                                             -0x1.cce26ae38e38fp-3, -0x1.ee25471c71c7cp-7, -0x1.532b89e38e38fp-2};
+static const double golden_gan_dlogit6[9] = {0x1.1012ae6aaaaaap+0, 0x1.7d55145555554p-2, 0x1.6eabacd555554p-1,
+                                             0x1.1c63ed471c71cp-1, 0x1.b9b91dfffffffp-3, 0x1.f0f8f9aaaaaaap-2,
+                                             0x1.c15678aaaaaa9p-3, 0x1.b7ab478e38e38p-2, 0x1.cfc39f8e38e36p-4};
+static const double golden_gan_dlogit7[9] = {0x1.3c9723f1c71c7p-1,  -0x1.271d75c71c71dp-4, 0x1.163ae7e38e38dp-2,
+                                             0x1.c6ada31c71c6fp-4,  -0x1.d47fc58e38e39p-3, 0x1.4ee43f1c71c6ep-5,
+                                             -0x1.cce26ae38e38fp-3, -0x1.ee25471c71c7cp-7, -0x1.532b89e38e38fp-2};
+static const double golden_gan_loss7[1] = {0x1.1ca9bedf63785p+2};
+
 #endif

@@ -1,0 +1,58 @@
+/* Ops of GANs besides the published recipe: losses, averages of weights, augmentation. A part of ops.h, whose
+ * conventions hold here, and which includes it. */
+#ifndef DG_OPS_GAN_H
+#define DG_OPS_GAN_H
+
+/* Other losses of a GAN, and their gradients. D aims at 1 for real pictures and at `low` for generated ones; target is
+ * what these logits should be: 1 or low. With d_i = l_i - mean(other), or l_i where there is no other:
+ *     DG_GAN_SQUARES  loss = mean((d - target)^2) / 2, dlogit = (d - target) / n         (Mao et al. 2017)
+ *     DG_GAN_HINGE    loss = mean(max(0, 1 - target l)), dlogit = -target / n where that is above 0
+ *     DG_GAN_SCORE    loss = -target mean(l), dlogit = -target / n                       (Lim & Ye 2017, of G)
+ * With other, which takes squares and low = -1, this is half of a relativistic average loss (Jolicoeur-Martineau 2019):
+ * the other half is that of the same op with logit and other exchanged and -target for the target. dlogit is the
+ * gradient of both, dlogit_i = (d_i - target + mean(d) - target) / n; loss is this half, or where both is set their
+ * sum. prob, where D's output lies between its two aims: mean of (d - low) / (1 - low), each held between 0 and 1. Sums
+ * are in double and in index order. Writes ring[step % DG_RING].value[loss] and .value[prob]. */
+typedef enum { DG_GAN_SQUARES, DG_GAN_HINGE, DG_GAN_SCORE } dg_gan_form;
+typedef struct {
+    void *dlogit;     /* out (n) */
+    dg_metrics *ring; /* out, DG_RING rows */
+    void *logit;      /* in (n) */
+    void *other;      /* in (n), or NULL */
+    const dg_step_state *state;
+    int n;
+    dg_gan_form form;
+    int both;
+    double target, low;
+    int loss, prob; /* metric indices */
+} dg_gan_loss_args;
+
+/* A running average of weights: d = min(decay, step / (step + 10)), average = average + (1 - d) (p - average). The
+ * first step makes it p, whatever it was. */
+typedef struct {
+    void *average; /* (n), updated in place */
+    void *p;       /* in (n) */
+    const dg_step_state *state;
+    int64_t n;
+    double decay;
+} dg_ema_args;
+
+/* Differentiable augmentation (Zhao et al. 2020), and its adjoint. For picture n, with u_0 to u_6 uniform from 0 to 1,
+ * words of dg_philox(seed, (DG_STREAM_AUGMENT, order << 40 | step), 2n) and 2n + 1 over 2^32:
+ *     DG_AUGMENT_COLOR        x + b, b = u_0 - 1/2; away from its pixel's mean over the channels times s = 2 u_1, and
+ * that away from the picture's mean times k = u_2 + 1/2; alpha, of four channels, stays: c = k (s x + (1 - s)
+ * mean_of_pixel(x)) + (1 - k) mean_of_picture(x) + b DG_AUGMENT_TRANSLATION  y[i][j] = c[i + ty][j + tx], 0 outside; t
+ * from -m to m, m = floor(H / 8 + 1/2) DG_AUGMENT_CUTOUT       0 in a box of h = floor(H / 2 + 1/2) rows from o -
+ * floor(h / 2) on, o from 0 to H - h % 2; columns as well augment_dx              dx from dy, the gradient; sums are in
+ * double kernels/ops/augment/augment.h */
+enum { DG_AUGMENT_COLOR = 1, DG_AUGMENT_TRANSLATION = 2, DG_AUGMENT_CUTOUT = 4 };
+typedef struct {
+    void *y, *x;   /* augment: out, in (N, H, W, C); C is at most DG_CHANNELS_MAX */
+    void *dx, *dy; /* augment_dx: out, in */
+    const dg_step_state *state;
+    int N, H, W, C;
+    int what;  /* DG_AUGMENT_... */
+    int order; /* of the augmentations of a step */
+} dg_augment_args;
+
+#endif

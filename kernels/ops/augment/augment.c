@@ -1,0 +1,59 @@
+/* Differentiable augmentation and its adjoint: a picture a thread; means in double, in the order of memory. */
+#include "kernels/cpu/cpu.h"
+#include "kernels/ops/augment/augment.h"
+
+#include <stdbool.h>
+
+/* The values of a pixel, from is -1: zeros. Returns the mean of its colours. */
+static double pixel_of(double v[DG_CHANNELS_MAX], const real *picture, int from, const dg_augment_args *a)
+{
+    const int colours = dg_augment_colours(a);
+    double sum = 0;
+    for (int c = 0; c < a->C; c++) {
+        v[c] = from < 0 ? 0 : (double)picture[(int64_t)from * a->C + c];
+        sum += c < colours ? v[c] : 0;
+    }
+    return sum / colours;
+}
+
+/* A picture by the other one. What both directions share: pixel p is made of pixel where(p), and of the mean of all
+ * pixels that take part. back: the adjoint, which gathers from where each pixel went. */
+static void change(real *out, const real *in, const dg_augment_args *a, const dg_augmentation *g, bool back)
+{
+    const int colours = dg_augment_colours(a), pixels = a->H * a->W;
+    double v[DG_CHANNELS_MAX], mean = 0;
+    for (int p = 0; a->what & DG_AUGMENT_COLOR && p < pixels; p++)
+        mean += pixel_of(v, in, back ? dg_augment_to(a, g, p / a->W, p % a->W) : p, a);
+    mean /= pixels;
+    for (int p = 0; p < pixels; p++) {
+        const int y = p / a->W, x = p % a->W, from = back ? dg_augment_to(a, g, y, x) : dg_augment_from(a, g, y, x);
+        const double own = pixel_of(v, in, from, a), k = g->contrast, s = g->saturation;
+        const double rest = k * (1 - s) * own + (1 - k) * mean + (back ? 0 : g->bias);
+        for (int c = 0; c < a->C; c++) {
+            const double colour = c < colours ? k * s * v[c] + rest : v[c];
+            out[(int64_t)p * a->C + c] = (real)(from < 0 && (!back || c >= colours) ? 0 : colour);
+        }
+    }
+}
+
+static void sweep(void *out, const void *in, const dg_augment_args *a, bool back)
+{
+    const int64_t each = (int64_t)a->H * a->W * a->C;
+#pragma omp parallel for schedule(static)
+    for (int n = 0; n < a->N; n++) {
+        const dg_augmentation g = dg_augment_of(a, n);
+        change((real *)out + n * each, (const real *)in + n * each, a, &g, back);
+    }
+}
+
+void DG_CPU(dg_cpu_augment)(const dg_augment_args *a, const dg_tune *tune)
+{
+    (void)tune;
+    sweep(a->y, a->x, a, false);
+}
+
+void DG_CPU(dg_cpu_augment_dx)(const dg_augment_args *a, const dg_tune *tune)
+{
+    (void)tune;
+    sweep(a->dx, a->dy, a, true);
+}

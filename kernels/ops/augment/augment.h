@@ -1,0 +1,71 @@
+/* What becomes of each picture in augmentation: the same numbers on every backend. */
+#ifndef DG_AUGMENT_H
+#define DG_AUGMENT_H
+
+#include "core/base/rng.h"
+#include "core/plan/ops.h"
+
+typedef struct {
+    double bias, saturation, contrast;
+    int ty, tx;                             /* what is at (i, j) comes from (i + ty, j + tx) */
+    int row_from, row_to, col_from, col_to; /* of the box that is cut out, ends outside */
+} dg_augmentation;
+
+/* Uniform from 0 to count - 1. */
+static inline DG_HD int dg_augment_whole(uint32_t word, int count)
+{
+    return (int)((uint64_t)word * (uint64_t)count >> 32);
+}
+
+/* A box of `length` places in `side`, by the word's place of its middle. */
+static inline DG_HD void dg_augment_cut(uint32_t word, int side, int *from, int *to)
+{
+    const int length = (side + 1) / 2;
+    *from = dg_augment_whole(word, side + 1 - length % 2) - length / 2;
+    *to = *from + length;
+}
+
+static inline DG_HD dg_augmentation dg_augment_of(const dg_augment_args *a, int n)
+{
+    dg_augmentation g = {0, 1, 1, 0, 0, 0, 0, 0, 0};
+    uint32_t first[4], second[4];
+    const uint64_t subsequence = dg_subsequence(DG_STREAM_AUGMENT, (uint64_t)a->order << 40 | a->state->step);
+    dg_philox(first, a->state->seed, subsequence, 2 * (uint64_t)n);
+    dg_philox(second, a->state->seed, subsequence, 2 * (uint64_t)n + 1);
+    if (a->what & DG_AUGMENT_COLOR) {
+        g.bias = first[0] * 0x1p-32 - 0.5;
+        g.saturation = first[1] * 0x1p-31;
+        g.contrast = first[2] * 0x1p-32 + 0.5;
+    }
+    if (a->what & DG_AUGMENT_TRANSLATION) {
+        const int y = (a->H + 4) / 8, x = (a->W + 4) / 8;
+        g.ty = dg_augment_whole(first[3], 2 * y + 1) - y;
+        g.tx = dg_augment_whole(second[0], 2 * x + 1) - x;
+    }
+    if (a->what & DG_AUGMENT_CUTOUT) {
+        dg_augment_cut(second[1], a->H, &g.row_from, &g.row_to);
+        dg_augment_cut(second[2], a->W, &g.col_from, &g.col_to);
+    }
+    return g;
+}
+
+/* Of the picture in front of the shift, where the value at (i, j) comes from; -1: it is 0. */
+static inline DG_HD int dg_augment_from(const dg_augment_args *a, const dg_augmentation *g, int i, int j)
+{
+    const int y = i + g->ty, x = j + g->tx;
+    const int cut = i >= g->row_from && i < g->row_to && j >= g->col_from && j < g->col_to;
+    return cut || y < 0 || y >= a->H || x < 0 || x >= a->W ? -1 : y * a->W + x;
+}
+
+/* And back: where the pixel at (y, x) went; -1: nowhere. */
+static inline DG_HD int dg_augment_to(const dg_augment_args *a, const dg_augmentation *g, int y, int x)
+{
+    const int i = y - g->ty, j = x - g->tx;
+    const int cut = i >= g->row_from && i < g->row_to && j >= g->col_from && j < g->col_to;
+    return cut || i < 0 || i >= a->H || j < 0 || j >= a->W ? -1 : i * a->W + j;
+}
+
+/* The channels that have colours: alpha has none. */
+static inline DG_HD int dg_augment_colours(const dg_augment_args *a) { return a->C == 4 ? 3 : a->C; }
+
+#endif

@@ -1,0 +1,60 @@
+/* Differentiable augmentation: what is known of it without running it. */
+#include <float.h>
+#include <math.h>
+
+#include "core/plan/limits.h"
+
+/* Made in double of a sum over the picture, and rounded once; the factors of its terms are at most 3. */
+static dg_err limits_of(const dg_op_values *v, const char *in)
+{
+    const dg_augment_args *a = &v->op[0]->u.augment;
+    const dg_check_operand *x = dg_values_find(v, in);
+    double most = 1;
+    for (size_t i = 0; i < x->count; i++) most = fmax(most, fabs(dg_check_value(x, x->before, i)));
+    for (int k = 0; k < v->operands; k++) {
+        const dg_check_operand *o = &v->operand[k];
+        for (size_t i = 0; o->limit && i < o->count; i++)
+            o->limit[i] = 2 * v->eps * fabs(dg_check_value(o, o->want, i)) + (a->H * a->W + 16) * DBL_EPSILON * most;
+    }
+    return DG_OK;
+}
+
+static dg_err limits(const dg_op_values *v) { return limits_of(v, "x"); }
+static dg_err dx_limits(const dg_op_values *v) { return limits_of(v, "dy"); }
+
+static double flops(const dg_op *op)
+{
+    const dg_augment_args *a = &op->u.augment;
+    return 7.0 * a->N * a->H * a->W * a->C;
+}
+
+static const char *complete(dg_op *op)
+{
+    return op->u.augment.C > DG_CHANNELS_MAX ? "pictures have at most 4 channels" : NULL;
+}
+
+#define SHAPE                                                                                  \
+    {                                                                                          \
+        {"N", DG_FIELD(augment, N)}, {"H", DG_FIELD(augment, H)}, {"W", DG_FIELD(augment, W)}, \
+        {                                                                                      \
+            "C", DG_FIELD(augment, C)                                                          \
+        }                                                                                      \
+    }
+
+const dg_op_info dg_info_augment = {
+    .operand = {DG_OUTPUT(augment, y, N, H, W, C), DG_INPUT(augment, x, N, H, W, C), DG_STEP_READ(augment)},
+    .shape = SHAPE,
+    .complete = complete,
+    .flops = flops,
+    .variants = {&dg_direct},
+    .limits = limits,
+};
+
+const dg_op_info dg_info_augment_dx = {
+    .operand = {DG_OUTPUT(augment, dx, N, H, W, C), DG_INPUT(augment, dy, N, H, W, C), DG_STEP_READ(augment)},
+    .shape = SHAPE,
+    .complete = complete,
+    .flops = flops,
+    .variants = {&dg_direct},
+    .limits = dx_limits,
+};

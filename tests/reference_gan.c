@@ -1,0 +1,103 @@
+#include "reference.h"
+
+#include <math.h>
+#include <string.h>
+#include "core/base/rng.h"
+
+static void gan_loss(const dg_gan_loss_args *a)
+{
+    const double *l = a->logit, *other = a->other;
+    long double ours = 0, theirs = 0, loss = 0, prob = 0, slope;
+    for (int i = 0; i < a->n && other; i++) ours += l[i], theirs += other[i];
+    ours /= a->n, theirs /= a->n;
+    for (int i = 0; i < a->n; i++) {
+        const long double d = l[i] - theirs, miss = d - a->target, part = (d - a->low) / (1 - a->low);
+        const long double margin = 1 - a->target * d;
+        if (a->form == DG_GAN_SQUARES) {
+            loss += powl(miss, 2) / 2 + (a->both ? powl(other[i] - ours + a->target, 2) / 2 : 0);
+            slope = miss; /* and, of the other half, each of whose terms the mean of these logits moves: */
+            for (int k = 0; k < a->n && other; k++) slope -= (other[k] - ours + a->target) / a->n;
+        } else if (a->form == DG_GAN_HINGE) {
+            loss += margin > 0 ? margin : 0;
+            slope = margin > 0 ? -a->target : 0;
+        } else {
+            loss += -a->target * d;
+            slope = -a->target;
+        }
+        prob += part < 0 ? 0 : part > 1 ? 1 : part;
+        ((double *)a->dlogit)[i] = (double)(slope / a->n);
+    }
+    a->ring[a->state->step % DG_RING].value[a->loss] = (double)(loss / a->n);
+    a->ring[a->state->step % DG_RING].value[a->prob] = (double)(prob / a->n);
+}
+
+static void ema(const dg_ema_args *a)
+{
+    const double t = (double)a->state->step, d = fmin(a->decay, t / (t + 10)), *p = a->p;
+    double *average = a->average;
+    for (int64_t i = 0; i < a->n; i++) average[i] = t > 0 ? d * average[i] + (1 - d) * p[i] : p[i];
+}
+
+/* The seven numbers of picture n, from 0 to 1. */
+static void draw(double u[8], const dg_augment_args *a, int n)
+{
+    const uint64_t stream = (uint64_t)DG_STREAM_AUGMENT << 56 | (uint64_t)a->order << 40 | a->state->step;
+    for (int i = 0; i < 8; i++) {
+        uint32_t word[4];
+        dg_philox(word, a->state->seed, stream, 2 * (uint64_t)n + (uint64_t)i / 4);
+        u[i] = ldexp((double)word[i % 4], -32);
+    }
+}
+
+/* In three steps, each as its definition says: colours, then the shift, then the box. back: from dy, in the other
+ * order, where each value is sent back to all that it was made of. */
+static void augment(const dg_augment_args *a, int n, bool back)
+{
+    const int P = a->H * a->W, C = a->C, colours = C == 4 ? 3 : C;
+    const int64_t at = (int64_t)n * P * C;
+    double u[8], *y = (back ? (double *)a->dx : (double *)a->y) + at;
+    const double *x = (back ? (const double *)a->dy : (const double *)a->x) + at;
+    draw(u, a, n);
+    const bool color = a->what & DG_AUGMENT_COLOR;
+    const double bias = color ? u[0] - 0.5 : 0, s = color ? 2 * u[1] : 1, k = color ? u[2] + 0.5 : 1;
+    const int my = (int)floor(a->H / 8.0 + 0.5), mx = (int)floor(a->W / 8.0 + 0.5), by = (int)floor(a->H / 2.0 + 0.5),
+              bx = (int)floor(a->W / 2.0 + 0.5);
+    const bool moves = a->what & DG_AUGMENT_TRANSLATION, cuts = a->what & DG_AUGMENT_CUTOUT;
+    const int ty = moves ? (int)floor(u[3] * (2 * my + 1)) - my : 0,
+              tx = moves ? (int)floor(u[4] * (2 * mx + 1)) - mx : 0;
+    const int top = (int)floor(u[5] * (a->H + 1 - by % 2)) - by / 2,
+              left = (int)floor(u[6] * (a->W + 1 - bx % 2)) - bx / 2;
+    double picture = 0;
+    for (int p = 0; p < P && !back; p++)
+        for (int c = 0; c < colours; c++) picture += (x[p * C + c] + bias) / P / colours;
+    memset(y, 0, (size_t)P * (size_t)C * sizeof *y);
+    for (int i = 0; i < a->H; i++)
+        for (int j = 0; j < a->W; j++) {
+            const int from = (i + ty) * a->W + j + tx, to = i * a->W + j;
+            const bool inside = i + ty >= 0 && i + ty < a->H && j + tx >= 0 && j + tx < a->W;
+            if (!inside || (cuts && i >= top && i < top + by && j >= left && j < left + bx)) continue;
+            for (int c = 0; c < C; c++) {
+                if (c >= colours) {
+                    y[(back ? from : to) * C + c] = x[(back ? to : from) * C + c];
+                    continue;
+                }
+                double pixel = 0;
+                for (int e = 0; e < colours; e++) pixel += (x[from * C + e] + bias) / colours;
+                const double vivid = (x[from * C + c] + bias - pixel) * s + pixel;
+                if (!back) y[to * C + c] = (vivid - picture) * k + picture;
+                const double g = x[to * C + c];
+                for (int q = 0; q < P && back; q++)
+                    for (int e = 0; e < colours; e++)
+                        y[q * C + e] += g * ((1 - k) / P / colours +
+                                             (q == from ? k * ((e == c ? s : 0) + (1 - s) / colours) : 0));
+            }
+        }
+}
+
+void dg_ref_gan(const dg_op *op)
+{
+    if (op->kind == DG_OP_gan_loss) gan_loss(&op->u.gan_loss);
+    if (op->kind == DG_OP_ema) ema(&op->u.ema);
+    for (int n = 0; n < op->u.augment.N && (op->kind == DG_OP_augment || op->kind == DG_OP_augment_dx); n++)
+        augment(&op->u.augment, n, op->kind == DG_OP_augment_dx);
+}
