@@ -3,7 +3,7 @@
 
     scripts/make_oracle.py --images DIR --out FILE.safetensors [--size 64] [--ngf 8] [--ndf 8] [--latent 100]
                            [--batch 8] [--count 60] [--steps 20] [--dtype float64] [--eps 1e-8] [--seed 1]
-                           [--device cpu] [--arithmetic plain]
+                           [--device cpu] [--arithmetic plain] [--loss bce] [--augment color,translation,cutout]
     scripts/make_oracle.py --images DIR --out FILE.safetensors --model FILE.cfg [--batch 8] [--count 60]
                            [--steps 20] [--dtype float64] [--seed 1] [--small] [--ties]
 
@@ -14,6 +14,8 @@ Needs torch, numpy and Pillow. The networks are those of PyTorch's DCGAN example
 (models/dcgan64.cfg is ngf = ndf = 64), its loss on logits, its order of steps: D on real, D on fake (each with its
 own batch statistics, gradients summed), Adam on D, the updated D on the same fakes, Adam on G. Weights N(0, 0.02),
 gamma N(1, 0.02), drawn as float32. Pictures are walked in index order; the last batch of a round may be short.
+--loss and --augment are the options of dcgan: other losses, and DiffAugment with dcgan's random numbers of seed 1.
+A relativistic loss of G sees the real pictures once more, in a pass that leaves running statistics alone.
 With --dtype float32, --arithmetic tf32, bf16 and fp16 are PyTorch's own ways of losing digits: TF32 convolutions (on a
 GPU), autocast to bfloat16, and to float16 with a GradScaler of one scale. plain has none of them.
 
@@ -132,11 +134,40 @@ def batches(o, count):
     return index
 
 
+def augment(o, x, step, order, first):
+    """DiffAugment as published, a picture at a time, with the numbers that dcgan draws for pictures `first` on."""
+    if not o.augment:
+        return x
+    out, (H, W) = [], x.shape[2:]
+    words = torch_model.philox(1, 10 << 56 | order << 40 | step, np.arange(2 * (first + len(x)))).reshape(-1, 8)
+    for picture, word in zip(x, words[first:]):
+        u = [int(w) / 2.0 ** 32 for w in word]
+        if 'color' in o.augment:
+            picture = picture + (u[0] - 0.5)
+            mean = picture.mean(dim=0, keepdim=True)
+            picture = (picture - mean) * (2 * u[1]) + mean
+            picture = (picture - picture.mean()) * (u[2] + 0.5) + picture.mean()
+        if 'translation' in o.augment:
+            m = [int(side / 8 + 0.5) for side in (H, W)]
+            t = [int(v * (2 * most + 1)) - most for v, most in zip(u[3:5], m)]
+            padded = nn.functional.pad(picture, (m[1], m[1], m[0], m[0]))
+            picture = padded[:, m[0] + t[0]:m[0] + t[0] + H, m[1] + t[1]:m[1] + t[1] + W]
+        if 'cutout' in o.augment:
+            mask = torch.ones_like(picture)
+            box = [int(side / 2 + 0.5) for side in (H, W)]
+            at = [int(v * (side + 1 - b % 2)) - b // 2 for v, side, b in zip(u[5:7], (H, W), box)]
+            mask[:, max(at[0], 0):at[0] + box[0], max(at[1], 0):at[1] + box[1]] = 0
+            picture = picture * mask
+        out.append(picture)
+    return torch.stack(out)
+
+
 def train(o, G, D, images, index, z):
     """The run itself; returns losses a step and the gradients of step 0."""
     dtype = getattr(torch, o.dtype)
     adam = [torch.optim.Adam(net.parameters(), lr=2e-4, betas=(0.5, 0.999), eps=o.eps) for net in (D, G)]
-    bce = nn.BCEWithLogitsLoss()
+    log_loss = nn.BCEWithLogitsLoss()
+    mse, low = nn.MSELoss(), 0.0 if o.loss == 'lsgan' else -1.0
     log = {k: np.zeros(o.steps) for k in ('loss_d_real', 'loss_d_fake', 'loss_g', 'd_x', 'd_gz1', 'd_gz2')}
     first = {}
     # from where it stands it neither skips a step nor grows; gradients of weights are fp16 as well
@@ -148,25 +179,79 @@ def train(o, G, D, images, index, z):
         with torch.autocast(o.device, dtype=half, enabled=half is not None):
             return net(x)
 
-    def score(x, target, s, loss_name, mean_name):
-        logit = run(D, x).flatten().to(dtype)
-        loss = bce(logit, torch.full_like(logit, target))
+    def logits(x):
+        return run(D, x).flatten().to(dtype)
+
+    def look_again(x):
+        """D on x, which leaves its statistics alone."""
+        norms = [m for m in D.modules() if isinstance(m, nn.BatchNorm2d)]
+        for norm in norms:
+            norm.momentum = 0.0
+        with torch.no_grad():
+            out = logits(x)
+        for norm in norms:
+            norm.momentum = 0.1
+        return out
+
+    def loss_of(logit, real, of_g=False):
+        if o.loss == 'bce':
+            return log_loss(logit, torch.full_like(logit, float(real)))
+        if o.loss == 'lsgan':
+            return mse(logit, torch.full_like(logit, float(real))) / 2
+        if of_g:
+            return -logit.mean()
+        return (1 - logit if real else 1 + logit).relu().mean()
+
+    def prob_of(logit, other):
+        """What D says, from 0 to 1: between its aims, unless the loss is cross entropy."""
+        if o.loss == 'bce':
+            return logit.sigmoid().mean().item()
+        return ((logit - (other.mean() if o.loss == 'ralsgan' else 0) - low) / (1 - low)).clamp(0, 1).mean().item()
+
+    def score(x, real, s, loss_name, mean_name, of_g=False):
+        logit = logits(x)
+        loss = loss_of(logit, real, of_g)
         scaler.scale(loss).backward()
-        log[loss_name][s], log[mean_name][s] = loss.item(), logit.sigmoid().mean().item()
+        log[loss_name][s], log[mean_name][s] = loss.item(), prob_of(logit, None)
+
+    def relative(real, fake, sign):
+        """Both halves of a relativistic average loss; sign 1: of D."""
+        return (((real - fake.mean() - sign) ** 2).mean() / 2, ((fake - real.mean() + sign) ** 2).mean() / 2)
+
+    def score_relative(x, fake, s):
+        real, other = logits(x), logits(fake.detach())
+        halves = relative(real, other, 1)
+        sum(halves).backward()
+        log['loss_d_real'][s], log['loss_d_fake'][s] = (half.item() for half in halves)
+        log['d_x'][s], log['d_gz1'][s] = prob_of(real, other), prob_of(other, real)
+
+    def score_relative_g(real, x, s):
+        fake = logits(x)
+        loss = sum(relative(real, fake, -1))
+        loss.backward()
+        log['loss_g'][s], log['d_gz2'][s] = loss.item(), prob_of(fake, real)
 
     for s in range(o.steps):
         rows = index[s][index[s] >= 0]
         adam[0].zero_grad()
-        score(torch.from_numpy(images[rows]).to(o.device, dtype) / 127.5 - 1, 1.0, s, 'loss_d_real', 'd_x')
+        real = torch.from_numpy(images[rows]).to(o.device, dtype) / 127.5 - 1
         fake = run(G, torch.from_numpy(z[s, :len(rows)]).to(o.device, dtype)[:, :, None, None])
-        score(fake.detach(), 0.0, s, 'loss_d_fake', 'd_gz1')
+        real, seen = augment(o, real, s, 0, 0), augment(o, fake, s, 0, len(rows))
+        if o.loss == 'ralsgan':
+            score_relative(real, seen, s)
+        else:
+            score(real, True, s, 'loss_d_real', 'd_x')
+            score(seen.detach(), False, s, 'loss_d_fake', 'd_gz1')
         scaler.unscale_(adam[0])
         if s == 0:
             first.update(gradients(D, 'expect.step0.grad.D.'))
         scaler.step(adam[0])
         scaler.update()
         adam[1].zero_grad()
-        score(fake, 1.0, s, 'loss_g', 'd_gz2')
+        if o.loss == 'ralsgan':
+            score_relative_g(look_again(real), augment(o, fake, s, 1, 0), s)
+        else:
+            score(augment(o, fake, s, 1, 0), True, s, 'loss_g', 'd_gz2', True)
         scaler.unscale_(adam[1])
         if s == 0:
             first.update(gradients(G, 'expect.step0.grad.G.'))
@@ -254,6 +339,8 @@ def main(arguments=None):
     p.add_argument('--dtype', default='float64', choices=['float64', 'float32'])
     p.add_argument('--device', default='cpu', choices=['cpu', 'cuda'])
     p.add_argument('--arithmetic', default='plain', choices=['plain', 'tf32', 'bf16', 'fp16'])
+    p.add_argument('--loss', default='bce', choices=['bce', 'lsgan', 'hinge', 'ralsgan'])
+    p.add_argument('--augment', default='')
     p.add_argument('--model', help='a classifier, as a model file')
     p.add_argument('--small', action='store_true', help='leave out the gradients')
     p.add_argument('--ties', action='store_true',
@@ -287,6 +374,7 @@ def main(arguments=None):
     meta = {k: getattr(o, k) for k in ('size', 'channels', 'ngf', 'ndf', 'latent', 'batch', 'steps', 'dtype', 'seed')}
     meta.update(format='dcgan-oracle-1', count=len(images), eps=repr(o.eps), lr='0.0002', beta1='0.5', beta2='0.999',
                 torch=torch.__version__)
+    meta.update({k: v for k, v in (('loss', o.loss), ('augment', o.augment)) if v and v != 'bce'})
     write_safetensors(o.out, tensors, {k: str(v) for k, v in meta.items()})
     print(f"{o.out}: {os.path.getsize(o.out) / 1e6:.2f} MB, loss of D "
           f"{log['loss_d_real'][-1] + log['loss_d_fake'][-1]:.6f}, of G {log['loss_g'][-1]:.6f} at the last step")

@@ -34,7 +34,13 @@ typedef struct {
     dg_deps deps; /* of the ops in their first order */
 } pass;
 
-static bool is_conv(const dg_op *op) { return op->kind == DG_OP_conv_fwd || op->kind == DG_OP_conv_dx; }
+/* Of weights that fused kernels know: averaged ones are not among those that are rounded behind an update. */
+static bool is_conv(const dg_plan *p, const dg_op *op)
+{
+    if (op->kind != DG_OP_conv_fwd && op->kind != DG_OP_conv_dx) return false;
+    const dg_row *w = dg_plan_row(p, op, dg_fuse_operand(op, "w"));
+    return !w || w->kind != DG_AVERAGE;
+}
 
 static int row_of(const dg_op *op, const char *name)
 {
@@ -146,7 +152,7 @@ static void take(pass *f)
     for (int i = 0; i < p->ops; i++) {
         if (f->note[i].launch != i) continue;
         if (p->op[i].kind == DG_OP_adam) take_gradients(f, i);
-        if (f->what & DG_FUSE_convs && is_conv(&p->op[i]) && !take_head(f, i)) take_around(f, i);
+        if (f->what & DG_FUSE_convs && is_conv(p, &p->op[i]) && !take_head(f, i)) take_around(f, i);
     }
 }
 
@@ -159,7 +165,7 @@ static dg_launch_kind kind_of(const pass *f, int main)
     if (f->note[main].refused) return DG_LAUNCH_OP;
     const int members = f->note[main].members;
     if (op->kind == DG_OP_adam) return members > 1 ? DG_LAUNCH_UPDATE : DG_LAUNCH_OP;
-    if (!is_conv(op)) return DG_LAUNCH_OP;
+    if (!is_conv(p, op)) return DG_LAUNCH_OP;
     if (f->note[main].losses) return DG_LAUNCH_HEAD;
     /* the parts of a sum need no kernel of their own either */
     bool around = members > 1 || (f->what != DG_FUSE_NONE && op->tune.split > 1);
@@ -183,7 +189,7 @@ static bool all_make(const pass *f, int i)
         const dg_access *a = &d->access[d->by_row[n]];
         if (a->op <= i || dg_deps_writer(d, a->op, a->operand) != i) continue;
         const dg_op *reader = &p->op[a->op];
-        const bool conv = is_conv(reader) && a->operand == dg_fuse_operand(reader, dg_fuse_input(reader));
+        const bool conv = is_conv(p, reader) && a->operand == dg_fuse_operand(reader, dg_fuse_input(reader));
         const dg_launch_kind kind = kind_of(f, f->note[a->op].launch);
         /* of the head's two convolutions the first one reads */
         if (conv ? kind == DG_LAUNCH_OP || (kind == DG_LAUNCH_HEAD && (backward || f->note[a->op].launch != a->op))
@@ -247,7 +253,7 @@ static dg_err reorder(pass *f, int *new_place)
             const int writer = dg_deps_writer(&f->deps, i, k);
             const bool made = writer >= 0 && f->note[writer].made &&
                               p->op[writer].operand[0].row == p->op[i].operand[k].row &&
-                              (is_conv(&p->op[i]) || p->op[i].kind == DG_OP_conv_dw);
+                              (is_conv(p, &p->op[i]) || p->op[i].kind == DG_OP_conv_dw);
             op[new_place[i]].operand[k].from = made ? new_place[writer] + 1 : 0;
         }
     memcpy(p->op, op, (size_t)p->ops * sizeof *op);

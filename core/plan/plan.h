@@ -29,10 +29,11 @@ typedef enum {
     DG_GRAD,  /* same order and padding as DG_PARAM */
     DG_MOMENT1,
     DG_MOMENT2,
-    DG_BUFFER, /* running statistics */
-    DG_STATE,  /* dg_step_state, metrics ring */
-    DG_WORK,   /* lives from its first to its last op */
-    DG_OUTSIDE /* memory that is not the arena's: the data set, the permutation */
+    DG_AVERAGE, /* of weights that are averaged over the steps: same order and padding */
+    DG_BUFFER,  /* running statistics */
+    DG_STATE,   /* dg_step_state, metrics ring */
+    DG_WORK,    /* lives from its first to its last op */
+    DG_OUTSIDE  /* memory that is not the arena's: the data set, the permutation */
 } dg_row_kind;
 
 typedef struct {
@@ -40,7 +41,7 @@ typedef struct {
     dg_shape shape;
     dg_type type;
     dg_row_kind kind;
-    int net;              /* of the model, for the first five kinds */
+    int net;              /* of the model, for the first six kinds */
     size_t offset, bytes; /* in the arena; offset is a multiple of 256 */
     int first, last;      /* DG_WORK: the ops of its plan between which it lives, set by placing */
     int plan;             /* DG_WORK: the plan that it belongs to */

@@ -65,8 +65,8 @@ void dg_plan_print(const dg_plan *p, int chain, FILE *to)
 
 void dg_arena_print(const dg_arena *a, FILE *to)
 {
-    static const char *const label[] = {"weights",        "gradients",          "first moments",
-                                        "second moments", "running statistics", "state and metrics"};
+    static const char *const label[] = {"weights",          "gradients",          "first moments",    "second moments",
+                                        "averaged weights", "running statistics", "state and metrics"};
     double work = 0, outside = 0;
     fprintf(to, "memory, MB:\n");
     for (int kind = DG_PARAM; kind <= DG_STATE; kind++) {

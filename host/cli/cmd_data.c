@@ -48,7 +48,7 @@ static dg_err report(const dg_options *o, const char *dir, int size, int channel
     want.context = &p;
     dg_err e = dg_data_report(&want, o->sheet, o->json);
     dg_progress_close(p);
-    return e;
+    return e || !o->aug_preview ? e : dg_aug_preview(o, &want);
 }
 
 int dg_cmd_data(const dg_options *o)

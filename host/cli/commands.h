@@ -22,6 +22,9 @@ dg_err dg_prepare_as_trained(dg_options *o, const char *config);
 /* How all pictures of a folder are read, each as size x size x channels. */
 dg_dataset_options dg_all_pictures(const dg_options *o, const char *dir, int size, int channels);
 
+/* --aug-preview: the first of these pictures as they are and, below, as D sees them in some steps. */
+dg_err dg_aug_preview(const dg_options *o, const dg_dataset_options *pictures);
+
 int dg_cmd_list_devices(const dg_options *o); /* --list-devices */
 int dg_cmd_train(const dg_options *o);
 int dg_cmd_generate(const dg_options *o);

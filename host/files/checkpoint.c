@@ -92,8 +92,8 @@ dg_err dg_snapshot_take(dg_job *job, const dg_checkpoint_info *info, dg_snapshot
     size_t bytes = (whitened + 1) * whitened * dg_type_bytes(type) + 16;
     int most = 2;
     for (int i = 0; i < job->tensors; i++) {
-        bytes += 3 * (dg_job_tensor_count(&job->tensor[i]) * dg_type_bytes(type) + 8) + 8;
-        most += 4;
+        bytes += 4 * (dg_job_tensor_count(&job->tensor[i]) * dg_type_bytes(type) + 8) + 8;
+        most += 5;
     }
     dg_snapshot *s = calloc(1, sizeof *s);
     if (s) {
@@ -108,13 +108,13 @@ dg_err dg_snapshot_take(dg_job *job, const dg_checkpoint_info *info, dg_snapshot
         return dg_fail(DG_DEVICE, "checkpoint: out of memory for %zu bytes", bytes);
     }
     char *at = s->memory;
-    dg_err e = DG_OK;
+    dg_err e = dg_job_settle(job);
     const dg_optimizer_info *k = &dg_optimizers[job->o.optimizer];
-    const char *const prefix[] = {"", k->moment[0], k->moment[1]};
-    for (int kind = 0; kind < 3; kind++) {
+    const char *const prefix[] = {"", k->moment[0], k->moment[1], DG_CK_AVERAGE};
+    for (int kind = 0; kind < 4; kind++) {
         for (int i = 0; i < job->tensors && !e; i++) {
             const dg_job_tensor *t = &job->tensor[i];
-            int row = kind == 0 ? t->row : kind == 1 ? t->moment1 : t->moment2;
+            const int row = (const int[]){t->row, t->moment1, t->moment2, t->average}[kind];
             if (row < 0) continue;
             at += describe(&s->tensor[s->tensors++], prefix[kind], t, type, at);
             e = dg_job_read(job, t, row, type, (void *)(uintptr_t)s->tensor[s->tensors - 1].data);

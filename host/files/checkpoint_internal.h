@@ -9,6 +9,8 @@
 #define DG_GENERATOR_FORMAT "dcgan-generator-1"
 #define DG_NETWORK_FORMAT "dcgan-network-1" /* another network than the one that export writes unasked */
 
+#define DG_CK_AVERAGE "ema." /* in front of the name of what is averaged over the steps */
+
 typedef struct {
     char name[64]; /* "G.main.0.weight" */
     dg_parameter_kind kind;
@@ -41,6 +43,9 @@ dg_err dg_ck_load(dg_st *st, const char *path, const dg_model *model, bool full,
 
 /* The tensor that st holds for want, under its own name or that in a file of the network alone; NULL: none. */
 const dg_st_tensor *dg_ck_find(const dg_st *st, const dg_ck_tensor *want);
+
+/* The one that makes pictures or tells classes: where weights are averaged, their average. */
+const dg_st_tensor *dg_ck_find_shown(const dg_st *st, const dg_ck_tensor *want);
 
 /* Metadata `input`: mean and standard deviation of each channel, as text and back. DG_IO: there are none. */
 void dg_ck_input_text(char *out, size_t size, int channels, const dg_input_data *in);

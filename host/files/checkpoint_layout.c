@@ -87,6 +87,7 @@ typedef struct {
     bool full;
     dg_type type;
     const char *moment[2]; /* the prefixes of those that the file must have; NULL: none */
+    bool averaged;         /* it has running averages of the network that is exported */
 } check;
 
 /* SGD without momentum has none. */
@@ -105,7 +106,15 @@ static dg_err set_moments(check *c)
         c->moment[i] = dg_optimizers[k].moment[i];
         if (k == DG_SGD && c->moment[i] && !has_prefix(c->st, c->moment[i])) c->moment[i] = NULL;
     }
+    c->averaged = c->full && has_prefix(c->st, DG_CK_AVERAGE);
     return e;
+}
+
+/* Has such a file an average of this tensor? */
+static bool is_averaged(const check *c, const dg_ck_tensor *t)
+{
+    const dg_recipe *r = dg_recipe_find(c->model);
+    return c->averaged && r && !r->labels && t->net == r->exported && t->kind != DG_PARAMETER_COUNT;
 }
 
 static dg_err check_one(const check *c, const dg_st_tensor *t, const dg_ck_tensor *want, bool second_moment)
@@ -124,16 +133,22 @@ static dg_err check_one(const check *c, const dg_st_tensor *t, const dg_ck_tenso
     return check_values(t, c->path, counts || second_moment || want->kind == DG_PARAMETER_VARIANCE);
 }
 
-/* The layout's tensor that a name in the file means. */
+enum { AVERAGE = 3 };
+
+/* The layout's tensor that a name in the file means, and of what kind that is: 0: itself, 1 and 2: a moment. */
 static const dg_ck_tensor *meaning(const check *c, const dg_ck_tensor *layout, int n, const char *name, int *moment)
 {
     *moment = 0;
     for (int i = 0; i < 2 && !*moment; i++)
         if (c->moment[i] && !strncmp(name, c->moment[i], strlen(c->moment[i]))) *moment = i + 1;
     if (*moment) name += strlen(c->moment[*moment - 1]);
+    else if (c->averaged && !strncmp(name, DG_CK_AVERAGE, strlen(DG_CK_AVERAGE)))
+        *moment = AVERAGE, name += strlen(DG_CK_AVERAGE);
     for (int i = 0; i < n; i++)
         if (!strcmp(layout[i].name, name) || (!c->full && !strcmp(layout[i].alone, name)))
-            return *moment && layout[i].kind != DG_PARAMETER_WEIGHT ? NULL : &layout[i];
+            return *moment == AVERAGE                                 ? is_averaged(c, &layout[i]) ? &layout[i] : NULL
+                   : *moment && layout[i].kind != DG_PARAMETER_WEIGHT ? NULL
+                                                                      : &layout[i];
     return NULL;
 }
 
@@ -141,6 +156,14 @@ const dg_st_tensor *dg_ck_find(const dg_st *st, const dg_ck_tensor *want)
 {
     const dg_st_tensor *t = dg_st_find(st, want->name);
     return t || !*want->alone ? t : dg_st_find(st, want->alone);
+}
+
+const dg_st_tensor *dg_ck_find_shown(const dg_st *st, const dg_ck_tensor *want)
+{
+    char name[80];
+    snprintf(name, sizeof name, DG_CK_AVERAGE "%s", want->name);
+    const dg_st_tensor *t = dg_st_find(st, name);
+    return t ? t : dg_ck_find(st, want);
 }
 
 dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, bool full, dg_type type)
@@ -164,10 +187,12 @@ dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, boo
         }
     }
     for (int i = 0; i < n && !e; i++) {
-        const char *const prefix[] = {"", c.moment[0], c.moment[1]};
         const dg_ck_tensor *want = &layout[i];
+        const bool trained = full && want->kind == DG_PARAMETER_WEIGHT;
+        const char *const prefix[] = {"", trained ? c.moment[0] : NULL, trained ? c.moment[1] : NULL,
+                                      is_averaged(&c, want) ? DG_CK_AVERAGE : NULL};
         if (!full && (want->kind == DG_PARAMETER_COUNT || (!*want->alone && !(nets & 1 << want->net)))) continue;
-        for (int k = 0; k < (full && want->kind == DG_PARAMETER_WEIGHT ? 3 : 1) && !e; k++) {
+        for (int k = 0; k < 4 && !e; k++) {
             char name[80];
             if (!prefix[k]) continue;
             snprintf(name, sizeof name, "%s%s", prefix[k], want->name);

@@ -215,12 +215,24 @@ static dg_err put_moment(const dg_st *st, const char *path, dg_job *job, const c
     return dg_fail(DG_USAGE, "%s: there is no tensor %s: that run had no {momentum}", path, name);
 }
 
+/* Of a network alone, which has no average, this begins with its weights. */
+static dg_err put_average(const dg_st *st, const char *path, dg_job *job, const dg_job_tensor *t,
+                          const dg_st_tensor *weights, bool moments)
+{
+    char name[80];
+    snprintf(name, sizeof name, DG_CK_AVERAGE "%s", t->name);
+    const dg_st_tensor *from = moments ? dg_st_find(st, name) : weights;
+    if (from) return dg_job_write(job, t, t->average, from->type, from->data);
+    return moments ? dg_fail(DG_USAGE, "%s: there is no tensor %s: that run had no {ema}", path, name) : DG_OK;
+}
+
 static dg_err put_one(const dg_st *st, const char *path, dg_job *job, const dg_job_tensor *t, const dg_ck_tensor *want,
                       bool moments)
 {
-    const dg_st_tensor *from = dg_ck_find(st, want);
+    const dg_st_tensor *from = job->o.train ? dg_ck_find(st, want) : dg_ck_find_shown(st, want);
     const dg_optimizer_info *k = &dg_optimizers[job->o.optimizer];
     dg_err e = from ? dg_job_write(job, t, t->row, from->type, from->data) : DG_OK;
+    if (!e && t->average >= 0) e = put_average(st, path, job, t, from, moments);
     if (!e && moments && t->moment1 >= 0) e = put_moment(st, path, job, k->moment[0], t, t->moment1);
     if (!e && moments && t->moment2 >= 0) e = put_moment(st, path, job, k->moment[1], t, t->moment2);
     return e;

@@ -93,7 +93,7 @@ static dg_err collect(network *w, const char *path)
     for (int i = 0; i < n; i++) {
         const dg_ck_tensor *want = &w->layout[i];
         if (want->net != w->net) continue;
-        const dg_st_tensor *t = dg_ck_find(w->st, want);
+        const dg_st_tensor *t = dg_ck_find_shown(w->st, want);
         static const int64_t never;
         dg_st_tensor *o = &w->tensor[w->count];
         if (!t && want->kind != DG_PARAMETER_COUNT)

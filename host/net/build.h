@@ -18,6 +18,7 @@ typedef struct {
 typedef struct {
     int value[DG_LAYER_PARAMETERS], grad[DG_LAYER_PARAMETERS];
     int moment1[DG_LAYER_PARAMETERS], moment2[DG_LAYER_PARAMETERS];
+    int average[DG_LAYER_PARAMETERS]; /* of weights, and statistics of the network that has these */
 } dg_layer_rows;
 
 /* What a pass forward through a layer leaves to the pass backward. */
@@ -29,10 +30,11 @@ typedef struct {
 /* A pass forward through a network: what is asked for, and what dg_forward answers. */
 typedef struct {
     int net, N;
-    int groups;         /* equal parts of the batch that have statistics of their own */
-    bool frozen;        /* batch norm takes its running statistics and leaves them as they are */
-    int order;          /* of the passes through this network in a step: dropout differs */
-    const char *suffix; /* of the names of ops and work rows: "", ".g" */
+    int groups;             /* equal parts of the batch that have statistics of their own */
+    bool frozen;            /* batch norm takes its running statistics and leaves them as they are */
+    int order;              /* of the passes through this network in a step: dropout differs */
+    const double *momentum; /* of running statistics; NULL: the layers' own, 0.1 */
+    const char *suffix;     /* of the names of ops and work rows: "", ".g" */
     dg_view in;
     dg_view target; /* where the last layer writes; row -1: to a row of its own */
     dg_view out;    /* answer: what the last layer wrote */
@@ -48,6 +50,7 @@ typedef struct {
     int state; /* the row of the step's state; dropout reads it */
     bool weights_first; /* before biases and norms, so that decay is for the first values of the rows */
     bool moment[2];     /* which moments the optimiser keeps */
+    bool averaged;      /* weights have running averages */
     dg_layer_rows rows[DG_MAX_NETS][DG_MAX_LAYERS];
 } dg_builder;
 

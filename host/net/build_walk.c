@@ -22,8 +22,14 @@ static void parameter(dg_builder *b, int net, int i, int k, const dg_parameter *
     const dg_layer *l = &b->model->net[net].layer[i];
     dg_layer_rows *r = &b->rows[net][i];
     if (t->kind == DG_PARAMETER_COUNT) return;
-    r->value[k] = row(b, t->kind == DG_PARAMETER_WEIGHT ? DG_PARAM : DG_BUFFER, net, l, t, t->row);
-    if (t->kind != DG_PARAMETER_WEIGHT || !train) return;
+    const bool weight = t->kind == DG_PARAMETER_WEIGHT;
+    r->value[k] = row(b, weight ? DG_PARAM : DG_BUFFER, net, l, t, t->row);
+    if (b->averaged) {
+        char average[48];
+        snprintf(average, sizeof average, "%s.average", t->row);
+        r->average[k] = row(b, weight ? DG_AVERAGE : DG_BUFFER, net, l, t, average);
+    }
+    if (!weight || !train) return;
     char m[48], v[48];
     snprintf(m, sizeof m, "%s.m", t->row);
     snprintf(v, sizeof v, "%s.v", t->row);

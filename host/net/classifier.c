@@ -38,6 +38,9 @@ static dg_err check(const dg_model *m, const dg_job_options *o)
 {
     const dg_err e = check_model(m);
     if (e || !o) return e;
+    if (o->loss) return dg_fail(DG_USAGE, "{loss}: is for GANs; model %s is a classifier", m->name);
+    if (o->ema > 0) return dg_fail(DG_USAGE, "{ema}: is for GANs; model %s is a classifier", m->name);
+    if (o->augment) return dg_fail(DG_USAGE, "{augment}: is for GANs; model %s is a classifier", m->name);
     if (m->input == DG_INPUT_ZCA && o->flip)
         return dg_fail(DG_USAGE,
                        "{flip}: model %s has input = zca, which whitens each picture once and before anything random; "

@@ -14,6 +14,10 @@
  * gamma is 1 and biases are 0. */
 typedef enum { DG_START_DCGAN, DG_START_NORMAL, DG_START_HE, DG_START_GLOROT, DG_START_TORCH } dg_start;
 
+/* What a GAN's networks are trained by (ops.h, ops_gan.h): cross entropy; least squares; hinge of D and score of G;
+ * relativistic average least squares. */
+typedef enum { DG_LOSS_BCE, DG_LOSS_LSGAN, DG_LOSS_HINGE, DG_LOSS_RALSGAN } dg_loss;
+
 /* What of the pictures for training the input of a model depends on. */
 typedef struct {
     double mean[4], std[4];  /* input = standard: of the channels, from 0 to 1; std 0: unknown */
@@ -37,6 +41,9 @@ struct dg_job_options {
     double accumulator;       /* Adagrad: what its sums begin with */
     bool nesterov;            /* SGD */
     double smoothing;         /* of a classifier's labels */
+    dg_loss loss;             /* of a GAN */
+    double ema;  /* of a GAN: decay of the running average of G's weights, which samples are made with; 0: none */
+    int augment; /* of what a GAN's D sees: DG_AUGMENT_... */
     dg_start start;
     double start_sigma, start_bias;
     dg_input_data input;
@@ -49,6 +56,7 @@ typedef struct {
     char name[64];              /* "G.main.0.weight", "D.main.3.running_var" */
     int row;                    /* arena row of the values */
     int moment1, moment2, grad; /* rows, -1 for running statistics */
+    int average;                /* row of its running average, or of the statistics of averaged weights; -1: none */
     int rank;
     int dim[4];  /* PyTorch's shape: (Co, Ci, K, K), (C) */
     bool linear; /* in files (Co, Ci K K) */
@@ -57,8 +65,16 @@ typedef struct {
         fan_out; /* of weights: values that a sum has, sums that a value is in; of their biases fan_in alone */
 } dg_job_tensor;
 
-typedef enum { DG_PLAN_TRAIN, DG_PLAN_TRAIN_SHORT, DG_PLAN_SAMPLE, DG_PLAN_TEST, DG_PLANS } dg_plan_role;
-extern const char *const dg_plan_role_name[DG_PLANS]; /* "train", "train-short", "sample", "test" */
+typedef enum {
+    DG_PLAN_TRAIN,
+    DG_PLAN_TRAIN_SHORT,
+    DG_PLAN_SAMPLE,
+    DG_PLAN_TEST,
+    DG_PLAN_STATISTICS,
+    DG_PLANS
+} dg_plan_role;
+/* "train", "train-short", "sample", "test", "statistics": of averaged weights, made anew from batches of z */
+extern const char *const dg_plan_role_name[DG_PLANS];
 
 /* The rows that every recipe's steps have. */
 typedef enum { DG_ROW_STATE, DG_ROW_METRICS, DG_ROW_DATA, DG_ROW_PERM, DG_ROWS } dg_row_role;
@@ -75,6 +91,7 @@ struct dg_job {
     int row[DG_ROWS];    /* arena rows, -1: none */
     int input[DG_PLANS]; /* what the caller puts before a run of the plan (latent vectors), -1: nothing */
     int values, pixels;  /* what plan "sample" makes: real, uint8 */
+    bool unsettled;      /* weights are averaged, and have changed since plan "statistics" ran */
     struct {
         int data, perm, state; /* what plan "test" reads: records, their order, a state */
         int p, each;           /* and makes: shares of the classes, losses */
@@ -114,6 +131,9 @@ dg_err dg_job_get_state(dg_job *job, dg_step_state *state);
 dg_err dg_job_get_metrics(dg_job *job, uint64_t first, int n, dg_metrics *out);
 /* The same only begun, behind the steps that were given so far; host is memory of alloc_host. */
 dg_err dg_job_start_metrics(dg_job *job, uint64_t first, int n, dg_metrics *host);
+
+/* Bring the statistics of averaged weights up to date; nothing where there are none. Sampling does it by itself. */
+dg_err dg_job_settle(dg_job *job);
 
 /* One optimiser step; batch is o.batch or o.last_batch. Returns at once where the backend is asynchronous. */
 dg_err dg_job_step(dg_job *job, int batch);

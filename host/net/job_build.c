@@ -6,7 +6,7 @@
 #include "host/net/build.h"
 #include "host/net/recipes.h"
 
-const char *const dg_plan_role_name[DG_PLANS] = {"train", "train-short", "sample", "test"};
+const char *const dg_plan_role_name[DG_PLANS] = {"train", "train-short", "sample", "test", "statistics"};
 
 static int plans_of(dg_job *job, dg_plan *out[DG_PLANS])
 {

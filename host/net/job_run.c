@@ -46,10 +46,18 @@ dg_err dg_job_steps(dg_job *job, int batch, int n)
     if (batch != job->o.batch && batch != job->o.last_batch)
         return dg_fail(DG_FAILED, "no plan for a batch of %d pictures (there are %d and %d)", batch, job->o.batch,
                        job->o.last_batch);
+    job->unsettled = job->plan[DG_PLAN_STATISTICS].ops > 0;
     if (b->run_many) return b->run_many(b, p, n);
     dg_err e = DG_OK;
     for (int i = 0; i < n && !e; i++) e = b->run(b, p);
     return e;
+}
+
+dg_err dg_job_settle(dg_job *job)
+{
+    if (!job->unsettled) return DG_OK;
+    job->unsettled = false;
+    return job->backend->run(job->backend, &job->plan[DG_PLAN_STATISTICS]);
 }
 
 static size_t values_of(const dg_job *job, int row)
@@ -81,7 +89,8 @@ static dg_err run_samples(dg_job *job, const float *in, int n)
     double *wide = malloc(inputs * sizeof *wide);
     if (!wide) return dg_fail(DG_DEVICE, "out of memory for %d pictures", n);
     for (size_t i = 0; i < inputs; i++) wide[i] = (double)in[i];
-    dg_err e = dg_job_put_input(job, DG_PLAN_SAMPLE, 0, wide, inputs);
+    dg_err e = dg_job_settle(job);
+    if (!e) e = dg_job_put_input(job, DG_PLAN_SAMPLE, 0, wide, inputs);
     free(wide);
     return e ? e : b->run(b, &job->plan[DG_PLAN_SAMPLE]);
 }

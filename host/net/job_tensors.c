@@ -118,11 +118,13 @@ dg_err dg_job_init(dg_job *job, uint64_t seed)
             for (size_t j = k; j < n && j < k + 4; j++) value[j] = z[j - k];
         }
         dg_err e = dg_job_write(job, t, t->row, DG_F32, value);
+        if (!e && t->average >= 0) e = dg_job_write(job, t, t->average, DG_F32, value);
         if (!e) e = fill(job, t, t->moment1, value, n, 0);
         if (!e) e = fill(job, t, t->moment2, value, n, job->o.optimizer == DG_ADAGRAD ? job->o.accumulator : 0);
         free(value);
         if (e) return e;
     }
+    job->unsettled = job->plan[DG_PLAN_STATISTICS].ops > 0;
     return DG_OK;
 }
 

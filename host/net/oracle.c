@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "host/net/classifier.h"
+#include "host/net/gan.h"
 #include "host/net/recipes.h"
 
 static dg_err number(const dg_oracle *o, const char *key, double lo, double hi, double *out)
@@ -95,6 +96,11 @@ static dg_err read_gan(dg_oracle *o)
     if (!e) e = whole(o, "latent", 1, 4096, &latent);
     if (!e) e = whole(o, "ngf", 1, 4096, &ngf);
     if (!e) e = whole(o, "ndf", 1, 4096, &ndf);
+    const char *loss = dg_st_get(o->st, "loss"), *augment = dg_st_get(o->st, "augment");
+    if (!e && loss && !dg_loss_parse(loss, &o->job.loss))
+        e = dg_fail(DG_USAGE, "%s: metadata loss = %s: is unknown", o->path, loss);
+    if (!e && !dg_augment_parse(augment, &o->job.augment))
+        e = dg_fail(DG_USAGE, "%s: metadata augment = %s: is unknown", o->path, augment);
     char text[DG_MODEL_TEXT_MAX];
     if (!e) e = dg_model_stock(text, "oracle", size, channels, latent, ngf, ndf);
     return e ? e : dg_model_parse(text, o->path, &o->model);

@@ -45,7 +45,8 @@ void dg_add_parameters(dg_job *job, dg_builder *b, int net)
                                  .row = r->value[k],
                                  .moment1 = r->moment1[k],
                                  .moment2 = r->moment2[k],
-                                 .grad = r->grad[k]};
+                                 .grad = r->grad[k],
+                                 .average = r->average[k]};
             memcpy(t->dim, list[k].dim, sizeof t->dim);
             set_fans(t, &list[k], &list[0]);
             snprintf(t->name, sizeof t->name, "%s.main.%d.%s", n->name, l->module + list[k].module, list[k].field);
@@ -77,7 +78,7 @@ dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view pictu
 /* The first rows of a network's weights, gradients and moments, which its others follow, and how many values these are:
  * all, and those that decay. Each row is laid out as dg_arena_place does it, on a multiple of 256 bytes. */
 typedef struct {
-    int first[DG_MOMENT2 + 1];
+    int first[DG_AVERAGE + 1];
     int64_t n, decayed;
 } weights;
 
@@ -91,11 +92,11 @@ static bool is_matrix(const dg_job *job, int row)
 static weights weights_of(const dg_job *job, int net)
 {
     const dg_arena *a = &job->arena;
-    weights w = {.first = {-1, -1, -1, -1}};
+    weights w = {.first = {-1, -1, -1, -1, -1}};
     size_t bytes = 0, decayed = 0;
     for (int i = 0; i < a->rows; i++) {
         const dg_row *r = &a->row[i];
-        if (r->net != net || r->kind > DG_MOMENT2) continue;
+        if (r->net != net || r->kind > DG_AVERAGE) continue;
         if (w.first[r->kind] < 0) w.first[r->kind] = i;
         if (r->kind != DG_PARAM) continue;
         bytes += (r->bytes + 255) & ~(size_t)255;
@@ -130,6 +131,16 @@ void dg_add_update(dg_job *job, dg_plan *plan, int net, int bad)
     if (w.first[DG_MOMENT1] >= 0) dg_bind_row(op, "m", w.first[DG_MOMENT1]);
     if (w.first[DG_MOMENT2] >= 0) dg_bind_row(op, "v", w.first[DG_MOMENT2]);
     dg_bind_row(op, "ring", job->row[DG_ROW_METRICS]);
+    dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
+}
+
+void dg_add_average(dg_job *job, dg_plan *plan, int net)
+{
+    const weights w = weights_of(job, net);
+    dg_op *op = dg_plan_add(plan, DG_OP_ema, "%s.ema", job->model.net[net].name);
+    op->u.ema = (dg_ema_args){.n = w.n, .decay = job->o.ema};
+    dg_bind_row(op, "average", w.first[DG_AVERAGE]);
+    dg_bind_row(op, "p", w.first[DG_PARAM]);
     dg_bind_row(op, "state", job->row[DG_ROW_STATE]);
 }
 

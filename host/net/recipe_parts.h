@@ -18,6 +18,9 @@ dg_op *dg_add_gather(dg_job *job, dg_plan *plan, const char *name, dg_view pictu
 /* The job's optimiser over all weights of a network; bad: the metric that counts those that are not finite. */
 void dg_add_update(dg_job *job, dg_plan *plan, int net, int bad);
 
+/* The running average of all weights of a network, behind their update. */
+void dg_add_average(dg_job *job, dg_plan *plan, int net);
+
 /* The step of B pictures is done. */
 void dg_add_advance(dg_job *job, dg_plan *plan, int B);
 

@@ -92,6 +92,8 @@ dg_err dg_path_set(char **to, const char *path); /* *to, which is freed, becomes
 dg_err dg_options_finish(dg_options *o);
 /* host/options/options_job.c: settle --schedule, and refuse values of an optimiser that is another one. */
 dg_err dg_options_training(dg_options *o);
+/* --augment alone. */
+dg_err dg_options_augment(dg_options *o);
 /* Of another optimiser than the model's, numbers that only the model gave are none. */
 void dg_options_drop(dg_options *o, const dg_options *model);
 /* Set what the model that o names, or operand of a command, says in [train], before which comes what its recipe

@@ -61,8 +61,13 @@ typedef struct {
     bool nesterov;
     int start; /* dg_start */
     double start_sigma, start_bias;
-    bool model_says; /* some of these came from the model or a config file: config.ini has them all then */
-    char *schedule;  /* --schedule; parsed: from epoch change[i] on, rates are multiplied by factor[i] */
+    int loss; /* dg_loss */
+    double ema;
+    char *augment;     /* --augment LIST */
+    char *aug_preview; /* data: FILE, NULL: none */
+    int augmented;     /* the same as bits: DG_AUGMENT_... */
+    bool model_says;   /* some of these came from the model or a config file: config.ini has them all then */
+    char *schedule;    /* --schedule; parsed: from epoch change[i] on, rates are multiplied by factor[i] */
     int changes, change[DG_SCHEDULE_MAX];
     double factor[DG_SCHEDULE_MAX];
     uint64_t seed;

@@ -50,12 +50,12 @@ static dg_err check_vanishing(const dg_options *o)
     const struct {
         const char *name;
         double value, below;
-    } given[] = {{"lr", o->lr, INFINITY},       {"lr-d", o->lr_d, INFINITY},
-                 {"lr-g", o->lr_g, INFINITY},   {"eps", o->eps, INFINITY},
-                 {"beta1", o->beta1, 1},        {"beta2", o->beta2, 1},
-                 {"momentum", o->momentum, 1},  {"rho", o->rho, 1},
-                 {"decay", o->decay, INFINITY}, {"accumulator", o->accumulator, INFINITY},
-                 {"smoothing", o->smoothing, 1}};
+    } given[] = {{"lr", o->lr, INFINITY},        {"lr-d", o->lr_d, INFINITY},
+                 {"lr-g", o->lr_g, INFINITY},    {"eps", o->eps, INFINITY},
+                 {"beta1", o->beta1, 1},         {"beta2", o->beta2, 1},
+                 {"momentum", o->momentum, 1},   {"rho", o->rho, 1},
+                 {"decay", o->decay, INFINITY},  {"accumulator", o->accumulator, INFINITY},
+                 {"smoothing", o->smoothing, 1}, {"ema", o->ema, 1}};
     const bool wide = o->precision == DG_PRECISION_FP64;
     const char *type = wide ? "fp64" : "fp32", *more = wide ? "" : "; --precision fp64 has room for more";
     const double least = wide ? 2.3e-308 : 1.2e-38; /* the smallest normal numbers, rounded up */
@@ -135,7 +135,12 @@ static dg_err finish_data(dg_options *o)
         return dg_fail(DG_USAGE, "which folder? %s data DIR, or %s data --synthesize DIR --count 1000", dg_program(),
                        dg_program());
     if (!o->count) o->count = 1000;
-    return DG_OK;
+    const dg_err e = dg_options_augment(o);
+    if (e || !o->aug_preview || (o->augmented && !o->synthesize)) return e;
+    return dg_fail(DG_USAGE,
+                   "--aug-preview %s: shows pictures of a folder as --augment changes them: give it as well, as "
+                   "--augment color,translation,cutout",
+                   o->aug_preview);
 }
 
 /* Largest relative differences from PyTorch in fp64 that a replay shows after tens of steps. Rounded factors push

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/net/gan.h"
 #include "host/options/option_table.h"
 #include "host/net/recipes.h"
 
@@ -32,6 +33,9 @@ dg_job_options dg_options_job(const dg_options *o)
                             .decay = o->decay,
                             .accumulator = o->accumulator,
                             .smoothing = o->smoothing,
+                            .loss = (dg_loss)o->loss,
+                            .ema = o->ema,
+                            .augment = o->augmented,
                             .start = (dg_start)o->start,
                             .start_sigma = o->start_sigma,
                             .start_bias = o->start_bias};
@@ -73,6 +77,12 @@ static dg_err parse_schedule(dg_options *o, const char *where)
     return DG_OK;
 }
 
+static dg_err parse_augment(dg_options *o, const char *where)
+{
+    if (dg_augment_parse(o->augment, &o->augmented)) return DG_OK;
+    return dg_fail(DG_USAGE, "%s: color, translation and cutout, each once and with commas between, or none", where);
+}
+
 void dg_options_drop(dg_options *o, const dg_options *model)
 {
     if (o->optimizer == model->optimizer) return;
@@ -93,7 +103,15 @@ dg_err dg_options_training(dg_options *o)
         return dg_fail(DG_USAGE, "--nesterov: looks ahead along a momentum; give --optimizer sgd --momentum 0.9");
     char where[512];
     snprintf(where, sizeof where, "--schedule %.480s", o->schedule ? o->schedule : "");
-    return parse_schedule(o, where);
+    const dg_err e = parse_schedule(o, where);
+    return e ? e : dg_options_augment(o);
+}
+
+dg_err dg_options_augment(dg_options *o)
+{
+    char where[512];
+    snprintf(where, sizeof where, "--augment %.480s", o->augment ? o->augment : "");
+    return parse_augment(o, where);
 }
 
 /* A key of [train] has underscores, as those of other sections, where an option has dashes. */
@@ -120,6 +138,7 @@ static dg_err set_one(dg_options *o, const dg_model *m, const dg_model_value *v)
         snprintf(where, sizeof where, "%s:%d: [train] %s = %s", m->where, v->line, v->key, v->value);
         const dg_err e = dg_option_give(o, t, v->value, where);
         if (!e && !o->batch) return dg_fail(DG_USAGE, "%s: a number; auto is for the command line", where);
+        if (!e && !strcmp(t->name, "augment")) return parse_augment(o, where);
         return e || strcmp(t->name, "schedule") ? e : parse_schedule(o, where);
     }
     char all[512] = "";

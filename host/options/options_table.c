@@ -124,6 +124,16 @@ const dg_option dg_option_table[] = {
      "standard deviation of weights with --start normal"},
     {"start-bias", 0, "X", DG_OPT_REAL, AT(start_bias), 0, 10, "0", NULL, TRAINING, T, SAVED | IF_SET | MODEL,
      "the same for biases"},
+    {"loss", 0, "NAME", DG_OPT_CHOICE, AT(loss), NO_RANGE, "bce", "bce|lsgan|hinge|ralsgan", TRAINING, T,
+     SAVED | IF_SET | MODEL | FIXED,
+     "what a GAN's networks are trained by: cross entropy, least squares, hinge, or relativistic average least "
+     "squares"},
+    {"ema", 0, "X", DG_OPT_REAL, AT(ema), 0, 1, "0", NULL, TRAINING, T, SAVED | IF_SET | MODEL | FIXED | BELOW,
+     "keep a running average of G's weights, to which each step leaves X of what it was, as 0.995; samples, generate, "
+     "eval and export take the average; 0: none"},
+    {"augment", 0, "LIST", DG_OPT_TEXT, AT(augment), NO_RANGE, NULL, NULL, TRAINING, T | D, SAVED | IF_SET | MODEL,
+     "D sees real and generated pictures at random with other colours, shifted, or with a box cut out: color, "
+     "translation, cutout, with commas between; none: over a model's; data: for --aug-preview"},
     {"seed", 's', "N", DG_OPT_U64, AT(seed), NO_RANGE, "1", NULL, TRAINING, T | D | N | C | E, SAVED | FIXED,
      "of all random numbers: same seed, same bits; data: of drawn pictures and of what --test takes; eval: of which "
      "pictures are taken"},
@@ -198,6 +208,8 @@ const dg_option dg_option_table[] = {
      "with --synthesize: draw so many kinds of shapes, 2 to 10, a folder each; 0: cats"},
     {"sheet", 0, "FILE", DG_OPT_TEXT, AT(sheet), NO_RANGE, NULL, NULL, OTHER, D | K, 0,
      "write a contact sheet of the pictures as the network sees them; classify: with what it takes them for"},
+    {"aug-preview", 0, "FILE", DG_OPT_TEXT, AT(aug_preview), NO_RANGE, NULL, NULL, OTHER, D, 0,
+     "with --augment: write eight of the pictures and, below each, what D sees of it in seven steps"},
     {"top", 0, "N", DG_OPT_INT, AT(top), 1, 16384, "1", NULL, OTHER, K, 0,
      "how many classes are told of each picture, the likeliest first"},
     {"classifier", 0, "RUN|FILE", DG_OPT_TEXT, AT(classifier), NO_RANGE, NULL, NULL, OTHER, E, 0,

@@ -40,11 +40,12 @@ static dg_err write_checkpoint(void *context)
  * training gives the same bytes. malloc'd. */
 static char *result_settings(const char *config)
 {
-    static const char *const key[] = {"batch",     "lr",        "lr-d",     "lr-g",        "beta1",     "beta2",
-                                      "eps",       "seed",      "flip",     "drop-last",   "fit",       "resize",
-                                      "alpha",     "orient",    "limit",    "precision",   "conv",      "test",
-                                      "optimizer", "momentum",  "nesterov", "rho",         "decay",     "accumulator",
-                                      "schedule",  "smoothing", "start",    "start-sigma", "start-bias"};
+    static const char *const key[] = {"batch",     "lr",        "lr-d",     "lr-g",        "beta1",      "beta2",
+                                      "eps",       "seed",      "flip",     "drop-last",   "fit",        "resize",
+                                      "alpha",     "orient",    "limit",    "precision",   "conv",       "test",
+                                      "optimizer", "momentum",  "nesterov", "rho",         "decay",      "accumulator",
+                                      "schedule",  "smoothing", "start",    "start-sigma", "start-bias", "loss",
+                                      "ema",       "augment"};
     char *out = malloc(strlen(config) + 1), *to = out;
     for (const char *line = config; out && *line;) {
         size_t n = strcspn(line, "\n"), word = strcspn(line, " =\n");

@@ -14,6 +14,17 @@ fact $? 'each model of tests/oracles should have its oracle'
 sed 's/"decay": *"0.001"/"decay":"0.002"/' tests/oracles/sgd-overlap.safetensors > "$dir/other.safetensors"
 exits 1 replay "$dir/other.safetensors" --precision fp64 --tol 1e-9
 says 'more than --tol'
+# and of a GAN, its loss and what is augmented (test_replay.c has them right)
+gan=tests/golden/gan-ralsgan-augment.safetensors
+sed 's/"loss":"lsgan"/"loss":"hinge"/' tests/golden/gan-lsgan.safetensors > "$dir/other.safetensors"
+exits 1 replay "$dir/other.safetensors" --precision fp64 --tol 1e-9
+sed 's/"augment":"color,translation,cutout"/"augment":"translation,cutout,none"/' $gan > "$dir/other.safetensors"
+exits 4 replay "$dir/other.safetensors"
+sed 's/"augment":"color,translation,cutout"/"augment":"cutout,translation"      /' $gan > "$dir/other.safetensors"
+exits 1 replay "$dir/other.safetensors" --precision fp64 --tol 1e-9
+sed 's/"loss":"lsgan"/"loss":"lsgam"/' tests/golden/gan-lsgan.safetensors > "$dir/other.safetensors"
+exits 2 replay "$dir/other.safetensors"
+says 'metadata loss = lsgam'
 head -c 200 tests/oracles/residual.safetensors > "$dir/cut.safetensors"
 exits 4 replay "$dir/cut.safetensors"
 sed 's/op = mean_pool/op = mean_poop/' tests/oracles/residual.safetensors > "$dir/wrong.safetensors"

@@ -129,7 +129,7 @@ static void norm_forward(dg_builder *b, const dg_pass *p, int i, dg_layer_pass *
                                                 .C = l->filters,
                                                 .groups = p->groups,
                                                 .eps = NORM_EPS,
-                                                .momentum = NORM_MOMENTUM};
+                                                .momentum = p->momentum ? *p->momentum : NORM_MOMENTUM};
     dg_bind_row(op, "mean", own->saved[MEAN]);
     dg_bind_row(op, "rstd", own->saved[RSTD]);
     dg_bind_row(op, "running_mean", r->value[RUNNING_MEAN]);

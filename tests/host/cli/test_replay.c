@@ -9,6 +9,12 @@
 
 static const char golden[] = "tests/golden/oracle16.safetensors";
 
+/* Written by scripts/make_oracle.py --size 16 --ngf 4 --ndf 4 --latent 8 --batch 6 --count 20 --small with --loss, and
+ * the last one with --augment color,translation,cutout, from pictures of `dcgan data --synthesize DIR --count 20 --size
+ * 16`. */
+static const char *const gans[] = {"tests/golden/gan-lsgan.safetensors", "tests/golden/gan-hinge.safetensors",
+                                   "tests/golden/gan-ralsgan-augment.safetensors"};
+
 /* Exit code of `dcgan replay FILE`, its table thrown away. */
 static int replay_conv(const char *file, bool fp64, double tol, long steps, int conv)
 {
@@ -85,6 +91,7 @@ int main(void)
         agrees(golden, false, 1e-5, 1);
     }
     unsetenv("DCGAN_ISA");
+    for (size_t i = 0; i < sizeof gans / sizeof *gans; i++) agrees(gans[i], true, 1e-9, 0);
     notices_a_difference();
     DG_CHECK(replay("models/dcgan32.cfg", true, 0, 0) == DG_IO);
     DG_CHECK(replay("no/such/file", true, 0, 0) == DG_IO);

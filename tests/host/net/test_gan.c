@@ -14,10 +14,15 @@ typedef struct {
     void *data, *perm;
 } machine;
 
+static dg_loss loss; /* of the jobs from here on */
+static int augment;
+static double ema;
+
 static bool up(machine *x, int threads, dg_type real, dg_job_options o)
 {
     static char text[DG_MODEL_TEXT_MAX];
     memset(x, 0, sizeof *x);
+    o.loss = loss, o.augment = augment, o.ema = ema;
     bool ok = dg_model_stock(text, "tiny", SIZE, 3, 10, 5, 3) == DG_OK &&
               dg_model_parse(text, "tiny", &x->m) == DG_OK &&
               dg_cpu_open(&(dg_cpu_options){.threads = threads, .real = real}, &x->b) == DG_OK;
@@ -83,9 +88,10 @@ static void threads_do_not_matter(dg_type real)
     dg_metrics m[7];
     DG_CHECK(dg_job_get_metrics(&one.g, 0, 7, m) == DG_OK);
     for (int i = 0; i < 7; i++) {
-        DG_CHECK(m[i].value[DG_LOSS_D_REAL] > 0 && m[i].value[DG_LOSS_D_FAKE] > 0 && m[i].value[DG_LOSS_G] > 0);
+        DG_CHECK(m[i].value[DG_LOSS_D_REAL] > 0 && m[i].value[DG_LOSS_D_FAKE] > 0);
+        DG_CHECK(loss == DG_LOSS_HINGE || m[i].value[DG_LOSS_G] > 0);
         DG_CHECK(m[i].value[DG_BAD_D] == 0 && m[i].value[DG_BAD_G] == 0);
-        DG_CHECK(m[i].value[DG_D_X] > 0 && m[i].value[DG_D_X] < 1);
+        DG_CHECK(m[i].value[DG_D_X] >= 0 && m[i].value[DG_D_X] <= 1);
     }
     DG_CHECK(memcmp(&m[5], &m[6], sizeof m[0]) != 0);
     down(&one);
@@ -147,8 +153,140 @@ static void ring_wraps(void)
     down(&x);
 }
 
+/* Values of the rows of a kind of row, of all tensors of G that have one. */
+static size_t read_g(machine *x, bool average, double *out)
+{
+    size_t n = 0;
+    for (int i = 0; i < x->g.tensors; i++) {
+        const dg_job_tensor *t = &x->g.tensor[i];
+        if (t->net != DG_G || t->moment1 < 0) continue;
+        DG_CHECK(dg_job_read(&x->g, t, average ? t->average : t->row, DG_F64, out + n) == DG_OK);
+        n += dg_job_tensor_count(t);
+    }
+    return n;
+}
+
+/* The average by its definition, of the weights after each step; D has none. */
+static void averages(void)
+{
+    static machine x;
+    static double want[20000], now[20000];
+    ema = 0.3;
+    if (!up(&x, 2, DG_F64, training)) return;
+    for (int i = 0; i < x.g.tensors; i++) DG_CHECK((x.g.tensor[i].average >= 0) == (x.g.tensor[i].net == DG_G));
+    for (int s = 0; s < 9; s++) {
+        const double ramp = s / (s + 10.0), d = ramp < 0.3 ? ramp : 0.3;
+        const dg_step_state state = {.seed = 9, .step = (uint64_t)s, .lr = {2e-2, 2e-2}};
+        DG_CHECK(dg_job_put_state(&x.g, &state) == DG_OK && dg_job_step(&x.g, 4) == DG_OK);
+        const size_t n = read_g(&x, false, now);
+        for (size_t i = 0; i < n; i++) want[i] = d * want[i] + (1 - d) * now[i];
+        double worst = 0, moved = 0;
+        read_g(&x, true, now);
+        for (size_t i = 0; i < n; i++) worst = fmax(worst, fabs(now[i] - want[i]));
+        DG_CHECKF(worst < 1e-14 && n > 1000, "step %d: the average of %zu weights is %g off", s, n, worst);
+        read_g(&x, false, now);
+        for (size_t i = 0; i < n; i++) moved = fmax(moved, fabs(now[i] - want[i]));
+        DG_CHECK(s == 0 ? moved < 1e-14 : moved > 1e-3);
+    }
+    down(&x);
+    ema = 0;
+}
+
+/* Mean and unbiased variance of channel c of the first layer of G with these weights (latent, channels, 4, 4), over
+ * eight batches of four z: means of what each batch has. */
+static void statistics_of(const double *w, int channels, int c, double *mean, double *variance)
+{
+    *mean = *variance = 0;
+    for (int k = 0; k < 8; k++) {
+        float z[40];
+        double sum = 0, squares = 0;
+        for (int i = 0; i < 40; i += 4)
+            dg_normal4(z + i, 9, dg_subsequence(DG_STREAM_STATISTICS, (uint64_t)k), (uint64_t)i / 4);
+        for (int pass = 0; pass < 2; pass++)
+            for (int n = 0; n < 4; n++)
+                for (int p = 0; p < 16; p++) {
+                    double v = 0;
+                    for (int l = 0; l < 10; l++) v += (double)z[10 * n + l] * w[(l * channels + c) * 16 + p];
+                    if (pass == 0) sum += v / 64;
+                    else squares += (v - sum) * (v - sum);
+                }
+        *mean += sum / 8;
+        *variance += squares / 63 / 8;
+    }
+}
+
+static const dg_job_tensor *tensor(const machine *x, const char *name)
+{
+    for (int i = 0; i < x->g.tensors; i++)
+        if (!strcmp(x->g.tensor[i].name, name)) return &x->g.tensor[i];
+    return NULL;
+}
+
+/* Statistics of averaged weights follow from these alone, and samples are made with both. */
+static void statistics(void)
+{
+    static machine x;
+    static double w[20000], stats[2][64];
+    ema = 0.9;
+    if (!up(&x, 2, DG_F64, training)) return;
+    steps(&x, 6);
+    const dg_job_tensor *weight = tensor(&x, "G.main.0.weight"), *mean = tensor(&x, "G.main.1.running_mean"),
+                        *variance = tensor(&x, "G.main.1.running_var");
+    for (int i = 0; i < 64; i++) stats[0][i] = 1000;
+    DG_CHECK(weight && mean && variance && dg_job_write(&x.g, mean, mean->average, DG_F64, stats[0]) == DG_OK);
+    DG_CHECK(dg_job_settle(&x.g) == DG_OK && dg_job_read(&x.g, weight, weight->average, DG_F64, w) == DG_OK);
+    DG_CHECK(dg_job_read(&x.g, mean, mean->average, DG_F64, stats[0]) == DG_OK);
+    DG_CHECK(dg_job_read(&x.g, variance, variance->average, DG_F64, stats[1]) == DG_OK);
+    for (int c = 0; c < weight->dim[1]; c++) {
+        double want[2];
+        statistics_of(w, weight->dim[1], c, &want[0], &want[1]);
+        DG_NEAR(stats[0][c], want[0], 1e-13);
+        DG_NEAR(stats[1][c], want[1], 1e-13);
+    }
+    float z[10];
+    uint8_t before[SIZE * SIZE * 3], after[sizeof before];
+    dg_gan_z(z, 10, 4, 0);
+    DG_CHECK(dg_job_generate(&x.g, z, 1, before, NULL) == DG_OK);
+    for (int i = 0; i < 20000; i++) w[i] = 0;
+    DG_CHECK(dg_job_write(&x.g, weight, weight->row, DG_F64, w) == DG_OK); /* which no sample is made with */
+    DG_CHECK(dg_job_generate(&x.g, z, 1, after, NULL) == DG_OK && !memcmp(before, after, sizeof before));
+    DG_CHECK(dg_job_write(&x.g, weight, weight->average, DG_F64, w) == DG_OK);
+    DG_CHECK(dg_job_generate(&x.g, z, 1, after, NULL) == DG_OK && memcmp(before, after, sizeof before) != 0);
+    down(&x);
+    ema = 0;
+}
+
+/* D's running statistics see real pictures and twice the fakes, whatever G's loss looks at besides. */
+static void a_second_look_leaves_no_trace(void)
+{
+    static machine x;
+    double sum[2];
+    for (int k = 0; k < 2; k++) {
+        loss = k ? DG_LOSS_RALSGAN : DG_LOSS_BCE;
+        if (!up(&x, 2, DG_F64, training)) return;
+        const dg_step_state state = {.seed = 9}; /* learning rates of 0 */
+        double mean[64] = {0};
+        DG_CHECK(dg_job_put_state(&x.g, &state) == DG_OK && dg_job_step(&x.g, 4) == DG_OK);
+        const dg_job_tensor *t = tensor(&x, "D.main.3.running_mean");
+        DG_CHECK(t && dg_job_read(&x.g, t, t->row, DG_F64, mean) == DG_OK);
+        sum[k] = 0;
+        for (int i = 0; i < 64; i++) sum[k] += fabs(mean[i]);
+        down(&x);
+    }
+    loss = DG_LOSS_BCE;
+    DG_CHECKF(sum[0] > 0 && sum[0] == sum[1], "statistics %g and %g", sum[0], sum[1]);
+}
+
 int main(void)
 {
+    for (int k = 0; k < 4; k++) {
+        loss = (dg_loss)k, augment = k % 2 ? 7 : 0, ema = k / 2 ? 0.9 : 0;
+        if (k) threads_do_not_matter(k % 2 ? DG_F64 : DG_F32);
+    }
+    loss = DG_LOSS_BCE, augment = 0, ema = 0;
+    averages();
+    statistics();
+    a_second_look_leaves_no_trace();
     threads_do_not_matter(DG_F32);
     threads_do_not_matter(DG_F64);
     order_of_weights();

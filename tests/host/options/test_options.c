@@ -88,6 +88,10 @@ static void test_values(void)
     accepts("-d a --epoch 3"); /* getopt_long takes what cannot be mistaken */
     DG_CHECK(o.epochs == 3);
 
+    accepts("-d a --loss ralsgan --ema 0.995 --augment cutout,color");
+    DG_CHECK(o.loss == DG_LOSS_RALSGAN && o.ema == 0.995 && o.augmented == (DG_AUGMENT_CUTOUT | DG_AUGMENT_COLOR));
+    refuses("-d a --ema 0.99999999", "--ema 0.99999999: would be 1 in fp32");
+
     refuses("-d a --epochs 0", "--epochs 0: out of range; allowed: 1 to 1000000");
     refuses("-d a --epochs -3", "--epochs -3: out of range");
     refuses("-d a --epochs 3x", "--epochs 3x: not a whole number");
