@@ -86,8 +86,8 @@ REFERENCE := $(patsubst tests/%.c,$(BUILD)/tests/%.o,$(wildcard tests/reference*
 MODELS    := $(sort $(wildcard models/*.cfg))
 DOCS      := $(BUILD)/dcgan.1 $(BUILD)/dcgan.bash $(BUILD)/dcgan.zsh $(BUILD)/dcgan.fish
 
-.PHONY: all lib tests check check-all install uninstall clean distclean help format lint fuzz fuzzers soak ptx-soak \
-        deb FORCE
+.PHONY: all lib tests check check-all install uninstall clean distclean help format lint torture fuzz fuzzers soak \
+        ptx-soak deb FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -200,17 +200,17 @@ $(BUILD)/tests/%: %.c $(REFERENCE) $(LIB) $(CUDA_LIB) $(BUILD)/flags
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests -fvisibility=default -MMD -MP $(ALL_LDFLAGS) $(FUZZER) -o $@ $< \
 	    $(REFERENCE) $(LIBS) $(DEP_LIBS) $(CUDA_LIBS)
 
-# Libraries that tests load into the program, which make its calls fail or kill it; not beside a sanitizer, whose
-# allocations are its own.
-PRELOADS := $(if $(SAN),,$(patsubst tests/%.c,$(BUILD)/tests/%.so,$(wildcard tests/preload/*.c)))
-RUN_PRELOADS := $(if $(SAN),,$(abspath $(BUILD)/tests/preload))
+# Libraries that tests load into the program, which make its calls fail, kill it, or record what it writes.
+PRELOADS := $(patsubst tests/%.c,$(BUILD)/tests/%.so,$(wildcard tests/preload/*.c))
+RUN_PRELOADS := $(abspath $(BUILD)/tests/preload)
 $(BUILD)/tests/preload/%.so: tests/preload/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  TEST  $@"
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -shared -fPIC -MMD -MP -o $@ $< -ldl
 
 tests: $(TESTS) $(FUZZERS) $(PRELOADS) ## build the tests
-RUN_TESTS = DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' sh scripts/run-tests
+RUN_TESTS = DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' TORTURE_EVERY=$(if $(SAN),40,10) \
+    sh scripts/run-tests
 ifneq ($(ROOM),)
 ROOM_TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(filter tests/$(ROOM)/%,$(TEST_SRC))))
 $(if $(ROOM_TESTS),,$(error ROOM=$(ROOM): no C test in tests/$(ROOM); a room is core/plan, host/data ...))
@@ -225,6 +225,9 @@ check-all: $(PROGRAM) $(LIBRARY) $(TESTS) $(FUZZERS) $(PRELOADS) ## every test, 
 	$(Q)$(RUN_TESTS) scripts/walls $(if $(SAN),$(HOSTILE_TESTS),$(LONG_TESTS)) $(SIM_PARTS) $(TESTS) $(FUZZERS) \
 	    $(CLI_TESTS) $(GPU_PARTS)
 
+TORTURE = DCGAN=$(RUN) PRELOADS='$(RUN_PRELOADS)' python3 tests/torture/torture.py
+torture: $(PROGRAM) $(PRELOADS) ## every call of every command fails once, power failures, limits; SAN=1: allocations
+	$(Q)$(TORTURE) --out $(BUILD)/torture.md
 FUZZ_SECONDS ?= 60
 SOAK_MINUTES ?= 60
 fuzzers: $(FUZZERS)
@@ -241,7 +244,7 @@ fuzz: ## fuzz every reader of files, FUZZ_SECONDS (60) each, or FUZZ_TARGETS="pn
 	    LDFLAGS=-fsanitize=fuzzer-no-link,address FUZZER=-fsanitize=fuzzer fuzzers
 	$(Q)sh scripts/fuzz $(FUZZ_BUILD) $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kill and resume, the tests, fuzzing: over and over, SOAK_MINUTES (60) long
-	$(Q)DCGAN=$(RUN) PRELOADS='$(RUN_PRELOADS)' KILLS=$$(($(SOAK_MINUTES) * 100)) SEED=$$$$ sh tests/cli/long/kills.sh
+	$(Q)$(TORTURE) kills --kills $$(($(SOAK_MINUTES) * 200)) --seed $$$$ --out $(BUILD)/kills.md
 	$(Q)DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' $(if $(SAN),,DG_TEST_LARGE=1) \
 	    sh scripts/soak $$(($(SOAK_MINUTES) * 20)) $(TESTS) $(CLI_TESTS) $(LONG_TESTS)
 	$(Q)sh scripts/cuda-archs --all

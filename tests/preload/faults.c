@@ -1,89 +1,227 @@
-/* A library for LD_PRELOAD whose calls fail on purpose, to see that a program says so and ends well.
+/* A library for LD_PRELOAD in which one call goes wrong on purpose, to see that a program says so and ends well.
  *
- *     LD_PRELOAD=faults.so FAULT=memory:7 dcgan info FILE       the 7th allocation finds no memory
- *     LD_PRELOAD=faults.so FAULT=memory:7+ dcgan info FILE      and none behind it does
- *     LD_PRELOAD=faults.so FAULT=thread:2 dcgan bench           the 2nd thread cannot be started
- *     LD_PRELOAD=faults.so FAULT_COUNT=FILE dcgan info FILE     "memory 123" and "thread 4": how many calls there are
+ *     LD_PRELOAD=faults.so FAULT=fail:memory:7 dcgan info FILE       the 7th allocation finds no memory
+ *     LD_PRELOAD=faults.so FAULT=fail:memory:7+ dcgan info FILE      and none behind it does
+ *     LD_PRELOAD=faults.so FAULT=short:write:2 dcgan ...             the 2nd write takes half of its bytes
+ *     LD_PRELOAD=faults.so FAULT=interrupt:write:2 dcgan ...         it is interrupted (EINTR) before it begins
+ *     LD_PRELOAD=faults.so FAULT=signal:file:30 dcgan ...            SIGINT comes just before the 30th call about files
+ *     LD_PRELOAD=faults.so FAULT=kill:change:4 dcgan ...             killed at the 4th call that changes a file or a
+ *                                                                    directory, a write with half of its bytes written
+ *     LD_PRELOAD=faults.so FAULT_COUNT=FILE dcgan info FILE          "memory 123", "open 4" ...: how many there are
  *
- * Counting begins with main(): what libraries do while they are loaded is theirs. A call of another kind is a row in
- * `kinds` and a function that asks fails(). */
-#include <dlfcn.h>
+ * Counting begins with main(). The C library's streams write without calls that could be taken: fopen counts as open,
+ * fread and fgets as read, fclose as close; fflush is a kind of its own. Threads make the order of calls differ from
+ * run to run. */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 
-enum { MEMORY, THREAD, KINDS };
-static const char *const kinds[KINDS] = {"memory", "thread"};
-static atomic_long calls[KINDS];
-static long first[KINDS], last[KINDS]; /* of those that fail; 0: none do */
+#include "next.h"
+
+enum {
+    MEMORY,
+    THREAD,
+    OPEN,
+    READ,
+    WRITE,
+    FLUSH,
+    SYNC,
+    CLOSE,
+    RENAME,
+    LINK,
+    UNLINK,
+    STAT,
+    LIST,
+    MAKE,
+    SIZE,
+    LOCK,
+    MODE,
+    KINDS
+};
+enum { FILES = KINDS, CHANGES, COUNTERS }; /* all but the first two; those that change something */
+static const struct {
+    const char *name;
+    int error;
+    bool interrupts; /* may be EINTR */
+} kinds[COUNTERS] = {
+    [MEMORY] = {"memory", ENOMEM, false}, [THREAD] = {"thread", EAGAIN, false}, [OPEN] = {"open", EMFILE, false},
+    [READ] = {"read", EIO, true},         [WRITE] = {"write", ENOSPC, true},    [FLUSH] = {"flush", ENOSPC, false},
+    [SYNC] = {"sync", EIO, true},         [CLOSE] = {"close", EIO, true},       [RENAME] = {"rename", EIO, false},
+    [LINK] = {"link", EMLINK, false},     [UNLINK] = {"unlink", EIO, false},    [STAT] = {"stat", EIO, false},
+    [LIST] = {"list", EIO, false},        [MAKE] = {"make", ENOSPC, false},     [SIZE] = {"size", ENOSPC, true},
+    [LOCK] = {"lock", ENOLCK, true},      [MODE] = {"mode", EPERM, false},      [FILES] = {"file", EIO, false},
+    [CHANGES] = {"change", EIO, false},
+};
+static atomic_long calls[COUNTERS];
+static enum { NOTHING, FAIL, SHORT, INTERRUPT, SIGNAL, KILL } how;
+static int counter = -1; /* that decides */
+static long first, last; /* numbers of the calls that go wrong */
 static atomic_bool counting;
 
-static bool fails(int kind)
+/* Counts this call; true: it goes wrong. */
+static bool hit(int kind, bool changes)
 {
     if (!atomic_load(&counting)) return false;
-    const long n = atomic_fetch_add(&calls[kind], 1) + 1;
-    return n >= first[kind] && n <= last[kind];
+    const int counted[] = {kind, kind > THREAD ? FILES : -1, changes ? CHANGES : -1};
+    bool now = false;
+    for (int i = 0; i < 3; i++) {
+        if (counted[i] < 0) continue;
+        const long n = atomic_fetch_add(&calls[counted[i]], 1) + 1;
+        now |= counted[i] == counter && n >= first && n <= last;
+    }
+    return now;
 }
 
-/* The function that this library stands in front of. */
-static void *next(const char *name)
+/* The same for a call with nothing between all and nothing; true: errno says why it fails. */
+static bool fails(int kind, bool changes)
 {
-    void *f = dlsym(RTLD_NEXT, name);
-    if (!f) _exit(126);
-    return f;
+    if (!hit(kind, changes)) return false;
+    if (how == KILL) kill(getpid(), SIGKILL);
+    if (how == SIGNAL) kill(getpid(), SIGINT);
+    if (how == FAIL) errno = kinds[kind].error;
+    if (how == INTERRUPT && kinds[kind].interrupts) errno = EINTR;
+    return how == FAIL || (how == INTERRUPT && kinds[kind].interrupts);
 }
-#define NEXT(type, name, ...)                        \
-    static type (*real)(__VA_ARGS__);                \
-    if (!real) {                                     \
-        void *found_ = next(name);                   \
-        memcpy((void *)&real, &found_, sizeof real); \
+
+/* CALL(result, where it failed, kind, does it change a file?, name, (types), (declared), (given)) */
+#define TYPES(...) __VA_ARGS__
+#define CALL(result, failed, kind, changes, name, types, declared, given) \
+    result name declared                                                  \
+    {                                                                     \
+        NEXT(result, #name, TYPES types)                                  \
+        return fails(kind, changes) ? failed : real given;                \
     }
 
-static void *no_memory(void)
+CALL(void *, NULL, MEMORY, false, malloc, (size_t), (size_t n), (n))
+CALL(void *, NULL, MEMORY, false, calloc, (size_t, size_t), (size_t n, size_t bytes), (n, bytes))
+CALL(void *, NULL, MEMORY, false, realloc, (void *, size_t), (void *old, size_t n), (old, n))
+CALL(void *, NULL, MEMORY, false, aligned_alloc, (size_t, size_t), (size_t to, size_t n), (to, n))
+CALL(int, ENOMEM, MEMORY, false, posix_memalign, (void **, size_t, size_t), (void **p, size_t to, size_t n), (p, to, n))
+CALL(int, EAGAIN, THREAD, false, pthread_create, (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *),
+     (pthread_t * t, const pthread_attr_t *a, void *(*start)(void *), void *with), (t, a, start, with))
+
+CALL(FILE *, NULL, OPEN, false, fopen, (const char *, const char *), (const char *path, const char *mode), (path, mode))
+CALL(DIR *, NULL, OPEN, false, opendir, (const char *), (const char *path), (path))
+CALL(DIR *, NULL, MEMORY, false, fdopendir, (int), (int fd), (fd))
+CALL(ssize_t, -1, READ, false, pread, (int, void *, size_t, off_t), (int fd, void *to, size_t n, off_t at),
+     (fd, to, n, at))
+CALL(size_t, 0, READ, false, fread, (void *, size_t, size_t, FILE *), (void *to, size_t size, size_t n, FILE *f),
+     (to, size, n, f))
+CALL(char *, NULL, READ, false, fgets, (char *, int, FILE *), (char *to, int n, FILE *f), (to, n, f))
+CALL(ssize_t, -1, WRITE, true, pwrite, (int, const void *, size_t, off_t), (int fd, const void *p, size_t n, off_t at),
+     (fd, p, n, at))
+CALL(int, EOF, FLUSH, false, fflush, (FILE *), (FILE * f), (f))
+CALL(int, -1, SYNC, true, fsync, (int), (int fd), (fd))
+CALL(int, -1, RENAME, true, renameat, (int, const char *, int, const char *),
+     (int a, const char *x, int b, const char *y), (a, x, b, y))
+CALL(int, -1, LINK, true, linkat, (int, const char *, int, const char *, int),
+     (int a, const char *x, int b, const char *y, int flags), (a, x, b, y, flags))
+CALL(int, -1, UNLINK, true, unlink, (const char *), (const char *path), (path))
+CALL(int, -1, UNLINK, true, unlinkat, (int, const char *, int), (int dir, const char *path, int flags),
+     (dir, path, flags))
+CALL(int, -1, UNLINK, true, remove, (const char *), (const char *path), (path))
+CALL(int, -1, UNLINK, true, rmdir, (const char *), (const char *path), (path))
+CALL(int, -1, STAT, false, stat, (const char *, struct stat *), (const char *path, struct stat *s), (path, s))
+CALL(int, -1, STAT, false, lstat, (const char *, struct stat *), (const char *path, struct stat *s), (path, s))
+CALL(int, -1, STAT, false, fstat, (int, struct stat *), (int fd, struct stat *s), (fd, s))
+CALL(int, -1, STAT, false, fstatat, (int, const char *, struct stat *, int),
+     (int dir, const char *path, struct stat *s, int flags), (dir, path, s, flags))
+CALL(int, -1, STAT, false, access, (const char *, int), (const char *path, int mode), (path, mode))
+CALL(int, -1, STAT, false, faccessat, (int, const char *, int, int), (int dir, const char *path, int mode, int flags),
+     (dir, path, mode, flags))
+CALL(int, -1, STAT, false, statvfs, (const char *, struct statvfs *), (const char *path, struct statvfs *s), (path, s))
+CALL(int, -1, STAT, false, fstatvfs, (int, struct statvfs *), (int fd, struct statvfs *s), (fd, s))
+CALL(off_t, -1, STAT, false, lseek, (int, off_t, int), (int fd, off_t at, int from), (fd, at, from))
+CALL(struct dirent *, NULL, LIST, false, readdir, (DIR *), (DIR * d), (d))
+CALL(int, -1, LIST, false, scandir,
+     (const char *, struct dirent ***, int (*)(const struct dirent *),
+      int (*)(const struct dirent **, const struct dirent **)),
+     (const char *path, struct dirent ***out, int (*wanted)(const struct dirent *),
+      int (*order)(const struct dirent **, const struct dirent **)),
+     (path, out, wanted, order))
+CALL(int, -1, MAKE, true, mkdir, (const char *, mode_t), (const char *path, mode_t mode), (path, mode))
+CALL(int, -1, MAKE, true, mkdirat, (int, const char *, mode_t), (int dir, const char *path, mode_t mode),
+     (dir, path, mode))
+CALL(int, -1, SIZE, true, ftruncate, (int, off_t), (int fd, off_t n), (fd, n))
+CALL(int, -1, SIZE, true, fallocate, (int, int, off_t, off_t), (int fd, int mode, off_t at, off_t n), (fd, mode, at, n))
+CALL(int, -1, LOCK, false, flock, (int, int), (int fd, int what), (fd, what))
+CALL(int, -1, MODE, false, fchmod, (int, mode_t), (int fd, mode_t mode), (fd, mode))
+CALL(int, -1, MODE, false, fchown, (int, uid_t, gid_t), (int fd, uid_t user, gid_t group), (fd, user, group))
+
+/* With a mode behind the flags where a file may be made. */
+#define OPENS(name, types, declared, given)                                        \
+    int name declared                                                              \
+    {                                                                              \
+        NEXT(int, #name, TYPES types, int, ...)                                    \
+        va_list ap;                                                                \
+        va_start(ap, flags);                                                       \
+        const mode_t mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;              \
+        va_end(ap);                                                                \
+        return fails(OPEN, flags & O_CREAT) ? -1 : real(TYPES given, flags, mode); \
+    }
+OPENS(open, (const char *), (const char *path, int flags, ...), (path))
+OPENS(openat, (int, const char *), (int dir, const char *path, int flags, ...), (dir, path))
+
+/* Descriptors and locks; what has a third argument has it as a long or a pointer. */
+int fcntl(int fd, int command, ...)
 {
-    errno = ENOMEM;
-    return NULL;
+    NEXT(int, "fcntl", int, int, ...)
+    va_list ap;
+    va_start(ap, command);
+    void *with = va_arg(ap, void *);
+    va_end(ap);
+    const bool copies = command == F_DUPFD_CLOEXEC || command == F_DUPFD;
+    return fails(copies ? OPEN : LOCK, false) ? -1 : real(fd, command, with);
 }
 
-void *malloc(size_t bytes)
+/* Half of it gets through where it is cut short or killed. What goes to a terminal or a pipe is not counted. */
+ssize_t write(int fd, const void *data, size_t n)
 {
-    NEXT(void *, "malloc", size_t)
-    return fails(MEMORY) ? no_memory() : real(bytes);
+    NEXT(ssize_t, "write", int, const void *, size_t)
+    if (fd <= STDERR_FILENO || !hit(WRITE, true)) return real(fd, data, n);
+    if (how == FAIL || how == INTERRUPT) return errno = how == FAIL ? ENOSPC : EINTR, -1;
+    if (how == SIGNAL) kill(getpid(), SIGINT);
+    const ssize_t done = real(fd, data, how == SIGNAL || n < 2 ? n : n / 2);
+    if (how == KILL) kill(getpid(), SIGKILL);
+    return done;
 }
 
-void *calloc(size_t n, size_t bytes)
+ssize_t read(int fd, void *to, size_t n)
 {
-    NEXT(void *, "calloc", size_t, size_t)
-    return fails(MEMORY) ? no_memory() : real(n, bytes);
+    NEXT(ssize_t, "read", int, void *, size_t)
+    if (!hit(READ, false)) return real(fd, to, n);
+    if (how == FAIL || how == INTERRUPT) return errno = how == FAIL ? EIO : EINTR, -1;
+    if (how == SIGNAL) kill(getpid(), SIGINT);
+    return real(fd, to, how == SHORT && n > 1 ? n / 2 : n);
 }
 
-void *realloc(void *old, size_t bytes)
+/* What fails to close is closed all the same, as Linux has it. */
+int close(int fd)
 {
-    NEXT(void *, "realloc", void *, size_t)
-    return fails(MEMORY) ? no_memory() : real(old, bytes);
+    NEXT(int, "close", int)
+    const bool wrong = fails(CLOSE, false);
+    const int error = errno, closed = real(fd);
+    if (wrong) errno = error;
+    return wrong ? -1 : closed;
 }
 
-void *aligned_alloc(size_t alignment, size_t bytes)
+int fclose(FILE *f)
 {
-    NEXT(void *, "aligned_alloc", size_t, size_t)
-    return fails(MEMORY) ? no_memory() : real(alignment, bytes);
-}
-
-int posix_memalign(void **out, size_t alignment, size_t bytes)
-{
-    NEXT(int, "posix_memalign", void **, size_t, size_t)
-    return fails(MEMORY) ? ENOMEM : real(out, alignment, bytes);
-}
-
-int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
-{
-    NEXT(int, "pthread_create", pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)
-    return fails(THREAD) ? EAGAIN : real(thread, attributes, start, argument);
+    NEXT(int, "fclose", FILE *)
+    const bool wrong = fails(CLOSE, false);
+    const int error = errno, closed = real(f);
+    if (wrong) errno = error;
+    return wrong ? EOF : closed;
 }
 
 static void write_counts(void)
@@ -91,44 +229,39 @@ static void write_counts(void)
     const char *path = getenv("FAULT_COUNT");
     atomic_store(&counting, false);
     FILE *f = path ? fopen(path, "w") : NULL;
-    for (int i = 0; i < KINDS && f; i++) fprintf(f, "%s %ld\n", kinds[i], atomic_load(&calls[i]));
+    for (int i = 0; i < COUNTERS && f; i++) fprintf(f, "%s %ld\n", kinds[i].name, atomic_load(&calls[i]));
     if (f) fclose(f);
 }
 
-/* "memory:7" or "memory:7+". */
-static void read_fault(const char *fault)
+/* Which of these names does *text begin with, before a colon? Goes behind it. */
+static int word_of(const char **text, int n, const char *(*name)(int))
 {
-    for (int i = 0; fault && i < KINDS; i++) {
-        const size_t n = strlen(kinds[i]);
-        if (strncmp(fault, kinds[i], n) != 0 || fault[n] != ':') continue;
-        char *end;
-        first[i] = last[i] = strtol(fault + n + 1, &end, 10);
-        if (*end == '+') last[i] = __LONG_MAX__;
-        return;
+    for (int i = 0; i < n; i++) {
+        const size_t long_ = strlen(name(i));
+        if (strncmp(*text, name(i), long_) != 0 || (*text)[long_] != ':') continue;
+        *text += long_ + 1;
+        return i;
     }
-    if (fault) _exit(126);
+    _exit(126);
+}
+static const char *kind_name(int i) { return kinds[i].name; }
+static const char *how_name(int i)
+{
+    static const char *const name[] = {"nothing", "fail", "short", "interrupt", "signal", "kill"};
+    return name[i];
 }
 
-static int (*program)(int, char **, char **);
-
-static int counted_main(int argc, char **argv, char **environment)
+static void begin(void)
 {
-    read_fault(getenv("FAULT"));
+    const char *fault = getenv("FAULT");
+    if (fault) {
+        char *end;
+        how = (unsigned)word_of(&fault, KILL + 1, how_name);
+        counter = word_of(&fault, COUNTERS, kind_name);
+        first = last = strtol(fault, &end, 10);
+        if (*end == '+') last = __LONG_MAX__;
+    }
     if (getenv("FAULT_COUNT")) atexit(write_counts);
     atomic_store(&counting, true);
-    return program(argc, argv, environment);
 }
-
-/* Through which the C library comes to main(). */
-/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the name is the C library's */
-int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(void), void (*fini)(void),
-                      void (*ld_fini)(void), void *stack);
-int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(void), void (*fini)(void),
-                      void (*ld_fini)(void), void *stack)
-{
-    NEXT(int, "__libc_start_main", int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void),
-         void (*)(void), void *)
-    program = main;
-    return real(counted_main, argc, argv, init, fini, ld_fini, stack);
-}
-/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+DG_BEFORE_MAIN(begin)

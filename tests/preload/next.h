@@ -1,0 +1,39 @@
+/* For libraries that LD_PRELOAD puts in front of others. */
+#ifndef DG_PRELOAD_NEXT_H
+#define DG_PRELOAD_NEXT_H
+
+#include <dlfcn.h>
+#include <string.h>
+#include <unistd.h>
+
+/* NEXT(int, "close", int): `real` is the function of that name that this library stands in front of. */
+#define NEXT(type, name, ...)                        \
+    static type (*real)(__VA_ARGS__);                \
+    if (!real) {                                     \
+        void *found_ = dlsym(RTLD_NEXT, name);       \
+        if (!found_) _exit(126);                     \
+        memcpy((void *)&real, &found_, sizeof real); \
+    }
+
+/* DG_BEFORE_MAIN(f): f() runs when main() is about to begin, behind what libraries do while they are loaded. */
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the name is the C library's */
+#define DG_BEFORE_MAIN(f)                                                                                            \
+    static int (*program_main)(int, char **, char **);                                                               \
+    static int main_behind_it(int argc, char **argv, char **environment)                                             \
+    {                                                                                                                \
+        f();                                                                                                         \
+        return program_main(argc, argv, environment);                                                                \
+    }                                                                                                                \
+    int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(void),             \
+                          void (*fini)(void), void (*ld_fini)(void), void *stack);                                   \
+    int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(void),             \
+                          void (*fini)(void), void (*ld_fini)(void), void *stack)                                    \
+    {                                                                                                                \
+        NEXT(int, "__libc_start_main", int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), \
+             void (*)(void), void *)                                                                                 \
+        program_main = main;                                                                                         \
+        return real(main_behind_it, argc, argv, init, fini, ld_fini, stack);                                         \
+    }
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+
+#endif

@@ -1,0 +1,164 @@
+"""Limits of the system and others at work in the same places: full disks, no inodes, little memory, few files, small
+files, several starts at once, pictures that change while they are read."""
+import os
+import random
+import shutil
+import subprocess
+import threading
+
+from concurrent.futures import ThreadPoolExecutor
+
+from place import CODES, PROGRAM, difference, environment, left, limits, temporaries
+
+RUN = '--data cats --model tiny.cfg --batch 4 --epochs 1 --checkpoint-every 1 -q --out new'
+COMMANDS = {'run': RUN, 'generate': 'generate run -n 2 --out new', 'export': 'export run --out new',
+            'data': 'data cats --model tiny.cfg --sheet new --json'}
+# (limit, first, last, step, exit codes): addresses in bytes; below the first the system cannot load the program
+LIMITS = (('AS', 24 << 20, 160 << 20, 2 << 20, (0, 1, 5, 127)), ('NOFILE', 4, 40, 1, (0, 2, 3, 4, 5, 127)),
+          ('FSIZE', 0, 120000, 2000, (0, 4)))
+
+
+def may_mount():
+    """Is a tmpfs possible, in a namespace of mounts of our own?"""
+    return subprocess.run(['unshare', '-m', 'mount', '-t', 'tmpfs', 'none', '/mnt'], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL).returncode == 0
+
+
+def mount(folder, options):
+    os.makedirs(folder, exist_ok=True)
+    subprocess.run(['mount', '-t', 'tmpfs', '-o', options, 'none', folder], check=True)
+
+
+class Whole:
+    """What commands leave undisturbed."""
+
+    def __init__(self, place):
+        self.made = {}
+        for name, line in COMMANDS.items():
+            place.fresh()
+            done = place.run(line.split())
+            if done.code != 0:
+                raise SystemExit(f'torture: undisturbed, dcgan {line}: {done}')
+            self.made[name] = place.made()
+
+
+def again(name, place):
+    begun = os.path.exists(os.path.join(place.folder, 'new', 'config.ini')) and name == 'run'
+    return ['--resume', '--out', 'new', '-q'] if begun else COMMANDS[name].split()
+
+
+def judge(whole, name, place, done, codes):
+    """What is wrong behind a command under a limit; without the limit it goes on."""
+    if done.code not in codes or done.code != 0 and not done.err.strip():
+        return str(done)
+    if temporaries(place.folder):
+        return f'{done}; leaves {temporaries(place.folder)}'
+    made = place.made()
+    if done.code != 0 or made != whole.made[name] and done.err:
+        after = place.run(again(name, place))
+        if after.code != 0:
+            return f'{done}; then {after}'
+        made = place.made()
+    other = difference({k: v for k, v in whole.made[name].items() if 'nearest' not in k and 'report' not in k},
+                       {k: v for k, v in made.items() if 'nearest' not in k and 'report' not in k})
+    return f'{done}; then {other}' if other else ''
+
+
+def under_a_limit(whole, place, name, limit, value, codes):
+    place.fresh()
+    return judge(whole, name, place, place.run(COMMANDS[name].split(), before=limits(**{limit: value})), codes)
+
+
+def on_a_disk(whole, place, options):
+    """A run on a tmpfs that is too small, then with room."""
+    place.fresh()
+    disk = os.path.join(place.folder, 'new')
+    mount(disk, options)
+    try:
+        done = place.run(RUN.split())
+        os.system(f'mount -o remount,size=20m,nr_inodes=1000 {disk}')
+        return judge(whole, 'run', place, done, (0, 4))
+    finally:
+        subprocess.run(['umount', disk], check=True)
+
+
+def starts_at_once(whole, place, n):
+    """One of them trains; the others say that it does, or did."""
+    place.fresh()
+    starts = [subprocess.Popen([PROGRAM] + RUN.split(), cwd=place.folder, env=environment(), stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(n)]
+    said = [p.communicate()[1].decode() for p in starts]
+    codes = sorted(p.returncode for p in starts)
+    if codes.count(0) != 1 or not set(codes) <= {0, 2, 7}:
+        return f'exit {codes}: {[s[-200:] for s in said if s]}'
+    return difference(whole.made['run'], place.made())
+
+
+def pictures_that_change(whole, place, seed):
+    """While others cut, replace and remove pictures the command says what it could read, or that it could not. Its
+    cache is none of what the pictures are not any more."""
+    r = random.Random(seed)
+    place.fresh(('cats',))
+    folder, stop = os.path.join(place.folder, 'cats'), threading.Event()
+    names = sorted(os.listdir(folder))
+
+    def change():
+        while not stop.wait(0.0005):
+            path, source = os.path.join(folder, r.choice(names)), os.path.join(place.inputs.folder, 'cats',
+                                                                                r.choice(names))
+            what = r.randrange(4)
+            if what == 0 and os.path.exists(path):
+                os.truncate(path, r.randrange(os.path.getsize(path) + 1))
+            elif what == 1 and os.path.exists(path):
+                os.unlink(path)
+            elif what == 2:
+                shutil.copy(source, path)
+            elif what == 3:
+                shutil.copy(source, path + '.new')
+                os.replace(path + '.new', path)
+
+    changer = threading.Thread(target=change)
+    changer.start()
+    args = [a if a != 'new' else 'old' for a in COMMANDS['data'].split()] + ['--cache', 'cached']
+    try:
+        done = place.run(args)
+    finally:
+        stop.set()
+        changer.join()
+    if done.code not in (0, 3, 4) or done.code and not done.err.strip():
+        return str(done)
+    shutil.rmtree(folder)
+    shutil.copytree(os.path.join(place.inputs.folder, 'cats'), folder)
+    fresh, cached = place.run(COMMANDS['data'].split()), place.run(COMMANDS['data'].split() + ['--cache', 'cached'])
+    if (fresh.code, cached.code) != (0, 0):
+        return f'with the pictures back: {fresh}, {cached}'
+    if cached.out.replace('"cached":true', '"cached":false') != fresh.out and cached.out != fresh.out:
+        return 'with the pictures back the cache has others'
+    return ''
+
+
+def torture(place_for, jobs, tell, every=1, seed=0):
+    """All of it; returns {what: how many}. tell(what, words) hears of what is wrong."""
+    whole, work = Whole(place_for.get()), []
+    for name in COMMANDS:
+        for limit, first, last, step, codes in LIMITS:
+            values = range(first + seed % every * step, last, step * every)
+            work += [(f'{limit} {name}', under_a_limit, name, limit, v, codes) for v in values]
+    if os.environ.get('TORTURE_MOUNTS'):
+        work += [('disk', on_a_disk, f'size={4 * n}k') for n in range(1 + seed % every, 160, every)]
+        work += [('inodes', on_a_disk, f'size=20m,nr_inodes={n}') for n in range(2, 20, min(every, 3))]
+    work += [('starts at once', starts_at_once, n) for n in range(2, 9, min(every, 3))] * max(1, 10 // every)
+    work += [('pictures that change', pictures_that_change, seed + n) for n in range(max(5, 100 // every))]
+    counts = {}
+
+    def one(job):
+        what, function, *given = job
+        wrong = function(whole, place_for.get(), *given)
+        counts[what] = counts.get(what, 0) + 1
+        if wrong:
+            tell(what, f'{given}: {wrong}')
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for _ in pool.map(one, work):
+            pass
+    return counts

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Everything that can go wrong under the program goes wrong once: `make torture`.
+
+    tests/torture/torture.py [calls] [limits] [power] [kills] [--every N] [--kills N] [--minutes M] [--seed S] ...
+
+calls   Each call of each command (commands.py) that can fail fails, fails with all behind it, is cut short,
+        interrupted, comes behind a signal, is where the process is killed. With sanitizers allocations alone.
+limits  Small disks, limits of memory, files and file size, several starts at once, pictures that change.
+power   A power failure at every call of a run.
+kills   KILLS of a run at random, over and over, until it ends.
+
+Afterwards: an exit code that README has and a message, nothing temporary, and what goes on ends as an undisturbed run.
+What is not so and is meant is in meant.txt. Without a word all but kills. DCGAN is the program, PRELOADS the folder of
+faults.so and record.so. The last line is "N passed, N failed, N skipped"."""
+import argparse
+import collections
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import calls  # noqa: E402
+import commands  # noqa: E402
+import kills  # noqa: E402
+import limits  # noqa: E402
+import place  # noqa: E402
+import power  # noqa: E402
+import table  # noqa: E402
+
+
+def sanitized():
+    with open(place.PROGRAM, 'rb') as f:
+        return b'__asan_init' in f.read()
+
+
+class Findings:
+    """What went wrong, apart from what is meant."""
+
+    def __init__(self):
+        self.lock, self.runs, self.found = threading.Lock(), collections.Counter(), []
+        self.used = collections.Counter()
+        with open(os.path.join(place.ROOT, 'tests/torture/meant.txt')) as f:
+            lines = [line.rstrip('\n') for line in f if line.strip() and not line.startswith(('#', ' '))]
+        self.meant = [tuple(re.compile(p, re.S) for p in lines[i:i + 3]) for i in range(0, len(lines), 3)]
+
+    def is_meant(self, command, fault, words):
+        for m in self.meant:
+            if m[0].fullmatch(command) and m[1].fullmatch(fault) and m[2].fullmatch(words.strip()):
+                self.used[m] += 1
+                return True
+        return False
+
+    def call(self, command, how, kind, k, wrong):
+        with self.lock:
+            self.runs[command, how, kind] += 1
+        for words in wrong:
+            self.tell(command, f'{how}:{kind}', words, f'{how}:{kind}:{k}')
+
+    def tell(self, what, fault, words, shown=''):
+        with self.lock:
+            if not self.is_meant(what, fault, words):
+                self.found.append((what, fault, words))
+                print(f'FAIL  {what}: {shown or fault}: {words}', flush=True)
+
+
+def options():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument('parts', nargs='*', choices=[*table.PARTS, []])
+    p.add_argument('--every', type=int, default=1,
+                   help='every so manyth call, size and state alone, of allocations a fifth of that')
+    p.add_argument('--seed', type=int, default=0, help='the first of them, and where kills fall')
+    p.add_argument('--only', default='', help='these commands, apart by commas')
+    p.add_argument('--kills', type=int, default=100)
+    p.add_argument('--minutes', type=float, default=0, help='kills end after so many')
+    p.add_argument('--jobs', type=int, default=2)
+    p.add_argument('--out', help='the tables go there')
+    o = p.parse_args()
+    o.sanitized = sanitized()
+    o.parts = o.parts or (['calls'] if o.sanitized else ['calls', 'limits', 'power'])
+    return o
+
+
+def work(o, places, f):
+    """The tables of all parts."""
+    result = {}
+    if 'calls' in o.parts:
+        chosen = [c for c in commands.COMMANDS if not o.only or c.name in o.only.split(',')]
+        ready = calls.torture(places, o.jobs, chosen, f.call, o.every, o.seed, o.sanitized)
+        result['calls'] = ([(c.of.name, c.calls) for c in ready], f.runs)
+    if 'limits' in o.parts:
+        result['limits'] = limits.torture(places, o.jobs, lambda what, words: f.tell(what, 'limit', words), o.every,
+                                          o.seed)
+    if 'power' in o.parts:
+        result['power'] = power.fail(places, o.jobs, lambda what, words: f.tell(what, 'power', words), o.every)
+    if 'kills' in o.parts:
+        phases, end = collections.Counter(), time.time() + 60 * o.minutes
+
+        def tell(what, kind, words):
+            with f.lock:
+                phases[kind, words] += what == 'kill'
+            if what != 'kill':
+                f.tell(kind, 'kill', words)
+        result['kills'] = (kills.kill(places, o.jobs, o.kills, o.seed, tell, lambda: o.minutes and time.time() > end),
+                           phases)
+    return result
+
+
+def main():
+    o = options()
+    if 'limits' in o.parts and not os.environ.get('TORTURE_MOUNTS') and limits.may_mount():
+        os.environ['TORTURE_MOUNTS'] = 'yes'
+        return subprocess.call(['unshare', '-m', sys.executable] + sys.argv)
+    if not os.path.exists(os.path.join(place.PRELOADS, 'faults.so')):
+        raise SystemExit(f'torture: there is no {place.PRELOADS}/faults.so: make tests')
+    memory = '/dev/shm' if os.access('/dev/shm', os.W_OK) else None  # where fsync costs nothing
+    base, f = tempfile.mkdtemp(dir=memory, prefix='dcgan-torture-'), Findings()
+    try:
+        places = place.Places(base, place.Inputs(os.path.join(base, 'inputs')))
+        result = work(o, places, f)
+    finally:
+        shutil.rmtree(base, ignore_errors=True)
+    text = table.tables(o, result, f)
+    if o.out:
+        with open(o.out, 'w') as out:
+            out.write(text)
+    print(text)
+    skipped = 'limits' in o.parts and not os.environ.get('TORTURE_MOUNTS')
+    if skipped:
+        print('skip  small disks: a tmpfs cannot be mounted here')
+    print(f'{table.passed(result)} passed, {len(f.found)} failed, {int(skipped)} skipped')
+    return 1 if f.found else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
