@@ -14,7 +14,7 @@ static void gan_loss(const dg_gan_loss_args *a)
         const long double d = l[i] - theirs, miss = d - a->target, part = (d - a->low) / (1 - a->low);
         const long double margin = 1 - a->target * d;
         if (a->form == DG_GAN_SQUARES) {
-            loss += powl(miss, 2) / 2 + (a->both ? powl(other[i] - ours + a->target, 2) / 2 : 0);
+            loss += powl(miss, 2) / 2 + (a->both && other ? powl(other[i] - ours + a->target, 2) / 2 : 0);
             slope = miss; /* and, of the other half, each of whose terms the mean of these logits moves: */
             for (int k = 0; k < a->n && other; k++) slope -= (other[k] - ours + a->target) / a->n;
         } else if (a->form == DG_GAN_HINGE) {

@@ -1,5 +1,6 @@
 #!/bin/sh
 # What a GAN can be trained by besides the published recipe: other losses, an average of G's weights, augmentation.
+# shellcheck disable=SC2086 # $all and $o are words
 . "$(dirname "$0")/kit"
 cd "$dir" || exit 1
 exits 0 data --synthesize cats --count 21 --size 16 || finish
@@ -18,12 +19,12 @@ if grep -q 'ema[.]' plain/run/checkpoint.safetensors; then fact 1 'a plain check
 all='--ema 0.8 --augment color,translation,cutout'
 weights plain/run plain/weights
 for loss in bce lsgan hinge ralsgan; do
-    run --epochs 2 --out "$loss/run" --loss $loss $all
+    run --epochs 2 --out "$loss/run" --loss "$loss" $all
     weights "$loss/run" "$loss/weights"
-    if cmp -s plain/weights $loss/weights; then fact 1 "--loss $loss should make other pictures"; fi
+    if cmp -s plain/weights "$loss/weights"; then fact 1 "--loss $loss should make other pictures"; fi
 done
 for a in lsgan hinge ralsgan; do
-    if cmp -s bce/weights $a/weights; then fact 1 "--loss $a should make other pictures than bce"; fi
+    if cmp -s bce/weights "$a/weights"; then fact 1 "--loss $a should make other pictures than bce"; fi
 done
 run --epochs 2 --out less/run --loss ralsgan --ema 0.8 --augment color,cutout
 weights less/run less/weights
@@ -86,8 +87,8 @@ exits 2 --data cats --loss wgan
 says '--loss wgan: unknown; allowed: bce, lsgan, hinge or ralsgan'
 exits 2 --data cats --ema 1
 says '--ema 1: out of range; allowed: 0 to below 1'
-for list in blur color,color color, ,color; do
-    exits 2 --data cats --augment $list
+for list in blur color,color 'color,' ,color; do
+    exits 2 --data cats --augment "$list"
     says "--augment $list: color, translation and cutout, each once and with commas between, or none"
 done
 sed 's/augment = cutout/augment = blur/' own.cfg > wrong.cfg

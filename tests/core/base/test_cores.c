@@ -14,7 +14,7 @@ static int linux_cores(void) { return dg_cores(); }
 #undef __linux__
 int elsewhere_cores(void);
 size_t elsewhere_memory(void);
-#include "core/base/cores.c"
+#include "core/base/cores.c" /* NOLINT(bugprone-suspicious-include): the same source as another system compiles it */
 
 /* Bytes of a line of /proc/meminfo. */
 static double meminfo(const char *name)

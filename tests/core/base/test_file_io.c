@@ -375,7 +375,7 @@ static void stop(void) { raise(SIGTERM); }
 static void test_signal_waits(void)
 {
     dg_chunk p = body('s', 1000);
-    signal(SIGTERM, count_left);
+    sigaction(SIGTERM, &(struct sigaction){.sa_handler = count_left}, NULL);
     fault.hook = stop;
     DG_CHECK(armed_write(temp_path("left/file"), &p, 1, 3, HOOK, 0) == DG_OK);
     DG_CHECKF(left_behind == 0, "%d temporary files are left where a signal comes", left_behind);
