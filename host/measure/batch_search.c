@@ -10,6 +10,7 @@
 #define AGREE 1.01  /* the second fastest look over the fastest, where both are believed */
 #define SLOWED 0.93 /* of the highest speed of the machine: looks below it are doubted */
 #define DOUBT 0.95  /* of the slowest rate that may be chosen: so much may be noise */
+#define SURE 0.5    /* of the share that may be lost: the other half is left to noise */
 enum {
     FEWEST_STEPS = 7, /* that a size costs: two to warm up, five that count */
     MOST_LOOKS = 5,   /* at one size */
@@ -60,11 +61,11 @@ static int fastest(const dg_search *s, bool enough_steps)
     return best;
 }
 
-/* The smallest that is nearly as fast as the fastest; rows are by batch. */
+/* The smallest that is surely nearly as fast as the fastest; rows are by batch. */
 static int choose(const dg_search *s, bool enough_steps)
 {
     const int best = fastest(s, enough_steps);
-    const double least = best < 0 ? 0 : (1 - s->limits.within) * dg_batch_rate(&s->row[best]);
+    const double least = best < 0 ? 0 : (1 - SURE * s->limits.within) * dg_batch_rate(&s->row[best]);
     for (int i = 0; i < best; i++)
         if ((!enough_steps || leaves_steps(s, s->row[i].batch)) && dg_batch_rate(&s->row[i]) >= least) return i;
     return best;
@@ -114,25 +115,33 @@ static bool is_sure(const dg_search *s, const dg_batch_row *r)
     return r->looks + 1 >= MOST_LOOKS || (!is_slowed(s, r) && r->looks && r->second <= AGREE * r->ms);
 }
 
-/* The fastest of the rows before the last two; there are three at least. */
-static dg_batch_row *best_before(dg_search *s)
+/* The fastest of the rows before the last n; there are n + 1 at least. */
+static dg_batch_row *best_before(dg_search *s, int n)
 {
     dg_batch_row *best = &s->row[0];
-    for (int i = 1; i < s->rows - 2; i++)
+    for (int i = 1; i < s->rows - n; i++)
         if (dg_batch_rate(&s->row[i]) > dg_batch_rate(best)) best = &s->row[i];
     return best;
 }
 
-/* Two sizes, a doubling, that gained nothing: by what is known of all sizes, and by their last looks. Only called while
- * all rows are steps of the ladder. */
+/* Whether the last n sizes gained nothing over those before. Only called while all rows are steps of the ladder. */
+static bool gained_nothing(dg_search *s, int n)
+{
+    if (s->rows <= n) return false;
+    const double before = dg_batch_rate(best_before(s, n));
+    double last = 0;
+    for (int i = s->rows - n; i < s->rows; i++) last = fmax(last, dg_batch_rate(&s->row[i]));
+    return last < GAIN * before;
+}
+
+/* A doubling, two sizes: by what is known of all sizes, and by their last looks. */
 static bool is_flat(dg_search *s)
 {
-    if (s->rows < 3) return false;
-    const dg_batch_row *before = best_before(s), *last = &s->row[s->rows - 2];
-    const double known = fmax(dg_batch_rate(&last[0]), dg_batch_rate(&last[1]));
+    if (!gained_nothing(s, 2)) return false;
+    const dg_batch_row *before = best_before(s, 2), *last = &s->row[s->rows - 2];
     const double now = fmax(last[0].batch / last[0].latest, last[1].batch / last[1].latest);
     const bool same_time = before->when >= last[0].when || before->when >= last[1].when;
-    return known < GAIN * dg_batch_rate(before) && (!same_time || now < GAIN * before->batch / before->latest);
+    return !same_time || now < GAIN * before->batch / before->latest;
 }
 
 /* Seconds that a size will take at the least, by the nearest that was timed. */
@@ -150,13 +159,16 @@ static bool has_time(const dg_search *s, int batch, double elapsed)
     return !s->rows || elapsed + cost(s, batch) <= s->limits.seconds;
 }
 
-/* A doubling that gained nothing: one more look at each of its sizes and at the best before; then it is the last. */
-static int doubt_doubling(dg_search *s, double elapsed)
+/* A doubling that gained nothing: one more look at each of its sizes and at the best before. Noise may hide a gain of a
+ * percent all the same, so the search ends after two such doublings, or where a size more cannot be tried. */
+static int doubt_doubling(dg_search *s, int next, double elapsed)
 {
-    dg_batch_row *last = &s->row[s->rows - 2], *before = best_before(s);
+    const dg_search_limits *l = &s->limits;
+    dg_batch_row *last = &s->row[s->rows - 2], *before = best_before(s, 2);
     dg_batch_row *doubt = !last[0].looks ? &last[0] : !last[1].looks ? &last[1] : before;
     const bool seen = doubt == before && (before->when >= last[0].when || before->when >= last[1].when);
     if (!seen && has_time(s, doubt->batch, elapsed)) return doubt->batch;
+    if (!gained_nothing(s, 4) && next <= l->most && next <= l->pictures && has_time(s, next, elapsed)) return next;
     s->end = DG_SEARCH_FLAT;
     return 0;
 }
@@ -166,7 +178,7 @@ static int climb(dg_search *s, double elapsed)
     const dg_search_limits *l = &s->limits;
     const int batch = s->rows ? dg_batch_after(s->row[s->rows - 1].batch) : l->from;
     if (s->refused) s->end = DG_SEARCH_NO_ROOM;
-    else if (is_flat(s)) return doubt_doubling(s, elapsed);
+    else if (is_flat(s)) return doubt_doubling(s, batch, elapsed);
     else if (batch > l->most) s->end = DG_SEARCH_MOST;
     else if (batch > l->pictures) s->end = DG_SEARCH_PICTURES;
     else if (!has_time(s, batch, elapsed) || s->rows == DG_SEARCH_ROWS - 2) s->end = DG_SEARCH_SECONDS;
@@ -174,7 +186,7 @@ static int climb(dg_search *s, double elapsed)
     return s->end ? 0 : batch;
 }
 
-static bool is_tried(const dg_search *s, int batch)
+bool dg_search_is_tried(const dg_search *s, int batch)
 {
     for (int i = 0; i < s->rows; i++)
         if (s->row[i].batch == batch) return true;
@@ -194,7 +206,7 @@ static int look_beside(dg_search *s, double elapsed)
         const int batch = s->beside * quarters[s->neighbours++] / 4;
         const int room = s->climbed > MOST_SIZES - 1 ? s->climbed + 2 : MOST_SIZES;
         const bool may = s->rows < room && batch >= l->from && batch <= l->most && batch <= l->pictures &&
-                         !is_tried(s, batch);
+                         !dg_search_is_tried(s, batch);
         if (may && (!s->refused || batch < s->refused) && leaves_steps(s, batch) && has_time(s, batch, elapsed))
             return batch;
     }
@@ -306,8 +318,8 @@ static int say_why(const dg_search *s, const dg_batch_row *chosen, char *out, si
     else if (s->end == DG_SEARCH_NO_ROOM) snprintf(among, sizeof among, " that fits");
     if (b == chosen) n = add(out, size, n, "the fastest%s", among);
     else
-        n = add(out, size, n, "the smallest within %g%% of the fastest%s, which is %d (%.1f%% faster)", 100 * l->within,
-                among, b->batch, percent_faster(b, chosen));
+        n = add(out, size, n, "the smallest that is surely within %g%% of the fastest%s, which is %d (%.1f%% faster)",
+                100 * l->within, among, b->batch, percent_faster(b, chosen));
     if (!by_steps) return n;
     const double share = 1 - (double)dg_batch_updates(l, wish->batch) / steps;
     return add(out, size, n, "; %d would be %.0f%% faster, with %s", wish->batch, percent_faster(wish, chosen),

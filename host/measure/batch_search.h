@@ -6,10 +6,11 @@
  *         fits ? dg_search_timed(&s, &row) : dg_search_refused(&s, why);
  *     s.row[dg_search_choice(&s)]
  *
- * Sizes are `from`, then 2^k and 3 * 2^k. A doubling, two sizes, that gains less than 1% over the best before it is the
- * last. Chosen is the smallest whose pictures a second
- * are within a share of the best; then 3/4 and 5/4 of it are tried, for kernels jump where their tiles end. One that
- * leaves too few steps an epoch is timed, and never chosen.
+ * Sizes are `from`, then 2^k and 3 * 2^k. The search ends after two doublings, two sizes each, that gain less than 1%
+ * over the best before them; where there is no time for the second one, after the first. Chosen is the smallest whose
+ * pictures a second are surely within a share of the best: measured, within half of it, for times are not exact to a
+ * percent. Then 3/4 and 5/4 of it are tried, for kernels jump where their tiles end. One that leaves too few steps an
+ * epoch is timed, and never chosen.
  *
  * Whatever else runs on a machine makes a step longer, never shorter, and often for seconds. So next() names a size
  * again where that may change the answer: before it believes that a doubling gained nothing both sizes and the best
@@ -80,6 +81,7 @@ typedef struct {
 void dg_search_begin(dg_search *s, const dg_search_limits *limits);
 /* The size to time next, of which one look may be there already; 0: no more. elapsed: seconds since the beginning. */
 int dg_search_next(dg_search *s, double elapsed);
+bool dg_search_is_tried(const dg_search *s, int batch);
 void dg_search_timed(dg_search *s, dg_batch_row *row); /* which has become the search's, samples and all */
 void dg_search_refused(dg_search *s, const char *why); /* "it needs 80.0 MB, and there are 70.0 MB" */
 void dg_search_free(dg_search *s);

@@ -10,7 +10,7 @@
 #include "host/run/ring_reader.h"
 #include "host/run/steps.h"
 
-#define LOOK_SECONDS 1.0 /* of one look at a size at most, */
+#define LOOK_SECONDS 1.0 /* of one look at a size at most, of the first one half of that, */
 enum { LOOKS = 20 };     /* nor more than this part of the search */
 
 /* ---- What all sizes have in common ---- */
@@ -303,8 +303,8 @@ dg_err dg_batch_find(dg_batch_bench *b, const dg_search_limits *limits, dg_searc
         char why[160];
         bool yes = false;
         dg_batch_row row;
-        e = dg_batch_time(b, batch, fmin(fmin(LOOK_SECONDS, limits->seconds / LOOKS), left), false, &row, &yes, why,
-                          sizeof why);
+        const double look = fmin(LOOK_SECONDS, limits->seconds / LOOKS) / (dg_search_is_tried(s, batch) ? 1 : 2);
+        e = dg_batch_time(b, batch, fmin(look, left), false, &row, &yes, why, sizeof why);
         if (!e && yes) dg_search_timed(s, &row);
         if (!e && !yes) dg_search_refused(s, why);
     }
