@@ -38,13 +38,17 @@ typedef struct {
 } dg_ema_args;
 
 /* Differentiable augmentation (Zhao et al. 2020), and its adjoint. For picture n, with u_0 to u_6 uniform from 0 to 1,
- * words of dg_philox(seed, (DG_STREAM_AUGMENT, order << 40 | step), 2n) and 2n + 1 over 2^32:
- *     DG_AUGMENT_COLOR        x + b, b = u_0 - 1/2; away from its pixel's mean over the channels times s = 2 u_1, and
- * that away from the picture's mean times k = u_2 + 1/2; alpha, of four channels, stays: c = k (s x + (1 - s)
- * mean_of_pixel(x)) + (1 - k) mean_of_picture(x) + b DG_AUGMENT_TRANSLATION  y[i][j] = c[i + ty][j + tx], 0 outside; t
- * from -m to m, m = floor(H / 8 + 1/2) DG_AUGMENT_CUTOUT       0 in a box of h = floor(H / 2 + 1/2) rows from o -
- * floor(h / 2) on, o from 0 to H - h % 2; columns as well augment_dx              dx from dy, the gradient; sums are in
- * double kernels/ops/augment/augment.h */
+ * words of dg_philox(seed, (DG_STREAM_AUGMENT, order << 40 | step), 2n) and 2n + 1 over 2^32, in this order:
+ *
+ * DG_AUGMENT_COLOR: c = k (s x + (1 - s) mean_of_pixel(x)) + (1 - k) mean_of_picture(x) + b, with brightness
+ * b = u_0 - 1/2, saturation s = 2 u_1 and contrast k = u_2 + 1/2. The fourth of four channels, alpha, stays.
+ *
+ * DG_AUGMENT_TRANSLATION: y[i][j] = c[i + ty][j + tx], and 0 outside; each t from -m to m, m = floor(H / 8 + 1/2).
+ *
+ * DG_AUGMENT_CUTOUT: 0 in a box of h = floor(H / 2 + 1/2) rows from o - floor(h / 2) on, o from 0 to H - h % 2; columns
+ * likewise.
+ *
+ * augment_dx: dx from dy, the gradient. Sums are in double. kernels/ops/augment/augment.h */
 enum { DG_AUGMENT_COLOR = 1, DG_AUGMENT_TRANSLATION = 2, DG_AUGMENT_CUTOUT = 4 };
 typedef struct {
     void *y, *x;   /* augment: out, in (N, H, W, C); C is at most DG_CHANNELS_MAX */
