@@ -96,7 +96,7 @@ static void print_rules(FILE *to)
 {
     fputs("\nA switch such as --flip takes =no to turn it off again. An option is also taken\n"
           "from the environment, --lr-d from DCGAN_LR_D. Built-in values give way to the\n"
-          "config file, that to the environment, that to the command line.\n",
+          "config file, that to a --preset, to the environment, to the command line.\n",
           to);
 }
 

@@ -99,6 +99,8 @@ void dg_options_drop(dg_options *o, const dg_options *model);
 /* Set what the model that o names, or operand of a command, says in [train], before which comes what its recipe
  * presets. A model that cannot be read says nothing here. */
 dg_err dg_options_model(dg_options *o, const char *name);
+/* host/options/options_preset.c: what the preset that o->preset names says. */
+dg_err dg_options_take_preset(dg_options *o);
 /* The values that the program has built in. */
 dg_err dg_options_presets(dg_options *o);
 bool dg_same_place(const char *a, const char *b); /* the same text, or paths to the same file */

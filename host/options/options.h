@@ -39,7 +39,7 @@ enum { DG_DRY_RUN = 1, DG_DRY_RUN_OPS };
 enum { DG_OPTIONS_MOST = 128 };
 
 /* All values, resolved: built-in < [train] of the model < config file (--config, or the run's own with --resume) <
- * DCGAN_* environment < command line. Text is owned here. */
+ * --preset < DCGAN_* environment < command line. Text is owned here. */
 typedef struct {
     dg_command command;
     char **operand; /* what is left after the options: FILE, MODEL */
@@ -61,7 +61,8 @@ typedef struct {
     bool nesterov;
     int start; /* dg_start */
     double start_sigma, start_bias;
-    int loss; /* dg_loss */
+    int preset; /* place in the choices of its row; settled, its values stand in the others */
+    int loss;   /* dg_loss */
     double ema;
     char *augment;     /* --augment LIST */
     char *aug_preview; /* data: FILE, NULL: none */

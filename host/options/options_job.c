@@ -153,6 +153,8 @@ static dg_err take_model(dg_options *o, const dg_model *m)
 {
     const dg_recipe *r = dg_recipe_find(m);
     dg_err e = DG_OK;
+    if (o->preset && r && r->preset)
+        return dg_fail(DG_USAGE, "--preset: is for GANs; model %s is a classifier", m->name);
     o->model_says = m->trains > 0 || (r && r->preset);
     for (const char *const(*k)[2] = r ? r->preset : NULL; k && (*k)[0] && !e; k++)
         e = dg_option_set(o, dg_option_find((*k)[0]), (*k)[1], m->name);

@@ -223,6 +223,7 @@ static dg_err name_model(dg_options *o)
 static dg_err set_given(dg_options *o, const scanned *s, const char *config)
 {
     dg_err e = config ? dg_config_read(config, o) : DG_OK;
+    if (!e) e = dg_options_take_preset(o);
     if (!e) e = set_from_environment(o);
     if (!e) e = set_from_command_line(o, s);
     return e ? e : name_model(o);
@@ -254,7 +255,11 @@ static dg_err set_all(dg_options *o, const scanned *s)
     if (!e && probe.resume) e = dg_options_run_config(&probe, run_config, sizeof run_config);
     if (!e && probe.from_epoch) e = dg_options_from_epoch(&probe);
 
+    if (!e && probe.resume && probe.preset)
+        e = dg_fail(DG_USAGE, "--preset: a run that is resumed keeps the values that it has; resume it without");
+
     if (!e) e = dg_options_presets(o);
+    o->preset = probe.preset;
     if (!e && !*run_config) e = set_from_model(o, s, probe.config);
     const dg_options model = *o; /* its numbers */
     if (!e && *run_config) e = read_run_config(run_config, o, &run);

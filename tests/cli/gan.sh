@@ -69,6 +69,20 @@ fi
 sed 's/"ema[.]G[.]main[.]0[.]weight"/"ema.G.main.9.weight"/' ralsgan/run/checkpoint.safetensors > wrong.safetensors
 exits 4 generate wrong.safetensors --out no
 
+# a preset is its values, over those of a model and of a config file, below what is given; a run says which they were
+run --epochs 1 --out small/run --preset small
+run --epochs 1 --out small-said/run --flip --loss ralsgan --ema 0.995 --augment color,translation,cutout
+same small/run/epoch-0001.png small-said/run/epoch-0001.png
+sed '/^;/d; /^version/d' small/run/config.ini > small/config
+sed '/^;/d; /^version/d' small-said/run/config.ini > small-said/config
+same small/config small-said/config
+exits 0 --resume --out small/run --epochs 2 -q
+exits 2 --resume --out small/run --preset small
+says '--preset: a run that is resumed keeps the values that it has; resume it without'
+run --epochs 1 --out paper/run --preset paper --config small/run/config.ini
+run --epochs 1 --out one/run
+same paper/run/epoch-0001.png one/run/epoch-0001.png
+
 # as keys of a model
 { cat "$root/tests/tiny.cfg"; printf '[train]\nloss = hinge\nema = 0.5\naugment = cutout\n'; } > own.cfg
 exits 0 --data cats --model own.cfg --batch 8 --epochs 1 -q --no-curves --no-report --grid 2x2 --out keys
@@ -95,7 +109,7 @@ sed 's/augment = cutout/augment = blur/' own.cfg > wrong.cfg
 exits 2 --data cats --model wrong.cfg
 says '[train] augment = blur: color, translation and cutout'
 exits 0 data --synthesize shapes --classes 10 --count 40 --size 28 || finish
-for o in '--loss hinge' '--ema 0.9' '--augment cutout'; do
+for o in '--loss hinge' '--ema 0.9' '--augment cutout' '--preset paper'; do
     exits 2 --data shapes --model cnn-mnist --epochs 1 $o
     says "${o%% *}: is for GANs; model cnn-mnist is a classifier"
 done

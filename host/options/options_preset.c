@@ -1,0 +1,24 @@
+/* --preset: one name for the values of several options. */
+#include "host/options/option_table.h"
+
+enum { NONE, SMALL, PAPER };
+typedef const char *const pair[2]; /* option, value */
+
+/* Zhao et al. 2020, Jolicoeur-Martineau 2019; half of an average of 0.995 is 139 steps old. */
+static pair small[] = {
+    {"loss", "ralsgan"}, {"augment", "color,translation,cutout"}, {"ema", "0.995"}, {"flip", "yes"}, {NULL, NULL}};
+
+/* Radford, Metz and Chintala 2016, section 4, but for the batch, which --batch has. */
+static pair paper[] = {{"loss", "bce"},       {"augment", "none"}, {"ema", "0"},    {"flip", "no"},
+                       {"optimizer", "adam"}, {"lr", "0.0002"},    {"lr-d", "0"},   {"lr-g", "0"},
+                       {"beta1", "0.5"},      {"beta2", "0.999"},  {"eps", "1e-8"}, {"schedule", "none"},
+                       {"start", "dcgan"},    {NULL, NULL}};
+
+dg_err dg_options_take_preset(dg_options *o)
+{
+    dg_err e = DG_OK;
+    if (o->preset == NONE) return DG_OK;
+    for (pair *p = o->preset == SMALL ? small : paper; (*p)[0] && !e; p++)
+        e = dg_option_set(o, dg_option_find((*p)[0]), (*p)[1], "--preset");
+    return e;
+}

@@ -1,0 +1,110 @@
+/* --preset: its values, and what comes over them. */
+#include "host/options/option_table.h"
+#include "tempdir.h"
+#include "test.h"
+
+enum { MOST = 16 };
+
+static dg_options o;
+
+/* Parse "dcgan LINE", split at blanks. */
+static dg_err parse(const char *line)
+{
+    static char copy[4096];
+    char *argv[MOST + 1] = {"dcgan"};
+    int argc = 1;
+    bool done;
+    dg_options_free(&o);
+    snprintf(copy, sizeof copy, "%s", line);
+    for (char *w = strtok(copy, " "); w && argc < MOST; w = strtok(NULL, " ")) argv[argc++] = w;
+    return dg_options_parse(argc, argv, &o, &done);
+}
+
+/* LINE gives this option this value, which config.ini says, unless it leaves a 0 out. */
+static void leaves(const char *line, const char *name, const char *value)
+{
+    char now[100], saved[200];
+    const dg_option *t = dg_option_find(name);
+    if (!DG_CHECKF(parse(line) == DG_OK, "'%s': %s", line, dg_message())) return;
+    dg_option_get(&o, t, now, sizeof now);
+    DG_CHECKF(!strcmp(now, value), "'%s': %s %s, not %s", line, name, now, value);
+    snprintf(saved, sizeof saved, "\n%s = %s\n", name, value);
+    DG_CHECKF(strstr(o.resolved, saved), "'%s': config.ini lacks%s", line, saved);
+}
+
+static void refuses(const char *line, const char *words)
+{
+    const dg_err e = parse(line);
+    DG_CHECKF(e == DG_USAGE && strstr(dg_message(), words), "'%s' gave %d: %s", line, (int)e, dg_message());
+}
+
+static void test_small(void)
+{
+    static const char *const has[][2] = {{"loss", "ralsgan"},
+                                         {"augment", "color,translation,cutout"},
+                                         {"ema", "0.995"},
+                                         {"flip", "yes"}};
+    for (size_t i = 0; i < sizeof has / sizeof *has; i++) leaves("-d a --preset small", has[i][0], has[i][1]);
+    DG_CHECK(o.augmented == (DG_AUGMENT_COLOR | DG_AUGMENT_TRANSLATION | DG_AUGMENT_CUTOUT));
+    leaves("-d a --loss hinge --preset small", "loss", "hinge"); /* in any order */
+    leaves("-d a --preset small --augment cutout", "augment", "cutout");
+    leaves("-d a --preset small --flip=no", "flip", "no");
+    leaves("-d a --preset paper --preset small", "loss", "ralsgan");
+    leaves("-d a --preset small --preset none", "flip", "no");
+    setenv("DCGAN_EMA", "0.5", 1);
+    leaves("-d a --preset small", "ema", "0.5");
+    unsetenv("DCGAN_EMA");
+    setenv("DCGAN_PRESET", "small", 1); /* --resume would be refused, though nobody asked for a preset there */
+    leaves("-d a", "flip", "no");
+    unsetenv("DCGAN_PRESET");
+}
+
+static void test_paper(void)
+{
+    static const char config[] = "[run]\nloss = hinge\nflip = yes\n",
+                      says[] = "[train]\nlr = 0.01\nlr_d = 0.02\nlr_g = 0.03\nbeta1 = 0.9\nbeta2 = 0.99\neps = 1e-3\n"
+                               "optimizer = sgd\nmomentum = 0.9\nschedule = 3:0.1\nstart = he\nloss = hinge\n"
+                               "ema = 0.5\naugment = cutout\nflip = yes\n";
+    static const char *const plain[][2] = {{"lr", "0.0002"},     {"lr-d", "0"},        {"lr-g", "0"},
+                                           {"beta1", "0.5"},     {"beta2", "0.999"},   {"eps", "1e-08"},
+                                           {"loss", "bce"},      {"momentum", "0"},    {"ema", "0"},
+                                           {"augment", "none"},  {"flip", "no"},       {"start", "dcgan"},
+                                           {"schedule", "none"}, {"optimizer", "adam"}};
+    char text[2000], line[3000];
+    size_t n;
+    char *tiny = temp_slurp("tests/tiny.cfg", &n);
+    if (!DG_CHECK(tiny != NULL)) return;
+    temp_put(temp_path("c.ini"), config, sizeof config - 1);
+    temp_put(temp_path("own.cfg"), text, (size_t)snprintf(text, sizeof text, "%s%s", tiny, says));
+    free(tiny);
+    snprintf(line, sizeof line, "-d a --model %s", temp_path("own.cfg"));
+    leaves(line, "loss", "hinge");
+    leaves(line, "momentum", "0.9");
+    snprintf(line, sizeof line, "-d a --model %s --config %s --preset paper", temp_path("own.cfg"), temp_path("c.ini"));
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) leaves(line, plain[i][0], plain[i][1]);
+    DG_CHECK(!o.augmented && !o.changes);
+    snprintf(line, sizeof line, "-d a --config %s --preset small", temp_path("c.ini"));
+    leaves(line, "loss", "ralsgan");
+}
+
+static void test_mistakes(void)
+{
+    char line[1200];
+    temp_put(temp_path("config.ini"), "[run]\ndata = a\n", strlen("[run]\ndata = a\n"));
+    snprintf(line, sizeof line, "--resume --out %s --preset paper", temp_dir);
+    refuses(line, "--preset: a run that is resumed keeps the values that it has");
+    refuses("-d a --preset big", "--preset big: unknown; allowed: none, small or paper");
+    refuses("-d a --model cnn-mnist --preset paper", "--preset: is for GANs; model cnn-mnist is a classifier");
+    refuses("plan --preset small", "--preset is no option of 'plan'");
+}
+
+int main(void)
+{
+    temp_make("preset");
+    test_small();
+    test_paper();
+    test_mistakes();
+    temp_remove(temp_dir);
+    dg_options_free(&o);
+    return dg_test_report();
+}
