@@ -286,7 +286,7 @@ SOURCES = $(shell find core kernels host include samples sim tests \
             -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp')
 format: ## all sources as .clang-format says
 	$(Q)clang-format-14 -i --style=file $(SOURCES)
-lint: ## who includes whom, clang-tidy (bugprone, cert) and cppcheck
+lint: ## who includes whom, clang-tidy, cppcheck, and what the analysers of gcc and clang find
 	$(Q)sh scripts/lint
 
 clean: ## remove what was built

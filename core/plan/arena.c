@@ -88,7 +88,10 @@ static void add_scratch(dg_plan *p, dg_op *op, dg_backend *b)
 /* For those that are launched by themselves. */
 static void add_scratch_rows(dg_plan *p, dg_backend *b)
 {
-    for (int i = 0; i < p->ops && !p->launch; i++) add_scratch(p, &p->op[i], b);
+    if (!p->launch) {
+        for (int i = 0; i < p->ops; i++) add_scratch(p, &p->op[i], b);
+        return;
+    }
     for (int i = 0; i < p->launches; i++)
         if (p->launch[i].kind == DG_LAUNCH_OP) add_scratch(p, &p->op[p->launch[i].first], b);
 }

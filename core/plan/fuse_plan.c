@@ -229,7 +229,7 @@ static dg_err reorder(pass *f, int *new_place)
     dg_plan *p = f->p;
     dg_op *op = malloc((size_t)p->ops * sizeof *op);
     free(p->launch);
-    p->launch = malloc((size_t)p->ops * sizeof *p->launch);
+    p->launch = calloc((size_t)p->ops, sizeof *p->launch);
     if (!op || !p->launch) {
         free(op);
         return dg_fail(DG_DEVICE, "out of memory while planning");

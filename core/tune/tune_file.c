@@ -46,8 +46,9 @@ static bool same_key(const char *a, const char *b)
 static double measured(const char *text)
 {
     const char *comment = strchr(text, ';');
-    char *rest = NULL;
-    const double us = comment ? strtod(comment + 1, &rest) : 0;
+    if (!comment) return INFINITY;
+    char *rest;
+    const double us = strtod(comment + 1, &rest);
     return us > 0 && strncmp(rest, " us", 3) == 0 ? us : INFINITY;
 }
 

@@ -189,7 +189,8 @@ int dg_cmd_check(const dg_options *o)
     if (!e) e = dg_recipe_for(model, &recipe);
     if (!e) e = open_all(s, o);
     if (!e) e = get_pictures(o, model, &p);
-    for (int i = 0; i < 3 && !e && s[i].b; i++) e = set_up(&s[i], o, model, &p, i < 2);
+    for (int i = 0; i < 3 && !e; i++)
+        if (i < 2 || s[i].b) e = set_up(&s[i], o, model, &p, i < 2);
     if (!e) {
         dg_say("%s: %s against %s, %s", model->name, s[1].b->name, s[0].b->name,
                dg_precision_name(s[1].b->real, s[1].b->math));

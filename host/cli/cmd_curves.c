@@ -163,8 +163,8 @@ int dg_cmd_curves(const dg_options *o)
     run *r = calloc(MOST, sizeof *r);
     dg_image image = {0};
     dg_err e = r ? DG_OK : dg_fail(DG_DEVICE, "out of memory");
-    if (!e && o->operands > MOST)
-        e = dg_fail(DG_USAGE, "curves of %d runs: at most %d in one picture", o->operands, MOST);
+    if (!e && (o->operands < 1 || o->operands > MOST))
+        e = dg_fail(DG_USAGE, "curves of %d runs: 1 to at most %d in one picture", o->operands, MOST);
     for (int i = 0; i < o->operands && !e; i++) e = read_run(&r[i], o->operand[i]);
     for (int i = 1; i < o->operands && !e; i++)
         if (r[i].recipe != r->recipe)

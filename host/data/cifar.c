@@ -67,6 +67,7 @@ static dg_err add_name(const char *file, char *line, int number, dg_dataset *d)
 {
     line[strcspn(line, "\r")] = 0;
     for (int i = 0; i < d->classes; i++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): each below d->classes has a name */
         if (!strcmp(d->class_name[i], line)) return dg_fail(DG_DATA, "%s:%d: this class is there twice", file, number);
     if (!(d->class_name[d->classes] = strdup(line))) return dg_fail(DG_DEVICE, "no memory for the classes");
     d->classes++;

@@ -35,7 +35,7 @@ static dg_err sort_out(const dg_dataset_options *o, dg_record_files *f)
             if (packed_twin(f->file[i].name, f->file[k].name)) {
                 free(f->file[i].name);
                 memmove(f->file + i, f->file + i + 1, sizeof *f->file * (size_t)(--f->files - i));
-                k = i = -1;
+                i = -1;
                 break;
             }
     for (int i = 0; i < f->files; i++) {
@@ -46,7 +46,8 @@ static dg_err sort_out(const dg_dataset_options *o, dg_record_files *f)
         if (e) return e;
         const int dimensions = dg_idx_dimensions(file->data, file->bytes);
         file->labels = dimensions ? dimensions == 1 : strstr(file->name, "idx1") != NULL;
-        if ((first = find(f, file->part, file->labels)) != file)
+        first = find(f, file->part, file->labels);
+        if (first && first != file)
             return dg_fail(DG_DATA, "%s: both %s and %s have %s for %s: keep one of them here", o->dir, first->name,
                            file->name, file->labels ? "labels" : "pictures",
                            file->part == DG_PART_TEST ? "testing" : "training");

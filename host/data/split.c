@@ -18,6 +18,7 @@ static void permute(void *items, size_t bytes, const int32_t *order, int count, 
     uint8_t *item = items;
     memset(done, 0, (size_t)count);
     for (int first = 0; items && first < count; first++) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): all count of them are there by now */
         if (done[first] || order[first] == first) continue;
         memcpy(one, item + (size_t)first * bytes, bytes);
         int i = first;

@@ -103,7 +103,7 @@ static dg_err collect(network *w, const char *path)
         snprintf(o->name, sizeof o->name, "%s",
                  *want->alone ? want->alone : want->name + strlen(w->model->net[w->net].name) + 1);
         memcpy(o->dim, want->dim, sizeof want->dim);
-        if (want->kind != DG_PARAMETER_COUNT) {
+        if (t && want->kind != DG_PARAMETER_COUNT) {
             const dg_err e = narrow(t, path, &w->owned[w->count]);
             if (e) return e;
             o->data = w->owned[w->count];

@@ -107,7 +107,7 @@ static dg_err downward_open(downward *d, size_t n, uint8_t *to, size_t stride)
         while (k + 1 < f->n && f->from[k + 1] < f->from[i] + f->count[i]) k++;
         if (k - i + 1 > d->open) d->open = k - i + 1;
     }
-    d->sum = malloc((size_t)d->open * n * sizeof *d->sum);
+    d->sum = calloc((size_t)d->open * n, sizeof *d->sum);
     d->left = malloc((size_t)f->n * sizeof *d->left);
     if (!d->sum || !d->left) return dg_fail(DG_DEVICE, "no memory to resize a picture to %d rows", f->n);
     memcpy(d->left, f->count, (size_t)f->n * sizeof *d->left);

@@ -50,7 +50,7 @@ dg_err dg_sweep_run(dg_batch_bench *b, const dg_sweep_range *range, double secon
     int most = 0;
     dg_sweep_range fits = *range;
     for (int batch = range->first; batch; batch = dg_sweep_after(range, batch)) most++;
-    *s = (dg_sweep){.row = calloc((size_t)most, sizeof *s->row)};
+    *s = (dg_sweep){.row = calloc((size_t)most + 1, sizeof *s->row)};
     dg_err e = s->row ? DG_OK : dg_fail(DG_DEVICE, "out of memory for %d sizes", most);
     for (int i = 0; i < PASSES && !e && range->first <= fits.last; i++) e = pass(b, &fits, seconds, s);
     if (!e && !s->rows) e = dg_fail(DG_DEVICE, "batch %d: %s", range->first, s->why_not);

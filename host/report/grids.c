@@ -134,7 +134,7 @@ static dg_err list(int dir, const char *path, dg_report_picture **out, int *n)
     }
     if (!e && errno) e = dg_fail(DG_IO, "%s: cannot read all of this directory: %s", path, strerror(errno));
     closedir(d);
-    if (*n) qsort(*out, (size_t)*n, sizeof **out, by_epoch);
+    if (*out) qsort(*out, (size_t)*n, sizeof **out, by_epoch);
     return e;
 }
 
@@ -220,7 +220,7 @@ dg_err dg_report_epochs(int dir, const char *path, uint64_t **epoch, int *n)
     dg_err e = list(dir, path, &all, n);
     *epoch = malloc((size_t)(*n + 1) * sizeof **epoch);
     if (!e && !*epoch) e = dg_fail(DG_DEVICE, "%s: out of memory for a list of grids", path);
-    for (int i = 0; i < *n && *epoch; i++) (*epoch)[i] = all[i].epoch;
+    for (int i = 0; all && *epoch && i < *n; i++) (*epoch)[i] = all[i].epoch;
     free(all);
     return e;
 }

@@ -311,7 +311,7 @@ static int full_disk(void)
     snprintf(at, sizeof at, "%s", temp_path("disk"));
     snprintf(file, sizeof file, "%s/file", at);
     mkdir(at, 0700);
-    if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL)) return 2;
+    if (unshare(CLONE_NEWNS) || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL)) return 2;
     int bad = 0, refused = 0, taken = 0;
     for (int pages = 26; pages <= 55; pages++) {
         snprintf(options, sizeof options, "size=%d", pages * 4096);
