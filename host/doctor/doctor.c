@@ -11,7 +11,7 @@ bool dg_doctor_knows(const dg_recipe *r) { return r == &dg_gan_recipe; }
 void dg_doctor_begin(dg_doctor *d)
 {
     *d = (dg_doctor){0};
-    d->now.loss_d_before = d->now.diversity = d->now.best_diversity = NAN;
+    d->now.loss_d_before = d->now.diversity = d->now.best_diversity = d->now.settled_diversity = NAN;
     d->now.coverage = d->now.best_coverage = d->now.nearest = NAN;
 }
 
@@ -104,6 +104,7 @@ void dg_doctor_grid(dg_doctor *d, const dg_grid_seen *grid)
 {
     d->now.diversity = grid->diversity;
     d->now.best_diversity = fmax(d->now.best_diversity, grid->diversity);
+    if (d->now.step >= DG_DOCTOR_WARM_UP) d->now.settled_diversity = fmax(d->now.settled_diversity, grid->diversity);
 }
 
 void dg_doctor_end(dg_doctor *d, dg_doctor_news *news, void *context)

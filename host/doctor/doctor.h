@@ -5,7 +5,10 @@
 
 #include "host/run/log_text.h"
 
-enum { DG_DOCTOR_WINDOW = 250 }; /* steps that are looked at together */
+enum {
+    DG_DOCTOR_WINDOW = 250, /* steps that are looked at together */
+    DG_DOCTOR_WARM_UP = 500 /* before this step grids may be noise, which differs much */
+};
 
 /* What a rule looks at: a window of the log, its newest grid and its newest measures. */
 typedef struct {
@@ -15,6 +18,7 @@ typedef struct {
     double swing;                            /* standard deviation of D(x) - D(G(z)) */
     double loss_d_before;                    /* mean of the window before; NaN */
     double diversity, best_diversity;        /* of the grid, beside the real pictures'; NaN: no grid yet */
+    double settled_diversity;                /* the best from DG_DOCTOR_WARM_UP on; NaN: no grid since */
     double coverage, best_coverage, nearest; /* with --eval-every; NaN */
 } dg_vitals;
 

@@ -13,10 +13,10 @@ static double steps(const dg_vitals *v) { return (double)v->step; }
 /* More than the loss of tossing a coin, 2 ln 2. */
 static double leap(const dg_vitals *v) { return v->most_loss_d > 1.386 ? v->most_loss_d / v->loss_d_before : 0; }
 
-/* Of what there was at best; once there was something. */
+/* Of what there was at best since the warm-up; once there was something. */
 static double part_left(const dg_vitals *v)
 {
-    const double grid = v->best_diversity > 0.4 ? v->diversity / v->best_diversity : NAN;
+    const double grid = v->settled_diversity > 0.4 ? v->diversity / v->settled_diversity : NAN;
     const double covered = v->best_coverage > 0.2 ? v->coverage / v->best_coverage : NAN;
     return fmin(grid, covered); /* of a NaN and a number the number */
 }

@@ -101,10 +101,12 @@ static void check_recorded(void)
 
 static void check_collapse(void)
 {
-    dg_grid_seen fine[] = {{10, 0.3}, {20, 0.9}, {60, 0.8}, {100, 0.85}},
-                 alike[] = {{10, 0.3}, {20, 0.9}, {60, 0.4}, {110, 0.85}};
+    dg_grid_seen fine[] = {{10, 0.3}, {50, 0.9}, {60, 0.8}, {100, 0.85}},
+                 alike[] = {{10, 0.3}, {50, 0.9}, {60, 0.4}, {110, 0.85}},
+                 noise[] = {{1, 1.5}, {49, 1.5}, {60, 0.5}, {100, 0.6}};
     well(1500);
     NOTHING("grids that differ", fine, 4);
+    NOTHING("noise, and then pictures that differ less", noise, 4);
     FIRES("grids that become alike", alike, 4, "collapse");
     DG_CHECK(find("collapse")->epoch == 75 && find("collapse")->end_epoch == 125 && find("collapse")->worst < 0.5);
     fine[1].diversity = 0.35; /* never were different: no collapse */
