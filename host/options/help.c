@@ -16,16 +16,17 @@ static int usage_of(const dg_option *t, char *out, size_t size)
     return snprintf(out, size, "%s--%s%s%s", letter, t->name, t->arg ? " " : "", t->arg ? t->arg : "");
 }
 
-/* What it does, with range and default. */
-static void describe(const dg_option *t, char *out, size_t size)
+/* What it does for a command, with range and default. */
+static void describe(const dg_option *t, dg_command c, char *out, size_t size)
 {
     char range[128] = "";
-    bool shown = t->preset && t->kind != DG_OPT_FLAG && !(t->preset[0] == '0' && !t->preset[1]);
+    const char *preset = dg_option_preset(t, c);
+    bool shown = preset && t->kind != DG_OPT_FLAG && strcmp(preset, "0");
     if (t->kind != DG_OPT_FLAG && t->kind != DG_OPT_U64) dg_option_range(t, range, sizeof range);
     int n = snprintf(out, size, "%s", t->help);
     if (n < 0 || (size_t)n >= size || (!*range && !shown)) return;
     snprintf(out + n, size - (size_t)n, " (%s%s%s%s)", range, *range && shown ? "; " : "", shown ? "default " : "",
-             shown ? t->preset : "");
+             shown ? preset : "");
 }
 
 static void print_wrapped(FILE *to, const char *text, int column)
@@ -75,7 +76,7 @@ static void print_options(FILE *to, dg_command c, bool all)
         }
         if (strcmp(group, t->group)) fprintf(to, "\n%s:\n", group = t->group);
         usage_of(t, left, sizeof left);
-        describe(t, text, sizeof text);
+        describe(t, c, text, sizeof text);
         print_row(to, left, text);
         for (int i = 0; strcmp(t->name, "fuse") == 0 && dg_fusion_name(i); i++) {
             snprintf(left, sizeof left, "      %s", dg_fusion_name(i));
@@ -173,7 +174,7 @@ static void man_option(FILE *to, const dg_option *t)
     print_roff(to, "--");
     print_roff(to, t->name);
     fprintf(to, "\\fR%s%s%s\n", t->arg ? " \\fI" : "", t->arg ? t->arg : "", t->arg ? "\\fR" : "");
-    describe(t, text, sizeof text);
+    describe(t, DG_CMD_TRAIN, text, sizeof text);
     for (int i = 0; strcmp(t->name, "fuse") == 0 && dg_fusion_name(i); i++) {
         const size_t at = strlen(text);
         snprintf(text + at, sizeof text - at, "%s \"%s\": %s", i ? ";" : ". To be named are", dg_fusion_name(i),

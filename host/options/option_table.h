@@ -60,6 +60,8 @@ extern const dg_option dg_option_table[]; /* ends with name NULL */
 extern const dg_command_info dg_commands[DG_CMDS];
 
 const dg_option *dg_option_find(const char *name);
+/* The built-in value for a command; NULL: nothing is set. The model of import and eval is what the weights say. */
+const char *dg_option_preset(const dg_option *t, dg_command command);
 /* The nearest option of this command, or the nearest command: NULL when nothing is near. */
 const char *dg_option_nearest(const char *name, dg_command command);
 const char *dg_command_nearest(const char *name);

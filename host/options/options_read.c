@@ -105,12 +105,18 @@ static dg_err scan(int argc, char **argv, dg_command c, scanned *s)
     return DG_OK;
 }
 
+const char *dg_option_preset(const dg_option *t, dg_command command)
+{
+    const bool follows = command == DG_CMD_IMPORT || command == DG_CMD_EVAL;
+    return follows && t == dg_option_find("model") ? NULL : t->preset;
+}
+
 dg_err dg_options_presets(dg_options *o)
 {
     for (const dg_option *t = dg_option_table; t->name; t++) {
-        const bool no_model = o->command == DG_CMD_IMPORT || o->command == DG_CMD_EVAL;
-        if (!t->preset || (no_model && t == dg_option_find("model"))) continue;
-        dg_err e = dg_option_set(o, t, t->preset, t->name);
+        const char *preset = dg_option_preset(t, o->command);
+        if (!preset) continue;
+        dg_err e = dg_option_set(o, t, preset, t->name);
         if (e) return e;
     }
     return DG_OK;

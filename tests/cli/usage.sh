@@ -44,6 +44,10 @@ for c in train generate interpolate classify eval data plan batch replay check b
 done
 exits 0 help generate
 if grep -q -e --epochs "$dir/.out"; then fact 1 'generate has no --epochs'; fi
+for c in eval import; do
+    exits 0 help $c
+    if grep -q 'default dcgan64-paper' "$dir/.out"; then fact 1 "help $c: its model is what the weights say"; fi
+done
 exits 2 help nothing
 says "unknown command 'nothing'"
 
