@@ -35,7 +35,7 @@ static dg_err make_directories(char *path, int *made)
         } else if (mkdir(path, 0777) == 0) {
             ++*made;
         } else if (errno != EEXIST) {
-            return dg_fail(DG_IO, "%s: cannot make this directory: %s", path, strerror(errno));
+            return dg_fail(DG_IO, "%s: cannot make this directory: %s; {out} names another", path, strerror(errno));
         }
         *s = end;
         if (!end) return DG_OK;

@@ -27,6 +27,11 @@ exits 2 --resume --out a/run --seed 5
 says '--seed 5: this run was begun with 1, which cannot change'
 exits 2 --resume --out a/run --precision fp64
 says '--precision fp64: this run was begun with fp32, which cannot change'
+# a run's own name comes from the folder of pictures, and may become too long
+long=$(printf '%0250d' 0)
+mkdir "$long"
+exits 4 --data "$long" --model dcgan32
+says 'File name too long; --out names another'
 # a finished run: nothing to do, and how to go on; what has another value is told with the old one
 exits 0 --resume --out a/run
 prints 'nothing to do, 4 epochs are done and 4 asked for; --epochs N'
