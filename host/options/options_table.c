@@ -231,7 +231,8 @@ const dg_option dg_option_table[] = {
     {"most", 0, "N", DG_OPT_INT, AT(most), 1, 65536, "65536", NULL, OTHER, N | T, 0,
      "batch and --batch auto: the largest to try, if it fits"},
     {"within", 0, "X", DG_OPT_REAL, AT(within), 0, 100, "3", NULL, OTHER, N | T, BELOW,
-     "batch and --batch auto: the smallest batch is chosen whose pictures a second are within X percent of the best"},
+     "batch and --batch auto: the smallest batch is chosen whose pictures a second are surely within X percent of the "
+     "best; half of it is left to noise"},
     {"least-steps", 0, "N", DG_OPT_INT, AT(least_steps), 1, 1000000000, "32", NULL, OTHER, N | T, 0,
      "batch and --batch auto: never fewer steps an epoch, for a larger batch makes fewer updates"},
     {"rule", 0, "NAME", DG_OPT_CHOICE, AT(rule), NO_RANGE, "none", "none|usage|epoch-time", OTHER, N, 0,
