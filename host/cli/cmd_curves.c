@@ -11,16 +11,16 @@
 #include "host/run/log_text.h"
 #include "host/figure/pictures.h"
 
-enum { MOST = 7, PLOTS = 4, WIDTH = 900, HEIGHT = 380, WINDOWS = 40 };
+enum { MOST = 7, METRICS = 4, PLOTS = METRICS + DG_LOGGED, WIDTH = 900, HEIGHT = 380, WINDOWS = 40 };
 
 typedef struct {
     char label[80];
     const dg_recipe *recipe;
     long n;
     double *memory;
-    double *column[1 + PLOTS]; /* steps, and each metric compared */
-    /* Of each metric means over windows of equally many values, with their mean steps. A test's metric has a value an
-     * epoch: rows without one are in no window. */
+    double *column[1 + PLOTS]; /* steps, each metric compared, and from 1 + METRICS on the measures */
+    /* Of each, means over windows of equally many values, with their mean steps. A test's metric has a value an
+     * epoch, a measure one in so many: rows without one are in no window. */
     struct {
         long n;
         double *step, *value;
@@ -28,10 +28,10 @@ typedef struct {
 } run;
 
 /* The metrics of a recipe that this command compares; how many. */
-static int compared(const dg_recipe *r, const dg_metric *out[PLOTS])
+static int compared(const dg_recipe *r, const dg_metric *out[METRICS])
 {
     int n = 0;
-    for (int i = 0; i < r->metrics && n < PLOTS; i++)
+    for (int i = 0; i < r->metrics && n < METRICS; i++)
         if (r->metric[i].title) out[n++] = &r->metric[i];
     return n;
 }
@@ -63,9 +63,10 @@ static dg_err reserve(run *r, long rows, const char *path)
     return DG_OK;
 }
 
+/* m NULL: of a measure. */
 static bool counts(const run *r, const dg_metric *m, int k, long row)
 {
-    return m->over != DG_OVER_TEST || !isnan(r->column[1 + k][row]);
+    return (m && m->over != DG_OVER_TEST) || !isnan(r->column[1 + k][row]);
 }
 
 static void take_means(run *r, const dg_metric *m, int k)
@@ -90,7 +91,7 @@ static void take_means(run *r, const dg_metric *m, int k)
 static dg_err parse(run *r, char *text, const char *path)
 {
     size_t header;
-    const dg_metric *metric[PLOTS];
+    const dg_metric *metric[METRICS];
     r->recipe = dg_log_recipe(text, &header);
     if (!r->recipe) return dg_fail(DG_USAGE, "%s: its first line is not that of a log.csv of ours", path);
     const int metrics = compared(r->recipe, metric);
@@ -106,10 +107,12 @@ static dg_err parse(run *r, char *text, const char *path)
             return dg_fail(DG_USAGE, "%s:%ld: is not a row of a log of ours", path, number);
         r->column[0][r->n] = (double)row.step;
         for (int k = 0; k < metrics; k++) r->column[1 + k][r->n] = dg_metric_value(metric[k], row.value);
+        for (int k = 0; k < DG_LOGGED; k++) r->column[1 + METRICS + k][r->n] = row.judged ? row.measure[k] : NAN;
         r->n++;
     }
     if (!e && !r->n) e = dg_fail(DG_USAGE, "%s: holds no steps yet", path);
     for (int k = 0; k < metrics && !e; k++) take_means(r, metric[k], k);
+    for (int k = METRICS; k < PLOTS && !e; k++) take_means(r, NULL, k);
     return e;
 }
 
@@ -133,28 +136,42 @@ static dg_err read_run(run *r, const char *operand)
 static const uint8_t color[MOST][3] = {{0, 114, 178},  {213, 94, 0},  {0, 158, 115}, {204, 121, 167},
                                        {86, 180, 233}, {230, 159, 0}, {45, 48, 56}};
 
+/* Lines of all runs for column k of each; false: no run has a value there. */
+static bool add_runs(const run *r, int runs, int k, dg_series series[2 * MOST])
+{
+    bool any = false;
+    for (size_t i = 0; i < (size_t)runs; i++) {
+        const run *of = &r[i];
+        dg_series *thick = &series[2 * i], *thin = thick + 1;
+        *thick =
+            (dg_series){.label = of->label, .n = (int)of->mean[k].n, .x = of->mean[k].step, .y = of->mean[k].value};
+        *thin = (dg_series){.n = (int)of->n, .x = of->column[0], .y = of->column[1 + k], .thin = true};
+        memcpy(thick->color, color[i], 3);
+        memcpy(thin->color, color[i], 3);
+        any |= of->mean[k].n > 0;
+    }
+    return any;
+}
+
 static dg_err draw(const run *r, int runs, dg_image *out)
 {
-    const dg_metric *metric[PLOTS];
-    const int plots = compared(r->recipe, metric);
+    const dg_metric *metric[METRICS];
+    const int metrics = compared(r->recipe, metric);
     dg_series series[PLOTS][2 * MOST];
     dg_plot plot[PLOTS];
-    for (int k = 0; k < plots; k++) {
-        for (size_t i = 0; i < (size_t)runs; i++) {
-            const run *of = &r[i];
-            dg_series *thick = &series[k][2 * i], *thin = thick + 1;
-            *thick =
-                (dg_series){.label = of->label, .n = (int)of->mean[k].n, .x = of->mean[k].step, .y = of->mean[k].value};
-            *thin = (dg_series){.n = (int)of->n, .x = of->column[0], .y = of->column[1 + k], .thin = true};
-            memcpy(thick->color, color[i], 3);
-            memcpy(thin->color, color[i], 3);
-        }
-        plot[k] = (dg_plot){.title = metric[k]->title,
-                            .y_label = r->recipe->plot[metric[k]->plot].y_label,
-                            .x_label = k == plots - 1 ? "step" : NULL,
-                            .series = series[k],
-                            .count = 2 * runs};
+    int plots = 0;
+    for (int k = 0; k < metrics; k++, plots++) {
+        add_runs(r, runs, k, series[plots]);
+        plot[plots] = (dg_plot){.title = metric[k]->title, .y_label = r->recipe->plot[metric[k]->plot].y_label};
     }
+    for (int k = 0; k < DG_LOGGED; k++)
+        if (add_runs(r, runs, METRICS + k, series[plots]))
+            plot[plots++] = (dg_plot){.title = dg_measure_logged(k)->label};
+    for (int k = 0; k < plots; k++) {
+        plot[k].series = series[k];
+        plot[k].count = 2 * runs;
+    }
+    plot[plots - 1].x_label = "step";
     return dg_plots_draw(plot, plots, WIDTH, HEIGHT * plots, out);
 }
 

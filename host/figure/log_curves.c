@@ -5,16 +5,21 @@
 
 /* Points: what is not a plot's; and a plot's height. */
 enum { WIDTH = 900, HEADLINE = 34, FOOTLINE = 24, PLOT = 314 };
+/* Plots behind the recipe's, at most: of each measure that is a distance, and of all that are shares or near 1. */
+enum { MEASURED_MOST = DG_LOGGED };
 
 typedef struct {
     const dg_recipe *recipe;
     long n, epochs;
     double *memory;
     double *x, *mean_x; /* a value a step, a value an epoch; then the values of each metric */
+    long judged;        /* rows with measures */
+    double *judged_x;   /* their places; then the values of each measure, NaN where it was not taken */
 } curves;
 
 static double *values_of(const curves *c, int metric) { return c->x + c->n * (metric + 1); }
 static double *means_of(const curves *c, int metric) { return c->mean_x + c->epochs * (metric + 1); }
+static double *measures_of(const curves *c, int k) { return c->judged_x + c->judged * (k + 1); }
 
 /* Steps of the longest epoch: what an unfinished last one will have. */
 static void count_epochs(const dg_log_row *rows, long n, long *epochs, long *longest)
@@ -44,18 +49,39 @@ void dg_curve_places(const dg_log_row *rows, long n, double *x)
     }
 }
 
+static bool has_measures(const dg_log_row *row)
+{
+    bool any = false;
+    for (int k = 0; k < DG_LOGGED && row->judged; k++) any |= !isnan(row->measure[k]);
+    return any;
+}
+
+static void collect_measures(const dg_log_row *rows, curves *c)
+{
+    for (long i = 0, at = 0; i < c->n; i++) {
+        if (!has_measures(&rows[i])) continue;
+        c->judged_x[at] = c->x[i];
+        for (int k = 0; k < DG_LOGGED; k++) measures_of(c, k)[at] = rows[i].measure[k];
+        at++;
+    }
+}
+
 static dg_err collect(const dg_log_row *rows, long n, curves *c)
 {
     long longest;
     const dg_recipe *r = c->recipe;
     c->n = n;
     count_epochs(rows, n, &c->epochs, &longest);
+    for (long i = 0; i < n; i++) c->judged += has_measures(&rows[i]);
     size_t each = (size_t)n, total = (each + (size_t)c->epochs) * (size_t)(r->metrics + 1);
+    total += (size_t)c->judged * (DG_LOGGED + 1);
     c->memory = malloc((total ? total : 1) * sizeof(double));
     if (!c->memory) return dg_fail(DG_DEVICE, "curves: out of memory for %ld steps", n);
     c->x = c->memory;
     c->mean_x = c->x + n * (r->metrics + 1);
+    c->judged_x = c->mean_x + c->epochs * (r->metrics + 1);
     dg_curve_places(rows, n, c->x);
+    collect_measures(rows, c);
     for (long i = 0; i < n; i++)
         for (int k = 0; k < r->metrics; k++) values_of(c, k)[i] = dg_metric_value(&r->metric[k], rows[i].value);
     long epoch = 0;
@@ -96,17 +122,62 @@ static int add_series(dg_series *out, const curves *c, int plot)
     return count;
 }
 
-static dg_err draw_plot(dg_canvas *canvas, const curves *c, int i, dg_series *series)
+/* Has plot i of the measures this one? The first plots are those of the distances, the last one has the others. */
+static bool measure_in(int k, int i)
 {
-    const dg_recipe_plot *of = &c->recipe->plot[i];
-    const bool last = i == c->recipe->plots - 1;
-    const dg_plot plot = {.title = of->title,
-                          .y_label = of->y_label,
-                          .x_label = last ? "epoch" : NULL,
-                          .series = series,
-                          .count = add_series(series, c, i),
-                          .fixed_y = of->y_max > 0,
-                          .y_max = of->y_max};
+    int distances = 0, before = 0;
+    for (int j = 0; j < DG_LOGGED; j++) {
+        const dg_measure *m = dg_measure_logged(j);
+        const bool distance = !m->percent && !m->one;
+        if (distance && j < k) before++;
+        distances += distance;
+    }
+    const dg_measure *m = dg_measure_logged(k);
+    return m->percent || m->one ? i == distances : i == before;
+}
+
+/* How many plots the measures have. */
+static int measured_plots(const curves *c)
+{
+    int plots = 0;
+    for (int i = 0; i < MEASURED_MOST && c->judged; i++)
+        for (int k = 0; k < DG_LOGGED; k++)
+            if (measure_in(k, i)) plots = i + 1;
+    return plots;
+}
+
+static void measured_plot(const curves *c, int i, dg_series *series, dg_plot *out)
+{
+    *out = (dg_plot){.title = "Recall, coverage, and the nearest real picture beside real ones'", .series = series};
+    for (int k = 0; k < DG_LOGGED; k++) {
+        if (!measure_in(k, i)) continue;
+        const dg_measure *m = dg_measure_logged(k);
+        const uint8_t *color = colors[out->count % COLORS];
+        if (!m->percent && !m->one) out->title = m->label;
+        series[out->count++] = (dg_series){.label = m->name,
+                                           .color = {color[0], color[1], color[2]},
+                                           .n = (int)c->judged,
+                                           .x = c->judged_x,
+                                           .y = measures_of(c, k)};
+    }
+}
+
+static dg_err draw_plot(dg_canvas *canvas, const curves *c, int i, int plots, dg_series *series)
+{
+    dg_plot plot;
+    if (i < c->recipe->plots) {
+        const dg_recipe_plot *of = &c->recipe->plot[i];
+        plot = (dg_plot){.title = of->title,
+                         .y_label = of->y_label,
+                         .series = series,
+                         .count = add_series(series, c, i),
+                         .fixed_y = of->y_max > 0,
+                         .y_max = of->y_max};
+    } else {
+        measured_plot(c, i - c->recipe->plots, series, &plot);
+    }
+    const bool last = i == plots - 1;
+    if (last) plot.x_label = "epoch";
     /* The last plot also holds the axis label: its frame is to be as high as the others'. */
     const int top = HEADLINE + i * PLOT;
     return dg_draw_plot(canvas, &plot, 0, top, WIDTH, top + PLOT + (last ? FOOTLINE : 0));
@@ -119,14 +190,15 @@ dg_err dg_curves(const dg_recipe *r, const dg_log_row *rows, long n, const char 
     dg_canvas canvas;
     dg_err e = collect(rows, n, &c);
     if (e) return e;
-    dg_series *series = calloc(2 * (size_t)r->metrics, sizeof *series);
-    e = series ? dg_draw_open(&canvas, WIDTH, HEADLINE + r->plots * PLOT + FOOTLINE)
+    const int plots = r->plots + measured_plots(&c);
+    dg_series *series = calloc(2 * (size_t)r->metrics + DG_LOGGED, sizeof *series);
+    e = series ? dg_draw_open(&canvas, WIDTH, HEADLINE + plots * PLOT + FOOTLINE)
                : dg_fail(DG_DEVICE, "curves: out of memory");
     if (!e) {
         double wide = dg_text_width(1.3, title);
         dg_draw_text(&canvas, wide < WIDTH - 40 ? (WIDTH - wide) / 2 : 20, 30, 1.3, 2, false, title);
         dg_draw_paint(&canvas, (dg_color){45, 48, 56}, 1);
-        for (int i = 0; i < r->plots && !e; i++) e = draw_plot(&canvas, &c, i, series);
+        for (int i = 0; i < plots && !e; i++) e = draw_plot(&canvas, &c, i, plots, series);
         if (!e) {
             *out = canvas.im;
             canvas.im.pixels = NULL;

@@ -60,8 +60,8 @@ typedef struct {
 /* `count` plots one above the other, W x H pixels in all. */
 dg_err dg_plots_draw(const dg_plot *plots, int count, int W, int H, dg_image *out);
 
-/* A run's curves.png, 900 wide: the plots of its recipe, each step thin and each epoch's mean thick, over epochs. n may
- * be 0. */
+/* A run's curves.png, 900 wide: the plots of its recipe, each step thin and each epoch's mean thick, over epochs, and
+ * where rows have measures these. n may be 0. */
 dg_err dg_curves(const dg_recipe *r, const dg_log_row *rows, long n, const char *title, dg_image *out);
 
 /* The place of each of n steps on the axis of epochs, its middle: 0.5 of an epoch of one step. */

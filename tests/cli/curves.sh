@@ -34,6 +34,17 @@ printf '1,6,1,0.5,0.' >> "$dir/other-losses.csv"
 exits 0 curves "$dir/one" "$dir/other-losses.csv" --out "$dir/torn.png" -q
 same "$dir/both.png" "$dir/torn.png"
 
+# measures of --eval-every have plots of their own where a run has them: here one of five
+{
+    printf 'epoch,step,loss_d,loss_d_real,loss_d_fake,loss_g,d_x,d_gz1,d_gz2,img_s,seconds,'
+    echo 'swd,random_frechet,recall,coverage,nearest'
+    awk 'BEGIN { for (i = 1; i <= 90; i++)
+        printf "%d,%d,1,0.5,0.5,1,,,,100,%d,,%s,,,\n", (i + 9) / 10, i, i, i % 30 ? "" : 9 - i / 20 }'
+} > "$dir/judged.csv"
+exits 0 curves "$dir/judged.csv" "$dir/one" --out "$dir/judged.png"
+exits 0 info "$dir/judged.png"
+prints '900 x 1140'
+
 # a test once in 50 steps is a line, too, between its two values
 echo 'epoch,step,loss,accuracy,test_loss,test_accuracy,img_s,seconds' > "$dir/rare.csv"
 awk 'BEGIN { for (i = 1; i <= 100; i++) printf "%d,%d,1,0.5,%s,%s,100,%d\n", (i > 50) + 1, i,

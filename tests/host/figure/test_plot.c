@@ -287,9 +287,25 @@ static void curves_of_runs(void)
         free(im.pixels);
         free(again.pixels);
     }
+    dg_image im;
+    for (int i = 0; i < N; i++) { /* columns of measures, which no row has: as without */
+        rows[i].judged = true;
+        for (int k = 0; k < DG_LOGGED; k++) rows[i].measure[k] = NAN;
+    }
+    if (DG_CHECK(dg_curves(&dg_gan_recipe, rows, N, "a run", &im) == DG_OK)) DG_CHECK(im.H == 1000), free(im.pixels);
+    for (int i = 45; i < N; i += 46)
+        for (int k = 0; k < DG_LOGGED; k++) rows[i].measure[k] = .5 + .1 * k * i / N;
+    if (DG_CHECK(dg_curves(&dg_gan_recipe, rows, N, "a run", &im) == DG_OK)) {
+        DG_CHECKF(im.H == 1000 + 3 * 314, "%d high", im.H); /* two distances, and the others in one */
+        for (int i = 3; i < 6; i++) {
+            const dg_image plot = {.W = 900, .H = 314, .C = 3, .pixels = im.pixels + (size_t)(34 + 314 * i) * 900 * 3};
+            const int n = colored(&plot, blue, 66, 500), m = colored(&plot, green, 66, 500);
+            DG_CHECKF(n > 300 && (i == 5) == (m > 300), "plot %d: %d and %d pixels", i, n, m);
+        }
+        free(im.pixels);
+    }
     for (int i = 60; i < N; i++)
         for (int k = 0; k < DG_METRICS_MAX; k++) rows[i].value[k] = NAN; /* the run blew up */
-    dg_image im;
     DG_CHECK(dg_curves(&dg_gan_recipe, rows, N, "a run", &im) == DG_OK);
     free(im.pixels);
     /* The log begins within epoch 2, after a lost file. */
