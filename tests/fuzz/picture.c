@@ -1,27 +1,49 @@
 #include "picture.h"
 
+#include <string.h>
+
 #include "fuzz.h"
+
+/* The other way to the same pixels: row by row into the size of a network, nothing whole in memory. whole: NULL for a
+ * file that has been refused. */
+static void fitted(const uint8_t *data, size_t size, const dg_decode_options *o, const dg_fitting *f,
+                   const dg_image *whole)
+{
+    dg_image rows, all;
+    int W, H;
+    const dg_err e = dg_image_decode_fitted(data, size, o, f, &rows, &W, &H);
+    FUZZ_HOLDS(!e == !!whole);
+    if (e) {
+        FUZZ_HOLDS(e == DG_DATA && !rows.pixels && *dg_message());
+        return;
+    }
+    FUZZ_HOLDS(W == whole->W && H == whole->H && dg_image_fit(whole, f->size, f->fit, f->resize, &all) == DG_OK);
+    FUZZ_HOLDS(rows.W == f->size && rows.H == f->size && rows.C == f->channels && all.C == f->channels);
+    FUZZ_HOLDS(!memcmp(rows.pixels, all.pixels, (size_t)rows.W * (size_t)rows.H * (size_t)rows.C));
+    dg_image_free(&all);
+    dg_image_free(&rows);
+}
 
 void fuzz_picture(const uint8_t *data, size_t size, unsigned how)
 {
+    static const int channels[] = {1, 3, 4}, sizes[] = {16, 5, 33};
     /* Large ones are for the tests of limits; here they would only be slow. */
     dg_decode_options o = {.exif = how % 7 != 0, .max_pixels = 1 << 16};
-    o.keep_alpha = how / 7 % 3 == 1;
     o.alpha = (dg_alpha)(how / 21 % 3);
-    dg_image im, small;
+    const dg_fitting f = {.size = sizes[how / 63 % 3],
+                          .channels = channels[how / 7 % 3],
+                          .fit = (dg_fit)(how / 189 % 3),
+                          .resize = (dg_resize)(how / 567 % 2)};
+    o.keep_alpha = f.channels == 4;
+    dg_image im;
     const bool known = dg_image_known(data, size);
     FUZZ_HOLDS(dg_image_kind(data, size) < DG_KINDS);
     const dg_err e = dg_image_decode(data, size, &o, &im);
-    if (e) {
-        FUZZ_HOLDS(e == DG_DATA && !im.pixels && *dg_message());
-        return;
+    FUZZ_HOLDS(e ? e == DG_DATA && !im.pixels && *dg_message() : known && im.W >= 1 && im.H >= 1);
+    if (!e) {
+        FUZZ_HOLDS((size_t)im.W * (size_t)im.H <= o.max_pixels && im.C == (o.keep_alpha ? 4 : 3));
+        if (f.channels == 1) dg_image_grey(&im);
     }
-    FUZZ_HOLDS(known && im.W >= 1 && im.H >= 1 && (size_t)im.W * (size_t)im.H <= o.max_pixels);
-    FUZZ_HOLDS(im.C == (o.keep_alpha ? 4 : 3));
-    if (how / 63 % 2) dg_image_grey(&im);
-    if (dg_image_fit(&im, 16, (dg_fit)(how / 126 % 3), (dg_resize)(how / 378 % 2), &small) == DG_OK) {
-        FUZZ_HOLDS(small.W == 16 && small.H == 16);
-        dg_image_free(&small);
-    }
+    fitted(data, size, &o, &f, e ? NULL : &im);
     dg_image_free(&im);
 }

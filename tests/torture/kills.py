@@ -169,6 +169,3 @@ def kill(place_for, jobs, kills, seed, tell, until):
         for _ in pool.map(one, range(kills)):
             pass
     return done[0]
-
-
-
