@@ -10,6 +10,7 @@
 #define AGREE 1.01  /* the second fastest look over the fastest, where both are believed */
 #define SLOWED 0.93 /* of the highest speed of the machine: looks below it are doubted */
 #define DOUBT 0.95  /* of the slowest rate that may be chosen: so much may be noise */
+#define LONGER 1.2  /* than --seconds: worth a word */
 #define SURE 0.5    /* of the share that may be lost: the other half is left to noise */
 enum {
     FEWEST_STEPS = 7, /* that a size costs: two to warm up, five that count */
@@ -61,11 +62,13 @@ static int fastest(const dg_search *s, bool enough_steps)
     return best;
 }
 
-/* The smallest that is surely nearly as fast as the fastest; rows are by batch. */
+/* The smallest that is surely nearly as fast as the fastest; rows are by batch. Where there was no time for larger
+ * ones, the fastest is one of those: a step of a + c batch has as much to gain again as the last doubling gained. */
 static int choose(const dg_search *s, bool enough_steps)
 {
     const int best = fastest(s, enough_steps);
-    const double least = best < 0 ? 0 : (1 - SURE * s->limits.within) * dg_batch_rate(&s->row[best]);
+    const double share = (1 + s->rising) * (1 - SURE * s->limits.within);
+    const double least = best < 0 ? 0 : share * dg_batch_rate(&s->row[best]);
     for (int i = 0; i < best; i++)
         if ((!enough_steps || leaves_steps(s, s->row[i].batch)) && dg_batch_rate(&s->row[i]) >= least) return i;
     return best;
@@ -159,6 +162,21 @@ static bool has_time(const dg_search *s, int batch, double elapsed)
     return !s->rows || elapsed + cost(s, batch) <= s->limits.seconds;
 }
 
+/* The share that the last doubling gained, in a ladder of sizes; 0: nothing, or there was none. */
+static double last_gain(const dg_search *s)
+{
+    if (s->rows < 3) return 0;
+    return fmax(0, dg_batch_rate(&s->row[s->rows - 1]) / dg_batch_rate(&s->row[s->rows - 3]) - 1);
+}
+
+/* Whether the ladder may go on to this size: where steps are long and still gain what matters, for longer. */
+static bool may_climb(const dg_search *s, int batch, double elapsed)
+{
+    const dg_search_limits *l = &s->limits;
+    const bool gains = last_gain(s) > l->within && elapsed + cost(s, batch) <= l->patience;
+    return s->rows < DG_SEARCH_ROWS - 2 && (gains || has_time(s, batch, elapsed));
+}
+
 /* A doubling that gained nothing: one more look at each of its sizes and at the best before. Noise may hide a gain of a
  * percent all the same, so the search ends after two such doublings, or where a size more cannot be tried. */
 static int doubt_doubling(dg_search *s, int next, double elapsed)
@@ -181,7 +199,10 @@ static int climb(dg_search *s, double elapsed)
     else if (is_flat(s)) return doubt_doubling(s, batch, elapsed);
     else if (batch > l->most) s->end = DG_SEARCH_MOST;
     else if (batch > l->pictures) s->end = DG_SEARCH_PICTURES;
-    else if (!has_time(s, batch, elapsed) || s->rows == DG_SEARCH_ROWS - 2) s->end = DG_SEARCH_SECONDS;
+    else if (!may_climb(s, batch, elapsed)) {
+        s->end = DG_SEARCH_SECONDS;
+        s->rising = last_gain(s);
+    }
     s->climbed = s->rows;
     return s->end ? 0 : batch;
 }
@@ -234,6 +255,7 @@ static int look_again(const dg_search *s, double elapsed)
 
 int dg_search_next(dg_search *s, double elapsed)
 {
+    s->elapsed = elapsed;
     s->tries = s->end ? 0 : climb(s, elapsed);
     if (!s->tries) s->tries = look_beside(s, elapsed);
     if (!s->tries) s->tries = look_again(s, elapsed);
@@ -358,33 +380,7 @@ void dg_search_sentence(const dg_search *s, char *out, size_t size)
     /* where too few steps decided, larger ones would not have been chosen anyway */
     if (dg_batch_updates(&s->limits, s->row[s->rows - 1].batch) >= s->limits.least_steps || s->end == DG_SEARCH_NO_ROOM)
         n = say_end(s, out, size, n);
+    if (s->rows > 1 && s->elapsed > LONGER * s->limits.seconds)
+        n = add(out, size, n, "; it took %.0f s, for steps are long here", s->elapsed);
     (void)add(out, size, n, ".");
-}
-
-/* ---- Sizes of a sweep ---- */
-
-/* A number of digits alone, 1 to the largest batch; *text moves behind it. 0: it is none. */
-static int take_size(const char **text)
-{
-    int n = 0;
-    for (; **text >= '0' && **text <= '9' && n <= DG_LARGEST_BATCH; ++*text) n = 10 * n + (**text - '0');
-    return n <= DG_LARGEST_BATCH ? n : 0;
-}
-
-bool dg_sweep_parse(const char *text, dg_sweep_range *out)
-{
-    *out = (dg_sweep_range){.first = take_size(&text)};
-    if (!out->first || *text++ != '-') return false;
-    out->last = take_size(&text);
-    if (out->last < out->first) return false;
-    if (!*text) return true;
-    if (*text++ != ':') return false;
-    out->step = take_size(&text);
-    return out->step && !*text;
-}
-
-int dg_sweep_after(const dg_sweep_range *r, int batch)
-{
-    const int next = r->step ? batch + r->step : dg_batch_after(batch);
-    return next <= r->last ? next : 0;
 }

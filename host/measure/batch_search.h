@@ -7,7 +7,8 @@
  *     s.row[dg_search_choice(&s)]
  *
  * Sizes are `from`, then 2^k and 3 * 2^k. The search ends after two doublings, two sizes each, that gain less than 1%
- * over the best before them; where there is no time for the second one, after the first. Chosen is the smallest whose
+ * over the best before them; where there is no time for the second one, after the first; and when its time is over,
+ * which is longer while a doubling gains more than the share that the choice may lose. Chosen is the smallest whose
  * pictures a second are surely within a share of the best: measured, within half of it, for times are not exact to a
  * percent. Then 3/4 and 5/4 of it are tried, for kernels jump where their tiles end. One that leaves too few steps an
  * epoch is timed, and never chosen.
@@ -49,7 +50,8 @@ typedef struct {
     bool drop_last;  /* its short last batch is left out */
     double within;   /* 0.03: of the best */
     int least_steps; /* of an epoch */
-    double seconds;  /* no size is begun that would take longer than that in all; the first one is */
+    double seconds;  /* no size is begun that would take longer than that in all; the first one is, */
+    double patience; /* and, up to so many, sizes that follow a doubling which gained more than `within` */
 } dg_search_limits;
 
 typedef enum {
@@ -75,7 +77,9 @@ typedef struct {
     int beside;        /* the choice whose neighbours are looked at, */
     int neighbours;    /* so many up to now, */
     int moves;         /* and how often it was another one than before */
-    dg_search_end end; /* why no larger size came */
+    dg_search_end end; /* why no larger size came, */
+    double rising;     /* and, if time ended it, the share that the last doubling gained */
+    double elapsed;    /* seconds, when next() was called last */
 } dg_search;
 
 void dg_search_begin(dg_search *s, const dg_search_limits *limits);
@@ -101,15 +105,5 @@ int dg_batch_after(int batch);                                           /* the 
 double dg_batch_rate(const dg_batch_row *r);                             /* pictures a second */
 int dg_batch_updates(const dg_search_limits *l, int batch);              /* of an epoch */
 double dg_batch_epoch(const dg_search_limits *l, const dg_batch_row *r); /* seconds */
-
-/* The sizes of a sweep. */
-typedef struct {
-    int first, last, step; /* step 0: the sizes of the search */
-} dg_sweep_range;
-
-/* "10-500:10", "8-512". False: it is none. */
-bool dg_sweep_parse(const char *text, dg_sweep_range *out);
-/* The size after this one, 0: it was the last. */
-int dg_sweep_after(const dg_sweep_range *r, int batch);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "host/measure/batch_rule.h"
 #include "host/measure/batch_time.h"
+#include "host/measure/sweep_range.h"
 
 typedef struct {
     dg_batch_row *row;

@@ -11,7 +11,9 @@
 #include "host/run/steps.h"
 
 #define LOOK_SECONDS 1.0 /* of one look at a size at most, of the first one half of that, */
-enum { LOOKS = 20 };     /* nor more than this part of the search */
+enum { LOOKS = 20 };     /* nor more than this part of the search, */
+#define SECONDS 20.0     /* which takes so long, */
+#define PATIENCE 60.0    /* and so long where steps are long and every doubling gains */
 
 /* ---- What all sizes have in common ---- */
 
@@ -285,12 +287,14 @@ dg_err dg_batch_glance(dg_batch_bench *b, int batch, double seconds, double *ms)
 
 dg_search_limits dg_batch_limits(const dg_options *o)
 {
+    const double seconds = o->seconds > 0 ? o->seconds : SECONDS;
     return (dg_search_limits){.from = o->from,
                               .most = o->most,
                               .drop_last = o->drop_last,
                               .within = o->within / 100,
                               .least_steps = o->least_steps,
-                              .seconds = o->seconds > 0 ? o->seconds : 20};
+                              .seconds = seconds,
+                              .patience = o->seconds > 0 ? seconds : PATIENCE};
 }
 
 dg_err dg_batch_find(dg_batch_bench *b, const dg_search_limits *limits, dg_search *s)
@@ -299,7 +303,7 @@ dg_err dg_batch_find(dg_batch_bench *b, const dg_search_limits *limits, dg_searc
     dg_err e = DG_OK;
     dg_search_begin(s, limits);
     for (int batch; !e && (batch = dg_search_next(s, dg_clock() - begin)) > 0;) {
-        const double left = limits->seconds - (dg_clock() - begin);
+        const double left = fmax(limits->seconds, limits->patience) - (dg_clock() - begin);
         char why[160];
         bool yes = false;
         dg_batch_row row;

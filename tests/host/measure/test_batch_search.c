@@ -73,7 +73,7 @@ static void check_disturbed(void)
     static double (*const how[])(int) = {now_and_then, for_a_while};
     static curve *const curves[] = {flat, rising, falls, jumps};
     for (int i = 0; i < 8; i++) {
-        limits = (dg_search_limits){8, 512, 1000000, false, 0.03, 32, 100};
+        limits = (dg_search_limits){8, 512, 1000000, false, 0.03, 32, 100, 0};
         slower = NULL;
         const int quiet = search(curves[i / 2], 1 << 20);
         slower = how[i % 2];
@@ -86,7 +86,7 @@ static void check_disturbed(void)
     }
     slower = NULL;
     /* two looks agree, and the machine was slower in both: once it is fast again they are not believed */
-    limits = (dg_search_limits){8, 32, 1000000, false, 0.03, 32, 100};
+    limits = (dg_search_limits){8, 32, 1000000, false, 0.03, 32, 100, 0};
     dg_search_begin(&s, &limits);
     for (int b, n = 0; n < 50 && (b = dg_search_next(&s, 0)) > 0; n++) {
         const double speed = n >= 4 && n < 9 ? 70 : 100;
@@ -117,7 +117,7 @@ static void check_disturbed(void)
 
 static void check_choices(void)
 {
-    limits = (dg_search_limits){8, 65536, 1000000, false, 0.03, 32, 100};
+    limits = (dg_search_limits){8, 65536, 1000000, false, 0.03, 32, 100, 0};
     static const int flat_sizes[] = {8, 12, 16, 24, 32, 10}; /* 3/4 of 8 is less than --from */
     DG_CHECKF(search(flat, 1 << 20) == 8, "%s", why);
     sizes_are(flat_sizes, 6);
@@ -142,15 +142,35 @@ static void check_choices(void)
     DG_CHECKF(search(tiles, 1 << 20) == 40, "%s", why); /* 32 by the ladder, and 5/4 of it fills a tile */
 }
 
+/* Where time ends the search while speed still rises, larger sizes are faster than any that was tried. */
+static double soon(double b) { return 1000 * b / (b + 10); }
+static void check_rising(void)
+{
+    limits = (dg_search_limits){8, 65536, 1000000, false, 0.03, 32, 20, 20};
+    int b = search(soon, 1 << 20); /* 384 is within 1.5% of it, and 1.3% were gained since */
+    DG_CHECKF(b == 768 && s.end == DG_SEARCH_SECONDS, "%s", why);
+    DG_CHECKF(says("768: the fastest; more than 768 were not tried in 20 s: --seconds 80 for more."), "%s", why);
+    limits = (dg_search_limits){8, 65536, 1000000, false, 0.03, 32, 6, 6};
+    b = search(rising, 1 << 20);
+    DG_CHECKF(b == 48 && tries == 6, "%d sizes, %s", tries, why);
+    limits.patience = 18; /* 512 gains 7% over 256 */
+    b = search(rising, 1 << 20);
+    DG_CHECKF(b == 512 && tries == 13 && s.end == DG_SEARCH_SECONDS, "%d sizes, %s", tries, why);
+    DG_CHECKF(says("; it took 13 s, for steps are long here."), "%s", why);
+    limits.patience = 3;
+    b = search(rising, 1 << 20);
+    DG_CHECKF(b == 48 && tries == 6, "%d sizes, %s", tries, why);
+}
+
 static void check_limits(void)
 {
-    limits = (dg_search_limits){8, 65536, 3000, false, 0.03, 32, 100};
+    limits = (dg_search_limits){8, 65536, 3000, false, 0.03, 32, 100, 0};
     /* 3000 / 93 is 32.3: 96 leaves exactly 32 with the short one, 128 leaves 24 */
     DG_CHECKF(search(rising, 1 << 20) == 96 && says("96: the fastest that leaves 32 steps an epoch; "), "%s", why);
     limits.drop_last = true;
     DG_CHECKF(search(rising, 1 << 20) == 80, "%s", why); /* 96 leaves 31; 5/4 of 64 leaves 37 */
     DG_CHECKF(says("80: the fastest that leaves 32 steps an epoch; ") && says("% faster, with "), "%s", why);
-    limits = (dg_search_limits){8, 65536, 2048, false, 0.03, 32, 100};
+    limits = (dg_search_limits){8, 65536, 2048, false, 0.03, 32, 100, 0};
     DG_CHECKF(search(rising, 100) == 64 && says("; 96 would be 15% faster, with 31% fewer updates; 128 does not"), "%s",
               why);
     limits.pictures = 40;
@@ -174,7 +194,7 @@ static void check_limits(void)
     limits.seconds = 0.5; /* the first size is tried whatever it takes */
     DG_CHECKF(search(rising, 1 << 20) == 8 && tries == 1 && says("nothing else was tried") && says("--seconds "), "%s",
               why);
-    limits = (dg_search_limits){10, 65536, 1000000, false, 0.03, 32, 6};
+    limits = (dg_search_limits){10, 65536, 1000000, false, 0.03, 32, 6, 6};
     static const int from_ten[] = {10, 12, 16, 24, 32};
     (void)search(rising, 1 << 20);
     DG_CHECK(tries >= 5);
@@ -223,6 +243,7 @@ int main(void)
     check_sizes();
     check_choices();
     check_disturbed();
+    check_rising();
     check_limits();
     return dg_test_report();
 }
