@@ -232,6 +232,18 @@ static bool any_unread(const dg_dataset *d)
     return false;
 }
 
+/* Whether the folder still is what it was when the key was made of it: a picture that was replaced between the scan
+ * and its decoding must not be kept under the size and time of the one before it. */
+static bool is_unchanged(const job *j, uint64_t files)
+{
+    dg_scan now;
+    const dg_dataset_options *o = j->o;
+    const bool same = !dg_scan_folder(j->folder, o->dir, (const char *const[]){o->cache, o->skipped}, 2, &now) &&
+                      dg_cache_key(o, &now, false) == files;
+    dg_scan_free(&now);
+    return same;
+}
+
 static dg_err read_files(job *j, dg_scan *s, dg_dataset *out)
 {
     const dg_dataset_options *o = j->o;
@@ -247,8 +259,10 @@ static dg_err read_files(job *j, dg_scan *s, dg_dataset *out)
     if (found == DG_CACHE_OTHER && dg_cache_read(o, keys, out) == DG_CACHE_TAKEN) return recall_failures(j, s, out);
     dg_err e = decode_all(j, s, slots, out);
     const bool whole = atomic_load(&j->first_bad) == LONG_MAX && !any_unread(out);
-    if (!e && o->cache && out->count && whole) dg_cache_write(o, keys, out);
-    return e;
+    if (e || !o->cache || !out->count || !whole) return e;
+    if (is_unchanged(j, keys.files)) dg_cache_write(o, keys, out);
+    else dg_warn("%s: has changed while it was read; the pictures are used without a cache", o->dir);
+    return DG_OK;
 }
 
 dg_err dg_open_folder(const char *dir, int *fd)

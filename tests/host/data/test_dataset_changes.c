@@ -48,6 +48,31 @@ static void changing_files(void)
     end();
 }
 
+/* Another picture in the place of one that was listed: whoever puts the first one back, with its time, must not find
+ * the other one in the cache. */
+static void replace(void) { save("03.png", png_noise(2, 2, 99)); }
+
+static void replaced_file(void)
+{
+    begin();
+    for (int i = 0; i < 10; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%02d.png", i);
+        save(name, png_noise(2, 2, (uint32_t)i));
+    }
+    dg_dataset_options o = options();
+    o.cache = cache;
+    o.progress = on_first;
+    change = replace;
+    dg_dataset d;
+    if (loads(&o, &d)) DG_CHECK(d.count == 10 && access(o.cache, F_OK));
+    dg_dataset_free(&d);
+    o.progress = NULL;
+    if (loads(&o, &d)) DG_CHECK(d.count == 10 && !access(o.cache, F_OK));
+    dg_dataset_free(&d);
+    end();
+}
+
 /* In a process that is nobody: root may read everything. */
 static int as_nobody(void *context, char *message)
 {
@@ -120,6 +145,7 @@ static void progress_and_stop(void)
 int main(void)
 {
     changing_files();
+    replaced_file();
     unreadable();
     progress_and_stop();
     return dg_test_report();
