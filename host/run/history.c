@@ -42,14 +42,6 @@ static int link_over(const dg_rundir *r, const char *from, const char *to)
     return failed;
 }
 
-dg_err dg_history_keep(const dg_rundir *r, uint64_t epoch)
-{
-    char name[64];
-    snprintf(name, sizeof name, "checkpoint-%04ju.safetensors", (uintmax_t)epoch);
-    if (link_over(r, newest, name) == 0 || errno == ENOENT) return DG_OK; /* ENOENT: there is none to keep */
-    return dg_fail(DG_IO, "cannot keep %s/%s as %s: %s", r->path, newest, name, strerror(errno));
-}
-
 /* The names of the kept checkpoint with the lowest and the highest epoch, in 256 bytes each; how many there are. */
 static int kept_ones(const dg_rundir *r, char *oldest, char *latest)
 {
@@ -136,6 +128,16 @@ static dg_err copy(const dg_rundir *r, int folder, const char *from, const char 
     return e;
 }
 
+dg_err dg_history_keep(const dg_rundir *r, uint64_t epoch)
+{
+    char name[64];
+    snprintf(name, sizeof name, "checkpoint-%04ju.safetensors", (uintmax_t)epoch);
+    if (link_over(r, newest, name) == 0 || errno == ENOENT) return DG_OK; /* ENOENT: there is none to keep */
+    const int error = errno;
+    if (copy(r, r->fd, newest, name) == DG_OK) return DG_OK; /* a file has but one name here */
+    return dg_fail(DG_IO, "cannot keep %s/%s as %s: %s", r->path, newest, name, strerror(error));
+}
+
 dg_err dg_history_name(const dg_rundir *r, const char *file, const char *name)
 {
     if (link_over(r, file, name)) return copy(r, r->fd, file, name);
@@ -180,15 +182,22 @@ static dg_err take_up(const dg_rundir *r, const char *name)
 {
     const int folder = open_folder(r, name);
     if (folder < 0) return DG_OK;
+    if (!exists(folder, marker)) { /* ended long ago, somebody's own, or killed before it began: that is empty */
+        if (strspn(name + strlen(folder_name), "0123456789")) {
+            dg_sweep_temporaries(folder);
+            unlinkat(r->fd, name, AT_REMOVEDIR);
+        }
+        close(folder);
+        return DG_OK;
+    }
+    dg_sweep_temporaries(folder);
     void *data = NULL;
     size_t bytes;
-    dg_err e = DG_OK;
-    if (exists(folder, marker)) e = dg_read_file_in(folder, marker, 512, &data, &bytes);
+    dg_err e = dg_read_file_in(folder, marker, 512, &data, &bytes);
     char *chosen = data, *line = chosen ? strchr(chosen, '\n') : NULL;
     if (!e && line) {
         const uint64_t epoch = strtoull(line + 1, NULL, 10);
         *line = 0;
-        dg_sweep_temporaries(folder);
         const bool moved = exists(folder, newest), there = exists(r->fd, newest);
         const bool back = there &&
                           (moved ? !same_file(folder, newest, r->fd, newest) : same_file(r->fd, chosen, r->fd, newest));

@@ -159,13 +159,22 @@ static void test_cut_off(void)
     DG_CHECK(dg_history_go_back(&r, "run/checkpoint.safetensors", 4, moved) == DG_OK && !*moved);
     dg_rundir_close(&r);
 
+    /* Killed before it had its marker. */
+    make_run();
+    mkdir(temp_path("run/later-than-0004-2"), 0777);
+    put("later-than-0004-2/.going-back.0-1.dcgan-tmp", "check");
+    DG_CHECK(dg_history_take_up(&r) == DG_OK && temp_count(temp_path("run"), "later") == 0);
+    dg_rundir_close(&r);
+
     /* What only looks like it is somebody's own. */
     make_run();
     mkdir(temp_path("run/later-than-backup"), 0777);
+    mkdir(temp_path("run/later-than-mine"), 0777);
     put("later-than-backup/checkpoint.safetensors", "mine");
     DG_CHECK(dg_history_take_up(&r) == DG_OK && holds("epoch-0006.png", "picture 6") &&
              holds("checkpoint-0006.safetensors", "six"));
     DG_CHECK(holds("later-than-backup/checkpoint.safetensors", "mine"));
+    DG_CHECK(temp_count(temp_path("run"), "later-than-mine") == 1);
     dg_rundir_close(&r);
 }
 
