@@ -30,7 +30,7 @@ double dg_batch_rate(const dg_batch_row *r) { return r->ms > 0 ? 1e3 * r->batch 
 
 int dg_batch_updates(const dg_search_limits *l, int batch)
 {
-    return l->pictures / batch + (l->pictures % batch && !l->drop_last);
+    return batch < 1 ? 0 : l->pictures / batch + (l->pictures % batch && !l->drop_last);
 }
 
 double dg_batch_epoch(const dg_search_limits *l, const dg_batch_row *r)
@@ -82,7 +82,8 @@ int dg_search_choice(const dg_search *s)
 
 void dg_batch_merge(dg_batch_row *row, dg_batch_row *again)
 {
-    dg_batch_row slow = again->ms > row->ms ? *again : *row, fast = again->ms > row->ms ? *row : *again;
+    const bool slower = again->ms > row->ms;
+    dg_batch_row slow = slower ? *again : *row, fast = slower ? *row : *again;
     const int n = row->samples + again->samples;
     double *all = n ? malloc((size_t)n * sizeof *all) : NULL;
     if (all) { /* otherwise the samples of the faster look have to do */
