@@ -23,17 +23,25 @@ double dg_decode_clock(void)
 
 bool dg_decode_late(double start) { return dg_decode_clock() - start > seconds_max; }
 
+bool dg_memory_left(size_t bytes)
+{
+    void *volatile tried = malloc(bytes);
+    const bool left = tried != NULL;
+    free(tried);
+    return left;
+}
+
 dg_err dg_image_afford(const char *format, int64_t W, int64_t H, size_t file, uint64_t work, const dg_row_sink *to)
 {
     uint64_t most = to->o->max_pixels ? to->o->max_pixels : (uint64_t)64 << 20;
     if (W < 1 || H < 1) return dg_fail(DG_DATA, "%s: no pixels (%lld x %lld)", format, (long long)W, (long long)H);
     if (W > DG_SIDE_MAX || H > DG_SIDE_MAX)
-        return dg_fail(DG_DATA, "%s: %lld x %lld pixels, a side may have %d", format, (long long)W, (long long)H,
-                       DG_SIDE_MAX);
+        return dg_fail(DG_DATA, "%s: %lld x %lld pixels, a side may have %d: make it smaller", format, (long long)W,
+                       (long long)H, DG_SIDE_MAX);
     uint64_t pixels = (uint64_t)W * (uint64_t)H;
     if (pixels > most)
-        return dg_fail(DG_DATA, "%s: %lld x %lld pixels, the limit is %llu in all", format, (long long)W, (long long)H,
-                       (unsigned long long)most);
+        return dg_fail(DG_DATA, "%s: %lld x %lld pixels, the limit is %llu in all: make it smaller", format,
+                       (long long)W, (long long)H, (unsigned long long)most);
     uint64_t need = (to->fitting ? 0 : to->o->keep_alpha ? 4 : 3) * pixels + work + file;
     if (need > budget)
         return dg_fail(DG_DATA, "%s: %lld x %lld would need %llu MiB to decode, the limit is %llu", format,

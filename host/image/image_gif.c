@@ -124,6 +124,11 @@ dg_err dg_gif_pixels(const uint8_t *file, size_t bytes, dg_row_sink *to)
     int code = 0;
     reader r = {.file = file, .bytes = bytes, .to = to, .transparent = -1, .start = dg_decode_clock()};
     GifFileType *gif = DGifOpen(&r, on_read, &code);
+    if (!gif && code == D_GIF_ERR_NO_SCRN_DSCR) { /* or it had no memory for the palette */
+        code = D_GIF_ERR_NOT_ENOUGH_MEM;
+        r.at = 0;
+        if (dg_memory_left(1 << 16)) gif = DGifOpen(&r, on_read, &code);
+    }
     const dg_err e = gif ? read_frame(gif, &r) : wrong(NULL, code);
     if (gif) (void)DGifCloseFile(gif, NULL);
     free(r.frame);

@@ -69,5 +69,7 @@ dg_err dg_image_afford(const char *format, int64_t W, int64_t H, size_t file, ui
 /* A stopwatch of this thread's CPU time, so that a busy machine does not change which pictures are taken. */
 double dg_decode_clock(void);
 bool dg_decode_late(double start);
+/* Libraries tell lack of memory as damage: is there memory for a second try that needs so much? */
+bool dg_memory_left(size_t bytes);
 
 #endif

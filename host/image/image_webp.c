@@ -39,16 +39,27 @@ bool dg_webp_alpha(const uint8_t *file, size_t bytes)
     return WebPGetFeatures(file, bytes, &f) == VP8_STATUS_OK && f.has_alpha;
 }
 
-static dg_err decode(const uint8_t *file, size_t bytes, const WebPBitstreamFeatures *f, uint8_t *rgba, dg_row_sink *to)
+static VP8StatusCode decode_once(const uint8_t *file, size_t bytes, uint8_t *rgba, size_t row, size_t rows)
 {
     WebPDecoderConfig c;
-    if (!WebPInitDecoderConfig(&c)) return dg_fail(DG_DATA, "WebP: libwebp is of another version than its header");
-    const size_t row = 4 * (size_t)f->width;
+    if (!WebPInitDecoderConfig(&c)) return VP8_STATUS_INVALID_PARAM;
     c.output.colorspace = MODE_RGBA;
     c.output.is_external_memory = 1;
-    c.output.u.RGBA = (WebPRGBABuffer){rgba, (int)row, row * (size_t)f->height};
+    c.output.u.RGBA = (WebPRGBABuffer){rgba, (int)row, row * rows};
     const VP8StatusCode code = WebPDecode(file, bytes, &c);
     WebPFreeDecBuffer(&c.output);
+    return code;
+}
+
+static dg_err decode(const uint8_t *file, size_t bytes, const WebPBitstreamFeatures *f, uint8_t *rgba, dg_row_sink *to)
+{
+    const size_t row = 4 * (size_t)f->width, rows = (size_t)f->height;
+    VP8StatusCode code = decode_once(file, bytes, rgba, row, rows);
+    if (code == VP8_STATUS_BITSTREAM_ERROR || code == VP8_STATUS_USER_ABORT) /* or it had no memory for its tables */
+        code = dg_memory_left(2 * row * rows + (1 << 20)) ? decode_once(file, bytes, rgba, row, rows)
+                                                          : VP8_STATUS_OUT_OF_MEMORY;
+    if (code == VP8_STATUS_INVALID_PARAM)
+        return dg_fail(DG_DATA, "WebP: libwebp is of another version than its header");
     if (code != VP8_STATUS_OK) return wrong(code);
     const dg_err e = dg_row_sink_open(to, f->width, f->height, to->o->exif ? orientation_of(file, bytes) : 1);
     for (int y = 0; y < f->height && !e; y++) dg_row_sink_put_rgba(to, y, rgba + (size_t)y * row);
