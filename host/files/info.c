@@ -19,6 +19,7 @@
 #include "host/cli/commands.h"
 #include "host/files/json.h"
 #include "host/files/json_text.h"
+#include "host/files/onnx.h"
 #include "host/figure/pictures.h"
 #include "core/tune/tune_file.h"
 
@@ -51,6 +52,13 @@ static dg_err info_png(const char *path, cJSON *to)
     cJSON *says = texts ? cJSON_AddObjectToObject(to, "says") : NULL;
     for (int i = 0; i < texts; i++) cJSON_AddStringToObject(says, text[i].key, text[i].value);
     free(text);
+    return DG_OK;
+}
+
+static dg_err info_onnx(cJSON *to)
+{
+    dg_info_text(to, "kind", "network (ONNX)");
+    dg_info_text(to, "from", "dcgan, for programs that read ONNX; what there is to know of it, its checkpoint tells");
     return DG_OK;
 }
 
@@ -135,6 +143,7 @@ static dg_err info_file(const char *path, cJSON *to)
     dg_info_whole(to, "bytes", (unsigned long long)s.st_size);
     if (!memcmp(begin, "\x89PNG\r\n\x1a\n", 8)) return info_png(path, to);
     if (!memcmp(begin, "dcgan-cache-", 12)) return info_cache(path, begin, (size_t)n, to);
+    if (dg_onnx_ours(path)) return info_onnx(to);
     if (begin[8] == '{' && begin[7] == 0) return dg_info_safetensors(path, to);
     if (!memcmp(begin, "{\"kind\":", 8) || !memcmp(begin, "epoch,step,", 11)) return dg_info_log(path, to);
     if (s.st_size > 1 << 20) return dg_fail(DG_DATA, "%s: is no run and no file of dcgan", path);

@@ -16,6 +16,8 @@ exits 0 data --synthesize cats --count 24 --size 16 -q || finish
 exits 0 --data cats --model "$root/tests/tiny.cfg" --batch 8 --epochs 3 --out run -q || finish
 exits 0 export run --onnx --out g.onnx
 prints "onnxruntime.InferenceSession('g.onnx')"
+exits 0 info g.onnx
+prints 'network (ONNX)'
 exits 0 generate run --seeds 3-9 --write-z z.safetensors --out made
 onnx picture g.onnx z.safetensors made/seed-000[3-9].png
 exits 0 export run --network D --onnx d.onnx
