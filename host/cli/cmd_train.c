@@ -94,7 +94,8 @@ static dg_err load_data(dg_training *r, const dg_model *model, const dg_recipe *
     dg_progress_note(r->progress, "%d pictures%s from %s%s", r->data.count, aside, o->data,
                      r->data.cached ? " (cached)" : "");
     if (r->data.skips)
-        dg_progress_note(r->progress, "%d files skipped, listed with reasons in %s", r->data.skips, skipped);
+        dg_progress_note(r->progress, "%d file%s skipped, listed with reasons in %s", r->data.skips,
+                         r->data.skips == 1 ? "" : "s", skipped);
     if (*dg_left_out(&r->data, left_out, sizeof left_out)) dg_progress_note(r->progress, "%s left out", left_out);
     e = advise(r, &d);
     return e || !recipe->labels ? e : check_classes(r, model);

@@ -138,7 +138,7 @@ static dg_err read_step(dg_training *r, dg_metrics *m)
     log_failed(r, dg_log_step(r->log, &row));
     if (dg_doctor_knows(r->job.recipe)) dg_doctor_row(&r->doctor, &row, on_finding, r);
     dg_progress_step(r->progress, (int)r->read.epoch + 1, o->epochs, (long)r->read.batch, r->batches, m,
-                     done * o->batch, ((long)o->epochs * r->batches - (long)r->first_step) * o->batch, B);
+                     done * o->batch, (dg_steps_of_run(o, r->data.train) - (long)r->first_step) * o->batch, B);
     if (r->read.batch == (uint64_t)r->batches) end_epoch(r);
     return DG_OK;
 }

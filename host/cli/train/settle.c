@@ -78,7 +78,8 @@ dg_err dg_train_settle(dg_training *r, const dg_model *model)
                          "thousands are better; --flip doubles them",
                          r->data.train);
     if (!given->epochs)
-        dg_progress_note(r->progress, "epochs auto: %d, with %ld steps (%d epochs, but from %d to %d steps)",
+        dg_progress_note(r->progress,
+                         "epochs auto: %d, which are %ld steps (%d epochs, but at least %d steps and at most %d)",
                          r->o->epochs, (long)r->o->epochs * dg_steps_of_epoch(r->o, r->data.train), DG_AUTO_EPOCHS,
                          DG_AUTO_STEPS_LEAST, DG_AUTO_STEPS_MOST);
     return keep(r, given);

@@ -131,7 +131,7 @@ static void giants(void)
         {0x80000000, 1, "pixels"},
         {0, 1, "pixels"},
         {1, 0, "pixels"},
-        {16385, 1, "a side may have"},
+        {16385, 1, "a side may have 16384: make it smaller"},
         {1, 16385, "a side may have"},
         {16384, 16384, "the limit"},
     };
