@@ -8,6 +8,7 @@
 #include "core/base/file_io.h"
 #include "host/cli/commands.h"
 #include "host/data/dataset.h"
+#include "host/data/zip.h"
 #include "host/figure/confusion.h"
 #include "host/files/json_text.h"
 #include "host/net/labeller.h"
@@ -105,7 +106,7 @@ static dg_err read_pictures(job *j)
     for (int i = 1; i < j->o->operands && !e; i++) {
         struct stat s;
         const bool folder = !stat(j->o->operand[i], &s) && S_ISDIR(s.st_mode);
-        e = folder ? add_folder(j, j->o->operand[i]) : add_file(j, j->o->operand[i]);
+        e = folder || dg_zip_inside(j->o->operand[i]) ? add_folder(j, j->o->operand[i]) : add_file(j, j->o->operand[i]);
     }
     return e;
 }

@@ -183,6 +183,15 @@ for p in v: assert "/" + p["label"] + "/" in p["path"], p' \
         "$dir/.out"
     fact $? 'classify --json should have the folder as label'
 fi
+# a zip file is the folder that is in it
+if "$program" --version | grep -q ' libzip [0-9]' && command -v python3 > /dev/null; then
+    exits 0 classify "$dir/run" "$dir/shapes"
+    sed "s|^$dir/shapes/||" "$dir/.out" > "$dir/of-folder"
+    (cd "$dir/shapes" && python3 -m zipfile -c ../shapes.zip ./*)
+    exits 0 classify "$dir/run" "$dir/shapes.zip"
+    sed "s|^$dir/shapes.zip/||" "$dir/.out" > "$dir/of-zip"
+    same "$dir/of-folder" "$dir/of-zip"
+fi
 # a test part alone is what there is to look at
 mkdir -p "$dir/tests" && head -c 61460 /dev/zero > "$dir/tests/test_batch.bin"
 exits 0 classify "$dir/run" "$dir/tests"
