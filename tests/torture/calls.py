@@ -1,6 +1,7 @@
 """Every call of a command goes wrong once: it fails, it and all of its kind behind it fail, it is cut short, it is
 interrupted, a signal comes before it, the process is killed there."""
 import os
+import random
 import re
 from concurrent.futures import ThreadPoolExecutor
 
@@ -33,8 +34,10 @@ class Command:
 
 def faults(command, every, first, sanitized):
     """(how, kind, k or k+) of all calls, or of every tenth; of allocations, which are ten times as many as all others,
-    every fiftieth then."""
+    every fiftieth then. Of a slow command still fewer."""
     numbers = []
+    if every > 1:
+        every *= command.of.slow
 
     def add(how, kind, more=''):
         stride = every * 5 if every > 1 and kind == 'memory' else every
@@ -103,17 +106,22 @@ def go_on(command, place):
     return [f'then {other}'] if other else []
 
 
-def torture(place_for, jobs, table, tell, every=1, first=0, sanitized=False):
-    """Every fault of every command, `jobs` at a time; tell(command, how, kind, k, wrong) hears of each."""
+def torture(place_for, jobs, table, tell, every=1, first=0, sanitized=False, until=None):
+    """Every fault of every command, `jobs` at a time; tell(command, how, kind, k, wrong) hears of each. Until the clock
+    says `until`, if it is given, in random order. The commands, and how many faults there are."""
     with ThreadPoolExecutor(jobs) as pool:
         ready = list(pool.map(lambda c: Command(c, place_for.get()), table))
 
         def one(work):
             command, fault = work
+            if until and until():
+                return
             wrong = judge(command, place_for.get(), fault)
             tell(command.of.name, *fault, wrong)
 
         work = [(c, f) for i, c in enumerate(ready) for f in faults(c, every, first + i, sanitized)]
+        if until:
+            random.Random(first).shuffle(work)
         for _ in pool.map(one, work):
             pass
-    return ready
+    return ready, len(work)

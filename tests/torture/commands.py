@@ -15,6 +15,7 @@ class Command:
     same: bool = True       # it prints the same each time
     run: str = ''           # the run directory that it trains in: what goes on is --resume
     threads: str = '1'
+    slow: int = 1           # where not every call fails, so many times fewer do
 
     def args(self):
         return self.line.split()
@@ -45,7 +46,7 @@ COMMANDS = [
     Command('doctor', 'doctor run --json'),
     Command('info', 'info run --json'),
     Command('replay', 'replay oracle --steps 1 --json'),
-    Command('eval', 'eval many --data many --model tiny.cfg --json'),
+    Command('eval', 'eval many --data many --model tiny.cfg --json', slow=10),
     Command('classify', 'classify net shapes --json'),
     # allocations alone
     Command('threads', f'{TRAIN} --epochs 1 --out new --threads 3 --no-report', run='new', same=False, files=False,
@@ -58,11 +59,12 @@ COMMANDS = [
     Command('plan h200', 'plan tiny.cfg --arch h200', files=False),
     Command('plan fit', 'plan tiny.cfg --fit --device-memory 1', files=False),
     Command('predict', 'profile tiny.cfg --predict h200', files=False),
-    Command('profile', 'profile tiny.cfg --batch 4 --repeats 1 --json', files=False, same=False),
-    Command('bench', 'bench tiny.cfg --batch 4 --repeats 1 --json', files=False, same=False),
+    Command('profile', 'profile tiny.cfg --batch 4 --repeats 1 --json', files=False, same=False, slow=6),
+    Command('bench', 'bench tiny.cfg --batch 4 --repeats 1 --json', files=False, same=False, slow=6),
     Command('check', 'check tiny.cfg --batch 3', files=False, same=False),
     Command('batch', 'batch tiny.cfg --data cats --most 4 --from 4 --seconds 0.01 --json', files=False, same=False),
-    Command('sweep', 'batch tiny.cfg --data cats --sweep 4-4 --seconds 0.01 --out new', files=False, same=False),
+    Command('sweep', 'batch tiny.cfg --data cats --sweep 4-4 --seconds 0.01 --out new', files=False, same=False,
+            slow=4),
     Command('rule', 'batch tiny.cfg --data cats --rule epoch-time --from 4 --steps 1', files=False, same=False),
     Command('merge', 'tune --merge a.tune a.tune --out new', files=False),
     Command('help', '--help', files=False),

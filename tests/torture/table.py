@@ -25,7 +25,7 @@ def passed(result):
     return sum(total(result).values())
 
 
-def of_calls(ready, runs):
+def of_calls(ready, runs, wanted):
     kinds = [k for k in ready[0][1] if k not in ('file', 'change')] if ready else []
     out = ['## Calls', '', 'How many calls of each kind a command makes, by itself:', '']
     out += head('command', *kinds)
@@ -35,6 +35,8 @@ def of_calls(ready, runs):
     for (name, how, _), n in runs.items():
         counted[name, how] += n
     out += ['', 'How often it was run with one that goes wrong (fail: the k-th, and all from the k-th on):', '']
+    if sum(runs.values()) < wanted:
+        out[-2] = f'There was time for {sum(runs.values())} of {wanted}, taken at random. ' + out[-2]
     out += head('command', *hows)
     out += [row(name, *(counted[name, how] or '' for how in hows)) for name, _ in ready]
     return out + ['']

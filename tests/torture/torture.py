@@ -17,7 +17,7 @@ import collections
 import os
 import re
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
 import threading
@@ -76,7 +76,7 @@ def options():
     p.add_argument('--seed', type=int, default=0, help='the first of them, and where kills fall')
     p.add_argument('--only', default='', help='these commands, apart by commas')
     p.add_argument('--kills', type=int, default=100)
-    p.add_argument('--minutes', type=float, default=0, help='kills end after so many')
+    p.add_argument('--minutes', type=float, default=0, help='calls and kills end after so many')
     p.add_argument('--jobs', type=int, default=2)
     p.add_argument('--out', help='the tables go there')
     o = p.parse_args()
@@ -87,26 +87,29 @@ def options():
 
 def work(o, places, f):
     """The tables of all parts."""
-    result = {}
+    result, end = {}, time.time() + 60 * o.minutes if o.minutes else None
+
+    def over():
+        return end is not None and time.time() > end
     if 'calls' in o.parts:
         chosen = [c for c in commands.COMMANDS if not o.only or c.name in o.only.split(',')]
-        ready = calls.torture(places, o.jobs, chosen, f.call, o.every, o.seed, o.sanitized)
-        result['calls'] = ([(c.of.name, c.calls) for c in ready], f.runs)
+        ready, wanted = calls.torture(places, o.jobs, chosen, f.call, o.every, o.seed, o.sanitized,
+                                      over if end else None)
+        result['calls'] = ([(c.of.name, c.calls) for c in ready], f.runs, wanted)
     if 'limits' in o.parts:
         result['limits'] = limits.torture(places, o.jobs, lambda what, words: f.tell(what, 'limit', words), o.every,
                                           o.seed)
     if 'power' in o.parts:
         result['power'] = power.fail(places, o.jobs, lambda what, words: f.tell(what, 'power', words), o.every)
     if 'kills' in o.parts:
-        phases, end = collections.Counter(), time.time() + 60 * o.minutes
+        phases = collections.Counter()
 
         def tell(what, kind, words):
             with f.lock:
                 phases[kind, words] += what == 'kill'
             if what != 'kill':
                 f.tell(kind, 'kill', words)
-        result['kills'] = (kills.kill(places, o.jobs, o.kills, o.seed, tell, lambda: o.minutes and time.time() > end),
-                           phases)
+        result['kills'] = (kills.kill(places, o.jobs, o.kills, o.seed, tell, over), phases)
     return result
 
 
@@ -114,9 +117,11 @@ def main():
     o = options()
     if 'limits' in o.parts and not os.environ.get('TORTURE_MOUNTS') and limits.may_mount():
         os.environ['TORTURE_MOUNTS'] = 'yes'
-        return subprocess.call(['unshare', '-m', sys.executable] + sys.argv)
+        os.execvp('unshare', ['unshare', '-m', sys.executable] + sys.argv)
     if not os.path.exists(os.path.join(place.PRELOADS, 'faults.so')):
         raise SystemExit(f'torture: there is no {place.PRELOADS}/faults.so: make tests')
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: sys.exit(1))
     memory = '/dev/shm' if os.access('/dev/shm', os.W_OK) else None  # where fsync costs nothing
     base, f = tempfile.mkdtemp(dir=memory, prefix='dcgan-torture-'), Findings()
     try:
