@@ -25,6 +25,19 @@ exits 0 check dcgan32 --device cpu --batch 3 --conv gemm
 grep -Eq 'D[.]4[.]conv[.]dw +conv_dw +gemm' .out
 fact $? 'D.4.conv.dw should be gemm'
 
+# other losses, averages and augmentation, which a model asks for: in the full step and in the short one
+for loss in lsgan hinge ralsgan; do
+    cat "$root/tests/tiny.cfg" > own.cfg
+    printf '[train]\nloss = %s\nema = 0.9\naugment = color,translation,cutout\n' $loss >> own.cfg
+    exits 0 check own.cfg --device cpu --batch 3
+    for row in D.loss.real:gan_loss D.loss.fake:gan_loss D.loss.g:gan_loss D.x.augment:augment \
+        D.x.augment.dx:augment_dx G.ema:ema; do
+        [ "$(awk -v row="$row" '$2 ":" $3 == row { n++ } END { print n + 0 }' .out)" -eq 2 ]
+        fact $? "$loss: $row should be there twice"
+    done
+    prints 'ops agree'
+done
+
 # pictures of a folder, their last batch as short as it is in training; one picture has none
 exits 0 data --synthesize cats --count 7 --size 32
 exits 0 check dcgan32 --device cpu --batch 4 --data cats --seed 3

@@ -94,27 +94,43 @@ for p in fp32 fp64; do
 done
 check "the seed matters" sh -c "! cmp -s '$dir/fp32-1/checkpoint.safetensors' '$dir/fp64-1/checkpoint.safetensors'"
 
-# 6 epochs in one go; 3, then kill -9 within the next ones, then resumed
-check "6 epochs in one go" train six --epochs 6
-check "3 epochs" train parts --epochs 3
-"$dcgan" --resume --out "$dir/parts" --epochs 6 -q > /dev/null 2>&1 &
-pid=$!
-tries=0
-while kill -0 $pid 2> /dev/null && [ "$(wc -l < "$dir/parts/log.csv")" -lt 21 ] && [ $tries -lt 1000 ]; do
-    tries=$((tries + 1))
-    sleep 0.01
+# losses, an average of G's weights, augmentation
+for p in fp32 fp64; do
+    for t in 1 2 3 7; do
+        check "small, $p, $t threads trains" \
+            train "small-$p-$t" --epochs 3 --threads "$t" --precision "$p" --preset small
+        [ "$t" = 1 ] || check "small, $p: $t threads give the bytes of one" same "small-$p-1" "small-$p-$t"
+    done
 done
-kill -9 $pid 2> /dev/null
-wait $pid 2> /dev/null
-check "resumed to 6 epochs" "$dcgan" --resume --out "$dir/parts" --epochs 6 -q
-check "3 + kill -9 + resume gives the bytes of 6" same six parts
-check "and the same log" \
-    sh -c "cut -d, -f1-9 '$dir/six/log.csv' > '$dir/a'; cut -d, -f1-9 '$dir/parts/log.csv' | cmp - '$dir/a'"
+
+# 6 epochs in one go; 3, then kill -9 within the next ones, then resumed
+killed() # killed NAME OPTION...
+{
+    name=$1
+    shift
+    check "$name: 6 epochs in one go" train "$name-six" --epochs 6 "$@"
+    check "$name: 3 epochs" train "$name-parts" --epochs 3 "$@"
+    "$dcgan" --resume --out "$dir/$name-parts" --epochs 6 -q > /dev/null 2>&1 &
+    pid=$!
+    tries=0
+    while kill -0 $pid 2> /dev/null && [ "$(wc -l < "$dir/$name-parts/log.csv")" -lt 21 ] && [ $tries -lt 1000 ]; do
+        tries=$((tries + 1))
+        sleep 0.01
+    done
+    kill -9 $pid 2> /dev/null
+    wait $pid 2> /dev/null
+    check "$name: resumed to 6 epochs" "$dcgan" --resume --out "$dir/$name-parts" --epochs 6 -q
+    check "$name: 3 + kill -9 + resume gives the bytes of 6" same "$name-six" "$name-parts"
+    check "$name: and the same log" sh -c "cut -d, -f1-9 '$dir/$name-six/log.csv' > '$dir/a'
+        cut -d, -f1-9 '$dir/$name-parts/log.csv' | cmp - '$dir/a'"
+}
+killed plain
+killed small --preset small
 
 # a signal saves within the epoch and says how to go on
 check "7 steps stop within epoch 2" train stopped --epochs 6 --steps 7
 check "and go on to the same bytes" "$dcgan" --resume --out "$dir/stopped" --steps 0 --epochs 6 -q
-check "steps do not change the bytes" same six stopped
+check "steps do not change the bytes" same plain-six stopped
 # a shell has SIGINT ignored in the background; what starts tests may have others ignored
 for s in INT TERM HUP; do
     case $s in HUP) code=129 ;; INT) code=130 ;; TERM) code=143 ;; esac

@@ -31,6 +31,16 @@ agrees 142 'reverse deferred' "$dir/dcgan32-8.cfg" --batch 5 --precision fp64
 "$program" data --synthesize "$dir/cats" --count 7 --size 16 > "$dir/.out"
 agrees 105 forward "$root/tests/tiny.cfg" --data "$dir/cats" --batch 4
 prints 'a step of 3:'
+# other losses, averages and augmentation
+for loss in lsgan hinge ralsgan; do
+    cat "$root/tests/tiny.cfg" > "$dir/own.cfg"
+    printf '[train]\nloss = %s\nema = 0.9\naugment = color,translation,cutout\n' $loss >> "$dir/own.cfg"
+    sim 'random lazy uneven' 0 check "$dir/own.cfg" --batch 4 --device cuda
+    prints 'ops agree'
+    for op in gan_loss augment augment_dx ema; do prints " $op "; done
+done
+sim lazy 0 replay "$root/tests/golden/gan-ralsgan-augment.safetensors" --precision fp64 --tol 1e-9 --device cuda
+prints 'within --tol'
 # classifiers: every kind of layer, all optimisers, and the numbers of PyTorch
 agrees 49 'random lazy uneven' cnn-mnist --batch 8
 agrees 129 'reverse deferred' "$root/tests/oracles/residual.cfg" --batch 5

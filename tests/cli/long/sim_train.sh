@@ -23,6 +23,14 @@ trains forward 0 other --epochs 3 --seed 6
 ! cmp -s "$dir/one/run/checkpoint.safetensors" "$dir/other/run/checkpoint.safetensors"
 fact $? 'another seed should give other weights'
 
+# with other losses, averages and augmentation, and stopped within an epoch
+trains forward 0 small --epochs 3 --preset small
+trains 'random seed=3 lazy uneven' 0 small-random --epochs 3 --preset small --no-graph
+same_run small small-random
+trains uneven 0 small-stopped --epochs 3 --preset small --steps 8
+goes_on random 0 small-stopped --epochs 3 --steps 0
+same_run small small-stopped
+
 # several steps to a graph, where they are short enough: up to an epoch's end, or where --steps says
 quick() # quick WORDS NAME ARGUMENT...: 28 steps
 {

@@ -1,4 +1,4 @@
-/* Differentiable augmentation: against plain loops, known numbers, its adjoint, a whole picture that comes back,
+/* Differentiable augmentation: against plain loops, known numbers, its adjoint, a whole picture that comes back, NaN,
  * threads. */
 #include "core/plan/op_info.h"
 #include "reference.h"
@@ -68,7 +68,7 @@ static void check_adjoint(dg_backend *b, const int *d, int what)
 }
 
 /* Without colours values are moved as they are: each is one of the input's or 0, as many rows and columns are empty as
- * the shift says, and the box has half the side. NaN is moved like others. */
+ * the shift says, and the box has half the side. */
 static void check_moves(dg_backend *b)
 {
     static const int d[] = {64, 16, 16, 1};
@@ -98,9 +98,35 @@ static void check_moves(dg_backend *b)
         empty += zeros == 64;
     }
     DG_CHECKF(empty > 5 && empty < 40, "%s: %d boxes of 64 lie inside", b->name, empty);
-    in_of(&op)[17] = NAN;
-    run(b, &op);
-    DG_CHECK(isnan(out_of(&op)[17]) || out_of(&op)[17] == 0);
+}
+
+/* A value that is NaN makes the colours of its pixel NaN and, where colours change, through the mean those of others;
+ * never alpha, nor another picture. */
+static void check_nan(dg_backend *b, bool back)
+{
+    static const int d[] = {3, 7, 5, 4};
+    enum { EACH = 7 * 5 * 4 };
+    for (int what = 0; what <= ALL; what++) {
+        dg_op op = augment_op(d, what, 21, back), clean = op;
+        double *whole = dg_case_copy(out_of(&op), 3 * EACH), *in = in_of(&op);
+        if (back) clean.u.augment.dx = whole;
+        else clean.u.augment.y = whole;
+        run(b, &clean);
+        in[EACH + 4 * 17 + 1] = NAN; /* of the middle picture, where neither box nor shift has cut it off */
+        run(b, &op);
+        int nans = 0, alphas = 0, others = 0;
+        for (int i = 0; i < 3 * EACH; i++) {
+            const bool is = isnan(out_of(&op)[i]);
+            nans += is;
+            alphas += is && i % 4 == 3;
+            others += !is && memcmp(&out_of(&op)[i], &whole[i], sizeof *whole) != 0;
+            DG_CHECKF(!is || i / EACH == 1, "%s: %s, what %d: NaN in another picture", b->name, op.name, what);
+        }
+        DG_CHECKF(what & DG_AUGMENT_COLOR ? nans > 3 : nans == 3, "%s: %s, what %d: %d NaN", b->name, op.name, what,
+                  nans);
+        DG_CHECKF(!alphas && !others, "%s: %s, what %d: %d NaN of alpha, %d others", b->name, op.name, what, alphas,
+                  others);
+    }
 }
 
 /* Nothing asked for, nothing changed; another step, order or seed, other numbers. */
@@ -160,6 +186,8 @@ int main(void)
         for (int what = 1; what <= ALL; what++) check_adjoint(b, shapes[3], what);
         check_adjoint(b, shapes[5], ALL);
         check_moves(b);
+        check_nan(b, false);
+        check_nan(b, true);
         check_draws(b);
         dg_case_free();
         b->close(b);

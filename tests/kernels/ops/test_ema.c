@@ -1,4 +1,5 @@
-/* Running averages of weights: against plain loops and a sum written out, the ramp of their first steps, threads. */
+/* Running averages of weights: against plain loops and a sum written out, the ramp of their first steps, NaN,
+ * threads. */
 #include "reference.h"
 #include "test.h"
 
@@ -49,6 +50,19 @@ static void check_ramp(dg_backend *b)
     DG_NEAR(want, 100 - 3, 0.01); /* three steps behind: 0.75 / 0.25 */
 }
 
+/* A weight that is NaN makes its own average NaN, at any step, and no other one. */
+static void check_nan(dg_backend *b)
+{
+    for (uint64_t step = 0; step < 3; step++) {
+        dg_op op = ema_op(11, step, 0.9);
+        ((double *)op.u.ema.p)[6] = NAN;
+        run(b, &op);
+        for (int k = 0; k < 11; k++)
+            DG_CHECKF(!isnan(((double *)op.u.ema.average)[k]) == (k != 6), "%s: step %d, weight %d", b->name, (int)step,
+                      k);
+    }
+}
+
 static void check_threads(void)
 {
     enum { N = 70001 };
@@ -80,6 +94,7 @@ int main(void)
             check(b, sizes[k], 1000000, 0.999);
         }
         check_ramp(b);
+        check_nan(b);
         dg_case_free();
         b->close(b);
     }
