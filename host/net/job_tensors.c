@@ -110,7 +110,7 @@ dg_err dg_job_init(dg_job *job, uint64_t seed)
         const dg_job_tensor *t = &job->tensor[i];
         const distribution d = begin(&job->o, t);
         const size_t n = dg_job_tensor_count(t);
-        float *value = malloc(n * sizeof *value);
+        float *value = calloc(n, sizeof *value);
         if (!value) return dg_fail(DG_DEVICE, "%s: out of memory for %zu bytes", t->name, n * sizeof *value);
         for (size_t k = 0; k < n; k += 4) {
             float z[4];

@@ -46,13 +46,14 @@ void dg_plot_fill(dg_plot_curve *c, const dg_metric *m, const dg_log_row *row, c
 {
     uint64_t values = 0, at = 0;
     for (long i = 0; i < n; i++) values += isnan(dg_metric_value(m, row[i].value)) ? 0 : 1;
+    c->points = c->bins = 0;
+    if (!values) return;
     const bool test = m->over == DG_OVER_TEST;
     const uint64_t most = epochs || test ? DG_PLOT_POINTS : FEW_POINTS;
     const uint64_t size = epochs && !test ? rounded_up(row[n - 1].epoch - row[0].epoch + 1, most)
                                           : rounded_up(values, most),
                    bin = values / 4 < DG_PLOT_BINS ? 4 : rounded_up(values, DG_PLOT_BINS);
     window point = {0}, step = {0};
-    c->points = c->bins = 0;
     for (long i = 0; i < n; i++) {
         const double y = dg_metric_value(m, row[i].value);
         if (isnan(y)) continue;
