@@ -21,6 +21,7 @@
 #include "host/net/recipes.h"
 #include "host/run/fit.h"
 #include "host/options/length.h"
+#include "host/options/option_table.h"
 #include "host/run/train.h"
 #include "host/run/stop.h"
 
@@ -191,6 +192,15 @@ static dg_err become_another(dg_training *r, const char *path, uint64_t then)
     return e ? e : dg_fail(DG_DATA, "other pictures");
 }
 
+/* Whoever gives a command again after Ctrl-C may mean to go on. */
+static void note_older(dg_progress *p, const dg_options *o)
+{
+    char quoted[DG_SHELL_ROOM], older[4096];
+    if (!dg_options_older_run(o, older, sizeof older)) return;
+    dg_progress_note(p, "%s holds a run, too: to go on with that one, %s --resume --out %s", older, dg_program(),
+                     dg_shell_path(quoted, sizeof quoted, older));
+}
+
 static dg_err set_up(dg_training *r)
 {
     const dg_options *o = r->o;
@@ -237,6 +247,7 @@ static dg_err set_up(dg_training *r)
         dg_progress_note(r->progress, "%s, %s on %s: %d epochs of %d steps, batch %d, into %s", model->name,
                          dg_precision_name(r->backend->real, r->backend->math), r->backend->name, o->epochs, r->batches,
                          o->batch, r->dir.path);
+    if (!e) note_older(r->progress, o);
     dg_checkpoint_info_free(&info);
     dg_st_free(st);
     dg_st_free(init);

@@ -82,6 +82,8 @@ dg_err dg_options_run_config(dg_options *o, char *path, size_t size);
 dg_err dg_options_from_epoch(dg_options *o);
 /* out of a new run: samples/DATA-MODEL, numbered. */
 dg_err dg_options_new_run(dg_options *o);
+/* The run that has the name before that of a new one, out; false: the name was free, or somebody gave it. */
+bool dg_options_older_run(const dg_options *o, char *out, size_t size);
 /* The next such number of a run: a directory beside it that does not exist. *out is malloc'd. */
 dg_err dg_options_run_beside(const char *run, char **out);
 /* A run directory stands for its newest checkpoint; another folder is a mistake, or one of pictures. */

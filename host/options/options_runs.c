@@ -166,6 +166,20 @@ dg_err dg_options_new_run(dg_options *o)
     return dg_path_set(&o->out, out);
 }
 
+bool dg_options_older_run(const dg_options *o, char *out, size_t size)
+{
+    char base[PATH_SIZE], next[PATH_SIZE];
+    if (o->resume || !o->out || dg_option_given(o, "out")) return false;
+    default_out(o, base, sizeof base);
+    snprintf(out, size, "%s", base);
+    for (int i = 2; is_taken(out) && i < 1000000; i++) {
+        snprintf(next, sizeof next, "%.4080s-%d", base, i);
+        if (!strcmp(next, o->out)) return true;
+        snprintf(out, size, "%s", next);
+    }
+    return false;
+}
+
 dg_err dg_options_run_beside(const char *run, char **out)
 {
     char base[PATH_SIZE], next[PATH_SIZE];

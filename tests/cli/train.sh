@@ -27,6 +27,12 @@ exits 2 --resume --out a/run --seed 5
 says '--seed 5: this run was begun with 1, which cannot change'
 exits 2 --resume --out a/run --precision fp64
 says '--precision fp64: this run was begun with fp32, which cannot change'
+# the same command again is another run, and says how to go on with the one before
+exits 0 $train --epochs 1
+exits 0 --data cats --model dcgan32 --batch 16 --no-curves --steps 1
+says 'samples/cats-dcgan32 holds a run, too: to go on with that one, '
+says ' --resume --out samples/cats-dcgan32'
+holds samples/cats-dcgan32-2/config.ini
 # a run's own name comes from the folder of pictures, and may become too long
 long=$(printf '%0250d' 0)
 mkdir "$long"
