@@ -309,6 +309,8 @@ static void say_goodbye(const dg_training *r, const dg_recipe *of)
                o->epochs > 500000 ? 1000000 : o->epochs * 2);
         if (of && of->sample) dg_say("pictures:  %s generate %s --count 16", dg_program(), dir);
         if (of && of->labels) dg_say("classify:  %s classify %s PICTURES", dg_program(), dir);
+    } else if (saved && o->steps > 0 && r->read.step >= (uint64_t)o->steps) {
+        dg_say("more:      %s --resume --out %s --steps %ld", dg_program(), dir, 2 * o->steps);
     } else {
         dg_say("resume:    %s --resume --out %s", dg_program(), dir);
     }

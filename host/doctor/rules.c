@@ -103,6 +103,6 @@ const dg_doctor_rule dg_doctor_rules[] = {
      .at_end = true,
      .says = "the run has %.0f steps, and pictures need some thousand",
      .ended = "",
-     .advice = "go on: --resume with more --epochs"},
+     .advice = "go on: --resume with more --epochs, or more --steps where these ended it"},
     {0},
 };
