@@ -56,6 +56,7 @@ sed -i 's/--from-epoch 200/--from-epoch 1/; s/10-500:10/8-16:4/; s/ RUN$/ sample
 sort -u lines | while read -r command; do
     case $command in
         '```' | '' | 'make'* | 'scripts/'* | 'apt-get '* | 'cc '* | './make_pictures '* | 'python3 '*) continue ;;
+        'docker '*) continue ;;
         'dcgan batch' | 'dcgan classify' | 'dcgan plan'*' --device cuda') continue ;; # of the first two only the name
         'dcgan import resnet50.safetensors '*) continue ;; # torch_resnet.py has such weights
         'dcgan '*) ;;
