@@ -314,6 +314,8 @@ static void say_goodbye(const dg_training *r, const dg_recipe *of)
     } else {
         dg_say("resume:    %s --resume --out %s", dg_program(), dir);
     }
+    if (saved && !r->read.epoch && of && of->sample) /* grids come with epochs */
+        dg_say("pictures:  %s generate %s --count 16", dg_program(), dir);
 }
 
 /* own: the run that takes the place of this one; resolved stays NULL where none does. */

@@ -121,6 +121,7 @@ exits 0 --resume --out steps
 prints 'nothing to do, 5 steps are done and 5 asked for; --steps N'
 exits 0 --data cats --model dcgan32 --batch 16 --steps 1 --out auto
 prints '--resume --out auto --steps 2'
+prints 'generate auto --count 16' # within its first epoch there is no grid yet
 says 'epochs auto: 1000, which are 4000 steps (25 epochs, but at least 4000 steps and at most 40000)'
 exits 0 --data cats --model dcgan32 --batch 16 --epochs 1 --out loud
 says 'epoch 1/1'
