@@ -3,7 +3,7 @@
  *
  * Tile: a row a warp, a logit a thread at a time. Shared memory: 2 KB. Registers: 58 (double: 62). Bound by:
  * exponentials in double; a few dozen rows by latency. real: type of logits. */
-#include "kernels/dev/cuda.cuh"
+#include "kernels/fused/fuse.cuh"
 
 /* The first largest logit of a row, and the exponentials beside its own, which is 1: so nothing small is lost. */
 struct row_sum {
@@ -70,7 +70,7 @@ static __device__ __forceinline__ void shares_of_row(const dg_softmax_args &a, i
     }
 }
 
-/* Whole block, the last one. The counters, blocks that are done and rows that are right, are zeros then. */
+/* Whole block, the last one. The counter of rows that are right is 0 then, as that of blocks is. */
 static __device__ __forceinline__ void add_losses(const dg_softmax_args &a)
 {
     static constexpr int MOST = 256;
@@ -87,13 +87,11 @@ static __device__ __forceinline__ void add_losses(const dg_softmax_args &a)
     dg_metrics *now = &a.ring[a.state->step % DG_RING];
     now->value[a.loss] = loss / a.N;
     now->value[a.right] = (double)atomicExch(a.counters + 1, 0u) / a.N;
-    atomicExch(a.counters, 0u);
 }
 
 template <class real> static __global__ void __launch_bounds__(1024) softmax_kernel(const dg_softmax_args a)
 {
     DEV_CHECK(blockDim.x % 32 == 0);
-    SHARED(unsigned, before, );
     const int64_t row = dg_thread() / 32;
     const int lane = (int)threadIdx.x % 32;
     if (row < a.N) {
@@ -108,16 +106,7 @@ template <class real> static __global__ void __launch_bounds__(1024) softmax_ker
             if (s.top == label && s.others == s.others) atomicAdd(a.counters + 1, 1u);
         }
     }
-    if (!a.ring) return;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        __threadfence(); /* for the whole block, as in dg_comes_last (fuse.cuh) */
-        before = atomicAdd(a.counters, 1u);
-        __threadfence();
-    }
-    __syncthreads();
-    if (before != gridDim.x - 1) return;
-    add_losses(a);
+    if (a.ring && dg_comes_last(a.counters, gridDim.x)) add_losses(a);
 }
 
 template <class real> void dg_cuda_softmax(const dg_softmax_args *a, const dg_tune *tune, cudaStream_t stream)
