@@ -119,6 +119,7 @@ static void live_ops(const dg_plan *p, const dg_deps *d, int first, int last)
         for (int k = 0; k < DG_MAX_OPERANDS; k++) {
             const int from = p->op[i].operand[k].from;
             if (from) live_op(p, d, from - 1, first, last);
+            if (p->op[i].operand[k].factors) live(p->arena, p->op[i].operand[k].factors, first, last);
         }
     }
 }

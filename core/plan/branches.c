@@ -60,7 +60,7 @@ static dg_err find_ranges(const branches *b, int number, int first, int count)
         most += accesses(b, i);
         for (int k = 0; k < DG_MAX_OPERANDS; k++) {
             const int from = p->op[i].operand[k].from;
-            most += from ? accesses(b, from - 1) : 0;
+            most += (from ? accesses(b, from - 1) : 0) + (p->op[i].operand[k].factors != 0);
         }
     }
     at->range = malloc(most * sizeof *at->range);
@@ -68,8 +68,11 @@ static dg_err find_ranges(const branches *b, int number, int first, int count)
     for (int i = first; i < first + count; i++) {
         const dg_op *op = &p->op[i];
         add_op(b, number, i, false);
-        for (int k = 0; k < DG_MAX_OPERANDS; k++) /* what is made while it is read is read as what it is made from */
+        for (int k = 0; k < DG_MAX_OPERANDS; k++) { /* what is made while it is read is read as what it is made from */
+            const int factors = op->operand[k].factors;
             if (op->operand[k].from) add_op(b, number, op->operand[k].from - 1, true);
+            if (factors) add(b, number, factors, 0, p->arena->row[factors].bytes, true);
+        }
         at->exclusive |= op->tune.variant && op->tune.variant->exclusive;
         at->kernels += dg_op_kernels(p, i);
     }

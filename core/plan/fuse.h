@@ -73,6 +73,13 @@ typedef struct {
     dg_math math;
 } dg_rounded;
 
+/* ---- Factors ---- */
+
+/* What a weight gradient on tensor cores multiplies are values that convolutions have multiplied before: its x in the
+ * forward pass, its y in the data gradient, through the same prologue. Each such convolution writes the values of its
+ * input as they are rounded for products (as dg_rounded has weights), and the weight gradient copies them. Where none
+ * does, a kernel of the update's launch makes them. */
+
 /* ---- Launches ---- */
 
 /* One convolution, forward (x to y) or data gradient (y to x; also the forward pass of a transposed one), with what is
@@ -90,6 +97,7 @@ typedef struct {
     /* mma, thin_mma: the two launches in front do not write w, so it may be read while the nearer one still runs */
     bool early;
     const void *rounded; /* mma: conv.w as its products take it, in the same order (dg_rounded) */
+    void *factors;       /* mma: out, its input as products take it, in the same order; NULL: nobody reads it */
     float *scratch;      /* dg_fused_size.bytes */
     unsigned *counters;  /* dg_fused_size.counters of them, 0 before and after every launch */
 } dg_fused_conv;
@@ -117,6 +125,8 @@ enum { DG_UPDATE_JOBS = 8 };
 typedef struct {
     dg_conv_args conv; /* w: the gradient, out; x and y are the prologues' */
     dg_prologue x, y;
+    void *factors[2]; /* mma: of x and of y */
+    bool there[2];    /* a convolution has written them */
     dg_tune tune;
     dg_fused_family kind; /* MMA, THIN, THIN_MMA, GEMV or DENSE; NONE: there is no kernel for it */
     int64_t offset;       /* of the first weight in adam.p, in values */

@@ -142,6 +142,19 @@ static const void *rounded_weight(const dg_plan *p, const dg_op *op)
     return (const char *)all.to + rounded_bytes(p->arena, (size_t)(w - (const char *)all.from));
 }
 
+/* Where the factors lie that an operand becomes. */
+static void *factors_of(const dg_plan *p, const dg_op *op, const char *name)
+{
+    const int row = op->operand[dg_fuse_operand(op, name)].factors;
+    return row && p->arena->base ? (char *)p->arena->base + p->arena->row[row].offset : NULL;
+}
+
+static bool factors_are_there(const dg_plan *p, const dg_op *dw, const char *name)
+{
+    const int row = dw->operand[dg_fuse_operand(dw, name)].factors;
+    return row && dg_factors_written(p, row);
+}
+
 dg_fused_conv dg_fused_conv_of(const dg_plan *p, const dg_launch *l)
 {
     const dg_op *op = &p->op[l->main];
@@ -152,6 +165,7 @@ dg_fused_conv dg_fused_conv_of(const dg_plan *p, const dg_launch *l)
     }
     f.early = weights_stay(p, l);
     f.rounded = rounded_weight(p, op);
+    f.factors = factors_of(p, op, dg_fuse_input(op));
     f.scratch = scratch_of(p, l);
     f.counters = counters_of(p, l);
     return f;
@@ -212,6 +226,8 @@ dg_fused_update dg_fused_update_of(const dg_plan *p, const dg_launch *l)
         u.job[u.jobs - 1] = (dg_update_job){.conv = op->u.conv,
                                             .x = prologue_of(p, op, "x"),
                                             .y = prologue_of(p, op, "y"),
+                                            .factors = {factors_of(p, op, "x"), factors_of(p, op, "y")},
+                                            .there = {factors_are_there(p, op, "x"), factors_are_there(p, op, "y")},
                                             .tune = op->tune,
                                             .kind = update_family(op),
                                             .offset = distance(p, adam, op)};

@@ -13,6 +13,7 @@
 #include "core/plan/deps.h"
 #include "core/plan/fuse_launch.h"
 #include "core/plan/gather.h"
+#include "core/plan/precision.h"
 
 enum { NONE = -1 };
 
@@ -274,6 +275,48 @@ static bool in_order(const pass *f)
     return true;
 }
 
+/* The convolution that multiplies what weight gradient i does, through the operand of the same name, in a fused launch
+ * on tensor cores in front of the update; NULL: there is none. i: in the first order. */
+static dg_op *multiplied(const pass *f, int i, const char *name, const int *new_place)
+{
+    const dg_plan *p = f->p;
+    const dg_op *dw = &p->op[new_place[i]];
+    const int k = dg_fuse_operand(dw, name), writer = dg_deps_writer(&f->deps, i, k);
+    for (int j = f->note[i].launch - 1; j >= 0; j--) {
+        dg_op *op = &p->op[new_place[j]];
+        if (f->note[j].launch != j || p->launch[f->note[j].place].kind != DG_LAUNCH_CONV) continue;
+        const dg_fused_family family = dg_fused_family_of(op->kind, &op->u.conv, &op->tune);
+        const int input = dg_fuse_operand(op, name);
+        if ((family == DG_FUSED_MMA || family == DG_FUSED_WGMMA) && *dg_fuse_input(op) == *name &&
+            op->tune.math == dw->tune.math && op->operand[input].row == dw->operand[k].row &&
+            op->operand[input].offset == dw->operand[k].offset && dg_deps_writer(&f->deps, j, input) == writer &&
+            dg_operand_count(op, input) == dg_operand_count(dw, k))
+            return op;
+    }
+    return NULL;
+}
+
+/* Rows for what weight gradient i of an update multiplies, where that is rounded; i: in the first order. */
+static void factor_rows(const pass *f, int i, const int *new_place)
+{
+    dg_plan *p = f->p;
+    dg_op *dw = &p->op[new_place[i]];
+    if (dw->kind != DG_OP_conv_dw || dw->tune.variant->fused != DG_FUSED_MMA ||
+        p->launch[f->note[f->note[i].launch].place].kind != DG_LAUNCH_UPDATE)
+        return;
+    for (const char *name = "x"; name; name = *name == 'x' ? "y" : NULL) {
+        const int k = dg_fuse_operand(dw, name);
+        char row[64];
+        snprintf(row, sizeof row, "%s.%s", dw->name, name);
+        dw->operand[k].factors = dg_arena_bytes(p->arena, row, DG_WORK,
+                                                (size_t)dg_operand_count(dw, k) * 16 /
+                                                    (size_t)dg_math_unit(dw->tune.math));
+        p->arena->row[dw->operand[k].factors].plan = p->id;
+        dg_op *const conv = multiplied(f, i, name, new_place);
+        if (conv) conv->operand[dg_fuse_operand(conv, name)].factors = dw->operand[k].factors;
+    }
+}
+
 /* Rows that are not there, and what fused launches need. */
 static void settle_rows(pass *f, const int *new_place)
 {
@@ -281,6 +324,7 @@ static void settle_rows(pass *f, const int *new_place)
     int counters = 0;
     for (int i = 0; i < p->ops; i++) {
         dg_op *op = &p->op[new_place[i]];
+        factor_rows(f, i, new_place);
         if (!f->note[i].made) continue;
         if (op->kind == DG_OP_norm_act) {
             p->arena->row[op->operand[0].row].absent = true;
@@ -342,11 +386,10 @@ dg_err dg_fuse_plan(dg_plan *p, unsigned what, dg_type real, const dg_gpu *gpu)
 {
     pass f = {.p = p, .what = real == DG_F32 ? what & DG_FUSE_OPS : DG_FUSE_NONE, .gpu = gpu};
     p->branches = (what & DG_FUSE_branches) != 0;
-    f.note = malloc((size_t)p->ops * sizeof *f.note + 1);
+    f.note = calloc((size_t)p->ops + 1, sizeof *f.note);
     int *new_place = malloc((size_t)p->ops * sizeof *new_place + 1);
     dg_err e = f.note && new_place ? DG_OK : dg_fail(DG_DEVICE, "out of memory while planning");
     if (!e) e = dg_deps_find(&f.deps, p);
-    for (int i = 0; i < p->ops && !e; i++) f.note[i] = (note){0};
     for (bool again = !e; again && !e;) e = attempt(&f, new_place, &again);
     if (!e) e = reorder(&f, new_place);
     if (!e) settle_rows(&f, new_place);

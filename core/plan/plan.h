@@ -122,8 +122,11 @@ double dg_operand_bytes(const dg_plan *p, const dg_op *op, int operand);
 const dg_launch *dg_plan_launch(const dg_plan *p, int op);
 bool dg_plan_fused(const dg_plan *p, int op);
 int dg_op_kernels(const dg_plan *p, int op);
-int dg_launch_kernels(const dg_launch *l);
+int dg_launch_kernels(const dg_plan *p, const dg_launch *l);
 double dg_launch_bytes(const dg_plan *p, const dg_launch *l);
+
+/* Does a convolution write this row of factors (dg_op.operand), which weight gradients read? */
+bool dg_factors_written(const dg_plan *p, int row);
 
 /* Tables for `dcgan plan`: an op a line with shapes, bytes, FLOPs; of a GPU's plan, whose chain (branches.h) is not 0,
  * how each is launched and where that choice comes from, too. Then memory by kind. */

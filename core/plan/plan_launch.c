@@ -15,14 +15,37 @@ bool dg_plan_fused(const dg_plan *p, int op)
     return l && l->kind != DG_LAUNCH_OP;
 }
 
-/* An update is the parts of all sums, then their sums and Adam. */
-int dg_launch_kernels(const dg_launch *l) { return l->kind == DG_LAUNCH_UPDATE ? 2 : 1; }
+bool dg_factors_written(const dg_plan *p, int row)
+{
+    for (int i = 0; i < p->ops; i++)
+        for (int k = 0; k < DG_MAX_OPERANDS; k++)
+            if (p->op[i].operand[k].factors == row && p->op[i].kind != DG_OP_conv_dw) return true;
+    return false;
+}
+
+/* An update is factors that nobody has made, the parts of all sums, then their sums and Adam. */
+int dg_launch_kernels(const dg_plan *p, const dg_launch *l)
+{
+    int kernels = l->kind == DG_LAUNCH_UPDATE ? 2 : 1;
+    for (int i = l->first; i < l->first + l->count && l->kind == DG_LAUNCH_UPDATE; i++)
+        for (int k = 0; k < DG_MAX_OPERANDS; k++) {
+            const int factors = p->op[i].operand[k].factors;
+            kernels += factors && !dg_factors_written(p, factors);
+        }
+    return kernels;
+}
 
 int dg_op_kernels(const dg_plan *p, int op)
 {
     const dg_launch *l = dg_plan_launch(p, op);
     if (!l || l->kind == DG_LAUNCH_OP) return dg_work_of(&p->op[op], DG_F32).kernels;
-    return l->main == op ? dg_launch_kernels(l) : 0;
+    return l->main == op ? dg_launch_kernels(p, l) : 0;
+}
+
+/* Does a weight gradient read an operand as factors that were written before? */
+static bool reads_factors(const dg_plan *p, const dg_op *op, int k)
+{
+    return op->kind == DG_OP_conv_dw && op->operand[k].factors && dg_factors_written(p, op->operand[k].factors);
 }
 
 /* Is operand k of op i the first (want: of those that write it) of the launch in its row? */
@@ -47,6 +70,8 @@ double dg_launch_bytes(const dg_plan *p, const dg_launch *l)
         const dg_operand *list = dg_operands(op->kind, &n);
         for (int k = 0; k < n; k++) {
             const dg_row *r = dg_plan_row(p, op, k);
+            if (op->operand[k].factors) bytes += (double)p->arena->row[op->operand[k].factors].bytes;
+            if (reads_factors(p, op, k)) continue;
             if (!r || r->absent || r->kind == DG_STATE || list[k].role == DG_SCRATCH) continue;
             const double each = dg_operand_bytes(p, op, k);
             if (list[k].role & DG_IN && first_of_row(p, l, i, k, DG_IN)) bytes += each;
@@ -57,6 +82,7 @@ double dg_launch_bytes(const dg_plan *p, const dg_launch *l)
         for (int k = 0; k < DG_MAX_OPERANDS; k++) {
             const int from = p->op[i].operand[k].from - 1;
             if (from < 0 || (from >= l->first && from < l->first + l->count)) continue;
+            if (reads_factors(p, &p->op[i], k)) continue;
             int n;
             const dg_op *op = &p->op[from];
             const dg_operand *list = dg_operands(op->kind, &n);

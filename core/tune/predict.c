@@ -36,7 +36,7 @@ dg_prediction dg_predict_cpu(const dg_op *op, double bytes, const dg_machine *m)
 /* All of a fused launch. The parts of sums are added by the kernel itself: they are moved still, but nothing waits. */
 static dg_prediction predict_launch(const dg_plan *p, const dg_launch *l, const dg_machine *m)
 {
-    const int kernels = dg_launch_kernels(l);
+    const int kernels = dg_launch_kernels(p, l);
     dg_prediction r = {.kernels = kernels, .launch_us = kernels * m->launch_us};
     for (int i = l->first; i < l->first + l->count; i++) {
         if (!dg_is_conv(p->op[i].kind)) continue;

@@ -23,8 +23,9 @@ void dg_fused_thin_mma_dx(const dg_fused_conv *f, const dg_tune *tune, bool over
 void dg_fused_dense(const dg_fused_conv *f, cudaStream_t stream);
 void dg_fused_head_launch(const dg_fused_head *h, cudaStream_t stream);
 void dg_fused_update_launch(const dg_fused_update *u, cudaStream_t stream);
-/* rounded.cu: nothing where r->to is NULL. */
+/* rounded.cu: nothing where r->to is NULL; the factors of a job on tensor cores, of x (0) or y (1). */
 void dg_round_weights(const dg_rounded *r, cudaStream_t stream);
+void dg_round_factors(const dg_update_job *j, int side, cudaStream_t stream);
 
 /* ---- The last of several blocks ---- */
 

@@ -4,8 +4,8 @@
  *
  * Tile and most of the shared memory: of conv_mma_fwd.cuh and conv_mma_dx.cuh; beside it two more stages of weights
  * where they are small (8 KB each), 8 or 12 bytes a channel that is summed, the prologue's numbers, and 16 bytes.
- * Registers: forward bf16 154 to 188, tf32 150 to 168; data gradient bf16 148 to 192, tf32 146 to 166; by warpgroups
- * 121 to 184. Bound by: shared memory, and the latency of the epilogue's sums over blocks. */
+ * Registers: forward bf16 158 to 192, tf32 156 to 176; data gradient bf16 149 to 194, tf32 150 to 169; by warpgroups
+ * 121 to 187. Bound by: shared memory, and the latency of the epilogue's sums over blocks. */
 #ifndef DG_FUSED_MMA_CUH
 #define DG_FUSED_MMA_CUH
 
@@ -21,6 +21,7 @@ struct dg_fused_mma {
     int groups, per_group;
     int split, channels;          /* parts of the sum; the most channels of one */
     const void *rounded;          /* the weights */
+    void *factors;                /* out, or NULL (fuse.h) */
     bool early;                   /* the first of them are read in front of the wait */
     float *result, *sums, *parts; /* scratch: of the epilogue, of the split */
     unsigned *columns, *tiles;    /* counters of the same */
@@ -245,7 +246,7 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
         const int cells = a.N / f.groups * dg_div_up(rows, piece::side) * dg_div_up(cols, piece::side);
         const int number = ((int)blockIdx.x - group * f.per_group) * P::cells + (int)threadIdx.x;
         cell[threadIdx.x] = number < cells ? dg_cell_of(group * cells + number, piece::side, rows, cols)
-                                           : dg_cell{a.N, 0, 0, 0};
+                                           : dg_cell{a.N, 0, 0};
     }
     __syncthreads();
     G::loader::build(place, patch, a.N, from.rows, from.cols, from.channels, cell);
@@ -255,6 +256,7 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
     dg_fused_table<G>(table, f.in, group, first * G::chunk, (last - first) * G::chunk, from.channels, Job::shift(a));
     __syncthreads();
     job.loader.map(f.in.pre, from.rows, from.cols, from.channels, cell, table, f.in.factor);
+    job.loader.keep(f.factors, from.rows, from.cols, from.channels, cell, first * G::chunk);
     dg_mma_run(job, last - first);
     grid_dependents_launch();
     if (f.split > 1 && !dg_fused_join<G>(f, job.sums)) return;
@@ -286,6 +288,7 @@ static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
         k.out.pre = f->out.y;
     }
     k.rounded = f->rounded;
+    k.factors = f->factors;
     k.early = f->early;
     k.groups = g.groups;
     k.per_group = g.per_group;

@@ -21,7 +21,7 @@ dg_math dg_update_math(const dg_fused_update *u)
 
 /* ---- Shared memory ---- */
 
-enum { FIXED_SHARED = 256 }; /* what the kernel has beside that of the launch, about */
+enum { FIXED_SHARED = 512 }; /* what the kernel has beside that of the launch, about */
 
 static size_t shared_of(const dg_update_job *j)
 {
@@ -29,7 +29,7 @@ static size_t shared_of(const dg_update_job *j)
     const int unit = dg_math_unit(j->tune.math);
     switch (j->kind) {
     case DG_FUSED_MMA:
-        return (size_t)(DG_MMA_DW_BYTES(small, unit) + DG_UPDATE_TABLE_BYTES + DG_UPDATE_SPOT_BYTES(small, unit));
+        return (size_t)(DG_MMA_DW_BYTES(small, unit) / 2 * DG_UPDATE_STAGES(j->tune.math == DG_MATH_FP16, unit));
     case DG_FUSED_THIN:
     case DG_FUSED_THIN_MMA: return sizeof(float) * (size_t)DG_THIN_DW_WORDS(j->conv.Ci);
     case DG_FUSED_GEMV: return sizeof(float) * DG_UPDATE_THREADS * 4;
@@ -102,15 +102,16 @@ static dg_update_work work_of(const dg_update_job *j)
     return w;
 }
 
-/* How long a block of a job takes, in ns: to begin and to leave its sums, and for each unit. Measured on an H100 in
- * bf16 (samples of the kernel's instructions by job, docs/results/2026-11-22-h100.md); those of other arithmetics, and
- * of gemv and dense, are estimates. */
+/* How long a block of a job takes, in ns: to begin and to leave its sums, and for each unit. Of pictures measured on an
+ * H100 in bf16 (samples of the kernel's instructions by job, docs/results/2026-11-22-h100.md). What copies factors has
+ * 2,520 instructions of warps a unit where pictures have 4,620 (the executor of PTX), and is given as many ns for each;
+ * other arithmetics, gemv and dense are estimates. */
 static double block_ns(const dg_update_work *w, dg_math math)
 {
     static const double begin = 4000;
     const double units = dg_ceil_div(w->units, w->parts);
     switch ((dg_fused_family)w->kind) {
-    case DG_FUSED_MMA: return begin + units * (math == DG_MATH_TF32 ? 4000 : 2500);
+    case DG_FUSED_MMA: return begin + units * (math == DG_MATH_TF32 ? 1900 : 1200);
     case DG_FUSED_THIN: return begin + units * 1000 * w->conv.Ci;
     case DG_FUSED_THIN_MMA: return begin + units * (math == DG_MATH_BF16 ? 730 : 1100) * w->conv.Ci;
     case DG_FUSED_GEMV: return begin + units * 15;
@@ -161,9 +162,9 @@ void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out)
     out->jobs = u->jobs;
     for (int i = 0; i < u->jobs; i++) {
         work[i] = work_of(&u->job[i]);
-        if (work[i].kind == DG_FUSED_MMA &&
-            (work[i].x.kind == DG_PROLOGUE_NORM_DX || work[i].y.kind == DG_PROLOGUE_NORM))
-            out->gradient_of_x = 1;
+        if (work[i].kind != DG_FUSED_MMA) continue;
+        work[i].x = (dg_prologue){.kind = DG_PROLOGUE_PLAIN, .x = u->job[i].factors[0], .groups = 1};
+        work[i].y = (dg_prologue){.kind = DG_PROLOGUE_PLAIN, .x = u->job[i].factors[1], .groups = 1};
     }
     sort_jobs(u, work, out->job);
     int64_t scratch = 0;
@@ -345,7 +346,6 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
 
 const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu)
 {
-    bool of_x = false, of_y = false;
     if (u->jobs < 1 || u->jobs > DG_UPDATE_JOBS)
         return dg_variant_no("%d jobs: must be from 1 to %d", u->jobs, DG_UPDATE_JOBS);
     if (u->adam.n % 4) return "weights are taken four at a time";
@@ -361,9 +361,6 @@ const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu)
                                                                              u->job[k].conv.K * u->job[k].conv.Ci)
                 return "two jobs have the same weights";
         if (rounds(j->kind) && j->tune.math != dg_update_math(u)) return "jobs round in two ways";
-        if (j->kind != DG_FUSED_MMA) continue;
-        of_x = of_x || j->x.kind == DG_PROLOGUE_NORM_DX || j->y.kind == DG_PROLOGUE_NORM;
-        of_y = of_y || j->y.kind == DG_PROLOGUE_NORM_DX || j->x.kind == DG_PROLOGUE_NORM;
     }
-    return of_x && of_y ? "some jobs have the gradient on one side and some on the other" : NULL;
+    return NULL;
 }

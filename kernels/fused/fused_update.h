@@ -22,15 +22,12 @@ enum {
 /* Counters: consumers that are done, weights that are not finite. */
 enum { DG_UPDATE_DONE, DG_UPDATE_BAD, DG_UPDATE_COUNTERS };
 
-/* Bytes of shared memory of tensor-core jobs behind those of the plain kernel: for each group three numbers a channel
- * of one side and two of the other, of 64 and 16 channels; where values of the patch are. */
-#define DG_UPDATE_TABLE_BYTES (4 * DG_UPDATE_GROUPS * (3 * 64 + 2 * 16))
-#define DG_UPDATE_SPOT_BYTES(small, unit) \
-    (4 * ((DG_MMA_VALUES(small, 1, 1) * (16 / (unit)) + DG_UPDATE_THREADS - 1) / DG_UPDATE_THREADS * DG_UPDATE_THREADS))
+/* Pieces that tensor-core jobs have in shared memory: with two of tf32 it is full, and Turing has 64 KB for a block. */
+#define DG_UPDATE_STAGES(scaled, unit) ((scaled) || (unit) == 4 ? 2 : 4)
 
 typedef struct {
-    dg_conv_args conv; /* of gemv and dense flat (conv_tiles.h); w: where the gradient goes */
-    dg_prologue x, y;
+    dg_conv_args conv;     /* of gemv and dense flat (conv_tiles.h); w: where the gradient goes */
+    dg_prologue x, y;      /* on tensor cores plain: of factors, in the place of floats */
     int kind, channels;    /* dg_fused_family; of x, where conv is flat */
     int groups, per_group; /* of the batch; images of one */
     int rows, cols;        /* tiles of channels of y, and of the other side */
@@ -49,7 +46,6 @@ typedef struct {
 
 typedef struct {
     int jobs, ranges, producers, consumers;
-    int gradient_of_x;                  /* or of y: the side of which tensor-core jobs have two tensors */
     dg_update_work job[DG_UPDATE_JOBS]; /* longest blocks first */
     dg_update_range range[DG_UPDATE_RANGES];
     dg_adam_args adam;

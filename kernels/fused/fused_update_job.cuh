@@ -1,9 +1,9 @@
 /* The first kernel of the fused update (fuse.h, fused_update.h): the parts of all weight gradients. An instance for
- * each arithmetic of tensor cores and each side that the gradient may be on; they are in files of their own.
+ * each arithmetic of tensor cores; they are in files of their own.
  *
- * Tile: of each job its own (fused_update.h). Shared memory: of the largest job, 4 to 100 KB, and 240 bytes. Registers:
- * bf16 218 or 234, tf32 228 or 244. Bound by: shared memory.
- * Template parameters: E, arithmetic of jobs on tensor cores (mma.cuh); OF_X, the gradient is on the side of x. */
+ * Tile: of each job its own (fused_update.h). Shared memory: of the largest job, 4 to 92 KB, and 320 bytes. Registers:
+ * bf16 198, tf32 202. Bound by: shared memory and tensor cores.
+ * Template parameter: E, arithmetic of jobs on tensor cores (mma.cuh). */
 #ifndef DG_FUSED_UPDATE_CUH
 #define DG_FUSED_UPDATE_CUH
 
@@ -16,7 +16,7 @@ void dg_fused_update_fp16(const dg_update_layout *l, size_t shared, cudaStream_t
 
 /* ---- The kernel ---- */
 
-template <class E, bool OF_X> static __device__ __forceinline__ void dg_update_block(const dg_update_layout &u)
+template <class E> static __device__ __forceinline__ void dg_update_block(const dg_update_layout &u)
 {
     DEV_CHECK(blockDim.x == DG_UPDATE_THREADS);
     grid_dependency_wait();
@@ -28,8 +28,8 @@ template <class E, bool OF_X> static __device__ __forceinline__ void dg_update_b
     float *const out = w.parts > 1 ? u.scratch + w.scratch + part * w.count : (float *)w.conv.w;
     if (w.kind == DG_FUSED_MMA) {
         if constexpr (!E::there) __trap(); /* dg_fused_update_refuses() such a job */
-        else if (w.conv.Wo <= DG_MMA_SMALL) dg_update_mma<E, true, OF_X>(w, tile, part, out);
-        else dg_update_mma<E, false, OF_X>(w, tile, part, out);
+        else if (w.conv.Wo <= DG_MMA_SMALL) dg_update_mma<E, true>(w, tile, part, out);
+        else dg_update_mma<E, false>(w, tile, part, out);
     } else if (w.kind == DG_FUSED_THIN && w.conv.Ci == 1) dg_update_thin<1>(w, tile, part, out);
     else if (w.kind == DG_FUSED_THIN) dg_update_thin<3>(w, tile, part, out);
     else if (w.kind == DG_FUSED_THIN_MMA) dg_update_thin_mma<E>(w, tile, part, out);
@@ -39,18 +39,17 @@ template <class E, bool OF_X> static __device__ __forceinline__ void dg_update_b
 }
 
 /* bf16 is where nothing is rounded, too: that is there on every architecture. */
-template <class E, bool OF_X>
+template <class E>
 static __global__ void __launch_bounds__(DG_UPDATE_THREADS) dg_update_kernel(const GRID_CONSTANT dg_update_layout u)
 {
-    if constexpr (E::fused || !E::scaled) dg_update_block<E, OF_X>(u);
+    if constexpr (E::fused || !E::scaled) dg_update_block<E>(u);
     else __trap();
 }
 
 template <class E> static void dg_update_start(const dg_update_layout *l, size_t shared, cudaStream_t stream)
 {
     const dim3 grid((unsigned)l->producers), block(DG_UPDATE_THREADS);
-    if (l->gradient_of_x) KLAUNCH_AFTER((dg_update_kernel<E, true>), grid, block, shared, stream, *l);
-    else KLAUNCH_AFTER((dg_update_kernel<E, false>), grid, block, shared, stream, *l);
+    KLAUNCH_AFTER(dg_update_kernel<E>, grid, block, shared, stream, *l);
 }
 
 #endif

@@ -105,6 +105,9 @@ void dg_fused_update_launch(const dg_fused_update *u, cudaStream_t stream)
     const auto start = math == DG_MATH_TF32   ? dg_fused_update_tf32
                        : math == DG_MATH_FP16 ? dg_fused_update_fp16
                                               : dg_fused_update_bf16;
+    for (int i = 0; i < u->jobs; i++)
+        for (int side = 0; side < 2; side++)
+            if (u->job[i].kind == DG_FUSED_MMA && !u->job[i].there[side]) dg_round_factors(&u->job[i], side, stream);
     start(&l, dg_update_shared(u), stream);
     KLAUNCH_AFTER(adam_kernel, dim3((unsigned)l.consumers), dim3(DG_UPDATE_THREADS),
                   sizeof(float) * DG_UPDATE_THREADS * 4, stream, l);

@@ -1,4 +1,4 @@
-/* Jobs of a fused update on tensor cores: conv_mma_dw.cuh with the prologues of a fused launch. */
+/* Jobs of a fused update on tensor cores: conv_mma_dw.cuh with factors that were rounded before. */
 #ifndef DG_FUSED_UPDATE_MMA_CUH
 #define DG_FUSED_UPDATE_MMA_CUH
 
@@ -9,113 +9,110 @@ extern "C" {
 #include "kernels/fused/fused_update.h"
 }
 
-/* A side through its prologue, of one tensor (norm) or two (norm_dx); plain is either. What a channel needs is in
- * shared memory, for each group unit by unit: as many scales as a unit has channels, then shifts, then (of two) tilts.
- * Values outside of the map stay 0. */
-template <class E, int ITEMS, int CHANNELS, bool TWO> struct dg_dw_prologue {
-    /* E: arithmetic; ITEMS: units of a thread; CHANNELS: of the tile on this side; TWO: of two tensors */
-    static constexpr bool grouped = true;
-    static constexpr int numbers = TWO ? 3 : 2, words = numbers * CHANNELS; /* of a channel; of a group */
-    const dg_prologue &s; /* read again and again where it lies: registers are short */
-    const int first;      /* this thread's channels of the first pixel */
-    const float *const number;
-    const int &groups;
-    dg_parcel<E, float> item[ITEMS], beside[TWO ? ITEMS : 1];
-    unsigned flags; /* of item j: bit j, there is such a value; bit 16 + j, its image is of the second group */
-    static_assert(ITEMS <= 16, "two bits an item");
+/* Copies the factors of both sides (fuse.h), stages - 1 pieces ahead and past the registers, and multiplies. G: tile;
+ * STAGES: pieces in shared memory. */
+template <class G, int STAGES> struct dg_update_sums : dg_dw_products<G> {
+    typedef dg_dw_products<G> W;
+    typedef typename G::E E;
+    typedef typename G::patch P;
+    typedef typename P::piece piece;
+    static constexpr unsigned width = 16 / E::unit; /* bytes of a value */
+    struct alignas(16) place {
+        int x, y, row, col; /* a cell's first values of both sides, that of x without its border; its first position */
+    };
+    const dg_conv_args &a;
+    const char *const x, *const y; /* of this thread's channels, of the first pixel */
+    const int first_piece;         /* of those of all images */
+    place *const cell;             /* of STAGES pieces */
+    uint4 *const patch, *const grad;
+    int spot[G::x_items], of_x[G::x_items], of_y[G::y_items]; /* dg_dw_products; values behind the cell's */
 
-    /* Whole block: the numbers of CHANNELS channels from c0 on, of C. */
-    static __device__ __forceinline__ void tabulate(float *table, const dg_prologue &s, int c0, int C, int groups,
-                                                    int shift)
+    /* What is beyond the channels is multiplied, but not stored. */
+    __device__ __forceinline__ dg_update_sums(const dg_update_work &w, int from, int co0, int ci0, place *c, uint4 *p,
+                                              uint4 *g)
+        : W(p, g), a(w.conv), x((const char *)w.x.x + width * (unsigned)min(ci0 + G::x_channel(), a.Ci - E::unit)),
+          y((const char *)w.y.x + width * (unsigned)min(co0 + G::y_channel(), a.Co - E::unit)), first_piece(from),
+          cell(c), patch(p), grad(g)
     {
-        for (int i = (int)threadIdx.x; i < groups * CHANNELS; i += DG_UPDATE_THREADS) {
-            const int group = i / CHANNELS, c = i % CHANNELS;
-            dg_channel k = dg_channel_of(s, s.groups == 1 ? 0 : group, min(c0 + c, C - 1), C);
-            if (E::scaled) k = dg_channel_times(k, shift);
-            float *const to = table + group * words + c / E::unit * E::unit * numbers + c % E::unit;
-            to[0] = k.scale;
-            to[E::unit] = k.shift;
-            if (TWO) to[2 * E::unit] = k.tilt;
+#pragma unroll
+        for (int j = 0; j < G::x_items; j++) {
+            spot[j] = W::spot(j);
+            of_x[j] = ((spot[j] & 31) * a.W + (spot[j] >> 5 & 31)) * a.Ci;
+        }
+#pragma unroll
+        for (int j = 0; j < G::y_items; j++)
+            of_y[j] = (piece::row(W::position(j)) * a.Wo + piece::col(W::position(j))) * a.Co;
+    }
+
+    __device__ __forceinline__ void find_cells(int chunk) const
+    {
+        if (threadIdx.x >= piece::cells) return;
+        const dg_cell c = dg_cell_of((first_piece + chunk) * piece::cells + (int)threadIdx.x, piece::side, a.Ho, a.Wo);
+        const bool there = c.image < a.N; /* else so far below that nothing is */
+        cell[chunk % STAGES * piece::cells + (int)threadIdx.x] =
+            place{there ? ((c.image * a.H + 2 * c.row - 1) * a.W + 2 * c.col - 1) * a.Ci : 0,
+                  there ? ((c.image * a.Ho + c.row) * a.Wo + c.col) * a.Co : 0, there ? c.row : 1 << 28, c.col};
+    }
+    __device__ __forceinline__ void fetch(int chunk) const
+    {
+        const int stage = chunk % STAGES;
+        const place *const cells = cell + stage * piece::cells;
+#pragma unroll
+        for (int j = 0; j < G::x_items; j++) {
+            if (spot[j] < 0) continue;
+            const place at = cells[spot[j] >> 10 & 3];
+            const int iy = 2 * at.row - 1 + (spot[j] & 31), ix = 2 * at.col - 1 + (spot[j] >> 5 & 31);
+            const bool ok = (unsigned)iy < (unsigned)a.H && (unsigned)ix < (unsigned)a.W;
+            cp_async16(patch + stage * P::units + (spot[j] >> 12),
+                       x + (size_t)(unsigned)(ok ? at.x + of_x[j] : 0) * width, ok);
+        }
+#pragma unroll
+        for (int j = 0; j < G::y_items; j++) {
+            const int p = W::position(j);
+            const place at = cells[piece::cell(p)];
+            const bool ok = at.row + piece::row(p) < a.Ho && at.col + piece::col(p) < a.Wo;
+            cp_async16(grad + stage * (G::y_planes * 64) + W::unit_of_y(j),
+                       y + (size_t)(unsigned)(ok ? at.y + of_y[j] : 0) * width, ok);
         }
     }
-    /* c: this thread's first channel in the tile; at: the same in the tensor, or the nearest that there is. */
-    __device__ __forceinline__ dg_dw_prologue(const dg_prologue &of, const float *table, int c, int at, const int &all)
-        : s(of), first(at), number(table + c * numbers), groups(all)
-    {}
-    __device__ __forceinline__ void begin() { flags = 0; }
-    __device__ __forceinline__ void fetch(int j, bool ok, int at, int group)
+    __device__ __forceinline__ void run(int chunks)
     {
-        const bool two = TWO && s.kind == DG_PROLOGUE_NORM_DX;
-        const int from = first + (ok ? at : 0);
-        item[j].fetch_or_zero(s.x + from, ok);
-        if (TWO) beside[TWO ? j : 0].fetch_or_zero((two ? s.pre : s.x) + from, ok && two);
-        flags |= (unsigned)ok << j | (unsigned)group << (16 + j);
-    }
-    template <class To> __device__ __forceinline__ void put(const To &to) const
-    {
-        const float below = s.kind == DG_PROLOGUE_NORM ? s.factor : 1;
-        for (int group = 0; group < groups; group++) {
-            const float *const at = number + group * words;
-            dg_channel k[E::unit];
-#pragma unroll
-            for (int e = 0; e < E::unit; e += 4) {
-                const dg_pack<float, 4> scale = dg_load<4>(at + e), shift = dg_load<4>(at + E::unit + e);
-                const dg_pack<float, 4> tilt = TWO ? dg_load<4>(at + 2 * E::unit + e) : scale;
-#pragma unroll
-                for (int q = 0; q < 4; q++) k[e + q] = {scale.v[q], tilt.v[q], shift.v[q]};
-            }
-#pragma unroll
-            for (int j = 0; j < ITEMS; j++) {
-                if ((int)(flags >> (16 + j) & 1) != group) continue;
-                const bool ok = flags >> j & 1;
-                float v[E::unit];
-#pragma unroll
-                for (int e = 0; e < E::unit; e++) {
-                    v[e] = TWO ? dg_two_value(k[e], item[j].v[e], beside[TWO ? j : 0].v[e])
-                               : dg_one_value(k[e], item[j].v[e], below);
-                    if (!ok) v[e] = 0;
-                }
-                to(j, E::round(v));
-            }
+        for (int s = 0; s < STAGES; s++) find_cells(s);
+        __syncthreads();
+        for (int s = 0; s < STAGES - 1; s++) {
+            if (s < chunks) fetch(s);
+            cp_async_commit();
         }
+#pragma unroll 1
+        for (int chunk = 0; chunk < chunks; chunk++) {
+            cp_async_wait<STAGES - 2>();
+            __syncthreads(); /* this piece is there, for all; nobody reads what is overwritten now */
+            if (chunk + STAGES - 1 < chunks) fetch(chunk + STAGES - 1);
+            cp_async_commit();
+            find_cells(chunk + STAGES);
+            W::multiply(chunk % STAGES);
+        }
+        cp_async_wait<0>();
     }
-};
-
-/* Where a thread's values of the patch are, in shared memory: with prologues, registers are short. */
-struct dg_dw_shared_spots {
-    int *mine;
-
-    __device__ __forceinline__ int &operator[](int j) const { return mine[j * DG_UPDATE_THREADS]; }
 };
 
 /* One part of one tile's sums. */
-template <class E, bool SMALL, bool OF_X>
+template <class E, bool SMALL>
 static __device__ __forceinline__ void dg_update_mma(const dg_update_work &w, int tile, int part, float *out)
 {
     typedef dg_dw_tile<E, float, SMALL> G;
-    typedef typename G::patch P;
-    typedef dg_dw_prologue<E, G::x_items, G::N, OF_X> X;
-    typedef dg_dw_prologue<E, G::y_items, G::M, !OF_X> Y;
-    static_assert(G::NT == DG_UPDATE_THREADS &&
-                      sizeof(float) * DG_UPDATE_GROUPS * (X::words + Y::words) <= DG_UPDATE_TABLE_BYTES,
-                  "tables");
-    const dg_conv_args &a = w.conv;
+    static constexpr int STAGES = DG_UPDATE_STAGES(E::scaled, E::unit);
+    typedef dg_update_sums<G, STAGES> job_type;
+    static_assert(G::NT == DG_UPDATE_THREADS, "a block is a block");
     const int co0 = tile % w.rows * G::M, ci0 = tile / w.rows * G::N;
     const int first = (int)((int64_t)w.units * part / w.parts), last = (int)((int64_t)w.units * (part + 1) / w.parts);
     dev_pool pool;
-    uint4 *const patch = pool.take<uint4>(2 * P::units), *const grad = pool.take<uint4>(2 * G::y_planes * 64);
-    float *const of_x = pool.take<float>(DG_UPDATE_GROUPS * X::words), *const of_y = pool.take<float>(DG_UPDATE_GROUPS *
-                                                                                                      Y::words);
-    const dg_dw_shared_spots spots = {pool.take<int>(G::x_items * DG_UPDATE_THREADS) + threadIdx.x};
-    SHARED(dg_cell, cell, [2 * P::piece::cells]);
-    X::tabulate(of_x, w.x, ci0, a.Ci, w.groups, a.shift_x);
-    Y::tabulate(of_y, w.y, co0, a.Co, w.groups, a.shift_y);
-    /* What is beyond the channels is multiplied, but not stored. */
-    const X x(w.x, of_x, G::x_channel(), min(ci0 + G::x_channel(), a.Ci - E::unit), w.groups);
-    const Y y(w.y, of_y, G::y_channel(), min(co0 + G::y_channel(), a.Co - E::unit), w.groups);
-    dg_dw_job<G, X, Y, dg_dw_shared_spots> job(a, first, w.per_group, cell, patch, grad, x, y, spots);
+    uint4 *const patch = pool.take<uint4>(STAGES * G::patch::units), *const grad = pool.take<uint4>(STAGES *
+                                                                                                    G::y_planes * 64);
+    SHARED(typename job_type::place, cell, [STAGES * G::patch::piece::cells]);
+    job_type job(w, first, co0, ci0, cell, patch, grad);
     job.run(last - first);
-    job.store(out, co0, ci0);
+    job.store(w.conv, out, co0, ci0);
 }
 
 /* The same of pictures. */

@@ -1,7 +1,9 @@
-/* Rounds the weights of a network where no fused update has done it.
+/* Rounds the weights of a network, and values that products take, where no fused launch has done it.
  *
- * Tile: a thread 4 weights. Shared memory: none. Registers: 20. Bound by: memory, 6 or 8 bytes a weight. */
+ * Tile: a thread 4 values. Shared memory: none. Registers: 14 and 32. Bound by: memory, 6 or 8 bytes a weight. */
 #include "kernels/fused/rounded.cuh"
+
+enum { NT = 256 };
 
 static __global__ void round_kernel(const dg_rounded r)
 {
@@ -11,6 +13,29 @@ static __global__ void round_kernel(const dg_rounded r)
 
 void dg_round_weights(const dg_rounded *r, cudaStream_t stream)
 {
-    enum { NT = 256 };
     if (r->to) KLAUNCH(round_kernel, dg_grid(r->n / 4, NT), dim3(NT), 0, stream, *r);
+}
+
+/* r.from is s.x; per_group: values of a group; times: what they are multiplied by. */
+static __global__ void factors_kernel(const dg_rounded r, const dg_prologue s, int C, int64_t per_group, float times)
+{
+    const int64_t at = dg_thread() * 4;
+    if (at >= r.n) return;
+    dg_four of(s, (int)(at % C), C);
+    of.of_group((int)(at / per_group));
+    dg_pack<float, 4> v = of.value(dg_load<4>(r.from + at), of.two() ? dg_load<4>(s.pre + at) : dg_pack<float, 4>{});
+#pragma unroll
+    for (int e = 0; e < 4; e++) v.v[e] *= times;
+    dg_round_four(r, at, v);
+}
+
+void dg_round_factors(const dg_update_job *j, int side, cudaStream_t stream)
+{
+    const dg_conv_args *a = &j->conv;
+    const dg_prologue *s = side ? &j->y : &j->x;
+    const int C = side ? a->Co : a->Ci;
+    const dg_rounded r = {s->x, j->factors[side], (int64_t)a->N * (side ? a->Ho * a->Wo : a->H * a->W) * C,
+                          j->tune.math};
+    const float times = r.math == DG_MATH_FP16 ? ldexpf(1, side ? a->shift_y : a->shift_x) : 1;
+    KLAUNCH(factors_kernel, dg_grid(r.n / 4, NT), dim3(NT), 0, stream, r, *s, C, r.n / s->groups, times);
 }

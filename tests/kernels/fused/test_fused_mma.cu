@@ -89,7 +89,7 @@ struct launch {
     int from_C, to_C, image_from, image_to; /* channels; values of an image */
     char name[200];
     std::vector<float> got, x, pre, w, y_or_pre;
-    std::vector<double> want, mass;
+    std::vector<double> want, mass, factors;
     std::vector<int> terms;
     norm_vectors in, out;
     int shift = 0;
@@ -145,6 +145,7 @@ struct launch {
             }
             a[i] = dev_rounded(v, math, shift);
         }
+        factors = a;
         for (size_t i = 0; i < w.size(); i++) b[i] = dev_rounded((double)w[i], math);
         if (dir == FWD) dg_ref_conv_fwd(want.data(), mass.data(), terms.data(), a.data(), b.data(), &s);
         else dg_ref_conv_dx(want.data(), mass.data(), terms.data(), a.data(), b.data(), &s);
@@ -215,6 +216,23 @@ struct launch {
         }
     }
 
+    /* What the weight gradient multiplies afterwards. */
+    void compare_factors(const std::vector<uint32_t> &words)
+    {
+        size_t bad = 0, at = 0;
+        for (size_t i = 0; i < factors.size(); i++) {
+            const int half = (int)(words[i / 2] >> i % 2 * 16 & 0xffff), places = half >> 10 & 31;
+            const uint32_t bits = gpu.math == DG_MATH_TF32 ? words[i] : (uint32_t)half << 16;
+            float f;
+            memcpy(&f, &bits, sizeof f);
+            double v = (double)f;
+            if (gpu.math == DG_MATH_FP16)
+                v = ldexp((half & 1023) + (places ? 1024 : 0), (places ? places : 1) - 25) * (half >> 15 ? -1 : 1);
+            if (!(v == ldexp(factors[i], shift)) && !bad++) at = i;
+        }
+        DG_CHECKF(!bad, "%s: %zu of %zu factors wrong, the first is %zu", name, bad, factors.size(), at);
+    }
+
     /* False where there is no such kernel. times: launches, one after another. */
     bool run(const dg_variant *variant, const int *tile, int split, int times)
     {
@@ -260,6 +278,8 @@ struct launch {
         dg_round_weights(&weights, 0);
         f.conv.w = nullptr; /* nobody reads it */
         f.rounded = b_rounded.p;
+        dev_buffer<uint32_t> b_factors(std::vector<uint32_t>(x.size(), 0xffffffff));
+        f.factors = b_factors.p;
         (dir == FWD ? f.conv.y : f.conv.x) = result.p;
         f.in = dg_prologue{how.in,     b_x.p,     b_pre.p,     in_mean.p, in_rstd.p,
                            in_gamma.p, in_beta.p, in_totals.p, factor,    how.in_groups};
@@ -306,6 +326,7 @@ struct launch {
             }
             DG_CHECKF(!bad, "%s: %zu of %zu wrong, at %zu %.9g instead of %.9g", name, bad, got.size(), at,
                       (double)got[at], want[at]);
+            compare_factors(b_factors.get());
             if (how.out == DG_EPILOGUE_STATS || how.out == DG_EPILOGUE_NORM_DX)
                 compare_sums(m, r, running.get(), t, dgamma.get(), dbeta.get());
         }

@@ -149,6 +149,7 @@ struct problem {
     const std::vector<job_case> cases;
     const dg_math math;
     std::vector<std::unique_ptr<side>> x, y;
+    std::vector<std::unique_ptr<dev_buffer<char>>> factors;
     dg_fused_update u = {};
     std::vector<float> start;
     const char *name;
@@ -168,6 +169,11 @@ struct problem {
             (k.x == DX ? j->conv.shift_x : j->conv.shift_y) = up;
             x.emplace_back(new side(k.x, k.N, k.H, k.W, k.Ci, parts, k.x == DX ? ldexpf(1, -up) : 1));
             y.emplace_back(new side(k.y, k.N, j->conv.Ho, j->conv.Wo, k.Co, parts, k.y == DX ? ldexpf(1, -up) : 1));
+            for (int i = 0; i < 2 && k.kind == DG_FUSED_MMA; i++) {
+                const size_t values = (i ? y : x).back()->dy.size();
+                factors.emplace_back(new dev_buffer<char>(values * 16 / (size_t)dg_math_unit(m)));
+                j->factors[i] = factors.back()->p;
+            }
             j->offset = at;
             at += (int64_t)k.Co * j->conv.K * j->conv.K * k.Ci;
             for (side *s : {x.back().get(), y.back().get()}) {

@@ -21,9 +21,8 @@
 
 /* ---- Cells ---- */
 
-struct dg_cell {
-    int image, row, col, /* of its first position */
-        group;           /* its image's, where somebody has found it */
+struct alignas(16) dg_cell {
+    int image, row, col; /* of its first position */
 };
 
 /* A tensor's maps, and its channels. */
@@ -35,7 +34,7 @@ struct dg_maps {
 static __device__ __forceinline__ dg_cell dg_cell_of(int number, int side, int rows, int cols)
 {
     const int down = dg_div_up(rows, side), across = dg_div_up(cols, side), line = number / across;
-    return {line / down, line % down * side, (number - line * across) * side, 0};
+    return {line / down, line % down * side, (number - line * across) * side};
 }
 
 /* Where position p of a piece is. Small cells lie so that eight neighbouring positions are two rows of two cells: a
@@ -122,11 +121,6 @@ template <class E> struct dg_parcel<E, float> {
         if (ok) fetch(from);
     }
     __device__ __forceinline__ void put(uint4 *to) const { *to = E::round(v); }
-    __device__ __forceinline__ void put_at(uint4 *base, int to) const
-    {
-        const uint4 u = E::round(v);
-        if (to >= 0) base[to] = u;
-    }
 };
 
 /* ---- Patches whose cells stay and whose channels move on ---- */
@@ -135,8 +129,9 @@ template <class E> struct dg_parcel<E, float> {
  * values outside of the map are 0 from the beginning and stay so: to < 0; what is loaded in their place is not used. */
 struct dg_transfer {
     unsigned from; /* its first channel, counted from the first image of the block */
-    int to;        /* unit of plane 0 */
+    int to;        /* unit of plane 0; DG_BORDER more where the value is another cell's */
 };
+enum { DG_BORDER = 1 << 24 };
 
 /* What a fused launch does to values before they are rounded (fuse.h): nothing; an affine map with a factor below 0; an
  * affine map of the values of two tensors. The numbers for its channels are in shared memory, unit by unit: as many
@@ -165,6 +160,8 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
     dg_parcel<E, T> beside[MAP == DG_TWO_TENSORS ? slice : 1];
     const float *number; /* those of this thread's first unit */
     float below;         /* of no map: what values are multiplied by where the arithmetic is scaled */
+    char *kept;          /* factors in memory: of the first image, this thread's plane */
+    unsigned keeps;      /* bit i: those of the slices that are i (mod 32), counted through all chunks */
 
     static __device__ __forceinline__ void build(dg_transfer *place, uint4 *patch, int N, int H, int W, int C,
                                                  const dg_cell *cell)
@@ -176,13 +173,20 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
             const dg_cell at = cell[c];
             const int y = at.row * P::scale - 1 + row, x = at.col * P::scale - 1 + col, unit = P::at(c, row, col);
             if (at.image < N && (unsigned)y < (unsigned)H && (unsigned)x < (unsigned)W) {
-                place[i] = {(unsigned)((((at.image - cell[0].image) * H + y) * W + x) * C), unit};
+                const bool own = is_own(row, at.row, H) && is_own(col, at.col, W);
+                place[i] = {(unsigned)((((at.image - cell[0].image) * H + y) * W + x) * C),
+                            unit + (own ? 0 : DG_BORDER)};
             } else {
 #pragma unroll
                 /* 2 planes x 2 chunks */
                 for (int k = 0; k < 4; k++) patch[unit + k * P::plane] = make_uint4(0, 0, 0, 0);
             }
         }
+    }
+    /* Is row (or column) i of the patch of a cell at `at` no border? What is behind the last cell is that one's. */
+    static __device__ __forceinline__ bool is_own(int i, int at, int size)
+    {
+        return i > 0 && (i <= P::scale * P::piece::side || at + P::piece::side >= size / P::scale);
     }
     __device__ __forceinline__ dg_patch_loader(const T *of, int H, int W, int C, const dg_cell *cell,
                                                const dg_transfer *table)
@@ -197,6 +201,14 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
         if (MAP == DG_TWO_TENSORS) second = also + (int64_t)cell[0].image * H * W * C + (int)threadIdx.x % 2 * E::unit;
         number = table + (int)threadIdx.x % 2 * numbers * E::unit;
         below = factor;
+    }
+    /* Whoever has these cells writes their values as they are rounded to `to` as well, NULL: nobody does. Blocks of
+     * other columns have the same cells: each writes its share. c: the first channel of this block's. */
+    __device__ __forceinline__ void keep(void *to, int H, int W, int C, const dg_cell *cell, int c)
+    {
+        kept = (char *)to + ((int64_t)cell[0].image * H * W * C + c + (int)threadIdx.x % 2 * E::unit) * (16 / E::unit);
+        keeps = 0;
+        for (unsigned i = blockIdx.y; i < 32 && to; i += gridDim.y) keeps |= 1u << i;
     }
     /* Slice g of the channels from c on. */
     __device__ __forceinline__ void fetch(int g, int c)
@@ -239,7 +251,12 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
             if (MAP == DG_AS_IS && E::scaled)
 #pragma unroll
                 for (int e = 0; e < E::unit; e++) value.v[e] *= below;
-            value.put_at(patch, place[j * NT / 2].to);
+            const uint4 u = E::round(value.v);
+            const dg_transfer t = place[j * NT / 2];
+            if (t.to >= 0) patch[t.to & (DG_BORDER - 1)] = u;
+            if (MAP != DG_AS_IS && keeps >> (chunk * GROUPS + g) % 32 & 1 && (unsigned)t.to < DG_BORDER)
+                *reinterpret_cast<uint4 *>(kept +
+                                           (size_t)(t.from + (unsigned)(chunk * 2 * E::unit)) * (16 / E::unit)) = u;
         }
     }
 };

@@ -1,12 +1,111 @@
 /* Weight gradient on tensor cores by itself.
  *
  * Tile: 64 channels of y x 16 taps x 16 channels of x. Shared memory: bf16, fp16 37 KB, in small maps 45; tf32 74
- * and 90. Registers: 164 to 208. Bound by: shared memory and L2. Template parameters: G, the dg_dw_tile; E, its
+ * and 90. Registers: 162 to 214. Bound by: shared memory and L2. Template parameters: G, the dg_dw_tile; E, its
  * arithmetic (mma.cuh). */
 #ifndef DG_CONV_MMA_DW_PLAIN_CUH
 #define DG_CONV_MMA_DW_PLAIN_CUH
 
 #include "kernels/ops/conv/cuda/conv_mma_dw.cuh"
+
+/* A side as it lies in memory. E, T: of G's tile; ITEMS: units of a thread. */
+template <class E, class T, int ITEMS> struct dg_dw_side {
+    const T *const from; /* this thread's channels of the first pixel */
+    const float factor;  /* of a scaled arithmetic */
+    dg_parcel<E, T> item[ITEMS];
+
+    __device__ __forceinline__ dg_dw_side(const T *first, int shift)
+        : from(first), factor(E::scaled ? dg_power_of_two(shift) : 1)
+    {}
+    __device__ __forceinline__ void fetch(int j, bool ok, int at) { item[j].fetch_or_zero(ok ? from + at : from, ok); }
+    __device__ __forceinline__ uint4 unit(int j) const
+    {
+        dg_parcel<E, T> value = item[j];
+        if (E::scaled)
+#pragma unroll
+            for (int e = 0; e < E::unit; e++) value.v[e] *= factor;
+        return E::round(value.v);
+    }
+};
+
+template <class G> struct dg_dw_job : dg_dw_products<G> {
+    typedef dg_dw_products<G> W;
+    typedef typename G::E E;
+    typedef typename G::T T;
+    typedef typename G::patch P;
+    typedef typename P::piece piece;
+    const dg_conv_args &a;
+    const int first_piece; /* of those of all images */
+    dg_cell *const cell;   /* of two pieces, by turns */
+    uint4 *const patch, *const grad;
+    dg_dw_side<E, T, G::x_items> x;
+    dg_dw_side<E, T, G::y_items> y;
+    int spot[G::x_items];
+
+    /* What is beyond the channels is multiplied, but not stored. */
+    __device__ __forceinline__ dg_dw_job(const dg_conv_args &args, int from, int co0, int ci0, dg_cell *c, uint4 *p,
+                                         uint4 *g)
+        : W(p, g), a(args), first_piece(from), cell(c), patch(p), grad(g),
+          x((const T *)args.x + min(ci0 + G::x_channel(), args.Ci - E::unit), args.shift_x),
+          y((const T *)args.y + min(co0 + G::y_channel(), args.Co - E::unit), args.shift_y)
+    {
+#pragma unroll
+        for (int j = 0; j < G::x_items; j++) spot[j] = W::spot(j);
+        find_cells(0);
+    }
+
+    /* Where the cells of a piece are, counted from 0 in this block. */
+    __device__ __forceinline__ void find_cells(int chunk) const
+    {
+        if (threadIdx.x >= piece::cells) return;
+        cell[chunk % 2 * piece::cells + (int)threadIdx.x] =
+            dg_cell_of((first_piece + chunk) * piece::cells + (int)threadIdx.x, piece::side, a.Ho, a.Wo);
+    }
+    __device__ __forceinline__ void fetch_piece(int chunk)
+    {
+        const dg_cell *const cells = cell + chunk % 2 * piece::cells;
+#pragma unroll
+        for (int j = 0; j < G::x_items; j++) {
+            if (spot[j] < 0) continue;
+            const dg_cell at = cells[spot[j] >> 10 & 3];
+            const int iy = 2 * at.row - 1 + (spot[j] & 31), ix = 2 * at.col - 1 + (spot[j] >> 5 & 31);
+            const bool ok = at.image < a.N && (unsigned)iy < (unsigned)a.H && (unsigned)ix < (unsigned)a.W;
+            x.fetch(j, ok, ((at.image * a.H + iy) * a.W + ix) * a.Ci);
+        }
+#pragma unroll
+        for (int j = 0; j < G::y_items; j++) {
+            const int p = W::position(j);
+            const dg_cell at = cells[piece::cell(p)];
+            const int oy = at.row + piece::row(p), ox = at.col + piece::col(p);
+            const bool ok = at.image < a.N && oy < a.Ho && ox < a.Wo;
+            y.fetch(j, ok, ((at.image * a.Ho + oy) * a.Wo + ox) * a.Co);
+        }
+    }
+    __device__ __forceinline__ void store_piece(int chunk)
+    {
+#pragma unroll
+        for (int j = 0; j < G::x_items; j++)
+            if (spot[j] >= 0) patch[chunk % 2 * P::units + (spot[j] >> 12)] = x.unit(j);
+#pragma unroll
+        for (int j = 0; j < G::y_items; j++) grad[chunk % 2 * (G::y_planes * 64) + W::unit_of_y(j)] = y.unit(j);
+    }
+
+    /* The loop of the other directions (dg_mma_run), with its beginning in it: what is here once is a lot of code.
+     * Loads are for the step after the next; cells are found a step ahead of their loads. */
+    __device__ __forceinline__ void run(int chunks)
+    {
+        for (int chunk = -2; chunk < chunks; chunk++) {
+            /* the cells and values of this step are there, and nobody reads what is overwritten in it */
+            __syncthreads();
+            if (chunk >= 0) W::multiply(chunk % 2);
+            if (chunk >= -1 && chunk + 1 < chunks) store_piece(chunk + 1);
+            if (chunk + 2 < chunks) {
+                fetch_piece(chunk + 2);
+                find_cells(chunk + 3);
+            }
+        }
+    }
+};
 
 template <class G>
 static __device__ __forceinline__ void dg_dw_block(const dg_conv_args &a, float *out, int split, int pieces)
@@ -18,15 +117,9 @@ static __device__ __forceinline__ void dg_dw_block(const dg_conv_args &a, float 
     SHARED(dg_cell, cell, [2 * P::piece::cells]);
     const int part = (int)blockIdx.z, co0 = (int)blockIdx.x * G::M, ci0 = (int)blockIdx.y * G::N;
     const int first = (int)((int64_t)pieces * part / split), last = (int)((int64_t)pieces * (part + 1) / split);
-    typedef dg_dw_plain<typename G::E, typename G::T, G::x_items> X;
-    typedef dg_dw_plain<typename G::E, typename G::T, G::y_items> Y;
-    typedef typename G::T T;
-    /* What is beyond the channels is multiplied, but not stored. */
-    const X x((const T *)a.x + min(ci0 + G::x_channel(), a.Ci - G::E::unit), a.shift_x);
-    const Y y((const T *)a.y + min(co0 + G::y_channel(), a.Co - G::E::unit), a.shift_y);
-    dg_dw_job<G, X, Y> job(a, first, a.N, cell, patch, grad, x, y);
+    dg_dw_job<G> job(a, first, co0, ci0, cell, patch, grad);
     job.run(last - first);
-    job.store(out + (int64_t)part * a.Co * 16 * a.Ci, co0, ci0);
+    job.store(a, out + (int64_t)part * a.Co * 16 * a.Ci, co0, ci0);
 }
 
 template <class G>
