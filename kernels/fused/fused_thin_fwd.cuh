@@ -2,7 +2,7 @@
  * through an activation, its gradient or the norm's. fwd says how sums are made: dg_thin_fwd or dg_thin_mma_fwd.
  *
  * Tile: 4 x 32 pixels x 32 channels. Shared memory: 5 KB (CI = 1) or 14 KB (3); on tensor cores in bf16 3 or 7.
- * Registers: 110 to 115; on tensor cores 80 to 94. Bound by: multiply-adds of ordinary cores; on tensor cores by the
+ * Registers: 96 to 115; on tensor cores 95 or 96. Bound by: multiply-adds of ordinary cores; on tensor cores by the
  * results' way to memory. Template parameter fwd: dg_thin_fwd<CI> or dg_thin_mma_fwd<E, CI>, with CI channels of x. */
 #ifndef DG_FUSED_THIN_FWD_CUH
 #define DG_FUSED_THIN_FWD_CUH
@@ -11,53 +11,63 @@
 #include "kernels/fused/fuse.cuh"
 #include "kernels/ops/gather/gather.cuh"
 
-/* The patch of tile (image, a0, b0), all of it in flight at once. From the data set the pixels of this tile, without
- * its border, are written to the batch; those beyond the last tile's that the convolution does not centre on are that
- * tile's, too. */
+/* The patch of tile (image, a0, b0), all of it in flight at once: a warp has every so many rows, a lane every 32nd
+ * value of them, so that a column is judged once and lies at a constant from the row. From the data set the pixels of
+ * this tile, without its border, are written to the batch; those beyond the last tile's that the convolution does not
+ * centre on are that tile's, too. */
 template <class fwd>
 static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gather_args &g, const dg_conv_args &a,
                                                     int image, int a0, int b0, bool writes)
 {
-    constexpr int CI = fwd::CI, line = DG_THIN_PATCH_COLS * CI, all = DG_THIN_PATCH_ROWS * line,
-                  items = (all + fwd::NT - 1) / fwd::NT;
-    const int width = a.W * CI, start = (2 * b0 - 1) * CI; /* of the row in memory */
+    constexpr int CI = fwd::CI, line = DG_THIN_PATCH_COLS * CI, rows = DG_THIN_PATCH_ROWS, warps = fwd::NT / 32,
+                  each = dg_div_up(rows, warps), steps = dg_div_up(line, 32);
+    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+    const int width = a.W * CI, first = (2 * b0 - 1) * CI + lane, top = 2 * a0 - 1 + warp; /* in memory */
     const bool drawn = image < g.N;
-    auto row_of = [=](int i) { return 2 * a0 - 1 + i / line; };
-    auto at_of = [=](int i) { return start + i % line; };
-    auto inside = [=](int i) {
-        return i < all && (unsigned)row_of(i) < (unsigned)a.H && (unsigned)at_of(i) < (unsigned)width;
-    };
-    float v[items];
+    unsigned inside = 0; /* bit s: the lane's value s of a row is in the picture */
+#pragma unroll
+    for (int s = 0; s < steps; s++)
+        inside |= (unsigned)(lane + 32 * s < line && (unsigned)(first + 32 * s) < (unsigned)width) << s;
+    auto there = [=](int k) { return warp + k * warps < rows && (unsigned)(top + k * warps) < (unsigned)a.H; };
+    float v[each][steps];
     if (drawn) {
         const uint8_t *const in = dg_gather_row(g, image);
         const bool mirrored = dg_gather_mirrored(g, image);
 #pragma unroll
-        for (int k = 0; k < items; k++) {
-            const int i = (int)threadIdx.x + k * fwd::NT, at = at_of(i);
-            const int from = mirrored ? (a.W - 1 - at / CI) * CI + at % CI : at;
-            v[k] = inside(i) ? dg_gather_value(in[row_of(i) * width + from], 127.5f, 1.0f) : 0;
+        for (int s = 0; s < steps; s++) {
+            const int at = first + 32 * s, from = mirrored ? (a.W - 1 - at / CI) * CI + at % CI : at;
+#pragma unroll
+            for (int k = 0; k < each; k++)
+                v[k][s] = there(k) && inside >> s & 1
+                              ? dg_gather_value(in[(top + k * warps) * width + from], 127.5f, 1.0f)
+                              : 0;
         }
     } else {
-        const float *const x = (const float *)a.x + (int64_t)image * a.H * width;
+        const float *const x = (const float *)a.x + (int64_t)image * a.H * width + first;
 #pragma unroll
-        for (int k = 0; k < items; k++) {
-            const int i = (int)threadIdx.x + k * fwd::NT;
-            v[k] = inside(i) ? x[row_of(i) * width + at_of(i)] : 0;
-        }
+        for (int k = 0; k < each; k++)
+#pragma unroll
+            for (int s = 0; s < steps; s++)
+                v[k][s] = there(k) && inside >> s & 1 ? x[(top + k * warps) * width + 32 * s] : 0;
     }
 #pragma unroll
-    for (int k = 0; k < items; k++) {
-        const int i = (int)threadIdx.x + k * fwd::NT;
-        if (i < all) fwd::put(patch, i / line, i % line, v[k]);
-    }
+    for (int k = 0; k < each; k++)
+#pragma unroll
+        for (int s = 0; s < steps; s++)
+            if (warp + k * warps < rows && lane + 32 * s < line)
+                fwd::put(patch, warp + k * warps, lane + 32 * s, v[k][s]);
     if (!drawn || !writes) return;
     const int end_row = a0 + DG_THIN_ROWS < a.Ho ? 2 * (a0 + DG_THIN_ROWS) : a.H;
     const int end = b0 + DG_THIN_COLS < a.Wo ? 2 * (b0 + DG_THIN_COLS) * CI : width;
-    float *const x = (float *)g.x + (int64_t)image * a.H * width;
+    float *const x = (float *)g.x + (int64_t)image * a.H * width + first;
 #pragma unroll
-    for (int k = 0; k < items; k++) {
-        const int i = (int)threadIdx.x + k * fwd::NT, row = row_of(i), at = at_of(i);
-        if (inside(i) && row >= 2 * a0 && row < end_row && at >= 2 * b0 * CI && at < end) x[row * width + at] = v[k];
+    for (int k = 0; k < each; k++) {
+        const int row = top + k * warps;
+        if (!there(k) || row < 2 * a0 || row >= end_row) continue;
+#pragma unroll
+        for (int s = 0; s < steps; s++)
+            if (inside >> s & 1 && first + 32 * s >= 2 * b0 * CI && first + 32 * s < end)
+                x[row * width + 32 * s] = v[k][s];
     }
 }
 
