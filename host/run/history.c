@@ -21,15 +21,19 @@ static unsigned long number_of(const char *name, const char *before, const char 
 static unsigned long of_checkpoint(const char *name) { return number_of(name, "checkpoint-", ".safetensors"); }
 static unsigned long of_picture(const char *name) { return number_of(name, "epoch-", ".png"); }
 
-/* Do both names lead to one file? */
-static bool same_file(int a_dir, const char *a, int b_dir, const char *b)
+/* Do both names lead to one file? 1, 0, or -1 with errno where the system does not say. */
+static int same_file(int a_dir, const char *a, int b_dir, const char *b)
 {
     struct stat x, y;
-    return fstatat(a_dir, a, &x, 0) == 0 && fstatat(b_dir, b, &y, 0) == 0 && x.st_dev == y.st_dev &&
-           x.st_ino == y.st_ino;
+    if (fstatat(a_dir, a, &x, 0) || fstatat(b_dir, b, &y, 0)) return errno == ENOENT ? 0 : -1;
+    return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-static bool exists(int dir, const char *name) { return faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0; }
+/* 1, 0, or -1 with errno. */
+static int exists(int dir, const char *name)
+{
+    return faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? 1 : errno == ENOENT ? 0 : -1;
+}
 
 /* One more name for the file that `from` leads to, in the place of what bears that name. */
 static int link_over(const dg_rundir *r, const char *from, const char *to)
@@ -167,14 +171,35 @@ static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
                                        "events.out.tfevents.run"};
     dg_err e = move_later(r, folder, of_picture, epoch);
     if (!e) e = move_later(r, folder, of_checkpoint, epoch);
-    for (size_t i = 0; i < sizeof kept / sizeof kept[0] && !e; i++)
-        if (exists(r->fd, kept[i])) e = copy(r, folder, kept[i], kept[i]);
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0] && !e; i++) {
+        const int there = exists(r->fd, kept[i]);
+        if (there) e = there < 0 ? failed(r, "look for", kept[i]) : copy(r, folder, kept[i], kept[i]);
+    }
     static const char *const best[] = {"best.safetensors", "checkpoint-best.safetensors"};
-    for (int i = 0; i < 2 && !e; i++)
-        if (exists(r->fd, best[i])) e = share(r, folder, best[i]);
+    for (int i = 0; i < 2 && !e; i++) {
+        const int there = exists(r->fd, best[i]);
+        if (there) e = there < 0 ? failed(r, "look for", best[i]) : share(r, folder, best[i]);
+    }
     if (!e && dg_sync_directory(folder)) e = failed(r, "bring to the disk", "what was later");
     if (!e && unlinkat(folder, marker, 0)) e = failed(r, "remove", marker);
     return e;
+}
+
+/* How far a going back had come: what was the newest is kept in the folder; there is a newest; it is the chosen one. */
+static dg_err how_far(const dg_rundir *r, int folder, const char *chosen, bool *moved, bool *there, bool *back)
+{
+    const int kept = exists(folder, newest), is = exists(r->fd, newest);
+    int chosen_is = is;
+    if (kept > 0 && is > 0) {
+        const int still = same_file(folder, newest, r->fd, newest);
+        chosen_is = still < 0 ? still : !still;
+    } else if (is > 0) {
+        chosen_is = same_file(r->fd, chosen, r->fd, newest);
+    }
+    *moved = kept > 0;
+    *there = is > 0;
+    *back = chosen_is > 0;
+    return kept < 0 || is < 0 || chosen_is < 0 ? failed(r, "look for", newest) : DG_OK;
 }
 
 /* What a killed start left behind is ended when the run was back already, and undone when it was not. */
@@ -182,7 +207,8 @@ static dg_err take_up(const dg_rundir *r, const char *name)
 {
     const int folder = open_folder(r, name);
     if (folder < 0) return DG_OK;
-    if (!exists(folder, marker)) { /* ended long ago, somebody's own, or killed before it began: that is empty */
+    const int marked = exists(folder, marker);
+    if (!marked) { /* ended long ago, somebody's own, or killed before it began: that is empty */
         if (strspn(name + strlen(folder_name), "0123456789")) {
             dg_sweep_temporaries(folder);
             unlinkat(r->fd, name, AT_REMOVEDIR);
@@ -190,19 +216,18 @@ static dg_err take_up(const dg_rundir *r, const char *name)
         close(folder);
         return DG_OK;
     }
-    dg_sweep_temporaries(folder);
+    if (marked > 0) dg_sweep_temporaries(folder);
     void *data = NULL;
     size_t bytes;
-    dg_err e = dg_read_file_in(folder, marker, 512, &data, &bytes);
+    dg_err e = marked < 0 ? failed(r, "look for", name) : dg_read_file_in(folder, marker, 512, &data, &bytes);
     char *chosen = data, *line = chosen ? strchr(chosen, '\n') : NULL;
     if (!e && line) {
         const uint64_t epoch = strtoull(line + 1, NULL, 10);
         *line = 0;
-        const bool moved = exists(folder, newest), there = exists(r->fd, newest);
-        const bool back = there &&
-                          (moved ? !same_file(folder, newest, r->fd, newest) : same_file(r->fd, chosen, r->fd, newest));
-        if (moved && !there) e = dg_history_name(r, chosen, newest);
-        if (back || (moved && !there)) {
+        bool moved, there, back;
+        e = how_far(r, folder, chosen, &moved, &there, &back);
+        if (!e && moved && !there) e = dg_history_name(r, chosen, newest);
+        if (e || back || (moved && !there)) {
             if (!e) e = finish(r, folder, epoch);
         } else {
             unlinkat(folder, newest, 0);
@@ -250,7 +275,8 @@ dg_err dg_history_go_back(const dg_rundir *r, const char *file, uint64_t epoch, 
 {
     const char *slash = strrchr(file, '/'), *chosen = slash ? slash + 1 : file;
     *moved = 0;
-    if (same_file(r->fd, chosen, r->fd, newest)) return DG_OK;
+    const int same = same_file(r->fd, chosen, r->fd, newest);
+    if (same) return same < 0 ? failed(r, "look at", chosen) : DG_OK;
     const int folder = make_folder(r, chosen, epoch, moved);
     if (folder < 0) return failed(r, "make", moved);
     dg_err e = DG_OK;

@@ -140,8 +140,10 @@ static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_ste
     void *data = NULL;
     size_t bytes = 0;
     const size_t limit = (size_t)1 << 32;
-    dg_err e = dg_rundir_has(r, "%s", file_name[which]) ? dg_read_file_in(r->fd, f->path, limit, &data, &bytes)
-                                                        : DG_FAILED;
+    const bool there = dg_rundir_has(r, "%s", file_name[which]);
+    if (!there && errno != ENOENT) /* another one would take the place of a log that may well be there */
+        return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot look for it: %s", f->path, strerror(errno));
+    dg_err e = there ? dg_read_file_in(r->fd, f->path, limit, &data, &bytes) : DG_FAILED;
     if (e == DG_FAILED) dg_warn("%s: is not there; a new one is begun", f->path);
     if (e == DG_FAILED || (e == DG_OK && bytes == 0)) {
         free(data);
