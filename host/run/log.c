@@ -76,7 +76,7 @@ static dg_err flush_file(log_file *f)
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) {
             int error = n < 0 ? errno : EIO;
-            if (before >= 0 && ftruncate(f->fd, before)) before = -1;
+            if (before >= 0 && ftruncate(f->fd, before)) errno = 0; /* trim() will do it */
             return dg_fail(DG_IO, "%s: cannot append to it: %s", f->path, strerror(error));
         }
         done += (size_t)n;

@@ -45,7 +45,7 @@ void DG_CPU(dg_cpu_gan_loss)(const dg_gan_loss_args *a, const dg_tune *tune)
         prob += from_0_to_1((d - a->low) / (1 - a->low));
         dlogit[i] = (real)(slope_of(a, d, shift) / a->n);
     }
-    for (int i = 0; a->both && i < a->n; i++) loss += half_square((double)other[i] - ours + a->target);
+    for (int i = 0; other && a->both && i < a->n; i++) loss += half_square((double)other[i] - ours + a->target);
     dg_metrics *row = &a->ring[a->state->step % DG_RING];
     row->value[a->loss] = loss / a->n;
     row->value[a->prob] = prob / a->n;
