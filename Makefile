@@ -34,8 +34,9 @@ SANFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recove
 PIC      := -fPIC -fvisibility=hidden # the same objects are in the program and in the shared library
 KFLAGS   := -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math
 
-# What the compiler and the system have, found once by scripts/detect: OPENMP, HARDEN, HARDEN_LD, DEP_CFLAGS,
-# DEP_LIBS, ISAS, FOUND. Found again when the compiler or the flags below change; so is everything built again.
+# What the compiler and the system have, found once by scripts/detect: OPENMP, HARDEN, HARDEN_LD, PREFIX_MAP,
+# DEP_CFLAGS, DEP_LIBS, ISAS, FOUND. Found again when the compiler or the flags below change; so is everything
+# built again.
 FLAGS_TEXT := $(CC) | $(CPPFLAGS) | $(CFLAGS) | $(LDFLAGS) | $(WARN) | $(SANFLAGS) | $(KFLAGS) | $(PIC)\
               $(if $(ISAS), | $(ISAS))
 NO_BUILD   := clean deb distclean format help install lint uninstall
@@ -44,8 +45,8 @@ include $(BUILD)/found.mk
 include kernels/cuda/cuda.mk
 endif
 
-ALL_CFLAGS  = -std=c11 -D_GNU_SOURCE -I. $(WARN) $(DEP_CFLAGS) $(OPENMP) $(PIC) $(HARDEN) $(SANFLAGS) $(CPPFLAGS) \
-              $(CFLAGS)
+ALL_CFLAGS  = -std=c11 -D_GNU_SOURCE -I. $(WARN) $(DEP_CFLAGS) $(OPENMP) $(PIC) $(HARDEN) $(PREFIX_MAP) \
+              $(SANFLAGS) $(CPPFLAGS) $(CFLAGS)
 ALL_LDFLAGS = $(OPENMP) -pthread $(HARDEN_LD) $(SANFLAGS) $(LDFLAGS)
 
 # The folder of a file says how it is compiled: C below kernels/ops, but for rows (op.c, and those of the CUDA
