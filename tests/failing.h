@@ -17,7 +17,9 @@
 
 #if DG_FAILING
 #undef _FORTIFY_SOURCE /* which has other names for the same calls */
+#include "core/base/err.h"
 #include "preload/faults.c"
+#include "test.h"
 
 /* From now on the k-th call of this kind fails, and with `more` all behind it. */
 static void arm(int kind, long k, bool more)
@@ -36,6 +38,29 @@ static bool disarm(void)
     how = NOTHING;
     counter = -1;
     return there;
+}
+
+/* Each call of each kind, by itself and with all behind it: before(), act() with it failing, after() with what act()
+ * returned. Returns how many failed. */
+__attribute__((unused)) static long each_call(const char *what, void (*before)(void), dg_err (*act)(void),
+                                              void (*after)(dg_err))
+{
+    long failures = 0;
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int more = 0; more < 2; more++) {
+            bool there = true;
+            for (long k = 1; there && k < 1000; k++) {
+                const int wrong = dg_test_failed_;
+                before();
+                arm(kind, k, more);
+                const dg_err e = act();
+                there = disarm();
+                failures += there;
+                after(e);
+                if (dg_test_failed_ > wrong) printf("    %s: %s %ld%s\n", what, kinds[kind].name, k, more ? "+" : "");
+            }
+        }
+    return failures;
 }
 #endif
 

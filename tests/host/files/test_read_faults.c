@@ -1,0 +1,189 @@
+/* What reads files, with each of its calls failing once, and all behind it: an error, or what is in the file, and
+ * never anything between. */
+#include "failing.h"
+
+#include "checkpoint_files.h"
+#include "core/tune/tune_file.h"
+#include "host/data/zip.h"
+#include "host/files/file_kind.h"
+#include "host/image/image.h"
+#include "host/options/option_table.h"
+#include "make_picture.h"
+
+#include <fcntl.h>
+
+#if DG_FAILING
+static void nothing(void) {}
+
+/* It failed and said why, or it did not and `good` holds. */
+static void judged(dg_err e, bool good, const char *what)
+{
+    DG_CHECKF(e ? *dg_message() != 0 : good, "%s: returned %d, and the rest is %s", what, (int)e,
+              good ? "good" : "wrong");
+}
+
+/* ---- Models. ---- */
+
+static dg_model model;
+static const char classifier[] = "[model]\nname = c\nsize = 8\nchannels = 3\nclasses = 3\ninput = zca\n"
+                                 "[train]\nlr = 0.1\nmomentum = 0.9\n"
+                                 "[C.1]\nfilters = 4\nkernel = 3\nnorm = batch\nrepeat = 2\ntorch = f.{0+3} f.{1+3}\n"
+                                 "[C.2]\nop = dense\nfilters = 3\n";
+static dg_err read_model(void) { return dg_model_read(temp_path("c.cfg"), &model); }
+static void model_is_read(dg_err e) { judged(e, model.net[0].layers == 3 && model.trains == 2, "a model"); }
+
+/* ---- Tuning files. ---- */
+
+static dg_tune_file rows;
+static dg_err tune(void)
+{
+    rows = (dg_tune_file){.head = NULL};
+    const dg_err e = dg_tune_file_read(&rows, temp_path("a.tune"));
+    return e ? e : dg_tune_file_write(&rows, temp_path("b.tune"));
+}
+static void is_tuned(dg_err e)
+{
+    char *a = temp_slurp(temp_path("a.tune"), NULL), *b = temp_slurp(temp_path("b.tune"), NULL);
+    judged(e, a && b && !strcmp(a, b), "a tuning file");
+    DG_CHECKF(!b || !strcmp(a, b), "half of a tuning file was written");
+    free(a);
+    free(b);
+    dg_tune_file_free(&rows);
+    unlink(temp_path("b.tune"));
+}
+
+/* ---- Settings. ---- */
+
+static dg_options o;
+static dg_err config(void)
+{
+    o = (dg_options){.device = NULL};
+    return dg_config_read(temp_path("config.ini"), &o);
+}
+static void is_configured(dg_err e)
+{
+    judged(e, o.epochs == 7 && o.seed == 3 && o.data && !strcmp(o.data, "pictures of cats"), "config.ini");
+    dg_options_free(&o);
+}
+
+/* ---- Checkpoints: read into a job, and written again. ---- */
+
+static machine a;
+static dg_st *st;
+static dg_checkpoint_info info;
+static dg_model of_file;
+static dg_err checkpoint(void)
+{
+    dg_snapshot *s = NULL;
+    memset(&info, 0, sizeof info);
+    st = NULL;
+    dg_err e = dg_checkpoint_open(temp_path("a.safetensors"), &st, &of_file, &info);
+    if (!e) e = dg_checkpoint_load(st, temp_path("a.safetensors"), &a.g);
+    if (!e) e = dg_snapshot_take(&a.g, &info, &s);
+    return e ? e : dg_snapshot_write(s, NULL, temp_path("b.safetensors"));
+}
+static void is_whole(dg_err e)
+{
+    const bool there = access(temp_path("b.safetensors"), F_OK) == 0;
+    const bool same = there && same_file(temp_path("a.safetensors"), temp_path("b.safetensors"));
+    judged(e, same, "a checkpoint");
+    DG_CHECKF(same || !there, "a torn checkpoint");
+    DG_CHECKF(temp_count(temp_dir, "dcgan-tmp") == 0, "something temporary is left");
+    dg_checkpoint_info_free(&info);
+    dg_st_free(st);
+    unlink(temp_path("b.safetensors"));
+}
+
+/* ---- What is no checkpoint, and says what it is. ---- */
+
+static dg_err explain(void) { return dg_file_explain(temp_path("a.png"), dg_fail(DG_IO, "not ours")); }
+static void is_explained(dg_err e) { judged(e, false, "a PNG picture that is no checkpoint"); }
+
+/* ---- Zip files. ---- */
+
+static char folder[DG_ZIP_PATH];
+static dg_err unzip(void) { return dg_zip_unpack(temp_path("a.zip"), folder); }
+static void is_unzipped(dg_err e)
+{
+    judged(e, e || temp_count(folder, "") >= 3, "a zip file");
+    if (!e) dg_zip_remove(folder);
+    DG_CHECKF(temp_count(temp_dir, "dcgan-zip") == 0, "a folder is left");
+}
+
+/* ---- Pictures. ---- */
+
+static blob bytes;
+static dg_image image;
+static dg_err decode(void)
+{
+    return dg_image_decode(bytes.data, bytes.bytes, &(dg_decode_options){.exif = true}, &image);
+}
+static void is_decoded(dg_err e)
+{
+    judged(e, image.W == 9 && image.H == 7, "a picture");
+    dg_image_free(&image);
+}
+
+static bool made(void)
+{
+    static const char tuning[] = "; measured\n[sm_90 fp32]\nadam n=1100224 : vector block=512 ; 6.11 us\n";
+    static const char settings[] = "[run]\ndata = pictures of cats\nepochs = 7\nseed = 3\nmodel = dcgan28\n";
+    static char names[] = "cat\ndog\nowl\n";
+    temp_put(temp_path("c.cfg"), classifier, sizeof classifier - 1);
+    temp_put(temp_path("a.tune"), tuning, sizeof tuning - 1);
+    temp_put(temp_path("config.ini"), settings, sizeof settings - 1);
+    setenv("TMPDIR", temp_dir, 1);
+    if (!machine_up(&a, &tiny, DG_F32, true)) return false;
+    dg_checkpoint_info begun = machine_info(&a, 0);
+    begun.config = names; /* any text */
+    return DG_CHECKF(machine_save(&a, &begun, temp_path("a.safetensors")) == DG_OK, "%s", dg_message());
+}
+
+#ifdef HAVE_ZIP
+#include <zip.h>
+static bool zipped(void)
+{
+    int code;
+    zip_t *z = zip_open(temp_path("a.zip"), ZIP_CREATE | ZIP_TRUNCATE, &code);
+    if (!z) return false;
+    zip_dir_add(z, "empty", 0);
+    zip_file_add(z, "below/1.txt", zip_source_buffer(z, classifier, sizeof classifier, 0), 0);
+    zip_file_add(z, "2.txt", zip_source_buffer(z, classifier, sizeof classifier, 0), 0);
+    return zip_close(z) == 0;
+}
+#else
+static bool zipped(void) { return false; }
+#endif
+
+int main(void)
+{
+    if (access("/dev/shm", W_OK) == 0) setenv("TMPDIR", "/dev/shm", 0); /* where fsync costs nothing */
+    temp_make("read-faults");
+    long failures = 0;
+    if (made()) {
+        failures += each_call("a model", nothing, read_model, model_is_read);
+        failures += each_call("a tuning file", nothing, tune, is_tuned);
+        failures += each_call("config.ini", nothing, config, is_configured);
+        failures += each_call("a checkpoint", nothing, checkpoint, is_whole);
+    }
+    if (zipped()) failures += each_call("a zip file", nothing, unzip, is_unzipped);
+    bytes = png_noise(9, 7, 3);
+    blob_save(&bytes, temp_path("a.png"));
+    failures += each_call("no checkpoint", nothing, explain, is_explained);
+    failures += each_call("PNG", nothing, decode, is_decoded);
+    blob_free(&bytes);
+    bytes = jpeg_smooth(9, 7, 3);
+    failures += each_call("JPEG", nothing, decode, is_decoded);
+    blob_free(&bytes);
+    DG_CHECKF(failures > 300, "only %ld calls failed", failures);
+    machine_down(&a);
+    temp_remove(temp_dir);
+    return dg_test_report();
+}
+#else
+int main(void)
+{
+    dg_test_skip("allocations are the sanitizer's");
+    return dg_test_report();
+}
+#endif
