@@ -188,10 +188,11 @@ static void say_time(dg_training *r)
     const long left = dg_steps_of_run(r->o, r->data.train) - (long)r->read.step;
     char text[40];
     r->timed_from = -1;
+    const double each = seconds / (double)steps;
     if (left > 0)
-        dg_progress_note(r->progress, "%ld steps are left and take about %s, at %.3g ms a step over the last %ld", left,
-                         dg_duration(seconds / (double)steps * (double)left, text, sizeof text),
-                         1e3 * seconds / (double)steps, steps);
+        dg_progress_note(r->progress, "%ld steps are left and take about %s, at %.3g %s a step over the last %ld", left,
+                         dg_duration(each * (double)left, text, sizeof text), each < 0.9995 ? 1e3 * each : each,
+                         each < 0.9995 ? "ms" : "s", steps);
 }
 
 /* Read what has come; all: wait for every step that was given. */

@@ -52,7 +52,7 @@ prints 'memory     '
 prints '2 kept, 7 grids of 0.2 MB at most; '
 prints ' GB are free there'
 prints 'results    samples/cats-dcgan32'
-grep -Eq '^time       about [0-9]+ (second|minute)s?: [0-9.]+ ms a step' .out
+grep -Eq '^time       about [0-9]+ (second|minute)s?: [0-9.]+ m?s a step' .out
 fact $? 'the time should be told'
 [ "$(wc -l < .out)" -eq 10 ]
 fact $? "a dry run should be ten lines, not $(wc -l < .out)"

@@ -214,7 +214,7 @@ for i in $(seq 300); do
     if grep -q 'steps are left' stopped; then break; fi
     sleep 0.1
 done
-grep -Eq '^[0-9]+ steps are left and take about [0-9.]+ (minutes|hours|days), at [0-9.]+ ms a step over' stopped
+grep -Eq '^[0-9]+ steps are left and take about [0-9.]+ (minutes|hours|days), at [0-9.]+ m?s a step over' stopped
 fact $? "the time should be told: $(tail -n 3 stopped)"
 stops TERM 143
 

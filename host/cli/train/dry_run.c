@@ -58,8 +58,9 @@ static dg_err print_time(const dg_options *o, const dg_job *job, const dg_datase
     e = dg_batch_glance(&b, o->batch, 2, &ms);
     dg_batch_bench_close(&b);
     if (!e)
-        dg_say("time       about %s: %.3g ms a step, as just measured; files and tests come on top",
-               dg_duration(1e-3 * ms * (double)dg_steps_of_run(o, d->train), text, sizeof text), ms);
+        dg_say("time       about %s: %.3g %s a step, as just measured; files and tests come on top",
+               dg_duration(1e-3 * ms * (double)dg_steps_of_run(o, d->train), text, sizeof text),
+               ms < 999.5 ? ms : 1e-3 * ms, ms < 999.5 ? "ms" : "s");
     return e;
 }
 
