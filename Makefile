@@ -244,12 +244,20 @@ fuzz: ## fuzz every reader of files, FUZZ_SECONDS (60) each, or FUZZ_TARGETS="pn
 	    $(MAKE) CC=clang BUILD=$(FUZZ_BUILD) SAN=1 ISAS=base CFLAGS='$(FUZZ_CFLAGS)' KFLAGS='$(FUZZ_KFLAGS)' \
 	    LDFLAGS=-fsanitize=fuzzer-no-link,address FUZZER=-fsanitize=fuzzer fuzzers
 	$(Q)sh scripts/fuzz $(FUZZ_BUILD) $(FUZZ_SECONDS) $(FUZZ_TARGETS)
-soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kill and resume, the tests, fuzzing: over and over, SOAK_MINUTES (60) long
-	$(Q)$(TORTURE) kills --kills $$(($(SOAK_MINUTES) * 200)) --seed $$$$ --out $(BUILD)/kills.md
-	$(Q)DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' $(if $(SAN),,DG_TEST_LARGE=1) \
-	    sh scripts/soak $$(($(SOAK_MINUTES) * 20)) $(TESTS) $(CLI_TESTS) $(LONG_TESTS)
-	$(Q)sh scripts/cuda-archs --all
-	$(Q)$(MAKE) fuzz FUZZ_SECONDS=$$(($(SOAK_MINUTES) * 20 / $(words $(FUZZERS))))
+# Each part runs whatever the others found; the last line counts. soak.txt has their counts, README the table.
+PART := sh scripts/soak-part
+soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kills, torture, tests, also watched, fuzzing: SOAK_MINUTES (60) and more
+	$(Q)rm -f soak.txt
+	-$(Q)$(PART) kills env $(TORTURE) kills --kills $$(($(SOAK_MINUTES) * 200)) --seed $$$$ --out $(BUILD)/kills.md
+	-$(Q)$(PART) torture env $(TORTURE) --every $$((1 + 120 / $(SOAK_MINUTES))) --seed $$$$ --out $(BUILD)/torture.md
+	-$(Q)DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' $(if $(SAN),,DG_TEST_LARGE=1) \
+	    $(PART) tests sh scripts/soak $$(($(SOAK_MINUTES) * 20)) $(TESTS) $(CLI_TESTS) $(LONG_TESTS)
+	-$(Q)$(PART) tsan sh scripts/soak-watched tsan
+	-$(Q)$(PART) valgrind sh scripts/soak-watched valgrind
+	-$(Q)$(PART) architectures sh scripts/cuda-archs --all
+	-$(Q)$(PART) fuzz $(MAKE) fuzz FUZZ_SECONDS=$$(($(SOAK_MINUTES) * 20 / $(words $(FUZZERS))))
+	-$(Q)$(if $(SAN),,sh scripts/soak-table)
+	$(Q)$(PART) --sum
 
 deb: ## Debian packages in build-deb/, without CUDA
 	$(Q)sh scripts/deb
