@@ -18,7 +18,7 @@
 #if DG_FAILING
 #undef _FORTIFY_SOURCE /* which has other names for the same calls */
 #include "core/base/err.h"
-#include "preload/faults.c"
+#include "preload/faults.c" /* NOLINT(bugprone-suspicious-include): all of it, in this one program */
 #include "test.h"
 
 /* From now on the k-th call of this kind fails, and with `more` all behind it. */
