@@ -320,6 +320,7 @@ help: ## this list
 	@echo '  PREFIX=DIR    for install; also bindir, libdir, incdir, mandir, datadir, DESTDIR'
 
 include sim/sim.mk
+include tests/coverage.mk
 include tests/gpu.mk
 include tests/ptx.mk
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
