@@ -90,7 +90,9 @@ static dg_err add_in_use(const char *lock, cJSON *to)
     int fd = open(lock, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     const bool none = fd < 0 && errno == ENOENT;
     dg_err e = DG_OK;
-    if (!none && (fd < 0 || fcntl(fd, F_OFD_GETLK, &whole)))
+    int failed = 0;
+    while (fd >= 0 && (failed = fcntl(fd, F_OFD_GETLK, &whole)) && errno == EINTR) {}
+    if (!none && (fd < 0 || failed))
         e = dg_fail(DG_IO, "%s: cannot ask whether a run is at work: %s", lock, strerror(errno));
     else cJSON_AddBoolToObject(to, "in use", !none && whole.l_type != F_UNLCK);
     if (fd >= 0) close(fd);
