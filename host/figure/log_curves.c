@@ -56,9 +56,9 @@ static bool has_measures(const dg_log_row *row)
     return any;
 }
 
-static void collect_measures(const dg_log_row *rows, curves *c)
+static void collect_measures(const dg_log_row *rows, long n, curves *c)
 {
-    for (long i = 0, at = 0; i < c->n; i++) {
+    for (long i = 0, at = 0; i < n; i++) {
         if (!has_measures(&rows[i])) continue;
         c->judged_x[at] = c->x[i];
         for (int k = 0; k < DG_LOGGED; k++) measures_of(c, k)[at] = rows[i].measure[k];
@@ -81,7 +81,7 @@ static dg_err collect(const dg_log_row *rows, long n, curves *c)
     c->mean_x = c->x + n * (r->metrics + 1);
     c->judged_x = c->mean_x + c->epochs * (r->metrics + 1);
     dg_curve_places(rows, n, c->x);
-    collect_measures(rows, c);
+    collect_measures(rows, n, c);
     for (long i = 0; i < n; i++)
         for (int k = 0; k < r->metrics; k++) values_of(c, k)[i] = dg_metric_value(&r->metric[k], rows[i].value);
     long epoch = 0;

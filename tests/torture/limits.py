@@ -13,7 +13,7 @@ from place import CODES, PROGRAM, difference, environment, left, limits, tempora
 RUN = '--data cats --model tiny.cfg --batch 4 --epochs 1 --checkpoint-every 1 -q --out new'
 COMMANDS = {'run': RUN, 'generate': 'generate run -n 2 --out new', 'export': 'export run --out new',
             'data': 'data cats --model tiny.cfg --sheet new --json'}
-# (limit, first, last, step, exit codes): addresses in bytes; below the first the system cannot load the program
+# (limit, first, last, step, exit codes): addresses in bytes; 127: the system cannot load the program
 LIMITS = (('AS', 24 << 20, 160 << 20, 2 << 20, (0, 1, 5, 127)), ('NOFILE', 4, 40, 1, (0, 2, 3, 4, 5, 127)),
           ('FSIZE', 0, 120000, 2000, (0, 4)))
 
@@ -66,7 +66,10 @@ def judge(whole, name, place, done, codes):
 
 def under_a_limit(whole, place, name, limit, value, codes):
     place.fresh()
-    return judge(whole, name, place, place.run(COMMANDS[name].split(), before=limits(**{limit: value})), codes)
+    under = limits(**{limit: value})
+    if limit == 'AS' and place.run(['--version'], before=under).code < 0:
+        return ''  # the system's loader dies of it, before the program begins
+    return judge(whole, name, place, place.run(COMMANDS[name].split(), before=under), codes)
 
 
 def on_a_disk(whole, place, options):

@@ -23,6 +23,7 @@ INLINE void apply(real *y, const real *x, const real *bias, real factor, const b
 #pragma omp simd
     for (int i = 0; i < n; i++)
         for (int k = 0; k < many; k++) {
+            /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a tile is of one row or more */
             const real z = x[k * stride + i] + bias[i];
             y[k * stride + i] = is_tanh ? tanh_of(z) : act_of(z, factor);
         }

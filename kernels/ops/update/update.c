@@ -67,7 +67,9 @@ static int adadelta(piece a)
     int bad = 0;
 #pragma omp simd reduction(+ : bad)
     for (int i = 0; i < a.n; i++) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the plan gives Adadelta both moments */
         const real gi = gradient(&a, i, g[i], p[i]), vi = a.rho * v[i] + fresh * (gi * gi);
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): likewise */
         const real d = gi * dg_root(m[i] + a.eps) / dg_root(vi + a.eps);
         v[i] = vi;
         m[i] = a.rho * m[i] + fresh * (d * d);

@@ -14,6 +14,7 @@ DG_INLINE void transform_input(const int n, const real *const *from, ptrdiff_t c
     DG_UNROLL for (int s = 0; s < n; s++)
     {
         dg_vec d[DG_POINTS], v[DG_POINTS];
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): all n x n places are set by the caller */
         DG_UNROLL for (int r = 0; r < n; r++) d[r] = *(const dg_vec *)(from[r * n + s] + c);
         dg_wide_input(n, d, v);
         DG_UNROLL for (int r = 0; r < n; r++) t[r][s] = v[r];
