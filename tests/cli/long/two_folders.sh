@@ -16,7 +16,8 @@ cp "$root"/tests/*.mk "$dir/a/tests"
 cp -R "$dir/a/." "$dir/$long"
 for folder in a "$long"; do
     # shellcheck disable=SC2086 # files
-    (cd "$dir/$folder" && make -j2 BUILD=$build NVCC= CCACHE= SAN= WERROR= ISAS=base CFLAGS='-O0 -g' KFLAGS=-O0 $files) \
+    (cd "$dir/$folder" &&
+        make -j2 BUILD=$build NVCC= CCACHE= SAN= WERROR= ISAS=base CFLAGS='-O0 -g' KFLAGS=-O0 $files) \
         > "$dir/log" 2>&1 < /dev/null
     fact $? "in $folder it does not build: $(tail -n 5 "$dir/log")" || finish
     # shellcheck disable=SC2086 # files
