@@ -106,7 +106,7 @@ double dg_batch_slowed(const dg_batch_row *row, int rows)
 {
     double least = 0, most = 0;
     for (int i = 0; i < rows; i++) {
-        if (!least || row[i].speed < least) least = row[i].speed;
+        if (least == 0 || row[i].speed < least) least = row[i].speed;
         most = fmax(most, row[i].speed);
     }
     return most > 0 ? 1 - least / most : 0;
