@@ -2,6 +2,9 @@
  * never anything between. */
 #include "failing.h"
 
+#include "test.h"
+
+#if DG_FAILING
 #include "checkpoint_files.h"
 #include "core/tune/tune_file.h"
 #include "host/data/zip.h"
@@ -12,7 +15,6 @@
 
 #include <fcntl.h>
 
-#if DG_FAILING
 static void nothing(void) {}
 
 /* It failed and said why, or it did not and `good` holds. */
