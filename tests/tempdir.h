@@ -13,7 +13,7 @@
 
 static char temp_dir[512];
 
-static void temp_make(const char *name)
+__attribute__((unused)) static void temp_make(const char *name)
 {
     const char *base = getenv("TMPDIR");
     snprintf(temp_dir, sizeof temp_dir, "%s/dcgan-%s-XXXXXX", base && *base ? base : "/tmp", name);
