@@ -5,6 +5,8 @@
 import base64
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,15 +16,16 @@ class Browser:
     """The DevTools protocol over file descriptors 3 and 4: JSON with a zero byte behind each message."""
 
     def __init__(self, program):
-        self.home = tempfile.TemporaryDirectory()
+        self.home = tempfile.mkdtemp()
         to_it, self.to = os.pipe()
         self.back, from_it = os.pipe()
         # It wants 3 and 4: a shell puts them there.
         self.process = subprocess.Popen(
             ['sh', '-c', f'exec 3<&{to_it} 4>&{from_it}; exec "$0" "$@"', program, '--headless=new', '--no-sandbox',
              '--disable-gpu', '--disable-dev-shm-usage', '--remote-debugging-pipe', '--no-first-run',
-             '--user-data-dir=' + self.home.name, 'about:blank'],
-            pass_fds=(to_it, from_it), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+             '--user-data-dir=' + self.home, 'about:blank'],
+            pass_fds=(to_it, from_it), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True)
         os.close(to_it)
         os.close(from_it)
         self.number, self.events, self.rest, self.session = 0, [], b'', None
@@ -82,9 +85,9 @@ class Browser:
             f.write(base64.b64decode(data))
 
     def close(self):
-        self.process.kill()
+        os.killpg(self.process.pid, signal.SIGKILL)  # its renderers would go on writing into its home
         self.process.wait()
-        self.home.cleanup()
+        shutil.rmtree(self.home, ignore_errors=True)
 
 
 failed = 0
