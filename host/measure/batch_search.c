@@ -6,15 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GAIN 1.01   /* what a doubling must bring */
-#define AGREE 1.01  /* the second fastest look over the fastest, where both are believed */
-#define SLOWED 0.93 /* of the highest speed of the machine: looks below it are doubted */
-#define DOUBT 0.95  /* of the slowest rate that may be chosen: so much may be noise */
-#define LONGER 1.2  /* than --seconds: worth a word */
-#define SURE 0.5    /* of the share that may be lost: the other half is left to noise */
+#define GAIN 1.01  /* what a doubling must bring */
+#define DOUBT 0.95 /* of the slowest rate that may be chosen: so much may be noise */
+#define LONGER 1.2 /* than --seconds: worth a word */
+#define AGAIN 1.5  /* times as long as the ladder took the search may take, if that is more than --seconds */
+#define SURE 0.25  /* of the share that may be lost: the rest is left to noise */
 enum {
     FEWEST_STEPS = 7, /* that a size costs: two to warm up, five that count */
-    MOST_LOOKS = 5,   /* at one size */
+    SUPPORT = 5,      /* comparisons that agree on a size, and then it is believed */
     MOST_SIZES = 14,  /* unless the doublings alone take more: then two beside the choice */
     MOST_MOVES = 2    /* of the choice that are followed */
 };
@@ -39,7 +38,10 @@ double dg_batch_epoch(const dg_search_limits *l, const dg_batch_row *r)
     return 1e-3 * r->ms * used / r->batch;
 }
 
-void dg_search_begin(dg_search *s, const dg_search_limits *limits) { *s = (dg_search){.limits = *limits}; }
+void dg_search_begin(dg_search *s, const dg_search_limits *limits)
+{
+    *s = (dg_search){.limits = *limits, .until = limits->seconds};
+}
 
 void dg_search_free(dg_search *s)
 {
@@ -80,43 +82,9 @@ int dg_search_choice(const dg_search *s)
     return i < 0 && s->rows ? 0 : i;
 }
 
-void dg_batch_merge(dg_batch_row *row, dg_batch_row *again)
+static bool is_sure(const dg_batch_row *r)
 {
-    const bool slower = again->ms > row->ms;
-    dg_batch_row slow = slower ? *again : *row, fast = slower ? *row : *again;
-    const int n = row->samples + again->samples;
-    double *all = n ? malloc((size_t)n * sizeof *all) : NULL;
-    if (all) { /* otherwise the samples of the faster look have to do */
-        if (row->samples) memcpy(all, row->sample, (size_t)row->samples * sizeof *all);
-        if (again->samples) memcpy(all + row->samples, again->sample, (size_t)again->samples * sizeof *all);
-        free(fast.sample);
-        fast.sample = all;
-        fast.samples = n;
-    }
-    free(slow.sample);
-    fast.second = fast.second > 0 ? fmin(fast.second, slow.ms) : slow.ms;
-    fast.looks = row->looks + 1;
-    fast.latest = again->ms;
-    fast.when = again->when;
-    *row = fast;
-    again->sample = NULL;
-}
-
-double dg_batch_slowed(const dg_batch_row *row, int rows)
-{
-    double least = 0, most = 0;
-    for (int i = 0; i < rows; i++) {
-        if (least == 0 || row[i].speed < least) least = row[i].speed;
-        most = fmax(most, row[i].speed);
-    }
-    return most > 0 ? 1 - least / most : 0;
-}
-
-static bool is_slowed(const dg_search *s, const dg_batch_row *r) { return r->speed < SLOWED * s->speed; }
-
-static bool is_sure(const dg_search *s, const dg_batch_row *r)
-{
-    return r->looks + 1 >= MOST_LOOKS || (!is_slowed(s, r) && r->looks && r->second <= AGREE * r->ms);
+    return r->looks + 1 >= DG_SEARCH_LOOKS || (r->looks && r->agree >= SUPPORT + 2 * (r->compared - r->agree));
 }
 
 /* The fastest of the rows before the last n; there are n + 1 at least. */
@@ -138,16 +106,6 @@ static bool gained_nothing(dg_search *s, int n)
     return last < GAIN * before;
 }
 
-/* A doubling, two sizes: by what is known of all sizes, and by their last looks. */
-static bool is_flat(dg_search *s)
-{
-    if (!gained_nothing(s, 2)) return false;
-    const dg_batch_row *before = best_before(s, 2), *last = &s->row[s->rows - 2];
-    const double now = fmax(last[0].batch / last[0].latest, last[1].batch / last[1].latest);
-    const bool same_time = before->when >= last[0].when || before->when >= last[1].when;
-    return !same_time || now < GAIN * before->batch / before->latest;
-}
-
 /* Seconds that a size will take at the least, by the nearest that was timed. */
 static double cost(const dg_search *s, int batch)
 {
@@ -160,7 +118,7 @@ static double cost(const dg_search *s, int batch)
 
 static bool has_time(const dg_search *s, int batch, double elapsed)
 {
-    return !s->rows || elapsed + cost(s, batch) <= s->limits.seconds;
+    return !s->rows || elapsed + cost(s, batch) <= s->until;
 }
 
 /* The share that the last doubling gained, in a ladder of sizes; 0: nothing, or there was none. */
@@ -170,12 +128,11 @@ static double last_gain(const dg_search *s)
     return fmax(0, dg_batch_rate(&s->row[s->rows - 1]) / dg_batch_rate(&s->row[s->rows - 3]) - 1);
 }
 
-/* Whether the ladder may go on to this size: where steps are long and still gain what matters, for longer. */
+/* Whether the ladder may go on to this size: for longer where steps are long, unless it could not be chosen. */
 static bool may_climb(const dg_search *s, int batch, double elapsed)
 {
-    const dg_search_limits *l = &s->limits;
-    const bool gains = last_gain(s) > l->within && elapsed + cost(s, batch) <= l->patience;
-    return s->rows < DG_SEARCH_ROWS - 2 && (gains || has_time(s, batch, elapsed));
+    const bool patient = leaves_steps(s, batch) && elapsed + cost(s, batch) <= s->limits.patience;
+    return s->rows < DG_SEARCH_ROWS - 2 && (patient || has_time(s, batch, elapsed));
 }
 
 /* A doubling that gained nothing: one more look at each of its sizes and at the best before. Noise may hide a gain of a
@@ -187,8 +144,9 @@ static int doubt_doubling(dg_search *s, int next, double elapsed)
     dg_batch_row *doubt = !last[0].looks ? &last[0] : !last[1].looks ? &last[1] : before;
     const bool seen = doubt == before && (before->when >= last[0].when || before->when >= last[1].when);
     if (!seen && has_time(s, doubt->batch, elapsed)) return doubt->batch;
-    if (!gained_nothing(s, 4) && next <= l->most && next <= l->pictures && has_time(s, next, elapsed)) return next;
+    if (!gained_nothing(s, 4) && next <= l->most && next <= l->pictures && may_climb(s, next, elapsed)) return next;
     s->end = DG_SEARCH_FLAT;
+    s->until = fmax(l->seconds, fmin(l->patience, AGAIN * elapsed));
     return 0;
 }
 
@@ -197,7 +155,7 @@ static int climb(dg_search *s, double elapsed)
     const dg_search_limits *l = &s->limits;
     const int batch = s->rows ? dg_batch_after(s->row[s->rows - 1].batch) : l->from;
     if (s->refused) s->end = DG_SEARCH_NO_ROOM;
-    else if (is_flat(s)) return doubt_doubling(s, batch, elapsed);
+    else if (gained_nothing(s, 2)) return doubt_doubling(s, batch, elapsed);
     else if (batch > l->most) s->end = DG_SEARCH_MOST;
     else if (batch > l->pictures) s->end = DG_SEARCH_PICTURES;
     else if (!may_climb(s, batch, elapsed)) {
@@ -205,6 +163,7 @@ static int climb(dg_search *s, double elapsed)
         s->rising = last_gain(s);
     }
     s->climbed = s->rows;
+    if (s->end) s->until = fmax(l->seconds, fmin(l->patience, AGAIN * elapsed));
     return s->end ? 0 : batch;
 }
 
@@ -246,8 +205,8 @@ static int look_again(const dg_search *s, double elapsed)
         for (int i = 0; i < s->rows; i++) {
             const dg_batch_row *r = &s->row[i];
             const double rate = dg_batch_rate(r);
-            const bool beside = abs(i - dg_search_choice(s)) == 1 && (!r->looks || is_slowed(s, r));
-            if ((rate < least && !beside) || is_sure(s, r) || (k == 0 && !leaves_steps(s, r->batch))) continue;
+            const bool beside = abs(i - dg_search_choice(s)) == 1 && !r->looks;
+            if ((rate < least && !beside) || is_sure(r) || (k == 0 && !leaves_steps(s, r->batch))) continue;
             if (!next || r->looks < next->looks || (r->looks == next->looks && rate > dg_batch_rate(next))) next = r;
         }
     }
@@ -257,33 +216,20 @@ static int look_again(const dg_search *s, double elapsed)
 int dg_search_next(dg_search *s, double elapsed)
 {
     s->elapsed = elapsed;
-    s->tries = s->end ? 0 : climb(s, elapsed);
+    s->tries = 0;
+    if (s->looks == DG_SEARCH_ALL_LOOKS) return 0;
+    if (!s->end) s->tries = climb(s, elapsed);
     if (!s->tries) s->tries = look_beside(s, elapsed);
     if (!s->tries) s->tries = look_again(s, elapsed);
     return s->tries;
-}
-
-void dg_search_timed(dg_search *s, dg_batch_row *row)
-{
-    row->latest = row->ms;
-    row->when = ++s->looks;
-    s->speed = fmax(s->speed, row->speed);
-    for (int i = 0; i < s->rows; i++)
-        if (s->row[i].batch == row->batch) {
-            dg_batch_merge(&s->row[i], row);
-            return;
-        }
-    int at = s->rows++;
-    for (; at > 0 && s->row[at - 1].batch > row->batch; at--) s->row[at] = s->row[at - 1];
-    s->row[at] = *row;
 }
 
 void dg_search_refused(dg_search *s, const char *why)
 {
     for (int i = 0; i < s->rows; i++)
         if (s->row[i].batch == s->tries) { /* it did fit: another program has taken the memory */
-            s->row[i].looks = MOST_LOOKS;
-            s->row[i].when = ++s->looks;
+            s->row[i].looks = DG_SEARCH_LOOKS;
+            s->row[i].when = s->looks + 1;
             return;
         }
     s->refused = s->tries;

@@ -8,16 +8,18 @@
  *
  * Sizes are `from`, then 2^k and 3 * 2^k. The search ends after two doublings, two sizes each, that gain less than 1%
  * over the best before them; where there is no time for the second one, after the first; and when its time is over,
- * which is longer while a doubling gains more than the share that the choice may lose. Chosen is the smallest whose
- * pictures a second are surely within a share of the best: measured, within half of it, for times are not exact to a
- * percent. Then 3/4 and 5/4 of it are tried, for kernels jump where their tiles end. One that leaves too few steps an
- * epoch is timed, and never chosen.
+ * which is longer where steps are long. Chosen is the smallest whose pictures a second are surely within a share of the
+ * best: measured, within a quarter of it, for times are not exact to a percent. Then 3/4 and 5/4 of it are tried, for
+ * kernels jump where their tiles end. One that leaves too few steps an epoch is timed, and never chosen.
  *
- * Whatever else runs on a machine makes a step longer, never shorter, and often for seconds. So next() names a size
- * again where that may change the answer: before it believes that a doubling gained nothing both sizes and the best
- * before them, which are then compared by their last looks, too; and at the end each size that may be chosen or decides
- * what is, until its two fastest looks agree and the machine itself was not slower around the fastest one than it can
- * be, and the sizes on both sides of the choice. The fastest look counts. */
+ * Whatever else runs on a machine, or on its host, makes all steps longer, often for seconds: one look may find it a
+ * third slower than the next. But it is mostly the same from one look to the one behind it. So a look is compared with
+ * the two before and after it, and the rate of a size is the median of what these comparisons say; one that was looked
+ * at in the machine's best moment is not better for it. The factor that all rates have in common is that of the machine
+ * as it mostly was. next() names a size again where that may change the answer: before it believes that a doubling
+ * gained nothing both sizes and the best before them; and at the end each size that may be chosen or decides what is,
+ * in turn, and those on both sides of the choice, until five comparisons agree on it, and two more for each one that
+ * does not. */
 #ifndef DG_BATCH_SEARCH_H
 #define DG_BATCH_SEARCH_H
 
@@ -27,13 +29,12 @@
 /* One size. The search reads batch, ms and setup. */
 typedef struct {
     int batch;
-    double ms;                /* of a step: a tenth are faster, in the fastest look (dg_spread) */
-    double median, low, high; /* and its 95% interval, in that look */
-    double second;            /* ms in the fastest look but one; 0: there was one look */
+    double ms;                /* of a step: a tenth are faster (dg_spread). Of several looks what is said above */
+    double median, low, high; /* and its 95% interval, of the look nearest to that, as if it had been as long */
     int looks;                /* so many after the first */
-    double latest;            /* ms in the last one, */
-    int when;                 /* which was the search's look of this number */
-    double speed;             /* of the machine around the fastest look, GFLOP/s of multiply-adds alone; 0: unknown */
+    int when;                 /* the search's look of this number was the last one */
+    int compared, agree;      /* comparisons, and those that are within 1% of the median */
+    double speed;             /* of the machine around that look, GFLOP/s of multiply-adds alone; 0: unknown */
     double setup;             /* seconds before the first step that counts */
     size_t memory;            /* bytes on the device */
     double busy, of_peak;     /* percent; below 0: unknown, as below */
@@ -50,8 +51,8 @@ typedef struct {
     bool drop_last;  /* its short last batch is left out */
     double within;   /* 0.03: of the best */
     int least_steps; /* of an epoch */
-    double seconds;  /* no size is begun that would take longer than that in all; the first one is, */
-    double patience; /* and, up to so many, sizes that follow a doubling which gained more than `within` */
+    double seconds;  /* no size is begun that would take longer than that in all; the first one is */
+    double patience; /* seconds in which the next size is begun all the same, if it leaves steps enough */
 } dg_search_limits;
 
 typedef enum {
@@ -63,13 +64,14 @@ typedef enum {
     DG_SEARCH_SECONDS
 } dg_search_end;
 
-enum { DG_SEARCH_ROWS = 64, DG_LARGEST_BATCH = 65536 };
+enum { DG_SEARCH_ROWS = 64, DG_SEARCH_LOOKS = 16 /* at one size */, DG_SEARCH_ALL_LOOKS = 256 };
+enum { DG_LARGEST_BATCH = 65536 };
 typedef struct {
     dg_search_limits limits;
     dg_batch_row row[DG_SEARCH_ROWS]; /* by batch */
     int rows;
-    int looks;         /* at all sizes */
-    double speed;      /* the highest of all looks */
+    dg_batch_row look[DG_SEARCH_ALL_LOOKS]; /* in their order, without samples of their own */
+    int looks;
     int tries;         /* the size that next() named, 0: none */
     int refused;       /* the smallest that does not fit, 0: none */
     char why_not[160]; /* in words */
@@ -79,6 +81,7 @@ typedef struct {
     int moves;         /* and how often it was another one than before */
     dg_search_end end; /* why no larger size came, */
     double rising;     /* and, if time ended it, the share that the last doubling gained */
+    double until;      /* seconds: nothing that takes longer is looked at again */
     double elapsed;    /* seconds, when next() was called last */
 } dg_search;
 
@@ -95,10 +98,10 @@ int dg_search_choice(const dg_search *s); /* place of the chosen row, -1: there 
 /* "64: the fastest that leaves 32 steps an epoch; 96 would be 4% faster, with a third fewer updates." */
 void dg_search_sentence(const dg_search *s, char *out, size_t size);
 
-/* How much slower than at its best the machine was around the fastest looks, at most: 0.2 for 20%. */
+/* How much slower than at its best the machine was around the looks that count, at most: 0.2 for 20%. */
 double dg_batch_slowed(const dg_batch_row *row, int rows);
 
-/* Two looks at one size as one row, in `row`; the samples of `again` are the row's now. */
+/* Two looks at one size as one row, in `row`, of which the faster counts; the samples of `again` are the row's now. */
 void dg_batch_merge(dg_batch_row *row, dg_batch_row *again);
 
 int dg_batch_after(int batch);                                           /* the next size */

@@ -68,21 +68,27 @@ static double now_and_then(int look) { return look % 3 ? 1 : 1.05 + 0.05 * (look
 /* Another program runs for seven looks. */
 static double for_a_while(int look) { return look >= 6 && look < 13 ? 1.4 : 1; }
 
+/* A machine that its host slows for most of the time: now and then a few looks are a third faster. */
+static double mostly(int look) { return look % 9 < 2 ? 0.75 : 1; }
+static double at_first(int look) { return look < 6 ? 0.75 : 1; }
+static double at_one(int look) { return look == 10 ? 0.75 : 1; }
+
 static void check_disturbed(void)
 {
-    static double (*const how[])(int) = {now_and_then, for_a_while};
+    static double (*const how[])(int) = {now_and_then, for_a_while, mostly, at_first, at_one};
     static curve *const curves[] = {flat, rising, falls, jumps};
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 20; i++) {
+        curve *const c = curves[i % 4];
         limits = (dg_search_limits){8, 512, 1000000, false, 0.03, 32, 100, 0};
         slower = NULL;
-        const int quiet = search(curves[i / 2], 1 << 20);
-        slower = how[i % 2];
-        const int b = search(curves[i / 2], 1 << 20);
+        const int quiet = search(c, 1 << 20);
+        slower = how[i / 4];
+        const int b = search(c, 1 << 20);
         double best = 0;
-        for (int k = 0; k < s.rows; k++) best = fmax(best, curves[i / 2](s.row[k].batch));
-        DG_CHECKF(curves[i / 2](b) >= 0.96 * best && curves[i / 2](b) >= 0.96 * curves[i / 2](quiet),
-                  "curve %d, disturbance %d: %d, undisturbed %d", i / 2, i % 2, b, quiet);
-        DG_CHECKF(looks < 50, "%d looks", looks);
+        for (int k = 0; k < s.rows; k++) best = fmax(best, c(s.row[k].batch));
+        DG_CHECKF(c(b) >= 0.96 * best && c(b) >= 0.96 * c(quiet), "curve %d, disturbance %d: %d, undisturbed %d", i % 4,
+                  i / 4, b, quiet);
+        DG_CHECKF(looks < 90, "%d looks", looks);
     }
     slower = NULL;
     /* two looks agree, and the machine was slower in both: once it is fast again they are not believed */
@@ -96,13 +102,13 @@ static void check_disturbed(void)
     DG_NEAR(dg_batch_slowed(&(dg_batch_row){.speed = 3}, 1), 0, 1e-12);
     DG_NEAR(dg_batch_slowed((dg_batch_row[]){{.speed = 4}, {.speed = 3}}, 2), 0.25, 1e-12);
     DG_NEAR(dg_batch_slowed((dg_batch_row[]){{.batch = 4}, {.batch = 3}}, 2), 0, 1e-12);
-    /* a row has all samples, its times are those of the fastest look; one more look may fail */
+    /* merged, a row has all samples, its times are those of the faster look; one more look may fail */
     double *first = malloc(2 * sizeof *first), *second = malloc(sizeof *second);
     dg_batch_row row = {.batch = 8, .ms = 3, .sample = first, .samples = 2},
                  again = {.batch = 8, .ms = 2, .low = 1, .sample = second, .samples = 1};
     first[0] = first[1] = 3, second[0] = 2;
     dg_batch_merge(&row, &again);
-    DG_CHECK(row.ms == 2 && row.low == 1 && row.second == 3 && row.looks == 1 && row.samples == 3 && !again.sample);
+    DG_CHECK(row.ms == 2 && row.low == 1 && row.looks == 1 && row.samples == 3 && !again.sample);
     DG_CHECK(row.sample[1] == 3 && row.sample[2] == 2);
     free(row.sample);
     dg_search_begin(&s, &limits);
@@ -123,7 +129,7 @@ static void check_choices(void)
     sizes_are(flat_sizes, 6);
     DG_CHECKF(says("8: the fastest."), "%s", why);
     const int chosen = search(rising, 1 << 20);
-    DG_CHECKF(chosen == 2048 && rising(chosen) >= 0.985 * rising(8192), "%d: %s", chosen, why);
+    DG_CHECKF(chosen == 4096 && rising(chosen) >= 0.99 * rising(8192), "%d: %s", chosen, why);
     DG_CHECKF(s.end == DG_SEARCH_FLAT && s.row[s.rows - 1].batch == 8192 &&
                   says("the smallest that is surely within 3% of the fastest"),
               "%d %s", s.row[s.rows - 1].batch, why);
@@ -153,10 +159,10 @@ static void check_rising(void)
     limits = (dg_search_limits){8, 65536, 1000000, false, 0.03, 32, 6, 6};
     b = search(rising, 1 << 20);
     DG_CHECKF(b == 48 && tries == 6, "%d sizes, %s", tries, why);
-    limits.patience = 18; /* 512 gains 7% over 256 */
+    limits.patience = 18; /* 512 gains 7% over 256, and 5/4 of it may be tried */
     b = search(rising, 1 << 20);
-    DG_CHECKF(b == 512 && tries == 13 && s.end == DG_SEARCH_SECONDS, "%d sizes, %s", tries, why);
-    DG_CHECKF(says("; it took 13 s, for steps are long here."), "%s", why);
+    DG_CHECKF(b == 640 && tries == 14 && s.end == DG_SEARCH_SECONDS, "%d sizes, %s", tries, why);
+    DG_CHECKF(says("; it took 14 s, for steps are long here."), "%s", why);
     limits.patience = 3;
     b = search(rising, 1 << 20);
     DG_CHECKF(b == 48 && tries == 6, "%d sizes, %s", tries, why);
