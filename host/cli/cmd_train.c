@@ -157,8 +157,9 @@ static void take_up_means(dg_training *r)
     long n;
     const dg_log_row *row = dg_log_rows(r->log, &n);
     if (n) r->seconds_before = row[n - 1].seconds;
-    for (long i = n - 1; i >= 0 && row[i].epoch == r->read.epoch + 1; i--)
-        dg_epoch_add(&r->epoch, r->job.recipe, row[i].value);
+    long first = n; /* added in their order: sums of reals depend on it */
+    while (first > 0 && row[first - 1].epoch == r->read.epoch + 1) first--;
+    for (long i = first; i < n; i++) dg_epoch_add(&r->epoch, r->job.recipe, row[i].value);
     if (dg_doctor_knows(r->job.recipe) && dg_doctor_take_up(&r->doctor, row, n, r->dir.path))
         dg_warn("%s", dg_message());
     r->best = dg_best_settle(&r->dir, r->job.recipe, row, n, r->read.step);

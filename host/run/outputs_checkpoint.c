@@ -26,14 +26,13 @@ static dg_err write_checkpoint(void *context)
     (void)dg_worker_wait(w->write.grids, s->grids);
     (void)dg_rundir_check(w->dir, &removed); /* the writer looks once more before it renames */
     const bool ends_epoch = w->saved.epoch && !w->saved.batch && w->saved.step != s->saved.step;
-    if (!removed && w->o->keep > 0 && ends_epoch && dg_history_keep(w->dir, w->saved.epoch))
-        dg_warn("%s", dg_message());
+    const dg_err kept = !removed && w->o->keep > 0 && ends_epoch ? dg_history_keep(w->dir, w->saved.epoch) : DG_OK;
     const dg_err log = dg_log_sync(w->log);
     const dg_err e = dg_snapshot_write(s->snapshot, &at, dg_rundir_file(w->dir, path, "checkpoint.safetensors"));
     if (!e) w->saved = s->saved;
     if (!e) dg_history_prune(w->dir, w->o->keep);
     free(s);
-    return e ? e : log;
+    return e ? e : log ? log : kept;
 }
 
 /* The settings that decide what is trained, a line each; not where, how often and how fast, so that the same

@@ -7,6 +7,7 @@
 #include "host/figure/terminal.h"
 #include "host/run/best.h"
 #include "host/run/history.h"
+#include "host/run/log_text.h"
 #include "host/options/length.h"
 #include "host/run/stop.h"
 #include "host/run/train.h"
@@ -117,6 +118,15 @@ static void add_test(const dg_training *r, dg_metrics *m)
     }
 }
 
+/* The values that the log will give back: the means of an epoch are the same where it was interrupted. */
+static void round_as_logged(const dg_recipe *r, dg_metrics *m)
+{
+    for (int i = 0; i < r->metrics; i++) {
+        double *const value = &m->value[r->metric[i].term[0]];
+        if (r->metric[i].terms == 1) *value = dg_log_rounded(*value);
+    }
+}
+
 /* The metrics of one step have come. */
 static dg_err read_step(dg_training *r, dg_metrics *m)
 {
@@ -126,6 +136,7 @@ static dg_err read_step(dg_training *r, dg_metrics *m)
     dg_position_add(&r->read, 1);
     if (dg_recipe_bad(r->job.recipe, m, what, sizeof what)) return bad_numbers(r, what);
     add_test(r, m);
+    round_as_logged(r->job.recipe, m);
     dg_epoch_add(&r->epoch, r->job.recipe, m->value);
     const double seconds = dg_clock() - r->started;
     const long done = (long)(r->read.step - r->first_step);

@@ -107,6 +107,21 @@ says 'differs from an uninterrupted run'
 exits 0 --resume --out d/run --epochs 3 -q # they are its own now
 silent
 
+# where a run was interrupted within its epochs their means are, to the last digit, those of one that was not
+tiny="--data cats --model $root/tests/tiny.cfg --batch 4 --no-report -q"
+exits 0 $tiny --epochs 2 --out whole
+exits 0 $tiny --epochs 2 --steps 7 --out parts
+for steps in 9 13 24 31; do exits 0 --resume --out parts --steps $steps -q; done
+for run in whole parts; do sed 's/,"\(seconds\|img_s\)".*//' $run/log.jsonl > $run.log; done
+same whole.log parts.log
+
+# a checkpoint that cannot be kept is told, also by the exit code; the newest is there all the same
+exits 0 $tiny --epochs 1 --checkpoint-every 1 --keep 2 --out unkept
+mkdir -p unkept/checkpoint-0001.safetensors/in-the-way
+exits 4 --resume --out unkept --epochs 2 -q
+says 'cannot keep unkept/checkpoint.safetensors as checkpoint-0001.safetensors'
+exits 0 generate unkept -n 1 --out of-unkept
+
 # settings reach the run
 exits 0 $train --epochs 2 --out few --keep 0 --sample-every 2 --grid 2x3
 lacks few/epoch-0001.png
