@@ -2,6 +2,7 @@
  * then 1,024 red, 1,024 green and 1,024 blue bytes, row by row. */
 #include "host/data/records_internal.h"
 
+#include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,7 +101,10 @@ static dg_err name_classes(const dg_dataset_options *o, int folder, int classes,
     void *text;
     size_t bytes;
     if (faccessat(folder, file, F_OK, 0)) {
-        dg_err e = DG_OK;
+        dg_err e = errno == ENOENT
+                       ? DG_OK
+                       : dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "cannot look for it: %s", strerror(errno));
+        if (e) return dg_record_file_wrong(o, &f, e);
         char number[16];
         for (int i = 0; i < classes && !e; i++) {
             snprintf(number, sizeof number, "%d", i);

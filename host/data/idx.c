@@ -12,14 +12,16 @@ enum { LABELS = 1, PICTURES = 3, HEADER_MOST = 4 + 4 * PICTURES, SIDE_MOST = 409
 
 static bool gzipped(const uint8_t *data, size_t bytes) { return bytes > 2 && data[0] == 0x1f && data[1] == 0x8b; }
 
-/* At most `room` bytes of what is in gzipped data; returns how many, *end: that is all and it is sound. */
+static const char no_memory[] = "no memory";
+
+/* At most `room` bytes of what is in gzipped data; returns how many, *end: that is all and it is sound, else *why. */
 static size_t inflate_some(const uint8_t *data, size_t bytes, uint8_t *out, size_t room, bool *end, const char **why)
 {
     z_stream z = {0};
     size_t done = 0;
     int code = inflateInit2(&z, 15 + 16);
     *end = false;
-    *why = "no memory";
+    *why = no_memory;
     if (code != Z_OK) return 0;
     z.next_in = (Bytef *)(uintptr_t)data;
     z.next_out = out;
@@ -33,7 +35,10 @@ static size_t inflate_some(const uint8_t *data, size_t bytes, uint8_t *out, size
         done += left - z.avail_out;
     }
     *end = code == Z_STREAM_END && !bytes;
-    *why = code == Z_STREAM_END ? "more follows" : code == Z_DATA_ERROR && z.msg ? z.msg : "it is cut off";
+    *why = code == Z_STREAM_END            ? "more follows"
+           : code == Z_MEM_ERROR           ? no_memory
+           : code == Z_DATA_ERROR && z.msg ? z.msg
+                                           : "it is cut off";
     inflateEnd(&z);
     return done;
 }
@@ -74,9 +79,12 @@ dg_err dg_idx_unpack(uint8_t **data, size_t *bytes)
     if (!read_header(head, n, &needed) || n < sizeof head) needed = n; /* told by whoever reads it */
     /* deflate never makes more than 1,032 bytes of one, so that a header that lies costs no memory */
     if (needed > 1032 * (uint64_t)*bytes) needed = 1032 * (uint64_t)*bytes;
-    uint8_t *plain = malloc((size_t)needed + 1);
-    if (!plain) return dg_fail(DG_DEVICE, "no memory to unpack %zu bytes", (size_t)needed);
-    n = inflate_some(*data, *bytes, plain, (size_t)needed + 1, &end, &why);
+    uint8_t *plain = why == no_memory ? NULL : malloc((size_t)needed + 1);
+    if (plain) n = inflate_some(*data, *bytes, plain, (size_t)needed + 1, &end, &why);
+    if (!plain || why == no_memory) {
+        free(plain);
+        return dg_fail(DG_DEVICE, "no memory to unpack what is gzipped");
+    }
     if (!end && n <= needed) {
         free(plain);
         return dg_fail(DG_DATA, "byte %zu of what is unpacked: the gzipped file is damaged: %s", n, why);

@@ -30,19 +30,29 @@ static void free_files(dg_record_files *f)
     f->files = 0;
 }
 
+static dg_err cannot_list(const char *dir)
+{
+    return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot be listed: %s", dir, strerror(errno));
+}
+
 /* The files beside one another in the folder; none where one is named like a picture, or there are too many. */
 static dg_err list(const char *dir, int folder, dg_record_files *out)
 {
     *out = (dg_record_files){.folder = folder};
     DIR *d = dg_list_directory(folder);
-    if (!d) return DG_OK; /* whoever reads it as pictures says why */
+    if (!d) return cannot_list(dir);
     dg_err e = DG_OK;
     struct stat st;
     for (const struct dirent *entry; !e && (errno = 0, entry = readdir(d));) {
         const char *name = entry->d_name;
-        if (*name == '.' || (!dg_named_like_a_picture(name) && (fstatat(folder, name, &st, 0) || !S_ISREG(st.st_mode))))
+        const bool picture = dg_named_like_a_picture(name);
+        if (*name == '.') continue;
+        if (!picture && fstatat(folder, name, &st, 0)) { /* what is not known to be there may be half of the pictures */
+            if (dg_may_pass(errno) || errno == ENOMEM) e = cannot_list(dir);
             continue;
-        if (out->files == DG_RECORD_FILES || dg_named_like_a_picture(name)) {
+        }
+        if (!picture && !S_ISREG(st.st_mode)) continue;
+        if (out->files == DG_RECORD_FILES || picture) {
             free_files(out);
             errno = 0;
             break;
@@ -50,7 +60,7 @@ static dg_err list(const char *dir, int folder, dg_record_files *out)
         if (!(out->file[out->files].name = strdup(name))) e = dg_fail(DG_DEVICE, "no memory for the list of files");
         else out->files++;
     }
-    if (!e && errno) e = dg_fail(DG_IO, "%s: cannot be listed: %s", dir, strerror(errno));
+    if (!e && errno) e = cannot_list(dir);
     closedir(d);
     if (e) free_files(out);
     if (out->files) qsort(out->file, (size_t)out->files, sizeof *out->file, by_name);

@@ -20,6 +20,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -84,7 +85,7 @@ static bool hit(int kind, bool changes)
 }
 
 /* The same for a call with nothing between all and nothing; true: errno says why it fails. */
-static bool fails(int kind, bool changes)
+static bool call_fails(int kind, bool changes)
 {
     if (!hit(kind, changes)) return false;
     if (how == KILL) kill(getpid(), SIGKILL);
@@ -94,13 +95,18 @@ static bool fails(int kind, bool changes)
     return how == FAIL || (how == INTERRUPT && kinds[kind].interrupts);
 }
 
+/* Of a library that ends the program where a call fails none is counted: its addresses, where somebody knows them. */
+static uintptr_t library_from, library_to;
+static bool counts(const void *caller) { return (uintptr_t)caller - library_from >= library_to - library_from; }
+#define CALLER __builtin_return_address(0)
+
 /* CALL(result, where it failed, kind, does it change a file?, name, (types), (declared), (given)) */
 #define TYPES(...) __VA_ARGS__
-#define CALL(result, failed, kind, changes, name, types, declared, given) \
-    result name declared                                                  \
-    {                                                                     \
-        NEXT(result, #name, TYPES types)                                  \
-        return fails(kind, changes) ? failed : real given;                \
+#define CALL(result, failed, kind, changes, name, types, declared, given)         \
+    result name declared                                                          \
+    {                                                                             \
+        NEXT(result, #name, TYPES types)                                          \
+        return counts(CALLER) && call_fails(kind, changes) ? failed : real given; \
     }
 
 CALL(void *, NULL, MEMORY, false, malloc, (size_t), (size_t n), (n))
@@ -160,15 +166,15 @@ CALL(int, -1, MODE, false, fchmod, (int, mode_t), (int fd, mode_t mode), (fd, mo
 CALL(int, -1, MODE, false, fchown, (int, uid_t, gid_t), (int fd, uid_t user, gid_t group), (fd, user, group))
 
 /* With a mode behind the flags where a file may be made. */
-#define OPENS(name, types, declared, given)                                        \
-    int name declared                                                              \
-    {                                                                              \
-        NEXT(int, #name, TYPES types, int, ...)                                    \
-        va_list ap;                                                                \
-        va_start(ap, flags);                                                       \
-        const mode_t mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;              \
-        va_end(ap);                                                                \
-        return fails(OPEN, flags & O_CREAT) ? -1 : real(TYPES given, flags, mode); \
+#define OPENS(name, types, declared, given)                                             \
+    int name declared                                                                   \
+    {                                                                                   \
+        NEXT(int, #name, TYPES types, int, ...)                                         \
+        va_list ap;                                                                     \
+        va_start(ap, flags);                                                            \
+        const mode_t mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;                   \
+        va_end(ap);                                                                     \
+        return call_fails(OPEN, flags & O_CREAT) ? -1 : real(TYPES given, flags, mode); \
     }
 OPENS(open, (const char *), (const char *path, int flags, ...), (path))
 OPENS(openat, (int, const char *), (int dir, const char *path, int flags, ...), (dir, path))
@@ -182,7 +188,7 @@ int fcntl(int fd, int command, ...)
     void *with = va_arg(ap, void *);
     va_end(ap);
     const bool copies = command == F_DUPFD_CLOEXEC || command == F_DUPFD;
-    return fails(copies ? OPEN : LOCK, false) ? -1 : real(fd, command, with);
+    return call_fails(copies ? OPEN : LOCK, false) ? -1 : real(fd, command, with);
 }
 
 /* Half of it gets through where it is cut short or killed. What goes to a terminal or a pipe is not counted. */
@@ -210,7 +216,7 @@ ssize_t read(int fd, void *to, size_t n)
 int close(int fd)
 {
     NEXT(int, "close", int)
-    const bool wrong = fails(CLOSE, false);
+    const bool wrong = call_fails(CLOSE, false);
     const int error = errno, closed = real(fd);
     if (wrong) errno = error;
     return wrong ? -1 : closed;
@@ -220,7 +226,7 @@ int fclose(FILE *f)
 {
     NEXT(int, "fclose", FILE *)
     const bool memory = fileno(f) < 0; /* nothing interrupts that */
-    const bool wrong = fails(CLOSE, false) && !(memory && how == INTERRUPT);
+    const bool wrong = call_fails(CLOSE, false) && !(memory && how == INTERRUPT);
     const int error = errno, closed = real(f);
     if (wrong) errno = error;
     return wrong ? EOF : closed;
@@ -264,7 +270,7 @@ static const char *how_name(int i)
     return name[i];
 }
 
-static void begin(void)
+static void begin_counting(void)
 {
     const char *fault = getenv("FAULT");
     if (fault) {
@@ -277,4 +283,4 @@ static void begin(void)
     atexit(end_counting);
     atomic_store(&counting, true);
 }
-DG_BEFORE_MAIN(begin)
+DG_BEFORE_MAIN(begin_counting)

@@ -1,74 +1,6 @@
 /* Data sets of IDX and CIFAR files: their pixels, labels and names; every damage is told with the byte. */
-#include "dataset_folder.h"
+#include "record_files.h"
 #include "host/data/records.h"
-
-enum { TRAIN = 4, TEST = 3, W = 3, H = 2, RECORD = 3073, RECORD_100 = 3074 };
-
-static const char train_pictures[] = "train-images-idx3-ubyte", train_labels[] = "train-labels-idx1-ubyte";
-static const char test_pictures[] = "t10k-images-idx3-ubyte", test_labels[] = "t10k-labels-idx1-ubyte";
-
-static void put_number(blob *b, uint32_t n)
-{
-    for (int i = 24; i >= 0; i -= 8) blob_put(b, &(uint8_t){(uint8_t)(n >> i)}, 1);
-}
-
-static blob idx_pictures(int count, int first)
-{
-    blob b = {0};
-    put_number(&b, 0x803);
-    put_number(&b, (uint32_t)count);
-    put_number(&b, H);
-    put_number(&b, W);
-    for (int i = 0; i < count * H * W; i++) blob_put(&b, &(uint8_t){(uint8_t)(first + 7 * i)}, 1);
-    return b;
-}
-
-static blob idx_labels(int count, const char *labels)
-{
-    blob b = {0};
-    put_number(&b, 0x801);
-    put_number(&b, (uint32_t)count);
-    for (int i = 0; i < count; i++) blob_put(&b, &(uint8_t){(uint8_t)(labels[i] - '0')}, 1);
-    return b;
-}
-
-static blob gzip(blob plain)
-{
-    z_stream z = {0};
-    blob b = {0};
-    uint8_t out[20000];
-    if (deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY) != Z_OK) abort();
-    z.next_in = plain.data;
-    z.avail_in = (uInt)plain.bytes;
-    z.next_out = out;
-    z.avail_out = sizeof out;
-    if (deflate(&z, Z_FINISH) != Z_STREAM_END) abort();
-    blob_put(&b, out, sizeof out - z.avail_out);
-    deflateEnd(&z);
-    blob_free(&plain);
-    return b;
-}
-
-static blob cifar(int classes, int count, int first)
-{
-    blob b = {0};
-    for (int i = 0; i < count; i++) {
-        if (classes == 100) blob_put(&b, &(uint8_t){(uint8_t)(i % 20)}, 1);
-        blob_put(&b, &(uint8_t){(uint8_t)((first + 3 * i) % classes)}, 1);
-        for (int k = 0; k < 3072; k++) blob_put(&b, &(uint8_t){(uint8_t)(first + i + 5 * k + k / 1024)}, 1);
-    }
-    return b;
-}
-
-static void make_mnist(bool packed)
-{
-    char name[4][64];
-    const char *const plain[] = {train_pictures, train_labels, test_pictures, test_labels};
-    for (int i = 0; i < 4; i++) snprintf(name[i], sizeof name[i], "%s%s", plain[i], packed ? ".gz" : "");
-    const blob b[] = {idx_pictures(TRAIN, 1), idx_labels(TRAIN, "2702"), idx_pictures(TEST, 100),
-                      idx_labels(TEST, "777")};
-    for (int i = 0; i < 4; i++) save(name[i], packed ? gzip(b[i]) : b[i]);
-}
 
 static dg_dataset_options wanted(int size, int channels)
 {
@@ -229,6 +161,52 @@ static void limited(void)
     end();
 }
 
+static void is_told(void *context, long done, long total)
+{
+    ((long *)context)[0] = done;
+    ((long *)context)[1] = total;
+}
+static bool always(void *unused) { return !unused; }
+
+/* With alpha every pixel is opaque; who is told of the progress; who stops it. */
+static void odd_wishes(void)
+{
+    dg_dataset d;
+    long told[2] = {0};
+    volatile sig_atomic_t stop = 1;
+    begin();
+    make_mnist(false);
+    dg_dataset_options o = wanted(5, 4);
+    o.progress = is_told;
+    o.context = told;
+    if (loads(&o, &d)) {
+        check_mnist(&d);
+        for (int i = 3; i < d.count * 5 * 5 * 4; i += 4) DG_CHECK(d.pixels[i] == 255);
+        DG_CHECKF(told[0] == TRAIN + TEST && told[1] == TRAIN + TEST, "%ld of %ld", told[0], told[1]);
+    }
+    dg_dataset_free(&d);
+    o.stop = &stop;
+    fails(&o, DG_FAILED, "stopped while reading pictures");
+    stop = 0;
+    o.cancelled = always;
+    fails(&o, DG_FAILED, "stopped while reading pictures");
+    end();
+    begin();
+    save(test_pictures, idx_pictures(TEST, 1));
+    save(test_labels, idx_labels(TEST, "012"));
+    o = wanted(4, 1);
+    o.any_part = true;
+    if (loads(&o, &d)) DG_CHECK(d.train == TEST && d.count == TEST && d.classes == 3);
+    dg_dataset_free(&d);
+    end();
+    begin();
+    save("data_batch_1.bin", cifar(10, 3, 1));
+    o = wanted(32, 4);
+    if (loads(&o, &d)) DG_CHECK(d.count == 3 && d.pixels[3] == 255);
+    dg_dataset_free(&d);
+    end();
+}
+
 /* A load of the folder is good, where it may be, or names a file of it and a byte. */
 static void survives(const char *what, size_t byte, bool may_load)
 {
@@ -371,6 +349,7 @@ int main(void)
     idx_faults();
     idx_sets();
     limited();
+    odd_wishes();
     every_byte_of_idx(false);
     every_byte_of_idx(true);
     cifar_sets();
