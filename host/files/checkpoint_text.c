@@ -3,17 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/files/safetensors_internal.h"
-
 /* U+F780 ... U+F7FF in UTF-8: EF 9E 80 ... EF 9F BF. */
 static bool is_private(const unsigned char *s) { return s[0] == 0xef && (s[1] & 0xfe) == 0x9e; }
 
 char *dg_text_to_utf8(const char *text)
 {
-    const unsigned char *s = (const unsigned char *)text, *end = s + strlen(text);
+    const unsigned char *s = (const unsigned char *)text;
     char *out = malloc(3 * strlen(text) + 1), *to = out;
-    while (out && s < end) {
-        int n = dg_st_utf8(s, (size_t)(end - s));
+    while (out && *s) {
+        unsigned code;
+        const int n = dg_utf8((const char *)s, &code);
         if (n == 0 || (n == 3 && is_private(s))) {
             *to++ = (char)0xef;
             *to++ = (char)(0x9e | (*s >> 6 & 1));

@@ -13,9 +13,6 @@ enum { DG_ST_HEADER_MAX = 1 << 20, DG_ST_TENSORS_MAX = 4096, DG_ST_RANK_MAX = 8 
 
 extern const char *const dg_st_type_name[DG_TYPES];
 
-/* Length of the valid UTF-8 sequence (RFC 3629) at s, of which `left` bytes may be read; 0: there is none. */
-int dg_st_utf8(const unsigned char *s, size_t left);
-
 /* The rules that a JSON parser would let pass, on the raw header: NULL, or what is wrong (static text). Bounds
  * the memory that parsing can take. */
 const char *dg_st_scan(const char *header, size_t bytes);

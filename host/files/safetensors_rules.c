@@ -5,17 +5,13 @@
 
 const char *const dg_st_type_name[DG_TYPES] = {"F32", "F64", "U8", "I32", "I64"};
 
-int dg_st_utf8(const unsigned char *s, size_t left)
+/* dg_utf8() of a text that may be cut off behind `left` bytes. */
+static int utf8_bytes(const char *s, size_t left)
 {
-    if (left == 0) return 0;
-    const unsigned char c = s[0];
-    int n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : (c & 0xf0) == 0xe0 ? 3 : c >= 0xf0 && c < 0xf5 ? 4 : 0;
-    if ((size_t)n > left) return 0;
-    for (int i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80) return 0;
-    if (n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0))) return 0; /* surrogates */
-    if (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90))) return 0;
-    return n;
+    char bytes[5] = "";
+    unsigned code;
+    memcpy(bytes, s, left < 4 ? left : 4);
+    return dg_utf8(bytes, &code);
 }
 
 /* A string from its opening quote on. Returns the number of bytes up to and with the closing one, 0 and *why. */
@@ -30,7 +26,7 @@ static size_t scan_string(const char *s, size_t left, const char **why)
             i += 2;
             continue;
         }
-        int n = dg_st_utf8((const unsigned char *)s + i, left - i);
+        const int n = utf8_bytes(s + i, left - i);
         if (!n) return *why = "string is not UTF-8", 0;
         i += (size_t)n;
     }

@@ -10,9 +10,9 @@
 
 static dg_err check_text(const char *path, const char *what, const char *text)
 {
-    const unsigned char *s = (const unsigned char *)text, *end = s + strlen(text);
-    while (s < end) {
-        int n = dg_st_utf8(s, (size_t)(end - s));
+    unsigned code;
+    for (const char *s = text; *s;) {
+        const int n = dg_utf8(s, &code);
         if (!n) return dg_fail(DG_IO, "%s: %s \"%.80s\" is not UTF-8", path, what, text);
         s += n;
     }

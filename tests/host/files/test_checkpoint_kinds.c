@@ -1,5 +1,7 @@
 /* Checkpoints of what is no GAN trained by Adam: classes, standardised and whitened input, the moments of other
  * optimisers, running averages; each comes back bit for bit, and what does not fit together is refused by name. */
+#include "failing.h"
+
 #include "checkpoint_files.h"
 #include "host/files/checkpoint_internal.h"
 
@@ -76,6 +78,54 @@ static void load(const char *name, machine *into, const char *why)
     dg_checkpoint_info_free(&info);
 }
 
+#if DG_FAILING
+static machine *into; /* whose job takes the file's values, and writes them again */
+
+static void nothing(void) {}
+
+static dg_err read_and_write(void)
+{
+    const char *path = temp_path(good);
+    static dg_model model;
+    dg_checkpoint_info info = {0};
+    dg_snapshot *s = NULL;
+    dg_st *st = NULL;
+    char *text = NULL;
+    unsigned nets;
+    dg_err e = dg_checkpoint_open(path, &st, &model, &info);
+    if (!e) e = dg_checkpoint_load(st, path, &into->g);
+    if (!e) e = dg_snapshot_take(&into->g, &info, &s);
+    if (!e) e = dg_snapshot_write(s, NULL, temp_path("again.safetensors"));
+    dg_st_free(st);
+    st = NULL;
+    if (!e) e = dg_weights_model(path, &text);
+    if (!e) e = dg_weights_open(path, &model, &st);
+    if (!e) e = dg_weights_put(st, path, &into->g, &nets);
+    dg_st_free(st);
+    dg_checkpoint_info_free(&info);
+    free(text);
+    return e;
+}
+
+static void is_written(dg_err e)
+{
+    const bool there = access(temp_path("again.safetensors"), F_OK) == 0;
+    DG_CHECKF(e ? *dg_message() != 0 : there, "%d without a message", (int)e);
+    DG_CHECKF(!there || same_file(temp_path(good), temp_path("again.safetensors")), "another file was written");
+    DG_CHECK(temp_count(temp_dir, "dcgan-tmp") == 0);
+    unlink(temp_path("again.safetensors"));
+}
+
+/* The file of this machine, with each call of reading and writing it failing once. */
+static void each_fails(machine *x)
+{
+    into = x;
+    DG_CHECK(each_call("reading and writing", nothing, read_and_write, is_written) > 300);
+}
+#else
+static void each_fails(machine *x) { (void)x; }
+#endif
+
 static void test_optimizers(void)
 {
     static machine a, b;
@@ -129,6 +179,7 @@ static void test_classes(void)
     refuse(&(edit){.key = "input", .text = "0.1 1 0.1 1 0.1"}, "its input is 0.1 1");
     refuse(&(edit){.key = "input", .text = "0.1 1 0.1 1 nan 1"}, "its input is");
     refuse(&(edit){.key = "input", .text = "0.1 1 0.1 0 0.1 1"}, "its input is");
+    each_fails(&a);
     machine_down(&a);
 }
 
@@ -155,6 +206,7 @@ static void test_whitening(void)
     }
     refuse(&(edit){.tensor = "C.input.bias", .drop = true}, "C.input.bias");
     refuse(&(edit){.tensor = "C.input.weight", .value = INFINITY, .at = 5}, "value 5 is inf");
+    each_fails(&a);
     machine_down(&a);
     dg_whitening_free(w);
 }
@@ -196,6 +248,7 @@ static void test_averages(void)
     load(good, &plain, NULL); /* what is not averaged any more leaves them */
     load("plain.safetensors", &b, "that run had no ema");
     refuse(&(edit){.tensor = "ema.G.main.0.weight", .drop = true}, "has no tensor ema.G.main.0.weight");
+    each_fails(&a);
     machine_down(&a);
     machine_down(&b);
     machine_down(&c);
@@ -204,6 +257,7 @@ static void test_averages(void)
 
 int main(void)
 {
+    if (access("/dev/shm", W_OK) == 0) setenv("TMPDIR", "/dev/shm", 0); /* where fsync costs nothing */
     temp_make("kinds");
     test_optimizers();
     test_classes();

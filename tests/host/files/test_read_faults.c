@@ -112,18 +112,62 @@ static void is_unzipped(dg_err e)
     DG_CHECKF(temp_count(temp_dir, "dcgan-zip") == 0, "a folder is left");
 }
 
-/* ---- Pictures. ---- */
+/* ---- Pictures: whole, and row by row into the size of a network. ---- */
 
 static blob bytes;
-static dg_image image;
+static dg_image image, fitted;
+static int way; /* to decode it */
+static struct {
+    dg_err e;
+    uLong crc;
+} truth; /* with no call that fails */
+
 static dg_err decode(void)
 {
-    return dg_image_decode(bytes.data, bytes.bytes, &(dg_decode_options){.exif = true}, &image);
+    const dg_decode_options as = {.exif = true,
+                                  .alpha = (dg_alpha)(way % 3),
+                                  .keep_alpha = way % 2,
+                                  .max_pixels = 1 << 14};
+    const dg_fitting into = {5, way % 3 == 0 ? 1 : 2 + way % 3, (dg_fit)(way % 3), (dg_resize)(way / 3)};
+    int W, H;
+    fitted.pixels = NULL;
+    const dg_err e = dg_image_decode(bytes.data, bytes.bytes, &as, &image);
+    return e ? e : dg_image_decode_fitted(bytes.data, bytes.bytes, &as, &into, &fitted, &W, &H);
 }
+
+static uLong add(uLong crc, const dg_image *im)
+{
+    return im->pixels ? crc32_z(crc, im->pixels, (size_t)im->W * (size_t)im->H * (size_t)im->C) : crc;
+}
+static uLong pixels(void) { return add(add(0, &image), &fitted); }
+
 static void is_decoded(dg_err e)
 {
-    judged(e, image.W == 9 && image.H == 7, "a picture");
+    judged(e, pixels() == truth.crc, "a picture");
+    DG_CHECKF(e == truth.e || e == DG_DEVICE, "%d for %d: %s", (int)e, (int)truth.e, dg_message());
     dg_image_free(&image);
+    dg_image_free(&fitted);
+}
+
+/* Every file of a folder of the fuzzers. */
+static long decode_all(const char *below)
+{
+    long failures = 0;
+    char path[600];
+    DIR *d = opendir(below);
+    DG_CHECKF(d != NULL, "%s is not there", below);
+    for (const struct dirent *f; d && (f = readdir(d)); way = (way + 1) % 6) {
+        snprintf(path, sizeof path, "%s/%s", below, f->d_name);
+        if (f->d_name[0] == '.' || blob_load(&bytes, path)) continue;
+        truth.e = decode();
+        truth.crc = pixels();
+        dg_image_free(&image);
+        dg_image_free(&fitted);
+        failures += each_call(path, nothing, decode, is_decoded);
+        blob_free(&bytes);
+    }
+    if (d) closedir(d);
+    return failures;
 }
 
 static bool made(void)
@@ -172,12 +216,10 @@ int main(void)
     bytes = png_noise(9, 7, 3);
     blob_save(&bytes, temp_path("a.png"));
     failures += each_call("no checkpoint", nothing, explain, is_explained);
-    failures += each_call("PNG", nothing, decode, is_decoded);
     blob_free(&bytes);
-    bytes = jpeg_smooth(9, 7, 3);
-    failures += each_call("JPEG", nothing, decode, is_decoded);
-    blob_free(&bytes);
-    DG_CHECKF(failures > 300, "only %ld calls failed", failures);
+    failures += decode_all("tests/fuzz/corpus/png") + decode_all("tests/fuzz/corpus/jpeg") +
+                decode_all("tests/fuzz/corpus/pictures");
+    DG_CHECKF(failures > 1500, "only %ld calls failed", failures);
     machine_down(&a);
     temp_remove(temp_dir);
     return dg_test_report();
