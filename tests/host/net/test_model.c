@@ -124,6 +124,49 @@ static void test_shapes(void)
         DG_CHECKF(dg_model_read(*bad, &m) == DG_USAGE && strstr(dg_message(), *bad), "%s: %s", *bad, dg_message());
 }
 
+/* What is too much: keys, letters, lines, bytes. */
+static void test_too_much(void)
+{
+    static char many[4096], line[200], text[2 * DG_MODEL_TEXT_MAX];
+    const char *const train = "[train]\n", *const net = "[G.1]";
+    snprintf(many, sizeof many, "%s", train);
+    for (int i = 0; i <= DG_TRAIN_MAX; i++)
+        snprintf(many + strlen(many), sizeof many - strlen(many), "key%d = %d\n", i, i);
+    snprintf(many + strlen(many), sizeof many - strlen(many), "%s", net);
+    mistake(net, many, "too many keys");
+    memset(line, 'k', 140);
+    snprintf(many, sizeof many, "%s%.120s = 1\n%s", train, line, net);
+    mistake(net, many, "too long");
+    snprintf(many, sizeof many, "%skey = %.120s\n%s", train, line, net);
+    mistake(net, many, "too long");
+    mistake(net, "[train]\nlr = 1\nlr = 2\n[G.1]", "[train] lr = 2: this key is given twice");
+    memset(line, 'n', 155);
+    snprintf(many, sizeof many, "name = %.150s", line);
+    mistake("name = small", many, "net.cfg:2: line of 157 characters; at most 150");
+    snprintf(many, sizeof many, "name = %.64s", line);
+    mistake("name = small", many, "must be 1 to 63 letters");
+    mistake("name = small", "name =", "must be 1 to 63 letters");
+    mistake("size = 16", "size = 16\nepsilon = 0.1", "epsilon: belongs to input = zca, which is not what it says");
+    for (const char *const *v = (const char *const[]){"1", "x", "-0.1", "", "0.5x", NULL}; *v; v++) {
+        snprintf(line, sizeof line, "act = leaky\nslope = %s", *v);
+        mistake("act = leaky", line, "must be a number from 0 up to, not including, 1");
+    }
+    static const char *const torch[] = {"a b c", "{1+}",  "{+1}", "{1234+1}", "{1+1234}",
+                                        "{1+2",  "{1-2}", "",     "\xff",     NULL};
+    for (const char *const *v = torch; *v; v++) {
+        snprintf(line, sizeof line, "act = leaky\ntorch = %s", *v);
+        mistake("act = leaky", line, "what PyTorch calls it");
+    }
+    memset(line, 't', 100);
+    snprintf(many, sizeof many, "act = leaky\ntorch = %.100s", line);
+    mistake("act = leaky", many, "what PyTorch calls it");
+    memset(text, '\n', sizeof text - 1);
+    DG_CHECK(dg_model_parse(text, "long.cfg", &m) == DG_USAGE && strstr(dg_message(), "longer than"));
+    DG_CHECK(dg_model_stock(text, "any", 64, 3, 7, 5, 0) == DG_USAGE);
+    DG_CHECK(dg_model_stock(text, "any", 64, 3, 7, 16384, 3) == DG_USAGE);
+    DG_CHECK(dg_model_stock(text, "any", 64, 3, 7, 5, 16384) == DG_USAGE);
+}
+
 int main(void)
 {
     check_builtin("dcgan64-paper", 64, 256, 5);
@@ -200,5 +243,6 @@ int main(void)
     DG_CHECK(dg_model_read("no/such.cfg", &m) == DG_USAGE && strstr(dg_message(), "No such file"));
     DG_CHECK(dg_model_read("models", &m) == DG_USAGE);
     test_shapes();
+    test_too_much();
     return dg_test_report();
 }

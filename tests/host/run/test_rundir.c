@@ -216,6 +216,27 @@ static void test_stale_name(void)
     close(fd);
 }
 
+/* Whose process we cannot ask for, and one that never says its name. */
+static void test_unknown_owner(void)
+{
+    static const struct {
+        const char *text, *said;
+    } owners[] = {{"host elsewhere.invalid\npid 4194305\nstarted now\n", "process 4194305 on elsewhere.invalid"},
+                  {"host here\n", "in use by another run; wait until it ends"}};
+    mkdir(temp_path("owned"), 0777);
+    int fd = open(temp_path("owned/run.lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    DG_CHECK(fd >= 0 && fcntl(fd, F_OFD_SETLK, &whole) == 0);
+    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++) {
+        dg_rundir r;
+        const size_t n = strlen(owners[i].text);
+        DG_CHECK(ftruncate(fd, 0) == 0 && pwrite(fd, owners[i].text, n, 0) == (ssize_t)n);
+        DG_CHECKF(dg_rundir_open(temp_path("owned"), false, &r) == DG_LOCKED && strstr(dg_message(), owners[i].said),
+                  "%s", dg_message());
+    }
+    close(fd);
+}
+
 /* A run that did not begin leaves no directories of its own making, and nothing that was there before goes. */
 static void test_abandon(void)
 {
@@ -310,6 +331,7 @@ int main(void)
     test_abandon();
     test_sweep();
     test_stale_name();
+    test_unknown_owner();
     test_race();
     temp_remove(temp_dir);
     return dg_test_report();
