@@ -127,6 +127,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(BUILD)/kernels/cpu/backend_cpu.o: ALL_CFLAGS += $(ISAS:%=-DDG_HAVE_%)
+$(BUILD)/tests/%: private ALL_CFLAGS += $(ISAS:%=-DDG_HAVE_%)
 
 define kernel_rule
 $(BUILD)/kernels/%.$(1).f$(2).o: kernels/%.c $(BUILD)/flags

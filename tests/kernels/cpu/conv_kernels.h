@@ -31,7 +31,7 @@ typedef struct {
 
 DG_CONV_DECLARE(base, 32)
 DG_CONV_DECLARE(base, 64)
-#ifdef __x86_64__
+#ifdef DG_HAVE_avx512 /* in a build with all instruction sets */
 DG_CONV_DECLARE(avx2, 32)
 DG_CONV_DECLARE(avx2, 64)
 DG_CONV_DECLARE(avx512, 32)
@@ -46,7 +46,7 @@ __attribute__((unused)) static int conv_kernel_table(conv_kernels table[CONV_KER
     int n = 0;
     table[n++] = (conv_kernels)DG_CONV_ROW(base, 32, 1);
     table[n++] = (conv_kernels)DG_CONV_ROW(base, 64, 1);
-#ifdef __x86_64__
+#ifdef DG_HAVE_avx512
     int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
     int avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                  __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
