@@ -154,7 +154,8 @@ static void equal_backends_agree(dg_type real)
     for (int i = 0; i < 3; i++)
         DG_CHECKF(dg_check_plan(&m[0].g, &m[1].g, plan[i], NULL, &result) == DG_OK, "%s: %s", plan[i], dg_message());
     DG_CHECK(result.ops == 2 * m[0].g.plan[DG_PLAN_TRAIN].ops + m[0].g.plan[DG_PLAN_SAMPLE].ops);
-    DG_CHECK(result.worst > 0 && result.worst < 0.75 && *result.where);
+    const bool same = strstr(m[1].b->name, "base") != NULL; /* kernels, where the build or the machine has no others */
+    DG_CHECK(result.worst < 0.75 && (same || (result.worst > 0 && *result.where)));
     DG_CHECK(dg_check_plan(&m[0].g, &m[1].g, "none", NULL, &result) == DG_FAILED);
 
     /* both stepped: the reference by its own ops, the other by what it was given */
