@@ -131,6 +131,9 @@ static void idx_sets(void)
     save(test_pictures, idx_pictures(TEST, 1));
     save(test_labels, idx_labels(TEST, "012"));
     fails(&o, DG_DATA, "has pictures for testing and none to train on");
+    save("more-test-labels", idx_labels(TEST, "012"));
+    fails(&o, DG_DATA, "both more-test-labels and t10k-labels-idx1-ubyte have labels for testing");
+    unlink(at("more-test-labels"));
     o.labelled = false;
     fails(&o, DG_DATA, "has pictures for testing and none to train on");
     end();
@@ -290,6 +293,8 @@ static void cifar_sets(void)
     dg_dataset_free(&d);
     save_text("batches.meta.txt", "a\nb\nc\nd\ne\nf\ng\nh\nc\nj\n");
     fails(&o, DG_DATA, "batches.meta.txt:9: this class is there twice");
+    save_text("batches.meta.txt", "a\nb\nc\nd\ne\nf\ng\nh\ni\n\r\n\nj\nk\n");
+    fails(&o, DG_DATA, "batches.meta.txt:13: more than 10 classes");
     save_text("batches.meta.txt", "a\nb\n");
     fails(&o, DG_DATA, "batches.meta.txt: names 2 classes, there are 10");
     unlink(at("batches.meta.txt"));

@@ -3,6 +3,7 @@
 #include "host/net/gan.h"
 #include "host/net/job.h"
 #include "host/net/recipes.h"
+#include "temp_folder.h"
 #include "test.h"
 
 static const dg_recipe *recipe;
@@ -118,8 +119,9 @@ static void test_shapes(void)
                   "%s: %d %s", name, (int)e, dg_message());
     }
     DG_CHECK(sides == 17 && dg_model_side(15) == 0 && dg_model_side(1000) == 256 && dg_model_side(100) == 96);
-    for (const char *const *bad = (const char *const[]){"dcgan-64", "dcgan-64x", "dcgan-64x2", "dcgan-64x3x",
-                                                        "dcgan--64x3", "dcgan-64x33", NULL};
+    for (const char *const *bad =
+             (const char *const[]){"dcgan-64", "dcgan-64x", "dcgan-64x2", "dcgan-64x3x", "dcgan--64x3", "dcgan-64x33",
+                                   "dcgan-64x ", "dcgan-64xa", "dcgan-10000x1", NULL};
          *bad; bad++)
         DG_CHECKF(dg_model_read(*bad, &m) == DG_USAGE && strstr(dg_message(), *bad), "%s: %s", *bad, dg_message());
 }
@@ -127,7 +129,7 @@ static void test_shapes(void)
 /* What is too much: keys, letters, lines, bytes. */
 static void test_too_much(void)
 {
-    static char many[4096], line[200], text[2 * DG_MODEL_TEXT_MAX];
+    static char many[4096], line[256], text[2 * DG_MODEL_TEXT_MAX];
     const char *const train = "[train]\n", *const net = "[G.1]";
     snprintf(many, sizeof many, "%s", train);
     for (int i = 0; i <= DG_TRAIN_MAX; i++)
@@ -162,6 +164,12 @@ static void test_too_much(void)
     mistake("act = leaky", many, "what PyTorch calls it");
     memset(text, '\n', sizeof text - 1);
     DG_CHECK(dg_model_parse(text, "long.cfg", &m) == DG_USAGE && strstr(dg_message(), "longer than"));
+    temp_make(line);
+    snprintf(many, sizeof many, "%s/nul.cfg", line);
+    FILE *f = fopen(many, "wb");
+    DG_CHECK(f && fwrite("[model]\0", 1, 8, f) == 8 && !fclose(f));
+    DG_CHECKF(dg_model_read(many, &m) == DG_USAGE && strstr(dg_message(), "holds a NUL byte"), "%s", dg_message());
+    temp_remove(line);
     DG_CHECK(dg_model_stock(text, "any", 64, 3, 7, 5, 0) == DG_USAGE);
     DG_CHECK(dg_model_stock(text, "any", 64, 3, 7, 16384, 3) == DG_USAGE);
     DG_CHECK(dg_model_stock(text, "any", 64, 3, 7, 5, 16384) == DG_USAGE);

@@ -104,6 +104,33 @@ static void test_too_long(void)
     dg_options_free(&o);
 }
 
+/* Lines of which each is told with its number. */
+static void test_wrong_lines(void)
+{
+    static const char *const wrong[][2] = {
+        {"[run]\nepoch = 3\n", "config.ini:2: unknown key 'epoch'; did you mean 'epochs'?"},
+        {"[run]\nzzzzzz = 3\n", "config.ini:2: unknown key 'zzzzzz'"},
+        {"[run]\nresume = yes\n", "config.ini:2: cannot be set here: 'resume'"},
+        {"[run]\nhelp = 3\n", "config.ini:2: unknown key 'help'"},
+        {"[run]\nepochs = 3\nepochs = 4\n", "config.ini:3: 'epochs' is already set in line 2"},
+        {"[run]\ndevice = \"cpu\n", "config.ini:2: device: no quotation mark at the end"},
+        {"[run]\ndevice = \"\n", "config.ini:2: device: no quotation mark at the end"},
+        {"[ran]\nepochs = 3\n", "config.ini:2: unknown section [ran]; there is only [run]"},
+        {"[run]\nepochs = 3\nepochs\n", "config.ini:3: neither [section] nor key = value"},
+        {"[run]\nepochs = x\nepochs\n", "config.ini:2: epochs = x"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const char *said = reads(wrong[i][0]);
+        DG_CHECKF(said && strstr(said, wrong[i][1]) && !strstr(said, "mean 'help'"), "\"%s\", not \"%s\"",
+                  said ? said : "", wrong[i][1]);
+    }
+    DG_CHECK(!strcmp(reads("device = \"\\x41\\x4\\xg1\\y\"\n"), "A\\x4\\xg1\\y"));
+    static char longest[8 * MOST]; /* more than one value has room for, in any quotation */
+    const size_t n = (size_t)snprintf(longest, sizeof longest, "[run]\ndevice = ");
+    memset(longest + n, 'v', sizeof longest - n - 1);
+    DG_CHECKF(strstr(reads(longest), "config.ini:2: value too long"), "%.200s", dg_message());
+}
+
 int main(void)
 {
     char *argv[] = {"dcgan", "--data", "/cats", "--out", "/run", NULL};
@@ -114,6 +141,7 @@ int main(void)
     test_random();
     test_by_hand();
     test_too_long();
+    test_wrong_lines();
     dg_options_free(&base);
     return dg_test_report();
 }
