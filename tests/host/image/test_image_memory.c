@@ -9,6 +9,7 @@
 #include "test.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <gif_lib.h>
 #include <stdatomic.h>
 #ifdef HAVE_WEBP
@@ -38,6 +39,7 @@ static bool fails(size_t bytes, void *caller)
     }
     if (atomic_load(&once)) atomic_store(&countdown, 0);
     atomic_store(&failed_one, true);
+    errno = ENOMEM; /* as glibc's own */
     return true;
 }
 
