@@ -2,8 +2,8 @@
  * through an activation, its gradient or the norm's. fwd says how sums are made: dg_thin_fwd or dg_thin_mma_fwd.
  *
  * Tile: 4 x 32 pixels x 32 channels. Shared memory: 5 KB (CI = 1) or 14 KB (3); on tensor cores in bf16 3 or 7.
- * Registers: 96 to 115; on tensor cores 95 or 96. Bound by: multiply-adds of ordinary cores; on tensor cores by the
- * results' way to memory. Template parameter fwd: dg_thin_fwd<CI> or dg_thin_mma_fwd<E, CI>, with CI channels of x. */
+ * Registers: 96; on tensor cores 92 to 110. Bound by: multiply-adds of ordinary cores; on tensor cores by the results'
+ * way to memory. Template parameter fwd: dg_thin_fwd<CI> or dg_thin_mma_fwd<E, CI>, with CI channels of x. */
 #ifndef DG_FUSED_THIN_FWD_CUH
 #define DG_FUSED_THIN_FWD_CUH
 
@@ -71,6 +71,18 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
     }
 }
 
+/* What dg_epilogue_act makes of results, none of them by tanh, without asking for each which activation it is. */
+struct dg_kink {
+    const bool relu;
+    const float below; /* factor below 0; 1 of none, and of relu, which makes 0 of all but NaN */
+
+    __device__ __forceinline__ dg_kink(const dg_epilogue &s)
+        : relu(s.kind == DG_EPILOGUE_ACT && s.act == DG_ACT_RELU),
+          below(s.kind == DG_EPILOGUE_ACT && s.act == DG_ACT_LEAKY ? s.slope : 1)
+    {}
+    __device__ __forceinline__ float act(float v) const { return v > 0 ? v : relu && v == v ? 0 : below * v; }
+};
+
 /* Sums of a thread's channels over the block, into the parts of the block: over a warp's pixels by shuffles, over the
  * warps in shared memory, of which [NT / 32][channels][2] are used. */
 template <class fwd>
@@ -130,50 +142,57 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
     const int per_group = a.N / f.out.groups, group = image / per_group;
     const int64_t first = (((int64_t)image * a.Ho + oy) * a.Wo + b0 + fwd::col(0)) * a.Co + co0 + fwd::channel(0);
     float sum_g[fwd::CHANNELS] = {}, sum_gx[fwd::CHANNELS] = {};
-    /* use(at, p): the four channels from h on of pixel p, which are at `at` in memory; Co is a multiple of 4 */
-    auto each = [&](int h, auto use) {
+    typedef dg_pack<float, 4> four;
+    /* Stores what the four results v from channel h on of each pixel, which belong to `at`, have become; Co is a
+     * multiple of 4. A call for each kind of epilogue, which then is not asked for value by value. */
+    auto store = [&](int h, auto become) {
         if (oy >= a.Ho || co0 + fwd::channel(h) >= a.Co) return;
 #pragma unroll
-        for (int p = 0; p < 4; p++)
-            if (b0 + fwd::col(p) < a.Wo)
-                use(first + (int64_t)(fwd::col(p) - fwd::col(0)) * a.Co + fwd::channel(h) - fwd::channel(0), p);
+        for (int p = 0; p < 4; p++) {
+            if (b0 + fwd::col(p) >= a.Wo) continue;
+            const int64_t at = first + (fwd::col(p) - fwd::col(0)) * a.Co + fwd::channel(h) - fwd::channel(0);
+            four v = {{sums.at(p, h), sums.at(p, h + 1), sums.at(p, h + 2), sums.at(p, h + 3)}};
+            become(v, at);
+            dg_store<4>((float *)a.y + at, v);
+        }
     };
+    const dg_kink kink(f.out);
 #pragma unroll
     for (int h = 0; h < fwd::CHANNELS; h += 4) {
         if (norm_dx) {
             const int co = min(co0 + fwd::channel(h), a.Co - 4);
-            const dg_pack<float, 4> mean = dg_load<4>(f.out.mean + group * a.Co + co),
-                                    beta = dg_load<4>(f.out.beta + co),
-                                    rstd = dg_load<4>(f.out.rstd + group * a.Co + co);
-            dg_pack<float, 4> scale = dg_load<4>(f.out.gamma + co);
+            const four mean = dg_load<4>(f.out.mean + group * a.Co + co), beta = dg_load<4>(f.out.beta + co),
+                       rstd = dg_load<4>(f.out.rstd + group * a.Co + co);
+            four scale = dg_load<4>(f.out.gamma + co);
 #pragma unroll
             for (int e = 0; e < 4; e++) scale.v[e] *= rstd.v[e];
-            each(h, [&](int64_t at, int p) {
-                const dg_pack<float, 4> pre = dg_load<4>(f.out.pre + at);
-                dg_pack<float, 4> v;
+            store(h, [&](four &v, int64_t at) {
+                const four pre = dg_load<4>(f.out.pre + at);
 #pragma unroll
                 for (int e = 0; e < 4; e++) {
-                    const float g = sums.at(p, h + e), d = pre.v[e] - mean.v[e], z = d * scale.v[e] + beta.v[e];
-                    v.v[e] = z > 0 ? g : f.out.factor * g;
+                    const float d = pre.v[e] - mean.v[e], z = d * scale.v[e] + beta.v[e];
+                    v.v[e] = z > 0 ? v.v[e] : f.out.factor * v.v[e];
                     sum_g[h + e] += v.v[e];
                     sum_gx[h + e] += v.v[e] * d;
                 }
-                dg_store<4>((float *)a.y + at, v);
             });
-            continue;
-        }
-        each(h, [&](int64_t at, int p) {
-            const dg_pack<float, 4> old = f.out.kind == DG_EPILOGUE_ACT_DX ? dg_load<4>(f.out.y + at)
-                                                                           : dg_pack<float, 4>{};
-            dg_pack<float, 4> v;
+        } else if (f.out.kind == DG_EPILOGUE_ACT_DX) {
+            store(h, [&](four &v, int64_t at) {
+                const four old = dg_load<4>(f.out.y + at);
 #pragma unroll
-            for (int e = 0; e < 4; e++) {
-                v.v[e] = sums.at(p, h + e);
-                if (f.out.kind == DG_EPILOGUE_ACT) v.v[e] = dg_epilogue_act(f.out, v.v[e]);
-                if (f.out.kind == DG_EPILOGUE_ACT_DX) v.v[e] = dg_epilogue_act_dx(f.out, v.v[e], old.v[e]);
-            }
-            dg_store<4>((float *)a.y + at, v);
-        });
+                for (int e = 0; e < 4; e++) v.v[e] = dg_epilogue_act_dx(f.out, v.v[e], old.v[e]);
+            });
+        } else if (f.out.kind == DG_EPILOGUE_ACT && f.out.act == DG_ACT_TANH) {
+            store(h, [&](four &v, int64_t) {
+#pragma unroll
+                for (int e = 0; e < 4; e++) v.v[e] = tanhf(v.v[e]);
+            });
+        } else {
+            store(h, [&](four &v, int64_t) {
+#pragma unroll
+                for (int e = 0; e < 4; e++) v.v[e] = kink.act(v.v[e]);
+            });
+        }
     }
     if (!norm_dx) return;
     dg_thin_leave<fwd>(shared, f, sum_g, sum_gx, tile, co0);
