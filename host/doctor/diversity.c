@@ -49,11 +49,20 @@ static dg_err look(const char *path, dg_grid_seen *out, bool *enough)
     return DG_OK;
 }
 
-dg_err dg_grids_seen(const char *dir, dg_grid_seen **out, int *n)
+/* A file that has not been seen before. */
+static dg_err look_new(const char *dir, const char *name, dg_grid_seen *out, bool *enough)
 {
     char path[4096];
+    *enough = false;
+    return snprintf(path, sizeof path, "%s/%s", dir, name) < (int)sizeof path ? look(path, out, enough) : DG_OK;
+}
+
+dg_err dg_grids_seen(const char *dir, dg_grid_seen **seen, int *n)
+{
+    dg_grid_seen *old = *seen;
+    const int olds = *n;
     DIR *d = opendir(dir);
-    *out = NULL;
+    *seen = NULL;
     *n = 0;
     dg_err e = d || errno == ENOENT
                    ? DG_OK
@@ -61,24 +70,28 @@ dg_err dg_grids_seen(const char *dir, dg_grid_seen **out, int *n)
     for (struct dirent *f; d && !e && (errno = 0, f = readdir(d));) {
         const size_t digits = strncmp(f->d_name, "epoch-", 6) ? 0 : strspn(f->d_name + 6, "0123456789");
         if (!digits || strcmp(f->d_name + 6 + digits, ".png")) continue;
-        dg_grid_seen *more = realloc(*out, ((size_t)*n + 1) * sizeof *more);
+        dg_grid_seen *more = realloc(*seen, ((size_t)*n + 1) * sizeof *more);
         if (!more) e = dg_fail(DG_DEVICE, "out of memory for a list of grids");
-        else *out = more;
-        if (e || snprintf(path, sizeof path, "%s/%s", dir, f->d_name) >= (int)sizeof path) continue;
-        bool enough;
-        e = look(path, &more[*n], &enough);
+        if (e) continue;
+        *seen = more;
+        const dg_grid_seen sought = {.epoch = strtoull(f->d_name + 6, NULL, 10)};
+        const dg_grid_seen *known = olds ? bsearch(&sought, old, (size_t)olds, sizeof *old, by_epoch) : NULL;
+        bool enough = known;
+        if (known) more[*n] = *known;
+        else e = look_new(dir, f->d_name, &more[*n], &enough);
         *n += enough;
     }
     if (d && !e && errno) e = dg_fail(DG_IO, "%s: cannot be listed: %s", dir, strerror(errno));
     if (d) closedir(d);
-    if (*n) qsort(*out, (size_t)*n, sizeof **out, by_epoch);
+    if (*n) qsort(*seen, (size_t)*n, sizeof **seen, by_epoch);
+    free(old);
     return e;
 }
 
 dg_err dg_doctor_take_up(dg_doctor *d, const dg_log_row *row, long rows, const char *dir)
 {
-    dg_grid_seen *grid;
-    int grids;
+    dg_grid_seen *grid = NULL;
+    int grids = 0;
     const dg_err e = dg_grids_seen(dir, &grid, &grids);
     dg_doctor_replay(d, row, rows, grid, grids);
     free(grid);

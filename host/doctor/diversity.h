@@ -7,8 +7,9 @@
 /* The root of the mean variance of a value over n pictures of so many values. */
 double dg_diversity(const uint8_t *pixels, int n, size_t values);
 
-/* Those of a run directory's grids, in their order, malloc'd; those that do not say it are left out. */
-dg_err dg_grids_seen(const char *dir, dg_grid_seen **out, int *n);
+/* Those of a run directory's grids, in their order, malloc'd; those that do not say it are left out. *seen, of *n, are
+ * NULL or those that were seen before, of which no file is opened again. */
+dg_err dg_grids_seen(const char *dir, dg_grid_seen **seen, int *n);
 
 /* A run goes on behind these rows: what was found in them is not told again. */
 dg_err dg_doctor_take_up(dg_doctor *d, const dg_log_row *row, long rows, const char *dir);

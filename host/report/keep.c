@@ -10,6 +10,8 @@ struct dg_report_keeper {
     dg_worker *writer, *grids;
     /* the writer's while a page of ours is with it */
     dg_report_grids encoded;
+    dg_grid_seen *seen;
+    int seens;
     uint64_t nearest; /* epoch of nearest.png */
     bool warned;
     double took, ended; /* seconds; clock */
@@ -42,7 +44,7 @@ static dg_err renew(dg_report_keeper *k)
 {
     char path[4400];
     const dg_directory at = dg_rundir_at(k->dir);
-    dg_report_run r = {0};
+    dg_report_run r = {.seen = k->seen, .seens = k->seens};
     dg_err e = dg_report_grids_renew(&k->encoded, k->dir->fd, k->dir->path);
     if (!e) e = find_nearest(k, &at);
     if (!e) e = dg_report_read(&r, k->dir->fd, k->dir->path);
@@ -50,6 +52,9 @@ static dg_err renew(dg_report_keeper *k)
     snprintf(path, sizeof path, "%s/report.html", k->dir->path);
     if (!e) e = dg_report_write(&r, &at, path);
     r.grids = (dg_report_grids){0}; /* they stay */
+    k->seen = r.seen;
+    k->seens = r.seens;
+    r.seen = NULL;
     dg_report_free(&r);
     return e;
 }
@@ -78,6 +83,9 @@ bool dg_report_renew(dg_report_keeper *k, bool last)
 
 void dg_report_keep_end(dg_report_keeper *k)
 {
-    if (k) dg_report_grids_free(&k->encoded);
+    if (k) {
+        dg_report_grids_free(&k->encoded);
+        free(k->seen);
+    }
     free(k);
 }

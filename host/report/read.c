@@ -117,12 +117,10 @@ static dg_err examine(dg_report_run *r)
 {
     if (!r->n || !dg_doctor_knows(r->recipe)) return DG_OK;
     dg_doctor *d = malloc(sizeof *d);
-    dg_grid_seen *grid = NULL;
-    int grids = 0;
-    dg_err e = d ? dg_grids_seen(r->path, &grid, &grids) : dg_fail(DG_DEVICE, "%s: out of memory", r->path);
+    dg_err e = d ? dg_grids_seen(r->path, &r->seen, &r->seens) : dg_fail(DG_DEVICE, "%s: out of memory", r->path);
     if (!e && r->configured && r->row[r->n - 1].epoch == (uint64_t)r->then.epochs)
-        dg_doctor_examine(d, r->row, r->n, grid, grids);
-    else if (!e) dg_doctor_replay(d, r->row, r->n, grid, grids);
+        dg_doctor_examine(d, r->row, r->n, r->seen, r->seens);
+    else if (!e) dg_doctor_replay(d, r->row, r->n, r->seen, r->seens);
     if (!e && d->findings && !(r->finding = malloc((size_t)d->findings * sizeof *r->finding)))
         e = dg_fail(DG_DEVICE, "%s: out of memory", r->path);
     for (int i = 0; i < (e ? 0 : d->findings); i++) {
@@ -134,7 +132,6 @@ static dg_err examine(dg_report_run *r)
         dg_finding_text(&f, to->what, sizeof to->what);
         snprintf(to->advice, sizeof to->advice, "%s", f.rule->advice);
     }
-    free(grid);
     free(d);
     return e;
 }
@@ -165,6 +162,7 @@ void dg_report_free(dg_report_run *r)
     dg_report_grids_free(&r->grids);
     free(r->row);
     free(r->place);
+    free(r->seen);
     free(r->finding);
     *r = (dg_report_run){0};
 }

@@ -4,6 +4,7 @@
 #define DG_REPORT_H
 
 #include "core/base/file_io.h"
+#include "host/doctor/doctor.h"
 #include "host/options/options.h"
 #include "host/report/grids.h"
 #include "host/run/log_text.h"
@@ -33,12 +34,14 @@ typedef struct {
     bool configured; /* then is from config.ini */
     dg_report_session session;
     dg_report_grids grids;
+    dg_grid_seen *seen; /* (seens) what the doctor sees of the grids */
+    int seens;
     dg_report_finding *finding; /* malloc'd */
     int findings;
 } dg_report_run;
 
-/* The open directory becomes r, but for its grids. r->grids is kept, and to be brought up to date by itself. DG_DATA:
- * it is no run. r is to be freed after errors, too. */
+/* The open directory becomes r, but for its grids. r->grids is kept, and to be brought up to date by itself; of grids
+ * in r->seen the files are not opened. DG_DATA: it is no run. r is to be freed after errors, too. */
 dg_err dg_report_read(dg_report_run *r, int dir, const char *path);
 void dg_report_free(dg_report_run *r);
 

@@ -2,7 +2,9 @@
  * (docs/doctor.md says how each was made), and rows that are made here for what is at the edge of a rule. */
 #include "core/base/file_io.h"
 #include "host/doctor/diversity.h"
+#include "host/figure/pictures.h"
 #include "host/net/gan.h"
+#include "tempdir.h"
 #include "test.h"
 
 enum { MOST = 2000 };
@@ -188,6 +190,36 @@ static void check_diversity(void)
     DG_NEAR(dg_diversity(same, 2, 3), 0, 1e-6);
 }
 
+static void put_grid(const char *name, const char *epoch, const char *diversity)
+{
+    uint8_t pixel[3] = {1, 2, 3};
+    const dg_image im = {.W = 1, .H = 1, .C = 3, .pixels = pixel};
+    const dg_text text[] = {{"Epoch", epoch}, {"Diversity", diversity}};
+    DG_CHECKF(!dg_png_write(temp_path(name), &im, text, 2), "%s", dg_message());
+}
+
+/* A grid is opened once: afterwards it may be damaged. What is new is seen, and what is gone is not any more. */
+static void check_grids_once(void)
+{
+    dg_grid_seen *grid = NULL;
+    int n = 0;
+    temp_make("doctor");
+    put_grid("epoch-0002.png", "2", "0.5");
+    put_grid("epoch-0010.png", "10", "0.25");
+    DG_CHECK(!dg_grids_seen(temp_dir, &grid, &n) && n == 2 && grid[0].epoch == 2 && grid[1].diversity == 0.25);
+    temp_put(temp_path("epoch-0002.png"), "no picture", 10);
+    DG_CHECK(!unlink(temp_path("epoch-0010.png")));
+    put_grid("epoch-0003.png", "3", "0.75");
+    if (DG_CHECK(!dg_grids_seen(temp_dir, &grid, &n) && n == 2))
+        DG_CHECK(grid[0].epoch == 2 && grid[0].diversity == 0.5 && grid[1].epoch == 3 && grid[1].diversity == 0.75);
+    free(grid);
+    grid = NULL;
+    n = 0;
+    DG_CHECK(!dg_grids_seen(temp_dir, &grid, &n) && n == 1 && grid[0].epoch == 3);
+    free(grid);
+    temp_remove(temp_dir);
+}
+
 int main(void)
 {
     check_recorded();
@@ -196,5 +228,6 @@ int main(void)
     check_resumed();
     check_texts();
     check_diversity();
+    check_grids_once();
     return dg_test_report();
 }
