@@ -7,6 +7,7 @@
 
 #define DG_CHECKPOINT_FORMAT "dcgan-checkpoint-1"
 #define DG_GENERATOR_FORMAT "dcgan-generator-1"
+#define DG_CLASSIFIER_FORMAT "dcgan-classifier-1"
 #define DG_NETWORK_FORMAT "dcgan-network-1" /* another network than the one that export writes unasked */
 
 #define DG_CK_AVERAGE "ema." /* in front of the name of what is averaged over the steps */
@@ -29,6 +30,9 @@ int dg_ck_input(const dg_model *model, dg_ck_tensor out[2]);
 /* Is it a checkpoint of ours (*full), or a network alone that the checkpoint's readers take? DG_IO, DG_USAGE: neither.
  */
 dg_err dg_ck_format(const dg_st *st, const char *path, bool *full);
+
+/* Is it that of a generator, or a classifier, as `export` writes them unasked? */
+bool dg_ck_exported(const char *format);
 
 /* Whose moments st holds: as its metadata say, else Adam's. DG_IO: they say something unknown. */
 dg_err dg_ck_optimizer(const dg_st *st, const char *path, dg_optimizer *out);

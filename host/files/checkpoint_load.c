@@ -23,12 +23,17 @@ static dg_err number(const dg_st *st, const char *path, const char *key, uint64_
     return DG_OK;
 }
 
+bool dg_ck_exported(const char *format)
+{
+    return !strcmp(format, DG_GENERATOR_FORMAT) || !strcmp(format, DG_CLASSIFIER_FORMAT);
+}
+
 dg_err dg_ck_format(const dg_st *st, const char *path, bool *full)
 {
     const char *format = dg_st_get(st, "format");
     char quoted[DG_SHELL_ROOM];
     *full = format && !strcmp(format, DG_CHECKPOINT_FORMAT);
-    if (!format || *full || !strcmp(format, DG_GENERATOR_FORMAT) || !strcmp(format, "pt")) return DG_OK;
+    if (!format || *full || dg_ck_exported(format) || !strcmp(format, "pt")) return DG_OK;
     if (!strncmp(format, "dcgan-oracle-", 13))
         return dg_fail(DG_IO, "%s: is a PyTorch run to replay, no checkpoint: %s replay %s", path, dg_program(),
                        dg_shell_path(quoted, sizeof quoted, path));
@@ -38,8 +43,8 @@ dg_err dg_ck_format(const dg_st *st, const char *path, bool *full)
                        dg_st_get(st, "network"));
     if (!strncmp(format, "dcgan-", 6))
         return dg_fail(DG_IO,
-                       "%s: its format is %s; this version reads " DG_CHECKPOINT_FORMAT " and " DG_GENERATOR_FORMAT
-                       ", so a newer one has written it",
+                       "%s: its format is %s; this version reads " DG_CHECKPOINT_FORMAT ", " DG_GENERATOR_FORMAT
+                       " and " DG_CLASSIFIER_FORMAT ", so a newer one has written it",
                        path, format);
     return dg_fail(DG_IO, "%s: is no checkpoint of dcgan (its format is %s)", path, format);
 }

@@ -164,7 +164,10 @@ dg_err dg_export(const char *checkpoint, const char *name, bool onnx, const char
     if (!e) e = dg_checkpoint_open(checkpoint, &w.st, w.model, &w.info);
     if (!e) e = choose_net(&w, checkpoint, name);
     const dg_recipe *r = e ? NULL : dg_recipe_find(w.model);
-    const char *format = onnx ? NULL : !e && w.net != r->exported ? DG_NETWORK_FORMAT : DG_GENERATOR_FORMAT;
+    const char *format = e || onnx              ? NULL
+                         : w.net != r->exported ? DG_NETWORK_FORMAT
+                         : r->labels            ? DG_CLASSIFIER_FORMAT
+                                                : DG_GENERATOR_FORMAT;
     if (!e) e = may_replace(out, r, format);
     if (!e) e = collect(&w, checkpoint);
     if (!e) e = describe(&w, checkpoint, format);

@@ -73,7 +73,7 @@ dg_err dg_info_safetensors(const char *path, cJSON *to)
     if (!m) return dg_fail(DG_DEVICE, "%s: out of memory", path);
     dg_err e = dg_st_open(path, 0, &st);
     const char *format = e ? NULL : dg_st_get(st, "format");
-    bool ours = format && (!strcmp(format, DG_CHECKPOINT_FORMAT) || !strcmp(format, DG_GENERATOR_FORMAT));
+    bool ours = format && (!strcmp(format, DG_CHECKPOINT_FORMAT) || dg_ck_exported(format));
     if (!e && ours) {
         dg_st *again = NULL;
         e = dg_checkpoint_open(path, &again, m, &info); /* checks every value, and the checksums */
@@ -82,7 +82,7 @@ dg_err dg_info_safetensors(const char *path, cJSON *to)
     if (!e && !ours && dg_st_get(st, DG_ST_CRC)) e = dg_st_load(st); /* to say that the checksums are right */
     if (!e) {
         const dg_recipe *r = ours ? dg_recipe_find(m) : NULL;
-        const bool alone = ours && !strcmp(format, DG_GENERATOR_FORMAT);
+        const bool alone = ours && dg_ck_exported(format);
         dg_info_text(to, "kind", "%s%s", alone ? r->net[r->exported].name : "",
                      !format || !strcmp(format, "pt")        ? "tensors (safetensors)"
                      : !strcmp(format, DG_CHECKPOINT_FORMAT) ? "checkpoint"

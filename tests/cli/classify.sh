@@ -201,6 +201,9 @@ exits 3 --data "$dir/tests" --model "$dir/tiny.cfg" --out "$dir/none"
 says 'none to train on'
 # out and in again: what it says stays the same
 out_and_in "$dir/run" "$one"
+exits 0 info "$dir/net.safetensors"
+prints 'network for PyTorch'
+prints 'format: dcgan-classifier-1'
 exits 0 info "$dir/run/best.safetensors"
 prints 'classes:'
 exits 0 info "$dir/net.safetensors"
