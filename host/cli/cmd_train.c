@@ -62,7 +62,9 @@ static dg_err advise(const dg_training *r, const dg_dataset_options *o)
     return e;
 }
 
-static dg_err load_data(dg_training *r, const dg_model *model, const dg_recipe *recipe, dg_opening *opening)
+/* known: fingerprint of the pictures that a resumed run was trained on. */
+static dg_err load_data(dg_training *r, const dg_model *model, const dg_recipe *recipe, uint64_t known,
+                        dg_opening *opening)
 {
     const dg_options *o = r->o;
     char skipped[4096], left_out[128], aside[64] = "";
@@ -82,6 +84,7 @@ static dg_err load_data(dg_training *r, const dg_model *model, const dg_recipe *
                             .cache = o->cache,
                             .skipped = dg_rundir_file(&r->dir, skipped, "skipped.txt"),
                             .skipped_dir = &at,
+                            .known = o->other_pictures ? 0 : known,
                             .progress = show_loading,
                             .context = r->progress,
                             .stop = &dg_stop_signal,
@@ -94,7 +97,7 @@ static dg_err load_data(dg_training *r, const dg_model *model, const dg_recipe *
     if (r->data.aside) snprintf(aside, sizeof aside, " (the training part; %d are for testing)", r->data.aside);
     dg_progress_note(r->progress, "%d pictures%s from %s%s", r->data.count, aside, o->data,
                      r->data.cached ? " (cached)" : "");
-    if (r->data.skips)
+    if (dg_dataset_listed(&d, &r->data))
         dg_progress_note(r->progress, "%d file%s skipped, listed with reasons in %s", r->data.skips,
                          r->data.skips == 1 ? "" : "s", skipped);
     if (*dg_left_out(&r->data, left_out, sizeof left_out)) dg_progress_note(r->progress, "%s left out", left_out);
@@ -103,11 +106,11 @@ static dg_err load_data(dg_training *r, const dg_model *model, const dg_recipe *
 }
 
 /* Both at once. What is wrong with the device comes first, and then a new run's directory is left as it was found. */
-static dg_err open_and_load(dg_training *r, const dg_model *model, const dg_recipe *recipe)
+static dg_err open_and_load(dg_training *r, const dg_model *model, const dg_recipe *recipe, uint64_t known)
 {
     dg_opening *opening;
     dg_err e = dg_opening_start(r->o, &opening);
-    if (!e) e = load_data(r, model, recipe, opening);
+    if (!e) e = load_data(r, model, recipe, known, opening);
     const dg_err device = dg_opening_finish(&opening, &r->backend);
     if (!device) return e;
     if (!r->o->resume) unlinkat(r->dir.fd, "skipped.txt", 0);
@@ -221,7 +224,7 @@ static dg_err set_up(dg_training *r)
         e = dg_fail(DG_USAGE, "--eval-every %d: judges generated pictures; %s is of a classifier, which --test tests",
                     o->eval_every, model->name);
     if (!e && !st) e = dg_train_weights(o, model, &init);
-    if (!e) e = open_and_load(r, model, recipe);
+    if (!e) e = open_and_load(r, model, recipe, info.data_fingerprint);
     if (!e && st) e = dg_train_compare(r, &info, &others);
     if (!e && others) e = become_another(r, path, info.data_count);
     if (!e && !(r->config = dg_config_settled(o->resolved, "precision",

@@ -26,6 +26,8 @@ typedef struct {
     const char *cache; /* cache file, NULL: none. Keyed by content (path, size, mtime of every file) and settings */
     const char *skipped; /* where to write skipped.txt, NULL: nowhere; not written when nothing was skipped */
     const dg_directory *skipped_dir; /* its directory, where it is skipped.txt; NULL: the path names it */
+    uint64_t known; /* fingerprint of the pictures that the list there is about, which others leave alone unless some
+                     * could not be read; 0: of any */
     void (*progress)(void *context, long done, long total); /* may be NULL; called from one thread */
     void *context;
     volatile sig_atomic_t *stop;         /* may be NULL; non-zero stops loading with DG_FAILED */
@@ -72,6 +74,10 @@ typedef struct {
  * is hidden is left out and counted, no more. A file that cannot be read is tried again; a warning tells of those that
  * are skipped for it. */
 dg_err dg_dataset_load(const dg_dataset_options *o, dg_dataset *out);
+/* Could some files not be read this time? */
+bool dg_dataset_unread(const dg_dataset *d);
+/* Is what was skipped of these pictures listed in o->skipped? */
+bool dg_dataset_listed(const dg_dataset_options *o, const dg_dataset *d);
 /* "12 pictures that dcgan made and 1 hidden file or folder"; "" when nothing was left out. Returns out. */
 char *dg_left_out(const dg_dataset *d, char *out, size_t size);
 void dg_dataset_free(dg_dataset *d);

@@ -83,9 +83,23 @@ dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out)
     return e;
 }
 
+bool dg_dataset_unread(const dg_dataset *d)
+{
+    bool found = false;
+    for (int i = 0; i < d->skips; i++) found |= d->skip[i].unread;
+    return found;
+}
+
+static bool has_list(const dg_dataset_options *o, const dg_dataset *d)
+{
+    return o->skipped && (!o->known || o->known == d->fingerprint || dg_dataset_unread(d));
+}
+
+bool dg_dataset_listed(const dg_dataset_options *o, const dg_dataset *d) { return d->skips && has_list(o, d); }
+
 static dg_err write_skipped(const dg_dataset_options *o, const dg_dataset *d)
 {
-    if (!o->skipped) return DG_OK;
+    if (!has_list(o, d)) return DG_OK;
     if (!d->skips) {
         /* a list from an earlier time would be a lie */
         if (o->skipped_dir) unlinkat(o->skipped_dir->fd, "skipped.txt", 0);

@@ -98,7 +98,7 @@ dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d)
                        dg_printable(name, sizeof name, d->skip[first].name), d->skip[first].reason);
     dg_skip_summary(d, bad > 0, 4, reasons, sizeof reasons);
     char dir[DG_SHELL_ROOM], list[DG_MESSAGE_BYTES];
-    if (o->skipped && d->skips) snprintf(list, sizeof list, "%s", o->skipped);
+    if (dg_dataset_listed(o, d)) snprintf(list, sizeof list, "%s", o->skipped);
     else snprintf(list, sizeof list, "%s data %s", dg_program(), dg_shell_path(dir, sizeof dir, o->dir));
     if (bad > 1000 || 10 * (int64_t)bad > (int64_t)bad + d->usable)
         return dg_fail(DG_DATA,

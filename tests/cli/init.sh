@@ -4,6 +4,7 @@
 cd "$dir" || exit 1
 exits 0 data --synthesize cats --count 24 --size 16 -q
 exits 0 data --synthesize others --count 20 --size 16 --seed 7 -q
+echo no picture > cats/notes
 gan=$root/tests/gan16.cfg
 small='--batch 8 --no-curves --no-report'
 
@@ -91,12 +92,18 @@ says 'network D alone'
 lacks no
 
 # --resume on other pictures: a run of its own, that of --init
+holds first/skipped.txt
+cp first/skipped.txt skipped
+echo no picture > others/hello
 exits 0 --resume --out first/ --data others --epochs 1 -q
 says 'they get a run of their own, first-2, which begins with its weights; --other-pictures goes on in first/'
 train --data others --init first --epochs 1 --out same-again
 same first-2/checkpoint.safetensors same-again/checkpoint.safetensors
 [ "$(wc -l < first/log.csv)" -eq 7 ]
 fact $? 'the other run stays as it is'
+same first/skipped.txt skipped
+grep -q '^hello' first-2/skipped.txt
+fact $? "skipped.txt should be about the run's pictures: $(cat first-2/skipped.txt)"
 exits 0 --resume --out first-2 --epochs 2 -q
 silent
 exits 0 --resume --from-epoch 1 --out first --data others --epochs 1 -q

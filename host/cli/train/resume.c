@@ -42,13 +42,6 @@ static dg_err go_back(dg_training *r, const char *path)
     return e;
 }
 
-static bool unread(const dg_dataset *d)
-{
-    bool found = false;
-    for (int i = 0; i < d->skips; i++) found |= d->skip[i].unread;
-    return found;
-}
-
 dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bool *others)
 {
     const unsigned long long then = info->data_count;
@@ -62,7 +55,7 @@ dg_err dg_train_compare(const dg_training *r, const dg_checkpoint_info *info, bo
                 then, r->data.train);
         return DG_OK;
     }
-    if (!unread(&r->data)) return DG_OK;
+    if (!dg_dataset_unread(&r->data)) return DG_OK;
     return dg_fail(DG_DATA,
                    "%s: the pictures are not those that this run began with, %llu then and %d now, and some cannot be "
                    "read (skipped files: %d, listed in %s); bring them back, or go on with these by --other-pictures",
