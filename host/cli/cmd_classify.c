@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "core/base/file_io.h"
+#include "core/base/plural.h"
 #include "host/cli/commands.h"
 #include "host/data/dataset.h"
 #include "host/data/zip.h"
@@ -71,8 +72,8 @@ static dg_err add_folder(job *j, const char *path)
     d.labelled = d.any_part = true;
     dg_err e = dg_dataset_load(&d, &set);
     if (!e && set.count > set.train)
-        dg_warn("%s: its test part, %d pictures, is left out; in a folder of its own it can be named", path,
-                set.count - set.train);
+        dg_warn("%s: its test part, %d picture%s, is left out; in a folder of its own it can be named", path,
+                set.count - set.train, dg_s(set.count - set.train));
     for (int i = 0; i < set.train && !e; i++)
         e = add_picture(j, path, set.name[i], label_of(j, &set, i), set.pixels + (size_t)i * j->picture);
     for (int i = 0; i < set.skips && !e; i++)

@@ -3,6 +3,7 @@
 #include "host/data/dataset.h"
 #include "host/net/model.h"
 #include "host/run/progress.h"
+#include "core/base/plural.h"
 #include "core/base/shell.h"
 #include "core/base/team.h"
 
@@ -66,7 +67,7 @@ int dg_cmd_data(const dg_options *o)
     e = dg_team_check(omp_get_max_threads());
     if (!e) e = dg_synthesize(dir, count, size, o->seed, o->classes);
     if (!e && !o->quiet && o->classes)
-        dg_say("%d pictures of %d x %d in %d classes in %s", count, size, size, o->classes, dir);
-    else if (!e && !o->quiet) dg_say("%d pictures of %d x %d in %s", count, size, size, dir);
+        dg_say("%d picture%s of %d x %d in %d classes in %s", count, dg_s(count), size, size, o->classes, dir);
+    else if (!e && !o->quiet) dg_say("%d picture%s of %d x %d in %s", count, dg_s(count), size, size, dir);
     return (int)e;
 }

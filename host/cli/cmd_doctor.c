@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "core/base/file_io.h"
+#include "core/base/plural.h"
 #include "host/cli/commands.h"
 #include "host/doctor/diversity.h"
 #include "host/files/json_text.h"
@@ -48,7 +49,8 @@ static void print_text(const job *j, const char *run)
 {
     const dg_log_row *last = &j->row[j->rows - 1];
     char text[300], end[64];
-    dg_say("%s: %ju steps in %ju epochs, %d grids", run, (uintmax_t)last->step, (uintmax_t)last->epoch, j->grids);
+    dg_say("%s: %ju step%s in %ju epoch%s, %d grid%s", run, (uintmax_t)last->step, dg_s((int64_t)last->step),
+           (uintmax_t)last->epoch, dg_s((int64_t)last->epoch), j->grids, dg_s(j->grids));
     for (int i = 0; i < j->doctor.findings; i++) {
         const dg_finding *f = &j->doctor.finding[i];
         dg_finding begun = *f;

@@ -11,6 +11,7 @@
 #include "host/files/json_text.h"
 #include "core/tune/machine.h"
 #include "core/tune/planner.h"
+#include "core/base/plural.h"
 #include "core/base/shell.h"
 #include "host/data/dataset.h"
 #include "host/data/whiten/whiten.h"
@@ -132,9 +133,10 @@ static void print_run(const dg_options *o, int rows, int tests)
     const int short_batch = o->drop_last ? 0 : rows % o->batch;
     char last[64] = "", aside[64] = "";
     if (tests) snprintf(aside, sizeof aside, " (the training part; %d are for testing)", tests);
-    if (short_batch) snprintf(last, sizeof last, ", the last one of %d pictures", short_batch);
-    dg_say("run %s: %d pictures%s, %d epochs of %d steps%s", o->out, rows, aside, o->epochs, dg_steps_of_epoch(o, rows),
-           last);
+    if (short_batch) snprintf(last, sizeof last, ", the last one of %d picture%s", short_batch, dg_s(short_batch));
+    const int steps = dg_steps_of_epoch(o, rows);
+    dg_say("run %s: %d picture%s%s, %d epoch%s of %d step%s%s", o->out, rows, dg_s(rows), aside, o->epochs,
+           dg_s(o->epochs), steps, dg_s(steps), last);
     printf("\n");
 }
 

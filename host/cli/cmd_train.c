@@ -7,6 +7,7 @@
 
 #include "core/base/file_io.h"
 #include "core/base/clock.h"
+#include "core/base/plural.h"
 #include "host/run/best.h"
 #include "host/run/history.h"
 #include "host/cli/open_async.h"
@@ -40,8 +41,8 @@ static dg_err check_classes(const dg_training *r, const dg_model *model)
     if (d->train == d->count)
         dg_progress_note(r->progress, "no pictures are set aside for testing; --test 0.1 does that with every tenth");
     else
-        dg_progress_note(r->progress, "%d classes, %d pictures for training and %d for testing", d->classes, d->train,
-                         d->count - d->train);
+        dg_progress_note(r->progress, "%d classes, %d picture%s for training and %d for testing", d->classes, d->train,
+                         dg_s(d->train), d->count - d->train);
     if (d->train < d->count && classes > DG_CONFUSED_CLASSES)
         dg_progress_note(r->progress,
                          "with more than %d classes there is no confusion.png, and confusion.csv has the accuracy of "
@@ -95,11 +96,11 @@ static dg_err load_data(dg_training *r, const dg_model *model, const dg_recipe *
     dg_err e = dg_dataset_load(&d, &r->data);
     if (e) return e;
     if (r->data.aside) snprintf(aside, sizeof aside, " (the training part; %d are for testing)", r->data.aside);
-    dg_progress_note(r->progress, "%d pictures%s from %s%s", r->data.count, aside, o->data,
+    dg_progress_note(r->progress, "%d picture%s%s from %s%s", r->data.count, dg_s(r->data.count), aside, o->data,
                      r->data.cached ? " (cached)" : "");
     if (dg_dataset_listed(&d, &r->data))
         dg_progress_note(r->progress, "%d file%s skipped, listed with reasons in %s", r->data.skips,
-                         r->data.skips == 1 ? "" : "s", skipped);
+                         dg_s(r->data.skips), skipped);
     if (*dg_left_out(&r->data, left_out, sizeof left_out)) dg_progress_note(r->progress, "%s left out", left_out);
     e = advise(r, &d);
     return e || !recipe->labels ? e : check_classes(r, model);
@@ -248,9 +249,9 @@ static dg_err set_up(dg_training *r)
                          (unsigned long long)r->read.epoch, (unsigned long long)r->read.step);
     if (!e && o->changed) dg_progress_note(r->progress, "with other values than before: %s", o->changed);
     if (!e)
-        dg_progress_note(r->progress, "%s, %s on %s: %d epochs of %d steps, batch %d, into %s", model->name,
-                         dg_precision_name(r->backend->real, r->backend->math), r->backend->name, o->epochs, r->batches,
-                         o->batch, r->dir.path);
+        dg_progress_note(r->progress, "%s, %s on %s: %d epoch%s of %d step%s, batch %d, into %s", model->name,
+                         dg_precision_name(r->backend->real, r->backend->math), r->backend->name, o->epochs,
+                         dg_s(o->epochs), r->batches, dg_s(r->batches), o->batch, r->dir.path);
     if (!e) note_older(r->progress, o);
     dg_checkpoint_info_free(&info);
     dg_st_free(st);
@@ -283,11 +284,11 @@ static void say_finished(const dg_training *r)
     const unsigned long long epoch = r->read.epoch, step = r->read.step;
     if (!o->resume || !step || step != r->first_step) return;
     if (epoch >= (uint64_t)o->epochs)
-        dg_say("finished:  nothing to do, %llu epochs are done and %d asked for; --epochs N with more goes on", epoch,
-               o->epochs);
+        dg_say("finished:  nothing to do, %llu epoch%s done and %d asked for; --epochs N with more goes on", epoch,
+               dg_s((int64_t)epoch), o->epochs);
     else if (o->steps > 0 && step >= (uint64_t)o->steps)
-        dg_say("finished:  nothing to do, %llu steps are done and %ld asked for; --steps N with more, or 0, goes on",
-               step, o->steps);
+        dg_say("finished:  nothing to do, %llu step%s done and %ld asked for; --steps N with more, or 0, goes on", step,
+               dg_s((int64_t)step), o->steps);
 }
 
 /* What to do next with what this recipe made, on stdout because it is the result of the command. It points to nothing

@@ -1,4 +1,5 @@
 /* What `dcgan data DIR` prints: is this folder fit for training? */
+#include "core/base/plural.h"
 #include "host/cli/say.h"
 #include "host/data/dataset_internal.h"
 #include "host/data/looks.h"
@@ -83,8 +84,8 @@ static void print_sizes(const findings *f)
             }
             if (n) printf("  %7d  shorter side %d to %d\n", n, low, 2 * low - 1);
         }
-        printf("  %d sizes in all, most often %d x %d (%d pictures)\n", f->sizes, f->size[0].key[0], f->size[0].key[1],
-               f->size[0].count);
+        printf("  %d sizes in all, most often %d x %d (%d picture%s)\n", f->sizes, f->size[0].key[0], f->size[0].key[1],
+               f->size[0].count, dg_s(f->size[0].count));
     }
 }
 
@@ -95,7 +96,8 @@ static void print_twins(const findings *f)
         printf("duplicates: none\n");
         return;
     }
-    printf("duplicates: %d pictures are copies of others, pixel by pixel:\n", f->looks.copies);
+    printf("duplicates: %d picture%s, pixel by pixel:\n", f->looks.copies,
+           f->looks.copies == 1 ? " is a copy of another" : "s are copies of others");
     for (int i = 1; i < d->count; i++) {
         if (f->looks.twin[i].group != f->looks.twin[i - 1].group) continue;
         if (f->looks.twin[i - 1].index == f->looks.twin[i].group) dg_say("  %s", d->name[f->looks.twin[i].group]);
@@ -116,7 +118,7 @@ static void print_classes(const dg_dataset *d)
     const int tests = d->count - d->train;
     char of[64] = "";
     if (d->unclassified) dg_say("classes: none, %s", dg_dataset_unclassified(d));
-    if (tests) snprintf(of, sizeof of, "%d pictures for training, %d for testing", d->train, tests);
+    if (tests) snprintf(of, sizeof of, "%d picture%s for training, %d for testing", d->train, dg_s(d->train), tests);
     if (!d->classes) {
         if (tests) printf("parts: %s\n", of);
         return;

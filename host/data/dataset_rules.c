@@ -1,5 +1,6 @@
 /* How many bad pictures are too many, and how that is said; the fingerprint. */
 #include "host/data/dataset_internal.h"
+#include "core/base/plural.h"
 #include "core/base/shell.h"
 
 #include <omp.h>
@@ -80,7 +81,7 @@ char *dg_left_out(const dg_dataset *d, char *out, size_t size)
 {
     int n = 0;
     out[0] = 0;
-    if (d->made) n = snprintf(out, size, "%d picture%s that dcgan made", d->made, d->made == 1 ? "" : "s");
+    if (d->made) n = snprintf(out, size, "%d picture%s that dcgan made", d->made, dg_s(d->made));
     if (d->hidden)
         snprintf(out + n, size - (size_t)n, "%s%d hidden %s", n ? " and " : "", d->hidden,
                  d->hidden == 1 ? "file or folder" : "files or folders");
@@ -112,8 +113,8 @@ dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d)
                        and_ours, ours);
     if (d->train < o->least)
         return dg_fail(DG_DATA, "%s: only %d usable picture%s%s, at least %d are needed for one batch%s%s%s%s", o->dir,
-                       d->train, d->train == 1 ? "" : "s", d->train < d->count || d->aside ? " to train on" : "",
-                       o->least, d->skips ? "; skipped: " : "", reasons, and_ours, ours);
+                       d->train, dg_s(d->train), d->train < d->count || d->aside ? " to train on" : "", o->least,
+                       d->skips ? "; skipped: " : "", reasons, and_ours, ours);
     return DG_OK;
 }
 

@@ -1,4 +1,5 @@
 /* Classes and parts of a data set by the folders that its pictures lie in. */
+#include "core/base/plural.h"
 #include "host/data/dataset_internal.h"
 
 #include <stdarg.h>
@@ -144,9 +145,9 @@ static dg_err order_parts(const dg_dataset_options *o, dg_dataset *d, const int 
     for (int i = train[0]; i < train[1]; i++) order[n++] = i;
     for (int i = test[0]; i < test[1]; i++) order[n++] = i;
     if (n < d->count)
-        dg_warn("%s: %d pictures that are neither in train/ nor in %s/ are left out; to train on them, move them into "
+        dg_warn("%s: what is neither in train/ nor in %s/, %d picture%s, is left out; to train on it, move it into "
                 "train/",
-                o->dir, d->count - n, name);
+                o->dir, name, d->count - n, dg_s(d->count - n));
     dg_err e = dg_dataset_arrange(d, order, trained + tested, trained);
     free(order);
     return e;

@@ -109,8 +109,8 @@ int dg_looks_advice(const dg_looks *l, const dg_dataset *d, const dg_dataset_opt
         snprintf(out[n++], DG_ADVICE_BYTES,
                  "all pictures are grey: {channels} 1 makes a network that learns them with less");
     if (l->alpha)
-        snprintf(out[n++], DG_ADVICE_BYTES, "%d of %d pictures have transparency, which is %s", l->alpha, d->count,
-                 d->channels == 4 ? "learned, too" : alpha_way[o->decode.alpha]);
+        snprintf(out[n++], DG_ADVICE_BYTES, "%d of %d pictures %s transparency, which is %s", l->alpha, d->count,
+                 l->alpha == 1 ? "has" : "have", d->channels == 4 ? "learned, too" : alpha_way[o->decode.alpha]);
     if (2 * l->small > d->count)
         snprintf(out[n++], DG_ADVICE_BYTES,
                  "most pictures, %d of %d, are smaller than %d x %d, with %d pixels at their shorter side, and are "
@@ -119,7 +119,7 @@ int dg_looks_advice(const dg_looks *l, const dg_dataset *d, const dg_dataset_opt
                  o->resize == DG_RESIZE_NEAREST ? "" : ": for pixel art {resize} nearest keeps its edges",
                  dg_model_side(l->side) ? size : "");
     if (l->copies)
-        snprintf(out[n++], DG_ADVICE_BYTES,
-                 "%d pictures are copies of others, pixel by pixel: these count more than once", l->copies);
+        snprintf(out[n++], DG_ADVICE_BYTES, "%d picture%s, pixel by pixel: these count more than once", l->copies,
+                 l->copies == 1 ? " is a copy of another" : "s are copies of others");
     return n;
 }

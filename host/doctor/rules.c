@@ -101,7 +101,7 @@ const dg_doctor_rule dg_doctor_rules[] = {
      .begins = 1000,
      .windows = 1,
      .at_end = true,
-     .says = "the run has %.0f steps, and pictures need some thousand",
+     .says = "the run ends after %.0f of some thousand steps that pictures need",
      .ended = "",
      .advice = "go on: --resume with more --epochs, or more --steps where these ended it"},
     {0},

@@ -1,3 +1,4 @@
+#include "core/base/plural.h"
 #include "host/measure/batch_search.h"
 
 #include <math.h>
@@ -279,7 +280,7 @@ static int say_why(const dg_search *s, const dg_batch_row *chosen, char *out, si
         return add(out, size, n,
                    "the smallest that was tried; it leaves %d step%s an epoch of %d pictures, where %d are wanted "
                    "(--least-steps); --from %d tries smaller ones",
-                   steps, steps == 1 ? "" : "s", l->pictures, l->least_steps, chosen->batch > 8 ? 8 : 1);
+                   steps, dg_s(steps), l->pictures, l->least_steps, chosen->batch > 8 ? 8 : 1);
     const dg_batch_row *b = &s->row[best], *wish = &s->row[any];
     const bool by_steps = wish->batch > chosen->batch;
     char words[40], among[64] = "";

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/plural.h"
 #include "core/base/shell.h"
 #include "host/options/option_table.h"
 #include "host/report/html.h"
@@ -255,7 +256,7 @@ static void put_machine(FILE *to, const dg_report_run *r)
         dg_html_row(to, "Pictures", s->tests ? "%d for training, %d for testing" : "%d", s->pictures, s->tests);
     if (last) {
         duration(took, last->seconds);
-        dg_html_row(to, "Training so far", "%s for %ju steps", took, (uintmax_t)last->step);
+        dg_html_row(to, "Training so far", "%s for %ju step%s", took, (uintmax_t)last->step, dg_s((int64_t)last->step));
         duration(took, last->seconds / r->place[r->n - 1]);
         if (r->place[r->n - 1] > 1) dg_html_row(to, "An epoch", "%s", took);
         dg_html_row(to, "Speed", "%.4g pictures a second", last->images_per_second);
@@ -339,7 +340,8 @@ static void subtitle(const dg_report_run *r, char *out, size_t size)
     char epochs[40] = "", made[200] = "";
     if (r->configured) snprintf(epochs, sizeof epochs, " of %d", r->then.epochs);
     if (r->session.pictures)
-        snprintf(made, sizeof made, " \u00b7 %d pictures \u00b7 %.150s", r->session.pictures, r->session.device);
+        snprintf(made, sizeof made, " \u00b7 %d picture%s \u00b7 %.150s", r->session.pictures,
+                 dg_s(r->session.pictures), r->session.device);
     const int n = snprintf(out, size, "%.250s%s \u00b7 ", slash ? slash + 1 : model, made);
     if (!last) snprintf(out + n, size - (size_t)n, "no steps yet");
     else

@@ -85,7 +85,7 @@ says 'only 40 usable pictures'
 cp -r cats twice
 cp cats/cat-00003.png twice/again.png
 exits 0 --data twice $small --epochs 1 --no-curves --out twice-run
-says '1 pictures are copies of others, pixel by pixel'
+says '1 picture is a copy of another, pixel by pixel'
 ! grep -q '^resize' twice-run/config.ini
 fact $? 'config.ini should not speak of --resize where it was not given'
 tiny="--model $root/tests/tiny.cfg --batch 8 --epochs 1 -q --no-curves"

@@ -34,7 +34,7 @@ prints 'few_steps'
 # the same bits with and without the doctor's stop, and nothing where nothing is wrong
 # shellcheck disable=SC2086
 exits 0 $gan --steps 60 --stop-on-collapse --out "$dir/a"
-says 'the run has 60 steps'
+says 'the run ends after 60 of some thousand steps that pictures need'
 # shellcheck disable=SC2086
 exits 0 $gan --steps 60 --out "$dir/b" -q
 silent

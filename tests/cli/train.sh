@@ -40,12 +40,12 @@ exits 4 --data "$long" --model dcgan32
 says 'File name too long; --out names another'
 # a finished run: nothing to do, and how to go on; what has another value is told with the old one
 exits 0 --resume --out a/run
-prints 'nothing to do, 4 epochs are done and 4 asked for; --epochs N'
+prints 'nothing to do, 4 epochs done and 4 asked for; --epochs N'
 prints '--resume --out a/run --epochs 8'
 if grep -q 'other values' .err; then fact 1 'nothing has another value'; fi
 cp -r a/run other
 exits 0 --resume --out other --epochs 3 --lr 0.5 --lr-d 0 --flip
-prints 'nothing to do, 4 epochs are done and 3 asked for'
+prints 'nothing to do, 4 epochs done and 3 asked for'
 says 'with other values than before: epochs 4 -> 3, lr 0.0002 -> 0.5, flip no -> yes'
 if grep -q 'lr-d' .err; then fact 1 'the value that it has is not another one'; fi
 exits 0 --resume --out other --epochs 5
@@ -133,7 +133,7 @@ fact $? '--steps 5 should leave 5 rows'
 grep -q '^epochs = 1000$' steps/config.ini && grep -q '^sample-every = 4$' steps/config.ini
 fact $? 'config.ini should keep what --epochs auto and --sample-every auto became'
 exits 0 --resume --out steps
-prints 'nothing to do, 5 steps are done and 5 asked for; --steps N'
+prints 'nothing to do, 5 steps done and 5 asked for; --steps N'
 exits 0 --data cats --model dcgan32 --batch 16 --steps 1 --out auto
 prints '--resume --out auto --steps 2'
 prints 'generate auto --count 16' # within its first epoch there is no grid yet

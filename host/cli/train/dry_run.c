@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
+#include "core/base/plural.h"
 #include "core/base/shell.h"
 #include "host/cli/say.h"
 #include "host/measure/batch_time.h"
@@ -17,7 +18,7 @@ static void print_pictures(const dg_options *o, const dg_job *job, const dg_data
     const int tests = d->count - d->train + d->aside, size = job->model.size;
     char aside[64] = "", skipped[64] = "";
     if (tests) snprintf(aside, sizeof aside, " (the training part; %d are for testing)", tests);
-    if (d->skips) snprintf(skipped, sizeof skipped, ", %d file%s skipped", d->skips, d->skips == 1 ? "" : "s");
+    if (d->skips) snprintf(skipped, sizeof skipped, ", %d file%s skipped", d->skips, dg_s(d->skips));
     dg_say("pictures   %d%s from %s, %s to %d x %d in %s%s", d->train, aside, o->data, fit[o->fit], size, size,
            dg_channels_name(job->model.channels), skipped);
 }
@@ -41,11 +42,12 @@ static void print_steps(const dg_options *o, int pictures)
     const int rest = o->drop_last ? 0 : pictures % o->batch;
     const long steps = dg_steps_of_run(o, pictures);
     char last[64] = "", first[64] = "";
-    if (rest) snprintf(last, sizeof last, ", the last one of %d picture%s", rest, rest == 1 ? "" : "s");
+    if (rest) snprintf(last, sizeof last, ", the last one of %d picture%s", rest, dg_s(rest));
     if (steps < (long)o->epochs * dg_steps_of_epoch(o, pictures))
         snprintf(first, sizeof first, ", of which --steps takes %ld", steps);
-    dg_say("batch      %d pictures, %d steps an epoch%s", o->batch, dg_steps_of_epoch(o, pictures), last);
-    dg_say("steps      %ld in %d epochs%s", (long)o->epochs * dg_steps_of_epoch(o, pictures), o->epochs, first);
+    const int each = dg_steps_of_epoch(o, pictures);
+    dg_say("batch      %d picture%s, %d step%s an epoch%s", o->batch, dg_s(o->batch), each, dg_s(each), last);
+    dg_say("steps      %ld in %d epoch%s%s", (long)o->epochs * each, o->epochs, dg_s(o->epochs), first);
 }
 
 static dg_err print_time(const dg_options *o, const dg_job *job, const dg_dataset *d)
@@ -101,7 +103,7 @@ static void print_disk(const dg_options *o, const dg_job *job, const dg_dataset 
     const double log = LOG_BYTES * (double)dg_steps_of_run(o, d->train);
     char unused[64], grids[64] = "";
     free_text(o->out, unused, sizeof unused);
-    if (n) snprintf(grids, sizeof grids, ", %d grids of %.1f MB at most", n, grid / 1e6);
+    if (n) snprintf(grids, sizeof grids, ", %d grid%s of %.1f MB at most", n, dg_s(n), grid / 1e6);
     dg_say("disk       up to %.0f MB: checkpoints of %.1f MB, %d kept%s%s",
            (checkpoint * checkpoints + grid * n + log) / 1e6 + 1, checkpoint / 1e6, 1 + o->keep, grids, unused);
 }

@@ -51,7 +51,7 @@ int main(void)
     }
     DG_CHECK(says(&d, &o, "2 of 5 pictures have transparency, which is laid over white ({channels} 4 keeps it"));
     DG_CHECK(says(&d, &o, "most pictures, 3 of 5, are smaller than 2 x 2") && says(&d, &o, "{resize} nearest"));
-    DG_CHECK(says(&d, &o, "1 pictures are copies") && !says(&d, &o, "grey"));
+    DG_CHECK(says(&d, &o, "1 picture is a copy of another") && !says(&d, &o, "grey"));
     o.resize = DG_RESIZE_NEAREST;
     o.decode.alpha = DG_ALPHA_DROP;
     DG_CHECK(!says(&d, &o, "{resize} nearest") && says(&d, &o, "which is ignored"));
@@ -62,7 +62,7 @@ int main(void)
     DG_CHECK(says(&d, &o, "all pictures are grey") && !says(&d, &o, "most pictures"));
     d.channels = 4;
     d.size = 1;
-    DG_CHECK(says(&d, &o, "1 of 2 pictures have transparency, which is learned, too"));
+    DG_CHECK(says(&d, &o, "1 of 2 pictures has transparency, which is learned, too"));
     d.size = 2;
     d.channels = 1;
     DG_CHECK(!says(&d, &o, "grey"));
