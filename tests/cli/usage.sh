@@ -54,6 +54,9 @@ says "unknown command 'nothing'"
 exits 0 --version
 prints 'dcgan 0'
 prints 'libpng'
+version=$(sed -n '1s/^dcgan \([0-9.]*\).*/\1/p' "$dir/.out")
+entry=$(sed -n 's/^## //p' "$root/CHANGELOG.md" | head -n 1)
+case $entry in "$version, "*) ;; *) fact 1 "CHANGELOG.md begins with '$entry', the program is $version" ;; esac
 exits 0 -V
 
 exits 2 --epocs 3
