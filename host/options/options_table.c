@@ -125,8 +125,7 @@ const dg_option dg_option_table[] = {
     {"start-bias", 0, "X", DG_OPT_REAL, AT(start_bias), 0, 10, "0", NULL, TRAINING, T, SAVED | IF_SET | MODEL,
      "the same for biases"},
     {"preset", 0, "NAME", DG_OPT_CHOICE, AT(preset), NO_RANGE, "none", "none|small|paper", TRAINING, T, ARGV,
-     "values of several options: small, meant for fewer than 10,000 pictures, but measured worse than paper after "
-     "1,000 steps: --loss ralsgan --augment color,translation,cutout --ema 0.995 --flip; paper: the plain published "
+     "values of options by a name: small, for fewer than 10,000 pictures: --ema 0.995; paper: the plain published "
      "recipe, whatever a model or a config file says; what you give as well comes over it"},
     {"loss", 0, "NAME", DG_OPT_CHOICE, AT(loss), NO_RANGE, "bce", "bce|lsgan|hinge|ralsgan", TRAINING, T,
      SAVED | IF_SET | MODEL | FIXED,

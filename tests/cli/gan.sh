@@ -71,7 +71,7 @@ exits 4 generate wrong.safetensors --out no
 
 # a preset is its values, over those of a model and of a config file, below what is given; a run says which they were
 run --epochs 1 --out small/run --preset small
-run --epochs 1 --out small-said/run --flip --loss ralsgan --ema 0.995 --augment color,translation,cutout
+run --epochs 1 --out small-said/run --ema 0.995
 same small/run/epoch-0001.png small-said/run/epoch-0001.png
 sed '/^;/d; /^version/d' small/run/config.ini > small/config
 sed '/^;/d; /^version/d' small-said/run/config.ini > small-said/config

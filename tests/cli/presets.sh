@@ -19,7 +19,7 @@ says 'nothing to tell: scripts/preset-table run'
 table 0 --seeds 2 --jobs 3
 [ "$(grep -c 'seed [12]: [0-9.]*$' .err)" -eq 8 ]
 fact $? "two data sets, two recipes and two seeds should be eight runs: $(cat .err)"
-grep -qx 'loss = ralsgan' f/200-small-1-2/config.ini && grep -qx 'loss = bce' f/200-paper-1-2/config.ini
+grep -qx 'ema = 0.995' f/200-small-1-2/config.ini && ! grep -qx 'ema = 0.995' f/200-paper-1-2/config.ini
 fact $? 'each run should have its recipe'
 mean='[0-9.]* ([0-9.]*)' # and deviation
 grep -q "^| Frechet distance | $mean | $mean | [-+][0-9.]* ([-+][0-9.]* to [-+][0-9.]*) |" table.md

@@ -94,12 +94,13 @@ for p in fp32 fp64; do
 done
 check "the seed matters" sh -c "! cmp -s '$dir/fp32-1/checkpoint.safetensors' '$dir/fp64-1/checkpoint.safetensors'"
 
-# losses, an average of G's weights, augmentation
+# a loss, an average of G's weights, augmentation, flips
+all='--loss ralsgan --augment color,translation,cutout --ema 0.995 --flip'
 for p in fp32 fp64; do
     for t in 1 2 3 7; do
-        check "small, $p, $t threads trains" \
-            train "small-$p-$t" --epochs 3 --threads "$t" --precision "$p" --preset small
-        [ "$t" = 1 ] || check "small, $p: $t threads give the bytes of one" same "small-$p-1" "small-$p-$t"
+        # shellcheck disable=SC2086 # the options of $all
+        check "all, $p, $t threads trains" train "all-$p-$t" --epochs 3 --threads "$t" --precision "$p" $all
+        [ "$t" = 1 ] || check "all, $p: $t threads give the bytes of one" same "all-$p-1" "all-$p-$t"
     done
 done
 
@@ -125,7 +126,8 @@ killed() # killed NAME OPTION...
         cut -d, -f1-9 '$dir/$name-parts/log.csv' | cmp - '$dir/a'"
 }
 killed plain
-killed small --preset small
+# shellcheck disable=SC2086 # the options of $all
+killed all $all
 
 # a signal saves within the epoch and says how to go on
 check "7 steps stop within epoch 2" train stopped --epochs 6 --steps 7

@@ -23,13 +23,17 @@ trains forward 0 other --epochs 3 --seed 6
 ! cmp -s "$dir/one/run/checkpoint.safetensors" "$dir/other/run/checkpoint.safetensors"
 fact $? 'another seed should give other weights'
 
-# with other losses, averages and augmentation, and stopped within an epoch
-trains forward 0 small --epochs 3 --preset small
-trains 'random seed=3 lazy uneven' 0 small-random --epochs 3 --preset small --no-graph
-same_run small small-random
-trains uneven 0 small-stopped --epochs 3 --preset small --steps 8
-goes_on random 0 small-stopped --epochs 3 --steps 0
-same_run small small-stopped
+# with another loss, an average, augmentation and flips, and stopped within an epoch
+all='--loss ralsgan --augment color,translation,cutout --ema 0.995 --flip'
+# shellcheck disable=SC2086 # the options of $all
+{
+    trains forward 0 all --epochs 3 $all
+    trains 'random seed=3 lazy uneven' 0 all-random --epochs 3 $all --no-graph
+    trains uneven 0 all-stopped --epochs 3 $all --steps 8
+}
+same_run all all-random
+goes_on random 0 all-stopped --epochs 3 --steps 0
+same_run all all-stopped
 
 # several steps to a graph, where they are short enough: up to an epoch's end, or where --steps says
 quick() # quick WORDS NAME ARGUMENT...: 28 steps
