@@ -253,8 +253,8 @@ soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kills, torture, tests, also watched, fu
 	-$(Q)$(PART) torture env $(TORTURE) --every $$((1 + 120 / $(SOAK_MINUTES))) --seed $$$$ --out $(BUILD)/torture.md
 	-$(Q)DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' $(if $(SAN),,DG_TEST_LARGE=1) \
 	    $(PART) tests sh scripts/soak $$(($(SOAK_MINUTES) * 20)) $(TESTS) $(CLI_TESTS) $(LONG_TESTS)
-	-$(Q)$(PART) tsan sh scripts/soak-watched tsan
-	-$(Q)$(PART) valgrind sh scripts/soak-watched valgrind
+	-$(Q)$(PART) tsan sh scripts/soak-watched tsan $$(($(SOAK_MINUTES) * 20))
+	-$(Q)$(PART) valgrind sh scripts/soak-watched valgrind $$(($(SOAK_MINUTES) * 20))
 	-$(Q)$(PART) architectures sh scripts/cuda-archs --all
 	-$(Q)$(PART) fuzz $(MAKE) fuzz FUZZ_SECONDS=$$(($(SOAK_MINUTES) * 20 / $(words $(FUZZERS))))
 	-$(Q)$(if $(SAN),,sh scripts/soak-table)
