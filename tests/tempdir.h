@@ -33,11 +33,11 @@ __attribute__((unused)) static void temp_remove(const char *path)
     nftw(path, temp_remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-/* temp_dir/name; eight results stay valid at a time. */
+/* temp_dir/name; eight results of a thread stay valid at a time. */
 __attribute__((unused)) static const char *temp_path(const char *name)
 {
-    static char buffer[8][1024];
-    static int next;
+    static _Thread_local char buffer[8][1024];
+    static _Thread_local int next;
     char *out = buffer[next++ & 7];
     snprintf(out, sizeof buffer[0], "%s/%s", temp_dir, name);
     return out;
