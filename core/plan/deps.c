@@ -15,7 +15,7 @@ static int add_operand(const dg_plan *p, int i, int k, const dg_operand *o, dg_a
     const dg_op *op = &p->op[i];
     const dg_row *r = dg_plan_row(p, op, k);
     if (!r) return 0;
-    const size_t each = dg_type_bytes(r->type), from = o->anywhere ? 0 : (size_t)op->operand[k].offset * each;
+    const size_t each = dg_value_bytes(r), from = o->anywhere ? 0 : (size_t)op->operand[k].offset * each;
     const bool whole = o->anywhere || o->role == DG_SCRATCH || r->kind == DG_STATE;
     const size_t to = whole ? r->bytes : from + (size_t)dg_operand_count(op, k) * each;
     const dg_access a = {.op = i,

@@ -3,7 +3,8 @@
  * as they are, and are what a fused launch is tested against.
  *
  * A convolution reads its input through a prologue, which undoes the need for the sweep in front of it, and hands its
- * results to an epilogue, which does what the sweeps behind it would. All tensors are fp32 in device memory, NHWC.
+ * results to an epilogue, which does what the sweeps behind it would. Tensors are fp32 in device memory, NHWC, but for
+ * those that are rounded (below).
  * Plain C; everything in here is passed to kernels by value. */
 #ifndef DG_FUSE_H
 #define DG_FUSE_H
@@ -31,6 +32,7 @@ typedef struct {
     const float *totals;       /* norm_dx: (groups, 2, C) */
     float factor;              /* norm */
     int groups;                /* equal parts of the batch with statistics of their own; of plain 1 */
+    bool rounded;              /* plain: x is bf16 */
 } dg_prologue;
 
 /* ---- What becomes of results ---- */
@@ -51,6 +53,7 @@ typedef struct {
     float slope;                       /* act, act_dx: of DG_ACT_LEAKY */
     float factor;                      /* norm_dx: a(z) = z above 0, factor z elsewhere */
     int groups;                        /* stats, norm_dx; else 1 */
+    bool rounded, rounded_y;           /* results (plain, act, act_dx) and y are bf16 */
     const float *y;                    /* act_dx: as large as the results */
     float *mean, *rstd;                /* (groups, C): stats: out, norm_dx: in */
     float *running_mean, *running_var; /* stats: (C), updated as norm_stats does */
@@ -72,6 +75,12 @@ typedef struct {
     int64_t n;         /* with the gaps between rows; a multiple of 64 */
     dg_math math;
 } dg_rounded;
+
+/* ---- Rounded tensors ---- */
+
+/* What is only read by those who round it to bf16, or who ask on which side of 0 it is, is bf16 in memory: the same
+ * bits of 2 bytes where it had 4. dg_row.rounded says so; fp32 is what the ops have. It is its own factors (below). Who
+ * can read and write such tensors is known to fuse_rounded.c. Pointers to them are those of fp32. */
 
 /* ---- Factors ---- */
 

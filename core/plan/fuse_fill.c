@@ -9,13 +9,23 @@ static float below_zero(const dg_norm_act_args *a)
     return a->act == DG_ACT_RELU ? 0 : a->act == DG_ACT_LEAKY ? (float)a->slope : 1;
 }
 
+static bool is_rounded(const dg_plan *p, const dg_op *op, const char *name)
+{
+    const dg_row *r = dg_plan_row(p, op, dg_fuse_operand(op, name));
+    return r && r->rounded;
+}
+
 /* An operand of a convolution as its values come about. */
 static dg_prologue prologue_of(const dg_plan *p, const dg_op *op, const char *name)
 {
     const int k = dg_fuse_operand(op, name);
     const dg_conv_args *c = &op->u.conv;
     if (op->operand[k].from == 0)
-        return (dg_prologue){.kind = DG_PROLOGUE_PLAIN, .x = *name == 'x' ? c->x : c->y, .factor = 1, .groups = 1};
+        return (dg_prologue){.kind = DG_PROLOGUE_PLAIN,
+                             .x = *name == 'x' ? c->x : c->y,
+                             .factor = 1,
+                             .groups = 1,
+                             .rounded = is_rounded(p, op, name)};
     const dg_op *from = &p->op[op->operand[k].from - 1];
     const dg_norm_act_args *a = &from->u.norm_act;
     const bool backward = from->kind == DG_OP_norm_act_dx;
@@ -59,8 +69,11 @@ static dg_epilogue epilogue_of(const dg_op *op)
 /* The op behind the last convolution of the launch, if there is one. */
 static dg_epilogue last_epilogue(const dg_plan *p, const dg_launch *l)
 {
-    const dg_op *last = &p->op[l->first + l->count - 1];
-    return epilogue_of(last);
+    const dg_op *last = &p->op[l->first + l->count - 1], *conv = &p->op[l->main];
+    dg_epilogue s = epilogue_of(last);
+    s.rounded = is_rounded(p, conv, conv->kind == DG_OP_conv_fwd ? "y" : "x");
+    s.rounded_y = s.kind == DG_EPILOGUE_ACT_DX && is_rounded(p, last, "y");
+    return s;
 }
 
 static void *scratch_of(const dg_plan *p, const dg_launch *l)

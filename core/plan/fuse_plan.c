@@ -296,6 +296,16 @@ static dg_op *multiplied(const pass *f, int i, const char *name, const int *new_
     return NULL;
 }
 
+/* A row of the plan's own for its op of that name. */
+static int own_row(dg_plan *p, const char *op, const char *what, size_t bytes)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s.%s", op, what);
+    const int row = dg_arena_bytes(p->arena, name, DG_WORK, bytes);
+    p->arena->row[row].plan = p->id;
+    return row;
+}
+
 /* Rows for what weight gradient i of an update multiplies, where that is rounded; i: in the first order. */
 static void factor_rows(const pass *f, int i, const int *new_place)
 {
@@ -306,12 +316,9 @@ static void factor_rows(const pass *f, int i, const int *new_place)
         return;
     for (const char *name = "x"; name; name = *name == 'x' ? "y" : NULL) {
         const int k = dg_fuse_operand(dw, name);
-        char row[64];
-        snprintf(row, sizeof row, "%s.%s", dw->name, name);
-        dw->operand[k].factors = dg_arena_bytes(p->arena, row, DG_WORK,
-                                                (size_t)dg_operand_count(dw, k) * 16 /
-                                                    (size_t)dg_math_unit(dw->tune.math));
-        p->arena->row[dw->operand[k].factors].plan = p->id;
+        if (dw->operand[k].factors) continue; /* the tensor itself */
+        dw->operand[k].factors = own_row(p, dw->name, name,
+                                         (size_t)dg_operand_count(dw, k) * 16 / (size_t)dg_math_unit(dw->tune.math));
         dg_op *const conv = multiplied(f, i, name, new_place);
         if (conv) conv->operand[dg_fuse_operand(conv, name)].factors = dw->operand[k].factors;
     }
@@ -322,6 +329,7 @@ static void settle_rows(pass *f, const int *new_place)
 {
     dg_plan *p = f->p;
     int counters = 0;
+    dg_round_rows(p);
     for (int i = 0; i < p->ops; i++) {
         dg_op *op = &p->op[new_place[i]];
         factor_rows(f, i, new_place);
@@ -330,12 +338,8 @@ static void settle_rows(pass *f, const int *new_place)
             p->arena->row[op->operand[0].row].absent = true;
         } else { /* its totals go where its scratch memory would be */
             const int k = dg_fuse_operand(op, "scratch");
-            char name[64];
-            snprintf(name, sizeof name, "%s.totals", op->name);
-            op->operand[k].row = dg_arena_bytes(p->arena, name, DG_WORK,
-                                                (size_t)op->u.norm_act.groups * 2 * (size_t)op->u.norm_act.C *
-                                                    sizeof(float));
-            p->arena->row[op->operand[k].row].plan = p->id;
+            op->operand[k].row = own_row(p, op->name, "totals",
+                                         (size_t)op->u.norm_act.groups * 2 * (size_t)op->u.norm_act.C * sizeof(float));
         }
     }
     for (int i = 0; i < p->launches; i++) {
@@ -345,11 +349,7 @@ static void settle_rows(pass *f, const int *new_place)
         const dg_fused_size size = dg_fused_size_of(p, l);
         l->counter = counters;
         counters += size.counters;
-        if (!size.bytes) continue;
-        char name[64];
-        snprintf(name, sizeof name, "%s.fused", p->op[l->main].name);
-        l->row = dg_arena_bytes(p->arena, name, DG_WORK, size.bytes);
-        p->arena->row[l->row].plan = p->id;
+        if (size.bytes) l->row = own_row(p, p->op[l->main].name, "fused", size.bytes);
     }
     if (!counters) return;
     char name[64];

@@ -67,7 +67,7 @@ dg_err dg_plan_bind(dg_plan *p)
                 char *base = r->kind == DG_OUTSIDE ? r->outside : (char *)p->arena->base + r->offset;
                 if (r->kind == DG_OUTSIDE ? !base : !p->arena->base)
                     return dg_fail(DG_FAILED, "%s: row %s has no memory yet", op->name, r->name);
-                at = base + op->operand[k].offset * (int64_t)dg_type_bytes(r->type);
+                at = base + op->operand[k].offset * (int64_t)dg_value_bytes(r);
             }
             memcpy((char *)&op->u + operand[k].member, &at, sizeof at);
         }
@@ -86,7 +86,7 @@ double dg_operand_bytes(const dg_plan *p, const dg_op *op, int k)
 {
     const dg_row *r = dg_plan_row(p, op, k);
     if (!r || r->kind == DG_STATE) return 0;
-    return (double)dg_operand_count(op, k) * (double)dg_type_bytes(r->type);
+    return (double)dg_operand_count(op, k) * (double)dg_value_bytes(r);
 }
 
 double dg_op_bytes(const dg_plan *p, const dg_op *op)

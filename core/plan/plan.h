@@ -47,8 +47,12 @@ typedef struct {
     int plan;             /* DG_WORK: the plan that it belongs to */
     bool keep;            /* DG_WORK: the host writes it before the plan or reads it afterwards */
     bool absent;          /* DG_WORK: a fused launch never writes it to memory; it has no place */
+    bool rounded;         /* DG_WORK: of fp32, and bf16 in memory (fuse.h) */
     void *outside;        /* DG_OUTSIDE: set by dg_arena_outside before binding */
 } dg_row;
+
+/* Of a value, in memory. */
+static inline size_t dg_value_bytes(const dg_row *r) { return r->rounded ? sizeof(uint16_t) : dg_type_bytes(r->type); }
 
 typedef struct {
     dg_row *row;

@@ -55,10 +55,34 @@ static bool pair_of(const sides *s, const dg_op *fused, int k, pair *out)
     return true;
 }
 
+/* Values as the ops have them. What is rounded in a fused plan (fuse.h) is fp32 there: both ways in place, its 2 bytes
+ * in the first half. */
+static void widen(void *host, size_t bytes)
+{
+    for (size_t i = bytes / sizeof(float); i-- > 0;) {
+        uint16_t half;
+        memcpy(&half, (char *)host + i * sizeof half, sizeof half);
+        const uint32_t word = (uint32_t)half << 16;
+        memcpy((char *)host + i * sizeof word, &word, sizeof word);
+    }
+}
+static void narrow(void *host, size_t bytes)
+{
+    for (size_t i = 0; i < bytes / sizeof(float); i++) {
+        uint32_t word;
+        memcpy(&word, (char *)host + i * sizeof word, sizeof word);
+        const uint16_t half = (uint16_t)((word + 0x7fff + (word >> 16 & 1)) >> 16);
+        memcpy((char *)host + i * sizeof half, &half, sizeof half);
+    }
+}
+
 static dg_err fetch(const sides *s, int side, const pair *p, void *host)
 {
     dg_backend *b = s->job[side]->backend;
-    return b->get(b, host, (char *)dg_check_memory(s->job[side], p->row[side]) + p->first, p->bytes);
+    const size_t part = p->row[side]->rounded ? 2 : 1;
+    dg_err e = b->get(b, host, (char *)dg_check_memory(s->job[side], p->row[side]) + p->first / part, p->bytes / part);
+    if (part == 2) widen(host, p->bytes);
+    return e;
 }
 
 /* What an op reads from memory, from one side to the other; and what lies where it writes. */
@@ -71,8 +95,10 @@ static dg_err hand_over(const sides *s, const dg_op *fused)
         void *copy = malloc(p.bytes);
         if (!copy) return dg_fail(DG_DEVICE, "out of memory for comparing");
         dg_backend *b = s->job[1]->backend;
+        const size_t part = p.row[1]->rounded ? 2 : 1;
         e = fetch(s, 0, &p, copy);
-        if (!e) e = b->put(b, (char *)dg_check_memory(s->job[1], p.row[1]) + p.first, copy, p.bytes);
+        if (part == 2) narrow(copy, p.bytes);
+        if (!e) e = b->put(b, (char *)dg_check_memory(s->job[1], p.row[1]) + p.first / part, copy, p.bytes / part);
         free(copy);
     }
     return e;

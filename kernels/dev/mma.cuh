@@ -175,13 +175,24 @@ template <class E, int MI, int NJ> struct dg_sums {
 #pragma unroll
             for (int j = 0; j < NJ; j++) E::multiply(c[i][j], a[i], {b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]});
     }
-    /* Row i * 8 + lane / 4 to memory, as far as its columns exist: this lane's are n, n + 1, n + 8, n + 9, ... */
-    __device__ __forceinline__ void store(float *row, int i, int n, int columns) const
+    /* Row i * 8 + lane / 4 to memory, as far as its columns exist (WHOLE: all do): this lane's are n, n + 1, n + 8, n +
+     * 9, ... */
+    template <bool WHOLE = false> __device__ __forceinline__ void store(float *row, int i, int n, int columns) const
     {
 #pragma unroll
         for (int j = 0; j < NJ; j++)
-            if (n + j * 8 < columns)
+            if (WHOLE || n + j * 8 < columns)
                 dg_store<2>(row + n + j * 8, dg_pack<float, 2>{{c[i / 2][j][i % 2 * 2], c[i / 2][j][i % 2 * 2 + 1]}});
+    }
+    /* The same as bf16, to value `at` and on of a tensor. */
+    template <bool WHOLE>
+    __device__ __forceinline__ void store_rounded(void *to, int at, int i, int n, int columns) const
+    {
+        uint32_t *const row = static_cast<uint32_t *>(to) + (at + n) / 2;
+#pragma unroll
+        for (int j = 0; j < NJ; j++)
+            if (WHOLE || n + j * 8 < columns)
+                row[j * 4] = to_bf16x2(c[i / 2][j][i % 2 * 2], c[i / 2][j][i % 2 * 2 + 1]);
     }
 };
 

@@ -78,6 +78,19 @@ static __device__ __forceinline__ float dg_two_value(const dg_channel &k, float 
     return k.scale * x + k.tilt * pre + k.shift;
 }
 
+/* Neighbours of a tensor that may be rounded (fuse.h), from value `at` on, a multiple of how many they are. */
+static __device__ __forceinline__ dg_pack<float, 2> dg_widened(uint32_t v)
+{
+    return {{__uint_as_float(v << 16), __uint_as_float(v & 0xffff0000u)}};
+}
+static __device__ __forceinline__ dg_pack<float, 4> dg_load_four(const float *x, int64_t at, bool rounded)
+{
+    if (!rounded) return dg_load<4>(x + at);
+    const dg_pack<uint32_t, 2> v = dg_load<2>(reinterpret_cast<const uint32_t *>(x) + at / 2);
+    const dg_pack<float, 2> low = dg_widened(v.v[0]), high = dg_widened(v.v[1]);
+    return {{low.v[0], low.v[1], high.v[0], high.v[1]}};
+}
+
 /* A thread's four channels of a prologue that it reads again and again: what they need is found when an image of
  * another group comes. */
 struct dg_four {

@@ -9,8 +9,6 @@
 #ifndef DG_FUSED_MMA_CUH
 #define DG_FUSED_MMA_CUH
 
-#include <type_traits>
-
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
 /* What the kernels are given. Blocks of one group follow one another; the last of them has cells that do not exist. */
@@ -22,6 +20,7 @@ struct dg_fused_mma {
     int split, channels;          /* parts of the sum; the most channels of one */
     const void *rounded;          /* the weights */
     void *factors;                /* out, or NULL (fuse.h) */
+    unsigned share;               /* of them, of the first column (dg_patch_loader::keep) */
     bool early;                   /* the first of them are read in front of the wait */
     float *result, *sums, *parts; /* scratch: of the epilogue, of the split */
     unsigned *columns, *tiles;    /* counters of the same */
@@ -138,6 +137,59 @@ static __device__ DEV_NOINLINE void dg_fused_finish(dg_epilogue s, float *sums, 
                            room);
 }
 
+/* A lane's results through what the epilogue does to each of them, and to memory; the gradient's two sums of each
+ * column. WHOLE: all columns of the tile exist; at: the first channel of each row, below 0: nowhere; n: of the lane's
+ * columns. */
+template <class G, bool WHOLE, class Sums, int ROWS>
+static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sums &sums, const int (&at)[ROWS],
+                                                      int group, int n, int C, float (&first)[2 * G::NJ],
+                                                      float (&second)[2 * G::NJ])
+{
+    const dg_epilogue &s = f.out;
+    const bool gradient = s.kind == DG_EPILOGUE_NORM_DX, before = gradient || s.kind == DG_EPILOGUE_ACT_DX;
+    static constexpr bool bf16 = G::E::unit == 8 && !G::E::scaled;
+    const int stat = (s.groups == 1 ? 0 : group) * C;
+#pragma unroll
+    for (int j = 0; j < G::NJ; j++) {
+        const int c = n + j * 8;
+        if (!before || (!WHOLE && c >= C)) continue;
+        dg_pack<float, 2> pre[ROWS]; /* rows that are nowhere read the first one: loads that wait for nothing */
+        if (bf16 && s.rounded_y) {
+            const uint32_t *const y = reinterpret_cast<const uint32_t *>(s.pre);
+#pragma unroll
+            for (int i = 0; i < ROWS; i++) pre[i] = dg_widened(y[(max(at[i], 0) + c) / 2]);
+        } else {
+#pragma unroll
+            for (int i = 0; i < ROWS; i++) pre[i] = dg_load<2>(s.pre + max(at[i], 0) + c);
+        }
+        if (!gradient) {
+#pragma unroll
+            for (int q = 0; q < 2 * ROWS; q++) {
+                float &v = sums.c[q / 4][j][q % 4];
+                v = pre[q / 2].v[q % 2] > 0 ? v : s.factor * v;
+            }
+            continue;
+        }
+        const dg_pack<float, 2> mean = dg_load<2>(s.mean + stat + c), rstd = dg_load<2>(s.rstd + stat + c),
+                                gamma = dg_load<2>(s.gamma + c), beta = dg_load<2>(s.beta + c);
+#pragma unroll
+        for (int q = 0; q < 2 * ROWS; q++) {
+            const int e = q % 2, i = q / 2;
+            float &v = sums.c[q / 4][j][q % 4];
+            const float d = pre[i].v[e] - mean.v[e], z = d * (gamma.v[e] * rstd.v[e]) + beta.v[e];
+            v = at[i] < 0 ? 0 : z > 0 ? v : s.factor * v;
+            first[j * 2 + e] += v;
+            second[j * 2 + e] += v * d;
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) {
+        if (at[i] < 0) continue;
+        if (bf16 && s.rounded) sums.template store_rounded<WHOLE>(f.result, at[i], i, n, C);
+        else sums.template store<WHOLE>(f.result + at[i], i, n, C);
+    }
+}
+
 /* Whole block. n0: the tile's first channel; room: shared memory that nobody uses any more. */
 template <class Job, class G, class Sums>
 static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, Sums &sums, const dg_cell *cell,
@@ -154,36 +206,8 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
     for (int i = 0; i < rows; i++) at[i] = Job::result(f.conv, cell, i);
 
     float first[2 * G::NJ] = {}, second[2 * G::NJ] = {}; /* of sums: the sums of each column over this lane's rows */
-    if (s.kind == DG_EPILOGUE_NORM_DX || s.kind == DG_EPILOGUE_ACT_DX) {
-        const int stat = (s.groups == 1 ? 0 : group) * C;
-#pragma unroll
-        for (int j = 0; j < G::NJ; j++) {
-            const int c = n + j * 8;
-            if (c >= C) continue;
-            dg_pack<float, 2> mean = {}, rstd = {{1, 1}}, gamma = {{1, 1}}, beta = {};
-            if (s.kind == DG_EPILOGUE_NORM_DX) {
-                mean = dg_load<2>(s.mean + stat + c);
-                rstd = dg_load<2>(s.rstd + stat + c);
-                gamma = dg_load<2>(s.gamma + c);
-                beta = dg_load<2>(s.beta + c);
-            }
-#pragma unroll
-            for (int i = 0; i < rows; i++) { /* rows that are nowhere read the first one: loads that wait for nothing */
-                float *const v = &sums.c[i / 2][j][i % 2 * 2];
-                const dg_pack<float, 2> by = dg_load<2>(s.pre + max(at[i], 0) + c); /* decides on which side of 0 */
-#pragma unroll
-                for (int e = 0; e < 2; e++) {
-                    const float d = by.v[e] - mean.v[e], z = d * (gamma.v[e] * rstd.v[e]) + beta.v[e];
-                    v[e] = at[i] < 0 ? 0 : z > 0 ? v[e] : s.factor * v[e];
-                    first[j * 2 + e] += v[e];
-                    second[j * 2 + e] += v[e] * d;
-                }
-            }
-        }
-    }
-#pragma unroll
-    for (int i = 0; i < rows; i++)
-        if (at[i] >= 0) sums.store(f.result + at[i], i, n, C);
+    if (n0 + G::N <= C) dg_fused_leave<G, true>(f, sums, at, group, n, C, first, second);
+    else dg_fused_leave<G, false>(f, sums, at, group, n, C, first, second);
     if (s.kind != DG_EPILOGUE_STATS && s.kind != DG_EPILOGUE_NORM_DX) return;
 
     const int c = n0 + (int)threadIdx.x, blocks = (int)gridDim.x;
@@ -253,10 +277,12 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
     Job job(a, f.rounded, n0, first, cell, place, patch, weights);
     if (f.early) job.template first_weights<true>(last - first);
     grid_dependency_wait(); /* until here nothing was read but weights that are as they will be */
-    dg_fused_table<G>(table, f.in, group, first * G::chunk, (last - first) * G::chunk, from.channels, Job::shift(a));
+    if constexpr (G::loader::numbers != 0)
+        dg_fused_table<G>(table, f.in, group, first * G::chunk, (last - first) * G::chunk, from.channels,
+                          Job::shift(a));
     __syncthreads();
     job.loader.map(f.in.pre, from.rows, from.cols, from.channels, cell, table, f.in.factor);
-    job.loader.keep(f.factors, from.rows, from.cols, from.channels, cell, first * G::chunk);
+    job.loader.keep(f.factors, f.share, from.rows, from.cols, from.channels, cell, first * G::chunk);
     dg_mma_run(job, last - first);
     grid_dependents_launch();
     if (f.split > 1 && !dg_fused_join<G>(f, job.sums)) return;
@@ -289,6 +315,7 @@ static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
     }
     k.rounded = f->rounded;
     k.factors = f->factors;
+    for (int i = 0; i < 32 && f->factors; i += g.columns) k.share |= 1u << i;
     k.early = f->early;
     k.groups = g.groups;
     k.per_group = g.per_group;
@@ -303,13 +330,18 @@ static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
                   dim3(G::NT), g.shared, stream, k);
 }
 
-/* One of four instances: launch(small, map) with constants, as f's maps and prologue want it. */
-template <class F> static void dg_fused_instance(const dg_fused_conv *f, F launch)
+/* One of the instances: launch(small, map) with constants, as f's maps and prologue want it. ROUNDED: there are those
+ * that read what is rounded. */
+template <bool ROUNDED, class F> static void dg_fused_instance(const dg_fused_conv *f, F launch)
 {
     const std::integral_constant<int, DG_ONE_TENSOR> one = {};
     const std::integral_constant<int, DG_TWO_TENSORS> two = {};
-    const bool both = f->in.kind == DG_PROLOGUE_NORM_DX;
-    if (f->conv.Wo <= DG_MMA_SMALL) both ? launch(std::true_type(), two) : launch(std::true_type(), one);
+    const std::integral_constant<int, DG_ROUNDED> none = {};
+    const bool both = f->in.kind == DG_PROLOGUE_NORM_DX, small = f->conv.Wo <= DG_MMA_SMALL;
+    if constexpr (ROUNDED) {
+        if (f->in.rounded) return small ? launch(std::true_type(), none) : launch(std::false_type(), none);
+    }
+    if (small) both ? launch(std::true_type(), two) : launch(std::true_type(), one);
     else both ? launch(std::false_type(), two) : launch(std::false_type(), one);
 }
 

@@ -20,7 +20,7 @@ static void launch_tile(const dg_fused_conv *f, const dg_tune *tune, cudaStream_
 
 template <class E> static void launch(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_fused_instance(f, [=](auto small, auto map) {
+    dg_fused_instance<false>(f, [=](auto small, auto map) {
         launch_tile<E, decltype(small)::value, decltype(map)::value>(f, tune, stream);
     });
 }

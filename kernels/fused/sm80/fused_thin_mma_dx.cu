@@ -26,9 +26,11 @@ extern "C" {
 #include "core/tune/conv_tiles.h"
 }
 
-/* E: arithmetic (conv_thin_mma.cuh); CI: channels of x. G, below: a thin_dx. */
-template <class E_, int CI_> struct thin_dx {
+/* E: arithmetic (conv_thin_mma.cuh); CI: channels of x; ROUNDED: y is rounded (fuse.h), and as it is: products take it.
+ * G, below: a thin_dx. */
+template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
     typedef E_ E;
+    typedef typename std::conditional<ROUNDED, uint16_t, float>::type V;
     typedef dg_quad<E> quad;
     static constexpr int CI = CI_, ROWS = DG_THIN_MMA_ROWS, COLS = DG_THIN_MMA_COLS, CHUNK = DG_THIN_MMA_CHUNK,
                          NT = ROWS * 32;
@@ -42,9 +44,9 @@ template <class E_, int CI_> struct thin_dx {
     static_assert(slot >= 2 * line && slot % 4 == 0, "two rows of pixels, where values were handed over");
 
     struct values {
-        dg_pack<float, 4> of[2];
+        typename std::conditional<ROUNDED, quad, dg_pack<float, 4>>::type of[2];
     };
-    const float *const y; /* this lane's first position and channel of the row */
+    const V *const y; /* this lane's first position and channel of the row */
     /* of the row from that position on, from that channel on; none if there is no such row */
     const int there, channels;
     const int Co, chunks;
@@ -54,7 +56,8 @@ template <class E_, int CI_> struct thin_dx {
     static __device__ __forceinline__ int lane() { return (int)threadIdx.x % 32; }
 
     __device__ __forceinline__ thin_dx(const dg_conv_args &a, const float *from, int image, int row, int chunks_)
-        : y(from + ((int64_t)(image * a.Ho + row) * a.Wo + lane() / 4) * a.Co + lane() % 4 * 4),
+        : y(reinterpret_cast<const V *>(from) + ((int64_t)(image * a.Ho + row) * a.Wo + lane() / 4) * a.Co +
+            lane() % 4 * 4),
           there((unsigned)row < (unsigned)a.Ho ? a.Wo - lane() / 4 : 0), channels(a.Co - lane() % 4 * 4), Co(a.Co),
           chunks(chunks_)
     {}
@@ -86,30 +89,45 @@ template <class E_, int CI_> struct thin_dx {
     __device__ __forceinline__ void fetch(values &to, int p0, int chunk) const
     {
 #pragma unroll
-        for (int p = 0; p < 2; p++)
-            to.of[p] = p0 + 8 * p < there && chunk * CHUNK < channels
-                           ? dg_load<4>(y + (p0 + 8 * p) * Co + chunk * CHUNK)
-                           : dg_pack<float, 4>{};
+        for (int p = 0; p < 2; p++) {
+            const V *const from = y + (p0 + 8 * p) * Co + chunk * CHUNK;
+            to.of[p] = {};
+            if (p0 + 8 * p >= there || chunk * CHUNK >= channels) continue;
+            if constexpr (ROUNDED) to.of[p] = quad::load(reinterpret_cast<const uint32_t *>(from));
+            else to.of[p] = dg_load<4>(from);
+        }
+    }
+    /* Two of the lane's positions as products take them. */
+    __device__ __forceinline__ void rounded(const values &from, int p0, int chunk, const dg_prologue &in,
+                                            const float *table, quad (&to)[2]) const
+    {
+        if constexpr (ROUNDED) {
+            to[0] = from.of[0], to[1] = from.of[1];
+        } else {
+            values x = from;
+            if (in.kind == DG_PROLOGUE_NORM) {
+                const float *const numbers = table + chunk * 2 * CHUNK + lane() % 4 * 4;
+                const dg_pack<float, 4> scale = dg_load<4>(numbers), shift = dg_load<4>(numbers + CHUNK);
+#pragma unroll
+                for (int p = 0; p < 2; p++)
+#pragma unroll
+                    for (int e = 0; e < 4; e++) /* zeros outside of y stay */
+                        x.of[p].v[e] = p0 + 8 * p < there
+                                           ? dg_one_value({scale.v[e], 0, shift.v[e]}, x.of[p].v[e], in.factor)
+                                           : 0;
+            }
+            to[0] = quad::of(x.of[0].v), to[1] = quad::of(x.of[1].v);
+        }
     }
     __device__ __forceinline__ void multiply(const values &from, int p0, int chunk, const dg_prologue &in,
                                              const uint32_t *weight, const float *table)
     {
-        values x = from;
-        if (in.kind == DG_PROLOGUE_NORM) {
-            const float *const numbers = table + chunk * 2 * CHUNK + lane() % 4 * 4;
-            const dg_pack<float, 4> scale = dg_load<4>(numbers), shift = dg_load<4>(numbers + CHUNK);
-#pragma unroll
-            for (int p = 0; p < 2; p++)
-#pragma unroll
-                for (int e = 0; e < 4; e++) /* zeros outside of y stay */
-                    x.of[p].v[e] = p0 + 8 * p < there
-                                       ? dg_one_value({scale.v[e], 0, shift.v[e]}, x.of[p].v[e], in.factor)
-                                       : 0;
-        }
-        const quad low = quad::of(x.of[0].v), high = quad::of(x.of[1].v);
+        quad x[2];
+        rounded(from, p0, chunk, in, table, x);
 #pragma unroll
         for (int j = 0; j < fragments; j++)
-            quad::multiply(c[j], low, high, quad::load(weight + chunk * chunk_words + (j * 32 + lane()) * quad::words));
+            quad::multiply(c[j], x[0], x[1],
+                           quad::load(weight + chunk * chunk_words + (j * 32 + lane()) * quad::words));
     }
     __device__ __forceinline__ void first()
     {
@@ -270,13 +288,16 @@ template <class G> static void launch(const dg_fused_conv *f, bool overlapping, 
     else KLAUNCH(dx_kernel<G>, grid, dim3(G::NT), bytes, stream, *f, chunks);
 }
 
-template <class E> static void launch_channels(const dg_fused_conv *f, bool overlapping, cudaStream_t stream)
+template <class E, bool ROUNDED>
+static void launch_channels(const dg_fused_conv *f, bool overlapping, cudaStream_t stream)
 {
-    f->conv.Ci == 1 ? launch<thin_dx<E, 1>>(f, overlapping, stream) : launch<thin_dx<E, 3>>(f, overlapping, stream);
+    f->conv.Ci == 1 ? launch<thin_dx<E, 1, ROUNDED>>(f, overlapping, stream)
+                    : launch<thin_dx<E, 3, ROUNDED>>(f, overlapping, stream);
 }
 
 void dg_fused_thin_mma_dx(const dg_fused_conv *f, const dg_tune *tune, bool overlapping, cudaStream_t stream)
 {
-    tune->math == DG_MATH_BF16 ? launch_channels<dg_mma_bf16>(f, overlapping, stream)
-                               : launch_channels<dg_mma_tf32>(f, overlapping, stream);
+    if (tune->math != DG_MATH_BF16) launch_channels<dg_mma_tf32, false>(f, overlapping, stream);
+    else if (f->in.rounded) launch_channels<dg_mma_bf16, true>(f, overlapping, stream);
+    else launch_channels<dg_mma_bf16, false>(f, overlapping, stream);
 }

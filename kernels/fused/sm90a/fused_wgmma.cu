@@ -15,18 +15,19 @@ static void launch_tile(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *
     }
     DG_WGMMA_FWD_TILES(X)
 #undef X
-#define X(M, N, GROUPS)                                                             \
-    if (kind == DG_OP_conv_dx && tune->tile_m == M && tune->tile_n == N) {          \
-        typedef dg_dx_tile<dg_wgmma_bf16, float, SMALL, M, N, N, GROUPS, MAP> tile; \
-        dg_fused_launch<dg_dx_job<tile>, tile>(kind, f, tune, stream);              \
-    }
+#define X(M, N, GROUPS)                                                                 \
+    if constexpr (MAP != DG_ROUNDED)                                                    \
+        if (kind == DG_OP_conv_dx && tune->tile_m == M && tune->tile_n == N) {          \
+            typedef dg_dx_tile<dg_wgmma_bf16, float, SMALL, M, N, N, GROUPS, MAP> tile; \
+            dg_fused_launch<dg_dx_job<tile>, tile>(kind, f, tune, stream);              \
+        }
     DG_WGMMA_DX_TILES(X)
 #undef X
 }
 
 void dg_fused_wgmma(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_fused_instance(f, [=](auto small, auto map) {
+    dg_fused_instance<true>(f, [=](auto small, auto map) {
         launch_tile<decltype(small)::value, decltype(map)::value>(kind, f, tune, stream);
     });
 }

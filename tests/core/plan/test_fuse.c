@@ -113,6 +113,21 @@ static void check_factors(const dg_plan *p)
         }
 }
 
+/* Tensors that are bf16 in memory: no op by itself knows them. */
+static int rounded;
+static void check_rounded(const dg_plan *p)
+{
+    rounded = 0;
+    for (int i = 0; i < p->arena->rows; i++) rounded += p->arena->row[i].rounded && p->arena->row[i].plan == p->id;
+    for (int i = 0; i < p->ops; i++)
+        for (int k = 0; k < DG_MAX_OPERANDS; k++) {
+            const dg_row *r = dg_plan_row(p, &p->op[i], k);
+            if (r && r->rounded)
+                DG_CHECKF(dg_plan_fused(p, i) && !r->keep && r->bytes == 2 * dg_count(r->shape), "%s of %s", r->name,
+                          p->op[i].name);
+        }
+}
+
 static dg_optimizer optimizer = DG_ADAM;
 static int early;
 static void plans(const char *name, int batch, dg_math math, const char *arch, unsigned what, int most)
@@ -133,6 +148,7 @@ static void plans(const char *name, int batch, dg_math math, const char *arch, u
     if (DG_CHECKF(!dg_job_build(&g, &m, &o, b), "%s", dg_message())) {
         early += check_early(&g.plan[DG_PLAN_TRAIN]);
         check_factors(&g.plan[DG_PLAN_TRAIN]);
+        check_rounded(&g.plan[DG_PLAN_TRAIN]);
         const dg_plan *const p[] = {&g.plan[DG_PLAN_TRAIN], &g.plan[DG_PLAN_TRAIN_SHORT], &g.plan[DG_PLAN_SAMPLE]};
         for (int i = 0; i < 3; i++) {
             if (!p[i]->ops) continue;
@@ -229,7 +245,13 @@ static dg_err only_order(dg_backend *b, struct dg_plan *p)
     free(p->launch);
     p->launch = NULL;
     p->launches = 0;
-    for (int i = 0; i < p->arena->rows; i++) p->arena->row[i].absent = false;
+    for (int i = 0; i < p->arena->rows; i++) {
+        dg_row *r = &p->arena->row[i];
+        r->absent = false;
+        if (!r->rounded) continue; /* which CPUs do not know */
+        r->rounded = false;
+        r->bytes = dg_count(r->shape) * dg_value_bytes(r);
+    }
     for (int i = 0; i < p->ops && !e; i++) {
         int n;
         const dg_operand *list = dg_operands(p->op[i].kind, &n);
@@ -263,10 +285,13 @@ int main(void)
     for (unsigned what = 0; what <= DG_FUSE_OPS; what++) {
         plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", what, 0);
         DG_CHECKF(factors + missing == (what & DG_FUSE_update ? 12 : 0), "%d and %d factors", factors, missing);
+        /* D's first activation and its gradient; those behind which no weight gradient comes */
+        DG_CHECKF(rounded == (!(what & DG_FUSE_convs) ? 0 : what & DG_FUSE_update ? 4 : 2), "%d rounded", rounded);
     }
     plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 30);
     DG_CHECKF(factors == 12 && !missing, "%d factors of six layers on tensor cores", factors);
     plans("dcgan64-paper", 64, DG_MATH_TF32, "sm_80", DG_FUSE_ALL, 30);
+    DG_CHECKF(!rounded, "%d rounded for tf32", rounded);
     plans("dcgan64-paper", 37, DG_MATH_BF16, "sm_86", DG_FUSE_ALL, 30);
     plans("dcgan64", 128, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 30);
     plans("dcgan128", 64, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 36);

@@ -281,8 +281,8 @@ struct launch {
         dev_buffer<uint32_t> b_factors(std::vector<uint32_t>(x.size(), 0xffffffff));
         f.factors = b_factors.p;
         (dir == FWD ? f.conv.y : f.conv.x) = result.p;
-        f.in = dg_prologue{how.in,     b_x.p,     b_pre.p,     in_mean.p, in_rstd.p,
-                           in_gamma.p, in_beta.p, in_totals.p, factor,    how.in_groups};
+        f.in = dg_prologue{how.in,    b_x.p,       b_pre.p, in_mean.p,     in_rstd.p, in_gamma.p,
+                           in_beta.p, in_totals.p, factor,  how.in_groups, false};
         f.out.kind = how.out;
         f.out.act = DG_ACT_LEAKY;
         f.out.slope = slope;

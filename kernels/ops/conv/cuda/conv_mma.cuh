@@ -15,6 +15,8 @@
 #ifndef DG_CONV_MMA_CUH
 #define DG_CONV_MMA_CUH
 
+#include <type_traits>
+
 #include "kernels/ops/conv/cuda/conv.cuh"
 #include "kernels/fused/fuse.cuh"
 #include "kernels/dev/mma.cuh"
@@ -123,6 +125,13 @@ template <class E> struct dg_parcel<E, float> {
     __device__ __forceinline__ void put(uint4 *to) const { *to = E::round(v); }
 };
 
+/* Rounded before. */
+template <class E> struct dg_parcel<E, uint16_t> {
+    uint4 v;
+
+    __device__ __forceinline__ void fetch(const uint16_t *from) { v = *reinterpret_cast<const uint4 *>(from); }
+};
+
 /* ---- Patches whose cells stay and whose channels move on ---- */
 
 /* A table in shared memory says of each of the patch's values where it is in memory and which unit it becomes. Units of
@@ -135,8 +144,9 @@ enum { DG_BORDER = 1 << 24 };
 
 /* What a fused launch does to values before they are rounded (fuse.h): nothing; an affine map with a factor below 0; an
  * affine map of the values of two tensors. The numbers for its channels are in shared memory, unit by unit: as many
- * scales as a unit has channels, then shifts, then (of two tensors) tilts. */
-enum { DG_AS_IS, DG_ONE_TENSOR, DG_TWO_TENSORS };
+ * scales as a unit has channels, then shifts, then (of two tensors) tilts. DG_ROUNDED: a fused launch reads values that
+ * are rounded already. */
+enum { DG_AS_IS, DG_ONE_TENSOR, DG_TWO_TENSORS, DG_ROUNDED };
 
 /* What a channel's values become, times a power of two. */
 static __device__ __forceinline__ dg_channel dg_channel_times(const dg_channel &k, int shift)
@@ -149,15 +159,16 @@ static __device__ __forceinline__ dg_channel dg_channel_times(const dg_channel &
 template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_patch_loader {
     static constexpr int all = P::cells * P::input * P::input, items = dg_div_up(2 * all, NT),
                          slice = dg_div_up(items, GROUPS);
-    static constexpr int transfers = items * NT / 2;                                   /* of the table */
-    static constexpr int numbers = MAP == DG_AS_IS ? 0 : MAP == DG_ONE_TENSOR ? 2 : 3; /* of a channel */
+    static constexpr int transfers = items * NT / 2;                                         /* of the table */
+    static constexpr int numbers = MAP == DG_ONE_TENSOR ? 2 : MAP == DG_TWO_TENSORS ? 3 : 0; /* of a channel */
+    typedef typename std::conditional<MAP == DG_ROUNDED, uint16_t, T>::type V;
     static_assert(P::PLANES == 2 && NT % 8 == 0, "two threads a value");
 
-    const T *tensor; /* the first image, this thread's plane */
+    const V *tensor; /* the first image, this thread's plane */
     const dg_transfer *place;
-    dg_parcel<E, T> parcel[slice]; /* of one slice: what is not used any more shall not be kept for another */
-    const T *second;               /* the same of the second tensor; of one tensor unused, as what follows is of none */
-    dg_parcel<E, T> beside[MAP == DG_TWO_TENSORS ? slice : 1];
+    dg_parcel<E, V> parcel[slice]; /* of one slice: what is not used any more shall not be kept for another */
+    const V *second;               /* the same of the second tensor; of one tensor unused, as what follows is of none */
+    dg_parcel<E, V> beside[MAP == DG_TWO_TENSORS ? slice : 1];
     const float *number; /* those of this thread's first unit */
     float below;         /* of no map: what values are multiplied by where the arithmetic is scaled */
     char *kept;          /* factors in memory: of the first image, this thread's plane */
@@ -191,29 +202,30 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
     __device__ __forceinline__ dg_patch_loader(const T *of, int H, int W, int C, const dg_cell *cell,
                                                const dg_transfer *table)
     {
-        tensor = of + (int64_t)cell[0].image * H * W * C + (int)threadIdx.x % 2 * E::unit;
+        tensor = reinterpret_cast<const V *>(of) + (int64_t)cell[0].image * H * W * C + (int)threadIdx.x % 2 * E::unit;
         place = table + threadIdx.x / 2;
     }
     /* table: numbers of the channels from this block's first one on. */
     __device__ __forceinline__ void map(const T *also, int H, int W, int C, const dg_cell *cell, const float *table,
                                         float factor)
     {
-        if (MAP == DG_TWO_TENSORS) second = also + (int64_t)cell[0].image * H * W * C + (int)threadIdx.x % 2 * E::unit;
+        if constexpr (MAP == DG_TWO_TENSORS)
+            second = also + (int64_t)cell[0].image * H * W * C + (int)threadIdx.x % 2 * E::unit;
         number = table + (int)threadIdx.x % 2 * numbers * E::unit;
         below = factor;
     }
-    /* Whoever has these cells writes their values as they are rounded to `to` as well, NULL: nobody does. Blocks of
-     * other columns have the same cells: each writes its share. c: the first channel of this block's. */
-    __device__ __forceinline__ void keep(void *to, int H, int W, int C, const dg_cell *cell, int c)
+    /* Whoever has these cells writes their values as they are rounded to `to` as well. Blocks of other columns have the
+     * same cells: each writes its share. share: that of the first column, none where nobody writes; c: the first
+     * channel of this block's. */
+    __device__ __forceinline__ void keep(void *to, unsigned share, int H, int W, int C, const dg_cell *cell, int c)
     {
         kept = (char *)to + ((int64_t)cell[0].image * H * W * C + c + (int)threadIdx.x % 2 * E::unit) * (16 / E::unit);
-        keeps = 0;
-        for (unsigned i = blockIdx.y; i < 32 && to; i += gridDim.y) keeps |= 1u << i;
+        keeps = blockIdx.y < 32 ? share << blockIdx.y : 0;
     }
     /* Slice g of the channels from c on. */
     __device__ __forceinline__ void fetch(int g, int c)
     {
-        const T *const from = tensor + c;
+        const V *const from = tensor + c;
 #pragma unroll
         for (int k = 0; k < slice; k++) {
             const int j = g * items / GROUPS + k;
@@ -223,11 +235,30 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
             if (MAP == DG_TWO_TENSORS) beside[MAP == DG_TWO_TENSORS ? k : 0].fetch(second + c + at);
         }
     }
+    /* Value k of those that are on their way, as products take it; factor: of its channels. */
+    __device__ __forceinline__ uint4 unit(int k, const dg_channel (&factor)[E::unit]) const
+    {
+        if constexpr (MAP == DG_ROUNDED) {
+            return parcel[k].v;
+        } else {
+            dg_parcel<E, V> value = parcel[k];
+            if (numbers)
+#pragma unroll
+                for (int e = 0; e < E::unit; e++)
+                    value.v[e] = MAP == DG_ONE_TENSOR
+                                     ? dg_one_value(factor[e], value.v[e], below)
+                                     : dg_two_value(factor[e], value.v[e], beside[MAP == DG_TWO_TENSORS ? k : 0].v[e]);
+            if (MAP == DG_AS_IS && E::scaled)
+#pragma unroll
+                for (int e = 0; e < E::unit; e++) value.v[e] *= below;
+            return E::round(value.v);
+        }
+    }
     /* The same, to the patch whose plane of this thread begins there; chunk: which of this block. */
     __device__ __forceinline__ void put(uint4 *patch, int g, int chunk) const
     {
         dg_channel factor[E::unit];
-        if (MAP != DG_AS_IS) {
+        if (numbers) {
             const float *const at = number + chunk * 2 * numbers * E::unit;
 #pragma unroll
             for (int e = 0; e < E::unit; e += 4) {
@@ -241,20 +272,10 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
         for (int k = 0; k < slice; k++) {
             const int j = g * items / GROUPS + k;
             if (j >= (g + 1) * items / GROUPS) break;
-            dg_parcel<E, T> value = parcel[k];
-            if (MAP != DG_AS_IS)
-#pragma unroll
-                for (int e = 0; e < E::unit; e++)
-                    value.v[e] = MAP == DG_ONE_TENSOR
-                                     ? dg_one_value(factor[e], value.v[e], below)
-                                     : dg_two_value(factor[e], value.v[e], beside[MAP == DG_TWO_TENSORS ? k : 0].v[e]);
-            if (MAP == DG_AS_IS && E::scaled)
-#pragma unroll
-                for (int e = 0; e < E::unit; e++) value.v[e] *= below;
-            const uint4 u = E::round(value.v);
+            const uint4 u = unit(k, factor);
             const dg_transfer t = place[j * NT / 2];
             if (t.to >= 0) patch[t.to & (DG_BORDER - 1)] = u;
-            if (MAP != DG_AS_IS && keeps >> (chunk * GROUPS + g) % 32 & 1 && (unsigned)t.to < DG_BORDER)
+            if (numbers && keeps >> (chunk * GROUPS + g) % 32 & 1 && (unsigned)t.to < DG_BORDER)
                 *reinterpret_cast<uint4 *>(kept +
                                            (size_t)(t.from + (unsigned)(chunk * 2 * E::unit)) * (16 / E::unit)) = u;
         }

@@ -79,6 +79,7 @@ template <class E, int CI_> struct dg_thin_mma_fwd {
     static constexpr int pitch = (line * quad::words / 4 + 23) / 32 * 32 + 8; /* words of a row */
     static constexpr int patch_words = DG_THIN_PATCH_ROWS * pitch, weight_words = CI * 4 * 32 * quad::words;
     static constexpr int blocks = quad::words == 2 ? 5 : 4; /* of a multiprocessor */
+    static constexpr bool rounds = quad::words == 2;        /* results may be stored as bf16 */
     static_assert(DG_THIN_COLS == 32 && DG_THIN_CHANNELS == 32 && CI % 2 == 1,
                   "a warp's rows, its channels, no shared bank");
     float c[2][4][4];
@@ -98,26 +99,22 @@ template <class E, int CI_> struct dg_thin_mma_fwd {
         else reinterpret_cast<uint32_t *>(patch)[row * pitch + i] = rounded;
     }
     /* To [q][j][lane]: channel co is column g of product j, its weights of row t of the taps from 4q on are lane (g,
-     * t)'s. */
+     * t)'s. A thread has one row of one channel. */
     static constexpr bool there = E::there, early = true;
     template <bool EARLY>
     static __device__ __forceinline__ void load_weights(float *weight, const dg_conv_args &a, int co0)
     {
-        constexpr int quads = 4 * CI, items = 32 * quads / NT;
-        static_assert(32 * quads % NT == 0, "threads copy equally much");
-        const float *const w = (const float *)a.w + co0 * 16 * CI;
+        static_assert(NT == 4 * DG_THIN_CHANNELS, "a thread for each row of each channel");
+        const int co = (int)threadIdx.x / 4, t = (int)threadIdx.x % 4;
+        const int j = co / 16 * 2 + co / 2 % 2, g = co % 16 / 4 * 2 + co % 2;
+        const dg_pack<float, 4> *const from = reinterpret_cast<const dg_pack<float, 4> *>(
+            (const float *)a.w + ((co0 + co) * 4 + t) * 4 * CI);
+        uint32_t *const to = reinterpret_cast<uint32_t *>(weight) + (j * 32 + g * 4 + t) * quad::words;
 #pragma unroll
-        for (int k = 0; k < items; k++) {
-            const int i = (int)threadIdx.x + k * NT, co = i / quads, t = i % quads / CI, q = i % CI;
-            const int j = co / 16 * 2 + co / 2 % 2, g = co % 16 / 4 * 2 + co % 2;
-            float v[4] = {};
-            if (co0 + co < a.Co) {
-                const dg_pack<float, 4> *const from = reinterpret_cast<const dg_pack<float, 4> *>(w + 4 * i);
-                const dg_pack<float, 4> read = EARLY ? grid_early_load(from) : *from;
-#pragma unroll
-                for (int e = 0; e < 4; e++) v[e] = read.v[e];
-            }
-            quad::of(v).store(reinterpret_cast<uint32_t *>(weight) + ((q * 4 + j) * 32 + g * 4 + t) * quad::words);
+        for (int q = 0; q < CI; q++) {
+            dg_pack<float, 4> v = {};
+            if (co0 + co < a.Co) v = EARLY ? grid_early_load(from + q) : from[q];
+            quad::of(v.v).store(to + q * 4 * 32 * quad::words);
         }
     }
     __device__ __forceinline__ void add(const float *patch, const float *weight)

@@ -134,7 +134,7 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
         for (int j = 0; j < 4; j++) {
             const bool ok = there && oy < a.Ho && ox + j < a.Wo;
             next_y[j] = next_pre[j] = {};
-            if (ok) next_y[j] = dg_load<4>(of.x + at + j * a.Co);
+            if (ok) next_y[j] = dg_load_four(of.x, at + j * a.Co, dw::quad::words == 2 && of.rounded);
             if (ok && of_y.two()) next_pre[j] = dg_load<4>(of.pre + at + j * a.Co);
             inside |= (unsigned)ok << j;
         }
