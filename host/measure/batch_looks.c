@@ -85,11 +85,13 @@ static void compare(dg_search *s, double log_rate[DG_SEARCH_ROWS])
 /* What goes with the time, from the look that is nearest to it. */
 static void take_nearest(const dg_search *s, dg_batch_row *row)
 {
-    const dg_batch_row *nearest = NULL;
+    const dg_batch_row *nearest = row;
+    double least = INFINITY;
     for (int k = 0; k < s->looks; k++) {
-        const dg_batch_row *l = &s->look[k];
-        if (l->batch != row->batch) continue;
-        if (!nearest || fabs(log(l->ms / row->ms)) < fabs(log(nearest->ms / row->ms))) nearest = l;
+        const double off = fabs(log(s->look[k].ms / row->ms));
+        if (s->look[k].batch != row->batch || off >= least) continue;
+        least = off;
+        nearest = &s->look[k];
     }
     const double longer = row->ms / nearest->ms;
     row->median = longer * nearest->median;
@@ -106,7 +108,7 @@ static void take_nearest(const dg_search *s, dg_batch_row *row)
 /* The factor is that of the machine as it mostly was. */
 static void estimate(dg_search *s)
 {
-    double log_rate[DG_SEARCH_ROWS], over[DG_SEARCH_ALL_LOOKS];
+    double log_rate[DG_SEARCH_ROWS] = {0}, over[DG_SEARCH_ALL_LOOKS];
     for (int i = 0; i < s->rows; i++) log_rate[i] = log_of(&s->row[i]);
     compare(s, log_rate);
     for (int k = 0; k < s->looks; k++) over[k] = log_of(&s->look[k]) - log_rate[row_of(s, s->look[k].batch)];
