@@ -387,7 +387,7 @@ dg_err dg_fuse_plan(dg_plan *p, unsigned what, dg_type real, const dg_gpu *gpu)
     pass f = {.p = p, .what = real == DG_F32 ? what & DG_FUSE_OPS : DG_FUSE_NONE, .gpu = gpu};
     p->branches = (what & DG_FUSE_branches) != 0;
     f.note = calloc((size_t)p->ops + 1, sizeof *f.note);
-    int *new_place = malloc((size_t)p->ops * sizeof *new_place + 1);
+    int *new_place = calloc((size_t)p->ops + 1, sizeof *new_place);
     dg_err e = f.note && new_place ? DG_OK : dg_fail(DG_DEVICE, "out of memory while planning");
     if (!e) e = dg_deps_find(&f.deps, p);
     for (bool again = !e; again && !e;) e = attempt(&f, new_place, &again);
