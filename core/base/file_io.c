@@ -112,10 +112,12 @@ static bool remove_dead(int dir, const char *name)
 {
     /* Opened for writing: over NFS flock becomes a lock of a byte range, and an exclusive one needs that. */
     const int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    struct stat s;
+    struct stat s, now;
     if (fd < 0) return false;
+    /* What was opened may have got its own name before it was locked, and another writer taken this one. */
     const bool gone = fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
-                      unlinkat(dir, name, 0) == 0;
+                      fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_dev == s.st_dev &&
+                      now.st_ino == s.st_ino && unlinkat(dir, name, 0) == 0;
     close(fd);
     return gone;
 }
