@@ -147,7 +147,6 @@ static int doubt_doubling(dg_search *s, int next, double elapsed)
     if (!seen && has_time(s, doubt->batch, elapsed)) return doubt->batch;
     if (!gained_nothing(s, 4) && next <= l->most && next <= l->pictures && may_climb(s, next, elapsed)) return next;
     s->end = DG_SEARCH_FLAT;
-    s->until = fmax(l->seconds, fmin(l->patience, AGAIN * elapsed));
     return 0;
 }
 
@@ -164,7 +163,6 @@ static int climb(dg_search *s, double elapsed)
         s->rising = last_gain(s);
     }
     s->climbed = s->rows;
-    if (s->end) s->until = fmax(l->seconds, fmin(l->patience, AGAIN * elapsed));
     return s->end ? 0 : batch;
 }
 
@@ -219,7 +217,10 @@ int dg_search_next(dg_search *s, double elapsed)
     s->elapsed = elapsed;
     s->tries = 0;
     if (s->looks == DG_SEARCH_ALL_LOOKS) return 0;
-    if (!s->end) s->tries = climb(s, elapsed);
+    if (!s->end) {
+        s->tries = climb(s, elapsed);
+        if (s->end) s->until = fmax(s->limits.seconds, fmin(s->limits.patience, AGAIN * elapsed));
+    }
     if (!s->tries) s->tries = look_beside(s, elapsed);
     if (!s->tries) s->tries = look_again(s, elapsed);
     return s->tries;
