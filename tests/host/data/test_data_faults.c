@@ -137,9 +137,5 @@ int main(void)
     return dg_test_report();
 }
 #else
-int main(void)
-{
-    dg_test_skip("allocations are the sanitizer's");
-    return dg_test_report();
-}
+int main(void) { return dg_test_without_failing(); }
 #endif
