@@ -9,8 +9,8 @@
 
 #define GAIN 1.01  /* what a doubling must bring */
 #define DOUBT 0.95 /* of the slowest rate that may be chosen: so much may be noise */
-#define LONGER 1.2 /* than --seconds: worth a word */
-#define AGAIN 1.5  /* times as long as the ladder took the search may take, if that is more than --seconds */
+#define LONGER 0.5 /* seconds more than --seconds: worth a word */
+#define AGAIN 1.5  /* times as long as the ladder took the search may take, if the ladder took more than --seconds */
 #define SURE 0.25  /* of the share that may be lost: the rest is left to noise */
 enum {
     FEWEST_STEPS = 7, /* that a size costs: two to warm up, five that count */
@@ -107,14 +107,21 @@ static bool gained_nothing(dg_search *s, int n)
     return last < GAIN * before;
 }
 
-/* Seconds that a size will take at the least, by the nearest that was timed. */
+double dg_search_look(const dg_search *s, int batch)
+{
+    return s->limits.look / (dg_search_is_tried(s, batch) ? 1 : 2);
+}
+
+/* Seconds that a size will take, by the nearest that was timed: before its steps count, and in a look that may end
+ * with a step begun in time. */
 static double cost(const dg_search *s, int batch)
 {
     const dg_batch_row *near = &s->row[0];
     for (int i = 1; i < s->rows; i++)
         if (abs(s->row[i].batch - batch) < abs(near->batch - batch)) near = &s->row[i];
     const double ms = near->ms * fmax(1, (double)batch / near->batch);
-    return fmax(near->setup, 2e-3 * ms) + (FEWEST_STEPS - 2) * 1e-3 * ms;
+    const double look = fmax((FEWEST_STEPS - 2) * 1e-3 * ms, dg_search_look(s, batch) + 1e-3 * ms);
+    return fmax(near->setup, 2e-3 * ms) + look;
 }
 
 static bool has_time(const dg_search *s, int batch, double elapsed)
@@ -219,7 +226,7 @@ int dg_search_next(dg_search *s, double elapsed)
     if (s->looks == DG_SEARCH_ALL_LOOKS) return 0;
     if (!s->end) {
         s->tries = climb(s, elapsed);
-        if (s->end) s->until = fmax(s->limits.seconds, fmin(s->limits.patience, AGAIN * elapsed));
+        if (s->end && elapsed > s->until) s->until = fmin(s->limits.patience, AGAIN * elapsed);
     }
     if (!s->tries) s->tries = look_beside(s, elapsed);
     if (!s->tries) s->tries = look_again(s, elapsed);
@@ -329,7 +336,7 @@ void dg_search_sentence(const dg_search *s, char *out, size_t size)
     /* where too few steps decided, larger ones would not have been chosen anyway */
     if (dg_batch_updates(&s->limits, s->row[s->rows - 1].batch) >= s->limits.least_steps || s->end == DG_SEARCH_NO_ROOM)
         n = say_end(s, out, size, n);
-    if (s->rows > 1 && s->elapsed > LONGER * s->limits.seconds)
+    if (s->rows > 1 && s->elapsed > s->limits.seconds + LONGER)
         n = add(out, size, n, "; it took %.0f s, for steps are long here", s->elapsed);
     (void)add(out, size, n, ".");
 }

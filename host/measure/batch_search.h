@@ -52,6 +52,7 @@ typedef struct {
     double within;   /* 0.03: of the best */
     int least_steps; /* of an epoch */
     double seconds;  /* no size is begun that would take longer than that in all; the first one is */
+    double look;     /* seconds of a look at most, of the first one at a size half of that */
     double patience; /* seconds in which the next size is begun all the same, if it leaves steps enough */
 } dg_search_limits;
 
@@ -89,6 +90,7 @@ void dg_search_begin(dg_search *s, const dg_search_limits *limits);
 /* The size to time next, of which one look may be there already; 0: no more. elapsed: seconds since the beginning. */
 int dg_search_next(dg_search *s, double elapsed);
 bool dg_search_is_tried(const dg_search *s, int batch);
+double dg_search_look(const dg_search *s, int batch); /* seconds that the next look at this size takes at most */
 void dg_search_timed(dg_search *s, dg_batch_row *row); /* which has become the search's, samples and all */
 void dg_search_refused(dg_search *s, const char *why); /* "it needs 80.0 MB, and there are 70.0 MB" */
 void dg_search_free(dg_search *s);

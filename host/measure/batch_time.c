@@ -10,7 +10,7 @@
 #include "host/run/ring_reader.h"
 #include "host/run/steps.h"
 
-#define LOOK_SECONDS 1.0 /* of one look at a size at most, of the first one half of that, */
+#define LOOK_SECONDS 1.0 /* of one look at a size at most, */
 enum { LOOKS = 20 };     /* nor more than this part of the search, */
 #define SECONDS 20.0     /* which takes so long, */
 #define PATIENCE 60.0    /* and so long where steps are long and every doubling gains */
@@ -294,6 +294,7 @@ dg_search_limits dg_batch_limits(const dg_options *o)
                               .within = o->within / 100,
                               .least_steps = o->least_steps,
                               .seconds = seconds,
+                              .look = fmin(LOOK_SECONDS, seconds / LOOKS),
                               .patience = o->seconds > 0 ? seconds : PATIENCE};
 }
 
@@ -307,8 +308,7 @@ dg_err dg_batch_find(dg_batch_bench *b, const dg_search_limits *limits, dg_searc
         char why[160];
         bool yes = false;
         dg_batch_row row;
-        const double look = fmin(LOOK_SECONDS, limits->seconds / LOOKS) / (dg_search_is_tried(s, batch) ? 1 : 2);
-        e = dg_batch_time(b, batch, fmin(look, left), false, &row, &yes, why, sizeof why);
+        e = dg_batch_time(b, batch, fmin(dg_search_look(s, batch), left), false, &row, &yes, why, sizeof why);
         if (!e && yes) dg_search_timed(s, &row);
         if (!e && !yes) dg_search_refused(s, why);
     }

@@ -11,6 +11,8 @@ static dg_search_limits limits;
 static char why[400];
 static int tried[64], tries, looks; /* sizes, in the order of their first look */
 static double (*slower)(int look);  /* times so much, which another program did; NULL: nothing */
+static bool as_long_as_may_be;      /* looks; or they take a second */
+static double elapsed;              /* seconds of the search */
 
 static void note(int batch)
 {
@@ -20,10 +22,10 @@ static void note(int batch)
     tried[tries++] = batch;
 }
 
-/* Each look takes a second; none above `fits`. */
+/* None above `fits`. */
 static int search(curve *rate, int fits)
 {
-    double elapsed = 0;
+    elapsed = 0;
     dg_search_begin(&s, &limits);
     tries = looks = 0;
     for (int b; looks < 300 && (b = dg_search_next(&s, elapsed));) {
@@ -35,8 +37,8 @@ static int search(curve *rate, int fits)
             continue;
         }
         const double ms = 1e3 * b / rate(b) * (slower ? slower(looks) : 1);
+        elapsed += as_long_as_may_be ? 0.1 + dg_search_look(&s, b) + 1e-3 * ms : 1;
         dg_search_timed(&s, &(dg_batch_row){.batch = b, .ms = ms, .setup = 0.1});
-        elapsed += 1;
     }
     dg_search_sentence(&s, why, sizeof why);
     const int i = dg_search_choice(&s);
@@ -79,7 +81,7 @@ static void check_disturbed(void)
     static curve *const curves[] = {flat, rising, falls, jumps};
     for (int i = 0; i < 20; i++) {
         curve *const c = curves[i % 4];
-        limits = (dg_search_limits){8, 512, 1000000, false, 0.03, 32, 100, 0};
+        limits = (dg_search_limits){8, 512, 1000000, false, 0.03, 32, 100, 0.5, 0};
         slower = NULL;
         const int quiet = search(c, 1 << 20);
         slower = how[i / 4];
@@ -92,7 +94,7 @@ static void check_disturbed(void)
     }
     slower = NULL;
     /* two looks agree, and the machine was slower in both: once it is fast again they are not believed */
-    limits = (dg_search_limits){8, 32, 1000000, false, 0.03, 32, 100, 0};
+    limits = (dg_search_limits){8, 32, 1000000, false, 0.03, 32, 100, 0.5, 0};
     dg_search_begin(&s, &limits);
     for (int b, n = 0; n < 50 && (b = dg_search_next(&s, 0)) > 0; n++) {
         const double speed = n >= 4 && n < 9 ? 70 : 100;
@@ -123,7 +125,7 @@ static void check_disturbed(void)
 
 static void check_choices(void)
 {
-    limits = (dg_search_limits){8, 65536, 1000000, false, 0.03, 32, 100, 0};
+    limits = (dg_search_limits){8, 65536, 1000000, false, 0.03, 32, 100, 0.5, 0};
     static const int flat_sizes[] = {8, 12, 16, 24, 32, 10}; /* 3/4 of 8 is less than --from */
     DG_CHECKF(search(flat, 1 << 20) == 8, "%s", why);
     sizes_are(flat_sizes, 6);
@@ -152,11 +154,11 @@ static void check_choices(void)
 static double soon(double b) { return 1000 * b / (b + 10); }
 static void check_rising(void)
 {
-    limits = (dg_search_limits){8, 65536, 1000000, false, 0.03, 32, 20, 20};
+    limits = (dg_search_limits){8, 65536, 1000000, false, 0.03, 32, 20, 0.5, 20};
     int b = search(soon, 1 << 20); /* 384 is within 1.5% of it, and 1.3% were gained since */
     DG_CHECKF(b == 768 && s.end == DG_SEARCH_SECONDS, "%s", why);
     DG_CHECKF(says("768: the fastest; more than 768 were not tried in 20 s: --seconds 80 for more."), "%s", why);
-    limits = (dg_search_limits){8, 65536, 1000000, false, 0.03, 32, 6, 6};
+    limits = (dg_search_limits){8, 65536, 1000000, false, 0.03, 32, 6, 0.5, 6};
     b = search(rising, 1 << 20);
     DG_CHECKF(b == 48 && tries == 6, "%d sizes, %s", tries, why);
     limits.patience = 18; /* 512 gains 7% over 256, and 5/4 of it may be tried */
@@ -168,15 +170,30 @@ static void check_rising(void)
     DG_CHECKF(b == 48 && tries == 6, "%d sizes, %s", tries, why);
 }
 
+/* The time that was given is enough, however long the looks: a size may have been looked at before, or not. */
+static void check_time(void)
+{
+    static curve *const curves[] = {flat, rising, jumps, falls, noisy, late, soon};
+    as_long_as_may_be = true;
+    for (int c = 0; c < 7; c++)
+        for (int seconds = 3; seconds <= 40; seconds++) {
+            limits = (dg_search_limits){8, 512, 1000000, false, 0.03, 32, seconds, 1, seconds};
+            (void)search(curves[c], 1 << 20);
+            DG_CHECKF(elapsed <= seconds && s.rows > 1, "curve %d: %g s of %d", c, elapsed, seconds);
+            DG_CHECK(!says("it took"));
+        }
+    as_long_as_may_be = false;
+}
+
 static void check_limits(void)
 {
-    limits = (dg_search_limits){8, 65536, 3000, false, 0.03, 32, 100, 0};
+    limits = (dg_search_limits){8, 65536, 3000, false, 0.03, 32, 100, 0.5, 0};
     /* 3000 / 93 is 32.3: 96 leaves exactly 32 with the short one, 128 leaves 24 */
     DG_CHECKF(search(rising, 1 << 20) == 96 && says("96: the fastest that leaves 32 steps an epoch; "), "%s", why);
     limits.drop_last = true;
     DG_CHECKF(search(rising, 1 << 20) == 80, "%s", why); /* 96 leaves 31; 5/4 of 64 leaves 37 */
     DG_CHECKF(says("80: the fastest that leaves 32 steps an epoch; ") && says("% faster, with "), "%s", why);
-    limits = (dg_search_limits){8, 65536, 2048, false, 0.03, 32, 100, 0};
+    limits = (dg_search_limits){8, 65536, 2048, false, 0.03, 32, 100, 0.5, 0};
     DG_CHECKF(search(rising, 100) == 64 && says("; 96 would be 15% faster, with 31% fewer updates; 128 does not"), "%s",
               why);
     limits.pictures = 40;
@@ -200,7 +217,7 @@ static void check_limits(void)
     limits.seconds = 0.5; /* the first size is tried whatever it takes */
     DG_CHECKF(search(rising, 1 << 20) == 8 && tries == 1 && says("nothing else was tried") && says("--seconds "), "%s",
               why);
-    limits = (dg_search_limits){10, 65536, 1000000, false, 0.03, 32, 6, 6};
+    limits = (dg_search_limits){10, 65536, 1000000, false, 0.03, 32, 6, 0.5, 6};
     static const int from_ten[] = {10, 12, 16, 24, 32};
     (void)search(rising, 1 << 20);
     DG_CHECK(tries >= 5);
@@ -250,6 +267,7 @@ int main(void)
     check_choices();
     check_disturbed();
     check_rising();
+    check_time();
     check_limits();
     return dg_test_report();
 }

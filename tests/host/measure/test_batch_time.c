@@ -140,7 +140,7 @@ static void check_sweep(void)
     dg_sweep_rule(&s, DG_RULE_EPOCH_TIME, 32, 50000, &rule[DG_RULE_EPOCH_TIME]);
     DG_CHECK(rule[DG_RULE_EPOCH_TIME].end == DG_RULE_STOPPED);
     DG_NEAR(rule[DG_RULE_EPOCH_TIME].round[1].ms, 23.4, 1e-9);
-    dg_search_limits l = {8, 65536, 1000000, false, 0.03, 32, 20, 20};
+    dg_search_limits l = {8, 65536, 1000000, false, 0.03, 32, 20, 1, 20};
     const int ours = dg_sweep_search(&s, &l);
     DG_CHECKF(ours == 384 || ours == 480, "%d", ours);
     curve[49].batch = 60; /* ends there: a rule that wants more cannot have it */
