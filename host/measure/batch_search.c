@@ -14,6 +14,7 @@
 #define SURE 0.25  /* of the share that may be lost: the rest is left to noise */
 enum {
     FEWEST_STEPS = 7, /* that a size costs: two to warm up, five that count */
+    FLAT = 3,         /* doublings in a row that gain nothing, and larger sizes will not either */
     SUPPORT = 5,      /* comparisons that agree on a size, and then it is believed */
     MOST_SIZES = 14,  /* unless the doublings alone take more: then two beside the choice */
     MOST_MOVES = 2    /* of the choice that are followed */
@@ -107,10 +108,7 @@ static bool gained_nothing(dg_search *s, int n)
     return last < GAIN * before;
 }
 
-double dg_search_look(const dg_search *s, int batch)
-{
-    return s->limits.look / (dg_search_is_tried(s, batch) ? 1 : 2);
-}
+double dg_search_look(const dg_search *s, int batch) { return s->limits.look / (dg_search_is_tried(s, batch) ? 1 : 2); }
 
 /* Seconds that a size will take, by the nearest that was timed: before its steps count, and in a look that may end
  * with a step begun in time. */
@@ -144,7 +142,7 @@ static bool may_climb(const dg_search *s, int batch, double elapsed)
 }
 
 /* A doubling that gained nothing: one more look at each of its sizes and at the best before. Noise may hide a gain of a
- * percent all the same, so the search ends after two such doublings, or where a size more cannot be tried. */
+ * percent all the same, so the search ends after three such doublings, or where a size more cannot be tried. */
 static int doubt_doubling(dg_search *s, int next, double elapsed)
 {
     const dg_search_limits *l = &s->limits;
@@ -152,7 +150,8 @@ static int doubt_doubling(dg_search *s, int next, double elapsed)
     dg_batch_row *doubt = !last[0].looks ? &last[0] : !last[1].looks ? &last[1] : before;
     const bool seen = doubt == before && (before->when >= last[0].when || before->when >= last[1].when);
     if (!seen && has_time(s, doubt->batch, elapsed)) return doubt->batch;
-    if (!gained_nothing(s, 4) && next <= l->most && next <= l->pictures && may_climb(s, next, elapsed)) return next;
+    if (!gained_nothing(s, 2 * FLAT) && next <= l->most && next <= l->pictures && may_climb(s, next, elapsed))
+        return next;
     s->end = DG_SEARCH_FLAT;
     return 0;
 }

@@ -6,8 +6,8 @@
  *         fits ? dg_search_timed(&s, &row) : dg_search_refused(&s, why);
  *     s.row[dg_search_choice(&s)]
  *
- * Sizes are `from`, then 2^k and 3 * 2^k. The search ends after two doublings, two sizes each, that gain less than 1%
- * over the best before them; where there is no time for the second one, after the first; and when its time is over,
+ * Sizes are `from`, then 2^k and 3 * 2^k. The search ends after three doublings, two sizes each, that gain less than 1%
+ * over the best before them; where there is no time for another, earlier; and when its time is over,
  * which is longer where steps are long. Chosen is the smallest whose pictures a second are surely within a share of the
  * best: measured, within a quarter of it, for times are not exact to a percent. Then 3/4 and 5/4 of it are tried, for
  * kernels jump where their tiles end. One that leaves too few steps an epoch is timed, and never chosen.
@@ -90,7 +90,7 @@ void dg_search_begin(dg_search *s, const dg_search_limits *limits);
 /* The size to time next, of which one look may be there already; 0: no more. elapsed: seconds since the beginning. */
 int dg_search_next(dg_search *s, double elapsed);
 bool dg_search_is_tried(const dg_search *s, int batch);
-double dg_search_look(const dg_search *s, int batch); /* seconds that the next look at this size takes at most */
+double dg_search_look(const dg_search *s, int batch);  /* seconds that the next look at this size takes at most */
 void dg_search_timed(dg_search *s, dg_batch_row *row); /* which has become the search's, samples and all */
 void dg_search_refused(dg_search *s, const char *why); /* "it needs 80.0 MB, and there are 70.0 MB" */
 void dg_search_free(dg_search *s);

@@ -10,10 +10,9 @@
 #include "host/run/ring_reader.h"
 #include "host/run/steps.h"
 
-#define LOOK_SECONDS 1.0 /* of one look at a size at most, */
-enum { LOOKS = 20 };     /* nor more than this part of the search, */
-#define SECONDS 20.0     /* which takes so long, */
-#define PATIENCE 60.0    /* and so long where steps are long and every doubling gains */
+#define SECONDS 20.0  /* of a search, */
+#define PATIENCE 60.0 /* and where steps are long and every doubling gains */
+enum { LOOKS = 60 };  /* that fit into it: many short ones see more of a machine's moods than a few long ones */
 
 /* ---- What all sizes have in common ---- */
 
@@ -294,7 +293,7 @@ dg_search_limits dg_batch_limits(const dg_options *o)
                               .within = o->within / 100,
                               .least_steps = o->least_steps,
                               .seconds = seconds,
-                              .look = fmin(LOOK_SECONDS, seconds / LOOKS),
+                              .look = fmin(seconds, SECONDS) / LOOKS,
                               .patience = o->seconds > 0 ? seconds : PATIENCE};
 }
 
