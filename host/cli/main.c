@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "host/cli/commands.h"
@@ -46,6 +48,30 @@ static int run(const dg_options *o)
     return command[o->command](o);
 }
 
+enum { STACK = 1 << 20 }; /* bytes: commands take up to 700,000 */
+
+static __attribute__((noinline)) void touch_stack(void)
+{
+    volatile char lowest[STACK];
+    lowest[0] = 0;
+    (void)lowest[0];
+}
+
+/* The stack grows when it is used. Where the limit of memory is reached by then, the system ends the program without a
+ * word; so it grows at the beginning, where it can be said that there is no room. */
+static dg_err reserve_stack(void)
+{
+    struct rlimit l;
+    if (!getrlimit(RLIMIT_STACK, &l) && l.rlim_cur != RLIM_INFINITY && l.rlim_cur < 2 * STACK)
+        return dg_fail(DG_DEVICE, "the stack may have %lu kB, and %d kB are needed: ulimit -s 8192",
+                       (unsigned long)l.rlim_cur / 1024, 2 * STACK / 1024);
+    void *room = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED) return dg_fail(DG_DEVICE, "out of memory: not even %d kB of stack", STACK / 1024);
+    munmap(room, STACK);
+    touch_stack();
+    return DG_OK;
+}
+
 static bool ends; /* main() does */
 
 /* OpenMP's runtime calls exit(1) itself where it finds no memory for a team or no threads. */
@@ -65,9 +91,10 @@ int main(int argc, char **argv)
     dg_set_program(argv[0]);
     dg_speak_as_program();
     fill_standard_descriptors();
-    dg_options o;
-    bool done;
-    int code = (int)dg_options_parse(argc, argv, &o, &done);
+    dg_options o = {0};
+    bool done = true;
+    int code = (int)reserve_stack();
+    if (!code) code = (int)dg_options_parse(argc, argv, &o, &done);
     if (!code && !done) code = run(&o);
     if (code > DG_OK && code <= DG_COLLAPSED && *dg_message()) fprintf(stderr, "dcgan: %s\n", dg_message());
     dg_options_free(&o);

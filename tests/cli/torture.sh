@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every tenth of the calls that tests/torture makes fail, of its limits and power failures, every fiftieth allocation;
-# `make torture` has all. And what is said where threads cannot be started.
+# `make torture` has all. And what is said where threads cannot be started, or the stack not be had.
 . "$(dirname "$0")/kit"
 export PRELOADS="${PRELOADS:-$root/build/tests/preload}"
 faults=$PRELOADS/faults.so
@@ -26,6 +26,10 @@ without()
     [ $code -eq 5 ]
     fact $? "'$ran' without threads exited $code, not 5"
 }
+(ulimit -s 1024 && "$program" --version > "$dir/said" 2>&1)
+fact $(($? != 5)) "a stack of 1024 kB: $(cat "$dir/said")"
+grep -q 'the stack may have 1024 kB, and 2048 kB are needed: ulimit -s 8192' "$dir/said"
+fact $? "a stack of 1024 kB: $(cat "$dir/said")"
 exits 0 data --synthesize "$dir/cats" --count 24 --size 16 -q
 set -- --data "$dir/cats" --model tests/tiny.cfg --batch 8 --epochs 1 -q --out "$dir/new" --threads 4
 without 2+ "$@"

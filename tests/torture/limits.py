@@ -64,6 +64,18 @@ def judge(whole, name, place, done, codes):
     return f'{done}; then {other}' if other else ''
 
 
+def begins(place):
+    """The least memory, to 64 KB, in which the program can begin: below it the system's loader gives up."""
+    least, most = 0, 4096
+    while most - least > 1:
+        middle = (least + most) // 2
+        if place.run(['--version'], before=limits(AS=middle << 16)).code in (0, 5):
+            most = middle
+        else:
+            least = middle
+    return most << 16
+
+
 def under_a_limit(whole, place, name, limit, value, codes):
     place.fresh()
     under = limits(**{limit: value})
@@ -142,11 +154,14 @@ def pictures_that_change(whole, place, seed):
 
 def torture(place_for, jobs, tell, every=1, seed=0):
     """All of it; returns {what: how many}. tell(what, words) hears of what is wrong."""
-    whole, work = Whole(place_for.get()), []
+    whole, work, least = Whole(place_for.get()), [], begins(place_for.get())
     for name in COMMANDS:
         for limit, first, last, step, codes in LIMITS:
             values = range(first + seed % every * step, last, step * every)
             work += [(f'{limit} {name}', under_a_limit, name, limit, v, codes) for v in values]
+        # 96 KB apart, which no growth of the stack slips through
+        values = range(least, least + (6 << 20), 96 << 10) if name == 'run' or every == 1 else ()
+        work += [(f'little memory, {name}', under_a_limit, name, 'AS', v, (0, 1, 5, 127)) for v in values]
     if os.environ.get('TORTURE_MOUNTS'):
         work += [('disk', on_a_disk, f'size={4 * n}k') for n in range(1 + seed % every, 160, every)]
         work += [('inodes', on_a_disk, f'size=20m,nr_inodes={n}') for n in range(2, 20, min(every, 3))]
