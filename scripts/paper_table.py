@@ -134,10 +134,13 @@ def keras(runs):
     done = runs.get('keras', [])
     if not done:
         return ''
-    epochs = range(1, len(KERAS) + 1)
+    rows = [['test accuracy, %', *range(1, len(KERAS) + 1)], ['published', *KERAS]]
+    rows += [[f"here, seed {r['seed']}", *(f'{v:.1f}' for v in r['held_out'])] for r in done]
+    rows += [[f"PyTorch, same recipe, seed {r['seed']}", *(f'{100 * v:.1f}' for v in r['torch']['accuracy'])]
+             for r in done if r['torch']]
     return f"""## MNIST in Keras at a rate of 0.001, epoch by epoch
 
-{table([['test accuracy, %', *epochs], ['published', *KERAS], ['here', *(f'{v:.1f}' for v in done[0]['held_out'])]])}
+{table(rows)}
 """
 
 

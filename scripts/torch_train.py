@@ -2,13 +2,15 @@
 """A classifier's model file, trained or timed by PyTorch: the other side of scripts/paper-tables.
 
     scripts/torch_train.py train MODEL DATA EPOCHS SEED   DATA: train/ and test/ of class folders of pictures; the
-                                                          decoded pictures are kept beside them, train-SIZE.npz
+                                                          decoded pictures are kept beside them, train-SIZE.npz;
+                                                          or MNIST's files, compressed by gzip
     scripts/torch_train.py time MODEL STEPS               on pictures of noise that lie in memory
 
 Prints JSON: test accuracy and seconds of each epoch; or the median and best milliseconds of a step. The network and its
 optimiser are scripts/torch_model.py. All cores, denormals flushed, fp32, channels_last where that is what oneDNN likes:
 `time` takes the faster of the two layouts.
 """
+import gzip
 import json
 import math
 import os
@@ -62,6 +64,22 @@ def pictures(folder, classes, size):
     return torch.from_numpy(x), torch.from_numpy(y)
 
 
+def idx(folder, part):
+    """As pictures(), of MNIST's files, without another size."""
+    with gzip.open(os.path.join(folder, part + '-images-idx3-ubyte.gz')) as file:
+        size, pixels = np.frombuffer(file.read(16), '>u4')[2:], np.frombuffer(file.read(), np.uint8)
+    with gzip.open(os.path.join(folder, part + '-labels-idx1-ubyte.gz')) as file:
+        labels = np.frombuffer(file.read(), np.uint8, offset=8)
+    return torch.tensor(pixels.reshape(-1, 1, *size)), torch.tensor(labels, dtype=torch.long)
+
+
+def sets(data, size):
+    if not os.path.isdir(os.path.join(data, 'train')):
+        return idx(data, 'train') + idx(data, 't10k')
+    classes = sorted(os.listdir(os.path.join(data, 'train')))
+    return pictures(os.path.join(data, 'train'), classes, size) + pictures(os.path.join(data, 'test'), classes, size)
+
+
 def step(net, optimizer, x, y):
     optimizer.zero_grad(set_to_none=True)
     loss = F.cross_entropy(net(x), y)
@@ -74,9 +92,8 @@ def step(net, optimizer, x, y):
 def train(path, data, epochs, seed):
     net = network(path, seed)
     batch = int(net.train_options['batch'])
-    classes = sorted(os.listdir(os.path.join(data, 'train')))
-    x, y = pictures(os.path.join(data, 'train'), classes, net.size)
-    tx, ty = pictures(os.path.join(data, 'test'), classes, net.size)
+    x, y, tx, ty = sets(data, net.size)
+    whole = len(x) - len(x) % batch if net.train_options.get('drop_last') == 'yes' else len(x)
     optimizer, order = torch_model.optimizer(net), np.random.default_rng(seed)
     net.seed = seed
     net = net.to(memory_format=torch.channels_last)
@@ -85,7 +102,7 @@ def train(path, data, epochs, seed):
         begin = time.perf_counter()
         net.train()
         perm, loss = order.permutation(len(x)), []
-        for i in range(0, len(x) - batch + 1, batch):
+        for i in range(0, whole, batch):
             now = perm[i:i + batch]
             loss.append(step(net, optimizer, net.see(x[now].float(), None, None), y[now]))
         seconds.append(time.perf_counter() - begin)
