@@ -18,13 +18,14 @@ dg_builder dg_job_builder(dg_job *job)
                         .moment = {k->moment[0] && (o->optimizer != DG_SGD || o->momentum > 0), k->moment[1]}};
 }
 
-/* How many values a sum of the layer has, and how many sums a value of its input is in. */
+/* How many values a sum of the layer has, and how many sums a value of its input is in: of a dense layer, which is at
+ * one place only, as many as it has outputs. */
 static void set_fans(dg_job_tensor *t, const dg_parameter *own, const dg_parameter *weights)
 {
     const int *d = weights->dim;
     if (weights->rank != 4 || own->module != weights->module) return; /* of a norm */
     t->fan_in = (double)d[1] * d[2] * d[3];
-    if (own == weights) t->fan_out = (double)d[0] * d[2] * d[3];
+    if (own == weights) t->fan_out = weights->linear ? d[0] : (double)d[0] * d[2] * d[3];
 }
 
 void dg_add_parameters(dg_job *job, dg_builder *b, int net)

@@ -29,6 +29,7 @@ typedef struct {
 } machine;
 
 static dg_model m;
+static dg_start start = DG_START_HE;
 static uint8_t records[ROWS * RECORD];
 
 static void draw_records(void)
@@ -57,7 +58,7 @@ static bool up(machine *x, int threads, dg_type real, dg_optimizer optimizer)
                               .rho = 0.9,
                               .decay = optimizer == DG_ADAM ? 0 : 1e-3,
                               .smoothing = 0.1,
-                              .start = DG_START_HE};
+                              .start = start};
     int32_t perm[ROWS];
     dg_permutation(perm, ROWS, 3, 0);
     bool ok = dg_cpu_open(&(dg_cpu_options){.threads = threads, .real = real}, &x->b) == DG_OK;
@@ -229,11 +230,47 @@ static void check_refused(void)
     refused("[train]\nlr = 1\nlr = 2\n[C.1]\nop = dense\nfilters = 4\n", "given twice");
 }
 
+/* The mean square of fresh weights: filters of 3 channels of 3 x 3 at a time, 4 of them; dense layers of 6 channels of
+ * some places for 7 outputs, of 7 values for 5. */
+static void check_starts(void)
+{
+    static const dg_start all[] = {DG_START_HE, DG_START_GLOROT, DG_START_TORCH};
+    for (int k = 0; k < 3; k++) {
+        start = all[k];
+        machine x;
+        if (!up(&x, 1, DG_F64, DG_ADAM)) continue;
+        int seen = 0;
+        for (int i = 0; i < x.job.tensors; i++) {
+            const dg_job_tensor *t = &x.job.tensor[i];
+            const int last = t->linear && t->dim[0] == CLASSES, dense = t->linear && !last;
+            if (t->rank != 4 || (!t->linear && i > 0)) continue;
+            const double in = last ? 7 : dense ? 6.0 * t->dim[2] * t->dim[3] : 27, out = last ? 5 : dense ? 7 : 36;
+            const double squares = all[k] == DG_START_HE       ? 2 / in
+                                   : all[k] == DG_START_GLOROT ? 2 / (in + out)
+                                                               : 1 / (3 * in);
+            const size_t n = dg_job_tensor_count(t);
+            double *w = malloc(n * sizeof *w), sum = 0;
+            if (DG_CHECK(w && !dg_job_read(&x.job, t, t->row, DG_F64, w)))
+                for (size_t j = 0; j < n; j++) sum += w[j] * w[j] / (double)n;
+            /* a mean of n squares is off by so much of it, of normal and of uniform numbers */
+            const double off = sqrt((all[k] == DG_START_HE ? 2 : 0.8) / (double)n);
+            DG_CHECKF(fabs(sum / squares - 1) < 4 * off, "start %d, %s: mean square %g, not %g", (int)all[k], t->name,
+                      sum, squares);
+            free(w);
+            seen += dense ? t->dim[2] > 1 : 1;
+        }
+        DG_CHECKF(seen == 3, "%d tensors", seen);
+        down(&x);
+    }
+    start = DG_START_HE;
+}
+
 int main(void)
 {
     draw_records();
     if (!DG_CHECKF(!dg_model_parse(network, "t", &m), "%s", dg_message())) return dg_test_report();
     check_names();
+    check_starts();
     check_gradients();
     check_threads();
     check_test();
