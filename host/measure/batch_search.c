@@ -9,6 +9,7 @@
 
 #define GAIN 1.01  /* what a doubling must bring */
 #define DOUBT 0.95 /* of the slowest rate that may be chosen: so much may be noise */
+#define SLOWER 1.1 /* than before the machine may be while a size takes its time */
 #define LONGER 0.5 /* seconds more than --seconds: worth a word */
 #define AGAIN 1.5  /* times as long as the ladder took the search may take, if the ladder took more than --seconds */
 #define SURE 0.25  /* of the share that may be lost: the rest is left to noise */
@@ -119,7 +120,7 @@ static double cost(const dg_search *s, int batch)
         if (abs(s->row[i].batch - batch) < abs(near->batch - batch)) near = &s->row[i];
     const double ms = near->ms * fmax(1, (double)batch / near->batch);
     const double look = fmax((FEWEST_STEPS - 2) * 1e-3 * ms, dg_search_look(s, batch) + 1e-3 * ms);
-    return fmax(near->setup, 2e-3 * ms) + look;
+    return SLOWER * (fmax(near->setup, 2e-3 * ms) + look);
 }
 
 static bool has_time(const dg_search *s, int batch, double elapsed)
