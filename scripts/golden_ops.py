@@ -121,4 +121,20 @@ for i, loss in enumerate([nn.MSELoss()(logit, torch.ones(9)) / 2, nn.MSELoss()(l
     show(f'gan_dlogit{i}', gradient)
     if i != 5 and i != 6:
         show(f'gan_loss{i}', loss)
+print("""
+/* torch.nn.utils.spectral_norm of a Linear(5, 3): its weights, u and v before and after a pass in training, what the
+ * layer multiplies with, and the gradient of the sum of y * weight. */""")
+linear = nn.utils.spectral_norm(nn.Linear(5, 3, bias=False))
+with torch.no_grad():
+    linear.weight_orig.copy_(exact(3, 5))
+    for t in (linear.weight_u, linear.weight_v):
+        t.copy_((t.float()).double())
+show('spectral_w', linear.weight_orig)
+show('spectral_u0', linear.weight_u.clone())
+x, weight = exact(4, 5), exact(4, 3)
+(linear(x) * weight).sum().backward()
+show('spectral_dwn', weight.T @ x)
+for name, t in (('u', linear.weight_u), ('v', linear.weight_v), ('wn', linear.weight), ('dw', linear.weight_orig.grad)):
+    show('spectral_' + name, t)
+
 print('\n#endif')

@@ -28,8 +28,9 @@ static size_t count_anywhere(const dg_op *op, const char *name)
 
 void dg_ref_operand(const dg_op *op, int i, size_t *count, dg_type *type)
 {
-    static const dg_type types[] = {[DG_REAL] = DG_F64,    [DG_BYTE] = DG_U8,      [DG_INDEX] = DG_I32,
-                                    [DG_ONE_STEP] = DG_U8, [DG_ALL_STEPS] = DG_U8, [DG_COUNTERS] = DG_I32};
+    static const dg_type types[] = {
+        [DG_REAL] = DG_F64,    [DG_NUMBER] = DG_F64,   [DG_BYTE] = DG_U8,     [DG_INDEX] = DG_I32,
+        [DG_ONE_STEP] = DG_U8, [DG_ALL_STEPS] = DG_U8, [DG_COUNTERS] = DG_I32};
     static const size_t sizes[] = {[DG_ONE_STEP] = sizeof(dg_step_state), [DG_ALL_STEPS] = sizeof(dg_metrics)};
     const dg_operand *o = &dg_op_info_of(op->kind)->operand[i];
     *type = types[o->element];

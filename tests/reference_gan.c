@@ -94,8 +94,50 @@ static void augment(const dg_augment_args *a, int n, bool back)
         }
 }
 
+static long double length_of(const double *x, int n)
+{
+    long double squares = 0;
+    for (int i = 0; i < n; i++) squares += (long double)x[i] * x[i];
+    return sqrtl(squares);
+}
+
+static void spectral(const dg_spectral_args *a)
+{
+    const double *w = a->w;
+    double *u = a->u, *v = a->v;
+    long double sigma = 0;
+    for (int c = 0; c < a->cols && a->iterate; c++) {
+        long double sum = 0;
+        for (int r = 0; r < a->rows; r++) sum += (long double)w[r * a->cols + c] * u[r];
+        v[c] = (double)sum;
+    }
+    const long double by = fmaxl(length_of(v, a->cols), a->eps);
+    for (int c = 0; c < a->cols && a->iterate; c++) v[c] = (double)(v[c] / by);
+    for (int r = 0; r < a->rows && a->iterate; r++) {
+        long double sum = 0;
+        for (int c = 0; c < a->cols; c++) sum += (long double)w[r * a->cols + c] * v[c];
+        u[r] = (double)sum;
+    }
+    const long double length = fmaxl(length_of(u, a->rows), a->eps);
+    for (int r = 0; r < a->rows && a->iterate; r++) u[r] = (double)(u[r] / length);
+    for (int i = 0; i < a->rows * a->cols; i++) sigma += (long double)u[i / a->cols] * w[i] * v[i % a->cols];
+    *(double *)a->sigma = (double)sigma;
+    for (int i = 0; i < a->rows * a->cols; i++) ((double *)a->wn)[i] = (double)(w[i] / sigma);
+}
+
+static void spectral_dw(const dg_spectral_args *a)
+{
+    const double *dwn = a->dwn, *wn = a->wn, *u = a->u, *v = a->v, sigma = *(const double *)a->sigma;
+    long double sum = 0;
+    for (int i = 0; i < a->rows * a->cols; i++) sum += (long double)dwn[i] * wn[i];
+    for (int i = 0; i < a->rows * a->cols; i++)
+        ((double *)a->dw)[i] = (double)((dwn[i] - sum * u[i / a->cols] * v[i % a->cols]) / sigma);
+}
+
 void dg_ref_gan(const dg_op *op)
 {
+    if (op->kind == DG_OP_spectral) spectral(&op->u.spectral);
+    if (op->kind == DG_OP_spectral_dw) spectral_dw(&op->u.spectral);
     if (op->kind == DG_OP_gan_loss) gan_loss(&op->u.gan_loss);
     if (op->kind == DG_OP_ema) ema(&op->u.ema);
     for (int n = 0; n < op->u.augment.N && (op->kind == DG_OP_augment || op->kind == DG_OP_augment_dx); n++)

@@ -13,6 +13,7 @@ typedef enum { DG_IN = 1, DG_OUT = 2, DG_INOUT = 3, DG_SCRATCH = 4 } dg_role;
 
 typedef enum {
     DG_REAL,      /* the backend's type */
+    DG_NUMBER,    /* the same, of which there is one */
     DG_BYTE,      /* uint8_t */
     DG_INDEX,     /* int32_t */
     DG_ONE_STEP,  /* a dg_step_state */
@@ -31,7 +32,7 @@ typedef struct {
     size_t member;    /* offset of the pointer inside the argument struct */
     dg_role role;
     dg_element element;
-    dg_field dim[4]; /* how many elements the op touches: their product; scratch memory has none */
+    dg_field dim[4]; /* how many elements the op touches: their product; numbers and scratch memory have none */
     bool anywhere;   /* they lie anywhere in its tensor, not from the operand's offset on */
 } dg_operand;
 
@@ -84,7 +85,8 @@ const dg_operand *dg_operands(dg_op_kind kind, int *count);
 /* Index of the operand with that name among those of the kind, -1: it has none. */
 int dg_operand_index(dg_op_kind kind, const char *name);
 
-/* Elements that the op touches of operand k: 0 of scratch memory, 1 of a step's state, DG_RING of metrics. */
+/* Elements that the op touches of operand k: 0 of scratch memory, 1 of a number or a step's state, DG_RING of metrics.
+ */
 int64_t dg_operand_count(const dg_op *op, int k);
 
 /* A number of an op's arguments. */
@@ -121,6 +123,10 @@ double dg_op_flops(const dg_op *op);
 #define DG_OUTPUT(args, what, ...) DG_OPERAND(args, what, DG_OUT, DG_REAL, __VA_ARGS__)
 #define DG_INPUT(args, what, ...) DG_OPERAND(args, what, DG_IN, DG_REAL, __VA_ARGS__)
 #define DG_UPDATED(args, what, ...) DG_OPERAND(args, what, DG_INOUT, DG_REAL, __VA_ARGS__)
+#define DG_SINGLE(args, what, role)                                                 \
+    {                                                                               \
+#what, offsetof(dg_##args##_args, what), role, DG_NUMBER, {{0, 0 } }, false \
+    }
 #define DG_WORKSPACE(args)                                                                   \
     {                                                                                        \
         "scratch", offsetof(dg_##args##_args, scratch), DG_SCRATCH, DG_BYTE, {{0, 0}}, false \

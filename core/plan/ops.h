@@ -290,6 +290,8 @@ typedef struct {
     X(gather, gather, plain)           \
     X(augment, augment, plain)         \
     X(augment_dx, augment, plain)      \
+    X(spectral, spectral, plain)       \
+    X(spectral_dw, spectral, plain)    \
     X(noise, noise, plain)             \
     X(to_u8, to_u8, plain)             \
     X(advance, advance, plain)
@@ -349,6 +351,7 @@ typedef struct {
         dg_ema_args ema;
         dg_gather_args gather;
         dg_augment_args augment;
+        dg_spectral_args spectral;
         dg_noise_args noise;
         dg_to_u8_args to_u8;
         dg_advance_args advance;

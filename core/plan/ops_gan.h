@@ -1,5 +1,5 @@
-/* Ops of GANs besides the published recipe: losses, averages of weights, augmentation. A part of ops.h, whose
- * conventions hold here, and which includes it. */
+/* Ops of GANs besides the published recipe: losses, averages of weights, augmentation, spectral norm. A part of ops.h,
+ * whose conventions hold here, and which includes it. */
 #ifndef DG_OPS_GAN_H
 #define DG_OPS_GAN_H
 
@@ -58,5 +58,22 @@ typedef struct {
     int what;  /* DG_AUGMENT_... */
     int order; /* of the augmentations of a step */
 } dg_augment_args;
+
+/* Spectral norm of weights (Miyato et al. 2018), with |.| the root of a sum of squares. W is w as a matrix, a row for
+ * each filter; u and v are about its first singular vectors. Where iterate is set, they first come nearer to them:
+ *     v = W^T u / max(|W^T u|, eps), u = W v / max(|W v|, eps)
+ * spectral     sigma = u^T W v, wn = W / sigma; with sigma 0, as of weights that are all 0, values are not finite
+ * spectral_dw  dw = (dwn - sum(dwn wn) u v^T) / sigma: from the gradient of wn that of w, u and v being constants */
+typedef struct {
+    void *wn;    /* spectral: out, spectral_dw: in (rows, cols) */
+    void *sigma; /* spectral: out, spectral_dw: in (1) */
+    void *u, *v; /* spectral: in, or with iterate updated in place, spectral_dw: in (rows), (cols) */
+    void *w;     /* spectral: in (rows, cols) */
+    void *dw;    /* spectral_dw: out (rows, cols) */
+    void *dwn;   /* spectral_dw: in (rows, cols) */
+    void *scratch;
+    int rows, cols, iterate;
+    double eps;
+} dg_spectral_args;
 
 #endif

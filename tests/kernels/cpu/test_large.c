@@ -177,6 +177,20 @@ static void check_gather(void)
     tensor_free(x);
 }
 
+/* Rows of zeros between the ends: sigma adds up parts of other rows. An iteration would read what it wrote there. */
+static void check_spectral(void)
+{
+    check((dg_op){.name = "spectral", .kind = DG_OP_spectral, .u.spectral = {.cols = 5}}, NULL, 1e-6);
+    pair p = pair_of((dg_op){.name = "spectral_dw", .kind = DG_OP_spectral_dw, .u.spectral = {.cols = 5}});
+    const float sigma = 2;
+    memcpy((char *)(uintptr_t)many_of(&p, "sigma"), &sigma, sizeof sigma);
+    memcpy((char *)(uintptr_t)few_of(&p, "sigma"), &sigma, sizeof sigma);
+    run(&p.many, NULL);
+    run(&p.few, NULL);
+    check_results(&p, 0);
+    forget(&p);
+}
+
 /* ---- The others ---- */
 
 static void check_pools(void)
@@ -227,6 +241,7 @@ int main(void)
     check_statistics();
     check_norm_dx();
     check_gather();
+    check_spectral();
     if (least == 0) check_softmax(); /* exponentials take long */
     backend->close(backend);
     return dg_test_report();

@@ -90,6 +90,7 @@ class any_op {
         case DG_OP_ema: op.u.ema.decay = 0.9; break;
         case DG_OP_augment:
         case DG_OP_augment_dx: op.u.augment.what = 7, op.u.augment.order = 1; break;
+        case DG_OP_spectral: op.u.spectral.iterate = 1, op.u.spectral.eps = 1e-12; break;
         case DG_OP_noise: op.u.noise.stream = DG_STREAM_SAMPLE, op.u.noise.first_step = 5; break;
         default: break;
         }

@@ -190,4 +190,31 @@ static const double golden_gan_dlogit7[9] = {0x1.3c9723f1c71c7p-1,  -0x1.271d75c
                                              -0x1.cce26ae38e38fp-3, -0x1.ee25471c71c7cp-7, -0x1.532b89e38e38fp-2};
 static const double golden_gan_loss7[1] = {0x1.1ca9bedf63785p+2};
 
+/* torch.nn.utils.spectral_norm of a Linear(5, 3): its weights, u and v before and after a pass in training, what the
+ * layer multiplies with, and the gradient of the sum of y * weight. */
+static const double golden_spectral_w[15] = {0x1.3ea7ae0000000p+0, -0x1.14681c0000000p-3, 0x1.3276040000000p+0,
+                                             0x1.6f89b00000000p+0, 0x1.5b0a880000000p-2,  -0x1.c0eb2c0000000p-2,
+                                             0x1.3279c20000000p+0, 0x1.46e8ba0000000p-1,  0x1.b995200000000p-2,
+                                             0x1.13750a0000000p+1, 0x1.1054f40000000p-1,  -0x1.3051820000000p+0,
+                                             0x1.9a30900000000p-3, 0x1.e813040000000p+0,  -0x1.a1cd660000000p-1};
+static const double golden_spectral_u0[3] = {-0x1.298c9c0000000p-1, 0x1.dfa0ca0000000p-4, 0x1.9c53da0000000p-1};
+static const double golden_spectral_dwn[15] = {-0x1.e03afea86d4e7p+0, -0x1.e78c146e27510p-3, 0x1.599170d7b174cp+1,
+                                               0x1.98e6ce9111c08p-2,  -0x1.8a9fb35ee5551p+0, -0x1.59796bcb9797cp+0,
+                                               0x1.2fd44ea74f65cp+2,  0x1.7236a9da0824cp+1,  -0x1.42125a03dd030p+1,
+                                               -0x1.8c492b90ec9e0p-1, -0x1.772fd301016e0p+0, 0x1.0f8c9b3461bc8p+2,
+                                               0x1.034a4170eb658p+1,  -0x1.ef0bb26a47630p+1, 0x1.296a9af5bbd80p-1};
+static const double golden_spectral_u[3] = {-0x1.13fdb7ede8d41p-9, -0x1.3d98cccf77ca5p-1, 0x1.919735da8d839p-1};
+static const double golden_spectral_v[5] = {-0x1.080cb1b63d290p-2, -0x1.1992a1d152633p-1, -0x1.5e66c7b93e1f0p-2,
+                                            0x1.1e75b20edd8e5p-1, -0x1.cb061e461f274p-2};
+static const double golden_spectral_wn[15] = {0x1.09d0f8b05a6e0p-1, -0x1.cd25a1f62de30p-5, 0x1.ff49decec1619p-2,
+                                              0x1.3297eec5ac132p-1, 0x1.217ed951f10a0p-3,  -0x1.767ada344f40ep-3,
+                                              0x1.ff501d19bc92bp-2, 0x1.10b3a326d818dp-2,  0x1.705c3822e8514p-3,
+                                              0x1.cb901a54dab17p-1, 0x1.c65944a41b925p-3,  -0x1.fbb6c271d1bcbp-2,
+                                              0x1.562c43428a311p-4, 0x1.9724903784ec7p-1,  -0x1.5c85f26036d38p-2};
+static const double golden_spectral_dw[15] = {-0x1.9043e77894ad3p-1, -0x1.90ff70ea2dca1p-4, 0x1.207d161c3fb20p+0,
+                                              0x1.52323b2e9d172p-3,  -0x1.489b591ec53edp-1, -0x1.7b5be88d89f07p-2,
+                                              0x1.31f8df360c13bp+1,  0x1.763008979b5c8p+0,  -0x1.778934aab4644p+0,
+                                              0x1.7d7d0efaff8a0p-7,  -0x1.b58911ea130edp-1, 0x1.4037266ef1feep+0,
+                                              0x1.0b4b34c05c5c5p-1,  -0x1.15d346b7e3dc0p+0, -0x1.71f365f6c8238p-3};
+
 #endif

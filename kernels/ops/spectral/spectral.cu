@@ -1,0 +1,143 @@
+/* Spectral norm of weights and its gradient: W is read once for each product with it, and once to be divided. What is
+ * added up over a block, or over all values, is added again by every block that wants to know it, in one order.
+ *
+ * Tile: of W^T u a block has 32 columns, a warp every blockDim / 32'th row; of W v a warp has a row; sweeps repeat
+ * blocks of values. Shared memory: 8.3 KB of column sums; else 256 bytes of sums of warps. Registers: 28 to 46. Bound
+ * by: memory, 4 bytes a weight and product, 8 for the quotient; of few weights by latency. Template parameter: real,
+ * type of the values. */
+#include "kernels/ops/update/sweep.cuh"
+extern "C" {
+#include "kernels/ops/spectral/spectral.h"
+}
+
+static constexpr int WARP = 32, WARPS = 32; /* the most of a block */
+
+/* Whole block: every thread gets the sum of all; of a warp as a tree, of warps in order. */
+static __device__ __forceinline__ double sum_of_block(double v)
+{
+    SHARED(double, of_warp, [WARPS]);
+    for (int d = WARP / 2; d > 0; d /= 2) v += __shfl_down_sync(0xffffffffu, v, d);
+    __syncthreads(); /* the sum before this one has been read */
+    if (threadIdx.x % WARP == 0) of_warp[threadIdx.x / WARP] = v;
+    __syncthreads();
+    double sum = 0;
+    for (int k = 0; k < (int)blockDim.x / WARP; k++) sum += of_warp[k];
+    return sum;
+}
+
+/* Whole block: the sum of x y over n numbers. */
+template <class X, class Y> static __device__ __forceinline__ double dot_of_block(const X *x, const Y *y, int n)
+{
+    double sum = 0;
+    for (int i = (int)threadIdx.x; i < n; i += (int)blockDim.x) sum += (double)x[i] * (double)y[i];
+    return sum_of_block(sum);
+}
+
+static __device__ __forceinline__ double divisor(double squares, double eps)
+{
+    const double length = sqrt(squares);
+    return length > eps ? length : eps;
+}
+
+/* scratch: first W v, then W^T u. */
+static __device__ __forceinline__ double *ahead_of(const dg_spectral_args &a) { return (double *)a.scratch; }
+static __device__ __forceinline__ double *behind_of(const dg_spectral_args &a) { return (double *)a.scratch + a.rows; }
+
+/* W^T u */
+template <class real> static __global__ void __launch_bounds__(1024) spectral_columns_kernel(const dg_spectral_args a)
+{
+    SHARED(double, of_warp, [WARPS][WARP + 1]);
+    const int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP, warps = (int)blockDim.x / WARP;
+    const int c = (int)blockIdx.x * WARP + lane;
+    double sum = 0;
+    if (c < a.cols) {
+        const real *const w = (const real *)a.w + c, *const u = (const real *)a.u;
+#pragma unroll 4
+        for (int r = warp; r < a.rows; r += warps) sum += (double)w[(int64_t)r * a.cols] * (double)u[r];
+    }
+    of_warp[warp][lane] = sum;
+    __syncthreads();
+    if (warp > 0 || c >= a.cols) return;
+    for (int k = 1; k < warps; k++) sum += of_warp[k][lane];
+    behind_of(a)[c] = sum;
+}
+
+/* W v. Of an iteration v is W^T u divided by its length, which the first block writes. */
+template <class real> static __global__ void __launch_bounds__(1024) spectral_rows_kernel(const dg_spectral_args a)
+{
+    const int lane = (int)threadIdx.x % WARP, r = (int)(dg_thread() / WARP);
+    const double *const behind = behind_of(a);
+    real *const v = (real *)a.v;
+    const double by = a.iterate ? divisor(dot_of_block(behind, behind, a.cols), a.eps) : 1;
+    if (a.iterate && blockIdx.x == 0)
+        for (int c = (int)threadIdx.x; c < a.cols; c += (int)blockDim.x) v[c] = (real)(behind[c] / by);
+    if (r >= a.rows) return; /* whole warps */
+    const real *const w = (const real *)a.w + (int64_t)r * a.cols;
+    double sum = 0;
+#pragma unroll 4
+    for (int c = lane; c < a.cols; c += WARP) sum += (double)w[c] * (a.iterate ? behind[c] : (double)v[c]);
+    for (int d = WARP / 2; d > 0; d /= 2) sum += __shfl_down_sync(0xffffffffu, sum, d);
+    if (lane == 0) ahead_of(a)[r] = sum / by;
+}
+
+/* sigma, and W by it. Of an iteration u is W v divided by its length. */
+template <class real> static __global__ void __launch_bounds__(1024) spectral_sweep_kernel(const dg_spectral_args a)
+{
+    const double *const ahead = ahead_of(a);
+    real *const u = (real *)a.u;
+    const double squares = a.iterate ? dot_of_block(ahead, ahead, a.rows) : 0, by = divisor(squares, a.eps);
+    const real sigma = (real)(a.iterate ? squares / by : dot_of_block(u, ahead, a.rows));
+    if (blockIdx.x == 0) {
+        if (threadIdx.x == 0) *(real *)a.sigma = sigma;
+        for (int r = (int)threadIdx.x; a.iterate && r < a.rows; r += (int)blockDim.x) u[r] = (real)(ahead[r] / by);
+    }
+    const int64_t n = (int64_t)a.rows * a.cols, step = (int64_t)gridDim.x * blockDim.x;
+    for (int64_t i = dg_thread(); i < n; i += step) ((real *)a.wn)[i] = ((const real *)a.w)[i] / sigma;
+}
+
+/* Parts of sum(dwn wn), one a block. */
+template <class real> static __global__ void __launch_bounds__(1024) spectral_parts_kernel(const dg_spectral_args a)
+{
+    const int64_t n = (int64_t)a.rows * a.cols, step = (int64_t)gridDim.x * blockDim.x;
+    double sum = 0;
+#pragma unroll 4
+    for (int64_t i = dg_thread(); i < n; i += step)
+        sum += (double)((const real *)a.dwn)[i] * (double)((const real *)a.wn)[i];
+    sum = sum_of_block(sum);
+    if (threadIdx.x == 0) ((double *)a.scratch)[blockIdx.x] = sum;
+}
+
+template <class real>
+static __global__ void __launch_bounds__(1024) spectral_dw_kernel(const dg_spectral_args a, int parts)
+{
+    double part = 0;
+    for (int k = (int)threadIdx.x; k < parts; k += (int)blockDim.x) part += ((const double *)a.scratch)[k];
+    const double sum = sum_of_block(part);
+    const real *const u = (const real *)a.u, *const v = (const real *)a.v, sigma = *(const real *)a.sigma;
+    const int64_t n = (int64_t)a.rows * a.cols, step = (int64_t)gridDim.x * blockDim.x;
+#pragma unroll 1 /* so that registers are enough for double */
+    for (int64_t i = dg_thread(); i < n; i += step) {
+        const unsigned at = (unsigned)i, r = at / (unsigned)a.cols, c = at - r * (unsigned)a.cols;
+        ((real *)a.dw)[i] = (((const real *)a.dwn)[i] - (real)(sum * (double)u[r]) * v[c]) / sigma;
+    }
+}
+
+template <class real> void dg_cuda_spectral(const dg_spectral_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    const dim3 block((unsigned)tune->block), columns((unsigned)dg_div_up(a->cols, WARP));
+    if (a->iterate) KLAUNCH(spectral_columns_kernel<real>, columns, block, 0, stream, *a);
+    KLAUNCH(spectral_rows_kernel<real>, dg_grid((int64_t)a->rows * WARP, tune->block), block, 0, stream, *a);
+    KLAUNCH(spectral_sweep_kernel<real>, dg_sweep_grid((int64_t)a->rows * a->cols, 4, tune->block), block, 0, stream,
+            *a);
+}
+DG_INSTANTIATE(spectral, spectral)
+
+template <class real> void dg_cuda_spectral_dw(const dg_spectral_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    const dim3 block((unsigned)tune->block);
+    const int parts = dg_spectral_parts(a);
+    KLAUNCH(spectral_parts_kernel<real>, dim3((unsigned)parts), block, 0, stream, *a);
+    KLAUNCH(spectral_dw_kernel<real>, dg_sweep_grid((int64_t)a->rows * a->cols, 4, tune->block), block, 0, stream, *a,
+            parts);
+}
+DG_INSTANTIATE(spectral_dw, spectral)
