@@ -123,11 +123,11 @@ static bool take_head(pass *f, int i)
     int last = i + 1, losses = 0;
     if (op->kind != DG_OP_conv_fwd || flat.Co != 1 || flat.Ho != 1 || flat.Wo != 1) return false;
     for (; last < p->ops && p->op[last].kind == DG_OP_bce && reads(f, last, "logit", i); last++) losses++;
-    while (last < p->ops && p->op[last].kind == DG_OP_conv_dw) last++;
+    while (last < p->ops && (p->op[last].kind == DG_OP_conv_dw || p->op[last].kind == DG_OP_spectral_dw)) last++;
     if (losses < 1 || losses > 2 || last >= p->ops || p->op[last].kind != DG_OP_conv_dx) return false;
     if (!reads(f, last, "y", i + losses) || row_of(&p->op[last], "w") != row_of(op, "w")) return false;
     for (int j = i; j <= last; j++)
-        if (p->op[j].kind != DG_OP_conv_dw) join(f, j, i);
+        if (p->op[j].kind != DG_OP_conv_dw && p->op[j].kind != DG_OP_spectral_dw) join(f, j, i);
     if (last + 1 < p->ops && is_epilogue(f, last, last + 1)) join(f, last + 1, i);
     const int writer = dg_deps_writer(&f->deps, i, dg_fuse_operand(op, "x"));
     if (writer >= 0 && p->op[writer].kind == DG_OP_norm_act) join(f, writer, i);
@@ -142,7 +142,7 @@ static void take_gradients(pass *f, int adam)
     for (int i = 0; i < adam; i++) {
         if (p->op[i].kind != DG_OP_conv_dw || f->note[i].launch != i) continue;
         const dg_row *r = dg_plan_row(p, &p->op[i], dg_fuse_operand(&p->op[i], "w"));
-        if (r->net == net) join(f, i, adam);
+        if (r->kind == DG_GRAD && r->net == net) join(f, i, adam);
     }
     if (adam + 1 < p->ops && p->op[adam + 1].kind == DG_OP_advance) join(f, adam + 1, adam);
 }

@@ -36,7 +36,8 @@ int dg_ck_layout(const dg_model *model, dg_ck_tensor out[DG_CK_MOST])
                 dg_ck_tensor *t = &out[n++];
                 *t = (dg_ck_tensor){.kind = p->kind, .net = net, .rank = p->rank};
                 for (int d = 0; d < p->rank; d++) t->dim[d] = p->dim[d];
-                if (p->linear) t->rank = 2, t->dim[1] *= t->dim[2] * t->dim[3];
+                if (p->file_rank == 2) t->rank = 2, t->dim[1] *= t->dim[2] * t->dim[3];
+                if (p->file_rank == 1) t->rank = 1, t->dim[0] *= t->dim[1] * t->dim[2] * t->dim[3];
                 snprintf(t->name, sizeof t->name, "%s.main.%d.%s", model->net[net].name, l->module + p->module,
                          p->field);
                 const char *module = l->torch[p->module != list[0].module];

@@ -115,6 +115,30 @@ static dg_err collect(network *w, const char *path)
     return DG_OK;
 }
 
+/* In the place of weights with spectral norm what the layer multiplies with, W / sigma, under the name of weights; u
+ * and v, of length 1, are behind them, and are left out of a network of ONNX. */
+static dg_err divide(network *w, const char *path)
+{
+    for (int i = 0; i + 2 < w->count; i++) {
+        dg_st_tensor *t = &w->tensor[i];
+        char *last = strrchr(t->name, '.');
+        if (!last || strcmp(last, ".weight_orig")) continue;
+        float *W = w->owned[i];
+        const float *u = w->owned[i + 1], *v = w->owned[i + 2];
+        const size_t n = t->bytes / sizeof *W, cols = n / (size_t)t->dim[0];
+        double sigma = 0;
+        for (size_t k = 0; k < n; k++) sigma += (double)u[k / cols] * (double)W[k] * (double)v[k % cols];
+        for (size_t k = 0; k < n; k++) {
+            W[k] = (float)((double)W[k] / sigma);
+            if (!isfinite(W[k]))
+                return dg_fail(DG_FAILED, "%s: tensor %s: divided by its sigma, %g, value %zu is too large", path,
+                               t->name, sigma, k);
+        }
+        memcpy(last, ".weight", sizeof ".weight");
+    }
+    return DG_OK;
+}
+
 static dg_err describe(network *w, const char *path, const char *format)
 {
     if (!(w->text = dg_text_to_utf8(w->model->text))) return no_memory(path);
@@ -170,6 +194,7 @@ dg_err dg_export(const char *checkpoint, const char *name, bool onnx, const char
                                                 : DG_GENERATOR_FORMAT;
     if (!e) e = may_replace(out, r, format);
     if (!e) e = collect(&w, checkpoint);
+    if (!e && onnx) e = divide(&w, checkpoint);
     if (!e) e = describe(&w, checkpoint, format);
     if (!e && onnx) e = dg_onnx_network(out, w.model, w.net, &w.info.input, w.tensor, w.meta, w.metas);
     if (!e && !onnx) e = dg_st_write(out, w.tensor, w.count, w.meta, w.metas, true);

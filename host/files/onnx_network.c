@@ -82,7 +82,7 @@ static void add_layer(graph *g, int i, const char *start)
     if (l->kind->onnx) l->kind->onnx(&g->onnx, l, &n);
     memcpy(g->made[i], n.value, sizeof n.value);
     for (int k = 0; k < count; k++, g->tensor++) {
-        if (list[k].kind == DG_PARAMETER_COUNT) continue;
+        if (list[k].kind == DG_PARAMETER_COUNT || list[k].kind == DG_PARAMETER_DIRECTION) continue;
         dg_st_tensor *t = &g->weight[g->weights++];
         *t = *g->tensor;
         if (n.on_maps[k]) t->rank = 3, t->dim[1] = t->dim[2] = 1;

@@ -30,9 +30,10 @@ typedef struct {
 /* A pass forward through a network: what is asked for, and what dg_forward answers. */
 typedef struct {
     int net, N;
-    int groups;             /* equal parts of the batch that have statistics of their own */
-    bool frozen;            /* batch norm takes its running statistics and leaves them as they are */
-    int order;              /* of the passes through this network in a step: dropout differs */
+    int groups;  /* equal parts of the batch that have statistics of their own */
+    bool frozen; /* batch norm takes its running statistics and leaves them as they are */
+    int order; /* of the passes through this network in a step: dropout differs, and in the first, unless it is frozen,
+                  spectral norm iterates; the others take its u and v with the weights of their time */
     const double *momentum; /* of running statistics; NULL: the layers' own, 0.1 */
     const char *suffix;     /* of the names of ops and work rows: "", ".g" */
     dg_view in;

@@ -21,9 +21,9 @@ static dg_err check_model(const dg_model *m)
                              "ends in %d x %d x %d; a classifier ends in 1 x 1 and a logit for each "
                              "class, as op = dense makes them",
                              is.H, is.W, is.C);
-    if (last->norm || last->act != DG_ACT_NONE || last->kind == &dg_layer_dropout)
+    if (last->norm == DG_NORM_BATCH || last->act != DG_ACT_NONE || last->kind == &dg_layer_dropout)
         return dg_layer_fail(last, m->where,
-                             "gives the logits: it needs norm = none and act = none, and is no dropout");
+                             "gives the logits: it needs norm = none or spectral, and act = none, and is no dropout");
     if (is.C < 2) return dg_layer_fail(last, m->where, "gives one logit; a classifier has two classes or more");
     if (m->classes && m->classes != is.C)
         return dg_layer_fail(last, m->where, "gives %d logits; [model] says classes = %d", is.C, m->classes);

@@ -11,6 +11,16 @@
 
 static const dg_view nothing = {-1, 0};
 
+/* Its weights would be averaged, sampled with and seen by PyTorch as those of its transposed convolutions. */
+static dg_err check_norms(const dg_model *m, const dg_net *g)
+{
+    for (int i = 0; i < g->layers; i++)
+        if (g->layer[i].norm == DG_NORM_SPECTRAL)
+            return dg_layer_fail(&g->layer[i], m->where,
+                                 "norm = spectral: is for the discriminator; the generator has norm = batch or none");
+    return DG_OK;
+}
+
 static dg_err check_end(const dg_model *m, int net, const dg_layer *last)
 {
     const dg_shape want = net == DG_G ? (dg_shape){1, m->size, m->size, m->channels} : (dg_shape){1, 1, 1, 1};
@@ -20,8 +30,8 @@ static dg_err check_end(const dg_model *m, int net, const dg_layer *last)
                              net == DG_G ? "generator" : "discriminator", want.H, want.W, want.C);
     if (net == DG_G && (last->norm || last->act != DG_ACT_TANH))
         return dg_layer_fail(last, m->where, "is the generator's last layer: it needs norm = none and act = tanh");
-    if (net == DG_D && (last->norm || last->act != DG_ACT_NONE))
-        return dg_layer_fail(last, m->where, "gives the logit: it needs norm = none and act = none");
+    if (net == DG_D && (last->norm == DG_NORM_BATCH || last->act != DG_ACT_NONE))
+        return dg_layer_fail(last, m->where, "gives the logit: it needs norm = none or spectral, and act = none");
     return DG_OK;
 }
 
@@ -39,6 +49,7 @@ static dg_err check_model(const dg_model *m)
                                  n->latent ? "latent" : "pictures", net == DG_G ? "generator" : "discriminator",
                                  n->latent ? "pictures" : "latent vector");
         dg_err e = dg_check_trainable(m, net);
+        if (!e && net == DG_G) e = check_norms(m, n);
         if (!e) e = check_end(m, net, &n->layer[n->layers - 1]);
         if (e) return e;
     }

@@ -1,7 +1,8 @@
 /* The recipe of a DCGAN: two networks and what one step is (Radford et al. 2016, semantics of the stock PyTorch
  * example): gather B real pictures, draw z, G forward; D on the 2B real and fake in one batch with two groups of batch
  * statistics; D's gradient and Adam; the updated D on the same fakes, gradient through it to G, Adam on G. D's running
- * statistics see real, fake and fake again, in this order. */
+ * statistics see real, fake and fake again, in this order. Where D has spectral norm its power iteration is in the
+ * first of its passes alone. */
 #ifndef DG_GAN_H
 #define DG_GAN_H
 

@@ -58,8 +58,9 @@ typedef struct {
     int moment1, moment2, grad; /* rows, -1 for running statistics */
     int average;                /* row of its running average, or of the statistics of averaged weights; -1: none */
     int rank;
-    int dim[4];  /* PyTorch's shape: (Co, Ci, K, K), (C) */
-    bool linear; /* in files (Co, Ci K K) */
+    int dim[4];     /* PyTorch's shape: (Co, Ci, K, K), (C) */
+    int file_rank;  /* in files 2: (Co, Ci K K), 1: (Ci K K), 0: rank */
+    bool direction; /* of length 1: u or v of spectral norm */
     int net;
     double fan_in,
         fan_out; /* of weights: values that a sum has, sums that a value is in; of their biases fan_in alone */

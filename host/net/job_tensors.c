@@ -76,6 +76,7 @@ static distribution weights_begin(const dg_job_options *o, const dg_job_tensor *
 static distribution begin(const dg_job_options *o, const dg_job_tensor *t)
 {
     const char *last = strrchr(t->name, '.') + 1;
+    if (t->direction) return (distribution){.sigma = 1}; /* and then of length 1 */
     if (t->rank == 4) return weights_begin(o, t);
     if (!strcmp(last, "weight")) return (distribution){1, o->start == DG_START_DCGAN ? 0.02 : 0, 0};
     if (!strcmp(last, "running_var")) return (distribution){.mean = 1};
@@ -98,6 +99,13 @@ static void draw(float out[4], const distribution *d, uint64_t seed, int i, uint
     for (int k = 0; k < 4; k++) out[k] = (float)(d->mean + d->sigma * (double)out[k]);
 }
 
+static void normalise(float *value, size_t n)
+{
+    double squares = 0;
+    for (size_t k = 0; k < n; k++) squares += (double)value[k] * (double)value[k];
+    for (size_t k = 0; k < n; k++) value[k] = (float)((double)value[k] / sqrt(squares));
+}
+
 static dg_err fill(dg_job *job, const dg_job_tensor *t, int row, float *value, size_t n, double with)
 {
     for (size_t k = 0; k < n; k++) value[k] = (float)with;
@@ -117,6 +125,7 @@ dg_err dg_job_init(dg_job *job, uint64_t seed)
             draw(z, &d, seed, i, k / 4);
             for (size_t j = k; j < n && j < k + 4; j++) value[j] = z[j - k];
         }
+        if (t->direction) normalise(value, n);
         dg_err e = dg_job_write(job, t, t->row, DG_F32, value);
         if (!e && t->average >= 0) e = dg_job_write(job, t, t->average, DG_F32, value);
         if (!e) e = fill(job, t, t->moment1, value, n, 0);
@@ -131,7 +140,7 @@ dg_err dg_job_init(dg_job *job, uint64_t seed)
 int dg_job_tensor_shape(const dg_job_tensor *t, int64_t dim[4])
 {
     for (int i = 0; i < t->rank; i++) dim[i] = t->dim[i];
-    if (!t->linear) return t->rank;
-    dim[1] = dim[1] * dim[2] * dim[3];
-    return 2;
+    if (t->file_rank == 2) dim[1] = dim[1] * dim[2] * dim[3];
+    if (t->file_rank == 1) dim[0] = dim[0] * dim[1] * dim[2] * dim[3];
+    return t->file_rank ? t->file_rank : t->rank;
 }

@@ -30,6 +30,9 @@ enum { DG_MAX_NETS = 4, DG_MAX_LAYERS = 128, DG_TRAIN_MAX = 32, DG_MODEL_TEXT_MA
 
 typedef struct dg_layer_kind dg_layer_kind; /* host/net/layers/layers.h */
 
+/* Batch norm behind the layer, or spectral norm of its weights (ops_gan.h). */
+typedef enum { DG_NORM_NONE, DG_NORM_BATCH, DG_NORM_SPECTRAL } dg_norm;
+
 typedef struct {
     char name[16]; /* "G.1"; "C.4.2": the second of several that section [C.4] stands for */
     int line;      /* of its section in the file */
@@ -37,7 +40,7 @@ typedef struct {
     int input; /* the layer of this network that it reads; -1: the network's input */
     int add;   /* the layer whose output is added in front of its activation; -1: none */
     int filters, kernel, stride, pad;
-    int norm; /* 1: batch norm */
+    dg_norm norm;
     int bias; /* 1: a number for each channel is added */
     dg_act act;
     double slope;     /* of leaky */
@@ -84,8 +87,8 @@ typedef struct {
 } dg_model;
 
 /* name is a path, or the name of a built-in model ("dcgan64-paper"), or of a shape: "dcgan-28x1" is the published
- * layout for 28 x 28 pixels of one channel, 32 filters next to the picture and twice as many at each halving; a path
- * wins. */
+ * layout for 28 x 28 pixels of one channel, 32 filters next to the picture and twice as many at each halving; or one of
+ * these with -spectral behind it, as dg_model_spectral makes it. A path wins. */
 dg_err dg_model_read(const char *name, dg_model *out);
 
 /* text is the content of a model file; where names it in messages. */
@@ -98,6 +101,10 @@ dg_shape dg_net_input(const dg_model *m, const dg_net *n);
  * discriminator mirrored. size is 4, 5, 6 or 7 times a power of two, and the first of these is the kernel
  * at the other end. out holds DG_MODEL_TEXT_MAX bytes. */
 dg_err dg_model_stock(char *out, const char *name, int size, int channels, int latent, int ngf, int ndf);
+
+/* The text of a model in which all layers of D have spectral norm in the place of their norms, under this name.
+ * DG_USAGE: there is no such network, or no room. */
+dg_err dg_model_spectral(const char *model, const char *name, char out[DG_MODEL_TEXT_MAX]);
 
 /* The largest such size up to `most`, 0: there is none. */
 enum { DG_SIDE_LEAST = 16, DG_SIDE_MOST = 256 };

@@ -55,7 +55,7 @@ static const key layer_keys[DG_KEYS] = {
     [DG_KEY_STRIDE] = {"stride", WHOLE, SECTION(layer.stride), 1, 8, 1, .preset = -1},
     [DG_KEY_PAD] = {"pad", WHOLE, SECTION(layer.pad), 0, 15, 1, .preset = -1},
     [DG_KEY_BIAS] = {"bias", CHOICE, SECTION(layer.bias), .preset = -1, .choices = "no|yes"},
-    [DG_KEY_NORM] = {"norm", CHOICE, SECTION(layer.norm), .choices = "none|batch"},
+    [DG_KEY_NORM] = {"norm", CHOICE, SECTION(layer.norm), .choices = "none|batch|spectral"}, /* as dg_norm */
     [DG_KEY_ADD] = {"add", LAYER, SECTION(add), .must = "an earlier layer of this network"},
     [DG_KEY_ACT] = {"act", CHOICE, SECTION(layer.act), .choices = "none|relu|leaky|tanh"}, /* as dg_act */
     [DG_KEY_SLOPE] = {"slope", NUMBER, SECTION(layer.slope), 0, 1, 0, 0.2,

@@ -125,10 +125,12 @@ static dg_err name_modules(unroller *u, const dg_section *s, dg_layer *l, int co
     if (!rest) return BAD(s, "torch = %s: a name has at most 47 characters", s->torch);
     if (!l->kind->parameters || !l->kind->parameters(l, list))
         return BAD(s, "torch = %s: the layer has no weights to name", s->torch);
-    if (*l->torch[1] && !l->norm) return BAD(s, "torch = %s: has two names, but no batch norm", s->torch);
-    if (l->norm && !*l->torch[1] && !name_norm(l->torch[0], l->torch[1]))
+    if (*l->torch[1] && l->norm != DG_NORM_BATCH)
+        return BAD(s, "torch = %s: has two names, but no batch norm", s->torch);
+    if (l->norm == DG_NORM_BATCH && !*l->torch[1] && !name_norm(l->torch[0], l->torch[1]))
         return BAD(s, "torch = %s: name its batch norm, too, as torch = conv1 bn1", s->torch);
-    if (l->norm && !strcmp(l->torch[0], l->torch[1])) return BAD(s, "torch = %s: two modules have one name", s->torch);
+    if (l->norm == DG_NORM_BATCH && !strcmp(l->torch[0], l->torch[1]))
+        return BAD(s, "torch = %s: two modules have one name", s->torch);
     for (int k = 0; k < 2; k++) /* what modules without names and the whitening are called */
         if (is_below(l->torch[k], "main") || is_below(l->torch[k], "input"))
             return BAD(s, "torch = %s: main and input are names that dcgan gives itself", s->torch);

@@ -117,30 +117,58 @@ static bool names_shape(const char *name, int *size, int *channels)
     return true;
 }
 
-static dg_err read_shape(const char *name, int size, int channels, dg_model *out)
+/* The text of a built-in model or of a shape. *known false: there is none of that name. */
+static dg_err builtin_text(const char *name, char text[DG_MODEL_TEXT_MAX], bool *known)
 {
-    char *text = malloc(DG_MODEL_TEXT_MAX);
+    int size, channels;
+    *known = true;
+    for (int i = 0; dg_model_files[i].name; i++)
+        if (!strcmp(name, dg_model_files[i].name)) {
+            snprintf(text, DG_MODEL_TEXT_MAX, "%s", dg_model_files[i].text);
+            return DG_OK;
+        }
+    *known = names_shape(name, &size, &channels);
+    return *known ? dg_model_stock(text, name, size, channels, 100, 32, 32) : DG_OK;
+}
+
+/* name, or what stands in front of its -spectral. text: room for two. */
+static dg_err named_text(const char *name, char *text, bool *known)
+{
+    static const char behind[] = "-spectral";
+    char plain[64];
+    const size_t n = strlen(name), last = sizeof behind - 1;
+    dg_err e = builtin_text(name, text, known);
+    if (e || *known || n <= last || n >= sizeof plain || strcmp(name + n - last, behind)) return e;
+    memcpy(plain, name, n - last);
+    plain[n - last] = 0;
+    e = builtin_text(plain, text + DG_MODEL_TEXT_MAX, known);
+    return e || !*known ? e : dg_model_spectral(text + DG_MODEL_TEXT_MAX, name, text);
+}
+
+static dg_err read_named(const char *name, dg_model *out, bool *known)
+{
+    char *text = malloc((size_t)2 * DG_MODEL_TEXT_MAX);
     if (!text) return dg_fail(DG_DEVICE, "model %s: out of memory", name);
-    dg_err e = dg_model_stock(text, name, size, channels, 100, 32, 32);
-    if (!e) e = dg_model_parse(text, name, out);
+    dg_err e = named_text(name, text, known);
+    if (e) e = dg_context(e, "model %s", name);
+    else if (*known) e = dg_model_parse(text, name, out);
     free(text);
-    return dg_context(e, "model %s", name);
+    return e;
 }
 
 dg_err dg_model_read(const char *name, dg_model *out)
 {
     const bool there = access(name, R_OK) == 0;
     if (!there && errno == ENOENT && !strchr(name, '/')) {
-        for (int i = 0; dg_model_files[i].name; i++)
-            if (!strcmp(name, dg_model_files[i].name)) return dg_model_parse(dg_model_files[i].text, name, out);
-        int size, channels;
-        if (names_shape(name, &size, &channels)) return read_shape(name, size, channels, out);
+        bool known;
+        const dg_err e = read_named(name, out, &known);
+        if (e || known) return e;
         char list[512] = "";
         for (int i = 0; dg_model_files[i].name; i++)
             snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", dg_model_files[i].name);
         return dg_fail(DG_USAGE,
                        "model %s: there is no such file and no built-in model of that name (built in: %s, or of any "
-                       "shape such as dcgan-28x1)",
+                       "shape such as dcgan-28x1; of a GAN with -spectral behind it: D has spectral norm)",
                        name, list);
     }
     if (!there) return dg_fail(DG_USAGE, "model %s: %s", name, strerror(errno));

@@ -42,7 +42,8 @@ void dg_add_parameters(dg_job *job, dg_builder *b, int net)
             dg_job_tensor *t = &job->tensor[job->tensors++];
             *t = (dg_job_tensor){.net = net,
                                  .rank = list[k].rank,
-                                 .linear = list[k].linear,
+                                 .file_rank = list[k].file_rank,
+                                 .direction = list[k].kind == DG_PARAMETER_DIRECTION,
                                  .row = r->value[k],
                                  .moment1 = r->moment1[k],
                                  .moment2 = r->moment2[k],
@@ -184,7 +185,7 @@ dg_err dg_check_sizes(const dg_model *m, int net, const dg_job_options *o, doubl
     if (e) return e;
     for (int i = 0; i < m->net[net].layers; i++) {
         const dg_layer *l = &m->net[net].layer[i];
-        if (o->train && l->norm && least * l->out.H * l->out.W < 2)
+        if (o->train && l->norm == DG_NORM_BATCH && least * l->out.H * l->out.W < 2)
             return dg_fail(DG_USAGE,
                            "layer %s of model %s: batch norm over a batch of %d needs more than one value a "
                            "channel; use another {batch} or {drop-last}",

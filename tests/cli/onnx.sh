@@ -54,6 +54,12 @@ else
     skip 'torch, safetensors and pillow are not here'
 fi
 
+# spectral norm: what D multiplies with, and for PyTorch what it makes that of
+exits 0 --data cats --model dcgan-16x3-spectral --batch 8 --epochs 2 --out normal -q || finish
+exits 0 export normal --network D --out normal.safetensors
+exits 0 export normal --network D --onnx normal.onnx
+onnx spectral normal.onnx normal.safetensors
+
 # nothing but a file of its own is replaced
 exits 0 export run --onnx --out g.onnx
 cp run/checkpoint.safetensors kept.onnx
@@ -98,7 +104,8 @@ op = conv
 in = C.2
 filters = 8
 kernel = 1
-norm = batch
+norm = spectral
+bias = yes
 act = none
 [C.5]
 op = add
@@ -120,6 +127,7 @@ p = 0.5
 [C.9]
 op = dense
 filters = 4
+norm = spectral
 act = none
 EOF
     exits 0 --data shapes --model net.cfg --test 0.2 --batch 8 --epochs 2 --out "eyes-$input" -q || cat .err

@@ -4,6 +4,7 @@
     onnx_run.py picture FILE.onnx z.safetensors PICTURES    each is what `generate` drew, within 1 of 255
     onnx_run.py classes FILE.onnx answers.json              shares of its pictures, as `classify --json` says
     onnx_run.py logits FILE.onnx                            of the network D, of some picture: shape and finite
+    onnx_run.py spectral FILE.onnx D.safetensors            the same; its weights are those of D by their sigma
 
 Where the packages onnx and onnxruntime are there, they check and run the same file, to 1e-5 of ours."""
 import json
@@ -188,6 +189,11 @@ def main(what, path, *rest):
             for c in a['classes']:
                 assert abs(s[names.index(c['class'])] - c['share']) < 1e-5, (a, s)
     else:
+        for name in o['weights'] if what == 'spectral' else ():
+            w, u, v = (tensor(rest[0], name + part).astype(float) for part in ('_orig', '_u', '_v'))
+            sigma = u @ w.reshape(len(u), -1) @ v
+            assert abs(o['weights'][name] - w / sigma).max() < 1e-6 * abs(w / sigma).max(), name
+        assert what != 'spectral' or o['weights'].keys() == {'main.0.weight', 'main.2.weight', 'main.4.weight'}
         x = np.random.default_rng(1).standard_normal([3] + o['dims'])
         y = run(o, x)
         assert y.shape == (3, 1, 1, 1), y.shape

@@ -1,24 +1,30 @@
 /* conv, conv_transpose and dense: a convolution, then bias or batch norm if asked for, then what another layer made,
- * then the activation. A dense layer is a convolution whose kernel covers the map: PyTorch's Linear behind a Flatten
- * has the same numbers in the same order. */
+ * then the activation. Of spectral norm the convolution's weights are the layer's divided by their sigma. A dense layer
+ * is a convolution whose kernel covers the map: PyTorch's Linear behind a Flatten has the same numbers in the same
+ * order. */
 #include <string.h>
 
 #include "host/net/layers/layers.h"
 
-static const double NORM_EPS = 1e-5, NORM_MOMENTUM = 0.1; /* PyTorch's defaults */
+static const double NORM_EPS = 1e-5, NORM_MOMENTUM = 0.1, SPECTRAL_EPS = 1e-12; /* PyTorch's defaults */
 
-/* The layer's parameters in the order of parameters(), and what a pass saves: the rows before the norm, and of its
- * statistics. */
-enum { W, GAMMA, BETA, RUNNING_MEAN, RUNNING_VAR, BIAS = GAMMA };
-enum { PRE, MEAN, RSTD };
+/* The layer's parameters in the order of parameters(), the last being biases where there are some, and what a pass
+ * saves: the rows before the norm, and of its statistics; or of the weights that it multiplied with, and of sigma. */
+enum { W, GAMMA, BETA, RUNNING_MEAN, RUNNING_VAR, U = W + 1, V };
+enum { PRE, MEAN, RSTD, NORMAL = PRE, SIGMA };
 
+static bool batch(const dg_layer *l) { return l->norm == DG_NORM_BATCH; }
+static bool spectral(const dg_layer *l) { return l->norm == DG_NORM_SPECTRAL; }
+static int bias_of(const dg_layer *l) { return spectral(l) ? V + 1 : W + 1; }
 static bool transposed(const dg_layer *l) { return l->kind == &dg_layer_conv_transpose; }
 static bool dense(const dg_layer *l) { return l->kind == &dg_layer_dense; }
 
 static dg_err shape(dg_layer *l, const char *where)
 {
-    if (l->bias < 0) l->bias = dense(l) && !l->norm;
-    if (l->bias && l->norm)
+    if (l->bias < 0) l->bias = dense(l) && !batch(l);
+    if (spectral(l) && transposed(l))
+        return dg_layer_fail(l, where, "norm = spectral: goes with op = conv and dense, not with conv_transpose");
+    if (l->bias && batch(l))
         return dg_layer_fail(l, where, "bias = yes: does not go with norm = batch, which has one; use norm = none");
     if (dense(l)) {
         l->flatten = !l->flat;
@@ -29,7 +35,7 @@ static dg_err shape(dg_layer *l, const char *where)
     l->flat = dense(l);
     if (l->stride < 0) l->stride = 1;
     if (l->pad < 0) l->pad = (l->kernel - 1) / 2;
-    if (l->norm && l->act == DG_ACT_TANH)
+    if (batch(l) && l->act == DG_ACT_TANH)
         return dg_layer_fail(l, where, "act = tanh: does not go with norm = batch; use norm = none");
     l->out = (dg_shape){1, 0, 0, l->filters};
     if (!transposed(l)) {
@@ -43,7 +49,7 @@ static dg_err shape(dg_layer *l, const char *where)
     return dg_layer_check_size(l, where);
 }
 
-static int modules(const dg_layer *l) { return l->flatten + 1 + (l->norm != 0) + (l->act != DG_ACT_NONE); }
+static int modules(const dg_layer *l) { return l->flatten + 1 + batch(l) + (l->act != DG_ACT_NONE); }
 
 /* The convolution that a layer is: of a transposed one, x is the output and y the input. */
 static dg_conv_args geometry(const dg_layer *l, int N)
@@ -67,16 +73,22 @@ static int parameters(const dg_layer *l, dg_parameter out[DG_LAYER_PARAMETERS])
     const int C = l->filters;
     const int own = l->flatten, norm = own + 1;
     const dg_parameter all[] = {
-        [W] = {DG_PARAMETER_WEIGHT, "conv.w", "conv.dw", own, "weight", 4, {c.Co, c.Ci, c.K, c.K}, dense(l)},
-        [GAMMA] = {DG_PARAMETER_WEIGHT, "norm.gamma", "norm.dgamma", norm, "weight", 1, {C}, false},
-        [BETA] = {DG_PARAMETER_WEIGHT, "norm.beta", "norm.dbeta", norm, "bias", 1, {C}, false},
-        [RUNNING_MEAN] = {DG_PARAMETER_MEAN, "norm.running_mean", NULL, norm, "running_mean", 1, {C}, false},
-        [RUNNING_VAR] = {DG_PARAMETER_VARIANCE, "norm.running_var", NULL, norm, "running_var", 1, {C}, false},
-        {DG_PARAMETER_COUNT, NULL, NULL, norm, "num_batches_tracked", 0, {0}, false},
+        [W] = {DG_PARAMETER_WEIGHT, "conv.w", "conv.dw", own, "weight", 4, {c.Co, c.Ci, c.K, c.K}, dense(l) ? 2 : 0},
+        [GAMMA] = {DG_PARAMETER_WEIGHT, "norm.gamma", "norm.dgamma", norm, "weight", 1, {C}, 0},
+        [BETA] = {DG_PARAMETER_WEIGHT, "norm.beta", "norm.dbeta", norm, "bias", 1, {C}, 0},
+        [RUNNING_MEAN] = {DG_PARAMETER_MEAN, "norm.running_mean", NULL, norm, "running_mean", 1, {C}, 0},
+        [RUNNING_VAR] = {DG_PARAMETER_VARIANCE, "norm.running_var", NULL, norm, "running_var", 1, {C}, 0},
+        {DG_PARAMETER_COUNT, NULL, NULL, norm, "num_batches_tracked", 0, {0}, 0},
     };
     memcpy(out, all, sizeof all);
-    if (l->bias) out[BIAS] = (dg_parameter){DG_PARAMETER_WEIGHT, "bias.b", "bias.db", own, "bias", 1, {C}, false};
-    return l->norm ? (int)(sizeof all / sizeof *all) : 1 + l->bias;
+    if (batch(l)) return (int)(sizeof all / sizeof *all);
+    if (spectral(l)) {
+        out[W].field = "weight_orig";
+        out[U] = (dg_parameter){DG_PARAMETER_DIRECTION, "spectral.u", NULL, own, "weight_u", 1, {C}, 0};
+        out[V] = (dg_parameter){DG_PARAMETER_DIRECTION, "spectral.v", NULL, own, "weight_v", 4, {1, c.Ci, c.K, c.K}, 1};
+    }
+    if (l->bias) out[bias_of(l)] = (dg_parameter){DG_PARAMETER_WEIGHT, "bias.b", "bias.db", own, "bias", 1, {C}, 0};
+    return bias_of(l) + l->bias;
 }
 
 /* By how many binary places fp16, whose normal numbers reach from 2^-14 to 2^16, moves gradients up. The loss is a mean
@@ -142,21 +154,52 @@ static void norm_forward(dg_builder *b, const dg_pass *p, int i, dg_layer_pass *
     bind_norm(op, own, r);
 }
 
+static dg_spectral_args weights_of(const dg_layer *l)
+{
+    const dg_conv_args c = geometry(l, 1);
+    return (dg_spectral_args){.rows = c.Co, .cols = c.Ci * c.K * c.K, .eps = SPECTRAL_EPS};
+}
+
+/* Of the passes of a step through a network that is trained the first one iterates. */
+static void spectral_forward(dg_builder *b, const dg_pass *p, int i, dg_layer_pass *own)
+{
+    const dg_layer *l = dg_layer_of(b, p, i);
+    const dg_layer_rows *r = &b->rows[p->net][i];
+    const dg_shape shape = b->arena->row[r->value[W]].shape;
+    own->saved[NORMAL] = dg_work_row(b, p->net, shape, "%s.spectral.w%s", l->name, p->suffix);
+    own->saved[SIGMA] = dg_work_row(b, p->net, (dg_shape){1, 1, 1, 1}, "%s.spectral.sigma%s", l->name, p->suffix);
+    dg_op *op = dg_plan_add(b->plan, DG_OP_spectral, "%s.spectral%s", l->name, p->suffix);
+    op->u.spectral = weights_of(l);
+    op->u.spectral.iterate = !p->frozen && p->order == 0;
+    dg_bind_row(op, "wn", own->saved[NORMAL]);
+    dg_bind_row(op, "sigma", own->saved[SIGMA]);
+    dg_bind_row(op, "u", r->value[U]);
+    dg_bind_row(op, "v", r->value[V]);
+    dg_bind_row(op, "w", r->value[W]);
+}
+
+/* The row that a pass multiplies with. */
+static int factors(const dg_builder *b, const dg_pass *p, int i)
+{
+    return spectral(dg_layer_of(b, p, i)) ? p->layer[i].saved[NORMAL] : b->rows[p->net][i].value[W];
+}
+
 static void forward(dg_builder *b, dg_pass *p, int i)
 {
     const dg_layer *l = dg_layer_of(b, p, i);
     dg_layer_pass *own = &p->layer[i];
     const char *in = transposed(l) ? "y" : "x", *out = transposed(l) ? "x" : "y";
-    if (l->norm) own->saved[PRE] = dg_work_row(b, p->net, dg_batch_of(l->out, p->N), "%s.pre%s", l->name, p->suffix);
+    if (spectral(l)) spectral_forward(b, p, i, own);
+    if (batch(l)) own->saved[PRE] = dg_work_row(b, p->net, dg_batch_of(l->out, p->N), "%s.pre%s", l->name, p->suffix);
     own->out = dg_layer_out(b, p, i);
     dg_op *op = dg_plan_add(b->plan, transposed(l) ? DG_OP_conv_dx : DG_OP_conv_fwd, "%s.%s.fwd%s", l->name,
                             l->kind->name, p->suffix);
     op->u.conv = geometry(l, p->N);
     dg_bind(op, in, own->in);
-    dg_bind(op, out, l->norm ? (dg_view){own->saved[PRE], 0} : own->out);
-    dg_bind_row(op, "w", b->rows[p->net][i].value[W]);
-    if (l->norm) norm_forward(b, p, i, own);
-    if (!l->norm || l->add >= 0) dg_finish_forward(b, p, i, l->bias ? b->rows[p->net][i].value[BIAS] : -1);
+    dg_bind(op, out, batch(l) ? (dg_view){own->saved[PRE], 0} : own->out);
+    dg_bind_row(op, "w", factors(b, p, i));
+    if (batch(l)) norm_forward(b, p, i, own);
+    if (!batch(l) || l->add >= 0) dg_finish_forward(b, p, i, l->bias ? b->rows[p->net][i].value[bias_of(l)] : -1);
 }
 
 /* Back through batch norm and the activation that is a part of it. */
@@ -187,23 +230,42 @@ static dg_op *gradient(dg_builder *b, const dg_pass *p, int i, dg_op_kind kind, 
     return op;
 }
 
+/* From the gradient of what the pass multiplied with, dwn, that of the weights. */
+static void spectral_backward(dg_builder *b, const dg_pass *p, int i, int dwn)
+{
+    const dg_layer *l = dg_layer_of(b, p, i);
+    const dg_layer_rows *r = &b->rows[p->net][i];
+    dg_op *op = dg_plan_add(b->plan, DG_OP_spectral_dw, "%s.spectral.dw%s", l->name, p->suffix);
+    op->u.spectral = weights_of(l);
+    dg_bind_row(op, "dw", r->grad[W]);
+    dg_bind_row(op, "dwn", dwn);
+    dg_bind_row(op, "wn", p->layer[i].saved[NORMAL]);
+    dg_bind_row(op, "u", r->value[U]);
+    dg_bind_row(op, "v", r->value[V]);
+    dg_bind_row(op, "sigma", p->layer[i].saved[SIGMA]);
+}
+
 static void backward(dg_builder *b, const dg_pass *p, int i, dg_view dy, unsigned want, dg_view dx[2])
 {
     const dg_layer *l = dg_layer_of(b, p, i);
     const dg_layer_rows *r = &b->rows[p->net][i];
     const char *in = transposed(l) ? "y" : "x";
-    if (!l->norm || l->add >= 0) dy = dg_finish_backward(b, p, i, dy, l->bias ? r->grad[BIAS] : -1, want, dx);
-    if (l->norm) dy = norm_backward(b, p, i, dy, want);
+    if (!batch(l) || l->add >= 0) dy = dg_finish_backward(b, p, i, dy, l->bias ? r->grad[bias_of(l)] : -1, want, dx);
+    if (batch(l)) dy = norm_backward(b, p, i, dy, want);
     if (want & DG_WANT_WEIGHTS) {
+        const dg_shape shape = b->arena->row[r->value[W]].shape;
+        const int dw = spectral(l) ? dg_work_row(b, p->net, shape, "%s.spectral.dwn%s", l->name, p->suffix)
+                                   : r->grad[W];
         dg_op *op = gradient(b, p, i, DG_OP_conv_dw, dy);
-        dg_bind_row(op, "w", r->grad[W]);
+        dg_bind_row(op, "w", dw);
         dg_bind(op, in, p->layer[i].in);
+        if (spectral(l)) spectral_backward(b, p, i, dw);
     }
     if (!(want & DG_WANT_INPUT)) return;
     dx[0].row = dg_work_row(b, p->net, dg_batch_of(l->in, p->N), "%s.din%s", l->name, p->suffix);
     dg_op *op = gradient(b, p, i, transposed(l) ? DG_OP_conv_fwd : DG_OP_conv_dx, dy);
     dg_bind(op, in, dx[0]);
-    dg_bind_row(op, "w", r->value[W]);
+    dg_bind_row(op, "w", factors(b, p, i));
 }
 
 static void onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n)
@@ -215,10 +277,10 @@ static void onnx(dg_onnx *o, const dg_layer *l, dg_layer_onnx *n)
                                                        : "Conv",
                                        l->kind->name);
     dg_onnx_input(node, n->parameter[W]);
-    if (l->bias) dg_onnx_input(node, n->parameter[BIAS]);
+    if (l->bias) dg_onnx_input(node, n->parameter[bias_of(l)]);
     if (dense(l)) dg_onnx_int(node, "transB", 1);
     else dg_windows_onnx(node, l);
-    if (l->norm) {
+    if (batch(l)) {
         node = dg_layer_node(o, l, n, "BatchNormalization", "norm");
         for (int k = GAMMA; k <= RUNNING_VAR; k++) dg_onnx_input(node, n->parameter[k]);
         dg_onnx_real(node, "epsilon", NORM_EPS);

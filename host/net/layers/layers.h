@@ -40,10 +40,11 @@ typedef enum {
 
 /* A tensor that belongs to a layer and is kept in checkpoints. */
 typedef enum {
-    DG_PARAMETER_WEIGHT,   /* is trained: has a gradient and moments */
-    DG_PARAMETER_MEAN,     /* running statistics */
-    DG_PARAMETER_VARIANCE, /* never negative */
-    DG_PARAMETER_COUNT     /* num_batches_tracked: in files alone */
+    DG_PARAMETER_WEIGHT,    /* is trained: has a gradient and moments */
+    DG_PARAMETER_MEAN,      /* running statistics */
+    DG_PARAMETER_VARIANCE,  /* never negative */
+    DG_PARAMETER_DIRECTION, /* u and v of spectral norm */
+    DG_PARAMETER_COUNT      /* num_batches_tracked: in files alone */
 } dg_parameter_kind;
 
 typedef struct {
@@ -52,7 +53,8 @@ typedef struct {
     int module;             /* its module in PyTorch, counted from the layer's first */
     const char *field;      /* PyTorch's name of it there: "weight" */
     int rank, dim[4];       /* PyTorch's shape: (Co, Ci, K, K), (C) */
-    bool linear;            /* the weights of a Linear: there of shape (Co, Ci K K) */
+    int file_rank;          /* dimensions in files, the last being one: 2: (Co, Ci K K), as of a Linear; 1: (Ci K K),
+                               as of a v, of which Co is 1; 0: rank */
 } dg_parameter;
 
 /* A layer that is being written as nodes of ONNX. */

@@ -75,15 +75,15 @@ static dg_err limits(const dg_op_values *v)
     const double whole = length_of(v, "w", (size_t)a->rows * (size_t)a->cols),
                  of_sum = (a->rows + a->cols) * DBL_EPSILON;
     const double sigma = fabs(dg_value_after(v, "sigma", 0)), behind = a->iterate ? length_behind(v, a) : whole;
-    const double of_v = of_sum * whole / behind, of_u = (2 * v->eps + of_sum + of_v) * whole / sigma;
+    const double of_v = of_sum * whole / behind, of_u = (4 * v->eps + of_sum + of_v) * whole / sigma;
     for (int k = 0; k < v->operands; k++) {
         const dg_check_operand *o = &v->operand[k];
         const bool is_v = strcmp(o->name, "v") == 0, is_u = strcmp(o->name, "u") == 0;
         for (size_t i = 0; o->limit && i < o->count; i++) {
             const double want = fabs(dg_check_value(o, o->want, i));
-            o->limit[i] = is_v   ? 2 * v->eps * want + of_v
-                          : is_u ? 2 * v->eps * want + of_u
-                                 : (4 * v->eps + of_u) * want;
+            o->limit[i] = is_v   ? 4 * v->eps * want + of_v
+                          : is_u ? 4 * v->eps * want + of_u
+                                 : (6 * v->eps + of_u) * want;
         }
     }
     return DG_OK;

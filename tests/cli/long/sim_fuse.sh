@@ -22,6 +22,9 @@ agrees()
     prints "$launches launches agree with their ops"
 }
 agrees 44 'random lazy uneven' "$dir/narrow.cfg" --batch 5 --precision bf16
+awk '/^\[D\]/ { d = 1 } d { sub(/^norm = batch/, "norm = spectral") } !(d && /^norm = none/)' "$dir/narrow.cfg" \
+    > "$dir/spectral.cfg"
+agrees 100 'random lazy uneven' "$dir/spectral.cfg" --batch 5 --precision bf16 # D's weights are not those it keeps
 agrees 32 'reverse deferred' "$dir/wide.cfg" --batch 5 --precision tf32
 if [ -z "$slow" ]; then
     for without in convs update; do

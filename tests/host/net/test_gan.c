@@ -3,6 +3,7 @@
 #include "host/net/job.h"
 #include "core/base/rng.h"
 #include "host/net/gan.h"
+#include "host/net/recipes.h"
 #include "test.h"
 
 enum { ROWS = 11, SIZE = 16 };
@@ -16,15 +17,17 @@ typedef struct {
 
 static dg_loss loss; /* of the jobs from here on */
 static int augment;
+static bool spectral;
 static double ema;
 
 static bool up(machine *x, int threads, dg_type real, dg_job_options o)
 {
-    static char text[DG_MODEL_TEXT_MAX];
+    static char text[DG_MODEL_TEXT_MAX], normal[DG_MODEL_TEXT_MAX];
     memset(x, 0, sizeof *x);
     o.loss = loss, o.augment = augment, o.ema = ema;
     bool ok = dg_model_stock(text, "tiny", SIZE, 3, 10, 5, 3) == DG_OK &&
-              dg_model_parse(text, "tiny", &x->m) == DG_OK &&
+              dg_model_spectral(text, "tiny", normal) == DG_OK &&
+              dg_model_parse(spectral ? normal : text, "tiny", &x->m) == DG_OK &&
               dg_cpu_open(&(dg_cpu_options){.threads = threads, .real = real}, &x->b) == DG_OK;
     uint8_t pixels[ROWS * SIZE * SIZE * 3];
     int32_t perm[ROWS];
@@ -277,13 +280,80 @@ static void a_second_look_leaves_no_trace(void)
     DG_CHECKF(sum[0] > 0 && sum[0] == sum[1], "statistics %g and %g", sum[0], sum[1]);
 }
 
+static double product(const double *x, const double *y, int n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += x[i] * y[i];
+    return sum;
+}
+
+static int length_1(double *x, int n)
+{
+    const double length = sqrt(product(x, x, n));
+    for (int i = 0; i < n; i++) x[i] /= length;
+    return fabs(length - 1) < 1e-6;
+}
+
+/* One iteration a step, by the weights in front of it and in PyTorch's order; it begins with vectors of length 1. */
+static void directions(void)
+{
+    enum { ROWS_OF_W = 6, COLS = 3 * 16 };
+    static machine x;
+    double w[ROWS_OF_W * COLS], u[ROWS_OF_W], v[COLS], now[COLS];
+    spectral = true;
+    if (!up(&x, 2, DG_F64, training)) return;
+    const dg_job_tensor *of_w = tensor(&x, "D.main.2.weight_orig"), *of_u = tensor(&x, "D.main.2.weight_u"),
+                        *of_v = tensor(&x, "D.main.2.weight_v");
+    int64_t dim[4];
+    DG_CHECK(!tensor(&x, "D.main.2.weight") && !tensor(&x, "D.main.3.weight"));
+    if (!DG_CHECK(of_w && of_u && of_v && dg_job_tensor_shape(of_v, dim) == 1 && dim[0] == COLS)) return;
+    DG_CHECK(of_u->grad < 0 && of_v->moment1 < 0);
+    for (int s = 0; s < 3; s++) {
+        const dg_step_state state = {.seed = 9, .step = (uint64_t)s, .lr = {2e-2, 2e-2}};
+        DG_CHECK(dg_job_read(&x.g, of_w, of_w->row, DG_F64, w) == DG_OK);
+        DG_CHECK(dg_job_read(&x.g, of_u, of_u->row, DG_F64, u) == DG_OK && length_1(u, ROWS_OF_W));
+        DG_CHECK(dg_job_read(&x.g, of_v, of_v->row, DG_F64, v) == DG_OK && length_1(v, COLS));
+        DG_CHECK(dg_job_put_state(&x.g, &state) == DG_OK && dg_job_step(&x.g, 4) == DG_OK);
+        for (int c = 0; c < COLS; c++) {
+            v[c] = 0;
+            for (int r = 0; r < ROWS_OF_W; r++) v[c] += w[r * COLS + c] * u[r];
+        }
+        length_1(v, COLS);
+        for (int r = 0; r < ROWS_OF_W; r++) u[r] = product(w + (ptrdiff_t)r * COLS, v, COLS);
+        length_1(u, ROWS_OF_W);
+        DG_CHECK(dg_job_read(&x.g, of_v, of_v->row, DG_F64, now) == DG_OK);
+        for (int c = 0; c < COLS; c++) DG_NEAR(now[c], v[c], 1e-12);
+        DG_CHECK(dg_job_read(&x.g, of_u, of_u->row, DG_F64, now) == DG_OK);
+        for (int r = 0; r < ROWS_OF_W; r++) DG_NEAR(now[r], u[r], 1e-12);
+    }
+    down(&x);
+    spectral = false;
+}
+
+/* The generator's layers are transposed convolutions, and need not be. */
+static void not_of_the_generator(void)
+{
+    static dg_model m;
+    const dg_recipe *r;
+    const char *text = "[model]\nname = g\nsize = 8\n[G.1]\nop = conv_transpose\nfilters = 4\nkernel = 8\npad = 0\n"
+                       "[G.2]\nfilters = 3\nkernel = 3\nnorm = spectral\nact = tanh\n"
+                       "[D.1]\nop = dense\nfilters = 1\nnorm = spectral\n";
+    DG_CHECKF(!dg_model_parse(text, "g.cfg", &m) && dg_recipe_for(&m, &r) == DG_USAGE, "%s", dg_message());
+    DG_CHECKF(strstr(dg_message(), "g.cfg:9: [G.2] norm = spectral: is for the discriminator"), "%s", dg_message());
+}
+
 int main(void)
 {
     for (int k = 0; k < 4; k++) {
         loss = (dg_loss)k, augment = k % 2 ? 7 : 0, ema = k / 2 ? 0.9 : 0;
         if (k) threads_do_not_matter(k % 2 ? DG_F64 : DG_F32);
     }
-    loss = DG_LOSS_BCE, augment = 0, ema = 0;
+    spectral = true, loss = DG_LOSS_RALSGAN;
+    threads_do_not_matter(DG_F32);
+    threads_do_not_matter(DG_F64);
+    spectral = false, loss = DG_LOSS_BCE, augment = 0, ema = 0;
+    directions();
+    not_of_the_generator();
     averages();
     statistics();
     a_second_look_leaves_no_trace();

@@ -72,7 +72,7 @@ static void ranges(void)
     range("kernel", "4", "1 16", "0 17 4.5", "a whole number from 1 to 16");
     range("stride", "1", "1 8", "0 9", "a whole number from 1 to 8");
     range("pad", "0", "0 15", "-1 16", "a whole number from 0 to 15");
-    range("norm", "batch", "none batch", "layer bat batchnorm", "batch or none");
+    range("norm", "batch", "none batch spectral", "layer bat batchnorm", "batch, spectral or none");
     range("act", "relu", "none relu leaky", "gelu tan relu|leaky", "relu, leaky, tanh or none");
     range("act", "leaky", "leaky\nslope=0 leaky\nslope=0.999", "", "");
     mistake("act = leaky", "act = leaky\nslope = 1", "slope = 1: must be a number from 0 up to, not including, 1");
@@ -108,6 +108,23 @@ static void test_shapes(void)
             }
         }
     }
+    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) { /* in all layers of D another norm, and nothing else */
+        char name[64];
+        snprintf(name, sizeof name, "%s-spectral", pair[i].shape);
+        DG_CHECKF(dg_model_read(pair[i].shape, &other) == DG_OK && dg_model_read(name, &m) == DG_OK, "%s",
+                  dg_message());
+        DG_CHECK(!strcmp(m.name, name) && m.nets == 2 && !dg_recipe_for(&m, &recipe));
+        for (int net = 0; net < 2; net++)
+            for (int k = 0; k < m.net[net].layers; k++) {
+                const dg_layer *a = &m.net[net].layer[k], *b = &other.net[net].layer[k];
+                DG_CHECK(a->filters == b->filters && a->stride == b->stride && a->pad == b->pad && a->act == b->act);
+                DG_CHECKF(a->norm == (net == DG_D ? DG_NORM_SPECTRAL : b->norm), "%s, layer %s", name, a->name);
+            }
+    }
+    DG_CHECK(dg_model_read("dcgan64-paper-spectral", &m) == DG_OK && m.net[DG_D].layer[4].norm == DG_NORM_SPECTRAL);
+    DG_CHECK(dg_model_read("cnn-mnist-spectral", &m) == DG_USAGE && strstr(dg_message(), "there is no discriminator"));
+    DG_CHECK(dg_model_read("dcgan-65x3-spectral", &m) == DG_USAGE && strstr(dg_message(), "size 65: must be"));
+    DG_CHECK(dg_model_read("-spectral", &m) == DG_USAGE && dg_model_read("dcgan99-spectral", &m) == DG_USAGE);
     int sides = 0;
     for (int side = 1; side < 400; side++) {
         char name[40];
@@ -206,8 +223,9 @@ int main(void)
     /* what has a value of its own when it is not given */
     DG_CHECK(parse_with("channels = 3\nlatent = 10\n", "") == DG_OK && m.channels == 3 && m.latent == 100);
     DG_CHECK(parse_with("pad = 1\nnorm = none\nact = leaky", "act = leaky") == DG_OK && m.net[DG_D].layer[0].pad == 1);
-    const int norm = parse_with("stride = 1\npad = 0\nnorm = batch\nact = relu", "pad = 0") ? -1
-                                                                                            : m.net[DG_G].layer[0].norm;
+    const int norm = parse_with("stride = 1\npad = 0\nnorm = batch\nact = relu", "pad = 0")
+                         ? -1
+                         : (int)m.net[DG_G].layer[0].norm;
     DG_CHECK(norm == 0 && m.net[DG_G].layer[0].stride == 1 && m.net[DG_G].layer[0].act == DG_ACT_NONE);
 
     ranges();

@@ -183,6 +183,12 @@ int main()
         return true;
     };
     if (!dev_small()) same_bytes(); /* not under ThreadSanitizer: the same kernels as ever */
+    if (!slow && !dev_small()) {    /* with spectral norm, whose u and v go on from step to step */
+        static char normal[DG_MODEL_TEXT_MAX];
+        if (dg_model_spectral(text, "tiny", normal) || dg_model_parse(normal, "tiny", &model)) return 1;
+        same_bytes();
+        if (dg_model_parse(text, "tiny", &model)) return 1;
+    }
     two_backends();
     not_too_long();
     how_many();

@@ -1,0 +1,49 @@
+/* A model's text with spectral norm in its discriminator. */
+#include <stdio.h>
+#include <string.h>
+
+#include "host/net/model.h"
+
+typedef struct {
+    char *out;
+    size_t n;
+    bool full;
+} text;
+
+static void put(text *t, const char *words, size_t n)
+{
+    t->full |= t->n + n >= DG_MODEL_TEXT_MAX;
+    if (t->full) return;
+    memcpy(t->out + t->n, words, n);
+    t->n += n;
+    t->out[t->n] = 0;
+}
+
+static bool says(const char *line, const char *key)
+{
+    const size_t n = strlen(key);
+    line += strspn(line, " \t");
+    return !strncmp(line, key, n) && (line[n] == '=' || line[n] == ' ' || line[n] == '\t');
+}
+
+/* Within [D] and its layers no line is about a norm but that behind the heading of each layer. */
+dg_err dg_model_spectral(const char *model, const char *name, char out[DG_MODEL_TEXT_MAX])
+{
+    char heading[] = "norm = spectral\n", called[80];
+    text t = {.out = out};
+    bool in_model = false, in_d = false;
+    int layers = 0;
+    snprintf(called, sizeof called, "name = %.63s\n", name);
+    for (const char *line = model, *next; *line; line = next) {
+        next = line + strcspn(line, "\n");
+        next += *next != 0;
+        const bool is_heading = *line == '[', is_layer = !strncmp(line, "[D.", 3);
+        if (is_heading) in_model = !strncmp(line, "[model]", 7), in_d = is_layer || !strncmp(line, "[D]", 3);
+        if (in_model && says(line, "name")) put(&t, called, strlen(called));
+        else if (!in_d || !says(line, "norm")) put(&t, line, (size_t)(next - line));
+        if (is_layer) put(&t, heading, strlen(heading));
+        layers += is_layer;
+    }
+    if (!layers) return dg_fail(DG_USAGE, "model %s: there is no discriminator, whose weights could have a norm", name);
+    return t.full ? dg_fail(DG_USAGE, "model %s: its text is too long", name) : DG_OK;
+}
