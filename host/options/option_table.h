@@ -88,8 +88,9 @@ bool dg_options_older_run(const dg_options *o, char *out, size_t size);
 dg_err dg_options_run_beside(const char *run, char **out);
 /* A run directory stands for its newest checkpoint; another folder is a mistake, or one of pictures. */
 dg_err dg_options_settle_run(char **given, bool or_pictures);
-/* --init without --model: model becomes the one that these weights were trained as. DG_USAGE: it has no name. */
-dg_err dg_options_init_model(dg_options *o);
+/* What else names a model is settled: --init, which without --model means the one that its weights were trained as,
+ * --size and --channels, --norm-d. */
+dg_err dg_options_name_model(dg_options *o);
 dg_err dg_path_set(char **to, const char *path); /* *to, which is freed, becomes a copy */
 
 /* host/options/options_finish.c: when all values are in, settle those that follow from others. */

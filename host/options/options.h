@@ -122,6 +122,7 @@ typedef struct {
     int classes;      /* data --synthesize: of shapes; 0: cats */
     int size;         /* side; 0: the model's. But for data they name the model */
     int channels;     /* 0: the model's */
+    int norm_d;       /* place in the choices of its row; settled, it is a part of the model's name */
     int repeats;      /* bench, profile, tune */
     double seconds;   /* tune: time for trying, 0: as long as it takes; batch: of a search, of a size; 0: its own */
     bool merge;       /* tune: the operands are tuning files */

@@ -1,4 +1,5 @@
-/* --init: the name of the model that weights were trained as, so that it need not be given again. */
+/* Other ways to name a model than --model: --init, by what its weights were trained as, --size and --channels,
+ * --norm-d. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,8 @@ static dg_err find_name(dg_options *o, const char *path, const char *text)
     return e;
 }
 
-dg_err dg_options_init_model(dg_options *o)
+/* That of --init. */
+static dg_err init_model(dg_options *o)
 {
     char *path = strdup(o->init), *text = NULL;
     dg_err e = path ? dg_options_settle_run(&path, false) : dg_fail(DG_DEVICE, "out of memory");
@@ -64,4 +66,37 @@ dg_err dg_options_init_model(dg_options *o)
     free(text);
     free(path);
     return e;
+}
+
+/* --norm-d spectral: the model of that name behind which stands how its D is. */
+static dg_err name_spectral(dg_options *o)
+{
+    static const char behind[] = "-spectral";
+    char name[80];
+    const size_t n = strlen(o->model), last = sizeof behind - 1;
+    if (!o->norm_d || (n > last && !strcmp(o->model + n - last, behind))) return DG_OK;
+    if (o->operands)
+        return dg_fail(DG_USAGE, "--norm-d spectral: here the model's own name says so: give MODEL%s", behind);
+    if (strchr(o->model, '/') || access(o->model, F_OK) == 0)
+        return dg_fail(DG_USAGE,
+                       "--norm-d spectral: is for built-in models; in %s write norm = spectral into the sections of D",
+                       o->model);
+    snprintf(name, sizeof name, "%.60s%s", o->model, behind);
+    return dg_option_set(o, dg_option_find("model"), name, "--norm-d");
+}
+
+dg_err dg_options_name_model(dg_options *o)
+{
+    char name[32];
+    if (dg_option_given(o, "init") && !o->config && !o->size && !o->channels && !dg_option_given(o, "model")) {
+        const dg_err e = init_model(o);
+        return e ? e : name_spectral(o);
+    }
+    if (o->command == DG_CMD_DATA || (!o->size && !o->channels)) return name_spectral(o);
+    if (o->operands || dg_option_given(o, "model"))
+        return dg_fail(DG_USAGE,
+                       "--size and --channels build a network, and a model has its own: give one or the other");
+    snprintf(name, sizeof name, "dcgan-%dx%d", o->size ? o->size : 64, o->channels ? o->channels : 3);
+    const dg_err e = dg_option_set(o, dg_option_find("model"), name, "--size");
+    return e ? e : name_spectral(o);
 }

@@ -211,20 +211,6 @@ static void take_settled(dg_options *o, const dg_options *run)
     if (o->sample_every < 0) o->sample_every = run->sample_every;
 }
 
-/* --size and --channels are another way to name a model. */
-static dg_err name_model(dg_options *o)
-{
-    char name[32];
-    if (dg_option_given(o, "init") && !o->config && !o->size && !o->channels && !dg_option_given(o, "model"))
-        return dg_options_init_model(o);
-    if (o->command == DG_CMD_DATA || (!o->size && !o->channels)) return DG_OK;
-    if (o->operands || dg_option_given(o, "model"))
-        return dg_fail(DG_USAGE,
-                       "--size and --channels build a network, and a model has its own: give one or the other");
-    snprintf(name, sizeof name, "dcgan-%dx%d", o->size ? o->size : 64, o->channels ? o->channels : 3);
-    return dg_option_set(o, dg_option_find("model"), name, "--size");
-}
-
 /* The layers that users write. */
 static dg_err set_given(dg_options *o, const scanned *s, const char *config)
 {
@@ -232,7 +218,7 @@ static dg_err set_given(dg_options *o, const scanned *s, const char *config)
     if (!e) e = dg_options_take_preset(o);
     if (!e) e = set_from_environment(o);
     if (!e) e = set_from_command_line(o, s);
-    return e ? e : name_model(o);
+    return e ? e : dg_options_name_model(o);
 }
 
 /* What the model says of its training: its name is among the layers that come over it. */

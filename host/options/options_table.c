@@ -58,6 +58,10 @@ const dg_option dg_option_table[] = {
      "so; 0: as the model has it, or 64"},
     {"channels", 0, "N", DG_OPT_INT, AT(channels), 0, 4, "0", NULL, RUN, T | D | P | N, 0,
      "the same for their channels: 1 grey, 3 colour, 4 colour with alpha; 0: as the model has it, or 3"},
+    {"norm-d", 0, "HOW", DG_OPT_CHOICE, AT(norm_d), NO_RANGE, "model", "model|spectral", RUN, T | P | N, 0,
+     "spectral: the built-in model, or that of --size, with spectral norm of D's weights in the place of its batch "
+     "norm; "
+     "it is called MODEL-spectral from then on; model: as the model has it"},
     {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | N | U | X | M | L | W, 0,
      "where results go: a directory, of batch what --sweep writes; export, import, curves, report and tune: a file "
      "(default: "

@@ -161,6 +161,15 @@ static void test_other_commands(void)
     accepts("--data cats --size 28 --channels 1");
     DG_CHECK(!strcmp(o.model, "dcgan-28x1") && !strcmp(o.out, "samples/cats-dcgan-28x1"));
     DG_CHECK(strstr(o.resolved, "\nmodel = dcgan-28x1\n"));
+    accepts("--data cats --norm-d spectral");
+    DG_CHECK(!strcmp(o.model, "dcgan64-paper-spectral") && !strcmp(o.out, "samples/cats-dcgan64-paper-spectral"));
+    DG_CHECK(strstr(o.resolved, "\nmodel = dcgan64-paper-spectral\n") && !strstr(o.resolved, "\nnorm"));
+    accepts("plan --norm-d spectral --size 32 --channels 4");
+    DG_CHECK(!strcmp(o.model, "dcgan-32x4-spectral"));
+    accepts("--data cats --norm-d spectral --model dcgan32-spectral");
+    DG_CHECK(!strcmp(o.model, "dcgan32-spectral"));
+    refuses("--data cats --norm-d spectral --model models/dcgan32.cfg", "write norm = spectral into the sections of D");
+    refuses("plan dcgan32 --norm-d spectral", "give MODEL-spectral");
     accepts("--data a/cats.zip");
     DG_CHECK(!strcmp(o.out, "samples/cats-dcgan64-paper"));
     accepts("plan --size 256");
