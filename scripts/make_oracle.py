@@ -4,6 +4,7 @@
     scripts/make_oracle.py --images DIR --out FILE.safetensors [--size 64] [--ngf 8] [--ndf 8] [--latent 100]
                            [--batch 8] [--count 60] [--steps 20] [--dtype float64] [--eps 1e-8] [--seed 1]
                            [--device cpu] [--arithmetic plain] [--loss bce] [--augment color,translation,cutout]
+                           [--norm-d spectral]
     scripts/make_oracle.py --images DIR --out FILE.safetensors --model FILE.cfg [--batch 8] [--count 60]
                            [--steps 20] [--dtype float64] [--seed 1] [--small] [--ties]
 
@@ -15,6 +16,9 @@ Needs torch, numpy and Pillow. The networks are those of PyTorch's DCGAN example
 own batch statistics, gradients summed), Adam on D, the updated D on the same fakes, Adam on G. Weights N(0, 0.02),
 gamma N(1, 0.02), drawn as float32. Pictures are walked in index order; the last batch of a round may be short.
 --loss and --augment are the options of dcgan: other losses, and DiffAugment with dcgan's random numbers of seed 1.
+With --norm-d spectral D has no batch norm, and each of its convolutions is torch.nn.utils.spectral_norm's. It iterates
+once a step, in the pass over the real pictures; in the others D is in eval mode, which takes u and v as they are, with
+the weights of that time.
 A relativistic loss of G sees the real pictures once more, in a pass that leaves running statistics alone.
 With --dtype float32, --arithmetic tf32, bf16 and fp16 are PyTorch's own ways of losing digits: TF32 convolutions (on a
 GPU), autocast to bfloat16, and to float16 with a GradScaler of one scale. plain has none of them.
@@ -91,10 +95,17 @@ def networks(o):
     width = o.ndf
     d = [nn.Conv2d(o.channels, width, 4, 2, 1, bias=False), nn.LeakyReLU(0.2)]
     for _ in range(depth):
-        d += [nn.Conv2d(width, 2 * width, 4, 2, 1, bias=False), nn.BatchNorm2d(2 * width), nn.LeakyReLU(0.2)]
+        norm = [] if o.norm_d else [nn.BatchNorm2d(2 * width)]
+        d += [nn.Conv2d(width, 2 * width, 4, 2, 1, bias=False), *norm, nn.LeakyReLU(0.2)]
         width *= 2
     d += [nn.Conv2d(width, 1, 4, 1, 0, bias=False)]
     return Net(g), Net(d)
+
+
+def normalise(o, D):
+    """--norm-d: spectral norm in all layers of D."""
+    for module in (m for m in D.main if o.norm_d and isinstance(m, nn.Conv2d)):
+        nn.utils.spectral_norm(module)
 
 
 def init(net):
@@ -180,7 +191,9 @@ def train(o, G, D, images, index, z):
             return net(x)
 
     def logits(x):
-        return run(D, x).flatten().to(dtype)
+        out = run(D, x).flatten().to(dtype)
+        D.train(not o.norm_d)
+        return out
 
     def look_again(x):
         """D on x, which leaves its statistics alone."""
@@ -234,6 +247,7 @@ def train(o, G, D, images, index, z):
     for s in range(o.steps):
         rows = index[s][index[s] >= 0]
         adam[0].zero_grad()
+        D.train()
         real = torch.from_numpy(images[rows]).to(o.device, dtype) / 127.5 - 1
         fake = run(G, torch.from_numpy(z[s, :len(rows)]).to(o.device, dtype)[:, :, None, None])
         real, seen = augment(o, real, s, 0, 0), augment(o, fake, s, 0, len(rows))
@@ -341,6 +355,7 @@ def main(arguments=None):
     p.add_argument('--arithmetic', default='plain', choices=['plain', 'tf32', 'bf16', 'fp16'])
     p.add_argument('--loss', default='bce', choices=['bce', 'lsgan', 'hinge', 'ralsgan'])
     p.add_argument('--augment', default='')
+    p.add_argument('--norm-d', choices=['spectral'])
     p.add_argument('--model', help='a classifier, as a model file')
     p.add_argument('--small', action='store_true', help='leave out the gradients')
     p.add_argument('--ties', action='store_true',
@@ -356,7 +371,7 @@ def main(arguments=None):
         return classify(o)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = o.arithmetic == 'tf32'
     G, D = networks(o)
-    init(G), init(D)
+    init(G), init(D), normalise(o, D)
     tensors = {**arrays(G, 'init.G.'), **arrays(D, 'init.D.')}
     G, D = (net.to(o.device, getattr(torch, o.dtype)) for net in (G, D))
     images = load_images(o)
@@ -374,7 +389,7 @@ def main(arguments=None):
     meta = {k: getattr(o, k) for k in ('size', 'channels', 'ngf', 'ndf', 'latent', 'batch', 'steps', 'dtype', 'seed')}
     meta.update(format='dcgan-oracle-1', count=len(images), eps=repr(o.eps), lr='0.0002', beta1='0.5', beta2='0.999',
                 torch=torch.__version__)
-    meta.update({k: v for k, v in (('loss', o.loss), ('augment', o.augment)) if v and v != 'bce'})
+    meta.update({k: v for k, v in (('loss', o.loss), ('augment', o.augment), ('norm_d', o.norm_d)) if v and v != 'bce'})
     write_safetensors(o.out, tensors, {k: str(v) for k, v in meta.items()})
     print(f"{o.out}: {os.path.getsize(o.out) / 1e6:.2f} MB, loss of D "
           f"{log['loss_d_real'][-1] + log['loss_d_fake'][-1]:.6f}, of G {log['loss_g'][-1]:.6f} at the last step")

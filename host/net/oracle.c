@@ -101,9 +101,13 @@ static dg_err read_gan(dg_oracle *o)
         e = dg_fail(DG_USAGE, "%s: metadata loss = %s: is unknown", o->path, loss);
     if (!e && !dg_augment_parse(augment, &o->job.augment))
         e = dg_fail(DG_USAGE, "%s: metadata augment = %s: is unknown", o->path, augment);
-    char text[DG_MODEL_TEXT_MAX];
+    const char *norm = dg_st_get(o->st, "norm_d");
+    if (!e && norm && strcmp(norm, "spectral"))
+        e = dg_fail(DG_USAGE, "%s: metadata norm_d = %s: is unknown", o->path, norm);
+    char text[DG_MODEL_TEXT_MAX], normal[DG_MODEL_TEXT_MAX];
     if (!e) e = dg_model_stock(text, "oracle", size, channels, latent, ngf, ndf);
-    return e ? e : dg_model_parse(text, o->path, &o->model);
+    if (!e && norm) e = dg_model_spectral(text, "oracle", normal);
+    return e ? e : dg_model_parse(norm ? normal : text, o->path, &o->model);
 }
 
 /* "0.4 0.5 0.6", a number for each channel. */

@@ -22,6 +22,9 @@ sed 's/"augment":"color,translation,cutout"/"augment":"translation,cutout,none"/
 exits 4 replay "$dir/other.safetensors"
 sed 's/"augment":"color,translation,cutout"/"augment":"cutout,translation"      /' $gan > "$dir/other.safetensors"
 exits 1 replay "$dir/other.safetensors" --precision fp64 --tol 1e-9
+sed 's/"norm_d":"spectral"/"norm_d":"spectrum"/' tests/golden/gan-spectral.safetensors > "$dir/other.safetensors"
+exits 2 replay "$dir/other.safetensors"
+says 'metadata norm_d = spectrum'
 sed 's/"loss":"lsgan"/"loss":"lsgam"/' tests/golden/gan-lsgan.safetensors > "$dir/other.safetensors"
 exits 2 replay "$dir/other.safetensors"
 says 'metadata loss = lsgam'

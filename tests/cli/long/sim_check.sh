@@ -39,6 +39,14 @@ for loss in lsgan hinge ralsgan; do
     prints 'ops agree'
     for op in gan_loss augment augment_dx ema; do prints " $op "; done
 done
+# spectral norm, of which D has nothing else
+awk '/^\[D\]/ { d = 1 } d { sub(/^norm = batch/, "norm = spectral") } !(d && /^norm = none/)' "$dir/dcgan32-8.cfg" \
+    > "$dir/spectral.cfg"
+agrees 158 'random lazy uneven' "$dir/spectral.cfg" --batch 5
+for op in spectral spectral_dw; do prints " $op "; done
+agrees 158 'reverse deferred' "$dir/spectral.cfg" --batch 5 --precision fp64
+sim lazy 0 replay "$root/tests/golden/gan-spectral.safetensors" --precision fp64 --tol 1e-9 --device cuda
+prints 'within --tol'
 sim lazy 0 replay "$root/tests/golden/gan-ralsgan-augment.safetensors" --precision fp64 --tol 1e-9 --device cuda
 prints 'within --tol'
 # classifiers: every kind of layer, all optimisers, and the numbers of PyTorch
