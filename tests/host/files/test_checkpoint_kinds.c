@@ -90,21 +90,42 @@ static dg_err read_and_write(void)
     dg_checkpoint_info info = {0};
     dg_snapshot *s = NULL;
     dg_st *st = NULL;
-    char *text = NULL;
-    unsigned nets;
     dg_err e = dg_checkpoint_open(path, &st, &model, &info);
     if (!e) e = dg_checkpoint_load(st, path, &into->g);
     if (!e) e = dg_snapshot_take(&into->g, &info, &s);
     if (!e) e = dg_snapshot_write(s, NULL, temp_path("again.safetensors"));
     dg_st_free(st);
+    dg_checkpoint_info_free(&info);
+    return e;
+}
+
+/* The network alone, and weights to begin with. */
+static dg_err take_weights(void)
+{
+    const char *alone = temp_path("alone.safetensors");
+    static dg_model model;
+    dg_checkpoint_info info = {0};
+    dg_st *st = NULL;
+    char *text = NULL;
+    unsigned nets = 0;
+    dg_err e = dg_export(temp_path(good), NULL, false, alone);
+    if (!e) e = dg_checkpoint_open(alone, &st, &model, &info);
+    dg_st_free(st);
     st = NULL;
-    if (!e) e = dg_weights_model(path, &text);
-    if (!e) e = dg_weights_open(path, &model, &st);
-    if (!e) e = dg_weights_put(st, path, &into->g, &nets);
+    if (!e) e = dg_weights_model(alone, &text);
+    if (!e) e = dg_weights_open(alone, &model, &st);
+    if (!e) e = dg_weights_put(st, alone, &into->g, &nets);
     dg_st_free(st);
     dg_checkpoint_info_free(&info);
     free(text);
-    return e;
+    unlink(alone);
+    return e ? e : nets ? DG_OK : DG_FAILED;
+}
+
+static void are_taken(dg_err e)
+{
+    DG_CHECKF(!e || (e != DG_FAILED && *dg_message()), "%d without a message", (int)e);
+    DG_CHECK(temp_count(temp_dir, "dcgan-tmp") == 0);
 }
 
 static void is_written(dg_err e)
@@ -121,6 +142,7 @@ static void each_fails(machine *x)
 {
     into = x;
     DG_CHECK(each_call("reading and writing", nothing, read_and_write, is_written) > 300);
+    DG_CHECK(each_call("weights alone", nothing, take_weights, are_taken) > 200);
 }
 #else
 static void each_fails(machine *x) { (void)x; }
@@ -144,6 +166,12 @@ static void test_optimizers(void)
     }
     refuse(&(edit){.key = "optimizer", .text = "rmsprop"},
            "its optimizer is rmsprop, which this version does not know");
+    o = options(DG_ADAM);
+    dg_st *st = NULL;
+    if (up(&a, CLASSIFIER(""), &o) && !dg_st_read(temp_path("edited.safetensors"), 0, &st))
+        DG_CHECK(dg_checkpoint_load(st, "edited", &a.g) == DG_IO && strstr(dg_message(), "rmsprop"));
+    dg_st_free(st);
+    machine_down(&a);
     refuse(&(edit){.tensor = "adadelta.v.C.main.0.weight", .drop = true}, "has no tensor adadelta.v.C.main.0.weight");
 
     /* Plain SGD has no moments, and cannot go on with momentum. */
@@ -173,6 +201,7 @@ static void test_classes(void)
         dg_st_free(st);
         dg_checkpoint_info_free(&got);
     }
+    refuse(&(edit){.tensor = "adam.v.C.main.0.weight", .rename = "ema.C.main.0.weight"}, "belongs to no layer");
     refuse(&(edit){.key = "classes", .text = "cat\ndog\n"}, "names 2 classes; model c tells 3 apart");
     refuse(&(edit){.key = "classes"}, "names 0 classes");
     refuse(&(edit){.key = "input"}, "its input is missing; mean and standard deviation of 3 channels are wanted");
@@ -206,6 +235,12 @@ static void test_whitening(void)
     }
     refuse(&(edit){.tensor = "C.input.bias", .drop = true}, "C.input.bias");
     refuse(&(edit){.tensor = "C.input.weight", .value = INFINITY, .at = 5}, "value 5 is inf");
+    const edit two_types = {.tensor = "C.input.bias", .type = DG_F64, .bare = true};
+    dg_whitening *none = NULL;
+    DG_CHECK(edit_file(temp_path(good), temp_path("edited.safetensors"), &two_types) &&
+             !dg_weights_open(temp_path("edited.safetensors"), &a.m, &st));
+    DG_CHECK(dg_ck_read_whitening(st, &a.m, &none) == DG_IO && !none && strstr(dg_message(), "are of two types"));
+    dg_st_free(st);
     each_fails(&a);
     machine_down(&a);
     dg_whitening_free(w);
@@ -248,6 +283,7 @@ static void test_averages(void)
     load(good, &plain, NULL); /* what is not averaged any more leaves them */
     load("plain.safetensors", &b, "that run had no ema");
     refuse(&(edit){.tensor = "ema.G.main.0.weight", .drop = true}, "has no tensor ema.G.main.0.weight");
+    refuse(&(edit){.tensor = "ema.G.main.0.weight", .rename = "ema.D.main.0.weight"}, "belongs to no layer");
     each_fails(&a);
     machine_down(&a);
     machine_down(&b);
