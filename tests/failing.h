@@ -58,26 +58,33 @@ static int note_library(struct dl_phdr_info *library, size_t size, void *name)
 /* OpenMP's library ends the program where it finds no memory: no call of its own fails. */
 __attribute__((unused)) static void spare_openmp(void) { dl_iterate_phdr(note_library, (void *)(uintptr_t) "omp.so"); }
 
-/* Each call of each kind, by itself and with all behind it: before(), act() with it failing, after() with what act()
- * returned. Returns how many failed. */
+/* For each k before(), act() with the k-th call of this kind failing, after() with what act() returned. Returns how
+ * many failed. */
+__attribute__((unused)) static long each_of(const char *what, int kind, bool more, void (*before)(void),
+                                            dg_err (*act)(void), void (*after)(dg_err))
+{
+    long failures = 0;
+    bool there = true;
+    for (long k = 1; there && k < 1000; k++) {
+        const int wrong = dg_test_failed_;
+        before();
+        arm(kind, k, more);
+        const dg_err e = act();
+        there = disarm();
+        failures += there;
+        after(e);
+        if (dg_test_failed_ > wrong) printf("    %s: %s %ld%s\n", what, kinds[kind].name, k, more ? "+" : "");
+    }
+    return failures;
+}
+
+/* Each call of each kind, by itself and with all behind it. */
 __attribute__((unused)) static long each_call(const char *what, void (*before)(void), dg_err (*act)(void),
                                               void (*after)(dg_err))
 {
     long failures = 0;
     for (int kind = 0; kind < KINDS; kind++)
-        for (int more = 0; more < 2; more++) {
-            bool there = true;
-            for (long k = 1; there && k < 1000; k++) {
-                const int wrong = dg_test_failed_;
-                before();
-                arm(kind, k, more);
-                const dg_err e = act();
-                there = disarm();
-                failures += there;
-                after(e);
-                if (dg_test_failed_ > wrong) printf("    %s: %s %ld%s\n", what, kinds[kind].name, k, more ? "+" : "");
-            }
-        }
+        for (int more = 0; more < 2; more++) failures += each_of(what, kind, more, before, act, after);
     return failures;
 }
 #else

@@ -37,8 +37,8 @@ static dg_err begin_report(dg_outputs *w)
 
 static bool has_rows(const dg_outputs *w)
 {
-    long n = 0;
-    if (w->log) (void)dg_log_rows(w->log, &n);
+    long n;
+    (void)dg_log_rows(w->log, &n);
     return n > 0;
 }
 

@@ -342,6 +342,6 @@ char *dg_rundir_file(const dg_rundir *r, char *out, const char *format, ...)
     va_start(ap, format);
     int k = vsnprintf(out + n, size - n, format, ap);
     va_end(ap);
-    if (k < 0 || (size_t)k >= size - n) out[0] = 0; /* never another file than the one that was meant */
+    if ((size_t)k >= size - n) out[0] = 0; /* never another file than the one that was meant */
     return out;
 }

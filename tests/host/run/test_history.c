@@ -116,7 +116,7 @@ static void test_go_back(void)
              !strcmp(moved, "later-than-0004"));
     went_back("later-than-0004");
     /* it is the newest now */
-    DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved) == DG_OK && !*moved);
+    DG_CHECK(dg_history_go_back(&r, "checkpoint-0004.safetensors", 4, moved) == DG_OK && !*moved);
     put("checkpoint.safetensors", "another five");
     DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved) == DG_OK &&
              !strcmp(moved, "later-than-0004-2"));
@@ -174,6 +174,8 @@ static void test_cut_off(void)
     DG_CHECK(dg_history_take_up(&r) == DG_OK && holds("epoch-0006.png", "picture 6") &&
              holds("checkpoint-0006.safetensors", "six"));
     DG_CHECK(holds("later-than-backup/checkpoint.safetensors", "mine"));
+    put("later-than-backup/going-back", "tomorrow");
+    DG_CHECK(dg_history_take_up(&r) == DG_OK && holds("later-than-backup/checkpoint.safetensors", "mine"));
     DG_CHECK(temp_count(temp_path("run"), "later-than-mine") == 1);
     dg_rundir_close(&r);
 }

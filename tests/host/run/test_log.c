@@ -210,6 +210,31 @@ static void test_flush(void)
     dg_rundir_close(&r);
 }
 
+/* The last step of an epoch; and columns for a file that somebody has written. */
+static void test_odd_steps(void)
+{
+    static const struct {
+        const char *text, *want; /* what stands behind the header */
+    } cases[] = {{"no line", ""}, {"", ""}, {"first\n1,2\n3,4", "1,2,,,,,\n3,4,,,,,\n"}};
+    dg_rundir r = open_run("odd");
+    dg_log *l;
+    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &l) == DG_OK);
+    DG_CHECK(dg_log_end_of(l, 3) == 0);
+    write_steps(l, 5, 8); /* of epoch 2 */
+    DG_CHECK(dg_log_end_of(l, 1) == 0 && dg_log_end_of(l, 2) == 8 && dg_log_end_of(l, 3) == 8);
+    dg_log_close(l);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &l) == DG_OK);
+        temp_put(temp_path("odd/log.csv"), cases[i].text, strlen(cases[i].text));
+        DG_CHECKF(dg_log_judge(l, &r) == DG_OK, "%s", dg_message());
+        char *csv = file_of("odd", "log.csv"), *end = csv ? strchr(csv, '\n') : NULL;
+        DG_CHECKF(end && !strcmp(end + 1, cases[i].want), "case %zu: %s", i, csv);
+        free(csv);
+        dg_log_close(l);
+    }
+    dg_rundir_close(&r);
+}
+
 /* A locale with a decimal comma, compiled for this test where the sources of locales are installed. */
 static void test_locale(void)
 {
@@ -254,6 +279,7 @@ int main(void)
     test_odd_files();
     test_bad_rows();
     test_flush();
+    test_odd_steps();
     test_locale();
     temp_remove(temp_dir);
     return dg_test_report();

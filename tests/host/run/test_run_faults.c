@@ -151,9 +151,10 @@ static void open_log(void)
 
 static dg_err log_steps(void)
 {
-    dg_err all = DG_OK;
+    dg_log_row row = row_of(1);
+    dg_err all = dg_log_epoch(l, &row); /* of a session that resumed at an epoch's end */
     for (uint64_t s = 1; s <= 9; s++) {
-        dg_log_row row = row_of(s);
+        row = row_of(s);
         dg_err e = dg_log_step(l, &row);
         if (!e && s % 4 == 0) e = dg_log_epoch(l, &row);
         if (!e) e = dg_log_flush(l);
@@ -200,17 +201,56 @@ static void can_be_cut(dg_err e)
     dg_rundir_close(&r);
 }
 
+/* ---- A log that gets columns, and that TensorBoard reads: rows of before and new ones, with a picture. ---- */
+
+static dg_err widen_log(void)
+{
+    static uint8_t pixels[4 * 3 * 3];
+    const dg_image im = {.W = 4, .H = 3, .C = 3, .pixels = pixels};
+    dg_log *again = NULL;
+    dg_log_row row = row_of(10);
+    dg_err e = dg_log_open(&r, &dg_gan_recipe, 9, &again);
+    if (!e) e = dg_log_judge(again, &r);
+    if (!e) e = dg_log_events(again, &r, 9);
+    row.judged = true;
+    for (int i = 0; i < DG_LOGGED; i++) row.measure[i] = i ? 0.25 * i : NAN;
+    if (!e) e = dg_log_step(again, &row);
+    if (!e) e = dg_log_picture(again, 10, &im);
+    const dg_err closed = again ? dg_log_close(again) : DG_OK;
+    return e ? e : closed;
+}
+
+static void has_its_rows(dg_err e)
+{
+    dg_log *again = NULL;
+    long n = 0;
+    DG_CHECKF(dg_log_open(&r, &dg_gan_recipe, 9, &again) == DG_OK, "then %s", dg_message());
+    if (again) (void)dg_log_rows(again, &n);
+    DG_CHECKF(n == 9 && (e || !access(temp_path("run/events.out.tfevents.run"), F_OK)), "%ld rows are left", n);
+    (void)dg_log_close(again);
+    dg_sweep_temporaries(r.fd); /* as the next start does: on a disk that is gone nothing is removed */
+    DG_CHECK(temp_count(temp_path("run"), "tmp") == 0);
+    dg_rundir_close(&r);
+}
+
+/* And the disk goes away at any of them. */
+static long each(const char *what, void (*before)(void), dg_err (*act)(void), void (*after)(dg_err))
+{
+    return each_call(what, before, act, after) + each_of(what, FILES, true, before, act, after);
+}
+
 int main(void)
 {
     if (access("/dev/shm", W_OK) == 0) setenv("TMPDIR", "/dev/shm", 0); /* where fsync costs nothing */
     temp_make("run-faults");
     long failures = 0;
-    failures += each_call("a new directory", nothing, open_new, can_be_opened);
-    failures += each_call("going back", make_run, go_back, is_back);
-    failures += each_call("taking up", half_back, take_up, is_taken_up);
-    failures += each_call("keeping a checkpoint", make_run, keep, is_kept);
-    failures += each_call("a log", open_log, log_steps, is_whole);
-    failures += each_call("a log that is cut", full_log, log_again, can_be_cut);
+    failures += each("a new directory", nothing, open_new, can_be_opened);
+    failures += each("going back", make_run, go_back, is_back);
+    failures += each("taking up", half_back, take_up, is_taken_up);
+    failures += each("keeping a checkpoint", make_run, keep, is_kept);
+    failures += each("a log", open_log, log_steps, is_whole);
+    failures += each("a log that is cut", full_log, log_again, can_be_cut);
+    failures += each("a log that gets columns", full_log, widen_log, has_its_rows);
     DG_CHECKF(failures > 1000, "only %ld calls failed", failures);
     temp_remove(temp_dir);
     return dg_test_report();

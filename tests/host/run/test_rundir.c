@@ -321,6 +321,17 @@ static void test_race(void)
     }
 }
 
+/* A name that is longer than any of a run's is that of no file, and a path that would be cut is none. */
+static void test_long_names(void)
+{
+    dg_rundir r;
+    char path[4096];
+    DG_CHECK(dg_rundir_open(temp_path("names"), false, &r) == DG_OK && dg_rundir_has(&r, "run.lock"));
+    DG_CHECK(!dg_rundir_has(&r, "%s", "") && !dg_rundir_has(&r, "%0300d", 1));
+    DG_CHECK(!*dg_rundir_file(&r, path, "%04096d", 1) && !!*dg_rundir_file(&r, path, "%0300d", 1));
+    dg_rundir_close(&r);
+}
+
 int main(void)
 {
     temp_make("rundir");
@@ -332,6 +343,7 @@ int main(void)
     test_sweep();
     test_stale_name();
     test_unknown_owner();
+    test_long_names();
     test_race();
     temp_remove(temp_dir);
     return dg_test_report();

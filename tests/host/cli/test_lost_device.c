@@ -1,0 +1,265 @@
+/* Commands whose device fails at any of its calls, once or for good: they end with exit code 5 and what the device
+ * said, and a run goes on from what it has left to the bytes of one that nothing happened to. The device is the CPU's
+ * backend under the name of the first GPU. */
+#include <fcntl.h>
+#include <limits.h>
+
+#include "host/cli/commands.h"
+#include "tempdir.h"
+#include <time.h>
+#include "test.h"
+
+enum { CALLS = 4000 };
+static struct {
+    dg_backend is;           /* its own functions */
+    long calls, first, last; /* so many were there; those from first to last fail */
+    const char *call[CALLS]; /* their names */
+    bool asked, opened;
+} device;
+
+static dg_err answer(const char *call)
+{
+    const long n = ++device.calls;
+    if (n < CALLS) device.call[n] = call;
+    return n >= device.first && n <= device.last ? dg_fail(DG_DEVICE, "%s: the device is lost", call) : DG_OK;
+}
+
+#define CALL(name, declared, given)          \
+    static dg_err lost_##name declared       \
+    {                                        \
+        const dg_err e = answer(#name);      \
+        return e ? e : device.is.name given; \
+    }
+CALL(memory, (dg_backend * b, size_t *unused, size_t *total), (b, unused, total))
+CALL(put, (dg_backend * b, void *to, const void *host, size_t bytes), (b, to, host, bytes))
+CALL(get, (dg_backend * b, void *host, const void *from, size_t bytes), (b, host, from, bytes))
+CALL(start_put, (dg_backend * b, dg_stream s, void *to, const void *host, size_t bytes), (b, s, to, host, bytes))
+CALL(start_get, (dg_backend * b, dg_stream s, void *host, const void *from, size_t bytes), (b, s, host, from, bytes))
+CALL(record, (dg_backend * b, dg_stream s, int event), (b, s, event))
+CALL(wait, (dg_backend * b, dg_stream s, int event), (b, s, event))
+CALL(run, (dg_backend * b, struct dg_plan *p), (b, p))
+CALL(run_op, (dg_backend * b, const dg_op *op, double *ms), (b, op, ms))
+CALL(sync, (dg_backend * b), (b))
+CALL(time_plan, (dg_backend * b, struct dg_plan *p, double *ms), (b, p, ms))
+CALL(time_op, (dg_backend * b, const dg_op *op, int n, double *ms), (b, op, n, ms))
+
+static dg_err lost_alloc(dg_backend *b, size_t bytes, void **memory)
+{
+    const dg_err e = answer("alloc");
+    if (e) *memory = NULL;
+    return e ? e : device.is.alloc(b, bytes, memory);
+}
+
+/* Nothing has come yet where it is asked for the first time. */
+static dg_err lost_query(dg_backend *b, int event, bool wait, bool *yes)
+{
+    const dg_err e = answer("query");
+    if (e) return e;
+    if (!wait && (device.asked = !device.asked)) return *yes = false, DG_OK;
+    return device.is.query(b, event, wait, yes);
+}
+
+/* It knows the CPU's backend by one of its functions. */
+static dg_err lost_measure(dg_backend *b, struct dg_machine *m, int rounds)
+{
+    dg_err e = answer("measure");
+    if (e) return e;
+    b->run = device.is.run;
+    e = device.is.measure(b, m, rounds);
+    b->run = lost_run;
+    return e;
+}
+
+/* Weak, so that a CUDA backend whose other parts this program needs may come with its own. */
+__attribute__((weak)) dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)
+{
+    *out = NULL;
+    dg_err e = answer("open");
+    if (!e) e = dg_cpu_open(&(dg_cpu_options){.threads = 1, .real = o->real}, out);
+    if (e) return e;
+    dg_backend *b = *out;
+    device.is = *b;
+    device.opened = true;
+    snprintf(b->name, sizeof b->name, "cuda:%d, a device of this test", o->device);
+    b->queues = true;
+    b->memory = lost_memory;
+    b->alloc = b->alloc_host = lost_alloc;
+    b->put = lost_put;
+    b->get = lost_get;
+    b->start_put = lost_start_put;
+    b->start_get = lost_start_get;
+    b->record = lost_record;
+    b->wait = lost_wait;
+    b->query = lost_query;
+    b->run = lost_run;
+    b->run_op = lost_run_op;
+    b->sync = lost_sync;
+    b->time_plan = lost_time_plan;
+    b->time_op = lost_time_op;
+    b->measure = lost_measure;
+    return DG_OK;
+}
+
+__attribute__((weak)) int dg_cuda_devices(dg_cuda_device *out, int room, const char **why)
+{
+    *why = "";
+    if (room > 0) out[0] = (dg_cuda_device){.name = "a device of this test", .multiprocessors = 1, .usable = true};
+    return room > 0;
+}
+
+/* ---- Commands. ---- */
+
+typedef int command(const dg_options *);
+static command *const commands[DG_CMDS] = {
+    [DG_CMD_TRAIN] = dg_cmd_train,       [DG_CMD_GENERATE] = dg_cmd_generate, [DG_CMD_INTERPOLATE] = dg_cmd_interpolate,
+    [DG_CMD_CLASSIFY] = dg_cmd_classify, [DG_CMD_EVAL] = dg_cmd_eval,         [DG_CMD_DATA] = dg_cmd_data,
+    [DG_CMD_BATCH] = dg_cmd_batch,       [DG_CMD_REPLAY] = dg_cmd_replay,     [DG_CMD_CHECK] = dg_cmd_check,
+    [DG_CMD_BENCH] = dg_cmd_bench,       [DG_CMD_PROFILE] = dg_cmd_profile,   [DG_CMD_PLAN] = dg_cmd_plan,
+};
+
+static int null, out; /* descriptors: nowhere; where this program prints */
+
+/* Exit code of `dcgan LINE`, what it prints thrown away. */
+static int dcgan(const char *line)
+{
+    enum { WORDS = 40 };
+    char text[600], *argv[WORDS + 1] = {NULL}, *rest = NULL;
+    int argc = 0;
+    snprintf(text, sizeof text, "dcgan %s", line);
+    for (char *w = strtok_r(text, " ", &rest); w && argc < WORDS; w = strtok_r(NULL, " ", &rest)) argv[argc++] = w;
+    dg_options o;
+    bool done;
+    device.calls = 0;
+    fflush(stdout);
+    dup2(null, 1);
+    dg_err code = dg_options_parse(argc, argv, &o, &done);
+    if (!code) code = (dg_err)commands[o.command](&o);
+    fflush(stdout);
+    dup2(out, 1);
+    dg_options_free(&o);
+    return (int)code;
+}
+
+typedef struct {
+    const char *line, *before; /* before: made anew each time */
+    const char *result;        /* of a run: a file whose bytes do not depend on what happened in between */
+    int stride;                /* every so manyth of them fails, where it takes long; 0: each */
+} row;
+
+static const row rows[] = {
+    {.line = "--data cats --model tiny.cfg --batch 4 --epochs 2 --checkpoint-every 1 --seed 5 --grid 1x2 --out out",
+     .result = "out/checkpoint.safetensors"},
+    {.line = "--resume --out out --epochs 2 --eval-every 1 --no-report",
+     .before = "--data many --model tiny.cfg --batch 8 --epochs 1 --out out",
+     .stride = 70},
+    {.line = "--data shapes --test 0.25 --model dropout.cfg --batch 5 --epochs 1 --seed 1 --out out",
+     .result = "out/checkpoint.safetensors"},
+    {.line = "generate run --count 3 --out out"},
+    {.line = "interpolate run --seeds 1-2 --frames 2 --out out"},
+    {.line = "classify net shapes"},
+    {.line = "eval run --data many", .stride = 12},
+    {.line = "replay oracle --steps 1"},
+    {.line = "check tiny.cfg --batch 3"},
+    {.line = "bench tiny.cfg --batch 4 --repeats 1", .stride = 30},
+    {.line = "profile tiny.cfg --batch 4 --repeats 1", .stride = 10},
+    {.line = "batch tiny.cfg --data cats --most 4 --from 4 --seconds 0.01", .stride = 10},
+};
+
+static bool there(const char *path) { return access(path, F_OK) == 0; }
+
+/* Afterwards: what is there is whole, and it goes on. */
+static void goes_on(const row *c, const char *want, size_t bytes)
+{
+    size_t n = 0;
+    const int code = dcgan(there("out/config.ini") ? c->before ? c->line : "--resume --out out" : c->line);
+    DG_CHECKF(code == 0, "goes on: exit code %d: %s", code, dg_message());
+    char *got = temp_slurp(c->result, &n);
+    DG_CHECKF(got && n == bytes && !memcmp(got, want, n), "goes on to another %s", c->result);
+    free(got);
+}
+
+static void prepare(const row *c)
+{
+    device.first = LONG_MAX;
+    temp_remove("out");
+    DG_CHECKF(!c->before || dcgan(c->before) == 0, "%s: %s", c->before, dg_message());
+}
+
+/* How many calls before the k-th came between the same two others? Tensors are put and got one by one, and one step is
+ * like the next. */
+static int like(const char *const *call, long k)
+{
+    int n = 0;
+    for (long i = 1; i < k; i++) n += call[i - 1] == call[k - 1] && call[i] == call[k] && call[i + 1] == call[k + 1];
+    return n;
+}
+
+static void try(const row *c)
+{
+    static const char *call[CALLS];
+    size_t bytes = 0;
+    double t0 = (double)clock() / 1e6;
+    prepare(c);
+    const int plain = dcgan(c->line);
+    const long calls = device.calls;
+    memcpy(call, device.call, sizeof call);
+    if (calls + 1 < CALLS) call[calls + 1] = NULL;
+    if (!DG_CHECKF(plain == 0 && calls > 9, "%s: exit code %d, %ld calls: %s", c->line, plain, calls, dg_message()))
+        return;
+    char *want = c->result ? temp_slurp(c->result, &bytes) : NULL;
+    DG_CHECK(!c->result || want);
+    for (long k = 1; k <= calls && k + 1 < CALLS; k += c->stride ? c->stride : 1) {
+        const int wrong = dg_test_failed_;
+        const bool for_good = like(call, k) == 1;
+        if (like(call, k) > 1 && !c->stride) continue;
+        prepare(c);
+        device.first = k;
+        device.last = for_good ? LONG_MAX - 1 : k;
+        const int code = dcgan(c->line);
+        device.first = LONG_MAX;
+        const bool came = device.calls >= k; /* what measures time makes now more calls, now fewer */
+        DG_CHECKF(came ? code == DG_DEVICE && strstr(dg_message(), "the device is lost") : code == 0,
+                  "exit code %d: %s", code, code ? dg_message() : "");
+        DG_CHECKF(temp_count("out", "tmp") == 0, "something temporary is left");
+        if (want) goes_on(c, want, bytes);
+        if (dg_test_failed_ > wrong)
+            printf("    %s: call %ld of %ld, %s%s\n", c->line, k, calls, call[k], for_good ? "+" : "");
+    }
+    if (getenv("TIMES")) printf("%5.1f %ld %s\n", (double)clock() / 1e6 - t0, calls, c->line);
+    free(want);
+}
+
+static void take(const char *file, const char *name)
+{
+    size_t n;
+    char *bytes = temp_slurp(file, &n);
+    temp_put(temp_path(name), bytes, n);
+    free(bytes);
+}
+
+int main(void)
+{
+    static const char *const made[] = {
+        "data --synthesize cats --count 9 --size 16",
+        "data --synthesize many --count 32 --size 16",
+        "data --synthesize shapes --classes 4 --count 16 --size 16",
+        "--data cats --model tiny.cfg --batch 4 --epochs 1 --out run",
+        "--data shapes --test 0.25 --model dropout.cfg --batch 4 --epochs 1 --out net",
+    };
+    if (access("/dev/shm", W_OK) == 0) setenv("TMPDIR", "/dev/shm", 0); /* where fsync costs nothing */
+    temp_make("lost-device");
+    take("tests/tiny.cfg", "tiny.cfg");
+    take("tests/oracles/adagrad-dropout.cfg", "dropout.cfg");
+    take("tests/golden/oracle16.safetensors", "oracle");
+    if (chdir(temp_dir) || setenv("DCGAN_DEVICE", "cuda", 1)) return 1;
+    device.first = LONG_MAX;
+    null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    out = dup(1);
+    dup2(null, 2); /* warnings are the program's */
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) DG_CHECKF(dcgan(made[i]) == 0, "%s", dg_message());
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && device.opened; i++) try(&rows[i]);
+    if (!device.opened) dg_test_skip("this build has a CUDA backend that nothing can stand in for");
+    if (chdir("/")) return 1;
+    temp_remove(temp_dir);
+    return dg_test_report();
+}
