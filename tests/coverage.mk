@@ -1,6 +1,6 @@
 # Which lines and branches of core/ and host/ the tests run, included by the Makefile: `make coverage` builds both
-# without optimisation, as gcc tells of each branch then, and all else as always, with kernels for one instruction set;
-# scripts/coverage runs the tests.
+# without optimisation, as gcc tells of each branch then, and all else as always, with kernels for one instruction set
+# and those of CUDA in the simulator; scripts/coverage runs the tests.
 ifneq ($(COVERAGE),)
 $(BUILD)/core/%.o $(BUILD)/host/%.o: ALL_CFLAGS += -U_FORTIFY_SOURCE -O0 --coverage
 ALL_LDFLAGS += --coverage $(BUILD)/tests/coverage_exit.o
@@ -9,5 +9,6 @@ endif
 
 .PHONY: coverage
 coverage: ## lines and branches that the tests run, by file; fails below tests/coverage.floor; needs gcc and gcov
-	$(Q)$(MAKE) CC=gcc BUILD=build-coverage COVERAGE=1 NVCC= ISAS=base CFLAGS='-O2 -g' all tests
+	$(Q)$(MAKE) CC=gcc BUILD=build-coverage COVERAGE=1 NVCC= ISAS=base CFLAGS='-O2 -g' all tests \
+	    build-coverage/sim/plain/dcgan
 	$(Q)sh scripts/coverage build-coverage
