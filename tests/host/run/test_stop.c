@@ -1,0 +1,83 @@
+/* What signals do to a run: the first is answered and remembered, the second ends it, and one that was ignored stays
+ * so; on a terminal, into a file, without words, and where nobody hears. */
+#include "host/run/stop.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tempdir.h"
+#include "test.h"
+
+static const char words[] = "finishing the step\n", cleared[] = "\r\033[K";
+
+typedef struct {
+    bool terminal, deaf; /* stderr is one; is closed */
+    const char *says;    /* NULL: nothing */
+    int ignored, first, second;
+    int code;         /* that it ends with; 0 where it goes on */
+    const char *want; /* on stderr */
+} row;
+
+/* In a child whose stderr is fd. */
+static int answer(const row *c, int fd)
+{
+    if (fd != STDERR_FILENO) dup2(fd, STDERR_FILENO);
+    if (c->deaf) close(STDERR_FILENO);
+    if (c->ignored) (void)signal(c->ignored, SIG_IGN);
+    dg_catch_signals();
+    if (c->says) dg_stop_says(c->says);
+    if (c->ignored) raise(c->ignored);
+    if (c->ignored && dg_stop_signal) return 90;
+    raise(c->first);
+    if (dg_stop_signal != c->first) return 91;
+    if (c->second) raise(c->second);
+    return 0;
+}
+
+static void try(const row *c)
+{
+    char name[64] = "", said[100] = "";
+    const int pty = c->terminal ? posix_openpt(O_RDWR | O_NOCTTY) : -1;
+    if (c->terminal && (pty < 0 || grantpt(pty) || unlockpt(pty) || ptsname_r(pty, name, sizeof name))) {
+        dg_test_skip("no terminal is to be had");
+        return;
+    }
+    const char *file = c->terminal ? name : temp_path("said");
+    fflush(stdout);
+    const int fd = open(file, O_RDWR | O_CREAT | O_TRUNC | O_NOCTTY, 0600);
+    const pid_t pid = fork();
+    if (pid == 0) _exit(answer(c, fd));
+    int status = -1;
+    waitpid(pid, &status, 0);
+    DG_CHECKF(WIFEXITED(status) && WEXITSTATUS(status) == c->code, "%s: status %d, not %d", c->want, status, c->code);
+    const ssize_t n = c->terminal && !*c->want ? 0 : c->terminal ? read(pty, said, 99) : pread(fd, said, 99, 0);
+    char *plain = said; /* a terminal puts \r in front of \n */
+    for (ssize_t i = 0; i < n; i++)
+        if (said[i] != '\r' || said[i + 1] != '\n') *plain++ = said[i];
+    *plain = 0;
+    DG_CHECKF(!strcmp(said, c->want), "said '%s', not '%s'", said, c->want);
+    close(fd);
+    if (pty >= 0) close(pty);
+}
+
+int main(void)
+{
+    char over[64];
+    snprintf(over, sizeof over, "%s%s", cleared, words);
+    const row rows[] = {
+        {.says = words, .first = SIGINT, .want = words},
+        {.says = words, .first = SIGTERM, .second = SIGTERM, .code = 128 + SIGTERM, .want = words},
+        {.says = words, .first = SIGHUP, .second = SIGINT, .code = 128 + SIGINT, .want = words},
+        {.says = words, .terminal = true, .first = SIGINT, .want = over},
+        {.says = words, .ignored = SIGHUP, .first = SIGINT, .want = words},
+        {.says = words, .deaf = true, .first = SIGINT, .second = SIGINT, .code = 128 + SIGINT, .want = ""},
+        {.first = SIGINT, .second = SIGTERM, .code = 128 + SIGTERM, .want = ""},
+        {.first = SIGINT, .terminal = true, .want = ""},
+    };
+    temp_make("stop");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) try(&rows[i]);
+    temp_remove(temp_dir);
+    return dg_test_report();
+}
