@@ -60,8 +60,11 @@ static int width(void)
 {
     const char *columns = getenv("COLUMNS");
     long n = columns ? strtol(columns, NULL, 10) : 0;
-    struct winsize w;
-    if (n <= 0 && ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0) n = w.ws_col;
+    struct winsize w = {.ws_col = 0};
+    if (n <= 0) {
+        (void)ioctl(STDERR_FILENO, TIOCGWINSZ, &w);
+        n = w.ws_col;
+    }
     if (n <= 0) n = 80;
     return n < 20 ? 20 : n > LINE ? LINE : (int)n;
 }
@@ -131,9 +134,9 @@ __attribute__((format(printf, 3, 4))) static int add(char out[LINE], int n, cons
 {
     va_list ap;
     va_start(ap, format);
-    int more = vsnprintf(out + n, LINE - (size_t)n, format, ap);
+    n += vsnprintf(out + n, LINE - (size_t)n, format, ap);
     va_end(ap);
-    return more < 0 ? n : n + more < LINE ? n + more : LINE - 1;
+    return n < LINE ? n : LINE - 1;
 }
 
 /* How much the line says, from all to little; the first that fits is taken. Where the bar goes, *bar is set. */

@@ -84,7 +84,7 @@ dg_err dg_trainer_steps(dg_trainer *t, int n)
     double lr[DG_NETS_MAX];
     dg_err e = DG_OK;
     for (int i = 0; i < DG_NETS_MAX; i++) lr[i] = t->lr;
-    for (int k; n > 0 && !e; n -= k) {
+    for (int k; n > 0; n -= k) {
         k = in_a_row(t, n);
         if (!t->begun) e = dg_epoch_begin(t->job, &t->feed, &t->at, lr);
         if (!e) e = dg_epoch_steps(t->job, &t->feed, &t->at, k);

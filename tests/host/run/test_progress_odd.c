@@ -69,6 +69,49 @@ static void previews(void)
     DG_CHECKF(!strcmp(end(), "a\n"), "%s", capture.text);
 }
 
+/* Names of terminals that can do nothing, and one that is opened for nothing. */
+static void odd_terminals(void)
+{
+    static const char *const names[] = {NULL, "", "dumb"};
+    char before[64] = "";
+    if (getenv("TERM")) snprintf(before, sizeof before, "%s", getenv("TERM"));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (names[i]) setenv("TERM", names[i], 1);
+        else unsetenv("TERM");
+        begin(80);
+        dg_progress *p = open_gan(false);
+        DG_CHECK(!dg_progress_terminal(p));
+        dg_progress_close(p);
+        DG_CHECKF(*end() == 0, "%s", capture.text);
+    }
+    setenv("TERM", *before ? before : "xterm", 1);
+    begin(80);
+    dg_progress_close(open_gan(false));
+    DG_CHECKF(*end() == 0, "%s", capture.text);
+}
+
+/* Steps without pictures, more of them than there are, counts that change their end, a note above a count. */
+static void odd_calls(void)
+{
+    int widest;
+    begin(160);
+    dg_progress *p = open_gan(false);
+    for (long step = 1; step <= 10; step++) {
+        now += 1;
+        dg_progress_step(p, 1, 1, step, 10, &METRICS, 64 * (step - step % 2), 64 * 5, 64);
+    }
+    dg_progress_close(p);
+    DG_CHECKF(strstr(end(), "img/s") && !strstr(capture.text, "ETA"), "%s", capture.text);
+    begin(160);
+    p = open_gan(false);
+    for (long total = 5; total > 2; total--) dg_progress_count(p, "pictures", 5, total);
+    dg_progress_count(p, "pictures", 1, 5);
+    dg_progress_note(p, "a note");
+    dg_progress_close(p);
+    play(end(), &widest);
+    DG_CHECKF(strstr(capture.text, "5/3") && strstr(capture.text, "a note\r\n"), "%s", capture.text);
+}
+
 /* Of a classifier, what only a test can tell is left out of lines of steps without one. */
 static void tested(void)
 {
@@ -166,6 +209,8 @@ int main(void)
     odd_widths();
     far_away();
     previews();
+    odd_terminals();
+    odd_calls();
     tested();
     quiet_and_null();
     wild_numbers();
