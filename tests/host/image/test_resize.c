@@ -137,6 +137,8 @@ static void extremes(void)
     dg_image in = noise_picture(1, 2, 2, 3), out;
     DG_CHECK(dg_image_resize(&in, 0, 5, &out) == DG_USAGE && !out.pixels);
     DG_CHECK(dg_image_resize(&in, 5, 70000, &out) == DG_USAGE && !out.pixels);
+    DG_CHECK(dg_image_resize(&in, 70000, 5, &out) == DG_USAGE && dg_image_resize(&in, 5, 0, &out) == DG_USAGE);
+    DG_CHECK(dg_image_fit(&in, 16385, DG_FIT_CROP, DG_RESIZE_BILINEAR, &out) == DG_USAGE && !out.pixels);
     DG_CHECK(dg_image_fit(&in, 0, DG_FIT_CROP, DG_RESIZE_BILINEAR, &out) == DG_USAGE && !out.pixels);
     dg_image_free(&in);
 }
