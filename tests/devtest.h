@@ -149,6 +149,18 @@ static inline double dev_rounded(double x, dg_math math, int shift = 0)
     return (double)r;
 }
 
+/* The same of many, as bf16 lies in memory. */
+static inline std::vector<uint16_t> dev_halves(const std::vector<float> &v)
+{
+    std::vector<uint16_t> half(v.size());
+    for (size_t i = 0; i < v.size(); i++) {
+        uint32_t word;
+        memcpy(&word, &v[i], sizeof word);
+        half[i] = (uint16_t)((word + 0x7fff + (word >> 16 & 1)) >> 16);
+    }
+    return half;
+}
+
 /* What is fused in fp16 is fused on Turing alone, where the simulator keeps to its limits. False: the device is newer.
  */
 static inline bool dev_fuses(dg_math math, dg_gpu *gpu)

@@ -32,7 +32,7 @@ typedef struct {
     const float *totals;       /* norm_dx: (groups, 2, C) */
     float factor;              /* norm */
     int groups;                /* equal parts of the batch with statistics of their own; of plain 1 */
-    bool rounded;              /* plain: x is bf16 */
+    bool rounded;              /* x and pre are bf16 */
 } dg_prologue;
 
 /* ---- What becomes of results ---- */
@@ -53,7 +53,7 @@ typedef struct {
     float slope;                       /* act, act_dx: of DG_ACT_LEAKY */
     float factor;                      /* norm_dx: a(z) = z above 0, factor z elsewhere */
     int groups;                        /* stats, norm_dx; else 1 */
-    bool rounded, rounded_y;           /* results (plain, act, act_dx) and y are bf16 */
+    bool rounded, rounded_y;           /* results, and y or pre, are bf16 */
     const float *y;                    /* act_dx: as large as the results */
     float *mean, *rstd;                /* (groups, C): stats: out, norm_dx: in */
     float *running_mean, *running_var; /* stats: (C), updated as norm_stats does */
@@ -78,9 +78,13 @@ typedef struct {
 
 /* ---- Rounded tensors ---- */
 
-/* What is only read by those who round it to bf16, or who ask on which side of 0 it is, is bf16 in memory: the same
- * bits of 2 bytes where it had 4. dg_row.rounded says so; fp32 is what the ops have. It is its own factors (below). Who
- * can read and write such tensors is known to fuse_rounded.c. Pointers to them are those of fp32. */
+/* Under --precision bf16 a tensor between fused launches that all can read and write it so is bf16 in memory. What is
+ * only read by those who round it, or who ask on which side of 0 it is, has the same bits of 2 bytes where it had 4,
+ * and is its own factors (below). What a norm reads, and the gradient of what it made, are rounded once more than the
+ * ops do: values behind the sums that are made of them, which stay those of fp32 results. dg_row.rounded says so; fp32
+ * is what the ops have. Who can read and write such tensors is known to fuse_rounded.c. Pointers to them are those of
+ * fp32.
+ */
 
 /* ---- Factors ---- */
 

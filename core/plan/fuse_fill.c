@@ -38,7 +38,8 @@ static dg_prologue prologue_of(const dg_plan *p, const dg_op *op, const char *na
                          .beta = a->beta,
                          .totals = backward ? a->scratch : NULL,
                          .factor = below_zero(a),
-                         .groups = a->groups};
+                         .groups = a->groups,
+                         .rounded = is_rounded(p, from, "x")};
 }
 
 static dg_epilogue epilogue_of(const dg_op *op)
@@ -71,8 +72,9 @@ static dg_epilogue last_epilogue(const dg_plan *p, const dg_launch *l)
 {
     const dg_op *last = &p->op[l->first + l->count - 1], *conv = &p->op[l->main];
     dg_epilogue s = epilogue_of(last);
-    s.rounded = is_rounded(p, conv, conv->kind == DG_OP_conv_fwd ? "y" : "x");
-    s.rounded_y = s.kind == DG_EPILOGUE_ACT_DX && is_rounded(p, last, "y");
+    if (s.kind == DG_EPILOGUE_NORM_DX) s.rounded = is_rounded(p, last, "dx"), s.rounded_y = is_rounded(p, last, "x");
+    else s.rounded = is_rounded(p, conv, conv->kind == DG_OP_conv_fwd ? "y" : "x");
+    if (s.kind == DG_EPILOGUE_ACT_DX) s.rounded_y = is_rounded(p, last, "y");
     return s;
 }
 
@@ -221,7 +223,7 @@ static int64_t distance(const dg_plan *p, const dg_op *adam, const dg_op *dw)
     return ((int64_t)row->offset - (int64_t)first->offset) / (int64_t)sizeof(float);
 }
 
-static dg_fused_family update_family(const dg_op *op)
+dg_fused_family dg_update_family(const dg_op *op)
 {
     const dg_conv_args flat = dg_conv_flat(&op->u.conv);
     if (op->tune.variant->fused) return op->tune.variant->fused;
@@ -242,7 +244,7 @@ dg_fused_update dg_fused_update_of(const dg_plan *p, const dg_launch *l)
                                             .factors = {factors_of(p, op, "x"), factors_of(p, op, "y")},
                                             .there = {factors_are_there(p, op, "x"), factors_are_there(p, op, "y")},
                                             .tune = op->tune,
-                                            .kind = update_family(op),
+                                            .kind = dg_update_family(op),
                                             .offset = distance(p, adam, op)};
     }
     if (u.jobs <= DG_UPDATE_JOBS) dg_fused_update_split(&u);

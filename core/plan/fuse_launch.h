@@ -65,8 +65,12 @@ static inline int dg_head_channels(int C)
 int dg_fuse_operand(const dg_op *op, const char *name);
 const char *dg_fuse_input(const dg_op *op);
 
-/* fuse_rounded.c: makes bf16 of the rows that fused launches have so (fuse.h). */
-void dg_round_rows(dg_plan *p);
+/* fuse_rounded.c: which rows fused launches have as bf16 (fuse.h), anew: before, others may have been. math: the
+ * backend's. */
+void dg_round_rows(dg_plan *p, dg_math math);
+
+/* fuse_fill.c: the kernels that a weight gradient has in a fused update. */
+dg_fused_family dg_update_family(const dg_op *dw);
 
 /* fuse_fill.c: the row of the rounded weights that a launch reads, where it reads such and the row is not there. */
 void dg_rounded_row(dg_plan *p, const dg_launch *l);

@@ -259,6 +259,7 @@ static dg_err reorder(pass *f, int *new_place)
         }
     memcpy(p->op, op, (size_t)p->ops * sizeof *op);
     free(op);
+    dg_round_rows(p, f->gpu->math);
     return DG_OK;
 }
 
@@ -329,7 +330,6 @@ static void settle_rows(pass *f, const int *new_place)
 {
     dg_plan *p = f->p;
     int counters = 0;
-    dg_round_rows(p);
     for (int i = 0; i < p->ops; i++) {
         dg_op *op = &p->op[new_place[i]];
         factor_rows(f, i, new_place);

@@ -1,32 +1,83 @@
-/* Tensors that all who read them round to bf16: memory has them so (fuse.h). */
+/* Tensors that are bf16 in memory, since all who write and read them can (fuse.h). */
 #include "core/plan/fuse_launch.h"
 
 static bool is(const dg_op *op, int operand, const char *name) { return operand == dg_fuse_operand(op, name); }
 
-/* Does a fused convolution have operand k of its op i as bf16? */
-static bool conv_takes(const dg_plan *p, const dg_launch *l, int i, int k)
+/* Does a fused convolution or head write its results as bf16, and read what its epilogue needs so? */
+static bool takes_results(const dg_plan *p, const dg_launch *l)
 {
-    const dg_op *conv = &p->op[l->main], *op = &p->op[i];
-    const bool forward = conv->kind == DG_OP_conv_fwd;
-    const dg_fused_family family = dg_fused_family_of(conv->kind, &conv->u.conv, &conv->tune);
-    const bool mma = family == DG_FUSED_MMA || family == DG_FUSED_WGMMA, thin = family == DG_FUSED_THIN_MMA;
+    const dg_op *main = &p->op[l->main];
+    if (l->kind == DG_LAUNCH_HEAD) return p->op[l->first + l->count - 1].kind == DG_OP_norm_act_dx;
+    const bool forward = main->kind == DG_OP_conv_fwd;
     const dg_epilogue_kind out = dg_fused_conv_of(p, l).out.kind;
-    if (op == conv && is(op, k, dg_fuse_input(op))) return forward ? mma : thin;
-    if (op->kind == DG_OP_act_dx && is(op, k, "y")) return mma; /* on which side of 0 it is */
-    if (op != conv && op->kind != DG_OP_act && op->kind != DG_OP_act_dx) return false;
-    return mma ? out == DG_EPILOGUE_PLAIN || out == DG_EPILOGUE_ACT_DX
-               : thin && forward && (out == DG_EPILOGUE_PLAIN || out == DG_EPILOGUE_ACT);
+    switch (dg_fused_family_of(main->kind, &main->u.conv, &main->tune)) {
+    case DG_FUSED_MMA:
+    case DG_FUSED_WGMMA:
+    case DG_FUSED_DENSE: return true;
+    case DG_FUSED_THIN_MMA: return forward && out != DG_EPILOGUE_ACT_DX;
+    case DG_FUSED_THIN:
+    case DG_FUSED_GEMV:
+    case DG_FUSED_NONE: break;
+    }
+    return false;
+}
+
+/* Does op i, of a fused launch, read through operand k what is bf16, be it there or made of such tensors? */
+static bool takes_input(const dg_plan *p, int i, int k)
+{
+    const dg_launch *l = dg_plan_launch(p, i);
+    const dg_op *op = &p->op[i];
+    const bool x = is(op, k, "x"), made = op->operand[k].from != 0;
+    if (l->kind == DG_LAUNCH_HEAD) return i == l->main && x && made;
+    if (l->kind == DG_LAUNCH_CONV) {
+        const bool forward = op->kind == DG_OP_conv_fwd;
+        const dg_fused_family family = dg_fused_family_of(op->kind, &op->u.conv, &op->tune);
+        if (i != l->main || !is(op, k, dg_fuse_input(op))) return false;
+        if (family == DG_FUSED_MMA || family == DG_FUSED_WGMMA) return forward || made;
+        return family == DG_FUSED_THIN_MMA && !forward;
+    }
+    if (l->kind != DG_LAUNCH_UPDATE || op->kind != DG_OP_conv_dw) return false;
+    switch (dg_update_family(op)) {
+    case DG_FUSED_MMA: return x || is(op, k, "y");
+    case DG_FUSED_THIN_MMA: return is(op, k, "y");
+    case DG_FUSED_GEMV:
+    case DG_FUSED_DENSE: return x;
+    case DG_FUSED_WGMMA:
+    case DG_FUSED_THIN:
+    case DG_FUSED_NONE: break;
+    }
+    return false;
+}
+
+/* The same of all who make the result of op i while they read. */
+static bool makers_take(const dg_plan *p, int i)
+{
+    for (int j = 0; j < p->ops; j++)
+        for (int k = 0; k < DG_MAX_OPERANDS; k++)
+            if (p->op[j].operand[k].from == i + 1 && !takes_input(p, j, k)) return false;
+    return true;
 }
 
 static bool takes(const dg_plan *p, int i, int k)
 {
     const dg_launch *l = dg_plan_launch(p, i);
     const dg_op *op = &p->op[i];
-    if (op->operand[k].offset || op->operand[k].from) return false;
-    if (l->kind == DG_LAUNCH_CONV) return p->op[l->main].tune.math == DG_MATH_BF16 && conv_takes(p, l, i, k);
-    if (l->kind != DG_LAUNCH_UPDATE || op->kind != DG_OP_conv_dw) return false;
-    return op->tune.math == DG_MATH_BF16 && (op->tune.variant->fused == DG_FUSED_MMA ||
-                                             (op->tune.variant->fused == DG_FUSED_THIN_MMA && is(op, k, "y")));
+    if (op->operand[k].offset || l->kind == DG_LAUNCH_OP) return false;
+    switch (op->kind) {
+    case DG_OP_conv_fwd:
+    case DG_OP_conv_dx:
+        if (!is(op, k, "w") && !is(op, k, dg_fuse_input(op)))
+            return takes_results(p, l) && (l->kind == DG_LAUNCH_CONV || op->kind == DG_OP_conv_dx);
+        return takes_input(p, i, k);
+    case DG_OP_conv_dw: return takes_input(p, i, k);
+    case DG_OP_norm_stats: return is(op, k, "x") && takes_results(p, l);
+    case DG_OP_act:
+    case DG_OP_act_dx: return takes_results(p, l); /* of y: on which side of 0 it is */
+    case DG_OP_norm_act: return is(op, k, "x") && makers_take(p, i);
+    case DG_OP_norm_act_dx:
+        return (is(op, k, "x") || is(op, k, "dx") || is(op, k, "dy")) && takes_results(p, l) && makers_take(p, i);
+    default: return false;
+    }
 }
 
 static bool all_take(const dg_plan *p, int row)
@@ -41,16 +92,41 @@ static bool all_take(const dg_plan *p, int row)
     return any;
 }
 
-void dg_round_rows(dg_plan *p)
+static void set(dg_row *r, bool rounded)
 {
-    for (int row = 0; row < p->arena->rows; row++) {
-        dg_row *r = &p->arena->row[row];
-        if (r->kind != DG_WORK || r->plan != p->id || r->type != DG_F32 || r->keep || !all_take(p, row)) continue;
-        r->rounded = true;
-        r->bytes = dg_count(r->shape) * dg_value_bytes(r);
-        for (int i = 0; i < p->ops; i++)
-            for (int k = 0; k < DG_MAX_OPERANDS && p->op[i].kind == DG_OP_conv_dw; k++)
-                if (p->op[i].operand[k].row == row && p->op[i].tune.variant->fused == DG_FUSED_MMA)
-                    p->op[i].operand[k].factors = row;
+    if (r->rounded == rounded) return;
+    r->rounded = rounded;
+    r->bytes = dg_count(r->shape) * dg_value_bytes(r);
+}
+
+/* The two tensors of a norm's gradient are both rounded or neither, for who makes it reads them alike. */
+static bool part_pairs(dg_plan *p)
+{
+    bool changed = false;
+    for (int i = 0; i < p->ops; i++) {
+        const dg_op *op = &p->op[i];
+        if (op->kind != DG_OP_norm_act_dx) continue;
+        dg_row *const x = &p->arena->row[op->operand[dg_fuse_operand(op, "x")].row],
+                      *const dx = &p->arena->row[op->operand[dg_fuse_operand(op, "dx")].row];
+        if (x->rounded == dx->rounded) continue;
+        set(x, false);
+        set(dx, false);
+        changed = true;
     }
+    return changed;
+}
+
+void dg_round_rows(dg_plan *p, dg_math math)
+{
+    dg_row *const row = p->arena->row;
+    for (int r = 0; r < p->arena->rows; r++)
+        if (row[r].plan == p->id && row[r].kind == DG_WORK && row[r].type == DG_F32 && !row[r].keep)
+            set(&row[r], math == DG_MATH_BF16 && all_take(p, r));
+    while (part_pairs(p)) {}
+    for (int i = 0; i < p->ops; i++)
+        for (int k = 0; k < DG_MAX_OPERANDS && p->op[i].kind == DG_OP_conv_dw; k++) {
+            const int r = p->op[i].operand[k].row;
+            if (r >= 0 && row[r].rounded && !p->op[i].operand[k].from && dg_update_family(&p->op[i]) == DG_FUSED_MMA)
+                p->op[i].operand[k].factors = r;
+        }
 }

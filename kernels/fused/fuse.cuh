@@ -91,6 +91,13 @@ static __device__ __forceinline__ dg_pack<float, 4> dg_load_four(const float *x,
     return {{low.v[0], low.v[1], high.v[0], high.v[1]}};
 }
 
+static __device__ __forceinline__ void dg_store_four(void *x, int64_t at, bool rounded, const dg_pack<float, 4> &v)
+{
+    if (!rounded) return dg_store<4>(static_cast<float *>(x) + at, v);
+    dg_store<2>(static_cast<uint32_t *>(x) + at / 2,
+                dg_pack<uint32_t, 2>{{to_bf16x2(v.v[0], v.v[1]), to_bf16x2(v.v[2], v.v[3])}});
+}
+
 /* A thread's four channels of a prologue that it reads again and again: what they need is found when an image of
  * another group comes. */
 struct dg_four {

@@ -99,7 +99,7 @@ static __global__ void __launch_bounds__(THREADS) dense_kernel(const dg_fused_co
         for (int e = 0; e < 4; e++)
             v.v[e] = f.out.kind == DG_EPILOGUE_ACT ? dg_epilogue_act(f.out, acc[r][e]) : acc[r][e];
         if (n0 + row + r < a.N && c0 + lane * 4 < C)
-            dg_store<4>((float *)a.x + ((int64_t)(n0 + row + r) * pixels + pixel) * C + c0 + lane * 4, v);
+            dg_store_four(a.x, ((int64_t)(n0 + row + r) * pixels + pixel) * C + c0 + lane * 4, f.out.rounded, v);
         if (stats) dg_store<4>(y + (row + r) * LINE + lane * 4, v);
     }
     if (!stats) return;

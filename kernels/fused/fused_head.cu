@@ -6,7 +6,8 @@
  * Threads form slots: thread = slot * lanes + lane, a lane has 4 channels (and those 4 * lanes further on where they
  * are too many), a slot every slots'th pixel.
  *
- * Tile: an image a block. Shared memory: 8 KB. Registers: 128. Bound by: latency; it moves 12 bytes a value. */
+ * Tile: an image a block. Shared memory: 8 KB. Registers: 127. Bound by: latency; it moves 12 bytes a value, 8 of
+ * rounded ones. */
 #include "kernels/ops/bce/bce.cuh"
 #include "kernels/fused/fuse.cuh"
 
@@ -17,14 +18,14 @@ struct packs {
     dg_pack<float, 4> x[KEPT], w[KEPT];
 };
 
-static __device__ __forceinline__ void load_packs(packs &v, const dg_fused_head &h, const float *x, int p0, int slots,
+static __device__ __forceinline__ void load_packs(packs &v, const dg_fused_head &h, int64_t image, int p0, int slots,
                                                   int c)
 {
 #pragma unroll
     for (int i = 0; i < KEPT; i++) {
         const int p = p0 + i * slots;
         const bool ok = p < h.pixels && c < h.C;
-        v.x[i] = ok ? dg_load<4>(x + (int64_t)p * h.C + c) : dg_pack<float, 4>{};
+        v.x[i] = ok ? dg_load_four(h.in.x, (image * h.pixels + p) * h.C + c, h.in.rounded) : dg_pack<float, 4>{};
         v.w[i] = ok ? dg_load<4>(h.w + (int64_t)p * h.C + c) : dg_pack<float, 4>{};
     }
 }
@@ -102,13 +103,13 @@ static __global__ void __launch_bounds__(THREADS, 2) head_kernel(const dg_fused_
               image = (int)blockIdx.x;
     const int per_group = h.N / h.in.groups, group = image / per_group, each = h.N / h.losses;
     const bool normed = h.in.kind == DG_PROLOGUE_NORM, once = h.C <= 4 * lanes && h.pixels <= KEPT * slots;
-    const float factor = normed ? h.in.factor : 1, *const x = h.in.x + (int64_t)image * h.pixels * h.C;
+    const float factor = normed ? h.in.factor : 1;
     packs v;
     float sum = 0;
     for (int c = 4 * lane; c - 4 * lane < h.C; c += 4 * lanes) {
         const four_channels f = channels_of(h, group, c);
         for (int p = slot; p - slot < h.pixels; p += KEPT * slots) {
-            load_packs(v, h, x, p, slots, c);
+            load_packs(v, h, image, p, slots, c);
 #pragma unroll
             for (int i = 0; i < KEPT; i++)
 #pragma unroll
@@ -132,7 +133,7 @@ static __global__ void __launch_bounds__(THREADS, 2) head_kernel(const dg_fused_
         const four_channels f = channels_of(h, group, c);
         float sum_g[4] = {}, sum_gx[4] = {};
         for (int p0 = slot; p0 - slot < h.pixels; p0 += KEPT * slots) {
-            if (!once) load_packs(v, h, x, p0, slots, c);
+            if (!once) load_packs(v, h, image, p0, slots, c);
 #pragma unroll
             for (int i = 0; i < KEPT; i++) {
                 const int p = p0 + i * slots;
@@ -152,7 +153,7 @@ static __global__ void __launch_bounds__(THREADS, 2) head_kernel(const dg_fused_
                         g.v[e] = dg_epilogue_act_dx(h.out, g.v[e], y.v[e]);
                     }
                 }
-                dg_store<4>(h.g + at, g);
+                dg_store_four(h.g, at, h.out.rounded, g);
             }
         }
         if (!norm_dx) continue;

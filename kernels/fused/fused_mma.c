@@ -12,6 +12,8 @@ dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, 
 {
     const dg_conv_args *a = &f->conv;
     const bool dx = kind == DG_OP_conv_dx, small = dg_mma_is_small(a);
+    /* bf16 has one kernel for all that is fp32 in memory (conv_mma.cuh) */
+    const bool both = f->in.kind == DG_PROLOGUE_NORM_DX || (tune->math == DG_MATH_BF16 && !f->in.rounded);
     const bool sums = f->out.kind == DG_EPILOGUE_STATS || f->out.kind == DG_EPILOGUE_NORM_DX;
     const int side = small ? 4 : 8, rows = dx ? dg_ceil_div(a->H, 2) : a->Ho, cols = dx ? dg_ceil_div(a->W, 2) : a->Wo;
     const int C = dx ? a->Ci : a->Co, summed = dx ? a->Co : a->Ci, chunk = 2 * dg_math_unit(tune->math);
@@ -24,8 +26,7 @@ dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, 
     g.channels = dg_ceil_div(summed / chunk, tune->split) * chunk;
     const dg_mma_tile tile = dg_mma_tile_of(kind, a, tune);
     const int stages = DG_MMA_STAGES(true, tune->math == DG_MATH_FP16, tile.portion);
-    g.shared = (size_t)(tile.bytes + (stages - 2) * tile.portion) +
-               (size_t)g.channels * (f->in.kind == DG_PROLOGUE_NORM_DX ? 3 : 2) * sizeof(float);
+    g.shared = (size_t)(tile.bytes + (stages - 2) * tile.portion) + (size_t)g.channels * (both ? 3 : 2) * sizeof(float);
     const int merged = g.blocks / f->out.groups; /* blocks of a group of the epilogue's */
     g.sum_bytes = sums ? dg_epilogue_bytes(merged, f->out.groups, g.columns, tune->tile_n, C) : 0;
     g.sum_counters = sums ? g.columns * dg_epilogue_counters(merged, f->out.groups, tune->tile_n) : 0;

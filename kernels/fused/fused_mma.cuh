@@ -4,8 +4,8 @@
  *
  * Tile and most of the shared memory: of conv_mma_fwd.cuh and conv_mma_dx.cuh; beside it two more stages of weights
  * where they are small (8 KB each), 8 or 12 bytes a channel that is summed, the prologue's numbers, and 16 bytes.
- * Registers: forward bf16 158 to 192, tf32 156 to 176; data gradient bf16 149 to 194, tf32 150 to 169; by warpgroups
- * 121 to 187. Bound by: shared memory, and the latency of the epilogue's sums over blocks. */
+ * Registers: forward bf16 150 to 192, tf32 156 to 176; data gradient bf16 146 to 194, tf32 150 to 169; by warpgroups
+ * 121 to 190. Bound by: shared memory, and the latency of the epilogue's sums over blocks. */
 #ifndef DG_FUSED_MMA_CUH
 #define DG_FUSED_MMA_CUH
 
@@ -27,6 +27,13 @@ struct dg_fused_mma {
 };
 
 /* ---- The prologue ---- */
+
+/* What a channel's values become, times a power of two. */
+static __device__ __forceinline__ dg_channel dg_channel_times(const dg_channel &k, int shift)
+{
+    const float by = dg_power_of_two(shift);
+    return {k.scale * by, k.tilt * by, k.shift * by};
+}
 
 /* The numbers of all channels of this block, as dg_patch_loader reads them; shift: of a scaled arithmetic, whose values
  * are so multiplied on the way. */
@@ -307,7 +314,8 @@ static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
     k.conv = f->conv;
     (kind == DG_OP_conv_fwd ? k.conv.x : k.conv.y) = const_cast<float *>(f->in.x);
     k.in = f->in;
-    if (f->in.kind == DG_PROLOGUE_PLAIN) k.in.factor = 1;
+    if (f->in.kind != DG_PROLOGUE_NORM) k.in.factor = 1;
+    if (f->in.kind != DG_PROLOGUE_NORM_DX) k.in.pre = f->in.x;
     k.out = f->out;
     if (f->out.kind == DG_EPILOGUE_ACT_DX) { /* the same without a norm */
         k.out.factor = dg_below_zero<float>(f->out.act, (double)f->out.slope);
@@ -330,19 +338,27 @@ static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
                   dim3(G::NT), g.shared, stream, k);
 }
 
-/* One of the instances: launch(small, map) with constants, as f's maps and prologue want it. ROUNDED: there are those
- * that read what is rounded. */
-template <bool ROUNDED, class F> static void dg_fused_instance(const dg_fused_conv *f, F launch)
+/* What the instances of an arithmetic do to values (conv_mma.cuh), a bit each. */
+enum {
+    DG_FUSED_MAPS = 1 << DG_ONE_TENSOR | 1 << DG_TWO_TENSORS,
+    DG_FUSED_MAPS_BF16 = 1 << DG_TWO_TENSORS | 1 << (DG_ROUNDED | DG_ONE_TENSOR) | 1 << (DG_ROUNDED | DG_TWO_TENSORS)
+};
+
+/* One of the instances: launch(small, map) with constants, as f's maps and prologue want it; MAPS: those that there
+ * are. */
+template <int MAPS, int MAP = 0, class F> static void dg_fused_instance(const dg_fused_conv *f, F launch)
 {
-    const std::integral_constant<int, DG_ONE_TENSOR> one = {};
-    const std::integral_constant<int, DG_TWO_TENSORS> two = {};
-    const std::integral_constant<int, DG_ROUNDED> none = {};
-    const bool both = f->in.kind == DG_PROLOGUE_NORM_DX, small = f->conv.Wo <= DG_MMA_SMALL;
-    if constexpr (ROUNDED) {
-        if (f->in.rounded) return small ? launch(std::true_type(), none) : launch(std::false_type(), none);
+    const bool plain = f->in.kind == DG_PROLOGUE_PLAIN, any = !f->in.rounded && !(MAPS >> DG_ONE_TENSOR & 1);
+    const int tensors = f->in.kind == DG_PROLOGUE_NORM_DX || any ? DG_TWO_TENSORS
+                        : plain && f->in.rounded                 ? DG_AS_IS
+                                                                 : DG_ONE_TENSOR,
+              map = (f->in.rounded ? DG_ROUNDED : 0) | tensors;
+    if constexpr ((MAPS >> MAP & 1) != 0) {
+        const std::integral_constant<int, MAP> mine = {};
+        if (map == MAP)
+            return f->conv.Wo <= DG_MMA_SMALL ? launch(std::true_type(), mine) : launch(std::false_type(), mine);
     }
-    if (small) both ? launch(std::true_type(), two) : launch(std::true_type(), one);
-    else both ? launch(std::false_type(), two) : launch(std::false_type(), one);
+    if constexpr (MAPS >> (MAP + 1) != 0) dg_fused_instance<MAPS, MAP + 1>(f, launch);
 }
 
 #endif

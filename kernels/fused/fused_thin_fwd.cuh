@@ -153,12 +153,7 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
             const int64_t at = first + (fwd::col(p) - fwd::col(0)) * a.Co + fwd::channel(h) - fwd::channel(0);
             four v = {{sums.at(p, h), sums.at(p, h + 1), sums.at(p, h + 2), sums.at(p, h + 3)}};
             become(v, at);
-            if (fwd::rounds && f.out.rounded) {
-                const dg_pack<uint32_t, 2> two = {{to_bf16x2(v.v[0], v.v[1]), to_bf16x2(v.v[2], v.v[3])}};
-                dg_store<2>((uint32_t *)a.y + at / 2, two);
-            } else {
-                dg_store<4>((float *)a.y + at, v);
-            }
+            dg_store_four(a.y, at, fwd::rounds && f.out.rounded, v);
         }
     };
     const dg_kink kink(f.out);
@@ -172,7 +167,7 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
 #pragma unroll
             for (int e = 0; e < 4; e++) scale.v[e] *= rstd.v[e];
             store(h, [&](four &v, int64_t at) {
-                const four pre = dg_load<4>(f.out.pre + at);
+                const four pre = dg_load_four(f.out.pre, at, fwd::rounds && f.out.rounded_y);
 #pragma unroll
                 for (int e = 0; e < 4; e++) {
                     const float d = pre.v[e] - mean.v[e], z = d * scale.v[e] + beta.v[e];

@@ -97,7 +97,8 @@ static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, i
 #pragma unroll 4
         for (int n = warp; n < a.N; n += warps) {
             const int64_t at = (int64_t)n * a.Ci + k;
-            const dg_pack<float, 4> x = dg_load<4>(w.x.x + at), pre = of_x.two() ? dg_load<4>(w.x.pre + at) : x;
+            const dg_pack<float, 4> x = dg_load_four(w.x.x, at, w.x.rounded),
+                                    pre = of_x.two() ? dg_load_four(w.x.pre, at, w.x.rounded) : x;
             const float g = w.y.x[n * a.Co + co];
             of_x.of_group(n / w.per_group);
             const dg_pack<float, 4> v = of_x.value(x, pre);
@@ -138,8 +139,8 @@ static __device__ __forceinline__ void dg_update_dense(const dg_update_work &w, 
         inside = n < a.N && k < a.Ci;
         next_x = next_pre = {};
         if (inside) {
-            next_x = dg_load<4>(w.x.x + (int64_t)n * a.Ci + k);
-            if (of_x.two()) next_pre = dg_load<4>(w.x.pre + (int64_t)n * a.Ci + k);
+            next_x = dg_load_four(w.x.x, (int64_t)n * a.Ci + k, w.x.rounded);
+            if (of_x.two()) next_pre = dg_load_four(w.x.pre, (int64_t)n * a.Ci + k, w.x.rounded);
             group = n / w.per_group;
         }
 #pragma unroll

@@ -23,7 +23,8 @@ static __global__ void factors_kernel(const dg_rounded r, const dg_prologue s, i
     if (at >= r.n) return;
     dg_four of(s, (int)(at % C), C);
     of.of_group((int)(at / per_group));
-    dg_pack<float, 4> v = of.value(dg_load<4>(r.from + at), of.two() ? dg_load<4>(s.pre + at) : dg_pack<float, 4>{});
+    dg_pack<float, 4> v = of.value(dg_load_four(r.from, at, s.rounded),
+                                   of.two() ? dg_load_four(s.pre, at, s.rounded) : dg_pack<float, 4>{});
 #pragma unroll
     for (int e = 0; e < 4; e++) v.v[e] *= times;
     dg_round_four(r, at, v);

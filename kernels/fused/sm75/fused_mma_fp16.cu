@@ -25,7 +25,7 @@ static void launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune,
 
 void dg_fused_mma_fp16(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_fused_instance<false>(f, [=](auto small, auto map) {
+    dg_fused_instance<DG_FUSED_MAPS>(f, [=](auto small, auto map) {
         launch<decltype(small)::value, decltype(map)::value>(kind, f, tune, stream);
     });
 }

@@ -20,7 +20,8 @@ static void launch_tile(const dg_fused_conv *f, const dg_tune *tune, cudaStream_
 
 template <class E> static void launch(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_fused_instance<false>(f, [=](auto small, auto map) {
+    static constexpr int maps = E::unit == dg_mma_bf16::unit ? DG_FUSED_MAPS_BF16 : DG_FUSED_MAPS;
+    dg_fused_instance<maps>(f, [=](auto small, auto map) {
         launch_tile<E, decltype(small)::value, decltype(map)::value>(f, tune, stream);
     });
 }

@@ -26,8 +26,7 @@ extern "C" {
 #include "core/tune/conv_tiles.h"
 }
 
-/* E: arithmetic (conv_thin_mma.cuh); CI: channels of x; ROUNDED: y is rounded (fuse.h), and as it is: products take it.
- * G, below: a thin_dx. */
+/* E: arithmetic (conv_thin_mma.cuh); CI: channels of x; ROUNDED: y is rounded (fuse.h). G, below: a thin_dx. */
 template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
     typedef E_ E;
     typedef typename std::conditional<ROUNDED, uint16_t, float>::type V;
@@ -97,27 +96,32 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
             else to.of[p] = dg_load<4>(from);
         }
     }
+    static __device__ __forceinline__ dg_pack<float, 4> widened(const dg_pack<float, 4> &v) { return v; }
+    static __device__ __forceinline__ dg_pack<float, 4> widened(const quad &q)
+    {
+        const dg_pack<float, 2> low = dg_widened(q.w[0]), high = dg_widened(q.w[1]);
+        return {{low.v[0], low.v[1], high.v[0], high.v[1]}};
+    }
     /* Two of the lane's positions as products take them. */
     __device__ __forceinline__ void rounded(const values &from, int p0, int chunk, const dg_prologue &in,
                                             const float *table, quad (&to)[2]) const
     {
         if constexpr (ROUNDED) {
             to[0] = from.of[0], to[1] = from.of[1];
-        } else {
-            values x = from;
-            if (in.kind == DG_PROLOGUE_NORM) {
-                const float *const numbers = table + chunk * 2 * CHUNK + lane() % 4 * 4;
-                const dg_pack<float, 4> scale = dg_load<4>(numbers), shift = dg_load<4>(numbers + CHUNK);
-#pragma unroll
-                for (int p = 0; p < 2; p++)
-#pragma unroll
-                    for (int e = 0; e < 4; e++) /* zeros outside of y stay */
-                        x.of[p].v[e] = p0 + 8 * p < there
-                                           ? dg_one_value({scale.v[e], 0, shift.v[e]}, x.of[p].v[e], in.factor)
-                                           : 0;
-            }
-            to[0] = quad::of(x.of[0].v), to[1] = quad::of(x.of[1].v);
+            if (in.kind != DG_PROLOGUE_NORM) return;
         }
+        dg_pack<float, 4> x[2] = {widened(from.of[0]), widened(from.of[1])};
+        if (in.kind == DG_PROLOGUE_NORM) {
+            const float *const numbers = table + chunk * 2 * CHUNK + lane() % 4 * 4;
+            const dg_pack<float, 4> scale = dg_load<4>(numbers), shift = dg_load<4>(numbers + CHUNK);
+#pragma unroll
+            for (int p = 0; p < 2; p++)
+#pragma unroll
+                for (int e = 0; e < 4; e++) /* zeros outside of y stay */
+                    x[p].v[e] = p0 + 8 * p < there ? dg_one_value({scale.v[e], 0, shift.v[e]}, x[p].v[e], in.factor)
+                                                   : 0;
+        }
+        to[0] = quad::of(x[0].v), to[1] = quad::of(x[1].v);
     }
     __device__ __forceinline__ void multiply(const values &from, int p0, int chunk, const dg_prologue &in,
                                              const uint32_t *weight, const float *table)

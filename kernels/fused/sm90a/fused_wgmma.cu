@@ -27,7 +27,7 @@ static void launch_tile(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *
 
 void dg_fused_wgmma(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_fused_instance<true>(f, [=](auto small, auto map) {
+    dg_fused_instance<DG_FUSED_MAPS_BF16 | 1 << DG_ROUNDED>(f, [=](auto small, auto map) {
         launch_tile<decltype(small)::value, decltype(map)::value>(kind, f, tune, stream);
     });
 }

@@ -285,8 +285,8 @@ int main(void)
     for (unsigned what = 0; what <= DG_FUSE_OPS; what++) {
         plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", what, 0);
         DG_CHECKF(factors + missing == (what & DG_FUSE_update ? 12 : 0), "%d and %d factors", factors, missing);
-        /* D's first activation and its gradient; those behind which no weight gradient comes */
-        DG_CHECKF(rounded == (!(what & DG_FUSE_convs) ? 0 : what & DG_FUSE_update ? 4 : 2), "%d rounded", rounded);
+        /* D's activations and gradients in both steps, and G's; those behind which no weight gradient comes */
+        DG_CHECKF(rounded == (!(what & DG_FUSE_convs) ? 0 : what & DG_FUSE_update ? 24 : 8), "%d rounded", rounded);
     }
     plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 30);
     DG_CHECKF(factors == 12 && !missing, "%d factors of six layers on tensor cores", factors);

@@ -1,7 +1,8 @@
 /* Fused convolutions on tensor cores against plain loops in double: every kernel, prologues and epilogues by turns. All
  * that goes through a prologue is a small multiple of a power of two, so that it is the same however it is added up,
  * and is rounded here as the kernels round it; results have the tolerance of test_conv_mma.cu. What an epilogue makes
- * of all results is held to the results that were stored. */
+ * of all results is held to the results that were stored. In bf16 each launch is repeated with tensors that are bf16 in
+ * memory: these values are, so it leaves the same bits, and results rounded. */
 #include <float.h>
 
 #include "tests/devtest.h"
@@ -238,22 +239,9 @@ struct launch {
     {
         dg_op op = {};
         op.kind = dir == FWD ? DG_OP_conv_fwd : DG_OP_conv_dx;
-        op.u.conv = dg_conv_args{nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 nullptr,
-                                 s.N,
-                                 s.H,
-                                 s.W,
-                                 s.Ci,
-                                 s.Ho,
-                                 s.Wo,
-                                 s.Co,
-                                 s.K,
-                                 s.S,
-                                 s.P,
-                                 dir == FWD ? shift : 0,
-                                 dir == DX ? shift : 0};
+        op.u.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, s.N, s.H, s.W, s.Ci,
+                                 s.Ho,    s.Wo,    s.Co,    s.K,     s.S, s.P, 0,   0};
+        (dir == FWD ? op.u.conv.shift_x : op.u.conv.shift_y) = shift;
         tune.variant = variant;
         tune.tile_m = tile[0];
         tune.tile_n = tile[1];
@@ -306,15 +294,38 @@ struct launch {
         dev_buffer<unsigned> counters(std::vector<unsigned>((size_t)size.counters, 0u));
         f.scratch = (float *)scratch.p;
         f.counters = counters.p;
-        for (int k = 0; k < times; k++) {
+        const bool halves = gpu.math == DG_MATH_BF16;
+        const dev_buffer<uint16_t> h_x(dev_halves(x)), h_pre(dev_halves(pre)), h_to(dev_halves(y_or_pre));
+        dev_buffer<uint16_t> h_result(want.size());
+        std::vector<std::vector<float>> before;
+        for (int k = 0; k < times + halves; k++) {
+            const bool rounded = k == times;
             std::vector<float> start((size_t)(2 * to_C), 0.25f);
             for (int c = 0; c < to_C; c++) start[(size_t)c] = 0.5f;
             running.put(start);
             result.put(std::vector<float>(want.size(), NAN));
+            if (rounded) {
+                f.in.rounded = dir == FWD || how.in != DG_PROLOGUE_PLAIN; /* else there is no such kernel */
+                if (f.in.rounded) f.in.x = (const float *)h_x.p, f.in.pre = (const float *)h_pre.p;
+                f.out.rounded = f.out.rounded_y = true;
+                f.out.y = f.out.pre = (const float *)h_to.p;
+                (dir == FWD ? f.conv.y : f.conv.x) = h_result.p;
+                b_factors.put(std::vector<uint32_t>(x.size(), 0xffffffff));
+            }
             dg_fused_conv_launch(op.kind, &f, &tune, 0);
             if (!dev_ok(name)) return true;
-            got = result.get();
             const std::vector<float> m = mean.get(), r = rstd.get(), t = totals.get();
+            const std::vector<std::vector<float>> sums = {m, r, t, running.get(), dgamma.get(), dbeta.get()};
+            if (rounded) {
+                DG_CHECKF(h_result.get() == dev_halves(got), "%s: other results of rounded tensors", name);
+                for (size_t i = 0; i < sums.size(); i++)
+                    DG_CHECKF(!memcmp(sums[i].data(), before[i].data(), sums[i].size() * sizeof(float)),
+                              "%s: other sums (%zu) of rounded tensors", name, i);
+                if (!f.in.rounded || how.in != DG_PROLOGUE_PLAIN) compare_factors(b_factors.get());
+                break;
+            }
+            before = sums;
+            got = result.get();
             dev_bits(got.data(), got.size() * sizeof(float));
             dev_bits(m.data(), m.size() * sizeof(float));
             if (how.out == DG_EPILOGUE_NORM_DX) dev_bits(t.data(), t.size() * sizeof(float));

@@ -1,22 +1,13 @@
 /* Fused launches with tensors that are bf16 in memory (fuse.h) against the same launches with fp32 of the same values:
  * the same bits, and results that are rounded are those of fp32, rounded. */
+#include <memory>
+
 #include "tests/devtest.h"
 #include "kernels/fused/fuse.cuh"
 extern "C" {
 #include "core/plan/precision.h"
 #include "host/net/gan.h"
 #include "kernels/fused/fused_update.h"
-}
-
-static std::vector<uint16_t> narrow(const std::vector<float> &v)
-{
-    std::vector<uint16_t> half(v.size());
-    for (size_t i = 0; i < v.size(); i++) {
-        uint32_t word;
-        memcpy(&word, &v[i], sizeof word);
-        half[i] = (uint16_t)((word + 0x7fff + (word >> 16 & 1)) >> 16);
-    }
-    return half;
 }
 
 /* Numbers that bf16 has. */
@@ -42,8 +33,43 @@ struct tensor {
     dev_buffer<float> whole;
     dev_buffer<uint16_t> half;
 
-    tensor(size_t n, unsigned long long seed) : values(exact(n, seed)), whole(values), half(narrow(values)) {}
+    tensor(size_t n, unsigned long long seed) : values(exact(n, seed)), whole(values), half(dev_halves(values)) {}
     const float *at(bool rounded) const { return rounded ? (const float *)(const void *)half.p : whole.p; }
+};
+
+/* What a norm with so many groups has for its gradient, and what that leaves. */
+struct norm_vectors {
+    dev_buffer<float> mean, rstd, gamma, beta, totals, dgamma, dbeta;
+
+    norm_vectors(int groups, int C)
+        : mean(exact((size_t)(groups * C), 31)), rstd(exact((size_t)(groups * C), 33)), gamma(exact((size_t)C, 35)),
+          beta(exact((size_t)C, 37)), totals(exact((size_t)(2 * groups * C), 39)), dgamma((size_t)C), dbeta((size_t)C)
+    {}
+    void read(dg_prologue *in, dg_prologue_kind kind, int groups, const tensor &x, const tensor &pre,
+              bool rounded) const
+    {
+        *in = dg_prologue{kind,   x.at(rounded), pre.at(rounded), mean.p, rstd.p, gamma.p,
+                          beta.p, totals.p,      0.25f,           groups, rounded};
+    }
+    void leave(dg_epilogue *out, int groups, const tensor &pre, bool rounded) const
+    {
+        out->kind = DG_EPILOGUE_NORM_DX;
+        out->factor = 0.25f;
+        out->groups = groups;
+        out->rounded = out->rounded_y = rounded;
+        out->pre = pre.at(rounded);
+        out->mean = mean.p, out->rstd = rstd.p, out->gamma = gamma.p, out->beta = beta.p;
+        out->totals = totals.p, out->dgamma = dgamma.p, out->dbeta = dbeta.p;
+    }
+    /* The sums of a gradient. */
+    std::vector<float> left() const
+    {
+        std::vector<float> all = totals.get(), more = dgamma.get();
+        all.insert(all.end(), more.begin(), more.end());
+        more = dbeta.get();
+        all.insert(all.end(), more.begin(), more.end());
+        return all;
+    }
 };
 
 struct conv_case {
@@ -55,6 +81,7 @@ struct conv_case {
     dg_epilogue_kind out;
     bool input, result; /* are rounded; the y of act_dx is as its result */
     bool small;
+    dg_prologue_kind in = DG_PROLOGUE_PLAIN;
 };
 static const conv_case convs[] = {
     {"thin forward, act", &dg_conv_variant_thin_mma, 0, 0, 1, DG_OP_conv_fwd, 2, 11, 70, 3, 20, DG_EPILOGUE_ACT, false,
@@ -77,10 +104,18 @@ static const conv_case convs[] = {
      DG_EPILOGUE_ACT_DX, true, true, true},
     {"data gradient by warpgroups", &dg_conv_variant_wgmma, 64, 32, 1, DG_OP_conv_dx, 2, 10, 12, 40, 32,
      DG_EPILOGUE_ACT_DX, false, true, false},
+    {"thin forward, norm_dx", &dg_conv_variant_thin_mma, 0, 0, 1, DG_OP_conv_fwd, 2, 9, 35, 3, 36, DG_EPILOGUE_NORM_DX,
+     false, true, true},
+    {"thin forward, norm_dx, one channel", &dg_conv_variant_thin_mma, 0, 0, 1, DG_OP_conv_fwd, 4, 11, 70, 1, 20,
+     DG_EPILOGUE_NORM_DX, false, true, false},
     {"thin data gradient", &dg_conv_variant_thin_mma, 0, 0, 1, DG_OP_conv_dx, 2, 9, 35, 3, 20, DG_EPILOGUE_ACT, true,
      false, true},
     {"thin data gradient, one channel", &dg_conv_variant_thin_mma, 0, 0, 1, DG_OP_conv_dx, 1, 16, 67, 1, 40,
      DG_EPILOGUE_PLAIN, true, false, false},
+    {"thin data gradient of a norm", &dg_conv_variant_thin_mma, 0, 0, 1, DG_OP_conv_dx, 2, 9, 35, 3, 20,
+     DG_EPILOGUE_ACT, true, false, true, DG_PROLOGUE_NORM},
+    {"thin data gradient of a norm, one channel", &dg_conv_variant_thin_mma, 0, 0, 1, DG_OP_conv_dx, 1, 16, 67, 1, 40,
+     DG_EPILOGUE_PLAIN, true, false, false, DG_PROLOGUE_NORM},
 };
 
 static void run(const conv_case &k)
@@ -100,22 +135,23 @@ static void run(const conv_case &k)
     const size_t large = (size_t)(k.N * k.H * k.W * k.Ci), little = (size_t)(k.N * (k.H / 2) * (k.W / 2) * k.Co),
                  weights = (size_t)(k.Co * 16 * k.Ci), results = forward ? little : large;
     const int channels = forward ? k.Co : k.Ci;
+    const bool gradient = k.out == DG_EPILOGUE_NORM_DX;
+    const int groups = gradient ? 2 : 1;
     const tensor in(forward ? large : little, 3), y(results, 5);
+    const norm_vectors before(1, forward ? k.Ci : k.Co), behind(groups, channels);
     dev_buffer<float> w(exact(weights, 7)), mean((size_t)channels), rstd((size_t)channels),
         running(std::vector<float>((size_t)(2 * channels), 0.5f)), result(results);
     dev_buffer<uint16_t> rounded_w(weights), rounded_result(results);
     const dg_rounded all = {w.p, rounded_w.p, (int64_t)weights, DG_MATH_BF16};
     dg_round_weights(&all, 0);
-    std::vector<float> of_mean;
+    std::vector<float> of_whole;
     for (int rounded = 0; rounded < 2; rounded++) {
         dg_fused_conv f = {};
         f.conv = op.u.conv;
         f.conv.w = w.p;
         f.rounded = rounded_w.p;
-        f.in.x = in.at(rounded && k.input);
-        f.in.factor = 1;
-        f.in.groups = 1;
-        f.in.rounded = rounded && k.input;
+        before.read(&f.in, k.in, 1, in, in, rounded && k.input);
+        if (k.in == DG_PROLOGUE_PLAIN) f.in.factor = 1;
         f.out.kind = k.out;
         f.out.act = DG_ACT_LEAKY;
         f.out.slope = 0.25f;
@@ -125,6 +161,7 @@ static void run(const conv_case &k)
         f.out.mean = mean.p, f.out.rstd = rstd.p, f.out.running_mean = running.p,
         f.out.running_var = running.p + channels;
         f.out.eps = 1e-3, f.out.momentum = 0.25;
+        if (gradient) behind.leave(&f.out, groups, y, rounded && k.result);
         (forward ? f.conv.y : f.conv.x) = f.out.rounded ? (void *)rounded_result.p : result.p;
         const char *refuses = dg_fused_conv_refuses(k.kind, &f, &tune, &gpu);
         if (!DG_CHECKF(!refuses, "%s: %s", k.name, refuses)) return;
@@ -133,34 +170,165 @@ static void run(const conv_case &k)
         dev_buffer<unsigned> counters(std::vector<unsigned>((size_t)size.counters, 0u));
         f.scratch = (float *)(void *)scratch.p;
         f.counters = counters.p;
-        const std::vector<float> before = result.get();
+        const std::vector<float> whole = result.get();
         dev_op = k.name;
         dg_fused_conv_launch(k.kind, &f, &tune, 0);
         if (!dev_ok(k.name)) return;
-        if (rounded && k.result) same(k.name, rounded_result.get(), narrow(before));
-        else if (rounded) same(k.name, result.get(), before);
-        if (k.out != DG_EPILOGUE_STATS) continue;
-        if (rounded) same(k.name, mean.get(), of_mean);
+        if (rounded && k.result) same(k.name, rounded_result.get(), dev_halves(whole));
+        else if (rounded) same(k.name, result.get(), whole);
+        const std::vector<float> sums = k.out == DG_EPILOGUE_STATS ? mean.get()
+                                        : gradient                 ? behind.left()
+                                                                   : std::vector<float>();
+        if (rounded) same(k.name, sums, of_whole);
+        of_whole = sums;
+    }
+}
+
+/* The first layer of a generator. */
+static void dense()
+{
+    static const char *const name = "dense, stats";
+    const int N = 5, side = 2, C = 20, Co = 10;
+    const size_t results = (size_t)(N * side * side * C);
+    const tensor y((size_t)(N * Co), 3);
+    dev_buffer<float> w(exact((size_t)(Co * side * side * C), 7)), mean((size_t)C), rstd((size_t)C),
+        running(std::vector<float>((size_t)(2 * C), 0.5f)), result(results);
+    dev_buffer<uint16_t> rounded_result(results);
+    dg_tune tune = {};
+    tune.variant = &dg_conv_variant_direct;
+    std::vector<float> of_mean;
+    for (int rounded = 0; rounded < 2; rounded++) {
+        dg_fused_conv f = {};
+        f.conv = dg_conv_args{rounded ? (void *)rounded_result.p : result.p,
+                              w.p,
+                              nullptr,
+                              nullptr,
+                              N,
+                              side,
+                              side,
+                              C,
+                              1,
+                              1,
+                              Co,
+                              side,
+                              1,
+                              0,
+                              0,
+                              0};
+        f.in.x = y.whole.p;
+        f.in.groups = f.out.groups = 1;
+        f.out.kind = DG_EPILOGUE_STATS;
+        f.out.rounded = rounded;
+        f.out.mean = mean.p, f.out.rstd = rstd.p, f.out.running_mean = running.p, f.out.running_var = running.p + C;
+        f.out.eps = 1e-3, f.out.momentum = 0.25;
+        const dg_fused_size size = dg_fused_conv_size(DG_OP_conv_dx, &f, &tune);
+        dev_buffer<char> scratch(size.bytes);
+        dev_buffer<unsigned> counters(std::vector<unsigned>((size_t)size.counters, 0u));
+        f.scratch = (float *)(void *)scratch.p;
+        f.counters = counters.p;
+        dev_op = name;
+        dg_fused_conv_launch(DG_OP_conv_dx, &f, &tune, 0);
+        if (!dev_ok(name)) return;
+        if (rounded) same(name, rounded_result.get(), dev_halves(result.get()));
+        if (rounded) same(name, mean.get(), of_mean);
         of_mean = mean.get();
     }
 }
 
-/* The weights after a step whose gradients come of two jobs: of pictures with a rounded y, and on tensor cores with an
- * x that is its own factors. */
+/* The last layer of D: pixels and channels so that its values stay in registers, and so that they do not. */
+static void head(const char *name, int pixels, int C)
+{
+    const int N = 4;
+    const size_t values = (size_t)(N * pixels * C);
+    const tensor x(values, 3);
+    const norm_vectors both(2, C);
+    dev_buffer<float> w(exact((size_t)(pixels * C), 7)), logit((size_t)N), dlogit((size_t)N), g(values);
+    dev_buffer<uint16_t> rounded_g(values);
+    dev_buffer<dg_metrics> ring(DG_RING);
+    dev_buffer<dg_step_state> state(std::vector<dg_step_state>(1));
+    std::vector<float> of_logit, of_norm;
+    for (int rounded = 0; rounded < 2; rounded++) {
+        dg_fused_head h = {};
+        both.read(&h.in, DG_PROLOGUE_NORM, 2, x, x, rounded);
+        both.leave(&h.out, 2, x, rounded);
+        h.N = N, h.pixels = pixels, h.C = C;
+        h.w = w.p, h.logit = logit.p, h.dlogit = dlogit.p;
+        h.losses = 1;
+        h.loss[0] = DG_LOSS_D_REAL, h.prob[0] = DG_D_X;
+        h.ring = ring.p, h.state = state.p;
+        h.g = rounded ? (float *)(void *)rounded_g.p : g.p;
+        const char *why = dg_fused_head_refuses(&h);
+        if (!DG_CHECKF(!why, "%s: %s", name, why)) return;
+        const dg_fused_size size = dg_fused_head_size(&h);
+        dev_buffer<char> scratch(size.bytes);
+        dev_buffer<unsigned> counters(std::vector<unsigned>((size_t)size.counters, 0u));
+        h.scratch = (float *)(void *)scratch.p;
+        h.counters = counters.p;
+        dev_op = name;
+        dg_fused_head_launch(&h, 0);
+        if (!dev_ok(name)) return;
+        if (rounded) {
+            same(name, rounded_g.get(), dev_halves(g.get()));
+            same(name, logit.get(), of_logit);
+            same(name, both.left(), of_norm);
+        }
+        of_logit = logit.get();
+        of_norm = both.left();
+    }
+}
+
+/* The gradients of a step's jobs: of pictures, with a rounded y as it is or through a norm; on tensor cores, where x is
+ * its own factors, and those of y are made of two rounded tensors by a kernel in front; of one pixel. */
+static const struct {
+    dg_fused_family kind;
+    int N, H, W, Ci, Co, K;
+    dg_prologue_kind x, y;
+} jobs[] = {
+    {DG_FUSED_THIN_MMA, 2, 9, 70, 3, 20, 4, DG_PROLOGUE_PLAIN, DG_PROLOGUE_PLAIN},
+    {DG_FUSED_MMA, 4, 10, 12, 24, 16, 4, DG_PROLOGUE_PLAIN, DG_PROLOGUE_NORM_DX},
+    {DG_FUSED_THIN_MMA, 4, 8, 34, 1, 12, 4, DG_PROLOGUE_PLAIN, DG_PROLOGUE_NORM},
+    {DG_FUSED_THIN_MMA, 2, 8, 34, 1, 12, 4, DG_PROLOGUE_PLAIN, DG_PROLOGUE_NORM_DX},
+    {DG_FUSED_GEMV, 6, 4, 4, 36, 1, 4, DG_PROLOGUE_NORM, DG_PROLOGUE_PLAIN},
+    {DG_FUSED_DENSE, 6, 3, 3, 12, 20, 3, DG_PROLOGUE_NORM_DX, DG_PROLOGUE_PLAIN},
+};
+enum { JOBS = sizeof jobs / sizeof *jobs };
+
+struct side {
+    const tensor x, pre;
+    const norm_vectors of;
+    dev_buffer<uint16_t> factors;
+    side(size_t values, int C, unsigned long long seed)
+        : x(values, seed), pre(values, seed + 1), of(2, C), factors(values)
+    {}
+    bool rounds(int j, bool y) const
+    {
+        return jobs[j].kind == DG_FUSED_THIN_MMA ? y : jobs[j].kind == DG_FUSED_MMA || !y;
+    }
+    void read(dg_prologue *s, dg_prologue_kind kind, bool rounded) const
+    {
+        of.read(s, kind, kind == DG_PROLOGUE_PLAIN ? 1 : 2, x, pre, rounded);
+    }
+};
+
 static void update()
 {
     static const char *const name = "update";
     dg_fused_update u = {};
-    u.jobs = 2;
-    u.job[0].conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, 2, 9, 70, 3, 4, 35, 20, 4, 2, 1, 0, 0};
-    u.job[0].kind = DG_FUSED_THIN_MMA;
-    u.job[1].conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, 3, 10, 12, 24, 5, 6, 16, 4, 2, 1, 0, 0};
-    u.job[1].kind = DG_FUSED_MMA;
-    const int64_t first = 20 * 16 * 3, n = first + 16 * 16 * 24;
-    u.job[1].offset = first;
-    const tensor pictures(2 * 9 * 70 * 3, 11), thin_y(2 * 4 * 35 * 20, 13), x(3 * 10 * 12 * 24, 17),
-        y(3 * 5 * 6 * 16, 19);
-    dev_buffer<uint16_t> of_x(x.values.size()), of_y(y.values.size());
+    std::vector<std::unique_ptr<side>> sides;
+    int64_t n = 0;
+    for (int i = 0; i < JOBS; i++) {
+        const int S = jobs[i].K == 4 && jobs[i].H > 4 ? 2 : 1, P = S - 1, Ho = (jobs[i].H + 2 * P - jobs[i].K) / S + 1,
+                  Wo = (jobs[i].W + 2 * P - jobs[i].K) / S + 1;
+        dg_update_job *j = &u.job[u.jobs++];
+        j->conv = dg_conv_args{nullptr, nullptr, nullptr,    nullptr,   jobs[i].N, jobs[i].H, jobs[i].W, jobs[i].Ci,
+                               Ho,      Wo,      jobs[i].Co, jobs[i].K, S,         P,         0,         0};
+        j->kind = jobs[i].kind;
+        j->offset = n;
+        n += (int64_t)jobs[i].Co * jobs[i].K * jobs[i].K * jobs[i].Ci;
+        sides.emplace_back(
+            new side((size_t)(jobs[i].N * jobs[i].H * jobs[i].W * jobs[i].Ci), jobs[i].Ci, 11 + 4ull * i));
+        sides.emplace_back(new side((size_t)(jobs[i].N * Ho * Wo * jobs[i].Co), jobs[i].Co, 13 + 4ull * i));
+    }
     dev_buffer<dg_metrics> ring(DG_RING);
     dg_step_state now = {};
     now.lr[DG_D] = 0.01;
@@ -169,22 +337,19 @@ static void update()
     for (int rounded = 0; rounded < 2; rounded++) {
         const std::vector<float> zero((size_t)n);
         dev_buffer<float> p(dev_random((size_t)n, 23)), m(zero), v(zero), g(zero);
-        for (int i = 0; i < 2; i++) {
+        for (int i = 0; i < JOBS; i++) {
             dg_update_job *j = &u.job[i];
+            const side &x = *sides[2 * (size_t)i], &y = *sides[2 * (size_t)i + 1];
             j->tune.math = DG_MATH_BF16;
             j->tune.split = 2;
             j->conv.w = g.p + j->offset;
-            j->x = dg_prologue{};
-            j->x.x = i ? x.at(rounded) : pictures.whole.p;
-            j->x.rounded = rounded && i;
-            j->y = dg_prologue{};
-            j->y.x = i ? y.whole.p : thin_y.at(rounded);
-            j->y.rounded = rounded && !i;
-            j->x.groups = j->y.groups = 1;
+            x.read(&j->x, jobs[i].x, rounded && x.rounds(i, false));
+            y.read(&j->y, jobs[i].y, rounded && y.rounds(i, true));
+            if (j->kind != DG_FUSED_MMA) continue;
+            j->there[0] = rounded;
+            j->factors[0] = rounded ? (void *)x.x.half.p : x.factors.p;
+            j->factors[1] = y.factors.p;
         }
-        u.job[1].there[0] = rounded;
-        u.job[1].factors[0] = rounded ? (void *)x.half.p : of_x.p;
-        u.job[1].factors[1] = of_y.p;
         u.adam.n = n;
         u.adam.p = p.p, u.adam.m = m.p, u.adam.v = v.p, u.adam.g = g.p, u.adam.ring = ring.p, u.adam.state = state.p;
         u.adam.beta1 = 0.5, u.adam.beta2 = 0.999, u.adam.eps = 1e-8;
@@ -213,6 +378,9 @@ int main()
     }
     for (const conv_case &k : convs)
         if (k.small || !dev_small()) run(k);
+    dense();
+    head("head", 16, 24);
+    head("head, many pixels", 70, 132);
     update();
     return dg_test_report();
 }

@@ -123,6 +123,7 @@ template <class E> struct dg_parcel<E, float> {
         if (ok) fetch(from);
     }
     __device__ __forceinline__ void put(uint4 *to) const { *to = E::round(v); }
+    __device__ __forceinline__ const dg_parcel &widened() const { return *this; }
 };
 
 /* Rounded before. */
@@ -130,6 +131,14 @@ template <class E> struct dg_parcel<E, uint16_t> {
     uint4 v;
 
     __device__ __forceinline__ void fetch(const uint16_t *from) { v = *reinterpret_cast<const uint4 *>(from); }
+    __device__ __forceinline__ dg_parcel<E, float> widened() const
+    {
+        const uint32_t word[4] = {v.x, v.y, v.z, v.w};
+        dg_parcel<E, float> p;
+#pragma unroll
+        for (int e = 0; e < E::unit; e++) p.v[e] = dg_widened(word[e / 2 % 4]).v[e % 2];
+        return p;
+    }
 };
 
 /* ---- Patches whose cells stay and whose channels move on ---- */
@@ -144,31 +153,27 @@ enum { DG_BORDER = 1 << 24 };
 
 /* What a fused launch does to values before they are rounded (fuse.h): nothing; an affine map with a factor below 0; an
  * affine map of the values of two tensors. The numbers for its channels are in shared memory, unit by unit: as many
- * scales as a unit has channels, then shifts, then (of two tensors) tilts. DG_ROUNDED: a fused launch reads values that
- * are rounded already. */
-enum { DG_AS_IS, DG_ONE_TENSOR, DG_TWO_TENSORS, DG_ROUNDED };
-
-/* What a channel's values become, times a power of two. */
-static __device__ __forceinline__ dg_channel dg_channel_times(const dg_channel &k, int shift)
-{
-    const float by = dg_power_of_two(shift);
-    return {k.scale * by, k.tilt * by, k.shift * by};
-}
+ * scales as a unit has channels, then shifts, then (of two tensors) tilts. DG_ROUNDED is added where a fused launch
+ * reads tensors that are bf16 (fuse.h): by itself, values as they are multiplied. Products of bf16 nearly always have
+ * such, so that for fp32 tensors there is one kernel: of two tensors with a factor below 0 (any), which may be the same
+ * one twice with a tilt of 0. */
+enum { DG_AS_IS, DG_ONE_TENSOR, DG_TWO_TENSORS, DG_ROUNDED = 4 };
 
 /* Two threads take the two planes of a value. */
 template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> struct dg_patch_loader {
     static constexpr int all = P::cells * P::input * P::input, items = dg_div_up(2 * all, NT),
                          slice = dg_div_up(items, GROUPS);
-    static constexpr int transfers = items * NT / 2;                                         /* of the table */
-    static constexpr int numbers = MAP == DG_ONE_TENSOR ? 2 : MAP == DG_TWO_TENSORS ? 3 : 0; /* of a channel */
-    typedef typename std::conditional<MAP == DG_ROUNDED, uint16_t, T>::type V;
+    static constexpr int transfers = items * NT / 2;                             /* of the table */
+    static constexpr int tensors = MAP & 3, numbers = tensors ? tensors + 1 : 0; /* of a channel */
+    static constexpr bool both = tensors == DG_TWO_TENSORS, any = MAP == DG_TWO_TENSORS && E::unit == 8 && !E::scaled;
+    typedef typename std::conditional<(MAP & DG_ROUNDED) != 0, uint16_t, T>::type V;
     static_assert(P::PLANES == 2 && NT % 8 == 0, "two threads a value");
 
     const V *tensor; /* the first image, this thread's plane */
     const dg_transfer *place;
     dg_parcel<E, V> parcel[slice]; /* of one slice: what is not used any more shall not be kept for another */
     const V *second;               /* the same of the second tensor; of one tensor unused, as what follows is of none */
-    dg_parcel<E, V> beside[MAP == DG_TWO_TENSORS ? slice : 1];
+    dg_parcel<E, V> beside[both ? slice : 1];
     const float *number; /* those of this thread's first unit */
     float below;         /* of no map: what values are multiplied by where the arithmetic is scaled */
     char *kept;          /* factors in memory: of the first image, this thread's plane */
@@ -209,8 +214,9 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
     __device__ __forceinline__ void map(const T *also, int H, int W, int C, const dg_cell *cell, const float *table,
                                         float factor)
     {
-        if constexpr (MAP == DG_TWO_TENSORS)
-            second = also + (int64_t)cell[0].image * H * W * C + (int)threadIdx.x % 2 * E::unit;
+        if constexpr (both)
+            second = reinterpret_cast<const V *>(also) + (int64_t)cell[0].image * H * W * C +
+                     (int)threadIdx.x % 2 * E::unit;
         number = table + (int)threadIdx.x % 2 * numbers * E::unit;
         below = factor;
     }
@@ -232,7 +238,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
             if (j >= (g + 1) * items / GROUPS) break;
             const unsigned at = place[j * NT / 2].from;
             parcel[k].fetch(from + at);
-            if (MAP == DG_TWO_TENSORS) beside[MAP == DG_TWO_TENSORS ? k : 0].fetch(second + c + at);
+            if (both) beside[both ? k : 0].fetch(second + c + at);
         }
     }
     /* Value k of those that are on their way, as products take it; factor: of its channels. */
@@ -241,13 +247,18 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
         if constexpr (MAP == DG_ROUNDED) {
             return parcel[k].v;
         } else {
-            dg_parcel<E, V> value = parcel[k];
-            if (numbers)
+            dg_parcel<E, T> value = parcel[k].widened();
+            if constexpr (both) {
+                const dg_parcel<E, T> other = beside[k].widened();
 #pragma unroll
-                for (int e = 0; e < E::unit; e++)
-                    value.v[e] = MAP == DG_ONE_TENSOR
-                                     ? dg_one_value(factor[e], value.v[e], below)
-                                     : dg_two_value(factor[e], value.v[e], beside[MAP == DG_TWO_TENSORS ? k : 0].v[e]);
+                for (int e = 0; e < E::unit; e++) {
+                    const float v = dg_two_value(factor[e], value.v[e], other.v[e]);
+                    value.v[e] = any ? fmaxf(v, below * v) : v;
+                }
+            } else if (numbers) {
+#pragma unroll
+                for (int e = 0; e < E::unit; e++) value.v[e] = dg_one_value(factor[e], value.v[e], below);
+            }
             if (MAP == DG_AS_IS && E::scaled)
 #pragma unroll
                 for (int e = 0; e < E::unit; e++) value.v[e] *= below;
@@ -263,7 +274,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
 #pragma unroll
             for (int e = 0; e < E::unit; e += 4) {
                 const dg_pack<float, 4> scale = dg_load<4>(at + e), shift = dg_load<4>(at + E::unit + e);
-                const dg_pack<float, 4> tilt = MAP == DG_TWO_TENSORS ? dg_load<4>(at + 2 * E::unit + e) : scale;
+                const dg_pack<float, 4> tilt = both ? dg_load<4>(at + 2 * E::unit + e) : scale;
 #pragma unroll
                 for (int q = 0; q < 4; q++) factor[e + q] = {scale.v[q], tilt.v[q], shift.v[q]};
             }

@@ -107,7 +107,7 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
     typedef typename dw::quad quad;
     constexpr int words = dg_div_up(dw::patch_values, dw::NT);
     const dg_thin_tiling t = dg_thin_tiling_of(a);
-    const bool there = co0 + dw::channel() < a.Co;
+    const bool there = co0 + dw::channel() < a.Co, rounded = dw::quad::words == 2 && of.rounded;
     dg_four of_y(of, min(co0 + dw::channel(), a.Co - 4), a.Co);
     float next_x[words];
     dg_pack<float, 4> next_y[4], next_pre[4];
@@ -134,8 +134,8 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
         for (int j = 0; j < 4; j++) {
             const bool ok = there && oy < a.Ho && ox + j < a.Wo;
             next_y[j] = next_pre[j] = {};
-            if (ok) next_y[j] = dg_load_four(of.x, at + j * a.Co, dw::quad::words == 2 && of.rounded);
-            if (ok && of_y.two()) next_pre[j] = dg_load<4>(of.pre + at + j * a.Co);
+            if (ok) next_y[j] = dg_load_four(of.x, at + j * a.Co, rounded);
+            if (ok && of_y.two()) next_pre[j] = dg_load_four(of.pre, at + j * a.Co, rounded);
             inside |= (unsigned)ok << j;
         }
     };
@@ -159,10 +159,10 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
 #pragma unroll
             for (int e = 0; e < 4; e++) y[e][j] = v.v[e];
         }
-        const quad rounded[4] = {quad::of(y[0]), quad::of(y[1]), quad::of(y[2]), quad::of(y[3])};
+        const quad factors[4] = {quad::of(y[0]), quad::of(y[1]), quad::of(y[2]), quad::of(y[3])};
         __syncthreads();
         if (number + 1 < last) fetch(number + 1);
-        sums.add(shared, rounded);
+        sums.add(shared, factors);
     }
     sums.finish(shared, out, co0, a.Co);
 }
