@@ -25,7 +25,7 @@ static void set_fans(dg_job_tensor *t, const dg_parameter *own, const dg_paramet
     const int *d = weights->dim;
     if (weights->rank != 4 || own->module != weights->module) return; /* of a norm */
     t->fan_in = (double)d[1] * d[2] * d[3];
-    if (own == weights) t->fan_out = weights->linear ? d[0] : (double)d[0] * d[2] * d[3];
+    if (own == weights) t->fan_out = weights->file_rank == 2 ? d[0] : (double)d[0] * d[2] * d[3];
 }
 
 void dg_add_parameters(dg_job *job, dg_builder *b, int net)

@@ -253,8 +253,8 @@ static void check_starts(void)
         int seen = 0;
         for (int i = 0; i < x.job.tensors; i++) {
             const dg_job_tensor *t = &x.job.tensor[i];
-            const int last = t->linear && t->dim[0] == CLASSES, dense = t->linear && !last;
-            if (t->rank != 4 || (!t->linear && i > 0)) continue;
+            const int last = t->file_rank == 2 && t->dim[0] == CLASSES, dense = t->file_rank == 2 && !last;
+            if (t->rank != 4 || (!dense && !last && i > 0)) continue;
             const double in = last ? 7 : dense ? 6.0 * t->dim[2] * t->dim[3] : 27, out = last ? 5 : dense ? 7 : 36;
             const double squares = all[k] == DG_START_HE       ? 2 / in
                                    : all[k] == DG_START_GLOROT ? 2 / (in + out)
