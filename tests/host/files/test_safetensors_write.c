@@ -1,5 +1,5 @@
 /* The container as we write it: it comes back, and no damage to it passes. */
-#include "host/files/safetensors.h"
+#include "host/files/safetensors_internal.h"
 #include "tempdir.h"
 #include "test.h"
 
@@ -80,6 +80,24 @@ static void test_write_refuses(void)
     DG_CHECK(dg_st_write(path, t + 1, 1, NULL, 0, true) == DG_IO && strstr(dg_message(), "names may"));
     snprintf(t[1].name, sizeof t[1].name, "__metadata__");
     DG_CHECK(dg_st_write(path, t + 1, 1, NULL, 0, true) == DG_IO);
+    static const struct {
+        int rank;
+        int64_t dim[2];
+        const char *why;
+    } shape[] = {{9, {1, 1}, "too many dimensions"},
+                 {1, {0, 1}, "impossible shape"},
+                 {2, {1, -1}, "impossible shape"},
+                 {2, {INT64_MAX, 8}, "impossible shape"}};
+    for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
+        dg_st_tensor odd = tensors[0];
+        odd.rank = shape[i].rank;
+        memcpy(odd.dim, shape[i].dim, sizeof shape[i].dim);
+        DG_CHECKF(dg_st_write(path, &odd, 1, NULL, 0, true) == DG_IO && strstr(dg_message(), shape[i].why), "%zu: %s",
+                  i, dg_message());
+    }
+    DG_CHECK(dg_st_write(path, t, DG_ST_TENSORS_MAX + 1, NULL, 0, true) == DG_IO && strstr(dg_message(), "holds 1 to"));
+    const dg_st_meta odd_key = {"\xff", "v"};
+    DG_CHECK(dg_st_write(path, tensors, 1, &odd_key, 1, true) == DG_IO && strstr(dg_message(), "UTF-8"));
     const dg_st_meta bad[] = {{"k", "\xff"}, {"crc32", "x"}, {"k", "v"}, {"k", "w"}};
     DG_CHECK(dg_st_write(path, tensors, 1, bad, 1, true) == DG_IO && strstr(dg_message(), "UTF-8"));
     DG_CHECK(dg_st_write(path, tensors, 1, bad + 1, 1, true) == DG_IO && strstr(dg_message(), "checksums"));
