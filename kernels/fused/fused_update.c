@@ -32,7 +32,7 @@ static size_t shared_of(const dg_update_job *j)
         return (size_t)(DG_MMA_DW_BYTES(small, unit) / 2 * DG_UPDATE_STAGES(j->tune.math == DG_MATH_FP16, unit));
     case DG_FUSED_THIN:
     case DG_FUSED_THIN_MMA: return sizeof(float) * (size_t)DG_THIN_DW_WORDS(j->conv.Ci);
-    case DG_FUSED_GEMV: return sizeof(float) * DG_UPDATE_THREADS * 4;
+    case DG_FUSED_GEMV: return 0;
     case DG_FUSED_DENSE: return sizeof(float) * DG_UPDATE_DENSE_IMAGES * (DG_UPDATE_DENSE_ROWS + DG_UPDATE_DENSE_COLS);
     case DG_FUSED_WGMMA:
     case DG_FUSED_NONE: break;
@@ -114,7 +114,7 @@ static double block_ns(const dg_update_work *w, dg_math math)
     case DG_FUSED_MMA: return begin + units * (math == DG_MATH_TF32 ? 1900 : 1200);
     case DG_FUSED_THIN: return begin + units * 1000 * w->conv.Ci;
     case DG_FUSED_THIN_MMA: return begin + units * (math == DG_MATH_BF16 ? 730 : 1100) * w->conv.Ci;
-    case DG_FUSED_GEMV: return begin + units * 15;
+    case DG_FUSED_GEMV: return begin + units * 80;
     case DG_FUSED_DENSE: return begin + units * 1000;
     case DG_FUSED_WGMMA:
     case DG_FUSED_NONE: break;

@@ -10,8 +10,8 @@
 
 enum {
     DG_UPDATE_THREADS = 256,
-    DG_UPDATE_GROUPS = 2,      /* of a batch, at most */
-    DG_UPDATE_GEMV_COLS = 128, /* weights of a block, of one channel of y */
+    DG_UPDATE_GROUPS = 2,       /* of a batch, at most */
+    DG_UPDATE_GEMV_COLS = 1024, /* weights of a block, of one channel of y */
     DG_UPDATE_DENSE_ROWS = 128,
     DG_UPDATE_DENSE_COLS = 32,   /* channels of y, weights of each */
     DG_UPDATE_DENSE_IMAGES = 32, /* in shared memory at a time */

@@ -80,38 +80,43 @@ static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, i
     sums.finish(patch, out, co0, a.Co);
 }
 
-/* ---- Gemv: a warp has 128 weights of one channel of y; eight warps share the images ---- */
+/* ---- Gemv: a warp has 128 weights of one channel of y. Eight sums of every eighth image are added at the end ---- */
 
 static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, int tile, float *out)
 {
-    static constexpr int warps = DG_UPDATE_THREADS / 32;
-    static_assert(DG_UPDATE_GEMV_COLS == 32 * 4, "four weights a lane");
+    static constexpr int SUMS = 8;
+    static_assert(DG_UPDATE_GEMV_COLS == DG_UPDATE_THREADS * 4, "four weights a thread");
     const dg_conv_args &a = w.conv;
-    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-    const int co = tile % w.rows, k = tile / w.rows * DG_UPDATE_GEMV_COLS + lane * 4;
-    dev_pool pool;
-    float *const sum = pool.take<float>(warps * DG_UPDATE_GEMV_COLS);
+    const int co = tile % w.rows, k = tile / w.rows * DG_UPDATE_GEMV_COLS + (int)threadIdx.x * 4;
+    if (k >= a.Ci) return;
     dg_four of_x(w.x, k % w.channels, w.channels);
-    dg_pack<float, 4> acc = {};
-    if (k < a.Ci)
-#pragma unroll 4
-        for (int n = warp; n < a.N; n += warps) {
+    dg_pack<float, 4> acc[SUMS] = {};
+#pragma unroll 1
+    for (int n0 = 0; n0 < a.N; n0 += SUMS) {
+        dg_pack<float, 4> x[SUMS], pre[SUMS];
+        float g[SUMS];
+#pragma unroll
+        for (int i = 0; i < SUMS; i++) { /* images that are not there read the last one */
+            const int n = min(n0 + i, a.N - 1);
             const int64_t at = (int64_t)n * a.Ci + k;
-            const dg_pack<float, 4> x = dg_load_four(w.x.x, at, w.x.rounded),
-                                    pre = of_x.two() ? dg_load_four(w.x.pre, at, w.x.rounded) : x;
-            const float g = w.y.x[n * a.Co + co];
-            of_x.of_group(n / w.per_group);
-            const dg_pack<float, 4> v = of_x.value(x, pre);
-#pragma unroll
-            for (int e = 0; e < 4; e++) acc.v[e] += g * v.v[e];
+            x[i] = dg_load_four(w.x.x, at, w.x.rounded);
+            pre[i] = of_x.two() ? dg_load_four(w.x.pre, at, w.x.rounded) : x[i];
+            g[i] = w.y.x[n * a.Co + co];
         }
-    dg_store<4>(sum + warp * DG_UPDATE_GEMV_COLS + lane * 4, acc);
-    __syncthreads();
-    if (warp || k >= a.Ci) return;
-    for (int i = 1; i < warps; i++)
 #pragma unroll
-        for (int e = 0; e < 4; e++) acc.v[e] += sum[i * DG_UPDATE_GEMV_COLS + lane * 4 + e];
-    dg_store<4>(out + (int64_t)co * a.Ci + k, acc);
+        for (int i = 0; i < SUMS; i++) {
+            if (n0 + i >= a.N) continue;
+            of_x.of_group((n0 + i) / w.per_group);
+            const dg_pack<float, 4> v = of_x.value(x[i], pre[i]);
+#pragma unroll
+            for (int e = 0; e < 4; e++) acc[i].v[e] += g[i] * v.v[e];
+        }
+    }
+#pragma unroll
+    for (int i = 1; i < SUMS; i++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) acc[0].v[e] += acc[i].v[e];
+    dg_store<4>(out + (int64_t)co * a.Ci + k, acc[0]);
 }
 
 /* ---- Dense: 128 channels of y x 32 weights of each, 4 x 4 a thread; images in turn ---- */

@@ -17,7 +17,7 @@ extern "C" {
 static const std::vector<job_case> in_D = {
     {DG_FUSED_THIN, 2, 18, 68, 3, 36, PLAIN, PLAIN, 3},     {DG_FUSED_MMA, 2, 20, 22, 16, 16, PLAIN, DX, 5},
     {DG_FUSED_MMA, 4, 10, 11, 24, 72, NORM, DX, 1},         {DG_FUSED_MMA, 6, 8, 7, 16, 24, NORM, DX, 2},
-    {DG_FUSED_GEMV, 6, 4, 4, 36, 1, NORM, PLAIN, 1},        {DG_FUSED_THIN, 4, 8, 8, 1, 16, PLAIN, DX, 2},
+    {DG_FUSED_GEMV, 6, 4, 4, 68, 1, NORM, PLAIN, 1},        {DG_FUSED_THIN, 4, 8, 8, 1, 16, PLAIN, DX, 2},
     {DG_FUSED_THIN_MMA, 2, 14, 70, 3, 20, PLAIN, PLAIN, 3}, {DG_FUSED_THIN_MMA, 4, 8, 9, 1, 36, PLAIN, DX, 2},
 };
 static const std::vector<job_case> in_G = {
