@@ -6,6 +6,7 @@
 
 #include "host/cli/commands.h"
 #include "include/dcgan.h"
+#include "child.h"
 #include "tempdir.h"
 #include "test.h"
 
@@ -360,6 +361,10 @@ int main(void)
         "--data cats --model tiny.cfg --batch 4 --epochs 1 --out run",
         "--data shapes --test 0.25 --model dropout.cfg --batch 4 --epochs 1 --out net",
     };
+    if (DG_SANITIZED) {
+        dg_test_skip("hundreds of runs are for a build without sanitizers");
+        return dg_test_report();
+    }
     if (access("/dev/shm", W_OK) == 0) setenv("TMPDIR", "/dev/shm", 0); /* where fsync costs nothing */
     temp_make("lost-device");
     take("tests/tiny.cfg", "tiny.cfg");
