@@ -26,6 +26,7 @@ without()
     [ $code -eq 5 ]
     fact $? "'$ran' without threads exited $code, not 5"
 }
+# shellcheck disable=SC3045 # dash and bash have it
 (ulimit -s 1024 && "$program" --version > "$dir/said" 2>&1)
 fact $(($? != 5)) "a stack of 1024 kB: $(cat "$dir/said")"
 grep -q 'the stack may have 1024 kB, and 2048 kB are needed: ulimit -s 8192' "$dir/said"
