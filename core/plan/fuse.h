@@ -32,7 +32,7 @@ typedef struct {
     const float *totals;       /* norm_dx: (groups, 2, C) */
     float factor;              /* norm */
     int groups;                /* equal parts of the batch with statistics of their own; of plain 1 */
-    bool rounded;              /* x and pre are bf16 */
+    int rounded; /* 1: x and pre are bf16; no bool, for the simulator takes padding behind one for an address */
 } dg_prologue;
 
 /* ---- What becomes of results ---- */

@@ -62,7 +62,7 @@ static __attribute__((noinline)) void touch_stack(void)
 static dg_err reserve_stack(void)
 {
     struct rlimit l;
-    if (!getrlimit(RLIMIT_STACK, &l) && l.rlim_cur != RLIM_INFINITY && l.rlim_cur < 2 * STACK)
+    if (!getrlimit(RLIMIT_STACK, &l) && l.rlim_cur != RLIM_INFINITY && l.rlim_cur < (rlim_t)2 * STACK)
         return dg_fail(DG_DEVICE, "the stack may have %lu kB, and %d kB are needed: ulimit -s 8192",
                        (unsigned long)l.rlim_cur / 1024, 2 * STACK / 1024);
     void *room = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
