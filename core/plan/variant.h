@@ -6,6 +6,7 @@
 #define DG_VARIANT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/plan/ops.h"
 
@@ -42,7 +43,7 @@ typedef struct dg_variant {
     /* CPU: operations that take as long, at the peak rate, as the op does; NULL: the op's row counts what is done. */
     double (*arithmetic)(const dg_op *op);
     dg_fused_family fused;
-    unsigned by_row; /* bits of the ops (dg_op_kind) for which rows of a tuning file take it, the rule never does */
+    uint64_t by_row; /* bits of the ops (dg_op_kind) for which rows of a tuning file take it, the rule never does */
     bool exclusive;  /* two of it may not run side by side */
 } dg_variant;
 

@@ -93,6 +93,8 @@ const char *dg_variant_check(const dg_op *op, dg_tune *tune, dg_type real, const
     return no("%s has no variant %s", dg_op_kind_name(op->kind), tune->variant ? tune->variant->name : "that is NULL");
 }
 
+_Static_assert(DG_OP_KINDS <= 64, "dg_variant's by_row has a bit for each op");
+
 const char *dg_variant_choose(const dg_op *op, dg_tune *out, dg_type real, const dg_gpu *gpu)
 {
     const dg_variant *const *v = dg_op_info_of(op->kind)->variants;

@@ -73,8 +73,9 @@ static dg_err name_spectral(dg_options *o)
 {
     static const char behind[] = "-spectral";
     char name[80];
+    if (!o->norm_d) return DG_OK; /* commands without the option may have no model */
     const size_t n = strlen(o->model), last = sizeof behind - 1;
-    if (!o->norm_d || (n > last && !strcmp(o->model + n - last, behind))) return DG_OK;
+    if (n > last && !strcmp(o->model + n - last, behind)) return DG_OK;
     if (o->operands)
         return dg_fail(DG_USAGE, "--norm-d spectral: here the model's own name says so: give MODEL%s", behind);
     if (strchr(o->model, '/') || access(o->model, F_OK) == 0)

@@ -207,4 +207,4 @@ const dg_variant dg_conv_variant_wgmma = {.name = "wgmma",
                                           .choose = choose,
                                           .work = work,
                                           .fused = DG_FUSED_WGMMA,
-                                          .by_row = 1u << DG_OP_conv_dx};
+                                          .by_row = UINT64_C(1) << DG_OP_conv_dx};
