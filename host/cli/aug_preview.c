@@ -26,7 +26,8 @@ static int kept(augmenter *a, const char *name, dg_type type, dg_shape shape)
 static dg_err open_augmenter(augmenter *a, int N, int size, int channels, int what)
 {
     const dg_shape s = {N, size, size, channels};
-    const dg_err e = dg_cpu_open(&(dg_cpu_options){.real = DG_F32}, &a->backend);
+    dg_err e = dg_cpu_open(&(dg_cpu_options){.real = DG_F32}, &a->backend);
+    if (!e) e = dg_arena_begin(&a->arena);
     if (e) return e;
     dg_plan *plan = &a->plan;
     dg_plan_begin(plan, &a->arena, "augment");

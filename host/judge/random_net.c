@@ -81,6 +81,8 @@ static dg_err build(dg_random_net *r, int size, int channels)
     dg_shape s = {AT_ONCE, size, size, channels};
     r->pixels = size * size * channels;
     size_t most = dg_count(s);
+    dg_err e = dg_arena_begin(&r->arena);
+    if (e) return e;
     dg_plan_begin(&r->plan, &r->arena, "random");
     int x = r->input = dg_arena_row(&r->arena, "R.x", DG_WORK, 0, DG_F32, s);
     r->arena.row[r->input].keep = true;
@@ -91,7 +93,7 @@ static dg_err build(dg_random_net *r, int size, int channels)
         if (dg_count(s) > most) most = dg_count(s);
     }
     dg_plan *plan = &r->plan;
-    dg_err e = dg_arena_place(&r->arena, &plan, 1, r->backend);
+    e = dg_arena_place(&r->arena, &plan, 1, r->backend);
     if (!e) e = dg_arena_alloc(&r->arena, r->backend);
     if (!e) e = dg_plan_bind(plan);
     if (!e && !(r->values = malloc(most * sizeof *r->values)))

@@ -51,6 +51,7 @@ COMMANDS = [
     # allocations alone
     Command('threads', f'{TRAIN} --epochs 1 --out new --threads 3 --no-report', run='new', same=False, files=False,
             threads='3'),
+    Command('aug preview', 'data cats --size 16 --augment color --aug-preview new', files=False),
     Command('report two', 'report run run --out new', files=False),
     *(Command('info ' + f, 'info ' + f + ' --json', files=False) for f in (
         'run/checkpoint.safetensors', 'generator.safetensors', 'oracle', 'run/log.csv', 'run/log.jsonl',
