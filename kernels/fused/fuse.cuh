@@ -75,7 +75,7 @@ static __device__ __forceinline__ float dg_one_value(const dg_channel &k, float 
 }
 static __device__ __forceinline__ float dg_two_value(const dg_channel &k, float x, float pre)
 {
-    return k.scale * x + k.tilt * pre + k.shift;
+    return k.scale * x + (k.tilt * pre + k.shift);
 }
 
 /* Neighbours of a tensor that may be rounded (fuse.h), from value `at` on, a multiple of how many they are. */

@@ -156,37 +156,43 @@ static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sum
     const bool gradient = s.kind == DG_EPILOGUE_NORM_DX, before = gradient || s.kind == DG_EPILOGUE_ACT_DX;
     static constexpr bool bf16 = G::E::unit == 8 && !G::E::scaled;
     const int stat = (s.groups == 1 ? 0 : group) * C;
+    const float factor = s.factor; /* in a register: values are chosen by selects then, not by branches */
+    if (before) {
 #pragma unroll
-    for (int j = 0; j < G::NJ; j++) {
-        const int c = n + j * 8;
-        if (!before || (!WHOLE && c >= C)) continue;
-        dg_pack<float, 2> pre[ROWS]; /* rows that are nowhere read the first one: loads that wait for nothing */
-        if (bf16 && s.rounded_y) {
-            const uint32_t *const y = reinterpret_cast<const uint32_t *>(s.pre);
+        for (int j = 0; j < G::NJ; j++) {
+            const int c = n + j * 8;
+            if (!WHOLE && c >= C) continue;
+            dg_pack<float, 2> pre[ROWS]; /* rows that are nowhere read the first one: loads that wait for nothing */
+            if (bf16 && s.rounded_y) {
+                const uint32_t *const y = reinterpret_cast<const uint32_t *>(s.pre);
 #pragma unroll
-            for (int i = 0; i < ROWS; i++) pre[i] = dg_widened(y[(max(at[i], 0) + c) / 2]);
-        } else {
+                for (int i = 0; i < ROWS; i++) pre[i] = dg_widened(y[(max(at[i], 0) + c) / 2]);
+            } else {
 #pragma unroll
-            for (int i = 0; i < ROWS; i++) pre[i] = dg_load<2>(s.pre + max(at[i], 0) + c);
-        }
-        if (!gradient) {
+                for (int i = 0; i < ROWS; i++) pre[i] = dg_load<2>(s.pre + max(at[i], 0) + c);
+            }
+            if (!gradient) {
+#pragma unroll
+                for (int q = 0; q < 2 * ROWS; q++) {
+                    float &v = sums.c[q / 4][j][q % 4];
+                    const float below = factor * v;
+                    v = pre[q / 2].v[q % 2] > 0 ? v : below;
+                }
+                continue;
+            }
+            const dg_pack<float, 2> mean = dg_load<2>(s.mean + stat + c), rstd = dg_load<2>(s.rstd + stat + c),
+                                    gamma = dg_load<2>(s.gamma + c), beta = dg_load<2>(s.beta + c);
 #pragma unroll
             for (int q = 0; q < 2 * ROWS; q++) {
+                const int e = q % 2, i = q / 2;
                 float &v = sums.c[q / 4][j][q % 4];
-                v = pre[q / 2].v[q % 2] > 0 ? v : s.factor * v;
+                const float d = pre[i].v[e] - mean.v[e], z = d * (gamma.v[e] * rstd.v[e]) + beta.v[e],
+                            below = factor * v;
+                v = z > 0 ? v : below;
+                v = at[i] < 0 ? 0 : v;
+                first[j * 2 + e] += v;
+                second[j * 2 + e] += v * d;
             }
-            continue;
-        }
-        const dg_pack<float, 2> mean = dg_load<2>(s.mean + stat + c), rstd = dg_load<2>(s.rstd + stat + c),
-                                gamma = dg_load<2>(s.gamma + c), beta = dg_load<2>(s.beta + c);
-#pragma unroll
-        for (int q = 0; q < 2 * ROWS; q++) {
-            const int e = q % 2, i = q / 2;
-            float &v = sums.c[q / 4][j][q % 4];
-            const float d = pre[i].v[e] - mean.v[e], z = d * (gamma.v[e] * rstd.v[e]) + beta.v[e];
-            v = at[i] < 0 ? 0 : z > 0 ? v : s.factor * v;
-            first[j * 2 + e] += v;
-            second[j * 2 + e] += v * d;
         }
     }
 #pragma unroll

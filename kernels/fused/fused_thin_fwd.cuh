@@ -71,18 +71,6 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
     }
 }
 
-/* What dg_epilogue_act makes of results, none of them by tanh, without asking for each which activation it is. */
-struct dg_kink {
-    const bool relu;
-    const float below; /* factor below 0; 1 of none, and of relu, which makes 0 of all but NaN */
-
-    __device__ __forceinline__ dg_kink(const dg_epilogue &s)
-        : relu(s.kind == DG_EPILOGUE_ACT && s.act == DG_ACT_RELU),
-          below(s.kind == DG_EPILOGUE_ACT && s.act == DG_ACT_LEAKY ? s.slope : 1)
-    {}
-    __device__ __forceinline__ float act(float v) const { return v > 0 ? v : relu && v == v ? 0 : below * v; }
-};
-
 /* Sums of a thread's channels over the block, into the parts of the block: over a warp's pixels by shuffles, over the
  * warps in shared memory, of which [NT / 32][channels][2] are used. */
 template <class fwd>
@@ -156,7 +144,8 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
             dg_store_four(a.y, at, fwd::rounds && f.out.rounded, v);
         }
     };
-    const dg_kink kink(f.out);
+    const bool acts = f.out.kind == DG_EPILOGUE_ACT;
+    const float factor = f.out.factor, slope = acts && f.out.act == DG_ACT_LEAKY ? f.out.slope : 1;
 #pragma unroll
     for (int h = 0; h < fwd::CHANNELS; h += 4) {
         if (norm_dx) {
@@ -170,8 +159,8 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
                 const four pre = dg_load_four(f.out.pre, at, fwd::rounds && f.out.rounded_y);
 #pragma unroll
                 for (int e = 0; e < 4; e++) {
-                    const float d = pre.v[e] - mean.v[e], z = d * scale.v[e] + beta.v[e];
-                    v.v[e] = z > 0 ? v.v[e] : f.out.factor * v.v[e];
+                    const float d = pre.v[e] - mean.v[e], z = d * scale.v[e] + beta.v[e], below = factor * v.v[e];
+                    v.v[e] = z > 0 ? v.v[e] : below;
                     sum_g[h + e] += v.v[e];
                     sum_gx[h + e] += v.v[e] * d;
                 }
@@ -182,15 +171,18 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
 #pragma unroll
                 for (int e = 0; e < 4; e++) v.v[e] = dg_epilogue_act_dx(f.out, v.v[e], old.v[e]);
             });
-        } else if (f.out.kind == DG_EPILOGUE_ACT && f.out.act == DG_ACT_TANH) {
+        } else if (acts && (f.out.act == DG_ACT_TANH || f.out.act == DG_ACT_RELU)) {
             store(h, [&](four &v, int64_t) {
 #pragma unroll
-                for (int e = 0; e < 4; e++) v.v[e] = tanhf(v.v[e]);
+                for (int e = 0; e < 4; e++) v.v[e] = dg_epilogue_act(f.out, v.v[e]);
             });
-        } else {
+        } else { /* what is leaky, and what is as it is, without asking for each value which it is */
             store(h, [&](four &v, int64_t) {
 #pragma unroll
-                for (int e = 0; e < 4; e++) v.v[e] = kink.act(v.v[e]);
+                for (int e = 0; e < 4; e++) {
+                    const float below = slope * v.v[e];
+                    v.v[e] = v.v[e] > 0 ? v.v[e] : below;
+                }
             });
         }
     }

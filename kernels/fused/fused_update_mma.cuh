@@ -123,13 +123,18 @@ static __device__ __forceinline__ void dg_update_thin_mma(const dg_update_work &
     const int first = (int)((int64_t)w.units * part / w.parts), last = (int)((int64_t)w.units * (part + 1) / w.parts);
     dev_pool pool;
     float *const shared = pool.take<float>((size_t)(w.conv.Ci == 1 ? DG_THIN_DW_WORDS(1) : DG_THIN_DW_WORDS(3)));
+    auto run = [&](auto channels, auto as_is) {
+        dg_thin_mma_dw_part<E, decltype(channels)::value, decltype(as_is)::value>(w.conv, w.x.x, w.y, w.per_group,
+                                                                                  tile * DG_THIN_CHANNELS, first, last,
+                                                                                  shared, out);
+    };
+    auto of = [&](auto as_is) {
+        if (w.conv.Ci == 1) run(std::integral_constant<int, 1>(), as_is);
+        else run(std::integral_constant<int, 3>(), as_is);
+    };
     if constexpr (E::there && !E::scaled) {
-        if (w.conv.Ci == 1)
-            dg_thin_mma_dw_part<E, 1>(w.conv, w.x.x, w.y, w.per_group, tile * DG_THIN_CHANNELS, first, last, shared,
-                                      out);
-        else
-            dg_thin_mma_dw_part<E, 3>(w.conv, w.x.x, w.y, w.per_group, tile * DG_THIN_CHANNELS, first, last, shared,
-                                      out);
+        if (E::unit != 8 || !w.y.rounded || w.y.kind != DG_PROLOGUE_PLAIN) of(std::false_type());
+        else if constexpr (E::unit == 8) of(std::true_type());
     }
 }
 

@@ -96,9 +96,18 @@ template <class E, int CI> struct dg_thin_mma_dw {
     }
 };
 
+/* Channel e of four at two neighbouring positions, whose channels are two words each. */
+static __device__ __forceinline__ uint32_t dg_pair(const dg_pack<uint32_t, 2> &left, const dg_pack<uint32_t, 2> &right,
+                                                   int e)
+{
+    const uint32_t l = left.v[e / 2], r = right.v[e / 2];
+    return e % 2 ? l >> 16 | (r & 0xffff0000u) : (l & 0xffffu) | r << 16;
+}
+
 /* Whole block: the sums over tiles first .. last - 1 for the channels from co0 on. The next tile is on its way into
- * registers while one is multiplied. of: y; shared: DG_THIN_DW_WORDS. */
-template <class E, int CI>
+ * registers while one is multiplied. of: y, which is as products take it (AS_IS: bf16, and no prologue); shared:
+ * DG_THIN_DW_WORDS. */
+template <class E, int CI, bool AS_IS = false>
 static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a, const float *pictures,
                                                            const dg_prologue &of, int per_group, int co0, int first,
                                                            int last, float *shared, float *out)
@@ -111,6 +120,8 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
     dg_four of_y(of, min(co0 + dw::channel(), a.Co - 4), a.Co);
     float next_x[words];
     dg_pack<float, 4> next_y[4], next_pre[4];
+    dg_pack<uint32_t, 2> next_words[4]; /* AS_IS in their place */
+    static_assert(!AS_IS || quad::words == 2, "bf16");
     unsigned inside = 0;
     int group = 0;
 
@@ -133,6 +144,11 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
 #pragma unroll
         for (int j = 0; j < 4; j++) {
             const bool ok = there && oy < a.Ho && ox + j < a.Wo;
+            if constexpr (AS_IS) {
+                next_words[j] = {};
+                if (ok) next_words[j] = dg_load<2>((const uint32_t *)of.x + (at + j * a.Co) / 2);
+                continue;
+            }
             next_y[j] = next_pre[j] = {};
             if (ok) next_y[j] = dg_load_four(of.x, at + j * a.Co, rounded);
             if (ok && of_y.two()) next_pre[j] = dg_load_four(of.pre, at + j * a.Co, rounded);
@@ -145,21 +161,29 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
     fetch(first);
     for (int number = first; number < last; number++) {
         __syncthreads(); /* nobody reads the tile before */
-        of_y.of_group(group);
+        if (!AS_IS) of_y.of_group(group);
 #pragma unroll
         for (int j = 0; j < words; j++) {
             const int i = (int)threadIdx.x + j * dw::NT;
             if (i < dw::patch_values) dw::put(shared, i / dw::line, i % dw::line, next_x[j]);
         }
-        float y[4][4]; /* [channel][position] */
+        quad factors[4]; /* of channels */
+        if constexpr (AS_IS) {
 #pragma unroll
-        for (int j = 0; j < 4; j++) {
-            dg_pack<float, 4> v = {};
-            if (inside >> j & 1) v = of_y.value(next_y[j], next_pre[j]);
+            for (int i = 0; i < 8; i++)
+                factors[i / 2].w[i % 2] = dg_pair(next_words[i % 2 * 2], next_words[i % 2 * 2 + 1], i / 2);
+        } else {
+            float y[4][4]; /* [channel][position] */
 #pragma unroll
-            for (int e = 0; e < 4; e++) y[e][j] = v.v[e];
+            for (int j = 0; j < 4; j++) {
+                dg_pack<float, 4> v = {};
+                if (inside >> j & 1) v = of_y.value(next_y[j], next_pre[j]);
+#pragma unroll
+                for (int e = 0; e < 4; e++) y[e][j] = v.v[e];
+            }
+#pragma unroll
+            for (int e = 0; e < 4; e++) factors[e] = quad::of(y[e]);
         }
-        const quad factors[4] = {quad::of(y[0]), quad::of(y[1]), quad::of(y[2]), quad::of(y[3])};
         __syncthreads();
         if (number + 1 < last) fetch(number + 1);
         sums.add(shared, factors);
