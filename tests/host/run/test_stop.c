@@ -3,6 +3,7 @@
 #include "host/run/stop.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,6 +37,19 @@ static int answer(const row *c, int fd)
     return 0;
 }
 
+/* What a terminal has been told, which comes in pieces; nothing may never come. */
+static ssize_t hear(int pty, char *to, size_t size)
+{
+    size_t n = 0;
+    struct pollfd p = {.fd = pty, .events = POLLIN};
+    while (n < size && poll(&p, 1, n ? 200 : 5000) == 1) {
+        const ssize_t more = read(pty, to + n, size - n);
+        if (more <= 0) break;
+        n += (size_t)more;
+    }
+    return (ssize_t)n;
+}
+
 static void try(const row *c)
 {
     char name[64] = "", said[100] = "";
@@ -52,7 +66,7 @@ static void try(const row *c)
     int status = -1;
     waitpid(pid, &status, 0);
     DG_CHECKF(WIFEXITED(status) && WEXITSTATUS(status) == c->code, "%s: status %d, not %d", c->want, status, c->code);
-    const ssize_t n = c->terminal && !*c->want ? 0 : c->terminal ? read(pty, said, 99) : pread(fd, said, 99, 0);
+    const ssize_t n = c->terminal && !*c->want ? 0 : c->terminal ? hear(pty, said, 99) : pread(fd, said, 99, 0);
     char *plain = said; /* a terminal puts \r in front of \n */
     for (ssize_t i = 0; i < n; i++)
         if (said[i] != '\r' || said[i + 1] != '\n') *plain++ = said[i];
@@ -77,6 +91,8 @@ int main(void)
         {.first = SIGINT, .terminal = true, .want = ""},
     };
     temp_make("stop");
+    /* whoever starts this in the background of a shell has SIGINT ignored */
+    for (int i = 0; i < 3; i++) (void)signal((int[]){SIGINT, SIGTERM, SIGHUP}[i], SIG_DFL);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) try(&rows[i]);
     temp_remove(temp_dir);
     return dg_test_report();
