@@ -107,9 +107,13 @@ static dg_err info_text(const char *path, cJSON *to)
     if (e) return e;
     const char *text = data;
     dg_model *m = malloc(sizeof *m);
-    if (!m || memchr(text, 0, bytes)) {
+    const bool whole = m && !memchr(text, 0, bytes);
+    const dg_err parsed = whole && strstr(text, "[model]") ? dg_model_parse(text, path, m) : DG_DATA;
+    if (!whole) {
         e = dg_fail(m ? DG_DATA : DG_DEVICE, "%s: %s", path, m ? "is no run and no file of dcgan" : "out of memory");
-    } else if (strstr(text, "[model]") && dg_model_parse(text, path, m) == DG_OK) {
+    } else if (parsed == DG_DEVICE) {
+        e = parsed;
+    } else if (!parsed) {
         dg_info_text(to, "kind", "model");
         dg_info_text(to, "name", "%s", m->name);
         dg_info_text(to, "pictures", "%d x %d, %s", m->size, m->size, dg_channels_name(m->channels));
