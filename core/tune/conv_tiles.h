@@ -42,7 +42,7 @@ enum { DG_THIN_SMALL = 32 };
     ((images) * ((rows) + 2) * DG_PATCH_LINE(cols) + DG_PATCH_STEP * 16 * (channels))
 
 /* Fused products with latents: images x channels of one pixel of a block. */
-enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 64 };
+enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 
 /* mma: positions (outputs; of dx: outputs of each of the four phases; of dw: channels of y) x channels of a block; of
  * these 64 x WN are a warp's. GROUPS: into how many portions the 16 taps of a chunk of channels are divided. */

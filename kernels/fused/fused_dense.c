@@ -10,9 +10,7 @@ const char *dg_fused_dense_refuses(dg_op_kind kind, const dg_fused_conv *f, cons
     if (kind != DG_OP_conv_dx || flat.K != 1 || flat.H != 1 || flat.W != 1 || flat.P)
         return "dense makes all of x from one pixel";
     if (a->Ci % 4) return "dense makes channels in multiples of 4";
-    if ((double)a->H * a->W * dg_ceil_div(a->N, DG_DENSE_IMAGES) > 2147483647.0 ||
-        dg_ceil_div(a->Ci, DG_DENSE_CHANNELS) > 65535)
-        return "too many blocks";
+    if ((double)a->H * a->W > 65535 || dg_ceil_div(a->Ci, DG_DENSE_CHANNELS) > 65535) return "too many blocks";
     if (f->in.kind != DG_PROLOGUE_PLAIN || f->gather.N) return "dense reads latents";
     if (f->noise.n && f->noise.n != (int64_t)a->N * a->Co) return "noise of another size";
     if (f->out.kind == DG_EPILOGUE_ACT_DX || f->out.kind == DG_EPILOGUE_NORM_DX) return "dense is for the way forward";

@@ -1,21 +1,24 @@
 /* The first layer of G: x(N, pixels, C) = y(N, Co) w(Co, pixels, C), with the latents drawn here and the statistics of
- * the norm behind it. A block makes the channels c0.. of one pixel for some images; a thread 2 images x 4 channels. The
- * sum runs over DEPTH latents at a time, nearly always all of them. Blocks draw the latents that they need: that is
- * quicker than to wait for another kernel.
+ * the norm behind it. A block makes the channels c0.. of one pixel for some images. Blocks draw the latents that they
+ * need: that is quicker than to wait for another kernel, and why they are wide. DEPTH latents at a time, nearly always all of them, are divided into PARTS of the sum, which are added up in order at the end: so a
+ * thread has 4 images x 4 channels, and each weight comes from memory into the registers of four warps without shared
+ * memory, the first ones while latents are drawn.
  *
- * Tile: 16 images x 64 channels of one pixel (conv_tiles.h). Shared memory: 40 KB. Registers: 95. Bound by:
+ * Tile: 16 images x 128 channels of one pixel (conv_tiles.h). Shared memory: 43 KB. Registers: 107. Bound by:
  * multiply-adds and the drawing of latents. */
 #define DEV_RANDOM
 #include "kernels/ops/conv/cuda/conv.cuh"
 #include "kernels/fused/fuse.cuh"
 
-static constexpr int IMAGES = DG_DENSE_IMAGES, CHANNELS = DG_DENSE_CHANNELS, DEPTH = 128,
-                     THREADS = IMAGES / 2 * (CHANNELS / 4);
-static constexpr int LINE = DEPTH + 4; /* of y: rows of 128 would share a bank */
-static_assert(IMAGES * LINE * sizeof(float) >= 5 * THREADS * sizeof(float), "room for the sums of an epilogue");
-static_assert(LINE >= CHANNELS && THREADS >= CHANNELS, "results lie where y was; a thread a channel");
+static constexpr int IMAGES = DG_DENSE_IMAGES, CHANNELS = DG_DENSE_CHANNELS, DEPTH = 128, PARTS = 4, AHEAD = 5,
+                     THREADS = PARTS * IMAGES / 4 * 32;
+static constexpr int LINE = IMAGES + 4; /* of y, a row a latent: two quads of a row lie 16 banks apart */
+static_assert(CHANNELS == 4 * 32, "a warp has a row of channels, four a lane");
+static_assert(THREADS == IMAGES * 32 && THREADS >= CHANNELS, "a warp an image, a thread a channel");
+static_assert(PARTS * IMAGES * CHANNELS >= 5 * THREADS, "room for the sums of an epilogue");
 
-/* Latents k0 .. k0 + depth - 1 of the images from n0 on; normals come in fours, which may begin in the image before. */
+/* Latents k0 .. k0 + depth - 1 of the images from n0 on, those behind the last image, too, whose sums nobody uses;
+ * normals come in fours, which may begin in the image before. */
 static __device__ __forceinline__ void draw(float *y, const dg_fused_conv &f, int n0, int k0, int depth, bool writes)
 {
     const dg_noise_args &noise = f.noise;
@@ -23,18 +26,18 @@ static __device__ __forceinline__ void draw(float *y, const dg_fused_conv &f, in
     const uint64_t seed = noise.state->seed, subsequence = dg_subsequence(noise.stream, step);
     const int Co = f.conv.Co, quads = Co % 4 == 0 ? (depth + 3) / 4 : (depth + 6) / 4; /* of an image, at most */
     for (int i = (int)threadIdx.x; i < IMAGES * quads; i += THREADS) {
-        const int row = i / quads;
-        if (n0 + row >= f.conv.N) continue;
-        const int64_t begin = (int64_t)(n0 + row) * Co + k0, at = (begin / 4 + i % quads) * 4;
-        if (at >= begin + depth) continue;
-        const float4 normal = dev_normal4(seed, subsequence, (uint64_t)at / 4);
+        const int row = i % IMAGES, quad = i / IMAGES;
+        const int64_t begin = (int64_t)(n0 + row) * Co + k0;
+        const int first = 4 * quad - (int)(begin % 4);
+        if (first >= depth) continue;
+        const float4 normal = dev_normal4(seed, subsequence, (uint64_t)(begin / 4 + quad));
         const float z[4] = {normal.x, normal.y, normal.z, normal.w};
 #pragma unroll
         for (int e = 0; e < 4; e++) {
-            const int64_t k = at + e - begin;
-            if (k < 0 || k >= depth) continue;
-            y[row * LINE + (int)k] = z[e];
-            if (writes) ((float *)noise.z)[at + e] = z[e];
+            const int k = first + e;
+            if ((unsigned)k >= (unsigned)depth) continue;
+            y[k * LINE + row] = z[e];
+            if (writes && n0 + row < f.conv.N) ((float *)noise.z)[begin + k] = z[e];
         }
     }
 }
@@ -42,85 +45,102 @@ static __device__ __forceinline__ void draw(float *y, const dg_fused_conv &f, in
 static __global__ void __launch_bounds__(THREADS) dense_kernel(const dg_fused_conv f)
 {
     DEV_CHECK(blockDim.x == THREADS);
-    SHARED(float, weight, [DEPTH * CHANNELS]);
-    SHARED(float, y, [IMAGES * LINE]);
+    SHARED(float, y, [DEPTH * LINE]);
+    SHARED(float, sums, [PARTS * IMAGES * CHANNELS]);
+    typedef dg_pack<float, 4> four;
     grid_dependency_wait();
     grid_dependents_launch();
     const dg_conv_args &a = f.conv;
-    const int C = a.Ci, pixels = a.H * a.W, tiles = dg_div_up(a.N, IMAGES);
-    const int pixel = (int)blockIdx.x / tiles, n0 = (int)blockIdx.x % tiles * IMAGES, c0 = (int)blockIdx.y * CHANNELS;
-    const int lane = (int)threadIdx.x % (CHANNELS / 4), row = (int)threadIdx.x / (CHANNELS / 4) * 2;
-    const float *const w = (const float *)a.w + (int64_t)pixel * C + c0;
-    float acc[2][4] = {};
+    const int C = a.Ci, pixels = (int)gridDim.y, tiles = (int)gridDim.x, pixel = (int)blockIdx.y,
+              n0 = (int)blockIdx.x * IMAGES, c0 = (int)blockIdx.z * CHANNELS;
+    const int warp = (int)threadIdx.x / 32, part = warp % PARTS, row = warp / PARTS * 4,
+              lane_c = (int)threadIdx.x % 32 * 4;
+    const int64_t stride = (int64_t)pixels * C; /* from a latent's weights to the next one's */
+    const float *const w = (const float *)a.w + (int64_t)pixel * C + min(c0 + lane_c, C - 4);
+    four acc[4] = {};
+    auto add = [&](const four &weight, const float *latents) {
+        const four latent = dg_load<4>(latents);
+#pragma unroll
+        for (int r = 0; r < 4; r++)
+#pragma unroll
+            for (int e = 0; e < 4; e++) acc[r].v[e] += latent.v[r] * weight.v[e];
+    };
     for (int k0 = 0; k0 < a.Co; k0 += DEPTH) {
-        const int depth = min(DEPTH, a.Co - k0), whole = (depth + 3) / 4 * 4; /* zeros behind */
-        __syncthreads();                                                      /* nobody reads the latents before */
-        for (int i = (int)threadIdx.x; i < whole * (CHANNELS / 4); i += THREADS) {
-            const int k = i / (CHANNELS / 4), c = i % (CHANNELS / 4) * 4;
-            const bool ok = k < depth && c0 + c < C;
-            cp_async16(weight + k * CHANNELS + c, ok ? w + (int64_t)(k0 + k) * pixels * C + c : (const float *)a.w, ok);
-        }
-        cp_async_commit();
+        const int depth = min(DEPTH, a.Co - k0), each = dg_div_up(depth, PARTS);
+        int left = min(each, depth - part * each); /* of this part; none or fewer behind the last latent */
+        const float *from = w + (k0 + part * each) * stride, *latents = y + part * each * LINE + row;
+        four weight[AHEAD];
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++, from += stride)
+            if (i < left) weight[i] = dg_load<4>(from);
+        if (k0) __syncthreads(); /* nobody reads the latents before */
         if (f.noise.n) {
             draw(y, f, n0, k0, depth, pixel == 0 && c0 == 0);
-            const bool edge = a.N - n0 < IMAGES || depth < whole;
-            for (int i = (int)threadIdx.x; i < IMAGES * whole && edge; i += THREADS)
-                if (n0 + i / whole >= a.N || i % whole >= depth) y[i / whole * LINE + i % whole] = 0;
         } else {
-            for (int i = (int)threadIdx.x; i < IMAGES * whole; i += THREADS) {
-                const int r = i / whole, k = i % whole;
-                y[r * LINE + k] = n0 + r < a.N && k < depth ? f.in.x[(int64_t)(n0 + r) * a.Co + k0 + k] : 0;
+            for (int i = (int)threadIdx.x; i < IMAGES * depth; i += THREADS) {
+                const int r = i / depth, at = i % depth;
+                y[at * LINE + r] = n0 + r < a.N ? f.in.x[(int64_t)(n0 + r) * a.Co + k0 + at] : 0;
             }
         }
-        cp_async_wait<0>();
         __syncthreads();
-#pragma unroll 4
-        for (int k = 0; k < whole; k += 4) {
-            const dg_pack<float, 4> first = dg_load<4>(y + row * LINE + k),
-                                    second = dg_load<4>(y + (row + 1) * LINE + k);
+#pragma unroll 1
+        for (; left >= 2 * AHEAD; left -= AHEAD, latents += AHEAD * LINE)
 #pragma unroll
-            for (int i = 0; i < 4; i++) {
-                const dg_pack<float, 4> v = dg_load<4>(weight + (k + i) * CHANNELS + lane * 4);
-#pragma unroll
-                for (int e = 0; e < 4; e++) {
-                    acc[0][e] += first.v[i] * v.v[e];
-                    acc[1][e] += second.v[i] * v.v[e];
-                }
+            for (int i = 0; i < AHEAD; i++, from += stride) {
+                add(weight[i], latents + i * LINE);
+                weight[i] = dg_load<4>(from);
             }
-        }
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++, latents += LINE)
+            if (i < left) add(weight[i], latents);
+#pragma unroll 1
+        for (left -= AHEAD; left > 0; left--, from += stride, latents += LINE) add(dg_load<4>(from), latents);
     }
 
+#pragma unroll
+    for (int r = 0; r < 4; r++) dg_store<4>(sums + (part * IMAGES + row + r) * CHANNELS + lane_c, acc[r]);
+    __syncthreads();
     const bool stats = f.out.kind == DG_EPILOGUE_STATS;
-    __syncthreads();
+    float *const mine = sums + warp * CHANNELS + lane_c; /* now a warp has an image */
+    four v = dg_load<4>(mine);
 #pragma unroll
-    for (int r = 0; r < 2; r++) {
-        dg_pack<float, 4> v;
+    for (int p = 1; p < PARTS; p++) {
+        const four more = dg_load<4>(mine + p * IMAGES * CHANNELS);
 #pragma unroll
-        for (int e = 0; e < 4; e++)
-            v.v[e] = f.out.kind == DG_EPILOGUE_ACT ? dg_epilogue_act(f.out, acc[r][e]) : acc[r][e];
-        if (n0 + row + r < a.N && c0 + lane * 4 < C)
-            dg_store_four(a.x, ((int64_t)(n0 + row + r) * pixels + pixel) * C + c0 + lane * 4, f.out.rounded, v);
-        if (stats) dg_store<4>(y + (row + r) * LINE + lane * 4, v);
+        for (int e = 0; e < 4; e++) v.v[e] += more.v[e];
     }
+    if (f.out.kind == DG_EPILOGUE_ACT)
+#pragma unroll
+        for (int e = 0; e < 4; e++) v.v[e] = dg_epilogue_act(f.out, v.v[e]);
+    if (n0 + warp < a.N && c0 + lane_c < C)
+        dg_store_four(a.x, (n0 + warp) * stride + (int64_t)pixel * C + c0 + lane_c, f.out.rounded, v);
     if (!stats) return;
+    dg_store<4>(mine, v);
     __syncthreads();
-    const int c = (int)threadIdx.x, rows = min(IMAGES, a.N - n0), blocks = (int)gridDim.x, columns = (int)gridDim.y;
+    const int c = (int)threadIdx.x, rows = min(IMAGES, a.N - n0), blocks = tiles * pixels,
+              block = pixel * tiles + (int)blockIdx.x, columns = (int)gridDim.z, column = (int)blockIdx.z;
     if (c < CHANNELS && c0 + c < C) {
-        float mean = 0, m2 = 0;
-        for (int r = 0; r < rows; r++) mean += y[r * LINE + c];
+        float of[IMAGES], mean = 0, m2 = 0;
+#pragma unroll
+        for (int r = 0; r < IMAGES; r++) of[r] = sums[r * CHANNELS + c];
+#pragma unroll
+        for (int r = 0; r < IMAGES; r++) mean += r < rows ? of[r] : 0;
         mean /= (float)rows;
-        for (int r = 0; r < rows; r++) m2 += (y[r * LINE + c] - mean) * (y[r * LINE + c] - mean);
-        dg_store<2>(dg_parts_of(f.scratch, (int)blockIdx.x, c0 + c, C), dg_pack<float, 2>{{mean, m2}});
+#pragma unroll
+        for (int r = 0; r < IMAGES; r++) m2 += r < rows ? (of[r] - mean) * (of[r] - mean) : 0;
+        dg_store<2>(dg_parts_of(f.scratch, block, c0 + c, C), dg_pack<float, 2>{{mean, m2}});
     }
-    if (c == 0) dg_rows_of(f.scratch, blocks, C, (int)blockIdx.y)[blockIdx.x] = (float)rows;
-    dg_epilogue_finish<THREADS>(f.out, f.scratch,
-                                f.counters + (int)blockIdx.y * dg_epilogue_counters(blocks, 1, CHANNELS),
-                                (int)blockIdx.x, c0, CHANNELS, C, columns, blocks, (float)(a.N * pixels), y);
+    if (c == 0) dg_rows_of(f.scratch, blocks, C, column)[block] = (float)rows;
+    dg_epilogue out = f.out;
+    out.kind = DG_EPILOGUE_STATS; /* the compiler leaves out what other kinds need */
+    out.groups = 1;
+    dg_epilogue_finish<THREADS>(out, f.scratch, f.counters + column * dg_epilogue_counters(blocks, 1, CHANNELS), block,
+                                c0, CHANNELS, C, columns, blocks, (float)(a.N * pixels), sums);
 }
 
 void dg_fused_dense(const dg_fused_conv *f, cudaStream_t stream)
 {
     const dg_conv_args *a = &f->conv;
-    const dim3 grid((unsigned)(a->H * a->W * dg_div_up(a->N, IMAGES)), (unsigned)dg_div_up(a->Ci, CHANNELS));
+    const dim3 grid((unsigned)dg_div_up(a->N, IMAGES), (unsigned)(a->H * a->W), (unsigned)dg_div_up(a->Ci, CHANNELS));
     KLAUNCH_AFTER(dense_kernel, grid, dim3(THREADS), 0, stream, *f);
 }
