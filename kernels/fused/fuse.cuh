@@ -86,7 +86,8 @@ static __device__ __forceinline__ dg_pack<float, 2> dg_widened(uint32_t v)
 static __device__ __forceinline__ dg_pack<float, 4> dg_load_four(const float *x, int64_t at, bool rounded)
 {
     if (!rounded) return dg_load<4>(x + at);
-    const dg_pack<uint32_t, 2> v = dg_load<2>(reinterpret_cast<const uint32_t *>(x) + at / 2);
+    const dg_pack<uint32_t, 2> v = dg_load<2>(
+        reinterpret_cast<const uint32_t *>(reinterpret_cast<const uint16_t *>(x) + at));
     const dg_pack<float, 2> low = dg_widened(v.v[0]), high = dg_widened(v.v[1]);
     return {{low.v[0], low.v[1], high.v[0], high.v[1]}};
 }
@@ -94,7 +95,7 @@ static __device__ __forceinline__ dg_pack<float, 4> dg_load_four(const float *x,
 static __device__ __forceinline__ void dg_store_four(void *x, int64_t at, bool rounded, const dg_pack<float, 4> &v)
 {
     if (!rounded) return dg_store<4>(static_cast<float *>(x) + at, v);
-    dg_store<2>(static_cast<uint32_t *>(x) + at / 2,
+    dg_store<2>(reinterpret_cast<uint32_t *>(static_cast<uint16_t *>(x) + at),
                 dg_pack<uint32_t, 2>{{to_bf16x2(v.v[0], v.v[1]), to_bf16x2(v.v[2], v.v[3])}});
 }
 

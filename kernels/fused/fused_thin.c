@@ -11,6 +11,9 @@ static const char *fwd_refuses(const dg_fused_conv *f)
     if (f->in.kind != DG_PROLOGUE_PLAIN) return "thin reads pictures as they are";
     if (f->out.kind == DG_EPILOGUE_STATS) return "thin makes no statistics";
     if (f->out.groups < 1 || a->N % f->out.groups) return "groups are equal parts of the batch";
+    if ((double)dg_ceil_div(a->Ho, DG_THIN_TILE_ROWS) * dg_ceil_div(a->Wo, DG_THIN_TILE_COLS) > 65535 ||
+        dg_ceil_div(a->Co, DG_THIN_TILE_CHANNELS) > 65535)
+        return "too many blocks";
     if (g->N && (g->N > a->N || g->H != a->H || g->W != a->W || g->C != a->Ci)) return "pictures of another size";
     if (g->N && !dg_gather_is_signed(g)) return "pictures are read from -1 to 1, without labels";
     return NULL;

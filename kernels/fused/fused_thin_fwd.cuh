@@ -11,51 +11,73 @@
 #include "kernels/fused/fuse.cuh"
 #include "kernels/ops/gather/gather.cuh"
 
-/* The patch of tile (image, a0, b0), all of it in flight at once: a warp has every so many rows, a lane every 32nd
- * value of them, so that a column is judged once and lies at a constant from the row. From the data set the pixels of
- * this tile, without its border, are written to the batch; those beyond the last tile's that the convolution does not
- * centre on are that tile's, too. */
+/* The patch of tile (image, a0, b0), all of it in flight at once: a warp has every so many rows, a lane four
+ * neighbouring values of them, at multiples of four in memory, so that a column is judged once. From the data set the
+ * pixels of this tile, without its border, are written to the batch; those beyond the last tile's that the convolution
+ * does not centre on are that tile's, too. */
 template <class fwd>
 static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gather_args &g, const dg_conv_args &a,
                                                     int image, int a0, int b0, bool writes)
 {
+    typedef dg_pack<float, 4> four;
     constexpr int CI = fwd::CI, line = DG_THIN_PATCH_COLS * CI, rows = DG_THIN_PATCH_ROWS, warps = fwd::NT / 32,
-                  each = dg_div_up(rows, warps), steps = dg_div_up(line, 32);
-    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-    const int width = a.W * CI, first = (2 * b0 - 1) * CI + lane, top = 2 * a0 - 1 + warp; /* in memory */
-    const bool drawn = image < g.N;
-    unsigned inside = 0; /* bit s: the lane's value s of a row is in the picture */
-#pragma unroll
-    for (int s = 0; s < steps; s++)
-        inside |= (unsigned)(lane + 32 * s < line && (unsigned)(first + 32 * s) < (unsigned)width) << s;
+                  each = dg_div_up(rows, warps), border = 4 - CI, /* values in front of the patch */
+        steps = dg_div_up(line + border, 128);
+    static_assert(2 * DG_THIN_COLS % 4 == 0 && border % 2 == 1, "tiles begin at multiples of four");
+    const int warp = (int)threadIdx.x / 32, place = (int)threadIdx.x % 32 * 4;
+    const int width = a.W * CI, first = 2 * b0 * CI - 4 + place, top = 2 * a0 - 1 + warp; /* in memory */
+    const bool drawn = image < g.N, wide = width % 4 == 0;
     auto there = [=](int k) { return warp + k * warps < rows && (unsigned)(top + k * warps) < (unsigned)a.H; };
-    float v[each][steps];
+    auto inside = [=](int s, int e) { /* value e of pack s; of wide rows all four are or none */
+                                      return place + 128 * s < line + border &&
+                                             (unsigned)(first + 128 * s + e) < (unsigned)width;
+    };
+    four v[each][steps] = {};
     if (drawn) {
         const uint8_t *const in = dg_gather_row(g, image);
-        const bool mirrored = dg_gather_mirrored(g, image);
+        const bool mirrored = dg_gather_mirrored(g, image), whole = wide && !mirrored && (uintptr_t)in % 4 == 0;
 #pragma unroll
-        for (int s = 0; s < steps; s++) {
-            const int at = first + 32 * s, from = mirrored ? (a.W - 1 - at / CI) * CI + at % CI : at;
+        for (int s = 0; s < steps; s++)
 #pragma unroll
-            for (int k = 0; k < each; k++)
-                v[k][s] = there(k) && inside >> s & 1
-                              ? dg_gather_value(in[(top + k * warps) * width + from], 127.5f, 1.0f)
-                              : 0;
-        }
+            for (int k = 0; k < each; k++) {
+                const int row = (top + k * warps) * width, at = first + 128 * s;
+                if (!there(k)) continue;
+                if (whole) {
+                    if (!inside(s, 0)) continue;
+                    const uint32_t bytes = *reinterpret_cast<const uint32_t *>(in + row + at);
+#pragma unroll
+                    for (int e = 0; e < 4; e++) v[k][s].v[e] = dg_gather_signed((uint8_t)(bytes >> 8 * e));
+                } else {
+#pragma unroll
+                    for (int e = 0; e < 4; e++) {
+                        const int from = mirrored ? (a.W - 1 - (at + e) / CI) * CI + (at + e) % CI : at + e;
+                        if (inside(s, e)) v[k][s].v[e] = dg_gather_signed(in[row + from]);
+                    }
+                }
+            }
     } else {
         const float *const x = (const float *)a.x + (int64_t)image * a.H * width + first;
 #pragma unroll
         for (int k = 0; k < each; k++)
 #pragma unroll
-            for (int s = 0; s < steps; s++)
-                v[k][s] = there(k) && inside >> s & 1 ? x[(top + k * warps) * width + 32 * s] : 0;
+            for (int s = 0; s < steps; s++) {
+                const float *const from = x + (top + k * warps) * width + 128 * s;
+                if (!there(k)) continue;
+                if (wide) {
+                    if (inside(s, 0)) v[k][s] = dg_load<4>(from);
+                } else {
+#pragma unroll
+                    for (int e = 0; e < 4; e++)
+                        if (inside(s, e)) v[k][s].v[e] = from[e];
+                }
+            }
     }
 #pragma unroll
     for (int k = 0; k < each; k++)
 #pragma unroll
         for (int s = 0; s < steps; s++)
-            if (warp + k * warps < rows && lane + 32 * s < line)
-                fwd::put(patch, warp + k * warps, lane + 32 * s, v[k][s]);
+            if (warp + k * warps < rows && place + 128 * s < line + border)
+                fwd::put(patch, warp + k * warps, place + 128 * s - border, v[k][s].v);
     if (!drawn || !writes) return;
     const int end_row = a0 + DG_THIN_ROWS < a.Ho ? 2 * (a0 + DG_THIN_ROWS) : a.H;
     const int end = b0 + DG_THIN_COLS < a.Wo ? 2 * (b0 + DG_THIN_COLS) * CI : width;
@@ -65,9 +87,15 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
         const int row = top + k * warps;
         if (!there(k) || row < 2 * a0 || row >= end_row) continue;
 #pragma unroll
-        for (int s = 0; s < steps; s++)
-            if (inside >> s & 1 && first + 32 * s >= 2 * b0 * CI && first + 32 * s < end)
-                x[row * width + 32 * s] = v[k][s];
+        for (int s = 0; s < steps; s++) {
+            const int at = first + 128 * s;
+            if (at < 2 * b0 * CI || !inside(s, 0) || at >= end) continue;
+            if (wide) dg_store<4>(x + row * width + 128 * s, v[k][s]);
+            else
+#pragma unroll
+                for (int e = 0; e < 4; e++)
+                    if (at + e < end) x[row * width + 128 * s + e] = v[k][s].v[e];
+        }
     }
 }
 
@@ -111,10 +139,12 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
     float *const patch = shared, *const weight = shared + fwd::patch_words;
     dg_conv_args a = f.conv;
     a.x = (void *)f.in.x;
-    const dg_thin_tiling t = dg_thin_tiling_of(a);
-    const int tile = (int)blockIdx.x, co0 = (int)blockIdx.y * DG_THIN_CHANNELS;
-    const int b0 = tile % t.across * DG_THIN_COLS, a0 = tile / t.across % t.down * DG_THIN_ROWS,
-              image = tile / t.across / t.down;
+    const int image = (int)blockIdx.x, place = (int)blockIdx.y, co0 = (int)blockIdx.z * DG_THIN_CHANNELS;
+    int a0 = place * DG_THIN_ROWS, b0 = 0;
+    if (a.Wo > DG_THIN_COLS) {
+        const int across = dg_thin_tiling_of(a).across;
+        a0 = place / across * DG_THIN_ROWS, b0 = place % across * DG_THIN_COLS;
+    }
     if constexpr (fwd::early)
         if (f.early) fwd::template load_weights<true>(weight, a, co0);
     grid_dependency_wait();
@@ -126,76 +156,87 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
     sums.add(patch, weight);
 
     const int oy = a0 + fwd::row();
-    const bool norm_dx = f.out.kind == DG_EPILOGUE_NORM_DX;
-    const int per_group = a.N / f.out.groups, group = image / per_group;
     const int64_t first = (((int64_t)image * a.Ho + oy) * a.Wo + b0 + fwd::col(0)) * a.Co + co0 + fwd::channel(0);
-    float sum_g[fwd::CHANNELS] = {}, sum_gx[fwd::CHANNELS] = {};
     typedef dg_pack<float, 4> four;
-    /* Stores what the four results v from channel h on of each pixel, which belong to `at`, have become; Co is a
-     * multiple of 4. A call for each kind of epilogue, which then is not asked for value by value. */
-    auto store = [&](int h, auto become) {
-        if (oy >= a.Ho || co0 + fwd::channel(h) >= a.Co) return;
+    /* Is the pixel p there, and are the four channels from h on? Co is a multiple of 4. */
+    auto there = [&](int p, int h) { return oy < a.Ho && b0 + fwd::col(p) < a.Wo && co0 + fwd::channel(h) < a.Co; };
+    /* become(p, h, values behind `first`) of all that are. What asks for the epilogue's kind is around this, not in it.
+     */
+    auto for_each = [&](auto become) {
 #pragma unroll
-        for (int p = 0; p < 4; p++) {
-            if (b0 + fwd::col(p) >= a.Wo) continue;
-            const int64_t at = first + (fwd::col(p) - fwd::col(0)) * a.Co + fwd::channel(h) - fwd::channel(0);
-            four v = {{sums.at(p, h), sums.at(p, h + 1), sums.at(p, h + 2), sums.at(p, h + 3)}};
-            become(v, at);
-            dg_store_four(a.y, at, fwd::rounds && f.out.rounded, v);
-        }
+        for (int p = 0; p < 4; p++)
+#pragma unroll
+            for (int h = 0; h < fwd::CHANNELS; h += 4)
+                if (there(p, h)) become(p, h, (fwd::col(p) - fwd::col(0)) * a.Co + fwd::channel(h) - fwd::channel(0));
     };
-    const bool acts = f.out.kind == DG_EPILOGUE_ACT;
-    const float factor = f.out.factor, slope = acts && f.out.act == DG_ACT_LEAKY ? f.out.slope : 1;
+    auto map = [&](auto become) { /* of every value, there or not */
 #pragma unroll
-    for (int h = 0; h < fwd::CHANNELS; h += 4) {
-        if (norm_dx) {
+                                  for (int p = 0; p < 4; p++)
+#pragma unroll
+                                      for (int e = 0; e < fwd::CHANNELS; e++) sums.at(p, e) = become(sums.at(p, e));
+    };
+    const bool norm_dx = f.out.kind == DG_EPILOGUE_NORM_DX, acts = f.out.kind == DG_EPILOGUE_ACT;
+    float sum_g[fwd::CHANNELS] = {}, sum_gx[fwd::CHANNELS] = {};
+    if (norm_dx) {
+        const int group = f.out.groups == 1 ? 0 : image / (a.N / f.out.groups);
+        const float factor = f.out.factor;
+#pragma unroll
+        for (int h = 0; h < fwd::CHANNELS; h += 4) {
             const int co = min(co0 + fwd::channel(h), a.Co - 4);
             const four mean = dg_load<4>(f.out.mean + group * a.Co + co), beta = dg_load<4>(f.out.beta + co),
                        rstd = dg_load<4>(f.out.rstd + group * a.Co + co);
             four scale = dg_load<4>(f.out.gamma + co);
 #pragma unroll
             for (int e = 0; e < 4; e++) scale.v[e] *= rstd.v[e];
-            store(h, [&](four &v, int64_t at) {
-                const four pre = dg_load_four(f.out.pre, at, fwd::rounds && f.out.rounded_y);
+#pragma unroll
+            for (int p = 0; p < 4; p++) {
+                if (!there(p, h)) continue;
+                const four pre = dg_load_four(f.out.pre,
+                                              first + (fwd::col(p) - fwd::col(0)) * a.Co + fwd::channel(h) -
+                                                  fwd::channel(0),
+                                              fwd::rounds && f.out.rounded_y);
 #pragma unroll
                 for (int e = 0; e < 4; e++) {
-                    const float d = pre.v[e] - mean.v[e], z = d * scale.v[e] + beta.v[e], below = factor * v.v[e];
-                    v.v[e] = z > 0 ? v.v[e] : below;
-                    sum_g[h + e] += v.v[e];
-                    sum_gx[h + e] += v.v[e] * d;
+                    float &v = sums.at(p, h + e);
+                    const float d = pre.v[e] - mean.v[e], z = d * scale.v[e] + beta.v[e], below = factor * v;
+                    v = z > 0 ? v : below;
+                    sum_g[h + e] += v;
+                    sum_gx[h + e] += v * d;
                 }
-            });
-        } else if (f.out.kind == DG_EPILOGUE_ACT_DX) {
-            store(h, [&](four &v, int64_t at) {
-                const four old = dg_load<4>(f.out.y + at);
-#pragma unroll
-                for (int e = 0; e < 4; e++) v.v[e] = dg_epilogue_act_dx(f.out, v.v[e], old.v[e]);
-            });
-        } else if (acts && (f.out.act == DG_ACT_TANH || f.out.act == DG_ACT_RELU)) {
-            store(h, [&](four &v, int64_t) {
-#pragma unroll
-                for (int e = 0; e < 4; e++) v.v[e] = dg_epilogue_act(f.out, v.v[e]);
-            });
-        } else { /* what is leaky, and what is as it is, without asking for each value which it is */
-            store(h, [&](four &v, int64_t) {
-#pragma unroll
-                for (int e = 0; e < 4; e++) {
-                    const float below = slope * v.v[e];
-                    v.v[e] = v.v[e] > 0 ? v.v[e] : below;
-                }
-            });
+            }
         }
+    } else if (f.out.kind == DG_EPILOGUE_ACT_DX) {
+        for_each([&](int p, int h, int at) {
+            const four old = dg_load<4>(f.out.y + first + at);
+#pragma unroll
+            for (int e = 0; e < 4; e++) {
+                float &v = sums.at(p, h + e);
+                v = dg_epilogue_act_dx(f.out, v, old.v[e]);
+            }
+        });
+    } else if (acts && (f.out.act == DG_ACT_TANH || f.out.act == DG_ACT_RELU)) {
+        map([&](float v) { return dg_epilogue_act(f.out, v); });
+    } else if (acts && f.out.act == DG_ACT_LEAKY) {
+        const float slope = f.out.slope; /* 0 to 1: the larger one is meant */
+        map([&](float v) { return fmaxf(v, slope * v); });
     }
+    auto packed = [&](int p, int h) {
+        return four{{sums.at(p, h), sums.at(p, h + 1), sums.at(p, h + 2), sums.at(p, h + 3)}};
+    };
+    if (fwd::rounds && f.out.rounded)
+        for_each([&](int p, int h, int at) { dg_store_four(a.y, first + at, true, packed(p, h)); });
+    else for_each([&](int p, int h, int at) { dg_store_four(a.y, first + at, false, packed(p, h)); });
     if (!norm_dx) return;
+    const int blocks = a.N / f.out.groups * (int)gridDim.y; /* of a group; a block has pixels of one image */
+    const int tile = image * (int)gridDim.y + place;
     dg_thin_leave<fwd>(shared, f, sum_g, sum_gx, tile, co0);
-    const int blocks = per_group * t.down * t.across; /* a block has pixels of one image */
     dg_epilogue out = f.out;
     out.kind = DG_EPILOGUE_NORM_DX; /* the compiler leaves out what other kinds need */
     dg_epilogue_finish<fwd::NT>(out, f.scratch,
                                 f.counters +
-                                    (int)blockIdx.y * dg_epilogue_counters(blocks, f.out.groups, DG_THIN_CHANNELS),
-                                tile, co0, DG_THIN_CHANNELS, a.Co, (int)gridDim.y, blocks,
-                                (float)(per_group * a.Ho * a.Wo), shared);
+                                    (int)blockIdx.z * dg_epilogue_counters(blocks, f.out.groups, DG_THIN_CHANNELS),
+                                tile, co0, DG_THIN_CHANNELS, a.Co, (int)gridDim.z, blocks,
+                                (float)(a.N / f.out.groups * a.Ho * a.Wo), shared);
 }
 
 template <class fwd>
@@ -209,7 +250,8 @@ static __global__ void __launch_bounds__(fwd::NT, fwd::blocks) dg_thin_fwd_kerne
 template <class fwd> static void dg_fused_thin_fwd(const dg_fused_conv *f, bool overlapping, cudaStream_t stream)
 {
     const dg_thin_tiling t = dg_thin_tiling_of(f->conv);
-    const dim3 grid((unsigned)(f->conv.N * t.down * t.across), (unsigned)dg_div_up(f->conv.Co, DG_THIN_CHANNELS));
+    const dim3 grid((unsigned)f->conv.N, (unsigned)(t.down * t.across),
+                    (unsigned)dg_div_up(f->conv.Co, DG_THIN_CHANNELS));
     if (overlapping) KLAUNCH_AFTER(dg_thin_fwd_kernel<fwd>, grid, dim3(fwd::NT), 0, stream, *f);
     else KLAUNCH(dg_thin_fwd_kernel<fwd>, grid, dim3(fwd::NT), 0, stream, *f);
 }

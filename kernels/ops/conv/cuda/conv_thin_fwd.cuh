@@ -21,9 +21,15 @@ template <int CI_> struct dg_thin_fwd {
     /* Of its pixel p and its channel e. */
     static __device__ __forceinline__ int col(int p) { return (int)threadIdx.x / LANES % (DG_THIN_COLS / 4) * 4 + p; }
     static __device__ __forceinline__ int channel(int e) { return lane() * CHANNELS + e; }
-    __device__ __forceinline__ float at(int p, int e) const { return acc[p][e]; }
+    __device__ __forceinline__ float &at(int p, int e) { return acc[p][e]; }
 
-    static __device__ __forceinline__ void put(float *patch, int row, int i, float v) { patch[row * line + i] = v; }
+    /* Four values of a row of the patch, from value i on, which is odd; those outside of the row are left out. */
+    static __device__ __forceinline__ void put(float *patch, int row, int i, const float (&v)[4])
+    {
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            if ((unsigned)(i + e) < (unsigned)line) patch[row * line + i + e] = v[e];
+    }
     static constexpr bool there = true, early = false; /* its weights come behind grid_dependency_wait() */
     template <bool> static __device__ __forceinline__ void load_weights(float *weight, const dg_conv_args &a, int co0)
     {

@@ -88,15 +88,26 @@ template <class E, int CI_> struct dg_thin_mma_fwd {
     static __device__ __forceinline__ int row() { return (int)threadIdx.x / 32; }
     static __device__ __forceinline__ int col(int p) { return 8 * p + (int)threadIdx.x % 32 / 4; }
     static __device__ __forceinline__ int channel(int e) { return e / 4 * 16 + lane() * 4 + e % 4; }
-    __device__ __forceinline__ float at(int p, int e) const { return c[p / 2][e / 2][p % 2 * 2 + e % 2]; }
+    __device__ __forceinline__ float &at(int p, int e) { return c[p / 2][e / 2][p % 2 * 2 + e % 2]; }
 
-    /* Value i of a row of the patch. */
-    static __device__ __forceinline__ void put(float *patch, int row, int i, float v)
+    /* Four values of a row of the patch, from value i on, which is odd; those in front of the row are left out, those
+     * behind it are in its pad. */
+    static __device__ __forceinline__ void put(float *patch, int row, int i, const float (&v)[4])
     {
-        float unit[E::unit] = {v};
-        const uint32_t rounded = E::round(unit).x;
-        if (quad::words == 2) reinterpret_cast<uint16_t *>(patch)[row * 2 * pitch + i] = (uint16_t)rounded;
-        else reinterpret_cast<uint32_t *>(patch)[row * pitch + i] = rounded;
+        static_assert(pitch * 4 >= (dg_div_up(line - CI, 4) * 4 + CI) * quad::words, "there is a pad");
+        const float order[4] = {v[1], v[2], v[0], v[3]};
+        const quad q = quad::of(order);
+        if constexpr (quad::words == 2) {
+            uint16_t *const to = reinterpret_cast<uint16_t *>(patch) + row * 2 * pitch + i;
+            if (i > 0) to[0] = (uint16_t)q.w[1];
+            if (i > 0 || CI == 3) *reinterpret_cast<uint32_t *>(to + 1) = q.w[0];
+            to[3] = (uint16_t)(q.w[1] >> 16);
+        } else {
+            uint32_t *const to = reinterpret_cast<uint32_t *>(patch) + row * pitch + i;
+            if (i > 0) to[0] = q.w[2];
+            if (i > 0 || CI == 3) dg_store<2>(to + 1, dg_pack<uint32_t, 2>{{q.w[0], q.w[1]}});
+            to[3] = q.w[3];
+        }
     }
     /* To [q][j][lane]: channel co is column g of product j, its weights of row t of the taps from 4q on are lane (g,
      * t)'s. A thread has one row of one channel. */
