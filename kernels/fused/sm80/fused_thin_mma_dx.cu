@@ -114,14 +114,14 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
         if (in.kind == DG_PROLOGUE_NORM) {
             const float *const numbers = table + chunk * 2 * CHUNK + lane() % 4 * 4;
             const dg_pack<float, 4> scale = dg_load<4>(numbers), shift = dg_load<4>(numbers + CHUNK);
+            const float factor = in.factor;
 #pragma unroll
             for (int p = 0; p < 2; p++)
 #pragma unroll
-                for (int e = 0; e < 4; e++) /* zeros outside of y stay */
-                    x[p].v[e] = p0 + 8 * p < there ? dg_one_value({scale.v[e], 0, shift.v[e]}, x[p].v[e], in.factor)
-                                                   : 0;
+                for (int e = 0; e < 4; e++) x[p].v[e] = dg_one_value({scale.v[e], 0, shift.v[e]}, x[p].v[e], factor);
         }
-        to[0] = quad::of(x[0].v), to[1] = quad::of(x[1].v);
+#pragma unroll
+        for (int p = 0; p < 2; p++) to[p] = p0 + 8 * p < there ? quad::of(x[p].v) : quad{}; /* zeros outside of y */
     }
     __device__ __forceinline__ void multiply(const values &from, int p0, int chunk, const dg_prologue &in,
                                              const uint32_t *weight, const float *table)
@@ -195,36 +195,40 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
     }
 };
 
-/* Whole warp: values lo .. hi - 1 of the row of x that begins at index `row`, through the epilogue. Value e lies at
- * from[e
- * - start], which is 16 bytes for multiples of 4; wide: so are rows. */
+/* Whole warp: n values of each of two rows of x through the epilogue, those from number `begin` to `end` of the 2n. The
+ * first row's are at `from` and go to index `row`; the second row's are G::line and `width` further on. */
 template <class G>
-static __device__ __forceinline__ void write(const dg_fused_conv &f, const float *from, int start, int64_t row, int lo,
-                                             int hi, bool wide)
+static __device__ __forceinline__ void write(const dg_fused_conv &f, const float *from, int64_t row, int width, int n,
+                                             int begin, int end)
 {
-    for (int e = lo / 4 * 4 + (int)threadIdx.x % 32 * 4; e < hi; e += 128) {
-        dg_pack<float, 4> v = dg_load<4>(from + e - start), old = {};
-        const bool whole = wide && e >= lo && e + 4 <= hi;
-        float *const x = (float *)f.conv.x + row + e;
-        if (f.out.kind == DG_EPILOGUE_ACT_DX) {
-            const float *const y = f.out.y + row + e;
-            if (whole) old = dg_load<4>(y);
-            else
+    constexpr int BATCH = 4;
+    float *const x = (float *)f.conv.x + row;
+    const float *const y = f.out.y + row;
+    const bool reads = f.out.kind == DG_EPILOGUE_ACT_DX;
+    auto each = [&](auto become) {
+#pragma unroll 1
+        for (int i0 = begin + (int)threadIdx.x % 32; i0 < end; i0 += 32 * BATCH) {
+            float old[BATCH];
+            int to[BATCH];
 #pragma unroll
-                for (int i = 0; i < 4; i++)
-                    if (e + i >= lo && e + i < hi) old.v[i] = y[i];
+            for (int k = 0; k < BATCH; k++) {
+                const int i = i0 + 32 * k;
+                to[k] = i < n ? i : i + width - n;
+                old[k] = reads && i < end ? y[to[k]] : 0;
+            }
+#pragma unroll
+            for (int k = 0; k < BATCH; k++) {
+                const int i = i0 + 32 * k;
+                if (i < end) x[to[k]] = become(from[i < n ? i : i + G::line - n], old[k]);
+            }
         }
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            if (f.out.kind == DG_EPILOGUE_ACT) v.v[i] = dg_epilogue_act(f.out, v.v[i]);
-            if (f.out.kind == DG_EPILOGUE_ACT_DX) v.v[i] = dg_epilogue_act_dx(f.out, v.v[i], old.v[i]);
-        }
-        if (whole) dg_store<4>(x, v);
-        else
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-                if (e + i >= lo && e + i < hi) x[i] = v.v[i];
-    }
+    };
+    const bool tanh = f.out.act == DG_ACT_TANH;
+    if (f.out.kind == DG_EPILOGUE_ACT && tanh) each([](float v, float) { return tanhf(v); });
+    else if (f.out.kind == DG_EPILOGUE_ACT) each([&](float v, float) { return dg_epilogue_act(f.out, v); });
+    else if (reads && tanh) each([](float v, float old) { return v * (1 - old * old); });
+    else if (reads) each([&](float v, float old) { return dg_epilogue_act_dx(f.out, v, old); });
+    else each([](float v, float) { return v; });
 }
 
 template <class G> static __device__ __forceinline__ void dx_block(const dg_fused_conv &f, int chunks)
@@ -234,9 +238,11 @@ template <class G> static __device__ __forceinline__ void dx_block(const dg_fuse
     dev_pool pool;
     uint32_t *const weight = pool.take<uint32_t>((size_t)(chunks * G::chunk_words));
     float *const table = pool.take<float>((size_t)(chunks * 2 * G::CHUNK)); /* of a norm: [chunk][scale, shift] */
-    float *const slot = pool.take<float>(G::ROWS * G::slot) + (int)threadIdx.x / 32 * G::slot;
+    /* all lanes have the same, which a shuffle tells the compiler */
+    const int warp = __shfl_sync(0xffffffffu, (int)threadIdx.x / 32, 0);
+    float *const slot = pool.take<float>(G::ROWS * G::slot) + warp * G::slot;
     const dg_conv_args &a = f.conv;
-    const int down = dg_div_up(a.Ho + 1, G::ROWS - 1), image = (int)blockIdx.x / down, warp = (int)threadIdx.x / 32;
+    const int down = dg_div_up(a.Ho + 1, G::ROWS - 1), image = (int)blockIdx.x / down;
     const int row = (int)blockIdx.x % down * (G::ROWS - 1) - 1 + warp;
     if (f.early) G::template load_weights<true>(weight, a, chunks);
     grid_dependency_wait();
@@ -263,15 +269,11 @@ template <class G> static __device__ __forceinline__ void dx_block(const dg_fuse
         const bool last = p0 + G::COLS >= a.Wo;
         float *const place = slot - G::slot;
         sums.pixels(place, last, left);
-        const int start = 2 * p0 * CI - 4, lo = max(0, 2 * p0 - 1) * CI,
-                  hi = min(a.W, 2 * (p0 + G::COLS) + (last ? 1 : -1)) * CI;
-#pragma unroll 1
-        for (int py = 0; py < 2; py++) {
-            const int iy = 2 * row - 1 + py;
-            if ((unsigned)iy < (unsigned)a.H)
-                write<G>(f, place + py * G::line, start, ((int64_t)image * a.H + iy) * a.W * CI, lo, hi,
-                         a.W * CI % 4 == 0);
-        }
+        /* the first value lies at 2 p0 CI - 4 */
+        const int lo = max(0, 2 * p0 - 1) * CI, hi = min(a.W, 2 * (p0 + G::COLS) + (last ? 1 : -1)) * CI, n = hi - lo,
+                  iy = 2 * row - 1;
+        write<G>(f, place + lo - 2 * p0 * CI + 4, ((int64_t)image * a.H + iy) * a.W * CI + lo, a.W * CI, n,
+                 iy < 0 ? n : 0, iy + 1 < a.H ? 2 * n : n);
     }
 }
 
