@@ -21,13 +21,22 @@ struct packs {
 static __device__ __forceinline__ void load_packs(packs &v, const dg_fused_head &h, int64_t image, int p0, int slots,
                                                   int c)
 {
+    const int step = slots * h.C, left = c < h.C ? h.pixels - p0 : 0;
+    const int64_t first = (image * h.pixels + p0) * h.C + c;
+    const float *const w = h.w + (int64_t)p0 * h.C + c;
+    v = {};
+    if (h.in.rounded) {
 #pragma unroll
-    for (int i = 0; i < KEPT; i++) {
-        const int p = p0 + i * slots;
-        const bool ok = p < h.pixels && c < h.C;
-        v.x[i] = ok ? dg_load_four(h.in.x, (image * h.pixels + p) * h.C + c, h.in.rounded) : dg_pack<float, 4>{};
-        v.w[i] = ok ? dg_load<4>(h.w + (int64_t)p * h.C + c) : dg_pack<float, 4>{};
+        for (int i = 0; i < KEPT; i++)
+            if (i * slots < left) v.x[i] = dg_load_four(h.in.x, first + i * step, true);
+    } else {
+#pragma unroll
+        for (int i = 0; i < KEPT; i++)
+            if (i * slots < left) v.x[i] = dg_load_four(h.in.x, first + i * step, false);
     }
+#pragma unroll
+    for (int i = 0; i < KEPT; i++)
+        if (i * slots < left) v.w[i] = dg_load<4>(w + i * step);
 }
 
 /* What a lane knows of its 4 channels. */
@@ -39,11 +48,20 @@ struct four_channels {
 static __device__ __forceinline__ four_channels channels_of(const dg_fused_head &h, int group, int c)
 {
     four_channels f = {};
+    if (c >= h.C) return f;
+    if (h.in.kind == DG_PROLOGUE_PLAIN) {
+#pragma unroll
+        for (int e = 0; e < 4; e++) f.k[e].scale = 1;
+        return f;
+    }
+    const int at = group * h.C + c;
+    const dg_pack<float, 4> gamma = dg_load<4>(h.in.gamma + c), beta = dg_load<4>(h.in.beta + c),
+                            rstd = dg_load<4>(h.in.rstd + at), mean = dg_load<4>(h.in.mean + at);
 #pragma unroll
     for (int e = 0; e < 4; e++) {
-        if (c >= h.C) continue;
-        f.k[e] = dg_channel_of(h.in, group, c + e, h.C);
-        f.mean[e] = h.in.kind == DG_PROLOGUE_NORM ? h.in.mean[group * h.C + c + e] : 0;
+        const float scale = gamma.v[e] * rstd.v[e]; /* as dg_channel_of() has it */
+        f.k[e] = {scale, 0, beta.v[e] - mean.v[e] * scale};
+        f.mean[e] = mean.v[e];
     }
     return f;
 }
@@ -92,22 +110,24 @@ static __device__ __forceinline__ void sum_losses(const dg_fused_head &h, double
 }
 
 /* lanes and channels: powers of two, of which channels is at least C. */
-static __global__ void __launch_bounds__(THREADS, 2) head_kernel(const dg_fused_head h, int lanes, int channels)
+static __global__ void __launch_bounds__(THREADS, 2) head_kernel(const dg_fused_head h, int log_lanes, int channels)
 {
     DEV_CHECK(blockDim.x == THREADS);
     SHARED(double, room, [4 * THREADS]);
     SHARED(float, slope, );
     grid_dependency_wait();
     grid_dependents_launch();
-    const int lane = (int)threadIdx.x % lanes, slot = (int)threadIdx.x / lanes, slots = THREADS / lanes,
-              image = (int)blockIdx.x;
-    const int per_group = h.N / h.in.groups, group = image / per_group, each = h.N / h.losses;
+    const int lanes = 1 << log_lanes, lane = (int)threadIdx.x & (lanes - 1), slot = (int)threadIdx.x >> log_lanes,
+              slots = THREADS >> log_lanes, image = (int)blockIdx.x;
+    const int per_group = h.N / h.in.groups, group = h.in.groups == 1 ? 0 : image / per_group,
+              each = h.losses == 2 ? h.N / 2 : h.N;
     const bool normed = h.in.kind == DG_PROLOGUE_NORM, once = h.C <= 4 * lanes && h.pixels <= KEPT * slots;
     const float factor = normed ? h.in.factor : 1;
     packs v;
+    four_channels f;
     float sum = 0;
     for (int c = 4 * lane; c - 4 * lane < h.C; c += 4 * lanes) {
-        const four_channels f = channels_of(h, group, c);
+        f = channels_of(h, group, c);
         for (int p = slot; p - slot < h.pixels; p += KEPT * slots) {
             load_packs(v, h, image, p, slots, c);
 #pragma unroll
@@ -118,7 +138,7 @@ static __global__ void __launch_bounds__(THREADS, 2) head_kernel(const dg_fused_
     }
     sum = sum_of_block(sum);
     if (threadIdx.x == 0) {
-        const dg_bce_term term = dg_bce_of((double)sum, h.target[image / each]);
+        const dg_bce_term term = dg_bce_of((double)sum, h.target[image >= each]);
         h.logit[image] = sum;
         h.dlogit[image] = slope = (float)(term.slope / each);
         ((head_term *)h.scratch)[image] = {term.loss, term.prob};
@@ -127,33 +147,36 @@ static __global__ void __launch_bounds__(THREADS, 2) head_kernel(const dg_fused_
 
     float *const parts = h.scratch + (size_t)h.N * (DG_HEAD_TERM_BYTES / sizeof(float));
     const float back = slope;
-    const bool norm_dx = h.out.kind == DG_EPILOGUE_NORM_DX;
+    const bool norm_dx = h.out.kind == DG_EPILOGUE_NORM_DX, act_dx = h.out.kind == DG_EPILOGUE_ACT_DX;
+    const float below = h.out.factor;
     float *const shared = (float *)room; /* [8][THREADS] */
     for (int c = 4 * lane; c - 4 * lane < h.C; c += 4 * lanes) {
-        const four_channels f = channels_of(h, group, c);
+        if (!once) f = channels_of(h, group, c);
         float sum_g[4] = {}, sum_gx[4] = {};
         for (int p0 = slot; p0 - slot < h.pixels; p0 += KEPT * slots) {
             if (!once) load_packs(v, h, image, p0, slots, c);
+            const int step = slots * h.C, left = c < h.C ? h.pixels - p0 : 0;
+            const int64_t first = ((int64_t)image * h.pixels + p0) * h.C + c;
 #pragma unroll
             for (int i = 0; i < KEPT; i++) {
-                const int p = p0 + i * slots;
-                if (p >= h.pixels || c >= h.C) continue;
-                const int64_t at = ((int64_t)image * h.pixels + p) * h.C + c;
+                if (i * slots >= left) continue;
                 dg_pack<float, 4> g, y = {};
-                if (h.out.kind == DG_EPILOGUE_ACT_DX) y = dg_load<4>(h.out.y + at);
 #pragma unroll
-                for (int e = 0; e < 4; e++) {
-                    g.v[e] = back * v.w[i].v[e];
-                    if (norm_dx) {
-                        const float z = f.k[e].scale * v.x[i].v[e] + f.k[e].shift;
-                        g.v[e] = z > 0 ? g.v[e] : h.out.factor * g.v[e];
+                for (int e = 0; e < 4; e++) g.v[e] = back * v.w[i].v[e];
+                if (norm_dx) {
+#pragma unroll
+                    for (int e = 0; e < 4; e++) {
+                        const float z = f.k[e].scale * v.x[i].v[e] + f.k[e].shift, less = below * g.v[e];
+                        g.v[e] = z > 0 ? g.v[e] : less;
                         sum_g[e] += g.v[e];
                         sum_gx[e] += g.v[e] * (v.x[i].v[e] - f.mean[e]);
-                    } else if (h.out.kind == DG_EPILOGUE_ACT_DX) {
-                        g.v[e] = dg_epilogue_act_dx(h.out, g.v[e], y.v[e]);
                     }
+                } else if (act_dx) {
+                    y = dg_load<4>(h.out.y + first + i * step);
+#pragma unroll
+                    for (int e = 0; e < 4; e++) g.v[e] = dg_epilogue_act_dx(h.out, g.v[e], y.v[e]);
                 }
-                dg_store_four(h.g, at, h.out.rounded, g);
+                dg_store_four(h.g, first + i * step, h.out.rounded, g);
             }
         }
         if (!norm_dx) continue;
@@ -184,6 +207,7 @@ static __global__ void __launch_bounds__(THREADS, 2) head_kernel(const dg_fused_
 void dg_fused_head_launch(const dg_fused_head *h, cudaStream_t stream)
 {
     const int channels = dg_head_channels(h->C);
-    const int lanes = channels / 4 < THREADS ? channels / 4 : THREADS;
-    KLAUNCH_AFTER(head_kernel, dim3((unsigned)h->N), dim3(THREADS), 0, stream, *h, lanes, channels);
+    int log_lanes = 0;
+    while (2 << log_lanes <= THREADS && 4 * (2 << log_lanes) <= channels) log_lanes++;
+    KLAUNCH_AFTER(head_kernel, dim3((unsigned)h->N), dim3(THREADS), 0, stream, *h, log_lanes, channels);
 }
