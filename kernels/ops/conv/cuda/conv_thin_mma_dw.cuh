@@ -18,7 +18,7 @@ template <class E, int CI> struct dg_thin_mma_dw {
     typedef dg_quad<E> quad;
     /* sums of a lane */
     static constexpr int NT = DG_THIN_MMA_DW_THREADS, warps = NT / 32, fragments = 2 * CI, held = 16 * CI;
-    static constexpr int line = DG_THIN_PATCH_COLS * CI, patch_values = DG_THIN_PATCH_ROWS * line; /* of x */
+    static constexpr int line = DG_THIN_PATCH_COLS * CI; /* of x */
     /* of a row of x; values from a tap to the next */
     static constexpr int row_taps = DG_THIN_K * CI, plane = DG_THIN_COLS + 16;
     static_assert(warps == 2 * DG_THIN_ROWS && DG_THIN_COLS == 32 && DG_THIN_CHANNELS == 32 && plane / 4 % 8 == 4,
@@ -40,21 +40,25 @@ template <class E, int CI> struct dg_thin_mma_dw {
 #pragma unroll
         for (int i = 0; i < held; i++) c[i / (4 * fragments)][i / 4 % fragments][i % 4] = 0;
     }
-    /* Value i of a row of the patch of x. */
-    static __device__ __forceinline__ void put(float *patch, int row, int i, float v)
+    /* Where value i of a row of the patch of x goes below the first of its two columns, in values. Below the last
+     * position of a tap there is room for what has no first column (i behind the last position) or no second one, and
+     * for values that the patch has not. */
+    static constexpr int second = 2 * CI * plane - 1; /* from there to the place below its second column */
+    static __device__ __forceinline__ int place(int row, int i)
+    {
+        if ((unsigned)i >= (unsigned)line) return row * row_taps * plane + DG_THIN_COLS + (i < 0 ? 1 : 2);
+        return (row * row_taps + i % (2 * CI)) * plane + i / (2 * CI);
+    }
+    static __device__ __forceinline__ void put(float *patch, int at, float v)
     {
         float unit[E::unit] = {v};
         const uint32_t rounded = E::round(unit).x;
-        const int p = i / (2 * CI), first = (row * row_taps + i % (2 * CI)) * plane + p,
-                  second = first + 2 * CI * plane - 1;
         if (quad::words == 2) {
-            uint16_t *const to = reinterpret_cast<uint16_t *>(patch);
-            if (p < DG_THIN_COLS) to[first] = (uint16_t)rounded;
-            if (p > 0) to[second] = (uint16_t)rounded;
+            uint16_t *const to = reinterpret_cast<uint16_t *>(patch) + at;
+            to[0] = to[second] = (uint16_t)rounded;
         } else {
-            uint32_t *const to = reinterpret_cast<uint32_t *>(patch);
-            if (p < DG_THIN_COLS) to[first] = rounded;
-            if (p > 0) to[second] = rounded;
+            uint32_t *const to = reinterpret_cast<uint32_t *>(patch) + at;
+            to[0] = to[second] = rounded;
         }
     }
     /* y: of each of the lane's channels its positions. */
@@ -114,30 +118,56 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
 {
     typedef dg_thin_mma_dw<E, CI> dw;
     typedef typename dw::quad quad;
-    constexpr int words = dg_div_up(dw::patch_values, dw::NT);
+    /* x comes by fours, at multiples of four in memory: in front of a row of the patch are `border` values */
+    constexpr int border = 4 - CI, across = dg_div_up(dw::line + border, 4),
+                  packs = dg_div_up(DG_THIN_PATCH_ROWS * across, dw::NT);
     const dg_thin_tiling t = dg_thin_tiling_of(a);
     const bool there = co0 + dw::channel() < a.Co, rounded = dw::quad::words == 2 && of.rounded;
     dg_four of_y(of, min(co0 + dw::channel(), a.Co - 4), a.Co);
-    float next_x[words];
+    dg_pack<float, 4> next_x[packs];
     dg_pack<float, 4> next_y[4], next_pre[4];
     dg_pack<uint32_t, 2> next_words[4]; /* AS_IS in their place */
     static_assert(!AS_IS || quad::words == 2, "bf16");
     unsigned inside = 0;
     int group = 0;
-
-    auto fetch = [&](int number) {
-        const int b0 = number % t.across * DG_THIN_COLS, a0 = number / t.across % t.down * DG_THIN_ROWS,
-                  image = number / t.across / t.down;
-        const float *const x = pictures + (int64_t)image * a.H * a.W * CI;
-        const int start = (2 * b0 - 1) * CI;
+    const int width = a.W * CI;
+    const bool wide = width % 4 == 0; /* four values are in a row of the picture, or none is */
+    int to[packs][4];
 #pragma unroll
-        for (int j = 0; j < words; j++) {
-            const int i = (int)threadIdx.x + j * dw::NT, row = 2 * a0 - 1 + i / dw::line, at = start + i % dw::line;
-            const bool ok = i < dw::patch_values && (unsigned)row < (unsigned)a.H &&
-                            (unsigned)at < (unsigned)(a.W * CI);
-            next_x[j] = ok ? x[row * a.W * CI + at] : 0.0f;
+    for (int j = 0; j < packs; j++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            const int i = (int)threadIdx.x + j * dw::NT;
+            to[j][e] = dw::place(i / across, i % across * 4 - border + e);
         }
-        group = image / per_group;
+
+    /* The tile that fetch() brings. */
+    int b0 = first % t.across * DG_THIN_COLS, a0 = first / t.across % t.down * DG_THIN_ROWS,
+        image = first / t.across / t.down;
+    auto go_on = [&] {
+        if ((b0 += DG_THIN_COLS) < t.across * DG_THIN_COLS) return;
+        b0 = 0;
+        if ((a0 += DG_THIN_ROWS) < t.down * DG_THIN_ROWS) return;
+        a0 = 0;
+        image++;
+    };
+    auto fetch = [&] {
+        const float *const x = pictures + (int64_t)image * a.H * width;
+#pragma unroll
+        for (int j = 0; j < packs; j++) {
+            const int i = (int)threadIdx.x + j * dw::NT, row = 2 * a0 - 1 + i / across,
+                      at = 2 * b0 * CI - 4 + i % across * 4;
+            next_x[j] = {};
+            if (i >= DG_THIN_PATCH_ROWS * across || (unsigned)row >= (unsigned)a.H) continue;
+            if (wide) {
+                if ((unsigned)at < (unsigned)width) next_x[j] = dg_load<4>(x + row * width + at);
+            } else {
+#pragma unroll
+                for (int e = 0; e < 4; e++)
+                    if ((unsigned)(at + e) < (unsigned)width) next_x[j].v[e] = x[row * width + at + e];
+            }
+        }
+        if (!AS_IS) group = image / per_group;
         inside = 0;
         const int oy = a0 + dw::row(), ox = b0 + dw::col();
         const int64_t at = (((int64_t)image * a.Ho + oy) * a.Wo + ox) * a.Co + co0 + dw::channel();
@@ -146,7 +176,7 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
             const bool ok = there && oy < a.Ho && ox + j < a.Wo;
             if constexpr (AS_IS) {
                 next_words[j] = {};
-                if (ok) next_words[j] = dg_load<2>((const uint32_t *)of.x + (at + j * a.Co) / 2);
+                if (ok) next_words[j] = dg_load<2>((const uint32_t *)((const uint16_t *)of.x + at + j * a.Co));
                 continue;
             }
             next_y[j] = next_pre[j] = {};
@@ -158,14 +188,15 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
 
     dw sums;
     sums.clear();
-    fetch(first);
+    fetch();
     for (int number = first; number < last; number++) {
         __syncthreads(); /* nobody reads the tile before */
         if (!AS_IS) of_y.of_group(group);
 #pragma unroll
-        for (int j = 0; j < words; j++) {
-            const int i = (int)threadIdx.x + j * dw::NT;
-            if (i < dw::patch_values) dw::put(shared, i / dw::line, i % dw::line, next_x[j]);
+        for (int j = 0; j < packs; j++) {
+            if ((int)threadIdx.x + j * dw::NT >= DG_THIN_PATCH_ROWS * across) continue;
+#pragma unroll
+            for (int e = 0; e < 4; e++) dw::put(shared, to[j][e], next_x[j].v[e]);
         }
         quad factors[4]; /* of channels */
         if constexpr (AS_IS) {
@@ -185,7 +216,10 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
             for (int e = 0; e < 4; e++) factors[e] = quad::of(y[e]);
         }
         __syncthreads();
-        if (number + 1 < last) fetch(number + 1);
+        if (number + 1 < last) {
+            go_on();
+            fetch();
+        }
         sums.add(shared, factors);
     }
     sums.finish(shared, out, co0, a.Co);
