@@ -54,7 +54,8 @@ static __device__ __forceinline__ void dg_fused_table(float *table, const dg_pro
 
 /* ---- A split ---- */
 
-/* The parts of a tile's sums, in the order of the split: true in the block that comes last, which then has them all. */
+/* The parts of a tile's sums, in the order of the split: true in the block that comes last, which then has them all. Of
+ * two parts it adds the other one to its own, which is the same in either order. */
 template <class G, class Sums> static __device__ __forceinline__ bool dg_fused_join(const dg_fused_mma &f, Sums &sums)
 {
     static constexpr int packs = G::MI * G::NJ;
@@ -67,9 +68,10 @@ template <class G, class Sums> static __device__ __forceinline__ bool dg_fused_j
         dg_store<4>(mine + k * G::NT * 4, dg_pack<float, 4>{{c[0], c[1], c[2], c[3]}});
     }
     if (!dg_comes_last(f.tiles + tile, (unsigned)f.split)) return false;
-    sums.clear();
+    const int from_part = f.split == 2 ? 1 - (int)blockIdx.z : 0, to_part = f.split == 2 ? from_part + 1 : f.split;
+    if (f.split > 2) sums.clear();
 #pragma unroll 1
-    for (int part = 0; part < f.split; part++) {
+    for (int part = from_part; part < to_part; part++) {
         const float *const from = all + (int64_t)part * packs * G::NT * 4;
 #pragma unroll
         for (int k = 0; k < packs; k++) {
@@ -287,15 +289,15 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
     }
     __syncthreads();
     G::loader::build(place, patch, a.N, from.rows, from.cols, from.channels, cell);
-    Job job(a, f.rounded, n0, first, cell, place, patch, weights);
+    Job job(a, f.rounded, n0, first, place, patch, weights);
     if (f.early) job.template first_weights<true>(last - first);
     grid_dependency_wait(); /* until here nothing was read but weights that are as they will be */
     if constexpr (G::loader::numbers != 0)
         dg_fused_table<G>(table, f.in, group, first * G::chunk, (last - first) * G::chunk, from.channels,
                           Job::shift(a));
     __syncthreads();
-    job.loader.map(f.in.pre, from.rows, from.cols, from.channels, cell, table, f.in.factor);
-    job.loader.keep(f.factors, f.share, from.rows, from.cols, from.channels, cell, first * G::chunk);
+    job.loader.map(f.in.pre, table, f.in.factor);
+    job.loader.keep(f.factors, f.share);
     dg_mma_run(job, last - first);
     grid_dependents_launch();
     if (f.split > 1 && !dg_fused_join<G>(f, job.sums)) return;

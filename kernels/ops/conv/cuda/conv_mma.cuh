@@ -146,7 +146,7 @@ template <class E> struct dg_parcel<E, uint16_t> {
 /* A table in shared memory says of each of the patch's values where it is in memory and which unit it becomes. Units of
  * values outside of the map are 0 from the beginning and stay so: to < 0; what is loaded in their place is not used. */
 struct dg_transfer {
-    unsigned from; /* its first channel, counted from the first image of the block */
+    unsigned from; /* its first channels, in units of the tensor */
     int to;        /* unit of plane 0; DG_BORDER more where the value is another cell's */
 };
 enum { DG_BORDER = 1 << 24 };
@@ -169,14 +169,15 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
     typedef typename std::conditional<(MAP & DG_ROUNDED) != 0, uint16_t, T>::type V;
     static_assert(P::PLANES == 2 && NT % 8 == 0, "two threads a value");
 
-    const V *tensor; /* the first image, this thread's plane */
+    const V *tensor;
     const dg_transfer *place;
     dg_parcel<E, V> parcel[slice]; /* of one slice: what is not used any more shall not be kept for another */
-    const V *second;               /* the same of the second tensor; of one tensor unused, as what follows is of none */
+    dg_transfer way[slice];        /* theirs, to this thread's channels */
+    const V *second;               /* the other tensor; of one tensor unused, as what follows is of none */
     dg_parcel<E, V> beside[both ? slice : 1];
     const float *number; /* those of this thread's first unit */
     float below;         /* of no map: what values are multiplied by where the arithmetic is scaled */
-    char *kept;          /* factors in memory: of the first image, this thread's plane */
+    uint4 *kept;         /* factors in memory */
     unsigned keeps;      /* bit i: those of the slices that are i (mod 32), counted through all chunks */
 
     static __device__ __forceinline__ void build(dg_transfer *place, uint4 *patch, int N, int H, int W, int C,
@@ -190,8 +191,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
             const int y = at.row * P::scale - 1 + row, x = at.col * P::scale - 1 + col, unit = P::at(c, row, col);
             if (at.image < N && (unsigned)y < (unsigned)H && (unsigned)x < (unsigned)W) {
                 const bool own = is_own(row, at.row, H) && is_own(col, at.col, W);
-                place[i] = {(unsigned)((((at.image - cell[0].image) * H + y) * W + x) * C),
-                            unit + (own ? 0 : DG_BORDER)};
+                place[i] = {(unsigned)(((at.image * H + y) * W + x) * (C / E::unit)), unit + (own ? 0 : DG_BORDER)};
             } else {
 #pragma unroll
                 /* 2 planes x 2 chunks */
@@ -204,41 +204,35 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
     {
         return i > 0 && (i <= P::scale * P::piece::side || at + P::piece::side >= size / P::scale);
     }
-    __device__ __forceinline__ dg_patch_loader(const T *of, int H, int W, int C, const dg_cell *cell,
-                                               const dg_transfer *table)
-    {
-        tensor = reinterpret_cast<const V *>(of) + (int64_t)cell[0].image * H * W * C + (int)threadIdx.x % 2 * E::unit;
-        place = table + threadIdx.x / 2;
-    }
+    __device__ __forceinline__ dg_patch_loader(const T *of, const dg_transfer *table)
+        : tensor(reinterpret_cast<const V *>(of)), place(table + threadIdx.x / 2)
+    {}
     /* table: numbers of the channels from this block's first one on. */
-    __device__ __forceinline__ void map(const T *also, int H, int W, int C, const dg_cell *cell, const float *table,
-                                        float factor)
+    __device__ __forceinline__ void map(const T *also, const float *table, float factor)
     {
-        if constexpr (both)
-            second = reinterpret_cast<const V *>(also) + (int64_t)cell[0].image * H * W * C +
-                     (int)threadIdx.x % 2 * E::unit;
+        if constexpr (both) second = reinterpret_cast<const V *>(also);
         number = table + (int)threadIdx.x % 2 * numbers * E::unit;
         below = factor;
     }
     /* Whoever has these cells writes their values as they are rounded to `to` as well. Blocks of other columns have the
-     * same cells: each writes its share. share: that of the first column, none where nobody writes; c: the first
-     * channel of this block's. */
-    __device__ __forceinline__ void keep(void *to, unsigned share, int H, int W, int C, const dg_cell *cell, int c)
+     * same cells: each writes its share. share: that of the first column, none where nobody writes. */
+    __device__ __forceinline__ void keep(void *to, unsigned share)
     {
-        kept = (char *)to + ((int64_t)cell[0].image * H * W * C + c + (int)threadIdx.x % 2 * E::unit) * (16 / E::unit);
+        kept = (uint4 *)to;
         keeps = blockIdx.y < 32 ? share << blockIdx.y : 0;
     }
     /* Slice g of the channels from c on. */
     __device__ __forceinline__ void fetch(int g, int c)
     {
-        const V *const from = tensor + c;
+        const unsigned mine = (unsigned)(c / E::unit) + threadIdx.x % 2;
 #pragma unroll
         for (int k = 0; k < slice; k++) {
             const int j = g * items / GROUPS + k;
             if (j >= (g + 1) * items / GROUPS) break;
-            const unsigned at = place[j * NT / 2].from;
-            parcel[k].fetch(from + at);
-            if (both) beside[both ? k : 0].fetch(second + c + at);
+            way[k] = place[j * NT / 2];
+            way[k].from += mine;
+            parcel[k].fetch(tensor + (size_t)way[k].from * E::unit);
+            if (both) beside[both ? k : 0].fetch(second + (size_t)way[k].from * E::unit);
         }
     }
     /* Value k of those that are on their way, as products take it; factor: of its channels. */
@@ -284,11 +278,9 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
             const int j = g * items / GROUPS + k;
             if (j >= (g + 1) * items / GROUPS) break;
             const uint4 u = unit(k, factor);
-            const dg_transfer t = place[j * NT / 2];
+            const dg_transfer t = way[k];
             if (t.to >= 0) patch[t.to & (DG_BORDER - 1)] = u;
-            if (numbers && keeps >> (chunk * GROUPS + g) % 32 & 1 && (unsigned)t.to < DG_BORDER)
-                *reinterpret_cast<uint4 *>(kept +
-                                           (size_t)(t.from + (unsigned)(chunk * 2 * E::unit)) * (16 / E::unit)) = u;
+            if (numbers && keeps >> (chunk * GROUPS + g) % 32 & 1 && (unsigned)t.to < DG_BORDER) kept[t.from] = u;
         }
     }
 };

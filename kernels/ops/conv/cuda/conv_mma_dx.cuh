@@ -70,9 +70,9 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
     int four;                     /* from a weight of co to that of co + 4 */
 
     /* w: a's weights, rounded or not */
-    __device__ __forceinline__ dg_dx_job(const dg_conv_args &a, const void *w, int ci0, int first, const dg_cell *cell,
+    __device__ __forceinline__ dg_dx_job(const dg_conv_args &a, const void *w, int ci0, int first,
                                          const dg_transfer *place, uint4 *p, uint4 *units)
-        : first_chunk(first), Ci(a.Ci), loader((const T *)a.y, a.Ho, a.Wo, a.Co, cell, place)
+        : first_chunk(first), Ci(a.Ci), loader((const T *)a.y, place)
     {
         const int phase = share() / E::warps % 4, piece = share() / E::warps / 4, n = column();
         const int odd = E::columns_plane_of_b() % 2;

@@ -57,9 +57,9 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
     const uint4 *mine_a, *mine_b; /* this lane's units of the first products */
 
     /* w: a's weights, rounded or not */
-    __device__ __forceinline__ dg_fwd_job(const dg_conv_args &a, const void *w, int co0, int first, const dg_cell *cell,
+    __device__ __forceinline__ dg_fwd_job(const dg_conv_args &a, const void *w, int co0, int first,
                                           const dg_transfer *place, uint4 *p, uint4 *units)
-        : first_chunk(first), Ci(a.Ci), loader((const T *)a.x, a.H, a.W, a.Ci, cell, place)
+        : first_chunk(first), Ci(a.Ci), loader((const T *)a.x, place)
     {
         typedef typename G::patch P;
         const int n = column();

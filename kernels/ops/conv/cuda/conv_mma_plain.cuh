@@ -28,7 +28,7 @@ static __device__ __forceinline__ void dg_conv_block(const dg_conv_args &a, floa
     __syncthreads();
     G::loader::build(place, patch, a.N, from.rows, from.cols, from.channels, cell);
     __syncthreads();
-    Job job(a, a.w, n0, first, cell, place, patch, weights);
+    Job job(a, a.w, n0, first, place, patch, weights);
     if (G::E::scaled) job.loader.below = dg_power_of_two(Job::shift(a));
     dg_mma_run(job, last - first);
     if (G::E::scaled) job.sums.times(dg_power_of_two(-Job::shift(a)));
