@@ -5,19 +5,20 @@
 
 namespace sim {
 
-enum { MOST_PRODUCTS = 16, MOST_COLUMNS = 128, REMEMBERED = 64 };
+enum { MOST_PRODUCTS = 16, MOST_COLUMNS = 128, MOST_SUMS = 128 /* of a lane */, REMEMBERED = 64 };
 
 struct wgmma_product {
     wgmma_matrix b, a[32];
+    int columns, first; /* of a lane's sums, which are those from there on */
 };
 enum wgmma_state { IDLE, BEGUN, COMMITTED };
 struct wgmma_warp {
     wgmma_state state;
     bool loaded;           /* ldmatrix since begin */
-    int columns, products; /* of this batch */
+    int values, products;  /* of this batch; a lane's sums */
     unsigned made;         /* products since the block began */
     float *sums[32];
-    float value[32][MOST_COLUMNS / 2];
+    float value[32][MOST_SUMS];
     wgmma_product product[MOST_PRODUCTS]; /* that are not made yet */
 };
 /* What the first warp of a warpgroup said, for the others. */
@@ -94,7 +95,7 @@ static float bf16(const unsigned char *unit, int i)
 static void make(wgmma_warp &w, const wgmma_product &p, int rows)
 {
     static thread_local float a[16][16], b[16][MOST_COLUMNS], c[16][MOST_COLUMNS]; /* a[k][row] */
-    const int columns = w.columns;
+    const int columns = p.columns;
     for (int k = 0; k < 16; k++)
         for (int n = 0; n < columns; n++)
             b[k][n] = p.b.transposed ? bf16(unit_of_b(p.b, n / 8 * 16 + k, columns), n % 8)
@@ -108,13 +109,14 @@ static void make(wgmma_warp &w, const wgmma_product &p, int rows)
                 a[k][row] = p.a[l].start ? bf16(unit_of_a(p.a[l], rows + row, k / 8), k % 8)
                                          : sim_bits<float>(h ? pair & 0xffff0000u : pair << 16);
             }
-        for (int i = 0; i < columns / 2; i++) c[g + i / 2 % 2 * 8][i / 4 * 8 + 2 * t + i % 2] = w.value[l][i];
+        for (int i = 0; i < columns / 2; i++) c[g + i / 2 % 2 * 8][i / 4 * 8 + 2 * t + i % 2] = w.value[l][p.first + i];
     }
     for (int row = 0; row < 16; row++)
         for (int k = 0; k < 16; k++)
             for (int n = 0; n < columns; n++) c[row][n] += a[k][row] * b[k][n];
     for (int l = 0; l < 32; l++)
-        for (int i = 0; i < columns / 2; i++) w.value[l][i] = c[l / 4 + i / 2 % 2 * 8][i / 4 * 8 + l % 4 * 2 + i % 2];
+        for (int i = 0; i < columns / 2; i++)
+            w.value[l][p.first + i] = c[l / 4 + i / 2 % 2 * 8][i / 4 * 8 + l % 4 * 2 + i % 2];
 }
 
 static bool same_matrix(const wgmma_matrix &a, const wgmma_matrix &b)
@@ -143,7 +145,9 @@ void wgmma_compute(collective_kind kind, cuda_thread *lanes, site at)
         const wgmma_in &in = *(const wgmma_in *)lanes[l].in;
         if (kind == WGMMA && (!same_matrix(in.a, first.a) || !same_matrix(in.b, first.b)))
             fail(at, "wgmma: the lanes of a warp name different matrices");
-        if ((kind == WGMMA || kind == WGMMA_WAIT) && in.sums != w.sums[l])
+        const ptrdiff_t from = in.sums - w.sums[l];
+        if (kind == WGMMA_WAIT ? from != 0 || in.columns / 2 != w.values
+                               : kind == WGMMA && (from < 0 || from + in.columns / 2 > w.values))
             fail(at, "wgmma: other sums than those of wgmma_begin");
     }
     switch (kind) {
@@ -151,12 +155,13 @@ void wgmma_compute(collective_kind kind, cuda_thread *lanes, site at)
         if (w.state != IDLE) fail(at, "wgmma_begin, but products of before were not waited for");
         w.state = BEGUN;
         w.loaded = false;
-        w.columns = first.columns;
+        w.values = first.columns / 2;
+        if (w.values > MOST_SUMS) fail(at, "wgmma_begin of more than %d sums", (int)MOST_SUMS);
         w.products = 0;
         for (int l = 0; l < 32; l++) {
             w.sums[l] = ((const wgmma_in *)lanes[l].in)->sums;
-            copy(w.value[l], w.sums[l], w.columns / 2);
-            for (int i = 0; i < w.columns / 2; i++) memcpy(&w.sums[l][i], &IN_FLIGHT, 4);
+            copy(w.value[l], w.sums[l], w.values);
+            for (int i = 0; i < w.values; i++) memcpy(&w.sums[l][i], &IN_FLIGHT, 4);
         }
         break;
     case WGMMA: {
@@ -166,6 +171,8 @@ void wgmma_compute(collective_kind kind, cuda_thread *lanes, site at)
         agree(b, number, ++w.made, first, at);
         wgmma_product &p = w.product[w.products++];
         p.b = first.b;
+        p.columns = first.columns;
+        p.first = (int)(first.sums - w.sums[0]);
         for (int l = 0; l < 32; l++) p.a[l] = ((const wgmma_in *)lanes[l].in)->a;
         if (!opt.lazy) make(w, p, (int)(number % 4) * 16);
         break;
@@ -179,9 +186,9 @@ void wgmma_compute(collective_kind kind, cuda_thread *lanes, site at)
         w.state = IDLE;
         for (int i = 0; i < w.products && opt.lazy; i++) make(w, w.product[i], (int)(number % 4) * 16);
         for (int l = 0; l < 32; l++) {
-            for (int i = 0; i < w.columns / 2; i++)
+            for (int i = 0; i < w.values; i++)
                 if (memcmp(&w.sums[l][i], &IN_FLIGHT, 4)) fail(at, "lane %d wrote its sums before wgmma_wait", l);
-            copy(w.sums[l], w.value[l], w.columns / 2);
+            copy(w.sums[l], w.value[l], w.values);
         }
     }
 }
@@ -205,7 +212,7 @@ void wgmma(collective_kind kind, const wgmma_in &in, site at)
     }
     if (kind == WGMMA_WAIT && w.state == COMMITTED) /* until now they may have been read */
         for (int i = 0; i < w.products; i++)
-            for_units(w.product[i].a[t->lane], w.product[i].b, w.columns, t, [](const unsigned char *p, const char *) {
+            for_units(w.product[i].a[t->lane], w.product[i].b, w.product[i].columns, t, [](const unsigned char *p, const char *) {
                 if (__tsan_read16) __tsan_read16((void *)p);
             });
     collective(kind, 0xffffffffu, &in, nullptr, at);

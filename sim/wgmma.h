@@ -22,10 +22,18 @@ template <int J> static inline void wgmma_begin(float (&d)[J][4], sim::site at =
 {
     sim::wgmma(sim::WGMMA_BEGIN, {&d[0][0], 8 * J, {}, {}}, at);
 }
+template <int I, int J> static inline void wgmma_begin(float (&d)[I][J][4], sim::site at = sim::here())
+{
+    sim::wgmma(sim::WGMMA_BEGIN, {&d[0][0][0], 8 * I * J, {}, {}}, at);
+}
 static inline void wgmma_commit(sim::site at = sim::here()) { sim::wgmma(sim::WGMMA_COMMIT, {}, at); }
 template <int J> static inline void wgmma_wait(float (&d)[J][4], sim::site at = sim::here())
 {
     sim::wgmma(sim::WGMMA_WAIT, {&d[0][0], 8 * J, {}, {}}, at);
+}
+template <int I, int J> static inline void wgmma_wait(float (&d)[I][J][4], sim::site at = sim::here())
+{
+    sim::wgmma(sim::WGMMA_WAIT, {&d[0][0][0], 8 * I * J, {}, {}}, at);
 }
 template <bool TRANS_B, int J>
 static inline void wgmma_bf16(float (&d)[J][4], dev_matrix a, dev_matrix b, sim::site at = sim::here())

@@ -52,9 +52,9 @@ static inline dg_gpu dev_gpu(size_t shared, dg_math math)
         fprintf(stderr, "no device to test: %s\n", cudaGetErrorName(cudaGetLastError()));
         exit(1);
     }
-    return dg_gpu{10 * major + minor, (size_t)most < shared ? (size_t)most : shared, math};
+    return dg_gpu{10 * major + minor, (size_t)most < shared ? (size_t)most : shared, math, major == 9 && minor == 0};
 #else
-    return dg_gpu{90, shared, math};
+    return dg_gpu{90, shared, math, true};
 #endif
 }
 
@@ -168,7 +168,7 @@ static inline bool dev_fuses(dg_math math, dg_gpu *gpu)
 #ifdef __CUDACC__
     return math != DG_MATH_FP16 || gpu->arch < 80;
 #else
-    if (math == DG_MATH_FP16) *gpu = dg_gpu{75, 64 << 10, math};
+    if (math == DG_MATH_FP16) *gpu = dg_gpu{75, 64 << 10, math, false};
     return true;
 #endif
 }

@@ -141,7 +141,7 @@ typedef struct {
     void *factors[2]; /* mma: of x and of y */
     bool there[2];    /* a convolution has written them */
     dg_tune tune;
-    dg_fused_family kind; /* MMA, THIN, THIN_MMA, GEMV or DENSE; NONE: there is no kernel for it */
+    dg_fused_family kind; /* MMA, WGMMA, THIN, THIN_MMA, GEMV or DENSE; NONE: there is no kernel for it */
     int64_t offset;       /* of the first weight in adam.p, in values */
 } dg_update_job;
 typedef struct {

@@ -223,10 +223,12 @@ static int64_t distance(const dg_plan *p, const dg_op *adam, const dg_op *dw)
     return ((int64_t)row->offset - (int64_t)first->offset) / (int64_t)sizeof(float);
 }
 
-dg_fused_family dg_update_family(const dg_op *op)
+dg_fused_family dg_update_family(const dg_launch *l, const dg_op *op)
 {
     const dg_conv_args flat = dg_conv_flat(&op->u.conv);
-    if (op->tune.variant->fused) return op->tune.variant->fused;
+    const dg_fused_family family = op->tune.variant->fused;
+    if (family == DG_FUSED_MMA && op->tune.math == DG_MATH_BF16 && l->warpgroups) return DG_FUSED_WGMMA;
+    if (family) return family;
     return flat.K == 1 && flat.Ho == 1 ? DG_FUSED_DENSE : DG_FUSED_NONE;
 }
 
@@ -244,7 +246,7 @@ dg_fused_update dg_fused_update_of(const dg_plan *p, const dg_launch *l)
                                             .factors = {factors_of(p, op, "x"), factors_of(p, op, "y")},
                                             .there = {factors_are_there(p, op, "x"), factors_are_there(p, op, "y")},
                                             .tune = op->tune,
-                                            .kind = dg_update_family(op),
+                                            .kind = dg_update_family(l, op),
                                             .offset = distance(p, adam, op)};
     }
     if (u.jobs <= DG_UPDATE_JOBS) dg_fused_update_split(&u);

@@ -69,8 +69,8 @@ const char *dg_fuse_input(const dg_op *op);
  * backend's. */
 void dg_round_rows(dg_plan *p, dg_math math);
 
-/* fuse_fill.c: the kernels that a weight gradient has in a fused update. */
-dg_fused_family dg_update_family(const dg_op *dw);
+/* fuse_fill.c: the kernels that a weight gradient has in a fused update l. */
+dg_fused_family dg_update_family(const dg_launch *l, const dg_op *dw);
 
 /* fuse_fill.c: the row of the rounded weights that a launch reads, where it reads such and the row is not there. */
 void dg_rounded_row(dg_plan *p, const dg_launch *l);

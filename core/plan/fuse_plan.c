@@ -105,8 +105,8 @@ static void take_around(pass *f, int i)
     if (writer >= 0 && (p->op[writer].kind == DG_OP_norm_act || p->op[writer].kind == DG_OP_noise) &&
         f->note[writer].launch == writer)
         join(f, writer, i);
-    if (op->operand[k].offset != 0) return;
     const dg_deps *d = &f->deps; /* the pictures before the fakes */
+    if (op->operand[k].offset) return;
     for (int n = d->of_row[op->operand[k].row]; d->access[d->by_row[n]].op < i; n++) {
         const int j = d->access[d->by_row[n]].op;
         if (p->op[j].kind == DG_OP_gather && dg_gather_is_signed(&p->op[j].u.gather) && f->note[j].launch == j)
@@ -239,7 +239,8 @@ static dg_err reorder(pass *f, int *new_place)
     p->launches = 0;
     for (int main = 0; main < p->ops; main++) {
         if (f->note[main].launch != main) continue;
-        p->launch[p->launches] = (dg_launch){.kind = kind_of(f, main), .first = n, .main = main, .row = NONE};
+        p->launch[p->launches] = (dg_launch){
+            .kind = kind_of(f, main), .first = n, .main = main, .row = NONE, .warpgroups = f->gpu->wgmma};
         f->note[main].place = p->launches++;
         n += f->note[main].members;
     }

@@ -37,12 +37,12 @@ static bool takes_input(const dg_plan *p, int i, int k)
         return family == DG_FUSED_THIN_MMA && !forward;
     }
     if (l->kind != DG_LAUNCH_UPDATE || op->kind != DG_OP_conv_dw) return false;
-    switch (dg_update_family(op)) {
-    case DG_FUSED_MMA: return x || is(op, k, "y");
+    switch (dg_update_family(l, op)) {
+    case DG_FUSED_MMA:
+    case DG_FUSED_WGMMA: return x || is(op, k, "y");
     case DG_FUSED_THIN_MMA: return is(op, k, "y");
     case DG_FUSED_GEMV:
     case DG_FUSED_DENSE: return x;
-    case DG_FUSED_WGMMA:
     case DG_FUSED_THIN:
     case DG_FUSED_NONE: break;
     }
@@ -126,7 +126,8 @@ void dg_round_rows(dg_plan *p, dg_math math)
     for (int i = 0; i < p->ops; i++)
         for (int k = 0; k < DG_MAX_OPERANDS && p->op[i].kind == DG_OP_conv_dw; k++) {
             const int r = p->op[i].operand[k].row;
-            if (r >= 0 && row[r].rounded && !p->op[i].operand[k].from && dg_update_family(&p->op[i]) == DG_FUSED_MMA)
+            if (r >= 0 && row[r].rounded && !p->op[i].operand[k].from &&
+                p->op[i].tune.variant->fused == DG_FUSED_MMA)
                 p->op[i].operand[k].factors = r;
         }
 }

@@ -74,6 +74,7 @@ typedef struct {
     int main;         /* the op whose name and time it has: the convolution, of an update Adam */
     int row;          /* of its scratch memory, -1: needs none */
     int counter;      /* first of its counters in row_counters */
+    bool warpgroups;  /* of an update: products of bf16 by Hopper's warpgroups */
 } dg_launch;
 
 typedef struct dg_plan {

@@ -15,6 +15,7 @@ typedef struct dg_gpu {
     int arch;      /* 90 for sm_90 */
     size_t shared; /* bytes of shared memory that a block may have */
     dg_math math;  /* what factors of convolutions are rounded to: --precision */
+    bool wgmma;    /* it has products of warpgroups, and this build code for them */
 } dg_gpu;
 
 /* The kernels of fused launches that do what a variant does; DENSE has no variant: a product's shape is enough. */

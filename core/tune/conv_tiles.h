@@ -94,6 +94,11 @@ enum { DG_MMA_SMALL = 4 }; /* up to this width of y cells are 4x4 */
 #define DG_WGMMA_FWD_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 1, (n) + 4, groups, (m)*2)
 #define DG_WGMMA_DX_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 0, (n) / 4 * 5, groups, (m)*8)
 #define DG_MMA_DW_BYTES(small, unit) (32 * (16 / (unit)*DG_MMA_PLANE(small, 1, 1) + 64 / (unit)*64))
+/* A weight gradient by warpgroups (fused_update_wgmma.cuh): units of a plane of one phase of x, of a plane of y; bytes.
+ */
+#define DG_WGMMA_DW_PLANE(small) ((small) ? 100 : 84)
+#define DG_WGMMA_DW_PITCH 68
+#define DG_WGMMA_DW_BYTES(small, stages) (16 * (stages) * (8 * DG_WGMMA_DW_PLANE(small) + 8 * DG_WGMMA_DW_PITCH))
 
 /* thin: outputs and channels of a block; words of shared memory of its weight gradient: a patch of x and a tile of y,
  * or the sums of half of the warps. */

@@ -236,7 +236,7 @@ static void parse_row(reader *r, char *text)
     const bool elsewhere = r->arch && r->arch != r->gpu->arch;
     const dg_precision *p = r->precision;
     const dg_gpu gpu = {elsewhere ? r->arch : r->gpu->arch, elsewhere ? SIZE_MAX : r->gpu->shared,
-                        p ? p->math : r->gpu->math};
+                        p ? p->math : r->gpu->math, r->gpu->wgmma};
     const dg_type real = p ? p->real : r->real;
     if (!why) why = dg_variant_check(&op, &tune, real, &gpu);
     if (why) bad(r, "%s%s%s", word ? word : "", word ? ": " : "", why);

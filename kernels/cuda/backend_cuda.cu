@@ -259,6 +259,7 @@ static dg_err open_device(gpu *c, int device)
     if (!d->usable) return dg_fail(DG_DEVICE, "{device cuda:%d}: %s: %s", device, d->name, d->why_not);
     c->device = device;
     c->limits.arch = d->major * 10 + d->minor;
+    c->limits.wgmma = c->limits.arch == 90 && dg_cuda_has_wgmma();
     snprintf(c->base.name, sizeof c->base.name, "cuda:%d, %.36s, sm_%d", device, d->name, c->limits.arch);
     TRY(c, "", cudaSetDevice(device));
     int shared = 0, driver = 0; /* 12040: of CUDA 12.4 */

@@ -6,7 +6,8 @@
  *
  *     wgmma_publish();                    by every thread that has written shared memory, before the barrier behind
  *     __syncthreads();                    which it is multiplied: stores are seen by ordinary reads alone without it
- *     wgmma_begin(d);                     sums and factors in registers may be written until here
+ *     wgmma_begin(d);                     sums and factors in registers may be written until here; of several d's
+ *                                         (an array of them) each product takes one
  *     wgmma_bf16<TRANS_B>(d, a, b); ...   d += a * b, one behind the other
  *     wgmma_commit();
  *     ...                                 nothing touches d, the factors' registers and memory
@@ -62,7 +63,13 @@ template <int J> static __device__ __forceinline__ void dev_hold(float (&d)[J][4
         for (int e = 0; e < 4; e++) asm volatile("" : "+f"(d[j][e])::"memory");
 }
 
-template <int J> __device__ __forceinline__ void wgmma_begin(float (&d)[J][4])
+template <int I, int J> static __device__ __forceinline__ void dev_hold(float (&d)[I][J][4])
+{
+#pragma unroll
+    for (int i = 0; i < I; i++) dev_hold(d[i]);
+}
+
+template <class Sums> __device__ __forceinline__ void wgmma_begin(Sums &d)
 {
     dev_hold(d);
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -77,7 +84,7 @@ __device__ __forceinline__ void wgmma_commit()
 #endif
 }
 
-template <int J> __device__ __forceinline__ void wgmma_wait(float (&d)[J][4])
+template <class Sums> __device__ __forceinline__ void wgmma_wait(Sums &d)
 {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");

@@ -38,6 +38,21 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
         }
         wgmma_commit();
     }
+
+    /* The same of a weight gradient: sums[s] += a[k] * b for all k and s, where a is in registers and b, N-major, lies
+     * at(k, s) units behind `b`. */
+    template <int K, int S, int NJ, class At>
+    static __device__ __forceinline__ void products_of_columns(float (&sums)[S][NJ][4], const uint32_t (&a)[K][4],
+                                                               const uint4 *b, int next_k, int next_n, At at)
+    {
+        const dev_matrix of_b = dev_matrix::of(b, next_k, next_n);
+        wgmma_begin(sums);
+#pragma unroll
+        for (int k = 0; k < K; k++)
+#pragma unroll
+            for (int s = 0; s < S; s++) wgmma_bf16<true>(sums[s], a[k], of_b.at(at(k, s)));
+        wgmma_commit();
+    }
 };
 
 #endif

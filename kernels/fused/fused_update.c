@@ -9,7 +9,7 @@
 static int at_most(int a, int b) { return a < b ? a : b; }
 static int at_least(int a, int b) { return a > b ? a : b; }
 
-static bool rounds(dg_fused_family kind) { return kind == DG_FUSED_MMA || kind == DG_FUSED_THIN_MMA; }
+static bool rounds(dg_fused_family kind) { return dg_update_has_factors(kind) || kind == DG_FUSED_THIN_MMA; }
 static bool is_divided(dg_fused_family kind) { return rounds(kind) || kind == DG_FUSED_THIN; }
 
 dg_math dg_update_math(const dg_fused_update *u)
@@ -30,11 +30,11 @@ static size_t shared_of(const dg_update_job *j)
     switch (j->kind) {
     case DG_FUSED_MMA:
         return (size_t)(DG_MMA_DW_BYTES(small, unit) / 2 * DG_UPDATE_STAGES(j->tune.math == DG_MATH_FP16, unit));
+    case DG_FUSED_WGMMA: return (size_t)DG_WGMMA_DW_BYTES(small, DG_UPDATE_STAGES(false, unit));
     case DG_FUSED_THIN:
     case DG_FUSED_THIN_MMA: return sizeof(float) * (size_t)DG_THIN_DW_WORDS(j->conv.Ci);
     case DG_FUSED_GEMV: return 0;
     case DG_FUSED_DENSE: return sizeof(float) * DG_UPDATE_DENSE_IMAGES * (DG_UPDATE_DENSE_ROWS + DG_UPDATE_DENSE_COLS);
-    case DG_FUSED_WGMMA:
     case DG_FUSED_NONE: break;
     }
     return 0;
@@ -70,6 +70,7 @@ static dg_update_work work_of(const dg_update_job *j)
     w.parts = 1;
     switch (j->kind) {
     case DG_FUSED_MMA:
+    case DG_FUSED_WGMMA:
         w.rows = dg_ceil_div(a->Co, 64);
         w.cols = dg_ceil_div(a->Ci, 16);
         w.units = dg_ceil_div(a->N * dg_ceil_div(a->Ho, side) * dg_ceil_div(a->Wo, side), dg_mma_is_small(a) ? 4 : 1);
@@ -94,7 +95,6 @@ static dg_update_work work_of(const dg_update_job *j)
         w.cols = dg_ceil_div(flat.Ci, DG_UPDATE_DENSE_COLS);
         w.units = dg_ceil_div(flat.N, DG_UPDATE_DENSE_IMAGES);
         break;
-    case DG_FUSED_WGMMA:
     case DG_FUSED_NONE: break;
     }
     w.conv.scratch = NULL;
@@ -102,21 +102,23 @@ static dg_update_work work_of(const dg_update_job *j)
     return w;
 }
 
-/* How long a block of a job takes, in ns: to begin and to leave its sums, and for each unit. Of pictures measured on an
- * H100 in bf16 (samples of the kernel's instructions by job, docs/results/2026-11-22-h100.md). What copies factors has
- * 2,520 instructions of warps a unit where pictures have 4,620 (the executor of PTX), and is given as many ns for each;
- * other arithmetics, gemv and dense are estimates. */
+/* How long a block of a job takes, in ns: to begin and to leave its sums, and for each unit. On an H100 what copies
+ * factors took 1,200 of them for the 2,520 instructions of a unit (samples of the kernel's instructions by job,
+ * docs/results/2026-11-22-h100.md); by warpgroups it has 1,000, pictures have 1,650 of gradients that are rounded, 4,100
+ * behind a norm, each by the executor of PTX. Other arithmetics, gemv and dense are estimates. */
 static double block_ns(const dg_update_work *w, dg_math math)
 {
     static const double begin = 4000;
     const double units = dg_ceil_div(w->units, w->parts);
     switch ((dg_fused_family)w->kind) {
     case DG_FUSED_MMA: return begin + units * (math == DG_MATH_TF32 ? 1900 : 1200);
+    case DG_FUSED_WGMMA: return begin + units * 500;
     case DG_FUSED_THIN: return begin + units * 1000 * w->conv.Ci;
-    case DG_FUSED_THIN_MMA: return begin + units * (math == DG_MATH_BF16 ? 730 : 1100) * w->conv.Ci;
+    case DG_FUSED_THIN_MMA:
+        if (math != DG_MATH_BF16) return begin + units * 1100 * w->conv.Ci;
+        return begin + units * (w->y.kind == DG_PROLOGUE_PLAIN ? 270 : 660) * w->conv.Ci;
     case DG_FUSED_GEMV: return begin + units * 80;
     case DG_FUSED_DENSE: return begin + units * 1000;
-    case DG_FUSED_WGMMA:
     case DG_FUSED_NONE: break;
     }
     return begin;
@@ -162,7 +164,7 @@ void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out)
     out->jobs = u->jobs;
     for (int i = 0; i < u->jobs; i++) {
         work[i] = work_of(&u->job[i]);
-        if (work[i].kind != DG_FUSED_MMA) continue;
+        if (!dg_update_has_factors(u->job[i].kind)) continue;
         work[i].x = (dg_prologue){.kind = DG_PROLOGUE_PLAIN, .x = u->job[i].factors[0], .groups = 1};
         work[i].y = (dg_prologue){.kind = DG_PROLOGUE_PLAIN, .x = u->job[i].factors[1], .groups = 1};
     }
@@ -252,7 +254,7 @@ static double makespan(const dg_fused_update *u, const dg_update_work *work)
 
 void dg_fused_update_split(dg_fused_update *u)
 {
-    enum { TRIED = 20 };
+    enum { TRIED = 60 };
     const dg_math math = dg_update_math(u);
     dg_update_work work[DG_UPDATE_JOBS];
     int best[DG_UPDATE_JOBS] = {0};
@@ -266,7 +268,7 @@ void dg_fused_update_split(dg_fused_update *u)
             work[i].parts = at_most(at_most((int)(all / longest) + 1, work[i].units), DG_UPDATE_PARTS);
             work[i].producers = work[i].rows * work[i].cols * work[i].parts;
         }
-        longest *= 1.4;
+        longest *= 1.12;
         const double ns = makespan(u, work);
         if (least >= 0 && ns >= least) continue;
         least = ns;
@@ -303,6 +305,10 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
     const bool is_flat = flat.K == 1 && flat.P == 0 && flat.H == 1 && flat.W == 1 && flat.Ho == 1 && flat.Wo == 1;
     const int unit = dg_math_unit(j->tune.math);
     switch (j->kind) {
+    case DG_FUSED_WGMMA:
+        if (j->tune.math != DG_MATH_BF16 || !gpu->wgmma)
+            return "warpgroups multiply bf16, on sm_90 and by code for sm_90a";
+        /* fall through */
     case DG_FUSED_MMA:
         if (!dg_conv_is_halving(a)) return "tensor cores are for K=4 S=2 P=1";
         if (j->tune.math == DG_MATH_FP32) return "tensor cores round their factors";
@@ -336,7 +342,6 @@ static const char *job_refuses(const dg_update_job *j, const dg_gpu *gpu)
         if (!wants(&j->x, DG_PROLOGUE_NORM, DG_PROLOGUE_NORM_DX) || j->y.kind != DG_PROLOGUE_PLAIN)
             return "dense has a prologue for x alone";
         break;
-    case DG_FUSED_WGMMA:
     case DG_FUSED_NONE: return "no kernel fuses the variant of a weight gradient";
     }
     const size_t shared = shared_of(j) + FIXED_SHARED;

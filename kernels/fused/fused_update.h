@@ -60,6 +60,12 @@ void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out);
 /* Bytes of dynamic shared memory. */
 size_t dg_update_shared(const dg_fused_update *u);
 
+/* Does a job of this kind multiply factors that were rounded before? */
+static inline bool dg_update_has_factors(dg_fused_family kind)
+{
+    return kind == DG_FUSED_MMA || kind == DG_FUSED_WGMMA;
+}
+
 /* What rounds the factors of its jobs on tensor cores; fp32: it has none. */
 dg_math dg_update_math(const dg_fused_update *u);
 

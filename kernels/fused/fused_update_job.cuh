@@ -2,7 +2,7 @@
  * each arithmetic of tensor cores; they are in files of their own.
  *
  * Tile: of each job its own (fused_update.h). Shared memory: of the largest job, 4 to 92 KB, and 320 bytes. Registers:
- * bf16 200, tf32 202. Bound by: shared memory and tensor cores.
+ * bf16 200, by warpgroups 212, tf32 202. Bound by: shared memory and tensor cores.
  * Template parameter: E, arithmetic of jobs on tensor cores (mma.cuh). */
 #ifndef DG_FUSED_UPDATE_CUH
 #define DG_FUSED_UPDATE_CUH
@@ -11,6 +11,7 @@
 #include "kernels/fused/fused_update_mma.cuh"
 
 void dg_fused_update_bf16(const dg_update_layout *l, size_t shared, cudaStream_t stream);
+void dg_fused_update_wgmma(const dg_update_layout *l, size_t shared, cudaStream_t stream);
 void dg_fused_update_tf32(const dg_update_layout *l, size_t shared, cudaStream_t stream);
 void dg_fused_update_fp16(const dg_update_layout *l, size_t shared, cudaStream_t stream);
 
@@ -26,7 +27,7 @@ template <class E> static __device__ __forceinline__ void dg_update_block(const 
     const dg_update_work &w = u.job[k];
     const int tiles = w.rows * w.cols, tile = (number - w.first) % tiles, part = (number - w.first) / tiles;
     float *const out = w.parts > 1 ? u.scratch + w.scratch + part * w.count : (float *)w.conv.w;
-    if (w.kind == DG_FUSED_MMA) {
+    if (w.kind == (E::warps > 1 ? DG_FUSED_WGMMA : DG_FUSED_MMA)) {
         if constexpr (!E::there) __trap(); /* dg_fused_update_refuses() such a job */
         else if (w.conv.Wo <= DG_MMA_SMALL) dg_update_mma<E, true>(w, tile, part, out);
         else dg_update_mma<E, false>(w, tile, part, out);

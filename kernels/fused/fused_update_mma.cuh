@@ -5,74 +5,86 @@
 #include "kernels/ops/conv/cuda/conv_mma_dw.cuh"
 #include "kernels/ops/conv/cuda/conv_thin_mma_dw.cuh"
 #include "kernels/fused/fuse.cuh"
+#include "kernels/fused/fused_update_wgmma.cuh"
 extern "C" {
 #include "kernels/fused/fused_update.h"
 }
 
 /* Copies the factors of both sides (fuse.h), stages - 1 pieces ahead and past the registers, and multiplies. G: tile;
- * STAGES: pieces in shared memory. */
-template <class G, int STAGES> struct dg_update_sums : dg_dw_products<G> {
-    typedef dg_dw_products<G> W;
+ * Products: of a tile; STAGES: pieces in shared memory. */
+template <class G, class Products, int STAGES> struct dg_update_sums : Products {
     typedef typename G::E E;
-    typedef typename G::patch P;
-    typedef typename P::piece piece;
-    static constexpr unsigned width = 16 / E::unit; /* bytes of a value */
+    typedef typename G::piece piece;
+    /* Of a cell: its first units in memory of both sides, those of x with the border; its first row and column of x. */
     struct alignas(16) place {
-        int x, y, row, col; /* a cell's first values of both sides, that of x without its border; its first position */
+        int x, y, row, col;
     };
-    const dg_conv_args &a;
-    const char *const x, *const y; /* of this thread's channels, of the first pixel */
-    const int first_piece;         /* of those of all images */
-    place *const cell;             /* of STAGES pieces */
+    /* This thread's unit of a side: rows and columns of x behind the cell's first ones; where it lies in a stage of
+     * shared memory, below 0: nowhere; units in memory behind the cell's first one, to this thread's channels. */
+    struct item {
+        int row, col, cell, to, from;
+    };
+    static_assert(G::NT == DG_UPDATE_THREADS, "a block is a block");
+    const int N, H, W, Ho, Wo, Ci, Co; /* Ci, Co: units of all channels */
+    const uint4 *const x, *const y;    /* the factors */
+    const int first_piece;             /* of those of all images */
+    place *const cell;                 /* of STAGES pieces */
     uint4 *const patch, *const grad;
-    int spot[G::x_items], of_x[G::x_items], of_y[G::y_items]; /* dg_dw_products; values behind the cell's */
+    item of_x[G::x_items], of_y[G::y_items];
 
     /* What is beyond the channels is multiplied, but not stored. */
     __device__ __forceinline__ dg_update_sums(const dg_update_work &w, int from, int co0, int ci0, place *c, uint4 *p,
                                               uint4 *g)
-        : W(p, g), a(w.conv), x((const char *)w.x.x + width * (unsigned)min(ci0 + G::x_channel(), a.Ci - E::unit)),
-          y((const char *)w.y.x + width * (unsigned)min(co0 + G::y_channel(), a.Co - E::unit)), first_piece(from),
-          cell(c), patch(p), grad(g)
+        : Products(p, g), N(w.conv.N), H(w.conv.H), W(w.conv.W), Ho(w.conv.Ho), Wo(w.conv.Wo), Ci(w.conv.Ci / E::unit),
+          Co(w.conv.Co / E::unit), x((const uint4 *)w.x.x), y((const uint4 *)w.y.x), first_piece(from), cell(c),
+          patch(p), grad(g)
     {
+        const int of_channels[2] = {min((ci0 + G::x_channel()) / E::unit, Ci - 1),
+                                    min((co0 + G::y_channel()) / E::unit, Co - 1)};
 #pragma unroll
         for (int j = 0; j < G::x_items; j++) {
-            spot[j] = W::spot(j);
-            of_x[j] = ((spot[j] & 31) * a.W + (spot[j] >> 5 & 31)) * a.Ci;
+            const int spot = Products::spot(j);
+            of_x[j] = {spot & 31, spot >> 5 & 31, spot >> 10 & 3, spot >> 12, 0};
+            of_x[j].from = (of_x[j].row * W + of_x[j].col) * Ci + of_channels[0];
         }
 #pragma unroll
-        for (int j = 0; j < G::y_items; j++)
-            of_y[j] = (piece::row(W::position(j)) * a.Wo + piece::col(W::position(j))) * a.Co;
+        for (int j = 0; j < G::y_items; j++) {
+            const int at = Products::position(j), row = piece::row(at), col = piece::col(at);
+            of_y[j] = {2 * row, 2 * col, piece::cell(at), Products::unit_of_y(j),
+                       (row * Wo + col) * Co + of_channels[1]};
+        }
     }
 
     __device__ __forceinline__ void find_cells(int chunk) const
     {
         if (threadIdx.x >= piece::cells) return;
-        const dg_cell c = dg_cell_of((first_piece + chunk) * piece::cells + (int)threadIdx.x, piece::side, a.Ho, a.Wo);
-        const bool there = c.image < a.N; /* else so far below that nothing is */
+        const dg_cell c = dg_cell_of((first_piece + chunk) * piece::cells + (int)threadIdx.x, piece::side, Ho, Wo);
+        const bool there = c.image < N; /* else so far below that nothing is */
+        const int row = 2 * c.row - 1, col = 2 * c.col - 1;
         cell[chunk % STAGES * piece::cells + (int)threadIdx.x] =
-            place{there ? ((c.image * a.H + 2 * c.row - 1) * a.W + 2 * c.col - 1) * a.Ci : 0,
-                  there ? ((c.image * a.Ho + c.row) * a.Wo + c.col) * a.Co : 0, there ? c.row : 1 << 28, c.col};
+            place{there ? ((c.image * H + row) * W + col) * Ci : 0,
+                  there ? ((c.image * Ho + c.row) * Wo + c.col) * Co : 0, there ? row : 1 << 28, col};
     }
     __device__ __forceinline__ void fetch(int chunk) const
     {
         const int stage = chunk % STAGES;
-        const place *const cells = cell + stage * piece::cells;
+        const place *const cells = cell + stage * piece::cells, first = cells[0];
+        const auto of = [&](int number) { return piece::cells == 1 ? first : cells[number]; };
+        uint4 *const to_x = patch + stage * G::x_units, *const to_y = grad + stage * G::y_units;
 #pragma unroll
         for (int j = 0; j < G::x_items; j++) {
-            if (spot[j] < 0) continue;
-            const place at = cells[spot[j] >> 10 & 3];
-            const int iy = 2 * at.row - 1 + (spot[j] & 31), ix = 2 * at.col - 1 + (spot[j] >> 5 & 31);
-            const bool ok = (unsigned)iy < (unsigned)a.H && (unsigned)ix < (unsigned)a.W;
-            cp_async16(patch + stage * P::units + (spot[j] >> 12),
-                       x + (size_t)(unsigned)(ok ? at.x + of_x[j] : 0) * width, ok);
+            const item &i = of_x[j];
+            if ((j + 1) * G::NT > G::values * G::x_planes && i.to < 0) continue;
+            const place at = of(i.cell);
+            const bool ok = (unsigned)(at.row + i.row) < (unsigned)H && (unsigned)(at.col + i.col) < (unsigned)W;
+            cp_async16(to_x + i.to, x + (unsigned)(ok ? at.x + i.from : 0), ok);
         }
 #pragma unroll
         for (int j = 0; j < G::y_items; j++) {
-            const int p = W::position(j);
-            const place at = cells[piece::cell(p)];
-            const bool ok = at.row + piece::row(p) < a.Ho && at.col + piece::col(p) < a.Wo;
-            cp_async16(grad + stage * (G::y_planes * 64) + W::unit_of_y(j),
-                       y + (size_t)(unsigned)(ok ? at.y + of_y[j] : 0) * width, ok);
+            const item &i = of_y[j];
+            const place at = of(i.cell);
+            const bool ok = at.row + i.row < 2 * Ho - 1 && at.col + i.col < 2 * Wo - 1;
+            cp_async16(to_y + i.to, y + (unsigned)(ok ? at.y + i.from : 0), ok);
         }
     }
     __device__ __forceinline__ void run(int chunks)
@@ -86,33 +98,47 @@ template <class G, int STAGES> struct dg_update_sums : dg_dw_products<G> {
 #pragma unroll 1
         for (int chunk = 0; chunk < chunks; chunk++) {
             cp_async_wait<STAGES - 2>();
+            E::publish();
             __syncthreads(); /* this piece is there, for all; nobody reads what is overwritten now */
+            if (E::warps > 1) Products::multiply(chunk % STAGES); /* while the next one is asked for */
             if (chunk + STAGES - 1 < chunks) fetch(chunk + STAGES - 1);
             cp_async_commit();
             find_cells(chunk + STAGES);
-            W::multiply(chunk % STAGES);
+            if (E::warps == 1) Products::multiply(chunk % STAGES);
+            Products::finish();
         }
         cp_async_wait<0>();
     }
 };
 
 /* One part of one tile's sums. */
-template <class E, bool SMALL>
-static __device__ __forceinline__ void dg_update_mma(const dg_update_work &w, int tile, int part, float *out)
+template <class G, class Products>
+static __device__ __forceinline__ void dg_update_tile(const dg_update_work &w, int tile, int part, float *out)
 {
-    typedef dg_dw_tile<E, float, SMALL> G;
+    typedef typename G::E E;
     static constexpr int STAGES = DG_UPDATE_STAGES(E::scaled, E::unit);
-    typedef dg_update_sums<G, STAGES> job_type;
-    static_assert(G::NT == DG_UPDATE_THREADS, "a block is a block");
+    typedef dg_update_sums<G, Products, STAGES> job_type;
     const int co0 = tile % w.rows * G::M, ci0 = tile / w.rows * G::N;
     const int first = (int)((int64_t)w.units * part / w.parts), last = (int)((int64_t)w.units * (part + 1) / w.parts);
     dev_pool pool;
-    uint4 *const patch = pool.take<uint4>(STAGES * G::patch::units), *const grad = pool.take<uint4>(STAGES *
-                                                                                                    G::y_planes * 64);
-    SHARED(typename job_type::place, cell, [STAGES * G::patch::piece::cells]);
+    uint4 *const patch = pool.take<uint4>(STAGES * (G::x_units + G::y_units)), *const grad = patch +
+                                                                                             STAGES * G::x_units;
+    SHARED(typename job_type::place, cell, [STAGES * G::piece::cells]);
     job_type job(w, first, co0, ci0, cell, patch, grad);
     job.run(last - first);
-    job.store(w.conv, out, co0, ci0);
+    job.store(w.conv, out, co0, ci0, patch);
+}
+
+template <class E, bool SMALL>
+static __device__ __forceinline__ void dg_update_mma(const dg_update_work &w, int tile, int part, float *out)
+{
+    if constexpr (E::warps > 1) {
+        typedef dg_dw_wgmma_tile<E, SMALL> G;
+        dg_update_tile<G, dg_dw_wgmma_products<G>>(w, tile, part, out);
+    } else {
+        typedef dg_dw_tile<E, float, SMALL> G;
+        dg_update_tile<G, dg_dw_products<G>>(w, tile, part, out);
+    }
 }
 
 /* The same of pictures. */

@@ -13,7 +13,7 @@ static void convolutions()
     dg_op op = {};
     op.kind = DG_OP_conv_fwd;
     op.u.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, 12, 8, 8, 1024, 4, 4, 256, 4, 2, 1, 0, 0};
-    dg_gpu gpu = {90, 200 << 10, DG_MATH_BF16};
+    dg_gpu gpu = {90, 200 << 10, DG_MATH_BF16, true};
     dg_tune tune = {};
     tune.variant = &dg_conv_variant_mma;
     tune.tile_m = tune.tile_n = 128;
@@ -83,7 +83,7 @@ static dg_fused_update published(int N, bool is_G, dg_math math)
 
 static void updates()
 {
-    const dg_gpu gpu = {90, 227 << 10, DG_MATH_TF32};
+    const dg_gpu gpu = {90, 227 << 10, DG_MATH_TF32, true};
     typedef void change(dg_fused_update *, dg_gpu *);
     static const struct {
         const char *what;
@@ -92,7 +92,14 @@ static void updates()
         {"no job", [](dg_fused_update *u, dg_gpu *) { u->jobs = 0; }},
         {"too many jobs", [](dg_fused_update *u, dg_gpu *) { u->jobs = DG_UPDATE_JOBS + 1; }},
         {"a kind that there is not", [](dg_fused_update *u, dg_gpu *) { u->job[2].kind = DG_FUSED_NONE; }},
-        {"a kind of other launches", [](dg_fused_update *u, dg_gpu *) { u->job[2].kind = DG_FUSED_WGMMA; }},
+        {"warpgroups for tf32", [](dg_fused_update *u, dg_gpu *) { u->job[2].kind = DG_FUSED_WGMMA; }},
+        {"warpgroups without code for them",
+         [](dg_fused_update *u, dg_gpu *g) {
+             for (int i = 0; i < u->jobs; i++) u->job[i].tune.math = DG_MATH_BF16;
+             u->job[2].kind = DG_FUSED_WGMMA;
+             g->math = DG_MATH_BF16;
+             g->wgmma = false;
+         }},
         {"weights that Adam has not", [](dg_fused_update *u, dg_gpu *) { u->adam.n = u->job[4].offset; }},
         {"weights off 16 bytes", [](dg_fused_update *u, dg_gpu *) { u->job[4].offset += 2; }},
         {"weights not a multiple of four", [](dg_fused_update *u, dg_gpu *) { u->adam.n += 2; }},

@@ -36,7 +36,7 @@ static const std::vector<job_case> no_mma = {
  * sees that the last one waits. */
 static const std::vector<job_case> alone = {{DG_FUSED_DENSE, 4, 2, 2, 4, 8, DX, PLAIN, 1}};
 
-static bool rounds(dg_fused_family kind) { return kind == DG_FUSED_MMA || kind == DG_FUSED_THIN_MMA; }
+static bool rounds(dg_fused_family kind) { return dg_update_has_factors(kind) || kind == DG_FUSED_THIN_MMA; }
 
 static unsigned long long seed = 5;
 static std::vector<float> numbers(size_t n, float around, float spread)
@@ -145,6 +145,13 @@ static std::vector<job_case> suited(std::vector<job_case> cases, dg_math math)
     return cases;
 }
 
+static std::vector<job_case> by_warpgroups(std::vector<job_case> cases)
+{
+    for (job_case &k : cases)
+        if (k.kind == DG_FUSED_MMA) k.kind = DG_FUSED_WGMMA;
+    return cases;
+}
+
 struct problem {
     const std::vector<job_case> cases;
     const dg_math math;
@@ -169,7 +176,7 @@ struct problem {
             (k.x == DX ? j->conv.shift_x : j->conv.shift_y) = up;
             x.emplace_back(new side(k.x, k.N, k.H, k.W, k.Ci, parts, k.x == DX ? ldexpf(1, -up) : 1));
             y.emplace_back(new side(k.y, k.N, j->conv.Ho, j->conv.Wo, k.Co, parts, k.y == DX ? ldexpf(1, -up) : 1));
-            for (int i = 0; i < 2 && k.kind == DG_FUSED_MMA; i++) {
+            for (int i = 0; i < 2 && dg_update_has_factors(k.kind); i++) {
                 const size_t values = (i ? y : x).back()->dy.size();
                 factors.emplace_back(new dev_buffer<char>(values * 16 / (size_t)dg_math_unit(m)));
                 j->factors[i] = factors.back()->p;
@@ -201,7 +208,7 @@ struct problem {
         op.u.conv = u.job[i].conv;
         dg_tune tune = {};
         for (const dg_variant *v : dg_op_info_of(op.kind)->variants)
-            if (v && v->fused == k.kind) tune.variant = v;
+            if (v && v->fused == (k.kind == DG_FUSED_WGMMA ? DG_FUSED_MMA : k.kind)) tune.variant = v;
         if (!tune.variant) tune.variant = &dg_conv_variant_direct;
         const char *why = dg_variant_check(&op, &tune, DG_F32, &gpu);
         if (!DG_CHECKF(!why, "%s job %d: %s", name, i, why)) return false;
@@ -329,6 +336,12 @@ int main()
             .run(dev_small() || math == DG_MATH_FP16 ? 1 : 2, false);
         problem(in_G, 1 + odd, math, odd ? "G, two groups" : "G, one group")
             .run(dev_small() || math == DG_MATH_FP16 ? 1 : 2, true);
+    }
+    if (dev_gpu(200 << 10, DG_MATH_BF16).wgmma) {
+        problem(by_warpgroups(in_D), 2, DG_MATH_BF16, "D by warpgroups").run(dev_small() ? 1 : 2, false);
+        problem(by_warpgroups(in_G), 1, DG_MATH_BF16, "G by warpgroups").run(dev_small() ? 1 : 2, true);
+    } else {
+        dg_test_skip("only sm_90 has wgmma");
     }
     problem(no_mma, 2, DG_MATH_FP32, "fp32").run(2, true);
     problem(alone, 1, DG_MATH_FP32, "one job").run(1, false);

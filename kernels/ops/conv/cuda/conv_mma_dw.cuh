@@ -16,6 +16,8 @@ template <class E_, class T_, bool SMALL> struct dg_dw_tile {
     static constexpr int M = 64, N = 16, NT = 256, MI = M / 16, NJ = 4; /* sums of a warp: 16*MI x (2 taps x 16) */
     static constexpr int y_planes = M / E::unit, x_planes = N / E::unit;
     typedef dg_patch<SMALL, 1, x_planes, true> patch;
+    typedef typename patch::piece piece;
+    static constexpr int x_units = patch::units, y_units = y_planes * 64; /* of a stage */
     static constexpr int y_items = y_planes * 64 / NT, values = patch::cells * patch::input * patch::input;
     static constexpr int x_items = dg_div_up(values * x_planes, NT);
     static constexpr size_t bytes = DG_MMA_DW_BYTES(SMALL, E::unit);
@@ -69,7 +71,7 @@ template <class G> struct dg_dw_products {
 
     __device__ __forceinline__ void multiply(int stage)
     {
-        const uint4 *const from_a = mine_a + stage * (G::y_planes * 64), *const from_b = mine_b + stage * P::units;
+        const uint4 *const from_a = mine_a + stage * G::y_units, *const from_b = mine_b + stage * P::units;
 #pragma unroll
         for (int k = 0; k < 64 / E::k; k++) {
             uint32_t fa[G::MI][4], fb[2][4];
@@ -82,8 +84,10 @@ template <class G> struct dg_dw_products {
         }
     }
 
+    __device__ __forceinline__ void finish() {} /* a product is done when it is asked for */
+
     /* All sums to their places among the weights (Co, 16, Ci). */
-    __device__ __forceinline__ void store(const dg_conv_args &a, float *out, int co0, int ci0)
+    __device__ __forceinline__ void store(const dg_conv_args &a, float *out, int co0, int ci0, uint4 *)
     {
         if (E::scaled) sums.times(dg_power_of_two(-a.shift_x - a.shift_y));
         const int lane = dg_warp_lane(), warp = (int)threadIdx.x / 32;

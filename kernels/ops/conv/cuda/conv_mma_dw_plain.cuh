@@ -119,7 +119,7 @@ static __device__ __forceinline__ void dg_dw_block(const dg_conv_args &a, float 
     const int first = (int)((int64_t)pieces * part / split), last = (int)((int64_t)pieces * (part + 1) / split);
     dg_dw_job<G> job(a, first, co0, ci0, cell, patch, grad);
     job.run(last - first);
-    job.store(a, out + (int64_t)part * a.Co * 16 * a.Ci, co0, ci0);
+    job.store(a, out + (int64_t)part * a.Co * 16 * a.Ci, co0, ci0, patch);
 }
 
 template <class G>

@@ -1,0 +1,147 @@
+/* A weight gradient's tile by Hopper's warpgroups (wgmma.cuh), for jobs of a fused update: what dg_dw_tile and
+ * dg_dw_products (conv_mma_dw.cuh) are by warps. M = Co, N = 16 channels of x in four phases, the sum over positions of
+ * y, a piece of 64 at a time. Of a piece each of the two warpgroups takes half, and in the end they add up.
+ *
+ * x lies in shared memory by phases of its patch, in each of them two planes of channels, in each of them lines of
+ * neighbouring positions; so the 4 x 2 x 8 channels of a product are equally far apart, and each of the four shifts (ky
+ * / 2, kx / 2) is another first position. Eight positions in a row are eight of a cell's row; in small cells those of
+ * four columns in two cells, column by column, for which the lines of two cells are one. y comes into registers by
+ * ldmatrix, once for all shifts.
+ *
+ * Tile: 64 channels of y x 16 taps x 16 channels of x. Shared memory of four stages: 76 KB, in small maps 84.
+ * Registers: 128 of a thread are sums. Bound by: L2 and tensor cores. */
+#ifndef DG_FUSED_UPDATE_WGMMA_CUH
+#define DG_FUSED_UPDATE_WGMMA_CUH
+
+#include "kernels/ops/conv/cuda/conv_mma.cuh"
+
+/* Positions of a piece: of two cells side by side where they are small, four cells in all. */
+template <bool SMALL> struct dg_dw_wgmma_piece {
+    static constexpr int side = SMALL ? 4 : 8, cells = SMALL ? 4 : 1, pairs = SMALL ? 2 : 1;
+    static __device__ __forceinline__ int cell(int p) { return SMALL ? (p >> 5 & 1) * 2 + (p & 1) : 0; }
+    static __device__ __forceinline__ int row(int p) { return SMALL ? p >> 3 & 3 : p >> 3; }
+    static __device__ __forceinline__ int col(int p) { return SMALL ? p >> 1 & 3 : p & 7; }
+};
+
+template <class E_, bool SMALL> struct dg_dw_wgmma_tile {
+    typedef E_ E;
+    typedef dg_dw_wgmma_piece<SMALL> piece;
+    static constexpr int M = 64, N = 16, NT = 256, groups = NT / 128, y_planes = M / E::unit, x_planes = N / E::unit;
+    /* values an edge of a cell's patch; positions of a line, lines of two cells; units of a plane of a phase, of y's */
+    static constexpr int input = 2 * piece::side + 2, line = SMALL ? 10 : 9, lines = input / 2;
+    static constexpr int plane = DG_WGMMA_DW_PLANE(SMALL), pitch = DG_WGMMA_DW_PITCH;
+    static constexpr int values = piece::cells * input * input;
+    static constexpr int x_items = dg_div_up(values * x_planes, NT), y_items = y_planes * 64 / NT;
+    static constexpr int x_units = 4 * x_planes * plane, y_units = y_planes * pitch; /* of a stage */
+    static_assert(plane >= piece::pairs * lines * line && plane % 8 == 4 && pitch % 8 == 4,
+                  "2 planes x 4 positions share no bank");
+    static_assert(E::warps == 4 && x_planes == 2 && NT % (4 * y_planes) == 0, "a thread stays in one plane");
+
+    /* This thread's first channel of either side. */
+    static __device__ __forceinline__ int x_channel() { return (int)threadIdx.x % 2 * E::unit; }
+    static __device__ __forceinline__ int y_channel() { return dg_unit_plane<y_planes>((int)threadIdx.x) * E::unit; }
+};
+
+/* The products of a block, of G's tile; where its units lie in a stage of shared memory. */
+template <class G> struct dg_dw_wgmma_products {
+    typedef typename G::E E;
+    typedef typename G::piece piece;
+    static constexpr int small = piece::pairs == 2, shifts = 4, blocks = 4 * G::x_planes, steps = 64 / E::k / G::groups;
+    struct {
+        float c[1][shifts][blocks][4];
+    } sums;
+    const uint4 *mine_a, *mine_b; /* this lane's first unit of y; the first of this warpgroup's half of x */
+
+    static __device__ __forceinline__ int group() { return (int)threadIdx.x / 128; }
+
+    __device__ __forceinline__ dg_dw_wgmma_products(const uint4 *patch, const uint4 *grad)
+    {
+        const int warp = (int)threadIdx.x / 32 % 4;
+        mine_a = grad + (warp * 2 + E::columns_plane_of_a()) * G::pitch + E::column_of_a() + group() * steps * E::k;
+        mine_b = patch + group() * (small ? G::lines * G::line : 4 * G::line);
+#pragma unroll
+        for (int i = 0; i < shifts * blocks * 4; i++) sums.c[0][i / 4 / blocks][i / 4 % blocks][i % 4] = 0;
+    }
+
+    /* As dg_dw_products has it: row, column, cell and unit of this thread's value j of the patch; -1: none. In the
+     * order of units, so that neighbouring threads write neighbouring ones. */
+    static __device__ __forceinline__ int spot(int j)
+    {
+        const int i = (int)threadIdx.x + j * G::NT, plane = i % 2, value = i / 2, at = value % G::line,
+                  px = value / G::line % 2, row = value / (2 * G::line) % G::input,
+                  pair = value / (2 * G::line * G::input);
+        const int col = 2 * (small ? at / 2 : at) + px, cell = small ? pair * 2 + at % 2 : 0;
+        const int unit = ((row % 2 * 2 + px) * G::x_planes + plane) * G::plane + (pair * G::lines + row / 2) * G::line +
+                         at;
+        return value < G::values ? row | col << 5 | cell << 10 | unit << 12 : -1;
+    }
+    static __device__ __forceinline__ int position(int j)
+    {
+        return dg_unit_position<G::y_planes>((int)threadIdx.x + j * G::NT);
+    }
+    static __device__ __forceinline__ int unit_of_y(int j)
+    {
+        return dg_unit_plane<G::y_planes>((int)threadIdx.x) * G::pitch + position(j);
+    }
+
+    __device__ __forceinline__ void multiply(int stage)
+    {
+        uint32_t fa[steps][4];
+#pragma unroll
+        for (int k = 0; k < steps; k++) E::columns_a(fa[k], mine_a + stage * G::y_units + k * E::k, 0, 0);
+        E::products_of_columns(sums.c[0], fa, mine_b + stage * G::x_units, G::line, G::plane,
+                               [](int k, int s) { return (2 * k + s / 2) * G::line + s % 2 * (small ? 2 : 1); });
+    }
+    __device__ __forceinline__ void finish() { E::finish(sums); }
+
+    /* The two shifts from FIRST on: what both warpgroups have of them, to their places among the weights (Co, 16, Ci).
+     */
+    template <int FIRST>
+    __device__ __forceinline__ void leave(const dg_conv_args &a, const float *other, float *out, int co0, int ci0) const
+    {
+        const int lane = dg_warp_lane(), co = co0 + (int)threadIdx.x / 32 % 4 * 16 + lane / 4;
+#pragma unroll
+        for (int s = FIRST; s < FIRST + 2; s++)
+#pragma unroll
+            for (int n = 0; n < blocks; n++) {
+                const int phase = n / G::x_planes, ci = ci0 + n % G::x_planes * 8 + lane % 4 * 2;
+                const int tap = (s / 2 * 2 + phase / 2) * 4 + s % 2 * 2 + phase % 2;
+                const dg_pack<float, 4> beside = dg_load<4>(other + ((s - FIRST) * blocks + n) * 128 * 4);
+#pragma unroll
+                for (int h = 0; h < 2; h++) {
+                    const float(&c)[4] = sums.c[0][s][n];
+                    if (co + h * 8 < a.Co && ci < a.Ci)
+                        dg_store<2>(out + ((co + h * 8) * 16 + tap) * a.Ci + ci,
+                                    dg_pack<float, 2>{
+                                        {c[2 * h] + beside.v[2 * h], c[2 * h + 1] + beside.v[2 * h + 1]}});
+                }
+            }
+    }
+    template <int FIRST> __device__ __forceinline__ void give(float *to) const
+    {
+#pragma unroll
+        for (int s = FIRST; s < FIRST + 2; s++)
+#pragma unroll
+            for (int n = 0; n < blocks; n++) {
+                const float(&c)[4] = sums.c[0][s][n];
+                dg_store<4>(to + ((s - FIRST) * blocks + n) * 128 * 4, dg_pack<float, 4>{{c[0], c[1], c[2], c[3]}});
+            }
+    }
+
+    /* Whole block. Each warpgroup gives the other one half of its sums, and stores the other half; room: that of the
+     * stages, which nobody reads any more. */
+    __device__ __forceinline__ void store(const dg_conv_args &a, float *out, int co0, int ci0, uint4 *room) const
+    {
+        static constexpr int half = 2 * blocks * 128 * 4; /* floats */
+        static_assert(2 * half * sizeof(float) <= DG_WGMMA_DW_BYTES(small, 4), "what is given lies where stages were");
+        float *const given = reinterpret_cast<float *>(room) + (int)threadIdx.x % 128 * 4;
+        __syncthreads();
+        if (group() == 0) give<2>(given + half);
+        else give<0>(given);
+        __syncthreads();
+        if (group() == 0) leave<0>(a, given, out, co0, ci0);
+        else leave<2>(a, given + half, out, co0, ci0);
+    }
+};
+
+#endif
