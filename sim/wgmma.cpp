@@ -14,9 +14,9 @@ struct wgmma_product {
 enum wgmma_state { IDLE, BEGUN, COMMITTED };
 struct wgmma_warp {
     wgmma_state state;
-    bool loaded;           /* ldmatrix since begin */
-    int values, products;  /* of this batch; a lane's sums */
-    unsigned made;         /* products since the block began */
+    bool loaded;          /* ldmatrix since begin */
+    int values, products; /* of this batch; a lane's sums */
+    unsigned made;        /* products since the block began */
     float *sums[32];
     float value[32][MOST_SUMS];
     wgmma_product product[MOST_PRODUCTS]; /* that are not made yet */
@@ -212,9 +212,10 @@ void wgmma(collective_kind kind, const wgmma_in &in, site at)
     }
     if (kind == WGMMA_WAIT && w.state == COMMITTED) /* until now they may have been read */
         for (int i = 0; i < w.products; i++)
-            for_units(w.product[i].a[t->lane], w.product[i].b, w.product[i].columns, t, [](const unsigned char *p, const char *) {
-                if (__tsan_read16) __tsan_read16((void *)p);
-            });
+            for_units(w.product[i].a[t->lane], w.product[i].b, w.product[i].columns, t,
+                      [](const unsigned char *p, const char *) {
+                          if (__tsan_read16) __tsan_read16((void *)p);
+                      });
     collective(kind, 0xffffffffu, &in, nullptr, at);
 }
 

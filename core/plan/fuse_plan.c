@@ -235,12 +235,11 @@ static dg_err reorder(pass *f, int *new_place)
         free(op);
         return dg_fail(DG_DEVICE, "out of memory while planning");
     }
-    int n = 0;
-    p->launches = 0;
+    int n = p->launches = 0;
     for (int main = 0; main < p->ops; main++) {
         if (f->note[main].launch != main) continue;
-        p->launch[p->launches] = (dg_launch){
-            .kind = kind_of(f, main), .first = n, .main = main, .row = NONE, .warpgroups = f->gpu->wgmma};
+        p->launch[p->launches] =
+            (dg_launch){.kind = kind_of(f, main), .first = n, .main = main, .row = NONE, .warpgroups = f->gpu->wgmma};
         f->note[main].place = p->launches++;
         n += f->note[main].members;
     }

@@ -57,7 +57,8 @@ dg_err dg_planner_open(const dg_machine *m, const char *tuning, unsigned fuse, d
     p->fuse = fuse;
     p->memory_gb = m->memory_gb;
     snprintf(p->base.name, sizeof p->base.name, "%.50s, not here", m->name);
-    const dg_err e = dg_chooser_open(&p->chooser, tuning, m->real, &(dg_gpu){m->arch, m->shared, m->math, m->arch == 90});
+    const dg_err e = dg_chooser_open(&p->chooser, tuning, m->real,
+                                     &(dg_gpu){m->arch, m->shared, m->math, m->arch == 90});
     if (e) planner_close(&p->base);
     else *out = &p->base;
     return e;

@@ -104,8 +104,8 @@ static dg_update_work work_of(const dg_update_job *j)
 
 /* How long a block of a job takes, in ns: to begin and to leave its sums, and for each unit. On an H100 what copies
  * factors took 1,200 of them for the 2,520 instructions of a unit (samples of the kernel's instructions by job,
- * docs/results/2026-11-22-h100.md); by warpgroups it has 1,000, pictures have 1,650 of gradients that are rounded, 4,100
- * behind a norm, each by the executor of PTX. Other arithmetics, gemv and dense are estimates. */
+ * docs/results/2026-11-22-h100.md); by warpgroups it has 1,000, pictures have 1,650 of gradients that are rounded,
+ * 4,100 behind a norm, each by the executor of PTX. Other arithmetics, gemv and dense are estimates. */
 static double block_ns(const dg_update_work *w, dg_math math)
 {
     static const double begin = 4000;

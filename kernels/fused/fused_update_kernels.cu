@@ -110,7 +110,8 @@ void dg_fused_update_launch(const dg_fused_update *u, cudaStream_t stream)
                                               : dg_fused_update_bf16;
     for (int i = 0; i < u->jobs; i++)
         for (int side = 0; side < 2; side++)
-            if (dg_update_has_factors(u->job[i].kind) && !u->job[i].there[side]) dg_round_factors(&u->job[i], side, stream);
+            if (dg_update_has_factors(u->job[i].kind) && !u->job[i].there[side])
+                dg_round_factors(&u->job[i], side, stream);
     start(&l, dg_update_shared(u), stream);
     KLAUNCH_AFTER(adam_kernel, dim3((unsigned)l.consumers), dim3(DG_UPDATE_THREADS),
                   sizeof(float) * DG_UPDATE_THREADS * 4, stream, l);
