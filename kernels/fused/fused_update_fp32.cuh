@@ -127,6 +127,7 @@ static __device__ __forceinline__ void dg_update_dense(const dg_update_work &w, 
     static constexpr int y_items = images * rows / DG_UPDATE_THREADS;
     static_assert(images * cols == 4 * DG_UPDATE_THREADS && rows * cols == 16 * DG_UPDATE_THREADS,
                   "a thread has 4 values of x, and 16 sums");
+    static_assert(DG_UPDATE_THREADS == 2 * rows, "and one channel of every second image");
     const dg_conv_args &a = w.conv;
     const int co0 = tile % w.rows * rows, k0 = tile / w.rows * cols;
     /* image or four channels of y; weights */
@@ -146,13 +147,13 @@ static __device__ __forceinline__ void dg_update_dense(const dg_update_work &w, 
         if (inside) {
             next_x = dg_load_four(w.x.x, (int64_t)n * a.Ci + k, w.x.rounded);
             if (of_x.two()) next_pre = dg_load_four(w.x.pre, (int64_t)n * a.Ci + k, w.x.rounded);
-            group = n / w.per_group;
+            group = w.groups == 1 ? 0 : n / w.per_group;
         }
+        const int first = n0 + (int)threadIdx.x / rows, co = co0 + (int)threadIdx.x % rows;
+        const int left = co < a.Co ? a.N - first : 0;
+        const float *const from = w.y.x + (int64_t)first * a.Co + co;
 #pragma unroll
-        for (int j = 0; j < y_items; j++) {
-            const int i = (int)threadIdx.x + j * DG_UPDATE_THREADS, image = n0 + i / rows, co = co0 + i % rows;
-            next_y[j] = image < a.N && co < a.Co ? w.y.x[(int64_t)image * a.Co + co] : 0.0f;
-        }
+        for (int j = 0; j < y_items; j++) next_y[j] = 2 * j < left ? from[2 * j * a.Co] : 0.0f;
     };
 
     float acc[4][4] = {};
@@ -169,7 +170,8 @@ static __device__ __forceinline__ void dg_update_dense(const dg_update_work &w, 
         for (int j = 0; j < y_items; j++) ys[(int)threadIdx.x + j * DG_UPDATE_THREADS] = next_y[j];
         __syncthreads();
         if (n0 + images < a.N) fetch(n0 + images);
-#pragma unroll 4
+        if (co0 + mine * 4 >= a.Co) continue;
+#pragma unroll 8
         for (int n = 0; n < images; n++) {
             const dg_pack<float, 4> y = dg_load<4>(ys + n * rows + mine * 4), x = dg_load<4>(xs + n * cols + c);
 #pragma unroll
