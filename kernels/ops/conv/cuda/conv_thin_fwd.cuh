@@ -12,7 +12,7 @@ template <int CI_> struct dg_thin_fwd {
     /* rows of 32 would share a bank */
     static constexpr int line = DG_THIN_PATCH_COLS * CI, taps = DG_THIN_K * DG_THIN_K * CI, gap = DG_THIN_CHANNELS + 4;
     static constexpr int patch_words = DG_THIN_PATCH_ROWS * line, weight_words = taps * gap;
-    static constexpr int blocks = 4; /* of a multiprocessor */
+    static constexpr int blocks = CI == 1 ? 5 : 4; /* of a multiprocessor; with five of three channels sm_120 spills */
     static constexpr bool rounds = false;
     float acc[4][CHANNELS] = {};
 

@@ -78,8 +78,8 @@ template <class E, int CI_> struct dg_thin_mma_fwd {
     static constexpr int line = DG_THIN_PATCH_COLS * CI;
     static constexpr int pitch = (line * quad::words / 4 + 23) / 32 * 32 + 8; /* words of a row */
     static constexpr int patch_words = DG_THIN_PATCH_ROWS * pitch, weight_words = CI * 4 * 32 * quad::words;
-    static constexpr int blocks = quad::words == 2 ? 5 : 4; /* of a multiprocessor */
-    static constexpr bool rounds = quad::words == 2;        /* results may be stored as bf16 */
+    static constexpr int blocks = 5;                 /* of a multiprocessor */
+    static constexpr bool rounds = quad::words == 2; /* results may be stored as bf16 */
     static_assert(DG_THIN_COLS == 32 && DG_THIN_CHANNELS == 32 && CI % 2 == 1,
                   "a warp's rows, its channels, no shared bank");
     float c[2][4][4];
