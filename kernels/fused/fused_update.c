@@ -270,8 +270,8 @@ void dg_fused_update_split(dg_fused_update *u)
         }
         longest *= 1.12;
         const double ns = makespan(u, work);
-        if (least >= 0 && ns >= least) continue;
-        least = ns;
+        if (least >= 0 && ns > 1.01 * least) continue;
+        if (least < 0 || ns < least) least = ns; /* of those that are as good the one with the fewest blocks */
         for (int i = 0; i < u->jobs; i++) best[i] = work[i].parts;
     }
     for (int i = 0; i < u->jobs; i++)
