@@ -129,6 +129,7 @@ static void giants(void)
     } header[] = {
         {0x7fffffff, 0x7fffffff, "a side may have"},
         {0x80000000, 1, "pixels"},
+        {1, 0x80000000, "PNG: 1 x 2147483648 pixels"},
         {0, 1, "pixels"},
         {1, 0, "pixels"},
         {16385, 1, "a side may have 16384: make it smaller"},
