@@ -142,6 +142,10 @@ static void giants(void)
         png_rest(&b, "\0\0\0", 4);
         measured(&b, "giant header", header[i].why, 0.2, 32);
     }
+    blob odd = {0};
+    png_start(&odd, 1, 1, 4, 2, 0);
+    png_rest(&odd, "\0\0\0", 4);
+    measured(&odd, "odd depth", "PNG: 4 bits a sample with colour type 2 do not exist", 0.2, 32);
     blob b = png_zeros(10000, 10000, 1, 0, 0);
     DG_CHECKF(b.bytes < 20000, "%zu bytes", b.bytes);
     measured(&b, "10,000 x 10,000 of 1 bit", "the limit is", 0.2, 32);
