@@ -50,6 +50,8 @@ class Disk:
         """One line of the record."""
         if what == 'create':
             inode, path = int(fields[0]), fields[1]
+            if not path.startswith(self.folder + os.sep):  # it would be laid out there
+                raise ValueError(f'{path}: made outside of {self.folder}')
             if path not in self.names or self.names[path] is not self.inode.get(inode):
                 self.names[path] = self.inode[inode] = File()
         elif what == 'write':

@@ -148,6 +148,10 @@ static void limited(void)
     o.limit = 2;
     if (loads(&o, &d)) DG_CHECK(d.train == 2 && d.count == 4 && d.classes == 3 && d.label[2] == 2);
     dg_dataset_free(&d);
+    o.limit = TRAIN + 1; /* more than there are */
+    if (loads(&o, &d)) DG_CHECK(d.train == TRAIN && d.count == TRAIN + TEST);
+    dg_dataset_free(&d);
+    o.limit = 2;
     end();
     begin(); /* of each class as many, in their order; for a GAN the first ones */
     make_mnist(false);

@@ -77,8 +77,13 @@ static void test_names_that_lead_out(void)
     static const char *const odd[] = {"../out.png", "a/../../out.png", "/tmp/dcgan-out.png", "a/..", "a/0.png/x.png"};
     dg_dataset_options o = options();
     dg_dataset d;
+    static char long_name[4200];
+    memset(long_name, 'x', sizeof long_name - 1);
     snprintf(file, sizeof file, "%s/odd.zip", root);
     o.dir = file;
+    make(file, long_name);
+    if (loads(&o, &d)) DG_CHECK(d.count == 3);
+    dg_dataset_free(&d);
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         make(file, odd[i]);
         const dg_err e = dg_dataset_load(&o, &d);
@@ -121,6 +126,11 @@ int main(void)
     test_same_as_folder();
     test_names_that_lead_out();
     test_damage();
+    setenv("TMPDIR", "", 1); /* as if there were none */
+    char folder[DG_ZIP_PATH] = "";
+    DG_CHECKF(!dg_zip_unpack(at("set.zip"), folder) && !strncmp(folder, "/var/tmp/", 9) && files_in(folder) == 4, "%s",
+              folder);
+    dg_zip_remove(folder);
     setenv("TMPDIR", at("none"), 1);
     dg_dataset_options o = options();
     o.dir = at("set.zip");

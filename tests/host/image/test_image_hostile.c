@@ -129,6 +129,7 @@ static void giants(void)
     } header[] = {
         {0x7fffffff, 0x7fffffff, "a side may have"},
         {0x80000000, 1, "pixels"},
+        {1, 0x80000000, "PNG: 1 x 2147483648 pixels"},
         {0, 1, "pixels"},
         {1, 0, "pixels"},
         {16385, 1, "a side may have 16384: make it smaller"},
@@ -141,6 +142,10 @@ static void giants(void)
         png_rest(&b, "\0\0\0", 4);
         measured(&b, "giant header", header[i].why, 0.2, 32);
     }
+    blob odd = {0};
+    png_start(&odd, 1, 1, 4, 2, 0);
+    png_rest(&odd, "\0\0\0", 4);
+    measured(&odd, "odd depth", "PNG: 4 bits a sample with colour type 2 do not exist", 0.2, 32);
     blob b = png_zeros(10000, 10000, 1, 0, 0);
     DG_CHECKF(b.bytes < 20000, "%zu bytes", b.bytes);
     measured(&b, "10,000 x 10,000 of 1 bit", "the limit is", 0.2, 32);

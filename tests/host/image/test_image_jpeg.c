@@ -243,11 +243,12 @@ static void patch(blob *b, int marker, size_t skip, const void *with, size_t n)
 static void unsupported(void)
 {
     blob b = jpeg_smooth(16, 16, 1);
-    patch(&b, 0xc0, 1, "\xc3", 1);
-    refused(&b, "lossless JPEG is not supported");
-    patch(&b, 0xc3, 1, "\xc5", 1);
-    refused(&b, "hierarchical");
-    patch(&b, 0xc5, 1, "\xc0", 1);
+    int marker = 0xc0;
+    for (const char *next = "\xc3\xc7\xcb\xcf\xc5\xc6\xcd\xce\xc0"; *next; next++) {
+        patch(&b, marker, 1, next, 1);
+        marker = (uint8_t)*next;
+        if (marker != 0xc0) refused(&b, marker % 4 == 3 ? "lossless JPEG is not supported" : "hierarchical");
+    }
     patch(&b, 0xc0, 4, "\x0c", 1);
     refused(&b, "12 bits");
     patch(&b, 0xc0, 4, "\x08", 1);

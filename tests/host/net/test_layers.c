@@ -81,6 +81,8 @@ static void check_torch(void)
             DG_CHECKF(!strcmp(m.net[0].layer[i].torch[k], name[i][k]), "layer %d: %s", i, m.net[0].layer[i].torch[k]);
     DG_CHECKF(parse("[C.1]\nnorm = batch\ntorch =  conv1   bn1 \n") == DG_OK, "%s", dg_message());
     DG_CHECK(!strcmp(m.net[0].layer[0].torch[0], "conv1") && !strcmp(m.net[0].layer[0].torch[1], "bn1"));
+    DG_CHECKF(parse("[C.1]\nnorm = batch\ntorch = 4\n") == DG_OK, "%s", dg_message());
+    DG_CHECKF(!strcmp(m.net[0].layer[0].torch[1], "5"), "%s behind 4", m.net[0].layer[0].torch[1]);
 
     mistake("[C.1]\ntorch = a b c\n", "[C.1] torch = a b c: must be what PyTorch calls it");
     mistake("[C.1]\ntorch = a/b\n", "must be what PyTorch calls it");
@@ -90,6 +92,8 @@ static void check_torch(void)
     mistake("[C]\ntorch = a\n[C.1]\n", "[C] torch = a: belongs into the section of a layer");
     mistake("[C.1]\ntorch = a b\n", "[C.1] torch = a b: has two names, but no batch norm");
     mistake("[C.1]\nnorm = batch\ntorch = conv1\n", "name its batch norm, too, as torch = conv1 bn1");
+    mistake("[C.1]\nnorm = batch\ntorch = f.1000000\n", "name its batch norm, too");
+    mistake("[C.1]\nnorm = batch\ntorch = f4\n", "name its batch norm, too");
     mistake("[C.1]\ntorch = a\n[C.2]\ntorch = a\n", "[C.2] torch = a: a is in layer C.1 already");
     mistake("[C.1]\nnorm = batch\ntorch = a a\n", "torch = a a: two modules have one name");
     mistake("[C.1]\ntorch = main.3\n", "main and input are names that dcgan gives itself");

@@ -2,6 +2,8 @@
 #include "host/options/option_table.h"
 #include "test.h"
 
+#include <unistd.h>
+
 enum { MOST = DG_CONFIG_VALUE };
 
 static unsigned long long state = 20240607;
@@ -131,6 +133,20 @@ static void test_wrong_lines(void)
     DG_CHECKF(strstr(reads(longest), "config.ini:2: value too long"), "%.200s", dg_message());
 }
 
+/* What stands behind a zero byte would not be read. */
+static void test_zero_byte(void)
+{
+    char path[] = "/tmp/dcgan-config-XXXXXX";
+    static const char text[] = "[run]\nepochs = 3\n\0batch = 4\n";
+    dg_options o = {.device = NULL};
+    const int fd = mkstemp(path);
+    DG_CHECK(fd >= 0 && write(fd, text, sizeof text - 1) == sizeof text - 1 && !close(fd));
+    DG_CHECK(dg_config_read(path, &o) == DG_USAGE && strstr(dg_message(), "holds a zero byte"));
+    DG_CHECK(!truncate(path, 17) && dg_config_read(path, &o) == DG_OK && o.epochs == 3);
+    dg_options_free(&o);
+    unlink(path);
+}
+
 int main(void)
 {
     char *argv[] = {"dcgan", "--data", "/cats", "--out", "/run", NULL};
@@ -142,6 +158,7 @@ int main(void)
     test_by_hand();
     test_too_long();
     test_wrong_lines();
+    test_zero_byte();
     dg_options_free(&base);
     return dg_test_report();
 }

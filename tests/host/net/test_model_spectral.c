@@ -1,0 +1,60 @@
+/* A model's text with spectral norm in its discriminator: what stood there of norms goes, in D alone; every layer of D
+ * has one line; the name is the new one, wherever it stood. */
+#include "host/net/model.h"
+#include "test.h"
+
+static char out[DG_MODEL_TEXT_MAX];
+
+static void test_lines(void)
+{
+    static const struct {
+        const char *text, *want;
+    } of[] = {
+        {"[D.1]\n", "[D.1]\nnorm = spectral\n"},
+        {"[D.1]\nnorm = batch\nfilters = 8\n", "[D.1]\nnorm = spectral\nfilters = 8\n"},
+        {"[D]\nnorm\t= batch\n[D.1]\n  norm=none\n", "[D]\n[D.1]\nnorm = spectral\n"},
+        {"[D.1]\nnormal = 1\nno = 2", "[D.1]\nnorm = spectral\nnormal = 1\nno = 2"},
+        {"[G]\nnorm = batch\n[D.1]\n[G.1]\nnorm = none\n",
+         "[G]\nnorm = batch\n[D.1]\nnorm = spectral\n[G.1]\nnorm = none\n"},
+        {"[model]\nname=old\nsize = 8\n[D.1]\n", "[model]\nname = new\nsize = 8\n[D.1]\nnorm = spectral\n"},
+        {"[model]\nnorm = 1\n[D.1]\nname = mine\n", "[model]\nnorm = 1\n[D.1]\nnorm = spectral\nname = mine\n"},
+    };
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        DG_CHECKF(dg_model_spectral(of[i].text, "new", out) == DG_OK && !strcmp(out, of[i].want), "row %zu: %s", i,
+                  out);
+}
+
+static void test_without_a_discriminator(void)
+{
+    DG_CHECK(dg_model_spectral("[model]\nname = a\n[G.1]\n[D]\n", "new", out) == DG_USAGE);
+    DG_CHECKF(strstr(dg_message(), "there is no discriminator"), "%s", dg_message());
+}
+
+/* The last text that fits has one byte of the room left, for its end. */
+static void test_length(void)
+{
+    static char text[DG_MODEL_TEXT_MAX + 1];
+    static const char head[] = "[D.1]\n";
+    const size_t heading = strlen("norm = spectral\n"), most = DG_MODEL_TEXT_MAX - 1 - heading;
+    for (size_t n = most - 1; n <= most + 1; n++) {
+        memset(text, 'x', n);
+        memcpy(text, head, strlen(head));
+        text[n] = 0;
+        const dg_err e = dg_model_spectral(text, "new", out);
+        DG_CHECKF(n <= most ? e == DG_OK && strlen(out) == n + heading : e == DG_USAGE, "%zu bytes: %d", n, (int)e);
+        DG_CHECK(n <= most || strstr(dg_message(), "its text is too long"));
+    }
+    /* what follows a line that does not fit is not put in its place, short as it is */
+    memset(text, 'x', DG_MODEL_TEXT_MAX);
+    memcpy(text, head, strlen(head));
+    snprintf(text + DG_MODEL_TEXT_MAX - 12, 12, "\n[D.2]\n");
+    DG_CHECK(dg_model_spectral(text, "new", out) == DG_USAGE && !strcmp(out, "[D.1]\nnorm = spectral\n"));
+}
+
+int main(void)
+{
+    test_lines();
+    test_without_a_discriminator();
+    test_length();
+    return dg_test_report();
+}
