@@ -1,6 +1,7 @@
 #!/bin/sh
-# Every tenth of the calls that tests/torture makes fail, of its limits and power failures, every fiftieth allocation;
-# `make torture` has all. And what is said where threads cannot be started, or the stack not be had.
+# Every tenth (TORTURE_EVERY) of the calls that tests/torture makes fail, of its limits and power failures, of
+# allocations every fiftieth; `make torture` has all. And what is said where threads cannot be started, or the stack not
+# be had.
 . "$(dirname "$0")/kit"
 export PRELOADS="${PRELOADS:-$root/build/tests/preload}"
 faults=$PRELOADS/faults.so
@@ -10,7 +11,9 @@ if [ ! -e "$faults" ] || ! command -v python3 > /dev/null; then
     finish
 fi
 
-DCGAN=$program python3 tests/torture/torture.py --every "${TORTURE_EVERY:-10}" > "$dir/said"
+every=${TORTURE_EVERY:-10}
+[ "$every" -gt 100 ] && set -- calls # a look at each command: limits and power failures are set up anew each time
+DCGAN=$program python3 tests/torture/torture.py --every "$every" "$@" > "$dir/said"
 fact $? "$(grep '^FAIL\|Error\|torture:' "$dir/said" | head -n 20)"
 tail -n 1 "$dir/said"
 
