@@ -26,7 +26,7 @@ struct wgmma_said {
     unsigned number; /* of the product, from 1 */
     site at;
     wgmma_matrix a, b;
-    int columns;
+    int columns, first;
 };
 struct wgmma_block {
     wgmma_warp warp[MAX_WARPS];
@@ -124,12 +124,13 @@ static bool same_matrix(const wgmma_matrix &a, const wgmma_matrix &b)
     return a.start == b.start && a.next_k == b.next_k && a.next_mn == b.next_mn && a.transposed == b.transposed;
 }
 
-static void agree(cuda_block *b, unsigned warp, unsigned number, const wgmma_in &in, site at)
+static void agree(cuda_block *b, unsigned warp, unsigned number, const wgmma_in &in, int from, site at)
 {
     wgmma_said &s = b->wgmma->said[warp / 4][number % REMEMBERED];
-    if (s.number < number) s = {number, at, in.a, in.b, in.columns};
+    if (s.number < number) s = {number, at, in.a, in.b, in.columns, from};
     if (s.number > number) return; /* the others are far ahead */
-    if (!same(s.at, at) || !same_matrix(s.a, in.a) || !same_matrix(s.b, in.b) || s.columns != in.columns)
+    if (!same(s.at, at) || !same_matrix(s.a, in.a) || !same_matrix(s.b, in.b) || s.columns != in.columns ||
+        s.first != from)
         fail(at, "diverged warpgroup: product %u of this warp is another one than that of a warp beside it, at %s:%d",
              number, s.at.file, s.at.line);
 }
@@ -147,7 +148,8 @@ void wgmma_compute(collective_kind kind, cuda_thread *lanes, site at)
             fail(at, "wgmma: the lanes of a warp name different matrices");
         const ptrdiff_t from = in.sums - w.sums[l];
         if (kind == WGMMA_WAIT ? from != 0 || in.columns / 2 != w.values
-                               : kind == WGMMA && (from < 0 || from + in.columns / 2 > w.values))
+                               : kind == WGMMA && (from < 0 || from % 4 || from + in.columns / 2 > w.values ||
+                                                   from != first.sums - w.sums[0]))
             fail(at, "wgmma: other sums than those of wgmma_begin");
     }
     switch (kind) {
@@ -168,11 +170,11 @@ void wgmma_compute(collective_kind kind, cuda_thread *lanes, site at)
         if (w.state != BEGUN) fail(at, "wgmma without wgmma_begin before it");
         if (!first.a.start && w.loaded) fail(at, "wgmma: A came into registers by ldmatrix behind wgmma_begin");
         if (w.products == MOST_PRODUCTS) fail(at, "more than %d products before wgmma_commit", (int)MOST_PRODUCTS);
-        agree(b, number, ++w.made, first, at);
         wgmma_product &p = w.product[w.products++];
         p.b = first.b;
         p.columns = first.columns;
         p.first = (int)(first.sums - w.sums[0]);
+        agree(b, number, ++w.made, first, p.first, at);
         for (int l = 0; l < 32; l++) p.a[l] = ((const wgmma_in *)lanes[l].in)->a;
         if (!opt.lazy) make(w, p, (int)(number % 4) * 16);
         break;

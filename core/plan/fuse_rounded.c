@@ -126,8 +126,7 @@ void dg_round_rows(dg_plan *p, dg_math math)
     for (int i = 0; i < p->ops; i++)
         for (int k = 0; k < DG_MAX_OPERANDS && p->op[i].kind == DG_OP_conv_dw; k++) {
             const int r = p->op[i].operand[k].row;
-            if (r >= 0 && row[r].rounded && !p->op[i].operand[k].from &&
-                p->op[i].tune.variant->fused == DG_FUSED_MMA)
+            if (r >= 0 && row[r].rounded && !p->op[i].operand[k].from && p->op[i].tune.variant->fused == DG_FUSED_MMA)
                 p->op[i].operand[k].factors = r;
         }
 }

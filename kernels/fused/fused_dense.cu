@@ -1,9 +1,9 @@
 /* The first layer of G: x(N, pixels, C) = y(N, Co) w(Co, pixels, C), with the latents drawn here and the statistics of
  * the norm behind it. A block makes the channels c0.. of one pixel for some images. Blocks draw the latents that they
- * need: that is quicker than to wait for another kernel, and why they are wide. DEPTH latents at a time, nearly always
- * all of them, are divided into PARTS of the sum, which are added up in order at the end: so a thread has 4 images x 4
- * channels, and each weight comes from memory into the registers of four warps without shared memory, the first ones
- * while latents are drawn.
+ * need, which is quicker than to wait for another kernel; they are wide, so that fewer draw the same ones. DEPTH
+ * latents at a time, nearly always all of them, are divided into PARTS of the sum, which are added up in order at the
+ * end: so a thread has 4 images x 4 channels, and each weight comes from memory into the registers of four warps
+ * without shared memory, the first ones while latents are drawn.
  *
  * Tile: 16 images x 128 channels of one pixel (conv_tiles.h). Shared memory: 43 KB. Registers: 107. Bound by:
  * multiply-adds and the drawing of latents. */

@@ -6,7 +6,7 @@
  * Threads form slots: thread = slot * lanes + lane, a lane has 4 channels (and those 4 * lanes further on where they
  * are too many), a slot every slots'th pixel.
  *
- * Tile: an image a block. Shared memory: 8 KB. Registers: 127. Bound by: latency; it moves 12 bytes a value, 8 of
+ * Tile: an image a block. Shared memory: 8 KB. Registers: 128. Bound by: latency; it moves 12 bytes a value, 8 of
  * rounded ones. */
 #include "kernels/ops/bce/bce.cuh"
 #include "kernels/fused/fuse.cuh"
@@ -109,7 +109,7 @@ static __device__ __forceinline__ void sum_losses(const dg_fused_head &h, double
     h.ring[h.state->step % DG_RING].value[mine % 2 ? h.prob[mine / 2] : h.loss[mine / 2]] = all / each;
 }
 
-/* lanes and channels: powers of two, of which channels is at least C. */
+/* 2^log_lanes lanes; channels: a power of two that is at least C. */
 static __global__ void __launch_bounds__(THREADS, 2) head_kernel(const dg_fused_head h, int log_lanes, int channels)
 {
     DEV_CHECK(blockDim.x == THREADS);

@@ -2,7 +2,7 @@
  * through an activation, its gradient or the norm's. fwd says how sums are made: dg_thin_fwd or dg_thin_mma_fwd.
  *
  * Tile: 4 x 32 pixels x 32 channels. Shared memory: 5 KB (CI = 1) or 14 KB (3); on tensor cores in bf16 3 or 7.
- * Registers: 96; on tensor cores 92 to 110. Bound by: multiply-adds of ordinary cores; on tensor cores by the results'
+ * Registers: 96 to 117; on tensor cores 96. Bound by: multiply-adds of ordinary cores; on tensor cores by the results'
  * way to memory. Template parameter fwd: dg_thin_fwd<CI> or dg_thin_mma_fwd<E, CI>, with CI channels of x. */
 #ifndef DG_FUSED_THIN_FWD_CUH
 #define DG_FUSED_THIN_FWD_CUH
@@ -46,12 +46,12 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
                     if (!inside(s, 0)) continue;
                     const uint32_t bytes = *reinterpret_cast<const uint32_t *>(in + row + at);
 #pragma unroll
-                    for (int e = 0; e < 4; e++) v[k][s].v[e] = dg_gather_signed((uint8_t)(bytes >> 8 * e));
+                    for (int e = 0; e < 4; e++) v[k][s].v[e] = dg_gather_signed_value((uint8_t)(bytes >> 8 * e));
                 } else {
 #pragma unroll
                     for (int e = 0; e < 4; e++) {
                         const int from = mirrored ? (a.W - 1 - (at + e) / CI) * CI + (at + e) % CI : at + e;
-                        if (inside(s, e)) v[k][s].v[e] = dg_gather_signed(in[row + from]);
+                        if (inside(s, e)) v[k][s].v[e] = dg_gather_signed_value(in[row + from]);
                     }
                 }
             }

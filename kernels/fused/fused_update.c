@@ -19,6 +19,13 @@ dg_math dg_update_math(const dg_fused_update *u)
     return DG_MATH_FP32;
 }
 
+bool dg_update_by_warpgroups(const dg_fused_update *u)
+{
+    for (int i = 0; i < u->jobs; i++)
+        if (u->job[i].kind == DG_FUSED_WGMMA) return true;
+    return false;
+}
+
 /* ---- Shared memory ---- */
 
 enum { FIXED_SHARED = 512 }; /* what the kernel has beside that of the launch, about */
@@ -104,8 +111,9 @@ static dg_update_work work_of(const dg_update_job *j)
 
 /* How long a block of a job takes, in ns: to begin and to leave its sums, and for each unit. On an H100 what copies
  * factors took 1,200 of them for the 2,520 instructions of a unit (samples of the kernel's instructions by job,
- * docs/results/2026-11-22-h100.md); by warpgroups it has 1,000, pictures have 1,650 of gradients that are rounded,
- * 4,100 behind a norm, each by the executor of PTX. Other arithmetics, gemv and dense are estimates. */
+ * docs/results/2026-11-22-h100.md). By warpgroups it has 1,000, of pictures with 3 channels 1,650 where gradients are
+ * rounded and 4,100 behind a norm (the executor of PTX), and is given as many ns for each. Other arithmetics, gemv and
+ * dense are estimates. */
 static double block_ns(const dg_update_work *w, dg_math math)
 {
     static const double begin = 4000;
@@ -271,7 +279,7 @@ void dg_fused_update_split(dg_fused_update *u)
         longest *= 1.12;
         const double ns = makespan(u, work);
         if (least >= 0 && ns > 1.01 * least) continue;
-        if (least < 0 || ns < least) least = ns; /* of those that are as good the one with the fewest blocks */
+        if (least < 0 || ns < least) least = ns; /* of those within 1% the one with the fewest blocks */
         for (int i = 0; i < u->jobs; i++) best[i] = work[i].parts;
     }
     for (int i = 0; i < u->jobs; i++)
@@ -366,6 +374,7 @@ const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu)
                                                                              u->job[k].conv.K * u->job[k].conv.Ci)
                 return "two jobs have the same weights";
         if (rounds(j->kind) && j->tune.math != dg_update_math(u)) return "jobs round in two ways";
+        if (j->kind == DG_FUSED_MMA && dg_update_by_warpgroups(u)) return "jobs multiply by warps and by warpgroups";
     }
     return NULL;
 }

@@ -66,6 +66,9 @@ static inline bool dg_update_has_factors(dg_fused_family kind)
     return kind == DG_FUSED_MMA || kind == DG_FUSED_WGMMA;
 }
 
+/* Do its jobs on tensor cores multiply by warpgroups? */
+bool dg_update_by_warpgroups(const dg_fused_update *u);
+
 /* What rounds the factors of its jobs on tensor cores; fp32: it has none. */
 dg_math dg_update_math(const dg_fused_update *u);
 

@@ -102,12 +102,10 @@ void dg_fused_update_launch(const dg_fused_update *u, cudaStream_t stream)
     dg_update_layout l;
     dg_update_layout_of(u, &l);
     const dg_math math = dg_update_math(u);
-    bool by_warpgroups = false;
-    for (int i = 0; i < u->jobs; i++) by_warpgroups |= u->job[i].kind == DG_FUSED_WGMMA;
-    const auto start = by_warpgroups          ? dg_fused_update_wgmma
-                       : math == DG_MATH_TF32 ? dg_fused_update_tf32
-                       : math == DG_MATH_FP16 ? dg_fused_update_fp16
-                                              : dg_fused_update_bf16;
+    const auto start = dg_update_by_warpgroups(u) ? dg_fused_update_wgmma
+                       : math == DG_MATH_TF32     ? dg_fused_update_tf32
+                       : math == DG_MATH_FP16     ? dg_fused_update_fp16
+                                                  : dg_fused_update_bf16;
     for (int i = 0; i < u->jobs; i++)
         for (int side = 0; side < 2; side++)
             if (dg_update_has_factors(u->job[i].kind) && !u->job[i].there[side])

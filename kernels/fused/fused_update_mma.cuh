@@ -83,6 +83,7 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
         for (int j = 0; j < G::y_items; j++) {
             const item &i = of_y[j];
             const place at = of(i.cell);
+            /* in rows of x, of which a cell's begin one in front of it */
             const bool ok = at.row + i.row < 2 * Ho - 1 && at.col + i.col < 2 * Wo - 1;
             cp_async16(to_y + i.to, y + (unsigned)(ok ? at.y + i.from : 0), ok);
         }

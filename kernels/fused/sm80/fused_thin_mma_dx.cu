@@ -18,8 +18,8 @@
  * the epilogue.
  *
  * Tile: 7 rows of positions of one image (8 are multiplied), all channels. Shared memory: 12 KB handed on (CI = 3; 4 KB
- * for 1), and 1.7 KB a chunk of 16 channels of y (bf16; tf32 3.2). Registers: bf16 64 (CI = 1) or 80 (3), tf32 72 or
- * 110. Bound by: shared memory. */
+ * for 1), and 1.7 KB a chunk of 16 channels of y (bf16; tf32 3.2). Registers: bf16 72 (CI = 1) or 80 (3), tf32 76 or
+ * 116. Bound by: shared memory. */
 #include "kernels/ops/conv/cuda/conv_thin_mma.cuh"
 #include "kernels/fused/fuse.cuh"
 extern "C" {
@@ -223,10 +223,10 @@ static __device__ __forceinline__ void write(const dg_fused_conv &f, const float
             }
         }
     };
-    const bool tanh = f.out.act == DG_ACT_TANH;
-    if (f.out.kind == DG_EPILOGUE_ACT && tanh) each([](float v, float) { return tanhf(v); });
+    const bool by_tanh = f.out.act == DG_ACT_TANH;
+    if (f.out.kind == DG_EPILOGUE_ACT && by_tanh) each([](float v, float) { return tanhf(v); });
     else if (f.out.kind == DG_EPILOGUE_ACT) each([&](float v, float) { return dg_epilogue_act(f.out, v); });
-    else if (reads && tanh) each([](float v, float old) { return v * (1 - old * old); });
+    else if (reads && by_tanh) each([](float v, float old) { return v * (1 - old * old); });
     else if (reads) each([&](float v, float old) { return dg_epilogue_act_dx(f.out, v, old); });
     else each([](float v, float) { return v; });
 }

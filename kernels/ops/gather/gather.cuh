@@ -25,7 +25,7 @@ template <class real> static __device__ __forceinline__ real dg_gather_value(uin
 }
 
 /* dg_gather_value(byte, 127.5f, 1.0f), the same bits of every byte, without a division. */
-static __device__ __forceinline__ float dg_gather_signed(uint8_t byte)
+static __device__ __forceinline__ float dg_gather_signed_value(uint8_t byte)
 {
     const float n = (float)byte, near = n * (1 / 127.5f);
     return fmaf(fmaf(-near, 127.5f, n), 1 / 127.5f, near) - 1.0f;

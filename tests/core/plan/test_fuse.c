@@ -128,8 +128,25 @@ static void check_rounded(const dg_plan *p)
         }
 }
 
+/* Weight gradients are multiplied by warpgroups where there are such, and nowhere else. */
+static int check_update(const dg_plan *p, bool warpgroups)
+{
+    int found = 0;
+    for (int i = 0; i < p->launches; i++) {
+        if (p->launch[i].kind != DG_LAUNCH_UPDATE) continue;
+        const dg_fused_update u = dg_fused_update_of(p, &p->launch[i]);
+        for (int k = 0; k < u.jobs; k++) {
+            const dg_fused_family kind = u.job[k].kind;
+            if (kind != DG_FUSED_MMA && kind != DG_FUSED_WGMMA) continue;
+            DG_CHECKF((kind == DG_FUSED_WGMMA) == warpgroups, "%s, job %d: warpgroups %d", p->name, k, !warpgroups);
+            found += warpgroups;
+        }
+    }
+    return found;
+}
+
 static dg_optimizer optimizer = DG_ADAM;
-static int early;
+static int early, warpgroups;
 static void plans(const char *name, int batch, dg_math math, const char *arch, unsigned what, int most)
 {
     static dg_model m;
@@ -148,6 +165,7 @@ static void plans(const char *name, int batch, dg_math math, const char *arch, u
     if (DG_CHECKF(!dg_job_build(&g, &m, &o, b), "%s", dg_message())) {
         early += check_early(&g.plan[DG_PLAN_TRAIN]);
         check_factors(&g.plan[DG_PLAN_TRAIN]);
+        warpgroups += check_update(&g.plan[DG_PLAN_TRAIN], math == DG_MATH_BF16 && !strcmp(arch, "sm_90"));
         check_rounded(&g.plan[DG_PLAN_TRAIN]);
         const dg_plan *const p[] = {&g.plan[DG_PLAN_TRAIN], &g.plan[DG_PLAN_TRAIN_SHORT], &g.plan[DG_PLAN_SAMPLE]};
         for (int i = 0; i < 3; i++) {
@@ -290,6 +308,7 @@ int main(void)
     }
     plans("dcgan64-paper", 64, DG_MATH_BF16, "sm_90", DG_FUSE_ALL, 30);
     DG_CHECKF(factors == 12 && !missing, "%d factors of six layers on tensor cores", factors);
+    DG_CHECK(warpgroups > 0);
     plans("dcgan64-paper", 64, DG_MATH_TF32, "sm_80", DG_FUSE_ALL, 30);
     DG_CHECKF(!rounded, "%d rounded for tf32", rounded);
     plans("dcgan64-paper", 37, DG_MATH_BF16, "sm_86", DG_FUSE_ALL, 30);

@@ -6,7 +6,7 @@
 #include "kernels/ops/conv/variants.h"
 #include "test.h"
 
-static const dg_gpu gpu = {90, 232448, DG_MATH_FP32};
+static const dg_gpu gpu = {90, 232448, DG_MATH_FP32, true};
 
 /* An op of that kind whose shape is small numbers, each of them another one, as far as its row asks for them. */
 static dg_op small_op(dg_op_kind kind)

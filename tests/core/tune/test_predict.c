@@ -96,7 +96,7 @@ static void check_warpgroups(void)
 {
     dg_machine m;
     DG_CHECK(!dg_machine_find("h100", DG_F32, &m));
-    const dg_gpu gpu = {90, m.shared, DG_MATH_BF16};
+    const dg_gpu gpu = {90, m.shared, DG_MATH_BF16, true};
     static const struct {
         const dg_variant *variant;
         dg_op_kind kind;

@@ -6,7 +6,7 @@
 #include "tempdir.h"
 #include "core/tune/tune.h"
 
-static const dg_gpu gpu = {90, 232448, DG_MATH_FP32}, small = {75, 65536, DG_MATH_FP32};
+static const dg_gpu gpu = {90, 232448, DG_MATH_FP32, true}, small = {75, 65536, DG_MATH_FP32, false};
 
 #define CONV "conv_fwd N=64 H=32 W=32 C=32>64 K=4 S=2 P=1"
 
@@ -173,7 +173,7 @@ static void check_precisions(void)
     op.u.conv =
         (dg_conv_args){.N = 64, .H = 32, .W = 32, .Ci = 32, .Ho = 16, .Wo = 16, .Co = 64, .K = 4, .S = 2, .P = 1};
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-        const dg_gpu g = {90, 232448, want[i].math};
+        const dg_gpu g = {90, 232448, want[i].math, true};
         dg_tune_table t = {0};
         DG_CHECKF(dg_tune_parse(&t, text, "p.tune", DG_F32, &g) == DG_OK, "%s", dg_message());
         const dg_tune_row *r = dg_tune_find(&t, &op, 90);
@@ -182,7 +182,7 @@ static void check_precisions(void)
         DG_CHECK(r && r->tune.math == (i ? g.math : DG_MATH_FP32) && r->tune.split == (i == 2 ? 2 : 1));
         dg_tune_free(&t);
     }
-    const dg_gpu g = {90, 232448, DG_MATH_BF16};
+    const dg_gpu g = {90, 232448, DG_MATH_BF16, true};
     dg_tune_table t = {0};
     DG_CHECK(dg_tune_parse(&t, reverse, "r.tune", DG_F32, &g) == DG_OK && t.rows == 1 &&
              !strcmp(t.row[0].tune.variant->name, "mma"));
@@ -297,9 +297,9 @@ int main(void)
     check_file();
     check_models(DG_F32, &gpu);
     check_models(DG_F32, &small);
-    check_models(DG_F32, &(dg_gpu){90, 232448, DG_MATH_BF16});
-    check_models(DG_F32, &(dg_gpu){90, 232448, DG_MATH_TF32});
-    check_models(DG_F32, &(dg_gpu){75, 65536, DG_MATH_FP16});
+    check_models(DG_F32, &(dg_gpu){90, 232448, DG_MATH_BF16, true});
+    check_models(DG_F32, &(dg_gpu){90, 232448, DG_MATH_TF32, true});
+    check_models(DG_F32, &(dg_gpu){75, 65536, DG_MATH_FP16, false});
     check_models(DG_F64, &gpu);
     check_shipped();
     return dg_test_report();

@@ -146,10 +146,10 @@ static void run_table(const char *text, const char *name, const dg_gpu *gpu, dg_
 
 static void run_rows(const char *text, const char *name)
 {
-    static const dg_gpu gpus[] = {{75, 64 << 10, DG_MATH_FP32},  {80, 163 << 10, DG_MATH_FP32},
-                                  {86, 99 << 10, DG_MATH_FP32},  {89, 99 << 10, DG_MATH_FP32},
-                                  {90, 227 << 10, DG_MATH_FP32}, {100, 227 << 10, DG_MATH_FP32},
-                                  {120, 99 << 10, DG_MATH_FP32}};
+    static const dg_gpu gpus[] = {{75, 64 << 10, DG_MATH_FP32, false}, {80, 163 << 10, DG_MATH_FP32, false},
+                                  {86, 99 << 10, DG_MATH_FP32, false}, {89, 99 << 10, DG_MATH_FP32, false},
+                                  {90, 227 << 10, DG_MATH_FP32, true}, {100, 227 << 10, DG_MATH_FP32, false},
+                                  {120, 99 << 10, DG_MATH_FP32, false}};
     std::vector<bool> lines; /* of the text: rows that ran */
     for (int math = DG_MATH_FP32; math <= DG_MATH_FP16; math++) {
         if (!any_math((dg_math)math)) continue;

@@ -93,10 +93,18 @@ static void updates()
         {"too many jobs", [](dg_fused_update *u, dg_gpu *) { u->jobs = DG_UPDATE_JOBS + 1; }},
         {"a kind that there is not", [](dg_fused_update *u, dg_gpu *) { u->job[2].kind = DG_FUSED_NONE; }},
         {"warpgroups for tf32", [](dg_fused_update *u, dg_gpu *) { u->job[2].kind = DG_FUSED_WGMMA; }},
-        {"warpgroups without code for them",
+        {"warpgroups beside warps",
          [](dg_fused_update *u, dg_gpu *g) {
              for (int i = 0; i < u->jobs; i++) u->job[i].tune.math = DG_MATH_BF16;
              u->job[2].kind = DG_FUSED_WGMMA;
+             g->math = DG_MATH_BF16;
+         }},
+        {"warpgroups without code for them",
+         [](dg_fused_update *u, dg_gpu *g) {
+             for (int i = 0; i < u->jobs; i++) {
+                 u->job[i].tune.math = DG_MATH_BF16;
+                 if (u->job[i].kind == DG_FUSED_MMA) u->job[i].kind = DG_FUSED_WGMMA;
+             }
              g->math = DG_MATH_BF16;
              g->wgmma = false;
          }},

@@ -232,7 +232,7 @@ static void refusals()
     tune.variant = &dg_conv_variant_thin;
     tune.stages = 2;
     tune.split = 1;
-    const dg_gpu gpu = {90, 200 << 10, DG_MATH_FP32}, little = {90, 16 << 10, DG_MATH_FP32};
+    const dg_gpu gpu = {90, 200 << 10, DG_MATH_FP32, true}, little = {90, 16 << 10, DG_MATH_FP32, true};
     DG_CHECK(!dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu) &&
              !dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
     DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &little));

@@ -98,7 +98,7 @@ static void every_fused_choice(dg_plan *p, int i, const dg_gpu *g)
 /* All ops of a model's plans, by themselves and fused, as this GPU would have them. */
 static void every_plan(const dg_model *model, const dg_machine *m)
 {
-    const dg_gpu g = {m->arch, m->shared, m->math};
+    const dg_gpu g = {m->arch, m->shared, m->math, m->arch == 90};
     dg_job_options o = {};
     o.batch = o.rows = 6;
     o.last_batch = 2;
@@ -142,7 +142,7 @@ static void every_precision(const dg_model *model)
 /* Each op that is no convolution at a shape by the words of its row: also those that no model here has. */
 static void every_op()
 {
-    const dg_gpu g = {90, 232448, DG_MATH_FP32};
+    const dg_gpu g = {90, 232448, DG_MATH_FP32, true};
     for (dg_type real : {DG_F32, DG_F64})
         for (int kind = DG_OP_conv_dw + 1; kind < DG_OP_KINDS; kind++) {
             dg_op op;

@@ -273,7 +273,7 @@ static void the_command(const char *model_text)
                   text.find("; tiny, batch 2, fp32; medians of 1 runs") != std::string::npos &&
                   text.find("[sm_90 fp32]\n") != std::string::npos,
               "%s", text.c_str());
-    const dg_gpu gpu = {90, 227 << 10, DG_MATH_FP32};
+    const dg_gpu gpu = {90, 227 << 10, DG_MATH_FP32, true};
     dg_tune_table t = {};
     DG_CHECKF(!dg_tune_read(&t, out.c_str(), DG_F32, &gpu) && t.rows >= 1, "%s: %d rows", dg_message(), t.rows);
     dg_tune_free(&t);

@@ -9,9 +9,9 @@ extern "C" {
 #include "core/tune/work.h"
 }
 
-static const dg_gpu gpu = {90, 232448, DG_MATH_FP32}, small_gpu = {75, 65536, DG_MATH_FP32},
-                    bf16_gpu = {90, 232448, DG_MATH_BF16}, tf32_gpu = {80, 166912, DG_MATH_TF32},
-                    fp16_gpu = {75, 65536, DG_MATH_FP16};
+static const dg_gpu gpu = {90, 232448, DG_MATH_FP32, true}, small_gpu = {75, 65536, DG_MATH_FP32, false},
+                    bf16_gpu = {90, 232448, DG_MATH_BF16, true}, tf32_gpu = {80, 166912, DG_MATH_TF32, false},
+                    fp16_gpu = {75, 65536, DG_MATH_FP16, false};
 static std::vector<sim::launch_view> seen;
 static size_t compared;
 

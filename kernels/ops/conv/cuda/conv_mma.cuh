@@ -171,9 +171,9 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
 
     const V *tensor;
     const dg_transfer *place;
-    dg_parcel<E, V> parcel[slice]; /* of one slice: what is not used any more shall not be kept for another */
-    dg_transfer way[slice];        /* theirs, to this thread's channels */
-    const V *second;               /* the other tensor; of one tensor unused, as what follows is of none */
+    dg_parcel<E, V> parcel[slice];        /* of one slice: what is not used any more shall not be kept for another */
+    dg_transfer way[numbers ? slice : 1]; /* theirs, to this thread's channels; of no map unused */
+    const V *second;                      /* the other tensor; of one tensor unused, as what follows is of none */
     dg_parcel<E, V> beside[both ? slice : 1];
     const float *number; /* those of this thread's first unit */
     float below;         /* of no map: what values are multiplied by where the arithmetic is scaled */
@@ -229,10 +229,11 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
         for (int k = 0; k < slice; k++) {
             const int j = g * items / GROUPS + k;
             if (j >= (g + 1) * items / GROUPS) break;
-            way[k] = place[j * NT / 2];
-            way[k].from += mine;
-            parcel[k].fetch(tensor + (size_t)way[k].from * E::unit);
-            if (both) beside[both ? k : 0].fetch(second + (size_t)way[k].from * E::unit);
+            dg_transfer t = place[j * NT / 2];
+            t.from += mine;
+            parcel[k].fetch(tensor + (size_t)t.from * E::unit);
+            if (both) beside[both ? k : 0].fetch(second + (size_t)t.from * E::unit);
+            if (numbers) way[numbers ? k : 0] = t;
         }
     }
     /* Value k of those that are on their way, as products take it; factor: of its channels. */
@@ -278,7 +279,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
             const int j = g * items / GROUPS + k;
             if (j >= (g + 1) * items / GROUPS) break;
             const uint4 u = unit(k, factor);
-            const dg_transfer t = way[k];
+            const dg_transfer t = numbers ? way[numbers ? k : 0] : place[j * NT / 2];
             if (t.to >= 0) patch[t.to & (DG_BORDER - 1)] = u;
             if (numbers && keeps >> (chunk * GROUPS + g) % 32 & 1 && (unsigned)t.to < DG_BORDER) kept[t.from] = u;
         }

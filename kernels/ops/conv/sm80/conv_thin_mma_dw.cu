@@ -1,7 +1,7 @@
 /* Weight gradient of pictures on tensor cores, by itself.
  *
  * Tile: 4 x 32 pixels x 32 channels of y, 16 taps x CI channels of x. Shared memory: 19 KB (CI = 1) or 24 KB (3).
- * Registers: bf16 73 or 134, tf32 80 or 158. Bound by: shared memory and the wait for the next tile. Template
+ * Registers: bf16 79 or 124, tf32 90 or 152. Bound by: shared memory and the wait for the next tile. Template
  * parameters: E, arithmetic (mma.cuh); CI, channels of x. */
 #include "kernels/ops/conv/cuda/conv_thin_mma_dw.cuh"
 
