@@ -19,7 +19,7 @@
  *
  * Tile: 7 rows of positions of one image (8 are multiplied), all channels. Shared memory: 12 KB handed on (CI = 3; 4 KB
  * for 1), and 1.7 KB a chunk of 16 channels of y (bf16; tf32 3.2). Registers: bf16 72 (CI = 1) or 80 (3), tf32 76 or
- * 116. Bound by: shared memory. */
+ * 118. Bound by: shared memory. */
 #include "kernels/ops/conv/cuda/conv_thin_mma.cuh"
 #include "kernels/fused/fuse.cuh"
 extern "C" {
@@ -203,8 +203,8 @@ static __device__ __forceinline__ void write(const dg_fused_conv &f, const float
 {
     constexpr int BATCH = 4;
     float *const x = (float *)f.conv.x + row;
-    const float *const y = f.out.y + row;
     const bool reads = f.out.kind == DG_EPILOGUE_ACT_DX;
+    const float *const y = reads ? f.out.y + row : nullptr;
     auto each = [&](auto become) {
 #pragma unroll 1
         for (int i0 = begin + (int)threadIdx.x % 32; i0 < end; i0 += 32 * BATCH) {
