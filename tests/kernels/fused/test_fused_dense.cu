@@ -97,6 +97,11 @@ static void refusals()
     dg_tune tune = {};
     tune.variant = &dg_conv_variant_tiled;
     DG_CHECK(!dg_fused_dense_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
+    f.conv.K = f.conv.H = f.conv.W = 255; /* so many pixels has a grid, and more */
+    DG_CHECK(!dg_fused_dense_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
+    f.conv.K = f.conv.H = f.conv.W = 256;
+    DG_CHECK(dg_fused_dense_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
+    f.conv.K = f.conv.H = f.conv.W = 4;
     f.noise.n = 20;
     DG_CHECK(!dg_fused_dense_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
     f.noise.n = 24;

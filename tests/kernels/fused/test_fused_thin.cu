@@ -236,6 +236,12 @@ static void refusals()
     DG_CHECK(!dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu) &&
              !dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
     DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &little));
+    const dg_conv_args small = f.conv;
+    f.conv.Ho = 4 * 65535, f.conv.H = 2 * f.conv.Ho; /* so many tiles has a grid, and one more */
+    DG_CHECK(!dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu));
+    f.conv.Ho++, f.conv.H += 2;
+    DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu));
+    f.conv = small;
     f.out.kind = DG_EPILOGUE_STATS;
     DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu) &&
              dg_fused_thin_refuses(DG_OP_conv_dx, &f, &tune, &gpu));
