@@ -152,6 +152,9 @@ static void check_good(void)
     static const char threads[] = "adam n=4096 : vector block=1024";
     DG_CHECK(dg_tune_parse(&t, threads, "double", DG_F64, &gpu) == DG_USAGE && strstr(dg_message(), "up to 512"));
     DG_CHECK(dg_tune_parse(&t, threads, "float", DG_F32, &gpu) == DG_OK);
+    /* fp64 is not for speed */
+    static const char vector[] = "adam n=4096 : vector";
+    DG_CHECK(dg_tune_parse(&t, vector, "double", DG_F64, &gpu) == DG_USAGE && strstr(dg_message(), "not of fp64"));
     dg_tune_free(&t);
 }
 
