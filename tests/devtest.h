@@ -58,6 +58,15 @@ static inline dg_gpu dev_gpu(size_t shared, dg_math math)
 #endif
 }
 
+/* The same for a variant: where wgmma is, the way forward by mma in bf16 is not. In the simulator all kernels are. */
+static inline dg_gpu dev_gpu_of(const dg_variant *variant, dg_gpu gpu)
+{
+#ifndef __CUDACC__
+    gpu.wgmma = variant == &dg_conv_variant_wgmma;
+#endif
+    return gpu;
+}
+
 /* Is the library there? A machine that has a driver need not have it; this is said once. */
 static inline bool dev_cublas()
 {

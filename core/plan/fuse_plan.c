@@ -126,8 +126,8 @@ static bool take_head(pass *f, int i)
     while (last < p->ops && (p->op[last].kind == DG_OP_conv_dw || p->op[last].kind == DG_OP_spectral_dw)) last++;
     if (losses < 1 || losses > 2 || last >= p->ops || p->op[last].kind != DG_OP_conv_dx) return false;
     if (!reads(f, last, "y", i + losses) || row_of(&p->op[last], "w") != row_of(op, "w")) return false;
-    for (int j = i; j <= last; j++)
-        if (p->op[j].kind != DG_OP_conv_dw && p->op[j].kind != DG_OP_spectral_dw) join(f, j, i);
+    for (int j = i; j <= i + losses; j++) join(f, j, i);
+    join(f, last, i);
     if (last + 1 < p->ops && is_epilogue(f, last, last + 1)) join(f, last + 1, i);
     const int writer = dg_deps_writer(&f->deps, i, dg_fuse_operand(op, "x"));
     if (writer >= 0 && p->op[writer].kind == DG_OP_norm_act) join(f, writer, i);

@@ -45,15 +45,19 @@ enum { DG_THIN_SMALL = 32 };
 enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 
 /* mma: positions (outputs; of dx: outputs of each of the four phases; of dw: channels of y) x channels of a block; of
- * these 64 x WN are a warp's. GROUPS: into how many portions the 16 taps of a chunk of channels are divided. */
-#define DG_MMA_FWD_TILES(X) \
-    X(128, 64, 32, 8)       \
-    X(128, 128, 32, 4)
+ * these 64 x WN are a warp's. GROUPS: into how many portions the 16 taps of a chunk of channels are divided. Forward,
+ * SMALL: of maps with cells of 4x4; the rule takes 128 channels there alone. */
+#define DG_MMA_FWD_TILES(X)  \
+    X(false, 128, 64, 32, 8) \
+    X(true, 128, 64, 32, 8)  \
+    X(true, 128, 128, 32, 4)
 #define DG_MMA_DX_TILES(X) \
     X(64, 32, 32, 2)       \
     X(128, 32, 32, 1)
 /* mma of tf32: of these the rule takes the smaller ones on all shapes. */
-#define DG_TF32_FWD_TILES(X) X(128, 64, 32, 8)
+#define DG_TF32_FWD_TILES(X) \
+    X(false, 128, 64, 32, 8) \
+    X(true, 128, 64, 32, 8)
 #define DG_TF32_DX_TILES(X) X(64, 32, 32, 2)
 #define DG_MMA_DW_TILES(X) X(64, 16)
 
@@ -65,11 +69,10 @@ enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 
 /* wgmma: the same by warpgroups, each of which has 64 x channels. */
 #define DG_WGMMA_FWD_TILES(X) \
-    X(128, 64, 4)             \
-    X(128, 128, 4)
-#define DG_WGMMA_DX_TILES(X) \
-    X(64, 32, 2)             \
-    X(64, 64, 2)
+    X(false, 128, 64, 4)      \
+    X(true, 128, 64, 4)       \
+    X(true, 128, 128, 4)
+#define DG_WGMMA_DX_TILES(X) X(64, 32, 2)
 enum { DG_MMA_SMALL = 4 }; /* up to this width of y cells are 4x4 */
 
 /* Units of 16 bytes in shared memory (conv_mma.cuh): a cell of a patch, the cells of one phase, a plane; and bytes. */

@@ -67,9 +67,9 @@ static const char *check_vector(const dg_op *op, dg_tune *t, dg_type real, const
 {
     const char *why = dg_variant_check_sweep(op, t, real, gpu);
     if (why) return why;
-    const int wide = 16 / (int)dg_type_bytes(real);
-    if (dg_op_wide(op) % wide)
-        return no("vector: %lld values side by side are no multiple of %d", (long long)dg_op_wide(op), wide);
+    if (real != DG_F32) return no("vector loads 16 bytes of fp32, not of fp64");
+    if (dg_op_wide(op) % 4)
+        return no("vector: %lld values side by side are no multiple of 4", (long long)dg_op_wide(op));
     return dg_variant_aligned(op, real) ? NULL : no("vector: an operand does not start at 16 bytes");
 }
 

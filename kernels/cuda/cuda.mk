@@ -16,8 +16,8 @@ NVCC_ASKED := $(if $(filter undefined,$(origin NVCC)),find,$(NVCC))
 CUDA_LIB   := $(BUILD)/cuda.a
 CU_SRC     := $(sort $(call below,kernels,.cu))
 # A folder named after an architecture has what others could only refuse: sm75 tensor cores before sm_80, sm80 those
-# since, sm90a Hopper's alone.
-folder      = $(filter sm75 sm80 sm90a,$(subst /, ,$(1)))
+# since, sm90a Hopper's alone, sm80not90 what Hopper's do in the place of others.
+folder      = $(filter sm75 sm80 sm80not90 sm90a,$(subst /, ,$(1)))
 in_folder   = $(foreach f,$(2),$(if $(filter $(1),$(call folder,$(f))),$(f)))
 anywhere    = $(foreach f,$(1),$(if $(call folder,$(f)),,$(f)))
 NO_CUDA    := kernels/cuda/no_cuda.c
@@ -49,6 +49,8 @@ CUDA_GENCODE := $(call gencode,$(CUDA_LIST))
 WGMMA_HERE   := $(and $(CUDA_WIDE),$(filter 90,$(CUDA_LIST)))
 GENCODE_sm75  := $(if $(filter 75,$(CUDA_LIST)),$(call sass,75) $(if $(KEEP_PTX),$(call ptx_code,75)))
 GENCODE_sm80  := $(if $(filter-out 75,$(CUDA_PTX)),$(call gencode,$(filter-out 75,$(CUDA_LIST))))
+GENCODE_sm80not90 := $(if $(filter-out 75 90,$(CUDA_LIST)),$(if $(WGMMA_HERE), \
+                     $(call gencode,$(filter-out 75 90,$(CUDA_LIST))),$(GENCODE_sm80)))
 GENCODE_sm90a := $(if $(WGMMA_HERE),$(call sass,$(CUDA_WIDE)) \
                      $(if $(KEEP_PTX),$(call ptx_code,$(CUDA_WIDE))))
 GENCODE_test  := $(if $(WGMMA_HERE),$(call sass,$(patsubst 90,$(CUDA_WIDE),$(CUDA_LIST))) \
@@ -116,5 +118,5 @@ endef
 $(foreach a,$(ARCHS),$(eval $(call arch_rules,$(a))))
 .PHONY: archs
 of_arch = $(if $(filter 90a,$(1)),$(call in_folder,sm90a,$(CU_SRC)),$(call anywhere,$(CU_SRC)) \
-              $(call in_folder,$(if $(filter 75,$(1)),sm75,sm80),$(CU_SRC)))
+              $(call in_folder,$(if $(filter 75,$(1)),sm75,sm80 $(if $(filter 90,$(1)),,sm80not90)),$(CU_SRC)))
 archs: $(foreach a,$(ARCHS),$(patsubst kernels/%.cu,$(BUILD)/archs/$(a)/%.log,$(call of_arch,$(a))))

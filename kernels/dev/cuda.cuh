@@ -32,8 +32,8 @@ DG_OPS(X)
 /* Bytes of operand `scratch` of a convolution: dg_scratch_of() (work.h) for one that is not in a plan. */
 template <class real> size_t dg_cuda_conv_scratch(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
 
-/* 16 bytes of reals: one load, one store. */
-template <class real> constexpr int dg_wide = 16 / (int)sizeof(real);
+/* Values of a pack: 16 bytes of fp32, one load, one store. fp64 is there to prove what fp32 computes, one by one. */
+template <class real> constexpr int dg_wide = sizeof(real) == 4 ? 4 : 1;
 template <class real, int n> struct alignas(sizeof(real) * n) dg_pack {
     real v[n];
 };
@@ -46,8 +46,23 @@ template <int n, class real> static __device__ __forceinline__ void dg_store(rea
     *reinterpret_cast<dg_pack<real, n> *>(p) = v;
 }
 
-/* Does the choice load 16 bytes at a time? */
-static inline bool dg_is_vector(const dg_tune *tune) { return tune->variant == &dg_vector; }
+/* Values that a thread has at a time: a pack, as variant vector loads, or one. */
+template <class real> static inline int dg_width(const dg_tune *tune)
+{
+    return tune->variant == &dg_vector ? dg_wide<real> : 1;
+}
+
+/* A number that is a constant where it is an argument. */
+template <int n> struct dg_constant {
+    __host__ __device__ constexpr operator int() const { return n; }
+};
+
+/* body(n), with that number as a constant: one kernel is both variants. */
+template <class real, class F> static __device__ __forceinline__ void dg_packed(int width, const F &body)
+{
+    if (dg_wide < real >> 1 && width > 1) body(dg_constant<dg_wide<real>>());
+    else body(dg_constant<1>());
+}
 
 template <class T> __host__ __device__ constexpr T dg_div_up(T a, T b) { return (a + b - 1) / b; }
 
@@ -55,6 +70,13 @@ template <class T> __host__ __device__ constexpr T dg_div_up(T a, T b) { return 
 static inline dim3 dg_grid(int64_t items, int block) { return dim3((unsigned)((items + block - 1) / block)); }
 
 static __device__ __forceinline__ int64_t dg_thread() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }
+
+/* Whole warp: lane 0 gets the sum, as a tree. */
+static __device__ __forceinline__ double dg_sum_of_warp(double v)
+{
+    for (int d = 16; d > 0; d /= 2) v += __shfl_down_sync(0xffffffffu, v, d);
+    return v;
+}
 
 /* relu, leaky and none are one function: z above 0, factor * z at and below (NaN stays NaN). */
 template <class real> static inline real dg_below_zero(dg_act act, double slope)

@@ -12,7 +12,8 @@ extern "C" {
 /* tune: of the convolution's op. */
 /* fused_conv.cu */
 void dg_fused_conv_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
-void dg_fused_mma_fwd(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
+void dg_fused_mma_fwd_bf16(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
+void dg_fused_mma_fwd_tf32(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_mma_dx(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_mma_fp16(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);
 void dg_fused_wgmma(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream);

@@ -8,10 +8,11 @@
 template <bool SMALL, int MAP>
 static void launch_tile(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
-#define X(M, N, GROUPS)                                                              \
-    if (kind == DG_OP_conv_fwd && tune->tile_m == M && tune->tile_n == N) {          \
+#define X(SMALL_MAPS, M, N, GROUPS)                                                  \
+    if constexpr (SMALL == SMALL_MAPS) {                                             \
         typedef dg_fwd_tile<dg_wgmma_bf16, float, SMALL, M, N, N, GROUPS, MAP> tile; \
-        dg_fused_launch<dg_fwd_job<tile>, tile>(kind, f, tune, stream);              \
+        if (kind == DG_OP_conv_fwd && tune->tile_m == M && tune->tile_n == N)        \
+            dg_fused_launch<dg_fwd_job<tile>, tile>(kind, f, tune, stream);          \
     }
     DG_WGMMA_FWD_TILES(X)
 #undef X

@@ -21,4 +21,16 @@ template <class real> static __device__ __forceinline__ real dg_act_dx_of(real d
     return dy * slope;
 }
 
+/* out = act(in + other); without an other act(in). back: out = in through the gradient of act, whose result is other.
+ */
+struct dg_act_sweep {
+    void *out;
+    const void *in, *other;
+    int64_t count;
+    int period; /* 0, or other has so many values, again and again: a bias */
+    bool back;
+};
+template <class real>
+void dg_cuda_act_sweep(const dg_act_sweep *s, dg_act act, double slope, const dg_tune *tune, cudaStream_t stream);
+
 #endif

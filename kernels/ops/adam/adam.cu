@@ -1,14 +1,13 @@
 /* Adam over one network's flat weights: one launch, bound by memory (seven numbers moved for each weight).
  *
- * Tile: a thread n weights (n = 1 direct, 4 vector; of double 2). Shared memory: 36 bytes (double: 52). Registers: 50
- * to 60 (double: 68 to 70). Bound by: memory, 28 bytes a weight. */
+ * Tile: a thread n weights (n = 1 direct, 4 vector). Shared memory: 40 bytes (double: 64). Registers: 62 (double: 67).
+ * Bound by: memory, 28 bytes a weight. real: type of weights. */
 #include "kernels/ops/adam/adam.cuh"
 #include "kernels/ops/update/sweep.cuh"
 
 /* The block is the tuning row's: dg_variant_check() lets it be so large. */
-/* real: type of weights; n: weights a thread. */
-template <class real, int n>
-static __global__ void __launch_bounds__(sizeof(real) == 4 ? 1024 : 512) adam_kernel(const dg_adam_args a)
+template <class real>
+static __global__ void __launch_bounds__(sizeof(real) == 4 ? 1024 : 512) adam_kernel(const dg_adam_args a, int width)
 {
     SHARED(dg_adam_factors<real>, factors, );
     if (threadIdx.x == 0) factors = dg_adam_factors_of<real>(a, a.state->step);
@@ -17,25 +16,23 @@ static __global__ void __launch_bounds__(sizeof(real) == 4 ? 1024 : 512) adam_ke
     real *p = (real *)a.p, *m = (real *)a.m, *v = (real *)a.v;
     const real *g = (const real *)a.g;
     unsigned broken = 0;
-    const int64_t step = (int64_t)gridDim.x * blockDim.x * n;
-    for (int64_t i = dg_thread() * n; i < a.n; i += step) {
-        dg_pack<real, n> pp = dg_load<n>(p + i), mm = dg_load<n>(m + i), vv = dg_load<n>(v + i);
-        const dg_pack<real, n> gg = dg_load<n>(g + i);
-        broken += dg_adam_step<real, n>(f, pp, mm, vv, gg);
-        dg_store<n>(p + i, pp);
-        dg_store<n>(m + i, mm);
-        dg_store<n>(v + i, vv);
-    }
+    dg_packed<real>(width, [&](auto n) {
+        const int64_t step = (int64_t)gridDim.x * blockDim.x * n;
+        for (int64_t i = dg_thread() * n; i < a.n; i += step) {
+            dg_pack<real, n> pp = dg_load<n>(p + i), mm = dg_load<n>(m + i), vv = dg_load<n>(v + i);
+            const dg_pack<real, n> gg = dg_load<n>(g + i);
+            broken += dg_adam_step<real, n>(f, pp, mm, vv, gg);
+            dg_store<n>(p + i, pp);
+            dg_store<n>(m + i, mm);
+            dg_store<n>(v + i, vv);
+        }
+    });
     dg_count_broken(a, broken);
-}
-
-template <class real, int n> static void launch(const dg_adam_args *a, const dg_tune *tune, cudaStream_t stream)
-{
-    KLAUNCH((adam_kernel<real, n>), dg_sweep_grid(a->n, n, tune->block), dim3(tune->block), 0, stream, *a);
 }
 
 template <class real> void dg_cuda_adam(const dg_adam_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_is_vector(tune) ? launch<real, dg_wide<real>>(a, tune, stream) : launch<real, 1>(a, tune, stream);
+    const int width = dg_width<real>(tune);
+    KLAUNCH(adam_kernel<real>, dg_sweep_grid(a->n, width, tune->block), dim3(tune->block), 0, stream, *a, width);
 }
 DG_INSTANTIATE(adam, adam)

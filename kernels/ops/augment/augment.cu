@@ -1,8 +1,8 @@
 /* Differentiable augmentation and its adjoint: a block a picture, once over it for its mean, where colours change, and
  * once to write. Its second reading comes from the cache.
  *
- * Tile: a block a picture, a thread every blockDim'th pixel. Shared memory: 4 KB. Registers: 40 to 57. Bound by:
- * latency. Template parameters: real, type of the values; back, the adjoint. */
+ * Tile: a block a picture, a thread every blockDim'th pixel. Shared memory: 4 KB. Registers: 50. Bound by:
+ * latency. real: type of the values; back: the adjoint. */
 #include "kernels/dev/cuda.cuh"
 extern "C" {
 #include "kernels/ops/augment/augment.h"
@@ -32,8 +32,9 @@ static __device__ __forceinline__ augment_pixel pixel_of(const real *picture, in
 }
 
 /* Whole block: the mean of all pixels that take part, each thread's in order, then the threads as a tree. */
-template <class real, bool back>
-static __device__ __forceinline__ double mean_of(const real *in, const dg_augment_args &a, const dg_augmentation &g)
+template <class real>
+static __device__ __forceinline__ double mean_of(const real *in, const dg_augment_args &a, const dg_augmentation &g,
+                                                 bool back)
 {
     SHARED(double, of_thread, [THREADS]);
     const int pixels = a.H * a.W, t = (int)threadIdx.x;
@@ -49,8 +50,8 @@ static __device__ __forceinline__ double mean_of(const real *in, const dg_augmen
     return of_thread[0] / pixels;
 }
 
-template <class real, bool back>
-static __global__ void __launch_bounds__(THREADS) augment_kernel(const dg_augment_args a)
+template <class real>
+static __global__ void __launch_bounds__(THREADS) augment_kernel(const dg_augment_args a, bool back)
 {
     DEV_CHECK(blockDim.x == THREADS);
     const int pixels = a.H * a.W, colours = dg_augment_colours(&a);
@@ -58,7 +59,7 @@ static __global__ void __launch_bounds__(THREADS) augment_kernel(const dg_augmen
     const dg_augmentation g = dg_augment_of(&a, (int)blockIdx.x);
     const real *const in = (const real *)(back ? a.dy : a.x) + first;
     real *const out = (real *)(back ? a.dx : a.y) + first;
-    const double mean = a.what & DG_AUGMENT_COLOR ? mean_of<real, back>(in, a, g) : 0;
+    const double mean = a.what & DG_AUGMENT_COLOR ? mean_of(in, a, g, back) : 0;
     const double k = g.contrast, s = g.saturation;
     for (int p = (int)threadIdx.x; p < pixels; p += THREADS) {
         const int y = p / a.W, x = p % a.W, from = back ? dg_augment_to(&a, &g, y, x) : dg_augment_from(&a, &g, y, x);
@@ -76,13 +77,13 @@ static __global__ void __launch_bounds__(THREADS) augment_kernel(const dg_augmen
 template <class real> void dg_cuda_augment(const dg_augment_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     (void)tune;
-    KLAUNCH((augment_kernel<real, false>), dim3((unsigned)a->N), dim3(THREADS), 0, stream, *a);
+    KLAUNCH(augment_kernel<real>, dim3((unsigned)a->N), dim3(THREADS), 0, stream, *a, false);
 }
 DG_INSTANTIATE(augment, augment)
 
 template <class real> void dg_cuda_augment_dx(const dg_augment_args *a, const dg_tune *tune, cudaStream_t stream)
 {
     (void)tune;
-    KLAUNCH((augment_kernel<real, true>), dim3((unsigned)a->N), dim3(THREADS), 0, stream, *a);
+    KLAUNCH(augment_kernel<real>, dim3((unsigned)a->N), dim3(THREADS), 0, stream, *a, true);
 }
 DG_INSTANTIATE(augment_dx, augment)

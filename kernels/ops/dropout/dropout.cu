@@ -2,37 +2,34 @@
  * (vector).
  *
  * Tile: a thread 4 values. Shared memory: none. Registers: 20 to 24. Bound by: the instructions of Philox, some 25 a
- * value, about as long as the memory. Template parameters: real, type of the values; n, values of a load. */
+ * value, about as long as the memory. real: type of the values. */
 #include "kernels/dev/cuda.cuh"
 extern "C" {
 #include "kernels/ops/dropout/dropout.h"
 }
 
 /* y may be x. */
-template <class real, int n>
-static __global__ void dropout_kernel(const dg_dropout_args a, uint64_t threshold, real scale)
+template <class real>
+static __global__ void dropout_kernel(const dg_dropout_args a, uint64_t threshold, real scale, int width)
 {
     const int64_t block = dg_thread(), at = block * 4;
     if (at >= a.n) return;
     uint32_t word[4];
     dg_philox(word, a.state->seed, dg_dropout_subsequence(&a), (uint64_t)block);
+    dg_packed<real>(width, [&](auto n) {
 #pragma unroll
-    for (int k = 0; k < 4; k += n) {
-        if (at + k >= a.n) return;
-        dg_pack<real, n> v = dg_load<n>((const real *)a.x + at + k);
-        for (int i = 0; i < n; i++) v.v[i] = word[k + i] >= threshold ? v.v[i] * scale : 0;
-        dg_store<n>((real *)a.y + at + k, v);
-    }
-}
-
-template <class real, int n> static void launch(const dg_dropout_args *a, const dg_tune *tune, cudaStream_t stream)
-{
-    KLAUNCH((dropout_kernel<real, n>), dg_grid(dg_div_up<int64_t>(a->n, 4), tune->block), dim3(tune->block), 0, stream,
-            *a, dg_dropout_threshold(a), (real)dg_dropout_scale(a));
+        for (int k = 0; k < 4; k += n) {
+            if (at + k >= a.n) return;
+            dg_pack<real, n> v = dg_load<n>((const real *)a.x + at + k);
+            for (int i = 0; i < n; i++) v.v[i] = word[k + i] >= threshold ? v.v[i] * scale : 0;
+            dg_store<n>((real *)a.y + at + k, v);
+        }
+    });
 }
 
 template <class real> void dg_cuda_dropout(const dg_dropout_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_is_vector(tune) ? launch<real, dg_wide<real>>(a, tune, stream) : launch<real, 1>(a, tune, stream);
+    KLAUNCH(dropout_kernel<real>, dg_grid(dg_div_up<int64_t>(a->n, 4), tune->block), dim3(tune->block), 0, stream, *a,
+            dg_dropout_threshold(a), (real)dg_dropout_scale(a), dg_width<real>(tune));
 }
 DG_INSTANTIATE(dropout, dropout)

@@ -1,7 +1,7 @@
 /* Pictures in and out: rows of the data set to a batch, a batch to bytes. And the step counter.
  *
- * Tile: a thread n values. Shared memory: none. Registers: 12 to 32. Bound by: memory. Template parameters: real, type
- * of the values; n, values a thread (1, or 16 bytes of them). */
+ * Tile: a thread n values (1, or 16 bytes of them). Shared memory: none. Registers: 12 to 32. Bound by: memory. real:
+ * type of the values. */
 #include "kernels/ops/gather/gather.cuh"
 
 /* What becomes of the values of a record: pixels are scaled by channel, prepared ones are copied. */
@@ -23,8 +23,9 @@ template <int n, class cell> static __device__ __forceinline__ dg_pack<cell, n> 
 
 /* One thread n values of one image: a load of all of them, where records lie so and the image is not mirrored. cell:
  * uint8_t, or real where pictures are prepared. */
-template <class real, class cell, int n>
-static __global__ void gather_kernel(const dg_gather_args a, const gather_scale<real> scale, bool aligned)
+template <class cell, int n, class real>
+static __device__ __forceinline__ void gather_values(const dg_gather_args &a, const gather_scale<real> &scale,
+                                                     bool aligned)
 {
     const int width = a.W * a.C, count = a.H * width;
     const int i = (int)(blockIdx.y * blockDim.x + threadIdx.x) * n, image = (int)blockIdx.x; /* a grid is 65535 high */
@@ -49,53 +50,48 @@ static __global__ void gather_kernel(const dg_gather_args a, const gather_scale<
     if (a.label && !i) a.label[image] = gather_bytes<1, int32_t>(in + (int64_t)count * (int)sizeof(cell)).v[0];
 }
 
-template <class real, class cell, int n>
-static void launch_gather(const dg_gather_args *a, const dg_tune *tune, cudaStream_t stream)
+template <class real>
+static __global__ void gather_kernel(const dg_gather_args a, GRID_CONSTANT const gather_scale<real> scale, bool aligned,
+                                     int width)
 {
-    const int threads = a->H * a->W * a->C / n;
-    gather_scale<real> scale;
-    for (int c = 0; c < DG_CHANNELS_MAX; c++) scale.dev[c] = (real)a->dev[c], scale.shift[c] = (real)a->shift[c];
-    const bool aligned = a->record % (int64_t)sizeof(dg_pack<cell, n>) == 0;
-    KLAUNCH((gather_kernel<real, cell, n>), dim3(a->N, dg_div_up(threads, tune->block)), dim3(tune->block), 0, stream,
-            *a, scale, aligned);
-}
-
-template <class real, class cell>
-static void gather_from(const dg_gather_args *a, const dg_tune *tune, cudaStream_t stream)
-{
-    if (dg_is_vector(tune)) launch_gather<real, cell, dg_wide<real>>(a, tune, stream);
-    else launch_gather<real, cell, 1>(a, tune, stream);
+    dg_packed<real>(width, [&](auto n) {
+        if (a.prepared) gather_values<real, n>(a, scale, aligned);
+        else gather_values<uint8_t, n>(a, scale, aligned);
+    });
 }
 
 template <class real> void dg_cuda_gather(const dg_gather_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    a->prepared ? gather_from<real, real>(a, tune, stream) : gather_from<real, uint8_t>(a, tune, stream);
+    const int width = dg_width<real>(tune), threads = a->H * a->W * a->C / width;
+    gather_scale<real> scale;
+    for (int c = 0; c < DG_CHANNELS_MAX; c++) scale.dev[c] = (real)a->dev[c], scale.shift[c] = (real)a->shift[c];
+    const bool aligned = a->record % (width * (int64_t)(a->prepared ? sizeof(real) : 1)) == 0;
+    KLAUNCH(gather_kernel<real>, dim3(a->N, dg_div_up(threads, tune->block)), dim3(tune->block), 0, stream, *a, scale,
+            aligned, width);
 }
 DG_INSTANTIATE(gather, gather)
 
-template <class real, int n> static __global__ void to_u8_kernel(uint8_t *out, const real *x, int64_t count)
+template <class real> static __global__ void to_u8_kernel(uint8_t *out, const real *x, int64_t count, int width)
 {
-    const int64_t i = dg_thread() * n;
-    if (i >= count) return;
-    const dg_pack<real, n> in = dg_load<n>(x + i);
-    dg_pack<uint8_t, n> byte;
-    for (int k = 0; k < n; k++) {
-        double v = ((double)in.v[k] + 1) * 127.5 + 0.5;
-        v = v > 0 ? v : 0; /* NaN too */
-        byte.v[k] = (uint8_t)(int)(v < 255 ? v : 255);
-    }
-    dg_store<n>(out + i, byte);
-}
-
-template <class real, int n> static void launch_to_u8(const dg_to_u8_args *a, const dg_tune *tune, cudaStream_t stream)
-{
-    KLAUNCH((to_u8_kernel<real, n>), dg_grid(a->n / n, tune->block), dim3(tune->block), 0, stream, a->out,
-            (const real *)a->x, a->n);
+    dg_packed<real>(width, [&](auto n) {
+        const int64_t i = dg_thread() * n;
+        if (i >= count) return;
+        const dg_pack<real, n> in = dg_load<n>(x + i);
+        dg_pack<uint8_t, n> byte;
+        for (int k = 0; k < n; k++) {
+            double v = ((double)in.v[k] + 1) * 127.5 + 0.5;
+            v = v > 0 ? v : 0; /* NaN too */
+            byte.v[k] = (uint8_t)(int)(v < 255 ? v : 255);
+        }
+        dg_store<n>(out + i, byte);
+    });
 }
 
 template <class real> void dg_cuda_to_u8(const dg_to_u8_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_is_vector(tune) ? launch_to_u8<real, dg_wide<real>>(a, tune, stream) : launch_to_u8<real, 1>(a, tune, stream);
+    const int width = dg_width<real>(tune);
+    KLAUNCH(to_u8_kernel<real>, dg_grid(a->n / width, tune->block), dim3(tune->block), 0, stream, a->out,
+            (const real *)a->x, a->n, width);
 }
 DG_INSTANTIATE(to_u8, to_u8)
 

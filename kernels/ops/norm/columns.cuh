@@ -64,12 +64,25 @@ static __device__ __forceinline__ place place_of(const columns &s, int n)
     return p;
 }
 
+/* Sums over this thread's rows: add(at, run) adds to m sums what the row has that begins at value `at`. */
+template <class real, int m, class F>
+static __device__ __forceinline__ void sum_rows(double (&all)[m], const columns &s, const place &p, const F &add)
+{
+    int64_t at = p.at;
+    for (int64_t r = p.row; r < p.end;) {
+        real run[m] = {};
+        for (int i = 0; i < RUN && r < p.end; i++, r += s.slots, at += p.step) add(at, run);
+        for (int k = 0; k < m; k++) all[k] += (double)run[k];
+    }
+}
+
 /* A thread's sums, m of them, are summed over the slots of the block: slot 0 gets the result. Again and again the upper
- * half of the slots hands over and the lower half adds. */
-template <int m> static __device__ __forceinline__ void sum_slots(double (&sums)[m], const columns &s, const place &p)
+ * half of the slots hands over and the lower half adds. upper: shared memory for at least m. */
+template <int m>
+static __device__ __forceinline__ void sum_slots(double (&sums)[m], const columns &s, const place &p,
+                                                 double (*upper)[MAX_BLOCK / 2])
 {
     DEV_CHECK(blockDim.x <= MAX_BLOCK);
-    SHARED(double, upper, [m][MAX_BLOCK / 2]);
     for (int half = s.slots / 2; half > 0; half /= 2) {
         const int lower = (int)threadIdx.x, from = lower - half * s.lanes;
         __syncthreads();

@@ -1,9 +1,8 @@
 /* Batch norm with an activation behind it: statistics, forward, backward. Sums as columns.cuh says.
  *
- * Tile: statistics and gradients a chunk of rows (norm_chunks.h) x 32 lanes at most; the sweeps a thread n values.
- * Shared memory: 4 to 16 KB of sums, the sweeps none. Registers: sums 32 to 64, merging 56 to 72, sweeps 30 to 56.
- * Bound by: memory; the merging by latency. Template parameters: real, type of the values; n, values of a pack (1, or
- * 16 bytes of them). */
+ * Tile: statistics and gradients a chunk of rows (norm_chunks.h) x 32 lanes at most; the sweeps a thread n values (1,
+ * or 16 bytes of them). Shared memory: 4 (double) or 16 KB of sums, the sweeps none. Registers: sums 32 to 64, merging
+ * 56 to 72, sweeps 37 to 56. Bound by: memory; the merging by latency. real: type of the values. */
 #include "kernels/ops/norm/columns.cuh"
 
 /* Where a chunk leaves its two sums for channel 0; the second ones follow C later. */
@@ -14,39 +13,35 @@ static __device__ __forceinline__ double *part_of(void *scratch, const columns &
 
 /* Mean and sum of squared deviations of a chunk. Deviations are taken from the chunk's first row: one value of the
  * chunk is never so far from its mean that the correction could cancel more than the chunk's length. */
-template <class real, int n>
-static __global__ void __launch_bounds__(MAX_BLOCK) stats_kernel(void *scratch, const real *x, const columns s)
+template <class real>
+static __global__ void __launch_bounds__(MAX_BLOCK)
+    stats_kernel(void *scratch, const real *x, const columns s, int width)
 {
-    const place p = place_of(s, n);
-    double all[2 * n] = {};
-    dg_pack<real, n> shift = {};
-    if (p.c < s.C) {
-        shift = dg_load<n>(x + p.at - (int64_t)p.slot * s.C);
-        int64_t at = p.at;
-        for (int64_t r = p.row; r < p.end;) {
-            real run[n] = {}, run_square[n] = {};
-            for (int i = 0; i < RUN && r < p.end; i++, r += s.slots, at += p.step) {
+    SHARED(double, upper, [2 * dg_wide<real>][MAX_BLOCK / 2]);
+    dg_packed<real>(width, [&](auto n) {
+        const place p = place_of(s, n);
+        double all[2 * n] = {};
+        dg_pack<real, n> shift = {};
+        if (p.c < s.C) {
+            shift = dg_load<n>(x + p.at - (int64_t)p.slot * s.C);
+            sum_rows<real>(all, s, p, [&](int64_t at, auto &run) {
                 const dg_pack<real, n> v = dg_load<n>(x + at);
                 for (int k = 0; k < n; k++) {
                     const real d = v.v[k] - shift.v[k];
-                    run[k] += d;
-                    run_square[k] += d * d;
+                    run[2 * k] += d;
+                    run[2 * k + 1] += d * d;
                 }
-            }
-            for (int k = 0; k < n; k++) {
-                all[2 * k] += (double)run[k];
-                all[2 * k + 1] += (double)run_square[k];
-            }
+            });
         }
-    }
-    sum_slots(all, s, p);
-    if (p.slot || p.c >= s.C) return;
-    double *part = part_of(scratch, s, (int)blockIdx.z, (int)blockIdx.y) + p.c;
-    const double rows = (double)(p.end - p.row);
-    for (int k = 0; k < n; k++) {
-        part[k] = (double)shift.v[k] + all[2 * k] / rows;
-        part[s.C + k] = all[2 * k + 1] - all[2 * k] * all[2 * k] / rows;
-    }
+        sum_slots(all, s, p, upper);
+        if (p.slot || p.c >= s.C) return;
+        double *part = part_of(scratch, s, (int)blockIdx.z, (int)blockIdx.y) + p.c;
+        const double rows = (double)(p.end - p.row);
+        for (int k = 0; k < n; k++) {
+            part[k] = (double)shift.v[k] + all[2 * k] / rows;
+            part[s.C + k] = all[2 * k + 1] - all[2 * k] * all[2 * k] / rows;
+        }
+    });
 }
 
 /* One set of rows joins another; Chan, Golub & LeVeque 1983, eq. 2.1. */
@@ -98,14 +93,6 @@ static __global__ void __launch_bounds__(MERGE_BLOCK) stats_merge_kernel(const d
     }
 }
 
-template <class real, int n>
-static void launch_stats(const dg_norm_stats_args *a, const dg_tune *tune, cudaStream_t stream)
-{
-    const columns s = columns_of(a->N, a->H, a->W, a->C, a->groups, n, tune->block);
-    KLAUNCH((stats_kernel<real, n>), grid_of(&s, n), dim3(tune->block), 0, stream, a->scratch, (const real *)a->x, s);
-    KLAUNCH(stats_merge_kernel<real>, merge_grid(s.C), dim3(MERGE_BLOCK), 0, stream, *a, s);
-}
-
 template <class real> static __global__ void frozen_kernel(const dg_norm_frozen_args a)
 {
     const int c = (int)dg_thread();
@@ -131,67 +118,58 @@ static __device__ __forceinline__ affine<real, n> affine_of(const dg_norm_act_ar
     return f;
 }
 
-template <class real, int n>
-static __global__ void __launch_bounds__(MAX_BLOCK) act_kernel(const dg_norm_act_args a, const columns s, real factor)
+template <class real>
+static __global__ void __launch_bounds__(MAX_BLOCK)
+    act_kernel(const dg_norm_act_args a, const columns s, real factor, int width)
 {
-    const place p = place_of(s, n);
-    if (p.c >= s.C) return;
-    const affine<real, n> f = affine_of<real, n>(a, (int)blockIdx.z, p.c);
-    const real *x = (const real *)a.x;
-    real *y = (real *)a.y; /* may be x */
-    int64_t at = p.at;
-    for (int64_t r = p.row; r < p.end; r += s.slots, at += p.step) {
-        dg_pack<real, n> v = dg_load<n>(x + at);
-        for (int k = 0; k < n; k++) {
-            const real z = (v.v[k] - f.mean.v[k]) * f.scale.v[k] + f.beta.v[k];
-            v.v[k] = z > 0 ? z : factor * z;
+    dg_packed<real>(width, [&](auto n) {
+        const place p = place_of(s, n);
+        if (p.c >= s.C) return;
+        const auto f = affine_of<real, n>(a, (int)blockIdx.z, p.c);
+        const real *x = (const real *)a.x;
+        real *y = (real *)a.y; /* may be x */
+        int64_t at = p.at;
+        for (int64_t r = p.row; r < p.end; r += s.slots, at += p.step) {
+            dg_pack<real, n> v = dg_load<n>(x + at);
+            for (int k = 0; k < n; k++) {
+                const real z = (v.v[k] - f.mean.v[k]) * f.scale.v[k] + f.beta.v[k];
+                v.v[k] = z > 0 ? z : factor * z;
+            }
+            dg_store<n>(y + at, v);
         }
-        dg_store<n>(y + at, v);
-    }
-}
-
-template <class real, int n> static void launch_act(const dg_norm_act_args *a, const dg_tune *tune, cudaStream_t stream)
-{
-    const columns s = columns_of(a->N, a->H, a->W, a->C, a->groups, n, tune->block);
-    KLAUNCH((act_kernel<real, n>), grid_of(&s, n), dim3(tune->block), 0, stream, *a, s,
-            dg_below_zero<real>(a->act, a->slope));
+    });
 }
 
 /* Backward, first sweep: sums over a chunk of g and g * (x - mean). */
-template <class real, int n>
+template <class real>
 static __global__ void __launch_bounds__(MAX_BLOCK)
-    gradient_kernel(const dg_norm_act_args a, const columns s, real factor)
+    gradient_kernel(const dg_norm_act_args a, const columns s, real factor, int width)
 {
-    const place p = place_of(s, n);
-    double all[2 * n] = {};
-    if (p.c < s.C) {
-        const affine<real, n> f = affine_of<real, n>(a, (int)blockIdx.z, p.c);
-        const real *x = (const real *)a.x, *dy = (const real *)a.dy;
-        int64_t at = p.at;
-        for (int64_t r = p.row; r < p.end;) {
-            real run_g[n] = {}, run_gx[n] = {};
-            for (int i = 0; i < RUN && r < p.end; i++, r += s.slots, at += p.step) {
+    SHARED(double, upper, [2 * dg_wide<real>][MAX_BLOCK / 2]);
+    dg_packed<real>(width, [&](auto n) {
+        const place p = place_of(s, n);
+        double all[2 * n] = {};
+        if (p.c < s.C) {
+            const auto f = affine_of<real, n>(a, (int)blockIdx.z, p.c);
+            const real *x = (const real *)a.x, *dy = (const real *)a.dy;
+            sum_rows<real>(all, s, p, [&](int64_t at, auto &run) {
                 const dg_pack<real, n> v = dg_load<n>(x + at), dv = dg_load<n>(dy + at);
                 for (int k = 0; k < n; k++) {
                     const real d = v.v[k] - f.mean.v[k], z = d * f.scale.v[k] + f.beta.v[k];
                     const real g = z > 0 ? dv.v[k] : factor * dv.v[k];
-                    run_g[k] += g;
-                    run_gx[k] += g * d;
+                    run[2 * k] += g;
+                    run[2 * k + 1] += g * d;
                 }
-            }
-            for (int k = 0; k < n; k++) {
-                all[2 * k] += (double)run_g[k];
-                all[2 * k + 1] += (double)run_gx[k];
-            }
+            });
         }
-    }
-    sum_slots(all, s, p);
-    if (p.slot || p.c >= s.C) return;
-    double *part = part_of(a.scratch, s, (int)blockIdx.z, (int)blockIdx.y) + p.c;
-    for (int k = 0; k < n; k++) {
-        part[k] = all[2 * k];
-        part[s.C + k] = all[2 * k + 1];
-    }
+        sum_slots(all, s, p, upper);
+        if (p.slot || p.c >= s.C) return;
+        double *part = part_of(a.scratch, s, (int)blockIdx.z, (int)blockIdx.y) + p.c;
+        for (int k = 0; k < n; k++) {
+            part[k] = all[2 * k];
+            part[s.C + k] = all[2 * k + 1];
+        }
+    });
 }
 
 /* From the chunks' sums: dgamma, dbeta, and for each group and channel the two numbers that the second sweep
@@ -210,10 +188,8 @@ static __global__ void __launch_bounds__(MERGE_BLOCK) gradient_merge_kernel(cons
             sum_g += part[0];
             sum_gx += part[s.C];
         }
-        for (int d = WARP / 2; d > 0; d /= 2) {
-            sum_g += __shfl_down_sync(0xffffffffu, sum_g, d);
-            sum_gx += __shfl_down_sync(0xffffffffu, sum_gx, d);
-        }
+        sum_g = dg_sum_of_warp(sum_g);
+        sum_gx = dg_sum_of_warp(sum_gx);
         if (lane) continue;
         const double rstd = (double)((const real *)a.rstd)[g * s.C + c];
         dbeta += sum_g;
@@ -227,47 +203,44 @@ static __global__ void __launch_bounds__(MERGE_BLOCK) gradient_merge_kernel(cons
 }
 
 /* Second sweep; dx may be dy. */
-template <class real, int n>
-static __global__ void __launch_bounds__(MAX_BLOCK) dx_kernel(const dg_norm_act_args a, const columns s, real factor)
+template <class real>
+static __global__ void __launch_bounds__(MAX_BLOCK)
+    dx_kernel(const dg_norm_act_args a, const columns s, real factor, int width)
 {
-    const place p = place_of(s, n);
-    if (p.c >= s.C) return;
-    const int group = (int)blockIdx.z;
-    const affine<real, n> f = affine_of<real, n>(a, group, p.c);
-    const double *finals = part_of(a.scratch, s, s.groups, 0) + 2 * group * s.C + p.c;
-    real mean_g[n], tilt[n];
-    for (int k = 0; k < n; k++) {
-        mean_g[k] = (real)finals[k];
-        tilt[k] = (real)finals[s.C + k];
-    }
-    const real *x = (const real *)a.x, *dy = (const real *)a.dy;
-    real *dx = (real *)a.dx;
-    int64_t at = p.at;
-    for (int64_t r = p.row; r < p.end; r += s.slots, at += p.step) {
-        const dg_pack<real, n> v = dg_load<n>(x + at);
-        dg_pack<real, n> dv = dg_load<n>(dy + at);
+    dg_packed<real>(width, [&](auto n) {
+        const place p = place_of(s, n);
+        if (p.c >= s.C) return;
+        const int group = (int)blockIdx.z;
+        const auto f = affine_of<real, n>(a, group, p.c);
+        const double *finals = part_of(a.scratch, s, s.groups, 0) + 2 * group * s.C + p.c;
+        real mean_g[n], tilt[n];
         for (int k = 0; k < n; k++) {
-            const real d = v.v[k] - f.mean.v[k], z = d * f.scale.v[k] + f.beta.v[k];
-            const real g = z > 0 ? dv.v[k] : factor * dv.v[k];
-            dv.v[k] = f.scale.v[k] * (g - mean_g[k] - d * tilt[k]);
+            mean_g[k] = (real)finals[k];
+            tilt[k] = (real)finals[s.C + k];
         }
-        dg_store<n>(dx + at, dv);
-    }
-}
-
-template <class real, int n>
-static void launch_act_dx(const dg_norm_act_args *a, const dg_tune *tune, cudaStream_t stream)
-{
-    const columns s = columns_of(a->N, a->H, a->W, a->C, a->groups, n, tune->block);
-    const real factor = dg_below_zero<real>(a->act, a->slope);
-    KLAUNCH((gradient_kernel<real, n>), grid_of(&s, n), dim3(tune->block), 0, stream, *a, s, factor);
-    KLAUNCH(gradient_merge_kernel<real>, merge_grid(s.C), dim3(MERGE_BLOCK), 0, stream, *a, s);
-    KLAUNCH((dx_kernel<real, n>), grid_of(&s, n), dim3(tune->block), 0, stream, *a, s, factor);
+        const real *x = (const real *)a.x, *dy = (const real *)a.dy;
+        real *dx = (real *)a.dx;
+        int64_t at = p.at;
+        for (int64_t r = p.row; r < p.end; r += s.slots, at += p.step) {
+            const dg_pack<real, n> v = dg_load<n>(x + at);
+            dg_pack<real, n> dv = dg_load<n>(dy + at);
+            for (int k = 0; k < n; k++) {
+                const real d = v.v[k] - f.mean.v[k], z = d * f.scale.v[k] + f.beta.v[k];
+                const real g = z > 0 ? dv.v[k] : factor * dv.v[k];
+                dv.v[k] = f.scale.v[k] * (g - mean_g[k] - d * tilt[k]);
+            }
+            dg_store<n>(dx + at, dv);
+        }
+    });
 }
 
 template <class real> void dg_cuda_norm_stats(const dg_norm_stats_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_is_vector(tune) ? launch_stats<real, dg_wide<real>>(a, tune, stream) : launch_stats<real, 1>(a, tune, stream);
+    const int width = dg_width<real>(tune);
+    const columns s = columns_of(a->N, a->H, a->W, a->C, a->groups, width, tune->block);
+    KLAUNCH(stats_kernel<real>, grid_of(&s, width), dim3(tune->block), 0, stream, a->scratch, (const real *)a->x, s,
+            width);
+    KLAUNCH(stats_merge_kernel<real>, merge_grid(s.C), dim3(MERGE_BLOCK), 0, stream, *a, s);
 }
 DG_INSTANTIATE(norm_stats, norm_stats)
 
@@ -279,12 +252,21 @@ DG_INSTANTIATE(norm_frozen, norm_frozen)
 
 template <class real> void dg_cuda_norm_act(const dg_norm_act_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_is_vector(tune) ? launch_act<real, dg_wide<real>>(a, tune, stream) : launch_act<real, 1>(a, tune, stream);
+    const int width = dg_width<real>(tune);
+    const columns s = columns_of(a->N, a->H, a->W, a->C, a->groups, width, tune->block);
+    KLAUNCH(act_kernel<real>, grid_of(&s, width), dim3(tune->block), 0, stream, *a, s,
+            dg_below_zero<real>(a->act, a->slope), width);
 }
 DG_INSTANTIATE(norm_act, norm_act)
 
 template <class real> void dg_cuda_norm_act_dx(const dg_norm_act_args *a, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_is_vector(tune) ? launch_act_dx<real, dg_wide<real>>(a, tune, stream) : launch_act_dx<real, 1>(a, tune, stream);
+    const int width = dg_width<real>(tune);
+    const dim3 block(tune->block);
+    const columns s = columns_of(a->N, a->H, a->W, a->C, a->groups, width, tune->block);
+    const real factor = dg_below_zero<real>(a->act, a->slope);
+    KLAUNCH(gradient_kernel<real>, grid_of(&s, width), block, 0, stream, *a, s, factor, width);
+    KLAUNCH(gradient_merge_kernel<real>, merge_grid(s.C), dim3(MERGE_BLOCK), 0, stream, *a, s);
+    KLAUNCH(dx_kernel<real>, grid_of(&s, width), block, 0, stream, *a, s, factor, width);
 }
 DG_INSTANTIATE(norm_act_dx, norm_act)

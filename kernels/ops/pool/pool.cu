@@ -1,8 +1,8 @@
 /* Max and mean pooling and their gradients: one thread a result (direct) or 16 bytes of its channels (vector).
  *
  * Tile: a thread n results (n = 1, or 16 bytes of them). Shared memory: none. Registers: 32 to 48. Bound by: memory; a
- * pixel is read by each window that reaches it, by neighbouring threads, from the first cache. Template parameters:
- * real, type of the values; n, results a thread. */
+ * pixel is read by each window that reaches it, by neighbouring threads, from the first cache. real: type of the
+ * values. */
 #include "kernels/dev/cuda.cuh"
 
 /* Result number `thread` of n channels as picture, row, column and first channel of (N, rows, cols, C). */
@@ -41,81 +41,59 @@ static __device__ __forceinline__ void pool_reaching(const dg_pool_args &a, cons
                 (at.row + a.P - oy * a.S) * a.K + at.col + a.P - ox * a.S);
 }
 
-template <class real, int n> static __global__ void maxpool_kernel(dg_pool_args a, int64_t count)
+template <class real> static __global__ void pool_kernel(const dg_pool_args a, int64_t count, bool max, int width)
 {
-    const int64_t i = dg_thread();
-    if (i >= count) return;
-    dg_pack<real, n> best;
-    dg_pack<uint8_t, n> place;
-    for (int k = 0; k < n; k++) best.v[k] = 0, place.v[k] = 0;
-    bool first = true;
-    pool_window(a, pool_of<n>(i, a.Ho, a.Wo, a.C), [&](int64_t from, int here) {
-        const dg_pack<real, n> v = dg_load<n>((const real *)a.x + from);
-        for (int k = 0; k < n; k++) {
-            /* the first NaN wins and stays */
-            const bool wins = first || v.v[k] > best.v[k] || (v.v[k] != v.v[k] && best.v[k] == best.v[k]);
-            if (wins) best.v[k] = v.v[k], place.v[k] = (uint8_t)here;
-        }
-        first = false;
+    dg_packed<real>(width, [&](auto n) {
+        const int64_t i = dg_thread();
+        if (i * n >= count) return;
+        dg_pack<real, n> y = {};
+        dg_pack<uint8_t, n> place = {};
+        bool first = true;
+        pool_window(a, pool_of<n>(i, a.Ho, a.Wo, a.C), [&](int64_t from, int here) {
+            const dg_pack<real, n> v = dg_load<n>((const real *)a.x + from);
+            for (int k = 0; k < n; k++) {
+                /* the first NaN wins and stays */
+                const bool wins = first || v.v[k] > y.v[k] || (v.v[k] != v.v[k] && y.v[k] == y.v[k]);
+                if (!max) y.v[k] += v.v[k];
+                else if (wins) y.v[k] = v.v[k], place.v[k] = (uint8_t)here;
+            }
+            first = false;
+        });
+        if (max) dg_store<n>(a.place + i * n, place);
+        else
+            for (int k = 0; k < n; k++) y.v[k] /= (real)a.K * (real)a.K;
+        dg_store<n>((real *)a.y + i * n, y);
     });
-    dg_store<n>((real *)a.y + i * n, best);
-    dg_store<n>(a.place + i * n, place);
 }
 
-template <class real, int n> static __global__ void maxpool_dx_kernel(dg_pool_args a, int64_t count)
+template <class real> static __global__ void pool_dx_kernel(const dg_pool_args a, int64_t count, bool max, int width)
 {
-    const int64_t i = dg_thread();
-    if (i >= count) return;
-    dg_pack<real, n> sum;
-    for (int k = 0; k < n; k++) sum.v[k] = 0;
-    pool_reaching(a, pool_of<n>(i, a.H, a.W, a.C), [&](int64_t from, int here) {
-        const dg_pack<real, n> dy = dg_load<n>((const real *)a.dy + from);
-        const dg_pack<uint8_t, n> place = dg_load<n>((const uint8_t *)a.place + from);
-        for (int k = 0; k < n; k++) sum.v[k] += place.v[k] == here ? dy.v[k] : 0;
+    dg_packed<real>(width, [&](auto n) {
+        const int64_t i = dg_thread();
+        if (i * n >= count) return;
+        dg_pack<real, n> sum = {};
+        pool_reaching(a, pool_of<n>(i, a.H, a.W, a.C), [&](int64_t from, int here) {
+            const dg_pack<real, n> dy = dg_load<n>((const real *)a.dy + from);
+            dg_pack<uint8_t, n> place = {};
+            if (max) place = dg_load<n>((const uint8_t *)a.place + from);
+            for (int k = 0; k < n; k++) sum.v[k] += !max || place.v[k] == here ? dy.v[k] : 0;
+        });
+        for (int k = 0; k < n && !max; k++) sum.v[k] /= (real)a.K * (real)a.K;
+        dg_store<n>((real *)a.dx + i * n, sum);
     });
-    dg_store<n>((real *)a.dx + i * n, sum);
-}
-
-template <class real, int n> static __global__ void meanpool_kernel(dg_pool_args a, int64_t count)
-{
-    const int64_t i = dg_thread();
-    if (i >= count) return;
-    dg_pack<real, n> sum;
-    for (int k = 0; k < n; k++) sum.v[k] = 0;
-    pool_window(a, pool_of<n>(i, a.Ho, a.Wo, a.C), [&](int64_t from, int) {
-        const dg_pack<real, n> v = dg_load<n>((const real *)a.x + from);
-        for (int k = 0; k < n; k++) sum.v[k] += v.v[k];
-    });
-    for (int k = 0; k < n; k++) sum.v[k] /= (real)a.K * (real)a.K;
-    dg_store<n>((real *)a.y + i * n, sum);
-}
-
-template <class real, int n> static __global__ void meanpool_dx_kernel(dg_pool_args a, int64_t count)
-{
-    const int64_t i = dg_thread();
-    if (i >= count) return;
-    dg_pack<real, n> sum;
-    for (int k = 0; k < n; k++) sum.v[k] = 0;
-    pool_reaching(a, pool_of<n>(i, a.H, a.W, a.C), [&](int64_t from, int) {
-        const dg_pack<real, n> dy = dg_load<n>((const real *)a.dy + from);
-        for (int k = 0; k < n; k++) sum.v[k] += dy.v[k];
-    });
-    for (int k = 0; k < n; k++) sum.v[k] /= (real)a.K * (real)a.K;
-    dg_store<n>((real *)a.dx + i * n, sum);
 }
 
 /* The launcher of op `kind`, whose results are (N, rows, cols, C). */
-#define POOL(kind, rows, cols)                                                                                       \
-    template <class real> void dg_cuda_##kind(const dg_pool_args *a, const dg_tune *tune, cudaStream_t stream)       \
-    {                                                                                                                \
-        const int64_t all = (int64_t)a->N * a->rows * a->cols * a->C, count = all / dg_wide<real>;                   \
-        const dim3 block(tune->block);                                                                               \
-        if (dg_is_vector(tune))                                                                                      \
-            KLAUNCH((kind##_kernel<real, dg_wide<real>>), dg_grid(count, tune->block), block, 0, stream, *a, count); \
-        else KLAUNCH((kind##_kernel<real, 1>), dg_grid(all, tune->block), block, 0, stream, *a, all);                \
-    }                                                                                                                \
+#define POOL(kind, kernel, rows, cols, max)                                                                      \
+    template <class real> void dg_cuda_##kind(const dg_pool_args *a, const dg_tune *tune, cudaStream_t stream)   \
+    {                                                                                                            \
+        const int64_t count = (int64_t)a->N * a->rows * a->cols * a->C;                                          \
+        const int width = dg_width<real>(tune);                                                                  \
+        KLAUNCH(kernel<real>, dg_grid(count / width, tune->block), dim3(tune->block), 0, stream, *a, count, max, \
+                width);                                                                                          \
+    }                                                                                                            \
     DG_INSTANTIATE(kind, pool)
-POOL(maxpool, Ho, Wo)
-POOL(maxpool_dx, H, W)
-POOL(meanpool, Ho, Wo)
-POOL(meanpool_dx, H, W)
+POOL(maxpool, pool_kernel, Ho, Wo, true)
+POOL(maxpool_dx, pool_dx_kernel, H, W, true)
+POOL(meanpool, pool_kernel, Ho, Wo, false)
+POOL(meanpool_dx, pool_dx_kernel, H, W, false)

@@ -16,7 +16,7 @@ static constexpr int WARP = 32, WARPS = 32; /* the most of a block */
 static __device__ __forceinline__ double sum_of_block(double v)
 {
     SHARED(double, of_warp, [WARPS]);
-    for (int d = WARP / 2; d > 0; d /= 2) v += __shfl_down_sync(0xffffffffu, v, d);
+    v = dg_sum_of_warp(v);
     __syncthreads(); /* the sum before this one has been read */
     if (threadIdx.x % WARP == 0) of_warp[threadIdx.x / WARP] = v;
     __syncthreads();
@@ -76,7 +76,7 @@ template <class real> static __global__ void __launch_bounds__(1024) spectral_ro
     double sum = 0;
 #pragma unroll 4
     for (int c = lane; c < a.cols; c += WARP) sum += (double)w[c] * (a.iterate ? behind[c] : (double)v[c]);
-    for (int d = WARP / 2; d > 0; d /= 2) sum += __shfl_down_sync(0xffffffffu, sum, d);
+    sum = dg_sum_of_warp(sum);
     if (lane == 0) ahead_of(a)[r] = sum / by;
 }
 

@@ -96,14 +96,12 @@ static void check_warpgroups(void)
 {
     dg_machine m;
     DG_CHECK(!dg_machine_find("h100", DG_F32, &m));
-    const dg_gpu gpu = {90, m.shared, DG_MATH_BF16, true};
     static const struct {
         const dg_variant *variant;
         dg_op_kind kind;
         int tile_m, tile_n;
         double least, most; /* of the time that the peak would take */
     } tries[] = {{&dg_conv_variant_wgmma, DG_OP_conv_fwd, 128, 64, 1, 2},
-                 {&dg_conv_variant_wgmma, DG_OP_conv_dx, 64, 64, 1, 2},
                  {&dg_conv_variant_wgmma, DG_OP_conv_dx, 64, 32, 1.6, 3},
                  {&dg_conv_variant_mma, DG_OP_conv_fwd, 128, 64, 3, 6},
                  {&dg_conv_variant_mma, DG_OP_conv_dx, 64, 32, 3, 6}};
@@ -111,6 +109,7 @@ static void check_warpgroups(void)
         dg_op op = conv_op(tries[i].kind, 132 * 16, 16, 64, 64);
         op.tune =
             (dg_tune){.variant = tries[i].variant, .tile_m = tries[i].tile_m, .tile_n = tries[i].tile_n, .split = 1};
+        const dg_gpu gpu = {90, m.shared, DG_MATH_BF16, tries[i].variant == &dg_conv_variant_wgmma};
         const char *const why = dg_variant_check(&op, &op.tune, DG_F32, &gpu);
         if (!DG_CHECKF(!why, "%s: %s", tries[i].variant->name, why)) continue;
         const double peak = dg_op_flops(&op) / 989e6, us = dg_predict_gpu(&op, 1e5, &m).arithmetic_us;

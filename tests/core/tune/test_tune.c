@@ -40,6 +40,7 @@ static void check_bad(void)
     bad(2, "has no variant wgmma", "[sm_90 bf16]\nconv_dw N=64 H=16 W=16 C=64>128 K=4 S=2 P=1 : wgmma");
     bad(2, "has 128 threads", "[sm_90 bf16]\n" CONV " : mma tile=128x64 block=256");
     bad(2, "must be from 1 to 2", "[sm_90 bf16]\n" CONV " : mma split=3");
+    bad(2, "mma has no kernels for it there", "[sm_90 bf16]\n" CONV " : mma");
     bad(2, "multiples of 16, not 40", "[sm_90 bf16]\nconv_fwd N=64 H=32 W=32 C=40>64 K=4 S=2 P=1 : mma");
     bad(2, "multiples of 4, not 6", "[sm_90 tf32]\nconv_fwd N=64 H=32 W=32 C=8>6 K=4 S=2 P=1 : mma");
     bad(2, "K=4 S=2 P=1", "[sm_90 tf32]\nconv_fwd N=64 H=32 W=32 C=8>8 K=3 S=1 P=1 : mma");
@@ -152,6 +153,9 @@ static void check_good(void)
     static const char threads[] = "adam n=4096 : vector block=1024";
     DG_CHECK(dg_tune_parse(&t, threads, "double", DG_F64, &gpu) == DG_USAGE && strstr(dg_message(), "up to 512"));
     DG_CHECK(dg_tune_parse(&t, threads, "float", DG_F32, &gpu) == DG_OK);
+    /* fp64 is not for speed */
+    static const char vector[] = "adam n=4096 : vector";
+    DG_CHECK(dg_tune_parse(&t, vector, "double", DG_F64, &gpu) == DG_USAGE && strstr(dg_message(), "not of fp64"));
     dg_tune_free(&t);
 }
 
@@ -160,15 +164,15 @@ static void check_precisions(void)
 {
     static const char text[] = "[sm_90]\n" CONV " : tiled tile=32x32\n"
                                "adam n=1024 : vector block=512\n"
-                               "[sm_90 bf16]\n" CONV " : mma tile=128x128\n"
+                               "[sm_90 bf16]\n" CONV " : wgmma tile=128x64\n"
                                "adam n=2048 : vector block=512\n"
                                "[sm_90 tf32]\nadam n=4096 : vector block=512\n" CONV " : mma tile=128x64 split=2\n"
                                "[sm_90 fp64]\n" CONV " : direct\n";
-    static const char reverse[] = "[sm_90 bf16]\n" CONV " : mma tile=128x128\n[sm_90]\n" CONV " : tiled tile=32x32\n";
+    static const char reverse[] = "[sm_90 bf16]\n" CONV " : wgmma tile=128x64\n[sm_90]\n" CONV " : tiled tile=32x32\n";
     static const struct {
         dg_math math;
         int rows, tile_m, tile_n;
-    } want[] = {{DG_MATH_FP32, 2, 32, 32}, {DG_MATH_BF16, 3, 128, 128}, {DG_MATH_TF32, 3, 128, 64}};
+    } want[] = {{DG_MATH_FP32, 2, 32, 32}, {DG_MATH_BF16, 3, 128, 64}, {DG_MATH_TF32, 3, 128, 64}};
     dg_op op = {.kind = DG_OP_conv_fwd};
     op.u.conv =
         (dg_conv_args){.N = 64, .H = 32, .W = 32, .Ci = 32, .Ho = 16, .Wo = 16, .Co = 64, .K = 4, .S = 2, .P = 1};
@@ -185,9 +189,10 @@ static void check_precisions(void)
     const dg_gpu g = {90, 232448, DG_MATH_BF16, true};
     dg_tune_table t = {0};
     DG_CHECK(dg_tune_parse(&t, reverse, "r.tune", DG_F32, &g) == DG_OK && t.rows == 1 &&
-             !strcmp(t.row[0].tune.variant->name, "mma"));
+             !strcmp(t.row[0].tune.variant->name, "wgmma"));
     dg_tune_free(&t);
-    DG_CHECK(dg_tune_parse(&t, "[sm_90 bf16]\n" CONV " : tiled\n" CONV " : mma\n", "d.tune", DG_F32, &g) == DG_USAGE &&
+    DG_CHECK(dg_tune_parse(&t, "[sm_90 bf16]\n" CONV " : tiled\n" CONV " : wgmma\n", "d.tune", DG_F32, &g) ==
+                 DG_USAGE &&
              strstr(dg_message(), "d.tune:3: the same op and shape"));
     dg_tune_free(&t);
 }

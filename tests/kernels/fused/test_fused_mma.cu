@@ -14,23 +14,29 @@ extern "C" {
 }
 
 enum { FWD, DX };
-static const struct {
-    const dg_variant *variant;
-    int tile[2][2][2];
-} variants[] = {
-#define X(M, N, WN, GROUPS) {M, N},
-    {&dg_conv_variant_mma, {{DG_MMA_FWD_TILES(X)}, {DG_MMA_DX_TILES(X)}}},
-#undef X
-#define X(M, N, GROUPS) {M, N},
-    {&dg_conv_variant_wgmma, {{DG_WGMMA_FWD_TILES(X)}, {DG_WGMMA_DX_TILES(X)}}},
-#undef X
-#define X(SMALL, M, N, WN, GROUPS) {M, N},
-#define Y(M, N, WN, GROUPS) {M, N},
-    {&dg_conv_variant_mma,
-     {{DG_FP16_FWD_TILES(X)}, {DG_MMA_DX_TILES(Y)}}}, /* of fp16: forward, the first is for small maps */
-#undef X
-#undef Y
+struct tile {
+    int dir;
+    bool small; /* for maps with cells of 4x4 */
+    int m, n;
 };
+enum { MMA, WGMMA, FP16, TF32 };
+#define F(SMALL, M, N, ...) {FWD, SMALL, M, N},
+#define D(M, N, ...) {DX, false, M, N}, {DX, true, M, N},
+static const std::vector<tile> tiles[] = {{DG_MMA_FWD_TILES(F) DG_MMA_DX_TILES(D)},
+                                          {DG_WGMMA_FWD_TILES(F) DG_WGMMA_DX_TILES(D)},
+                                          {DG_FP16_FWD_TILES(F) DG_MMA_DX_TILES(D)},
+                                          {DG_TF32_FWD_TILES(F) DG_TF32_DX_TILES(D)}};
+#undef F
+#undef D
+
+/* Number k of the tiles that there are, from the front again behind the last one. */
+static const tile *tile_of(int list, int dir, bool small, int k)
+{
+    std::vector<const tile *> mine;
+    for (const tile &t : tiles[list])
+        if (t.dir == dir && t.small == small) mine.push_back(&t);
+    return mine[(size_t)k % mine.size()];
+}
 
 /* N, H, W, channels that are summed, channels of results; the first two have cells of 4x4. */
 static const int shapes[][5] = {
@@ -235,7 +241,7 @@ struct launch {
     }
 
     /* False where there is no such kernel. times: launches, one after another. */
-    bool run(const dg_variant *variant, const int *tile, int split, int times)
+    bool run(const dg_variant *variant, const tile *tile, int split, int times)
     {
         dg_op op = {};
         op.kind = dir == FWD ? DG_OP_conv_fwd : DG_OP_conv_dx;
@@ -243,9 +249,10 @@ struct launch {
                                  s.Ho,    s.Wo,    s.Co,    s.K,     s.S, s.P, 0,   0};
         (dir == FWD ? op.u.conv.shift_x : op.u.conv.shift_y) = shift;
         tune.variant = variant;
-        tune.tile_m = tile[0];
-        tune.tile_n = tile[1];
+        tune.tile_m = tile->m;
+        tune.tile_n = tile->n;
         tune.split = split;
+        gpu = dev_gpu_of(variant, gpu);
         const char *const why = dg_variant_check(&op, &tune, DG_F32, &gpu);
         if (why) return false;
         const size_t sums = (size_t)(how.out_groups * to_C);
@@ -347,11 +354,14 @@ struct launch {
 
 static int launched;
 
-static void one(int dir, const setup &how, const int *shape, dg_math math, int variant, int tile, int split, int times)
+static void one(int dir, const setup &how, const int *shape, int list, int k, int split, int times)
 {
-    launch l(dir, how, shape, math);
-    if (!dev_fuses(math, &l.gpu)) return;
-    launched += l.run(variants[variant].variant, variants[variant].tile[dir][tile], split, times);
+    static const dg_math maths[] = {DG_MATH_BF16, DG_MATH_BF16, DG_MATH_FP16, DG_MATH_TF32};
+    launch l(dir, how, shape, maths[list]);
+    if (!dev_fuses(maths[list], &l.gpu)) return;
+    const bool small = (dir == FWD ? shape[2] / 2 : shape[2] / 2) <= DG_MMA_SMALL;
+    launched += l.run(list == WGMMA ? &dg_conv_variant_wgmma : &dg_conv_variant_mma, tile_of(list, dir, small, k),
+                      split, times);
 }
 
 int main()
@@ -365,25 +375,18 @@ int main()
     /* every kernel, with the setups that it can have by turns; from 32 on those of wgmma, from 48 on fp16's */
     for (int i = 0; i < 64; i++) {
         const bool wide = i >= 32;
-        const int dir = i & 1, tile = i >> 1 & 1, large = i >> 2 & 1, bf16 = wide || (i >> 3 & 1),
-                  two = wide ? i >> 3 & 1 : i >> 4, t = turn[two]++;
-        const int k = list[two][t / 2 % lists[two]];
+        const int dir = i & 1, tile = i >> 1 & 1, large = i >> 2 & 1, two = wide ? i >> 3 & 1 : i >> 4, t = turn[two]++;
+        const int k = list[two][t / 2 % lists[two]], of = i >= 48 ? FP16 : wide ? WGMMA : i >> 3 & 1 ? MMA : TF32;
         used[k] |= 1 << dir;
         if (dev_small() && i % 5 != 1) continue;
         const int *const shape = shapes[dev_small() ? large * 2 : large ? 2 + t % 3 : t % 2];
-        if (i >= 48) {
-            if (dir == DX || tile == large)
-                one(dir, setups[k], shape, DG_MATH_FP16, 2, tile, 1 + i % 3 % (shape[3] / 16), i % 8 == 3 ? 3 : 1);
-            continue;
-        }
-        one(dir, setups[k], shape, bf16 ? DG_MATH_BF16 : DG_MATH_TF32, wide, bf16 ? tile : 0 /* tf32 has one */,
-            1 + i % 3 % (shape[3] / 16), i % 8 == 3 ? 3 : 1);
+        one(dir, setups[k], shape, of, tile, 1 + i % 3 % (shape[3] / 16), i % 8 == 3 ? 3 : 1);
     }
     for (int k = 0; k < count; k++) DG_CHECKF(used[k] == 3, "%s was not tested", setups[k].name);
     if (!dev_small()) { /* so many blocks that their sums are merged in two steps */
         static const int many[2][5] = {{280, 4, 4, 16, 8}, {148, 3, 4, 16, 8}};
-        one(FWD, setups[2], many[0], DG_MATH_BF16, 0, 0, 1, 2);
-        one(DX, setups[1], many[1], DG_MATH_BF16, 0, 0, 1, 2);
+        one(FWD, setups[2], many[0], MMA, 0, 1, 2);
+        one(DX, setups[1], many[1], MMA, 0, 1, 2);
     }
     printf("%d launches compared\n", launched);
     return dg_test_report();

@@ -13,7 +13,7 @@ static void convolutions()
     dg_op op = {};
     op.kind = DG_OP_conv_fwd;
     op.u.conv = dg_conv_args{nullptr, nullptr, nullptr, nullptr, 12, 8, 8, 1024, 4, 4, 256, 4, 2, 1, 0, 0};
-    dg_gpu gpu = {90, 200 << 10, DG_MATH_BF16, true};
+    dg_gpu gpu = {90, 200 << 10, DG_MATH_BF16, false};
     dg_tune tune = {};
     tune.variant = &dg_conv_variant_mma;
     tune.tile_m = tune.tile_n = 128;

@@ -128,9 +128,10 @@ static void run(const conv_case &k)
     dg_tune tune = {};
     tune.variant = k.variant;
     tune.tile_m = k.tile_m, tune.tile_n = k.tile_n, tune.split = k.split;
-    const dg_gpu gpu = dev_gpu(200 << 10, DG_MATH_BF16);
+    const dg_gpu gpu = dev_gpu_of(k.variant, dev_gpu(200 << 10, DG_MATH_BF16));
     const char *why = dg_variant_check(&op, &tune, DG_F32, &gpu);
     if (why && gpu.arch != 90 && k.variant == &dg_conv_variant_wgmma) return;
+    if (why && gpu.wgmma && k.variant == &dg_conv_variant_mma) return;
     if (!DG_CHECKF(!why, "%s: %s", k.name, why)) return;
     const size_t large = (size_t)(k.N * k.H * k.W * k.Ci), little = (size_t)(k.N * (k.H / 2) * (k.W / 2) * k.Co),
                  weights = (size_t)(k.Co * 16 * k.Ci), results = forward ? little : large;

@@ -130,7 +130,8 @@ static void every_precision(const dg_model *model)
         dg_type real;
         dg_math math;
     } on[] = {{"sm_90", DG_F32, DG_MATH_FP32}, {"sm_90", DG_F32, DG_MATH_TF32}, {"sm_90", DG_F32, DG_MATH_BF16},
-              {"sm_90", DG_F32, DG_MATH_FP16}, {"sm_75", DG_F32, DG_MATH_FP16}, {"sm_90", DG_F64, DG_MATH_FP32}};
+              {"sm_90", DG_F32, DG_MATH_FP16}, {"sm_80", DG_F32, DG_MATH_BF16}, {"sm_75", DG_F32, DG_MATH_FP16},
+              {"sm_90", DG_F64, DG_MATH_FP32}};
     for (const auto &p : on) {
         dg_machine m;
         if (!DG_CHECKF(!dg_machine_arch(p.arch, p.real, &m), "%s", dg_message())) continue;
@@ -165,7 +166,7 @@ static void all_were_called()
             if (mma || thin) was_called(name + "tf32");
             if (mma) was_called(name + "fp16");
             was_called(name + (rounds ? "bf16" : "fp32"));
-            if (v == "direct" || v == "vector") was_called(name + "fp64");
+            if (v == "direct") was_called(name + "fp64");
         }
     for (const char *kind : {"fused conv_fwd ", "fused conv_dx "}) {
         for (const char *how : {"mma tf32", "mma bf16", "mma fp16", "wgmma bf16"}) was_called(std::string(kind) + how);

@@ -88,7 +88,8 @@ struct problem {
         tune.tile_m = m;
         tune.tile_n = n;
         tune.split = split;
-        if (dg_variant_check(&op, &tune, DG_F32, &gpu)) return false;
+        const dg_gpu here = dev_gpu_of(variant, gpu);
+        if (dg_variant_check(&op, &tune, DG_F32, &here)) return false;
         std::vector<float> in[3] = {value[0], value[1], value[2]}, result;
         char name[200];
         if (run_conv(&op, d, &tune, in, &result, name)) compare(result, d, name);
@@ -108,8 +109,13 @@ struct problem {
     }
 };
 
+/* Of a tile: those with cells of 4x4, or the others, where it is not for all maps; by precision and number. NOWHERE: of
+ * mma, where wgmma takes its place. */
+enum { ALL, LARGE, SMALL, NOWHERE };
+static int maps_of[3][16];
+
 /* Some tiles of each shape, all of them over the shapes; splits by turns. */
-static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3])
+static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3], int *maps)
 {
     int k = number, tile = 0;
     if (p->s.Ci == 1 || p->s.Ci == 3) {
@@ -118,37 +124,38 @@ static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3])
                      p->run(&dg_conv_variant_thin_mma, d, 0, 0, 0) || p->gpu.arch < 80 || p->gpu.math == DG_MATH_FP16);
         return 0;
     }
-    auto next = [&](const dg_variant *variant, int d, int m, int n) {
+    auto next = [&](const dg_variant *variant, int d, int m, int n, int of = ALL) {
         k++;
         const int step = dev_small() ? 3 : 2, mine = tile++;
+        if (d == 0 && p->gpu.math == DG_MATH_BF16 && variant == &dg_conv_variant_mma &&
+            dev_gpu_of(variant, p->gpu).wgmma)
+            of = NOWHERE;
+        maps[mine] = of;
+        if (of == NOWHERE) return;
+        if (of && (of == SMALL) != (p->s.Wo <= DG_MMA_SMALL)) return;
         if (!(shape[5] >> d & 1) || k % step) return;
         if (p->run(variant, d, m, n, 1 + k / step % 3) || p->run(variant, d, m, n, 1))
             seen[mine][p->s.Wo <= DG_MMA_SMALL]++;
     };
+#define X(OF_SMALL, M, N, ...) next(&dg_conv_variant_mma, 0, M, N, OF_SMALL ? SMALL : LARGE);
+#define Y(M, N, ...) next(&dg_conv_variant_mma, 1, M, N);
     if (p->gpu.math == DG_MATH_FP16) {
-#define X(SMALL, M, N, WN, GROUPS) next(&dg_conv_variant_mma, 0, M, N);
         DG_FP16_FWD_TILES(X)
-#undef X
+        DG_MMA_DX_TILES(Y)
     } else if (p->gpu.math == DG_MATH_TF32) {
-#define X(M, N, WN, GROUPS) next(&dg_conv_variant_mma, 0, M, N);
         DG_TF32_FWD_TILES(X)
-#undef X
-#define X(M, N, WN, GROUPS) next(&dg_conv_variant_mma, 1, M, N);
-        DG_TF32_DX_TILES(X)
-#undef X
+        DG_TF32_DX_TILES(Y)
     } else {
-#define X(M, N, WN, GROUPS) next(&dg_conv_variant_mma, 0, M, N);
         DG_MMA_FWD_TILES(X)
-#undef X
+        DG_MMA_DX_TILES(Y)
     }
-#define X(M, N, WN, GROUPS) next(&dg_conv_variant_mma, 1, M, N);
-    if (p->gpu.math != DG_MATH_TF32) { DG_MMA_DX_TILES(X) }
 #undef X
+#undef Y
 #define X(M, N) next(&dg_conv_variant_mma, 2, M, N);
     DG_MMA_DW_TILES(X)
 #undef X
     if (p->gpu.math != DG_MATH_BF16 || p->gpu.arch != 90) return tile;
-#define X(M, N, GROUPS) next(&dg_conv_variant_wgmma, 0, M, N);
+#define X(OF_SMALL, M, N, GROUPS) next(&dg_conv_variant_wgmma, 0, M, N, OF_SMALL ? SMALL : LARGE);
     DG_WGMMA_FWD_TILES(X)
 #undef X
 #define X(M, N, GROUPS) next(&dg_conv_variant_wgmma, 1, M, N);
@@ -193,17 +200,18 @@ int main()
         for (int k = 0; k < 3; k++) {
             if (dev_small() && shapes[i][0] * shapes[i][1] * shapes[i][2] > 200) continue;
             problem p(shapes[i], maths[k], i);
-            const int had = all_tiles(&p, shapes[i], i + k, seen[k]);
+            const int had = all_tiles(&p, shapes[i], i + k, seen[k], maps_of[k]);
             tiles[k] = had ? had : tiles[k];
             tested += p.tested;
         }
     const dg_gpu gpu = dev_gpu(200 << 10, DG_MATH_BF16); /* a smaller one has not all tiles */
     for (int k = 0; k < 3 && !dev_small() && gpu.arch >= 80 && gpu.shared == 200 << 10; k++)
         for (int tile = 0; tile < 2 * tiles[k]; tile++) {
-            /* DG_FP16_FWD_TILES */
-            const bool small = tile & 1, none = maths[k] == DG_MATH_FP16 && tile / 2 < 2 && (tile / 2 == 0) != small;
-            DG_CHECKF(none || seen[k][tile / 2][small], "tile %d of %s, maps %s, was not tested", tile / 2,
-                      dg_precision_name(DG_F32, maths[k]), small ? "small" : "large");
+            const bool small = tile & 1;
+            const int of = maps_of[k][tile / 2];
+            DG_CHECKF(of == NOWHERE || of == (small ? LARGE : SMALL) || seen[k][tile / 2][small],
+                      "tile %d of %s, maps %s, was not tested", tile / 2, dg_precision_name(DG_F32, maths[k]),
+                      small ? "small" : "large");
         }
     not_finite();
     printf("%d launches compared\n", tested);

@@ -18,23 +18,20 @@ static int tiles_of(dg_op_kind kind, bool small, const dg_tune *t, tile *out)
     const bool wide = by_warpgroups(t);
     int n = 0;
     if (kind == DG_OP_conv_fwd && wide) {
-#define X(M, N, GROUPS) \
-    out[n++] = (tile){M, N, M * 2, DG_WGMMA_FWD_BYTES(small, M, N, GROUPS), DG_MMA_PORTION(N + 4, GROUPS)};
+#define X(SMALL, M, N, GROUPS) \
+    if (small == SMALL)        \
+        out[n++] = (tile){M, N, M * 2, DG_WGMMA_FWD_BYTES(SMALL, M, N, GROUPS), DG_MMA_PORTION(N + 4, GROUPS)};
         DG_WGMMA_FWD_TILES(X)
 #undef X
-    } else if (kind == DG_OP_conv_fwd && t->math == DG_MATH_FP16) {
+    } else if (kind == DG_OP_conv_fwd) {
 #define X(SMALL, M, N, WN, GROUPS)                                                           \
     if (small == SMALL)                                                                      \
         out[n++] = (tile){M, N, M / 64 * (N / WN) * 32,                                      \
                           DG_MMA_BYTES(SMALL, M / 64, 1, N, GROUPS, M / 64 * (N / WN) * 32), \
                           DG_MMA_PORTION(N, GROUPS)};
-        DG_FP16_FWD_TILES(X)
-#undef X
-    } else if (kind == DG_OP_conv_fwd) {
-#define X(M, N, WN, GROUPS)                                                                                            \
-    out[n++] = (tile){M, N, M / 64 * (N / WN) * 32, DG_MMA_BYTES(small, M / 64, 1, N, GROUPS, M / 64 * (N / WN) * 32), \
-                      DG_MMA_PORTION(N, GROUPS)};
-        if (t->math == DG_MATH_TF32) {
+        if (t->math == DG_MATH_FP16) {
+            DG_FP16_FWD_TILES(X)
+        } else if (t->math == DG_MATH_TF32) {
             DG_TF32_FWD_TILES(X)
         } else {
             DG_MMA_FWD_TILES(X)
@@ -124,7 +121,10 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     t->math = gpu->math;
     why = check_channels(op->kind, a, t);
     if (!why) why = check_tile(op->kind, a, t, gpu);
-    return why ? why : dg_conv_check_split(t, steps_of(op->kind, a, t->math), 1);
+    if (!why) why = dg_conv_check_split(t, steps_of(op->kind, a, t->math), 1);
+    if (!why && op->kind == DG_OP_conv_fwd && t->math == DG_MATH_BF16 && gpu->wgmma && !by_warpgroups(t))
+        return no("on sm_90 wgmma is the way forward in bf16: mma has no kernels for it there");
+    return why;
 }
 
 /* Hopper's warpgroups. */

@@ -6,18 +6,12 @@
 #include "kernels/ops/conv/cuda/conv_mma_fwd.cuh"
 #include "kernels/ops/conv/cuda/conv_mma_plain.cuh"
 
-template <class G> static void launch_fwd(const dg_conv_args *a, int split, float *out, cudaStream_t stream)
-{
-    dg_conv_launch<dg_fwd_job<G>, G>(a, split, out, stream);
-}
-
 void dg_conv_wgmma_fwd(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {
-#define X(M, N, GROUPS)                                                                                          \
-    if (tune->tile_m == M && tune->tile_n == N) {                                                                \
-        if (a->Wo <= DG_MMA_SMALL)                                                                               \
-            launch_fwd<dg_fwd_tile<dg_wgmma_bf16, float, true, M, N, N, GROUPS>>(a, tune->split, out, stream);   \
-        else launch_fwd<dg_fwd_tile<dg_wgmma_bf16, float, false, M, N, N, GROUPS>>(a, tune->split, out, stream); \
+#define X(SMALL, M, N, GROUPS)                                                        \
+    if ((a->Wo <= DG_MMA_SMALL) == SMALL && tune->tile_m == M && tune->tile_n == N) { \
+        typedef dg_fwd_tile<dg_wgmma_bf16, float, SMALL, M, N, N, GROUPS> tile;       \
+        dg_conv_launch<dg_fwd_job<tile>, tile>(a, tune->split, out, stream);          \
     }
     DG_WGMMA_FWD_TILES(X)
 #undef X
