@@ -32,6 +32,11 @@ static __device__ __forceinline__ double dg_reciprocal(double x)
     for (int i = 0; i < 2; i++) r = fma(fma(-x, r, 1.0), r, r);
     return r;
 }
+static __device__ __forceinline__ double dg_quotient(double a, double b)
+{
+    const double r = dg_reciprocal(b), q = a * r;
+    return fma(fma(-b, q, a), r, q);
+}
 static __device__ __forceinline__ double dg_reciprocal_root(double x)
 {
     double r = near_reciprocal_root((float)x);
