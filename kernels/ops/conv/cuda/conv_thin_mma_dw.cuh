@@ -131,15 +131,16 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
     unsigned inside = 0;
     int group = 0;
     const int width = a.W * CI;
-    const bool wide = width % 4 == 0; /* four values are in a row of the picture, or none is */
-    int to[packs][4];
+    const bool wide = width % 4 == 0;             /* four values are in a row of the picture, or none is */
+    int to[packs][4], x_row[packs], x_col[packs]; /* of the patch; a row that no picture has: nothing */
 #pragma unroll
-    for (int j = 0; j < packs; j++)
+    for (int j = 0; j < packs; j++) {
+        const int i = (int)threadIdx.x + j * dw::NT;
+        x_row[j] = i < DG_THIN_PATCH_ROWS * across ? i / across : 1 << 28;
+        x_col[j] = i % across * 4;
 #pragma unroll
-        for (int e = 0; e < 4; e++) {
-            const int i = (int)threadIdx.x + j * dw::NT;
-            to[j][e] = dw::place(i / across, i % across * 4 - border + e);
-        }
+        for (int e = 0; e < 4; e++) to[j][e] = dw::place(i / across, x_col[j] - border + e);
+    }
 
     /* The tile that fetch() brings. */
     int b0 = first % t.across * DG_THIN_COLS, a0 = first / t.across % t.down * DG_THIN_ROWS,
@@ -152,36 +153,35 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
         image++;
     };
     auto fetch = [&] {
-        const float *const x = pictures + (int64_t)image * a.H * width;
 #pragma unroll
         for (int j = 0; j < packs; j++) {
-            const int i = (int)threadIdx.x + j * dw::NT, row = 2 * a0 - 1 + i / across,
-                      at = 2 * b0 * CI - 4 + i % across * 4;
+            const int row = 2 * a0 - 1 + x_row[j], at = 2 * b0 * CI - 4 + x_col[j];
+            const unsigned begin = (unsigned)(image * a.H + row) * (unsigned)width; /* fewer than 2^31 values */
             next_x[j] = {};
-            if (i >= DG_THIN_PATCH_ROWS * across || (unsigned)row >= (unsigned)a.H) continue;
+            if ((unsigned)row >= (unsigned)a.H) continue;
             if (wide) {
-                if ((unsigned)at < (unsigned)width) next_x[j] = dg_load<4>(x + row * width + at);
+                if ((unsigned)at < (unsigned)width) next_x[j] = dg_load<4>(pictures + (begin + (unsigned)at));
             } else {
 #pragma unroll
                 for (int e = 0; e < 4; e++)
-                    if ((unsigned)(at + e) < (unsigned)width) next_x[j].v[e] = x[row * width + at + e];
+                    if ((unsigned)(at + e) < (unsigned)width) next_x[j].v[e] = pictures[begin + (unsigned)(at + e)];
             }
         }
         if (!AS_IS) group = image / per_group;
         inside = 0;
-        const int oy = a0 + dw::row(), ox = b0 + dw::col();
-        const int64_t at = (((int64_t)image * a.Ho + oy) * a.Wo + ox) * a.Co + co0 + dw::channel();
+        const int oy = a0 + dw::row(), ox = b0 + dw::col(), left = there && oy < a.Ho ? a.Wo - ox : 0;
+        unsigned at = (unsigned)((image * a.Ho + oy) * a.Wo + ox) * (unsigned)a.Co + (unsigned)(co0 + dw::channel());
 #pragma unroll
-        for (int j = 0; j < 4; j++) {
-            const bool ok = there && oy < a.Ho && ox + j < a.Wo;
+        for (int j = 0; j < 4; j++, at += (unsigned)a.Co) {
+            const bool ok = j < left;
             if constexpr (AS_IS) {
                 next_words[j] = {};
-                if (ok) next_words[j] = dg_load<2>((const uint32_t *)((const uint16_t *)of.x + at + j * a.Co));
+                if (ok) next_words[j] = dg_load<2>((const uint32_t *)((const uint16_t *)of.x + at));
                 continue;
             }
             next_y[j] = next_pre[j] = {};
-            if (ok) next_y[j] = dg_load_four(of.x, at + j * a.Co, rounded);
-            if (ok && of_y.two()) next_pre[j] = dg_load_four(of.pre, at + j * a.Co, rounded);
+            if (ok) next_y[j] = dg_load_four(of.x, at, rounded);
+            if (ok && of_y.two()) next_pre[j] = dg_load_four(of.pre, at, rounded);
             inside |= (unsigned)ok << j;
         }
     };
