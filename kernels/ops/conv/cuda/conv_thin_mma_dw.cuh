@@ -129,7 +129,8 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
     dg_pack<uint32_t, 2> next_words[4]; /* AS_IS in their place */
     static_assert(!AS_IS || quad::words == 2, "bf16");
     unsigned inside = 0;
-    int group = 0;
+    int group = 0, end = per_group; /* of the tile's image; the first image of the next one */
+    const bool two = of_y.two();
     const int width = a.W * CI;
     const bool wide = width % 4 == 0;             /* four values are in a row of the picture, or none is */
     int to[packs][4], x_row[packs], x_col[packs]; /* of the patch; a row that no picture has: nothing */
@@ -167,10 +168,20 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
                     if ((unsigned)(at + e) < (unsigned)width) next_x[j].v[e] = pictures[begin + (unsigned)(at + e)];
             }
         }
-        if (!AS_IS) group = image / per_group;
+        for (; !AS_IS && image >= end; end += per_group) group++;
         inside = 0;
         const int oy = a0 + dw::row(), ox = b0 + dw::col(), left = there && oy < a.Ho ? a.Wo - ox : 0;
         unsigned at = (unsigned)((image * a.Ho + oy) * a.Wo + ox) * (unsigned)a.Co + (unsigned)(co0 + dw::channel());
+        if (!AS_IS && !two && left >= 4) { /* nearly always */
+            inside = 15;
+            if (rounded)
+#pragma unroll
+                for (int j = 0; j < 4; j++) next_y[j] = dg_load_four(of.x, at + (unsigned)(j * a.Co), true);
+            else
+#pragma unroll
+                for (int j = 0; j < 4; j++) next_y[j] = dg_load_four(of.x, at + (unsigned)(j * a.Co), false);
+            return;
+        }
 #pragma unroll
         for (int j = 0; j < 4; j++, at += (unsigned)a.Co) {
             const bool ok = j < left;
@@ -181,7 +192,7 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
             }
             next_y[j] = next_pre[j] = {};
             if (ok) next_y[j] = dg_load_four(of.x, at, rounded);
-            if (ok && of_y.two()) next_pre[j] = dg_load_four(of.pre, at, rounded);
+            if (ok && two) next_pre[j] = dg_load_four(of.pre, at, rounded);
             inside |= (unsigned)ok << j;
         }
     };
@@ -205,12 +216,17 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
                 factors[i / 2].w[i % 2] = dg_pair(next_words[i % 2 * 2], next_words[i % 2 * 2 + 1], i / 2);
         } else {
             float y[4][4]; /* [channel][position] */
-#pragma unroll
-            for (int j = 0; j < 4; j++) {
-                dg_pack<float, 4> v = {};
-                if (inside >> j & 1) v = of_y.value(next_y[j], next_pre[j]);
+            auto take = [&](int j, const dg_pack<float, 4> &v) {
 #pragma unroll
                 for (int e = 0; e < 4; e++) y[e][j] = v.v[e];
+            };
+            if (!two && inside == 15) {
+#pragma unroll
+                for (int j = 0; j < 4; j++) take(j, of_y.one(next_y[j]));
+            } else {
+#pragma unroll
+                for (int j = 0; j < 4; j++)
+                    take(j, inside >> j & 1 ? of_y.value(next_y[j], next_pre[j]) : dg_pack<float, 4>{});
             }
 #pragma unroll
             for (int e = 0; e < 4; e++) factors[e] = quad::of(y[e]);
