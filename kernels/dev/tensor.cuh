@@ -123,4 +123,18 @@ __device__ __forceinline__ uint32_t to_fp16x2(float low, float high)
     return r;
 }
 
+/* 1 / x and 1 / sqrt(x), wrong by a unit in the last place or so. What is below the normal numbers counts as 0. */
+__device__ __forceinline__ float near_reciprocal(float x)
+{
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+__device__ __forceinline__ float near_reciprocal_root(float x)
+{
+    float r;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+
 #endif

@@ -3,6 +3,7 @@
 #define DG_FUSE_CUH
 
 #include "kernels/dev/cuda.cuh"
+#include "kernels/dev/divide.cuh"
 extern "C" {
 #include "core/plan/fuse_launch.h"
 }
@@ -128,6 +129,15 @@ struct dg_four {
                                                    : dg_one_value(k[e], x.v[e], below);
         return v;
     }
+    /* The same where two() is false. */
+    __device__ __forceinline__ dg_pack<float, 4> one(const dg_pack<float, 4> &x) const
+    {
+        const float below = s.kind == DG_PROLOGUE_NORM ? s.factor : 1;
+        dg_pack<float, 4> v;
+#pragma unroll
+        for (int e = 0; e < 4; e++) v.v[e] = dg_one_value(k[e], x.v[e], below);
+        return v;
+    }
     __device__ __forceinline__ bool two() const { return s.kind == DG_PROLOGUE_NORM_DX; }
 };
 
@@ -168,7 +178,7 @@ struct dg_merged {
 
 /* Whole block: the parts first .. first + count - 1, of which each slot takes every slots'th; slot 0 gets all. It runs
  * once, in a block that all others wait for: what costs time is to fetch its instructions and its loads one behind the
- * other, so the code is short, and the loads are eight at a time. */
+ * other, so the code is short, and the loads are eight at a time, what is left over two. */
 template <int NT>
 static __device__ __forceinline__ dg_merged dg_merge_parts(bool stats, float *parts, const float *rows, int first,
                                                            int count, int c, int C, int lanes, float *room)
@@ -180,17 +190,22 @@ static __device__ __forceinline__ dg_merged dg_merge_parts(bool stats, float *pa
         const dg_pack<float, 4> part = dg_load<4>(dg_parts_of(parts, first, c, C));
         m.shift[0] = part.v[0], m.shift[1] = part.v[2];
     }
-    for (int at = slot; at < count && c < C; at += BATCH * slots) {
-        dg_pack<float, 4> part[BATCH];
-        float n[BATCH];
+    const float *from = dg_parts_of(parts, first + slot, c, C), *values = rows + first + slot;
+    const int64_t step = 2 * (int64_t)slots * C;
+    int left = c < C ? (count - slot + slots - 1) / slots : 0;
+    /* The next ones of a slot: all of a batch, or one or two. */
+    auto add = [&](auto batch) {
+        constexpr int B = decltype(batch)::value;
+        dg_pack<float, 4> part[B];
+        float n[B];
 #pragma unroll
-        for (int i = 0; i < BATCH; i++) {
-            const int k = at + i * slots;
-            part[i] = k < count ? dg_load<4>(dg_parts_of(parts, first + k, c, C)) : dg_pack<float, 4>{};
-            n[i] = k >= count ? 0 : stats ? rows[first + k] : 1;
+        for (int i = 0; i < B; i++, from += step, values += slots) {
+            const bool there = B > 2 || i < left;
+            part[i] = there ? dg_load<4>(from) : dg_pack<float, 4>{};
+            n[i] = !there ? 0 : stats ? *values : 1;
         }
 #pragma unroll
-        for (int i = 0; i < BATCH; i++) {
+        for (int i = 0; i < B; i++) {
             m.n += n[i];
 #pragma unroll
             for (int e = 0; e < 2; e++) {
@@ -199,7 +214,12 @@ static __device__ __forceinline__ dg_merged dg_merge_parts(bool stats, float *pa
                 m.b[e] += part[i].v[2 * e + 1] + weighted * (stats ? d : 0);
             }
         }
-    }
+        left -= B;
+    };
+#pragma unroll 1
+    while (left >= BATCH) add(std::integral_constant<int, BATCH>());
+#pragma unroll 1
+    while (left > 0) add(std::integral_constant<int, 2>());
     __syncthreads();
     dg_store<4>(room + 4 * threadIdx.x, dg_pack<float, 4>{{m.a[0], m.b[0], m.a[1], m.b[1]}});
     room[4 * NT + threadIdx.x] = m.n;
@@ -222,18 +242,19 @@ static __device__ __forceinline__ void dg_epilogue_write(const dg_epilogue &s, i
 #pragma unroll
     for (int e = 0; e < 2; e++) {
         const int at = group * C + c + e;
-        const float a = m.a[e] / values;
+        const float a = dg_quotient(m.a[e], values);
         if (s.kind == DG_EPILOGUE_STATS) {
             const float mean = m.shift[e] + a, squares = m.b[e] - m.a[e] * a;
             s.mean[at] = mean;
-            s.rstd[at] = 1 / sqrtf(squares / values + (float)s.eps);
+            const float of_root = dg_quotient(squares, values) + (float)s.eps;
+            s.rstd[at] = dg_quotient(1, dg_square_root(fmaxf(of_root, FLT_MIN)));
             s.running_mean[c + e] = (1 - momentum) * s.running_mean[c + e] + momentum * mean;
             s.running_var[c + e] = (1 - momentum) * s.running_var[c + e] +
-                                   momentum * (squares / (values > 1 ? values - 1 : 1));
+                                   momentum * dg_quotient(squares, fmaxf(values - 1, 1));
         } else {
             const float rstd = s.rstd[at];
             s.totals[2 * group * C + c + e] = a;
-            s.totals[(2 * group + 1) * C + c + e] = m.b[e] / values * (rstd * rstd);
+            s.totals[(2 * group + 1) * C + c + e] = dg_quotient(m.b[e], values) * (rstd * rstd);
         }
     }
 }
@@ -250,19 +271,29 @@ static __device__ __forceinline__ bool dg_epilogue_finish(const dg_epilogue &s, 
                                                           int per_group, float values, float *room)
 {
     const bool stats = s.kind == DG_EPILOGUE_STATS;
-    const int lanes = min(channels / 2, NT), mine = c0 + (int)threadIdx.x % lanes * 2, column = c0 / channels;
+    const int clusters = dg_epilogue_clusters(per_group, s.groups, channels);
+    int group = 0, which = block;
+    if (clusters) {
+        for (; which >= per_group; which -= per_group) group++;
+        which /= DG_EPILOGUE_CLUSTER;
+    }
+    const int to = group * clusters + which;
+    const int of_cluster = min(per_group - which * DG_EPILOGUE_CLUSTER, (int)DG_EPILOGUE_CLUSTER);
+    /* What is behind here the last blocks alone do. */
+    if (!dg_comes_last(clusters ? counters + 1 + to : counters,
+                       (unsigned)(clusters ? of_cluster : per_group * s.groups)))
+        return false;
+    const int lanes = min(channels / 2, NT), mine = c0 + ((int)threadIdx.x & (lanes - 1)) * 2, column = c0 / channels;
     const bool writes = (int)threadIdx.x < lanes;
-    const int clusters = dg_epilogue_clusters(per_group, s.groups, channels), group = block / per_group,
-              which = block % per_group / DG_EPILOGUE_CLUSTER, to = group * clusters + which;
     float *const merged = scratch + dg_parts_bytes(per_group * s.groups, columns, C) / sizeof(float);
 #pragma unroll 1
     for (int last = !clusters; last < 2; last++) { /* is it the last step? */
+        if (last && clusters && !dg_comes_last(counters, (unsigned)(clusters * s.groups))) return false;
         float *const parts = last && clusters ? merged : scratch;
         const int each = last && clusters ? clusters : per_group, runs = last ? s.groups : 1; /* parts of a group */
         const int begin = last ? 0 : group * per_group + which * DG_EPILOGUE_CLUSTER;
-        const int count = last ? each : min(per_group - which * DG_EPILOGUE_CLUSTER, (int)DG_EPILOGUE_CLUSTER);
+        const int count = last ? each : of_cluster;
         const float *const rows = dg_rows_of(parts, each * s.groups, C, column);
-        if (!dg_comes_last(last ? counters : counters + 1 + to, (unsigned)(count * runs))) return false;
 #pragma unroll 1
         for (int c = mine; c < c0 + channels; c += 2 * lanes) {
             float dgamma[2] = {}, dbeta[2] = {};
@@ -282,7 +313,7 @@ static __device__ __forceinline__ bool dg_epilogue_finish(const dg_epilogue &s, 
                 dg_pack<float, 4> part;
 #pragma unroll
                 for (int e = 0; e < 2; e++) {
-                    const float a = m.a[e] / (stats ? m.n : 1);
+                    const float a = stats ? dg_quotient(m.a[e], m.n) : m.a[e];
                     part.v[2 * e] = m.shift[e] + a;
                     part.v[2 * e + 1] = stats ? m.b[e] - m.a[e] * a : m.b[e];
                 }

@@ -126,7 +126,7 @@ static __global__ void __launch_bounds__(THREADS) dense_kernel(const dg_fused_co
         for (int r = 0; r < IMAGES; r++) of[r] = sums[r * CHANNELS + c];
 #pragma unroll
         for (int r = 0; r < IMAGES; r++) mean += r < rows ? of[r] : 0;
-        mean /= (float)rows;
+        mean = dg_quotient(mean, (float)rows);
 #pragma unroll
         for (int r = 0; r < IMAGES; r++) m2 += r < rows ? (of[r] - mean) * (of[r] - mean) : 0;
         dg_store<2>(dg_parts_of(f.scratch, block, c0 + c, C), dg_pack<float, 2>{{mean, m2}});

@@ -85,9 +85,9 @@ struct alignas(16) head_term {
 static_assert(sizeof(head_term) == DG_HEAD_TERM_BYTES, "as many bytes as its scratch has");
 
 /* The last block: each thread its images' terms, then the threads as a tree. room: 4 * WARPS doubles. */
-static __device__ __forceinline__ void sum_losses(const dg_fused_head &h, double *room)
+static __device__ __forceinline__ void sum_losses(const dg_fused_head &h, double *room, int each)
 {
-    const int each = h.N / h.losses, mine = (int)threadIdx.x;
+    const int mine = (int)threadIdx.x;
     const head_term *const terms = (const head_term *)h.scratch;
     double sum[4] = {}; /* loss and probability of either part */
     for (int i = mine; i < h.N; i += THREADS) {
@@ -106,11 +106,13 @@ static __device__ __forceinline__ void sum_losses(const dg_fused_head &h, double
     if (mine >= 2 * h.losses) return;
     double all = 0;
     for (int k = 0; k < WARPS; k++) all += room[k * 4 + mine];
-    h.ring[h.state->step % DG_RING].value[mine % 2 ? h.prob[mine / 2] : h.loss[mine / 2]] = all / each;
+    h.ring[h.state->step % DG_RING].value[mine % 2 ? h.prob[mine / 2] : h.loss[mine / 2]] = dg_quotient(all,
+                                                                                                        (double)each);
 }
 
-/* 2^log_lanes lanes; channels: a power of two that is at least C. */
-static __global__ void __launch_bounds__(THREADS, 2) head_kernel(const dg_fused_head h, int log_lanes, int channels)
+/* per_group: images of a group; 2^log_lanes lanes; channels: a power of two that is at least C. */
+static __global__ void __launch_bounds__(THREADS, 2)
+    head_kernel(const dg_fused_head h, int per_group, int log_lanes, int channels)
 {
     DEV_CHECK(blockDim.x == THREADS);
     SHARED(double, room, [4 * THREADS]);
@@ -119,8 +121,9 @@ static __global__ void __launch_bounds__(THREADS, 2) head_kernel(const dg_fused_
     grid_dependents_launch();
     const int lanes = 1 << log_lanes, lane = (int)threadIdx.x & (lanes - 1), slot = (int)threadIdx.x >> log_lanes,
               slots = THREADS >> log_lanes, image = (int)blockIdx.x;
-    const int per_group = h.N / h.in.groups, group = h.in.groups == 1 ? 0 : image / per_group,
-              each = h.losses == 2 ? h.N / 2 : h.N;
+    const int each = h.losses == 2 ? h.N / 2 : h.N;
+    int group = 0;
+    for (int first = per_group; image >= first; first += per_group) group++;
     const bool normed = h.in.kind == DG_PROLOGUE_NORM, once = h.C <= 4 * lanes && h.pixels <= KEPT * slots;
     const float factor = normed ? h.in.factor : 1;
     packs v;
@@ -140,7 +143,7 @@ static __global__ void __launch_bounds__(THREADS, 2) head_kernel(const dg_fused_
     if (threadIdx.x == 0) {
         const dg_bce_term term = dg_bce_of((double)sum, h.target[image >= each]);
         h.logit[image] = sum;
-        h.dlogit[image] = slope = (float)(term.slope / each);
+        h.dlogit[image] = slope = (float)dg_quotient(term.slope, (double)each);
         ((head_term *)h.scratch)[image] = {term.loss, term.prob};
     }
     __syncthreads();
@@ -201,7 +204,7 @@ static __global__ void __launch_bounds__(THREADS, 2) head_kernel(const dg_fused_
     const bool last = norm_dx ? dg_epilogue_finish<THREADS>(h.out, parts, h.counters, image, 0, channels, h.C, 1,
                                                             per_group, (float)(per_group * h.pixels), shared)
                               : dg_comes_last(h.counters, (unsigned)h.N);
-    if (last) sum_losses(h, room);
+    if (last) sum_losses(h, room, each);
 }
 
 void dg_fused_head_launch(const dg_fused_head *h, cudaStream_t stream)
@@ -209,5 +212,6 @@ void dg_fused_head_launch(const dg_fused_head *h, cudaStream_t stream)
     const int channels = dg_head_channels(h->C);
     int log_lanes = 0;
     while (2 << log_lanes <= THREADS && 4 * (2 << log_lanes) <= channels) log_lanes++;
-    KLAUNCH_AFTER(head_kernel, dim3((unsigned)h->N), dim3(THREADS), 0, stream, *h, log_lanes, channels);
+    KLAUNCH_AFTER(head_kernel, dim3((unsigned)h->N), dim3(THREADS), 0, stream, *h, h->N / h->in.groups, log_lanes,
+                  channels);
 }

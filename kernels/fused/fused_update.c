@@ -152,9 +152,8 @@ static void add_range(dg_update_layout *l, int64_t from, int64_t end, int work)
     r->from = from;
     r->count = end - from;
     r->work = work;
-    r->slots = 1;
-    while (parts > 8 * r->slots && r->slots < 64) r->slots *= 2;
-    r->width = DG_UPDATE_THREADS * 8 / r->slots;
+    while (parts > 8 << r->halvings && r->halvings < 6) r->halvings++;
+    r->width = DG_UPDATE_THREADS * 8 >> r->halvings;
     r->blocks = (int)((r->count + r->width - 1) / r->width);
     r->first = l->consumers;
     l->consumers += r->blocks;

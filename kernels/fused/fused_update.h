@@ -9,7 +9,8 @@
 #include "core/plan/fuse.h"
 
 enum {
-    DG_UPDATE_THREADS = 256,
+    DG_UPDATE_BITS = 8, /* of a thread's number */
+    DG_UPDATE_THREADS = 1 << DG_UPDATE_BITS,
     DG_UPDATE_GROUPS = 2,       /* of a batch, at most */
     DG_UPDATE_GEMV_COLS = 1024, /* weights of a block, of one channel of y */
     DG_UPDATE_DENSE_ROWS = 128,
@@ -40,7 +41,7 @@ typedef struct {
 typedef struct {
     int64_t from, count;      /* weights */
     int work;                 /* whose they are; -1: nobody's, their gradient is in adam.g */
-    int slots;                /* among which the parts are divided, a power of two */
+    int halvings;             /* the parts are divided among two to the power of so many slots of threads */
     int first, blocks, width; /* consumers, counted from 0; weights that one has at a time */
 } dg_update_range;
 

@@ -91,6 +91,11 @@ static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, i
     if (k >= a.Ci) return;
     dg_four of_x(w.x, k % w.channels, w.channels);
     dg_pack<float, 4> acc[SUMS] = {};
+    int group = 0, end = w.per_group; /* of the image that comes next */
+    auto add = [&](int i, const dg_pack<float, 4> &v, float g) {
+#pragma unroll
+        for (int e = 0; e < 4; e++) acc[i].v[e] += g * v.v[e];
+    };
 #pragma unroll 1
     for (int n0 = 0; n0 < a.N; n0 += SUMS) {
         dg_pack<float, 4> x[SUMS], pre[SUMS];
@@ -103,13 +108,18 @@ static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, i
             pre[i] = of_x.two() ? dg_load_four(w.x.pre, at, w.x.rounded) : x[i];
             g[i] = w.y.x[n * a.Co + co];
         }
+        if (n0 + SUMS <= min(a.N, end) && !of_x.two()) { /* nearly always */
+            of_x.of_group(group);
+#pragma unroll
+            for (int i = 0; i < SUMS; i++) add(i, of_x.one(x[i]), g[i]);
+            continue;
+        }
 #pragma unroll
         for (int i = 0; i < SUMS; i++) {
             if (n0 + i >= a.N) continue;
-            of_x.of_group((n0 + i) / w.per_group);
-            const dg_pack<float, 4> v = of_x.value(x[i], pre[i]);
-#pragma unroll
-            for (int e = 0; e < 4; e++) acc[i].v[e] += g[i] * v.v[e];
+            if (n0 + i >= end) group++, end += w.per_group;
+            of_x.of_group(group);
+            add(i, of_x.value(x[i], pre[i]), g[i]);
         }
     }
 #pragma unroll
@@ -124,10 +134,10 @@ static __device__ __forceinline__ void dg_update_gemv(const dg_update_work &w, i
 static __device__ __forceinline__ void dg_update_dense(const dg_update_work &w, int tile, float *out)
 {
     static constexpr int rows = DG_UPDATE_DENSE_ROWS, cols = DG_UPDATE_DENSE_COLS, images = DG_UPDATE_DENSE_IMAGES;
-    static constexpr int y_items = images * rows / DG_UPDATE_THREADS;
+    static constexpr int y_items = images * rows / DG_UPDATE_THREADS / 4; /* fours */
     static_assert(images * cols == 4 * DG_UPDATE_THREADS && rows * cols == 16 * DG_UPDATE_THREADS,
                   "a thread has 4 values of x, and 16 sums");
-    static_assert(DG_UPDATE_THREADS == 2 * rows, "and one channel of every second image");
+    static_assert(DG_UPDATE_THREADS == 2 * rows, "and four channels of every eighth image");
     const dg_conv_args &a = w.conv;
     const int co0 = tile % w.rows * rows, k0 = tile / w.rows * cols;
     /* image or four channels of y; weights */
@@ -135,8 +145,10 @@ static __device__ __forceinline__ void dg_update_dense(const dg_update_work &w, 
     dev_pool pool;
     float *const ys = pool.take<float>(images * rows), *const xs = pool.take<float>(images * cols);
     dg_four of_x(w.x, k % w.channels, w.channels);
-    float next_y[y_items];
-    dg_pack<float, 4> next_x = {}, next_pre = {};
+    const int y_image = (int)threadIdx.x / (rows / 4), y_channel = (int)threadIdx.x % (rows / 4) * 4,
+              y_co = co0 + y_channel;
+    const bool wide = a.Co % 4 == 0; /* four channels are there, or none is */
+    dg_pack<float, 4> next_y[y_items], next_x = {}, next_pre = {};
     bool inside = false;
     int group = 0;
 
@@ -149,11 +161,18 @@ static __device__ __forceinline__ void dg_update_dense(const dg_update_work &w, 
             if (of_x.two()) next_pre = dg_load_four(w.x.pre, (int64_t)n * a.Ci + k, w.x.rounded);
             group = w.groups == 1 ? 0 : n / w.per_group;
         }
-        const int first = n0 + (int)threadIdx.x / rows, co = co0 + (int)threadIdx.x % rows;
-        const int left = co < a.Co ? a.N - first : 0;
-        const float *const from = w.y.x + (int64_t)first * a.Co + co;
+        const int first = n0 + y_image, left = y_co < a.Co ? a.N - first : 0;
+        const float *from = w.y.x + (int64_t)first * a.Co + y_co;
 #pragma unroll
-        for (int j = 0; j < y_items; j++) next_y[j] = 2 * j < left ? from[2 * j * a.Co] : 0.0f;
+        for (int j = 0; j < y_items; j++, from += 8 * a.Co) {
+            next_y[j] = {};
+            if (8 * j >= left) continue;
+            if (wide) next_y[j] = dg_load<4>(from);
+            else
+#pragma unroll
+                for (int e = 0; e < 4; e++)
+                    if (y_co + e < a.Co) next_y[j].v[e] = from[e];
+        }
     };
 
     float acc[4][4] = {};
@@ -167,7 +186,7 @@ static __device__ __forceinline__ void dg_update_dense(const dg_update_work &w, 
         }
         dg_store<4>(xs + mine * cols + c, v);
 #pragma unroll
-        for (int j = 0; j < y_items; j++) ys[(int)threadIdx.x + j * DG_UPDATE_THREADS] = next_y[j];
+        for (int j = 0; j < y_items; j++) dg_store<4>(ys + (8 * j + y_image) * rows + y_channel, next_y[j]);
         __syncthreads();
         if (n0 + images < a.N) fetch(n0 + images);
         if (co0 + mine * 4 >= a.Co) continue;

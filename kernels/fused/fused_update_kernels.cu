@@ -8,6 +8,7 @@
 #include "kernels/ops/adam/adam.cuh"
 
 static_assert(sizeof(dg_update_layout) < 4096, "a kernel's parameters");
+static_assert(DG_UPDATE_RANGES <= 32, "a lane looks at one");
 
 /* Parts are added in order, a slot of threads every so many; then the slots are halved again and again. */
 static __global__ void __launch_bounds__(DG_UPDATE_THREADS) adam_kernel(const GRID_CONSTANT dg_update_layout u)
@@ -17,53 +18,56 @@ static __global__ void __launch_bounds__(DG_UPDATE_THREADS) adam_kernel(const GR
     SHARED(unsigned, bad_here, );
     dev_pool pool;
     float *const room = pool.take<float>(DG_UPDATE_THREADS * 4);
-    int number = 0;
-    while ((int)blockIdx.x >= u.range[number].first + u.range[number].blocks) number++;
-    const dg_update_range &r = u.range[number];
-    const int lanes = DG_UPDATE_THREADS / r.slots, lane = (int)threadIdx.x % lanes, slot = (int)threadIdx.x / lanes;
-    float *const p = (float *)a.p + r.from, *const m = (float *)a.m + r.from, *const v = (float *)a.v + r.from;
+    const int tried = min((int)threadIdx.x % 32, u.ranges - 1);
+    const dg_update_range &r =
+        u.range[__popc(__ballot_sync(0xffffffffu, (int)blockIdx.x >= u.range[tried].first + u.range[tried].blocks &&
+                                                      tried == (int)threadIdx.x % 32))];
+    const int lanes = DG_UPDATE_THREADS >> r.halvings, lane = (int)threadIdx.x & (lanes - 1),
+              slot = (int)threadIdx.x >> (DG_UPDATE_BITS - r.halvings), slots = 1 << r.halvings;
     const bool own = r.work >= 0; /* else the gradient is there */
     const dg_update_work &w = u.job[own ? r.work : 0];
     const int parts = own ? w.parts : 1;
-    float *const gradient = own ? (float *)w.conv.w : (float *)a.g + r.from;
-    const float *const from = parts > 1 ? u.scratch + w.scratch : gradient;
+    const unsigned each = (unsigned)w.count; /* from a part to the next */
+    /* From here on places are counted from the block's first weight. */
+    const int64_t skipped = (int64_t)((int)blockIdx.x - r.first) * r.width, first = r.from + skipped;
+    const int count = (int)min(r.count - skipped, (int64_t)r.width);
+    float *const p = (float *)a.p + first, *const m = (float *)a.m + first, *const v = (float *)a.v + first;
+    float *const gradient = own ? (float *)w.conv.w + skipped : (float *)a.g + first;
+    const float *const from = parts > 1 ? u.scratch + w.scratch + skipped : gradient;
     grid_dependency_wait();
     grid_dependents_launch();
-    const uint64_t step_now = a.state->step;
-    if (threadIdx.x == 0) {
-        factors = dg_adam_factors_of<float>(a, step_now);
-        bad_here = 0;
-    }
-    unsigned broken = 0;
-    const int64_t i0 = (int64_t)((int)blockIdx.x - r.first) * r.width;
+    if (threadIdx.x == 0) bad_here = 0;
     dg_pack<float, 4> pp[2], mm[2], vv[2], g[2];
-    int64_t at[2];
+    unsigned at[2];
     bool mine[2];
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-        at[h] = i0 + (h * lanes + lane) * 4;
-        mine[h] = at[h] < r.count;
-        pp[h] = mm[h] = vv[h] = g[h] = {};
+        at[h] = (unsigned)(h * lanes + lane) * 4;
+        mine[h] = at[h] < (unsigned)count;
         if (slot || !mine[h]) continue;
         pp[h] = dg_load<4>(p + at[h]);
         mm[h] = dg_load<4>(m + at[h]);
         vv[h] = dg_load<4>(v + at[h]);
     }
+    /* While these are on their way. */
+    if (threadIdx.x == 0) factors = dg_adam_factors_of<float>(a, a.state->step);
 #pragma unroll
     for (int h = 0; h < 2; h++) {
+        g[h] = {};
         if (!mine[h]) continue;
         const float *const part = from + at[h];
 #pragma unroll 4
-        for (int k = slot; k < parts; k += r.slots) {
-            const dg_pack<float, 4> one = dg_load<4>(part + k * w.count);
+        for (int k = slot; k < parts; k += slots) {
+            const dg_pack<float, 4> one = dg_load<4>(part + (unsigned)k * (uint64_t)each);
 #pragma unroll
             for (int e = 0; e < 4; e++) g[h].v[e] += one.v[e];
         }
     }
+    unsigned broken = 0;
     __syncthreads(); /* the factors are there */
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-        for (int half = r.slots / 2; half > 0; half /= 2) {
+        for (int half = slots / 2; half > 0; half /= 2) {
             __syncthreads();
             if (slot >= half && slot < 2 * half) dg_store<4>(room + ((int)threadIdx.x - half * lanes) * 4, g[h]);
             __syncthreads();
@@ -76,7 +80,7 @@ static __global__ void __launch_bounds__(DG_UPDATE_THREADS) adam_kernel(const GR
         if (parts > 1) dg_store<4>(gradient + at[h], g[h]);
         broken += dg_adam_step<float, 4>(factors, pp[h], mm[h], vv[h], g[h]);
         dg_store<4>(p + at[h], pp[h]);
-        if (u.rounded.to) dg_round_four(u.rounded, r.from + at[h], pp[h]);
+        if (u.rounded.to) dg_round_four(u.rounded, first + at[h], pp[h]);
         dg_store<4>(m + at[h], mm[h]);
         dg_store<4>(v + at[h], vv[h]);
     }
@@ -89,6 +93,7 @@ static __global__ void __launch_bounds__(DG_UPDATE_THREADS) adam_kernel(const GR
     if (atomicAdd(counter + DG_UPDATE_DONE, 1u) != (unsigned)u.consumers - 1) return;
     __threadfence();
     /* The last of all: nobody reads the step or a counter any more. */
+    const uint64_t step_now = a.state->step;
     a.ring[step_now % DG_RING].value[a.bad] = (double)atomicExch(counter + DG_UPDATE_BAD, 0u);
     if (u.advance.state) {
         u.advance.state->step = step_now + 1;

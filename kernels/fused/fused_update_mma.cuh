@@ -15,15 +15,33 @@ extern "C" {
 template <class G, class Products, int STAGES> struct dg_update_sums : Products {
     typedef typename G::E E;
     typedef typename G::piece piece;
-    /* Of a cell: its first units in memory of both sides, those of x with the border; its first row and column of x. */
+    /* Of a cell: its first units in memory of both sides, those of x with the border; which of its rows and columns are
+     * outside of the map. */
     struct alignas(16) place {
-        int x, y, row, col;
+        int x, y;
+        uint32_t outside;
     };
-    /* This thread's unit of a side: rows and columns of x behind the cell's first ones; where it lies in a stage of
-     * shared memory, below 0: nowhere; units in memory behind the cell's first one, to this thread's channels. */
+    /* This thread's unit of a side: its row and column, as `outside` has them; where it lies in a stage of shared
+     * memory, below 0: nowhere; units in memory behind the cell's first one, to this thread's channels. */
     struct item {
-        int row, col, cell, to, from;
+        uint32_t where;
+        int cell, to, from;
     };
+    /* Rows that are inside or outside together have a bit: the one in front of the cell, and for each row of y the two
+     * of x that come with it. So have columns, and a bit stands for a cell of no image. */
+    static constexpr int LINES = 10;
+    static constexpr uint32_t nowhere = 1u << 31;
+    static_assert(piece::side + 2 <= LINES && 2 * LINES < 32, "their bits are in a word");
+    static __device__ __forceinline__ uint32_t y_bit(int row) { return 2u << row; }
+    static __device__ __forceinline__ uint32_t x_bit(int row, int size)
+    {
+        const int pair = (row + 1 - size % 2) / 2;
+        return (row == 0 ? 1u : 0u) | (pair ? 1u << pair : 0u);
+    }
+    static __device__ __forceinline__ uint32_t outside_of(int first, int size)
+    {
+        return (first == 0 ? 1u : 0u) | ((1u << LINES) - (2u << min(size - first, LINES - 1)));
+    }
     static_assert(G::NT == DG_UPDATE_THREADS, "a block is a block");
     const int N, H, W, Ho, Wo, Ci, Co; /* Ci, Co: units of all channels */
     const uint4 *const x, *const y;    /* the factors */
@@ -44,13 +62,14 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
 #pragma unroll
         for (int j = 0; j < G::x_items; j++) {
             const int spot = Products::spot(j);
-            of_x[j] = {spot & 31, spot >> 5 & 31, spot >> 10 & 3, spot >> 12, 0};
-            of_x[j].from = (of_x[j].row * W + of_x[j].col) * Ci + of_channels[0];
+            const int row = spot & 31, col = spot >> 5 & 31;
+            of_x[j] = {nowhere | x_bit(row, H) | x_bit(col, W) << LINES, spot >> 10 & 3, spot >> 12,
+                       (row * W + col) * Ci + of_channels[0]};
         }
 #pragma unroll
         for (int j = 0; j < G::y_items; j++) {
             const int at = Products::position(j), row = piece::row(at), col = piece::col(at);
-            of_y[j] = {2 * row, 2 * col, piece::cell(at), Products::unit_of_y(j),
+            of_y[j] = {nowhere | y_bit(row) | y_bit(col) << LINES, piece::cell(at), Products::unit_of_y(j),
                        (row * Wo + col) * Co + of_channels[1]};
         }
     }
@@ -59,11 +78,13 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
     {
         if (threadIdx.x >= piece::cells) return;
         const dg_cell c = dg_cell_of((first_piece + chunk) * piece::cells + (int)threadIdx.x, piece::side, Ho, Wo);
-        const bool there = c.image < N; /* else so far below that nothing is */
-        const int row = 2 * c.row - 1, col = 2 * c.col - 1;
-        cell[chunk % STAGES * piece::cells + (int)threadIdx.x] =
-            place{there ? ((c.image * H + row) * W + col) * Ci : 0,
-                  there ? ((c.image * Ho + c.row) * Wo + c.col) * Co : 0, there ? row : 1 << 28, col};
+        place p = {0, 0, nowhere};
+        if (c.image < N) {
+            p.x = ((c.image * H + 2 * c.row - 1) * W + 2 * c.col - 1) * Ci;
+            p.y = ((c.image * Ho + c.row) * Wo + c.col) * Co;
+            p.outside = outside_of(c.row, Ho) | outside_of(c.col, Wo) << LINES;
+        }
+        cell[chunk % STAGES * piece::cells + (int)threadIdx.x] = p;
     }
     __device__ __forceinline__ void fetch(int chunk) const
     {
@@ -76,15 +97,14 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
             const item &i = of_x[j];
             if ((j + 1) * G::NT > G::values * G::x_planes && i.to < 0) continue;
             const place at = of(i.cell);
-            const bool ok = (unsigned)(at.row + i.row) < (unsigned)H && (unsigned)(at.col + i.col) < (unsigned)W;
+            const bool ok = !(at.outside & i.where);
             cp_async16(to_x + i.to, x + (unsigned)(ok ? at.x + i.from : 0), ok);
         }
 #pragma unroll
         for (int j = 0; j < G::y_items; j++) {
             const item &i = of_y[j];
             const place at = of(i.cell);
-            /* in rows of x, of which a cell's begin one in front of it */
-            const bool ok = at.row + i.row < 2 * Ho - 1 && at.col + i.col < 2 * Wo - 1;
+            const bool ok = !(at.outside & i.where);
             cp_async16(to_y + i.to, y + (unsigned)(ok ? at.y + i.from : 0), ok);
         }
     }

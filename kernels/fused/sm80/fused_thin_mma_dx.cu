@@ -195,31 +195,37 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
     }
 };
 
-/* Whole warp: n values of each of two rows of x through the epilogue, those from number `begin` to `end` of the 2n. The
- * first row's are at `from` and go to index `row`; the second row's are G::line and `width` further on. */
+/* Whole warp: n values of each of two rows of x through the epilogue. Those of the first row, which is row iy, are at
+ * `from` and go to index `row`; the second row's are G::line and `width` further on. Rows may be outside of x. */
 template <class G>
 static __device__ __forceinline__ void write(const dg_fused_conv &f, const float *from, int64_t row, int width, int n,
-                                             int begin, int end)
+                                             int iy)
 {
-    constexpr int BATCH = 4;
-    float *const x = (float *)f.conv.x + row;
+    constexpr int BATCH = 4; /* nearly always all of a row */
+    const int lane = (int)threadIdx.x % 32;
     const bool reads = f.out.kind == DG_EPILOGUE_ACT_DX;
-    const float *const y = reads ? f.out.y + row : nullptr;
     auto each = [&](auto become) {
 #pragma unroll 1
-        for (int i0 = begin + (int)threadIdx.x % 32; i0 < end; i0 += 32 * BATCH) {
-            float old[BATCH];
-            int to[BATCH];
+        for (int r = 0; r < 2; r++, row += width, from += G::line) {
+            if ((unsigned)(iy + r) >= (unsigned)f.conv.H) continue;
+            const int64_t first = row + lane;
+#pragma unroll 1
+            for (int i0 = 0; i0 < n; i0 += 32 * BATCH) {
+                float *const x = (float *)f.conv.x + first + i0;
+                const float *const values = from + lane + i0;
+                const int left = n - lane - i0;
+                float old[BATCH] = {};
+                if (reads) {
+                    const float *const y = f.out.y + first + i0;
 #pragma unroll
-            for (int k = 0; k < BATCH; k++) {
-                const int i = i0 + 32 * k;
-                to[k] = i < n ? i : i + width - n;
-                old[k] = reads && i < end ? y[to[k]] : 0;
-            }
+                    for (int k = 0; k < BATCH; k++)
+                        if (32 * k < left) old[k] = y[32 * k];
+                }
 #pragma unroll
-            for (int k = 0; k < BATCH; k++) {
-                const int i = i0 + 32 * k;
-                if (i < end) x[to[k]] = become(from[i < n ? i : i + G::line - n], old[k]);
+                for (int k = 0; k < BATCH; k++) { /* two conditions of an instruction, not a branch */
+                    const float v = become(32 * k < left ? values[32 * k] : 0, old[k]);
+                    if (32 * k < left) x[32 * k] = v;
+                }
             }
         }
     };
@@ -272,8 +278,7 @@ template <class G> static __device__ __forceinline__ void dx_block(const dg_fuse
         /* the first value lies at 2 p0 CI - 4 */
         const int lo = max(0, 2 * p0 - 1) * CI, hi = min(a.W, 2 * (p0 + G::COLS) + (last ? 1 : -1)) * CI, n = hi - lo,
                   iy = 2 * row - 1;
-        write<G>(f, place + lo - 2 * p0 * CI + 4, ((int64_t)image * a.H + iy) * a.W * CI + lo, a.W * CI, n,
-                 iy < 0 ? n : 0, iy + 1 < a.H ? 2 * n : n);
+        write<G>(f, place + lo - 2 * p0 * CI + 4, ((int64_t)image * a.H + iy) * a.W * CI + lo, a.W * CI, n, iy);
     }
 }
 

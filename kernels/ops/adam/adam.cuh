@@ -3,6 +3,7 @@
 #define DG_ADAM_CUH
 
 #include "kernels/dev/cuda.cuh"
+#include "kernels/dev/divide.cuh"
 
 static __device__ __forceinline__ float dg_root(float x) { return sqrtf(x); }
 static __device__ __forceinline__ double dg_root(double x) { return sqrt(x); }
@@ -10,6 +11,17 @@ static __device__ __forceinline__ double dg_root(double x) { return sqrt(x); }
 template <class real> struct dg_adam_factors {
     real rate, unbias, eps, new1, keep2, new2;
 };
+
+/* rate m / (sqrt(v) unbias + eps). A v that has overflowed leaves its weight alone, as 1 / infinity does. */
+static __device__ __forceinline__ float dg_adam_move(const dg_adam_factors<float> &f, float m, float v)
+{
+    const float below = dg_square_root(fmaxf(v, FLT_MIN)) * f.unbias + f.eps;
+    return dg_quotient(f.rate * m, fminf(below, 0x1p126f)); /* fminf() takes the number where the other is NaN */
+}
+static __device__ __forceinline__ double dg_adam_move(const dg_adam_factors<double> &f, double m, double v)
+{
+    return f.rate * m / (dg_root(v) * f.unbias + f.eps);
+}
 
 /* The powers are in double and the same for all weights: one thread a block makes them, by squaring, for everybody
  * waits for it and the library's pow() is a lot of code for a whole exponent. */
@@ -23,8 +35,8 @@ static __device__ __forceinline__ dg_adam_factors<real> dg_adam_factors_of(const
         if (t & 1) power1 *= square1, power2 *= square2;
         square1 *= square1, square2 *= square2;
     }
-    f.rate = (real)(a.state->lr[a.net] / (1 - power1));
-    f.unbias = (real)(1 / sqrt(1 - power2));
+    f.rate = (real)(a.state->lr[a.net] * dg_reciprocal(1 - power1));
+    f.unbias = (real)dg_reciprocal_root(1 - power2);
     f.eps = (real)a.eps;
     f.new1 = (real)(1 - a.beta1);
     f.keep2 = (real)a.beta2;
@@ -38,14 +50,18 @@ static __device__ __forceinline__ unsigned dg_adam_step(const dg_adam_factors<re
                                                         dg_pack<real, n> &m, dg_pack<real, n> &v,
                                                         const dg_pack<real, n> &g)
 {
-    unsigned broken = 0;
+    real all = 0; /* NaN as soon as one is not finite */
 #pragma unroll
     for (int k = 0; k < n; k++) {
         m.v[k] += f.new1 * (g.v[k] - m.v[k]);
         v.v[k] = f.keep2 * v.v[k] + f.new2 * (g.v[k] * g.v[k]);
-        p.v[k] -= f.rate * m.v[k] / (dg_root(v.v[k]) * f.unbias + f.eps);
-        broken += !isfinite(p.v[k]);
+        p.v[k] -= dg_adam_move(f, m.v[k], v.v[k]);
+        all += 0 * p.v[k];
     }
+    if (all == 0) return 0;
+    unsigned broken = 0;
+#pragma unroll 1
+    for (int k = 0; k < n; k++) broken += !isfinite(p.v[k]);
     return broken;
 }
 

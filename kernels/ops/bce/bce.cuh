@@ -3,6 +3,7 @@
 #define DG_BCE_CUH
 
 #include "kernels/dev/cuda.cuh"
+#include "kernels/dev/divide.cuh"
 
 struct dg_bce_term {
     double loss, prob, slope; /* prob: sigmoid(logit); slope: of the loss, before the division by their number */
@@ -11,7 +12,8 @@ struct dg_bce_term {
 static __device__ __forceinline__ dg_bce_term dg_bce_of(double l, double target)
 {
     const double e = exp(-fabs(l));
-    const double p = (l < 0 ? e : 1) / (1 + e), q = (l < 0 ? 1 : e) / (1 + e); /* sigmoid(l), sigmoid(-l) */
+    const double larger = dg_quotient(1.0, 1 + e), less = dg_quotient(e, 1 + e);
+    const double p = l < 0 ? less : larger, q = l < 0 ? larger : less; /* sigmoid(l), sigmoid(-l) */
     /* fma said aloud: left to the compiler, two kernels could round apart */
     return {fma(-l, target, l > 0 ? l : 0.0) + log1p(e), p, fma(p, 1 - target, -(q * target))};
 }

@@ -4,6 +4,7 @@
 #define DEV_HALF
 #define DEV_RANDOM
 #include "fragments.h"
+#include "kernels/dev/divide.cuh"
 
 /* ---- mma: fragments filled by the formulas of the documentation, products compared with plain loops ---- */
 
@@ -148,6 +149,48 @@ static __global__ void round_kernel(uint32_t *tf32, uint16_t *bf16, uint16_t *f1
     tf32[i] = to_tf32(x[i]);
     bf16[i] = bits16(BF16, x[i]);
     f16[i] = bits16(F16, x[i]);
+}
+
+/* ---- division and roots ---- */
+
+static __global__ void divide_kernel(float *quotient, float *root, double *precise, const float *a, const float *b,
+                                     int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    quotient[i] = dg_quotient(a[i], b[i]);
+    root[i] = dg_square_root(b[i]);
+    precise[2 * i] = dg_reciprocal((double)b[i]);
+    precise[2 * i + 1] = dg_reciprocal_root((double)b[i]);
+}
+
+/* The same bits as the operators have, for numbers of all sizes that are far enough from the ends. */
+static void test_division()
+{
+    std::vector<float> a, b;
+    uint32_t word = 1;
+    for (int i = 0; i < 20000; i++) {
+        float value[2];
+        for (float &v : value) {
+            word = word * 1664525u + 1013904223u;
+            v = ldexpf(1 + (float)(word >> 8) / (1 << 24), (int)(word >> 3 & 63) - 32);
+        }
+        a.push_back(i % 2 ? value[0] : -value[0]);
+        b.push_back(value[1]);
+    }
+    const int n = (int)a.size();
+    dev_buffer<float> da(a), db(b), quotient(n), root(n);
+    dev_buffer<double> precise(2 * n);
+    KLAUNCH(divide_kernel, (n + 127) / 128, 128, 0, 0, quotient.p, root.p, precise.p, da.p, db.p, n);
+    if (!dev_ok("division")) return;
+    const std::vector<float> q = quotient.get(), r = root.get();
+    const std::vector<double> d = precise.get();
+    for (int i = 0; i < n; i++) {
+        DG_CHECKF(q[i] == a[i] / b[i], "%a / %a = %a, not %a", a[i], b[i], a[i] / b[i], q[i]);
+        DG_CHECKF(r[i] == sqrtf(b[i]), "root of %a = %a, not %a", b[i], sqrtf(b[i]), r[i]);
+        DG_CHECKF(fabs(d[2 * i] * b[i] - 1) < 1e-15, "1 / %a is not %a", b[i], d[2 * i]);
+        DG_CHECKF(fabs(d[2 * i + 1] * sqrt((double)b[i]) - 1) < 1e-15, "1 / root of %a is not %a", b[i], d[2 * i + 1]);
+    }
 }
 
 /* x to `digits` binary digits: ties to even, or away from zero. */
@@ -326,6 +369,7 @@ int main()
     test_ldmatrix();
     test_copy();
     test_rounding();
+    test_division();
     test_rest();
     test_grid_sync();
     test_refusal();

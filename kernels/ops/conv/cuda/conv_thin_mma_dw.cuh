@@ -129,17 +129,19 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
     dg_pack<uint32_t, 2> next_words[4]; /* AS_IS in their place */
     static_assert(!AS_IS || quad::words == 2, "bf16");
     unsigned inside = 0;
-    int group = 0;
+    int group = 0, end = per_group; /* of the tile's image; the first image of the next one */
+    const bool two = of_y.two();
     const int width = a.W * CI;
-    const bool wide = width % 4 == 0; /* four values are in a row of the picture, or none is */
-    int to[packs][4];
+    const bool wide = width % 4 == 0;             /* four values are in a row of the picture, or none is */
+    int to[packs][4], x_row[packs], x_col[packs]; /* of the patch; a row that no picture has: nothing */
 #pragma unroll
-    for (int j = 0; j < packs; j++)
+    for (int j = 0; j < packs; j++) {
+        const int i = (int)threadIdx.x + j * dw::NT;
+        x_row[j] = i < DG_THIN_PATCH_ROWS * across ? i / across : 1 << 28;
+        x_col[j] = i % across * 4;
 #pragma unroll
-        for (int e = 0; e < 4; e++) {
-            const int i = (int)threadIdx.x + j * dw::NT;
-            to[j][e] = dw::place(i / across, i % across * 4 - border + e);
-        }
+        for (int e = 0; e < 4; e++) to[j][e] = dw::place(i / across, x_col[j] - border + e);
+    }
 
     /* The tile that fetch() brings. */
     int b0 = first % t.across * DG_THIN_COLS, a0 = first / t.across % t.down * DG_THIN_ROWS,
@@ -152,36 +154,45 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
         image++;
     };
     auto fetch = [&] {
-        const float *const x = pictures + (int64_t)image * a.H * width;
 #pragma unroll
         for (int j = 0; j < packs; j++) {
-            const int i = (int)threadIdx.x + j * dw::NT, row = 2 * a0 - 1 + i / across,
-                      at = 2 * b0 * CI - 4 + i % across * 4;
+            const int row = 2 * a0 - 1 + x_row[j], at = 2 * b0 * CI - 4 + x_col[j];
+            const unsigned begin = (unsigned)(image * a.H + row) * (unsigned)width; /* fewer than 2^31 values */
             next_x[j] = {};
-            if (i >= DG_THIN_PATCH_ROWS * across || (unsigned)row >= (unsigned)a.H) continue;
+            if ((unsigned)row >= (unsigned)a.H) continue;
             if (wide) {
-                if ((unsigned)at < (unsigned)width) next_x[j] = dg_load<4>(x + row * width + at);
+                if ((unsigned)at < (unsigned)width) next_x[j] = dg_load<4>(pictures + (begin + (unsigned)at));
             } else {
 #pragma unroll
                 for (int e = 0; e < 4; e++)
-                    if ((unsigned)(at + e) < (unsigned)width) next_x[j].v[e] = x[row * width + at + e];
+                    if ((unsigned)(at + e) < (unsigned)width) next_x[j].v[e] = pictures[begin + (unsigned)(at + e)];
             }
         }
-        if (!AS_IS) group = image / per_group;
+        for (; !AS_IS && image >= end; end += per_group) group++;
         inside = 0;
-        const int oy = a0 + dw::row(), ox = b0 + dw::col();
-        const int64_t at = (((int64_t)image * a.Ho + oy) * a.Wo + ox) * a.Co + co0 + dw::channel();
+        const int oy = a0 + dw::row(), ox = b0 + dw::col(), left = there && oy < a.Ho ? a.Wo - ox : 0;
+        unsigned at = (unsigned)((image * a.Ho + oy) * a.Wo + ox) * (unsigned)a.Co + (unsigned)(co0 + dw::channel());
+        if (!AS_IS && !two && left >= 4) { /* nearly always */
+            inside = 15;
+            if (rounded)
 #pragma unroll
-        for (int j = 0; j < 4; j++) {
-            const bool ok = there && oy < a.Ho && ox + j < a.Wo;
+                for (int j = 0; j < 4; j++) next_y[j] = dg_load_four(of.x, at + (unsigned)(j * a.Co), true);
+            else
+#pragma unroll
+                for (int j = 0; j < 4; j++) next_y[j] = dg_load_four(of.x, at + (unsigned)(j * a.Co), false);
+            return;
+        }
+#pragma unroll
+        for (int j = 0; j < 4; j++, at += (unsigned)a.Co) {
+            const bool ok = j < left;
             if constexpr (AS_IS) {
                 next_words[j] = {};
-                if (ok) next_words[j] = dg_load<2>((const uint32_t *)((const uint16_t *)of.x + at + j * a.Co));
+                if (ok) next_words[j] = dg_load<2>((const uint32_t *)((const uint16_t *)of.x + at));
                 continue;
             }
             next_y[j] = next_pre[j] = {};
-            if (ok) next_y[j] = dg_load_four(of.x, at + j * a.Co, rounded);
-            if (ok && of_y.two()) next_pre[j] = dg_load_four(of.pre, at + j * a.Co, rounded);
+            if (ok) next_y[j] = dg_load_four(of.x, at, rounded);
+            if (ok && two) next_pre[j] = dg_load_four(of.pre, at, rounded);
             inside |= (unsigned)ok << j;
         }
     };
@@ -205,12 +216,17 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
                 factors[i / 2].w[i % 2] = dg_pair(next_words[i % 2 * 2], next_words[i % 2 * 2 + 1], i / 2);
         } else {
             float y[4][4]; /* [channel][position] */
-#pragma unroll
-            for (int j = 0; j < 4; j++) {
-                dg_pack<float, 4> v = {};
-                if (inside >> j & 1) v = of_y.value(next_y[j], next_pre[j]);
+            auto take = [&](int j, const dg_pack<float, 4> &v) {
 #pragma unroll
                 for (int e = 0; e < 4; e++) y[e][j] = v.v[e];
+            };
+            if (!two && inside == 15) {
+#pragma unroll
+                for (int j = 0; j < 4; j++) take(j, of_y.one(next_y[j]));
+            } else {
+#pragma unroll
+                for (int j = 0; j < 4; j++)
+                    take(j, inside >> j & 1 ? of_y.value(next_y[j], next_pre[j]) : dg_pack<float, 4>{});
             }
 #pragma unroll
             for (int e = 0; e < 4; e++) factors[e] = quad::of(y[e]);
