@@ -69,8 +69,8 @@ enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 
 /* wgmma: the same by warpgroups, each of which has 64 x channels. */
 #define DG_WGMMA_FWD_TILES(X) \
-    X(false, 128, 64, 4)      \
-    X(true, 128, 64, 4)       \
+    X(false, 128, 64, 2)      \
+    X(true, 128, 64, 2)       \
     X(true, 128, 128, 4)
 #define DG_WGMMA_DX_TILES(X) X(64, 32, 2)
 enum { DG_MMA_SMALL = 4 }; /* up to this width of y cells are 4x4 */

@@ -75,6 +75,17 @@ static __device__ __forceinline__ float dg_one_value(const dg_channel &k, float 
     const float z = k.scale * x + k.shift;
     return fmaxf(z, factor * z);
 }
+/* The same by one operation less: with z in units of (1 + factor) / 2 it is z + |z| (1 - factor) / (1 + factor). */
+static __device__ __forceinline__ dg_channel dg_channel_bent(const dg_channel &k, float factor)
+{
+    const float unit = 0.5f * (1 + factor);
+    return {k.scale * unit, k.tilt * unit, k.shift * unit};
+}
+static __device__ __forceinline__ float dg_bent_value(const dg_channel &k, float x, float bend)
+{
+    const float z = k.scale * x + k.shift;
+    return fmaf(fabsf(z), bend, z);
+}
 static __device__ __forceinline__ float dg_two_value(const dg_channel &k, float x, float pre)
 {
     return k.scale * x + (k.tilt * pre + k.shift);
@@ -259,32 +270,34 @@ static __device__ __forceinline__ void dg_epilogue_write(const dg_epilogue &s, i
     }
 }
 
-/* Whole block of NT threads (a power of two), behind its parts for channels c0 .. c0 + channels - 1 (a power of two, of
- * which those below C exist; both even) of column c0 / channels: the last block of the column merges them all and
- * finishes the epilogue. Where there are many, the last of each cluster of neighbours first makes one part of theirs.
- * True in the last block of all. scratch: dg_epilogue_bytes (fuse_launch.h), begins with the parts; counters:
- * dg_epilogue_counters of the column's own; block: its number; values: of a channel, in a group; room: 5 * NT floats of
- * shared memory that nobody uses any more. */
+/* Whole block, behind its parts: is it the last one of its cluster or, where there are no clusters, of its column? The
+ * other blocks have nothing more to do, and find that out by some instructions. block: its number in its group; the
+ * other arguments are those of dg_epilogue_merge. */
+static __device__ __forceinline__ bool dg_epilogue_last(const dg_epilogue &s, unsigned *counters, int block, int group,
+                                                        int clusters, int per_group)
+{
+    const int which = block / DG_EPILOGUE_CLUSTER,
+              expected = clusters ? min(per_group - which * DG_EPILOGUE_CLUSTER, (int)DG_EPILOGUE_CLUSTER)
+                                  : per_group * s.groups;
+    return dg_comes_last(clusters ? counters + 1 + group * clusters + which : counters, (unsigned)expected);
+}
+
+/* Whole block of NT threads (a power of two) that dg_epilogue_last chose, for channels c0 .. c0 + channels - 1 (a power
+ * of two, of which those below C exist; both even) of column c0 / channels: the last block of the column merges all
+ * parts and finishes the epilogue. Where there are many, the last of each cluster of neighbours first makes one part of
+ * theirs. True in the last block of all. scratch: dg_epilogue_bytes (fuse_launch.h), begins with the parts; counters:
+ * dg_epilogue_counters of the column's own; clusters: of a group, dg_epilogue_clusters; values: of a channel, in a
+ * group; room: 5 * NT floats of shared memory that nobody uses any more. */
 template <int NT>
-static __device__ __forceinline__ bool dg_epilogue_finish(const dg_epilogue &s, float *scratch, unsigned *counters,
-                                                          int block, int c0, int channels, int C, int columns,
-                                                          int per_group, float values, float *room)
+static __device__ __forceinline__ bool dg_epilogue_merge(const dg_epilogue &s, float *scratch, unsigned *counters,
+                                                         int block, int group, int c0, int channels, int C, int columns,
+                                                         int clusters, int per_group, float values, float *room)
 {
     const bool stats = s.kind == DG_EPILOGUE_STATS;
-    const int clusters = dg_epilogue_clusters(per_group, s.groups, channels);
-    int group = 0, which = block;
-    if (clusters) {
-        for (; which >= per_group; which -= per_group) group++;
-        which /= DG_EPILOGUE_CLUSTER;
-    }
-    const int to = group * clusters + which;
-    const int of_cluster = min(per_group - which * DG_EPILOGUE_CLUSTER, (int)DG_EPILOGUE_CLUSTER);
-    /* What is behind here the last blocks alone do. */
-    if (!dg_comes_last(clusters ? counters + 1 + to : counters,
-                       (unsigned)(clusters ? of_cluster : per_group * s.groups)))
-        return false;
     const int lanes = min(channels / 2, NT), mine = c0 + ((int)threadIdx.x & (lanes - 1)) * 2, column = c0 / channels;
     const bool writes = (int)threadIdx.x < lanes;
+    const int which = block / DG_EPILOGUE_CLUSTER, to = group * clusters + which;
+    const int of_cluster = min(per_group - which * DG_EPILOGUE_CLUSTER, (int)DG_EPILOGUE_CLUSTER);
     float *const merged = scratch + dg_parts_bytes(per_group * s.groups, columns, C) / sizeof(float);
 #pragma unroll 1
     for (int last = !clusters; last < 2; last++) { /* is it the last step? */
@@ -329,6 +342,21 @@ static __device__ __forceinline__ bool dg_epilogue_finish(const dg_epilogue &s, 
         }
     }
     return true;
+}
+
+/* Both; block: its number in all groups. */
+template <int NT>
+static __device__ __forceinline__ bool dg_epilogue_finish(const dg_epilogue &s, float *scratch, unsigned *counters,
+                                                          int block, int c0, int channels, int C, int columns,
+                                                          int per_group, float values, float *room)
+{
+    const int clusters = dg_epilogue_clusters(per_group, s.groups, channels);
+    int group = 0;
+    if (clusters) /* nobody else asks */
+        for (; block >= per_group; block -= per_group) group++;
+    return dg_epilogue_last(s, counters, block, group, clusters, per_group) &&
+           dg_epilogue_merge<NT>(s, scratch, counters, block, group, c0, channels, C, columns, clusters, per_group,
+                                 values, room);
 }
 
 #endif

@@ -15,8 +15,11 @@
 struct dg_fused_mma {
     dg_conv_args conv; /* with its input */
     dg_prologue in;
+    float bend; /* dg_bent_value */
     dg_epilogue out;
     int groups, per_group;
+    int merged, clusters;         /* blocks of a group of the epilogue's, clusters of theirs */
+    float values;                 /* of a channel of the results, in such a group */
     int split, channels;          /* parts of the sum; the most channels of one */
     const void *rounded;          /* the weights */
     void *factors;                /* out, or NULL (fuse.h) */
@@ -45,6 +48,7 @@ static __device__ __forceinline__ void dg_fused_table(float *table, const dg_pro
     for (int i = (int)threadIdx.x; i < count; i += G::NT) {
         dg_channel k = dg_channel_of(s, s.groups == 1 ? 0 : group, first + i, C);
         if (G::E::scaled) k = dg_channel_times(k, shift);
+        if (G::loader::bent) k = dg_channel_bent(k, s.factor);
         float *const to = table + i / unit * unit * numbers + i % unit;
         to[0] = k.scale;
         to[unit] = k.shift;
@@ -53,6 +57,13 @@ static __device__ __forceinline__ void dg_fused_table(float *table, const dg_pro
 }
 
 /* ---- A split ---- */
+
+/* Where part `part` of the chunks begins. A division is two dozen instructions: where there are no parts there is none.
+ */
+static __device__ __forceinline__ int dg_fused_part(int chunks, int part, int split)
+{
+    return split == 1 ? chunks * part : (int)((unsigned)(chunks * part) / (unsigned)split);
+}
 
 /* The parts of a tile's sums, in the order of the split: true in the block that comes last, which then has them all. Of
  * two parts it adds the other one to its own, which is the same in either order. */
@@ -137,13 +148,14 @@ static __device__ __forceinline__ int dg_fused_rows(const dg_conv_args &a, const
     return rows;
 }
 
-/* dg_epilogue_finish, one for all kernels of a file: what happens once a block need not be compiled dozens of times. */
+/* dg_epilogue_merge, one for all kernels of a file: what few blocks do need not be compiled dozens of times. */
 template <int NT>
-static __device__ DEV_NOINLINE void dg_fused_finish(dg_epilogue s, float *sums, unsigned *counters, int n0,
-                                                    int channels, int C, int per_group, float values, float *room)
+static __device__ DEV_NOINLINE void dg_fused_merge(dg_epilogue s, float *sums, unsigned *counters, int block, int group,
+                                                   int n0, int channels, int C, int clusters, int per_group,
+                                                   float values, float *room)
 {
-    dg_epilogue_finish<NT>(s, sums, counters, (int)blockIdx.x, n0, channels, C, (int)gridDim.y, per_group, values,
-                           room);
+    dg_epilogue_merge<NT>(s, sums, counters, block, group, n0, channels, C, (int)gridDim.y, clusters, per_group, values,
+                          room);
 }
 
 /* A lane's results through what the epilogue does to each of them, and to memory; the gradient's two sums of each
@@ -225,18 +237,21 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
     else dg_fused_leave<G, false>(f, sums, at, group, n, C, first, second);
     if (s.kind != DG_EPILOGUE_STATS && s.kind != DG_EPILOGUE_NORM_DX) return;
 
-    const int c = n0 + (int)threadIdx.x, blocks = (int)gridDim.x;
+    const int c = n0 + (int)threadIdx.x;
     float *const other = room + Job::shares * G::N;
     dg_pack<float, 2> part;
     if (s.kind == DG_EPILOGUE_STATS) {
-        const int values = dg_fused_rows<Job, G>(f.conv, cell);
 #pragma unroll
         for (int q = 0; q < 2 * G::NJ; q++)
 #pragma unroll
             for (int i = 0; i < rows; i++)
                 if (at[i] >= 0) first[q] += sums.c[i / 2][q / 2][i % 2 * 2 + q % 2];
-        part.v[0] = dg_column_sum<Job, G>(first, room) / (float)values;
-        if (threadIdx.x < G::N) other[threadIdx.x] = part.v[0];
+        part.v[0] = dg_column_sum<Job, G>(first, room);
+        if (threadIdx.x < G::N) {
+            const float values = (float)dg_fused_rows<Job, G>(f.conv, cell);
+            other[threadIdx.x] = part.v[0] /= values;
+            if (threadIdx.x == 0) dg_rows_of(f.sums, (int)gridDim.x, C, (int)blockIdx.y)[blockIdx.x] = values;
+        }
         __syncthreads();
 #pragma unroll
         for (int q = 0; q < 2 * G::NJ; q++) {
@@ -248,15 +263,15 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
             }
         }
         part.v[1] = dg_column_sum<Job, G>(second, room);
-        if (threadIdx.x == 0) dg_rows_of(f.sums, blocks, C, (int)blockIdx.y)[blockIdx.x] = (float)values;
     } else {
         part.v[0] = dg_column_sum<Job, G>(first, room);
         part.v[1] = dg_column_sum<Job, G>(second, other);
     }
     if (threadIdx.x < G::N && c < C) dg_store<2>(dg_parts_of(f.sums, (int)blockIdx.x, c, C), part);
-    const int merged = blocks / s.groups, counters = dg_epilogue_counters(merged, s.groups, G::N);
-    dg_fused_finish<G::NT>(s, f.sums, f.columns + (int)blockIdx.y * counters, n0, G::N, C, merged,
-                           (float)(f.conv.N / s.groups * to.rows * to.cols), room);
+    unsigned *const counters = f.columns + (int)blockIdx.y * (1 + f.clusters * s.groups);
+    const int of = s.groups == 1 ? 0 : group, block = (int)blockIdx.x - of * f.merged;
+    if (dg_epilogue_last(s, counters, block, of, f.clusters, f.merged))
+        dg_fused_merge<G::NT>(s, f.sums, counters, block, of, n0, G::N, C, f.clusters, f.merged, f.values, room);
 }
 
 /* ---- The kernel ---- */
@@ -278,12 +293,13 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
     const dg_conv_args &a = f.conv;
     const dg_maps from = Job::from_maps(a), to = Job::to_maps(a);
     const int part = (int)blockIdx.z, n0 = (int)blockIdx.y * G::N, chunks = from.channels / G::chunk;
-    const int first = (int)((int64_t)chunks * part / f.split), last = (int)((int64_t)chunks * (part + 1) / f.split);
-    const int group = (int)blockIdx.x / f.per_group;
+    const int first = dg_fused_part(chunks, part, f.split), last = dg_fused_part(chunks, part + 1, f.split);
+    int group = 0, block = (int)blockIdx.x; /* of it */
+    for (; block >= f.per_group; block -= f.per_group) group++;
     if (threadIdx.x < P::cells) {
         const int rows = dg_div_up(to.rows, Job::step), cols = dg_div_up(to.cols, Job::step);
         const int cells = a.N / f.groups * dg_div_up(rows, piece::side) * dg_div_up(cols, piece::side);
-        const int number = ((int)blockIdx.x - group * f.per_group) * P::cells + (int)threadIdx.x;
+        const int number = block * P::cells + (int)threadIdx.x;
         cell[threadIdx.x] = number < cells ? dg_cell_of(group * cells + number, piece::side, rows, cols)
                                            : dg_cell{a.N, 0, 0};
     }
@@ -296,7 +312,7 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
         dg_fused_table<G>(table, f.in, group, first * G::chunk, (last - first) * G::chunk, from.channels,
                           Job::shift(a));
     __syncthreads();
-    job.loader.map(f.in.pre, table, f.in.factor);
+    job.loader.map(f.in.pre, table, G::loader::bent ? f.bend : f.in.factor);
     job.loader.keep(f.factors, f.share);
     dg_mma_run(job, last - first);
     grid_dependents_launch();
@@ -323,6 +339,7 @@ static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
     (kind == DG_OP_conv_fwd ? k.conv.x : k.conv.y) = const_cast<float *>(f->in.x);
     k.in = f->in;
     if (f->in.kind != DG_PROLOGUE_NORM) k.in.factor = 1;
+    k.bend = (1 - k.in.factor) / (1 + k.in.factor);
     if (f->in.kind != DG_PROLOGUE_NORM_DX) k.in.pre = f->in.x;
     k.out = f->out;
     if (f->out.kind == DG_EPILOGUE_ACT_DX) { /* the same without a norm */
@@ -335,6 +352,10 @@ static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
     k.early = f->early;
     k.groups = g.groups;
     k.per_group = g.per_group;
+    k.merged = g.blocks / f->out.groups;
+    k.clusters = dg_epilogue_clusters(k.merged, f->out.groups, G::N);
+    const dg_maps to = Job::to_maps(f->conv);
+    k.values = (float)(f->conv.N / f->out.groups * to.rows * to.cols);
     k.split = tune->split;
     k.channels = g.channels;
     k.result = (float *)(kind == DG_OP_conv_fwd ? f->conv.y : f->conv.x);

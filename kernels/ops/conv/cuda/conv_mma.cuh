@@ -166,6 +166,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
     static constexpr int transfers = items * NT / 2;                             /* of the table */
     static constexpr int tensors = MAP & 3, numbers = tensors ? tensors + 1 : 0; /* of a channel */
     static constexpr bool both = tensors == DG_TWO_TENSORS, any = MAP == DG_TWO_TENSORS && E::unit == 8 && !E::scaled;
+    static constexpr bool bent = MAP == (DG_ROUNDED | DG_ONE_TENSOR); /* dg_bent_value */
     typedef typename std::conditional<(MAP & DG_ROUNDED) != 0, uint16_t, T>::type V;
     static_assert(P::PLANES == 2 && NT % 8 == 0, "two threads a value");
 
@@ -176,7 +177,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
     const V *second;                      /* the other tensor; of one tensor unused, as what follows is of none */
     dg_parcel<E, V> beside[both ? slice : 1];
     const float *number; /* those of this thread's first unit */
-    float below;         /* of no map: what values are multiplied by where the arithmetic is scaled */
+    float below;         /* of no map: what values are multiplied by where the arithmetic is scaled; or the bend */
     uint4 *kept;         /* factors in memory */
     unsigned keeps;      /* bit i: those of the slices that are i (mod 32), counted through all chunks */
 
@@ -221,6 +222,12 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
         kept = (uint4 *)to;
         keeps = blockIdx.y < 32 ? share << blockIdx.y : 0;
     }
+    /* Has nobody in this thread's warp a value j? */
+    static __device__ __forceinline__ bool is_idle(int j)
+    {
+        const int threads = dg_div_up(2 * all - j * NT, 32) * 32;
+        return threads < NT && (int)threadIdx.x >= threads;
+    }
     /* Slice g of the channels from c on. */
     __device__ __forceinline__ void fetch(int g, int c)
     {
@@ -228,7 +235,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
 #pragma unroll
         for (int k = 0; k < slice; k++) {
             const int j = g * items / GROUPS + k;
-            if (j >= (g + 1) * items / GROUPS) break;
+            if (j >= (g + 1) * items / GROUPS || is_idle(j)) break;
             dg_transfer t = place[j * NT / 2];
             t.from += mine;
             parcel[k].fetch(tensor + (size_t)t.from * E::unit);
@@ -252,7 +259,9 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
                 }
             } else if (numbers) {
 #pragma unroll
-                for (int e = 0; e < E::unit; e++) value.v[e] = dg_one_value(factor[e], value.v[e], below);
+                for (int e = 0; e < E::unit; e++)
+                    value.v[e] = bent ? dg_bent_value(factor[e], value.v[e], below)
+                                      : dg_one_value(factor[e], value.v[e], below);
             }
             if (MAP == DG_AS_IS && E::scaled)
 #pragma unroll
@@ -277,7 +286,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
 #pragma unroll
         for (int k = 0; k < slice; k++) {
             const int j = g * items / GROUPS + k;
-            if (j >= (g + 1) * items / GROUPS) break;
+            if (j >= (g + 1) * items / GROUPS || is_idle(j)) break;
             const uint4 u = unit(k, factor);
             const dg_transfer t = numbers ? way[numbers ? k : 0] : place[j * NT / 2];
             if (t.to >= 0) patch[t.to & (DG_BORDER - 1)] = u;
