@@ -70,7 +70,7 @@ static __global__ void read_kernel(float *out, const float4 *in, int64_t n, int 
 
 static __global__ void empty_kernel() {}
 
-static __global__ void __launch_bounds__(THREADS) after_kernel()
+static __global__ void __launch_bounds__(128) after_kernel()
 {
     grid_dependency_wait();
     grid_dependents_launch();
@@ -78,13 +78,13 @@ static __global__ void __launch_bounds__(THREADS) after_kernel()
 
 /* Leaves PART sums of each block; the block that comes last adds up all of them. */
 static constexpr int PART = 2 * 64;
-static __global__ void __launch_bounds__(THREADS) last_kernel(float *parts, float *out, unsigned *counter)
+static __global__ void __launch_bounds__(PART) last_kernel(float *parts, float *out, unsigned *counter)
 {
     grid_dependency_wait();
     grid_dependents_launch();
     const int i = (int)threadIdx.x, blocks = (int)gridDim.x;
-    if (i < PART) parts[(int)blockIdx.x * PART + i] = 1;
-    if (!dg_comes_last(counter, (unsigned)blocks) || i >= PART) return;
+    parts[(int)blockIdx.x * PART + i] = 1;
+    if (!dg_comes_last(counter, (unsigned)blocks)) return;
     float sum = 0;
 #pragma unroll 8
     for (int b = 0; b < blocks; b++) sum += parts[b * PART + i];
@@ -229,11 +229,12 @@ static cudaError_t rate(job *j, kind k, double *best)
     return cudaSuccess;
 }
 
-/* Kernels of a chain, each waiting for the one before: empty ones; those that begin early; those with a last block. */
+/* Kernels of a chain, blocks of PART threads, each waiting for the one before: empty ones; those that begin early;
+ * those with a last block. */
 enum link { EMPTY, AFTER, LAST };
 static void launch_link(job *j, link k)
 {
-    const dim3 all((unsigned)j->device.multiProcessorCount), block(THREADS);
+    const dim3 all((unsigned)j->device.multiProcessorCount), block(PART);
     float *const parts = (float *)j->array[0];
     if (k == EMPTY) KLAUNCH(empty_kernel, dim3(1), dim3(32), 0, j->stream);
     if (k == AFTER) KLAUNCH_AFTER(after_kernel, all, block, 0, j->stream);
@@ -270,9 +271,9 @@ static cudaError_t link_us(job *j, link k, double *us)
 {
     float few = 0, many = 0;
     launch_link(j, k); /* loads it, which a capture need not do */
-    TRY(chain(j, k, 20, &few));
-    TRY(chain(j, k, 220, &many));
-    const double one = (double)(many - few) * 1e3 / 200;
+    TRY(chain(j, k, 10, &few));
+    TRY(chain(j, k, 60, &many));
+    const double one = (double)(many - few) * 1e3 / 50;
     if (one > 0 && (*us <= 0 || one < *us)) *us = one;
     return cudaSuccess;
 }
