@@ -9,6 +9,17 @@
 /* mma.sync reaches so much of what wgmma does on Hopper (arXiv 2501.12084, section 6.2). */
 #define DG_MMA_ON_HOPPER 0.63
 
+/* What launches reach of a GPU's rates, and what they cost beside them (cost.h). */
+typedef struct {
+    double ghz;       /* clocks; 0: as fast as `all` says */
+    double after_us;  /* a kernel that began while the one before it ended, in a chain of such */
+    double last_us;   /* that the last block of a launch finds out that it is, and adds the others' parts up */
+    double l1;        /* wavefronts of shared memory in a clock of a multiprocessor, at most 1 */
+    double l2;        /* part of `cache` with one block of 8 warps a multiprocessor */
+    double tensor;    /* part of the tensor cores' rate with as many */
+    double issued[4]; /* instructions in a clock of a scheduler that has 1, 2, 3, 4 or more warps */
+} dg_machine_costs;
+
 typedef struct dg_machine {
     char name[128];     /* "AMD EPYC", "NVIDIA H200"; "" where the system does not say */
     const char *source; /* "measured", "published" */
@@ -26,6 +37,7 @@ typedef struct dg_machine {
     double cache, cache_mb;  /* GB/s within the cache that an op finds the one before it in, and its size: of a CPU a
                                 triad in the cores' own caches, of a GPU reading the cache of all multiprocessors */
     double launch_us;        /* an op that does next to nothing, within a chain of them: a kernel, a parallel loop */
+    dg_machine_costs costs;  /* of a GPU */
     int rounds;              /* of measuring; the best of them is above */
     double foreign;          /* cores that other programs used meanwhile; -1 unknown */
 } dg_machine;

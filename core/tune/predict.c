@@ -1,6 +1,8 @@
 /* Predicted times: the CPU's half, and the choice. */
 #include "core/tune/predict.h"
 
+#include <math.h>
+
 #include "core/base/math.h"
 #include "core/tune/conv_tiles.h"
 
@@ -22,7 +24,7 @@ static double filled(const dg_op *op)
 dg_prediction dg_predict_cpu(const dg_op *op, double bytes, const dg_machine *m)
 {
     const dg_variant *v = op->tune.variant;
-    dg_prediction r = {.kernels = 1, .launch_us = m->launch_us};
+    dg_prediction r = {.kernels = 1, .launch_us = m->launch_us, .from = DG_FROM_FORMULA};
     if (m->all > 0) {
         if (!dg_is_conv(op->kind)) r.arithmetic_us = dg_op_flops(op) / m->all * 1e-3;
         else if (v && v->arithmetic) r.arithmetic_us = v->arithmetic(op) / m->all * 1e-3;
@@ -33,11 +35,46 @@ dg_prediction dg_predict_cpu(const dg_op *op, double bytes, const dg_machine *m)
     return r;
 }
 
-/* All of a fused launch. The parts of sums are added by the kernel itself: they are moved still, but nothing waits. */
-static dg_prediction predict_launch(const dg_plan *p, const dg_launch *l, const dg_machine *m)
+void dg_predict_launch(const dg_plan *p, const dg_launch *l, const dg_machine *m, dg_launch_cost *out)
 {
+    out->kernels = 0;
+    out->parts = dg_launch_parts(p, l, out->part);
+    if (!out->parts) return;
     const int kernels = dg_launch_kernels(p, l);
-    dg_prediction r = {.kernels = kernels, .launch_us = kernels * m->launch_us};
+    if (kernels > DG_COST_KERNELS) return;                                /* factors that nobody has counted */
+    const double own = kernels > 1 ? dg_op_bytes(p, &p->op[l->main]) : 0; /* the last one is Adam's */
+    for (int k = 0, i = 0; k < kernels; k++) {
+        const int first = i;
+        while (i < out->parts && out->part[i].kernel == k) i++;
+        const double bytes = k && k == kernels - 1 ? own : dg_launch_bytes(p, l) - own;
+        if (!dg_cost_of(out->part + first, i - first, bytes, m, &out->kernel[k])) return;
+    }
+    out->kernels = kernels;
+}
+
+static dg_prediction from_counts(const dg_launch_cost *c)
+{
+    dg_prediction r = {.kernels = c->kernels, .from = DG_FROM_COUNTS};
+    for (int k = 0; k < c->kernels; k++) {
+        const dg_cost *one = &c->kernel[k];
+        r.us += one->us;
+        r.bound_us += one->bound_us;
+        r.launch_us += one->launch_us;
+        *(one->arithmetic_us >= one->memory_us ? &r.arithmetic_us : &r.memory_us) += one->us - one->launch_us;
+        r.blocks = fmax(r.blocks, one->blocks);
+        if (one->near) r.from = DG_FROM_NEAR;
+    }
+    return r;
+}
+
+/* All of a fused launch. The parts of sums are added by the kernel itself: they are moved still, but nothing waits. */
+static dg_prediction predict_fused(const dg_plan *p, const dg_launch *l, const dg_machine *m)
+{
+    dg_launch_cost cost;
+    dg_predict_launch(p, l, m, &cost);
+    if (cost.kernels) return from_counts(&cost);
+    const int kernels = dg_launch_kernels(p, l);
+    dg_prediction r = {.kernels = kernels, .launch_us = kernels * m->launch_us, .from = DG_FROM_FORMULA};
     for (int i = l->first; i < l->first + l->count; i++) {
         if (!dg_is_conv(p->op[i].kind)) continue;
         const dg_prediction one = dg_predict_gpu(&p->op[i], 0, m);
@@ -57,11 +94,11 @@ dg_prediction dg_predict(const dg_plan *p, const dg_op *op, const dg_machine *m)
     const bool fused = dg_plan_fused(p, number);
     if (fused && l->main != number) return (dg_prediction){.bound = DG_BOUND_FUSED};
     const double bytes = dg_op_bytes(p, op);
-    dg_prediction r = fused    ? predict_launch(p, l, m)
+    dg_prediction r = fused    ? predict_fused(p, l, m)
                       : m->gpu ? dg_predict_gpu(op, bytes, m)
                                : dg_predict_cpu(op, bytes, m);
-    const double work = r.arithmetic_us > r.memory_us ? r.arithmetic_us : r.memory_us;
-    r.us = r.launch_us + work;
+    const double work = fmax(r.arithmetic_us, r.memory_us);
+    if (r.from == DG_FROM_FORMULA) r.us = r.launch_us + work, r.bound_us = work;
     r.bound = r.launch_us >= work              ? DG_BOUND_LAUNCH
               : r.arithmetic_us >= r.memory_us ? DG_BOUND_ARITHMETIC
                                                : DG_BOUND_MEMORY;

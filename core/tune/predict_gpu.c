@@ -23,6 +23,12 @@ static double hidden(double warps) { return warps / (warps + 2); }
 static double least(double a, double b) { return a < b ? a : b; }
 static double most(double a, double b) { return a > b ? a : b; }
 
+/* Clocks that its multiply-adds are given by. */
+static double lanes_ghz(const dg_machine *m)
+{
+    return m->all / (2.0 * m->units * (m->arch == 75 || m->arch == 80 ? 64 : 128));
+}
+
 static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
 {
     const double rounds = ceil(w->blocks / m->units); /* blocks of the busiest multiprocessor */
@@ -34,8 +40,7 @@ static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
     /* their threads have more than half of 256 registers each */
     if (math != DG_MATH_FP32 && !w->warpgroups) warps = least(warps, 8);
     if (w->clocks > 0) { /* one of the two is what everybody waits for; registers for 16 warps */
-        const double lanes = m->arch == 75 || m->arch == 80 ? 64 : 128, ghz = m->all / (2 * m->units * lanes);
-        const double rate = (math == DG_MATH_TF32 ? m->tf32 : m->bf16) / m->units;
+        const double ghz = lanes_ghz(m), rate = (math == DG_MATH_TF32 ? m->tf32 : m->bf16) / m->units;
         return rounds * most(w->products * 2 / rate, w->clocks / ghz) /
                hidden(least(most(resident, 1) * w->threads / 32, 16)) * 1e-3;
     }
@@ -52,7 +57,10 @@ static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
 dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m)
 {
     const dg_work w = dg_work_of(op, m->real);
-    dg_prediction r = {.kernels = w.kernels, .launch_us = w.kernels * m->launch_us, .blocks = w.blocks};
+    dg_prediction r = {.kernels = w.kernels,
+                       .launch_us = w.kernels * m->launch_us,
+                       .blocks = w.blocks,
+                       .from = DG_FROM_FORMULA};
     if (m->all > 0)
         r.arithmetic_us = w.products > 0 ? arithmetic_us(&w, op->tune.math, m) : dg_op_flops(op) / m->all * 1e-3;
     const double all = bytes + w.moved;
@@ -60,4 +68,18 @@ dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m)
     if (rate > 0) r.memory_us = all / rate * 1e-3;
     if (m->cache > 0) r.memory_us = most(r.memory_us, w.blocks * w.loads / m->cache * 1e-3);
     return r;
+}
+
+/* Warpgroups wait for their patches and parts, which come as fast as the cost model has it of the cache under load. mma
+ * has the balance of products and cache that its tiles were judged by, both at the boost clock. */
+double dg_rule_us(const dg_op *op)
+{
+    dg_machine m;
+    if (dg_machine_find("h100", DG_F32, &m)) return 0; /* it is in the list */
+    dg_work w = dg_work_of(op, DG_F32);
+    const double cache = w.warpgroups ? m.cache : m.cache * lanes_ghz(&m) / m.costs.ghz,
+                 parts = w.warpgroups ? cache * m.costs.l2 : cache;
+    w.warpgroups = false;
+    const double work = most(arithmetic_us(&w, op->tune.math, &m), w.blocks * w.loads / cache * 1e-3);
+    return work + (w.split > 1 ? m.costs.last_us + w.moved / parts * 1e-3 : 0);
 }

@@ -29,6 +29,12 @@ typedef struct {
     dg_prediction predicted;
 } dg_bench_op;
 
+/* A launch of a GPU; of one that is not fused the numbers are the op's. */
+typedef struct {
+    int op; /* its main one */
+    dg_launch_cost cost;
+} dg_bench_launch;
+
 typedef struct {
     char model[64];
     int batch, ops;
@@ -38,6 +44,8 @@ typedef struct {
     double predicted_us; /* all ops, one after another: what runs side by side is counted as if it did not */
     dg_timing step;      /* ms of whole steps */
     dg_bench_op *op;
+    dg_bench_launch *launch; /* in order; of a CPU there are none */
+    int launches;
 } dg_bench_model;
 
 /* Train `rounds` times on random pictures, whole and op by op; the peak is taken between them. DG_NUMBERS when

@@ -36,7 +36,36 @@ static void add_op(cJSON *list, const dg_machine *m, const dg_bench_op *o)
     add(predicted, "launch_us", o->predicted.launch_us);
     add(predicted, "kernels", o->predicted.kernels);
     text(predicted, "bound", dg_bound_name(o->predicted.bound));
+    add(predicted, "bound_us", o->predicted.bound_us);
     cJSON_AddItemToArray(list, row);
+}
+
+/* The kernels of a fused launch, with what their blocks are: scripts/ptx-count has the counts from them. */
+static void add_launch(cJSON *list, const dg_bench_model *r, const dg_bench_launch *l)
+{
+    for (int k = 0, i = 0; i < l->cost.parts; k++) {
+        cJSON *row = cJSON_CreateObject(), *parts;
+        text(row, "op", r->op[l->op].name);
+        if (k < l->cost.kernels) {
+            add(row, "bound_us", l->cost.kernel[k].bound_us);
+            add(row, "us", l->cost.kernel[k].us);
+            text(row, "limit", dg_limit_name(l->cost.kernel[k].limit));
+            (void)cJSON_AddBoolToObject(row, "near", l->cost.kernel[k].near);
+        }
+        parts = cJSON_AddArrayToObject(row, "parts");
+        for (; i < l->cost.parts && l->cost.part[i].kernel == k; i++) {
+            const dg_cost_part *p = &l->cost.part[i];
+            cJSON *part = cJSON_CreateObject();
+            text(part, "kind", p->kind);
+            add(part, "blocks", p->blocks);
+            add(part, "steps", p->steps);
+            add(part, "most", p->most);
+            add(part, "rest", p->rest);
+            add(part, "merged", p->merged);
+            cJSON_AddItemToArray(parts, part);
+        }
+        cJSON_AddItemToArray(list, row);
+    }
 }
 
 static void add_model(cJSON *list, const dg_machine *m, const dg_bench_model *r)
@@ -61,6 +90,8 @@ static void add_model(cJSON *list, const dg_machine *m, const dg_bench_model *r)
     add(j, "predicted_us", r->predicted_us);
     cJSON *ops = cJSON_AddArrayToObject(j, "ops");
     for (int i = 0; i < r->ops; i++) add_op(ops, m, &r->op[i]);
+    cJSON *launches = cJSON_AddArrayToObject(j, "launches");
+    for (int i = 0; i < r->launches; i++) add_launch(launches, r, &r->launch[i]);
     cJSON_AddItemToArray(list, j);
 }
 
@@ -79,6 +110,15 @@ static void add_machine(cJSON *j, const dg_machine *m)
     add(memory, "cache", m->cache);
     add(memory, "cache_mb", m->cache_mb);
     add(j, "launch_us", m->launch_us);
+    if (!m->gpu) return;
+    const dg_machine_costs *c = &m->costs;
+    cJSON *costs = cJSON_AddObjectToObject(j, "costs");
+    add(costs, "dependent_us", c->after_us);
+    add(costs, "last_block_us", c->last_us);
+    add(costs, "shared", c->l1);
+    add(costs, "cache", c->l2);
+    add(costs, "tensor", c->tensor);
+    (void)cJSON_AddItemToObject(costs, "issued", cJSON_CreateDoubleArray(c->issued, 4));
 }
 
 dg_err dg_bench_json(const dg_machine *m, const dg_bench_model *r, int n, const char *device)

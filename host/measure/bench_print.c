@@ -33,6 +33,13 @@ static void print_gpu(const dg_machine *m)
     else if (m->fp16 > 0) printf("tensor cores   %8.0f GFLOP/s fp16, by mma.sync\n", m->fp16);
     printf("memory         %8.0f GB/s; cache %.0f GB/s within %.0f MB\n", m->triad, m->cache, m->cache_mb);
     printf("launch         %8.2f us from one empty kernel to the next\n", m->launch_us);
+    const dg_machine_costs *c = &m->costs;
+    printf("costs          %8.2f us a dependent launch, %.2f us the block that comes last; %.2f of a clock's shared "
+           "memory,\n"
+           "               %.2f of the cache, %.2f of the tensor cores; %.2f, %.2f, %.2f, %.2f instructions a clock by "
+           "1 to "
+           "4 warps\n",
+           c->after_us, c->last_us, c->l1, c->l2, c->tensor, c->issued[0], c->issued[1], c->issued[2], c->issued[3]);
 }
 
 void dg_bench_print_machine(const dg_machine *m, const char *device)
@@ -131,6 +138,44 @@ static void print_totals(const dg_bench_model *r, double sum)
                step / r->predicted_us);
 }
 
+/* ---- Launch by launch ---- */
+
+static void print_launch(const char *name, const char *kind, double blocks, const char *limit, double bound, double us,
+                         dg_from from)
+{
+    static const char *const mark[] = {
+        [DG_FROM_COUNTS] = "", [DG_FROM_NEAR] = "  like another", [DG_FROM_FORMULA] = "  by formula"};
+    printf("%-24s %-56s ", name, kind);
+    if (blocks > 0) printf("%7.0f", blocks);
+    else printf("%7s", "");
+    printf("  %-10s %9.2f %11.2f%s\n", limit, bound, us, mark[from]);
+}
+
+/* The least that each launch takes, and what it should. */
+static void print_launches(const dg_bench_model *r)
+{
+    double bound = 0, us = 0;
+    printf("\n%-24s %-56s %7s  %-10s %9s %11s\n", "launch", "blocks of", "blocks", "bound by", "bound us",
+           "estimate us");
+    for (int i = 0; i < r->launches; i++) {
+        const dg_launch_cost *c = &r->launch[i].cost;
+        const dg_bench_op *o = &r->op[r->launch[i].op];
+        const dg_prediction *p = &o->predicted;
+        bound += p->bound_us;
+        us += p->us;
+        if (!c->kernels)
+            print_launch(o->name, o->variant ? o->variant->name : o->kind, p->blocks, dg_bound_name(p->bound),
+                         p->bound_us, p->us, p->from);
+        for (int k = 0, part = 0; k < c->kernels; k++) {
+            const dg_cost *one = &c->kernel[k];
+            print_launch(o->name, c->part[part].kind, one->blocks, dg_limit_name(one->limit), one->bound_us, one->us,
+                         one->near ? DG_FROM_NEAR : DG_FROM_COUNTS);
+            while (part < c->parts && c->part[part].kernel == k) part++;
+        }
+    }
+    print_launch("all launches", "", 0, "", bound, us, DG_FROM_COUNTS);
+}
+
 void dg_profile_print(const dg_machine *m, const dg_bench_model *r)
 {
     double sum = 0;
@@ -152,4 +197,5 @@ void dg_profile_print(const dg_machine *m, const dg_bench_model *r)
     }
     print_op("all ops", "", "", sum, sum, r->flops, r->bytes, m, "", r->predicted_us);
     print_totals(r, sum);
+    if (m->gpu) print_launches(r);
 }

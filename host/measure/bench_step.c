@@ -43,6 +43,18 @@ static dg_err describe(dg_bench_model *r, const dg_plan *p)
     return DG_OK;
 }
 
+static dg_err predict_launches(dg_bench_model *r, const dg_machine *m, const dg_plan *p)
+{
+    r->launch = calloc((size_t)p->launches + 1, sizeof *r->launch);
+    if (!r->launch) return dg_fail(DG_DEVICE, "out of memory for the table of launches");
+    r->launches = p->launches;
+    for (int i = 0; i < r->launches; i++) {
+        r->launch[i].op = p->launch[i].main;
+        dg_predict_launch(p, &p->launch[i], m, &r->launch[i].cost);
+    }
+    return dg_plan_chain(p, &r->chain);
+}
+
 static dg_err predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p)
 {
     r->kernels = 0;
@@ -53,7 +65,7 @@ static dg_err predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p)
         r->predicted_us += r->op[i].predicted.us;
     }
     r->chain = r->kernels;
-    return m->gpu ? dg_plan_chain(p, &r->chain) : DG_OK;
+    return m->gpu ? predict_launches(r, m, p) : DG_OK;
 }
 
 dg_err dg_bench_predict(dg_bench_model *r, const dg_machine *m, const dg_plan *p, const char *model, int batch)
@@ -105,4 +117,8 @@ dg_err dg_bench_measure(dg_bench_model *r, dg_machine *m, const dg_model *model,
     return e;
 }
 
-void dg_bench_free(dg_bench_model *r) { free(r->op); }
+void dg_bench_free(dg_bench_model *r)
+{
+    free(r->launch);
+    free(r->op);
+}

@@ -1,8 +1,10 @@
-/* What a CUDA device can do at most, measured: multiply-adds, tensor cores, memory, the cache, a launch.
+/* What a CUDA device can do at most, measured: multiply-adds, tensor cores, memory, the cache, a launch; and what
+ * launches of few warps reach of that, the constants of the cost model (dg_machine_costs).
  *
- * Tile: 256 threads, 8 blocks a multiprocessor. Shared memory: none. Registers: 4 to 43. Bound by: what each is named
- * after. Template parameters: real, M, the arithmetic that is measured. */
+ * Tile: 256 threads, 8 blocks a multiprocessor; of what few warps reach 1. Shared memory: 8 KB. Registers: 4 to 43.
+ * Bound by: what each is named after. Template parameters: real, M, the arithmetic that is measured. */
 #include "kernels/cuda/cuda_clock.cuh"
+#include "kernels/fused/fuse.cuh"
 
 #include <string.h>
 
@@ -68,6 +70,67 @@ static __global__ void read_kernel(float *out, const float4 *in, int64_t n, int 
 
 static __global__ void empty_kernel() {}
 
+static __global__ void __launch_bounds__(128) after_kernel()
+{
+    grid_dependency_wait();
+    grid_dependents_launch();
+}
+
+/* Leaves PART sums of each block; the block that comes last adds up all of them. */
+static constexpr int PART = 2 * 64;
+static __global__ void __launch_bounds__(PART) last_kernel(float *parts, float *out, unsigned *counter)
+{
+    grid_dependency_wait();
+    grid_dependents_launch();
+    const int i = (int)threadIdx.x, blocks = (int)gridDim.x;
+    parts[(int)blockIdx.x * PART + i] = 1;
+    if (!dg_comes_last(counter, (unsigned)blocks)) return;
+    float sum = 0;
+#pragma unroll 8
+    for (int b = 0; b < blocks; b++) sum += parts[b * PART + i];
+    out[i] = sum;
+}
+
+/* Shared memory without conflicts, 16 bytes a thread: four wavefronts a warp. */
+static __global__ void __launch_bounds__(THREADS) shared_kernel(float *out, int turns)
+{
+    SHARED(float4, held, [2 * THREADS]);
+    const int i = (int)threadIdx.x;
+    held[i] = held[THREADS + i] = make_float4(0, 0, 0, 0);
+    __syncthreads();
+    float sum = 0;
+    for (int t = 0; t < turns; t++)
+#pragma unroll
+        for (int k = 0; k < CHAINS; k++) {
+            const float4 v = held[(i + 32 * (t + k)) % (2 * THREADS)];
+            sum += v.x + v.y + v.z + v.w;
+        }
+    if (sum != 0) *out = sum;
+}
+
+/* Like a step of a loop over tiles: a load from shared memory whose place comes of the one before it, then two chains
+ * of multiply-adds that need it. LOOP is about how many instructions of a turn there are. */
+static constexpr int LOOP = 2 + 2 * 4 + 3;
+static __global__ void __launch_bounds__(512) loop_kernel(float *out, int turns)
+{
+    SHARED(int, next, [512]);
+    const int i = (int)threadIdx.x;
+    next[i] = i;
+    __syncthreads();
+    int at = i;
+    float a = (float)i, b = a + 1;
+#pragma unroll 1
+    for (int t = 0; t < turns; t++) {
+        at = next[at];
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            a = a * 0.5f + (float)at;
+            b = b * 0.25f + (float)at;
+        }
+    }
+    if (a + b < 0) *out = a;
+}
+
 /* ---- */
 
 typedef struct {
@@ -96,7 +159,8 @@ static cudaError_t launches(job *j)
     return fault.error;
 }
 
-enum kind { FMA, TF32, BF16, FP16, TRIAD, READ, CACHE };
+enum kind { FMA, TF32, BF16, FP16, TRIAD, READ, CACHE, FEW_CACHE, FEW_MMA, SHARED_READ, LOOPS };
+/* LOOPS + n: with n warps a scheduler */
 
 static void launch(job *j, kind k, int turns)
 {
@@ -111,6 +175,13 @@ static void launch(job *j, kind k, int turns)
     if (k == TRIAD)
         for (int t = 0; t < turns; t++)
             KLAUNCH(triad_kernel, grid, block, 0, j->stream, j->array[0], j->array[1], j->array[2], j->n);
+    const dim3 few((unsigned)j->device.multiProcessorCount);
+    if (k == FEW_MMA && j->device.major >= 8) KLAUNCH(mma_kernel<DG_MATH_BF16>, few, block, 0, j->stream, out, turns);
+    if (k == FEW_MMA && j->device.major < 8) KLAUNCH(mma_kernel<DG_MATH_FP16>, few, block, 0, j->stream, out, turns);
+    if (k == SHARED_READ) KLAUNCH(shared_kernel, few, block, 0, j->stream, out, turns);
+    if (k > LOOPS) KLAUNCH(loop_kernel, few, dim3(128 * (unsigned)(k - LOOPS)), 0, j->stream, out, turns);
+    if (k == FEW_CACHE)
+        KLAUNCH(read_kernel, few, block, 0, j->stream, out, j->array[2], cached < j->n ? cached : j->n, turns);
     if (k == READ) KLAUNCH(read_kernel, grid, block, 0, j->stream, out, j->array[1], j->n, turns);
     if (k == CACHE)
         KLAUNCH(read_kernel, grid, block, 0, j->stream, out, j->array[2], cached < j->n ? cached : j->n, turns);
@@ -129,9 +200,13 @@ static double work(const job *j, kind k)
     case FP16: return threads / 32 * CHAINS * 2 * 16 * 8 * 16;
     case TRIAD: return 3 * bytes;
     case READ: return bytes;
-    case CACHE: return cached < bytes ? cached : bytes;
+    case CACHE:
+    case FEW_CACHE: return cached < bytes ? cached : bytes;
+    case FEW_MMA: return work(j, FP16) / BLOCKS;
+    case SHARED_READ: return threads / BLOCKS * CHAINS * 16;
+    case LOOPS: break;
     }
-    return 0;
+    return threads / BLOCKS / THREADS * 4 * (k - LOOPS) * LOOP; /* warp instructions */
 }
 
 /* Raises *best to what is reached, in 1e9 a second. As many turns as take some 0.5 ms, so that starting does not count.
@@ -154,13 +229,27 @@ static cudaError_t rate(job *j, kind k, double *best)
     return cudaSuccess;
 }
 
-/* ms of a graph of n empty kernels, each waiting for the one before. */
-static cudaError_t chain(job *j, int n, float *ms)
+/* Kernels of a chain, blocks of PART threads, each waiting for the one before: empty ones; those that begin early;
+ * those with a last block. */
+enum link { EMPTY, AFTER, LAST };
+static void launch_link(job *j, link k)
+{
+    const dim3 all((unsigned)j->device.multiProcessorCount), block(PART);
+    float *const parts = (float *)j->array[0];
+    if (k == EMPTY) KLAUNCH(empty_kernel, dim3(1), dim3(32), 0, j->stream);
+    if (k == AFTER) KLAUNCH_AFTER(after_kernel, all, block, 0, j->stream);
+    if (k == LAST)
+        KLAUNCH_AFTER(last_kernel, all, block, 0, j->stream, parts, parts + j->device.multiProcessorCount * PART,
+                      (unsigned *)j->array[1]);
+}
+
+/* ms of a graph of n of them. */
+static cudaError_t chain(job *j, link k, int n, float *ms)
 {
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t exec = nullptr;
     TRY(cudaStreamBeginCapture(j->stream, cudaStreamCaptureModeThreadLocal));
-    for (int i = 0; i < n; i++) KLAUNCH(empty_kernel, dim3(1), dim3(32), 0, j->stream);
+    for (int i = 0; i < n; i++) launch_link(j, k);
     const cudaError_t launched = launches(j);
     TRY(cudaStreamEndCapture(j->stream, &graph));
     cudaError_t e = launched == cudaSuccess ? cudaGraphInstantiateWithFlags(&exec, graph, 0) : launched;
@@ -173,19 +262,43 @@ static cudaError_t chain(job *j, int n, float *ms)
     }
     if (e == cudaSuccess) e = cudaEventElapsedTime(ms, j->from, j->to);
     if (exec) (void)cudaGraphExecDestroy(exec);
-    *j->what = "a chain of empty kernels";
+    *j->what = "a chain of kernels";
     return e;
 }
 
 /* What one more kernel costs. */
-static cudaError_t launch_us(job *j, double *us)
+static cudaError_t link_us(job *j, link k, double *us)
 {
     float few = 0, many = 0;
-    KLAUNCH(empty_kernel, dim3(1), dim3(32), 0, j->stream); /* loads it, which a capture need not do */
-    TRY(chain(j, 20, &few));
-    TRY(chain(j, 220, &many));
-    const double one = (double)(many - few) * 1e3 / 200;
+    launch_link(j, k); /* loads it, which a capture need not do */
+    TRY(chain(j, k, 10, &few));
+    TRY(chain(j, k, 60, &many));
+    const double one = (double)(many - few) * 1e3 / 50;
     if (one > 0 && (*us <= 0 || one < *us)) *us = one;
+    return cudaSuccess;
+}
+
+/* The constants of the cost model. Rates are of all multiprocessors, in 1e9 a second. */
+static cudaError_t costs(job *j, dg_machine *m)
+{
+    dg_machine_costs *const c = &m->costs;
+    const double lanes = m->arch == 75 || m->arch == 80 ? 64 : 128, clocks = m->all / (2 * lanes);
+    double last = 0, cache = 0, tensor = 0, shared = 0;
+    c->after_us = 0;
+    TRY(link_us(j, AFTER, &c->after_us));
+    TRY(link_us(j, LAST, &last));
+    TRY(rate(j, FEW_CACHE, &cache));
+    TRY(rate(j, FEW_MMA, &tensor));
+    TRY(rate(j, SHARED_READ, &shared));
+    c->last_us = last > c->after_us ? last - c->after_us : 0;
+    c->l2 = cache / m->cache;
+    c->tensor = tensor / (m->bf16 > 0 ? m->bf16 : m->fp16);
+    c->l1 = shared / clocks / 128;
+    for (int n = 0; n < 4; n++) {
+        double instructions = 0;
+        TRY(rate(j, (kind)(LOOPS + n + 1), &instructions));
+        c->issued[n] = instructions / clocks / 4;
+    }
     return cudaSuccess;
 }
 
@@ -211,9 +324,9 @@ static cudaError_t measure(job *j, dg_machine *m, int rounds)
         TRY(rate(j, TRIAD, &m->triad));
         TRY(rate(j, READ, &m->read));
         TRY(rate(j, CACHE, &m->cache));
-        TRY(launch_us(j, &m->launch_us));
+        TRY(link_us(j, EMPTY, &m->launch_us));
     }
-    return cudaSuccess;
+    return m->real == DG_F64 ? cudaSuccess : costs(j, m);
 }
 
 cudaError_t dg_cuda_limits(cudaStream_t stream, int device, dg_type real, dg_machine *m, int rounds, const char **what)

@@ -10,7 +10,6 @@ static int at_most(int a, int b) { return a < b ? a : b; }
 static int at_least(int a, int b) { return a > b ? a : b; }
 
 static bool rounds(dg_fused_family kind) { return dg_update_has_factors(kind) || kind == DG_FUSED_THIN_MMA; }
-static bool is_divided(dg_fused_family kind) { return rounds(kind) || kind == DG_FUSED_THIN; }
 
 dg_math dg_update_math(const dg_fused_update *u)
 {
@@ -58,7 +57,7 @@ size_t dg_update_shared(const dg_fused_update *u)
 /* ---- Blocks ---- */
 
 /* A job's tiles and units of its sum; and in how many parts that is made. */
-static dg_update_work work_of(const dg_update_job *j)
+dg_update_work dg_update_work_of(const dg_update_job *j)
 {
     const dg_conv_args *a = &j->conv, flat = dg_conv_flat(a);
     const int side = dg_mma_is_small(a) ? 4 : 8;
@@ -109,40 +108,6 @@ static dg_update_work work_of(const dg_update_job *j)
     return w;
 }
 
-/* How long a block of a job takes, in ns: to begin and to leave its sums, and for each unit. On an H100 what copies
- * factors took 1,200 of them for the 2,520 instructions of a unit (samples of the kernel's instructions by job,
- * docs/results/2026-11-22-h100.md). By warpgroups it has 1,000, of pictures with 3 channels 1,650 where gradients are
- * rounded and 4,100 behind a norm (the executor of PTX), and is given as many ns for each. Other arithmetics, gemv and
- * dense are estimates. */
-static double block_ns(const dg_update_work *w, dg_math math)
-{
-    static const double begin = 4000;
-    const double units = dg_ceil_div(w->units, w->parts);
-    switch ((dg_fused_family)w->kind) {
-    case DG_FUSED_MMA: return begin + units * (math == DG_MATH_TF32 ? 1900 : 1200);
-    case DG_FUSED_WGMMA: return begin + units * 500;
-    case DG_FUSED_THIN: return begin + units * 1000 * w->conv.Ci;
-    case DG_FUSED_THIN_MMA:
-        if (math != DG_MATH_BF16) return begin + units * 1100 * w->conv.Ci;
-        return begin + units * (w->y.kind == DG_PROLOGUE_PLAIN ? 270 : 660) * w->conv.Ci;
-    case DG_FUSED_GEMV: return begin + units * 80;
-    case DG_FUSED_DENSE: return begin + units * 1000;
-    case DG_FUSED_NONE: break;
-    }
-    return begin;
-}
-
-/* Jobs whose blocks are longest come first; equal ones as they were. */
-static void sort_jobs(const dg_fused_update *u, const dg_update_work *work, dg_update_work *out)
-{
-    const dg_math math = dg_update_math(u);
-    for (int i = 0; i < u->jobs; i++) {
-        int at = i;
-        for (; at > 0 && block_ns(&out[at - 1], math) < block_ns(&work[i], math); at--) out[at] = out[at - 1];
-        out[at] = work[i];
-    }
-}
-
 /* Weights in a row get their consumers, as many as have something to do at a time. */
 static void add_range(dg_update_layout *l, int64_t from, int64_t end, int work)
 {
@@ -152,7 +117,7 @@ static void add_range(dg_update_layout *l, int64_t from, int64_t end, int work)
     r->from = from;
     r->count = end - from;
     r->work = work;
-    while (parts > 8 << r->halvings && r->halvings < 6) r->halvings++;
+    r->halvings = dg_update_halvings(parts);
     r->width = DG_UPDATE_THREADS * 8 >> r->halvings;
     r->blocks = (int)((r->count + r->width - 1) / r->width);
     r->first = l->consumers;
@@ -162,6 +127,7 @@ static void add_range(dg_update_layout *l, int64_t from, int64_t end, int work)
 void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out)
 {
     dg_update_work work[DG_UPDATE_JOBS];
+    int place[DG_UPDATE_JOBS];
     memset(out, 0, sizeof *out);
     out->adam = u->adam;
     out->advance = u->advance;
@@ -170,12 +136,13 @@ void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out)
     out->counters = u->counters;
     out->jobs = u->jobs;
     for (int i = 0; i < u->jobs; i++) {
-        work[i] = work_of(&u->job[i]);
+        work[i] = dg_update_work_of(&u->job[i]);
         if (!dg_update_has_factors(u->job[i].kind)) continue;
         work[i].x = (dg_prologue){.kind = DG_PROLOGUE_PLAIN, .x = u->job[i].factors[0], .groups = 1};
         work[i].y = (dg_prologue){.kind = DG_PROLOGUE_PLAIN, .x = u->job[i].factors[1], .groups = 1};
     }
-    sort_jobs(u, work, out->job);
+    dg_update_order(u, work, place);
+    for (int i = 0; i < u->jobs; i++) out->job[i] = work[place[i]];
     int64_t scratch = 0;
     for (int i = 0; i < out->jobs; i++) {
         dg_update_work *w = &out->job[i];
@@ -208,82 +175,7 @@ dg_fused_size dg_fused_update_size(const dg_fused_update *u)
     return (dg_fused_size){values * sizeof(float), DG_UPDATE_COUNTERS};
 }
 
-int dg_fused_update_blocks(const dg_fused_update *u, int job) { return work_of(&u->job[job]).producers; }
-
-/* ---- Splits ---- */
-
-enum { UNITS = 132 }; /* always that GPU, so that sums have the same order on every one */
-
-/* Multiprocessors that will be free at the same time; the earliest come first. */
-typedef struct {
-    double at[UNITS];
-    int count[UNITS], n;
-} free_units;
-
-static void insert(free_units *f, double at, int count)
-{
-    int i = f->n;
-    while (i > 0 && f->at[i - 1] >= at) i--;
-    if (i < f->n && f->at[i] <= at) {
-        f->count[i] += count;
-        return;
-    }
-    for (int k = f->n++; k > i; k--) f->at[k] = f->at[k - 1], f->count[k] = f->count[k - 1];
-    f->at[i] = at;
-    f->count[i] = count;
-}
-
-/* About how long all producers take, one a multiprocessor, and then the consumers with the parts. */
-static double makespan(const dg_fused_update *u, const dg_update_work *work)
-{
-    dg_update_work job[DG_UPDATE_JOBS]; /* longest blocks first, as they are started */
-    free_units f = {.at = {0}, .count = {UNITS}, .n = 1};
-    double parts = 0;
-    sort_jobs(u, work, job);
-    for (int i = 0; i < u->jobs; i++) {
-        const double each = block_ns(&job[i], dg_update_math(u));
-        if (job[i].parts > 1) parts += 4.0 * job[i].parts * (double)job[i].count;
-        for (int left = job[i].producers; left > 0;) {
-            const int taken = at_most(left, f.count[0]);
-            const double until = f.at[0] + each;
-            left -= taken;
-            f.count[0] -= taken;
-            if (!f.count[0]) {
-                f.n--;
-                memmove(f.at, f.at + 1, (size_t)f.n * sizeof *f.at);
-                memmove(f.count, f.count + 1, (size_t)f.n * sizeof *f.count);
-            }
-            insert(&f, until, taken);
-        }
-    }
-    return f.at[f.n - 1] + parts / 2000; /* written and read, 4 KB a ns */
-}
-
-void dg_fused_update_split(dg_fused_update *u)
-{
-    enum { TRIED = 60 };
-    const dg_math math = dg_update_math(u);
-    dg_update_work work[DG_UPDATE_JOBS];
-    int best[DG_UPDATE_JOBS] = {0};
-    double least = -1, longest = 5e3; /* ns that a block may take */
-    for (int i = 0; i < u->jobs; i++) work[i] = work_of(&u->job[i]);
-    for (int t = 0; t < TRIED; t++) {
-        for (int i = 0; i < u->jobs; i++) {
-            if (!is_divided((dg_fused_family)work[i].kind)) continue;
-            work[i].parts = 1;
-            const double all = block_ns(&work[i], math);
-            work[i].parts = at_most(at_most((int)(all / longest) + 1, work[i].units), DG_UPDATE_PARTS);
-            work[i].producers = work[i].rows * work[i].cols * work[i].parts;
-        }
-        longest *= 1.12;
-        const double ns = makespan(u, work);
-        if (least >= 0 && ns > 1.01 * least) continue;
-        if (least < 0 || ns < least) least = ns; /* of those within 1% the one with the fewest blocks */
-        for (int i = 0; i < u->jobs; i++) best[i] = work[i].parts;
-    }
-    for (int i = 0; i < u->jobs; i++)
-        if (is_divided((dg_fused_family)work[i].kind)) u->job[i].tune.split = best[i];
-}
+int dg_fused_update_blocks(const dg_fused_update *u, int job) { return dg_update_work_of(&u->job[job]).producers; }
 
 /* ---- What it takes ---- */
 

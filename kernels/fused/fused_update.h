@@ -41,7 +41,7 @@ typedef struct {
 typedef struct {
     int64_t from, count;      /* weights */
     int work;                 /* whose they are; -1: nobody's, their gradient is in adam.g */
-    int halvings;             /* the parts are divided among two to the power of so many slots of threads */
+    int halvings;             /* dg_update_halvings() of its parts */
     int first, blocks, width; /* consumers, counted from 0; weights that one has at a time */
 } dg_update_range;
 
@@ -57,6 +57,26 @@ typedef struct {
 } dg_update_layout;
 
 void dg_update_layout_of(const dg_fused_update *u, dg_update_layout *out);
+
+/* A job's tiles and units of its sum, and in how many parts tune.split has that made. */
+dg_update_work dg_update_work_of(const dg_update_job *j);
+
+/* fused_update_split.c: the places of jobs in their order: those whose blocks are longest come first. */
+void dg_update_order(const dg_fused_update *u, const dg_update_work *work, int *place);
+
+/* What its blocks are to the cost model (core/tune/cost.h): producers of a job; consumers of so many jobs and of all n
+ * weights. */
+struct dg_cost_part;
+void dg_update_part(const dg_update_work *w, dg_math math, struct dg_cost_part *out);
+void dg_update_adam_part(const dg_update_work *work, int jobs, int64_t n, dg_math math, struct dg_cost_part *out);
+
+/* The parts of a sum are divided among two to the power of so many slots of threads. */
+static inline int dg_update_halvings(int parts)
+{
+    int halvings = 0;
+    while (parts > 8 << halvings && halvings < 6) halvings++;
+    return halvings;
+}
 
 /* Bytes of dynamic shared memory. */
 size_t dg_update_shared(const dg_fused_update *u);

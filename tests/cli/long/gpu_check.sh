@@ -65,7 +65,9 @@ esac
 export DCGAN DEVICE PYTHON="$dir/no-python"
 TESTS="$dir/good $dir/none" check 0 --simulate
 json
-for s in machine build kernels check replay repeat resume classifier train w1 w2 w3 profile long; do row $s ok; done
+for s in machine build kernels check replay repeat resume classifier train w1 w2 w3 profile model long; do
+    row $s ok
+done
 if [ "$DEVICE" = cpu ]; then row tune skipped; else row tune ok; fi
 for s in tests memcheck published drift batch; do row $s skipped; done
 about kernels '1 passed, 0 failed, 1 skipped'
@@ -75,7 +77,7 @@ logged repeat "--device $DEVICE"
 about published 'has no numpy'
 tail -n 1 "$dir/.out" | grep -qE '^[0-9]+ passed, 0 failed, [0-9]+ skipped$'
 fact $? 'the last line should be the count'
-for f in table.md bench/ours-W1-fp32-2.json bench/profile-W1-fp32.json; do holds "$dir/out/$f"; done
+for f in table.md bench/ours-W1-fp32-2.json bench/profile-W1-fp32.json bench/model.md; do holds "$dir/out/$f"; done
 for f in train-epoch-0002.png train-curves.png generated.png; do
     holds "$dir/out/pictures/$f"
 done
@@ -212,7 +214,7 @@ export PATH="$dir/bin:$PATH" GPU_BUILD="$dir/build" PRETENDED="$dir" DCGAN_SHARE
 export FAIL='' HANG=''
 unset DCGAN DEVICE REAL
 every='machine build tests kernels check replay repeat resume classifier train w1 w2 w3 memcheck racecheck'
-every="$every initcheck synccheck published drift profile long tune batch"
+every="$every initcheck synccheck published drift profile model long tune batch"
 
 check 0
 for s in $every; do row "$s" ok; done
@@ -268,6 +270,7 @@ about memcheck 'dcgan check failed'
 fails bench-numpy.py published
 fails drift.py drift
 fails profile profile
+fails profile model
 fails tune tune
 fails batch-tables batch
 HANG=replay check 1 --only replay,repeat --limit 6

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "core/plan/precision.h"
+#include "core/tune/predict.h"
 
 #define no dg_variant_no
 
@@ -137,20 +138,6 @@ static const char *check_wgmma(const dg_op *op, dg_tune *t, dg_type real, const 
     return check(op, t, real, gpu);
 }
 
-/* About how long it would take on an H100, in us, as core/tune/predict_gpu.c has it: products of the busiest
- * multiprocessor, or what all blocks load through the L2 cache, and the sum of the parts. Always that GPU, so that sums
- * have the same order on every one; others have more or fewer multiprocessors, but much the same bytes a product. */
-static double cost(const dg_op *op)
-{
-    enum { UNITS = 132, MOST_WARPS = 8 /* as many registers as there are */ };
-    /* operations, bytes a ns */
-    const double rate = (op->tune.math == DG_MATH_TF32 ? 156e3 : 311e3) / UNITS, cache = 6.2e3;
-    const dg_work w = dg_work_of(op, DG_F32);
-    const double rounds = ceil(w.blocks / UNITS), warps = fmin(rounds * w.threads / 32, MOST_WARPS);
-    const double products = rounds * 2 * w.products / rate * (warps + 2) / warps, loads = w.blocks * w.loads / cache;
-    return fmax(products, loads) * 1e-3 + (op->tune.split > 1 ? 1.2 + w.moved / cache * 1e-3 : 0);
-}
-
 static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
 {
     const dg_conv_args *a = &op->u.conv;
@@ -164,7 +151,7 @@ static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
             tried.tune =
                 (dg_tune){.variant = t->variant, .why = t->why, .tile_m = all[i].m, .tile_n = all[i].n, .split = split};
             if (check(op, &tried.tune, DG_F32, gpu)) continue;
-            const double us = cost(&tried);
+            const double us = dg_rule_us(&tried);
             if (us >= least) continue;
             least = us;
             *t = tried.tune;

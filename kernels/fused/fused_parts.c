@@ -1,0 +1,201 @@
+/* What the blocks of fused launches are, for the cost model. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/plan/fuse_launch.h"
+#include "core/plan/precision.h"
+#include "core/tune/cost.h"
+#include "kernels/fused/fused_update.h"
+#include "kernels/ops/conv/cuda/conv_rows.h"
+
+static const char *math_name(dg_math math) { return dg_precision_name(DG_F32, math); }
+
+static const char *prologue_name(const dg_prologue *s)
+{
+    static const char *const name[] = {
+        [DG_PROLOGUE_PLAIN] = "plain", [DG_PROLOGUE_NORM] = "norm", [DG_PROLOGUE_NORM_DX] = "norm_dx"};
+    return name[s->kind];
+}
+
+static const char *epilogue_name(const dg_epilogue *s)
+{
+    static const char *const name[] = {[DG_EPILOGUE_PLAIN] = "plain",
+                                       [DG_EPILOGUE_ACT] = "act",
+                                       [DG_EPILOGUE_ACT_DX] = "act_dx",
+                                       [DG_EPILOGUE_STATS] = "stats",
+                                       [DG_EPILOGUE_NORM_DX] = "norm_dx"};
+    return name[s->kind];
+}
+
+/* Parts that the block adds up which comes last of all, of every group; in two steps those of both. */
+static double merged(const dg_epilogue *s, int per_group, int channels)
+{
+    if (s->kind != DG_EPILOGUE_STATS && s->kind != DG_EPILOGUE_NORM_DX) return 0;
+    const int clusters = dg_epilogue_clusters(per_group, s->groups, channels);
+    return clusters ? DG_EPILOGUE_CLUSTER + clusters * s->groups : per_group * s->groups;
+}
+
+static dg_cost_part mma_part(const dg_op *op, const dg_fused_conv *f, bool factors)
+{
+    const dg_tune *t = &op->tune;
+    const dg_fused_mma_grid g = dg_fused_mma_grid_of(op->kind, f, t);
+    dg_cost_part c = {.blocks = (double)g.blocks * g.columns * t->split,
+                      .most = g.channels / (2.0 * dg_math_unit(t->math)),
+                      .rest = t->split > 1 ? 1.0 / t->split : 0,
+                      .merged = merged(&f->out, g.blocks / f->out.groups, t->tile_n)};
+    c.steps = c.most;
+    snprintf(c.kind, sizeof c.kind, "%s %s_%s %dx%d %s>%s%s%s%s", op->kind == DG_OP_conv_fwd ? "fwd" : "dx",
+             t->variant->name, math_name(t->math), t->tile_m, t->tile_n, prologue_name(&f->in), epilogue_name(&f->out),
+             dg_mma_is_small(&f->conv) ? " small" : "", t->split > 1 ? " parts" : "", factors ? " factors" : "");
+    return c;
+}
+
+static dg_cost_part thin_part(const dg_op *op, const dg_fused_conv *f)
+{
+    const dg_conv_args *a = &f->conv;
+    dg_work w = dg_work_of(op, DG_F32);
+    dg_cost_part c = {.blocks = w.blocks, .most = 1};
+    if (op->kind == DG_OP_conv_dx) {
+        c.most = dg_ceil_divf(a->Co, DG_THIN_MMA_CHUNK) * dg_ceil_divf(a->Wo, DG_THIN_MMA_COLS);
+    } else {
+        const int columns = dg_ceil_div(a->Co, DG_THIN_TILE_CHANNELS), group = a->N / f->out.groups *
+                                                                               dg_ceil_div(a->Ho, DG_THIN_TILE_ROWS) *
+                                                                               dg_ceil_div(a->Wo, DG_THIN_TILE_COLS);
+        c.merged = merged(&f->out, group, DG_THIN_TILE_CHANNELS);
+        c.rest = (double)f->gather.N / a->N / columns; /* blocks that write pictures */
+    }
+    c.steps = c.most;
+    snprintf(c.kind, sizeof c.kind, "%s %s_%s %d %s>%s", op->kind == DG_OP_conv_fwd ? "fwd" : "dx",
+             op->tune.variant->name, math_name(op->tune.math), a->Ci, prologue_name(&f->in), epilogue_name(&f->out));
+    return c;
+}
+
+static dg_cost_part dense_part(const dg_fused_conv *f)
+{
+    const dg_conv_args *a = &f->conv;
+    const int blocks = dg_ceil_div(a->N, DG_DENSE_IMAGES) * a->H * a->W;
+    dg_cost_part c = {.blocks = (double)blocks * dg_ceil_div(a->Ci, DG_DENSE_CHANNELS),
+                      .steps = a->Co / 16.0,
+                      .most = a->Co / 16.0,
+                      .merged = merged(&f->out, blocks, DG_DENSE_CHANNELS)};
+    snprintf(c.kind, sizeof c.kind, "dx dense_fp32 %dx%d %s>%s", DG_DENSE_IMAGES, DG_DENSE_CHANNELS,
+             f->noise.n ? "noise" : "plain", epilogue_name(&f->out));
+    return c;
+}
+
+static int conv_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out)
+{
+    const dg_op *op = &p->op[l->main];
+    const dg_fused_conv f = dg_fused_conv_of(p, l);
+    const bool factors = op->operand[dg_fuse_operand(op, dg_fuse_input(op))].factors;
+    switch (dg_fused_family_of(op->kind, &op->u.conv, &op->tune)) {
+    case DG_FUSED_MMA:
+    case DG_FUSED_WGMMA: *out = mma_part(op, &f, factors); return 1;
+    case DG_FUSED_THIN:
+    case DG_FUSED_THIN_MMA: *out = thin_part(op, &f); return 1;
+    case DG_FUSED_DENSE: *out = dense_part(&f); return 1;
+    case DG_FUSED_GEMV:
+    case DG_FUSED_NONE: break;
+    }
+    return 0;
+}
+
+static int head_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out)
+{
+    const dg_fused_head h = dg_fused_head_of(p, l);
+    *out = (dg_cost_part){.blocks = h.N,
+                          .steps = h.pixels * h.C / 1024.0,
+                          .most = h.pixels * h.C / 1024.0,
+                          .merged = merged(&h.out, h.N / h.out.groups, dg_head_channels(h.C))};
+    snprintf(out->kind, sizeof out->kind, "head fp32 image %s>%s", prologue_name(&h.in), epilogue_name(&h.out));
+    return 1;
+}
+
+static void update_kind(const dg_update_work *w, dg_math math, char *out, size_t size)
+{
+    const bool small = dg_mma_is_small(&w->conv);
+    switch ((dg_fused_family)w->kind) {
+    case DG_FUSED_MMA:
+    case DG_FUSED_WGMMA:
+        snprintf(out, size, "dw %s_%s 64x16%s", w->kind == DG_FUSED_MMA ? "mma" : "wgmma", math_name(math),
+                 small ? " small" : "");
+        break;
+    case DG_FUSED_THIN:
+    case DG_FUSED_THIN_MMA:
+        snprintf(out, size, "dw %s_%s %d %s", w->kind == DG_FUSED_THIN ? "thin" : "thin_mma",
+                 math_name(w->kind == DG_FUSED_THIN ? DG_MATH_FP32 : math), w->conv.Ci, prologue_name(&w->y));
+        break;
+    case DG_FUSED_GEMV: snprintf(out, size, "dw gemv_fp32 %d %s", DG_UPDATE_GEMV_COLS, prologue_name(&w->x)); break;
+    case DG_FUSED_DENSE:
+        snprintf(out, size, "dw dense_fp32 %dx%d %s", DG_UPDATE_DENSE_ROWS, DG_UPDATE_DENSE_COLS, prologue_name(&w->x));
+        break;
+    case DG_FUSED_NONE: break;
+    }
+}
+
+void dg_update_part(const dg_update_work *w, dg_math math, dg_cost_part *out)
+{
+    *out = (dg_cost_part){.blocks = w->producers,
+                          .steps = (double)w->units / w->parts,
+                          .most = dg_ceil_div(w->units, w->parts)};
+    update_kind(w, math, out->kind, sizeof out->kind);
+}
+
+/* One range of consumers; what it adds is in parts of the weights that a block can have. */
+static void add_consumers(dg_cost_part *c, double weights, int parts)
+{
+    const int slots = 1 << dg_update_halvings(parts);
+    const double share = weights / DG_UPDATE_THREADS / 8;
+    c->blocks += dg_ceil_divf(share * slots, 1);
+    c->rest += share;
+    c->steps += parts * share;
+    if (parts > c->most * slots) c->most = (double)parts / slots;
+}
+
+void dg_update_adam_part(const dg_update_work *work, int jobs, int64_t n, dg_math math, dg_cost_part *out)
+{
+    double others = (double)n;
+    *out = (dg_cost_part){.kernel = 1};
+    snprintf(out->kind, sizeof out->kind, "adam fp32 8 %s", math_name(math));
+    for (int i = 0; i < jobs; i++) {
+        add_consumers(out, (double)work[i].count, work[i].parts);
+        others -= (double)work[i].count;
+    }
+    if (others > 0) add_consumers(out, others, 1);
+    out->steps /= out->blocks;
+    out->rest /= out->blocks;
+}
+
+/* Factors that nobody has made are kernels in front, of a kind of their own. */
+static int update_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out)
+{
+    const dg_fused_update u = dg_fused_update_of(p, l);
+    const dg_math math = dg_update_math(&u);
+    const int kernels = dg_launch_kernels(p, l);
+    dg_update_layout layout;
+    int n = 0;
+    dg_update_layout_of(&u, &layout);
+    for (int k = 0; k < kernels - 2; k++) out[n++] = (dg_cost_part){.kind = "factors", .kernel = k, .blocks = 1};
+    for (int i = 0; i < layout.jobs; i++) {
+        dg_update_part(&layout.job[i], math, &out[n]);
+        out[n++].kernel = kernels - 2;
+    }
+    dg_cost_part *adam = &out[n++];
+    dg_update_adam_part(layout.job, layout.jobs, u.adam.n, math, adam);
+    adam->kernel = kernels - 1;
+    adam->steps *= adam->blocks / layout.consumers; /* each gap between weights has blocks of its own */
+    adam->rest *= adam->blocks / layout.consumers;
+    adam->blocks = layout.consumers;
+    return n;
+}
+
+int dg_launch_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out)
+{
+    switch (l->kind) {
+    case DG_LAUNCH_CONV: return conv_parts(p, l, out);
+    case DG_LAUNCH_HEAD: return head_parts(p, l, out);
+    case DG_LAUNCH_UPDATE: return update_parts(p, l, out);
+    case DG_LAUNCH_OP: break;
+    }
+    return 0;
+}

@@ -1,0 +1,178 @@
+/* How a fused update is divided among its blocks, by the cost model. */
+#include "kernels/fused/fused_update.h"
+
+#include <string.h>
+
+#include "core/base/math.h"
+#include "core/tune/cost.h"
+
+static int at_most(int a, int b) { return a < b ? a : b; }
+
+static bool is_divided(dg_fused_family kind)
+{
+    return dg_update_has_factors(kind) || kind == DG_FUSED_THIN_MMA || kind == DG_FUSED_THIN;
+}
+
+/* How long blocks of the jobs take, in ns: to begin and to leave their sums, and for each unit. */
+typedef struct {
+    double begin, unit;
+} block_ns;
+
+/* Of an update: by counts where all jobs have been counted, with their rows. */
+typedef struct {
+    bool counted;
+    dg_machine machine; /* an H100, on every GPU, so that sums have the same order */
+    dg_cost_part part[DG_UPDATE_JOBS];
+    block_ns job[DG_UPDATE_JOBS];
+} update_costs;
+
+/* What nobody has counted. On an H100 copying factors by mma took 1,200 a unit, of pictures with 3 channels 1,650 where
+ * gradients are rounded and 4,100 behind a norm (docs/results/2026-11-22-h100.md); the others are guesses. */
+static block_ns assumed_ns(const dg_update_work *w, dg_math math)
+{
+    const bool bf16 = math == DG_MATH_BF16;
+    const double thin = !bf16 ? 1100 : w->y.kind == DG_PROLOGUE_PLAIN ? 270 : 660; /* a channel */
+    const double unit[] = {[DG_FUSED_NONE] = 0,
+                           [DG_FUSED_MMA] = math == DG_MATH_TF32 ? 1900 : 1200,
+                           [DG_FUSED_WGMMA] = 500,
+                           [DG_FUSED_THIN] = 1000 * w->conv.Ci,
+                           [DG_FUSED_THIN_MMA] = thin * w->conv.Ci,
+                           [DG_FUSED_GEMV] = 80,
+                           [DG_FUSED_DENSE] = 1000};
+    return (block_ns){4000, unit[w->kind]};
+}
+
+static void costs_of(const dg_fused_update *u, const dg_update_work *work, update_costs *c)
+{
+    const dg_math math = dg_update_math(u);
+    c->counted = !dg_machine_find("h100", DG_F32, &c->machine);
+    for (int i = 0; i < u->jobs && c->counted; i++) {
+        bool near = false;
+        dg_update_part(&work[i], math, &c->part[i]);
+        const dg_counted *row = c->part[i].counted = dg_counted_find(c->part[i].kind, &near);
+        c->counted = row && !near;
+        if (!c->counted) break;
+        c->job[i].begin = dg_block_ns(row, 0, &c->machine);
+        c->job[i].unit = dg_block_ns(row, 1, &c->machine) - c->job[i].begin;
+    }
+    for (int i = 0; i < u->jobs && !c->counted; i++) c->job[i] = assumed_ns(&work[i], math);
+}
+
+static double each_ns(block_ns b, const dg_update_work *w)
+{
+    return b.begin + b.unit * dg_ceil_div(w->units, w->parts);
+}
+
+/* Jobs whose blocks are longest come first; equal ones as they were. Their places. */
+static void sort_jobs(const dg_fused_update *u, const update_costs *c, const dg_update_work *work, int *place)
+{
+    double each[DG_UPDATE_JOBS];
+    for (int i = 0; i < u->jobs; i++) {
+        int at = i;
+        each[i] = each_ns(c->job[i], &work[i]);
+        for (; at > 0 && each[place[at - 1]] < each[i]; at--) place[at] = place[at - 1];
+        place[at] = i;
+    }
+}
+
+void dg_update_order(const dg_fused_update *u, const dg_update_work *work, int *place)
+{
+    update_costs costs;
+    costs_of(u, work, &costs);
+    sort_jobs(u, &costs, work, place);
+}
+
+enum { UNITS = 132 }; /* always that GPU, so that sums have the same order on every one */
+
+/* Multiprocessors that will be free at the same time; the earliest come first. */
+typedef struct {
+    double at[UNITS];
+    int count[UNITS], n;
+} free_units;
+
+static void insert(free_units *f, double at, int count)
+{
+    int i = f->n;
+    while (i > 0 && f->at[i - 1] >= at) i--;
+    if (i < f->n && f->at[i] <= at) {
+        f->count[i] += count;
+        return;
+    }
+    for (int k = f->n++; k > i; k--) f->at[k] = f->at[k - 1], f->count[k] = f->count[k - 1];
+    f->at[i] = at;
+    f->count[i] = count;
+}
+
+/* About how long all producers take, one a multiprocessor, and then the consumers with the parts. */
+static double makespan(const dg_fused_update *u, const update_costs *c, const dg_update_work *work)
+{
+    int place[DG_UPDATE_JOBS]; /* longest blocks first, as they are started */
+    free_units f = {.at = {0}, .count = {UNITS}, .n = 1};
+    double parts = 0;
+    sort_jobs(u, c, work, place);
+    for (int i = 0; i < u->jobs; i++) {
+        const dg_update_work *w = &work[place[i]];
+        const double each = each_ns(c->job[place[i]], w);
+        if (w->parts > 1) parts += 4.0 * w->parts * (double)w->count;
+        for (int left = w->producers; left > 0;) {
+            const int taken = at_most(left, f.count[0]);
+            const double until = f.at[0] + each;
+            left -= taken;
+            f.count[0] -= taken;
+            if (!f.count[0]) {
+                f.n--;
+                memmove(f.at, f.at + 1, (size_t)f.n * sizeof *f.at);
+                memmove(f.count, f.count + 1, (size_t)f.n * sizeof *f.count);
+            }
+            insert(&f, until, taken);
+        }
+    }
+    return f.at[f.n - 1] + parts / 2000; /* written and read, 4 KB a ns */
+}
+
+/* ns of both launches, as the cost model estimates them. */
+static double estimated(const dg_fused_update *u, update_costs *c, const dg_update_work *work)
+{
+    dg_cost_part adam;
+    dg_cost first, second;
+    for (int i = 0; i < u->jobs; i++) {
+        const dg_counted *row = c->part[i].counted;
+        dg_update_part(&work[i], dg_update_math(u), &c->part[i]);
+        c->part[i].counted = row;
+    }
+    dg_update_adam_part(work, u->jobs, u->adam.n, dg_update_math(u), &adam);
+    if (!dg_cost_of(c->part, u->jobs, 0, &c->machine, &first) || !dg_cost_of(&adam, 1, 0, &c->machine, &second))
+        return 0;
+    return (first.us + second.us) * 1e3;
+}
+
+void dg_fused_update_split(dg_fused_update *u)
+{
+    enum { TRIED = 60 };
+    dg_update_work work[DG_UPDATE_JOBS];
+    update_costs costs;
+    int best[DG_UPDATE_JOBS] = {0};
+    double least = -1, longest = 5e3; /* ns that a block may take */
+    for (int i = 0; i < u->jobs; i++) work[i] = dg_update_work_of(&u->job[i]);
+    costs_of(u, work, &costs);
+    for (int t = 0; t < TRIED; t++) {
+        bool same = t > 0;
+        for (int i = 0; i < u->jobs; i++) {
+            if (!is_divided((dg_fused_family)work[i].kind)) continue;
+            const int before = work[i].parts;
+            work[i].parts = 1;
+            const double all = each_ns(costs.job[i], &work[i]);
+            work[i].parts = at_most(at_most((int)(all / longest) + 1, work[i].units), DG_UPDATE_PARTS);
+            work[i].producers = work[i].rows * work[i].cols * work[i].parts;
+            same = same && work[i].parts == before;
+        }
+        longest *= 1.12;
+        if (same) continue;
+        const double ns = costs.counted ? estimated(u, &costs, work) : makespan(u, &costs, work);
+        if (least >= 0 && ns > (costs.counted ? 1.002 : 1.01) * least) continue;
+        if (least < 0 || ns < least) least = ns; /* of those that near the one with the fewest blocks */
+        for (int i = 0; i < u->jobs; i++) best[i] = work[i].parts;
+    }
+    for (int i = 0; i < u->jobs; i++)
+        if (is_divided((dg_fused_family)work[i].kind)) u->job[i].tune.split = best[i];
+}

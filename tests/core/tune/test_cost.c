@@ -1,0 +1,123 @@
+/* The cost model: within a tenth of what the executor of PTX says of each launch, and by hand what it makes of counts.
+ */
+#include "core/tune/cost.h"
+
+#include "core/plan/fuse.h"
+#include "core/plan/precision.h"
+#include "core/tune/planner.h"
+#include "core/tune/predict.h"
+#include "host/net/job.h"
+#include "counted.h"
+#include "test.h"
+
+static const char renew[] = "scripts/ptx-count --renew counts again";
+enum { COUNTED = sizeof counted / sizeof *counted };
+
+/* The launches of one step beside rows from `row` on; the first row behind them. */
+static int check_step(int row)
+{
+    static dg_model model;
+    dg_machine m;
+    dg_backend *b;
+    dg_job job;
+    const int batch = counted[row].batch;
+    const char *const name = counted[row].model;
+    const dg_job_options o = {.batch = batch, .rows = batch, .train = true, .beta1 = 0.5, .beta2 = 0.999, .eps = 1e-8};
+    if (!DG_CHECKF(!dg_model_read(name, &model) && !dg_machine_find("h200", DG_F32, &m), "%s", dg_message()))
+        return COUNTED;
+    m.math = DG_MATH_BF16;
+    if (!DG_CHECKF(!dg_planner_open(&m, NULL, DG_FUSE_ALL, &b), "%s", dg_message())) return COUNTED;
+    if (!DG_CHECKF(!dg_job_build(&job, &model, &o, b), "%s", dg_message())) return COUNTED;
+    const dg_plan *p = &job.plan[DG_PLAN_TRAIN];
+    for (int i = 0; i < p->launches; i++) {
+        dg_launch_cost c;
+        dg_predict_launch(p, &p->launch[i], &m, &c);
+        const char *const op = p->op[p->launch[i].main].name;
+        if (!DG_CHECKF(c.kernels, "%s: not counted; %s", op, renew)) continue;
+        for (int k = 0; k < c.kernels; k++, row++) {
+            if (!DG_CHECKF(row < COUNTED && !strcmp(op, counted[row].op), "%s: no such row; %s", op, renew)) break;
+            const dg_cost *one = &c.kernel[k];
+            /* updates are divided by the counts that were renewed since */
+            const bool divided = p->launch[i].kind == DG_LAUNCH_UPDATE;
+            DG_CHECKF((divided || one->blocks == counted[row].blocks) && !one->near, "%s: %g blocks, %g counted; %s",
+                      op, one->blocks, counted[row].blocks, renew);
+            DG_CHECKF(fabs(one->bound_us / counted[row].bound_us - 1) <= 0.1, "%s: bound %g us, %g by counts; %s", op,
+                      one->bound_us, counted[row].bound_us, renew);
+            DG_CHECKF(fabs(one->us / counted[row].us - 1) <= 0.1, "%s: estimate %g us, %g by counts; %s", op, one->us,
+                      counted[row].us, renew);
+        }
+    }
+    dg_job_free(&job);
+    b->close(b);
+    return row;
+}
+
+static void check_counted(void)
+{
+    int steps = 0;
+    for (int row = 0; row < COUNTED; steps++) row = check_step(row);
+    DG_CHECKF(steps == 2, "%d steps", steps);
+}
+
+static dg_cost cost_of(const char *kind, double blocks, double steps, const dg_machine *m)
+{
+    dg_cost c;
+    dg_cost_part part = {.blocks = blocks, .steps = steps, .most = steps};
+    snprintf(part.kind, sizeof part.kind, "%s", kind);
+    DG_CHECK(dg_cost_of(&part, 1, 0, m, &c));
+    return c;
+}
+
+/* A machine on which the issue of instructions is all that counts, but for what a case changes. */
+static void check_by_hand(void)
+{
+    const dg_machine m = {.gpu = true,
+                          .arch = 90,
+                          .units = 10,
+                          .cache = 1e9,
+                          .bf16 = 1e12,
+                          .costs = {1, 2, 1, 1, 1, 1, {0.5, 0.5, 0.5, 0.5}}};
+    const dg_counted *row = dg_counts;
+    bool near = false;
+    DG_CHECK(dg_counted_find(row->kind, &near) == row && !near);
+    const double one = row->block[DG_COUNT_instructions] + 3 * row->step[DG_COUNT_instructions];
+    dg_cost c = cost_of(row->kind, 1000, 3, &m);
+    DG_NEAR(c.bound_us, one * 100 / 4 * 1e-3, 1e-3 * c.bound_us);
+    DG_CHECK(c.limit == DG_LIMIT_ISSUE && c.blocks == 1000);
+    DG_NEAR(c.us, 2 + 2 * c.bound_us, 1e-6 * c.us);
+    DG_NEAR(cost_of(row->kind, 1001, 3, &m).bound_us, one * 101 / 4 * 1e-3,
+            1e-3 * c.bound_us);                                     /* one has a block more */
+    const double longest = row->longest[0] + 300 * row->longest[1]; /* the tail, beside a share of the sum */
+    dg_cost_part tail = {.blocks = 10, .steps = 3, .most = 300};
+    snprintf(tail.kind, sizeof tail.kind, "%s", row->kind);
+    DG_CHECK(dg_cost_of(&tail, 1, 0, &m, &c) && c.limit == DG_LIMIT_BLOCK);
+    DG_NEAR(c.bound_us, longest / 4 * 1e-3, 1e-6 * longest);
+    dg_cost_part part = {.kind = "fwd wgmma_bf16 128x64 norm>stats small by hand", .blocks = 10, .steps = 4, .most = 4};
+    DG_CHECK(dg_cost_of(&part, 1, 0, &m, &c) && c.near);
+    dg_machine narrow = m;
+    narrow.cache_mb = 1, narrow.triad = 1000; /* what does not fit the cache comes from memory */
+    DG_CHECK(dg_cost_of(&part, 1, 5e8, &narrow, &c) && c.limit == DG_LIMIT_MEMORY);
+    DG_NEAR(c.bound_us, 499, 1e-6);
+    snprintf(part.kind, sizeof part.kind, "fwd wgmma_bf16 64x17 norm>stats");
+    DG_CHECK(!dg_cost_of(&part, 1, 0, &m, &c));
+    snprintf(part.kind, sizeof part.kind, "fwd");
+    DG_CHECK(!dg_cost_of(&part, 1, 0, &m, &c) && !dg_cost_of(&part, 0, 0, &m, &c));
+}
+
+static void check_table(void)
+{
+    for (const dg_counted *c = dg_counts; c->kind; c++) {
+        bool near = false;
+        DG_CHECKF(dg_counted_find(c->kind, &near) == c && !near, "%s is there twice", c->kind);
+        DG_CHECKF(c->threads > 0 && c->threads <= 1024 && c->resident > 0, "%s: %d threads", c->kind, c->threads);
+        DG_CHECKF(c->longest[0] + c->longest[1] + c->longest[2] > 0, "%s does nothing", c->kind);
+    }
+}
+
+int main(void)
+{
+    check_table();
+    check_by_hand();
+    check_counted();
+    return dg_test_report();
+}
