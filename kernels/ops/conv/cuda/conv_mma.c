@@ -140,7 +140,7 @@ static const char *check_wgmma(const dg_op *op, dg_tune *t, dg_type real, const 
 /* About how long it would take on an H100, in us, as core/tune/predict_gpu.c has it: products of the busiest
  * multiprocessor, or what all blocks load through the L2 cache, and the sum of the parts. Always that GPU, so that sums
  * have the same order on every one; others have more or fewer multiprocessors, but much the same bytes a product. */
-static double cost(const dg_op *op)
+double dg_mma_cost(const dg_op *op)
 {
     enum { UNITS = 132, MOST_WARPS = 8 /* as many registers as there are */ };
     /* operations, bytes a ns */
@@ -164,7 +164,7 @@ static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
             tried.tune =
                 (dg_tune){.variant = t->variant, .why = t->why, .tile_m = all[i].m, .tile_n = all[i].n, .split = split};
             if (check(op, &tried.tune, DG_F32, gpu)) continue;
-            const double us = cost(&tried);
+            const double us = dg_mma_cost(&tried);
             if (us >= least) continue;
             least = us;
             *t = tried.tune;

@@ -71,4 +71,7 @@ typedef struct {
 /* That of a convolution with a choice that has been through dg_variant_check(). */
 dg_mma_tile dg_mma_tile_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune *t);
 
+/* How long a choice takes on tensor cores, for the rule to compare it with others of the same op. */
+double dg_mma_cost(const dg_op *op);
+
 #endif
