@@ -77,7 +77,10 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     if (why) return why;
     const int m = DG_ODD_M(a->K, dw), n = DG_ODD_N(a->K, dw);
     const bool mine = !t->tile_m || (t->tile_m == m && t->tile_n == n);
-    if (mine) t->tile_m = m, t->tile_n = n;
+    if (mine) {
+        t->tile_m = m;
+        t->tile_n = n;
+    }
     why = dg_conv_check_tile(t, mine ? DG_ODD_THREADS(a->K, dw) : 0);
     if (why) return why;
     if (t->stages) return no("mma_odd has no stages to choose");
@@ -118,7 +121,9 @@ static void work(const dg_op *op, dg_work *w)
         dg_conv_variant_mma.work(&h, w);
         /* weights are copied in front of it, or parts of 16 taps added up behind it */
         if (!dw || w->split == 1) w->kernels++;
-        w->moved += weights * (dw ? (w->split == 1 ? 25 : w->split * 14) : 25);
+        /* taps: 16 on one side and 9 on the other; of parts what 16, out and in, are more than the row of the op counts
+         */
+        w->moved += weights * (dw && w->split > 1 ? w->split * 2 * (16 - 9) : 16 + 9);
         return;
     }
     const double m = op->tune.tile_m, n = op->tune.tile_n, taps = a->K * a->K, unit = dg_math_unit(op->tune.math),
