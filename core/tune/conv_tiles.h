@@ -70,6 +70,7 @@ enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 /* wgmma: the same by warpgroups, each of which has 64 x channels. */
 #define DG_WGMMA_FWD_TILES(X) \
     X(false, 128, 64, 2)      \
+    X(false, 128, 128, 4)     \
     X(true, 128, 64, 2)       \
     X(true, 128, 128, 4)
 #define DG_WGMMA_DX_TILES(X) X(64, 32, 2)
@@ -97,6 +98,26 @@ enum { DG_MMA_SMALL = 4 }; /* up to this width of y cells are 4x4 */
 #define DG_WGMMA_FWD_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 1, (n) + 4, groups, (m)*2)
 #define DG_WGMMA_DX_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 0, (n) / 4 * 5, groups, (m)*8)
 #define DG_MMA_DW_BYTES(small, unit) (32 * (16 / (unit)*DG_MMA_PLANE(small, 1, 1) + 64 / (unit)*64))
+
+/* mma_odd, kernels of 3x3 and of one pixel: positions x channels of a block, of dw channels of y x of x; a warp has 64
+ * x 32 of them, of dw and 3x3 of one tap. Pairs of planes in shared memory at a time; products of a group. */
+#define DG_ODD_M(k, dw) ((dw) && (k) == 3 ? 64 : 128)
+#define DG_ODD_N(k, dw) ((k) == 1 ? 128 : (dw) ? 32 : 64)
+#define DG_ODD_THREADS(k, dw) ((k) == 1 ? 256 : (dw) ? 384 : 128)
+#define DG_ODD_DEPTH(k) ((k) == 1 ? 4 : 1)
+#define DG_ODD_PRODUCTS(k) ((k) == 1 ? 4 : 3)
+#define DG_ODD_CELLS(k) (DG_ODD_M(k, 0) / ((k) == 1 ? 1 : 16))
+#define DG_ODD_VALUES(k) (DG_ODD_CELLS(k) * ((k) == 1 ? 1 : 36)) /* of a patch's plane */
+#define DG_ODD_BYTES(k)                                                                              \
+    (64 * (DG_ODD_DEPTH(k) * DG_MMA_UP(DG_ODD_VALUES(k), 4) + DG_ODD_PRODUCTS(k) * DG_ODD_N(k, 0)) + \
+     16 * DG_ODD_CELLS(k) +                                                                          \
+     8 * ((2 * DG_ODD_VALUES(k) + DG_ODD_THREADS(k, 0) - 1) / DG_ODD_THREADS(k, 0) * DG_ODD_THREADS(k, 0) / 2))
+/* dw: positions of a piece; bytes. */
+#define DG_ODD_PIECE(k, unit) ((k) == 1 ? 8 * (unit) : 64)
+#define DG_ODD_DW_BYTES(k, unit)                                                                            \
+    (32 * (DG_ODD_N(k, 1) / (unit)*DG_MMA_UP((k) == 1 ? DG_ODD_PIECE(k, unit) : DG_MMA_CELLS(1, 1, 0), 4) + \
+           DG_ODD_M(k, 1) / (unit)*DG_ODD_PIECE(k, unit)))
+
 /* A weight gradient by warpgroups (fused_update_wgmma.cuh): units of a plane of one phase of x, of a plane of y; bytes.
  */
 #define DG_WGMMA_DW_PLANE(small) ((small) ? 100 : 84)
@@ -136,6 +157,15 @@ static inline dg_conv_args dg_conv_flat(const dg_conv_args *a)
 static inline bool dg_is_conv(dg_op_kind kind)
 {
     return kind == DG_OP_conv_fwd || kind == DG_OP_conv_dx || kind == DG_OP_conv_dw;
+}
+
+/* mma_odd of 3x3 with stride 2: does the kernel of 4x4 that it becomes multiply by warpgroups? Of their tiles it takes
+ * one, whose threads are more than those of mma's. */
+enum { DG_ODD_WIDE_M = 128, DG_ODD_WIDE_N = 64, DG_ODD_WIDE_THREADS = 256 };
+static inline bool dg_odd_by_warpgroups(dg_op_kind kind, const dg_tune *t)
+{
+    return kind == DG_OP_conv_fwd && t->math == DG_MATH_BF16 && t->tile_n == DG_ODD_WIDE_N &&
+           t->block == DG_ODD_WIDE_THREADS;
 }
 
 static inline bool dg_conv_is_halving(const dg_conv_args *a) { return a->K == 4 && a->S == 2 && a->P == 1; }

@@ -11,6 +11,7 @@
     X(tiled)                \
     X(patch)                \
     X(mma)                  \
+    X(mma_odd)              \
     X(wgmma)                \
     X(thin)                 \
     X(thin_mma)             \

@@ -18,6 +18,9 @@ static const char rows[] = "[sm_90]\n"
                            "[sm_90 bf16]\n"
                            "conv_fwd N=128 H=32 W=32 C=64>128 K=4 S=2 P=1 : wgmma tile=128x64\n"
                            "conv_dx N=64 H=8 W=8 C=128>256 K=4 S=2 P=1 : wgmma tile=64x32 split=4\n"
+                           "conv_fwd N=64 H=16 W=16 C=128>256 K=3 S=1 P=1 : mma_odd\n"
+                           "conv_dx N=64 H=14 W=14 C=256>128 K=1 S=1 P=0 : mma_odd split=2\n"
+                           "conv_dw N=64 H=16 W=16 C=64>64 K=3 S=2 P=1 : mma_odd tile=64x16 split=4\n"
                            "[sm_75 fp16]\n"
                            "conv_fwd N=128 H=8 W=8 C=128>256 K=4 S=2 P=1 : mma tile=64x128 split=2\n"
                            "conv_dw N=64 H=16 W=16 C=64>128 K=4 S=2 P=1 : mma split=3\n";
@@ -184,7 +187,7 @@ int main()
     for (int i = 0; (text = dg_tune_shipped(i, &name)) != nullptr; i++) run_rows(text, name);
     const int shipped = tested;
     run_rows(rows, "rows of this test");
-    DG_CHECKF(skipped || tested - shipped == 13, "%d of 13 rows were run", tested - shipped);
+    DG_CHECKF(skipped || tested - shipped == 16, "%d of 16 rows were run", tested - shipped);
     refused("conv_fwd N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled tile=63x64");
     refused("conv_dw N=64 H=16 W=16 C=64>128 K=4 S=2 P=1 : tiled split=65");
     refused("adam n=1100225 : vector");

@@ -13,6 +13,7 @@ extern "C" {
 #include "host/net/model.h"
 #include "core/tune/planner.h"
 #include "core/plan/precision.h"
+#include "kernels/ops/conv/variants.h"
 }
 
 static gpu nowhere;                /* a CUDA backend as far as launching asks for one */
@@ -154,6 +155,34 @@ static void every_op()
         }
 }
 
+/* Convolutions of 3x3 and of one pixel, with each stride that they have kernels for. */
+static void odd_kernel(dg_op_kind kind, int K, int S, int split, const dg_gpu *g)
+{
+    const int side = (8 - 1) / S + 1;
+    dg_op op = {};
+    op.kind = kind;
+    op.u.conv = dg_conv_args{&op, &op, &op, &op, 9, 8, 8, 32, side, side, 48, K, S, K / 2, 0, 0};
+    op.tune.variant = &dg_conv_variant_mma_odd;
+    op.tune.split = split;
+    snprintf(op.name, sizeof op.name, "kernel of %d", K);
+    const char *why = dg_variant_check(&op, &op.tune, DG_F32, g);
+    if (!DG_CHECKF(!why, "%s", why)) return;
+    doing = text_of(&op, g);
+    must_refuse(dg_gpu_enqueue(&nowhere, &op, nullptr), op.name);
+    done.insert(dg_op_kind_name(kind) + std::string(" mma_odd ") + precision(g->math));
+}
+
+static void odd_kernels()
+{
+    nowhere.base.real = DG_F32;
+    for (dg_math math : {DG_MATH_BF16, DG_MATH_TF32})
+        for (int kind = DG_OP_conv_fwd; kind <= DG_OP_conv_dw; kind++)
+            for (int which = 0; which < 8; which++) {
+                const dg_gpu g = {90, 232448, math, true};
+                odd_kernel((dg_op_kind)kind, which & 4 ? 3 : 1, which & 2 ? 2 : 1, which & 1 ? 2 : 1, &g);
+            }
+}
+
 static void was_called(const std::string &what) { DG_CHECKF(done.count(what), "no model here calls %s", what.c_str()); }
 
 static void all_were_called()
@@ -162,8 +191,8 @@ static void all_were_called()
         for (const dg_variant *variant : dg_op_info_of((dg_op_kind)k)->variants) {
             if (!variant) break;
             const std::string v = variant->name, name = std::string(dg_op_kind_name((dg_op_kind)k)) + " " + v + " ";
-            const bool mma = v == "mma", thin = v == "thin_mma", rounds = mma || thin || v == "wgmma";
-            if (mma || thin) was_called(name + "tf32");
+            const bool mma = v == "mma", both = mma || v == "thin_mma" || v == "mma_odd", rounds = both || v == "wgmma";
+            if (both) was_called(name + "tf32");
             if (mma) was_called(name + "fp16");
             was_called(name + (rounds ? "bf16" : "fp32"));
             if (v == "direct") was_called(name + "fp64");
@@ -192,6 +221,7 @@ int main()
         if (DG_CHECKF(!e, "%s", dg_message())) every_precision(&model);
     }
     every_op();
+    odd_kernels();
     all_were_called();
     printf("%d launches refused\n", calls);
     return dg_test_report();

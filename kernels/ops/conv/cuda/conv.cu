@@ -1,9 +1,8 @@
 /* Convolution: the direct kernels, one thread (or, of long sums, one warp) a result, right for every shape and both
  * types of real; and from a variant to its launcher.
  *
- * Tile: direct, a thread one result; the sum of a split's parts, 32 results x 8 slots. Shared memory: direct none, the
- * sum 1 KB. Registers: 32 to 40; 22. Bound by: direct, the latency of its loads; the sum, memory. real: type of all
- * values. */
+ * Tile: a thread one result. Shared memory: none. Registers: direct 32 to 40; the sum of a split's parts 36. Bound
+ * by: direct, the latency of its loads; the sum, memory. real: type of all values. */
 #include "kernels/ops/conv/cuda/conv.cuh"
 extern "C" {
 #include "core/tune/work.h"
@@ -120,29 +119,30 @@ size_t dg_conv_count(dg_op_kind kind, const dg_conv_args *a)
     return pixels * (size_t)(kind == DG_OP_conv_fwd ? a->Co : a->Ci);
 }
 
-/* One block: 32 results, and slots of parts; the slots are added by a tree, parts within a slot in order. */
-static constexpr int SUM_LANES = 32, SUM_SLOTS = 8;
+/* A thread a result. Parts k, k + 8, ... are added in order, then these eight sums as a tree: loads of eight parts are
+ * under way at a time. */
+static constexpr int SUM_SLOTS = 8, SUM_BLOCK = 128;
 
 static __global__ void sum_kernel(float *out, const float *part, int64_t count, int parts)
 {
-    SHARED(float, slot_sum, [SUM_SLOTS][SUM_LANES]);
-    const int lane = (int)threadIdx.x % SUM_LANES, slot = (int)threadIdx.x / SUM_LANES;
-    const int64_t i = (int64_t)blockIdx.x * SUM_LANES + lane;
-    float sum = 0;
-    if (i < count)
-        for (int k = slot; k < parts; k += SUM_SLOTS) sum += part[k * count + i];
-    slot_sum[slot][lane] = sum;
-    for (int half = SUM_SLOTS / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (slot < half) slot_sum[slot][lane] = sum += slot_sum[slot + half][lane];
-    }
-    if (slot == 0 && i < count) out[i] = sum;
+    const int64_t i = dg_thread();
+    if (i >= count) return;
+    float sum[SUM_SLOTS] = {};
+    for (int k = 0; k < parts; k += SUM_SLOTS)
+#pragma unroll
+        for (int s = 0; s < SUM_SLOTS; s++)
+            if (k + s < parts) sum[s] += part[(k + s) * count + i];
+#pragma unroll
+    for (int half = SUM_SLOTS / 2; half > 0; half /= 2)
+#pragma unroll
+        for (int s = 0; s < half; s++) sum[s] += sum[s + half];
+    out[i] = sum[0];
 }
 
 void dg_conv_sum(float *out, const float *part, size_t count, int parts, cudaStream_t stream)
 {
-    KLAUNCH(sum_kernel, dg_grid((int64_t)count, SUM_LANES), dim3(SUM_LANES * SUM_SLOTS), 0, stream, out, part,
-            (int64_t)count, parts);
+    KLAUNCH(sum_kernel, dg_grid((int64_t)count, SUM_BLOCK), dim3(SUM_BLOCK), 0, stream, out, part, (int64_t)count,
+            parts);
 }
 
 static float *result_of(dg_op_kind kind, const dg_conv_args *a)

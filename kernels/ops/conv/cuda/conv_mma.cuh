@@ -205,6 +205,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
     {
         return i > 0 && (i <= P::scale * P::piece::side || at + P::piece::side >= size / P::scale);
     }
+    dg_patch_loader() = default;
     __device__ __forceinline__ dg_patch_loader(const T *of, const dg_transfer *table)
         : tensor(reinterpret_cast<const V *>(of)), place(table + threadIdx.x / 2)
     {}

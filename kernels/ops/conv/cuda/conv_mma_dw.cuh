@@ -3,7 +3,9 @@
  * there is the patch, which every tap reads from another first position. A warp has two taps.
  *
  * By itself (conv_mma_dw_plain.cuh) it loads values into registers and rounds them on the way; in a fused update
- * (fused_update_mma.cuh) it copies what was rounded before. A thread has the same channels of all of its values. */
+ * (fused_update_mma.cuh) it copies what was rounded before. A thread has the same channels of all of its values.
+ *
+ * Tiles of other kernels have the same names: conv_mma_odd_dw.cuh. */
 #ifndef DG_CONV_MMA_DW_CUH
 #define DG_CONV_MMA_DW_CUH
 
@@ -17,8 +19,9 @@ template <class E_, class T_, bool SMALL> struct dg_dw_tile {
     static constexpr int y_planes = M / E::unit, x_planes = N / E::unit;
     typedef dg_patch<SMALL, 1, x_planes, true> patch;
     typedef typename patch::piece piece;
-    static constexpr int x_units = patch::units, y_units = y_planes * 64; /* of a stage */
-    static constexpr int y_items = y_planes * 64 / NT, values = patch::cells * patch::input * patch::input;
+    static constexpr int taps = 16, positions = 64, border = 1;                  /* of a piece; in front of a patch */
+    static constexpr int x_units = patch::units, y_units = y_planes * positions; /* of a stage */
+    static constexpr int y_items = y_units / NT, values = patch::cells * patch::input * patch::input;
     static constexpr int x_items = dg_div_up(values * x_planes, NT);
     static constexpr size_t bytes = DG_MMA_DW_BYTES(SMALL, E::unit);
     static_assert(NT == 8 * 32 && NT % (4 * y_planes) == 0 && NT % (4 * x_planes) == 0 && values % 4 == 0,
@@ -27,6 +30,19 @@ template <class E_, class T_, bool SMALL> struct dg_dw_tile {
     /* This thread's first channel of either side. */
     static __device__ __forceinline__ int x_channel() { return dg_unit_plane<x_planes>((int)threadIdx.x) * E::unit; }
     static __device__ __forceinline__ int y_channel() { return dg_unit_plane<y_planes>((int)threadIdx.x) * E::unit; }
+    static __device__ __forceinline__ constexpr int stride(const dg_conv_args &) { return 2; }
+
+    /* A warp's rows begin at this channel of y. Where its first 16 columns are in the patch, and how far behind them
+     * the others; tap and channel of x of its columns 8j to 8j + 7. */
+    static constexpr int second = patch::phase;
+    static __device__ __forceinline__ constexpr bool busy() { return true; } /* has this warp any? */
+    static __device__ __forceinline__ constexpr int row() { return 0; }
+    static __device__ __forceinline__ int columns()
+    {
+        return patch::of_tap((int)threadIdx.x / 64, (int)threadIdx.x / 32 % 2 * 2);
+    }
+    static __device__ __forceinline__ int tap_of(int j) { return 2 * ((int)threadIdx.x / 32) + j / 2; }
+    static __device__ __forceinline__ int channel_of(int j) { return j % 2 * 8; }
 };
 
 /* The products of a block, of G's tile; where its units lie in a stage of shared memory. */
@@ -40,23 +56,25 @@ template <class G> struct dg_dw_products {
 
     __device__ __forceinline__ dg_dw_products(const uint4 *patch, const uint4 *grad)
     {
-        const int warp = (int)threadIdx.x / 32, odd = E::columns_plane_of_a() % 2;
-        mine_a = grad + E::columns_plane_of_a() * 64 + (E::column_of_a() ^ odd * 4);
+        const int odd = E::columns_plane_of_a() % 2;
+        mine_a = grad + (E::columns_plane_of_a() + G::row() / E::unit) * G::positions + (E::column_of_a() ^ odd * 4);
         four = odd ? -4 : 4;
-        mine_b = patch + E::columns_plane_of_b() * P::plane + P::of_position(E::column_of_b()) +
-                 P::of_tap(warp / 2, warp % 2 * 2);
+        mine_b = patch + E::columns_plane_of_b() * P::plane + P::of_position(E::column_of_b()) + G::columns();
         sums.clear();
     }
 
-    /* Of this thread's value j of the patch: row, column and cell, 5, 5 and 2 bits, and its unit; -1: none. */
+    /* Of this thread's value j of the patch: row, column and cell, 5, 5 and 2 bits (6 of many cells), and its unit; -1:
+     * none. */
+    static constexpr int unit_bit = piece::cells > 4 ? 16 : 12;
     static __device__ __forceinline__ int spot(int j)
     {
         const int i = (int)threadIdx.x + j * G::NT, plane = dg_unit_plane<G::x_planes>(i),
                   value = dg_unit_position<G::x_planes>(i);
         const int number = value / (P::input * P::input), row = value % (P::input * P::input) / P::input,
                   col = value % P::input;
-        return value < G::values ? row | col << 5 | number << 10 | (plane * P::plane + P::at(number, row, col)) << 12
-                                 : -1;
+        return value < G::values
+                   ? row | col << 5 | number << 10 | (plane * P::plane + P::at(number, row, col)) << unit_bit
+                   : -1;
     }
     /* Of its value j of y: which position of the piece; its unit. */
     static __device__ __forceinline__ int position(int j)
@@ -66,39 +84,46 @@ template <class G> struct dg_dw_products {
     static __device__ __forceinline__ int unit_of_y(int j)
     {
         const int plane = dg_unit_plane<G::y_planes>((int)threadIdx.x);
-        return plane * 64 + (position(j) ^ plane % 2 * 4);
+        return plane * G::positions + (position(j) ^ plane % 2 * 4);
+    }
+    static __device__ __forceinline__ bool has_y(int j)
+    {
+        return (j + 1) * G::NT <= G::y_units || (int)threadIdx.x + j * G::NT < G::y_units;
     }
 
     __device__ __forceinline__ void multiply(int stage)
     {
+        if (!G::busy()) return;
         const uint4 *const from_a = mine_a + stage * G::y_units, *const from_b = mine_b + stage * P::units;
 #pragma unroll
-        for (int k = 0; k < 64 / E::k; k++) {
+        for (int k = 0; k < G::positions / E::k; k++) {
             uint32_t fa[G::MI][4], fb[2][4];
 #pragma unroll
-            for (int i = 0; i < G::MI; i++) E::columns_a(fa[i], from_a + i * (16 / E::unit) * 64 + k * E::k, four, 64);
+            for (int i = 0; i < G::MI; i++)
+                E::columns_a(fa[i], from_a + i * (16 / E::unit) * G::positions + k * E::k, four, G::positions);
 #pragma unroll
             for (int t = 0; t < 2; t++)
-                E::columns_b(fb[t], from_b + t * P::phase + P::of_eight(k * E::k / 8), P::four, P::plane);
+                E::columns_b(fb[t], from_b + t * G::second + P::of_eight(k * E::k / 8), P::four, P::plane);
             sums.add(fa, fb);
         }
     }
 
     __device__ __forceinline__ void finish() {} /* a product is done when it is asked for */
 
-    /* All sums to their places among the weights (Co, 16, Ci). */
+    /* All sums to their places among the weights (Co, taps, Ci). */
     __device__ __forceinline__ void store(const dg_conv_args &a, float *out, int co0, int ci0, uint4 *)
     {
         if (E::scaled) sums.times(dg_power_of_two(-a.shift_x - a.shift_y));
-        const int lane = dg_warp_lane(), warp = (int)threadIdx.x / 32;
+        if (!G::busy()) return;
+        const int lane = dg_warp_lane();
 #pragma unroll
         for (int i = 0; i < 2 * G::MI; i++) {
-            const int co = co0 + i * 8 + lane / 4;
+            const int co = co0 + G::row() + i * 8 + lane / 4;
             if (co >= a.Co) continue;
 #pragma unroll
             for (int j = 0; j < G::NJ; j++) {
-                const int ci = ci0 + j % 2 * 8 + lane % 4 * 2;
-                float *const w = out + (co * 16 + 2 * warp + j / 2) * a.Ci + ci;
+                const int ci = ci0 + G::channel_of(j) + lane % 4 * 2;
+                float *const w = out + (co * G::taps + G::tap_of(j)) * a.Ci + ci;
                 if (ci < a.Ci)
                     dg_store<2>(w, dg_pack<float, 2>{{sums.c[i / 2][j][i % 2 * 2], sums.c[i / 2][j][i % 2 * 2 + 1]}});
             }

@@ -67,13 +67,15 @@ template <class G> struct dg_dw_job : dg_dw_products<G> {
 #pragma unroll
         for (int j = 0; j < G::x_items; j++) {
             if (spot[j] < 0) continue;
-            const dg_cell at = cells[spot[j] >> 10 & 3];
-            const int iy = 2 * at.row - 1 + (spot[j] & 31), ix = 2 * at.col - 1 + (spot[j] >> 5 & 31);
+            const dg_cell at = cells[spot[j] >> 10 & ((1 << (W::unit_bit - 10)) - 1)];
+            const int iy = G::stride(a) * at.row - G::border + (spot[j] & 31),
+                      ix = G::stride(a) * at.col - G::border + (spot[j] >> 5 & 31);
             const bool ok = at.image < a.N && (unsigned)iy < (unsigned)a.H && (unsigned)ix < (unsigned)a.W;
             x.fetch(j, ok, ((at.image * a.H + iy) * a.W + ix) * a.Ci);
         }
 #pragma unroll
         for (int j = 0; j < G::y_items; j++) {
+            if (!W::has_y(j)) continue;
             const int p = W::position(j);
             const dg_cell at = cells[piece::cell(p)];
             const int oy = at.row + piece::row(p), ox = at.col + piece::col(p);
@@ -85,9 +87,10 @@ template <class G> struct dg_dw_job : dg_dw_products<G> {
     {
 #pragma unroll
         for (int j = 0; j < G::x_items; j++)
-            if (spot[j] >= 0) patch[chunk % 2 * P::units + (spot[j] >> 12)] = x.unit(j);
+            if (spot[j] >= 0) patch[chunk % 2 * P::units + (spot[j] >> W::unit_bit)] = x.unit(j);
 #pragma unroll
-        for (int j = 0; j < G::y_items; j++) grad[chunk % 2 * (G::y_planes * 64) + W::unit_of_y(j)] = y.unit(j);
+        for (int j = 0; j < G::y_items; j++)
+            if (W::has_y(j)) grad[chunk % 2 * G::y_units + W::unit_of_y(j)] = y.unit(j);
     }
 
     /* The loop of the other directions (dg_mma_run), with its beginning in it: what is here once is a lot of code.
@@ -113,13 +116,13 @@ static __device__ __forceinline__ void dg_dw_block(const dg_conv_args &a, float 
     DEV_CHECK(blockDim.x == G::NT);
     typedef typename G::patch P;
     dev_pool pool;
-    uint4 *const patch = pool.take<uint4>(2 * P::units), *const grad = pool.take<uint4>(2 * G::y_planes * 64);
+    uint4 *const patch = pool.take<uint4>(2 * P::units), *const grad = pool.take<uint4>(2 * G::y_units);
     SHARED(dg_cell, cell, [2 * P::piece::cells]);
     const int part = (int)blockIdx.z, co0 = (int)blockIdx.x * G::M, ci0 = (int)blockIdx.y * G::N;
     const int first = (int)((int64_t)pieces * part / split), last = (int)((int64_t)pieces * (part + 1) / split);
     dg_dw_job<G> job(a, first, co0, ci0, cell, patch, grad);
     job.run(last - first);
-    job.store(a, out + (int64_t)part * a.Co * 16 * a.Ci, co0, ci0, patch);
+    job.store(a, out + (int64_t)part * a.Co * G::taps * a.Ci, co0, ci0, patch);
 }
 
 template <class G>

@@ -1,0 +1,171 @@
+/* Variant mma_odd, convolutions of 3x3 and of one pixel on tensor cores: which shapes there are, what they cost. */
+#include "kernels/ops/conv/cuda/conv_rows.h"
+
+#include <math.h>
+
+#include "core/plan/precision.h"
+#include "core/tune/predict.h"
+
+#define no dg_variant_no
+
+/* One of 3x3 with stride 2 is launched as one of 4x4 (sm80/conv_mma_odd.cu), whose row says what it takes: mma's, or
+ * wgmma's where that is the way forward. */
+static bool by_halving(const dg_conv_args *a) { return a->K == 3 && a->S == 2; }
+static dg_op halving(const dg_op *op)
+{
+    dg_op h = *op;
+    h.u.conv.K = 4;
+    h.tune.variant = dg_odd_by_warpgroups(op->kind, &op->tune) ? &dg_conv_variant_wgmma : &dg_conv_variant_mma;
+    return h;
+}
+static bool may_be_by_warpgroups(dg_op_kind kind, const dg_gpu *gpu)
+{
+    return kind == DG_OP_conv_fwd && gpu->math == DG_MATH_BF16 && gpu->wgmma;
+}
+
+static const char *check_halving(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu)
+{
+    const bool wide = may_be_by_warpgroups(op->kind, gpu);
+    dg_op h = *op;
+    dg_tune as = *t;
+    h.u.conv.K = 4;
+    as.variant = wide ? &dg_conv_variant_wgmma : &dg_conv_variant_mma;
+    if (wide && !as.tile_m) {
+        as.tile_m = DG_ODD_WIDE_M;
+        as.tile_n = DG_ODD_WIDE_N;
+    }
+    const char *why = as.variant->check(&h, &as, real, gpu);
+    as.variant = t->variant;
+    *t = as;
+    return why || !wide || dg_odd_by_warpgroups(op->kind, t) ? why : dg_conv_check_tile(t, 0);
+}
+
+static int summed(dg_op_kind kind, const dg_conv_args *a) { return kind == DG_OP_conv_dx ? a->Co : a->Ci; }
+
+/* Pieces of a weight gradient; cells of other directions. */
+static int64_t pieces(const dg_conv_args *a, int positions)
+{
+    const int64_t cells = (int64_t)a->N * dg_ceil_div(a->Ho, 4) * dg_ceil_div(a->Wo, 4),
+                  all = a->K == 3 ? cells * 16 : (int64_t)a->N * a->Ho * a->Wo;
+    return (all + positions - 1) / positions;
+}
+
+/* Steps of the sum: pairs of planes, or pieces. */
+static int steps_of(dg_op_kind kind, const dg_conv_args *a, dg_math math)
+{
+    const int unit = dg_math_unit(math);
+    return kind == DG_OP_conv_dw ? (int)pieces(a, DG_ODD_PIECE(a->K, unit)) : summed(kind, a) / (2 * unit);
+}
+
+static const char *check_shape(dg_op_kind kind, const dg_conv_args *a, dg_math math)
+{
+    const int unit = dg_math_unit(math), sum = kind == DG_OP_conv_dw ? 2 * unit : summed(kind, a);
+    if (!(a->K == 3 && a->S == 1 && a->P == 1) && !(a->K == 1 && a->P == 0))
+        return no("mma_odd is for K=3 S=1 or 2 P=1 and for K=1 P=0");
+    if (sum % (2 * unit)) return no("mma_odd adds up channels in multiples of %d, not %d", 2 * unit, sum);
+    if (a->Ci % unit || a->Co % unit)
+        return no("mma_odd needs channels in multiples of %d, not %d", unit, a->Ci % unit ? a->Ci : a->Co);
+    return NULL;
+}
+
+static int bytes_of(dg_op_kind kind, const dg_conv_args *a, dg_math math)
+{
+    return kind == DG_OP_conv_dw ? DG_ODD_DW_BYTES(a->K, dg_math_unit(math)) : DG_ODD_BYTES(a->K);
+}
+
+static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu)
+{
+    const dg_conv_args *a = &op->u.conv;
+    const bool dw = op->kind == DG_OP_conv_dw;
+    const char *why = dg_conv_check(op, t, real);
+    if (why) return why;
+    if (gpu->math != DG_MATH_BF16 && gpu->math != DG_MATH_TF32)
+        return no("mma_odd rounds its factors: it is for precision bf16 or tf32");
+    why = dg_conv_check_math(gpu);
+    if (why) return why;
+    if (by_halving(a) && a->P == 1) return check_halving(op, t, real, gpu);
+    t->math = gpu->math;
+    why = check_shape(op->kind, a, t->math);
+    if (why) return why;
+    const int m = DG_ODD_M(a->K, dw), n = DG_ODD_N(a->K, dw);
+    const bool mine = !t->tile_m || (t->tile_m == m && t->tile_n == n);
+    if (mine) {
+        t->tile_m = m;
+        t->tile_n = n;
+    }
+    why = dg_conv_check_tile(t, mine ? DG_ODD_THREADS(a->K, dw) : 0);
+    if (why) return why;
+    if (t->stages) return no("mma_odd has no stages to choose");
+    if ((size_t)bytes_of(op->kind, a, t->math) > gpu->shared)
+        return no("mma_odd needs %d bytes of shared memory, a block here has at most %zu",
+                  bytes_of(op->kind, a, t->math), gpu->shared);
+    return dg_conv_check_split(t, steps_of(op->kind, a, t->math), 1);
+}
+
+static void choose(const dg_op *op, dg_tune *t, const dg_gpu *gpu)
+{
+    double least = INFINITY;
+    if (by_halving(&op->u.conv) && !may_be_by_warpgroups(op->kind, gpu)) {
+        const dg_op h = halving(op);
+        t->variant = &dg_conv_variant_mma;
+        dg_conv_variant_mma.choose(&h, t, gpu);
+        t->variant = &dg_conv_variant_mma_odd;
+        return;
+    }
+    for (int split = 1; split <= 256; split *= 2) {
+        dg_op tried = *op;
+        tried.tune = (dg_tune){.variant = t->variant, .why = t->why, .split = split};
+        if (check(op, &tried.tune, DG_F32, gpu)) break;
+        const double us = dg_rule_us(&tried);
+        if (us >= least) continue;
+        least = us;
+        *t = tried.tune;
+    }
+}
+
+static void work(const dg_op *op, dg_work *w)
+{
+    const dg_conv_args *a = &op->u.conv;
+    const bool dx = op->kind == DG_OP_conv_dx, dw = op->kind == DG_OP_conv_dw;
+    if (by_halving(a)) {
+        const dg_op h = halving(op);
+        const double weights = 4.0 * a->Co * a->Ci;
+        h.tune.variant->work(&h, w);
+        /* weights are copied in front of it, or parts of 16 taps added up behind it */
+        if (!dw || w->split == 1) w->kernels++;
+        /* taps: 16 on one side and 9 on the other; of parts what 16, out and in, are more than the row of the op counts
+         */
+        w->moved += weights * (dw && w->split > 1 ? w->split * 2 * (16 - 9) : 16 + 9);
+        return;
+    }
+    const double m = op->tune.tile_m, n = op->tune.tile_n, taps = a->K * a->K, unit = dg_math_unit(op->tune.math),
+                 border = a->K == 3 ? 144 / 64.0 : 1; /* values that a position reads */
+    w->shared = bytes_of(op->kind, a, op->tune.math);
+    if (dw) {
+        const int positions = DG_ODD_PIECE(a->K, dg_math_unit(op->tune.math));
+        const double each = dg_ceil_divf((double)pieces(a, positions), w->split) * positions;
+        w->blocks = dg_ceil_divf(a->Co, m) * dg_ceil_divf(a->Ci, n) * w->split;
+        w->products = each * m * n * taps;
+        w->loads = 4 * each * (m + border * n);
+        w->outputs = m * n * taps / w->threads;
+        return;
+    }
+    const double share = dg_ceil_divf(summed(op->kind, a) / (2 * unit), w->split) * 2 * unit; /* channels of a part */
+    w->blocks = (double)pieces(a, DG_ODD_M(a->K, 0)) * dg_ceil_divf(dx ? a->Ci : a->Co, n) * w->split;
+    w->products = m * n * taps * share;
+    w->loads = 4 * share * (border * m + taps * n);
+    w->outputs = m * n / w->threads;
+}
+
+/* Parts of the sum; the weights of a kernel that is widened. */
+static size_t scratch(const dg_op *op, dg_type real)
+{
+    const dg_conv_args *a = &op->u.conv;
+    const size_t weights = 16 * (size_t)a->Co * (size_t)a->Ci * dg_type_bytes(real);
+    if (!by_halving(a)) return dg_conv_scratch(op, real);
+    if (op->kind == DG_OP_conv_dw) return weights * (size_t)(op->tune.split > 1 ? op->tune.split : 1);
+    return weights + dg_conv_scratch(op, real);
+}
+
+const dg_variant dg_conv_variant_mma_odd = {
+    .name = "mma_odd", .check = check, .choose = choose, .work = work, .scratch = scratch};

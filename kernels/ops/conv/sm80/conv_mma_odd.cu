@@ -1,0 +1,85 @@
+/* Convolutions of 3x3 and of one pixel on tensor cores: conv_mma_odd_job.cuh and conv_mma_odd_dw.cuh. A kernel of 3x3
+ * with stride 2 and pad 1 is one of 4x4 whose last row and column are zeros: its weights are copied so into scratch
+ * memory, and of a weight gradient the others are left out when its parts are added up. That is 16 products in the
+ * place of 9, and no kernel more.
+ *
+ * Tile: of the copies, a thread four values. Shared memory: none. Registers: 22 and 32. Bound by: memory. */
+#include "kernels/ops/conv/sm80/conv_mma_odd_dw.cuh"
+
+/* to: (Co, 4, 4, Ci), so many times four values */
+static __global__ void widen_kernel(float *to, const float *w, int quads, int Ci)
+{
+    const int i = (int)dg_thread(), wide = Ci / 4, tap = i / wide % 16, co = i / wide / 16;
+    if (i >= quads) return;
+    dg_pack<float, 4> v = {{0, 0, 0, 0}};
+    if (tap / 4 < 3 && tap % 4 < 3) v = dg_load<4>(w + (co * 9 + tap / 4 * 3 + tap % 4) * Ci + i % wide * 4);
+    dg_store<4>(to + (size_t)i * 4, v);
+}
+
+/* w: (Co, 3, 3, Ci), so many times four values; part: so many of (Co, 4, 4, Ci), which are added up in order. */
+static __global__ void narrow_kernel(float *w, const float *part, int quads, int Ci, int parts)
+{
+    const int i = (int)dg_thread(), wide = Ci / 4, tap = i / wide % 9, co = i / wide / 9;
+    if (i >= quads) return;
+    const float *from = part + (co * 16 + tap / 3 * 4 + tap % 3) * Ci + i % wide * 4;
+    dg_pack<float, 4> sum = {{0, 0, 0, 0}};
+    for (int k = 0; k < parts; k++, from += (size_t)quads / 9 * 64) {
+        const dg_pack<float, 4> v = dg_load<4>(from);
+#pragma unroll
+        for (int e = 0; e < 4; e++) sum.v[e] += v.v[e];
+    }
+    dg_store<4>(w + (size_t)i * 4, sum);
+}
+
+static void launch_halving(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    enum { BLOCK = 256 };
+    dg_conv_args b = *a;
+    const size_t weights = (size_t)a->Co * 16 * (size_t)a->Ci;
+    b.K = 4;
+    if (kind == DG_OP_conv_dw) {
+        const int quads = a->Co * 9 * (a->Ci / 4);
+        dg_conv_mma_dw(&b, tune, (float *)a->scratch, stream);
+        KLAUNCH(narrow_kernel, dg_grid(quads, BLOCK), dim3(BLOCK), 0, stream, (float *)a->w, (const float *)a->scratch,
+                quads, a->Ci, tune->split > 1 ? tune->split : 1);
+        return;
+    }
+    b.w = a->scratch;
+    float *const result = (float *)(kind == DG_OP_conv_fwd ? a->y : a->x), *const out = tune->split > 1
+                                                                                            ? (float *)a->scratch +
+                                                                                                  weights
+                                                                                            : result;
+    KLAUNCH(widen_kernel, dg_grid((int64_t)weights / 4, BLOCK), dim3(BLOCK), 0, stream, (float *)a->scratch,
+            (const float *)a->w, (int)(weights / 4), a->Ci);
+    (kind == DG_OP_conv_dx              ? dg_conv_mma_dx
+     : dg_odd_by_warpgroups(kind, tune) ? dg_conv_wgmma_fwd
+     : tune->math == DG_MATH_BF16       ? dg_conv_mma_fwd_bf16
+                                        : dg_conv_mma_fwd_tf32)(&b, tune, out, stream);
+    if (tune->split > 1) dg_conv_sum(result, out, dg_conv_count(kind, a), tune->split, stream);
+}
+
+template <class E, int K>
+static void launch(dg_op_kind kind, const dg_conv_args *a, int split, float *out, cudaStream_t stream)
+{
+    if (kind == DG_OP_conv_fwd) dg_odd_launch<dg_odd_tile<E, K, false>>(a, split, out, stream);
+    if (kind == DG_OP_conv_dx) dg_odd_launch<dg_odd_tile<E, K, true>>(a, split, out, stream);
+    if (kind == DG_OP_conv_dw) dg_dw_launch_tile<dg_odd_dw_tile<E, K>>(a, split, out, stream);
+}
+
+template <class E>
+static void launch_size(dg_op_kind kind, const dg_conv_args *a, int split, float *out, cudaStream_t stream)
+{
+    (a->K == 3 ? launch<E, 3> : launch<E, 1>)(kind, a, split, out, stream);
+}
+
+void dg_conv_mma_odd(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune, cudaStream_t stream)
+{
+    if (a->K == 3 && a->S == 2) return launch_halving(kind, a, tune, stream);
+    float *const result = (float *)(kind == DG_OP_conv_fwd  ? a->y
+                                    : kind == DG_OP_conv_dx ? a->x
+                                                            : a->w),
+                 *const out = tune->split > 1 ? (float *)a->scratch : result;
+    if (tune->math == DG_MATH_BF16) launch_size<dg_mma_bf16>(kind, a, tune->split, out, stream);
+    if (tune->math == DG_MATH_TF32) launch_size<dg_mma_tf32>(kind, a, tune->split, out, stream);
+    if (tune->split > 1) dg_conv_sum(result, out, dg_conv_count(kind, a), tune->split, stream);
+}
