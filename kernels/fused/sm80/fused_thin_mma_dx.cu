@@ -18,8 +18,8 @@
  * the epilogue.
  *
  * Tile: up to 17 rows of positions of one image (18 are multiplied; tf32 7 and 8), all channels. Shared memory: 1.5 KB
- * a row handed on (CI = 3; 0.5 KB for 1), and 1.7 KB a chunk of 16 channels of y (bf16; tf32 3.2). Registers: bf16 72
- * (CI = 1) or 80 (3), tf32 76 or 118. Bound by: shared memory. */
+ * a row handed on (CI = 3; 0.5 KB for 1), and 1.7 KB a chunk of 16 channels of y (bf16; tf32 3.2). Registers: bf16 70
+ * (CI = 1) or 94 (3), tf32 80 or 119. Bound by: shared memory. */
 #include "kernels/ops/conv/cuda/conv_thin_mma.cuh"
 #include "kernels/fused/fuse.cuh"
 extern "C" {
