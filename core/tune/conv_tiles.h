@@ -135,12 +135,21 @@ enum { DG_THIN_TILE_ROWS = 4, DG_THIN_TILE_COLS = 32, DG_THIN_TILE_CHANNELS = 32
          ? DG_THIN_PATCH_WORDS(channels) + DG_THIN_TILE_WORDS                         \
          : DG_THIN_SUM_WORDS(channels))
 
-/* thin_mma, conv_dx: rows of y of a block, a warp each; positions at a time; channels of a step; bytes of shared
- * memory: the weights, two factors of each channel, what rows hand on. */
-enum { DG_THIN_MMA_ROWS = 8, DG_THIN_MMA_COLS = 16, DG_THIN_MMA_CHUNK = 16 };
-#define DG_THIN_MMA_BYTES(channels, co, unit)                                                       \
+/* thin_mma, conv_dx: positions at a time; channels of a step; bytes of shared memory: the weights, two factors of each
+ * channel, what rows hand on. */
+enum { DG_THIN_MMA_COLS = 16, DG_THIN_MMA_CHUNK = 16 };
+#define DG_THIN_MMA_BYTES(channels, co, unit, rows)                                                 \
     (((co) + DG_THIN_MMA_CHUNK - 1) / DG_THIN_MMA_CHUNK * ((channels)*2 * 32 * 64 / (unit) + 128) + \
-     DG_THIN_MMA_ROWS * (channels)*512)
+     (rows) * (channels)*512)
+/* Rows of y of a block, a warp each, at most; and of maps Ho high. All but one are its own, and so is one behind the
+ * last row. 32 rows are two blocks of bf16, so that 64 pictures are a block for each multiprocessor; tf32 has too many
+ * registers for so many threads. */
+#define DG_THIN_MMA_ROWS(unit) ((unit) == 8 ? 18 : 8)
+static inline int dg_thin_mma_rows(int Ho, int unit)
+{
+    const int own = DG_THIN_MMA_ROWS(unit) - 1, blocks = (Ho + own) / own;
+    return (Ho + blocks) / blocks + 1;
+}
 
 /* A convolution whose y is one pixel that sees all of x is a product of matrices: the same memory, read as a 1x1
  * convolution with K*K*Ci channels. Others are returned as they are. */

@@ -17,9 +17,9 @@
  * positions by shuffles to the right. Then a warp has two rows of pixels, which lie side by side in shared memory for
  * the epilogue.
  *
- * Tile: 7 rows of positions of one image (8 are multiplied), all channels. Shared memory: 12 KB handed on (CI = 3; 4 KB
- * for 1), and 1.7 KB a chunk of 16 channels of y (bf16; tf32 3.2). Registers: bf16 72 (CI = 1) or 80 (3), tf32 76 or
- * 118. Bound by: shared memory. */
+ * Tile: up to 17 rows of positions of one image (18 are multiplied; tf32 7 and 8), all channels. Shared memory: 1.5 KB
+ * a row handed on (CI = 3; 0.5 KB for 1), and 1.7 KB a chunk of 16 channels of y (bf16; tf32 3.2). Registers: bf16 70
+ * (CI = 1) or 94 (3), tf32 80 or 119. Bound by: shared memory. */
 #include "kernels/ops/conv/cuda/conv_thin_mma.cuh"
 #include "kernels/fused/fuse.cuh"
 extern "C" {
@@ -31,9 +31,9 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
     typedef E_ E;
     typedef typename std::conditional<ROUNDED, uint16_t, float>::type V;
     typedef dg_quad<E> quad;
-    static constexpr int CI = CI_, ROWS = DG_THIN_MMA_ROWS, COLS = DG_THIN_MMA_COLS, CHUNK = DG_THIN_MMA_CHUNK,
-                         NT = ROWS * 32;
-    static constexpr int blocks = quad::words == 2 ? 3 : 2; /* of a multiprocessor */
+    static constexpr int CI = CI_, COLS = DG_THIN_MMA_COLS, CHUNK = DG_THIN_MMA_CHUNK,
+                         NT = DG_THIN_MMA_ROWS(E::unit) * 32; /* at most */
+    static constexpr int blocks = quad::words == 2 ? 1 : 2;   /* of a multiprocessor, that are so large */
     /* columns of B by eights; values of a position that are handed on */
     static constexpr int fragments = 2 * CI, handed = 2 * CI;
     static constexpr int chunk_words = fragments * 32 * quad::words; /* of weights */
@@ -64,7 +64,7 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
     template <bool EARLY>
     static __device__ __forceinline__ void load_weights(uint32_t *weight, const dg_conv_args &a, int chunks)
     {
-        for (int i = (int)threadIdx.x; i < chunks * CHUNK * CI; i += NT) {
+        for (int i = (int)threadIdx.x; i < chunks * CHUNK * CI; i += (int)blockDim.x) {
             const int co = i / (4 * CI) * 4, k = i % (4 * CI) * 4;
             const float *const w = (const float *)a.w + co * 16 * CI + k;
             dg_pack<float, 4> of[4] = {};
@@ -81,6 +81,11 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
                                      ((co / CHUNK * fragments + v / 2) * 32 + g * 4 + co % CHUNK / 4) * quad::words);
             }
         }
+    }
+    /* Sums of factors in bf16 are wrong by more than 2^-22, which is what this is. */
+    static __device__ __forceinline__ float tanh_of(float v)
+    {
+        return quad::words == 2 ? 1 - 2 * near_reciprocal(1 + exp2f(v * 2.88539008f /* 2 / ln 2 */)) : tanhf(v);
     }
     /* Of the lane's position p (it is p0 + 8 p + lane / 4) value v, which is ky * CI + channel. */
     __device__ __forceinline__ float at(int p, int v) const { return c[v / 2][p * 2 + v % 2]; }
@@ -230,7 +235,7 @@ static __device__ __forceinline__ void write(const dg_fused_conv &f, const float
         }
     };
     const bool by_tanh = f.out.act == DG_ACT_TANH;
-    if (f.out.kind == DG_EPILOGUE_ACT && by_tanh) each([](float v, float) { return tanhf(v); });
+    if (f.out.kind == DG_EPILOGUE_ACT && by_tanh) each([](float v, float) { return G::tanh_of(v); });
     else if (f.out.kind == DG_EPILOGUE_ACT) each([&](float v, float) { return dg_epilogue_act(f.out, v); });
     else if (reads && by_tanh) each([](float v, float old) { return v * (1 - old * old); });
     else if (reads) each([&](float v, float old) { return dg_epilogue_act_dx(f.out, v, old); });
@@ -239,23 +244,24 @@ static __device__ __forceinline__ void write(const dg_fused_conv &f, const float
 
 template <class G> static __device__ __forceinline__ void dx_block(const dg_fused_conv &f, int chunks)
 {
-    DEV_CHECK(blockDim.x == G::NT);
+    const int rows = (int)blockDim.x / 32;
+    DEV_CHECK(rows == dg_thin_mma_rows(f.conv.Ho, G::E::unit));
     constexpr int CI = G::CI;
     dev_pool pool;
     uint32_t *const weight = pool.take<uint32_t>((size_t)(chunks * G::chunk_words));
     float *const table = pool.take<float>((size_t)(chunks * 2 * G::CHUNK)); /* of a norm: [chunk][scale, shift] */
     /* all lanes have the same, which a shuffle tells the compiler */
     const int warp = __shfl_sync(0xffffffffu, (int)threadIdx.x / 32, 0);
-    float *const slot = pool.take<float>(G::ROWS * G::slot) + warp * G::slot;
+    float *const slot = pool.take<float>((size_t)(rows * G::slot)) + warp * G::slot;
     const dg_conv_args &a = f.conv;
-    const int down = dg_div_up(a.Ho + 1, G::ROWS - 1), image = (int)blockIdx.x / down;
-    const int row = (int)blockIdx.x % down * (G::ROWS - 1) - 1 + warp;
+    const int down = dg_div_up(a.Ho + 1, rows - 1), image = (int)blockIdx.x / down;
+    const int row = (int)blockIdx.x % down * (rows - 1) - 1 + warp;
     if (f.early) G::template load_weights<true>(weight, a, chunks);
     grid_dependency_wait();
     grid_dependents_launch();
     if (!f.early) G::template load_weights<false>(weight, a, chunks);
     if (f.in.kind == DG_PROLOGUE_NORM)
-        for (int c = (int)threadIdx.x; c < chunks * G::CHUNK; c += G::NT) {
+        for (int c = (int)threadIdx.x; c < chunks * G::CHUNK; c += (int)blockDim.x) {
             const dg_channel k = c < a.Co ? dg_channel_of(f.in, 0, c, a.Co) : dg_channel{0, 0, 0};
             float *const to = table + c / G::CHUNK * 2 * G::CHUNK + c % G::CHUNK;
             to[0] = k.scale;
@@ -292,11 +298,11 @@ static __global__ void __launch_bounds__(G::NT, G::blocks) dx_kernel(const dg_fu
 template <class G> static void launch(const dg_fused_conv *f, bool overlapping, cudaStream_t stream)
 {
     const dg_conv_args *a = &f->conv;
-    const int chunks = dg_div_up(a->Co, G::CHUNK);
-    const dim3 grid((unsigned)(a->N * dg_div_up(a->Ho + 1, G::ROWS - 1)));
-    const size_t bytes = DG_THIN_MMA_BYTES(G::CI, a->Co, G::E::unit);
-    if (overlapping) KLAUNCH_AFTER(dx_kernel<G>, grid, dim3(G::NT), bytes, stream, *f, chunks);
-    else KLAUNCH(dx_kernel<G>, grid, dim3(G::NT), bytes, stream, *f, chunks);
+    const int chunks = dg_div_up(a->Co, G::CHUNK), rows = dg_thin_mma_rows(a->Ho, G::E::unit);
+    const dim3 grid((unsigned)(a->N * dg_div_up(a->Ho + 1, rows - 1))), block((unsigned)rows * 32);
+    const size_t bytes = DG_THIN_MMA_BYTES(G::CI, a->Co, G::E::unit, rows);
+    if (overlapping) KLAUNCH_AFTER(dx_kernel<G>, grid, block, bytes, stream, *f, chunks);
+    else KLAUNCH(dx_kernel<G>, grid, block, bytes, stream, *f, chunks);
 }
 
 template <class E, bool ROUNDED>

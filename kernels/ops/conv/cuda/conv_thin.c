@@ -85,9 +85,12 @@ static const char *check_mma(const dg_op *op, dg_tune *t, dg_type real, const dg
     if (a->Ci != 1 && a->Ci != 3) return no("thin_mma is for 1 or 3 channels of x, not %d", a->Ci);
     if (a->Co % 4) return no("thin_mma needs channels in multiples of 4, not %d", a->Co);
     if (t->tile_m || t->stages) return no("thin_mma has a tile of its own and no stages");
-    const int threads = op->kind == DG_OP_conv_fwd ? DG_THIN_TILE_ROWS * 32 : 256;
+    const int unit = dg_math_unit(gpu->math), rows = dg_thin_mma_rows(a->Ho, unit),
+              threads = dx                           ? rows * 32
+                        : op->kind == DG_OP_conv_fwd ? DG_THIN_TILE_ROWS * 32
+                                                     : 256;
     if (t->block && t->block != threads) return no("block=%d: thin_mma has %d threads", t->block, threads);
-    const size_t bytes = dx ? (size_t)DG_THIN_MMA_BYTES(a->Ci, a->Co, dg_math_unit(gpu->math)) : 0;
+    const size_t bytes = dx ? (size_t)DG_THIN_MMA_BYTES(a->Ci, a->Co, unit, rows) : 0;
     if (bytes > gpu->shared)
         return no("thin_mma needs %zu bytes of shared memory for %d channels, a block here has at most %zu", bytes,
                   a->Co, gpu->shared);
@@ -133,13 +136,13 @@ static void dw_work(const dg_op *op, dg_work *w)
 static void dx_work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;
-    const double taps = 16.0 * a->Ci, words = words_of(op), rows = DG_THIN_MMA_ROWS, cols = DG_THIN_MMA_COLS,
+    const int unit = dg_math_unit(op->tune.math), whole = dg_thin_mma_rows(a->Ho, unit);
+    const double taps = 16.0 * a->Ci, words = words_of(op), rows = whole, cols = DG_THIN_MMA_COLS,
                  groups = dg_ceil_divf(a->Wo, DG_THIN_MMA_COLS), chunks = dg_ceil_divf(a->Co, DG_THIN_MMA_CHUNK);
     w->blocks = a->N * dg_ceil_divf(a->Ho + 1, rows - 1);
     w->products = rows * groups * cols * taps * chunks * DG_THIN_MMA_CHUNK;
     w->loads = 4 * (rows * a->Wo * a->Co + taps * a->Co);
-    const int bytes = DG_THIN_MMA_BYTES(a->Ci, a->Co, dg_math_unit(op->tune.math)); /* whole units */
-    w->shared = bytes;
+    w->shared = DG_THIN_MMA_BYTES(a->Ci, a->Co, unit, whole);
     /* positions and weights of each chunk; what is handed on, out and in; shuffles, pixels in and out, and to memory;
      * at first the weights */
     w->clocks = rows * groups *
