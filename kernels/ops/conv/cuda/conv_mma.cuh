@@ -317,8 +317,7 @@ template <class Job, class G> struct dg_weights {
         return groups % G::stages == 0 ? g % G::stages : (chunk * groups + g) % G::stages;
     }
 
-    /* Of rounded weights. The step that is `later` steps behind (chunk, g); EARLY: in front of grid_dependency_wait().
-     */
+    /* Of rounded weights. The step `later` steps behind (chunk, g); EARLY: in front of grid_dependency_wait(). */
     template <bool EARLY> __device__ __forceinline__ void copy_step(int chunk, int g, int later, int chunks)
     {
         const int at = chunk + (g + later) / groups, group = (g + later) % groups, stage = stage_of(at, group);
