@@ -136,13 +136,14 @@ static void dw_work(const dg_op *op, dg_work *w)
 static void dx_work(const dg_op *op, dg_work *w)
 {
     const dg_conv_args *a = &op->u.conv;
-    const int unit = dg_math_unit(op->tune.math), whole = dg_thin_mma_rows(a->Ho, unit);
+    const int unit = dg_math_unit(op->tune.math), whole = dg_thin_mma_rows(a->Ho, unit),
+              bytes = DG_THIN_MMA_BYTES(a->Ci, a->Co, unit, whole);
     const double taps = 16.0 * a->Ci, words = words_of(op), rows = whole, cols = DG_THIN_MMA_COLS,
                  groups = dg_ceil_divf(a->Wo, DG_THIN_MMA_COLS), chunks = dg_ceil_divf(a->Co, DG_THIN_MMA_CHUNK);
     w->blocks = a->N * dg_ceil_divf(a->Ho + 1, rows - 1);
     w->products = rows * groups * cols * taps * chunks * DG_THIN_MMA_CHUNK;
     w->loads = 4 * (rows * a->Wo * a->Co + taps * a->Co);
-    w->shared = DG_THIN_MMA_BYTES(a->Ci, a->Co, unit, whole);
+    w->shared = bytes;
     /* positions and weights of each chunk; what is handed on, out and in; shuffles, pixels in and out, and to memory;
      * at first the weights */
     w->clocks = rows * groups *
