@@ -61,7 +61,9 @@ static inline dg_gpu dev_gpu(size_t shared, dg_math math)
 /* The same for a variant: where wgmma is, the way forward by mma in bf16 is not. In the simulator all kernels are. */
 static inline dg_gpu dev_gpu_of(const dg_variant *variant, dg_gpu gpu)
 {
-#ifndef __CUDACC__
+#ifdef __CUDACC__
+    (void)variant;
+#else
     gpu.wgmma = variant == &dg_conv_variant_wgmma;
 #endif
     return gpu;
