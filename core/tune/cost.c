@@ -45,17 +45,18 @@ const char *dg_limit_name(dg_limit l)
     return name[l];
 }
 
-static double lanes(const dg_machine *m) { return m->arch == 75 || m->arch == 80 ? 64 : 128; }
-
 /* Multiprocessors have a lane of fp64 for two of fp32 where fp64 is sold, else two in all. */
 static bool has_fp64(const dg_machine *m) { return m->arch == 80 || m->arch == 90 || m->arch == 100; }
 
 /* Clocks a GHz: as fast as fp32 was measured, or said, to be. */
-static double ghz(const dg_machine *m) { return m->costs.ghz > 0 ? m->costs.ghz : m->all / (2 * m->units * lanes(m)); }
+static double ghz(const dg_machine *m)
+{
+    return m->costs.ghz > 0 ? m->costs.ghz : m->all / (2.0 * m->units * dg_arch_lanes(m->arch));
+}
 
 static int resident(const dg_counted *c, const dg_machine *m)
 {
-    const int threads = m->arch == 75 ? 1024 : m->arch == 80 || m->arch == 90 || m->arch == 100 ? 2048 : 1536;
+    const int threads = dg_arch_threads(m->arch);
     return c->resident * c->threads > threads ? threads / c->threads : c->resident;
 }
 
@@ -66,7 +67,7 @@ typedef struct {
 
 static times times_of(const double *sum, double longest, double share, double bytes, const dg_machine *m)
 {
-    const double us = 1e-3 / ghz(m), narrow = 128 / lanes(m), rare = has_fp64(m) ? 1 : 32;
+    const double us = 1e-3 / ghz(m), narrow = 128.0 / dg_arch_lanes(m->arch), rare = has_fp64(m) ? 1 : 32;
     const double wide[] = {sum[DG_COUNT_alu], sum[DG_COUNT_fma] * narrow, sum[DG_COUNT_xu], sum[DG_COUNT_f64] * rare};
     times t = {.issue = sum[DG_COUNT_instructions] / 4 * share * us,
                .l1 = sum[DG_COUNT_l1] * share * us,

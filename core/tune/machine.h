@@ -42,6 +42,13 @@ typedef struct dg_machine {
     double foreign;          /* cores that other programs used meanwhile; -1 unknown */
 } dg_machine;
 
+/* Of a multiprocessor of an architecture: multiply-adds of fp32 in a clock; threads that it holds. */
+static inline int dg_arch_lanes(int arch) { return arch == 75 || arch == 80 ? 64 : 128; }
+static inline int dg_arch_threads(int arch)
+{
+    return arch == 75 ? 1024 : arch == 80 || arch == 90 || arch == 100 ? 2048 : 1536;
+}
+
 /* Everything above, `rounds` times; and one more look at the peak of all units, to be taken between other
  * measurements: clocks move, and other programs come and go. */
 dg_err dg_machine_measure(dg_machine *m, dg_backend *b, int rounds);

@@ -24,17 +24,12 @@ static double least(double a, double b) { return a < b ? a : b; }
 static double most(double a, double b) { return a > b ? a : b; }
 
 /* Clocks that its multiply-adds are given by. */
-static double lanes_ghz(const dg_machine *m)
-{
-    return m->all / (2.0 * m->units * (m->arch == 75 || m->arch == 80 ? 64 : 128));
-}
+static double lanes_ghz(const dg_machine *m) { return m->all / (2.0 * m->units * dg_arch_lanes(m->arch)); }
 
 static double arithmetic_us(const dg_work *w, dg_math math, const dg_machine *m)
 {
     const double rounds = ceil(w->blocks / m->units); /* blocks of the busiest multiprocessor */
-    /* threads */
-    const double room = m->arch == 75 ? 1024 : m->arch == 80 || m->arch == 90 || m->arch == 100 ? 2048 : 1536;
-    double resident = least(rounds, floor(room / w->threads));
+    double resident = least(rounds, floor((double)dg_arch_threads(m->arch) / w->threads));
     if (w->shared > 0) resident = least(resident, floor((double)m->shared / w->shared));
     double warps = most(resident, 1) * w->threads / 32;
     /* their threads have more than half of 256 registers each */

@@ -35,11 +35,11 @@ static void print_gpu(const dg_machine *m)
     printf("launch         %8.2f us from one empty kernel to the next\n", m->launch_us);
     const dg_machine_costs *c = &m->costs;
     printf("costs          %8.2f us a dependent launch, %.2f us the block that comes last; %.2f of a clock's shared "
-           "memory,\n"
-           "               %.2f of the cache, %.2f of the tensor cores; %.2f, %.2f, %.2f, %.2f instructions a clock by "
-           "1 to "
-           "4 warps\n",
-           c->after_us, c->last_us, c->l1, c->l2, c->tensor, c->issued[0], c->issued[1], c->issued[2], c->issued[3]);
+           "memory,\n",
+           c->after_us, c->last_us, c->l1);
+    printf("               %.2f of the cache, %.2f of the tensor cores; %.2f, %.2f, %.2f, %.2f instructions a clock by "
+           "1 to 4 warps\n",
+           c->l2, c->tensor, c->issued[0], c->issued[1], c->issued[2], c->issued[3]);
 }
 
 void dg_bench_print_machine(const dg_machine *m, const char *device)

@@ -1,22 +1,7 @@
 /* Forward pass on tensor cores with factors rounded to tf32, between a prologue and an epilogue. */
-#include "kernels/ops/conv/cuda/conv_mma_fwd.cuh"
-#include "kernels/fused/fused_mma.cuh"
-
-template <bool SMALL, int MAP> static void launch(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
-{
-#define X(SMALL_MAPS, M, N, WN, GROUPS)                                               \
-    if constexpr (SMALL == SMALL_MAPS) {                                              \
-        typedef dg_fwd_tile<dg_mma_tf32, float, SMALL, M, N, WN, GROUPS, MAP> tile;   \
-        if (tune->tile_m == M && tune->tile_n == N)                                   \
-            dg_fused_launch<dg_fwd_job<tile>, tile>(DG_OP_conv_fwd, f, tune, stream); \
-    }
-    DG_TF32_FWD_TILES(X)
-#undef X
-}
+#include "kernels/fused/fused_mma_fwd.cuh"
 
 void dg_fused_mma_fwd_tf32(const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)
 {
-    dg_fused_instance<DG_FUSED_MAPS>(f, [=](auto small, auto map) {
-        launch<decltype(small)::value, decltype(map)::value>(f, tune, stream);
-    });
+    dg_fused_fwd<dg_mma_tf32, DG_FUSED_MAPS>(f, tune, stream);
 }
