@@ -67,7 +67,7 @@ dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m)
 
 /* Warpgroups wait for their patches and parts, which come as fast as the cost model has it of the cache under load. mma
  * has the balance of products and cache that its tiles were judged by, both at the boost clock, and so has the way
- * forward by warpgroups. Four warpgroups of a data gradient have a multiprocessor for themselves, and of the cache its
+ * forward by warpgroups. A block of a data gradient has a multiprocessor for itself, and of the cache its
  * share: fewer blocks load no faster. */
 double dg_rule_us(const dg_op *op)
 {

@@ -171,25 +171,24 @@ static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sum
     static constexpr bool bf16 = G::E::unit == 8 && !G::E::scaled;
     const int stat = (s.groups == 1 ? 0 : group) * C;
     const float factor = s.factor; /* in a register: values are chosen by selects then, not by branches */
-    static constexpr int some = G::NT > 256 && ROWS > 4 ? 4 : ROWS; /* rows at a time: registers are few */
     if (before) {
 #pragma unroll
-        for (int step = 0; step < G::NJ * ROWS / some; step++) {
-            const int j = step % G::NJ, from = step / G::NJ * some, c = n + j * 8;
+        for (int j = 0; j < G::NJ; j++) {
+            const int c = n + j * 8;
             if (!WHOLE && c >= C) continue;
-            dg_pack<float, 2> pre[some]; /* rows that are nowhere read the first one: loads that wait for nothing */
+            dg_pack<float, 2> pre[ROWS]; /* rows that are nowhere read the first one: loads that wait for nothing */
             if (bf16 && s.rounded_y) {
                 const uint32_t *const y = reinterpret_cast<const uint32_t *>(s.pre);
 #pragma unroll
-                for (int i = 0; i < some; i++) pre[i] = dg_widened(y[(max(at[from + i], 0) + c) / 2]);
+                for (int i = 0; i < ROWS; i++) pre[i] = dg_widened(y[(max(at[i], 0) + c) / 2]);
             } else {
 #pragma unroll
-                for (int i = 0; i < some; i++) pre[i] = dg_load<2>(s.pre + max(at[from + i], 0) + c);
+                for (int i = 0; i < ROWS; i++) pre[i] = dg_load<2>(s.pre + max(at[i], 0) + c);
             }
             if (!gradient) {
 #pragma unroll
-                for (int q = 0; q < 2 * some; q++) {
-                    float &v = sums.c[from / 2 + q / 4][j][q % 4];
+                for (int q = 0; q < 2 * ROWS; q++) {
+                    float &v = sums.c[q / 4][j][q % 4];
                     const float below = factor * v;
                     v = pre[q / 2].v[q % 2] > 0 ? v : below;
                 }
@@ -198,13 +197,13 @@ static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sum
             const dg_pack<float, 2> mean = dg_load<2>(s.mean + stat + c), rstd = dg_load<2>(s.rstd + stat + c),
                                     gamma = dg_load<2>(s.gamma + c), beta = dg_load<2>(s.beta + c);
 #pragma unroll
-            for (int q = 0; q < 2 * some; q++) {
+            for (int q = 0; q < 2 * ROWS; q++) {
                 const int e = q % 2, i = q / 2;
-                float &v = sums.c[from / 2 + q / 4][j][q % 4];
+                float &v = sums.c[q / 4][j][q % 4];
                 const float d = pre[i].v[e] - mean.v[e], z = d * (gamma.v[e] * rstd.v[e]) + beta.v[e],
                             below = factor * v;
                 v = z > 0 ? v : below;
-                v = at[from + i] < 0 ? 0 : v;
+                v = at[i] < 0 ? 0 : v;
                 first[j * 2 + e] += v;
                 second[j * 2 + e] += v * d;
             }

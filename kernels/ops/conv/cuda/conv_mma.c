@@ -41,7 +41,7 @@ static int tiles_of(dg_op_kind kind, bool small, const dg_tune *t, tile *out)
     } else if (kind == DG_OP_conv_dx && wide) {
 #define X(SMALL, M, N, GROUPS) \
     if (small == SMALL)        \
-        out[n++] = (tile){M, N, 512, DG_WGMMA_DX_BYTES(SMALL, M, N, GROUPS), DG_MMA_PORTION(N / 4 * 5, GROUPS)};
+        out[n++] = (tile){M, N, 256, DG_WGMMA_DX_BYTES(SMALL, M, N, GROUPS), DG_MMA_PORTION(N / 4 * 5, GROUPS)};
         DG_WGMMA_DX_TILES(X)
 #undef X
     } else if (kind == DG_OP_conv_dx) {

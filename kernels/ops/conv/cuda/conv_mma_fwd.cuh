@@ -124,9 +124,10 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
         const uint4 *const from_a = mine_a + chunk % 2 * P::units, *const from_b = mine_b +
                                                                                    W::stage_of(chunk, g) * G::portion;
         if constexpr (E::warps > 1) {
-            E::template products<P, false, G::taps>(sums.c, from_a, from_b, G::pitch, 8, 2 * G::pitch, [=](int t) {
-                return P::of_tap((g * G::taps + t) / 4, (g * G::taps + t) % 4);
-            });
+            E::template products<P, false, G::taps>(
+                sums.c, from_a, from_b, G::pitch, 8,
+                [=](int t, int) { return P::of_tap((g * G::taps + t) / 4, (g * G::taps + t) % 4); },
+                [](int t, int) { return t * 2 * G::pitch; });
         } else {
 #pragma unroll
             for (int t = 0; t < G::taps; t++) {

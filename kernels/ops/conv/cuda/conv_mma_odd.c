@@ -31,7 +31,7 @@ static const char *check_halving(const dg_op *op, dg_tune *t, dg_type real, cons
     h.u.conv.K = 4;
     as.variant = wide ? &dg_conv_variant_wgmma : &dg_conv_variant_mma;
     if (wide && !as.tile_m) {
-        as.tile_m = DG_ODD_WIDE_M;
+        as.tile_m = DG_ODD_WIDE_M(op->kind == DG_OP_conv_dx);
         as.tile_n = DG_ODD_WIDE_N(op->kind == DG_OP_conv_dx);
     }
     const char *why = as.variant->check(&h, &as, real, gpu);
