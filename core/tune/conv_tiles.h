@@ -76,7 +76,7 @@ enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 #define DG_WGMMA_DX_TILES(X) \
     X(true, 64, 32, 1)       \
     X(true, 128, 32, 2)      \
-    X(true, 128, 64, 2)      \
+    X(true, 128, 64, 4)      \
     X(false, 64, 32, 1)      \
     X(false, 128, 32, 1)     \
     X(false, 128, 64, 1)     \

@@ -40,7 +40,7 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN_, int GROUPS, in
     static constexpr size_t bytes = DG_MMA_BYTES(SMALL, PIECES, false, planes *pitch / 2, GROUPS, NT);
     static_assert(copied % NT == 0 && NT % (2 * N) == 0,
                   "threads copy equally much, each the same channels of several taps");
-    static_assert((slots & (slots - 1)) == 0 && GROUPS <= 2,
+    static_assert((slots & (slots - 1)) == 0 && 4 % GROUPS == 0,
                   "a thread's slots differ in bits of their own; groups divide the taps");
 };
 
@@ -108,15 +108,17 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
 
     __device__ __forceinline__ void first(int chunks)
     {
-        typename G::loader other = loader; /* of up to two slices */
-        static_assert(groups <= 2, "all slices at a time");
+        typename G::loader other = loader; /* two slices at a time */
         if (!W::early) W::template first_weights<false>(chunks);
         W::fetch_weights(0, 0);
-        loader.fetch(0, first_chunk * G::chunk);
-        if (groups == 2) other.fetch(1, first_chunk * G::chunk);
-        W::store_weights(0, 0);
-        loader.put(patch_of(0), 0, 0);
-        if (groups == 2) other.put(patch_of(0), 1, 0);
+#pragma unroll
+        for (int g = 0; g < groups; g += 2) {
+            loader.fetch(g, first_chunk * G::chunk);
+            if (groups > 1) other.fetch(g + 1, first_chunk * G::chunk);
+            if (g == 0) W::store_weights(0, 0);
+            loader.put(patch_of(0), g, 0);
+            if (groups > 1) other.put(patch_of(0), g + 1, 0);
+        }
         sums.clear();
     }
     __device__ __forceinline__ void fetch(int chunk, int g, bool more)
