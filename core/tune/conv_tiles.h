@@ -67,13 +67,20 @@ enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
     X(true, 64, 128, 32, 8)  \
     X(false, 128, 64, 32, 8)
 
-/* wgmma: the same by warpgroups, each of which has 64 x channels. */
+/* wgmma: the same by warpgroups, each of which has 64 x channels; of dx two phases of all positions. */
 #define DG_WGMMA_FWD_TILES(X) \
     X(false, 128, 64, 2)      \
     X(false, 128, 128, 4)     \
     X(true, 128, 64, 2)       \
     X(true, 128, 128, 4)
-#define DG_WGMMA_DX_TILES(X) X(64, 32, 2)
+#define DG_WGMMA_DX_TILES(X) \
+    X(true, 64, 32, 1)       \
+    X(true, 128, 32, 2)      \
+    X(true, 128, 64, 4)      \
+    X(false, 64, 32, 1)      \
+    X(false, 128, 32, 1)     \
+    X(false, 128, 64, 1)     \
+    X(false, 256, 32, 2)
 enum { DG_MMA_SMALL = 4 }; /* up to this width of y cells are 4x4 */
 
 /* Units of 16 bytes in shared memory (conv_mma.cuh): a cell of a patch, the cells of one phase, a plane; and bytes. */
@@ -96,7 +103,7 @@ enum { DG_MMA_SMALL = 4 }; /* up to this width of y cells are 4x4 */
 #define DG_MMA_PORTION(n, groups) (16 * (16 / (groups)*2 * (n)))
 #define DG_MMA_STAGES(rounded, scaled, portion) ((rounded) && !(scaled) && (portion) <= 9 << 10 ? 4 : 2)
 #define DG_WGMMA_FWD_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 1, (n) + 4, groups, (m)*2)
-#define DG_WGMMA_DX_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 0, (n) / 4 * 5, groups, (m)*8)
+#define DG_WGMMA_DX_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 0, (n) / 4 * 5, groups, 256)
 #define DG_MMA_DW_BYTES(small, unit) (32 * (16 / (unit)*DG_MMA_PLANE(small, 1, 1) + 64 / (unit)*64))
 
 /* mma_odd, kernels of 3x3 and of one pixel: positions x channels of a block, of dw channels of y x of x; a warp has 64
@@ -169,12 +176,15 @@ static inline bool dg_is_conv(dg_op_kind kind)
 }
 
 /* mma_odd of 3x3 with stride 2: does the kernel of 4x4 that it becomes multiply by warpgroups? Of their tiles it takes
- * one, whose threads are more than those of mma's. */
-enum { DG_ODD_WIDE_M = 128, DG_ODD_WIDE_N = 64, DG_ODD_WIDE_THREADS = 256 };
+ * one a direction, whose threads are more than those of mma's. */
+#define DG_ODD_WIDE_M(dx) ((dx) ? 64 : 128)
+#define DG_ODD_WIDE_N(dx) ((dx) ? 32 : 64)
+enum { DG_ODD_WIDE_THREADS = 256 };
 static inline bool dg_odd_by_warpgroups(dg_op_kind kind, const dg_tune *t)
 {
-    return kind == DG_OP_conv_fwd && t->math == DG_MATH_BF16 && t->tile_n == DG_ODD_WIDE_N &&
-           t->block == DG_ODD_WIDE_THREADS;
+    const bool dx = kind == DG_OP_conv_dx;
+    return kind != DG_OP_conv_dw && t->math == DG_MATH_BF16 && t->tile_m == DG_ODD_WIDE_M(dx) &&
+           t->tile_n == DG_ODD_WIDE_N(dx) && t->block == DG_ODD_WIDE_THREADS;
 }
 
 static inline bool dg_conv_is_halving(const dg_conv_args *a) { return a->K == 4 && a->S == 2 && a->P == 1; }

@@ -66,7 +66,9 @@ dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m)
 }
 
 /* Warpgroups wait for their patches and parts, which come as fast as the cost model has it of the cache under load. mma
- * has the balance of products and cache that its tiles were judged by, both at the boost clock. */
+ * has the balance of products and cache that its tiles were judged by, both at the boost clock, and so has the way
+ * forward by warpgroups. A block of a data gradient has a multiprocessor for itself, and of the cache its
+ * share: fewer blocks load no faster. */
 double dg_rule_us(const dg_op *op)
 {
     dg_machine m;
@@ -74,7 +76,8 @@ double dg_rule_us(const dg_op *op)
     dg_work w = dg_work_of(op, DG_F32);
     const double cache = w.warpgroups ? m.cache : m.cache * lanes_ghz(&m) / m.costs.ghz,
                  parts = w.warpgroups ? cache * m.costs.l2 : cache;
-    w.warpgroups = false;
-    const double work = most(arithmetic_us(&w, op->tune.math, &m), w.blocks * w.loads / cache * 1e-3);
+    w.warpgroups = w.warpgroups && op->kind == DG_OP_conv_dx;
+    const double blocks = w.warpgroups ? ceil(w.blocks / m.units) * m.units : w.blocks,
+                 work = most(arithmetic_us(&w, op->tune.math, &m), blocks * w.loads / cache * 1e-3);
     return work + (w.split > 1 ? m.costs.last_us + w.moved / parts * 1e-3 : 0);
 }

@@ -13,28 +13,30 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
     static constexpr int warps = 4, swap = 0, spacing = 4;
 
     static __device__ __forceinline__ void publish() { wgmma_publish(); }
-    template <class Sums> static __device__ __forceinline__ void finish(Sums &sums) { wgmma_wait(sums.c[0]); }
+    template <class Sums> static __device__ __forceinline__ void finish(Sums &sums) { wgmma_wait(sums.c); }
 
-    /* The products of some taps, which finish() waits for. P: the patch; a: of the first unit of A, or, where it goes
-     * through registers, of this lane's; tap(t): how much further it is of tap t; b, next_k, next_n: the weights of the
-     * first tap (dev_wgmma.cuh), next_tap units from those of the next one. */
-    template <class P, bool TRANS_B, int TAPS, int NJ, class Tap>
-    static __device__ __forceinline__ void products(float (&sums)[NJ][4], const uint4 *a, const uint4 *b, int next_k,
-                                                    int next_n, int next_tap, Tap tap)
+    /* sums[q] += a * b for all q and some taps, which finish() waits for. P: the patch; a, b: of the first units of A,
+     * or, where it goes through registers, of this lane's, and of the weights; how much further they are of tap t and
+     * sums q say at_a(t, q) and at_b(t, q). next_k, next_n: of the weights (dev_wgmma.cuh). */
+    template <class P, bool TRANS_B, int TAPS, int Q, int NJ, class AtA, class AtB>
+    static __device__ __forceinline__ void products(float (&sums)[Q][NJ][4], const uint4 *a, const uint4 *b, int next_k,
+                                                    int next_n, AtA at_a, AtB at_b)
     {
         const dev_matrix of_b = dev_matrix::of(b, next_k, next_n);
         if constexpr (P::small) {
-            uint32_t fa[TAPS][4];
+            uint32_t fa[TAPS][Q][4];
 #pragma unroll
-            for (int t = 0; t < TAPS; t++) ldsm_x4(fa[t], a + tap(t));
+            for (int k = 0; k < TAPS * Q; k++) ldsm_x4(fa[k / Q][k % Q], a + at_a(k / Q, k % Q));
             wgmma_begin(sums);
 #pragma unroll
-            for (int t = 0; t < TAPS; t++) wgmma_bf16<TRANS_B>(sums, fa[t], of_b.at(t * next_tap));
+            for (int k = 0; k < TAPS * Q; k++)
+                wgmma_bf16<TRANS_B>(sums[k % Q], fa[k / Q][k % Q], of_b.at(at_b(k / Q, k % Q)));
         } else {
             const dev_matrix of_a = dev_matrix::of(a, P::plane, P::line);
             wgmma_begin(sums);
 #pragma unroll
-            for (int t = 0; t < TAPS; t++) wgmma_bf16<TRANS_B>(sums, of_a.at(tap(t)), of_b.at(t * next_tap));
+            for (int k = 0; k < TAPS * Q; k++)
+                wgmma_bf16<TRANS_B>(sums[k % Q], of_a.at(at_a(k / Q, k % Q)), of_b.at(at_b(k / Q, k % Q)));
         }
         wgmma_commit();
     }

@@ -10,7 +10,8 @@ void dg_fused_conv_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tune
     case DG_FUSED_WGMMA: return dg_fused_wgmma(kind, f, tune, stream);
     case DG_FUSED_MMA:
         if (tune->math == DG_MATH_FP16) return dg_fused_mma_fp16(kind, f, tune, stream);
-        if (kind == DG_OP_conv_dx) return dg_fused_mma_dx(f, tune, stream);
+        if (kind == DG_OP_conv_dx)
+            return (tune->math == DG_MATH_BF16 ? dg_fused_mma_dx_bf16 : dg_fused_mma_dx_tf32)(f, tune, stream);
         return (tune->math == DG_MATH_BF16 ? dg_fused_mma_fwd_bf16 : dg_fused_mma_fwd_tf32)(f, tune, stream);
     case DG_FUSED_THIN:
     case DG_FUSED_THIN_MMA: return dg_fused_thin(kind, f, tune, true, stream);

@@ -5,7 +5,7 @@
  * Tile and most of the shared memory: of conv_mma_fwd.cuh and conv_mma_dx.cuh; beside it two more stages of weights
  * where they are small (8 KB each), 8 or 12 bytes a channel that is summed, the prologue's numbers, and 16 bytes.
  * Registers: forward bf16 146 to 192, tf32 154 to 172; data gradient bf16 146 to 194, tf32 146 to 167; by warpgroups
- * 121 to 215. Bound by: shared memory, and the latency of the epilogue's sums over blocks. */
+ * 115 to 255. Bound by: shared memory, and the latency of the epilogue's sums over blocks. */
 #ifndef DG_FUSED_MMA_CUH
 #define DG_FUSED_MMA_CUH
 

@@ -92,7 +92,7 @@ template <class G> struct dg_dw_wgmma_products {
         E::products_of_columns(sums.c[0], fa, mine_b + stage * G::x_units, G::line, G::plane,
                                [](int k, int s) { return (2 * k + s / 2) * G::line + s % 2 * (small ? 2 : 1); });
     }
-    __device__ __forceinline__ void finish() { E::finish(sums); }
+    __device__ __forceinline__ void finish() { wgmma_wait(sums.c[0]); }
 
     /* The two shifts from FIRST on: what both warpgroups have of them, to their places among the weights (Co, 16, Ci).
      */

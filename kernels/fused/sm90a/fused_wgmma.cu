@@ -16,12 +16,12 @@ static void launch_tile(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *
     }
     DG_WGMMA_FWD_TILES(X)
 #undef X
-#define X(M, N, GROUPS)                                                                 \
-    if constexpr (MAP != DG_ROUNDED)                                                    \
-        if (kind == DG_OP_conv_dx && tune->tile_m == M && tune->tile_n == N) {          \
-            typedef dg_dx_tile<dg_wgmma_bf16, float, SMALL, M, N, N, GROUPS, MAP> tile; \
-            dg_fused_launch<dg_dx_job<tile>, tile>(kind, f, tune, stream);              \
-        }
+#define X(SMALL_MAPS, M, N, GROUPS)                                                 \
+    if constexpr (SMALL == SMALL_MAPS && MAP != DG_ROUNDED) {                       \
+        typedef dg_dx_tile<dg_wgmma_bf16, float, SMALL, M, N, N, GROUPS, MAP> tile; \
+        if (kind == DG_OP_conv_dx && tune->tile_m == M && tune->tile_n == N)        \
+            dg_fused_launch<dg_dx_job<tile>, tile>(kind, f, tune, stream);          \
+    }
     DG_WGMMA_DX_TILES(X)
 #undef X
 }

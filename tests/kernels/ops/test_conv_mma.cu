@@ -158,7 +158,7 @@ static int all_tiles(problem *p, const int *shape, int number, int (*seen)[3], i
 #define X(OF_SMALL, M, N, GROUPS) next(&dg_conv_variant_wgmma, 0, M, N, OF_SMALL ? SMALL : LARGE);
     DG_WGMMA_FWD_TILES(X)
 #undef X
-#define X(M, N, GROUPS) next(&dg_conv_variant_wgmma, 1, M, N);
+#define X(OF_SMALL, M, N, GROUPS) next(&dg_conv_variant_wgmma, 1, M, N, OF_SMALL ? SMALL : LARGE);
     DG_WGMMA_DX_TILES(X)
 #undef X
     return tile;

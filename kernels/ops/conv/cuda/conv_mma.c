@@ -39,8 +39,9 @@ static int tiles_of(dg_op_kind kind, bool small, const dg_tune *t, tile *out)
         }
 #undef X
     } else if (kind == DG_OP_conv_dx && wide) {
-#define X(M, N, GROUPS) \
-    out[n++] = (tile){M, N, M * 8, DG_WGMMA_DX_BYTES(small, M, N, GROUPS), DG_MMA_PORTION(N / 4 * 5, GROUPS)};
+#define X(SMALL, M, N, GROUPS) \
+    if (small == SMALL)        \
+        out[n++] = (tile){M, N, 256, DG_WGMMA_DX_BYTES(SMALL, M, N, GROUPS), DG_MMA_PORTION(N / 4 * 5, GROUPS)};
         DG_WGMMA_DX_TILES(X)
 #undef X
     } else if (kind == DG_OP_conv_dx) {
@@ -123,8 +124,8 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     why = check_channels(op->kind, a, t);
     if (!why) why = check_tile(op->kind, a, t, gpu);
     if (!why) why = dg_conv_check_split(t, steps_of(op->kind, a, t->math), 1);
-    if (!why && op->kind == DG_OP_conv_fwd && t->math == DG_MATH_BF16 && gpu->wgmma && !by_warpgroups(t))
-        return no("on sm_90 wgmma is the way forward in bf16: mma has no kernels for it there");
+    if (!why && op->kind != DG_OP_conv_dw && t->math == DG_MATH_BF16 && gpu->wgmma && !by_warpgroups(t))
+        return no("on sm_90 wgmma multiplies in bf16: mma has no kernels for it there");
     return why;
 }
 
@@ -184,14 +185,10 @@ static void work(const dg_op *op, dg_work *w)
     w->blocks = dg_ceil_divf(cells, m / cell) * dg_ceil_divf(dx ? a->Ci : a->Co, n) * w->split;
     w->products = m * n * 16 * share;
     w->loads = 4 * share * (m / 64 * DG_MMA_VALUES(small, 1, !dx) + 16 * n);
-    w->outputs = m * n * (dx ? 4 : 1) / w->threads;
+    w->outputs = w->warpgroups ? n / 2 /* of one product */ : m * n * (dx ? 4 : 1) / w->threads;
 }
 
 const dg_variant dg_conv_variant_mma = {
     .name = "mma", .check = check, .choose = choose, .work = work, .fused = DG_FUSED_MMA};
-const dg_variant dg_conv_variant_wgmma = {.name = "wgmma",
-                                          .check = check_wgmma,
-                                          .choose = choose,
-                                          .work = work,
-                                          .fused = DG_FUSED_WGMMA,
-                                          .by_row = UINT64_C(1) << DG_OP_conv_dx};
+const dg_variant dg_conv_variant_wgmma = {
+    .name = "wgmma", .check = check_wgmma, .choose = choose, .work = work, .fused = DG_FUSED_WGMMA};

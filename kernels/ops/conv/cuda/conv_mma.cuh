@@ -123,7 +123,7 @@ template <class E> struct dg_parcel<E, float> {
         if (ok) fetch(from);
     }
     __device__ __forceinline__ void put(uint4 *to) const { *to = E::round(v); }
-    __device__ __forceinline__ const dg_parcel &widened() const { return *this; }
+    __device__ __forceinline__ float value(int e) const { return v[e]; }
 };
 
 /* Rounded before. */
@@ -131,13 +131,10 @@ template <class E> struct dg_parcel<E, uint16_t> {
     uint4 v;
 
     __device__ __forceinline__ void fetch(const uint16_t *from) { v = *reinterpret_cast<const uint4 *>(from); }
-    __device__ __forceinline__ dg_parcel<E, float> widened() const
+    __device__ __forceinline__ float value(int e) const
     {
         const uint32_t word[4] = {v.x, v.y, v.z, v.w};
-        dg_parcel<E, float> p;
-#pragma unroll
-        for (int e = 0; e < E::unit; e++) p.v[e] = dg_widened(word[e / 2 % 4]).v[e % 2];
-        return p;
+        return dg_widened(word[e / 2 % 4]).v[e % 2];
     }
 };
 
@@ -244,51 +241,44 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
             if (numbers) way[numbers ? k : 0] = t;
         }
     }
-    /* Value k of those that are on their way, as products take it; factor: of its channels. */
-    __device__ __forceinline__ uint4 unit(int k, const dg_channel (&factor)[E::unit]) const
+    /* Channel e of value k of those that are on their way, before it is rounded; f: of the channel. */
+    __device__ __forceinline__ float value(int k, int e, const dg_channel &f) const
     {
-        if constexpr (MAP == DG_ROUNDED) {
-            return parcel[k].v;
-        } else {
-            dg_parcel<E, T> value = parcel[k].widened();
-            if constexpr (both) {
-                const dg_parcel<E, T> other = beside[k].widened();
-#pragma unroll
-                for (int e = 0; e < E::unit; e++) {
-                    const float v = dg_two_value(factor[e], value.v[e], other.v[e]);
-                    value.v[e] = any ? fmaxf(v, below * v) : v;
-                }
-            } else if (numbers) {
-#pragma unroll
-                for (int e = 0; e < E::unit; e++)
-                    value.v[e] = bent ? dg_bent_value(factor[e], value.v[e], below)
-                                      : dg_one_value(factor[e], value.v[e], below);
-            }
-            if (MAP == DG_AS_IS && E::scaled)
-#pragma unroll
-                for (int e = 0; e < E::unit; e++) value.v[e] *= below;
-            return E::round(value.v);
+        const float v = parcel[k].value(e);
+        if (both) {
+            const float two = dg_two_value(f, v, beside[both ? k : 0].value(e));
+            return any ? fmaxf(two, below * two) : two;
         }
+        if (numbers) return bent ? dg_bent_value(f, v, below) : dg_one_value(f, v, below);
+        return MAP == DG_AS_IS && E::scaled ? v * below : v;
     }
-    /* The same, to the patch whose plane of this thread begins there; chunk: which of this block. */
+    /* All of them as products take them, to the patch whose plane of this thread begins there; chunk: which of this
+     * block. The numbers of four channels at a time are in registers, which are few. */
     __device__ __forceinline__ void put(uint4 *patch, int g, int chunk) const
     {
-        dg_channel factor[E::unit];
-        if (numbers) {
-            const float *const at = number + chunk * 2 * numbers * E::unit;
+        float v[slice][E::unit];
+        if constexpr (MAP != DG_ROUNDED) {
 #pragma unroll
             for (int e = 0; e < E::unit; e += 4) {
-                const dg_pack<float, 4> scale = dg_load<4>(at + e), shift = dg_load<4>(at + E::unit + e);
-                const dg_pack<float, 4> tilt = both ? dg_load<4>(at + 2 * E::unit + e) : scale;
+                const float *const at = number + chunk * 2 * numbers * E::unit + e;
+                dg_pack<float, 4> scale = {}, shift = {}, tilt = {};
+                if (numbers) scale = dg_load<4>(at), shift = dg_load<4>(at + E::unit);
+                if (both) tilt = dg_load<4>(at + 2 * E::unit);
 #pragma unroll
-                for (int q = 0; q < 4; q++) factor[e + q] = {scale.v[q], tilt.v[q], shift.v[q]};
+                for (int q = 0; q < 4 * slice; q++) {
+                    const int k = q / 4, i = q % 4, j = g * items / GROUPS + k;
+                    if (j >= (g + 1) * items / GROUPS || is_idle(j)) break;
+                    v[k][e + i] = value(k, e + i, {scale.v[i], tilt.v[i], shift.v[i]});
+                }
             }
         }
 #pragma unroll
         for (int k = 0; k < slice; k++) {
             const int j = g * items / GROUPS + k;
             if (j >= (g + 1) * items / GROUPS || is_idle(j)) break;
-            const uint4 u = unit(k, factor);
+            uint4 u;
+            if constexpr (MAP == DG_ROUNDED) u = parcel[k].v;
+            else u = E::round(v[k]);
             const dg_transfer t = numbers ? way[numbers ? k : 0] : place[j * NT / 2];
             if (t.to >= 0) patch[t.to & (DG_BORDER - 1)] = u;
             if (numbers && keeps >> (chunk * GROUPS + g) % 32 & 1 && (unsigned)t.to < DG_BORDER) kept[t.from] = u;

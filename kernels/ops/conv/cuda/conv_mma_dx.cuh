@@ -3,13 +3,14 @@
  *
  *     y[a - 1 + py + dy, b - 1 + px + dx, co] * w[co, 3 - py - 2dy, 3 - px - 2dx]
  *
- * A block makes all four phases of its positions (a, b), a warp one of them; all read the same patch of y. M =
- * positions of a phase, N = Ci, the sum over four taps x Co by chunks of channels of y. Weights are [slot][plane of
- * Ci][co] with slot = (dy, dx, py, px), positions of odd planes exchanged (mma.cuh): their sum runs over positions.
+ * A block makes all four phases of its positions (a, b); all read the same patch of y. A warp has 64 positions of one
+ * phase, a warpgroup all positions of two, which share the weights that it multiplies. M = positions of a phase, N =
+ * Ci, the sum over four taps x Co by chunks of channels of y. Weights are [slot][plane of Ci][co] with slot
+ * = (dy, dx, py, px), positions of odd planes exchanged (mma.cuh): their sum runs over positions.
  *
- * Tile: 64 or 128 positions x 32 (by warpgroups: 64) channels x 4 phases, two chunks of 16 (tf32: 8) channels of y.
- * Shared memory: 23 KB (64x32; small maps 27), 47 KB (128x32; 53); by warpgroups 28 to 51. The registers are
- * conv_mma_plain.cuh's and fused_mma.cuh's. Bound by: shared memory. */
+ * Tile: 64 or 128 positions x 32 channels (by warpgroups: 64 to 256 x 32, 128 x 64) x 4 phases, two chunks of 16
+ * (tf32: 8) channels of y. Shared memory: 23 KB (64x32; small maps 27), 47 KB (128x32; 53); by warpgroups 28 to 105.
+ * The registers are conv_mma_plain.cuh's and fused_mma.cuh's. Bound by: shared memory. */
 #ifndef DG_CONV_MMA_DX_CUH
 #define DG_CONV_MMA_DX_CUH
 
@@ -21,8 +22,10 @@
 template <class E_, class T_, bool SMALL, int M, int N_, int WN_, int GROUPS, int MAP = DG_AS_IS> struct dg_dx_tile {
     typedef E_ E;
     typedef T_ T;
-    static constexpr int N = N_, WN = WN_, PIECES = M / 64, across = N / WN, NT = 4 * PIECES * across * E::warps * 32,
-                         groups = GROUPS, taps = 4 / GROUPS;
+    static constexpr int N = N_, WN = WN_, PIECES = M / 64, across = N / WN,
+                         /* pieces and phases of a warp, or warpgroup */
+        own = E::warps > 1 ? PIECES : 1, phases = E::warps > 1 ? 2 : 1,
+                         NT = 4 / phases * (PIECES / own) * across * E::warps * 32, groups = GROUPS, taps = 4 / GROUPS;
     /* channels of y; planes of weights, units of one */
     static constexpr int chunk = 2 * E::unit, planes = N / E::unit, pitch = chunk + E::spacing;
     /* units of weights, in shared memory and in all */
@@ -31,13 +34,13 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN_, int GROUPS, in
     static constexpr int stages = DG_MMA_STAGES(rounded, E::scaled, portion * 16);
     static constexpr int blocks = NT == 128 ? 2 : 1; /* of a multiprocessor */
     /* of weights that the threads take at a time */
-    static constexpr int MI = 4 / E::warps, NJ = WN / 8, slots = NT / (2 * N);
+    static constexpr int MI = own * phases * 4 / E::warps, NJ = WN / 8, slots = NT / (2 * N);
     typedef dg_patch<SMALL, PIECES, 2, false> patch;
     typedef dg_patch_loader<E, T, patch, NT, GROUPS, MAP> loader;
     static constexpr size_t bytes = DG_MMA_BYTES(SMALL, PIECES, false, planes *pitch / 2, GROUPS, NT);
     static_assert(copied % NT == 0 && NT % (2 * N) == 0,
                   "threads copy equally much, each the same channels of several taps");
-    static_assert((slots & (slots - 1)) == 0 && GROUPS <= 2,
+    static_assert((slots & (slots - 1)) == 0 && 4 % GROUPS == 0,
                   "a thread's slots differ in bits of their own; groups divide the taps");
 };
 
@@ -74,7 +77,7 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
                                          const dg_transfer *place, uint4 *p, uint4 *units)
         : first_chunk(first), Ci(a.Ci), loader((const T *)a.y, place)
     {
-        const int phase = share() / E::warps % 4, piece = share() / E::warps / 4, n = column();
+        const int phase = first_phase(), piece = first_piece(), n = column();
         const int odd = E::columns_plane_of_b() % 2;
         mine_a = p + P::of_piece(piece) + P::of_tap(phase / 2, phase % 2);
         mine_b = units + (phase * G::planes + n / E::unit) * G::pitch;
@@ -105,15 +108,17 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
 
     __device__ __forceinline__ void first(int chunks)
     {
-        typename G::loader other = loader; /* of up to two slices */
-        static_assert(groups <= 2, "all slices at a time");
+        typename G::loader other = loader; /* two slices at a time */
         if (!W::early) W::template first_weights<false>(chunks);
         W::fetch_weights(0, 0);
-        loader.fetch(0, first_chunk * G::chunk);
-        if (groups == 2) other.fetch(1, first_chunk * G::chunk);
-        W::store_weights(0, 0);
-        loader.put(patch_of(0), 0, 0);
-        if (groups == 2) other.put(patch_of(0), 1, 0);
+#pragma unroll
+        for (int g = 0; g < groups; g += 2) {
+            loader.fetch(g, first_chunk * G::chunk);
+            if (groups > 1) other.fetch(g + 1, first_chunk * G::chunk);
+            if (g == 0) W::store_weights(0, 0);
+            loader.put(patch_of(0), g, 0);
+            if (groups > 1) other.put(patch_of(0), g + 1, 0);
+        }
         sums.clear();
     }
     __device__ __forceinline__ void fetch(int chunk, int g, bool more)
@@ -133,10 +138,13 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
         const uint4 *const from_a = mine_a + chunk % 2 * P::units, *const from_b = mine_b +
                                                                                    W::stage_of(chunk, g) * G::portion;
         if constexpr (E::warps > 1) {
-            E::template products<P, true, G::taps>(sums.c[0], from_a, from_b, 8, G::pitch, 4 * G::planes * G::pitch,
-                                                   [=](int t) {
-                                                       return P::of_tap((g * G::taps + t) / 2, (g * G::taps + t) % 2);
-                                                   });
+            E::template products<P, true, G::taps>(
+                sums.c, from_a, from_b, 8, G::pitch,
+                [=](int t, int q) {
+                    return P::of_piece(q % G::own) +
+                           P::of_tap((g * G::taps + t) / 2, (g * G::taps + t) % 2 + q / G::own);
+                },
+                [](int t, int q) { return (4 * t + q / G::own) * G::planes * G::pitch; });
         } else {
 #pragma unroll
             for (int t = 0; t < G::taps; t++) {
@@ -154,17 +162,25 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
 
     /* A warp's results: its first column in the tile, which of the `shares` warps with these columns it is, and where
      * the lane's row i * 8 + lane / 4 is in the tensor; below 0: nowhere. */
-    static constexpr int shares = 4 * G::PIECES * E::warps, rows_of_share = 64 / E::warps;
-    static __device__ __forceinline__ int column() { return (int)threadIdx.x / (128 * E::warps) % G::across * G::WN; }
+    static constexpr int around = 4 / G::phases, /* warps, or warpgroups, of a piece's four phases */
+        shares = around * (G::PIECES / G::own) * E::warps, rows_of_share = 64 / E::warps;
+    static __device__ __forceinline__ int column()
+    {
+        return (int)threadIdx.x / (32 * around * E::warps) % G::across * G::WN;
+    }
     static __device__ __forceinline__ int share()
     {
-        return (int)threadIdx.x / (128 * E::warps) / G::across * 4 * E::warps + (int)threadIdx.x / 32 % (4 * E::warps);
+        return (int)threadIdx.x / (32 * around * E::warps) / G::across * around * E::warps +
+               (int)threadIdx.x / 32 % (around * E::warps);
     }
+    static __device__ __forceinline__ int first_phase() { return share() / E::warps % around * G::phases; }
+    static __device__ __forceinline__ int first_piece() { return share() / E::warps / around * G::own; }
     static __device__ __forceinline__ int result(const dg_conv_args &a, const dg_cell *cell, int i)
     {
         typedef typename P::piece piece;
-        const int p = share() % E::warps * rows_of_share + i * 8 + dg_warp_lane() / 4, phase = share() / E::warps % 4;
-        const dg_cell at = cell[share() / E::warps / 4 * piece::cells + piece::cell(p)];
+        const int p = share() % E::warps * rows_of_share + i * 8 % rows_of_share + dg_warp_lane() / 4,
+                  q = i * 8 / rows_of_share, number = first_piece() + q % G::own, phase = first_phase() + q / G::own;
+        const dg_cell at = cell[number * piece::cells + piece::cell(p)];
         const int row = 2 * (at.row + piece::row(p)) + phase / 2, col = 2 * (at.col + piece::col(p)) + phase % 2;
         return at.image >= a.N || row >= a.H || col >= a.W ? -1 : ((at.image * a.H + row) * a.W + col) * a.Ci;
     }

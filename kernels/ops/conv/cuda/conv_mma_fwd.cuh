@@ -24,7 +24,8 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN, int GROUPS, int
     static constexpr int portion = taps * 2 * pitch, copied = taps * 2 * N;
     static constexpr bool rounded = MAP != DG_AS_IS; /* weights are, in memory */
     static constexpr int stages = DG_MMA_STAGES(rounded, E::scaled, portion * 16);
-    static constexpr int blocks = NT == 128 ? 2 : 1; /* of a multiprocessor */
+    static constexpr bool few = E::warps > 1 && N == 64 && !SMALL && MAP >= DG_ROUNDED; /* registers */
+    static constexpr int blocks = NT == 128 || few ? 2 : 1;                             /* of a multiprocessor */
     static constexpr int MI = 4 / E::warps, NJ = WN / 8;
     typedef dg_patch<SMALL, PIECES, 2, true> patch;
     typedef dg_patch_loader<E, T, patch, NT, GROUPS, MAP> loader;
@@ -123,9 +124,10 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
         const uint4 *const from_a = mine_a + chunk % 2 * P::units, *const from_b = mine_b +
                                                                                    W::stage_of(chunk, g) * G::portion;
         if constexpr (E::warps > 1) {
-            E::template products<P, false, G::taps>(sums.c[0], from_a, from_b, G::pitch, 8, 2 * G::pitch, [=](int t) {
-                return P::of_tap((g * G::taps + t) / 4, (g * G::taps + t) % 4);
-            });
+            E::template products<P, false, G::taps>(
+                sums.c, from_a, from_b, G::pitch, 8,
+                [=](int t, int) { return P::of_tap((g * G::taps + t) / 4, (g * G::taps + t) % 4); },
+                [](int t, int) { return t * 2 * G::pitch; });
         } else {
 #pragma unroll
             for (int t = 0; t < G::taps; t++) {

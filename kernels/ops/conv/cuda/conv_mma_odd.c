@@ -9,7 +9,7 @@
 #define no dg_variant_no
 
 /* One of 3x3 with stride 2 is launched as one of 4x4 (sm80/conv_mma_odd.cu), whose row says what it takes: mma's, or
- * wgmma's where that is the way forward. */
+ * wgmma's where that takes its place. */
 static bool by_halving(const dg_conv_args *a) { return a->K == 3 && a->S == 2; }
 static dg_op halving(const dg_op *op)
 {
@@ -20,7 +20,7 @@ static dg_op halving(const dg_op *op)
 }
 static bool may_be_by_warpgroups(dg_op_kind kind, const dg_gpu *gpu)
 {
-    return kind == DG_OP_conv_fwd && gpu->math == DG_MATH_BF16 && gpu->wgmma;
+    return kind != DG_OP_conv_dw && gpu->math == DG_MATH_BF16 && gpu->wgmma;
 }
 
 static const char *check_halving(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu)
@@ -31,8 +31,8 @@ static const char *check_halving(const dg_op *op, dg_tune *t, dg_type real, cons
     h.u.conv.K = 4;
     as.variant = wide ? &dg_conv_variant_wgmma : &dg_conv_variant_mma;
     if (wide && !as.tile_m) {
-        as.tile_m = DG_ODD_WIDE_M;
-        as.tile_n = DG_ODD_WIDE_N;
+        as.tile_m = DG_ODD_WIDE_M(op->kind == DG_OP_conv_dx);
+        as.tile_n = DG_ODD_WIDE_N(op->kind == DG_OP_conv_dx);
     }
     const char *why = as.variant->check(&h, &as, real, gpu);
     as.variant = t->variant;

@@ -1,7 +1,7 @@
 /* A convolution on tensor cores by itself: the jobs of conv_mma_fwd.cuh and conv_mma_dx.cuh, and results to memory.
  *
  * Tile: of conv_mma_fwd.cuh and conv_mma_dx.cuh, which say its shared memory, too. Registers: forward 156 to 216, data
- * gradient 152 to 196; by warpgroups 64 to 174. Bound by: shared memory (docs/cuda.md). Template parameters, here and
+ * gradient 152 to 196; by warpgroups 119 to 247. Bound by: shared memory (docs/cuda.md). Template parameters, here and
  * in fused_mma.cuh: Job, prologue and mainloop of a direction (dg_fwd_job, dg_dx_job); G, its tile (dg_fwd_tile,
  * dg_dx_tile). */
 #ifndef DG_CONV_MMA_PLAIN_CUH

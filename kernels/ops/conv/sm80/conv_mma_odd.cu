@@ -51,10 +51,10 @@ static void launch_halving(dg_op_kind kind, const dg_conv_args *a, const dg_tune
                                                                                             : result;
     KLAUNCH(widen_kernel, dg_grid((int64_t)weights / 4, BLOCK), dim3(BLOCK), 0, stream, (float *)a->scratch,
             (const float *)a->w, (int)(weights / 4), a->Ci);
-    (kind == DG_OP_conv_dx              ? dg_conv_mma_dx
-     : dg_odd_by_warpgroups(kind, tune) ? dg_conv_wgmma_fwd
-     : tune->math == DG_MATH_BF16       ? dg_conv_mma_fwd_bf16
-                                        : dg_conv_mma_fwd_tf32)(&b, tune, out, stream);
+    const bool dx = kind == DG_OP_conv_dx, bf16 = tune->math == DG_MATH_BF16;
+    (dg_odd_by_warpgroups(kind, tune) ? (dx ? dg_conv_wgmma_dx : dg_conv_wgmma_fwd)
+     : dx                             ? (bf16 ? dg_conv_mma_dx_bf16 : dg_conv_mma_dx_tf32)
+                                      : (bf16 ? dg_conv_mma_fwd_bf16 : dg_conv_mma_fwd_tf32))(&b, tune, out, stream);
     if (tune->split > 1) dg_conv_sum(result, out, dg_conv_count(kind, a), tune->split, stream);
 }
 

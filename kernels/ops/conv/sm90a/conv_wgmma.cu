@@ -17,18 +17,12 @@ void dg_conv_wgmma_fwd(const dg_conv_args *a, const dg_tune *tune, float *out, c
 #undef X
 }
 
-template <class G> static void launch_dx(const dg_conv_args *a, int split, float *out, cudaStream_t stream)
-{
-    dg_conv_launch<dg_dx_job<G>, G>(a, split, out, stream);
-}
-
 void dg_conv_wgmma_dx(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {
-#define X(M, N, GROUPS)                                                                                        \
-    if (tune->tile_m == M && tune->tile_n == N) {                                                              \
-        if (a->Wo <= DG_MMA_SMALL)                                                                             \
-            launch_dx<dg_dx_tile<dg_wgmma_bf16, float, true, M, N, N, GROUPS>>(a, tune->split, out, stream);   \
-        else launch_dx<dg_dx_tile<dg_wgmma_bf16, float, false, M, N, N, GROUPS>>(a, tune->split, out, stream); \
+#define X(SMALL, M, N, GROUPS)                                                        \
+    if ((a->Wo <= DG_MMA_SMALL) == SMALL && tune->tile_m == M && tune->tile_n == N) { \
+        typedef dg_dx_tile<dg_wgmma_bf16, float, SMALL, M, N, N, GROUPS> tile;        \
+        dg_conv_launch<dg_dx_job<tile>, tile>(a, tune->split, out, stream);           \
     }
     DG_WGMMA_DX_TILES(X)
 #undef X
