@@ -55,7 +55,10 @@ static int check_step(int row)
 static void check_counted(void)
 {
     int steps = 0;
-    for (int row = 0; row < COUNTED; steps++) row = check_step(row);
+    for (int row = 0, end; row < COUNTED; row = end, steps++) {
+        for (end = row; end < COUNTED && !strcmp(counted[end].model, counted[row].model); end++) {}
+        DG_CHECKF(check_step(row) == end, "%s: other launches than rows; %s", counted[row].model, renew);
+    }
     DG_CHECKF(steps == 2, "%d steps", steps);
 }
 

@@ -104,7 +104,7 @@ static const conv_case convs[] = {
      DG_EPILOGUE_ACT_DX, true, true, true},
     {"data gradient by warpgroups", &dg_conv_variant_wgmma, 64, 32, 1, DG_OP_conv_dx, 2, 10, 12, 40, 32,
      DG_EPILOGUE_ACT_DX, false, true, false},
-    {"data gradient by warpgroups, two pieces", &dg_conv_variant_wgmma, 128, 64, 1, DG_OP_conv_dx, 4, 18, 20, 72, 48,
+    {"data gradient by warpgroups, two pieces", &dg_conv_variant_wgmma, 128, 32, 1, DG_OP_conv_dx, 4, 18, 20, 72, 48,
      DG_EPILOGUE_NORM_DX, false, true, true, DG_PROLOGUE_NORM},
     {"data gradient by warpgroups, four pieces", &dg_conv_variant_wgmma, 256, 32, 2, DG_OP_conv_dx, 4, 18, 20, 40, 32,
      DG_EPILOGUE_ACT_DX, false, true, false},

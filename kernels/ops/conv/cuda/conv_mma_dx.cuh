@@ -8,9 +8,9 @@
  * Ci, the sum over four taps x Co by chunks of channels of y. Weights are [slot][plane of Ci][co] with slot
  * = (dy, dx, py, px), positions of odd planes exchanged (mma.cuh): their sum runs over positions.
  *
- * Tile: 64 or 128 positions x 32 channels (by warpgroups: 64 to 256 x 32, 128 x 64) x 4 phases, two chunks of 16
- * (tf32: 8) channels of y. Shared memory: 23 KB (64x32; small maps 27), 47 KB (128x32; 53); by warpgroups 28 to 105.
- * The registers are conv_mma_plain.cuh's and fused_mma.cuh's. Bound by: shared memory. */
+ * Tile: 64 or 128 positions x 32 channels (by warpgroups: 64 to 256 x 32, small maps 128 x 64 and none of 256) x 4
+ * phases, two chunks of 16 (tf32: 8) channels of y. Shared memory: 23 KB (64x32; small maps 27), 47 KB (128x32; 53); by
+ * warpgroups 28 to 105. The registers are conv_mma_plain.cuh's and fused_mma.cuh's. Bound by: shared memory. */
 #ifndef DG_CONV_MMA_DX_CUH
 #define DG_CONV_MMA_DX_CUH
 

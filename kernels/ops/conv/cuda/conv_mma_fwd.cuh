@@ -2,9 +2,10 @@
  * of a chunk is in shared memory by phases (conv_mma.cuh); every tap reads it from another first position. Weights are
  * [tap][plane of Ci][co], positions of odd planes exchanged (mma.cuh).
  *
- * Tile: 128 positions x 64 or 128 channels (fp16: 64 x 128 in small maps), two chunks of 16 (tf32: 8) channels. Shared
- * memory: 54 KB (128x64; small maps 71), 79 KB (128x128; 96), fp16 48; by warpgroups 64 to 97. The registers are
- * conv_mma_plain.cuh's and fused_mma.cuh's. Bound by: shared memory. */
+ * Tile: 128 positions x 64 or 128 channels (fp16: 64 x 128 in small maps; by warpgroups 256 x 64 and no 128 x 128 in
+ * large ones, for weights are half as often read), two chunks of 16 (tf32: 8) channels. Shared memory: 54 KB (128x64;
+ * small maps 71), 79 KB (128x128; 96), fp16 48; by warpgroups 81 to 129. The registers are conv_mma_plain.cuh's and
+ * fused_mma.cuh's. Bound by: shared memory. */
 #ifndef DG_CONV_MMA_FWD_CUH
 #define DG_CONV_MMA_FWD_CUH
 
@@ -24,8 +25,8 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN, int GROUPS, int
     static constexpr int portion = taps * 2 * pitch, copied = taps * 2 * N;
     static constexpr bool rounded = MAP != DG_AS_IS; /* weights are, in memory */
     static constexpr int stages = DG_MMA_STAGES(rounded, E::scaled, portion * 16);
-    static constexpr bool few = E::warps > 1 && N == 64 && !SMALL && MAP >= DG_ROUNDED; /* registers */
-    static constexpr int blocks = NT == 128 || few ? 2 : 1;                             /* of a multiprocessor */
+    static constexpr bool few = E::warps > 1 && NT == 256 && N == 64 && !SMALL && MAP >= DG_ROUNDED; /* registers */
+    static constexpr int blocks = NT == 128 || few ? 2 : 1; /* of a multiprocessor */
     static constexpr int MI = 4 / E::warps, NJ = WN / 8;
     typedef dg_patch<SMALL, PIECES, 2, true> patch;
     typedef dg_patch_loader<E, T, patch, NT, GROUPS, MAP> loader;
