@@ -128,6 +128,14 @@ static inline int __float_as_int(float f) { return sim_bits<int>(f); }
 static inline float __uint_as_float(uint32_t u) { return sim_bits<float>(u); }
 static inline float __int_as_float(int i) { return sim_bits<float>(i); }
 static inline int __float2int_rn(float f) { return (int)lrintf(f); }
+/* Byte i of the result is byte (of both words, x the low one) that digit i of `s` names; no sign is extended here. */
+static inline unsigned __byte_perm(unsigned x, unsigned y, unsigned s)
+{
+    const uint64_t both = (uint64_t)y << 32 | x;
+    unsigned r = 0;
+    for (int i = 0; i < 4; i++) r |= (unsigned)(both >> 8 * (s >> 4 * i & 7) & 0xff) << 8 * i;
+    return r;
+}
 static inline int __popc(unsigned v) { return __builtin_popcount(v); }
 static inline int __clz(int v) { return v ? __builtin_clz((unsigned)v) : 32; }
 static inline int __ffs(int v) { return __builtin_ffs(v); }

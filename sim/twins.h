@@ -96,6 +96,7 @@ static inline uint32_t to_fp16x2(float low, float high)
 }
 static inline float near_reciprocal(float x) { return 1 / x; }
 static inline float near_reciprocal_root(float x) { return 1 / sqrtf(x); }
+static inline float near_power(float x) { return exp2f(x); }
 static inline void grid_dependency_wait(sim::site at = sim::here()) { sim::dependency_wait(at); }
 static inline void grid_dependents_launch(sim::site at = sim::here()) { sim::dependents_launch(at); }
 template <class T> static inline T grid_early_load(const T *p, sim::site at = sim::here())

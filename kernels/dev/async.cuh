@@ -3,8 +3,8 @@
 #ifndef DG_ASYNC_CUH
 #define DG_ASYNC_CUH
 
-/* Copy 16 bytes from global to shared memory, or 16 zero bytes if !ok (src must still be a device address, and
- * is not read). Done only after commit and wait; before sm_80 done at once. Both sides 16-byte aligned. */
+/* Copy 16 bytes from global to shared memory, or 16 zero bytes if !ok (src is not read then, wherever it points).
+ * Done only after commit and wait; before sm_80 done at once. Both sides 16-byte aligned. */
 __device__ __forceinline__ void cp_async16(void *dst, const void *src, bool ok)
 {
 #if __CUDA_ARCH__ >= 800

@@ -123,7 +123,7 @@ __device__ __forceinline__ uint32_t to_fp16x2(float low, float high)
     return r;
 }
 
-/* 1 / x and 1 / sqrt(x), wrong by a unit in the last place or so. What is below the normal numbers counts as 0. */
+/* 1 / x, 1 / sqrt(x) and 2^x, wrong by a unit in the last place or so. What is below the normal numbers counts as 0. */
 __device__ __forceinline__ float near_reciprocal(float x)
 {
     float r;
@@ -134,6 +134,12 @@ __device__ __forceinline__ float near_reciprocal_root(float x)
 {
     float r;
     asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+__device__ __forceinline__ float near_power(float x)
+{
+    float r;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
     return r;
 }
 

@@ -24,7 +24,7 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
                   each = dg_div_up(rows, warps), border = 4 - CI, /* values in front of the patch */
         steps = dg_div_up(line + border, 128);
     static_assert(2 * DG_THIN_COLS % 4 == 0 && border % 2 == 1, "tiles begin at multiples of four");
-    const int warp = (int)threadIdx.x / 32, place = (int)threadIdx.x % 32 * 4;
+    const int warp = (int)(threadIdx.x / 32), place = (int)(threadIdx.x % 32 * 4);
     const int width = a.W * CI, first = 2 * b0 * CI - 4 + place, top = 2 * a0 - 1 + warp; /* in memory */
     const bool drawn = image < g.N, wide = width % 4 == 0;
     auto there = [=](int k) { return warp + k * warps < rows && (unsigned)(top + k * warps) < (unsigned)a.H; };

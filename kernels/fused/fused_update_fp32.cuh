@@ -9,6 +9,13 @@ extern "C" {
 #include "kernels/fused/fused_update.h"
 }
 
+/* Where part `part` of a sum begins: units * part / parts without a product that needs 64 bits. */
+static __device__ __forceinline__ int dg_update_unit(const dg_update_work &w, int part)
+{
+    const unsigned units = (unsigned)w.units, parts = (unsigned)w.parts, each = units / parts;
+    return (int)(each * (unsigned)part + (units - each * parts) * (unsigned)part / parts);
+}
+
 /* ---- Thin: the next tile is on its way into registers while one is added. A thread has four channels of one column
  * ---- */
 
@@ -23,7 +30,7 @@ static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, i
     const dg_thin_tiling t = dg_thin_tiling_of(a);
     const int co0 = tile * DG_THIN_CHANNELS, c = (int)threadIdx.x % (DG_THIN_CHANNELS / 4) * 4,
               column = (int)threadIdx.x / (DG_THIN_CHANNELS / 4);
-    const int first = (int)((int64_t)w.units * part / w.parts), last = (int)((int64_t)w.units * (part + 1) / w.parts);
+    const int first = dg_update_unit(w, part), last = dg_update_unit(w, part + 1);
     dev_pool pool;
     float *const patch = pool.take<float>(dw::words), *const grad = patch + dw::patch_words;
     dg_four of_y(w.y, min(co0 + c, a.Co - 4), a.Co);

@@ -2,7 +2,7 @@
  * each arithmetic of tensor cores; they are in files of their own.
  *
  * Tile: of each job its own (fused_update.h). Shared memory: of the largest job, 4 to 92 KB, and 320 bytes. Registers:
- * bf16 193, by warpgroups 212, tf32 218. Bound by: shared memory and tensor cores.
+ * bf16 197, by warpgroups 208, tf32 197. Bound by: shared memory and tensor cores.
  * Template parameter: E, arithmetic of jobs on tensor cores (mma.cuh). */
 #ifndef DG_FUSED_UPDATE_CUH
 #define DG_FUSED_UPDATE_CUH

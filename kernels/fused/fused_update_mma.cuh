@@ -15,11 +15,14 @@ extern "C" {
 template <class G, class Products, int STAGES> struct dg_update_sums : Products {
     typedef typename G::E E;
     typedef typename G::piece piece;
-    /* Of a cell: its first units in memory of both sides, those of x with the border; which of its rows and columns are
+    /* Of a cell, on either side: its first unit in memory, that of x with the border; which of its rows and columns are
      * outside of the map. */
-    struct alignas(16) place {
-        int x, y;
+    struct alignas(8) origin {
+        int first;
         uint32_t outside;
+    };
+    struct alignas(16) place {
+        origin x, y;
     };
     /* This thread's unit of a side: its row and column, as `outside` has them; where it lies in a stage of shared
      * memory, below 0: nowhere; units in memory behind the cell's first one, to this thread's channels. */
@@ -74,59 +77,61 @@ template <class G, class Products, int STAGES> struct dg_update_sums : Products 
         }
     }
 
-    __device__ __forceinline__ void find_cells(int chunk) const
+    __device__ __forceinline__ void find_cells(int chunk, int stage) const
     {
         if (threadIdx.x >= piece::cells) return;
         const dg_cell c = dg_cell_of((first_piece + chunk) * piece::cells + (int)threadIdx.x, piece::side, Ho, Wo);
-        place p = {0, 0, nowhere};
+        place p = {{0, nowhere}, {0, nowhere}};
         if (c.image < N) {
-            p.x = ((c.image * H + 2 * c.row - 1) * W + 2 * c.col - 1) * Ci;
-            p.y = ((c.image * Ho + c.row) * Wo + c.col) * Co;
-            p.outside = outside_of(c.row, Ho) | outside_of(c.col, Wo) << LINES;
+            const uint32_t outside = outside_of(c.row, Ho) | outside_of(c.col, Wo) << LINES;
+            p.x = {((c.image * H + 2 * c.row - 1) * W + 2 * c.col - 1) * Ci, outside};
+            p.y = {((c.image * Ho + c.row) * Wo + c.col) * Co, outside};
         }
-        cell[chunk % STAGES * piece::cells + (int)threadIdx.x] = p;
+        cell[stage * piece::cells + (int)threadIdx.x] = p;
     }
-    __device__ __forceinline__ void fetch(int chunk) const
+    __device__ __forceinline__ void fetch(int stage) const
     {
-        const int stage = chunk % STAGES;
-        const place *const cells = cell + stage * piece::cells, first = cells[0];
-        const auto of = [&](int number) { return piece::cells == 1 ? first : cells[number]; };
-        uint4 *const to_x = patch + stage * G::x_units, *const to_y = grad + stage * G::y_units;
+        const place *const cells = cell + stage * piece::cells;
+        origin from_x[G::x_items], from_y[G::y_items]; /* read first: a copy waits for reads of shared memory */
 #pragma unroll
-        for (int j = 0; j < G::x_items; j++) {
-            const item &i = of_x[j];
-            if ((j + 1) * G::NT > G::values * G::x_planes && i.to < 0) continue;
-            const place at = of(i.cell);
-            const bool ok = !(at.outside & i.where);
-            cp_async16(to_x + i.to, x + (unsigned)(ok ? at.x + i.from : 0), ok);
-        }
+        for (int j = 0; j < G::x_items; j++) from_x[j] = cells[piece::cells == 1 ? 0 : of_x[j].cell].x;
 #pragma unroll
-        for (int j = 0; j < G::y_items; j++) {
-            const item &i = of_y[j];
-            const place at = of(i.cell);
+        for (int j = 0; j < G::y_items; j++) from_y[j] = cells[piece::cells == 1 ? 0 : of_y[j].cell].y;
+        const auto copy = [](uint4 *to, const uint4 *side, const origin &at, const item &i) {
             const bool ok = !(at.outside & i.where);
-            cp_async16(to_y + i.to, y + (unsigned)(ok ? at.y + i.from : 0), ok);
-        }
+            cp_async16(to + i.to, side + (at.first + i.from), ok);
+        };
+#pragma unroll
+        for (int j = 0; j < G::x_items; j++)
+            if ((j + 1) * G::NT <= G::values * G::x_planes || of_x[j].to >= 0)
+                copy(patch + stage * G::x_units, x, from_x[j], of_x[j]);
+#pragma unroll
+        for (int j = 0; j < G::y_items; j++) copy(grad + stage * G::y_units, y, from_y[j], of_y[j]);
     }
     __device__ __forceinline__ void run(int chunks)
     {
-        for (int s = 0; s < STAGES; s++) find_cells(s);
+        for (int s = 0; s < STAGES; s++) find_cells(s, s);
         __syncthreads();
         for (int s = 0; s < STAGES - 1; s++) {
             if (s < chunks) fetch(s);
             cp_async_commit();
         }
 #pragma unroll 1
-        for (int chunk = 0; chunk < chunks; chunk++) {
-            cp_async_wait<STAGES - 2>();
-            E::publish();
-            __syncthreads(); /* this piece is there, for all; nobody reads what is overwritten now */
-            if (E::warps > 1) Products::multiply(chunk % STAGES); /* while the next one is asked for */
-            if (chunk + STAGES - 1 < chunks) fetch(chunk + STAGES - 1);
-            cp_async_commit();
-            find_cells(chunk + STAGES);
-            if (E::warps == 1) Products::multiply(chunk % STAGES);
-            Products::finish();
+        for (int first = 0; first < chunks; first += STAGES) {
+#pragma unroll
+            for (int stage = 0; stage < STAGES; stage++) { /* a constant, and with it all places in shared memory */
+                const int chunk = first + stage;
+                if (chunk >= chunks) break;
+                cp_async_wait<STAGES - 2>();
+                E::publish();
+                __syncthreads(); /* this piece is there, for all; nobody reads what is overwritten now */
+                if (E::warps > 1) Products::multiply(stage); /* while the next one is asked for */
+                if (chunk + STAGES - 1 < chunks) fetch((stage + STAGES - 1) % STAGES);
+                cp_async_commit();
+                find_cells(chunk + STAGES, stage);
+                if (E::warps == 1) Products::multiply(stage);
+                Products::finish();
+            }
         }
         cp_async_wait<0>();
     }
@@ -140,7 +145,7 @@ static __device__ __forceinline__ void dg_update_tile(const dg_update_work &w, i
     static constexpr int STAGES = DG_UPDATE_STAGES(E::scaled, E::unit);
     typedef dg_update_sums<G, Products, STAGES> job_type;
     const int co0 = tile % w.rows * G::M, ci0 = tile / w.rows * G::N;
-    const int first = (int)((int64_t)w.units * part / w.parts), last = (int)((int64_t)w.units * (part + 1) / w.parts);
+    const int first = dg_update_unit(w, part), last = dg_update_unit(w, part + 1);
     dev_pool pool;
     uint4 *const patch = pool.take<uint4>(STAGES * (G::x_units + G::y_units)), *const grad = patch +
                                                                                              STAGES * G::x_units;
@@ -167,7 +172,7 @@ template <class E>
 static __device__ __forceinline__ void dg_update_thin_mma(const dg_update_work &w, int tile, int part, float *out)
 {
     static_assert(DG_THIN_MMA_DW_THREADS == DG_UPDATE_THREADS, "a block is a block");
-    const int first = (int)((int64_t)w.units * part / w.parts), last = (int)((int64_t)w.units * (part + 1) / w.parts);
+    const int first = dg_update_unit(w, part), last = dg_update_unit(w, part + 1);
     dev_pool pool;
     float *const shared = pool.take<float>((size_t)(w.conv.Ci == 1 ? DG_THIN_DW_WORDS(1) : DG_THIN_DW_WORDS(3)));
     auto run = [&](auto channels, auto as_is) {

@@ -38,7 +38,7 @@ template <class E_, bool SMALL> struct dg_dw_wgmma_tile {
     static_assert(E::warps == 4 && x_planes == 2 && NT % (4 * y_planes) == 0, "a thread stays in one plane");
 
     /* This thread's first channel of either side. */
-    static __device__ __forceinline__ int x_channel() { return (int)threadIdx.x % 2 * E::unit; }
+    static __device__ __forceinline__ int x_channel() { return (int)(threadIdx.x % 2) * E::unit; }
     static __device__ __forceinline__ int y_channel() { return dg_unit_plane<y_planes>((int)threadIdx.x) * E::unit; }
 };
 
@@ -52,11 +52,11 @@ template <class G> struct dg_dw_wgmma_products {
     } sums;
     const uint4 *mine_a, *mine_b; /* this lane's first unit of y; the first of this warpgroup's half of x */
 
-    static __device__ __forceinline__ int group() { return (int)threadIdx.x / 128; }
+    static __device__ __forceinline__ int group() { return (int)(threadIdx.x / 128); }
 
     __device__ __forceinline__ dg_dw_wgmma_products(const uint4 *patch, const uint4 *grad)
     {
-        const int warp = (int)threadIdx.x / 32 % 4;
+        const int warp = (int)(threadIdx.x / 32 % 4);
         mine_a = grad + (warp * 2 + E::columns_plane_of_a()) * G::pitch + E::column_of_a() + group() * steps * E::k;
         mine_b = patch + group() * (small ? G::lines * G::line : 4 * G::line);
 #pragma unroll
@@ -67,7 +67,7 @@ template <class G> struct dg_dw_wgmma_products {
      * order of units, so that neighbouring threads write neighbouring ones. */
     static __device__ __forceinline__ int spot(int j)
     {
-        const int i = (int)threadIdx.x + j * G::NT, plane = i % 2, value = i / 2, at = value % G::line,
+        const int plane = (int)(threadIdx.x % 2), value = (int)(threadIdx.x / 2) + j * G::NT / 2, at = value % G::line,
                   px = value / G::line % 2, row = value / (2 * G::line) % G::input,
                   pair = value / (2 * G::line * G::input);
         const int col = 2 * (small ? at / 2 : at) + px, cell = small ? pair * 2 + at % 2 : 0;
@@ -99,21 +99,22 @@ template <class G> struct dg_dw_wgmma_products {
     template <int FIRST>
     __device__ __forceinline__ void leave(const dg_conv_args &a, const float *other, float *out, int co0, int ci0) const
     {
-        const int lane = dg_warp_lane(), co = co0 + (int)threadIdx.x / 32 % 4 * 16 + lane / 4;
+        const int lane = dg_warp_lane(), co = co0 + (int)(threadIdx.x / 32 % 4) * 16 + lane / 4,
+                  ci = ci0 + lane % 4 * 2;
+        float *const mine = out + co * 16 * a.Ci + ci;
 #pragma unroll
         for (int s = FIRST; s < FIRST + 2; s++)
 #pragma unroll
             for (int n = 0; n < blocks; n++) {
-                const int phase = n / G::x_planes, ci = ci0 + n % G::x_planes * 8 + lane % 4 * 2;
+                const int phase = n / G::x_planes, plane = n % G::x_planes * 8;
                 const int tap = (s / 2 * 2 + phase / 2) * 4 + s % 2 * 2 + phase % 2;
                 const dg_pack<float, 4> beside = dg_load<4>(other + ((s - FIRST) * blocks + n) * 128 * 4);
 #pragma unroll
                 for (int h = 0; h < 2; h++) {
                     const float(&c)[4] = sums.c[0][s][n];
-                    if (co + h * 8 < a.Co && ci < a.Ci)
-                        dg_store<2>(out + ((co + h * 8) * 16 + tap) * a.Ci + ci,
-                                    dg_pack<float, 2>{
-                                        {c[2 * h] + beside.v[2 * h], c[2 * h + 1] + beside.v[2 * h + 1]}});
+                    const dg_pack<float, 2> sum = {{c[2 * h] + beside.v[2 * h], c[2 * h + 1] + beside.v[2 * h + 1]}};
+                    if (co + h * 8 < a.Co && ci + plane < a.Ci)
+                        dg_store<2>(mine + ((h * 8 * 16 + tap) * a.Ci + plane), sum);
                 }
             }
     }
@@ -134,7 +135,7 @@ template <class G> struct dg_dw_wgmma_products {
     {
         static constexpr int half = 2 * blocks * 128 * 4; /* floats */
         static_assert(2 * half * sizeof(float) <= DG_WGMMA_DW_BYTES(small, 4), "what is given lies where stages were");
-        float *const given = reinterpret_cast<float *>(room) + (int)threadIdx.x % 128 * 4;
+        float *const given = reinterpret_cast<float *>(room) + (int)(threadIdx.x % 128 * 4);
         __syncthreads();
         if (group() == 0) give<2>(given + half);
         else give<0>(given);

@@ -18,8 +18,8 @@
  * the epilogue.
  *
  * Tile: up to 17 rows of positions of one image (18 are multiplied; tf32 7 and 8), all channels. Shared memory: 1.5 KB
- * a row handed on (CI = 3; 0.5 KB for 1), and 1.7 KB a chunk of 16 channels of y (bf16; tf32 3.2). Registers: bf16 70
- * (CI = 1) or 94 (3), tf32 80 or 119. Bound by: shared memory. */
+ * a row handed on (CI = 3; 0.5 KB for 1), and 1.7 KB a chunk of 16 channels of y (bf16; tf32 3.2). Registers: bf16 64
+ * (CI = 1) or 91 (3), tf32 70 or 119. Bound by: shared memory. */
 #include "kernels/ops/conv/cuda/conv_thin_mma.cuh"
 #include "kernels/fused/fuse.cuh"
 extern "C" {
@@ -52,7 +52,7 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
     values even, odd; /* of two chunks, on their way while others are multiplied */
     float c[fragments][4];
 
-    static __device__ __forceinline__ int lane() { return (int)threadIdx.x % 32; }
+    static __device__ __forceinline__ int lane() { return (int)(threadIdx.x % 32); }
 
     __device__ __forceinline__ thin_dx(const dg_conv_args &a, const float *from, int image, int row, int chunks_)
         : y(reinterpret_cast<const V *>(from) + ((int64_t)(image * a.Ho + row) * a.Wo + lane() / 4) * a.Co +
@@ -85,7 +85,7 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
     /* Sums of factors in bf16 are wrong by more than 2^-22, which is what this is. */
     static __device__ __forceinline__ float tanh_of(float v)
     {
-        return quad::words == 2 ? 1 - 2 * near_reciprocal(1 + exp2f(v * 2.88539008f /* 2 / ln 2 */)) : tanhf(v);
+        return quad::words == 2 ? 1 - 2 * near_reciprocal(1 + near_power(v * 2.88539008f /* 2 / ln 2 */)) : tanhf(v);
     }
     /* Of the lane's position p (it is p0 + 8 p + lane / 4) value v, which is ky * CI + channel. */
     __device__ __forceinline__ float at(int p, int v) const { return c[v / 2][p * 2 + v % 2]; }
@@ -94,7 +94,7 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
     {
 #pragma unroll
         for (int p = 0; p < 2; p++) {
-            const V *const from = y + (p0 + 8 * p) * Co + chunk * CHUNK;
+            const V *const from = y + (unsigned)((p0 + 8 * p) * Co + chunk * CHUNK);
             to.of[p] = {};
             if (p0 + 8 * p >= there || chunk * CHUNK >= channels) continue;
             if constexpr (ROUNDED) to.of[p] = quad::load(reinterpret_cast<const uint32_t *>(from));
@@ -107,14 +107,19 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
         const dg_pack<float, 2> low = dg_widened(q.w[0]), high = dg_widened(q.w[1]);
         return {{low.v[0], low.v[1], high.v[0], high.v[1]}};
     }
-    /* Two of the lane's positions as products take them. */
-    __device__ __forceinline__ void rounded(const values &from, int p0, int chunk, const dg_prologue &in,
-                                            const float *table, quad (&to)[2]) const
+    /* Products of two of the lane's positions. What goes through a norm and what does not is multiplied by itself:
+     * where both ways met, registers would be exchanged. */
+    __device__ __forceinline__ void multiply(const values &from, int p0, int chunk, const dg_prologue &in,
+                                             const uint32_t *weight, const float *table)
     {
-        if constexpr (ROUNDED) {
-            to[0] = from.of[0], to[1] = from.of[1];
-            if (in.kind != DG_PROLOGUE_NORM) return;
-        }
+        const uint32_t *const mine = weight + chunk * chunk_words + lane() * quad::words;
+        auto products = [&](const quad(&x)[2]) {
+#pragma unroll
+            for (int j = 0; j < fragments; j++)
+                quad::multiply(c[j], x[0], x[1], quad::load(mine + j * 32 * quad::words));
+        };
+        if constexpr (ROUNDED)
+            if (in.kind != DG_PROLOGUE_NORM) return products(from.of);
         dg_pack<float, 4> x[2] = {widened(from.of[0]), widened(from.of[1])};
         if (in.kind == DG_PROLOGUE_NORM) {
             const float *const numbers = table + chunk * 2 * CHUNK + lane() % 4 * 4;
@@ -125,18 +130,10 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
 #pragma unroll
                 for (int e = 0; e < 4; e++) x[p].v[e] = dg_one_value({scale.v[e], 0, shift.v[e]}, x[p].v[e], factor);
         }
+        quad to[2];
 #pragma unroll
         for (int p = 0; p < 2; p++) to[p] = p0 + 8 * p < there ? quad::of(x[p].v) : quad{}; /* zeros outside of y */
-    }
-    __device__ __forceinline__ void multiply(const values &from, int p0, int chunk, const dg_prologue &in,
-                                             const uint32_t *weight, const float *table)
-    {
-        quad x[2];
-        rounded(from, p0, chunk, in, table, x);
-#pragma unroll
-        for (int j = 0; j < fragments; j++)
-            quad::multiply(c[j], x[0], x[1],
-                           quad::load(weight + chunk * chunk_words + (j * 32 + lane()) * quad::words));
+        products(to);
     }
     __device__ __forceinline__ void first()
     {
@@ -164,7 +161,7 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
         for (int k = 0; k < handed / 2; k++) {
             dg_pack<float, 4> v;
 #pragma unroll
-            for (int e = 0; e < 4; e++) v.v[e] = at((4 * k + e) / handed, handed + (4 * k + e) % handed);
+            for (int e = 0; e < 4; e++) v.v[e] = at(e / 2, handed + 2 * k + e % 2); /* as they lie in registers */
             dg_store<4>(to + (k * 32 + lane()) * 4, v);
         }
     }
@@ -178,9 +175,7 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
         for (int k = 0; k < handed / 2; k++) {
             const dg_pack<float, 4> above = dg_load<4>(place + (k * 32 + lane()) * 4);
 #pragma unroll
-            for (int e = 0; e < 4; e++)
-                u[(4 * k + e) % handed][(4 * k + e) / handed] = at((4 * k + e) / handed, (4 * k + e) % handed) +
-                                                                above.v[e];
+            for (int e = 0; e < 4; e++) u[2 * k + e % 2][e / 2] = at(e / 2, 2 * k + e % 2) + above.v[e];
         }
         __syncwarp();
 #pragma unroll
@@ -207,7 +202,7 @@ static __device__ __forceinline__ void write(const dg_fused_conv &f, const float
                                              int iy)
 {
     constexpr int BATCH = 4; /* nearly always all of a row */
-    const int lane = (int)threadIdx.x % 32;
+    const int lane = G::lane();
     const bool reads = f.out.kind == DG_EPILOGUE_ACT_DX;
     auto each = [&](auto become) {
 #pragma unroll 1
@@ -251,7 +246,7 @@ template <class G> static __device__ __forceinline__ void dx_block(const dg_fuse
     uint32_t *const weight = pool.take<uint32_t>((size_t)(chunks * G::chunk_words));
     float *const table = pool.take<float>((size_t)(chunks * 2 * G::CHUNK)); /* of a norm: [chunk][scale, shift] */
     /* all lanes have the same, which a shuffle tells the compiler */
-    const int warp = __shfl_sync(0xffffffffu, (int)threadIdx.x / 32, 0);
+    const int warp = __shfl_sync(0xffffffffu, (int)(threadIdx.x / 32), 0);
     float *const slot = pool.take<float>((size_t)(rows * G::slot)) + warp * G::slot;
     const dg_conv_args &a = f.conv;
     const int down = dg_div_up(a.Ho + 1, rows - 1), image = (int)blockIdx.x / down;

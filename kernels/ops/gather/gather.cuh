@@ -24,11 +24,12 @@ template <class real> static __device__ __forceinline__ real dg_gather_value(uin
     return (real)byte / dev - shift;
 }
 
-/* dg_gather_value(byte, 127.5f, 1.0f), the same bits of every byte, without a division. */
+/* dg_gather_value(byte, 127.5f, 1.0f), the same bits of every byte, without a division: 1 / 127.5 is
+ * 0x1.01010101...p-7, and a byte times the first five digits is exact. */
 static __device__ __forceinline__ float dg_gather_signed_value(uint8_t byte)
 {
-    const float n = (float)byte, near = n * (1 / 127.5f);
-    return fmaf(fmaf(-near, 127.5f, n), 1 / 127.5f, near) - 1.0f;
+    const float n = (float)byte;
+    return fmaf(n, 0x1.0101p-7f, n * 0x1.010102p-31f) - 1.0f;
 }
 
 #endif

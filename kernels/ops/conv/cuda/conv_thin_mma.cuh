@@ -84,9 +84,9 @@ template <class E, int CI_> struct dg_thin_mma_fwd {
                   "a warp's rows, its channels, no shared bank");
     float c[2][4][4];
 
-    static __device__ __forceinline__ int lane() { return (int)threadIdx.x % 4; }
-    static __device__ __forceinline__ int row() { return (int)threadIdx.x / 32; }
-    static __device__ __forceinline__ int col(int p) { return 8 * p + (int)threadIdx.x % 32 / 4; }
+    static __device__ __forceinline__ int lane() { return (int)(threadIdx.x % 4); }
+    static __device__ __forceinline__ int row() { return (int)(threadIdx.x / 32); }
+    static __device__ __forceinline__ int col(int p) { return 8 * p + (int)(threadIdx.x % 32 / 4); }
     static __device__ __forceinline__ int channel(int e) { return e / 4 * 16 + lane() * 4 + e % 4; }
     __device__ __forceinline__ float &at(int p, int e) { return c[p / 2][e / 2][p % 2 * 2 + e % 2]; }
 
@@ -116,7 +116,7 @@ template <class E, int CI_> struct dg_thin_mma_fwd {
     static __device__ __forceinline__ void load_weights(float *weight, const dg_conv_args &a, int co0)
     {
         static_assert(NT == 4 * DG_THIN_CHANNELS, "a thread for each row of each channel");
-        const int co = (int)threadIdx.x / 4, t = (int)threadIdx.x % 4;
+        const int co = (int)(threadIdx.x / 4), t = (int)(threadIdx.x % 4);
         const int j = co / 16 * 2 + co / 2 % 2, g = co % 16 / 4 * 2 + co % 2;
         const dg_pack<float, 4> *const from = reinterpret_cast<const dg_pack<float, 4> *>(
             (const float *)a.w + ((co0 + co) * 4 + t) * 4 * CI);
@@ -130,11 +130,11 @@ template <class E, int CI_> struct dg_thin_mma_fwd {
     }
     __device__ __forceinline__ void add(const float *patch, const float *weight)
     {
-        const int t = lane(), g = (int)threadIdx.x % 32 / 4;
+        const int t = (int)(threadIdx.x % 4), g = (int)(threadIdx.x % 32 / 4);
         const uint32_t *const from = reinterpret_cast<const uint32_t *>(patch) + (2 * row() + t) * pitch +
                                      2 * g * CI * quad::words / 4;
         const uint32_t *const factors = reinterpret_cast<const uint32_t *>(weight) +
-                                        (int)threadIdx.x % 32 * quad::words;
+                                        (int)(threadIdx.x % 32) * quad::words;
 #pragma unroll
         for (int i = 0; i < 32; i++) c[i / 16][i / 4 % 4][i % 4] = 0;
 #pragma unroll

@@ -28,8 +28,8 @@ template <class E, int CI> struct dg_thin_mma_dw {
                   "one after the other in the room of thin");
     float c[2][fragments][4];
 
-    static __device__ __forceinline__ int lane() { return (int)threadIdx.x % 32; }
-    static __device__ __forceinline__ int warp() { return (int)threadIdx.x / 32; }
+    static __device__ __forceinline__ int lane() { return (int)(threadIdx.x % 32); }
+    static __device__ __forceinline__ int warp() { return (int)(threadIdx.x / 32); }
     /* In the tile, of the lane's first position and channel. */
     static __device__ __forceinline__ int row() { return warp() / 2; }
     static __device__ __forceinline__ int col() { return warp() % 2 * 16 + lane() % 4 * 4; }
@@ -49,17 +49,19 @@ template <class E, int CI> struct dg_thin_mma_dw {
         if ((unsigned)i >= (unsigned)line) return row * row_taps * plane + DG_THIN_COLS + (i < 0 ? 1 : 2);
         return (row * row_taps + i % (2 * CI)) * plane + i / (2 * CI);
     }
-    static __device__ __forceinline__ void put(float *patch, int at, float v)
+    /* Four values, whose places these are. */
+    static __device__ __forceinline__ void put(float *patch, const int (&at)[4], const float (&v)[4])
     {
-        float unit[E::unit] = {v};
-        const uint32_t rounded = E::round(unit).x;
-        if (quad::words == 2) {
-            uint16_t *const to = reinterpret_cast<uint16_t *>(patch) + at;
-            to[0] = to[second] = (uint16_t)rounded;
-        } else {
-            uint32_t *const to = reinterpret_cast<uint32_t *>(patch) + at;
-            to[0] = to[second] = rounded;
-        }
+        const quad rounded = quad::of(v);
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            if (quad::words == 2) {
+                uint16_t *const to = reinterpret_cast<uint16_t *>(patch) + at[e];
+                to[0] = to[second] = (uint16_t)(rounded.w[e / 2] >> e % 2 * 16);
+            } else {
+                uint32_t *const to = reinterpret_cast<uint32_t *>(patch) + at[e];
+                to[0] = to[second] = rounded.w[e % quad::words];
+            }
     }
     /* y: of each of the lane's channels its positions. */
     __device__ __forceinline__ void add(const float *patch, const quad (&y)[4])
@@ -105,7 +107,7 @@ static __device__ __forceinline__ uint32_t dg_pair(const dg_pack<uint32_t, 2> &l
                                                    int e)
 {
     const uint32_t l = left.v[e / 2], r = right.v[e / 2];
-    return e % 2 ? l >> 16 | (r & 0xffff0000u) : (l & 0xffffu) | r << 16;
+    return __byte_perm(l, r, e % 2 ? 0x7632 : 0x5410);
 }
 
 /* Whole block: the sums over tiles first .. last - 1 for the channels from co0 on. The next tile is on its way into
@@ -134,11 +136,13 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
     const int width = a.W * CI;
     const bool wide = width % 4 == 0;             /* four values are in a row of the picture, or none is */
     int to[packs][4], x_row[packs], x_col[packs]; /* of the patch; a row that no picture has: nothing */
+    unsigned x_from[packs];                       /* in memory, from the patch's first one */
 #pragma unroll
     for (int j = 0; j < packs; j++) {
         const int i = (int)threadIdx.x + j * dw::NT;
         x_row[j] = i < DG_THIN_PATCH_ROWS * across ? i / across : 1 << 28;
         x_col[j] = i % across * 4;
+        x_from[j] = (unsigned)(i / across * width + x_col[j]);
 #pragma unroll
         for (int e = 0; e < 4; e++) to[j][e] = dw::place(i / across, x_col[j] - border + e);
     }
@@ -154,37 +158,41 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
         image++;
     };
     auto fetch = [&] {
+        const int top = 2 * a0 - 1, left_x = 2 * b0 * CI - 4;
+        const unsigned begin = (unsigned)(image * a.H + top) * (unsigned)width + (unsigned)left_x; /* fewer than 2^31 */
 #pragma unroll
         for (int j = 0; j < packs; j++) {
-            const int row = 2 * a0 - 1 + x_row[j], at = 2 * b0 * CI - 4 + x_col[j];
-            const unsigned begin = (unsigned)(image * a.H + row) * (unsigned)width; /* fewer than 2^31 values */
+            const bool in_row = (unsigned)(top + x_row[j]) < (unsigned)a.H;
+            const float *const from = pictures + (int)(begin + x_from[j]); /* that of value 0 may be below 0 */
             next_x[j] = {};
-            if ((unsigned)row >= (unsigned)a.H) continue;
-            if (wide) {
-                if ((unsigned)at < (unsigned)width) next_x[j] = dg_load<4>(pictures + (begin + (unsigned)at));
-            } else {
+            if (wide && in_row && (unsigned)(left_x + x_col[j]) < (unsigned)width) next_x[j] = dg_load<4>(from);
+            if (wide) continue;
 #pragma unroll
-                for (int e = 0; e < 4; e++)
-                    if ((unsigned)(at + e) < (unsigned)width) next_x[j].v[e] = pictures[begin + (unsigned)(at + e)];
-            }
+            for (int e = 0; e < 4; e++)
+                if (in_row && (unsigned)(left_x + x_col[j] + e) < (unsigned)width) next_x[j].v[e] = from[e];
         }
         for (; !AS_IS && image >= end; end += per_group) group++;
-        inside = 0;
         const int oy = a0 + dw::row(), ox = b0 + dw::col(), left = there && oy < a.Ho ? a.Wo - ox : 0;
         unsigned at = (unsigned)((image * a.Ho + oy) * a.Wo + ox) * (unsigned)a.Co + (unsigned)(co0 + dw::channel());
-        if (!AS_IS && !two && left >= 4) { /* nearly always */
+        inside = 0;
+        if (left >= 4 && !two) { /* nearly always */
             inside = 15;
-            if (rounded)
+            auto all = [&](auto load) {
 #pragma unroll
-                for (int j = 0; j < 4; j++) next_y[j] = dg_load_four(of.x, at + (unsigned)(j * a.Co), true);
-            else
-#pragma unroll
-                for (int j = 0; j < 4; j++) next_y[j] = dg_load_four(of.x, at + (unsigned)(j * a.Co), false);
+                for (int j = 0; j < 4; j++) load(j, at + j * (uint64_t)a.Co);
+            };
+            if constexpr (AS_IS)
+                all([&](int j, uint64_t from) {
+                    next_words[j] = dg_load<2>((const uint32_t *)((const uint16_t *)of.x + from));
+                });
+            else if (rounded) all([&](int j, uint64_t from) { next_y[j] = dg_load_four(of.x, from, true); });
+            else all([&](int j, uint64_t from) { next_y[j] = dg_load_four(of.x, from, false); });
             return;
         }
 #pragma unroll
         for (int j = 0; j < 4; j++, at += (unsigned)a.Co) {
             const bool ok = j < left;
+            inside |= (unsigned)ok << j;
             if constexpr (AS_IS) {
                 next_words[j] = {};
                 if (ok) next_words[j] = dg_load<2>((const uint32_t *)((const uint16_t *)of.x + at));
@@ -193,7 +201,6 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
             next_y[j] = next_pre[j] = {};
             if (ok) next_y[j] = dg_load_four(of.x, at, rounded);
             if (ok && two) next_pre[j] = dg_load_four(of.pre, at, rounded);
-            inside |= (unsigned)ok << j;
         }
     };
 
@@ -204,11 +211,10 @@ static __device__ __forceinline__ void dg_thin_mma_dw_part(const dg_conv_args &a
         __syncthreads(); /* nobody reads the tile before */
         if (!AS_IS) of_y.of_group(group);
 #pragma unroll
-        for (int j = 0; j < packs; j++) {
-            if ((int)threadIdx.x + j * dw::NT >= DG_THIN_PATCH_ROWS * across) continue;
-#pragma unroll
-            for (int e = 0; e < 4; e++) dw::put(shared, to[j][e], next_x[j].v[e]);
-        }
+        for (int j = 0; j < packs; j++)
+            if ((j + 1) * dw::NT <= DG_THIN_PATCH_ROWS * across ||
+                (int)threadIdx.x + j * dw::NT < DG_THIN_PATCH_ROWS * across)
+                dw::put(shared, to[j], next_x[j].v);
         quad factors[4]; /* of channels */
         if constexpr (AS_IS) {
 #pragma unroll
