@@ -11,17 +11,17 @@ static_assert(sizeof(dg_update_layout) < 4096, "a kernel's parameters");
 static_assert(DG_UPDATE_RANGES <= 32, "a lane looks at one");
 
 /* Parts are added in order, a slot of threads every so many; then the slots are halved again and again. */
-static __global__ void __launch_bounds__(DG_UPDATE_THREADS) adam_kernel(const GRID_CONSTANT dg_update_layout u)
+static __global__ void __launch_bounds__(DG_UPDATE_THREADS, 4) adam_kernel(const GRID_CONSTANT dg_update_layout u)
 {
     const dg_adam_args &a = u.adam;
     SHARED(dg_adam_factors<float>, factors, );
     SHARED(unsigned, bad_here, );
     dev_pool pool;
     float *const room = pool.take<float>(DG_UPDATE_THREADS * 4);
-    const int tried = min((int)threadIdx.x % 32, u.ranges - 1);
+    const int tried = min((int)(threadIdx.x % 32), u.ranges - 1);
     const dg_update_range &r =
         u.range[__popc(__ballot_sync(0xffffffffu, (int)blockIdx.x >= u.range[tried].first + u.range[tried].blocks &&
-                                                      tried == (int)threadIdx.x % 32))];
+                                                      tried == (int)(threadIdx.x % 32)))];
     const int lanes = DG_UPDATE_THREADS >> r.halvings, lane = (int)threadIdx.x & (lanes - 1),
               slot = (int)threadIdx.x >> (DG_UPDATE_BITS - r.halvings), slots = 1 << r.halvings;
     const bool own = r.work >= 0; /* else the gradient is there */
@@ -51,18 +51,16 @@ static __global__ void __launch_bounds__(DG_UPDATE_THREADS) adam_kernel(const GR
     }
     /* While these are on their way. */
     if (threadIdx.x == 0) factors = dg_adam_factors_of<float>(a, a.state->step);
+    g[0] = g[1] = {};
+#pragma unroll 2
+    for (int k = slot; k < parts; k += slots)
 #pragma unroll
-    for (int h = 0; h < 2; h++) {
-        g[h] = {};
-        if (!mine[h]) continue;
-        const float *const part = from + at[h];
-#pragma unroll 4
-        for (int k = slot; k < parts; k += slots) {
-            const dg_pack<float, 4> one = dg_load<4>(part + (unsigned)k * (uint64_t)each);
+        for (int h = 0; h < 2; h++) {
+            if (!mine[h]) continue;
+            const dg_pack<float, 4> one = dg_load<4>(from + (unsigned)k * (uint64_t)each + at[h]);
 #pragma unroll
             for (int e = 0; e < 4; e++) g[h].v[e] += one.v[e];
         }
-    }
     unsigned broken = 0;
     __syncthreads(); /* the factors are there */
 #pragma unroll
