@@ -52,13 +52,12 @@ static __global__ void __launch_bounds__(DG_UPDATE_THREADS, 4) adam_kernel(const
     /* While these are on their way. */
     if (threadIdx.x == 0) factors = dg_adam_factors_of<float>(a, a.state->step);
     g[0] = g[1] = {};
-    const float *part = from + (unsigned)slot * (uint64_t)each;
 #pragma unroll 2
-    for (int k = slot; k < parts; k += slots, part += slots * (uint64_t)each)
+    for (int k = slot; k < parts; k += slots)
 #pragma unroll
         for (int h = 0; h < 2; h++) {
             if (!mine[h]) continue;
-            const dg_pack<float, 4> one = dg_load<4>(part + at[h]);
+            const dg_pack<float, 4> one = dg_load<4>(from + (unsigned)k * (uint64_t)each + at[h]);
 #pragma unroll
             for (int e = 0; e < 4; e++) g[h].v[e] += one.v[e];
         }
