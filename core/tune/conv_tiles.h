@@ -70,7 +70,7 @@ enum { DG_DENSE_IMAGES = 16, DG_DENSE_CHANNELS = 128 };
 /* wgmma: the same by warpgroups, each of which has 64 x channels; of dx two phases of all positions. */
 #define DG_WGMMA_FWD_TILES(X) \
     X(false, 128, 64, 2)      \
-    X(false, 256, 64, 2)      \
+    X(false, 256, 64, 4)      \
     X(true, 128, 64, 2)       \
     X(true, 128, 128, 4)
 #define DG_WGMMA_DX_TILES(X) \
