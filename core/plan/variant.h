@@ -6,7 +6,6 @@
 #define DG_VARIANT_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "core/plan/ops.h"
 
@@ -44,8 +43,8 @@ typedef struct dg_variant {
     /* CPU: operations that take as long, at the peak rate, as the op does; NULL: the op's row counts what is done. */
     double (*arithmetic)(const dg_op *op);
     dg_fused_family fused;
-    uint64_t by_row; /* bits of the ops (dg_op_kind) for which rows of a tuning file take it, the rule never does */
-    bool exclusive;  /* two of it may not run side by side */
+    bool by_row;    /* rows of a tuning file take it, the rule never does */
+    bool exclusive; /* two of it may not run side by side */
 } dg_variant;
 
 /* Of ops that sweep over their operands once: a thread a value, or 16 bytes (core/tune/variants.c). */

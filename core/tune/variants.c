@@ -93,8 +93,6 @@ const char *dg_variant_check(const dg_op *op, dg_tune *tune, dg_type real, const
     return no("%s has no variant %s", dg_op_kind_name(op->kind), tune->variant ? tune->variant->name : "that is NULL");
 }
 
-_Static_assert(DG_OP_KINDS <= 64, "dg_variant's by_row has a bit for each op");
-
 const char *dg_variant_choose(const dg_op *op, dg_tune *out, dg_type real, const dg_gpu *gpu)
 {
     const dg_variant *const *v = dg_op_info_of(op->kind)->variants;
@@ -102,7 +100,7 @@ const char *dg_variant_choose(const dg_op *op, dg_tune *out, dg_type real, const
     int i = 0;
     while (v[i]) i++;
     while (i-- > 0) {
-        if (v[i]->by_row >> op->kind & 1) continue;
+        if (v[i]->by_row) continue;
         dg_tune t = {.variant = v[i], .why = "rule"};
         if (i > 0 && dg_variant_check(op, &t, real, gpu)) continue;
         t = (dg_tune){.variant = v[i], .why = "rule"};

@@ -43,4 +43,4 @@ static size_t scratch(const dg_op *op, dg_type real)
 
 /* The library has one workspace. */
 const dg_variant dg_conv_variant_cublas = {
-    .name = "cublas", .check = check, .work = work, .scratch = scratch, .by_row = ~UINT64_C(0), .exclusive = true};
+    .name = "cublas", .check = check, .work = work, .scratch = scratch, .by_row = true, .exclusive = true};
