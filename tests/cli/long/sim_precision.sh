@@ -12,8 +12,8 @@ for p in bf16 tf32 fp16; do
     silent
     prints " $p"
     prints ' ops agree'
-    [ "$(grep -c ' mma ' "$dir/.out")" -ge 9 ]
-    fact $? "$p: the inner layers should be of variant mma in all directions"
+    [ "$(grep -cE ' (wg)?mma ' "$dir/.out")" -ge 9 ]
+    fact $? "$p: the inner layers should be of variant mma or wgmma in all directions"
 done
 grep -q ' mma ' "$dir/.out" && sim forward 0 check "$dir/wide.cfg" --batch 5 && ! grep -q ' mma ' "$dir/.out"
 fact $? 'fp32 should not use tensor cores'
