@@ -15,7 +15,7 @@ for p in tf32 bf16 fp16; do
     prints "H200, $p"
     for k in fwd dx dw; do
         variant=mma
-        [ $p$k != bf16fwd ] || variant=wgmma
+        [ $p != bf16 ] || [ $k = dw ] || variant=wgmma
         grep -q "^D\.2\.conv\.$k  *conv_$k  *$variant " "$dir/.out"
         fact $? "D.2.conv.$k should be of variant $variant with $p"
     done
