@@ -384,9 +384,9 @@ int main()
         const int *const shape = shapes[dev_small() ? large * 2 : large ? 2 + t % 3 : t % 2];
         one(dir, setups[k], shape, of, tile, 1 + i % 3 % (shape[3] / 16), i % 8 == 3 ? 3 : 1);
     }
-    /* the larger tiles of wgmma's data gradients */
+    /* the largest tile of wgmma's data gradients */
     for (int i = 0; i < 4 * count && !dev_small(); i++)
-        one(DX, setups[i / 4], shapes[i % 5], WGMMA, 2 + i / 2 % 2, 1 + i % 2, i % 8 == 3 ? 3 : 1);
+        one(DX, setups[i / 4], shapes[i % 5], WGMMA, 2, 1 + i % 2, i % 8 == 3 ? 3 : 1);
     for (int k = 0; k < count; k++) DG_CHECKF(used[k] == 3, "%s was not tested", setups[k].name);
     if (!dev_small()) { /* so many blocks that their sums are merged in two steps */
         static const int many[2][5] = {{280, 4, 4, 16, 8}, {148, 3, 4, 16, 8}};

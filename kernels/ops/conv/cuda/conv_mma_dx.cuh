@@ -22,10 +22,10 @@
 template <class E_, class T_, bool SMALL, int M, int N_, int WN_, int GROUPS, int MAP = DG_AS_IS> struct dg_dx_tile {
     typedef E_ E;
     typedef T_ T;
-    static constexpr int N = N_, WN = WN_, PIECES = M / 64, across = N / WN,
-                         /* pieces and phases of a warp, or warpgroup */
-        own = E::warps > 1 ? PIECES : 1, phases = E::warps > 1 ? 2 : 1,
-                         NT = 4 / phases * (PIECES / own) * across * E::warps * 32, groups = GROUPS, taps = 4 / GROUPS;
+    static constexpr int N = N_, WN = WN_, PIECES = M / 64, across = N / WN;
+    /* pieces and phases of a warp, or warpgroup */
+    static constexpr int own = E::warps > 1 ? PIECES : 1, phases = E::warps > 1 ? 2 : 1;
+    static constexpr int NT = 4 / phases * (PIECES / own) * across * E::warps * 32, groups = GROUPS, taps = 4 / GROUPS;
     /* channels of y; planes of weights, units of one */
     static constexpr int chunk = 2 * E::unit, planes = N / E::unit, pitch = chunk + E::spacing;
     /* units of weights, in shared memory and in all */
