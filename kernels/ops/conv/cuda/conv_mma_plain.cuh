@@ -7,7 +7,8 @@
 #ifndef DG_CONV_MMA_PLAIN_CUH
 #define DG_CONV_MMA_PLAIN_CUH
 
-#include "kernels/ops/conv/cuda/conv_mma.cuh"
+#include "kernels/ops/conv/cuda/conv_mma_dx.cuh"
+#include "kernels/ops/conv/cuda/conv_mma_fwd.cuh"
 
 template <class Job, class G>
 static __device__ __forceinline__ void dg_conv_block(const dg_conv_args &a, float *out, int split)
@@ -56,6 +57,43 @@ static void dg_conv_launch(const dg_conv_args *a, int split, float *out, cudaStr
     const dim3 grid((unsigned)dg_div_up(a->N * dg_div_up(rows, side) * dg_div_up(cols, side), G::patch::cells),
                     (unsigned)dg_div_up(to.channels, G::N), (unsigned)split);
     KLAUNCH((conv_kernel<Job, G>), grid, dim3(G::NT), G::bytes, stream, *a, out, split);
+}
+
+/* By mma: arithmetic E (mma.cuh) has tiles of its own, of which tune names one. */
+template <class E>
+static void dg_conv_mma_fwd(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
+{
+#define X(SMALL, M, N, WN, GROUPS)                                                    \
+    if ((a->Wo <= DG_MMA_SMALL) == SMALL && tune->tile_m == M && tune->tile_n == N) { \
+        typedef dg_fwd_tile<E, float, SMALL, M, N, WN, GROUPS> tile;                  \
+        dg_conv_launch<dg_fwd_job<tile>, tile>(a, tune->split, out, stream);          \
+    }
+    if constexpr (E::scaled) {
+        DG_FP16_FWD_TILES(X)
+    } else if constexpr (E::unit == dg_mma_tf32::unit) {
+        DG_TF32_FWD_TILES(X)
+    } else {
+        DG_MMA_FWD_TILES(X)
+    }
+#undef X
+}
+
+template <class E>
+static void dg_conv_mma_dx(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
+{
+#define X(M, N, WN, GROUPS)                                                                             \
+    if (tune->tile_m == M && tune->tile_n == N) {                                                       \
+        typedef dg_dx_tile<E, float, true, M, N, WN, GROUPS> small;                                     \
+        typedef dg_dx_tile<E, float, false, M, N, WN, GROUPS> large;                                    \
+        (a->Wo <= DG_MMA_SMALL ? dg_conv_launch<dg_dx_job<small>, small>                                \
+                               : dg_conv_launch<dg_dx_job<large>, large>)(a, tune->split, out, stream); \
+    }
+    if constexpr (E::unit == dg_mma_tf32::unit) {
+        DG_TF32_DX_TILES(X)
+    } else {
+        DG_MMA_DX_TILES(X)
+    }
+#undef X
 }
 
 #endif

@@ -1,14 +1,7 @@
 /* Forward pass on tensor cores with factors rounded to tf32: conv_mma_fwd.cuh. */
-#include "kernels/ops/conv/cuda/conv_mma_fwd.cuh"
 #include "kernels/ops/conv/cuda/conv_mma_plain.cuh"
 
 void dg_conv_mma_fwd_tf32(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {
-#define X(SMALL, M, N, WN, GROUPS)                                                    \
-    if ((a->Wo <= DG_MMA_SMALL) == SMALL && tune->tile_m == M && tune->tile_n == N) { \
-        typedef dg_fwd_tile<dg_mma_tf32, float, SMALL, M, N, WN, GROUPS> tile;        \
-        dg_conv_launch<dg_fwd_job<tile>, tile>(a, tune->split, out, stream);          \
-    }
-    DG_TF32_FWD_TILES(X)
-#undef X
+    dg_conv_mma_fwd<dg_mma_tf32>(a, tune, out, stream);
 }

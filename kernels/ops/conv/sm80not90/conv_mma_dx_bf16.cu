@@ -1,16 +1,7 @@
 /* Data gradient on tensor cores with factors rounded to bf16: conv_mma_dx.cuh. On sm_90 warpgroups do it (sm90a). */
-#include "kernels/ops/conv/cuda/conv_mma_dx.cuh"
 #include "kernels/ops/conv/cuda/conv_mma_plain.cuh"
 
 void dg_conv_mma_dx_bf16(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
 {
-#define X(M, N, WN, GROUPS)                                                                             \
-    if (tune->tile_m == M && tune->tile_n == N) {                                                       \
-        typedef dg_dx_tile<dg_mma_bf16, float, true, M, N, WN, GROUPS> small;                           \
-        typedef dg_dx_tile<dg_mma_bf16, float, false, M, N, WN, GROUPS> large;                          \
-        (a->Wo <= DG_MMA_SMALL ? dg_conv_launch<dg_dx_job<small>, small>                                \
-                               : dg_conv_launch<dg_dx_job<large>, large>)(a, tune->split, out, stream); \
-    }
-    DG_MMA_DX_TILES(X)
-#undef X
+    dg_conv_mma_dx<dg_mma_bf16>(a, tune, out, stream);
 }

@@ -2,8 +2,6 @@
  * wgmma.cuh. */
 #include "kernels/dev/wgmma.cuh"
 
-#include "kernels/ops/conv/cuda/conv_mma_dx.cuh"
-#include "kernels/ops/conv/cuda/conv_mma_fwd.cuh"
 #include "kernels/ops/conv/cuda/conv_mma_plain.cuh"
 
 void dg_conv_wgmma_fwd(const dg_conv_args *a, const dg_tune *tune, float *out, cudaStream_t stream)
