@@ -226,7 +226,9 @@ bool same(site a, site b) { return a.line == b.line && (a.file == b.file || !str
 
 static const char *waits_in(const cuda_thread *t)
 {
-    return t->state == AT_BARRIER ? "__syncthreads" : t->state == AT_GRID ? "a grid barrier" : collective_name(t->kind);
+    return t->state == AT_BARRIER ? "__syncthreads"
+           : t->state == AT_GRID  ? "a barrier of several blocks"
+                                  : collective_name(t->kind);
 }
 
 static void report_deadlock()

@@ -37,9 +37,13 @@ void block_barrier(site at)
     acquire(order);
 }
 
-void grid_barrier(site at)
+/* Of all blocks that run at once. */
+static void blocks_barrier(site at)
 {
-    if (run->g->mode != COOPERATIVE) fail(at, "GRID_SYNC in a launch that is not cooperative (KLAUNCH_COOP)");
+    for (const cuda_block *b : run->blocks)
+        if (b->done)
+            fail(at, "a barrier of several blocks after %d thread(s) of block (%u,%u,%u) have exited", b->done,
+                 b->index.x, b->index.y, b->index.z);
     release(&grid_order);
     if (++run->at_grid < (int)(run->blocks.size() * run->blocks[0]->threads.size())) {
         wait_as(AT_GRID, at);
@@ -50,6 +54,18 @@ void grid_barrier(site at)
         wait_as(READY, at);
     }
     acquire(&grid_order);
+}
+
+void grid_barrier(site at)
+{
+    if (run->g->mode != COOPERATIVE) fail(at, "GRID_SYNC in a launch that is not cooperative (KLAUNCH_COOP)");
+    blocks_barrier(at);
+}
+
+void cluster_barrier(site at)
+{
+    if (run->g->mode != CLUSTERED) fail(at, "cluster_sync in a launch without clusters (KLAUNCH_CLUSTER)");
+    blocks_barrier(at);
 }
 
 void yield(site at)
@@ -157,8 +173,11 @@ static void find_own_stack()
 void run_grid(const grid &g)
 {
     uint64_t blocks = (uint64_t)g.blocks.x * g.blocks.y * g.blocks.z;
-    uint64_t stride = opt.order == RANDOM ? (opt.seed * 2654435761u | 1) % blocks : 1; /* blocks in a random order */
-    while (std::gcd(stride, blocks) != 1) stride++;
+    const uint64_t at_once = g.mode == COOPERATIVE ? blocks : g.mode == CLUSTERED ? g.blocks.z : 1;
+    /* a set has the blocks n, n + sets, ...: a cluster those of equal x and y */
+    const uint64_t sets = blocks / at_once;
+    uint64_t stride = opt.order == RANDOM ? (opt.seed * 2654435761u | 1) % sets : 1; /* sets in a random order */
+    while (std::gcd(stride, sets) != 1) stride++;
     std::atomic<uint64_t> next(0);
     grid_turn = !grid_turn;
     acquire(&finished[grid_turn]); /* of the grid before the last one */
@@ -168,18 +187,16 @@ void run_grid(const grid &g)
         run->g = &g;
         find_own_stack();
         memory_watch();
-        size_t at_once = g.mode == COOPERATIVE ? blocks : 1;
         while (run->blocks.size() < at_once) run->blocks.push_back(new cuda_block);
         std::vector<cuda_block *> others(run->blocks.begin() + (ptrdiff_t)at_once, run->blocks.end());
         run->blocks.resize(at_once);
-        for (uint64_t i; !failed() && (i = next.fetch_add(at_once)) < blocks;) {
-            /* per block, for any threads= */
+        for (uint64_t i; !failed() && (i = next++) < sets;) {
+            /* per set, for any threads= */
             run->random = (opt.seed + 1) * 0x9E3779B97F4A7C15u + i * 0xD1B54A32D192ED03u;
             run->random |= 1;
-            for (size_t k = 0; k < at_once; k++) {
-                uint64_t n = ((i + k) * stride + (stride > 1 ? opt.seed : 0)) % blocks;
-                block_begin(run->blocks[k], opt.order == REVERSE && g.mode != COOPERATIVE ? blocks - 1 - n : n);
-            }
+            const uint64_t n = (i * stride + (stride > 1 ? opt.seed : 0)) % sets;
+            for (size_t k = 0; k < at_once; k++)
+                block_begin(run->blocks[k], (opt.order == REVERSE ? sets - 1 - n : n) + k * sets);
             overlap_begin(i);
             blocks_run();
             overlap_end();
@@ -194,7 +211,9 @@ void run_grid(const grid &g)
         lock.unlock();
         run = nullptr;
     };
-    uint64_t workers = g.mode != SERIAL || tsan() ? 1 : std::min<uint64_t>(blocks, (uint64_t)std::max(opt.threads, 1));
+    uint64_t workers = g.mode != SERIAL || g.overlapping || tsan()
+                           ? 1
+                           : std::min<uint64_t>(blocks, (uint64_t)std::max(opt.threads, 1));
     std::vector<std::thread> helpers;
     for (uint64_t i = 1; i < workers; i++) helpers.emplace_back(work);
     work();

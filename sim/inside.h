@@ -160,7 +160,7 @@ struct grid {
     std::string kernel, op, file;
     int line;
     launch_mode mode;
-    bool overlapping; /* mode, on a device that does so */
+    bool overlapping;
     dim3 blocks, threads;
     size_t shared;
     std::function<void()> body;
@@ -169,7 +169,7 @@ struct grid {
 /* What one CPU thread needs to run blocks; kept from launch to launch, for stacks are dear. */
 struct runner {
     const grid *g;
-    std::vector<cuda_block *> blocks; /* all at once in a cooperative launch, else one */
+    std::vector<cuda_block *> blocks; /* at once: all of a cooperative launch, a cluster, or one */
     std::vector<cuda_thread *> ready; /* the last one runs next */
     std::vector<fiber *> fibers, idle;
     fiber *now;
@@ -201,7 +201,7 @@ extern std::atomic<int> device_error; /* sticky cudaError_t */
 /* ---- grid.cpp ---- */
 
 void run_grid(const grid &g);
-extern char started, grid_order; /* TSan: before all threads, grid barriers */
+extern char started, grid_order; /* TSan: before all threads, barriers of several blocks */
 
 /* ---- overlap.cpp ---- */
 

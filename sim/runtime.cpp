@@ -129,7 +129,7 @@ static cudaError_t load(const launch_site &at)
 
 bool (*watch)(const launch_view &);
 
-cudaError_t launch(const launch_site &at, launch_mode mode, dim3 blocks, dim3 threads, size_t shared,
+cudaError_t launch(const launch_site &at, launch_mode mode, bool overlapping, dim3 blocks, dim3 threads, size_t shared,
                    cudaStream_t stream, kernel_call body)
 {
     std::shared_ptr<void> call(body.what, body.drop);
@@ -141,7 +141,7 @@ cudaError_t launch(const launch_site &at, launch_mode mode, dim3 blocks, dim3 th
     uint64_t resident = std::min<uint64_t>(2048 / n, shared ? (device.shared_optin + 1024) / (shared + 1024) : 32);
     if (mode == COOPERATIVE && all > resident * (uint64_t)device.multiprocessors)
         return cudaErrorCooperativeLaunchTooLarge;
-    const bool overlapping = mode == OVERLAPPING;
+    if (mode == CLUSTERED && (device.major < 9 || blocks.z > 8)) return cudaErrorInvalidConfiguration;
     if (overlapping && device.major < 9) return cudaErrorNotSupported;
     if (cudaError_t e = load(at)) return e;
     if (watch && !watch({at.kernel, blocks, threads, shared, overlapping})) return cudaSuccess;

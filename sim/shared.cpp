@@ -77,6 +77,21 @@ void *shared_dynamic(site at)
     return b->arena;
 }
 
+/* What another block of the cluster has where this one has `own`. */
+const void *cluster_shared(const void *own, unsigned rank, size_t bytes, site at)
+{
+    const cuda_block *b = static_cast<cuda_thread *>(self)->home;
+    const size_t offset = (size_t)((const unsigned char *)own - b->arena);
+    if (run->g->mode != CLUSTERED || rank >= run->blocks.size())
+        fail(at, "shared memory of block %u of a cluster of %zu", rank,
+             run->g->mode == CLUSTERED ? run->blocks.size() : (size_t)1);
+    const cuda_block *other = run->blocks[rank];
+    if (other->done) fail(at, "shared memory of a block of the cluster of which %d thread(s) have exited", other->done);
+    if (offset + bytes > b->used || offset + bytes > other->used)
+        fail(at, "%p is not shared memory that both blocks have", own);
+    return other->arena + offset;
+}
+
 /* The index-th array of the dynamic pool: made by the first thread that asks, found by the others. */
 void *shared_take(unsigned *index, size_t bytes, site at)
 {

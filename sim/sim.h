@@ -119,9 +119,10 @@ template <class F> static inline kernel_call call_of(const F &f)
     return {new F(f), [](void *what) { (*static_cast<F *>(what))(); },
             [](void *what) { delete static_cast<F *>(what); }};
 }
-enum launch_mode { SERIAL, COOPERATIVE, OVERLAPPING };
-cudaError_t launch(const launch_site &at, launch_mode mode, dim3 grid, dim3 block, size_t shared, cudaStream_t stream,
-                   kernel_call body);
+/* CLUSTERED: the blocks of equal x and y are a cluster. */
+enum launch_mode { SERIAL, COOPERATIVE, CLUSTERED };
+cudaError_t launch(const launch_site &at, launch_mode mode, bool overlapping, dim3 grid, dim3 block, size_t shared,
+                   cudaStream_t stream, kernel_call body);
 [[noreturn]] void fail(site at, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void check_words(const char *kernel, const void *value, size_t bytes, bool pointer);
 template <class T> static inline void check_argument(const char *kernel, const T &value)
@@ -174,6 +175,8 @@ void wgmma(collective_kind kind, const wgmma_in &in, site at);
 void wgmma_publish();
 void block_barrier(site at);
 void grid_barrier(site at);
+void cluster_barrier(site at);
+const void *cluster_shared(const void *own, unsigned rank, size_t bytes, site at);
 void yield(site at);
 void collective(collective_kind kind, unsigned mask, const void *in, void *out, site at);
 void *shared_array(const void *key, size_t bytes, size_t align, const char *name, site at);

@@ -105,6 +105,18 @@ template <class T> static inline T grid_early_load(const T *p, sim::site at = si
     sim::early_load(&v, p, sizeof v, at);
     return v;
 }
+static inline void cluster_sync(sim::site at = sim::here()) { sim::cluster_barrier(at); }
+struct cluster_memory {
+    const float *own;
+    int rank;
+    sim::site at;
+
+    cluster_memory(const float *of, int block, sim::site where = sim::here()) : own(of), rank(block), at(where) {}
+    float4 load(int behind) const
+    {
+        return *(const float4 *)sim::cluster_shared(own + behind, (unsigned)rank, sizeof(float4), at);
+    }
+};
 static inline void cp_async16_early(void *dst, const void *src, bool ok, sim::site at = sim::here())
 {
     sim::early_copy(dst, src, ok, at);

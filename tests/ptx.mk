@@ -5,9 +5,15 @@ PTX       := $(BUILD)/ptx
 PTX_TESTS := $(SIM_SHARED) $(GPU_TESTS)
 PTX_LIBS   = $(PTX)/libptxrun.a -lstdc++ -ldl -lrt -lpthread -lm
 ifneq ($(PTXRUN),)
-$(PTX)/libptxrun.a: $(wildcard $(PTXRUN)/*.cpp $(PTXRUN)/*.h)
+# The executor, and three of its files anew with clusters of blocks (tests/ptx/clusters.h).
+PTX_NEW   := exec parse cudart
+PTX_FLAGS  = -std=c++17 -O3 -march=native -ffp-contract=off -fno-math-errno -I$(PTXRUN) \
+             -I$(patsubst %/bin/nvcc,%,$(NVCC))/include
+$(PTX)/libptxrun.a: $(wildcard $(PTXRUN)/*.cpp $(PTXRUN)/*.h) $(wildcard tests/ptx/*)
 	@mkdir -p $(@D)
 	$(Q)+$(MAKE) -s -C $(PTXRUN) OUT=$(abspath $(PTX)) CUDA=$(patsubst %/bin/nvcc,%,$(NVCC))
+	$(Q)for f in $(PTX_NEW); do $(CXX) $(PTX_FLAGS) -c -o $(PTX)/$$f.o tests/ptx/$$f.cpp || exit 1; done
+	$(Q)ar r $@ $(PTX_NEW:%=$(PTX)/%.o)
 $(eval $(call gpu_programs,$(PTX)))
 $(PTX)/dcgan: $(BUILD)/host/cli/main.o $(LIB) $(CUDA_LIB)
 	@echo "  LINK  $@"

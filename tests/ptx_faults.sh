@@ -14,7 +14,7 @@ cp -R core kernels sim tests "$tree" || exit 2
 export DG_TEST_SMALL=1 PTXRUN_VERBOSE=1 PTXRUN_COUNT=1 OMP_NUM_THREADS=1
 
 programs=''
-for t in cuda_act test_wrappers test_wrappers_wgmma test_fused_thin; do
+for t in cuda_update test_wrappers test_wrappers_wgmma test_fused_thin; do
     programs="$programs $BUILD/ptx/$t $BUILD/sim/plain/$t"
 done
 make -s -j"$(nproc)" FLAVOURS=plain $programs > "$tree/make.log" 2>&1 || { tail -n 5 "$tree/make.log"; exit 1; }
@@ -87,9 +87,9 @@ fault()
 
 wrappers=tests/kernels/dev/test_wrappers.cu
 alone='template <class> struct same { static __device__ int of(int n) { return n; } };'
-fault 'a function for the device alone, called by a template for the host' kernels/ops/act/act.cu \
-    "s/^template .* static void launch_act(/$alone\\n&/
-        /static void launch_act(/,/^}/s/a->n \\/ n/same<real>::of((int)a->n) \\/ n/" cuda_act kernels/ops/act/act.cu
+fault 'a function for the device alone, called by a template for the host' kernels/ops/update/update.cu \
+    "/^#include.*sweep.cuh/s/\$/\\n$alone/;/^static void launch(/,/^}/s/n, width/n, same<real>::of(width)/" \
+    cuda_update kernels/ops/update/update.cu
 fault 'a wrong letter of a constraint' kernels/dev/tensor.cuh '/cvt.rna.tf32/s/"f"(x)/"r"((int)x)/' \
     test_wrappers $wrappers
 fault 'operands of cvt exchanged' kernels/dev/tensor.cuh \
@@ -107,6 +107,10 @@ fault 'vectors that are not aligned' kernels/fused/fused_thin_fwd.cuh \
 fault 'no wgmma.fence' kernels/dev/dev_wgmma.cuh '/wgmma.fence.sync/d' \
     test_wrappers_wgmma tests/kernels/dev/test_wrappers_wgmma.cu
 fault 'stores that are not published to wgmma' kernels/dev/dev_wgmma.cuh '/fence.proxy.async/d' \
+    test_wrappers_wgmma tests/kernels/dev/test_wrappers_wgmma.cu
+fault 'a cluster that does not wait for its blocks' kernels/dev/cluster.cuh '/barrier.cluster.wait/d' \
+    test_wrappers_wgmma tests/kernels/dev/test_wrappers_wgmma.cu
+fault 'shared memory of the wrong block of a cluster' kernels/dev/cluster.cuh 's/"r"(rank)/"r"(rank ^ 1)/' \
     test_wrappers_wgmma tests/kernels/dev/test_wrappers_wgmma.cu
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]

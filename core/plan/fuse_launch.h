@@ -17,10 +17,10 @@ dg_fused_size dg_fused_thin_size(dg_op_kind kind, const dg_fused_conv *f);
 dg_fused_size dg_fused_dense_size(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune);
 
 /* The launch of a fused convolution on tensor cores: blocks of a group and of all, columns of tiles (there are as many
- * blocks for each part of each), dynamic shared memory; the most channels that a part of the sum has; what there is in
- * scratch and counters, the epilogue's first. */
+ * blocks for each part of each), dynamic shared memory; the most channels that a part of the sum has; parts that the
+ * epilogue's sums have in a group of its own; what there is in scratch and counters, the epilogue's first. */
 typedef struct {
-    int groups, per_group, blocks, columns, channels;
+    int groups, per_group, blocks, columns, channels, merged;
     size_t shared, sum_bytes, part_bytes;
     int sum_counters, part_counters;
 } dg_fused_mma_grid;

@@ -93,8 +93,10 @@ enum { DG_MMA_SMALL = 4 }; /* up to this width of y cells are 4x4 */
     ((pieces) * ((halved) ? ((small) ? 400 : 324) : ((small) ? 144 : 100))) /* of a patch's plane */
 #define DG_MMA_TRANSFERS(small, pieces, halved, threads) \
     ((2 * DG_MMA_VALUES(small, pieces, halved) + (threads)-1) / (threads) * (threads) / 2)
-#define DG_MMA_BYTES(small, pieces, halved, n, groups, threads)                                                   \
-    (32 * (2 * DG_MMA_PLANE(small, pieces, halved) + 16 / (groups)*2 * (n)) + 16 * (pieces) * ((small) ? 4 : 1) + \
+#define DG_MMA_FACTORS(small, pieces, halved, n, groups) \
+    (32 * (2 * DG_MMA_PLANE(small, pieces, halved) + 16 / (groups)*2 * (n)))
+#define DG_MMA_BYTES(small, pieces, halved, n, groups, threads)                             \
+    (DG_MMA_FACTORS(small, pieces, halved, n, groups) + 16 * (pieces) * ((small) ? 4 : 1) + \
      8 * DG_MMA_TRANSFERS(small, pieces, halved, threads))
 /* Bytes of a stage of weights, and how many there are: two, or four of small ones where weights are rounded in memory.
  * Large ones would not fit the 99 KB of a block on sm_86, 89 and 120; scaled arithmetic is Turing's. DG_MMA_BYTES has
@@ -103,6 +105,11 @@ enum { DG_MMA_SMALL = 4 }; /* up to this width of y cells are 4x4 */
 #define DG_MMA_STAGES(rounded, scaled, portion) ((rounded) && !(scaled) && (portion) <= 9 << 10 ? 4 : 2)
 #define DG_WGMMA_FWD_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 1, (n) + 4, groups, (m)*2)
 #define DG_WGMMA_DX_BYTES(small, m, n, groups) DG_MMA_BYTES(small, (m) / 64, 0, (n) / 4 * 5, groups, 256)
+/* Of a fused launch by warpgroups with parts of sums: what factors take, for the sums of a block come to lie there; and
+ * how many blocks read from each other so, as many as a cluster has everywhere. */
+#define DG_WGMMA_FWD_FACTORS(small, m, n, groups) DG_MMA_FACTORS(small, (m) / 64, 1, (n) + 4, groups)
+#define DG_WGMMA_DX_FACTORS(small, m, n, groups) DG_MMA_FACTORS(small, (m) / 64, 0, (n) / 4 * 5, groups)
+enum { DG_WGMMA_PARTS = 8 };
 #define DG_MMA_DW_BYTES(small, unit) (32 * (16 / (unit)*DG_MMA_PLANE(small, 1, 1) + 64 / (unit)*64))
 
 /* mma_odd, kernels of 3x3 and of one pixel: positions x channels of a block, of dw channels of y x of x; a warp has 64

@@ -65,6 +65,10 @@ dg_prediction dg_predict_gpu(const dg_op *op, double bytes, const dg_machine *m)
     return r;
 }
 
+/* By warpgroups: bytes of other blocks' sums that a multiprocessor adds up in a clock, and clocks that a block's warp
+ * takes from it before and behind its loop. As counted in steps of dcgan64-paper (docs/cuda.md). */
+enum { JOIN_BYTES = 85, BEGIN_CLOCKS = 100 };
+
 /* Warpgroups wait for their patches and parts, which come as fast as the cost model has it of the cache under load. mma
  * has the balance of products and cache that its tiles were judged by, both at the boost clock, and so has the way
  * forward by warpgroups. A block of a data gradient has a multiprocessor for itself, and of the cache its
@@ -74,10 +78,16 @@ double dg_rule_us(const dg_op *op)
     dg_machine m;
     if (dg_machine_find("h100", DG_F32, &m)) return 0; /* it is in the list */
     dg_work w = dg_work_of(op, DG_F32);
-    const double cache = w.warpgroups ? m.cache : m.cache * lanes_ghz(&m) / m.costs.ghz,
-                 parts = w.warpgroups ? cache * m.costs.l2 : cache;
+    const double cache = w.warpgroups ? m.cache : m.cache * lanes_ghz(&m) / m.costs.ghz;
+    double fixed = w.split > 1 ? m.costs.last_us : 0;
+    if (w.warpgroups && op->kind != DG_OP_conv_dw) {
+        const double joined = w.split > 1 ? (w.split - 1) * w.moved / (2 * w.blocks * w.split)
+                                          : 0; /* bytes of a block */
+        fixed += (joined / JOIN_BYTES + ceil(w.blocks / m.units) * w.threads / 32 * BEGIN_CLOCKS) / m.costs.ghz * 1e-3;
+    } else if (w.split > 1) {
+        fixed += w.moved / cache * 1e-3;
+    }
     w.warpgroups = w.warpgroups && op->kind == DG_OP_conv_dx;
-    const double blocks = w.warpgroups ? ceil(w.blocks / m.units) * m.units : w.blocks,
-                 work = most(arithmetic_us(&w, op->tune.math, &m), blocks * w.loads / cache * 1e-3);
-    return work + (w.split > 1 ? m.costs.last_us + w.moved / parts * 1e-3 : 0);
+    const double blocks = w.warpgroups ? ceil(w.blocks / m.units) * m.units : w.blocks;
+    return most(arithmetic_us(&w, op->tune.math, &m), blocks * w.loads / cache * 1e-3) + fixed;
 }

@@ -65,31 +65,39 @@ static inline cudaError_t dev_allow_shared(const void *kernel, size_t shared)
 }
 #endif
 
-enum dev_mode { DEV_PLAIN, DEV_COOPERATIVE, DEV_AFTER };
+enum dev_mode { DEV_PLAIN, DEV_COOPERATIVE, DEV_AFTER, DEV_CLUSTER };
 
 template <class... P, class... A>
 static inline void dev_launch(dev_site at, dev_mode mode, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
                               cudaStream_t stream, A... args)
 {
     static_assert(sizeof...(P) == sizeof...(A), "as many arguments as the kernel has parameters");
-    if (mode == DEV_AFTER && !dev_may_overlap(kernel)) mode = DEV_PLAIN;
+    const bool after = mode >= DEV_AFTER && dev_may_overlap(kernel);
 #ifdef __CUDACC__
     cudaError_t e = dev_allow_shared((const void *)kernel, shared);
     auto launch = [&](P... p) {
         void *list[] = {(void *)&p..., nullptr};
-        if (mode == DEV_PLAIN) return cudaLaunchKernel((const void *)kernel, grid, block, list, shared, stream);
         if (mode == DEV_COOPERATIVE)
             return cudaLaunchCooperativeKernel((const void *)kernel, grid, block, list, shared, stream);
-        cudaLaunchAttribute early = {};
-        early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-        early.val.programmaticStreamSerializationAllowed = 1;
+        cudaLaunchAttribute attribute[2] = {};
+        unsigned attributes = 0;
+        if (after) {
+            attribute[attributes].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+            attribute[attributes++].val.programmaticStreamSerializationAllowed = 1;
+        }
+        if (mode == DEV_CLUSTER) {
+            attribute[attributes].id = cudaLaunchAttributeClusterDimension;
+            attribute[attributes].val.clusterDim.x = attribute[attributes].val.clusterDim.y = 1;
+            attribute[attributes++].val.clusterDim.z = grid.z;
+        }
+        if (!attributes) return cudaLaunchKernel((const void *)kernel, grid, block, list, shared, stream);
         cudaLaunchConfig_t config = {};
         config.gridDim = grid;
         config.blockDim = block;
         config.dynamicSmemBytes = shared;
         config.stream = stream;
-        config.attrs = &early;
-        config.numAttrs = 1;
+        config.attrs = attribute;
+        config.numAttrs = attributes;
         return cudaLaunchKernelExC(&config, (const void *)kernel, list);
     };
     if (e == cudaSuccess) e = launch(static_cast<P>(args)...);
@@ -97,8 +105,8 @@ static inline void dev_launch(dev_site at, dev_mode mode, void (*kernel)(P...), 
 #else
     (sim::check_argument(at.kernel, static_cast<P>(args)), ...);
     std::tuple<P...> copy(static_cast<P>(args)...);
-    const sim::launch_mode as[] = {sim::SERIAL, sim::COOPERATIVE, sim::OVERLAPPING};
-    cudaError_t e = sim::launch({at.kernel, dev_op, at.file, at.line}, as[mode], grid, block, shared, stream,
+    const sim::launch_mode as[] = {sim::SERIAL, sim::COOPERATIVE, sim::SERIAL, sim::CLUSTERED};
+    cudaError_t e = sim::launch({at.kernel, dev_op, at.file, at.line}, as[mode], after, grid, block, shared, stream,
                                 sim::call_of([kernel, copy] { std::apply(kernel, copy); }));
 #endif
     if (e != cudaSuccess && dev_first_fault.error == cudaSuccess) dev_first_fault = {e, dev_op, at};
@@ -107,6 +115,7 @@ static inline void dev_launch(dev_site at, dev_mode mode, void (*kernel)(P...), 
 #define KLAUNCH(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, DEV_PLAIN, kernel, __VA_ARGS__)
 #define KLAUNCH_COOP(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, DEV_COOPERATIVE, kernel, __VA_ARGS__)
 #define KLAUNCH_AFTER(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, DEV_AFTER, kernel, __VA_ARGS__)
+#define KLAUNCH_CLUSTER(kernel, ...) dev_launch({#kernel, __FILE__, __LINE__}, DEV_CLUSTER, kernel, __VA_ARGS__)
 
 /* In front of a kernel's parameter, a large structure of which it wants the element that a register says: it is read
  * where it lies, not copied by every thread. */

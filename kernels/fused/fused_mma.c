@@ -26,14 +26,17 @@ dg_fused_mma_grid dg_fused_mma_grid_of(dg_op_kind kind, const dg_fused_conv *f, 
     g.channels = dg_ceil_div(summed / chunk, tune->split) * chunk;
     const dg_mma_tile tile = dg_mma_tile_of(kind, a, tune);
     const int stages = DG_MMA_STAGES(true, tune->math == DG_MATH_FP16, tile.portion);
+    const int factors = tile.factors + (stages - 2) * tile.portion, sums_bytes = results * (int)sizeof(float);
+    const bool cluster = tile.factors && tune->split > 1; /* parts of a sum lie where factors were */
     g.shared = (size_t)(tile.bytes + (stages - 2) * tile.portion) + (size_t)g.channels * (both ? 3 : 2) * sizeof(float);
-    const int merged = g.blocks / f->out.groups; /* blocks of a group of the epilogue's */
-    g.sum_bytes = sums ? dg_epilogue_bytes(merged, f->out.groups, g.columns, tune->tile_n, C) : 0;
-    g.sum_counters = sums ? g.columns * dg_epilogue_counters(merged, f->out.groups, tune->tile_n) : 0;
-    g.part_bytes = tune->split > 1
-                       ? (size_t)g.blocks * (size_t)g.columns * (size_t)tune->split * (size_t)results * sizeof(float)
-                       : 0;
-    g.part_counters = tune->split > 1 ? g.blocks * g.columns : 0;
+    if (cluster && sums_bytes > factors) g.shared += (size_t)(sums_bytes - factors);
+    g.merged = g.blocks / f->out.groups * (cluster ? tune->split : 1);
+    g.sum_bytes = sums ? dg_epilogue_bytes(g.merged, f->out.groups, g.columns, tune->tile_n, C) : 0;
+    g.sum_counters = sums ? g.columns * dg_epilogue_counters(g.merged, f->out.groups, tune->tile_n) : 0;
+    const bool parts = tune->split > 1 && !cluster;
+    g.part_bytes = parts ? (size_t)g.blocks * (size_t)g.columns * (size_t)tune->split * (size_t)results * sizeof(float)
+                         : 0;
+    g.part_counters = parts ? g.blocks * g.columns : 0;
     return g;
 }
 

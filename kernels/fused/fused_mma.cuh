@@ -3,12 +3,14 @@
  * copied as they were rounded before; results are still in registers when the epilogue gets them.
  *
  * Tile and most of the shared memory: of conv_mma_fwd.cuh and conv_mma_dx.cuh; beside it two more stages of weights
- * where they are small (8 KB each), 8 or 12 bytes a channel that is summed, the prologue's numbers, and 16 bytes.
+ * where they are small (8 KB each), 8 or 12 bytes a channel that is summed, the prologue's numbers, and 16 bytes; by
+ * warpgroups with parts at least the sums of the tile (fused_mma_join.cuh).
  * Registers: forward bf16 146 to 192, tf32 154 to 172; data gradient bf16 146 to 194, tf32 146 to 167; by warpgroups
  * 115 to 255. Bound by: shared memory, and the latency of the epilogue's sums over blocks. */
 #ifndef DG_FUSED_MMA_CUH
 #define DG_FUSED_MMA_CUH
 
+#include "kernels/fused/fused_mma_join.cuh"
 #include "kernels/ops/conv/cuda/conv_mma.cuh"
 
 /* What the kernels are given. Blocks of one group follow one another; the last of them has cells that do not exist. */
@@ -18,7 +20,7 @@ struct dg_fused_mma {
     float bend; /* dg_bent_value */
     dg_epilogue out;
     int groups, per_group;
-    int merged, clusters;         /* blocks of a group of the epilogue's, clusters of theirs */
+    int merged, clusters;         /* parts of the epilogue's sums in a group, clusters of theirs */
     float values;                 /* of a channel of the results, in such a group */
     int split, channels;          /* parts of the sum; the most channels of one */
     const void *rounded;          /* the weights */
@@ -56,44 +58,6 @@ static __device__ __forceinline__ void dg_fused_table(float *table, const dg_pro
     }
 }
 
-/* ---- A split ---- */
-
-/* Where part `part` of the chunks begins. A division is two dozen instructions: where there are no parts there is none.
- */
-static __device__ __forceinline__ int dg_fused_part(int chunks, int part, int split)
-{
-    return split == 1 ? chunks * part : (int)((unsigned)(chunks * part) / (unsigned)split);
-}
-
-/* The parts of a tile's sums, in the order of the split: true in the block that comes last, which then has them all. Of
- * two parts it adds the other one to its own, which is the same in either order. */
-template <class G, class Sums> static __device__ __forceinline__ bool dg_fused_join(const dg_fused_mma &f, Sums &sums)
-{
-    static constexpr int packs = G::MI * G::NJ;
-    const int tile = (int)(blockIdx.y * gridDim.x + blockIdx.x);
-    float *const all = f.parts + ((int64_t)tile * f.split * packs * G::NT + threadIdx.x) * 4;
-    float *const mine = all + (int64_t)blockIdx.z * packs * G::NT * 4;
-#pragma unroll
-    for (int k = 0; k < packs; k++) {
-        const float(&c)[4] = sums.c[k / G::NJ][k % G::NJ];
-        dg_store<4>(mine + k * G::NT * 4, dg_pack<float, 4>{{c[0], c[1], c[2], c[3]}});
-    }
-    if (!dg_comes_last(f.tiles + tile, (unsigned)f.split)) return false;
-    const int from_part = f.split == 2 ? 1 - (int)blockIdx.z : 0, to_part = f.split == 2 ? from_part + 1 : f.split;
-    if (f.split > 2) sums.clear();
-#pragma unroll 1
-    for (int part = from_part; part < to_part; part++) {
-        const float *const from = all + (int64_t)part * packs * G::NT * 4;
-#pragma unroll
-        for (int k = 0; k < packs; k++) {
-            const dg_pack<float, 4> v = dg_load<4>(from + k * G::NT * 4);
-#pragma unroll
-            for (int e = 0; e < 4; e++) sums.c[k / G::NJ][k % G::NJ][e] += v.v[e];
-        }
-    }
-    return true;
-}
-
 /* ---- The epilogue ---- */
 
 /* Whole warp: each lane's eight numbers are summed over the lanes of equal lane % 4; lane / 4 says whose sum this is.
@@ -116,36 +80,23 @@ static __device__ __forceinline__ float dg_fold(const float (&v)[8])
     return keep + __shfl_xor_sync(0xffffffffu, give, 4);
 }
 
-/* Whole block: the sums of each column over its results, to thread `column`; v: of this lane's columns; room: shares *
- * N. */
+/* Whole block: the sums of each column over its own warps' results, to thread `column`; v: of this lane's columns;
+ * room: shares * N. */
 template <class Job, class G>
-static __device__ __forceinline__ float dg_column_sum(const float (&v)[2 * G::NJ], float *room)
+static __device__ __forceinline__ float dg_column_sum(const float (&v)[2 * G::NJ], float *room, dg_own_warps own)
 {
+    static_assert(G::exchanged == 0 || Job::shares == G::NT / 32, "by warpgroups each warp is a share of its own");
     const int q = dg_warp_lane() / 4, column = Job::column() + q / 2 * 8 + dg_warp_lane() % 4 * 2 + q % 2;
+    if (own.mine)
 #pragma unroll
-    for (int k = 0; k < 2 * G::NJ; k += 8) {
-        const float eight[8] = {v[k], v[k + 1], v[k + 2], v[k + 3], v[k + 4], v[k + 5], v[k + 6], v[k + 7]};
-        room[Job::share() * G::N + column + k * 4] = dg_fold(eight);
-    }
+        for (int k = 0; k < 2 * G::NJ; k += 8) {
+            const float eight[8] = {v[k], v[k + 1], v[k + 2], v[k + 3], v[k + 4], v[k + 5], v[k + 6], v[k + 7]};
+            room[Job::share() * G::N + column + k * 4] = dg_fold(eight);
+        }
     __syncthreads();
     float sum = 0;
-    if (threadIdx.x < G::N)
-        for (int k = 0; k < Job::shares; k++) sum += room[k * G::N + (int)threadIdx.x];
+    if (threadIdx.x < G::N) sum = dg_own_sum<Job, G>(room + threadIdx.x, G::N, own);
     return sum;
-}
-
-/* Results of this block's channels: positions that there are. */
-template <class Job, class G>
-static __device__ __forceinline__ int dg_fused_rows(const dg_conv_args &a, const dg_cell *cell)
-{
-    static constexpr int span = G::patch::piece::side * Job::step;
-    const dg_maps to = Job::to_maps(a);
-    int rows = 0;
-#pragma unroll 1
-    for (int k = 0; k < G::patch::cells; k++)
-        if (cell[k].image < a.N)
-            rows += min(span, to.rows - cell[k].row * Job::step) * min(span, to.cols - cell[k].col * Job::step);
-    return rows;
 }
 
 /* dg_epilogue_merge, one for all kernels of a file: what few blocks do need not be compiled dozens of times. */
@@ -220,7 +171,7 @@ static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sum
 /* Whole block. n0: the tile's first channel; room: shared memory that nobody uses any more. */
 template <class Job, class G, class Sums>
 static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, Sums &sums, const dg_cell *cell,
-                                                        int group, int n0, float *room)
+                                                        int group, int n0, float *room, dg_own_warps own)
 {
     static_assert(G::NJ % 4 == 0, "a lane has eight columns, or a multiple of that");
     static_assert(G::NT >= G::N, "a thread a column");
@@ -228,48 +179,60 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
     const dg_epilogue &s = f.out;
     const dg_maps to = Job::to_maps(f.conv);
     const int C = to.channels, mine = Job::column() + dg_warp_lane() % 4 * 2, n = n0 + mine;
-    int at[rows]; /* the first channel of each row */
-#pragma unroll
-    for (int i = 0; i < rows; i++) at[i] = Job::result(f.conv, cell, i);
-
+    const int blocks = G::exchanged > 0 ? (int)gridDim.z : 1; /* that finish a tile */
+    int at[rows];                                             /* the first channel of each row */
     float first[2 * G::NJ] = {}, second[2 * G::NJ] = {}; /* of sums: the sums of each column over this lane's rows */
-    if (n0 + G::N <= C) dg_fused_leave<G, true>(f, sums, at, group, n, C, first, second);
-    else dg_fused_leave<G, false>(f, sums, at, group, n, C, first, second);
+    if (own.mine) {
+#pragma unroll
+        for (int i = 0; i < rows; i++) at[i] = Job::result(f.conv, cell, i);
+        if (n0 + G::N <= C) dg_fused_leave<G, true>(f, sums, at, group, n, C, first, second);
+        else dg_fused_leave<G, false>(f, sums, at, group, n, C, first, second);
+    }
     if (s.kind != DG_EPILOGUE_STATS && s.kind != DG_EPILOGUE_NORM_DX) return;
 
-    const int c = n0 + (int)threadIdx.x;
+    const int c = n0 + (int)threadIdx.x, number = (int)blockIdx.x * blocks + (blocks > 1 ? (int)blockIdx.z : 0);
     float *const other = room + Job::shares * G::N;
     dg_pack<float, 2> part;
     if (s.kind == DG_EPILOGUE_STATS) {
+        float *const there = other + G::N; /* how many rows of each share there are */
+        int missing = 0;                   /* rows of the warp */
+        if (own.mine) {
 #pragma unroll
-        for (int q = 0; q < 2 * G::NJ; q++)
+            for (int i = 0; i < rows; i++) missing -= at[i] >> 31;
 #pragma unroll
-            for (int i = 0; i < rows; i++)
-                if (at[i] >= 0) first[q] += sums.c[i / 2][q / 2][i % 2 * 2 + q % 2];
-        part.v[0] = dg_column_sum<Job, G>(first, room);
+            for (int d = 4; d < 32; d *= 2) missing += __shfl_xor_sync(0xffffffffu, missing, d);
+            if (Job::column() == 0 && dg_warp_lane() == 0) there[Job::share()] = (float)(8 * rows - missing);
+        }
+        /* f of all results that there are; nearly always all are */
+        auto each = [&](auto f) {
+#pragma unroll
+            for (int q = 0; q < 2 * G::NJ; q++)
+#pragma unroll
+                for (int i = 0; i < rows; i++) f(q, i, sums.c[i / 2][q / 2][i % 2 * 2 + q % 2]);
+        };
+        if (own.mine && !missing) each([&](int q, int, float v) { first[q] += v; });
+        else if (own.mine) each([&](int q, int i, float v) { first[q] += at[i] < 0 ? 0 : v; });
+        part.v[0] = dg_column_sum<Job, G>(first, room, own);
         if (threadIdx.x < G::N) {
-            const float values = (float)dg_fused_rows<Job, G>(f.conv, cell);
-            other[threadIdx.x] = part.v[0] /= values;
-            if (threadIdx.x == 0) dg_rows_of(f.sums, (int)gridDim.x, C, (int)blockIdx.y)[blockIdx.x] = values;
+            const float values = dg_own_sum<Job, G>(there, 1, own);
+            other[threadIdx.x] = part.v[0] /= fmaxf(values, 1);
+            if (threadIdx.x == 0) dg_rows_of(f.sums, (int)gridDim.x * blocks, C, (int)blockIdx.y)[number] = values;
         }
         __syncthreads();
-#pragma unroll
-        for (int q = 0; q < 2 * G::NJ; q++) {
-            const float mean = other[mine + q / 2 * 8 + q % 2];
-#pragma unroll
-            for (int i = 0; i < rows; i++) {
-                const float d = sums.c[i / 2][q / 2][i % 2 * 2 + q % 2] - mean;
-                if (at[i] >= 0) second[q] += d * d;
-            }
-        }
-        part.v[1] = dg_column_sum<Job, G>(second, room);
+        auto square = [&](int q, float v) {
+            const float d = v - other[mine + q / 2 * 8 + q % 2];
+            return d * d;
+        };
+        if (own.mine && !missing) each([&](int q, int, float v) { second[q] += square(q, v); });
+        else if (own.mine) each([&](int q, int i, float v) { second[q] += at[i] < 0 ? 0 : square(q, v); });
+        part.v[1] = dg_column_sum<Job, G>(second, room, own);
     } else {
-        part.v[0] = dg_column_sum<Job, G>(first, room);
-        part.v[1] = dg_column_sum<Job, G>(second, other);
+        part.v[0] = dg_column_sum<Job, G>(first, room, own);
+        part.v[1] = dg_column_sum<Job, G>(second, other, own);
     }
-    if (threadIdx.x < G::N && c < C) dg_store<2>(dg_parts_of(f.sums, (int)blockIdx.x, c, C), part);
+    if (threadIdx.x < G::N && c < C) dg_store<2>(dg_parts_of(f.sums, number, c, C), part);
     unsigned *const counters = f.columns + (int)blockIdx.y * (1 + f.clusters * s.groups);
-    const int of = s.groups == 1 ? 0 : group, block = (int)blockIdx.x - of * f.merged;
+    const int of = s.groups == 1 ? 0 : group, block = number - of * f.merged;
     if (dg_epilogue_last(s, counters, block, of, f.clusters, f.merged))
         dg_fused_merge<G::NT>(s, f.sums, counters, block, of, n0, G::N, C, f.clusters, f.merged, f.values, room);
 }
@@ -281,12 +244,12 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
     DEV_CHECK(blockDim.x == G::NT);
     typedef typename G::patch P;
     typedef typename P::piece piece;
-    static constexpr bool there = P::units > G::portion; /* the larger of both */
-    static constexpr size_t room = 2 * sizeof(uint4) * (there ? P::units : G::portion);
-    static_assert(room >= 5 * G::NT * sizeof(float) && room >= 2 * Job::shares * G::N * sizeof(float),
+    static constexpr int factors = 2 * P::units + G::stages * G::portion; /* units */
+    static_assert(factors >= 5 * G::NT / 4 && factors >= 2 * Job::shares * G::N / 4,
                   "the epilogue works where factors were");
     dev_pool pool;
-    uint4 *const patch = pool.take<uint4>(2 * P::units), *const weights = pool.take<uint4>(G::stages * G::portion);
+    uint4 *const patch = pool.take<uint4>(f.split > 1 ? max(factors, G::exchanged) : factors);
+    uint4 *const weights = patch + 2 * P::units;
     dg_cell *const cell = pool.take<dg_cell>(P::cells);
     dg_transfer *const place = pool.take<dg_transfer>(G::loader::transfers);
     float *const table = pool.take<float>((size_t)(f.channels * G::loader::numbers));
@@ -316,9 +279,14 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
     job.loader.keep(f.factors, f.share);
     dg_mma_run(job, last - first);
     grid_dependents_launch();
-    if (f.split > 1 && !dg_fused_join<G>(f, job.sums)) return;
+    float *const room = reinterpret_cast<float *>(patch);
+    const dg_own_warps own = dg_own_warps::of<G>();
+    if (f.split > 1) {
+        if constexpr (G::exchanged > 0) dg_cluster_join<G>(job.sums, room, own.mine);
+        else if (!dg_fused_join<G>(job.sums, f.parts, f.tiles)) return;
+    }
     if (G::E::scaled) job.sums.times(dg_power_of_two(-Job::shift(a)));
-    dg_fused_results<Job, G>(f, job.sums, cell, group, n0, reinterpret_cast<float *>(there ? patch : weights));
+    dg_fused_results<Job, G>(f, job.sums, cell, group, n0, room, own);
 }
 
 template <class Job, class G>
@@ -352,7 +320,7 @@ static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
     k.early = f->early;
     k.groups = g.groups;
     k.per_group = g.per_group;
-    k.merged = g.blocks / f->out.groups;
+    k.merged = g.merged;
     k.clusters = dg_epilogue_clusters(k.merged, f->out.groups, G::N);
     const dg_maps to = Job::to_maps(f->conv);
     k.values = (float)(f->conv.N / f->out.groups * to.rows * to.cols);
@@ -363,8 +331,10 @@ static void dg_fused_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tu
     k.parts = f->scratch + g.sum_bytes / sizeof(float);
     k.columns = f->counters;
     k.tiles = f->counters + g.sum_counters;
-    KLAUNCH_AFTER((fused_kernel<Job, G>), dim3((unsigned)g.blocks, (unsigned)g.columns, (unsigned)tune->split),
-                  dim3(G::NT), g.shared, stream, k);
+    const dim3 grid((unsigned)g.blocks, (unsigned)g.columns, (unsigned)tune->split);
+    if (G::exchanged > 0 && tune->split > 1)
+        KLAUNCH_CLUSTER((fused_kernel<Job, G>), grid, dim3(G::NT), g.shared, stream, k);
+    else KLAUNCH_AFTER((fused_kernel<Job, G>), grid, dim3(G::NT), g.shared, stream, k);
 }
 
 /* What the instances of an arithmetic do to values (conv_mma.cuh), a bit each. */

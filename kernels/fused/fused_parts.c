@@ -42,7 +42,7 @@ static dg_cost_part mma_part(const dg_op *op, const dg_fused_conv *f, bool facto
     dg_cost_part c = {.blocks = (double)g.blocks * g.columns * t->split,
                       .most = g.channels / (2.0 * dg_math_unit(t->math)),
                       .rest = t->split > 1 ? 1.0 / t->split : 0,
-                      .merged = merged(&f->out, g.blocks / f->out.groups, t->tile_n)};
+                      .merged = merged(&f->out, g.merged, t->tile_n)};
     c.steps = c.most;
     snprintf(c.kind, sizeof c.kind, "%s %s_%s %dx%d %s>%s%s%s%s", op->kind == DG_OP_conv_fwd ? "fwd" : "dx",
              t->variant->name, math_name(t->math), t->tile_m, t->tile_n, prologue_name(&f->in), epilogue_name(&f->out),

@@ -51,6 +51,10 @@ static const struct {
     {"loaded-before-the-wait", "tsan=race", run_chain<LOADED_EARLY>},
     {"some-never-wait", "forward=exited reverse=exited random=exited asan=exited tsan=exited", run_chain<NEVER_WAITS>},
     {"lets-go-before-the-wait", "forward=early reverse=early asan=early tsan=early", run_chain<LETS_GO_EARLY>},
+    {"cluster-not-awaited", "forward=NaN reverse=NaN random=NaN tsan=report", run_clusters<NOT_ARRIVED>},
+    {"cluster-gone-early", "forward=exited reverse=exited random=exited asan=exited tsan=exited",
+     run_clusters<GONE_EARLY>},
+    {"no-cluster", "forward=report reverse=report random=report asan=report tsan=report", run_clusters<NO_CLUSTER>},
     {"sums-stay-scaled", "forward=value reverse=value asan=value tsan=value", run_scaled_product<STAYS_SCALED>},
     {"gradients-not-scaled", "forward=value reverse=value asan=value tsan=value", run_scaled_product<NOT_SCALED>},
     {"gradient-made-infinite", "forward=value reverse=value asan=value tsan=value", run_scaled_product<TOO_LARGE>},
@@ -67,6 +71,7 @@ static const struct {
          run_stream<NONE>();
          run_branches<NONE>();
          run_chain<NONE>();
+         run_clusters<NONE>();
          run_scaled_product<NONE>();
      }},
 };

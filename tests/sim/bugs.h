@@ -47,7 +47,10 @@ enum bug {
     STAYS_SCALED,
     NOT_SCALED,
     TOO_LARGE,
-    NOT_JOINED
+    NOT_JOINED,
+    NOT_ARRIVED,
+    GONE_EARLY,
+    NO_CLUSTER
 };
 
 static int wrong;

@@ -199,4 +199,38 @@ template <int B> static void run_chain()
     compare("u", u.get(), want);
 }
 
+/* ---- Clusters: the first block of each adds up what all of them have in shared memory ---- */
+
+template <int B> static __global__ void cluster_adds(float *y, const float *x)
+{
+    SHARED(float, mine, [4 * 32]);
+    const int i = (int)threadIdx.x, clusters = (int)gridDim.x, cluster = (int)blockIdx.x;
+    grid_dependency_wait();
+    for (int e = 0; e < 4; e++) mine[4 * i + e] = x[(((int)blockIdx.z * clusters + cluster) * 32 + i) * 4 + e];
+    if (B != NOT_ARRIVED) cluster_sync();
+    if (blockIdx.z == 0) {
+        float sum[4] = {};
+        for (int rank = 0; rank < (int)gridDim.z; rank++) {
+            const float4 v = cluster_memory(mine, rank).load(4 * (31 - i));
+            sum[0] += v.x, sum[1] += v.y, sum[2] += v.z, sum[3] += v.w;
+        }
+        for (int e = 0; e < 4; e++) y[(cluster * 32 + i) * 4 + e] = sum[e];
+    }
+    if (B != GONE_EARLY) cluster_sync();
+}
+template <int B> static void run_clusters()
+{
+    const int clusters = 5, size = 3, each = 4 * 32, n = clusters * each;
+    dev_buffer<float> x(dev_random(size * n, 1)), y(n);
+    if (B == NO_CLUSTER) KLAUNCH_AFTER(cluster_adds<B>, dim3(clusters, 1, size), 32, 0, 0, y.p, x.p);
+    else KLAUNCH_CLUSTER(cluster_adds<B>, dim3(clusters, 1, size), 32, 0, 0, y.p, x.p);
+    launched();
+    const std::vector<float> in = x.get();
+    std::vector<float> want(n);
+    for (int i = 0; i < n; i++)
+        for (int rank = 0; rank < size; rank++)
+            want[i] += in[rank * n + i / each * each + (31 - i % each / 4) * 4 + i % 4];
+    compare("y", y.get(), want);
+}
+
 #endif

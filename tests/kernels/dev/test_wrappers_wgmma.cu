@@ -1,6 +1,7 @@
-/* The wgmma of kernels/dev/dev_wgmma.cuh: A (64 x 16 STEPS) and B (16 STEPS x 8 J) laid out by the formulas of the
- * documentation, with odd steps and starts; A from shared memory or by ldmatrix; two warpgroups with a half of B's
- * columns each. */
+/* What sm_90 alone has. Clusters (kernels/dev/cluster.cuh): each block reads what the others hold, and then holds
+ * something else. The wgmma of kernels/dev/dev_wgmma.cuh: A (64 x 16 STEPS) and B (16 STEPS x 8 J) laid out by the
+ * formulas of the documentation, with odd steps and starts; A from shared memory or by ldmatrix; two warpgroups with a
+ * half of B's columns each. */
 #define DEV_HALF
 #define DEV_WGMMA
 #include "fragments.h"
@@ -72,13 +73,56 @@ template <int J, bool TRANS_B, bool LOADED> static void test_wgmma(const char *n
         DG_CHECKF(got[i] == want[i], "%s: d(%d,%d) = %g, not %g", name, i / N, i % N, got[i], want[i]);
 }
 
-static void test_all_wgmma()
+/* Two rounds: a block's numbers become the sums of all, its own number of times; dynamic and static shared memory. */
+static __global__ void cluster_kernel(float *y)
+{
+    enum { T = 96 };
+    SHARED(float, first, [4 * T]);
+    DYN_SHARED(float, second);
+    const int i = (int)threadIdx.x, rank = (int)blockIdx.z, size = (int)gridDim.z;
+    const int block = ((int)blockIdx.y * (int)gridDim.x + (int)blockIdx.x) * size + rank;
+    grid_dependency_wait();
+    for (int e = 0; e < 4; e++) first[4 * i + e] = (float)(block * 1000 + 4 * i + e);
+    cluster_sync();
+    float4 sum = {};
+    for (int k = 0; k < size; k++) {
+        const float4 v = cluster_memory(first + 4 * i, k).load(i < T / 2 ? 4 * T / 2 : 0);
+        sum = {sum.x + v.x, sum.y + v.y, sum.z + v.z, sum.w + v.w};
+    }
+    const float by = (float)(rank + 1), result[4] = {sum.x * by, sum.y * by, sum.z * by, sum.w * by};
+    for (int e = 0; e < 4; e++) second[4 * i + e] = result[e];
+    cluster_sync();
+    const float4 v = cluster_memory(second, (rank + 1) % size).load(4 * i);
+    const float last[4] = {v.x, v.y, v.z, v.w};
+    for (int e = 0; e < 4; e++) y[(block * T + i) * 4 + e] = last[e];
+    cluster_sync();
+}
+
+static void test_clusters(int size)
+{
+    const int T = 96, gx = 3, gy = 2, blocks = gx * gy * size;
+    dev_buffer<float> y(blocks * T * 4);
+    KLAUNCH_CLUSTER(cluster_kernel, dim3(gx, gy, (unsigned)size), T, 4 * T * sizeof(float), 0, y.p);
+    if (!dev_ok("clusters")) return;
+    const std::vector<float> got = y.get();
+    for (int i = 0; i < blocks * T * 4; i++) {
+        const int block = i / (4 * T), thread = i / 4 % T, rank = block % size, first = block - rank;
+        float want = 0;
+        for (int k = 0; k < size; k++)
+            want += (float)((first + k) * 1000 + i % (4 * T) + (thread < T / 2 ? 4 * T / 2 : 0));
+        want *= (float)((rank + 1) % size + 1);
+        DG_CHECKF(got[i] == want, "clusters of %d: y[%d] = %g, not %g", size, i, got[i], want);
+    }
+}
+
+static void test_all()
 {
     cudaDeviceProp p;
     if (cudaGetDeviceProperties(&p, 0) != cudaSuccess || p.major != 9 || p.minor != 0) {
         dg_test_skip("only sm_90 has wgmma");
         return;
     }
+    for (int size : {1, 2, 3, 8}) test_clusters(size);
     test_wgmma<4, false, false>("wgmma of 32");
     test_wgmma<8, true, false>("wgmma of 64, N-major");
     test_wgmma<16, false, false>("wgmma of 128");
@@ -89,6 +133,6 @@ static void test_all_wgmma()
 
 int main()
 {
-    test_all_wgmma();
+    test_all();
     return dg_test_report();
 }

@@ -1,8 +1,7 @@
 /* Fused convolutions on tensor cores against plain loops in double: every kernel, prologues and epilogues by turns. All
  * that goes through a prologue is a small multiple of a power of two, so that it is the same however it is added up,
  * and is rounded here as the kernels round it; results have the tolerance of test_conv_mma.cu. What an epilogue makes
- * of all results is held to the results that were stored. In bf16 each launch is repeated with tensors that are bf16 in
- * memory: these values are, so it leaves the same bits, and results rounded. */
+ * of all results is held to the results that were stored. In bf16 each launch is repeated with bf16 tensors. */
 #include <float.h>
 
 #include "tests/devtest.h"
@@ -361,9 +360,8 @@ static void one(int dir, const setup &how, const int *shape, int list, int k, in
     static const dg_math maths[] = {DG_MATH_BF16, DG_MATH_BF16, DG_MATH_FP16, DG_MATH_TF32};
     launch l(dir, how, shape, maths[list]);
     if (!dev_fuses(maths[list], &l.gpu)) return;
-    const bool small = (dir == FWD ? shape[2] / 2 : shape[2] / 2) <= DG_MMA_SMALL;
-    launched += l.run(list == WGMMA ? &dg_conv_variant_wgmma : &dg_conv_variant_mma, tile_of(list, dir, small, k),
-                      split, times);
+    const dg_variant *const variant = list == WGMMA ? &dg_conv_variant_wgmma : &dg_conv_variant_mma;
+    launched += l.run(variant, tile_of(list, dir, shape[2] / 2 <= DG_MMA_SMALL, k), split, times);
 }
 
 int main()
@@ -384,9 +382,13 @@ int main()
         const int *const shape = shapes[dev_small() ? large * 2 : large ? 2 + t % 3 : t % 2];
         one(dir, setups[k], shape, of, tile, 1 + i % 3 % (shape[3] / 16), i % 8 == 3 ? 3 : 1);
     }
-    /* the largest tile of wgmma's data gradients */
-    for (int i = 0; i < 4 * count && !dev_small(); i++)
-        one(DX, setups[i / 4], shapes[i % 5], WGMMA, 2, 1 + i % 2, i % 8 == 3 ? 3 : 1);
+    /* every tile of wgmma and clusters of blocks, with cells, rows and columns that are not there */
+    const int before = launched, all = dev_small() ? 0 : 6 * count;
+    for (int i = 0; i < all; i++) {
+        static const int parts[] = {1, 3, 8, 2, 5, 4}, deep[2][5] = {{6, 10, 14, 144, 136}, {6, 6, 8, 144, 136}};
+        one(i & 1, setups[i / 6], deep[i >> 1 & 1], WGMMA, i / 4, parts[(i / 6 + i) % 6], 1 + i % 2);
+    }
+    DG_CHECKF(launched == before || launched == before + all, "%d launches of %d", launched - before, all);
     for (int k = 0; k < count; k++) DG_CHECKF(used[k] == 3, "%s was not tested", setups[k].name);
     if (!dev_small()) { /* so many blocks that their sums are merged in two steps */
         static const int many[2][5] = {{280, 4, 4, 16, 8}, {148, 3, 4, 16, 8}};

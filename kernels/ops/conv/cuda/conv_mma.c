@@ -19,17 +19,25 @@ static int tiles_of(dg_op_kind kind, bool small, const dg_tune *t, tile *out)
     const bool wide = by_warpgroups(t);
     int n = 0;
     if (kind == DG_OP_conv_fwd && wide) {
-#define X(SMALL, M, N, GROUPS) \
-    if (small == SMALL)        \
-        out[n++] = (tile){M, N, M * 2, DG_WGMMA_FWD_BYTES(SMALL, M, N, GROUPS), DG_MMA_PORTION(N + 4, GROUPS)};
+#define X(SMALL, M, N, GROUPS)                                     \
+    if (small == SMALL)                                            \
+        out[n++] = (tile){M,                                       \
+                          N,                                       \
+                          M * 2,                                   \
+                          DG_WGMMA_FWD_BYTES(SMALL, M, N, GROUPS), \
+                          DG_MMA_PORTION(N + 4, GROUPS),           \
+                          DG_WGMMA_FWD_FACTORS(SMALL, M, N, GROUPS)};
         DG_WGMMA_FWD_TILES(X)
 #undef X
     } else if (kind == DG_OP_conv_fwd) {
 #define X(SMALL, M, N, WN, GROUPS)                                                           \
     if (small == SMALL)                                                                      \
-        out[n++] = (tile){M, N, M / 64 * (N / WN) * 32,                                      \
+        out[n++] = (tile){M,                                                                 \
+                          N,                                                                 \
+                          M / 64 * (N / WN) * 32,                                            \
                           DG_MMA_BYTES(SMALL, M / 64, 1, N, GROUPS, M / 64 * (N / WN) * 32), \
-                          DG_MMA_PORTION(N, GROUPS)};
+                          DG_MMA_PORTION(N, GROUPS),                                         \
+                          0};
         if (t->math == DG_MATH_FP16) {
             DG_FP16_FWD_TILES(X)
         } else if (t->math == DG_MATH_TF32) {
@@ -39,15 +47,24 @@ static int tiles_of(dg_op_kind kind, bool small, const dg_tune *t, tile *out)
         }
 #undef X
     } else if (kind == DG_OP_conv_dx && wide) {
-#define X(SMALL, M, N, GROUPS) \
-    if (small == SMALL)        \
-        out[n++] = (tile){M, N, 256, DG_WGMMA_DX_BYTES(SMALL, M, N, GROUPS), DG_MMA_PORTION(N / 4 * 5, GROUPS)};
+#define X(SMALL, M, N, GROUPS)                                    \
+    if (small == SMALL)                                           \
+        out[n++] = (tile){M,                                      \
+                          N,                                      \
+                          256,                                    \
+                          DG_WGMMA_DX_BYTES(SMALL, M, N, GROUPS), \
+                          DG_MMA_PORTION(N / 4 * 5, GROUPS),      \
+                          DG_WGMMA_DX_FACTORS(SMALL, M, N, GROUPS)};
         DG_WGMMA_DX_TILES(X)
 #undef X
     } else if (kind == DG_OP_conv_dx) {
-#define X(M, N, WN, GROUPS)                                                                                            \
-    out[n++] = (tile){M, N, M / 16 * (N / WN) * 32, DG_MMA_BYTES(small, M / 64, 0, N, GROUPS, M / 16 * (N / WN) * 32), \
-                      DG_MMA_PORTION(N, GROUPS)};
+#define X(M, N, WN, GROUPS)                                                              \
+    out[n++] = (tile){M,                                                                 \
+                      N,                                                                 \
+                      M / 16 * (N / WN) * 32,                                            \
+                      DG_MMA_BYTES(small, M / 64, 0, N, GROUPS, M / 16 * (N / WN) * 32), \
+                      DG_MMA_PORTION(N, GROUPS),                                         \
+                      0};
         if (t->math == DG_MATH_TF32) {
             DG_TF32_DX_TILES(X)
         } else {
@@ -55,7 +72,7 @@ static int tiles_of(dg_op_kind kind, bool small, const dg_tune *t, tile *out)
         }
 #undef X
     } else {
-#define X(M, N) out[n++] = (tile){M, N, 256, DG_MMA_DW_BYTES(small, dg_math_unit(t->math)), 0};
+#define X(M, N) out[n++] = (tile){M, N, 256, DG_MMA_DW_BYTES(small, dg_math_unit(t->math)), 0, 0};
         DG_MMA_DW_TILES(X)
 #undef X
     }
@@ -123,7 +140,9 @@ static const char *check(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu
     t->math = gpu->math;
     why = check_channels(op->kind, a, t);
     if (!why) why = check_tile(op->kind, a, t, gpu);
-    if (!why) why = dg_conv_check_split(t, steps_of(op->kind, a, t->math), 1);
+    const int steps = steps_of(op->kind, a, t->math);
+    const bool few = by_warpgroups(t) && op->kind != DG_OP_conv_dw && steps > DG_WGMMA_PARTS;
+    if (!why) why = dg_conv_check_split(t, few ? DG_WGMMA_PARTS : steps, 1);
     if (!why && op->kind != DG_OP_conv_dw && t->math == DG_MATH_BF16 && gpu->wgmma && !by_warpgroups(t))
         return no("on sm_90 wgmma multiplies in bf16: mma has no kernels for it there");
     return why;

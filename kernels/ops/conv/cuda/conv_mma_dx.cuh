@@ -35,6 +35,8 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN_, int GROUPS, in
     static constexpr int blocks = NT == 128 ? 2 : 1; /* of a multiprocessor */
     /* of weights that the threads take at a time */
     static constexpr int MI = own * phases * 4 / E::warps, NJ = WN / 8, slots = NT / (2 * N);
+    /* units of sums that a block leaves for its cluster */
+    static constexpr int exchanged = E::warps > 1 ? MI *NJ *NT : 0;
     typedef dg_patch<SMALL, PIECES, 2, false> patch;
     typedef dg_patch_loader<E, T, patch, NT, GROUPS, MAP> loader;
     static constexpr size_t bytes = DG_MMA_BYTES(SMALL, PIECES, false, planes *pitch / 2, GROUPS, NT);

@@ -28,6 +28,8 @@ template <class E_, class T_, bool SMALL, int M, int N_, int WN, int GROUPS, int
     static constexpr bool few = E::warps > 1 && NT == 256 && N == 64 && !SMALL && MAP >= DG_ROUNDED; /* registers */
     static constexpr int blocks = NT == 128 || few ? 2 : 1; /* of a multiprocessor */
     static constexpr int MI = 4 / E::warps, NJ = WN / 8;
+    /* units of sums that a block leaves for its cluster */
+    static constexpr int exchanged = E::warps > 1 ? MI *NJ *NT : 0;
     typedef dg_patch<SMALL, PIECES, 2, true> patch;
     typedef dg_patch_loader<E, T, patch, NT, GROUPS, MAP> loader;
     static constexpr size_t bytes = DG_MMA_BYTES(SMALL, PIECES, true, pitch, GROUPS, NT);

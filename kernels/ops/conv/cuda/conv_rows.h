@@ -62,10 +62,10 @@ static inline int dg_patch_words(const dg_patch_geometry *g)
 /* computed: channels of x that there are results of. */
 void dg_patch_work(const dg_op *op, const dg_patch_geometry *g, int computed, dg_work *w);
 
-/* A tile of variants mma and wgmma: results, threads and bytes of shared memory of its block, and of these the bytes of
- * one stage of weights. */
+/* A tile of variants mma and wgmma: results, threads and bytes of shared memory of its block, of these the bytes of one
+ * stage of weights, and, of wgmma, those of all that is multiplied (conv_tiles.h). */
 typedef struct {
-    int m, n, threads, bytes, portion;
+    int m, n, threads, bytes, portion, factors;
 } dg_mma_tile;
 
 /* That of a convolution with a choice that has been through dg_variant_check(). */

@@ -1,0 +1,103 @@
+/* How the blocks of fused_mma.cuh come to the results of a tile whose sum is in parts (tune.split), one block for each:
+ * through scratch, or on sm_90 through each other's shared memory. */
+#ifndef DG_FUSED_MMA_JOIN_CUH
+#define DG_FUSED_MMA_JOIN_CUH
+
+#include "kernels/fused/fuse.cuh"
+
+/* Where part `part` of the chunks begins. A division is two dozen instructions: where there are no parts there is none.
+ */
+static __device__ __forceinline__ int dg_fused_part(int chunks, int part, int split)
+{
+    return split == 1 ? chunks * part : (int)((unsigned)(chunks * part) / (unsigned)split);
+}
+
+/* By warpgroups the blocks of a tile, one for each part of the sum, are a cluster. Each finishes the results of some of
+ * its warps, first .. last - 1, which add up what the same warps of the other blocks have left in shared memory. */
+struct dg_own_warps {
+    int first, last;
+    bool mine;
+
+    /* The shuffle tells the compiler that a warp's lanes go one way: shuffles need no rendezvous then. */
+    template <class G> static __device__ __forceinline__ dg_own_warps of()
+    {
+        const int warps = G::NT / 32, z = (int)blockIdx.z, blocks = (int)gridDim.z;
+        if (G::exchanged == 0 || blocks == 1) return {0, warps, true};
+        const int first = (z * warps + blocks - 1) / blocks, last = ((z + 1) * warps + blocks - 1) / blocks,
+                  warp = __shfl_sync(0xffffffffu, (int)threadIdx.x / 32, 0);
+        return {first, last, first <= warp && warp < last};
+    }
+};
+
+/* Whole block; own: dg_own_warps::mine. room: shared memory that nobody uses any more; G::exchanged units of it. */
+template <class G, class Sums> static __device__ __forceinline__ void dg_cluster_join(Sums &sums, float *room, bool own)
+{
+    static constexpr int packs = G::MI * G::NJ;
+    float *const mine = room + threadIdx.x * 4;
+    if (!own)
+#pragma unroll
+        for (int k = 0; k < packs; k++) {
+            const float(&c)[4] = sums.c[k / G::NJ][k % G::NJ];
+            dg_store<4>(mine + k * G::NT * 4, dg_pack<float, 4>{{c[0], c[1], c[2], c[3]}});
+        }
+    cluster_sync();
+    if (own)
+#pragma unroll 1
+        for (int part = 0; part < (int)gridDim.z; part++) {
+            if (part == (int)blockIdx.z) continue;
+            const cluster_memory from(mine, part);
+#pragma unroll
+            for (int k = 0; k < packs; k++) {
+                const float4 v = from.load(k * G::NT * 4);
+                float(&c)[4] = sums.c[k / G::NJ][k % G::NJ];
+                c[0] += v.x, c[1] += v.y, c[2] += v.z, c[3] += v.w;
+            }
+        }
+    cluster_sync();
+}
+
+/* By warps parts are in scratch, and the block that comes last, which alone gets true, adds them up in the order of the
+ * split. Of two parts it adds the other one to its own, which is the same in either order. */
+template <class G, class Sums>
+static __device__ __forceinline__ bool dg_fused_join(Sums &sums, float *parts, unsigned *counters)
+{
+    static constexpr int packs = G::MI * G::NJ;
+    const int split = (int)gridDim.z, tile = (int)(blockIdx.y * gridDim.x + blockIdx.x);
+    float *const all = parts + ((int64_t)tile * split * packs * G::NT + threadIdx.x) * 4;
+    float *const mine = all + (int64_t)blockIdx.z * packs * G::NT * 4;
+#pragma unroll
+    for (int k = 0; k < packs; k++) {
+        const float(&c)[4] = sums.c[k / G::NJ][k % G::NJ];
+        dg_store<4>(mine + k * G::NT * 4, dg_pack<float, 4>{{c[0], c[1], c[2], c[3]}});
+    }
+    if (!dg_comes_last(counters + tile, (unsigned)split)) return false;
+    const int from_part = split == 2 ? 1 - (int)blockIdx.z : 0, to_part = split == 2 ? from_part + 1 : split;
+    if (split > 2) sums.clear();
+#pragma unroll 1
+    for (int part = from_part; part < to_part; part++) {
+        const float *const from = all + (int64_t)part * packs * G::NT * 4;
+#pragma unroll
+        for (int k = 0; k < packs; k++) {
+            const dg_pack<float, 4> v = dg_load<4>(from + k * G::NT * 4);
+#pragma unroll
+            for (int e = 0; e < 4; e++) sums.c[k / G::NJ][k % G::NJ][e] += v.v[e];
+        }
+    }
+    return true;
+}
+
+/* The sum of what each of the block's own shares has left, so many floats apart. */
+template <class Job, class G>
+static __device__ __forceinline__ float dg_own_sum(const float *of, int apart, dg_own_warps own)
+{
+    float sum = 0;
+    if constexpr (G::exchanged == 0) {
+        for (int k = 0; k < Job::shares; k++) sum += of[k * apart];
+    } else {
+#pragma unroll 1
+        for (int k = own.first; k < own.last; k++) sum += of[k * apart];
+    }
+    return sum;
+}
+
+#endif
