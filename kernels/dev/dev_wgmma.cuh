@@ -35,16 +35,15 @@
  * same, and the shuffle tells the compiler so: what follows from it is computed once a warp, in uniform registers, from
  * which wgmma takes it. */
 struct dev_matrix {
-    uint32_t low, high;
+    uint64_t bits;
 
     static __device__ __forceinline__ dev_matrix of(const uint4 *start, int next_k, int next_mn)
     {
         const uint32_t first = dev_shared_address(start) >> 4 | (uint32_t)next_k << 16;
-        return {__shfl_sync(0xffffffffu, first, 0), (uint32_t)next_mn};
+        return {(uint64_t)next_mn << 32 | __shfl_sync(0xffffffffu, first, 0)};
     }
     /* So many units further; a start has 14 bits. */
-    __device__ __forceinline__ dev_matrix at(int units) const { return {low + (uint32_t)units, high}; }
-    __device__ __forceinline__ uint64_t bits() const { return (uint64_t)high << 32 | low; }
+    __device__ __forceinline__ dev_matrix at(int units) const { return {bits + (uint64_t)units}; }
 };
 
 __device__ __forceinline__ void wgmma_publish()
@@ -113,17 +112,17 @@ static __device__ __forceinline__ void wgmma_bf16(float (&d)[J][4], dev_matrix a
     if constexpr (J == 4)
         asm volatile(DEV_WGMMA_TEXT(32, DEV_LIST_16, "%16, %17, add, 1, 1, 0, %18")
                      : DEV_SUMS_16(d, 0)
-                     : "l"(a.bits()), "l"(b.bits()), "n"(TRANS_B)
+                     : "l"(a.bits), "l"(b.bits), "n"(TRANS_B)
                      : "memory");
     if constexpr (J == 8)
         asm volatile(DEV_WGMMA_TEXT(64, DEV_LIST_32, "%32, %33, add, 1, 1, 0, %34")
                      : DEV_SUMS_16(d, 0), DEV_SUMS_16(d, 4)
-                     : "l"(a.bits()), "l"(b.bits()), "n"(TRANS_B)
+                     : "l"(a.bits), "l"(b.bits), "n"(TRANS_B)
                      : "memory");
     if constexpr (J == 16)
         asm volatile(DEV_WGMMA_TEXT(128, DEV_LIST_64, "%64, %65, add, 1, 1, 0, %66")
                      : DEV_SUMS_16(d, 0), DEV_SUMS_16(d, 4), DEV_SUMS_16(d, 8), DEV_SUMS_16(d, 12)
-                     : "l"(a.bits()), "l"(b.bits()), "n"(TRANS_B)
+                     : "l"(a.bits), "l"(b.bits), "n"(TRANS_B)
                      : "memory");
 #else
     __trap();
@@ -138,17 +137,17 @@ static __device__ __forceinline__ void wgmma_bf16(float (&d)[J][4], const uint32
     if constexpr (J == 4)
         asm volatile(DEV_WGMMA_TEXT(32, DEV_LIST_16, "{%16,%17,%18,%19}, %20, add, 1, 1, %21")
                      : DEV_SUMS_16(d, 0)
-                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.bits()), "n"(TRANS_B)
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.bits), "n"(TRANS_B)
                      : "memory");
     if constexpr (J == 8)
         asm volatile(DEV_WGMMA_TEXT(64, DEV_LIST_32, "{%32,%33,%34,%35}, %36, add, 1, 1, %37")
                      : DEV_SUMS_16(d, 0), DEV_SUMS_16(d, 4)
-                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.bits()), "n"(TRANS_B)
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.bits), "n"(TRANS_B)
                      : "memory");
     if constexpr (J == 16)
         asm volatile(DEV_WGMMA_TEXT(128, DEV_LIST_64, "{%64,%65,%66,%67}, %68, add, 1, 1, %69")
                      : DEV_SUMS_16(d, 0), DEV_SUMS_16(d, 4), DEV_SUMS_16(d, 8), DEV_SUMS_16(d, 12)
-                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.bits()), "n"(TRANS_B)
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.bits), "n"(TRANS_B)
                      : "memory");
 #else
     __trap();
