@@ -42,8 +42,9 @@ struct dev_matrix {
         const uint32_t first = dev_shared_address(start) >> 4 | (uint32_t)next_k << 16;
         return {(uint64_t)next_mn << 32 | __shfl_sync(0xffffffffu, first, 0)};
     }
-    /* So many units further; a start has 14 bits. */
-    __device__ __forceinline__ dev_matrix at(int units) const { return {bits + (uint64_t)units}; }
+    /* So many units further; a start has 14 bits. One sum of 64 bits is one instruction that writes where wgmma reads.
+     */
+    __device__ __forceinline__ dev_matrix at(int units) const { return {bits + (uint32_t)units}; }
 };
 
 __device__ __forceinline__ void wgmma_publish()

@@ -23,6 +23,10 @@
 
 static __device__ __forceinline__ int dg_warp_lane() { return (int)threadIdx.x % 32; }
 
+/* Whole warp: v. What follows from it cannot be computed anew from threadIdx, as ptxas does in loops, although
+ * registers are left: the lanes exchange nothing. */
+static __device__ __forceinline__ int dg_settled(int v) { return __shfl_xor_sync(0xffffffffu, v, 0); }
+
 /* Rows. Every lane brings the address of one unit: of A (16 positions) and of B (twice 8), both arithmetics. */
 static __device__ __forceinline__ int dg_row_of_a() { return dg_warp_lane() % 16; }
 static __device__ __forceinline__ int dg_plane_of_a() { return dg_warp_lane() / 16; }
@@ -42,6 +46,12 @@ struct dg_mma_by_warps {
     static constexpr int warps = 1; /* that share 64 rows */
     /* odd planes of weights: positions exchanged, p ^ swap; units between planes */
     static constexpr int swap = 4, spacing = 0;
+
+    /* How products with patch P find A, and B; of a lane's unit of each, with the weights' steps of wgmma.cuh. */
+    template <class P> using place_of_a = const uint4 *;
+    using place_of_b = const uint4 *;
+    template <class P> static __device__ __forceinline__ const uint4 *a_at(const uint4 *unit) { return unit; }
+    static __device__ __forceinline__ const uint4 *b_at(const uint4 *unit, int, int) { return unit; }
 
     static __device__ __forceinline__ void publish() {} /* before the barrier behind which stores are multiplied */
     template <class Sums> static __device__ __forceinline__ void finish(Sums &) {}

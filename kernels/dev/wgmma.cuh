@@ -6,6 +6,8 @@
 #define DG_WGMMA_CUH
 
 #define DEV_WGMMA
+#include <type_traits>
+
 #include "kernels/dev/mma.cuh"
 
 struct dg_wgmma_bf16 : dg_mma_bf16 {
@@ -15,28 +17,41 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
     static __device__ __forceinline__ void publish() { wgmma_publish(); }
     template <class Sums> static __device__ __forceinline__ void finish(Sums &sums) { wgmma_wait(sums.c); }
 
-    /* sums[q] += a * b for all q and some taps, which finish() waits for. P: the patch; a, b: of the first units of A,
-     * or, where it goes through registers, of this lane's, and of the weights; how much further they are of tap t and
-     * sums q say at_a(t, q) and at_b(t, q). next_k, next_n: of the weights (dev_wgmma.cuh). */
-    template <class P, bool TRANS_B, int TAPS, int Q, int NJ, class AtA, class AtB>
-    static __device__ __forceinline__ void products(float (&sums)[Q][NJ][4], const uint4 *a, const uint4 *b, int next_k,
-                                                    int next_n, AtA at_a, AtB at_b)
+    /* Of A and B the first units, or, where A goes through registers, this lane's unit of A. A matrix takes a dozen
+     * instructions: once a block, not once a step. next_k, next_n: of the weights (dev_wgmma.cuh). */
+    template <class P> using place_of_a = typename std::conditional<P::small, const uint4 *, dev_matrix>::type;
+    using place_of_b = dev_matrix;
+    template <class P> static __device__ __forceinline__ place_of_a<P> a_at(const uint4 *unit)
     {
-        const dev_matrix of_b = dev_matrix::of(b, next_k, next_n);
+        if constexpr (P::small) return unit;
+        else return dev_matrix::of(unit, P::plane, P::line);
+    }
+    static __device__ __forceinline__ dev_matrix b_at(const uint4 *unit, int next_k, int next_n)
+    {
+        return dev_matrix::of(unit, next_k, next_n);
+    }
+
+    /* sums[q] += a * b for all q and some taps, which finish() waits for. P: the patch; a, b: `moved_a` and `moved_b`
+     * units further; and how much further they are of tap t and sums q say at_a(t, q) and at_b(t, q). */
+    template <class P, bool TRANS_B, int TAPS, int Q, int NJ, class AtA, class AtB>
+    static __device__ __forceinline__ void products(float (&sums)[Q][NJ][4], place_of_a<P> a, int moved_a, dev_matrix b,
+                                                    int moved_b, AtA at_a, AtB at_b)
+    {
+        b = b.at(moved_b);
         if constexpr (P::small) {
             uint32_t fa[TAPS][Q][4];
 #pragma unroll
-            for (int k = 0; k < TAPS * Q; k++) ldsm_x4(fa[k / Q][k % Q], a + at_a(k / Q, k % Q));
+            for (int k = 0; k < TAPS * Q; k++) ldsm_x4(fa[k / Q][k % Q], a + moved_a + at_a(k / Q, k % Q));
             wgmma_begin(sums);
 #pragma unroll
             for (int k = 0; k < TAPS * Q; k++)
-                wgmma_bf16<TRANS_B>(sums[k % Q], fa[k / Q][k % Q], of_b.at(at_b(k / Q, k % Q)));
+                wgmma_bf16<TRANS_B>(sums[k % Q], fa[k / Q][k % Q], b.at(at_b(k / Q, k % Q)));
         } else {
-            const dev_matrix of_a = dev_matrix::of(a, P::plane, P::line);
+            a = a.at(moved_a);
             wgmma_begin(sums);
 #pragma unroll
             for (int k = 0; k < TAPS * Q; k++)
-                wgmma_bf16<TRANS_B>(sums[k % Q], of_a.at(at_a(k / Q, k % Q)), of_b.at(at_b(k / Q, k % Q)));
+                wgmma_bf16<TRANS_B>(sums[k % Q], a.at(at_a(k / Q, k % Q)), b.at(at_b(k / Q, k % Q)));
         }
         wgmma_commit();
     }
@@ -45,14 +60,13 @@ struct dg_wgmma_bf16 : dg_mma_bf16 {
      * at(k, s) units behind `b`. */
     template <int K, int S, int NJ, class At>
     static __device__ __forceinline__ void products_of_columns(float (&sums)[S][NJ][4], const uint32_t (&a)[K][4],
-                                                               const uint4 *b, int next_k, int next_n, At at)
+                                                               dev_matrix b, At at)
     {
-        const dev_matrix of_b = dev_matrix::of(b, next_k, next_n);
         wgmma_begin(sums);
 #pragma unroll
         for (int k = 0; k < K; k++)
 #pragma unroll
-            for (int s = 0; s < S; s++) wgmma_bf16<true>(sums[s], a[k], of_b.at(at(k, s)));
+            for (int s = 0; s < S; s++) wgmma_bf16<true>(sums[s], a[k], b.at(at(k, s)));
         wgmma_commit();
     }
 };

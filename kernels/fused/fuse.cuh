@@ -196,7 +196,7 @@ static __device__ __forceinline__ dg_merged dg_merge_parts(bool stats, float *pa
                                                            int count, int c, int C, int lanes, float *room)
 {
     constexpr int BATCH = 8;
-    const int slots = NT / lanes, slot = (int)threadIdx.x / lanes;
+    const int slots = NT / lanes, slot = (int)(threadIdx.x / lanes);
     dg_merged m = {};
     if (stats && c < C) {
         const dg_pack<float, 4> part = dg_load<4>(dg_parts_of(parts, first, c, C));

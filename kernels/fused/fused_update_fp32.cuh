@@ -28,8 +28,8 @@ static __device__ __forceinline__ void dg_update_thin(const dg_update_work &w, i
     constexpr int words = dg_div_up(dw::patch_words, (int)DG_UPDATE_THREADS);
     const dg_conv_args &a = w.conv;
     const dg_thin_tiling t = dg_thin_tiling_of(a);
-    const int co0 = tile * DG_THIN_CHANNELS, c = (int)threadIdx.x % (DG_THIN_CHANNELS / 4) * 4,
-              column = (int)threadIdx.x / (DG_THIN_CHANNELS / 4);
+    const int co0 = tile * DG_THIN_CHANNELS, c = (int)(threadIdx.x % (DG_THIN_CHANNELS / 4)) * 4,
+              column = (int)(threadIdx.x / (DG_THIN_CHANNELS / 4));
     const int first = dg_update_unit(w, part), last = dg_update_unit(w, part + 1);
     dev_pool pool;
     float *const patch = pool.take<float>(dw::words), *const grad = patch + dw::patch_words;
@@ -148,11 +148,11 @@ static __device__ __forceinline__ void dg_update_dense(const dg_update_work &w, 
     const dg_conv_args &a = w.conv;
     const int co0 = tile % w.rows * rows, k0 = tile / w.rows * cols;
     /* image or four channels of y; weights */
-    const int mine = (int)threadIdx.x / (cols / 4), c = (int)threadIdx.x % (cols / 4) * 4, k = k0 + c;
+    const int mine = (int)(threadIdx.x / (cols / 4)), c = (int)(threadIdx.x % (cols / 4)) * 4, k = k0 + c;
     dev_pool pool;
     float *const ys = pool.take<float>(images * rows), *const xs = pool.take<float>(images * cols);
     dg_four of_x(w.x, k % w.channels, w.channels);
-    const int y_image = (int)threadIdx.x / (rows / 4), y_channel = (int)threadIdx.x % (rows / 4) * 4,
+    const int y_image = (int)(threadIdx.x / (rows / 4)), y_channel = (int)(threadIdx.x % (rows / 4)) * 4,
               y_co = co0 + y_channel;
     const bool wide = a.Co % 4 == 0; /* four channels are there, or none is */
     dg_pack<float, 4> next_y[y_items], next_x = {}, next_pre = {};

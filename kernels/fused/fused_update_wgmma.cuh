@@ -89,7 +89,7 @@ template <class G> struct dg_dw_wgmma_products {
         uint32_t fa[steps][4];
 #pragma unroll
         for (int k = 0; k < steps; k++) E::columns_a(fa[k], mine_a + stage * G::y_units + k * E::k, 0, 0);
-        E::products_of_columns(sums.c[0], fa, mine_b + stage * G::x_units, G::line, G::plane,
+        E::products_of_columns(sums.c[0], fa, E::b_at(mine_b + stage * G::x_units, G::line, G::plane),
                                [](int k, int s) { return (2 * k + s / 2) * G::line + s % 2 * (small ? 2 : 1); });
     }
     __device__ __forceinline__ void finish() { wgmma_wait(sums.c[0]); }

@@ -67,10 +67,10 @@ template <bool SMALL, int PIECES_, int PLANES_, bool HALVED> struct dg_patch {
     static_assert(cell >= line * line && (!SMALL || cell % 8 == 4), "two rows of two small cells share no bank");
     static_assert(plane % 8 == 4 && (!HALVED || phase % 8 == 2), "2 planes x 4 values of a row share no bank");
 
-    static __device__ __forceinline__ int at(int number, int row, int col)
+    static __device__ __forceinline__ int at(unsigned number, unsigned row, unsigned col)
     {
-        return HALVED ? (row % 2 * 2 + col % 2) * phase + number * cell + row / 2 * line + col / 2
-                      : number * cell + row * line + col;
+        return (int)(HALVED ? (row % 2 * 2 + col % 2) * phase + number * cell + row / 2 * line + col / 2
+                            : number * cell + row * line + col);
     }
     static __device__ __forceinline__ int of_position(int p)
     {
@@ -144,7 +144,7 @@ template <class E> struct dg_parcel<E, uint16_t> {
  * values outside of the map are 0 from the beginning and stay so: to < 0; what is loaded in their place is not used. */
 struct dg_transfer {
     unsigned from; /* its first channels, in units of the tensor */
-    int to;        /* unit of plane 0; DG_BORDER more where the value is another cell's */
+    int to;        /* its unit of plane 0, in bytes; DG_BORDER more where the value is another cell's */
 };
 enum { DG_BORDER = 1 << 24 };
 
@@ -169,6 +169,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
 
     const V *tensor;
     const dg_transfer *place;
+    int plane;                            /* this thread's, 0 or 1 */
     dg_parcel<E, V> parcel[slice];        /* of one slice: what is not used any more shall not be kept for another */
     dg_transfer way[numbers ? slice : 1]; /* theirs, to this thread's channels; of no map unused */
     const V *second;                      /* the other tensor; of one tensor unused, as what follows is of none */
@@ -176,23 +177,25 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
     const float *number; /* those of this thread's first unit */
     float below;         /* of no map: what values are multiplied by where the arithmetic is scaled; or the bend */
     uint4 *kept;         /* factors in memory */
-    unsigned keeps;      /* bit i: those of the slices that are i (mod 32), counted through all chunks */
+    unsigned keeps = 0;  /* bit i: those of slice i of this chunk, and then (mod 32) of the next ones */
 
     static __device__ __forceinline__ void build(dg_transfer *place, uint4 *patch, int N, int H, int W, int C,
                                                  const dg_cell *cell)
     {
-        for (int i = (int)threadIdx.x; i < transfers; i += NT) {
+        static constexpr unsigned edge = P::input; /* divisions by a constant are shorter of what has no sign */
+        for (unsigned i = threadIdx.x; i < transfers; i += NT) {
             place[i] = {0, -1};
             if (i >= all) break;
-            const int c = i / (P::input * P::input), row = i % (P::input * P::input) / P::input, col = i % P::input;
+            const unsigned c = i / (edge * edge), line = i / edge, row = line - c * edge, col = i - line * edge;
             const dg_cell at = cell[c];
-            const int y = at.row * P::scale - 1 + row, x = at.col * P::scale - 1 + col, unit = P::at(c, row, col);
+            const int y = at.row * P::scale - 1 + (int)row, x = at.col * P::scale - 1 + (int)col;
+            const int unit = P::at(c, row, col);
             if (at.image < N && (unsigned)y < (unsigned)H && (unsigned)x < (unsigned)W) {
-                const bool own = is_own(row, at.row, H) && is_own(col, at.col, W);
-                place[i] = {(unsigned)(((at.image * H + y) * W + x) * (C / E::unit)), unit + (own ? 0 : DG_BORDER)};
-            } else {
+                const bool own = is_own((int)row, at.row, H) & is_own((int)col, at.col, W);
+                place[i] = {(unsigned)(((at.image * H + y) * W + x) * (C / E::unit)),
+                            unit * (int)sizeof(uint4) + (own ? 0 : DG_BORDER)};
+            } else { /* 2 planes x 2 chunks */
 #pragma unroll
-                /* 2 planes x 2 chunks */
                 for (int k = 0; k < 4; k++) patch[unit + k * P::plane] = make_uint4(0, 0, 0, 0);
             }
         }
@@ -200,17 +203,18 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
     /* Is row (or column) i of the patch of a cell at `at` no border? What is behind the last cell is that one's. */
     static __device__ __forceinline__ bool is_own(int i, int at, int size)
     {
-        return i > 0 && (i <= P::scale * P::piece::side || at + P::piece::side >= size / P::scale);
+        return (i > 0) & ((i <= P::scale * P::piece::side) | (at + P::piece::side >= size / P::scale));
     }
     dg_patch_loader() = default;
     __device__ __forceinline__ dg_patch_loader(const T *of, const dg_transfer *table)
-        : tensor(reinterpret_cast<const V *>(of)), place(table + threadIdx.x / 2)
+        : tensor(reinterpret_cast<const V *>(of)), place(table + dg_settled((int)(threadIdx.x / 2))),
+          plane(dg_settled((int)(threadIdx.x % 2)))
     {}
     /* table: numbers of the channels from this block's first one on. */
     __device__ __forceinline__ void map(const T *also, const float *table, float factor)
     {
         if constexpr (both) second = reinterpret_cast<const V *>(also);
-        number = table + (int)threadIdx.x % 2 * numbers * E::unit;
+        number = table + plane * (numbers * E::unit);
         below = factor;
     }
     /* Whoever has these cells writes their values as they are rounded to `to` as well. Blocks of other columns have the
@@ -220,16 +224,17 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
         kept = (uint4 *)to;
         keeps = blockIdx.y < 32 ? share << blockIdx.y : 0;
     }
+    __device__ __forceinline__ void next_chunk() { keeps = keeps >> GROUPS | keeps << (32 - GROUPS); }
     /* Has nobody in this thread's warp a value j? */
     static __device__ __forceinline__ bool is_idle(int j)
     {
         const int threads = dg_div_up(2 * all - j * NT, 32) * 32;
         return threads < NT && (int)threadIdx.x >= threads;
     }
-    /* Slice g of the channels from c on. */
-    __device__ __forceinline__ void fetch(int g, int c)
+    /* Slice g of pair `pair` of the tensor's planes. */
+    __device__ __forceinline__ void fetch(int g, int pair)
     {
-        const unsigned mine = (unsigned)(c / E::unit) + threadIdx.x % 2;
+        const unsigned mine = (unsigned)(2 * pair + plane);
 #pragma unroll
         for (int k = 0; k < slice; k++) {
             const int j = g * items / GROUPS + k;
@@ -252,36 +257,35 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
         if (numbers) return bent ? dg_bent_value(f, v, below) : dg_one_value(f, v, below);
         return MAP == DG_AS_IS && E::scaled ? v * below : v;
     }
-    /* All of them as products take them, to the patch whose plane of this thread begins there; chunk: which of this
-     * block. The numbers of four channels at a time are in registers, which are few. */
+    /* All of them as products take them, to the patch whose plane of this thread begins there; chunk: this block's. */
     __device__ __forceinline__ void put(uint4 *patch, int g, int chunk) const
     {
-        float v[slice][E::unit];
-        if constexpr (MAP != DG_ROUNDED) {
+        const float *const of_unit = number + chunk * (2 * numbers * E::unit);
+        dg_pack<float, 4> scale[E::unit / 4] = {}, shift[E::unit / 4] = {}, tilt[E::unit / 4] = {};
 #pragma unroll
-            for (int e = 0; e < E::unit; e += 4) {
-                const float *const at = number + chunk * 2 * numbers * E::unit + e;
-                dg_pack<float, 4> scale = {}, shift = {}, tilt = {};
-                if (numbers) scale = dg_load<4>(at), shift = dg_load<4>(at + E::unit);
-                if (both) tilt = dg_load<4>(at + 2 * E::unit);
-#pragma unroll
-                for (int q = 0; q < 4 * slice; q++) {
-                    const int k = q / 4, i = q % 4, j = g * items / GROUPS + k;
-                    if (j >= (g + 1) * items / GROUPS || is_idle(j)) break;
-                    v[k][e + i] = value(k, e + i, {scale.v[i], tilt.v[i], shift.v[i]});
-                }
-            }
+        for (int q = 0; numbers && q < E::unit / 4; q++) {
+            scale[q] = dg_load<4>(of_unit + 4 * q), shift[q] = dg_load<4>(of_unit + E::unit + 4 * q);
+            if (both) tilt[q] = dg_load<4>(of_unit + 2 * E::unit + 4 * q);
         }
+        const bool keeping = numbers && keeps >> g & 1;
 #pragma unroll
         for (int k = 0; k < slice; k++) {
             const int j = g * items / GROUPS + k;
             if (j >= (g + 1) * items / GROUPS || is_idle(j)) break;
             uint4 u;
-            if constexpr (MAP == DG_ROUNDED) u = parcel[k].v;
-            else u = E::round(v[k]);
+            if constexpr (MAP == DG_ROUNDED) {
+                u = parcel[k].v;
+            } else {
+                float v[E::unit];
+#pragma unroll
+                for (int e = 0; e < E::unit; e++)
+                    v[e] = value(k, e, {scale[e / 4].v[e % 4], tilt[e / 4].v[e % 4], shift[e / 4].v[e % 4]});
+                u = E::round(v);
+            }
             const dg_transfer t = numbers ? way[numbers ? k : 0] : place[j * NT / 2];
-            if (t.to >= 0) patch[t.to & (DG_BORDER - 1)] = u;
-            if (numbers && keeps >> (chunk * GROUPS + g) % 32 & 1 && (unsigned)t.to < DG_BORDER) kept[t.from] = u;
+            unsigned char *const start = reinterpret_cast<unsigned char *>(patch);
+            if (t.to >= 0) *reinterpret_cast<uint4 *>(start + (t.to & (DG_BORDER - 1))) = u;
+            if (keeping && (unsigned)t.to < DG_BORDER) kept[t.from] = u;
         }
     }
 };
@@ -291,8 +295,9 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
 /* How weights come into shared memory, group by group. Launches with nothing around them load fp32 values into
  * registers a step ahead, round and store them, as is done with patches. Fused ones copy what was rounded before
  * (dg_rounded in fuse.h), stages - 1 steps ahead and past the registers. Job is of G's tile and has
- *     unit(chunk, g, j)   where unit j of this thread in a group is in memory, in values; chunks count from this
- * block's weight(stage, j)    where it goes */
+ *     unit(chunk, j)      this thread's unit j of a group in values, of tap 0; chunks count from this block's
+ *     tap(g, j)           its tap: so many times Ci values more
+ *     weight(stage, j)    where it goes */
 template <class Job, class G> struct dg_weights {
     typedef typename G::E E;
     static constexpr bool rounded = G::rounded;
@@ -302,6 +307,11 @@ template <class Job, class G> struct dg_weights {
     dg_parcel<E, float> parcel[rounded ? 1 : items];
 
     __device__ __forceinline__ const Job &job() const { return *static_cast<const Job *>(this); }
+    /* Of values of so many bytes. A product with a constant and a sum of 64 bits are one instruction. */
+    __device__ __forceinline__ const char *source(int chunk, int g, int j, int bytes) const
+    {
+        return (const char *)w + (size_t)job().unit(chunk, j) * bytes + (int64_t)job().Ci * (job().tap(g, j) * bytes);
+    }
     static __device__ __forceinline__ int stage_of(int chunk, int g)
     {
         return groups % G::stages == 0 ? g % G::stages : (chunk * groups + g) % G::stages;
@@ -314,7 +324,7 @@ template <class Job, class G> struct dg_weights {
         if (at < chunks)
 #pragma unroll
             for (int j = 0; j < items; j++) {
-                const char *const from = (const char *)w + job().unit(at, group, j) * (16u / E::unit);
+                const char *const from = source(at, group, j, 16 / E::unit);
                 if (EARLY) cp_async16_early(job().weight(stage, j), from, true);
                 else cp_async16(job().weight(stage, j), from, true);
             }
@@ -343,7 +353,7 @@ template <class Job, class G> struct dg_weights {
     {
         if constexpr (!rounded)
 #pragma unroll
-            for (int j = 0; j < items; j++) parcel[j].fetch((const float *)w + job().unit(chunk, g, j));
+            for (int j = 0; j < items; j++) parcel[j].fetch((const float *)source(chunk, g, j, sizeof(float)));
     }
     __device__ __forceinline__ void store_weights(int chunk, int g)
     {

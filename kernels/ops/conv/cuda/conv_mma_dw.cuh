@@ -39,9 +39,9 @@ template <class E_, class T_, bool SMALL> struct dg_dw_tile {
     static __device__ __forceinline__ constexpr int row() { return 0; }
     static __device__ __forceinline__ int columns()
     {
-        return patch::of_tap((int)threadIdx.x / 64, (int)threadIdx.x / 32 % 2 * 2);
+        return patch::of_tap((int)(threadIdx.x / 64), (int)(threadIdx.x / 32 % 2) * 2);
     }
-    static __device__ __forceinline__ int tap_of(int j) { return 2 * ((int)threadIdx.x / 32) + j / 2; }
+    static __device__ __forceinline__ int tap_of(int j) { return 2 * ((int)(threadIdx.x / 32)) + j / 2; }
     static __device__ __forceinline__ int channel_of(int j) { return j % 2 * 8; }
 };
 

@@ -69,10 +69,12 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
     const int first_chunk, Ci;
     typename G::loader loader;
     dg_sums<E, G::MI, G::NJ> sums;
-    uint4 *patch, *weights;       /* where this thread writes: its plane of the patch, its first unit of weights */
-    unsigned from;                /* its first unit of weights in memory, plus all that taps are counted back */
-    const uint4 *mine_a, *mine_b; /* this lane's units of the first products */
-    int four;                     /* from a weight of co to that of co + 4 */
+    int half = 0;           /* units to the patch that was written last */
+    uint4 *patch, *weights; /* where this thread writes: its plane of the patch, its first unit of weights */
+    unsigned from;          /* its first unit of weights in memory, plus all that taps are counted back */
+    typename E::template place_of_a<P> mine_a; /* of the first products */
+    typename E::place_of_b mine_b;
+    int four; /* from a weight of co to that of co + 4 */
 
     /* w: a's weights, rounded or not */
     __device__ __forceinline__ dg_dx_job(const dg_conv_args &a, const void *w, int ci0, int first,
@@ -81,32 +83,33 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
     {
         const int phase = first_phase(), piece = first_piece(), n = column();
         const int odd = E::columns_plane_of_b() % 2;
-        mine_a = p + P::of_piece(piece) + P::of_tap(phase / 2, phase % 2);
-        mine_b = units + (phase * G::planes + n / E::unit) * G::pitch;
-        if (E::warps == 1) mine_b += E::columns_plane_of_b() * G::chunk + (E::column_of_b() ^ odd * 4);
+        const uint4 *a_unit = p + P::of_piece(piece) + P::of_tap(phase / 2, phase % 2),
+                    *b_unit = units + (phase * G::planes + n / E::unit) * G::pitch;
+        if (E::warps == 1) b_unit += E::columns_plane_of_b() * G::chunk + (E::column_of_b() ^ odd * 4);
         if (E::warps == 1 || P::small)
-            mine_a += dg_plane_of_a() * P::plane + P::of_position(share() % E::warps * 16 + dg_row_of_a());
+            a_unit += dg_settled(dg_plane_of_a() * P::plane + P::of_position(share() % E::warps * 16 + dg_row_of_a()));
+        mine_a = E::template a_at<P>(a_unit);
+        mine_b = E::b_at(b_unit, 8, G::pitch);
         four = odd ? -4 : 4;
-        const int i = (int)threadIdx.x % (2 * G::N), plane = dg_unit_plane<G::planes>(i),
+        const int i = (int)(threadIdx.x % (2 * G::N)), plane = dg_unit_plane<G::planes>(i),
                   k = dg_unit_position<G::planes>(i);
         /* what is beyond is not stored */
-        const int slot = (int)threadIdx.x / (2 * G::N), ci = min(ci0 + plane * E::unit, a.Ci - E::unit);
-        patch = p + (int)threadIdx.x % 2 * P::plane;
-        weights = units + (slot * G::planes + plane) * G::pitch + (k ^ plane % 2 * E::swap);
+        const int slot = (int)(threadIdx.x / (2 * G::N)), ci = min(ci0 + plane * E::unit, a.Ci - E::unit);
+        patch = p + dg_settled((int)(threadIdx.x % 2) * P::plane);
+        weights = units + dg_settled((slot * G::planes + plane) * G::pitch + (k ^ plane % 2 * E::swap));
         W::w = w;
-        from = (unsigned)(((first * G::chunk + k) * 16 + 15 - dg_taps_back(slot)) * Ci + ci);
+        from = (unsigned)dg_settled(((first * G::chunk + k) * 16 + 15 - dg_taps_back(slot)) * Ci + ci);
     }
 
     __device__ __forceinline__ uint4 *weight(int stage, int j) const
     {
         return weights + stage * G::portion + j * G::slots * G::planes * G::pitch;
     }
-    __device__ __forceinline__ unsigned unit(int chunk, int g, int j) const
+    __device__ __forceinline__ unsigned unit(int chunk, int) const
     {
-        return from + (unsigned)(chunk * G::chunk * 16 * Ci) -
-               (unsigned)(dg_taps_back(g * (16 / groups) + j * G::slots) * Ci);
+        return from + (unsigned)(chunk * G::chunk * 16 * Ci);
     }
-    __device__ __forceinline__ uint4 *patch_of(int chunk) const { return patch + chunk % 2 * P::units; }
+    static __device__ __forceinline__ int tap(int g, int j) { return -dg_taps_back(g * (16 / groups) + j * G::slots); }
 
     __device__ __forceinline__ void first(int chunks)
     {
@@ -115,11 +118,11 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
         W::fetch_weights(0, 0);
 #pragma unroll
         for (int g = 0; g < groups; g += 2) {
-            loader.fetch(g, first_chunk * G::chunk);
-            if (groups > 1) other.fetch(g + 1, first_chunk * G::chunk);
+            loader.fetch(g, first_chunk);
+            if (groups > 1) other.fetch(g + 1, first_chunk);
             if (g == 0) W::store_weights(0, 0);
-            loader.put(patch_of(0), g, 0);
-            if (groups > 1) other.put(patch_of(0), g + 1, 0);
+            loader.put(patch, g, 0);
+            if (groups > 1) other.put(patch, g + 1, 0);
         }
         sums.clear();
     }
@@ -127,27 +130,28 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
     {
         if (g + 1 < groups) W::fetch_weights(chunk, g + 1);
         else if (more) W::fetch_weights(chunk + 1, 0);
-        if (more) loader.fetch(g, (first_chunk + chunk + 1) * G::chunk);
+        if (more) loader.fetch(g, first_chunk + chunk + 1);
     }
     __device__ __forceinline__ void store(int chunk, int g, bool more)
     {
         if (g + 1 < groups) W::store_weights(chunk, g + 1);
         else if (more) W::store_weights(chunk + 1, 0);
-        if (more) loader.put(patch_of(chunk + 1), g, chunk + 1);
+        if (g == 0) half = P::units - half, loader.next_chunk();
+        if (more) loader.put(patch + half, g, chunk + 1);
     }
     __device__ __forceinline__ void multiply(int chunk, int g)
     {
-        const uint4 *const from_a = mine_a + chunk % 2 * P::units, *const from_b = mine_b +
-                                                                                   W::stage_of(chunk, g) * G::portion;
+        const int moved_a = chunk % 2 * P::units, moved_b = W::stage_of(chunk, g) * G::portion;
         if constexpr (E::warps > 1) {
             E::template products<P, true, G::taps>(
-                sums.c, from_a, from_b, 8, G::pitch,
+                sums.c, mine_a, moved_a, mine_b, moved_b,
                 [=](int t, int q) {
                     return P::of_piece(q % G::own) +
                            P::of_tap((g * G::taps + t) / 2, (g * G::taps + t) % 2 + q / G::own);
                 },
                 [](int t, int q) { return (4 * t + q / G::own) * G::planes * G::pitch; });
         } else {
+            const uint4 *const from_a = mine_a + moved_a, *const from_b = mine_b + moved_b;
 #pragma unroll
             for (int t = 0; t < G::taps; t++) {
                 const int d = g * G::taps + t;
@@ -168,12 +172,12 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
         shares = around * (G::PIECES / G::own) * E::warps, rows_of_share = 64 / E::warps;
     static __device__ __forceinline__ int column()
     {
-        return (int)threadIdx.x / (32 * around * E::warps) % G::across * G::WN;
+        return (int)(threadIdx.x / (32 * around * E::warps) % G::across) * G::WN;
     }
     static __device__ __forceinline__ int share()
     {
-        return (int)threadIdx.x / (32 * around * E::warps) / G::across * around * E::warps +
-               (int)threadIdx.x / 32 % (around * E::warps);
+        return (int)(threadIdx.x / (32 * around * E::warps) / G::across) * around * E::warps +
+               (int)(threadIdx.x / 32 % (around * E::warps));
     }
     static __device__ __forceinline__ int first_phase() { return share() / E::warps % around * G::phases; }
     static __device__ __forceinline__ int first_piece() { return share() / E::warps / around * G::own; }

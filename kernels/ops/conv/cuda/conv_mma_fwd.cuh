@@ -56,9 +56,11 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
     const int first_chunk, Ci;
     typename G::loader loader;
     dg_sums<E, G::MI, G::NJ> sums;
-    uint4 *patch, *weights;       /* where this thread writes: its plane of the patch, its first unit of weights */
-    unsigned from[G::rows];       /* its first units of weights in memory */
-    const uint4 *mine_a, *mine_b; /* this lane's units of the first products */
+    int half = 0;           /* units to the patch that was written last */
+    uint4 *patch, *weights; /* where this thread writes: its plane of the patch, its first unit of weights */
+    unsigned from[G::rows]; /* its first units of weights in memory */
+    typename E::template place_of_a<typename G::patch> mine_a; /* of the first products */
+    typename E::place_of_b mine_b;
 
     /* w: a's weights, rounded or not */
     __device__ __forceinline__ dg_fwd_job(const dg_conv_args &a, const void *w, int co0, int first,
@@ -67,20 +69,21 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
     {
         typedef typename G::patch P;
         const int n = column();
-        mine_a = p + P::of_piece(share() / E::warps);
-        mine_b = units + n;
-        if (E::warps == 1) mine_b += dg_plane_of_b() * G::N + (dg_row_of_b() ^ dg_plane_of_b() * 4);
+        const uint4 *a_unit = p + P::of_piece(share() / E::warps), *b_unit = units + n;
+        if (E::warps == 1) b_unit += dg_plane_of_b() * G::N + (dg_row_of_b() ^ dg_plane_of_b() * 4);
         if (E::warps == 1 || P::small)
-            mine_a += dg_plane_of_a() * P::plane + P::of_position(share() % E::warps * 16 + dg_row_of_a());
-        const int plane = (int)threadIdx.x % 2, row = (int)threadIdx.x % (2 * G::N) / 2,
-                  tap = (int)threadIdx.x / (2 * G::N);
-        patch = p + plane * P::plane;
-        weights = units + (tap * 2 + plane) * G::pitch + (row ^ plane * E::swap);
+            a_unit += dg_settled(dg_plane_of_a() * P::plane + P::of_position(share() % E::warps * 16 + dg_row_of_a()));
+        mine_a = E::template a_at<P>(a_unit);
+        mine_b = E::b_at(b_unit, G::pitch, 8);
+        const int plane = (int)(threadIdx.x % 2), row = (int)(threadIdx.x % (2 * G::N) / 2),
+                  tap = (int)(threadIdx.x / (2 * G::N));
+        patch = p + dg_settled(plane * P::plane);
+        weights = units + dg_settled((tap * 2 + plane) * G::pitch + (row ^ plane * E::swap));
         W::w = w;
 #pragma unroll
         for (int r = 0; r < G::rows; r++) {
             const int co = min(co0 + row + r * G::NT / 2, a.Co - 1); /* what is beyond is multiplied, but not stored */
-            from[r] = (unsigned)((co * 16 + tap) * Ci + plane * E::unit);
+            from[r] = (unsigned)dg_settled((co * 16 + tap) * Ci + plane * E::unit);
         }
     }
 
@@ -89,12 +92,11 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
     {
         return weights + stage * G::portion + j % G::rows * (G::NT / 2) + j / G::rows * (G::steps * 2 * G::pitch);
     }
-    __device__ __forceinline__ unsigned unit(int chunk, int g, int j) const
+    __device__ __forceinline__ unsigned unit(int chunk, int j) const
     {
-        return from[j % G::rows] + (unsigned)((g * G::taps + j / G::rows * G::steps) * Ci) +
-               (unsigned)((first_chunk + chunk) * G::chunk);
+        return from[j % G::rows] + (unsigned)((first_chunk + chunk) * G::chunk);
     }
-    __device__ __forceinline__ uint4 *half(int chunk) const { return patch + chunk % 2 * G::patch::units; }
+    static __device__ __forceinline__ int tap(int g, int j) { return g * G::taps + j / G::rows * G::steps; }
 
     __device__ __forceinline__ void first(int chunks)
     {
@@ -103,35 +105,36 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
 #pragma unroll
         for (int g = 0; g < groups; g += 2) { /* two slices at a time: registers are few */
             typename G::loader other = loader;
-            loader.fetch(g, first_chunk * G::chunk);
-            other.fetch(g + 1, first_chunk * G::chunk);
+            loader.fetch(g, first_chunk);
+            other.fetch(g + 1, first_chunk);
             if (g == 0) W::store_weights(0, 0);
-            loader.put(half(0), g, 0);
-            other.put(half(0), g + 1, 0);
+            loader.put(patch, g, 0);
+            other.put(patch, g + 1, 0);
         }
         sums.clear();
     }
     __device__ __forceinline__ void fetch(int chunk, int g, bool more)
     {
         if (g + 1 < groups || more) W::fetch_weights(g + 1 < groups ? chunk : chunk + 1, (g + 1) % groups);
-        if (more) loader.fetch(g, (first_chunk + chunk + 1) * G::chunk);
+        if (more) loader.fetch(g, first_chunk + chunk + 1);
     }
     __device__ __forceinline__ void store(int chunk, int g, bool more)
     {
         if (g + 1 < groups || more) W::store_weights(g + 1 < groups ? chunk : chunk + 1, (g + 1) % groups);
-        if (more) loader.put(half(chunk + 1), g, chunk + 1);
+        if (g == 0) half = G::patch::units - half, loader.next_chunk();
+        if (more) loader.put(patch + half, g, chunk + 1);
     }
     __device__ __forceinline__ void multiply(int chunk, int g)
     {
         typedef typename G::patch P;
-        const uint4 *const from_a = mine_a + chunk % 2 * P::units, *const from_b = mine_b +
-                                                                                   W::stage_of(chunk, g) * G::portion;
+        const int moved_a = chunk % 2 * P::units, moved_b = W::stage_of(chunk, g) * G::portion;
         if constexpr (E::warps > 1) {
             E::template products<P, false, G::taps>(
-                sums.c, from_a, from_b, G::pitch, 8,
+                sums.c, mine_a, moved_a, mine_b, moved_b,
                 [=](int t, int) { return P::of_tap((g * G::taps + t) / 4, (g * G::taps + t) % 4); },
                 [](int t, int) { return t * 2 * G::pitch; });
         } else {
+            const uint4 *const from_a = mine_a + moved_a, *const from_b = mine_b + moved_b;
 #pragma unroll
             for (int t = 0; t < G::taps; t++) {
                 const int tap = g * G::taps + t;
@@ -151,11 +154,11 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
     static constexpr int shares = G::PIECES * E::warps, rows_of_share = 64 / E::warps;
     static __device__ __forceinline__ int column()
     {
-        return (int)threadIdx.x / (32 * E::warps) % G::across * (G::N / G::across);
+        return (int)(threadIdx.x / (32 * E::warps) % G::across) * (G::N / G::across);
     }
     static __device__ __forceinline__ int share()
     {
-        return (int)threadIdx.x / (32 * E::warps) / G::across * E::warps + (int)threadIdx.x / 32 % E::warps;
+        return (int)(threadIdx.x / (32 * E::warps) / G::across) * E::warps + (int)(threadIdx.x / 32 % E::warps);
     }
     static __device__ __forceinline__ int result(const dg_conv_args &a, const dg_cell *cell, int i)
     {

@@ -106,8 +106,8 @@ template <class G> struct dg_patch_coord {
         b0 = tile % tiles_b * G::COLS;
         a0 = tile / tiles_b % tiles_a * G::ROWS;
         image0 = tile / tiles_b / tiles_a * G::IMAGES;
-        const int group = (int)threadIdx.x / G::lanes;
-        lane = (int)threadIdx.x % G::lanes;
+        const int group = (int)(threadIdx.x / G::lanes);
+        lane = (int)(threadIdx.x % G::lanes);
         col = group % G::across * 4;
         row = group / G::across % G::ROWS;
         image = group / G::across / G::ROWS;

@@ -22,8 +22,8 @@ template <int CI> struct dg_thin_dw {
     static_assert(words >= patch_words + grad_words && words >= DG_THIN_DW_WARPS / 2 * sums, "one after the other");
     float acc[4][row_taps] = {};
 
-    static __device__ __forceinline__ int lane() { return (int)threadIdx.x % 32; }
-    static __device__ __forceinline__ int warp() { return (int)threadIdx.x / 32; }
+    static __device__ __forceinline__ int lane() { return (int)(threadIdx.x % 32); }
+    static __device__ __forceinline__ int warp() { return (int)(threadIdx.x / 32); }
     static __device__ __forceinline__ int ky() { return lane() % DG_THIN_K; }
     static __device__ __forceinline__ int co() { return lane() / DG_THIN_K * 4; }
 

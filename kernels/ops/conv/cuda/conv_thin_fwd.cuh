@@ -16,10 +16,10 @@ template <int CI_> struct dg_thin_fwd {
     static constexpr bool rounds = false;
     float acc[4][CHANNELS] = {};
 
-    static __device__ __forceinline__ int lane() { return (int)threadIdx.x % LANES; }
-    static __device__ __forceinline__ int row() { return (int)threadIdx.x / LANES / (DG_THIN_COLS / 4); }
+    static __device__ __forceinline__ int lane() { return (int)(threadIdx.x % LANES); }
+    static __device__ __forceinline__ int row() { return (int)(threadIdx.x / LANES / (DG_THIN_COLS / 4)); }
     /* Of its pixel p and its channel e. */
-    static __device__ __forceinline__ int col(int p) { return (int)threadIdx.x / LANES % (DG_THIN_COLS / 4) * 4 + p; }
+    static __device__ __forceinline__ int col(int p) { return (int)(threadIdx.x / LANES % (DG_THIN_COLS / 4)) * 4 + p; }
     static __device__ __forceinline__ int channel(int e) { return lane() * CHANNELS + e; }
     __device__ __forceinline__ float &at(int p, int e) { return acc[p][e]; }
 

@@ -71,7 +71,7 @@ template <class E_, int K_, bool BACK> struct dg_odd_tile {
         if (at.image < a.N)
             place[i] = {(unsigned)(((at.image * from.rows + at.row * stride) * from.cols + at.col * stride) *
                                    (from.channels / E::unit)),
-                        i};
+                        i * (int)sizeof(uint4)};
         else
             for (int k = 0; k < 2 * 2 * depth; k++) p[i + k * patch::plane] = make_uint4(0, 0, 0, 0);
     }
@@ -147,7 +147,7 @@ template <class G> struct dg_odd_job {
     {
 #pragma unroll
         for (int d = 0; d < G::depth; d++)
-            if (has(chunk, d)) by[d].fetch(g, (first_pair + chunk * G::depth + d) * G::pair);
+            if (has(chunk, d)) by[d].fetch(g, first_pair + chunk * G::depth + d);
     }
     __device__ __forceinline__ void put_patch(const typename G::loader (&by)[G::depth], int chunk, int g) const
     {
