@@ -189,16 +189,17 @@ template <class E, int MI, int NJ> struct dg_sums {
      * 9, ... */
     template <bool WHOLE = false> __device__ __forceinline__ void store(float *row, int i, int n, int columns) const
     {
+        row += n;
 #pragma unroll
         for (int j = 0; j < NJ; j++)
             if (WHOLE || n + j * 8 < columns)
-                dg_store<2>(row + n + j * 8, dg_pack<float, 2>{{c[i / 2][j][i % 2 * 2], c[i / 2][j][i % 2 * 2 + 1]}});
+                dg_store<2>(row + j * 8, dg_pack<float, 2>{{c[i / 2][j][i % 2 * 2], c[i / 2][j][i % 2 * 2 + 1]}});
     }
     /* The same as bf16, to value `at` and on of a tensor. */
     template <bool WHOLE>
     __device__ __forceinline__ void store_rounded(void *to, int at, int i, int n, int columns) const
     {
-        uint32_t *const row = static_cast<uint32_t *>(to) + (at + n) / 2;
+        uint32_t *const row = reinterpret_cast<uint32_t *>(static_cast<uint16_t *>(to) + (at + n));
 #pragma unroll
         for (int j = 0; j < NJ; j++)
             if (WHOLE || n + j * 8 < columns)

@@ -86,7 +86,7 @@ template <class Job, class G>
 static __device__ __forceinline__ float dg_column_sum(const float (&v)[2 * G::NJ], float *room, dg_own_warps own)
 {
     static_assert(G::exchanged == 0 || Job::shares == G::NT / 32, "by warpgroups each warp is a share of its own");
-    const int q = dg_warp_lane() / 4, column = Job::column() + q / 2 * 8 + dg_warp_lane() % 4 * 2 + q % 2;
+    const int q = (int)(threadIdx.x % 32 / 4), column = Job::column() + q / 2 * 8 + (int)(threadIdx.x % 4) * 2 + q % 2;
     if (own.mine)
 #pragma unroll
         for (int k = 0; k < 2 * G::NJ; k += 8) {
@@ -129,12 +129,13 @@ static __device__ __forceinline__ void dg_fused_leave(const dg_fused_mma &f, Sum
             if (!WHOLE && c >= C) continue;
             dg_pack<float, 2> pre[ROWS]; /* rows that are nowhere read the first one: loads that wait for nothing */
             if (bf16 && s.rounded_y) {
-                const uint32_t *const y = reinterpret_cast<const uint32_t *>(s.pre);
+                const uint16_t *const y = reinterpret_cast<const uint16_t *>(s.pre);
 #pragma unroll
-                for (int i = 0; i < ROWS; i++) pre[i] = dg_widened(y[(max(at[i], 0) + c) / 2]);
+                for (int i = 0; i < ROWS; i++)
+                    pre[i] = dg_widened(*reinterpret_cast<const uint32_t *>(y + (max(at[i], 0) + n) + j * 8));
             } else {
 #pragma unroll
-                for (int i = 0; i < ROWS; i++) pre[i] = dg_load<2>(s.pre + max(at[i], 0) + c);
+                for (int i = 0; i < ROWS; i++) pre[i] = dg_load<2>(s.pre + (max(at[i], 0) + n) + j * 8);
             }
             if (!gradient) {
 #pragma unroll
@@ -178,7 +179,7 @@ static __device__ __forceinline__ void dg_fused_results(const dg_fused_mma &f, S
     static constexpr int rows = 2 * G::MI;
     const dg_epilogue &s = f.out;
     const dg_maps to = Job::to_maps(f.conv);
-    const int C = to.channels, mine = Job::column() + dg_warp_lane() % 4 * 2, n = n0 + mine;
+    const int C = to.channels, mine = Job::column() + (int)(threadIdx.x % 4) * 2, n = n0 + mine;
     const int blocks = G::exchanged > 0 ? (int)gridDim.z : 1; /* that finish a tile */
     int at[rows];                                             /* the first channel of each row */
     float first[2 * G::NJ] = {}, second[2 * G::NJ] = {}; /* of sums: the sums of each column over this lane's rows */

@@ -184,11 +184,13 @@ template <class G> struct dg_dx_job : dg_weights<dg_dx_job<G>, G> {
     static __device__ __forceinline__ int result(const dg_conv_args &a, const dg_cell *cell, int i)
     {
         typedef typename P::piece piece;
-        const int p = share() % E::warps * rows_of_share + i * 8 % rows_of_share + dg_warp_lane() / 4,
-                  q = i * 8 / rows_of_share, number = first_piece() + q % G::own, phase = first_phase() + q / G::own;
+        const int p = share() % E::warps * rows_of_share + i * 8 % rows_of_share + (int)(threadIdx.x % 32 / 4),
+                  q = i * 8 / rows_of_share, number = first_piece() + q % G::own, py = first_phase() / 2,
+                  px = first_phase() % 2 + q / G::own;
         const dg_cell at = cell[number * piece::cells + piece::cell(p)];
-        const int row = 2 * (at.row + piece::row(p)) + phase / 2, col = 2 * (at.col + piece::col(p)) + phase % 2;
-        return at.image >= a.N || row >= a.H || col >= a.W ? -1 : ((at.image * a.H + row) * a.W + col) * a.Ci;
+        const int row = 2 * (at.row + piece::row(p)) + py, col = 2 * (at.col + piece::col(p));
+        const int first = ((at.image * a.H + row) * a.W + col) * a.Ci; /* of px = 0, for several i the same */
+        return at.image >= a.N || row >= a.H || col + px >= a.W ? -1 : first + px * a.Ci;
     }
 };
 

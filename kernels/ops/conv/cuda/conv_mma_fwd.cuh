@@ -163,7 +163,7 @@ template <class G> struct dg_fwd_job : dg_weights<dg_fwd_job<G>, G> {
     static __device__ __forceinline__ int result(const dg_conv_args &a, const dg_cell *cell, int i)
     {
         typedef typename G::patch::piece piece;
-        const int p = share() % E::warps * rows_of_share + i * 8 + dg_warp_lane() / 4;
+        const int p = share() % E::warps * rows_of_share + i * 8 + (int)(threadIdx.x % 32 / 4);
         const dg_cell at = cell[share() / E::warps * piece::cells + piece::cell(p)];
         const int row = at.row + piece::row(p), col = at.col + piece::col(p);
         return at.image >= a.N || row >= a.Ho || col >= a.Wo ? -1 : ((at.image * a.Ho + row) * a.Wo + col) * a.Co;
