@@ -32,45 +32,46 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
                                       return place + 128 * s < line + border &&
                                              (unsigned)(first + 128 * s + e) < (unsigned)width;
     };
-    four v[each][steps] = {};
-    if (drawn) {
-        const uint8_t *const in = dg_gather_row(g, image);
-        const bool mirrored = dg_gather_mirrored(g, image), whole = wide && !mirrored && (uintptr_t)in % 4 == 0;
-#pragma unroll
-        for (int s = 0; s < steps; s++)
-#pragma unroll
-            for (int k = 0; k < each; k++) {
-                const int row = (top + k * warps) * width, at = first + 128 * s;
-                if (!there(k)) continue;
-                if (whole) {
-                    if (!inside(s, 0)) continue;
-                    const uint32_t bytes = *reinterpret_cast<const uint32_t *>(in + row + at);
-#pragma unroll
-                    for (int e = 0; e < 4; e++) v[k][s].v[e] = dg_gather_signed_value((uint8_t)(bytes >> 8 * e));
-                } else {
-#pragma unroll
-                    for (int e = 0; e < 4; e++) {
-                        const int from = mirrored ? (a.W - 1 - (at + e) / CI) * CI + (at + e) % CI : at + e;
-                        if (inside(s, e)) v[k][s].v[e] = dg_gather_signed_value(in[row + from]);
-                    }
-                }
-            }
-    } else {
-        const float *const x = (const float *)a.x + (int64_t)image * a.H * width + first;
+    /* f(k, s, at) for all packs; at: value 0 of the pack in the picture. What is asked once is around it, not in it. */
+    auto for_each = [=](auto f) {
 #pragma unroll
         for (int k = 0; k < each; k++)
 #pragma unroll
-            for (int s = 0; s < steps; s++) {
-                const float *const from = x + (top + k * warps) * width + 128 * s;
-                if (!there(k)) continue;
-                if (wide) {
-                    if (inside(s, 0)) v[k][s] = dg_load<4>(from);
-                } else {
+            for (int s = 0; s < steps; s++) f(k, s, (top + k * warps) * width + first + 128 * s);
+    };
+    four v[each][steps] = {};
+    if (drawn) {
+        const uint8_t *const in = dg_gather_row(g, image);
+        const bool mirrored = dg_gather_mirrored(g, image);
+        if (wide && !mirrored && (uintptr_t)in % 4 == 0)
+            for_each([&](int k, int s, int at) {
+                if (!there(k) || !inside(s, 0)) return;
+                const uint32_t bytes = *reinterpret_cast<const uint32_t *>(in + at);
 #pragma unroll
-                    for (int e = 0; e < 4; e++)
-                        if (inside(s, e)) v[k][s].v[e] = from[e];
+                for (int e = 0; e < 4; e++) v[k][s].v[e] = dg_gather_signed_value((uint8_t)(bytes >> 8 * e));
+            });
+        else
+            for_each([&](int k, int s, int at) {
+                const int col = first + 128 * s, row = at - col;
+#pragma unroll
+                for (int e = 0; e < 4; e++) {
+                    const int from = mirrored ? (a.W - 1 - (col + e) / CI) * CI + (col + e) % CI : col + e;
+                    if (there(k) && inside(s, e)) v[k][s].v[e] = dg_gather_signed_value(in[row + from]);
                 }
-            }
+            });
+    } else {
+        const int start = image * a.H * width; /* fewer than 2^31 */
+        const float *const x = (const float *)a.x;
+        if (wide)
+            for_each([&](int k, int s, int at) {
+                if (there(k) && inside(s, 0)) v[k][s] = dg_load<4>(x + (start + at));
+            });
+        else
+            for_each([&](int k, int s, int at) {
+#pragma unroll
+                for (int e = 0; e < 4; e++)
+                    if (there(k) && inside(s, e)) v[k][s].v[e] = x[start + at + e];
+            });
     }
 #pragma unroll
     for (int k = 0; k < each; k++)
@@ -81,22 +82,23 @@ static __device__ __forceinline__ void dg_thin_take(float *patch, const dg_gathe
     if (!drawn || !writes) return;
     const int end_row = a0 + DG_THIN_ROWS < a.Ho ? 2 * (a0 + DG_THIN_ROWS) : a.H;
     const int end = b0 + DG_THIN_COLS < a.Wo ? 2 * (b0 + DG_THIN_COLS) * CI : width;
-    float *const x = (float *)g.x + (int64_t)image * a.H * width + first;
+    float *const x = (float *)g.x;
+    const int start = image * a.H * width;
+    auto own = [=](int k, int s) { /* does pack s of row k begin with a pixel of this tile's? */
+                                   const int row = top + k * warps, at = first + 128 * s;
+                                   return there(k) && row >= 2 * a0 && row < end_row && at >= 2 * b0 * CI &&
+                                          inside(s, 0) && at < end;
+    };
+    if (wide)
+        for_each([&](int k, int s, int at) {
+            if (own(k, s)) dg_store<4>(x + (start + at), v[k][s]);
+        });
+    else
+        for_each([&](int k, int s, int at) {
 #pragma unroll
-    for (int k = 0; k < each; k++) {
-        const int row = top + k * warps;
-        if (!there(k) || row < 2 * a0 || row >= end_row) continue;
-#pragma unroll
-        for (int s = 0; s < steps; s++) {
-            const int at = first + 128 * s;
-            if (at < 2 * b0 * CI || !inside(s, 0) || at >= end) continue;
-            if (wide) dg_store<4>(x + row * width + 128 * s, v[k][s]);
-            else
-#pragma unroll
-                for (int e = 0; e < 4; e++)
-                    if (at + e < end) x[row * width + 128 * s + e] = v[k][s].v[e];
-        }
-    }
+            for (int e = 0; e < 4; e++)
+                if (own(k, s) && first + 128 * s + e < end) x[start + at + e] = v[k][s].v[e];
+        });
 }
 
 /* Sums of a thread's channels over the block, into the parts of the block: over a warp's pixels by shuffles, over the
@@ -106,7 +108,7 @@ static __device__ __forceinline__ void dg_thin_leave(float *shared, const dg_fus
                                                      float (&sum_g)[fwd::CHANNELS], float (&sum_gx)[fwd::CHANNELS],
                                                      int tile, int co0)
 {
-    const int warp = (int)threadIdx.x / 32, c = (int)threadIdx.x;
+    const int warp = (int)(threadIdx.x / 32), c = (int)threadIdx.x;
 #pragma unroll
     for (int e = 0; e < fwd::CHANNELS; e++)
         for (int d = 16; d >= fwd::LANES; d /= 2) {
@@ -156,7 +158,7 @@ template <class fwd> static __device__ __forceinline__ void dg_thin_fwd_block(co
     sums.add(patch, weight);
 
     const int oy = a0 + fwd::row();
-    const int64_t first = (((int64_t)image * a.Ho + oy) * a.Wo + b0 + fwd::col(0)) * a.Co + co0 + fwd::channel(0);
+    const int first = ((image * a.Ho + oy) * a.Wo + b0 + fwd::col(0)) * a.Co + co0 + fwd::channel(0); /* below 2^31 */
     typedef dg_pack<float, 4> four;
     /* Is the pixel p there, and are the four channels from h on? Co is a multiple of 4. */
     auto there = [&](int p, int h) { return oy < a.Ho && b0 + fwd::col(p) < a.Wo && co0 + fwd::channel(h) < a.Co; };
