@@ -55,8 +55,7 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
     static __device__ __forceinline__ int lane() { return (int)(threadIdx.x % 32); }
 
     __device__ __forceinline__ thin_dx(const dg_conv_args &a, const float *from, int image, int row, int chunks_)
-        : y(reinterpret_cast<const V *>(from) + ((int64_t)(image * a.Ho + row) * a.Wo + lane() / 4) * a.Co +
-            lane() % 4 * 4),
+        : y(reinterpret_cast<const V *>(from) + (((image * a.Ho + row) * a.Wo + lane() / 4) * a.Co + lane() % 4 * 4)),
           there((unsigned)row < (unsigned)a.Ho ? a.Wo - lane() / 4 : 0), channels(a.Co - lane() % 4 * 4), Co(a.Co),
           chunks(chunks_)
     {}
@@ -170,6 +169,8 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
     __device__ __forceinline__ void pixels(float *place, bool last, float (&left)[handed]) const
     {
         const int t = lane() % 4, g = lane() / 4;
+        float *const mine_of = place + 4 - CI + (2 * g + t) * CI, *const end_of = place + 4 - CI +
+                                                                                  (2 * COLS + t - 2) * CI;
         float u[handed][2];
 #pragma unroll
         for (int k = 0; k < handed / 2; k++) {
@@ -180,16 +181,16 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
         __syncwarp();
 #pragma unroll
         for (int v = 0; v < handed; v++) {
-            float *const row = place + v / CI * line + v % CI + 4 - CI;
+            const int of_row = v / CI * line + v % CI;
 #pragma unroll
             for (int p = 0; p < 2; p++) {
                 /* the last position's neighbour is in the next eight */
                 const float mine = lane() < 30 ? u[v][p] : p ? u[v][p - 1] : left[v];
                 const float other = __shfl_sync(0xffffffffu, mine, (lane() + 30) % 32);
-                if (t < 2) row[(2 * (8 * p + g) + t) * CI] = u[v][p] + other;
+                if (t < 2) mine_of[of_row + 16 * p * CI] = u[v][p] + other;
             }
             left[v] = u[v][1];
-            if (last && lane() >= 30) row[(2 * COLS + t - 2) * CI] = left[v];
+            if (last && lane() >= 30) end_of[of_row] = left[v];
         }
         __syncwarp();
     }
@@ -198,7 +199,7 @@ template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
 /* Whole warp: n values of each of two rows of x through the epilogue. Those of the first row, which is row iy, are at
  * `from` and go to index `row`; the second row's are G::line and `width` further on. Rows may be outside of x. */
 template <class G>
-static __device__ __forceinline__ void write(const dg_fused_conv &f, const float *from, int64_t row, int width, int n,
+static __device__ __forceinline__ void write(const dg_fused_conv &f, const float *from, int row, int width, int n,
                                              int iy)
 {
     constexpr int BATCH = 4; /* nearly always all of a row */
@@ -208,15 +209,15 @@ static __device__ __forceinline__ void write(const dg_fused_conv &f, const float
 #pragma unroll 1
         for (int r = 0; r < 2; r++, row += width, from += G::line) {
             if ((unsigned)(iy + r) >= (unsigned)f.conv.H) continue;
-            const int64_t first = row + lane;
+            const int first = row + lane;
 #pragma unroll 1
             for (int i0 = 0; i0 < n; i0 += 32 * BATCH) {
-                float *const x = (float *)f.conv.x + first + i0;
+                float *const x = (float *)f.conv.x + (first + i0);
                 const float *const values = from + lane + i0;
                 const int left = n - lane - i0;
                 float old[BATCH] = {};
                 if (reads) {
-                    const float *const y = f.out.y + first + i0;
+                    const float *const y = f.out.y + (first + i0);
 #pragma unroll
                     for (int k = 0; k < BATCH; k++)
                         if (32 * k < left) old[k] = y[32 * k];
@@ -239,7 +240,7 @@ static __device__ __forceinline__ void write(const dg_fused_conv &f, const float
 
 template <class G> static __device__ __forceinline__ void dx_block(const dg_fused_conv &f, int chunks)
 {
-    const int rows = (int)blockDim.x / 32;
+    const int rows = (int)(blockDim.x / 32);
     DEV_CHECK(rows == dg_thin_mma_rows(f.conv.Ho, G::E::unit));
     constexpr int CI = G::CI;
     dev_pool pool;
@@ -249,8 +250,8 @@ template <class G> static __device__ __forceinline__ void dx_block(const dg_fuse
     const int warp = __shfl_sync(0xffffffffu, (int)(threadIdx.x / 32), 0);
     float *const slot = pool.take<float>((size_t)(rows * G::slot)) + warp * G::slot;
     const dg_conv_args &a = f.conv;
-    const int down = dg_div_up(a.Ho + 1, rows - 1), image = (int)blockIdx.x / down;
-    const int row = (int)blockIdx.x % down * (rows - 1) - 1 + warp;
+    const unsigned down = dg_div_up((unsigned)a.Ho + 1, (unsigned)rows - 1);
+    const int image = (int)(blockIdx.x / down), row = (int)(blockIdx.x % down) * (rows - 1) - 1 + warp;
     if (f.early) G::template load_weights<true>(weight, a, chunks);
     grid_dependency_wait();
     grid_dependents_launch();
@@ -279,7 +280,7 @@ template <class G> static __device__ __forceinline__ void dx_block(const dg_fuse
         /* the first value lies at 2 p0 CI - 4 */
         const int lo = max(0, 2 * p0 - 1) * CI, hi = min(a.W, 2 * (p0 + G::COLS) + (last ? 1 : -1)) * CI, n = hi - lo,
                   iy = 2 * row - 1;
-        write<G>(f, place + lo - 2 * p0 * CI + 4, ((int64_t)image * a.H + iy) * a.W * CI + lo, a.W * CI, n, iy);
+        write<G>(f, place + lo - 2 * p0 * CI + 4, (image * a.H + iy) * a.W * CI + lo, a.W * CI, n, iy);
     }
 }
 
