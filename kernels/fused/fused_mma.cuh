@@ -5,8 +5,8 @@
  * Tile and most of the shared memory: of conv_mma_fwd.cuh and conv_mma_dx.cuh; beside it two more stages of weights
  * where they are small (8 KB each), 8 or 12 bytes a channel that is summed, the prologue's numbers, and 16 bytes; by
  * warpgroups with parts at least the sums of the tile (fused_mma_join.cuh).
- * Registers: forward bf16 146 to 192, tf32 154 to 172; data gradient bf16 146 to 194, tf32 146 to 167; by warpgroups
- * 115 to 255. Bound by: shared memory, and the latency of the epilogue's sums over blocks. */
+ * Registers: forward bf16 146 to 172, tf32 146 to 162; data gradient bf16 146 to 190, tf32 146 to 171; by warpgroups
+ * 107 to 254. Bound by: shared memory, and the latency of the epilogue's sums over blocks. */
 #ifndef DG_FUSED_MMA_CUH
 #define DG_FUSED_MMA_CUH
 
@@ -256,8 +256,9 @@ template <class Job, class G> static __device__ __forceinline__ void dg_fused_bl
     float *const table = pool.take<float>((size_t)(f.channels * G::loader::numbers));
     const dg_conv_args &a = f.conv;
     const dg_maps from = Job::from_maps(a), to = Job::to_maps(a);
-    const int part = (int)blockIdx.z, n0 = (int)blockIdx.y * G::N, chunks = from.channels / G::chunk;
-    const int first = dg_fused_part(chunks, part, f.split), last = dg_fused_part(chunks, part + 1, f.split);
+    const int part = (int)blockIdx.z, n0 = (int)blockIdx.y * G::N, chunks = (int)((unsigned)from.channels / G::chunk);
+    const int most = (int)((unsigned)f.channels / G::chunk), first = dg_fused_part(chunks, part, f.split, most),
+              last = dg_fused_part(chunks, part + 1, f.split, most);
     int group = 0, block = (int)blockIdx.x; /* of it */
     for (; block >= f.per_group; block -= f.per_group) group++;
     if (threadIdx.x < P::cells) {

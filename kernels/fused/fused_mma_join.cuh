@@ -5,11 +5,11 @@
 
 #include "kernels/fused/fuse.cuh"
 
-/* Where part `part` of the chunks begins. A division is two dozen instructions: where there are no parts there is none.
- */
-static __device__ __forceinline__ int dg_fused_part(int chunks, int part, int split)
+/* Where part `part` of the chunks begins; most: of the largest part. A division is two dozen instructions: where parts
+ * are alike there is none. */
+static __device__ __forceinline__ int dg_fused_part(int chunks, int part, int split, int most)
 {
-    return split == 1 ? chunks * part : (int)((unsigned)(chunks * part) / (unsigned)split);
+    return most * split == chunks ? most * part : (int)((unsigned)(chunks * part) / (unsigned)split);
 }
 
 /* By warpgroups the blocks of a tile, one for each part of the sum, are a cluster. Each finishes the results of some of
