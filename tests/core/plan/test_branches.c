@@ -175,7 +175,7 @@ int main(void)
     well_formed();
     exclusive();
     chains("sm_90", DG_MATH_BF16, DG_FUSE_ALL, 30, 30, 30);
-    chains("sm_90", DG_MATH_BF16, DG_FUSE_NONE, 128, 128, 128);
-    chains("sm_90", DG_MATH_BF16, DG_FUSE_branches, 128, 116, 100);
+    chains("sm_90", DG_MATH_BF16, DG_FUSE_NONE, 131, 131, 131);
+    chains("sm_90", DG_MATH_BF16, DG_FUSE_branches, 131, 116, 100);
     return dg_test_report();
 }
