@@ -385,7 +385,7 @@ int main()
     /* every tile of wgmma and clusters of blocks, with cells, rows and columns that are not there */
     const int before = launched, all = dev_small() ? 0 : 6 * count;
     for (int i = 0; i < all; i++) {
-        static const int parts[] = {1, 3, 8, 2, 5, 4}, deep[2][5] = {{6, 10, 14, 144, 136}, {6, 6, 8, 144, 136}};
+        static const int parts[] = {1, 3, 8, 2, 5, 4}, deep[2][5] = {{2, 10, 14, 144, 72}, {2, 6, 8, 144, 72}};
         one(i & 1, setups[i / 6], deep[i >> 1 & 1], WGMMA, i / 4, parts[(i / 6 + i) % 6], 1 + i % 2);
     }
     DG_CHECKF(launched == before || launched == before + all, "%d launches of %d", launched - before, all);
