@@ -79,13 +79,12 @@ double dg_rule_us(const dg_op *op)
     if (dg_machine_find("h100", DG_F32, &m)) return 0; /* it is in the list */
     dg_work w = dg_work_of(op, DG_F32);
     const double cache = w.warpgroups ? m.cache : m.cache * lanes_ghz(&m) / m.costs.ghz;
-    double fixed = w.split > 1 ? m.costs.last_us : 0;
-    if (w.warpgroups && op->kind != DG_OP_conv_dw) {
-        const double joined = w.split > 1 ? (w.split - 1) * w.moved / (2 * w.blocks * w.split)
-                                          : 0; /* bytes of a block */
-        fixed += (joined / JOIN_BYTES + ceil(w.blocks / m.units) * w.threads / 32 * BEGIN_CLOCKS) / m.costs.ghz * 1e-3;
-    } else if (w.split > 1) {
-        fixed += w.moved / cache * 1e-3;
+    const bool cluster = w.warpgroups && op->kind != DG_OP_conv_dw;
+    double fixed = 0;
+    if (cluster) fixed += ceil(w.blocks / m.units) * w.threads / 32 * BEGIN_CLOCKS / m.costs.ghz * 1e-3;
+    if (w.split > 1) {
+        const double joined = (w.split - 1) * w.moved / (2 * w.blocks * w.split); /* bytes of a block */
+        fixed += m.costs.last_us + (cluster ? joined / JOIN_BYTES / m.costs.ghz : w.moved / cache) * 1e-3;
     }
     w.warpgroups = w.warpgroups && op->kind == DG_OP_conv_dx;
     const double blocks = w.warpgroups ? ceil(w.blocks / m.units) * m.units : w.blocks;

@@ -16,11 +16,12 @@
  *                   launch waits for all before it. No __restrict__ and no __ldg for what other launches write:
  *                   they promise that nobody does. dev_programmatic = false makes plain launches of them; after a
  *                   copy or an event they are that anyhow. In a captured graph they become programmatic edges.
- *                   KLAUNCH_CLUSTER: as KLAUNCH_AFTER, on sm_90 alone, and the blocks of equal x and y, at most 8, are
- * a cluster: they run at once, and read each other's shared memory by cluster_memory (cluster.cuh). errors          the
- * dispatcher sets dev_op = op->name before an op's launches and calls dev_take_fault() after them: the first launch
- * that was refused, with op, kernel, file and line. shared memory   SHARED(float, tile, [16][65]); static, 48 KB in
- * all, 16-byte aligned, holds garbage (NaN in the simulator). SHARED(int, last, ) is a scalar. Never a bare __shared__.
+ *                   KLAUNCH_CLUSTER: as KLAUNCH_AFTER, on sm_90 alone, and the blocks of equal x and y, at most 8,
+ *                   are a cluster: they run at once, and read each other's shared memory (cluster.cuh).
+ *   errors          the dispatcher sets dev_op = op->name before an op's launches and calls dev_take_fault() after
+ *                   them: the first launch that was refused, with op, kernel, file and line.
+ *   shared memory   SHARED(float, tile, [16][65]); static, 48 KB in all, 16-byte aligned, holds garbage (NaN in the
+ *                   simulator). SHARED(int, last, ) is a scalar. Never a bare __shared__.
  *                   DYN_SHARED(float, p): all dynamic shared memory of the launch as one array. For several arrays
  *                       dev_pool pool; float *a = pool.take<float>(n), *b = pool.take<float>(m);
  *                   in the same order and size in all threads; the launch asks for

@@ -12,6 +12,16 @@ static __device__ __forceinline__ int dg_fused_part(int chunks, int part, int sp
     return most * split == chunks ? most * part : (int)((unsigned)(chunks * part) / (unsigned)split);
 }
 
+/* This thread's sums, 16 bytes at a time, from `to` on; those of the other threads lie between. */
+template <class G, class Sums> static __device__ __forceinline__ void dg_leave_sums(const Sums &sums, float *to)
+{
+#pragma unroll
+    for (int k = 0; k < G::MI * G::NJ; k++) {
+        const float(&c)[4] = sums.c[k / G::NJ][k % G::NJ];
+        dg_store<4>(to + k * G::NT * 4, dg_pack<float, 4>{{c[0], c[1], c[2], c[3]}});
+    }
+}
+
 /* By warpgroups the blocks of a tile, one for each part of the sum, are a cluster. Each finishes the results of some of
  * its warps, first .. last - 1, which add up what the same warps of the other blocks have left in shared memory. */
 struct dg_own_warps {
@@ -34,12 +44,7 @@ template <class G, class Sums> static __device__ __forceinline__ void dg_cluster
 {
     static constexpr int packs = G::MI * G::NJ;
     float *const mine = room + threadIdx.x * 4;
-    if (!own)
-#pragma unroll
-        for (int k = 0; k < packs; k++) {
-            const float(&c)[4] = sums.c[k / G::NJ][k % G::NJ];
-            dg_store<4>(mine + k * G::NT * 4, dg_pack<float, 4>{{c[0], c[1], c[2], c[3]}});
-        }
+    if (!own) dg_leave_sums<G>(sums, mine);
     cluster_sync();
     if (own)
 #pragma unroll 1
@@ -65,11 +70,7 @@ static __device__ __forceinline__ bool dg_fused_join(Sums &sums, float *parts, u
     const int split = (int)gridDim.z, tile = (int)(blockIdx.y * gridDim.x + blockIdx.x);
     float *const all = parts + ((int64_t)tile * split * packs * G::NT + threadIdx.x) * 4;
     float *const mine = all + (int64_t)blockIdx.z * packs * G::NT * 4;
-#pragma unroll
-    for (int k = 0; k < packs; k++) {
-        const float(&c)[4] = sums.c[k / G::NJ][k % G::NJ];
-        dg_store<4>(mine + k * G::NT * 4, dg_pack<float, 4>{{c[0], c[1], c[2], c[3]}});
-    }
+    dg_leave_sums<G>(sums, mine);
     if (!dg_comes_last(counters + tile, (unsigned)split)) return false;
     const int from_part = split == 2 ? 1 - (int)blockIdx.z : 0, to_part = split == 2 ? from_part + 1 : split;
     if (split > 2) sums.clear();
