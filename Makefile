@@ -49,17 +49,17 @@ ALL_CFLAGS  = -std=c11 -D_GNU_SOURCE -I. $(WARN) $(DEP_CFLAGS) $(OPENMP) $(PIC) 
               $(SANFLAGS) $(CPPFLAGS) $(CFLAGS)
 ALL_LDFLAGS = $(OPENMP) -pthread $(HARDEN_LD) $(SANFLAGS) $(LDFLAGS)
 
-# The folder of a file says how it is compiled: C below kernels/ops, but for rows (op.c, and those of the CUDA
+# The folder of a file says how it is compiled: C below kernels/ops, but for rows (op.c, ops.c, and those of the CUDA
 # variants in cuda/), once for each instruction set and each type of real (kernels/cpu/cpu.h); all other C once.
 ISA_base   :=
 ISA_avx2   := -march=x86-64-v3
 ISA_avx512 := -march=x86-64-v4 -mprefer-vector-width=512
 OPS_C     := $(sort $(call below,kernels/ops,.c))
-ROWS      := $(foreach f,$(OPS_C),$(if $(filter op.c,$(notdir $(f)))$(findstring /cuda/,$(f)),$(f)))
+ROWS      := $(foreach f,$(OPS_C),$(if $(filter op.c ops.c,$(notdir $(f)))$(findstring /cuda/,$(f)),$(f)))
 MULTI     := $(patsubst kernels/%.c,%,$(filter-out $(ROWS),$(OPS_C)))
 
 HOST_SRC  := $(filter-out host/cli/main.c,$(call below,core,.c) $(call below,host,.c)) \
-             $(wildcard kernels/cpu/*.c kernels/fused/*.c) $(ROWS)
+             $(wildcard kernels/cpu/*.c kernels/fused/*.c) kernels/cuda/planner.c $(ROWS)
 HOST_OBJ  := $(HOST_SRC:%.c=$(BUILD)/%.o) $(BUILD)/models.o $(BUILD)/tuning.o $(BUILD)/page.o
 KERN_OBJ  := $(foreach i,$(ISAS),$(foreach f,32 64,$(MULTI:%=$(BUILD)/kernels/%.$(i).f$(f).o)))
 LIB       := $(BUILD)/host.a

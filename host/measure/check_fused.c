@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "host/measure/check_internal.h"
-#include "core/plan/fuse.h"
+#include "kernels/fused/fuse.h"
 #include "core/plan/precision.h"
 
 typedef struct {

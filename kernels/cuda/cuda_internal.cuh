@@ -1,4 +1,5 @@
-/* Inside the CUDA backend: what its files share. backend_cuda.cu opens, chooses and runs, cuda_graph.cu captures,
+/* Internals of the CUDA backend, shared by its files: backend_cuda.cu opens, chooses and runs, cuda_enqueue.cu launches,
+ * cuda_fault.cu reports errors, cuda_graph.cu captures plans,
  * cuda_memory.cu moves bytes, cuda_time.cu holds the clock. */
 #ifndef DG_BACKEND_CUDA_CUH
 #define DG_BACKEND_CUDA_CUH
@@ -7,10 +8,10 @@
 #include "kernels/cuda/cuda_clock.cuh"
 extern "C" {
 #include "core/plan/branches.h"
-#include "core/plan/fuse.h"
+#include "core/plan/fusions.h"
 #include "core/plan/plan.h"
 #include "core/tune/tune.h"
-#include "core/tune/work.h"
+#include "core/plan/work.h"
 }
 
 /* Pinned memory through which put and get go, several pieces in turn, so that a put waits only for the one that used

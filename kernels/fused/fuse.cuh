@@ -5,7 +5,7 @@
 #include "kernels/dev/cuda.cuh"
 #include "kernels/dev/divide.cuh"
 extern "C" {
-#include "core/plan/fuse_launch.h"
+#include "kernels/fused/fuse_launch.h"
 }
 
 /* ---- Launchers ---- */

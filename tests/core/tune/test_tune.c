@@ -2,6 +2,7 @@
  * other's inverse; the rule finds something for every op of every built-in model, and so do the shipped tables. */
 #include "host/net/job.h"
 #include "host/net/recipes.h"
+#include "tests/all_ops.h"
 #include "test.h"
 #include "tempdir.h"
 #include "core/tune/tune.h"
