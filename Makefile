@@ -59,7 +59,7 @@ ROWS      := $(foreach f,$(OPS_C),$(if $(filter op.c ops.c,$(notdir $(f)))$(find
 MULTI     := $(patsubst kernels/%.c,%,$(filter-out $(ROWS),$(OPS_C)))
 
 HOST_SRC  := $(filter-out host/cli/main.c,$(call below,core,.c) $(call below,host,.c)) \
-             $(wildcard kernels/cpu/*.c kernels/fused/*.c) kernels/cuda/planner.c $(ROWS)
+             $(wildcard kernels/cpu/*.c kernels/fused/*.c) $(filter-out %/no_cuda.c,$(wildcard kernels/cuda/*.c)) $(ROWS)
 HOST_OBJ  := $(HOST_SRC:%.c=$(BUILD)/%.o) $(BUILD)/models.o $(BUILD)/tuning.o $(BUILD)/page.o
 KERN_OBJ  := $(foreach i,$(ISAS),$(foreach f,32 64,$(MULTI:%=$(BUILD)/kernels/%.$(i).f$(f).o)))
 LIB       := $(BUILD)/host.a
@@ -203,6 +203,13 @@ $(BUILD)/tests/%: %.c $(REFERENCE) $(LIB) $(CUDA_LIB) $(BUILD)/flags
 	@echo "  TEST  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests -fvisibility=default -MMD -MP $(ALL_LDFLAGS) $(FUZZER) -o $@ $< \
 	    $(REFERENCE) $(LIBS) $(DEP_LIBS) $(CUDA_LIBS)
+
+# core/ links without the rest.
+CORE_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(call below,core,.c))
+$(BUILD)/tests/test_alone: test_alone.c $(CORE_OBJ) $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo "  TEST  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) $(FUZZER) -o $@ $< $(CORE_OBJ) $(DEP_LIBS)
 
 # Libraries that tests load into the program, which make its calls fail, kill it, or record what it writes.
 PRELOADS := $(patsubst tests/%.c,$(BUILD)/tests/%.so,$(wildcard tests/preload/*.c))

@@ -10,7 +10,7 @@ extern "C" {
 #include "core/plan/branches.h"
 #include "core/plan/fusions.h"
 #include "core/plan/plan.h"
-#include "core/tune/tune.h"
+#include "kernels/cuda/choose.h"
 #include "core/plan/work.h"
 }
 

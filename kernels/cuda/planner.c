@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "kernels/fused/fuse.h"
-#include "core/tune/tune.h"
+#include "kernels/cuda/choose.h"
 #include "core/plan/work.h"
 #include "kernels/ops/ops.h"
 

@@ -5,7 +5,7 @@
 #include "tests/all_ops.h"
 #include "test.h"
 #include "tempdir.h"
-#include "core/tune/tune.h"
+#include "kernels/cuda/choose.h"
 
 static const dg_gpu gpu = {90, 232448, DG_MATH_FP32, true}, small = {75, 65536, DG_MATH_FP32, false};
 

@@ -2,7 +2,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "core/tune/tune.h"
+#include "kernels/cuda/choose.h"
 
 /* Rows that are wrong are left out, with a message; only a file that cannot be read is an error. */
 dg_err dg_chooser_open(dg_chooser *c, const char *path, dg_type real, const dg_gpu *gpu)
