@@ -59,7 +59,7 @@ ROWS      := $(foreach f,$(OPS_C),$(if $(filter op.c ops.c,$(notdir $(f)))$(find
 MULTI     := $(patsubst kernels/%.c,%,$(filter-out $(ROWS),$(OPS_C)))
 
 HOST_SRC  := $(filter-out host/cli/main.c,$(call below,core,.c) $(call below,host,.c)) \
-             $(wildcard kernels/cpu/*.c kernels/fused/*.c) $(filter-out %/no_cuda.c,$(wildcard kernels/cuda/*.c)) $(ROWS)
+             $(filter-out %/no_cuda.c,$(wildcard $(patsubst %,kernels/%/*.c,cpu cuda fused))) $(ROWS)
 HOST_OBJ  := $(HOST_SRC:%.c=$(BUILD)/%.o) $(BUILD)/models.o $(BUILD)/tuning.o $(BUILD)/page.o
 KERN_OBJ  := $(foreach i,$(ISAS),$(foreach f,32 64,$(MULTI:%=$(BUILD)/kernels/%.$(i).f$(f).o)))
 LIB       := $(BUILD)/host.a

@@ -1,9 +1,9 @@
 /* The cost model of a GPU's launches, the only one: what is printed as expected (predict.h), which tile a convolution
  * gets and how an update is divided ask the same rows.
  *
- * A launch is parts, blocks of one kind each (kernels/fused/predict_plan.h). What a block of a kind issues, multiplies and moves
- * was counted in real steps by the executor of PTX: once a block, and for each step of its main loop. Those counts are
- * core/tune/counts.c, which `scripts/ptx-count --renew` writes. From them and the machine's rates follow
+ * A launch is parts, blocks of one kind each (kernels/fused/predict_plan.h). What a block of a kind issues, multiplies
+ * and moves was counted in real steps by the executor of PTX: once a block, and for each step of its main loop. Those
+ * counts are core/tune/counts.c, which `scripts/ptx-count --renew` writes. From them and the machine's rates follow
  *
  *     bound      the largest of the least times: of each pipe, of the first cache and of the tensor cores on the
  *                multiprocessor that has most blocks (whole waves), of the L2 cache, of memory where the launch does

@@ -14,8 +14,9 @@
  * memory      the larger of: what the op must read and write once, from memory, or from the last cache when all of
  *             it fits there; and what all blocks together load through that cache, tiles re-reading their operands.
  *
- * The efficiencies are few constants, in core/tune/predict_cpu.c and core/tune/predict_gpu.c, each with its reason; they
- * were not fitted op by op. A measured time far from the prediction is where to look: `dcgan profile` prints both. */
+ * The efficiencies are few constants, in core/tune/predict_cpu.c and core/tune/predict_gpu.c, each with its reason;
+ * they were not fitted op by op. A measured time far from the prediction is where to look: `dcgan profile` prints both.
+ */
 #ifndef DG_PREDICT_H
 #define DG_PREDICT_H
 

@@ -1,4 +1,5 @@
-/* Launches: of an op, of a fused launch, of the rounding of weights; every one is checked, and named where it failed. */
+/* Launches: of an op, of a fused launch, of the rounding of weights; every one is checked, and named where it failed.
+ */
 #include "kernels/cuda/cuda_internal.cuh"
 #include "kernels/fused/fuse.cuh"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernels/fused/fuse.h"
+#include "kernels/fused/fused.h"
 #include "kernels/cuda/choose.h"
 #include "core/plan/work.h"
 #include "kernels/ops/ops.h"

@@ -1,4 +1,4 @@
-/* Tensors that are bf16 in memory, since all who write and read them can (fuse.h). */
+/* Tensors that are bf16 in memory, since all who write and read them can (fused.h). */
 #include "kernels/fused/fuse_launch.h"
 
 static bool is(const dg_op *op, int operand, const char *name) { return operand == dg_operand_index(op->kind, name); }

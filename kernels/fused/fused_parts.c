@@ -36,8 +36,9 @@ static dg_cost_part mma_part(const dg_op *op, const dg_fused_conv *f, bool facto
                       .merged = merged(&f->out, g.merged, t->tile_n)};
     c.steps = c.most;
     snprintf(c.kind, sizeof c.kind, "%s %s_%s %dx%d %s>%s%s%s%s", op->kind == DG_OP_conv_fwd ? "fwd" : "dx",
-             t->variant->name, dg_precision_name(DG_F32, t->math), t->tile_m, t->tile_n, dg_prologue_name(&f->in), epilogue_name(&f->out),
-             dg_mma_is_small(&f->conv) ? " small" : "", t->split > 1 ? " parts" : "", factors ? " factors" : "");
+             t->variant->name, dg_precision_name(DG_F32, t->math), t->tile_m, t->tile_n, dg_prologue_name(&f->in),
+             epilogue_name(&f->out), dg_mma_is_small(&f->conv) ? " small" : "", t->split > 1 ? " parts" : "",
+             factors ? " factors" : "");
     return c;
 }
 
@@ -57,7 +58,8 @@ static dg_cost_part thin_part(const dg_op *op, const dg_fused_conv *f)
     }
     c.steps = c.most;
     snprintf(c.kind, sizeof c.kind, "%s %s_%s %d %s>%s", op->kind == DG_OP_conv_fwd ? "fwd" : "dx",
-             op->tune.variant->name, dg_precision_name(DG_F32, op->tune.math), a->Ci, dg_prologue_name(&f->in), epilogue_name(&f->out));
+             op->tune.variant->name, dg_precision_name(DG_F32, op->tune.math), a->Ci, dg_prologue_name(&f->in),
+             epilogue_name(&f->out));
     return c;
 }
 

@@ -1,4 +1,4 @@
-/* How a fused update (fuse.h) is divided among the blocks of its launch: what the kernel is given, made by
+/* How a fused update (fused.h) is divided among the blocks of its launch: what the kernel is given, made by
  * fused_update.c. Internal to kernels/; plain C.
  *
  * The producers are one launch: each makes one part of the sums of one tile of one weight gradient. Behind it the
@@ -6,7 +6,7 @@
 #ifndef DG_FUSED_UPDATE_H
 #define DG_FUSED_UPDATE_H
 
-#include "kernels/fused/fuse.h"
+#include "kernels/fused/fused.h"
 
 enum {
     DG_UPDATE_BITS = 8, /* of a thread's number */

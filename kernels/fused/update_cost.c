@@ -20,17 +20,19 @@ static void update_kind(const dg_update_work *w, dg_math math, char *out, size_t
     switch ((dg_fused_family)w->kind) {
     case DG_FUSED_MMA:
     case DG_FUSED_WGMMA:
-        snprintf(out, size, "dw %s_%s 64x16%s", w->kind == DG_FUSED_MMA ? "mma" : "wgmma", dg_precision_name(DG_F32, math),
-                 small ? " small" : "");
+        snprintf(out, size, "dw %s_%s 64x16%s", w->kind == DG_FUSED_MMA ? "mma" : "wgmma",
+                 dg_precision_name(DG_F32, math), small ? " small" : "");
         break;
     case DG_FUSED_THIN:
     case DG_FUSED_THIN_MMA:
         snprintf(out, size, "dw %s_%s %d %s", w->kind == DG_FUSED_THIN ? "thin" : "thin_mma",
-                 dg_precision_name(DG_F32, w->kind == DG_FUSED_THIN ? DG_MATH_FP32 : math), w->conv.Ci, dg_prologue_name(&w->y));
+                 dg_precision_name(DG_F32, w->kind == DG_FUSED_THIN ? DG_MATH_FP32 : math), w->conv.Ci,
+                 dg_prologue_name(&w->y));
         break;
     case DG_FUSED_GEMV: snprintf(out, size, "dw gemv_fp32 %d %s", DG_UPDATE_GEMV_COLS, dg_prologue_name(&w->x)); break;
     case DG_FUSED_DENSE:
-        snprintf(out, size, "dw dense_fp32 %dx%d %s", DG_UPDATE_DENSE_ROWS, DG_UPDATE_DENSE_COLS, dg_prologue_name(&w->x));
+        snprintf(out, size, "dw dense_fp32 %dx%d %s", DG_UPDATE_DENSE_ROWS, DG_UPDATE_DENSE_COLS,
+                 dg_prologue_name(&w->x));
         break;
     case DG_FUSED_NONE: break;
     }

@@ -31,7 +31,7 @@ dg_update_work dg_update_work_of(const dg_update_job *j)
     w.kind = (int)j->kind;
     w.channels = a->Ci;
     w.groups = dg_max(j->x.kind == DG_PROLOGUE_PLAIN ? 1 : j->x.groups,
-                        j->y.kind == DG_PROLOGUE_PLAIN ? 1 : j->y.groups);
+                      j->y.kind == DG_PROLOGUE_PLAIN ? 1 : j->y.groups);
     w.per_group = a->N / w.groups;
     w.offset = j->offset;
     w.count = (int64_t)a->Co * a->K * a->K * a->Ci;

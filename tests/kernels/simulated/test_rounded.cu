@@ -4,7 +4,7 @@
 #include "kernels/dev/mma.cuh"
 extern "C" {
 #include "core/plan/fusions.h"
-#include "kernels/fused/fuse.h"
+#include "kernels/fused/fused.h"
 #include "core/plan/precision.h"
 #include "host/measure/trial.h"
 }

@@ -6,8 +6,8 @@
  * results to an epilogue, which does what the sweeps behind it would. Tensors are fp32 in device memory, NHWC, but for
  * those that are rounded (below).
  * Plain C; everything in here is passed to kernels by value. */
-#ifndef DG_FUSE_H
-#define DG_FUSE_H
+#ifndef DG_FUSED_H
+#define DG_FUSED_H
 
 #include <stdbool.h>
 
