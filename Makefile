@@ -49,17 +49,17 @@ ALL_CFLAGS  = -std=c11 -D_GNU_SOURCE -I. $(WARN) $(DEP_CFLAGS) $(OPENMP) $(PIC) 
               $(SANFLAGS) $(CPPFLAGS) $(CFLAGS)
 ALL_LDFLAGS = $(OPENMP) -pthread $(HARDEN_LD) $(SANFLAGS) $(LDFLAGS)
 
-# The folder of a file says how it is compiled: C below kernels/ops, but for rows (op.c, and those of the CUDA
+# The folder of a file says how it is compiled: C below kernels/ops, but for rows (op.c, ops.c, and those of the CUDA
 # variants in cuda/), once for each instruction set and each type of real (kernels/cpu/cpu.h); all other C once.
 ISA_base   :=
 ISA_avx2   := -march=x86-64-v3
 ISA_avx512 := -march=x86-64-v4 -mprefer-vector-width=512
 OPS_C     := $(sort $(call below,kernels/ops,.c))
-ROWS      := $(foreach f,$(OPS_C),$(if $(filter op.c,$(notdir $(f)))$(findstring /cuda/,$(f)),$(f)))
+ROWS      := $(foreach f,$(OPS_C),$(if $(filter op.c ops.c,$(notdir $(f)))$(findstring /cuda/,$(f)),$(f)))
 MULTI     := $(patsubst kernels/%.c,%,$(filter-out $(ROWS),$(OPS_C)))
 
 HOST_SRC  := $(filter-out host/cli/main.c,$(call below,core,.c) $(call below,host,.c)) \
-             $(wildcard kernels/cpu/*.c kernels/fused/*.c) $(ROWS)
+             $(filter-out %/no_cuda.c,$(wildcard $(patsubst %,kernels/%/*.c,cpu cuda fused))) $(ROWS)
 HOST_OBJ  := $(HOST_SRC:%.c=$(BUILD)/%.o) $(BUILD)/models.o $(BUILD)/tuning.o $(BUILD)/page.o
 KERN_OBJ  := $(foreach i,$(ISAS),$(foreach f,32 64,$(MULTI:%=$(BUILD)/kernels/%.$(i).f$(f).o)))
 LIB       := $(BUILD)/host.a
@@ -203,6 +203,13 @@ $(BUILD)/tests/%: %.c $(REFERENCE) $(LIB) $(CUDA_LIB) $(BUILD)/flags
 	@echo "  TEST  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests -fvisibility=default -MMD -MP $(ALL_LDFLAGS) $(FUZZER) -o $@ $< \
 	    $(REFERENCE) $(LIBS) $(DEP_LIBS) $(CUDA_LIBS)
+
+# core/ links without the rest.
+CORE_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(call below,core,.c))
+$(BUILD)/tests/test_alone: test_alone.c $(CORE_OBJ) $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo "  TEST  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) $(FUZZER) -o $@ $< $(CORE_OBJ) $(DEP_LIBS)
 
 # Libraries that tests load into the program, which make its calls fail, kill it, or record what it writes.
 PRELOADS := $(patsubst tests/%.c,$(BUILD)/tests/%.so,$(wildcard tests/preload/*.c))

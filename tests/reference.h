@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include "core/plan/backend.h"
+#include "tests/all_ops.h"
 
 void dg_ref_run(const dg_op *op);
 void dg_ref_gan(const dg_op *op); /* reference_gan.c: those of ops_gan.h */

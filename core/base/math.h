@@ -1,9 +1,11 @@
-/* Divisions that are rounded up. */
+/* Whole numbers: the smaller, the larger, and divisions that are rounded up. */
 #ifndef DG_MATH_H
 #define DG_MATH_H
 
 #include <stdint.h>
 
+static inline int dg_min(int a, int b) { return a < b ? a : b; }
+static inline int dg_max(int a, int b) { return a > b ? a : b; }
 static inline int dg_ceil_div(int a, int b) { return (a + b - 1) / b; }
 
 /* The same for whole numbers in double. */

@@ -95,7 +95,7 @@ typedef struct {
     dg_math math;       /* anything but DG_MATH_FP32: beside DG_F32, where dg_math_on() */
     bool else_fp32;     /* DG_MATH_FP32 takes its place on a device that lacks it */
     bool eager;         /* --no-graph: launch op by op instead of replaying a captured graph */
-    unsigned fuse;      /* --fuse: DG_FUSE_... (fuse.h) */
+    unsigned fuse;      /* --fuse: DG_FUSE_... (fused.h) */
     const char *tuning; /* --tuning FILE, NULL: none */
 } dg_cuda_options;
 

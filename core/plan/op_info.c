@@ -2,15 +2,15 @@
 
 #include "core/plan/op_info.h"
 
+static _Atomic(const dg_op_info *const *) table; /* NULL: no backend has been opened */
+
+void dg_ops_use(const dg_op_info *const info[DG_OP_KINDS]) { table = info; }
+
 const dg_op_info *dg_op_info_of(dg_op_kind kind)
 {
     static const dg_op_info none;
-    static const dg_op_info *const all[DG_OP_KINDS] = {
-#define X(kind, member, cpu) &dg_info_##kind,
-        DG_OPS(X)
-#undef X
-    };
-    return kind >= 0 && kind < DG_OP_KINDS ? all[kind] : &none;
+    const dg_op_info *const *all = table;
+    return all && kind >= 0 && kind < DG_OP_KINDS ? all[kind] : &none;
 }
 
 const char *dg_op_kind_name(dg_op_kind kind)

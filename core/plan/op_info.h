@@ -60,7 +60,7 @@ typedef struct dg_op_info {
     /* Bytes of operand `scratch` that the CUDA backend's choice in op->tune needs, where there is such an operand and
      * the variant does not say. */
     size_t (*scratch)(const dg_op *op, dg_type real);
-    /* What all variants do besides, as far as time depends on it (core/tune/work.h); NULL: nothing. */
+    /* What all variants do besides, as far as time depends on it (core/plan/work.h); NULL: nothing. */
     void (*work)(const dg_op *op, dg_type real, struct dg_work *w);
     /* Of the CUDA backend, up to a NULL. The first takes every shape, on CPUs, too; the rule takes the last that can.
      */
@@ -72,12 +72,12 @@ typedef struct dg_op_info {
     double roundings; /* of dg_limits_relative: so many roundings of a result's own size; 0: equal to the bit */
 } dg_op_info;
 
-/* The row of a kind; that of DG_OP_KINDS has nothing in it. */
-const dg_op_info *dg_op_info_of(dg_op_kind kind);
+/* Pass the rows of all kinds, in the order of DG_OPS, to core. Each backend does this when it is opened; all pass the
+ * same rows (kernels/ops/ops.h), which are never freed. */
+void dg_ops_use(const dg_op_info *const info[DG_OP_KINDS]);
 
-#define X(kind, member, cpu) extern const dg_op_info dg_info_##kind;
-DG_OPS(X)
-#undef X
+/* The row of a kind; that of DG_OP_KINDS, and of every kind before dg_ops_use, has nothing in it. */
+const dg_op_info *dg_op_info_of(dg_op_kind kind);
 
 const char *dg_op_kind_name(dg_op_kind kind);
 const dg_operand *dg_operands(dg_op_kind kind, int *count);

@@ -331,7 +331,7 @@ typedef struct {
         int row;        /* arena row, -1: not used (the pointer stays NULL) */
         int64_t offset; /* first element of the row that belongs to this operand */
         int from;       /* in a fused launch: op from - 1 of the plan is done while this operand is read; 0: none */
-        int factors;    /* in a fused launch: row of its values as products take them (fuse.h); 0: none */
+        int factors;    /* in a fused launch: row of its values as products take them (fused.h); 0: none */
     } operand[DG_MAX_OPERANDS]; /* in the order of the kind's row (op_info.h) */
     union {
         dg_conv_args conv;

@@ -47,7 +47,7 @@ typedef struct {
     int plan;             /* DG_WORK: the plan that it belongs to */
     bool keep;            /* DG_WORK: the host writes it before the plan or reads it afterwards */
     bool absent;          /* DG_WORK: a fused launch never writes it to memory; it has no place */
-    bool rounded;         /* DG_WORK: of fp32, and bf16 in memory (fuse.h) */
+    bool rounded;         /* DG_WORK: of fp32, and bf16 in memory (fused.h) */
     void *outside;        /* DG_OUTSIDE: set by dg_arena_outside before binding */
 } dg_row;
 
@@ -61,12 +61,12 @@ typedef struct {
     void *base;               /* the backend's memory once allocated */
     int plans;                /* begun so far; new work rows belong to the last one */
     bool full;                /* a row or an op could not be stored: placing will say so */
-    int rounded[DG_NETS_MAX]; /* row of a network's weights as fused convolutions read them (fuse.h), 0: none */
+    int rounded[DG_NETS_MAX]; /* row of a network's weights as fused convolutions read them (fused.h), 0: none */
     dg_math rounding;         /* how they are rounded */
     uint64_t rounded_at;      /* the backend's: what the host had written by the time when they were made */
 } dg_arena;
 
-/* What a backend runs at a time. Fused launches are made by dg_fuse_plan (fuse.h); each has one kernel. */
+/* What a backend runs at a time. Fused launches are made by dg_fuse_plan (fused.h); each has one kernel. */
 typedef enum { DG_LAUNCH_OP, DG_LAUNCH_CONV, DG_LAUNCH_HEAD, DG_LAUNCH_UPDATE } dg_launch_kind;
 typedef struct {
     dg_launch_kind kind;

@@ -1,6 +1,6 @@
 /* What is known of the launches of a plan. */
 #include "core/plan/plan.h"
-#include "core/tune/work.h"
+#include "core/plan/work.h"
 
 const dg_launch *dg_plan_launch(const dg_plan *p, int op)
 {

@@ -36,7 +36,7 @@ typedef struct dg_variant {
     const char *(*check)(const dg_op *op, dg_tune *t, dg_type real, const dg_gpu *gpu);
     /* The rule's numbers for an op that check takes; NULL: what check fills in. */
     void (*choose)(const dg_op *op, dg_tune *t, const dg_gpu *gpu);
-    /* What is launched, as far as time depends on it (core/tune/work.h); NULL: a kernel that moves the operands. */
+    /* What is launched, as far as time depends on it (core/plan/work.h); NULL: a kernel that moves the operands. */
     void (*work)(const dg_op *op, struct dg_work *w);
     /* Bytes of operand `scratch`; NULL: what the op's row says. */
     size_t (*scratch)(const dg_op *op, dg_type real);

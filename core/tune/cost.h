@@ -1,9 +1,9 @@
 /* The cost model of a GPU's launches, the only one: what is printed as expected (predict.h), which tile a convolution
  * gets and how an update is divided ask the same rows.
  *
- * A launch is parts, blocks of one kind each (dg_launch_parts()). What a block of a kind issues, multiplies and moves
- * was counted in real steps by the executor of PTX: once a block, and for each step of its main loop. Those counts are
- * core/tune/counts.c, which `scripts/ptx-count --renew` writes. From them and the machine's rates follow
+ * A launch is parts, blocks of one kind each (kernels/fused/predict_plan.h). What a block of a kind issues, multiplies
+ * and moves was counted in real steps by the executor of PTX: once a block, and for each step of its main loop. Those
+ * counts are core/tune/counts.c, which `scripts/ptx-count --renew` writes. From them and the machine's rates follow
  *
  *     bound      the largest of the least times: of each pipe, of the first cache and of the tensor cores on the
  *                multiprocessor that has most blocks (whole waves), of the L2 cache, of memory where the launch does
@@ -28,9 +28,6 @@ typedef struct dg_cost_part {
 } dg_cost_part;
 
 enum { DG_COST_PARTS = 32 }; /* of a launch, at most */
-
-/* The parts of a fused launch of a plan, the number returned (kernels/fused/fused_parts.c). */
-int dg_launch_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out);
 
 /* What blocks of a kind were counted to do: X(name), of warp instructions, of clocks of a multiprocessor's pipe, cache
  * or tensor cores, and of bytes. */

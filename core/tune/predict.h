@@ -14,8 +14,9 @@
  * memory      the larger of: what the op must read and write once, from memory, or from the last cache when all of
  *             it fits there; and what all blocks together load through that cache, tiles re-reading their operands.
  *
- * The efficiencies are few constants, in core/tune/predict.c and core/tune/predict_gpu.c, each with its reason; they
- * were not fitted op by op. A measured time far from the prediction is where to look: `dcgan profile` prints both. */
+ * The efficiencies are few constants, in core/tune/predict_cpu.c and core/tune/predict_gpu.c, each with its reason;
+ * they were not fitted op by op. A measured time far from the prediction is where to look: `dcgan profile` prints both.
+ */
 #ifndef DG_PREDICT_H
 #define DG_PREDICT_H
 
@@ -37,19 +38,6 @@ typedef struct {
     dg_bound bound; /* by the largest of the three */
     dg_from from;
 } dg_prediction;
-
-/* p is a plan that op lies in. */
-dg_prediction dg_predict(const dg_plan *p, const dg_op *op, const dg_machine *m);
-const char *dg_bound_name(dg_bound bound); /* "launch", "arithmetic", "memory", "fused" */
-
-/* The kernels of a fused launch of a GPU by their counts, with the parts that they are made of. */
-enum { DG_COST_KERNELS = 2 };
-typedef struct {
-    int parts, kernels; /* kernels 0: something was not counted */
-    dg_cost_part part[DG_COST_PARTS];
-    dg_cost kernel[DG_COST_KERNELS];
-} dg_launch_cost;
-void dg_predict_launch(const dg_plan *p, const dg_launch *l, const dg_machine *m, dg_launch_cost *out);
 
 /* The formulas, for one op that moves `bytes`. */
 dg_prediction dg_predict_cpu(const dg_op *op, double bytes, const dg_machine *m);

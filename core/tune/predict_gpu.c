@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "core/tune/work.h"
+#include "core/plan/work.h"
 
 /* A thread that has `outputs` results in registers reads about 2 sqrt(outputs) operands from shared memory for as
  * many products: 8 x 8 results reach three quarters of the peak, one result a quarter. */

@@ -9,7 +9,7 @@
 #include "host/measure/check.h"
 #include "host/cli/commands.h"
 #include "host/net/recipes.h"
-#include "core/plan/fuse.h"
+#include "core/plan/fusions.h"
 #include "kernels/ops/conv/variants.h"
 
 enum { SAMPLES = 8 };

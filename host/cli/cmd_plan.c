@@ -10,7 +10,7 @@
 #include "host/cli/train/dry_run.h"
 #include "host/files/json_text.h"
 #include "core/tune/machine.h"
-#include "core/tune/planner.h"
+#include "kernels/cuda/planner.h"
 #include "core/base/plural.h"
 #include "core/base/shell.h"
 #include "host/data/dataset.h"

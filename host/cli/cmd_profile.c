@@ -6,7 +6,7 @@
 #include "host/measure/bench.h"
 #include "host/cli/commands.h"
 #include "host/net/job.h"
-#include "core/tune/planner.h"
+#include "kernels/cuda/planner.h"
 #include "core/base/shell.h"
 
 static dg_err show(const dg_options *o, const dg_machine *m, const dg_bench_model *r, const char *device)

@@ -1,6 +1,6 @@
 /* The device that the options mean. */
 #include "host/cli/open_async.h"
-#include "core/plan/fuse.h"
+#include "core/plan/fusions.h"
 #include "kernels/ops/conv/variants.h"
 
 dg_device dg_options_device(const dg_options *o)

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "core/plan/fuse.h"
+#include "core/plan/fusions.h"
 #include "host/options/options.h"
 #include "host/figure/pictures.h"
 

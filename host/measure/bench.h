@@ -9,7 +9,7 @@
 
 #include "core/plan/backend.h"
 #include "host/net/model.h"
-#include "core/tune/predict.h"
+#include "kernels/fused/predict_plan.h"
 
 /* Medians and bests of one quantity over the rounds. */
 typedef struct {

@@ -29,7 +29,7 @@ dg_err dg_check_plan(dg_job *reference, dg_job *other, const char *plan, FILE *t
  * there; *worst: the largest difference as part of its limit. Afterwards the op's results are of either way. */
 dg_err dg_check_op(dg_job *job, const dg_plan *p, const dg_op *reference, const dg_op *other, double *worst);
 
-/* A plan of which `fused` has fused launches (fuse.h), launch by launch beside the ops that they stand for in `plain`,
+/* A plan of which `fused` has fused launches (fused.h), launch by launch beside the ops that they stand for in `plain`,
  * which is of the same kind of backend and fuses nothing. Before each, what it reads from memory is made equal, but for
  * what a fused launch left half done for the next one. Limit: each tensor as a whole is at most 1e-5 and once the
  * rounding of a factor apart. Otherwise as dg_check_plan; ops of the result are launches. */

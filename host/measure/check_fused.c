@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "host/measure/check_internal.h"
-#include "core/plan/fuse.h"
+#include "kernels/fused/fused.h"
 #include "core/plan/precision.h"
 
 typedef struct {
@@ -55,7 +55,7 @@ static bool pair_of(const sides *s, const dg_op *fused, int k, pair *out)
     return true;
 }
 
-/* Values as the ops have them. What is rounded in a fused plan (fuse.h) is fp32 there: both ways in place, its 2 bytes
+/* Values as the ops have them. What is rounded in a fused plan (fused.h) is fp32 there: both ways in place, its 2 bytes
  * in the first half. */
 static void widen(void *host, size_t bytes)
 {

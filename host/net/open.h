@@ -12,7 +12,7 @@ typedef struct {
     int threads;                   /* of the CPU; 0: OMP_NUM_THREADS, else every core this process may use */
     const dg_variant *conv;        /* of the CPU's convolutions, where it can; NULL: what suits each shape */
     const char *tuning;            /* of a GPU: a file of rows, NULL: none */
-    unsigned fuse;                 /* of a GPU: DG_FUSE_... (fuse.h) */
+    unsigned fuse;                 /* of a GPU: DG_FUSE_... (fused.h) */
     bool eager;                    /* of a GPU: op by op instead of a captured graph */
     bool begun;                    /* precision is that of a run which goes on */
 } dg_device;

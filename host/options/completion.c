@@ -1,5 +1,5 @@
 /* Completion for bash, zsh and fish: commands, options, and the values of those whose values are known. */
-#include "core/plan/fuse.h"
+#include "core/plan/fusions.h"
 #include "core/tune/machine.h"
 #include "host/net/model.h"
 #include "host/options/option_table.h"

@@ -1,5 +1,5 @@
 /* Everything that is told about options: all of it comes from the tables in options_table.c. */
-#include "core/plan/fuse.h"
+#include "core/plan/fusions.h"
 #include "host/options/option_table.h"
 #include "core/base/shell.h"
 

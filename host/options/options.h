@@ -103,7 +103,7 @@ typedef struct {
     int threads;
     char *tuning;         /* --tuning FILE, NULL: none */
     char *fuse;           /* --fuse LIST */
-    unsigned fused;       /* the same as bits: DG_FUSE_... (fuse.h) */
+    unsigned fused;       /* the same as bits: DG_FUSE_... (fused.h) */
     bool no_graph;        /* CUDA: op by op instead of a captured graph */
     bool list_devices;    /* nothing else is done then */
     double device_memory; /* MB of it that a run uses at most; 0: all */

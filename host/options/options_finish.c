@@ -1,5 +1,5 @@
 /* Values that follow from others: where a run goes, which one is resumed, what a command's defaults are. */
-#include "core/plan/fuse.h"
+#include "core/plan/fusions.h"
 #include "host/measure/sweep_range.h"
 #include "host/options/option_table.h"
 #include "host/net/open.h"

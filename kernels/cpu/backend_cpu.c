@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/cores.h"
 #include "core/base/team.h"
+#include "kernels/ops/ops.h"
 
 #include <omp.h>
 #include <stdio.h>
@@ -188,6 +189,11 @@ static dg_err cpu_sync(dg_backend *b)
     return DG_OK;
 }
 
+static dg_err cpu_measure(dg_backend *b, struct dg_machine *m, int rounds)
+{
+    return dg_cpu_measure(b, ((const cpu *)b)->table, m, rounds);
+}
+
 static void cpu_close(dg_backend *b) { free(b); }
 
 const dg_cpu_table *dg_cpu_table_of(const dg_backend *b) { return b->run == cpu_run ? ((const cpu *)b)->table : NULL; }
@@ -266,6 +272,7 @@ static int default_threads(void)
 dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out)
 {
     *out = NULL;
+    dg_ops_use(dg_op_table);
     if (o->threads < 0 || o->threads > 1024)
         return dg_fail(DG_USAGE, "{threads} %d: must be 1 to 1024, or 0 for every core", o->threads);
     if (o->real != DG_F32 && o->real != DG_F64) return dg_fail(DG_USAGE, "the CPU computes in fp32 or fp64 only");
@@ -302,7 +309,7 @@ dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out)
         .close = cpu_close,
         .time_plan = cpu_time_plan,
         .time_op = cpu_time_op,
-        .measure = dg_cpu_measure,
+        .measure = cpu_measure,
     };
     snprintf(c->base.name, sizeof c->base.name, "cpu, %d thread%s, %s", c->base.threads,
              c->base.threads == 1 ? "" : "s", set->name);

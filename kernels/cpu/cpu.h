@@ -45,7 +45,7 @@ const dg_cpu_table *dg_cpu_table_of(const struct dg_backend *b);
 
 /* backend->measure of the CPU (kernels/cpu/measure_cpu.c). */
 struct dg_machine;
-dg_err dg_cpu_measure(struct dg_backend *b, struct dg_machine *m, int rounds);
+dg_err dg_cpu_measure(struct dg_backend *b, const dg_cpu_table *table, struct dg_machine *m, int rounds);
 
 #ifdef DG_FP
 /* Prototypes of this compilation's kernels, and what conv.c and norm_act.c need as scratch memory. */

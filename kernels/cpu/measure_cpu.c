@@ -103,9 +103,8 @@ static void memory(dg_machine *m, const dg_cpu_table *table, void **array, size_
     if (sum == 0) keep_best(&m->read, (double)bytes / (t2 - t1) * 1e-9);
 }
 
-dg_err dg_cpu_measure(dg_backend *b, dg_machine *m, int rounds)
+dg_err dg_cpu_measure(dg_backend *b, const dg_cpu_table *table, dg_machine *m, int rounds)
 {
-    const dg_cpu_table *table = dg_cpu_table_of(b);
     omp_set_num_threads(b->threads);
     keep_best(&m->all, fma_rate(table, b->threads));
     if (!rounds) return DG_OK;

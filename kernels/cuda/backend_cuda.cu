@@ -1,7 +1,8 @@
 /* The CUDA backend: one device, one stream for everything that computes, plans as graphs in it (cuda_graph.cu);
  * whatever changes from step to step lies in device memory. Nothing is allocated after alloc().
  *
- * Every call of CUDA is checked by TRY, every launch by check_launches; both end in report(), which names the op. */
+ * Every call of CUDA is checked by TRY, every launch by check_launches (cuda_enqueue.cu); both end in dg_gpu_report
+ * (cuda_fault.cu), which names the op. */
 #include "kernels/cuda/cuda_internal.cuh"
 #include "kernels/cuda/cublas.cuh"
 #include "kernels/cuda/cuda_device.cuh"
@@ -14,35 +15,7 @@ extern "C" {
 #include "core/base/shell.h"
 #include "core/plan/optimizer.h"
 #include "kernels/ops/conv/variants.h"
-}
-
-dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e)
-{
-    char text[360];
-    c->last = e;
-    snprintf(text, sizeof text, "%s%s%s: %s (%s, %d)", op, *op ? ": " : "", what, cudaGetErrorString(e),
-             cudaGetErrorName(e), (int)e);
-    if (!dg_cuda_fatal(e)) {
-        (void)cudaGetLastError(); /* such an error is over; the next call shall not find it */
-        return dg_fail(DG_DEVICE, "%s", text);
-    }
-    c->broken = DG_DEVICE;
-    snprintf(
-        c->broken_message, sizeof c->broken_message,
-        "%s on %s%s. The device is lost to this process; the last checkpoint is intact. Look for 'NVRM: Xid' in dmesg: "
-        "48, 63, 79 and 95 mean hardware, 13 and 31 a mistake in this program",
-        text, c->base.name,
-        c->eager ? "" : "; some earlier operation failed: it is named where no graph is captured (no-graph)");
-    return dg_fail(DG_DEVICE, "%s", c->broken_message);
-}
-
-static dg_err check_launches(gpu *c)
-{
-    const dev_fault fault = dev_take_fault();
-    if (fault.error == cudaSuccess) return DG_OK;
-    char what[200];
-    snprintf(what, sizeof what, "%.80s (%.80s:%d)", fault.at.kernel, fault.at.file, fault.at.line);
-    return dg_gpu_report(c, fault.op, what, fault.error);
+#include "kernels/ops/ops.h"
 }
 
 /* ---- Choosing ---- */
@@ -75,83 +48,6 @@ static dg_err cuda_fuse(dg_backend *b, struct dg_plan *p)
 }
 
 /* ---- Running ---- */
-
-template <class real> static void launch(const dg_op *op, cudaStream_t stream)
-{
-    switch (op->kind) {
-#define X(kind, member, cpu) \
-    case DG_OP_##kind: dg_cuda_##kind<real>(&op->u.member, &op->tune, stream); break;
-        DG_OPS(X)
-#undef X
-    case DG_OP_KINDS: break;
-    }
-}
-
-dg_err dg_gpu_enqueue(gpu *c, const dg_op *op, cudaStream_t stream)
-{
-    dev_op = op->name;
-    c->base.real == DG_F64 ? launch<double>(op, stream) : launch<float>(op, stream);
-    const dg_err e = check_launches(c);
-    dev_op = "";
-    return e;
-}
-
-/* Behind an op that is launched by itself. */
-static dg_err round_behind(gpu *c, const dg_plan *p, const dg_op *op, cudaStream_t stream)
-{
-    if (!dg_is_update(op->kind)) return DG_OK;
-    const dg_rounded r = dg_rounded_of(p, dg_plan_row(p, op, dg_fuse_operand(op, "p"))->net);
-    dev_op = op->name;
-    dg_round_weights(&r, stream);
-    const dg_err e = check_launches(c);
-    dev_op = "";
-    return e;
-}
-
-/* It waits, for what follows may begin before the launch in front has ended. */
-dg_err dg_gpu_round(gpu *c, const dg_plan *p)
-{
-    dg_arena *const a = p->arena;
-    if (a->rounded_at == c->written + 1) return DG_OK;
-    a->rounded_at = c->written + 1;
-    for (int net = 0; net < DG_NETS_MAX; net++) {
-        if (!a->rounded[net]) continue;
-        const dg_rounded r = dg_rounded_of(p, net);
-        dev_op = a->row[a->rounded[net]].name;
-        dg_round_weights(&r, c->stream[DG_COMPUTE]);
-        const dg_err e = check_launches(c);
-        dev_op = "";
-        if (e) return e;
-        TRY(c, a->row[a->rounded[net]].name, cudaStreamSynchronize(c->stream[DG_COMPUTE]));
-    }
-    return DG_OK;
-}
-
-dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i, cudaStream_t stream)
-{
-    if (!p->launch) return dg_gpu_enqueue(c, &p->op[i], stream);
-    const dg_launch *l = &p->launch[i];
-    const dg_op *op = &p->op[l->main];
-    if (l->kind == DG_LAUNCH_OP) {
-        const dg_err e = dg_gpu_enqueue(c, op, stream);
-        return e ? e : round_behind(c, p, op, stream);
-    }
-    dev_op = op->name;
-    if (l->kind == DG_LAUNCH_CONV) {
-        dg_fused_conv f = dg_fused_conv_of(p, l);
-        f.early = f.early && !c->alone;
-        dg_fused_conv_launch(op->kind, &f, &op->tune, stream);
-    } else if (l->kind == DG_LAUNCH_HEAD) {
-        const dg_fused_head h = dg_fused_head_of(p, l);
-        dg_fused_head_launch(&h, stream);
-    } else {
-        const dg_fused_update u = dg_fused_update_of(p, l);
-        dg_fused_update_launch(&u, stream);
-    }
-    const dg_err e = check_launches(c);
-    dev_op = "";
-    return e;
-}
 
 /* Launch by launch, each finished before the next begins: slow, but an error names its op. */
 static dg_err run_eagerly(gpu *c, const dg_plan *p)
@@ -279,6 +175,7 @@ static dg_err open_device(gpu *c, int device)
 extern "C" dg_err dg_cuda_open(const dg_cuda_options *o, dg_backend **out)
 {
     *out = nullptr;
+    dg_ops_use(dg_op_table);
     if (o->real != DG_F32 && (o->real != DG_F64 || o->math != DG_MATH_FP32))
         return dg_fail(DG_USAGE, "the GPU computes in fp32, tf32, bf16, fp16 or fp64 only");
     gpu *c = (gpu *)calloc(1, sizeof *c);

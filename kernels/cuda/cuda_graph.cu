@@ -69,8 +69,8 @@ static dg_err record_piece(recording *r, int i)
         waits++;
     }
     if (b->branch && b->after[b->branch] < 0 && !waits++) TRY(c, r->p->name, cudaStreamWaitEvent(stream, r->begun, 0));
-    /* What a kernel does before it waits is safe behind the piece that the plan has in front of it (fuse.h, early), and
-     * a launch that may begin early has one in front of it. */
+    /* What a kernel does before it waits is safe behind the piece that the plan has in front of it (fused.h, early),
+     * and a launch that may begin early has one in front of it. */
     const bool overlaps = dev_programmatic;
     dev_programmatic = overlaps && !waits && (!r->begun || (i > 0 && b->after[b->branch] == i - 1));
     const dg_err e = dg_gpu_enqueue_piece(c, r->p, i, stream);

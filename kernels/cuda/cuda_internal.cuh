@@ -1,5 +1,6 @@
-/* Inside the CUDA backend: what its files share. backend_cuda.cu opens, chooses and runs, cuda_graph.cu captures,
- * cuda_memory.cu moves bytes, cuda_time.cu holds the clock. */
+/* Internals of the CUDA backend, shared by its files: backend_cuda.cu opens, chooses and runs, cuda_enqueue.cu
+ * launches, cuda_fault.cu reports errors, cuda_graph.cu captures plans, cuda_memory.cu moves bytes, cuda_time.cu holds
+ * the clock. */
 #ifndef DG_BACKEND_CUDA_CUH
 #define DG_BACKEND_CUDA_CUH
 
@@ -7,10 +8,10 @@
 #include "kernels/cuda/cuda_clock.cuh"
 extern "C" {
 #include "core/plan/branches.h"
-#include "core/plan/fuse.h"
+#include "core/plan/fusions.h"
 #include "core/plan/plan.h"
-#include "core/tune/tune.h"
-#include "core/tune/work.h"
+#include "kernels/cuda/choose.h"
+#include "core/plan/work.h"
 }
 
 /* Pinned memory through which put and get go, several pieces in turn, so that a put waits only for the one that used
@@ -75,7 +76,7 @@ dg_err dg_gpu_report(gpu *c, const char *op, const char *what, cudaError_t e);
 dg_err dg_gpu_enqueue(gpu *c, const dg_op *op, cudaStream_t stream);
 /* The same for piece i of a plan (branches.h). */
 dg_err dg_gpu_enqueue_piece(gpu *c, const dg_plan *p, int i, cudaStream_t stream);
-/* Before pieces of a plan: the weights of its arena, rounded (fuse.h), where they were written by others than it. */
+/* Before pieces of a plan: the weights of its arena, rounded (fused.h), where they were written by others than it. */
 dg_err dg_gpu_round(gpu *c, const dg_plan *p);
 
 /* cuda_graph.cu: the longest graph for at most n runs of a plan. *out: NULL, the next run is to be without one. */

@@ -1,11 +1,11 @@
-/* What the kernels of fused launches share: prologues, epilogues, and the block that comes last. See fuse.h. */
+/* What the kernels of fused launches share: prologues, epilogues, and the block that comes last. See fused.h. */
 #ifndef DG_FUSE_CUH
 #define DG_FUSE_CUH
 
 #include "kernels/dev/cuda.cuh"
 #include "kernels/dev/divide.cuh"
 extern "C" {
-#include "core/plan/fuse_launch.h"
+#include "kernels/fused/fuse_launch.h"
 }
 
 /* ---- Launchers ---- */
@@ -92,7 +92,7 @@ static __device__ __forceinline__ float dg_two_value(const dg_channel &k, float 
     return k.scale * x + (k.tilt * pre + k.shift);
 }
 
-/* Neighbours of a tensor that may be rounded (fuse.h), from value `at` on, a multiple of how many they are. */
+/* Neighbours of a tensor that may be rounded (fused.h), from value `at` on, a multiple of how many they are. */
 static __device__ __forceinline__ dg_pack<float, 2> dg_widened(uint32_t v)
 {
     return {{__uint_as_float(v << 16), __uint_as_float(v & 0xffff0000u)}};

@@ -1,6 +1,6 @@
 /* Which family of kernels a fused convolution belongs to, and what it says. */
 #include "core/tune/conv_tiles.h"
-#include "core/plan/fuse_launch.h"
+#include "kernels/fused/fuse_launch.h"
 
 dg_fused_family dg_fused_family_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune)
 {

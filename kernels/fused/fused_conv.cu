@@ -1,7 +1,7 @@
 /* Fused convolutions by their families. */
 #include "kernels/fused/fuse.cuh"
 extern "C" {
-#include "core/plan/fuse_launch.h"
+#include "kernels/fused/fuse_launch.h"
 }
 
 void dg_fused_conv_launch(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, cudaStream_t stream)

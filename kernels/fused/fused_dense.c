@@ -1,7 +1,7 @@
 /* What the product at the beginning of G can do besides, and what it needs. */
 #include "core/base/math.h"
 #include "core/tune/conv_tiles.h"
-#include "core/plan/fuse_launch.h"
+#include "kernels/fused/fuse_launch.h"
 
 const char *dg_fused_dense_refuses(dg_op_kind kind, const dg_fused_conv *f, const dg_tune *tune, const dg_gpu *gpu)
 {

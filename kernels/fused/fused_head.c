@@ -1,5 +1,5 @@
 /* What the last layer of D in one launch can be, and what it needs. */
-#include "core/plan/fuse_launch.h"
+#include "kernels/fused/fuse_launch.h"
 
 const char *dg_fused_head_refuses(const dg_fused_head *h)
 {

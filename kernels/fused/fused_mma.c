@@ -1,7 +1,7 @@
 /* Fused convolutions on tensor cores: which there are, and what they need. The kernels are in fused_mma.cuh. */
 #include <stddef.h>
 
-#include "core/plan/fuse_launch.h"
+#include "kernels/fused/fuse_launch.h"
 #include "core/plan/precision.h"
 #include "kernels/ops/conv/cuda/conv_rows.h"
 

@@ -1,4 +1,4 @@
-/* Fused convolutions on tensor cores (fuse.h): the loop of the plain ones, conv_mma_fwd.cuh and conv_mma_dx.cuh,
+/* Fused convolutions on tensor cores (fused.h): the loop of the plain ones, conv_mma_fwd.cuh and conv_mma_dx.cuh,
  * between a prologue and an epilogue. Values go through the prologue once, on their way into shared memory; weights are
  * copied as they were rounded before; results are still in registers when the epilogue gets them.
  *
@@ -24,7 +24,7 @@ struct dg_fused_mma {
     float values;                 /* of a channel of the results, in such a group */
     int split, channels;          /* parts of the sum; the most channels of one */
     const void *rounded;          /* the weights */
-    void *factors;                /* out, or NULL (fuse.h) */
+    void *factors;                /* out, or NULL (fused.h) */
     unsigned share;               /* of them, of the first column (dg_patch_loader::keep) */
     bool early;                   /* the first of them are read in front of the wait */
     float *result, *sums, *parts; /* scratch: of the epilogue, of the split */

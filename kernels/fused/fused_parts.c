@@ -2,20 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/plan/fuse_launch.h"
+#include "kernels/fused/fuse_launch.h"
 #include "core/plan/precision.h"
-#include "core/tune/cost.h"
+#include "kernels/fused/predict_plan.h"
 #include "kernels/fused/fused_update.h"
 #include "kernels/ops/conv/cuda/conv_rows.h"
-
-static const char *math_name(dg_math math) { return dg_precision_name(DG_F32, math); }
-
-static const char *prologue_name(const dg_prologue *s)
-{
-    static const char *const name[] = {
-        [DG_PROLOGUE_PLAIN] = "plain", [DG_PROLOGUE_NORM] = "norm", [DG_PROLOGUE_NORM_DX] = "norm_dx"};
-    return name[s->kind];
-}
 
 static const char *epilogue_name(const dg_epilogue *s)
 {
@@ -45,8 +36,9 @@ static dg_cost_part mma_part(const dg_op *op, const dg_fused_conv *f, bool facto
                       .merged = merged(&f->out, g.merged, t->tile_n)};
     c.steps = c.most;
     snprintf(c.kind, sizeof c.kind, "%s %s_%s %dx%d %s>%s%s%s%s", op->kind == DG_OP_conv_fwd ? "fwd" : "dx",
-             t->variant->name, math_name(t->math), t->tile_m, t->tile_n, prologue_name(&f->in), epilogue_name(&f->out),
-             dg_mma_is_small(&f->conv) ? " small" : "", t->split > 1 ? " parts" : "", factors ? " factors" : "");
+             t->variant->name, dg_precision_name(DG_F32, t->math), t->tile_m, t->tile_n, dg_prologue_name(&f->in),
+             epilogue_name(&f->out), dg_mma_is_small(&f->conv) ? " small" : "", t->split > 1 ? " parts" : "",
+             factors ? " factors" : "");
     return c;
 }
 
@@ -66,7 +58,8 @@ static dg_cost_part thin_part(const dg_op *op, const dg_fused_conv *f)
     }
     c.steps = c.most;
     snprintf(c.kind, sizeof c.kind, "%s %s_%s %d %s>%s", op->kind == DG_OP_conv_fwd ? "fwd" : "dx",
-             op->tune.variant->name, math_name(op->tune.math), a->Ci, prologue_name(&f->in), epilogue_name(&f->out));
+             op->tune.variant->name, dg_precision_name(DG_F32, op->tune.math), a->Ci, dg_prologue_name(&f->in),
+             epilogue_name(&f->out));
     return c;
 }
 
@@ -87,7 +80,7 @@ static int conv_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out)
 {
     const dg_op *op = &p->op[l->main];
     const dg_fused_conv f = dg_fused_conv_of(p, l);
-    const bool factors = op->operand[dg_fuse_operand(op, dg_fuse_input(op))].factors;
+    const bool factors = op->operand[dg_operand_index(op->kind, dg_fuse_input(op))].factors;
     switch (dg_fused_family_of(op->kind, &op->u.conv, &op->tune)) {
     case DG_FUSED_MMA:
     case DG_FUSED_WGMMA: *out = mma_part(op, &f, factors); return 1;
@@ -107,63 +100,8 @@ static int head_parts(const dg_plan *p, const dg_launch *l, dg_cost_part *out)
                           .steps = h.pixels * h.C / 1024.0,
                           .most = h.pixels * h.C / 1024.0,
                           .merged = merged(&h.out, h.N / h.out.groups, dg_head_channels(h.C))};
-    snprintf(out->kind, sizeof out->kind, "head fp32 image %s>%s", prologue_name(&h.in), epilogue_name(&h.out));
+    snprintf(out->kind, sizeof out->kind, "head fp32 image %s>%s", dg_prologue_name(&h.in), epilogue_name(&h.out));
     return 1;
-}
-
-static void update_kind(const dg_update_work *w, dg_math math, char *out, size_t size)
-{
-    const bool small = dg_mma_is_small(&w->conv);
-    switch ((dg_fused_family)w->kind) {
-    case DG_FUSED_MMA:
-    case DG_FUSED_WGMMA:
-        snprintf(out, size, "dw %s_%s 64x16%s", w->kind == DG_FUSED_MMA ? "mma" : "wgmma", math_name(math),
-                 small ? " small" : "");
-        break;
-    case DG_FUSED_THIN:
-    case DG_FUSED_THIN_MMA:
-        snprintf(out, size, "dw %s_%s %d %s", w->kind == DG_FUSED_THIN ? "thin" : "thin_mma",
-                 math_name(w->kind == DG_FUSED_THIN ? DG_MATH_FP32 : math), w->conv.Ci, prologue_name(&w->y));
-        break;
-    case DG_FUSED_GEMV: snprintf(out, size, "dw gemv_fp32 %d %s", DG_UPDATE_GEMV_COLS, prologue_name(&w->x)); break;
-    case DG_FUSED_DENSE:
-        snprintf(out, size, "dw dense_fp32 %dx%d %s", DG_UPDATE_DENSE_ROWS, DG_UPDATE_DENSE_COLS, prologue_name(&w->x));
-        break;
-    case DG_FUSED_NONE: break;
-    }
-}
-
-void dg_update_part(const dg_update_work *w, dg_math math, dg_cost_part *out)
-{
-    *out = (dg_cost_part){.blocks = w->producers,
-                          .steps = (double)w->units / w->parts,
-                          .most = dg_ceil_div(w->units, w->parts)};
-    update_kind(w, math, out->kind, sizeof out->kind);
-}
-
-/* One range of consumers; what it adds is in parts of the weights that a block can have. */
-static void add_consumers(dg_cost_part *c, double weights, int parts)
-{
-    const int slots = 1 << dg_update_halvings(parts);
-    const double share = weights / DG_UPDATE_THREADS / 8;
-    c->blocks += dg_ceil_divf(share * slots, 1);
-    c->rest += share;
-    c->steps += parts * share;
-    if (parts > c->most * slots) c->most = (double)parts / slots;
-}
-
-void dg_update_adam_part(const dg_update_work *work, int jobs, int64_t n, dg_math math, dg_cost_part *out)
-{
-    double others = (double)n;
-    *out = (dg_cost_part){.kernel = 1};
-    snprintf(out->kind, sizeof out->kind, "adam fp32 8 %s", math_name(math));
-    for (int i = 0; i < jobs; i++) {
-        add_consumers(out, (double)work[i].count, work[i].parts);
-        others -= (double)work[i].count;
-    }
-    if (others > 0) add_consumers(out, others, 1);
-    out->steps /= out->blocks;
-    out->rest /= out->blocks;
 }
 
 /* Factors that nobody has made are kernels in front, of a kind of their own. */

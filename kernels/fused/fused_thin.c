@@ -1,7 +1,7 @@
 /* What convolutions of pictures can do besides, and what they need. */
 #include "core/base/math.h"
 #include "core/tune/conv_tiles.h"
-#include "core/plan/fuse_launch.h"
+#include "kernels/fused/fuse_launch.h"
 #include "core/plan/gather.h"
 
 static const char *fwd_refuses(const dg_fused_conv *f)

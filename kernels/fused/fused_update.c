@@ -6,25 +6,6 @@
 #include "core/plan/precision.h"
 #include "kernels/ops/conv/cuda/conv_rows.h"
 
-static int at_most(int a, int b) { return a < b ? a : b; }
-static int at_least(int a, int b) { return a > b ? a : b; }
-
-static bool rounds(dg_fused_family kind) { return dg_update_has_factors(kind) || kind == DG_FUSED_THIN_MMA; }
-
-dg_math dg_update_math(const dg_fused_update *u)
-{
-    for (int i = 0; i < u->jobs; i++)
-        if (rounds(u->job[i].kind)) return u->job[i].tune.math;
-    return DG_MATH_FP32;
-}
-
-bool dg_update_by_warpgroups(const dg_fused_update *u)
-{
-    for (int i = 0; i < u->jobs; i++)
-        if (u->job[i].kind == DG_FUSED_WGMMA) return true;
-    return false;
-}
-
 /* ---- Shared memory ---- */
 
 enum { FIXED_SHARED = 512 }; /* what the kernel has beside that of the launch, about */
@@ -55,58 +36,6 @@ size_t dg_update_shared(const dg_fused_update *u)
 }
 
 /* ---- Blocks ---- */
-
-/* A job's tiles and units of its sum; and in how many parts that is made. */
-dg_update_work dg_update_work_of(const dg_update_job *j)
-{
-    const dg_conv_args *a = &j->conv, flat = dg_conv_flat(a);
-    const int side = dg_mma_is_small(a) ? 4 : 8;
-    dg_update_work w;
-    memset(&w, 0, sizeof w);
-    w.conv = *a;
-    w.x = j->x;
-    w.y = j->y;
-    w.kind = (int)j->kind;
-    w.channels = a->Ci;
-    w.groups = at_least(j->x.kind == DG_PROLOGUE_PLAIN ? 1 : j->x.groups,
-                        j->y.kind == DG_PROLOGUE_PLAIN ? 1 : j->y.groups);
-    w.per_group = a->N / w.groups;
-    w.offset = j->offset;
-    w.count = (int64_t)a->Co * a->K * a->K * a->Ci;
-    w.parts = 1;
-    switch (j->kind) {
-    case DG_FUSED_MMA:
-    case DG_FUSED_WGMMA:
-        w.rows = dg_ceil_div(a->Co, 64);
-        w.cols = dg_ceil_div(a->Ci, 16);
-        w.units = dg_ceil_div(a->N * dg_ceil_div(a->Ho, side) * dg_ceil_div(a->Wo, side), dg_mma_is_small(a) ? 4 : 1);
-        w.parts = at_most(at_most(at_least(j->tune.split, 1), w.units), DG_UPDATE_PARTS);
-        break;
-    case DG_FUSED_THIN:
-    case DG_FUSED_THIN_MMA:
-        w.rows = dg_ceil_div(a->Co, DG_THIN_TILE_CHANNELS);
-        w.cols = 1;
-        w.units = a->N * dg_ceil_div(a->Ho, DG_THIN_TILE_ROWS) * dg_ceil_div(a->Wo, DG_THIN_TILE_COLS);
-        w.parts = at_most(at_most(at_least(j->tune.split, 1), w.units), DG_UPDATE_PARTS);
-        break;
-    case DG_FUSED_GEMV:
-        w.conv = flat;
-        w.rows = flat.Co;
-        w.cols = dg_ceil_div(flat.Ci, DG_UPDATE_GEMV_COLS);
-        w.units = flat.N;
-        break;
-    case DG_FUSED_DENSE:
-        w.conv = flat;
-        w.rows = dg_ceil_div(flat.Co, DG_UPDATE_DENSE_ROWS);
-        w.cols = dg_ceil_div(flat.Ci, DG_UPDATE_DENSE_COLS);
-        w.units = dg_ceil_div(flat.N, DG_UPDATE_DENSE_IMAGES);
-        break;
-    case DG_FUSED_NONE: break;
-    }
-    w.conv.scratch = NULL;
-    w.producers = w.rows * w.cols * w.parts;
-    return w;
-}
 
 /* Weights in a row get their consumers, as many as have something to do at a time. */
 static void add_range(dg_update_layout *l, int64_t from, int64_t end, int work)
@@ -264,7 +193,7 @@ const char *dg_fused_update_refuses(const dg_fused_update *u, const dg_gpu *gpu)
             if (u->job[k].offset < end && j->offset < u->job[k].offset + (int64_t)u->job[k].conv.Co * u->job[k].conv.K *
                                                                              u->job[k].conv.K * u->job[k].conv.Ci)
                 return "two jobs have the same weights";
-        if (rounds(j->kind) && j->tune.math != dg_update_math(u)) return "jobs round in two ways";
+        if (dg_update_rounds(j->kind) && j->tune.math != dg_update_math(u)) return "jobs round in two ways";
         if (j->kind == DG_FUSED_MMA && dg_update_by_warpgroups(u)) return "jobs multiply by warps and by warpgroups";
     }
     return NULL;

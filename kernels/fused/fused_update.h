@@ -1,4 +1,4 @@
-/* How a fused update (fuse.h) is divided among the blocks of its launch: what the kernel is given, made by
+/* How a fused update (fused.h) is divided among the blocks of its launch: what the kernel is given, made by
  * fused_update.c. Internal to kernels/; plain C.
  *
  * The producers are one launch: each makes one part of the sums of one tile of one weight gradient. Behind it the
@@ -6,7 +6,7 @@
 #ifndef DG_FUSED_UPDATE_H
 #define DG_FUSED_UPDATE_H
 
-#include "core/plan/fuse.h"
+#include "kernels/fused/fused.h"
 
 enum {
     DG_UPDATE_BITS = 8, /* of a thread's number */
@@ -64,6 +64,9 @@ dg_update_work dg_update_work_of(const dg_update_job *j);
 /* fused_update_split.c: the places of jobs in their order: those whose blocks are longest come first. */
 void dg_update_order(const dg_fused_update *u, const dg_update_work *work, int *place);
 
+/* As kinds of blocks are called in the cost model: "plain", "norm", "norm_dx". */
+const char *dg_prologue_name(const dg_prologue *s);
+
 /* What its blocks are to the cost model (core/tune/cost.h): producers of a job; consumers of so many jobs and of all n
  * weights. */
 struct dg_cost_part;
@@ -85,6 +88,12 @@ size_t dg_update_shared(const dg_fused_update *u);
 static inline bool dg_update_has_factors(dg_fused_family kind)
 {
     return kind == DG_FUSED_MMA || kind == DG_FUSED_WGMMA;
+}
+
+/* Does a job of this kind round its operands? */
+static inline bool dg_update_rounds(dg_fused_family kind)
+{
+    return dg_update_has_factors(kind) || kind == DG_FUSED_THIN_MMA;
 }
 
 /* Do its jobs on tensor cores multiply by warpgroups? */

@@ -1,4 +1,4 @@
-/* The first kernel of the fused update (fuse.h, fused_update.h): the parts of all weight gradients. An instance for
+/* The first kernel of the fused update (fused.h, fused_update.h): the parts of all weight gradients. An instance for
  * each arithmetic of tensor cores; they are in files of their own.
  *
  * Tile: of each job its own (fused_update.h). Shared memory: of the largest job, 4 to 92 KB, and 320 bytes. Registers:

@@ -10,7 +10,7 @@ extern "C" {
 #include "kernels/fused/fused_update.h"
 }
 
-/* Copies the factors of both sides (fuse.h), stages - 1 pieces ahead and past the registers, and multiplies. G: tile;
+/* Copies the factors of both sides (fused.h), stages - 1 pieces ahead and past the registers, and multiplies. G: tile;
  * Products: of a tile; STAGES: pieces in shared memory. */
 template <class G, class Products, int STAGES> struct dg_update_sums : Products {
     typedef typename G::E E;

@@ -6,8 +6,6 @@
 #include "core/base/math.h"
 #include "core/tune/cost.h"
 
-static int at_most(int a, int b) { return a < b ? a : b; }
-
 static bool is_divided(dg_fused_family kind)
 {
     return dg_update_has_factors(kind) || kind == DG_FUSED_THIN_MMA || kind == DG_FUSED_THIN;
@@ -115,7 +113,7 @@ static double makespan(const dg_fused_update *u, const update_costs *c, const dg
         const double each = each_ns(c->job[place[i]], w);
         if (w->parts > 1) parts += 4.0 * w->parts * (double)w->count;
         for (int left = w->producers; left > 0;) {
-            const int taken = at_most(left, f.count[0]);
+            const int taken = dg_min(left, f.count[0]);
             const double until = f.at[0] + each;
             left -= taken;
             f.count[0] -= taken;
@@ -162,7 +160,7 @@ void dg_fused_update_split(dg_fused_update *u)
             const int before = work[i].parts;
             work[i].parts = 1;
             const double all = each_ns(costs.job[i], &work[i]);
-            work[i].parts = at_most(at_most((int)(all / longest) + 1, work[i].units), DG_UPDATE_PARTS);
+            work[i].parts = dg_min(dg_min((int)(all / longest) + 1, work[i].units), DG_UPDATE_PARTS);
             work[i].producers = work[i].rows * work[i].cols * work[i].parts;
             same = same && work[i].parts == before;
         }

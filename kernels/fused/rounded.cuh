@@ -1,4 +1,4 @@
-/* Weights as factors of products on tensor cores (dg_rounded in fuse.h): four neighbours of them, and all. */
+/* Weights as factors of products on tensor cores (dg_rounded in fused.h): four neighbours of them, and all. */
 #ifndef DG_ROUNDED_CUH
 #define DG_ROUNDED_CUH
 

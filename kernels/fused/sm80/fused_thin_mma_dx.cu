@@ -26,7 +26,7 @@ extern "C" {
 #include "core/tune/conv_tiles.h"
 }
 
-/* E: arithmetic (conv_thin_mma.cuh); CI: channels of x; ROUNDED: y is rounded (fuse.h). G, below: a thin_dx. */
+/* E: arithmetic (conv_thin_mma.cuh); CI: channels of x; ROUNDED: y is rounded (fused.h). G, below: a thin_dx. */
 template <class E_, int CI_, bool ROUNDED = false> struct thin_dx {
     typedef E_ E;
     typedef typename std::conditional<ROUNDED, uint16_t, float>::type V;

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "core/plan/limits.h"
+#include "kernels/ops/ops.h"
 
 static double act_flops(const dg_op *op) { return op->u.act.act == DG_ACT_NONE ? 0 : (double)op->u.act.n; }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/plan/limits.h"
+#include "kernels/ops/ops.h"
 
 /* A step of Adam is at most about lr in size, whatever the gradient. */
 static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)

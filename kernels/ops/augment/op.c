@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "core/plan/limits.h"
+#include "kernels/ops/ops.h"
 
 /* Made in double of a sum over the picture, and rounded once; the factors of its terms are at most 3. */
 static dg_err limits_of(const dg_op_values *v, const char *in)

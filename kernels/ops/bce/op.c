@@ -1,5 +1,6 @@
 /* Binary cross entropy: what is known of it without running it. */
 #include "core/plan/limits.h"
+#include "kernels/ops/ops.h"
 
 static double flops(const dg_op *op) { return 12.0 * op->u.bce.n; }
 

@@ -4,6 +4,7 @@
 #include "core/plan/limits.h"
 #include "core/plan/precision.h"
 #include "kernels/ops/conv/cuda/conv_rows.h"
+#include "kernels/ops/ops.h"
 
 /* ---- Limits, from the sums of |a||b| ---- */
 

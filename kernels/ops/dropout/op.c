@@ -1,5 +1,6 @@
 /* Dropout: what is known of it without running it. */
 #include "core/plan/limits.h"
+#include "kernels/ops/ops.h"
 
 static double flops(const dg_op *op) { return 2.0 * (double)op->u.dropout.n; }
 

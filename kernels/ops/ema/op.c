@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "core/plan/limits.h"
+#include "kernels/ops/ops.h"
 
 static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)
 {

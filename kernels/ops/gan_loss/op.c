@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/plan/limits.h"
+#include "kernels/ops/ops.h"
 
 static double largest(const dg_op_values *v, const char *name, int n)
 {

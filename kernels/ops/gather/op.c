@@ -3,6 +3,7 @@
 
 #include "core/plan/gather.h"
 #include "core/plan/limits.h"
+#include "kernels/ops/ops.h"
 
 /* A division and a subtraction, both rounded; a copy is equal to the bit. */
 static double gather_limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)

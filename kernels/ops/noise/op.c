@@ -1,5 +1,6 @@
 /* Noise: what is known of it without running it. */
 #include "core/plan/limits.h"
+#include "kernels/ops/ops.h"
 
 /* Logarithm, sine and cosine of two libraries, of floats in every precision (dg_normal4). */
 static double limit(const dg_op_values *v, const dg_check_operand *o, size_t i, double want)

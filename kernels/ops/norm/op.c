@@ -5,7 +5,8 @@
 
 #include "core/plan/limits.h"
 #include "core/tune/norm_chunks.h"
-#include "core/tune/work.h"
+#include "core/plan/work.h"
+#include "kernels/ops/ops.h"
 
 /* ---- Statistics ---- */
 

@@ -1,5 +1,6 @@
 /* Max and mean pooling: what is known of them without running them. */
 #include "core/plan/limits.h"
+#include "kernels/ops/ops.h"
 
 /* Windows that reach a pixel, in each direction. */
 static int reach(const dg_pool_args *a) { return (a->K + a->S - 1) / a->S; }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/plan/limits.h"
+#include "kernels/ops/ops.h"
 
 /* Each result is made in double and rounded once. Before that a sum of C exponentials, whose arguments are down to -745
  * and have as many roundings, is divided by; a gradient also loses what p and q have in common, of which none is above

@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "core/plan/limits.h"
-#include "core/tune/work.h"
+#include "core/plan/work.h"
 #include "kernels/ops/spectral/spectral.h"
+#include "kernels/ops/ops.h"
 
 static double values(const dg_op *op) { return (double)op->u.spectral.rows * op->u.spectral.cols; }
 

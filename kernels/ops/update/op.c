@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/plan/limits.h"
+#include "kernels/ops/ops.h"
 
 /* The sizes of the terms of a gradient with its decay, which may cancel. */
 static double gradient(const dg_op_values *v, size_t i)

@@ -3,7 +3,8 @@
 #ifndef DG_ORDERED_H
 #define DG_ORDERED_H
 
-#include "core/plan/fuse.h"
+#include "core/plan/fusions.h"
+#include "core/tune/tune.h"
 #include "kernels/ops/conv/variants.h"
 #include "host/net/job.h"
 #include "core/base/rng.h"

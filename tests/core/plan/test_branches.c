@@ -2,7 +2,7 @@
 #include "core/plan/branches.h"
 #include "ordered.h"
 #include "core/tune/conv_tiles.h"
-#include "core/tune/planner.h"
+#include "kernels/cuda/planner.h"
 
 /* ---- Enough: a step in any order that the waits allow leaves the same bits ---- */
 

@@ -4,6 +4,7 @@
 #include "core/plan/op_info.h"
 #include "core/tune/tune.h"
 #include "kernels/ops/conv/variants.h"
+#include "tests/all_ops.h"
 #include "test.h"
 
 static const dg_gpu gpu = {90, 232448, DG_MATH_FP32, true};

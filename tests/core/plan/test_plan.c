@@ -1,9 +1,9 @@
 /* Plans and their arena: no two rows that live at the same time overlap, weights lie as Adam sweeps them, the
  * counts of work are those of the published tables; tensors of hundreds of millions of values have their places, and
  * those of too many are refused. No op is run here. */
-#include "core/plan/fuse.h"
+#include "core/plan/fusions.h"
 #include "core/tune/machine.h"
-#include "core/tune/planner.h"
+#include "kernels/cuda/planner.h"
 #include "host/net/job.h"
 #include "host/net/gan.h"
 #include "test.h"

@@ -2,10 +2,10 @@
  */
 #include "core/tune/cost.h"
 
-#include "core/plan/fuse.h"
+#include "core/plan/fusions.h"
 #include "core/plan/precision.h"
-#include "core/tune/planner.h"
-#include "core/tune/predict.h"
+#include "kernels/cuda/planner.h"
+#include "kernels/fused/predict_plan.h"
 #include "host/net/job.h"
 #include "counted.h"
 #include "test.h"

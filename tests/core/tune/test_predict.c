@@ -1,15 +1,16 @@
 /* Predicted times: by hand for a made-up machine, in tendency for the known ones, and as `dcgan profile` prints them.
  */
-#include "core/tune/predict.h"
+#include "kernels/fused/predict_plan.h"
 
 #include "host/net/recipes.h"
 #include "host/measure/bench.h"
 #include "host/net/job.h"
-#include "core/tune/planner.h"
+#include "kernels/cuda/planner.h"
 #include "program.h"
+#include "tests/all_ops.h"
 #include "test.h"
 #include "core/tune/tune.h"
-#include "core/tune/work.h"
+#include "core/plan/work.h"
 #include "kernels/ops/conv/variants.h"
 
 static dg_op conv_op(dg_op_kind kind, int N, int H, int Ci, int Co)

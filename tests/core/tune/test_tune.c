@@ -2,9 +2,10 @@
  * other's inverse; the rule finds something for every op of every built-in model, and so do the shipped tables. */
 #include "host/net/job.h"
 #include "host/net/recipes.h"
+#include "tests/all_ops.h"
 #include "test.h"
 #include "tempdir.h"
-#include "core/tune/tune.h"
+#include "kernels/cuda/choose.h"
 
 static const dg_gpu gpu = {90, 232448, DG_MATH_FP32, true}, small = {75, 65536, DG_MATH_FP32, false};
 

@@ -4,6 +4,9 @@
  * so that something is tested while a table is empty, and to rubbish, which must be refused. */
 #include <memory>
 #include "any_op.h"
+extern "C" {
+#include "kernels/cuda/choose.h"
+}
 
 static const char rows[] = "[sm_90]\n"
                            "conv_fwd N=64 H=32 W=32 C=32>64 K=4 S=2 P=1 : tiled tile=128x32 stages=4 split=2\n"

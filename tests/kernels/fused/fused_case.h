@@ -1,4 +1,4 @@
-/* Prologues and epilogues of fused launches (core/plan/fuse.h) in double on the host, for tests of one kernel at a
+/* Prologues and epilogues of fused launches (kernels/fused/fused.h) in double on the host, for tests of one kernel at a
  * time. */
 #ifndef FUSED_CASE_H
 #define FUSED_CASE_H

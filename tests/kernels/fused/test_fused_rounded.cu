@@ -1,4 +1,4 @@
-/* Fused launches with tensors that are bf16 in memory (fuse.h) against the same launches with fp32 of the same values:
+/* Fused launches with tensors that are bf16 in memory (fused.h) against the same launches with fp32 of the same values:
  * the same bits, and results that are rounded are those of fp32, rounded. */
 #include <memory>
 

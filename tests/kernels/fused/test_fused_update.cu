@@ -133,7 +133,7 @@ struct side {
 };
 
 extern "C" {
-#include "core/tune/work.h"
+#include "core/plan/work.h"
 }
 size_t side::scratch_bytes(const dg_op *op) { return dg_scratch_of(op, DG_F32); }
 

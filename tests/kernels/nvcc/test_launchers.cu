@@ -11,7 +11,7 @@
 extern "C" {
 #include "host/net/job.h"
 #include "host/net/model.h"
-#include "core/tune/planner.h"
+#include "kernels/cuda/planner.h"
 #include "core/plan/precision.h"
 #include "kernels/ops/conv/variants.h"
 }

@@ -4,7 +4,7 @@
 #include "tests/devtest.h"
 extern "C" {
 #include "core/tune/machine.h"
-#include "core/tune/planner.h"
+#include "kernels/cuda/planner.h"
 #include "tests/temp_folder.h"
 #include "host/measure/trial.h"
 #include "core/tune/tune.h"

@@ -3,7 +3,8 @@
 #include "tests/devtest.h"
 #include "kernels/dev/mma.cuh"
 extern "C" {
-#include "core/plan/fuse.h"
+#include "core/plan/fusions.h"
+#include "kernels/fused/fused.h"
 #include "core/plan/precision.h"
 #include "host/measure/trial.h"
 }

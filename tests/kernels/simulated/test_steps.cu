@@ -2,7 +2,7 @@
  * training gives. */
 #include "tests/devtest.h"
 extern "C" {
-#include "core/plan/fuse.h"
+#include "core/plan/fusions.h"
 #include "host/net/gan.h"
 #include "host/run/train.h"
 #include "host/measure/trial.h"

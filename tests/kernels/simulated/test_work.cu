@@ -6,7 +6,7 @@
 #include "kernels/cuda/cublas.cuh"
 extern "C" {
 #include "core/tune/tune.h"
-#include "core/tune/work.h"
+#include "core/plan/work.h"
 }
 
 static const dg_gpu gpu = {90, 232448, DG_MATH_FP32, true}, small_gpu = {75, 65536, DG_MATH_FP32, false},

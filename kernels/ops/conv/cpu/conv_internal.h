@@ -57,9 +57,7 @@ static inline void *dg_carve(dg_carver *c, size_t bytes)
     return (void *)at; /* NOLINT(performance-no-int-to-ptr): only followed when base is real memory */
 }
 
-static inline int dg_min(int a, int b) { return a < b ? a : b; }
 static inline size_t dg_min_size(size_t a, size_t b) { return a < b ? a : b; }
-static inline int dg_max(int a, int b) { return a > b ? a : b; }
 
 /* Threads of an op, of at most so many: below some 20 us on one thread the others would not help. */
 static inline int dg_conv_team(const dg_conv_args *a, int most)

@@ -148,10 +148,10 @@ struct dg_transfer {
 };
 enum { DG_BORDER = 1 << 24 };
 
-/* What a fused launch does to values before they are rounded (fuse.h): nothing; an affine map with a factor below 0; an
- * affine map of the values of two tensors. The numbers for its channels are in shared memory, unit by unit: as many
+/* What a fused launch does to values before they are rounded (fused.h): nothing; an affine map with a factor below 0;
+ * an affine map of the values of two tensors. The numbers for its channels are in shared memory, unit by unit: as many
  * scales as a unit has channels, then shifts, then (of two tensors) tilts. DG_ROUNDED is added where a fused launch
- * reads tensors that are bf16 (fuse.h): by itself, values as they are multiplied. Products of bf16 nearly always have
+ * reads tensors that are bf16 (fused.h): by itself, values as they are multiplied. Products of bf16 nearly always have
  * such, so that for fp32 tensors there is one kernel: of two tensors with a factor below 0 (any), which may be the same
  * one twice with a tilt of 0. */
 enum { DG_AS_IS, DG_ONE_TENSOR, DG_TWO_TENSORS, DG_ROUNDED = 4 };
@@ -294,7 +294,7 @@ template <class E, class T, class P, int NT, int GROUPS, int MAP = DG_AS_IS> str
 
 /* How weights come into shared memory, group by group. Launches with nothing around them load fp32 values into
  * registers a step ahead, round and store them, as is done with patches. Fused ones copy what was rounded before
- * (dg_rounded in fuse.h), stages - 1 steps ahead and past the registers. Job is of G's tile and has
+ * (dg_rounded in fused.h), stages - 1 steps ahead and past the registers. Job is of G's tile and has
  *     unit(chunk, j)      this thread's unit j of a group in values, of tap 0; chunks count from this block's
  *     tap(g, j)           its tap: so many times Ci values more
  *     weight(stage, j)    where it goes */

@@ -5,7 +5,7 @@
 #include "core/base/math.h"
 #include "core/tune/conv_tiles.h"
 #include "core/tune/variants.h"
-#include "core/tune/work.h"
+#include "core/plan/work.h"
 #include "kernels/ops/conv/variants.h"
 
 /* ---- Checks: NULL, or why not ---- */

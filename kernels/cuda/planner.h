@@ -6,7 +6,7 @@
 
 #include "core/tune/machine.h"
 
-/* tuning: as with --tuning, NULL: none; fuse: DG_FUSE_... (fuse.h). DG_IO when it cannot be read; wrong rows are left
+/* tuning: as with --tuning, NULL: none; fuse: DG_FUSE_... (fused.h). DG_IO when it cannot be read; wrong rows are left
  * out with a warning. */
 dg_err dg_planner_open(const dg_machine *m, const char *tuning, unsigned fuse, dg_backend **out);
 

@@ -2,10 +2,10 @@
  * network's step has as few kernels as can be. What the launches compute is judged in the simulator. */
 #include "core/plan/branches.h"
 #include "core/plan/gather.h"
-#include "ordered.h"
-#include "core/tune/planner.h"
+#include "core/plan/ordered.h"
+#include "kernels/cuda/planner.h"
 
-#include "core/plan/fuse_launch.h"
+#include "kernels/fused/fuse_launch.h"
 
 static void names(void)
 {

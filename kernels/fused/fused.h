@@ -6,8 +6,8 @@
  * results to an epilogue, which does what the sweeps behind it would. Tensors are fp32 in device memory, NHWC, but for
  * those that are rounded (below).
  * Plain C; everything in here is passed to kernels by value. */
-#ifndef DG_FUSE_H
-#define DG_FUSE_H
+#ifndef DG_FUSED_H
+#define DG_FUSED_H
 
 #include <stdbool.h>
 
@@ -155,32 +155,6 @@ typedef struct {
 } dg_fused_update;
 
 /* ---- The pass ---- */
-
-/* What may be fused, --fuse: X(name, help). Everything is the rule; a fault is found by leaving one of these out: convs
- * and update compute what their ops do, overlap and branches change only when a kernel begins. */
-#define DG_FUSIONS(X)                                                                                           \
-    X(convs, "what is around a convolution: norm, activation, noise, pictures, D's loss, and their gradients")  \
-    X(update, "all weight gradients of a network and Adam")                                                     \
-    X(overlap, "a fused kernel may begin before the one in front of it has ended (sm_90 and newer); same bits") \
-    X(branches, "kernels that do not need each other run side by side; same bits")
-enum {
-#define X(name, help) DG_FUSE_##name##_bit,
-    DG_FUSIONS(X)
-#undef X
-        DG_FUSE_KINDS
-};
-#define X(name, help) DG_FUSE_##name = 1u << DG_FUSE_##name##_bit,
-enum {
-    DG_FUSIONS(X) DG_FUSE_NONE = 0,
-    DG_FUSE_ALL = (1u << DG_FUSE_KINDS) - 1,
-    DG_FUSE_OPS = DG_FUSE_overlap - 1 /* what is about ops */
-};
-#undef X
-
-const char *dg_fusion_name(int i); /* NULL past the last */
-const char *dg_fusion_help(int i);
-/* "all", "none", "convs,update", "all,-update", "-update" (all but that). false: a word is none of ours. */
-bool dg_fuse_parse(const char *list, unsigned *what);
 
 /* Put the ops of a plan into launches. Ops have been through the backend's refuses(), rows that are not DG_WORK have
  * their places. Ops may change their order, where none depends on it; rows that are no longer written become absent;

@@ -11,13 +11,12 @@
 
 #include "core/tune/conv_tiles.h"
 #include "core/plan/deps.h"
-#include "core/plan/fuse_launch.h"
+#include "core/plan/fusions.h"
+#include "kernels/fused/fuse_launch.h"
 #include "core/plan/gather.h"
 #include "core/plan/precision.h"
 
 enum { NONE = -1 };
-
-int dg_fuse_operand(const dg_op *op, const char *name) { return dg_operand_index(op->kind, name); }
 
 typedef struct {
     int launch;          /* the main op of its launch */
@@ -39,17 +38,16 @@ typedef struct {
 static bool is_conv(const dg_plan *p, const dg_op *op)
 {
     if (op->kind != DG_OP_conv_fwd && op->kind != DG_OP_conv_dx) return false;
-    const dg_row *w = dg_plan_row(p, op, dg_fuse_operand(op, "w"));
+    const dg_row *w = dg_plan_row(p, op, dg_operand_index(op->kind, "w"));
     return !w || w->kind != DG_AVERAGE;
 }
 
 static int row_of(const dg_op *op, const char *name)
 {
-    const int k = dg_fuse_operand(op, name);
+    const int k = dg_operand_index(op->kind, name);
     return k < 0 ? NONE : op->operand[k].row;
 }
 
-const char *dg_fuse_input(const dg_op *op) { return op->kind == DG_OP_conv_fwd ? "x" : "y"; }
 static const char *result(const dg_op *op) { return op->kind == DG_OP_conv_fwd ? "y" : "x"; }
 
 static bool is_loss(const pass *f, int i) { return f->p->op[i].kind == DG_OP_bce; }
@@ -76,7 +74,7 @@ static void join(pass *f, int i, int main)
 /* Does op i read what op `writer` wrote, through the named operand? */
 static bool reads(const pass *f, int i, const char *name, int writer)
 {
-    const int k = dg_fuse_operand(&f->p->op[i], name);
+    const int k = dg_operand_index(f->p->op[i].kind, name);
     return k >= 0 && dg_deps_writer(&f->deps, i, k) == writer;
 }
 
@@ -100,7 +98,7 @@ static void take_around(pass *f, int i)
 {
     const dg_plan *p = f->p;
     const dg_op *op = &p->op[i];
-    const int k = dg_fuse_operand(op, dg_fuse_input(op)), writer = dg_deps_writer(&f->deps, i, k);
+    const int k = dg_operand_index(op->kind, dg_fuse_input(op)), writer = dg_deps_writer(&f->deps, i, k);
     if (i + 1 < p->ops && is_epilogue(f, i, i + 1)) join(f, i + 1, i);
     if (writer >= 0 && (p->op[writer].kind == DG_OP_norm_act || p->op[writer].kind == DG_OP_noise) &&
         f->note[writer].launch == writer)
@@ -129,7 +127,7 @@ static bool take_head(pass *f, int i)
     for (int j = i; j <= i + losses; j++) join(f, j, i);
     join(f, last, i);
     if (last + 1 < p->ops && is_epilogue(f, last, last + 1)) join(f, last + 1, i);
-    const int writer = dg_deps_writer(&f->deps, i, dg_fuse_operand(op, "x"));
+    const int writer = dg_deps_writer(&f->deps, i, dg_operand_index(op->kind, "x"));
     if (writer >= 0 && p->op[writer].kind == DG_OP_norm_act) join(f, writer, i);
     return true;
 }
@@ -141,7 +139,7 @@ static void take_gradients(pass *f, int adam)
     if (!(f->what & DG_FUSE_update)) return;
     for (int i = 0; i < adam; i++) {
         if (p->op[i].kind != DG_OP_conv_dw || f->note[i].launch != i) continue;
-        const dg_row *r = dg_plan_row(p, &p->op[i], dg_fuse_operand(&p->op[i], "w"));
+        const dg_row *r = dg_plan_row(p, &p->op[i], dg_operand_index(p->op[i].kind, "w"));
         if (r->kind == DG_GRAD && r->net == net) join(f, i, adam);
     }
     if (adam + 1 < p->ops && p->op[adam + 1].kind == DG_OP_advance) join(f, adam + 1, adam);
@@ -170,7 +168,7 @@ static dg_launch_kind kind_of(const pass *f, int main)
     if (f->note[main].losses) return DG_LAUNCH_HEAD;
     /* the parts of a sum need no kernel of their own either */
     bool around = members > 1 || (f->what != DG_FUSE_NONE && op->tune.split > 1);
-    const int writer = dg_deps_writer(&f->deps, main, dg_fuse_operand(op, dg_fuse_input(op)));
+    const int writer = dg_deps_writer(&f->deps, main, dg_operand_index(op->kind, dg_fuse_input(op)));
     if (writer >= 0 && f->note[writer].made) around = true;
     return around && dg_fused_family_of(op->kind, &op->u.conv, &op->tune) != DG_FUSED_NONE ? DG_LAUNCH_CONV
                                                                                            : DG_LAUNCH_OP;
@@ -190,7 +188,7 @@ static bool all_make(const pass *f, int i)
         const dg_access *a = &d->access[d->by_row[n]];
         if (a->op <= i || dg_deps_writer(d, a->op, a->operand) != i) continue;
         const dg_op *reader = &p->op[a->op];
-        const bool conv = is_conv(p, reader) && a->operand == dg_fuse_operand(reader, dg_fuse_input(reader));
+        const bool conv = is_conv(p, reader) && a->operand == dg_operand_index(reader->kind, dg_fuse_input(reader));
         const dg_launch_kind kind = kind_of(f, f->note[a->op].launch);
         /* of the head's two convolutions the first one reads */
         if (conv ? kind == DG_LAUNCH_OP || (kind == DG_LAUNCH_HEAD && (backward || f->note[a->op].launch != a->op))
@@ -282,12 +280,12 @@ static dg_op *multiplied(const pass *f, int i, const char *name, const int *new_
 {
     const dg_plan *p = f->p;
     const dg_op *dw = &p->op[new_place[i]];
-    const int k = dg_fuse_operand(dw, name), writer = dg_deps_writer(&f->deps, i, k);
+    const int k = dg_operand_index(dw->kind, name), writer = dg_deps_writer(&f->deps, i, k);
     for (int j = f->note[i].launch - 1; j >= 0; j--) {
         dg_op *op = &p->op[new_place[j]];
         if (f->note[j].launch != j || p->launch[f->note[j].place].kind != DG_LAUNCH_CONV) continue;
         const dg_fused_family family = dg_fused_family_of(op->kind, &op->u.conv, &op->tune);
-        const int input = dg_fuse_operand(op, name);
+        const int input = dg_operand_index(op->kind, name);
         if ((family == DG_FUSED_MMA || family == DG_FUSED_WGMMA) && *dg_fuse_input(op) == *name &&
             op->tune.math == dw->tune.math && op->operand[input].row == dw->operand[k].row &&
             op->operand[input].offset == dw->operand[k].offset && dg_deps_writer(&f->deps, j, input) == writer &&
@@ -316,12 +314,12 @@ static void factor_rows(const pass *f, int i, const int *new_place)
         p->launch[f->note[f->note[i].launch].place].kind != DG_LAUNCH_UPDATE)
         return;
     for (const char *name = "x"; name; name = *name == 'x' ? "y" : NULL) {
-        const int k = dg_fuse_operand(dw, name);
+        const int k = dg_operand_index(dw->kind, name);
         if (dw->operand[k].factors) continue; /* the tensor itself */
         dw->operand[k].factors = own_row(p, dw->name, name,
                                          (size_t)dg_operand_count(dw, k) * 16 / (size_t)dg_math_unit(dw->tune.math));
         dg_op *const conv = multiplied(f, i, name, new_place);
-        if (conv) conv->operand[dg_fuse_operand(conv, name)].factors = dw->operand[k].factors;
+        if (conv) conv->operand[dg_operand_index(conv->kind, name)].factors = dw->operand[k].factors;
     }
 }
 
@@ -337,7 +335,7 @@ static void settle_rows(pass *f, const int *new_place)
         if (op->kind == DG_OP_norm_act) {
             p->arena->row[op->operand[0].row].absent = true;
         } else { /* its totals go where its scratch memory would be */
-            const int k = dg_fuse_operand(op, "scratch");
+            const int k = dg_operand_index(op->kind, "scratch");
             op->operand[k].row = own_row(p, op->name, "totals",
                                          (size_t)op->u.norm_act.groups * 2 * (size_t)op->u.norm_act.C * sizeof(float));
         }

@@ -1,7 +1,7 @@
 /* --fuse: names to bits and back. */
 #include <string.h>
 
-#include "core/plan/fuse.h"
+#include "core/plan/fusions.h"
 
 static const struct {
     const char *name, *help;

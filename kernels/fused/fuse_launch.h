@@ -3,7 +3,7 @@
 #ifndef DG_FUSE_LAUNCH_H
 #define DG_FUSE_LAUNCH_H
 
-#include "core/plan/fuse.h"
+#include "kernels/fused/fused.h"
 #include "core/base/rng.h"
 
 dg_fused_family dg_fused_family_of(dg_op_kind kind, const dg_conv_args *a, const dg_tune *tune);
@@ -61,11 +61,10 @@ static inline int dg_head_channels(int C)
     return channels;
 }
 
-/* fuse_plan.c: operand of that name, -1: none; the name of the operand that a convolution reads beside the weights. */
-int dg_fuse_operand(const dg_op *op, const char *name);
-const char *dg_fuse_input(const dg_op *op);
+/* The name of the operand that a convolution reads in addition to the weights. */
+static inline const char *dg_fuse_input(const dg_op *op) { return op->kind == DG_OP_conv_fwd ? "x" : "y"; }
 
-/* fuse_rounded.c: which rows fused launches have as bf16 (fuse.h), anew: before, others may have been. math: the
+/* fuse_rounded.c: which rows fused launches have as bf16 (fused.h), anew: before, others may have been. math: the
  * backend's. */
 void dg_round_rows(dg_plan *p, dg_math math);
 

@@ -1,7 +1,7 @@
-/* Tensors that are bf16 in memory, since all who write and read them can (fuse.h). */
-#include "core/plan/fuse_launch.h"
+/* Tensors that are bf16 in memory, since all who write and read them can (fused.h). */
+#include "kernels/fused/fuse_launch.h"
 
-static bool is(const dg_op *op, int operand, const char *name) { return operand == dg_fuse_operand(op, name); }
+static bool is(const dg_op *op, int operand, const char *name) { return operand == dg_operand_index(op->kind, name); }
 
 /* Does a fused convolution or head write its results as bf16, and read what its epilogue needs so? */
 static bool takes_results(const dg_plan *p, const dg_launch *l)
@@ -106,8 +106,8 @@ static bool part_pairs(dg_plan *p)
     for (int i = 0; i < p->ops; i++) {
         const dg_op *op = &p->op[i];
         if (op->kind != DG_OP_norm_act_dx) continue;
-        dg_row *const x = &p->arena->row[op->operand[dg_fuse_operand(op, "x")].row],
-                      *const dx = &p->arena->row[op->operand[dg_fuse_operand(op, "dx")].row];
+        dg_row *const x = &p->arena->row[op->operand[dg_operand_index(op->kind, "x")].row],
+                      *const dx = &p->arena->row[op->operand[dg_operand_index(op->kind, "dx")].row];
         if (x->rounded == dx->rounded) continue;
         set(x, false);
         set(dx, false);

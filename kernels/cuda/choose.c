@@ -2,7 +2,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "core/tune/tune.h"
+#include "kernels/cuda/choose.h"
 
 /* Rows that are wrong are left out, with a message; only a file that cannot be read is an error. */
 dg_err dg_chooser_open(dg_chooser *c, const char *path, dg_type real, const dg_gpu *gpu)
@@ -19,7 +19,7 @@ dg_err dg_chooser_open(dg_chooser *c, const char *path, dg_type real, const dg_g
         if (e) dg_warn("%s; left out", dg_message());
     }
     if (!path) return DG_OK;
-    if (real != DG_F32) dg_warn("--tuning %s: its rows are about fp32; fp64 does not use them", path);
+    if (real != DG_F32) dg_warn("{tuning} %s: its rows are about fp32; fp64 does not use them", path);
     const dg_err e = dg_tune_read(&c->file, path, DG_F32, gpu);
     if (e == DG_USAGE) dg_warn("%s; what is wrong is left out", dg_message());
     return e == DG_USAGE ? DG_OK : e;

@@ -1,6 +1,6 @@
 /* From the ops of a launch to what its kernel takes. */
 #include "core/tune/conv_tiles.h"
-#include "core/plan/fuse_launch.h"
+#include "kernels/fused/fuse_launch.h"
 #include "core/plan/optimizer.h"
 #include "core/plan/precision.h"
 
@@ -11,14 +11,14 @@ static float below_zero(const dg_norm_act_args *a)
 
 static bool is_rounded(const dg_plan *p, const dg_op *op, const char *name)
 {
-    const dg_row *r = dg_plan_row(p, op, dg_fuse_operand(op, name));
+    const dg_row *r = dg_plan_row(p, op, dg_operand_index(op->kind, name));
     return r && r->rounded;
 }
 
 /* An operand of a convolution as its values come about. */
 static dg_prologue prologue_of(const dg_plan *p, const dg_op *op, const char *name)
 {
-    const int k = dg_fuse_operand(op, name);
+    const int k = dg_operand_index(op->kind, name);
     const dg_conv_args *c = &op->u.conv;
     if (op->operand[k].from == 0)
         return (dg_prologue){.kind = DG_PROLOGUE_PLAIN,
@@ -125,7 +125,7 @@ void dg_rounded_row(dg_plan *p, const dg_launch *l)
     const dg_fused_family family = l->kind == DG_LAUNCH_CONV ? dg_fused_family_of(op->kind, &op->u.conv, &op->tune)
                                                              : DG_FUSED_NONE;
     if (family != DG_FUSED_MMA && family != DG_FUSED_WGMMA) return;
-    const int net = dg_plan_row(p, op, dg_fuse_operand(op, "w"))->net;
+    const int net = dg_plan_row(p, op, dg_operand_index(op->kind, "w"))->net;
     if (a->rounded[net]) return;
     char name[32];
     size_t first;
@@ -150,7 +150,7 @@ dg_rounded dg_rounded_of(const dg_plan *p, int net)
 /* The same of one weight. */
 static const void *rounded_weight(const dg_plan *p, const dg_op *op)
 {
-    const dg_row *row = dg_plan_row(p, op, dg_fuse_operand(op, "w"));
+    const dg_row *row = dg_plan_row(p, op, dg_operand_index(op->kind, "w"));
     const dg_rounded all = dg_rounded_of(p, row->net);
     if (!all.to) return NULL;
     const char *const w = (const char *)p->arena->base + row->offset;
@@ -160,13 +160,13 @@ static const void *rounded_weight(const dg_plan *p, const dg_op *op)
 /* Where the factors lie that an operand becomes. */
 static void *factors_of(const dg_plan *p, const dg_op *op, const char *name)
 {
-    const int row = op->operand[dg_fuse_operand(op, name)].factors;
+    const int row = op->operand[dg_operand_index(op->kind, name)].factors;
     return row && p->arena->base ? (char *)p->arena->base + p->arena->row[row].offset : NULL;
 }
 
 static bool factors_are_there(const dg_plan *p, const dg_op *dw, const char *name)
 {
-    const int row = dw->operand[dg_fuse_operand(dw, name)].factors;
+    const int row = dw->operand[dg_operand_index(dw->kind, name)].factors;
     return row && dg_factors_written(p, row);
 }
 
@@ -218,8 +218,8 @@ dg_fused_head dg_fused_head_of(const dg_plan *p, const dg_launch *l)
 /* Values from the first row of a network's gradients to that of a weight. */
 static int64_t distance(const dg_plan *p, const dg_op *adam, const dg_op *dw)
 {
-    const dg_row *first = dg_plan_row(p, adam, dg_fuse_operand(adam, "g")),
-                 *row = dg_plan_row(p, dw, dg_fuse_operand(dw, "w"));
+    const dg_row *first = dg_plan_row(p, adam, dg_operand_index(adam->kind, "g")),
+                 *row = dg_plan_row(p, dw, dg_operand_index(dw->kind, "w"));
     return ((int64_t)row->offset - (int64_t)first->offset) / (int64_t)sizeof(float);
 }
 
@@ -250,7 +250,7 @@ dg_fused_update dg_fused_update_of(const dg_plan *p, const dg_launch *l)
                                             .offset = distance(p, adam, op)};
     }
     if (u.jobs <= DG_UPDATE_JOBS) dg_fused_update_split(&u);
-    u.rounded = dg_rounded_of(p, dg_plan_row(p, adam, dg_fuse_operand(adam, "p"))->net);
+    u.rounded = dg_rounded_of(p, dg_plan_row(p, adam, dg_operand_index(adam->kind, "p"))->net);
     u.scratch = scratch_of(p, l);
     u.counters = counters_of(p, l);
     return u;
@@ -277,7 +277,8 @@ const char *dg_fused_refuses(const dg_plan *p, const dg_launch *l, const dg_gpu 
 {
     const dg_op *op = &p->op[l->main];
     if (l->kind == DG_LAUNCH_CONV) {
-        if (dg_plan_row(p, op, dg_fuse_operand(op, "w"))->kind != DG_PARAM) return "its weights are no network's";
+        if (dg_plan_row(p, op, dg_operand_index(op->kind, "w"))->kind != DG_PARAM)
+            return "its weights are no network's";
         const dg_fused_conv f = dg_fused_conv_of(p, l);
         return dg_fused_conv_refuses(op->kind, &f, &op->tune, gpu);
     }

@@ -1,13 +1,14 @@
 /* A backend that only chooses: for a GPU that is not here. It runs nothing, and of its memory only the size is known.
  */
-#include "core/tune/planner.h"
+#include "kernels/cuda/planner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/plan/fuse.h"
-#include "core/tune/tune.h"
-#include "core/tune/work.h"
+#include "kernels/fused/fused.h"
+#include "kernels/cuda/choose.h"
+#include "core/plan/work.h"
+#include "kernels/ops/ops.h"
 
 typedef struct {
     dg_backend base; /* first, so that a dg_backend pointer is a planner pointer */
@@ -45,6 +46,7 @@ static void planner_close(dg_backend *b)
 dg_err dg_planner_open(const dg_machine *m, const char *tuning, unsigned fuse, dg_backend **out)
 {
     *out = NULL;
+    dg_ops_use(dg_op_table);
     planner *p = calloc(1, sizeof *p);
     if (!p) return dg_fail(DG_DEVICE, "out of memory for a plan");
     p->base = (dg_backend){.real = m->real,

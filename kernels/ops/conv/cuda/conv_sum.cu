@@ -1,0 +1,37 @@
+/* The sum of a split's parts.
+ *
+ * Tile: a thread one result. Shared memory: none. Registers: 36. Bound by: memory. */
+#include "kernels/ops/conv/cuda/conv.cuh"
+
+size_t dg_conv_count(dg_op_kind kind, const dg_conv_args *a)
+{
+    const size_t pixels = (size_t)a->N * (size_t)(kind == DG_OP_conv_fwd ? a->Ho * a->Wo : a->H * a->W);
+    if (kind == DG_OP_conv_dw) return (size_t)a->Co * (size_t)a->K * (size_t)a->K * (size_t)a->Ci;
+    return pixels * (size_t)(kind == DG_OP_conv_fwd ? a->Co : a->Ci);
+}
+
+/* A thread a result. Parts k, k + 8, ... are added in order, then these eight sums as a tree: loads of eight parts are
+ * under way at a time. */
+static constexpr int SUM_SLOTS = 8, SUM_BLOCK = 128;
+
+static __global__ void sum_kernel(float *out, const float *part, int64_t count, int parts)
+{
+    const int64_t i = dg_thread();
+    if (i >= count) return;
+    float sum[SUM_SLOTS] = {};
+    for (int k = 0; k < parts; k += SUM_SLOTS)
+#pragma unroll
+        for (int s = 0; s < SUM_SLOTS; s++)
+            if (k + s < parts) sum[s] += part[(k + s) * count + i];
+#pragma unroll
+    for (int half = SUM_SLOTS / 2; half > 0; half /= 2)
+#pragma unroll
+        for (int s = 0; s < half; s++) sum[s] += sum[s + half];
+    out[i] = sum[0];
+}
+
+void dg_conv_sum(float *out, const float *part, size_t count, int parts, cudaStream_t stream)
+{
+    KLAUNCH(sum_kernel, dg_grid((int64_t)count, SUM_BLOCK), dim3(SUM_BLOCK), 0, stream, out, part, (int64_t)count,
+            parts);
+}

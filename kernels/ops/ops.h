@@ -1,0 +1,13 @@
+/* The rows of all ops (core/plan/op_info.h), one for each kind in DG_OPS. */
+#ifndef DG_OPS_TABLE_H
+#define DG_OPS_TABLE_H
+
+#include "core/plan/op_info.h"
+
+#define X(kind, member, cpu) extern const dg_op_info dg_info_##kind;
+DG_OPS(X)
+#undef X
+
+extern const dg_op_info *const dg_op_table[DG_OP_KINDS];
+
+#endif
