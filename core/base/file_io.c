@@ -280,19 +280,16 @@ void dg_sweep_temporaries(int dir)
     closedir(d);
 }
 
-dg_err dg_read_file(const char *path, size_t limit, void **data, size_t *bytes)
+/* A regular file of at most `limit` bytes; never blocks on a FIFO. follow: 0, or O_NOFOLLOW. */
+static dg_err open_regular(int dir, const char *path, int follow, size_t limit, int *fd, size_t *bytes)
 {
-    return dg_read_file_in(-1, path, limit, data, bytes);
-}
-
-/* A regular file of at most `limit` bytes; never blocks on a FIFO. */
-static dg_err open_regular(int dir, const char *path, size_t limit, int *fd, size_t *bytes)
-{
-    const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | follow;
     struct stat s;
     dg_err e = DG_OK;
     *bytes = 0;
     *fd = dir < 0 ? open(path, flags) : openat(dir, last_component(path), flags);
+    if (*fd < 0 && errno == ELOOP && follow)
+        return dg_fail(DG_IO, "%s: is a symbolic link, not a file of a run; replace it by the file", path);
     if (*fd < 0) return dg_fail(DG_IO, "%s: cannot open it: %s", path, strerror(errno));
     if (fstat(*fd, &s)) e = dg_fail(DG_IO, "%s: cannot look at it: %s", path, strerror(errno));
     else if (!S_ISREG(s.st_mode))
@@ -311,7 +308,7 @@ static dg_err open_regular(int dir, const char *path, size_t limit, int *fd, siz
 
 dg_err dg_read_open(const char *path, size_t limit, int *fd, size_t *bytes)
 {
-    return open_regular(-1, path, limit, fd, bytes);
+    return open_regular(-1, path, 0, limit, fd, bytes);
 }
 
 dg_err dg_read_next(int fd, const char *path, void *to, size_t n)
@@ -326,12 +323,12 @@ dg_err dg_read_next(int fd, const char *path, void *to, size_t n)
     return DG_OK;
 }
 
-dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, size_t *bytes)
+static dg_err read_whole(int dir, const char *path, int follow, size_t limit, void **data, size_t *bytes)
 {
     int fd;
     char more, *memory = NULL;
     *data = NULL;
-    dg_err e = open_regular(dir, path, limit, &fd, bytes);
+    dg_err e = open_regular(dir, path, follow, limit, &fd, bytes);
     if (e) return e;
     memory = malloc(*bytes + 1);
     e = memory ? dg_read_next(fd, path, memory, *bytes)
@@ -346,4 +343,19 @@ dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, siz
     memory[*bytes] = 0;
     *data = memory;
     return DG_OK;
+}
+
+dg_err dg_read_file(const char *path, size_t limit, void **data, size_t *bytes)
+{
+    return read_whole(-1, path, 0, limit, data, bytes);
+}
+
+dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, size_t *bytes)
+{
+    return read_whole(dir, path, 0, limit, data, bytes);
+}
+
+dg_err dg_read_own_in(int dir, const char *path, size_t limit, void **data, size_t *bytes)
+{
+    return read_whole(dir, path, O_NOFOLLOW, limit, data, bytes);
 }

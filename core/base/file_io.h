@@ -45,6 +45,8 @@ DIR *dg_list_directory(int dir);
 dg_err dg_read_file(const char *path, size_t limit, void **data, size_t *bytes);
 /* The same for the file of that name in the open directory `dir`; dir = -1: the one that the path names. */
 dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, size_t *bytes);
+/* dg_read_file_in for a file that only the program writes: a symbolic link is refused. */
+dg_err dg_read_own_in(int dir, const char *path, size_t limit, void **data, size_t *bytes);
 
 /* The same piece by piece, for a file whose beginning says whether the rest is wanted: open it, then take the next n
  * bytes, of which there must be as many. After an error *fd is -1; else the caller closes it. */

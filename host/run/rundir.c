@@ -83,7 +83,7 @@ static bool is_empty_log(const dg_rundir *r, const char *name)
 {
     void *text;
     size_t bytes;
-    if (dg_read_file_in(r->fd, name, 4096, &text, &bytes)) return false;
+    if (dg_read_own_in(r->fd, name, 4096, &text, &bytes)) return false;
     const bool empty = dg_log_is_empty(text);
     free(text);
     return empty;

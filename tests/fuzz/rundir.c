@@ -197,9 +197,7 @@ static size_t mix(uint8_t *data, size_t size, size_t most, const entry *e, int n
     const entry *a = &e[fuzz_random(random, (unsigned)n)];
     const size_t all = HEAD + a->bytes, at = (size_t)(a->at - data), rest = size - at - all;
     switch (fuzz_random(random, 3)) {
-    case 0: /* removed */
-        memmove(a->at, a->at + all, rest);
-        return size - all;
+    case 0: /* removed */ memmove(a->at, a->at + all, rest); return size - all;
     case 1: /* repeated, with another number */
         if (all > most - size) return size;
         memmove(a->at + all, a->at, all + rest);
