@@ -1,4 +1,5 @@
 /* `dcgan doctor`: what a run's log and grids tell (host/doctor). */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ static dg_err parse(job *j)
     if (!dg_doctor_knows(r)) return dg_fail(DG_USAGE, "%s: is of a %s; the rules are for GANs", j->path, r->name);
     if (!(j->row = dg_log_rows_in(j->text, header, r, &j->rows, &bad)))
         return dg_fail(DG_DEVICE, "%s: out of memory", j->path);
-    if (bad) return dg_fail(DG_USAGE, "%s:%ld: is not a row of a log of ours", j->path, bad);
+    if (bad) return dg_fail(DG_USAGE, "%s:%ld: not a row of a dcgan log, or out of order", j->path, bad);
     return j->rows ? DG_OK : dg_fail(DG_USAGE, "%s: holds no steps yet", j->path);
 }
 
@@ -80,7 +81,8 @@ static void print_json(const job *j, const char *run)
                (uintmax_t)f->epoch, (uintmax_t)f->step);
         if (f->end_step)
             printf("\"end_epoch\": %ju, \"end_step\": %ju, ", (uintmax_t)f->end_epoch, (uintmax_t)f->end_step);
-        printf("\"worst\": %.9g, \"says\": ", f->worst);
+        if (isfinite(f->worst)) printf("\"worst\": %.9g, \"says\": ", f->worst);
+        else printf("\"worst\": null, \"says\": "); /* as in log.jsonl */
         dg_json_text(stdout, dg_finding_text(&begun, text, sizeof text));
         printf(", \"advice\": ");
         dg_json_text(stdout, f->rule->advice);

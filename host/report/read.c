@@ -31,10 +31,11 @@ static dg_err read_log(dg_report_run *r)
     size_t bytes, header;
     dg_err e = dg_read_file_in(r->dir, file_of(r, path, "log.csv"), (size_t)1 << 32, &data, &bytes);
     if (e) return e;
-    long bad; /* is left out, too */
+    long bad = 0;
     r->recipe = dg_log_recipe(data, &header);
     if (!r->recipe) e = dg_fail(DG_DATA, "%s: its first line is not that of a log.csv of ours", path);
     if (!e) r->row = dg_log_rows_in(data, header, r->recipe, &r->n, &bad);
+    if (r->row && bad) dg_warn("curves lack line %ld of %s, and perhaps more: not a row of a log, or out of order", bad, path);
     if (r->row) r->place = malloc((size_t)(r->n + 1) * sizeof *r->place);
     if (!e && !r->place) e = dg_fail(DG_DEVICE, "%s: out of memory for its steps", path);
     if (!e) dg_curve_places(r->row, r->n, r->place);
