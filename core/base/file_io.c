@@ -311,6 +311,11 @@ dg_err dg_read_open(const char *path, size_t limit, int *fd, size_t *bytes)
     return open_regular(-1, path, 0, limit, fd, bytes);
 }
 
+dg_err dg_read_own_open(int dir, const char *path, size_t limit, int *fd, size_t *bytes)
+{
+    return open_regular(dir, path, O_NOFOLLOW, limit, fd, bytes);
+}
+
 dg_err dg_read_next(int fd, const char *path, void *to, size_t n)
 {
     for (size_t got = 0; got < n;) {

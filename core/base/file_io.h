@@ -51,6 +51,8 @@ dg_err dg_read_own_in(int dir, const char *path, size_t limit, void **data, size
 /* The same piece by piece, for a file whose beginning says whether the rest is wanted: open it, then take the next n
  * bytes, of which there must be as many. After an error *fd is -1; else the caller closes it. */
 dg_err dg_read_open(const char *path, size_t limit, int *fd, size_t *bytes);
+/* dg_read_open for a file that only the program writes, in the open directory: a symbolic link is refused. */
+dg_err dg_read_own_open(int dir, const char *path, size_t limit, int *fd, size_t *bytes);
 dg_err dg_read_next(int fd, const char *path, void *to, size_t n);
 
 #endif

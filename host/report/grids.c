@@ -186,6 +186,7 @@ static dg_err renew(dg_report_grids *g, int dir, const char *path, bool *fits)
 {
     dg_report_grids now = {.level = g->level};
     size_t bytes = 0, pixels = 0;
+    int left_out = 0;
     dg_err e = list(dir, path, &now.grid, &now.on_disk);
     const int n = thin(now.grid, now.on_disk, stride_of(g->level));
     *fits = n <= MOST;
@@ -193,7 +194,7 @@ static dg_err renew(dg_report_grids *g, int dir, const char *path, bool *fits)
         dg_report_picture p = now.grid[i];
         if (!take_over(g, &p)) e = load(&p, dir, path, g->level);
         if (e && e != DG_DEVICE) {
-            dg_warn("%s; it is left out", dg_message());
+            if (!left_out++) dg_warn("%s; it is left out", dg_message());
             e = DG_OK;
             continue;
         }
@@ -202,9 +203,19 @@ static dg_err renew(dg_report_grids *g, int dir, const char *path, bool *fits)
         pixels += p.pixels;
         *fits = (bytes <= ROOM && pixels <= DG_GRIDS_PIXELS) || n <= 2;
     }
+    if (left_out > 1)
+        dg_warn("the page lacks %d grids that cannot be read; the message before names the first", left_out);
     dg_report_grids_free(g);
     *g = now;
     return e;
+}
+
+/* Smaller images do not help where too many pixels are decoded. */
+static bool too_many_pixels(const dg_report_grids *g)
+{
+    size_t pixels = 0;
+    for (int i = 0; i < g->n; i++) pixels += g->grid[i].pixels;
+    return pixels > DG_GRIDS_PIXELS;
 }
 
 dg_err dg_report_grids_renew(dg_report_grids *g, int dir, const char *path)
@@ -212,7 +223,7 @@ dg_err dg_report_grids_renew(dg_report_grids *g, int dir, const char *path)
     bool fits = false;
     dg_err e = renew(g, dir, path, &fits);
     while (!e && !fits) {
-        const int level = g->level + 1;
+        const int level = g->level < REDUCED && too_many_pixels(g) ? REDUCED : g->level + 1;
         if (level <= REDUCED) dg_report_grids_free(g); /* they are not reduced enough */
         g->level = level;
         e = renew(g, dir, path, &fits);

@@ -212,7 +212,11 @@ static void put_label(FILE *to, const dg_report_plot *p)
         if (!c->points) continue;
         fputc(' ', to);
         dg_html_text(to, c->label);
-        fprintf(to, ": from %.4g to %.4g.", c->y[0], c->y[c->points - 1]);
+        fputs(": from ", to);
+        dg_html_number(to, c->y[0]);
+        fputs(" to ", to);
+        dg_html_number(to, c->y[c->points - 1]);
+        fputc('.', to);
     }
     fputs(" Arrow keys read single values.\"", to);
 }

@@ -15,11 +15,6 @@ const char *dg_best_name(const dg_recipe *recipe)
     return recipe->labels ? "best.safetensors" : "checkpoint-best.safetensors";
 }
 
-bool dg_best_is_name(const char *name)
-{
-    return !strcmp(name, "best.safetensors") || !strcmp(name, "checkpoint-best.safetensors");
-}
-
 double dg_best_score(const dg_recipe *recipe, const dg_log_row *row)
 {
     for (int k = 0; k < recipe->metrics; k++) {

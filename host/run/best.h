@@ -7,7 +7,6 @@
 #include "host/run/rundir.h"
 
 const char *dg_best_name(const dg_recipe *recipe);
-bool dg_best_is_name(const char *name); /* of any recipe */
 
 /* What the test behind a step says, the higher the better; -INFINITY: there was none. */
 double dg_best_score(const dg_recipe *recipe, const dg_log_row *row);

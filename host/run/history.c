@@ -10,11 +10,11 @@
 
 #include "core/base/file_io.h"
 #include "core/base/numbered.h"
-#include "host/run/best.h"
 
 static const char newest[] = "checkpoint.safetensors", folder_name[] = "later-than-";
 /* Name of a chosen checkpoint that bears none of the program's, while the run goes back to it. */
 static const char renamed[] = "checkpoint-chosen.safetensors";
+static const char *const best[] = {"best.safetensors", "checkpoint-best.safetensors"}; /* of dg_best_name */
 
 static uint64_t of_checkpoint(const char *name) { return dg_numbered(name, "checkpoint-", ".safetensors"); }
 static uint64_t of_picture(const char *name) { return dg_numbered(name, "epoch-", ".png"); }
@@ -22,7 +22,7 @@ static uint64_t of_picture(const char *name) { return dg_numbered(name, "epoch-"
 /* Is this a name that the program gives to a checkpoint? */
 static bool is_own_name(const char *name)
 {
-    return of_checkpoint(name) || !strcmp(name, newest) || !strcmp(name, renamed) || dg_best_is_name(name);
+    return of_checkpoint(name) || !strcmp(name, newest) || !strcmp(name, renamed) || !strcmp(name, best[0]) || !strcmp(name, best[1]);
 }
 
 /* Do both names lead to one file? 1, 0, or -1 with errno where the system does not say. */
@@ -194,7 +194,6 @@ static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
         else if (there)
             e = is_regular(r->fd, kept[i]) ? copy(r, folder, kept[i], kept[i]) : share_entry(r, folder, kept[i]);
     }
-    static const char *const best[] = {"best.safetensors", "checkpoint-best.safetensors"};
     for (int i = 0; i < 2 && !e; i++) {
         const int there = exists(r->fd, best[i]);
         if (there) e = there < 0 ? failed(r, "look for", best[i]) : share(r, folder, best[i]);

@@ -37,8 +37,8 @@ enum { DG_LOG_EPOCH_MAX = 999999999 };
 #define DG_LOG_STEP_MAX (((uint64_t)1 << 53) - 1)
 bool dg_log_parse(const char *line, const dg_recipe *r, dg_log_row *row);
 
-/* Can `row` be the next one after `before` (NULL: none)? Steps rise, and epochs do not fall: readers of a log hold their
- * rows to this, and all that plots, judges or resumes a run relies on it. */
+/* Can `row` be the next one after `before` (NULL: none)? Steps rise, and epochs do not fall. Readers of a log accept no
+ * other rows, because all that plots, judges or resumes a run relies on this order. */
 bool dg_log_follows(const dg_log_row *before, const dg_log_row *row);
 
 /* All rows behind the header of a log.csv's text, in which ends of lines become NUL: a torn last line, without its end,

@@ -164,6 +164,10 @@ static void test_bad_rows(void)
                                       "2,5,1,1,1,1,1,1,1,1,1;",
                                       "99999999999999999999,5,1,1,1,1,1,1,1,1,1",
                                       "2,4,1,1,1,1,1,1,1,1,1",
+                                      "0,5,1,1,1,1,1,1,1,1,1",
+                                      "1000000000,5,1,1,1,1,1,1,1,1,1",
+                                      "2,9007199254740992,1,1,1,1,1,1,1,1,1",
+                                      "3,5,1,1,1,1,1,1,1,1,1", /* then the next one does not follow */
                                       ""};
     const int count = (int)(sizeof bad / sizeof bad[0]);
     char text[4096];
@@ -184,6 +188,28 @@ static void test_bad_rows(void)
         DG_CHECK((before.st_ino == after.st_ino) == (i == count)); /* not rewritten when all is well */
         dg_log_close(l);
         dg_rundir_close(&r);
+    }
+}
+
+/* What all readers of a whole log hold its rows to. */
+static void test_order(void)
+{
+    static const struct {
+        const char *rows;
+        long n, bad;
+    } cases[] = {{"2,1,1,1,1,1,1,1,1,1,1\n1,2,1,1,1,1,1,1,1,1,1\n", 1, 3},
+                 {"1,1,1,1,1,1,1,1,1,1,1\n1,1,1,1,1,1,1,1,1,1,1\n1,2,1,1,1,1,1,1,1,1,1\n", 2, 3},
+                 {"\n\n1,1,1,1,1,1,1,1,1,1,1\n18446744073709551615,2,1,1,1,1,1,1,1,1,1\n", 1, 2},
+                 {"1,0,1,1,1,1,1,1,1,1,1\n0,1,1,1,1,1,1,1,1,1,1\n", 0, 2},
+                 {"1,1,1,1,1,1,1,1,1,1,1\n1,2,1,1,1,1,1,1,1,1,1\n999999999,9007199254740991,1,1,1,1,1,1,1,1,1\n", 3,
+                  0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[1024];
+        long n, bad;
+        snprintf(text, sizeof text, "%s%s", header, cases[i].rows);
+        dg_log_row *row = dg_log_rows_in(text, strlen(header), &dg_gan_recipe, &n, &bad);
+        DG_CHECKF(row && n == cases[i].n && bad == cases[i].bad, "case %zu: %ld rows, line %ld", i, n, bad);
+        free(row);
     }
 }
 
@@ -278,6 +304,7 @@ int main(void)
     test_resume();
     test_odd_files();
     test_bad_rows();
+    test_order();
     test_flush();
     test_odd_steps();
     test_locale();
