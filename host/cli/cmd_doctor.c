@@ -10,6 +10,8 @@
 #include "host/cli/commands.h"
 #include "host/doctor/diversity.h"
 #include "host/files/json_text.h"
+#include "host/options/length.h"
+#include "host/options/option_table.h"
 
 typedef struct {
     char path[4096]; /* of the log */
@@ -19,6 +21,8 @@ typedef struct {
     dg_grid_seen *grid;
     int grids;
     dg_doctor doctor;
+    dg_loss loss;
+    bool finished; /* the run has done all that its config.ini asks for, from the beginning; false for a log alone */
 } job;
 
 static dg_err parse(job *j)
@@ -34,6 +38,23 @@ static dg_err parse(job *j)
     return j->rows ? DG_OK : dg_fail(DG_USAGE, "%s: holds no steps yet", j->path);
 }
 
+/* What of the run is not in its log. */
+static dg_err read_config(job *j, const char *run)
+{
+    char path[4096];
+    struct stat st;
+    dg_options o = {.command = DG_CMD_TRAIN};
+    if (snprintf(path, sizeof path, "%s/config.ini", run) >= (int)sizeof path || lstat(path, &st)) return DG_OK;
+    const dg_err e = dg_config_read(path, &o);
+    const dg_log_row *last = &j->row[j->rows - 1];
+    if (!e) j->loss = (dg_loss)o.loss;
+    if (!e) j->finished = !o.init && dg_run_is_finished(&o, last->epoch, last->step);
+    if (e && e != DG_DEVICE)
+        dg_warn("rules of finished runs and of other losses than bce are left out: %s", dg_message());
+    dg_options_free(&o);
+    return e == DG_DEVICE ? e : DG_OK;
+}
+
 static dg_err open_run(job *j, const char *operand)
 {
     struct stat st;
@@ -43,6 +64,7 @@ static dg_err open_run(job *j, const char *operand)
         return dg_fail(DG_IO, "a path of %zu bytes: too long", strlen(operand));
     dg_err e = dg_read_file(j->path, (size_t)1 << 32, &j->text, &bytes);
     if (!e) e = parse(j);
+    if (!e && directory) e = read_config(j, operand);
     return e || !directory ? e : dg_grids_seen(operand, &j->grid, &j->grids);
 }
 
@@ -77,8 +99,8 @@ static void print_json(const job *j, const char *run)
         const dg_finding *f = &j->doctor.finding[i];
         dg_finding begun = *f;
         begun.end_step = 0;
-        printf("%s\n  {\"name\": \"%s\", \"epoch\": %ju, \"step\": %ju, ", i ? "," : "", f->rule->name,
-               (uintmax_t)f->epoch, (uintmax_t)f->step);
+        printf("%s\n  {\"name\": \"%s\", \"epoch\": %ju, \"step\": %ju, \"times\": %d, ", i ? "," : "", f->rule->name,
+               (uintmax_t)f->epoch, (uintmax_t)f->step, f->repeats > 1 ? f->repeats : 1);
         if (f->end_step)
             printf("\"end_epoch\": %ju, \"end_step\": %ju, ", (uintmax_t)f->end_epoch, (uintmax_t)f->end_step);
         if (isfinite(f->worst)) printf("\"worst\": %.9g, \"says\": ", f->worst);
@@ -96,7 +118,7 @@ int dg_cmd_doctor(const dg_options *o)
     job *j = calloc(1, sizeof *j);
     if (!j) return (int)dg_fail(DG_DEVICE, "out of memory");
     const dg_err e = open_run(j, o->operand[0]);
-    if (!e) dg_doctor_examine(&j->doctor, j->row, j->rows, j->grid, j->grids);
+    if (!e) dg_doctor_examine(&j->doctor, j->loss, j->finished, j->row, j->rows, j->grid, j->grids);
     if (!e) o->json ? print_json(j, o->operand[0]) : print_text(j, o->operand[0]);
     free(j->text);
     free(j->row);

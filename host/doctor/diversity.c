@@ -89,12 +89,12 @@ dg_err dg_grids_seen(const char *dir, dg_grid_seen **seen, int *n)
     return e;
 }
 
-dg_err dg_doctor_take_up(dg_doctor *d, const dg_log_row *row, long rows, const char *dir)
+dg_err dg_doctor_take_up(dg_doctor *d, dg_loss loss, const dg_log_row *row, long rows, const char *dir)
 {
     dg_grid_seen *grid = NULL;
     int grids = 0;
     const dg_err e = dg_grids_seen(dir, &grid, &grids);
-    dg_doctor_replay(d, row, rows, grid, grids);
+    dg_doctor_replay(d, loss, row, rows, grid, grids);
     free(grid);
     return e;
 }

@@ -22,7 +22,8 @@ static uint64_t of_picture(const char *name) { return dg_numbered(name, "epoch-"
 /* Is this a name that the program gives to a checkpoint? */
 static bool is_own_name(const char *name)
 {
-    return of_checkpoint(name) || !strcmp(name, newest) || !strcmp(name, renamed) || !strcmp(name, best[0]) || !strcmp(name, best[1]);
+    return of_checkpoint(name) || !strcmp(name, newest) || !strcmp(name, renamed) || !strcmp(name, best[0]) ||
+           !strcmp(name, best[1]);
 }
 
 /* Do both names lead to one file? 1, 0, or -1 with errno where the system does not say. */

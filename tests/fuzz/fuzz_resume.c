@@ -41,7 +41,7 @@ static void go_on(dg_log *l, const dg_rundir *r, const dg_recipe *recipe, uint64
         FUZZ_HOLDS(row[i].step && row[i].epoch && row[i].step <= step);
         FUZZ_HOLDS(!i || (row[i].step > row[i - 1].step && row[i].epoch >= row[i - 1].epoch));
     }
-    (void)good(dg_doctor_take_up(&doctor, row, n, r->path));
+    (void)good(dg_doctor_take_up(&doctor, DG_LOSS_BCE, row, n, r->path));
     (void)dg_best_settle(r, recipe, row, n, step);
     (void)dg_log_end_of(l, 1);
     if (good(dg_log_judge(l, r)) && good(dg_log_events(l, r, step))) {
