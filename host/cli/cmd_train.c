@@ -80,6 +80,7 @@ static dg_err load_data(dg_training *r, const dg_model *model, const dg_recipe *
                             .least = dg_least_pictures(o),
                             .limit = o->limit,
                             .labelled = recipe->labels,
+                            .fixed_shape = recipe->labels,
                             .test = o->test,
                             .seed = o->seed,
                             .cache = o->cache,

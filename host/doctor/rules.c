@@ -136,8 +136,8 @@ const dg_doctor_rule dg_doctor_rules[] = {
      .advice = "more pictures, --flip, or an earlier checkpoint"},
     {.name = "few_steps",
      .needs = samples_are_poor,
-     .when = "the run has done all of its epochs or steps without --init, and neither coverage nor diversity (from step "
-             "500 on) is 0.7 or more",
+     .when = "the run has done all of its epochs or steps without --init, and neither coverage nor diversity (from "
+             "step 500 on) is 0.7 or more",
      .value = steps,
      .below = true,
      .begins = 1000,
