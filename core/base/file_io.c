@@ -364,3 +364,46 @@ dg_err dg_read_own_in(int dir, const char *path, size_t limit, void **data, size
 {
     return read_whole(dir, path, O_NOFOLLOW, limit, data, bytes);
 }
+
+/* The bytes of an open file, as many as there should be, or those up to the piece with the first NUL. */
+static dg_err read_pieces(int fd, const char *path, size_t bytes, char **text)
+{
+    enum { PIECE = 1 << 20 };
+    size_t got = 0, room = 0;
+    dg_err e = DG_OK;
+    bool nul = false;
+    char more;
+    do {
+        const size_t left = bytes - got, n = left < PIECE ? left : PIECE;
+        if (got + n + 1 > room) {
+            room = 2 * got + n + 1;
+            char *grown = realloc(*text, room);
+            if (!grown) return dg_fail(DG_DEVICE, "%s: out of memory for its %zu bytes", path, bytes);
+            *text = grown;
+        }
+        e = dg_read_next(fd, path, *text + got, n);
+        nul = !e && n && memchr(*text + got, 0, n);
+        got += n;
+    } while (!e && !nul && got < bytes);
+    if (!e) (*text)[got] = 0;
+    if (!e && !nul && read(fd, &more, 1) > 0) e = dg_fail(DG_IO, "%s: changed while it was being read", path);
+    return e;
+}
+
+dg_err dg_read_text(int dir, const char *path, bool own, size_t limit, void **text, size_t *bytes)
+{
+    int fd;
+    char *memory = NULL;
+    *text = NULL;
+    dg_err e = open_regular(dir, path, own ? O_NOFOLLOW : 0, limit, &fd, bytes);
+    if (e) return e;
+    e = read_pieces(fd, path, *bytes, &memory);
+    close(fd);
+    if (e) {
+        free(memory);
+        *bytes = 0;
+        return e;
+    }
+    *text = memory;
+    return DG_OK;
+}

@@ -136,7 +136,11 @@ void dg_doctor_end(dg_doctor *d, bool finished, dg_doctor_news *news, void *cont
     if (!d->now.step) return;
     close_window(d, news, context);
     if (finished) judge(d, true, news, context);
-    for (int i = 0; i < d->findings && news; i++) {
+}
+
+void dg_doctor_sum_up(const dg_doctor *d, dg_doctor_news *news, void *context)
+{
+    for (int i = 0; i < d->findings; i++) {
         dg_finding f = d->finding[i];
         f.summary = true;
         if (f.repeats) news(context, &f);

@@ -80,14 +80,15 @@ typedef struct {
 bool dg_doctor_knows(const dg_recipe *r);
 void dg_doctor_begin(dg_doctor *d, dg_loss loss);
 
-/* A row, and a grid, in the order of the run. `news` gets each finding that begins or ends, and those that repeat a
- * rule's third one for the last time as a summary. */
+/* A row, and a grid, in the order of the run. `news` gets each finding that begins or ends. */
 typedef void dg_doctor_news(void *context, const dg_finding *f);
 void dg_doctor_row(dg_doctor *d, const dg_log_row *row, dg_doctor_news *news, void *context);
 void dg_doctor_grid(dg_doctor *d, const dg_grid_seen *grid);
 /* There are no more rows: judge the window under way, and, where the run has done all of its epochs, what is judged at
  * its end. */
 void dg_doctor_end(dg_doctor *d, bool finished, dg_doctor_news *news, void *context);
+/* Give `news` a summary of each rule's findings from the fourth on. */
+void dg_doctor_sum_up(const dg_doctor *d, dg_doctor_news *news, void *context);
 
 /* All of that of a log and its grids, both in their order, but its end. */
 void dg_doctor_replay(dg_doctor *d, dg_loss loss, const dg_log_row *row, long rows, const dg_grid_seen *grid,

@@ -165,11 +165,17 @@ static dg_err share(const dg_rundir *r, int folder, const char *name)
     return linkat(r->fd, name, folder, name, 0) ? copy(r, folder, name, name) : DG_OK;
 }
 
-/* A symbolic link is kept as a link; what else is no file of a run is left where it is. */
-static dg_err share_entry(const dg_rundir *r, int folder, const char *name)
+static bool is_link(int dir, const char *name)
+{
+    char to[8];
+    return readlinkat(dir, name, to, sizeof to) >= 0;
+}
+
+/* A symbolic link is kept as a link. */
+static dg_err share_link(const dg_rundir *r, int folder, const char *name)
 {
     unlinkat(folder, name, 0);
-    if (linkat(r->fd, name, folder, name, 0)) dg_warn("%s/%s: is not a regular file; it stays there", r->path, name);
+    if (linkat(r->fd, name, folder, name, 0)) dg_warn("%s/%s: is a symbolic link; it stays there", r->path, name);
     return DG_OK;
 }
 
@@ -193,7 +199,7 @@ static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
         const int there = exists(r->fd, kept[i]);
         if (there < 0) e = failed(r, "look for", kept[i]);
         else if (there)
-            e = is_regular(r->fd, kept[i]) ? copy(r, folder, kept[i], kept[i]) : share_entry(r, folder, kept[i]);
+            e = is_link(r->fd, kept[i]) ? share_link(r, folder, kept[i]) : copy(r, folder, kept[i], kept[i]);
     }
     for (int i = 0; i < 2 && !e; i++) {
         const int there = exists(r->fd, best[i]);

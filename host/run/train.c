@@ -379,8 +379,9 @@ dg_err dg_train_loop(dg_training *r)
     }
     if (!e) e = read_metrics(r, true);
     if (e) return e;
-    if (dg_doctor_knows(r->job.recipe))
-        dg_doctor_end(&r->doctor, !dg_stop_signal && !r->collapsed && !r->o->init, on_finding, r);
+    const bool knows = dg_doctor_knows(r->job.recipe);
+    if (knows && !dg_stop_signal && !r->collapsed) dg_doctor_end(&r->doctor, !r->o->init, on_finding, r);
+    if (knows) dg_doctor_sum_up(&r->doctor, on_finding, r);
     /* stopped inside an epoch, or where no checkpoint was due or it was too soon */
     if (r->read.step > r->first_step && r->out.given_step != r->read.step) e = checkpoint(r);
     return e || !r->collapsed ? e

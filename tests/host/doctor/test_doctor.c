@@ -250,6 +250,7 @@ static void check_repeats(void)
         dg_doctor_replay(&doctor, DG_LOSS_BCE, row, first, NULL, 0);
         for (long i = first; i < rows; i++) dg_doctor_row(&doctor, &row[i], tell, NULL);
         dg_doctor_end(&doctor, true, tell, NULL);
+        dg_doctor_sum_up(&doctor, tell, NULL);
         DG_CHECKF(begun == (resumed ? 0 : 3) && counted == (resumed ? 125 : 247) && summaries == 1 && summed == 247,
                   "%d, %d, %d, %d", begun, counted, summaries, summed);
         DG_CHECKF(doctor.findings == 4, "%d findings", doctor.findings);

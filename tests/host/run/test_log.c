@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <locale.h>
+#include <sys/resource.h>
 
 static const char header[] = "epoch,step,loss_d,loss_d_real,loss_d_fake,loss_g,d_x,d_gz1,d_gz2,img_s,seconds\n";
 
@@ -213,6 +214,37 @@ static void test_order(void)
     }
 }
 
+/* A file that claims gigabytes costs what it holds, and is cut to that. */
+static void test_sparse(void)
+{
+    struct rusage use;
+    struct stat s;
+    char text[600];
+    dg_log *l;
+    long n;
+    dg_rundir r = open_run("sparse");
+    snprintf(text, sizeof text, "%s1,1,1,1,1,1,1,1,1,1,1\n", header);
+    temp_put(temp_path("sparse/log.csv"), text, strlen(text));
+    temp_put(temp_path("sparse/log.jsonl"), "{\"step\":1}\n", 11);
+    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &l) == DG_OK && dg_log_events(l, &r, 0) == DG_OK);
+    dg_log_close(l);
+    temp_put(temp_path("sparse/log.csv"), text, strlen(text));
+    static const char *const names[] = {"sparse/log.csv", "sparse/log.jsonl", "sparse/events.out.tfevents.run"};
+    for (int i = 0; i < 3; i++)
+        if (truncate(temp_path(names[i]), (off_t)3 << 30)) {
+            dg_test_skip("no sparse files of 3 GiB here");
+            dg_rundir_close(&r);
+            return;
+        }
+    DG_CHECKF(dg_log_open(&r, &dg_gan_recipe, 1, &l) == DG_OK && dg_log_events(l, &r, 1) == DG_OK, "%s", dg_message());
+    DG_CHECK(dg_log_rows(l, &n) && n == 1);
+    dg_log_close(l);
+    for (int i = 0; i < 3; i++) DG_CHECK(stat(temp_path(names[i]), &s) == 0 && s.st_size < 2000);
+    getrusage(RUSAGE_SELF, &use);
+    DG_CHECKF(use.ru_maxrss < 1 << 20, "%ld KB", use.ru_maxrss);
+    dg_rundir_close(&r);
+}
+
 /* Rows reach the files also without the end of an epoch: at once when there are many, or soon. */
 static void test_flush(void)
 {
@@ -305,6 +337,7 @@ int main(void)
     test_odd_files();
     test_bad_rows();
     test_order();
+    test_sparse();
     test_flush();
     test_odd_steps();
     test_locale();
