@@ -280,19 +280,16 @@ void dg_sweep_temporaries(int dir)
     closedir(d);
 }
 
-dg_err dg_read_file(const char *path, size_t limit, void **data, size_t *bytes)
+/* A regular file of at most `limit` bytes; never blocks on a FIFO. follow: 0, or O_NOFOLLOW. */
+static dg_err open_regular(int dir, const char *path, int follow, size_t limit, int *fd, size_t *bytes)
 {
-    return dg_read_file_in(-1, path, limit, data, bytes);
-}
-
-/* A regular file of at most `limit` bytes; never blocks on a FIFO. */
-static dg_err open_regular(int dir, const char *path, size_t limit, int *fd, size_t *bytes)
-{
-    const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | follow;
     struct stat s;
     dg_err e = DG_OK;
     *bytes = 0;
     *fd = dir < 0 ? open(path, flags) : openat(dir, last_component(path), flags);
+    if (*fd < 0 && errno == ELOOP && follow)
+        return dg_fail(DG_IO, "%s: is a symbolic link, not a file of a run; replace it by the file", path);
     if (*fd < 0) return dg_fail(DG_IO, "%s: cannot open it: %s", path, strerror(errno));
     if (fstat(*fd, &s)) e = dg_fail(DG_IO, "%s: cannot look at it: %s", path, strerror(errno));
     else if (!S_ISREG(s.st_mode))
@@ -311,7 +308,12 @@ static dg_err open_regular(int dir, const char *path, size_t limit, int *fd, siz
 
 dg_err dg_read_open(const char *path, size_t limit, int *fd, size_t *bytes)
 {
-    return open_regular(-1, path, limit, fd, bytes);
+    return open_regular(-1, path, 0, limit, fd, bytes);
+}
+
+dg_err dg_read_own_open(int dir, const char *path, size_t limit, int *fd, size_t *bytes)
+{
+    return open_regular(dir, path, O_NOFOLLOW, limit, fd, bytes);
 }
 
 dg_err dg_read_next(int fd, const char *path, void *to, size_t n)
@@ -326,12 +328,12 @@ dg_err dg_read_next(int fd, const char *path, void *to, size_t n)
     return DG_OK;
 }
 
-dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, size_t *bytes)
+static dg_err read_whole(int dir, const char *path, int follow, size_t limit, void **data, size_t *bytes)
 {
     int fd;
     char more, *memory = NULL;
     *data = NULL;
-    dg_err e = open_regular(dir, path, limit, &fd, bytes);
+    dg_err e = open_regular(dir, path, follow, limit, &fd, bytes);
     if (e) return e;
     memory = malloc(*bytes + 1);
     e = memory ? dg_read_next(fd, path, memory, *bytes)
@@ -345,5 +347,63 @@ dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, siz
     }
     memory[*bytes] = 0;
     *data = memory;
+    return DG_OK;
+}
+
+dg_err dg_read_file(const char *path, size_t limit, void **data, size_t *bytes)
+{
+    return read_whole(-1, path, 0, limit, data, bytes);
+}
+
+dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, size_t *bytes)
+{
+    return read_whole(dir, path, 0, limit, data, bytes);
+}
+
+dg_err dg_read_own_in(int dir, const char *path, size_t limit, void **data, size_t *bytes)
+{
+    return read_whole(dir, path, O_NOFOLLOW, limit, data, bytes);
+}
+
+/* The bytes of an open file, as many as there should be, or those up to the piece with the first NUL. */
+static dg_err read_pieces(int fd, const char *path, size_t bytes, char **text)
+{
+    enum { PIECE = 1 << 20 };
+    size_t got = 0, room = 0;
+    dg_err e = DG_OK;
+    bool nul = false;
+    char more;
+    do {
+        const size_t left = bytes - got, n = left < PIECE ? left : PIECE;
+        if (got + n + 1 > room) {
+            room = 2 * got + n + 1;
+            char *grown = realloc(*text, room);
+            if (!grown) return dg_fail(DG_DEVICE, "%s: out of memory for its %zu bytes", path, bytes);
+            *text = grown;
+        }
+        e = dg_read_next(fd, path, *text + got, n);
+        nul = !e && n && memchr(*text + got, 0, n);
+        got += n;
+    } while (!e && !nul && got < bytes);
+    if (!e) (*text)[got] = 0;
+    if (!e && !nul && read(fd, &more, 1) > 0) e = dg_fail(DG_IO, "%s: changed while it was being read", path);
+    return e;
+}
+
+dg_err dg_read_text(int dir, const char *path, bool own, size_t limit, void **text, size_t *bytes)
+{
+    int fd;
+    char *memory = NULL;
+    *text = NULL;
+    dg_err e = open_regular(dir, path, own ? O_NOFOLLOW : 0, limit, &fd, bytes);
+    if (e) return e;
+    e = read_pieces(fd, path, *bytes, &memory);
+    close(fd);
+    if (e) {
+        free(memory);
+        *bytes = 0;
+        return e;
+    }
+    *text = memory;
     return DG_OK;
 }

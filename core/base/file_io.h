@@ -6,6 +6,7 @@
 #define DG_FILE_IO_H
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include "core/base/err.h"
 
@@ -45,10 +46,18 @@ DIR *dg_list_directory(int dir);
 dg_err dg_read_file(const char *path, size_t limit, void **data, size_t *bytes);
 /* The same for the file of that name in the open directory `dir`; dir = -1: the one that the path names. */
 dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, size_t *bytes);
+/* dg_read_file_in for a file that only the program writes: a symbolic link is refused. */
+dg_err dg_read_own_in(int dir, const char *path, size_t limit, void **data, size_t *bytes);
+
+/* Text of such a file up to its first NUL byte, behind which nothing is read, as of a sparse file; *bytes: of the file.
+ * own: as dg_read_own_in. */
+dg_err dg_read_text(int dir, const char *path, bool own, size_t limit, void **text, size_t *bytes);
 
 /* The same piece by piece, for a file whose beginning says whether the rest is wanted: open it, then take the next n
  * bytes, of which there must be as many. After an error *fd is -1; else the caller closes it. */
 dg_err dg_read_open(const char *path, size_t limit, int *fd, size_t *bytes);
+/* dg_read_open for a file that only the program writes, in the open directory: a symbolic link is refused. */
+dg_err dg_read_own_open(int dir, const char *path, size_t limit, int *fd, size_t *bytes);
 dg_err dg_read_next(int fd, const char *path, void *to, size_t n);
 
 #endif

@@ -8,6 +8,7 @@
 #include "host/cli/commands.h"
 #include "host/measure/batch_report.h"
 #include "host/measure/batch_sweep.h"
+#include "host/net/classifier.h"
 #include "host/net/recipes.h"
 #include "host/run/progress.h"
 #include "host/run/stop.h"
@@ -46,7 +47,8 @@ static dg_err load(job *j, const dg_model *model, const dg_recipe *recipe)
     j->limits.pictures = j->data.train;
     dg_progress_close(j->progress); /* so that a line of its own begins */
     j->progress = NULL;
-    return e;
+    if (e || !recipe->labels) return e;
+    return dg_dataset_check_classes(&j->data, o->data, model->name, dg_classifier_classes(model)); /* as training */
 }
 
 static void show_size(void *context, int batch)

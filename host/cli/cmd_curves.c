@@ -96,21 +96,18 @@ static dg_err parse(run *r, char *text, const char *path)
     r->recipe = dg_log_recipe(text, &header);
     if (!r->recipe) return dg_fail(DG_USAGE, "%s: its first line is not that of a log.csv of ours", path);
     const int metrics = compared(r->recipe, metric);
-    long rows = 0;
-    for (const char *c = text; (c = strchr(c, '\n')); c++) rows++;
-    dg_err e = reserve(r, rows, path);
-    char *line = text + header, *end;
-    /* a torn last line, without its end, is left out */
-    for (long number = 2; !e && (end = strchr(line, '\n')); number++, line = end + 1) {
-        dg_log_row row;
-        *end = 0;
-        if (!dg_log_parse(line, r->recipe, &row))
-            return dg_fail(DG_USAGE, "%s:%ld: is not a row of a log of ours", path, number);
-        r->column[0][r->n] = (double)row.step;
-        for (int k = 0; k < metrics; k++) r->column[1 + k][r->n] = dg_metric_value(metric[k], row.value);
-        for (int k = 0; k < DG_LOGGED; k++) r->column[1 + METRICS + k][r->n] = row.judged ? row.measure[k] : NAN;
+    long rows, bad;
+    dg_log_row *row = dg_log_rows_in(text, header, r->recipe, &rows, &bad); /* without a torn last line */
+    dg_err e = !row  ? dg_fail(DG_DEVICE, "%s: out of memory for its steps", path)
+               : bad ? dg_fail(DG_USAGE, "%s:%ld: not a row of a dcgan log, or out of order", path, bad)
+                     : reserve(r, rows, path);
+    for (long i = 0; i < rows && !e; i++) {
+        r->column[0][i] = (double)row[i].step;
+        for (int k = 0; k < metrics; k++) r->column[1 + k][i] = dg_metric_value(metric[k], row[i].value);
+        for (int k = 0; k < DG_LOGGED; k++) r->column[1 + METRICS + k][i] = row[i].judged ? row[i].measure[k] : NAN;
         r->n++;
     }
+    free(row);
     if (!e && !r->n) e = dg_fail(DG_USAGE, "%s: holds no steps yet", path);
     for (int k = 0; k < metrics && !e; k++) take_means(r, metric[k], k);
     for (int k = METRICS; k < PLOTS && !e; k++) take_means(r, NULL, k);
@@ -127,7 +124,7 @@ static dg_err read_run(run *r, const char *operand)
     name_run(r, operand);
     void *text = NULL;
     size_t bytes;
-    dg_err e = dg_read_file(path, (size_t)1 << 32, &text, &bytes);
+    dg_err e = dg_read_text(-1, path, false, (size_t)1 << 32, &text, &bytes);
     if (!e) e = parse(r, text, path);
     free(text);
     return e;

@@ -1,7 +1,9 @@
 /* `dcgan data DIR`: look a folder of pictures over, or fill it with drawn ones. */
 #include "host/cli/commands.h"
 #include "host/data/dataset.h"
+#include "host/net/classifier.h"
 #include "host/net/model.h"
+#include "host/net/recipes.h"
 #include "host/run/progress.h"
 #include "core/base/plural.h"
 #include "core/base/shell.h"
@@ -10,17 +12,24 @@
 #include <omp.h>
 #include <stdlib.h>
 
-/* Side and channels: as given, else as the model wants them. */
-static dg_err shape_of(const dg_options *o, int *size, int *channels)
+/* What would be trained: side and channels, as given, else as the model has them; classes of a classifier, else 0. */
+typedef struct {
+    int size, channels, classes;
+    char model[64];
+} shape;
+
+static dg_err shape_of(const dg_options *o, shape *out)
 {
-    *size = o->size;
-    *channels = o->channels;
-    if (*size > 0 && *channels > 0) return DG_OK;
+    *out = (shape){.size = o->size, .channels = o->channels};
+    if (out->size > 0 && out->channels > 0) return DG_OK; /* a GAN */
     dg_model *m = malloc(sizeof *m);
     if (!m) return dg_fail(DG_DEVICE, "no memory for a model");
     dg_err e = dg_model_read(o->model, m);
-    if (!e && *size <= 0) *size = m->size;
-    if (!e && *channels <= 0) *channels = m->channels;
+    const dg_recipe *recipe = e ? NULL : dg_recipe_find(m);
+    if (!e && out->size <= 0) out->size = m->size;
+    if (!e && out->channels <= 0) out->channels = m->channels;
+    if (recipe && recipe->labels) out->classes = dg_classifier_classes(m);
+    snprintf(out->model, sizeof out->model, "%.63s", e ? "" : m->name);
     free(m);
     return e;
 }
@@ -35,19 +44,20 @@ static void on_progress(void *context, long done, long total)
     *p = NULL;
 }
 
-static dg_err report(const dg_options *o, const char *dir, int size, int channels)
+static dg_err report(const dg_options *o, const char *dir, const shape *s)
 {
     dg_progress *p = dg_progress_open(o->quiet);
-    dg_dataset_options want = dg_all_pictures(o, dir, size, channels);
+    dg_dataset_options want = dg_all_pictures(o, dir, s->size, s->channels);
     want.take_made = false;
     want.least = 0;
     want.labelled = true;
+    want.fixed_shape = s->classes > 0;
     want.test = o->test;
     want.seed = o->seed;
     want.cache = o->cache;
     want.progress = on_progress;
     want.context = &p;
-    dg_err e = dg_data_report(&want, o->sheet, o->json);
+    dg_err e = dg_data_report(&want, s->classes ? s->model : NULL, s->classes, o->sheet, o->json);
     dg_progress_close(p);
     return e || !o->aug_preview ? e : dg_aug_preview(o, &want);
 }
@@ -58,10 +68,11 @@ int dg_cmd_data(const dg_options *o)
     if (o->operands > 1 || !dir || !*dir)
         return (int)dg_fail(DG_USAGE, "data needs one folder: %s data DIR, or %s data --synthesize DIR --count N",
                             dg_program(), dg_program());
-    int size, channels;
-    dg_err e = shape_of(o, &size, &channels);
+    shape s;
+    dg_err e = shape_of(o, &s);
     if (e) return (int)e;
-    if (!o->synthesize) return (int)report(o, dir, size, channels);
+    const int size = s.size;
+    if (!o->synthesize) return (int)report(o, dir, &s);
     int count = o->count > 0 ? o->count : 1000;
     if (o->threads > 0) omp_set_num_threads(o->threads);
     e = dg_team_check(omp_get_max_threads());

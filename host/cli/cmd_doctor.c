@@ -1,4 +1,5 @@
 /* `dcgan doctor`: what a run's log and grids tell (host/doctor). */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,8 @@
 #include "host/cli/commands.h"
 #include "host/doctor/diversity.h"
 #include "host/files/json_text.h"
+#include "host/options/length.h"
+#include "host/options/option_table.h"
 
 typedef struct {
     char path[4096]; /* of the log */
@@ -18,6 +21,8 @@ typedef struct {
     dg_grid_seen *grid;
     int grids;
     dg_doctor doctor;
+    dg_loss loss;
+    bool finished; /* the run has done all that its config.ini asks for, from the beginning; false for a log alone */
 } job;
 
 static dg_err parse(job *j)
@@ -29,8 +34,25 @@ static dg_err parse(job *j)
     if (!dg_doctor_knows(r)) return dg_fail(DG_USAGE, "%s: is of a %s; the rules are for GANs", j->path, r->name);
     if (!(j->row = dg_log_rows_in(j->text, header, r, &j->rows, &bad)))
         return dg_fail(DG_DEVICE, "%s: out of memory", j->path);
-    if (bad) return dg_fail(DG_USAGE, "%s:%ld: is not a row of a log of ours", j->path, bad);
+    if (bad) return dg_fail(DG_USAGE, "%s:%ld: not a row of a dcgan log, or out of order", j->path, bad);
     return j->rows ? DG_OK : dg_fail(DG_USAGE, "%s: holds no steps yet", j->path);
+}
+
+/* What of the run is not in its log. */
+static dg_err read_config(job *j, const char *run)
+{
+    char path[4096];
+    struct stat st;
+    dg_options o = {.command = DG_CMD_TRAIN};
+    if (snprintf(path, sizeof path, "%s/config.ini", run) >= (int)sizeof path || lstat(path, &st)) return DG_OK;
+    const dg_err e = dg_config_read(path, &o);
+    const dg_log_row *last = &j->row[j->rows - 1];
+    if (!e) j->loss = (dg_loss)o.loss;
+    if (!e) j->finished = !o.init && dg_run_is_finished(&o, last->epoch, last->step);
+    if (e && e != DG_DEVICE)
+        dg_warn("rules of finished runs and of other losses than bce are left out: %s", dg_message());
+    dg_options_free(&o);
+    return e == DG_DEVICE ? e : DG_OK;
 }
 
 static dg_err open_run(job *j, const char *operand)
@@ -40,8 +62,9 @@ static dg_err open_run(job *j, const char *operand)
     size_t bytes;
     if (snprintf(j->path, sizeof j->path, "%s%s", operand, directory ? "/log.csv" : "") >= (int)sizeof j->path)
         return dg_fail(DG_IO, "a path of %zu bytes: too long", strlen(operand));
-    dg_err e = dg_read_file(j->path, (size_t)1 << 32, &j->text, &bytes);
+    dg_err e = dg_read_text(-1, j->path, false, (size_t)1 << 32, &j->text, &bytes);
     if (!e) e = parse(j);
+    if (!e && directory) e = read_config(j, operand);
     return e || !directory ? e : dg_grids_seen(operand, &j->grid, &j->grids);
 }
 
@@ -76,11 +99,12 @@ static void print_json(const job *j, const char *run)
         const dg_finding *f = &j->doctor.finding[i];
         dg_finding begun = *f;
         begun.end_step = 0;
-        printf("%s\n  {\"name\": \"%s\", \"epoch\": %ju, \"step\": %ju, ", i ? "," : "", f->rule->name,
-               (uintmax_t)f->epoch, (uintmax_t)f->step);
+        printf("%s\n  {\"name\": \"%s\", \"epoch\": %ju, \"step\": %ju, \"times\": %d, ", i ? "," : "", f->rule->name,
+               (uintmax_t)f->epoch, (uintmax_t)f->step, f->repeats > 1 ? f->repeats : 1);
         if (f->end_step)
             printf("\"end_epoch\": %ju, \"end_step\": %ju, ", (uintmax_t)f->end_epoch, (uintmax_t)f->end_step);
-        printf("\"worst\": %.9g, \"says\": ", f->worst);
+        if (isfinite(f->worst)) printf("\"worst\": %.9g, \"says\": ", f->worst);
+        else printf("\"worst\": null, \"says\": "); /* as in log.jsonl */
         dg_json_text(stdout, dg_finding_text(&begun, text, sizeof text));
         printf(", \"advice\": ");
         dg_json_text(stdout, f->rule->advice);
@@ -94,7 +118,7 @@ int dg_cmd_doctor(const dg_options *o)
     job *j = calloc(1, sizeof *j);
     if (!j) return (int)dg_fail(DG_DEVICE, "out of memory");
     const dg_err e = open_run(j, o->operand[0]);
-    if (!e) dg_doctor_examine(&j->doctor, j->row, j->rows, j->grid, j->grids);
+    if (!e) dg_doctor_examine(&j->doctor, j->loss, j->finished, j->row, j->rows, j->grid, j->grids);
     if (!e) o->json ? print_json(j, o->operand[0]) : print_text(j, o->operand[0]);
     free(j->text);
     free(j->row);

@@ -80,6 +80,7 @@ static dg_err load_data(dg_training *r, const dg_model *model, const dg_recipe *
                             .least = dg_least_pictures(o),
                             .limit = o->limit,
                             .labelled = recipe->labels,
+                            .fixed_shape = recipe->labels,
                             .test = o->test,
                             .seed = o->seed,
                             .cache = o->cache,
@@ -164,7 +165,7 @@ static void take_up_means(dg_training *r)
     long first = n; /* added in their order: sums of reals depend on it */
     while (first > 0 && row[first - 1].epoch == r->read.epoch + 1) first--;
     for (long i = first; i < n; i++) dg_epoch_add(&r->epoch, r->job.recipe, row[i].value);
-    if (dg_doctor_knows(r->job.recipe) && dg_doctor_take_up(&r->doctor, row, n, r->dir.path))
+    if (dg_doctor_knows(r->job.recipe) && dg_doctor_take_up(&r->doctor, (dg_loss)r->o->loss, row, n, r->dir.path))
         dg_warn("%s", dg_message());
     r->best = dg_best_settle(&r->dir, r->job.recipe, row, n, r->read.step);
     dg_evaluation_cut(&r->dir, r->read.epoch);
@@ -177,8 +178,7 @@ static dg_err open_critic(dg_training *r)
     char floor[300];
     if (!o->eval_every) return DG_OK;
     const dg_device d = dg_options_device(o);
-    dg_err e = dg_log_judge(r->log, &r->dir);
-    if (!e) e = dg_critic_open(&r->critic, &r->job, &r->data, &d, o->seed);
+    const dg_err e = dg_critic_open(&r->critic, &r->job, &r->data, &d, o->seed);
     if (e) return e;
     dg_progress_note(r->progress, "%d generated pictures are judged beside %d real ones; other real ones reach %s",
                      r->critic.jury.count, r->critic.jury.count,
@@ -234,13 +234,14 @@ static dg_err set_up(dg_training *r)
     if (!e) e = dg_train_settle(r, model);
     o = r->o;
     if (!e) e = build_job(r, model, recipe, &info);
+    if (!e) e = open_critic(r); /* before anything changes in the run's directory: it may refuse the images */
     if (!e) e = st ? dg_train_resume(r, st, path, &info) : dg_train_begin(r, init);
     const bool settled = !e && (o->resume || strcmp(r->config, o->resolved)); /* a new run has written the rest */
     if (settled) e = dg_save_config(&r->dir, r->config);
     if (!e) e = dg_log_open(&r->dir, r->job.recipe, r->read.step, &r->log);
-    if (!e && o->tensorboard) e = dg_log_events(r->log, &r->dir, r->read.step);
-    if (!e) e = open_critic(r);
+    if (!e && o->eval_every) e = dg_log_judge(r->log, &r->dir);
     if (!e) e = dg_ring_reader_open(&r->metrics, &r->job, r->read.step);
+    if (!e && o->tensorboard) e = dg_log_events(r->log, &r->dir, r->read.step);
     if (!e) e = open_outputs(r);
     if (!e) dg_progress_recipe(r->progress, r->job.recipe);
     if (!e) take_up_means(r);

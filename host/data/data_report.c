@@ -260,10 +260,29 @@ static dg_err write_sheet(const dg_dataset_options *o, const dg_dataset *d, cons
     return e;
 }
 
-dg_err dg_data_report(const dg_dataset_options *o, const char *sheet, bool json)
+/* A GAN takes the images for training alone, and classes that no classifier could learn. */
+static dg_err read_for_gan(const dg_dataset_options *o, dg_dataset *out)
+{
+    dg_err e = dg_dataset_read(o, out);
+    if (e == DG_DATA && o->labelled && !o->test) {
+        dg_dataset_options plain = *o;
+        plain.labelled = false;
+        char why[DG_MESSAGE_BYTES];
+        snprintf(why, sizeof why, "%s", dg_message());
+        e = dg_dataset_read(&plain, out);
+        if (!e) dg_warn("classes are not counted: %s", why);
+    }
+    if (e) return e;
+    dg_dataset train = *out;
+    train.count = out->train;
+    out->fingerprint = dg_dataset_fingerprint(&train, o->threads);
+    return DG_OK;
+}
+
+dg_err dg_data_report(const dg_dataset_options *o, const char *classifier, int classes, const char *sheet, bool json)
 {
     dg_dataset d;
-    dg_err e = dg_dataset_read(o, &d);
+    dg_err e = classifier ? dg_dataset_read(o, &d) : read_for_gan(o, &d);
     if (e) return e;
     findings f = {.d = &d};
     f.size = calloc(d.count ? (size_t)d.count : 1, sizeof *f.size);
@@ -272,6 +291,7 @@ dg_err dg_data_report(const dg_dataset_options *o, const char *sheet, bool json)
     else if (!e) print_report(o, &f);
     if (!e && sheet) e = write_sheet(o, &d, sheet);
     if (!e) e = dg_dataset_judge(o, &d); /* would training take this folder? */
+    if (!e && classifier) e = dg_dataset_check_classes(&d, o->dir, classifier, classes);
     free(f.size);
     dg_looks_free(&f.looks);
     dg_dataset_free(&d);

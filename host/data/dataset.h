@@ -18,6 +18,7 @@ typedef struct {
     int least;         /* fewer good pictures than this is DG_DATA; 0: no check */
     int limit;         /* use only the first `limit` pictures in order, bad ones counted; 0: all; with classes to learn
                         * so many of each part, of all classes alike */
+    bool fixed_shape;  /* the model keeps its size and channels, so that no advice is about others */
     bool labelled;     /* for a classifier: classes and the test part; false: the training part's pictures alone */
     const char *test;  /* a folder with the test part, or a share of each class such as "0.5", "0" being none; NULL: the
                         * test part that the source has */
@@ -92,8 +93,10 @@ void dg_dataset_statistics(const dg_dataset *d, double mean[4], double std[4]);
 uint64_t dg_dataset_fingerprint(const dg_dataset *d, int threads); /* threads 0: all */
 
 /* The command `dcgan data`: counts, histogram of sizes, skipped files with reasons, exact duplicates, and a
- * contact sheet PNG as the network sees the pictures (out may be NULL: no sheet). Result on stdout. */
-dg_err dg_data_report(const dg_dataset_options *o, const char *sheet, bool json);
+ * contact sheet PNG as the network sees the pictures (out may be NULL: no sheet). Result on stdout. classifier: the
+ * model that would be trained, which tells so many classes apart, NULL: a GAN, which takes no labels; the fingerprint
+ * and what is refused are those of its training. */
+dg_err dg_data_report(const dg_dataset_options *o, const char *classifier, int classes, const char *sheet, bool json);
 
 /* Draw `count` pictures of size x size into dir (made if missing) as PNG files. classes 0: cat faces cat-00000.png ...,
  * varied in fur, pose, eyes and background, a pure function of (seed, number). Else so many kinds of shapes, in turn,

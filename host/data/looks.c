@@ -105,7 +105,7 @@ int dg_looks_advice(const dg_looks *l, const dg_dataset *d, const dg_dataset_opt
     int n = 0;
     char size[64];
     snprintf(size, sizeof size, "; {size} %d makes a network of their own size", dg_model_side(l->side));
-    if (d->count && d->channels == 3 && l->grey == d->count)
+    if (d->count && d->channels == 3 && l->grey == d->count && !o->fixed_shape)
         snprintf(out[n++], DG_ADVICE_BYTES,
                  "all pictures are grey: {channels} 1 makes a network that learns them with less");
     if (l->alpha)
@@ -117,7 +117,7 @@ int dg_looks_advice(const dg_looks *l, const dg_dataset *d, const dg_dataset_opt
                  "made larger%s%s",
                  l->small, d->count, d->size, d->size, l->side,
                  o->resize == DG_RESIZE_NEAREST ? "" : ": for pixel art {resize} nearest keeps its edges",
-                 dg_model_side(l->side) ? size : "");
+                 dg_model_side(l->side) && !o->fixed_shape ? size : "");
     if (l->copies)
         snprintf(out[n++], DG_ADVICE_BYTES, "%d picture%s, pixel by pixel: these count more than once", l->copies,
                  l->copies == 1 ? " is a copy of another" : "s are copies of others");

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/numbered.h"
 #include "host/figure/pictures.h"
 
 double dg_diversity(const uint8_t *pixels, int n, size_t values)
@@ -68,13 +69,13 @@ dg_err dg_grids_seen(const char *dir, dg_grid_seen **seen, int *n)
                    ? DG_OK
                    : dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot be listed: %s", dir, strerror(errno));
     for (struct dirent *f; d && !e && (errno = 0, f = readdir(d));) {
-        const size_t digits = strncmp(f->d_name, "epoch-", 6) ? 0 : strspn(f->d_name + 6, "0123456789");
-        if (!digits || strcmp(f->d_name + 6 + digits, ".png")) continue;
+        const uint64_t epoch = dg_numbered(f->d_name, "epoch-", ".png");
+        if (!epoch) continue;
         dg_grid_seen *more = realloc(*seen, ((size_t)*n + 1) * sizeof *more);
         if (!more) e = dg_fail(DG_DEVICE, "out of memory for a list of grids");
         if (e) continue;
         *seen = more;
-        const dg_grid_seen sought = {.epoch = strtoull(f->d_name + 6, NULL, 10)};
+        const dg_grid_seen sought = {.epoch = epoch};
         const dg_grid_seen *known = olds ? bsearch(&sought, old, (size_t)olds, sizeof *old, by_epoch) : NULL;
         bool enough = known;
         if (known) more[*n] = *known;
@@ -88,12 +89,12 @@ dg_err dg_grids_seen(const char *dir, dg_grid_seen **seen, int *n)
     return e;
 }
 
-dg_err dg_doctor_take_up(dg_doctor *d, const dg_log_row *row, long rows, const char *dir)
+dg_err dg_doctor_take_up(dg_doctor *d, dg_loss loss, const dg_log_row *row, long rows, const char *dir)
 {
     dg_grid_seen *grid = NULL;
     int grids = 0;
     const dg_err e = dg_grids_seen(dir, &grid, &grids);
-    dg_doctor_replay(d, row, rows, grid, grids);
+    dg_doctor_replay(d, loss, row, rows, grid, grids);
     free(grid);
     return e;
 }

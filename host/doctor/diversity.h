@@ -12,6 +12,6 @@ double dg_diversity(const uint8_t *pixels, int n, size_t values);
 dg_err dg_grids_seen(const char *dir, dg_grid_seen **seen, int *n);
 
 /* A run goes on behind these rows: what was found in them is not told again. */
-dg_err dg_doctor_take_up(dg_doctor *d, const dg_log_row *row, long rows, const char *dir);
+dg_err dg_doctor_take_up(dg_doctor *d, dg_loss loss, const dg_log_row *row, long rows, const char *dir);
 
 #endif

@@ -4,23 +4,42 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/plural.h"
 #include "host/net/gan.h"
 
 bool dg_doctor_knows(const dg_recipe *r) { return r == &dg_gan_recipe; }
 
-void dg_doctor_begin(dg_doctor *d)
+/* Of each loss where D's output is in the middle between what it aims at (core/plan/ops_gan.h). */
+static double guess_of(dg_loss loss)
 {
-    *d = (dg_doctor){0};
-    d->now.loss_d_before = d->now.diversity = d->now.best_diversity = d->now.settled_diversity = NAN;
-    d->now.coverage = d->now.best_coverage = d->now.nearest = NAN;
+    return loss == DG_LOSS_LSGAN ? 0.25 : loss == DG_LOSS_HINGE ? 2 : loss == DG_LOSS_RALSGAN ? 1 : 1.386;
 }
 
-static void begin_finding(dg_doctor *d, int rule, double value)
+void dg_doctor_begin(dg_doctor *d, dg_loss loss)
 {
-    if (d->findings < DG_FINDINGS) d->findings++;
-    d->open[rule] = d->findings;
-    d->finding[d->findings - 1] =
-        (dg_finding){.rule = &dg_doctor_rules[rule], .epoch = d->now.epoch, .step = d->now.step, .worst = value};
+    *d = (dg_doctor){0};
+    d->now.guess = guess_of(loss);
+    d->now.loss_d_before = d->now.diversity = d->now.best_diversity = d->now.settled_diversity = NAN;
+    d->now.coverage = d->now.best_coverage = d->now.nearest = d->now.recall = NAN;
+}
+
+/* The finding that begins: a new one, or the one that stands for all from the fourth on. */
+static dg_finding *begin_finding(dg_doctor *d, int rule, double value)
+{
+    const bool repeat = d->times[rule]++ >= DG_DOCTOR_TOLD;
+    const int place = repeat && d->repeated[rule] ? d->repeated[rule] : ++d->findings;
+    dg_finding *f = &d->finding[place - 1];
+    d->open[rule] = place;
+    if (repeat && d->repeated[rule]) {
+        f->repeats++;
+        f->end_epoch = f->end_step = 0;
+        if (dg_doctor_rules[rule].below ? value < f->worst : value > f->worst) f->worst = value;
+        return f;
+    }
+    *f = (dg_finding){
+        .rule = &dg_doctor_rules[rule], .epoch = d->now.epoch, .step = d->now.step, .worst = value, .repeats = repeat};
+    if (repeat) d->repeated[rule] = place;
+    return f;
 }
 
 static void judge_rule(dg_doctor *d, int rule, dg_doctor_news *news, void *context)
@@ -29,12 +48,11 @@ static void judge_rule(dg_doctor *d, int rule, dg_doctor_news *news, void *conte
     const double value = r->value(&d->now);
     if (isnan(value)) return;
     dg_finding *f = d->open[rule] ? &d->finding[d->open[rule] - 1] : NULL;
-    if (f && f->rule != r) f = NULL, d->open[rule] = 0; /* replaced by a later one */
     if (f && (r->below ? value < f->worst : value > f->worst)) f->worst = value;
     const bool over = f          ? r->below ? value > r->ends : value < r->ends
                       : r->below ? value < r->begins
                                  : value > r->begins;
-    d->in_a_row[rule] = over ? d->in_a_row[rule] + 1 : 0;
+    d->in_a_row[rule] = over && (f || r->needs(&d->now)) ? d->in_a_row[rule] + 1 : 0;
     if (d->in_a_row[rule] < r->windows) return;
     d->in_a_row[rule] = 0;
     if (f) {
@@ -42,8 +60,7 @@ static void judge_rule(dg_doctor *d, int rule, dg_doctor_news *news, void *conte
         f->end_step = d->now.step;
         d->open[rule] = 0;
     } else {
-        begin_finding(d, rule, value);
-        f = &d->finding[d->findings - 1];
+        f = begin_finding(d, rule, value);
     }
     if (news) news(context, f);
 }
@@ -60,11 +77,16 @@ static void close_window(dg_doctor *d, dg_doctor_news *news, void *context)
     dg_vitals *v = &d->now;
     const double n = (double)d->sum.rows, mean = d->sum.margin / n;
     if (!d->sum.rows) return;
+    v->rows = d->sum.rows;
+    v->span = v->step - d->sum.first;
     v->d_x = d->sum.d_x / n;
     v->d_gz = d->sum.d_gz / n;
     v->loss_d = d->sum.loss_d / n;
+    v->mean_loss = fmax(v->loss_d, d->sum.loss_g / n);
     v->swing = sqrt(fmax(0, d->sum.margin_squares / n - mean * mean));
+    if (d->number_before != d->sum.number) v->loss_d_before = NAN; /* there is a gap */
     judge(d, false, news, context);
+    d->number_before = d->sum.number + 1;
     v->loss_d_before = v->loss_d;
     v->most_loss = v->most_loss_d = 0;
     memset(&d->sum, 0, sizeof d->sum);
@@ -76,6 +98,7 @@ static void take_measures(dg_vitals *v, const dg_log_row *row)
         const int place = dg_measure_logged(i)->place;
         if (place == DG_BESIDE_COVERAGE && !isnan(row->measure[i])) v->coverage = row->measure[i];
         if (place == DG_BESIDE_NEAREST && !isnan(row->measure[i])) v->nearest = row->measure[i];
+        if (place == DG_BESIDE_RECALL && !isnan(row->measure[i])) v->recall = row->measure[i];
     }
     v->best_coverage = fmax(v->best_coverage, v->coverage);
 }
@@ -86,11 +109,12 @@ void dg_doctor_row(dg_doctor *d, const dg_log_row *row, dg_doctor_news *news, vo
                  margin = row->value[DG_D_X] - row->value[DG_D_GZ1];
     const uint64_t number = (row->step - 1) / DG_DOCTOR_WINDOW;
     if (d->sum.rows && number != d->sum.number) close_window(d, news, context);
+    if (!d->sum.rows++) d->sum.first = row->step;
     d->sum.number = number;
-    d->sum.rows++;
     d->sum.d_x += row->value[DG_D_X];
     d->sum.d_gz += row->value[DG_D_GZ1];
     d->sum.loss_d += loss_d;
+    d->sum.loss_g += loss_g;
     d->sum.margin += margin;
     d->sum.margin_squares += margin * margin;
     d->now.step = row->step;
@@ -107,17 +131,26 @@ void dg_doctor_grid(dg_doctor *d, const dg_grid_seen *grid)
     if (d->now.step >= DG_DOCTOR_WARM_UP) d->now.settled_diversity = fmax(d->now.settled_diversity, grid->diversity);
 }
 
-void dg_doctor_end(dg_doctor *d, dg_doctor_news *news, void *context)
+void dg_doctor_end(dg_doctor *d, bool finished, dg_doctor_news *news, void *context)
 {
     if (!d->now.step) return;
     close_window(d, news, context);
-    judge(d, true, news, context);
+    if (finished) judge(d, true, news, context);
 }
 
-void dg_doctor_replay(dg_doctor *d, const dg_log_row *row, long rows, const dg_grid_seen *grid, int grids)
+void dg_doctor_sum_up(const dg_doctor *d, dg_doctor_news *news, void *context)
+{
+    for (int i = 0; i < d->findings; i++) {
+        dg_finding f = d->finding[i];
+        f.summary = true;
+        if (f.repeats) news(context, &f);
+    }
+}
+
+void dg_doctor_replay(dg_doctor *d, dg_loss loss, const dg_log_row *row, long rows, const dg_grid_seen *grid, int grids)
 {
     int g = 0;
-    dg_doctor_begin(d);
+    dg_doctor_begin(d, loss);
     for (long i = 0; i < rows; i++) {
         while (g < grids && grid[g].epoch < row[i].epoch) dg_doctor_grid(d, &grid[g++]);
         dg_doctor_row(d, &row[i], NULL, NULL);
@@ -125,19 +158,24 @@ void dg_doctor_replay(dg_doctor *d, const dg_log_row *row, long rows, const dg_g
     while (g < grids && rows && grid[g].epoch <= row[rows - 1].epoch) dg_doctor_grid(d, &grid[g++]);
 }
 
-int dg_doctor_examine(dg_doctor *d, const dg_log_row *row, long rows, const dg_grid_seen *grid, int grids)
+int dg_doctor_examine(dg_doctor *d, dg_loss loss, bool finished, const dg_log_row *row, long rows,
+                      const dg_grid_seen *grid, int grids)
 {
-    dg_doctor_replay(d, row, rows, grid, grids);
-    dg_doctor_end(d, NULL, NULL);
+    dg_doctor_replay(d, loss, row, rows, grid, grids);
+    dg_doctor_end(d, finished, NULL, NULL);
     return d->findings;
 }
 
+bool dg_finding_is_counted(const dg_finding *f) { return f->repeats && !f->summary; }
+
 char *dg_finding_text(const dg_finding *f, char *out, size_t size)
 {
+    int n = 0;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    if (f->end_step) snprintf(out, size, "%s", f->rule->ended);
-    else snprintf(out, size, f->rule->says, f->worst); /* from the table */
+    if (f->repeats) n = snprintf(out, size, "%d more time%s, at worst: ", f->repeats, dg_s(f->repeats));
+    if (f->end_step && !f->repeats) snprintf(out, size, "%s", f->rule->ended);
+    else snprintf(out + n, size - (size_t)n, f->rule->says, f->worst); /* from the table */
 #pragma GCC diagnostic pop
     return out;
 }

@@ -1,5 +1,6 @@
-/* The table of rules. Thresholds come from the recorded runs of tests/host/doctor, which fire them, and those that do
- * not; docs/doctor.md says where each comes from. */
+/* The table of rules. A rule begins only where its precondition holds, without which its number has other causes than
+ * the one that it names. Thresholds come from the recorded runs of tests/host/doctor, which fire them, and those that
+ * do not; docs/doctor.md says where each comes from. */
 #include <math.h>
 
 #include "host/doctor/doctor.h"
@@ -10,8 +11,8 @@ static double swing(const dg_vitals *v) { return v->swing; }
 static double nearest(const dg_vitals *v) { return v->nearest; }
 static double steps(const dg_vitals *v) { return (double)v->step; }
 
-/* More than the loss of tossing a coin, 2 ln 2. */
-static double leap(const dg_vitals *v) { return v->most_loss_d > 1.386 ? v->most_loss_d / v->loss_d_before : 0; }
+/* More than the loss of a guess. */
+static double leap(const dg_vitals *v) { return v->most_loss_d > v->guess ? v->most_loss_d / v->loss_d_before : 0; }
 
 /* Of what there was at best since the warm-up; once there was something. */
 static double part_left(const dg_vitals *v)
@@ -23,8 +24,32 @@ static double part_left(const dg_vitals *v)
 
 static double never_diverse(const dg_vitals *v) { return v->step >= 1000 ? v->best_diversity : NAN; }
 
+/* One bad step is a leap, no divergence. */
+static bool losses_stay_large(const dg_vitals *v) { return v->mean_loss > 10; }
+
+static bool is_warm(const dg_vitals *v) { return v->step >= DG_DOCTOR_WARM_UP; }
+
+/* The newest grid is of trained networks. */
+static bool grid_is_recent(const dg_vitals *v) { return !isnan(v->settled_diversity); }
+
+/* A mean over a few steps, as at the end of a log, is no state. */
+static bool window_is_long(const dg_vitals *v) { return v->span >= 100; }
+static bool window_is_dense(const dg_vitals *v) { return v->span >= 100 && v->rows >= 10; }
+
+static bool window_before_is_known(const dg_vitals *v) { return v->loss_d_before > 0; }
+
+/* Blurred or grey samples are near to every real image; copies are as varied as the dataset. */
+static bool samples_are_varied(const dg_vitals *v)
+{
+    return v->recall >= 0.5 && v->coverage >= 0.5 && !(v->diversity < 0.7);
+}
+
+static bool samples_are_poor(const dg_vitals *v) { return !(v->settled_diversity >= 0.7) && !(v->coverage >= 0.7); }
+
 const dg_doctor_rule dg_doctor_rules[] = {
     {.name = "runs_away",
+     .needs = losses_stay_large,
+     .when = "the mean loss of D or G over the window is above 10, too",
      .value = most_loss,
      .begins = 50,
      .ends = 25,
@@ -34,6 +59,8 @@ const dg_doctor_rule dg_doctor_rules[] = {
      .ended = "the losses are small again",
      .advice = "go back to an earlier checkpoint with a smaller --lr, or with --lr-d below --lr-g"},
     {.name = "collapse",
+     .needs = is_warm,
+     .when = "500 steps are done",
      .value = part_left,
      .below = true,
      .begins = 0.5,
@@ -44,6 +71,8 @@ const dg_doctor_rule dg_doctor_rules[] = {
      .ended = "the generated pictures differ again",
      .advice = "go back to an earlier checkpoint; try another --seed, --lr-d below --lr-g, or --flip"},
     {.name = "noise",
+     .needs = grid_is_recent,
+     .when = "there is a grid from step 500 on",
      .value = never_diverse,
      .below = true,
      .begins = 0.25,
@@ -53,6 +82,8 @@ const dg_doctor_rule dg_doctor_rules[] = {
      .ended = "the generated pictures begin to differ",
      .advice = "1,000 steps should show more: look at reals.png, then try --lr 0.0002 and the built-in model"},
     {.name = "d_wins",
+     .needs = window_is_long,
+     .when = "the rows of the window are of 100 steps or more",
      .value = margin,
      .begins = 0.83,
      .ends = 0.75,
@@ -61,6 +92,8 @@ const dg_doctor_rule dg_doctor_rules[] = {
      .ended = "D wins no more",
      .advice = "G learns little from here: compare earlier grids; --lr-d below --lr-g, --flip or more pictures"},
     {.name = "g_wins",
+     .needs = window_is_long,
+     .when = "the rows of the window are of 100 steps or more",
      .value = margin,
      .below = true,
      .begins = -0.05,
@@ -70,6 +103,8 @@ const dg_doctor_rule dg_doctor_rules[] = {
      .ended = "G wins no more",
      .advice = "D is too weak to teach: --lr-g below --lr-d, or a model with a larger D"},
     {.name = "swings",
+     .needs = window_is_dense,
+     .when = "the window has 10 rows, of 100 steps or more",
      .value = swing,
      .begins = 0.3,
      .ends = 0.22,
@@ -78,6 +113,8 @@ const dg_doctor_rule dg_doctor_rules[] = {
      .ended = "D and G are steady again",
      .advice = "a smaller --lr or a larger --batch is steadier"},
     {.name = "spikes",
+     .needs = window_before_is_known,
+     .when = "the window before is in the log, with a loss above 0",
      .value = leap,
      .begins = 15,
      .ends = 5,
@@ -86,6 +123,8 @@ const dg_doctor_rule dg_doctor_rules[] = {
      .ended = "the loss of D is steady again",
      .advice = "what was learnt may be lost for an epoch: do not take the checkpoint from here"},
     {.name = "copies",
+     .needs = samples_are_varied,
+     .when = "recall and coverage are 0.5 or more, and the diversity of the newest grid, if there is one, 0.7 or more",
      .value = nearest,
      .below = true,
      .begins = 0.7,
@@ -96,6 +135,9 @@ const dg_doctor_rule dg_doctor_rules[] = {
      .ended = "the generated pictures are no copies any more",
      .advice = "more pictures, --flip, or an earlier checkpoint"},
     {.name = "few_steps",
+     .needs = samples_are_poor,
+     .when = "the run has done all of its epochs or steps without --init, and neither coverage nor diversity (from "
+             "step 500 on) is 0.7 or more",
      .value = steps,
      .below = true,
      .begins = 1000,

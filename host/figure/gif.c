@@ -33,29 +33,37 @@ static size_t index_of(const palette *p, const uint8_t *rgb)
     return cell_of(rgb[0] >> (8 - BITS), rgb[1] >> (8 - BITS), rgb[2] >> (8 - BITS));
 }
 
+static int by_value(const void *a, const void *b)
+{
+    const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
 /* At most 256 different colours are kept as they are, in the order of their value; p->exact: there are no more. */
 static bool exact_palette(palette *p, const uint8_t *rgb, size_t pixels)
 {
+    size_t color[COLORS];
     uint8_t *seen = calloc(1 << 24, 1);
     if (!seen) return false;
     p->exact = true;
     p->colors = 0;
     for (size_t i = 0; i < pixels; i++) {
-        size_t k = index_of(p, rgb + 3 * i);
+        const size_t k = index_of(p, rgb + 3 * i);
         if (seen[k]) continue;
-        if (p->colors++ == COLORS) {
+        if (p->colors == COLORS) {
             free(seen);
             p->exact = false;
             return true;
         }
+        color[p->colors++] = k;
         seen[k] = 1;
     }
-    int n = 0;
-    for (size_t k = 0; k < 1 << 24; k++)
-        if (seen[k]) {
-            p->color[n] = (GifColorType){(GifByteType)(k >> 16), (GifByteType)(k >> 8), (GifByteType)k};
-            seen[k] = (uint8_t)n++;
-        }
+    qsort(color, (size_t)p->colors, sizeof *color, by_value);
+    for (int n = 0; n < p->colors; n++) {
+        const size_t k = color[n];
+        p->color[n] = (GifColorType){(GifByteType)(k >> 16), (GifByteType)(k >> 8), (GifByteType)k};
+        seen[k] = (uint8_t)n;
+    }
     p->of = seen;
     return true;
 }

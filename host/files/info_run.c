@@ -35,7 +35,7 @@ dg_err dg_info_log(const char *path, cJSON *to)
 {
     void *data;
     size_t bytes;
-    dg_err e = dg_read_file(path, (size_t)1 << 32, &data, &bytes);
+    dg_err e = dg_read_text(-1, path, false, (size_t)1 << 32, &data, &bytes);
     if (e) return e;
     const char *text = data;
     if (strlen(text) != bytes) {
@@ -52,7 +52,7 @@ dg_err dg_info_log(const char *path, cJSON *to)
     for (char *at = (char *)data + (csv ? header : 0), *end; (end = strchr(at, '\n')); at = end + 1) {
         *end = 0;
         if (csv) {
-            if (dg_log_parse(at, recipe, &row)) last = row, rows++;
+            if (dg_log_parse(at, recipe, &row) && dg_log_follows(rows ? &last : NULL, &row)) last = row, rows++;
             else bad++;
             continue;
         }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,6 +18,9 @@ enum { WALL_TIME = 1, STEP = 2, FILE_VERSION = 3, SUMMARY = 5 }; /* of Event */
 enum { VALUE = 1, TAG = 1, SIMPLE_VALUE = 2, IMAGE = 4 };        /* of Summary and its Value */
 enum { HEIGHT = 1, WIDTH = 2, COLORSPACE = 3, ENCODED = 4 };     /* of Image */
 enum { HEAD = 12, TAIL = 4, FLUSH_BYTES = 1 << 15 };             /* of a record, around its data */
+enum { FIRST_BYTES = HEAD + 24 + TAIL };                         /* of the record that a file begins with */
+enum { EVENT_LIMIT = 256 << 20 };                                /* of an event */
+static const size_t FILE_LIMIT = (size_t)1 << 32;
 
 struct dg_tfevents {
     char path[4400];
@@ -99,21 +103,47 @@ static bool step_of(const uint8_t *p, size_t bytes, uint64_t *step)
     return true;
 }
 
-/* How many bytes of a file stay, moved to its beginning: records up to this step, as far as they are whole. */
-static size_t keep_records(uint8_t *data, size_t bytes, uint64_t last_step)
+/* The records that stay, one after the other. */
+typedef struct {
+    uint8_t *data;
+    size_t bytes, room;
+} records;
+
+/* Room for n more bytes, which grows with what has been read and not with what a record says of itself. */
+static dg_err take_next(records *r, int fd, const char *path, size_t n)
 {
-    size_t kept = 0;
-    for (size_t at = 0; bytes - at >= HEAD + TAIL;) {
-        const uint64_t n = take_number(data + at, 8);
-        uint64_t step;
-        if (n > bytes - at - HEAD - TAIL || take_number(data + at + 8, 4) != masked_crc(data + at, 8)) break;
-        const uint8_t *event = data + at + HEAD;
-        if (take_number(event + n, 4) != masked_crc(event, n) || !step_of(event, n, &step)) break;
-        const size_t all = (size_t)n + HEAD + TAIL;
-        if (step <= last_step) memmove(data + kept, data + at, all), kept += all;
-        at += all;
+    if (r->room - r->bytes < n) {
+        const size_t room = 2 * (r->bytes + n);
+        uint8_t *more = realloc(r->data, room);
+        if (!more) return dg_fail(DG_DEVICE, "%s: out of memory for its events", path);
+        r->data = more;
+        r->room = room;
     }
-    return kept;
+    const dg_err e = dg_read_next(fd, path, r->data + r->bytes, n);
+    if (!e) r->bytes += n;
+    return e;
+}
+
+/* Read a file of `bytes` bytes: records up to this step, as far as they are whole. */
+static dg_err keep_records(int fd, const char *path, size_t bytes, uint64_t last_step, records *r)
+{
+    dg_err e = DG_OK;
+    bool whole = true;
+    while (!e && whole && bytes >= HEAD + TAIL) {
+        const size_t at = r->bytes;
+        uint64_t step = 0;
+        e = take_next(r, fd, path, HEAD);
+        if (e) break;
+        const uint64_t n = take_number(r->data + at, 8);
+        whole = n <= bytes - HEAD - TAIL && n <= EVENT_LIMIT &&
+                take_number(r->data + at + 8, 4) == masked_crc(r->data + at, 8);
+        if (whole) e = take_next(r, fd, path, (size_t)n + TAIL);
+        const uint8_t *event = r->data + at + HEAD;
+        whole = whole && !e && take_number(event + n, 4) == masked_crc(event, n) && step_of(event, n, &step);
+        if (!whole || step > last_step) r->bytes = at;
+        bytes -= whole ? HEAD + n + TAIL : 0;
+    }
+    return e;
 }
 
 static dg_err begin_file(const dg_directory *dir, const char *path)
@@ -128,15 +158,23 @@ static dg_err begin_file(const dg_directory *dir, const char *path)
 
 static dg_err trim_file(const dg_directory *dir, const char *path, uint64_t last_step)
 {
-    void *data;
+    records r = {0};
     size_t bytes;
-    dg_err e = dg_read_file_in(dir->fd, path, (size_t)1 << 36, &data, &bytes);
+    int fd;
+    dg_err e = dg_read_own_open(dir->fd, path, FILE_LIMIT, &fd, &bytes);
     if (e) return e;
-    const size_t kept = keep_records(data, bytes, last_step);
-    if (!kept) e = begin_file(dir, path);
-    else if (kept < bytes) e = dg_write_atomic_in(dir, path, &(dg_chunk){data, kept}, 1);
-    free(data);
+    e = keep_records(fd, path, bytes, last_step, &r);
+    close(fd);
+    if (!e && !r.bytes) e = begin_file(dir, path);
+    else if (!e && r.bytes < bytes) e = dg_write_atomic_in(dir, path, &(dg_chunk){r.data, r.bytes}, 1);
+    free(r.data);
     return e;
+}
+
+bool dg_tfevents_is_empty(int dir, const char *name)
+{
+    struct stat s;
+    return fstatat(dir, name, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(s.st_mode) && s.st_size <= FIRST_BYTES;
 }
 
 dg_err dg_tfevents_open(const dg_directory *dir, const char *path, uint64_t last_step, dg_tfevents **out)

@@ -69,23 +69,17 @@ void dg_batch_print_notes(const dg_batch_bench *b, const dg_batch_row *row, int 
     int batch = 0;
     const double longer = disturbed(row, rows, &batch);
     if (longer > NOTABLE)
-        printf(
-            "ms/step: a tenth of the steps are faster. Their median is up to %.0f%% longer (batch %d): something else "
-            "takes time on this machine.\n",
-            100 * longer, batch);
+        printf("ms/step: a tenth of the steps are faster. The median of all is up to %.0f%% longer (batch %d).\n",
+               100 * longer, batch);
     const double slowed = dg_batch_slowed(row, rows);
     if (slowed > NOTABLE)
-        printf(
-            "This machine itself was up to %.0f%% slower at times (multiply-adds alone, timed around each size): its "
-            "clock, or other guests of its host.\n",
-            100 * slowed);
+        printf("Multiply-adds alone, timed around each size, were up to %.0f%% slower at times.\n", 100 * slowed);
     if (known(row, rows, offsetof(dg_batch_row, utilisation)))
         printf("NVML: its \"utilisation\", which counts all time in which any kernel ran, however small.\n");
     if (known(row, rows, offsetof(dg_batch_row, waits)))
         printf("waits: the part of a step that waits for pictures, which pass through two windows of the memory.\n");
     if (b->machine.foreign > 0.1 && b->backend->threads)
-        printf("Other programs used %.2f cores meanwhile: the times are too long by about that; better once more on an "
-               "idle machine.\n",
+        printf("Other programs used %.2f cores meanwhile. Times on an idle machine may be shorter.\n",
                b->machine.foreign);
 }
 

@@ -337,6 +337,7 @@ void dg_search_sentence(const dg_search *s, char *out, size_t size)
     if (dg_batch_updates(&s->limits, s->row[s->rows - 1].batch) >= s->limits.least_steps || s->end == DG_SEARCH_NO_ROOM)
         n = say_end(s, out, size, n);
     if (s->rows > 1 && s->elapsed > s->limits.seconds + LONGER)
-        n = add(out, size, n, "; it took %.0f s, for steps are long here", s->elapsed);
+        n = add(out, size, n, "; the search took %.0f s, a step of batch %d takes %.3g s", s->elapsed,
+                s->row[s->rows - 1].batch, 1e-3 * s->row[s->rows - 1].ms);
     (void)add(out, size, n, ".");
 }

@@ -15,6 +15,11 @@ long dg_steps_of_run(const dg_options *o, int pictures)
     return o->steps > 0 && o->steps < all ? o->steps : all;
 }
 
+bool dg_run_is_finished(const dg_options *o, uint64_t epoch, uint64_t step)
+{
+    return (o->epochs > 0 && epoch >= (uint64_t)o->epochs) || (o->steps > 0 && step >= (uint64_t)o->steps);
+}
+
 int dg_least_pictures(const dg_options *o)
 {
     return !o->batch ? o->from : dg_option_given(o, "batch") ? o->batch : DG_LEAST_PICTURES;

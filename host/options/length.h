@@ -20,6 +20,9 @@ int dg_steps_of_epoch(const dg_options *o, int pictures);
 /* Of the whole run: by epochs, or by --steps where these are fewer. */
 long dg_steps_of_run(const dg_options *o, int pictures);
 
+/* Has a run of these options done all that they ask for? */
+bool dg_run_is_finished(const dg_options *o, uint64_t epoch, uint64_t step);
+
 /* How many pictures there must be: a batch that somebody asked for, or the first that --batch auto tries. */
 int dg_least_pictures(const dg_options *o);
 

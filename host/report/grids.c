@@ -5,36 +5,60 @@
 #include <string.h>
 
 #include "core/base/file_io.h"
+#include "core/base/numbered.h"
 #include "host/figure/pictures.h"
 #include "host/report/html.h"
 
 enum {
     ROOM = 6 << 20, /* bytes of all grids; as base64 a third more */
     MOST = 600,     /* grids: more cannot be told apart on a slider */
-    LARGEST = 1072, /* pixels of a side, of any picture that is reduced: twice 8 of 64 with their gaps, rounded up */
     REDUCED = 3,    /* levels: 0 files as they are, 1 as JPEG; then sides are halved, up to this one */
-    QUALITY = 85,
-    FILE_LIMIT = 64 << 20 /* as PNGs of ours */
+    QUALITY = 85
 };
 
-static int side_of(int level) { return LARGEST >> (level < 1 ? 0 : level < REDUCED ? level - 1 : REDUCED - 1); }
+static int side_of(int level) { return DG_GRID_SIDE >> (level < 1 ? 0 : level < REDUCED ? level - 1 : REDUCED - 1); }
 
 static uint64_t stride_of(int level) { return level > REDUCED ? (uint64_t)1 << (level - REDUCED) : 1; }
+
+dg_err dg_report_image_reduce(dg_image *im, int side, bool *reduced)
+{
+    dg_image small;
+    const int longer = im->W > im->H ? im->W : im->H;
+    *reduced = longer > side;
+    if (!*reduced) return DG_OK;
+    const int W = (int)((int64_t)im->W * side / longer), H = (int)((int64_t)im->H * side / longer);
+    const dg_err e = dg_image_resize(im, W > 0 ? W : 1, H > 0 ? H : 1, &small);
+    if (e) return e;
+    dg_image_free(im);
+    *im = small;
+    return DG_OK;
+}
+
+static dg_err decode(const void *file, size_t bytes, bool alpha, dg_image *out)
+{
+    return dg_image_decode(
+        file, bytes, &(dg_decode_options){.alpha = DG_ALPHA_WHITE, .keep_alpha = alpha, .max_pixels = DG_GRID_PIXELS},
+        out);
+}
+
+dg_err dg_report_image_read(int dir, const char *path, bool alpha, dg_image *out)
+{
+    void *file;
+    size_t bytes;
+    dg_err e = dg_read_file_in(dir, path, DG_GRID_BYTES, &file, &bytes);
+    if (e) return e;
+    e = decode(file, bytes, alpha, out);
+    free(file);
+    return dg_context(e, "%s", path);
+}
 
 /* The longer side becomes `side` at most, and the image a JPEG. */
 static dg_err encode(dg_image *im, int side, dg_report_picture *out)
 {
-    const int longer = im->W > im->H ? im->W : im->H;
-    dg_err e = DG_OK;
-    if (longer > side) {
-        dg_image small;
-        const int W = (int)((int64_t)im->W * side / longer), H = (int)((int64_t)im->H * side / longer);
-        e = dg_image_resize(im, W > 0 ? W : 1, H > 0 ? H : 1, &small);
-        if (e) return e;
-        dg_image_free(im);
-        *im = small;
-        out->side = side;
-    }
+    bool reduced;
+    const dg_err e = dg_report_image_reduce(im, side, &reduced);
+    if (e) return e;
+    if (reduced) out->side = side;
     out->W = im->W;
     out->H = im->H;
     return dg_jpeg_encode(im, QUALITY, &out->data, &out->bytes);
@@ -53,8 +77,9 @@ static void keep(dg_report_picture *out, const dg_image *im, void *file, size_t 
 static dg_err shrink(const char *path, void *file, size_t bytes, size_t most, int side, dg_report_picture *out)
 {
     dg_image im;
-    dg_err e = dg_image_decode(file, bytes, &(dg_decode_options){.alpha = DG_ALPHA_WHITE}, &im);
+    dg_err e = decode(file, bytes, false, &im);
     if (e) return dg_context(e, "%s", path);
+    out->pixels = (size_t)im.W * (size_t)im.H;
     const bool large = im.W > side || im.H > side;
     if (bytes <= most) keep(out, &im, file, bytes);
     else e = encode(&im, side, out);
@@ -70,7 +95,7 @@ static dg_err read_picture(int dir, const char *path, size_t most, int side, dg_
 {
     void *file;
     size_t bytes;
-    dg_err e = dg_read_file_in(dir, path, FILE_LIMIT, &file, &bytes);
+    dg_err e = dg_read_file_in(dir, path, DG_GRID_BYTES, &file, &bytes);
     if (e) return e;
     e = shrink(path, file, bytes, most, side, out);
     if (out->data != file) free(file);
@@ -80,7 +105,7 @@ static dg_err read_picture(int dir, const char *path, size_t most, int side, dg_
 dg_err dg_report_picture_read(int dir, const char *path, size_t most, dg_report_picture *out)
 {
     *out = (dg_report_picture){0};
-    return read_picture(dir, path, most, LARGEST, out);
+    return read_picture(dir, path, most, DG_GRID_SIDE, out);
 }
 
 void dg_report_picture_src(FILE *to, const dg_report_picture *p)
@@ -101,16 +126,6 @@ static int by_epoch(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The epoch that a file name has a grid of; 0: none. */
-static uint64_t epoch_of(const char *name)
-{
-    char *end;
-    if (strncmp(name, "epoch-", 6) != 0 || name[6] < '0' || name[6] > '9') return 0;
-    errno = 0;
-    const uint64_t epoch = strtoull(name + 6, &end, 10);
-    return errno || strcmp(end, ".png") != 0 ? 0 : epoch;
-}
-
 /* Epochs of the files, by number, without data. malloc'd. */
 static dg_err list(int dir, const char *path, dg_report_picture **out, int *n)
 {
@@ -123,7 +138,7 @@ static dg_err list(int dir, const char *path, dg_report_picture **out, int *n)
                        strerror(errno));
     dg_err e = DG_OK;
     for (struct dirent *f; !e && (errno = 0, f = readdir(d));) {
-        const uint64_t epoch = epoch_of(f->d_name);
+        const uint64_t epoch = dg_numbered(f->d_name, "epoch-", ".png");
         if (!epoch) continue;
         if (*n == room) {
             dg_report_picture *more = realloc(*out, (size_t)(room = 2 * room + 64) * sizeof *more);
@@ -170,7 +185,8 @@ static dg_err load(dg_report_picture *p, int dir, const char *path, int level)
 static dg_err renew(dg_report_grids *g, int dir, const char *path, bool *fits)
 {
     dg_report_grids now = {.level = g->level};
-    size_t bytes = 0;
+    size_t bytes = 0, pixels = 0;
+    int left_out = 0;
     dg_err e = list(dir, path, &now.grid, &now.on_disk);
     const int n = thin(now.grid, now.on_disk, stride_of(g->level));
     *fits = n <= MOST;
@@ -178,17 +194,28 @@ static dg_err renew(dg_report_grids *g, int dir, const char *path, bool *fits)
         dg_report_picture p = now.grid[i];
         if (!take_over(g, &p)) e = load(&p, dir, path, g->level);
         if (e && e != DG_DEVICE) {
-            dg_warn("%s; it is left out", dg_message());
+            if (!left_out++) dg_warn("%s; it is left out", dg_message());
             e = DG_OK;
             continue;
         }
         now.grid[now.n++] = p;
         bytes += p.bytes;
-        *fits = bytes <= ROOM || n <= 2;
+        pixels += p.pixels;
+        *fits = (bytes <= ROOM && pixels <= DG_GRIDS_PIXELS) || n <= 2;
     }
+    if (left_out > 1)
+        dg_warn("the page lacks %d grids that cannot be read; the message before names the first", left_out);
     dg_report_grids_free(g);
     *g = now;
     return e;
+}
+
+/* Smaller images do not help where too many pixels are decoded. */
+static bool too_many_pixels(const dg_report_grids *g)
+{
+    size_t pixels = 0;
+    for (int i = 0; i < g->n; i++) pixels += g->grid[i].pixels;
+    return pixels > DG_GRIDS_PIXELS;
 }
 
 dg_err dg_report_grids_renew(dg_report_grids *g, int dir, const char *path)
@@ -196,7 +223,7 @@ dg_err dg_report_grids_renew(dg_report_grids *g, int dir, const char *path)
     bool fits = false;
     dg_err e = renew(g, dir, path, &fits);
     while (!e && !fits) {
-        const int level = g->level + 1;
+        const int level = g->level < REDUCED && too_many_pixels(g) ? REDUCED : g->level + 1;
         if (level <= REDUCED) dg_report_grids_free(g); /* they are not reduced enough */
         g->level = level;
         e = renew(g, dir, path, &fits);

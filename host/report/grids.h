@@ -11,6 +11,7 @@
 /* A picture as bytes of a PNG or, where that is smaller, a JPEG. */
 typedef struct {
     uint64_t epoch;
+    size_t pixels;  /* of the file */
     int W, H, side; /* side: the longer one was reduced to this, 0: it was not */
     bool png;
     void *data;
@@ -22,6 +23,18 @@ typedef struct {
     int n, on_disk;
     dg_report_picture *grid; /* by epoch */
 } dg_report_grids;
+
+/* What is read of a file: bytes and pixels of one, and pixels of all that become a page; then some epochs are left out.
+ * Files come from whoever made the run directory. */
+enum { DG_GRID_BYTES = 64 << 20, DG_GRID_PIXELS = 32 << 20, DG_GRIDS_PIXELS = 512 << 20 };
+/* Sides of a picture that is reduced for a page or a GIF: twice 8 of 64 with their gaps, rounded up. */
+enum { DG_GRID_SIDE = 1072 };
+
+/* Decode the file of that name in the open directory. DG_DATA, DG_IO: it cannot be, or is too large. */
+dg_err dg_report_image_read(int dir, const char *path, bool alpha, dg_image *out);
+
+/* Reduce an image, its longer side to `side` at most, but not below a pixel; *reduced: it was larger. */
+dg_err dg_report_image_reduce(dg_image *im, int side, bool *reduced);
 
 /* Bring g up to date with the files epoch-NNNN.png in the open directory; path is for messages. g begins as {0}, and is
  * kept from one time to the next, so that each file is read once. */

@@ -127,15 +127,10 @@ dg_err dg_nearest_write(const dg_directory *dir, const char *path, uint64_t epoc
                         int size, int channels)
 {
     char file[4400];
-    void *data;
-    size_t bytes;
     dg_image grid;
     snprintf(file, sizeof file, "%s/epoch-%04ju.png", path, (uintmax_t)epoch);
-    dg_err e = dg_read_file_in(dir->fd, file, (size_t)64 << 20, &data, &bytes);
+    dg_err e = dg_report_image_read(dir->fd, file, channels == 4, &grid);
     if (e) return e;
-    e = dg_image_decode(data, bytes, &(dg_decode_options){.keep_alpha = channels == 4}, &grid);
-    free(data);
-    if (e) return dg_context(e, "%s", file);
     const bool ours = (grid.W - GAP) % (size + GAP) == 0 && (grid.H - GAP) % (size + GAP) == 0 && grid.W > size &&
                       channels <= grid.C;
     if (ours) e = search_all(dir, path, &grid, epoch, pixels, n, size, channels);

@@ -238,8 +238,9 @@ static void put_numbers(FILE *to, const dg_report_run *r)
 
 static void duration(char out[64], double seconds)
 {
-    const long s = (long)(seconds + .5);
-    if (seconds < 100) snprintf(out, 64, "%.1f s", seconds);
+    const long s = seconds >= 0 && seconds < 1e12 ? (long)(seconds + .5) : 0;
+    if (!(seconds >= 0 && seconds < 1e12)) snprintf(out, 64, "an unknown time");
+    else if (seconds < 100) snprintf(out, 64, "%.1f s", seconds);
     else snprintf(out, 64, "%ld h %02ld min %02ld s", s / 3600, s / 60 % 60, s % 60);
 }
 

@@ -80,13 +80,25 @@ typedef struct {
     bool cut;
 } range;
 
+static bool usable(double v) { return isfinite(v) && fabs(v) < 1e100; } /* beyond, differences overflow */
+
+/* An axis of almost no length has no ticks that differ, as numbers. */
+static void widen(double *low, double *high)
+{
+    const double size = fmax(fabs(*low), fabs(*high)), least = fmax(1e-9 * size, 1e-100);
+    if (*high - *low >= least) return;
+    const double half = fmax(size / 2, .5);
+    *low -= half;
+    *high += half;
+}
+
 static void find_y(const dg_report_plot *p, range *r)
 {
     int n = 0;
     double all[DG_PLOT_CURVES * DG_PLOT_POINTS];
     for (int k = 0; k < p->curves; k++)
         for (int i = 0; i < p->curve[k].points; i++)
-            if (isfinite(p->curve[k].y[i])) all[n++] = p->curve[k].y[i];
+            if (usable(p->curve[k].y[i])) all[n++] = p->curve[k].y[i];
     if (n) {
         qsort(all, (size_t)n, sizeof *all, rising);
         const double most = all[n - 1 - n / 40];
@@ -97,6 +109,7 @@ static void find_y(const dg_report_plot *p, range *r)
     }
     if (p->y_max > 0) r->low = 0, r->high = p->y_max, r->cut = false;
     if (!(r->high > r->low)) r->high = r->low + 1;
+    widen(&r->low, &r->high);
     const double room = p->y_max > 0 ? 0 : (r->high - r->low) / 20;
     if (r->low != 0) r->low -= room;
     r->high += room;
@@ -112,6 +125,7 @@ static range find_range(const dg_report_plot *p)
         if (c->bins) r.left = fmin(r.left, c->at[0]), r.right = fmax(r.right, c->at[c->bins - 1]);
     }
     if (!(r.right > r.left)) r.left = isfinite(r.left) ? r.left - .5 : 0, r.right = r.left + 1;
+    widen(&r.left, &r.right);
     return r;
 }
 
@@ -129,7 +143,7 @@ static double down(const range *r, double y) { return 1 - (y - r->low) / (r->hig
 static void put_place(FILE *to, const range *r, char move, double x, double y)
 {
     const double v = down(r, y);
-    fprintf(to, "%c%.1f %.1f", move, across(r, x) * WIDE, (v < -1 ? -1 : v > 2 ? 2 : v) * HIGH);
+    fprintf(to, "%c%.1f %.1f", move, across(r, x) * WIDE, (v > 2 ? 2 : v >= -1 ? v : -1) * HIGH); /* NaN: above */
 }
 
 /* Lines and labels of both axes; the labels are no part of the drawing, which is stretched. */
@@ -198,7 +212,11 @@ static void put_label(FILE *to, const dg_report_plot *p)
         if (!c->points) continue;
         fputc(' ', to);
         dg_html_text(to, c->label);
-        fprintf(to, ": from %.4g to %.4g.", c->y[0], c->y[c->points - 1]);
+        fputs(": from ", to);
+        dg_html_number(to, c->y[0]);
+        fputs(" to ", to);
+        dg_html_number(to, c->y[c->points - 1]);
+        fputc('.', to);
     }
     fputs(" Arrow keys read single values.\"", to);
 }

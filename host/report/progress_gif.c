@@ -17,17 +17,23 @@ static void corner(const dg_options *then, const dg_image *grid, int *W, int *H)
     if (rows > CELLS && (grid->H - GAP) % rows == 0) *H = (grid->H - GAP) / rows * CELLS + GAP;
 }
 
+/* The corner of an epoch's grid, no larger than on a page. */
 static dg_err read_grid(const dg_report_run *r, uint64_t epoch, dg_image *out)
 {
     char path[4400];
-    void *data;
-    size_t bytes;
+    int W, H;
+    bool reduced;
     snprintf(path, sizeof path, "%s/epoch-%04ju.png", r->path, (uintmax_t)epoch);
-    dg_err e = dg_read_file_in(r->dir, path, (size_t)64 << 20, &data, &bytes);
+    const dg_err e = dg_report_image_read(r->dir, path, false, out);
     if (e) return e;
-    e = dg_image_decode(data, bytes, &(dg_decode_options){.alpha = DG_ALPHA_WHITE}, out);
-    free(data);
-    return dg_context(e, "%s", path);
+    corner(&r->then, out, &W, &H);
+    for (int y = 0; y < H; y++)
+        memmove(out->pixels + (size_t)y * (size_t)W * 3, out->pixels + (size_t)y * (size_t)out->W * 3, (size_t)W * 3);
+    out->W = W;
+    out->H = H;
+    const dg_err f = dg_report_image_reduce(out, DG_GRID_SIDE, &reduced);
+    if (f) dg_image_free(out);
+    return f;
 }
 
 typedef struct {
@@ -39,19 +45,18 @@ typedef struct {
 static dg_err add(film *f, const dg_report_run *r, uint64_t epoch, int room)
 {
     dg_image im;
-    int W, H;
     const dg_err e = read_grid(r, epoch, &im);
     if (e) return e;
-    corner(&r->then, &im, &W, &H);
+    const size_t bytes = (size_t)im.W * (size_t)im.H * 3;
     if (!f->frames) {
-        f->W = W;
-        f->H = H;
-        f->frames = malloc((size_t)room * (size_t)W * (size_t)H * 3);
+        f->W = im.W;
+        f->H = im.H;
+        f->frames = malloc((size_t)room * bytes);
     }
     uint8_t *to = f->frames ? f->frames + (size_t)f->n * (size_t)f->W * (size_t)f->H * 3 : NULL;
-    for (int y = 0; y < H && to && W == f->W && H == f->H; y++, to += (size_t)W * 3)
-        memcpy(to, im.pixels + (size_t)y * (size_t)im.W * 3, (size_t)W * 3);
-    f->n += to && W == f->W && H == f->H;
+    const bool fits = to && im.W == f->W && im.H == f->H;
+    if (fits) memcpy(to, im.pixels, bytes);
+    f->n += fits;
     dg_image_free(&im);
     return to ? DG_OK : dg_fail(DG_DEVICE, "out of memory for a GIF of %d grids", room);
 }

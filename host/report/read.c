@@ -10,6 +10,7 @@
 #include "host/doctor/diversity.h"
 #include "host/figure/pictures.h"
 #include "host/files/json.h"
+#include "host/options/length.h"
 #include "host/options/option_table.h"
 #include "host/report/report.h"
 
@@ -29,12 +30,14 @@ static dg_err read_log(dg_report_run *r)
     char path[4400];
     void *data;
     size_t bytes, header;
-    dg_err e = dg_read_file_in(r->dir, file_of(r, path, "log.csv"), (size_t)1 << 32, &data, &bytes);
+    dg_err e = dg_read_text(r->dir, file_of(r, path, "log.csv"), false, (size_t)1 << 32, &data, &bytes);
     if (e) return e;
-    long bad; /* is left out, too */
+    long bad = 0;
     r->recipe = dg_log_recipe(data, &header);
     if (!r->recipe) e = dg_fail(DG_DATA, "%s: its first line is not that of a log.csv of ours", path);
     if (!e) r->row = dg_log_rows_in(data, header, r->recipe, &r->n, &bad);
+    if (r->row && bad)
+        dg_warn("curves lack line %ld of %s, and perhaps more: not a row of a log, or out of order", bad, path);
     if (r->row) r->place = malloc((size_t)(r->n + 1) * sizeof *r->place);
     if (!e && !r->place) e = dg_fail(DG_DEVICE, "%s: out of memory for its steps", path);
     if (!e) dg_curve_places(r->row, r->n, r->place);
@@ -118,9 +121,11 @@ static dg_err examine(dg_report_run *r)
     if (!r->n || !dg_doctor_knows(r->recipe)) return DG_OK;
     dg_doctor *d = malloc(sizeof *d);
     dg_err e = d ? dg_grids_seen(r->path, &r->seen, &r->seens) : dg_fail(DG_DEVICE, "%s: out of memory", r->path);
-    if (!e && r->configured && r->row[r->n - 1].epoch == (uint64_t)r->then.epochs)
-        dg_doctor_examine(d, r->row, r->n, r->seen, r->seens);
-    else if (!e) dg_doctor_replay(d, r->row, r->n, r->seen, r->seens);
+    const dg_log_row *last = &r->row[r->n - 1];
+    const dg_loss loss = r->configured ? (dg_loss)r->then.loss : DG_LOSS_BCE;
+    if (!e && r->configured && dg_run_is_finished(&r->then, last->epoch, last->step))
+        dg_doctor_examine(d, loss, !r->then.init, r->row, r->n, r->seen, r->seens);
+    else if (!e) dg_doctor_replay(d, loss, r->row, r->n, r->seen, r->seens);
     if (!e && d->findings && !(r->finding = malloc((size_t)d->findings * sizeof *r->finding)))
         e = dg_fail(DG_DEVICE, "%s: out of memory", r->path);
     for (int i = 0; i < (e ? 0 : d->findings); i++) {
@@ -128,7 +133,7 @@ static dg_err examine(dg_report_run *r)
         dg_report_finding *to = &r->finding[r->findings++];
         to->from = f.epoch;
         to->to = f.end_step ? f.end_epoch : 0;
-        f.end_step = 0;
+        f.end_step = 0; /* what began, not how it ended */
         dg_finding_text(&f, to->what, sizeof to->what);
         snprintf(to->advice, sizeof to->advice, "%s", f.rule->advice);
     }

@@ -9,17 +9,22 @@
 #include <unistd.h>
 
 #include "core/base/file_io.h"
+#include "core/base/numbered.h"
 
 static const char newest[] = "checkpoint.safetensors", folder_name[] = "later-than-";
+/* Name of a chosen checkpoint that bears none of the program's, while the run goes back to it. */
+static const char renamed[] = "checkpoint-chosen.safetensors";
+static const char *const best[] = {"best.safetensors", "checkpoint-best.safetensors"}; /* of dg_best_name */
 
-/* NNNN of a name such as "checkpoint-NNNN.safetensors", 0 for any other name. */
-static unsigned long number_of(const char *name, const char *before, const char *after)
+static uint64_t of_checkpoint(const char *name) { return dg_numbered(name, "checkpoint-", ".safetensors"); }
+static uint64_t of_picture(const char *name) { return dg_numbered(name, "epoch-", ".png"); }
+
+/* Is this a name that the program gives to a checkpoint? */
+static bool is_own_name(const char *name)
 {
-    const size_t k = strlen(before), n = strncmp(name, before, k) ? 0 : strspn(name + k, "0123456789");
-    return n < 1 || n > 9 || strcmp(name + k + n, after) ? 0 : strtoul(name + k, NULL, 10);
+    return of_checkpoint(name) || !strcmp(name, newest) || !strcmp(name, renamed) || !strcmp(name, best[0]) ||
+           !strcmp(name, best[1]);
 }
-static unsigned long of_checkpoint(const char *name) { return number_of(name, "checkpoint-", ".safetensors"); }
-static unsigned long of_picture(const char *name) { return number_of(name, "epoch-", ".png"); }
 
 /* Do both names lead to one file? 1, 0, or -1 with errno where the system does not say. */
 static int same_file(int a_dir, const char *a, int b_dir, const char *b)
@@ -35,12 +40,18 @@ static int exists(int dir, const char *name)
     return faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? 1 : errno == ENOENT ? 0 : -1;
 }
 
-/* One more name for the file that `from` leads to, in the place of what bears that name. */
+static bool is_regular(int dir, const char *name)
+{
+    struct stat s;
+    return fstatat(dir, name, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(s.st_mode);
+}
+
+/* One more name for `from` (of a symbolic link: for the link), in the place of what bears that name. */
 static int link_over(const dg_rundir *r, const char *from, const char *to)
 {
     static const char temporary[] = ".checkpoint.safetensors.0-0.dcgan-tmp"; /* the lock is ours: there is no other */
     unlinkat(r->fd, temporary, 0);
-    if (linkat(r->fd, from, r->fd, temporary, AT_SYMLINK_FOLLOW)) return -1;
+    if (linkat(r->fd, from, r->fd, temporary, 0)) return -1;
     const int failed = renameat(r->fd, temporary, r->fd, to);
     unlinkat(r->fd, temporary, 0); /* rename does nothing where both are one file already */
     return failed;
@@ -49,11 +60,11 @@ static int link_over(const dg_rundir *r, const char *from, const char *to)
 /* The names of the kept checkpoint with the lowest and the highest epoch, in 256 bytes each; how many there are. */
 static int kept_ones(const dg_rundir *r, char *oldest, char *latest)
 {
-    unsigned long least = 0, most = 0;
+    uint64_t least = 0, most = 0;
     int n = 0;
     DIR *d = dg_list_directory(r->fd);
     for (struct dirent *f; d && (f = readdir(d));) {
-        const unsigned long epoch = of_checkpoint(f->d_name);
+        const uint64_t epoch = of_checkpoint(f->d_name);
         if (!epoch) continue;
         n++;
         if (!least || epoch < least) least = epoch, snprintf(oldest, 256, "%s", f->d_name);
@@ -94,8 +105,7 @@ static dg_err failed(const dg_rundir *r, const char *what, const char *name)
 }
 
 /* One pass over the directory; *moved: how many. */
-static dg_err move_listed(const dg_rundir *r, int folder, unsigned long (*number)(const char *), uint64_t epoch,
-                          int *moved)
+static dg_err move_listed(const dg_rundir *r, int folder, uint64_t (*number)(const char *), uint64_t epoch, int *moved)
 {
     DIR *d = dg_list_directory(r->fd);
     dg_err e = d ? DG_OK : failed(r, "read", "it");
@@ -111,7 +121,7 @@ static dg_err move_listed(const dg_rundir *r, int folder, unsigned long (*number
 }
 
 /* Until a pass finds none: some file systems skip entries of a directory that loses others while it is read. */
-static dg_err move_later(const dg_rundir *r, int folder, unsigned long (*number)(const char *), uint64_t epoch)
+static dg_err move_later(const dg_rundir *r, int folder, uint64_t (*number)(const char *), uint64_t epoch)
 {
     int moved;
     dg_err e;
@@ -125,7 +135,7 @@ static dg_err copy(const dg_rundir *r, int folder, const char *from, const char 
     void *data;
     size_t bytes;
     const dg_directory at = {folder, -1, NULL};
-    dg_err e = dg_read_file_in(r->fd, from, (size_t)1 << 40, &data, &bytes);
+    dg_err e = dg_read_own_in(r->fd, from, (size_t)1 << 40, &data, &bytes);
     if (e) return e;
     e = dg_write_atomic_in(&at, to, &(dg_chunk){data, bytes}, 1);
     free(data);
@@ -155,6 +165,20 @@ static dg_err share(const dg_rundir *r, int folder, const char *name)
     return linkat(r->fd, name, folder, name, 0) ? copy(r, folder, name, name) : DG_OK;
 }
 
+static bool is_link(int dir, const char *name)
+{
+    char to[8];
+    return readlinkat(dir, name, to, sizeof to) >= 0;
+}
+
+/* A symbolic link is kept as a link. */
+static dg_err share_link(const dg_rundir *r, int folder, const char *name)
+{
+    unlinkat(folder, name, 0);
+    if (linkat(r->fd, name, folder, name, 0)) dg_warn("%s/%s: is a symbolic link; it stays there", r->path, name);
+    return DG_OK;
+}
+
 /* After that: move or copy the rest. What of it is later than the run now, whoever resumes replaces. */
 static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
 {
@@ -173,15 +197,17 @@ static dg_err finish(const dg_rundir *r, int folder, uint64_t epoch)
     if (!e) e = move_later(r, folder, of_checkpoint, epoch);
     for (size_t i = 0; i < sizeof kept / sizeof kept[0] && !e; i++) {
         const int there = exists(r->fd, kept[i]);
-        if (there) e = there < 0 ? failed(r, "look for", kept[i]) : copy(r, folder, kept[i], kept[i]);
+        if (there < 0) e = failed(r, "look for", kept[i]);
+        else if (there)
+            e = is_link(r->fd, kept[i]) ? share_link(r, folder, kept[i]) : copy(r, folder, kept[i], kept[i]);
     }
-    static const char *const best[] = {"best.safetensors", "checkpoint-best.safetensors"};
     for (int i = 0; i < 2 && !e; i++) {
         const int there = exists(r->fd, best[i]);
         if (there) e = there < 0 ? failed(r, "look for", best[i]) : share(r, folder, best[i]);
     }
     if (!e && dg_sync_directory(folder)) e = failed(r, "bring to the disk", "what was later");
     if (!e && unlinkat(folder, marker, 0)) e = failed(r, "remove", marker);
+    if (!e) unlinkat(r->fd, renamed, 0);
     return e;
 }
 
@@ -202,40 +228,64 @@ static dg_err how_far(const dg_rundir *r, int folder, const char *chosen, bool *
     return kept < 0 || is < 0 || chosen_is < 0 ? failed(r, "look for", newest) : DG_OK;
 }
 
+/* Is this a name that make_folder() gives? */
+static bool is_folder_name(const char *name)
+{
+    const size_t k = strlen(folder_name), n = strncmp(name, folder_name, k) ? 0 : strspn(name + k, "0123456789");
+    const char *rest = name + k + n;
+    if (n < 4 || n > 9) return false;
+    return !*rest || (*rest == '-' && rest[1] != '0' && strlen(rest) <= 5 && !rest[1 + strspn(rest + 1, "0123456789")]);
+}
+
+/* The checkpoint and the epoch of the marker in a folder. Only names that the program writes are accepted, because the
+ * run directory may have come from somebody else. */
+static dg_err read_marker(const dg_rundir *r, int folder, const char *name, char chosen[64], uint64_t *epoch)
+{
+    void *data;
+    size_t bytes;
+    dg_err e = dg_read_own_in(folder, marker, 512, &data, &bytes);
+    if (e) return dg_context(e, "%s/%s", r->path, name);
+    const char *text = data, *line = strchr(text, '\n');
+    const size_t n = line ? (size_t)(line - text) : 0, digits = line ? strspn(line + 1, "0123456789") : 0;
+    snprintf(chosen, 64, "%.*s", n < 64 ? (int)n : 0, text);
+    const bool own = is_own_name(chosen) && digits > 0 && digits <= 9 && !strcmp(line + 1 + digits, "\n");
+    *epoch = own ? strtoull(line + 1, NULL, 10) : 0;
+    if (!own || (exists(r->fd, chosen) > 0 && !is_regular(r->fd, chosen)))
+        e = dg_fail(DG_IO, "%s/%s/%s: names \"%.*s\", which is no checkpoint of this run; remove %s to resume", r->path,
+                    name, marker, n < 200 ? (int)n : 200, text, marker);
+    free(data);
+    return e;
+}
+
+static void undo(const dg_rundir *r, int folder, const char *name)
+{
+    unlinkat(r->fd, renamed, 0);
+    unlinkat(folder, newest, 0);
+    unlinkat(folder, marker, 0);
+    unlinkat(r->fd, name, AT_REMOVEDIR);
+}
+
 /* What a killed start left behind is ended when the run was back already, and undone when it was not. */
 static dg_err take_up(const dg_rundir *r, const char *name)
 {
     const int folder = open_folder(r, name);
+    char chosen[64];
+    uint64_t epoch = 0;
+    bool moved = false, there = false, back = false;
     if (folder < 0) return DG_OK;
     const int marked = exists(folder, marker);
     if (!marked) { /* ended long ago, somebody's own, or killed before it began: that is empty */
-        if (strspn(name + strlen(folder_name), "0123456789")) {
-            dg_sweep_temporaries(folder);
-            unlinkat(r->fd, name, AT_REMOVEDIR);
-        }
+        dg_sweep_temporaries(folder);
+        unlinkat(r->fd, name, AT_REMOVEDIR);
         close(folder);
         return DG_OK;
     }
     if (marked > 0) dg_sweep_temporaries(folder);
-    void *data = NULL;
-    size_t bytes;
-    dg_err e = marked < 0 ? failed(r, "look for", name) : dg_read_file_in(folder, marker, 512, &data, &bytes);
-    char *chosen = data, *line = chosen ? strchr(chosen, '\n') : NULL;
-    if (!e && line) {
-        const uint64_t epoch = strtoull(line + 1, NULL, 10);
-        *line = 0;
-        bool moved, there, back;
-        e = how_far(r, folder, chosen, &moved, &there, &back);
-        if (!e && moved && !there) e = dg_history_name(r, chosen, newest);
-        if (e || back || (moved && !there)) {
-            if (!e) e = finish(r, folder, epoch);
-        } else {
-            unlinkat(folder, newest, 0);
-            unlinkat(folder, marker, 0);
-            unlinkat(r->fd, name, AT_REMOVEDIR);
-        }
-    }
-    free(data);
+    dg_err e = marked < 0 ? failed(r, "look for", name) : read_marker(r, folder, name, chosen, &epoch);
+    if (!e) e = how_far(r, folder, chosen, &moved, &there, &back);
+    if (!e && moved && !there) e = dg_history_name(r, chosen, newest);
+    if (!e && (back || (moved && !there))) e = finish(r, folder, epoch);
+    else if (!e) undo(r, folder, name);
     close(folder);
     return e;
 }
@@ -245,7 +295,7 @@ dg_err dg_history_take_up(const dg_rundir *r)
     DIR *d = dg_list_directory(r->fd);
     dg_err e = d ? DG_OK : failed(r, "read", "it");
     for (struct dirent *f; !e && (errno = 0, f = readdir(d));)
-        if (!strncmp(f->d_name, folder_name, strlen(folder_name))) e = take_up(r, f->d_name);
+        if (is_folder_name(f->d_name)) e = take_up(r, f->d_name);
     if (d) closedir(d);
     return e;
 }
@@ -271,12 +321,30 @@ static int make_folder(const dg_rundir *r, const char *chosen, uint64_t epoch, c
     return -1;
 }
 
+/* The checkpoint of the run to which a symbolic link leads; the name given where it is none. */
+static const char *link_target(const dg_rundir *r, const char *name, char *out, size_t size)
+{
+    const ssize_t n = readlinkat(r->fd, name, out, size - 1);
+    out[n > 0 ? n : 0] = 0;
+    return is_own_name(out) ? out : name;
+}
+
 dg_err dg_history_go_back(const dg_rundir *r, const char *file, uint64_t epoch, char moved[64])
 {
     const char *slash = strrchr(file, '/'), *chosen = slash ? slash + 1 : file;
     *moved = 0;
     const int same = same_file(r->fd, chosen, r->fd, newest);
     if (same) return same < 0 ? failed(r, "look at", chosen) : DG_OK;
+    char target[256];
+    chosen = link_target(r, chosen, target, sizeof target);
+    if (!is_regular(r->fd, chosen))
+        return dg_fail(DG_USAGE, "%s/%s: is not a regular file of the run; resume from the file that it names", r->path,
+                       chosen);
+    if (!is_own_name(chosen)) {
+        const dg_err e = dg_history_name(r, chosen, renamed);
+        if (e) return e;
+        chosen = renamed;
+    }
     const int folder = make_folder(r, chosen, epoch, moved);
     if (folder < 0) return failed(r, "make", moved);
     dg_err e = DG_OK;

@@ -109,8 +109,8 @@ dg_err dg_log_sync(const dg_log *l)
 static dg_err keep_csv(dg_log *l, const char *line, uint64_t resume_step, bool *keep)
 {
     dg_log_row row;
-    uint64_t last = l->rows ? l->row[l->rows - 1].step : 0;
-    *keep = dg_log_parse(line, l->recipe, &row) && row.step > last && row.step <= resume_step;
+    const dg_log_row *last = l->rows ? &l->row[l->rows - 1] : NULL;
+    *keep = dg_log_parse(line, l->recipe, &row) && row.step <= resume_step && dg_log_follows(last, &row);
     return *keep ? add_row(l, &row) : DG_OK;
 }
 
@@ -143,14 +143,14 @@ static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_ste
     const bool there = dg_rundir_has(r, "%s", file_name[which]);
     if (!there && errno != ENOENT) /* another one would take the place of a log that may well be there */
         return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot look for it: %s", f->path, strerror(errno));
-    dg_err e = there ? dg_read_file_in(r->fd, f->path, limit, &data, &bytes) : DG_FAILED;
+    dg_err e = there ? dg_read_text(r->fd, f->path, true, limit, &data, &bytes) : DG_FAILED;
     if (e == DG_FAILED) dg_warn("%s: is not there; a new one is begun", f->path);
     if (e == DG_FAILED || (e == DG_OK && bytes == 0)) {
         free(data);
         return begin_file(r, l, which);
     }
     if (e) return e;
-    char *text = data, *end = text + bytes, *to = text, *at = text;
+    char *text = data, *end = text + strlen(text), *to = text, *at = text;
     char wanted[DG_LOG_LINE];
     size_t header = which == CSV ? (size_t)dg_log_header_judged(wanted, l->recipe) : 0;
     if (which == CSV) l->judged = bytes >= header && !memcmp(text, wanted, header);
@@ -284,8 +284,8 @@ dg_err dg_log_judge(dg_log *l, const dg_rundir *r)
     void *text = NULL;
     size_t bytes, wide_bytes = 0;
     if (l->judged) return DG_OK;
-    dg_err e = dg_read_file_in(r->fd, f->path, (size_t)1 << 32, &text, &bytes);
-    char *wide = e ? NULL : widened(l, text, bytes, &wide_bytes);
+    dg_err e = dg_read_text(r->fd, f->path, true, (size_t)1 << 32, &text, &bytes);
+    char *wide = e ? NULL : widened(l, text, strlen(text), &wide_bytes);
     if (!e)
         e = wide ? dg_write_atomic_in(&at, f->path, &(dg_chunk){wide, wide_bytes}, 1)
                  : dg_fail(DG_DEVICE, "%s: out of memory", f->path);

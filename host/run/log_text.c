@@ -142,6 +142,7 @@ bool dg_log_parse(const char *line, const dg_recipe *r, dg_log_row *row)
 {
     memset(row, 0, sizeof *row);
     if (!parse_whole(&line, ',', &row->epoch) || !parse_whole(&line, ',', &row->step)) return false;
+    if (!row->epoch || row->epoch > DG_LOG_EPOCH_MAX || !row->step || row->step > DG_LOG_STEP_MAX) return false;
     locale_t before = enter_c();
     bool ok = true;
     for (int i = 0; i < r->metrics && ok; i++) {
@@ -158,16 +159,27 @@ bool dg_log_parse(const char *line, const dg_recipe *r, dg_log_row *row)
     return ok;
 }
 
+bool dg_log_follows(const dg_log_row *before, const dg_log_row *row)
+{
+    return !before || (row->step > before->step && row->epoch >= before->epoch);
+}
+
 dg_log_row *dg_log_rows_in(char *text, size_t header, const dg_recipe *r, long *rows, long *bad)
 {
-    long lines = 0;
-    for (const char *c = text; (c = strchr(c, '\n')); c++) lines++;
-    dg_log_row *row = malloc((size_t)(lines + 1) * sizeof *row);
+    long room = 1024;
+    dg_log_row *row = malloc((size_t)room * sizeof *row);
     *rows = *bad = 0;
     char *line = text + header, *end;
     for (long number = 2; row && (end = strchr(line, '\n')); number++, line = end + 1) {
         *end = 0;
-        if (dg_log_parse(line, r, &row[*rows])) ++*rows;
+        if (*rows == room) { /* as many as there are rows, not lines: a hostile file has empty ones */
+            dg_log_row *more = realloc(row, (size_t)(room *= 2) * sizeof *row);
+            if (!more) free(row);
+            row = more;
+            if (!row) break;
+        }
+        const dg_log_row *before = *rows ? &row[*rows - 1] : NULL;
+        if (dg_log_parse(line, r, &row[*rows]) && dg_log_follows(before, &row[*rows])) ++*rows;
         else if (!*bad) *bad = number;
     }
     return row;

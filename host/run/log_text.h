@@ -31,12 +31,19 @@ bool dg_log_is_empty(const char *text);
 int dg_log_csv(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row);
 int dg_log_json(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row, const char *kind);
 
-/* From a line without its newline; false: not a row. What a file does not hold becomes 0. */
+/* From a line without its newline; false: not a row, which has an epoch and a step of 1 to these. What a file does not
+ * hold becomes 0. */
+enum { DG_LOG_EPOCH_MAX = 999999999 };
+#define DG_LOG_STEP_MAX (((uint64_t)1 << 53) - 1)
 bool dg_log_parse(const char *line, const dg_recipe *r, dg_log_row *row);
 
+/* Can `row` be the next one after `before` (NULL: none)? Steps rise, and epochs do not fall. Readers of a log accept no
+ * other rows, because all that plots, judges or resumes a run relies on this order. */
+bool dg_log_follows(const dg_log_row *before, const dg_log_row *row);
+
 /* All rows behind the header of a log.csv's text, in which ends of lines become NUL: a torn last line, without its end,
- * is none. malloc'd; NULL: no memory. *bad: the number of the first line that is no row, 0: all are; they are left
- * out. */
+ * is none. malloc'd; NULL: no memory. *bad: the number of the first line that is no row or does not follow the row
+ * before, 0: none; such lines are left out. */
 dg_log_row *dg_log_rows_in(char *text, size_t header, const dg_recipe *r, long *rows, long *bad);
 
 /* What a value is when it has been written and read. */

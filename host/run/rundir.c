@@ -15,6 +15,7 @@
 
 #include "core/base/file_io.h"
 #include "core/base/shell.h"
+#include "host/files/tfevents.h"
 #include "host/run/log_text.h"
 
 /* Room for the longest name of a file in the directory, behind its path. */
@@ -77,16 +78,29 @@ static int holds_run(int dir)
 }
 
 static const char *const logs[] = {"log.csv", "log.jsonl"};
+static const char session[] = "session.json", events[] = "events.out.tfevents.run";
 
 /* Is this a log without a row, as a start that was cut off leaves it? A file that cannot be read is none. */
 static bool is_empty_log(const dg_rundir *r, const char *name)
 {
     void *text;
     size_t bytes;
-    if (dg_read_file_in(r->fd, name, 4096, &text, &bytes)) return false;
+    if (dg_read_own_in(r->fd, name, 4096, &text, &bytes)) return false;
     const bool empty = dg_log_is_empty(text);
     free(text);
     return empty;
+}
+
+/* Does session.json have the beginning that the program writes? */
+static bool is_session(const dg_rundir *r)
+{
+    static const char begin[] = "{\n\t\"version\":\t\"dcgan ";
+    void *text;
+    size_t bytes;
+    if (!dg_rundir_has(r, "%s", session) || dg_read_own_in(r->fd, session, 4096, &text, &bytes)) return false;
+    const bool own = !strncmp(text, begin, strlen(begin));
+    free(text);
+    return own;
 }
 
 /* Results without config.ini and checkpoints: no run that could go on, but nothing to write over either. 1, 0, or -1
@@ -95,6 +109,7 @@ static int has_results(const dg_rundir *r)
 {
     for (int i = 0; i < 2; i++)
         if (dg_rundir_has(r, "%s", logs[i]) && !is_empty_log(r, logs[i])) return 1;
+    if (dg_rundir_has(r, "%s", events) && !dg_tfevents_is_empty(r->fd, events)) return 1;
     return has_like(r->fd, (const char *const[]){"epoch-*.png", "curves.png", "best.safetensors",
                                                  "checkpoint-best.safetensors", "worst.png", NULL});
 }
@@ -106,6 +121,8 @@ static void remove_start(const dg_rundir *r)
 {
     for (int i = 0; i < 2; i++)
         if (is_empty_log(r, logs[i])) unlinkat(r->fd, logs[i], 0);
+    if (dg_tfevents_is_empty(r->fd, events)) unlinkat(r->fd, events, 0);
+    if (is_session(r)) unlinkat(r->fd, session, 0);
 }
 
 static void sleep_ms(long ms) { nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL); }

@@ -77,11 +77,22 @@ static void on_finding(void *context, const dg_finding *f)
     dg_training *r = context;
     char text[300];
     dg_finding_text(f, text, sizeof text);
+    if (f->summary) {
+        dg_progress_note(r->progress, "doctor, since epoch %ju: %s", (uintmax_t)f->epoch, text);
+        return;
+    }
     if (f->end_step) {
+        if (dg_finding_is_counted(f)) return;
         dg_progress_note(r->progress, "doctor, epoch %ju: %s", (uintmax_t)f->end_epoch, text);
         return;
     }
-    dg_progress_note(r->progress, "doctor, epoch %ju: %s (%s)", (uintmax_t)f->epoch, text, f->rule->advice);
+    if (f->repeats == 1)
+        dg_progress_note(r->progress,
+                         "doctor, epoch %ju: %s began %d times; from now on it is counted, and reported once "
+                         "at the end",
+                         (uintmax_t)f->epoch, f->rule->name, DG_DOCTOR_TOLD);
+    if (!dg_finding_is_counted(f))
+        dg_progress_note(r->progress, "doctor, epoch %ju: %s (%s)", (uintmax_t)f->epoch, text, f->rule->advice);
     if (r->o->stop_on_collapse && f->rule->collapse && !r->collapsed) r->collapsed = f->rule;
 }
 
@@ -368,7 +379,9 @@ dg_err dg_train_loop(dg_training *r)
     }
     if (!e) e = read_metrics(r, true);
     if (e) return e;
-    if (!dg_stop_signal && !r->collapsed && dg_doctor_knows(r->job.recipe)) dg_doctor_end(&r->doctor, on_finding, r);
+    const bool knows = dg_doctor_knows(r->job.recipe);
+    if (knows && !dg_stop_signal && !r->collapsed) dg_doctor_end(&r->doctor, !r->o->init, on_finding, r);
+    if (knows) dg_doctor_sum_up(&r->doctor, on_finding, r);
     /* stopped inside an epoch, or where no checkpoint was due or it was too soon */
     if (r->read.step > r->first_step && r->out.given_step != r->read.step) e = checkpoint(r);
     return e || !r->collapsed ? e

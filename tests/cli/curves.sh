@@ -94,7 +94,7 @@ says 'empty.csv: holds no steps yet'
 log "$dir/bad.csv" 3 1
 echo '1,4,many,1,1,1,,,,1,1' >> "$dir/bad.csv"
 exits 2 curves "$dir/bad.csv" --out "$dir/no.png"
-says 'bad.csv:5: is not a row of a log of ours'
+says 'bad.csv:5: not a row of a dcgan log, or out of order'
 lacks "$dir/no.png"
 exits 2 curves a b c d e f g h --out "$dir/no.png"
 says "unexpected 'h'"

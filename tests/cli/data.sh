@@ -197,4 +197,26 @@ prints '42 (the training part; 42 are for testing) from parts'
 cp cats/cat-00000.png parts/train
 exits 0 data parts
 prints 'classes: none, train/cat-00000.png lies in no folder of a class'
+
+# what would be trained is what is checked: classes of a classifier; a GAN takes what has none, without labels
+exits 0 data --synthesize plain --count 20 --size 16 -q
+exits 3 data plain --model "$root/tests/eyes16.cfg" -q
+says 'plain: has no classes, which model eyes is to tell apart'
+exits 3 batch --data plain --model "$root/tests/eyes16.cfg" -q
+says 'plain: has no classes, which model eyes is to tell apart'
+exits 0 data --synthesize kinds --classes 3 --count 30 --size 20 -q
+exits 0 data kinds --model "$root/tests/eyes16.cfg" -q
+exits 3 data kinds --model "$root/models/cnn-cifar.cfg" -q # which tells 10 apart
+if grep -q -- '--size' .out; then fact 1 'a classifier keeps its size'; fi
+mkdir -p apart/train/disc apart/test/ring
+cp kinds/disc/* apart/train/disc
+cp kinds/ring/* apart/test/ring
+exits 0 data apart --model "$root/tests/gan16.cfg" -q
+says 'its class has no pictures in apart/train'
+exits 3 data apart --model "$root/tests/eyes16.cfg" -q
+exits 0 --data kinds --model "$root/tests/gan16.cfg" --test 0.3 --batch 4 --epochs 1 --out of-gan -q
+exits 0 info of-gan/checkpoint.safetensors
+decimal=$(sed -n 's/.*data-fingerprint: //p' .out)
+exits 0 data kinds --model "$root/tests/gan16.cfg" --test 0.3 -q
+prints "fingerprint $(printf %016x "$decimal")"
 finish

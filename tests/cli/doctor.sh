@@ -28,8 +28,10 @@ if command -v python3 > /dev/null; then
 else
     skip 'JSON is not read: there is no python3'
 fi
-exits 0 doctor "$dir/away/log.csv"
+exits 0 doctor "$dir/away" # --steps 300 are done
 prints 'few_steps'
+exits 0 doctor "$dir/away/log.csv" # which may go on
+if grep -q few_steps "$dir/.out"; then fact 1 'a log does not tell whether its run is over'; fi
 
 # the same bits with and without the doctor's stop, and nothing where nothing is wrong
 # shellcheck disable=SC2086

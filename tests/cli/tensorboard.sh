@@ -48,4 +48,15 @@ rm run/$events
 mkdir run/$events
 exits 4 --resume --out run --epochs 8 -q
 says $events
+
+# a start that is refused late leaves nothing, and a run that is not resumed stays as it was
+exits 0 data --synthesize few --count 20 --size 16 -q
+few="--data few --model $root/tests/gan16.cfg --batch 4 --epochs 1 -q"
+exits 3 $few --tensorboard --eval-every 1 --out late
+lacks late
+exits 0 $few --out early
+cp -r early before
+exits 3 --resume --out early --tensorboard --eval-every 1 --epochs 2 -q
+diff -r early before > .out
+fact $? "the run should stay as it was: $(cat .out)"
 finish

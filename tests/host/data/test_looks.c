@@ -60,6 +60,9 @@ int main(void)
     d.width = d.height = (int[]){2, 9};
     d.count = 2;
     DG_CHECK(says(&d, &o, "all pictures are grey") && !says(&d, &o, "most pictures"));
+    o.fixed_shape = true; /* a classifier does not change its channels and size */
+    DG_CHECK(!says(&d, &o, "all pictures are grey"));
+    o.fixed_shape = false;
     d.channels = 4;
     d.size = 1;
     DG_CHECK(says(&d, &o, "1 of 2 pictures has transparency, which is learned, too"));

@@ -90,6 +90,24 @@ static void curves_are_means(void)
     free(cut);
 }
 
+/* Values that differ by less than a tick can have ends, or are beyond what a difference can be. */
+static void axes_end(void)
+{
+    static const double y[][2] = {{1, 1 + 2.3e-16}, {1e15, 1e15 + .125}, {0, 5e-324},          {-1e300, 1e300},
+                                  {1e308, 1e308},   {INFINITY, 1},       {NAN, NAN},           {-1e99, 1e99},
+                                  {3, 3},           {-5e-324, 0},        {-INFINITY, INFINITY}};
+    static dg_report_plot p = {.title = "t", .unit = "epoch", .curves = 1};
+    dg_plot_curve *c = &p.curve[0];
+    alarm(20);
+    for (size_t i = 0; i < sizeof y / sizeof *y; i++) {
+        *c = (dg_plot_curve){.label = "G", .points = 2, .x = {1e8, 1e8 + 1.5e-8}, .y = {y[i][0], y[i][1]}};
+        char *text = text_of(put_plot, &p);
+        DG_CHECKF(strlen(text) < 4000 && !strstr(text, "nan"), "case %zu: %.3000s", i, text);
+        free(text);
+    }
+    alarm(0);
+}
+
 static dg_rundir open_run(const char *name)
 {
     dg_rundir r;
@@ -164,6 +182,41 @@ static void grids_have_room(void)
 }
 
 /* What is found stands in a section of its own, which is not there without. */
+static void put_grid(const dg_rundir *r, const char *name, int W, int H)
+{
+    char path[4096];
+    const dg_image im = {.W = W, .H = H, .C = 1, .pixels = calloc((size_t)W, (size_t)H)};
+    DG_CHECK(dg_png_write(dg_rundir_file(r, path, "%s", name), &im, NULL, 0) == DG_OK);
+    free(im.pixels);
+}
+
+/* A run directory may be somebody else's. */
+static void grids_have_limits(void)
+{
+    char path[4096];
+    int frames;
+    dg_image im;
+    dg_rundir d = open_run("limits");
+    put_log(&d);
+    put_grid(&d, "epoch-0001.png", 2500, 411);
+    put_grid(&d, "epoch-2.png", 30, 30); /* of no run */
+    put_grid(&d, "epoch-0007.png", 8200, 4100);
+    dg_report_run r = {0};
+    DG_CHECK(dg_report_image_read(d.fd, "epoch-0007.png", false, &im) == DG_DATA && strstr(dg_message(), "33554432"));
+    DG_CHECKF(dg_report_grids_renew(&r.grids, d.fd, d.path) == DG_OK, "%s", dg_message());
+    DG_CHECKF(r.grids.on_disk == 2 && r.grids.n == 1 && r.grids.grid[0].pixels == (size_t)2500 * 411, "%d of %d grids",
+              r.grids.n, r.grids.on_disk);
+    DG_CHECK(dg_report_read(&r, d.fd, d.path) == DG_OK);
+    DG_CHECK(dg_report_gif(&r, dg_rundir_file(&d, path, "x.gif"), 1, &frames) == DG_DATA);
+    DG_CHECK(unlinkat(d.fd, "epoch-0007.png", 0) == 0);
+    DG_CHECK(dg_report_gif(&r, path, 1, &frames) == DG_OK && frames == 1);
+    unsigned char *gif = (unsigned char *)temp_slurp(path, NULL);
+    DG_CHECK(gif && gif[6] + 256 * gif[7] == DG_GRID_SIDE && gif[8] + 256 * gif[9] == 411 * DG_GRID_SIDE / 2500);
+    free(gif);
+    dg_report_free(&r);
+    dg_rundir_close(&d);
+}
+
 static void findings(void)
 {
     char path[4096];
@@ -242,7 +295,9 @@ int main(void)
     temp_make("report");
     pieces();
     curves_are_means();
+    axes_end();
     findings();
+    grids_have_limits();
     nearest_is_found(19, 3);
     nearest_is_found(9, 1);
     nearest_is_found(33, 1);

@@ -194,6 +194,69 @@ static void test_go_back_by_link(void)
     dg_rundir_close(&r);
 }
 
+/* A run directory that somebody else has made names what is not of the run, or leads out of it. */
+static void test_hostile(void)
+{
+    static const char *const marker[] = {"../secret\n4\n",
+                                         "/etc/passwd\n4\n",
+                                         "notes.txt\n4\n",
+                                         "checkpoint-4.safetensors\n4\n",
+                                         "checkpoint-00004.safetensors\n4\n",
+                                         "checkpoint-0007.safetensors\n4\n", /* a link */
+                                         "checkpoint-0004.safetensors\n-1\n",
+                                         "checkpoint-0004.safetensors\n4",
+                                         "checkpoint-0004.safetensors",
+                                         ""};
+    struct stat s;
+    char moved[64];
+    make_run();
+    temp_put(temp_path("secret"), "secret", 6);
+    DG_CHECK(symlink("../secret", temp_path("run/checkpoint-0007.safetensors")) == 0);
+    mkdir(temp_path("run/later-than-0004"), 0777);
+    put("later-than-0004/checkpoint.safetensors", "seven");
+    for (int there = 0; there < 2; there++) {
+        for (size_t i = 0; i < sizeof marker / sizeof *marker; i++) {
+            put("later-than-0004/going-back", marker[i]);
+            if (!there) unlink(temp_path("run/checkpoint.safetensors"));
+            DG_CHECKF(dg_history_take_up(&r) == DG_IO && strstr(dg_message(), "later-than-0004/going-back"), "%s: %s",
+                      marker[i], dg_message());
+            DG_CHECK(holds("checkpoint.safetensors", there ? "six" : NULL) && holds("log.csv", "rows"));
+        }
+        put("checkpoint.safetensors", "six");
+    }
+    unlink(temp_path("run/later-than-0004/going-back"));
+    DG_CHECK(symlink("../../secret", temp_path("run/later-than-0004/going-back")) == 0);
+    DG_CHECK(dg_history_take_up(&r) == DG_IO && strstr(dg_message(), "symbolic link"));
+    unlink(temp_path("run/later-than-0004/going-back"));
+
+    /* What is copied or gets another name is not what a link leads to. */
+    unlink(temp_path("run/log.csv"));
+    DG_CHECK(symlink("../secret", temp_path("run/log.csv")) == 0);
+    DG_CHECK(symlink("../secret", temp_path("run/best.safetensors")) == 0);
+    DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0007.safetensors", 7, moved) == DG_USAGE && !*moved);
+    DG_CHECK(dg_history_go_back(&r, "run/checkpoint-0004.safetensors", 4, moved) == DG_OK);
+    DG_CHECK(lstat(temp_path("run/later-than-0004-2/log.csv"), &s) == 0 && S_ISLNK(s.st_mode));
+    unlink(temp_path("run/checkpoint.safetensors"));
+    DG_CHECK(symlink("../secret", temp_path("run/checkpoint.safetensors")) == 0);
+    DG_CHECK(dg_history_keep(&r, 9) == DG_OK);
+    DG_CHECK(lstat(temp_path("run/checkpoint-0009.safetensors"), &s) == 0 && S_ISLNK(s.st_mode));
+    DG_CHECK(stat(temp_path("secret"), &s) == 0 && s.st_nlink == 1);
+    dg_rundir_close(&r);
+}
+
+/* A file of the user's own name is one to go back to, and a kill meanwhile finds a name of the program. */
+static void test_go_back_to_copy(void)
+{
+    char moved[64];
+    make_run();
+    put("before-the-change.safetensors", "four");
+    put("checkpoint-0004.safetensors", "four");
+    DG_CHECK(dg_history_go_back(&r, "run/before-the-change.safetensors", 4, moved) == DG_OK);
+    went_back("later-than-0004");
+    DG_CHECK(holds("before-the-change.safetensors", "four") && temp_count(temp_path("run"), "chosen") == 0);
+    dg_rundir_close(&r);
+}
+
 int main(void)
 {
     temp_make("history");
@@ -202,6 +265,8 @@ int main(void)
     test_go_back();
     test_cut_off();
     test_go_back_by_link();
+    test_hostile();
+    test_go_back_to_copy();
     temp_remove(temp_dir);
     return dg_test_report();
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <locale.h>
+#include <sys/resource.h>
 
 static const char header[] = "epoch,step,loss_d,loss_d_real,loss_d_fake,loss_g,d_x,d_gz1,d_gz2,img_s,seconds\n";
 
@@ -164,6 +165,10 @@ static void test_bad_rows(void)
                                       "2,5,1,1,1,1,1,1,1,1,1;",
                                       "99999999999999999999,5,1,1,1,1,1,1,1,1,1",
                                       "2,4,1,1,1,1,1,1,1,1,1",
+                                      "0,5,1,1,1,1,1,1,1,1,1",
+                                      "1000000000,5,1,1,1,1,1,1,1,1,1",
+                                      "2,9007199254740992,1,1,1,1,1,1,1,1,1",
+                                      "3,5,1,1,1,1,1,1,1,1,1", /* then the next one does not follow */
                                       ""};
     const int count = (int)(sizeof bad / sizeof bad[0]);
     char text[4096];
@@ -185,6 +190,59 @@ static void test_bad_rows(void)
         dg_log_close(l);
         dg_rundir_close(&r);
     }
+}
+
+/* What all readers of a whole log hold its rows to. */
+static void test_order(void)
+{
+    static const struct {
+        const char *rows;
+        long n, bad;
+    } cases[] = {{"2,1,1,1,1,1,1,1,1,1,1\n1,2,1,1,1,1,1,1,1,1,1\n", 1, 3},
+                 {"1,1,1,1,1,1,1,1,1,1,1\n1,1,1,1,1,1,1,1,1,1,1\n1,2,1,1,1,1,1,1,1,1,1\n", 2, 3},
+                 {"\n\n1,1,1,1,1,1,1,1,1,1,1\n18446744073709551615,2,1,1,1,1,1,1,1,1,1\n", 1, 2},
+                 {"1,0,1,1,1,1,1,1,1,1,1\n0,1,1,1,1,1,1,1,1,1,1\n", 0, 2},
+                 {"1,1,1,1,1,1,1,1,1,1,1\n1,2,1,1,1,1,1,1,1,1,1\n999999999,9007199254740991,1,1,1,1,1,1,1,1,1\n", 3,
+                  0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[1024];
+        long n, bad;
+        snprintf(text, sizeof text, "%s%s", header, cases[i].rows);
+        dg_log_row *row = dg_log_rows_in(text, strlen(header), &dg_gan_recipe, &n, &bad);
+        DG_CHECKF(row && n == cases[i].n && bad == cases[i].bad, "case %zu: %ld rows, line %ld", i, n, bad);
+        free(row);
+    }
+}
+
+/* A file that claims gigabytes costs what it holds, and is cut to that. */
+static void test_sparse(void)
+{
+    struct rusage use;
+    struct stat s;
+    char text[600];
+    dg_log *l;
+    long n;
+    dg_rundir r = open_run("sparse");
+    snprintf(text, sizeof text, "%s1,1,1,1,1,1,1,1,1,1,1\n", header);
+    temp_put(temp_path("sparse/log.csv"), text, strlen(text));
+    temp_put(temp_path("sparse/log.jsonl"), "{\"step\":1}\n", 11);
+    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &l) == DG_OK && dg_log_events(l, &r, 0) == DG_OK);
+    dg_log_close(l);
+    temp_put(temp_path("sparse/log.csv"), text, strlen(text));
+    static const char *const names[] = {"sparse/log.csv", "sparse/log.jsonl", "sparse/events.out.tfevents.run"};
+    for (int i = 0; i < 3; i++)
+        if (truncate(temp_path(names[i]), (off_t)3 << 30)) {
+            dg_test_skip("no sparse files of 3 GiB here");
+            dg_rundir_close(&r);
+            return;
+        }
+    DG_CHECKF(dg_log_open(&r, &dg_gan_recipe, 1, &l) == DG_OK && dg_log_events(l, &r, 1) == DG_OK, "%s", dg_message());
+    DG_CHECK(dg_log_rows(l, &n) && n == 1);
+    dg_log_close(l);
+    for (int i = 0; i < 3; i++) DG_CHECK(stat(temp_path(names[i]), &s) == 0 && s.st_size < 2000);
+    getrusage(RUSAGE_SELF, &use);
+    DG_CHECKF(use.ru_maxrss < 1 << 20, "%ld KB", use.ru_maxrss);
+    dg_rundir_close(&r);
 }
 
 /* Rows reach the files also without the end of an epoch: at once when there are many, or soon. */
@@ -278,6 +336,8 @@ int main(void)
     test_resume();
     test_odd_files();
     test_bad_rows();
+    test_order();
+    test_sparse();
     test_flush();
     test_odd_steps();
     test_locale();

@@ -252,6 +252,8 @@ static void test_abandon(void)
     DG_CHECK(dg_rundir_open(temp_path("old/new/run"), false, &r) == DG_OK &&
              dg_log_open(&r, &dg_gan_recipe, 0, &log) == DG_OK && !dg_log_close(log));
     temp_put(dg_rundir_file(&r, name, "config.ini"), "[run]", 5);
+    temp_put(dg_rundir_file(&r, name, "session.json"), "{\n\t\"version\":\t\"dcgan 0\"}", 25);
+    DG_CHECK(dg_log_open(&r, &dg_gan_recipe, 0, &log) == DG_OK && !dg_log_events(log, &r, 0) && !dg_log_close(log));
     dg_rundir_abandon(&r);
     DG_CHECK(!exists("old/new") && exists("old"));
 
@@ -268,6 +270,15 @@ static void test_abandon(void)
     temp_put(dg_rundir_file(&r, name, "checkpoint.safetensors"), "precious", 8);
     dg_rundir_abandon(&r);
     DG_CHECK(exists("old/second/checkpoint.safetensors") && exists("old/second/run.lock"));
+
+    /* events of steps are results, which no start writes over */
+    const dg_log_row row = {.step = 1, .epoch = 1};
+    DG_CHECK(dg_rundir_open(temp_path("old/third"), false, &r) == DG_OK && !dg_log_open(&r, &dg_gan_recipe, 0, &log) &&
+             !dg_log_events(log, &r, 0) && !dg_log_step(log, &row) && !dg_log_close(log));
+    DG_CHECK(unlinkat(r.fd, "log.csv", 0) == 0 && unlinkat(r.fd, "log.jsonl", 0) == 0);
+    dg_rundir_abandon(&r);
+    DG_CHECK(exists("old/third/events.out.tfevents.run"));
+    DG_CHECK(dg_rundir_open(temp_path("old/third"), false, &r) == DG_USAGE);
 }
 
 /* Twenty processes at once, several times; the winner is killed, so that every round begins with a stale lock. */

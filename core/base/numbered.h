@@ -1,0 +1,20 @@
+/* Names of files with a number, such as "epoch-0012.png". */
+#ifndef DG_NUMBERED_H
+#define DG_NUMBERED_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DG_NUMBERED_MAX = 999999999 };
+
+/* NNNN of the name "beforeNNNNafter", from 1 to DG_NUMBERED_MAX, if it has as many digits as "%04d" prints; 0 for any
+ * other name. */
+static inline uint64_t dg_numbered(const char *name, const char *before, const char *after)
+{
+    const size_t k = strlen(before), n = strncmp(name, before, k) ? 0 : strspn(name + k, "0123456789");
+    if (n < 4 || n > 9 || (n > 4 && name[k] == '0') || strcmp(name + k + n, after)) return 0;
+    return strtoul(name + k, NULL, 10);
+}
+
+#endif
