@@ -224,7 +224,8 @@ dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_ch
     sigemptyset(&limit);
     sigaddset(&limit, SIGXFSZ);
     held = limit;
-    for (int i = 0; i < 3; i++) sigaddset(&held, (const int[]){SIGHUP, SIGINT, SIGTERM}[i]);
+    static const int ending[] = {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU};
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) sigaddset(&held, ending[i]);
     sigpending(&pending);
     pthread_sigmask(SIG_BLOCK, &held, &before);
 

@@ -1,5 +1,7 @@
 #include "core/base/team.h"
 
+#include "core/base/limits.h"
+
 #include <omp.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -48,20 +50,51 @@ static int start(int n, int *error)
     return started;
 }
 
-dg_err dg_team_check(int threads)
+/* How many of them can be there; *error says why not all. */
+static int can_start(int threads, int *error)
 {
     static atomic_int proven = 1;
-    const int limit = omp_get_thread_limit(), have = atomic_load(&proven);
-    if (threads > limit) threads = limit;
-    if (threads > MOST) threads = MOST;
-    if (threads <= have) return DG_OK;
-    int error;
-    const int could = have + start(threads - have, &error);
+    const int have = atomic_load(&proven);
+    if (threads <= have) return threads;
+    const int could = have + start(threads - have, error);
+    atomic_store(&proven, could);
+    return could;
+}
+
+static int allowed(int threads)
+{
+    const int limit = omp_get_thread_limit(), most = limit < MOST ? limit : MOST;
+    return threads < most ? threads : most;
+}
+
+dg_err dg_team_check(int threads)
+{
+    char why[300];
+    int error = 0;
+    threads = allowed(threads);
+    const int could = can_start(threads, &error);
+    if (could == threads) return DG_OK;
+    return dg_fail(DG_DEVICE,
+                   "%d threads cannot be started, only %d (%s%s); fewer do the same more slowly: {threads} %d, "
+                   "or OMP_NUM_THREADS=%d",
+                   threads, could, strerror(error), dg_thread_limit_note(why, sizeof why), could, could);
+}
+
+int dg_team_fit(int threads)
+{
+    char why[300];
+    int error = 0;
+    threads = allowed(threads);
+    const int could = can_start(threads, &error);
     if (could < threads)
-        return dg_fail(DG_DEVICE,
-                       "%d threads cannot be started, only %d (%s); fewer do the same more slowly: {threads} %d, "
-                       "or OMP_NUM_THREADS=%d",
-                       threads, could, strerror(error), could, could);
-    atomic_store(&proven, threads);
+        dg_warn("slower than with all processors: only %d of %d threads can be started (%s%s)", could, threads,
+                strerror(error), dg_thread_limit_note(why, sizeof why));
+    return could;
+}
+
+dg_err dg_team_begin(int given)
+{
+    if (given > 0) return dg_team_check(given);
+    omp_set_num_threads(dg_team_fit(omp_get_max_threads()));
     return DG_OK;
 }

@@ -40,6 +40,7 @@ static dg_err build(dcgan_job *job, const dcgan_training *t, const dcgan_picture
     const dg_job_options o = {.batch = t->batch,
                               .samples = t->batch < DG_GENERATOR_CHUNK ? t->batch : DG_GENERATOR_CHUNK,
                               .train = true,
+                              .run = true,
                               .flip = t->flip != 0,
                               .beta1 = t->beta1,
                               .beta2 = t->beta2,

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/base/cores.h"
 #include "host/doctor/diversity.h"
 #include "host/figure/pictures.h"
 #include "host/run/best.h"
@@ -44,11 +45,11 @@ static bool has_rows(const dg_outputs *w)
 
 dg_err dg_outputs_open(dg_outputs *w)
 {
-    long threads = sysconf(_SC_NPROCESSORS_ONLN) / 2; /* a grid takes longer to compress than a quick epoch to train */
+    int threads = dg_cores() / 2; /* a grid takes longer to compress than a quick epoch to train */
     if (threads < 1) threads = 1;
     dg_err e = dg_worker_open(1, &w->write.checkpoints);
     if (!e) e = dg_worker_open(1, &w->write.curves);
-    if (!e) e = dg_worker_open(threads < DG_WORKER_THREADS ? (int)threads : DG_WORKER_THREADS, &w->write.grids);
+    if (!e) e = dg_worker_open(threads < DG_WORKER_THREADS ? threads : DG_WORKER_THREADS, &w->write.grids);
     if (!e && !w->o->no_report) e = begin_report(w);
     return e;
 }

@@ -3,9 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/limits.h"
 #include "host/run/best.h"
 #include "host/run/history.h"
 #include "host/run/outputs.h"
+
+enum { SPARE = 8 << 20 }; /* bytes of memory for what else is written */
 
 /* A checkpoint on its way to its writer. */
 typedef struct {
@@ -76,6 +79,17 @@ static char *class_names(const dg_dataset *d)
     return out;
 }
 
+/* A copy of the numbers. Where a limit leaves no memory for a second one, the first is written before. */
+static dg_err copy(dg_outputs *w, const dg_checkpoint_info *info, dg_snapshot **out)
+{
+    dg_memory_limit l;
+    const bool busy = dg_worker_left(w->write.checkpoints) > 0;
+    if (busy) dg_memory_limit_read(&l);
+    if (busy && l.left < dg_snapshot_bytes(w->job) + SPARE)
+        (void)dg_worker_wait(w->write.checkpoints, dg_worker_given(w->write.checkpoints));
+    return dg_snapshot_take(w->job, info, out);
+}
+
 /* Taken now; given to its writer by the caller. NULL after an error, which is remembered. */
 static save *take(dg_outputs *w, const dg_position *read)
 {
@@ -93,7 +107,7 @@ static save *take(dg_outputs *w, const dg_position *read)
                                .classes = classes};
     snprintf(info.precision, sizeof info.precision, "%s", dg_precision_name(b->real, b->math));
     const bool whole = settings && s && (classes || !w->job->recipe->labels);
-    const dg_err e = whole ? dg_snapshot_take(w->job, &info, &s->snapshot)
+    const dg_err e = whole ? copy(w, &info, &s->snapshot)
                            : dg_fail(DG_DEVICE, "out of memory for a checkpoint");
     free(settings);
     free(classes);
