@@ -186,8 +186,9 @@ static size_t stat_number(const hierarchy *h, const char *const name[], int name
 /* Bytes that stay when the system needs memory. The cache of files counts as used, and can be reclaimed. */
 static size_t kept(const hierarchy *h)
 {
-    static const char *const first[] = {"total_inactive_file", "total_active_file"},
-                             *const second[] = {"inactive_file", "active_file", "slab_reclaimable"};
+    static const char *const first[] = {"total_inactive_file", "total_active_file"}, *const second[] = {
+                                                                                         "inactive_file", "active_file",
+                                                                                         "slab_reclaimable"};
     size_t used;
     if (!read_number(h, h->second ? "memory.current" : "memory.usage_in_bytes", &used) || used == SIZE_MAX) return 0;
     const size_t cache = h->second ? stat_number(h, second, 3) : stat_number(h, first, 2);

@@ -4,6 +4,7 @@
 
 #include <omp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,9 +43,13 @@ static int start(int n, int *error)
     if (*error) return 0;
     const size_t stack = stack_bytes();
     if (stack) (void)pthread_attr_setstacksize(&attributes, stack); /* what is too small OpenMP leaves alone, too */
+    sigset_t all, before; /* a signal is for the threads of the program, not for these */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_mutex_lock(&gate);
     while (started < n && (*error = pthread_create(&thread[started], &attributes, wait_at_gate, NULL)) == 0) started++;
     pthread_mutex_unlock(&gate);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     for (int i = 0; i < started; i++) pthread_join(thread[i], NULL);
     pthread_attr_destroy(&attributes);
     return started;

@@ -16,8 +16,8 @@ static size_t pictures_bytes(const dg_job *job)
     return (size_t)(job->o.window ? 2 * job->o.window : job->o.rows) * dg_job_record_bytes(job);
 }
 
-/* Memory of the host that a run needs as well: a checkpoint while it is written, a tensor, and records with labels. On a CPU it
- * is the device's memory. */
+/* Memory of the host that a run needs as well: a checkpoint while it is written, a tensor, and records with labels. On
+ * a CPU it is the device's memory. */
 static size_t beside(const dg_job *job)
 {
     if (!job->o.run || !job->backend->threads) return 0;
@@ -132,6 +132,6 @@ dg_err dg_build_to_fit(dg_job *job, const dg_model *m, const dg_job_options *o, 
     return dg_fail(DG_DEVICE,
                    "{batch} %d does not fit on %s: %.1f MB are needed (network %.1f, pictures %.1f%s), %.1f MB of %.1f "
                    "are free%s%s%s; %s",
-                   o->batch, b->name, fixed + pictures + more, fixed, pictures, copy, (double)r.unused / 1e6, (double)r.total / 1e6,
-                   l.name[0] ? ", limited by " : "", l.name, reserve, advice);
+                   o->batch, b->name, fixed + pictures + more, fixed, pictures, copy, (double)r.unused / 1e6,
+                   (double)r.total / 1e6, l.name[0] ? ", limited by " : "", l.name, reserve, advice);
 }

@@ -107,8 +107,7 @@ static save *take(dg_outputs *w, const dg_position *read)
                                .classes = classes};
     snprintf(info.precision, sizeof info.precision, "%s", dg_precision_name(b->real, b->math));
     const bool whole = settings && s && (classes || !w->job->recipe->labels);
-    const dg_err e = whole ? copy(w, &info, &s->snapshot)
-                           : dg_fail(DG_DEVICE, "out of memory for a checkpoint");
+    const dg_err e = whole ? copy(w, &info, &s->snapshot) : dg_fail(DG_DEVICE, "out of memory for a checkpoint");
     free(settings);
     free(classes);
     if (!e) {

@@ -147,8 +147,8 @@ static void processors(void)
     static const struct {
         const char *max;
         int cores;
-    } quotas[] = {{"max 100000\n", 0}, {"200000 100000\n", 2}, {"150000 100000\n", 2}, {"1000 100000\n", 1},
-                  {"0 0\n", 0},        {"rubbish\n", 0}};
+    } quotas[] = {{"max 100000\n", 0},  {"200000 100000\n", 2}, {"150000 100000\n", 2},
+                  {"1000 100000\n", 1}, {"0 0\n", 0},           {"rubbish\n", 0}};
     for (size_t i = 0; i < sizeof quotas / sizeof *quotas; i++) {
         put("/sys/fs/cgroup/a/cpu.max", quotas[i].max);
         DG_CHECKF(dg_cgroup_cores(root) == quotas[i].cores, "%s: %d", quotas[i].max, dg_cgroup_cores(root));
