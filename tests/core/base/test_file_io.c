@@ -253,7 +253,7 @@ static void test_every_call_fails(void)
             DG_CHECKF(temporaries(temp_dir) == 0, "call %d, %s: temporary left", k, strerror(errors[i]));
         }
     DG_CHECKF(late == 8, "close and fsync of the directory failed, but only %d times it was said", late);
-    DG_CHECKF(retried > 20, "only %d calls were tried again", retried);
+    DG_CHECKF(retried >= 20, "only %d calls were tried again", retried);
     /* a rename that was done, and whose second request says that it was not */
     dg_chunk before = body('o', 6000);
     DG_CHECK(dg_write_atomic(path, &before, 1) == DG_OK);
