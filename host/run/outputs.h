@@ -46,7 +46,7 @@ typedef struct {
         dg_err error;
         char message[400];
     } unsaved[DG_REWRITTEN]; /* the last attempt's failure, by file; made good by a later one */
-    dg_err error; /* first failure to write something; training goes on, the exit code tells */
+    dg_err error;            /* first failure to write something; training goes on, the exit code tells */
 } dg_outputs;
 
 dg_err dg_outputs_open(dg_outputs *w);
