@@ -20,7 +20,10 @@
  * What a job computes is the same bytes as the program's run with the same values, and depends neither on the number of
  * threads nor on other jobs. Every function that can fail returns a code and leaves a message; nothing is printed, no
  * signal is caught, and the process is never ended. Handles become NULL where a call fails, and may be NULL where they
- * are freed. A backend and its jobs are for one thread at a time; different backends are independent. */
+ * are freed. Settings of the host program change no result and stay as they are: locale, rounding mode, flushing of
+ * denormal numbers, floating-point traps and flags, number of OpenMP threads. Threads of the library block signals, and
+ * the function for warnings is called with the default settings. A backend and its jobs are for one thread at a time;
+ * different backends are independent. */
 #ifndef DCGAN_H
 #define DCGAN_H
 

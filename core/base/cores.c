@@ -1,5 +1,7 @@
 #include "core/base/cores.h"
 
+#include "core/base/cgroup.h"
+
 #include <stdint.h>
 #include <unistd.h>
 
@@ -21,6 +23,12 @@ size_t dg_machine_memory(void)
     return sysinfo(&s) == 0 ? ((size_t)s.totalram + s.totalswap) * s.mem_unit : SIZE_MAX;
 }
 
+size_t dg_machine_swap(void)
+{
+    struct sysinfo s;
+    return sysinfo(&s) == 0 ? (size_t)s.totalswap * s.mem_unit : 0;
+}
+
 #else
 
 /* macOS binds no process to processors. */
@@ -32,11 +40,15 @@ size_t dg_machine_memory(void)
     return pages > 0 && bytes > 0 ? (size_t)pages * (size_t)bytes : SIZE_MAX;
 }
 
+size_t dg_machine_swap(void) { return 0; }
+
 #endif
 
 int dg_cores(void)
 {
     long n = allowed();
     if (n < 1) n = sysconf(_SC_NPROCESSORS_ONLN);
+    const int most = dg_cgroup_cores("");
+    if (most && n > most) n = most;
     return n < 1 ? 1 : (int)n;
 }

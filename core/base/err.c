@@ -1,5 +1,7 @@
 #include "core/base/err.h"
 
+#include "core/base/limits.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -74,7 +76,9 @@ static void store(const char *format, va_list ap, const char *rest)
     int n = vsnprintf(raw, sizeof raw, dg_named_settings(named, sizeof named, format), ap);
     if (n < 0) n = 0;
     if ((size_t)n >= sizeof raw) n = (int)sizeof raw - 1;
-    snprintf(raw + n, sizeof raw - (size_t)n, "%s%s", *rest ? ": " : "", rest);
+    n += snprintf(raw + n, sizeof raw - (size_t)n, "%s%s", *rest ? ": " : "", rest);
+    if ((size_t)n < sizeof raw && !*rest && (strstr(format, "out of memory") || strstr(format, "no memory")))
+        (void)dg_memory_limit_note(raw + n, sizeof raw - (size_t)n);
     dg_printable(message, sizeof message, raw);
 }
 

@@ -20,6 +20,7 @@ typedef enum {
     DG_NUMBERS = 6,  /* NaN or Inf while training */
     DG_LOCKED = 7,   /* run directory in use */
     DG_COLLAPSED = 8 /* {stop-on-collapse} */
+    /* 128 + n: stopped by signal n after saving: 129, 130, 143, and 138, 140, 152 of batch systems (stop.h) */
 } dg_err;
 
 /* Room for a message with its final NUL; what is longer is cut. */

@@ -30,6 +30,7 @@ typedef struct {
     int dir, fd;
     size_t bytes;
     bool replaces; /* an older file of this name is there */
+    int error;     /* errno of the step that failed */
 } writer;
 
 static size_t free_bytes(const writer *w, bool *inodes)
@@ -41,10 +42,19 @@ static size_t free_bytes(const writer *w, bool *inodes)
     return (size_t)v.f_bavail * (size_t)v.f_frsize;
 }
 
-/* One message for every step that can fail, from errno. */
-static dg_err failed(const writer *w, const char *what)
+bool dg_may_pass(int error)
 {
-    const int error = errno;
+    static const int passing[] = {EIO,     EINTR,     ESTALE,       EAGAIN,   EBUSY,       ETIMEDOUT,  EREMOTEIO, ECOMM,
+                                  ENOLINK, EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH, ECONNRESET, ENOTCONN};
+    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
+        if (error == passing[i]) return true;
+    return false;
+}
+
+/* One message for every step that can fail, from errno. */
+static dg_err failed(writer *w, const char *what)
+{
+    const int error = w->error = errno;
     const char *old = w->replaces ? "; the old file is untouched" : "";
     bool inodes;
     if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
@@ -158,7 +168,7 @@ static dg_err create(writer *w, const struct stat *old)
 
 /* Asking for the room first finds a full disk before anything is written. Where it is not supported the writes find it.
  */
-static dg_err reserve(const writer *w)
+static dg_err reserve(writer *w)
 {
 #ifdef __linux__
     if (w->bytes && fallocate(w->fd, 0, 0, (off_t)w->bytes) && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
@@ -169,7 +179,7 @@ static dg_err reserve(const writer *w)
     return DG_OK;
 }
 
-static dg_err fill(const writer *w, const dg_chunk *piece, int pieces)
+static dg_err fill(writer *w, const dg_chunk *piece, int pieces)
 {
     const dg_err room = reserve(w);
     if (room) return room;
@@ -190,6 +200,17 @@ static dg_err fill(const writer *w, const dg_chunk *piece, int pieces)
 /* Some file systems have nothing to do for a directory and say EINVAL or ENOSYS. */
 int dg_sync_directory(int dir) { return fsync(dir) && errno != EINVAL && errno != ENOSYS ? -1 : 0; }
 
+/* A network file system repeats a request whose answer was lost, and the second one finds the temporary name gone. */
+static bool is_renamed(const writer *w)
+{
+    const int error = errno;
+    struct stat a, b;
+    const bool same = !fstat(w->fd, &a) && !fstatat(w->dir, w->name, &b, AT_SYMLINK_NOFOLLOW) && a.st_dev == b.st_dev &&
+                      a.st_ino == b.st_ino;
+    errno = error;
+    return same;
+}
+
 static dg_err commit(writer *w)
 {
     /* Once only: after a failed fsync the pages are marked clean, and a second one would lie. */
@@ -197,7 +218,8 @@ static dg_err commit(writer *w)
     if (w->given && w->given->lock >= 0 && dg_leads_to(w->dir, w->given->lock_name, w->given->lock) == DG_SAME_NO)
         return dg_fail(DG_IO, "%s: is not written, because %s was removed", w->path, w->given->lock_name);
     /* Renamed while the lock is held, or a sweep could take the file between close and rename. */
-    if (renameat(w->dir, w->temp, w->dir, w->name)) return failed(w, "rename the temporary file to it");
+    if (renameat(w->dir, w->temp, w->dir, w->name) && !is_renamed(w))
+        return failed(w, "rename the temporary file to it");
     w->temp[0] = 0;
     int closed = close(w->fd);
     w->fd = -1;
@@ -213,22 +235,12 @@ dg_err dg_write_atomic(const char *path, const dg_chunk *piece, int pieces)
     return dg_write_atomic_in(NULL, path, piece, pieces);
 }
 
-dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_chunk *piece, int pieces)
+/* The whole way once; *error: errno of the step that failed. */
+static dg_err write_once(const dg_directory *dir, const char *path, const dg_chunk *piece, int pieces, int *error)
 {
     writer w = {.path = path, .given = dir, .dir = -1, .fd = -1};
-    for (int i = 0; i < pieces; i++) w.bytes += piece[i].bytes;
-
-    /* Passing the limit of RLIMIT_FSIZE raises SIGXFSZ, which kills; here it becomes EFBIG. What ends a program waits
-     * until the temporary file is gone. */
-    sigset_t limit, held, before, pending;
-    sigemptyset(&limit);
-    sigaddset(&limit, SIGXFSZ);
-    held = limit;
-    for (int i = 0; i < 3; i++) sigaddset(&held, (const int[]){SIGHUP, SIGINT, SIGTERM}[i]);
-    sigpending(&pending);
-    pthread_sigmask(SIG_BLOCK, &held, &before);
-
     struct stat old;
+    for (int i = 0; i < pieces; i++) w.bytes += piece[i].bytes;
     dg_err e = begin(&w, &old);
     if (!e) e = create(&w, &old);
     if (!e) e = fill(&w, piece, pieces);
@@ -236,6 +248,31 @@ dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_ch
     if (w.temp[0]) unlinkat(w.dir, w.temp, 0);
     if (w.fd >= 0) close(w.fd);
     if (w.dir >= 0) close(w.dir);
+    *error = w.error;
+    return e;
+}
+
+enum { TRIES = 4 }; /* pauses of 10, 40 and 160 ms, as for images that cannot be read */
+
+dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_chunk *piece, int pieces)
+{
+    /* Passing the limit of RLIMIT_FSIZE raises SIGXFSZ, which kills; here it becomes EFBIG. What ends a program waits
+     * until the temporary file is gone. */
+    sigset_t limit, held, before, pending;
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    held = limit;
+    static const int ending[] = {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU};
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) sigaddset(&held, ending[i]);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &held, &before);
+
+    dg_err e = DG_OK;
+    for (int tries = 0, error = 0; tries < TRIES; tries++) {
+        if (tries) nanosleep(&(struct timespec){.tv_nsec = 10000000L << 2 * (tries - 1)}, NULL);
+        e = write_once(dir, path, piece, pieces, &error);
+        if (!e || !dg_may_pass(error)) break;
+    }
 
     if (!sigismember(&pending, SIGXFSZ)) sigtimedwait(&limit, NULL, &(struct timespec){0, 0});
     pthread_sigmask(SIG_SETMASK, &before, NULL);

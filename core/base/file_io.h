@@ -1,7 +1,8 @@
 /* Whole files or none: written to a hidden temporary name in the same directory, fsynced, renamed over the
  * final name, directory fsynced. After a failure the old file is untouched, the temporary one is gone, and the
- * message says path and bytes needed when the disk is full, and bytes free if they are fewer. A failed fsync is
- * never retried (Rebello et al., ATC 2020: the pages are marked clean). */
+ * message says path and bytes needed when the disk is full, and bytes free if they are fewer. An error that may pass,
+ * as on a network file system, is tried again with another temporary file: a failed fsync is never repeated (Rebello
+ * et al., ATC 2020: the pages are marked clean). */
 #ifndef DG_FILE_IO_H
 #define DG_FILE_IO_H
 
@@ -26,6 +27,9 @@ typedef struct {
 } dg_directory;
 /* dg_write_atomic for the file of that name there; dir = NULL: the directory that the path names. */
 dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_chunk *piece, int pieces);
+
+/* Is it worth to try again after this errno? */
+bool dg_may_pass(int error);
 
 /* Does the name, in the open directory or from the root, lead to this open file? DG_SAME_UNKNOWN: the system did not
  * say. */

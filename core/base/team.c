@@ -1,7 +1,10 @@
 #include "core/base/team.h"
 
+#include "core/base/limits.h"
+
 #include <omp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,28 +43,63 @@ static int start(int n, int *error)
     if (*error) return 0;
     const size_t stack = stack_bytes();
     if (stack) (void)pthread_attr_setstacksize(&attributes, stack); /* what is too small OpenMP leaves alone, too */
+    sigset_t all, before; /* a signal is for the threads of the program, not for these */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_mutex_lock(&gate);
     while (started < n && (*error = pthread_create(&thread[started], &attributes, wait_at_gate, NULL)) == 0) started++;
     pthread_mutex_unlock(&gate);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     for (int i = 0; i < started; i++) pthread_join(thread[i], NULL);
     pthread_attr_destroy(&attributes);
     return started;
 }
 
-dg_err dg_team_check(int threads)
+/* How many of them can be there; *error says why not all. */
+static int can_start(int threads, int *error)
 {
     static atomic_int proven = 1;
-    const int limit = omp_get_thread_limit(), have = atomic_load(&proven);
-    if (threads > limit) threads = limit;
-    if (threads > MOST) threads = MOST;
-    if (threads <= have) return DG_OK;
-    int error;
-    const int could = have + start(threads - have, &error);
+    const int have = atomic_load(&proven);
+    if (threads <= have) return threads;
+    const int could = have + start(threads - have, error);
+    atomic_store(&proven, could);
+    return could;
+}
+
+static int allowed(int threads)
+{
+    const int limit = omp_get_thread_limit(), most = limit < MOST ? limit : MOST;
+    return threads < most ? threads : most;
+}
+
+dg_err dg_team_check(int threads)
+{
+    char why[300];
+    int error = 0;
+    threads = allowed(threads);
+    const int could = can_start(threads, &error);
+    if (could == threads) return DG_OK;
+    return dg_fail(DG_DEVICE,
+                   "%d threads cannot be started, only %d (%s%s); fewer do the same more slowly: {threads} %d, "
+                   "or OMP_NUM_THREADS=%d",
+                   threads, could, strerror(error), dg_thread_limit_note(why, sizeof why), could, could);
+}
+
+int dg_team_fit(int threads)
+{
+    char why[300];
+    int error = 0;
+    threads = allowed(threads);
+    const int could = can_start(threads, &error);
     if (could < threads)
-        return dg_fail(DG_DEVICE,
-                       "%d threads cannot be started, only %d (%s); fewer do the same more slowly: {threads} %d, "
-                       "or OMP_NUM_THREADS=%d",
-                       threads, could, strerror(error), could, could);
-    atomic_store(&proven, threads);
+        dg_warn("slower than with all processors: only %d of %d threads can be started (%s%s)", could, threads,
+                strerror(error), dg_thread_limit_note(why, sizeof why));
+    return could;
+}
+
+dg_err dg_team_begin(int given)
+{
+    if (given > 0) return dg_team_check(given);
+    omp_set_num_threads(dg_team_fit(omp_get_max_threads()));
     return DG_OK;
 }

@@ -8,4 +8,10 @@
 
 dg_err dg_team_check(int threads);
 
+/* As many of these threads as there can be, at least 1; a warning says why there are fewer. */
+int dg_team_fit(int threads);
+
+/* Before OpenMP's teams of this thread: given > 0 must be possible, else as many as there can be are used. */
+dg_err dg_team_begin(int given);
+
 #endif

@@ -75,7 +75,7 @@ int dg_cmd_data(const dg_options *o)
     if (!o->synthesize) return (int)report(o, dir, &s);
     int count = o->count > 0 ? o->count : 1000;
     if (o->threads > 0) omp_set_num_threads(o->threads);
-    e = dg_team_check(omp_get_max_threads());
+    e = dg_team_begin(o->threads);
     if (!e) e = dg_synthesize(dir, count, size, o->seed, o->classes);
     if (!e && !o->quiet && o->classes)
         dg_say("%d picture%s of %d x %d in %d classes in %s", count, dg_s(count), size, size, o->classes, dir);

@@ -11,6 +11,7 @@
 #include "host/cli/commands.h"
 #include "host/options/option_table.h"
 #include "host/cli/say.h"
+#include "core/base/limits.h"
 #include "core/base/shell.h"
 #include "core/base/omp_spin.h"
 
@@ -88,6 +89,7 @@ int main(int argc, char **argv)
 {
     (void)atexit(ended_by_library); /* cannot fail: there is room for 32 without memory */
     dg_omp_spin(argv);
+    dg_limits_begin();
     dg_set_program(argv[0]);
     dg_speak_as_program();
     fill_standard_descriptors();

@@ -2,6 +2,7 @@
 #ifndef DG_DATASET_INTERNAL_H
 #define DG_DATASET_INTERNAL_H
 
+#include "core/base/file_io.h"
 #include "host/data/dataset.h"
 
 #include <stdatomic.h>
@@ -33,8 +34,6 @@ dg_err dg_scan_skip(dg_scan *s, const char *name, int how, const char *reason);
 bool dg_named_like_a_picture(const char *name);
 void dg_scan_sort_skips(dg_scan *s); /* by name, as the files are */
 
-/* Is this errno one of a network or a disk that may be gone in a moment? */
-bool dg_may_pass(int error);
 /* How many files could not be read for an error that may pass: after some, the others are not waited for. */
 typedef atomic_int dg_lost;
 /* The call number `tries` (from 0) ended with this errno: true, after a pause, when it is worth another try. */

@@ -1,5 +1,6 @@
 /* From a folder to a data set: its source, its two parts, what was skipped, whether it is good enough. */
 #include "core/base/file_io.h"
+#include "core/base/limits.h"
 #include "core/base/memory_file.h"
 #include "core/base/team.h"
 #include "host/data/dataset_internal.h"
@@ -15,12 +16,14 @@ int dg_dataset_threads(const dg_dataset_options *o) { return o->threads > 0 ? o-
 dg_err dg_dataset_pixels(const dg_dataset_options *o, long pictures, uint8_t **out)
 {
     double need = (double)pictures * o->size * o->size * o->channels;
-    double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    if (memory > 0 && need > 0.9 * memory)
+    dg_memory_limit l;
+    dg_memory_limit_read(&l);
+    if (need > 0.9 * (double)l.left)
         return dg_fail(DG_DEVICE,
-                       "%s: %ld pictures of %d x %d x %d need %.1f GiB, this machine has %.1f: use {limit} "
-                       "or a smaller model",
-                       o->dir, pictures, o->size, o->size, o->channels, need / 0x1p30, memory / 0x1p30);
+                       "%s: %ld images of %d x %d x %d need %.1f MB, but %s has %.1f MB, of which %.1f are left; "
+                       "use {limit} or a smaller model",
+                       o->dir, pictures, o->size, o->size, o->channels, need / 1e6, l.name, (double)l.all / 1e6,
+                       (double)l.left / 1e6);
     *out = malloc(pictures ? (size_t)need : 1);
     if (!*out)
         return dg_fail(DG_DEVICE, "%s: no memory for %ld pictures of %d x %d x %d (%.1f MiB)", o->dir, pictures,
@@ -71,7 +74,7 @@ dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out)
     if (o->channels != 1 && o->channels != 3 && o->channels != 4)
         return dg_fail(DG_USAGE, "pictures of %d channels: 1, 3 or 4 is possible", o->channels);
     if (o->size < 1 || o->size > 4096) return dg_fail(DG_USAGE, "pictures of size %d: 1 to 4096 is possible", o->size);
-    dg_err e = dg_team_check(dg_dataset_threads(o));
+    dg_err e = dg_team_begin(o->threads);
     if (!e) e = dg_source_read(o, out);
     if (!e && o->any_part && !out->train) out->train = out->count;
     if (!e && !out->train && (out->count || out->aside))

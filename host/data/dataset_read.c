@@ -11,15 +11,6 @@
 
 enum { TRIES = 4, LOST_MOST = 32 }; /* pauses of 10, 40 and 160 ms: 7 s of a thread for 32 files */
 
-bool dg_may_pass(int error)
-{
-    static const int passing[] = {EIO,     EINTR,     ESTALE,       EAGAIN,   EBUSY,       ETIMEDOUT,  EREMOTEIO, ECOMM,
-                                  ENOLINK, EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH, ECONNRESET, ENOTCONN};
-    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
-        if (error == passing[i]) return true;
-    return false;
-}
-
 bool dg_try_again(dg_lost *lost, int error, int tries)
 {
     if (!dg_may_pass(error) || atomic_load(lost) >= LOST_MOST) return false;

@@ -85,16 +85,24 @@ static void add_whitening(dg_snapshot *s, const dg_job *job, char *at)
     dg_whitening_to_file(w, type, at, bias);
 }
 
+size_t dg_snapshot_bytes(const dg_job *job)
+{
+    const size_t each = dg_type_bytes(job->backend->real);
+    const size_t whitened = job->o.input.whitening ? (size_t)job->o.input.whitening->values : 0;
+    size_t bytes = (whitened + 1) * whitened * each + 16;
+    for (int i = 0; i < job->tensors; i++) {
+        const dg_job_tensor *t = &job->tensor[i];
+        const int copies = 1 + (t->moment1 >= 0) + (t->moment2 >= 0) + (t->average >= 0);
+        bytes += (size_t)copies * (dg_job_tensor_count(t) * each + 8) + 8; /* 8: the number of batches of a norm */
+    }
+    return bytes;
+}
+
 dg_err dg_snapshot_take(dg_job *job, const dg_checkpoint_info *info, dg_snapshot **out)
 {
     const dg_type type = job->backend->real;
-    const size_t whitened = job->o.input.whitening ? (size_t)job->o.input.whitening->values : 0;
-    size_t bytes = (whitened + 1) * whitened * dg_type_bytes(type) + 16;
-    int most = 2;
-    for (int i = 0; i < job->tensors; i++) {
-        bytes += 4 * (dg_job_tensor_count(&job->tensor[i]) * dg_type_bytes(type) + 8) + 8;
-        most += 5;
-    }
+    const size_t bytes = dg_snapshot_bytes(job);
+    const int most = 2 + 5 * job->tensors;
     dg_snapshot *s = calloc(1, sizeof *s);
     if (s) {
         s->tensor = calloc((size_t)most, sizeof *s->tensor);

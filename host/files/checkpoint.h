@@ -26,6 +26,8 @@ typedef struct {
 
 /* A copy of the training state taken now, to be written later by another thread. Freed by the write. */
 typedef struct dg_snapshot dg_snapshot;
+/* Bytes of memory that a snapshot of this job needs. */
+size_t dg_snapshot_bytes(const dg_job *job);
 dg_err dg_snapshot_take(dg_job *job, const dg_checkpoint_info *info, dg_snapshot **out);
 /* Into this directory (file_io.h); dir = NULL: the one that the path names. Always frees s. */
 dg_err dg_snapshot_write(dg_snapshot *s, const dg_directory *dir, const char *path);

@@ -24,7 +24,7 @@ const char *dcgan_message(void) { return dg_message(); }
 
 void dcgan_set_warnings(dcgan_on_warning *f, void *context) { dg_set_warnings(f, context); }
 
-dcgan_error dcgan_open(const dcgan_device *d, dcgan_backend **out)
+static dcgan_error open_device(const dcgan_device *d, dcgan_backend **out)
 {
     static const dcgan_device defaults;
     *out = NULL;
@@ -36,17 +36,25 @@ dcgan_error dcgan_open(const dcgan_device *d, dcgan_backend **out)
         return (dcgan_error)dg_fail(DG_USAGE, "device %s: must be auto, cpu, cuda or cuda:N", device.device);
     dcgan_backend *b = calloc(1, sizeof *b);
     if (!b) return (dcgan_error)dg_fail(DG_DEVICE, "out of memory");
-    const dg_err e = dg_device_open(&device, &b->b);
+    dg_err e = dg_device_open(&device, &b->b);
+    if (!e && b->b->threads > 1 && !(b->state = calloc((size_t)b->b->threads, sizeof *b->state))) {
+        b->b->close(b->b);
+        e = dg_fail(DG_DEVICE, "out of memory");
+    }
     if (e) free(b);
     else *out = b;
     return (dcgan_error)e;
 }
 
+dcgan_error dcgan_open(const dcgan_device *d, dcgan_backend **out) { DG_GUARDED(NULL, open_device(d, out)); }
+
 const char *dcgan_backend_name(const dcgan_backend *b) { return b->b->name; }
 
 void dcgan_close(dcgan_backend *b)
 {
-    if (b) b->b->close(b->b);
+    if (!b) return;
+    b->b->close(b->b);
+    free(b->state);
     free(b);
 }
 
@@ -54,6 +62,7 @@ dcgan_error dg_lib_job(dcgan_backend *b, dcgan_job **out)
 {
     dcgan_job *job = *out = calloc(1, sizeof *job);
     if (!job) return (dcgan_error)dg_fail(DG_DEVICE, "out of memory");
+    job->on = b;
     job->g.backend = b->b;
     return DCGAN_OK;
 }
@@ -67,7 +76,7 @@ dcgan_error dg_lib_made(dg_err e, dcgan_job **job)
     return (dcgan_error)e;
 }
 
-dcgan_error dcgan_load(dcgan_backend *b, const char *checkpoint, dcgan_job **out)
+static dcgan_error load(dcgan_backend *b, const char *checkpoint, dcgan_job **out)
 {
     if (dg_lib_job(b, out)) return DCGAN_DEVICE;
     dg_generator *g = &(*out)->g;
@@ -76,6 +85,11 @@ dcgan_error dcgan_load(dcgan_backend *b, const char *checkpoint, dcgan_job **out
     if (!e) e = dg_generator_load(g, st, checkpoint);
     dg_st_free(st);
     return dg_lib_made(e, out);
+}
+
+dcgan_error dcgan_load(dcgan_backend *b, const char *checkpoint, dcgan_job **out)
+{
+    DG_GUARDED(b, load(b, checkpoint, out));
 }
 
 void dcgan_free(dcgan_job *job)
@@ -98,7 +112,7 @@ dcgan_info dcgan_info_of(const dcgan_job *job)
                         .epoch = job->train ? job->trainer.at.epoch : i->epoch};
 }
 
-dcgan_error dcgan_sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels)
+static dcgan_error sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels)
 {
     dg_generator *g = &job->g;
     if (n < 1) return (dcgan_error)dg_fail(DG_USAGE, "%d pictures: at least one", n);
@@ -106,7 +120,12 @@ dcgan_error dcgan_sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels)
     return (dcgan_error)dg_generator_pictures(g, first, n, pixels, "picture");
 }
 
-dcgan_error dcgan_write_png(const char *path, const uint8_t *pixels, int width, int height, int channels)
+dcgan_error dcgan_sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels)
+{
+    DG_GUARDED(job->on, sample(job, first, n, pixels));
+}
+
+static dcgan_error write_png(const char *path, const uint8_t *pixels, int width, int height, int channels)
 {
     if (width < 1 || height < 1 || (channels != 1 && channels != 3 && channels != 4))
         return (dcgan_error)dg_fail(DG_USAGE,
@@ -114,4 +133,9 @@ dcgan_error dcgan_write_png(const char *path, const uint8_t *pixels, int width, 
                                     width, height, channels);
     const dg_image im = {width, height, channels, (uint8_t *)(uintptr_t)pixels}; /* only read */
     return (dcgan_error)dg_png_write(path, &im, &(dg_text){"Software", dg_version}, 1);
+}
+
+dcgan_error dcgan_write_png(const char *path, const uint8_t *pixels, int width, int height, int channels)
+{
+    DG_GUARDED(NULL, write_png(path, pixels, width, height, channels));
 }

@@ -40,6 +40,7 @@ static dg_err build(dcgan_job *job, const dcgan_training *t, const dcgan_picture
     const dg_job_options o = {.batch = t->batch,
                               .samples = t->batch < DG_GENERATOR_CHUNK ? t->batch : DG_GENERATOR_CHUNK,
                               .train = true,
+                              .run = true,
                               .flip = t->flip != 0,
                               .beta1 = t->beta1,
                               .beta2 = t->beta2,
@@ -66,7 +67,7 @@ static dg_err build(dcgan_job *job, const dcgan_training *t, const dcgan_picture
     return e;
 }
 
-dcgan_error dcgan_train(dcgan_backend *b, const dcgan_training *t, const dcgan_pictures *p, dcgan_job **out)
+static dcgan_error train(dcgan_backend *b, const dcgan_training *t, const dcgan_pictures *p, dcgan_job **out)
 {
     const dcgan_training defaults = dcgan_training_defaults();
     *out = NULL;
@@ -80,6 +81,11 @@ dcgan_error dcgan_train(dcgan_backend *b, const dcgan_training *t, const dcgan_p
     if (!e) e = build(*out, t, p);
     if (!e) e = dg_job_init(&g->job, t->seed);
     return dg_lib_made(e, out);
+}
+
+dcgan_error dcgan_train(dcgan_backend *b, const dcgan_training *t, const dcgan_pictures *p, dcgan_job **out)
+{
+    DG_GUARDED(b, train(b, t, p, out));
 }
 
 /* Where the checkpoint left it. */
@@ -98,8 +104,8 @@ static dg_err take_up(dcgan_job *job, const dg_st *st, const char *path)
     return dg_checkpoint_load(st, path, &job->g.job);
 }
 
-dcgan_error dcgan_resume(dcgan_backend *b, const char *checkpoint, const dcgan_training *t, const dcgan_pictures *p,
-                         dcgan_job **out)
+static dcgan_error resume(dcgan_backend *b, const char *checkpoint, const dcgan_training *t, const dcgan_pictures *p,
+                          dcgan_job **out)
 {
     const dcgan_training defaults = dcgan_training_defaults();
     *out = NULL;
@@ -116,11 +122,19 @@ dcgan_error dcgan_resume(dcgan_backend *b, const char *checkpoint, const dcgan_t
     return dg_lib_made(e, out);
 }
 
-dcgan_error dcgan_step(dcgan_job *job, int n)
+dcgan_error dcgan_resume(dcgan_backend *b, const char *checkpoint, const dcgan_training *t, const dcgan_pictures *p,
+                         dcgan_job **out)
+{
+    DG_GUARDED(b, resume(b, checkpoint, t, p, out));
+}
+
+static dcgan_error step(dcgan_job *job, int n)
 {
     if (!job->train) return (dcgan_error)dg_fail(DG_USAGE, "this job was loaded to make pictures; it does not train");
     return (dcgan_error)dg_trainer_steps(&job->trainer, n);
 }
+
+dcgan_error dcgan_step(dcgan_job *job, int n) { DG_GUARDED(job->on, step(job, n)); }
 
 const char *dcgan_metric_name(const dcgan_job *job, int i)
 {
@@ -130,7 +144,7 @@ const char *dcgan_metric_name(const dcgan_job *job, int i)
     return NULL;
 }
 
-dcgan_error dcgan_metric(const dcgan_job *job, const char *name, double *value)
+static dcgan_error metric(const dcgan_job *job, const char *name, double *value)
 {
     const dg_recipe *r = job->g.job.recipe;
     for (int k = 0; k < r->metrics; k++)
@@ -141,7 +155,12 @@ dcgan_error dcgan_metric(const dcgan_job *job, const char *name, double *value)
     return (dcgan_error)dg_fail(DG_USAGE, "%s: no number of %s has this name", name, r->name);
 }
 
-dcgan_error dcgan_save(dcgan_job *job, const char *path)
+dcgan_error dcgan_metric(const dcgan_job *job, const char *name, double *value)
+{
+    DG_GUARDED(NULL, metric(job, name, value));
+}
+
+static dcgan_error save(dcgan_job *job, const char *path)
 {
     if (!job->train) return (dcgan_error)dg_fail(DG_USAGE, "this job was loaded to make pictures; it holds no more");
     const dg_backend *b = job->g.backend;
@@ -156,3 +175,5 @@ dcgan_error dcgan_save(dcgan_job *job, const char *path)
     const dg_err e = dg_snapshot_take(&job->g.job, &info, &s);
     return (dcgan_error)(e ? e : dg_snapshot_write(s, NULL, path));
 }
+
+dcgan_error dcgan_save(dcgan_job *job, const char *path) { DG_GUARDED(job->on, save(job, path)); }

@@ -47,6 +47,7 @@ struct dg_job_options {
     dg_start start;
     double start_sigma, start_bias;
     dg_input_data input;
+    bool run;                /* files are written while it trains: memory for a copy of a checkpoint must be left */
     bool apart;              /* no two tensors share memory, so that ops may run in another order: for comparing */
     const dg_recipe *recipe; /* NULL: the one for the model's nets */
 };

@@ -134,6 +134,7 @@ static const char *const exit_codes[][2] = {
     {"7", "the run directory is in use by another run"},
     {"8", "--stop-on-collapse stopped the run, after saving"},
     {"129, 130, 143", "stopped by SIGHUP, SIGINT or SIGTERM, after saving"},
+    {"138, 140, 152", "stopped by SIGUSR1, SIGUSR2 or SIGXCPU, after saving"},
 };
 
 void dg_help_full(FILE *to, bool all)

@@ -46,6 +46,7 @@ dg_job_options dg_options_run(const dg_options *o, int batch, int pictures, int 
 {
     const int cells = o->grid_rows * o->grid_cols, most = batch > 64 ? batch : 64;
     dg_job_options g = dg_options_job(o);
+    g.run = true;
     g.batch = batch;
     g.rows = pictures;
     g.last_batch = o->drop_last ? 0 : pictures % batch;

@@ -1,6 +1,8 @@
 /* Does the run fit into the device's memory, and how: before anything is allocated. */
 #include <stdio.h>
 
+#include "core/base/limits.h"
+#include "host/files/checkpoint.h"
 #include "host/run/fit.h"
 
 /* A window as large as this makes the waiting for each other rare; more would gain nothing. */
@@ -12,6 +14,18 @@ static size_t fixed_bytes(const dg_job *job) { return job->arena.bytes + (size_t
 static size_t pictures_bytes(const dg_job *job)
 {
     return (size_t)(job->o.window ? 2 * job->o.window : job->o.rows) * dg_job_record_bytes(job);
+}
+
+/* Memory of the host that a run needs as well: a checkpoint while it is written, a tensor, and records with labels. On
+ * a CPU it is the device's memory. */
+static size_t beside(const dg_job *job)
+{
+    if (!job->o.run || !job->backend->threads) return 0;
+    const size_t records = job->recipe->labels ? (size_t)job->o.rows * dg_job_record_bytes(job) : 0;
+    size_t tensor = 0; /* the largest: each passes through memory of its own */
+    for (int i = 0; i < job->tensors; i++)
+        if (dg_job_tensor_count(&job->tensor[i]) > tensor) tensor = dg_job_tensor_count(&job->tensor[i]);
+    return dg_snapshot_bytes(job) + tensor * dg_type_bytes(job->backend->real) + records;
 }
 
 size_t dg_fit_bytes(const dg_job *job) { return fixed_bytes(job) + pictures_bytes(job); }
@@ -27,12 +41,12 @@ dg_err dg_room_of(dg_backend *b, double most_mb, dg_room *out)
     return DG_OK;
 }
 
-static bool fits(const dg_room *r, const dg_job *job) { return dg_fit_bytes(job) <= r->have; }
+static bool fits(const dg_room *r, const dg_job *job) { return dg_fit_bytes(job) + beside(job) <= r->have; }
 
 /* Two windows of whole batches in the room that is left; at least one batch each, whether it fits or not. */
 static int window_for(const dg_room *r, const dg_job *job)
 {
-    const size_t fixed = fixed_bytes(job), left = fixed < r->have ? (r->have - fixed) / 2 : 0;
+    const size_t fixed = fixed_bytes(job) + beside(job), left = fixed < r->have ? (r->have - fixed) / 2 : 0;
     const size_t batches = (left < WINDOW_BYTES ? left : WINDOW_BYTES) /
                            ((size_t)job->o.batch * dg_job_record_bytes(job));
     const int all = (job->o.rows + job->o.batch - 1) / job->o.batch;
@@ -55,7 +69,7 @@ dg_err dg_build_if_fits(dg_job *job, const dg_model *m, const dg_job_options *o,
 {
     const dg_err e = build(job, m, o, b, room);
     if (e) return e;
-    *needed = dg_fit_bytes(job);
+    *needed = dg_fit_bytes(job) + beside(job);
     if (!fits(room, job)) dg_job_free(job);
     return DG_OK;
 }
@@ -99,6 +113,9 @@ dg_err dg_build_to_fit(dg_job *job, const dg_model *m, const dg_job_options *o, 
     if (e || fits(&r, job)) return e;
     char advice[80] = "no batch is small enough: use a smaller model";
     const double fixed = (double)fixed_bytes(job) / 1e6, pictures = (double)pictures_bytes(job) / 1e6;
+    char copy[64] = "";
+    const double more = (double)beside(job) / 1e6;
+    if (more > 0) snprintf(copy, sizeof copy, ", files being written %.1f", more);
     dg_job_free(job);
     dg_job_options smaller = *o;
     smaller.batch--;
@@ -110,9 +127,11 @@ dg_err dg_build_to_fit(dg_job *job, const dg_model *m, const dg_job_options *o, 
     if (most_mb > 0)
         snprintf(reserve, sizeof reserve, ", of which %.1f may be used (device-memory)", (double)r.have / 1e6);
     else if (r.others) snprintf(reserve, sizeof reserve, " (%.1f stay for the driver)", (double)r.others / 1e6);
+    dg_memory_limit l = {0};
+    if (b->threads) dg_memory_limit_read(&l);
     return dg_fail(DG_DEVICE,
-                   "{batch} %d does not fit on %s: %.1f MB are needed (network %.1f, pictures %.1f), %.1f MB of %.1f "
-                   "are free%s; %s",
-                   o->batch, b->name, fixed + pictures, fixed, pictures, (double)r.unused / 1e6, (double)r.total / 1e6,
-                   reserve, advice);
+                   "{batch} %d does not fit on %s: %.1f MB are needed (network %.1f, pictures %.1f%s), %.1f MB of %.1f "
+                   "are free%s%s%s; %s",
+                   o->batch, b->name, fixed + pictures + more, fixed, pictures, copy, (double)r.unused / 1e6,
+                   (double)r.total / 1e6, l.name[0] ? ", limited by " : "", l.name, reserve, advice);
 }

@@ -1,23 +1,12 @@
 #include "host/run/log_text.h"
+#include "core/base/c_locale.h"
 #include "host/net/recipes.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Programs that embed this may have set a locale whose decimal point is a comma. */
-static locale_t c_locale;
-static void make_c_locale(void) { c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
-static locale_t enter_c(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make_c_locale);
-    return uselocale(c_locale);
-}
 
 /* The columns: epoch and step, the recipe's metrics that have a name, and these two. */
 static const char first_columns[] = "epoch,step", last_columns[] = ",img_s,seconds\n";
@@ -72,7 +61,7 @@ static int csv_value(char *out, int n, double v)
 
 int dg_log_csv(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row)
 {
-    locale_t before = enter_c();
+    locale_t before = dg_use_c_locale();
     int n = snprintf(out, DG_LOG_LINE, "%ju,%ju", (uintmax_t)row->epoch, (uintmax_t)row->step);
     for (int i = 0; i < r->metrics; i++)
         if (r->metric[i].name) n = csv_value(out, n, dg_metric_value(&r->metric[i], row->value));
@@ -93,7 +82,7 @@ static int json_value(char *out, int n, const char *name, double v)
 
 int dg_log_json(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row, const char *kind)
 {
-    locale_t before = enter_c();
+    locale_t before = dg_use_c_locale();
     int n = snprintf(out, DG_LOG_LINE, "{\"kind\":\"%s\",\"epoch\":%ju,\"step\":%ju", kind, (uintmax_t)row->epoch,
                      (uintmax_t)row->step);
     for (int i = 0; i < r->metrics; i++) {
@@ -143,7 +132,7 @@ bool dg_log_parse(const char *line, const dg_recipe *r, dg_log_row *row)
     memset(row, 0, sizeof *row);
     if (!parse_whole(&line, ',', &row->epoch) || !parse_whole(&line, ',', &row->step)) return false;
     if (!row->epoch || row->epoch > DG_LOG_EPOCH_MAX || !row->step || row->step > DG_LOG_STEP_MAX) return false;
-    locale_t before = enter_c();
+    locale_t before = dg_use_c_locale();
     bool ok = true;
     for (int i = 0; i < r->metrics && ok; i++) {
         const dg_metric *m = &r->metric[i];
@@ -188,7 +177,7 @@ dg_log_row *dg_log_rows_in(char *text, size_t header, const dg_recipe *r, long *
 double dg_log_rounded(double v)
 {
     char text[40];
-    const locale_t before = enter_c();
+    const locale_t before = dg_use_c_locale();
     snprintf(text, sizeof text, "%.9g", v);
     const double out = strtod(text, NULL);
     uselocale(before);

@@ -1,11 +1,13 @@
 /* What a run leaves behind. Everything is copied here and written by threads of their own. */
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/base/cores.h"
 #include "host/doctor/diversity.h"
 #include "host/figure/pictures.h"
 #include "host/run/best.h"
@@ -18,6 +20,24 @@ void dg_outputs_failed(dg_outputs *w, dg_err e)
     if (!e) return;
     dg_warn("%s", dg_message());
     if (!w->error) w->error = e;
+}
+
+void dg_outputs_wrote(dg_outputs *w, int file, dg_err e)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    if (e) dg_warn("%s", dg_message());
+    pthread_mutex_lock(&lock);
+    w->unsaved[file].error = e;
+    if (e) snprintf(w->unsaved[file].message, sizeof w->unsaved[file].message, "%.399s", dg_message());
+    pthread_mutex_unlock(&lock);
+}
+
+/* The first file that is not as it was to be. */
+static dg_err still_unsaved(const dg_outputs *w)
+{
+    for (int i = 0; i < DG_REWRITTEN; i++)
+        if (w->unsaved[i].error) return dg_fail(w->unsaved[i].error, "%s", w->unsaved[i].message);
+    return DG_OK;
 }
 
 /* What is known of the session and of nothing else in the directory, and who writes the page. */
@@ -44,11 +64,11 @@ static bool has_rows(const dg_outputs *w)
 
 dg_err dg_outputs_open(dg_outputs *w)
 {
-    long threads = sysconf(_SC_NPROCESSORS_ONLN) / 2; /* a grid takes longer to compress than a quick epoch to train */
+    int threads = dg_cores() / 2; /* a grid takes longer to compress than a quick epoch to train */
     if (threads < 1) threads = 1;
     dg_err e = dg_worker_open(1, &w->write.checkpoints);
     if (!e) e = dg_worker_open(1, &w->write.curves);
-    if (!e) e = dg_worker_open(threads < DG_WORKER_THREADS ? (int)threads : DG_WORKER_THREADS, &w->write.grids);
+    if (!e) e = dg_worker_open(threads < DG_WORKER_THREADS ? threads : DG_WORKER_THREADS, &w->write.grids);
     if (!e && !w->o->no_report) e = begin_report(w);
     return e;
 }
@@ -57,7 +77,7 @@ dg_err dg_outputs_close(dg_outputs *w)
 {
     if (w->curves_due) dg_save_curves(w, true);
     if (w->report && has_rows(w)) {
-        dg_outputs_failed(w, dg_log_flush(w->log));
+        dg_outputs_wrote(w, DG_LOG_FILE, dg_log_flush(w->log));
         dg_report_renew(w->report, true);
     }
     /* in front of the grids, for which both wait */
@@ -65,7 +85,8 @@ dg_err dg_outputs_close(dg_outputs *w)
     const dg_err grids = dg_worker_close(w->write.grids);
     dg_report_keep_end(w->report);
     if (w->samples.pixels) w->job->backend->release_host(w->job->backend, w->samples.pixels);
-    return grids ? grids : drawn ? drawn : saved;
+    const dg_err written = grids ? grids : drawn ? drawn : saved;
+    return written ? written : still_unsaved(w);
 }
 
 /* A picture on its way to its writer. */
@@ -208,6 +229,7 @@ void dg_save_samples(dg_outputs *w, const dg_position *read, bool wait)
 
 /* The rows are copied, because the log grows while they are drawn. */
 typedef struct {
+    dg_outputs *outputs;
     picture *picture;
     const dg_recipe *recipe;
     dg_log_row *rows;
@@ -230,12 +252,14 @@ static dg_err write_curves(void *context)
 {
     curves *c = context;
     picture *p = c->picture;
+    dg_outputs *const w = c->outputs;
     dg_err e = dg_curves(c->recipe, c->rows, c->n, c->title, &p->image);
     free(c->rows);
     free(c);
-    if (!e) return write_picture(p);
-    free(p);
-    return e;
+    if (!e) e = write_picture(p);
+    else free(p);
+    dg_outputs_wrote(w, DG_CURVES_FILE, e);
+    return DG_OK;
 }
 
 void dg_save_report(dg_outputs *w)
@@ -260,12 +284,12 @@ void dg_save_curves(dg_outputs *w, bool last)
         free(c);
         free(p);
         free(copy);
-        dg_outputs_failed(w, dg_fail(DG_DEVICE, "out of memory for the loss curves"));
+        dg_outputs_wrote(w, DG_CURVES_FILE, dg_fail(DG_DEVICE, "out of memory for the loss curves"));
         return;
     }
     memcpy(copy, rows, (size_t)n * sizeof *copy);
     dg_rundir_file(w->dir, p->path, "curves.png");
-    *c = (curves){.picture = p, .recipe = w->job->recipe, .rows = copy, .n = n};
+    *c = (curves){.outputs = w, .picture = p, .recipe = w->job->recipe, .rows = copy, .n = n};
     name_curves(c, w);
     dg_worker_give(w->write.curves, write_curves, c);
 }

@@ -12,6 +12,9 @@
 #include "host/run/log.h"
 #include "host/run/position.h"
 
+/* Files that are written again and again: what one attempt did not save a later one may. */
+enum { DG_CHECKPOINT_FILE, DG_BEST_FILE, DG_CURVES_FILE, DG_LOG_FILE, DG_REWRITTEN };
+
 typedef struct {
     /* the run's: what the outputs are made of */
     const dg_options *o;
@@ -39,12 +42,19 @@ typedef struct {
     double saved_at, saving_took; /* clock and seconds: when it was taken, and how long training waited for that */
     /* what checkpoint.safetensors holds, {0}: none is there; its writer's until that is closed */
     dg_position saved;
-    dg_err error; /* first failure to write something; training goes on, the exit code tells */
+    struct {
+        dg_err error;
+        char message[400];
+    } unsaved[DG_REWRITTEN]; /* the last attempt's failure, by file; made good by a later one */
+    dg_err error;            /* first failure to write something; training goes on, the exit code tells */
 } dg_outputs;
 
 dg_err dg_outputs_open(dg_outputs *w);
 /* When all is written; the first error of that. */
 dg_err dg_outputs_close(dg_outputs *w);
+
+/* Remember with what result a file was written that is written again and again; a failure is a warning. Any thread. */
+void dg_outputs_wrote(dg_outputs *w, int file, dg_err e);
 
 /* Remember that something could not be written; dg_message() says what. */
 void dg_outputs_failed(dg_outputs *w, dg_err e);

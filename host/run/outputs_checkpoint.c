@@ -3,9 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/limits.h"
 #include "host/run/best.h"
 #include "host/run/history.h"
 #include "host/run/outputs.h"
+
+enum { SPARE = 8 << 20 }; /* bytes of memory for what else is written */
 
 /* A checkpoint on its way to its writer. */
 typedef struct {
@@ -32,7 +35,8 @@ static dg_err write_checkpoint(void *context)
     if (!e) w->saved = s->saved;
     if (!e) dg_history_prune(w->dir, w->o->keep);
     free(s);
-    return e ? e : log ? log : kept;
+    dg_outputs_wrote(w, DG_CHECKPOINT_FILE, e);
+    return log ? log : kept;
 }
 
 /* The settings that decide what is trained, a line each; not where, how often and how fast, so that the same
@@ -76,8 +80,19 @@ static char *class_names(const dg_dataset *d)
     return out;
 }
 
+/* A copy of the numbers. Where a limit leaves no memory for a second one, the first is written before. */
+static dg_err copy(dg_outputs *w, const dg_checkpoint_info *info, dg_snapshot **out)
+{
+    dg_memory_limit l;
+    const bool busy = dg_worker_left(w->write.checkpoints) > 0;
+    if (busy) dg_memory_limit_read(&l);
+    if (busy && l.left < dg_snapshot_bytes(w->job) + SPARE)
+        (void)dg_worker_wait(w->write.checkpoints, dg_worker_given(w->write.checkpoints));
+    return dg_snapshot_take(w->job, info, out);
+}
+
 /* Taken now; given to its writer by the caller. NULL after an error, which is remembered. */
-static save *take(dg_outputs *w, const dg_position *read)
+static save *take(dg_outputs *w, int file, const dg_position *read)
 {
     char *settings = result_settings(w->config);
     save *s = calloc(1, sizeof *s);
@@ -93,8 +108,7 @@ static save *take(dg_outputs *w, const dg_position *read)
                                .classes = classes};
     snprintf(info.precision, sizeof info.precision, "%s", dg_precision_name(b->real, b->math));
     const bool whole = settings && s && (classes || !w->job->recipe->labels);
-    const dg_err e = whole ? dg_snapshot_take(w->job, &info, &s->snapshot)
-                           : dg_fail(DG_DEVICE, "out of memory for a checkpoint");
+    const dg_err e = whole ? copy(w, &info, &s->snapshot) : dg_fail(DG_DEVICE, "out of memory for a checkpoint");
     free(settings);
     free(classes);
     if (!e) {
@@ -103,16 +117,16 @@ static save *take(dg_outputs *w, const dg_position *read)
         return s;
     }
     free(s);
-    dg_outputs_failed(w, e);
+    dg_outputs_wrote(w, file, e);
     return NULL;
 }
 
 void dg_save_checkpoint(dg_outputs *w, const dg_position *read)
 {
-    save *s = take(w, read);
+    save *s = take(w, DG_CHECKPOINT_FILE, read);
     if (!s) return;
     w->given_step = read->step;
-    dg_outputs_failed(w, dg_log_flush(w->log));
+    dg_outputs_wrote(w, DG_LOG_FILE, dg_log_flush(w->log));
     s->grids = dg_worker_given(w->write.grids);
     dg_worker_give(w->write.checkpoints, write_checkpoint, s);
 }
@@ -125,12 +139,13 @@ static dg_err write_best(void *context)
     const dg_err e = dg_snapshot_write(s->snapshot, &at,
                                        dg_rundir_file(s->outputs->dir, path, "%s",
                                                       dg_best_name(s->outputs->job->recipe)));
+    dg_outputs_wrote(s->outputs, DG_BEST_FILE, e);
     free(s);
-    return e;
+    return DG_OK;
 }
 
 void dg_save_best(dg_outputs *w, const dg_position *read)
 {
-    save *s = take(w, read);
+    save *s = take(w, DG_BEST_FILE, read);
     if (s) dg_worker_give(w->write.checkpoints, write_best, s);
 }

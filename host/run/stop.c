@@ -1,6 +1,7 @@
 #include "host/run/stop.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,13 +18,18 @@ static void say(const char *text)
     errno = before;
 }
 
+/* A batch system's notice that a limit of time is near, which may come again and again while files are written. */
+static bool is_notice(int number) { return number == SIGUSR1 || number == SIGUSR2 || number == SIGXCPU; }
+
 /* First signal: finish the step and save. Second: the user does not want to wait. */
 static void on_signal(int number)
 {
+    if (dg_stop_signal && is_notice(number)) return;
     if (dg_stop_signal) _exit(128 + number);
     dg_stop_signal = number;
     const char *words = said;
     if (words && terminal) say("\r\033[K"); /* over the line of progress */
+    if (words && number == SIGXCPU) say("the limit of CPU time is reached (ulimit -t): ");
     if (words) say(words);
 }
 
@@ -37,8 +43,8 @@ void dg_catch_signals(void)
 {
     struct sigaction a = {.sa_handler = on_signal, .sa_flags = SA_RESTART}; /* calls about files go on */
     sigemptyset(&a.sa_mask);
-    static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
-    for (int i = 0; i < 3; i++) {
+    static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
+    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
         struct sigaction old;
         /* nohup and shells in the background have their reasons for ignoring a signal */
         if (!sigaction(caught[i], NULL, &old) && old.sa_handler != SIG_IGN) sigaction(caught[i], &a, NULL);

@@ -7,7 +7,8 @@
 /* The last signal that asked us to stop, 0: none. */
 extern volatile sig_atomic_t dg_stop_signal;
 
-/* The first SIGINT, SIGTERM or SIGHUP sets dg_stop_signal, the second ends the program at once. */
+/* The first SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 or SIGXCPU sets dg_stop_signal. After it SIGINT, SIGTERM and
+ * SIGHUP end the program at once; the others, with which batch systems announce the end of a job, are ignored. */
 void dg_catch_signals(void);
 
 /* What the first one says on stderr at once, a text that stays; NULL, as in the beginning: nothing. */

@@ -3,7 +3,7 @@
 #include "kernels/cpu/cpu.h"
 #include "core/plan/plan.h"
 #include "core/base/clock.h"
-#include "core/base/cores.h"
+#include "core/base/limits.h"
 #include "core/base/team.h"
 #include "kernels/ops/ops.h"
 
@@ -26,7 +26,7 @@ typedef struct {
 typedef unsigned fp_mode;
 static fp_mode fp_get(void) { return _mm_getcsr(); }
 static void fp_set(fp_mode m) { _mm_setcsr(m); }
-enum { FLUSH = 0x8040 }; /* FTZ and DAZ */
+enum { PLAIN = 0x1f80, FLUSH = 0x8040 }; /* no traps, to nearest; FTZ and DAZ */
 #elif defined(__aarch64__)
 typedef uint64_t fp_mode;
 static fp_mode fp_get(void)
@@ -36,12 +36,12 @@ static fp_mode fp_get(void)
     return m;
 }
 static void fp_set(fp_mode m) { __asm__ volatile("msr fpcr, %0" : : "r"(m)); }
-enum { FLUSH = 1 << 24 }; /* FZ */
+enum { PLAIN = 0, FLUSH = 1 << 24 }; /* no traps, to nearest; FZ */
 #else
 typedef unsigned fp_mode;
 static fp_mode fp_get(void) { return 0; }
 static void fp_set(fp_mode m) { (void)m; }
-enum { FLUSH = 0 };
+enum { PLAIN = 0, FLUSH = 0 };
 #endif
 
 /* Make the calling thread's team ready for ops; returns the caller's own mode for leave(). Done for each run:
@@ -51,9 +51,9 @@ static fp_mode enter(const cpu *c)
 {
     fp_mode before = fp_get();
     omp_set_num_threads(c->base.threads);
-    fp_set(before | FLUSH);
+    fp_set(PLAIN | FLUSH);
 #pragma omp parallel
-    fp_set(fp_get() | FLUSH);
+    fp_set(PLAIN | FLUSH);
     return before;
 }
 
@@ -61,28 +61,34 @@ static void leave(fp_mode before) { fp_set(before); }
 
 enum { PIECE = 1 << 20, HUGE_PAGE = 2 << 20 };
 
-/* All that the machine has: how much of it other programs will give way with, nobody knows. */
+enum { RESERVE = 12 << 20 }; /* bytes of a limit for files, figures and stacks */
+
+/* Of the machine all memory counts: how much of it other programs release is unknown. */
 static dg_err cpu_memory(dg_backend *b, size_t *free_bytes, size_t *total)
 {
+    dg_memory_limit l;
     (void)b;
-    *free_bytes = *total = dg_machine_memory();
+    dg_memory_limit_read(&l);
+    const size_t reserve = l.addresses ? 2 * RESERVE : RESERVE;
+    *free_bytes = l.left > reserve ? l.left - reserve : 0;
+    *total = l.all;
     return DG_OK;
 }
 
 static dg_err cpu_alloc(dg_backend *b, size_t bytes, void **mem)
 {
     *mem = NULL;
-    size_t have, total;
-    cpu_memory(b, &have, &total);
+    dg_memory_limit l;
+    dg_memory_limit_read(&l);
     /* Linux would hand out more than there is and kill the process when it is touched. */
     size_t align = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : 256, size = bytes ? bytes : 1;
     void *p = NULL;
-    if (size <= SIZE_MAX - align && bytes <= have) p = aligned_alloc(align, (size + align - 1) / align * align);
+    if (size <= SIZE_MAX - align && bytes <= l.left) p = aligned_alloc(align, (size + align - 1) / align * align);
     if (!p)
         return dg_fail(DG_DEVICE,
-                       "out of memory: %.1f MB needed at once, the machine has %.1f MB in all; "
+                       "%.1f MB of memory are needed at once, but %s has %.1f MB, of which %.1f are left; "
                        "use a smaller {batch} or a smaller model",
-                       (double)bytes / 1e6, (double)have / 1e6);
+                       (double)bytes / 1e6, l.name, (double)l.all / 1e6, (double)l.left / 1e6);
 #ifdef MADV_HUGEPAGE
     if (align == HUGE_PAGE) (void)madvise(p, bytes, MADV_HUGEPAGE); /* only a wish */
 #endif
@@ -258,17 +264,6 @@ static dg_err choose_isa(const char *want, const isa **out)
                    known ? "this machine lacks it" : "no such instruction set", list);
 }
 
-static int default_threads(void)
-{
-    const char *text = getenv("OMP_NUM_THREADS");
-    if (text) {
-        long n = strtol(text, NULL, 10); /* of a list, the first */
-        if (n >= 1 && n <= 1024) return (int)n;
-    }
-    const int n = dg_cores();
-    return n > 1024 ? 1024 : n;
-}
-
 dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out)
 {
     *out = NULL;
@@ -277,10 +272,11 @@ dg_err dg_cpu_open(const dg_cpu_options *o, dg_backend **out)
         return dg_fail(DG_USAGE, "{threads} %d: must be 1 to 1024, or 0 for every core", o->threads);
     if (o->real != DG_F32 && o->real != DG_F64) return dg_fail(DG_USAGE, "the CPU computes in fp32 or fp64 only");
     const isa *set;
-    int threads = o->threads ? o->threads : default_threads();
+    int threads = o->threads ? o->threads : dg_default_threads();
     if (threads > omp_get_thread_limit()) threads = omp_get_thread_limit(); /* 1 without OpenMP */
     dg_err e = choose_isa(o->isa, &set);
-    if (!e) e = dg_team_check(threads);
+    if (!e && o->threads) e = dg_team_check(threads);
+    else if (!e) threads = dg_team_fit(threads);
     if (e) return e;
     cpu *c = calloc(1, sizeof *c);
     if (!c) return dg_fail(DG_DEVICE, "out of memory for the CPU backend");

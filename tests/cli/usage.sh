@@ -25,6 +25,23 @@ silent
 [ "$(awk 'length > 80' "$dir/.out" | wc -l)" -eq 0 ]
 fact $? '--help has lines of more than 80 columns'
 cp "$dir/.out" "$dir/help"
+# the table of exit codes: in the help, the manual, README and err.h; signals as the program catches them
+row='s/^ *\([0-9][0-9, ]*[0-9]\)  .*/\1/p; s/^ *\([0-9]\)  .*/\1/p'
+sed -n '/^Exit codes:/,$ p' "$dir/help" | sed -n "$row" > "$dir/codes"
+codes() # codes WHERE, a code or several in a line of standard input
+{
+    diff "$dir/codes" - > "$dir/differ"
+    fact $? "$1 has other exit codes than --help: $(cat "$dir/differ")"
+}
+sed -n '/^## Exit codes/,/^## W/ s/^| \([0-9][0-9, ]*\) |.*/\1/p' "$root/README.md" | codes README
+"$program" --help-man | sed -n '/^.SH EXIT STATUS/,/^.SH [^E]/ s/^[0-9][0-9, ]*$/&/p' | codes 'the manual'
+tr -d ' ' < "$dir/codes" | tr , '\n' | sort -n > "$dir/each" && mv "$dir/each" "$dir/codes"
+{
+    sed -n 's/^    DG_[A-Z]* = \([0-9]*\).*/\1/p' "$root/core/base/err.h"
+    for n in $(seq 31); do
+        if grep -q "caught.*SIG$(kill -l "$n" 2> /dev/null)[,}]" "$root/host/run/stop.c"; then echo $((128 + n)); fi
+    done
+} | sort -n | codes 'err.h with stop.c'
 exits 0 -h
 same "$dir/help" "$dir/.out"
 exits 0 help

@@ -10,10 +10,12 @@ static int linux_cores(void) { return dg_cores(); }
 
 #define dg_cores elsewhere_cores
 #define dg_machine_memory elsewhere_memory
+#define dg_machine_swap elsewhere_swap
 #define allowed elsewhere_allowed
 #undef __linux__
 int elsewhere_cores(void);
 size_t elsewhere_memory(void);
+size_t elsewhere_swap(void);
 #include "core/base/cores.c" /* NOLINT(bugprone-suspicious-include): the same source as another system compiles it */
 
 /* Bytes of a line of /proc/meminfo. */
@@ -32,7 +34,7 @@ int main(void)
 {
     cpu_set_t mine, one;
     if (!DG_CHECK(!sched_getaffinity(0, sizeof mine, &mine))) return dg_test_report();
-    DG_CHECK(linux_cores() == CPU_COUNT(&mine) && elsewhere_cores() >= linux_cores());
+    DG_CHECK(linux_cores() <= CPU_COUNT(&mine) && elsewhere_cores() >= linux_cores());
     CPU_ZERO(&one);
     for (size_t i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
         if (CPU_ISSET(i, &mine)) CPU_SET(i, &one);

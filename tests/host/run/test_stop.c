@@ -72,7 +72,8 @@ static void try(const row *c)
 
 int main(void)
 {
-    char over[64];
+    char over[64], timed[100];
+    snprintf(timed, sizeof timed, "the limit of CPU time is reached (ulimit -t): %s", words);
     snprintf(over, sizeof over, "%s%s", cleared, words);
     const row rows[] = {
         {.says = words, .first = SIGINT, .want = words},
@@ -83,6 +84,12 @@ int main(void)
         {.says = words, .deaf = true, .first = SIGINT, .second = SIGINT, .code = 128 + SIGINT, .want = ""},
         {.first = SIGINT, .second = SIGTERM, .code = 128 + SIGTERM, .want = ""},
         {.first = SIGINT, .terminal = true, .want = ""},
+        {.says = words, .first = SIGUSR1, .second = SIGUSR1, .want = words},
+        {.says = words, .first = SIGUSR1, .second = SIGTERM, .code = 128 + SIGTERM, .want = words},
+        {.says = words, .first = SIGUSR2, .second = SIGXCPU, .want = words},
+        {.says = words, .first = SIGTERM, .second = SIGUSR2, .want = words},
+        {.says = words, .ignored = SIGUSR2, .first = SIGINT, .want = words},
+        {.says = words, .first = SIGXCPU, .second = SIGXCPU, .want = timed},
     };
     temp_make("stop");
     /* whoever starts this in the background of a shell has SIGINT ignored */

@@ -1,0 +1,169 @@
+#include "core/base/limits.h"
+
+#include <fcntl.h>
+#include <omp.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/base/cgroup.h"
+#include "core/base/cores.h"
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+enum { MOST_THREADS = 1024, STACK = 2 << 20 }; /* of a thread, where addresses are limited */
+
+/* Text of a small file, without a call of malloc, which may just have failed. */
+static bool read_small(const char *path, char *text, size_t size)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    const ssize_t n = read(fd, text, size - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = 0;
+    return n > 0;
+}
+
+/* Field of /proc/self/statm in bytes: 0 is all addresses, 5 is data and stack. */
+static size_t mapped(int field)
+{
+    char text[256], *at = text;
+    if (!read_small("/proc/self/statm", text, sizeof text)) return 0;
+    for (int i = 0; i < field; i++) (void)strtoull(at, &at, 10);
+    return (size_t)strtoull(at, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void note(dg_memory_limit *out, size_t all, size_t used, const char *name)
+{
+    const size_t left = all > used ? all - used : 0;
+    if (left >= out->left && out->name[0]) return;
+    *out = (dg_memory_limit){.all = all, .left = left};
+    snprintf(out->name, sizeof out->name, "%s", name);
+}
+
+static bool soft_limit(int which, size_t *out)
+{
+    struct rlimit l;
+    if (getrlimit(which, &l) || l.rlim_cur == RLIM_INFINITY || l.rlim_cur >= SIZE_MAX) return false;
+    *out = (size_t)l.rlim_cur;
+    return true;
+}
+
+/* A line "Name: 12 kB" in bytes. */
+static size_t line_of(const char *text, const char *name)
+{
+    const char *at = strstr(text, name);
+    return at ? (size_t)strtoull(at + strlen(name), NULL, 10) << 10 : 0;
+}
+
+/* With vm.overcommit_memory = 2 the system promises no more than it can keep. */
+static void note_promises(dg_memory_limit *out)
+{
+    char text[4096];
+    if (!read_small("/proc/sys/vm/overcommit_memory", text, sizeof text) || text[0] != '2') return;
+    if (!read_small("/proc/meminfo", text, sizeof text)) return;
+    const size_t all = line_of(text, "CommitLimit:");
+    if (all) note(out, all, line_of(text, "Committed_AS:"), "CommitLimit of the machine (vm.overcommit_memory = 2)");
+}
+
+/* Limits for which malloc and mmap fail. */
+static void note_addresses(dg_memory_limit *out)
+{
+    size_t all;
+    if (soft_limit(RLIMIT_AS, &all)) note(out, all, mapped(0), "ulimit -v");
+    if (soft_limit(RLIMIT_DATA, &all)) note(out, all, mapped(5), "ulimit -d");
+    out->addresses = !strncmp(out->name, "ulimit", 6);
+    note_promises(out);
+}
+
+void dg_memory_limit_read(dg_memory_limit *out)
+{
+    dg_cgroup_limit group;
+    char name[256];
+    *out = (dg_memory_limit){0};
+    note(out, dg_machine_memory(), 0, "the machine");
+    if (dg_cgroup_memory("", dg_machine_swap(), &group)) {
+        snprintf(name, sizeof name, "%s of the cgroup %s", group.file, group.group);
+        note(out, group.all, group.all - group.left, name);
+    }
+    note_addresses(out);
+}
+
+const char *dg_memory_limit_note(char *out, size_t size)
+{
+    dg_memory_limit l = {.left = SIZE_MAX};
+    note_addresses(&l);
+    *out = 0;
+    if (l.name[0])
+        snprintf(out, size, "; %s allows %.1f MB, of which %.1f are left", l.name, (double)l.all / 1e6,
+                 (double)l.left / 1e6);
+    return out;
+}
+
+const char *dg_thread_limit_note(char *out, size_t size)
+{
+    dg_cgroup_limit group;
+    struct rlimit l;
+    const bool users = !getrlimit(RLIMIT_NPROC, &l) && l.rlim_cur != RLIM_INFINITY;
+    *out = 0;
+    if (dg_cgroup_threads("", &group) && group.left < 64) /* else it was another limit */
+        snprintf(out, size, "; pids.max of the cgroup %s allows %zu", group.group, group.all);
+    else if (dg_memory_limit_note(out, size)[0] == 0 && users && l.rlim_cur < 4096)
+        snprintf(out, size, "; ulimit -u allows this user %llu", (unsigned long long)l.rlim_cur);
+    return out;
+}
+
+/* Processors that a batch system granted, which may not bind its jobs to them; 0: it does not say. */
+static int granted(void)
+{
+    static const char *const name[] = {"SLURM_CPUS_PER_TASK", "NSLOTS", "NCPUS", "LSB_DJOB_NUMPROC"};
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        const char *text = getenv(name[i]);
+        const long n = text ? strtol(text, NULL, 10) : 0;
+        if (n >= 1 && n <= MOST_THREADS) return (int)n;
+    }
+    return 0;
+}
+
+/* Threads whose stacks take a quarter of the addresses that are left. */
+static int with_stacks(int n)
+{
+    size_t all;
+    if (!soft_limit(RLIMIT_AS, &all)) return n;
+    const size_t used = mapped(0), most = all > used ? (all - used) / 4 / STACK : 0;
+    return most < 1 ? 1 : (size_t)n > most ? (int)most : n;
+}
+
+int dg_default_threads(void)
+{
+    const char *text = getenv("OMP_NUM_THREADS");
+    const long given = text ? strtol(text, NULL, 10) : 0; /* of a list, the first */
+    if (given >= 1 && given <= MOST_THREADS) return (int)given;
+    int n = dg_cores();
+    const int most = granted();
+    if (most && n > most) n = most;
+    return with_stacks(n > MOST_THREADS ? MOST_THREADS : n);
+}
+
+void dg_limits_begin(void)
+{
+    size_t all;
+    if (!getenv("OMP_NUM_THREADS")) omp_set_num_threads(dg_default_threads());
+    if (!soft_limit(RLIMIT_AS, &all)) return;
+#ifdef __GLIBC__
+    pthread_attr_t a;
+    size_t stack;
+    (void)mallopt(M_ARENA_MAX, 1); /* each one reserves 64 MB of addresses */
+    if (pthread_getattr_default_np(&a)) return;
+    if (!pthread_attr_getstacksize(&a, &stack) && stack > STACK && !pthread_attr_setstacksize(&a, STACK))
+        (void)pthread_setattr_default_np(&a);
+    pthread_attr_destroy(&a);
+#endif
+}
