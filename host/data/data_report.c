@@ -260,9 +260,11 @@ static dg_err write_sheet(const dg_dataset_options *o, const dg_dataset *d, cons
     return e;
 }
 
-dg_err dg_data_report(const dg_dataset_options *o, const char *sheet, bool json)
+dg_err dg_data_report(const dg_dataset_options *given, const char *sheet, bool json)
 {
     dg_dataset d;
+    dg_dataset_options all = *given, *o = &all;
+    all.list_first = true;
     dg_err e = dg_dataset_read(o, &d);
     if (e) return e;
     findings f = {.d = &d};

@@ -228,7 +228,7 @@ static dg_err decode_all(job *j, dg_scan *s, long slots, dg_dataset *out)
 static bool any_unread(const dg_dataset *d)
 {
     for (int i = 0; i < d->skips; i++)
-        if (d->skip[i].unread) return true;
+        if (d->skip[i].unread || d->skip[i].folder) return true;
     return false;
 }
 
@@ -270,7 +270,7 @@ dg_err dg_open_folder(const char *dir, int *fd)
     *fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*fd >= 0) return DG_OK;
     if (errno == ENOTDIR) return dg_fail(DG_DATA, "%s: not a folder of pictures", dir);
-    return dg_fail(DG_DATA, "%s: %s", dir, strerror(errno));
+    return dg_fail(dg_errno_kind(errno), "%s: %s", dir, strerror(errno));
 }
 
 static void warn_unread(const dg_dataset_options *o, const dg_dataset *d)
@@ -279,7 +279,7 @@ static void warn_unread(const dg_dataset_options *o, const dg_dataset *d)
     const dg_skip *first = NULL;
     int n = 0;
     for (int i = 0; i < d->skips; i++)
-        if (d->skip[i].unread && n++ == 0) first = d->skip + i;
+        if (d->skip[i].unread && !d->skip[i].folder && n++ == 0) first = d->skip + i;
     if (n == 1)
         dg_warn("%s/%s: %s; it is left out this time", o->dir, dg_printable(name, sizeof name, first->name),
                 first->reason);
@@ -296,6 +296,7 @@ dg_err dg_folder_read(const dg_dataset_options *o, int folder, dg_dataset *out)
     *out = (dg_dataset){.size = o->size, .channels = o->channels};
     j.scan = &s;
     dg_err e = dg_scan_folder(j.folder, o->dir, (const char *const[]){o->cache, o->skipped}, 2, &s);
+    if (!e && !o->list_first) e = dg_check_folders(o, s.skip, s.skips);
     if (!e) e = read_files(&j, &s, out);
     out->hidden = s.hidden;
     for (long i = 0; j.fate && i < s.files; i++) free(j.fate[i].reason);
@@ -305,5 +306,6 @@ dg_err dg_folder_read(const dg_dataset_options *o, int folder, dg_dataset *out)
     out->train = out->usable = out->count;
     if (e) dg_dataset_free(out);
     if (!e) warn_unread(o, out);
+    if (!e) dg_warn_folders(o, out->skip, out->skips);
     return e;
 }

@@ -13,9 +13,11 @@ typedef struct {
     dg_resize resize;
     dg_decode_options decode;
     int threads;
-    bool strict;       /* the first bad picture is an error */
-    bool take_made;    /* single pictures that dcgan made, too; its grids and curves never */
-    int least;         /* fewer good pictures than this is DG_DATA; 0: no check */
+    bool strict;          /* the first bad picture is an error */
+    bool skip_unreadable; /* a folder that cannot be read is a warning; false: an error */
+    bool list_first;      /* that error comes after the dataset was read, from dg_dataset_judge, to list it before */
+    bool take_made;       /* single pictures that dcgan made, too; its grids and curves never */
+    int least;            /* fewer good pictures than this is DG_DATA; 0: no check */
     int limit;         /* use only the first `limit` pictures in order, bad ones counted; 0: all; with classes to learn
                         * so many of each part, of all classes alike */
     bool labelled;     /* for a classifier: classes and the test part; false: the training part's pictures alone */
@@ -40,6 +42,7 @@ typedef struct {
     char *reason;
     bool bad;    /* a picture that could not be used; false: just another file */
     bool unread; /* it could not be read this time; another time it may be */
+    int folder;  /* errno of a folder, or of what may be one, that was not read: an unknown number of files; or 0 */
 } dg_skip;
 
 typedef struct {

@@ -99,7 +99,7 @@ static bool take_lists(const head *h, const uint8_t *lists, dg_dataset *d)
         if (!(d->name[d->count] = next_text(&at, end))) return false;
     for (; d->skips < h->skips; d->skips++) {
         dg_skip *s = d->skip + d->skips;
-        *s = (dg_skip){next_text(&at, end), next_text(&at, end), bad[d->skips] != 0, false};
+        *s = (dg_skip){next_text(&at, end), next_text(&at, end), .bad = bad[d->skips] != 0};
         if (!s->name || !s->reason) {
             free(s->name);
             free(s->reason);
