@@ -17,7 +17,7 @@ typedef struct {
     char *reason; /* NULL: fine so far */
     bool bad, unread, made;
     int slot; /* its place in the array before bad ones are taken out */
-    int W, H;
+    dg_decoded file;
     uint8_t kind;
 } fate;
 
@@ -98,7 +98,7 @@ static dg_err decode_into(job *j, long i)
     if (e) return e;
     dg_image fitted;
     const dg_fitting how = {o->size, o->channels, o->fit, o->resize};
-    e = dg_image_decode_fitted(data, bytes, &o->decode, &how, &fitted, &f->W, &f->H);
+    e = dg_image_decode_fitted(data, bytes, &o->decode, &how, &fitted, &f->file);
     if (!e) f->kind = (uint8_t)dg_image_kind(data, bytes);
     free(data);
     if (e) return e;
@@ -165,9 +165,10 @@ static dg_err collect(job *j, const dg_scan *s, long slots, dg_dataset *out)
         memmove(j->pixels + (size_t)to * j->bytes, j->pixels + (size_t)f->slot * j->bytes, j->bytes);
         out->name[to] = strdup(s->file[i].name);
         if (!out->name[to]) return dg_fail(DG_DEVICE, "no memory for the list of pictures");
-        out->width[to] = f->W;
-        out->height[to] = f->H;
+        out->width[to] = f->file.W;
+        out->height[to] = f->file.H;
         out->kind[to] = f->kind;
+        out->did[to] = (uint8_t)f->file.did;
     }
     void *less = out->count ? realloc(j->pixels, (size_t)out->count * j->bytes) : NULL;
     out->pixels = less ? less : j->pixels;

@@ -51,6 +51,7 @@ typedef struct {
     char **name;         /* path below dir of each, in bytewise order */
     int *width, *height; /* as in the file, after orientation */
     uint8_t *kind;       /* dg_kind of each file */
+    uint8_t *did;        /* what decoding did to each: bits 1u << dg_did */
     dg_skip *skip;
     int skips;
     int made, hidden;     /* left out: pictures that dcgan made (made.h); hidden files and folders */
