@@ -239,6 +239,7 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
         cJSON_AddItemToObject(row, "name", text(d->skip[i].name));
         cJSON_AddItemToObject(row, "reason", text(d->skip[i].reason));
         cJSON_AddBoolToObject(row, "bad", d->skip[i].bad);
+        cJSON_AddBoolToObject(row, "folder", d->skip[i].folder != 0);
         cJSON_AddItemToArray(list, row);
     }
     if (dg_json_refused() == refused) return dg_json_print(j);

@@ -114,10 +114,10 @@ static dg_err refused(walk *w, const char *path, const char *what, int error, bo
                   : dg_scan_skip(w->to, path, dg_may_pass(error) ? DG_SKIP_UNREAD : 0, reason);
 }
 
-/* What the folder says of an entry that cannot be looked at. */
-static bool may_be_folder(unsigned char type, const char *name)
+/* By what its folder says of an entry that cannot be looked at: a temporary file that has vanished is no loss. */
+static bool may_be_folder(unsigned char type, const char *name, int error)
 {
-    return type == DT_DIR || (type == DT_UNKNOWN && !dg_named_like_a_picture(name));
+    return type == DT_DIR || (type == DT_UNKNOWN && error != ENOENT && !dg_named_like_a_picture(name));
 }
 
 /* 0 or an errno. */
@@ -150,7 +150,7 @@ static dg_err link_to(walk *w, int parent, const char *base, const char *path)
     const int error = look_up(w, parent, base, 0, &st);
     if (error == ENOENT) return dg_scan_skip(w->to, path, 0, "a symbolic link to nothing");
     if (error == ELOOP) return dg_scan_skip(w->to, path, 0, "a loop of symbolic links");
-    if (error) return refused(w, path, "a symbolic link: ", error, !dg_named_like_a_picture(path));
+    if (error) return refused(w, path, "a symbolic link: ", error, false); /* one file at most */
     if (S_ISREG(st.st_mode)) return add_file(w, path, &st);
     if (S_ISDIR(st.st_mode)) return dg_scan_skip(w->to, path, 0, DG_LINK_TO_FOLDER);
     char reason[64];
@@ -170,7 +170,7 @@ static dg_err visit(walk *w, int parent, const struct dirent *entry, char *path,
     memcpy(path + length, base, n + 1);
     struct stat st;
     const int error = look_up(w, parent, base, AT_SYMLINK_NOFOLLOW, &st);
-    const bool folder = error && may_be_folder(entry->d_type, path);
+    const bool folder = error && may_be_folder(entry->d_type, path, error);
     if (error)
         return refused(w, path,
                        !folder                   ? "cannot be read: "
