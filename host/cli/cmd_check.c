@@ -50,6 +50,7 @@ static dg_err get_pictures(const dg_options *o, const dg_model *m, pictures *p)
                                   .decode = {.alpha = o->alpha, .exif = o->exif},
                                   .threads = o->threads,
                                   .strict = o->strict,
+                                  .skip_unreadable = o->skip_unreadable,
                                   .least = o->batch,
                                   .limit = o->limit,
                                   .cache = o->cache};

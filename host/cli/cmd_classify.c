@@ -89,11 +89,11 @@ static dg_err add_file(job *j, const char *path)
     const dg_fitting how = {j->l->model.size, j->l->model.channels, o->fit, (dg_resize)o->filter};
     void *data;
     size_t bytes;
-    int W, H;
+    dg_decoded of;
     dg_image fitted;
     dg_err e = dg_read_file(path, (size_t)64 << 20, &data, &bytes);
     if (e) return e;
-    e = dg_context(dg_image_decode_fitted(data, bytes, &decode, &how, &fitted, &W, &H), "%s", path);
+    e = dg_context(dg_image_decode_fitted(data, bytes, &decode, &how, &fitted, &of), "%s", path);
     free(data);
     if (e) return e;
     e = add_picture(j, "", path, NULL, fitted.pixels);

@@ -116,6 +116,7 @@ static dg_err read_pictures(const dg_options *o, const dg_model *model, bool lab
                             .decode = {.alpha = o->alpha, .exif = o->exif},
                             .threads = o->threads,
                             .strict = o->strict,
+                            .skip_unreadable = o->skip_unreadable,
                             .least = dg_least_pictures(o),
                             .limit = o->limit,
                             .labelled = labelled,

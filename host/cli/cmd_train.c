@@ -77,6 +77,7 @@ static dg_err load_data(dg_training *r, const dg_model *model, const dg_recipe *
                             .resize = (dg_resize)o->filter,
                             .threads = o->threads,
                             .strict = o->strict,
+                            .skip_unreadable = o->skip_unreadable,
                             .least = dg_least_pictures(o),
                             .limit = o->limit,
                             .labelled = recipe->labels,

@@ -25,6 +25,7 @@ dg_dataset_options dg_all_pictures(const dg_options *o, const char *dir, int siz
                                 .decode = {.alpha = o->alpha, .exif = o->exif},
                                 .threads = o->threads,
                                 .strict = o->strict,
+                                .skip_unreadable = o->skip_unreadable,
                                 .take_made = true,
                                 .least = 1,
                                 .limit = o->limit};

@@ -145,6 +145,8 @@ static void print_report(const dg_dataset_options *o, const findings *f)
         for (int i = 0; i < DG_KINDS; i++)
             if (f->kind[i]) printf("  %7d  %s\n", f->kind[i], dg_kind_name((dg_kind)i));
         if (d->channels == 3 && f->looks.grey) printf("  %7d  without any colour\n", f->looks.grey);
+        for (int i = 0; i < DG_DIDS; i++)
+            if (f->looks.did[i]) printf("  %7d  %s\n", f->looks.did[i], dg_did_name((dg_did)i));
         print_sizes(f);
         if (f->looks.small)
             printf("  %7d  smaller than the network's %d x %d: made larger\n", f->looks.small, d->size, d->size);
@@ -209,7 +211,9 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
     cJSON_AddNumberToObject(j, "hidden", d->hidden);
     cJSON_AddNumberToObject(j, "without_colour", f->looks.grey);
     cJSON_AddNumberToObject(j, "smaller", f->looks.small);
-    cJSON_AddNumberToObject(j, "with_alpha", f->looks.alpha);
+    static const char *const key[DG_DIDS] = {"with_alpha", "turned",           "reduced_to_8_bits",
+                                             "from_cmyk",  "first_frame_only", "profile_ignored"};
+    for (int i = 0; i < DG_DIDS; i++) cJSON_AddNumberToObject(j, key[i], f->looks.did[i]);
     cJSON_AddNumberToObject(j, "train", d->train);
     cJSON_AddNumberToObject(j, "test", d->count - d->train);
     cJSON_AddItemToObject(j, "classes", json_classes(d));
@@ -235,6 +239,7 @@ static dg_err print_json(const dg_dataset_options *o, const findings *f)
         cJSON_AddItemToObject(row, "name", text(d->skip[i].name));
         cJSON_AddItemToObject(row, "reason", text(d->skip[i].reason));
         cJSON_AddBoolToObject(row, "bad", d->skip[i].bad);
+        cJSON_AddBoolToObject(row, "folder", d->skip[i].folder != 0);
         cJSON_AddItemToArray(list, row);
     }
     if (dg_json_refused() == refused) return dg_json_print(j);
@@ -279,9 +284,11 @@ static dg_err read_for_gan(const dg_dataset_options *o, dg_dataset *out)
     return DG_OK;
 }
 
-dg_err dg_data_report(const dg_dataset_options *o, const char *classifier, int classes, const char *sheet, bool json)
+dg_err dg_data_report(const dg_dataset_options *given, const char *classifier, int classes, const char *sheet, bool json)
 {
     dg_dataset d;
+    dg_dataset_options all = *given, *o = &all;
+    all.list_first = true;
     dg_err e = classifier ? dg_dataset_read(o, &d) : read_for_gan(o, &d);
     if (e) return e;
     findings f = {.d = &d};

@@ -17,7 +17,7 @@ typedef struct {
     char *reason; /* NULL: fine so far */
     bool bad, unread, made;
     int slot; /* its place in the array before bad ones are taken out */
-    int W, H;
+    dg_decoded file;
     uint8_t kind;
 } fate;
 
@@ -98,7 +98,7 @@ static dg_err decode_into(job *j, long i)
     if (e) return e;
     dg_image fitted;
     const dg_fitting how = {o->size, o->channels, o->fit, o->resize};
-    e = dg_image_decode_fitted(data, bytes, &o->decode, &how, &fitted, &f->W, &f->H);
+    e = dg_image_decode_fitted(data, bytes, &o->decode, &how, &fitted, &f->file);
     if (!e) f->kind = (uint8_t)dg_image_kind(data, bytes);
     free(data);
     if (e) return e;
@@ -165,9 +165,10 @@ static dg_err collect(job *j, const dg_scan *s, long slots, dg_dataset *out)
         memmove(j->pixels + (size_t)to * j->bytes, j->pixels + (size_t)f->slot * j->bytes, j->bytes);
         out->name[to] = strdup(s->file[i].name);
         if (!out->name[to]) return dg_fail(DG_DEVICE, "no memory for the list of pictures");
-        out->width[to] = f->W;
-        out->height[to] = f->H;
+        out->width[to] = f->file.W;
+        out->height[to] = f->file.H;
         out->kind[to] = f->kind;
+        out->did[to] = (uint8_t)f->file.did;
     }
     void *less = out->count ? realloc(j->pixels, (size_t)out->count * j->bytes) : NULL;
     out->pixels = less ? less : j->pixels;
@@ -228,7 +229,7 @@ static dg_err decode_all(job *j, dg_scan *s, long slots, dg_dataset *out)
 static bool any_unread(const dg_dataset *d)
 {
     for (int i = 0; i < d->skips; i++)
-        if (d->skip[i].unread) return true;
+        if (d->skip[i].unread || d->skip[i].folder) return true;
     return false;
 }
 
@@ -270,7 +271,7 @@ dg_err dg_open_folder(const char *dir, int *fd)
     *fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*fd >= 0) return DG_OK;
     if (errno == ENOTDIR) return dg_fail(DG_DATA, "%s: not a folder of pictures", dir);
-    return dg_fail(DG_DATA, "%s: %s", dir, strerror(errno));
+    return dg_fail(dg_errno_kind(errno), "%s: %s", dir, strerror(errno));
 }
 
 static void warn_unread(const dg_dataset_options *o, const dg_dataset *d)
@@ -279,7 +280,7 @@ static void warn_unread(const dg_dataset_options *o, const dg_dataset *d)
     const dg_skip *first = NULL;
     int n = 0;
     for (int i = 0; i < d->skips; i++)
-        if (d->skip[i].unread && n++ == 0) first = d->skip + i;
+        if (d->skip[i].unread && !d->skip[i].folder && n++ == 0) first = d->skip + i;
     if (n == 1)
         dg_warn("%s/%s: %s; it is left out this time", o->dir, dg_printable(name, sizeof name, first->name),
                 first->reason);
@@ -296,6 +297,7 @@ dg_err dg_folder_read(const dg_dataset_options *o, int folder, dg_dataset *out)
     *out = (dg_dataset){.size = o->size, .channels = o->channels};
     j.scan = &s;
     dg_err e = dg_scan_folder(j.folder, o->dir, (const char *const[]){o->cache, o->skipped}, 2, &s);
+    if (!e && !o->list_first) e = dg_check_folders(o, s.skip, s.skips);
     if (!e) e = read_files(&j, &s, out);
     out->hidden = s.hidden;
     for (long i = 0; j.fate && i < s.files; i++) free(j.fate[i].reason);
@@ -305,5 +307,6 @@ dg_err dg_folder_read(const dg_dataset_options *o, int folder, dg_dataset *out)
     out->train = out->usable = out->count;
     if (e) dg_dataset_free(out);
     if (!e) warn_unread(o, out);
+    if (!e) dg_warn_folders(o, out->skip, out->skips);
     return e;
 }

@@ -13,9 +13,11 @@ typedef struct {
     dg_resize resize;
     dg_decode_options decode;
     int threads;
-    bool strict;       /* the first bad picture is an error */
-    bool take_made;    /* single pictures that dcgan made, too; its grids and curves never */
-    int least;         /* fewer good pictures than this is DG_DATA; 0: no check */
+    bool strict;          /* the first bad picture is an error */
+    bool skip_unreadable; /* a folder that cannot be read is a warning; false: an error */
+    bool list_first;      /* that error comes after the dataset was read, from dg_dataset_judge, to list it before */
+    bool take_made;       /* single pictures that dcgan made, too; its grids and curves never */
+    int least;            /* fewer good pictures than this is DG_DATA; 0: no check */
     int limit;         /* use only the first `limit` pictures in order, bad ones counted; 0: all; with classes to learn
                         * so many of each part, of all classes alike */
     bool fixed_shape;  /* the model keeps its size and channels, so that no advice is about others */
@@ -41,6 +43,7 @@ typedef struct {
     char *reason;
     bool bad;    /* a picture that could not be used; false: just another file */
     bool unread; /* it could not be read this time; another time it may be */
+    int folder;  /* errno of a folder, or of what may be one, that was not read: an unknown number of files; or 0 */
 } dg_skip;
 
 typedef struct {
@@ -49,6 +52,7 @@ typedef struct {
     char **name;         /* path below dir of each, in bytewise order */
     int *width, *height; /* as in the file, after orientation */
     uint8_t *kind;       /* dg_kind of each file */
+    uint8_t *did;        /* what decoding did to each: bits 1u << dg_did */
     dg_skip *skip;
     int skips;
     int made, hidden;     /* left out: pictures that dcgan made (made.h); hidden files and folders */

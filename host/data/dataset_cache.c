@@ -11,7 +11,7 @@
 
 static const char magic[16] = "dcgan-cache-1\n";
 
-/* The file: this, then `lists` bytes (widths, heights, kinds, bad marks, texts), then the pixels. */
+/* The file: this, then `lists` bytes (widths, heights, kinds, what decoding did, bad marks, texts), then the pixels. */
 typedef struct {
     char magic[16];
     uint32_t order; /* 0x01020304 in the byte order of the machine that wrote it */
@@ -29,7 +29,7 @@ static uint64_t hash_text(uint64_t h, const char *text) { return dg_hash(h, text
 uint64_t dg_cache_key(const dg_dataset_options *o, const dg_scan *s, bool pictures)
 {
     /* The first number stands for the head and for what decoding and resizing give: to be raised when that changes. */
-    int64_t settings[] = {2,
+    int64_t settings[] = {3,
                           o->size,
                           o->channels,
                           o->fit,
@@ -83,23 +83,25 @@ static char *next_text(const char **at, const char *end)
 static bool take_lists(const head *h, const uint8_t *lists, dg_dataset *d)
 {
     size_t n = (size_t)h->count, skips = (size_t)h->skips;
-    if (h->lists < 9 * n + skips) return false;
+    if (h->lists < 10 * n + skips) return false;
     d->width = malloc(n * sizeof *d->width);
     d->height = malloc(n * sizeof *d->height);
     d->kind = malloc(n);
+    d->did = malloc(n);
     d->name = calloc(n, sizeof *d->name);
     d->skip = calloc(skips + 1, sizeof *d->skip);
-    if (!d->width || !d->height || !d->kind || !d->name || !d->skip) return false;
+    if (!d->width || !d->height || !d->kind || !d->did || !d->name || !d->skip) return false;
     memcpy(d->width, lists, 4 * n);
     memcpy(d->height, lists + 4 * n, 4 * n);
     memcpy(d->kind, lists + 8 * n, n);
-    const uint8_t *bad = lists + 9 * n;
+    memcpy(d->did, lists + 9 * n, n);
+    const uint8_t *bad = lists + 10 * n;
     const char *at = (const char *)bad + skips, *end = (const char *)lists + h->lists;
     for (; d->count < h->count; d->count++)
         if (!(d->name[d->count] = next_text(&at, end))) return false;
     for (; d->skips < h->skips; d->skips++) {
         dg_skip *s = d->skip + d->skips;
-        *s = (dg_skip){next_text(&at, end), next_text(&at, end), bad[d->skips] != 0, false};
+        *s = (dg_skip){next_text(&at, end), next_text(&at, end), .bad = bad[d->skips] != 0};
         if (!s->name || !s->reason) {
             free(s->name);
             free(s->reason);
@@ -168,7 +170,7 @@ static bool may_write(const char *path)
 
 static uint8_t *pack_lists(const dg_dataset *d, size_t *bytes)
 {
-    size_t n = (size_t)d->count, skips = (size_t)d->skips, total = 9 * n + skips;
+    size_t n = (size_t)d->count, skips = (size_t)d->skips, total = 10 * n + skips;
     for (int i = 0; i < d->count; i++) total += strlen(d->name[i]) + 1;
     for (int i = 0; i < d->skips; i++) total += strlen(d->skip[i].name) + strlen(d->skip[i].reason) + 2;
     uint8_t *lists = malloc(total + 1);
@@ -176,8 +178,9 @@ static uint8_t *pack_lists(const dg_dataset *d, size_t *bytes)
     memcpy(lists, d->width, 4 * n);
     memcpy(lists + 4 * n, d->height, 4 * n);
     memcpy(lists + 8 * n, d->kind, n);
-    for (size_t i = 0; i < skips; i++) lists[9 * n + i] = d->skip[i].bad;
-    char *at = (char *)lists + 9 * n + skips;
+    memcpy(lists + 9 * n, d->did, n);
+    for (size_t i = 0; i < skips; i++) lists[10 * n + i] = d->skip[i].bad;
+    char *at = (char *)lists + 10 * n + skips;
     for (int i = 0; i < d->count; i++) at = stpcpy(at, d->name[i]) + 1;
     for (int i = 0; i < d->skips; i++) {
         at = stpcpy(at, d->skip[i].name) + 1;

@@ -30,6 +30,7 @@ dg_err dg_scan_folder(int folder, const char *dir, const char *const *without, i
 void dg_scan_free(dg_scan *s);
 /* name and reason are copied; bad is decided by the name unless `how` says so already. */
 enum { DG_SKIP_BAD = 1, DG_SKIP_UNREAD = 2 };
+dg_err dg_scan_skip_folder(dg_scan *s, const char *name, int error, const char *reason);
 dg_err dg_scan_skip(dg_scan *s, const char *name, int how, const char *reason);
 bool dg_named_like_a_picture(const char *name);
 void dg_scan_sort_skips(dg_scan *s); /* by name, as the files are */
@@ -74,6 +75,18 @@ dg_err dg_dataset_add_test(const dg_dataset_options *o, dg_dataset *d);
  * for d->count, and what is behind n is used up. */
 dg_err dg_dataset_arrange(dg_dataset *d, int32_t *order, int n, int train);
 dg_err dg_dataset_keep_test(dg_dataset *d);
+/* The exit code for a system call that ended with this errno: DG_DEVICE for descriptors and memory, DG_IO for the
+ * disk or the network, DG_DATA for what is wrong with the folder itself. */
+dg_err dg_errno_kind(int error);
+/* An error that names the first folder that could not be read, unless o->skip_unreadable. */
+dg_err dg_check_folders(const dg_dataset_options *o, const dg_skip *skip, long skips);
+/* With o->skip_unreadable a warning for each of these folders; one for all links to folders. */
+void dg_warn_folders(const dg_dataset_options *o, const dg_skip *skip, long skips);
+/* What to do about the bad images, by the causes in their reasons. Returns out. */
+char *dg_bad_advice(const dg_dataset *d, char *out, size_t size);
+/* The reason that the scan gives for a symbolic link to a folder. */
+#define DG_LINK_TO_FOLDER "a symbolic link to a folder (these are not followed)"
+
 /* The rules: strict, at most 10% or 1,000 bad, at least `least`. */
 dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d);
 

@@ -38,7 +38,8 @@ dg_err dg_dataset_lists(dg_dataset *out, long pictures)
     out->width = calloc(n, sizeof *out->width);
     out->height = calloc(n, sizeof *out->height);
     out->kind = calloc(n, 1);
-    if (!out->name || !out->width || !out->height || !out->kind)
+    out->did = calloc(n, 1);
+    if (!out->name || !out->width || !out->height || !out->kind || !out->did)
         return dg_fail(DG_DEVICE, "no memory for the list of pictures");
     return DG_OK;
 }
@@ -144,6 +145,7 @@ void dg_dataset_free(dg_dataset *d)
     free(d->width);
     free(d->height);
     free(d->kind);
+    free(d->did);
     free(d->label);
     for (int i = 0; d->class_name && i < d->classes; i++) free(d->class_name[i]);
     free(d->class_name);

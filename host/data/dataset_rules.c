@@ -89,7 +89,9 @@ char *dg_left_out(const dg_dataset *d, char *out, size_t size)
 
 dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d)
 {
-    char name[1024], reasons[512];
+    const dg_err lost = dg_check_folders(o, d->skip, d->skips);
+    if (lost) return lost;
+    char name[1024], reasons[512], advice[512];
     int bad = 0, first = -1;
     for (int i = 0; i < d->skips; i++)
         if (d->skip[i].bad && bad++ == 0) first = i;
@@ -101,10 +103,8 @@ dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d)
     if (dg_dataset_listed(o, d)) snprintf(list, sizeof list, "%s", o->skipped);
     else snprintf(list, sizeof list, "%s data %s", dg_program(), dg_shell_path(dir, sizeof dir, o->dir));
     if (bad > 1000 || 10 * (int64_t)bad > (int64_t)bad + d->usable)
-        return dg_fail(DG_DATA,
-                       "%s: %d of %d pictures are bad, more than 10%% or 1,000: %s. %s lists them: convert them, or "
-                       "take them away",
-                       o->dir, bad, bad + d->usable, reasons, list);
+        return dg_fail(DG_DATA, "%s: %d of %d images are bad, more than 10%% or 1,000: %s. %s lists them: %s", o->dir,
+                       bad, bad + d->usable, reasons, list, dg_bad_advice(d, advice, sizeof advice));
     char ours[128];
     const char *and_ours = *dg_left_out(d, ours, sizeof ours) ? "; left out: " : "";
     if (d->count == 0)

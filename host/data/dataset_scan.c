@@ -48,14 +48,14 @@ bool dg_named_like_a_picture(const char *name)
     return false;
 }
 
-dg_err dg_scan_skip(dg_scan *s, const char *name, int how, const char *reason)
+static dg_err add_skip(dg_scan *s, const char *name, dg_skip k, const char *reason)
 {
     void *list = s->skip;
     bool ok = grow(&list, s->skips, &s->skip_room, sizeof *s->skip);
     s->skip = list;
     if (!ok) return no_memory();
-    const bool bad = how & DG_SKIP_BAD || dg_named_like_a_picture(name);
-    dg_skip k = {strdup(name), strdup(reason), bad, how & DG_SKIP_UNREAD};
+    k.name = strdup(name);
+    k.reason = strdup(reason);
     if (!k.name || !k.reason) {
         free(k.name);
         free(k.reason);
@@ -63,6 +63,17 @@ dg_err dg_scan_skip(dg_scan *s, const char *name, int how, const char *reason)
     }
     s->skip[s->skips++] = k;
     return DG_OK;
+}
+
+dg_err dg_scan_skip(dg_scan *s, const char *name, int how, const char *reason)
+{
+    const bool bad = how & DG_SKIP_BAD || dg_named_like_a_picture(name);
+    return add_skip(s, name, (dg_skip){.bad = bad, .unread = how & DG_SKIP_UNREAD}, reason);
+}
+
+dg_err dg_scan_skip_folder(dg_scan *s, const char *name, int error, const char *reason)
+{
+    return add_skip(s, name, (dg_skip){.folder = error, .unread = dg_may_pass(error)}, reason);
 }
 
 static dg_err add_file(walk *w, const char *name, const struct stat *st)
@@ -91,14 +102,22 @@ static const char *what_it_is(mode_t mode)
     }
 }
 
-/* What the system refused to open or to look at, `what` in words. */
-static dg_err refused(walk *w, const char *path, const char *what, int error)
+/* What the system refused to open or to look at, `what` in words; folder: a folder, or what may be one. */
+static dg_err refused(walk *w, const char *path, const char *what, int error, bool folder)
 {
     char reason[128];
-    if (error == EMFILE || error == ENFILE || error == ENOMEM)
+    if (dg_errno_kind(error) == DG_DEVICE)
         return dg_fail(DG_DEVICE, "%s/%s: cannot be opened: %s", w->dir, path, strerror(error));
-    snprintf(reason, sizeof reason, "%s%s", what, strerror(error));
-    return dg_scan_skip(w->to, path, dg_may_pass(error) ? DG_SKIP_UNREAD : 0, reason);
+    snprintf(reason, sizeof reason, "%s%s", error == ENOENT && !folder ? "" : what,
+             error == ENOENT && !folder ? "vanished" : strerror(error));
+    return folder ? dg_scan_skip_folder(w->to, path, error, reason)
+                  : dg_scan_skip(w->to, path, dg_may_pass(error) ? DG_SKIP_UNREAD : 0, reason);
+}
+
+/* By what its folder says of an entry that cannot be looked at: a temporary file that has vanished is no loss. */
+static bool may_be_folder(unsigned char type, const char *name, int error)
+{
+    return type == DT_DIR || (type == DT_UNKNOWN && error != ENOENT && !dg_named_like_a_picture(name));
 }
 
 /* 0 or an errno. */
@@ -115,12 +134,13 @@ static dg_err walk_folder(walk *w, int fd, char *path, size_t length, int depth)
 
 static dg_err enter(walk *w, int parent, const char *base, char *path, size_t length, int depth)
 {
-    if (depth > DG_DEPTH_MAX) return dg_scan_skip(w->to, path, 0, "a folder more than 64 deep");
+    if (depth > DG_DEPTH_MAX) return dg_scan_skip_folder(w->to, path, ELOOP, "a folder more than 64 deep");
     for (int tries = 0;; tries++) {
         int fd = openat(parent, base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd >= 0) return walk_folder(w, fd, path, length, depth);
         const int error = errno;
-        if (!dg_try_again(&w->lost, error, tries)) return refused(w, path, "a folder that cannot be opened: ", error);
+        if (!dg_try_again(&w->lost, error, tries))
+            return refused(w, path, "a folder that cannot be opened: ", error, true);
     }
 }
 
@@ -130,27 +150,33 @@ static dg_err link_to(walk *w, int parent, const char *base, const char *path)
     const int error = look_up(w, parent, base, 0, &st);
     if (error == ENOENT) return dg_scan_skip(w->to, path, 0, "a symbolic link to nothing");
     if (error == ELOOP) return dg_scan_skip(w->to, path, 0, "a loop of symbolic links");
-    if (error) return refused(w, path, "a symbolic link: ", error);
+    if (error) return refused(w, path, "a symbolic link: ", error, false); /* one file at most */
     if (S_ISREG(st.st_mode)) return add_file(w, path, &st);
-    if (S_ISDIR(st.st_mode))
-        return dg_scan_skip(w->to, path, 0, "a symbolic link to a folder (these are not followed)");
+    if (S_ISDIR(st.st_mode)) return dg_scan_skip(w->to, path, 0, DG_LINK_TO_FOLDER);
     char reason[64];
     snprintf(reason, sizeof reason, "a symbolic link to %s", what_it_is(st.st_mode));
     return dg_scan_skip(w->to, path, 0, reason);
 }
 
 /* path holds DG_PATH_BYTES; its first `length` bytes are the parent's name, with '/' unless empty. */
-static dg_err visit(walk *w, int parent, const char *base, char *path, size_t length, int depth)
+static dg_err visit(walk *w, int parent, const struct dirent *entry, char *path, size_t length, int depth)
 {
+    const char *base = entry->d_name;
     size_t n = strlen(base);
     if (length + n + 2 > DG_PATH_BYTES) {
         path[length] = 0;
-        return dg_scan_skip(w->to, path, 0, "a name below it makes a path of more than 4096 bytes");
+        return dg_scan_skip_folder(w->to, path, ENAMETOOLONG, "a name below it makes a path of more than 4096 bytes");
     }
     memcpy(path + length, base, n + 1);
     struct stat st;
     const int error = look_up(w, parent, base, AT_SYMLINK_NOFOLLOW, &st);
-    if (error) return error == ENOENT ? dg_scan_skip(w->to, path, 0, "vanished") : refused(w, path, "", error);
+    const bool folder = error && may_be_folder(entry->d_type, path, error);
+    if (error)
+        return refused(w, path,
+                       !folder                   ? "cannot be read: "
+                       : entry->d_type == DT_DIR ? "a folder that cannot be opened: "
+                                                 : "perhaps a folder, cannot be read: ",
+                       error, folder);
     if (S_ISREG(st.st_mode)) return add_file(w, path, &st);
     if (S_ISLNK(st.st_mode)) return link_to(w, parent, base, path);
     if (S_ISDIR(st.st_mode)) return enter(w, parent, base, path, length + n, depth + 1);
@@ -172,14 +198,15 @@ static dg_err walk_folder(walk *w, int fd, char *path, size_t length, int depth)
         const struct dirent *entry = readdir(d);
         if (!entry) {
             path[length ? length - 1 : 0] = 0;
-            if (errno) e = dg_fail(DG_IO, "%s/%s: cannot be listed: %s", w->dir, path, strerror(errno));
+            if (errno && !*path) e = dg_fail(dg_errno_kind(errno), "%s: cannot be listed: %s", w->dir, strerror(errno));
+            else if (errno) e = refused(w, path, "a folder that cannot be listed: ", errno, true);
             break;
         }
         if (entry->d_name[0] == '.') {
             w->to->hidden += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
             continue;
         }
-        e = visit(w, dirfd(d), entry->d_name, path, length, depth);
+        e = visit(w, dirfd(d), entry, path, length, depth);
         if (e) break;
     }
     closedir(d);
@@ -212,7 +239,7 @@ dg_err dg_scan_folder(int folder, const char *dir, const char *const *without, i
         w.inode[w.without++] = st.st_ino;
     }
     int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return dg_fail(DG_DATA, "%s: %s", dir, strerror(errno));
+    if (fd < 0) return dg_fail(dg_errno_kind(errno), "%s: %s", dir, strerror(errno));
     char path[DG_PATH_BYTES];
     dg_err e = walk_folder(&w, fd, path, 0, 0);
     if (out->files) qsort(out->file, (size_t)out->files, sizeof *out->file, by_name);

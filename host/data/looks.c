@@ -39,12 +39,6 @@ static bool colourless(const dg_dataset *d, int i)
     return true;
 }
 
-static bool has_alpha(dg_kind k)
-{
-    return k == DG_KIND_PNG_GREY_ALPHA || k == DG_KIND_PNG_RGBA || k == DG_KIND_PNG_GREY_ALPHA_16 ||
-           k == DG_KIND_PNG_RGBA_16 || k == DG_KIND_WEBP_ALPHA;
-}
-
 /* The same pixels as the network sees them, whatever the files are. The hash only says where to compare. */
 static void find_twins(const dg_dataset *d, int threads, dg_looks *l)
 {
@@ -78,7 +72,7 @@ dg_err dg_looks_at(const dg_dataset *d, int threads, dg_looks *out)
     for (int i = 0; i < d->count; i++) {
         const int shorter = d->width[i] < d->height[i] ? d->width[i] : d->height[i];
         out->grey += colourless(d, i);
-        out->alpha += has_alpha((dg_kind)d->kind[i]);
+        for (int k = 0; k < DG_DIDS; k++) out->did[k] += d->did[i] >> k & 1;
         if (shorter < d->size) side[out->small++] = shorter;
     }
     qsort(side, (size_t)out->small, sizeof *side, by_value);
@@ -108,9 +102,10 @@ int dg_looks_advice(const dg_looks *l, const dg_dataset *d, const dg_dataset_opt
     if (d->count && d->channels == 3 && l->grey == d->count && !o->fixed_shape)
         snprintf(out[n++], DG_ADVICE_BYTES,
                  "all pictures are grey: {channels} 1 makes a network that learns them with less");
-    if (l->alpha)
-        snprintf(out[n++], DG_ADVICE_BYTES, "%d of %d pictures %s transparency, which is %s", l->alpha, d->count,
-                 l->alpha == 1 ? "has" : "have", d->channels == 4 ? "learned, too" : alpha_way[o->decode.alpha]);
+    if (l->did[DG_DID_ALPHA])
+        snprintf(out[n++], DG_ADVICE_BYTES, "%d of %d pictures %s transparency, which is %s", l->did[DG_DID_ALPHA],
+                 d->count, l->did[DG_DID_ALPHA] == 1 ? "has" : "have",
+                 d->channels == 4 ? "learned, too" : alpha_way[o->decode.alpha]);
     if (2 * l->small > d->count)
         snprintf(out[n++], DG_ADVICE_BYTES,
                  "most pictures, %d of %d, are smaller than %d x %d, with %d pixels at their shorter side, and are "

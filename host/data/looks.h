@@ -13,7 +13,7 @@ typedef struct {
 
 typedef struct {
     int grey;           /* pictures without colour */
-    int alpha;          /* in files with an alpha channel */
+    int did[DG_DIDS];   /* images to which decoding did this */
     int small, side;    /* with a side shorter than the network's; the median of their shorter sides */
     int copies, groups; /* pictures that have a twin earlier in order; groups of equal pictures */
     dg_twin *twin;      /* of each picture, sorted by group, then index */

@@ -32,7 +32,7 @@ static void free_files(dg_record_files *f)
 
 static dg_err cannot_list(const char *dir)
 {
-    return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot be listed: %s", dir, strerror(errno));
+    return dg_fail(dg_errno_kind(errno), "%s: cannot be listed: %s", dir, strerror(errno));
 }
 
 /* The files beside one another in the folder; none where one is named like a picture, or there are too many. */

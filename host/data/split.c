@@ -51,6 +51,7 @@ dg_err dg_dataset_arrange(dg_dataset *d, int32_t *order, int n, int train)
         permute(d->width, sizeof *d->width, order, d->count, one, done);
         permute(d->height, sizeof *d->height, order, d->count, one, done);
         permute(d->kind, sizeof *d->kind, order, d->count, one, done);
+        permute(d->did, sizeof *d->did, order, d->count, one, done);
         permute(d->label, sizeof *d->label, order, d->count, one, done);
     }
     free(one);

@@ -67,8 +67,8 @@ static bool join(dg_dataset *d, dg_dataset *t)
     bool ok;
     if (!APPEND(d, t, pixels, count, bytes) || !APPEND(d, t, width, count, sizeof *d->width) ||
         !APPEND(d, t, height, count, sizeof *d->height) || !APPEND(d, t, kind, count, 1) ||
-        (d->classes && !APPEND(d, t, label, count, sizeof *d->label)) || !APPEND(d, t, skip, skips, sizeof *d->skip) ||
-        !APPEND(d, t, name, count, sizeof *d->name))
+        !APPEND(d, t, did, count, 1) || (d->classes && !APPEND(d, t, label, count, sizeof *d->label)) ||
+        !APPEND(d, t, skip, skips, sizeof *d->skip) || !APPEND(d, t, name, count, sizeof *d->name))
         return false;
     d->count += t->count;
     d->skips += t->skips;

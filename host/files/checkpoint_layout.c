@@ -118,14 +118,20 @@ static bool is_averaged(const check *c, const dg_ck_tensor *t)
     return c->averaged && r && !r->labels && t->net == r->exported && t->kind != DG_PARAMETER_COUNT;
 }
 
+static bool is_transposed(const dg_st_tensor *t, const dg_ck_tensor *want)
+{
+    return t->rank == 2 && want->rank == 2 && t->dim[0] == want->dim[1] && t->dim[1] == want->dim[0];
+}
+
 static dg_err check_one(const check *c, const dg_st_tensor *t, const dg_ck_tensor *want, bool second_moment)
 {
     bool same = t->rank == want->rank, counts = want->kind == DG_PARAMETER_COUNT;
     for (int i = 0; same && i < t->rank; i++) same = t->dim[i] == want->dim[i];
     char has[128], needs[128];
     if (!same)
-        return dg_fail(DG_IO, "%s: tensor %s has shape %s; model %s needs %s", c->path, t->name,
-                       shape_text(has, t->dim, t->rank), c->model->name, shape_text(needs, want->dim, want->rank));
+        return dg_fail(DG_IO, "%s: tensor %s has shape %s; model %s needs %s%s", c->path, t->name,
+                       shape_text(has, t->dim, t->rank), c->model->name, shape_text(needs, want->dim, want->rank),
+                       is_transposed(t, want) ? ": transpose it, PyTorch stores (outputs, inputs)" : "");
     if (counts ? t->type != DG_I64 : c->full ? t->type != c->type : t->type != DG_F32 && t->type != DG_F64)
         return dg_fail(DG_IO, "%s: tensor %s is %s; it should be %s", c->path, t->name, dg_st_type_name[t->type],
                        counts    ? "I64"
@@ -180,8 +186,13 @@ dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, boo
         const dg_st_tensor *t = dg_st_at(st, i);
         int moment;
         const dg_ck_tensor *want = meaning(&c, layout, n, t->name, &moment);
+        if (!want && !full) want = meaning(&c, layout, n, dg_st_plain(st, i), &moment);
         if (!want) {
-            e = dg_fail(DG_IO, "%s: tensor %s belongs to no layer of model %s", path, t->name, model->name);
+            e = dg_fail(DG_IO, "%s: tensor %s belongs to no layer of model %s%s", path, t->name, model->name,
+                        full ? "" : "; write the weights of this network alone, or name its model with {model}");
+        } else if (!full && dg_ck_find(st, want) != t) {
+            e = dg_fail(DG_IO, "%s: tensors %s and %s are both %s of model %s; remove one of them", path, t->name,
+                        dg_ck_find(st, want)->name, want->name, model->name);
         } else {
             e = check_one(&c, t, want, moment == 2);
             nets |= 1 << want->net;
@@ -194,12 +205,13 @@ dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, boo
                                       is_averaged(&c, want) ? DG_CK_AVERAGE : NULL};
         if (!full && (want->kind == DG_PARAMETER_COUNT || (!*want->alone && !(nets & 1 << want->net)))) continue;
         for (int k = 0; k < 4 && !e; k++) {
-            char name[80];
+            char name[80], shape[128];
             if (!prefix[k]) continue;
             snprintf(name, sizeof name, "%s%s", prefix[k], want->name);
             if (!(k ? dg_st_find(st, name) : dg_ck_find(st, want)))
-                e = dg_fail(DG_IO, "%s: has no tensor %s%s%s, which model %s needs", path, name,
-                            full || !*want->alone ? "" : " or ", full ? "" : want->alone, model->name);
+                e = dg_fail(DG_IO, "%s: has no tensor %s%s%s of shape %s, which model %s needs", path, name,
+                            full || !*want->alone ? "" : " or ", full ? "" : want->alone,
+                            shape_text(shape, want->dim, want->rank), model->name);
         }
     }
     free(layout);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 
 enum { BEGIN = 512 };
 
+static const char arrays[] = "an archive of NumPy arrays (npz)", onnx[] = "an ONNX network";
 static const char zip[] = "a zip archive, such as torch.save writes";
 static const char pickle[] = "a pickle, such as old versions of torch.save write";
 
@@ -68,9 +70,18 @@ static char first_character(const char *s, size_t n)
     return (char)(i < n ? s[i] : 0);
 }
 
+/* Kinds that need more than one look. */
+static const char *kind_inside(const char *s, size_t n)
+{
+    if (n >= 40 && !memcmp(s, "PK\3\4", 4) && memmem(s + 30, n - 30, ".npy", 4)) return arrays;
+    const bool network = n > 8 && s[0] == 8 && s[1] > 0 && s[1] < 32 && (s[2] == 0x12 || s[2] == 0x3a);
+    return network ? onnx : NULL; /* its version, then its producer or its graph */
+}
+
 const char *dg_file_kind(const void *begin, size_t bytes)
 {
-    const char *s = begin;
+    const char *s = begin, *inside = kind_inside(s, bytes < BEGIN ? bytes : BEGIN);
+    if (inside) return inside;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         const size_t at = known[i].at;
         if (bytes >= at + known[i].bytes && !memcmp(s + at, known[i].magic, known[i].bytes)) return known[i].kind;
@@ -79,6 +90,14 @@ const char *dg_file_kind(const void *begin, size_t bytes)
     if (!is_text(s, n)) return NULL;
     const char first = first_character(s, n);
     return first == '[' ? "text: an INI file, such as a model or a config.ini" : first == '{' ? "text: JSON" : "text";
+}
+
+/* Whatever else may hold weights: the expression in Python that gives a dictionary of arrays, with the file at %s. */
+static const char *as_arrays(const char *kind)
+{
+    if (kind == arrays) return "dict(numpy.load(%s))";
+    if (kind == onnx) return "{t.name: onnx.numpy_helper.to_array(t).copy() for t in onnx.load(%s).graph.initializer}";
+    return NULL;
 }
 
 dg_err dg_file_explain(const char *path, dg_err e)
@@ -92,7 +111,20 @@ dg_err dg_file_explain(const char *path, dg_err e)
     if (kind == zip || kind == pickle)
         return dg_fail(e,
                        "%s: is %s; in Python, write it as safetensors: safetensors.torch.save_file(torch.load(%s, "
-                       "map_location='cpu'), 'netG.safetensors')",
+                       "map_location='cpu'), 'netG.safetensors'); a .ckpt of Lightning has them in ['state_dict']",
                        path, kind, dg_python_quote(name, sizeof name, path));
+    char all[DG_SHELL_ROOM + 128];
+    const char *dictionary = kind ? as_arrays(kind) : NULL;
+    if (dictionary) {
+        snprintf(all, sizeof all, dictionary, dg_python_quote(name, sizeof name, path));
+        return dg_fail(
+            e, "%s: is %s; in Python, write it as safetensors: safetensors.numpy.save_file(%s, 'netG.safetensors')",
+            path, kind, all);
+    }
+    if (kind && (strstr(kind, "GGUF") || strstr(kind, "HDF5")))
+        return dg_fail(e,
+                       "%s: is %s, not a safetensors file; load the network in Python and write it: "
+                       "safetensors.torch.save_file(net.state_dict(), 'netG.safetensors')",
+                       path, kind);
     return kind ? dg_fail(e, "%s: is %s, not a safetensors file", path, kind) : e;
 }

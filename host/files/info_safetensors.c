@@ -49,7 +49,7 @@ static void add_tensors(cJSON *to, const dg_st *st)
         size_t n = 0;
         for (int d = 0; d < t->rank; d++)
             n += (size_t)snprintf(shape + n, sizeof shape - n, "%s%jd", d ? ", " : "", (intmax_t)t->dim[d]);
-        dg_info_text(list, t->name, "%s [%s]", dg_st_type_name[t->type], shape);
+        dg_info_text(list, t->name, "%s [%s]", dg_st_stored_type(st, i), shape);
     }
 }
 

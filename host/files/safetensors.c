@@ -17,8 +17,11 @@
 static const size_t largest_file = (size_t)16 << 30;
 
 typedef struct {
-    dg_st_tensor t; /* first: a pointer to one is a pointer to the other */
-    size_t at;      /* of its data behind the header */
+    dg_st_tensor t;    /* first: a pointer to one is a pointer to the other */
+    size_t at, stored; /* where its data is, after the header; bytes of it in the file */
+    dg_st_narrow narrow;
+    const char *type; /* as the file says it */
+    char plain[sizeof((dg_st_tensor *)0)->name];
 } placed;
 
 struct dg_st {
@@ -57,12 +60,32 @@ static bool whole(const cJSON *item, int64_t *out)
     return true;
 }
 
-/* {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}: these three and nothing else. */
+/* *size: bytes of a value in the file. */
+static dg_err read_type(const reader *r, const cJSON *dtype, placed *out, uint64_t *size)
+{
+    int type = 0;
+    const char *name = out->t.name;
+    if (!dtype || !cJSON_IsString(dtype)) return bad(r, "tensor %s: no dtype", name);
+    out->type = dtype->valuestring;
+    out->narrow = dg_st_narrow_type(out->type);
+    while (type < DG_TYPES && strcmp(out->type, dg_st_type_name[type]) != 0) type++;
+    if (out->narrow) type = DG_F32;
+    if (type == DG_TYPES)
+        return bad(r,
+                   "tensor %s: its dtype is %.20s (F64, F32, F16, BF16, I64, I32 and U8 are read); in Python, write "
+                   "it as F32: save_file({k: t.float() for k, t in load_file(FILE).items()}, 'netG.safetensors')",
+                   name, out->type);
+    out->t.type = (dg_type)type;
+    *size = out->narrow ? 2 : dg_type_bytes(out->t.type);
+    return DG_OK;
+}
+
+/* {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}; like the format's own library, other keys are ignored. */
 static dg_err read_tensor(const reader *r, const cJSON *item, placed *out)
 {
     dg_st_tensor *t = &out->t;
     int64_t offset[2];
-    const char *name = item->string, *why = dg_st_bad_name(name);
+    const char *name = item->string, *why = dg_st_bad_name(name, false);
     const cJSON *dtype = NULL, *shape = NULL, *offsets = NULL;
     if (why) return bad(r, "tensor \"%.130s\": %s", name, why);
     if (!cJSON_IsObject(item)) return bad(r, "tensor %s: is not described by { }", name);
@@ -71,25 +94,21 @@ static dg_err read_tensor(const reader *r, const cJSON *item, placed *out)
                              : !strcmp(f->string, "shape")        ? &shape
                              : !strcmp(f->string, "data_offsets") ? &offsets
                                                                   : NULL;
-        if (!slot) return bad(r, "tensor %s: unknown key \"%.40s\"", name, f->string);
+        if (!slot) continue;
         if (*slot) return bad(r, "tensor %s: key %s twice", name, f->string);
         *slot = f;
     }
     snprintf(t->name, sizeof t->name, "%s", name);
+    dg_st_plain_name(t->name, out->plain);
 
-    int type = 0;
-    if (!dtype || !cJSON_IsString(dtype)) return bad(r, "tensor %s: no dtype", name);
-    while (type < DG_TYPES && strcmp(dtype->valuestring, dg_st_type_name[type]) != 0) type++;
-    if (type == DG_TYPES)
-        return bad(r, "tensor %s: type %.20s; F32, F64, U8, I32 and I64 are understood", name, dtype->valuestring);
-    t->type = (dg_type)type;
-
-    uint64_t size = dg_type_bytes(t->type);
+    uint64_t size = 0;
+    dg_err e = read_type(r, dtype, out, &size);
+    if (e) return e;
     if (!shape || !cJSON_IsArray(shape)) return bad(r, "tensor %s: no shape", name);
     for (const cJSON *d = shape->child; d; d = d->next) {
         if (t->rank == DG_ST_RANK_MAX) return bad(r, "tensor %s: more than %d dimensions", name, DG_ST_RANK_MAX);
         int64_t n;
-        if (!whole(d, &n) || n == 0) return bad(r, "tensor %s: a dimension is not a whole number from 1 to 2^53", name);
+        if (!whole(d, &n)) return bad(r, "tensor %s: a dimension is not a whole number from 0 to 2^53", name);
         t->dim[t->rank++] = n;
         if (__builtin_mul_overflow(size, (uint64_t)n, &size))
             return bad(r, "tensor %s: shape larger than any file", name);
@@ -100,9 +119,10 @@ static dg_err read_tensor(const reader *r, const cJSON *item, placed *out)
         return bad(r, "tensor %s: data_offsets are not two whole numbers", name);
     if (offset[1] < offset[0] || (uint64_t)offset[1] > r->bytes - 8 - r->header)
         return bad(r, "tensor %s: its data lies outside the file", name);
-    t->bytes = (size_t)(offset[1] - offset[0]);
-    if (t->bytes != size)
-        return bad(r, "tensor %s: %zu bytes of data, but type and shape need %ju", name, t->bytes, (uintmax_t)size);
+    out->stored = (size_t)(offset[1] - offset[0]);
+    if (out->stored != size)
+        return bad(r, "tensor %s: %zu bytes of data, but type and shape need %ju", name, out->stored, (uintmax_t)size);
+    t->bytes = out->stored << (out->narrow != DG_ST_SAME);
     out->at = (size_t)offset[0];
     return DG_OK;
 }
@@ -111,6 +131,7 @@ static dg_err read_meta(const reader *r, const cJSON *item)
 {
     dg_st *st = r->st;
     if (st->meta) return bad(r, "__metadata__ twice");
+    if (cJSON_IsNull(item)) return DG_OK;
     if (!cJSON_IsObject(item)) return bad(r, "__metadata__ is not { }");
     st->meta = malloc(((size_t)cJSON_GetArraySize(item) + 1) * sizeof *st->meta);
     if (!st->meta) return dg_fail(DG_DEVICE, "%s: out of memory", r->name);
@@ -131,8 +152,9 @@ static int by_name(const void *a, const void *b)
 }
 static int by_data(const void *a, const void *b)
 {
-    const size_t x = ((const placed *)a)->at, y = ((const placed *)b)->at;
-    return (x > y) - (x < y);
+    const placed *x = a, *y = b;
+    if (x->at != y->at) return x->at < y->at ? -1 : 1;
+    return (x->stored > y->stored) - (x->stored < y->stored);
 }
 
 /* Names are unique, and the data of the tensors fills the file from the header to the end, without a gap in which
@@ -161,7 +183,7 @@ static dg_err check_together(const reader *r)
         if (p->at != at)
             return bad(r, "tensor %s: its data %s", p->t.name,
                        p->at < at ? "overlaps that of another" : "has a gap in front of it");
-        at += p->t.bytes;
+        at += p->stored;
     }
     const size_t data = r->bytes - 8 - r->header;
     return at == data ? DG_OK : bad(r, "%zu bytes behind the last tensor", data - at);
@@ -210,7 +232,10 @@ static dg_err measure(reader *r)
     if (r->bytes < 8) return bad(r, "%zu bytes are too few", r->bytes);
     uint64_t length = 0;
     for (int i = 7; i >= 0; i--) length = length << 8 | (unsigned char)r->file[i];
-    if (length > DG_ST_HEADER_MAX) return bad(r, "a header of %ju bytes; 1 MiB is allowed", (uintmax_t)length);
+    if (length > DG_ST_HEADER_MAX)
+        return bad(r,
+                   "a header of %ju bytes (limit 1,048,576); in Python, load it and write it again with less metadata",
+                   (uintmax_t)length);
     if (length > r->bytes - 8)
         return bad(r, "cut off: a header of %ju bytes, but %zu bytes in the file", (uintmax_t)length, r->bytes);
     r->header = (size_t)length;
@@ -236,7 +261,7 @@ static dg_err parse(const reader *r, int flags)
         if (!strcmp(item->string, "__metadata__")) e = read_meta(r, item);
         else n++;
     }
-    if (!e && n > DG_ST_TENSORS_MAX) e = bad(r, "%d tensors; %d are allowed", n, DG_ST_TENSORS_MAX);
+    if (!e && n > DG_ST_TENSORS_MAX) e = bad(r, "%d tensors (limit %d); write one network alone", n, DG_ST_TENSORS_MAX);
     if (!e && n == 0) e = bad(r, "no tensors");
     if (!e) e = check_header_crc(r, flags);
     if (e) return e;
@@ -253,15 +278,17 @@ static dg_err take_data(dg_st *st, const char *from)
 {
     size_t all = 0;
     for (int i = 0; i < st->tensors; i++) all += (st->tensor[i].t.bytes + 7) & ~(size_t)7;
-    /* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI): no tensor is empty, and there is one */
-    st->memory = malloc(all);
+    st->memory = malloc(all ? all : 1);
     if (!st->memory) return dg_fail(DG_DEVICE, "%s: out of memory for its %zu bytes", st->name, all);
     char *to = st->memory;
     dg_err e = DG_OK;
     for (int i = 0; i < st->tensors && !e; i++) {
         dg_st_tensor *t = &st->tensor[i].t;
-        if (from) memcpy(to, from + st->tensor[i].at, t->bytes);
-        else e = dg_read_next(st->fd, st->name, to, t->bytes);
+        const placed *p = &st->tensor[i];
+        char *stored = to + t->bytes - p->stored;
+        if (from) memcpy(stored, from + p->at, p->stored);
+        else e = dg_read_next(st->fd, st->name, stored, p->stored);
+        if (!e && p->narrow) dg_st_widen(to, p->stored / 2, p->narrow);
         t->data = to;
         to += (t->bytes + 7) & ~(size_t)7;
     }
@@ -360,8 +387,14 @@ const dg_st_tensor *dg_st_find(const dg_st *st, const char *name)
 {
     for (int i = 0; i < st->tensors; i++)
         if (!strcmp(st->tensor[i].t.name, name)) return &st->tensor[i].t;
+    for (int i = 0; i < st->tensors && !st->checked; i++)
+        if (!strcmp(st->tensor[i].plain, name)) return &st->tensor[i].t;
     return NULL;
 }
+
+const char *dg_st_plain(const dg_st *st, int i) { return st->checked ? st->tensor[i].t.name : st->tensor[i].plain; }
+
+const char *dg_st_stored_type(const dg_st *st, int i) { return st->tensor[i].type; }
 
 const char *dg_st_get(const dg_st *st, const char *key)
 {

@@ -1,9 +1,10 @@
 /* safetensors files: 8 bytes little-endian header length, JSON header, raw row-major data. The one container
  * that we write weights in; PyTorch, NumPy and anything else can open it. Reading trusts nothing: every rule is
  * checked before anything is returned, of the header before memory is taken for the data (limits: header 1 MiB,
- * 4096 tensors, rank 8, names of [A-Za-z0-9._-] up to 127 bytes, no holes, no overlaps, no trailing bytes, sizes
- * exact, no duplicate keys). Files of our own carry a CRC-32 of every tensor and of the header itself; where they
- * are present they are checked, and DG_ST_CHECKED refuses a file without them. */
+ * 4096 tensors, rank 8, names of 1 to 127 bytes without control characters, no holes, no overlaps, no trailing bytes,
+ * sizes exact, no duplicate keys). F16 and BF16 become F32 while they are read; unknown keys of a tensor are ignored.
+ * Files of our own carry a CRC-32 of every tensor and of the header itself; where they are present they are checked,
+ * and DG_ST_CHECKED refuses a file without them. */
 #ifndef DG_SAFETENSORS_H
 #define DG_SAFETENSORS_H
 
@@ -41,8 +42,12 @@ void dg_st_free(dg_st *st);
 
 int dg_st_count(const dg_st *st);
 const dg_st_tensor *dg_st_at(const dg_st *st, int i);
-const dg_st_tensor *dg_st_find(const dg_st *st, const char *name); /* NULL: not there */
-const char *dg_st_get(const dg_st *st, const char *key);           /* metadata value, NULL: not there */
+/* By its name, or in a file without checksums by its plain name; NULL: not there. */
+const dg_st_tensor *dg_st_find(const dg_st *st, const char *name);
+/* The name of tensor i without what wrappers of PyTorch put before it: see dg_st_plain_name(). */
+const char *dg_st_plain(const dg_st *st, int i);
+const char *dg_st_stored_type(const dg_st *st, int i);   /* as the file says it: "F16" */
+const char *dg_st_get(const dg_st *st, const char *key); /* metadata value, NULL: not there */
 int dg_st_meta_count(const dg_st *st);
 dg_st_meta dg_st_meta_at(const dg_st *st, int i);
 

@@ -65,6 +65,11 @@ const char *dg_st_scan(const char *header, size_t bytes)
             n = scan_string(header + i, left, &why);
             if (!n) return why;
             break;
+        case 'n': /* "__metadata__": null; where a value is wanted, null is refused later */
+            if (left < 4 || memcmp(header + i, "null", 4) != 0)
+                return "a value that is neither text nor a whole number";
+            n = 4;
+            break;
         default: /* a whole number: no sign, no fraction, no exponent, no leading zero */
             while (n <= left && header[i + n - 1] >= '0' && header[i + n - 1] <= '9') n++;
             n--;
@@ -76,12 +81,14 @@ const char *dg_st_scan(const char *header, size_t bytes)
     return depth ? "brackets are not closed" : NULL;
 }
 
-const char *dg_st_bad_name(const char *name)
+const char *dg_st_bad_name(const char *name, bool ours)
 {
     size_t n = strlen(name);
     if (n == 0) return "empty name";
     if (n > 127) return "name longer than 127 bytes";
-    if (strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") != n)
+    for (const char *c = name; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f) return "control character in the name";
+    if (ours && strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") != n)
         return "names may hold only A-Z a-z 0-9 . _ -";
     return NULL;
 }

@@ -26,7 +26,7 @@ static dg_err check(const char *path, const dg_st_tensor *tensor, int tensors, c
         return dg_fail(DG_IO, "%s: %d tensors; a file holds 1 to %d", path, tensors, DG_ST_TENSORS_MAX);
     for (int i = 0; i < tensors; i++) {
         const dg_st_tensor *t = &tensor[i];
-        const char *why = dg_st_bad_name(t->name);
+        const char *why = dg_st_bad_name(t->name, true);
         uint64_t size = dg_type_bytes(t->type);
         if (!why && t->rank > DG_ST_RANK_MAX) why = "too many dimensions";
         for (int d = 0; !why && d < t->rank; d++)

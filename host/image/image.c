@@ -64,8 +64,11 @@ static dg_err open_whole(dg_row_sink *s, bool turned)
     return DG_OK;
 }
 
+void dg_row_sink_note(dg_row_sink *s, dg_did what, bool done) { s->did |= (unsigned)done << what; }
+
 dg_err dg_row_sink_open(dg_row_sink *s, int W, int H, int orientation)
 {
+    dg_row_sink_note(s, DG_DID_TURN, orientation != 1);
     const bool turned = orientation >= 5; /* rows become columns */
     s->back_x = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
     s->back_y = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
@@ -134,7 +137,9 @@ void dg_row_sink_put(dg_row_sink *s, int y, const uint8_t *rgb)
 void dg_row_sink_put_rgba(dg_row_sink *s, int y, const uint8_t *rgba)
 {
     const unsigned background = s->o->alpha == DG_ALPHA_WHITE ? 255 : 0;
-    uint8_t *rgb = s->row[0];
+    uint8_t *rgb = s->row[0], all = 255;
+    for (size_t x = 0; x < (size_t)s->file_W; x++) all &= rgba[4 * x + 3];
+    dg_row_sink_note(s, DG_DID_ALPHA, all != 255);
     if (s->C == 4) {
         put(s, y, rgba);
         return;
@@ -214,6 +219,19 @@ dg_kind dg_image_kind(const void *data, size_t bytes)
     return DG_KIND_UNKNOWN;
 }
 
+const char *dg_did_name(dg_did d)
+{
+    static const char *const name[DG_DIDS] = {
+        [DG_DID_ALPHA] = "with transparent pixels",
+        [DG_DID_TURN] = "turned by their EXIF orientation",
+        [DG_DID_HALVE] = "of 16 bits, reduced to 8",
+        [DG_DID_CMYK] = "converted from CMYK",
+        [DG_DID_FRAME] = "animated: only the first frame is used",
+        [DG_DID_PROFILE] = "with a colour profile, which is ignored",
+    };
+    return name[d];
+}
+
 const char *dg_kind_name(dg_kind k)
 {
     static const char *const name[DG_KINDS] = {
@@ -270,14 +288,13 @@ dg_err dg_image_decode(const void *data, size_t bytes, const dg_decode_options *
 }
 
 dg_err dg_image_decode_fitted(const void *data, size_t bytes, const dg_decode_options *o, const dg_fitting *f,
-                              dg_image *out, int *W, int *H)
+                              dg_image *out, dg_decoded *of)
 {
     dg_decode_options how = *o;
     how.keep_alpha = f->channels == 4;
     dg_row_sink to = {.o = &how, .fitting = f, .out = out};
     const dg_err e = decode_to(data, bytes, &to);
-    *W = to.W;
-    *H = to.H;
+    *of = (dg_decoded){to.W, to.H, to.did};
     return e;
 }
 

@@ -11,6 +11,16 @@ typedef struct {
     uint8_t *pixels; /* (H, W, C), malloc'd; free with dg_image_free */
 } dg_image;
 
+typedef enum {
+    DG_DID_ALPHA,   /* a pixel is not opaque: composited, ignored or kept, as the options say */
+    DG_DID_TURN,    /* turned or mirrored by its EXIF orientation */
+    DG_DID_HALVE,   /* of samples of 16 bits the high byte was taken */
+    DG_DID_CMYK,    /* converted from CMYK */
+    DG_DID_FRAME,   /* of an animation the first frame alone was taken */
+    DG_DID_PROFILE, /* its colour profile was ignored */
+    DG_DIDS
+} dg_did;
+
 typedef enum { DG_ALPHA_DROP, DG_ALPHA_WHITE, DG_ALPHA_BLACK } dg_alpha;
 typedef enum { DG_FIT_CROP, DG_FIT_PAD, DG_FIT_STRETCH } dg_fit;
 typedef enum { DG_RESIZE_BILINEAR, DG_RESIZE_NEAREST } dg_resize;
@@ -38,11 +48,16 @@ typedef struct {
     dg_resize resize;
 } dg_fitting;
 
+/* Of a decoded file: sides of its image, after orientation, and what decoding did: bits 1u << dg_did. */
+typedef struct {
+    int W, H;
+    unsigned did;
+} dg_decoded;
+
 /* Decode, dg_image_grey if that is wanted, and dg_image_fit: the same pixels, but row by row where the format allows
- * it, so that a picture costs what its result and some rows need, and not what its sides promise. W, H: of the picture.
- */
+ * it, so that a picture costs what its result and some rows need, and not what its sides promise. */
 dg_err dg_image_decode_fitted(const void *data, size_t bytes, const dg_decode_options *o, const dg_fitting *f,
-                              dg_image *out, int *W, int *H);
+                              dg_image *out, dg_decoded *of);
 
 /* Whether the first bytes (32 are enough) are those of such a file. */
 bool dg_image_known(const void *data, size_t bytes);
@@ -71,6 +86,7 @@ typedef enum {
     DG_KINDS
 } dg_kind;
 dg_kind dg_image_kind(const void *data, size_t bytes);
+const char *dg_did_name(dg_did d);   /* "with transparent pixels" */
 const char *dg_kind_name(dg_kind k); /* "PNG RGB with alpha" */
 
 const char *dg_channels_name(int channels); /* "grey", "colour", "colour with alpha" */

@@ -102,6 +102,21 @@ static dg_err check_frame(const GifFileType *gif, const reader *r)
     return d->ColorMap || gif->SColorMap ? DG_OK : dg_fail(DG_DATA, "GIF: no colours");
 }
 
+/* Whether another frame follows; what is damaged after the first one is of no interest. */
+static bool more_frames(GifFileType *gif)
+{
+    GifRecordType type;
+    GifByteType *data;
+    int code;
+    while (DGifGetRecordType(gif, &type) == GIF_OK && type != TERMINATE_RECORD_TYPE) {
+        if (type == IMAGE_DESC_RECORD_TYPE) return true;
+        if (type != EXTENSION_RECORD_TYPE || DGifGetExtension(gif, &code, &data) != GIF_OK) return false;
+        while (data)
+            if (DGifGetExtensionNext(gif, &data) != GIF_OK) return false;
+    }
+    return false;
+}
+
 static dg_err read_frame(GifFileType *gif, reader *r)
 {
     dg_err e = to_frame(gif, r);
@@ -116,6 +131,7 @@ static dg_err read_frame(GifFileType *gif, reader *r)
         e = give_row(gif, r, y);
         if (!e) dg_row_sink_put_rgba(r->to, y, r->rgba);
     }
+    if (!e) dg_row_sink_note(r->to, DG_DID_FRAME, more_frames(gif));
     return e;
 }
 

@@ -12,6 +12,8 @@ typedef struct {
     int components, bits;
     bool palette, interlaced;
     int orientation; /* EXIF, 1..8 */
+    bool animated;   /* it has more frames than the one that is read */
+    bool profile;    /* it has a colour profile */
 } dg_image_head;
 
 /* Own walk over the chunks: every length must fit into the bytes that are left, which also stops libpng 1.6.39
@@ -27,7 +29,8 @@ typedef struct {
     const dg_decode_options *o;
     const dg_fitting *fitting; /* NULL: the whole picture */
     dg_image *out;
-    int W, H; /* of the picture, turned */
+    int W, H;     /* of the picture, turned */
+    unsigned did; /* as in dg_decoded; dg_row_sink_open() and dg_row_sink_put_rgba() note what they do */
     int file_W, file_H, C;
     uint8_t *first;    /* where the file's pixel (0, 0) goes */
     ptrdiff_t x, y;    /* bytes from one pixel, or row, of the file to the next */
@@ -36,6 +39,7 @@ typedef struct {
     uint8_t *row[2]; /* (file_W, 4) of scratch each */
 } dg_row_sink;
 /* For a file of W x H; what the sink holds is freed by close, also when this fails. */
+void dg_row_sink_note(dg_row_sink *s, dg_did what, bool done);
 dg_err dg_row_sink_open(dg_row_sink *s, int W, int H, int orientation);
 /* Row y of the file, 0 to H - 1 or H - 1 to 0, each once: (W, 3), or (W, 4) and as the options want its alpha: kept,
  * ignored or laid over something. */

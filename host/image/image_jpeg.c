@@ -49,6 +49,8 @@ dg_err dg_jpeg_walk(const uint8_t *file, size_t bytes, dg_image_head *out)
         } else if (marker == 0xe1 && !exif && n > 6 && !memcmp(data, "Exif\0", 5)) {
             out->orientation = dg_exif_orientation(data + 6, n - 6);
             exif = true;
+        } else if (marker == 0xe2 && n >= 12 && !memcmp(data, "ICC_PROFILE", 12)) {
+            out->profile = true;
         }
         at += length;
     }
@@ -154,6 +156,8 @@ static void read_rows(reader *r)
         r->error = dg_fail(DG_DEVICE, "no memory for a picture of %d x %d", W, H);
         longjmp(r->jump, 1);
     }
+    dg_row_sink_note(r->to, DG_DID_CMYK, C == 4);
+    dg_row_sink_note(r->to, DG_DID_PROFILE, r->head->profile);
     r->strict = true;
     jpeg_start_decompress(jpeg);
     if (jpeg->output_components != C || (int)jpeg->output_width != W || (int)jpeg->output_height != H)

@@ -61,6 +61,10 @@ dg_err dg_png_walk(const uint8_t *file, size_t bytes, dg_image_head *out)
         } else if (!memcmp(name, "eXIf", 4)) {
             if (dg_big_endian(data + length) == crc32(crc32(0, name, 4), data, length))
                 out->orientation = dg_exif_orientation(data, length);
+        } else if (!memcmp(name, "acTL", 4)) {
+            out->animated = length == 8 && dg_big_endian(data) > 1;
+        } else if (!memcmp(name, "iCCP", 4)) {
+            out->profile = true;
         } else if (!memcmp(name, "IEND", 4)) {
             return pixels ? DG_OK : dg_fail(DG_DATA, "PNG: no pixels (IDAT is missing)");
         }
@@ -126,11 +130,10 @@ static void set_limits(png_structp png)
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
 }
 
-/* Whatever the file has becomes 8-bit RGB, or RGBA when the alpha is wanted. */
+/* Whatever the file has becomes 8-bit RGB, or RGBA where it has alpha or tRNS. */
 static int set_transforms(reader *r)
 {
     png_structp png = r->png;
-    bool alpha = r->to->o->alpha != DG_ALPHA_DROP || r->to->o->keep_alpha;
     bool has_alpha = !r->head->palette && r->head->components % 2 == 0;
     bool has_trns = png_get_valid(png, r->info, PNG_INFO_tRNS) != 0;
     if (r->head->bits == 16) png_set_strip_16(png); /* the high byte, as PIL takes it */
@@ -139,11 +142,10 @@ static int set_transforms(reader *r)
         png_set_expand_gray_1_2_4_to_8(png);
         png_set_gray_to_rgb(png);
     }
-    if (alpha && has_trns) png_set_tRNS_to_alpha(png);
-    if (!alpha) png_set_strip_alpha(png);
+    if (has_trns) png_set_tRNS_to_alpha(png);
     if (r->head->interlaced) png_set_interlace_handling(png);
     png_read_update_info(png, r->info);
-    int channels = alpha && (has_alpha || has_trns) ? 4 : 3;
+    int channels = has_alpha || has_trns ? 4 : 3;
     if (png_get_rowbytes(png, r->info) != (size_t)channels * (size_t)r->head->W)
         png_error(png, "row of unexpected length"); /* our buffers depend on it */
     return channels;
@@ -158,6 +160,9 @@ static void give_row(reader *r, int y, const uint8_t *row, int channels)
 static void read_rows(reader *r)
 {
     int W = r->head->W, H = r->head->H;
+    dg_row_sink_note(r->to, DG_DID_HALVE, r->head->bits == 16);
+    dg_row_sink_note(r->to, DG_DID_FRAME, r->head->animated);
+    dg_row_sink_note(r->to, DG_DID_PROFILE, r->head->profile);
     png_read_info(r->png, r->info);
     int channels = set_transforms(r);
     size_t row = (size_t)channels * (size_t)W;

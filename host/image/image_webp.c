@@ -11,19 +11,27 @@ static uint32_t little32(const uint8_t *p)
     return (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
 }
 
+/* The data of the first chunk of this name; NULL: there is none. */
+static const uint8_t *chunk_of(const uint8_t *file, size_t bytes, const char *name, size_t *length)
+{
+    for (size_t at = 12; bytes - at >= 8;) {
+        const size_t left = bytes - at - 8;
+        *length = little32(file + at + 4);
+        if (*length > left) break;
+        if (!memcmp(file + at, name, 4)) return file + at + 8;
+        if (*length + *length % 2 > left) break;
+        at += 8 + *length + *length % 2;
+    }
+    return NULL;
+}
+
 /* Of the chunk EXIF, which stands behind the pixels. */
 static int orientation_of(const uint8_t *file, size_t bytes)
 {
-    for (size_t at = 12; bytes - at >= 8;) {
-        const size_t length = little32(file + at + 4), left = bytes - at - 8;
-        const uint8_t *data = file + at + 8;
-        if (length > left) break;
-        const size_t begins = length >= 6 && !memcmp(data, "Exif\0", 6) ? 6 : 0; /* some write it as in JPEG */
-        if (!memcmp(file + at, "EXIF", 4)) return dg_exif_orientation(data + begins, length - begins);
-        if (length + length % 2 > left) break;
-        at += 8 + length + length % 2;
-    }
-    return 1;
+    size_t length;
+    const uint8_t *data = chunk_of(file, bytes, "EXIF", &length);
+    const size_t begins = data && length >= 6 && !memcmp(data, "Exif\0", 6) ? 6 : 0; /* some write it as in JPEG */
+    return data ? dg_exif_orientation(data + begins, length - begins) : 1;
 }
 
 static dg_err wrong(VP8StatusCode code)
@@ -61,6 +69,8 @@ static dg_err decode(const uint8_t *file, size_t bytes, const WebPBitstreamFeatu
     if (code == VP8_STATUS_INVALID_PARAM)
         return dg_fail(DG_DATA, "WebP: libwebp is of another version than its header");
     if (code != VP8_STATUS_OK) return wrong(code);
+    size_t length;
+    dg_row_sink_note(to, DG_DID_PROFILE, chunk_of(file, bytes, "ICCP", &length));
     const dg_err e = dg_row_sink_open(to, f->width, f->height, to->o->exif ? orientation_of(file, bytes) : 1);
     for (int y = 0; y < f->height && !e; y++) dg_row_sink_put_rgba(to, y, rgba + (size_t)y * row);
     return e;

@@ -91,7 +91,7 @@ typedef struct {
     dg_fit fit;
     int filter; /* --resize: dg_resize */
     dg_alpha alpha;
-    bool exif, strict;
+    bool exif, strict, skip_unreadable;
     char *cache; /* --cache FILE */
     int limit;
     char *test; /* --test DIR or a share, NULL: as the data has it */

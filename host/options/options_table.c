@@ -160,6 +160,9 @@ const dg_option dg_option_table[] = {
      SAVED, "turn photographs as their camera noted, or not"},
     {"strict", 0, NULL, DG_OPT_FLAG, AT(strict), NO_RANGE, "no", NULL, PICTURES, T | D | N | C | K | E, SAVED,
      "the first bad picture is an error (otherwise it is skipped and listed)"},
+    {"skip-unreadable", 0, NULL, DG_OPT_FLAG, AT(skip_unreadable), NO_RANGE, "no", NULL, PICTURES,
+     T | D | N | C | K | E, SAVED | IF_SET,
+     "a folder that cannot be read is skipped with a warning (otherwise an error)"},
     {"limit", 0, "N", DG_OPT_INT, AT(limit), 0, 2e9, "0", NULL, PICTURES, T | D | N | C | K | E, SAVED,
      "use only the first N files; 0: all; for a classifier, and of train/ and test/, N of each part, evenly of all "
      "classes"},

@@ -57,27 +57,34 @@ static int link_over(const dg_rundir *r, const char *from, const char *to)
     return failed;
 }
 
-/* The names of the kept checkpoint with the lowest and the highest epoch, in 256 bytes each; how many there are. */
+/* The names of the kept checkpoint with the lowest and the highest epoch, in 256 bytes each; how many there are, -1
+ * with errno: the directory cannot be read. */
 static int kept_ones(const dg_rundir *r, char *oldest, char *latest)
 {
     uint64_t least = 0, most = 0;
     int n = 0;
     DIR *d = dg_list_directory(r->fd);
-    for (struct dirent *f; d && (f = readdir(d));) {
+    if (!d) return -1;
+    for (struct dirent *f; (errno = 0, f = readdir(d));) {
         const uint64_t epoch = of_checkpoint(f->d_name);
         if (!epoch) continue;
         n++;
         if (!least || epoch < least) least = epoch, snprintf(oldest, 256, "%s", f->d_name);
         if (epoch > most) most = epoch, snprintf(latest, 256, "%s", f->d_name);
     }
-    if (d) closedir(d);
-    return n;
+    const int error = errno;
+    closedir(d);
+    errno = error;
+    return error ? -1 : n;
 }
 
-bool dg_history_newest(const dg_rundir *r, char name[256])
+dg_err dg_history_newest(const dg_rundir *r, char name[256])
 {
     char oldest[256];
-    return kept_ones(r, oldest, name) > 0;
+    *name = 0;
+    if (kept_ones(r, oldest, name) >= 0) return DG_OK;
+    return dg_fail(errno == ENOMEM || errno == EMFILE || errno == ENFILE ? DG_DEVICE : DG_IO,
+                   "%s: cannot be listed: %s; its older checkpoints are not known", r->path, strerror(errno));
 }
 
 void dg_history_prune(const dg_rundir *r, int keep)

@@ -15,8 +15,8 @@ dg_err dg_history_keep(const dg_rundir *r, uint64_t epoch);
  */
 dg_err dg_history_name(const dg_rundir *r, const char *file, const char *name);
 
-/* The name of the newest of the older checkpoints; false: there is none. */
-bool dg_history_newest(const dg_rundir *r, char name[256]);
+/* The name of the newest of the older checkpoints, "": there is none. DG_IO: the directory cannot be listed. */
+dg_err dg_history_newest(const dg_rundir *r, char name[256]);
 
 /* Remove all but the newest `keep` of the older checkpoints. */
 void dg_history_prune(const dg_rundir *r, int keep);

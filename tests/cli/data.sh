@@ -126,6 +126,20 @@ ln -s .. deep/a/up
 exits 0 --data deep $small --dry-run
 prints 'pictures   40 from deep'
 
+# a folder that is not read is an error, unless its loss is accepted; the run keeps that
+below=$(printf '%070d' 0 | sed 's,0,d/,g')
+cp -r cats lost
+mkdir -p "lost/$below"
+exits 3 --data lost $small --dry-run
+says 'an unknown number of images is missing'
+says 'or use --skip-unreadable'
+exits 3 data lost
+exits 0 --data lost $small --epochs 1 -q --skip-unreadable --out lost-run
+says 'warning: an unknown number of images is missing: lost/d/'
+grep -q '^skip-unreadable = yes$' lost-run/config.ini
+fact $? 'config.ini should keep --skip-unreadable'
+exits 0 --resume --out lost-run --epochs 2 -q
+
 # drawn cats go into a folder of their own
 mkdir mine
 echo 'a letter' > mine/letter.txt

@@ -31,10 +31,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             size_t n = dg_type_bytes(t->type);
             for (int d = 0; d < t->rank; d++) n *= (size_t)t->dim[d];
             if (n != t->bytes) abort();
+            if (strlen(dg_st_plain(st, i)) > strlen(t->name) || !*dg_st_stored_type(st, i)) abort();
             bytes += n;
             for (size_t k = 0; k < t->bytes; k++) sum += ((const unsigned char *)t->data)[k];
         }
-        if (bytes >= size) abort();
+        if (bytes >= 2 * size) abort(); /* 16 bits become 32 */
         for (int i = 0; i < dg_st_meta_count(st); i++) sum += (unsigned)strlen(dg_st_meta_at(st, i).value);
         if (dg_ck_derive(st, "fuzz", &model) == DG_OK) {
             sum += dg_ck_check(st, "fuzz", &model, true, DG_F32) == DG_OK;

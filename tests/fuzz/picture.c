@@ -10,14 +10,15 @@ static void fitted(const uint8_t *data, size_t size, const dg_decode_options *o,
                    const dg_image *whole)
 {
     dg_image rows, all;
-    int W, H;
-    const dg_err e = dg_image_decode_fitted(data, size, o, f, &rows, &W, &H);
+    dg_decoded of;
+    const dg_err e = dg_image_decode_fitted(data, size, o, f, &rows, &of);
     FUZZ_HOLDS(!e == !!whole);
     if (e) {
         FUZZ_HOLDS(e == DG_DATA && !rows.pixels && *dg_message());
         return;
     }
-    FUZZ_HOLDS(W == whole->W && H == whole->H && dg_image_fit(whole, f->size, f->fit, f->resize, &all) == DG_OK);
+    FUZZ_HOLDS(of.W == whole->W && of.H == whole->H && of.did < 1u << DG_DIDS &&
+               dg_image_fit(whole, f->size, f->fit, f->resize, &all) == DG_OK);
     FUZZ_HOLDS(rows.W == f->size && rows.H == f->size && rows.C == f->channels && all.C == f->channels);
     FUZZ_HOLDS(!memcmp(rows.pixels, all.pixels, (size_t)rows.W * (size_t)rows.H * (size_t)rows.C));
     dg_image_free(&all);

@@ -175,7 +175,8 @@ static int look(const char *path, const struct stat *s, int flag, struct FTW *f)
     FILE *file = fopen(path, "rb");
     const size_t n = file ? fread(text, 1, sizeof text, file) : 0;
     if (file) fclose(file);
-    return n == strlen(secret) && !memcmp(text, secret, n);
+    /* by checksum: libFuzzer reads the operands of memcmp and would write the secret into an input */
+    return n == strlen(secret) && crc32(0, (const Bytef *)text, (uInt)n) == crc32(0, (const Bytef *)secret, (uInt)n);
 }
 
 void fuzz_rundir_holds(void)

@@ -12,7 +12,9 @@ dg_err dg_train_find(dg_training *r, char path[4096], dg_st **st, dg_model *mode
     else dg_rundir_file(&r->dir, path, "checkpoint.safetensors");
     if (!r->o->resume_from && !dg_rundir_has(&r->dir, "checkpoint.safetensors")) {
         char older[256], dir[DG_SHELL_ROOM];
-        if (dg_history_newest(&r->dir, older))
+        const dg_err e = dg_history_newest(&r->dir, older);
+        if (e) return e;
+        if (*older)
             return dg_fail(
                 DG_IO,
                 "%s: checkpoint.safetensors is not there, but older ones are; go on from the newest of them:  "

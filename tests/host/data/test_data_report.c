@@ -99,6 +99,28 @@ static void contact_sheet(dg_dataset_options o)
     }
 }
 
+/* A palette with a transparent colour is not of a kind that says so. */
+static void decoded(const dg_dataset_options *o)
+{
+    static const uint8_t palette[768], clear[256];
+    static const png_spec key = {.W = 4, .H = 4, .depth = 8, .colour = 3, .palette = palette, .trans = clear};
+    dg_err e;
+    uint8_t rows[16] = {0}, deep[96] = {0};
+    save("key.png", png_by_libpng(&key, rows));
+    save("deep.png", png_by_libpng(&(png_spec){.W = 4, .H = 4, .depth = 16, .colour = 2}, deep));
+    char *t = run(o, NULL, false, &e);
+    has(t, "        1  PNG palette\n");
+    has(t, "        1  with transparent pixels\n");
+    has(t, "        1  of 16 bits, reduced to 8\n");
+    has(t, "1 of 45 pictures has transparency, which is ");
+    free(t);
+    t = run(o, NULL, true, &e);
+    cJSON *j = cJSON_Parse(t);
+    DG_CHECK(number(j, "with_alpha") == 1 && number(j, "reduced_to_8_bits") == 1 && number(j, "turned") == 0);
+    cJSON_Delete(j);
+    free(t);
+}
+
 /* A folder that training would refuse is reported in full, and then refused. */
 static void bad_folder(const dg_dataset_options *o)
 {
@@ -109,7 +131,7 @@ static void bad_folder(const dg_dataset_options *o)
         save(name, (blob){0});
     }
     char *t = run(o, NULL, false, &e);
-    DG_CHECK(e == DG_DATA && strstr(dg_message(), "6 of 29 pictures are bad"));
+    DG_CHECK(e == DG_DATA && strstr(dg_message(), "6 of 29 images are bad"));
     has(t, ": 23 usable pictures, 6 bad");
     has(t, "  broken-4.jpg: empty file\n");
     free(t);
@@ -122,6 +144,7 @@ static void bad_folder(const dg_dataset_options *o)
     has(t, "        1  shorter side 1 to 1\n");
     has(t, "       30  shorter side 8 to 15\n");
     free(t);
+    decoded(o);
 }
 
 static void command(void)

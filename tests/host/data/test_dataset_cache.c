@@ -37,7 +37,7 @@ static int same(const dg_dataset *a, const dg_dataset *b)
     int equal = !memcmp(a->pixels, b->pixels, (size_t)a->count * picture);
     for (int i = 0; i < a->count; i++)
         equal &= !strcmp(a->name[i], b->name[i]) && a->width[i] == b->width[i] && a->height[i] == b->height[i] &&
-                 a->kind[i] == b->kind[i];
+                 a->kind[i] == b->kind[i] && a->did[i] == b->did[i];
     for (int i = 0; i < a->skips; i++)
         equal &= !strcmp(a->skip[i].name, b->skip[i].name) && !strcmp(a->skip[i].reason, b->skip[i].reason) &&
                  a->skip[i].bad == b->skip[i].bad;
@@ -68,7 +68,7 @@ static void keyed(void)
 {
     dg_dataset_options o = options();
     renew_truth(o);
-    DG_CHECK(truth.count == 12 && truth.skips == 2);
+    DG_CHECK(truth.count == 12 && truth.skips == 2 && truth.did[11] == 1u << DG_DID_HALVE);
     DG_CHECK(load(&o, 0) && load(&o, 1) && load(&o, 1));
     o.threads = 1;
     DG_CHECK(load(&o, 1));
@@ -191,6 +191,8 @@ int main(void)
         snprintf(name, sizeof name, "cats/%02d.png", i);
         save(name, png_noise(3 + i % 4, 4, (uint32_t)i));
     }
+    const uint8_t deep[6 * 6 * 4] = {0};
+    save("cats/11.png", png_by_libpng(&(png_spec){.W = 6, .H = 4, .depth = 16, .colour = 2}, deep));
     save("cats/bad.png", (blob){0});
     blob note = {0};
     blob_put(&note, "text", 4);

@@ -82,10 +82,18 @@ static int as_nobody(void *context, char *message)
     dg_dataset_options o = options();
     o.threads = 1; /* gcc's OpenMP has no threads in a process that was forked after it started them */
     dg_dataset d;
+    fails(&o, DG_DATA, "/closed: a folder that cannot be opened: Permission denied; an unknown number of images is");
+    fails(&o, DG_DATA, "chmod -R u+rX ");
+    fails(&o, DG_DATA, "; 1 more folder cannot be read");
+    o.skip_unreadable = true;
     if (!loads(&o, &d)) return 1;
-    DG_CHECK(d.count == 20 && d.skips == 2 && bad_count(&d) == 1);
+    DG_CHECK(d.count == 20 && d.skips == 5 && bad_count(&d) == 2);
+    DG_CHECK(!strcmp(reason_of(&d, "listed/dir"), "a folder that cannot be opened: Permission denied") &&
+             d.skip[2].folder == EACCES);
+    DG_CHECK(!strcmp(reason_of(&d, "listed/in.png"), "cannot be read: Permission denied") && !d.skip[3].folder);
     DG_CHECK(!strcmp(reason_of(&d, "secret.png"), "cannot be read: Permission denied"));
     DG_CHECK(!strcmp(reason_of(&d, "closed"), "a folder that cannot be opened: Permission denied"));
+    DG_CHECK(!strcmp(reason_of(&d, "link"), "a symbolic link: Permission denied") && !d.skip[1].folder);
     dg_dataset_free(&d);
     o.dir = at("closed");
     fails(&o, DG_DATA, "Permission denied");
@@ -102,11 +110,13 @@ static void unreadable(void)
         save(name, png_noise(2, 2, (uint32_t)i));
     }
     save("secret.png", png_noise(2, 2, 1));
-    mkdir(at("closed"), 0777);
-    chmod(at("secret.png"), 0), chmod(at("closed"), 0);
+    mkdir(at("closed"), 0777), mkdir(at("listed"), 0777), mkdir(at("listed/dir"), 0777);
+    save("listed/in.png", png_noise(2, 2, 1));
+    DG_CHECK(!symlink(at("closed/file"), at("link")));
+    chmod(at("secret.png"), 0), chmod(at("closed"), 0), chmod(at("listed"), 0444);
     child_result r = in_child(as_nobody, NULL, 0);
     DG_CHECKF(r.code == 0, "%d", r.code);
-    chmod(at("closed"), 0777);
+    chmod(at("closed"), 0777), chmod(at("listed"), 0777);
     end();
 }
 

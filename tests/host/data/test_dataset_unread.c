@@ -8,6 +8,7 @@
 #include "temp_folder.h"
 #include "test.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -21,6 +22,8 @@ static struct {
     atomic_int times;
 } fault;
 static atomic_int failed, pauses;
+static const char *unlisted; /* the folder of which readdir() fails after its first entries; NULL: none */
+static int unlisted_error;
 
 static bool now(const char *name, bool opening)
 {
@@ -50,6 +53,20 @@ int openat(int folder, const char *name, int flags, ...)
     const mode_t mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
     va_end(ap);
     return now(name, true) ? -1 : (int)syscall(SYS_openat, folder, name, flags, mode);
+}
+
+struct dirent *readdir(DIR *d)
+{
+    static struct dirent *(*next)(DIR *);
+    char link[64], name[1024];
+    if (!next) *(void **)&next = dlsym(RTLD_NEXT, "readdir");
+    snprintf(link, sizeof link, "/proc/self/fd/%d", dirfd(d));
+    const ssize_t k = unlisted ? readlink(link, name, sizeof name - 1) : -1;
+    if (k > 0 && (name[k] = 0, !strcmp(strrchr(name, '/') + 1, unlisted)) && telldir(d)) {
+        errno = unlisted_error;
+        return NULL;
+    }
+    return next(d);
 }
 
 int nanosleep(const struct timespec *t, struct timespec *rest) /* no test waits for a disk that does not exist */
@@ -145,8 +162,14 @@ static void for_good(void)
 
     o = options();
     fail("sub", true, ESTALE, 1000); /* a folder */
-    DG_CHECKF(!load(&o, &d) && d.count == 20 && says("/sub: a folder that cannot be opened: ") && access(cache, F_OK),
+    DG_CHECKF(load(&o, &d) == DG_IO && strstr(dg_message(), "/sub: a folder that cannot be opened: ") &&
+                  strstr(dg_message(), "check the disk") && strstr(dg_message(), "or use --skip-unreadable"),
               "%s", dg_message());
+    o.skip_unreadable = true;
+    fail("sub", true, ESTALE, 1000);
+    DG_CHECKF(!load(&o, &d) && d.count == 20 && access(cache, F_OK), "%s", dg_message());
+    DG_CHECK(says("warning: an unknown number of images is missing: ") &&
+             says("/sub: a folder that cannot be opened: "));
     dg_dataset_free(&d);
     fail("sub", true, EMFILE, 1000);
     DG_CHECKF(load(&o, &d) == DG_DEVICE && strstr(dg_message(), "/sub: cannot be opened: "), "%s", dg_message());
@@ -163,10 +186,54 @@ static void for_good(void)
     }
     for (o.threads = 1; o.threads < 4; o.threads++) { /* a disk that is gone is not waited for file by file */
         fail("*.png", false, EIO, 1 << 20);
-        DG_CHECKF(load(&o, &d) == DG_DATA && strstr(dg_message(), "71 of 71 pictures are bad"), "%s", dg_message());
+        DG_CHECKF(load(&o, &d) == DG_DATA && strstr(dg_message(), "71 of 71 images are bad"), "%s", dg_message());
         DG_CHECKF(says("71 files are left out this time, they cannot be read; the first is 00.png: "), "warning");
         DG_CHECKF(atomic_load(&pauses) <= 3 * 34, "%d pauses", atomic_load(&pauses));
     }
+}
+
+/* Every errno with which the opening or the listing of a folder may end: an error of its kind, or a warning. */
+static void lost_folders(void)
+{
+    static const struct {
+        int error;
+        bool listing;
+        dg_err want;
+        const char *advice;
+    } way[] = {
+        {EACCES, false, DG_DATA, "chmod -R u+rX"}, {EPERM, false, DG_DATA, "chmod -R u+rX"},
+        {EIO, false, DG_IO, "check the disk"},     {ENOENT, false, DG_DATA, "wait until no program"},
+        {ELOOP, false, DG_DATA, "shorter path"},   {ENAMETOOLONG, false, DG_DATA, "shorter path"},
+        {EIO, true, DG_IO, "check the disk"},      {ESTALE, true, DG_IO, "check the disk"},
+        {EACCES, true, DG_DATA, "chmod -R u+rX"},
+    };
+    for (size_t i = 0; i < 4 * sizeof way / sizeof *way; i++) {
+        const size_t k = i / 4;
+        dg_dataset d;
+        dg_dataset_options o = options();
+        o.skip_unreadable = i % 2;
+        o.strict = i & 2;
+        unlisted_error = way[k].error;
+        if (way[k].listing) unlisted = "sub";
+        else fail("sub", true, way[k].error, 1000);
+        const dg_err e = load(&o, &d);
+        unlisted = NULL;
+        if (o.skip_unreadable) {
+            DG_CHECKF(!e && d.count >= 20 && says("an unknown number of images is missing: ") && says("/sub: a folder"),
+                      "way %zu: %d", k, (int)e);
+            DG_CHECK(access(cache, F_OK));
+            if (!e) dg_dataset_free(&d);
+        } else {
+            DG_CHECKF(e == way[k].want && strstr(dg_message(), way[k].advice), "way %zu: %d %s", k, (int)e,
+                      dg_message());
+        }
+    }
+    dg_dataset d;
+    dg_dataset_options o = options();
+    o.skip_unreadable = true;
+    unlisted = "cats", unlisted_error = EIO; /* the dataset itself */
+    DG_CHECK(load(&o, &d) == DG_IO && strstr(dg_message(), "cannot be listed"));
+    unlisted = NULL;
 }
 
 static int command(void *context, char *message)
@@ -256,6 +323,7 @@ int main(void)
     all_of_them = d.fingerprint;
     dg_dataset_free(&d);
     for_a_moment();
+    lost_folders();
     for_good();
     temp_remove(root);
     return dg_test_report();

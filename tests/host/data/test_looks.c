@@ -9,8 +9,7 @@ enum { N = 5, SIDE = 2 };
 /* Five pictures of 2 x 2: colour, grey, the same grey, another grey, colour. */
 static uint8_t pixels[N][3 * SIDE * SIDE];
 static int width[N] = {2, 1, 1, 1, 9}, height[N] = {2, 1, 2, 1, 2};
-static uint8_t kind[N] = {DG_KIND_PNG_RGBA, DG_KIND_PNG_GREY, DG_KIND_PNG_GREY_ALPHA_16, DG_KIND_JPEG_GREY,
-                          DG_KIND_PNG_RGB};
+static uint8_t kind[N], did[N] = {1u << DG_DID_ALPHA, 0, 1u << DG_DID_ALPHA | 1u << DG_DID_HALVE, 0, 0};
 
 static dg_dataset make(int channels)
 {
@@ -23,7 +22,8 @@ static dg_dataset make(int channels)
                         .pixels = pixels[0],
                         .width = width,
                         .height = height,
-                        .kind = kind};
+                        .kind = kind,
+                        .did = did};
 }
 
 static bool says(const dg_dataset *d, const dg_dataset_options *o, const char *words)
@@ -44,7 +44,8 @@ int main(void)
     dg_dataset d = make(3);
     dg_looks l;
     for (int threads = 1; threads < 4; threads++) {
-        DG_CHECK(dg_looks_at(&d, threads, &l) == DG_OK && l.grey == 3 && l.alpha == 2 && l.small == 3 && l.side == 1);
+        DG_CHECK(dg_looks_at(&d, threads, &l) == DG_OK && l.grey == 3 && l.did[DG_DID_ALPHA] == 2 &&
+                 l.did[DG_DID_HALVE] == 1 && l.small == 3 && l.side == 1);
         DG_CHECK(l.copies == 1 && l.groups == 1 && l.twin[1].index == 1 && l.twin[2].index == 2);
         DG_CHECK(l.twin[2].group == 1 && l.twin[3].group == 3);
         dg_looks_free(&l);
@@ -56,7 +57,7 @@ int main(void)
     o.decode.alpha = DG_ALPHA_DROP;
     DG_CHECK(!says(&d, &o, "{resize} nearest") && says(&d, &o, "which is ignored"));
     d.pixels = pixels[1];
-    d.kind = kind + 1;
+    d.did = did + 1;
     d.width = d.height = (int[]){2, 9};
     d.count = 2;
     DG_CHECK(says(&d, &o, "all pictures are grey") && !says(&d, &o, "most pictures"));

@@ -113,7 +113,9 @@ static void test_edits(void)
         {begin, {.tensor = NULL}, NULL},
         {begin, {.bare = true}, NULL},
         {begin, {.key = "format", .text = "tar"}, "its format is tar"},
-        {begin, {.tensor = "D.main.0.weight", .drop = true, .bare = true}, "has no tensor D.main.0.weight, which"},
+        {begin,
+         {.tensor = "D.main.0.weight", .drop = true, .bare = true},
+         "has no tensor D.main.0.weight of shape (3, 3, 4, 4), which"},
         {begin, {.tensor = "G.main.0.weight", .drop = true, .bare = true}, "has no tensor G.main.0.weight or main.0"},
         {begin, {.tensor = "G.main.0.weight", .rename = "ema.G.main.0.weight", .bare = true}, "belongs to no layer"},
     };

@@ -256,6 +256,82 @@ static void test_refusals(void)
     DG_CHECK(dg_export(checkpoint, NULL, false, temp_path("no/such/dir")) == DG_IO);
 }
 
+/* The exported generator as others write it: names with this prefix, values as these 16 bits. */
+static bool write_foreign(const char *path, const char *prefix, const char *dtype, const char *twin)
+{
+    dg_st *st;
+    if (!DG_CHECK(dg_st_read(exported, 0, &st) == DG_OK)) return false;
+    static char file[1 << 20], header[1 << 15];
+    size_t at = 0, n = 8;
+    char *to = header + sprintf(header, "{\"__metadata__\":{\"format\":\"pt\"}");
+    const size_t bytes = strcmp(dtype, "F32") ? 2 : 4;
+    for (int i = 0; i < dg_st_count(st); i++) {
+        const dg_st_tensor *t = dg_st_at(st, i);
+        if (t->type != DG_F32) continue;
+        for (int k = 0; k < 1 + !strcmp(t->name, twin); k++) { /* the twin once more under its own name */
+            to += sprintf(to, ",\"%s%s\":{\"dtype\":\"%s\",\"shape\":[", k ? "" : prefix, t->name, dtype);
+            for (int d = 0; d < t->rank; d++) to += sprintf(to, "%s%jd", d ? "," : "", (intmax_t)t->dim[d]);
+            const size_t size = t->bytes / 4 * bytes;
+            to += sprintf(to, "],\"data_offsets\":[%zu,%zu]}", at, at + size);
+            at += size;
+        }
+    }
+    to += sprintf(to, "}");
+    const size_t h = (size_t)(to - header);
+    for (int i = 0; i < 8; i++) file[i] = (char)(h >> 8 * i);
+    memcpy(file + n, header, h);
+    n += h;
+    for (int i = 0; i < dg_st_count(st); i++) {
+        const dg_st_tensor *t = dg_st_at(st, i);
+        for (size_t k = 0; t->type == DG_F32 && k < t->bytes / 4 * (size_t)(1 + !strcmp(t->name, twin));
+             k++, n += bytes) {
+            const uint16_t bits = (uint16_t)(k * 2654435761u >> 7 &
+                                             0x3bff); /* finite and positive as F16 and as BF16 */
+            const float wide = (float)(k % 100 + 1);
+            if (bytes == 2) memcpy(file + n, &bits, 2);
+            else memcpy(file + n, &wide, 4);
+        }
+    }
+    dg_st_free(st);
+    temp_put(path, file, n);
+    return true;
+}
+
+/* Names with prefixes, and values of 16 bits: imported bit by bit. */
+static void test_foreign(void)
+{
+    static const char *const prefix[] = {
+        "",       "module.",           "_orig_mod.",     "netG.", "module.netG._orig_mod.",
+        "model.", "generator.module.", "net.generator.", "gen.",  "state_dict.model."};
+    const char *in = temp_path("foreign.safetensors"), *out = temp_path("foreign-in.safetensors");
+    for (size_t i = 0; i < 3 * sizeof prefix / sizeof *prefix; i++) {
+        const char *dtype = i % 3 == 0 ? "F32" : i % 3 == 1 ? "F16" : "BF16";
+        dg_st *st, *from;
+        unlink(out);
+        if (!write_foreign(in, prefix[i / 3], dtype, "")) continue;
+        if (!DG_CHECKF(import_of(in, NULL, out) == DG_OK, "%s %s: %s", prefix[i / 3], dtype, dg_message())) continue;
+        DG_CHECK(dg_st_read(out, 0, &st) == DG_OK && dg_st_read(in, 0, &from) == DG_OK);
+        const dg_st_tensor *a = dg_st_find(st, "G.main.0.weight"), *b = dg_st_find(from, "main.0.weight");
+        if (!b) b = dg_st_find(from, "G.main.0.weight");
+        if (DG_CHECK(a && b && a->bytes == b->bytes)) DG_CHECK(!memcmp(a->data, b->data, a->bytes));
+        for (size_t k = 0; b && i % 3 && k < b->bytes / 4; k++) {
+            const uint32_t bits = (uint32_t)(k * 2654435761u >> 7 & 0x3bff);
+            const double want = i % 3 == 2   ? 0
+                                : bits >> 10 ? ldexp((double)(bits % 1024 + 1024), (int)(bits >> 10) - 25)
+                                             : ldexp((double)bits, -24);
+            const uint32_t wide = bits << 16;
+            const bool same = i % 3 == 2 ? !memcmp(&wide, (const float *)b->data + k, 4)
+                                         : (double)((const float *)b->data)[k] == want;
+            if (!same) DG_CHECKF(same, "%s, value %zu of bits %x", dtype, k, bits);
+        }
+        dg_st_free(st);
+        dg_st_free(from);
+    }
+    unlink(out);
+    DG_CHECK(write_foreign(in, "module.", "F32", "main.0.weight") && import_of(in, NULL, out) == DG_IO &&
+             strstr(dg_message(), "are both G.main.0.weight of model"));
+}
+
 int main(void)
 {
     temp_make("export");
@@ -266,6 +342,7 @@ int main(void)
     test_fp64();
     test_import();
     test_refusals();
+    test_foreign();
     temp_remove(temp_dir);
     return dg_test_report();
 }

@@ -129,10 +129,10 @@ static dg_err decode(void)
                                   .keep_alpha = way % 2,
                                   .max_pixels = 1 << 14};
     const dg_fitting into = {5, way % 3 == 0 ? 1 : 2 + way % 3, (dg_fit)(way % 3), (dg_resize)(way / 3)};
-    int W, H;
+    dg_decoded of;
     fitted.pixels = NULL;
     const dg_err e = dg_image_decode(bytes.data, bytes.bytes, &as, &image);
-    return e ? e : dg_image_decode_fitted(bytes.data, bytes.bytes, &as, &into, &fitted, &W, &H);
+    return e ? e : dg_image_decode_fitted(bytes.data, bytes.bytes, &as, &into, &fitted, &of);
 }
 
 static uLong add(uLong crc, const dg_image *im)

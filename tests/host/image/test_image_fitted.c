@@ -16,15 +16,15 @@ static void compare(const blob *b, const char *what, const dg_decode_options *o,
     dg_decode_options keep = *o;
     keep.keep_alpha = f->channels == 4;
     dg_image whole, want = {0}, got;
-    int W, H;
+    dg_decoded of;
     dg_err e = dg_image_decode(b->data, b->bytes, &keep, &whole);
     const int width = whole.W, height = whole.H;
     if (!e && f->channels == 1) dg_image_grey(&whole);
     if (!e) e = dg_image_fit(&whole, f->size, f->fit, f->resize, &want);
-    const dg_err other = dg_image_decode_fitted(b->data, b->bytes, o, f, &got, &W, &H);
+    const dg_err other = dg_image_decode_fitted(b->data, b->bytes, o, f, &got, &of);
     const size_t n = (size_t)f->size * (size_t)f->size * (size_t)f->channels;
     const bool same = e ? other == e && !got.pixels
-                        : !other && W == width && H == height && got.W == f->size && got.H == f->size &&
+                        : !other && of.W == width && of.H == height && got.W == f->size && got.H == f->size &&
                               got.C == f->channels && !memcmp(got.pixels, want.pixels, n);
     DG_CHECKF(same, "%s: size %d, fit %d, %s, %d channels, alpha %d: %d and %d %s", what, f->size, f->fit,
               f->resize ? "nearest" : "bilinear", f->channels, (int)o->alpha, (int)e, (int)other,
@@ -112,9 +112,9 @@ static int fit_in_child(void *context, char *message)
 {
     const blob *b = context;
     dg_image im;
-    int W, H;
+    dg_decoded of;
     const dg_err e = dg_image_decode_fitted(b->data, b->bytes, &(dg_decode_options){.exif = true},
-                                            &(dg_fitting){.size = 64, .channels = 3}, &im, &W, &H);
+                                            &(dg_fitting){.size = 64, .channels = 3}, &im, &of);
     snprintf(message, 256, "%s", e ? dg_message() : "decoded");
     dg_image_free(&im);
     return (int)e;

@@ -273,8 +273,107 @@ static void test_webp(void)
 }
 #endif
 
+/* What decoding says that it did, in every way in which alpha is wanted; frees b. */
+static void does(blob b, unsigned want, const char *what)
+{
+    for (int way = 0; way < 6; way++) {
+        const dg_decode_options o = {.alpha = (dg_alpha)(way % 3), .exif = true};
+        dg_image im;
+        dg_decoded of;
+        const dg_err e = dg_image_decode_fitted(b.data, b.bytes, &o, &(dg_fitting){5, way < 3 ? 3 : 4, 0, 0}, &im, &of);
+        DG_CHECKF(!e && of.did == want, "%s, way %d: %s, %x, not %x", what, way, e ? dg_message() : "decoded", of.did,
+                  want);
+        dg_image_free(&im);
+    }
+    blob_free(&b);
+}
+
+static blob with_chunk(blob b, const char *name, const void *data, size_t n)
+{
+    blob chunk = {0};
+    png_chunk(&chunk, name, data, n);
+    blob_insert(&b, 33, chunk.data, chunk.bytes); /* behind IHDR */
+    blob_free(&chunk);
+    return b;
+}
+
+/* PNGs whose rows are zeros and ones. */
+static void does_png(void)
+{
+    enum { GREY = PNG_COLOR_TYPE_GRAY, RGB = PNG_COLOR_TYPE_RGB, PALETTE = PNG_COLOR_TYPE_PALETTE };
+    enum { ALPHA = 1 << DG_DID_ALPHA, HALVE = 1 << DG_DID_HALVE };
+    static const uint8_t palette[768] = {9, 8, 7}, clear[256] = {255, 0}, later[256] = {255, 255, 0};
+    static const png_color_16 one = {.gray = 1, .red = 1, .green = 1, .blue = 1}, two = {.gray = 2, .red = 2},
+                              none = {0};
+    static const struct {
+        int depth, colour;
+        const uint8_t *trans;
+        const png_color_16 *key;
+        unsigned want;
+    } way[] = {
+        {8, PALETTE, NULL, NULL, 0},   {8, PALETTE, clear, NULL, ALPHA}, {8, PALETTE, later, NULL, 0},
+        {1, GREY, NULL, &none, ALPHA}, {8, GREY, NULL, &one, ALPHA},     {8, GREY, NULL, &two, 0},
+        {8, RGB, NULL, &one, ALPHA},   {8, RGB, NULL, &two, 0},          {16, RGB, NULL, NULL, HALVE},
+        {8, 4, NULL, NULL, ALPHA},     {8, 6, NULL, NULL, ALPHA},        {16, 6, NULL, NULL, ALPHA | HALVE},
+    };
+    uint8_t rows[8 * W * H];
+    for (int i = 0; i < 8 * W * H; i++) rows[i] = (uint8_t)(i / (3 * W) % 2);
+    for (int i = 0; i < 2 * (int)(sizeof way / sizeof *way); i++) {
+        const png_spec s = {.W = W,
+                            .H = H,
+                            .depth = way[i / 2].depth,
+                            .colour = way[i / 2].colour,
+                            .interlace = i % 2,
+                            .palette = way[i / 2].colour == PALETTE ? palette : NULL,
+                            .trans = way[i / 2].trans,
+                            .key = way[i / 2].key};
+        char what[40];
+        snprintf(what, sizeof what, "PNG %d", i / 2);
+        does(png_by_libpng(&s, rows), way[i / 2].want, what);
+    }
+    memset(rows, 255, sizeof rows); /* an alpha channel in which nothing is transparent */
+    does(png_by_libpng(&(png_spec){.W = W, .H = H, .depth = 8, .colour = 6}, rows), 0, "opaque PNG");
+    does(with_chunk(png_noise(W, H, 1), "acTL", "\0\0\0\2\0\0\0\0", 8), 1u << DG_DID_FRAME, "APNG");
+    does(with_chunk(png_noise(W, H, 1), "acTL", "\0\0\0\1\0\0\0\0", 8), 0, "APNG of one frame");
+    does(with_chunk(png_noise(W, H, 1), "iCCP", "x\0\0y", 4), 1u << DG_DID_PROFILE, "PNG with a profile");
+    for (uint32_t turn = 1; turn <= 9; turn++) {
+        blob exif = exif_block(0, turn), photo = jpeg_smooth(W, H, 1);
+        jpeg_add_exif(&photo, &exif);
+        does(with_chunk(png_noise(W, H, 1), "eXIf", exif.data, exif.bytes),
+             (unsigned)(turn > 1 && turn < 9) << DG_DID_TURN, "turned PNG");
+        does(photo, (unsigned)(turn > 1 && turn < 9) << DG_DID_TURN, "turned JPEG");
+        blob_free(&exif);
+    }
+}
+
+static void does_others(void)
+{
+    uint8_t rows[4 * W * H] = {0};
+    blob photo = jpeg_smooth(W, H, 1);
+    blob_insert(&photo, 2, "\xff\xe2\0\x10ICC_PROFILE\0\1\1", 18);
+    does(photo, 1u << DG_DID_PROFILE, "JPEG with a profile");
+    does(jpeg_by_libjpeg(&(jpeg_spec){.W = W, .H = H, .components = 4, .from = JCS_CMYK, .to = JCS_CMYK, .quality = 90},
+                         rows),
+         1u << DG_DID_CMYK, "CMYK");
+    does(bmp(32, true, false, 40), 1u << DG_DID_ALPHA, "BMP with a mask of alpha");
+    does(bmp(32, false, false, 40), 0, "BMP of 32 bits");
+    does(gif(false, 0), 1u << DG_DID_ALPHA, "GIF");
+    blob b = gif(true, 1), more = gif(true, 1);
+    const size_t head = 13 + 3 * 256;
+    b.bytes--; /* its end */
+    blob_put(&b, more.data + head, more.bytes - head);
+    does(b, 1u << DG_DID_ALPHA | 1u << DG_DID_FRAME, "GIF of two frames");
+    blob_free(&more);
+#ifdef HAVE_WEBP
+    does(webp(true, true), 1u << DG_DID_ALPHA, "WebP with alpha");
+    does(webp(false, false), 0, "WebP");
+#endif
+}
+
 int main(void)
 {
+    does_png();
+    does_others();
     test_bmp();
     test_gif();
     test_webp();

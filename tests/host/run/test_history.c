@@ -3,9 +3,20 @@
 #include "tempdir.h"
 #include "test.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 
 static dg_rundir r;
+static int listing; /* errno with which readdir() fails after the first entry; 0: it does not */
+
+struct dirent *readdir(DIR *d)
+{
+    static struct dirent *(*next)(DIR *);
+    if (!next) *(void **)&next = dlsym(RTLD_NEXT, "readdir");
+    if (!listing || !telldir(d)) return next(d);
+    errno = listing;
+    return NULL;
+}
 
 static void put(const char *name, const char *text)
 {
@@ -56,13 +67,18 @@ static void test_prune(void)
                                         "xcheckpoint-0001.safetensors"};
     char name[300];
     begin();
-    DG_CHECK(!dg_history_newest(&r, name));
+    DG_CHECK(dg_history_newest(&r, name) == DG_OK && !*name);
     for (int i = 8; i <= 12; i++) {
         snprintf(name, sizeof name, "checkpoint-%04d.safetensors", i);
         put(name, "x");
     }
     for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) put(other[i], "x");
-    DG_CHECK(dg_history_newest(&r, name) && !strcmp(name, "checkpoint-0012.safetensors"));
+    DG_CHECK(dg_history_newest(&r, name) == DG_OK && !strcmp(name, "checkpoint-0012.safetensors"));
+    listing = EIO; /* "none is there" would begin the run again, over what it has */
+    DG_CHECK(dg_history_newest(&r, name) == DG_IO && strstr(dg_message(), "cannot be listed: Input/output error"));
+    dg_history_prune(&r, 0);
+    listing = 0;
+    DG_CHECK(holds("checkpoint-0012.safetensors", "x"));
     dg_history_prune(&r, 2);
     DG_CHECK(holds("checkpoint-0010.safetensors", NULL) && holds("checkpoint-0011.safetensors", "x"));
     DG_CHECK(temp_count(temp_path("run"), "checkpoint") == 2 + (int)(sizeof other / sizeof other[0]));
