@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "host/cli/commands.h"
+#include "host/cli/outputs.h"
 #include "host/options/option_table.h"
 #include "host/cli/say.h"
 #include "core/base/shell.h"
@@ -95,6 +96,7 @@ int main(int argc, char **argv)
     bool done = true;
     int code = (int)reserve_stack();
     if (!code) code = (int)dg_options_parse(argc, argv, &o, &done);
+    if (!code && !done) code = (int)dg_outputs_begin(&o);
     if (!code && !done) code = run(&o);
     if (code > DG_OK && code <= DG_COLLAPSED && *dg_message()) fprintf(stderr, "dcgan: %s\n", dg_message());
     dg_options_free(&o);
