@@ -132,7 +132,7 @@ static dg_err check(const dg_option *t, bool *taken)
     return DG_OK; /* of another file a warning says that there is no cache */
 }
 
-dg_err dg_outputs_begin(const dg_options *o)
+dg_err dg_outputs_begin(const dg_options *o, bool closed)
 {
     static const dg_output_rule rule = {descriptor, dg_may_replace_by};
     static dg_replacing how;
@@ -144,6 +144,7 @@ dg_err dg_outputs_begin(const dg_options *o)
     dg_err e = DG_OK;
     for (const dg_option *t = dg_option_table; t->name && !e; t++) e = check(t, &taken);
     if (e || !taken) return e;
+    if (closed) return dg_fail(DG_IO, "standard output: is closed; name a file for the output, or open it");
     saved = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     if (saved < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
         return dg_fail(DG_IO, "standard output: %s", strerror(errno));

@@ -6,9 +6,10 @@
 #include <stdbool.h>
 #include "host/options/options.h"
 
-/* Before the command runs: refuse outputs that cannot be, and let outputs to standard output have it alone; what else
- * is printed there goes to standard error from then on. o must outlive all writing. */
-dg_err dg_outputs_begin(const dg_options *o);
+/* Before the command runs; closed: standard output was closed when the program began. Refuse outputs that cannot be,
+ * and let outputs to standard output have it alone; what else is printed there goes to standard error from then on. o
+ * must outlive all writing. */
+dg_err dg_outputs_begin(const dg_options *o, bool closed);
 
 /* Does the path stand for standard output: "-", /dev/stdout and the like? */
 bool dg_to_stdout(const char *path);

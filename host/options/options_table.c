@@ -64,7 +64,8 @@ const dg_option dg_option_table[] = {
      "norm; "
      "it is called MODEL-spectral from then on; model: as the model has it"},
     {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | N | U | X | M | L | W, OUTPUT,
-     "where results go: a directory, of batch what --sweep writes; export, import, curves, report and tune: a file "
+     "where results go: a directory, of batch what --sweep writes; export, import, curves, report and tune: a file, "
+     "- is standard output "
      "(default: "
      "of a run samples/DATA-MODEL, "
      "numbered when that exists, of report report.html in the run, of tune sm_90.tune or as the GPU is)"},

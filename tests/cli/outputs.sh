@@ -38,6 +38,7 @@ rule --out in.safetensors import g.safetensors --out in.safetensors
 rule --out walk/strip.png interpolate run --frames 2 --out walk
 rule --out walk/walk.gif interpolate run --frames 2 --out walk
 rule --write-z z.safetensors generate run --out z --write-z z.safetensors
+rule --out swept/rules.csv batch "$tiny" --data cats --sweep 8-16:8 --seconds 0.01 --out swept
 : > empty.png
 exits 0 curves run --out empty.png # holds nothing
 exits 0 data --synthesize shapes --classes 3 --count 24 --size 16 -q
@@ -111,6 +112,10 @@ fact $? 'a full standard output should be an error'
 { sleep 0.3; "$program" curves run --out - 2> .err; echo $? > code; } | true
 [ "$(cat code)" = 4 ] && grep -q 'Broken pipe' .err
 fact $? 'a closed pipe should be an error'
+
+"$program" curves run --out - 2> .err >&-
+[ $? -eq 4 ] && grep -q 'standard output: is closed' .err
+fact $? 'a closed standard output should be an error'
 
 # FIFOs, devices, links
 mkfifo fifo
