@@ -122,16 +122,31 @@ static void report(const job *j)
     if (j->o->write_z) dg_say("%s", dg_output_name(j->o->write_z));
 }
 
+/* Without --out a folder with samples of another checkpoint, as of an earlier epoch, is passed by: the next is
+ * numbered. */
+static dg_err choose_directory(job *j)
+{
+    static const char *const names[] = {"seed-*.png", "grid.png", NULL};
+    enum { MOST = 10000 };
+    for (int n = 1;; n++) {
+        char name[40] = "generated";
+        if (n > 1) snprintf(name, sizeof name, "generated-%d", n);
+        dg_err e = dg_results_directory(j->o, name, j->dir, sizeof j->dir);
+        if (e || j->o->force) return e;
+        e = dg_only_ours(j->dir, names, "Software", "dcgan ");
+        if (e) return e;
+        e = dg_only_origin(j->dir, names, j->g->origin);
+        if (e != DG_USAGE || j->o->out || n == MOST) return e;
+    }
+}
+
 int dg_cmd_generate(const dg_options *o)
 {
     job j = {.o = o};
-    static const char *const names[] = {"seed-*.png", "grid.png", NULL};
     const dg_device d = dg_options_device(o);
     dg_err e = dg_generator_open(&d, o->operand[0], &j.g);
     if (!e && o->write_z) e = dg_may_replace(o->write_z, DG_MADE_Z);
-    if (!e) e = dg_results_directory(o, "generated", j.dir, sizeof j.dir);
-    if (!e && !o->force) e = dg_only_ours(j.dir, names, "Software", "dcgan ");
-    if (!e && !o->force) e = dg_only_origin(j.dir, names, j.g->origin);
+    if (!e) e = choose_directory(&j);
     if (!e) {
         j.picture = (size_t)j.g->model.size * (size_t)j.g->model.size * (size_t)j.g->model.channels;
         j.in_grid = o->count < 2 ? 0 : o->count < GRID_MOST ? o->count : GRID_MOST;

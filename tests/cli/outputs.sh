@@ -161,4 +161,15 @@ says '21 of tiny, step 16, weights '
 exits 0 eval made16 --data cats --model "$tiny" --force
 says 'warning: the metrics are of a mixture: made16 holds 21 of tiny, step 16, weights '
 exits 0 eval cats --data cats --model "$tiny" # none of ours
+# without --out the samples of a later epoch get a folder of their own
+exits 0 generate run -n 2
+prints 'run/generated/seed-0000.png to seed-0001.png'
+cp other/checkpoint.safetensors run/checkpoint.safetensors
+exits 0 generate run -n 2
+prints 'run/generated-2/seed-0000.png to seed-0001.png'
+exits 0 generate run -n 2
+prints 'run/generated-2/'
+echo mine > run/generated-2/notes.txt
+exits 2 generate run -n 2
+says 'holds notes.txt'
 finish
