@@ -49,7 +49,9 @@ dg_err dg_stream_to(int fd, const char *path, const dg_chunk *piece, int pieces)
         }
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error ? dg_fail(DG_IO, "%s: cannot write it: %s", path, strerror(error)) : DG_OK;
+    return error ? dg_fail(DG_IO, "%s: cannot write it: %s", strcmp(path, "-") ? path : "standard output",
+                           strerror(error))
+                 : DG_OK;
 }
 
 bool dg_stream_file(const char *path, const dg_chunk *piece, int pieces, dg_err *e)

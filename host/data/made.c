@@ -58,8 +58,8 @@ bool dg_gif_says(const void *head, size_t bytes, const char *value)
     const size_t wanted = strlen(value);
     if (bytes < 13 || (memcmp(p, "GIF87a", 6) != 0 && memcmp(p, "GIF89a", 6) != 0)) return false;
     size_t at = 13 + colors_of(p[10]);
-    while (at < bytes && bytes - at > 3 &&
-           p[at] == 0x21) { /* an extension: its label, then blocks up to an empty one */
+    /* an extension: its label, then blocks up to an empty one */
+    while (at < bytes && bytes - at > 3 && p[at] == 0x21) {
         const bool comment = p[at + 1] == 0xfe;
         at += 2;
         if (comment && p[at] >= wanted && bytes - at - 1 >= wanted && !memcmp(p + at + 1, value, wanted)) return true;

@@ -50,6 +50,13 @@ rule --sheet said.png classify eyes shapes --sheet said.png
 head -n 1 eyes/confusion.csv | grep -qxF "is \\ said,\"'=1+2;\"\"x\"\"\",'@a\\x09b,square,accuracy"
 fact $? "confusion.csv should begin otherwise: $(head -n 1 eyes/confusion.csv)"
 
+exits 2 data --synthesize drawn --count 3 --size 16 --seed 1 -q --sheet x.png --force=maybe
+exits 0 data --synthesize drawn --count 3 --size 16 --seed 1 -q
+exits 2 data --synthesize drawn --count 3 --size 16 --seed 2 -q
+says 'is there already and is another picture, so it stays: name an empty or a new folder, or add --force'
+exits 0 data --synthesize drawn --count 3 --size 16 --seed 2 -q --force
+exits 0 data --synthesize drawn --count 3 --size 16 --seed 2 -q
+
 # a cache: a warning, and the images are read
 echo mine > cache
 exits 0 data cats --size 16 --cache cache
@@ -107,7 +114,7 @@ done
 exits 2 data cats --size 16 --cache -
 says '--cache -: is read again after it was written'
 "$program" curves run --out - > /dev/full 2> .err
-[ $? -eq 4 ] && grep -q 'No space left' .err
+[ $? -eq 4 ] && grep -q 'standard output: cannot write it: No space left' .err
 fact $? 'a full standard output should be an error'
 { sleep 0.3; "$program" curves run --out - 2> .err; echo $? > code; } | true
 [ "$(cat code)" = 4 ] && grep -q 'Broken pipe' .err
