@@ -119,12 +119,27 @@ static dg_err check_stream(const dg_option *t, const char *value, bool *taken)
     return DG_OK;
 }
 
+/* Two outputs in one file would leave the second. A stream, a FIFO or a device takes both. */
+static dg_err check_other(const dg_option *t, const char *value)
+{
+    struct stat s;
+    if (!stat(value, &s) && !S_ISREG(s.st_mode)) return DG_OK;
+    for (const dg_option *other = dg_option_table; other < t; other++) {
+        const char *path = value_of(other);
+        if (path && dg_same_place(path, value))
+            return dg_fail(DG_USAGE, "--%s %s: is the output of --%s; name another file", t->name, value, other->name);
+    }
+    return DG_OK;
+}
+
 static dg_err check(const dg_option *t, bool *taken)
 {
     const char *value = value_of(t);
     struct stat s;
     if (!value) return DG_OK;
     if (numbered(value) >= 0) return check_stream(t, value, taken);
+    const dg_err e = check_other(t, value);
+    if (e) return e;
     if (!is_file(t)) return DG_OK;
     if (t->offset != offsetof(dg_options, cache)) return dg_may_replace(value, DG_MADE_EMPTY);
     if (!stat(value, &s) && (S_ISFIFO(s.st_mode) || S_ISBLK(s.st_mode) || S_ISSOCK(s.st_mode) || S_ISCHR(s.st_mode)))

@@ -106,6 +106,10 @@ exits 2 data cats --size 16 --sheet - --json
 says '--sheet -: standard output has the results of --json'
 exits 2 report run --out - --gif /dev/stdout
 says '--gif /dev/stdout: standard output has another output'
+exits 2 data cats --size 16 --augment color --sheet both.png --aug-preview both.png
+says '--aug-preview both.png: is the output of --sheet; name another file'
+exits 2 report run --out sheet.png --gif ./sheet.png --force
+says '--gif ./sheet.png: is the output of --out'
 for command in 'generate run' 'interpolate run' "batch $tiny --data cats --sweep 4-8" "--data cats --model $tiny"; do
     # shellcheck disable=SC2086 # words
     exits 2 $command --out -
