@@ -23,8 +23,8 @@ static int numbered(const char *path)
     if (!strcmp(path, "-") || !strcmp(path, "/dev/stdout")) return STDOUT_FILENO;
     if (!strcmp(path, "/dev/stderr")) return STDERR_FILENO;
     for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
-        const char *digits = path + strlen(before[i]);
         if (strncmp(path, before[i], strlen(before[i])) != 0) continue;
+        const char *digits = path + strlen(before[i]);
         const size_t n = strspn(digits, "0123456789");
         if (n > 0 && n < 8 && !digits[n]) return (int)strtol(digits, NULL, 10);
     }
@@ -58,12 +58,11 @@ static bool is_file(const dg_option *t)
 /* The option whose value is this path, or a folder above it. */
 static const char *option_of(const char *path)
 {
-    const char *above = "out";
     for (const dg_option *t = dg_option_table; t->name; t++) {
         const char *value = value_of(t);
         if (value && !strcmp(value, path)) return t->name;
     }
-    return above;
+    return "out";
 }
 
 /* ---- Files that the command reads ---- */
@@ -111,6 +110,8 @@ static dg_err check_stream(const dg_option *t, const char *value, bool *taken)
     if (!is_file(t)) return dg_fail(DG_USAGE, "--%s %s: %s writes a directory; name one", name, value, command);
     if (t->offset == offsetof(dg_options, cache) || options->command == DG_CMD_TUNE)
         return dg_fail(DG_USAGE, "--%s %s: is read again after it was written; name a file", name, value);
+    /* later the number may be that of a file of ours */
+    if (fcntl(numbered(value), F_GETFD) < 0) return dg_fail(DG_IO, "--%s %s: %s", name, value, strerror(errno));
     if (!dg_to_stdout(value)) return DG_OK;
     if (options->json)
         return dg_fail(DG_USAGE, "--%s %s: standard output has the results of --json; name a file", name, value);

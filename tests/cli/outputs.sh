@@ -128,6 +128,11 @@ fact $? 'a closed pipe should be an error'
 [ $? -eq 4 ] && grep -q 'standard output: is closed' .err
 fact $? 'a closed standard output should be an error'
 
+exits 4 curves run --out /dev/fd/9
+says '--out /dev/fd/9: Bad file descriptor'
+"$program" curves run --out /dev/fd/9 -q 9> nine
+same nine curves.png
+
 # FIFOs, devices, links
 mkfifo fifo
 cat fifo > got &
