@@ -110,10 +110,8 @@ static dg_err write_skipped(const dg_dataset_options *o, const dg_dataset *d)
     dg_memory_file m;
     FILE *f = dg_memory_open(&m);
     if (!f) return dg_fail(DG_DEVICE, "no memory for %s", o->skipped);
-    for (int i = 0; i < d->skips; i++) {
-        fprintf(f, "%s\t", dg_printable(name, sizeof name, d->skip[i].name));
-        fprintf(f, "%s\n", dg_printable(name, sizeof name, d->skip[i].reason));
-    }
+    for (int i = 0; i < d->skips; i++)
+        fprintf(f, "%s\t%s\n", dg_printable(name, sizeof name, d->skip[i].name), d->skip[i].reason);
     const dg_err e = dg_memory_close(f, &m)
                          ? dg_write_atomic_in(o->skipped_dir, o->skipped, &(dg_chunk){m.text, m.bytes}, 1)
                          : dg_fail(DG_DEVICE, "no memory for %s", o->skipped);
