@@ -23,8 +23,13 @@
  * when process numbers repeat or belong to another container. */
 static const char suffix[] = ".dcgan-tmp";
 
+static const dg_output_rule *output_rule;
+
+void dg_set_output_rule(const dg_output_rule *rule) { output_rule = rule; }
+
 typedef struct {
-    const char *path, *name; /* as given; its last component */
+    const char *path, *name; /* as given; the last component of `real` */
+    const char *real;        /* path, or where its symbolic link leads */
     char temp[NAME_MAX + 1];
     const dg_directory *given; /* the caller's directory, NULL: the path names it */
     int dir, fd;
@@ -85,8 +90,8 @@ static dg_err open_directory(writer *w)
     if (w->given) {
         w->dir = fcntl(w->given->fd, F_DUPFD_CLOEXEC, 0);
     } else {
-        const size_t n = (size_t)(w->name - w->path); /* with the slash */
-        char *dir = n ? strndup(w->path, n > 1 ? n - 1 : 1) : strdup(".");
+        const size_t n = (size_t)(w->name - w->real); /* with the slash */
+        char *dir = n ? strndup(w->real, n > 1 ? n - 1 : 1) : strdup(".");
         if (!dir) return dg_fail(DG_DEVICE, "%s: out of memory", w->path);
         w->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         free(dir);
@@ -97,7 +102,7 @@ static dg_err open_directory(writer *w)
 /* Open the directory and look at what bears the name now. */
 static dg_err begin(writer *w, struct stat *old)
 {
-    w->name = last_component(w->path);
+    w->name = last_component(w->real);
     if (!*w->name || !strcmp(w->name, ".") || !strcmp(w->name, ".."))
         return dg_fail(DG_IO, "%s: is a directory, not a file name", *w->path ? w->path : "(empty name)");
     dg_err e = open_directory(w);
@@ -211,15 +216,50 @@ static bool is_renamed(const writer *w)
     return same;
 }
 
-static dg_err commit(writer *w)
+/* Asked as late as possible, so that a file that has come meanwhile is seen. *fresh: there is none. */
+static dg_err check_old(writer *w, const dg_chunk *piece, int pieces, bool *fresh)
+{
+    *fresh = false;
+    if (w->given || !output_rule) return DG_OK;
+    const int old = openat(w->dir, w->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    *fresh = old < 0 && errno == ENOENT;
+    if (old < 0) return *fresh ? DG_OK : failed(w, "read the file that it would replace");
+    const dg_err e = output_rule->may_replace(old, w->path, piece, pieces);
+    close(old);
+    return e;
+}
+
+/* 0, or -1 with errno. EEXIST: a file has come since there was none; not on every file system. */
+static int give_name(const writer *w, bool fresh)
+{
+#ifdef RENAME_NOREPLACE
+    if (fresh) {
+        if (!renameat2(w->dir, w->temp, w->dir, w->name, RENAME_NOREPLACE)) return 0;
+        if (errno != EINVAL && errno != ENOSYS) return -1;
+    }
+#else
+    (void)fresh;
+#endif
+    return renameat(w->dir, w->temp, w->dir, w->name);
+}
+
+static dg_err commit(writer *w, const dg_chunk *piece, int pieces)
 {
     /* Once only: after a failed fsync the pages are marked clean, and a second one would lie. */
     if (fsync(w->fd)) return failed(w, "bring it to the disk (fsync)");
     if (w->given && w->given->lock >= 0 && dg_leads_to(w->dir, w->given->lock_name, w->given->lock) == DG_SAME_NO)
         return dg_fail(DG_IO, "%s: is not written, because %s was removed", w->path, w->given->lock_name);
+    bool fresh;
+    dg_err e = check_old(w, piece, pieces, &fresh);
+    if (e) return e;
     /* Renamed while the lock is held, or a sweep could take the file between close and rename. */
-    if (renameat(w->dir, w->temp, w->dir, w->name) && !is_renamed(w))
-        return failed(w, "rename the temporary file to it");
+    int named = give_name(w, fresh);
+    if (named && errno == EEXIST && fresh && !is_renamed(w)) {
+        e = check_old(w, piece, pieces, &fresh);
+        if (e) return e;
+        named = give_name(w, fresh);
+    }
+    if (named && !is_renamed(w)) return failed(w, "rename the temporary file to it");
     w->temp[0] = 0;
     int closed = close(w->fd);
     w->fd = -1;
@@ -236,15 +276,13 @@ dg_err dg_write_atomic(const char *path, const dg_chunk *piece, int pieces)
 }
 
 /* The whole way once; *error: errno of the step that failed. */
-static dg_err write_once(const dg_directory *dir, const char *path, const dg_chunk *piece, int pieces, int *error)
+static dg_err write_once(writer w, const dg_chunk *piece, int pieces, int *error)
 {
-    writer w = {.path = path, .given = dir, .dir = -1, .fd = -1};
     struct stat old;
-    for (int i = 0; i < pieces; i++) w.bytes += piece[i].bytes;
     dg_err e = begin(&w, &old);
     if (!e) e = create(&w, &old);
     if (!e) e = fill(&w, piece, pieces);
-    if (!e) e = commit(&w);
+    if (!e) e = commit(&w, piece, pieces);
     if (w.temp[0]) unlinkat(w.dir, w.temp, 0);
     if (w.fd >= 0) close(w.fd);
     if (w.dir >= 0) close(w.dir);
@@ -254,7 +292,7 @@ static dg_err write_once(const dg_directory *dir, const char *path, const dg_chu
 
 enum { TRIES = 4 }; /* pauses of 10, 40 and 160 ms, as for images that cannot be read */
 
-dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_chunk *piece, int pieces)
+static dg_err write_file(const writer *w, const dg_chunk *piece, int pieces)
 {
     /* Passing the limit of RLIMIT_FSIZE raises SIGXFSZ, which kills; here it becomes EFBIG. What ends a program waits
      * until the temporary file is gone. */
@@ -270,12 +308,31 @@ dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_ch
     dg_err e = DG_OK;
     for (int tries = 0, error = 0; tries < TRIES; tries++) {
         if (tries) nanosleep(&(struct timespec){.tv_nsec = 10000000L << 2 * (tries - 1)}, NULL);
-        e = write_once(dir, path, piece, pieces, &error);
+        e = write_once(*w, piece, pieces, &error);
         if (!e || !dg_may_pass(error)) break;
     }
 
     if (!sigismember(&pending, SIGXFSZ)) sigtimedwait(&limit, NULL, &(struct timespec){0, 0});
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return e;
+}
+
+dg_err dg_write_atomic_in(const dg_directory *dir, const char *path, const dg_chunk *piece, int pieces)
+{
+    writer w = {.path = path, .real = path, .given = dir, .dir = -1, .fd = -1};
+    char *target = NULL;
+    for (int i = 0; i < pieces; i++) w.bytes += piece[i].bytes;
+    if (!dir && output_rule) {
+        const int fd = output_rule->descriptor(path);
+        dg_err e = DG_OK;
+        if (fd >= 0) return dg_stream_to(fd, path, piece, pieces);
+        if (dg_stream_file(path, piece, pieces, &e)) return e;
+        e = dg_link_target(path, &target);
+        if (e) return e;
+        if (target) w.real = target;
+    }
+    const dg_err e = write_file(&w, piece, pieces);
+    free(target);
     return e;
 }
 

@@ -9,14 +9,20 @@
 #include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include "core/base/err.h"
-
-typedef struct {
-    const void *data;
-    size_t bytes;
-} dg_chunk;
+#include "core/base/file_stream.h"
 
 dg_err dg_write_atomic(const char *path, const dg_chunk *piece, int pieces);
+
+/* How this process writes the files that it names by a path, not those in a dg_directory. With a rule, a FIFO or a
+ * character device is written to directly, and a symbolic link stays: its target is written, whole or not at all. */
+typedef struct {
+    /* The descriptor that the path stands for, as "-" may for standard output; -1: the path names a file. */
+    int (*descriptor)(const char *path);
+    /* DG_OK: the regular file `old`, open for reading, may be replaced by the pieces. Asked just before the rename. */
+    dg_err (*may_replace)(int old, const char *path, const dg_chunk *piece, int pieces);
+} dg_output_rule;
+/* NULL, as in the beginning: no rule, every regular file and link may be replaced. Not while other threads write. */
+void dg_set_output_rule(const dg_output_rule *rule);
 
 /* An open directory for files to go to, wherever their path leads by now; messages show the path. lock: a descriptor of
  * the file lock_name in it, which must still be there when a new file gets its name, or the directory may be another

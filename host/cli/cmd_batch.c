@@ -6,6 +6,7 @@
 
 #include "core/base/clock.h"
 #include "host/cli/commands.h"
+#include "host/cli/outputs.h"
 #include "host/measure/batch_report.h"
 #include "host/measure/batch_sweep.h"
 #include "host/net/classifier.h"
@@ -192,6 +193,8 @@ static dg_err sweep(job *j)
     dg_batch_rule *rule = calloc(DG_RULES, sizeof *rule);
     dg_err e = rule ? DG_OK : dg_fail(DG_DEVICE, "out of memory for the rounds of a rule");
     (void)dg_sweep_parse(j->o->sweep, &range); /* has been looked at with the other options */
+    if (!e && j->o->out)
+        e = dg_outputs_check(j->o->out, (const char *const[]){"sweep.csv", "rules.csv", "time.png", "usage.png", NULL});
     if (!e) e = dg_sweep_run(&j->bench, &range, j->o->seconds > 0 ? j->o->seconds : SWEEP_SECONDS, &s);
     dg_batch_bench_close(&j->bench);
     for (int k = 0; k < DG_RULES && !e; k++)

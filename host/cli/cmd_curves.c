@@ -9,6 +9,7 @@
 #include "core/base/file_io.h"
 #include "core/base/plural.h"
 #include "host/cli/commands.h"
+#include "host/cli/outputs.h"
 #include "host/run/log_text.h"
 #include "host/figure/pictures.h"
 
@@ -186,7 +187,7 @@ int dg_cmd_curves(const dg_options *o)
             e = dg_fail(DG_USAGE, "%s: is the log of another kind of training than %s", o->operand[i], o->operand[0]);
     if (!e) e = draw(r, o->operands, &image);
     if (!e) e = dg_png_write(o->out, &image, &(dg_text){"Software", dg_version}, 1);
-    if (!e && !o->quiet) dg_say("%s: %d run%s", o->out, o->operands, dg_s(o->operands));
+    if (!e && !o->quiet) dg_say("%s: %d run%s", dg_output_name(o->out), o->operands, dg_s(o->operands));
     for (int i = 0; r && i < o->operands && i < MOST; i++) free(r[i].memory);
     free(image.pixels);
     free(r);

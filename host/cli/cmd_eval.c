@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "host/cli/commands.h"
+#include "host/cli/origins.h"
 #include "host/data/dataset.h"
 #include "host/files/json_text.h"
 #include "host/judge/judge.h"
@@ -254,6 +255,7 @@ int dg_cmd_eval(const dg_options *o)
     dg_err e = open_all(j);
     if (!e) e = load(j, o->data, false, &j->reals);
     if (!e && !j->generator) e = load(j, o->operand[0], true, &j->folder);
+    if (!e && !j->generator) e = dg_check_origins(o->operand[0], &j->folder, o->force);
     if (!e) e = settle_count(j);
     if (!e) e = take_pictures(j);
     if (!e) e = measure(j);

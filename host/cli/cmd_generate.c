@@ -4,17 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "host/cli/commands.h"
+#include "host/cli/outputs.h"
 #include "host/net/generator.h"
 #include "host/data/made.h"
 #include "host/figure/pictures.h"
+#include "host/files/replace.h"
 #include "host/files/safetensors.h"
 #include "host/run/progress.h"
 
 enum { GRID_MOST = 1024, PATH_SIZE = 4400 };
-#define Z_FORMAT "dcgan-z-1"
 
 typedef struct {
     const dg_options *o;
@@ -33,8 +33,9 @@ static dg_err write_png(const job *j, const char *path, const dg_image *im, cons
     dg_printable(checkpoint, sizeof checkpoint, j->o->operand[0]);
     snprintf(run_seed, sizeof run_seed, "%" PRIu64, j->g->info.seed);
     snprintf(step, sizeof step, "%" PRIu64, j->g->info.step);
-    const dg_text text[] = {{"Software", dg_version}, {"Checkpoint", checkpoint}, {"Model", j->g->model.name},
-                            {"Step", step},           {"Seed", run_seed},         {key, pictures}};
+    const dg_text text[] = {
+        {"Software", dg_version}, {DG_ORIGIN, j->g->origin}, {key, pictures},           {"Model", j->g->model.name},
+        {"Step", step},           {"Seed", run_seed},        {"Checkpoint", checkpoint}};
     return dg_png_write(path, im, text, (int)(sizeof text / sizeof text[0]));
 }
 
@@ -73,19 +74,6 @@ static dg_err make_pictures(const job *j)
     return e;
 }
 
-/* A file that stands there is replaced only if it is such a one. */
-static dg_err may_replace_z(const char *path)
-{
-    struct stat s;
-    if (lstat(path, &s)) return DG_OK;
-    dg_st *st = NULL;
-    const dg_err e = dg_st_read(path, DG_ST_CHECKED, &st);
-    const char *format = e ? NULL : dg_st_get(st, "format");
-    const bool same = format && !strcmp(format, Z_FORMAT);
-    dg_st_free(st);
-    return same ? DG_OK : dg_fail(DG_USAGE, "--write-z %s: is already there and holds no z; give another name", path);
-}
-
 /* What the pictures are made of, for PyTorch and ONNX: tensor z, (n, latent, 1, 1). */
 static dg_err write_z(const job *j, const char *path)
 {
@@ -103,7 +91,7 @@ static dg_err write_z(const job *j, const char *path)
                             .dim = {(int64_t)n, (int64_t)each, 1, 1},
                             .data = z,
                             .bytes = n * each * sizeof *z};
-    const dg_st_meta meta[] = {{"format", Z_FORMAT}, {"version", dg_version}, {"seeds", seeds}};
+    const dg_st_meta meta[] = {{"format", DG_Z_FORMAT}, {"version", dg_version}, {"seeds", seeds}};
     const dg_err e = dg_st_write(path, &t, 1, meta, 3, true);
     free(z);
     return e;
@@ -131,18 +119,34 @@ static void report(const job *j)
         dg_say("%s/seed-%04" PRIu64 ".png to seed-%04" PRIu64 ".png, %s/grid.png", j->dir, j->o->seed_first,
                j->o->seed_last, j->dir);
     else dg_say("%s/seed-%04" PRIu64 ".png", j->dir, j->o->seed_first);
-    if (j->o->write_z) dg_say("%s", j->o->write_z);
+    if (j->o->write_z) dg_say("%s", dg_output_name(j->o->write_z));
+}
+
+/* Without --out a folder with samples of another checkpoint, as of an earlier epoch, is passed by: the next is
+ * numbered. */
+static dg_err choose_directory(job *j)
+{
+    static const char *const names[] = {"seed-*.png", "grid.png", NULL};
+    enum { MOST = 10000 };
+    for (int n = 1;; n++) {
+        char name[40] = "generated";
+        if (n > 1) snprintf(name, sizeof name, "generated-%d", n);
+        dg_err e = dg_results_directory(j->o, name, j->dir, sizeof j->dir);
+        if (e || j->o->force) return e;
+        e = dg_only_ours(j->dir, names, "Software", "dcgan ");
+        if (e) return e;
+        e = dg_only_origin(j->dir, names, j->g->origin);
+        if (e != DG_USAGE || j->o->out || n == MOST) return e;
+    }
 }
 
 int dg_cmd_generate(const dg_options *o)
 {
     job j = {.o = o};
-    static const char *const names[] = {"seed-*.png", "grid.png", NULL};
     const dg_device d = dg_options_device(o);
     dg_err e = dg_generator_open(&d, o->operand[0], &j.g);
-    if (!e && o->write_z) e = may_replace_z(o->write_z);
-    if (!e) e = dg_results_directory(o, "generated", j.dir, sizeof j.dir);
-    if (!e) e = dg_only_ours(j.dir, names, "Software", "dcgan ");
+    if (!e && o->write_z) e = dg_may_replace(o->write_z, DG_MADE_Z);
+    if (!e) e = choose_directory(&j);
     if (!e) {
         j.picture = (size_t)j.g->model.size * (size_t)j.g->model.size * (size_t)j.g->model.channels;
         j.in_grid = o->count < 2 ? 0 : o->count < GRID_MOST ? o->count : GRID_MOST;

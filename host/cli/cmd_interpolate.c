@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "host/cli/commands.h"
+#include "host/cli/outputs.h"
+#include "host/data/made.h"
 #include "host/net/generator.h"
 #include "host/figure/pictures.h"
 #include "host/run/progress.h"
@@ -89,11 +91,8 @@ static dg_err write_strip(const job *j)
     snprintf(seeds, sizeof seeds, "%" PRIu64 "-%" PRIu64, j->o->seed_first,
              j->o->seed_first + (uint64_t)(j->walks * j->seeds) - 1);
     snprintf(run_seed, sizeof run_seed, "%" PRIu64, j->g->info.seed);
-    const dg_text text[] = {{"Software", dg_version},
-                            {"Checkpoint", checkpoint},
-                            {"Model", m->name},
-                            {"Seed", run_seed},
-                            {"Pictures", seeds}};
+    const dg_text text[] = {{"Software", dg_version}, {DG_ORIGIN, j->g->origin}, {"Pictures", seeds},
+                            {"Model", m->name},       {"Seed", run_seed},        {"Checkpoint", checkpoint}};
     e = dg_png_write(path, &im, text, (int)(sizeof text / sizeof text[0]));
     dg_image_free(&im);
     return e;
@@ -156,7 +155,8 @@ static dg_err prepare(job *j)
     j->pixels = malloc(all * j->picture);
     if (!j->z || !j->pixels) return dg_fail(DG_DEVICE, "out of memory");
     dg_generator_inputs(j->g, j->z, j->o->seed_first, (int)pictures);
-    return dg_results_directory(j->o, "interpolated", j->dir, sizeof j->dir);
+    const dg_err e = dg_results_directory(j->o, "interpolated", j->dir, sizeof j->dir);
+    return e ? e : dg_outputs_check(j->dir, (const char *const[]){"strip.png", "walk.gif", NULL});
 }
 
 int dg_cmd_interpolate(const dg_options *o)

@@ -7,6 +7,7 @@
 
 #include "core/base/plural.h"
 #include "host/cli/commands.h"
+#include "host/cli/outputs.h"
 #include "host/report/report.h"
 
 static dg_err read_run(dg_report_run *r, const char *path, bool all_grids)
@@ -40,10 +41,10 @@ int dg_cmd_report(const dg_options *o)
         read++;
     }
     if (!e) e = write_page(o, r, path, sizeof path);
-    if (!e && !o->quiet) dg_say("%s: %d run%s", path, o->operands, dg_s(o->operands));
+    if (!e && !o->quiet) dg_say("%s: %d run%s", dg_output_name(path), o->operands, dg_s(o->operands));
     int frames = 0;
     if (!e && o->gif) e = dg_report_gif(&r[0], o->gif, o->scale, &frames);
-    if (!e && o->gif && !o->quiet) dg_say("%s: %d grid%s", o->gif, frames, dg_s(frames));
+    if (!e && o->gif && !o->quiet) dg_say("%s: %d grid%s", dg_output_name(o->gif), frames, dg_s(frames));
     for (int i = 0; i < read; i++) {
         if (r[i].dir >= 0) close(r[i].dir);
         dg_report_free(&r[i]);

@@ -75,7 +75,7 @@ static dg_err write_head(job *j, const dg_backend *b, const char *model)
     if (gmtime_r(&now, &utc)) (void)strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S UTC", &utc);
     snprintf(j->section, sizeof j->section, "sm_%d %.16s", m.arch, dg_precision_name(b->real, b->math));
     snprintf(j->path, sizeof j->path, "sm_%d.tune", m.arch);
-    if (!j->o->out && access(j->path, F_OK) == 0)
+    if (!j->o->out && !j->o->force && access(j->path, F_OK) == 0)
         return dg_fail(DG_IO, "%s is there already; name the result with --out, then %s tune --merge joins the two",
                        j->path, dg_program());
     snprintf(text, sizeof text, "dcgan tune: %.100s, sm_%d, driver %s, %s, %.80s", m.name, m.arch, b->driver, date,
@@ -163,12 +163,26 @@ static dg_err tune(job *j)
     return e;
 }
 
+/* The first line of the file says that dcgan made it. */
+static dg_err mark(dg_tune_file *f)
+{
+    char *had = f->head;
+    if (had && !strncmp(had, "; dcgan tune", 12)) return DG_OK;
+    f->head = NULL;
+    dg_err e = dg_tune_file_head(f, "dcgan tune --merge");
+    if (had) had[strlen(had) - 1] = 0; /* without its first "; " and its last end of a line, which are put again */
+    if (!e && had) e = dg_tune_file_head(f, had + 2);
+    free(had);
+    return e;
+}
+
 static dg_err merge(const dg_options *o)
 {
     dg_tune_file f = {0};
     dg_err e = DG_OK;
     char *text = NULL;
     for (int i = 0; i < o->operands && !e; i++) e = dg_tune_file_read(&f, o->operand[i]);
+    if (!e && o->out) e = mark(&f);
     if (!e) e = o->out ? dg_tune_file_write(&f, o->out) : dg_tune_file_text(&f, &text);
     for (char *next = text; !e && next && *next;) dg_say("%s", strsep(&next, "\n"));
     free(text);

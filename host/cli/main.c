@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "host/cli/commands.h"
+#include "host/cli/outputs.h"
 #include "host/options/option_table.h"
 #include "host/cli/say.h"
 #include "core/base/limits.h"
@@ -28,15 +29,18 @@ static int (*const command[DG_CMDS])(const dg_options *) = {
     [DG_CMD_TUNE] = dg_cmd_tune,
 };
 
-/* With 0, 1 or 2 closed, the next file opened would get that number, and a message would end up in it. */
-static void fill_standard_descriptors(void)
+/* With 0, 1 or 2 closed, the next file opened would get that number, and a message would end up in it. True: standard
+ * output was closed. */
+static bool fill_standard_descriptors(void)
 {
+    bool closed = false;
     for (;;) {
         int fd = open("/dev/null", O_RDWR);
-        if (fd < 0) return;
+        closed |= fd == STDOUT_FILENO;
+        if (fd < 0) return closed;
         if (fd > 2) {
             close(fd);
-            return;
+            return closed;
         }
     }
 }
@@ -92,11 +96,12 @@ int main(int argc, char **argv)
     dg_limits_begin();
     dg_set_program(argv[0]);
     dg_speak_as_program();
-    fill_standard_descriptors();
+    const bool closed = fill_standard_descriptors();
     dg_options o = {0};
     bool done = true;
     int code = (int)reserve_stack();
     if (!code) code = (int)dg_options_parse(argc, argv, &o, &done);
+    if (!code && !done) code = (int)dg_outputs_begin(&o, closed);
     if (!code && !done) code = run(&o);
     if (code > DG_OK && code <= DG_COLLAPSED && *dg_message()) fprintf(stderr, "dcgan: %s\n", dg_message());
     dg_options_free(&o);

@@ -2,6 +2,7 @@
  * trusted: the key says whether it is of these files and settings, checksums whether it is whole. */
 #include "core/base/file_io.h"
 #include "host/data/dataset_internal.h"
+#include "host/files/replace.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -155,19 +156,6 @@ dg_cache_found dg_cache_read(const dg_dataset_options *o, dg_cache_keys keys, dg
     return *wrong ? DG_CACHE_USELESS : DG_CACHE_OTHER;
 }
 
-/* Whatever has other content than ours must not be overwritten: --cache cats/1.png is a slip of the hand. */
-static bool may_write(const char *path)
-{
-    char begin[sizeof magic];
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0) return access(path, F_OK) != 0;
-    bool empty = lseek(fd, 0, SEEK_END) == 0;
-    lseek(fd, 0, SEEK_SET);
-    bool ours = read_exactly(fd, begin, sizeof begin) && !memcmp(begin, magic, sizeof magic);
-    close(fd);
-    return empty || ours;
-}
-
 static uint8_t *pack_lists(const dg_dataset *d, size_t *bytes)
 {
     size_t n = (size_t)d->count, skips = (size_t)d->skips, total = 10 * n + skips;
@@ -193,8 +181,8 @@ static uint8_t *pack_lists(const dg_dataset *d, size_t *bytes)
 void dg_cache_write(const dg_dataset_options *o, dg_cache_keys keys, const dg_dataset *d)
 {
     _Static_assert(sizeof(int) == 4, "widths and heights are stored as they are");
-    if (!may_write(o->cache)) {
-        dg_warn("%s: is there already and no cache of pictures; it stays as it is", o->cache);
+    if (dg_may_replace(o->cache, DG_MADE_CACHE)) { /* --cache cats/1.png is a slip of the hand */
+        dg_warn("%s; the pictures are used without a cache", dg_message());
         return;
     }
     size_t bytes = 0;

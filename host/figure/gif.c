@@ -3,6 +3,7 @@
 #include <gif_lib.h>
 #include <stdlib.h>
 #include <string.h>
+#include "core/base/build_info.h"
 #include "core/base/file_io.h"
 
 /* Colours are counted in cells of 6 bits a channel; a palette's entry is the mean of a box of cells. */
@@ -246,7 +247,7 @@ static bool encode(memory *m, const palette *p, const uint8_t *frames, int n, in
     bool ok = EGifPutScreenDesc(gif, W * scale, H * scale, 8, 0, map) &&
               EGifPutExtensionLeader(gif, APPLICATION_EXT_FUNC_CODE) && EGifPutExtensionBlock(gif, 11, "NETSCAPE2.0") &&
               EGifPutExtensionBlock(gif, 3, forever) && EGifPutExtensionTrailer(gif) &&
-              put_frames(gif, p, frames, n, W, H, scale, ms);
+              EGifPutComment(gif, dg_version) && put_frames(gif, p, frames, n, W, H, scale, ms);
     *error = gif->Error;
     GifFreeMapObject(map);
     int closing = 0;

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "core/plan/backend.h"
 #include "host/net/classifier.h"
@@ -11,50 +10,11 @@
 #include "host/cli/say.h"
 #include "host/files/checkpoint_internal.h"
 #include "host/files/onnx_network.h"
+#include "host/files/replace.h"
 #include "host/cli/commands.h"
+#include "host/cli/outputs.h"
 #include "host/options/option_table.h"
 #include "core/base/shell.h"
-
-/* Of a checkpoint or an exported network of this format, which trains by this recipe? *e: what stands in the way of
- * knowing. */
-static bool is_such(const dg_st *st, const char *path, const dg_recipe *r, const char *format, dg_err *e)
-{
-    const char *has = dg_st_get(st, "format"), *step = dg_st_get(st, "step"), *text = dg_st_get(st, "model");
-    if (!has || strcmp(has, format)) return false;
-    if (!strcmp(format, DG_CHECKPOINT_FORMAT) && (!step || strcmp(step, "0"))) return false;
-    if (!strcmp(format, DG_NETWORK_FORMAT) && !text) return false;
-    dg_model *m = malloc(sizeof *m);
-    *e = m ? dg_ck_derive(st, path, m) : dg_fail(DG_DEVICE, "%s: out of memory", path);
-    const bool same = !*e && dg_recipe_find(m) == r;
-    free(m);
-    return same;
-}
-
-/* What stands at `out` now may be replaced only by a file of the same kind: a slip of the hand must not cost a
- * trained checkpoint. format NULL: of ONNX. */
-static dg_err may_replace(const char *out, const dg_recipe *r, const char *format)
-{
-    struct stat s;
-    if (lstat(out, &s)) return DG_OK; /* nothing there, or the writing will say what is wrong */
-    dg_st *st = NULL;
-    dg_err e = DG_OK;
-    bool same = false;
-    if (!format) {
-        same = dg_onnx_ours(out);
-    } else {
-        e = dg_st_open(out, DG_ST_CHECKED, &st);
-        same = !e && is_such(st, out, r, format, &e);
-        if (same) e = dg_st_load(st);
-        dg_st_free(st);
-    }
-    if (e == DG_DEVICE) return e; /* no memory says nothing of the file */
-    if (same && !e) return DG_OK;
-    return dg_fail(DG_USAGE, "%s: is already there and is not %s of a %s; give another name", out,
-                   !format                                 ? "an ONNX file"
-                   : !strcmp(format, DG_CHECKPOINT_FORMAT) ? "an imported checkpoint"
-                                                           : "an exported network",
-                   r->name);
-}
 
 /* The values as F32, which the caller frees, also after an error. */
 static dg_err narrow(const dg_st_tensor *t, const char *path, void **values)
@@ -192,7 +152,11 @@ dg_err dg_export(const char *checkpoint, const char *name, bool onnx, const char
                          : w.net != r->exported ? DG_NETWORK_FORMAT
                          : r->labels            ? DG_CLASSIFIER_FORMAT
                                                 : DG_GENERATOR_FORMAT;
-    if (!e) e = may_replace(out, r, format);
+    if (!e)
+        e = dg_may_replace(out, onnx                   ? DG_MADE_ONNX
+                                : w.net != r->exported ? DG_MADE_NETWORK
+                                : r->labels            ? DG_MADE_CLASSIFIER
+                                                       : DG_MADE_GENERATOR);
     if (!e) e = collect(&w, checkpoint);
     if (!e && onnx) e = divide(&w, checkpoint);
     if (!e) e = describe(&w, checkpoint, format);
@@ -286,7 +250,7 @@ dg_err dg_import(const char *weights, const char *model, const char *out, const 
     if (!e) e = model ? dg_model_read(model, m) : dg_ck_derive(st, weights, m);
     if (!e) e = dg_recipe_for(m, recipe);
     if (!e) e = dg_ck_load(st, weights, m, false, DG_F32);
-    if (!e) e = may_replace(out, *recipe, DG_CHECKPOINT_FORMAT);
+    if (!e) e = dg_may_replace(out, (*recipe)->labels ? DG_MADE_IMPORT_CLASSIFIER : DG_MADE_IMPORT);
     if (!e) e = write_import(st, weights, m, out);
     dg_st_free(st);
     free(m);
@@ -298,8 +262,9 @@ int dg_cmd_export(const dg_options *o)
     dg_err e = dg_export(o->operand[0], o->network, o->onnx, o->out);
     char name[DG_SHELL_ROOM];
     if (!e && !o->quiet) {
-        dg_say("%s", o->out);
+        dg_say("%s", dg_output_name(o->out));
         dg_python_quote(name, sizeof name, o->out);
+        if (dg_to_stdout(o->out)) return DG_OK;
         if (o->onnx) dg_say("in Python: onnxruntime.InferenceSession(%s)", name);
         else dg_say("in Python: net.load_state_dict(safetensors.torch.load_file(%s))", name);
     }
@@ -312,7 +277,8 @@ int dg_cmd_import(const dg_options *o)
     dg_err e = dg_import(o->operand[0], o->model, o->out, &r);
     char name[DG_SHELL_ROOM];
     if (!e && !o->quiet) {
-        dg_say("%s", o->out);
+        dg_say("%s", dg_output_name(o->out));
+        if (dg_to_stdout(o->out)) return DG_OK;
         dg_shell_path(name, sizeof name, o->out);
         if (r->sample) dg_say("pictures: %s generate %s --count 16", dg_program(), name);
         if (r->labels) dg_say("classify: %s classify %s PICTURES", dg_program(), name);

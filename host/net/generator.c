@@ -2,7 +2,37 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+/* FNV-1a over the values as fp32, in the order of the tensors. */
+static dg_err hash_weights(dg_generator *g, uint64_t *hash)
+{
+    uint64_t h = 0xcbf29ce484222325;
+    for (int i = 0; i < g->job.tensors; i++) {
+        const dg_job_tensor *t = &g->job.tensor[i];
+        const size_t n = dg_job_tensor_count(t);
+        uint32_t *bits = t->row < 0 ? NULL : malloc(n * sizeof *bits);
+        if (t->row < 0) continue;
+        const dg_err e = bits ? dg_job_read(&g->job, t, t->row, DG_F32, bits) : dg_fail(DG_DEVICE, "out of memory");
+        for (size_t k = 0; k < n && !e; k++) h = (h ^ bits[k]) * 0x100000001b3;
+        free(bits);
+        if (e) return e;
+    }
+    *hash = h;
+    return DG_OK;
+}
+
+static dg_err name_origin(dg_generator *g)
+{
+    uint64_t hash = 0;
+    const dg_err e = hash_weights(g, &hash);
+    snprintf(g->origin, sizeof g->origin, "%.100s, step %" PRIu64 ", weights %016" PRIx64, g->model.name, g->info.step,
+             hash);
+    for (char *c = g->origin; *c; c++)
+        if (*c < ' ' || *c > '~') *c = '_'; /* other text is not in a tEXt chunk */
+    return e;
+}
 
 dg_err dg_generator_load(dg_generator *g, const dg_st *st, const char *path)
 {
@@ -12,7 +42,8 @@ dg_err dg_generator_load(dg_generator *g, const dg_st *st, const char *path)
         e = dg_fail(DG_USAGE, "%s: model %s makes no pictures", path, g->model.name);
     if (!e) g->inputs = dg_job_inputs(&g->job);
     if (!e) e = dg_job_alloc(&g->job, NULL, NULL);
-    return e ? e : dg_checkpoint_load(st, path, &g->job);
+    if (!e) e = dg_checkpoint_load(st, path, &g->job);
+    return e ? e : name_origin(g);
 }
 
 dg_err dg_generator_open(const dg_device *d, const char *path, dg_generator **out)

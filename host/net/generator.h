@@ -11,7 +11,8 @@ typedef struct {
     dg_checkpoint_info info;
     dg_backend *backend;
     dg_job job;
-    int inputs; /* numbers that it makes a picture of */
+    int inputs;       /* numbers that it makes a picture of */
+    char origin[200]; /* model, step and a hash of the weights that make the images, in ASCII */
 } dg_generator;
 
 enum { DG_GENERATOR_CHUNK = 64 }; /* pictures at a time */

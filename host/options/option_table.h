@@ -25,9 +25,10 @@ enum {
     DG_OPT_ARGV_ONLY = 2, /* not taken from the environment or a config file */
     DG_OPT_ABOVE_MIN = 4, /* min itself is not allowed */
     DG_OPT_BELOW_MAX = 8,
-    DG_OPT_FIXED = 16, /* a run keeps it for ever: cannot change with --resume */
-    DG_OPT_MODEL = 32, /* a model file may give it in its section [train] */
-    DG_OPT_FINE = 128, /* a finer point: --help-all tells it, --help its name */
+    DG_OPT_FIXED = 16,   /* a run keeps it for ever: cannot change with --resume */
+    DG_OPT_MODEL = 32,   /* a model file may give it in its section [train] */
+    DG_OPT_OUTPUT = 256, /* a path that something is written to */
+    DG_OPT_FINE = 128,   /* a finer point: --help-all tells it, --help its name */
     DG_OPT_IF_SET = 64 /* config.ini leaves it out with its preset, as before there was such an option, unless the model
                           says something of training */
 };

@@ -118,6 +118,7 @@ typedef struct {
     char *gif;         /* report --gif FILE, NULL: none */
     double tol;        /* replay */
     bool json;
+    bool force;       /* replace what dcgan did not make; eval: judge a mixture */
     bool synthesize;  /* data */
     int classes;      /* data --synthesize: of shapes; 0: cats */
     int size;         /* side; 0: the model's. But for data they name the model */

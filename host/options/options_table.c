@@ -38,7 +38,8 @@ enum {
     FIXED = DG_OPT_FIXED,
     MODEL = DG_OPT_MODEL,
     IF_SET = DG_OPT_IF_SET,
-    FINE = DG_OPT_FINE
+    FINE = DG_OPT_FINE,
+    OUTPUT = DG_OPT_OUTPUT
 };
 
 const dg_option dg_option_table[] = {
@@ -62,8 +63,9 @@ const dg_option dg_option_table[] = {
      "spectral: the built-in model, or that of --size, with spectral norm of D's weights in the place of its batch "
      "norm; "
      "it is called MODEL-spectral from then on; model: as the model has it"},
-    {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | N | U | X | M | L | W, 0,
-     "where results go: a directory, of batch what --sweep writes; export, import, curves, report and tune: a file "
+    {"out", 'o', "PATH", DG_OPT_TEXT, AT(out), NO_RANGE, NULL, NULL, RUN, T | G | I | N | U | X | M | L | W, OUTPUT,
+     "where results go: a directory, of batch what --sweep writes; export, import, curves, report and tune: a file, "
+     "- is standard output "
      "(default: "
      "of a run samples/DATA-MODEL, "
      "numbered when that exists, of report report.html in the run, of tune sm_90.tune or as the GPU is)"},
@@ -170,7 +172,7 @@ const dg_option dg_option_table[] = {
      "pictures for testing, which no training reads: a folder with the same classes, or this share of each class "
      "(0.5), "
      "0: none (default: test/ or valid/, t10k-... or test_batch.bin of --data, where that is there)"},
-    {"cache", 0, "FILE", DG_OPT_TEXT, AT(cache), NO_RANGE, NULL, NULL, PICTURES, T | D | N | C, SAVED,
+    {"cache", 0, "FILE", DG_OPT_TEXT, AT(cache), NO_RANGE, NULL, NULL, PICTURES, T | D | N | C, SAVED | OUTPUT,
      "keep the decoded pictures here for the next run"},
 
     {"sample-every", 0, "N", DG_OPT_AUTO, AT(sample_every), 0, 1000000, "auto", NULL, OTHER, T, SAVED,
@@ -201,7 +203,7 @@ const dg_option dg_option_table[] = {
      "number of pictures (default: generate 16, data --synthesize 1000, eval half of the real ones, 5000 at most)"},
     {"seeds", 0, "A-B", DG_OPT_SEEDS, AT(seed_first), 0, 9007199254740991.0, NULL, NULL, OTHER, G | I, 0,
      "one picture for each of these seeds (default: generate the first ones from 0, interpolate 1-5)"},
-    {"write-z", 0, "FILE", DG_OPT_TEXT, AT(write_z), NO_RANGE, NULL, NULL, OTHER, G, 0,
+    {"write-z", 0, "FILE", DG_OPT_TEXT, AT(write_z), NO_RANGE, NULL, NULL, OTHER, G, OUTPUT,
      "write what the pictures are made of, for PyTorch and ONNX: a safetensors file with tensor z, (N, latent, 1, 1)"},
     {"frames", 0, "N", DG_OPT_INT, AT(steps_between), 1, 1000, "16", NULL, OTHER, I, 0,
      "frames from one picture to the next"},
@@ -210,15 +212,15 @@ const dg_option dg_option_table[] = {
     {"scale", 0, "N", DG_OPT_INT, AT(scale), 0, 32, "0", NULL, OTHER, G | I | W, 0,
      "enlarge the grid, the strip or the GIF N times without smoothing; 1: exact pixels, as single pictures and the "
      "grids of a run always are; 0: to about 800 pixels"},
-    {"gif", 0, "FILE", DG_OPT_TEXT, AT(gif), NO_RANGE, NULL, NULL, OTHER, W, ARGV,
+    {"gif", 0, "FILE", DG_OPT_TEXT, AT(gif), NO_RANGE, NULL, NULL, OTHER, W, ARGV | OUTPUT,
      "of one run: also a GIF of its grids, from the first epoch to the newest"},
     {"synthesize", 0, NULL, DG_OPT_FLAG, AT(synthesize), NO_RANGE, "no", NULL, OTHER, D, ARGV,
      "draw cat faces into DIR instead of reading it"},
     {"classes", 0, "N", DG_OPT_INT, AT(classes), 0, 10, "0", NULL, OTHER, D, 0,
      "with --synthesize: draw so many kinds of shapes, 2 to 10, a folder each; 0: cats"},
-    {"sheet", 0, "FILE", DG_OPT_TEXT, AT(sheet), NO_RANGE, NULL, NULL, OTHER, D | K, 0,
+    {"sheet", 0, "FILE", DG_OPT_TEXT, AT(sheet), NO_RANGE, NULL, NULL, OTHER, D | K, OUTPUT,
      "write a contact sheet of the pictures as the network sees them; classify: with what it takes them for"},
-    {"aug-preview", 0, "FILE", DG_OPT_TEXT, AT(aug_preview), NO_RANGE, NULL, NULL, OTHER, D, 0,
+    {"aug-preview", 0, "FILE", DG_OPT_TEXT, AT(aug_preview), NO_RANGE, NULL, NULL, OTHER, D, OUTPUT,
      "with --augment: write eight of the pictures and, below each, what D sees of it in seven steps"},
     {"top", 0, "N", DG_OPT_INT, AT(top), 1, 16384, "1", NULL, OTHER, K, 0,
      "how many classes are told of each picture, the likeliest first"},
@@ -262,6 +264,10 @@ const dg_option dg_option_table[] = {
      "bf16)"},
     {"json", 0, NULL, DG_OPT_FLAG, AT(json), NO_RANGE, "no", NULL, OTHER, D | P | N | R | B | Q | F | K | E | O, 0,
      "results as JSON"},
+    {"force", 0, NULL, DG_OPT_FLAG, AT(force), NO_RANGE, "no", NULL, OTHER,
+     T | G | I | K | E | D | N | C | U | X | M | L | W, ARGV,
+     "replace also files that dcgan did not make or that this command reads; eval: judge samples of several "
+     "checkpoints; a run is never replaced"},
     {"quiet", 'q', NULL, DG_OPT_FLAG, AT(quiet), NO_RANGE, "no", NULL, OTHER, EVERY, 0,
      "no progress on stderr; warnings and errors stay"},
 

@@ -10,6 +10,7 @@
 #include "core/base/build_info.h"
 #include "core/base/memory_file.h"
 #include "host/figure/confusion.h"
+#include "host/files/csv.h"
 
 static void count(dg_evaluation *v, const int32_t *label, const double *p, const double *each)
 {
@@ -63,27 +64,15 @@ void dg_evaluation_free(dg_evaluation *v)
     *v = (dg_evaluation){0};
 }
 
-/* A name as a field of CSV. */
-static void put_field(FILE *f, const char *name)
-{
-    if (!name[strcspn(name, ",\"\n\r")]) {
-        fputs(name, f);
-        return;
-    }
-    fputc('"', f);
-    for (; *name; name++) fputs(*name == '"' ? "\"\"" : (char[]){*name, 0}, f);
-    fputc('"', f);
-}
-
 /* The matrix, and behind each class's row the share of its pictures that are right: nothing where it has none. */
 static void put_csv(FILE *f, const dg_evaluation *v, char *const *name)
 {
     const int said = v->confusion ? v->classes : 0;
     fputs("is \\ said", f);
-    for (int c = 0; c < said; c++) fputc(',', f), put_field(f, name[c]);
+    for (int c = 0; c < said; c++) fputc(',', f), dg_csv_field(f, name[c]);
     fputs(",accuracy\n", f);
     for (int c = 0; c < v->classes; c++) {
-        put_field(f, name[c]);
+        dg_csv_field(f, name[c]);
         for (int k = 0; k < said; k++) fprintf(f, ",%ld", v->confusion[(size_t)c * (size_t)v->classes + (size_t)k]);
         fputc(',', f);
         if (v->is[c]) fprintf(f, "%.4f", (double)v->right[c] / (double)v->is[c]);

@@ -32,7 +32,7 @@ exits 2 generate d.safetensors
 says 'network D alone'
 exits 0 export run --network D --out d.safetensors # again
 exits 2 export run --network D --out g.safetensors
-says 'already there'
+says 'exists and is an exported generator, not an exported network'
 exits 2 export g.safetensors --network D --out none.safetensors
 says 'has no network D'
 exits 2 export run --network X --out none.safetensors

@@ -52,13 +52,13 @@ exits 0 --data "$dir/two" --model "$dir/small.cfg" --batch 8 --epochs 1 --out "$
 exits 0 --data "$dir/two" --model tests/tiny.cfg --batch 8 --epochs 1 --out "$dir/gan" -q
 exits 0 export "$dir/gan" --out "$dir/gan.safetensors"
 exits 2 export "$dir/small" --out "$dir/gan.safetensors"
-says 'gan.safetensors: is already there and is not an exported network of a classifier'
+says 'gan.safetensors: exists and is an exported generator, not an exported classifier'
 exits 0 export "$dir/small" --out "$dir/small.safetensors"
 exits 0 export "$dir/small" --out "$dir/small.safetensors"
 exits 0 import "$dir/gan.safetensors" --out "$dir/gan-in.safetensors"
 prints 'generate'
 exits 2 import "$dir/small.safetensors" --out "$dir/gan-in.safetensors"
-says 'gan-in.safetensors: is already there and is not an imported checkpoint of a classifier'
+says 'gan-in.safetensors: exists and is an imported checkpoint, not an imported checkpoint of a classifier'
 "$python" - "$dir/small.safetensors" "$dir/one.safetensors" << 'END'
 import json, struct, sys
 d = open(sys.argv[1], 'rb').read()

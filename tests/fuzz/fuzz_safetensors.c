@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "host/files/checkpoint_internal.h"
+#include "host/files/replace.h"
 #include "host/files/safetensors_internal.h"
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
@@ -17,6 +18,7 @@ static volatile unsigned sink;
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static dg_model model;
+    const dg_made kind = dg_made_kind(data, size);
     for (int flags = 0; flags <= DG_ST_CHECKED; flags++) {
         dg_st *st;
         if (dg_st_parse(data, size, "fuzz", flags, &st) != DG_OK) {
@@ -36,6 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             for (size_t k = 0; k < t->bytes; k++) sum += ((const unsigned char *)t->data)[k];
         }
         if (bytes >= 2 * size) abort(); /* 16 bits become 32 */
+        const char *format = dg_st_get(st, "format");
+        if (kind == DG_MADE_CHECKPOINT && (!format || strcmp(format, DG_CHECKPOINT_FORMAT) != 0)) abort();
         for (int i = 0; i < dg_st_meta_count(st); i++) sum += (unsigned)strlen(dg_st_meta_at(st, i).value);
         if (dg_ck_derive(st, "fuzz", &model) == DG_OK) {
             sum += dg_ck_check(st, "fuzz", &model, true, DG_F32) == DG_OK;

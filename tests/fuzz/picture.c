@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "fuzz.h"
+#include "host/data/made.h"
+#include "host/files/replace.h"
 
 /* The other way to the same pixels: row by row into the size of a network, nothing whole in memory. whole: NULL for a
  * file that has been refused. */
@@ -38,6 +40,9 @@ void fuzz_picture(const uint8_t *data, size_t size, unsigned how)
     o.keep_alpha = f.channels == 4;
     dg_image im;
     const bool known = dg_image_known(data, size);
+    char text[40];
+    (void)dg_made_kind(data, size);
+    if (dg_png_text(data, size, DG_ORIGIN, text, sizeof text)) FUZZ_HOLDS(strlen(text) < sizeof text);
     FUZZ_HOLDS(dg_image_kind(data, size) < DG_KINDS);
     const dg_err e = dg_image_decode(data, size, &o, &im);
     FUZZ_HOLDS(e ? e == DG_DATA && !im.pixels && *dg_message() : known && im.W >= 1 && im.H >= 1);

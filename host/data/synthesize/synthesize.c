@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include "core/base/file_io.h"
 #include "host/data/made.h"
+#include "host/files/replace.h"
 #include "host/figure/pictures.h"
 
 void dg_synthesize_one(uint8_t *pixels, int size, uint64_t seed, int i)
@@ -62,6 +63,7 @@ static dg_err encode(const drawing *w, int i, void **data, size_t *bytes)
 /* DG_OK when the file is this very picture. */
 static dg_err check_same(const char *path, const void *data, size_t bytes)
 {
+    if (dg_replaces_all()) return dg_write_atomic(path, &(dg_chunk){data, bytes}, 1);
     void *old;
     size_t old_bytes;
     if (dg_read_file(path, bytes + 1, &old, &old_bytes) == DG_OK) {
@@ -69,7 +71,9 @@ static dg_err check_same(const char *path, const void *data, size_t bytes)
         free(old);
         if (same) return DG_OK;
     }
-    return dg_fail(DG_USAGE, "%s is there already and is another picture, so it stays: name an empty or a new folder",
+    return dg_fail(DG_USAGE,
+                   "%s is there already and is another picture, so it stays: name an empty or a new folder, or "
+                   "add {force}",
                    path);
 }
 
@@ -164,8 +168,9 @@ dg_err dg_synthesize(const char *dir, int count, int size, uint64_t seed, int cl
     if (size < 16 || size > 256) return dg_fail(DG_USAGE, "{size} %d: must be from 16 to 256", size);
     if (classes < 0 || classes == 1 || classes > DG_SHAPES)
         return dg_fail(DG_USAGE, "{classes} %d: must be from 2 to %d, or 0 for cats", classes, DG_SHAPES);
-    dg_err e = classes ? check_classes(&w)
-                       : dg_only_ours(dir, (const char *const[]){"cat-*.png", NULL}, "Source", DRAWN);
+    dg_err e = dg_replaces_all() ? DG_OK
+               : classes         ? check_classes(&w)
+                                 : dg_only_ours(dir, (const char *const[]){"cat-*.png", NULL}, "Source", DRAWN);
     if (!e) e = make_folders(&w);
     /* Everything is checked before anything is written, so that a refusal leaves the folder as it was. */
     if (!e) e = all(&w, count, CHECK);

@@ -263,7 +263,7 @@ fact $? "raw on a terminal, or no JSON: $(head -n 20 judged)"
 paste_command 'more:' trained
 holds "./$n.run/epoch-0004.png"
 paste_command 'pictures:' trained
-holds "./$n.run/generated/grid.png"
+holds "./$n.run/generated-2/grid.png" # generated/ has a sample of an earlier epoch
 paste_command 'pictures:' imported
 holds generated/grid.png
 sed -n 's/^in Python: //p' exported > line.py

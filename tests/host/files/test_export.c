@@ -245,7 +245,8 @@ static void test_refusals(void)
     snprintf(kept, sizeof kept, "%s", temp_path("kept.safetensors"));
     const edit none = {0};
     DG_CHECK(edit_file(checkpoint, kept, &none));
-    DG_CHECK(dg_export(checkpoint, NULL, false, checkpoint) == DG_USAGE && strstr(dg_message(), "already there"));
+    DG_CHECK(dg_export(checkpoint, NULL, false, checkpoint) == DG_USAGE &&
+             strstr(dg_message(), "a checkpoint of a run, not"));
     DG_CHECK(import_of(exported, NULL, checkpoint) == DG_USAGE && import_of(exported, NULL, exported) == DG_USAGE);
     DG_CHECK(same_file(kept, checkpoint));
     temp_put(temp_path("cat.png"), "cat", 3);

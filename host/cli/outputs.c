@@ -1,0 +1,179 @@
+#include "host/cli/outputs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/file_io.h"
+#include "host/files/replace.h"
+#include "host/options/option_table.h"
+
+static const dg_options *options;
+static int saved = -1; /* standard output, after descriptor 1 became standard error */
+
+/* The descriptor that a path names, as it was when the program began; -1: none. */
+static int numbered(const char *path)
+{
+    static const char *const before[] = {"/dev/fd/", "/proc/self/fd/"};
+    if (!strcmp(path, "-") || !strcmp(path, "/dev/stdout")) return STDOUT_FILENO;
+    if (!strcmp(path, "/dev/stderr")) return STDERR_FILENO;
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+        if (strncmp(path, before[i], strlen(before[i])) != 0) continue;
+        const char *digits = path + strlen(before[i]);
+        const size_t n = strspn(digits, "0123456789");
+        if (n > 0 && n < 8 && !digits[n]) return (int)strtol(digits, NULL, 10);
+    }
+    return -1;
+}
+
+static int descriptor(const char *path)
+{
+    const int fd = numbered(path);
+    return fd == STDOUT_FILENO && saved >= 0 ? saved : fd;
+}
+
+bool dg_to_stdout(const char *path) { return numbered(path) == STDOUT_FILENO; }
+
+const char *dg_output_name(const char *path) { return dg_to_stdout(path) ? "standard output" : path; }
+
+static const char *value_of(const dg_option *t)
+{
+    if (!(t->flags & DG_OPT_OUTPUT) || !(t->commands >> options->command & 1)) return NULL;
+    return *(char *const *)((const char *)options + t->offset);
+}
+
+/* --out is a directory, but of these commands. */
+static bool is_file(const dg_option *t)
+{
+    const unsigned files = 1 << DG_CMD_TUNE | 1 << DG_CMD_EXPORT | 1 << DG_CMD_IMPORT | 1 << DG_CMD_CURVES |
+                           1 << DG_CMD_REPORT;
+    return t->offset != offsetof(dg_options, out) || files >> options->command & 1;
+}
+
+/* The option whose value is this path, or a folder above it. */
+static const char *option_of(const char *path)
+{
+    for (const dg_option *t = dg_option_table; t->name; t++) {
+        const char *value = value_of(t);
+        if (value && !strcmp(value, path)) return t->name;
+    }
+    return "out";
+}
+
+/* ---- Files that the command reads ---- */
+
+static bool is_below(const char *folder, const char *path)
+{
+    char *a = realpath(folder, NULL), *b = realpath(path, NULL);
+    const size_t n = a ? strlen(a) : 0;
+    const bool below = a && b && !strncmp(a, b, n) && (b[n] == '/' || n == 1);
+    free(a);
+    free(b);
+    return below;
+}
+
+/* The samples in a folder of images are read, its grids and curves are not. */
+static bool reads(const char *given, const char *path, const struct stat *s, bool images)
+{
+    struct stat of;
+    if (!given || stat(given, &of)) return false;
+    if (S_ISDIR(of.st_mode)) return images && is_below(given, path);
+    return of.st_dev == s->st_dev && of.st_ino == s->st_ino;
+}
+
+static bool is_input(const char *path, const struct stat *s, dg_made kind)
+{
+    const dg_options *o = options;
+    const bool sample = kind == DG_MADE_SAMPLE;
+    const bool folders = o->command == DG_CMD_DATA || o->command == DG_CMD_EVAL || o->command == DG_CMD_CLASSIFY;
+    const char *const given[] = {o->data, o->test, o->config, o->init, o->resume_from, o->tuning, o->classifier};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        if (reads(given[i], path, s, sample)) return true;
+    for (int i = 0; i < o->operands; i++) {
+        const bool out = o->operand[i] == o->out || (o->out && i > 0 && !strcmp(o->operand[i], o->out));
+        const bool names_out = o->command == DG_CMD_EXPORT || o->command == DG_CMD_IMPORT;
+        if (!(out && names_out) && reads(o->operand[i], path, s, sample && folders)) return true;
+    }
+    return false;
+}
+
+/* ---- Before the command ---- */
+
+static dg_err check_stream(const dg_option *t, const char *value, bool *taken)
+{
+    const char *name = t->name, *command = dg_commands[options->command].name;
+    if (!is_file(t)) return dg_fail(DG_USAGE, "--%s %s: %s writes a directory; name one", name, value, command);
+    if (t->offset == offsetof(dg_options, cache) || options->command == DG_CMD_TUNE)
+        return dg_fail(DG_USAGE, "--%s %s: is read again after it was written; name a file", name, value);
+    /* later the number may be that of a file of ours */
+    if (fcntl(numbered(value), F_GETFD) < 0) return dg_fail(DG_IO, "--%s %s: %s", name, value, strerror(errno));
+    if (!dg_to_stdout(value)) return DG_OK;
+    if (options->json)
+        return dg_fail(DG_USAGE, "--%s %s: standard output has the results of --json; name a file", name, value);
+    if (*taken) return dg_fail(DG_USAGE, "--%s %s: standard output has another output; name a file", name, value);
+    *taken = true;
+    return DG_OK;
+}
+
+/* Two outputs in one file would leave the second. A stream, a FIFO or a device takes both. */
+static dg_err check_other(const dg_option *t, const char *value)
+{
+    struct stat s;
+    if (!stat(value, &s) && !S_ISREG(s.st_mode)) return DG_OK;
+    for (const dg_option *other = dg_option_table; other < t; other++) {
+        const char *path = value_of(other);
+        if (path && dg_same_place(path, value))
+            return dg_fail(DG_USAGE, "--%s %s: is the output of --%s; name another file", t->name, value, other->name);
+    }
+    return DG_OK;
+}
+
+static dg_err check(const dg_option *t, bool *taken)
+{
+    const char *value = value_of(t);
+    struct stat s;
+    if (!value) return DG_OK;
+    if (numbered(value) >= 0) return check_stream(t, value, taken);
+    const dg_err e = check_other(t, value);
+    if (e) return e;
+    if (!is_file(t)) return DG_OK;
+    if (t->offset != offsetof(dg_options, cache)) return dg_may_replace(value, DG_MADE_EMPTY);
+    if (!stat(value, &s) && (S_ISFIFO(s.st_mode) || S_ISBLK(s.st_mode) || S_ISSOCK(s.st_mode) || S_ISCHR(s.st_mode)))
+        return dg_fail(DG_USAGE, "--%s %s: is not a regular file, and is read again; name a file", t->name, value);
+    return DG_OK; /* of another file a warning says that there is no cache */
+}
+
+dg_err dg_outputs_begin(const dg_options *o, bool closed)
+{
+    static const dg_output_rule rule = {descriptor, dg_may_replace_by};
+    static dg_replacing how;
+    options = o;
+    how = (dg_replacing){o->force, option_of, is_input};
+    dg_set_replacing(&how);
+    dg_set_output_rule(&rule);
+    bool taken = false;
+    dg_err e = DG_OK;
+    for (const dg_option *t = dg_option_table; t->name && !e; t++) e = check(t, &taken);
+    if (e || !taken) return e;
+    if (closed) return dg_fail(DG_IO, "standard output: is closed; name a file for the output, or open it");
+    saved = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (saved < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        return dg_fail(DG_IO, "standard output: %s", strerror(errno));
+    return DG_OK;
+}
+
+dg_err dg_outputs_check(const char *dir, const char *const *names)
+{
+    dg_err e = DG_OK;
+    for (; *names && !e; names++) {
+        char path[PATH_MAX + NAME_MAX];
+        snprintf(path, sizeof path, "%s/%s", dir, *names);
+        e = dg_may_replace(path, DG_MADE_EMPTY);
+    }
+    return e;
+}
