@@ -126,15 +126,6 @@ int main(void)
     test_same_as_folder();
     test_names_that_lead_out();
     test_damage();
-    setenv("TMPDIR", "", 1); /* as if there were none */
-    char folder[DG_ZIP_PATH] = "";
-    DG_CHECKF(!dg_zip_unpack(at("set.zip"), folder) && !strncmp(folder, "/var/tmp/", 9) && files_in(folder) == 4, "%s",
-              folder);
-    dg_zip_remove(folder);
-    setenv("TMPDIR", at("none"), 1);
-    dg_dataset_options o = options();
-    o.dir = at("set.zip");
-    fails(&o, DG_IO, "TMPDIR names the folder for that");
     end();
     return dg_test_report();
 }
