@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <stddef.h>
+#include <sys/types.h>
 #include "core/base/err.h"
 
 typedef struct {
@@ -50,5 +51,8 @@ dg_err dg_read_file_in(int dir, const char *path, size_t limit, void **data, siz
  * bytes, of which there must be as many. After an error *fd is -1; else the caller closes it. */
 dg_err dg_read_open(const char *path, size_t limit, int *fd, size_t *bytes);
 dg_err dg_read_next(int fd, const char *path, void *to, size_t n);
+
+/* Up to n bytes, fewer at the end of the file alone: how many, or -1 with errno. */
+ssize_t dg_read_some(int fd, void *to, size_t n);
 
 #endif

@@ -59,15 +59,9 @@ static dg_err open_regular(int folder, const char *name, int *fd, size_t *bytes,
 
 static dg_err read_exactly(int fd, uint8_t *to, size_t bytes, int *error)
 {
-    while (bytes) {
-        ssize_t n = read(fd, to, bytes < 1 << 30 ? bytes : 1 << 30);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return refused(*error = errno);
-        if (n == 0) return dg_fail(DG_IO, "became shorter while it was read");
-        to += n;
-        bytes -= (size_t)n;
-    }
-    return DG_OK;
+    const ssize_t n = dg_read_some(fd, to, bytes);
+    if (n < 0) return refused(*error = errno);
+    return (size_t)n == bytes ? DG_OK : dg_fail(DG_IO, "became shorter while it was read");
 }
 
 /* The file of this name in the zip file. */

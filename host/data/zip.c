@@ -1,5 +1,6 @@
 /* Zip files through libzip, whose input is read here: what the system refuses is thus never taken for damage. */
 #include "host/data/zip.h"
+#include "core/base/file_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,20 +30,14 @@ dg_err dg_zip_look(const char *path, bool *zip)
 {
     char head[4] = "";
     struct stat s;
-    size_t got = 0;
     int fd;
     *zip = false;
     dg_err e = open_regular(path, &fd, &s);
     if (e) return e;
-    while (S_ISREG(s.st_mode) && got < sizeof head && !e) {
-        const ssize_t n = read(fd, head + got, sizeof head - got);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) e = refused(path, "read");
-        if (n <= 0) break;
-        got += (size_t)n;
-    }
+    const ssize_t n = S_ISREG(s.st_mode) ? dg_read_some(fd, head, sizeof head) : 0;
+    if (n < 0) e = refused(path, "read");
     close(fd);
-    *zip = got == sizeof head && (!memcmp(head, "PK\3\4", 4) || !memcmp(head, "PK\5\6", 4));
+    *zip = n == sizeof head && (!memcmp(head, "PK\3\4", 4) || !memcmp(head, "PK\5\6", 4));
     return e;
 }
 
