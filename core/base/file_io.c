@@ -93,7 +93,8 @@ static dg_err open_directory(writer *w)
         const size_t n = (size_t)(w->name - w->real); /* with the slash */
         char *dir = n ? strndup(w->real, n > 1 ? n - 1 : 1) : strdup(".");
         if (!dir) return dg_fail(DG_DEVICE, "%s: out of memory", w->path);
-        w->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        do w->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        while (w->dir < 0 && errno == EINTR);
         free(dir);
     }
     return w->dir < 0 ? failed(w, "open its directory") : DG_OK;
@@ -381,7 +382,8 @@ static dg_err open_regular(int dir, const char *path, int follow, size_t limit, 
     struct stat s;
     dg_err e = DG_OK;
     *bytes = 0;
-    *fd = dir < 0 ? open(path, flags) : openat(dir, last_component(path), flags);
+    do *fd = dir < 0 ? open(path, flags) : openat(dir, last_component(path), flags);
+    while (*fd < 0 && errno == EINTR);
     if (*fd < 0 && errno == ELOOP && follow)
         return dg_fail(DG_IO, "%s: is a symbolic link, not a file of a run; replace it by the file", path);
     if (*fd < 0) return dg_fail(DG_IO, "%s: cannot open it: %s", path, strerror(errno));
@@ -410,16 +412,24 @@ dg_err dg_read_own_open(int dir, const char *path, size_t limit, int *fd, size_t
     return open_regular(dir, path, O_NOFOLLOW, limit, fd, bytes);
 }
 
-dg_err dg_read_next(int fd, const char *path, void *to, size_t n)
+ssize_t dg_read_some(int fd, void *to, size_t n)
 {
-    for (size_t got = 0; got < n;) {
+    size_t got = 0;
+    while (got < n) {
         const ssize_t now = read(fd, (char *)to + got, n - got < 1u << 30 ? n - got : 1u << 30);
         if (now < 0 && errno == EINTR) continue;
-        if (now < 0) return dg_fail(DG_IO, "%s: cannot read it: %s", path, strerror(errno));
-        if (now == 0) return dg_fail(DG_IO, "%s: changed while it was being read", path);
+        if (now < 0) return -1;
+        if (now == 0) break;
         got += (size_t)now;
     }
-    return DG_OK;
+    return (ssize_t)got;
+}
+
+dg_err dg_read_next(int fd, const char *path, void *to, size_t n)
+{
+    const ssize_t got = dg_read_some(fd, to, n);
+    if (got < 0) return dg_fail(DG_IO, "%s: cannot read it: %s", path, strerror(errno));
+    return (size_t)got == n ? DG_OK : dg_fail(DG_IO, "%s: changed while it was being read", path);
 }
 
 static dg_err read_whole(int dir, const char *path, int follow, size_t limit, void **data, size_t *bytes)
@@ -432,7 +442,7 @@ static dg_err read_whole(int dir, const char *path, int follow, size_t limit, vo
     memory = malloc(*bytes + 1);
     e = memory ? dg_read_next(fd, path, memory, *bytes)
                : dg_fail(DG_DEVICE, "%s: out of memory for its %zu bytes", path, *bytes);
-    if (!e && read(fd, &more, 1) > 0) e = dg_fail(DG_IO, "%s: changed while it was being read", path);
+    if (!e && dg_read_some(fd, &more, 1) > 0) e = dg_fail(DG_IO, "%s: changed while it was being read", path);
     close(fd);
     if (e) {
         free(memory);

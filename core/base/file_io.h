@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 #include "core/base/file_stream.h"
 
 dg_err dg_write_atomic(const char *path, const dg_chunk *piece, int pieces);
@@ -69,5 +70,8 @@ dg_err dg_read_open(const char *path, size_t limit, int *fd, size_t *bytes);
 /* dg_read_open for a file that only the program writes, in the open directory: a symbolic link is refused. */
 dg_err dg_read_own_open(int dir, const char *path, size_t limit, int *fd, size_t *bytes);
 dg_err dg_read_next(int fd, const char *path, void *to, size_t n);
+
+/* Up to n bytes, fewer at the end of the file alone: how many, or -1 with errno. */
+ssize_t dg_read_some(int fd, void *to, size_t n);
 
 #endif

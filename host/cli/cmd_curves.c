@@ -125,7 +125,7 @@ static dg_err read_run(run *r, const char *operand)
     name_run(r, operand);
     void *text = NULL;
     size_t bytes;
-    dg_err e = dg_read_text(-1, path, false, (size_t)1 << 32, &text, &bytes);
+    dg_err e = dg_read_text(-1, path, false, DG_LOG_BYTES, &text, &bytes);
     if (!e) e = parse(r, text, path);
     free(text);
     return e;

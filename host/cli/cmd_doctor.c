@@ -62,7 +62,7 @@ static dg_err open_run(job *j, const char *operand)
     size_t bytes;
     if (snprintf(j->path, sizeof j->path, "%s%s", operand, directory ? "/log.csv" : "") >= (int)sizeof j->path)
         return dg_fail(DG_IO, "a path of %zu bytes: too long", strlen(operand));
-    dg_err e = dg_read_text(-1, j->path, false, (size_t)1 << 32, &j->text, &bytes);
+    dg_err e = dg_read_text(-1, j->path, false, DG_LOG_BYTES, &j->text, &bytes);
     if (!e) e = parse(j);
     if (!e && directory) e = read_config(j, operand);
     return e || !directory ? e : dg_grids_seen(operand, &j->grid, &j->grids);

@@ -8,7 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 32, PICTURE = 3 * SIDE * SIDE, COARSE = 20, NAMES_MOST = 1 << 16 };
+enum {
+    SIDE = 32,
+    PICTURE = 3 * SIDE * SIDE,
+    COARSE = 20,
+    NAMES_MOST = 1 << 16,
+    BATCH_MOST = 256 << 20,
+    BATCHES_MOST = 1 << 30 /* CIFAR-100's train.bin has 154 MB */
+};
 
 bool dg_cifar_named(const char *name)
 {
@@ -92,19 +99,20 @@ static dg_err read_names(const char *file, char *text, int classes, dg_dataset *
     return e;
 }
 
-static dg_err name_classes(const dg_dataset_options *o, int folder, int classes, dg_dataset *d)
+static dg_err name_classes(const dg_dataset_options *o, const dg_folder *folder, int classes, dg_dataset *d)
 {
     const char *file = classes == 10 ? "batches.meta.txt" : "fine_label_names.txt";
     dg_record_file f = {.name = (char *)(uintptr_t)file};
     if (!(d->class_name = calloc((size_t)classes, sizeof *d->class_name)))
         return dg_fail(DG_DEVICE, "no memory for the classes");
-    void *text;
+    uint8_t *text;
     size_t bytes;
-    if (faccessat(folder, file, F_OK, 0)) {
-        dg_err e = errno == ENOENT
-                       ? DG_OK
-                       : dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "cannot look for it: %s", strerror(errno));
-        if (e) return dg_record_file_wrong(o, &f, e);
+    dg_lost lost;
+    atomic_init(&lost, 0);
+    bool there;
+    dg_err e = dg_is_there(folder, file, &there);
+    if (e) return dg_record_file_wrong(o, &f, e);
+    if (!there) {
         char number[16];
         for (int i = 0; i < classes && !e; i++) {
             snprintf(number, sizeof number, "%d", i);
@@ -112,19 +120,24 @@ static dg_err name_classes(const dg_dataset_options *o, int folder, int classes,
         }
         return e;
     }
-    dg_err e = dg_read_file_in(folder, file, NAMES_MOST, &text, &bytes);
-    if (e) return dg_record_file_wrong(o, &f, e);
-    e = read_names(file, text, classes, d);
+    e = dg_record_file_wrong(o, &f, dg_file_whole(folder, file, &lost, NAMES_MOST, &text, &bytes));
+    if (e) return e;
+    char *names = strndup((const char *)text, bytes);
     free(text);
+    if (!names) return dg_fail(DG_DEVICE, "no memory for the classes");
+    e = read_names(file, names, classes, d);
+    free(names);
     return e ? dg_context(e, "%s", o->dir) : DG_OK;
 }
 
 dg_err dg_cifar_read(const dg_dataset_options *o, dg_record_files *f, dg_dataset *out)
 {
     dg_err e = DG_OK;
+    size_t left = BATCHES_MOST;
     for (int i = 0; i < f->files && !e; i++) {
         f->file[i].part = strstr(f->file[i].name, "test") ? DG_PART_TEST : DG_PART_TRAIN;
-        e = dg_record_file_read(o, f->folder, f->file + i);
+        e = dg_record_file_read(o, f->folder, left < BATCH_MOST ? left : BATCH_MOST, f->file + i);
+        left -= e ? 0 : f->file[i].bytes;
     }
     if (e) return e;
     const int classes = classes_of(f);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What became of a file of the scan. */
@@ -24,7 +25,7 @@ typedef struct {
 /* One pass over the files by all threads. */
 typedef struct {
     const dg_dataset_options *o;
-    int folder;
+    const dg_folder *folder;
     dg_scan *scan;
     fate *fate;
     uint8_t *pixels; /* (slots, size, size, channels) */
@@ -56,11 +57,11 @@ static bool stopped(job *j)
     return atomic_load(&j->error) != DG_OK;
 }
 
-/* DG_DATA and DG_IO: the file is skipped; everything else ends the job. */
+/* DG_DATA and, in a folder, DG_IO: the file is skipped; everything else ends the job. */
 static void settle(job *j, long i, dg_err e, bool bad)
 {
     if (!e) return;
-    bool skip = e == DG_DATA || e == DG_IO;
+    bool skip = e == DG_DATA || (e == DG_IO && !j->folder->zip);
     fate *f = j->fate + i;
     f->reason = skip ? strdup(dg_message()) : NULL;
     f->bad = bad;
@@ -266,12 +267,29 @@ static dg_err read_files(job *j, dg_scan *s, dg_dataset *out)
     return DG_OK;
 }
 
-dg_err dg_open_folder(const char *dir, int *fd)
+dg_err dg_open_folder(const char *dir, dg_folder *out)
 {
-    *fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (*fd >= 0) return DG_OK;
-    if (errno == ENOTDIR) return dg_fail(DG_DATA, "%s: not a folder of pictures", dir);
-    return dg_fail(dg_errno_kind(errno), "%s: %s", dir, strerror(errno));
+    *out = (dg_folder){.fd = -1};
+    do out->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (out->fd < 0 && errno == EINTR);
+    if (out->fd >= 0) return DG_OK;
+    if (errno != ENOTDIR) return dg_fail(dg_errno_kind(errno), "%s: %s", dir, strerror(errno));
+    bool zip = false;
+    struct stat st;
+    if (!stat(dir, &st)) {
+        const dg_err e = dg_zip_look(dir, &zip);
+        if (e) return e;
+    } else if (errno != ENOTDIR) { /* a file is in the middle of the path */
+        return dg_fail(DG_IO, "%s: cannot be looked at: %s", dir, strerror(errno));
+    }
+    return zip ? dg_zip_open(dir, &out->zip) : dg_fail(DG_DATA, "%s: not a folder of pictures", dir);
+}
+
+void dg_close_folder(dg_folder *folder)
+{
+    if (folder->fd >= 0) close(folder->fd);
+    dg_zip_close(folder->zip);
+    *folder = (dg_folder){.fd = -1};
 }
 
 static void warn_unread(const dg_dataset_options *o, const dg_dataset *d)
@@ -289,7 +307,7 @@ static void warn_unread(const dg_dataset_options *o, const dg_dataset *d)
                 dg_printable(name, sizeof name, first->name), first->reason);
 }
 
-dg_err dg_folder_read(const dg_dataset_options *o, int folder, dg_dataset *out)
+dg_err dg_folder_read(const dg_dataset_options *o, const dg_folder *folder, dg_dataset *out)
 {
     job j = {.o = o, .folder = folder, .bytes = (size_t)o->size * (size_t)o->size * (size_t)o->channels};
     atomic_store(&j.first_bad, LONG_MAX);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+enum { LISTS_MOST = 1 << 30 }; /* bytes of names and reasons that are read */
 static const char magic[16] = "dcgan-cache-1\n";
 
 /* The file: this, then `lists` bytes (widths, heights, kinds, what decoding did, bad marks, texts), then the pixels. */
@@ -60,16 +61,7 @@ static uint32_t checksum(const head *h, const void *lists)
     return (uint32_t)crc32_z(crc, lists, (z_size_t)h->lists);
 }
 
-static bool read_exactly(int fd, void *to, size_t bytes)
-{
-    for (uint8_t *p = to; bytes;) {
-        ssize_t n = read(fd, p, bytes < 1 << 30 ? bytes : 1 << 30);
-        if (n <= 0) return false;
-        p += n;
-        bytes -= (size_t)n;
-    }
-    return true;
-}
+static bool read_exactly(int fd, void *to, size_t bytes) { return dg_read_some(fd, to, bytes) == (ssize_t)bytes; }
 
 /* The next of the texts between *at and end, copied; NULL if there is none or no memory. */
 static char *next_text(const char **at, const char *end)
@@ -124,6 +116,7 @@ static const char *take(const dg_dataset_options *o, int fd, dg_cache_keys keys,
     uint64_t left = (uint64_t)end - sizeof h;
     if (h.count < 1 || h.skips < 0 || h.size != o->size || h.channels != o->channels) return "its header is wrong";
     uint64_t pixels = (uint64_t)h.count * (uint64_t)h.size * (uint64_t)h.size * (uint64_t)h.channels;
+    if (h.count > DG_FILES_MAX || h.lists > LISTS_MOST) return "its header is wrong";
     if (h.lists > left || pixels != left - h.lists) return "it has the wrong length";
     uint8_t *lists = malloc((size_t)h.lists + 1);
     d->pixels = malloc((size_t)pixels);
@@ -131,10 +124,10 @@ static const char *take(const dg_dataset_options *o, int fd, dg_cache_keys keys,
         free(lists);
         return "there is no memory for it";
     }
-    bool ok = read_exactly(fd, lists, (size_t)h.lists) && read_exactly(fd, d->pixels, (size_t)pixels) &&
-              checksum(&h, lists) == h.crc && take_lists(&h, lists, d);
+    const bool read = read_exactly(fd, lists, (size_t)h.lists) && read_exactly(fd, d->pixels, (size_t)pixels);
+    const bool ok = read && checksum(&h, lists) == h.crc && take_lists(&h, lists, d);
     free(lists);
-    if (!ok) return "its checksum is wrong";
+    if (!ok) return read ? "its checksum is wrong" : "it cannot be read";
     d->made = (int)h.made;
     d->fingerprint = dg_dataset_fingerprint(d, o->threads);
     return d->fingerprint == h.fingerprint ? NULL : "its checksum is wrong";

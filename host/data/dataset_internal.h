@@ -4,11 +4,18 @@
 
 #include "core/base/file_io.h"
 #include "host/data/dataset.h"
+#include "host/data/zip.h"
 
 #include <stdatomic.h>
 #include <sys/types.h>
 
 enum { DG_FILES_MAX = 16 << 20, DG_PATH_BYTES = 4096, DG_DEPTH_MAX = 64 };
+
+/* An open folder, or a zip file in the place of one. */
+typedef struct {
+    int fd;      /* of the folder; -1: a zip file */
+    dg_zip *zip; /* NULL: a folder */
+} dg_folder;
 
 typedef struct {
     char *name;                          /* below the folder */
@@ -26,7 +33,7 @@ typedef struct {
 
 /* Every regular file below the open folder, links to files followed; everything else is in skip. `without` are
  * paths of our own files, which may lie in the folder and are no part of it; NULL entries are none. */
-dg_err dg_scan_folder(int folder, const char *dir, const char *const *without, int n, dg_scan *out);
+dg_err dg_scan_folder(const dg_folder *folder, const char *dir, const char *const *without, int n, dg_scan *out);
 void dg_scan_free(dg_scan *s);
 /* name and reason are copied; bad is decided by the name unless `how` says so already. */
 enum { DG_SKIP_BAD = 1, DG_SKIP_UNREAD = 2 };
@@ -41,10 +48,12 @@ typedef atomic_int dg_lost;
 bool dg_try_again(dg_lost *lost, int error, int tries);
 
 /* First bytes (at most `room`) of the file, or the whole of it: never blocks, never reads what is no regular file.
- * DG_DATA: skip the file, it is no good. DG_IO: skip it, it may be readable another time. DG_DEVICE: this process
- * is out of descriptors or memory. */
-dg_err dg_file_head(int folder, const char *name, dg_lost *lost, uint8_t *head, size_t room, size_t *bytes);
-dg_err dg_file_whole(int folder, const char *name, dg_lost *lost, size_t limit, uint8_t **data, size_t *bytes);
+ * DG_DATA: skip the file, it is no good. DG_IO: skip it, it may be readable another time; of a zip file it is an error,
+ * because all of its files may be lost. DG_DEVICE: this process is out of descriptors or memory. */
+dg_err dg_file_head(const dg_folder *folder, const char *name, dg_lost *lost, uint8_t *head, size_t room,
+                    size_t *bytes);
+dg_err dg_file_whole(const dg_folder *folder, const char *name, dg_lost *lost, size_t limit, uint8_t **data,
+                     size_t *bytes);
 
 /* Everything but the rules and skipped.txt. */
 dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out);
@@ -52,8 +61,9 @@ dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out);
  * not too few yet. fingerprint 0: not known yet. */
 dg_err dg_source_read(const dg_dataset_options *o, dg_dataset *out);
 /* The pictures of the open folder and those below it, in bytewise order. */
-dg_err dg_folder_read(const dg_dataset_options *o, int folder, dg_dataset *out);
-dg_err dg_open_folder(const char *dir, int *fd);
+dg_err dg_folder_read(const dg_dataset_options *o, const dg_folder *folder, dg_dataset *out);
+dg_err dg_open_folder(const char *dir, dg_folder *out);
+void dg_close_folder(dg_folder *folder);
 /* How many threads; room for pictures, and for what is known of them. */
 int dg_dataset_threads(const dg_dataset_options *o);
 dg_err dg_dataset_pixels(const dg_dataset_options *o, long pictures, uint8_t **out);

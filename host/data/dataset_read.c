@@ -50,38 +50,49 @@ static dg_err open_regular(int folder, const char *name, int *fd, size_t *bytes,
 
 static dg_err read_exactly(int fd, uint8_t *to, size_t bytes, int *error)
 {
-    while (bytes) {
-        ssize_t n = read(fd, to, bytes < 1 << 30 ? bytes : 1 << 30);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return refused(*error = errno);
-        if (n == 0) return dg_fail(DG_IO, "became shorter while it was read");
-        to += n;
-        bytes -= (size_t)n;
-    }
-    return DG_OK;
+    const ssize_t n = dg_read_some(fd, to, bytes);
+    if (n < 0) return refused(*error = errno);
+    return (size_t)n == bytes ? DG_OK : dg_fail(DG_IO, "became shorter while it was read");
 }
 
-static dg_err head_once(int folder, const char *name, uint8_t *head, size_t room, size_t *bytes, int *error)
+/* The file of this name in the zip file. */
+static dg_err find_inside(const dg_folder *folder, const char *name, const dg_zip_file **file, size_t *bytes)
+{
+    *file = dg_zip_find(folder->zip, name);
+    if (!*file) return dg_fail(DG_IO, "vanished");
+    *bytes = (size_t)(*file)->bytes;
+    return *bytes ? DG_OK : dg_fail(DG_DATA, "empty file");
+}
+
+static dg_err head_once(const dg_folder *folder, const char *name, uint8_t *head, size_t room, size_t *bytes,
+                        int *error)
 {
     int fd;
-    dg_err e = open_regular(folder, name, &fd, bytes, error);
+    const dg_zip_file *file;
+    dg_err e = folder->zip ? find_inside(folder, name, &file, bytes)
+                           : open_regular(folder->fd, name, &fd, bytes, error);
     if (e) return e;
     if (*bytes > room) *bytes = room;
+    if (folder->zip) return dg_zip_read(folder->zip, file, head, *bytes, error);
     e = read_exactly(fd, head, *bytes, error);
     close(fd);
     return e;
 }
 
-static dg_err whole_once(int folder, const char *name, size_t limit, uint8_t **data, size_t *bytes, int *error)
+static dg_err whole_once(const dg_folder *folder, const char *name, size_t limit, uint8_t **data, size_t *bytes,
+                         int *error)
 {
-    int fd;
+    int fd = -1;
     *data = NULL;
-    dg_err e = open_regular(folder, name, &fd, bytes, error);
+    const dg_zip_file *file = NULL;
+    dg_err e = folder->zip ? find_inside(folder, name, &file, bytes)
+                           : open_regular(folder->fd, name, &fd, bytes, error);
     if (e) return e;
     if (*bytes > limit) e = dg_fail(DG_DATA, "a file of %zu bytes, the limit is %zu", *bytes, limit);
     else if (!(*data = malloc(*bytes))) e = dg_fail(DG_DEVICE, "no memory for a file of %zu bytes", *bytes);
+    else if (folder->zip) e = dg_zip_read(folder->zip, file, *data, *bytes, error);
     else e = read_exactly(fd, *data, *bytes, error);
-    close(fd);
+    if (fd >= 0) close(fd);
     if (e) {
         free(*data);
         *data = NULL;
@@ -89,7 +100,7 @@ static dg_err whole_once(int folder, const char *name, size_t limit, uint8_t **d
     return e;
 }
 
-dg_err dg_file_head(int folder, const char *name, dg_lost *lost, uint8_t *head, size_t room, size_t *bytes)
+dg_err dg_file_head(const dg_folder *folder, const char *name, dg_lost *lost, uint8_t *head, size_t room, size_t *bytes)
 {
     for (int tries = 0;; tries++) {
         int error = 0;
@@ -98,7 +109,8 @@ dg_err dg_file_head(int folder, const char *name, dg_lost *lost, uint8_t *head, 
     }
 }
 
-dg_err dg_file_whole(int folder, const char *name, dg_lost *lost, size_t limit, uint8_t **data, size_t *bytes)
+dg_err dg_file_whole(const dg_folder *folder, const char *name, dg_lost *lost, size_t limit, uint8_t **data,
+                     size_t *bytes)
 {
     for (int tries = 0;; tries++) {
         int error = 0;

@@ -132,6 +132,43 @@ static int look_up(walk *w, int parent, const char *base, int flags, struct stat
 
 static dg_err walk_folder(walk *w, int fd, char *path, size_t length, int depth);
 
+/* Bytes of the path up to the end of its first component that begins with a dot; 0: none does. *depth: its folders. */
+static size_t hidden_part(const char *path, int *depth)
+{
+    size_t hidden = 0;
+    *depth = 0;
+    for (const char *s = path;; s++) {
+        const size_t n = strcspn(s, "/");
+        if (*s == '.' && !hidden) hidden = (size_t)(s - path) + n;
+        s += n;
+        if (!*s) return hidden;
+        ++*depth;
+    }
+}
+
+/* As walk_folder finds what the zip file has unpacked. */
+static dg_err walk_zip(walk *w, const dg_zip *zip)
+{
+    long n;
+    const dg_zip_file *file = dg_zip_files(zip, &n);
+    const char *last = "";
+    size_t last_part = 0;
+    dg_err e = DG_OK;
+    for (long i = 0; i < n && !e; i++) {
+        int depth;
+        const char *name = file[i].name;
+        const size_t part = hidden_part(name, &depth);
+        const struct stat st = {.st_size = (off_t)file[i].bytes, .st_mtim = {.tv_sec = (time_t)file[i].seconds}};
+        if (part) {
+            w->to->hidden += part != last_part || memcmp(name, last, part) != 0;
+            last = name;
+            last_part = part;
+        } else if (depth > DG_DEPTH_MAX) e = dg_scan_skip(w->to, name, 0, "below a folder more than 64 deep");
+        else e = add_file(w, name, &st);
+    }
+    return e;
+}
+
 static dg_err enter(walk *w, int parent, const char *base, char *path, size_t length, int depth)
 {
     if (depth > DG_DEPTH_MAX) return dg_scan_skip_folder(w->to, path, ELOOP, "a folder more than 64 deep");
@@ -228,7 +265,7 @@ void dg_scan_sort_skips(dg_scan *s)
     if (s->skips) qsort(s->skip, (size_t)s->skips, sizeof *s->skip, by_skipped_name);
 }
 
-dg_err dg_scan_folder(int folder, const char *dir, const char *const *without, int n, dg_scan *out)
+dg_err dg_scan_folder(const dg_folder *folder, const char *dir, const char *const *without, int n, dg_scan *out)
 {
     *out = (dg_scan){0};
     walk w = {.to = out, .dir = dir};
@@ -238,10 +275,10 @@ dg_err dg_scan_folder(int folder, const char *dir, const char *const *without, i
         w.device[w.without] = st.st_dev;
         w.inode[w.without++] = st.st_ino;
     }
-    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return dg_fail(dg_errno_kind(errno), "%s: %s", dir, strerror(errno));
+    int fd = folder->zip ? -1 : openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && !folder->zip) return dg_fail(dg_errno_kind(errno), "%s: %s", dir, strerror(errno));
     char path[DG_PATH_BYTES];
-    dg_err e = walk_folder(&w, fd, path, 0, 0);
+    dg_err e = folder->zip ? walk_zip(&w, folder->zip) : walk_folder(&w, fd, path, 0, 0);
     if (out->files) qsort(out->file, (size_t)out->files, sizeof *out->file, by_name);
     dg_scan_sort_skips(out);
     if (e) dg_scan_free(out);

@@ -10,6 +10,9 @@
 
 enum { LABELS = 1, PICTURES = 3, HEADER_MOST = 4 + 4 * PICTURES, SIDE_MOST = 4096 };
 
+/* Of what is gzipped: MNIST's files unpack to 5 times their size, 8 million digits to 6.4 GB. */
+static const uint64_t UNPACKED_MOST = (uint64_t)8 << 30, UNPACKED_RATIO = 50, UNPACKED_FREE = 64 << 20;
+
 static bool gzipped(const uint8_t *data, size_t bytes) { return bytes > 2 && data[0] == 0x1f && data[1] == 0x8b; }
 
 static const char no_memory[] = "no memory";
@@ -68,19 +71,49 @@ int dg_idx_dimensions(const uint8_t *head, size_t bytes)
     return read_header(plain, inflate_some(head, bytes, plain, sizeof plain, &end, &why), &needed);
 }
 
-dg_err dg_idx_unpack(uint8_t **data, size_t *bytes)
+dg_err dg_idx_limit(const uint8_t *head, size_t bytes, uint64_t *limit)
+{
+    uint64_t needed;
+    *limit = UNPACKED_MOST;
+    if (gzipped(head, bytes) || !read_header(head, bytes, &needed)) return DG_OK;
+    if (needed > UNPACKED_MOST)
+        return dg_fail(DG_DATA, "byte 4: its header says %llu bytes, at most %llu are possible",
+                       (unsigned long long)needed, (unsigned long long)UNPACKED_MOST);
+    *limit = needed + UNPACKED_FREE;
+    return DG_OK;
+}
+
+/* Bytes of what is gzipped that are unpacked: those that the header promises, and no more than the limits of
+ * SECURITY.md, before there is memory for them. */
+static dg_err unpacked_bytes(const uint8_t *data, size_t bytes, uint64_t *needed)
 {
     uint8_t head[HEADER_MOST];
+    bool end;
+    const char *why;
+    const size_t n = inflate_some(data, bytes, head, sizeof head, &end, &why);
+    if (why == no_memory) return dg_fail(DG_DEVICE, "no memory to unpack what is gzipped");
+    const int dimensions = read_header(head, n, needed);
+    if (!dimensions || n < 4 + 4 * (size_t)dimensions) *needed = n; /* told by whoever reads it */
+    const uint64_t most = UNPACKED_FREE + UNPACKED_RATIO * (uint64_t)bytes;
+    if (*needed > UNPACKED_MOST || *needed > most)
+        return dg_fail(DG_DATA,
+                       "byte 4 of what is unpacked: its header says %llu bytes, at most %llu are unpacked from %zu: "
+                       "gunzip it, if it is sound",
+                       (unsigned long long)*needed, (unsigned long long)(most < UNPACKED_MOST ? most : UNPACKED_MOST),
+                       bytes);
+    return DG_OK;
+}
+
+dg_err dg_idx_unpack(uint8_t **data, size_t *bytes)
+{
     uint64_t needed;
     bool end;
     const char *why;
     if (!gzipped(*data, *bytes)) return DG_OK;
-    size_t n = inflate_some(*data, *bytes, head, sizeof head, &end, &why);
-    if (!read_header(head, n, &needed) || n < sizeof head) needed = n; /* told by whoever reads it */
-    /* deflate never makes more than 1,032 bytes of one, so that a header that lies costs no memory */
-    if (needed > 1032 * (uint64_t)*bytes) needed = 1032 * (uint64_t)*bytes;
-    uint8_t *plain = why == no_memory ? NULL : malloc((size_t)needed + 1);
-    if (plain) n = inflate_some(*data, *bytes, plain, (size_t)needed + 1, &end, &why);
+    const dg_err e = unpacked_bytes(*data, *bytes, &needed);
+    if (e) return e;
+    uint8_t *plain = malloc((size_t)needed + 1);
+    const size_t n = plain ? inflate_some(*data, *bytes, plain, (size_t)needed + 1, &end, &why) : 0;
     if (!plain || why == no_memory) {
         free(plain);
         return dg_fail(DG_DEVICE, "no memory to unpack what is gzipped");

@@ -1,4 +1,5 @@
 /* A folder of IDX files as a data set: pictures and labels, for training and for testing. */
+#include "host/data/made.h"
 #include "host/data/records_internal.h"
 
 #include <fnmatch.h>
@@ -27,6 +28,19 @@ static dg_record_file *find(dg_record_files *f, dg_part part, bool labels)
     return NULL;
 }
 
+/* A plain file may have holes, so that its size alone is no limit. */
+static dg_err read_file(const dg_dataset_options *o, const dg_record_files *f, dg_record_file *file)
+{
+    uint8_t head[DG_HEAD_BYTES];
+    size_t bytes;
+    uint64_t limit;
+    dg_lost lost;
+    atomic_init(&lost, 0);
+    dg_err e = dg_file_head(f->folder, file->name, &lost, head, sizeof head, &bytes);
+    if (!e) e = dg_idx_limit(head, bytes, &limit);
+    return e ? dg_record_file_wrong(o, file, e) : dg_record_file_read(o, f->folder, (size_t)limit, file);
+}
+
 /* What each file is; of one that is there gzipped, too, the plain one is taken. */
 static dg_err sort_out(const dg_dataset_options *o, dg_record_files *f)
 {
@@ -41,7 +55,7 @@ static dg_err sort_out(const dg_dataset_options *o, dg_record_files *f)
     for (int i = 0; i < f->files; i++) {
         dg_record_file *file = f->file + i, *first;
         file->part = is_test(file->name) ? DG_PART_TEST : DG_PART_TRAIN;
-        dg_err e = dg_record_file_read(o, f->folder, file);
+        dg_err e = read_file(o, f, file);
         if (!e) e = dg_record_file_wrong(o, file, dg_idx_unpack(&file->data, &file->bytes));
         if (e) return e;
         const int dimensions = dg_idx_dimensions(file->data, file->bytes);

@@ -1,5 +1,6 @@
 #include "host/data/made.h"
 #include "core/base/bytes.h"
+#include "core/base/file_io.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -81,7 +82,7 @@ static bool ours(int folder, const char *file, const char *const *names, const c
     while (*names && fnmatch(*names, file, 0)) names++;
     const int fd = *names ? openat(folder, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
     char head[DG_TEXTS_BYTES];
-    const ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof head);
+    const ssize_t n = fd < 0 ? -1 : dg_read_some(fd, head, sizeof head);
     if (fd >= 0) close(fd);
     return n > 0 && dg_png_says(head, (size_t)n, key, value);
 }

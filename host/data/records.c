@@ -93,11 +93,11 @@ dg_err dg_record_file_wrong(const dg_dataset_options *o, const dg_record_file *f
     return dg_context(e, "%s/%s", o->dir, dg_printable(name, sizeof name, f->name));
 }
 
-dg_err dg_record_file_read(const dg_dataset_options *o, int folder, dg_record_file *f)
+dg_err dg_record_file_read(const dg_dataset_options *o, const dg_folder *folder, size_t limit, dg_record_file *f)
 {
     dg_lost lost;
     atomic_init(&lost, 0);
-    return dg_record_file_wrong(o, f, dg_file_whole(folder, f->name, &lost, (size_t)1 << 40, &f->data, &f->bytes));
+    return dg_record_file_wrong(o, f, dg_file_whole(folder, f->name, &lost, limit, &f->data, &f->bytes));
 }
 
 /* The test part is only for classifiers, and not for those that bring another one. */

@@ -17,6 +17,9 @@ typedef struct {
 dg_err dg_idx_unpack(uint8_t **data, size_t *bytes);
 /* How the data begins, gzipped or not: the number of dimensions of an IDX file of bytes, 0: it is none. */
 int dg_idx_dimensions(const uint8_t *head, size_t bytes);
+/* Bytes that a file which begins so may have at most: 64 MiB more than its header promises, for a message that names
+ * the byte where it should end. DG_DATA: its header promises more than 8 GiB. */
+dg_err dg_idx_limit(const uint8_t *head, size_t bytes, uint64_t *limit);
 /* out points into data. Labels are those of pictures that were taken before. */
 dg_err dg_idx_pictures(const uint8_t *data, size_t bytes, dg_records *out);
 dg_err dg_idx_labels(const uint8_t *data, size_t bytes, dg_records *out);

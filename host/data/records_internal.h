@@ -20,19 +20,22 @@ typedef struct {
 } dg_record_file;
 
 typedef struct {
-    int folder; /* open */
+    const dg_folder *folder;
     int files;
     dg_record_file file[DG_RECORD_FILES];
 } dg_record_files;
 
-/* Read the file whole; error messages have its path in front. */
-dg_err dg_record_file_read(const dg_dataset_options *o, int folder, dg_record_file *f);
+/* Read the file whole, at most `limit` bytes; error messages have its path in front. */
+dg_err dg_record_file_read(const dg_dataset_options *o, const dg_folder *folder, size_t limit, dg_record_file *f);
 /* "DIR/NAME: " in front of the message. */
 dg_err dg_record_file_wrong(const dg_dataset_options *o, const dg_record_file *f, dg_err e);
 /* Are the pictures of the test part of any use? */
 bool dg_test_wanted(const dg_dataset_options *o);
 /* Room for what these files have of each part that is wanted; then all their pictures. d->train, usable and aside. */
 dg_err dg_records_into(const dg_dataset_options *o, const dg_record_files *f, const int *label_of, dg_dataset *d);
+
+/* Whether the folder has a file of this name. */
+dg_err dg_is_there(const dg_folder *folder, const char *name, bool *there);
 
 bool dg_idx_named(const char *name);
 dg_err dg_idx_read(const dg_dataset_options *o, dg_record_files *f, dg_dataset *out);

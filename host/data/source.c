@@ -1,7 +1,6 @@
 /* Which kind of source a folder is, by what is in it. */
 #include "host/data/made.h"
 #include "host/data/records_internal.h"
-#include "host/data/zip.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,10 +34,16 @@ static dg_err cannot_list(const char *dir)
     return dg_fail(dg_errno_kind(errno), "%s: cannot be listed: %s", dir, strerror(errno));
 }
 
-/* The files beside one another in the folder; none where one is named like a picture, or there are too many. */
-static dg_err list(const char *dir, int folder, dg_record_files *out)
+static dg_err add(dg_record_files *out, const char *name)
 {
-    *out = (dg_record_files){.folder = folder};
+    if (!(out->file[out->files].name = strdup(name))) return dg_fail(DG_DEVICE, "no memory for the list of files");
+    out->files++;
+    return DG_OK;
+}
+
+/* The files beside one another in the folder; none where one is named like a picture, or there are too many. */
+static dg_err list_folder(const char *dir, int folder, dg_record_files *out)
+{
     DIR *d = dg_list_directory(folder);
     if (!d) return cannot_list(dir);
     dg_err e = DG_OK;
@@ -57,8 +62,7 @@ static dg_err list(const char *dir, int folder, dg_record_files *out)
             errno = 0;
             break;
         }
-        if (!(out->file[out->files].name = strdup(name))) e = dg_fail(DG_DEVICE, "no memory for the list of files");
-        else out->files++;
+        e = add(out, name);
     }
     if (!e && errno) e = cannot_list(dir);
     closedir(d);
@@ -67,59 +71,106 @@ static dg_err list(const char *dir, int folder, dg_record_files *out)
     return e;
 }
 
-static bool idx_inside(int folder, const char *name)
+/* The same of a zip file. */
+static dg_err list_zip(const dg_zip *zip, dg_record_files *out)
+{
+    long n;
+    const dg_zip_file *file = dg_zip_files(zip, &n);
+    dg_err e = DG_OK;
+    for (long i = 0; i < n && !e; i++) {
+        const char *name = file[i].name;
+        if (*name == '.' || strchr(name, '/')) continue;
+        if (out->files == DG_RECORD_FILES || dg_named_like_a_picture(name)) {
+            free_files(out);
+            return DG_OK;
+        }
+        e = add(out, name);
+    }
+    if (e) free_files(out);
+    return e;
+}
+
+static dg_err list(const char *dir, const dg_folder *folder, dg_record_files *out)
+{
+    *out = (dg_record_files){.folder = folder};
+    return folder->zip ? list_zip(folder->zip, out) : list_folder(dir, folder->fd, out);
+}
+
+static dg_err idx_inside(const dg_folder *folder, const char *name, bool *inside)
 {
     uint8_t head[DG_HEAD_BYTES];
     size_t bytes;
     dg_lost lost;
     atomic_init(&lost, 0);
-    return !dg_file_head(folder, name, &lost, head, sizeof head, &bytes) && dg_idx_dimensions(head, bytes);
+    const dg_err e = dg_file_head(folder, name, &lost, head, sizeof head, &bytes);
+    *inside = !e && dg_idx_dimensions(head, bytes);
+    return e == DG_DATA ? DG_OK : e;
 }
 
-static bool cifar_inside(int folder, const char *name)
+static off_t size_of(const dg_folder *folder, const char *name)
 {
     struct stat st;
-    return !fstatat(folder, name, &st, 0) && st.st_size > 0 &&
-           (!(st.st_size % (off_t)dg_cifar_record(10)) || !(st.st_size % (off_t)dg_cifar_record(100)));
+    const dg_zip_file *file = folder->zip ? dg_zip_find(folder->zip, name) : NULL;
+    if (folder->zip) return file ? (off_t)file->bytes : -1;
+    return fstatat(folder->fd, name, &st, 0) ? -1 : st.st_size;
 }
 
-/* Leave the files that are to be read. */
-static guess look(dg_record_files *f)
+static bool cifar_inside(const dg_folder *folder, const char *name)
 {
-    guess g = {.files = f};
+    const off_t bytes = size_of(folder, name);
+    return bytes > 0 && (!(bytes % (off_t)dg_cifar_record(10)) || !(bytes % (off_t)dg_cifar_record(100)));
+}
+
+dg_err dg_is_there(const dg_folder *folder, const char *name, bool *there)
+{
+    *there = folder->zip ? dg_zip_find(folder->zip, name) != NULL : !faccessat(folder->fd, name, F_OK, 0);
+    if (*there || folder->zip || errno == ENOENT) return DG_OK;
+    return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "cannot look for it: %s", strerror(errno));
+}
+
+/* Leave the files that are to be read. What cannot be read may be one of an IDX set: its labels, say. */
+static dg_err look(const dg_dataset_options *o, dg_record_files *f, guess *g)
+{
+    *g = (guess){.files = f};
     bool idx[DG_RECORD_FILES], cifar[DG_RECORD_FILES];
-    for (int i = 0; i < f->files; i++) {
+    dg_err unread = DG_OK, e = DG_OK;
+    for (int i = 0; i < f->files && !e; i++) {
         const char *name = f->file[i].name;
-        const bool inside = idx_inside(f->folder, name);
+        bool inside;
+        e = dg_record_file_wrong(o, f->file + i, idx_inside(f->folder, name, &inside));
+        if (e == DG_IO && !f->folder->zip) unread = e, e = DG_OK;
         idx[i] = inside || dg_idx_named(name);
         cifar[i] = dg_cifar_named(name);
-        g.idx |= idx[i];
-        g.cifar |= cifar[i];
-        g.sure |= inside || (cifar[i] && cifar_inside(f->folder, name));
+        g->idx |= idx[i];
+        g->cifar |= cifar[i];
+        g->sure |= inside || (cifar[i] && cifar_inside(f->folder, name));
     }
+    if (!e && unread && g->idx && g->sure) e = unread;
+    if (e) return e;
     int n = 0;
     for (int i = 0; i < f->files; i++)
-        if (g.idx ? idx[i] : cifar[i]) f->file[n++] = f->file[i];
+        if (g->idx ? idx[i] : cifar[i]) f->file[n++] = f->file[i];
         else free(f->file[i].name);
     f->files = n;
-    return g;
+    return DG_OK;
 }
 
-static bool has_folder(int folder, const char *name)
+static bool has_folder(const dg_folder *folder, const char *name)
 {
     struct stat s;
-    return !fstatat(folder, name, &s, 0) && S_ISDIR(s.st_mode);
+    if (folder->zip) return dg_zip_has_folder(folder->zip, name);
+    return !fstatat(folder->fd, name, &s, 0) && S_ISDIR(s.st_mode);
 }
 
 /* Whether there are the folders train/ and test/, so that what comes first is not known before all is read. */
-static bool has_parts(int folder)
+static bool has_parts(const dg_folder *folder)
 {
     bool test = false;
     for (const char *const *name = dg_test_names; *name; name++) test |= has_folder(folder, *name);
     return test && has_folder(folder, "train");
 }
 
-static dg_err read_pictures(const dg_dataset_options *o, int folder, dg_dataset *out)
+static dg_err read_pictures(const dg_dataset_options *o, const dg_folder *folder, dg_dataset *out)
 {
     dg_dataset_options all = *o;
     const bool later = o->limit > 0 && (o->labelled || has_parts(folder));
@@ -136,37 +187,24 @@ static dg_err read_records(const dg_dataset_options *o, const guess *g, dg_datas
     return g->idx ? dg_idx_read(o, g->files, out) : dg_cifar_read(o, g->files, out);
 }
 
-static dg_err read_folder(const dg_dataset_options *o, dg_dataset *out)
+dg_err dg_source_read(const dg_dataset_options *o, dg_dataset *out)
 {
-    int folder;
+    dg_folder folder;
     dg_record_files *files = malloc(sizeof *files);
     *out = (dg_dataset){.size = o->size, .channels = o->channels};
     if (!files) return dg_fail(DG_DEVICE, "no memory for the list of files");
     files->files = 0;
     dg_err e = dg_open_folder(o->dir, &folder);
     if (!e) {
-        e = list(o->dir, folder, files);
-        const guess g = look(files);
-        if (!e && !g.sure) e = read_pictures(o, folder, out);
+        guess g = {.files = files};
+        e = list(o->dir, &folder, files);
+        if (!e) e = look(o, files, &g);
+        if (!e && !g.sure) e = read_pictures(o, &folder, out);
         if (!e && files->files && !out->count) e = read_records(o, &g, out);
-        close(folder);
+        dg_close_folder(&folder);
     }
     if (e) dg_dataset_free(out);
     free_files(files);
     free(files);
-    return e;
-}
-
-dg_err dg_source_read(const dg_dataset_options *o, dg_dataset *out)
-{
-    char unpacked[DG_ZIP_PATH];
-    dg_dataset_options inside = *o;
-    if (!dg_zip_inside(o->dir)) return read_folder(o, out);
-    *out = (dg_dataset){.size = o->size, .channels = o->channels};
-    dg_err e = dg_zip_unpack(o->dir, unpacked);
-    if (e) return e;
-    inside.dir = unpacked;
-    e = read_folder(&inside, out);
-    dg_zip_remove(unpacked);
     return e;
 }

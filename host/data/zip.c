@@ -1,182 +1,401 @@
+/* Zip files through libzip, whose input is read here: what the system refuses is thus never taken for damage. */
 #include "host/data/zip.h"
+#include "core/base/file_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
-#include <stdint.h>
-#include <stdio.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool dg_zip_inside(const char *path)
+static dg_err refused(const char *path, const char *what)
+{
+    const bool process = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+    return dg_fail(process ? DG_DEVICE : DG_IO, "%s: cannot be %s: %s", path, what, strerror(errno));
+}
+
+static dg_err open_regular(const char *path, int *fd, struct stat *s)
+{
+    do *fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    while (*fd < 0 && errno == EINTR);
+    if (*fd < 0) return refused(path, "opened");
+    const dg_err e = fstat(*fd, s) ? refused(path, "looked at") : DG_OK;
+    if (e) close(*fd);
+    return e;
+}
+
+dg_err dg_zip_look(const char *path, bool *zip)
 {
     char head[4] = "";
     struct stat s;
-    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0) return false;
-    const bool whole = !fstat(fd, &s) && S_ISREG(s.st_mode) && read(fd, head, 4) == 4;
+    int fd;
+    *zip = false;
+    dg_err e = open_regular(path, &fd, &s);
+    if (e) return e;
+    const ssize_t n = S_ISREG(s.st_mode) ? dg_read_some(fd, head, sizeof head) : 0;
+    if (n < 0) e = refused(path, "read");
     close(fd);
-    return whole && (!memcmp(head, "PK\3\4", 4) || !memcmp(head, "PK\5\6", 4));
+    *zip = n == sizeof head && (!memcmp(head, "PK\3\4", 4) || !memcmp(head, "PK\5\6", 4));
+    return e;
 }
 
-static int remove_one(const char *path, const struct stat *s, int type, struct FTW *at)
+bool dg_zip_inside(const char *path)
 {
-    (void)s, (void)type, (void)at;
-    return remove(path);
-}
-
-void dg_zip_remove(const char *folder)
-{
-    if (nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS))
-        dg_warn("%s: cannot be removed: %s", folder, strerror(errno));
+    bool zip;
+    return !dg_zip_look(path, &zip) && zip;
 }
 
 #ifdef HAVE_ZIP
 #include <zip.h>
 
-/* Of all that is unpacked, and of one file: more is no folder of pictures but a trap. */
-static const uint64_t ALL_MOST = (uint64_t)64 << 30, FILE_MOST = (uint64_t)1 << 30;
+enum { NAME_MOST = 4096, FILES_MOST = 16 << 20, RATIO_MOST = 200 };
+static const uint64_t ALL_MOST = (uint64_t)64 << 30, RATIO_FREE = (uint64_t)1 << 30;
 
-typedef struct {
-    const char *path;
-    zip_t *zip;
-    int folder;
-    uint64_t bytes;
-    int left_out;
-} archive;
+struct dg_zip {
+    const char *path; /* while it is opened */
+    int fd;
+    uint64_t bytes, at;    /* of the zip file */
+    int failed;            /* errno of its last read; -1: it became shorter; 0: none */
+    zip_error_t error;     /* of serve() */
+    zip_t *zip;            /* NULL: not open */
+    pthread_mutex_t mutex; /* libzip reads one file at a time */
+    dg_zip_file *file;
+    long files, left_out;
+};
 
-/* "a/b.png", neither from the root nor upwards. */
-static bool stays_inside(const char *name)
+static zip_int64_t read_some(dg_zip *z, void *to, uint64_t n)
 {
-    if (!*name || *name == '/' || strlen(name) >= DG_ZIP_PATH) return false;
-    for (const char *s = name; *s; s += strcspn(s, "/"), s += *s == '/')
-        if (!strncmp(s, "..", 2) && (s[2] == '/' || !s[2])) return false;
-    return true;
-}
-
-static dg_err no_room(const archive *a, const char *name)
-{
-    char shown[1024];
-    return dg_fail(DG_IO, "%s: cannot unpack %s: %s; TMPDIR names the folder for that", a->path,
-                   dg_printable(shown, sizeof shown, name), strerror(errno));
-}
-
-static dg_err make_folders(const archive *a, const char *name)
-{
-    char path[DG_ZIP_PATH];
-    snprintf(path, sizeof path, "%s", name);
-    for (char *s = path; (s = strchr(s, '/')); *s++ = '/') {
-        *s = 0;
-        if (mkdirat(a->folder, path, 0700) && errno != EEXIST) return no_room(a, name);
+    if (z->at >= z->bytes) return 0;
+    if (n > z->bytes - z->at) n = z->bytes - z->at;
+    if (n > 1 << 30) n = 1 << 30;
+    ssize_t got;
+    do got = pread(z->fd, to, (size_t)n, (off_t)z->at);
+    while (got < 0 && errno == EINTR);
+    if (got <= 0) {
+        z->failed = got ? errno : -1;
+        zip_error_set(&z->error, ZIP_ER_READ, got ? errno : 0);
+        return -1;
     }
+    z->at += (uint64_t)got;
+    return got;
+}
+
+static zip_int64_t seek(dg_zip *z, void *data, uint64_t n)
+{
+    const zip_int64_t to = zip_source_seek_compute_offset(z->at, z->bytes, data, n, &z->error);
+    if (to < 0) return -1;
+    z->at = (uint64_t)to;
+    return 0;
+}
+
+static zip_int64_t describe(const dg_zip *z, zip_stat_t *s)
+{
+    zip_stat_init(s);
+    s->size = z->bytes;
+    s->valid = ZIP_STAT_SIZE;
+    return sizeof *s;
+}
+
+static zip_int64_t serve(void *state, void *data, zip_uint64_t n, zip_source_cmd_t command)
+{
+    dg_zip *z = state;
+    switch (command) {
+    case ZIP_SOURCE_SUPPORTS:
+        return zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT,
+                                              ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE, ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL,
+                                              ZIP_SOURCE_SUPPORTS, -1);
+    case ZIP_SOURCE_OPEN: z->at = 0; return 0;
+    case ZIP_SOURCE_READ: return read_some(z, data, n);
+    case ZIP_SOURCE_SEEK: return seek(z, data, n);
+    case ZIP_SOURCE_TELL: return (zip_int64_t)z->at;
+    case ZIP_SOURCE_STAT: return describe(z, data);
+    case ZIP_SOURCE_ERROR: return zip_error_to_data(&z->error, data, n);
+    case ZIP_SOURCE_CLOSE:
+    case ZIP_SOURCE_FREE: return 0;
+    default: zip_error_set(&z->error, ZIP_ER_OPNOTSUPP, 0); return -1;
+    }
+}
+
+/* What failed, sorted: input/output, memory, not supported, damaged. errno was 0 before: where libzip finds no memory
+ * while it looks for the directory, it says that there is none. */
+static dg_err failed(const dg_zip *z, zip_error_t *error)
+{
+    if (z->failed == ENOMEM || (!z->failed && errno == ENOMEM))
+        return dg_fail(DG_DEVICE, "no memory to read the zip file");
+    if (z->failed < 0) return dg_fail(DG_IO, "the zip file became shorter while it was read");
+    if (z->failed) return dg_fail(DG_IO, "the zip file cannot be read: %s", strerror(z->failed));
+    switch (zip_error_code_zip(error)) {
+    case ZIP_ER_MEMORY: return dg_fail(DG_DEVICE, "no memory to unpack the zip file");
+    case ZIP_ER_NOPASSWD:
+    case ZIP_ER_WRONGPASSWD:
+    case ZIP_ER_ENCRNOTSUPP: return dg_fail(DG_DATA, "has a password: unzip it, and give the folder");
+    case ZIP_ER_COMPNOTSUPP:
+    case ZIP_ER_OPNOTSUPP:
+    case ZIP_ER_MULTIDISK:
+        return dg_fail(DG_DATA, "not supported by libzip (%s): unzip it, and give the folder",
+                       zip_error_strerror(error));
+    default: return dg_fail(DG_DATA, "damaged zip file (%s)", zip_error_strerror(error));
+    }
+}
+
+/* out: the name without empty components and "."; false: it leads out, or is too long. */
+static bool stays_inside(const char *name, char out[NAME_MOST])
+{
+    size_t n = 0;
+    if (!*name || *name == '/' || strlen(name) >= NAME_MOST) return false;
+    for (const char *s = name; *s; s += strcspn(s, "/"), s += *s == '/') {
+        const size_t part = strcspn(s, "/");
+        if (part == 2 && !memcmp(s, "..", 2)) return false;
+        if (!part || (part == 1 && *s == '.')) continue;
+        if (n) out[n++] = '/';
+        memcpy(out + n, s, part);
+        n += part;
+    }
+    out[n] = 0;
+    return n > 0;
+}
+
+static dg_err no_memory(void) { return dg_fail(DG_DEVICE, "no memory for the list of its files"); }
+
+/* Counts what entry i takes, in the zip file and out of it. */
+static dg_err limit(const zip_stat_t *s, uint64_t bytes, uint64_t *packed, uint64_t *unpacked)
+{
+    const uint64_t out_most = bytes < ALL_MOST / RATIO_MOST ? RATIO_MOST * bytes + RATIO_FREE : ALL_MOST;
+    if (s->comp_size > bytes - *packed)
+        return dg_fail(DG_DATA, "its files take more than its %llu bytes (damaged, or they overlap)",
+                       (unsigned long long)bytes);
+    *packed += s->comp_size;
+    const uint64_t most = out_most < ALL_MOST ? out_most : ALL_MOST;
+    if (s->size > most - *unpacked)
+        return dg_fail(DG_DATA,
+                       "its %llu bytes unpack to more than %llu, the limit for them: unzip it, and give the folder",
+                       (unsigned long long)bytes, (unsigned long long)most);
+    *unpacked += s->size;
     return DG_OK;
 }
 
-static bool write_whole(int fd, const char *data, size_t bytes)
+static dg_err take(dg_zip *z, uint64_t i, uint64_t *packed, uint64_t *unpacked)
 {
-    while (bytes) {
-        const ssize_t n = write(fd, data, bytes);
-        if (n < 0) return false;
-        data += n;
-        bytes -= (size_t)n;
-    }
-    return true;
-}
-
-/* What is damaged ends early: whoever reads the picture says so. */
-static dg_err copy(archive *a, zip_file_t *from, int to, const char *name)
-{
-    char data[1 << 16];
-    uint64_t bytes = 0;
-    for (zip_int64_t n; (n = zip_fread(from, data, sizeof data)) > 0;) {
-        bytes += (uint64_t)n;
-        if (bytes > FILE_MOST || (a->bytes += (uint64_t)n) > ALL_MOST)
-            return dg_fail(DG_DATA, "%s: more than 1 GiB in a file of it, or 64 in all: unzip it, and give the folder",
-                           a->path);
-        if (!write_whole(to, data, (size_t)n)) return no_room(a, name);
-    }
-    return DG_OK;
-}
-
-static dg_err unpack_file(archive *a, zip_uint64_t i, const char *name, const zip_stat_t *s)
-{
-    dg_err e = make_folders(a, name);
-    if (e || name[strlen(name) - 1] == '/') return e;
-    zip_file_t *from = zip_fopen_index(a->zip, i, 0);
-    if (!from) {
-        a->left_out++; /* it has a password, or a way of packing that libzip does not know */
+    static const zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE;
+    char inside[NAME_MOST];
+    zip_stat_t s;
+    errno = 0;
+    const char *name = zip_get_name(z->zip, i, ZIP_FL_ENC_RAW);
+    if (!name || zip_stat_index(z->zip, i, 0, &s)) {
+        zip_error_t *error = zip_get_error(z->zip);
+        if (zip_error_code_zip(error) == ZIP_ER_MEMORY || z->failed || errno == ENOMEM) return failed(z, error);
+        z->left_out++;
         return DG_OK;
     }
-    const int to = openat(a->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (to >= 0) e = copy(a, from, to, name);
-    else if (errno == EEXIST || errno == EISDIR || errno == ENOTDIR) a->left_out++;
-    else e = no_room(a, name);
-    const struct timespec when = {.tv_sec = s->valid & ZIP_STAT_MTIME ? s->mtime : 0};
-    if (to >= 0 && (futimens(to, (struct timespec[]){when, when}) | close(to)) && !e) e = no_room(a, name);
-    zip_fclose(from);
-    return e;
+    if ((s.valid & needed) != needed) return z->left_out++, DG_OK;
+    const dg_err e = limit(&s, z->bytes, packed, unpacked);
+    if (e) return e;
+    const bool good = stays_inside(name, inside);
+    if (good && name[strlen(name) - 1] == '/') return DG_OK;
+    if (!good) return z->left_out++, DG_OK;
+    dg_zip_file *f = z->file + z->files;
+    *f = (dg_zip_file){strdup(inside), i, s.size, s.valid & ZIP_STAT_MTIME ? (int64_t)s.mtime : 0};
+    if (!f->name) return no_memory();
+    z->files++;
+    return DG_OK;
 }
 
-static dg_err unpack_all(archive *a)
+static int by_name(const void *a, const void *b)
 {
-    const zip_int64_t n = zip_get_num_entries(a->zip, 0);
-    dg_err e = DG_OK;
-    for (zip_int64_t i = 0; i < n && !e; i++) {
-        zip_stat_t s;
-        const char *name = zip_get_name(a->zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
-        const bool good = name && stays_inside(name) && !zip_stat_index(a->zip, (zip_uint64_t)i, 0, &s);
-        if (good) e = unpack_file(a, (zip_uint64_t)i, name, &s);
-        else a->left_out++;
+    const dg_zip_file *x = a, *y = b;
+    const int order = strcmp(x->name, y->name);
+    return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+static int by_name_alone(const void *name, const void *file) { return strcmp(name, ((const dg_zip_file *)file)->name); }
+
+const dg_zip_file *dg_zip_find(const dg_zip *z, const char *name)
+{
+    return z->files ? bsearch(name, z->file, (size_t)z->files, sizeof *z->file, by_name_alone) : NULL;
+}
+
+/* Is one of the folders that it is in a file? */
+static bool below_a_file(const dg_zip *z, const char *name)
+{
+    char folder[NAME_MOST];
+    bool found = false;
+    memcpy(folder, name, strlen(name) + 1);
+    int depth = 0;
+    for (char *s = folder; !found && depth < 64 && (s = strchr(s, '/')); *s++ = '/', depth++) {
+        *s = 0;
+        found = dg_zip_find(z, folder) != NULL;
     }
-    if (!e && a->left_out)
-        dg_warn("%s: %d of its files are left out: they have a password, a name that leads out of it or that another "
-                "has, or are damaged",
-                a->path, a->left_out);
-    return e;
+    return found;
 }
 
-static dg_err open_zip(archive *a)
+/* Of files with one name the first stays. What is below a file goes last, while the order holds. */
+static void drop_doubles(dg_zip *z)
 {
-    int code;
+    long n = 0;
+    if (z->files) qsort(z->file, (size_t)z->files, sizeof *z->file, by_name);
+    for (long i = 0; i < z->files; i++) {
+        if (n && !strcmp(z->file[n - 1].name, z->file[i].name)) free(z->file[i].name);
+        else z->file[n++] = z->file[i];
+    }
+    z->left_out += z->files - n;
+    z->files = n;
+    for (long i = 0; i < z->files; i++)
+        if (below_a_file(z, z->file[i].name)) z->file[i].index = UINT64_MAX;
+    n = 0;
+    for (long i = 0; i < z->files; i++) {
+        if (z->file[i].index == UINT64_MAX) free(z->file[i].name);
+        else z->file[n++] = z->file[i];
+    }
+    z->left_out += z->files - n;
+    z->files = n;
+}
+
+static dg_err list(dg_zip *z)
+{
+    const zip_int64_t n = zip_get_num_entries(z->zip, 0);
+    uint64_t packed = 0, unpacked = 0;
+    if (n > FILES_MOST) return dg_fail(DG_DATA, "more than %d files", FILES_MOST);
+    if (!(z->file = malloc((n > 0 ? (size_t)n : 1) * sizeof *z->file))) return no_memory();
+    dg_err e = DG_OK;
+    for (zip_int64_t i = 0; i < n && !e; i++) e = take(z, (uint64_t)i, &packed, &unpacked);
+    if (e) return e;
+    drop_doubles(z);
+    if (z->left_out)
+        dg_warn("%s: %ld of its files %s left out: the name leads out of it, is too long, or another file has it",
+                z->path, z->left_out, z->left_out == 1 ? "is" : "are");
+    return DG_OK;
+}
+
+static dg_err open_zip(dg_zip *z)
+{
     zip_error_t error;
-    a->zip = zip_open(a->path, ZIP_RDONLY, &code);
-    if (a->zip) return DG_OK;
-    zip_error_init_with_code(&error, code);
-    const dg_err e = dg_fail(code == ZIP_ER_MEMORY ? DG_DEVICE : DG_DATA, "%s: %s", a->path,
-                             zip_error_strerror(&error));
+    zip_error_init(&error);
+    errno = 0;
+    zip_source_t *source = zip_source_function_create(serve, z, &error);
+    if (source && !(z->zip = zip_open_from_source(source, ZIP_RDONLY, &error))) zip_source_free(source);
+    const dg_err e = z->zip ? DG_OK : failed(z, &error);
     zip_error_fini(&error);
     return e;
 }
 
-dg_err dg_zip_unpack(const char *path, char folder[DG_ZIP_PATH])
+dg_err dg_zip_open(const char *path, dg_zip **out)
 {
-    const char *where = getenv("TMPDIR");
-    archive a = {.path = path};
-    dg_err e = open_zip(&a);
-    if (e) return e;
-    snprintf(folder, DG_ZIP_PATH, "%.4000s/dcgan-zip-XXXXXX", where && *where ? where : "/var/tmp");
-    if (!mkdtemp(folder)) e = no_room(&a, folder);
+    dg_zip *z = *out = calloc(1, sizeof *z);
+    if (!z) return dg_fail(DG_DEVICE, "%s: no memory to open it", path);
+    z->path = path;
+    z->fd = -1;
+    zip_error_init(&z->error);
+    pthread_mutex_init(&z->mutex, NULL);
+    struct stat s;
+    dg_err e = open_regular(path, &z->fd, &s);
     if (!e) {
-        a.folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        e = a.folder < 0 ? no_room(&a, folder) : unpack_all(&a);
-        if (a.folder >= 0) close(a.folder);
-        if (e) dg_zip_remove(folder);
+        z->bytes = (uint64_t)s.st_size;
+        e = open_zip(z);
+        if (!e) e = list(z);
+        dg_context(e, "%s", path);
+    } else {
+        z->fd = -1;
     }
-    zip_discard(a.zip);
+    if (!e) return DG_OK;
+    dg_zip_close(z);
+    *out = NULL;
+    return e;
+}
+
+void dg_zip_close(dg_zip *z)
+{
+    if (!z) return;
+    if (z->zip) zip_discard(z->zip);
+    if (z->fd >= 0) close(z->fd);
+    for (long i = 0; i < z->files; i++) free(z->file[i].name);
+    free(z->file);
+    zip_error_fini(&z->error);
+    pthread_mutex_destroy(&z->mutex);
+    free(z);
+}
+
+const dg_zip_file *dg_zip_files(const dg_zip *z, long *n)
+{
+    *n = z->files;
+    return z->file;
+}
+
+bool dg_zip_has_folder(const dg_zip *z, const char *name)
+{
+    const size_t bytes = strlen(name);
+    bool found = false;
+    for (long i = 0; i < z->files && !found; i++)
+        found = !strncmp(z->file[i].name, name, bytes) && z->file[i].name[bytes] == '/';
+    return found;
+}
+
+/* One byte more shows that nothing follows, and makes libzip compare the checksum. */
+static dg_err unpack(dg_zip *z, zip_file_t *from, uint8_t *to, size_t n, bool whole)
+{
+    uint8_t more;
+    size_t got = 0;
+    zip_int64_t now = 1;
+    while (got < n && (now = zip_fread(from, to + got, n - got)) > 0) got += (size_t)now;
+    if (now > 0 && whole) now = zip_fread(from, &more, 1);
+    if (now < 0 || z->failed) return failed(z, zip_file_get_error(from));
+    if (got < n || (whole && now > 0)) return dg_fail(DG_DATA, "damaged zip file (another size than it says)");
+    return DG_OK;
+}
+
+dg_err dg_zip_read(dg_zip *z, const dg_zip_file *file, uint8_t *to, size_t n, int *error)
+{
+    pthread_mutex_lock(&z->mutex);
+    z->failed = 0;
+    zip_error_clear(z->zip);
+    errno = 0;
+    zip_file_t *from = zip_fopen_index(z->zip, file->index, 0);
+    dg_err e = from ? unpack(z, from, to, n, n == file->bytes) : failed(z, zip_get_error(z->zip));
+    if (from) zip_fclose(from);
+    *error = z->failed;
+    pthread_mutex_unlock(&z->mutex);
     return e;
 }
 
 #else
 
-dg_err dg_zip_unpack(const char *path, char folder[DG_ZIP_PATH])
+dg_err dg_zip_open(const char *path, dg_zip **out)
 {
-    (void)folder;
+    *out = NULL;
     return dg_fail(DG_DATA,
                    "%s: is a zip file: this dcgan was built without libzip (install libzip-dev, make clean, make); "
                    "unzip it, and give the folder",
                    path);
+}
+
+/* Without an open zip file nobody calls these. */
+void dg_zip_close(dg_zip *z) { (void)z; }
+
+const dg_zip_file *dg_zip_files(const dg_zip *z, long *n)
+{
+    (void)z;
+    *n = 0;
+    return NULL;
+}
+
+const dg_zip_file *dg_zip_find(const dg_zip *z, const char *name)
+{
+    (void)z, (void)name;
+    return NULL;
+}
+
+bool dg_zip_has_folder(const dg_zip *z, const char *name)
+{
+    (void)z, (void)name;
+    return false;
+}
+
+dg_err dg_zip_read(dg_zip *z, const dg_zip_file *file, uint8_t *to, size_t n, int *error)
+{
+    (void)z, (void)file, (void)to, (void)n;
+    *error = 0;
+    return dg_fail(DG_DATA, "built without libzip");
 }
 
 #endif

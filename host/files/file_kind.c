@@ -1,5 +1,7 @@
 #include "host/files/file_kind.h"
 
+#include "core/base/file_io.h"
+
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -104,7 +106,7 @@ dg_err dg_file_explain(const char *path, dg_err e)
 {
     char begin[BEGIN], name[DG_SHELL_ROOM];
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    const ssize_t n = fd >= 0 ? read(fd, begin, sizeof begin) : -1;
+    const ssize_t n = fd >= 0 ? dg_read_some(fd, begin, sizeof begin) : -1;
     if (fd >= 0) close(fd);
     if (n <= 8 || (!begin[7] && begin[8] == '{')) return e; /* of the right kind, but damaged: that has been said */
     const char *kind = dg_file_kind(begin, (size_t)n);

@@ -139,7 +139,7 @@ static dg_err info_file(const char *path, cJSON *to)
     struct stat s;
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0) return dg_fail(DG_IO, "%s: cannot open it: %s", path, strerror(errno));
-    ssize_t n = fstat(fd, &s) == 0 && S_ISREG(s.st_mode) ? read(fd, begin, sizeof begin - 1) : -1;
+    ssize_t n = fstat(fd, &s) == 0 && S_ISREG(s.st_mode) ? dg_read_some(fd, begin, sizeof begin - 1) : -1;
     int error = errno;
     close(fd);
     if (S_ISDIR(s.st_mode)) return dg_info_directory(path, to);

@@ -35,7 +35,7 @@ dg_err dg_info_log(const char *path, cJSON *to)
 {
     void *data;
     size_t bytes;
-    dg_err e = dg_read_text(-1, path, false, (size_t)1 << 32, &data, &bytes);
+    dg_err e = dg_read_text(-1, path, false, DG_LOG_BYTES, &data, &bytes);
     if (e) return e;
     const char *text = data;
     if (strlen(text) != bytes) {

@@ -30,7 +30,7 @@ static dg_err read_log(dg_report_run *r)
     char path[4400];
     void *data;
     size_t bytes, header;
-    dg_err e = dg_read_text(r->dir, file_of(r, path, "log.csv"), false, (size_t)1 << 32, &data, &bytes);
+    dg_err e = dg_read_text(r->dir, file_of(r, path, "log.csv"), false, DG_LOG_BYTES, &data, &bytes);
     if (e) return e;
     long bad = 0;
     r->recipe = dg_log_recipe(data, &header);

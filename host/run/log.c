@@ -139,7 +139,7 @@ static dg_err trim(const dg_rundir *r, dg_log *l, int which, uint64_t resume_ste
     const dg_directory place = dg_rundir_at(r);
     void *data = NULL;
     size_t bytes = 0;
-    const size_t limit = (size_t)1 << 32;
+    const size_t limit = DG_LOG_BYTES;
     const bool there = dg_rundir_has(r, "%s", file_name[which]);
     if (!there && errno != ENOENT) /* another one would take the place of a log that may well be there */
         return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "%s: cannot look for it: %s", f->path, strerror(errno));
@@ -284,7 +284,7 @@ dg_err dg_log_judge(dg_log *l, const dg_rundir *r)
     void *text = NULL;
     size_t bytes, wide_bytes = 0;
     if (l->judged) return DG_OK;
-    dg_err e = dg_read_text(r->fd, f->path, true, (size_t)1 << 32, &text, &bytes);
+    dg_err e = dg_read_text(r->fd, f->path, true, DG_LOG_BYTES, &text, &bytes);
     char *wide = e ? NULL : widened(l, text, strlen(text), &wide_bytes);
     if (!e)
         e = wide ? dg_write_atomic_in(&at, f->path, &(dg_chunk){wide, wide_bytes}, 1)

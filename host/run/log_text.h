@@ -5,7 +5,8 @@
 #include "host/judge/judge.h"
 #include "host/net/recipe.h"
 
-enum { DG_LOG_LINE = 1024 }; /* a line is shorter than this */
+enum { DG_LOG_LINE = 1024 };       /* a line is shorter than this */
+enum { DG_LOG_BYTES = 256 << 20 }; /* no longer log is read: more than a million rows */
 
 /* A row. The columns are the metrics of a recipe, and these. */
 typedef struct {

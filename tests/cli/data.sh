@@ -101,6 +101,8 @@ if "$program" --version | grep -q ' libzip [0-9]' && command -v python3 > /dev/n
     python3 -m zipfile -c cats.zip cats
     exits 0 --data cats.zip $tiny --out zip/run
     exits 0 --data cats $tiny --out folder/run
+    env TMPDIR=/nonexistent "$program" data cats.zip > zip.out 2>&1
+    fact $? 'a zip file needs no folder for what is unpacked'
     same zip/run/epoch-0001.png folder/run/epoch-0001.png
     same zip/run/checkpoint.safetensors folder/run/checkpoint.safetensors
 fi

@@ -120,8 +120,6 @@ CALL(int, EAGAIN, THREAD, false, pthread_create, (pthread_t *, const pthread_att
 CALL(FILE *, NULL, OPEN, false, fopen, (const char *, const char *), (const char *path, const char *mode), (path, mode))
 CALL(DIR *, NULL, OPEN, false, opendir, (const char *), (const char *path), (path))
 CALL(DIR *, NULL, MEMORY, false, fdopendir, (int), (int fd), (fd))
-CALL(ssize_t, -1, READ, false, pread, (int, void *, size_t, off_t), (int fd, void *to, size_t n, off_t at),
-     (fd, to, n, at))
 CALL(size_t, 0, READ, false, fread, (void *, size_t, size_t, FILE *), (void *to, size_t size, size_t n, FILE *f),
      (to, size, n, f))
 CALL(char *, NULL, READ, false, fgets, (char *, int, FILE *), (char *to, int n, FILE *f), (to, n, f))
@@ -210,6 +208,16 @@ ssize_t read(int fd, void *to, size_t n)
     if (how == FAIL || how == INTERRUPT) return errno = how == FAIL ? EIO : EINTR, -1;
     if (how == SIGNAL) kill(getpid(), SIGINT);
     return real(fd, to, how == SHORT && n > 1 ? n / 2 : n);
+}
+
+ssize_t pread(int fd, void *to, size_t n, off_t at)
+{
+    NEXT(ssize_t, "pread", int, void *, size_t, off_t)
+    if (!hit(READ, false)) return real(fd, to, n, at);
+    if (how == FAIL || how == INTERRUPT) return errno = how == FAIL ? EIO : EINTR, -1;
+    if (how == SIGNAL) kill(getpid(), SIGINT);
+    if (how == KILL) kill(getpid(), SIGKILL);
+    return real(fd, to, how == SHORT && n > 1 ? n / 2 : n, at);
 }
 
 /* What fails to close is closed all the same, as Linux has it. */

@@ -27,12 +27,16 @@ class Command:
         return self.args()
 
 
+RECIPE = '--model tiny.cfg --batch 4 --epochs 1 --no-report -q'
 TRAIN = '--data cats --model tiny.cfg --batch 4 -q --checkpoint-every 1 --keep 2'
 COMMANDS = [
     Command('run', f'{TRAIN} --epochs 1 --out new', run='new', same=False),
     Command('resume', '--resume --out run --epochs 2 -q', changes=('run',), run='run', same=False),
     Command('classifier', '--data shapes --test 0.25 --model dropout.cfg --batch 4 --epochs 1 --seed 1 --out new -q',
             run='new', same=False, files=False),
+    Command('zip', f'--data cats.zip {RECIPE} --out new', run='new', same=False, slow=4),
+    Command('idx', f'--data idx {RECIPE} --out new', run='new', same=False, slow=4),
+    Command('cifar', f'--data cifar {RECIPE} --out new', run='new', same=False, slow=4),
     Command('generate', 'generate run -n 2 --out new'),
     Command('interpolate', 'interpolate run --seeds 1-2 --frames 2 --out new'),
     Command('export', 'export run --out new'),

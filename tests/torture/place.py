@@ -1,11 +1,14 @@
 """Where tortured commands run: folders with the same few inputs, and what is asked of every one of them."""
+import gzip
 import hashlib
 import os
 import re
 import resource
 import shutil
+import struct
 import subprocess
 import threading
+import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.path.abspath(os.environ.get('DCGAN', os.path.join(ROOT, 'dcgan')))
@@ -111,6 +114,23 @@ def temporaries(folder):
             if TEMPORARY.search(n)]
 
 
+def records(folder):
+    """Folders of gzipped IDX files, and of CIFAR-10 batches with the names of their classes."""
+    for name in ('idx', 'cifar'):
+        os.makedirs(os.path.join(folder, name))
+    pixels, labels = bytes(i * i % 251 for i in range(9 * 256)), bytes(i % 3 for i in range(9))
+    for name, head, values in (('train-images-idx3-ubyte.gz', struct.pack('>4I', 0x803, 9, 16, 16), pixels),
+                               ('train-labels-idx1-ubyte.gz', struct.pack('>2I', 0x801, 9), labels)):
+        with gzip.GzipFile(os.path.join(folder, 'idx', name), 'wb', mtime=0) as out:
+            out.write(head + values)
+    for k in range(2):
+        with open(os.path.join(folder, 'cifar', f'data_batch_{k + 1}.bin'), 'wb') as out:
+            for i in range(5):
+                out.write(bytes([i]) + bytes((i + k + j * j) % 251 for j in range(3072)))
+    with open(os.path.join(folder, 'cifar', 'batches.meta.txt'), 'w') as out:
+        out.write(''.join(f'class {i}\n' for i in range(10)))
+
+
 class Inputs:
     """What commands read, made once by the program itself."""
 
@@ -125,6 +145,7 @@ class Inputs:
             for name in (n for n in tuning if n.endswith('.tune')):
                 with open(os.path.join(ROOT, 'kernels/tuning', name), 'rb') as f:
                     out.write(f.read())
+        records(folder)
         for line in ('data --synthesize cats --count 9 --size 16 -q',
                      'data --synthesize many --count 32 --size 16 -q',
                      'data --synthesize shapes --classes 4 --count 16 --size 16 -q',
@@ -135,6 +156,9 @@ class Inputs:
             done = run(line.split(), folder)
             if done.code != 0:
                 raise SystemExit(f'torture: dcgan {line}: {done}')
+        with zipfile.ZipFile(os.path.join(folder, 'cats.zip'), 'w', zipfile.ZIP_DEFLATED) as out:
+            for name in sorted(os.listdir(os.path.join(folder, 'cats'))):
+                out.write(os.path.join(folder, 'cats', name), 'below/' + name)
         self.names = sorted(os.listdir(folder))
 
 

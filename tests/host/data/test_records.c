@@ -2,6 +2,8 @@
 #include "record_files.h"
 #include "host/data/records.h"
 
+#include <sys/resource.h>
+
 static dg_dataset_options wanted(int size, int channels)
 {
     dg_dataset_options o = options();
@@ -166,6 +168,72 @@ static void limited(void)
         dg_dataset_free(&d);
     }
     end();
+}
+
+/* A gzipped file of `bytes` zeros after its header. */
+static blob gzip_zeros(uint32_t count, uint32_t side, size_t bytes)
+{
+    static const uint8_t zeros[1 << 16];
+    static uint8_t out[1 << 16];
+    z_stream z = {0};
+    blob head = {0}, b = {0};
+    put_number(&head, 0x803), put_number(&head, count), put_number(&head, side), put_number(&head, side);
+    if (deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY) != Z_OK) abort();
+    int code = Z_OK;
+    for (bool begun = false; code != Z_STREAM_END;) {
+        if (!z.avail_in) {
+            z.avail_in = (uInt)(begun ? bytes < sizeof zeros ? bytes : sizeof zeros : head.bytes);
+            z.next_in = (Bytef *)(uintptr_t)(begun ? zeros : head.data);
+            bytes -= begun ? z.avail_in : 0;
+            begun = true;
+        }
+        z.next_out = out;
+        z.avail_out = sizeof out;
+        code = deflate(&z, bytes || z.avail_in ? Z_NO_FLUSH : Z_FINISH);
+        blob_put(&b, out, sizeof out - z.avail_out);
+    }
+    deflateEnd(&z);
+    blob_free(&head);
+    return b;
+}
+
+static void make_sparse(const char *name, const blob *begin, off_t bytes)
+{
+    FILE *f = fopen(at(name), "wb");
+    if (!f) abort();
+    if (begin) fwrite(begin->data, 1, begin->bytes, f);
+    if (fflush(f) || ftruncate(fileno(f), bytes)) abort();
+    fclose(f);
+}
+
+/* Limits are checked before there is memory for what a header, a gzipped file or a file with holes promises. */
+static void promises(void)
+{
+    const dg_dataset_options o = wanted(4, 1);
+    struct rusage before, after;
+    getrusage(RUSAGE_SELF, &before);
+    begin();
+    save("train-images-idx3-ubyte.gz", gzip_zeros(5200000, 28, 0));
+    fails(&o, DG_DATA, "/train-images-idx3-ubyte.gz: byte 4 of what is unpacked: its header says 4076800016 bytes");
+    save("train-images-idx3-ubyte.gz", gzip_zeros(1, 3, 80 << 20)); /* more than it promises is not unpacked */
+    fails(&o, DG_DATA, "/train-images-idx3-ubyte.gz: byte 25: the file should end here");
+    end();
+    begin();
+    blob few = idx_pictures(TRAIN, 1);
+    make_sparse(train_pictures, &few, (off_t)9 << 30);
+    fails(&o, DG_DATA, "/train-images-idx3-ubyte: a file of 9663676416 bytes, the limit is 67108904");
+    for (int i = 4; i < 8; i++) few.data[i] = (uint8_t)(i > 4 ? 0xff : 0);
+    for (int i = 8; i < 16; i++) few.data[i] = i % 4 == 2 ? 16 : 0;
+    make_sparse(train_pictures, &few, (off_t)1 << 40);
+    fails(&o, DG_DATA, "/train-images-idx3-ubyte: byte 4: its header says");
+    blob_free(&few);
+    end();
+    begin();
+    make_sparse("data_batch_1.bin", NULL, (off_t)RECORD << 21);
+    fails(&o, DG_DATA, "/data_batch_1.bin: a file of 6444548096 bytes, the limit is 268435456");
+    end();
+    getrusage(RUSAGE_SELF, &after);
+    DG_CHECKF(after.ru_maxrss - before.ru_maxrss < 64 << 10, "%ld KB more", after.ru_maxrss - before.ru_maxrss);
 }
 
 static void is_told(void *context, long done, long total)
@@ -358,6 +426,7 @@ int main(void)
     idx_faults();
     idx_sets();
     limited();
+    promises();
     odd_wishes();
     every_byte_of_idx(false);
     every_byte_of_idx(true);
