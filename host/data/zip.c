@@ -131,9 +131,9 @@ static dg_err unpack_all(archive *a)
         else a->left_out++;
     }
     if (!e && a->left_out)
-        dg_warn("%s: %d of its files are left out: they have a password, a name that leads out of it or that another "
-                "has, or are damaged",
-                a->path, a->left_out);
+        dg_warn(
+            "%s: %d of its files left out, for a password, a name that leads out of it or that another has, or damage",
+            a->path, a->left_out);
     return e;
 }
 
