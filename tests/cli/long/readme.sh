@@ -8,8 +8,8 @@ if [ -z "${README_INSIDE-}" ] && unshare -m true 2> /dev/null; then
 fi
 . "$(dirname "$0")/../kit"
 cd "$dir" || exit 1
-build=${program%/*}; case $build in "$root"/*) build=${build#"$root"/} ;; esac
-[ "$build" -ef "$root" ] && build=build
+build=${program%/*} && build=${build#"$root"/}
+case $build in . | "$root" | "$root/.") build=build ;; esac
 installs()
 {
     [ -n "${README_INSIDE-}" ] && [ -e "$root/$build/libdcgan.a" ] || return 1

@@ -109,7 +109,7 @@ static void bad_folder(const dg_dataset_options *o)
         save(name, (blob){0});
     }
     char *t = run(o, NULL, false, &e);
-    DG_CHECK(e == DG_DATA && strstr(dg_message(), "6 of 29 pictures are bad"));
+    DG_CHECK(e == DG_DATA && strstr(dg_message(), "6 of 29 images cannot be read"));
     has(t, ": 23 usable pictures, 6 bad");
     has(t, "  broken-4.jpg: empty file\n");
     free(t);
