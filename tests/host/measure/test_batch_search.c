@@ -197,8 +197,7 @@ static void check_limits(void)
     DG_CHECKF(search(rising, 100) == 64 && says("; 96 would be 15% faster, with 31% fewer updates; 128 does not"), "%s",
               why);
     limits.pictures = 40;
-    DG_CHECKF(search(rising, 1 << 20) == 8 && says("leaves 5 steps per epoch") && says("--from 1"), "%s",
-              why);
+    DG_CHECKF(search(rising, 1 << 20) == 8 && says("leaves 5 steps per epoch") && says("--from 1"), "%s", why);
     DG_CHECK(s.end == DG_SEARCH_PICTURES && s.row[s.rows - 1].batch == 32);
     limits.pictures = 8; /* one batch */
     DG_CHECKF(search(rising, 1 << 20) == 8 && says("leaves 1 step per epoch") && tries == 1, "%s", why);
