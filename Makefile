@@ -294,6 +294,9 @@ install: $(filter all check check-all tests,$(MAKECMDGOALS)) ## install what mak
 	ln -sf $(SONAME) '$(DESTDIR)$(libdir)/libdcgan.so'
 	sed -e 's|@LIBDIR@|$(libdir)|' -e 's|@INCDIR@|$(incdir)|' $(BUILD)/dcgan.pc.in \
 	    > '$(DESTDIR)$(libdir)/pkgconfig/dcgan.pc'
+	@PATH="$$PATH:/sbin:/usr/sbin"; [ -n '$(DESTDIR)' ] || \
+	    { ldconfig 2> /dev/null && ldconfig -p | grep -qF '$(libdir)/$(SONAME)'; } || \
+	    echo "A program that uses the library needs LD_LIBRARY_PATH=$(libdir), or ldconfig run as root"
 
 uninstall: ## remove what install put there
 	rm -f '$(DESTDIR)$(bindir)/dcgan' '$(DESTDIR)$(mandir)/man1/dcgan.1' '$(DESTDIR)$(compdir)/dcgan' \

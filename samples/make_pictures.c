@@ -7,6 +7,7 @@
 #include <dcgan.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void warn(void *program, const char *text) { fprintf(stderr, "%s: %s\n", (const char *)program, text); }
 
@@ -17,9 +18,11 @@ static dcgan_error make(dcgan_job *job, int n, const char *folder)
     uint8_t *pixels = malloc((size_t)n * each);
     if (!pixels) return DCGAN_DEVICE;
     dcgan_error e = dcgan_sample(job, 0, n, pixels);
+    int length = (int)strlen(folder);
+    while (length > 1 && folder[length - 1] == '/') length--;
     for (int i = 0; i < n && !e; i++) {
         char path[4096];
-        snprintf(path, sizeof path, "%s/%04d.png", folder, i);
+        snprintf(path, sizeof path, "%.*s/%04d.png", length, folder, i);
         e = dcgan_write_png(path, pixels + (size_t)i * each, info.size, info.size, info.channels);
     }
     free(pixels);

@@ -9,10 +9,13 @@ Needs the packages torch, safetensors and pillow. The network is a plain nn.Sequ
 import configparser
 import sys
 
-import torch
-from PIL import Image
-from safetensors import safe_open
-from safetensors.torch import load_file
+try:
+    import torch
+    from PIL import Image
+    from safetensors import SafetensorError, safe_open
+    from safetensors.torch import load_file
+except ImportError as e:
+    sys.exit(f'{sys.argv[0]}: {e}; it needs the packages torch, safetensors and pillow')
 
 ACT = {'relu': torch.nn.ReLU, 'tanh': torch.nn.Tanh, 'leaky': lambda: torch.nn.LeakyReLU(0.2)}
 
@@ -40,7 +43,9 @@ def generator(path):
     return net.eval().main
 
 
-def main(weights, numbers, *pictures):
+def main(weights, numbers=None, *pictures):
+    if numbers is None:
+        return print(generator(weights))
     with torch.no_grad():
         made = generator(weights)(load_file(numbers)['z'])
     pixels = ((made + 1) * 127.5).round().clamp(0, 255).byte().permute(0, 2, 3, 1).numpy()
@@ -49,4 +54,9 @@ def main(weights, numbers, *pictures):
 
 
 if __name__ == '__main__':
-    main(*sys.argv[1:])
+    if len(sys.argv) < 2 or len(sys.argv) == 3:
+        sys.exit(f'usage: {sys.argv[0]} GENERATOR.safetensors [Z.safetensors IMAGE.png...]')
+    try:
+        main(*sys.argv[1:])
+    except (OSError, KeyError, ValueError, RuntimeError, configparser.Error, SafetensorError) as e:
+        sys.exit(f'{sys.argv[0]}: {e}; it reads what dcgan export and generate --write-z write')

@@ -14,7 +14,10 @@ class Info(c.Structure):  # dcgan_info of dcgan.h
                 ('step', c.c_uint64), ('epoch', c.c_uint64)]
 
 
-lib = c.CDLL(os.environ.get('LIBDCGAN', 'libdcgan.so.0'))
+try:
+    lib = c.CDLL(os.environ.get('LIBDCGAN', 'libdcgan.so.0'))
+except OSError as e:
+    sys.exit(f'{sys.argv[0]}: {e}; LIBDCGAN=./libdcgan.so.0 names the library')
 lib.dcgan_message.restype = c.c_char_p
 lib.dcgan_info_of.restype = Info
 
@@ -39,4 +42,6 @@ def main(checkpoint, number, folder):
     lib.dcgan_close(backend)
 
 
+if len(sys.argv) != 4 or not sys.argv[2].isdecimal() or int(sys.argv[2]) < 1:
+    sys.exit(f'usage: {sys.argv[0]} CHECKPOINT NUMBER FOLDER')
 main(*sys.argv[1:])

@@ -7,6 +7,7 @@
 #include "core/base/clock.h"
 #include "host/cli/commands.h"
 #include "host/cli/outputs.h"
+#include "host/cli/train/classes.h"
 #include "host/measure/batch_report.h"
 #include "host/measure/batch_sweep.h"
 #include "host/net/classifier.h"
@@ -31,7 +32,7 @@ static void show_loading(void *context, long done, long total)
     dg_progress_count(((job *)context)->progress, "reading pictures", done, total);
 }
 
-static dg_err load(job *j, const dg_model *model, const dg_recipe *recipe)
+static dg_err load(job *j, dg_model *model, const dg_recipe *recipe)
 {
     const dg_options *o = j->o;
     dg_dataset_options d = dg_all_pictures(o, o->data, model->size, model->channels);
@@ -44,7 +45,8 @@ static dg_err load(job *j, const dg_model *model, const dg_recipe *recipe)
     d.progress = show_loading;
     d.context = j;
     d.stop = &dg_stop_signal;
-    const dg_err e = dg_dataset_load(&d, &j->data);
+    dg_err e = dg_dataset_load(&d, &j->data);
+    if (!e && recipe->labels && j->data.classes) e = dg_follow_classes(o, &j->data, true, model);
     j->limits.pictures = j->data.train;
     dg_progress_close(j->progress); /* so that a line of its own begins */
     j->progress = NULL;

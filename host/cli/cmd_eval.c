@@ -110,7 +110,7 @@ static dg_err settle_count(job *j)
     if (j->jury.count > have)
         return dg_fail(DG_DATA, "--count %d: %s has only %d pictures", o->count, o->operand[0], j->folder.count);
     if (j->jury.count < DG_JUDGED_LEAST)
-        return dg_fail(DG_DATA, "%d pictures beside as many of the %d real ones: too few to judge by, %d are the least",
+        return dg_fail(DG_DATA, "too few to judge by: %d generated and as many of %d real (%d of each needed)",
                        j->jury.count, j->reals.count, DG_JUDGED_LEAST);
     return DG_OK;
 }

@@ -7,6 +7,7 @@
 #include "core/plan/branches.h"
 #include "host/cli/commands.h"
 #include "host/cli/train/begin.h"
+#include "host/cli/train/classes.h"
 #include "host/cli/train/dry_run.h"
 #include "host/files/json_text.h"
 #include "core/tune/machine.h"
@@ -106,7 +107,7 @@ static dg_err print_all(const sheet *s, bool json)
 }
 
 /* The pictures that the run would have: only reading them tells which are good. */
-static dg_err read_pictures(const dg_options *o, const dg_model *model, bool labelled, dg_dataset *out)
+static dg_err read_pictures(const dg_options *o, dg_model *model, bool labelled, dg_dataset *out)
 {
     dg_dataset_options d = {.dir = o->data,
                             .size = model->size,
@@ -124,7 +125,7 @@ static dg_err read_pictures(const dg_options *o, const dg_model *model, bool lab
                             .seed = o->seed};
     dg_err e = dg_dataset_load(&d, out);
     if (e || !labelled) return e;
-    e = dg_dataset_check_classes(out, o->data, model->name, dg_classifier_classes(model));
+    e = dg_follow_classes(o, out, !o->resume, model);
     if (e) dg_dataset_free(out);
     return e;
 }
@@ -133,7 +134,7 @@ static void print_run(const dg_options *o, int rows, int tests)
 {
     const int short_batch = o->drop_last ? 0 : rows % o->batch;
     char last[64] = "", aside[64] = "";
-    if (tests) snprintf(aside, sizeof aside, " (the training part; %d are for testing)", tests);
+    if (tests) snprintf(aside, sizeof aside, " (the training part; %d for testing)", tests);
     if (short_batch) snprintf(last, sizeof last, ", the last one of %d picture%s", short_batch, dg_s(short_batch));
     const int steps = dg_steps_of_epoch(o, rows);
     dg_say("run %s: %d picture%s%s, %d epoch%s of %d step%s%s", o->out, rows, dg_s(rows), aside, o->epochs,
@@ -185,7 +186,7 @@ static dg_err print_job(const dg_job *job, bool json)
 }
 
 /* --dry-run: as much of a run as there is before its first step. */
-static dg_err dry_run(const dg_options *given, const dg_model *model, dg_backend *b)
+static dg_err dry_run(const dg_options *given, dg_model *model, dg_backend *b)
 {
     dg_options o = *given;
     dg_dataset d = {0};

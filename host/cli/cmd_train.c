@@ -12,6 +12,7 @@
 #include "host/run/history.h"
 #include "host/cli/open_async.h"
 #include "host/cli/train/begin.h"
+#include "host/cli/train/classes.h"
 #include "host/cli/train/resume.h"
 #include "host/cli/train/settle.h"
 #include "host/cli/train/whitening.h"
@@ -32,12 +33,17 @@ static void show_loading(void *context, long done, long total)
 }
 
 /* A classifier wants classes, as many as its last layer has, and says how many pictures are for what. */
-static dg_err check_classes(const dg_training *r, const dg_model *model)
+static dg_err check_classes(const dg_training *r, dg_model *model)
 {
     const dg_dataset *d = &r->data;
-    const int classes = dg_classifier_classes(model);
-    const dg_err e = dg_dataset_check_classes(d, r->o->data, model->name, classes);
+    const bool begins = !r->o->resume || (!r->o->resume_from && !dg_rundir_has(&r->dir, "checkpoint.safetensors"));
+    const int before = dg_classifier_classes(model);
+    const dg_err e = dg_follow_classes(r->o, d, begins, model);
     if (e) return e;
+    const int classes = dg_classifier_classes(model);
+    if (classes != before)
+        dg_progress_note(r->progress, "%d classes: the model is %s, whose last layer has as many", classes,
+                         model->name);
     if (d->train == d->count)
         dg_progress_note(r->progress, "no pictures are set aside for testing; --test 0.1 does that with every tenth");
     else
@@ -64,8 +70,7 @@ static dg_err advise(const dg_training *r, const dg_dataset_options *o)
 }
 
 /* known: fingerprint of the pictures that a resumed run was trained on. */
-static dg_err load_data(dg_training *r, const dg_model *model, const dg_recipe *recipe, uint64_t known,
-                        dg_opening *opening)
+static dg_err load_data(dg_training *r, dg_model *model, const dg_recipe *recipe, uint64_t known, dg_opening *opening)
 {
     const dg_options *o = r->o;
     char skipped[4096], left_out[128], aside[64] = "";
@@ -97,7 +102,7 @@ static dg_err load_data(dg_training *r, const dg_model *model, const dg_recipe *
     d.decode.exif = o->exif;
     dg_err e = dg_dataset_load(&d, &r->data);
     if (e) return e;
-    if (r->data.aside) snprintf(aside, sizeof aside, " (the training part; %d are for testing)", r->data.aside);
+    if (r->data.aside) snprintf(aside, sizeof aside, " (the training part; %d for testing)", r->data.aside);
     dg_progress_note(r->progress, "%d picture%s%s from %s%s", r->data.count, dg_s(r->data.count), aside, o->data,
                      r->data.cached ? " (cached)" : "");
     if (dg_dataset_listed(&d, &r->data))
@@ -109,7 +114,7 @@ static dg_err load_data(dg_training *r, const dg_model *model, const dg_recipe *
 }
 
 /* Both at once. What is wrong with the device comes first, and then a new run's directory is left as it was found. */
-static dg_err open_and_load(dg_training *r, const dg_model *model, const dg_recipe *recipe, uint64_t known)
+static dg_err open_and_load(dg_training *r, dg_model *model, const dg_recipe *recipe, uint64_t known)
 {
     dg_opening *opening;
     dg_err e = dg_opening_start(r->o, &opening);
@@ -207,6 +212,19 @@ static void note_older(dg_progress *p, const dg_options *o)
                      dg_shell_path(quoted, sizeof quoted, older));
 }
 
+/* config.ini as it is so far, with what the machine and the classes have settled. */
+static dg_err settle_config(dg_training *r, const dg_model *model)
+{
+    char name[64];
+    const bool follows = dg_model_name_classes(r->o->model, dg_classifier_classes(model), name) &&
+                         !strcmp(name, model->name);
+    const char *precision = dg_precision_name(r->backend->real, r->backend->math);
+    char *text = follows ? dg_config_settled(r->o->resolved, "model", name) : strdup(r->o->resolved);
+    r->config = text ? dg_config_settled(text, "precision", precision) : NULL;
+    free(text);
+    return r->config ? DG_OK : dg_fail(DG_DEVICE, "out of memory");
+}
+
 static dg_err set_up(dg_training *r)
 {
     const dg_options *o = r->o;
@@ -229,9 +247,7 @@ static dg_err set_up(dg_training *r)
     if (!e) e = open_and_load(r, model, recipe, info.data_fingerprint);
     if (!e && st) e = dg_train_compare(r, &info, &others);
     if (!e && others) e = become_another(r, path, info.data_count);
-    if (!e && !(r->config = dg_config_settled(o->resolved, "precision",
-                                              dg_precision_name(r->backend->real, r->backend->math))))
-        e = dg_fail(DG_DEVICE, "out of memory");
+    if (!e) e = settle_config(r, model);
     if (!e) e = dg_train_settle(r, model);
     o = r->o;
     if (!e) e = build_job(r, model, recipe, &info);

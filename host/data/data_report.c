@@ -135,7 +135,8 @@ static void print_report(const dg_dataset_options *o, const findings *f)
 {
     char reasons[512], named[2 * DG_ADVICE_BYTES];
     const dg_dataset *d = f->d;
-    dg_say("%s: %d usable pictures, %d bad, %d other files", o->dir, d->count, f->bad, d->skips - f->bad);
+    dg_say("%s: %d usable picture%s, %d bad, %d other file%s", o->dir, d->count, dg_s(d->count), f->bad,
+           d->skips - f->bad, dg_s(d->skips - f->bad));
     if (*dg_left_out(d, reasons, sizeof reasons)) printf("left out: %s\n", reasons);
     printf("for the network: %d x %d x %d, %.1f MiB, fingerprint %016llx\n", d->size, d->size, d->channels,
            (double)picture_bytes(d) * d->count / 0x1p20, (unsigned long long)d->fingerprint);

@@ -1,3 +1,4 @@
+#include "core/base/plural.h"
 #include "host/data/dataset_internal.h"
 #include "core/base/file_io.h"
 #include "host/data/made.h"
@@ -303,7 +304,7 @@ static void warn_unread(const dg_dataset_options *o, const dg_dataset *d)
         dg_warn("%s/%s: %s; it is left out this time", o->dir, dg_printable(name, sizeof name, first->name),
                 first->reason);
     else if (n)
-        dg_warn("%s: %d files are left out this time, they cannot be read; the first is %s: %s", o->dir, n,
+        dg_warn("%s: %d file%s left out this time, not readable; the first is %s: %s", o->dir, n, dg_s(n),
                 dg_printable(name, sizeof name, first->name), first->reason);
 }
 

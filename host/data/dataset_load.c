@@ -165,7 +165,11 @@ dg_err dg_dataset_check_classes(const dg_dataset *d, const char *dir, const char
         return dg_fail(DG_DATA, "%s: has no classes, which model %s is to tell apart: %s", dir, model,
                        dg_dataset_unclassified(d));
     if (d->classes == classes) return DG_OK;
+    if (d->classes < 2)
+        return dg_fail(DG_DATA, "%s: has 1 class, %s, and a classifier needs two or more: a folder for each", dir,
+                       d->class_name[0]);
     return dg_fail(DG_DATA,
-                   "%s: has %d classes, %s to %s; model %s tells %d apart: set filters of its last layer to %d", dir,
-                   d->classes, d->class_name[0], d->class_name[d->classes - 1], model, classes, d->classes);
+                   "%s: has %d classes, %s to %s; model %s has %d: in its file, set filters of the last layer to %d, "
+                   "and classes in [model], if it is there",
+                   dir, d->classes, d->class_name[0], d->class_name[d->classes - 1], model, classes, d->classes);
 }

@@ -286,13 +286,14 @@ static int say_why(const dg_search *s, const dg_batch_row *chosen, char *out, si
     const int best = fastest(s, true), any = choose(s, false), steps = dg_batch_updates(l, chosen->batch);
     if (best < 0)
         return add(out, size, n,
-                   "the smallest that was tried; it leaves %d step%s an epoch of %d pictures, where %d are wanted "
+                   "the smallest that was tried; it leaves %d step%s per epoch, where %d are wanted "
                    "(--least-steps); --from %d tries smaller ones",
-                   steps, dg_s(steps), l->pictures, l->least_steps, chosen->batch > 8 ? 8 : 1);
+                   steps, dg_s(steps), l->least_steps, chosen->batch > 8 ? 8 : 1);
     const dg_batch_row *b = &s->row[best], *wish = &s->row[any];
     const bool by_steps = wish->batch > chosen->batch;
     char words[40], among[64] = "";
-    if (by_steps) snprintf(among, sizeof among, " that leaves %d steps an epoch", l->least_steps);
+    if (by_steps)
+        snprintf(among, sizeof among, " that leaves %d step%s per epoch", l->least_steps, dg_s(l->least_steps));
     else if (s->end == DG_SEARCH_NO_ROOM) snprintf(among, sizeof among, " that fits");
     if (b == chosen) n = add(out, size, n, "the fastest%s", among);
     else
@@ -312,7 +313,8 @@ static int say_end(const dg_search *s, char *out, size_t size, int n)
     switch (s->end) {
     case DG_SEARCH_NO_ROOM: return add(out, size, n, "; %d does not: %s", s->refused, s->why_not);
     case DG_SEARCH_MOST: return add(out, size, n, "; more than %d were not tried (--most)", last->batch);
-    case DG_SEARCH_PICTURES: return add(out, size, n, "; there are only %d pictures", l->pictures);
+    case DG_SEARCH_PICTURES:
+        return add(out, size, n, "; the dataset has only %d image%s", l->pictures, dg_s(l->pictures));
     case DG_SEARCH_SECONDS:
         if (s->rows == 1)
             return add(out, size, n, "; nothing else was tried, its steps take %.3g s each: --seconds %.0f for more",

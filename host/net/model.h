@@ -88,7 +88,8 @@ typedef struct {
 
 /* name is a path, or the name of a built-in model ("dcgan64-paper"), or of a shape: "dcgan-28x1" is the published
  * layout for 28 x 28 pixels of one channel, 32 filters next to the picture and twice as many at each halving; or one of
- * these with -spectral behind it, as dg_model_spectral makes it. A path wins. */
+ * these with -spectral behind it, as dg_model_spectral makes it; or a built-in classifier with -2classes behind it, as
+ * dg_model_reclassed makes it. A path wins. */
 dg_err dg_model_read(const char *name, dg_model *out);
 
 /* text is the content of a model file; where names it in messages. */
@@ -105,6 +106,12 @@ dg_err dg_model_stock(char *out, const char *name, int size, int channels, int l
 /* The text of a model in which all layers of D have spectral norm in the place of their norms, under this name.
  * DG_USAGE: there is no such network, or no room. */
 dg_err dg_model_spectral(const char *model, const char *name, char out[DG_MODEL_TEXT_MAX]);
+
+/* The text of a classifier with this number of classes, under this name. DG_USAGE: it is not one, or no room. */
+dg_err dg_model_reclassed(const char *model, const char *name, int classes, char out[DG_MODEL_TEXT_MAX]);
+
+/* "cnn-cifar-2classes" of the built-in classifier cnn-cifar in out. False: name is not a built-in model. */
+bool dg_model_name_classes(const char *name, int classes, char out[64]);
 
 /* The largest such size up to `most`, 0: there is none. */
 enum { DG_SIDE_LEAST = 16, DG_SIDE_MOST = 256 };

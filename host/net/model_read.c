@@ -131,18 +131,40 @@ static dg_err builtin_text(const char *name, char text[DG_MODEL_TEXT_MAX], bool 
     return *known ? dg_model_stock(text, name, size, channels, 100, 32, 32) : DG_OK;
 }
 
-/* name, or what stands in front of its -spectral. text: room for two. */
+/* The bytes of name before -spectral or -Nclasses, 0: it ends in neither; *classes: N, 0 for -spectral. */
+static size_t split_name(const char *name, int *classes)
+{
+    static const char spectral[] = "-spectral", word[] = "classes";
+    const size_t n = strlen(name), last = sizeof spectral - 1, words = sizeof word - 1;
+    *classes = 0;
+    if (n > last && !strcmp(name + n - last, spectral)) return n - last;
+    size_t at = n > words && !strcmp(name + n - words, word) ? n - words : 0;
+    const size_t end = at;
+    while (at && name[at - 1] >= '0' && name[at - 1] <= '9') at--;
+    if (at < 2 || at == end || end - at > 5 || name[at - 1] != '-' || name[at] == '0') return 0;
+    *classes = (int)strtol(name + at, NULL, 10);
+    return at - 1;
+}
+
+/* name, or what its ending changes. text: room for two. */
 static dg_err named_text(const char *name, char *text, bool *known)
 {
-    static const char behind[] = "-spectral";
-    char plain[64];
-    const size_t n = strlen(name), last = sizeof behind - 1;
+    char plain[64], *before = text + DG_MODEL_TEXT_MAX;
+    int classes;
+    const size_t n = split_name(name, &classes);
     dg_err e = builtin_text(name, text, known);
-    if (e || *known || n <= last || n >= sizeof plain || strcmp(name + n - last, behind)) return e;
-    memcpy(plain, name, n - last);
-    plain[n - last] = 0;
-    e = builtin_text(plain, text + DG_MODEL_TEXT_MAX, known);
-    return e || !*known ? e : dg_model_spectral(text + DG_MODEL_TEXT_MAX, name, text);
+    if (e || *known || !n || n >= sizeof plain) return e;
+    snprintf(plain, sizeof plain, "%.*s", (int)n, name);
+    e = builtin_text(plain, before, known);
+    if (e || !*known) return e;
+    return classes ? dg_model_reclassed(before, name, classes, text) : dg_model_spectral(before, name, text);
+}
+
+bool dg_model_name_classes(const char *name, int classes, char out[64])
+{
+    bool builtin = false;
+    for (int i = 0; dg_model_files[i].name; i++) builtin |= !strcmp(name, dg_model_files[i].name);
+    return builtin && access(name, F_OK) != 0 && snprintf(out, 64, "%s-%dclasses", name, classes) < 64;
 }
 
 static dg_err read_named(const char *name, dg_model *out, bool *known)
@@ -168,7 +190,8 @@ dg_err dg_model_read(const char *name, dg_model *out)
             snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", dg_model_files[i].name);
         return dg_fail(DG_USAGE,
                        "model %s: there is no such file and no built-in model of that name (built in: %s, or of any "
-                       "shape such as dcgan-28x1; of a GAN with -spectral behind it: D has spectral norm)",
+                       "shape such as dcgan-28x1; a GAN with -spectral at the end has spectral norm in D, a classifier "
+                       "with -2classes has two classes)",
                        name, list);
     }
     if (!there) return dg_fail(DG_USAGE, "model %s: %s", name, strerror(errno));

@@ -1,4 +1,4 @@
-/* A model's text with spectral norm in its discriminator. */
+/* Texts of models that differ from built-in ones: spectral norm in the discriminator, another number of classes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -45,5 +45,34 @@ dg_err dg_model_spectral(const char *model, const char *name, char out[DG_MODEL_
         layers += is_layer;
     }
     if (!layers) return dg_fail(DG_USAGE, "model %s: there is no discriminator, whose weights could have a norm", name);
+    return t.full ? dg_fail(DG_USAGE, "model %s: its text is too long", name) : DG_OK;
+}
+
+/* The last filters of the text are those of its last layer. */
+dg_err dg_model_reclassed(const char *model, const char *name, int classes, char out[DG_MODEL_TEXT_MAX])
+{
+    char called[80], number[32], filters[32];
+    text t = {.out = out};
+    const char *last = NULL;
+    bool in_model = false, classifies = false;
+    snprintf(called, sizeof called, "name = %.63s\n", name);
+    snprintf(number, sizeof number, "classes = %d\n", classes);
+    snprintf(filters, sizeof filters, "filters = %d\n", classes);
+    for (const char *line = model; *line; line += strcspn(line, "\n"), line += *line != 0) {
+        classifies |= !strncmp(line, "[C.", 3);
+        if (says(line, "filters")) last = line;
+    }
+    for (const char *line = model, *next; *line; line = next) {
+        next = line + strcspn(line, "\n");
+        next += *next != 0;
+        if (*line == '[') in_model = !strncmp(line, "[model]", 7);
+        const char *mine = line == last                        ? filters
+                           : in_model && says(line, "name")    ? called
+                           : in_model && says(line, "classes") ? number
+                                                               : NULL;
+        if (mine) put(&t, mine, strlen(mine));
+        else put(&t, line, (size_t)(next - line));
+    }
+    if (!classifies || !last) return dg_fail(DG_USAGE, "model %s: is not a classifier, so it has no classes", name);
     return t.full ? dg_fail(DG_USAGE, "model %s: its text is too long", name) : DG_OK;
 }

@@ -66,6 +66,24 @@ const char *dg_option_preset(const dg_option *t, dg_command command);
 /* The nearest option of this command, or the nearest command: NULL when nothing is near. */
 const char *dg_option_nearest(const char *name, dg_command command);
 const char *dg_command_nearest(const char *name);
+/* Why dcgan has no option of this name, which other trainers have; NULL: not known. */
+const char *dg_option_absent(const char *name);
+/* *best becomes name if it is spelled more like want than the best so far, which has *least mistakes. */
+void dg_name_nearer(const char *name, const char *want, const char **best, int *least);
+
+/* host/options/options_paths.c: true if the value names a file, a folder, a run or a model. */
+bool dg_option_is_path(const dg_option *t);
+/* Repeated slashes become one; the last one goes if path is a folder, or will be one. */
+void dg_path_trim(char *path, bool folder);
+/* Fails with code if path does not exist and a slip of the keyboard or the shell explains it: the message, after
+ * where, says what was meant. An output may be missing; only ~ and addresses are refused. */
+dg_err dg_path_check(dg_err code, const char *path, const char *where, bool input);
+
+/* host/options/options_given.c: mistakes in what was given that no single value shows. */
+dg_err dg_options_twice(const dg_option *t, const char *value, const char *before);
+void dg_options_unknown_variables(void);
+/* DCGAN_NAME of an option in out (64 bytes). Returns out. */
+char *dg_option_variable(const dg_option *t, char out[64]);
 
 /* Set from text. where stands in front of the message: "--epochs 0", "run/config.ini:7: epochs = 0". DG_USAGE. */
 dg_err dg_option_set(dg_options *o, const dg_option *t, const char *value, const char *where);

@@ -40,7 +40,10 @@ static dg_err parse_checkpoints(dg_options *o)
     o->checkpoint_auto = strcmp(o->checkpoints, "auto") == 0;
     o->checkpoint_every = o->checkpoint_auto ? 1 : digits < 8 ? (int)strtol(o->checkpoints, NULL, 10) : INT_MAX;
     if (o->checkpoint_auto || (digits > 0 && !o->checkpoints[digits] && o->checkpoint_every <= 1000000)) return DG_OK;
-    return dg_fail(DG_USAGE, "--checkpoint-every %s: a number of epochs from 0 to 1000000, or auto", o->checkpoints);
+    return dg_fail(DG_USAGE,
+                   "--checkpoint-every %s: a number of epochs from 0 to 1000000, or auto; a checkpoint is "
+                   "given by --resume FILE",
+                   o->checkpoints);
 }
 
 /* What an optimiser is given must not become 0, nor a share that is kept 1, in the type that it computes in, where

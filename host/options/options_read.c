@@ -2,7 +2,6 @@
 #include "host/options/option_table.h"
 #include "core/base/shell.h"
 
-#include <ctype.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +46,8 @@ static dg_err unknown_long(const char *argument, dg_command c)
             snprintf(list + at, sizeof list - at, "%s--%s", starts++ ? ", " : "", t->name);
         }
     if (starts > 1) return dg_fail(DG_USAGE, "--%s could be any of %s", name, list);
-    const char *near = dg_option_nearest(name, c);
+    const char *near = dg_option_nearest(name, c), *absent = dg_option_absent(name);
+    if (absent) return dg_fail(DG_USAGE, "--%s is not an option of dcgan: %s", name, absent);
     if (near) return dg_fail(DG_USAGE, "unknown option --%s; did you mean --%s?", name, near);
     return dg_fail(DG_USAGE, "unknown option --%s; see: %s help %s", name, dg_program(), dg_commands[c].name);
 }
@@ -125,12 +125,9 @@ dg_err dg_options_presets(dg_options *o)
 static dg_err set_from_environment(dg_options *o)
 {
     for (const dg_option *t = dg_option_table; t->name; t++) {
-        char name[64] = "DCGAN_", where[512];
+        char name[64], where[512];
         if (!(t->commands >> o->command & 1) || t->flags & DG_OPT_ARGV_ONLY) continue;
-        size_t at = strlen(name);
-        for (const char *c = t->name; *c && at + 1 < sizeof name; c++)
-            name[at++] = (char)(*c == '-' ? '_' : toupper((unsigned char)*c));
-        name[at] = 0;
+        dg_option_variable(t, name);
         const char *value = getenv(name);
         if (!value || !*value) continue;
         snprintf(where, sizeof where, "%s=%s", name, value);
@@ -151,6 +148,73 @@ static dg_err set_from_command_line(dg_options *o, const scanned *s)
             continue;
         }
         dg_err e = dg_option_give(o, g->t, g->value ? g->value : "yes", where);
+        if (e) return e;
+    }
+    return DG_OK;
+}
+
+/* The value that an option had before place i of the command line, NULL: it had none. */
+static const char *given_before(const scanned *s, int i)
+{
+    for (int k = i - 1; k >= 0; k--)
+        if (s->given[k].t == s->given[i].t && s->given[k].value) return s->given[k].value;
+    return NULL;
+}
+
+/* True if the value names something that exists already. */
+static bool is_input(const dg_option *t, const scanned *s)
+{
+    static const char *const name[] = {"data", "init", "config", "resume", "test", "tuning", "classifier"};
+    for (int i = 0; i < s->n; i++)
+        if (!strcmp(s->given[i].t->name, "synthesize") && !strcmp(t->name, "data")) return false;
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        if (!strcmp(name[i], t->name)) return true;
+    return false;
+}
+
+/* What names something can be given once, and must be spelled as it is. */
+static dg_err check_given(const scanned *s)
+{
+    for (int i = 0; i < s->n; i++) {
+        const given *g = &s->given[i];
+        char where[512];
+        if (!g->value || !*g->value || !dg_option_is_path(g->t)) continue;
+        dg_err e = dg_options_twice(g->t, g->value, given_before(s, i));
+        snprintf(where, sizeof where, "--%s %s", g->t->name, g->value);
+        const dg_err code = strcmp(g->t->name, "data") ? DG_IO : DG_DATA;
+        if (!e) e = dg_path_check(code, g->value, where, is_input(g->t, s));
+        if (e) return e;
+    }
+    return DG_OK;
+}
+
+/* The option that the first operand stands for, NULL: none. */
+static const dg_option *first_option(const dg_options *o)
+{
+    if (o->command == DG_CMD_DATA) return dg_option_find("data");
+    const bool model = o->command == DG_CMD_PLAN || o->command == DG_CMD_CHECK || o->command == DG_CMD_BENCH ||
+                       o->command == DG_CMD_PROFILE || o->command == DG_CMD_BATCH;
+    return model ? dg_option_find("model") : NULL;
+}
+
+static dg_err check_operands(const dg_options *o, const scanned *s)
+{
+    const dg_option *first = first_option(o);
+    bool synthesize = false;
+    for (int i = 0; i < s->n; i++) {
+        synthesize |= !strcmp(s->given[i].t->name, "synthesize");
+        if (!o->operands || s->given[i].t != first) continue;
+        const dg_err e = dg_options_twice(first, s->given[i].value, o->operand[0]);
+        if (e) return e;
+    }
+    const bool writes = o->command == DG_CMD_EXPORT || o->command == DG_CMD_IMPORT;
+    for (int i = 0; i < o->operands; i++) {
+        const bool images = o->command == DG_CMD_DATA || (o->command == DG_CMD_CLASSIFY && i), output = writes && i;
+        const bool model = o->command == DG_CMD_TUNE || (first && !images);
+        const dg_err e = dg_path_check(model    ? DG_USAGE
+                                       : images ? DG_DATA
+                                                : DG_IO,
+                                       o->operand[i], o->operand[i], !output && !model && !synthesize);
         if (e) return e;
     }
     return DG_OK;
@@ -292,6 +356,7 @@ static dg_err set_operands(dg_options *o, int n, char **operand)
         if (!*operand[o->operands]) return dg_fail(DG_USAGE, "an operand must not be empty");
         o->operand[o->operands] = strdup(operand[o->operands]);
         if (!o->operand[o->operands]) return dg_fail(DG_DEVICE, "out of memory");
+        dg_path_trim(o->operand[o->operands], o->command == DG_CMD_DATA);
     }
     return DG_OK;
 }
@@ -364,6 +429,9 @@ dg_err dg_options_parse(int argc, char **argv, dg_options *o, bool *done)
     for (int i = 0; i < s.n; i++) o->list_devices |= !strcmp(s.given[i].t->name, "list-devices");
     if (o->list_devices) return DG_OK; /* whatever else is asked for */
     e = set_operands(o, argc - word - optind, argv + word + optind);
+    if (!e) e = check_given(&s);
+    if (!e) e = check_operands(o, &s);
+    if (!e) dg_options_unknown_variables();
     if (!e) e = set_all(o, &s);
     if (!e) e = dg_options_finish(o);
     if (!e && o->command == DG_CMD_TRAIN && !(o->resolved = dg_config_text(o, argc, argv)))

@@ -1,26 +1,130 @@
 /* "did you mean": names looked up exactly, then by spelling. */
 #include "host/options/option_table.h"
 
+#include <ctype.h>
 #include <string.h>
 
 enum { NAME_MAX_LENGTH = 40 };
 
-/* What other trainers call our options. */
-static const char *const synonyms[][2] = {
-    {"batch-size", "batch"},  {"batchsize", "batch"},
-    {"learning-rate", "lr"},  {"num-epochs", "epochs"},
-    {"nepochs", "epochs"},    {"niter", "epochs"},
-    {"iterations", "steps"},  {"output", "out"},
-    {"outdir", "out"},        {"outf", "out"},
-    {"dataroot", "data"},     {"dataset", "data"},
-    {"workers", "threads"},   {"jobs", "threads"},
-    {"mirror", "flip"},       {"network", "model"},
-    {"manual-seed", "seed"},  {"random-seed", "seed"},
-    {"gpu", "device"},        {"cuda", "device"},
-    {"image-size", "model"},  {"continue", "resume"},
-    {"checkpoint", "resume"}, {"tolerance", "tol"},
-    {"num", "count"},         {"save-every", "checkpoint-every"},
+/* Options of other trainers: the examples of PyTorch, StyleGAN, pix2pix, lightweight-gan. Names are compared without
+ * case, - and _. Of the options of ours, the first that the command has is suggested. */
+static const struct {
+    const char *name, *ours[2], *absent; /* absent: why there is none */
+} others[] = {
+    {"batchsize", {"batch"}, 0},
+    {"batchgpu", {"batch"}, 0},
+    {"learningrate", {"lr"}, 0},
+    {"glr", {"lr-g"}, 0},
+    {"dlr", {"lr-d"}, 0},
+    {"b1", {"beta1"}, 0},
+    {"b2", {"beta2"}, 0},
+    {"numepochs", {"epochs"}, 0},
+    {"nepochs", {"epochs"}, 0},
+    {"nepoch", {"epochs"}, 0},
+    {"niter", {"epochs"}, 0},
+    {"iterations", {"steps"}, 0},
+    {"numtrainsteps", {"steps"}, 0},
+    {"maxsteps", {"steps"}, 0},
+    {"output", {"out"}, 0},
+    {"outputdir", {"out"}, 0},
+    {"outdir", {"out"}, 0},
+    {"outf", {"out"}, 0},
+    {"outpath", {"out"}, 0},
+    {"name", {"out"}, 0},
+    {"resultsdir", {"out"}, 0},
+    {"modelsdir", {"out"}, 0},
+    {"checkpointsdir", {"out"}, 0},
+    {"savedir", {"out"}, 0},
+    {"logdir", {"out"}, 0},
+    {"dataroot", {"data"}, 0},
+    {"datadir", {"data"}, 0},
+    {"datapath", {"data"}, 0},
+    {"dataset", {"data"}, 0},
+    {"workers", {"threads"}, 0},
+    {"numworkers", {"threads"}, 0},
+    {"numthreads", {"threads"}, 0},
+    {"jobs", {"threads"}, 0},
+    {"mirror", {"flip"}, 0},
+    {"horizontalflip", {"flip"}, 0},
+    {"network", {"model"}, 0},
+    {"arch", {"model"}, 0},
+    {"manualseed", {"seed"}, 0},
+    {"randomseed", {"seed"}, 0},
+    {"gpu", {"device"}, 0},
+    {"gpuid", {"device"}, 0},
+    {"cuda", {"device"}, 0},
+    {"imagesize", {"size", "model"}, 0},
+    {"imgsize", {"size", "model"}, 0},
+    {"imsize", {"size", "model"}, 0},
+    {"resolution", {"size", "model"}, 0},
+    {"loadsize", {"size", "model"}, 0},
+    {"cropsize", {"size", "model"}, 0},
+    {"nc", {"channels"}, 0},
+    {"inputnc", {"channels"}, 0},
+    {"imagechannels", {"channels"}, 0},
+    {"continue", {"resume"}, 0},
+    {"continuetrain", {"resume"}, 0},
+    {"checkpoint", {"resume"}, 0},
+    {"ckpt", {"resume"}, 0},
+    {"loadfrom", {"resume"}, 0},
+    {"netg", {"init"}, 0},
+    {"netd", {"init"}, 0},
+    {"pretrained", {"init"}, 0},
+    {"tolerance", {"tol"}, 0},
+    {"num", {"count"}, 0},
+    {"numimages", {"count"}, 0},
+    {"numsamples", {"count"}, 0},
+    {"numgenerate", {"count"}, 0},
+    {"saveevery", {"checkpoint-every"}, 0},
+    {"savefreq", {"checkpoint-every"}, 0},
+    {"saveepochfreq", {"checkpoint-every"}, 0},
+    {"snap", {"checkpoint-every"}, 0},
+    {"sampleinterval", {"sample-every"}, 0},
+    {"displayfreq", {"sample-every"}, 0},
+    {"calculatefidevery", {"eval-every"}, 0},
+    {"ganmode", {"loss"}, 0},
+    {"losstype", {"loss"}, 0},
+    {"aug", {"augment"}, 0},
+    {"augtypes", {"augment"}, 0},
+    {"lrpolicy", {"schedule"}, 0},
+    {"lrscheduler", {"schedule"}, 0},
+    {"weightdecay", {"decay"}, 0},
+    {"labelsmoothing", {"smoothing"}, 0},
+    {"emadecay", {"ema"}, 0},
+    {"amp", {"precision"}, 0},
+    {"fp16", {"precision"}, 0},
+    {"bf16", {"precision"}, 0},
+    {"preprocess", {"fit"}, 0},
+    {"nz", {0}, "the length of z belongs to the model: latent = N in a model file"},
+    {"latentdim", {0}, "the length of z belongs to the model: latent = N in a model file"},
+    {"zdim", {0}, "the length of z belongs to the model: latent = N in a model file"},
+    {"ngf", {0}, "the widths of G belong to the model: filters = N in a model file"},
+    {"ndf", {0}, "the widths of D belong to the model: filters = N in a model file"},
+    {"ngpu", {0}, "a run uses one GPU: --device cuda:N chooses which"},
+    {"gpus", {0}, "a run uses one GPU: --device cuda:N chooses which"},
+    {"gpuids", {0}, "a run uses one GPU: --device cuda:N chooses which"},
+    {"multigpus", {0}, "a run uses one GPU: --device cuda:N chooses which"},
+    {"nocuda", {0}, "--device cpu uses no GPU"},
+    {"mps", {0}, "there is no backend for Apple's GPUs: --device cpu"},
+    {"accel", {0}, "--device cuda or --device cpu chooses; auto is the default"},
+    {"noflip", {0}, "images are mirrored only with --flip"},
+    {"shuffle", {0}, "every epoch has an order of its own, which --seed determines"},
+    {"kimg", {0}, "the length of a run is --epochs N, or --steps N"},
+    {"ncritic", {0}, "each step updates D once and G once"},
+    {"gradientaccumulateevery", {0}, "each step is one batch: --batch N, as large as fits"},
+    {"usewandb", {0}, "logs are files: log.csv, log.jsonl, and --tensorboard"},
+    {"wandb", {0}, "logs are files: log.csv, log.jsonl, and --tensorboard"},
+    {"printfreq", {0}, "log.csv in the run's directory has every step"},
 };
+
+/* name in lower case without - and _. */
+static void plain_name(const char *name, char *out, size_t size)
+{
+    size_t n = 0;
+    for (; *name && n + 1 < size; name++)
+        if (*name != '-' && *name != '_') out[n++] = (char)tolower((unsigned char)*name);
+    out[n] = 0;
+}
 
 /* Insertions, deletions, changes and swaps of neighbours that turn a into b (optimal string alignment). */
 static int distance(const char *a, const char *b)
@@ -43,8 +147,8 @@ static int distance(const char *a, const char *b)
     return row[n % 3][m];
 }
 
-/* Keep name if it is nearer than the best so far; far-fetched ones never count. */
-static void nearer(const char *name, const char *want, const char **best, int *least)
+/* Far-fetched names never count. */
+void dg_name_nearer(const char *name, const char *want, const char **best, int *least)
 {
     int d = distance(want, name);
     if (d < *least && d <= 1 + (int)strlen(want) / 5) {
@@ -64,14 +168,21 @@ const char *dg_option_nearest(const char *name, dg_command command)
 {
     const char *best = NULL;
     int least = NAME_MAX_LENGTH;
-    for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++) {
-        const dg_option *t = dg_option_find(synonyms[i][1]);
-        if (!strcmp(name, synonyms[i][0]) && t && t->commands >> command & 1) return t->name;
+    char want[64], ours[64];
+    plain_name(name, want, sizeof want);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        for (int k = 0; k < 2 && others[i].ours[k] && !strcmp(want, others[i].name); k++) {
+            const dg_option *t = dg_option_find(others[i].ours[k]);
+            if (t && t->commands >> command & 1) return t->name;
+        }
+    for (const dg_option *t = dg_option_table; t->name; t++) { /* --lr_d, --Epochs */
+        plain_name(t->name, ours, sizeof ours);
+        if (t->commands >> command & 1 && !strcmp(want, ours)) return t->name;
     }
     for (const dg_option *t = dg_option_table; t->name; t++)
-        if (t->commands >> command & 1) nearer(t->name, name, &best, &least);
-    nearer("help", name, &best, &least);
-    nearer("version", name, &best, &least);
+        if (t->commands >> command & 1) dg_name_nearer(t->name, name, &best, &least);
+    dg_name_nearer("help", name, &best, &least);
+    dg_name_nearer("version", name, &best, &least);
     return best;
 }
 
@@ -79,7 +190,16 @@ const char *dg_command_nearest(const char *name)
 {
     const char *best = NULL;
     int least = NAME_MAX_LENGTH;
-    for (int c = 0; c < DG_CMDS; c++) nearer(dg_commands[c].name, name, &best, &least);
-    nearer("help", name, &best, &least);
+    for (int c = 0; c < DG_CMDS; c++) dg_name_nearer(dg_commands[c].name, name, &best, &least);
+    dg_name_nearer("help", name, &best, &least);
     return best;
+}
+
+const char *dg_option_absent(const char *name)
+{
+    char want[64];
+    plain_name(name, want, sizeof want);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!strcmp(want, others[i].name)) return others[i].absent;
+    return NULL;
 }

@@ -170,6 +170,20 @@ static dg_err set_seeds(dg_options *o, const dg_option *t, const char *value, co
     return DG_OK;
 }
 
+/* Of the commands whose --out is a folder, which may be new. */
+static bool is_folder(const dg_options *o, const dg_option *t)
+{
+    const unsigned makes = 1U << DG_CMD_TRAIN | 1U << DG_CMD_GENERATE | 1U << DG_CMD_INTERPOLATE | 1U << DG_CMD_BATCH;
+    return !strcmp(t->name, "data") || (!strcmp(t->name, "out") && makes >> o->command & 1);
+}
+
+static dg_err set_path(dg_options *o, const dg_option *t, char **to, const char *value, const char *where)
+{
+    const dg_err e = set_text(to, value, where);
+    if (!e && dg_option_is_path(t)) dg_path_trim(*to, is_folder(o, t));
+    return e;
+}
+
 dg_err dg_option_set(dg_options *o, const dg_option *t, const char *value, const char *where)
 {
     switch (t->kind) {
@@ -179,10 +193,10 @@ dg_err dg_option_set(dg_options *o, const dg_option *t, const char *value, const
     case DG_OPT_U64: return set_whole(o, t, value, where);
     case DG_OPT_AUTO: return set_whole_or_auto(o, t, value, where);
     case DG_OPT_REAL: return set_real(o, t, value, where);
-    case DG_OPT_TEXT: return set_text(member(o, t), value, where);
+    case DG_OPT_TEXT: return set_path(o, t, member(o, t), value, where);
     case DG_OPT_GRID: return set_grid(o, t, value, where);
     case DG_OPT_SEEDS: return set_seeds(o, t, value, where);
-    case DG_OPT_RESUME: o->resume = true; return set_text(&o->resume_from, value, where);
+    case DG_OPT_RESUME: o->resume = true; return set_path(o, t, &o->resume_from, value, where);
     case DG_OPT_CHOICE:
     case DG_OPT_EITHER: {
         int i = choice_index(t->choices, value);

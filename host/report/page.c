@@ -69,8 +69,8 @@ static void say_reduced(FILE *to, const dg_report_grids *g)
     }
     if (!jpeg && g->n == g->on_disk) return;
     fputs("<p class=\"note\">This page stays small: ", to);
-    if (g->n < g->on_disk) fprintf(to, "it has %d of %d grids, ", g->n, g->on_disk);
-    fprintf(to, "%d older ones are JPEG", jpeg);
+    if (g->n < g->on_disk) fprintf(to, "it has %d of %d grid%s, ", g->n, g->on_disk, dg_s(g->on_disk));
+    fprintf(to, "%d older grid%s as JPEG", jpeg, dg_s(jpeg));
     if (side) fprintf(to, ", reduced to %d pixels", side);
     fputs(". All exact pixels are in the files epoch-NNNN.png beside it.</p>\n", to);
 }

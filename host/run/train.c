@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/clock.h"
+#include "core/base/plural.h"
 #include "host/figure/terminal.h"
 #include "host/run/best.h"
 #include "host/run/history.h"
@@ -212,9 +213,9 @@ static void say_time(dg_training *r)
     r->timed_from = -1;
     const double each = seconds / (double)steps;
     if (left > 0)
-        dg_progress_note(r->progress, "%ld steps are left and take about %s, at %.3g %s a step over the last %ld", left,
-                         dg_duration(each * (double)left, text, sizeof text), each < 0.9995 ? 1e3 * each : each,
-                         each < 0.9995 ? "ms" : "s", steps);
+        dg_progress_note(r->progress, "%ld step%s left, in about %s: %.3g %s per step over the last %ld", left,
+                         dg_s(left), dg_duration(each * (double)left, text, sizeof text),
+                         each < 0.9995 ? 1e3 * each : each, each < 0.9995 ? "ms" : "s", steps);
 }
 
 /* Read what has come; all: wait for every step that was given. */

@@ -27,16 +27,16 @@ lacks x
 
 # few pictures: an answer, and what to do about it
 exits 0 batch "$model" --data cats --limit 40
-prints '8: the smallest that was tried; it leaves 5 steps an epoch of 40 pictures'
+prints '8: the smallest that was tried; it leaves 5 steps per epoch'
 prints '--from 1'
 says 'timing batch 8'
 exits 0 batch "$model" --data cats --limit 8 -q
 silent
-prints '8: the smallest that was tried; it leaves 1 step an epoch'
+prints '8: the smallest that was tried; it leaves 1 step per epoch'
 exits 0 batch "$model" --data cats --limit 8 -q --least-steps 1
-prints '8: the fastest; there are only 8 pictures.'
+prints '8: the fastest; the dataset has only 8 images.'
 exits 0 batch "$model" --data cats --drop-last --from 16 --most 16 --least-steps 4 -q
-prints 'it leaves 3 steps an epoch of 60 pictures'
+prints 'it leaves 3 steps per epoch'
 exits 0 batch "$model" --data cats --from 16 --most 16 --least-steps 4 -q
 prints '16: the fastest; more than 16 were not tried (--most).'
 

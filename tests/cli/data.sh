@@ -198,9 +198,9 @@ says 'cats: has no classes to test by: its pictures do not lie in folders'
 exits 2 data shapes --test 2
 says '--test 2: a share is from 0 up to, not including, 1'
 exits 0 --data shapes $small --dry-run=ops --test 0.25
-prints '34 pictures (the training part; 8 are for testing), 1334 epochs of 3 steps, the last one of 2'
+prints '34 pictures (the training part; 8 for testing), 1334 epochs of 3 steps, the last one of 2'
 exits 0 --data shapes $small --epochs 1 --test 0.25 --out shapes-run
-says '34 pictures (the training part; 8 are for testing) from shapes'
+says '34 pictures (the training part; 8 for testing) from shapes'
 grep -q '^test = 0.25$' shapes-run/config.ini
 fact $? 'config.ini should keep --test'
 ! grep -q '^test' mixed-run/config.ini
@@ -209,7 +209,7 @@ mkdir parts
 mv shapes parts/train
 mv shapes-too parts/test
 exits 0 --data parts $small --dry-run
-prints '42 (the training part; 42 are for testing) from parts'
+prints '42 (the training part; 42 for testing) from parts'
 cp cats/cat-00000.png parts/train
 exits 0 data parts
 prints 'classes: none, train/cat-00000.png lies in no folder of a class'

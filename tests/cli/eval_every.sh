@@ -86,7 +86,7 @@ holds "$dir/run/later-than-0001/checkpoint-best.safetensors"
 # what is refused
 exits 0 data --synthesize "$dir/few" --count 30 --size 16 -q
 exits 3 --data "$dir/few" --model "$root/tests/gan16.cfg" --batch 8 --epochs 1 --eval-every 1 --out "$dir/no"
-says '--eval-every: 30 pictures are too few'
+says '--eval-every: a dataset of 30 is too small'
 mkdir "$dir/classes"
 cp -r "$dir/few" "$dir/classes/a"
 cp -r "$dir/few" "$dir/classes/b"

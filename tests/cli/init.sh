@@ -96,7 +96,7 @@ holds first/skipped.txt
 cp first/skipped.txt skipped
 echo no picture > others/hello
 exits 0 --resume --out first/ --data others --epochs 1 -q
-says 'they get a run of their own, first-2, which begins with its weights; --other-pictures goes on in first/'
+says 'they get a run of their own, first-2, which begins with its weights; --other-pictures goes on in first'
 train --data others --init first --epochs 1 --out same-again
 same first-2/checkpoint.safetensors same-again/checkpoint.safetensors
 [ "$(wc -l < first/log.csv)" -eq 7 ]

@@ -137,7 +137,7 @@ prints 'nothing to do, 5 steps done and 5 asked for; --steps N'
 exits 0 --data cats --model dcgan32 --batch 16 --steps 1 --out auto
 prints '--resume --out auto --steps 2'
 prints 'generate auto --count 16' # within its first epoch there is no grid yet
-says 'epochs auto: 1000, which are 4000 steps (25 epochs, but at least 4000 steps and at most 40000)'
+says 'epochs auto: 1000 epochs, 4000 steps in all (25 epochs, but at least 4000 steps and at most 40000)'
 exits 0 --data cats --model dcgan32 --batch 16 --epochs 1 --out loud
 says 'epoch 1/1'
 holds loud/curves.png
@@ -168,14 +168,14 @@ prints 'colour with alpha'
 
 # fewer pictures than a batch that nobody asked for
 exits 0 --data cats --model dcgan32 --limit 40 --epochs 2 --out smaller
-says '40 pictures are fewer than a batch of 64: the batch is 32'
-says '40 pictures are so few that the network will repeat them'
+says 'batch size 32 instead of 64: the dataset has 40 images'
+says 'the network will repeat a dataset of 40 images'
 grep -q '^batch = 32$' smaller/config.ini
 fact $? 'config.ini should keep the smaller batch'
 sed -i 's/^batch = .*/batch = 64/' smaller/config.ini # as a run leaves it that is killed while it reads its pictures
 rm smaller/checkpoint*
 exits 0 --resume --out smaller --epochs 1
-says 'the batch is 32'
+says 'batch size 32 instead of 64'
 exits 0 --data cats --model dcgan32 --limit 5 --steps 3 -q --no-curves --out five
 exits 0 --data cats --model dcgan32 --limit 5 --dry-run
 prints 'batch      4 pictures, 2 steps an epoch, the last one of 1 picture'
@@ -226,10 +226,10 @@ fi
 # after some seconds of steps it is said how long the others will take
 begin --resume --out long --epochs 100000
 for i in $(seq 300); do
-    if grep -q 'steps are left' stopped; then break; fi
+    if grep -q 'steps left, in about' stopped; then break; fi
     sleep 0.1
 done
-grep -Eq '^[0-9]+ steps are left and take about [0-9.]+ (minutes|hours|days), at [0-9.]+ m?s a step over' stopped
+grep -Eq '^[0-9]+ steps left, in about [0-9.]+ (minutes|hours|days): [0-9.]+ m?s per step over' stopped
 fact $? "the time should be told: $(tail -n 3 stopped)"
 stops USR1 138 # as of a batch system
 

@@ -120,6 +120,38 @@ says 'DCGAN_BATCH=none: not a whole number'
 DCGAN_ISA=none exits 2 plan
 says 'DCGAN_ISA'
 
+# what people type: one folder twice, names of other trainers, variables, paths
+mkdir "$dir/dogs"
+exits 2 --data "$dir/cats" --data "$dir/dogs"
+says "--data is already $dir/cats"
+exits 2 data "$dir/cats" --data "$dir/dogs"
+exits 2 plan dcgan32 --model dcgan64
+exits 2 --data x --nz 100
+says 'latent = N in a model file'
+exits 2 --data x --img-size 64
+says 'did you mean --size?'
+exits 2 --data x --lr_d 1
+says 'did you mean --lr-d?'
+DCGAN_EPOHCS=3 exits 3 --data "$dir/cats"
+says 'DCGAN_EPOHCS is ignored: no option has this name; did you mean DCGAN_EPOCHS?'
+for p in "$dir/cat" "$dir/cats " "'$dir/cats'" "file://$dir/cats" "$(printf %s "$dir/cats" | tr / '\\')"; do
+    exits 3 data "$p"
+    says "did you mean $dir/cats?"
+done
+HOME=$dir exits 3 "--data=~/cats"
+says "did you mean $dir/cats?"
+exits 3 data "$dir/cats/*.png"
+says "give the folder: $dir/cats"
+exits 3 data http://a.b/cats
+says 'download it first'
+exits 3 data "$dir/cats//"
+says "$dir/cats: no picture"
+exits 4 --data "$dir/cats" --out=s3://a/b
+lacks s3:
+exits 0 data --synthesize "$dir/two" --classes 2 --count 24 --size 32 -q
+exits 0 --data "$dir/two" --model cnn-cifar --batch 8 --dry-run
+prints 'cnn-cifar-2classes'
+
 # what the build takes from the program
 exits 0 --help-man
 prints '.SH OPTIONS'

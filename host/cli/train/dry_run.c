@@ -17,7 +17,7 @@ static void print_pictures(const dg_options *o, const dg_job *job, const dg_data
     static const char *const fit[] = {"cut", "padded", "stretched"};
     const int tests = d->count - d->train + d->aside, size = job->model.size;
     char aside[64] = "", skipped[64] = "";
-    if (tests) snprintf(aside, sizeof aside, " (the training part; %d are for testing)", tests);
+    if (tests) snprintf(aside, sizeof aside, " (the training part; %d for testing)", tests);
     if (d->skips) snprintf(skipped, sizeof skipped, ", %d file%s skipped", d->skips, dg_s(d->skips));
     dg_say("pictures   %d%s from %s, %s to %d x %d in %s%s", d->train, aside, o->data, fit[o->fit], size, size,
            dg_channels_name(job->model.channels), skipped);

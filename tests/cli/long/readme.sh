@@ -1,11 +1,39 @@
 #!/bin/sh
 # Every command line of dcgan in README.md, in the examples of `dcgan help COMMAND` and in the man page, as it stands
 # there, with data and runs of the names that are used: small ones, for few steps. What other tests run (new_user.sh the
-# walks through "Try it" and "From nothing ...", library.sh the library's) is left to them.
+# walks through "Try it" and "From nothing ...") is left to that. They run after `make install`, in a mount namespace
+# with a layer over /usr/local and /etc, so that nothing stays on this machine.
+if [ -z "${README_INSIDE-}" ] && unshare -m true 2> /dev/null; then
+    README_INSIDE=1 exec unshare -m sh "$0"
+fi
 . "$(dirname "$0")/../kit"
 cd "$dir" || exit 1
+build=${program%/*} && build=${build#"$root"/}
+case $build in . | "$root" | "$root/.") build=build ;; esac
+installs()
+{
+    [ -n "${README_INSIDE-}" ] && [ -e "$root/$build/libdcgan.a" ] || return 1
+    grep -q fsanitize "$root/$build/dcgan.pc.in" && return 1
+    mount -t tmpfs none /mnt 2> /dev/null || return 1
+    for at in usr/local etc var/cache/ldconfig; do
+        mkdir -p "/$at" "/mnt/$at" "/mnt/work/$at"
+        mount -t overlay -o "lowerdir=/$at,upperdir=/mnt/$at,workdir=/mnt/work/$at" none "/$at" 2> /dev/null && continue
+        [ "$at" != etc ] || cp -a /etc/. /mnt/etc
+        mount --bind "/mnt/$at" "/$at" 2> /dev/null || return 1
+    done
+    make -s -C "$root" install BUILD="$build" NVCC= PREFIX=/usr/local DESTDIR= > out 2>&1 < /dev/null
+    fact $? "make install failed: $(tail -n 3 out)"
+}
 export DCGAN_LIMIT=70 DCGAN_REPEATS=1 DCGAN_SECONDS=1 DCGAN_MOST=64 DCGAN_LEAST_STEPS=1 DCGAN_KEEP=2
-mkdir bin && ln -s "$program" bin/dcgan && PATH=$dir/bin:$PATH
+if installs; then
+    installed=yes
+    [ "$(command -v dcgan)" = /usr/local/bin/dcgan ]
+    fact $? "dcgan is $(command -v dcgan) after make install"
+else
+    installed=''
+    skip 'no mount namespace, or no plain library: nothing is installed, programs of the library are left out'
+    mkdir bin && ln -s "$program" bin/dcgan && PATH=$dir/bin:$PATH
+fi
 
 # The README's blocks and words in ` `, without the two walks; the help's; the man page's, as man shows it.
 sed '/^## Try it$/,/^## What you get$/d; /^## From nothing/,/^## As a library$/d' "$root/README.md" > text
@@ -48,14 +76,16 @@ cp -r samples given
 allowed()
 {
     case $1 in
+        'python3 samples/pytorch.py'*) python3 -c 'import torch, safetensors, PIL' 2> /dev/null && echo 0 || echo 1 ;;
         *'--device cuda'* | 'dcgan tune dcgan64'*) echo '0 2 5' ;; # without a GPU it says so
         *) echo 0 ;;
     esac
 }
 sed -i 's/--from-epoch 200/--from-epoch 1/; s/10-500:10/8-16:4/; s/ RUN$/ samples\/cats-a/' lines
-sort -u lines | while read -r command; do
+awk '!seen[$0]++' lines | while read -r command; do
     case $command in
-        '```' | '' | 'make'* | 'scripts/'* | 'apt-get '* | 'cc '* | './make_pictures '* | 'python3 '*) continue ;;
+        '```' | '' | 'make'* | 'scripts/'* | 'apt-get '*) continue ;;
+        'cc '* | './make_pictures '* | 'python3 samples/'*) [ -n "$installed" ] || continue ;;
         'docker '*) continue ;;
         'dcgan batch' | 'dcgan classify' | 'dcgan plan'*' --device cuda') continue ;; # of the first two only the name
         'dcgan import resnet50.safetensors '*) continue ;; # torch_resnet.py has such weights
@@ -63,7 +93,9 @@ sort -u lines | while read -r command; do
         *) echo "1 a line that this test does not know: $command"; continue ;;
     esac
     rm -rf samples pictures walk made runs/big && cp -r given samples
+    cp "$root"/samples/*.c "$root"/samples/*.py samples
     cp stock.safetensors generator.safetensors
+    case $command in ./make_pictures* | *sample.py*) mkdir pictures ;; esac
     case $command in *checkpoint.safetensors) rm -f checkpoint.safetensors ;; esac
     case $command in *pictures/grid.png) dcgan generate samples/cats-a -n 2 --out pictures -q > out ;; esac
     case $command in *--resume*) steps=8 ;; *) steps=2 ;; esac

@@ -45,7 +45,7 @@ static void text_report(const dg_dataset_options *o)
     dg_err e;
     char *t = run(o, NULL, false, &e);
     DG_CHECKF(!e, "%s", dg_message());
-    has(t, ": 23 usable pictures, 1 bad, 1 other files\n");
+    has(t, ": 23 usable pictures, 1 bad, 1 other file\n");
     has(t, "for the network: 8 x 8 x 3, 0.0 MiB, fingerprint ");
     has(t, "kinds:\n        1  PNG grey\n       21  PNG RGB\n        1  JPEG colour\n");
     has(t, "        1  without any colour\n");
@@ -131,7 +131,7 @@ static void bad_folder(const dg_dataset_options *o)
         save(name, (blob){0});
     }
     char *t = run(o, NULL, false, &e);
-    DG_CHECK(e == DG_DATA && strstr(dg_message(), "6 of 29 images are bad"));
+    DG_CHECK(e == DG_DATA && strstr(dg_message(), "6 of 29 images cannot be read"));
     has(t, ": 23 usable pictures, 6 bad");
     has(t, "  broken-4.jpg: empty file\n");
     free(t);

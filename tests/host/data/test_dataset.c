@@ -324,7 +324,7 @@ static void rules(void)
     unlink(at("cut40.png"));
     blob_free(&cut);
     save_text("bad3.bmp", "BM");
-    fails(&o, DG_DATA, "3 of 21 images are bad, more than 10%");
+    fails(&o, DG_DATA, "3 of 21 images cannot be read, more than 10%");
     fails(&o, DG_DATA, "BMP: damaged header (1)");
     o.skipped = skipped;
     fails(&o, DG_DATA, "skipped.txt lists them: replace damaged images, or take them away; convert images of other ");

@@ -186,8 +186,9 @@ static void for_good(void)
     }
     for (o.threads = 1; o.threads < 4; o.threads++) { /* a disk that is gone is not waited for file by file */
         fail("*.png", false, EIO, 1 << 20);
-        DG_CHECKF(load(&o, &d) == DG_DATA && strstr(dg_message(), "71 of 71 images are bad"), "%s", dg_message());
-        DG_CHECKF(says("71 files are left out this time, they cannot be read; the first is 00.png: "), "warning");
+        DG_CHECKF(load(&o, &d) == DG_DATA && strstr(dg_message(), "71 of 71 images cannot be read"), "%s",
+                  dg_message());
+        DG_CHECKF(says("71 files left out this time, not readable; the first is 00.png: "), "warning");
         DG_CHECKF(atomic_load(&pauses) <= 3 * 34, "%d pauses", atomic_load(&pauses));
     }
 }

@@ -165,7 +165,7 @@ static void same_set(void)
     dg_dataset_free(&b);
     save_text("note.jpg", "named like a picture");
     const dg_dataset_options o = options();
-    DG_CHECK(dg_dataset_load(&o, &b) == DG_DATA && strstr(dg_message(), "3 of 24 images are bad"));
+    DG_CHECK(dg_dataset_load(&o, &b) == DG_DATA && strstr(dg_message(), "3 of 24 images cannot be read"));
     dg_dataset_free(&a);
 }
 

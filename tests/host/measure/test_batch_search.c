@@ -189,21 +189,20 @@ static void check_limits(void)
 {
     limits = (dg_search_limits){8, 65536, 3000, false, 0.03, 32, 100, 0.5, 0};
     /* 3000 / 93 is 32.3: 96 leaves exactly 32 with the short one, 128 leaves 24 */
-    DG_CHECKF(search(rising, 1 << 20) == 96 && says("96: the fastest that leaves 32 steps an epoch; "), "%s", why);
+    DG_CHECKF(search(rising, 1 << 20) == 96 && says("96: the fastest that leaves 32 steps per epoch; "), "%s", why);
     limits.drop_last = true;
     DG_CHECKF(search(rising, 1 << 20) == 80, "%s", why); /* 96 leaves 31; 5/4 of 64 leaves 37 */
-    DG_CHECKF(says("80: the fastest that leaves 32 steps an epoch; ") && says("% faster, with "), "%s", why);
+    DG_CHECKF(says("80: the fastest that leaves 32 steps per epoch; ") && says("% faster, with "), "%s", why);
     limits = (dg_search_limits){8, 65536, 2048, false, 0.03, 32, 100, 0.5, 0};
     DG_CHECKF(search(rising, 100) == 64 && says("; 96 would be 15% faster, with 31% fewer updates; 128 does not"), "%s",
               why);
     limits.pictures = 40;
-    DG_CHECKF(search(rising, 1 << 20) == 8 && says("leaves 5 steps an epoch of 40 pictures") && says("--from 1"), "%s",
-              why);
+    DG_CHECKF(search(rising, 1 << 20) == 8 && says("leaves 5 steps per epoch") && says("--from 1"), "%s", why);
     DG_CHECK(s.end == DG_SEARCH_PICTURES && s.row[s.rows - 1].batch == 32);
     limits.pictures = 8; /* one batch */
-    DG_CHECKF(search(rising, 1 << 20) == 8 && says("leaves 1 step an epoch of 8") && tries == 1, "%s", why);
+    DG_CHECKF(search(rising, 1 << 20) == 8 && says("leaves 1 step per epoch") && tries == 1, "%s", why);
     limits.least_steps = 1;
-    DG_CHECKF(search(rising, 1 << 20) == 8 && says("8: the fastest; there are only 8 pictures."), "%s", why);
+    DG_CHECKF(search(rising, 1 << 20) == 8 && says("8: the fastest; the dataset has only 8 images."), "%s", why);
     limits.pictures = 1000000;
     DG_CHECKF(search(rising, 70) == 64 &&
                   says("64: the fastest that fits; 80 does not: it needs 80.0 MB, and there are "

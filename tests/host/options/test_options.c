@@ -316,18 +316,19 @@ static void test_config_round_trip(const char *dir)
             name[0] = '/';
             name[sizeof name - 1] = 0;
         }
-        char *argv[] = {"dcgan",  "--data",           name,     "--lr", "0.00012345678901234567",
-                        "--seed", "9007199254740993", "--grid", "3x4",  "--precision",
-                        "fp64",   "--drop-last",      NULL};
+        char *argv[] = {
+            "dcgan",  "--data",           "/x",     "--cache", name,          "--lr", "0.00012345678901234567",
+            "--seed", "9007199254740993", "--grid", "3x4",     "--precision", "fp64", "--drop-last",
+            NULL};
         dg_options_free(&o);
-        DG_CHECK(dg_options_parse(12, argv, &o, &done) == DG_OK);
+        DG_CHECK(dg_options_parse(14, argv, &o, &done) == DG_OK);
         DG_CHECK(strstr(o.resolved, "\nversion = dcgan ") && strstr(o.resolved, "; command: dcgan --data "));
         snprintf(path, sizeof path, "%s/config.ini", dir);
         write_text(path, o.resolved);
         char *again[] = {"dcgan", "--config", path, NULL};
         dg_options p;
         DG_CHECKF(dg_options_parse(3, again, &p, &done) == DG_OK, "%s: %s", name, dg_message());
-        DG_CHECKF(p.data && !strcmp(p.data, name), "wrote %s, read %s", name, p.data ? p.data : "nothing");
+        DG_CHECKF(p.cache && !strcmp(p.cache, name), "wrote %s, read %s", name, p.cache ? p.cache : "nothing");
         for (const dg_option *t = dg_option_table; t->name; t++) {
             char a[1000], b[1000];
             if (!(t->flags & DG_OPT_SAVED)) continue;

@@ -1,0 +1,71 @@
+/* Mistakes in what was given that no single value shows: an option given twice, variables that no option reads. */
+#include "host/options/option_table.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+dg_err dg_options_twice(const dg_option *t, const char *value, const char *before)
+{
+    if (!value || !before || dg_same_place(value, before)) return DG_OK;
+    return dg_fail(DG_USAGE, "--%s %s: --%s is already %s, and there can be only one; leave one of them out", t->name,
+                   value, t->name, before);
+}
+
+char *dg_option_variable(const dg_option *t, char out[64])
+{
+    size_t at = (size_t)snprintf(out, 64, "DCGAN_");
+    for (const char *c = t->name; *c && at + 1 < 64; c++)
+        out[at++] = (char)(*c == '-' ? '_' : toupper((unsigned char)*c));
+    out[at] = 0;
+    return out;
+}
+
+/* Variables that are read elsewhere: by the CPU's kernels, and by the tests. */
+static const char *const elsewhere[] = {"DCGAN_ISA", "DCGAN_SHARED", NULL};
+
+/* The option that a name like EPOHCS is nearest to, of training if it can be. */
+static const dg_option *meant(const char *name)
+{
+    char plain[64];
+    size_t n = 0;
+    for (; name[n] && n + 1 < sizeof plain; n++)
+        plain[n] = (char)(name[n] == '_' ? '-' : tolower((unsigned char)name[n]));
+    plain[n] = 0;
+    for (int c = 0; c < DG_CMDS; c++) {
+        const char *near = dg_option_nearest(plain, (dg_command)c);
+        const dg_option *t = near ? dg_option_find(near) : NULL;
+        if (t && !(t->flags & DG_OPT_ARGV_ONLY)) return t;
+    }
+    return NULL;
+}
+
+static void warn_unknown(const char *name)
+{
+    char known[64], printable[256];
+    for (const char *const *e = elsewhere; *e; e++)
+        if (!strcmp(name, *e)) return;
+    dg_printable(printable, sizeof printable, name);
+    for (const dg_option *t = dg_option_table; t->name; t++) {
+        if (strcmp(dg_option_variable(t, known), name) != 0) continue;
+        if (t->flags & DG_OPT_ARGV_ONLY)
+            dg_warn("%s is ignored: --%s is read from the command line only", printable, t->name);
+        return;
+    }
+    const dg_option *t = meant(name + sizeof "DCGAN_" - 1);
+    if (t) dg_warn("%s is ignored: no option has this name; did you mean %s?", printable, dg_option_variable(t, known));
+    else dg_warn("%s is ignored: no option has this name", printable);
+}
+
+void dg_options_unknown_variables(void)
+{
+    for (char **e = environ; e && *e; e++) {
+        char name[64];
+        const size_t n = strcspn(*e, "=");
+        if (strncasecmp(*e, "DCGAN_", 6) != 0 || n >= sizeof name || !(*e)[n] || !(*e)[n + 1]) continue;
+        snprintf(name, sizeof name, "%.*s", (int)n, *e);
+        warn_unknown(name);
+    }
+}
