@@ -63,9 +63,12 @@ static void unescape(char *s)
 {
     char *to = s;
     for (; *s; s++) {
-        const bool octal = s[0] == '\\' && strspn(s + 1, "01234567") >= 3;
-        *to++ = octal ? (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0')) : *s;
-        if (octal) s += 3;
+        if (s[0] == '\\' && strspn(s + 1, "01234567") >= 3) {
+            *to++ = (char)strtoul((char[]){s[1], s[2], s[3], 0}, NULL, 8);
+            s += 3;
+        } else {
+            *to++ = *s;
+        }
     }
     *to = 0;
 }

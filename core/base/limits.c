@@ -48,12 +48,22 @@ static void note(dg_memory_limit *out, size_t all, size_t used, const char *name
     snprintf(out->name, sizeof out->name, "%s", name);
 }
 
-static bool soft_limit(int which, size_t *out)
+static bool is_finite(struct rlimit l, size_t *out)
+{
+    *out = (size_t)l.rlim_cur;
+    return l.rlim_cur != RLIM_INFINITY && l.rlim_cur < SIZE_MAX;
+}
+
+static bool address_limit(size_t *out)
 {
     struct rlimit l;
-    if (getrlimit(which, &l) || l.rlim_cur == RLIM_INFINITY || l.rlim_cur >= SIZE_MAX) return false;
-    *out = (size_t)l.rlim_cur;
-    return true;
+    return !getrlimit(RLIMIT_AS, &l) && is_finite(l, out);
+}
+
+static bool data_limit(size_t *out)
+{
+    struct rlimit l;
+    return !getrlimit(RLIMIT_DATA, &l) && is_finite(l, out);
 }
 
 /* A line "Name: 12 kB" in bytes. */
@@ -77,8 +87,8 @@ static void note_promises(dg_memory_limit *out)
 static void note_addresses(dg_memory_limit *out)
 {
     size_t all;
-    if (soft_limit(RLIMIT_AS, &all)) note(out, all, mapped(0), "ulimit -v");
-    if (soft_limit(RLIMIT_DATA, &all)) note(out, all, mapped(5), "ulimit -d");
+    if (address_limit(&all)) note(out, all, mapped(0), "ulimit -v");
+    if (data_limit(&all)) note(out, all, mapped(5), "ulimit -d");
     out->addresses = !strncmp(out->name, "ulimit", 6);
     note_promises(out);
 }
@@ -136,7 +146,7 @@ static int granted(void)
 static int with_stacks(int n)
 {
     size_t all;
-    if (!soft_limit(RLIMIT_AS, &all)) return n;
+    if (!address_limit(&all)) return n;
     const size_t used = mapped(0), most = all > used ? (all - used) / 4 / STACK : 0;
     return most < 1 ? 1 : (size_t)n > most ? (int)most : n;
 }
@@ -156,7 +166,7 @@ void dg_limits_begin(void)
 {
     size_t all;
     if (!getenv("OMP_NUM_THREADS")) omp_set_num_threads(dg_default_threads());
-    if (!soft_limit(RLIMIT_AS, &all)) return;
+    if (!address_limit(&all)) return;
 #ifdef __GLIBC__
     pthread_attr_t a;
     size_t stack;

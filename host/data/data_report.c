@@ -285,7 +285,8 @@ static dg_err read_for_gan(const dg_dataset_options *o, dg_dataset *out)
     return DG_OK;
 }
 
-dg_err dg_data_report(const dg_dataset_options *given, const char *classifier, int classes, const char *sheet, bool json)
+dg_err dg_data_report(const dg_dataset_options *given, const char *classifier, int classes, const char *sheet,
+                      bool json)
 {
     dg_dataset d;
     dg_dataset_options all = *given, *o = &all;

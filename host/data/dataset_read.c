@@ -67,8 +67,8 @@ static dg_err find_inside(const dg_folder *folder, const char *name, const dg_zi
 static dg_err head_once(const dg_folder *folder, const char *name, uint8_t *head, size_t room, size_t *bytes,
                         int *error)
 {
-    int fd;
-    const dg_zip_file *file;
+    int fd = -1;
+    const dg_zip_file *file = NULL;
     dg_err e = folder->zip ? find_inside(folder, name, &file, bytes)
                            : open_regular(folder->fd, name, &fd, bytes, error);
     if (e) return e;

@@ -104,8 +104,9 @@ dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d)
     else if (!o->least) snprintf(list, sizeof list, "The report"); /* this is `dcgan data` */
     else snprintf(list, sizeof list, "%s data %s", dg_program(), dg_shell_path(dir, sizeof dir, o->dir));
     if (bad > 1000 || 10 * (int64_t)bad > (int64_t)bad + d->usable)
-        return dg_fail(DG_DATA, "%s: %d of %d image%s cannot be read, more than 10%% or 1,000: %s. %s lists them: %s", o->dir,
-                       bad, bad + d->usable, dg_s(bad + d->usable), reasons, list, dg_bad_advice(d, advice, sizeof advice));
+        return dg_fail(DG_DATA, "%s: %d of %d image%s cannot be read, more than 10%% or 1,000: %s. %s lists them: %s",
+                       o->dir, bad, bad + d->usable, dg_s(bad + d->usable), reasons, list,
+                       dg_bad_advice(d, advice, sizeof advice));
     char ours[128];
     const char *and_ours = *dg_left_out(d, ours, sizeof ours) ? "; left out: " : "";
     if (d->count == 0)

@@ -187,12 +187,13 @@ dg_err dg_ck_check(const dg_st *st, const char *path, const dg_model *model, boo
         int moment;
         const dg_ck_tensor *want = meaning(&c, layout, n, t->name, &moment);
         if (!want && !full) want = meaning(&c, layout, n, dg_st_plain(st, i), &moment);
+        const dg_st_tensor *first = want && !full ? dg_ck_find(st, want) : NULL;
         if (!want) {
             e = dg_fail(DG_IO, "%s: tensor %s belongs to no layer of model %s%s", path, t->name, model->name,
                         full ? "" : "; write the weights of this network alone, or name its model with {model}");
-        } else if (!full && dg_ck_find(st, want) != t) {
+        } else if (first && first != t) {
             e = dg_fail(DG_IO, "%s: tensors %s and %s are both %s of model %s; remove one of them", path, t->name,
-                        dg_ck_find(st, want)->name, want->name, model->name);
+                        first->name, want->name, model->name);
         } else {
             e = check_one(&c, t, want, moment == 2);
             nets |= 1 << want->net;

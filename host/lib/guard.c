@@ -35,7 +35,7 @@ void dg_guard_enter(dg_guard *g, dg_host_state *worker, int n)
 {
     *g = (dg_guard){.worker = worker, .workers = worker ? n : 0, .max = omp_get_max_threads()};
     enter(&g->state);
-    if (g->workers < 2) return;
+    if (!worker || n < 2) return;
     sigset_t before;
     block(&before);
     for (int i = 0; i < n; i++) worker[i].locale = (locale_t)0;

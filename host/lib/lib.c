@@ -46,7 +46,7 @@ static dcgan_error open_device(const dcgan_device *d, dcgan_backend **out)
     return (dcgan_error)e;
 }
 
-dcgan_error dcgan_open(const dcgan_device *d, dcgan_backend **out) { DG_GUARDED(NULL, open_device(d, out)); }
+dcgan_error dcgan_open(const dcgan_device *d, dcgan_backend **out) { DG_GUARDED(NULL, 0, open_device(d, out)); }
 
 const char *dcgan_backend_name(const dcgan_backend *b) { return b->b->name; }
 
@@ -89,7 +89,7 @@ static dcgan_error load(dcgan_backend *b, const char *checkpoint, dcgan_job **ou
 
 dcgan_error dcgan_load(dcgan_backend *b, const char *checkpoint, dcgan_job **out)
 {
-    DG_GUARDED(b, load(b, checkpoint, out));
+    DG_GUARDED_ON(b, load(b, checkpoint, out));
 }
 
 void dcgan_free(dcgan_job *job)
@@ -122,7 +122,7 @@ static dcgan_error sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels
 
 dcgan_error dcgan_sample(dcgan_job *job, uint64_t first, int n, uint8_t *pixels)
 {
-    DG_GUARDED(job->on, sample(job, first, n, pixels));
+    DG_GUARDED_ON(job->on, sample(job, first, n, pixels));
 }
 
 static dcgan_error write_png(const char *path, const uint8_t *pixels, int width, int height, int channels)
@@ -137,5 +137,5 @@ static dcgan_error write_png(const char *path, const uint8_t *pixels, int width,
 
 dcgan_error dcgan_write_png(const char *path, const uint8_t *pixels, int width, int height, int channels)
 {
-    DG_GUARDED(NULL, write_png(path, pixels, width, height, channels));
+    DG_GUARDED(NULL, 0, write_png(path, pixels, width, height, channels));
 }

@@ -22,16 +22,17 @@ struct dcgan_job {
     dg_trainer trainer;
 };
 
-/* Return what the call returns, computed as in a program that has set nothing. on: its backend, NULL: no threads. */
-#define DG_GUARDED(on, call)                                                                                    \
-    do {                                                                                                        \
-        dg_guard guard;                                                                                         \
-        const dcgan_backend *const threads_of = (on);                                                           \
-        dg_guard_enter(&guard, threads_of ? threads_of->state : NULL, threads_of ? threads_of->b->threads : 0); \
-        const dcgan_error result = (dcgan_error)(call);                                                         \
-        dg_guard_leave(&guard);                                                                                 \
-        return result;                                                                                          \
+/* Returns the result of a call that is computed as in a host program that has changed no setting.
+ * worker, threads: as for dg_guard_enter. */
+#define DG_GUARDED(worker, threads, call)               \
+    do {                                                \
+        dg_guard guard;                                 \
+        dg_guard_enter(&guard, (worker), (threads));    \
+        const dcgan_error result = (dcgan_error)(call); \
+        dg_guard_leave(&guard);                         \
+        return result;                                  \
     } while (0)
+#define DG_GUARDED_ON(backend, call) DG_GUARDED((backend)->state, (backend)->b->threads, call) /* uses its threads */
 
 /* A job without anything but its backend. */
 dcgan_error dg_lib_job(dcgan_backend *b, dcgan_job **out);

@@ -85,7 +85,7 @@ static dcgan_error train(dcgan_backend *b, const dcgan_training *t, const dcgan_
 
 dcgan_error dcgan_train(dcgan_backend *b, const dcgan_training *t, const dcgan_pictures *p, dcgan_job **out)
 {
-    DG_GUARDED(b, train(b, t, p, out));
+    DG_GUARDED_ON(b, train(b, t, p, out));
 }
 
 /* Where the checkpoint left it. */
@@ -125,7 +125,7 @@ static dcgan_error resume(dcgan_backend *b, const char *checkpoint, const dcgan_
 dcgan_error dcgan_resume(dcgan_backend *b, const char *checkpoint, const dcgan_training *t, const dcgan_pictures *p,
                          dcgan_job **out)
 {
-    DG_GUARDED(b, resume(b, checkpoint, t, p, out));
+    DG_GUARDED_ON(b, resume(b, checkpoint, t, p, out));
 }
 
 static dcgan_error step(dcgan_job *job, int n)
@@ -134,7 +134,7 @@ static dcgan_error step(dcgan_job *job, int n)
     return (dcgan_error)dg_trainer_steps(&job->trainer, n);
 }
 
-dcgan_error dcgan_step(dcgan_job *job, int n) { DG_GUARDED(job->on, step(job, n)); }
+dcgan_error dcgan_step(dcgan_job *job, int n) { DG_GUARDED_ON(job->on, step(job, n)); }
 
 const char *dcgan_metric_name(const dcgan_job *job, int i)
 {
@@ -157,7 +157,7 @@ static dcgan_error metric(const dcgan_job *job, const char *name, double *value)
 
 dcgan_error dcgan_metric(const dcgan_job *job, const char *name, double *value)
 {
-    DG_GUARDED(NULL, metric(job, name, value));
+    DG_GUARDED(NULL, 0, metric(job, name, value));
 }
 
 static dcgan_error save(dcgan_job *job, const char *path)
@@ -176,4 +176,4 @@ static dcgan_error save(dcgan_job *job, const char *path)
     return (dcgan_error)(e ? e : dg_snapshot_write(s, NULL, path));
 }
 
-dcgan_error dcgan_save(dcgan_job *job, const char *path) { DG_GUARDED(job->on, save(job, path)); }
+dcgan_error dcgan_save(dcgan_job *job, const char *path) { DG_GUARDED_ON(job->on, save(job, path)); }

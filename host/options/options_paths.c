@@ -98,16 +98,16 @@ static void resolve(const char *from, char out[PATH_SIZE], const char **why)
             from += bytes;
             *why = "the shell expands no variable in '...'";
         } else if (hex) {
-            out[at++] = (char)strtol((char[]){from[1], from[2], 0}, NULL, 16);
+            out[at++] = (char)strtoul((char[]){from[1], from[2], 0}, NULL, 16);
             from += 3;
         } else {
-            out[at++] = *from == '\\' ? '/' : *from;
-            from++;
+            out[at++] = *from++;
+            if (out[at - 1] == '\\') out[at - 1] = '/';
         }
     }
     out[at] = 0;
     if (!posix) *why = "a path has / between its parts";
-    if (is_drive(out) && at + 6 < PATH_SIZE) {
+    if (at >= 2 && is_drive(out) && at + 6 < PATH_SIZE) {
         const char letter = (char)tolower((unsigned char)out[0]);
         memmove(out + 6, out + 2, at - 1);
         memcpy(out, "/mnt/", 5);

@@ -134,7 +134,7 @@ exits 2 --data x --lr_d 1
 says 'did you mean --lr-d?'
 DCGAN_EPOHCS=3 exits 3 --data "$dir/cats"
 says 'DCGAN_EPOHCS is ignored: no option has this name; did you mean DCGAN_EPOCHS?'
-for p in "$dir/cat" "$dir/cats " "'$dir/cats'" "file://$dir/cats" "$(printf %s "$dir/cats" | tr / '\\')"; do
+for p in "$dir/cat" "$dir/cats " "'$dir/cats'" "file://$dir/cats" "$(printf %s "$dir/cats" | tr / '\134')"; do
     exits 3 data "$p"
     says "did you mean $dir/cats?"
 done

@@ -48,7 +48,7 @@ static void values(void)
         for (uint32_t i = 0; i < N; i++) {
             uint32_t bits;
             memcpy(&bits, wide + i, 4);
-            const int exponent = i >> 10 & 31, fraction = i & 1023;
+            const int exponent = (int)(i >> 10 & 31), fraction = (int)(i & 1023);
             const double want = exponent ? ldexp(fraction + 1024, exponent - 25) : ldexp(fraction, -24);
             const bool special = exponent == 31;
             const bool same = brain     ? bits == i << 16
