@@ -128,38 +128,4 @@ wait $pid 2> /dev/null
 exits 0 --resume --out e/run --epochs 1 --batch auto --from 4 -q
 grep -qx 'batch = [48]' e/run/config.ini
 fact $? "after a kill: $(grep '^batch' e/run/config.ini)"
-
-# scripts/batch-tables: it measures what is missing, and judges the searches by their sweep
-if ! command -v python3 > /dev/null; then
-    skip 'python3 is not here: no table of batches'
-    finish
-fi
-tables() # tables CODE ARGUMENT...
-{
-    want=$1
-    shift
-    ran="batch-tables $*"
-    DCGAN=$program python3 "$root/scripts/batch-tables" "$@" "$model=cats" --folder t > .out 2> .err
-    code=$?
-    [ $code -eq "$want" ]
-    fact $? "'$ran' exited $code, not $want: $(cat .err)"
-}
-tables 0 --runs 1 --seconds 0.02 --steps 1 --sizes 8-12 --from 8 --within 100
-says 'tiny, sweep'
-prints '| tiny | '
-tables 0 --runs 1 --within 100
-! grep -q 'tiny, ' .err
-fact $? 'nothing is measured twice'
-sizes() # MS PICTURES MS PICTURES: a step of 8 and one of 16, and how many that makes a second
-{
-    printf '{"sizes": [{"batch": 8, "ms": %s, "pictures_per_s": %s},' "$1" "$2"
-    printf ' {"batch": 16, "ms": %s, "pictures_per_s": %s}]}\n' "$3" "$4"
-}
-sizes 10 800 10 1600 > t/tiny/sweep-1.json
-sizes 9 888 11 1454 > t/tiny/sweep-2.json # of each size the fastest counts: 8 in 9 ms, 16 in 10
-echo '{"batch": 12, "seconds": 3, "sizes": [1, 2]}' > t/tiny/search-1.json
-cp t/tiny/search-1.json t/tiny/search-2.json
-tables 1 table --runs 2
-prints '| tiny | 16, 1600.0/s | 12 12 | 78.9% | 3.0 s, 2 |'
-tables 0 table --runs 2 --within 25
 finish
