@@ -232,7 +232,7 @@ const dg_option dg_option_table[] = {
      "how often each measurement is taken"},
     {"seconds", 0, "S", DG_OPT_REAL, AT(seconds), 0, 1e6, "0", NULL, OTHER, U | N | T, 0,
      "tune: time for trying, shared out by what the operations cost; 0: until all is tried; batch and --batch auto: of "
-     "the search, 0: 20, and up to 60 while larger ones gain; batch --sweep: of each size, 0: 2"},
+     "the search, 0: 60, of which it takes 20 where steps are short; batch --sweep: of each size, 0: 2"},
     {"from", 0, "N", DG_OPT_INT, AT(from), 0, 65536, "0", NULL, OTHER, N | T, 0,
      "batch and --batch auto: the smallest to try; 0: 8, of a --rule 32"},
     {"most", 0, "N", DG_OPT_INT, AT(most), 1, 65536, "65536", NULL, OTHER, N | T, 0,
