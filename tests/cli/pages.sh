@@ -21,7 +21,7 @@ while read -r page; do
 done < "$dir/pages"
 links README.md | grep '\.md$' > "$dir/once"
 { cat "$dir/once"; while read -r page; do links "$page"; done < "$dir/once"; } | sort -u > "$dir/reached"
-grep '^docs/[^/]*\.md$\|^docs/guide/' "$dir/pages" > "$dir/docs"
+grep '^docs/' "$dir/pages" > "$dir/docs"
 [ "$(wc -l < "$dir/docs")" -gt 15 ]
 fact $? "pages are found: $(cat "$dir/docs")"
 comm -23 "$dir/docs" "$dir/reached" > "$dir/missing"
