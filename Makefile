@@ -263,7 +263,7 @@ fuzz: ## fuzz every reader of files, FUZZ_SECONDS (60) each, or FUZZ_TARGETS="pn
 	    $(MAKE) CC=clang BUILD=$(FUZZ_BUILD) SAN=1 ISAS=base CFLAGS='$(FUZZ_CFLAGS)' KFLAGS='$(FUZZ_KFLAGS)' \
 	    LDFLAGS=-fsanitize=fuzzer-no-link,address FUZZER=-fsanitize=fuzzer fuzzers
 	$(Q)sh scripts/fuzz $(FUZZ_BUILD) $(FUZZ_SECONDS) $(FUZZ_TARGETS)
-# Each part runs whatever the others found; the last line counts. soak.txt has their counts, README the table.
+# Each part runs whatever the others found; the last line counts. soak.txt has their counts, docs/testing.md the table.
 PART := sh scripts/soak-part
 soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kills, torture, tests, also watched, fuzzing: SOAK_MINUTES (60) and more
 	$(Q)rm -f soak.txt

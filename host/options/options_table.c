@@ -198,7 +198,7 @@ const dg_option dg_option_table[] = {
      "the log, and keep the state with the least Frechet distance as checkpoint-best.safetensors; 0: never"},
     {"stop-on-collapse", 0, NULL, DG_OPT_FLAG, AT(stop_on_collapse), NO_RANGE, "no", NULL, OTHER, T, SAVED,
      "stop, with exit code 8 and a checkpoint, where the pictures become alike or the losses run away "
-     "(docs/doctor.md)"},
+     "(docs/guide/doctor.md)"},
     {"count", 'n', "N", DG_OPT_INT, AT(count), 1, 1000000, NULL, NULL, OTHER, G | D | E, 0,
      "number of pictures (default: generate 16, data --synthesize 1000, eval half of the real ones, 5000 at most)"},
     {"seeds", 0, "A-B", DG_OPT_SEEDS, AT(seed_first), 0, 9007199254740991.0, NULL, NULL, OTHER, G | I, 0,
