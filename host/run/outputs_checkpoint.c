@@ -92,7 +92,7 @@ static dg_err copy(dg_outputs *w, const dg_checkpoint_info *info, dg_snapshot **
 }
 
 /* Taken now; given to its writer by the caller. NULL after an error, which is remembered. */
-static save *take(dg_outputs *w, int file, const dg_position *read)
+static save *take(dg_outputs *w, const dg_position *read)
 {
     char *settings = result_settings(w->config);
     save *s = calloc(1, sizeof *s);
@@ -117,13 +117,13 @@ static save *take(dg_outputs *w, int file, const dg_position *read)
         return s;
     }
     free(s);
-    dg_outputs_wrote(w, file, e);
+    dg_outputs_failed(w, e);
     return NULL;
 }
 
 void dg_save_checkpoint(dg_outputs *w, const dg_position *read)
 {
-    save *s = take(w, DG_CHECKPOINT_FILE, read);
+    save *s = take(w, read);
     if (!s) return;
     w->given_step = read->step;
     dg_outputs_wrote(w, DG_LOG_FILE, dg_log_flush(w->log));
@@ -146,6 +146,6 @@ static dg_err write_best(void *context)
 
 void dg_save_best(dg_outputs *w, const dg_position *read)
 {
-    save *s = take(w, DG_BEST_FILE, read);
+    save *s = take(w, read);
     if (s) dg_worker_give(w->write.checkpoints, write_best, s);
 }

@@ -273,7 +273,7 @@ static void tables(void)
     char line[DG_LOG_LINE], again[DG_LOG_LINE];
     for (int i = 0; (each = dg_recipe_at(i)); i++) {
         size_t header;
-        dg_log_row row = {.step = UINT64_MAX, .epoch = UINT64_MAX, .seconds = -1.23456789e-300}, back;
+        dg_log_row row = {.step = DG_LOG_STEP_MAX, .epoch = DG_LOG_EPOCH_MAX, .seconds = -1.23456789e-300}, back;
         for (int k = 0; k < DG_METRICS_MAX; k++) row.value[k] = -1.23456789e-300;
         const int n = dg_log_header(line, each);
         DG_CHECK(n > 0 && n < DG_LOG_LINE && dg_log_recipe(line, &header) == each && header == (size_t)n);
