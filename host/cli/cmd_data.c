@@ -1,6 +1,7 @@
 /* `dcgan data DIR`: look a folder of pictures over, or fill it with drawn ones. */
 #include "host/cli/commands.h"
 #include "host/data/dataset.h"
+#include "host/data/synthesize/synthesize.h"
 #include "host/net/classifier.h"
 #include "host/net/model.h"
 #include "host/net/recipes.h"

@@ -55,6 +55,9 @@ dg_err dg_file_head(const dg_folder *folder, const char *name, dg_lost *lost, ui
 dg_err dg_file_whole(const dg_folder *folder, const char *name, dg_lost *lost, size_t limit, uint8_t **data,
                      size_t *bytes);
 
+/* Whether the folder has a file of this name. */
+dg_err dg_is_there(const dg_folder *folder, const char *name, bool *there);
+
 /* Everything but the rules and skipped.txt. */
 dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out);
 /* The pictures of the source that the folder is, with the labels and the test part that it has; a class of its own is
@@ -68,6 +71,8 @@ void dg_close_folder(dg_folder *folder);
 int dg_dataset_threads(const dg_dataset_options *o);
 dg_err dg_dataset_pixels(const dg_dataset_options *o, long pictures, uint8_t **out);
 dg_err dg_dataset_lists(dg_dataset *out, long pictures);
+/* Is o->skipped to be about these pictures, rather than left as an earlier load wrote it? */
+bool dg_dataset_lists_skips(const dg_dataset_options *o, const dg_dataset *d);
 
 /* Names of the folder with the test part beside train/, the first that is there; ends with NULL. */
 extern const char *const dg_test_names[];

@@ -121,13 +121,6 @@ static bool cifar_inside(const dg_folder *folder, const char *name)
     return bytes > 0 && (!(bytes % (off_t)dg_cifar_record(10)) || !(bytes % (off_t)dg_cifar_record(100)));
 }
 
-dg_err dg_is_there(const dg_folder *folder, const char *name, bool *there)
-{
-    *there = folder->zip ? dg_zip_find(folder->zip, name) != NULL : !faccessat(folder->fd, name, F_OK, 0);
-    if (*there || folder->zip || errno == ENOENT) return DG_OK;
-    return dg_fail(errno == ENOMEM ? DG_DEVICE : DG_IO, "cannot look for it: %s", strerror(errno));
-}
-
 /* Leave the files that are to be read. What cannot be read may be one of an IDX set: its labels, say. */
 static dg_err look(const dg_dataset_options *o, dg_record_files *f, guess *g)
 {

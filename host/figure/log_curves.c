@@ -127,12 +127,12 @@ static bool measure_in(int k, int i)
 {
     int distances = 0, before = 0;
     for (int j = 0; j < DG_LOGGED; j++) {
-        const dg_measure *m = dg_measure_logged(j);
+        const dg_logged_measure *m = &dg_logged[j];
         const bool distance = !m->percent && !m->one;
         if (distance && j < k) before++;
         distances += distance;
     }
-    const dg_measure *m = dg_measure_logged(k);
+    const dg_logged_measure *m = &dg_logged[k];
     return m->percent || m->one ? i == distances : i == before;
 }
 
@@ -151,7 +151,7 @@ static void measured_plot(const curves *c, int i, dg_series *series, dg_plot *ou
     *out = (dg_plot){.title = "Recall, coverage, and the nearest real picture beside real ones'", .series = series};
     for (int k = 0; k < DG_LOGGED; k++) {
         if (!measure_in(k, i)) continue;
-        const dg_measure *m = dg_measure_logged(k);
+        const dg_logged_measure *m = &dg_logged[k];
         const uint8_t *color = colors[out->count % COLORS];
         if (!m->percent && !m->one) out->title = m->label;
         series[out->count++] = (dg_series){.label = m->name,

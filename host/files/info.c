@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,22 +21,6 @@
 #include "host/files/onnx.h"
 #include "host/figure/pictures.h"
 #include "core/tune/tune_file.h"
-
-void dg_info_text(cJSON *to, const char *key, const char *format, ...)
-{
-    char text[1024];
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(text, sizeof text, format, ap);
-    va_end(ap);
-    cJSON_AddStringToObject(to, key, text);
-}
-
-void dg_info_whole(cJSON *to, const char *key, unsigned long long n)
-{
-    if (n < 1ull << 53) cJSON_AddNumberToObject(to, key, (double)n);
-    else dg_info_text(to, key, "%llu", n);
-}
 
 /* ---- The kinds that need only a few lines. ---- */
 

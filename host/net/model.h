@@ -96,7 +96,10 @@ dg_err dg_model_read(const char *name, dg_model *out);
 dg_err dg_model_parse(const char *text, const char *where, dg_model *out);
 
 /* What one sample of the network's input is. */
-dg_shape dg_net_input(const dg_model *m, const dg_net *n);
+static inline dg_shape dg_net_input(const dg_model *m, const dg_net *n)
+{
+    return n->latent ? (dg_shape){1, 1, 1, m->latent} : (dg_shape){1, m->size, m->size, m->channels};
+}
 
 /* A stock DCGAN of these widths as model text (for replay and import): generator ngf * 2^depth ... ngf,
  * discriminator mirrored. size is 4, 5, 6 or 7 times a power of two, and the first of these is the kernel

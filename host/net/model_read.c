@@ -14,11 +14,6 @@ struct dg_model_file {
 };
 extern const struct dg_model_file dg_model_files[];
 
-dg_shape dg_net_input(const dg_model *m, const dg_net *n)
-{
-    return n->latent ? (dg_shape){1, 1, 1, m->latent} : (dg_shape){1, m->size, m->size, m->channels};
-}
-
 static dg_err check_text(const char *text, const char *where)
 {
     if (strlen(text) >= DG_MODEL_TEXT_MAX)

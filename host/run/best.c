@@ -22,8 +22,8 @@ double dg_best_score(const dg_recipe *recipe, const dg_log_row *row)
         const double v = row->value[m->term[0]];
         if (m->over == DG_OVER_TEST && m->kind == DG_METRIC_PROBABILITY && !isnan(v)) return v;
     }
-    for (int k = 0; k < DG_LOGGED && row->judged && !recipe->labels; k++)
-        if (dg_measure_logged(k)->place == DG_BESIDE_FRECHET && !isnan(row->measure[k])) return -row->measure[k];
+    const double frechet = row->measure[DG_LOG_FRECHET];
+    if (row->judged && !recipe->labels && !isnan(frechet)) return -frechet;
     return -INFINITY;
 }
 

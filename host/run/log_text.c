@@ -24,8 +24,7 @@ int dg_log_header(char out[DG_LOG_LINE], const dg_recipe *r)
 int dg_log_header_judged(char out[DG_LOG_LINE], const dg_recipe *r)
 {
     int n = dg_log_header(out, r) - 1;
-    for (int i = 0; i < DG_LOGGED; i++)
-        n += snprintf(out + n, (size_t)(DG_LOG_LINE - n), ",%s", dg_measure_logged(i)->name);
+    for (int i = 0; i < DG_LOGGED; i++) n += snprintf(out + n, (size_t)(DG_LOG_LINE - n), ",%s", dg_logged[i].name);
     return n + snprintf(out + n, (size_t)(DG_LOG_LINE - n), "\n");
 }
 
@@ -92,7 +91,7 @@ int dg_log_json(char out[DG_LOG_LINE], const dg_recipe *r, const dg_log_row *row
     }
     for (int i = 0; i < LAST_COLUMNS; i++) n = json_value(out, n, last_name[i], last_value(row, i));
     for (int i = 0; i < DG_LOGGED && row->judged; i++)
-        if (!isnan(row->measure[i])) n = json_value(out, n, dg_measure_logged(i)->name, row->measure[i]);
+        if (!isnan(row->measure[i])) n = json_value(out, n, dg_logged[i].name, row->measure[i]);
     n += snprintf(out + n, (size_t)(DG_LOG_LINE - n), "}\n");
     uselocale(before);
     return n;

@@ -2,8 +2,8 @@
 #ifndef DG_LOG_TEXT_H
 #define DG_LOG_TEXT_H
 
-#include "host/judge/judge.h"
 #include "host/net/recipe.h"
+#include "host/run/logged.h"
 
 enum { DG_LOG_LINE = 1024 };       /* a line is shorter than this */
 enum { DG_LOG_BYTES = 256 << 20 }; /* no longer log is read: more than a million rows */

@@ -67,7 +67,8 @@ planted host/image/image.c 'int dg_png(void), dg_more(void); int dg_more(void) {
 echo 'int dg_plan(void); int dg_fuse(void) { return dg_plan(); }' > core/plan/fuse.c
 echo 'int dg_plan(void); int dg_arena(void) { return dg_plan(); }' > core/plan/arena.c
 planted core/plan/plan.c 'int dg_fuse(void), dg_arena(void), dg_more(void);
-int dg_more(void) { return dg_fuse() + dg_arena(); }' 'core/plan/fuse.c:1 uses dg_plan' 'core/plan/arena.c:1 uses dg_plan'
+int dg_more(void) { return dg_fuse() + dg_arena(); }' \
+    'core/plan/fuse.c:1 uses dg_plan' 'core/plan/arena.c:1 uses dg_plan'
 rm core/plan/fuse.c core/plan/arena.c
 planted core/base/err.c 'extern int dg_plan_size; int dg_more(void) { return dg_plan_size; }' \
     'no circle of files' 'no use against the order' 'core/base/err.c:2 uses dg_plan_size of core/plan/plan.c:1'

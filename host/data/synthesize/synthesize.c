@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include "core/base/file_io.h"
 #include "host/data/made.h"
+#include "host/data/synthesize/cat.h"
+#include "host/data/synthesize/shapes.h"
 #include "host/files/replace.h"
 #include "host/figure/pictures.h"
 

@@ -1,6 +1,7 @@
 /* What dcgan made, and what is hidden, is no training data: a folder with runs in it holds the pictures that it held
  * before; and pictures are written only into folders that have nothing else. */
 #include "host/data/dataset.h"
+#include "host/data/synthesize/synthesize.h"
 #include "host/data/made.h"
 #include "make_picture.h"
 #include "host/figure/pictures.h"

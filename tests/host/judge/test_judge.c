@@ -2,7 +2,7 @@
  * each of which they must call worse than other real ones. */
 #include <omp.h>
 
-#include "host/data/synthesize/synthesize.h"
+#include "host/data/synthesize/shapes.h"
 #include "host/judge/frechet.h"
 #include "host/judge/judge.h"
 #include "host/run/steps.h"

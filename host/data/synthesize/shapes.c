@@ -1,5 +1,6 @@
 /* Classes of shapes: the shape decides the class, all else is drawn by lot: colours, place, size, turn, noise. */
-#include "host/data/synthesize/synthesize.h"
+#include "host/data/synthesize/paint.h"
+#include "host/data/synthesize/shapes.h"
 
 const char *const dg_shape_name[DG_SHAPES] = {"disc", "ring",    "square",       "triangle",        "cross",
                                               "star", "checker", "stripes-flat", "stripes-upright", "stripes-slanted"};

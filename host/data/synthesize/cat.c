@@ -1,4 +1,4 @@
-#include "host/data/synthesize/synthesize.h"
+#include "host/data/synthesize/cat.h"
 
 #include <string.h>
 

@@ -1,4 +1,6 @@
-#include "host/data/synthesize/synthesize.h"
+#include "host/data/synthesize/cat.h"
+
+#include <stddef.h>
 
 /* Painting one point: layers from the background to the whiskers, each with the part of the pixel that it
  * covers, taken from its signed distance to the pixel's centre. */

@@ -1,23 +1,4 @@
-#include "host/data/synthesize/synthesize.h"
-
-static double lattice(uint32_t grain, int32_t x, int32_t y)
-{
-    uint32_t h = grain ^ (uint32_t)x * 0x9E3779B1u ^ (uint32_t)y * 0x85EBCA77u; /* xxHash's primes and mixing */
-    h = (h ^ h >> 15) * 0x85EBCA77u;
-    h = (h ^ h >> 13) * 0xC2B2AE3Du;
-    return (double)(h >> 16) * (1.0 / 65535);
-}
-
-double dg_cat_noise(uint32_t grain, double x, double y)
-{
-    int32_t ix = (int32_t)(x + 4096) - 4096, iy = (int32_t)(y + 4096) - 4096; /* floor, for what a picture needs */
-    double fx = x - ix, fy = y - iy;
-    fx = fx * fx * (3 - 2 * fx);
-    fy = fy * fy * (3 - 2 * fy);
-    double top = lattice(grain, ix, iy) * (1 - fx) + lattice(grain, ix + 1, iy) * fx;
-    double low = lattice(grain, ix, iy + 1) * (1 - fx) + lattice(grain, ix + 1, iy + 1) * fx;
-    return top * (1 - fy) + low * fy;
-}
+#include "host/data/synthesize/cat.h"
 
 /* Stripes across t, one a unit: 1 in the middle of a stripe, 0 between. */
 static double stripe(double t, double width)
