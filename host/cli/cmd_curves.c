@@ -10,7 +10,7 @@
 #include "core/base/plural.h"
 #include "host/cli/commands.h"
 #include "host/cli/outputs.h"
-#include "host/run/log_text.h"
+#include "host/rundir/log_text.h"
 #include "host/figure/pictures.h"
 
 enum { MOST = 7, METRICS = 4, PLOTS = METRICS + DG_LOGGED, WIDTH = 900, HEIGHT = 380, WINDOWS = 40 };

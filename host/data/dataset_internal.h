@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
-enum { DG_FILES_MAX = 16 << 20, DG_PATH_BYTES = 4096, DG_DEPTH_MAX = 64 };
+enum { DG_FILES_MAX = 16 << 20, DG_DEPTH_MAX = 64 };
 
 /* An open folder, or a zip file in the place of one. */
 typedef struct {
@@ -58,8 +58,6 @@ dg_err dg_file_whole(const dg_folder *folder, const char *name, dg_lost *lost, s
 /* Whether the folder has a file of this name. */
 dg_err dg_is_there(const dg_folder *folder, const char *name, bool *there);
 
-/* Everything but the rules and skipped.txt. */
-dg_err dg_dataset_read(const dg_dataset_options *o, dg_dataset *out);
 /* The pictures of the source that the folder is, with the labels and the test part that it has; a class of its own is
  * not too few yet. fingerprint 0: not known yet. */
 dg_err dg_source_read(const dg_dataset_options *o, dg_dataset *out);
@@ -101,12 +99,6 @@ void dg_warn_folders(const dg_dataset_options *o, const dg_skip *skip, long skip
 char *dg_bad_advice(const dg_dataset *d, char *out, size_t size);
 /* The reason that the scan gives for a symbolic link to a folder. */
 #define DG_LINK_TO_FOLDER "a symbolic link to a folder (these are not followed)"
-
-/* The rules: strict, at most 10% or 1,000 bad, at least `least`. */
-dg_err dg_dataset_judge(const dg_dataset_options *o, const dg_dataset *d);
-
-/* "PNG: cut off after N bytes (9), JPEG: ... (3)": what was skipped, by reason, most frequent first. Returns out. */
-char *dg_skip_summary(const dg_dataset *d, bool bad_only, int most, char *out, size_t size);
 
 uint64_t dg_hash(uint64_t h, const void *data, size_t bytes); /* FNV-1a; start with DG_HASH */
 #define DG_HASH 0xcbf29ce484222325u

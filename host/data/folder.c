@@ -1,7 +1,7 @@
 #include "core/base/plural.h"
 #include "host/data/dataset_internal.h"
 #include "core/base/file_io.h"
-#include "host/data/made.h"
+#include "host/files/made.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Which kind of source a folder is, by what is in it. */
-#include "host/data/made.h"
+#include "host/files/made.h"
 #include "host/data/records_internal.h"
 
 #include <errno.h>

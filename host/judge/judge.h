@@ -6,9 +6,9 @@
 
 #include "host/judge/frechet.h"
 #include "host/judge/random_net.h"
-#include "host/net/labeller.h"
-#include "host/run/logged.h"
-#include "host/run/progress.h"
+#include "host/infer/labeller.h"
+#include "host/rundir/logged.h"
+#include "host/trainer/progress.h"
 
 /* What the measures have to go by. */
 typedef struct {

@@ -3,7 +3,7 @@
 
 #include "host/files/json.h"
 #include "host/files/json_text.h"
-#include "host/measure/batch_report.h"
+#include "host/measure/batch_json.h"
 
 static void add(cJSON *to, const char *name, double value) { (void)cJSON_AddNumberToObject(to, name, value); }
 static void text(cJSON *to, const char *name, const char *value) { (void)cJSON_AddStringToObject(to, name, value); }

@@ -23,6 +23,7 @@
 #ifndef DG_BATCH_SEARCH_H
 #define DG_BATCH_SEARCH_H
 
+#include "host/options/sweep_range.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -66,7 +67,6 @@ typedef enum {
 } dg_search_end;
 
 enum { DG_SEARCH_ROWS = 64, DG_SEARCH_LOOKS = 16 /* at one size */, DG_SEARCH_ALL_LOOKS = 256 };
-enum { DG_LARGEST_BATCH = 65536 };
 typedef struct {
     dg_search_limits limits;
     dg_batch_row row[DG_SEARCH_ROWS]; /* by batch */

@@ -8,6 +8,12 @@
 #include "core/base/memory_file.h"
 #include "host/figure/pictures.h"
 
+int dg_sweep_after(const dg_sweep_range *r, int batch)
+{
+    const int next = r->step ? batch + r->step : dg_batch_after(batch);
+    return next <= r->last ? next : 0;
+}
+
 enum { WIDTH = 900, HEIGHT = 380 };
 enum { PASSES = 10 }; /* over all sizes: what disturbs a machine for a while falls on different ones */
 

@@ -5,7 +5,7 @@
 
 #include "host/measure/batch_rule.h"
 #include "host/measure/batch_time.h"
-#include "host/measure/sweep_range.h"
+#include "host/options/sweep_range.h"
 
 typedef struct {
     dg_batch_row *row;
@@ -28,5 +28,8 @@ int dg_sweep_search(const dg_sweep *s, const dg_search_limits *l);
 /* sweep.csv, rules.csv, time.png and usage.png into a directory that is there. rule: of all DG_RULES. */
 dg_err dg_sweep_write(const dg_sweep *s, const dg_search_limits *l, const dg_batch_rule *rule, int ours,
                       const char *title, const char *dir);
+
+/* The size after this one, 0: it was the last. */
+int dg_sweep_after(const dg_sweep_range *r, int batch);
 
 #endif

@@ -7,8 +7,8 @@
 
 #include "core/base/clock.h"
 #include "host/net/recipes.h"
-#include "host/run/ring_reader.h"
-#include "host/run/steps.h"
+#include "host/trainer/ring_reader.h"
+#include "host/trainer/steps.h"
 
 #define SECONDS 20.0  /* of a search, */
 #define PATIENCE 60.0 /* and where steps are long and every doubling gains */

@@ -13,8 +13,8 @@
 #include "host/measure/nvml.h"
 #include "host/measure/samples.h"
 #include "host/options/options.h"
-#include "host/run/fit.h"
-#include "host/run/position.h"
+#include "host/trainer/fit.h"
+#include "host/trainer/position.h"
 
 /* What all of them have in common. */
 typedef struct {

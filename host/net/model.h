@@ -69,7 +69,7 @@ typedef struct {
 
 /* What a network sees of a pixel p from 0 to 255: p / 127.5 - 1, p / 255, or the latter less the channel's mean over
  * the pictures for training, divided by its standard deviation; or p / 255 whitened, as these pictures say
- * (host/data/whiten/whiten.h). */
+ * (host/whiten/whiten.h). */
 typedef enum { DG_INPUT_SIGNED, DG_INPUT_UNIT, DG_INPUT_STANDARD, DG_INPUT_ZCA } dg_input;
 
 /* About 140 KB: on the heap, please. */
@@ -115,10 +115,6 @@ dg_err dg_model_reclassed(const char *model, const char *name, int classes, char
 
 /* "cnn-cifar-2classes" of the built-in classifier cnn-cifar in out. False: name is not a built-in model. */
 bool dg_model_name_classes(const char *name, int classes, char out[64]);
-
-/* The largest such size up to `most`, 0: there is none. */
-enum { DG_SIDE_LEAST = 16, DG_SIDE_MOST = 256 };
-int dg_model_side(int most);
 
 /* Built-in models: name i, or NULL past the last. */
 const char *dg_model_builtin(int i);

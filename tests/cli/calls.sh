@@ -9,7 +9,7 @@ fi
 tree=$dir/tree
 mkdir -p "$tree/scripts" "$tree/core/base" "$tree/core/plan" "$tree/host/image" "$tree/kernels/ops/act" \
     "$tree/kernels/cuda"
-cp "$root/scripts/calls" "$tree/scripts"
+cp "$root/scripts/calls" "$root/scripts/order" "$tree/scripts"
 cd "$tree" || exit 1
 echo 'int dg_err(void) { return 1; }' > core/base/err.c
 echo 'int dg_err(void), dg_plan_size = 3; int dg_plan(void) { return dg_err(); }' > core/plan/plan.c
@@ -71,15 +71,16 @@ int dg_more(void) { return dg_fuse() + dg_arena(); }' \
     'core/plan/fuse.c:1 uses dg_plan' 'core/plan/arena.c:1 uses dg_plan'
 rm core/plan/fuse.c core/plan/arena.c
 planted core/base/err.c 'extern int dg_plan_size; int dg_more(void) { return dg_plan_size; }' \
-    'no circle of files' 'no use against the order' 'core/base/err.c:2 uses dg_plan_size of core/plan/plan.c:1'
+    'no circle of files' 'no use against scripts/order' 'core/base/err.c:2 uses dg_plan_size of core/plan/plan.c:1'
 planted core/base/err.c 'int dg_act_avx2(void); int dg_more(void) { return dg_act_avx2(); }' \
-    'no use against the order' \
+    'no use against scripts/order' \
     'core/base/err.c:2 uses dg_act_avx2 of kernels/ops/act/act.c' \
     'kernels/ops/act/act.c:3 uses dg_plan of core/plan/plan.c:1' 'core/plan/plan.c:1 uses dg_err of core/base/err.c:1'
 planted core/plan/plan.c 'int dg_gpu(int) __asm__("_Z6dg_gpui"); int dg_more(void) { return dg_gpu(0); }' \
     'core/plan/plan.c:2 uses _Z6dg_gpui of kernels/cuda/backend_cuda.cu:2'
 planted kernels/cuda/backend_cuda.cu 'int dg_png(void); int dg_more(void) { return dg_png(); }' \
-    'kernels/cuda/backend_cuda.cu:4 uses dg_png of host/image/png.c:1' 'no circle of files' 'no use against the order'
+    'kernels/cuda/backend_cuda.cu:4 uses dg_png of host/image/png.c:1' 'no circle of files' \
+    'no use against scripts/order'
 # Passing a function along is no use of the file that it goes to.
 objects
 echo 'int dg_each(int f(void)) { return f(); }' >> core/base/err.c

@@ -9,7 +9,8 @@ fi
 house=$dir/house
 mkdir -p "$house/scripts" "$house/sim" "$house/host/cli" "$house/kernels/ops/act" "$house/core/plan" "$house/tests/sim"
 mkdir -p "$house/tests/host/cli" "$house/tests/kernels/ops" "$house/tests/core/plan" "$house/samples" "$house/.ci"
-cp "$root/scripts/pre-commit" "$root/scripts/lint" "$root/scripts/walls" "$house/scripts"
+cp "$root/scripts/pre-commit" "$root/scripts/lint" "$root/scripts/walls" "$root/scripts/order" \
+    "$house/scripts"
 cp "$root/.clang-format" "$root/.shellcheckrc" "$house"
 cd "$house" || exit 1
 for f in core/plan/plan kernels/ops/act/act host/cli/main tests/core/plan/test_plan tests/kernels/ops/test_act \
@@ -45,7 +46,7 @@ wrong()
     git stash drop -q
 }
 git -c user.name=a -c user.email=a@b commit -qm a
-wrong 'core includes core alone' "echo '#include \"host/cli/x.h\"' >> core/plan/plan.c"
+wrong 'includes are as scripts/order has it' "echo '#include \"host/cli/x.h\"' >> core/plan/plan.c"
 wrong 'sim includes core, kernels and sim' "echo '#include \"host/cli/x.h\"' >> sim/sim.c"
 wrong 'a room has a test' 'git rm -qf tests/core/plan/test_plan.c'
 wrong 'kernels/ops/new' 'mkdir kernels/ops/new && cp core/plan/plan.c kernels/ops/new/new.c'

@@ -5,7 +5,7 @@
 #include "host/data/synthesize/shapes.h"
 #include "host/judge/frechet.h"
 #include "host/judge/judge.h"
-#include "host/run/steps.h"
+#include "host/trainer/steps.h"
 #include "tempdir.h"
 #include "test.h"
 
