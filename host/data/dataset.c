@@ -1,4 +1,4 @@
-/* A data set in memory: room for its images and what is known of them, and the questions that all its sources ask. */
+/* A data set in memory: its arrays, its skipped files, its classes. */
 #include "core/base/limits.h"
 #include "host/data/dataset_internal.h"
 

@@ -69,7 +69,7 @@ void dg_close_folder(dg_folder *folder);
 int dg_dataset_threads(const dg_dataset_options *o);
 dg_err dg_dataset_pixels(const dg_dataset_options *o, long pictures, uint8_t **out);
 dg_err dg_dataset_lists(dg_dataset *out, long pictures);
-/* Is o->skipped to be about these pictures, rather than left as an earlier load wrote it? */
+/* True if o->skipped is to list these images; otherwise the list of an earlier load stays. */
 bool dg_dataset_lists_skips(const dg_dataset_options *o, const dg_dataset *d);
 
 /* Names of the folder with the test part beside train/, the first that is there; ends with NULL. */
