@@ -87,9 +87,20 @@ echo 'int dg_each(int f(void)) { return f(); }' >> core/base/err.c
 echo 'int dg_each(int f(void)), dg_all(void); int dg_all(void) { return dg_each(dg_plan); }' >> core/plan/plan.c
 objects
 judged 0
-# A new top-level folder of code has no place yet; objects that are older than a file, or lack, say nothing of it.
+# Without objects of the .cu files the others are checked.
+rm build/kernels/cuda/backend_cuda.cu.o
+judged 0
+prints '3 passed, 0 failed, 1 skipped'
+# A file without an object.
 mkdir -p kernels/new && echo 'int dg_new(void);' > kernels/new/new.c
 judged 1
 prints 'run make'
 prints 'kernels/new/new.c'
+rm -r kernels/new
+# A room that has no place in the order; it could be used from anywhere.
+mkdir host/new && echo 'int dg_new(void); int dg_new(void) { return 1; }' > host/new/new.c
+objects
+judged 1
+prints 'every room is in scripts/order'
+prints 'host/new/new.c'
 finish
