@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/cli/say.h"
 #include "host/cli/batch_print.h"
+#include "host/cli/say.h"
 
 #define NOTABLE 0.05 /* what other programs add to a step */
 

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/cli/say.h"
 #include "host/cli/bench_print.h"
+#include "host/cli/say.h"
 #include "host/measure/bench.h"
 
 static double percent(double part, double of) { return of > 0 ? 100 * part / of : 0; }

@@ -5,16 +5,16 @@
 #include <string.h>
 
 #include "core/base/clock.h"
-#include "host/measure/batch_json.h"
+#include "host/cli/batch_print.h"
 #include "host/cli/commands.h"
 #include "host/cli/outputs.h"
-#include "host/train/classes.h"
-#include "host/cli/batch_print.h"
+#include "host/measure/batch_json.h"
 #include "host/measure/batch_sweep.h"
 #include "host/net/classifier.h"
 #include "host/net/recipes.h"
-#include "host/trainer/progress.h"
 #include "host/run/stop.h"
+#include "host/train/classes.h"
+#include "host/trainer/progress.h"
 
 enum { RULE_FROM = 32, RULE_STEPS = 1000 };
 #define SWEEP_SECONDS 2.0

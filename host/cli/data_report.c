@@ -3,10 +3,10 @@
 #include "host/cli/data_report.h"
 #include "host/cli/say.h"
 #include "host/data/looks.h"
+#include "host/figure/pictures.h"
 #include "host/files/json.h"
 #include "host/files/json_text.h"
 #include "host/options/options.h"
-#include "host/figure/pictures.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>

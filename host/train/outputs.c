@@ -7,14 +7,14 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
-#include "host/run/log_curves.h"
 #include "core/base/cores.h"
 #include "host/doctor/diversity.h"
 #include "host/figure/pictures.h"
+#include "host/run/log_curves.h"
 #include "host/rundir/best.h"
-#include "host/trainer/fit.h"
 #include "host/rundir/history.h"
 #include "host/train/outputs.h"
+#include "host/trainer/fit.h"
 
 void dg_outputs_failed(dg_outputs *w, dg_err e)
 {

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "core/base/file_io.h"
-#include "host/files/made.h"
 #include "host/data/synthesize/cat.h"
 #include "host/data/synthesize/shapes.h"
+#include "host/files/made.h"
 #include "host/files/replace.h"
 #include "host/image/encode.h"
 
