@@ -37,7 +37,8 @@ typedef struct {
 static inline void dg_image_free(dg_image *im)
 {
     free(im->pixels);
-    *im = (dg_image){0};
+    im->pixels = NULL;
+    im->W = im->H = im->C = 0;
 }
 
 /* PNG, JPEG, WebP, BMP or the first frame of a GIF, recognised by content. Any bit depth and colour type -> C = 3 (the
