@@ -58,9 +58,11 @@ OPS_C     := $(sort $(call below,kernels/ops,.c))
 ROWS      := $(foreach f,$(OPS_C),$(if $(filter op.c ops.c,$(notdir $(f)))$(findstring /cuda/,$(f)),$(f)))
 MULTI     := $(patsubst kernels/%.c,%,$(filter-out $(ROWS),$(OPS_C)))
 
+COUNTS    := $(BUILD)/core/tune/counts_csv.o
 HOST_SRC  := $(filter-out host/cli/main.c,$(call below,core,.c) $(call below,host,.c)) \
              $(filter-out %/no_cuda.c,$(wildcard $(patsubst %,kernels/%/*.c,cpu cuda fused))) $(ROWS)
-HOST_OBJ  := $(HOST_SRC:%.c=$(BUILD)/%.o) $(BUILD)/models.o $(BUILD)/tuning.o $(BUILD)/page.o
+HOST_OBJ  := $(HOST_SRC:%.c=$(BUILD)/%.o) $(BUILD)/models.o $(BUILD)/tuning.o $(BUILD)/page.o \
+             $(COUNTS)
 KERN_OBJ  := $(foreach i,$(ISAS),$(foreach f,32 64,$(MULTI:%=$(BUILD)/kernels/%.$(i).f$(f).o)))
 LIB       := $(BUILD)/host.a
 LIBS      := $(LIB) $(CUDA_LIB) $(LIB) # each needs the other
@@ -145,6 +147,13 @@ $(BUILD)/tuning.c: $(TUNING) scripts/embed-tuning
 $(BUILD)/tuning.o: $(BUILD)/tuning.c $(BUILD)/flags
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
+# What the cost model counts, a table inside the program.
+$(COUNTS:.o=.c): core/tune/counts.csv scripts/embed-counts
+	@mkdir -p $(@D)
+	$(Q)sh scripts/embed-counts $< > $@.tmp && mv $@.tmp $@
+$(COUNTS): $(COUNTS:.o=.c) core/tune/cost.h $(BUILD)/flags
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
 # The models as text inside the program, so that --model dcgan64 works wherever it is installed.
 $(BUILD)/models.c: $(MODELS) scripts/embed-models
 	@mkdir -p $(@D)
@@ -205,7 +214,7 @@ $(BUILD)/tests/%: %.c $(REFERENCE) $(LIB) $(CUDA_LIB) $(BUILD)/flags
 	    $(REFERENCE) $(LIBS) $(DEP_LIBS) $(CUDA_LIBS)
 
 # core/ links without the rest.
-CORE_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(call below,core,.c))
+CORE_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(call below,core,.c)) $(COUNTS)
 $(BUILD)/tests/test_alone: test_alone.c $(CORE_OBJ) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  TEST  $@"
@@ -254,7 +263,7 @@ fuzz: ## fuzz every reader of files, FUZZ_SECONDS (60) each, or FUZZ_TARGETS="pn
 	    $(MAKE) CC=clang BUILD=$(FUZZ_BUILD) SAN=1 ISAS=base CFLAGS='$(FUZZ_CFLAGS)' KFLAGS='$(FUZZ_KFLAGS)' \
 	    LDFLAGS=-fsanitize=fuzzer-no-link,address FUZZER=-fsanitize=fuzzer fuzzers
 	$(Q)sh scripts/fuzz $(FUZZ_BUILD) $(FUZZ_SECONDS) $(FUZZ_TARGETS)
-# Each part runs whatever the others found; the last line counts. soak.txt has their counts, README the table.
+# Each part runs whatever the others found; the last line counts. soak.txt has their counts, docs/testing.md the table.
 PART := sh scripts/soak-part
 soak: $(PROGRAM) $(TESTS) $(PRELOADS) ## kills, torture, tests, also watched, fuzzing: SOAK_MINUTES (60) and more
 	$(Q)rm -f soak.txt
@@ -331,9 +340,6 @@ help: ## this list
 	@echo '  BUILD=DIR     objects go there'
 	@echo '  FUZZ_SOURCES=DIR  of make fuzz: sources of zlib, libpng and libjpeg-turbo, to be fuzzed as well'
 	@echo '  PREFIX=DIR    for install; also bindir, libdir, incdir, mandir, datadir, DESTDIR'
-
-# Where a test has moved from, as its last build noted.
-tests/%.c: ;
 
 include sim/sim.mk
 include tests/coverage.mk

@@ -8,7 +8,7 @@ scripts/ptx-count calls it. SASS is the executor's sass.py, whose table of launc
 where one step left its counts. PROGRAM profile --predict h200 --json says of the same step which blocks of which kind
 each launch has, so that kinds are named in one place (kernels/fused/fused_parts.c). What blocks of a kind cost once,
 for each step of their loop and for the rest is then fitted, least squares of what each launch is off by, in parts of
-it; no cost is below 0. --renew writes core/tune/counts.c and tests/core/tune/counted.h; --compare prints the model's
+it; no cost is below 0. --renew writes core/tune/counts.csv and tests/core/tune/counted.h; --compare prints the model's
 bounds and estimates beside the executor's, and fails where one is more than a tenth off."""
 import collections
 import contextlib
@@ -147,19 +147,17 @@ def fit(steps):
     return table
 
 
-def write_counts(table, names):
-    with open('core/tune/counts.c', 'w') as to:
-        to.write('/* What blocks of each kind issue, multiply and move, counted by the executor of PTX (cost.h) for\n'
-                 ' * sm_90. Written by `scripts/ptx-count --renew`, from a step of each of\n *\n')
-        to.writelines(f' *     {n}\n' for n in names)
-        to.write(' */\n#include "core/tune/cost.h"\n\n/* clang-format off */\nconst dg_counted dg_counts[] = {\n')
+def write_counts(table):
+    def number(v):
+        return '%.4g' % v if v >= 1e-6 else '0'  # less is what the fit leaves
+
+    with open('core/tune/counts.csv', 'w') as to:
+        columns = [f'{part}_{c}' for part in ('block', 'step', 'rest') for c in COUNTS]
+        columns += [f'longest_{part}' for part in ('block', 'step', 'rest', 'merged')]
+        to.write(','.join(['kind', 'threads', 'resident'] + columns) + '\n')
         for kind, row in sorted(table.items()):
-            number = lambda v: '%.4g' % v
-            sums = [', '.join(number(row[c][i]) for c in COUNTS) for i in range(3)]
-            to.write(f'    {{"{kind}", {row["threads"]}, {row["resident"]},\n     ' +
-                     ',\n     '.join('{' + s + '}' for s in sums) +
-                     ',\n     {' + ', '.join(number(v) for v in row['longest']) + '}},\n')
-        to.write('    {.kind = NULL}};\n')
+            values = [row[c][i] for i in range(3) for c in COUNTS] + row['longest']
+            to.write(','.join([kind, str(row['threads']), str(row['resident']), *map(number, values)]) + '\n')
 
 
 def write_counted(steps):
@@ -204,7 +202,7 @@ def main():
         return any(compare(launches) for _, launches, _ in steps)
     kept = [(key, launches) for key, launches, precision in steps if key in KEPT and precision == 'bf16']
     table = fit([(10 if key in KEPT else 1, launches) for key, launches, _ in steps])
-    write_counts(table, [f'{m}, batch {b}, {p}' for (m, b), _, p in steps])
+    write_counts(table)
     write_counted(kept)
     return 0
 

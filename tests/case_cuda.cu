@@ -1,6 +1,7 @@
 /* The second half of tests/reference.h for the CUDA backend: with it in the place of reference_cpu.c, the tests of the
  * CPU ops (tests/kernels/ops/test_*.c) judge the CUDA ops by the same numbers. */
 #include "tests/case_cuda.h"
+#include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/cuda/cublas.cuh"
 

@@ -3,7 +3,7 @@
  *
  * A launch is parts, blocks of one kind each (kernels/fused/predict_plan.h). What a block of a kind issues, multiplies
  * and moves was counted in real steps by the executor of PTX: once a block, and for each step of its main loop. Those
- * counts are core/tune/counts.c, which `scripts/ptx-count --renew` writes. From them and the machine's rates follow
+ * counts are core/tune/counts.csv, which `scripts/ptx-count --renew` writes. From them and the machine's rates follow
  *
  *     bound      the largest of the least times: of each pipe, of the first cache and of the tensor cores on the
  *                multiprocessor that has most blocks (whole waves), of the L2 cache, of memory where the launch does

@@ -5,11 +5,9 @@
 #include <string.h>
 
 #include "core/base/clock.h"
-#include "host/cli/batch_print.h"
+#include "host/cli/batch_report.h"
 #include "host/cli/commands.h"
 #include "host/cli/outputs.h"
-#include "host/measure/batch_json.h"
-#include "host/measure/batch_sweep.h"
 #include "host/net/classifier.h"
 #include "host/net/recipes.h"
 #include "host/run/stop.h"
@@ -48,7 +46,7 @@ static dg_err load(job *j, dg_model *model, const dg_recipe *recipe)
     d.stop = &dg_stop_signal;
     dg_err e = dg_dataset_load(&d, &j->data);
     if (!e && recipe->labels && j->data.classes) e = dg_follow_classes(o, &j->data, true, model);
-    j->limits.pictures = j->data.train;
+    j->limits.images = j->data.train;
     dg_progress_close(j->progress); /* so that a line of its own begins */
     j->progress = NULL;
     if (e || !recipe->labels) return e;
@@ -61,28 +59,34 @@ static void show_size(void *context, int batch)
     if (!j->o->quiet) fprintf(stderr, "timing batch %d ...\n", batch);
 }
 
+static dg_batch_found found(const job *j, dg_batch_row *row, int rows)
+{
+    return (dg_batch_found){&j->bench, &j->limits, row, rows, -1, NULL, NULL, dg_clock() - j->began};
+}
+
+static dg_err report(const job *j, const dg_batch_found *f)
+{
+    if (j->o->json) return dg_batch_json(f);
+    dg_batch_print(f);
+    printf("\n");
+    if (f->why) dg_say("%s", f->why);
+    return DG_OK;
+}
+
 /* ---- The search ---- */
 
 static dg_err search(job *j)
 {
-    char why[400];
+    char why[700];
     dg_search s;
-    const dg_err e = dg_batch_find(&j->bench, &j->limits, &s);
-    const double seconds = dg_clock() - j->began;
+    const dg_err e = dg_batch_find(&j->bench, &j->limits, &s, why, sizeof why);
     dg_batch_bench_close(&j->bench);
-    const int chosen = dg_search_choice(&s);
-    dg_search_sentence(&s, why, sizeof why);
-    dg_err printed = DG_OK;
-    if (!e && j->o->json) printed = dg_batch_json(&j->bench, &j->limits, s.row, s.rows, chosen, why, NULL, seconds);
-    else if (!e) {
-        dg_batch_print_head(&j->bench);
-        dg_batch_print_rows(&j->bench, &j->limits, s.row, s.rows, chosen);
-        dg_batch_print_notes(&j->bench, s.row, s.rows);
-        printf("\n");
-        dg_say("%s", why);
-    }
-    dg_search_free(&s);
-    return e ? e : printed;
+    if (e) return e;
+    dg_batch_found f = found(j, s.row, s.rows);
+    f.chosen = dg_search_choice(&s);
+    f.why = why;
+    if (!j->o->json) dg_batch_print_head(&j->bench);
+    return report(j, &f);
 }
 
 /* ---- A published rule ---- */
@@ -91,14 +95,8 @@ typedef struct {
     job *j;
     dg_batch_trial trial;
     bool open;
-    double usage_at, cpu_at; /* when usage was asked last: clock and processor time, seconds */
+    double usage_at, cpu_at; /* the last call of read_usage: clock and processor time, seconds */
 } device;
-
-static double read_clock(void *context)
-{
-    (void)context;
-    return dg_clock();
-}
 
 static double read_usage(void *context)
 {
@@ -117,67 +115,58 @@ static dg_err open_batch(void *context, int batch, bool *yes)
     if (d->open) dg_batch_close(&d->trial);
     d->open = *yes = false;
     if (batch > d->j->data.train) return DG_OK;
-    const dg_err e = dg_batch_open(&d->trial, &d->j->bench, batch, yes, why, sizeof why);
+    const dg_err e = dg_batch_open(&d->trial, &d->j->bench, batch, yes, why);
     d->open = !e && *yes;
-    return d->open ? dg_batch_warm_up(&d->trial) : e;
+    return e;
 }
 
-static dg_err take_steps(void *context, long most, long *done)
+static dg_err take_steps(void *context, long most, long *done, double *seconds)
 {
-    double ms;
-    return dg_batch_steps(&((device *)context)->trial, most, done, &ms);
+    double ms = 0;
+    const dg_err e = dg_batch_steps(&((device *)context)->trial, most, done, &ms);
+    *seconds = 1e-3 * ms * (double)*done;
+    return e;
 }
 
 static void show_round(void *context, const dg_batch_rule *r)
 {
-    const job *j = ((device *)context)->j;
-    if (!j->o->json) dg_rule_print_round(r);
-    else if (!j->o->quiet) fprintf(stderr, "round %d, batch %d\n", r->rounds - 1, dg_rule_answer(r));
+    if (!((device *)context)->j->o->json) dg_rule_print_round(r);
 }
 
 static dg_err by_rule(job *j)
 {
     const dg_options *o = j->o;
-    const dg_batch_rule_kind kind = (dg_batch_rule_kind)(o->rule - 1);
-    dg_batch_rule *r = malloc(sizeof *r);
+    dg_batch_rule r;
     device d = {.j = j};
-    const dg_rule_machine m = {&d, read_clock, read_usage, open_batch, take_steps, show_round};
+    const dg_rule_machine m = {&d, read_usage, open_batch, take_steps, show_round};
     char why[300];
-    if (!r) return dg_fail(DG_DEVICE, "out of memory for the rounds of a rule");
     if (!o->json) dg_batch_print_head(&j->bench);
-    dg_rule_begin(r, kind, j->limits.from, j->data.train);
-    if (!o->json) dg_rule_print_head(r);
-    dg_err e = dg_rule_run(r, &m, o->steps ? o->steps : RULE_STEPS);
+    dg_rule_begin(&r, (dg_batch_rule_kind)(o->rule - 1), j->limits.from, j->data.train);
+    const dg_err e = dg_rule_run(&r, &m, o->steps ? o->steps : RULE_STEPS);
     if (d.open) dg_batch_close(&d.trial);
-    const double seconds = dg_clock() - j->began;
     dg_batch_bench_close(&j->bench);
-    dg_rule_sentence(r, why, sizeof why);
-    if (!e && o->json) e = dg_batch_json(&j->bench, &j->limits, NULL, 0, -1, why, r, seconds);
-    else if (!e) {
-        dg_batch_print_notes(&j->bench, NULL, 0);
-        printf("\n");
-        dg_say("%s It took %.4g s.", why, seconds);
-    }
-    free(r);
-    return e;
+    if (e) return e;
+    dg_batch_found f = found(j, NULL, 0);
+    f.why = why;
+    f.rule = &r;
+    dg_rule_sentence(&r, why, sizeof why);
+    return report(j, &f);
 }
 
 /* ---- A sweep ---- */
 
-static dg_err report_sweep(job *j, const dg_sweep *s, const dg_batch_rule *rule)
+static dg_err report_sweep(job *j, dg_sweep *s)
 {
-    const dg_options *o = j->o;
-    char dir[4096], title[200], why[300];
+    dg_batch_rule rule[DG_RULES];
+    char dir[4096], why[300];
+    const dg_batch_found f = found(j, s->row, s->rows);
     const int ours = dg_sweep_search(s, &j->limits);
-    snprintf(title, sizeof title, "%.60s on %.80s", j->bench.model->name, j->bench.backend->name);
-    dg_err e = dg_results_directory(o, "", dir, sizeof dir);
-    if (!e) e = dg_sweep_write(s, &j->limits, rule, ours, title, dir);
-    if (e || o->json)
-        return e ? e : dg_batch_json(&j->bench, &j->limits, s->row, s->rows, -1, NULL, NULL, dg_clock() - j->began);
-    dg_batch_print_head(&j->bench);
-    dg_batch_print_rows(&j->bench, &j->limits, s->row, s->rows, -1);
-    dg_batch_print_notes(&j->bench, s->row, s->rows);
-    printf("\n");
+    for (int k = 0; k < DG_RULES; k++) dg_sweep_rule(s, (dg_batch_rule_kind)k, RULE_FROM, j->data.train, &rule[k]);
+    dg_err e = dg_results_directory(j->o, "", dir, sizeof dir);
+    if (!e) e = dg_sweep_write(&f, s, rule, ours, dir);
+    if (!e && !j->o->json) dg_batch_print_head(&j->bench);
+    if (!e) e = report(j, &f);
+    if (e || j->o->json) return e;
     if (*s->why_not) dg_say("It ends at %d: %s.", s->row[s->rows - 1].batch, s->why_not);
     dg_say("On this curve:");
     for (int k = 0; k < DG_RULES; k++) {
@@ -193,18 +182,13 @@ static dg_err sweep(job *j)
 {
     dg_sweep_range range;
     dg_sweep s = {.rows = 0};
-    dg_batch_rule *rule = calloc(DG_RULES, sizeof *rule);
-    dg_err e = rule ? DG_OK : dg_fail(DG_DEVICE, "out of memory for the rounds of a rule");
-    (void)dg_sweep_parse(j->o->sweep, &range); /* has been looked at with the other options */
-    if (!e && j->o->out)
-        e = dg_outputs_check(j->o->out, (const char *const[]){"sweep.csv", "rules.csv", "time.png", "usage.png", NULL});
+    (void)dg_sweep_parse(j->o->sweep, &range); /* has been checked with the other options */
+    dg_err e = dg_outputs_check(j->o->out,
+                                (const char *const[]){"sweep.csv", "rules.csv", "time.png", "usage.png", NULL});
     if (!e) e = dg_sweep_run(&j->bench, &range, j->o->seconds > 0 ? j->o->seconds : SWEEP_SECONDS, &s);
     dg_batch_bench_close(&j->bench);
-    for (int k = 0; k < DG_RULES && !e; k++)
-        dg_sweep_rule(&s, (dg_batch_rule_kind)k, RULE_FROM, j->data.train, &rule[k]);
-    if (!e) e = report_sweep(j, &s, rule);
+    if (!e) e = report_sweep(j, &s);
     dg_sweep_free(&s);
-    free(rule);
     return e;
 }
 

@@ -11,9 +11,9 @@ enum { CHECK_EVERY = 5, LONGEST_STRIDE = 10, SAMPLES = 4096 };
 
 const char *const dg_batch_rule_name[DG_RULES] = {[DG_RULE_USAGE] = "usage", [DG_RULE_EPOCH_TIME] = "epoch-time"};
 
-void dg_rule_begin(dg_batch_rule *r, dg_batch_rule_kind kind, int from, int pictures)
+void dg_rule_begin(dg_batch_rule *r, dg_batch_rule_kind kind, int from, int images)
 {
-    *r = (dg_batch_rule){.kind = kind, .pictures = pictures, .batch = from, .stride = 1};
+    *r = (dg_batch_rule){.kind = kind, .images = images, .batch = from, .stride = 1};
 }
 
 static void move(dg_batch_rule *r, bool down)
@@ -29,7 +29,7 @@ bool dg_rule_next(dg_batch_rule *r, double ms, double usage)
 {
     const int n = r->rounds++;
     dg_rule_round *now = &r->round[n];
-    const int steps = (r->pictures + r->batch - 1) / r->batch;
+    const int steps = (r->images + r->batch - 1) / r->batch;
     *now = (dg_rule_round){.batch = r->batch, .ms = ms, .usage = usage, .epoch = 1e-3 * ms * steps};
     now->gain = (r->round[0].epoch - now->epoch) / r->round[0].epoch;
     if (n % CHECK_EVERY == 0) {
@@ -52,35 +52,34 @@ static int descending(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-double dg_upper_half(double *sample, int n)
+/* Mean of the upper half of the samples above 0, of an odd number with the middle one. */
+static double upper_half(double *sample, int n)
 {
     double sum = 0;
-    if (n > 0) qsort(sample, (size_t)n, sizeof *sample, descending);
+    qsort(sample, (size_t)n, sizeof *sample, descending);
     while (n > 0 && !(sample[n - 1] > 0)) n--;
     const int half = (n + 1) / 2;
     for (int i = 0; i < half; i++) sum += sample[i];
     return half ? sum / half : 0;
 }
 
-/* One round: ms of a step, and the usage. */
 static dg_err run_round(const dg_rule_machine *m, long steps, double *ms, double *usage)
 {
-    double sample[SAMPLES];
+    double sample[SAMPLES], spent = 0, next = SAMPLE_SECONDS;
     int n = 0;
-    (void)m->usage(m->context); /* what was before does not count */
-    const double start = m->clock(m->context);
-    double now = start, next = start + SAMPLE_SECONDS;
     dg_err e = DG_OK;
+    (void)m->usage(m->context); /* from here on */
     for (long left = steps, done = 0; left > 0 && !e; left -= done) {
-        e = m->steps(m->context, left, &done);
-        now = m->clock(m->context);
-        if (now < next) continue;
+        double seconds = 0;
+        e = m->steps(m->context, left, &done, &seconds);
+        spent += seconds;
+        if (e || spent < next) continue;
         if (n < SAMPLES) sample[n++] = m->usage(m->context);
-        next += SAMPLE_SECONDS * (1 + floor((now - next) / SAMPLE_SECONDS));
+        next += SAMPLE_SECONDS * (1 + floor((spent - next) / SAMPLE_SECONDS));
     }
     if (!n) sample[n++] = m->usage(m->context); /* a round of less than a second */
-    *ms = 1e3 * (now - start) / (double)steps;
-    *usage = dg_upper_half(sample, n);
+    *ms = 1e3 * spent / (double)steps;
+    *usage = upper_half(sample, n);
     return e;
 }
 
@@ -91,12 +90,9 @@ dg_err dg_rule_run(dg_batch_rule *r, const dg_rule_machine *m, long steps)
         double ms, usage;
         bool yes;
         e = m->open(m->context, r->batch, &yes);
-        if (!e && !yes) {
-            r->end = DG_RULE_CANNOT;
-            return DG_OK;
-        }
-        if (!e) e = run_round(m, steps, &ms, &usage);
-        if (e) return e;
+        if (!e && !yes) r->end = DG_RULE_CANNOT;
+        if (!e && yes) e = run_round(m, steps, &ms, &usage);
+        if (e || !yes) return e;
         more = dg_rule_next(r, ms, usage);
         if (m->ended) m->ended(m->context, r);
     }

@@ -1,24 +1,22 @@
-#include "core/base/plural.h"
 #include "host/measure/batch_search.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define GAIN 1.01  /* what a doubling must bring */
-#define DOUBT 0.95 /* of the slowest rate that may be chosen: so much may be noise */
-#define SLOWER 1.1 /* than before the machine may be while a size takes its time */
-#define LONGER 0.5 /* seconds more than --seconds: worth a word */
-#define AGAIN 1.5  /* times as long as the ladder took the search may take, if the ladder took more than --seconds */
+#include "core/base/plural.h"
+#include "host/measure/samples.h"
+
+#define GAIN 1.01  /* what doublings must bring */
+#define DOUBT 0.95 /* of the slowest rate that may be chosen: the rest may be noise */
+#define SLOWER 1.1 /* than before the machine may be during a look */
 #define SURE 0.25  /* of the share that may be lost: the rest is left to noise */
 enum {
-    FEWEST_STEPS = 7, /* that a size costs: two to warm up, five that count */
-    FLAT = 3,         /* doublings in a row that gain nothing, and larger sizes will not either */
-    SUPPORT = 5,      /* comparisons that agree on a size, and then it is believed */
-    MOST_SIZES = 14,  /* unless the doublings alone take more: then two beside the choice */
-    MOST_MOVES = 2    /* of the choice that are followed */
+    COUNTED = 5, /* steps of a look at least */
+    FLAT = 6,    /* sizes in a row that gain nothing */
+    LOOKS = 8,   /* at a size that decides */
+    NEAR = 2,    /* looks before and after one that are compared with it */
+    PASSES = 20  /* until the medians stand still */
 };
 
 int dg_batch_after(int batch)
@@ -32,25 +30,71 @@ double dg_batch_rate(const dg_batch_row *r) { return r->ms > 0 ? 1e3 * r->batch 
 
 int dg_batch_updates(const dg_search_limits *l, int batch)
 {
-    return batch < 1 ? 0 : l->pictures / batch + (l->pictures % batch && !l->drop_last);
+    return batch < 1 ? 0 : l->images / batch + (l->images % batch && !l->drop_last);
 }
 
-double dg_batch_epoch(const dg_search_limits *l, const dg_batch_row *r)
+static int row_of(const dg_search *s, int batch)
 {
-    const int used = l->drop_last ? l->pictures - l->pictures % r->batch : l->pictures;
-    return 1e-3 * r->ms * used / r->batch;
+    for (int i = 0; i < s->rows; i++)
+        if (s->row[i].batch == batch) return i;
+    return -1;
 }
 
-void dg_search_begin(dg_search *s, const dg_search_limits *limits)
+/* ---- Rates from looks ---- */
+
+static double log_rate(const dg_batch_row *look) { return log(look->batch / look->ms); }
+
+/* Logarithms of the rate of row i by comparison with the looks before and after each of its own; how many. */
+static int compare(const dg_search *s, int i, const double rate[DG_SEARCH_ROWS], double *said)
 {
-    *s = (dg_search){.limits = *limits, .until = limits->seconds};
+    int n = 0;
+    for (int k = 0; k < s->looks; k++) {
+        if (s->look[k].batch != s->row[i].batch) continue;
+        for (int j = k - NEAR; j <= k + NEAR; j++) {
+            if (j < 0 || j >= s->looks || s->look[j].batch == s->look[k].batch) continue;
+            said[n++] = rate[row_of(s, s->look[j].batch)] + log_rate(&s->look[k]) - log_rate(&s->look[j]);
+        }
+    }
+    return n;
 }
 
-void dg_search_free(dg_search *s)
+/* Rates but for one common factor, by medians of comparisons; then the factor, of the machine as it mostly was. */
+static void estimate(dg_search *s)
 {
-    for (int i = 0; i < s->rows; i++) free(s->row[i].sample);
-    s->rows = 0;
+    double rate[DG_SEARCH_ROWS] = {0}, said[2 * NEAR * DG_SEARCH_LOOKS];
+    for (int k = 0; k < s->looks; k++) rate[row_of(s, s->look[k].batch)] = log_rate(&s->look[k]);
+    for (int pass = 0; pass < PASSES; pass++)
+        for (int i = 0; i < s->rows; i++) {
+            const int n = compare(s, i, rate, said);
+            if (n) rate[i] = dg_sort_median(said, n);
+        }
+    for (int k = 0; k < s->looks; k++) said[k] = log_rate(&s->look[k]) - rate[row_of(s, s->look[k].batch)];
+    const double factor = dg_sort_median(said, s->looks);
+    for (int i = 0; i < s->rows; i++) {
+        dg_batch_row *r = &s->row[i];
+        const double longer = r->batch / exp(rate[i] + factor) / r->ms;
+        r->ms *= longer;
+        r->median *= longer;
+        r->low *= longer;
+        r->high *= longer;
+        r->of_peak /= longer;
+    }
 }
+
+static void add(dg_search *s, const dg_batch_row *look)
+{
+    int at = row_of(s, look->batch);
+    if (at < 0) {
+        for (at = s->rows++; at > 0 && s->row[at - 1].batch > look->batch; at--) s->row[at] = s->row[at - 1];
+        s->row[at] = *look;
+        s->row[at].looks = 0;
+    }
+    s->row[at].looks++;
+    s->look[s->looks++] = *look;
+    estimate(s);
+}
+
+/* ---- The choice ---- */
 
 static bool leaves_steps(const dg_search *s, int batch)
 {
@@ -60,22 +104,23 @@ static bool leaves_steps(const dg_search *s, int batch)
 static int fastest(const dg_search *s, bool enough_steps)
 {
     int best = -1;
-    for (int i = 0; i < s->rows; i++) {
-        if (enough_steps && !leaves_steps(s, s->row[i].batch)) continue;
-        if (best < 0 || dg_batch_rate(&s->row[i]) > dg_batch_rate(&s->row[best])) best = i;
-    }
+    for (int i = 0; i < s->rows; i++)
+        if ((!enough_steps || leaves_steps(s, s->row[i].batch)) &&
+            (best < 0 || dg_batch_rate(&s->row[i]) > dg_batch_rate(&s->row[best])))
+            best = i;
     return best;
 }
 
-/* The smallest that is surely nearly as fast as the fastest; rows are by batch. Where there was no time for larger
- * ones, the fastest is one of those: a step of a + c batch has as much to gain again as the last doubling gained. */
+/* The smallest that is nearly as fast as the fastest. Where there was no time for larger ones, a step of a + c batch
+ * has as much to gain again as the last doubling gained. */
 static int choose(const dg_search *s, bool enough_steps)
 {
     const int best = fastest(s, enough_steps);
     const double share = (1 + s->rising) * (1 - SURE * s->limits.within);
-    const double least = best < 0 ? 0 : share * dg_batch_rate(&s->row[best]);
     for (int i = 0; i < best; i++)
-        if ((!enough_steps || leaves_steps(s, s->row[i].batch)) && dg_batch_rate(&s->row[i]) >= least) return i;
+        if ((!enough_steps || leaves_steps(s, s->row[i].batch)) &&
+            dg_batch_rate(&s->row[i]) >= share * dg_batch_rate(&s->row[best]))
+            return i;
     return best;
 }
 
@@ -85,261 +130,155 @@ int dg_search_choice(const dg_search *s)
     return i < 0 && s->rows ? 0 : i;
 }
 
-static bool is_sure(const dg_batch_row *r)
+/* ---- What is tried ---- */
+
+/* Whether there is time for a look, by the nearest size that was timed; the first look has it always. *most: seconds of
+ * it. */
+static bool has_time(const dg_search *s, int batch, double *most)
 {
-    return r->looks + 1 >= DG_SEARCH_LOOKS || (r->looks && r->agree >= SUPPORT + 2 * (r->compared - r->agree));
+    const dg_batch_row *near = &s->row[0];
+    *most = s->limits.look / (row_of(s, batch) < 0 ? 2 : 1);
+    for (int i = 1; i < s->rows; i++)
+        if (abs(s->row[i].batch - batch) < abs(near->batch - batch)) near = &s->row[i];
+    const double step = s->rows ? 1e-3 * near->ms * fmax(1, (double)batch / near->batch) : 0;
+    const double takes = fmax(near->setup, 2 * step) + fmax(COUNTED * step, *most + step);
+    return !s->rows || s->machine.elapsed(s->machine.context) + SLOWER * takes <= s->limits.seconds;
 }
 
-/* The fastest of the rows before the last n; there are n + 1 at least. */
-static dg_batch_row *best_before(dg_search *s, int n)
+static dg_err look(dg_search *s, int batch)
 {
-    dg_batch_row *best = &s->row[0];
-    for (int i = 1; i < s->rows - n; i++)
-        if (dg_batch_rate(&s->row[i]) > dg_batch_rate(best)) best = &s->row[i];
+    double seconds;
+    dg_batch_row row;
+    bool yes = false;
+    if (s->looks == DG_SEARCH_LOOKS || !has_time(s, batch, &seconds)) return DG_OK;
+    const dg_err e = s->machine.look(s->machine.context, batch, seconds, &row, &yes, s->why_not);
+    if (!e && yes) add(s, &row);
+    else if (!e && row_of(s, batch) < 0) s->refused = batch;
+    else if (!e) s->row[row_of(s, batch)].looks = LOOKS; /* it did fit: another program has taken the memory */
+    return e;
+}
+
+static double best_rate(const dg_search *s, int from, int to)
+{
+    double best = 0;
+    for (int i = from; i < to; i++) best = fmax(best, dg_batch_rate(&s->row[i]));
     return best;
 }
 
-/* Whether the last n sizes gained nothing over those before. Only called while all rows are steps of the ladder. */
-static bool gained_nothing(dg_search *s, int n)
+static bool is_flat(const dg_search *s)
 {
-    if (s->rows <= n) return false;
-    const double before = dg_batch_rate(best_before(s, n));
-    double last = 0;
-    for (int i = s->rows - n; i < s->rows; i++) last = fmax(last, dg_batch_rate(&s->row[i]));
-    return last < GAIN * before;
+    const int before = s->rows - FLAT;
+    return before > 0 && best_rate(s, before, s->rows) < GAIN * best_rate(s, 0, before);
 }
 
-double dg_search_look(const dg_search *s, int batch) { return s->limits.look / (dg_search_is_tried(s, batch) ? 1 : 2); }
-
-/* Seconds that a size will take, by the nearest that was timed: before its steps count, and in a look that may end
- * with a step begun in time. */
-static double cost(const dg_search *s, int batch)
-{
-    const dg_batch_row *near = &s->row[0];
-    for (int i = 1; i < s->rows; i++)
-        if (abs(s->row[i].batch - batch) < abs(near->batch - batch)) near = &s->row[i];
-    const double ms = near->ms * fmax(1, (double)batch / near->batch);
-    const double look = fmax((FEWEST_STEPS - 2) * 1e-3 * ms, dg_search_look(s, batch) + 1e-3 * ms);
-    return SLOWER * (fmax(near->setup, 2e-3 * ms) + look);
-}
-
-static bool has_time(const dg_search *s, int batch, double elapsed)
-{
-    return !s->rows || elapsed + cost(s, batch) <= s->until;
-}
-
-/* The share that the last doubling gained, in a ladder of sizes; 0: nothing, or there was none. */
-static double last_gain(const dg_search *s)
-{
-    if (s->rows < 3) return 0;
-    return fmax(0, dg_batch_rate(&s->row[s->rows - 1]) / dg_batch_rate(&s->row[s->rows - 3]) - 1);
-}
-
-/* Whether the ladder may go on to this size: for longer where steps are long, unless it could not be chosen. */
-static bool may_climb(const dg_search *s, int batch, double elapsed)
-{
-    const bool patient = leaves_steps(s, batch) && elapsed + cost(s, batch) <= s->limits.patience;
-    return s->rows < DG_SEARCH_ROWS - 2 && (patient || has_time(s, batch, elapsed));
-}
-
-/* A doubling that gained nothing: one more look at each of its sizes and at the best before. Noise may hide a gain of a
- * percent all the same, so the search ends after three such doublings, or where a size more cannot be tried. */
-static int doubt_doubling(dg_search *s, int next, double elapsed)
+/* Whether the ladder ends before this size, and why. */
+static bool ends(dg_search *s, int batch)
 {
     const dg_search_limits *l = &s->limits;
-    dg_batch_row *last = &s->row[s->rows - 2], *before = best_before(s, 2);
-    dg_batch_row *doubt = !last[0].looks ? &last[0] : !last[1].looks ? &last[1] : before;
-    const bool seen = doubt == before && (before->when >= last[0].when || before->when >= last[1].when);
-    if (!seen && has_time(s, doubt->batch, elapsed)) return doubt->batch;
-    if (!gained_nothing(s, 2 * FLAT) && next <= l->most && next <= l->pictures && may_climb(s, next, elapsed))
-        return next;
-    s->end = DG_SEARCH_FLAT;
-    return 0;
-}
-
-static int climb(dg_search *s, double elapsed)
-{
-    const dg_search_limits *l = &s->limits;
-    const int batch = s->rows ? dg_batch_after(s->row[s->rows - 1].batch) : l->from;
-    if (s->refused) s->end = DG_SEARCH_NO_ROOM;
-    else if (gained_nothing(s, 2)) return doubt_doubling(s, batch, elapsed);
-    else if (batch > l->most) s->end = DG_SEARCH_MOST;
-    else if (batch > l->pictures) s->end = DG_SEARCH_PICTURES;
-    else if (!may_climb(s, batch, elapsed)) {
-        s->end = DG_SEARCH_SECONDS;
-        s->rising = last_gain(s);
+    const int n = s->rows, last = n ? s->row[n - 1].batch : 0;
+    double seconds;
+    if (batch > l->most) snprintf(s->end, sizeof s->end, "; more than %d were not tried (--most)", last);
+    else if (batch > l->images)
+        snprintf(s->end, sizeof s->end, "; the dataset has only %d image%s", l->images, dg_s(l->images));
+    else if (!has_time(s, batch, &seconds)) {
+        snprintf(s->end, sizeof s->end, "; more than %d were not tried in %g s: --seconds %.0f for more", last,
+                 l->seconds, ceil(4 * fmax(l->seconds, 7e-3 * s->row[n - 1].ms)));
+        if (n > 2) s->rising = fmax(0, dg_batch_rate(&s->row[n - 1]) / dg_batch_rate(&s->row[n - 3]) - 1);
     }
-    s->climbed = s->rows;
-    return s->end ? 0 : batch;
+    return *s->end;
 }
 
-bool dg_search_is_tried(const dg_search *s, int batch)
+/* Up the ladder. Flat doublings are looked at once more, with the sizes before them. */
+static dg_err climb(dg_search *s)
 {
-    for (int i = 0; i < s->rows; i++)
-        if (s->row[i].batch == batch) return true;
-    return false;
+    dg_err e = DG_OK;
+    for (int batch = s->limits.from; !e && !ends(s, batch); batch = dg_batch_after(batch)) {
+        e = look(s, batch);
+        if (s->refused) snprintf(s->end, sizeof s->end, "; %d does not: %s", s->refused, s->why_not);
+        for (int i = s->rows - FLAT - 2; i < s->rows && is_flat(s) && !e; i++)
+            if (i >= 0) e = look(s, s->row[i].batch);
+        if (s->refused || is_flat(s)) break;
+    }
+    return e;
 }
 
-static int look_beside(dg_search *s, double elapsed)
+/* 3/4 and 5/4 of the choice. */
+static dg_err try_neighbours(dg_search *s)
 {
     const dg_search_limits *l = &s->limits;
-    static const int quarters[] = {3, 5};
     const int chosen = s->rows ? s->row[dg_search_choice(s)].batch : 0;
-    if (chosen != s->beside && s->moves++ < MOST_MOVES) {
-        s->beside = chosen;
-        s->neighbours = 0;
+    dg_err e = DG_OK;
+    for (int quarters = 3; quarters <= 5 && !e; quarters += 2) {
+        const int batch = chosen * quarters / 4;
+        if (batch >= l->from && batch <= l->most && batch <= l->images && row_of(s, batch) < 0 &&
+            (!s->refused || batch < s->refused) && leaves_steps(s, batch))
+            e = look(s, batch);
     }
-    while (chosen && s->neighbours < 2) {
-        const int batch = s->beside * quarters[s->neighbours++] / 4;
-        const int room = s->climbed > MOST_SIZES - 1 ? s->climbed + 2 : MOST_SIZES;
-        const bool may = s->rows < room && batch >= l->from && batch <= l->most && batch <= l->pictures &&
-                         !dg_search_is_tried(s, batch);
-        if (may && (!s->refused || batch < s->refused) && leaves_steps(s, batch) && has_time(s, batch, elapsed))
-            return batch;
-    }
-    return 0;
+    return e;
 }
 
-/* Of those that may be chosen or decide what is, and the sizes around the choice: one with the fewest looks, the
- * fastest first. */
-static int look_again(const dg_search *s, double elapsed)
+/* One more look at each size that may be chosen or decides what is, and at the sizes next to the choice. */
+static dg_err look_again(dg_search *s)
 {
-    const dg_batch_row *next = NULL;
-    for (int k = 0; k < 2; k++) {
-        const int best = fastest(s, k == 0);
-        const double least = best < 0 ? 0 : DOUBT * (1 - s->limits.within) * dg_batch_rate(&s->row[best]);
-        for (int i = 0; i < s->rows; i++) {
-            const dg_batch_row *r = &s->row[i];
-            const double rate = dg_batch_rate(r);
-            const bool beside = abs(i - dg_search_choice(s)) == 1 && !r->looks;
-            if ((rate < least && !beside) || is_sure(r) || (k == 0 && !leaves_steps(s, r->batch))) continue;
-            if (!next || r->looks < next->looks || (r->looks == next->looks && rate > dg_batch_rate(next))) next = r;
+    dg_err e = DG_OK;
+    for (int i = 0; i < s->rows && !e; i++) {
+        const dg_batch_row *r = &s->row[i];
+        bool decides = abs(i - dg_search_choice(s)) == 1 && r->looks < 2;
+        for (int steps = 0; steps < 2; steps++) {
+            const int best = fastest(s, steps);
+            decides = decides || (best >= 0 && (!steps || leaves_steps(s, r->batch)) &&
+                                  dg_batch_rate(r) >= DOUBT * (1 - s->limits.within) * dg_batch_rate(&s->row[best]));
         }
+        if (decides && r->looks < LOOKS) e = look(s, r->batch);
     }
-    return next && has_time(s, next->batch, elapsed) ? next->batch : 0;
+    return e;
 }
 
-int dg_search_next(dg_search *s, double elapsed)
+dg_err dg_search_run(dg_search *s, const dg_search_limits *limits, const dg_search_machine *machine)
 {
-    s->elapsed = elapsed;
-    s->tries = 0;
-    if (s->looks == DG_SEARCH_ALL_LOOKS) return 0;
-    if (!s->end) {
-        s->tries = climb(s, elapsed);
-        if (s->end && elapsed > s->until) s->until = fmin(s->limits.patience, AGAIN * elapsed);
+    *s = (dg_search){.limits = *limits, .machine = *machine};
+    dg_err e = climb(s);
+    for (int i = 0; i < 2 && !e; i++) e = try_neighbours(s); /* the first ones may become the choice */
+    for (int i = 0; i < LOOKS && !e; i++) {                  /* twice, and more often while steps are short */
+        if (i > 1 && s->machine.elapsed(s->machine.context) > s->limits.seconds / 3) break;
+        e = look_again(s);
     }
-    if (!s->tries) s->tries = look_beside(s, elapsed);
-    if (!s->tries) s->tries = look_again(s, elapsed);
-    return s->tries;
-}
-
-void dg_search_refused(dg_search *s, const char *why)
-{
-    for (int i = 0; i < s->rows; i++)
-        if (s->row[i].batch == s->tries) { /* it did fit: another program has taken the memory */
-            s->row[i].looks = DG_SEARCH_LOOKS;
-            s->row[i].when = s->looks + 1;
-            return;
-        }
-    s->refused = s->tries;
-    snprintf(s->why_not, sizeof s->why_not, "%s", why);
+    return e;
 }
 
 /* ---- The sentence ---- */
-
-static const char *fewer_updates(char out[40], double share)
-{
-    static const struct {
-        double share;
-        const char *words;
-    } known[] = {{0.25, "a quarter fewer updates"},
-                 {1.0 / 3, "a third fewer updates"},
-                 {0.5, "half the updates"},
-                 {2.0 / 3, "a third of the updates"},
-                 {0.75, "a quarter of the updates"}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (fabs(share - known[i].share) < 0.02) return known[i].words;
-    snprintf(out, 40, "%.0f%% fewer updates", 100 * share);
-    return out;
-}
-
-static int add(char *out, size_t size, int at, const char *format, ...) __attribute__((format(printf, 4, 5)));
-static int add(char *out, size_t size, int at, const char *format, ...)
-{
-    va_list ap;
-    if ((size_t)at + 1 >= size) return at;
-    va_start(ap, format);
-    const int n = vsnprintf(out + at, size - (size_t)at, format, ap);
-    va_end(ap);
-    return n < 0 ? at : at + n;
-}
 
 static double percent_faster(const dg_batch_row *a, const dg_batch_row *b)
 {
     return 100 * (dg_batch_rate(a) / dg_batch_rate(b) - 1);
 }
 
-/* Why this one, among those that were tried. */
-static int say_why(const dg_search *s, const dg_batch_row *chosen, char *out, size_t size, int n)
-{
-    const dg_search_limits *l = &s->limits;
-    const int best = fastest(s, true), any = choose(s, false), steps = dg_batch_updates(l, chosen->batch);
-    if (best < 0)
-        return add(out, size, n,
-                   "the smallest that was tried; it leaves %d step%s per epoch, where %d are wanted "
-                   "(--least-steps); --from %d tries smaller ones",
-                   steps, dg_s(steps), l->least_steps, chosen->batch > 8 ? 8 : 1);
-    const dg_batch_row *b = &s->row[best], *wish = &s->row[any];
-    const bool by_steps = wish->batch > chosen->batch;
-    char words[40], among[64] = "";
-    if (by_steps)
-        snprintf(among, sizeof among, " that leaves %d step%s per epoch", l->least_steps, dg_s(l->least_steps));
-    else if (s->end == DG_SEARCH_NO_ROOM) snprintf(among, sizeof among, " that fits");
-    if (b == chosen) n = add(out, size, n, "the fastest%s", among);
-    else
-        n = add(out, size, n, "the smallest that is surely within %g%% of the fastest%s, which is %d (%.1f%% faster)",
-                100 * l->within, among, b->batch, percent_faster(b, chosen));
-    if (!by_steps) return n;
-    const double share = 1 - (double)dg_batch_updates(l, wish->batch) / steps;
-    return add(out, size, n, "; %d would be %.0f%% faster, with %s", wish->batch, percent_faster(wish, chosen),
-               fewer_updates(words, share));
-}
-
-/* Why there were no larger ones: of interest where speed was still rising. */
-static int say_end(const dg_search *s, char *out, size_t size, int n)
-{
-    const dg_search_limits *l = &s->limits;
-    const dg_batch_row *last = &s->row[s->rows - 1];
-    switch (s->end) {
-    case DG_SEARCH_NO_ROOM: return add(out, size, n, "; %d does not: %s", s->refused, s->why_not);
-    case DG_SEARCH_MOST: return add(out, size, n, "; more than %d were not tried (--most)", last->batch);
-    case DG_SEARCH_PICTURES:
-        return add(out, size, n, "; the dataset has only %d image%s", l->pictures, dg_s(l->pictures));
-    case DG_SEARCH_SECONDS:
-        if (s->rows == 1)
-            return add(out, size, n, "; nothing else was tried, its steps take %.3g s each: --seconds %.0f for more",
-                       1e-3 * last->ms, ceil(10 * fmax(l->seconds, 7e-3 * last->ms)));
-        return add(out, size, n, "; more than %d were not tried in %g s: --seconds %.0f for more", last->batch,
-                   l->seconds, ceil(4 * l->seconds));
-    case DG_SEARCH_FLAT:
-    case DG_SEARCH_RUNS: break;
-    }
-    return n;
-}
-
 void dg_search_sentence(const dg_search *s, char *out, size_t size)
 {
-    const int choice = dg_search_choice(s);
+    const dg_search_limits *l = &s->limits;
+    const int choice = dg_search_choice(s), best = fastest(s, true);
     *out = 0;
     if (choice < 0) return;
-    const dg_batch_row *chosen = &s->row[choice];
-    int n = add(out, size, 0, "%d: ", chosen->batch);
-    n = say_why(s, chosen, out, size, n);
-    /* where too few steps decided, larger ones would not have been chosen anyway */
-    if (dg_batch_updates(&s->limits, s->row[s->rows - 1].batch) >= s->limits.least_steps || s->end == DG_SEARCH_NO_ROOM)
-        n = say_end(s, out, size, n);
-    if (s->rows > 1 && s->elapsed > s->limits.seconds + LONGER)
-        n = add(out, size, n, "; the search took %.0f s, a step of batch %d takes %.3g s", s->elapsed,
-                s->row[s->rows - 1].batch, 1e-3 * s->row[s->rows - 1].ms);
-    (void)add(out, size, n, ".");
+    const dg_batch_row *chosen = &s->row[choice], *wish = &s->row[choose(s, false)];
+    const int steps = dg_batch_updates(l, chosen->batch);
+    char among[64] = "", less[300] = "";
+    if (wish->batch > chosen->batch) {
+        snprintf(among, sizeof among, " that leaves %d step%s per epoch", l->least_steps, dg_s(l->least_steps));
+        snprintf(less, sizeof less, "; %d would be %.0f%% faster, with %.0f%% fewer updates", wish->batch,
+                 percent_faster(wish, chosen), 100 - 100.0 * dg_batch_updates(l, wish->batch) / steps);
+    } else if (s->refused) snprintf(among, sizeof among, " that fits");
+    int n = snprintf(out, size, "%d: the fastest%s", chosen->batch, among);
+    if (best < 0)
+        n = snprintf(out, size,
+                     "%d: the smallest that was tried; it leaves %d step%s per epoch, where %d are wanted "
+                     "(--least-steps); --from %d tries smaller ones",
+                     chosen->batch, steps, dg_s(steps), l->least_steps, chosen->batch > 8 ? 8 : 1);
+    else if (best != choice)
+        n = snprintf(out, size,
+                     "%d: the smallest that is surely within %g%% of the fastest%s, which is %d (%.1f%% faster)",
+                     chosen->batch, 100 * l->within, among, s->row[best].batch, percent_faster(&s->row[best], chosen));
+    /* where too few steps decided, larger ones would not have been chosen */
+    const bool end = s->refused || leaves_steps(s, s->row[s->rows - 1].batch);
+    snprintf(out + n, size - (size_t)n, "%s%s; the search took %.3g s.", best < 0 ? "" : less, end ? s->end : "",
+             s->machine.elapsed(s->machine.context));
 }

@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "core/base/clock.h"
+#include "host/measure/samples.h"
 #include "host/net/recipes.h"
 #include "host/trainer/ring_reader.h"
 #include "host/trainer/steps.h"
 
-#define SECONDS 20.0  /* of a search, */
-#define PATIENCE 60.0 /* and where steps are long and every doubling gains */
-enum { LOOKS = 60 };  /* that fit into it: many short ones see more of a machine's moods than a few long ones */
+#define SECONDS 60.0 /* of a search at most */
+#define LOOK 0.33    /* of a look: many short ones see more of a machine's moods than a few long ones */
+enum { LOOKS = 60 }; /* in a search of fewer seconds */
 
 /* ---- What all sizes have in common ---- */
 
@@ -52,33 +53,6 @@ static dg_err feed_of(dg_batch_trial *t, dg_batch_bench *b)
     return e ? e : dg_job_alloc(job, t->feed.data, t->feed.perm);
 }
 
-dg_err dg_batch_open(dg_batch_trial *t, dg_batch_bench *b, int batch, bool *yes, char *why, size_t size)
-{
-    size_t needed = 0;
-    const dg_dataset *d = b->data;
-    const dg_job_options o = dg_options_run(b->o, batch, d->train, d->count - d->train);
-    *t = (dg_batch_trial){.bench = b, .ahead = 1};
-    *yes = false;
-    dg_err e = dg_build_if_fits(&t->job, b->model, &o, b->backend, &b->room, &needed);
-    if (e == DG_USAGE) snprintf(why, size, "%s", dg_message());
-    if (e) return e == DG_USAGE ? DG_OK : e;
-    *yes = needed <= b->room.have;
-    if (!*yes)
-        snprintf(why, size, "it needs %.1f MB, and there are %.1f MB%s", (double)needed / 1e6,
-                 (double)b->room.have / 1e6, b->o->device_memory > 0 ? " (--device-memory)" : "");
-    if (!*yes) return DG_OK;
-    e = feed_of(t, b);
-    if (!e) e = dg_job_init(&t->job, b->o->seed);
-    if (e) dg_batch_close(t);
-    return e;
-}
-
-void dg_batch_close(dg_batch_trial *t)
-{
-    dg_loader_close(&t->feed);
-    dg_job_free(&t->job);
-}
-
 /* Until a full step is next: the short one, and a new epoch. *full: how many are left in it. */
 static dg_err go_to_full_step(dg_batch_trial *t, long *full)
 {
@@ -114,11 +88,9 @@ dg_err dg_batch_steps(dg_batch_trial *t, long most, long *done, double *ms)
     return e;
 }
 
-/* ---- One size ---- */
-
 /* Two steps, and one group of as many as are given at once: graphs of so many are captured then. What does not compute
  * is not worth timing. */
-dg_err dg_batch_warm_up(dg_batch_trial *t)
+static dg_err warm_up(dg_batch_trial *t)
 {
     long done;
     double ms;
@@ -133,6 +105,37 @@ dg_err dg_batch_warm_up(dg_batch_trial *t)
         e = dg_fail(DG_NUMBERS, "batch %d computes numbers that are not finite: %s", t->job.o.batch, bad);
     return e;
 }
+
+dg_err dg_batch_open(dg_batch_trial *t, dg_batch_bench *b, int batch, bool *yes, char why[160])
+{
+    size_t needed = 0;
+    const dg_dataset *d = b->data;
+    const dg_job_options o = dg_options_run(b->o, batch, d->train, d->count - d->train);
+    *t = (dg_batch_trial){.bench = b, .ahead = 1};
+    *yes = false;
+    dg_err e = dg_build_if_fits(&t->job, b->model, &o, b->backend, &b->room, &needed);
+    if (e == DG_USAGE) snprintf(why, 160, "%s", dg_message());
+    if (e) return e == DG_USAGE ? DG_OK : e;
+    *yes = needed <= b->room.have;
+    if (!*yes)
+        snprintf(why, 160, "it needs %.1f MB, and there are %.1f MB%s", (double)needed / 1e6,
+                 (double)b->room.have / 1e6, b->o->device_memory > 0 ? " (--device-memory)" : "");
+    if (!*yes) return DG_OK;
+    e = feed_of(t, b);
+    if (!e) e = dg_job_init(&t->job, b->o->seed);
+    if (!e && b->progress) b->progress(b->context, batch);
+    if (!e) e = warm_up(t);
+    if (e) dg_batch_close(t);
+    return e;
+}
+
+void dg_batch_close(dg_batch_trial *t)
+{
+    dg_loader_close(&t->feed);
+    dg_job_free(&t->job);
+}
+
+/* ---- One size ---- */
 
 /* Percent of the step's time in which kernels ran, by the events around each; some run side by side in a step. */
 static dg_err busy_of_gpu(dg_batch_trial *t, double ms, double *busy)
@@ -152,106 +155,63 @@ static dg_err busy_of_gpu(dg_batch_trial *t, double ms, double *busy)
     return e;
 }
 
-/* Percent of a step that goes by without the pictures' way: the same steps on those that are there. */
-static dg_err waits(dg_batch_trial *t, double ms, double seconds, double *percent)
-{
-    dg_backend *b = t->bench->backend;
-    const dg_step_state first = {.seed = t->feed.seed};
-    dg_samples s = {.n = 0};
-    dg_spread r = {0};
-    dg_err e = DG_OK;
-    for (const double begin = dg_clock(); !e && !dg_samples_enough(&s, dg_clock() - begin, seconds);) {
-        e = dg_job_put_state(&t->job, &first);
-        if (!e) e = b->sync(b);
-        const double start = dg_clock();
-        if (!e) e = dg_job_steps(&t->job, t->job.o.batch, 1);
-        if (!e) e = b->sync(b);
-        if (!e) e = dg_samples_add(&s, 1e3 * (dg_clock() - start));
-        if (!e && t->bench->stop && *t->bench->stop) e = dg_fail(DG_FAILED, "stopped");
-    }
-    if (!e) e = dg_samples_spread(&s, &r);
-    *percent = fmax(0, 100 * (1 - r.quick / ms));
-    dg_samples_free(&s);
-    return e;
-}
-
-static dg_err take_samples(dg_batch_trial *t, double most_seconds, bool all_of_them, dg_samples *s, dg_batch_row *row)
+static dg_err take_samples(dg_batch_trial *t, double most_seconds, bool all_of_them, dg_batch_row *row)
 {
     const double begin = dg_clock(), threads = t->bench->backend->threads;
     double cpu = 0, wall = 0;
+    dg_samples s = {.n = 0};
+    dg_spread r = {0};
     dg_err e = DG_OK;
     while (!e) {
-        const double spent = dg_clock() - begin;
-        if (all_of_them ? s->n && spent >= most_seconds : dg_samples_enough(s, spent, most_seconds)) break;
+        const double spent = dg_clock() - begin, before = dg_cpu_seconds();
+        if (all_of_them ? s.n && spent >= most_seconds : dg_samples_enough(&s, spent, most_seconds)) break;
         long done;
         double ms;
-        const double before = dg_cpu_seconds();
         e = dg_batch_steps(t, DG_RING, &done, &ms);
         if (e) break;
         cpu += dg_cpu_seconds() - before;
         wall += 1e-3 * ms * (double)done;
-        e = dg_samples_add(s, ms);
+        e = dg_samples_add(&s, ms);
     }
-    dg_spread r = {0};
-    if (!e) e = dg_samples_spread(s, &r);
+    if (!e) e = dg_samples_spread(&s, &r);
     row->ms = r.quick;
     row->median = r.median;
     row->low = r.low;
     row->high = r.high;
     if (threads > 0) row->busy = fmin(100, 100 * cpu / (wall * threads));
+    dg_samples_free(&s);
     return e;
 }
 
-static dg_err time_trial(dg_batch_trial *t, double most_seconds, bool all_of_them, dg_samples *s, dg_batch_row *row)
-{
-    const dg_batch_bench *b = t->bench;
-    const dg_plan *p = &t->job.plan[DG_PLAN_TRAIN];
-    double flops = 0;
-    dg_err e = take_samples(t, most_seconds, all_of_them, s, row);
-    if (e) return e;
-    for (int i = 0; i < p->ops; i++) flops += dg_op_flops(&p->op[i]);
-    row->of_peak = b->machine.all > 0 ? 100 * flops / row->ms * 1e-6 / b->machine.all : -1;
-    row->utilisation = dg_nvml_utilisation(b->nvml);
-    row->in_a_row = t->feed.window ? 1 : t->ahead;
-    row->memory = dg_fit_bytes(&t->job);
-    if (!b->backend->threads) e = busy_of_gpu(t, row->ms, &row->busy);
-    if (!e && t->feed.window) e = waits(t, row->ms, most_seconds, &row->waits);
-    return e;
-}
-
-/* The peak as it is now, in *speed, and the highest of all looks in the bench. */
-static dg_err speed_now(dg_batch_bench *b, double *speed)
+/* The peak, the highest of all measurements. */
+static dg_err measure_peak(dg_batch_bench *b)
 {
     dg_machine now = b->machine;
     now.all = 0;
     const dg_err e = dg_machine_peak(&now, b->backend);
-    *speed = now.all;
-    now.all = fmax(now.all, b->machine.all);
-    if (!e) b->machine = now;
+    if (!e) b->machine.all = fmax(now.all, b->machine.all);
     return e;
 }
 
 dg_err dg_batch_time(dg_batch_bench *b, int batch, double most_seconds, bool all_of_them, dg_batch_row *row, bool *yes,
-                     char *why, size_t size)
+                     char why[160])
 {
     const double begin = dg_clock();
-    double after = 0;
+    double flops = 0;
     dg_batch_trial t;
-    dg_samples s = {.n = 0};
-    *row = (dg_batch_row){.batch = batch, .busy = -1, .of_peak = -1, .utilisation = -1, .waits = -1};
-    dg_err e = dg_batch_open(&t, b, batch, yes, why, size);
+    *row = (dg_batch_row){.batch = batch, .looks = 1, .busy = NAN, .of_peak = NAN, .nvml = NAN};
+    dg_err e = dg_batch_open(&t, b, batch, yes, why);
     if (e || !*yes) return e;
-    if (b->progress) b->progress(b->context, batch);
-    e = speed_now(b, &row->speed);
-    if (!e) e = dg_batch_warm_up(&t);
+    e = measure_peak(b);
     row->setup = dg_clock() - begin;
-    if (!e) e = time_trial(&t, most_seconds, all_of_them, &s, row);
-    if (!e) e = speed_now(b, &after);
-    row->speed = fmin(row->speed, after);
+    if (!e) e = take_samples(&t, most_seconds, all_of_them, row);
+    const dg_plan *p = &t.job.plan[DG_PLAN_TRAIN];
+    for (int i = 0; i < p->ops; i++) flops += dg_op_flops(&p->op[i]);
+    if (b->machine.all > 0) row->of_peak = 100 * flops / row->ms * 1e-6 / b->machine.all;
+    if (dg_nvml_utilisation(b->nvml) >= 0) row->nvml = dg_nvml_utilisation(b->nvml);
+    row->memory = (double)dg_fit_bytes(&t.job);
+    if (!e && !b->backend->threads) e = busy_of_gpu(&t, row->ms, &row->busy);
     dg_batch_close(&t);
-    row->sample = s.value;
-    row->samples = s.n;
-    if (e) dg_samples_free(&s);
     return e;
 }
 
@@ -269,19 +229,12 @@ static dg_err refuse_all(const dg_batch_bench *b, int batch)
 
 dg_err dg_batch_glance(dg_batch_bench *b, int batch, double seconds, double *ms)
 {
-    dg_batch_trial t;
-    dg_batch_row row = {.batch = batch};
-    dg_samples s = {.n = 0};
+    dg_batch_row row;
     char why[160];
     bool yes;
-    dg_err e = dg_batch_open(&t, b, batch, &yes, why, sizeof why);
-    if (e || !yes) return e ? e : refuse_all(b, batch);
-    e = dg_batch_warm_up(&t);
-    if (!e) e = take_samples(&t, seconds, true, &s, &row);
+    const dg_err e = dg_batch_time(b, batch, seconds, true, &row, &yes, why);
     *ms = row.median;
-    dg_samples_free(&s);
-    dg_batch_close(&t);
-    return e;
+    return e || yes ? e : refuse_all(b, batch);
 }
 
 dg_search_limits dg_batch_limits(const dg_options *o)
@@ -293,23 +246,26 @@ dg_search_limits dg_batch_limits(const dg_options *o)
                               .within = o->within / 100,
                               .least_steps = o->least_steps,
                               .seconds = seconds,
-                              .look = fmin(seconds, SECONDS) / LOOKS,
-                              .patience = o->seconds > 0 ? seconds : PATIENCE};
+                              .look = fmin(seconds / LOOKS, LOOK)};
 }
 
-dg_err dg_batch_find(dg_batch_bench *b, const dg_search_limits *limits, dg_search *s)
+typedef struct {
+    dg_batch_bench *bench;
+    double began;
+} found_on;
+
+static double elapsed(void *context) { return dg_clock() - ((found_on *)context)->began; }
+
+static dg_err look(void *context, int batch, double seconds, dg_batch_row *row, bool *yes, char why[160])
 {
-    const double begin = dg_clock();
-    dg_err e = DG_OK;
-    dg_search_begin(s, limits);
-    for (int batch; !e && (batch = dg_search_next(s, dg_clock() - begin)) > 0;) {
-        const double left = fmax(limits->seconds, limits->patience) - (dg_clock() - begin);
-        char why[160];
-        bool yes = false;
-        dg_batch_row row;
-        e = dg_batch_time(b, batch, fmin(dg_search_look(s, batch), left), false, &row, &yes, why, sizeof why);
-        if (!e && yes) dg_search_timed(s, &row);
-        if (!e && !yes) dg_search_refused(s, why);
-    }
-    return e || s->rows ? e : refuse_all(b, limits->from);
+    return dg_batch_time(((found_on *)context)->bench, batch, seconds, false, row, yes, why);
+}
+
+dg_err dg_batch_find(dg_batch_bench *b, const dg_search_limits *limits, dg_search *s, char *why, size_t size)
+{
+    found_on on = {b, dg_clock()};
+    const dg_err e = dg_search_run(s, limits, &(dg_search_machine){&on, elapsed, look});
+    if (e || !s->rows) return e ? e : refuse_all(b, limits->from);
+    dg_search_sentence(s, why, size);
+    return DG_OK;
 }

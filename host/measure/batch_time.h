@@ -1,6 +1,5 @@
-/* Batches against the clock: a network is built with one, as training would build it, beside nothing else and with
- * weights and pictures of its own, takes steps as training gives them, and is taken down. Its learning rates are 0, so
- * that its numbers stay what they are however many steps there are. */
+/* Times of batch sizes: a network is built as training builds it, with weights and images of its own, takes training
+ * steps with learning rates of 0, so that its numbers stay what they are, and is freed again. */
 #ifndef DG_BATCH_TIME_H
 #define DG_BATCH_TIME_H
 
@@ -11,33 +10,32 @@
 #include "host/data/loader.h"
 #include "host/measure/batch_search.h"
 #include "host/measure/nvml.h"
-#include "host/measure/samples.h"
 #include "host/options/options.h"
 #include "host/trainer/fit.h"
 #include "host/trainer/position.h"
 
-/* What all of them have in common. */
+/* What all sizes have in common. The caller sets what stands above the empty line. */
 typedef struct {
-    const dg_options *o; /* how a run would train; its batch does not matter */
+    const dg_options *o; /* of a run; its batch does not matter */
     const dg_model *model;
     dg_backend *backend;
     const dg_dataset *data;
-    const volatile sig_atomic_t *stop;          /* ends what is under way with DG_FAILED once it is not 0 */
-    void (*progress)(void *context, int batch); /* before each size; NULL: nobody wants to know */
+    const volatile sig_atomic_t *stop;          /* not 0: DG_FAILED after the step under way; may be NULL */
+    void (*progress)(void *context, int batch); /* before each size; may be NULL */
     void *context;
 
     dg_room room;
-    dg_machine machine; /* the peak, looked at before each size */
-    dg_nvml *nvml;      /* NULL: there is none */
+    dg_machine machine; /* the peak: the best of a measurement before each size */
+    dg_nvml *nvml;      /* NULL: there is none, and no_nvml says why */
     const char *no_nvml;
-    uint8_t *records; /* where the recipe has more to read than pixels */
+    uint8_t *records; /* where the recipe reads more than pixels */
     dg_busy load;     /* since the opening */
 } dg_batch_bench;
 
-dg_err dg_batch_bench_open(dg_batch_bench *b); /* what stands above the empty line is set */
+dg_err dg_batch_bench_open(dg_batch_bench *b);
 void dg_batch_bench_close(dg_batch_bench *b);
 
-/* A network with one batch. */
+/* A network with one batch size. */
 typedef struct {
     const dg_batch_bench *bench;
     dg_job job;
@@ -47,29 +45,27 @@ typedef struct {
     int ahead;  /* steps that are given at once */
 } dg_batch_trial;
 
-/* *yes: it fits; where it does not, why (of `size` bytes) says so in words and nothing is to be closed. */
-dg_err dg_batch_open(dg_batch_trial *t, dg_batch_bench *b, int batch, bool *yes, char *why, size_t size);
+/* Open and warm up. *yes: it fits; if not, why says so and nothing is to be closed. DG_NUMBERS: its
+ * numbers are not finite. */
+dg_err dg_batch_open(dg_batch_trial *t, dg_batch_bench *b, int batch, bool *yes, char why[160]);
 void dg_batch_close(dg_batch_trial *t);
 
-/* Some full steps, one at least and `most` at most, that are done when it returns: *done of them in so many ms each.
- * What lies between full steps, the short one and the beginning of an epoch, is not counted. */
+/* At least one and at most `most` full steps, finished on return: *done of them in *ms each. The short last step and
+ * the beginning of an epoch are not counted. */
 dg_err dg_batch_steps(dg_batch_trial *t, long most, long *done, double *ms);
 
-/* The first steps, which do not count. DG_NUMBERS: they do not compute. */
-dg_err dg_batch_warm_up(dg_batch_trial *t);
-
-/* One size: open, warm up, time until the median is known well or most_seconds are over, and close; all_of_them: for
- * all of these seconds, however well it is known. */
+/* One size: open, time until the median is known within 1% or most_seconds are over (all_of_them: always until then),
+ * and close. */
 dg_err dg_batch_time(dg_batch_bench *b, int batch, double most_seconds, bool all_of_them, dg_batch_row *row, bool *yes,
-                     char *why, size_t size);
+                     char why[160]);
 
-/* A first idea of one size: ms a step by the median of some seconds, behind a warm-up. DG_DEVICE: it does not fit. */
+/* The median of a step in some seconds. DG_DEVICE: the batch does not fit. */
 dg_err dg_batch_glance(dg_batch_bench *b, int batch, double seconds, double *ms);
 
-/* As the options say, without the number of pictures. */
+/* As the options say, without the number of images. */
 dg_search_limits dg_batch_limits(const dg_options *o);
 
-/* The search (batch_search.h) on this bench, which is to be freed. DG_DEVICE when not even the first size fits. */
-dg_err dg_batch_find(dg_batch_bench *b, const dg_search_limits *limits, dg_search *s);
+/* The search (batch_search.h) on this bench, and its sentence. DG_DEVICE when not even the first size fits. */
+dg_err dg_batch_find(dg_batch_bench *b, const dg_search_limits *limits, dg_search *s, char *why, size_t size);
 
 #endif

@@ -198,7 +198,7 @@ const dg_option dg_option_table[] = {
      "the log, and keep the state with the least Frechet distance as checkpoint-best.safetensors; 0: never"},
     {"stop-on-collapse", 0, NULL, DG_OPT_FLAG, AT(stop_on_collapse), NO_RANGE, "no", NULL, OTHER, T, SAVED,
      "stop, with exit code 8 and a checkpoint, where the pictures become alike or the losses run away "
-     "(docs/doctor.md)"},
+     "(docs/guide/doctor.md)"},
     {"count", 'n', "N", DG_OPT_INT, AT(count), 1, 1000000, NULL, NULL, OTHER, G | D | E, 0,
      "number of pictures (default: generate 16, data --synthesize 1000, eval half of the real ones, 5000 at most)"},
     {"seeds", 0, "A-B", DG_OPT_SEEDS, AT(seed_first), 0, 9007199254740991.0, NULL, NULL, OTHER, G | I, 0,
@@ -232,7 +232,7 @@ const dg_option dg_option_table[] = {
      "how often each measurement is taken"},
     {"seconds", 0, "S", DG_OPT_REAL, AT(seconds), 0, 1e6, "0", NULL, OTHER, U | N | T, 0,
      "tune: time for trying, shared out by what the operations cost; 0: until all is tried; batch and --batch auto: of "
-     "the search, 0: 20, and up to 60 while larger ones gain; batch --sweep: of each size, 0: 2"},
+     "the search, 0: 60, of which it takes 20 where steps are short; batch --sweep: of each size, 0: 2"},
     {"from", 0, "N", DG_OPT_INT, AT(from), 0, 65536, "0", NULL, OTHER, N | T, 0,
      "batch and --batch auto: the smallest to try; 0: 8, of a --rule 32"},
     {"most", 0, "N", DG_OPT_INT, AT(most), 1, 65536, "65536", NULL, OTHER, N | T, 0,

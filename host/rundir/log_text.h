@@ -5,8 +5,8 @@
 #include "host/net/recipe.h"
 #include "host/rundir/logged.h"
 
-enum { DG_LOG_LINE = 1024 };       /* a line is shorter than this */
-enum { DG_LOG_BYTES = 256 << 20 }; /* no longer log is read: more than a million rows */
+enum { DG_LOG_LINE = 1024 };             /* a line is shorter than this */
+#define DG_LOG_BYTES ((uint64_t)4 << 30) /* limit of a log that is read: some 40 million rows */
 
 /* A row. The columns are the metrics of a recipe, and these. */
 typedef struct {

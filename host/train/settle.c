@@ -19,7 +19,7 @@ static void show_size(void *context, int batch)
 
 static dg_err search(dg_training *r, const dg_model *model, int *batch)
 {
-    char why[400];
+    char why[700];
     dg_search s;
     dg_search_limits limits = dg_batch_limits(r->o);
     dg_batch_bench b = {.o = r->o,
@@ -29,17 +29,15 @@ static dg_err search(dg_training *r, const dg_model *model, int *batch)
                         .stop = &dg_stop_signal,
                         .progress = show_size,
                         .context = r};
-    limits.pictures = r->data.train;
+    limits.images = r->data.train;
     dg_err e = dg_batch_bench_open(&b);
     if (e) return e;
-    e = dg_batch_find(&b, &limits, &s);
+    e = dg_batch_find(&b, &limits, &s, why, sizeof why);
     dg_batch_bench_close(&b);
     if (!e) {
         *batch = s.row[dg_search_choice(&s)].batch;
-        dg_search_sentence(&s, why, sizeof why);
         dg_progress_note(r->progress, "batch %s", why);
     }
-    dg_search_free(&s);
     return e;
 }
 

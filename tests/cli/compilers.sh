@@ -26,11 +26,11 @@ fi
 fact $? "'$ran' should say one sentence; it said: $(cat "$dir/.err")"
 prints 'FOUND := '
 
-# README.md states what is tried
+# docs/install.md states the oldest compilers that are tested
 eval "$(grep '^oldest_gcc=' "$root/scripts/detect")"
 # shellcheck disable=SC2154 # set by the line of scripts/detect
-grep -q "gcc $oldest_gcc or clang $oldest_clang or newer" "$root/README.md"
-fact $? "README.md should name gcc $oldest_gcc and clang $oldest_clang as the oldest"
+grep -q "gcc $oldest_gcc or clang $oldest_clang or newer" "$root/docs/install.md"
+fact $? "docs/install.md should name gcc $oldest_gcc and clang $oldest_clang as the oldest"
 
 # a compiler that does not know -fopenmp: nothing asks for OpenMP's library
 cat > "$dir/plain-cc" << END

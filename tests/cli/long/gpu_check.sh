@@ -272,7 +272,7 @@ fails drift.py drift
 fails profile profile
 fails profile model
 fails tune tune
-fails batch-tables batch
+fails batch batch
 HANG=replay check 1 --only replay,repeat --limit 6
 row replay FAILED
 about replay 'stopped after the 6 s'

@@ -1,5 +1,5 @@
 /* The doctor: for each rule a log that fires it and one that does not. Recorded logs, shortened to every fifth step
- * (docs/doctor.md says how each was made), and rows that are made here for what is at the edge of a rule. */
+ * (docs/guide/doctor.md says how each was made), and rows that are made here for what is at the edge of a rule. */
 #include "core/base/file_io.h"
 #include "host/doctor/diversity.h"
 #include "host/figure/pictures.h"
@@ -207,18 +207,18 @@ static void check_losses(void)
         }
 }
 
-/* Each precondition is in docs/doctor.md, in the row of its rule. */
+/* Each precondition is in docs/guide/doctor.md, in the row of its rule. */
 static void check_page(void)
 {
     void *text;
     size_t bytes;
-    if (!DG_CHECKF(!dg_read_file("docs/doctor.md", 1 << 20, &text, &bytes), "%s", dg_message())) return;
+    if (!DG_CHECKF(!dg_read_file("docs/guide/doctor.md", 1 << 20, &text, &bytes), "%s", dg_message())) return;
     for (const dg_doctor_rule *r = dg_doctor_rules; r->name; r++) {
         char begin[64];
         snprintf(begin, sizeof begin, "\n| `%s` |", r->name);
         char *at = strstr(text, begin), *end = at ? strchr(at + 1, '\n') : NULL,
              *when = at ? strstr(at, r->when) : NULL;
-        DG_CHECKF(end && when && when < end, "docs/doctor.md should have of %s: %s", r->name, r->when);
+        DG_CHECKF(end && when && when < end, "docs/guide/doctor.md should have of %s: %s", r->name, r->when);
     }
     free(text);
 }

@@ -7,6 +7,7 @@
 
 #include <float.h>
 #include "tests/case_cuda.h"
+#include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
 #include "core/plan/gather.h"

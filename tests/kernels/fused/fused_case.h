@@ -5,6 +5,7 @@
 
 #include <float.h>
 
+#include "tests/all_ops.h"
 #include "tests/devtest.h"
 #include "kernels/fused/fuse.cuh"
 

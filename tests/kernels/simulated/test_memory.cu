@@ -1,6 +1,7 @@
 /* A network that does not fit: before anything is allocated the message says what is needed, what is free and the
  * largest batch that fits; that batch fits indeed, the next one does not; and the train command ends there, leaving
  * nothing. */
+#include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
 #include "tests/temp_folder.h"
@@ -134,7 +135,7 @@ static double takes_what_is_planned(double most)
     size_t before = 0, with = 0, total;
     bool yes = false;
     DG_CHECK(!dg_batch_bench_open(&bench) && !b->memory(b, &before, &total));
-    DG_CHECKF(!dg_batch_open(&trial, &bench, 32, &yes, why, sizeof why) && yes, "%s", dg_message());
+    DG_CHECKF(!dg_batch_open(&trial, &bench, 32, &yes, why) && yes, "%s", dg_message());
     DG_CHECK(!b->memory(b, &with, &total) && !trial.job.o.window == !most);
     const double planned = (double)dg_fit_bytes(&trial.job), taken = (double)(before - with);
     DG_CHECKF(fabs(taken - planned) <= 0.01 * planned, "%.0f bytes taken, %.0f planned", taken, planned);
