@@ -229,21 +229,21 @@ $(BUILD)/tests/preload/%.so: tests/preload/%.c $(BUILD)/flags
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -shared -fPIC -MMD -MP -o $@ $< -ldl
 
 tests: $(TESTS) $(FUZZERS) $(PRELOADS) ## build the tests
-RUN_TESTS = DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' \
+RUN_TESTS = OBJECTS='$(BUILD)' DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' \
     TORTURE_EVERY=$(if $(filter check,$(MAKECMDGOALS)),160,$(if $(SAN),40,10)) sh scripts/run-tests
 ifneq ($(ROOM),)
 ROOM_TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(filter tests/$(ROOM)/%,$(TEST_SRC))))
 $(if $(ROOM_TESTS),,$(error ROOM=$(ROOM): no C test in tests/$(ROOM); a room is core/plan, host/data ...))
 check: $(PROGRAM) $(ROOM_TESTS)
-	$(Q)$(RUN_TESTS) scripts/walls $(ROOM_TESTS)
+	$(Q)$(RUN_TESTS) scripts/walls scripts/calls $(ROOM_TESTS)
 else
 check: $(PROGRAM) $(LIBRARY) $(TESTS) $(FUZZERS) $(PRELOADS) ## the tests of some minutes, or ROOM=core/plan alone
-	$(Q)$(RUN_TESTS) scripts/walls $(TESTS) $(FUZZERS) $(CLI_TESTS) $(SIM_QUICK) $(GPU_PARTS)
+	$(Q)$(RUN_TESTS) scripts/walls scripts/calls $(TESTS) $(FUZZERS) $(CLI_TESTS) $(SIM_QUICK) $(GPU_PARTS)
 endif
 # With sanitizers the long ones are for make SAN=1 soak: they are minutes of the same code that C tests run.
 check-all: $(PROGRAM) $(LIBRARY) $(TESTS) $(FUZZERS) $(PRELOADS) ## every test, all flavours of the simulator
-	$(Q)$(RUN_TESTS) scripts/walls $(if $(SAN),$(HOSTILE_TESTS),$(LONG_TESTS)) $(SIM_PARTS) $(TESTS) $(FUZZERS) \
-	    $(CLI_TESTS) $(GPU_PARTS)
+	$(Q)$(RUN_TESTS) scripts/walls scripts/calls $(if $(SAN),$(HOSTILE_TESTS),$(LONG_TESTS)) $(SIM_PARTS) $(TESTS) \
+	    $(FUZZERS) $(CLI_TESTS) $(GPU_PARTS)
 
 TORTURE = DCGAN=$(RUN) PRELOADS='$(RUN_PRELOADS)' python3 tests/torture/torture.py
 torture: $(PROGRAM) $(PRELOADS) ## every call of every command fails once, power failures, limits; SAN=1: allocations
@@ -317,7 +317,7 @@ SOURCES = $(shell find core kernels host include samples sim tests \
             -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp')
 format: ## all sources as .clang-format says
 	$(Q)clang-format-14 -i --style=file $(SOURCES)
-lint: ## who includes whom, clang-tidy, cppcheck, and what the analysers of gcc and clang find
+lint: ## who includes and calls whom, clang-tidy, cppcheck, and what the analysers of gcc and clang find
 	$(Q)sh scripts/lint
 
 clean: ## remove what was built

@@ -1,4 +1,4 @@
-"""A classifier of a model file (docs/model-files.md) as a PyTorch module, its optimiser, and the dropout masks of dcgan.
+"""A classifier of a model file (docs/model-files.md) as a PyTorch module, its optimiser, and dropout masks of dcgan.
 
 Written for scripts/make_oracle.py --model: by another way than the C program, from the same text. Tensors have the
 names of nn.Sequential, main.N.weight, where N counts modules as the program does; dense layers are Linear, behind a

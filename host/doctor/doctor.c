@@ -94,12 +94,10 @@ static void close_window(dg_doctor *d, dg_doctor_news *news, void *context)
 
 static void take_measures(dg_vitals *v, const dg_log_row *row)
 {
-    for (int i = 0; i < DG_LOGGED && row->judged; i++) {
-        const int place = dg_measure_logged(i)->place;
-        if (place == DG_BESIDE_COVERAGE && !isnan(row->measure[i])) v->coverage = row->measure[i];
-        if (place == DG_BESIDE_NEAREST && !isnan(row->measure[i])) v->nearest = row->measure[i];
-        if (place == DG_BESIDE_RECALL && !isnan(row->measure[i])) v->recall = row->measure[i];
-    }
+    const double *m = row->measure;
+    if (row->judged && !isnan(m[DG_LOG_COVERAGE])) v->coverage = m[DG_LOG_COVERAGE];
+    if (row->judged && !isnan(m[DG_LOG_NEAREST])) v->nearest = m[DG_LOG_NEAREST];
+    if (row->judged && !isnan(m[DG_LOG_RECALL])) v->recall = m[DG_LOG_RECALL];
     v->best_coverage = fmax(v->best_coverage, v->coverage);
 }
 

@@ -4,7 +4,7 @@
 #define DG_DOCTOR_H
 
 #include "host/net/job.h"
-#include "host/run/log_text.h"
+#include "host/rundir/log_text.h"
 
 enum {
     DG_DOCTOR_WINDOW = 250,  /* steps that are looked at together */

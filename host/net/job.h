@@ -5,7 +5,7 @@
 
 #include "core/plan/plan.h"
 #include "core/plan/optimizer.h"
-#include "host/data/whiten/whiten.h"
+#include "host/whiten/whiten.h"
 #include "host/net/recipe.h"
 
 /* How weights begin, drawn from Philox: N(0, 0.02) and norms' gamma N(1, 0.02) (Radford et al. 2016); N(0,

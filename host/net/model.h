@@ -69,7 +69,7 @@ typedef struct {
 
 /* What a network sees of a pixel p from 0 to 255: p / 127.5 - 1, p / 255, or the latter less the channel's mean over
  * the pictures for training, divided by its standard deviation; or p / 255 whitened, as these pictures say
- * (host/data/whiten/whiten.h). */
+ * (host/whiten/whiten.h). */
 typedef enum { DG_INPUT_SIGNED, DG_INPUT_UNIT, DG_INPUT_STANDARD, DG_INPUT_ZCA } dg_input;
 
 /* About 140 KB: on the heap, please. */
@@ -96,7 +96,10 @@ dg_err dg_model_read(const char *name, dg_model *out);
 dg_err dg_model_parse(const char *text, const char *where, dg_model *out);
 
 /* What one sample of the network's input is. */
-dg_shape dg_net_input(const dg_model *m, const dg_net *n);
+static inline dg_shape dg_net_input(const dg_model *m, const dg_net *n)
+{
+    return n->latent ? (dg_shape){1, 1, 1, m->latent} : (dg_shape){1, m->size, m->size, m->channels};
+}
 
 /* A stock DCGAN of these widths as model text (for replay and import): generator ngf * 2^depth ... ngf,
  * discriminator mirrored. size is 4, 5, 6 or 7 times a power of two, and the first of these is the kernel
@@ -112,10 +115,6 @@ dg_err dg_model_reclassed(const char *model, const char *name, int classes, char
 
 /* "cnn-cifar-2classes" of the built-in classifier cnn-cifar in out. False: name is not a built-in model. */
 bool dg_model_name_classes(const char *name, int classes, char out[64]);
-
-/* The largest such size up to `most`, 0: there is none. */
-enum { DG_SIDE_LEAST = 16, DG_SIDE_MOST = 256 };
-int dg_model_side(int most);
 
 /* Built-in models: name i, or NULL past the last. */
 const char *dg_model_builtin(int i);

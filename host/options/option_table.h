@@ -127,6 +127,8 @@ dg_err dg_options_model(dg_options *o, const char *name);
 dg_err dg_options_take_preset(dg_options *o);
 /* The values that the program has built in. */
 dg_err dg_options_presets(dg_options *o);
+/* What dg_options_free does, but for the operands. */
+void dg_options_free_values(dg_options *o);
 bool dg_same_place(const char *a, const char *b); /* the same text, or paths to the same file */
 
 /* config.ini: host/options/config.c reads it, host/options/config_write.c writes it. */

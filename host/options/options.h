@@ -53,7 +53,7 @@ typedef struct {
                     `export` and `import` */
     char *config;
     char *init;            /* --init CHECKPOINT: where the weights begin; NULL: drawn */
-    int epochs, batch;     /* 0: auto, which a run settles (host/options/length.h, --batch by a search) */
+    int epochs, batch;     /* 0: auto, which a run settles (host/run/length.h, --batch by a search) */
     double lr, lr_d, lr_g; /* lr_d and lr_g: 0 = lr */
     double beta1, beta2, eps;
     int optimizer; /* dg_optimizer */

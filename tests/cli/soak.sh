@@ -1,5 +1,5 @@
 #!/bin/sh
-# What `make soak` says at its end: the counts of its parts, and the table of docs/testing.md, which has what they noted and no more.
+# What `make soak` says at its end: the counts of its parts, and the table of docs/testing.md from what they noted.
 . "$(dirname "$0")/kit"
 SOAK=$dir/soak.txt
 export SOAK

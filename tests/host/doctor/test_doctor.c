@@ -182,8 +182,7 @@ static void check_silence(void)
     well(1500);
     for (long i = 0; i < rows; i++) row[i].judged = true;
     for (long i = 0; i < rows; i++)
-        for (int k = 0; k < DG_LOGGED; k++)
-            row[i].measure[k] = dg_measure_logged(k)->place == DG_BESIDE_RECALL ? 0.1 : 0.6;
+        for (int k = 0; k < DG_LOGGED; k++) row[i].measure[k] = k == DG_LOG_RECALL ? 0.1 : 0.6;
     NOTHING("near to real images, and not varied", NULL, 0); /* copies */
     for (long i = 0; i < rows; i++)
         for (int k = 0; k < DG_LOGGED; k++) row[i].measure[k] = 0.6;

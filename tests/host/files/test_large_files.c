@@ -1,6 +1,6 @@
 /* Sparse files of 16 GB: what the header says is enough to refuse them, so that neither memory nor reading grows with
  * the file. Each command that takes such a file is called in a child that may have 64 MB more than it has. */
-#include "host/files/checkpoint.h"
+#include "host/checkpoint/checkpoint.h"
 #include "child.h"
 #include "host/cli/commands.h"
 #include "tempdir.h"

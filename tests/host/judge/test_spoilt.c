@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "host/data/dataset.h"
+#include "host/data/synthesize/synthesize.h"
 #include "host/judge/judge.h"
 #include "test.h"
 

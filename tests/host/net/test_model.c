@@ -1,6 +1,7 @@
 /* Model files: the built-in ones, stock texts, and every kind of mistake with its line and key, those included that
  * make a model no GAN. */
 #include "host/net/gan.h"
+#include "host/data/sides.h"
 #include "host/net/job.h"
 #include "host/net/recipes.h"
 #include "temp_folder.h"

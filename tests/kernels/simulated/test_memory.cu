@@ -7,7 +7,7 @@ extern "C" {
 #include "tests/temp_folder.h"
 #include "host/cli/commands.h"
 #include "host/measure/batch_time.h"
-#include "host/run/fit.h"
+#include "host/trainer/fit.h"
 }
 
 static dg_model model;

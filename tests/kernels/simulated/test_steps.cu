@@ -5,7 +5,7 @@
 extern "C" {
 #include "core/plan/fusions.h"
 #include "host/net/gan.h"
-#include "host/run/train.h"
+#include "host/train/train.h"
 #include "host/measure/trial.h"
 }
 
