@@ -46,6 +46,8 @@ static const key model_keys[] = {
 };
 enum { MODEL_KEYS = sizeof model_keys / sizeof *model_keys };
 
+#define WORD(NAME, word, ...) "|" word
+
 static const key layer_keys[DG_KEYS] = {
     [DG_KEY_OP] = {"op", OP, offsetof(dg_section, layer.kind), sizeof(void *), .preset = -1},
     [DG_KEY_IN] = {"in", LAYER, SECTION(in),
@@ -57,7 +59,7 @@ static const key layer_keys[DG_KEYS] = {
     [DG_KEY_BIAS] = {"bias", CHOICE, SECTION(layer.bias), .preset = -1, .choices = "no|yes"},
     [DG_KEY_NORM] = {"norm", CHOICE, SECTION(layer.norm), .choices = "none|batch|spectral"}, /* as dg_norm */
     [DG_KEY_ADD] = {"add", LAYER, SECTION(add), .must = "an earlier layer of this network"},
-    [DG_KEY_ACT] = {"act", CHOICE, SECTION(layer.act), .choices = "none|relu|leaky|tanh"}, /* as dg_act */
+    [DG_KEY_ACT] = {"act", CHOICE, SECTION(layer.act), .choices = &(DG_ACTS(WORD))[1]},
     [DG_KEY_SLOPE] = {"slope", NUMBER, SECTION(layer.slope), 0, 1, 0, 0.2,
                       .must = "a number from 0 up to, not including, 1"},
     [DG_KEY_P] = {"p", NUMBER, SECTION(layer.p), 0, 1, 0, 0.5, .must = "a number from 0 up to, not including, 1"},

@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#define WORD(NAME, word, ...) "|" word
 #define AT(member) offsetof(dg_options, member)
 #define NO_RANGE 0, 0
 #define RUN "Run"
@@ -133,7 +134,7 @@ const dg_option dg_option_table[] = {
     {"preset", 0, "NAME", DG_OPT_CHOICE, AT(preset), NO_RANGE, "none", "none|small|paper", TRAINING, T, ARGV,
      "values of options by a name: small, for fewer than 10,000 pictures: --ema 0.995; paper: the plain published "
      "recipe, whatever a model or a config file says; what you give as well comes over it"},
-    {"loss", 0, "NAME", DG_OPT_CHOICE, AT(loss), NO_RANGE, "bce", "bce|lsgan|hinge|ralsgan", TRAINING, T,
+    {"loss", 0, "NAME", DG_OPT_CHOICE, AT(loss), NO_RANGE, "bce", &(DG_LOSSES(WORD))[1], TRAINING, T,
      SAVED | IF_SET | MODEL | FIXED,
      "what a GAN's networks are trained by: cross entropy, least squares, hinge, or relativistic average least "
      "squares"},

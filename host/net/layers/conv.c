@@ -35,8 +35,9 @@ static dg_err shape(dg_layer *l, const char *where)
     l->flat = dense(l);
     if (l->stride < 0) l->stride = 1;
     if (l->pad < 0) l->pad = (l->kernel - 1) / 2;
-    if (batch(l) && l->act == DG_ACT_TANH)
-        return dg_layer_fail(l, where, "act = tanh: does not go with norm = batch; use norm = none");
+    if (batch(l) && !dg_act_is_linear(l->act))
+        return dg_layer_fail(l, where, "act = %s: does not go with norm = batch; use norm = none",
+                             dg_acts[l->act].word);
     l->out = (dg_shape){1, 0, 0, l->filters};
     if (!transposed(l)) {
         const dg_err e = dg_layer_windows(l, where, false, &l->out);
