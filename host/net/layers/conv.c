@@ -13,7 +13,15 @@ static const double NORM_EPS = 1e-5, NORM_MOMENTUM = 0.1, SPECTRAL_EPS = 1e-12; 
 enum { W, GAMMA, BETA, RUNNING_MEAN, RUNNING_VAR, U = W + 1, V };
 enum { PRE, MEAN, RSTD, NORMAL = PRE, SIGMA };
 
-static bool batch(const dg_layer *l) { return l->norm == DG_NORM_BATCH; }
+static bool batch(const dg_layer *l)
+{
+    switch (l->norm) { /* another norm would be none without a word */
+    case DG_NORM_NONE:
+    case DG_NORM_SPECTRAL: return false;
+    case DG_NORM_BATCH: break;
+    }
+    return true;
+}
 static bool spectral(const dg_layer *l) { return l->norm == DG_NORM_SPECTRAL; }
 static int bias_of(const dg_layer *l) { return spectral(l) ? V + 1 : W + 1; }
 static bool transposed(const dg_layer *l) { return l->kind == &dg_layer_conv_transpose; }

@@ -145,8 +145,10 @@ struct fused_epilogue {
         case DG_EPILOGUE_ACT: return s.act == DG_ACT_TANH ? tanh(v) : v > 0 ? v : below * v;
         case DG_EPILOGUE_ACT_DX: return s.act == DG_ACT_TANH ? v * (1 - old * old) : old > 0 ? v : below * v;
         case DG_EPILOGUE_NORM_DX: return norm.z(g, c, (double)pre[i]) > 0 ? v : (double)s.factor * v;
-        default: return v;
+        case DG_EPILOGUE_PLAIN:
+        case DG_EPILOGUE_STATS: break;
         }
+        return v;
     }
 
     /* want: results before the epilogue, in double; slack: how far each may be off. All that the epilogue wrote is held
