@@ -34,7 +34,7 @@ prints 'a step of 3:'
 # other losses, averages and augmentation
 for loss in $(losses); do
     cat "$root/tests/tiny.cfg" > "$dir/own.cfg"
-    printf '[train]\nloss = %s\nema = 0.9\naugment = color,translation,cutout\n' $loss >> "$dir/own.cfg"
+    printf '[train]\nloss = %s\nema = 0.9\naugment = color,translation,cutout\n' "$loss" >> "$dir/own.cfg"
     sim 'random lazy uneven' 0 check "$dir/own.cfg" --batch 4 --device cuda
     prints 'ops agree'
     for op in gan_loss augment augment_dx ema; do prints " $op "; done
