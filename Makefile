@@ -29,7 +29,8 @@ ifeq ($(MAKELEVEL)$(filter -j% --jobs%,$(shell echo "$$MAKEFLAGS"))$(filter clea
 MAKEFLAGS += -j$(or $(shell nproc 2>/dev/null),1)
 endif
 
-WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(WERROR),-Werror)
+# What handles each value of an enum does not build while one is missing.
+WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror=switch $(if $(WERROR),-Werror)
 SANFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 PIC      := -fPIC -fvisibility=hidden # the same objects are in the program and in the shared library
 KFLAGS   := -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math

@@ -52,6 +52,7 @@ os.environ.setdefault('CUBLAS_WORKSPACE_CONFIG', ':4096:8')  # for deterministic
 import numpy as np
 import torch
 import torch.nn as nn
+import torch.nn.functional as F
 from PIL import Image
 
 import torch_model
@@ -173,12 +174,34 @@ def augment(o, x, step, order, first):
     return torch.stack(out)
 
 
+def between(low):
+    """What D says, from 0 to 1, where its output is between its aims: low and 1."""
+    return lambda logit: ((logit - low) / (1 - low)).clamp(0, 1)
+
+
+def average(real, fake, sign):
+    """Both halves of a relativistic average loss; sign 1: of D."""
+    return ((real - fake.mean() - sign) ** 2).mean() / 2, ((fake - real.mean() + sign) ** 2).mean() / 2
+
+
+# A row for each --loss. alone(logit, real, of_g): the loss of logits that should be those of real pictures, or not;
+# or halves(real, fake, sign): both halves of a loss that compares them, sign 1 of D, -1 of G, and against(other), which
+# is taken off the logits for prob. prob(logit): what D says, from 0 to 1.
+LOSSES = {
+    'bce': {'alone': lambda l, real, of_g: F.binary_cross_entropy_with_logits(l, torch.full_like(l, float(real))),
+            'prob': torch.sigmoid},
+    'lsgan': {'alone': lambda l, real, of_g: F.mse_loss(l, torch.full_like(l, float(real))) / 2, 'prob': between(0.0)},
+    'hinge': {'alone': lambda l, real, of_g: -l.mean() if of_g else (1 - l if real else 1 + l).relu().mean(),
+              'prob': between(-1.0)},
+    'ralsgan': {'halves': average, 'against': torch.mean, 'prob': between(-1.0)},
+}
+
+
 def train(o, G, D, images, index, z):
     """The run itself; returns losses a step and the gradients of step 0."""
     dtype = getattr(torch, o.dtype)
     adam = [torch.optim.Adam(net.parameters(), lr=2e-4, betas=(0.5, 0.999), eps=o.eps) for net in (D, G)]
-    log_loss = nn.BCEWithLogitsLoss()
-    mse, low = nn.MSELoss(), 0.0 if o.loss == 'lsgan' else -1.0
+    loss_row = LOSSES[o.loss]
     log = {k: np.zeros(o.steps) for k in ('loss_d_real', 'loss_d_fake', 'loss_g', 'd_x', 'd_gz1', 'd_gz2')}
     first = {}
     # from where it stands it neither skips a step nor grows; gradients of weights are fp16 as well
@@ -206,41 +229,25 @@ def train(o, G, D, images, index, z):
             norm.momentum = 0.1
         return out
 
-    def loss_of(logit, real, of_g=False):
-        if o.loss == 'bce':
-            return log_loss(logit, torch.full_like(logit, float(real)))
-        if o.loss == 'lsgan':
-            return mse(logit, torch.full_like(logit, float(real))) / 2
-        if of_g:
-            return -logit.mean()
-        return (1 - logit if real else 1 + logit).relu().mean()
-
     def prob_of(logit, other):
-        """What D says, from 0 to 1: between its aims, unless the loss is cross entropy."""
-        if o.loss == 'bce':
-            return logit.sigmoid().mean().item()
-        return ((logit - (other.mean() if o.loss == 'ralsgan' else 0) - low) / (1 - low)).clamp(0, 1).mean().item()
+        return loss_row['prob'](logit - (0 if other is None else loss_row['against'](other))).mean().item()
 
     def score(x, real, s, loss_name, mean_name, of_g=False):
         logit = logits(x)
-        loss = loss_of(logit, real, of_g)
+        loss = loss_row['alone'](logit, real, of_g)
         scaler.scale(loss).backward()
         log[loss_name][s], log[mean_name][s] = loss.item(), prob_of(logit, None)
 
-    def relative(real, fake, sign):
-        """Both halves of a relativistic average loss; sign 1: of D."""
-        return (((real - fake.mean() - sign) ** 2).mean() / 2, ((fake - real.mean() + sign) ** 2).mean() / 2)
-
     def score_relative(x, fake, s):
         real, other = logits(x), logits(fake.detach())
-        halves = relative(real, other, 1)
+        halves = loss_row['halves'](real, other, 1)
         sum(halves).backward()
         log['loss_d_real'][s], log['loss_d_fake'][s] = (half.item() for half in halves)
         log['d_x'][s], log['d_gz1'][s] = prob_of(real, other), prob_of(other, real)
 
     def score_relative_g(real, x, s):
         fake = logits(x)
-        loss = sum(relative(real, fake, -1))
+        loss = sum(loss_row['halves'](real, fake, -1))
         loss.backward()
         log['loss_g'][s], log['d_gz2'][s] = loss.item(), prob_of(fake, real)
 
@@ -251,7 +258,7 @@ def train(o, G, D, images, index, z):
         real = torch.from_numpy(images[rows]).to(o.device, dtype) / 127.5 - 1
         fake = run(G, torch.from_numpy(z[s, :len(rows)]).to(o.device, dtype)[:, :, None, None])
         real, seen = augment(o, real, s, 0, 0), augment(o, fake, s, 0, len(rows))
-        if o.loss == 'ralsgan':
+        if 'halves' in loss_row:
             score_relative(real, seen, s)
         else:
             score(real, True, s, 'loss_d_real', 'd_x')
@@ -262,7 +269,7 @@ def train(o, G, D, images, index, z):
         scaler.step(adam[0])
         scaler.update()
         adam[1].zero_grad()
-        if o.loss == 'ralsgan':
+        if 'halves' in loss_row:
             score_relative_g(look_again(real), augment(o, fake, s, 1, 0), s)
         else:
             score(augment(o, fake, s, 1, 0), True, s, 'loss_g', 'd_gz2', True)
@@ -353,7 +360,7 @@ def main(arguments=None):
     p.add_argument('--dtype', default='float64', choices=['float64', 'float32'])
     p.add_argument('--device', default='cpu', choices=['cpu', 'cuda'])
     p.add_argument('--arithmetic', default='plain', choices=['plain', 'tf32', 'bf16', 'fp16'])
-    p.add_argument('--loss', default='bce', choices=['bce', 'lsgan', 'hinge', 'ralsgan'])
+    p.add_argument('--loss', default='bce', choices=LOSSES)
     p.add_argument('--augment', default='')
     p.add_argument('--norm-d', choices=['spectral'])
     p.add_argument('--model', help='a classifier, as a model file')

@@ -9,16 +9,10 @@
 
 bool dg_doctor_knows(const dg_recipe *r) { return r == &dg_gan_recipe; }
 
-/* Of each loss where D's output is in the middle between what it aims at (core/plan/ops_gan.h). */
-static double guess_of(dg_loss loss)
-{
-    return loss == DG_LOSS_LSGAN ? 0.25 : loss == DG_LOSS_HINGE ? 2 : loss == DG_LOSS_RALSGAN ? 1 : 1.386;
-}
-
 void dg_doctor_begin(dg_doctor *d, dg_loss loss)
 {
     *d = (dg_doctor){0};
-    d->now.guess = guess_of(loss);
+    d->now.guess = dg_losses[loss].guess;
     d->now.loss_d_before = d->now.diversity = d->now.best_diversity = d->now.settled_diversity = NAN;
     d->now.coverage = d->now.best_coverage = d->now.nearest = d->now.recall = NAN;
 }

@@ -31,7 +31,12 @@ enum { DG_MAX_NETS = 4, DG_MAX_LAYERS = 128, DG_TRAIN_MAX = 32, DG_MODEL_TEXT_MA
 typedef struct dg_layer_kind dg_layer_kind; /* host/net/layers/layers.h */
 
 /* Batch norm behind the layer, or spectral norm of its weights (ops_gan.h). */
-typedef enum { DG_NORM_NONE, DG_NORM_BATCH, DG_NORM_SPECTRAL } dg_norm;
+#define DG_NORMS(X) X(NONE, "none") X(BATCH, "batch") X(SPECTRAL, "spectral")
+typedef enum {
+#define X(NAME, word) DG_NORM_##NAME,
+    DG_NORMS(X)
+#undef X
+} dg_norm;
 
 typedef struct {
     char name[16]; /* "G.1"; "C.4.2": the second of several that section [C.4] stands for */
@@ -70,7 +75,12 @@ typedef struct {
 /* What a network sees of a pixel p from 0 to 255: p / 127.5 - 1, p / 255, or the latter less the channel's mean over
  * the pictures for training, divided by its standard deviation; or p / 255 whitened, as these pictures say
  * (host/whiten/whiten.h). */
-typedef enum { DG_INPUT_SIGNED, DG_INPUT_UNIT, DG_INPUT_STANDARD, DG_INPUT_ZCA } dg_input;
+#define DG_INPUTS(X) X(SIGNED, "signed") X(UNIT, "unit") X(STANDARD, "standard") X(ZCA, "zca")
+typedef enum {
+#define X(NAME, word) DG_INPUT_##NAME,
+    DG_INPUTS(X)
+#undef X
+} dg_input;
 
 /* About 140 KB: on the heap, please. */
 typedef struct {

@@ -29,6 +29,7 @@ enum {
     DG_OPT_MODEL = 32,   /* a model file may give it in its section [train] */
     DG_OPT_OUTPUT = 256, /* a path that something is written to */
     DG_OPT_FINE = 128,   /* a finer point: --help-all tells it, --help its name */
+    DG_OPT_RESULT = 512, /* it decides what is trained: stands in checkpoints */
     DG_OPT_IF_SET = 64 /* config.ini leaves it out with its preset, as before there was such an option, unless the model
                           says something of training */
 };

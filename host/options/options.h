@@ -176,4 +176,8 @@ void dg_options_free(dg_options *o);
 /* A copy of `resolved`, malloc'd, with another value of this key. NULL: out of memory. */
 char *dg_config_settled(const char *text, const char *key, const char *value);
 
+/* The lines of `resolved` whose options decide what is trained (DG_OPT_RESULT), malloc'd: not where, how often and how
+ * fast, so that the same training gives the same bytes. NULL: out of memory. */
+char *dg_config_results(const char *text);
+
 #endif

@@ -39,30 +39,6 @@ static dg_err write_checkpoint(void *context)
     return log ? log : kept;
 }
 
-/* The settings that decide what is trained, a line each; not where, how often and how fast, so that the same
- * training gives the same bytes. malloc'd. */
-static char *result_settings(const char *config)
-{
-    static const char *const key[] = {"batch",     "lr",        "lr-d",     "lr-g",        "beta1",      "beta2",
-                                      "eps",       "seed",      "flip",     "drop-last",   "fit",        "resize",
-                                      "alpha",     "orient",    "limit",    "precision",   "conv",       "test",
-                                      "optimizer", "momentum",  "nesterov", "rho",         "decay",      "accumulator",
-                                      "schedule",  "smoothing", "start",    "start-sigma", "start-bias", "loss",
-                                      "ema",       "augment"};
-    char *out = malloc(strlen(config) + 1), *to = out;
-    for (const char *line = config; out && *line;) {
-        size_t n = strcspn(line, "\n"), word = strcspn(line, " =\n");
-        n += line[n] != 0;
-        bool keep = false;
-        for (size_t i = 0; i < sizeof key / sizeof key[0] && !keep; i++)
-            keep = strlen(key[i]) == word && !strncmp(line, key[i], word);
-        if (keep) to = (char *)memcpy(to, line, n) + n;
-        line += n;
-    }
-    if (out) *to = 0;
-    return out;
-}
-
 /* A line each, without what would end one. malloc'd. */
 static char *class_names(const dg_dataset *d)
 {
@@ -94,7 +70,7 @@ static dg_err copy(dg_outputs *w, const dg_checkpoint_info *info, dg_snapshot **
 /* Taken now; given to its writer by the caller. NULL after an error, which is remembered. */
 static save *take(dg_outputs *w, const dg_position *read)
 {
-    char *settings = result_settings(w->config);
+    char *settings = dg_config_results(w->config);
     save *s = calloc(1, sizeof *s);
     char *classes = w->job->recipe->labels ? class_names(w->data) : NULL;
     const dg_backend *b = w->job->backend;

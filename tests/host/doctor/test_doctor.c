@@ -193,17 +193,13 @@ static void check_silence(void)
 /* With each loss a leap is one above the loss of a guess. */
 static void check_losses(void)
 {
-    static const struct {
-        dg_loss loss;
-        double guess;
-    } of[] = {{DG_LOSS_BCE, 1.386}, {DG_LOSS_LSGAN, 0.25}, {DG_LOSS_HINGE, 2}, {DG_LOSS_RALSGAN, 1}};
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+    for (int i = 0; i < DG_LOSS_KINDS; i++)
         for (int above = 0; above < 2; above++) {
             well(1500);
             for (long k = 0; k < rows; k++) row[k].value[DG_LOSS_D_REAL] = row[k].value[DG_LOSS_D_FAKE] = 0.005;
-            row[800].value[DG_LOSS_D_REAL] = of[i].guess * (above ? 1.01 : 0.98);
-            dg_doctor_examine(&doctor, of[i].loss, true, row, rows, NULL, 0);
-            DG_CHECKF(doctor.findings == above, "loss %zu: %d findings", i, doctor.findings);
+            row[800].value[DG_LOSS_D_REAL] = dg_losses[i].guess * (above ? 1.01 : 0.98);
+            dg_doctor_examine(&doctor, (dg_loss)i, true, row, rows, NULL, 0);
+            DG_CHECKF(doctor.findings == above, "loss %s: %d findings", dg_losses[i].word, doctor.findings);
         }
 }
 

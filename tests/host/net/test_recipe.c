@@ -70,8 +70,8 @@ static void add_step(dg_job *job, dg_plan_role role, int B, const weights *s)
     dg_plan_operand(op, "perm", job->row[DG_ROW_PERM], 0);
     dg_plan_operand(op, "state", state, 0);
     add(p, DG_OP_conv_fwd, "S.fwd", conv, (const int[]){x, s->w, y});
-    op = dg_plan_add(p, DG_OP_bce, "S.bce");
-    op->u.bce = (dg_bce_args){.n = B, .target = 1, .loss = LOSS, .prob = PROBABILITY};
+    op = dg_plan_add(p, DG_OP_gan_loss, "S.bce");
+    op->u.gan_loss = (dg_gan_loss_args){.form = DG_GAN_CROSS, .n = B, .target = 1, .loss = LOSS, .prob = PROBABILITY};
     dg_plan_operand(op, "dlogit", dy, 0);
     dg_plan_operand(op, "logit", y, 0);
     dg_plan_operand(op, "ring", ring, 0);

@@ -1,15 +1,15 @@
-/* One term of the binary cross entropy, alike in every kernel that makes it. */
-#ifndef DG_BCE_CUH
-#define DG_BCE_CUH
+/* One term of the cross entropy on logits, the same in every kernel that computes it. */
+#ifndef DG_CROSS_ENTROPY_CUH
+#define DG_CROSS_ENTROPY_CUH
 
 #include "kernels/dev/cuda.cuh"
 #include "kernels/dev/divide.cuh"
 
-struct dg_bce_term {
-    double loss, prob, slope; /* prob: sigmoid(logit); slope: of the loss, before the division by their number */
+struct dg_loss_term {
+    double loss, prob, slope; /* slope: of the loss, before the division by n */
 };
 
-static __device__ __forceinline__ dg_bce_term dg_bce_of(double l, double target)
+static __device__ __forceinline__ dg_loss_term dg_cross_entropy_of(double l, double target)
 {
     const double e = exp(-fabs(l));
     const double larger = dg_quotient(1.0, 1 + e), less = dg_quotient(e, 1 + e);
