@@ -138,8 +138,8 @@ done
 
 # every activation
 for act in $(acts); do
-    printf '[model]\nname = one\nsize = 16\nclasses = 4\n[C.1]\nfilters = 6\nkernel = 3\nact = %s\n[C.2]\nop = dense\nfilters = 4\n' \
-        "$act" > act.cfg
+    printf "[model]\nname = one\nsize = 16\nclasses = 4\n[C.1]\nfilters = 6\nkernel = 3\nact = %s\n" "$act" > act.cfg
+    printf "[C.2]\nop = dense\nfilters = 4\n" >> act.cfg
     exits 0 --data shapes --model act.cfg --test 0.2 --batch 8 --epochs 2 --out "act-$act" -q || cat .err
     exits 0 export "act-$act" --onnx --out "$act.onnx"
     "$program" classify "act-$act" shapes --json --top 4 > answers.json
