@@ -70,7 +70,7 @@ static void steps(machine *x, int n)
         dg_step_state s = {.seed = 9, .step = (uint64_t)i, .cursor = 4 * in_epoch, .lr = {2e-4, 2e-4}};
         if (in_epoch == 0) DG_CHECK(dg_job_put_state(&x->g, &s) == DG_OK); /* within an epoch `advance` moves on */
         DG_CHECK(dg_job_step(&x->g, in_epoch == 2 ? 3 : 4) == DG_OK);
-        DG_CHECK(dg_job_get_state(&x->g, &s) == DG_OK);
+        DG_CHECK(x->b->get(x->b, &s, dg_job_memory(&x->g, x->g.row[DG_ROW_STATE]), sizeof s) == DG_OK);
         DG_CHECK(s.step == (uint64_t)i + 1 && s.cursor == (in_epoch == 2 ? ROWS : 4 * in_epoch + 4) && s.seed == 9);
     }
 }

@@ -1,7 +1,7 @@
 /* Convolutions of pictures with what is around them: against plain loops in double, pictures against gather.cu's. */
 #include "fused_case.h"
 extern "C" {
-#include "core/plan/gather.h"
+#include "tests/gather_signed.h"
 #include "core/plan/precision.h"
 #include "tests/reference_conv.h"
 }
@@ -139,7 +139,7 @@ struct data_set {
         args.W = k.W;
         args.C = k.Ci;
         args.flip = k.flip;
-        dg_gather_signed(&args);
+        gather_signed(&args);
     }
 };
 
@@ -256,7 +256,7 @@ static void refusals()
     DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu));
     f.gather.N = 2, f.gather.H = f.gather.W = 8, f.gather.C = 3;
     DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu));
-    dg_gather_signed(&f.gather);
+    gather_signed(&f.gather);
     DG_CHECK(!dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu));
     f.gather.record += 4;
     DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu));
