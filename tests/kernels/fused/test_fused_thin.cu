@@ -68,19 +68,7 @@ static bool launch(dg_op_kind kind, dg_fused_conv *f, dg_tune *tune, fused_epilo
     fused_room room(dg_fused_conv_size(kind, f, tune));
     f->scratch = (float *)room.scratch.p;
     f->counters = room.counters.p;
-    std::vector<float> first;
-    for (int time = 0; time < 2; time++) {
-        dev_op = name;
-        dg_fused_conv_launch(kind, f, tune, 0);
-        if (!dev_ok(name)) return false;
-        room.check(name);
-        const std::vector<float> got = out->d_out.get();
-        if (time)
-            DG_CHECKF(memcmp(got.data(), first.data(), got.size() * sizeof(float)) == 0,
-                      "%s: other bits the second time", name);
-        first = got;
-    }
-    return true;
+    return room.same_twice(name, out->d_out, [&] { dg_fused_conv_launch(kind, f, tune, 0); });
 }
 
 /* Numbers as tensor cores see them. */
