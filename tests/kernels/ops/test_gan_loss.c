@@ -138,7 +138,7 @@ int main(void)
                 state.step = k * 700; /* also beyond the ring's end */
                 check(b, part, sizes[k], k % 2 ? 1.5 : 20);
             }
-            if (b->real == DG_F64) check_differences(b, part);
+            if (b->real == DG_F64 && dg_case_slowness() < 2) check_differences(b, part);
         }
         check_golden(b);
         check_nan(b);
