@@ -1,6 +1,6 @@
 #!/bin/sh
 # Recorded runs of PyTorch, 100 steps each in fp64, of a small classifier for each mechanism. Written by
-#     scripts/make_oracle.py --images DIR --model tests/oracles/X.cfg --batch 6 --count 20 --steps 100 --small
+#     tools/pytorch/make_oracle.py --images DIR --model tests/oracles/X.cfg --batch 6 --count 20 --steps 100 --small
 # from pictures of `dcgan data --synthesize DIR --classes 4 --count 800 --size 20`; adam-pool with --ties.
 . "$(dirname "$0")/kit"
 for f in tests/oracles/*.safetensors; do
