@@ -72,7 +72,7 @@ __attribute__((unused)) static int blob_load(blob *b, const char *path)
     return fclose(f);
 }
 
-/* Deterministic bytes that look like noise: byte i of stream `seed`. scripts/resize_expected.py has the same. */
+/* Deterministic noise: byte i of stream `seed`, as in tests/host/image/resize_expected.py. */
 __attribute__((unused)) static uint8_t noise_byte(uint32_t seed, uint32_t i)
 {
     uint32_t v = (i + 1) * 2654435761u ^ seed * 2246822519u;
@@ -175,6 +175,16 @@ __attribute__((unused)) static blob png_noise(int W, int H, uint32_t seed)
     blob b = png_by_libpng(&(png_spec){.W = W, .H = H, .depth = 8, .colour = PNG_COLOR_TYPE_RGB}, rows);
     free(rows);
     return b;
+}
+
+/* Images of noise of n x n in this folder, 00.png ..., until the one of number `end`. */
+__attribute__((unused)) static void save_noise(const char *folder, int first, int end, int n)
+{
+    for (int i = first; i < end; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%02d.png", i);
+        if (blob_into(folder, name, png_noise(n, n, (uint32_t)i))) abort();
+    }
 }
 
 /* ---- JPEG by libjpeg ---- */

@@ -6,13 +6,6 @@ int64_t dg_gather_record(const dg_gather_args *a, dg_type real, bool labels)
     return (int64_t)a->H * a->W * a->C * value + (labels ? (int64_t)sizeof *a->label : 0);
 }
 
-void dg_gather_signed(dg_gather_args *a)
-{
-    a->prepared = 0;
-    a->record = dg_gather_record(a, DG_F32, false);
-    for (int c = 0; c < DG_CHANNELS_MAX; c++) a->dev[c] = 127.5, a->shift[c] = 1;
-}
-
 bool dg_gather_is_signed(const dg_gather_args *a)
 {
     for (int c = 0; c < a->C; c++)

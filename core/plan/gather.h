@@ -10,10 +10,7 @@
 /* Bytes of a record: the picture, and 4 of a label where there are labels. */
 int64_t dg_gather_record(const dg_gather_args *a, dg_type real, bool labels);
 
-/* Pixels to -1 .. 1, from records without labels: what a GAN reads. */
-void dg_gather_signed(dg_gather_args *a);
-
-/* Is it that and nothing more? Fused kernels read such pictures alone. */
+/* Pixels to -1 .. 1, from records without labels, as a GAN reads them? Fused kernels read such pictures alone. */
 bool dg_gather_is_signed(const dg_gather_args *a);
 
 #endif

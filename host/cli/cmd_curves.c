@@ -1,5 +1,5 @@
 /* `dcgan curves RUN...`: the losses of several runs in one picture, to compare them. A run is its directory, or a
- * file with the columns of log.csv from another program (scripts/bench-numpy.py writes such). */
+ * file with the columns of log.csv from another program (tools/bench/bench_numpy.py writes such). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

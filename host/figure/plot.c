@@ -1,3 +1,4 @@
+#include "host/figure/axis.h"
 #include "host/figure/draw.h"
 
 #include <math.h>
@@ -9,38 +10,16 @@ static const dg_color INK = {45, 48, 56}, SOFT = {105, 110, 120}, GRID = {232, 2
 static const double TITLE = 1.2, TEXT = 1, TITLE_WEIGHT = 1.9, TEXT_WEIGHT = 1.2;
 
 typedef struct {
-    double low, high, step; /* ticks at the multiples of step inside */
-} axis;
-
-/* The smallest of 1, 2, 5 times a power of ten that cuts the range into at most `most` pieces. */
-static double nice_step(double range, int most)
-{
-    double power = pow(10, floor(log10(range / most)));
-    for (int i = 0;; i++) {
-        static const double factor[] = {1, 2, 5, 10, 20};
-        if (i == 4 || range / (factor[i] * power) <= most + 1e-9) return factor[i] * power;
-    }
-}
-
-static bool usable(double v) { return isfinite(v) && fabs(v) < 1e100; } /* beyond, differences overflow */
-
-typedef struct {
     double low, high;
     bool any;
 } extent;
 
 static void include(extent *e, double v)
 {
-    if (!usable(v)) return;
+    if (!dg_axis_shows(v)) return;
     if (!e->any || v < e->low) e->low = v;
     if (!e->any || v > e->high) e->high = v;
     e->any = true;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 enum { SAMPLE = 20000 };
@@ -51,7 +30,7 @@ static dg_err claim(const dg_series *s, extent *e)
 {
     if (!s->thin || s->n < 100) {
         for (int i = 0; i < s->n; i++)
-            if (usable(s->x[i])) include(e, s->y[i]);
+            if (dg_axis_shows(s->x[i])) include(e, s->y[i]);
         return DG_OK;
     }
     double *v = malloc(SAMPLE * sizeof *v);
@@ -59,10 +38,10 @@ static dg_err claim(const dg_series *s, extent *e)
     int n = 0, count = s->n < SAMPLE ? s->n : SAMPLE;
     for (int i = 0; i < count; i++) {
         double y = s->y[(long long)i * s->n / count];
-        if (usable(y)) v[n++] = y;
+        if (dg_axis_shows(y)) v[n++] = y;
     }
     if (n > 0) {
-        qsort(v, (size_t)n, sizeof *v, ascending);
+        qsort(v, (size_t)n, sizeof *v, dg_axis_rising);
         double low = v[n / 200], high = v[n - 1 - n / 200], full = v[n - 1] - v[0];
         bool spiky = full > 1.5 * (high - low);
         include(e, spiky ? low : v[0]);
@@ -72,7 +51,7 @@ static dg_err claim(const dg_series *s, extent *e)
     return DG_OK;
 }
 
-static axis fit(extent e, int most, bool round_out)
+static dg_axis fit(extent e, int most, bool round_out)
 {
     if (!e.any) e = (extent){0, 1, true};
     double size = fmax(fabs(e.low), fabs(e.high));
@@ -83,7 +62,7 @@ static axis fit(extent e, int most, bool round_out)
     } else if (round_out && e.low > 0 && e.low < .4 * e.high) {
         e.low = 0; /* losses are read from zero */
     }
-    axis a = {e.low, e.high, nice_step(e.high - e.low, most)};
+    dg_axis a = {e.low, e.high, dg_axis_step(e.high - e.low, most)};
     if (round_out) {
         a.low = floor(a.low / a.step + 1e-9) * a.step;
         a.high = ceil(a.high / a.step - 1e-9) * a.step;
@@ -108,7 +87,7 @@ static void tick_label(char out[40], double v, double step)
 typedef struct {
     dg_canvas *c;
     int left, top, right, bottom; /* of the frame that holds the data */
-    axis x, y;
+    dg_axis x, y;
 } frame;
 
 static double to_x(const frame *f, double v)
@@ -123,25 +102,12 @@ static double to_y(const frame *f, double v)
     return f->bottom - t * (f->bottom - f->top);
 }
 
-enum { MOST_TICKS = 100 };
-
-static int ticks(const axis *a, double v[MOST_TICKS])
-{
-    int n = 0;
-    double first = ceil(a->low / a->step - 1e-9);
-    while (n < MOST_TICKS && (first + n) * a->step <= a->high + 1e-9 * a->step) {
-        v[n] = (first + n) * a->step;
-        n++;
-    }
-    return n;
-}
-
 /* Marks, labels and grid lines. Lines lie on pixel centres, so that they are one sharp pixel wide. */
 static void draw_axes(const frame *f)
 {
     char label[40];
-    double xs[MOST_TICKS], ys[MOST_TICKS];
-    int nx = ticks(&f->x, xs), ny = ticks(&f->y, ys);
+    double xs[DG_AXIS_TICKS], ys[DG_AXIS_TICKS];
+    int nx = dg_axis_ticks(&f->x, xs), ny = dg_axis_ticks(&f->y, ys);
     for (int i = 0; i < ny; i++) {
         double y = floor(to_y(f, ys[i])) + .5;
         dg_draw_line(f->c, f->left + .5, y, f->right - .5, y, 1);
@@ -229,13 +195,13 @@ static void draw_series(const frame *f, const dg_series *s)
     double dot = s->thin ? 2.5 : s->n <= 40 ? 6 : 3;
     dg_draw_clip(f->c, f->left, f->top - 2, f->right, f->bottom + 2);
     for (int i = 0; i < s->n; i++) {
-        if (!usable(s->x[i]) || !usable(s->y[i])) { /* a gap */
+        if (!dg_axis_shows(s->x[i]) || !dg_axis_shows(s->y[i])) { /* a gap */
             end_column(&l);
             l.drawing = false;
             continue;
         }
         double x = to_x(f, s->x[i]), y = to_y(f, s->y[i]);
-        bool alone = (i == 0 || !usable(s->y[i - 1])) && (i + 1 == s->n || !usable(s->y[i + 1]));
+        bool alone = (i == 0 || !dg_axis_shows(s->y[i - 1])) && (i + 1 == s->n || !dg_axis_shows(s->y[i + 1]));
         if (alone || (!s->thin && s->n <= 40)) {
             dg_draw_unclip(f->c); /* a mark on the frame's edge is drawn whole */
             if (y >= f->top - 2 && y <= f->bottom + 2) dg_draw_line(f->c, x, y, x, y, dot);
@@ -266,11 +232,11 @@ static void draw_legend(const frame *f, const dg_plot *p, int y)
     }
 }
 
-static double widest_y_label(const axis *a)
+static double widest_y_label(const dg_axis *a)
 {
-    double widest = 0, at[MOST_TICKS];
+    double widest = 0, at[DG_AXIS_TICKS];
     char label[40];
-    for (int i = ticks(a, at) - 1; i >= 0; i--) {
+    for (int i = dg_axis_ticks(a, at) - 1; i >= 0; i--) {
         tick_label(label, at[i], a->step);
         widest = fmax(widest, dg_text_width(TEXT, label));
     }
@@ -280,12 +246,12 @@ static double widest_y_label(const axis *a)
 dg_err dg_draw_plot(dg_canvas *c, const dg_plot *p, int left, int top, int right, int bottom)
 {
     extent ex = {0}, ey = {0};
-    if (p->fixed_y && !(usable(p->y_min) && usable(p->y_max) && p->y_max > p->y_min))
+    if (p->fixed_y && !(dg_axis_shows(p->y_min) && dg_axis_shows(p->y_max) && p->y_max > p->y_min))
         return dg_fail(DG_USAGE, "a plot's y axis cannot go from %g to %g", p->y_min, p->y_max);
     for (int i = 0; i < p->count; i++) {
         const dg_series *s = &p->series[i];
         for (int k = 0; k < s->n; k++)
-            if (usable(s->y[k])) include(&ex, s->x[k]);
+            if (dg_axis_shows(s->y[k])) include(&ex, s->x[k]);
         dg_err e = claim(s, &ey);
         if (e) return e;
     }
@@ -296,7 +262,7 @@ dg_err dg_draw_plot(dg_canvas *c, const dg_plot *p, int left, int top, int right
     f.x = fit(ex, (f.right - f.left) / 80, false);
     int most = (f.bottom - f.top) / 34 > 2 ? (f.bottom - f.top) / 34 : 2;
     f.y = fit(ey, most, true);
-    if (p->fixed_y) f.y = (axis){p->y_min, p->y_max, nice_step(p->y_max - p->y_min, most)};
+    if (p->fixed_y) f.y = (dg_axis){p->y_min, p->y_max, dg_axis_step(p->y_max - p->y_min, most)};
     double wide = widest_y_label(&f.y);
     if (wide > 28) f.left = left + 36 + (int)wide;
     draw_axes(&f);

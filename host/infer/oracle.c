@@ -34,7 +34,7 @@ const dg_st_tensor *dg_oracle_tensor(const dg_oracle *o, const char *name, dg_ty
 {
     const dg_st_tensor *t = dg_st_find(o->st, name);
     if (!t) {
-        dg_set_message("%s: has no tensor %s; write it with scripts/make_oracle.py", o->path, name);
+        dg_set_message("%s: has no tensor %s; write it with tools/pytorch/make_oracle.py", o->path, name);
         return NULL;
     }
     bool same = t->type == type && t->rank == rank;

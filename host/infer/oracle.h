@@ -1,5 +1,5 @@
 /* A recorded PyTorch run as a file: pictures, noise, initial weights, and what came of them. Its layout is described in
- * scripts/make_oracle.py. */
+ * tools/pytorch/make_oracle.py. */
 #ifndef DG_ORACLE_H
 #define DG_ORACLE_H
 

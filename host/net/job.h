@@ -125,7 +125,6 @@ void *dg_job_memory(const dg_job *job, int row);
 dg_err dg_job_init(dg_job *job, uint64_t seed);
 
 dg_err dg_job_put_state(dg_job *job, const dg_step_state *state);
-dg_err dg_job_get_state(dg_job *job, dg_step_state *state);
 /* The metrics of steps first .. first+n-1 (n <= DG_RING), after waiting for them. */
 dg_err dg_job_get_metrics(dg_job *job, uint64_t first, int n, dg_metrics *out);
 /* The same only begun, behind the steps that were given so far; host is memory of alloc_host. */

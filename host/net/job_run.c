@@ -8,11 +8,6 @@ dg_err dg_job_put_state(dg_job *job, const dg_step_state *state)
     return job->backend->put(job->backend, dg_job_memory(job, job->row[DG_ROW_STATE]), state, sizeof *state);
 }
 
-dg_err dg_job_get_state(dg_job *job, dg_step_state *state)
-{
-    return job->backend->get(job->backend, state, dg_job_memory(job, job->row[DG_ROW_STATE]), sizeof *state);
-}
-
 static dg_err copy_metrics(dg_job *job, uint64_t first, int n, dg_metrics *out, bool wait)
 {
     dg_backend *b = job->backend;

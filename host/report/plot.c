@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "host/figure/axis.h"
 #include "host/report/html.h"
 
 enum { FEW_EPOCHS = 8, FEW_POINTS = 100, WIDE = 1000, HIGH = 400 };
@@ -68,19 +69,11 @@ void dg_plot_fill(dg_plot_curve *c, const dg_metric *m, const dg_log_row *row, c
     end_bin(c, &step);
 }
 
-static int rising(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* What the axes show. A few means far above all others, as in a step that diverges, are cut. */
 typedef struct {
     double left, right, low, high, largest;
     bool cut;
 } range;
-
-static bool usable(double v) { return isfinite(v) && fabs(v) < 1e100; } /* beyond, differences overflow */
 
 /* An axis of almost no length has no ticks that differ, as numbers. */
 static void widen(double *low, double *high)
@@ -98,9 +91,9 @@ static void find_y(const dg_report_plot *p, range *r)
     double all[DG_PLOT_CURVES * DG_PLOT_POINTS];
     for (int k = 0; k < p->curves; k++)
         for (int i = 0; i < p->curve[k].points; i++)
-            if (usable(p->curve[k].y[i])) all[n++] = p->curve[k].y[i];
+            if (dg_axis_shows(p->curve[k].y[i])) all[n++] = p->curve[k].y[i];
     if (n) {
-        qsort(all, (size_t)n, sizeof *all, rising);
+        qsort(all, (size_t)n, sizeof *all, dg_axis_rising);
         const double most = all[n - 1 - n / 40];
         r->low = all[0] < 0 || all[0] > most / 2 ? all[0] : 0;
         r->largest = all[n - 1];
@@ -129,14 +122,6 @@ static range find_range(const dg_report_plot *p)
     return r;
 }
 
-/* 1, 2 or 5 times a power of ten: at most so many steps of it. */
-static double tick(double span, int most)
-{
-    double step = pow(10, floor(log10(span / most)));
-    for (int i = 0; span / step > most; i++) step *= i % 3 == 1 ? 2.5 : 2;
-    return step;
-}
-
 static double across(const range *r, double x) { return (x - r->left) / (r->right - r->left); }
 static double down(const range *r, double y) { return 1 - (y - r->low) / (r->high - r->low); }
 
@@ -149,16 +134,15 @@ static void put_place(FILE *to, const range *r, char move, double x, double y)
 /* Lines and labels of both axes; the labels are no part of the drawing, which is stretched. */
 static void put_axes(FILE *to, const range *r, const char *unit, bool labels)
 {
-    const double dy = tick(r->high - r->low, 5), dx = tick(r->right - r->left, 6);
-    const double bottom = ceil(r->low / dy - 1e-9), left = ceil(r->left / dx - 1e-9);
-    for (int i = 0; bottom + i <= r->high / dy + 1e-9; i++) {
-        const double y = (bottom + i) * dy + 0.; /* no -0 */
-        if (labels) fprintf(to, "<span class=\"y\" style=\"top:%.2f%%\">%.4g</span>", 100 * down(r, y), y);
-        else fprintf(to, "<path class=\"line\" d=\"M0 %.1fH%d\"/>", down(r, y) * HIGH, WIDE);
+    double v[DG_AXIS_TICKS];
+    int n = dg_axis_ticks(&(dg_axis){r->low, r->high, dg_axis_step(r->high - r->low, 5)}, v);
+    for (int i = 0; i < n; i++) {
+        if (labels) fprintf(to, "<span class=\"y\" style=\"top:%.2f%%\">%.4g</span>", 100 * down(r, v[i]), v[i]);
+        else fprintf(to, "<path class=\"line\" d=\"M0 %.1fH%d\"/>", down(r, v[i]) * HIGH, WIDE);
     }
-    for (int i = 0; labels && left + i <= r->right / dx + 1e-9; i++)
-        fprintf(to, "<span class=\"x\" style=\"left:%.2f%%\">%.6g</span>", 100 * across(r, (left + i) * dx),
-                (left + i) * dx);
+    n = labels ? dg_axis_ticks(&(dg_axis){r->left, r->right, dg_axis_step(r->right - r->left, 6)}, v) : 0;
+    for (int i = 0; i < n; i++)
+        fprintf(to, "<span class=\"x\" style=\"left:%.2f%%\">%.6g</span>", 100 * across(r, v[i]), v[i]);
     if (labels) fprintf(to, "<span class=\"unit\">%s</span>", unit);
 }
 

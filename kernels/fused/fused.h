@@ -180,9 +180,8 @@ dg_fused_size dg_fused_head_size(const dg_fused_head *h);
 dg_fused_size dg_fused_update_size(const dg_fused_update *u);
 
 /* Into how many parts each job on tensor cores and each thin one divides its sum: those of the ops are for launches of
- * their own, in a common one there are other blocks to run beside. Sets tune.split. How many blocks a job then has. */
+ * their own, in a common one there are other blocks to run beside. Sets tune.split. */
 void dg_fused_update_split(dg_fused_update *u);
-int dg_fused_update_blocks(const dg_fused_update *u, int job);
 
 /* NULL, or why there is no such launch here (static text, or valid until the next call): its ops are then launched one
  * by one. tune has been through dg_variant_check() for the op alone; what is launched is of the family of its

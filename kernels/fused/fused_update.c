@@ -104,8 +104,6 @@ dg_fused_size dg_fused_update_size(const dg_fused_update *u)
     return (dg_fused_size){values * sizeof(float), DG_UPDATE_COUNTERS};
 }
 
-int dg_fused_update_blocks(const dg_fused_update *u, int job) { return dg_update_work_of(&u->job[job]).producers; }
-
 /* ---- What it takes ---- */
 
 static bool wants(const dg_prologue *s, dg_prologue_kind a, dg_prologue_kind b)

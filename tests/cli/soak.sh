@@ -7,10 +7,10 @@ part() # part CODE NAME COMMAND...: it ends with this code
 {
     want=$1
     shift
-    sh "$root/scripts/soak-part" "$@" > "$dir/said" 2>&1
+    sh "$root/scripts/soak/part" "$@" > "$dir/said" 2>&1
     code=$?
     [ $code -eq "$want" ]
-    fact $? "soak-part $*: exit code $code, not $want"
+    fact $? "scripts/soak/part $*: exit code $code, not $want"
 }
 noted() { grep -qE "^$1 [0-9]+\$" "$SOAK"; fact $? "there is no line '$1' in: $(cat "$SOAK")"; }
 
@@ -30,10 +30,10 @@ tail -n 1 "$dir/said" | grep -qx 'soak: 12 kills, 5 tests, .*, 77000 fuzz passed
 fact $? "the last line is $(tail -n 1 "$dir/said")"
 
 printf 'before\n<!-- soak -->\nold\n<!-- /soak -->\nafter\n' > "$dir/testing.md"
-table() { sh "$root/scripts/soak-table" "$dir/testing.md" > "$dir/said" 2>&1; }
+table() { sh "$root/scripts/soak/table" "$dir/testing.md" > "$dir/said" 2>&1; }
 row() { grep -qE "$1" "$dir/testing.md"; fact $? "no row $1 in: $(cat "$dir/testing.md")"; }
 table
-fact $? "soak-table: $(cat "$dir/said")"
+fact $? "soak/table: $(cat "$dir/said")"
 row '^\| A run killed .*\| 12 \| none failed, 3 skipped \|$'
 row '\| 5 \| \*\*2 failed\*\* \|$'
 row 'Valgrind \| 0 \| skipped \|$'

@@ -2,22 +2,14 @@
 #ifndef DG_CHECKPOINT_FILES_H
 #define DG_CHECKPOINT_FILES_H
 
-#include "core/base/rng.h"
 #include "host/checkpoint/checkpoint.h"
+#include "machine.h"
 #include "tempdir.h"
-#include "test.h"
 
 typedef struct {
     int size, channels, latent, ngf, ndf;
 } stock;
 static const stock tiny = {.size = 16, .channels = 3, .latent = 6, .ngf = 5, .ndf = 3};
-
-typedef struct {
-    dg_backend *b;
-    dg_model m;
-    dg_job g;
-    void *data, *perm;
-} machine;
 
 enum { MACHINE_ROWS = 11, MACHINE_BATCH = 4 };
 
@@ -26,15 +18,6 @@ __attribute__((unused)) static const char *tiny_text(const stock *s)
     static char text[DG_MODEL_TEXT_MAX];
     DG_CHECK(dg_model_stock(text, "tiny", s->size, s->channels, s->latent, s->ngf, s->ndf) == DG_OK);
     return text;
-}
-
-__attribute__((unused)) static void machine_down(machine *x)
-{
-    dg_job_free(&x->g);
-    if (x->b && x->data) x->b->release(x->b, x->data);
-    if (x->b && x->perm) x->b->release(x->b, x->perm);
-    if (x->b) x->b->close(x->b);
-    memset(x, 0, sizeof *x);
 }
 
 /* Every machine begins with other weights. */
@@ -50,24 +33,11 @@ __attribute__((unused)) static bool machine_up(machine *x, const stock *s, dg_ty
                               .beta1 = 0.5,
                               .beta2 = 0.999,
                               .eps = 1e-8};
+    uint8_t pixels[MACHINE_ROWS * 32 * 32 * 3];
     memset(x, 0, sizeof *x);
-    const size_t bytes = (size_t)(MACHINE_ROWS * s->size * s->size * s->channels);
-    uint8_t *pixels = malloc(bytes);
-    int32_t perm[MACHINE_ROWS];
-    unsigned long long r = 5;
-    for (size_t i = 0; i < bytes; i++) pixels[i] = (uint8_t)(127.5 + 127 * dg_test_random(&r));
-    dg_permutation(perm, MACHINE_ROWS, 3, 0);
-    bool ok = dg_model_parse(tiny_text(s), "tiny", &x->m) == DG_OK &&
-              dg_cpu_open(&(dg_cpu_options){.threads = 1, .real = real}, &x->b) == DG_OK;
-    ok = ok && x->b->alloc(x->b, bytes, &x->data) == DG_OK && x->b->put(x->b, x->data, pixels, bytes) == DG_OK;
-    ok = ok && x->b->alloc(x->b, sizeof perm, &x->perm) == DG_OK &&
-         x->b->put(x->b, x->perm, perm, sizeof perm) == DG_OK;
-    ok = ok && dg_job_build(&x->g, &x->m, &o, x->b) == DG_OK && dg_job_alloc(&x->g, x->data, x->perm) == DG_OK &&
-         dg_job_init(&x->g, seed++) == DG_OK;
-    free(pixels);
-    DG_CHECKF(ok, "%s", dg_message());
-    if (!ok) machine_down(x);
-    return ok;
+    machine_pixels(pixels, sizeof pixels);
+    return DG_CHECKF(s->size <= 32 && !dg_model_parse(tiny_text(s), "tiny", &x->m), "%s", dg_message()) &&
+           machine_begin(x, &(dg_cpu_options){.threads = 1, .real = real}, &o, pixels, seed++);
 }
 
 /* Steps from..to-1; an epoch is 4 + 4 + 3 pictures. */

@@ -15,18 +15,8 @@ static bool up(machine *x, const char *text, const dg_job_options *o)
 {
     static uint64_t seed = 1;
     memset(x, 0, sizeof *x);
-    int32_t perm[MACHINE_ROWS];
-    dg_permutation(perm, MACHINE_ROWS, 3, 0);
-    bool ok = dg_model_parse(text, "kinds", &x->m) == DG_OK &&
-              dg_cpu_open(&(dg_cpu_options){.threads = 1, .real = DG_F32}, &x->b) == DG_OK &&
-              dg_job_build(&x->g, &x->m, o, x->b) == DG_OK;
-    const size_t bytes = ok ? MACHINE_ROWS * dg_job_record_bytes(&x->g) : 0;
-    ok = ok && x->b->alloc(x->b, bytes, &x->data) == DG_OK && x->b->alloc(x->b, sizeof perm, &x->perm) == DG_OK &&
-         x->b->put(x->b, x->perm, perm, sizeof perm) == DG_OK && dg_job_alloc(&x->g, x->data, x->perm) == DG_OK &&
-         dg_job_init(&x->g, seed++) == DG_OK;
-    DG_CHECKF(ok, "%s", dg_message());
-    if (!ok) machine_down(x);
-    return ok;
+    return DG_CHECKF(!dg_model_parse(text, "kinds", &x->m), "%s", dg_message()) &&
+           machine_begin(x, &(dg_cpu_options){.threads = 1, .real = DG_F32}, o, NULL, seed++);
 }
 
 static dg_job_options options(dg_optimizer k)

@@ -168,11 +168,7 @@ int main(void)
     snprintf(sheet, sizeof sheet, "%s/sheet.png", root);
     snprintf(cats, sizeof cats, "%s/cats", root);
     mkdir(cats, 0777);
-    for (uint32_t i = 0; i < 18; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "%02u.png", i);
-        save(name, png_noise(8, 8, i));
-    }
+    save_noise(cats, 0, 18, 8);
     save("copy-1.png", png_noise(8, 8, 0));
     save("copy-2.png", png_noise(8, 8, 0));
     save("copy-7.png", png_noise(8, 8, 7));

@@ -25,11 +25,7 @@ static void vanish(void)
 static void changing_files(void)
 {
     begin();
-    for (int i = 0; i < 60; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "%02d.png", i);
-        save(name, png_noise(2, 2, (uint32_t)i));
-    }
+    save_noise(root, 0, 60, 2);
     dg_dataset_options o = options();
     o.progress = on_first;
     o.cache = cache;
@@ -55,11 +51,7 @@ static void replace(void) { save("03.png", png_noise(2, 2, 99)); }
 static void replaced_file(void)
 {
     begin();
-    for (int i = 0; i < 10; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "%02d.png", i);
-        save(name, png_noise(2, 2, (uint32_t)i));
-    }
+    save_noise(root, 0, 10, 2);
     dg_dataset_options o = options();
     o.cache = cache;
     o.progress = on_first;
@@ -104,11 +96,7 @@ static void unreadable(void)
 {
     begin();
     if (geteuid() == 0 && chown(root, 65534, 65534)) abort();
-    for (int i = 0; i < 20; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "%02d.png", i);
-        save(name, png_noise(2, 2, (uint32_t)i));
-    }
+    save_noise(root, 0, 20, 2);
     save("secret.png", png_noise(2, 2, 1));
     mkdir(at("closed"), 0777), mkdir(at("listed"), 0777), mkdir(at("listed/dir"), 0777);
     save("listed/in.png", png_noise(2, 2, 1));

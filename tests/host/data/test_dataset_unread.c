@@ -179,11 +179,7 @@ static void for_good(void)
              access(cache, F_OK));
     dg_dataset_free(&d);
 
-    for (int i = 20; i < 70; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "%02d.png", i);
-        save(name, png_noise(5, 5, (uint32_t)i));
-    }
+    save_noise(cats, 20, 70, 5);
     for (o.threads = 1; o.threads < 4; o.threads++) { /* a disk that is gone is not waited for file by file */
         fail("*.png", false, EIO, 1 << 20);
         DG_CHECKF(load(&o, &d) == DG_DATA && strstr(dg_message(), "71 of 71 images cannot be read"), "%s",
@@ -306,13 +302,10 @@ int main(void)
     snprintf(skipped, sizeof skipped, "%s/skipped.txt", root);
     snprintf(run, sizeof run, "%s/run", root);
     snprintf(said, sizeof said, "%s/said", root);
-    char sub[400], name[64];
+    char sub[400];
     snprintf(sub, sizeof sub, "%s/sub", cats);
     mkdir(cats, 0777), mkdir(sub, 0777);
-    for (int i = 0; i < 20; i++) {
-        snprintf(name, sizeof name, "%02d.png", i);
-        save(name, png_noise(5, 5, (uint32_t)i));
-    }
+    save_noise(cats, 0, 20, 5);
     save("sub/in.png", png_noise(5, 5, 20));
     blob notes = {0};
     blob_put(&notes, "text", 4);

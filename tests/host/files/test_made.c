@@ -241,11 +241,7 @@ int main(void)
     snprintf(cache, sizeof cache, "%s/cache", root);
     snprintf(skipped, sizeof skipped, "%s/skipped.txt", root);
     mkdir(cats, 0777);
-    for (int i = 0; i < 20; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "%02d.png", i);
-        save(name, png_noise(5, 5, (uint32_t)i));
-    }
+    save_noise(cats, 0, 20, 5);
     recognised();
     same_set();
     limits_and_nothing();

@@ -1,5 +1,4 @@
 /* PNG files that are damaged, that promise too much, or that are enormous. */
-#include "child.h"
 #include "decoding.h"
 
 /* Without ancillary chunks every byte of a PNG is under a checksum, so nothing damaged may pass. */
@@ -43,28 +42,6 @@ static void damage(void)
         dg_image_free(&im);
         blob_free(&b);
     }
-}
-
-static int decode_in_child(void *context, char *message)
-{
-    const blob *b = context;
-    dg_image im;
-    dg_err e = dg_image_decode(b->data, b->bytes, &plain, &im);
-    snprintf(message, 256, "%s", e ? dg_message() : "decoded");
-    dg_image_free(&im);
-    return (int)e;
-}
-
-/* Refused (or decoded, why NULL) within `seconds` of CPU and `megabytes` beside what the process has. */
-static void measured(blob *b, const char *what, const char *why, double seconds, long megabytes)
-{
-    child_result r = in_child(decode_in_child, b, (size_t)256 << 20);
-    DG_CHECKF(why ? r.code == DG_DATA && strstr(r.message, why) : r.code == DG_OK, "%s: %d %s", what, r.code,
-              r.message);
-    if (!DG_SANITIZED)
-        DG_CHECKF(r.seconds < seconds && r.kilobytes < megabytes << 10, "%s: %.2f s, %ld KiB", what, r.seconds,
-                  r.kilobytes);
-    blob_free(b);
 }
 
 /* 57 bytes: a chunk that says it has a gigabyte. */

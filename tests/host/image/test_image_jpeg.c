@@ -1,10 +1,5 @@
 /* JPEG files of every kind, whole and damaged, and hostile ones. */
-#include "host/image/image.h"
-#include "child.h"
-#include "make_picture.h"
-#include "test.h"
-
-static const dg_decode_options plain = {.exif = true};
+#include "decoding.h"
 
 /* The same file through libjpeg's plainest use, colours by the formulas of T.871 and of Adobe's inverted CMYK. */
 static uint8_t *by_the_book(const blob *b, int W, int H, int C)
@@ -224,11 +219,6 @@ static void damage(void)
     }
 }
 
-static void refused(const blob *b, const char *why)
-{
-    DG_CHECKF(decode(b) == DG_DATA && strstr(dg_message(), why), "\"%s\" expected, got \"%s\"", why, dg_message());
-}
-
 /* Change `n` bytes at `skip` behind the marker. */
 static void patch(blob *b, int marker, size_t skip, const void *with, size_t n)
 {
@@ -271,26 +261,6 @@ static void unsupported(void)
              10);
     refused(&b, "segment e1");
     blob_free(&b);
-}
-
-static int decode_in_child(void *context, char *message)
-{
-    const blob *b = context;
-    dg_image im;
-    dg_err e = dg_image_decode(b->data, b->bytes, &plain, &im);
-    snprintf(message, 256, "%s", e ? dg_message() : "decoded");
-    dg_image_free(&im);
-    return (int)e;
-}
-
-static void measured(const blob *b, const char *what, const char *why, double seconds, long megabytes)
-{
-    child_result r = in_child(decode_in_child, (void *)(uintptr_t)b, (size_t)256 << 20);
-    DG_CHECKF(why ? r.code == DG_DATA && strstr(r.message, why) : r.code == DG_OK, "%s: %d %s", what, r.code,
-              r.message);
-    if (!DG_SANITIZED)
-        DG_CHECKF(r.seconds < seconds && r.kilobytes < megabytes << 10, "%s: %.2f s, %ld KiB", what, r.seconds,
-                  r.kilobytes);
 }
 
 /* Scans of the first component in which no block has anything: a few bytes each, for the reader a walk over all
@@ -351,7 +321,6 @@ static void hostile(void)
             free(rows);
             patch(&b, progressive ? 0xc2 : 0xc0, 5, header[i].size, 4);
             measured(&b, "giant header", header[i].why, header[i].seconds, 32);
-            blob_free(&b);
         }
     uint8_t *rows = smooth_rows(16, 16, 3, 1, 0);
     jpeg_spec s = {
@@ -359,13 +328,11 @@ static void hostile(void)
     blob b = jpeg_by_libjpeg(&s, rows), large = {0};
     patch(&b, 0xc2, 5, "\x1f\x40\x1f\x40", 4); /* 8000 x 8000 progressive would keep 366 MiB of coefficients */
     measured(&b, "large progressive header", "MiB to decode", 0.2, 32);
-    blob_free(&b);
 
     b = jpeg_by_libjpeg(&s, rows);
     blob_put(&large, b.data, b.bytes);
     add_scans(&large, 80000, 4);
     measured(&large, "80,000 scans", "more than 100 scans", 0.2, 32);
-    blob_free(&large);
     blob_free(&b);
     free(rows);
 

@@ -2,16 +2,9 @@
  * op is wrong, by little or not a number at all, the check stops there and says where. */
 #include "host/measure/check.h"
 #include "kernels/ops/conv/variants.h"
-#include "core/base/rng.h"
-#include "test.h"
+#include "machine.h"
 
 enum { ROWS = 9, BATCH = 5, SIZE = 16 };
-
-typedef struct {
-    dg_backend *b;
-    dg_job g;
-    void *data, *perm;
-} machine;
 
 static const dg_step_state state = {.seed = 3, .lr = {2e-4, 1e-3}};
 static dg_model model;
@@ -29,28 +22,10 @@ static bool up(machine *x, dg_cpu_options cpu)
                                             .beta2 = 0.999,
                                             .eps = 1e-8};
     uint8_t pixels[ROWS * SIZE * SIZE * 3];
-    int32_t perm[ROWS];
-    unsigned long long seed = 5;
-    for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (uint8_t)(127.5 + 127 * dg_test_random(&seed));
-    dg_permutation(perm, ROWS, 3, 0);
+    machine_pixels(pixels, sizeof pixels);
     memset(x, 0, sizeof *x);
-    bool ok = dg_cpu_open(&cpu, &x->b) == DG_OK;
-    ok = ok && x->b->alloc(x->b, sizeof pixels, &x->data) == DG_OK;
-    ok = ok && x->b->put(x->b, x->data, pixels, sizeof pixels) == DG_OK;
-    ok = ok && x->b->alloc(x->b, sizeof perm, &x->perm) == DG_OK;
-    ok = ok && x->b->put(x->b, x->perm, perm, sizeof perm) == DG_OK;
-    ok = ok && dg_job_build(&x->g, &model, &training, x->b) == DG_OK && dg_job_alloc(&x->g, x->data, x->perm) == DG_OK;
-    ok = ok && dg_job_init(&x->g, 7) == DG_OK && dg_job_put_state(&x->g, &state) == DG_OK;
-    DG_CHECKF(ok, "%s", dg_message());
-    return ok;
-}
-
-static void down(machine *x)
-{
-    dg_job_free(&x->g);
-    if (x->data) x->b->release(x->b, x->data);
-    if (x->perm) x->b->release(x->b, x->perm);
-    if (x->b) x->b->close(x->b);
+    x->m = model;
+    return machine_begin(x, &cpu, &training, pixels, 7) && DG_CHECK(!dg_job_put_state(&x->g, &state));
 }
 
 /* ---- A backend with one wrong op ---- */
@@ -159,9 +134,10 @@ static void equal_backends_agree(dg_type real)
     DG_CHECK(dg_check_plan(&m[0].g, &m[1].g, "none", NULL, &result) == DG_FAILED);
 
     /* both stepped: the reference by its own ops, the other by what it was given */
-    dg_step_state a, b;
-    DG_CHECK(dg_job_get_state(&m[0].g, &a) == DG_OK && dg_job_get_state(&m[1].g, &b) == DG_OK);
-    DG_CHECK(a.step == 2 && a.cursor == ROWS && !memcmp(&a, &b, sizeof a));
+    dg_step_state s[2];
+    for (int i = 0; i < 2; i++)
+        DG_CHECK(m[i].b->get(m[i].b, &s[i], dg_job_memory(&m[i].g, m[i].g.row[DG_ROW_STATE]), sizeof s[i]) == DG_OK);
+    DG_CHECK(s[0].step == 2 && s[0].cursor == ROWS && !memcmp(&s[0], &s[1], sizeof s[0]));
     if (real == DG_F32) {
         wrong_ops_are_found(false);
         wrong_ops_are_found(true);
@@ -171,8 +147,8 @@ static void equal_backends_agree(dg_type real)
         DG_CHECK(strstr(dg_message(), "advance") == dg_message());
         m[1].b->run_op = wrong.run_op;
     }
-    down(&m[0]);
-    down(&m[1]);
+    machine_down(&m[0]);
+    machine_down(&m[1]);
 }
 
 int main(void)

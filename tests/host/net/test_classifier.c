@@ -1,10 +1,8 @@
 /* A classifier with every kind of layer: its gradients by finite differences of its loss, the same bits for any number
  * of threads, the plan of its test, and what makes a network none. */
-#include "core/base/rng.h"
 #include "host/net/classifier.h"
-#include "host/net/job.h"
 #include "host/net/recipes.h"
-#include "test.h"
+#include "machine.h"
 
 enum { ROWS = 7, SIZE = 9, CLASSES = 5, BATCH = 4, RECORD = SIZE * SIZE * 3 + 4 };
 
@@ -23,20 +21,13 @@ static const char network[] = "[model]\nname = t\nsize = 9\nchannels = 3\nclasse
                               "[C.10]\nop = dense\nfilters = 7\nact = leaky\n"
                               "[C.11]\nop = dense\nfilters = 5\nnorm = spectral\n";
 
-typedef struct {
-    dg_backend *b;
-    dg_job job;
-    void *data, *perm;
-} machine;
-
 static dg_model m;
 static dg_start start = DG_START_HE;
 static uint8_t records[ROWS * RECORD];
 
 static void draw_records(void)
 {
-    unsigned long long s = 5;
-    for (size_t i = 0; i < sizeof records; i++) records[i] = (uint8_t)(127.5 + 127 * dg_test_random(&s));
+    machine_pixels(records, sizeof records);
     for (int32_t i = 0; i < ROWS; i++) {
         const int32_t label = (i * 3 + 1) % CLASSES;
         memcpy(records + (i + 1) * RECORD - 4, &label, 4);
@@ -45,7 +36,7 @@ static void draw_records(void)
 
 static bool up(machine *x, int threads, dg_type real, dg_optimizer optimizer)
 {
-    *x = (machine){.b = NULL};
+    memset(x, 0, sizeof *x);
     const dg_job_options o = {.batch = BATCH,
                               .last_batch = 3,
                               .tested = 3,
@@ -60,25 +51,8 @@ static bool up(machine *x, int threads, dg_type real, dg_optimizer optimizer)
                               .decay = optimizer == DG_ADAM ? 0 : 1e-3,
                               .smoothing = 0.1,
                               .start = start};
-    int32_t perm[ROWS];
-    dg_permutation(perm, ROWS, 3, 0);
-    bool ok = dg_cpu_open(&(dg_cpu_options){.threads = threads, .real = real}, &x->b) == DG_OK;
-    ok = ok && x->b->alloc(x->b, sizeof records, &x->data) == DG_OK &&
-         x->b->put(x->b, x->data, records, sizeof records) == DG_OK;
-    ok = ok && x->b->alloc(x->b, sizeof perm, &x->perm) == DG_OK &&
-         x->b->put(x->b, x->perm, perm, sizeof perm) == DG_OK;
-    ok = ok && dg_job_build(&x->job, &m, &o, x->b) == DG_OK && dg_job_alloc(&x->job, x->data, x->perm) == DG_OK &&
-         dg_job_init(&x->job, 7) == DG_OK;
-    DG_CHECKF(ok, "%s", dg_message());
-    return ok;
-}
-
-static void down(machine *x)
-{
-    dg_job_free(&x->job);
-    x->b->release(x->b, x->data);
-    x->b->release(x->b, x->perm);
-    x->b->close(x->b);
+    x->m = m;
+    return machine_begin(x, &(dg_cpu_options){.threads = threads, .real = real}, &o, records, 7);
 }
 
 /* Step number 0 on the first pictures; its loss. */
@@ -86,8 +60,7 @@ static double step(machine *x, double lr)
 {
     const dg_step_state state = {.seed = 3, .lr = {lr}};
     dg_metrics got;
-    DG_CHECK(!dg_job_put_state(&x->job, &state) && !dg_job_step(&x->job, BATCH) &&
-             !dg_job_get_metrics(&x->job, 0, 1, &got));
+    DG_CHECK(!dg_job_put_state(&x->g, &state) && !dg_job_step(&x->g, BATCH) && !dg_job_get_metrics(&x->g, 0, 1, &got));
     return got.value[DG_CLASS_LOSS];
 }
 
@@ -95,18 +68,18 @@ static void check_tensor(machine *x, const dg_job_tensor *t)
 {
     const size_t n = dg_job_tensor_count(t);
     double *g = malloc(n * sizeof *g), *w = malloc(n * sizeof *w), h = 1e-7;
-    const bool read = DG_CHECK(g && w && !dg_job_read(&x->job, t, t->grad, DG_F64, g) &&
-                               !dg_job_read(&x->job, t, t->row, DG_F64, w));
+    const bool read = DG_CHECK(g && w && !dg_job_read(&x->g, t, t->grad, DG_F64, g) &&
+                               !dg_job_read(&x->g, t, t->row, DG_F64, w));
     for (size_t i = 0; i < n && read; i += 1 + n / 9) {
         double loss[2];
         const double was = w[i];
         for (int side = 0; side < 2; side++) {
             w[i] = was + (side ? h : -h);
-            DG_CHECK(!dg_job_write(&x->job, t, t->row, DG_F64, w));
+            DG_CHECK(!dg_job_write(&x->g, t, t->row, DG_F64, w));
             loss[side] = step(x, 0);
         }
         w[i] = was;
-        DG_CHECK(!dg_job_write(&x->job, t, t->row, DG_F64, w));
+        DG_CHECK(!dg_job_write(&x->g, t, t->row, DG_F64, w));
         const double d = (loss[1] - loss[0]) / (2 * h);
         DG_CHECKF(fabs(d - g[i]) < 1e-7 + 1e-5 * fabs(d), "gradient of %s[%zu] is %.10g, by differences %.10g", t->name,
                   i, g[i], d);
@@ -121,11 +94,11 @@ static void check_gradients(void)
     if (!up(&x, 2, DG_F64, DG_ADAM)) return;
     for (int i = 0; i < 300; i++) step(&x, 0); /* as long as u and v move differences see that, too */
     int trained = 0;
-    for (int i = 0; i < x.job.tensors; i++) trained += x.job.tensor[i].grad >= 0;
+    for (int i = 0; i < x.g.tensors; i++) trained += x.g.tensor[i].grad >= 0;
     DG_CHECKF(trained == 16, "%d tensors are trained", trained);
-    for (int i = 0; i < x.job.tensors; i++)
-        if (x.job.tensor[i].grad >= 0) check_tensor(&x, &x.job.tensor[i]);
-    down(&x);
+    for (int i = 0; i < x.g.tensors; i++)
+        if (x.g.tensor[i].grad >= 0) check_tensor(&x, &x.g.tensor[i]);
+    machine_down(&x);
 }
 
 /* All weights after two steps, a full batch and a short one. */
@@ -134,16 +107,16 @@ static void after_steps(int threads, dg_optimizer optimizer, double *out, size_t
     machine x;
     if (!up(&x, threads, DG_F32, optimizer)) return;
     const dg_step_state state = {.seed = 3, .lr = {0.01}};
-    DG_CHECK(!dg_job_put_state(&x.job, &state) && !dg_job_step(&x.job, BATCH) && !dg_job_step(&x.job, 3));
+    DG_CHECK(!dg_job_put_state(&x.g, &state) && !dg_job_step(&x.g, BATCH) && !dg_job_step(&x.g, 3));
     size_t at = 0;
-    for (int i = 0; i < x.job.tensors; i++) {
-        const size_t n = dg_job_tensor_count(&x.job.tensor[i]);
+    for (int i = 0; i < x.g.tensors; i++) {
+        const size_t n = dg_job_tensor_count(&x.g.tensor[i]);
         if (DG_CHECK(at + n <= capacity))
-            DG_CHECK(!dg_job_read(&x.job, &x.job.tensor[i], x.job.tensor[i].row, DG_F64, out + at));
+            DG_CHECK(!dg_job_read(&x.g, &x.g.tensor[i], x.g.tensor[i].row, DG_F64, out + at));
         at += n;
     }
     for (size_t i = 0; i < at; i++) DG_CHECK(isfinite(out[i]));
-    down(&x);
+    machine_down(&x);
 }
 
 static void check_threads(void)
@@ -166,21 +139,21 @@ static void check_test(void)
     double p[ROWS * CLASSES], each[ROWS], alone[CLASSES], before[4 * 27], after[4 * 27];
     if (!up(&x, 2, DG_F64, DG_SGD)) return;
     step(&x, 0.01);
-    DG_CHECK(!dg_job_read(&x.job, &x.job.tensor[0], x.job.tensor[0].row, DG_F64, before));
-    DG_CHECK(dg_job_classes(&x.job) == CLASSES && !dg_job_test(&x.job, records, ROWS, p, each, NULL));
+    DG_CHECK(!dg_job_read(&x.g, &x.g.tensor[0], x.g.tensor[0].row, DG_F64, before));
+    DG_CHECK(dg_job_classes(&x.g) == CLASSES && !dg_job_test(&x.g, records, ROWS, p, each, NULL));
     for (int i = 0; i < ROWS; i++) {
         double sum = 0;
         int32_t label;
         memcpy(&label, records + (i + 1) * RECORD - 4, 4);
         for (int c = 0; c < CLASSES; c++) sum += p[i * CLASSES + c];
         DG_NEAR(sum, 1, 1e-12);
-        DG_CHECK(!dg_job_test(&x.job, records + i * RECORD, 1, alone, NULL, NULL));
+        DG_CHECK(!dg_job_test(&x.g, records + i * RECORD, 1, alone, NULL, NULL));
         DG_CHECKF(!memcmp(alone, p + i * CLASSES, sizeof alone), "picture %d: other shares when it is alone", i);
         DG_NEAR(each[i], -log(p[i * CLASSES + label]), 1e-9); /* labels are not smoothed there */
     }
-    DG_CHECK(!dg_job_read(&x.job, &x.job.tensor[0], x.job.tensor[0].row, DG_F64, after));
+    DG_CHECK(!dg_job_read(&x.g, &x.g.tensor[0], x.g.tensor[0].row, DG_F64, after));
     DG_CHECK(!memcmp(before, after, sizeof before));
-    down(&x);
+    machine_down(&x);
 }
 
 static void check_names(void)
@@ -191,19 +164,19 @@ static void check_names(void)
     machine x;
     if (!up(&x, 1, DG_F32, DG_ADAM)) return;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        DG_CHECKF(!strcmp(x.job.tensor[i].name, names[i]), "tensor %zu is %s", i, x.job.tensor[i].name);
+        DG_CHECKF(!strcmp(x.g.tensor[i].name, names[i]), "tensor %zu is %s", i, x.g.tensor[i].name);
     int64_t dim[4];
     static const char *const last[] = {"weight_orig", "weight_u", "weight_v", "bias"};
     for (int i = 0; i < 4; i++) {
-        const dg_job_tensor *t = &x.job.tensor[x.job.tensors - 4 + i];
+        const dg_job_tensor *t = &x.g.tensor[x.g.tensors - 4 + i];
         const int rank = dg_job_tensor_shape(t, dim);
         DG_CHECKF(!strncmp(t->name, "C.main.", 7) && !strcmp(strrchr(t->name, '.') + 1, last[i]), "%s", t->name);
         DG_CHECKF(rank == (i ? 1 : 2) && dim[0] == (i == 2 ? 7 : 5), "%s: %lld", t->name, (long long)dim[0]);
     }
-    const dg_job_tensor *dense = &x.job.tensor[x.job.tensors - 6];
+    const dg_job_tensor *dense = &x.g.tensor[x.g.tensors - 6];
     DG_CHECKF(dg_job_tensor_shape(dense, dim) == 2 && dim[0] == 7 && dim[1] == 24, "%s: %lld x %lld", dense->name,
               (long long)dim[0], (long long)dim[1]);
-    down(&x);
+    machine_down(&x);
 }
 
 static void refused(const char *layers, const char *why)
@@ -251,8 +224,8 @@ static void check_starts(void)
         machine x;
         if (!up(&x, 1, DG_F64, DG_ADAM)) continue;
         int seen = 0;
-        for (int i = 0; i < x.job.tensors; i++) {
-            const dg_job_tensor *t = &x.job.tensor[i];
+        for (int i = 0; i < x.g.tensors; i++) {
+            const dg_job_tensor *t = &x.g.tensor[i];
             const int last = t->file_rank == 2 && t->dim[0] == CLASSES, dense = t->file_rank == 2 && !last;
             if (t->rank != 4 || (!dense && !last && i > 0)) continue;
             const double in = last ? 7 : dense ? 6.0 * t->dim[2] * t->dim[3] : 27, out = last ? 5 : dense ? 7 : 36;
@@ -261,7 +234,7 @@ static void check_starts(void)
                                                                : 1 / (3 * in);
             const size_t n = dg_job_tensor_count(t);
             double *w = malloc(n * sizeof *w), sum = 0;
-            if (DG_CHECK(w && !dg_job_read(&x.job, t, t->row, DG_F64, w)))
+            if (DG_CHECK(w && !dg_job_read(&x.g, t, t->row, DG_F64, w)))
                 for (size_t j = 0; j < n; j++) sum += w[j] * w[j] / (double)n;
             /* a mean of n squares is off by so much of it, of normal and of uniform numbers */
             const double off = sqrt((all[k] == DG_START_HE ? 2 : 0.8) / (double)n);
@@ -271,7 +244,7 @@ static void check_starts(void)
             seen += dense ? t->dim[2] > 1 : 1;
         }
         DG_CHECKF(seen == 3, "%d tensors", seen);
-        down(&x);
+        machine_down(&x);
     }
     start = DG_START_HE;
 }

@@ -1,19 +1,10 @@
 /* A whole training step: the same bits for any number of threads, tensors in and out in PyTorch's order, samples in
  * chunks, the ring of metrics. That the numbers are those of PyTorch is `dcgan replay`'s business (tests/cli). */
-#include "host/net/job.h"
-#include "core/base/rng.h"
 #include "host/net/gan.h"
 #include "host/net/recipes.h"
-#include "test.h"
+#include "machine.h"
 
 enum { ROWS = 11, SIZE = 16 };
-
-typedef struct {
-    dg_backend *b;
-    dg_model m;
-    dg_job g;
-    void *data, *perm;
-} machine;
 
 static dg_loss loss; /* of the jobs from here on */
 static int augment;
@@ -25,31 +16,12 @@ static bool up(machine *x, int threads, dg_type real, dg_job_options o)
     static char text[DG_MODEL_TEXT_MAX], normal[DG_MODEL_TEXT_MAX];
     memset(x, 0, sizeof *x);
     o.loss = loss, o.augment = augment, o.ema = ema;
-    bool ok = dg_model_stock(text, "tiny", SIZE, 3, 10, 5, 3) == DG_OK &&
-              dg_model_spectral(text, "tiny", normal) == DG_OK &&
-              dg_model_parse(spectral ? normal : text, "tiny", &x->m) == DG_OK &&
-              dg_cpu_open(&(dg_cpu_options){.threads = threads, .real = real}, &x->b) == DG_OK;
     uint8_t pixels[ROWS * SIZE * SIZE * 3];
-    int32_t perm[ROWS];
-    unsigned long long s = 5;
-    for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (uint8_t)(127.5 + 127 * dg_test_random(&s));
-    dg_permutation(perm, ROWS, 3, 0);
-    ok = ok && x->b->alloc(x->b, sizeof pixels, &x->data) == DG_OK &&
-         x->b->put(x->b, x->data, pixels, sizeof pixels) == DG_OK;
-    ok = ok && x->b->alloc(x->b, sizeof perm, &x->perm) == DG_OK &&
-         x->b->put(x->b, x->perm, perm, sizeof perm) == DG_OK;
-    ok = ok && dg_job_build(&x->g, &x->m, &o, x->b) == DG_OK && dg_job_alloc(&x->g, x->data, x->perm) == DG_OK &&
-         dg_job_init(&x->g, 7) == DG_OK;
-    DG_CHECKF(ok, "%s", dg_message());
-    return ok;
-}
-
-static void down(machine *x)
-{
-    dg_job_free(&x->g);
-    x->b->release(x->b, x->data);
-    x->b->release(x->b, x->perm);
-    x->b->close(x->b);
+    machine_pixels(pixels, sizeof pixels);
+    return DG_CHECKF(!dg_model_stock(text, "tiny", SIZE, 3, 10, 5, 3) && !dg_model_spectral(text, "tiny", normal) &&
+                         !dg_model_parse(spectral ? normal : text, "tiny", &x->m),
+                     "%s", dg_message()) &&
+           machine_begin(x, &(dg_cpu_options){.threads = threads, .real = real}, &o, pixels, 7);
 }
 
 static const dg_job_options training = {.batch = 4,
@@ -70,7 +42,7 @@ static void steps(machine *x, int n)
         dg_step_state s = {.seed = 9, .step = (uint64_t)i, .cursor = 4 * in_epoch, .lr = {2e-4, 2e-4}};
         if (in_epoch == 0) DG_CHECK(dg_job_put_state(&x->g, &s) == DG_OK); /* within an epoch `advance` moves on */
         DG_CHECK(dg_job_step(&x->g, in_epoch == 2 ? 3 : 4) == DG_OK);
-        DG_CHECK(dg_job_get_state(&x->g, &s) == DG_OK);
+        DG_CHECK(x->b->get(x->b, &s, dg_job_memory(&x->g, x->g.row[DG_ROW_STATE]), sizeof s) == DG_OK);
         DG_CHECK(s.step == (uint64_t)i + 1 && s.cursor == (in_epoch == 2 ? ROWS : 4 * in_epoch + 4) && s.seed == 9);
     }
 }
@@ -86,7 +58,7 @@ static void threads_do_not_matter(dg_type real)
         steps(&many, 7);
         DG_CHECKF(!memcmp(one.g.arena.base, many.g.arena.base, bytes), "%d threads give other weights than one",
                   threads);
-        down(&many);
+        machine_down(&many);
     }
     dg_metrics m[7];
     DG_CHECK(dg_job_get_metrics(&one.g, 0, 7, m) == DG_OK);
@@ -97,7 +69,7 @@ static void threads_do_not_matter(dg_type real)
         DG_CHECK(m[i].value[DG_D_X] >= 0 && m[i].value[DG_D_X] <= 1);
     }
     DG_CHECK(memcmp(&m[5], &m[6], sizeof m[0]) != 0);
-    down(&one);
+    machine_down(&one);
 }
 
 /* (Co, Ci, K, K) in files, (Co, K, K, Ci) in the arena. */
@@ -117,7 +89,7 @@ static void order_of_weights(void)
     DG_NEAR(w[((2 * 4 + 1) * 4 + 3) * 3 + 1], in[((2 * 3 + 1) * 4 + 1) * 4 + 3], 0); /* co 2, ci 1, ky 1, kx 3 */
     DG_CHECK(dg_job_read(&x.g, t, t->row, DG_F32, out) == DG_OK);
     DG_CHECK(!memcmp(in, out, sizeof in));
-    down(&x);
+    machine_down(&x);
 }
 
 static void samples_in_chunks(void)
@@ -137,7 +109,7 @@ static void samples_in_chunks(void)
     }
     for (int i = 0; i < 13 * EACH; i++)
         if (!DG_NEAR(all[i], (value[i] + 1) * 127.5, 0.5 + 1e-9)) break;
-    down(&x);
+    machine_down(&x);
 }
 
 static void ring_wraps(void)
@@ -153,7 +125,7 @@ static void ring_wraps(void)
     DG_CHECK(dg_job_get_metrics(&x.g, DG_RING - 2, 5, m) == DG_OK);
     for (int i = 0; i < 5; i++) DG_CHECKF(m[i].value[DG_LOSS_G] > 0, "step %d left no metrics", i);
     DG_CHECK(dg_job_step(&x.g, 5) == DG_FAILED);
-    down(&x);
+    machine_down(&x);
 }
 
 /* Values of the rows of a kind of row, of all tensors of G that have one. */
@@ -191,7 +163,7 @@ static void averages(void)
         for (size_t i = 0; i < n; i++) moved = fmax(moved, fabs(now[i] - want[i]));
         DG_CHECK(s == 0 ? moved < 1e-14 : moved > 1e-3);
     }
-    down(&x);
+    machine_down(&x);
     ema = 0;
 }
 
@@ -255,7 +227,7 @@ static void statistics(void)
     DG_CHECK(dg_job_generate(&x.g, z, 1, after, NULL) == DG_OK && !memcmp(before, after, sizeof before));
     DG_CHECK(dg_job_write(&x.g, weight, weight->average, DG_F64, w) == DG_OK);
     DG_CHECK(dg_job_generate(&x.g, z, 1, after, NULL) == DG_OK && memcmp(before, after, sizeof before) != 0);
-    down(&x);
+    machine_down(&x);
     ema = 0;
 }
 
@@ -274,7 +246,7 @@ static void a_second_look_leaves_no_trace(void)
         DG_CHECK(t && dg_job_read(&x.g, t, t->row, DG_F64, mean) == DG_OK);
         sum[k] = 0;
         for (int i = 0; i < 64; i++) sum[k] += fabs(mean[i]);
-        down(&x);
+        machine_down(&x);
     }
     loss = DG_LOSS_BCE;
     DG_CHECKF(sum[0] > 0 && sum[0] == sum[1], "statistics %g and %g", sum[0], sum[1]);
@@ -326,7 +298,7 @@ static void directions(void)
         DG_CHECK(dg_job_read(&x.g, of_u, of_u->row, DG_F64, now) == DG_OK);
         for (int r = 0; r < ROWS_OF_W; r++) DG_NEAR(now[r], u[r], 1e-12);
     }
-    down(&x);
+    machine_down(&x);
     spectral = false;
 }
 

@@ -2,7 +2,7 @@
  * are real. Its two numbers are in the log, in the lines of progress, in curves.png and in the message that ends a run;
  * it draws nothing, so there are no grids. And the tables of all recipes are such as the log and the plots can take. */
 #include "core/base/rng.h"
-#include "core/plan/gather.h"
+#include "gather_signed.h"
 #include "host/figure/pictures.h"
 #include "host/rundir/log_text.h"
 #include "host/train/train.h"
@@ -64,7 +64,7 @@ static void add_step(dg_job *job, dg_plan_role role, int B, const weights *s)
 
     dg_op *op = dg_plan_add(p, DG_OP_gather, "S.gather");
     op->u.gather = (dg_gather_args){.N = B, .H = SIZE, .W = SIZE, .C = C};
-    dg_gather_signed(&op->u.gather);
+    gather_signed(&op->u.gather);
     dg_plan_operand(op, "x", x, 0);
     dg_plan_operand(op, "data", job->row[DG_ROW_DATA], 0);
     dg_plan_operand(op, "perm", job->row[DG_ROW_PERM], 0);

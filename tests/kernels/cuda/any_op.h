@@ -10,7 +10,7 @@
 #include "tests/all_ops.h"
 #include "tests/devtest.h"
 extern "C" {
-#include "core/plan/gather.h"
+#include "tests/gather_signed.h"
 #include "core/plan/precision.h"
 #include "host/net/gan.h"
 #include "tests/reference_conv.h"
@@ -82,7 +82,7 @@ class any_op {
             break;
         case DG_OP_gather:
             op.u.gather.flip = 1;
-            dg_gather_signed(&op.u.gather);
+            gather_signed(&op.u.gather);
             op.u.gather.record = dg_gather_record(&op.u.gather, DG_F32, true);
             for (int i = 0; i <= op.u.gather.N; i++) perm.push_back((op.u.gather.N - i) / 2);
             op.u.gather.state = &state;

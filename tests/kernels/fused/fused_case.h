@@ -243,6 +243,23 @@ struct fused_room {
     {
         for (unsigned n : counters.get()) DG_CHECKF(n == 0, "%s left a counter at %u", name, n);
     }
+    /* False: a launch failed, which has been reported. */
+    template <class launch> bool same_twice(const char *name, const dev_buffer<float> &out, launch run) const
+    {
+        std::vector<float> first;
+        for (int time = 0; time < 2; time++) {
+            dev_op = name;
+            run();
+            if (!dev_ok(name)) return false;
+            check(name);
+            const std::vector<float> got = out.get();
+            if (time)
+                DG_CHECKF(memcmp(got.data(), first.data(), got.size() * sizeof(float)) == 0,
+                          "%s: other bits the second time", name);
+            first = got;
+        }
+        return true;
+    }
 };
 
 #endif

@@ -6,6 +6,7 @@
 extern "C" {
 #include "core/tune/conv_tiles.h"
 #include "core/tune/tune.h"
+#include "kernels/fused/fused_update.h"
 }
 
 /* What there is no kernel for, and what does not fit. */
@@ -164,7 +165,7 @@ static void splits()
             double most = 0, all = 0;
             for (int i = 0; i < u.jobs; i++) {
                 const dg_update_job *j = &u.job[i];
-                const int mine = dg_fused_update_blocks(&u, i);
+                const int mine = dg_update_work_of(&u.job[i]).producers;
                 DG_CHECKF(j->tune.split >= 1 && mine >= j->tune.split && j->tune.split == again.job[i].tune.split,
                           "job %d: split=%d", i, j->tune.split);
                 blocks += mine;
@@ -179,7 +180,7 @@ static void splits()
                       "DG"[is_G], N, most / all * 132);
             /* of an op's own launch, perhaps: taken as far as there is something to divide */
             u.job[1].tune.split = 1 << 20;
-            DG_CHECK(dg_fused_update_blocks(&u, 1) <= 2 * 4 * N && dg_fused_update_size(&u).bytes > 0);
+            DG_CHECK(dg_update_work_of(&u.job[1]).producers <= 2 * 4 * N && dg_fused_update_size(&u).bytes > 0);
         }
 }
 

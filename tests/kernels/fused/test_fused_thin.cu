@@ -1,7 +1,7 @@
 /* Convolutions of pictures with what is around them: against plain loops in double, pictures against gather.cu's. */
 #include "fused_case.h"
 extern "C" {
-#include "core/plan/gather.h"
+#include "tests/gather_signed.h"
 #include "core/plan/precision.h"
 #include "tests/reference_conv.h"
 }
@@ -68,19 +68,7 @@ static bool launch(dg_op_kind kind, dg_fused_conv *f, dg_tune *tune, fused_epilo
     fused_room room(dg_fused_conv_size(kind, f, tune));
     f->scratch = (float *)room.scratch.p;
     f->counters = room.counters.p;
-    std::vector<float> first;
-    for (int time = 0; time < 2; time++) {
-        dev_op = name;
-        dg_fused_conv_launch(kind, f, tune, 0);
-        if (!dev_ok(name)) return false;
-        room.check(name);
-        const std::vector<float> got = out->d_out.get();
-        if (time)
-            DG_CHECKF(memcmp(got.data(), first.data(), got.size() * sizeof(float)) == 0,
-                      "%s: other bits the second time", name);
-        first = got;
-    }
-    return true;
+    return room.same_twice(name, out->d_out, [&] { dg_fused_conv_launch(kind, f, tune, 0); });
 }
 
 /* Numbers as tensor cores see them. */
@@ -139,7 +127,7 @@ struct data_set {
         args.W = k.W;
         args.C = k.Ci;
         args.flip = k.flip;
-        dg_gather_signed(&args);
+        gather_signed(&args);
     }
 };
 
@@ -256,7 +244,7 @@ static void refusals()
     DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu));
     f.gather.N = 2, f.gather.H = f.gather.W = 8, f.gather.C = 3;
     DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu));
-    dg_gather_signed(&f.gather);
+    gather_signed(&f.gather);
     DG_CHECK(!dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu));
     f.gather.record += 4;
     DG_CHECK(dg_fused_thin_refuses(DG_OP_conv_fwd, &f, &tune, &gpu));

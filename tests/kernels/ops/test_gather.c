@@ -1,7 +1,7 @@
 /* Pictures in and out: gather, to_u8, and the step counter. */
 #include "reference.h"
 #include "core/base/rng.h"
-#include "core/plan/gather.h"
+#include "gather_signed.h"
 #include "test.h"
 
 static const struct {
@@ -69,7 +69,7 @@ static void check_gather(dg_backend *b, size_t k, int flip, input in, labelling 
     dg_gather_args *a = &op.u.gather;
     *a = (dg_gather_args){
         .perm = perm, .state = &state, .N = N, .H = shapes[k].H, .W = shapes[k].W, .C = shapes[k].C, .flip = flip};
-    dg_gather_signed(a);
+    gather_signed(a);
     if (in == STANDARD) standard(a);
     a->prepared = in == PREPARED;
     a->record = dg_gather_record(a, b->real, labels != NO_LABELS);
@@ -107,7 +107,7 @@ static void check_signed(dg_backend *b)
                                    .H = 16,
                                    .W = 16,
                                    .C = 3};
-    dg_gather_signed(&op.u.gather);
+    gather_signed(&op.u.gather);
     DG_CHECK(!dg_case_run(b, &op));
     for (int i = 0; i < 256 * 3; i++) {
         const float narrow = (float)bytes[i] / 127.5f - 1;
@@ -134,7 +134,7 @@ static void check_flips(dg_backend *b)
         state.step = (uint64_t)s + 1;
         op.u.gather = (dg_gather_args){
             .x = x[s], .data = data, .perm = perm, .state = &state, .N = N, .H = 1, .W = 2, .C = 1, .flip = 1};
-        dg_gather_signed(&op.u.gather);
+        gather_signed(&op.u.gather);
         DG_CHECK(!dg_case_run(b, &op));
         for (int i = 0; i < N; i++) {
             DG_CHECK(x[s][2 * i] == -x[s][2 * i + 1] && fabs(x[s][2 * i]) == 1);
@@ -187,7 +187,7 @@ static void check_to_u8(dg_backend *b)
                                       .H = 16,
                                       .W = 16,
                                       .C = 1};
-    dg_gather_signed(&in_op.u.gather);
+    gather_signed(&in_op.u.gather);
     DG_CHECK(!dg_case_run(b, &in_op));
     op.u.to_u8 = (dg_to_u8_args){.out = back, .x = in_op.u.gather.x, .n = 256};
     DG_CHECK(!dg_case_run(b, &op));
@@ -208,7 +208,7 @@ int main(void)
     dg_backend *b;
     for (int i = 0; dg_case_open(i, 1 + i % 3, &b); i++) {
         for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++) {
-            if (dg_case_slowness() == 2 && shapes[k].N * shapes[k].H * shapes[k].W * shapes[k].C > 1500) continue;
+            if (dg_case_slowness() == 2 && shapes[k].N * shapes[k].H * shapes[k].W * shapes[k].C > 500) continue;
             for (int each = 0; each < 2 * INPUTS * LABELLINGS; each++)
                 check_gather(b, k, each % 2, each / 2 % INPUTS, each / 2 / INPUTS);
             dg_case_free();

@@ -1,0 +1,51 @@
+/* A job at work on a CPU, with records on the device and weights that were drawn. */
+#ifndef DG_TEST_MACHINE_H
+#define DG_TEST_MACHINE_H
+
+#include "core/base/rng.h"
+#include "host/net/job.h"
+#include "test.h"
+
+typedef struct {
+    dg_backend *b;
+    dg_model m;
+    dg_job g;
+    void *data, *perm;
+} machine;
+
+static inline void machine_down(machine *x)
+{
+    dg_job_free(&x->g);
+    if (x->data) x->b->release(x->b, x->data);
+    if (x->perm) x->b->release(x->b, x->perm);
+    if (x->b) x->b->close(x->b);
+    memset(x, 0, sizeof *x);
+}
+
+/* The same pixels in every test. */
+static inline void machine_pixels(uint8_t *out, size_t bytes)
+{
+    unsigned long long s = 5;
+    for (size_t i = 0; i < bytes; i++) out[i] = (uint8_t)(127.5 + 127 * dg_test_random(&s));
+}
+
+/* Model x->m, o->rows records (NULL: whatever is in memory) in an order that is drawn. False: the check has failed, and
+ * there is no machine. */
+static inline bool machine_begin(machine *x, const dg_cpu_options *cpu, const dg_job_options *o, const void *records,
+                                 uint64_t seed)
+{
+    int32_t perm[32];
+    bool ok = o->rows <= 32 && !dg_cpu_open(cpu, &x->b) && !dg_job_build(&x->g, &x->m, o, x->b);
+    if (ok && o->rows) {
+        const size_t bytes = (size_t)o->rows * dg_job_record_bytes(&x->g), places = (size_t)o->rows * sizeof *perm;
+        dg_permutation(perm, o->rows, 3, 0);
+        ok = !x->b->alloc(x->b, bytes, &x->data) && (!records || !x->b->put(x->b, x->data, records, bytes)) &&
+             !x->b->alloc(x->b, places, &x->perm) && !x->b->put(x->b, x->perm, perm, places);
+    }
+    ok = ok && !dg_job_alloc(&x->g, x->data, x->perm) && !dg_job_init(&x->g, seed);
+    DG_CHECKF(ok, "%s", dg_message());
+    if (!ok) machine_down(x);
+    return ok;
+}
+
+#endif
