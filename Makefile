@@ -230,8 +230,9 @@ $(BUILD)/tests/preload/%.so: tests/preload/%.c $(BUILD)/flags
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -shared -fPIC -MMD -MP -o $@ $< -ldl
 
 tests: $(TESTS) $(FUZZERS) $(PRELOADS) ## build the tests
-RUN_TESTS = OBJECTS='$(BUILD)' RUN_TIMES=$(BUILD)/times DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) PRELOADS='$(RUN_PRELOADS)' \
-    TORTURE_EVERY=$(if $(filter check,$(MAKECMDGOALS)),160,$(if $(SAN),40,10)) sh scripts/run-tests
+RUN_TESTS = OBJECTS='$(BUILD)' RUN_TIMES=$(BUILD)/times DCGAN=$(RUN) SIM_DCGAN=$(SIM_PROGRAM) \
+    PRELOADS='$(RUN_PRELOADS)' TORTURE_EVERY=$(if $(filter check,$(MAKECMDGOALS)),160,$(if $(SAN),40,10)) \
+    sh scripts/run-tests
 ifneq ($(ROOM),)
 ROOM_TESTS := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(filter tests/$(ROOM)/%,$(TEST_SRC))))
 $(if $(ROOM_TESTS),,$(error ROOM=$(ROOM): no C test in tests/$(ROOM); a room is core/plan, host/data ...))
